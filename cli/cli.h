@@ -1,0 +1,28 @@
+/*
+ * What the parts of the command share.
+ *
+ * A function that may find the user at fault returns 0 or an exit status and
+ * has printed the one line that says why.
+ */
+#ifndef WEFT_CLI_CLI_H
+#define WEFT_CLI_CLI_H
+
+#include <stdio.h>
+
+/* Exit statuses as of env(1). */
+enum wf_exit {
+	WF_EXIT_WEFT = 125,	  /* weft cannot do it */
+	WF_EXIT_CANNOT_RUN = 126, /* found, and not executable */
+	WF_EXIT_NOT_FOUND = 127,
+};
+
+/* Prints "weft: ", the text and a newline on stderr; returns `status`. */
+int wf_complain(int status, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* cli/run.c, cli/doctor.c: argv[0] is the subcommand. */
+int wf_run_main(char **argv);
+void wf_run_help(FILE *to);
+int wf_doctor_main(char **argv);
+
+#endif

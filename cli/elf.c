@@ -1,0 +1,198 @@
+/*
+ * Reads program headers, the dynamic section and section names.
+ *
+ * Every offset in the file is checked against the file's size before it is
+ * followed (at(), text_at()), so that a broken file costs a message and not a
+ * fault.
+ */
+#include "elf.h"
+
+#include <elf.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define NATIVE_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_MACHINE EM_AARCH64
+#elif defined(__riscv)
+#define NATIVE_MACHINE EM_RISCV
+#endif
+
+struct image {
+	const char *bytes;
+	size_t size;
+	const Elf64_Ehdr *header;
+	const Elf64_Phdr *segments;
+	size_t nr_segments;
+};
+
+/* size bytes at the offset, or NULL. */
+static const void *at(const struct image *im, uint64_t offset, uint64_t size)
+{
+	if (offset > im->size || size > im->size - offset)
+		return NULL;
+	return im->bytes + offset;
+}
+
+/* The same for a table, which no linker puts at an odd offset. */
+static const void *table_at(const struct image *im, uint64_t offset,
+			    uint64_t size)
+{
+	return offset % 8 == 0 ? at(im, offset, size) : NULL;
+}
+
+/* A string that ends inside the file, or NULL. */
+static const char *text_at(const struct image *im, uint64_t offset)
+{
+	const char *s = at(im, offset, 1);
+
+	if (s == NULL || memchr(s, '\0', im->size - offset) == NULL)
+		return NULL;
+	return s;
+}
+
+static const Elf64_Phdr *find_segment(const struct image *im, uint32_t type)
+{
+	for (size_t i = 0; i < im->nr_segments; i++)
+		if (im->segments[i].p_type == type)
+			return &im->segments[i];
+	return NULL;
+}
+
+/* Where in the file an address of the running program comes from. */
+static uint64_t file_offset(const struct image *im, uint64_t address)
+{
+	for (size_t i = 0; i < im->nr_segments; i++) {
+		const Elf64_Phdr *p = &im->segments[i];
+
+		if (p->p_type == PT_LOAD && address >= p->p_vaddr &&
+		    address - p->p_vaddr < p->p_filesz)
+			return address - p->p_vaddr + p->p_offset;
+	}
+	return UINT64_MAX;
+}
+
+static bool is_sanitizer(const char *library)
+{
+	static const char *const prefixes[] = {
+		"libasan.so",
+		"libtsan.so",
+		"libclang_rt.asan",
+		"libclang_rt.tsan",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(library, prefixes[i], strlen(prefixes[i])) == 0)
+			return strlen(library) <= NAME_MAX;
+	return false;
+}
+
+static void find_sanitizer(const struct image *im, struct wf_elf *elf)
+{
+	const Elf64_Phdr *p = find_segment(im, PT_DYNAMIC);
+	const Elf64_Dyn *dyn = NULL;
+	uint64_t strings = UINT64_MAX;
+	size_t nr;
+
+	if (p != NULL)
+		dyn = table_at(im, p->p_offset, p->p_filesz);
+	if (dyn == NULL)
+		return;
+	nr = p->p_filesz / sizeof(*dyn);
+	for (size_t i = 0; i < nr && dyn[i].d_tag != DT_NULL; i++)
+		if (dyn[i].d_tag == DT_STRTAB)
+			strings = file_offset(im, dyn[i].d_un.d_ptr);
+	if (strings == UINT64_MAX)
+		return;
+	for (size_t i = 0; i < nr && dyn[i].d_tag != DT_NULL; i++) {
+		const char *name;
+
+		if (dyn[i].d_tag != DT_NEEDED ||
+		    dyn[i].d_un.d_val > UINT64_MAX - strings)
+			continue;
+		name = text_at(im, strings + dyn[i].d_un.d_val);
+		if (name != NULL && is_sanitizer(name)) {
+			strcpy(elf->sanitizer, name);
+			return;
+		}
+	}
+}
+
+/* The notes of Go's linker; they are there in stripped files, too. */
+static bool has_go_note(const struct image *im)
+{
+	for (size_t i = 0; i < im->nr_segments; i++) {
+		const Elf64_Phdr *p = &im->segments[i];
+		const Elf64_Nhdr *n = at(im, p->p_offset, sizeof(*n) + 4);
+
+		if (p->p_type == PT_NOTE && n != NULL && p->p_offset % 4 == 0 &&
+		    n->n_namesz == 4 && memcmp(n + 1, "Go\0", 4) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_go_section(const struct image *im)
+{
+	const Elf64_Ehdr *h = im->header;
+	const Elf64_Shdr *s = table_at(im, h->e_shoff, h->e_shnum * sizeof(*s));
+
+	if (s == NULL || h->e_shstrndx >= h->e_shnum)
+		return false;
+	for (size_t i = 0; i < h->e_shnum; i++) {
+		uint64_t names = s[h->e_shstrndx].sh_offset;
+		const char *name = NULL;
+
+		if (names <= im->size)
+			name = text_at(im, names + s[i].sh_name);
+		if (name != NULL && (strcmp(name, ".go.buildinfo") == 0 ||
+				     strcmp(name, ".note.go.buildid") == 0))
+			return true;
+	}
+	return false;
+}
+
+static enum wf_elf_kind read_header(struct image *im)
+{
+	const unsigned char *ident = at(im, 0, EI_NIDENT);
+	const Elf64_Ehdr *h = at(im, 0, sizeof(*h));
+
+	if (ident == NULL || memcmp(ident, ELFMAG, SELFMAG) != 0)
+		return WF_ELF_NONE;
+	if (ident[EI_CLASS] == ELFCLASS32)
+		return WF_ELF_32BIT;
+	if (h == NULL || ident[EI_CLASS] != ELFCLASS64)
+		return WF_ELF_BROKEN;
+	if (ident[EI_DATA] != ELFDATA2LSB || h->e_machine != NATIVE_MACHINE)
+		return WF_ELF_OTHER_CPU;
+	im->header = h;
+	im->nr_segments = h->e_phnum;
+	im->segments =
+		table_at(im, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr));
+	if (im->segments == NULL || h->e_phentsize != sizeof(Elf64_Phdr))
+		return WF_ELF_BROKEN;
+	return WF_ELF_NATIVE;
+}
+
+void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf)
+{
+	struct image im = { .bytes = bytes, .size = size };
+	const Elf64_Phdr *p;
+
+	*ret_elf = (struct wf_elf){ .kind = read_header(&im) };
+	if (ret_elf->kind != WF_ELF_NATIVE)
+		return;
+	ret_elf->is_go = has_go_note(&im) || has_go_section(&im);
+	p = find_segment(&im, PT_INTERP);
+	if (p != NULL) {
+		const char *loader = text_at(&im, p->p_offset);
+
+		if (loader == NULL || strlen(loader) >= PATH_MAX) {
+			ret_elf->kind = WF_ELF_BROKEN;
+			return;
+		}
+		strcpy(ret_elf->loader, loader);
+	}
+	find_sanitizer(&im, ret_elf);
+}

@@ -1,0 +1,29 @@
+/* What an ELF file says about itself. */
+#ifndef WEFT_CLI_ELF_H
+#define WEFT_CLI_ELF_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum wf_elf_kind {
+	WF_ELF_NONE = 0, /* no ELF file */
+	WF_ELF_BROKEN,	 /* truncated or of no known form */
+	WF_ELF_32BIT,
+	WF_ELF_OTHER_CPU,
+	WF_ELF_NATIVE,
+};
+
+struct wf_elf {
+	enum wf_elf_kind kind;
+	/* Of WF_ELF_NATIVE only: */
+	bool is_go;
+	char loader[PATH_MAX];	      /* "" if it is linked statically */
+	char sanitizer[NAME_MAX + 1]; /* the sanitizer runtime it is linked
+				       * with, or "" */
+};
+
+/* Looks at a file's bytes; believes nothing that lies outside of them. */
+void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf);
+
+#endif

@@ -1,0 +1,84 @@
+#include "path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+/* 0, or the error that executing the file would give. */
+static int can_execute(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 ? errno : 0;
+}
+
+static int explain(const char *program, int err)
+{
+	switch (err) {
+	case ENOENT:
+	case ENOTDIR:
+		return wf_complain(WF_EXIT_NOT_FOUND, "%s: no such program",
+				   program);
+	case EISDIR:
+		return wf_complain(WF_EXIT_CANNOT_RUN,
+				   "%s: a directory, not a program", program);
+	case EACCES:
+		return wf_complain(WF_EXIT_CANNOT_RUN,
+				   "%s: not executable; check its permissions",
+				   program);
+	default:
+		return wf_complain(WF_EXIT_CANNOT_RUN, "%s: %s", program,
+				   strerror(err));
+	}
+}
+
+/* Joins dir (an empty one is the current directory) and name, if they fit. */
+static int join(const char *dir, size_t len, const char *name,
+		char ret_path[PATH_MAX])
+{
+	const char *slash = len > 0 ? "/" : "";
+	int n = snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)len, dir, slash,
+			 name);
+
+	return n < PATH_MAX ? 0 : ENAMETOOLONG;
+}
+
+int wf_path_find(const char *program, char ret_path[PATH_MAX])
+{
+	const char *path = getenv("PATH");
+	int err = ENOENT;
+
+	if (*program == '\0')
+		return explain("''", ENOENT);
+	if (strchr(program, '/') != NULL) {
+		err = join("", 0, program, ret_path);
+		if (err == 0)
+			err = can_execute(ret_path);
+		return err == 0 ? 0 : explain(program, err);
+	}
+	if (path == NULL)
+		path = "/bin:/usr/bin"; /* as execvp(3) */
+	for (;;) {
+		size_t len = strcspn(path, ":");
+		int e = join(path, len, program, ret_path);
+
+		if (e == 0)
+			e = can_execute(ret_path);
+		if (e == 0)
+			return 0;
+		if (e == EACCES || e == EISDIR)
+			err = EACCES;
+		if (path[len] == '\0')
+			return explain(program, err);
+		path += len + 1;
+	}
+}

@@ -1,0 +1,201 @@
+/*
+ * Judges a program before it runs: a line from weft beats what would happen
+ * otherwise, a program that runs on native threads and nobody notices.
+ */
+#include "target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "elf.h"
+
+/* As many as the kernel follows before it gives up with ELOOP. */
+#define MAX_INTERPRETERS 5
+/* What the kernel reads of a script to find its interpreter. */
+#define SCRIPT_HEAD 256
+
+/*
+ * Whether the kernel will run the file in secure mode, in which ld.so ignores
+ * LD_PRELOAD: the effective ids differ from the real ones, or the file brings
+ * capabilities to somebody who is not root.
+ */
+static bool is_privileged(const char *path, const struct stat *st)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	struct statvfs fs;
+
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
+	    statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID) == 0) {
+		if (st->st_mode & S_ISUID)
+			uid = st->st_uid;
+		if ((st->st_mode & S_ISGID) && (st->st_mode & S_IXGRP))
+			gid = st->st_gid;
+		if (getuid() != 0 &&
+		    getxattr(path, "security.capability", NULL, 0) > 0)
+			return true;
+	}
+	return uid != getuid() || gid != getgid();
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static int judge_loader(const char *label, const char *loader)
+{
+	const char *name = file_name(loader);
+
+	if (strncmp(name, "ld-musl", strlen("ld-musl")) == 0)
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: linked with musl, and weft works with "
+				   "glibc only; build it against glibc",
+				   label);
+	if (strncmp(name, "ld-linux", strlen("ld-linux")) != 0)
+		return wf_complain(
+			WF_EXIT_WEFT,
+			"%s: not linked with glibc, which weft needs "
+			"(its loader is %s); build it against glibc",
+			label, loader);
+	if (access(loader, F_OK) < 0)
+		return wf_complain(
+			WF_EXIT_NOT_FOUND,
+			"%s: needs the loader %s, which is not there", label,
+			loader);
+	return 0;
+}
+
+static int judge_elf(const char *label, const struct wf_elf *elf)
+{
+	switch (elf->kind) {
+	case WF_ELF_NONE:
+		return 0;
+	case WF_ELF_BROKEN:
+		return wf_complain(WF_EXIT_CANNOT_RUN, "%s: a damaged ELF file",
+				   label);
+	case WF_ELF_32BIT:
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: a 32-bit program, and weft runs 64-bit "
+				   "ones only; build it for 64 bits",
+				   label);
+	case WF_ELF_OTHER_CPU:
+		return wf_complain(
+			WF_EXIT_WEFT,
+			"%s: built for another kind of CPU; build it "
+			"for this one",
+			label);
+	case WF_ELF_NATIVE:
+		break;
+	}
+	if (elf->is_go)
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: a Go program, which has user-level "
+				   "threads of its own; run it without weft",
+				   label);
+	if (elf->loader[0] == '\0')
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: statically linked, so that weft cannot "
+				   "be loaded into it; link it dynamically",
+				   label);
+	return judge_loader(label, elf->loader);
+}
+
+/* The interpreter named in a script's first line; "" if it is no script. */
+static void script_interpreter(const char *bytes, size_t size,
+			       char ret_path[PATH_MAX])
+{
+	size_t end = size < SCRIPT_HEAD ? size : SCRIPT_HEAD;
+	size_t start = 2;
+	size_t len = 0;
+
+	ret_path[0] = '\0';
+	if (size < 2 || bytes[0] != '#' || bytes[1] != '!')
+		return;
+	while (start < end && (bytes[start] == ' ' || bytes[start] == '\t'))
+		start++;
+	while (start + len < end &&
+	       memchr(" \t\n", bytes[start + len], 4) == NULL)
+		len++;
+	memcpy(ret_path, bytes + start, len);
+	ret_path[len] = '\0';
+}
+
+/*
+ * Judges one file. Returns 0 or an exit status; fills in ret_next with the
+ * interpreter to judge in its place, or with "".
+ */
+static int inspect_file(const char *label, struct wf_target *target,
+			char ret_next[PATH_MAX])
+{
+	const char *path = target->binary;
+	struct wf_elf elf = { .kind = WF_ELF_NONE };
+	struct stat st;
+	char *bytes;
+	int fd;
+
+	ret_next[0] = '\0';
+	if (stat(path, &st) < 0 || access(path, X_OK) < 0)
+		return wf_complain(errno == ENOENT ? WF_EXIT_NOT_FOUND :
+						     WF_EXIT_CANNOT_RUN,
+				   "%s: %s", label, strerror(errno));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	bytes = MAP_FAILED;
+	if (fd >= 0 && st.st_size > 0)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
+			     fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (bytes != MAP_FAILED) {
+		script_interpreter(bytes, (size_t)st.st_size, ret_next);
+		wf_elf_read(bytes, (size_t)st.st_size, &elf);
+		munmap(bytes, (size_t)st.st_size);
+	}
+	if (ret_next[0] != '\0')
+		return 0; /* the kernel ignores a script's own set-id bits */
+	if (is_privileged(path, &st))
+		return wf_complain(
+			WF_EXIT_WEFT,
+			"%s: set-user-ID, set-group-ID or with file "
+			"capabilities, so that the kernel keeps weft "
+			"out of it; run it without weft",
+			label);
+	strcpy(target->loader, elf.loader);
+	strcpy(target->sanitizer, elf.sanitizer);
+	return judge_elf(label, &elf);
+}
+
+int wf_target_inspect(const char *path, struct wf_target *ret_target)
+{
+	struct wf_target target = { .loader = "" };
+	char label[2 * PATH_MAX + 32];
+	char next[PATH_MAX];
+
+	snprintf(target.binary, sizeof(target.binary), "%s", path);
+	snprintf(label, sizeof(label), "%s", path);
+	for (int i = 0; i <= MAX_INTERPRETERS; i++) {
+		int status = inspect_file(label, &target, next);
+
+		if (status != 0)
+			return status;
+		if (next[0] == '\0') {
+			*ret_target = target;
+			return 0;
+		}
+		strcpy(target.binary, next);
+		snprintf(label, sizeof(label), "%s: its interpreter %s", path,
+			 next);
+	}
+	return wf_complain(WF_EXIT_CANNOT_RUN,
+			   "%s: too many interpreters of interpreters", path);
+}

@@ -1,0 +1,37 @@
+/* pthread_barrier_*. Process-shared ones go to libc. */
+#include "api/api.h"
+
+#include "libc/real.h"
+#include "sync/barrier.h"
+
+static struct wf_barrier *barrier_of(pthread_barrier_t *barrier)
+{
+	return (struct wf_barrier *)barrier;
+}
+
+WF_API(int, pthread_barrier_init, pthread_barrier_t *barrier,
+       const pthread_barrierattr_t *attr, unsigned int count)
+{
+	int shared = PTHREAD_PROCESS_PRIVATE;
+
+	if (attr != NULL)
+		pthread_barrierattr_getpshared(attr, &shared);
+	if (shared != PTHREAD_PROCESS_PRIVATE)
+		return wf_real.pthread_barrier_init(barrier, attr, count);
+	return -wf_barrier_init(barrier_of(barrier), count);
+}
+
+WF_API(int, pthread_barrier_destroy, pthread_barrier_t *barrier)
+{
+	if (WF_UNLIKELY(wf_barrier_is_shared(barrier_of(barrier))))
+		return wf_real.pthread_barrier_destroy(barrier);
+	return -wf_barrier_fini(barrier_of(barrier));
+}
+
+/* The serial thread's value is negative and not an error: no sign to flip. */
+WF_API(int, pthread_barrier_wait, pthread_barrier_t *barrier)
+{
+	if (WF_UNLIKELY(wf_barrier_is_shared(barrier_of(barrier))))
+		return wf_real.pthread_barrier_wait(barrier);
+	return wf_barrier_wait(barrier_of(barrier));
+}

@@ -1,0 +1,103 @@
+/* pthread_cond_*. Process-shared ones go to libc. */
+#include "api/api.h"
+
+#include "libc/real.h"
+#include "sync/cond.h"
+#include "wait/sleep.h"
+
+static struct wf_cond *cond_of(pthread_cond_t *cond)
+{
+	return (struct wf_cond *)cond;
+}
+
+static struct wf_mutex *mutex_of(pthread_mutex_t *mutex)
+{
+	return (struct wf_mutex *)mutex;
+}
+
+/* libc can wait with the mutexes that are its own. */
+static bool is_libc(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	return wf_cond_is_shared(cond_of(cond)) &&
+	       wf_mutex_is_libc(mutex_of(mutex));
+}
+
+static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
+		      int64_t deadline_ns)
+{
+	if (WF_UNLIKELY(wf_cond_is_shared(cond_of(cond))))
+		return wf_cond_wait_shared(mutex_of(mutex), deadline_ns);
+	return wf_cond_wait(cond_of(cond), mutex_of(mutex), deadline_ns);
+}
+
+static int clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+		      clockid_t clock, const struct timespec *abstime)
+{
+	int64_t deadline_ns;
+	int rc = wf_deadline_from_abs(clock, abstime, &deadline_ns);
+
+	return rc != 0 ? rc : wait_until(cond, mutex, deadline_ns);
+}
+
+WF_API(int, pthread_cond_init, pthread_cond_t *cond,
+       const pthread_condattr_t *attr)
+{
+	int shared = PTHREAD_PROCESS_PRIVATE;
+	clockid_t clock = CLOCK_REALTIME;
+	int rc;
+
+	if (attr != NULL) {
+		pthread_condattr_getpshared(attr, &shared);
+		pthread_condattr_getclock(attr, &clock);
+	}
+	if (shared == PTHREAD_PROCESS_PRIVATE)
+		return -wf_cond_init(cond_of(cond), clock);
+	rc = wf_real.pthread_cond_init(cond, attr);
+	/* A libc whose flags lie elsewhere than where we would look. */
+	return rc == 0 && !wf_cond_is_shared(cond_of(cond)) ? ENOTSUP : rc;
+}
+
+WF_API(int, pthread_cond_destroy, pthread_cond_t *cond)
+{
+	if (WF_UNLIKELY(wf_cond_is_shared(cond_of(cond))))
+		return wf_real.pthread_cond_destroy(cond);
+	return -wf_cond_fini(cond_of(cond));
+}
+
+WF_API(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	if (WF_UNLIKELY(is_libc(cond, mutex)))
+		return wf_real.pthread_cond_wait(cond, mutex);
+	return -wait_until(cond, mutex, WF_FOREVER);
+}
+
+WF_API(int, pthread_cond_timedwait, pthread_cond_t *cond,
+       pthread_mutex_t *mutex, const struct timespec *abstime)
+{
+	if (WF_UNLIKELY(is_libc(cond, mutex)))
+		return wf_real.pthread_cond_timedwait(cond, mutex, abstime);
+	return -clock_wait(cond, mutex, wf_cond_clock(cond_of(cond)), abstime);
+}
+
+WF_API(int, pthread_cond_clockwait, pthread_cond_t *cond,
+       pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abstime)
+{
+	if (WF_UNLIKELY(is_libc(cond, mutex)))
+		return wf_real.pthread_cond_clockwait(cond, mutex, clock,
+						      abstime);
+	return -clock_wait(cond, mutex, clock, abstime);
+}
+
+WF_API(int, pthread_cond_signal, pthread_cond_t *cond)
+{
+	if (WF_UNLIKELY(wf_cond_is_shared(cond_of(cond))))
+		return wf_real.pthread_cond_signal(cond);
+	return -wf_cond_signal(cond_of(cond));
+}
+
+WF_API(int, pthread_cond_broadcast, pthread_cond_t *cond)
+{
+	if (WF_UNLIKELY(wf_cond_is_shared(cond_of(cond))))
+		return wf_real.pthread_cond_broadcast(cond);
+	return -wf_cond_broadcast(cond_of(cond));
+}

@@ -1,0 +1,239 @@
+#include "api/futex.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/atomic.h"
+#include "os/sys.h"
+#include "sync/deadline.h"
+#include "wait/sleep.h"
+#include "wait/ufutex.h"
+
+/*
+ * F1. A wait with the private flag is ended by wakes through this function
+ *     only: the kernel knows nothing of it.
+ * F2. A word of the program's is read or changed with in_runtime 0 before the
+ *     user futex looks at it under its lock, so that a page fault, or
+ *     a fault that kills the program, happens out here.
+ * F3. Wakes that the kernel does in its own name (thread exit, robust lists)
+ *     carry no private flag; nor do the waits for them, which go to it.
+ */
+
+static bool is_aligned(const uint32_t *addr)
+{
+	return ((uintptr_t)addr & 3) == 0;
+}
+
+static void touch(const uint32_t *addr)
+{
+	(void)*(const volatile uint32_t *)addr; /* F2 */
+}
+
+/* The kernel's rule: at least one, whatever the number. */
+static int at_least_one(uint32_t nr)
+{
+	return (int)nr > 0 ? (int)nr : 1;
+}
+
+/* Relative for FUTEX_WAIT, absolute for FUTEX_WAIT_BITSET; NULL is for ever. */
+static int deadline_of(int op, const struct timespec *ts, int64_t *ret_ns)
+{
+	clockid_t clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME :
+						      CLOCK_MONOTONIC;
+
+	*ret_ns = WF_FOREVER;
+	if (ts == NULL)
+		return 0;
+	if (!wf_deadline_is_valid(clock, ts) || ts->tv_sec < 0)
+		return -EINVAL;
+	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT)
+		return wf_deadline_from_rel(ts, ret_ns);
+	return wf_deadline_from_abs(clock, ts, ret_ns);
+}
+
+static long wait(const uint32_t *addr, int op, uint32_t val,
+		 const struct timespec *ts, uint32_t bits)
+{
+	int64_t deadline_ns;
+	int rc = deadline_of(op, ts, &deadline_ns);
+
+	if (rc != 0)
+		return rc;
+	if (bits == 0 || !is_aligned(addr))
+		return -EINVAL;
+	touch(addr);
+	rc = wf_ufutex_wait(addr, val, bits, deadline_ns);
+	return rc > 0 ? 0 : rc;
+}
+
+static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
+{
+	if (bits == 0 || !is_aligned(addr))
+		return -EINVAL;
+	return wf_ufutex_wake(addr, at_least_one(nr), bits);
+}
+
+static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
+		    uint32_t *to, uint32_t nr_requeue)
+{
+	long rc;
+
+	if (!is_aligned(from) || !is_aligned(to) || (int)nr_wake < 0 ||
+	    (int)nr_requeue < 0)
+		return -EINVAL;
+	do {
+		uint32_t now = *(volatile uint32_t *)from; /* F2 */
+
+		rc = wf_ufutex_requeue(from, expected ? *expected : now,
+				       (int)nr_wake, to, (int)nr_requeue);
+	} while (rc == -EAGAIN && expected == NULL);
+	return rc;
+}
+
+/* Does the operation of FUTEX_WAKE_OP; the old value goes to *ret_old. */
+static int wake_op_apply(uint32_t *addr, uint32_t code, uint32_t *ret_old)
+{
+	_Atomic uint32_t *word = (_Atomic uint32_t *)addr;
+	uint32_t arg = (uint32_t)((int32_t)(code << 8) >> 20);
+
+	if (code >> 28 & FUTEX_OP_OPARG_SHIFT)
+		arg = 1U << (arg & 31);
+	switch (code >> 28 & ~FUTEX_OP_OPARG_SHIFT) {
+	case FUTEX_OP_SET:
+		*ret_old = atomic_exchange(word, arg);
+		return 0;
+	case FUTEX_OP_ADD:
+		*ret_old = atomic_fetch_add(word, arg);
+		return 0;
+	case FUTEX_OP_OR:
+		*ret_old = atomic_fetch_or(word, arg);
+		return 0;
+	case FUTEX_OP_ANDN:
+		*ret_old = atomic_fetch_and(word, ~arg);
+		return 0;
+	case FUTEX_OP_XOR:
+		*ret_old = atomic_fetch_xor(word, arg);
+		return 0;
+	}
+	return -ENOSYS;
+}
+
+static int wake_op_compare(uint32_t code, uint32_t old_value)
+{
+	int32_t old = (int32_t)old_value;
+	int32_t arg = (int32_t)(code << 20) >> 20;
+
+	switch (code >> 24 & 15) {
+	case FUTEX_OP_CMP_EQ:
+		return old == arg;
+	case FUTEX_OP_CMP_NE:
+		return old != arg;
+	case FUTEX_OP_CMP_LT:
+		return old < arg;
+	case FUTEX_OP_CMP_GE:
+		return old >= arg;
+	case FUTEX_OP_CMP_LE:
+		return old <= arg;
+	case FUTEX_OP_CMP_GT:
+		return old > arg;
+	}
+	return -ENOSYS;
+}
+
+static long wake_op(uint32_t *addr, uint32_t nr, uint32_t *addr2, uint32_t nr2,
+		    uint32_t code)
+{
+	uint32_t old = 0;
+	int matches, rc;
+	long n;
+
+	if (!is_aligned(addr) || !is_aligned(addr2))
+		return -EINVAL;
+	rc = wake_op_apply(addr2, code, &old);
+	if (rc != 0)
+		return rc;
+	n = wf_ufutex_wake(addr, at_least_one(nr), WF_UFUTEX_ANY);
+	matches = wake_op_compare(code, old);
+	if (matches < 0)
+		return matches;
+	if (matches)
+		n += wf_ufutex_wake(addr2, at_least_one(nr2), WF_UFUTEX_ANY);
+	return n;
+}
+
+/* Waiters of the table first, then the kernel's, nr of both together. */
+static long wake_both(uint32_t *addr, int op, uint32_t nr, uint32_t bits)
+{
+	long n = wake(addr, nr, bits);
+	long rc;
+
+	if (n < 0 || n >= at_least_one(nr))
+		return n;
+	rc = wf_syscall6(SYS_futex, (long)addr, op, at_least_one(nr) - n, 0, 0,
+			 (long)bits);
+	if (rc < 0)
+		return n > 0 ? n : rc;
+	return n + rc;
+}
+
+static long private_call(uint32_t *addr, int op, uint32_t val,
+			 const struct timespec *ts, uint32_t *addr2,
+			 uint32_t val3)
+{
+	uint32_t val2 = (uint32_t)(uintptr_t)ts;
+
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+		return wait(addr, op, val, ts, FUTEX_BITSET_MATCH_ANY);
+	case FUTEX_WAIT_BITSET:
+		return wait(addr, op, val, ts, val3);
+	case FUTEX_WAKE:
+		return wake(addr, val, FUTEX_BITSET_MATCH_ANY);
+	case FUTEX_WAKE_BITSET:
+		return wake(addr, val, val3);
+	case FUTEX_REQUEUE:
+		return requeue(addr, NULL, val, addr2, val2);
+	case FUTEX_CMP_REQUEUE:
+		return requeue(addr, &val3, val, addr2, val2);
+	default:
+		return wake_op(addr, val, addr2, val2, val3);
+	}
+}
+
+/* Operations that exist with and without waiters in the table. */
+static bool is_ours(int cmd)
+{
+	switch (cmd) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITSET:
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+	case FUTEX_WAKE_OP:
+		return true;
+	}
+	return false;
+}
+
+long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
+		      const struct timespec *timeout_or_val2, uint32_t *addr2,
+		      uint32_t val3)
+{
+	int cmd = op & FUTEX_CMD_MASK;
+
+	if ((op & FUTEX_CLOCK_REALTIME) && is_ours(cmd) &&
+	    cmd != FUTEX_WAIT_BITSET)
+		return -ENOSYS;
+	if ((op & FUTEX_PRIVATE_FLAG) && is_ours(cmd))
+		return private_call(addr, op, val, timeout_or_val2, addr2,
+				    val3);
+	if (cmd == FUTEX_WAKE)
+		return wake_both(addr, op, val, FUTEX_BITSET_MATCH_ANY);
+	if (cmd == FUTEX_WAKE_BITSET)
+		return wake_both(addr, op, val, val3);
+	return wf_syscall6(SYS_futex, (long)addr, op, (long)val,
+			   (long)timeout_or_val2, (long)addr2, (long)val3);
+}

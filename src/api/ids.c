@@ -1,0 +1,66 @@
+/*
+ * Who am I: thread ids and names.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "api/ids.h"
+#include "libc/real.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "thread/lifecycle.h"
+
+/*
+ * The kernel's answer if it is not our carrier's id: then the caller is a
+ * child process that shares this memory, made by raw clone().
+ */
+long wf_ids_gettid(void)
+{
+	long real = wf_os_gettid();
+	const struct wf_thread *t = wf_self;
+
+	if (t == NULL || t->carrier == NULL ||
+	    wf_load_relaxed(&t->carrier->tid) != real)
+		return real;
+	return t->tid;
+}
+
+WF_API(pid_t, gettid, void)
+{
+	return (pid_t)wf_ids_gettid();
+}
+
+static bool is_living(const struct wf_thread *t)
+{
+	return t != NULL &&
+	       (wf_load_relaxed(&t->exit_state) & WF_EXIT_DONE) == 0;
+}
+
+WF_API(int, pthread_setname_np, pthread_t thread, const char *name)
+{
+	struct wf_thread *t = wf_thread_of(thread);
+	size_t len = strnlen(name, sizeof(t->name));
+
+	if (len >= sizeof(t->name))
+		return ERANGE;
+	if (!is_living(t) || t->slot.class == NULL)
+		return wf_real.pthread_setname_np(thread, name);
+	memcpy(t->name, name, len + 1);
+	return 0;
+}
+
+WF_API(int, pthread_getname_np, pthread_t thread, char *buf, size_t size)
+{
+	const struct wf_thread *t = wf_thread_of(thread);
+
+	if (!is_living(t) || t->slot.class == NULL)
+		return wf_real.pthread_getname_np(thread, buf, size);
+	if (size < sizeof(t->name))
+		return ERANGE;
+	memcpy(buf, t->name, sizeof(t->name));
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* pthread_mutex_*. Robust and process-shared ones go to libc. */
+#include "api/api.h"
+
+#include "libc/real.h"
+#include "sync/deadline.h"
+#include "sync/mutex.h"
+
+static struct wf_mutex *mutex_of(pthread_mutex_t *mutex)
+{
+	return (struct wf_mutex *)mutex;
+}
+
+/* The kind that libc would store, less what is always there by default. */
+static int kind_of(const pthread_mutexattr_t *attr, int *ret_ceiling)
+{
+	int kind, protocol, robust, shared;
+
+	pthread_mutexattr_gettype(attr, &kind);
+	pthread_mutexattr_getprotocol(attr, &protocol);
+	pthread_mutexattr_getrobust(attr, &robust);
+	pthread_mutexattr_getpshared(attr, &shared);
+	if (robust == PTHREAD_MUTEX_ROBUST)
+		kind |= WF_MUTEX_ROBUST;
+	if (shared == PTHREAD_PROCESS_SHARED)
+		kind |= WF_MUTEX_SHARED;
+	if (protocol == PTHREAD_PRIO_INHERIT)
+		kind |= WF_MUTEX_INHERIT;
+	if (protocol == PTHREAD_PRIO_PROTECT) {
+		kind |= WF_MUTEX_PROTECT;
+		pthread_mutexattr_getprioceiling(attr, ret_ceiling);
+	}
+	return kind;
+}
+
+WF_API(int, pthread_mutex_init, pthread_mutex_t *mutex,
+       const pthread_mutexattr_t *attr)
+{
+	int ceiling = 0;
+	int kind = attr != NULL ? kind_of(attr, &ceiling) : 0;
+
+	if (kind & (WF_MUTEX_ROBUST | WF_MUTEX_SHARED))
+		return wf_real.pthread_mutex_init(mutex, attr);
+	return -wf_mutex_init(mutex_of(mutex), kind, ceiling);
+}
+WF_API_ALIAS(pthread_mutex_init, __pthread_mutex_init);
+
+WF_API(int, pthread_mutex_destroy, pthread_mutex_t *mutex)
+{
+	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
+		return wf_real.pthread_mutex_destroy(mutex);
+	return -wf_mutex_fini(mutex_of(mutex));
+}
+WF_API_ALIAS(pthread_mutex_destroy, __pthread_mutex_destroy);
+
+WF_API(int, pthread_mutex_lock, pthread_mutex_t *mutex)
+{
+	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
+		return wf_real.pthread_mutex_lock(mutex);
+	return -wf_mutex_lock(mutex_of(mutex));
+}
+WF_API_ALIAS(pthread_mutex_lock, __pthread_mutex_lock);
+
+WF_API(int, pthread_mutex_trylock, pthread_mutex_t *mutex)
+{
+	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
+		return wf_real.pthread_mutex_trylock(mutex);
+	return -wf_mutex_trylock(mutex_of(mutex));
+}
+WF_API_ALIAS(pthread_mutex_trylock, __pthread_mutex_trylock);
+
+WF_API(int, pthread_mutex_timedlock, pthread_mutex_t *mutex,
+       const struct timespec *abstime)
+{
+	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
+		return wf_real.pthread_mutex_timedlock(mutex, abstime);
+	return -wf_mutex_clocklock(mutex_of(mutex), CLOCK_REALTIME, abstime);
+}
+
+WF_API(int, pthread_mutex_clocklock, pthread_mutex_t *mutex, clockid_t clock,
+       const struct timespec *abstime)
+{
+	if (WF_UNLIKELY(!wf_deadline_has_clock(clock)))
+		return EINVAL;
+	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
+		return wf_real.pthread_mutex_clocklock(mutex, clock, abstime);
+	return -wf_mutex_clocklock(mutex_of(mutex), clock, abstime);
+}
+
+WF_API(int, pthread_mutex_unlock, pthread_mutex_t *mutex)
+{
+	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
+		return wf_real.pthread_mutex_unlock(mutex);
+	return -wf_mutex_unlock(mutex_of(mutex));
+}
+WF_API_ALIAS(pthread_mutex_unlock, __pthread_mutex_unlock);
+
+/* libc keeps the ceiling in the word that is our lock. */
+WF_API(int, pthread_mutex_getprioceiling, const pthread_mutex_t *mutex,
+       int *ceiling)
+{
+	const struct wf_mutex *m = (const struct wf_mutex *)mutex;
+
+	if (wf_mutex_is_libc(m))
+		return wf_real.pthread_mutex_getprioceiling(mutex, ceiling);
+	return -wf_mutex_ceiling(m, ceiling);
+}
+
+WF_API(int, pthread_mutex_setprioceiling, pthread_mutex_t *mutex, int ceiling,
+       int *old_ceiling)
+{
+	if (wf_mutex_is_libc(mutex_of(mutex)))
+		return wf_real.pthread_mutex_setprioceiling(mutex, ceiling,
+							    old_ceiling);
+	if (ceiling < sched_get_priority_min(SCHED_FIFO) ||
+	    ceiling > sched_get_priority_max(SCHED_FIFO))
+		return EINVAL;
+	return -wf_mutex_set_ceiling(mutex_of(mutex), ceiling, old_ceiling);
+}

@@ -1,0 +1,87 @@
+/*
+ * The process as a whole: fork handlers, credentials.
+ */
+#include <grp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "boot/boot.h"
+#include "libc/real.h"
+
+/* weft's own child handler must be the first that runs. */
+WF_API(int, __register_atfork, void (*prepare)(void), void (*parent)(void),
+       void (*child)(void), void *dso_handle)
+{
+	wf_boot_register_fork();
+	return wf_real.__register_atfork(prepare, parent, child, dso_handle);
+}
+
+WF_API(int, setuid, uid_t uid)
+{
+	return wf_api_errno(wf_setxid(SYS_setuid, uid, 0, 0));
+}
+
+WF_API(int, setgid, gid_t gid)
+{
+	return wf_api_errno(wf_setxid(SYS_setgid, gid, 0, 0));
+}
+
+WF_API(int, setreuid, uid_t ruid, uid_t euid)
+{
+	return wf_api_errno(wf_setxid(SYS_setreuid, ruid, euid, 0));
+}
+
+WF_API(int, setregid, gid_t rgid, gid_t egid)
+{
+	return wf_api_errno(wf_setxid(SYS_setregid, rgid, egid, 0));
+}
+
+WF_API(int, setresuid, uid_t ruid, uid_t euid, uid_t suid)
+{
+	return wf_api_errno(wf_setxid(SYS_setresuid, ruid, euid, suid));
+}
+
+WF_API(int, setresgid, gid_t rgid, gid_t egid, gid_t sgid)
+{
+	return wf_api_errno(wf_setxid(SYS_setresgid, rgid, egid, sgid));
+}
+
+WF_API(int, seteuid, uid_t euid)
+{
+	if (euid == (uid_t)-1)
+		return wf_api_errno(-EINVAL);
+	return wf_api_errno(wf_setxid(SYS_setresuid, -1, euid, -1));
+}
+
+WF_API(int, setegid, gid_t egid)
+{
+	if (egid == (gid_t)-1)
+		return wf_api_errno(-EINVAL);
+	return wf_api_errno(wf_setxid(SYS_setresgid, -1, egid, -1));
+}
+
+WF_API(int, setgroups, size_t size, const gid_t *list)
+{
+	return wf_api_errno(
+		wf_setxid(SYS_setgroups, (long)size, (long)list, 0));
+}
+
+WF_API(int, initgroups, const char *user, gid_t group)
+{
+	enum { MAX_GROUPS = 65536 };
+	gid_t *list = NULL;
+	int nr = 0, err;
+
+	getgrouplist(user, group, NULL, &nr);
+	nr = nr > MAX_GROUPS ? MAX_GROUPS : nr;
+	list = malloc((size_t)nr * sizeof(*list));
+	if (list == NULL)
+		return -1;
+	getgrouplist(user, group, list, &nr);
+	err = wf_setxid(SYS_setgroups, nr, (long)list, 0);
+	free(list);
+	return wf_api_errno(err);
+}

@@ -1,0 +1,98 @@
+/*
+ * Scheduling attributes, affinity and CPU clocks of threads.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "libc/real.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "thread/affinity.h"
+#include "thread/lifecycle.h"
+
+/* libc's own functions would ask the kernel about a tid it does not know. */
+static bool is_native(const struct wf_thread *t)
+{
+	return t == NULL || (t->slot.class == NULL && !wf_is_started());
+}
+
+WF_API(int, pthread_setaffinity_np, pthread_t thread, size_t size,
+       const cpu_set_t *set)
+{
+	struct wf_thread *t = wf_thread_of(thread);
+
+	if (is_native(t))
+		return wf_real.pthread_setaffinity_np(thread, size, set);
+	return -wf_affinity_set(t, size, set);
+}
+
+WF_API(int, pthread_getaffinity_np, pthread_t thread, size_t size,
+       cpu_set_t *ret_set)
+{
+	struct wf_thread *t = wf_thread_of(thread);
+
+	if (is_native(t))
+		return wf_real.pthread_getaffinity_np(thread, size, ret_set);
+	return -wf_affinity_get(t, size, ret_set);
+}
+
+static bool is_valid_priority(int policy, int priority)
+{
+	return priority >= sched_get_priority_min(policy) &&
+	       priority <= sched_get_priority_max(policy);
+}
+
+WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
+       const struct sched_param *param)
+{
+	struct wf_thread *t = wf_thread_of(thread);
+
+	if (is_native(t))
+		return wf_real.pthread_setschedparam(thread, policy, param);
+	if (sched_get_priority_min(policy) < 0 ||
+	    !is_valid_priority(policy, param->sched_priority))
+		return EINVAL;
+	t->sched_policy = policy;
+	t->sched_priority = param->sched_priority;
+	return 0;
+}
+
+WF_API(int, pthread_getschedparam, pthread_t thread, int *ret_policy,
+       struct sched_param *ret_param)
+{
+	const struct wf_thread *t = wf_thread_of(thread);
+
+	if (is_native(t))
+		return wf_real.pthread_getschedparam(thread, ret_policy,
+						     ret_param);
+	*ret_policy = t->sched_policy;
+	ret_param->sched_priority = t->sched_priority;
+	return 0;
+}
+
+WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
+{
+	struct wf_thread *t = wf_thread_of(thread);
+
+	if (is_native(t))
+		return wf_real.pthread_setschedprio(thread, priority);
+	if (!is_valid_priority(t->sched_policy, priority))
+		return EINVAL;
+	t->sched_priority = priority;
+	return 0;
+}
+
+/* The carrier's clock, until threads have clocks of their own. */
+WF_API(int, pthread_getcpuclockid, pthread_t thread, clockid_t *ret_clock)
+{
+	const struct wf_thread *t = wf_thread_of(thread);
+
+	if (is_native(t))
+		return wf_real.pthread_getcpuclockid(thread, ret_clock);
+	*ret_clock = t == wf_self ? CLOCK_THREAD_CPUTIME_ID :
+				    CLOCK_PROCESS_CPUTIME_ID;
+	return 0;
+}

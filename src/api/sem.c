@@ -1,0 +1,67 @@
+/* sem_*. Process-shared ones, also those of sem_open, go to libc. */
+#include "api/api.h"
+
+#include "libc/real.h"
+#include "sync/sem.h"
+
+static struct wf_sem *sem_of(sem_t *sem)
+{
+	return (struct wf_sem *)sem;
+}
+
+WF_API(int, sem_init, sem_t *sem, int pshared, unsigned int value)
+{
+	if (pshared)
+		return wf_real.sem_init(sem, pshared, value);
+	return wf_api_errno(wf_sem_init(sem_of(sem), value));
+}
+
+WF_API(int, sem_destroy, sem_t *sem)
+{
+	return 0;
+}
+
+WF_API(int, sem_wait, sem_t *sem)
+{
+	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
+		return wf_real.sem_wait(sem);
+	return wf_api_errno(wf_sem_wait(sem_of(sem)));
+}
+
+WF_API(int, sem_trywait, sem_t *sem)
+{
+	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
+		return wf_real.sem_trywait(sem);
+	return wf_api_errno(wf_sem_trywait(sem_of(sem)));
+}
+
+WF_API(int, sem_timedwait, sem_t *sem, const struct timespec *abstime)
+{
+	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
+		return wf_real.sem_timedwait(sem, abstime);
+	return wf_api_errno(
+		wf_sem_clockwait(sem_of(sem), CLOCK_REALTIME, abstime));
+}
+
+WF_API(int, sem_clockwait, sem_t *sem, clockid_t clock,
+       const struct timespec *abstime)
+{
+	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
+		return wf_real.sem_clockwait(sem, clock, abstime);
+	return wf_api_errno(wf_sem_clockwait(sem_of(sem), clock, abstime));
+}
+
+WF_API(int, sem_post, sem_t *sem)
+{
+	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
+		return wf_real.sem_post(sem);
+	return wf_api_errno(wf_sem_post(sem_of(sem)));
+}
+
+WF_API(int, sem_getvalue, sem_t *sem, int *value)
+{
+	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
+		return wf_real.sem_getvalue(sem, value);
+	*value = wf_sem_value(sem_of(sem));
+	return 0;
+}

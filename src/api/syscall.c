@@ -1,0 +1,50 @@
+/*
+ * syscall(): the numbers that concern threads are weft's business, all others
+ * go to the kernel as they are. The stub is api/x86_64/syscall.S.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "api/api.h"
+#include "api/futex.h"
+#include "api/ids.h"
+#include "boot/boot.h"
+#include "os/sys.h"
+#include "sched/yield.h"
+
+long wf_api_syscall(long nr, long a, long b, long c, long d, long e, long f);
+
+static long dispatch(long nr, const long *a)
+{
+	switch (nr) {
+	case SYS_futex:
+		return wf_futex_syscall((uint32_t *)a[0], (int)a[1],
+					(uint32_t)a[2],
+					(const struct timespec *)a[3],
+					(uint32_t *)a[4], (uint32_t)a[5]);
+	case SYS_gettid:
+		return wf_ids_gettid();
+	case SYS_sched_yield:
+		wf_sched_yield();
+		return 0;
+	case SYS_rseq:
+		/* Threads travel between kernel threads. */
+		return -ENOSYS;
+	default:
+		return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	}
+}
+
+/* Called by the stub with the arguments in a frame of the stub's own. */
+long wf_api_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	const long args[] = { a, b, c, d, e, f };
+	long r = dispatch(nr, args);
+
+	if (r < 0 && r > -4096) {
+		errno = (int)-r;
+		return -1;
+	}
+	return r;
+}

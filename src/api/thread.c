@@ -1,0 +1,70 @@
+/*
+ * Threads: create, join, detach, exit.
+ */
+#include <pthread.h>
+
+#include "api/api.h"
+#include "api/attr.h"
+#include "boot/boot.h"
+#include "libc/real.h"
+#include "sched/runtime.h"
+#include "thread/lifecycle.h"
+#include "thread/main_exit.h"
+#include "wait/sleep.h"
+
+WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
+       void *(*start)(void *), void *arg)
+{
+	struct wf_thread_params params;
+	int err = wf_boot_start();
+
+	if (err == 0)
+		err = wf_attr_to_params(attr, start, &params);
+	if (err == 0)
+		err = wf_thread_create(&params, start, arg, ret_thread);
+	return -err;
+}
+
+WF_API(int, pthread_join, pthread_t thread, void **ret_result)
+{
+	return -wf_thread_join(wf_thread_of(thread), ret_result, INT64_MAX);
+}
+
+WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
+{
+	return -wf_thread_tryjoin(wf_thread_of(thread), ret_result);
+}
+
+WF_API(int, pthread_clockjoin_np, pthread_t thread, void **ret_result,
+       clockid_t clock, const struct timespec *abstime)
+{
+	int64_t deadline;
+	int err = wf_deadline_from_abs(clock, abstime, &deadline);
+
+	return err < 0 ? -err :
+			 -wf_thread_join(wf_thread_of(thread), ret_result,
+					 deadline);
+}
+
+WF_API(int, pthread_timedjoin_np, pthread_t thread, void **ret_result,
+       const struct timespec *abstime)
+{
+	return pthread_clockjoin_np(thread, ret_result, CLOCK_REALTIME,
+				    abstime);
+}
+
+WF_API(int, pthread_detach, pthread_t thread)
+{
+	return -wf_thread_detach(wf_thread_of(thread));
+}
+
+WF_API(void, pthread_exit, void *result)
+{
+	struct wf_thread *t = wf_thread_self();
+
+	t->result = result;
+	if (t->slot.class == NULL && t->kind == WF_THREAD_MULTIPLEXED)
+		wf_main_exit_prepare(t);
+	wf_real.pthread_exit(result);
+	__builtin_unreachable();
+}

@@ -1,0 +1,46 @@
+/*
+ * What an architecture provides. Each one has a folder with cpu.h, the
+ * assembly routines declared here and nothing else; build files choose it.
+ */
+#ifndef WEFT_ARCH_ARCH_H
+#define WEFT_ARCH_ARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include "arch/x86_64/cpu.h"
+#else
+#error "weft has no port to this architecture yet"
+#endif
+
+/*
+ * Saves the callee-saved registers and the floating point control words on
+ * the current stack, stores the stack pointer in *save_sp, takes over load_sp
+ * and the thread register load_tp, restores what was saved there and returns
+ * to whoever saved it. The caller has in_runtime set on both sides.
+ */
+void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp);
+
+/* The same for a CPU or kernel without wrfsbase: by a system call. */
+void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp);
+
+/* Entry point of a made-up context: calls wf_thread_main, never returns. */
+void wf_arch_thread_entry(void);
+
+/* Resumes the signal frame that lies at the stack pointer (signal/frame.c). */
+void wf_arch_frame_resume(void);
+
+/* The restorer of the signal handlers that weft installs. */
+void wf_arch_sigreturn(void);
+
+/*
+ * Lays a frame under `top` from which wf_arch_switch starts `entry` with a
+ * 16-byte aligned stack and default control words; returns its sp.
+ */
+void *wf_arch_context_make(void *top, void (*entry)(void));
+
+/* The same with the stack pointer at `sp` exactly when entry begins. */
+void *wf_arch_context_at(void *sp, void (*entry)(void));
+
+#endif

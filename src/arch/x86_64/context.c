@@ -1,0 +1,27 @@
+#include "arch/arch.h"
+
+/* Picture in switch.S. */
+struct switch_frame {
+	uint32_t mxcsr;
+	uint16_t x87_control;
+	uint16_t unused;
+	uint64_t r15, r14, r13, r12, rbx, rbp;
+	void (*entry)(void);
+};
+
+void *wf_arch_context_at(void *sp, void (*entry)(void))
+{
+	struct switch_frame *f = (struct switch_frame *)sp - 1;
+
+	/* The ABI's initial control words: all exceptions masked. */
+	*f = (struct switch_frame){ .mxcsr = 0x1f80,
+				    .x87_control = 0x37f,
+				    .entry = entry };
+	return f;
+}
+
+void *wf_arch_context_make(void *top, void (*entry)(void))
+{
+	return wf_arch_context_at((void *)(((uintptr_t)top & ~63UL) - 64),
+				  entry);
+}

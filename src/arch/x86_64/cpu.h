@@ -1,0 +1,52 @@
+/* x86-64: thread register, pause, system call instruction. */
+#ifndef WEFT_ARCH_X86_64_CPU_H
+#define WEFT_ARCH_X86_64_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Below the stack pointer, and still the interrupted function's own. */
+#define WF_ARCH_RED_ZONE 128
+
+/*
+ * The part of the TCB that the ABI between compiler and libc fixes: own
+ * address twice, stack protector canary and pointer guard.
+ */
+#define WF_ARCH_TCB_HEADER_BYTES 64
+#define WF_ARCH_TCB_GUARDS_OFFSET 40
+#define WF_ARCH_TCB_GUARDS_BYTES 16
+
+/* AT_HWCAP2 bit that says user code may execute wrfsbase. */
+#define WF_ARCH_HWCAP2_FSGSBASE 2UL
+
+static inline void wf_cpu_pause(void)
+{
+	__builtin_ia32_pause();
+}
+
+/* The TCB's first word points to itself, so no privilege is needed. */
+static inline uintptr_t wf_cpu_thread_register(void)
+{
+	uintptr_t tp;
+
+	__asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
+	return tp;
+}
+
+static inline long wf_arch_syscall6(long nr, long a, long b, long c, long d,
+				    long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
+			   "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+#endif

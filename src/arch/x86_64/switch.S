@@ -1,0 +1,125 @@
+/*
+ * Context switch, x86-64 System V ABI.
+ *
+ *	void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp);
+ *	                    rdi             rsi            rdx
+ *
+ * Frame at the saved stack pointer, low to high:
+ *
+ *	 0  mxcsr (4 bytes), x87 control word (2), unused (2)
+ *	 8  r15   16 r14   24 r13   32 r12   40 rbx   48 rbp
+ *	56  return address
+ *
+ * The direction flag is clear at every call by the ABI. The red zone belongs
+ * to leaf functions, and this is a call, so nothing lies below the stack
+ * pointer. Vector registers are caller-saved.
+ */
+	.text
+
+	.macro SAVE
+	pushq	%rbp
+	pushq	%rbx
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
+	subq	$8, %rsp
+	stmxcsr	(%rsp)
+	fnstcw	4(%rsp)
+	.endm
+
+	.macro RESTORE
+	ldmxcsr	(%rsp)
+	fldcw	4(%rsp)
+	addq	$8, %rsp
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbx
+	popq	%rbp
+	.endm
+
+	.globl	wf_arch_switch
+	.hidden	wf_arch_switch
+	.type	wf_arch_switch, @function
+	.p2align 5
+wf_arch_switch:
+	SAVE
+	movq	%rsp, (%rdi)
+	movq	%rsi, %rsp
+	wrfsbase %rdx
+	RESTORE
+	ret
+	.size	wf_arch_switch, . - wf_arch_switch
+
+	.globl	wf_arch_switch_syscall
+	.hidden	wf_arch_switch_syscall
+	.type	wf_arch_switch_syscall, @function
+	.p2align 5
+wf_arch_switch_syscall:
+	SAVE
+	movq	%rsp, (%rdi)
+	movq	%rsi, %rsp
+	movl	$0x1002, %edi		/* ARCH_SET_FS */
+	movq	%rdx, %rsi
+	movl	$158, %eax		/* arch_prctl */
+	syscall
+	RESTORE
+	ret
+	.size	wf_arch_switch_syscall, . - wf_arch_switch_syscall
+
+/*
+ * First instruction of a new context. The undefined return address ends every
+ * unwinder's walk here.
+ */
+	.globl	wf_arch_thread_entry
+	.hidden	wf_arch_thread_entry
+	.type	wf_arch_thread_entry, @function
+	.p2align 4
+wf_arch_thread_entry:
+	.cfi_startproc
+	.cfi_undefined rip
+	andq	$-16, %rsp
+	xorl	%ebp, %ebp
+	call	wf_thread_main
+	hlt
+	.cfi_endproc
+	.size	wf_arch_thread_entry, . - wf_arch_thread_entry
+
+/*
+ * A preempted thread's save area is entered here by wf_arch_switch, with the
+ * stack pointer at the copied struct ucontext:
+ *
+ *	void wf_frame_resume(struct ucontext *uc);	finishes the switch
+ *	rt_sigreturn with the stack pointer at uc
+ */
+	.globl	wf_arch_frame_resume
+	.hidden	wf_arch_frame_resume
+	.type	wf_arch_frame_resume, @function
+	.p2align 4
+wf_arch_frame_resume:
+	.cfi_startproc
+	.cfi_undefined rip
+	movq	%rsp, %rbx
+	movq	%rsp, %rdi
+	andq	$-16, %rsp
+	call	wf_frame_resume
+	movq	%rbx, %rsp
+	movl	$15, %eax		/* rt_sigreturn */
+	syscall
+	hlt
+	.cfi_endproc
+	.size	wf_arch_frame_resume, . - wf_arch_frame_resume
+
+	.globl	wf_arch_sigreturn
+	.hidden	wf_arch_sigreturn
+	.type	wf_arch_sigreturn, @function
+	.p2align 4
+	nop				/* unwinders look one byte back */
+wf_arch_sigreturn:
+	movq	$15, %rax		/* the bytes that libgcc and gdb know */
+	syscall
+	.size	wf_arch_sigreturn, . - wf_arch_sigreturn
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,27 @@
+/*
+ * Short names for C11 atomics with an explicit order.
+ *
+ * Every use of acquire and release in weft names its partner in a comment.
+ */
+#ifndef WEFT_BASE_ATOMIC_H
+#define WEFT_BASE_ATOMIC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define wf_load_relaxed(p) atomic_load_explicit((p), memory_order_relaxed)
+#define wf_load_acquire(p) atomic_load_explicit((p), memory_order_acquire)
+#define wf_store_relaxed(p, v) \
+	atomic_store_explicit((p), (v), memory_order_relaxed)
+#define wf_store_release(p, v) \
+	atomic_store_explicit((p), (v), memory_order_release)
+#define wf_fence_seq_cst() atomic_thread_fence(memory_order_seq_cst)
+
+/* Compare and swap; *expected is updated on failure. */
+#define wf_cas_acq_rel(p, expected, desired)                          \
+	atomic_compare_exchange_strong_explicit(                      \
+		(p), (expected), (desired), memory_order_acq_rel,     \
+		memory_order_acquire)
+
+#endif

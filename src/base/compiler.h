@@ -1,0 +1,32 @@
+/*
+ * Compiler shorthand. Nothing here has a cost of its own.
+ */
+#ifndef WEFT_BASE_COMPILER_H
+#define WEFT_BASE_COMPILER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WF_LIKELY(x) __builtin_expect(!!(x), 1)
+#define WF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* A name that programs see. Only src/api and src/libc may use it. */
+#define WF_EXPORT __attribute__((visibility("default")))
+#define WF_COLD __attribute__((cold, noinline))
+#define WF_NOINLINE __attribute__((noinline))
+#define WF_NORETURN __attribute__((noreturn))
+#define WF_ALIGNED(n) __attribute__((aligned(n)))
+#define WF_CACHE_LINE 64
+
+/* Stops the compiler, not the CPU, from moving memory accesses across. */
+#define wf_compiler_barrier() __asm__ volatile("" ::: "memory")
+
+#define wf_container_of(ptr, type, member) \
+	((type *)((char *)(ptr) - offsetof(type, member)))
+
+#define wf_align_up(x, a) (((x) + (a) - 1) & ~((__typeof__(x))(a) - 1))
+#define wf_align_down(x, a) ((x) & ~((__typeof__(x))(a) - 1))
+
+#define WF_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif

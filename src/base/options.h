@@ -1,0 +1,110 @@
+/*
+ * The options of weft: one table for the command, the variables and the help.
+ *
+ *     struct wf_options o = { 0 };
+ *     const char *bad;
+ *     int err = wf_options_load_env(&o, environ, &bad);
+ *
+ *     if (err < 0)
+ *             wf_log("%s is malformed or out of range", bad);
+ *
+ * A row gives a field of struct wf_options, the command's long option, the
+ * variable, the kind, the least and the greatest value, what the help calls
+ * the value, what a right value looks like, and what the option does. Values:
+ *
+ *   COUNT   decimal digits
+ *   SIZE    decimal digits and K, M, G (1024-based) or nothing; bytes
+ *   TIME    decimal digits and ns, us, ms or s; stored in ns; "0" is off
+ *   FLAG    1 or 0; as the command's option it takes no value
+ *   STRING  1 to WF_OPTION_STRING_MAX - 1 bytes, copied
+ *
+ * Nothing here blocks, allocates, reads a locale or touches errno, so all of
+ * it may be called in a signal handler and before libc is ready.
+ */
+#ifndef WEFT_BASE_OPTIONS_H
+#define WEFT_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WF_OPTION_STRING_MAX 128
+
+/* clang-format off */
+/* field, option, variable, kind, least, greatest, value, accepts, help */
+#define WF_OPTIONS_TABLE(X) \
+	X(vps, "vps", "WEFT_VPS", COUNT, 1, 1024, "N", \
+	  "a number from 1 to 1024", \
+	  "run on N virtual processors; if not given, one for each CPU " \
+	  "allowed") \
+	X(stack_size, "stack-size", "WEFT_STACK_SIZE", SIZE, \
+	  16 << 10, 1ULL << 40, "SIZE", \
+	  "a size from 16K to 1024G, such as 64K or 1M", \
+	  "stack of threads that ask for none; as without weft if not given") \
+	X(preempt_every, "preempt-every", "WEFT_PREEMPT_EVERY", TIME, \
+	  10000, 3600ULL * 1000000000, "TIME", \
+	  "0 or a time from 10us to 3600s, such as 100us or 2ms", \
+	  "for debugging: interrupt every running thread this often") \
+	X(stats, "stats", "WEFT_STATS", FLAG, 0, 1, "", "1 or 0", \
+	  "print counters to standard error when the program exits") \
+	X(bound, "bound", "WEFT_BOUND", STRING, 0, 0, "PATTERN", \
+	  "1 to 127 characters", \
+	  "give threads a kernel thread each if the name of the object that " \
+	  "holds their start routine contains PATTERN") \
+	X(no_children, "no-children", "WEFT_NO_CHILDREN", FLAG, 0, 1, "", \
+	  "1 or 0", "run the programs that this one executes without weft")
+/* clang-format on */
+
+#define WF_OPTION_FIELD_COUNT(name) uint64_t name
+#define WF_OPTION_FIELD_SIZE(name) uint64_t name
+#define WF_OPTION_FIELD_TIME(name) uint64_t name
+#define WF_OPTION_FIELD_FLAG(name) bool name
+#define WF_OPTION_FIELD_STRING(name) char name[WF_OPTION_STRING_MAX]
+#define WF_OPTION_FIELD(name, opt, var, kind, ...) WF_OPTION_FIELD_##kind(name);
+
+/* Every field is 0, false or "" if the option is not given. */
+struct wf_options {
+	WF_OPTIONS_TABLE(WF_OPTION_FIELD)
+};
+
+enum wf_option_kind {
+	WF_OPTION_COUNT,
+	WF_OPTION_SIZE,
+	WF_OPTION_TIME,
+	WF_OPTION_FLAG,
+	WF_OPTION_STRING,
+};
+
+struct wf_option_row {
+	const char *option; /* without the dashes */
+	const char *variable;
+	enum wf_option_kind kind;
+	uint64_t least, greatest;
+	const char *value; /* its name in the help */
+	const char *accepts;
+	const char *help;
+	size_t offset; /* of the field in struct wf_options */
+};
+
+/* The process's options. Written by boot before the first other thread. */
+extern struct wf_options wf_options;
+
+/* The table; a row's number is its index. */
+extern const struct wf_option_row wf_option_rows[];
+extern const size_t wf_nr_options;
+
+/*
+ * Reads `value` as the row's kind and stores it. Returns 0, or with *o
+ * untouched -EINVAL (not of that form) or -ERANGE (outside the row's limits).
+ */
+int wf_option_set(struct wf_options *o, size_t row, const char *value);
+
+/*
+ * Takes the variables of the table out of envp; other names are not looked
+ * at. Returns 0, or with *o untouched the error of wf_option_set, and the
+ * name of the variable at fault in *ret_bad_name.
+ */
+int wf_options_load_env(struct wf_options *o, char *const *envp,
+			const char **ret_bad_name);
+
+#endif

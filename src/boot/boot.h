@@ -1,0 +1,35 @@
+/*
+ * The runtime's beginnings and ends.
+ */
+#ifndef WEFT_BOOT_BOOT_H
+#define WEFT_BOOT_BOOT_H
+
+#include "sched/thread.h"
+
+/*
+ * Starts the runtime if it has not been: VPs, carriers, monitor. Nothing of
+ * it exists before the first pthread_create. in_runtime 0. Returns 0 or
+ * -EAGAIN.
+ */
+int wf_boot_start(void);
+
+/* Registers the fork handlers once, before any of the program's. */
+void wf_boot_register_fork(void);
+
+/* boot/monitor.c: starts the monitor's kernel thread. 0 or -Exxx. */
+int wf_monitor_start(void);
+void wf_monitor_fork_child(void);
+int wf_monitor_tid(void);
+/* Makes the monitor look at pending changes of credentials. */
+void wf_monitor_poke(void);
+
+/*
+ * boot/setxid.c: performs a credential system call on every kernel thread of
+ * the process. Returns 0 or -Exxx; on failure nothing has changed.
+ */
+int wf_setxid(long nr, long a, long b, long c);
+/* Called by each kernel thread that is asked to follow. */
+void wf_setxid_follow(void);
+void wf_setxid_fork_child(void);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * fork: in the child the calling thread alone lives on. It is the child's
+ * first thread, native until the child creates a thread of its own; then the
+ * runtime starts afresh.
+ *
+ * libc's child code has unlinked our TCB from ld.so's list, emptied the list
+ * and linked our TCB again; it has written the child's pid into the TCB.
+ *
+ * Our handler runs before all other child handlers, as it was registered
+ * first: they may use locks and threads.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "boot/boot.h"
+#include "libc/real.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/idle.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "trace/counters.h"
+#include "wait/ufutex_internal.h"
+
+static void become_first(struct wf_thread *t)
+{
+	t->kind = WF_THREAD_FOREIGN;
+	t->is_first = true;
+	t->vp = NULL;
+	t->carrier = NULL;
+	t->tid = wf_os_getpid();
+	wf_store_relaxed(&t->in_runtime, 0);
+	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
+	wf_store_relaxed(&t->exit_work, 0);
+	t->slot.link_epoch = wf_table_fork_epoch();
+}
+
+static void child(void)
+{
+	struct wf_thread *t = wf_self;
+	stack_t altstack = { .ss_flags = SS_DISABLE };
+
+	if (t == NULL)
+		return;
+	if (wf_is_started()) {
+		/* The parent's carrier had its own; ours is the program's. */
+		if (t->altstack.size != 0)
+			altstack = (stack_t){ t->altstack.sp,
+					      t->altstack.flags,
+					      t->altstack.size };
+		wf_sys(SYS_sigaltstack, &altstack, NULL);
+		wf_os_set_signal_mask(t->sigmask);
+	}
+	wf_store_relaxed(&wf_sched.is_started, false);
+	wf_table_fork_child(t);
+	wf_carrier_fork_child();
+	wf_idle_reset();
+	wf_ufutex_fork_child();
+	wf_monitor_fork_child();
+	wf_setxid_fork_child();
+	memset(&wf_counters, 0, sizeof(wf_counters));
+	become_first(t);
+	wf_store_relaxed(&wf_sched.nr_threads, 1);
+}
+
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+void wf_boot_register_fork(void)
+{
+	static _Atomic bool is_registered;
+
+	if (!atomic_exchange(&is_registered, true))
+		wf_real.__register_atfork(NULL, NULL, child, &__dso_handle);
+}

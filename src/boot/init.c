@@ -1,0 +1,72 @@
+/*
+ * Before main: tables are filled and the first thread is known, nothing else.
+ * The library is linked with -z initfirst, so this runs before every other
+ * constructor and before anybody can call an interposed function.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "boot/boot.h"
+#include "libc/layout.h"
+#include "libc/real.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "thread/main_exit.h"
+#include "trace/counters.h"
+
+/* As env(1) and nice(1): the tool itself failed. */
+enum { EXIT_WEFT_FAILED = 125 };
+
+static void fail_without(const char *name)
+{
+	wf_log("this libc has no %s: weft needs glibc 2.34 or later; run the "
+	       "program without weft",
+	       name);
+	_exit(EXIT_WEFT_FAILED);
+}
+
+static void load_options(char **envp)
+{
+	const char *bad = NULL;
+
+	if (wf_options_load_env(&wf_options, envp, &bad) < 0) {
+		wf_log("%s is malformed or out of range", bad);
+		_exit(EXIT_WEFT_FAILED);
+	}
+}
+
+__attribute__((constructor)) static void init(int argc, char **argv,
+					      char **envp)
+{
+	const char *missing = wf_real_init();
+
+	if (missing == NULL)
+		missing = wf_libc_layout_init();
+	if (missing != NULL)
+		fail_without(missing);
+	load_options(envp);
+	if (wf_table_init() < 0) {
+		wf_log("cannot reserve address space for threads; raise the "
+		       "limit on virtual memory (ulimit -v)");
+		_exit(EXIT_WEFT_FAILED);
+	}
+	wf_runtime_attach()->is_first = true;
+	wf_runtime_attach_hook = wf_foreign_met;
+	wf_store_relaxed(&wf_sched.nr_threads, 1);
+	wf_boot_register_fork();
+}
+
+__attribute__((destructor)) static void fini(void)
+{
+	enum { MAX_VPS = 1024 };
+	const struct wf_counters *of_vps[MAX_VPS];
+
+	if (!wf_options.stats)
+		return;
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		of_vps[i] = &wf_sched.vps[i].counters;
+	wf_counters_print(of_vps, wf_sched.nr_vps);
+}

@@ -1,0 +1,114 @@
+/*
+ * POSIX gives a process one set of credentials, the kernel gives each of its
+ * threads one. glibc's own broadcast would signal thread ids that the kernel
+ * does not know; this one visits weft's kernel threads.
+ *
+ * X1. No carrier is cloned between the count and the end (clone lock).
+ * X2. The caller goes first; if it fails nobody else has changed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "boot/boot.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/preempt.h"
+#include "sched/runtime.h"
+
+static struct {
+	struct wf_spin lock;
+	_Atomic uint32_t generation; /* of the last change; 0: none yet */
+	_Atomic uint32_t nr_missing; /* kernel threads that have to follow */
+	long nr, args[3];
+} change;
+
+static _Atomic uint32_t monitor_seen;
+
+static void follow(_Atomic uint32_t *seen)
+{
+	/* acquire: the call's number and arguments. */
+	uint32_t generation = wf_load_acquire(&change.generation);
+
+	if (wf_load_relaxed(seen) == generation)
+		return;
+	wf_store_relaxed(seen, generation);
+	/* What the caller could do, all can; else the process is torn. */
+	if (wf_sys(change.nr, change.args[0], change.args[1],
+		   change.args[2]) < 0)
+		abort();
+	atomic_fetch_sub(&change.nr_missing, 1);
+}
+
+void wf_setxid_follow(void)
+{
+	struct wf_thread *t = wf_self;
+
+	if (wf_load_relaxed(&change.generation) == 0)
+		return;
+	if (t != NULL && t->carrier != NULL)
+		follow(&t->carrier->setxid_seen);
+	else if (wf_os_gettid() == wf_monitor_tid())
+		follow(&monitor_seen);
+}
+
+static void broadcast(uint32_t generation, int self_tid)
+{
+	uint32_t nr = wf_carrier_count(), missing = 1;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
+
+		missing += tid != 0 && tid != self_tid;
+		if (tid == 0 || tid == self_tid)
+			if (c != NULL)
+				wf_store_relaxed(&c->setxid_seen, generation);
+	}
+	wf_store_relaxed(&change.nr_missing, missing);
+	/* release: pairs with the acquire in follow. */
+	wf_store_release(&change.generation, generation);
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
+
+		if (tid != 0 && tid != self_tid)
+			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
+	}
+	wf_monitor_poke();
+	while (wf_load_acquire(&change.nr_missing) != 0)
+		wf_sys(SYS_sched_yield);
+}
+
+int wf_setxid(long nr, long a, long b, long c)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	long err;
+
+	if (!wf_is_started()) {
+		wf_runtime_leave(t);
+		return (int)wf_sys(nr, a, b, c);
+	}
+	wf_spin_lock(&change.lock);
+	wf_carrier_clone_lock(); /* X1 */
+	err = wf_sys(nr, a, b, c); /* X2 */
+	if (err >= 0) {
+		change.nr = nr;
+		change.args[0] = a;
+		change.args[1] = b;
+		change.args[2] = c;
+		broadcast(wf_load_relaxed(&change.generation) + 1,
+			  wf_os_gettid());
+	}
+	wf_carrier_clone_unlock();
+	wf_spin_unlock(&change.lock);
+	wf_runtime_leave(t);
+	return (int)err;
+}
+
+void wf_setxid_fork_child(void)
+{
+	change.lock = (struct wf_spin)WF_SPIN_INIT;
+	wf_store_relaxed(&change.generation, 0);
+	wf_store_relaxed(&monitor_seen, 0);
+}

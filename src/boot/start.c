@@ -1,0 +1,178 @@
+#include <errno.h>
+#include <linux/rseq.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "boot/boot.h"
+#include "libc/elf.h"
+#include "libc/layout.h"
+#include "libc/tcb.h"
+#include "libc/text.h"
+#include "os/kthread.h"
+#include "os/mem.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/idle.h"
+#include "sched/runtime.h"
+#include "sched/switch.h"
+#include "sched/table.h"
+#include "signal/preempt.h"
+#include "wait/agent.h"
+#include "wait/timer.h"
+
+enum { MAX_CPUS = 8192, MAX_TCB_BYTES = 16 * 1024 };
+
+static struct wf_spin start_lock = WF_SPIN_INIT;
+
+static uint32_t cpus_allowed(void)
+{
+	unsigned long set[MAX_CPUS / (8 * sizeof(long))] = { 0 };
+	long bytes = wf_sys(SYS_sched_getaffinity, 0, sizeof(set), set);
+	uint32_t nr = 0;
+
+	for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof(long); i++)
+		nr += (uint32_t)__builtin_popcountl(set[i]);
+	return nr > 0 ? nr : 1;
+}
+
+/* The anchors' TCBs: two blocks that are never anybody's (libc/tcb.h). */
+static int make_anchors(void)
+{
+	static char *block;
+
+	if (block == NULL)
+		block = wf_os_reserve(2 * MAX_TCB_BYTES);
+	if (block == NULL)
+		return -ENOMEM;
+	wf_tcb_anchor((uintptr_t)block, (uintptr_t)block + MAX_TCB_BYTES);
+	return 0;
+}
+
+/* A migrating thread's CPU number would be stale: no rseq. */
+static void unregister_rseq(void)
+{
+	const ptrdiff_t *offset = wf_elf_symbol("ld-linux", "__rseq_offset");
+	const unsigned int *size = wf_elf_symbol("ld-linux", "__rseq_size");
+	struct rseq *area;
+
+	if (offset == NULL || size == NULL || *size == 0)
+		return;
+	area = (struct rseq *)(wf_cpu_thread_register() + *offset);
+	wf_sys(SYS_rseq, area, sizeof(*area), RSEQ_FLAG_UNREGISTER, 0x53053053);
+	area->cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED;
+}
+
+static int make_world(void)
+{
+	uint32_t nr = wf_options.vps != 0 ? (uint32_t)wf_options.vps :
+					    cpus_allowed();
+	int err;
+
+	unregister_rseq();
+	err = wf_tcb_template_take();
+	if (err < 0)
+		return err;
+	err = make_anchors();
+	if (err == 0)
+		err = wf_vps_init(nr);
+	if (err == 0)
+		err = wf_timers_init();
+	if (err < 0)
+		return err;
+	wf_text_init();
+	wf_idle_reset();
+	wf_switch_needs_syscall =
+		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
+	wf_os_membarrier_register();
+	wf_carrier_main = wf_agent_run;
+	wf_carrier_init_hook = wf_preempt_arm;
+	wf_preempt_setxid = wf_setxid_follow;
+	wf_preempt_init();
+	return 0;
+}
+
+/* The process's first thread becomes a thread like all others, on VP 0. */
+static int adopt_first(struct wf_thread *t, uint64_t mask)
+{
+	struct wf_vp *vp = &wf_sched.vps[0];
+	struct wf_carrier *c = wf_carrier_adopt(vp);
+
+	if (c == NULL)
+		return -ENOMEM;
+	if (t->slot.save_top == NULL) {
+		size_t bytes = wf_slot_save_bytes();
+		char *save = wf_os_reserve(bytes);
+
+		if (save == NULL)
+			return -ENOMEM;
+		t->slot.save_top = save + bytes;
+	}
+	c->kernel_mask = UINT64_MAX;
+	c->is_mask_known = true;
+	t->sigmask = mask;
+	t->altstack.flags = SS_DISABLE;
+	t->carrier = c;
+	t->vp = vp;
+	wf_store_relaxed(&t->in_runtime, 1);
+	wf_store_release(&vp->cur, t);
+	t->kind = WF_THREAD_MULTIPLEXED;
+	return 0;
+}
+
+static int start_locked(struct wf_thread *t)
+{
+	uint64_t mask = wf_os_get_signal_mask();
+	uint32_t first_free = 0;
+	int err = make_world();
+
+	if (err < 0)
+		return err;
+	wf_os_set_signal_mask(UINT64_MAX);
+	if (t->is_first) {
+		err = adopt_first(t, mask);
+		first_free = 1;
+	}
+	for (uint32_t i = first_free; err == 0 && i < wf_sched.nr_vps; i++)
+		err = wf_carrier_spawn(&wf_sched.vps[i]);
+	if (err == 0)
+		err = wf_carrier_spawn(NULL);
+	if (err == 0)
+		err = wf_monitor_start();
+	if (err < 0) {
+		t->kind = WF_THREAD_FOREIGN;
+		wf_store_relaxed(&t->in_runtime, 0);
+		wf_os_set_signal_mask(mask);
+		return err;
+	}
+	wf_store_release(&wf_sched.is_started, true);
+	if (t->is_first) {
+		wf_carrier_set_mask(t->carrier, mask);
+		wf_runtime_leave(t);
+	} else {
+		wf_os_set_signal_mask(mask);
+	}
+	return 0;
+}
+
+int wf_boot_start(void)
+{
+	struct wf_thread *t = wf_thread_self();
+	int err = 0;
+
+	if (wf_is_started())
+		return 0;
+	wf_spin_lock(&start_lock);
+	if (!wf_is_started())
+		err = start_locked(t);
+	wf_spin_unlock(&start_lock);
+	if (err < 0)
+		wf_log("cannot start: error %d; is the limit on processes or "
+		       "memory too low?",
+		       -err);
+	return err < 0 ? -EAGAIN : 0;
+}

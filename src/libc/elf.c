@@ -1,0 +1,122 @@
+#include "libc/elf.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What a lookup needs of an object's dynamic section. */
+struct tables {
+	const uint32_t *gnu_hash;
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	const ElfW(Half) *versions;
+	ElfW(Addr) base;
+};
+
+static const void *table_at(const struct link_map *map, ElfW(Addr) ptr)
+{
+	/* ld.so relocates most of these words in place, the vDSO's not. */
+	return (const void *)(ptr < map->l_addr ? ptr + map->l_addr : ptr);
+}
+
+static bool read_tables(const struct link_map *map, struct tables *ret)
+{
+	struct tables t = { .base = map->l_addr };
+
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		const void *p = table_at(map, d->d_un.d_ptr);
+
+		switch (d->d_tag) {
+		case DT_GNU_HASH:
+			t.gnu_hash = p;
+			break;
+		case DT_SYMTAB:
+			t.symbols = p;
+			break;
+		case DT_STRTAB:
+			t.strings = p;
+			break;
+		case DT_VERSYM:
+			t.versions = p;
+			break;
+		}
+	}
+	*ret = t;
+	return t.gnu_hash != NULL && t.symbols != NULL && t.strings != NULL;
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+	uint32_t h = 5381;
+
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+		h = h * 33 + *c;
+	return h;
+}
+
+static bool is_default_version(const struct tables *t, uint32_t i)
+{
+	/* Bit 15 hides a version from plain references. */
+	return t->versions == NULL || (t->versions[i] & 0x8000) == 0;
+}
+
+static void *symbol_address(const struct tables *t, const ElfW(Sym) *s)
+{
+	void *p = (void *)(t->base + s->st_value);
+
+	if (ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC)
+		p = ((void *(*)(void))p)();
+	return p;
+}
+
+/* Layout: nbuckets, first symbol, bloom words, shift; bloom; buckets; chain. */
+static void *lookup(const struct tables *t, const char *name)
+{
+	uint32_t nr_buckets = t->gnu_hash[0];
+	uint32_t first = t->gnu_hash[1];
+	uint32_t nr_bloom = t->gnu_hash[2];
+	const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)&t
+							     ->gnu_hash[4] +
+						     nr_bloom);
+	const uint32_t *chain = buckets + nr_buckets;
+	uint32_t hash = gnu_hash(name);
+	uint32_t i = buckets[hash % nr_buckets];
+
+	if (i < first)
+		return NULL;
+	for (;; i++) {
+		uint32_t h = chain[i - first];
+		const ElfW(Sym) *s = &t->symbols[i];
+
+		if ((h | 1) == (hash | 1) && s->st_shndx != SHN_UNDEF &&
+		    is_default_version(t, i) &&
+		    strcmp(t->strings + s->st_name, name) == 0)
+			return symbol_address(t, s);
+		if (h & 1)
+			return NULL;
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+void *wf_elf_symbol(const char *object, const char *name)
+{
+	const struct link_map *map = _r_debug.r_map;
+	struct tables t;
+
+	for (; map != NULL; map = map->l_next) {
+		const char *file = base_name(map->l_name);
+
+		if (strncmp(file, object, strlen(object)) == 0 &&
+		    read_tables(map, &t))
+			return lookup(&t, name);
+	}
+	return NULL;
+}

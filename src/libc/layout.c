@@ -1,0 +1,114 @@
+/*
+ * The _thread_db_* tables are triples {bits, count, offset} for fields and
+ * single words for sizes; libc exports them for libthread_db.
+ */
+#include "libc/layout.h"
+
+#include "arch/arch.h"
+#include "libc/elf.h"
+#include "base/compiler.h"
+#include "base/self.h"
+
+struct wf_libc_layout wf_libc;
+
+struct field {
+	const char *name;
+	size_t *ret;
+	bool is_size;
+};
+
+static const uint32_t *debug_word(const char *name)
+{
+	return wf_elf_symbol("libc.so", name);
+}
+
+static const char *read_fields(const struct field *f, size_t nr)
+{
+	for (; nr > 0; nr--, f++) {
+		const uint32_t *w = debug_word(f->name);
+
+		if (w == NULL)
+			return f->name;
+		*f->ret = f->is_size ? w[0] : w[2];
+	}
+	return NULL;
+}
+
+static const char *read_offsets(size_t *ret_user, size_t *ret_slotinfo)
+{
+	struct wf_libc_layout *l = &wf_libc;
+	const struct field fields[] = {
+		{ "_thread_db_sizeof_pthread", &l->pthread_bytes, true },
+		{ "_thread_db_pthread_list", &l->list_offset, false },
+		{ "_thread_db_pthread_tid", &l->tid_offset, false },
+		{ "_thread_db_pthread_specific", &l->specific_offset, false },
+		{ "_thread_db_pthread_cancelhandling", &l->cancel_offset,
+		  false },
+		{ "_thread_db_pthread_dtvp", &l->dtv_offset, false },
+		{ "_thread_db_rtld_global__dl_stack_user", ret_user, false },
+		{ "_thread_db_rtld_global__dl_tls_dtv_slotinfo_list",
+		  ret_slotinfo, false },
+		{ "_thread_db_dtv_slotinfo_list_next",
+		  &l->slotinfo_next_offset, false },
+		{ "_thread_db_dtv_slotinfo_list_slotinfo",
+		  &l->slotinfo_array_offset, false },
+		{ "_thread_db_dtv_slotinfo_map", &l->slotinfo_map_offset,
+		  false },
+		{ "_thread_db_link_map_l_tls_offset", &l->tls_offset_offset,
+		  false },
+		{ "_thread_db_sizeof_dtv_slotinfo", &l->slotinfo_bytes, true },
+	};
+
+	return read_fields(fields, WF_ARRAY_LEN(fields));
+}
+
+static const char *read_functions(void)
+{
+	struct wf_libc_layout *l = &wf_libc;
+	const struct {
+		const char *object, *name;
+		void *ret;
+	} rows[] = {
+		{ "ld-linux", "_dl_allocate_tls", &l->allocate_tls },
+		{ "libc.so", "malloc", &l->libc_malloc },
+		{ "libc.so", "free", &l->libc_free },
+		{ "libc.so", "__call_tls_dtors", &l->call_tls_dtors },
+		{ "libc.so", "__nptl_nthreads", &l->nr_threads },
+		{ "libc.so", "__pthread_keys", &l->keys },
+	};
+
+	for (size_t i = 0; i < WF_ARRAY_LEN(rows); i++) {
+		void *p = wf_elf_symbol(rows[i].object, rows[i].name);
+
+		if (p == NULL)
+			return rows[i].name;
+		*(void **)rows[i].ret = p;
+	}
+	return NULL;
+}
+
+const char *wf_libc_layout_init(void)
+{
+	struct wf_libc_layout *l = &wf_libc;
+	size_t user = 0, slotinfo = 0;
+	const char *missing = read_offsets(&user, &slotinfo);
+	void (*static_info)(size_t *, size_t *);
+	char *rtld;
+
+	if (missing == NULL)
+		missing = read_functions();
+	if (missing != NULL)
+		return missing;
+	rtld = wf_elf_symbol("ld-linux", "_rtld_global");
+	if (rtld == NULL)
+		return "_rtld_global";
+	l->stack_user_list = (void **)(rtld + user);
+	l->slotinfo_list = rtld + slotinfo;
+	static_info = (void (*)(size_t *, size_t *))wf_elf_symbol(
+		"ld-linux", "_dl_get_tls_static_info");
+	if (static_info == NULL)
+		return "_dl_get_tls_static_info";
+	static_info(&l->static_tls_bytes, &l->static_tls_align);
+	l->self_offset = (uintptr_t)&wf_self - wf_cpu_thread_register();
+	return NULL;
+}

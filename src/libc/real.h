@@ -1,0 +1,31 @@
+/*
+ * libc's own functions under the names that weft interposes: a table of
+ * pointers, filled before anything else of weft runs and constant after.
+ *
+ *     wf_real.pthread_mutex_lock(m);
+ */
+#ifndef WEFT_LIBC_REAL_H
+#define WEFT_LIBC_REAL_H
+
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <threads.h>
+#include <time.h>
+
+struct wf_real {
+#define WF_REAL(ret, name, args) ret(*name) args;
+#include "libc/real_names.h"
+#undef WF_REAL
+};
+
+extern struct wf_real wf_real;
+
+/* Takes no lock. Returns NULL, or the name that libc does not have. */
+const char *wf_real_init(void);
+
+#endif

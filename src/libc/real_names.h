@@ -1,0 +1,96 @@
+/*
+ * libc's functions that weft calls although it interposes their names, for
+ * real.h and real.c: WF_REAL(type of the result, name, arguments).
+ */
+/* The includer defines WF_REAL; nothing is lost if there is none. */
+#ifndef WF_REAL
+#define WF_REAL(ret, name, args)
+#endif
+
+/* Robust and process-shared mutexes. */
+WF_REAL(int, pthread_mutex_init,
+	(pthread_mutex_t *, const pthread_mutexattr_t *))
+WF_REAL(int, pthread_mutex_destroy, (pthread_mutex_t *))
+WF_REAL(int, pthread_mutex_lock, (pthread_mutex_t *))
+WF_REAL(int, pthread_mutex_trylock, (pthread_mutex_t *))
+WF_REAL(int, pthread_mutex_timedlock,
+	(pthread_mutex_t *, const struct timespec *))
+WF_REAL(int, pthread_mutex_clocklock,
+	(pthread_mutex_t *, clockid_t, const struct timespec *))
+WF_REAL(int, pthread_mutex_unlock, (pthread_mutex_t *))
+WF_REAL(int, pthread_mutex_getprioceiling, (const pthread_mutex_t *, int *))
+WF_REAL(int, pthread_mutex_setprioceiling, (pthread_mutex_t *, int, int *))
+
+/* Process-shared condition variables. */
+WF_REAL(int, pthread_cond_init, (pthread_cond_t *, const pthread_condattr_t *))
+WF_REAL(int, pthread_cond_destroy, (pthread_cond_t *))
+WF_REAL(int, pthread_cond_wait, (pthread_cond_t *, pthread_mutex_t *))
+WF_REAL(int, pthread_cond_timedwait,
+	(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))
+WF_REAL(int, pthread_cond_clockwait,
+	(pthread_cond_t *, pthread_mutex_t *, clockid_t,
+	 const struct timespec *))
+WF_REAL(int, pthread_cond_signal, (pthread_cond_t *))
+WF_REAL(int, pthread_cond_broadcast, (pthread_cond_t *))
+
+/* Process-shared reader-writer locks. */
+WF_REAL(int, pthread_rwlock_init,
+	(pthread_rwlock_t *, const pthread_rwlockattr_t *))
+WF_REAL(int, pthread_rwlock_destroy, (pthread_rwlock_t *))
+WF_REAL(int, pthread_rwlock_rdlock, (pthread_rwlock_t *))
+WF_REAL(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *))
+WF_REAL(int, pthread_rwlock_timedrdlock,
+	(pthread_rwlock_t *, const struct timespec *))
+WF_REAL(int, pthread_rwlock_clockrdlock,
+	(pthread_rwlock_t *, clockid_t, const struct timespec *))
+WF_REAL(int, pthread_rwlock_wrlock, (pthread_rwlock_t *))
+WF_REAL(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *))
+WF_REAL(int, pthread_rwlock_timedwrlock,
+	(pthread_rwlock_t *, const struct timespec *))
+WF_REAL(int, pthread_rwlock_clockwrlock,
+	(pthread_rwlock_t *, clockid_t, const struct timespec *))
+WF_REAL(int, pthread_rwlock_unlock, (pthread_rwlock_t *))
+
+/* Process-shared barriers. */
+WF_REAL(int, pthread_barrier_init,
+	(pthread_barrier_t *, const pthread_barrierattr_t *, unsigned int))
+WF_REAL(int, pthread_barrier_destroy, (pthread_barrier_t *))
+WF_REAL(int, pthread_barrier_wait, (pthread_barrier_t *))
+
+/* Process-shared semaphores, those of sem_open among them. */
+WF_REAL(int, sem_init, (sem_t *, int, unsigned int))
+WF_REAL(int, sem_wait, (sem_t *))
+WF_REAL(int, sem_trywait, (sem_t *))
+WF_REAL(int, sem_timedwait, (sem_t *, const struct timespec *))
+WF_REAL(int, sem_clockwait, (sem_t *, clockid_t, const struct timespec *))
+WF_REAL(int, sem_post, (sem_t *))
+WF_REAL(int, sem_getvalue, (sem_t *, int *))
+
+/* Clocks that weft does not wait on. */
+WF_REAL(int, clock_nanosleep,
+	(clockid_t, int, const struct timespec *, struct timespec *))
+
+/* Threads. */
+WF_REAL(int, pthread_create,
+	(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
+WF_REAL(int, pthread_join, (pthread_t, void **))
+WF_REAL(void, pthread_exit, (void *))
+WF_REAL(int, pthread_kill, (pthread_t, int))
+WF_REAL(int, pthread_getattr_np, (pthread_t, pthread_attr_t *))
+WF_REAL(int, pthread_getattr_default_np, (pthread_attr_t *))
+WF_REAL(int, pthread_attr_setscope, (pthread_attr_t *, int))
+WF_REAL(int, pthread_setname_np, (pthread_t, const char *))
+WF_REAL(int, pthread_getname_np, (pthread_t, char *, size_t))
+WF_REAL(int, pthread_setaffinity_np, (pthread_t, size_t, const cpu_set_t *))
+WF_REAL(int, pthread_getaffinity_np, (pthread_t, size_t, cpu_set_t *))
+WF_REAL(int, pthread_setschedparam,
+	(pthread_t, int, const struct sched_param *))
+WF_REAL(int, pthread_getschedparam, (pthread_t, int *, struct sched_param *))
+WF_REAL(int, pthread_setschedprio, (pthread_t, int))
+WF_REAL(int, pthread_getcpuclockid, (pthread_t, clockid_t *))
+
+/* The process. */
+WF_REAL(int, __register_atfork,
+	(void (*)(void), void (*)(void), void (*)(void), void *))
+WF_REAL(int, dl_iterate_phdr,
+	(int (*)(struct dl_phdr_info *, size_t, void *), void *))

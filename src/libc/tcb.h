@@ -1,0 +1,53 @@
+/*
+ * Thread control blocks: relocated copies of a real one (DESIGN section 2).
+ *
+ *     wf_tcb_template_take();                      once per process image
+ *     wf_tcb_prepare(tcb, tid, stack, bytes);      first use of a slot
+ *     wf_tcb_renew(tcb, tid, stack, bytes);        each later use
+ */
+#ifndef WEFT_LIBC_TCB_H
+#define WEFT_LIBC_TCB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct wf_thread;
+
+/*
+ * Starts one real pthread, copies its TCB and libc's own TLS block, and joins
+ * it. Makes libc believe in threads, as it must. Returns 0 or -Exxx.
+ */
+int wf_tcb_template_take(void);
+
+/*
+ * First use: links the TCB into ld.so's list, then has ld.so make the DTV and
+ * the static TLS blocks. Calls malloc and takes the loader's locks: only with
+ * in_runtime 0. Returns 0 or -ENOMEM.
+ */
+int wf_tcb_prepare(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes,
+		   struct wf_thread *self);
+
+/*
+ * Later uses: TCB and libc's TLS block as the template has them, but for the
+ * DTV, the list words and malloc's two words. No locks, no calls.
+ */
+void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes);
+
+/* Links a TCB of an earlier fork generation into ld.so's list again. */
+void wf_tcb_link(uintptr_t tcb);
+
+/*
+ * Two anchors in ld.so's list of caller-supplied stacks; single-threaded, at
+ * start and in a fork child. tcb[0], tcb[1] are TCB-sized blocks of our own.
+ */
+void wf_tcb_anchor(uintptr_t tcb0, uintptr_t tcb1);
+
+/*
+ * A TLS block for kernel threads that never run the program's code: no DTV,
+ * no libc state, only what compilers and signal handlers look at. `block` has
+ * wf_tcb_minimal_bytes() zeroed bytes. Returns the thread register.
+ */
+size_t wf_tcb_minimal_bytes(void);
+uintptr_t wf_tcb_minimal_make(void *block, struct wf_thread *self);
+
+#endif

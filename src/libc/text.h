@@ -1,0 +1,17 @@
+/* Whose code is it? Ranges of executable memory, taken once at start. */
+#ifndef WEFT_LIBC_TEXT_H
+#define WEFT_LIBC_TEXT_H
+
+#include <stdint.h>
+
+enum wf_text {
+	WF_TEXT_PROGRAM = 0, /* anybody else's */
+	WF_TEXT_LIBC,	     /* libc, ld.so or the vDSO: may hold a lock */
+	WF_TEXT_WEFT,
+};
+
+void wf_text_init(void);
+/* May be called in a signal handler. */
+enum wf_text wf_text_of(uintptr_t pc);
+
+#endif

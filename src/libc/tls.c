@@ -1,0 +1,260 @@
+/*
+ * Images are copied into a cache of our own, in dl_iterate_phdr, when
+ * the list of modules has changed: a renewal then reads neither memory that
+ * dlclose may unmap nor a lock.
+ *
+ * L1. A cache is immutable once published. A superseded one is kept: somebody
+ *     may still be copying from it. There is one per change of the set of
+ *     modules with static TLS, which is rare.
+ * L2. A cache is right if the loader's table of modules has the signature
+ *     under which the cache was taken, before and after the copy. ld.so
+ *     enters a module into the table before it initialises the module's
+ *     static TLS in the listed threads.
+ */
+#include "libc/tls.h"
+
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "libc/layout.h"
+#include "libc/real.h"
+#include "os/mem.h"
+
+enum { MAX_MODULES = 256 };
+
+struct image {
+	size_t below;	      /* thread register minus start of the block */
+	const void *bytes;    /* what is not zero, copied */
+	size_t file_bytes, block_bytes;
+};
+
+struct cache {
+	uint64_t signature;
+	size_t nr;
+	struct image images[MAX_MODULES];
+	size_t used_bytes, mapped_bytes; /* of the copies behind the struct */
+};
+
+static _Atomic(struct cache *) current_cache;
+
+/* Mixes every {generation, map} of the loader's table of TLS modules. */
+static uint64_t signature(void)
+{
+	const char *list = *(char **)wf_libc.slotinfo_list;
+	uint64_t h = 1;
+
+	while (list != NULL) {
+		size_t len = *(const size_t *)list;
+		const char *row = list + wf_libc.slotinfo_array_offset;
+
+		for (size_t i = 0; i < len; i++, row += wf_libc.slotinfo_bytes) {
+			const uint64_t *w = (const uint64_t *)row;
+
+			h = (h ^ w[0] ^ (w[1] << 1)) * 0x9e3779b97f4a7c15ULL;
+		}
+		list = *(char *const *)(list + wf_libc.slotinfo_next_offset);
+	}
+	return h;
+}
+
+/* Distance of the module's block below the thread register; 0: not static. */
+static size_t static_offset(size_t module)
+{
+	const char *list = *(char **)wf_libc.slotinfo_list;
+
+	while (list != NULL) {
+		size_t len = *(const size_t *)list;
+
+		if (module < len) {
+			const char *row = list +
+					  wf_libc.slotinfo_array_offset +
+					  module * wf_libc.slotinfo_bytes;
+			const char *map = *(char *const *)(row +
+						wf_libc.slotinfo_map_offset);
+
+			if (map == NULL)
+				return 0;
+			return *(const size_t *)(map +
+						 wf_libc.tls_offset_offset);
+		}
+		module -= len;
+		list = *(char *const *)(list + wf_libc.slotinfo_next_offset);
+	}
+	return 0;
+}
+
+static bool holds(const struct dl_phdr_info *info, const void *p)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type == PT_LOAD && (uintptr_t)p >= begin &&
+		    (uintptr_t)p < begin + ph->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+/* libc's block is the template's business, weft's holds wf_self. */
+static bool is_ours_or_libc(const struct dl_phdr_info *info)
+{
+	return holds(info, (void *)&wf_tls_renew) ||
+	       holds(info, (void *)wf_libc.call_tls_dtors);
+}
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct cache *c = arg;
+	const ElfW(Phdr) *tls = NULL;
+	size_t below;
+	char *copy;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			tls = &info->dlpi_phdr[i];
+	}
+	if (tls == NULL || is_ours_or_libc(info))
+		return 0;
+	below = static_offset(info->dlpi_tls_modid);
+	if (below == 0 || below > wf_libc.static_tls_bytes ||
+	    c->nr == MAX_MODULES ||
+	    c->used_bytes + tls->p_filesz > c->mapped_bytes)
+		return 0;
+	copy = (char *)c + c->used_bytes;
+	memcpy(copy, (void *)(info->dlpi_addr + tls->p_vaddr), tls->p_filesz);
+	c->used_bytes += tls->p_filesz;
+	c->images[c->nr++] = (struct image){ below, copy, tls->p_filesz,
+					     tls->p_memsz };
+	return 0;
+}
+
+/* No lock: two who build at the same time build the same. */
+static struct cache *build(void)
+{
+	size_t bytes = wf_align_up(sizeof(struct cache) +
+					   wf_libc.static_tls_bytes,
+				   WF_PAGE);
+	struct cache *c = wf_os_reserve(bytes);
+
+	if (c == NULL)
+		return NULL;
+	c->mapped_bytes = bytes;
+	c->used_bytes = sizeof(*c);
+	c->signature = signature(); /* L2 */
+	wf_real.dl_iterate_phdr(add_module, c);
+	/* release: publishes the cache (L1); pairs with get_cache. */
+	wf_store_release(&current_cache, c);
+	return c;
+}
+
+static struct cache *get_cache(uint64_t sig)
+{
+	struct cache *c = wf_load_acquire(&current_cache);
+
+	return c != NULL && c->signature == sig ? c : build();
+}
+
+void wf_tls_renew(uintptr_t tcb)
+{
+	uint64_t sig;
+
+	do {
+		const struct cache *c;
+
+		sig = signature();
+		c = get_cache(sig);
+		for (size_t i = 0; c != NULL && i < c->nr; i++) {
+			const struct image *im = &c->images[i];
+			char *p = (char *)(tcb - im->below);
+
+			memcpy(p, im->bytes, im->file_bytes);
+			memset(p + im->file_bytes, 0,
+			       im->block_bytes - im->file_bytes);
+		}
+	} while (signature() != sig); /* L2 */
+}
+
+/* One module's place in the DTV: the block, and what to free it by. */
+struct dtv_entry {
+	void *block;
+	void *to_free;
+};
+
+void wf_tls_release(uintptr_t tcb)
+{
+	struct dtv_entry *dtv = *wf_libc_dtv_slot(tcb);
+	size_t nr = (size_t)dtv[-1].block; /* a counter, in this one */
+
+	for (size_t i = 1; i <= nr; i++) {
+		if (dtv[i].to_free == NULL)
+			continue;
+		free(dtv[i].to_free);
+		dtv[i].to_free = NULL;
+		dtv[i].block = (void *)-1L; /* allocate at the next use */
+	}
+}
+
+/* --- thread-specific data ----------------------------------------------- */
+
+enum { KEYS_PER_BLOCK = 32, NR_BLOCKS = PTHREAD_KEYS_MAX / KEYS_PER_BLOCK };
+
+struct key {
+	uintptr_t sequence; /* odd: in use */
+	void (*destructor)(void *);
+};
+
+struct key_data {
+	uintptr_t sequence;
+	void *data;
+};
+
+/* Runs what is set once; returns true if a destructor ran. */
+static bool run_destructors(struct key_data **blocks)
+{
+	const struct key *keys = wf_libc.keys;
+	bool any = false;
+
+	for (size_t i = 0; i < PTHREAD_KEYS_MAX; i++) {
+		struct key_data *block = blocks[i / KEYS_PER_BLOCK];
+		struct key_data *d = &block[i % KEYS_PER_BLOCK];
+		void *data;
+
+		if (block == NULL) {
+			i += KEYS_PER_BLOCK - 1;
+			continue;
+		}
+		data = d->data;
+		if (data == NULL)
+			continue;
+		d->data = NULL;
+		if (d->sequence != keys[i].sequence ||
+		    keys[i].destructor == NULL)
+			continue;
+		any = true;
+		keys[i].destructor(data);
+	}
+	return any;
+}
+
+void wf_tsd_destroy(uintptr_t tcb)
+{
+	struct key_data **blocks = (struct key_data **)(tcb +
+						wf_libc.specific_offset);
+
+	for (int i = 0; i < PTHREAD_DESTRUCTOR_ITERATIONS; i++) {
+		if (!run_destructors(blocks))
+			break;
+	}
+	/* Block 0 is part of the TCB. */
+	for (size_t i = 1; i < NR_BLOCKS; i++) {
+		free(blocks[i]);
+		blocks[i] = NULL;
+	}
+}

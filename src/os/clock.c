@@ -1,0 +1,21 @@
+#include "os/clock.h"
+
+#include "os/sys.h"
+
+int64_t wf_os_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * WF_NS_PER_S + ts.tv_nsec;
+}
+
+int64_t wf_os_thread_cpu(int tid)
+{
+	/* The kernel's encoding of "CPU clock of thread tid". */
+	clockid_t clock = (clockid_t)((~(uint32_t)tid << 3) | 6);
+	struct timespec ts;
+	long err = wf_sys(SYS_clock_gettime, clock, &ts);
+
+	return err < 0 ? err : ts.tv_sec * WF_NS_PER_S + ts.tv_nsec;
+}

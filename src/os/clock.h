@@ -1,0 +1,29 @@
+/* Clocks in nanoseconds. */
+#ifndef WEFT_OS_CLOCK_H
+#define WEFT_OS_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define WF_NS_PER_S 1000000000LL
+#define WF_NS_PER_MS 1000000LL
+#define WF_NS_PER_US 1000LL
+
+/* Reads a clock through libc's vDSO path, which takes no lock. */
+int64_t wf_os_clock(clockid_t clock);
+
+static inline int64_t wf_os_now(void)
+{
+	return wf_os_clock(CLOCK_MONOTONIC);
+}
+
+/* CPU time that a kernel thread of this process has used, or -Exxx. */
+int64_t wf_os_thread_cpu(int tid);
+
+static inline struct timespec wf_os_timespec(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / WF_NS_PER_S,
+				  .tv_nsec = ns % WF_NS_PER_S };
+}
+
+#endif

@@ -1,0 +1,133 @@
+#include "os/kthread.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/spin.h"
+#include "os/sys.h"
+
+struct start {
+	void (*fn)(void *);
+	void *arg;
+};
+
+static int enter(void *arg)
+{
+	struct start *s = arg;
+
+	s->fn(s->arg);
+	__builtin_trap();
+}
+
+int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
+			uintptr_t tp)
+{
+	struct start *s = (struct start *)((uintptr_t)stack_top & ~15UL) - 1;
+	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+		    CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
+	int saved = errno;
+	int tid;
+
+	*s = (struct start){ fn, arg };
+	tid = clone(enter, s, flags, s, NULL, (void *)tp, NULL);
+	if (tid < 0) {
+		tid = -errno;
+		errno = saved;
+	}
+	return tid;
+}
+
+void wf_os_set_signal_mask(uint64_t mask)
+{
+	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+}
+
+uint64_t wf_os_get_signal_mask(void)
+{
+	uint64_t mask = 0;
+
+	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, 8);
+	return mask;
+}
+
+int wf_os_tgkill(int tid, int sig)
+{
+	return (int)wf_sys(SYS_tgkill, wf_os_getpid(), tid, sig);
+}
+
+char wf_os_thread_state(int tid)
+{
+	char path[48], buf[256];
+	const char *paren;
+	long fd, n;
+
+	wf_format(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = wf_sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 'X';
+	n = wf_sys(SYS_read, fd, buf, sizeof(buf) - 1);
+	wf_sys(SYS_close, fd);
+	if (n <= 0)
+		return 'X';
+	buf[n] = '\0';
+	/* The command's name may hold anything, parentheses too. */
+	paren = strrchr(buf, ')');
+	return paren != NULL && paren[1] == ' ' ? paren[2] : 'X';
+}
+
+int wf_os_membarrier_register(void)
+{
+	return (int)wf_sys(SYS_membarrier,
+			   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+int wf_os_membarrier(void)
+{
+	return (int)wf_sys(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0,
+			   0);
+}
+
+void wf_spin_lock_slow(struct wf_spin *s)
+{
+	/* About a microsecond; then the holder is likely not running. */
+	enum { SPINS_BEFORE_YIELD = 100 };
+	int spins = 0;
+
+	while (!wf_spin_trylock(s)) {
+		while (wf_load_relaxed(&s->word) != 0) {
+			if (++spins < SPINS_BEFORE_YIELD) {
+				wf_cpu_pause();
+				continue;
+			}
+			spins = 0;
+			wf_sys(SYS_sched_yield);
+		}
+	}
+}
+
+void wf_log_sink(const char *line, size_t len)
+{
+	wf_sys(SYS_write, 2, line, len);
+}
+
+void wf_log_abort(void)
+{
+	uint64_t open_abrt = ~(1ULL << (SIGABRT - 1));
+	struct {
+		void *handler;
+		unsigned long flags;
+		void *restorer;
+		uint64_t mask;
+	} dfl = { 0 };
+
+	wf_sys(SYS_rt_sigaction, SIGABRT, &dfl, NULL, 8);
+	wf_os_set_signal_mask(open_abrt);
+	wf_os_tgkill(wf_os_gettid(), SIGABRT);
+	for (;;)
+		wf_sys(SYS_exit_group, 134);
+}

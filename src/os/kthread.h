@@ -1,0 +1,27 @@
+/* Kernel threads that glibc does not know of. */
+#ifndef WEFT_OS_KTHREAD_H
+#define WEFT_OS_KTHREAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Starts fn(arg) on a new kernel thread of this process, on the given stack
+ * and with the given thread register; all signals are as in the caller. fn
+ * never returns. Returns the tid or -Exxx.
+ */
+int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
+			uintptr_t tp);
+
+void wf_os_set_signal_mask(uint64_t mask);
+uint64_t wf_os_get_signal_mask(void);
+int wf_os_tgkill(int tid, int sig);
+
+/* Kernel state letter of a thread of this process: R, S, D, ...; 'X' gone. */
+char wf_os_thread_state(int tid);
+
+/* Asymmetric fence: every running thread of the process passes a barrier. */
+int wf_os_membarrier_register(void);
+int wf_os_membarrier(void);
+
+#endif

@@ -1,0 +1,78 @@
+#include "os/mem.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/atomic.h"
+#include "os/sys.h"
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+static bool is_error(long r)
+{
+	return r < 0 && r > -4096;
+}
+
+void *wf_os_reserve(size_t bytes)
+{
+	long r = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return is_error(r) ? NULL : (void *)r;
+}
+
+void wf_os_release(void *addr, size_t bytes)
+{
+	wf_sys(SYS_munmap, addr, bytes);
+}
+
+void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes)
+{
+	long r;
+
+	if (addr == NULL)
+		return wf_os_reserve(new_bytes);
+	r = wf_sys(SYS_mremap, addr, old_bytes, new_bytes, MREMAP_MAYMOVE);
+	return is_error(r) ? NULL : (void *)r;
+}
+
+void wf_os_discard(void *addr, size_t bytes)
+{
+	wf_sys(SYS_madvise, addr, bytes, MADV_DONTNEED);
+}
+
+void wf_os_no_huge(void *addr, size_t bytes)
+{
+	wf_sys(SYS_madvise, addr, bytes, MADV_NOHUGEPAGE);
+}
+
+int wf_os_guard(void *addr, size_t bytes)
+{
+	/* Once refused for what it is, not asked again. */
+	static _Atomic bool is_unknown;
+	long r;
+
+	if (!wf_load_relaxed(&is_unknown)) {
+		r = wf_sys(SYS_madvise, addr, bytes, MADV_GUARD_INSTALL);
+		if (r == 0)
+			return 0;
+		/* EINVAL also means locked memory; mprotect serves both. */
+		if (!wf_os_has_guard_install())
+			wf_store_relaxed(&is_unknown, true);
+	}
+	return (int)wf_sys(SYS_mprotect, addr, bytes, PROT_NONE);
+}
+
+bool wf_os_has_guard_install(void)
+{
+	void *page = wf_os_reserve(WF_PAGE);
+	bool has;
+
+	if (page == NULL)
+		return false;
+	has = wf_sys(SYS_madvise, page, WF_PAGE, MADV_GUARD_INSTALL) == 0;
+	wf_os_release(page, WF_PAGE);
+	return has;
+}

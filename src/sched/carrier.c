@@ -1,0 +1,334 @@
+#include "sched/carrier.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "libc/tcb.h"
+#include "os/futex.h"
+#include "os/kthread.h"
+#include "os/mem.h"
+#include "os/sys.h"
+#include "sched/switch.h"
+
+enum {
+	MAX_CARRIERS = 16384,
+	STACK_BYTES = 64 * 1024,
+	ALTSTACK_BYTES = 64 * 1024,
+	/* So often rescued, a thread is better off on a carrier of its own:
+	 * each rescue costs about 30 us and up to a tick of delay. */
+	RESCUES_BEFORE_BIND = 256,
+};
+
+void (*wf_carrier_main)(struct wf_carrier *c);
+void (*wf_carrier_init_hook)(struct wf_carrier *c);
+
+static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS];
+static _Atomic uint32_t nr_carriers;
+static struct wf_spin spare_lock = WF_SPIN_INIT;
+static struct wf_carrier *spares;
+static _Atomic uint32_t nr_spares;
+static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
+static struct wf_spin clone_lock = WF_SPIN_INIT;
+
+void wf_carrier_clone_lock(void)
+{
+	wf_spin_lock(&clone_lock);
+}
+
+void wf_carrier_clone_unlock(void)
+{
+	wf_spin_unlock(&clone_lock);
+}
+
+uint32_t wf_carrier_count(void)
+{
+	return wf_load_acquire(&nr_carriers);
+}
+
+struct wf_carrier *wf_carrier_at(uint32_t number)
+{
+	return wf_load_acquire(&carriers[number]);
+}
+
+uint32_t wf_carrier_nr_spares(void)
+{
+	return wf_load_relaxed(&nr_spares);
+}
+
+/* --- making ------------------------------------------------------------- */
+
+/* One mapping: the struct, a minimal TLS block, altstack, stack. */
+static struct wf_carrier *new_carrier(void **ret_stack_top)
+{
+	size_t head = wf_align_up(sizeof(struct wf_carrier) +
+					  wf_tcb_minimal_bytes(),
+				  WF_PAGE);
+	size_t bytes = head + ALTSTACK_BYTES + WF_PAGE + STACK_BYTES;
+	uint32_t number = atomic_fetch_add(&nr_carriers, 1);
+	struct wf_carrier *c = NULL;
+
+	if (number < MAX_CARRIERS)
+		c = wf_os_reserve(bytes);
+	if (c == NULL) {
+		atomic_fetch_sub(&nr_carriers, 1);
+		return NULL;
+	}
+	wf_os_guard((char *)c + head + ALTSTACK_BYTES, WF_PAGE);
+	c->number = number;
+	c->altstack = (char *)c + head;
+	c->altstack_bytes = ALTSTACK_BYTES;
+	c->ctx.tp = wf_tcb_minimal_make(c + 1, &c->idle_self);
+	c->idle_self.carrier = c;
+	c->idle_self.kind = WF_THREAD_MULTIPLEXED;
+	wf_store_relaxed(&c->idle_self.in_runtime, 1);
+	*ret_stack_top = (char *)c + bytes;
+	wf_count(carriers);
+	/* release: publishes the carrier; pairs with wf_carrier_at. */
+	wf_store_release(&carriers[number], c);
+	return c;
+}
+
+static void set_altstack(struct wf_carrier *c)
+{
+	stack_t ss = { .ss_sp = c->altstack, .ss_size = c->altstack_bytes };
+
+	wf_sys(SYS_sigaltstack, &ss, NULL);
+}
+
+static void begin(struct wf_carrier *c)
+{
+	set_altstack(c);
+	wf_store_release(&c->tid, wf_os_gettid());
+	if (wf_carrier_init_hook != NULL)
+		wf_carrier_init_hook(c);
+}
+
+static void carrier_thread(void *arg)
+{
+	begin(arg);
+	wf_carrier_main(arg);
+}
+
+/* First entered by a switch, on the adopted carrier's own stack and TLS. */
+static void adopted_entry(void)
+{
+	struct wf_carrier *c = wf_self->carrier;
+	wf_post_fn *post = c->post;
+
+	c->post = NULL;
+	if (post != NULL)
+		post(c, c->post_arg);
+	wf_carrier_main(c);
+}
+
+struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp)
+{
+	void *top;
+	struct wf_carrier *c = new_carrier(&top);
+
+	if (c == NULL)
+		return NULL;
+	c->is_first = true;
+	c->ctx.sp = wf_arch_context_make(top, adopted_entry);
+	wf_store_relaxed(&c->vp, vp);
+	vp->carrier = c;
+	begin(c);
+	return c;
+}
+
+static int spawn(struct wf_carrier *c, void *top)
+{
+	uint64_t mask = wf_os_get_signal_mask();
+	int tid;
+
+	/* Nothing is delivered before the altstack is set. */
+	wf_os_set_signal_mask(UINT64_MAX);
+	wf_spin_lock(&clone_lock);
+	tid = wf_os_kthread_start(carrier_thread, c, top, c->ctx.tp);
+	/* Known before the lock is released: credentials reach it. */
+	if (tid > 0)
+		wf_store_release(&c->tid, tid);
+	wf_spin_unlock(&clone_lock);
+	wf_os_set_signal_mask(mask);
+	return tid;
+}
+
+static void say_no_carrier(int err)
+{
+	static _Atomic bool said;
+
+	if (!atomic_exchange(&said, true))
+		wf_log("cannot make another kernel thread (error %d): threads "
+		       "that block in system calls will delay others; raise "
+		       "the limit on processes (ulimit -u)",
+		       -err);
+}
+
+int wf_carrier_spawn(struct wf_vp *vp)
+{
+	void *top;
+	struct wf_carrier *c = new_carrier(&top);
+	int tid;
+
+	if (c == NULL) {
+		say_no_carrier(-ENOMEM);
+		return -ENOMEM;
+	}
+	wf_store_relaxed(&c->vp, vp);
+	if (vp != NULL)
+		vp->carrier = c;
+	tid = spawn(c, top);
+	if (tid < 0) {
+		/* It stays in the table with tid 0, known to nobody. */
+		say_no_carrier(tid);
+		return tid;
+	}
+	return 0;
+}
+
+void wf_carrier_ensure_spare(void)
+{
+	uint32_t none = 0;
+
+	if (wf_load_relaxed(&nr_spares) > 0)
+		return;
+	if (!wf_cas_acq_rel(&nr_starting, &none, 1))
+		return;
+	if (wf_carrier_spawn(NULL) < 0)
+		wf_store_release(&nr_starting, 0);
+}
+
+/* --- spares ------------------------------------------------------------- */
+
+static void put_spare(struct wf_carrier *c)
+{
+	wf_store_relaxed(&c->wake_word, 0);
+	wf_spin_lock(&spare_lock);
+	c->spare_next = spares;
+	spares = c;
+	wf_store_relaxed(&nr_spares, wf_load_relaxed(&nr_spares) + 1);
+	wf_spin_unlock(&spare_lock);
+	wf_store_release(&nr_starting, 0);
+}
+
+static struct wf_carrier *get_spare(void)
+{
+	struct wf_carrier *c;
+
+	wf_spin_lock(&spare_lock);
+	c = spares;
+	if (c != NULL) {
+		spares = c->spare_next;
+		wf_store_relaxed(&nr_spares, wf_load_relaxed(&nr_spares) - 1);
+	}
+	wf_spin_unlock(&spare_lock);
+	return c;
+}
+
+void wf_carrier_wait_for_vp(struct wf_carrier *c)
+{
+	put_spare(c);
+	/* acquire: pairs with the giver's release of wake_word. */
+	while (wf_load_acquire(&c->wake_word) == 0)
+		wf_os_futex_wait(&c->wake_word, 0, WF_OS_FOREVER);
+}
+
+static void wake_spare(struct wf_carrier *c)
+{
+	/* release: c->vp or c->bound; pairs with wf_carrier_wait_for_vp. */
+	wf_store_release(&c->wake_word, 1);
+	wf_os_futex_wake(&c->wake_word, 1);
+}
+
+bool wf_carrier_give(struct wf_vp *vp)
+{
+	struct wf_carrier *c = get_spare();
+
+	if (c == NULL)
+		return false;
+	wf_store_relaxed(&vp->cur, NULL);
+	vp->carrier = c;
+	wf_store_relaxed(&c->vp, vp);
+	wake_spare(c);
+	return true;
+}
+
+/* --- binding ------------------------------------------------------------ */
+
+bool wf_carrier_bind(struct wf_thread *t)
+{
+	struct wf_carrier *c = t->carrier;
+	struct wf_vp *vp = t->vp;
+
+	if (t->kind != WF_THREAD_MULTIPLEXED)
+		return true;
+	/* c gives vp away before the spare may run it (V1). */
+	wf_store_relaxed(&c->vp, NULL);
+	t->kind = WF_THREAD_BOUND;
+	t->vp = NULL;
+	c->bound = t;
+	wf_carrier_ensure_spare();
+	while (!wf_carrier_give(vp)) {
+		if (wf_load_relaxed(&nr_starting) == 0)
+			goto refused;
+		wf_sys(SYS_sched_yield);
+	}
+	return true;
+refused:
+	c->bound = NULL;
+	t->kind = WF_THREAD_MULTIPLEXED;
+	t->vp = vp;
+	wf_store_relaxed(&c->vp, vp);
+	return false;
+}
+
+bool wf_carrier_bind_without_vp(struct wf_thread *t)
+{
+	struct wf_carrier *c = t->carrier;
+	bool wanted = (wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0;
+
+	if (t->nr_rescued < RESCUES_BEFORE_BIND && !wanted)
+		return false;
+	t->kind = WF_THREAD_BOUND;
+	t->vp = NULL;
+	c->bound = t;
+	wf_store_relaxed(&c->vp, NULL);
+	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
+	return true;
+}
+
+int wf_carrier_start_bound(struct wf_thread *t)
+{
+	struct wf_carrier *c = get_spare();
+	void *top;
+	int tid;
+
+	if (c != NULL) {
+		c->bound = t;
+		wake_spare(c);
+		return 0;
+	}
+	c = new_carrier(&top);
+	if (c == NULL)
+		return -EAGAIN;
+	c->bound = t;
+	tid = spawn(c, top);
+	return tid < 0 ? -EAGAIN : 0;
+}
+
+void wf_carrier_fork_child(void)
+{
+	uint32_t nr = wf_carrier_count();
+
+	for (uint32_t i = 0; i < nr && i < MAX_CARRIERS; i++)
+		wf_store_relaxed(&carriers[i], NULL);
+	wf_store_relaxed(&nr_carriers, 0);
+	spare_lock = (struct wf_spin)WF_SPIN_INIT;
+	clone_lock = (struct wf_spin)WF_SPIN_INIT;
+	spares = NULL;
+	wf_store_relaxed(&nr_spares, 0);
+	wf_store_relaxed(&nr_starting, 0);
+}

@@ -1,0 +1,58 @@
+/*
+ * Carriers: making them, keeping spares, binding threads to them.
+ *
+ * C1. A carrier never exits: what hangs on a kernel thread (parent-death
+ *     signals, timers, requests in a ring) would go with it.
+ * C2. Carriers are cloned by carriers, never by the monitor, whose descriptor
+ *     table is its own. So a spare that takes over sees to the next one first.
+ * C3. A spare is in the spare list from wf_carrier_wait_for_vp until the
+ *     giver takes it out; only the giver writes c->vp then.
+ */
+#ifndef WEFT_SCHED_CARRIER_H
+#define WEFT_SCHED_CARRIER_H
+
+#include "sched/vp.h"
+
+/* What every carrier runs on its own stack; set once before the first. */
+extern void (*wf_carrier_main)(struct wf_carrier *c);
+
+/* Runs on each new carrier's kernel thread, and on the first's; may be NULL. */
+extern void (*wf_carrier_init_hook)(struct wf_carrier *c);
+
+/* The carrier of the kernel thread that calls, for thread 0. NULL: -ENOMEM. */
+struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp);
+
+/* A new kernel thread that runs vp, or waits as a spare if vp is NULL. */
+int wf_carrier_spawn(struct wf_vp *vp);
+
+/* Makes a spare if there is none. Called on carriers (C2). */
+void wf_carrier_ensure_spare(void);
+uint32_t wf_carrier_nr_spares(void);
+
+/* Sleeps until somebody gives the carrier a VP or a thread to bind. */
+void wf_carrier_wait_for_vp(struct wf_carrier *c);
+
+/* Gives vp to a spare; false if there is none. */
+bool wf_carrier_give(struct wf_vp *vp);
+
+/*
+ * Makes the calling thread own its carrier; its VP goes to a spare. Called
+ * with in_runtime set. Returns false, and changes nothing, if it cannot.
+ */
+bool wf_carrier_bind(struct wf_thread *t);
+/* The same for a thread whose VP was taken: only if it is worth it. */
+bool wf_carrier_bind_without_vp(struct wf_thread *t);
+/* Starts `t`, which is prepared, on a carrier of its own. 0 or -EAGAIN. */
+int wf_carrier_start_bound(struct wf_thread *t);
+
+/* All carriers ever made: number 0 .. wf_carrier_count() - 1. */
+uint32_t wf_carrier_count(void);
+struct wf_carrier *wf_carrier_at(uint32_t number);
+
+/* Held while nobody may be cloned (changes of credentials). */
+void wf_carrier_clone_lock(void);
+void wf_carrier_clone_unlock(void);
+
+void wf_carrier_fork_child(void);
+
+#endif

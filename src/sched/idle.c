@@ -1,0 +1,90 @@
+#include "sched/idle.h"
+
+#include "os/futex.h"
+
+static struct wf_spin idle_lock = WF_SPIN_INIT;
+static struct wf_vp *idle_list;
+
+void wf_idle_begin(struct wf_vp *vp)
+{
+	wf_store_relaxed(&vp->wake_word, 0);
+	wf_spin_lock(&idle_lock);
+	vp->is_idle = true;
+	vp->idle_next = idle_list;
+	idle_list = vp;
+	wf_store_relaxed(&wf_sched.nr_idle,
+			 wf_load_relaxed(&wf_sched.nr_idle) + 1);
+	wf_spin_unlock(&idle_lock);
+	wf_fence_seq_cst(); /* I2 */
+}
+
+static bool remove_locked(struct wf_vp *vp)
+{
+	struct wf_vp **link = &idle_list;
+
+	if (!vp->is_idle)
+		return false;
+	while (*link != vp)
+		link = &(*link)->idle_next;
+	*link = vp->idle_next;
+	vp->is_idle = false;
+	wf_store_relaxed(&wf_sched.nr_idle,
+			 wf_load_relaxed(&wf_sched.nr_idle) - 1);
+	return true;
+}
+
+bool wf_idle_end(struct wf_vp *vp)
+{
+	bool was_idle;
+
+	wf_spin_lock(&idle_lock);
+	was_idle = remove_locked(vp);
+	wf_spin_unlock(&idle_lock);
+	return was_idle;
+}
+
+static bool wake(struct wf_vp *vp, bool was_idle)
+{
+	if (!was_idle)
+		return false;
+	wf_count(wakes);
+	/* release: what was pushed for it; pairs with the sleeper's load. */
+	wf_store_release(&vp->wake_word, 1);
+	wf_os_futex_wake(&vp->wake_word, 1);
+	return true;
+}
+
+bool wf_idle_wake(struct wf_vp *vp)
+{
+	if (wf_load_relaxed(&wf_sched.nr_idle) == 0)
+		return false;
+	return wake(vp, wf_idle_end(vp));
+}
+
+bool wf_idle_wake_any(void)
+{
+	struct wf_vp *vp;
+
+	if (wf_load_relaxed(&wf_sched.nr_idle) == 0)
+		return false;
+	wf_spin_lock(&idle_lock);
+	vp = idle_list;
+	if (vp != NULL)
+		remove_locked(vp);
+	wf_spin_unlock(&idle_lock);
+	return vp != NULL && wake(vp, true);
+}
+
+void wf_idle_wake_monitor(void)
+{
+	if (atomic_exchange(&wf_sched.monitor_asleep, 0) != 0)
+		wf_os_futex_wake(&wf_sched.monitor_asleep, 1);
+}
+
+void wf_idle_reset(void)
+{
+	idle_lock = (struct wf_spin)WF_SPIN_INIT;
+	idle_list = NULL;
+	wf_store_relaxed(&wf_sched.nr_idle, 0);
+	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
+}

@@ -1,0 +1,31 @@
+/*
+ * VPs without work, and who wakes them.
+ *
+ * I1. A VP is in the idle list from wf_idle_begin until somebody takes it out
+ *     (and wakes it) or it leaves by wf_idle_end itself.
+ * I2. It looks at all queues between wf_idle_begin, which ends with a fence,
+ *     and its sleep; a remote submitter pushes, fences, then looks at
+ *     nr_idle. So one of the two sees the other.
+ * I3. A thread pushed to the owner's own rings needs no sleeper: the owner is
+ *     awake. Others are woken for it by wf_idle_share and by the monitor's
+ *     tick, which is what parallelism needs and correctness does not.
+ */
+#ifndef WEFT_SCHED_IDLE_H
+#define WEFT_SCHED_IDLE_H
+
+#include "sched/vp.h"
+
+void wf_idle_begin(struct wf_vp *vp);
+/* Returns true if the VP was still in the list. */
+bool wf_idle_end(struct wf_vp *vp);
+
+/* Wakes vp if it is idle / any one idle VP. Returns true if one was woken. */
+bool wf_idle_wake(struct wf_vp *vp);
+bool wf_idle_wake_any(void);
+
+void wf_idle_wake_monitor(void);
+
+/* In a fork child. */
+void wf_idle_reset(void);
+
+#endif

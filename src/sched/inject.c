@@ -1,0 +1,73 @@
+/*
+ * A ring that grows. Entries and not linked threads, since an unstarted
+ * thread may be claimed by a joiner while its entry is still in here.
+ */
+#include "sched/inject.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "os/mem.h"
+
+enum { FIRST_CAPACITY = 4096 };
+
+static void grow_locked(struct wf_inject *q)
+{
+	uint32_t len = wf_load_relaxed(&q->len);
+	uint32_t capacity = q->capacity != 0 ? q->capacity * 2 :
+					       FIRST_CAPACITY;
+	uint64_t *p = wf_os_reserve(capacity * sizeof(*p));
+
+	WF_CHECK(p != NULL, "no memory for the run queue");
+	for (uint32_t i = 0; i < len; i++)
+		p[i] = q->entries[(q->head + i) & (q->capacity - 1)];
+	if (q->entries != NULL)
+		wf_os_release(q->entries, q->capacity * sizeof(*p));
+	q->entries = p;
+	q->capacity = capacity;
+	q->head = 0;
+}
+
+void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr)
+{
+	uint32_t len;
+
+	wf_spin_lock(&q->lock);
+	len = wf_load_relaxed(&q->len);
+	while (len + nr > q->capacity)
+		grow_locked(q);
+	for (uint32_t i = 0; i < nr; i++)
+		q->entries[(q->head + len + i) & (q->capacity - 1)] =
+			entries[i];
+	wf_store_relaxed(&q->len, len + nr);
+	wf_spin_unlock(&q->lock);
+}
+
+uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries,
+		       uint32_t max)
+{
+	uint32_t len, nr;
+
+	if (wf_inject_len(q) == 0)
+		return 0;
+	wf_spin_lock(&q->lock);
+	len = wf_load_relaxed(&q->len);
+	nr = len < max ? len : max;
+	for (uint32_t i = 0; i < nr; i++)
+		ret_entries[i] = q->entries[(q->head + i) & (q->capacity - 1)];
+	q->head += nr;
+	wf_store_relaxed(&q->len, len - nr);
+	wf_spin_unlock(&q->lock);
+	return nr;
+}
+
+void wf_inject_reset(struct wf_inject *q)
+{
+	q->lock = (struct wf_spin)WF_SPIN_INIT;
+	q->head = 0;
+	/* The parent may have been growing it: left behind, not reused. */
+	q->capacity = 0;
+	q->entries = NULL;
+	wf_store_relaxed(&q->len, 0);
+}

@@ -1,0 +1,32 @@
+/*
+ * A queue of entries that anybody may use: the process's injection queue, and
+ * one inbox per VP through which others give it threads.
+ */
+#ifndef WEFT_SCHED_INJECT_H
+#define WEFT_SCHED_INJECT_H
+
+#include "base/spin.h"
+
+struct wf_inject {
+	struct wf_spin lock;
+	_Atomic uint32_t len;	/* written under the lock, read by anybody */
+	uint32_t head;		/* lock; index of the oldest */
+	uint32_t capacity;	/* lock; a power of two, or 0 */
+	uint64_t *entries;	/* lock */
+};
+
+/* in_runtime set, or a kernel thread of weft's own. */
+void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr);
+/* Takes up to max of the oldest; returns how many. */
+uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries,
+		       uint32_t max);
+
+static inline uint32_t wf_inject_len(const struct wf_inject *q)
+{
+	return wf_load_relaxed(&q->len);
+}
+
+/* In a fork child: empty and unlocked. */
+void wf_inject_reset(struct wf_inject *q);
+
+#endif

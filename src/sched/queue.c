@@ -1,0 +1,361 @@
+/*
+ * Each VP has a LIFO slot, ring I and ring B; the process has one injection
+ * queue. wf_queue_pick's order is DESIGN section 4's:
+ *
+ *     what the inbox holds is sorted in first
+ *     B's head, if the tick said so
+ *     LIFO, at most 16 in a row while I has work
+ *     own I; the injection queue; others' I; own B; others' B
+ *
+ * Q1. A started thread's entry is in exactly one of: a LIFO slot, a ring, the
+ *     injection queue, an inbox, or the hands of who took it out.
+ * Q2. Rings are pushed to by the VP's owner only; anybody may take.
+ *
+ * Rejected: one queue for all (its lock is the bottleneck of every wake);
+ * fair queueing by virtual time (a clock read per switch, and no better).
+ */
+#include "sched/queue.h"
+
+#include "mem/slot.h"
+#include "sched/entry.h"
+#include "sched/idle.h"
+#include "sched/start.h"
+
+enum { LIFO_RUN_MAX = 16, BATCH = 64 };
+
+/* --- putting ------------------------------------------------------------ */
+
+/* Half of a full ring moves to the injection queue, under one lock. */
+static void spill(struct wf_runq *ring)
+{
+	uint64_t half[WF_RUNQ_SIZE / 2];
+	uint32_t nr = wf_runq_take_half(ring, half, WF_RUNQ_SIZE / 2);
+
+	wf_inject_push(&wf_sched.inject, half, nr);
+}
+
+static void push_tail(struct wf_runq *ring, uint64_t entry)
+{
+	while (!wf_runq_push_tail(ring, entry))
+		spill(ring);
+}
+
+static void push_i(struct wf_vp *vp, uint64_t entry)
+{
+	push_tail(&vp->ring_i, entry);
+	if (wf_runq_len(&vp->ring_i) >= 2 &&
+	    wf_load_relaxed(&wf_sched.surplus) == 0)
+		wf_store_relaxed(&wf_sched.surplus, 1);
+}
+
+/*
+ * The monitor sleeps when nothing waits; whoever makes something wait wakes
+ * it. No fence: the monitor's membarrier orders our push before our load.
+ */
+static void see_monitor(void)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) != 0))
+		wf_idle_wake_monitor();
+}
+
+static uint64_t entry_of(const struct wf_thread *t, enum wf_ready why)
+{
+	return why == WF_READY_NEW ? wf_entry_unstarted(t) :
+				     wf_entry_started(t);
+}
+
+static void put_woken(struct wf_vp *vp, uint64_t entry)
+{
+	/* acq_rel: takes over a displaced entry, publishes the new one. */
+	uint64_t old = atomic_exchange_explicit(&vp->lifo, entry,
+						memory_order_acq_rel);
+
+	if (old != WF_ENTRY_NONE)
+		push_i(vp, old);
+}
+
+void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
+{
+	uint64_t entry = entry_of(t, why);
+
+	switch (why) {
+	case WF_READY_WOKEN:
+		put_woken(vp, entry);
+		break;
+	case WF_READY_NEW:
+	case WF_READY_REJOINED:
+		push_i(vp, entry);
+		break;
+	case WF_READY_YIELDED:
+		push_tail(&vp->ring_b, entry);
+		break;
+	case WF_READY_PREEMPTED:
+		if (t->hog)
+			push_tail(&vp->ring_b, entry);
+		else
+			push_i(vp, entry);
+		break;
+	case WF_READY_DISPLACED:
+		if (!wf_runq_push_head(&vp->ring_b, entry))
+			push_tail(&vp->ring_b, entry);
+		break;
+	}
+	see_monitor();
+}
+
+void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
+			 enum wf_ready why)
+{
+	uint64_t entry = entry_of(t, why);
+
+	wf_inject_push(vp != NULL ? &vp->inbox : &wf_sched.inject, &entry, 1);
+	if (vp != NULL) {
+		wf_store_relaxed(&vp->look, 1);
+		wf_fence_seq_cst();
+		wf_idle_wake(vp);
+	} else {
+		/* seq_cst: pairs with the fence in wf_idle_begin. */
+		wf_fence_seq_cst();
+		wf_idle_wake_any();
+	}
+	see_monitor();
+}
+
+/* --- picking ------------------------------------------------------------ */
+
+static void sort_in(struct wf_vp *vp, uint64_t entry)
+{
+	const struct wf_thread *t = wf_table_at((uint32_t)entry);
+
+	if ((entry & WF_ENTRY_UNSTARTED) == 0 && t->hog)
+		push_tail(&vp->ring_b, entry);
+	else
+		push_i(vp, entry);
+}
+
+/* What others have asked the owner to see. */
+static void look(struct wf_vp *vp)
+{
+	uint64_t entries[BATCH];
+	uint32_t nr;
+
+	wf_store_relaxed(&vp->look, 0);
+	while ((nr = wf_inject_pop(&vp->inbox, entries, BATCH)) > 0) {
+		for (uint32_t i = 0; i < nr; i++)
+			sort_in(vp, entries[i]);
+	}
+	/* The tick asks too, so that the injection queue never starves. */
+	if (wf_inject_pop(&wf_sched.inject, entries, 1) > 0)
+		sort_in(vp, entries[0]);
+}
+
+static uint64_t take_lifo(struct wf_vp *vp)
+{
+	if (wf_load_relaxed(&vp->lifo) == WF_ENTRY_NONE)
+		return WF_ENTRY_NONE;
+	/* acquire: the waker's writes to the thread. */
+	return atomic_exchange_explicit(&vp->lifo, WF_ENTRY_NONE,
+					memory_order_acq_rel);
+}
+
+void wf_queue_flush_lifo(struct wf_vp *vp)
+{
+	uint64_t entry = take_lifo(vp);
+
+	if (entry != WF_ENTRY_NONE)
+		push_i(vp, entry);
+}
+
+static uint64_t take_injected(struct wf_vp *vp)
+{
+	uint64_t entries[BATCH];
+	uint32_t len = wf_inject_len(&wf_sched.inject);
+	uint32_t share = len / wf_sched.nr_vps + 1;
+	uint32_t nr;
+
+	if (len == 0)
+		return WF_ENTRY_NONE;
+	nr = wf_inject_pop(&wf_sched.inject, entries,
+			   share < BATCH ? share : BATCH);
+	for (uint32_t i = 1; i < nr; i++)
+		sort_in(vp, entries[i]);
+	return nr > 0 ? entries[0] : WF_ENTRY_NONE;
+}
+
+/* Half of another VP's ring I, or one entry of its ring B. */
+static uint64_t steal(struct wf_vp *vp, bool from_b)
+{
+	uint32_t nr_vps = wf_sched.nr_vps;
+	uint64_t got[WF_RUNQ_SIZE / 2];
+
+	for (uint32_t i = 1; i < nr_vps; i++) {
+		struct wf_vp *other = &wf_sched.vps[(vp->id + i) % nr_vps];
+		uint32_t nr;
+
+		if (from_b) {
+			nr = wf_runq_pop(&other->ring_b, &got[0]) ? 1 : 0;
+		} else {
+			nr = wf_runq_take_half(&other->ring_i, got,
+					       WF_RUNQ_SIZE / 2);
+		}
+		if (nr == 0)
+			continue;
+		wf_count_own(&vp->counters, steals);
+		for (uint32_t k = 1; k < nr; k++)
+			push_i(vp, got[k]);
+		return got[0];
+	}
+	if (!from_b)
+		wf_store_relaxed(&wf_sched.surplus, 0);
+	return WF_ENTRY_NONE;
+}
+
+static uint64_t next_of_b(struct wf_vp *vp)
+{
+	uint64_t entry;
+
+	return wf_runq_pop(&vp->ring_b, &entry) ? entry : WF_ENTRY_NONE;
+}
+
+static uint64_t next_of_i(struct wf_vp *vp)
+{
+	uint64_t entry = WF_ENTRY_NONE;
+
+	if (vp->lifo_run < LIFO_RUN_MAX) {
+		entry = take_lifo(vp);
+		if (entry != WF_ENTRY_NONE) {
+			vp->lifo_run++;
+			return entry;
+		}
+	} else {
+		wf_queue_flush_lifo(vp);
+	}
+	vp->lifo_run = 0;
+	if (wf_runq_pop(&vp->ring_i, &entry))
+		return entry;
+	entry = take_injected(vp);
+	if (entry == WF_ENTRY_NONE && wf_load_relaxed(&wf_sched.surplus) != 0)
+		entry = steal(vp, false);
+	return entry;
+}
+
+static uint64_t next_entry(struct wf_vp *vp, bool *ret_from_b)
+{
+	uint64_t entry = WF_ENTRY_NONE;
+
+	*ret_from_b = true;
+	if (WF_UNLIKELY(wf_load_relaxed(&vp->turn_b))) {
+		wf_store_relaxed(&vp->turn_b, false);
+		entry = next_of_b(vp);
+		if (entry != WF_ENTRY_NONE)
+			return entry;
+	}
+	entry = next_of_i(vp);
+	*ret_from_b = entry == WF_ENTRY_NONE;
+	if (entry == WF_ENTRY_NONE)
+		entry = next_of_b(vp);
+	if (entry == WF_ENTRY_NONE)
+		entry = steal(vp, true);
+	return entry;
+}
+
+struct wf_thread *wf_queue_pick(struct wf_vp *vp)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
+		look(vp);
+	for (;;) {
+		bool from_b, is_fresh;
+		uint64_t entry = next_entry(vp, &from_b);
+		struct wf_thread *t;
+
+		if (entry == WF_ENTRY_NONE)
+			return NULL;
+		t = wf_entry_take(entry, &is_fresh);
+		if (t == NULL)
+			continue; /* a joiner has it */
+		if (is_fresh)
+			wf_start_prepare(t);
+		t->from_b = from_b;
+		return t;
+	}
+}
+
+/* --- the monitor's view ------------------------------------------------- */
+
+uint32_t wf_queue_waiting_i(const struct wf_vp *vp)
+{
+	return wf_runq_len(&vp->ring_i) + wf_inject_len(&vp->inbox) +
+	       (wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE) +
+	       (wf_inject_len(&wf_sched.inject) != 0);
+}
+
+uint32_t wf_queue_waiting_b(const struct wf_vp *vp)
+{
+	return wf_runq_len(&vp->ring_b);
+}
+
+bool wf_queue_has_work(const struct wf_vp *vp)
+{
+	if (wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)
+		return true;
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		const struct wf_vp *other = &wf_sched.vps[i];
+
+		if (wf_runq_len(&other->ring_i) > 0 ||
+		    wf_runq_len(&other->ring_b) > 0)
+			return true;
+	}
+	return false;
+}
+
+void wf_queue_evict_lifo(struct wf_vp *vp, uint64_t entry)
+{
+	if (!wf_cas_acq_rel(&vp->lifo, &entry, WF_ENTRY_NONE))
+		return;
+	wf_inject_push(&vp->inbox, &entry, 1);
+	wf_store_relaxed(&vp->look, 1);
+}
+
+static struct wf_vp *longest(const struct wf_vp *vp, bool of_b)
+{
+	struct wf_vp *best = NULL;
+	uint32_t best_len = 0;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_vp *other = &wf_sched.vps[i];
+		uint32_t len = wf_runq_len(of_b ? &other->ring_b :
+						  &other->ring_i);
+
+		if (other != vp && len > best_len) {
+			best = other;
+			best_len = len;
+		}
+	}
+	return best;
+}
+
+void wf_queue_balance(struct wf_vp *vp, bool is_fourth_tick)
+{
+	struct wf_vp *from = longest(vp, false);
+	uint64_t entries[WF_RUNQ_SIZE / 2];
+	uint32_t nr = 0, mine, theirs;
+
+	mine = wf_runq_len(&vp->ring_i);
+	theirs = from != NULL ? wf_runq_len(&from->ring_i) : 0;
+	if (theirs > mine + 1)
+		nr = wf_runq_take_half(&from->ring_i, entries,
+				       (theirs - mine) / 2);
+	from = longest(vp, true);
+	mine += wf_runq_len(&vp->ring_b);
+	theirs = from != NULL ? wf_runq_len(&from->ring_b) +
+					wf_runq_len(&from->ring_i) :
+				0;
+	if (nr < WF_RUNQ_SIZE / 2 && theirs > mine &&
+	    (theirs - mine >= 2 || is_fourth_tick) &&
+	    wf_runq_pop(&from->ring_b, &entries[nr]))
+		nr++;
+	if (nr == 0)
+		return;
+	wf_inject_push(&vp->inbox, entries, nr);
+	wf_store_relaxed(&vp->look, 1);
+}

@@ -1,0 +1,49 @@
+/*
+ * The queues of runnable threads: who goes where, who is next.
+ */
+#ifndef WEFT_SCHED_QUEUE_H
+#define WEFT_SCHED_QUEUE_H
+
+#include "sched/vp.h"
+
+/* Why a thread becomes runnable; decides its place (DESIGN section 4). */
+enum wf_ready {
+	WF_READY_NEW,	    /* ring I's tail */
+	WF_READY_WOKEN,	    /* the LIFO slot; who was there goes to I's tail */
+	WF_READY_REJOINED,  /* the injection queue */
+	WF_READY_YIELDED,   /* ring B's tail */
+	WF_READY_PREEMPTED, /* ring B's tail if a hog, else I's */
+	WF_READY_DISPLACED, /* ring B's head: preempted by a wake */
+};
+
+/*
+ * Queues t on vp, whose owner the caller is. t's context is saved, and t is
+ * in no other queue.
+ */
+void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why);
+
+/*
+ * Queues t for a caller without a VP: foreign and bound threads, the monitor.
+ * `vp` NULL is the injection queue, else that VP's inbox. Wakes a VP.
+ */
+void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
+			 enum wf_ready why);
+
+/* The next thread to run on vp, or NULL. Owner only. */
+struct wf_thread *wf_queue_pick(struct wf_vp *vp);
+
+/* Entries waiting in ring I (and B), as its owner's tick counts them. */
+uint32_t wf_queue_waiting_i(const struct wf_vp *vp);
+uint32_t wf_queue_waiting_b(const struct wf_vp *vp);
+/* Is there anything at all that an idle vp could run? */
+bool wf_queue_has_work(const struct wf_vp *vp);
+
+/* The monitor moves what has waited in the LIFO slot for a tick. */
+void wf_queue_evict_lifo(struct wf_vp *vp, uint64_t entry);
+/* The owner makes room for another first choice. */
+void wf_queue_flush_lifo(struct wf_vp *vp);
+
+/* The monitor gives vp what others have too much of. */
+void wf_queue_balance(struct wf_vp *vp, bool is_fourth_tick);
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * Run queue: a bounded ring of 64-bit entries, owned by one VP and robbed by
+ * the others.
+ *
+ *     if (!wf_runq_push_tail(&vp->ring_i, entry))    owner
+ *             ... full: move half of it elsewhere
+ *     if (wf_runq_pop(&other->ring_i, &entry))       anybody
+ *             ... entry is ours
+ *
+ * An entry that was pushed is returned exactly once. The owner is whoever has
+ * the VP; when a VP changes hands, what the old owner did happens before what
+ * the new one does. Nothing here blocks, and no function takes a lock, so a
+ * stopped kernel thread stops nobody else.
+ */
+#ifndef WEFT_SCHED_RUNQ_H
+#define WEFT_SCHED_RUNQ_H
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+
+/*
+ * A power of two. 256: above it threads are so many that the injection
+ * queue's lock, taken once per 128 of them, is not felt. Model checks shrink
+ * it.
+ */
+#ifndef WF_RUNQ_SIZE
+#define WF_RUNQ_SIZE 256
+#endif
+
+struct wf_runq {
+	/* Low half: position of the first entry; high half: version. Owner
+	 * and thieves, CAS. */
+	_Atomic uint64_t head WF_ALIGNED(WF_CACHE_LINE);
+	/* Position behind the last entry; owner. */
+	_Atomic uint32_t tail WF_ALIGNED(WF_CACHE_LINE);
+	_Atomic uint64_t slot[WF_RUNQ_SIZE]; /* owner; anybody reads */
+};
+
+/* Nobody else may be using it. */
+void wf_runq_init(struct wf_runq *q);
+
+/* Owner. Returns false if the ring is full. */
+bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry);
+/* Owner. In front of all others; false if the ring is full. */
+bool wf_runq_push_head(struct wf_runq *q, uint64_t entry);
+
+/* Anybody. Takes the first entry; false if there is none. */
+bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry);
+/*
+ * Anybody. Takes the first half of the entries, rounded up and at most max, in
+ * their order; returns how many.
+ */
+uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
+			   uint32_t max);
+
+/* Anybody. Between 0 and WF_RUNQ_SIZE; exact if nobody else is at work. */
+uint32_t wf_runq_len(const struct wf_runq *q);
+
+/* Anybody. A number that changes each time the first entry does. */
+uint32_t wf_runq_head(const struct wf_runq *q);
+
+#endif

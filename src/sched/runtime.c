@@ -1,0 +1,109 @@
+#include "sched/runtime.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/queue.h"
+#include "sched/switch.h"
+#include "sched/table.h"
+
+void (*wf_runtime_signal_work)(struct wf_thread *t);
+void (*wf_runtime_attach_hook)(struct wf_thread *t);
+
+struct wf_thread *wf_runtime_attach(void)
+{
+	struct wf_thread *t;
+
+	/* The constructor has run: weft is initialised first of all. */
+	WF_CHECK(wf_table != NULL, "called before weft was loaded");
+	t = wf_table_get(NULL);
+	WF_CHECK(t != NULL, "too many threads");
+	t->kind = WF_THREAD_FOREIGN;
+	t->tid = wf_os_gettid();
+	t->vp = NULL;
+	t->carrier = NULL;
+	t->ctx.tp = wf_cpu_thread_register();
+	t->slot.tcb = t->ctx.tp;
+	wf_store_relaxed(&t->in_runtime, 0);
+	wf_store_relaxed(&t->exit_work, 0);
+	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
+	wf_list_init(&t->wait_link);
+	wf_self = t;
+	wf_count(attaches);
+	if (wf_runtime_attach_hook != NULL)
+		wf_runtime_attach_hook(t);
+	return t;
+}
+
+static void requeue_rejoined(struct wf_carrier *c, void *arg)
+{
+	struct wf_thread *t = arg;
+
+	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
+	wf_queue_put_remote(NULL, t, WF_READY_REJOINED);
+}
+
+wf_post_fn *wf_runtime_rejoin_begin(struct wf_thread *t)
+{
+	struct wf_carrier *c = t->carrier;
+
+	wf_count(rejoins);
+	t->vp = NULL;
+	wf_store_relaxed(&c->vp, NULL);
+	return requeue_rejoined;
+}
+
+bool wf_runtime_keep_vp(struct wf_thread *t)
+{
+	uint32_t expected = WF_RETAKE_ASK;
+
+	/* ASK -> NONE [wf_runtime_keep_vp]; the monitor's CAS then fails. */
+	while (wf_load_acquire(&t->retake) == WF_RETAKE_ASK) {
+		expected = WF_RETAKE_ASK;
+		if (wf_cas_acq_rel(&t->retake, &expected, WF_RETAKE_NONE))
+			return true;
+	}
+	return wf_load_relaxed(&t->retake) == WF_RETAKE_NONE;
+}
+
+void wf_runtime_rejoin_slow(struct wf_thread *t)
+{
+	if (wf_runtime_keep_vp(t))
+		return;
+	WF_CHECK(t->kind == WF_THREAD_MULTIPLEXED,
+		 "a VP was taken from a thread that has none");
+	if (wf_carrier_bind_without_vp(t))
+		return;
+	wf_switch_to_carrier(t, wf_runtime_rejoin_begin(t), t);
+}
+
+/* Takes the work bit; true if it was set. */
+static bool take_work(struct wf_thread *t, uint32_t bit)
+{
+	if ((wf_load_relaxed(&t->exit_work) & bit) == 0)
+		return false;
+	return (atomic_fetch_and(&t->exit_work, ~bit) & bit) != 0;
+}
+
+void wf_runtime_leave_slow(struct wf_thread *t)
+{
+	while (wf_load_relaxed(&t->exit_work) != 0) {
+		wf_runtime_enter();
+		if (take_work(t, WF_WORK_BIND))
+			wf_carrier_bind(t);
+		if (take_work(t, WF_WORK_RESCHED) && t->vp != NULL &&
+		    t->kind == WF_THREAD_MULTIPLEXED) {
+			uint32_t why = wf_load_relaxed(&t->vp->resched);
+
+			if (why != WF_RESCHED_NONE)
+				wf_switch_yield(t, why);
+		}
+		if (take_work(t, WF_WORK_SIGNAL | WF_WORK_CANCEL) &&
+		    wf_runtime_signal_work != NULL)
+			wf_runtime_signal_work(t); /* leaves in_runtime set */
+		wf_store_release(&t->in_runtime, 0);
+		wf_compiler_barrier();
+	}
+}

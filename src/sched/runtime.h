@@ -1,0 +1,71 @@
+/*
+ * Entering and leaving the runtime.
+ *
+ *     struct wf_thread *t = wf_runtime_enter();
+ *     ...      t->vp and t->carrier are stable, no preemption, no rescue, no
+ *              handler of the program's; no system call that may block, no
+ *              malloc, no page of the program's touched for the first time
+ *     wf_runtime_leave(t);
+ *
+ * E1. While in_runtime is 1 and retake is not TAKEN, the thread owns its VP
+ *     (if it is multiplexed) and nobody else touches the VP's owner fields.
+ * E2. in_runtime is stored, then retake is read; the monitor stores ASK, runs
+ *     a membarrier, then reads in_runtime: one of the two sees the other.
+ * E3. in_runtime 0 is stored, then exit_work is read; whoever sets exit_work
+ *     and finds in_runtime 1 may rely on the exit to see it, since a signal
+ *     handler interrupts between two instructions of the same kernel thread.
+ *
+ * May be called in a signal handler of the program's; not recursive.
+ */
+#ifndef WEFT_SCHED_RUNTIME_H
+#define WEFT_SCHED_RUNTIME_H
+
+#include "sched/vp.h"
+
+/* A kernel thread's first call: gives it a struct wf_thread. */
+struct wf_thread *wf_runtime_attach(void);
+/* retake is ASK or TAKEN: keep the VP or queue for one. */
+void wf_runtime_rejoin_slow(struct wf_thread *t);
+/* Called for each foreign thread but the first; set at start. */
+extern void (*wf_runtime_attach_hook)(struct wf_thread *t);
+/* ASK is taken back; false if the VP is gone (retake is TAKEN). */
+bool wf_runtime_keep_vp(struct wf_thread *t);
+/*
+ * retake is TAKEN: cuts t and its carrier from the VP. Returns the post
+ * function with which to switch to the carrier; it queues t.
+ */
+wf_post_fn *wf_runtime_rejoin_begin(struct wf_thread *t);
+/* Delivers what waits for t; set by signal/, called with in_runtime set. */
+extern void (*wf_runtime_signal_work)(struct wf_thread *t);
+/* exit_work is not 0. */
+void wf_runtime_leave_slow(struct wf_thread *t);
+
+/* The calling thread, attached if need be. */
+static inline struct wf_thread *wf_thread_self(void)
+{
+	struct wf_thread *t = wf_self;
+
+	return WF_LIKELY(t != NULL) ? t : wf_runtime_attach();
+}
+
+static inline struct wf_thread *wf_runtime_enter(void)
+{
+	struct wf_thread *t = wf_thread_self();
+
+	wf_store_relaxed(&t->in_runtime, 1);
+	wf_compiler_barrier(); /* E2; the CPU's part is the membarrier. */
+	if (WF_UNLIKELY(wf_load_acquire(&t->retake) != WF_RETAKE_NONE))
+		wf_runtime_rejoin_slow(t);
+	return t;
+}
+
+static inline void wf_runtime_leave(struct wf_thread *t)
+{
+	/* release: the monitor's acquire of in_runtime 0 sees our writes. */
+	wf_store_release(&t->in_runtime, 0);
+	wf_compiler_barrier(); /* E3 */
+	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0))
+		wf_runtime_leave_slow(t);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* Making a claimed thread ready to run for the first time. */
+#ifndef WEFT_SCHED_START_H
+#define WEFT_SCHED_START_H
+
+#include "sched/thread.h"
+
+/*
+ * Gives the claimed thread a TCB as new and a first context. No locks, no
+ * calls into libc; touches the thread's memory for the first time.
+ */
+void wf_start_prepare(struct wf_thread *t);
+
+#endif

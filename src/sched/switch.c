@@ -1,0 +1,180 @@
+/*
+ * S1. c->post is set by the outgoing and cleared by the incoming side; both
+ *     run on c, one after the other.
+ * S2. vp->cur names the incoming thread before its stack is live, and the
+ *     incoming thread's in_runtime is 1, so the monitor leaves it alone.
+ */
+#include "sched/switch.h"
+
+#include "arch/arch.h"
+#include "os/kthread.h"
+#include "sched/preempt.h"
+#include "sched/queue.h"
+
+bool wf_switch_needs_syscall;
+
+static void load(void **save_sp, const struct wf_context *ctx)
+{
+	if (WF_LIKELY(!wf_switch_needs_syscall))
+		wf_arch_switch(save_sp, ctx->sp, ctx->tp);
+	else
+		wf_arch_switch_syscall(save_sp, ctx->sp, ctx->tp);
+}
+
+void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
+{
+	if (c->is_mask_known && c->kernel_mask == mask)
+		return;
+	c->kernel_mask = mask;
+	c->is_mask_known = true;
+	wf_os_set_signal_mask(mask & ~WF_PREEMPT_BIT);
+}
+
+static void set_post(struct wf_carrier *c, wf_post_fn *post, void *arg)
+{
+	c->post_arg = arg; /* S1 */
+	c->post = post;
+}
+
+static void make_current(struct wf_carrier *c, struct wf_vp *vp,
+			 struct wf_thread *t)
+{
+	t->vp = vp;
+	t->carrier = c;
+	wf_count_own(&vp->counters, switches);
+	/* release: the monitor reads t through cur (S2). */
+	wf_store_release(&vp->cur, t);
+}
+
+/* The carrier's own context is incoming, with the VP or without one. */
+static void make_idle(struct wf_carrier *c, struct wf_vp *vp)
+{
+	c->idle_self.vp = vp;
+	if (vp != NULL)
+		wf_store_release(&vp->cur, NULL);
+}
+
+void wf_switch_finish(struct wf_thread *t)
+{
+	struct wf_carrier *c = t->carrier;
+	wf_post_fn *post = c->post;
+
+	if (post != NULL) {
+		c->post = NULL;
+		post(c, c->post_arg);
+	}
+	if (WF_UNLIKELY(wf_load_relaxed(&c->signal_slot.is_full) != 0))
+		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
+	wf_carrier_set_mask(c, t->sigmask);
+}
+
+void wf_switch_to(struct wf_thread *t, struct wf_thread *next,
+		  wf_post_fn *post, void *arg)
+{
+	struct wf_carrier *c = t->carrier;
+
+	set_post(c, post, arg);
+	make_current(c, t->vp, next);
+	load(&t->ctx.sp, &next->ctx);
+	wf_switch_finish(t);
+}
+
+void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg)
+{
+	struct wf_carrier *c = t->carrier;
+
+	set_post(c, post, arg);
+	make_idle(c, t->vp);
+	load(&t->ctx.sp, &c->ctx);
+	wf_switch_finish(t);
+}
+
+void wf_switch_out(struct wf_thread *t, wf_post_fn *post, void *arg)
+{
+	struct wf_thread *next = wf_queue_pick(t->vp);
+
+	if (next != NULL)
+		wf_switch_to(t, next, post, arg);
+	else
+		wf_switch_to_carrier(t, post, arg);
+}
+
+void wf_switch_abandon(struct wf_thread *t, struct wf_thread *next,
+		       wf_post_fn *post, void *arg)
+{
+	struct wf_carrier *c = t->carrier;
+	void *dead;
+
+	set_post(c, post, arg);
+	if (next != NULL) {
+		make_current(c, t->vp, next);
+		load(&dead, &next->ctx);
+	} else {
+		make_idle(c, t->vp);
+		load(&dead, &c->ctx);
+	}
+	__builtin_unreachable();
+}
+
+void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
+{
+	struct wf_vp *vp = wf_load_relaxed(&c->vp);
+
+	if (vp != NULL) {
+		make_current(c, vp, next);
+	} else {
+		next->vp = NULL;
+		next->carrier = c;
+	}
+	load(&c->ctx.sp, &next->ctx);
+	if (c->post != NULL) {
+		wf_post_fn *post = c->post;
+
+		c->post = NULL;
+		post(c, c->post_arg);
+	}
+}
+
+static void requeue_yielded(struct wf_carrier *c, void *arg)
+{
+	wf_queue_put(wf_load_relaxed(&c->vp), arg, WF_READY_YIELDED);
+}
+
+static void requeue_preempted(struct wf_carrier *c, void *arg)
+{
+	wf_queue_put(wf_load_relaxed(&c->vp), arg, WF_READY_PREEMPTED);
+}
+
+static void requeue_displaced(struct wf_carrier *c, void *arg)
+{
+	wf_queue_put(wf_load_relaxed(&c->vp), arg, WF_READY_DISPLACED);
+}
+
+wf_post_fn *wf_switch_requeue(enum wf_resched why)
+{
+	switch (why) {
+	case WF_RESCHED_TICK:
+		return requeue_preempted;
+	case WF_RESCHED_WAKE:
+		return requeue_displaced;
+	default:
+		return requeue_yielded;
+	}
+}
+
+bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
+{
+	struct wf_vp *vp = t->vp;
+	struct wf_thread *next;
+
+	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
+	if (why == WF_RESCHED_WAKE)
+		vp->lifo_run = 0; /* the woken thread is what it is for */
+	else if (why == WF_RESCHED_TICK)
+		wf_queue_flush_lifo(vp);
+	next = wf_queue_pick(vp);
+	if (next == NULL)
+		return false;
+	wf_switch_to(t, next, wf_switch_requeue(why), t);
+	return true;
+}

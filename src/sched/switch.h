@@ -1,0 +1,52 @@
+/*
+ * Switching threads. All functions need in_runtime set and a VP unless they
+ * say otherwise.
+ *
+ *     wf_switch_out(t, post, arg);
+ *
+ * stops t, runs another thread or the carrier's own context, and calls
+ * post(carrier, arg) there, when t's context is saved: the one place where t
+ * may be made visible to others, its lock released, its stack freed. It
+ * returns when t runs again, perhaps on another VP and carrier.
+ */
+#ifndef WEFT_SCHED_SWITCH_H
+#define WEFT_SCHED_SWITCH_H
+
+#include "sched/vp.h"
+
+void wf_switch_out(struct wf_thread *t, wf_post_fn *post, void *arg);
+
+/* Like wf_switch_out, but to `next`, which the caller took from a queue. */
+void wf_switch_to(struct wf_thread *t, struct wf_thread *next,
+		  wf_post_fn *post, void *arg);
+
+/* Leaves a context that is saved elsewhere or dead. Any stack. */
+WF_NORETURN void wf_switch_abandon(struct wf_thread *t,
+				   struct wf_thread *next, wf_post_fn *post,
+				   void *arg);
+
+/*
+ * To the carrier's own context, giving up the VP's current thread, whether or
+ * not t has a VP.
+ */
+void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg);
+
+/* The carrier's own context runs `next`; returns when it comes back. */
+void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next);
+
+/* First thing on the incoming side. */
+void wf_switch_finish(struct wf_thread *t);
+
+/* Sets the kernel's mask of this carrier if it is another or unknown. */
+void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask);
+
+/* The post function that queues the outgoing thread again. */
+wf_post_fn *wf_switch_requeue(enum wf_resched why);
+
+/* Set once at start: the CPU or kernel has no wrfsbase. */
+extern bool wf_switch_needs_syscall;
+
+/* Lets others run if there are any; returns false if there are none. */
+bool wf_switch_yield(struct wf_thread *t, enum wf_resched why);
+
+#endif

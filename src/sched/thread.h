@@ -1,0 +1,137 @@
+/*
+ * struct wf_thread: everything weft knows of one POSIX thread.
+ *
+ * They live in one dense array (sched/table.h), index = slot number, and are
+ * never freed, so a stale pointer reads an old thread and not foreign memory.
+ * The thread's stack, its TLS block and glibc's TCB live in its slot.
+ *
+ * Who may write a field is said at the field: "self" is the thread itself
+ * with in_runtime set, "vp" the owner of the VP that runs or queues it,
+ * "bucket" whoever holds the lock of the bucket the thread waits in.
+ */
+#ifndef WEFT_SCHED_THREAD_H
+#define WEFT_SCHED_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "base/list.h"
+#include "base/self.h"
+#include "base/spin.h"
+#include "mem/slot.h"
+
+struct wf_vp;
+struct wf_carrier;
+struct wf_bucket;
+struct wf_sigqueue;
+
+enum wf_thread_kind {
+	WF_THREAD_FOREIGN = 0, /* runs on a kernel thread weft did not make, or
+				* before the runtime started */
+	WF_THREAD_MULTIPLEXED, /* runs on whatever VP picks it */
+	WF_THREAD_BOUND,       /* owns its carrier, has no VP */
+};
+
+/* struct wf_thread.retake: who owns the VP while in_runtime is 0. */
+enum wf_retake {
+	WF_RETAKE_NONE = 0,
+	WF_RETAKE_ASK,	 /* the monitor wants the VP and has not got it */
+	WF_RETAKE_TAKEN, /* the VP is gone; rejoin at the next entry */
+};
+
+/* struct wf_thread.exit_work: what the runtime's exit has to see to. */
+enum wf_exit_work {
+	WF_WORK_RESCHED = 1 << 0, /* the VP wants to run another thread */
+	WF_WORK_SIGNAL = 1 << 1,  /* a signal waits in a slot or a queue */
+	WF_WORK_BIND = 1 << 2,	  /* become bound */
+	WF_WORK_CANCEL = 1 << 3,  /* look at the TCB's cancel state */
+};
+
+/*
+ * struct wf_thread.exit_state: the life after the start routine. Joiners wait
+ * on the word. Who sets the second of DONE and DETACHED frees the thread.
+ */
+enum wf_exit_state {
+	WF_EXIT_JOINABLE = 0,
+	WF_EXIT_DETACHED = 1 << 0, /* nobody will join */
+	WF_EXIT_DONE = 1 << 1,	   /* off its stack for good */
+	WF_EXIT_JOINER = 1 << 2,   /* somebody waits in join */
+};
+
+/* Saved by the switch; layout known to arch/. */
+struct wf_context {
+	void *sp;     /* stack pointer, registers saved above it */
+	uintptr_t tp; /* thread register: the TCB */
+};
+
+struct wf_thread {
+	/* Line 0: each entry to and exit from the runtime. */
+	_Atomic uint32_t in_runtime; /* self; read by the monitor and by
+				      * signal handlers */
+	_Atomic uint32_t retake;     /* enum wf_retake; monitor and self, CAS */
+	_Atomic uint32_t exit_work;  /* enum wf_exit_work; anyone, atomic or */
+	uint8_t kind;		     /* enum wf_thread_kind; self */
+	bool hog;		     /* monitor's tick sets, blocking clears */
+	bool from_b;		     /* picked from ring B; vp */
+	bool is_first;		     /* thread 0: the process's first */
+	struct wf_vp *vp;	     /* stale once retake is TAKEN; vp */
+	struct wf_carrier *carrier;  /* vp */
+	struct wf_context ctx;	     /* vp, while it does not run */
+	uint64_t sigmask;	     /* bit n - 1 for signal n; self */
+	uint32_t index;		     /* own place in the array; constant */
+	uint32_t generation;	     /* of the slot's use; creator */
+
+	/* Line 1: waiting (wait/ufutex.c). */
+	struct wf_list wait_link;    /* bucket */
+	const void *wait_addr;	     /* bucket; NULL when not waiting */
+	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
+	uint32_t wait_bits;	     /* bucket */
+	bool wait_was_moved;	     /* bucket: by a requeue */
+	int32_t wait_result;	     /* bucket: 0, token or -errno */
+	uint64_t wait_generation;    /* bucket: one per wait */
+	struct wf_thread *next;	     /* link in the one queue it is in */
+
+	/* Line 2: timers (wait/timer.c), kernel waits. */
+	int64_t deadline;	     /* CLOCK_MONOTONIC ns; timer lock */
+	uint32_t timer_index;	     /* place in the heap, 0 if none; its lock */
+	_Atomic uint32_t kernel_word; /* futex a bound or foreign thread sleeps
+				       * on: 0 asleep, 1 woken */
+	struct wf_vp *timer_vp;	     /* whose heap; self */
+
+	/* Identity. */
+	_Atomic uint32_t unstarted;  /* generation | 1 << 31 until claimed */
+	int32_t tid;		     /* what the program sees; creator */
+	_Atomic uint32_t exit_state; /* enum wf_exit_state */
+	_Atomic(struct wf_thread *) joiner; /* who joins it, if anybody */
+	void *(*start_routine)(void *);
+	void *start_arg;
+	void *result;
+	char name[16];
+
+	struct wf_slot slot;	     /* memory; whoever reserved the thread */
+
+	/* Signals. */
+	struct {
+		void *sp;
+		size_t size;
+		int flags;
+	} altstack;		     /* the program's, virtual; self */
+	struct wf_spin sigqueue_lock;
+	struct wf_sigqueue *sigqueue; /* directed and not yet delivered */
+	uint32_t redeliver;	     /* signal being re-raised at exit; self */
+	bool interrupted;	     /* a handler without SA_RESTART ran; self */
+
+	/* Statistics and diagnosis. */
+	uint32_t nr_rescued;	     /* in a row; monitor */
+	uint64_t nr_preempted;
+
+	/* Attributes set by the program. */
+	int32_t sched_policy, sched_priority;
+	uint64_t *affinity;	     /* NULL: all; cpu_set_t of affinity_bytes */
+	size_t affinity_bytes;
+} WF_ALIGNED(WF_CACHE_LINE);
+
+#endif

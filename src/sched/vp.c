@@ -1,0 +1,34 @@
+#include "sched/vp.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "os/mem.h"
+
+struct wf_sched wf_sched;
+
+int wf_vps_init(uint32_t nr)
+{
+	struct wf_sched *s = &wf_sched;
+	size_t bytes = wf_align_up(nr * sizeof(struct wf_vp), WF_PAGE);
+
+	if (s->vps == NULL) {
+		s->vps = wf_os_reserve(bytes);
+		if (s->vps == NULL)
+			return -ENOMEM;
+		s->nr_vps = nr;
+	}
+	for (uint32_t i = 0; i < s->nr_vps; i++) {
+		struct wf_vp *vp = &s->vps[i];
+		struct wf_timers *timers = vp->timers;
+
+		memset(vp, 0, sizeof(*vp));
+		vp->id = i;
+		vp->timers = timers;
+		wf_runq_init(&vp->ring_i);
+		wf_runq_init(&vp->ring_b);
+	}
+	wf_inject_reset(&s->inject);
+	wf_store_relaxed(&s->surplus, 0);
+	return 0;
+}

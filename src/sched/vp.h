@@ -1,0 +1,126 @@
+/*
+ * Virtual processors and the carriers that run them.
+ *
+ * V1. A VP has one owner: the carrier in vp->carrier while it has in_runtime
+ *     set or sleeps, or the monitor between TAKEN and the hand-over.
+ * V2. Only the owner touches the fields marked "owner".
+ * V3. vp->cur is the thread whose context is live on the VP's carrier, or
+ *     NULL while the carrier runs on its own stack.
+ */
+#ifndef WEFT_SCHED_VP_H
+#define WEFT_SCHED_VP_H
+
+#include "sched/inject.h"
+#include "sched/runq.h"
+#include "sched/thread.h"
+#include "trace/counters.h"
+
+/* What a VP's runtime exit is asked to do. */
+enum wf_resched {
+	WF_RESCHED_NONE = 0,
+	WF_RESCHED_TICK, /* the tick's rules want another thread to run */
+	WF_RESCHED_WAKE, /* a hog woke a thread that goes first */
+};
+
+/* Balance between rings I and B is counted in 64ths of a tick. */
+enum { WF_BALANCE_TICK = 64 };
+
+/* The monitor's memory of a VP, from tick to tick. */
+struct wf_vp_watch {
+	uint64_t switches;
+	int64_t cpu_ns;		/* of carrier_tid */
+	int64_t wall_ns;
+	int64_t charge_ns;	/* CPU time while it switched at most once */
+	int carrier_tid;
+	uint32_t nr_same;	/* ticks in a row with at most one switch */
+	uint32_t ring_head;	/* of ring I */
+	uint64_t lifo;
+	uint32_t nr_stuck;	/* looks in a row that found it blocked */
+};
+
+struct wf_timers;
+
+struct wf_vp {
+	/* Owner's line. */
+	_Atomic(struct wf_thread *) cur; /* V3; owner */
+	struct wf_carrier *carrier;	 /* V1 */
+	_Atomic uint64_t lifo;		 /* entry; owner puts, anyone takes */
+	uint32_t lifo_run;		 /* picks from lifo in a row; owner */
+	uint32_t id;			 /* constant */
+	struct wf_timers *timers;	 /* wait/timer.h; constant */
+	_Atomic uint32_t resched;	 /* enum wf_resched; owner, monitor */
+	_Atomic int32_t balance;	 /* monitor */
+	_Atomic bool turn_b;		 /* next pick is B's; monitor, owner */
+
+	/* Line of those who want something of the owner. */
+	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* 1: inbox or
+							  * injection queue */
+	_Atomic uint32_t wake_word;	 /* futex of the sleeping carrier */
+	bool is_idle;			 /* in the idle list; its lock */
+	struct wf_vp *idle_next;	 /* idle list; its lock */
+	uint32_t nr_ticks;		 /* monitor */
+
+	struct wf_runq ring_i WF_ALIGNED(WF_CACHE_LINE);
+	struct wf_runq ring_b;
+	struct wf_inject inbox WF_ALIGNED(WF_CACHE_LINE);
+	struct wf_counters counters WF_ALIGNED(WF_CACHE_LINE);
+	struct wf_vp_watch watch WF_ALIGNED(WF_CACHE_LINE); /* monitor */
+	uint64_t timer_switches; /* at the carrier's last CPU timer; owner */
+};
+
+/* Runs on the incoming side of a switch, on the incoming thread's stack. */
+typedef void wf_post_fn(struct wf_carrier *c, void *arg);
+
+/* A signal that arrived while the runtime could not take it. */
+struct wf_signal_slot {
+	_Atomic uint32_t is_full;
+	unsigned char info[128]; /* siginfo_t */
+};
+
+struct wf_carrier {
+	struct wf_thread idle_self; /* wf_self on the carrier's own stack;
+				     * in_runtime is always 1 */
+	struct wf_context ctx;	    /* its own stack, while it runs a thread */
+	wf_post_fn *post;	    /* the one thing to do after the switch */
+	void *post_arg;
+	_Atomic(struct wf_vp *) vp; /* NULL: spare, or running without */
+	struct wf_thread *bound;    /* runs this thread and no other */
+	_Atomic int tid;	    /* 0 until it has started */
+	uint32_t number;
+	uint64_t kernel_mask;	    /* signal mask as the kernel has it */
+	bool is_mask_known;
+	bool is_first;		    /* thread 0's kernel thread */
+	struct wf_signal_slot signal_slot;
+	char *altstack;
+	size_t altstack_bytes;
+	_Atomic uint32_t wake_word; /* futex of a spare */
+	struct wf_carrier *spare_next; /* spare list; its lock */
+	_Atomic uint32_t nr_refused;   /* preemptions in a row; handler */
+	_Atomic bool is_signalled;     /* one preemption signal at a time */
+	_Atomic uint32_t setxid_seen;  /* last credential change done here */
+};
+
+struct wf_sched {
+	_Atomic bool is_started;
+	uint32_t nr_vps;
+	struct wf_vp *vps;
+	struct wf_inject inject;
+	/* Read-mostly words, each on a line of its own. */
+	_Atomic uint32_t surplus WF_ALIGNED(WF_CACHE_LINE); /* some ring I has
+							     * two or more */
+	_Atomic uint32_t nr_idle WF_ALIGNED(WF_CACHE_LINE);
+	_Atomic uint32_t monitor_asleep WF_ALIGNED(WF_CACHE_LINE);
+	_Atomic uint32_t nr_threads WF_ALIGNED(WF_CACHE_LINE); /* alive */
+};
+
+extern struct wf_sched wf_sched;
+
+static inline bool wf_is_started(void)
+{
+	return wf_load_relaxed(&wf_sched.is_started);
+}
+
+/* Makes nr VPs, or empties them in a fork child. Returns 0 or -ENOMEM. */
+int wf_vps_init(uint32_t nr);
+
+#endif

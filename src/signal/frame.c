@@ -1,0 +1,72 @@
+/*
+ * F1. Between the store of in_runtime 0 and rt_sigreturn everything is
+ *     blocked, the preemption signal too; the kernel opens the mask and
+ *     resumes the thread in one step. Else a signal there would interrupt
+ *     weft's code on the save area's stack with in_runtime clear.
+ */
+#include "signal/frame.h"
+
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "os/kthread.h"
+#include "os/mem.h"
+#include "sched/preempt.h"
+#include "sched/runtime.h"
+#include "sched/switch.h"
+
+/* Of the legacy area: where the kernel says how much follows. */
+enum { FP_LEGACY_BYTES = 512, FP_MAGIC_OFFSET = 464, FP_SIZE_OFFSET = 468 };
+#define FP_MAGIC 0x46505853U
+
+/* No combination of SS_ flags. */
+#define ALTSTACK_INVALID 0x1234
+
+size_t wf_frame_fp_bytes(const ucontext_t *uc)
+{
+	const char *fp = (const char *)uc->uc_mcontext.fpregs;
+	uint32_t magic, bytes;
+
+	if (fp == NULL)
+		return 0;
+	memcpy(&magic, fp + FP_MAGIC_OFFSET, 4);
+	memcpy(&bytes, fp + FP_SIZE_OFFSET, 4);
+	return magic == FP_MAGIC ? bytes : FP_LEGACY_BYTES;
+}
+
+void wf_frame_poison_altstack(ucontext_t *uc)
+{
+	uc->uc_stack.ss_flags = ALTSTACK_INVALID;
+}
+
+void wf_frame_save(struct wf_thread *t, const ucontext_t *uc)
+{
+	size_t fp_bytes = wf_frame_fp_bytes(uc);
+	uintptr_t fp = ((uintptr_t)t->slot.save_top - fp_bytes) & ~63UL;
+	uintptr_t copy = (fp - WF_FRAME_UC_BYTES) & ~63UL;
+	ucontext_t *to = (ucontext_t *)copy;
+
+	WF_CHECK((uintptr_t)t->slot.save_top - copy + WF_PAGE <
+			 wf_slot_save_bytes(),
+		 "a signal frame is larger than AT_MINSIGSTKSZ says");
+	memcpy(to, uc, WF_FRAME_UC_BYTES);
+	if (fp_bytes > 0) {
+		memcpy((void *)fp, uc->uc_mcontext.fpregs, fp_bytes);
+		to->uc_mcontext.fpregs = (fpregset_t)fp;
+	}
+	t->ctx.sp = wf_arch_context_at(to, wf_arch_frame_resume);
+}
+
+void wf_frame_resume(ucontext_t *uc)
+{
+	struct wf_thread *t = wf_self;
+
+	wf_switch_finish(t);
+	wf_os_set_signal_mask(UINT64_MAX); /* F1 */
+	*wf_frame_mask(uc) = t->sigmask & ~WF_PREEMPT_BIT;
+	t->carrier->kernel_mask = t->sigmask;
+	t->carrier->is_mask_known = true;
+	wf_frame_poison_altstack(uc);
+	wf_store_release(&t->in_runtime, 0);
+}

@@ -1,0 +1,163 @@
+/*
+ * P1. A thread is preempted only in code that is neither weft's, libc's,
+ *     ld.so's nor the vDSO's, and not on the carrier's own stacks: so nobody
+ *     loses its VP inside malloc, stdio or the loader.
+ * P2. A refusal leaves exit_work, which the next runtime exit honours, and
+ *     counts; after a few in a row the monitor takes the VP instead.
+ * P3. All signals are blocked in the handler. Left by a switch, the carrier's
+ *     mask is marked unknown, so the incoming side sets it.
+ */
+#include "signal/preempt.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "arch/arch.h"
+#include "base/options.h"
+#include "libc/text.h"
+#include "os/clock.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/preempt.h"
+#include "sched/queue.h"
+#include "sched/runtime.h"
+#include "sched/switch.h"
+#include "signal/frame.h"
+
+void (*wf_preempt_setxid)(void);
+
+static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
+{
+	uintptr_t low = (uintptr_t)c->altstack;
+
+	return sp >= low && sp < low + c->altstack_bytes;
+}
+
+/* P1 */
+static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
+			const ucontext_t *uc)
+{
+	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+	uintptr_t sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+
+	if (wf_load_relaxed(&t->in_runtime) != 0) {
+		wf_count(refusals_runtime);
+		return false;
+	}
+	switch (wf_text_of(pc)) {
+	case WF_TEXT_WEFT:
+		wf_count(refusals_runtime);
+		return false;
+	case WF_TEXT_LIBC:
+		wf_count(refusals_libc);
+		wf_store_relaxed(&c->nr_refused,
+				 wf_load_relaxed(&c->nr_refused) + 1);
+		return false;
+	default:
+		return !is_on_altstack(c, sp);
+	}
+}
+
+/* The CPU timer found a VP that made no switch since its last time. */
+static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
+{
+	uint64_t now = wf_load_relaxed(&vp->counters.switches);
+
+	if (vp->timer_switches == now &&
+	    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0) {
+		t->hog = true;
+		wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
+	}
+	vp->timer_switches = now;
+}
+
+static void preempt(struct wf_thread *t, const ucontext_t *uc)
+{
+	struct wf_vp *vp = t->vp;
+	uint32_t why = wf_load_relaxed(&vp->resched);
+	struct wf_thread *next;
+
+	if (why == WF_RESCHED_NONE)
+		return;
+	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
+	if (why == WF_RESCHED_TICK)
+		wf_queue_flush_lifo(vp);
+	next = wf_queue_pick(vp);
+	if (next == NULL)
+		return;
+	wf_count_own(&vp->counters, preemptions);
+	t->nr_preempted++;
+	wf_frame_save(t, uc);
+	t->carrier->is_mask_known = false; /* P3 */
+	wf_switch_abandon(t, next, wf_switch_requeue(why), t);
+}
+
+static void handle(int sig, siginfo_t *info, void *ucontext)
+{
+	struct wf_thread *t = wf_self;
+	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
+
+	if (wf_preempt_setxid != NULL)
+		wf_preempt_setxid();
+	if (c == NULL || !wf_is_started())
+		return;
+	wf_store_relaxed(&c->is_signalled, false);
+	if (t == &c->idle_self || t->kind != WF_THREAD_MULTIPLEXED)
+		return;
+	if (!may_preempt(t, c, ucontext)) {
+		atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* P2 */
+		return;
+	}
+	wf_store_relaxed(&c->nr_refused, 0);
+	wf_store_relaxed(&t->in_runtime, 1);
+	wf_compiler_barrier();
+	if (!wf_runtime_keep_vp(t)) {
+		wf_frame_save(t, ucontext);
+		c->is_mask_known = false;
+		wf_switch_abandon(t, NULL, wf_runtime_rejoin_begin(t), t);
+	}
+	if (info->si_code == SI_TIMER)
+		charge_by_timer(t, t->vp);
+	preempt(t, ucontext);
+	wf_store_release(&t->in_runtime, 0);
+}
+
+void wf_preempt_signal(struct wf_carrier *c)
+{
+	int tid = wf_load_acquire(&c->tid);
+
+	if (tid != 0 && !atomic_exchange(&c->is_signalled, true))
+		wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
+}
+
+void wf_preempt_init(void)
+{
+	/* As the kernel has it; libc refuses this signal to its callers. */
+	struct {
+		void (*handler)(int, siginfo_t *, void *);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} action = { handle, SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
+		     wf_arch_sigreturn, UINT64_MAX };
+
+	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, &action, NULL, 8);
+}
+
+void wf_preempt_arm(struct wf_carrier *c)
+{
+	/* Kernel timers fire on its ticks: 4 ms at HZ 250. */
+	const struct timespec period = { 0, 4 * WF_NS_PER_MS };
+	struct itimerspec spec = { period, period };
+	struct sigevent event;
+	int timer;
+
+	memset(&event, 0, sizeof(event));
+	event.sigev_signo = WF_PREEMPT_SIGNAL;
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event._sigev_un._tid = wf_load_relaxed(&c->tid);
+	if (wf_sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event,
+		   &timer) == 0)
+		wf_sys(SYS_timer_settime, timer, 0, &spec, NULL);
+}

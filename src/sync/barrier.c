@@ -1,0 +1,114 @@
+#include "sync/barrier.h"
+
+#include <string.h>
+
+/*
+ * Barrier.
+ *
+ * B1. Arriving is one CAS on round and number together; the last one to
+ *     arrive opens the next round with the same CAS. So each arrival belongs
+ *     to one round, also if more threads than count use the barrier.
+ * B2. A thread parks only while its round is open, and goes only when it is
+ *     closed. It looks again after a wake: the thread that closed a round may
+ *     wake late, when others already wait in the next one.
+ * B3. Each arrival is added to `left` once, by its thread's last access to
+ *     the object. When all arrivals of all closed rounds have left, nobody
+ *     will touch the object: destroying waits for that, and may be done by
+ *     the first thread that returns.
+ *
+ * Both sides of the comparison in B3 count modulo 2^31; they differ by less.
+ *
+ * Left   n -> n + 1            [leave]
+ *        n -> n | DYING        [wf_barrier_fini]
+ *
+ * Rejected: letting the waker count out those it wakes, to save their atomic.
+ * Its late wake (B2) also reaches threads that have to stay.
+ */
+
+_Static_assert(sizeof(struct wf_barrier) == sizeof(pthread_barrier_t),
+	       "the object has libc's size");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "round is the high half of arrivals");
+
+int wf_barrier_init(struct wf_barrier *b, unsigned int count)
+{
+	if (count == 0 || count > INT_MAX)
+		return -EINVAL;
+	memset(b, 0, sizeof(*b));
+	b->count = count;
+	return 0;
+}
+
+/* The caller's arrival has ended; it does not touch the object again. */
+static void leave(struct wf_barrier *b)
+{
+	/* release: our accesses end here; pairs with wf_barrier_fini. */
+	uint32_t old = atomic_fetch_add_explicit(&b->left, WF_BARRIER_ONE_LEFT,
+						 memory_order_release);
+
+	if (WF_UNLIKELY(old & WF_BARRIER_DYING))
+		wf_ufutex_wake(&b->left, INT_MAX, WF_UFUTEX_ANY); /* B3 */
+}
+
+int wf_barrier_fini(struct wf_barrier *b)
+{
+	uint64_t arrivals = wf_load_relaxed(&b->arrivals);
+	uint32_t all =
+		(uint32_t)(arrivals >> 32) * b->count * WF_BARRIER_ONE_LEFT;
+	uint32_t left;
+
+	if ((uint32_t)arrivals != 0)
+		return -EBUSY;
+	/* acquire: pairs with the release in leave. */
+	left = wf_load_acquire(&b->left);
+	while ((left & ~(uint32_t)WF_BARRIER_DYING) != all) {
+		left = atomic_fetch_or_explicit(&b->left, WF_BARRIER_DYING,
+						memory_order_acquire) |
+		       WF_BARRIER_DYING;
+		if ((left & ~(uint32_t)WF_BARRIER_DYING) == all)
+			break;
+		wf_ufutex_wait(&b->left, left, WF_UFUTEX_ANY, WF_FOREVER);
+		left = wf_load_acquire(&b->left);
+	}
+	b->count = 0;
+	return 0;
+}
+
+/* Returns the round before the arrival, and whether it was the last. B1 */
+static uint32_t arrive(struct wf_barrier *b, bool *ret_is_last)
+{
+	uint64_t arrivals = wf_load_relaxed(&b->arrivals);
+	uint64_t next;
+	uint32_t round;
+
+	do {
+		round = (uint32_t)(arrivals >> 32);
+		*ret_is_last = (uint32_t)arrivals + 1 == b->count;
+		next = *ret_is_last ? (uint64_t)(round + 1) << 32 :
+				      arrivals + 1;
+		/* Both: everything before an arrival happens before whatever
+		 * follows the end of the round. */
+	} while (!wf_cas_acq_rel(&b->arrivals, &arrivals, next));
+	return round;
+}
+
+static bool is_open(struct wf_barrier *b, uint32_t round)
+{
+	/* acquire: pairs with the CAS of the last to arrive. */
+	return (uint32_t)(wf_load_acquire(&b->arrivals) >> 32) == round;
+}
+
+int wf_barrier_wait(struct wf_barrier *b)
+{
+	bool is_last;
+	uint32_t round = arrive(b, &is_last);
+
+	if (is_last)
+		wf_ufutex_wake(&b->round, INT_MAX, WF_UFUTEX_ANY);
+	else
+		while (is_open(b, round)) /* B2 */
+			wf_ufutex_wait(&b->round, round, WF_UFUTEX_ANY,
+				       WF_FOREVER);
+	leave(b); /* B3 */
+	return is_last ? WF_BARRIER_SERIAL : 0;
+}

@@ -1,0 +1,97 @@
+/*
+ * Condition variable over the user futex, inside a pthread_cond_t.
+ *
+ *     wf_mutex_lock(&m);
+ *     while (!ready)
+ *             rc = wf_cond_wait(&c, &m, deadline);
+ *     wf_mutex_unlock(&m);
+ *
+ *     wf_mutex_lock(&m);                      elsewhere
+ *     ready = true;
+ *     wf_mutex_unlock(&m);
+ *     wf_cond_signal(&c);
+ *
+ * A signal or broadcast without waiters is one load. With waiters each counts
+ * a sequence number up, then wakes by address; a broadcast moves the waiters
+ * to the mutex, so that they run one after the other as it becomes free.
+ *
+ * Process-shared ones are libc's: ask wf_cond_is_shared first. Waiting parks;
+ * signal and broadcast do not block; destroying waits for threads that are
+ * about to leave. None may be called in a signal handler.
+ */
+#ifndef WEFT_SYNC_COND_H
+#define WEFT_SYNC_COND_H
+
+#include "sync/mutex.h"
+
+/* pthread_cond_t.__wrefs, as libc's pthread_cond_init leaves it. */
+enum wf_cond_flags {
+	WF_COND_SHARED = 1 << 0,
+	WF_COND_MONOTONIC = 1 << 1,
+};
+
+/* wf_cond.waiters */
+enum wf_cond_waiters {
+	WF_COND_COUNT = 0x7fffffff, /* threads that will touch the object */
+	WF_COND_DYING = 1U << 31,   /* somebody waits for the count to be 0 */
+};
+
+struct wf_cond {
+	union {
+		struct {
+			_Atomic uint32_t seq;	  /* signals; anyone, atomic */
+			_Atomic uint32_t waiters; /* anyone, atomic */
+			/* Of the waiters, NULL if they may not be moved to
+			 * it; waiters write it while they hold it. */
+			_Atomic(struct wf_mutex *) mutex;
+		};
+		pthread_cond_t libc; /* flags where libc has them */
+	};
+};
+
+int wf_cond_init(struct wf_cond *c, clockid_t clock);
+int wf_cond_fini(struct wf_cond *c);
+
+/*
+ * Releases m, parks until signalled, takes m again. 0 (also spuriously),
+ * -ETIMEDOUT, or what releasing m says (-EPERM), then without having waited.
+ */
+int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns);
+
+/* The same for a process-shared c and an m that libc could not release. */
+int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns);
+
+void wf_cond_signal_slow(struct wf_cond *c);
+void wf_cond_broadcast_slow(struct wf_cond *c);
+
+static inline int wf_cond_flags(const struct wf_cond *c)
+{
+	return (int)c->libc.__data.__wrefs;
+}
+
+static inline bool wf_cond_is_shared(const struct wf_cond *c)
+{
+	return wf_cond_flags(c) & WF_COND_SHARED;
+}
+
+static inline clockid_t wf_cond_clock(const struct wf_cond *c)
+{
+	return wf_cond_flags(c) & WF_COND_MONOTONIC ? CLOCK_MONOTONIC :
+						      CLOCK_REALTIME;
+}
+
+static inline int wf_cond_signal(struct wf_cond *c)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0)) /* C1 */
+		wf_cond_signal_slow(c);
+	return 0;
+}
+
+static inline int wf_cond_broadcast(struct wf_cond *c)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0)) /* C1 */
+		wf_cond_broadcast_slow(c);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,278 @@
+#include "sync/mutex.h"
+
+#include <string.h>
+
+#include "arch/arch.h"
+#include "os/clock.h"
+#include "wait/sleep.h"
+
+/*
+ * Mutex, slow paths: barging by default, hand-off after starvation.
+ *
+ * An unlock frees the word and wakes the first waiter, which competes with
+ * whoever comes by: the running thread usually wins, and that is what makes
+ * short sections cheap. A waiter that has lost such races for 1 ms sets
+ * HANDOFF; from then on an unlock keeps the word locked and gives it to the
+ * first waiter, so that the queue moves in order until the starving one has
+ * had its turn.
+ *
+ * Word: FREE = 0, L = LOCKED, C = CONTENDED, H = HANDOFF.
+ *
+ *     FREE  -> L      [wf_mutex_take; acquire, woken as the last]
+ *     FREE  -> LC     [acquire, woken with others behind it]
+ *     L     -> LC     [acquire, before parking; wf_mutex_expect_waiters]
+ *     LC    -> LCH    [acquire, before parking, starving]
+ *     LCH   -> LC     [acquire, starving thread got it or timed out]
+ *     L     -> FREE   [wf_mutex_unlock]
+ *     LC    -> FREE   [wf_mutex_unlock_slow, then wakes one]
+ *     LCH   -> LCH, L [hand_over, to the first waiter, with others or not]
+ *     LCH   -> FREE   [hand_over, nobody waits]
+ *
+ * M1. Only the owner takes L away, and it does so (or gives the mutex to
+ *     another thread) with its last access to the object: after that it uses
+ *     the word's address as a key and nothing else. The next owner may free
+ *     the memory.
+ * M2. If a thread is parked on the word, then C is set, or the unlock that
+ *     cleared it has yet to wake one, or a thread woken with WF_WOKEN_MORE is
+ *     on its way. That thread either takes the word with C or sets C before
+ *     it parks (or finds its deadline passed) again. So no thread stays
+ *     behind. A thread parks only while the word has C, which the user futex
+ *     checks under its bucket's lock.
+ * M3. owner is the holder's id or WF_OWNER_NONE, and NONE before L goes. So
+ *     a thread that reads its own id is the holder.
+ * M4. Whoever sets H clears it when it leaves acquire(), unless it is gone.
+ *     A hand-over to a thread that did not starve leaves H, or the starving
+ *     one, which waits at the tail, could lose for ever. A thread that still
+ *     starves when another clears H sets it again when it next loses.
+ *
+ * Rejected: handing over always (each unlock would cost a switch as soon as
+ * the lock is contended, and the queue never dissolves); a clock reading when
+ * a wait begins (25 ns for each contended lock; the first park is therefore
+ * not counted, only what follows the first lost race).
+ */
+
+/* As long as Go lets a waiter lose races: far above a switch, below notice. */
+#define STARVING_NS WF_NS_PER_MS
+
+uint32_t wf_mutex_spins = WF_MUTEX_SPINS_DEFAULT;
+
+_Static_assert(sizeof(struct wf_mutex) == sizeof(pthread_mutex_t),
+	       "the object has libc's size");
+_Static_assert(offsetof(pthread_mutex_t, __data.__kind) >=
+		       offsetof(struct wf_mutex, owner) + sizeof(uint32_t),
+	       "the kind is where libc's initialisers put it");
+_Static_assert(PTHREAD_MUTEX_RECURSIVE_NP == 1 &&
+		       PTHREAD_MUTEX_ERRORCHECK_NP == 2,
+	       "wf_mutex_checks_owner tells the types apart");
+
+/* Does not block. kind is of enum wf_mutex_kind without ROBUST and SHARED. */
+int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling)
+{
+	memset(m, 0, sizeof(*m));
+	m->libc.__data.__kind = kind;
+	m->libc.__data.__nusers = (unsigned int)ceiling;
+	return 0;
+}
+
+/* Does not block. 0 or -EBUSY while it is locked. */
+int wf_mutex_fini(struct wf_mutex *m)
+{
+	/* acquire: pairs with the release of the last unlock. */
+	if (wf_load_acquire(&m->word) != WF_MUTEX_FREE)
+		return -EBUSY;
+	m->libc.__data.__kind = -1; /* libc's: EINVAL from now on */
+	return 0;
+}
+
+int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling)
+{
+	if (!(wf_mutex_kind(m) & WF_MUTEX_PROTECT))
+		return -EINVAL;
+	*ret_ceiling = (int)m->libc.__data.__nusers;
+	return 0;
+}
+
+/* Locks the mutex meanwhile, hence may park. */
+int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old)
+{
+	bool is_mine = wf_mutex_is_mine(m, wf_owner_self());
+	int rc;
+
+	if (!(wf_mutex_kind(m) & WF_MUTEX_PROTECT))
+		return -EINVAL;
+	rc = is_mine ? 0 : wf_mutex_lock(m);
+	if (rc != 0)
+		return rc;
+	if (ret_old != NULL)
+		*ret_old = (int)m->libc.__data.__nusers;
+	m->libc.__data.__nusers = (unsigned int)ceiling;
+	return is_mine ? 0 : wf_mutex_unlock(m);
+}
+
+/* Has the caller lost races since long? *starves_at is 0 before the first. */
+static bool is_starving(int64_t *starves_at)
+{
+	int64_t now = wf_os_now();
+
+	if (*starves_at == 0)
+		*starves_at = now + STARVING_NS;
+	return now >= *starves_at;
+}
+
+/* The starving thread got its turn, or gives up. */
+static void end_starvation(struct wf_mutex *m, bool is_starved)
+{
+	if (is_starved) /* M4 */
+		atomic_fetch_and_explicit(&m->word, ~(uint32_t)WF_MUTEX_HANDOFF,
+					  memory_order_relaxed);
+}
+
+/*
+ * Takes the mutex with the bits of `take`, parking while it is locked.
+ * 0 or -ETIMEDOUT. An interrupted wait goes on: a mutex is no place for EINTR.
+ */
+static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t take)
+{
+	int64_t starves_at = 0;
+	bool is_starved = false;
+	bool was_woken = false;
+
+	for (;;) {
+		uint32_t word = wf_load_relaxed(&m->word);
+		uint32_t wait;
+		int rc;
+
+		if (!(word & WF_MUTEX_LOCKED)) {
+			/* acquire: pairs with the release in an unlock. */
+			if (wf_cas_acq_rel(&m->word, &word, word | take))
+				break;
+			continue;
+		}
+		if (was_woken)
+			is_starved = is_starving(&starves_at);
+		was_woken = false;
+		wait = word | WF_MUTEX_CONTENDED |
+		       (is_starved ? WF_MUTEX_HANDOFF : 0);
+		if (wait != word && !wf_cas_acq_rel(&m->word, &word, wait))
+			continue;
+		rc = wf_ufutex_wait(&m->word, wait, WF_UFUTEX_ANY,
+				    deadline_ns); /* M2 */
+		if (rc == WF_HANDED) {
+			/* acquire: pairs with the store in hand_over. */
+			(void)wf_load_acquire(&m->word);
+			end_starvation(m, is_starved);
+			break;
+		}
+		if (rc == -ETIMEDOUT) {
+			end_starvation(m, is_starved);
+			return rc;
+		}
+		if (rc >= 0) {
+			was_woken = true;
+			take = WF_MUTEX_LOCKED;
+			if (rc == WF_WOKEN_MORE)
+				take |= WF_MUTEX_CONTENDED; /* M2 */
+		}
+	}
+	wf_store_relaxed(&m->owner, wf_owner_self()); /* M3 */
+	return 0;
+}
+
+/* The owner of a short section runs on another VP: cheaper than a switch. */
+static bool spin(struct wf_mutex *m)
+{
+	for (uint32_t i = 0; i < wf_mutex_spins; i++) {
+		if (wf_load_relaxed(&m->word) == WF_MUTEX_FREE &&
+		    wf_mutex_take(m, wf_owner_self()))
+			return true;
+		wf_cpu_pause();
+	}
+	return false;
+}
+
+WF_COLD int wf_mutex_lock_slow(struct wf_mutex *m, int64_t deadline_ns)
+{
+	if ((wf_mutex_kind(m) & WF_MUTEX_TYPE) == PTHREAD_MUTEX_ADAPTIVE_NP &&
+	    spin(m))
+		return 0;
+	return acquire(m, deadline_ns, WF_MUTEX_LOCKED);
+}
+
+WF_COLD int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
+				    const struct timespec *ts)
+{
+	int64_t deadline_ns;
+	int rc = wf_deadline_from_abs(clock, ts, &deadline_ns);
+
+	return rc != 0 ? rc : wf_mutex_lock_slow(m, deadline_ns);
+}
+
+int wf_mutex_relock(struct wf_mutex *m, int token)
+{
+	uint32_t self = wf_owner_self();
+
+	if (token == WF_HANDED) {
+		/* acquire: pairs with the store in hand_over. */
+		(void)wf_load_acquire(&m->word);
+		wf_store_relaxed(&m->owner, self); /* M3 */
+		return 0;
+	}
+	if (wf_mutex_is_mine(m, self)) /* the wait released one lock of many */
+		return wf_mutex_nest(m);
+	return acquire(m, WF_FOREVER,
+		       token == WF_WOKEN_MORE ?
+			       WF_MUTEX_LOCKED | WF_MUTEX_CONTENDED :
+			       WF_MUTEX_LOCKED);
+}
+
+bool wf_mutex_expect_waiters(struct wf_mutex *m)
+{
+	if (wf_load_relaxed(&m->owner) != wf_owner_self()) /* M3 */
+		return false;
+	atomic_fetch_or_explicit(&m->word, WF_MUTEX_CONTENDED,
+				 memory_order_relaxed); /* M2 */
+	return true;
+}
+
+/* Under the bucket's lock, nobody can begin or end a wait on the word. */
+static int hand_over(void *arg, bool found, bool more)
+{
+	struct wf_mutex *m = arg;
+	uint32_t word = WF_MUTEX_FREE;
+
+	if (found)
+		word = WF_MUTEX_LOCKED;
+	if (found && more)
+		word |= WF_MUTEX_CONTENDED | WF_MUTEX_HANDOFF; /* M4 */
+	/*
+	 * release: publishes the section; pairs with the acquire of the
+	 * thread that is handed the mutex, or of any that finds it free. A
+	 * bit that somebody set since we looked was set on the way to
+	 * a wait, which will now find another word and set it again.
+	 */
+	wf_store_release(&m->word, word); /* M1 */
+	return WF_HANDED;
+}
+
+static int tell_more(void *arg, bool found, bool more)
+{
+	return more ? WF_WOKEN_MORE : WF_WOKEN_LAST;
+}
+
+WF_COLD void wf_mutex_unlock_slow(struct wf_mutex *m)
+{
+	uint32_t word = wf_load_relaxed(&m->word);
+
+	while (word & WF_MUTEX_LOCKED) {
+		if (word & WF_MUTEX_HANDOFF) {
+			wf_ufutex_wake_one(&m->word, hand_over, m);
+			return;
+		}
+		/* release: publishes the section; pairs with acquire(). */
+		if (!wf_cas_acq_rel(&m->word, &word, WF_MUTEX_FREE))
+			continue;
+		if (word & WF_MUTEX_CONTENDED) /* M1, M2 */
+			wf_ufutex_wake_one(&m->word, tell_more, NULL);
+		return;
+	}
+}

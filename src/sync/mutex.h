@@ -1,0 +1,194 @@
+/*
+ * Mutex: one word over the user futex, inside a pthread_mutex_t.
+ *
+ *     static struct wf_mutex m;               zero is a free normal mutex
+ *
+ *     int rc = wf_mutex_lock(&m);             0 or -Exxx
+ *     ...
+ *     rc = wf_mutex_unlock(&m);
+ *
+ * Normal, adaptive, recursive and errorcheck mutexes, and private ones with a
+ * priority protocol, which are treated as plain mutexes of their type. Robust
+ * and process-shared ones are libc's: ask wf_mutex_is_libc first.
+ *
+ * Without contention lock and unlock are one atomic each and no call. Locking
+ * may park; unlocking does not block. Neither may be called in a signal
+ * handler unless the mutex is known to be free, as POSIX has it. All run on
+ * the thread's own stack, with in_runtime 0.
+ */
+#ifndef WEFT_SYNC_MUTEX_H
+#define WEFT_SYNC_MUTEX_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "sync/owner.h"
+#include "wait/ufutex.h"
+
+/* wf_mutex.word; the transitions are listed in mutex.c. */
+enum wf_mutex_word {
+	WF_MUTEX_FREE = 0,
+	WF_MUTEX_LOCKED = 1 << 0,
+	WF_MUTEX_CONTENDED = 1 << 1, /* threads may be parked on the word */
+	WF_MUTEX_HANDOFF = 1 << 2,   /* the next unlock gives it to the first */
+};
+
+/* What libc's static initialisers and pthread_mutex_init put in the kind. */
+enum wf_mutex_kind {
+	WF_MUTEX_TYPE = 3, /* PTHREAD_MUTEX_..._NP */
+	WF_MUTEX_ROBUST = 1 << 4,
+	WF_MUTEX_INHERIT = 1 << 5,
+	WF_MUTEX_PROTECT = 1 << 6,
+	WF_MUTEX_SHARED = 1 << 7,
+};
+
+/* What a wake tells a thread that waited for the mutex. */
+enum wf_mutex_token {
+	WF_WOKEN_MORE = 0, /* plain wakes too: others may still be parked */
+	WF_WOKEN_LAST = 1, /* nobody was parked behind it */
+	WF_HANDED = 2,	   /* it owns the mutex already */
+};
+
+struct wf_mutex {
+	union {
+		struct {
+			_Atomic uint32_t word; /* anyone, atomic */
+			uint32_t depth; /* locks beyond the first; owner */
+			/* Thread id or WF_OWNER_NONE; owner writes, anyone
+			 * may compare it with its own id. */
+			_Atomic uint32_t owner;
+		};
+		pthread_mutex_t libc; /* kind where libc has it */
+	};
+};
+
+/* Pauses before a thread parks on an adaptive mutex. 0 with one VP; boot/
+ * sets it once, before there is a second thread. */
+extern uint32_t wf_mutex_spins;
+#define WF_MUTEX_SPINS_DEFAULT 100
+
+int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling);
+int wf_mutex_fini(struct wf_mutex *m);
+/* Priority ceiling: kept for the program, without effect. */
+int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling);
+int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old);
+
+/* Slow paths of the functions below; park, hence not for handlers. */
+int wf_mutex_lock_slow(struct wf_mutex *m, int64_t deadline_ns);
+int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
+			    const struct timespec *ts);
+void wf_mutex_unlock_slow(struct wf_mutex *m);
+
+/* Takes the mutex again after a wait that ended with token. Parks. */
+int wf_mutex_relock(struct wf_mutex *m, int token);
+
+/* If the caller holds m: waiters may now be moved to its word. */
+bool wf_mutex_expect_waiters(struct wf_mutex *m);
+
+static inline int wf_mutex_kind(const struct wf_mutex *m)
+{
+	return m->libc.__data.__kind;
+}
+
+/* Robust, process-shared, or destroyed: for libc's functions. */
+static inline bool wf_mutex_is_libc(const struct wf_mutex *m)
+{
+	return wf_mutex_kind(m) & (WF_MUTEX_ROBUST | WF_MUTEX_SHARED);
+}
+
+/* Recursive (1) and errorcheck (2), neither normal (0) nor adaptive (3). */
+static inline bool wf_mutex_checks_owner(const struct wf_mutex *m)
+{
+	return (wf_mutex_kind(m) + 1) & 2;
+}
+
+static inline bool wf_mutex_is_mine(const struct wf_mutex *m, uint32_t self)
+{
+	return wf_mutex_checks_owner(m) && wf_load_relaxed(&m->owner) == self;
+}
+
+/* The owner locks once more. */
+static inline int wf_mutex_nest(struct wf_mutex *m)
+{
+	if ((wf_mutex_kind(m) & WF_MUTEX_TYPE) == PTHREAD_MUTEX_ERRORCHECK_NP)
+		return -EDEADLK;
+	if (m->depth == UINT32_MAX)
+		return -EAGAIN;
+	m->depth++;
+	return 0;
+}
+
+static inline bool wf_mutex_take(struct wf_mutex *m, uint32_t self)
+{
+	uint32_t word = WF_MUTEX_FREE;
+
+	/* acquire: pairs with the release in wf_mutex_unlock. */
+	if (!wf_cas_acq_rel(&m->word, &word, WF_MUTEX_LOCKED))
+		return false;
+	wf_store_relaxed(&m->owner, self);
+	return true;
+}
+
+/* 0, -EDEADLK (errorcheck), -EAGAIN (recursive, too deep). */
+static inline int wf_mutex_lock(struct wf_mutex *m)
+{
+	uint32_t self = wf_owner_self();
+
+	if (WF_UNLIKELY(wf_mutex_is_mine(m, self)))
+		return wf_mutex_nest(m);
+	if (WF_LIKELY(wf_mutex_take(m, self)))
+		return 0;
+	return wf_mutex_lock_slow(m, WF_FOREVER);
+}
+
+/* As lock, or -ETIMEDOUT; -EINVAL for a bad time only if it has to wait. */
+static inline int wf_mutex_clocklock(struct wf_mutex *m, clockid_t clock,
+				     const struct timespec *ts)
+{
+	uint32_t self = wf_owner_self();
+
+	if (WF_UNLIKELY(wf_mutex_is_mine(m, self)))
+		return wf_mutex_nest(m);
+	if (WF_LIKELY(wf_mutex_take(m, self)))
+		return 0;
+	return wf_mutex_clocklock_slow(m, clock, ts);
+}
+
+/* 0, -EBUSY, -EAGAIN (recursive, too deep). */
+static inline int wf_mutex_trylock(struct wf_mutex *m)
+{
+	uint32_t self = wf_owner_self();
+
+	if (WF_UNLIKELY(wf_mutex_is_mine(m, self))) {
+		int rc = wf_mutex_nest(m);
+
+		return rc == -EDEADLK ? -EBUSY : rc;
+	}
+	return WF_LIKELY(wf_mutex_take(m, self)) ? 0 : -EBUSY;
+}
+
+/* 0, -EPERM (recursive and errorcheck, not the owner). */
+static inline int wf_mutex_unlock(struct wf_mutex *m)
+{
+	uint32_t word = WF_MUTEX_LOCKED;
+
+	if (WF_UNLIKELY(wf_mutex_checks_owner(m))) {
+		if (wf_load_relaxed(&m->owner) != wf_owner_self())
+			return -EPERM;
+		if (m->depth > 0) {
+			m->depth--;
+			return 0;
+		}
+	}
+	wf_store_relaxed(&m->owner, WF_OWNER_NONE);
+	/* release: publishes the section; pairs with wf_mutex_take. */
+	if (WF_UNLIKELY(!wf_cas_acq_rel(&m->word, &word, WF_MUTEX_FREE)))
+		wf_mutex_unlock_slow(m);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * Sleeps with the semantics of POSIX: validity, clocks, remaining time.
+ *
+ *     rc = wf_nanosleep(&request, &remaining);        0, -EINVAL, -EINTR
+ *
+ * Park. A sleep ends early when a handler of the program's has run, whatever
+ * its flags are.
+ */
+#ifndef WEFT_SYNC_NANOSLEEP_H
+#define WEFT_SYNC_NANOSLEEP_H
+
+#include <time.h>
+
+/* For a time from now; ret_left may be NULL and is set with -EINTR only. */
+int wf_nanosleep(const struct timespec *request, struct timespec *ret_left);
+
+/* Until `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC) shows ts. */
+int wf_nanosleep_until(clockid_t clock, const struct timespec *ts);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * CPU affinity of threads. A set that leaves out a CPU that the process may
+ * use binds the thread: it then owns a carrier, which has that affinity.
+ */
+#ifndef WEFT_THREAD_AFFINITY_H
+#define WEFT_THREAD_AFFINITY_H
+
+#include <sched.h>
+
+#include "sched/thread.h"
+
+/* size in bytes, as in the kernel's calls. 0, -EINVAL, -EAGAIN. */
+int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set);
+int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * A thread's life: create, run, exit, join, detach.
+ */
+#ifndef WEFT_THREAD_LIFECYCLE_H
+#define WEFT_THREAD_LIFECYCLE_H
+
+#include <pthread.h>
+
+#include "sched/thread.h"
+
+/* What pthread_create's attributes come down to. */
+struct wf_thread_params {
+	size_t stack_bytes;
+	size_t guard_bytes;
+	void *user_stack; /* lowest byte, or NULL */
+	bool is_detached;
+	bool is_bound;
+};
+
+/*
+ * Creates a thread that will run start(arg). *ret_handle is its pthread_t,
+ * written before it can run. Needs a started runtime; in_runtime 0. Returns
+ * 0 or -EAGAIN.
+ */
+int wf_thread_create(const struct wf_thread_params *params,
+		     void *(*start)(void *), void *arg, pthread_t *ret_handle);
+
+/* The thread behind a pthread_t; NULL for one that weft has never met. */
+struct wf_thread *wf_thread_of(pthread_t handle);
+
+/*
+ * Waits until t is off its stack, takes its result and frees it. Returns 0,
+ * -EDEADLK, -EINVAL, -ETIMEDOUT (also for a deadline in the past).
+ */
+int wf_thread_join(struct wf_thread *t, void **ret_result,
+		   int64_t deadline_ns);
+/* -EBUSY instead of waiting. */
+int wf_thread_tryjoin(struct wf_thread *t, void **ret_result);
+/* 0 or -EINVAL. */
+int wf_thread_detach(struct wf_thread *t);
+
+/*
+ * Everything that has to happen in the context of a thread whose start
+ * routine is over; switches away for good, or ends the process if the thread
+ * is the last one. in_runtime 0.
+ */
+WF_NORETURN void wf_thread_finish(struct wf_thread *t);
+
+#endif

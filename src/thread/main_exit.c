@@ -1,0 +1,64 @@
+/*
+ * libc unwinds the first thread's frames to its own last one, where it runs
+ * the destructors of thread-specific data and then exits the process or the
+ * kernel thread, by its own count of threads. A key of weft's, set only here
+ * and on foreign threads, has a destructor that does not come back: it ends
+ * the thread as weft ends all others.
+ */
+#include "thread/main_exit.h"
+
+#include <pthread.h>
+
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "thread/lifecycle.h"
+
+/* libc keeps the values of the first 32 keys in the TCB: no malloc. */
+enum { MAX_KEY = 31 };
+
+static pthread_key_t key;
+static _Atomic int key_state; /* 0 none yet, 1 usable, 2 none to be had */
+
+static void leave(void *arg)
+{
+	struct wf_thread *t = arg;
+
+	if (t->kind != WF_THREAD_FOREIGN)
+		wf_thread_finish(t);
+	/* libc's own thread ends: its number may be given to another. */
+	if (!t->is_first) {
+		wf_self = NULL;
+		wf_table_put(t);
+	}
+}
+
+static bool have_key(void)
+{
+	static struct wf_spin lock = WF_SPIN_INIT;
+
+	if (wf_load_acquire(&key_state) == 0) {
+		wf_spin_lock(&lock);
+		if (wf_load_relaxed(&key_state) == 0) {
+			bool ok = pthread_key_create(&key, leave) == 0;
+
+			/* release: the key; pairs with the load above. */
+			wf_store_release(&key_state,
+					 ok && key <= MAX_KEY ? 1 : 2);
+		}
+		wf_spin_unlock(&lock);
+	}
+	return wf_load_acquire(&key_state) == 1;
+}
+
+void wf_main_exit_prepare(struct wf_thread *t)
+{
+	/* Without a key the frames stay as they are. */
+	if (!have_key() || pthread_setspecific(key, t) != 0)
+		wf_thread_finish(t);
+}
+
+void wf_foreign_met(struct wf_thread *t)
+{
+	if (have_key())
+		pthread_setspecific(key, t);
+}

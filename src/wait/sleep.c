@@ -1,0 +1,78 @@
+#include "wait/sleep.h"
+
+#include <errno.h>
+
+#include "os/clock.h"
+#include "wait/ufutex.h"
+
+int wf_sleep_until(int64_t deadline_ns)
+{
+	uint32_t word = 0;
+	int err = wf_ufutex_wait(&word, 0, WF_UFUTEX_ANY, deadline_ns);
+
+	return err == -ETIMEDOUT ? 0 : err;
+}
+
+static int to_ns(const struct timespec *ts, int64_t *ret_ns)
+{
+	int64_t ns;
+
+	if (ts->tv_nsec < 0 || ts->tv_nsec >= WF_NS_PER_S)
+		return -EINVAL;
+	if (__builtin_mul_overflow((int64_t)ts->tv_sec, WF_NS_PER_S, &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)ts->tv_nsec, &ns))
+		ns = ts->tv_sec < 0 ? INT64_MIN : WF_FOREVER - 1;
+	*ret_ns = ns;
+	return 0;
+}
+
+static int64_t saturating_add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return b > 0 ? WF_FOREVER - 1 : 0;
+	return sum;
+}
+
+int wf_deadline_from_abs(clockid_t clock, const struct timespec *ts,
+			 int64_t *ret_deadline_ns)
+{
+	int64_t ns;
+	int err;
+
+	if (ts == NULL) {
+		*ret_deadline_ns = WF_FOREVER;
+		return 0;
+	}
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
+		return -EINVAL;
+	err = to_ns(ts, &ns);
+	if (err < 0)
+		return err;
+	if (clock == CLOCK_REALTIME) {
+		int64_t now = wf_os_clock(CLOCK_REALTIME);
+
+		ns = saturating_add(wf_os_now(), saturating_add(ns, -now));
+	}
+	*ret_deadline_ns = ns;
+	return 0;
+}
+
+int wf_deadline_from_rel(const struct timespec *ts, int64_t *ret_deadline_ns)
+{
+	int64_t ns;
+	int err;
+
+	if (ts == NULL) {
+		*ret_deadline_ns = WF_FOREVER;
+		return 0;
+	}
+	err = to_ns(ts, &ns);
+	if (err < 0)
+		return err;
+	if (ts->tv_sec < 0)
+		return -EINVAL;
+	*ret_deadline_ns = saturating_add(wf_os_now(), ns);
+	return 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * Deadlines of waiting threads: one heap per VP, with a lock of its own.
+ */
+#ifndef WEFT_WAIT_TIMER_H
+#define WEFT_WAIT_TIMER_H
+
+#include "sched/vp.h"
+
+/* Makes the heaps of all VPs, or empties them in a fork child. */
+int wf_timers_init(void);
+
+/*
+ * t, which begins the wait t->wait_generation, wants to be woken at the
+ * deadline. Owner of t->vp.
+ */
+void wf_timer_add(struct wf_thread *t, int64_t deadline_ns);
+/* t's wait is over. No-op if its deadline has been taken out to fire. */
+void wf_timer_remove(struct wf_thread *t);
+
+/* CLOCK_MONOTONIC ns of the first deadline, INT64_MAX if none. Anybody. */
+int64_t wf_timers_earliest(const struct wf_vp *vp);
+
+/*
+ * Ends the waits whose deadline is at or before now_ns. `me` as in
+ * wf_ready_woken. Returns how many ended.
+ */
+uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns,
+			struct wf_thread *me);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * User futex: compare and park on a 32-bit word, wake by address.
+ *
+ *     while (!try_to_get(word))
+ *             wf_ufutex_wait(word, WORD_CONTENDED, WF_UFUTEX_ANY, deadline);
+ *     ...
+ *     wf_ufutex_wake(word, 1, WF_UFUTEX_ANY);
+ *
+ * The calls enter and leave the runtime themselves; call them with in_runtime
+ * 0, on the thread's own stack or in a signal handler of the program's. They
+ * work for every kind of thread, also before the runtime has started. errno
+ * is not touched. A waker uses addr only as a key and never reads it, so it
+ * may have been freed.
+ */
+#ifndef WEFT_WAIT_UFUTEX_H
+#define WEFT_WAIT_UFUTEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WF_UFUTEX_ANY UINT32_MAX
+#define WF_FOREVER INT64_MAX
+
+/*
+ * Parks the caller while *addr == expected, until woken through addr with an
+ * intersecting bit set, or until the deadline (CLOCK_MONOTONIC, ns).
+ *
+ * Returns the waker's token (0 from plain wakes), or
+ *   -EAGAIN     *addr differed
+ *   -ETIMEDOUT  the deadline passed and nobody woke the caller
+ *   -EINTR      a signal handler of the program's ran, or cancellation is
+ *               pending: the caller re-checks its condition, tests for
+ *               cancellation if it is a cancellation point, and waits on
+ *               unless POSIX lets it fail with EINTR
+ * Exactly one of wake, time-out and interruption ends a wait; a wake that
+ * was counted by the waker is never reported as a time-out.
+ */
+int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
+		   int64_t deadline_ns);
+
+/* Wakes up to nr waiters, first come first woken; returns how many. */
+int wf_ufutex_wake(const void *addr, int nr, uint32_t bits);
+
+/*
+ * Wakes at most one waiter. decide() runs under the bucket's lock, after the
+ * choice and before the wake, whether or not there was a waiter: it may store
+ * to the object's word (nobody can begin or end a wait on addr meanwhile) and
+ * returns the token that the waiter's wf_ufutex_wait returns (>= 0).
+ * `more` says that others still wait. decide must not fault or block.
+ */
+typedef int wf_ufutex_decide_fn(void *arg, bool found, bool more);
+int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide,
+		       void *arg);
+
+/* Had the caller's last wait been moved by wf_ufutex_requeue? */
+bool wf_ufutex_was_moved(void);
+
+/*
+ * If *from == expected: wakes up to nr_wake waiters of from and makes up to
+ * nr_requeue others wait on `to` instead. Returns the number woken plus
+ * requeued, or -EAGAIN.
+ */
+int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
+		      const void *to, int nr_requeue);
+
+#endif

@@ -1,0 +1,125 @@
+"""weft without a program: help, version, doctor, options."""
+
+import os
+import re
+
+import pytest
+
+from conftest import LIBRARY, ROOT, complains
+
+OPTIONS = ["vps", "stack-size", "preempt-every", "stats", "bound",
+           "no-children"]
+
+
+def test_help(weft):
+    result = weft("help")
+    assert result.returncode == 0
+    assert "usage: weft" in result.stdout
+    assert weft("--help").stdout == result.stdout
+
+
+def test_no_command(weft):
+    result = weft()
+    assert result.returncode == 125
+    assert result.stdout == "" and "usage: weft" in result.stderr
+
+
+def test_unknown_command(weft):
+    complains(weft("fly"), 125, "unknown command 'fly'", "weft help")
+
+
+def test_version(weft):
+    result = weft("--version")
+    version = os.environ.get("WEFT_PROJECT_VERSION", r"\d+\.\d+\.\d+")
+    assert result.returncode == 0
+    assert re.fullmatch(f"weft {version}\n", result.stdout)
+
+
+def test_run_help_is_made_from_the_table(weft):
+    result = weft("run", "--help")
+    assert result.returncode == 0 and result.stderr == ""
+    for option in OPTIONS:
+        variable = "WEFT_" + option.upper().replace("-", "_")
+        assert f"  --{option}" in result.stdout
+        assert f"{variable}: " in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+
+def test_reference_lists_every_option(weft):
+    text = (ROOT / "docs/reference/options.md").read_text()
+    for option in OPTIONS:
+        variable = "WEFT_" + option.upper().replace("-", "_")
+        assert re.search(rf"\| `--{option}.*`{variable}` \|", text)
+    listed = re.findall(r"^  --([a-z-]+)", weft("run", "--help").stdout, re.M)
+    assert listed == OPTIONS
+
+
+def test_run_nothing(weft):
+    complains(weft("run"), 125, "no program")
+    complains(weft("run", "--"), 125, "no program")
+    complains(weft("run", "--vps", "2"), 125, "no program")
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--frobnicate"], ["unknown option '--frobnicate'", "weft run --help"]),
+    (["--vp", "2"], ["unknown option '--vp'"]),
+    (["--vpsx=2"], ["unknown option '--vpsx'"]),
+    (["-v"], ["unknown option '-v'"]),
+    (["-"], ["unknown option '-'"]),
+    (["--vps"], ["--vps needs a value"]),
+    (["--vps", "four"], ["--vps: 'four'", "from 1 to 1024"]),
+    (["--vps", ""], ["--vps: ''"]),
+    (["--vps", "0"], ["--vps: '0'"]),
+    (["--vps=1025"], ["--vps: '1025'"]),
+    (["--vps="], ["--vps: ''"]),
+    (["--vps", "-1"], ["--vps: '-1'"]),
+    (["--stack-size", "4K"], ["--stack-size: '4K'", "16K"]),
+    (["--stack-size", "1T"], ["--stack-size: '1T'"]),
+    (["--stack-size", "99999999999999999999"], ["--stack-size"]),
+    (["--preempt-every", "100"], ["--preempt-every: '100'", "100us"]),
+    (["--preempt-every", "1us"], ["--preempt-every: '1us'"]),
+    (["--stats=1"], ["--stats takes no value"]),
+    (["--bound", ""], ["--bound: ''"]),
+    (["--bound", "x" * 128], ["--bound"]),
+])
+def test_bad_option(weft, args, words):
+    program = [] if args == ["--vps"] else ["/bin/true"]
+    complains(weft("run", *args, *program), 125, *words)
+
+
+def test_bad_variable(weft):
+    result = weft("run", "/bin/true", env={"WEFT_VPS": "many"})
+    complains(result, 125, "WEFT_VPS: 'many'", "from 1 to 1024")
+
+
+def test_option_replaces_bad_variable(weft):
+    result = weft("run", "--vps", "2", "/bin/true", env={"WEFT_VPS": "many"})
+    assert result.returncode == 0
+
+
+def test_doctor(weft):
+    result = weft("doctor")
+    assert result.returncode == 0, result.stderr
+    names = [line[:18].strip() for line in result.stdout.splitlines()]
+    for name in ("kernel", "C library", "CPUs", "membarrier", "stack guards",
+                 "libweft.so"):
+        assert name in names
+    assert LIBRARY in result.stdout
+    assert os.confstr("CS_GNU_LIBC_VERSION") in result.stdout
+    assert f"{len(os.sched_getaffinity(0))} allowed" in result.stdout
+
+
+def test_doctor_program(weft, write_file):
+    result = weft("doctor", "env")
+    assert result.returncode == 0
+    assert "can run on weft" in result.stdout
+    script = write_file("script", "#!/usr/bin/env sh\n")
+    result = weft("doctor", script)
+    assert "/usr/bin/env" in result.stdout
+    assert "can run on weft" in result.stdout
+
+
+def test_doctor_says_why_not(weft, compile_c):
+    complains(weft("doctor", "/nonexistent"), 127, "/nonexistent")
+    complains(weft("doctor", compile_c("-static")), 125, "statically linked")
+    complains(weft("doctor", "a", "b"), 125, "usage")

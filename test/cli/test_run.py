@@ -1,0 +1,229 @@
+"""weft run: the program gets what it would get natively, and weft."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import pytest
+
+from conftest import BUILD, LIBRARY
+
+TUNABLE = "glibc.pthread.rseq=0"
+
+
+def environment(result):
+    assert result.returncode == 0, result.stderr
+    return dict(line.split("=", 1) for line in result.stdout.splitlines()
+                if "=" in line)
+
+
+@pytest.mark.parametrize("status", [0, 1, 77, 125, 126, 127, 255])
+def test_exit_status(weft, status):
+    assert weft("run", "sh", "-c", f"exit {status}").returncode == status
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL,
+                                    signal.SIGINT])
+def test_killed_by_signal(weft, number):
+    result = weft("run", "sh", "-c", f"kill -{int(number)} $$")
+    assert result.returncode == -number
+
+
+def test_signal_from_outside():
+    child = subprocess.Popen([BUILD / "weft", "run", "sh", "-c",
+                              "echo ready; exec sleep 60"],
+                             stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    child.terminate()
+    assert child.wait(10) == -signal.SIGTERM
+    child.stdout.close()
+
+
+def test_same_process():
+    child = subprocess.Popen([BUILD / "weft", "run", "sh", "-c", "echo $$"],
+                             stdout=subprocess.PIPE, text=True)
+    assert int(child.communicate(timeout=10)[0]) == child.pid
+
+
+def test_streams(weft):
+    result = weft("run", "sh", "-c", "cat; echo err >&2", input="text\n")
+    assert (result.stdout, result.stderr) == ("text\n", "err\n")
+
+
+def test_arguments_are_left_alone(weft):
+    args = ["--vps", "x", "", "a b", "--", "--help"]
+    result = weft("run", "printf", "<%s>", *args)
+    assert result.stdout == "".join(f"<{a}>" for a in args)
+
+
+def test_argv0_is_what_was_asked_for(weft):
+    result = weft("run", "sh", "-c", "echo $0; tr '\\0' ' ' </proc/$$/cmdline")
+    assert result.stdout.startswith("sh\nsh -c")
+
+
+def test_double_dash(weft, write_file):
+    result = weft("run", "--vps", "1", "--", "echo", "--vps")
+    assert result.stdout == "--vps\n"
+    script = write_file("--vps", "#!/bin/sh\necho script\n")
+    result = weft("run", "--", script.name,
+                  env={"PATH": f"{script.parent}:{os.environ['PATH']}"})
+    assert result.stdout == "script\n"
+
+
+def test_options_become_variables(weft):
+    env = environment(weft("run", "--vps", "2", "--stack-size=64K", "--stats",
+                           "--preempt-every", "1ms", "--bound", "libGL",
+                           "--no-children", "env"))
+    assert env["WEFT_VPS"] == "2"
+    assert env["WEFT_STACK_SIZE"] == "64K"
+    assert env["WEFT_PREEMPT_EVERY"] == "1ms"
+    assert env["WEFT_STATS"] == "1"
+    assert env["WEFT_BOUND"] == "libGL"
+    assert env["WEFT_NO_CHILDREN"] == "1"
+
+
+def test_option_beats_variable(weft):
+    env = environment(weft("run", "--vps=2", "env", env={"WEFT_VPS": "1"}))
+    assert env["WEFT_VPS"] == "2"
+    env = environment(weft("run", "env", env={"WEFT_VPS": "1"}))
+    assert env["WEFT_VPS"] == "1"
+
+
+def test_last_option_counts(weft):
+    env = environment(weft("run", "--vps=2", "--vps", "1", "env"))
+    assert env["WEFT_VPS"] == "1"
+
+
+def test_preload(weft):
+    env = environment(weft("run", "env"))
+    assert env["LD_PRELOAD"] == LIBRARY
+    assert env["GLIBC_TUNABLES"] == TUNABLE
+
+
+@pytest.mark.parametrize("before, after", [
+    ("libm.so.6", f"libm.so.6:{LIBRARY}"),
+    ("libm.so.6 libdl.so.2", f"libm.so.6:libdl.so.2:{LIBRARY}"),
+    (LIBRARY, LIBRARY),
+    (f"{LIBRARY}:libm.so.6", f"libm.so.6:{LIBRARY}"),
+    (f"{LIBRARY} ", LIBRARY),
+    ("", LIBRARY),
+])
+def test_preload_of_the_user(weft, before, after):
+    result = weft("run", "env", env={"LD_PRELOAD": before})
+    assert environment(result)["LD_PRELOAD"] == after
+
+
+@pytest.mark.parametrize("before, after", [
+    ("glibc.malloc.check=1", f"glibc.malloc.check=1:{TUNABLE}"),
+    (TUNABLE, TUNABLE),
+    ("glibc.pthread.rseq=1", TUNABLE),
+    ("a.b=1:glibc.pthread.rseq=1:c.d=2", f"a.b=1:c.d=2:{TUNABLE}"),
+    ("", TUNABLE),
+])
+def test_tunables_of_the_user(weft, before, after):
+    result = weft("run", "env", env={"GLIBC_TUNABLES": before})
+    assert environment(result)["GLIBC_TUNABLES"] == after
+
+
+def test_nested(weft):
+    env = environment(weft("run", "sh", "-c", f"{BUILD}/weft run env"))
+    assert env["LD_PRELOAD"] == LIBRARY
+    assert env["GLIBC_TUNABLES"] == TUNABLE
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_sanitizer_comes_first(weft, compile_c, sanitizer):
+    program = compile_c(f"-fsanitize={sanitizer}", source="""
+        #include <stdio.h>
+        #include <stdlib.h>
+        int main(void) { return puts(getenv("LD_PRELOAD")) < 0; }
+    """)
+    # What is judged here is the environment; whether the sanitizer can live
+    # with the runtime is not the command's business.
+    result = subprocess.run(
+        [BUILD / "weft", "doctor", program], capture_output=True, text=True)
+    assert f"preloaded first   lib{sanitizer[0]}san.so" in result.stdout
+    if sanitizer == "address":
+        result = weft("run", program)
+        first, last = result.stdout.strip().split(":")
+        assert first.startswith("libasan.so.") and last == LIBRARY
+        assert result.stderr == ""
+
+
+def test_script(weft, write_file):
+    script = write_file("script", "#!/bin/sh -e\necho $# $1\nexit 7\n")
+    result = weft("run", script, "one", "two")
+    assert (result.returncode, result.stdout) == (7, "2 one\n")
+
+
+def test_script_through_env_and_script(weft, write_file):
+    inner = write_file("inner", "#! /usr/bin/env sh\necho inner $1\n")
+    outer = write_file("outer", f"#!{inner}\n")
+    assert weft("run", outer).stdout == f"inner {outer}\n"
+
+
+def test_path_search(weft, write_file):
+    script = write_file("frob", "#!/bin/sh\necho found\n")
+    path = f"/nonexistent:{script.parent}:{os.environ['PATH']}"
+    assert weft("run", "frob", env={"PATH": path}).stdout == "found\n"
+    # An empty entry is the current directory.
+    path = f"/nonexistent::{os.environ['PATH']}"
+    result = weft("run", "frob", env={"PATH": path}, cwd=script.parent)
+    assert result.stdout == "found\n"
+    # No PATH at all: the system's default.
+    assert weft("run", "true", env={"PATH": None}).returncode == 0
+
+
+def test_path_search_passes_what_cannot_be_executed(weft, write_file):
+    plain = write_file("frob", "#!/bin/sh\n", mode=0o644)
+    good = plain.parent / "bin"
+    (good / "x").mkdir(parents=True)
+    shutil.copy(plain, good / "frob")
+    (good / "frob").chmod(0o755)
+    path = f"{plain.parent}:{good}:{os.environ['PATH']}"
+    assert weft("run", "frob", env={"PATH": path}).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's file")
+def test_executable_that_cannot_be_read(weft):
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, 0o755)
+        for file in (BUILD / "weft", LIBRARY, "/usr/bin/id"):
+            shutil.copy(file, folder)
+        program = os.path.join(folder, "id")
+        os.chmod(program, 0o711)
+        result = weft("run", program, command=f"{folder}/weft", user=65534,
+                      group=65534, extra_groups=[])
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("uid=65534")
+
+
+def test_moved_installation(weft, tmp_path):
+    subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild",
+                    "--quiet", "--destdir", tmp_path], check=True)
+    installed = {p.name: p for p in tmp_path.rglob("*") if p.is_file()}
+    env = environment(weft("run", "env", command=installed["weft"]))
+    assert env["LD_PRELOAD"] == str(installed["libweft.so"])
+    assert {"weft.h", "weft.pc"} <= set(installed)
+
+
+def test_no_library(weft, tmp_path):
+    command = tmp_path / "weft"
+    shutil.copy(BUILD / "weft", command)
+    result = weft("run", "true", command=command)
+    if result.returncode == 0:
+        pytest.skip("weft is installed on this system")
+    assert result.returncode == 125
+    assert "libweft.so is neither" in result.stderr
+
+
+def test_library_path_that_cannot_be_preloaded(weft, tmp_path):
+    folder = tmp_path / "with space"
+    folder.mkdir()
+    shutil.copy(BUILD / "weft", folder / "weft")
+    shutil.copy(LIBRARY, folder / "libweft.so")
+    result = weft("run", "true", command=folder / "weft")
+    assert result.returncode == 125
+    assert "space" in result.stderr

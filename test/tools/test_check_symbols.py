@@ -1,0 +1,94 @@
+import json
+import subprocess
+
+import check_symbols
+import pytest
+
+MAP = "{\nglobal:\n\tlock; # a remark\n\tunlock;\nlocal:\n\t*;\n};\n"
+API = "int lock(void) { return 0; }\nint unlock(void) { return 0; }\n"
+
+
+@pytest.fixture
+def build(tree):
+    """Compiles a library out of src/ and returns (build folder, root)."""
+    def make(sources, version_map=MAP, link_map=None):
+        root = tree({f"src/{k}": v for k, v in sources.items()})
+        (root / "src/weft.map").write_text(version_map)
+        (root / "link.map").write_text(link_map or version_map)
+        folder = root / "build"
+        (folder / "libweft.so.p").mkdir(parents=True)
+        commands = []
+        for name in sources:
+            output = "libweft.so.p/" + name.replace("/", "_") + ".o"
+            commands.append({"directory": str(folder), "output": output,
+                             "file": f"../src/{name}"})
+            subprocess.run(["gcc", "-fPIC", "-c", root / "src" / name, "-o",
+                            folder / output], check=True)
+        subprocess.run(["gcc", "-shared", "-o", folder / "libweft.so",
+                        f"-Wl,--version-script={root / 'link.map'}",
+                        *(folder / c["output"] for c in commands)],
+                       check=True)
+        (folder / "compile_commands.json").write_text(json.dumps(commands))
+        return folder, root
+    return make
+
+
+def run(capsys, folder, root):
+    status = check_symbols.main(["", str(folder), str(root)])
+    return status, capsys.readouterr().out
+
+
+def test_clean(build, capsys):
+    folder, root = build({
+        "api/lock.c": API,
+        "libc/real.c": "int lock(void); int f(void) { return lock(); }\n",
+        "sched/vp.c": "int f(void); int g(void) { return f(); }\n"})
+    assert run(capsys, folder, root) == (0, "symbols: clean\n")
+
+
+def test_reference_from_outside(build, capsys):
+    folder, root = build({
+        "api/lock.c": API,
+        "sched/vp.c": "int lock(void); int g(void) { return lock(); }\n"})
+    status, out = run(capsys, folder, root)
+    assert status == 1
+    assert "sched/ refers to lock" in out
+
+
+def test_export_that_is_not_in_the_map(build, capsys):
+    wide = MAP.replace("unlock", "unlock; extra")
+    folder, root = build({"api/lock.c": API + "int extra;\n"}, link_map=wide)
+    status, out = run(capsys, folder, root)
+    assert status == 1 and "exports extra" in out
+
+
+def test_name_in_the_map_that_is_not_exported(build, capsys):
+    folder, root = build({"api/lock.c": "int lock(void) { return 0; }\n"})
+    status, out = run(capsys, folder, root)
+    assert status == 1 and "does not export unlock" in out
+
+
+@pytest.mark.parametrize("text", [
+    "WEFT_1 { global: a; local: *; };", "{ global: a; };", "",
+    "{ global: a; local: *; }; { global: b; local: *; };"])
+def test_map_of_another_form(text):
+    with pytest.raises(ValueError):
+        check_symbols.map_names(text)
+
+
+def test_map_comments():
+    text = "/* a;\nb */ { global: c; d; /* e; */ local: *; };"
+    assert check_symbols.map_names(text) == {"c", "d"}
+
+
+def test_no_build(tree, capsys):
+    root = tree({"src/weft.map": MAP})
+    status, out = run(capsys, root / "build", root)
+    assert status == 1 and "libweft.so" in out
+
+
+def test_no_objects(build, capsys):
+    folder, root = build({"api/lock.c": API})
+    (folder / "compile_commands.json").write_text("[]")
+    status, out = run(capsys, folder, root)
+    assert status == 1 and "no object" in out

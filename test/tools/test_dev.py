@@ -1,0 +1,106 @@
+"""./dev with a package manager that is not one."""
+
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NEEDED = ("sh", "env", "dirname", "cat", "id")
+
+
+@pytest.fixture
+def dev(tmp_path):
+    """Runs a copy of dev that sees only these commands; each is a script."""
+    def run(*args, **commands):
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        for name in NEEDED:
+            (folder / name).symlink_to(shutil.which(name))
+        for name, script in commands.items():
+            path = folder / name.replace("_", "-")
+            path.unlink(missing_ok=True)
+            path.write_text("#!/bin/sh\n" + script)
+            path.chmod(0o755)
+        shutil.copy(ROOT / "dev", tmp_path / "dev")
+        return subprocess.run([tmp_path / "dev", *args], capture_output=True,
+                              text=True, env={"PATH": str(folder),
+                                              "LOG": str(tmp_path / "log")})
+    return run
+
+
+ALL_BUT_GCC = '[ "$4" != gcc ] && echo installed'
+RECORD = 'echo "${0##*/} $*" >> "$LOG"\n'
+
+
+def test_unknown_command(dev):
+    result = dev("fly")
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1 and "'fly'" in result.stderr
+
+
+def test_help(dev):
+    result = dev("help")
+    assert result.returncode == 0
+    for command in ("demo", "test", "build", "bench", "stress", "conformance",
+                    "lint", "install"):
+        assert f"\n  {command} " in result.stdout
+
+
+def test_no_apt(dev):
+    result = dev("build", dpkg_query=ALL_BUT_GCC)
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.endswith("install yourself: gcc\n")
+
+
+def test_no_root(dev):
+    result = dev("build", dpkg_query=ALL_BUT_GCC, apt_get="exit 0\n",
+                 id="echo 1000\n")
+    assert result.returncode == 1
+    assert "needs root and there is no sudo" in result.stderr
+
+
+def test_apt_fails(dev):
+    result = dev("build", dpkg_query=ALL_BUT_GCC, id="echo 0\n",
+                 apt_get='[ "$2" = update ]\n')
+    assert result.returncode == 1
+    assert "apt-get could not install: gcc" in result.stderr
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_installs_what_is_missing(dev, tmp_path, uid):
+    result = dev("build", dpkg_query=ALL_BUT_GCC, id=f"echo {uid}\n",
+                 sudo='echo sudo >> "$LOG"\nexec "$@"\n', apt_get=RECORD,
+                 meson=RECORD, ninja=RECORD)
+    assert result.returncode == 0, result.stderr
+    log = (tmp_path / "log").read_text().splitlines()
+    assert log.count("sudo") == (0 if uid == 0 else 2)
+    log = [line for line in log if line != "sudo"]
+    assert log[0] == "apt-get -qq update"
+    assert log[1].startswith("apt-get -qq install -y")
+    assert log[1].endswith("--no-install-recommends gcc")
+    assert log[2] == "meson setup build"
+    assert log[3].startswith("ninja -C build")
+
+
+def test_installs_nothing_if_nothing_is_missing(dev, tmp_path):
+    result = dev("build", dpkg_query="echo installed\n", apt_get=RECORD,
+                 meson=RECORD, ninja=RECORD)
+    assert result.returncode == 0
+    assert "apt-get" not in (tmp_path / "log").read_text()
+
+
+def test_build_fails(dev):
+    result = dev("build", dpkg_query="echo installed\n", meson="exit 0\n",
+                 ninja="exit 3\n")
+    assert result.returncode != 0
+
+
+def test_meson_fails(dev, tmp_path):
+    result = dev("build", dpkg_query="echo installed\n", meson="exit 1\n",
+                 ninja=RECORD)
+    assert result.returncode == 1
+    assert "meson could not configure build" in result.stderr
+    assert not (tmp_path / "log").exists()

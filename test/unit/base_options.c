@@ -1,0 +1,187 @@
+/* src/base/options.c: every kind, its limits, and what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/options.h"
+
+static size_t row_of(const char *option)
+{
+	for (size_t row = 0; row < wf_nr_options; row++)
+		if (strcmp(wf_option_rows[row].option, option) == 0)
+			return row;
+	fail_msg("no option %s", option);
+	return 0;
+}
+
+struct number_case {
+	const char *option;
+	const char *value;
+	int result;
+	uint64_t stored;
+};
+
+static const struct number_case number_cases[] = {
+	{ "vps", "1", 0, 1 },
+	{ "vps", "007", 0, 7 },
+	{ "vps", "1024", 0, 1024 },
+	{ "vps", "0", -ERANGE, 0 },
+	{ "vps", "1025", -ERANGE, 0 },
+	{ "vps", "18446744073709551617", -ERANGE, 0 },
+	{ "vps", "", -EINVAL, 0 },
+	{ "vps", "four", -EINVAL, 0 },
+	{ "vps", "4 ", -EINVAL, 0 },
+	{ "vps", " 4", -EINVAL, 0 },
+	{ "vps", "+4", -EINVAL, 0 },
+	{ "vps", "-4", -EINVAL, 0 },
+	{ "vps", "4K", -EINVAL, 0 },
+	{ "vps", "0x4", -EINVAL, 0 },
+	{ "stack-size", "16384", 0, 16384 },
+	{ "stack-size", "16383", -ERANGE, 0 },
+	{ "stack-size", "16K", 0, 16384 },
+	{ "stack-size", "2M", 0, 2 << 20 },
+	{ "stack-size", "3G", 0, 3ULL << 30 },
+	{ "stack-size", "1024G", 0, 1ULL << 40 },
+	{ "stack-size", "1025G", -ERANGE, 0 },
+	{ "stack-size", "0", -ERANGE, 0 },
+	{ "stack-size", "17179869184G", -ERANGE, 0 },
+	{ "stack-size", "99999999999999999999999K", -ERANGE, 0 },
+	{ "stack-size", "K", -EINVAL, 0 },
+	{ "stack-size", "64k", -EINVAL, 0 },
+	{ "stack-size", "64KB", -EINVAL, 0 },
+	{ "stack-size", "1.5M", -EINVAL, 0 },
+	{ "preempt-every", "0", 0, 0 },
+	{ "preempt-every", "10us", 0, 10000 },
+	{ "preempt-every", "10000ns", 0, 10000 },
+	{ "preempt-every", "9us", -ERANGE, 0 },
+	{ "preempt-every", "0us", -ERANGE, 0 },
+	{ "preempt-every", "1ms", 0, 1000000 },
+	{ "preempt-every", "2s", 0, 2000000000 },
+	{ "preempt-every", "3600s", 0, 3600000000000 },
+	{ "preempt-every", "3601s", -ERANGE, 0 },
+	{ "preempt-every", "18446744074s", -ERANGE, 0 },
+	{ "preempt-every", "100", -EINVAL, 0 },
+	{ "preempt-every", "us", -EINVAL, 0 },
+	{ "preempt-every", "1m", -EINVAL, 0 },
+	{ "preempt-every", "1 ms", -EINVAL, 0 },
+};
+
+static void numbers(void **state)
+{
+	for (size_t i = 0; i < WF_ARRAY_LEN(number_cases); i++) {
+		const struct number_case *c = &number_cases[i];
+		size_t row = row_of(c->option);
+		struct wf_options o = { 0 };
+		uint64_t *field =
+			(uint64_t *)((char *)&o + wf_option_rows[row].offset);
+
+		*field = 12345;
+		if (wf_option_set(&o, row, c->value) != c->result)
+			fail_msg("--%s %s", c->option, c->value);
+		assert_int_equal(*field, c->result == 0 ? c->stored : 12345);
+	}
+}
+
+static void flags(void **state)
+{
+	struct wf_options o = { 0 };
+	size_t row = row_of("stats");
+
+	assert_int_equal(wf_option_set(&o, row, "1"), 0);
+	assert_true(o.stats);
+	assert_int_equal(wf_option_set(&o, row, "yes"), -EINVAL);
+	assert_int_equal(wf_option_set(&o, row, "11"), -EINVAL);
+	assert_int_equal(wf_option_set(&o, row, ""), -EINVAL);
+	assert_true(o.stats);
+	assert_int_equal(wf_option_set(&o, row, "0"), 0);
+	assert_false(o.stats);
+	assert_int_equal(wf_option_set(&o, row_of("no-children"), "1"), 0);
+	assert_true(o.no_children);
+}
+
+static void strings(void **state)
+{
+	char text[WF_OPTION_STRING_MAX + 1];
+	struct wf_options o = { 0 };
+	size_t row = row_of("bound");
+
+	assert_int_equal(wf_option_set(&o, row, "libGL"), 0);
+	assert_string_equal(o.bound, "libGL");
+	assert_int_equal(wf_option_set(&o, row, ""), -EINVAL);
+	memset(text, 'x', sizeof(text));
+	text[WF_OPTION_STRING_MAX] = '\0';
+	assert_int_equal(wf_option_set(&o, row, text), -ERANGE);
+	assert_string_equal(o.bound, "libGL");
+	text[WF_OPTION_STRING_MAX - 1] = '\0';
+	assert_int_equal(wf_option_set(&o, row, text), 0);
+	assert_string_equal(o.bound, text);
+}
+
+static void environment(void **state)
+{
+	char *env[] = { "WEFT_VPSX=9", "WEFT_VP=9",	      "PATH=/bin",
+			"WEFT_VPS=3",  "WEFT_VPS=four",	      "WEFT_STATS=1",
+			"WEFT_OTHER=", "WEFT_STACK_SIZE=64K", NULL };
+	struct wf_options o = { 0 };
+	const char *bad = "untouched";
+
+	assert_int_equal(wf_options_load_env(&o, env, &bad), 0);
+	assert_string_equal(bad, "untouched");
+	assert_int_equal(o.vps, 3);
+	assert_true(o.stats);
+	assert_int_equal(o.stack_size, 65536);
+	assert_int_equal(o.preempt_every, 0);
+	assert_string_equal(o.bound, "");
+}
+
+static void environment_error(void **state)
+{
+	char *malformed[] = { "WEFT_STATS=1", "WEFT_PREEMPT_EVERY=", NULL };
+	char *outside[] = { "WEFT_VPS=4096", NULL };
+	char *nothing[] = { NULL };
+	struct wf_options o = { .vps = 5 };
+	const char *bad = NULL;
+
+	assert_int_equal(wf_options_load_env(&o, malformed, &bad), -EINVAL);
+	assert_string_equal(bad, "WEFT_PREEMPT_EVERY");
+	assert_false(o.stats);
+	assert_int_equal(wf_options_load_env(&o, outside, &bad), -ERANGE);
+	assert_string_equal(bad, "WEFT_VPS");
+	assert_int_equal(wf_options_load_env(&o, nothing, &bad), 0);
+	assert_int_equal(o.vps, 5);
+}
+
+/* The variable is the option in capitals; every row can explain itself. */
+static void table(void **state)
+{
+	for (size_t row = 0; row < wf_nr_options; row++) {
+		const struct wf_option_row *r = &wf_option_rows[row];
+		const char *v = r->variable + strlen("WEFT_");
+
+		for (const char *s = r->option; *s != '\0'; s++, v++)
+			assert_int_equal(*v, *s == '-' ? '_' : *s - 'a' + 'A');
+		assert_int_equal(*v, '\0');
+		assert_true(strlen(r->help) > 0 && strlen(r->accepts) > 0);
+		assert_true((r->kind == WF_OPTION_FLAG) == (*r->value == '\0'));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(flags),
+		cmocka_unit_test(strings),
+		cmocka_unit_test(environment),
+		cmocka_unit_test(environment_error),
+		cmocka_unit_test(table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,336 @@
+#include "fake_wait.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "libc/real.h"
+#include "os/clock.h"
+#include "sched/runtime.h"
+#include "sched/yield.h"
+#include "wait/ufutex.h"
+
+/*
+ * One lock, one list in order of arrival, one condition per waiter. The
+ * contract is wait/ufutex.h; what the real one does in addition is left out.
+ */
+struct waiter {
+	struct wf_list link;
+	const void *addr;
+	uint32_t bits;
+	int result;
+	bool is_waiting, was_moved;
+	pthread_cond_t cond;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wf_list waiters = { &waiters, &waiters };
+static _Atomic uint64_t nr_calls;
+static uint64_t seed;
+unsigned int fake_interrupt_every;
+
+static __thread struct waiter self_waiter;
+static __thread uint64_t random_state;
+__thread struct wf_thread *wf_self;
+
+struct wf_real wf_real = {
+	.pthread_mutex_lock = pthread_mutex_lock,
+	.pthread_mutex_unlock = pthread_mutex_unlock,
+};
+
+struct wf_thread *wf_runtime_attach(void)
+{
+	static _Atomic int32_t next_tid = 1 << 22;
+	static __thread struct wf_thread self;
+
+	self.tid = atomic_fetch_add(&next_tid, 1);
+	wf_self = &self;
+	return wf_self;
+}
+
+void wf_sched_yield(void)
+{
+	sched_yield();
+}
+
+/* --- random choices ----------------------------------------------------- */
+
+void fake_seed(void)
+{
+	const char *given = getenv("FAKE_SEED");
+
+	seed = given != NULL ? strtoull(given, NULL, 0) :
+			       (uint64_t)time(NULL) * 1000003u + getpid();
+	printf("FAKE_SEED=%llu\n", (unsigned long long)seed);
+}
+
+uint32_t fake_random(uint32_t below)
+{
+	static _Atomic uint64_t nr_states;
+
+	if (random_state == 0)
+		random_state = (seed + 1 + atomic_fetch_add(&nr_states, 1)) *
+			       0x9e3779b97f4a7c15ULL;
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (uint32_t)(random_state >> 32) % below;
+}
+
+void fake_delay(void)
+{
+	uint32_t choice = fake_random(16);
+
+	if (choice < 2)
+		sched_yield();
+	else if (choice < 4)
+		for (volatile uint32_t i = fake_random(400); i > 0; i--)
+			continue;
+}
+
+/* --- the user futex ----------------------------------------------------- */
+
+static void enter(void)
+{
+	atomic_fetch_add(&nr_calls, 1);
+	fake_delay();
+	pthread_mutex_lock(&lock);
+}
+
+static void finish(struct waiter *w, int result)
+{
+	wf_list_del(&w->link);
+	w->is_waiting = false;
+	w->result = result;
+	pthread_cond_signal(&w->cond);
+}
+
+static void sleep_locked(struct waiter *w, int64_t deadline_ns)
+{
+	struct timespec ts = wf_os_timespec(deadline_ns);
+
+	while (w->is_waiting) {
+		int rc = 0;
+
+		if (deadline_ns == WF_FOREVER)
+			pthread_cond_wait(&w->cond, &lock);
+		else if (deadline_ns <= 0)
+			rc = ETIMEDOUT;
+		else
+			rc = pthread_cond_clockwait(&w->cond, &lock,
+						    CLOCK_MONOTONIC, &ts);
+		if (rc == ETIMEDOUT && w->is_waiting)
+			finish(w, -ETIMEDOUT);
+	}
+}
+
+int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
+		   int64_t deadline_ns)
+{
+	struct waiter *w = &self_waiter;
+
+	enter();
+	w->was_moved = false;
+	if (wf_load_relaxed((const _Atomic uint32_t *)addr) != expected) {
+		pthread_mutex_unlock(&lock);
+		return -EAGAIN;
+	}
+	if (fake_interrupt_every && fake_random(fake_interrupt_every) == 0) {
+		pthread_mutex_unlock(&lock);
+		return -EINTR;
+	}
+	pthread_cond_init(&w->cond, NULL);
+	w->addr = addr;
+	w->bits = bits;
+	w->is_waiting = true;
+	wf_list_add_tail(&waiters, &w->link);
+	sleep_locked(w, deadline_ns);
+	pthread_mutex_unlock(&lock);
+	fake_delay();
+	return w->result;
+}
+
+bool wf_ufutex_was_moved(void)
+{
+	return self_waiter.was_moved;
+}
+
+static struct waiter *next_of(struct wf_list *from, const void *addr,
+			      uint32_t bits)
+{
+	for (struct wf_list *l = from->next; l != &waiters; l = l->next) {
+		struct waiter *w = wf_container_of(l, struct waiter, link);
+
+		if (w->addr == addr && (w->bits & bits))
+			return w;
+	}
+	return NULL;
+}
+
+static int wake_locked(const void *addr, int nr, uint32_t bits)
+{
+	int n = 0;
+	struct waiter *w;
+
+	for (; n < nr && (w = next_of(&waiters, addr, bits)) != NULL; n++)
+		finish(w, 0);
+	return n;
+}
+
+int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
+{
+	int n;
+
+	enter();
+	n = wake_locked(addr, nr, bits);
+	pthread_mutex_unlock(&lock);
+	fake_delay();
+	return n;
+}
+
+int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
+{
+	struct waiter *w;
+	bool more;
+	int token;
+
+	enter();
+	w = next_of(&waiters, addr, WF_UFUTEX_ANY);
+	more = w != NULL && next_of(&w->link, addr, WF_UFUTEX_ANY) != NULL;
+	token = decide(arg, w != NULL, more);
+	if (w != NULL)
+		finish(w, token);
+	pthread_mutex_unlock(&lock);
+	fake_delay();
+	return w != NULL;
+}
+
+int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
+		      const void *to, int nr_requeue)
+{
+	struct waiter *w;
+	int n = -EAGAIN;
+
+	enter();
+	if (wf_load_relaxed((const _Atomic uint32_t *)from) == expected) {
+		n = wake_locked(from, nr_wake, WF_UFUTEX_ANY);
+		for (int i = 0; i < nr_requeue; i++) {
+			w = next_of(&waiters, from, WF_UFUTEX_ANY);
+			if (w == NULL)
+				break;
+			wf_list_del(&w->link);
+			wf_list_add_tail(&waiters, &w->link);
+			w->addr = to;
+			w->was_moved = true;
+			n++;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	fake_delay();
+	return n;
+}
+
+int fake_waiters(const void *addr)
+{
+	int n = 0;
+
+	pthread_mutex_lock(&lock);
+	for (struct waiter *w = next_of(&waiters, addr, WF_UFUTEX_ANY);
+	     w != NULL; w = next_of(&w->link, addr, WF_UFUTEX_ANY))
+		n++;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+void fake_await_waiters(const void *addr, int nr)
+{
+	while (fake_waiters(addr) != nr)
+		sched_yield();
+}
+
+uint64_t fake_calls(void)
+{
+	return atomic_load(&nr_calls);
+}
+
+_Noreturn void fake_failed(const char *condition, const char *file, int line)
+{
+	fprintf(stderr, "%s:%d: not true: %s (FAKE_SEED=%llu)\n", file, line,
+		condition, (unsigned long long)seed);
+	abort();
+}
+
+/* --- threads, memory, time ---------------------------------------------- */
+
+struct member {
+	pthread_t thread;
+	struct fake_crew *crew;
+	int number;
+};
+
+struct fake_crew {
+	fake_body *body;
+	void *arg;
+	int nr_threads;
+	struct member members[];
+};
+
+static void *run_member(void *arg)
+{
+	struct member *m = arg;
+
+	m->crew->body(m->crew->arg, m->number);
+	return NULL;
+}
+
+struct fake_crew *fake_start(int nr_threads, fake_body *body, void *arg)
+{
+	struct fake_crew *crew = malloc(
+		sizeof(*crew) + (size_t)nr_threads * sizeof(struct member));
+
+	*crew = (struct fake_crew){ body, arg, nr_threads };
+	for (int i = 0; i < nr_threads; i++) {
+		crew->members[i] = (struct member){ .crew = crew, .number = i };
+		pthread_create(&crew->members[i].thread, NULL, run_member,
+			       &crew->members[i]);
+	}
+	return crew;
+}
+
+void fake_join(struct fake_crew *crew)
+{
+	for (int i = 0; i < crew->nr_threads; i++)
+		pthread_join(crew->members[i].thread, NULL);
+	free(crew);
+}
+
+void fake_run(int nr_threads, fake_body *body, void *arg)
+{
+	fake_join(fake_start(nr_threads, body, arg));
+}
+
+#define PAGE_BYTES 4096
+
+void *fake_page(void)
+{
+	void *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return page == MAP_FAILED ? NULL : page;
+}
+
+void fake_page_free(void *page)
+{
+	munmap(page, PAGE_BYTES);
+}
+
+struct timespec fake_time(clockid_t clock, int64_t ns)
+{
+	return wf_os_timespec(wf_os_clock(clock) + ns);
+}

@@ -1,0 +1,147 @@
+/* src/sync/sem.c: permits are conserved, results, freeing after a wait. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_wait.h"
+#include "os/clock.h"
+#include "sync/sem.h"
+
+static void test_results(void **state)
+{
+	struct timespec past = { 0 };
+	struct timespec bad = { .tv_nsec = -1 };
+	struct wf_sem s;
+	uint64_t calls = fake_calls();
+
+	assert_int_equal(wf_sem_init(&s, SEM_VALUE_MAX + 1u), -EINVAL);
+	assert_int_equal(wf_sem_init(&s, 1), 0);
+	assert_false(wf_sem_is_shared(&s));
+	assert_int_equal(wf_sem_value(&s), 1);
+	assert_int_equal(wf_sem_wait(&s), 0);
+	assert_int_equal(wf_sem_trywait(&s), -EAGAIN);
+	assert_int_equal(wf_sem_post(&s), 0);
+	assert_int_equal(wf_sem_clockwait(&s, CLOCK_REALTIME, &past), 0);
+	assert_int_equal(fake_calls(), calls); /* none was contended */
+	assert_int_equal(wf_sem_clockwait(&s, CLOCK_REALTIME, &past),
+			 -ETIMEDOUT);
+	assert_int_equal(wf_sem_clockwait(&s, CLOCK_REALTIME, &bad), -EINVAL);
+	assert_int_equal(wf_sem_clockwait(&s, CLOCK_TAI, &past), -EINVAL);
+	assert_int_equal(wf_sem_value(&s), 0);
+	assert_int_equal(wf_sem_init(&s, SEM_VALUE_MAX), 0);
+	assert_int_equal(wf_sem_post(&s), -EOVERFLOW);
+	assert_int_equal(wf_sem_value(&s), SEM_VALUE_MAX);
+}
+
+static void test_libc_layout(void **state)
+{
+	struct wf_sem s = { 0 };
+
+	sem_init(&s.libc, 1, 5); /* libc's own */
+	assert_true(wf_sem_is_shared(&s));
+	sem_init(&s.libc, 0, 5);
+	assert_false(wf_sem_is_shared(&s));
+	assert_int_equal(wf_sem_value(&s), 5);
+}
+
+static void test_interrupted(void **state)
+{
+	struct wf_sem s;
+
+	wf_sem_init(&s, 0);
+	fake_interrupt_every = 1;
+	assert_int_equal(wf_sem_wait(&s), -EINTR);
+	fake_interrupt_every = 10;
+	assert_int_equal(s.data, 0);
+}
+
+struct permits {
+	struct wf_sem s;
+	_Atomic int nr_left_to_take;
+	_Atomic int nr_taken;
+	_Atomic int nr_timed_out;
+};
+
+#define POSTS 3000
+
+static void take_one(struct permits *p)
+{
+	struct timespec ts = fake_time(CLOCK_MONOTONIC, fake_random(50000));
+	int rc;
+
+	do {
+		rc = fake_random(3) == 0 ?
+			     wf_sem_clockwait(&p->s, CLOCK_MONOTONIC, &ts) :
+			     wf_sem_wait(&p->s);
+		if (rc == -ETIMEDOUT) {
+			p->nr_timed_out++;
+			ts = fake_time(CLOCK_MONOTONIC, fake_random(50000));
+		}
+	} while (rc != 0);
+	p->nr_taken++;
+}
+
+static void post_or_take(void *arg, int number)
+{
+	struct permits *p = arg;
+
+	if (number < 3) {
+		for (int i = 0; i < POSTS; i++) {
+			fake_check(wf_sem_post(&p->s) == 0);
+			fake_delay();
+		}
+		return;
+	}
+	while (atomic_fetch_sub(&p->nr_left_to_take, 1) > 0)
+		take_one(p);
+}
+
+static void test_permits_are_conserved(void **state)
+{
+	for (int i = 0; i < 5; i++) {
+		struct permits p = { .nr_left_to_take = 3 * POSTS };
+
+		wf_sem_init(&p.s, 0);
+		fake_run(3 + 6, post_or_take, &p);
+		assert_int_equal(p.nr_taken, 3 * POSTS);
+		assert_int_equal(p.s.data, 0);
+		assert_int_equal(fake_waiters(&p.s.value), 0);
+	}
+}
+
+static void post_once(void *arg, int number)
+{
+	fake_delay();
+	fake_check(wf_sem_post(arg) == 0);
+}
+
+static void test_freed_after_the_wait(void **state)
+{
+	for (int i = 0; i < 3000; i++) {
+		struct wf_sem *s = fake_page();
+		struct fake_crew *crew = fake_start(1, post_once, s);
+
+		while (wf_sem_wait(s) != 0)
+			continue;
+		fake_page_free(s);
+		fake_join(crew);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_libc_layout),
+		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_permits_are_conserved),
+		cmocka_unit_test(test_freed_after_the_wait),
+	};
+
+	fake_seed();
+	fake_interrupt_every = 10;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
