@@ -1,6 +1,9 @@
 /*
- * Attribute objects are libc's own; weft reads them through libc's getters,
- * and marks in them what libc does not keep: an explicit system scope.
+ * Attribute objects are libc's own; weft reads them through libc's getters.
+ *
+ * Rejected: binding threads whose attributes ask for PTHREAD_SCOPE_SYSTEM.
+ * It is libc's only scope and its default, and portable programs (CPython,
+ * MySQL) ask for it explicitly without needing it.
  */
 #include "api/attr.h"
 
@@ -56,7 +59,6 @@ static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 	pthread_attr_getstackaddr(attr, &stack_end);
 	p->stack_bytes = stack_bytes(attr);
 	p->is_detached = detach == PTHREAD_CREATE_DETACHED;
-	p->is_bound = wf_scope_is_system(attr);
 	if (stack_end != NULL) {
 		pthread_attr_getstack(attr, &p->user_stack, &p->stack_bytes);
 		if (p->stack_bytes < (size_t)PTHREAD_STACK_MIN)
@@ -86,22 +88,9 @@ int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 
 	if (err < 0)
 		return err;
-	p.is_bound |= wf_scope_matches((void *)start);
+	p.is_bound = wf_scope_matches((void *)start);
 	*ret_params = p;
 	return 0;
-}
-
-WF_API(int, pthread_attr_setscope, pthread_attr_t *attr, int scope)
-{
-	int err = wf_real.pthread_attr_setscope(attr, PTHREAD_SCOPE_SYSTEM);
-
-	if (scope != PTHREAD_SCOPE_SYSTEM && scope != PTHREAD_SCOPE_PROCESS)
-		return EINVAL;
-	/* libc knows one scope, natively; weft has both. */
-	if (scope == PTHREAD_SCOPE_PROCESS)
-		return ENOTSUP;
-	wf_scope_mark_system(attr);
-	return err;
 }
 
 WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)

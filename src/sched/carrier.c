@@ -109,6 +109,9 @@ static void begin(struct wf_carrier *c)
 static void carrier_thread(void *arg)
 {
 	begin(arg);
+	/* weft's own signal is open from here on: nobody waits in vain for
+	 * this carrier to follow a change of credentials. */
+	wf_carrier_set_mask(arg, UINT64_MAX);
 	wf_carrier_main(arg);
 }
 
@@ -144,15 +147,17 @@ static int spawn(struct wf_carrier *c, void *top)
 	uint64_t mask = wf_os_get_signal_mask();
 	int tid;
 
+	/* Signals stay open while it waits for the lock: who holds it may be
+	 * waiting for this very carrier to follow a change of credentials. */
+	wf_spin_lock(&clone_lock);
 	/* Nothing is delivered before the altstack is set. */
 	wf_os_set_signal_mask(UINT64_MAX);
-	wf_spin_lock(&clone_lock);
 	tid = wf_os_kthread_start(carrier_thread, c, top, c->ctx.tp);
 	/* Known before the lock is released: credentials reach it. */
 	if (tid > 0)
 		wf_store_release(&c->tid, tid);
-	wf_spin_unlock(&clone_lock);
 	wf_os_set_signal_mask(mask);
+	wf_spin_unlock(&clone_lock);
 	return tid;
 }
 

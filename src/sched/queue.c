@@ -273,8 +273,10 @@ struct wf_thread *wf_queue_pick(struct wf_vp *vp)
 		t = wf_entry_take(entry, &is_fresh);
 		if (t == NULL)
 			continue; /* a joiner has it */
-		if (is_fresh)
+		if (is_fresh) {
+			wf_count_own(&vp->counters, claims);
 			wf_start_prepare(t);
+		}
 		t->from_b = from_b;
 		return t;
 	}

@@ -49,6 +49,7 @@ static struct wf_thread *claim(struct wf_thread *t)
 	if (wf_load_relaxed(&t->unstarted) == 0 ||
 	    !wf_thread_claim(t, t->generation))
 		return NULL;
+	wf_count(claims);
 	wf_start_prepare(t);
 	return t;
 }

@@ -5,28 +5,6 @@
 
 #include "base/options.h"
 
-/*
- * A bit of the attribute's flags that no libc uses; libc's functions keep
- * bits that they do not know.
- */
-enum { FLAG_BOUND = 0x40000000 };
-
-struct public_part {
-	int priority, policy, flags;
-};
-
-void wf_scope_mark_system(pthread_attr_t *attr)
-{
-	((struct public_part *)(void *)attr)->flags |= FLAG_BOUND;
-}
-
-bool wf_scope_is_system(const pthread_attr_t *attr)
-{
-	const struct public_part *p = (const void *)attr;
-
-	return (p->flags & FLAG_BOUND) != 0;
-}
-
 bool wf_scope_matches(const void *start)
 {
 	const struct link_map *map;

@@ -1,0 +1,89 @@
+/*
+ * A harness for programs made of named test cases. The program knows nothing
+ * of what runs its threads; `prog` runs all cases in this process, `prog NAME`
+ * one, `prog --list` names them.
+ *
+ *     #include "check.h"
+ *
+ *     TEST(lock_twice)
+ *     {
+ *             pthread_mutex_t m = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+ *
+ *             CHECK(pthread_mutex_lock(&m) == 0);
+ *             CHECK_EQ(pthread_mutex_lock(&m), EDEADLK);
+ *     }
+ *
+ * A case that returns has passed. A check that does not hold prints where and
+ * what and ends the process with status 1, from whichever thread; SKIP ends it
+ * with status 77.
+ */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct check_case {
+	const char *name;
+	int line;
+	void (*run)(void);
+	struct check_case *next;
+};
+
+#define CHECK_STATUS_SKIP 77
+
+/* Cases run in the order of their lines. */
+void check_register(struct check_case *c);
+
+void check_failed(const char *file, int line, const char *what)
+	__attribute__((noreturn));
+void check_not_equal(const char *file, int line, const char *what, long actual,
+		     long expected) __attribute__((noreturn));
+void check_skip(const char *why) __attribute__((noreturn));
+
+#define TEST(name)                                                            \
+	static void name(void);                                               \
+	__attribute__((constructor)) static void register_##name(void)        \
+	{                                                                     \
+		static struct check_case c = { #name, __LINE__, name, NULL }; \
+		check_register(&c);                                           \
+	}                                                                     \
+	static void name(void)
+
+#define CHECK(cond)                                              \
+	do {                                                     \
+		if (!(cond))                                     \
+			check_failed(__FILE__, __LINE__, #cond); \
+	} while (0)
+
+#define CHECK_EQ(actual, expected)                                         \
+	do {                                                               \
+		long actual_ = (long)(actual);                             \
+		long expected_ = (long)(expected);                         \
+		if (actual_ != expected_)                                  \
+			check_not_equal(__FILE__, __LINE__,                \
+					#actual " == " #expected, actual_, \
+					expected_);                        \
+	} while (0)
+
+/* For functions that return -1 and set errno. */
+#define CHECK_ERRNO(call, expected)        \
+	do {                               \
+		errno = 0;                 \
+		CHECK_EQ(call, -1);        \
+		CHECK_EQ(errno, expected); \
+	} while (0)
+
+#define SKIP(why) check_skip(why)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

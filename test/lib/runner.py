@@ -1,0 +1,133 @@
+"""Runs a command with a limit, natively or on weft, and says how it ended.
+
+A command that does not end in time is a hang: the threads of all its processes
+are backtraced to a log file, where gdb exists, before it is killed.
+"""
+
+import dataclasses
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build"))
+SKIP_STATUS = 77
+SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES")
+
+
+@dataclasses.dataclass
+class Result:
+    """How a command ended. `status` is negative for a signal, as in the
+    subprocess module; None means a hang, whose log is `trace`."""
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    trace: str = ""
+
+    def outcome(self):
+        if self.status is None:
+            return "hang"
+        if self.status < 0:
+            return signal.Signals(-self.status).name
+        if self.status == 0:
+            return "ok"
+        return "skip" if self.status == SKIP_STATUS else f"exit {self.status}"
+
+
+def add_weft_arguments(parser):
+    parser.add_argument("--build", type=pathlib.Path, default=BUILD)
+    parser.add_argument("--vps", type=int)
+    parser.add_argument("--preempt-every", metavar="TIME")
+
+
+def weft_prefix(options):
+    """The command in front of a program that makes it run on weft."""
+    prefix = [str(options.build / "weft"), "run"]
+    if options.vps:
+        prefix += ["--vps", str(options.vps)]
+    if options.preempt_every:
+        prefix += ["--preempt-every", options.preempt_every]
+    return prefix + ["--"]
+
+
+def environment(extra=None):
+    kept = {name: value for name, value in os.environ.items()
+            if name not in SCRUBBED and not name.startswith("WEFT_")}
+    return kept | (extra or {})
+
+
+def session_processes(session):
+    """Pids of the session that started with the command, which is how its
+    children are found after their parent's end."""
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                pid = int(entry.name)
+                if os.getsid(pid) == session:
+                    yield pid
+            except ProcessLookupError:
+                continue
+
+
+def backtraces(session, command):
+    """Writes what all threads are doing; returns the file's name."""
+    with tempfile.NamedTemporaryFile("w", prefix="weft-hang-", suffix=".log",
+                                     delete=False) as log:
+        log.write(f"{' '.join(map(str, command))}\n")
+        log.flush()
+        for pid in session_processes(session):
+            log.write(f"\n== process {pid}\n")
+            log.flush()
+            if not shutil.which("gdb"):
+                log.write("no gdb\n")
+                continue
+            try:
+                subprocess.run(["gdb", "-p", str(pid), "-batch", "-nx",
+                                "-ex", "set debuginfod enabled off",
+                                "-ex", "thread apply all bt 30"],
+                               stdin=subprocess.DEVNULL, stdout=log,
+                               stderr=subprocess.STDOUT, timeout=60)
+            except subprocess.TimeoutExpired:
+                log.write("gdb did not end\n")
+        return log.name
+
+
+def kill_session(session):
+    for pid in list(session_processes(session)):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def run(command, limit_s, env=None, cwd=None, stdin=None):
+    """Runs it in a session of its own; what is left of that is killed."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=out, stderr=err, cwd=cwd,
+            stdin=stdin or subprocess.DEVNULL, env=environment(env),
+            start_new_session=True)
+        trace = ""
+        try:
+            status = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            status = None
+            trace = backtraces(process.pid, command)
+        seconds = time.monotonic() - start
+        kill_session(process.pid)
+        process.wait()
+        out.seek(0)
+        err.seek(0)
+        return Result(status, out.read(), err.read(), seconds, trace)
+
+
+def text(output, nr_lines=8):
+    """The last lines of an output, indented."""
+    lines = output.decode(errors="replace").splitlines()[-nr_lines:]
+    return "\n".join(f"    {line}" for line in lines)

@@ -1,0 +1,103 @@
+/*
+ * Short forms of what every test of threads does: a call that must succeed,
+ * deadlines on a clock, time that passed.
+ *
+ *     pthread_t t = thread_start(waiter, &shared);
+ *
+ *     sleep_ms(10);
+ *     CHECK_EQ(sem_post(&shared.sem), 0);
+ *     CHECK(thread_join(t) == NULL);
+ */
+#ifndef THREADS_H
+#define THREADS_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "check.h"
+
+#define NS_PER_S 1000000000L
+#define NS_PER_MS 1000000L
+
+static inline pthread_t thread_start(void *(*start)(void *), void *arg)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, start, arg), 0);
+	return thread;
+}
+
+static inline void *thread_join(pthread_t thread)
+{
+	void *result;
+
+	CHECK_EQ(pthread_join(thread, &result), 0);
+	return result;
+}
+
+static inline void threads_start(pthread_t *threads, int nr,
+				 void *(*start)(void *), void *arg)
+{
+	for (int i = 0; i < nr; i++)
+		threads[i] = thread_start(start, arg);
+}
+
+/* Starts them with their number as argument. */
+static inline void threads_start_numbered(pthread_t *threads, int nr,
+					  void *(*start)(void *))
+{
+	for (intptr_t i = 0; i < nr; i++)
+		threads[i] = thread_start(start, (void *)i);
+}
+
+static inline void threads_join(pthread_t *threads, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		thread_join(threads[i]);
+}
+
+static inline struct timespec ts_after_ns(struct timespec ts, int64_t ns)
+{
+	ts.tv_sec += ns / NS_PER_S;
+	ts.tv_nsec += ns % NS_PER_S;
+	if (ts.tv_nsec >= NS_PER_S) {
+		ts.tv_sec++;
+		ts.tv_nsec -= NS_PER_S;
+	} else if (ts.tv_nsec < 0) {
+		ts.tv_sec--;
+		ts.tv_nsec += NS_PER_S;
+	}
+	return ts;
+}
+
+/* The time on `clock` in `ms`, which may be negative. */
+static inline struct timespec deadline_ms(clockid_t clock, int64_t ms)
+{
+	struct timespec now;
+
+	CHECK_EQ(clock_gettime(clock, &now), 0);
+	return ts_after_ns(now, ms * NS_PER_MS);
+}
+
+static inline int64_t now_ns(void)
+{
+	struct timespec now;
+
+	CHECK_EQ(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static inline int64_t elapsed_ms(int64_t start_ns)
+{
+	return (now_ns() - start_ns) / NS_PER_MS;
+}
+
+static inline void sleep_ms(long ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * NS_PER_MS };
+
+	while (nanosleep(&ts, &ts) != 0)
+		CHECK_EQ(errno, EINTR);
+}
+
+#endif

@@ -1,0 +1,328 @@
+/* The many ways in which a process with threads ends. */
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "child.h"
+#include "threads.h"
+
+static void *sleep_then_print(void *arg)
+{
+	sleep_ms(50);
+	printf("%s", (const char *)arg);
+	return NULL;
+}
+
+static void *park_forever(void *arg)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+
+	pthread_mutex_lock(&mutex);
+	for (;;)
+		pthread_cond_wait(&never, &mutex);
+	return arg;
+}
+
+static void *spin_forever(void *arg)
+{
+	volatile long count = 0;
+
+	(void)arg;
+	for (;;)
+		count = count + 1;
+	return NULL;
+}
+
+static void main_exits_first(void)
+{
+	thread_start(sleep_then_print, "from the thread");
+	pthread_exit(NULL);
+}
+
+/* The process goes on, and ends with status 0 and stdio flushed when its last
+ * thread ends. */
+TEST(main_calls_pthread_exit)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(main_exits_first, text, sizeof(text)), 0);
+	CHECK(strcmp(text, "from the thread") == 0);
+}
+
+static void main_exits_alone(void)
+{
+	printf("alone");
+	pthread_exit(NULL);
+}
+
+TEST(only_thread_calls_pthread_exit)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(main_exits_alone, text, sizeof(text)), 0);
+	CHECK(strcmp(text, "alone") == 0);
+}
+
+static void last_of_many(void)
+{
+	for (int i = 0; i < 50; i++) {
+		pthread_t t = thread_start(sleep_then_print, "x");
+
+		if (i % 2)
+			CHECK_EQ(pthread_detach(t), 0);
+	}
+	pthread_exit(NULL);
+}
+
+TEST(process_ends_with_last_thread)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(last_of_many, text, sizeof(text)), 0);
+	CHECK_EQ(strlen(text), 50);
+}
+
+static pthread_t main_thread;
+
+static void *join_main(void *arg)
+{
+	void *result;
+
+	CHECK_EQ(pthread_join(main_thread, &result), 0);
+	printf("%s", (const char *)result);
+	return arg;
+}
+
+static void main_is_joined(void)
+{
+	main_thread = pthread_self();
+	thread_start(join_main, NULL);
+	sleep_ms(20);
+	pthread_exit("main's value");
+}
+
+TEST(main_can_be_joined)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(main_is_joined, text, sizeof(text)), 0);
+	CHECK(strcmp(text, "main's value") == 0);
+}
+
+static void start_bystanders(void)
+{
+	for (int i = 0; i < 20; i++)
+		thread_start(park_forever, NULL);
+	thread_start(spin_forever, NULL);
+	thread_start(spin_forever, NULL);
+}
+
+static void exit_beside_threads(void)
+{
+	start_bystanders();
+	printf("flushed");
+	exit(7);
+}
+
+TEST(exit_ends_all_threads)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(exit_beside_threads, text, sizeof(text)), 7);
+	CHECK(strcmp(text, "flushed") == 0);
+}
+
+static void *call_exit(void *arg)
+{
+	exit((int)(intptr_t)arg);
+}
+
+static void print_atexit(void)
+{
+	printf(" atexit");
+}
+
+static void exit_from_thread(void)
+{
+	CHECK_EQ(atexit(print_atexit), 0);
+	start_bystanders();
+	printf("partial line");
+	thread_start(call_exit, (void *)(intptr_t)42);
+	park_forever(NULL);
+}
+
+TEST(exit_from_a_thread)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(exit_from_thread, text, sizeof(text)), 42);
+	CHECK(strcmp(text, "partial line atexit") == 0);
+}
+
+static void *call_raw_exit(void *arg)
+{
+	_exit((int)(intptr_t)arg);
+}
+
+static void raw_exit_from_thread(void)
+{
+	CHECK_EQ(atexit(print_atexit), 0);
+	start_bystanders();
+	printf("lost");
+	thread_start(call_raw_exit, (void *)(intptr_t)9);
+	park_forever(NULL);
+}
+
+TEST(raw_exit_flushes_nothing)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(raw_exit_from_thread, text, sizeof(text)), 9);
+	CHECK_EQ(strlen(text), 0);
+}
+
+static void group_exit_by_number(void)
+{
+	start_bystanders();
+	syscall(SYS_exit_group, 11);
+}
+
+TEST(exit_group_system_call)
+{
+	CHECK_EQ(child_exit_status(group_exit_by_number), 11);
+}
+
+static void say_quick(void)
+{
+	CHECK_EQ(write(STDOUT_FILENO, "quick", 5), 5);
+}
+
+static void *call_quick_exit(void *arg)
+{
+	quick_exit((int)(intptr_t)arg);
+}
+
+static void quick_exit_from_thread(void)
+{
+	CHECK_EQ(at_quick_exit(say_quick), 0);
+	CHECK_EQ(atexit(print_atexit), 0);
+	start_bystanders();
+	thread_start(call_quick_exit, (void *)(intptr_t)5);
+	park_forever(NULL);
+}
+
+TEST(quick_exit_from_a_thread)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(quick_exit_from_thread, text, sizeof(text)), 5);
+	CHECK(strcmp(text, "quick") == 0);
+}
+
+static void *call_abort(void *arg)
+{
+	abort();
+	return arg;
+}
+
+static void abort_from_thread(void)
+{
+	start_bystanders();
+	thread_start(call_abort, NULL);
+	park_forever(NULL);
+}
+
+TEST(abort_from_a_thread)
+{
+	CHECK_EQ(child_signal(abort_from_thread), SIGABRT);
+}
+
+/* Handlers of atexit may use threads, and the last registered runs first. */
+static void join_in_atexit(void)
+{
+	printf("joining ");
+	thread_join(thread_start(sleep_then_print, "joined"));
+}
+
+static void atexit_with_threads(void)
+{
+	CHECK_EQ(atexit(print_atexit), 0);
+	CHECK_EQ(atexit(join_in_atexit), 0);
+	start_bystanders();
+	exit(0);
+}
+
+TEST(atexit_may_use_threads)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(atexit_with_threads, text, sizeof(text)), 0);
+	CHECK(strcmp(text, "joining joined atexit") == 0);
+}
+
+static void idle_threads(void)
+{
+	for (int i = 0; i < 10; i++)
+		thread_start(park_forever, NULL);
+	CHECK_EQ(write(STDOUT_FILENO, "r", 1), 1);
+	park_forever(NULL);
+}
+
+TEST(sigterm_kills_idle_process)
+{
+	pid_t child = child_start(idle_threads);
+	int status;
+
+	sleep_ms(200);
+	CHECK_EQ(kill(child, SIGTERM), 0);
+	status = child_wait(child);
+	CHECK(WIFSIGNALED(status));
+	CHECK_EQ(WTERMSIG(status), SIGTERM);
+}
+
+static void busy_threads(void)
+{
+	for (int i = 0; i < 6; i++)
+		thread_start(spin_forever, NULL);
+	spin_forever(NULL);
+}
+
+TEST(sigint_kills_busy_process)
+{
+	pid_t child = child_start(busy_threads);
+	int status;
+
+	sleep_ms(200);
+	CHECK_EQ(kill(child, SIGINT), 0);
+	status = child_wait(child);
+	CHECK(WIFSIGNALED(status));
+	CHECK_EQ(WTERMSIG(status), SIGINT);
+}
+
+static void *return_while_main_exits(void *arg)
+{
+	return arg;
+}
+
+/* Threads that end at the very moment of exit() harm nothing. */
+static void exit_in_a_storm(void)
+{
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(pthread_detach(
+				 thread_start(return_while_main_exits, NULL)),
+			 0);
+	exit(3);
+}
+
+TEST(exit_while_threads_end)
+{
+	for (int i = 0; i < 20; i++)
+		CHECK_EQ(child_exit_status(exit_in_a_storm), 3);
+}
