@@ -19,6 +19,25 @@ WF_API(int, __register_atfork, void (*prepare)(void), void (*parent)(void),
 	return wf_real.__register_atfork(prepare, parent, child, dso_handle);
 }
 
+/*
+ * POSIX lets vfork be fork. A child that borrows the parent's memory would
+ * change the signal mask and other state that weft keeps there for the parent.
+ */
+WF_API(pid_t, vfork, void)
+{
+	return fork();
+}
+
+/* Without handlers but for weft's own, and safe in a signal handler. */
+WF_API(pid_t, _Fork, void)
+{
+	pid_t pid = wf_real._Fork();
+
+	if (pid == 0)
+		wf_boot_fork_child();
+	return pid;
+}
+
 WF_API(int, setuid, uid_t uid)
 {
 	return wf_api_errno(wf_setxid(SYS_setuid, uid, 0, 0));

@@ -15,6 +15,8 @@ int wf_boot_start(void);
 
 /* Registers the fork handlers once, before any of the program's. */
 void wf_boot_register_fork(void);
+/* What they do in the child. */
+void wf_boot_fork_child(void);
 
 /* boot/monitor.c: starts the monitor's kernel thread. 0 or -Exxx. */
 int wf_monitor_start(void);

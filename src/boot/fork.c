@@ -36,7 +36,7 @@ static void become_first(struct wf_thread *t)
 	t->slot.link_epoch = wf_table_fork_epoch();
 }
 
-static void child(void)
+void wf_boot_fork_child(void)
 {
 	struct wf_thread *t = wf_self;
 	stack_t altstack = { .ss_flags = SS_DISABLE };
@@ -71,5 +71,6 @@ void wf_boot_register_fork(void)
 	static _Atomic bool is_registered;
 
 	if (!atomic_exchange(&is_registered, true))
-		wf_real.__register_atfork(NULL, NULL, child, &__dso_handle);
+		wf_real.__register_atfork(NULL, NULL, wf_boot_fork_child,
+					  &__dso_handle);
 }

@@ -33,6 +33,8 @@ enum {
 	/* After a rescue more VPs are likely stuck: 500 blocked threads
 	 * would stop all others for half a second at a tick per rescue. */
 	RESCUE_NS = 100 * 1000,
+	/* It takes two looks to suspect a carrier. */
+	RESCUING_NS = 2 * TICK_NS,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
 	STACK_BYTES = 64 * 1024,
 };
@@ -96,14 +98,24 @@ static void fire_timers(int64_t now)
 	}
 }
 
-/* The debug option: every carrier that runs a thread, at a high rate. */
+/*
+ * The debug option: every carrier that computes, at a high rate. Not one that
+ * sleeps in a system call, which the signal would end.
+ */
 static void preempt_all(void)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
+		int tid = wf_load_relaxed(&vp->carrier->tid);
+		int64_t cpu;
 
-		if (!is_busy(vp))
+		if (!is_busy(vp) || tid == 0)
 			continue;
+		cpu = wf_os_thread_cpu(tid);
+		if (cpu - vp->watch.forced_cpu_ns <
+		    (int64_t)wf_options.preempt_every / 2)
+			continue;
+		vp->watch.forced_cpu_ns = cpu;
 		wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
 		wf_preempt_signal(vp->carrier);
 	}
@@ -143,7 +155,7 @@ static void run(void *arg)
 {
 	int64_t next_tick = 0;
 	uint32_t quiet_ticks = 0;
-	bool is_rescuing = false;
+	int64_t rescuing_until = 0;
 
 	wf_sys(SYS_close_range, 0, ~0U, 2 /* CLOSE_RANGE_UNSHARE */); /* N2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
@@ -162,7 +174,8 @@ static void run(void *arg)
 			quiet_ticks = needed ? 0 : quiet_ticks + 1;
 			next_tick = now + (needed ? TICK_NS : SLOW_TICK_NS);
 		}
-		is_rescuing = wf_rescue_all(now);
+		if (wf_rescue_all(now))
+			rescuing_until = now + RESCUING_NS;
 		if (quiet_ticks >= QUIET_TICKS_BEFORE_SLEEP &&
 		    wf_options.preempt_every == 0) {
 			sleep_for_good();
@@ -170,7 +183,8 @@ static void run(void *arg)
 			next_tick = 0;
 			continue;
 		}
-		nap_until(next_look(now, next_tick, is_rescuing));
+		nap_until(next_look(now, next_tick,
+				    now < rescuing_until));
 	}
 }
 

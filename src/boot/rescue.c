@@ -36,7 +36,7 @@ static bool take(struct wf_vp *vp, struct wf_thread *t)
 {
 	uint32_t none = WF_RETAKE_NONE, ask = WF_RETAKE_ASK;
 
-	if (wf_carrier_nr_spares() == 0 || t->kind != WF_THREAD_MULTIPLEXED ||
+	if (t->kind != WF_THREAD_MULTIPLEXED ||
 	    !wf_cas_acq_rel(&t->retake, &none, WF_RETAKE_ASK))
 		return false;
 	if (wf_os_membarrier() == 0 && wf_load_acquire(&t->in_runtime) == 0 &&
@@ -86,6 +86,7 @@ static bool is_refusing(struct wf_vp *vp)
 static bool rescue(struct wf_vp *vp, int64_t now_ns)
 {
 	struct wf_thread *t = wf_load_acquire(&vp->cur);
+	struct wf_carrier *spare;
 
 	if (t == NULL || !has_work(vp, now_ns)) {
 		looks[vp->id].carrier = NULL;
@@ -93,14 +94,17 @@ static bool rescue(struct wf_vp *vp, int64_t now_ns)
 	}
 	if (!is_refusing(vp) && !is_blocked(vp, now_ns))
 		return false;
-	if (!take(vp, t))
+	/* First who is to have the VP, then the VP. */
+	spare = wf_carrier_take_spare();
+	if (spare == NULL)
 		return false;
+	if (!take(vp, t)) {
+		wf_carrier_put_back(spare);
+		return false;
+	}
 	t->nr_rescued++;
 	wf_count(rescues);
-	/* A spare was there, and only the monitor hands VPs to spares but
-	 * for threads that bind themselves: it may be gone again. */
-	while (!wf_carrier_give(vp))
-		wf_os_membarrier();
+	wf_carrier_give(spare, vp);
 	return true;
 }
 

@@ -172,8 +172,8 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 }
 
 /*
- * What has not moved since the last tick: a LIFO slot goes to ring I, a ring
- * gets the help of an idle VP.
+ * What has not moved since the last tick is offered to all: a LIFO slot by
+ * way of the injection queue, a ring by the surplus word.
  */
 static void see_stuck(struct wf_vp *vp)
 {
@@ -185,8 +185,11 @@ static void see_stuck(struct wf_vp *vp)
 
 	if (lifo != 0 && lifo == w->lifo && head == w->ring_head)
 		wf_queue_evict_lifo(vp, lifo);
-	if (is_stuck)
+	if (is_stuck) {
+		if (wf_runq_len(&vp->ring_i) > 0)
+			wf_store_relaxed(&wf_sched.surplus, 1);
 		wf_idle_wake_any();
+	}
 	w->lifo = lifo;
 	w->ring_head = head;
 }

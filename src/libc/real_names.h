@@ -89,6 +89,7 @@ WF_REAL(int, pthread_setschedprio, (pthread_t, int))
 WF_REAL(int, pthread_getcpuclockid, (pthread_t, clockid_t *))
 
 /* The process. */
+WF_REAL(pid_t, _Fork, (void))
 WF_REAL(int, __register_atfork,
 	(void (*)(void), void (*)(void), void (*)(void), void *))
 WF_REAL(int, dl_iterate_phdr,

@@ -53,11 +53,6 @@ struct wf_carrier *wf_carrier_at(uint32_t number)
 	return wf_load_acquire(&carriers[number]);
 }
 
-uint32_t wf_carrier_nr_spares(void)
-{
-	return wf_load_relaxed(&nr_spares);
-}
-
 /* --- making ------------------------------------------------------------- */
 
 /* One mapping: the struct, a minimal TLS block, altstack, stack. */
@@ -208,18 +203,16 @@ void wf_carrier_ensure_spare(void)
 
 /* --- spares ------------------------------------------------------------- */
 
-static void put_spare(struct wf_carrier *c)
+void wf_carrier_put_back(struct wf_carrier *c)
 {
-	wf_store_relaxed(&c->wake_word, 0);
 	wf_spin_lock(&spare_lock);
 	c->spare_next = spares;
 	spares = c;
 	wf_store_relaxed(&nr_spares, wf_load_relaxed(&nr_spares) + 1);
 	wf_spin_unlock(&spare_lock);
-	wf_store_release(&nr_starting, 0);
 }
 
-static struct wf_carrier *get_spare(void)
+struct wf_carrier *wf_carrier_take_spare(void)
 {
 	struct wf_carrier *c;
 
@@ -235,7 +228,9 @@ static struct wf_carrier *get_spare(void)
 
 void wf_carrier_wait_for_vp(struct wf_carrier *c)
 {
-	put_spare(c);
+	wf_store_relaxed(&c->wake_word, 0);
+	wf_carrier_put_back(c);
+	wf_store_release(&nr_starting, 0);
 	/* acquire: pairs with the giver's release of wake_word. */
 	while (wf_load_acquire(&c->wake_word) == 0)
 		wf_os_futex_wait(&c->wake_word, 0, WF_OS_FOREVER);
@@ -248,46 +243,49 @@ static void wake_spare(struct wf_carrier *c)
 	wf_os_futex_wake(&c->wake_word, 1);
 }
 
-bool wf_carrier_give(struct wf_vp *vp)
+void wf_carrier_give(struct wf_carrier *c, struct wf_vp *vp)
 {
-	struct wf_carrier *c = get_spare();
-
-	if (c == NULL)
-		return false;
 	wf_store_relaxed(&vp->cur, NULL);
 	vp->carrier = c;
 	wf_store_relaxed(&c->vp, vp);
 	wake_spare(c);
-	return true;
 }
 
 /* --- binding ------------------------------------------------------------ */
 
+/* A spare, made if need be; NULL if it cannot be. */
+static struct wf_carrier *need_spare(void)
+{
+	for (;;) {
+		struct wf_carrier *c = wf_carrier_take_spare();
+
+		if (c != NULL)
+			return c;
+		wf_carrier_ensure_spare();
+		if (wf_load_relaxed(&nr_starting) == 0 &&
+		    wf_load_relaxed(&nr_spares) == 0)
+			return NULL;
+		wf_sys(SYS_sched_yield);
+	}
+}
+
 bool wf_carrier_bind(struct wf_thread *t)
 {
-	struct wf_carrier *c = t->carrier;
+	struct wf_carrier *c = t->carrier, *spare;
 	struct wf_vp *vp = t->vp;
 
 	if (t->kind != WF_THREAD_MULTIPLEXED)
 		return true;
+	spare = need_spare();
+	if (spare == NULL)
+		return false;
 	/* c gives vp away before the spare may run it (V1). */
 	wf_store_relaxed(&c->vp, NULL);
 	t->kind = WF_THREAD_BOUND;
 	t->vp = NULL;
 	c->bound = t;
-	wf_carrier_ensure_spare();
-	while (!wf_carrier_give(vp)) {
-		if (wf_load_relaxed(&nr_starting) == 0)
-			goto refused;
-		wf_sys(SYS_sched_yield);
-	}
+	wf_carrier_give(spare, vp);
 	return true;
-refused:
-	c->bound = NULL;
-	t->kind = WF_THREAD_MULTIPLEXED;
-	t->vp = vp;
-	wf_store_relaxed(&c->vp, vp);
-	return false;
 }
 
 bool wf_carrier_bind_without_vp(struct wf_thread *t)
@@ -307,7 +305,7 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 
 int wf_carrier_start_bound(struct wf_thread *t)
 {
-	struct wf_carrier *c = get_spare();
+	struct wf_carrier *c = wf_carrier_take_spare();
 	void *top;
 	int tid;
 

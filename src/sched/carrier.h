@@ -27,13 +27,17 @@ int wf_carrier_spawn(struct wf_vp *vp);
 
 /* Makes a spare if there is none. Called on carriers (C2). */
 void wf_carrier_ensure_spare(void);
-uint32_t wf_carrier_nr_spares(void);
 
 /* Sleeps until somebody gives the carrier a VP or a thread to bind. */
 void wf_carrier_wait_for_vp(struct wf_carrier *c);
 
-/* Gives vp to a spare; false if there is none. */
-bool wf_carrier_give(struct wf_vp *vp);
+/*
+ * Takes a spare out of the list; NULL if there is none. The taker gives it a
+ * VP, or puts it back. Anybody, the monitor too.
+ */
+struct wf_carrier *wf_carrier_take_spare(void);
+void wf_carrier_put_back(struct wf_carrier *spare);
+void wf_carrier_give(struct wf_carrier *spare, struct wf_vp *vp);
 
 /*
  * Makes the calling thread own its carrier; its VP goes to a spare. Called

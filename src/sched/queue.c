@@ -301,20 +301,17 @@ bool wf_queue_has_work(const struct wf_vp *vp)
 	if (wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)
 		return true;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		const struct wf_vp *other = &wf_sched.vps[i];
-
-		if (wf_runq_len(&other->ring_i) > 0 ||
-		    wf_runq_len(&other->ring_b) > 0)
+		if (wf_runq_len(&wf_sched.vps[i].ring_b) > 0)
 			return true;
 	}
-	return false;
+	return wf_load_relaxed(&wf_sched.surplus) != 0;
 }
 
 void wf_queue_evict_lifo(struct wf_vp *vp, uint64_t entry)
 {
 	if (!wf_cas_acq_rel(&vp->lifo, &entry, WF_ENTRY_NONE))
 		return;
-	wf_inject_push(&vp->inbox, &entry, 1);
+	wf_inject_push(&wf_sched.inject, &entry, 1);
 	wf_store_relaxed(&vp->look, 1);
 }
 

@@ -35,10 +35,10 @@ struct wf_thread *wf_queue_pick(struct wf_vp *vp);
 /* Entries waiting in ring I (and B), as its owner's tick counts them. */
 uint32_t wf_queue_waiting_i(const struct wf_vp *vp);
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp);
-/* Is there anything at all that an idle vp could run? */
+/* Is there anything that an idle vp may take? */
 bool wf_queue_has_work(const struct wf_vp *vp);
 
-/* The monitor moves what has waited in the LIFO slot for a tick. */
+/* The monitor offers what has waited in the LIFO slot for a tick to all. */
 void wf_queue_evict_lifo(struct wf_vp *vp, uint64_t entry);
 /* The owner makes room for another first choice. */
 void wf_queue_flush_lifo(struct wf_vp *vp);

@@ -35,7 +35,7 @@ struct wf_vp_watch {
 	uint32_t nr_same;	/* ticks in a row with at most one switch */
 	uint32_t ring_head;	/* of ring I */
 	uint64_t lifo;
-	uint32_t nr_stuck;	/* looks in a row that found it blocked */
+	int64_t forced_cpu_ns;	/* cpu_ns at the last forced preemption */
 };
 
 struct wf_timers;

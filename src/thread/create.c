@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "libc/layout.h"
 #include "libc/tcb.h"
+#include "os/kthread.h"
 #include "sched/carrier.h"
 #include "sched/entry.h"
 #include "sched/ready.h"
@@ -38,6 +39,8 @@ static int prepare_slot(struct wf_thread *t,
 		s->is_fresh = true;
 	} else if (s->link_epoch != wf_table_fork_epoch()) {
 		wf_tcb_link(s->tcb);
+		/* ld.so may have missed it meanwhile: renew before use. */
+		s->is_used = true;
 	}
 	s->link_epoch = wf_table_fork_epoch();
 	return 0;
@@ -55,7 +58,8 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->is_first = false;
 	t->vp = NULL;
 	t->carrier = NULL;
-	t->sigmask = creator->sigmask;
+	t->sigmask = creator->carrier != NULL ? creator->sigmask :
+						wf_os_get_signal_mask();
 	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->wait_bucket, NULL);

@@ -39,6 +39,7 @@ enum { THREADS = 5, ROUNDS = 2000 };
 
 struct rounds {
 	struct wf_barrier b;
+	_Atomic int nr_left;
 	_Atomic int arrived[ROUNDS];
 	_Atomic int nr_serial[ROUNDS];
 };
@@ -76,7 +77,7 @@ static void pass(void *arg, int number)
 {
 	struct rounds *r = arg;
 
-	for (int i = 0; i < 500; i++)
+	while (atomic_fetch_sub(&r->nr_left, 1) > 0)
 		if (wf_barrier_wait(&r->b) == WF_BARRIER_SERIAL)
 			r->nr_serial[0]++;
 }
@@ -86,8 +87,10 @@ static void test_more_threads_than_count(void **state)
 	static struct rounds r;
 
 	wf_barrier_init(&r.b, 2);
+	r.nr_left = 4000;
 	fake_run(4, pass, &r);
-	assert_int_equal(r.nr_serial[0], 4 * 500 / 2);
+	assert_int_equal(r.nr_serial[0], 4000 / 2);
+	assert_int_equal(wf_barrier_fini(&r.b), 0);
 }
 
 static void wait_and_destroy(void *arg, int number)
