@@ -20,8 +20,6 @@
 #include "sched/runtime.h"
 #include "thread/scope.h"
 
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
 /* libc's default stack size, by which an explicit size is told apart. */
 static size_t libc_default_stack(void)
 {
@@ -56,7 +54,8 @@ static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 
 	pthread_attr_getdetachstate(attr, &detach);
 	pthread_attr_getguardsize(attr, &p->guard_bytes);
-	pthread_attr_getstackaddr(attr, &stack_end);
+	/* Deprecated, and the only one that tells whether one is set. */
+	wf_real.pthread_attr_getstackaddr(attr, &stack_end);
 	p->stack_bytes = stack_bytes(attr);
 	p->is_detached = detach == PTHREAD_CREATE_DETACHED;
 	if (stack_end != NULL) {

@@ -47,9 +47,10 @@ WF_API(int, pthread_setname_np, pthread_t thread, const char *name)
 
 	if (len >= sizeof(t->name))
 		return ERANGE;
+	if (t != NULL)
+		memcpy(t->name, name, len + 1);
 	if (!is_living(t) || t->slot.class == NULL)
 		return wf_real.pthread_setname_np(thread, name);
-	memcpy(t->name, name, len + 1);
 	return 0;
 }
 

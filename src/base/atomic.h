@@ -19,9 +19,9 @@
 #define wf_fence_seq_cst() atomic_thread_fence(memory_order_seq_cst)
 
 /* Compare and swap; *expected is updated on failure. */
-#define wf_cas_acq_rel(p, expected, desired)                          \
-	atomic_compare_exchange_strong_explicit(                      \
-		(p), (expected), (desired), memory_order_acq_rel,     \
-		memory_order_acquire)
+#define wf_cas_acq_rel(p, expected, desired)                                \
+	atomic_compare_exchange_strong_explicit((p), (expected), (desired), \
+						memory_order_acq_rel,       \
+						memory_order_acquire)
 
 #endif

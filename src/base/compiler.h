@@ -22,10 +22,10 @@
 #define wf_compiler_barrier() __asm__ volatile("" ::: "memory")
 
 #define wf_container_of(ptr, type, member) \
-	((type *)((char *)(ptr) - offsetof(type, member)))
+	((type *)((char *)(ptr)-offsetof(type, member)))
 
-#define wf_align_up(x, a) (((x) + (a) - 1) & ~((__typeof__(x))(a) - 1))
-#define wf_align_down(x, a) ((x) & ~((__typeof__(x))(a) - 1))
+#define wf_align_up(x, a) (((x) + (a)-1) & ~((__typeof__(x))(a)-1))
+#define wf_align_down(x, a) ((x) & ~((__typeof__(x))(a)-1))
 
 #define WF_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -26,10 +26,10 @@ size_t wf_vformat(char *buf, size_t size, const char *fmt, va_list ap);
 WF_COLD WF_NORETURN void wf_panic(const char *func, const char *what);
 
 /* Always on: for what would corrupt memory or lose a thread. */
-#define WF_CHECK(cond, what)                                  \
-	do {                                                  \
-		if (WF_UNLIKELY(!(cond)))                     \
-			wf_panic(__func__, (what));           \
+#define WF_CHECK(cond, what)                        \
+	do {                                        \
+		if (WF_UNLIKELY(!(cond)))           \
+			wf_panic(__func__, (what)); \
 	} while (0)
 
 #ifdef WF_DEBUG

@@ -20,7 +20,7 @@ struct wf_spin {
 	_Atomic uint32_t word; /* 0 free, 1 held */
 };
 
-#define WF_SPIN_INIT { 0 }
+#define WF_SPIN_INIT ((struct wf_spin){ 0 })
 
 /* Spins, then yields the CPU. Provided by os/. */
 void wf_spin_lock_slow(struct wf_spin *s);

@@ -46,8 +46,7 @@ void wf_boot_fork_child(void)
 	if (wf_is_started()) {
 		/* The parent's carrier had its own; ours is the program's. */
 		if (t->altstack.size != 0)
-			altstack = (stack_t){ t->altstack.sp,
-					      t->altstack.flags,
+			altstack = (stack_t){ t->altstack.sp, t->altstack.flags,
 					      t->altstack.size };
 		wf_sys(SYS_sigaltstack, &altstack, NULL);
 		wf_os_set_signal_mask(t->sigmask);

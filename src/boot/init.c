@@ -4,6 +4,7 @@
  * constructor and before anybody can call an interposed function.
  */
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -42,6 +43,7 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 					      char **envp)
 {
 	const char *missing = wf_real_init();
+	struct wf_thread *first;
 
 	if (missing == NULL)
 		missing = wf_libc_layout_init();
@@ -53,7 +55,9 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 		       "limit on virtual memory (ulimit -v)");
 		_exit(EXIT_WEFT_FAILED);
 	}
-	wf_runtime_attach()->is_first = true;
+	first = wf_runtime_attach();
+	first->is_first = true;
+	wf_sys(SYS_prctl, PR_GET_NAME, first->name);
 	wf_runtime_attach_hook = wf_foreign_met;
 	wf_store_relaxed(&wf_sched.nr_threads, 1);
 	wf_boot_register_fork();

@@ -183,8 +183,7 @@ static void run(void *arg)
 			next_tick = 0;
 			continue;
 		}
-		nap_until(next_look(now, next_tick,
-				    now < rescuing_until));
+		nap_until(next_look(now, next_tick, now < rescuing_until));
 	}
 }
 

@@ -34,8 +34,8 @@ static void follow(_Atomic uint32_t *seen)
 		return;
 	wf_store_relaxed(seen, generation);
 	/* What the caller could do, all can; else the process is torn. */
-	if (wf_sys(change.nr, change.args[0], change.args[1],
-		   change.args[2]) < 0)
+	if (wf_sys(change.nr, change.args[0], change.args[1], change.args[2]) <
+	    0)
 		abort();
 	atomic_fetch_sub(&change.nr_missing, 1);
 }
@@ -90,7 +90,7 @@ int wf_setxid(long nr, long a, long b, long c)
 		return (int)wf_sys(nr, a, b, c);
 	}
 	wf_spin_lock(&change.lock);
-	wf_carrier_clone_lock(); /* X1 */
+	wf_carrier_clone_lock();   /* X1 */
 	err = wf_sys(nr, a, b, c); /* X2 */
 	if (err >= 0) {
 		change.nr = nr;
@@ -108,7 +108,7 @@ int wf_setxid(long nr, long a, long b, long c)
 
 void wf_setxid_fork_child(void)
 {
-	change.lock = (struct wf_spin)WF_SPIN_INIT;
+	change.lock = WF_SPIN_INIT;
 	wf_store_relaxed(&change.generation, 0);
 	wf_store_relaxed(&monitor_seen, 0);
 }

@@ -77,9 +77,9 @@ static void *lookup(const struct tables *t, const char *name)
 	uint32_t nr_buckets = t->gnu_hash[0];
 	uint32_t first = t->gnu_hash[1];
 	uint32_t nr_bloom = t->gnu_hash[2];
-	const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)&t
-							     ->gnu_hash[4] +
-						     nr_bloom);
+	const uint32_t *buckets =
+		(const uint32_t *)((const ElfW(Addr) *)&t->gnu_hash[4] +
+				   nr_bloom);
 	const uint32_t *chain = buckets + nr_buckets;
 	uint32_t hash = gnu_hash(name);
 	uint32_t i = buckets[hash % nr_buckets];

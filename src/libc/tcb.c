@@ -40,7 +40,7 @@ enum {
 
 /* An 8-byte word of the template that points into the template's own TCB. */
 struct relocation {
-	uint32_t offset; /* from the start of the block it is in */
+	uint32_t offset;  /* from the start of the block it is in */
 	int64_t distance; /* what it points to, minus the thread register */
 };
 
@@ -54,8 +54,8 @@ struct image {
 static struct {
 	struct image tcb;
 	struct image libc_tls;
-	size_t libc_tls_below;	/* thread register minus start of the block */
-	size_t stack_offset;	/* pthread.stackblock; its size follows */
+	size_t libc_tls_below; /* thread register minus start of the block */
+	size_t stack_offset;   /* pthread.stackblock; its size follows */
 	uint32_t malloc_words[MAX_MALLOC_WORDS]; /* offsets in libc_tls */
 	size_t nr_malloc_words;
 } template;
@@ -96,9 +96,9 @@ static void find_relocations(struct image *im, uintptr_t tcb)
 			continue;
 		WF_CHECK(im->nr_relocations < MAX_RELOCATIONS,
 			 "too many self-references in libc's TCB");
-		im->relocations[im->nr_relocations++] = (struct relocation){
-			(uint32_t)i, (int64_t)(word - tcb)
-		};
+		im->relocations[im->nr_relocations++] =
+			(struct relocation){ (uint32_t)i,
+					     (int64_t)(word - tcb) };
 	}
 }
 
@@ -114,8 +114,7 @@ static void find_malloc_words(const unsigned char *now)
 			continue;
 		WF_CHECK(template.nr_malloc_words < MAX_MALLOC_WORDS,
 			 "too many words that malloc sets");
-		template.malloc_words[template.nr_malloc_words++] =
-			(uint32_t)i;
+		template.malloc_words[template.nr_malloc_words++] = (uint32_t)i;
 	}
 }
 
@@ -144,8 +143,8 @@ static void *template_thread(void *stack)
 	    template.libc_tls.size == 0)
 		return (void *)(intptr_t)-ENOTSUP;
 	memcpy(template.tcb.bytes, (void *)tcb, template.tcb.size);
-	memcpy(template.libc_tls.bytes,
-	       (void *)(tcb - template.libc_tls_below), template.libc_tls.size);
+	memcpy(template.libc_tls.bytes, (void *)(tcb - template.libc_tls_below),
+	       template.libc_tls.size);
 	find_relocations(&template.tcb, tcb);
 	find_relocations(&template.libc_tls, tcb);
 	find_stack_words((uintptr_t)stack);
@@ -231,8 +230,8 @@ static void copy_libc_tls(uintptr_t tcb, bool keep_malloc_words)
 
 void wf_tcb_link(uintptr_t tcb)
 {
-	_Atomic(void *) *first = (_Atomic(void *) *)(anchor +
-						     wf_libc.list_offset);
+	_Atomic(void *) *first =
+		(_Atomic(void *) *)(anchor + wf_libc.list_offset);
 	void **links = (void **)(tcb + wf_libc.list_offset);
 	void **next;
 
@@ -283,7 +282,7 @@ void wf_tcb_anchor(uintptr_t tcb0, uintptr_t tcb1)
 	old_first[1] = b;
 	head[0] = a;
 	anchor = tcb0;
-	list_lock = (struct wf_spin)WF_SPIN_INIT;
+	list_lock = WF_SPIN_INIT;
 }
 
 size_t wf_tcb_minimal_bytes(void)

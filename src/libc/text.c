@@ -50,8 +50,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 		enum wf_text text = owner_of(info, low, high);
 
 		if (text != WF_TEXT_PROGRAM)
-			ranges[nr_ranges++] = (struct range){ low, high,
-							      text };
+			ranges[nr_ranges++] = (struct range){ low, high, text };
 	}
 	return 0;
 }

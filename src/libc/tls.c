@@ -29,8 +29,8 @@
 enum { MAX_MODULES = 256 };
 
 struct image {
-	size_t below;	      /* thread register minus start of the block */
-	const void *bytes;    /* what is not zero, copied */
+	size_t below;	   /* thread register minus start of the block */
+	const void *bytes; /* what is not zero, copied */
 	size_t file_bytes, block_bytes;
 };
 
@@ -53,7 +53,8 @@ static uint64_t signature(void)
 		size_t len = *(const size_t *)list;
 		const char *row = list + wf_libc.slotinfo_array_offset;
 
-		for (size_t i = 0; i < len; i++, row += wf_libc.slotinfo_bytes) {
+		for (size_t i = 0; i < len;
+		     i++, row += wf_libc.slotinfo_bytes) {
 			const uint64_t *w = (const uint64_t *)row;
 
 			h = (h ^ w[0] ^ (w[1] << 1)) * 0x9e3779b97f4a7c15ULL;
@@ -72,11 +73,11 @@ static size_t static_offset(size_t module)
 		size_t len = *(const size_t *)list;
 
 		if (module < len) {
-			const char *row = list +
-					  wf_libc.slotinfo_array_offset +
+			const char *row = list + wf_libc.slotinfo_array_offset +
 					  module * wf_libc.slotinfo_bytes;
-			const char *map = *(char *const *)(row +
-						wf_libc.slotinfo_map_offset);
+			const char *map =
+				*(char *const *)(row +
+						 wf_libc.slotinfo_map_offset);
 
 			if (map == NULL)
 				return 0;
@@ -130,17 +131,16 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 	copy = (char *)c + c->used_bytes;
 	memcpy(copy, (void *)(info->dlpi_addr + tls->p_vaddr), tls->p_filesz);
 	c->used_bytes += tls->p_filesz;
-	c->images[c->nr++] = (struct image){ below, copy, tls->p_filesz,
-					     tls->p_memsz };
+	c->images[c->nr++] =
+		(struct image){ below, copy, tls->p_filesz, tls->p_memsz };
 	return 0;
 }
 
 /* No lock: two who build at the same time build the same. */
 static struct cache *build(void)
 {
-	size_t bytes = wf_align_up(sizeof(struct cache) +
-					   wf_libc.static_tls_bytes,
-				   WF_PAGE);
+	size_t bytes = wf_align_up(
+		sizeof(struct cache) + wf_libc.static_tls_bytes, WF_PAGE);
 	struct cache *c = wf_os_reserve(bytes);
 
 	if (c == NULL)
@@ -245,8 +245,8 @@ static bool run_destructors(struct key_data **blocks)
 
 void wf_tsd_destroy(uintptr_t tcb)
 {
-	struct key_data **blocks = (struct key_data **)(tcb +
-						wf_libc.specific_offset);
+	struct key_data **blocks =
+		(struct key_data **)(tcb + wf_libc.specific_offset);
 
 	for (int i = 0; i < PTHREAD_DESTRUCTOR_ITERATIONS; i++) {
 		if (!run_destructors(blocks))
@@ -254,6 +254,8 @@ void wf_tsd_destroy(uintptr_t tcb)
 	}
 	/* Block 0 is part of the TCB. */
 	for (size_t i = 1; i < NR_BLOCKS; i++) {
+		if (blocks[i] == NULL)
+			continue;
 		free(blocks[i]);
 		blocks[i] = NULL;
 	}

@@ -48,8 +48,8 @@ static size_t tls_bytes(void)
 {
 	size_t colours = NR_COLOURS * COLOUR_BYTES;
 
-	return wf_align_up(wf_libc.static_tls_bytes +
-				   wf_libc.static_tls_align + colours,
+	return wf_align_up(wf_libc.static_tls_bytes + wf_libc.static_tls_align +
+				   colours,
 			   WF_PAGE);
 }
 
@@ -106,7 +106,8 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard)
 		*c = (struct wf_slot_class){
 			.stack_bytes = stack,
 			.guard_bytes = guard,
-			.stride = guard + stack + tls_bytes() + wf_slot_save_bytes(),
+			.stride = guard + stack + tls_bytes() +
+				  wf_slot_save_bytes(),
 			.region_slots = FIRST_REGION_SLOTS,
 		};
 		/* release: publishes the class (M1); pairs with find_class. */
@@ -116,8 +117,7 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard)
 	return c;
 }
 
-struct wf_slot_class *wf_slot_class_get(size_t stack_bytes,
-					size_t guard_bytes)
+struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes)
 {
 	size_t stack = round_stack(stack_bytes);
 	size_t guard = wf_align_up(guard_bytes, WF_PAGE);
@@ -203,7 +203,8 @@ void wf_slot_own_stack(struct wf_slot *s)
 	s->has_user_stack = false;
 	s->guard_bytes = s->class->guard_bytes;
 	s->stack_low = s->low + s->guard_bytes;
-	s->stack_bytes = (size_t)(s->save_top - wf_slot_save_bytes() - s->stack_low);
+	s->stack_bytes =
+		(size_t)(s->save_top - s->stack_low) - wf_slot_save_bytes();
 }
 
 void wf_slot_use_stack(struct wf_slot *s, void *low, size_t bytes)
@@ -227,7 +228,7 @@ void wf_slot_fork_child(void)
 {
 	uint32_t nr = wf_load_relaxed(&nr_classes);
 
-	classes_lock = (struct wf_spin)WF_SPIN_INIT;
+	classes_lock = WF_SPIN_INIT;
 	for (uint32_t i = 0; i < nr; i++)
-		classes[i].lock = (struct wf_spin)WF_SPIN_INIT;
+		classes[i].lock = WF_SPIN_INIT;
 }

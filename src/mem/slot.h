@@ -19,15 +19,15 @@
 #include "base/spin.h"
 
 struct wf_slot_class {
-	size_t stack_bytes;	/* constant; 0: TLS and TCB only */
-	size_t guard_bytes;	/* constant */
-	size_t stride;		/* constant: bytes from slot to slot */
-	struct wf_spin lock;	/* all below */
-	char *region_next;	/* first slot of the region not yet used */
+	size_t stack_bytes;  /* constant; 0: TLS and TCB only */
+	size_t guard_bytes;  /* constant */
+	size_t stride;	     /* constant: bytes from slot to slot */
+	struct wf_spin lock; /* all below */
+	char *region_next;   /* first slot of the region not yet used */
 	char *region_end;
-	size_t region_slots;	/* size of the next region */
+	size_t region_slots; /* size of the next region */
 	uint32_t nr_mapped;
-	void *free_threads;	/* sched/table.c's free list */
+	void *free_threads; /* sched/table.c's free list */
 };
 
 struct wf_slot {
@@ -37,12 +37,12 @@ struct wf_slot {
 	size_t stack_bytes;	     /* usable; TLS and TCB included if ours */
 	size_t guard_bytes;
 	uintptr_t tcb;
-	char *save_top;		     /* end of the save area */
+	char *save_top; /* end of the save area */
 	bool has_user_stack;
-	bool is_prepared;	     /* ld.so has made its TLS */
-	bool is_fresh;		     /* and nobody has used it since */
-	bool is_used;		     /* a thread has run on it */
-	uint32_t link_epoch;	     /* fork epoch in which ld.so knows it */
+	bool is_prepared;    /* ld.so has made its TLS */
+	bool is_fresh;	     /* and nobody has used it since */
+	bool is_used;	     /* a thread has run on it */
+	uint32_t link_epoch; /* fork epoch in which ld.so knows it */
 };
 
 /* Bytes of NPTL's default stack: RLIMIT_STACK or 8 MiB, or the option's. */
@@ -53,8 +53,7 @@ size_t wf_slot_default_stack_bytes(void);
  * stack_bytes 0: TLS and TCB only, for a stack that the program supplies.
  * NULL when there are too many classes.
  */
-struct wf_slot_class *wf_slot_class_get(size_t stack_bytes,
-					size_t guard_bytes);
+struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes);
 
 /* Bytes of the area that ends at save_top. */
 size_t wf_slot_save_bytes(void);

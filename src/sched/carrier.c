@@ -58,9 +58,8 @@ struct wf_carrier *wf_carrier_at(uint32_t number)
 /* One mapping: the struct, a minimal TLS block, altstack, stack. */
 static struct wf_carrier *new_carrier(void **ret_stack_top)
 {
-	size_t head = wf_align_up(sizeof(struct wf_carrier) +
-					  wf_tcb_minimal_bytes(),
-				  WF_PAGE);
+	size_t head = wf_align_up(
+		sizeof(struct wf_carrier) + wf_tcb_minimal_bytes(), WF_PAGE);
 	size_t bytes = head + ALTSTACK_BYTES + WF_PAGE + STACK_BYTES;
 	uint32_t number = atomic_fetch_add(&nr_carriers, 1);
 	struct wf_carrier *c = NULL;
@@ -329,8 +328,8 @@ void wf_carrier_fork_child(void)
 	for (uint32_t i = 0; i < nr && i < MAX_CARRIERS; i++)
 		wf_store_relaxed(&carriers[i], NULL);
 	wf_store_relaxed(&nr_carriers, 0);
-	spare_lock = (struct wf_spin)WF_SPIN_INIT;
-	clone_lock = (struct wf_spin)WF_SPIN_INIT;
+	spare_lock = WF_SPIN_INIT;
+	clone_lock = WF_SPIN_INIT;
 	spares = NULL;
 	wf_store_relaxed(&nr_spares, 0);
 	wf_store_relaxed(&nr_starting, 0);

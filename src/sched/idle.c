@@ -83,7 +83,7 @@ void wf_idle_wake_monitor(void)
 
 void wf_idle_reset(void)
 {
-	idle_lock = (struct wf_spin)WF_SPIN_INIT;
+	idle_lock = WF_SPIN_INIT;
 	idle_list = NULL;
 	wf_store_relaxed(&wf_sched.nr_idle, 0);
 	wf_store_relaxed(&wf_sched.monitor_asleep, 0);

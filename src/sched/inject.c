@@ -15,8 +15,7 @@ enum { FIRST_CAPACITY = 4096 };
 static void grow_locked(struct wf_inject *q)
 {
 	uint32_t len = wf_load_relaxed(&q->len);
-	uint32_t capacity = q->capacity != 0 ? q->capacity * 2 :
-					       FIRST_CAPACITY;
+	uint32_t capacity = q->capacity != 0 ? q->capacity * 2 : FIRST_CAPACITY;
 	uint64_t *p = wf_os_reserve(capacity * sizeof(*p));
 
 	WF_CHECK(p != NULL, "no memory for the run queue");
@@ -44,8 +43,7 @@ void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr)
 	wf_spin_unlock(&q->lock);
 }
 
-uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries,
-		       uint32_t max)
+uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries, uint32_t max)
 {
 	uint32_t len, nr;
 
@@ -64,7 +62,7 @@ uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries,
 
 void wf_inject_reset(struct wf_inject *q)
 {
-	q->lock = (struct wf_spin)WF_SPIN_INIT;
+	q->lock = WF_SPIN_INIT;
 	q->head = 0;
 	/* The parent may have been growing it: left behind, not reused. */
 	q->capacity = 0;

@@ -322,8 +322,8 @@ static struct wf_vp *longest(const struct wf_vp *vp, bool of_b)
 
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *other = &wf_sched.vps[i];
-		uint32_t len = wf_runq_len(of_b ? &other->ring_b :
-						  &other->ring_i);
+		uint32_t len =
+			wf_runq_len(of_b ? &other->ring_b : &other->ring_i);
 
 		if (other != vp && len > best_len) {
 			best = other;

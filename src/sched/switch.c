@@ -68,8 +68,8 @@ void wf_switch_finish(struct wf_thread *t)
 	wf_carrier_set_mask(c, t->sigmask);
 }
 
-void wf_switch_to(struct wf_thread *t, struct wf_thread *next,
-		  wf_post_fn *post, void *arg)
+void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
+		  void *arg)
 {
 	struct wf_carrier *c = t->carrier;
 

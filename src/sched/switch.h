@@ -17,13 +17,12 @@
 void wf_switch_out(struct wf_thread *t, wf_post_fn *post, void *arg);
 
 /* Like wf_switch_out, but to `next`, which the caller took from a queue. */
-void wf_switch_to(struct wf_thread *t, struct wf_thread *next,
-		  wf_post_fn *post, void *arg);
+void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
+		  void *arg);
 
 /* Leaves a context that is saved elsewhere or dead. Any stack. */
-WF_NORETURN void wf_switch_abandon(struct wf_thread *t,
-				   struct wf_thread *next, wf_post_fn *post,
-				   void *arg);
+WF_NORETURN void wf_switch_abandon(struct wf_thread *t, struct wf_thread *next,
+				   wf_post_fn *post, void *arg);
 
 /*
  * To the carrier's own context, giving up the VP's current thread, whether or

@@ -120,7 +120,7 @@ void wf_table_fork_child(struct wf_thread *self)
 	uint32_t high = wf_table_high();
 
 	wf_store_relaxed(&fork_epoch, wf_load_relaxed(&fork_epoch) + 1);
-	foreign_lock = (struct wf_spin)WF_SPIN_INIT;
+	foreign_lock = WF_SPIN_INIT;
 	wf_slot_fork_child();
 	for (uint32_t i = 1; i < high; i++) {
 		struct wf_thread *t = wf_table_at(i);

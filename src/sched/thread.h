@@ -85,21 +85,21 @@ struct wf_thread {
 	uint32_t generation;	     /* of the slot's use; creator */
 
 	/* Line 1: waiting (wait/ufutex.c). */
-	struct wf_list wait_link;    /* bucket */
-	const void *wait_addr;	     /* bucket; NULL when not waiting */
+	struct wf_list wait_link; /* bucket */
+	const void *wait_addr;	  /* bucket; NULL when not waiting */
 	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
-	uint32_t wait_bits;	     /* bucket */
-	bool wait_was_moved;	     /* bucket: by a requeue */
-	int32_t wait_result;	     /* bucket: 0, token or -errno */
-	uint64_t wait_generation;    /* bucket: one per wait */
-	struct wf_thread *next;	     /* link in the one queue it is in */
+	uint32_t wait_bits;			 /* bucket */
+	bool wait_was_moved;			 /* bucket: by a requeue */
+	int32_t wait_result;	  /* bucket: 0, token or -errno */
+	uint64_t wait_generation; /* bucket: one per wait */
+	struct wf_thread *next;	  /* link in the one queue it is in */
 
 	/* Line 2: timers (wait/timer.c), kernel waits. */
-	int64_t deadline;	     /* CLOCK_MONOTONIC ns; timer lock */
-	uint32_t timer_index;	     /* place in the heap, 0 if none; its lock */
+	int64_t deadline;     /* CLOCK_MONOTONIC ns; timer lock */
+	uint32_t timer_index; /* place in the heap, 0 if none; its lock */
 	_Atomic uint32_t kernel_word; /* futex a bound or foreign thread sleeps
 				       * on: 0 asleep, 1 woken */
-	struct wf_vp *timer_vp;	     /* whose heap; self */
+	struct wf_vp *timer_vp;	      /* whose heap; self */
 
 	/* Identity. */
 	_Atomic uint32_t unstarted;  /* generation | 1 << 31 until claimed */
@@ -111,26 +111,26 @@ struct wf_thread {
 	void *result;
 	char name[16];
 
-	struct wf_slot slot;	     /* memory; whoever reserved the thread */
+	struct wf_slot slot; /* memory; whoever reserved the thread */
 
 	/* Signals. */
 	struct {
 		void *sp;
 		size_t size;
 		int flags;
-	} altstack;		     /* the program's, virtual; self */
+	} altstack; /* the program's, virtual; self */
 	struct wf_spin sigqueue_lock;
 	struct wf_sigqueue *sigqueue; /* directed and not yet delivered */
-	uint32_t redeliver;	     /* signal being re-raised at exit; self */
-	bool interrupted;	     /* a handler without SA_RESTART ran; self */
+	uint32_t redeliver;	      /* signal being re-raised at exit; self */
+	bool interrupted; /* a handler without SA_RESTART ran; self */
 
 	/* Statistics and diagnosis. */
-	uint32_t nr_rescued;	     /* in a row; monitor */
+	uint32_t nr_rescued; /* in a row; monitor */
 	uint64_t nr_preempted;
 
 	/* Attributes set by the program. */
 	int32_t sched_policy, sched_priority;
-	uint64_t *affinity;	     /* NULL: all; cpu_set_t of affinity_bytes */
+	uint64_t *affinity; /* NULL: all; cpu_set_t of affinity_bytes */
 	size_t affinity_bytes;
 } WF_ALIGNED(WF_CACHE_LINE);
 

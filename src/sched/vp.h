@@ -28,14 +28,14 @@ enum { WF_BALANCE_TICK = 64 };
 /* The monitor's memory of a VP, from tick to tick. */
 struct wf_vp_watch {
 	uint64_t switches;
-	int64_t cpu_ns;		/* of carrier_tid */
+	int64_t cpu_ns; /* of carrier_tid */
 	int64_t wall_ns;
-	int64_t charge_ns;	/* CPU time while it switched at most once */
+	int64_t charge_ns; /* CPU time while it switched at most once */
 	int carrier_tid;
-	uint32_t nr_same;	/* ticks in a row with at most one switch */
-	uint32_t ring_head;	/* of ring I */
+	uint32_t nr_same;   /* ticks in a row with at most one switch */
+	uint32_t ring_head; /* of ring I */
 	uint64_t lifo;
-	int64_t forced_cpu_ns;	/* cpu_ns at the last forced preemption */
+	int64_t forced_cpu_ns; /* cpu_ns at the last forced preemption */
 };
 
 struct wf_timers;
@@ -55,10 +55,10 @@ struct wf_vp {
 	/* Line of those who want something of the owner. */
 	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* 1: inbox or
 							  * injection queue */
-	_Atomic uint32_t wake_word;	 /* futex of the sleeping carrier */
-	bool is_idle;			 /* in the idle list; its lock */
-	struct wf_vp *idle_next;	 /* idle list; its lock */
-	uint32_t nr_ticks;		 /* monitor */
+	_Atomic uint32_t wake_word; /* futex of the sleeping carrier */
+	bool is_idle;		    /* in the idle list; its lock */
+	struct wf_vp *idle_next;    /* idle list; its lock */
+	uint32_t nr_ticks;	    /* monitor */
 
 	struct wf_runq ring_i WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_runq ring_b;
@@ -87,13 +87,13 @@ struct wf_carrier {
 	struct wf_thread *bound;    /* runs this thread and no other */
 	_Atomic int tid;	    /* 0 until it has started */
 	uint32_t number;
-	uint64_t kernel_mask;	    /* signal mask as the kernel has it */
+	uint64_t kernel_mask; /* signal mask as the kernel has it */
 	bool is_mask_known;
-	bool is_first;		    /* thread 0's kernel thread */
+	bool is_first; /* thread 0's kernel thread */
 	struct wf_signal_slot signal_slot;
 	char *altstack;
 	size_t altstack_bytes;
-	_Atomic uint32_t wake_word; /* futex of a spare */
+	_Atomic uint32_t wake_word;    /* futex of a spare */
 	struct wf_carrier *spare_next; /* spare list; its lock */
 	_Atomic uint32_t nr_refused;   /* preemptions in a row; handler */
 	_Atomic bool is_signalled;     /* one preemption signal at a time */

@@ -65,11 +65,11 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_store_relaxed(&t->wait_bucket, NULL);
 	t->timer_index = 0;
 	t->timer_vp = NULL;
-	wf_store_relaxed(&t->exit_state,
-			 params->is_detached ? WF_EXIT_DETACHED :
-					       WF_EXIT_JOINABLE);
+	wf_store_relaxed(&t->exit_state, params->is_detached ?
+						 WF_EXIT_DETACHED :
+						 WF_EXIT_JOINABLE);
 	wf_store_relaxed(&t->joiner, NULL);
-	/* What a cancelled thread returns: libc's own unwinding says nothing. */
+	/* What a cancelled thread returns: libc's unwinding says nothing. */
 	t->result = PTHREAD_CANCELED;
 	memcpy(t->name, creator->name, sizeof(t->name));
 	t->altstack.flags = SS_DISABLE;

@@ -27,7 +27,6 @@ static void run_start_routine(struct wf_thread *t)
 {
 	__pthread_unwind_buf_t buf;
 
-
 	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		__pthread_register_cancel(&buf);
 		t->result = t->start_routine(t->start_arg);

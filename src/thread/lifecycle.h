@@ -32,8 +32,7 @@ struct wf_thread *wf_thread_of(pthread_t handle);
  * Waits until t is off its stack, takes its result and frees it. Returns 0,
  * -EDEADLK, -EINVAL, -ETIMEDOUT (also for a deadline in the past).
  */
-int wf_thread_join(struct wf_thread *t, void **ret_result,
-		   int64_t deadline_ns);
+int wf_thread_join(struct wf_thread *t, void **ret_result, int64_t deadline_ns);
 /* -EBUSY instead of waiting. */
 int wf_thread_tryjoin(struct wf_thread *t, void **ret_result);
 /* 0 or -EINVAL. */

@@ -10,20 +10,20 @@
 
 #include "base/atomic.h"
 
-#define WF_COUNTERS(X)                                                      \
-	X(switches, "switches between threads")                             \
-	X(parks, "waits that parked")                                       \
-	X(steals, "threads taken from another VP")                          \
-	X(claims, "threads started")                                        \
-	X(preemptions, "preemptions")                                       \
-	X(refusals_runtime, "preemptions put off: in the runtime")          \
-	X(refusals_libc, "preemptions put off: in libc")                    \
-	X(rescues, "VPs taken from blocked carriers")                       \
-	X(rejoins, "threads that came back without a VP")                   \
-	X(sleeps, "VPs that went to sleep")                                 \
-	X(wakes, "sleeping VPs woken")                                      \
-	X(ticks, "monitor ticks")                                           \
-	X(carriers, "carriers made")                                        \
+#define WF_COUNTERS(X)                                             \
+	X(switches, "switches between threads")                    \
+	X(parks, "waits that parked")                              \
+	X(steals, "threads taken from another VP")                 \
+	X(claims, "threads started")                               \
+	X(preemptions, "preemptions")                              \
+	X(refusals_runtime, "preemptions put off: in the runtime") \
+	X(refusals_libc, "preemptions put off: in libc")           \
+	X(rescues, "VPs taken from blocked carriers")              \
+	X(rejoins, "threads that came back without a VP")          \
+	X(sleeps, "VPs that went to sleep")                        \
+	X(wakes, "sleeping VPs woken")                             \
+	X(ticks, "monitor ticks")                                  \
+	X(carriers, "carriers made")                               \
 	X(attaches, "foreign threads met")
 
 struct wf_counters {
@@ -37,8 +37,8 @@ extern struct wf_counters wf_counters;
 #define wf_count(name) \
 	atomic_fetch_add_explicit(&wf_counters.name, 1, memory_order_relaxed)
 /* Owner-only: a plain increment that other threads may read. */
-#define wf_count_own(counters, name)                       \
-	wf_store_relaxed(&(counters)->name,                \
+#define wf_count_own(counters, name)        \
+	wf_store_relaxed(&(counters)->name, \
 			 wf_load_relaxed(&(counters)->name) + 1)
 
 /* Prints the sum of the process's and `nr` VPs' counters to stderr. */

@@ -17,8 +17,8 @@
 
 struct wf_timers {
 	struct wf_spin lock;
-	struct wf_heap heap;	   /* lock */
-	_Atomic int64_t earliest;  /* lock; read by anybody */
+	struct wf_heap heap;	  /* lock */
+	_Atomic int64_t earliest; /* lock; read by anybody */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 static struct wf_timers *all_timers;
@@ -37,7 +37,7 @@ int wf_timers_init(void)
 
 		/* A parent may have been growing the heap: left behind. */
 		wf_heap_init(&timers->heap, wf_os_regrow);
-		timers->lock = (struct wf_spin)WF_SPIN_INIT;
+		timers->lock = WF_SPIN_INIT;
 		wf_store_relaxed(&timers->earliest, INT64_MAX);
 		wf_sched.vps[i].timers = timers;
 	}
@@ -64,8 +64,8 @@ void wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 	t->timer_vp = t->vp; /* H1 */
 	t->deadline = deadline_ns;
 	wf_spin_lock(&timers->lock);
-	WF_CHECK(wf_heap_push(&timers->heap, deadline_ns, t,
-			      &t->timer_index) == 0,
+	WF_CHECK(wf_heap_push(&timers->heap, deadline_ns, t, &t->timer_index) ==
+			 0,
 		 "no memory for a timer");
 	update_earliest_locked(timers);
 	wf_spin_unlock(&timers->lock);

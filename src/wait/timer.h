@@ -24,7 +24,6 @@ int64_t wf_timers_earliest(const struct wf_vp *vp);
  * Ends the waits whose deadline is at or before now_ns. `me` as in
  * wf_ready_woken. Returns how many ended.
  */
-uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns,
-			struct wf_thread *me);
+uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me);
 
 #endif

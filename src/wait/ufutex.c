@@ -274,8 +274,7 @@ static struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
 	return first;
 }
 
-int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide,
-		       void *arg)
+int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct wf_bucket *b = bucket_of(addr);
 	struct wf_thread *me = wf_runtime_enter();

@@ -1,7 +1,7 @@
 /*
  * A harness for programs made of named test cases. The program knows nothing
- * of what runs its threads; `prog` runs all cases in this process, `prog NAME`
- * one, `prog --list` names them.
+ * of what runs its threads; `prog NAME` runs one case in this process, `prog`
+ * all, each in a child, and `prog --list` names them.
  *
  *     #include "check.h"
  *
