@@ -1,8 +1,10 @@
 /*
  * Before main: tables are filled and the first thread is known, nothing else.
  * The library is linked with -z initfirst, so this runs before every other
- * constructor and before anybody can call an interposed function.
+ * constructor; who calls an interposed function even earlier, as sanitizers
+ * do, brings it about by that call. The process has one thread then.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "boot/boot.h"
+#include "libc/elf.h"
 #include "libc/layout.h"
 #include "libc/real.h"
 #include "os/sys.h"
@@ -39,17 +42,37 @@ static void load_options(char **envp)
 	}
 }
 
-__attribute__((constructor)) static void init(int argc, char **argv,
-					      char **envp)
+/* The environment as ld.so found it; libc may not have been told yet. */
+static char **environment(void)
 {
-	const char *missing = wf_real_init();
-	struct wf_thread *first;
+	char ***argv = wf_elf_symbol("ld-linux", "_dl_argv");
+	char **p = argv != NULL ? *argv : NULL;
 
+	if (p == NULL)
+		return NULL;
+	while (*p != NULL)
+		p++;
+	return p + 1;
+}
+
+void wf_runtime_boot(void)
+{
+	static bool is_done;
+	const char *missing;
+	struct wf_thread *first;
+	char **envp;
+
+	if (is_done)
+		return;
+	is_done = true;
+	missing = wf_real_init();
 	if (missing == NULL)
 		missing = wf_libc_layout_init();
 	if (missing != NULL)
 		fail_without(missing);
-	load_options(envp);
+	envp = environment();
+	if (envp != NULL)
+		load_options(envp);
 	if (wf_table_init() < 0) {
 		wf_log("cannot reserve address space for threads; raise the "
 		       "limit on virtual memory (ulimit -v)");
@@ -61,6 +84,11 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 	wf_runtime_attach_hook = wf_foreign_met;
 	wf_store_relaxed(&wf_sched.nr_threads, 1);
 	wf_boot_register_fork();
+}
+
+__attribute__((constructor)) static void init(void)
+{
+	wf_runtime_boot();
 }
 
 __attribute__((destructor)) static void fini(void)

@@ -31,7 +31,7 @@
 #include "os/mem.h"
 
 enum {
-	TEMPLATE_STACK_BYTES = 256 * 1024,
+	TEMPLATE_STACK_MARGIN = 256 * 1024,
 	MAX_TCB_BYTES = 16 * 1024,
 	MAX_LIBC_TLS_BYTES = 4 * 1024,
 	MAX_RELOCATIONS = 64,
@@ -60,6 +60,7 @@ static struct {
 	size_t nr_malloc_words;
 } template;
 
+static size_t template_stack_bytes; /* TLS and a margin */
 static struct wf_spin list_lock = WF_SPIN_INIT;
 static uintptr_t anchor;
 
@@ -126,7 +127,7 @@ static void find_stack_words(uintptr_t stack)
 		uint64_t w[2];
 
 		memcpy(w, template.tcb.bytes + i, 16);
-		if (w[0] == stack && w[1] == TEMPLATE_STACK_BYTES)
+		if (w[0] == stack && w[1] == template_stack_bytes)
 			template.stack_offset = i;
 	}
 }
@@ -154,22 +155,25 @@ static void *template_thread(void *stack)
 
 int wf_tcb_template_take(void)
 {
-	void *stack = wf_os_reserve(TEMPLATE_STACK_BYTES);
+	size_t bytes = wf_align_up(wf_libc.static_tls_bytes, WF_PAGE) +
+		       TEMPLATE_STACK_MARGIN;
+	void *stack = wf_os_reserve(bytes);
 	void *result = NULL;
 	pthread_attr_t attr;
 	pthread_t thread;
 	int err;
 
+	template_stack_bytes = bytes;
 	if (stack == NULL)
 		return -ENOMEM;
 	pthread_attr_init(&attr);
 	/* A caller's stack, so that fork treats the copies as such. */
-	pthread_attr_setstack(&attr, stack, TEMPLATE_STACK_BYTES);
+	pthread_attr_setstack(&attr, stack, bytes);
 	err = wf_real.pthread_create(&thread, &attr, template_thread, stack);
 	if (err == 0)
 		err = wf_real.pthread_join(thread, &result);
 	pthread_attr_destroy(&attr);
-	wf_os_release(stack, TEMPLATE_STACK_BYTES);
+	wf_os_release(stack, bytes);
 	return err != 0 ? -err : (int)(intptr_t)result;
 }
 

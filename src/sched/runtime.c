@@ -16,8 +16,10 @@ struct wf_thread *wf_runtime_attach(void)
 {
 	struct wf_thread *t;
 
-	/* The constructor has run: weft is initialised first of all. */
-	WF_CHECK(wf_table != NULL, "called before weft was loaded");
+	if (WF_UNLIKELY(wf_table == NULL)) {
+		wf_runtime_boot(); /* which attaches the first thread */
+		return wf_self;
+	}
 	t = wf_table_get(NULL);
 	WF_CHECK(t != NULL, "too many threads");
 	t->kind = WF_THREAD_FOREIGN;

@@ -22,6 +22,8 @@
 
 #include "sched/vp.h"
 
+/* Fills weft's tables if nobody has yet. Provided by boot/. */
+void wf_runtime_boot(void);
 /* A kernel thread's first call: gives it a struct wf_thread. */
 struct wf_thread *wf_runtime_attach(void);
 /* retake is ASK or TAKEN: keep the VP or queue for one. */

@@ -64,9 +64,8 @@ WF_COLD int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 
 		if (rc != -ETIMEDOUT && rc != -EINTR)
 			continue;
-		/* A cancellation point tests here, registered. */
-		if (try_leave(s))
-			break;
+		/* S1: a permit that came just now stays in the value. A
+		 * cancellation point tests here, registered. */
 		atomic_fetch_sub_explicit(&s->data, WF_SEM_WAITER,
 					  memory_order_relaxed);
 		return rc;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "threads.h"
+#include "threading.h"
 
 static pthread_barrier_t barrier;
 static _Atomic int nr_serial;

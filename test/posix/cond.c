@@ -1,6 +1,6 @@
 /* Condition variables: both clocks, signal and broadcast, time-outs. */
 #include "check.h"
-#include "threads.h"
+#include "threading.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;

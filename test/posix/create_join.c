@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "threads.h"
+#include "threading.h"
 
 static sem_t go;
 static sem_t done;

@@ -10,7 +10,7 @@
 
 #include "check.h"
 #include "child.h"
-#include "threads.h"
+#include "threading.h"
 
 static void *sleep_then_print(void *arg)
 {

@@ -3,7 +3,7 @@
 #include <semaphore.h>
 
 #include "check.h"
-#include "threads.h"
+#include "threading.h"
 
 static const int types[] = {
 	PTHREAD_MUTEX_NORMAL,

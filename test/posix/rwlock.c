@@ -1,6 +1,6 @@
 /* Read-write locks: all forms, both preferences, every error. */
 #include "check.h"
-#include "threads.h"
+#include "threading.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 

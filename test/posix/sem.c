@@ -8,7 +8,7 @@
 
 #include "check.h"
 #include "child.h"
-#include "threads.h"
+#include "threading.h"
 
 static sem_t sem;
 static sem_t back;

@@ -254,6 +254,17 @@ void fake_await_waiters(const void *addr, int nr)
 		sched_yield();
 }
 
+void fake_interrupt(const void *addr)
+{
+	struct waiter *w;
+
+	pthread_mutex_lock(&lock);
+	w = next_of(&waiters, addr, WF_UFUTEX_ANY);
+	if (w != NULL)
+		finish(w, -EINTR);
+	pthread_mutex_unlock(&lock);
+}
+
 uint64_t fake_calls(void)
 {
 	return atomic_load(&nr_calls);

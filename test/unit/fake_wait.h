@@ -29,6 +29,8 @@ extern unsigned int fake_interrupt_every;
 /* How many threads are parked on addr. */
 int fake_waiters(const void *addr);
 void fake_await_waiters(const void *addr, int nr);
+/* Ends the first wait on addr with -EINTR, as a signal handler does. */
+void fake_interrupt(const void *addr);
 /* How often the user futex was entered: wait, wake, requeue. */
 uint64_t fake_calls(void);
 

@@ -229,6 +229,7 @@ static void wait_briefly(void *arg, int number)
 
 static void test_moved_waiter_was_woken_not_timed_out(void **state)
 {
+	struct timespec ts = { .tv_nsec = 10 * WF_NS_PER_MS };
 	struct queue q = { 0 };
 	struct fake_crew *crew;
 
@@ -238,18 +239,54 @@ static void test_moved_waiter_was_woken_not_timed_out(void **state)
 	wf_mutex_lock(&q.m);
 	q.nr_tokens = 1;
 	wf_cond_broadcast(&q.c);
-	fake_await_waiters(&q.m.word, 2); /* now past the deadline: */
-	while (fake_waiters(&q.m.word) == 2 && fake_random(1) == 0) {
-		static int64_t until;
-
-		if (until == 0)
-			until = wf_os_now() + 10 * WF_NS_PER_MS;
-		if (wf_os_now() > until)
-			break;
-	}
+	nanosleep(&ts, NULL); /* past the deadline, on the mutex */
+	fake_await_waiters(&q.m.word, 2);
 	wf_mutex_unlock(&q.m);
 	fake_join(crew);
 	assert_int_equal(q.c.waiters, 0);
+	fake_interrupt_every = 10;
+}
+
+struct ending {
+	struct wf_mutex m;
+	struct queue *q; /* on a page of its own; protected by m */
+	int nr_inside;	 /* protected by m */
+};
+
+static void wait_until_freed(void *arg, int number)
+{
+	struct ending *e = arg;
+
+	wf_mutex_lock(&e->m);
+	e->nr_inside++;
+	while (e->q != NULL && e->q->nr_tokens == 0) {
+		int64_t deadline = WF_FOREVER;
+
+		if (number != 0 && fake_random(2) == 0)
+			deadline = wf_os_now() + fake_random(100000);
+		wf_cond_wait(&e->q->c, &e->m, deadline);
+	}
+	wf_mutex_unlock(&e->m);
+}
+
+static void test_moved_waiter_is_interrupted(void **state)
+{
+	struct ending e = { .q = fake_page() };
+	struct queue *q = e.q;
+	struct fake_crew *crew;
+
+	fake_interrupt_every = 0;
+	crew = fake_start(1, wait_until_freed, &e);
+	fake_await_waiters(&q->c.seq, 1);
+	wf_mutex_lock(&e.m);
+	e.q = NULL;
+	wf_cond_broadcast(&q->c);
+	fake_page_free(q);
+	fake_await_waiters(&e.m.word, 1);
+	fake_interrupt(&e.m.word);
+	fake_await_waiters(&e.m.word, 1); /* wants the mutex, nothing else */
+	wf_mutex_unlock(&e.m);
+	fake_join(crew);
 	fake_interrupt_every = 10;
 }
 
@@ -291,28 +328,6 @@ static void test_waiters_with_two_mutexes(void **state)
 
 /* --- destroying right after the wake ------------------------------------ */
 
-struct ending {
-	struct wf_mutex m;
-	struct queue *q; /* on a page of its own */
-	int nr_inside;	 /* protected by m */
-};
-
-static void wait_until_freed(void *arg, int number)
-{
-	struct ending *e = arg;
-
-	wf_mutex_lock(&e->m);
-	e->nr_inside++;
-	while (e->q != NULL && e->q->nr_tokens == 0) {
-		int64_t deadline = fake_random(2) ?
-					   WF_FOREVER :
-					   wf_os_now() + fake_random(100000);
-
-		wf_cond_wait(&e->q->c, &e->m, deadline);
-	}
-	wf_mutex_unlock(&e->m);
-}
-
 static void test_destroy_after_broadcast(void **state)
 {
 	for (int i = 0; i < 1000; i++) {
@@ -348,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_broadcast_moves_to_the_held_mutex),
 		cmocka_unit_test(test_broadcast_without_the_mutex),
 		cmocka_unit_test(test_moved_waiter_was_woken_not_timed_out),
+		cmocka_unit_test(test_moved_waiter_is_interrupted),
 		cmocka_unit_test(test_waiters_with_two_mutexes),
 		cmocka_unit_test(test_destroy_after_broadcast),
 	};

@@ -273,6 +273,78 @@ static void test_hand_off_keeps_the_word_locked(void **state)
 	assert_int_equal(s.m.word, WF_MUTEX_FREE);
 }
 
+/* Wakes the waiter although the mutex is locked: it has lost a race. */
+static void let_it_lose(struct wf_mutex *m, int nr_waiters)
+{
+	assert_int_equal(wf_ufutex_wake(&m->word, 1, WF_UFUTEX_ANY), 1);
+	fake_await_waiters(&m->word, nr_waiters);
+}
+
+static void note_word(void *arg, int number)
+{
+	struct shared *s = arg;
+
+	fake_check(wf_mutex_lock(&s->m) == 0);
+	s->counter = s->counter << 4 | wf_load_relaxed(&s->m.word);
+	fake_check(wf_mutex_unlock(&s->m) == 0);
+}
+
+static void test_starving_thread_asks_for_hand_off(void **state)
+{
+	struct shared s = { .m = with_kind(0) };
+	struct timespec ts = { .tv_nsec = 2 * WF_NS_PER_MS };
+	struct fake_crew *starving, *first, *last;
+
+	fake_interrupt_every = 0;
+	wf_mutex_lock(&s.m);
+	starving = fake_start(1, note_word, &s);
+	fake_await_waiters(&s.m.word, 1);
+	let_it_lose(&s.m, 1);
+	assert_int_equal(s.m.word & WF_MUTEX_HANDOFF, 0);
+	first = fake_start(1, note_word, &s);
+	fake_await_waiters(&s.m.word, 2);
+	nanosleep(&ts, NULL);
+	let_it_lose(&s.m, 2); /* the starving one, now behind `first` */
+	assert_int_equal(s.m.word & WF_MUTEX_HANDOFF, WF_MUTEX_HANDOFF);
+	last = fake_start(1, note_word, &s);
+	fake_await_waiters(&s.m.word, 3);
+	wf_mutex_unlock(&s.m);
+	fake_join(first);
+	fake_join(starving);
+	fake_join(last);
+	/* In order; the starving one ends it; the last finds no other. */
+	assert_int_equal(s.counter, 0x731);
+	fake_interrupt_every = 10;
+}
+
+static void lock_in_vain(void *arg, int number)
+{
+	struct timespec ts = fake_time(CLOCK_MONOTONIC, 50 * WF_NS_PER_MS);
+
+	fake_check(wf_mutex_clocklock(arg, CLOCK_MONOTONIC, &ts) == -ETIMEDOUT);
+}
+
+static void test_starving_thread_times_out(void **state)
+{
+	struct wf_mutex m = with_kind(0);
+	struct timespec ts = { .tv_nsec = 2 * WF_NS_PER_MS };
+	struct fake_crew *crew;
+
+	fake_interrupt_every = 0;
+	wf_mutex_lock(&m);
+	crew = fake_start(1, lock_in_vain, &m);
+	fake_await_waiters(&m.word, 1);
+	let_it_lose(&m, 1);
+	nanosleep(&ts, NULL);
+	let_it_lose(&m, 1);
+	assert_int_equal(m.word & WF_MUTEX_HANDOFF, WF_MUTEX_HANDOFF);
+	fake_join(crew);
+	assert_int_equal(m.word & WF_MUTEX_HANDOFF, 0);
+	wf_mutex_unlock(&m);
+	assert_int_equal(m.word, WF_MUTEX_FREE);
+	fake_interrupt_every = 10;
+}
+
 /* --- the next owner may free it ----------------------------------------- */
 
 struct counted {
@@ -318,6 +390,8 @@ int main(void)
 		cmocka_unit_test(test_exclusion),
 		cmocka_unit_test(test_starving_thread_is_handed_the_mutex),
 		cmocka_unit_test(test_hand_off_keeps_the_word_locked),
+		cmocka_unit_test(test_starving_thread_asks_for_hand_off),
+		cmocka_unit_test(test_starving_thread_times_out),
 		cmocka_unit_test(test_unlock_does_not_touch_a_freed_mutex),
 	};
 

@@ -128,6 +128,32 @@ static void test_preferred_writer_times_out(void **state)
 	assert_int_equal(l.word & ~WF_RWLOCK_READERS_WAIT, WF_RWLOCK_FREE);
 }
 
+/* The kind that is woken first is gone: the other one is woken instead. */
+static void test_stale_bit_does_not_hide_the_others(void **state)
+{
+	struct timespec past = { 0 };
+	struct wf_rwlock l;
+	struct fake_crew *crew;
+
+	wf_rwlock_init(&l, PTHREAD_RWLOCK_DEFAULT_NP);
+	wf_rwlock_trywrlock(&l);
+	atomic_fetch_or(&l.word, WF_RWLOCK_READERS_WAIT);
+	crew = fake_start(2, write_once, &l);
+	fake_await_waiters(&l.word, 2);
+	wf_rwlock_unlock(&l);
+	fake_join(crew);
+
+	wf_rwlock_init(&l, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	wf_rwlock_trywrlock(&l);
+	assert_int_equal(wf_rwlock_clockwrlock(&l, CLOCK_REALTIME, &past),
+			 -EDEADLK);
+	atomic_fetch_or(&l.word, WF_RWLOCK_WRITERS_WAIT);
+	crew = fake_start(3, read_once, &l);
+	fake_await_waiters(&l.word, 3);
+	wf_rwlock_unlock(&l);
+	fake_join(crew);
+}
+
 /* --- exclusion ---------------------------------------------------------- */
 
 struct shared {
@@ -251,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_readers_pass_a_waiting_writer),
 		cmocka_unit_test(test_preferred_writer_keeps_readers_out),
 		cmocka_unit_test(test_preferred_writer_times_out),
+		cmocka_unit_test(test_stale_bit_does_not_hide_the_others),
 		cmocka_unit_test(test_exclusion),
 		cmocka_unit_test(test_unlock_does_not_touch_a_freed_lock),
 	};

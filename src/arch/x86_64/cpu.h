@@ -3,6 +3,7 @@
 #define WEFT_ARCH_X86_64_CPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Below the stack pointer, and still the interrupted function's own. */
@@ -31,6 +32,23 @@ static inline uintptr_t wf_cpu_thread_register(void)
 
 	__asm__ volatile("movq %%fs:0, %0" : "=r"(tp));
 	return tp;
+}
+
+/* Upwards, byte by byte in effect, fast in blocks. */
+static inline void wf_cpu_copy(void *to, const void *from, size_t bytes)
+{
+	__asm__ volatile("rep movsb"
+			 : "+D"(to), "+S"(from), "+c"(bytes)
+			 :
+			 : "memory");
+}
+
+static inline void wf_cpu_fill(void *to, int byte, size_t bytes)
+{
+	__asm__ volatile("rep stosb"
+			 : "+D"(to), "+c"(bytes)
+			 : "a"(byte)
+			 : "memory");
 }
 
 static inline long wf_arch_syscall6(long nr, long a, long b, long c, long d,

@@ -8,8 +8,8 @@
  *     CHECK_EQ(sem_post(&shared.sem), 0);
  *     CHECK(thread_join(t) == NULL);
  */
-#ifndef THREADS_H
-#define THREADS_H
+#ifndef THREADING_H
+#define THREADING_H
 
 #include <pthread.h>
 #include <time.h>

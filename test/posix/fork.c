@@ -1,0 +1,369 @@
+/* fork in a process with threads: children that use threads, exec, fork
+ * again; handlers of pthread_atfork. */
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "child.h"
+#include "threading.h"
+
+#define NR_BUSY 20
+
+static _Atomic int is_over;
+static pthread_t busy[NR_BUSY];
+static __thread int mine = 7;
+
+/* Allocates, prints and locks all the time, so that a fork meets every state
+ * of libc's locks. */
+static void *keep_busy(void *arg)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	while (!is_over) {
+		free(malloc(100 + (size_t)(intptr_t)arg * 37));
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		if ((intptr_t)arg % 3 == 0)
+			usleep(300);
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void start_busy(void)
+{
+	threads_start_numbered(busy, NR_BUSY, keep_busy);
+}
+
+static void stop_busy(void)
+{
+	is_over = 1;
+	threads_join(busy, NR_BUSY);
+}
+
+static void *add(void *arg)
+{
+	mine += (int)(intptr_t)arg;
+	usleep(500);
+	free(malloc(1000));
+	return (void *)(intptr_t)mine;
+}
+
+static void use_threads(void)
+{
+	pthread_t threads[10];
+	intptr_t sum = 0;
+
+	mine = 100;
+	threads_start_numbered(threads, 10, add);
+	for (int i = 0; i < 10; i++)
+		sum += (intptr_t)thread_join(threads[i]);
+	CHECK_EQ(sum, 10 * 7 + 45);
+	CHECK_EQ(mine, 100);
+}
+
+static void only_exit(void)
+{
+	_exit(33);
+}
+
+TEST(child_exits)
+{
+	start_busy();
+	for (int i = 0; i < 20; i++)
+		CHECK_EQ(child_exit_status(only_exit), 33);
+	stop_busy();
+}
+
+TEST(child_uses_threads)
+{
+	start_busy();
+	for (int i = 0; i < 20; i++)
+		CHECK_EQ(child_exit_status(use_threads), 0);
+	stop_busy();
+}
+
+static int nr_generations;
+
+static void fork_again(void)
+{
+	use_threads();
+	if (nr_generations-- > 0)
+		CHECK_EQ(child_exit_status(fork_again), 0);
+	use_threads();
+}
+
+TEST(forks_of_forks)
+{
+	start_busy();
+	nr_generations = 5;
+	CHECK_EQ(child_exit_status(fork_again), 0);
+	stop_busy();
+	use_threads();
+}
+
+static void *fork_from_thread(void *arg)
+{
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(child_exit_status(use_threads), 0);
+	return arg;
+}
+
+TEST(fork_in_a_thread)
+{
+	start_busy();
+	thread_join(thread_start(fork_from_thread, NULL));
+	stop_busy();
+}
+
+/* child.c keeps one body at a time, which is the same here. */
+TEST(two_threads_fork_at_once)
+{
+	pthread_t threads[4];
+
+	start_busy();
+	threads_start(threads, 4, fork_from_thread, NULL);
+	threads_join(threads, 4);
+	stop_busy();
+}
+
+static void exec_true(void)
+{
+	execl("/bin/sh", "sh", "-c", "exit 19", (char *)NULL);
+	_exit(1);
+}
+
+static void *exec_from_thread(void *arg)
+{
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(child_exit_status(exec_true), 19);
+	return arg;
+}
+
+TEST(exec_in_the_child)
+{
+	pthread_t threads[4];
+
+	start_busy();
+	exec_from_thread(NULL);
+	threads_start(threads, 4, exec_from_thread, NULL);
+	threads_join(threads, 4);
+	stop_busy();
+}
+
+static void *call_exec(void *arg)
+{
+	execl("/bin/sh", "sh", "-c", "exit 21", (char *)NULL);
+	return arg;
+}
+
+static void exec_with_threads(void)
+{
+	start_busy();
+	thread_join(thread_start(call_exec, NULL));
+}
+
+TEST(exec_from_a_thread)
+{
+	CHECK_EQ(child_exit_status(exec_with_threads), 21);
+}
+
+/* The thread that forks is the child's first thread and may end as such. */
+static void end_as_main(void)
+{
+	thread_start(add, NULL);
+	pthread_exit(NULL);
+}
+
+static void *fork_and_end(void *arg)
+{
+	CHECK_EQ(child_exit_status(end_as_main), 0);
+	return arg;
+}
+
+TEST(child_ends_by_pthread_exit)
+{
+	thread_join(thread_start(fork_and_end, NULL));
+}
+
+static pid_t seen_pid;
+
+static void check_ids(void)
+{
+	CHECK(getpid() != seen_pid);
+	CHECK_EQ(getppid(), seen_pid);
+	CHECK_EQ(gettid(), getpid());
+}
+
+static void *fork_and_check_ids(void *arg)
+{
+	CHECK_EQ(child_exit_status(check_ids), 0);
+	return arg;
+}
+
+TEST(ids_in_the_child)
+{
+	seen_pid = getpid();
+	fork_and_check_ids(NULL);
+	thread_join(thread_start(fork_and_check_ids, NULL));
+}
+
+static char order[32];
+
+static void note(const char *what)
+{
+	strcat(order, what);
+}
+
+static void prepare_a(void)
+{
+	note("p");
+}
+
+static void parent_a(void)
+{
+	note("f");
+}
+
+static void child_a(void)
+{
+	note("c");
+}
+
+static void prepare_b(void)
+{
+	note("P");
+}
+
+static void parent_b(void)
+{
+	note("F");
+}
+
+static void child_b(void)
+{
+	note("C");
+}
+
+static void check_child_order(void)
+{
+	CHECK(strcmp(order, "PpcC") == 0);
+	use_threads();
+}
+
+TEST(atfork_order)
+{
+	CHECK_EQ(pthread_atfork(prepare_a, parent_a, child_a), 0);
+	CHECK_EQ(pthread_atfork(prepare_b, parent_b, child_b), 0);
+	use_threads();
+	CHECK_EQ(child_exit_status(check_child_order), 0);
+	CHECK(strcmp(order, "PpfF") == 0);
+}
+
+/* The classic use: all locks are taken before and released on both sides. */
+static pthread_mutex_t guarded = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_guarded(void)
+{
+	pthread_mutex_lock(&guarded);
+}
+
+static void unlock_guarded(void)
+{
+	pthread_mutex_unlock(&guarded);
+}
+
+static void *hold_guarded(void *arg)
+{
+	while (!is_over) {
+		lock_guarded();
+		usleep(100);
+		unlock_guarded();
+		usleep(10);
+	}
+	return arg;
+}
+
+static void lock_in_child(void)
+{
+	lock_guarded();
+	unlock_guarded();
+	use_threads();
+}
+
+TEST(atfork_locks)
+{
+	pthread_t threads[4];
+
+	CHECK_EQ(pthread_atfork(lock_guarded, unlock_guarded, unlock_guarded),
+		 0);
+	threads_start(threads, 4, hold_guarded, NULL);
+	for (int i = 0; i < 20; i++)
+		CHECK_EQ(child_exit_status(lock_in_child), 0);
+	is_over = 1;
+	threads_join(threads, 4);
+}
+
+static void *spawn_and_system(void *arg)
+{
+	char *argv[] = { "sh", "-c", "exit 5", NULL };
+	char *env[] = { NULL };
+	char line[16] = "";
+	int status;
+	pid_t pid;
+	FILE *pipe;
+
+	CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, env), 0);
+	CHECK_EQ(WEXITSTATUS(child_wait(pid)), 5);
+	status = system("exit 6");
+	CHECK_EQ(WEXITSTATUS(status), 6);
+	pipe = popen("echo popen", "r");
+	CHECK(pipe != NULL);
+	CHECK(fgets(line, sizeof(line), pipe) != NULL);
+	CHECK(strcmp(line, "popen\n") == 0);
+	CHECK_EQ(pclose(pipe), 0);
+	return arg;
+}
+
+TEST(spawn_system_popen)
+{
+	pthread_t threads[4];
+
+	start_busy();
+	spawn_and_system(NULL);
+	threads_start(threads, 4, spawn_and_system, NULL);
+	threads_join(threads, 4);
+	stop_busy();
+}
+
+static void *vfork_and_exec(void *arg)
+{
+	int status;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		execl("/bin/sh", "sh", "-c", "exit 8", (char *)NULL);
+		_exit(1);
+	}
+	CHECK(pid > 0);
+	status = child_wait(pid);
+	CHECK_EQ(WEXITSTATUS(status), 8);
+	return arg;
+}
+
+TEST(vfork_from_threads)
+{
+	pthread_t threads[4];
+
+	start_busy();
+	vfork_and_exec(NULL);
+	threads_start(threads, 4, vfork_and_exec, NULL);
+	threads_join(threads, 4);
+	stop_busy();
+}

@@ -1,0 +1,350 @@
+/* The futex system call through syscall(), as Rust's std, abseil and InnoDB
+ * use it, with and without the private flag. */
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+static uint32_t word;
+static uint32_t other;
+static _Atomic int nr_waiting;
+static _Atomic int nr_awake;
+static int flag;
+
+static long futex(uint32_t *address, int op, uint32_t value,
+		  const struct timespec *timeout, uint32_t *address2,
+		  uint32_t value3)
+{
+	return syscall(SYS_futex, address, op | flag, value, timeout, address2,
+		       value3);
+}
+
+static long wake(uint32_t *address, int nr)
+{
+	return futex(address, FUTEX_WAKE, (uint32_t)nr, NULL, NULL, 0);
+}
+
+static uint32_t load(const uint32_t *address)
+{
+	return __atomic_load_n(address, __ATOMIC_SEQ_CST);
+}
+
+static void store(uint32_t *address, uint32_t value)
+{
+	__atomic_store_n(address, value, __ATOMIC_SEQ_CST);
+}
+
+/* Runs a body for private and for shared futexes. */
+static void both(void (*body)(void))
+{
+	static const int flags[] = { FUTEX_PRIVATE_FLAG, 0 };
+
+	for (int i = 0; i < 2; i++) {
+		flag = flags[i];
+		word = 0;
+		other = 0;
+		nr_waiting = 0;
+		nr_awake = 0;
+		body();
+	}
+}
+
+static void *wait_while_zero(void *arg)
+{
+	uint32_t *address = arg;
+
+	nr_waiting++;
+	while (load(address) == 0)
+		if (futex(address, FUTEX_WAIT, 0, NULL, NULL, 0) != 0)
+			CHECK(errno == EAGAIN || errno == EINTR);
+	nr_awake++;
+	return NULL;
+}
+
+/* Wakes until `nr` threads were woken in all. */
+static void wake_exactly(uint32_t *address, int nr)
+{
+	int64_t start = now_ns();
+
+	while (nr > 0) {
+		long woken = wake(address, nr);
+
+		CHECK(woken >= 0 && woken <= nr);
+		nr -= (int)woken;
+		CHECK(elapsed_ms(start) < 10000);
+		if (woken == 0)
+			sched_yield();
+	}
+}
+
+static void errors(void)
+{
+	CHECK_EQ(wake(&word, 1), 0);
+	CHECK_ERRNO(futex(&word, FUTEX_WAIT, 7, NULL, NULL, 0), EAGAIN);
+	CHECK_ERRNO(futex((uint32_t *)((char *)&word + 1), FUTEX_WAIT, 0, NULL,
+			  NULL, 0),
+		    EINVAL);
+	CHECK_ERRNO(futex(&word, FUTEX_WAIT_BITSET, 0, NULL, NULL, 0), EINVAL);
+	CHECK_ERRNO(futex(&word, FUTEX_WAKE_BITSET, 1, NULL, NULL, 0), EINVAL);
+	CHECK_ERRNO(futex(&word, FUTEX_CMP_REQUEUE, 1,
+			  (const struct timespec *)1, &other, 7),
+		    EAGAIN);
+	CHECK_ERRNO(futex(&word, 99, 0, NULL, NULL, 0), ENOSYS);
+}
+
+TEST(error_values)
+{
+	both(errors);
+}
+
+static void bad_address(void)
+{
+	CHECK_ERRNO(futex((uint32_t *)16, FUTEX_WAIT, 0, NULL, NULL, 0),
+		    EFAULT);
+}
+
+TEST(unmapped_address)
+{
+	both(bad_address);
+}
+
+static void one_by_one(void)
+{
+	pthread_t threads[20];
+
+	threads_start(threads, 20, wait_while_zero, &word);
+	while (nr_waiting < 20)
+		sched_yield();
+	sleep_ms(5);
+	store(&word, 1);
+	for (int i = 0; i < 20; i++)
+		if (wake(&word, 1) == 0)
+			break;
+	wake(&word, INT_MAX);
+	threads_join(threads, 20);
+	CHECK_EQ(nr_awake, 20);
+}
+
+TEST(wait_and_wake)
+{
+	both(one_by_one);
+}
+
+static void relative_timeout(void)
+{
+	struct timespec ts = { 0, 20 * NS_PER_MS };
+	int64_t start = now_ns();
+
+	CHECK_ERRNO(futex(&word, FUTEX_WAIT, 0, &ts, NULL, 0), ETIMEDOUT);
+	CHECK(now_ns() - start >= 20 * NS_PER_MS);
+	CHECK(elapsed_ms(start) < 5000);
+	ts.tv_nsec = NS_PER_S;
+	CHECK_ERRNO(futex(&word, FUTEX_WAIT, 0, &ts, NULL, 0), EINVAL);
+}
+
+TEST(wait_timeout_is_relative)
+{
+	both(relative_timeout);
+}
+
+static void absolute_timeout(void)
+{
+	struct timespec ts = deadline_ms(CLOCK_MONOTONIC, 20);
+	int64_t start = now_ns();
+
+	CHECK_ERRNO(futex(&word, FUTEX_WAIT_BITSET, 0, &ts, NULL,
+			  FUTEX_BITSET_MATCH_ANY),
+		    ETIMEDOUT);
+	CHECK(elapsed_ms(start) >= 18 && elapsed_ms(start) < 5000);
+	ts = deadline_ms(CLOCK_REALTIME, 20);
+	start = now_ns();
+	CHECK_ERRNO(futex(&word, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0,
+			  &ts, NULL, FUTEX_BITSET_MATCH_ANY),
+		    ETIMEDOUT);
+	CHECK(elapsed_ms(start) >= 18 && elapsed_ms(start) < 5000);
+	ts = deadline_ms(CLOCK_MONOTONIC, -1000);
+	CHECK_ERRNO(futex(&word, FUTEX_WAIT_BITSET, 0, &ts, NULL,
+			  FUTEX_BITSET_MATCH_ANY),
+		    ETIMEDOUT);
+}
+
+TEST(bitset_timeout_is_absolute)
+{
+	both(absolute_timeout);
+}
+
+static void *wait_for_bits(void *arg)
+{
+	nr_waiting++;
+	CHECK_EQ(futex(&word, FUTEX_WAIT_BITSET, 0, NULL, NULL,
+		       1u << (intptr_t)arg),
+		 0);
+	nr_awake++;
+	return NULL;
+}
+
+static void wake_bits(void)
+{
+	pthread_t threads[8];
+
+	threads_start_numbered(threads, 8, wait_for_bits);
+	while (nr_waiting < 8)
+		sched_yield();
+	sleep_ms(50);
+	CHECK_EQ(futex(&word, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL, 1u << 20),
+		 0);
+	CHECK_EQ(futex(&word, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL, 1u << 3),
+		 1);
+	thread_join(threads[3]);
+	CHECK_EQ(nr_awake, 1);
+	CHECK_EQ(wake(&word, INT_MAX), 7);
+	for (int i = 0; i < 8; i++)
+		if (i != 3)
+			thread_join(threads[i]);
+}
+
+TEST(bitset_selects)
+{
+	both(wake_bits);
+}
+
+/* Moves waiters of `word` to `other`; they wake there. */
+static void requeue(bool compares)
+{
+	pthread_t threads[10];
+	long moved;
+
+	threads_start(threads, 10, wait_while_zero, &word);
+	while (nr_waiting < 10)
+		sched_yield();
+	sleep_ms(50);
+	if (compares)
+		moved = futex(&word, FUTEX_CMP_REQUEUE, 0,
+			      (const struct timespec *)(intptr_t)INT_MAX,
+			      &other, 0);
+	else
+		moved = futex(&word, FUTEX_REQUEUE, 0,
+			      (const struct timespec *)(intptr_t)INT_MAX,
+			      &other, 0);
+	CHECK_EQ(moved, compares ? 10 : 0);
+	CHECK_EQ(wake(&word, INT_MAX), 0);
+	CHECK_EQ(nr_awake, 0);
+	store(&word, 1);
+	wake_exactly(&other, 10);
+	threads_join(threads, 10);
+}
+
+static void requeue_compares(void)
+{
+	requeue(true);
+}
+
+static void requeue_plain(void)
+{
+	requeue(false);
+}
+
+TEST(cmp_requeue)
+{
+	both(requeue_compares);
+}
+
+TEST(plain_requeue)
+{
+	both(requeue_plain);
+}
+
+static void *wait_any_flag(void *arg)
+{
+	int op = FUTEX_WAIT | (int)(intptr_t)arg;
+
+	nr_waiting++;
+	while (load(&word) == 0)
+		syscall(SYS_futex, &word, op, 0, NULL, NULL, 0);
+	return NULL;
+}
+
+/* The two kinds of waiters on different words do not disturb each other. */
+TEST(private_and_shared_side_by_side)
+{
+	pthread_t a = thread_start(wait_any_flag, (void *)0L);
+	pthread_t b = thread_start(wait_any_flag,
+				   (void *)(intptr_t)FUTEX_PRIVATE_FLAG);
+
+	while (nr_waiting < 2)
+		sched_yield();
+	sleep_ms(20);
+	store(&word, 1);
+	flag = FUTEX_PRIVATE_FLAG;
+	wake(&word, INT_MAX);
+	flag = 0;
+	wake(&word, INT_MAX);
+	thread_join(a);
+	thread_join(b);
+}
+
+/* A lock of three states made of nothing but futexes. */
+static long counter;
+
+static void lock(void)
+{
+	uint32_t seen = 0;
+
+	if (__atomic_compare_exchange_n(&word, &seen, 1, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&word, 2, __ATOMIC_ACQUIRE) != 0)
+		futex(&word, FUTEX_WAIT, 2, NULL, NULL, 0);
+}
+
+static void unlock(void)
+{
+	if (__atomic_exchange_n(&word, 0, __ATOMIC_RELEASE) == 2)
+		wake(&word, 1);
+}
+
+static void *count(void *arg)
+{
+	for (int i = 0; i < 2000; i++) {
+		lock();
+		counter++;
+		if (i % 100 == 0)
+			sched_yield();
+		unlock();
+	}
+	return arg;
+}
+
+static void count_all(void)
+{
+	pthread_t threads[20];
+
+	counter = 0;
+	threads_start(threads, 20, count, NULL);
+	threads_join(threads, 20);
+	CHECK_EQ(counter, 40000);
+}
+
+TEST(lock_made_of_futexes)
+{
+	both(count_all);
+}
+
+/* syscall() with other numbers passes all six arguments, and a seventh stack
+ * slot of the caller stays the caller's. */
+TEST(other_system_calls_pass)
+{
+	int fds[2];
+	char text[4] = "";
+	volatile uint64_t guard = 0x1122334455667788;
+
+	CHECK_EQ(syscall(SYS_pipe2, fds, 0), 0);
+	CHECK_EQ(syscall(SYS_write, fds[1], "abc", 3), 3);
+	CHECK_EQ(syscall(SYS_read, fds[0], text, 3), 3);
+	CHECK(text[0] == 'a' && text[2] == 'c');
+	CHECK_ERRNO(syscall(SYS_close, -1), EBADF);
+	CHECK(guard == 0x1122334455667788);
+}

@@ -1,0 +1,250 @@
+/* Thread names, ids, affinity, concurrency level, scheduling parameters. */
+#include <limits.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+static sem_t go;
+
+static void *wait_for_go(void *arg)
+{
+	while (sem_wait(&go) != 0)
+		continue;
+	return arg;
+}
+
+static void *name_self(void *arg)
+{
+	char name[16], got[16];
+
+	snprintf(name, sizeof(name), "worker %ld", (long)(intptr_t)arg);
+	CHECK_EQ(pthread_setname_np(pthread_self(), name), 0);
+	for (int i = 0; i < 5; i++) {
+		sched_yield();
+		CHECK_EQ(pthread_getname_np(pthread_self(), got, 16), 0);
+		CHECK(strcmp(got, name) == 0);
+	}
+	return NULL;
+}
+
+TEST(names_of_threads)
+{
+	pthread_t threads[50];
+
+	threads_start_numbered(threads, 50, name_self);
+	threads_join(threads, 50);
+}
+
+TEST(name_of_another)
+{
+	char got[16];
+	pthread_t t;
+
+	CHECK_EQ(sem_init(&go, 0, 0), 0);
+	t = thread_start(wait_for_go, NULL);
+	CHECK_EQ(pthread_setname_np(t, "somebody else"), 0);
+	CHECK_EQ(pthread_getname_np(t, got, sizeof(got)), 0);
+	CHECK(strcmp(got, "somebody else") == 0);
+	CHECK_EQ(sem_post(&go), 0);
+	thread_join(t);
+}
+
+/* A thread's name is its creator's unless set. */
+static void *check_inherited(void *arg)
+{
+	char got[16];
+
+	CHECK_EQ(pthread_getname_np(pthread_self(), got, sizeof(got)), 0);
+	CHECK(strcmp(got, arg) == 0);
+	return NULL;
+}
+
+TEST(name_is_inherited)
+{
+	CHECK_EQ(pthread_setname_np(pthread_self(), "parent"), 0);
+	thread_join(thread_start(check_inherited, "parent"));
+}
+
+TEST(name_limits)
+{
+	char got[16];
+
+	CHECK_EQ(pthread_setname_np(pthread_self(), "sixteen letters!"),
+		 ERANGE);
+	CHECK_EQ(pthread_setname_np(pthread_self(), "fifteen letters"), 0);
+	CHECK_EQ(pthread_getname_np(pthread_self(), got, 15), ERANGE);
+	CHECK_EQ(pthread_getname_np(pthread_self(), got, 16), 0);
+	CHECK(strcmp(got, "fifteen letters") == 0);
+	CHECK_EQ(pthread_setname_np(pthread_self(), ""), 0);
+}
+
+#define NR_IDS 200
+
+static pid_t ids[NR_IDS];
+static pthread_barrier_t barrier;
+
+static void *report_id(void *arg)
+{
+	pid_t id = gettid();
+
+	ids[(intptr_t)arg] = id;
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 10; i++) {
+		sched_yield();
+		CHECK_EQ(gettid(), id);
+		CHECK_EQ(syscall(SYS_gettid), id);
+		CHECK_EQ(getpid(), ids[NR_IDS - 1]);
+	}
+	pthread_barrier_wait(&barrier);
+	return NULL;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return *(const pid_t *)a - *(const pid_t *)b;
+}
+
+TEST(thread_ids_are_unique_and_stable)
+{
+	pthread_t threads[NR_IDS];
+
+	CHECK_EQ(gettid(), getpid());
+	CHECK_EQ(syscall(SYS_gettid), getpid());
+	ids[NR_IDS - 1] = getpid();
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_IDS - 1), 0);
+	threads_start_numbered(threads, NR_IDS - 1, report_id);
+	threads_join(threads, NR_IDS - 1);
+	CHECK_EQ(gettid(), getpid());
+	qsort(ids, NR_IDS, sizeof(ids[0]), compare_ids);
+	for (int i = 1; i < NR_IDS; i++) {
+		CHECK(ids[i] > 0);
+		CHECK(ids[i] != ids[i - 1]);
+	}
+}
+
+static void *get_affinity(void *arg)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(set), &set), 0);
+	CHECK(CPU_EQUAL(&set, (cpu_set_t *)arg));
+	CPU_ZERO(&set);
+	CHECK_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+	CHECK(CPU_EQUAL(&set, (cpu_set_t *)arg));
+	return NULL;
+}
+
+TEST(affinity_is_inherited)
+{
+	cpu_set_t set;
+
+	CHECK_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+	CHECK(CPU_COUNT(&set) > 0);
+	thread_join(thread_start(get_affinity, &set));
+}
+
+TEST(affinity_can_be_set)
+{
+	cpu_set_t all, got;
+
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(all), &all), 0);
+	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(all), &all), 0);
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(got), &got), 0);
+	CHECK(CPU_EQUAL(&all, &got));
+	CPU_ZERO(&got);
+	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(got), &got),
+		 EINVAL);
+}
+
+static void *pin_self(void *arg)
+{
+	cpu_set_t all, one;
+	int cpu = 0;
+
+	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
+	CHECK_EQ(sched_getcpu(), cpu);
+	return arg;
+}
+
+TEST(pinning_one_thread)
+{
+	cpu_set_t before, after;
+
+	CHECK_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+	thread_join(thread_start(pin_self, NULL));
+	CHECK_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+	CHECK(CPU_EQUAL(&before, &after));
+}
+
+TEST(concurrency_level)
+{
+	CHECK_EQ(pthread_getconcurrency(), 0);
+	CHECK_EQ(pthread_setconcurrency(7), 0);
+	CHECK_EQ(pthread_getconcurrency(), 7);
+	CHECK_EQ(pthread_setconcurrency(-1), EINVAL);
+	CHECK_EQ(pthread_setconcurrency(0), 0);
+}
+
+TEST(scheduling_parameters)
+{
+	struct sched_param param = { .sched_priority = 99 };
+	int policy = -1;
+	pthread_t t;
+
+	CHECK_EQ(sem_init(&go, 0, 0), 0);
+	t = thread_start(wait_for_go, NULL);
+	CHECK_EQ(pthread_getschedparam(t, &policy, &param), 0);
+	CHECK_EQ(policy, SCHED_OTHER);
+	CHECK_EQ(param.sched_priority, 0);
+	CHECK_EQ(pthread_setschedparam(t, SCHED_OTHER, &param), 0);
+	CHECK_EQ(sem_post(&go), 0);
+	thread_join(t);
+}
+
+/* Yields reach everybody: a ring of flags, each set by the thread before. */
+static _Atomic int flags[20];
+
+static void *pass_flag(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+
+	for (int round = 1; round <= 50; round++) {
+		while (flags[me] != round)
+			CHECK_EQ(sched_yield(), 0);
+		flags[(me + 1) % 20] = me == 19 ? round + 1 : round;
+	}
+	return NULL;
+}
+
+TEST(yield_reaches_all)
+{
+	pthread_t threads[20];
+
+	flags[0] = 1;
+	threads_start_numbered(threads, 20, pass_flag);
+	threads_join(threads, 20);
+	CHECK_EQ(flags[0], 51);
+}
+
+TEST(cpu_clock_of_a_thread)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	CHECK_EQ(pthread_getcpuclockid(pthread_self(), &clock), 0);
+	CHECK_EQ(clock_gettime(clock, &ts), 0);
+	CHECK_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts), 0);
+}

@@ -1,0 +1,292 @@
+/*
+ * src/arch/x86_64/switch.S and context.c: what a switch preserves, and how a
+ * new context begins. Each test runs with both forms of the switch.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "arch/arch.h"
+#include "random.h"
+
+/* Offsets as arch_switch_x86_64.S has them. */
+struct saved {
+	uint64_t rbx, rbp, r12, r13, r14, r15;
+	uint32_t mxcsr;
+	uint16_t x87_control, unused;
+	uint64_t flags;
+};
+
+struct found {
+	uintptr_t sp;
+	uint64_t flags;
+	uint32_t mxcsr;
+	uint16_t x87_control, unused;
+	uintptr_t tp;
+};
+
+typedef void switch_fn(void **save_sp, void *load_sp, uintptr_t load_tp);
+
+enum { DIRECTION_FLAG = 1 << 10, STACK_BYTES = 16384 };
+
+void switch_with(const struct saved *in, struct saved *ret_out, void **save_sp,
+		 void *load_sp, uintptr_t load_tp, switch_fn *fn);
+void probe_entry(void);
+void probe_main(void);
+void wf_thread_main(void);
+void wf_frame_resume(void *uc);
+
+struct found found;
+
+static void *main_sp;
+static switch_fn *switch_now;
+
+/* Another's, in signal/frame.c. */
+void wf_frame_resume(void *uc)
+{
+	abort();
+}
+
+static bool may_wrfsbase(void)
+{
+	return (getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) != 0;
+}
+
+/* Calls test(fn) for each form that this machine has. */
+static void with_both(void (*test)(void))
+{
+	switch_now = wf_arch_switch_syscall;
+	test();
+	if (!may_wrfsbase())
+		return;
+	switch_now = wf_arch_switch;
+	test();
+}
+
+static char *new_stack(void)
+{
+	char *stack = aligned_alloc(64, STACK_BYTES);
+
+	assert_non_null(stack);
+	memset(stack, 0x5a, STACK_BYTES);
+	return stack;
+}
+
+/* --- what is preserved -------------------------------------------------- */
+
+enum { NR_CONTEXTS = 20, NR_SWITCHES = 20000 };
+
+static struct context {
+	void *sp;
+	char *stack;
+	struct saved in, out;
+	struct test_random random;
+	uint32_t nr_resumed;
+} contexts[NR_CONTEXTS];
+
+static uint32_t current, nr_differences;
+
+static uint64_t random64(struct test_random *r)
+{
+	return (uint64_t)test_random(r, UINT32_MAX) << 32 |
+	       test_random(r, UINT32_MAX);
+}
+
+static void fill(struct saved *s, struct test_random *r)
+{
+	uint64_t *words = &s->rbx;
+
+	for (int i = 0; i < 6; i++)
+		words[i] = random64(r);
+	/* All exceptions masked; rounding and flushing to zero vary. */
+	s->mxcsr = 0x1f80 | (test_random(r, 0x10000) & 0xe040);
+	s->x87_control = (uint16_t)(0x37f | test_random(r, 4) << 10);
+	s->flags = 0;
+}
+
+static uint32_t nr_wrong(const struct saved *in, const struct saved *out)
+{
+	return (memcmp(in, out, offsetof(struct saved, mxcsr)) != 0) +
+	       (in->mxcsr != out->mxcsr) +
+	       (in->x87_control != out->x87_control) +
+	       ((out->flags & DIRECTION_FLAG) != 0);
+}
+
+/* From one context to another, with values that the others do not have. */
+static void hop(struct context *c, void **save_sp, void *load_sp)
+{
+	fill(&c->in, &c->random);
+	switch_with(&c->in, &c->out, save_sp, load_sp, wf_cpu_thread_register(),
+		    switch_now);
+	nr_differences += nr_wrong(&c->in, &c->out);
+	c->nr_resumed++;
+}
+
+/* Runs in every context but the main one, and never returns. */
+void wf_thread_main(void)
+{
+	struct context *me = &contexts[current];
+
+	for (;;) {
+		uint32_t next = test_random(&me->random, NR_CONTEXTS);
+
+		if (next == current || next == 0) {
+			current = 0;
+			hop(me, &me->sp, main_sp);
+		} else {
+			current = next;
+			hop(me, &me->sp, contexts[next].sp);
+		}
+	}
+}
+
+static void preserve(void)
+{
+	struct test_random r = { test_seed() };
+
+	nr_differences = 0;
+	for (uint32_t i = 0; i < NR_CONTEXTS; i++) {
+		struct context *c = &contexts[i];
+
+		c->stack = new_stack();
+		c->sp = wf_arch_context_make(c->stack + STACK_BYTES,
+					     wf_arch_thread_entry);
+		c->random.state = random64(&r);
+		c->nr_resumed = 0;
+	}
+	for (int i = 0; i < NR_SWITCHES; i++) {
+		current = 1 + test_random(&r, NR_CONTEXTS - 1);
+		hop(&contexts[0], &main_sp, contexts[current].sp);
+	}
+	assert_int_equal(nr_differences, 0);
+	for (uint32_t i = 0; i < NR_CONTEXTS; i++) {
+		assert_true(contexts[i].nr_resumed > 100);
+		free(contexts[i].stack);
+	}
+}
+
+static void test_preserves(void **state)
+{
+	with_both(preserve);
+}
+
+/* --- how a context begins ----------------------------------------------- */
+
+static uintptr_t begin_tp;
+
+/* On the new stack and thread register. */
+void probe_main(void)
+{
+	void *dead;
+
+	switch_now(&dead, main_sp, begin_tp);
+}
+
+/* Enters it with control words that are not the default. */
+static void begin(void *sp, uintptr_t tp)
+{
+	struct saved in, out;
+	struct test_random r = { (uintptr_t)sp };
+
+	fill(&in, &r);
+	in.mxcsr = 0x1f80 | 0xe040;
+	in.x87_control = 0xf7f;
+	memset(&found, 0, sizeof(found));
+	begin_tp = wf_cpu_thread_register();
+	switch_with(&in, &out, &main_sp, sp, tp, switch_now);
+	assert_int_equal(nr_wrong(&in, &out), 0);
+	assert_int_equal(wf_cpu_thread_register(), begin_tp);
+	assert_int_equal(found.mxcsr, 0x1f80);
+	assert_int_equal(found.x87_control, 0x37f);
+	assert_int_equal(found.flags & DIRECTION_FLAG, 0);
+	assert_int_equal(found.tp, tp);
+}
+
+/* As a function finds the stack that was called: 8 bytes above are aligned. */
+static void begin_aligned(void)
+{
+	char *stack = new_stack();
+
+	for (int i = 0; i < 64; i++) {
+		char *top = stack + STACK_BYTES - 64 - i;
+
+		memset(stack, 0x5a, STACK_BYTES);
+		begin(wf_arch_context_make(top, probe_entry),
+		      wf_cpu_thread_register());
+		assert_int_equal((found.sp + 8) % 16, 0);
+		assert_in_range(found.sp, (uintptr_t)top - 256,
+				(uintptr_t)top - 8);
+		for (char *p = top; p < stack + STACK_BYTES; p++)
+			assert_int_equal(*p, 0x5a);
+	}
+	free(stack);
+}
+
+static void test_begins_aligned(void **state)
+{
+	with_both(begin_aligned);
+}
+
+static void begin_at(void)
+{
+	char *stack = new_stack();
+
+	for (int i = 0; i < 128; i += 8) {
+		char *sp = stack + STACK_BYTES - 128 - i;
+
+		memset(stack, 0x5a, STACK_BYTES);
+		begin(wf_arch_context_at(sp, probe_entry),
+		      wf_cpu_thread_register());
+		assert_int_equal(found.sp, (uintptr_t)sp);
+		assert_int_equal(*sp, 0x5a);
+	}
+	free(stack);
+}
+
+static void test_begins_at(void **state)
+{
+	with_both(begin_at);
+}
+
+/* --- the thread register ------------------------------------------------ */
+
+static void load_thread_register(void)
+{
+	/* Enough of a TCB for compiled code: own address, guards. */
+	static _Alignas(64) char block[2][4096];
+	uintptr_t own = wf_cpu_thread_register();
+	char *stack = new_stack();
+
+	for (int i = 0; i < 2; i++) {
+		uintptr_t tp = (uintptr_t)block[i] + 2048;
+
+		memcpy((void *)tp, (void *)own, WF_ARCH_TCB_HEADER_BYTES);
+		*(uintptr_t *)tp = tp;
+		begin(wf_arch_context_make(stack + STACK_BYTES, probe_entry),
+		      tp);
+	}
+	free(stack);
+}
+
+static void test_thread_register(void **state)
+{
+	with_both(load_thread_register);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_preserves),
+		cmocka_unit_test(test_begins_aligned),
+		cmocka_unit_test(test_begins_at),
+		cmocka_unit_test(test_thread_register),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
