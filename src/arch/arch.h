@@ -40,6 +40,14 @@ void wf_arch_sigreturn(void);
  */
 void *wf_arch_context_make(void *top, void (*entry)(void));
 
+/*
+ * The clone system call with a thread register, running fn(arg), which never
+ * returns, on the new stack. Returns the tid or -Exxx. libc's clone() would
+ * do, were it not taken over by sanitizers.
+ */
+long wf_arch_clone(unsigned long flags, void *stack_top, uintptr_t tp,
+		   void (*fn)(void *), void *arg);
+
 /* The same with the stack pointer at `sp` exactly when entry begins. */
 void *wf_arch_context_at(void *sp, void (*entry)(void));
 

@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 #include "libc/elf.h"
+#include "os/clock.h"
 #include "base/compiler.h"
 #include "base/self.h"
 
@@ -75,6 +76,7 @@ static const char *read_functions(void)
 		{ "libc.so", "__call_tls_dtors", &l->call_tls_dtors },
 		{ "libc.so", "__nptl_nthreads", &l->nr_threads },
 		{ "libc.so", "__pthread_keys", &l->keys },
+		{ "libc.so", "clock_gettime", &wf_os_clock_gettime },
 	};
 
 	for (size_t i = 0; i < WF_ARRAY_LEN(rows); i++) {

@@ -2,11 +2,13 @@
 
 #include "os/sys.h"
 
+int (*wf_os_clock_gettime)(clockid_t, struct timespec *) = clock_gettime;
+
 int64_t wf_os_clock(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(clock, &ts);
+	wf_os_clock_gettime(clock, &ts);
 	return ts.tv_sec * WF_NS_PER_S + ts.tv_nsec;
 }
 

@@ -9,6 +9,12 @@
 #define WF_NS_PER_MS 1000000LL
 #define WF_NS_PER_US 1000LL
 
+/*
+ * libc's own function, set at start: the name may be somebody else's by then,
+ * whose code cannot run on weft's kernel threads.
+ */
+extern int (*wf_os_clock_gettime)(clockid_t, struct timespec *);
+
 /* Reads a clock through libc's vDSO path, which takes no lock. */
 int64_t wf_os_clock(clockid_t clock);
 

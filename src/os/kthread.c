@@ -1,6 +1,5 @@
 #include "os/kthread.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -11,35 +10,14 @@
 #include "base/spin.h"
 #include "os/sys.h"
 
-struct start {
-	void (*fn)(void *);
-	void *arg;
-};
-
-static int enter(void *arg)
-{
-	struct start *s = arg;
-
-	s->fn(s->arg);
-	__builtin_trap();
-}
-
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp)
 {
-	struct start *s = (struct start *)((uintptr_t)stack_top & ~15UL) - 1;
-	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
-		    CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS;
-	int saved = errno;
-	int tid;
+	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
+			      CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+			      CLONE_SETTLS;
 
-	*s = (struct start){ fn, arg };
-	tid = clone(enter, s, flags, s, NULL, (void *)tp, NULL);
-	if (tid < 0) {
-		tid = -errno;
-		errno = saved;
-	}
-	return tid;
+	return (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
 }
 
 void wf_os_set_signal_mask(uint64_t mask)

@@ -1,8 +1,8 @@
 /*
  * src/sched/runq.c in every order of its accesses, on a ring of 2 or 4: an
  * owner and thieves do a few operations each, then the ring is emptied. Each
- * entry that was put in must have come out once, and in the order of pushes
- * where there is one.
+ * entry that was put in must have come out once, and if all were put in at the
+ * tail, no thread gets one that is older than its last.
  *
  * A thread's operations are a string:
  *
@@ -55,6 +55,8 @@ static struct wf_runq q;
 static const struct scenario *now;
 static uint64_t next_entry;
 static uint8_t seen[ENTRIES_MAX];
+static bool is_fifo; /* nobody pushes at the head */
+static uint64_t last[EXPLORE_THREADS_MAX];
 
 static void consume(uint64_t entry)
 {
@@ -64,7 +66,15 @@ static void consume(uint64_t entry)
 		explore_fail("an entry came out twice");
 }
 
-static void pop(bool puts_back)
+static void got_from_ring(int number, uint64_t entry)
+{
+	if (is_fifo && entry <= last[number])
+		explore_fail("an entry came out before an older one");
+	last[number] = entry;
+	consume(entry);
+}
+
+static void pop(int number, bool puts_back)
 {
 	uint64_t entry;
 
@@ -74,17 +84,17 @@ static void pop(bool puts_back)
 		return;
 	}
 	if (!puts_back || !wf_runq_push_head(&q, entry))
-		consume(entry);
+		got_from_ring(number, entry);
 }
 
-static void take(uint32_t max)
+static void take(int number, uint32_t max)
 {
 	uint64_t got[WF_RUNQ_SIZE];
 	uint32_t nr = wf_runq_take_half(
 		&q, got, max < WF_RUNQ_SIZE ? max : WF_RUNQ_SIZE);
 
 	for (uint32_t i = 0; i < nr; i++)
-		consume(got[i]);
+		got_from_ring(number, got[i]);
 }
 
 static void push(bool at_head)
@@ -107,10 +117,10 @@ static void body(int number)
 			break;
 		case 'p':
 		case 'r':
-			pop(*op == 'r');
+			pop(number, *op == 'r');
 			break;
 		default:
-			take((uint32_t)(*op - '0'));
+			take(number, (uint32_t)(*op - '0'));
 		}
 	}
 }
@@ -123,6 +133,10 @@ static void begin(void)
 	for (int i = 0; i < WF_RUNQ_SIZE; i++)
 		wf_store_relaxed(&q.slot[i], 0);
 	memset(seen, 0, sizeof(seen));
+	memset(last, 0, sizeof(last));
+	is_fifo = true;
+	for (int i = 0; i < EXPLORE_THREADS_MAX && now->ops[i] != NULL; i++)
+		is_fifo = is_fifo && strpbrk(now->ops[i], "hr") == NULL;
 	next_entry = 1;
 	for (int i = 0; i < now->nr_before; i++)
 		push(false);

@@ -112,6 +112,42 @@ wf_arch_frame_resume:
 	.cfi_endproc
 	.size	wf_arch_frame_resume, . - wf_arch_frame_resume
 
+/*
+ *	long wf_arch_clone(unsigned long flags, void *stack_top,
+ *			   uintptr_t tp, void (*fn)(void *), void *arg);
+ *	     rax           rdi                  rsi
+ *			   rdx           rcx                  r8
+ *
+ * The system call wants flags, stack, parent tid, child tid, thread register
+ * in rdi, rsi, rdx, r10, r8. The child finds fn and arg on its stack.
+ */
+	.globl	wf_arch_clone
+	.hidden	wf_arch_clone
+	.type	wf_arch_clone, @function
+	.p2align 4
+wf_arch_clone:
+	.cfi_startproc
+	andq	$-16, %rsi
+	subq	$16, %rsi
+	movq	%rcx, (%rsi)
+	movq	%r8, 8(%rsi)
+	movq	%rdx, %r8
+	xorl	%edx, %edx
+	xorl	%r10d, %r10d
+	movl	$56, %eax		/* clone */
+	syscall
+	testq	%rax, %rax
+	jz	1f
+	ret
+1:	.cfi_undefined rip		/* the child's first frame */
+	xorl	%ebp, %ebp
+	popq	%rax
+	popq	%rdi
+	call	*%rax
+	hlt
+	.cfi_endproc
+	.size	wf_arch_clone, . - wf_arch_clone
+
 	.globl	wf_arch_sigreturn
 	.hidden	wf_arch_sigreturn
 	.type	wf_arch_sigreturn, @function

@@ -1,0 +1,266 @@
+/* Programs that a naive scheduler of user threads would stall: they spin
+ * without yielding, or block in calls that nobody intercepts. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+static volatile int flag;
+static _Atomic int nr_spinning;
+static int fds[2];
+
+static void *spin_on_flag(void *arg)
+{
+	nr_spinning++;
+	while (!flag)
+		;
+	return arg;
+}
+
+static void *set_flag(void *arg)
+{
+	sleep_ms(20);
+	flag = 1;
+	return arg;
+}
+
+/* More of them than there are CPUs; the one that ends it comes last. */
+TEST(spinners_without_yield)
+{
+	pthread_t threads[12], setter;
+
+	threads_start(threads, 12, spin_on_flag, NULL);
+	setter = thread_start(set_flag, NULL);
+	threads_join(threads, 12);
+	thread_join(setter);
+	CHECK_EQ(nr_spinning, 12);
+}
+
+TEST(main_spins)
+{
+	pthread_t t = thread_start(set_flag, NULL);
+
+	spin_on_flag(NULL);
+	thread_join(t);
+}
+
+/* A lock that spins in user code, as many programs have it. */
+static int user_lock;
+static long counter;
+
+static void *spin_and_count(void *arg)
+{
+	for (int i = 0; i < 3000; i++) {
+		while (__atomic_exchange_n(&user_lock, 1, __ATOMIC_ACQUIRE))
+			;
+		counter++;
+		__atomic_store_n(&user_lock, 0, __ATOMIC_RELEASE);
+	}
+	return arg;
+}
+
+TEST(user_spin_lock)
+{
+	pthread_t threads[8];
+
+	threads_start(threads, 8, spin_and_count, NULL);
+	threads_join(threads, 8);
+	CHECK_EQ(counter, 24000);
+}
+
+static _Atomic int nr_read;
+
+/* By number, so that only the kernel sees it. */
+static void *raw_read(void *arg)
+{
+	char byte;
+
+	CHECK_EQ(syscall(SYS_read, fds[0], &byte, 1), 1);
+	nr_read++;
+	return arg;
+}
+
+static void *plain_read(void *arg)
+{
+	char byte;
+
+	CHECK_EQ(read(fds[0], &byte, 1), 1);
+	nr_read++;
+	return arg;
+}
+
+static void *ping(void *arg)
+{
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	return arg;
+}
+
+static void blocked_readers(void *(*reader)(void *))
+{
+	pthread_t readers[40], others[10];
+	char bytes[40] = "";
+
+	CHECK_EQ(pipe(fds), 0);
+	threads_start(readers, 40, reader, NULL);
+	threads_start(others, 10, ping, NULL);
+	threads_join(others, 10);
+	sleep_ms(20);
+	thread_join(thread_start(ping, NULL));
+	CHECK_EQ(nr_read, 0);
+	CHECK_EQ(write(fds[1], bytes, 40), 40);
+	threads_join(readers, 40);
+	CHECK_EQ(nr_read, 40);
+}
+
+TEST(blocked_in_raw_read)
+{
+	blocked_readers(raw_read);
+}
+
+TEST(blocked_in_read)
+{
+	blocked_readers(plain_read);
+}
+
+static void *write_full_pipe(void *arg)
+{
+	static char block[65536];
+
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(write(fds[1], block, sizeof(block)), sizeof(block));
+	return arg;
+}
+
+static void *drain_pipe(void *arg)
+{
+	static char block[65536];
+	size_t left = (size_t)(intptr_t)arg;
+
+	while (left > 0) {
+		ssize_t got = read(fds[0], block, sizeof(block));
+
+		CHECK(got > 0);
+		left -= (size_t)got;
+	}
+	return NULL;
+}
+
+TEST(writers_on_a_full_pipe)
+{
+	pthread_t writers[10], reader;
+
+	CHECK_EQ(pipe(fds), 0);
+	threads_start(writers, 10, write_full_pipe, NULL);
+	thread_join(thread_start(ping, NULL));
+	reader = thread_start(drain_pipe, (void *)(intptr_t)(10 * 4 * 65536));
+	threads_join(writers, 10);
+	thread_join(reader);
+}
+
+static void *open_fifo(void *arg)
+{
+	int fd = open(arg, O_RDONLY);
+	char byte;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(read(fd, &byte, 1), 1);
+	CHECK_EQ(close(fd), 0);
+	return NULL;
+}
+
+TEST(blocked_in_open)
+{
+	char name[64];
+	pthread_t t;
+	int fd;
+
+	snprintf(name, sizeof(name), "/tmp/weft-fifo-%d", (int)getpid());
+	CHECK_EQ(mkfifo(name, 0600), 0);
+	t = thread_start(open_fifo, name);
+	thread_join(thread_start(ping, NULL));
+	fd = open(name, O_WRONLY);
+	CHECK(fd >= 0);
+	CHECK_EQ(unlink(name), 0);
+	CHECK_EQ(write(fd, "x", 1), 1);
+	thread_join(t);
+	CHECK_EQ(close(fd), 0);
+}
+
+/* Two threads that hand a token to each other make progress beside threads
+ * that compute. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int turn;
+
+static void *take_turns(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+
+	for (int i = 0; i < 200; i++) {
+		CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+		while (turn % 2 != me)
+			CHECK_EQ(pthread_cond_wait(&changed, &mutex), 0);
+		turn++;
+		CHECK_EQ(pthread_cond_signal(&changed), 0);
+		CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	}
+	return NULL;
+}
+
+TEST(waiting_threads_beside_computing)
+{
+	pthread_t hogs[6], pair[2];
+
+	threads_start(hogs, 6, spin_on_flag, NULL);
+	threads_start_numbered(pair, 2, take_turns);
+	threads_join(pair, 2);
+	CHECK_EQ(turn, 400);
+	flag = 1;
+	threads_join(hogs, 6);
+}
+
+TEST(sleeps_beside_computing)
+{
+	int64_t start = now_ns();
+	pthread_t hogs[6];
+
+	threads_start(hogs, 6, spin_on_flag, NULL);
+	for (int i = 0; i < 20; i++)
+		usleep(1000);
+	CHECK(elapsed_ms(start) < 5000);
+	flag = 1;
+	threads_join(hogs, 6);
+}
+
+/* memset runs inside libc, where no preemption may happen: the CPU must be
+ * shared all the same. */
+static void *set_memory(void *arg)
+{
+	static char area[6][8 << 20];
+	void *(*volatile set)(void *, int, size_t) = memset;
+
+	while (!flag)
+		set(area[(intptr_t)arg], 1, sizeof(area[0]));
+	return NULL;
+}
+
+TEST(loops_inside_libc)
+{
+	int64_t start = now_ns();
+	pthread_t hogs[6];
+
+	threads_start_numbered(hogs, 6, set_memory);
+	for (int i = 0; i < 20; i++) {
+		usleep(1000);
+		thread_join(thread_start(ping, NULL));
+	}
+	CHECK(elapsed_ms(start) < 15000);
+	flag = 1;
+	threads_join(hogs, 6);
+}

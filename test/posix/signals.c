@@ -1,0 +1,249 @@
+/* What this library promises about signals so far: handlers of the program
+ * run, also beside threads that compute and threads that are parked. */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "child.h"
+#include "threading.h"
+
+static _Atomic int nr_signals;
+static _Atomic int is_over;
+
+static void count_signal(int nr)
+{
+	(void)nr;
+	nr_signals++;
+}
+
+static void handle(int nr)
+{
+	struct sigaction action = { .sa_handler = count_signal,
+				    .sa_flags = SA_RESTART };
+
+	CHECK_EQ(sigaction(nr, &action, NULL), 0);
+}
+
+static void *compute(void *arg)
+{
+	volatile double x = 1;
+
+	while (!is_over)
+		x = x * 1.0000001 + 1;
+	return arg;
+}
+
+static void await_signals(int nr)
+{
+	int64_t start = now_ns();
+
+	while (nr_signals < nr) {
+		sleep_ms(1);
+		CHECK(elapsed_ms(start) < 10000);
+	}
+}
+
+TEST(timer_interrupts_computing_threads)
+{
+	struct itimerval every = { { 0, 5000 }, { 0, 5000 } };
+	struct itimerval never = { { 0, 0 }, { 0, 0 } };
+	pthread_t threads[6];
+
+	handle(SIGALRM);
+	threads_start(threads, 6, compute, NULL);
+	CHECK_EQ(setitimer(ITIMER_REAL, &every, NULL), 0);
+	await_signals(20);
+	CHECK_EQ(setitimer(ITIMER_REAL, &never, NULL), 0);
+	is_over = 1;
+	threads_join(threads, 6);
+}
+
+TEST(alarm_beside_sleepers)
+{
+	int64_t start = now_ns();
+	pthread_t t;
+
+	handle(SIGALRM);
+	t = thread_start(compute, NULL);
+	alarm(1);
+	await_signals(1);
+	CHECK(elapsed_ms(start) >= 990);
+	is_over = 1;
+	thread_join(t);
+}
+
+TEST(kill_of_oneself)
+{
+	pthread_t threads[3];
+
+	handle(SIGUSR1);
+	threads_start(threads, 3, compute, NULL);
+	for (int i = 1; i <= 50; i++) {
+		CHECK_EQ(kill(getpid(), SIGUSR1), 0);
+		await_signals(i);
+	}
+	is_over = 1;
+	threads_join(threads, 3);
+}
+
+TEST(raise_is_synchronous)
+{
+	handle(SIGUSR2);
+	thread_join(thread_start(compute, (void *)(intptr_t)(is_over = 1)));
+	for (int i = 1; i <= 50; i++) {
+		CHECK_EQ(raise(SIGUSR2), 0);
+		CHECK_EQ(nr_signals, i);
+	}
+}
+
+static void *raise_in_thread(void *arg)
+{
+	for (int i = 0; i < 20; i++) {
+		CHECK_EQ(raise(SIGUSR2), 0);
+		sched_yield();
+	}
+	return arg;
+}
+
+TEST(raise_in_threads)
+{
+	pthread_t threads[20];
+
+	handle(SIGUSR2);
+	threads_start(threads, 20, raise_in_thread, NULL);
+	threads_join(threads, 20);
+	CHECK_EQ(nr_signals, 400);
+}
+
+/* Signals from outside while threads work with locks and the scheduler. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static long counter;
+
+static void *count_locked(void *arg)
+{
+	for (int i = 0; i < 20000; i++) {
+		CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+		counter++;
+		CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+		if (i % 100 == 0)
+			sched_yield();
+	}
+	return arg;
+}
+
+TEST(signal_storm_from_outside)
+{
+	pid_t target = getpid();
+	pthread_t threads[20];
+	pid_t child;
+
+	handle(SIGUSR1);
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		while (kill(target, SIGUSR1) == 0)
+			usleep(100);
+		_exit(0);
+	}
+	threads_start(threads, 20, count_locked, NULL);
+	threads_join(threads, 20);
+	await_signals(10);
+	CHECK_EQ(kill(child, SIGKILL), 0);
+	child_wait(child);
+	CHECK_EQ(counter, 20 * 20000);
+}
+
+static void *block_and_check(void *arg)
+{
+	sigset_t mask, got;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &mask, NULL), 0);
+	for (int i = 0; i < 20; i++) {
+		sched_yield();
+		CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &got), 0);
+		CHECK_EQ(sigismember(&got, SIGUSR1), 1);
+		CHECK_EQ(sigismember(&got, SIGUSR2), 0);
+	}
+	return arg;
+}
+
+static void *check_open(void *arg)
+{
+	for (int i = 0; i < 20; i++) {
+		sigset_t got;
+
+		sched_yield();
+		CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &got), 0);
+		CHECK_EQ(sigismember(&got, SIGUSR1), 0);
+	}
+	return arg;
+}
+
+TEST(masks_are_per_thread)
+{
+	pthread_t a[10], b[10];
+
+	threads_start(a, 10, block_and_check, NULL);
+	threads_start(b, 10, check_open, NULL);
+	threads_join(a, 10);
+	threads_join(b, 10);
+	check_open(NULL);
+}
+
+static void *mask_of_creator(void *arg)
+{
+	sigset_t got;
+
+	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &got), 0);
+	CHECK_EQ(sigismember(&got, SIGUSR1), 1);
+	return arg;
+}
+
+TEST(mask_is_inherited)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &mask, NULL), 0);
+	thread_join(thread_start(mask_of_creator, NULL));
+}
+
+static void fault_in_thread(void)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+
+	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
+	is_over = 1;
+	thread_join(thread_start(compute, NULL));
+	*(volatile int *)8 = 1;
+}
+
+TEST(fault_kills)
+{
+	CHECK_EQ(child_signal(fault_in_thread), SIGSEGV);
+}
+
+static void ignore_pipe(void)
+{
+	int fds[2];
+
+	CHECK_EQ(pipe(fds), 0);
+	CHECK_EQ(close(fds[0]), 0);
+	is_over = 1;
+	thread_join(thread_start(compute, NULL));
+	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+	CHECK_ERRNO(write(fds[1], "x", 1), EPIPE);
+	CHECK(signal(SIGPIPE, SIG_DFL) != SIG_ERR);
+	CHECK_EQ(write(fds[1], "x", 1), -1);
+}
+
+TEST(broken_pipe_kills)
+{
+	CHECK_EQ(child_signal(ignore_pipe), SIGPIPE);
+}

@@ -1,0 +1,217 @@
+/*
+ * src/signal/frame.c with the real switch: a function that holds known values
+ * in all registers and in its red zone is interrupted, its frame saved, other
+ * code runs with other values, and it goes on.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/time.h>
+
+#include "../lib/registers.h"
+#include "arch/arch.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "random.h"
+#include "sched/switch.h"
+#include "signal/frame.h"
+
+enum {
+	STACK_BYTES = 64 * 1024,
+	SAVE_BYTES = 16 * 1024,
+	ALTSTACK_BYTES = 64 * 1024,
+	NR_INTERRUPTIONS = 300,
+	PERIOD_US = 300,
+	ROUNDS = 100000,
+};
+
+__thread struct wf_thread *wf_self;
+
+static struct wf_thread thread;
+static struct wf_carrier carrier;
+static void *scheduler_sp;
+static int nr_interrupted, nr_finished;
+static const char *difference;
+static uint64_t seed;
+static int level;
+
+/* --- what frame.c needs of others --------------------------------------- */
+
+size_t wf_slot_save_bytes(void)
+{
+	return SAVE_BYTES;
+}
+
+void wf_os_set_signal_mask(uint64_t mask)
+{
+	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+}
+
+void wf_switch_finish(struct wf_thread *t)
+{
+	nr_finished++;
+}
+
+/* --- the interrupted thread --------------------------------------------- */
+
+static void switch_to(void **save_sp, void *load_sp)
+{
+	uintptr_t tp = wf_cpu_thread_register();
+
+	if ((getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) != 0)
+		wf_arch_switch(save_sp, load_sp, tp);
+	else
+		wf_arch_switch_syscall(save_sp, load_sp, tp);
+}
+
+/* Only what runs on the thread's stack is interrupted by a switch. */
+static void handle(int sig, siginfo_t *info, void *ucontext)
+{
+	ucontext_t *uc = ucontext;
+	char *sp = (char *)uc->uc_mcontext.gregs[REG_RSP];
+	void *dead;
+
+	if (sp < thread.slot.stack_low ||
+	    sp >= thread.slot.stack_low + STACK_BYTES)
+		return;
+	nr_interrupted++;
+	wf_frame_save(&thread, uc);
+	switch_to(&dead, scheduler_sp);
+}
+
+void wf_thread_main(void)
+{
+	struct registers in, out;
+
+	wf_os_set_signal_mask(0);
+	while (nr_interrupted < NR_INTERRUPTIONS && difference == NULL) {
+		registers_fill(&in, &seed);
+		registers_hold(&in, &out, ROUNDS, level);
+		difference = registers_differ(&in, &out, level);
+	}
+	wf_os_set_signal_mask(UINT64_MAX);
+	nr_interrupted = NR_INTERRUPTIONS;
+	switch_to(&thread.ctx.sp, scheduler_sp);
+}
+
+/* --- the other code ----------------------------------------------------- */
+
+static void interrupt_every(long us)
+{
+	struct itimerval timer = { { 0, us }, { 0, us } };
+
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Overwrites every register and the stack the frame came from. */
+static void disturb(void)
+{
+	struct registers in, out;
+
+	memset(carrier.altstack, 0xee, ALTSTACK_BYTES);
+	registers_fill(&in, &seed);
+	registers_hold(&in, &out, 1, level);
+}
+
+static void setup(void)
+{
+	struct sigaction action = { .sa_sigaction = handle,
+				    .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	stack_t ss = { .ss_size = ALTSTACK_BYTES };
+
+	memset(&thread, 0, sizeof(thread));
+	memset(&carrier, 0, sizeof(carrier));
+	carrier.altstack = malloc(ALTSTACK_BYTES);
+	thread.carrier = &carrier;
+	thread.slot.stack_low = aligned_alloc(64, STACK_BYTES);
+	thread.slot.save_top =
+		(char *)aligned_alloc(64, SAVE_BYTES) + SAVE_BYTES;
+	thread.ctx.sp = wf_arch_context_make(
+		thread.slot.stack_low + STACK_BYTES, wf_arch_thread_entry);
+	wf_self = &thread;
+	ss.ss_sp = carrier.altstack;
+	sigaltstack(&ss, NULL);
+	sigfillset(&action.sa_mask);
+	sigaction(SIGALRM, &action, NULL);
+	nr_interrupted = 0;
+	nr_finished = 0;
+	difference = NULL;
+}
+
+static void teardown(void)
+{
+	stack_t none = { .ss_flags = SS_DISABLE };
+
+	signal(SIGALRM, SIG_IGN);
+	sigaltstack(&none, NULL);
+	free(carrier.altstack);
+	free(thread.slot.stack_low);
+	free(thread.slot.save_top - SAVE_BYTES);
+}
+
+static void hold_at(int which)
+{
+	stack_t ss;
+	int nr = 0;
+
+	level = which;
+	setup();
+	wf_os_set_signal_mask(UINT64_MAX);
+	interrupt_every(PERIOD_US);
+	while (nr_interrupted < NR_INTERRUPTIONS) {
+		wf_store_relaxed(&thread.in_runtime, 1);
+		carrier.is_mask_known = false;
+		switch_to(&scheduler_sp, thread.ctx.sp);
+		disturb();
+		nr++;
+	}
+	interrupt_every(0);
+	assert_string_equal(difference != NULL ? difference : "", "");
+	assert_in_range(nr_finished, nr - 2, nr);
+	assert_int_equal(wf_load_relaxed(&thread.in_runtime), 0);
+	assert_true(carrier.is_mask_known);
+	/* Resuming changed nobody's alternate stack. */
+	sigaltstack(NULL, &ss);
+	assert_ptr_equal(ss.ss_sp, carrier.altstack);
+	assert_int_equal(ss.ss_flags, 0);
+	wf_os_set_signal_mask(0);
+	teardown();
+}
+
+static void test_sse(void **state)
+{
+	hold_at(REGISTERS_SSE);
+}
+
+static void test_avx(void **state)
+{
+	if (registers_best_level() < REGISTERS_AVX)
+		skip();
+	hold_at(REGISTERS_AVX);
+}
+
+static void test_avx512(void **state)
+{
+	if (registers_best_level() < REGISTERS_AVX512)
+		skip();
+	hold_at(REGISTERS_AVX512);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sse),
+		cmocka_unit_test(test_avx),
+		cmocka_unit_test(test_avx512),
+	};
+
+	seed = test_seed();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
