@@ -103,21 +103,31 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	see_monitor();
 }
 
+/*
+ * Entries into a queue that a sleeping VP looks at: the VP's inbox, or the
+ * injection queue if vp is NULL. Whoever pushes fences, then looks for a
+ * sleeper; the sleeper announces itself, fences, then looks at the queues.
+ */
+static void offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr)
+{
+	wf_inject_push(vp != NULL ? &vp->inbox : &wf_sched.inject, entries,
+		       nr);
+	if (vp != NULL)
+		wf_store_relaxed(&vp->look, 1);
+	/* seq_cst: pairs with the fence in wf_idle_begin. */
+	wf_fence_seq_cst();
+	if (vp != NULL)
+		wf_idle_wake(vp);
+	else
+		wf_idle_wake_any();
+}
+
 void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 			 enum wf_ready why)
 {
 	uint64_t entry = entry_of(t, why);
 
-	wf_inject_push(vp != NULL ? &vp->inbox : &wf_sched.inject, &entry, 1);
-	if (vp != NULL) {
-		wf_store_relaxed(&vp->look, 1);
-		wf_fence_seq_cst();
-		wf_idle_wake(vp);
-	} else {
-		/* seq_cst: pairs with the fence in wf_idle_begin. */
-		wf_fence_seq_cst();
-		wf_idle_wake_any();
-	}
+	offer(vp, &entry, 1);
 	see_monitor();
 }
 
@@ -311,8 +321,8 @@ void wf_queue_evict_lifo(struct wf_vp *vp, uint64_t entry)
 {
 	if (!wf_cas_acq_rel(&vp->lifo, &entry, WF_ENTRY_NONE))
 		return;
-	wf_inject_push(&wf_sched.inject, &entry, 1);
 	wf_store_relaxed(&vp->look, 1);
+	offer(NULL, &entry, 1);
 }
 
 static struct wf_vp *longest(const struct wf_vp *vp, bool of_b)
@@ -353,8 +363,7 @@ void wf_queue_balance(struct wf_vp *vp, bool is_fourth_tick)
 	    (theirs - mine >= 2 || is_fourth_tick) &&
 	    wf_runq_pop(&from->ring_b, &entries[nr]))
 		nr++;
-	if (nr == 0)
-		return;
-	wf_inject_push(&vp->inbox, entries, nr);
-	wf_store_relaxed(&vp->look, 1);
+	/* vp was busy a moment ago and may be asleep by now. */
+	if (nr > 0)
+		offer(vp, entries, nr);
 }

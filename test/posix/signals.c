@@ -92,7 +92,8 @@ TEST(kill_of_oneself)
 TEST(raise_is_synchronous)
 {
 	handle(SIGUSR2);
-	thread_join(thread_start(compute, (void *)(intptr_t)(is_over = 1)));
+	is_over = 1;
+	thread_join(thread_start(compute, NULL));
 	for (int i = 1; i <= 50; i++) {
 		CHECK_EQ(raise(SIGUSR2), 0);
 		CHECK_EQ(nr_signals, i);
@@ -217,11 +218,12 @@ TEST(mask_is_inherited)
 static void fault_in_thread(void)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
+	volatile int *volatile low = (volatile int *)8;
 
 	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
 	is_over = 1;
 	thread_join(thread_start(compute, NULL));
-	*(volatile int *)8 = 1;
+	*low = 1;
 }
 
 TEST(fault_kills)
