@@ -20,6 +20,7 @@
 #include "sched/idle.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "sync/once.h"
 #include "trace/counters.h"
 #include "wait/ufutex_internal.h"
 
@@ -56,6 +57,7 @@ void wf_boot_fork_child(void)
 	wf_carrier_fork_child();
 	wf_idle_reset();
 	wf_ufutex_fork_child();
+	wf_once_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();
 	memset(&wf_counters, 0, sizeof(wf_counters));

@@ -22,6 +22,7 @@
 #include "sched/switch.h"
 #include "sched/table.h"
 #include "signal/preempt.h"
+#include "sync/mutex.h"
 #include "wait/agent.h"
 #include "wait/timer.h"
 
@@ -85,6 +86,8 @@ static int make_world(void)
 	if (err < 0)
 		return err;
 	wf_text_init();
+	if (wf_sched.nr_vps == 1)
+		wf_mutex_spins = 0; /* the owner is not running */
 	wf_idle_reset();
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;

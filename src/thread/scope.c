@@ -1,5 +1,6 @@
 #include "thread/scope.h"
 
+#include <errno.h>
 #include <link.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@ bool wf_scope_matches(const void *start)
 {
 	const struct link_map *map;
 	const struct link_map *best = NULL;
+	const char *name;
 
 	if (wf_options.bound[0] == '\0')
 		return false;
@@ -18,5 +20,10 @@ bool wf_scope_matches(const void *start)
 		    (best == NULL || map->l_addr > best->l_addr))
 			best = map;
 	}
-	return best != NULL && strstr(best->l_name, wf_options.bound) != NULL;
+	if (best == NULL)
+		return false;
+	/* The program itself has no name in the loader's list. */
+	name = best->l_name[0] != '\0' ? best->l_name :
+					 program_invocation_name;
+	return strstr(name, wf_options.bound) != NULL;
 }

@@ -142,6 +142,7 @@ static int wait_and_run(const void *addr, uint32_t expected, uint32_t bits,
 		wf_ready_woken(t, next);
 		next = NULL;
 	}
+	t->wait_was_moved = false; /* a refused wait was not, either */
 	lock_bucket(b);
 	result = refusal_locked(t, addr, expected);
 	if (result < 0) {
@@ -153,7 +154,6 @@ static int wait_and_run(const void *addr, uint32_t expected, uint32_t bits,
 	}
 	t->wait_addr = addr;
 	t->wait_bits = bits;
-	t->wait_was_moved = false;
 	t->wait_generation++; /* U4 */
 	enqueue_locked(b, t);
 	if (WF_LIKELY(is_multiplexed))

@@ -1,0 +1,295 @@
+/*
+ * Models src/wait/ufutex.c with src/wait/timer.c and the switch: two words in
+ * two buckets, waiters that park, a waker, a requeue (a condition variable's
+ * broadcast), a timer and a signal. Carriers run whatever was queued.
+ *
+ * Thread 0 waits on word 0 with a deadline, then on word 1 without one.
+ * Thread 1 waits on word 1. A signal may end one wait of thread 0.
+ *
+ * Holds: a thread runs again only after its context was saved, and once per
+ * wait (U2, U3); each waiter that a waker counted was woken by it, and the
+ * other way round; no wait is left over (a stuck state would be reported); a
+ * deadline never ends a wait that has none (U4, H2).
+ */
+#define NONE 255
+#define NR_THREADS 2
+
+#define WOKEN 1
+#define TIMED_OUT 2
+#define INTERRUPTED 3
+#define DIFFERED 4
+
+bool word[2];
+bool locked[2];			/* bucket locks; bucket n holds word n */
+
+/* Of a thread; U1. */
+byte wait_addr[NR_THREADS] = NONE;
+byte wait_bucket[NR_THREADS] = NONE;
+byte generation[NR_THREADS];
+byte result[NR_THREADS];
+
+bool is_armed;			/* thread 0 is in the timer heap */
+
+/* The switch. */
+bool is_saved[NR_THREADS];
+bool may_run[NR_THREADS];
+chan runq = [NR_THREADS] of { byte };
+
+byte nr_counted, nr_woken;	/* by wakers; in the waiters' results */
+byte nr_left = NR_THREADS;
+
+#define lock(b) atomic { !locked[b] -> locked[b] = true }
+#define unlock(b) locked[b] = false
+
+/* Two at once, in order of address. */
+inline lock_both()
+{
+	lock(0);
+	lock(1)
+}
+
+inline dequeue(t, how)
+{
+	d_step {
+		assert(wait_addr[t] != NONE && locked[wait_bucket[t]]);
+		wait_addr[t] = NONE;
+		result[t] = how
+	}
+}
+
+/* --- waiting ------------------------------------------------------------ */
+
+inline save_and_switch(b)
+{
+#ifdef BUG_UNLOCK_BEFORE_SWITCH
+	unlock(b);
+	is_saved[me] = true;
+#else
+	is_saved[me] = true;
+	unlock(b);		/* the callback behind the switch; U2 */
+#endif
+	atomic { may_run[me] -> may_run[me] = false }
+}
+
+inline wait(b, is_timed)
+{
+#ifdef BUG_COMPARE_BEFORE_LOCK
+	is_equal = !word[b];
+	lock(b);
+#else
+	lock(b);
+	is_equal = !word[b];	/* U5 */
+#endif
+	if
+	:: !is_equal ->
+		unlock(b);
+		how = DIFFERED
+	:: else ->
+		d_step {
+			wait_addr[me] = b;
+			generation[me]++;
+			wait_bucket[me] = b
+		};
+		if
+		:: is_timed -> is_armed = true
+		:: else
+		fi;
+		save_and_switch(b);
+		how = result[me];
+		if
+		:: is_timed -> is_armed = false
+		:: else
+		fi
+	fi;
+	d_step {
+		is_equal = false;
+		if
+		:: how == WOKEN -> nr_woken++
+		:: else
+		fi
+	}
+}
+
+proctype waiter(byte me)
+{
+	bool is_equal;
+	byte how;
+
+	if
+	:: me == 0 ->
+		wait(0, true)
+	:: else
+	fi;
+	do
+	:: wait(1, false);
+		assert(how != TIMED_OUT);
+		if
+		:: how == INTERRUPTED -> skip
+		:: else -> break
+		fi
+	od;
+	nr_left--
+}
+
+/* Takes turns for all carriers: a thread that was queued goes on. */
+active proctype carrier()
+{
+	byte t;
+
+	do
+	:: runq?t ->
+end_idle:
+		d_step {
+			assert(is_saved[t] && !may_run[t]);
+			is_saved[t] = false;
+			may_run[t] = true;
+			t = 0
+		}
+	od
+}
+
+/* --- waking ------------------------------------------------------------- */
+
+/* Bucket b is locked: those who wait on word b, all of them. */
+inline take_all(b)
+{
+	d_step {
+		i = 0;
+		do
+		:: i < NR_THREADS ->
+			if
+			:: wait_addr[i] == b ->
+				dequeue(i, WOKEN);
+				nr_counted++;
+				taken[i] = true
+			:: else
+			fi;
+			i++
+		:: else -> break
+		od;
+		i = 0
+	}
+}
+
+inline queue_taken()
+{
+	do
+	:: taken[0] -> taken[0] = false; runq!0
+	:: taken[1] -> taken[1] = false; runq!1
+	:: else -> break
+	od
+}
+
+/* Word 0 changes: whoever waits on it is woken. */
+active proctype waker()
+{
+	bool taken[NR_THREADS];
+	byte i;
+
+	word[0] = true;
+	lock(0);
+	take_all(0);
+	unlock(0);
+	queue_taken()
+}
+
+/* Moves who waits on word 0 to word 1, then changes that and wakes them. */
+active proctype requeuer()
+{
+	bool taken[NR_THREADS];
+	byte i;
+
+	lock_both();
+	if
+	:: wait_addr[0] == 0 && !word[0] ->
+		/* Its bucket, then its lock: readers check in this order. */
+		wait_addr[0] = 1;
+		wait_bucket[0] = 1
+	:: else
+	fi;
+	unlock(0);
+	unlock(1);
+	word[1] = true;
+	lock(1);
+	take_all(1);
+	unlock(1);
+	queue_taken()
+}
+
+/* --- ending a wait otherwise -------------------------------------------- */
+
+/* g is the generation it must be, or 0 for any. */
+inline end_wait(t, g, how)
+{
+	do
+	:: true ->
+		b = wait_bucket[t];
+		if
+		:: b == NONE -> break
+		:: else
+		fi;
+		lock(b);
+#ifdef BUG_NO_SECOND_LOOK
+		if
+		:: true -> break
+		fi
+#else
+		if
+		:: wait_bucket[t] == b -> break
+		:: else -> unlock(b)	/* requeued meanwhile */
+		fi
+#endif
+	od;
+	if
+	:: b == NONE -> is_ours = false
+	:: else ->
+#ifdef BUG_NO_GENERATION
+		is_ours = wait_addr[t] != NONE;
+#else
+		is_ours = wait_addr[t] != NONE &&
+			  (g == 0 || generation[t] == g);
+#endif
+		if
+		:: is_ours -> dequeue(t, how)
+		:: else
+		fi;
+		unlock(b)
+	fi;
+	if
+	:: is_ours -> runq!t
+	:: else
+	fi
+}
+
+/* The deadline has come, at any time: out of the heap, then end the wait. */
+active proctype timer()
+{
+	byte b, g;
+	bool is_ours;
+
+end_not_armed:
+	atomic {
+		is_armed ->
+		is_armed = false;
+		g = generation[0]	/* H2 */
+	};
+	end_wait(0, g, TIMED_OUT)
+}
+
+active proctype signal()
+{
+	byte b;
+	bool is_ours;
+
+	end_wait(0, 0, INTERRUPTED)
+}
+
+init {
+	atomic {
+		run waiter(0);
+		run waiter(1)
+	};
+	nr_left == 0;
+	assert(nr_counted == nr_woken);
+	assert(!may_run[0] && !may_run[1])
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Checks a Promela model in all its states, and that the model can fail.
+
+usage: run.py MODEL.pml...
+
+The model must hold as it stands: no assertion fails, no state is stuck, and
+every statement is reached. For each `#ifdef BUG_name` in it, the model with
+that bug must fail. Exit status 77 if spin or a C compiler is missing.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+COMPILER = ["gcc", "-O2", "-w", "-DSAFETY", "-DMEMLIM=2048", "-DNOBOUNDCHECK"]
+DEPTH = 1000000
+SKIPPED = 77
+
+BUG = re.compile(r"^\s*#\s*if(?:n?def|.*defined).*?\b(BUG_\w+)", re.M)
+ERRORS = re.compile(r"errors: (\d+)")
+STATES = re.compile(r"^\s*([0-9.e+]+) states, stored", re.M)
+UNREACHED = re.compile(r'^\s+(\S+:\d+), state \d+, "(.*)"$', re.M)
+FAILURE = re.compile(r"^pan:\d+: (.*?)(?: \(at depth \d+\))?$", re.M)
+
+
+def verify(model, bug):
+    """Runs the model with a bug, or None for none; (output, seconds)."""
+    defines = [f"-D{bug}"] if bug else []
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(model, folder)
+        for command in (["spin", "-a", *defines, model.name],
+                        [*COMPILER, "-o", "pan", "pan.c"],
+                        ["./pan", f"-m{DEPTH}"]):
+            done = subprocess.run(command, cwd=folder, text=True,
+                                  stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+            if done.returncode != 0 and command[0] != "./pan":
+                return f"{' '.join(command)}:\n{done.stdout}", 0
+    return done.stdout, time.monotonic() - begin
+
+
+def judge(output, bug):
+    """(What is wrong, or None; one line that says what was found)."""
+    errors = ERRORS.search(output)
+    states = STATES.search(output)
+    if errors is None or states is None:
+        return "spin did not finish", output
+    failure = FAILURE.search(output)
+    summary = f"{int(float(states[1])):,} states"
+    if failure:
+        summary += f", {failure[1]}"
+    if "max search depth too small" in output or "out of memory" in output:
+        return "the search is not complete", summary
+    if bug:
+        if int(errors[1]) > 0:
+            return None, summary
+        return "the model does not find this bug", summary
+    if int(errors[1]) > 0:
+        return "the model fails", summary
+    unreached = [f"{place} {statement}"
+                 for place, statement in UNREACHED.findall(output)
+                 if statement != "-end-"]
+    if unreached:
+        return "never reached: " + "; ".join(unreached), summary
+    return None, summary
+
+
+def main(argv):
+    if not shutil.which("spin") or not shutil.which(COMPILER[0]):
+        print("spin or gcc is missing")
+        return SKIPPED
+    jobs = []
+    for name in argv[1:]:
+        model = pathlib.Path(name)
+        bugs = sorted(set(BUG.findall(model.read_text())))
+        jobs += [(model, bug) for bug in [None, *bugs]]
+    nr_wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda job: verify(*job), jobs)
+        for (model, bug), (output, seconds) in zip(jobs, results):
+            wrong, summary = judge(output, bug)
+            verdict = f"WRONG: {wrong}; " if wrong else ""
+            name = model.stem + (f" with {bug}" if bug else "")
+            print(f"{name}: {verdict}{summary} [{seconds:.1f} s]", flush=True)
+            nr_wrong += wrong is not None
+    return 1 if nr_wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,385 @@
+/*
+ * src/mem/slot.c: classes and their sizes, where the parts of a slot lie,
+ * guards (faults in a child), colours, stacks of the program's own.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/options.h"
+#include "libc/layout.h"
+#include "mem/slot.h"
+#include "os/mem.h"
+
+enum { TCB_BYTES = 2304, TLS_BYTES = 4416, STACK = 64 * 1024 };
+
+struct wf_libc_layout wf_libc = { .pthread_bytes = TCB_BYTES,
+				  .static_tls_bytes = TLS_BYTES,
+				  .static_tls_align = 64 };
+struct wf_options wf_options;
+
+static struct wf_slot map(struct wf_slot_class *c)
+{
+	struct wf_slot s;
+
+	assert_non_null(c);
+	assert_int_equal(wf_slot_map(c, &s), 0);
+	return s;
+}
+
+/* --- classes ------------------------------------------------------------ */
+
+static void test_class_of_sizes(void **state)
+{
+	struct wf_slot_class *c = wf_slot_class_get(STACK, WF_PAGE);
+
+	assert_non_null(c);
+	assert_true(c->stack_bytes >= STACK);
+	assert_int_equal(c->guard_bytes, WF_PAGE);
+	assert_true(c->stride >= c->stack_bytes + c->guard_bytes + TLS_BYTES +
+					 wf_slot_save_bytes());
+	assert_int_equal(c->stride % WF_PAGE, 0);
+	assert_ptr_equal(wf_slot_class_get(STACK, WF_PAGE), c);
+	assert_ptr_equal(wf_slot_class_get(STACK - 1, WF_PAGE - 1), c);
+	assert_ptr_not_equal(wf_slot_class_get(STACK, 2 * WF_PAGE), c);
+	assert_ptr_not_equal(wf_slot_class_get(STACK, 0), c);
+	assert_ptr_not_equal(wf_slot_class_get(2 * STACK, WF_PAGE), c);
+}
+
+/* At least what was asked for, a quarter more at most, and few of them. */
+static void test_rounding(void **state)
+{
+	const struct wf_slot_class *last = NULL;
+	uint32_t nr = 0;
+
+	for (size_t bytes = 1; bytes < (64UL << 20);
+	     bytes += 1 + bytes / 100) {
+		const struct wf_slot_class *c = wf_slot_class_get(bytes, 0);
+
+		assert_non_null(c);
+		assert_true(c->stack_bytes >= bytes);
+		assert_int_equal(c->stack_bytes % WF_PAGE, 0);
+		assert_true(c->stack_bytes <= bytes + bytes / 4 + WF_PAGE);
+		nr += c != last;
+		last = c;
+	}
+	assert_true(nr < 80);
+}
+
+static void test_absurd_sizes(void **state)
+{
+	assert_null(wf_slot_class_get(SIZE_MAX, 0));
+	assert_null(wf_slot_class_get(SIZE_MAX - WF_PAGE, 0));
+	assert_null(wf_slot_class_get(STACK, SIZE_MAX));
+}
+
+/* More than the machine's address space: an error and no slot. */
+static void test_no_memory(void **state)
+{
+	struct wf_slot_class *c = wf_slot_class_get(1UL << 50, WF_PAGE);
+	struct wf_slot s = { .low = (char *)7 };
+
+	assert_non_null(c);
+	assert_true(wf_slot_map(c, &s) < 0);
+	assert_ptr_equal(s.low, (char *)7);
+}
+
+static void test_default_stack(void **state)
+{
+	struct rlimit saved, limit;
+
+	getrlimit(RLIMIT_STACK, &saved);
+	limit = saved;
+	limit.rlim_cur = 3 << 20;
+	setrlimit(RLIMIT_STACK, &limit);
+	assert_int_equal(wf_slot_default_stack_bytes(), 3 << 20);
+	limit.rlim_cur = 1000;
+	setrlimit(RLIMIT_STACK, &limit);
+	assert_int_equal(wf_slot_default_stack_bytes(), 16 << 10);
+	if (saved.rlim_max == RLIM_INFINITY) {
+		limit.rlim_cur = RLIM_INFINITY;
+		setrlimit(RLIMIT_STACK, &limit);
+		assert_true(wf_slot_default_stack_bytes() >= 2 << 20);
+	}
+	wf_options.stack_size = 70000;
+	assert_int_equal(wf_slot_default_stack_bytes(), 18 * WF_PAGE);
+	wf_options.stack_size = 0;
+	setrlimit(RLIMIT_STACK, &saved);
+}
+
+/* --- one slot ----------------------------------------------------------- */
+
+static void assert_laid_out(const struct wf_slot *s)
+{
+	const struct wf_slot_class *c = s->class;
+	char *end = s->low + c->stride;
+	char *tls = (char *)s->tcb + TCB_BYTES - TLS_BYTES;
+
+	assert_int_equal((uintptr_t)s->low % WF_PAGE, 0);
+	assert_ptr_equal(s->stack_low, s->low + c->guard_bytes);
+	assert_int_equal(s->guard_bytes, c->guard_bytes);
+	assert_false(s->has_user_stack);
+	assert_false(s->is_prepared || s->is_used);
+	/* guard, stack, TLS, TCB, save area: none reaches into the next. */
+	assert_ptr_equal(s->save_top, end);
+	assert_int_equal(s->tcb % 64, 0);
+	assert_true(s->tcb + TCB_BYTES <=
+		    (uintptr_t)s->save_top - wf_slot_save_bytes());
+	assert_ptr_equal(wf_slot_stack_top(s), tls);
+	assert_true(tls - s->stack_low >= (ptrdiff_t)c->stack_bytes);
+	/* What the program is told: up to the save area. */
+	assert_ptr_equal(s->stack_low + s->stack_bytes,
+			 s->save_top - wf_slot_save_bytes());
+}
+
+static void test_layout(void **state)
+{
+	static const size_t stacks[] = { 1, 16384, STACK, 1 << 20, 8 << 20 };
+	static const size_t guards[] = { 0, 1, WF_PAGE, 65536 };
+
+	for (size_t i = 0; i < WF_ARRAY_LEN(stacks); i++) {
+		for (size_t j = 0; j < WF_ARRAY_LEN(guards); j++) {
+			struct wf_slot s =
+				map(wf_slot_class_get(stacks[i], guards[j]));
+
+			assert_laid_out(&s);
+			/* All of it may be written, and is zero before. */
+			for (char *p = s.stack_low; p < s.save_top; p++)
+				assert_int_equal(*p, 0);
+			memset(s.stack_low, 1,
+			       (size_t)(s.save_top - s.stack_low));
+		}
+	}
+}
+
+/* The kernel's largest frame, and a stack to finish a switch on below it. */
+static void test_save_area(void **state)
+{
+	assert_true(wf_slot_save_bytes() >=
+		    getauxval(AT_MINSIGSTKSZ) + WF_PAGE);
+	assert_int_equal(wf_slot_save_bytes() % WF_PAGE, 0);
+}
+
+static void test_no_overlap(void **state)
+{
+	enum { NR = 300 };
+	struct wf_slot_class *c = wf_slot_class_get(20 * WF_PAGE, WF_PAGE);
+	struct wf_slot slots[NR];
+
+	for (int i = 0; i < NR; i++) {
+		slots[i] = map(c);
+		assert_laid_out(&slots[i]);
+		memset(slots[i].stack_low, i & 0x7f, 100);
+		memset(slots[i].save_top - 100, i & 0x7f, 100);
+	}
+	for (int i = 0; i < NR; i++) {
+		for (int j = 0; j < 100; j++) {
+			assert_int_equal(slots[i].stack_low[j], i & 0x7f);
+			assert_int_equal(slots[i].save_top[j - 100], i & 0x7f);
+		}
+		for (int j = 0; j < i; j++)
+			assert_true(slots[i].low >= slots[j].save_top ||
+				    slots[j].low >= slots[i].save_top);
+	}
+	assert_int_equal(c->nr_mapped, NR);
+}
+
+/* Tops of neighbours share few cache sets: 64 offsets in steps of 64. */
+static void test_colours(void **state)
+{
+	struct wf_slot_class *c = wf_slot_class_get(40 * WF_PAGE, WF_PAGE);
+	uint32_t seen[WF_PAGE / 64] = { 0 };
+
+	for (int i = 0; i < 128; i++) {
+		struct wf_slot s = map(c);
+
+		seen[(uintptr_t)wf_slot_stack_top(&s) % WF_PAGE / 64]++;
+	}
+	for (size_t i = 0; i < WF_ARRAY_LEN(seen); i++)
+		assert_int_equal(seen[i], 2);
+}
+
+/* A module may ask for more than a cache line. */
+static void test_tls_alignment(void **state)
+{
+	struct wf_slot_class *c;
+
+	wf_libc.static_tls_align = 1024;
+	c = wf_slot_class_get(56 * WF_PAGE, 0);
+	for (int i = 0; i < 200; i++) {
+		struct wf_slot s = map(c);
+
+		assert_int_equal(s.tcb % 1024, 0);
+		assert_true((char *)wf_slot_stack_top(&s) - s.stack_low >=
+			    56 * (ptrdiff_t)WF_PAGE);
+	}
+	wf_libc.static_tls_align = 64;
+}
+
+/* --- guards ------------------------------------------------------------- */
+
+/* The signal that writing there ends a child with; 0: none. */
+static int signal_of_write(char *p)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		struct rlimit no_core = { 0, 0 };
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		signal(SIGSEGV, SIG_DFL);
+		*(volatile char *)p = 1;
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void test_guard_faults(void **state)
+{
+	static const size_t guards[] = { WF_PAGE, 3 * WF_PAGE };
+
+	for (size_t i = 0; i < WF_ARRAY_LEN(guards); i++) {
+		struct wf_slot_class *c = wf_slot_class_get(STACK, guards[i]);
+		struct wf_slot first = map(c), s = map(c);
+
+		for (size_t at = 0; at < guards[i]; at += WF_PAGE - 1)
+			assert_int_equal(signal_of_write(s.low + at), SIGSEGV);
+		assert_int_equal(signal_of_write(s.stack_low - 1), SIGSEGV);
+		assert_int_equal(signal_of_write(s.stack_low), 0);
+		assert_int_equal(signal_of_write(s.save_top - 1), 0);
+		assert_int_equal(signal_of_write(first.stack_low - 1), SIGSEGV);
+	}
+}
+
+static void test_no_guard(void **state)
+{
+	struct wf_slot s = map(wf_slot_class_get(STACK, 0));
+
+	assert_ptr_equal(s.stack_low, s.low);
+	assert_int_equal(signal_of_write(s.low), 0);
+}
+
+/* --- a stack of the program's ------------------------------------------- */
+
+static void test_user_stack(void **state)
+{
+	struct wf_slot_class *c = wf_slot_class_get(0, 0);
+	struct wf_slot s = map(c);
+	static char stack[STACK];
+
+	assert_int_equal(c->stack_bytes, 0);
+	assert_true(c->stride < 16 * WF_PAGE);
+	wf_slot_use_stack(&s, stack, sizeof(stack));
+	assert_true(s.has_user_stack);
+	assert_ptr_equal(s.stack_low, stack);
+	assert_int_equal(s.stack_bytes, sizeof(stack));
+	assert_int_equal(s.guard_bytes, 0);
+	/* Every byte of it is the caller's. */
+	assert_ptr_equal(wf_slot_stack_top(&s), stack + sizeof(stack));
+	assert_true((char *)s.tcb > s.low && (char *)s.tcb < s.save_top);
+	wf_slot_own_stack(&s);
+	assert_laid_out(&s);
+}
+
+static void test_own_stack_again(void **state)
+{
+	struct wf_slot s = map(wf_slot_class_get(STACK, WF_PAGE)), before = s;
+	static char stack[STACK];
+
+	wf_slot_use_stack(&s, stack, sizeof(stack));
+	wf_slot_own_stack(&s);
+	assert_ptr_equal(s.stack_low, before.stack_low);
+	assert_int_equal(s.stack_bytes, before.stack_bytes);
+	assert_int_equal(s.guard_bytes, before.guard_bytes);
+	assert_ptr_equal(wf_slot_stack_top(&s), wf_slot_stack_top(&before));
+}
+
+/* --- many at once, and a fork child ------------------------------------- */
+
+enum { NR_THREADS = 4, NR_EACH = 200 };
+static struct wf_slot_class *shared;
+static char *lows[NR_THREADS][NR_EACH];
+
+static void *map_many(void *arg)
+{
+	char **own = lows[(uintptr_t)arg];
+	struct wf_slot s;
+
+	for (int i = 0; i < NR_EACH; i++) {
+		/* All get the same class, whoever makes it. */
+		shared = wf_slot_class_get(28 * WF_PAGE, WF_PAGE);
+		own[i] = wf_slot_map(shared, &s) == 0 ? s.low : NULL;
+	}
+	return NULL;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void test_threads(void **state)
+{
+	pthread_t threads[NR_THREADS];
+	char **all = lows[0];
+
+	for (uintptr_t i = 0; i < NR_THREADS; i++)
+		pthread_create(&threads[i], NULL, map_many, (void *)i);
+	for (int i = 0; i < NR_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(shared->nr_mapped, NR_THREADS * NR_EACH);
+	qsort(all, NR_THREADS * NR_EACH, sizeof(*all), by_address);
+	assert_non_null(all[0]);
+	for (int i = 1; i < NR_THREADS * NR_EACH; i++)
+		assert_true(all[i] >= all[i - 1] + shared->stride);
+}
+
+static void test_fork_child(void **state)
+{
+	struct wf_slot_class *c = wf_slot_class_get(STACK, WF_PAGE);
+
+	wf_spin_lock(&c->lock);
+	wf_slot_fork_child();
+	map(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_class_of_sizes),
+		cmocka_unit_test(test_rounding),
+		cmocka_unit_test(test_absurd_sizes),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_default_stack),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_save_area),
+		cmocka_unit_test(test_no_overlap),
+		cmocka_unit_test(test_colours),
+		cmocka_unit_test(test_tls_alignment),
+		cmocka_unit_test(test_guard_faults),
+		cmocka_unit_test(test_no_guard),
+		cmocka_unit_test(test_user_stack),
+		cmocka_unit_test(test_own_stack_again),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_fork_child),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
