@@ -110,8 +110,7 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
  */
 static void offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr)
 {
-	wf_inject_push(vp != NULL ? &vp->inbox : &wf_sched.inject, entries,
-		       nr);
+	wf_inject_push(vp != NULL ? &vp->inbox : &wf_sched.inject, entries, nr);
 	if (vp != NULL)
 		wf_store_relaxed(&vp->look, 1);
 	/* seq_cst: pairs with the fence in wf_idle_begin. */

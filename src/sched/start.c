@@ -15,5 +15,5 @@ void wf_start_prepare(struct wf_thread *t)
 			     s->stack_bytes + s->guard_bytes);
 	t->ctx.tp = s->tcb;
 	t->ctx.sp = wf_arch_context_make(wf_slot_stack_top(s),
-					 wf_arch_thread_entry);
+					 wf_arch_thread_entry, t->fp_control);
 }

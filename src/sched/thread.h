@@ -106,6 +106,7 @@ struct wf_thread {
 	int32_t tid;		     /* what the program sees; creator */
 	_Atomic uint32_t exit_state; /* enum wf_exit_state */
 	_Atomic(struct wf_thread *) joiner; /* who joins it, if anybody */
+	uint64_t fp_control; /* inherited control words; creator */
 	void *(*start_routine)(void *);
 	void *start_arg;
 	void *result;

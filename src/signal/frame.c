@@ -55,7 +55,8 @@ void wf_frame_save(struct wf_thread *t, const ucontext_t *uc)
 		memcpy((void *)fp, uc->uc_mcontext.fpregs, fp_bytes);
 		to->uc_mcontext.fpregs = (fpregset_t)fp;
 	}
-	t->ctx.sp = wf_arch_context_at(to, wf_arch_frame_resume);
+	t->ctx.sp = wf_arch_context_at(to, wf_arch_frame_resume,
+				       WF_ARCH_FP_CONTROL_INITIAL);
 }
 
 void wf_frame_resume(ucontext_t *uc)

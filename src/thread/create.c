@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/log.h"
 #include "libc/layout.h"
 #include "libc/tcb.h"
@@ -55,6 +56,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
 	wf_store_relaxed(&t->exit_work, 0);
 	t->kind = params->is_bound ? WF_THREAD_BOUND : WF_THREAD_MULTIPLEXED;
+	t->fp_control = wf_cpu_fp_control();
 	t->hog = false;
 	t->from_b = false;
 	t->is_first = false;

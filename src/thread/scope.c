@@ -23,7 +23,6 @@ bool wf_scope_matches(const void *start)
 	if (best == NULL)
 		return false;
 	/* The program itself has no name in the loader's list. */
-	name = best->l_name[0] != '\0' ? best->l_name :
-					 program_invocation_name;
+	name = best->l_name[0] != '\0' ? best->l_name : program_invocation_name;
 	return strstr(name, wf_options.bound) != NULL;
 }

@@ -6,6 +6,11 @@
  * Thread 0 waits on word 0 with a deadline, then on word 1 without one.
  * Thread 1 waits on word 1. A signal may end one wait of thread 0.
  *
+ * wait_bucket names a bucket only while the thread is in its list, and changes
+ * under that bucket's lock (U1): so who holds the lock and finds it named may
+ * go on. Were the name kept after the wait, the thread could begin to wait in
+ * another bucket meanwhile (BUG_BUCKET_KEPT).
+ *
  * Holds: a thread runs again only after its context was saved, and once per
  * wait (U2, U3); each waiter that a waker counted was woken by it, and the
  * other way round; no wait is left over (a stuck state would be reported); a
@@ -53,6 +58,9 @@ inline dequeue(t, how)
 	d_step {
 		assert(wait_addr[t] != NONE && locked[wait_bucket[t]]);
 		wait_addr[t] = NONE;
+#ifndef BUG_BUCKET_KEPT
+		wait_bucket[t] = NONE;
+#endif
 		result[t] = how
 	}
 }
@@ -71,8 +79,13 @@ inline save_and_switch(b)
 	atomic { may_run[me] -> may_run[me] = false }
 }
 
-inline wait(b, is_timed)
+/* Thread 0 begins with word 0 and a deadline; the rest is word 1. */
+proctype waiter(byte me)
 {
+	byte b = me, how;
+	bool is_equal, is_timed = (me == 0);
+
+again:
 #ifdef BUG_COMPARE_BEFORE_LOCK
 	is_equal = !word[b];
 	lock(b);
@@ -85,11 +98,9 @@ inline wait(b, is_timed)
 		unlock(b);
 		how = DIFFERED
 	:: else ->
-		d_step {
-			wait_addr[me] = b;
-			generation[me]++;
-			wait_bucket[me] = b
-		};
+		wait_addr[me] = b;
+		generation[me]++;
+		wait_bucket[me] = b;	/* from now on found by others; U1 */
 		if
 		:: is_timed -> is_armed = true
 		:: else
@@ -102,32 +113,22 @@ inline wait(b, is_timed)
 		fi
 	fi;
 	d_step {
+		assert(is_timed || how != TIMED_OUT);
 		is_equal = false;
+		is_timed = false;
 		if
 		:: how == WOKEN -> nr_woken++
 		:: else
 		fi
-	}
-}
-
-proctype waiter(byte me)
-{
-	bool is_equal;
-	byte how;
-
+	};
 	if
-	:: me == 0 ->
-		wait(0, true)
+	:: b == 0 ->
+		b = 1;
+		goto again
+	:: b == 1 && how == INTERRUPTED ->
+		goto again
 	:: else
 	fi;
-	do
-	:: wait(1, false);
-		assert(how != TIMED_OUT);
-		if
-		:: how == INTERRUPTED -> skip
-		:: else -> break
-		fi
-	od;
 	nr_left--
 }
 
@@ -136,9 +137,9 @@ active proctype carrier()
 {
 	byte t;
 
+end_idle:
 	do
 	:: runq?t ->
-end_idle:
 		d_step {
 			assert(is_saved[t] && !may_run[t]);
 			is_saved[t] = false;
@@ -174,8 +175,15 @@ inline take_all(b)
 inline queue_taken()
 {
 	do
-	:: taken[0] -> taken[0] = false; runq!0
-	:: taken[1] -> taken[1] = false; runq!1
+	:: i < NR_THREADS ->
+		if
+		:: taken[i] -> runq!i
+		:: else
+		fi;
+		d_step {
+			taken[i] = false;
+			i++
+		}
 	:: else -> break
 	od
 }

@@ -9,19 +9,20 @@ struct switch_frame {
 	void (*entry)(void);
 };
 
-void *wf_arch_context_at(void *sp, void (*entry)(void))
+void *wf_arch_context_at(void *sp, void (*entry)(void), uint64_t fp_control)
 {
 	struct switch_frame *f = (struct switch_frame *)sp - 1;
 
-	/* The ABI's initial control words: all exceptions masked. */
-	*f = (struct switch_frame){ .mxcsr = 0x1f80,
-				    .x87_control = 0x37f,
-				    .entry = entry };
+	*f = (struct switch_frame){
+		.mxcsr = (uint32_t)fp_control,
+		.x87_control = (uint16_t)(fp_control >> 32),
+		.entry = entry,
+	};
 	return f;
 }
 
-void *wf_arch_context_make(void *top, void (*entry)(void))
+void *wf_arch_context_make(void *top, void (*entry)(void), uint64_t fp_control)
 {
 	return wf_arch_context_at((void *)(((uintptr_t)top & ~63UL) - 64),
-				  entry);
+				  entry, fp_control);
 }

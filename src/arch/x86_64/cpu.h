@@ -20,6 +20,20 @@
 /* AT_HWCAP2 bit that says user code may execute wrfsbase. */
 #define WF_ARCH_HWCAP2_FSGSBASE 2UL
 
+/* mxcsr and x87 control word at a program's start: exceptions masked. */
+#define WF_ARCH_FP_CONTROL_INITIAL (0x1f80ULL | 0x37fULL << 32)
+
+/* Those of the caller, without mxcsr's sticky flags. */
+static inline uint64_t wf_cpu_fp_control(void)
+{
+	uint32_t mxcsr;
+	uint16_t x87;
+
+	__asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+	__asm__ volatile("fnstcw %0" : "=m"(x87));
+	return (mxcsr & ~0x3fU) | (uint64_t)x87 << 32;
+}
+
 static inline void wf_cpu_pause(void)
 {
 	__builtin_ia32_pause();
