@@ -13,6 +13,9 @@
  */
 int wf_boot_start(void);
 
+/* --no-children: takes weft out of LD_PRELOAD. */
+void wf_boot_spare_children(char **envp);
+
 /* Registers the fork handlers once, before any of the program's. */
 void wf_boot_register_fork(void);
 /* What they do in the child. */

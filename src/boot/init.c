@@ -34,7 +34,12 @@ static void fail_without(const char *name)
 
 static void load_options(char **envp)
 {
+	static bool is_done;
 	const char *bad = NULL;
+
+	if (is_done || envp == NULL)
+		return;
+	is_done = true;
 
 	if (wf_options_load_env(&wf_options, envp, &bad) < 0) {
 		wf_log("%s is malformed or out of range", bad);
@@ -60,7 +65,6 @@ void wf_runtime_boot(void)
 	static bool is_done;
 	const char *missing;
 	struct wf_thread *first;
-	char **envp;
 
 	if (is_done)
 		return;
@@ -70,9 +74,7 @@ void wf_runtime_boot(void)
 		missing = wf_libc_layout_init();
 	if (missing != NULL)
 		fail_without(missing);
-	envp = environment();
-	if (envp != NULL)
-		load_options(envp);
+	load_options(environment());
 	if (wf_table_init() < 0) {
 		wf_log("cannot reserve address space for threads; raise the "
 		       "limit on virtual memory (ulimit -v)");
@@ -86,9 +88,14 @@ void wf_runtime_boot(void)
 	wf_boot_register_fork();
 }
 
-__attribute__((constructor)) static void init(void)
+/* ld.so passes constructors what main gets. */
+__attribute__((constructor)) static void init(int argc, char **argv,
+					      char **envp)
 {
 	wf_runtime_boot();
+	load_options(envp);
+	if (wf_options.no_children)
+		wf_boot_spare_children(envp);
 }
 
 __attribute__((destructor)) static void fini(void)

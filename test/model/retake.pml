@@ -1,0 +1,270 @@
+/*
+ * Models the protocol by which the monitor takes a VP from a carrier that
+ * sleeps in the kernel: src/sched/runtime.h and .c, switch.c, carrier.c,
+ * src/boot/rescue.c. Two VPs, two threads that may move between them, three
+ * carriers of which one is a spare at the start.
+ *
+ * Plain stores of a carrier go through a store buffer, first in first out, as
+ * on x86; a locked instruction waits until it is empty, a membarrier until
+ * each was empty once. So in_runtime = 1 may become visible after the load of
+ * retake, and the entry still costs no fence.
+ *
+ * Holds: at any time each VP has one owner, and who acts as its owner is it.
+ */
+#define NONE 255
+#define MONITOR 254
+#define NR_VPS 2
+#define NR_CARRIERS 3
+#define NR_THREADS 2
+
+/* retake */
+#define FREE 0
+#define ASK 1
+#define TAKEN 2
+
+/* What a store buffer holds. */
+mtype = { IN_RUNTIME, CUR, PUSH };
+chan buffer[NR_CARRIERS] = [4] of { mtype, byte, byte };
+
+byte in_runtime[NR_THREADS];
+byte retake[NR_THREADS];
+byte cur[NR_VPS];
+chan runq = [NR_THREADS] of { byte };
+chan spares = [NR_CARRIERS] of { byte };
+chan given[NR_CARRIERS] = [1] of { byte };
+
+/* What is true, known to nobody. */
+byte owner[NR_VPS];
+bool is_running[NR_THREADS];
+
+#define locked_instruction empty(buffer[c])
+
+proctype store_buffer(byte c)
+{
+	mtype kind;
+	byte where, value;
+
+end_empty:
+	do
+	:: atomic {
+		buffer[c]?kind, where, value ->
+		if
+		:: kind == IN_RUNTIME -> in_runtime[where] = value
+		:: kind == CUR -> cur[where] = value
+		:: kind == PUSH -> runq!where
+		fi;
+		kind = 0;
+		where = 0;
+		value = 0
+	   }
+	od
+}
+
+/* wf_runtime_enter: is_kept says whether the carrier still has the VP. */
+inline enter()
+{
+	buffer[c]!IN_RUNTIME, t, 1;
+	is_kept = true;
+	if
+	:: retake[t] == FREE
+	:: else ->
+		if
+		:: retake[t] == ASK ->
+#ifdef BUG_PLAIN_STORE_IN_ENTRY
+			retake[t] = FREE
+#else
+			locked_instruction;
+			d_step {
+				if
+				:: retake[t] == ASK -> retake[t] = FREE
+				:: else -> is_kept = (retake[t] == FREE)
+				fi
+			}
+#endif
+		:: else -> is_kept = (retake[t] == FREE)
+		fi
+	fi
+}
+
+inline make_current(next)
+{
+	assert(owner[vp] == c);
+	buffer[c]!CUR, vp, next
+}
+
+/* The context of t is saved: others may run it. */
+inline push_current()
+{
+	is_running[t] = false;
+	buffer[c]!PUSH, t, 0
+}
+
+inline run_next()
+{
+	d_step {
+		t = n;
+		n = NONE;
+		assert(!is_running[t]);
+		is_running[t] = true
+	}
+	assert(owner[vp] == c);
+	buffer[c]!IN_RUNTIME, t, 0	/* wf_runtime_leave */
+}
+
+proctype carrier(byte c, vp, t)
+{
+	byte n = NONE;
+	bool is_kept;
+
+end_forever:
+	do
+	:: t != NONE ->		/* its thread runs the program's code */
+		enter();
+		if
+		:: is_kept ->
+			assert(owner[vp] == c);
+			if
+			:: buffer[c]!IN_RUNTIME, t, 0
+			:: runq?n ->	/* park: to another thread */
+				make_current(n);
+				push_current();
+				run_next()
+			:: make_current(NONE);	/* to the carrier's own */
+				push_current();
+				t = NONE
+			fi
+		:: else ->
+			assert(owner[vp] != c);
+			vp = NONE;
+			locked_instruction;	/* of the queue's lock */
+			retake[t] = FREE;
+			is_running[t] = false;
+			runq!t;
+			t = NONE
+		fi
+	:: t == NONE && vp != NONE ->
+		runq?n;
+		make_current(n);
+		run_next()
+	:: t == NONE && vp == NONE ->
+		spares!c;
+		given[c]?vp
+	od
+}
+
+inline give_up()
+{
+	d_step {
+		if
+		:: retake[t] == ASK -> retake[t] = FREE
+		:: else
+		fi
+	}
+}
+
+inline membarrier()
+{
+#ifndef BUG_NO_MEMBARRIER
+	empty(buffer[0]);
+	empty(buffer[1]);
+	empty(buffer[2]);
+#endif
+	skip
+}
+
+/* Nobody but the monitor gives spares a VP. */
+inline hand_over()
+{
+	d_step {
+		assert(owner[v] != NONE && owner[v] != MONITOR);
+		owner[v] = MONITOR
+	}
+	spares?c;
+	cur[v] = NONE;
+	owner[v] = c;
+	given[c]!v
+}
+
+active proctype monitor()
+{
+	byte v, t, c;
+	bool is_outside, is_same;
+
+end_forever:
+	do
+	:: atomic {
+		nempty(spares) ->
+		if
+		:: v = 0
+		:: v = 1
+		fi;
+		t = cur[v]
+	   };
+		if
+		:: t == NONE -> goto next
+		:: else
+		fi;
+		atomic {
+			if
+			:: retake[t] == FREE -> retake[t] = ASK
+			:: else -> goto next
+			fi
+		};
+		membarrier();
+#ifdef BUG_CUR_READ_FIRST
+		is_same = (cur[v] == t);
+		is_outside = (in_runtime[t] == 0);
+#else
+		is_outside = (in_runtime[t] == 0);
+		is_same = (cur[v] == t);
+#endif
+		if
+		:: is_outside && is_same ->
+#ifdef BUG_PLAIN_STORE_IN_MONITOR
+			if
+			:: retake[t] == ASK ->
+				retake[t] = TAKEN;
+				hand_over()
+			:: else
+			fi
+#else
+			atomic {
+				if
+				:: retake[t] == ASK -> retake[t] = TAKEN
+				:: else -> goto next
+				fi
+			};
+			hand_over()
+#endif
+		:: else -> give_up()
+		fi;
+next:
+		skip;
+		d_step {
+			t = 0;
+			c = 0;
+			v = 0;
+			is_outside = false;
+			is_same = false
+		}
+	od
+}
+
+init {
+	atomic {
+		/* Thread 0 runs on VP 0; VP 1 is idle; thread 1 is queued. */
+		cur[0] = 0;
+		cur[1] = NONE;
+		owner[0] = 0;
+		owner[1] = 1;
+		is_running[0] = true;
+		in_runtime[1] = 1;
+		runq!1;
+		run store_buffer(0);
+		run store_buffer(1);
+		run store_buffer(2);
+		run carrier(0, 0, 0);
+		run carrier(1, 1, NONE);
+		run carrier(2, NONE, NONE)
+	}
+}
