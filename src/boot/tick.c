@@ -62,7 +62,8 @@ static bool charge(struct view *v, int64_t now_ns)
 	const struct wf_carrier *c = v->vp->carrier;
 	int64_t cpu = cpu_of(c), used = cpu - w->cpu_ns;
 	uint64_t switches = wf_load_relaxed(&v->vp->counters.switches);
-	bool is_same = switches - w->switches <= 1;
+	uint64_t nr_switches = switches - w->switches;
+	bool is_same = nr_switches <= 1;
 	bool is_known = w->carrier_tid == wf_load_relaxed(&c->tid);
 
 	w->cpu_ns = cpu;
@@ -74,6 +75,9 @@ static bool charge(struct view *v, int64_t now_ns)
 		w->charge_ns = 0;
 		return false;
 	}
+	wf_store_relaxed(&v->vp->runs_long,
+			 used > (int64_t)(nr_switches + 1) * 2 *
+					 wf_idle_wake_cost());
 	w->charge_ns = is_same ? w->charge_ns + used : used;
 	v->is_full = w->charge_ns * 100 >= TICK_NS * COMPUTING_PERCENT;
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)

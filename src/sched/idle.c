@@ -1,9 +1,13 @@
 #include "sched/idle.h"
 
+#include "os/clock.h"
 #include "os/futex.h"
 
 static struct wf_spin idle_lock = WF_SPIN_INIT;
 static struct wf_vp *idle_list;
+
+/* As seen on virtual machines, until there are samples. */
+static _Atomic int64_t wake_cost_ns = 25 * 1000;
 
 void wf_idle_begin(struct wf_vp *vp)
 {
@@ -48,10 +52,28 @@ static bool wake(struct wf_vp *vp, bool was_idle)
 	if (!was_idle)
 		return false;
 	wf_count(wakes);
+	wf_store_relaxed(&vp->wake_ns, wf_os_now());
 	/* release: what was pushed for it; pairs with the sleeper's load. */
 	wf_store_release(&vp->wake_word, 1);
 	wf_os_futex_wake(&vp->wake_word, 1);
 	return true;
+}
+
+int64_t wf_idle_wake_cost(void)
+{
+	return wf_load_relaxed(&wake_cost_ns);
+}
+
+void wf_idle_woken(struct wf_vp *vp)
+{
+	/* One late sleeper on a busy machine must not count for much. */
+	enum { MAX_SAMPLE_NS = 200 * 1000, MEAN_OF = 8 };
+	int64_t sample = wf_os_now() - wf_load_relaxed(&vp->wake_ns);
+	int64_t mean = wf_idle_wake_cost();
+
+	if (sample > MAX_SAMPLE_NS)
+		sample = MAX_SAMPLE_NS;
+	wf_store_relaxed(&wake_cost_ns, mean + (sample - mean) / MEAN_OF);
 }
 
 bool wf_idle_wake(struct wf_vp *vp)

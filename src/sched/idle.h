@@ -25,6 +25,14 @@ bool wf_idle_wake_any(void);
 
 void wf_idle_wake_monitor(void);
 
+/*
+ * What a wake through the kernel costs, in ns: from the waker's call until the
+ * sleeper runs. A running mean of what sleepers report.
+ */
+int64_t wf_idle_wake_cost(void);
+/* The sleeper, first thing when it has been woken. */
+void wf_idle_woken(struct wf_vp *vp);
+
 /* In a fork child. */
 void wf_idle_reset(void);
 

@@ -49,6 +49,23 @@ static void push_i(struct wf_vp *vp, uint64_t entry)
 }
 
 /*
+ * What becomes runnable stays with its waker: a wake through the kernel costs
+ * more than most threads run. Where they run for longer, a sleeping VP is
+ * worth its wake.
+ */
+static bool share(struct wf_vp *vp, uint64_t entry)
+{
+	if (WF_LIKELY(!wf_load_relaxed(&vp->runs_long)) ||
+	    wf_load_relaxed(&wf_sched.nr_idle) == 0)
+		return false;
+	push_tail(&vp->ring_i, entry);
+	wf_store_relaxed(&wf_sched.surplus, 1);
+	wf_fence_seq_cst(); /* pairs with the one in wf_idle_begin */
+	wf_idle_wake_any();
+	return true;
+}
+
+/*
  * The monitor sleeps when nothing waits; whoever makes something wait wakes
  * it. No fence: the monitor's membarrier orders our push before our load.
  */
@@ -66,9 +83,12 @@ static uint64_t entry_of(const struct wf_thread *t, enum wf_ready why)
 
 static void put_woken(struct wf_vp *vp, uint64_t entry)
 {
+	uint64_t old;
+
+	if (share(vp, entry))
+		return;
 	/* acq_rel: takes over a displaced entry, publishes the new one. */
-	uint64_t old = atomic_exchange_explicit(&vp->lifo, entry,
-						memory_order_acq_rel);
+	old = atomic_exchange_explicit(&vp->lifo, entry, memory_order_acq_rel);
 
 	if (old != WF_ENTRY_NONE)
 		push_i(vp, old);
@@ -84,7 +104,8 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 		break;
 	case WF_READY_NEW:
 	case WF_READY_REJOINED:
-		push_i(vp, entry);
+		if (!share(vp, entry))
+			push_i(vp, entry);
 		break;
 	case WF_READY_YIELDED:
 		push_tail(&vp->ring_b, entry);

@@ -51,11 +51,14 @@ struct wf_vp {
 	_Atomic uint32_t resched;	 /* enum wf_resched; owner, monitor */
 	_Atomic int32_t balance;	 /* monitor */
 	_Atomic bool turn_b;		 /* next pick is B's; monitor, owner */
+	_Atomic bool runs_long;		 /* threads run for more than two wakes'
+				 * cost; monitor */
 
 	/* Line of those who want something of the owner. */
 	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* 1: inbox or
 							  * injection queue */
 	_Atomic uint32_t wake_word; /* futex of the sleeping carrier */
+	_Atomic int64_t wake_ns;    /* when the waker set it */
 	bool is_idle;		    /* in the idle list; its lock */
 	struct wf_vp *idle_next;    /* idle list; its lock */
 	uint32_t nr_ticks;	    /* monitor */

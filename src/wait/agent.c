@@ -69,8 +69,10 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp)
 	if (!wf_queue_has_work(vp)) { /* A1 */
 		wf_count_own(&vp->counters, sleeps);
 		/* acquire: pairs with the waker's release of wake_word. */
-		if (wf_load_acquire(&vp->wake_word) == 0)
-			wf_os_futex_wait(&vp->wake_word, 0, deadline);
+		if (wf_load_acquire(&vp->wake_word) == 0 &&
+		    wf_os_futex_wait(&vp->wake_word, 0, deadline) == 0 &&
+		    wf_load_acquire(&vp->wake_word) != 0)
+			wf_idle_woken(vp);
 	}
 	wf_idle_end(vp);
 }

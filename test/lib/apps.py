@@ -38,16 +38,17 @@ class Program:
 
 @functools.cache
 def data_file():
-    """A file of words and noise, the same for every run."""
+    """A file of text and noise, the same for every run."""
     folder = tempfile.TemporaryDirectory(prefix="weft-data-")
     path = pathlib.Path(folder.name) / "data"
     source = random.Random(DATA_SEED)
     words = [source.randbytes(source.randrange(2, 12)) for _ in range(5000)]
+    pages = [b" ".join(source.choices(words, k=2000)) for _ in range(64)]
     with open(path, "wb") as data:
         for _ in range(DATA_MIB):
-            text = b" ".join(source.choices(words, k=80_000))
-            noise = source.randbytes(1 << 18)
-            data.write((text + noise)[:1 << 20].ljust(1 << 20, b"."))
+            noise = source.randbytes(1 << 16)
+            text = b"".join(source.choices(pages, k=90))
+            data.write((noise + text)[:1 << 20].ljust(1 << 20, b"."))
     # The folder goes away with the object that is kept in the cache.
     return folder, path
 

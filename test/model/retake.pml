@@ -64,26 +64,31 @@ end_empty:
 inline enter()
 {
 	buffer[c]!IN_RUNTIME, t, 1;
-	is_kept = true;
-	if
-	:: retake[t] == FREE
-	:: else ->
-		if
-		:: retake[t] == ASK ->
+	do
+	:: retake[t] == FREE ->
+		is_kept = true;
+		break
+	:: retake[t] == TAKEN ->
+		is_kept = false;
+		break
 #ifdef BUG_PLAIN_STORE_IN_ENTRY
-			retake[t] = FREE
+	:: retake[t] == ASK ->
+		retake[t] = FREE
+#elif defined(BUG_TWO_LOADS)
+	:: retake[t] != FREE ->
+		is_kept = (retake[t] == FREE);	/* it may be ASK again */
+		break
 #else
-			locked_instruction;
-			d_step {
-				if
-				:: retake[t] == ASK -> retake[t] = FREE
-				:: else -> is_kept = (retake[t] == FREE)
-				fi
-			}
+	:: retake[t] == ASK ->
+		locked_instruction;
+		d_step {
+			if
+			:: retake[t] == ASK -> retake[t] = FREE
+			:: else
+			fi
+		}
 #endif
-		:: else -> is_kept = (retake[t] == FREE)
-		fi
-	fi
+	od
 }
 
 inline make_current(next)
@@ -172,13 +177,16 @@ inline membarrier()
 	skip
 }
 
+inline take()
+{
+	retake[t] = TAKEN;
+	assert(owner[v] != MONITOR);
+	owner[v] = MONITOR
+}
+
 /* Nobody but the monitor gives spares a VP. */
 inline hand_over()
 {
-	d_step {
-		assert(owner[v] != NONE && owner[v] != MONITOR);
-		owner[v] = MONITOR
-	}
 	spares?c;
 	cur[v] = NONE;
 	owner[v] = c;
@@ -223,14 +231,14 @@ end_forever:
 #ifdef BUG_PLAIN_STORE_IN_MONITOR
 			if
 			:: retake[t] == ASK ->
-				retake[t] = TAKEN;
+				d_step { take() };
 				hand_over()
 			:: else
 			fi
 #else
 			atomic {
 				if
-				:: retake[t] == ASK -> retake[t] = TAKEN
+				:: retake[t] == ASK -> take()
 				:: else -> goto next
 				fi
 			};
