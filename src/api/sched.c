@@ -10,6 +10,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
+#include "sched/table.h"
 #include "thread/affinity.h"
 #include "thread/lifecycle.h"
 
@@ -37,6 +38,37 @@ WF_API(int, pthread_getaffinity_np, pthread_t thread, size_t size,
 	if (is_native(t))
 		return wf_real.pthread_getaffinity_np(thread, size, ret_set);
 	return -wf_affinity_get(t, size, ret_set);
+}
+
+/* The thread that a kernel call's id means, NULL if it is not weft's. */
+static struct wf_thread *thread_of_id(pid_t id)
+{
+	if (!wf_is_started())
+		return NULL;
+	return id == 0 ? wf_thread_self() : wf_table_by_tid(id);
+}
+
+WF_API(int, sched_setaffinity, pid_t id, size_t size, const cpu_set_t *set)
+{
+	struct wf_thread *t = thread_of_id(id);
+
+	return wf_api_errno(
+		t != NULL && t->kind != WF_THREAD_FOREIGN ?
+			wf_affinity_set(t, size, set) :
+			(int)wf_sys(SYS_sched_setaffinity, id, size, set));
+}
+
+WF_API(int, sched_getaffinity, pid_t id, size_t size, cpu_set_t *ret_set)
+{
+	struct wf_thread *t = thread_of_id(id);
+	long bytes;
+
+	if (t != NULL && t->kind != WF_THREAD_FOREIGN)
+		return wf_api_errno(wf_affinity_get(t, size, ret_set));
+	bytes = wf_sys(SYS_sched_getaffinity, id, size, ret_set);
+	if (bytes > 0 && (size_t)bytes < size)
+		memset((char *)ret_set + bytes, 0, size - (size_t)bytes);
+	return wf_api_errno(bytes < 0 ? (int)bytes : 0);
 }
 
 static bool is_valid_priority(int policy, int priority)

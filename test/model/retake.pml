@@ -91,6 +91,9 @@ inline enter()
 	od
 }
 
+/* Taking from a queue is a locked instruction. */
+#define take_next() empty(buffer[c]) && nempty(runq) -> runq?n
+
 inline make_current(next)
 {
 	assert(owner[vp] == c);
@@ -101,24 +104,22 @@ inline make_current(next)
 inline push_current()
 {
 	is_running[t] = false;
-	buffer[c]!PUSH, t, 0
+	buffer[c]!PUSH, t, 0;
+	t = NONE
 }
 
 inline run_next()
 {
-	d_step {
-		t = n;
-		n = NONE;
-		assert(!is_running[t]);
-		is_running[t] = true
-	}
-	assert(owner[vp] == c);
+	t = n;
+	n = 0;
+	assert(!is_running[t] && owner[vp] == c);
+	is_running[t] = true;
 	buffer[c]!IN_RUNTIME, t, 0	/* wf_runtime_leave */
 }
 
 proctype carrier(byte c, vp, t)
 {
-	byte n = NONE;
+	byte n;
 	bool is_kept;
 
 end_forever:
@@ -130,15 +131,18 @@ end_forever:
 			assert(owner[vp] == c);
 			if
 			:: buffer[c]!IN_RUNTIME, t, 0
-			:: runq?n ->	/* park: to another thread */
+			:: atomic {		/* park: to another thread */
+				take_next();
 				make_current(n);
 				push_current();
 				run_next()
-			:: make_current(NONE);	/* to the carrier's own */
-				push_current();
-				t = NONE
+			   }
+			:: atomic {	/* park: to the carrier's own stack */
+				make_current(NONE);
+				push_current()
+			   }
 			fi
-		:: else ->
+		:: else -> atomic {
 			assert(owner[vp] != c);
 			vp = NONE;
 			locked_instruction;	/* of the queue's lock */
@@ -146,11 +150,14 @@ end_forever:
 			is_running[t] = false;
 			runq!t;
 			t = NONE
-		fi
-	:: t == NONE && vp != NONE ->
-		runq?n;
+		   }
+		fi;
+		is_kept = false
+	:: t == NONE && vp != NONE -> atomic {
+		take_next();
 		make_current(n);
 		run_next()
+	   }
 	:: t == NONE && vp == NONE ->
 		spares!c;
 		given[c]?vp

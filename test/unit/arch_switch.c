@@ -156,7 +156,8 @@ static void preserve(void)
 
 		c->stack = new_stack();
 		c->sp = wf_arch_context_make(c->stack + STACK_BYTES,
-					     wf_arch_thread_entry);
+					     wf_arch_thread_entry,
+					     wf_cpu_fp_control());
 		c->random.state = random64(&r);
 		c->nr_resumed = 0;
 	}
@@ -188,7 +189,11 @@ void probe_main(void)
 	switch_now(&dead, main_sp, begin_tp);
 }
 
-/* Enters it with control words that are not the default. */
+/* Other control words than the switch comes from. */
+#define MXCSR 0xbf80u
+#define X87_CONTROL 0xb7fu
+#define FP_CONTROL (MXCSR | (uint64_t)X87_CONTROL << 32)
+
 static void begin(void *sp, uintptr_t tp)
 {
 	struct saved in, out;
@@ -202,8 +207,8 @@ static void begin(void *sp, uintptr_t tp)
 	switch_with(&in, &out, &main_sp, sp, tp, switch_now);
 	assert_int_equal(nr_wrong(&in, &out), 0);
 	assert_int_equal(wf_cpu_thread_register(), begin_tp);
-	assert_int_equal(found.mxcsr, 0x1f80);
-	assert_int_equal(found.x87_control, 0x37f);
+	assert_int_equal(found.mxcsr, MXCSR);
+	assert_int_equal(found.x87_control, X87_CONTROL);
 	assert_int_equal(found.flags & DIRECTION_FLAG, 0);
 	assert_int_equal(found.tp, tp);
 }
@@ -217,7 +222,7 @@ static void begin_aligned(void)
 		char *top = stack + STACK_BYTES - 64 - i;
 
 		memset(stack, 0x5a, STACK_BYTES);
-		begin(wf_arch_context_make(top, probe_entry),
+		begin(wf_arch_context_make(top, probe_entry, FP_CONTROL),
 		      wf_cpu_thread_register());
 		assert_int_equal((found.sp + 8) % 16, 0);
 		assert_in_range(found.sp, (uintptr_t)top - 256,
@@ -226,6 +231,27 @@ static void begin_aligned(void)
 			assert_int_equal(*p, 0x5a);
 	}
 	free(stack);
+}
+
+/* What a new context is given is what its creator has. */
+static void test_control_words_of_cpu(void **state)
+{
+	uint64_t was = wf_cpu_fp_control();
+	uint32_t mxcsr = MXCSR;
+	uint16_t x87_control = X87_CONTROL;
+	uint64_t now;
+
+	__asm__ volatile("ldmxcsr %0\n\tfldcw %1"
+			 :
+			 : "m"(mxcsr), "m"(x87_control));
+	now = wf_cpu_fp_control();
+	mxcsr = (uint32_t)was;
+	x87_control = (uint16_t)(was >> 32);
+	__asm__ volatile("ldmxcsr %0\n\tfldcw %1"
+			 :
+			 : "m"(mxcsr), "m"(x87_control));
+	assert_int_equal(was, 0x37f00001f80);
+	assert_int_equal(now, FP_CONTROL);
 }
 
 static void test_begins_aligned(void **state)
@@ -241,7 +267,7 @@ static void begin_at(void)
 		char *sp = stack + STACK_BYTES - 128 - i;
 
 		memset(stack, 0x5a, STACK_BYTES);
-		begin(wf_arch_context_at(sp, probe_entry),
+		begin(wf_arch_context_at(sp, probe_entry, FP_CONTROL),
 		      wf_cpu_thread_register());
 		assert_int_equal(found.sp, (uintptr_t)sp);
 		assert_int_equal(*sp, 0x5a);
@@ -268,7 +294,8 @@ static void load_thread_register(void)
 
 		memcpy((void *)tp, (void *)own, WF_ARCH_TCB_HEADER_BYTES);
 		*(uintptr_t *)tp = tp;
-		begin(wf_arch_context_make(stack + STACK_BYTES, probe_entry),
+		begin(wf_arch_context_make(stack + STACK_BYTES, probe_entry,
+					   FP_CONTROL),
 		      tp);
 	}
 	free(stack);
@@ -283,6 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_preserves),
+		cmocka_unit_test(test_control_words_of_cpu),
 		cmocka_unit_test(test_begins_aligned),
 		cmocka_unit_test(test_begins_at),
 		cmocka_unit_test(test_thread_register),

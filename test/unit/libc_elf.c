@@ -27,11 +27,16 @@ static void assert_same_as_dlsym(const char *object, const char *name)
 
 static void test_functions(void **state)
 {
-	static const char *const names[] = { "malloc",		   "free",
-					     "pthread_create",	   "read",
-					     "pthread_mutex_lock", "getenv",
-					     "__libc_start_main",  "strtol",
-					     "sem_timedwait",	   "open" };
+	static const char *const names[] = { "malloc",
+					     "free",
+					     "pthread_create",
+					     "read",
+					     "pthread_mutex_lock",
+					     "getenv",
+					     "__libc_start_main",
+					     "strtol",
+					     "sem_timedwait",
+					     "open" };
 
 	for (size_t i = 0; i < WF_ARRAY_LEN(names); i++)
 		assert_same_as_dlsym("libc.so", names[i]);
@@ -45,9 +50,8 @@ static void test_data(void **state)
 
 static void test_call(void **state)
 {
-	const char *(*version)(void) =
-		(const char *(*)(void))wf_elf_symbol("libc.so",
-						     "gnu_get_libc_version");
+	const char *(*version)(void) = (const char *(*)(void))wf_elf_symbol(
+		"libc.so", "gnu_get_libc_version");
 
 	assert_non_null(version);
 	assert_string_equal(version(), gnu_get_libc_version());
@@ -63,8 +67,8 @@ static void test_loader(void **state)
 /* What libc exports for debuggers, GLIBC_PRIVATE. */
 static void test_private(void **state)
 {
-	const uint32_t *size = wf_elf_symbol("libc.so",
-					     "_thread_db_sizeof_pthread");
+	const uint32_t *size =
+		wf_elf_symbol("libc.so", "_thread_db_sizeof_pthread");
 
 	assert_non_null(size);
 	assert_in_range(*size, 1024, 16 * 1024);
@@ -95,17 +99,17 @@ static void test_default_version(void **state)
 		assert_non_null(
 			dlvsym(RTLD_DEFAULT, rows[i].name, rows[i].old));
 		if (strcmp(rows[i].name, "memcpy") != 0)
-			assert_ptr_not_equal(p, dlvsym(RTLD_DEFAULT,
-						       rows[i].name,
-						       rows[i].old));
+			assert_ptr_not_equal(p,
+					     dlvsym(RTLD_DEFAULT, rows[i].name,
+						    rows[i].old));
 	}
 }
 
 static void test_indirect_functions(void **state)
 {
 	void *(*copy)(void *, const void *, size_t) =
-		(void *(*)(void *, const void *, size_t))wf_elf_symbol(
-			"libc.so", "memcpy");
+		(void *(*)(void *, const void *,
+			   size_t))wf_elf_symbol("libc.so", "memcpy");
 	size_t (*length)(const char *) =
 		(size_t(*)(const char *))wf_elf_symbol("libc.so", "strlen");
 	char to[16] = "";

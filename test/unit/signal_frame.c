@@ -133,8 +133,9 @@ static void setup(void)
 	thread.slot.stack_low = aligned_alloc(64, STACK_BYTES);
 	thread.slot.save_top =
 		(char *)aligned_alloc(64, SAVE_BYTES) + SAVE_BYTES;
-	thread.ctx.sp = wf_arch_context_make(
-		thread.slot.stack_low + STACK_BYTES, wf_arch_thread_entry);
+	thread.ctx.sp =
+		wf_arch_context_make(thread.slot.stack_low + STACK_BYTES,
+				     wf_arch_thread_entry, wf_cpu_fp_control());
 	wf_self = &thread;
 	ss.ss_sp = carrier.altstack;
 	sigaltstack(&ss, NULL);
