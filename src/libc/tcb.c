@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <link.h>
+#include <linux/rseq.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include "base/log.h"
 #include "base/self.h"
 #include "base/spin.h"
+#include "libc/elf.h"
 #include "libc/layout.h"
 #include "libc/real.h"
 #include "os/mem.h"
@@ -132,6 +134,20 @@ static void find_stack_words(uintptr_t stack)
 	}
 }
 
+/* The template's CPU number must not be everybody's: none is known. */
+static void forget_rseq(void)
+{
+	const ptrdiff_t *offset = wf_elf_symbol("ld-linux", "__rseq_offset");
+	const uint32_t unknown = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED;
+	size_t cpu_id;
+
+	if (offset == NULL || *offset < 0)
+		return;
+	cpu_id = (size_t)*offset + offsetof(struct rseq, cpu_id);
+	if (cpu_id + sizeof(unknown) <= template.tcb.size)
+		memcpy(template.tcb.bytes + cpu_id, &unknown, sizeof(unknown));
+}
+
 static void *template_thread(void *stack)
 {
 	uintptr_t tcb = wf_cpu_thread_register();
@@ -146,6 +162,7 @@ static void *template_thread(void *stack)
 	memcpy(template.tcb.bytes, (void *)tcb, template.tcb.size);
 	memcpy(template.libc_tls.bytes, (void *)(tcb - template.libc_tls_below),
 	       template.libc_tls.size);
+	forget_rseq();
 	find_relocations(&template.tcb, tcb);
 	find_relocations(&template.libc_tls, tcb);
 	find_stack_words((uintptr_t)stack);

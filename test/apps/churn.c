@@ -22,7 +22,7 @@ static sem_t permits;
 static int pipe_ends[2];
 static atomic_long nr_locked, nr_inside, nr_bad;
 static __thread long me;
-static int nr_rounds = 150;
+static int nr_rounds = 300;
 
 static void expect(int holds)
 {

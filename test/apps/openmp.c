@@ -59,7 +59,8 @@ static long tasks(void)
 
 static long locks_and_barriers(void)
 {
-	long counter = 0;
+	long by_lock = 0;
+	long by_section = 0;
 	omp_lock_t lock;
 
 	omp_init_lock(&lock);
@@ -67,17 +68,17 @@ static long locks_and_barriers(void)
 	{
 		for (int i = 0; i < 100; i++) {
 			omp_set_lock(&lock);
-			counter++;
+			by_lock++;
 			omp_unset_lock(&lock);
 #pragma omp critical
-			counter++;
+			by_section++;
 			if (i % 20 == 0) {
 #pragma omp barrier
 			}
 		}
 	}
 	omp_destroy_lock(&lock);
-	return counter;
+	return by_lock * by_section;
 }
 
 static long nested(void)

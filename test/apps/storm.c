@@ -13,7 +13,7 @@
 static atomic_long nr_bad;
 static atomic_long nr_lines;
 static FILE *sink;
-static int nr_rounds = 800;
+static int nr_rounds = 3000;
 
 static void expect(int holds)
 {

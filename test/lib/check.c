@@ -1,29 +1,15 @@
 #include "check.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-static struct check_case *cases;
-static const char *current = "?";
-
-void check_register(struct check_case *c)
-{
-	struct check_case **at = &cases;
-
-	while (*at != NULL && (*at)->line < c->line)
-		at = &(*at)->next;
-	c->next = *at;
-	*at = c;
-}
+const char *check_current = "main";
 
 /* dprintf and _exit: other threads may hold any lock. */
 void check_failed(const char *file, int line, const char *what)
 {
 	dprintf(STDERR_FILENO, "%s:%d: %s: not true: %s (errno %d)\n", file,
-		line, current, what, errno);
+		line, check_current, what, errno);
 	_exit(1);
 }
 
@@ -31,70 +17,12 @@ void check_not_equal(const char *file, int line, const char *what, long actual,
 		     long expected)
 {
 	dprintf(STDERR_FILENO, "%s:%d: %s: not true: %s: %ld, not %ld\n", file,
-		line, current, what, actual, expected);
+		line, check_current, what, actual, expected);
 	_exit(1);
 }
 
 void check_skip(const char *why)
 {
-	dprintf(STDOUT_FILENO, "skip %s: %s\n", current, why);
+	dprintf(STDOUT_FILENO, "skip %s: %s\n", check_current, why);
 	_exit(CHECK_STATUS_SKIP);
-}
-
-static void run_case(const struct check_case *c)
-{
-	current = c->name;
-	c->run();
-	printf("ok %s\n", c->name);
-	fflush(stdout);
-}
-
-/* In a child, so that each case finds the program's variables untouched. */
-static int run_forked(const struct check_case *c)
-{
-	int status;
-	pid_t child = fork();
-
-	if (child == 0) {
-		run_case(c);
-		exit(0);
-	}
-	if (child < 0 || waitpid(child, &status, 0) != child) {
-		perror("fork or waitpid");
-		return 1;
-	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) == CHECK_STATUS_SKIP)
-		return 0;
-	if (status == 0)
-		return 0;
-	fprintf(stderr, "failed %s: wait status %#x\n", c->name,
-		(unsigned int)status);
-	return 1;
-}
-
-static int run_named(const char *name)
-{
-	for (const struct check_case *c = cases; c != NULL; c = c->next) {
-		if (strcmp(c->name, name) == 0) {
-			run_case(c);
-			return 0;
-		}
-	}
-	fprintf(stderr, "no case %s\n", name);
-	return 2;
-}
-
-int main(int argc, char **argv)
-{
-	int failed = 0;
-
-	if (argc > 1 && strcmp(argv[1], "--list") != 0)
-		return run_named(argv[1]);
-	for (const struct check_case *c = cases; c != NULL; c = c->next) {
-		if (argc > 1)
-			puts(c->name);
-		else
-			failed |= run_forked(c);
-	}
-	return failed;
 }

@@ -38,6 +38,9 @@ struct check_case {
 
 #define CHECK_STATUS_SKIP 77
 
+/* What runs, for the messages; written by check_main.c. */
+extern const char *check_current;
+
 /* Cases run in the order of their lines. */
 void check_register(struct check_case *c);
 

@@ -24,7 +24,8 @@
 
 /* What a store buffer holds. */
 mtype = { IN_RUNTIME, CUR, PUSH };
-chan buffer[NR_CARRIERS] = [4] of { mtype, byte, byte };
+/* Two are enough to hold a store back behind later loads. */
+chan buffer[NR_CARRIERS] = [2] of { mtype, byte, byte };
 
 byte in_runtime[NR_THREADS];
 byte retake[NR_THREADS];
@@ -164,16 +165,6 @@ end_forever:
 	od
 }
 
-inline give_up()
-{
-	d_step {
-		if
-		:: retake[t] == ASK -> retake[t] = FREE
-		:: else
-		fi
-	}
-}
-
 inline membarrier()
 {
 #ifndef BUG_NO_MEMBARRIER
@@ -184,16 +175,12 @@ inline membarrier()
 	skip
 }
 
-inline take()
+/* Nobody but the monitor takes a spare, looks at cur or hands over a VP. */
+inline take_and_hand_over()
 {
 	retake[t] = TAKEN;
 	assert(owner[v] != MONITOR);
-	owner[v] = MONITOR
-}
-
-/* Nobody but the monitor gives spares a VP. */
-inline hand_over()
-{
+	owner[v] = MONITOR;
 	spares?c;
 	cur[v] = NONE;
 	owner[v] = c;
@@ -203,7 +190,7 @@ inline hand_over()
 active proctype monitor()
 {
 	byte v, t, c;
-	bool is_outside, is_same;
+	bool is_same;
 
 end_forever:
 	do
@@ -215,51 +202,54 @@ end_forever:
 		fi;
 		t = cur[v]
 	   };
-		if
-		:: t == NONE -> goto next
-		:: else
-		fi;
 		atomic {
 			if
-			:: retake[t] == FREE -> retake[t] = ASK
+			:: t != NONE && retake[t] == FREE -> retake[t] = ASK
 			:: else -> goto next
 			fi
 		};
 		membarrier();
 #ifdef BUG_CUR_READ_FIRST
 		is_same = (cur[v] == t);
-		is_outside = (in_runtime[t] == 0);
+		if
+		:: in_runtime[t] != 0 -> goto no
+		:: else
+		fi;
 #else
-		is_outside = (in_runtime[t] == 0);
+		if
+		:: in_runtime[t] != 0 -> goto no
+		:: else
+		fi;
 		is_same = (cur[v] == t);
 #endif
 		if
-		:: is_outside && is_same ->
+		:: !is_same -> goto no
 #ifdef BUG_PLAIN_STORE_IN_MONITOR
+		:: is_same && retake[t] == ASK ->
+			atomic { take_and_hand_over() }
+#else
+		:: atomic {
+			is_same && retake[t] == ASK ->
+			take_and_hand_over()
+		   }
+#endif
+		:: is_same && retake[t] != ASK -> skip
+		fi;
+		goto next;
+no:
+		skip;
+		d_step {
 			if
-			:: retake[t] == ASK ->
-				d_step { take() };
-				hand_over()
+			:: retake[t] == ASK -> retake[t] = FREE
 			:: else
 			fi
-#else
-			atomic {
-				if
-				:: retake[t] == ASK -> take()
-				:: else -> goto next
-				fi
-			};
-			hand_over()
-#endif
-		:: else -> give_up()
-		fi;
+		};
 next:
 		skip;
 		d_step {
 			t = 0;
 			c = 0;
 			v = 0;
-			is_outside = false;
 			is_same = false
 		}
 	od

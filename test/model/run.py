@@ -19,7 +19,7 @@ import tempfile
 import time
 
 COMPILER = ["gcc", "-O2", "-w", "-DSAFETY", "-DMEMLIM=2048", "-DNOBOUNDCHECK"]
-DEPTH = 1000000
+DEPTH = 3000000
 SKIPPED = 77
 
 BUG = re.compile(r"^\s*#\s*if(?:n?def|.*defined).*?\b(BUG_\w+)", re.M)
@@ -56,14 +56,12 @@ def judge(output, bug):
     summary = f"{int(float(states[1])):,} states"
     if failure:
         summary += f", {failure[1]}"
+    if int(errors[1]) > 0:
+        return None if bug else "the model fails", summary
     if "max search depth too small" in output or "out of memory" in output:
         return "the search is not complete", summary
     if bug:
-        if int(errors[1]) > 0:
-            return None, summary
         return "the model does not find this bug", summary
-    if int(errors[1]) > 0:
-        return "the model fails", summary
     unreached = [f"{place} {statement}"
                  for place, statement in UNREACHED.findall(output)
                  if statement != "-end-"]

@@ -32,6 +32,8 @@ enum {
 	ROUNDS = 100000,
 };
 
+void wf_thread_main(void);
+
 __thread struct wf_thread *wf_self;
 
 static struct wf_thread thread;

@@ -1,0 +1,112 @@
+/*
+ * What the stress programs share. Each takes a seed (random without one),
+ * prints it first, makes all its decisions by it, and ends with status 0 if
+ * its invariants held:
+ *
+ *     usage: PROGRAM [SEED [PERCENT]]
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *             stress_begin(argc, argv);
+ *             nr_rounds = stress_scale(10000);
+ *             ...
+ *             return stress_end();
+ *     }
+ *
+ * The seed decides what threads do, not in which order they run: the same
+ * seed makes a failure likely again, not certain.
+ */
+#ifndef STRESS_H
+#define STRESS_H
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "threading.h"
+
+static uint64_t stress_seed;
+static long stress_percent = 100;
+
+/* A generator of one's own for each thread: splitmix64. */
+static inline uint64_t random_next(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+/* 0 to n - 1. */
+static inline long random_below(uint64_t *state, long n)
+{
+	return (long)(random_next(state) % (uint64_t)n);
+}
+
+/* The generator of thread `me`. */
+static inline uint64_t random_start(long me)
+{
+	uint64_t state = stress_seed + (uint64_t)me * 0x2545f4914f6cdd1d;
+
+	random_next(&state);
+	return state;
+}
+
+static inline void stress_begin(int argc, char **argv)
+{
+	if (argc > 1) {
+		stress_seed = strtoull(argv[1], NULL, 10);
+	} else {
+		struct timespec now;
+
+		clock_gettime(CLOCK_REALTIME, &now);
+		stress_seed = (uint64_t)now.tv_nsec ^ (uint64_t)getpid() << 30;
+	}
+	if (argc > 2)
+		stress_percent = atol(argv[2]);
+	printf("seed %" PRIu64 "\n", stress_seed);
+	fflush(stdout);
+}
+
+static inline long stress_scale(long nr)
+{
+	long scaled = nr * stress_percent / 100;
+
+	return scaled > 0 ? scaled : 1;
+}
+
+static inline int stress_end(void)
+{
+	puts("held");
+	return 0;
+}
+
+/* Any of the things that let another thread run, or nothing. */
+static inline void stress_disturb(uint64_t *random)
+{
+	struct timespec ts = { 0, 0 };
+
+	switch (random_below(random, 16)) {
+	case 0:
+		ts.tv_nsec = random_below(random, 100000);
+		nanosleep(&ts, NULL);
+		break;
+	case 1:
+	case 2:
+	case 3:
+		sched_yield();
+		break;
+	case 4:
+		for (volatile long i = random_below(random, 3000); i > 0;)
+			i = i - 1;
+		break;
+	default:
+		break;
+	}
+}
+
+#endif
