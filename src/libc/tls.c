@@ -10,6 +10,8 @@
  *     under which the cache was taken, before and after the copy. ld.so
  *     enters a module into the table before it initialises the module's
  *     static TLS in the listed threads.
+ * L3. ld.so gives a new module a free row below the last one in use, or the
+ *     row behind it. So the rows up to that one tell of every change.
  */
 #include "libc/tls.h"
 
@@ -36,6 +38,7 @@ struct image {
 
 struct cache {
 	uint64_t signature;
+	size_t nr_rows; /* of the table that the signature is of: L3 */
 	size_t nr;
 	struct image images[MAX_MODULES];
 	size_t used_bytes, mapped_bytes; /* of the copies behind the struct */
@@ -43,21 +46,27 @@ struct cache {
 
 static _Atomic(struct cache *) current_cache;
 
-/* Mixes every {generation, map} of the loader's table of TLS modules. */
-static uint64_t signature(void)
+/*
+ * Mixes {generation, map} of the first nr_rows of the loader's table of TLS
+ * modules. *ret_used: index of the last row in use, plus one.
+ */
+static uint64_t signature(size_t nr_rows, size_t *ret_used)
 {
 	const char *list = *(char **)wf_libc.slotinfo_list;
+	size_t index = 0;
 	uint64_t h = 1;
 
-	while (list != NULL) {
+	while (list != NULL && index < nr_rows) {
 		size_t len = *(const size_t *)list;
 		const char *row = list + wf_libc.slotinfo_array_offset;
 
-		for (size_t i = 0; i < len;
-		     i++, row += wf_libc.slotinfo_bytes) {
+		for (size_t i = 0; i < len && index < nr_rows;
+		     i++, index++, row += wf_libc.slotinfo_bytes) {
 			const uint64_t *w = (const uint64_t *)row;
 
 			h = (h ^ w[0] ^ (w[1] << 1)) * 0x9e3779b97f4a7c15ULL;
+			if ((w[0] | w[1]) != 0)
+				*ret_used = index + 1;
 		}
 		list = *(char *const *)(list + wf_libc.slotinfo_next_offset);
 	}
@@ -142,34 +151,35 @@ static struct cache *build(void)
 	size_t bytes = wf_align_up(
 		sizeof(struct cache) + wf_libc.static_tls_bytes, WF_PAGE);
 	struct cache *c = wf_os_reserve(bytes);
+	size_t used = 0;
 
 	if (c == NULL)
 		return NULL;
 	c->mapped_bytes = bytes;
 	c->used_bytes = sizeof(*c);
-	c->signature = signature(); /* L2 */
+	signature(SIZE_MAX, &used);
+	c->nr_rows = used + 1;
+	c->signature = signature(c->nr_rows, &used); /* L2 */
 	wf_real.dl_iterate_phdr(add_module, c);
-	/* release: publishes the cache (L1); pairs with get_cache. */
+	/* release: publishes the cache (L1); pairs with the renewal. */
 	wf_store_release(&current_cache, c);
 	return c;
 }
 
-static struct cache *get_cache(uint64_t sig)
+static bool is_current(const struct cache *c)
 {
-	struct cache *c = wf_load_acquire(&current_cache);
+	size_t used;
 
-	return c != NULL && c->signature == sig ? c : build();
+	return c != NULL && signature(c->nr_rows, &used) == c->signature;
 }
 
 void wf_tls_renew(uintptr_t tcb)
 {
-	uint64_t sig;
+	const struct cache *c = wf_load_acquire(&current_cache);
 
 	do {
-		const struct cache *c;
-
-		sig = signature();
-		c = get_cache(sig);
+		if (!is_current(c))
+			c = build();
 		for (size_t i = 0; c != NULL && i < c->nr; i++) {
 			const struct image *im = &c->images[i];
 			char *p = (char *)(tcb - im->below);
@@ -178,7 +188,7 @@ void wf_tls_renew(uintptr_t tcb)
 			memset(p + im->file_bytes, 0,
 			       im->block_bytes - im->file_bytes);
 		}
-	} while (signature() != sig); /* L2 */
+	} while (c != NULL && !is_current(c)); /* L2 */
 }
 
 /* One module's place in the DTV: the block, and what to free it by. */
