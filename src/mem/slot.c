@@ -73,8 +73,8 @@ static size_t round_stack(size_t bytes)
 {
 	size_t step = WF_PAGE;
 
-	if (bytes == 0)
-		return 0;
+	if (bytes == 0 || bytes > SIZE_MAX / 16)
+		return 0; /* less than was asked for: refused */
 	while (step * 8 < bytes)
 		step *= 2;
 	return wf_align_up(bytes, step);

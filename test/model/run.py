@@ -22,7 +22,7 @@ COMPILER = ["gcc", "-O2", "-w", "-DSAFETY", "-DMEMLIM=2048", "-DNOBOUNDCHECK"]
 DEPTH = 3000000
 SKIPPED = 77
 
-BUG = re.compile(r"^\s*#\s*if(?:n?def|.*defined).*?\b(BUG_\w+)", re.M)
+BUG = re.compile(r"^\s*#\s*(?:el)?if(?:n?def|.*defined).*?\b(BUG_\w+)", re.M)
 ERRORS = re.compile(r"errors: (\d+)")
 STATES = re.compile(r"^\s*([0-9.e+]+) states, stored", re.M)
 UNREACHED = re.compile(r'^\s+(\S+:\d+), state \d+, "(.*)"$', re.M)

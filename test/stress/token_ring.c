@@ -52,8 +52,11 @@ static long take(struct place *p, int way)
 				NULL, NULL, 0);
 		break;
 	default:
-		while (p->token == 0)
+		for (int i = 1; p->token == 0; i++) {
 			sched_yield();
+			if (i % 8 == 0)
+				usleep(50);
+		}
 	}
 	token = p->token;
 	p->token = 0;
@@ -93,11 +96,12 @@ static void *pass_on(void *arg)
 	long here = me % NR_PLACES;
 	uint64_t random = random_start(me);
 
-	for (long i = 0; i < nr_rounds; i++) {
+	/* The first has the token at the beginning and at the end. */
+	for (long i = here == 0 ? 0 : 1; i <= nr_rounds; i++) {
 		long token = take(&ring[here], way);
 
 		CHECK(token > 0);
-		if (here == 0 && i == nr_rounds - 1)
+		if (here == 0 && i == nr_rounds)
 			return (void *)token;
 		if (random_below(&random, 10) == 0)
 			stress_disturb(&random);
@@ -110,8 +114,11 @@ static void *compute(void *arg)
 {
 	volatile double x = 1;
 
-	while (!is_over)
-		x = x * 1.0000001 + 1;
+	while (!is_over) {
+		for (int i = 0; i < 500000; i++)
+			x = x * 1.0000001 + 1;
+		sleep_ms(1);
+	}
 	return arg;
 }
 
@@ -137,8 +144,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < NR_RINGS * NR_PLACES; i++) {
 		long token = (intptr_t)thread_join(threads[i]);
 
-		CHECK_EQ(token,
-			 i % NR_PLACES ? 0 : 1 + (nr_rounds - 1) * per_round);
+		CHECK_EQ(token, i % NR_PLACES ? 0 : 1 + nr_rounds * per_round);
 	}
 	is_over = 1;
 	threads_join(hogs, NR_HOGS);

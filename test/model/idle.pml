@@ -1,0 +1,382 @@
+/*
+ * Models who sleeps and who wakes: src/sched/idle.c, queue.c (offer,
+ * see_monitor), src/wait/agent.c and the sleep of src/boot/monitor.c. Two
+ * VPs, a foreign thread that submits to the injection queue, the monitor.
+ *
+ * Plain stores go through a store buffer, first in first out, as on x86. A
+ * locked instruction, a fence or a system call waits until the own one is
+ * empty, a membarrier until each was empty once.
+ *
+ * A thread either ends at once or computes until it is preempted. VP 0 starts
+ * with one that computes and has a timer; a computing thread may make one.
+ *
+ * Holds: when nothing moves any more, no entry waits and no timer is left:
+ * never is there work while all sleep, or while the monitor sleeps and the
+ * VPs compute.
+ */
+#define NR_VPS 2
+#define SUBMITTER 2
+#define NR_SUBMITS 2
+
+/* Words of memory; of those for each VP the first. */
+#define INJECT 0		/* length of the injection queue */
+#define RING 1			/* length of a VP's ring */
+#define IS_IDLE 3
+#define WAKE 5			/* wake word */
+#define CUR 7
+#define NR_IDLE 9
+#define ASLEEP 10		/* the monitor */
+#define INJECT_LOCK 11
+#define IDLE_LOCK 12
+#define NR_WORDS 13
+
+byte mem[NR_WORDS];
+chan buffer[3] = [3] of { byte, byte };
+
+bool is_sleeping[NR_VPS];	/* in the kernel, on the wake word */
+bool is_monitor_sleeping;
+bool resched[NR_VPS];		/* preempt the computing thread */
+bool has_timer = true;		/* VP 0 */
+bool may_create = true;
+
+#define st(word, value) buffer[me]!word, value
+#define fence empty(buffer[me])
+#define lock(l) atomic { fence && mem[l] == 0 -> mem[l] = 1 }
+#define unlock(l) st(l, 0)
+
+proctype store_buffer(byte me)
+{
+	byte word, value;
+
+end_empty:
+	do
+	:: atomic {
+		buffer[me]?word, value ->
+		mem[word] = value;
+		word = 0;
+		value = 0
+	   }
+	od
+}
+
+/* --- waking ------------------------------------------------------------- */
+
+/* After each push: no fence, the monitor's membarrier stands for it. */
+inline see_monitor()
+{
+	if
+	:: mem[ASLEEP] != 0 ->
+		atomic {
+			fence;
+			mem[ASLEEP] = 0;
+			is_monitor_sleeping = false
+		}
+	:: else
+	fi
+}
+
+inline wake_any()
+{
+	if
+	:: mem[NR_IDLE] != 0 ->
+		lock(IDLE_LOCK);
+		if
+		:: mem[IS_IDLE + 0] != 0 -> w = 0
+		:: mem[IS_IDLE + 1] != 0 -> w = 1
+		:: mem[NR_IDLE] == 0 -> w = NR_VPS
+		fi;
+		if
+		:: w < NR_VPS ->
+			st(IS_IDLE + w, 0);
+			st(NR_IDLE, mem[NR_IDLE] - 1);
+			unlock(IDLE_LOCK);
+			st(WAKE + w, 1);
+			atomic {
+				fence;	/* futex wake */
+				is_sleeping[w] = false
+			}
+		:: else -> unlock(IDLE_LOCK)
+		fi;
+		w = 0
+	:: else
+	fi
+}
+
+/* wf_queue_put_remote */
+inline submit()
+{
+	lock(INJECT_LOCK);
+	st(INJECT, mem[INJECT] + 1);
+	unlock(INJECT_LOCK);
+#ifndef BUG_NO_FENCE_IN_SUBMIT
+	fence;
+#endif
+	wake_any();
+	see_monitor()
+}
+
+active proctype submitter()
+{
+	byte me = SUBMITTER, w, i;
+
+	do
+	:: i < NR_SUBMITS ->
+		submit();
+		i++
+	:: else -> break
+	od
+}
+
+/* --- a VP --------------------------------------------------------------- */
+
+inline push_own()
+{
+	ring++;
+	st(RING + me, ring);
+#ifdef BUG_SILENT_MOVE
+	if
+	:: is_moving
+	:: else -> see_monitor()
+	fi
+#else
+	see_monitor()
+#endif
+}
+
+/* What is injected: one to run, the others into the ring. */
+inline take_injected()
+{
+	lock(INJECT_LOCK);
+	n = mem[INJECT];
+	st(INJECT, 0);
+	unlock(INJECT_LOCK);
+	is_moving = true;
+	do
+	:: n > 1 ->
+		push_own();
+		n--
+	:: else -> break
+	od;
+	is_moving = false
+}
+
+inline compute()
+{
+end_computing:
+	do
+	:: atomic {
+		may_create ->
+		may_create = false
+	   };
+		push_own()
+	:: atomic {
+		resched[me] ->
+		resched[me] = false
+	   };
+		break
+	od
+}
+
+inline idle_begin()
+{
+	st(WAKE + me, 0);
+	lock(IDLE_LOCK);
+	st(IS_IDLE + me, 1);
+	st(NR_IDLE, mem[NR_IDLE] + 1);
+	unlock(IDLE_LOCK);
+#ifndef BUG_NO_FENCE_IN_IDLE
+	fence
+#endif
+}
+
+/* Futex: the kernel compares and sleeps in one step. */
+inline idle_sleep()
+{
+	atomic {
+		fence;
+		is_sleeping[me] = (mem[WAKE + me] == 0)
+	};
+end_sleeping:
+	if
+	:: !is_sleeping[me]
+	:: me == 0 && has_timer -> is_sleeping[me] = false
+	fi
+}
+
+inline idle_end()
+{
+	lock(IDLE_LOCK);
+	if
+	:: mem[IS_IDLE + me] != 0 ->
+		st(IS_IDLE + me, 0);
+		st(NR_IDLE, mem[NR_IDLE] - 1)
+	:: else
+	fi;
+	unlock(IDLE_LOCK)
+}
+
+proctype vp(byte me)
+{
+	byte ring, n;
+	bool is_moving;
+
+	if
+	:: me == 0 -> goto running
+	:: else
+	fi;
+	do
+	:: true ->
+		if
+		:: me == 0 && has_timer ->
+			atomic {
+				if
+				:: has_timer ->	/* due */
+					has_timer = false;
+					n = 1
+				:: true
+				fi
+			};
+			if
+			:: n == 1 -> push_own()
+			:: else
+			fi;
+			n = 0
+		:: else
+		fi;
+		if
+		:: ring > 0 ->
+			atomic {
+				fence;	/* CAS on the ring's head */
+				ring--;
+				mem[RING + me] = ring
+			};
+			goto running
+		:: ring == 0 && mem[INJECT] != 0 ->
+			take_injected();
+			if
+			:: n == 0 -> goto idle	/* another VP was first */
+			:: else -> n = 0
+			fi
+		:: ring == 0 && mem[INJECT] == 0 -> goto idle
+		fi;
+running:
+		st(CUR + me, 1);
+		if
+		:: me == 0 || may_create -> compute()
+		:: true
+		fi;
+		st(CUR + me, 0);
+		goto next;
+idle:
+		idle_begin();
+		if
+#ifndef BUG_NO_SECOND_LOOK
+		:: mem[INJECT] != 0
+#endif
+		:: else -> idle_sleep()
+		fi;
+		idle_end();
+next:
+		skip
+	od
+}
+
+/* --- the monitor -------------------------------------------------------- */
+
+#define waits(v) (mem[RING + v] != 0 || mem[INJECT] != 0 || \
+		  (v == 0 && has_timer))
+#ifdef BUG_CUR_MEANS_AWAKE
+#define is_awake(v) (mem[CUR + v] != 0)
+#else
+#define is_awake(v) (mem[IS_IDLE + v] == 0)
+#endif
+
+/* One word after the other. */
+inline look_if_needed()
+{
+	is_needed = false;
+	if
+	:: is_awake(0) ->
+		if
+		:: waits(0) -> is_needed = true
+		:: else
+		fi
+	:: else
+	fi;
+	if
+	:: is_awake(1) ->
+		if
+		:: waits(1) -> is_needed = true
+		:: else
+		fi
+	:: else
+	fi
+}
+
+inline tick(v)
+{
+	if
+	:: mem[CUR + v] != 0 && waits(v) -> resched[v] = true
+	:: else
+	fi
+}
+
+active proctype monitor()
+{
+	bool is_needed;
+
+	do
+	:: look_if_needed();
+		if
+		:: is_needed ->
+			tick(0);
+			tick(1);
+			atomic {	/* fires; whom it wakes is submitted */
+				if
+				:: mem[CUR + 0] != 0 && has_timer ->
+					has_timer = false
+				:: else
+				fi
+			}
+		:: else ->
+			mem[ASLEEP] = 1;
+#ifndef BUG_NO_MEMBARRIER
+			empty(buffer[0]);
+			empty(buffer[1]);
+			empty(buffer[2]);
+#endif
+#ifndef BUG_NO_SECOND_LOOK_OF_MONITOR
+			look_if_needed();
+#endif
+			if
+			:: !is_needed ->
+				atomic {
+					is_monitor_sleeping =
+						(mem[ASLEEP] == 1)
+				};
+end_sleeping:
+				!is_monitor_sleeping
+			:: else
+			fi;
+			mem[ASLEEP] = 0
+		fi
+	od
+}
+
+active proctype checker()
+{
+end:
+	timeout ->
+	assert(mem[INJECT] == 0 && mem[RING + 0] == 0 && mem[RING + 1] == 0);
+	assert(!has_timer)
+}
+
+init {
+	atomic {
+		run store_buffer(0);
+		run store_buffer(1);
+		run store_buffer(2);
+		run vp(0);
+		run vp(1)
+	}
+}
