@@ -35,10 +35,14 @@ void wf_arch_frame_resume(void);
 void wf_arch_sigreturn(void);
 
 /*
- * Lays a frame under `top` from which wf_arch_switch starts `entry` with a
- * 16-byte aligned stack and the given control words; returns its sp.
+ * Lays a frame under `top` from which wf_arch_switch starts `entry` as a
+ * function that was called, on an aligned stack and with the given control
+ * words; returns its sp.
  */
 void *wf_arch_context_make(void *top, void (*entry)(void), uint64_t fp_control);
+
+/* The same with the stack pointer at `sp` exactly when entry begins. */
+void *wf_arch_context_at(void *sp, void (*entry)(void), uint64_t fp_control);
 
 /*
  * The clone system call with a thread register, running fn(arg), which never
@@ -47,8 +51,5 @@ void *wf_arch_context_make(void *top, void (*entry)(void), uint64_t fp_control);
  */
 long wf_arch_clone(unsigned long flags, void *stack_top, uintptr_t tp,
 		   void (*fn)(void *), void *arg);
-
-/* The same with the stack pointer at `sp` exactly when entry begins. */
-void *wf_arch_context_at(void *sp, void (*entry)(void), uint64_t fp_control);
 
 #endif

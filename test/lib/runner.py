@@ -16,7 +16,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build"))
 SKIP_STATUS = 77
-SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES")
+# Meson sets the last one for programs that have libraries beside them.
+SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES", "LD_LIBRARY_PATH")
 
 
 @dataclasses.dataclass

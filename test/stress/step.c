@@ -4,10 +4,10 @@
  * usage: step [-s SIGNAL] [-n POSITIONS] COMMAND [ARGS...]
  *
  * The command, in the end, runs a program with marks (step.h). Without -s it
- * only answers the marks. With it, each section is run once to count its
+ * only answers the marks. With it, each section is run thrice to count its
  * instructions; then again and again, with k single steps from its beginning
- * before the kernel thread gets the signal, for k from 0 to the count, in
- * strides if there are more than POSITIONS.
+ * before the kernel thread gets the signal, for k from 0 until the section
+ * always ends before that, in strides if it has more than POSITIONS.
  *
  * Between a section's beginning and the injection the thread gets none of
  * those signals from others. A section begins only when one of them has been
@@ -35,6 +35,12 @@
 enum {
 	STATUS_SKIP = 77,
 	NR_CONTROL_PASSES = 20,
+	/* The shortest counts: the first meets the loader, others a wait. */
+	NR_COUNTING_PASSES = 3,
+	/* A section is longer when it has to wait for others. */
+	MAX_MISSES = 10,
+	/* A section that gets here waits for what the signal would bring. */
+	MAX_STEPS = 20000,
 	PASS_LIMIT_S = 30,
 	/* Of a few microseconds each. */
 	MAX_WAITS = 2000,
@@ -49,7 +55,7 @@ static pid_t leader;
 /* The pass that is running. */
 static struct {
 	long section;
-	long length; /* instructions; -1: not counted yet */
+	long length; /* instructions, when it was counted */
 	long stride;
 	long position;	 /* steps before the injection; -1: none */
 	long nr_steps;	 /* made so far */
@@ -57,6 +63,8 @@ static struct {
 	pid_t stepped;	 /* thread between beginning and injection, or 0 */
 	pid_t held_for;	 /* a signal was held back for it, or 0 */
 	bool is_waiting; /* at the beginning */
+	bool is_hit;	 /* the signal was injected */
+	long nr_misses;	 /* passes in a row that ended before their position */
 	long nr_passes, nr_injected;
 } pass = { .section = -1 };
 
@@ -99,7 +107,6 @@ static void new_section(long section)
 	report();
 	memset(&pass, 0, sizeof(pass));
 	pass.section = section;
-	pass.length = -1;
 	pass.position = -1;
 }
 
@@ -127,10 +134,12 @@ static void begin_pass(pid_t tid, long section)
 	pass.is_waiting = false;
 	pass.nr_waits = 0;
 	pass.nr_steps = 0;
+	pass.is_hit = false;
 	answer(tid, 1);
 	if (injected_signal == 0) {
 		resume(PTRACE_CONT, tid, 0);
 	} else if (pass.position == 0) {
+		pass.is_hit = true;
 		inject(tid);
 	} else {
 		pass.stepped = tid;
@@ -144,14 +153,17 @@ static bool next_position(void)
 	pass.nr_passes++;
 	if (injected_signal == 0)
 		return pass.nr_passes < NR_CONTROL_PASSES;
-	if (pass.length < 0) {
-		pass.length = pass.nr_steps;
+	if (pass.nr_passes <= NR_COUNTING_PASSES) {
+		if (pass.nr_passes == 1 || pass.nr_steps < pass.length)
+			pass.length = pass.nr_steps;
 		pass.stride = pass.length / max_positions + 1;
-		pass.position = 0;
+		if (pass.nr_passes == NR_COUNTING_PASSES)
+			pass.position = 0;
 		return true;
 	}
 	pass.position += pass.stride;
-	return pass.position <= pass.length;
+	pass.nr_misses = pass.is_hit ? 0 : pass.nr_misses + 1;
+	return pass.nr_misses < MAX_MISSES && pass.position < MAX_STEPS;
 }
 
 static void end_pass(pid_t tid)
@@ -168,13 +180,14 @@ static void step(pid_t tid)
 {
 	if (tid != pass.stepped) {
 		resume(PTRACE_CONT, tid, 0);
-		return;
-	}
-	pass.nr_steps++;
-	if (pass.nr_steps == pass.position)
+	} else if (++pass.nr_steps == pass.position) {
+		pass.is_hit = true;
 		inject(tid);
-	else
+	} else if (pass.nr_steps < MAX_STEPS) {
 		resume(PTRACE_SINGLESTEP, tid, 0);
+	} else {
+		inject(tid);
+	}
 }
 
 /* --- what a thread stopped for ------------------------------------------ */

@@ -23,6 +23,8 @@ void *wf_arch_context_at(void *sp, void (*entry)(void), uint64_t fp_control)
 
 void *wf_arch_context_make(void *top, void (*entry)(void), uint64_t fp_control)
 {
-	return wf_arch_context_at((void *)(((uintptr_t)top & ~63UL) - 64),
-				  entry, fp_control);
+	uintptr_t aligned = ((uintptr_t)top & ~63UL) - 64;
+
+	/* As if called: a return address below an aligned stack. */
+	return wf_arch_context_at((void *)(aligned - 8), entry, fp_control);
 }
