@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The names that libweft.so exports are those of src/weft.map, and only
-folders api and libc refer to them: everybody else would call weft's own
-wrapper where the runtime means libc's function.
+"""The names that libweft.so exports are those of src/weft.map, the reference
+has them all, and only folders api and libc refer to them: everybody else would
+call weft's own wrapper where the runtime means libc's function.
 
 usage: check_symbols.py BUILD_DIR [ROOT]
 """
@@ -39,6 +39,11 @@ def check_exports(library, wanted):
              for name in sorted(found - wanted)] +
             [f"{library}: does not export {name}, which is in the map"
              for name in sorted(wanted - found)])
+
+
+def check_reference(page, wanted):
+    found = set(re.findall(r"`(\w+)`", page.read_text()))
+    return [f"{page}: has no {name}" for name in sorted(wanted - found)]
 
 
 def library_objects(build, root):
@@ -81,6 +86,8 @@ def main(argv):
         names = map_names((root / "src" / "weft.map").read_text())
         errors = check_exports(build / "libweft.so", names)
         errors += check_references(build, root, names)
+        errors += check_reference(
+            root / "docs" / "reference" / "functions.md", names)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         errors = [str(error), getattr(error, "stderr", None) or ""]
     print("\n".join(filter(None, errors)) if errors else "symbols: clean")

@@ -162,19 +162,28 @@ inline take_injected()
 
 inline compute()
 {
-end_computing:
 	do
-	:: atomic {
-		may_create ->
-		may_create = false
-	   };
-		push_own()
-	:: atomic {
+	:: may_create ->
+		atomic {
+			if
+			:: may_create ->
+				may_create = false;
+				n = 1
+			:: else
+			fi
+		};
+		if
+		:: n == 1 -> push_own()
+		:: else
+		fi;
+		n = 0
+	:: true -> break
+	od;
+end_computing:
+	atomic {
 		resched[me] ->
 		resched[me] = false
-	   };
-		break
-	od
+	}
 }
 
 inline idle_begin()

@@ -2,6 +2,7 @@
  * use it, with and without the private flag. */
 #include <limits.h>
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -333,18 +334,58 @@ TEST(lock_made_of_futexes)
 	both(count_all);
 }
 
-/* syscall() with other numbers passes all six arguments, and a seventh stack
- * slot of the caller stays the caller's. */
+/* syscall() with other numbers passes all six arguments. */
 TEST(other_system_calls_pass)
 {
 	int fds[2];
 	char text[4] = "";
-	volatile uint64_t guard = 0x1122334455667788;
+	void *area;
 
 	CHECK_EQ(syscall(SYS_pipe2, fds, 0), 0);
 	CHECK_EQ(syscall(SYS_write, fds[1], "abc", 3), 3);
 	CHECK_EQ(syscall(SYS_read, fds[0], text, 3), 3);
 	CHECK(text[0] == 'a' && text[2] == 'c');
 	CHECK_ERRNO(syscall(SYS_close, -1), EBADF);
-	CHECK(guard == 0x1122334455667788);
+	area = (void *)syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(area != MAP_FAILED);
+	*(char *)area = 1;
+	CHECK_EQ(syscall(SYS_munmap, area, 4096), 0);
 }
+
+#ifdef __x86_64__
+/*
+ * The words above the return address are the caller's own if it passed fewer
+ * arguments than registers hold. Calls futex wake with two words of its own
+ * there and returns whether both are as before.
+ */
+static bool stack_words_survive(void)
+{
+	uint64_t first, second;
+
+	__asm__ volatile(
+		"mov %%rsp, %%rbx\n\t"
+		"sub $128, %%rsp\n\t" /* the red zone */
+		"and $-16, %%rsp\n\t"
+		"push %[mark]\n\t"
+		"push %[mark]\n\t"
+		"xor %%eax, %%eax\n\t"
+		"call *%[function]\n\t"
+		"pop %[first]\n\t"
+		"pop %[second]\n\t"
+		"mov %%rbx, %%rsp"
+		: [first] "=&r"(first), [second] "=&r"(second)
+		: [mark] "r"(0x1122334455667788), [function] "r"(syscall),
+		  "D"((long)SYS_futex), "S"(&word),
+		  "d"((long)FUTEX_WAKE_PRIVATE), "c"(1L)
+		: "rax", "rbx", "r8", "r9", "r10", "r11", "memory", "cc");
+	return first == 0x1122334455667788 && second == 0x1122334455667788;
+}
+
+TEST(callers_stack_words_survive)
+{
+	CHECK(stack_words_survive());
+	thread_join(thread_start(wait_while_zero, &(uint32_t){ 1 }));
+	CHECK(stack_words_survive());
+}
+#endif

@@ -118,6 +118,19 @@ static void blocked_readers(void *(*reader)(void *))
 	CHECK_EQ(nr_read, 40);
 }
 
+/* Whatever makes a blocking read give way leaves the descriptor as it is:
+ * other processes may share it. */
+TEST(descriptors_stay_blocking)
+{
+	blocked_readers(plain_read);
+	for (int i = 0; i < 2; i++) {
+		int flags = fcntl(fds[i], F_GETFL);
+
+		CHECK(flags >= 0);
+		CHECK_EQ(flags & O_NONBLOCK, 0);
+	}
+}
+
 TEST(blocked_in_raw_read)
 {
 	blocked_readers(raw_read);

@@ -112,10 +112,11 @@ def parse(argv):
 
 
 def find_jobs(options):
-    built = options.build / "test/stress"
-    jobs = [Stress(source.stem, built / f"stress_{source.stem}",
-                   options.scale, options.seed)
-            for source in sorted(HERE.glob("*.c"))]
+    built = sorted(path for path in
+                   (options.build / "test/stress").glob("stress_*")
+                   if path.is_file())
+    jobs = [Stress(path.name.removeprefix("stress_"), path, options.scale,
+                   options.seed) for path in built]
     if not options.programs:
         jobs += [App(app) for app in apps.all_apps(options.build)]
     if options.only:

@@ -162,8 +162,8 @@ static void *work(void *arg)
 	uint64_t random = random_start((intptr_t)arg);
 
 	for (long i = 0; i < nr_rounds; i++) {
+		use_ticket_lock();
 		for (int n = 0; n < 50; n++) {
-			use_ticket_lock();
 			write_sequenced();
 			read_sequenced();
 			use_stack();
@@ -181,12 +181,12 @@ int main(int argc, char **argv)
 	int nr_left = 0;
 
 	stress_begin(argc, argv);
-	nr_rounds = stress_scale(2000);
+	nr_rounds = stress_scale(5000);
 	for (uint32_t node = 1; node <= NR_NODES; node++)
 		push(node);
 	threads_start_numbered(threads, NR_THREADS, work);
 	threads_join(threads, NR_THREADS);
-	CHECK_EQ(pair[0], NR_THREADS * nr_rounds * 50);
+	CHECK_EQ(pair[0], NR_THREADS * nr_rounds);
 	CHECK_EQ(pair[1], pair[0]);
 	while (pop() != 0)
 		nr_left++;

@@ -57,14 +57,14 @@ static struct {
 	long section;
 	long length; /* instructions, when it was counted */
 	long stride;
-	long position;	 /* steps before the injection; -1: none */
-	long nr_steps;	 /* made so far */
-	long nr_waits;	 /* answers of "not yet" */
-	pid_t stepped;	 /* thread between beginning and injection, or 0 */
-	pid_t held_for;	 /* a signal was held back for it, or 0 */
-	bool is_waiting; /* at the beginning */
-	bool is_hit;	 /* the signal was injected */
-	long nr_misses;	 /* passes in a row that ended before their position */
+	long position;	/* steps before the injection; -1: none */
+	long nr_steps;	/* made so far */
+	long nr_waits;	/* answers of "not yet" */
+	pid_t stepped;	/* thread between beginning and injection, or 0 */
+	pid_t held_for; /* a signal was held back for it, or 0 */
+	pid_t waiting;	/* thread at the beginning, or 0 */
+	bool is_hit;	/* the signal was injected */
+	long nr_misses; /* passes in a row that ended before their position */
 	long nr_passes, nr_injected;
 } pass = { .section = -1 };
 
@@ -124,14 +124,14 @@ static void begin_pass(pid_t tid, long section)
 		new_section(section);
 	if (injected_signal != 0 && pass.held_for != tid &&
 	    pass.nr_waits < MAX_WAITS) {
-		pass.is_waiting = true;
+		pass.waiting = tid;
 		pass.nr_waits++;
 		answer(tid, 0);
 		resume(PTRACE_CONT, tid, 0);
 		return;
 	}
 	alarm(PASS_LIMIT_S);
-	pass.is_waiting = false;
+	pass.waiting = 0;
 	pass.nr_waits = 0;
 	pass.nr_steps = 0;
 	pass.is_hit = false;
@@ -163,7 +163,8 @@ static bool next_position(void)
 	}
 	pass.position += pass.stride;
 	pass.nr_misses = pass.is_hit ? 0 : pass.nr_misses + 1;
-	return pass.nr_misses < MAX_MISSES && pass.position < MAX_STEPS;
+	return pass.nr_misses < MAX_MISSES && pass.position < MAX_STEPS &&
+	       pass.position <= 4 * pass.length;
 }
 
 static void end_pass(pid_t tid)
@@ -215,7 +216,7 @@ static void on_signal(pid_t tid, int sig)
 {
 	bool is_stepped = tid == pass.stepped;
 
-	if (sig == injected_signal && (is_stepped || pass.is_waiting)) {
+	if (sig == injected_signal && (is_stepped || tid == pass.waiting)) {
 		pass.held_for = tid;
 		sig = 0;
 	}

@@ -5,14 +5,16 @@ import check_symbols
 import pytest
 
 MAP = "{\nglobal:\n\tlock; # a remark\n\tunlock;\nlocal:\n\t*;\n};\n"
+REFERENCE = "`lock`, `unlock`\n"
 API = "int lock(void) { return 0; }\nint unlock(void) { return 0; }\n"
 
 
 @pytest.fixture
 def build(tree):
     """Compiles a library out of src/ and returns (build folder, root)."""
-    def make(sources, version_map=MAP, link_map=None):
-        root = tree({f"src/{k}": v for k, v in sources.items()})
+    def make(sources, version_map=MAP, link_map=None, reference=REFERENCE):
+        root = tree({f"src/{k}": v for k, v in sources.items()} |
+                    {"docs/reference/functions.md": reference})
         (root / "src/weft.map").write_text(version_map)
         (root / "link.map").write_text(link_map or version_map)
         folder = root / "build"
@@ -44,6 +46,12 @@ def test_clean(build, capsys):
         "libc/real.c": "int lock(void); int f(void) { return lock(); }\n",
         "sched/vp.c": "int f(void); int g(void) { return f(); }\n"})
     assert run(capsys, folder, root) == (0, "symbols: clean\n")
+
+
+def test_name_that_the_reference_has_not(build, capsys):
+    folder, root = build({"api/lock.c": API}, reference="`lock`\n")
+    status, out = run(capsys, folder, root)
+    assert status == 1 and "functions.md: has no unlock" in out
 
 
 def test_reference_from_outside(build, capsys):

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Runs a program natively and on weft, in several ways, and compares what it
+prints and how it ends.
+
+usage: test/regress/run.py [--build BUILD] [--repeat N] PROGRAM...
+"""
+
+import argparse
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+
+import runner  # noqa: E402
+
+LIMIT_S = 30
+MODES = (
+    [],
+    ["--vps", "1"],
+    ["--vps", "4"],
+    ["--vps", "1", "--preempt-every", "100us"],
+    ["--vps", "4", "--preempt-every", "100us"],
+)
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", type=pathlib.Path, default=runner.BUILD)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("programs", nargs="+", type=pathlib.Path)
+    return parser.parse_args(argv)
+
+
+def complain(name, result, expected):
+    print(f"FAIL {name}: {result.outcome()} after {result.seconds:.1f} s")
+    print(runner.text(result.stdout + result.stderr))
+    if expected is not None and result.stdout != expected:
+        print("  natively:")
+        print(runner.text(expected))
+    if result.trace:
+        print(f"    backtraces: {result.trace}")
+
+
+def failures(program, build):
+    native = runner.run([program], LIMIT_S)
+    if native.outcome() == "skip":
+        print(f"skipped {program.name}: {native.stdout.decode().strip()}")
+        return 0
+    if native.outcome() != "ok" or not native.stdout:
+        complain(f"{program.name} natively", native, None)
+        return 1
+    failed = 0
+    for mode in MODES:
+        command = [build / "weft", "run", *mode, "--", program]
+        result = runner.run(command, LIMIT_S)
+        if result.outcome() != "ok" or result.stdout != native.stdout:
+            name = " ".join([program.name, *mode])
+            complain(name, result, native.stdout)
+            failed += 1
+    return failed
+
+
+def main(argv):
+    options = parse(argv)
+    failed = 0
+    for program in options.programs * options.repeat:
+        failed += failures(program.resolve(), options.build)
+        sys.stdout.flush()
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,99 @@
+/*
+ * A library with static TLS is loaded while threads exist. Later threads use
+ * the memory of earlier ones again, and must find the storage as at its start
+ * even if those, or ones from before the library, changed it.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "threading.h"
+
+enum { NR_EARLY = 20, NR_LATER = 200, NR_AT_ONCE = 10 };
+
+struct values {
+	long zero, seven;
+	const char *text;
+};
+
+static void (*get)(struct values *ret);
+static void (*change)(long by);
+static pthread_barrier_t barrier;
+
+static void load(void)
+{
+	char path[600];
+	ssize_t length = readlink("/proc/self/exe", path, 500);
+	void *module;
+
+	CHECK(length > 0);
+	path[length] = '\0';
+	strcpy(strrchr(path, '/'), "/static_tls_module.so");
+	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (module == NULL)
+		fprintf(stderr, "%s\n", dlerror());
+	CHECK(module != NULL);
+	*(void **)&get = dlsym(module, "static_tls_get");
+	*(void **)&change = dlsym(module, "static_tls_change");
+	CHECK(get != NULL && change != NULL);
+}
+
+static void check_fresh_then_change(long by)
+{
+	struct values v;
+
+	get(&v);
+	CHECK_EQ(v.zero, 0);
+	CHECK_EQ(v.seven, 7);
+	CHECK(strcmp(v.text, "fresh") == 0);
+	change(by);
+	sched_yield();
+	get(&v);
+	CHECK_EQ(v.zero, by);
+	CHECK_EQ(v.seven, 7 + by);
+	CHECK(strcmp(v.text, "changed") == 0);
+}
+
+/* Exists before the library does. */
+static void *run_early(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	check_fresh_then_change((intptr_t)arg);
+	return NULL;
+}
+
+/* Is gone before the library comes. */
+static void *do_nothing(void *arg)
+{
+	return NULL;
+}
+
+static void *run_later(void *arg)
+{
+	check_fresh_then_change((intptr_t)arg);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t early[NR_EARLY], later[NR_AT_ONCE];
+
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_EARLY + 1), 0);
+	threads_start(later, NR_AT_ONCE, do_nothing, NULL);
+	threads_join(later, NR_AT_ONCE);
+	threads_start_numbered(early, NR_EARLY, run_early);
+	pthread_barrier_wait(&barrier);
+	load();
+	pthread_barrier_wait(&barrier);
+	threads_join(early, NR_EARLY);
+	check_fresh_then_change(100);
+	for (int i = 0; i < NR_LATER; i += NR_AT_ONCE) {
+		threads_start_numbered(later, NR_AT_ONCE, run_later);
+		threads_join(later, NR_AT_ONCE);
+	}
+	printf("%d threads before and %d after: all fresh\n", NR_EARLY,
+	       NR_LATER);
+	return 0;
+}
