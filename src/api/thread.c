@@ -63,7 +63,7 @@ WF_API(void, pthread_exit, void *result)
 	struct wf_thread *t = wf_thread_self();
 
 	t->result = result;
-	if (t->slot.class == NULL && t->kind == WF_THREAD_MULTIPLEXED)
+	if (t->slot.class == NULL && t->kind != WF_THREAD_FOREIGN)
 		wf_main_exit_prepare(t);
 	wf_real.pthread_exit(result);
 	__builtin_unreachable();

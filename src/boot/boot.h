@@ -21,12 +21,13 @@ void wf_boot_register_fork(void);
 /* What they do in the child. */
 void wf_boot_fork_child(void);
 
+/* In a fork child: nobody is starting the runtime. */
+void wf_start_fork_child(void);
+
 /* boot/monitor.c: starts the monitor's kernel thread. 0 or -Exxx. */
 int wf_monitor_start(void);
 void wf_monitor_fork_child(void);
 int wf_monitor_tid(void);
-/* Makes the monitor look at pending changes of credentials. */
-void wf_monitor_poke(void);
 
 /*
  * boot/setxid.c: performs a credential system call on every kernel thread of

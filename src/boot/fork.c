@@ -9,6 +9,7 @@
  * Our handler runs before all other child handlers, as it was registered
  * first: they may use locks and threads.
  */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "sync/once.h"
+#include "thread/main_exit.h"
 #include "trace/counters.h"
 #include "wait/ufutex_internal.h"
 
@@ -35,23 +37,34 @@ static void become_first(struct wf_thread *t)
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
 	wf_store_relaxed(&t->exit_work, 0);
 	t->slot.link_epoch = wf_table_fork_epoch();
+	/* Forked by a handler in the middle of a wait: that is interrupted. */
+	if (t->wait_addr != NULL) {
+		t->wait_result = -EINTR;
+		wf_store_relaxed(&t->kernel_word, 1);
+	}
+	wf_list_init(&t->wait_link);
+	t->wait_addr = NULL;
+	wf_store_relaxed(&t->wait_bucket, NULL);
+}
+
+/* The parent's carrier had signal state of its own; the program's is ours. */
+static void restore_signals(const struct wf_thread *t)
+{
+	stack_t altstack = { .ss_flags = SS_DISABLE };
+
+	if (t->altstack.size != 0)
+		altstack = (stack_t){ t->altstack.sp, t->altstack.flags,
+				      t->altstack.size };
+	wf_sys(SYS_sigaltstack, &altstack, NULL);
+	wf_os_set_signal_mask(t->sigmask);
 }
 
 void wf_boot_fork_child(void)
 {
 	struct wf_thread *t = wf_self;
-	stack_t altstack = { .ss_flags = SS_DISABLE };
 
-	if (t == NULL)
-		return;
-	if (wf_is_started()) {
-		/* The parent's carrier had its own; ours is the program's. */
-		if (t->altstack.size != 0)
-			altstack = (stack_t){ t->altstack.sp, t->altstack.flags,
-					      t->altstack.size };
-		wf_sys(SYS_sigaltstack, &altstack, NULL);
-		wf_os_set_signal_mask(t->sigmask);
-	}
+	if (t != NULL && t->carrier != NULL)
+		restore_signals(t);
 	wf_store_relaxed(&wf_sched.is_started, false);
 	wf_table_fork_child(t);
 	wf_carrier_fork_child();
@@ -60,7 +73,12 @@ void wf_boot_fork_child(void)
 	wf_once_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();
+	wf_start_fork_child();
+	wf_main_exit_fork_child();
 	memset(&wf_counters, 0, sizeof(wf_counters));
+	/* A kernel thread that weft had not met may fork, too. */
+	if (t == NULL)
+		t = wf_runtime_attach();
 	become_first(t);
 	wf_store_relaxed(&wf_sched.nr_threads, 1);
 }

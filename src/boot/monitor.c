@@ -6,9 +6,11 @@
  * N1. It never calls malloc or the loader and takes no lock of the program's:
  *     whoever holds one may be waiting for it.
  * N2. It has a descriptor table of its own, since it opens files in /proc.
- * N3. It sleeps for good only when nothing waits and no busy VP has a timer;
- *     whoever changes that wakes it. It stores monitor_asleep, passes a
- *     membarrier, then looks again; pushers push, then load monitor_asleep.
+ * N3. It sleeps for good only when nothing waits; whoever makes something wait
+ *     wakes it. It stores monitor_asleep, passes a membarrier, then looks
+ *     again; pushers push, then load monitor_asleep.
+ * N4. It wakes for the timers of VPs that are busy. A VP that begins to run a
+ *     thread while it has a timer earlier than monitor_until says so.
  */
 #include <errno.h>
 
@@ -40,7 +42,6 @@ enum {
 };
 
 static _Atomic int monitor_tid;
-static _Atomic uint32_t poke_word;
 static struct wf_thread monitor_self;
 
 int wf_monitor_tid(void)
@@ -48,28 +49,19 @@ int wf_monitor_tid(void)
 	return wf_load_relaxed(&monitor_tid);
 }
 
-void wf_monitor_poke(void)
-{
-	wf_idle_wake_monitor();
-	atomic_fetch_add(&poke_word, 1);
-	wf_os_futex_wake(&poke_word, 1);
-}
-
 static bool is_busy(const struct wf_vp *vp)
 {
 	return wf_load_relaxed(&vp->cur) != NULL;
 }
 
-/* Does anything depend on the monitor: waiting threads, timers? */
+/* Does anything wait for a busy VP? */
 static bool is_needed(void)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		const struct wf_vp *vp = &wf_sched.vps[i];
 
-		if (!is_busy(vp))
-			continue;
-		if (wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
-		    wf_timers_earliest(vp) != INT64_MAX)
+		if (is_busy(vp) &&
+		    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)
 			return true;
 	}
 	return false;
@@ -106,12 +98,11 @@ static void preempt_all(void)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
-		int tid = wf_load_relaxed(&vp->carrier->tid);
 		int64_t cpu;
 
-		if (!is_busy(vp) || tid == 0)
+		if (!is_busy(vp))
 			continue;
-		cpu = wf_os_thread_cpu(tid);
+		cpu = wf_os_thread_cpu(wf_load_relaxed(&vp->carrier->tid));
 		if (cpu - vp->watch.forced_cpu_ns <
 		    (int64_t)wf_options.preempt_every / 2)
 			continue;
@@ -121,25 +112,41 @@ static void preempt_all(void)
 	}
 }
 
-static void sleep_for_good(void)
+/*
+ * Announces until when it will sleep, which is `limit` or the first timer of a
+ * busy VP. A VP that gets busy with an earlier one pokes (N4).
+ */
+static int64_t announce(int64_t limit)
 {
+	wf_store_relaxed(&wf_sched.monitor_until, limit);
+	if (limit == WF_OS_FOREVER)
+		wf_os_membarrier();
+	return earliest_deadline(limit);
+}
+
+/*
+ * Nothing waits: sleeps until something does (N3). Without membarrier pushers
+ * may miss that it sleeps, so it does not sleep for good.
+ */
+static void sleep_until_needed(int64_t now, bool is_for_good, uint32_t pokes)
+{
+	int64_t deadline = now + SLOW_TICK_NS;
+
 	wf_store_relaxed(&wf_sched.monitor_asleep, 1); /* N3 */
-	if (wf_os_membarrier() < 0)
-		wf_fence_seq_cst();
-	if (!is_needed())
-		wf_os_futex_wait(&wf_sched.monitor_asleep, 1, WF_OS_FOREVER);
+	if (wf_os_membarrier() == 0 && is_for_good)
+		deadline = WF_OS_FOREVER;
+	deadline = announce(deadline);
+	/* Whoever changes credentials stores, then wakes. */
+	wf_setxid_follow();
+	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes)
+		wf_os_futex_wait(&wf_sched.monitor_asleep, 1, deadline);
 	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
+	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
-static void nap_until(int64_t deadline)
-{
-	uint32_t seen = wf_load_relaxed(&poke_word);
-
-	wf_os_futex_wait(&poke_word, seen, deadline);
-}
-
-/* When to look next, seen from `now`. */
-static int64_t next_look(int64_t now, int64_t next_tick, bool is_rescuing)
+/* Something waits: naps until the next tick, timer or look. */
+static void nap(int64_t now, int64_t next_tick, bool is_rescuing,
+		uint32_t pokes)
 {
 	int64_t until = next_tick;
 
@@ -148,7 +155,9 @@ static int64_t next_look(int64_t now, int64_t next_tick, bool is_rescuing)
 	if (wf_options.preempt_every != 0 &&
 	    now + (int64_t)wf_options.preempt_every < until)
 		until = now + (int64_t)wf_options.preempt_every;
-	return earliest_deadline(until);
+	until = announce(until);
+	wf_os_futex_wait(&wf_sched.monitor_poke, pokes, until);
+	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
 static void run(void *arg)
@@ -159,7 +168,9 @@ static void run(void *arg)
 
 	wf_sys(SYS_close_range, 0, ~0U, 2 /* CLOSE_RANGE_UNSHARE */); /* N2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
+	wf_rescue_init();
 	for (;;) {
+		uint32_t pokes = wf_load_acquire(&wf_sched.monitor_poke);
 		int64_t now = wf_os_now();
 
 		wf_setxid_follow();
@@ -172,36 +183,41 @@ static void run(void *arg)
 			wf_count(ticks);
 			wf_tick_all(now);
 			quiet_ticks = needed ? 0 : quiet_ticks + 1;
-			next_tick = now + (needed ? TICK_NS : SLOW_TICK_NS);
+			next_tick = now + TICK_NS;
 		}
 		if (wf_rescue_all(now))
 			rescuing_until = now + RESCUING_NS;
-		if (quiet_ticks >= QUIET_TICKS_BEFORE_SLEEP &&
-		    wf_options.preempt_every == 0) {
-			sleep_for_good();
-			quiet_ticks = 0;
-			next_tick = 0;
+		if (quiet_ticks == 0 || wf_options.preempt_every != 0) {
+			nap(now, next_tick, now < rescuing_until, pokes);
 			continue;
 		}
-		nap_until(next_look(now, next_tick, now < rescuing_until));
+		sleep_until_needed(now, quiet_ticks >= QUIET_TICKS_BEFORE_SLEEP,
+				   pokes);
+		next_tick = 0;
 	}
 }
 
 int wf_monitor_start(void)
 {
 	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
-	char *block = wf_os_reserve(tls + STACK_BYTES);
+	char *block;
 	uintptr_t tp;
 	int tid;
 
+	/* An earlier start failed later on, and is tried again. */
+	if (wf_monitor_tid() > 0)
+		return 0;
+	block = wf_os_reserve(tls + STACK_BYTES);
 	if (block == NULL)
 		return -ENOMEM;
 	monitor_self.kind = WF_THREAD_FOREIGN;
 	wf_store_relaxed(&monitor_self.in_runtime, 1);
 	tp = wf_tcb_minimal_make(block, &monitor_self);
 	tid = wf_os_kthread_start(run, NULL, block + tls + STACK_BYTES, tp);
+	if (tid < 0)
+		return tid;
 	wf_store_relaxed(&monitor_tid, tid);
-	return tid < 0 ? tid : 0;
+	return 0;
 }
 
 void wf_monitor_fork_child(void)

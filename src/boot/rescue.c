@@ -31,6 +31,24 @@ struct look {
 enum { MAX_VPS = 1024 };
 static struct look looks[MAX_VPS];
 
+static int proc = -1; /* the monitor's own descriptor of /proc/self/task */
+
+void wf_rescue_init(void)
+{
+	proc = wf_os_proc_open();
+}
+
+/*
+ * Where membarrier is refused: a carrier that sleeps has passed a barrier on
+ * its way out of the CPU, and passes another before it runs.
+ */
+static bool pass_barrier(const struct wf_vp *vp)
+{
+	return wf_os_membarrier() == 0 ||
+	       wf_os_thread_state(proc, wf_load_relaxed(&vp->carrier->tid)) ==
+		       'S';
+}
+
 /* R1 */
 static bool take(struct wf_vp *vp, struct wf_thread *t)
 {
@@ -39,13 +57,21 @@ static bool take(struct wf_vp *vp, struct wf_thread *t)
 	if (t->kind != WF_THREAD_MULTIPLEXED ||
 	    !wf_cas_acq_rel(&t->retake, &none, WF_RETAKE_ASK))
 		return false;
-	if (wf_os_membarrier() == 0 && wf_load_acquire(&t->in_runtime) == 0 &&
+	if (pass_barrier(vp) && wf_load_acquire(&t->in_runtime) == 0 &&
 	    wf_load_acquire(&vp->cur) == t &&
 	    wf_cas_acq_rel(&t->retake, &ask, WF_RETAKE_TAKEN))
 		return true;
 	ask = WF_RETAKE_ASK;
 	wf_cas_acq_rel(&t->retake, &ask, WF_RETAKE_NONE);
 	return false;
+}
+
+/* Without /proc the idle CPU clock has to do. */
+static bool is_asleep(int tid)
+{
+	char state = wf_os_thread_state(proc, tid);
+
+	return state == 'S' || state == 'D' || proc < 0;
 }
 
 static bool has_work(const struct wf_vp *vp, int64_t now_ns)
@@ -64,13 +90,9 @@ static bool is_blocked(struct wf_vp *vp, int64_t now_ns)
 	int64_t cpu = wf_os_thread_cpu(tid);
 	bool is_suspect = l->carrier == c && l->switches == switches &&
 			  (cpu - l->cpu_ns) * 2 < now_ns - l->wall_ns;
-	char state;
 
 	*l = (struct look){ switches, cpu, now_ns, c };
-	if (!is_suspect)
-		return false;
-	state = wf_os_thread_state(tid);
-	return state == 'S' || state == 'D';
+	return is_suspect && is_asleep(tid);
 }
 
 static bool is_refusing(struct wf_vp *vp)
@@ -122,7 +144,7 @@ static void signal_strays(void)
 		if (vp == NULL || vp->carrier == c)
 			continue;
 		tid = wf_load_relaxed(&c->tid);
-		if (tid != 0 && wf_os_thread_state(tid) == 'R')
+		if (tid != 0 && wf_os_thread_state(proc, tid) == 'R')
 			wf_preempt_signal(c);
 	}
 }

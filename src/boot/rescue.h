@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* On the monitor's kernel thread, first of all. */
+void wf_rescue_init(void);
+
 /* Looks at all VPs. True if one was rescued: look again soon. */
 bool wf_rescue_all(int64_t now_ns);
 

@@ -13,13 +13,13 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/idle.h"
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 
 static struct {
 	struct wf_spin lock;
 	_Atomic uint32_t generation; /* of the last change; 0: none yet */
-	_Atomic uint32_t nr_missing; /* kernel threads that have to follow */
 	long nr, args[3];
 } change;
 
@@ -32,12 +32,12 @@ static void follow(_Atomic uint32_t *seen)
 
 	if (wf_load_relaxed(seen) == generation)
 		return;
-	wf_store_relaxed(seen, generation);
 	/* What the caller could do, all can; else the process is torn. */
 	if (wf_sys(change.nr, change.args[0], change.args[1], change.args[2]) <
 	    0)
 		abort();
-	atomic_fetch_sub(&change.nr_missing, 1);
+	/* release: done; pairs with the acquire in nr_missing. */
+	wf_store_release(seen, generation);
 }
 
 void wf_setxid_follow(void)
@@ -52,32 +52,45 @@ void wf_setxid_follow(void)
 		follow(&monitor_seen);
 }
 
-static void broadcast(uint32_t generation, int self_tid)
+/*
+ * Carriers that have not followed, which are signalled if is_time. A signal
+ * may be refused for want of memory or by a limit, and is then sent again.
+ */
+static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 {
-	uint32_t nr = wf_carrier_count(), missing = 1;
+	uint32_t nr = wf_carrier_count(), missing = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		struct wf_carrier *c = wf_carrier_at(i);
 		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
 
-		missing += tid != 0 && tid != self_tid;
-		if (tid == 0 || tid == self_tid)
-			if (c != NULL)
-				wf_store_relaxed(&c->setxid_seen, generation);
+		if (tid == 0 || tid == self_tid ||
+		    wf_load_acquire(&c->setxid_seen) == generation)
+			continue;
+		missing++;
+		if (is_time)
+			wf_os_tgkill_unlimited(tid, WF_PREEMPT_SIGNAL);
 	}
-	wf_store_relaxed(&change.nr_missing, missing);
+	return missing;
+}
+
+static void broadcast(struct wf_thread *me, uint32_t generation)
+{
+	enum { YIELDS_PER_SIGNAL = 1000 };
+	int self_tid = wf_os_gettid();
+	uint32_t yields = 0;
+
+	wf_carrier_setxid_generation = generation;
+	if (me->carrier != NULL)
+		wf_store_relaxed(&me->carrier->setxid_seen, generation);
 	/* release: pairs with the acquire in follow. */
 	wf_store_release(&change.generation, generation);
-	for (uint32_t i = 0; i < nr; i++) {
-		struct wf_carrier *c = wf_carrier_at(i);
-		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
-
-		if (tid != 0 && tid != self_tid)
-			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
-	}
-	wf_monitor_poke();
-	while (wf_load_acquire(&change.nr_missing) != 0)
+	wf_idle_wake_monitor();
+	while (nr_missing(generation, self_tid, yields == 0) > 0 ||
+	       wf_load_acquire(&monitor_seen) != generation) {
+		yields = (yields + 1) % YIELDS_PER_SIGNAL;
 		wf_sys(SYS_sched_yield);
+	}
 }
 
 int wf_setxid(long nr, long a, long b, long c)
@@ -97,8 +110,7 @@ int wf_setxid(long nr, long a, long b, long c)
 		change.args[0] = a;
 		change.args[1] = b;
 		change.args[2] = c;
-		broadcast(wf_load_relaxed(&change.generation) + 1,
-			  wf_os_gettid());
+		broadcast(t, wf_load_relaxed(&change.generation) + 1);
 	}
 	wf_carrier_clone_unlock();
 	wf_spin_unlock(&change.lock);

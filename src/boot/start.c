@@ -23,10 +23,11 @@
 #include "sched/table.h"
 #include "signal/preempt.h"
 #include "sync/mutex.h"
+#include "thread/affinity.h"
 #include "wait/agent.h"
 #include "wait/timer.h"
 
-enum { MAX_CPUS = 8192, MAX_TCB_BYTES = 16 * 1024 };
+enum { MAX_CPUS = 8192, MAX_VPS = 1024, MAX_TCB_BYTES = 16 * 1024 };
 
 static struct wf_spin start_lock = WF_SPIN_INIT;
 
@@ -41,16 +42,23 @@ static uint32_t cpus_allowed(void)
 	return nr > 0 ? nr : 1;
 }
 
-/* The anchors' TCBs: two blocks that are never anybody's (libc/tcb.h). */
+/*
+ * The anchors' TCBs: two blocks that are never anybody's (libc/tcb.h). Linked
+ * once in each fork generation, also when starting fails and is tried again.
+ */
 static int make_anchors(void)
 {
 	static char *block;
+	static uint32_t epoch;
 
+	if (epoch == wf_table_fork_epoch())
+		return 0;
 	if (block == NULL)
 		block = wf_os_reserve(2 * MAX_TCB_BYTES);
 	if (block == NULL)
 		return -ENOMEM;
 	wf_tcb_anchor((uintptr_t)block, (uintptr_t)block + MAX_TCB_BYTES);
+	epoch = wf_table_fork_epoch();
 	return 0;
 }
 
@@ -74,7 +82,9 @@ static int make_world(void)
 					    cpus_allowed();
 	int err;
 
+	nr = nr < MAX_VPS ? nr : MAX_VPS;
 	unregister_rseq();
+	wf_affinity_init();
 	err = wf_tcb_template_take();
 	if (err < 0)
 		return err;
@@ -103,10 +113,8 @@ static int make_world(void)
 static int adopt_first(struct wf_thread *t, uint64_t mask)
 {
 	struct wf_vp *vp = &wf_sched.vps[0];
-	struct wf_carrier *c = wf_carrier_adopt(vp);
+	struct wf_carrier *c;
 
-	if (c == NULL)
-		return -ENOMEM;
 	if (t->slot.save_top == NULL) {
 		size_t bytes = wf_slot_save_bytes();
 		char *save = wf_os_reserve(bytes);
@@ -115,6 +123,9 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 			return -ENOMEM;
 		t->slot.save_top = save + bytes;
 	}
+	c = wf_carrier_adopt(vp);
+	if (c == NULL)
+		return -ENOMEM;
 	c->kernel_mask = UINT64_MAX;
 	c->is_mask_known = true;
 	t->sigmask = mask;
@@ -127,28 +138,38 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 	return 0;
 }
 
+/* Fewer VPs and no spare will do; without VP 0 there is no runtime. */
+static int make_carriers(struct wf_thread *t, uint64_t mask)
+{
+	int err;
+
+	if (t->is_first)
+		err = adopt_first(t, mask);
+	else
+		err = wf_carrier_spawn(&wf_sched.vps[0]);
+	if (err < 0)
+		return err;
+	for (uint32_t i = 1; i < wf_sched.nr_vps; i++) {
+		if (wf_carrier_spawn(&wf_sched.vps[i]) < 0)
+			wf_sched.nr_vps = i;
+	}
+	wf_carrier_ensure_spare();
+	return 0;
+}
+
 static int start_locked(struct wf_thread *t)
 {
 	uint64_t mask = wf_os_get_signal_mask();
-	uint32_t first_free = 0;
 	int err = make_world();
 
 	if (err < 0)
 		return err;
 	wf_os_set_signal_mask(UINT64_MAX);
-	if (t->is_first) {
-		err = adopt_first(t, mask);
-		first_free = 1;
-	}
-	for (uint32_t i = first_free; err == 0 && i < wf_sched.nr_vps; i++)
-		err = wf_carrier_spawn(&wf_sched.vps[i]);
+	/* First what can fail for good: it has nothing to look at yet. */
+	err = wf_monitor_start();
 	if (err == 0)
-		err = wf_carrier_spawn(NULL);
-	if (err == 0)
-		err = wf_monitor_start();
+		err = make_carriers(t, mask);
 	if (err < 0) {
-		t->kind = WF_THREAD_FOREIGN;
-		wf_store_relaxed(&t->in_runtime, 0);
 		wf_os_set_signal_mask(mask);
 		return err;
 	}
@@ -160,6 +181,11 @@ static int start_locked(struct wf_thread *t)
 		wf_os_set_signal_mask(mask);
 	}
 	return 0;
+}
+
+void wf_start_fork_child(void)
+{
+	start_lock = WF_SPIN_INIT;
 }
 
 int wf_boot_start(void)

@@ -140,27 +140,29 @@ static void preempt(struct wf_vp *vp)
 	wf_preempt_signal(vp->carrier); /* K1 */
 }
 
-static void tick_vp(struct wf_vp *vp, int64_t now_ns)
+/* True if the VP makes progress: others may give it work. */
+static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 {
 	struct view v = { .vp = vp, .t = wf_load_acquire(&vp->cur) };
 	int32_t balance;
 
 	if (v.t == NULL) {
 		vp->watch.carrier_tid = 0;
-		return;
+		return false;
 	}
 	v.waiting_i = (int32_t)wf_queue_waiting_i(vp);
 	v.waiting_b = (int32_t)wf_queue_waiting_b(vp);
 	if (!charge(&v, now_ns))
-		return;
+		return false;
 	balance = update_balance(&v);
 	if (!decide(&v, balance))
-		return;
+		return true;
 	if (v.t->from_b && v.is_full)
 		v.t->hog = true;
 	wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
 	if (v.is_full)
 		preempt(vp);
+	return true;
 }
 
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
@@ -202,10 +204,10 @@ void wf_tick_all(int64_t now_ns)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
+		bool makes_progress = tick_vp(vp, now_ns);
 
-		tick_vp(vp, now_ns);
 		see_stuck(vp);
-		if (wf_load_relaxed(&vp->cur) != NULL) {
+		if (makes_progress) {
 			wf_queue_balance(vp, (++vp->nr_ticks & 3) == (i & 3));
 			if (wf_inject_len(&wf_sched.inject) > 0)
 				wf_store_relaxed(&vp->look, 1);

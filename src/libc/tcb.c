@@ -271,7 +271,6 @@ int wf_tcb_prepare(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes,
 {
 	*wf_libc_dtv_slot(tcb) = NULL;
 	copy_tcb(tcb, tid, stack_low, stack_bytes);
-	wf_tcb_link(tcb); /* T2 */
 	if (wf_libc.allocate_tls((void *)tcb) == NULL)
 		return -ENOMEM;
 	copy_libc_tls(tcb, false);

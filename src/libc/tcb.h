@@ -20,8 +20,8 @@ struct wf_thread;
 int wf_tcb_template_take(void);
 
 /*
- * First use: links the TCB into ld.so's list, then has ld.so make the DTV and
- * the static TLS blocks. Calls malloc and takes the loader's locks: only with
+ * First use, after wf_tcb_link: has ld.so make the DTV and the static TLS
+ * blocks. Calls malloc and takes the loader's locks: only with
  * in_runtime 0. Returns 0 or -ENOMEM.
  */
 int wf_tcb_prepare(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes,
@@ -33,7 +33,10 @@ int wf_tcb_prepare(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes,
  */
 void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes);
 
-/* Links a TCB of an earlier fork generation into ld.so's list again. */
+/*
+ * Links a TCB into ld.so's list, once in each fork generation: a second time
+ * would make the list a circle. Its other words may be anything yet.
+ */
 void wf_tcb_link(uintptr_t tcb);
 
 /*

@@ -38,14 +38,30 @@ int wf_os_tgkill(int tid, int sig)
 	return (int)wf_sys(SYS_tgkill, wf_os_getpid(), tid, sig);
 }
 
-char wf_os_thread_state(int tid)
+int wf_os_tgkill_unlimited(int tid, int sig)
+{
+	/* Of this code alone the kernel sends a real-time signal for which
+	 * it has no queue entry; only the information is lost. */
+	siginfo_t info = { .si_signo = sig, .si_code = SI_USER };
+
+	return (int)wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), tid, sig,
+			   &info);
+}
+
+int wf_os_proc_open(void)
+{
+	return (int)wf_sys(SYS_openat, AT_FDCWD, "/proc/self/task",
+			   O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+char wf_os_thread_state(int proc, int tid)
 {
 	char path[48], buf[256];
 	const char *paren;
 	long fd, n;
 
-	wf_format(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	fd = wf_sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	wf_format(path, sizeof(path), "%d/stat", tid);
+	fd = wf_sys(SYS_openat, proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 'X';
 	n = wf_sys(SYS_read, fd, buf, sizeof(buf) - 1);

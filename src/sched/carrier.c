@@ -14,7 +14,9 @@
 #include "sched/switch.h"
 
 enum {
+	/* A few may slip past the check at the same time. */
 	MAX_CARRIERS = 16384,
+	CARRIER_MARGIN = 1024,
 	STACK_BYTES = 64 * 1024,
 	ALTSTACK_BYTES = 64 * 1024,
 	/* So often rescued, a thread is better off on a carrier of its own:
@@ -22,10 +24,11 @@ enum {
 	RESCUES_BEFORE_BIND = 256,
 };
 
+uint32_t wf_carrier_setxid_generation;
 void (*wf_carrier_main)(struct wf_carrier *c);
 void (*wf_carrier_init_hook)(struct wf_carrier *c);
 
-static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS];
+static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS + CARRIER_MARGIN];
 static _Atomic uint32_t nr_carriers;
 static struct wf_spin spare_lock = WF_SPIN_INIT;
 static struct wf_carrier *spares;
@@ -61,15 +64,16 @@ static struct wf_carrier *new_carrier(void **ret_stack_top)
 	size_t head = wf_align_up(
 		sizeof(struct wf_carrier) + wf_tcb_minimal_bytes(), WF_PAGE);
 	size_t bytes = head + ALTSTACK_BYTES + WF_PAGE + STACK_BYTES;
-	uint32_t number = atomic_fetch_add(&nr_carriers, 1);
-	struct wf_carrier *c = NULL;
+	struct wf_carrier *c;
+	uint32_t number;
 
-	if (number < MAX_CARRIERS)
-		c = wf_os_reserve(bytes);
-	if (c == NULL) {
-		atomic_fetch_sub(&nr_carriers, 1);
+	if (wf_load_relaxed(&nr_carriers) >= MAX_CARRIERS)
 		return NULL;
-	}
+	c = wf_os_reserve(bytes);
+	if (c == NULL)
+		return NULL;
+	number = atomic_fetch_add(&nr_carriers, 1);
+	WF_CHECK(number < MAX_CARRIERS + CARRIER_MARGIN, "too many carriers");
 	wf_os_guard((char *)c + head + ALTSTACK_BYTES, WF_PAGE);
 	c->number = number;
 	c->altstack = (char *)c + head;
@@ -147,6 +151,8 @@ static int spawn(struct wf_carrier *c, void *top)
 	wf_spin_lock(&clone_lock);
 	/* Nothing is delivered before the altstack is set. */
 	wf_os_set_signal_mask(UINT64_MAX);
+	/* What it inherits it need not follow. */
+	wf_store_relaxed(&c->setxid_seen, wf_carrier_setxid_generation);
 	tid = wf_os_kthread_start(carrier_thread, c, top, c->ctx.tp);
 	/* Known before the lock is released: credentials reach it. */
 	if (tid > 0)
@@ -189,16 +195,19 @@ int wf_carrier_spawn(struct wf_vp *vp)
 	return 0;
 }
 
-void wf_carrier_ensure_spare(void)
+int wf_carrier_ensure_spare(void)
 {
 	uint32_t none = 0;
+	int err;
 
 	if (wf_load_relaxed(&nr_spares) > 0)
-		return;
+		return 0;
 	if (!wf_cas_acq_rel(&nr_starting, &none, 1))
-		return;
-	if (wf_carrier_spawn(NULL) < 0)
+		return 0;
+	err = wf_carrier_spawn(NULL);
+	if (err < 0)
 		wf_store_release(&nr_starting, 0);
+	return err;
 }
 
 /* --- spares ------------------------------------------------------------- */
@@ -261,9 +270,7 @@ static struct wf_carrier *need_spare(void)
 
 		if (c != NULL)
 			return c;
-		wf_carrier_ensure_spare();
-		if (wf_load_relaxed(&nr_starting) == 0 &&
-		    wf_load_relaxed(&nr_spares) == 0)
+		if (wf_carrier_ensure_spare() < 0)
 			return NULL;
 		wf_sys(SYS_sched_yield);
 	}
@@ -326,12 +333,13 @@ void wf_carrier_fork_child(void)
 {
 	uint32_t nr = wf_carrier_count();
 
-	for (uint32_t i = 0; i < nr && i < MAX_CARRIERS; i++)
+	for (uint32_t i = 0; i < nr; i++)
 		wf_store_relaxed(&carriers[i], NULL);
 	wf_store_relaxed(&nr_carriers, 0);
 	spare_lock = WF_SPIN_INIT;
 	clone_lock = WF_SPIN_INIT;
 	spares = NULL;
+	wf_carrier_setxid_generation = 0;
 	wf_store_relaxed(&nr_spares, 0);
 	wf_store_relaxed(&nr_starting, 0);
 }

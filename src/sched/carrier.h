@@ -25,8 +25,8 @@ struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp);
 /* A new kernel thread that runs vp, or waits as a spare if vp is NULL. */
 int wf_carrier_spawn(struct wf_vp *vp);
 
-/* Makes a spare if there is none. Called on carriers (C2). */
-void wf_carrier_ensure_spare(void);
+/* Makes a spare if there is none. Called on carriers (C2). 0 or -Exxx. */
+int wf_carrier_ensure_spare(void);
 
 /* Sleeps until somebody gives the carrier a VP or a thread to bind. */
 void wf_carrier_wait_for_vp(struct wf_carrier *c);
@@ -53,7 +53,11 @@ int wf_carrier_start_bound(struct wf_thread *t);
 uint32_t wf_carrier_count(void);
 struct wf_carrier *wf_carrier_at(uint32_t number);
 
-/* Held while nobody may be cloned (changes of credentials). */
+/*
+ * Held while nobody may be cloned: changes of credentials, which new carriers
+ * inherit. The generation of the last one is written under the lock.
+ */
+extern uint32_t wf_carrier_setxid_generation;
 void wf_carrier_clone_lock(void);
 void wf_carrier_clone_unlock(void);
 

@@ -99,8 +99,11 @@ bool wf_idle_wake_any(void)
 
 void wf_idle_wake_monitor(void)
 {
+	atomic_fetch_add(&wf_sched.monitor_poke, 1);
 	if (atomic_exchange(&wf_sched.monitor_asleep, 0) != 0)
 		wf_os_futex_wake(&wf_sched.monitor_asleep, 1);
+	else
+		wf_os_futex_wake(&wf_sched.monitor_poke, 1);
 }
 
 void wf_idle_reset(void)
@@ -109,4 +112,5 @@ void wf_idle_reset(void)
 	idle_list = NULL;
 	wf_store_relaxed(&wf_sched.nr_idle, 0);
 	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
+	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }

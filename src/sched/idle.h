@@ -26,6 +26,16 @@ bool wf_idle_wake_any(void);
 void wf_idle_wake_monitor(void);
 
 /*
+ * A VP goes to run a thread while it has a timer: the monitor keeps time for
+ * it, and must not sleep for longer. Only a plain load in the usual case.
+ */
+static inline void wf_idle_see_timer(int64_t deadline_ns)
+{
+	if (WF_UNLIKELY(deadline_ns < wf_load_relaxed(&wf_sched.monitor_until)))
+		wf_idle_wake_monitor();
+}
+
+/*
  * What a wake through the kernel costs, in ns: from the waker's call until the
  * sleeper runs. A running mean of what sleepers report.
  */

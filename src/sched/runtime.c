@@ -1,5 +1,6 @@
 #include "sched/runtime.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -31,7 +32,18 @@ struct wf_thread *wf_runtime_attach(void)
 	wf_store_relaxed(&t->in_runtime, 0);
 	wf_store_relaxed(&t->exit_work, 0);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
+	wf_store_relaxed(&t->exit_state, WF_EXIT_JOINABLE);
+	wf_store_relaxed(&t->joiner, NULL);
+	t->is_first = false;
+	t->hog = false;
+	t->sigmask = 0;
+	t->altstack.sp = NULL;
+	t->altstack.size = 0;
+	t->altstack.flags = SS_DISABLE;
+	t->nr_rescued = 0;
 	wf_list_init(&t->wait_link);
+	t->wait_addr = NULL;
+	wf_store_relaxed(&t->wait_bucket, NULL);
 	wf_self = t;
 	wf_count(attaches);
 	if (wf_runtime_attach_hook != NULL)

@@ -89,16 +89,6 @@ void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg)
 	wf_switch_finish(t);
 }
 
-void wf_switch_out(struct wf_thread *t, wf_post_fn *post, void *arg)
-{
-	struct wf_thread *next = wf_queue_pick(t->vp);
-
-	if (next != NULL)
-		wf_switch_to(t, next, post, arg);
-	else
-		wf_switch_to_carrier(t, post, arg);
-}
-
 void wf_switch_abandon(struct wf_thread *t, struct wf_thread *next,
 		       wf_post_fn *post, void *arg)
 {

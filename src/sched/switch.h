@@ -2,9 +2,13 @@
  * Switching threads. All functions need in_runtime set and a VP unless they
  * say otherwise.
  *
- *     wf_switch_out(t, post, arg);
+ *     next = wf_queue_pick(t->vp);
+ *     if (next != NULL)
+ *             wf_switch_to(t, next, post, arg);
+ *     else
+ *             wf_switch_to_carrier(t, post, arg);
  *
- * stops t, runs another thread or the carrier's own context, and calls
+ * stops t, runs next or the carrier's own context, and calls
  * post(carrier, arg) there, when t's context is saved: the one place where t
  * may be made visible to others, its lock released, its stack freed. It
  * returns when t runs again, perhaps on another VP and carrier.
@@ -14,9 +18,7 @@
 
 #include "sched/vp.h"
 
-void wf_switch_out(struct wf_thread *t, wf_post_fn *post, void *arg);
-
-/* Like wf_switch_out, but to `next`, which the caller took from a queue. */
+/* To `next`, which the caller took from a queue. */
 void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg);
 

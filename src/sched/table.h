@@ -19,9 +19,8 @@ static inline struct wf_thread *wf_table_at(uint32_t index)
 
 /*
  * A thread whose slot is of the class and belongs to nobody, a used one if
- * there is any. Its generation is new. NULL with *ret_err -EAGAIN when memory
- * or the table is exhausted. Not with in_runtime set if the class is not
- * NULL, since it may map memory.
+ * there is any. Its generation is new. NULL when memory
+ * or the table is exhausted. With in_runtime set, as it takes a lock.
  */
 struct wf_thread *wf_table_get(struct wf_slot_class *class);
 /* The thread's last use of its memory is over. Any stack but its own. */

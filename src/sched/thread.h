@@ -131,8 +131,7 @@ struct wf_thread {
 
 	/* Attributes set by the program. */
 	int32_t sched_policy, sched_priority;
-	uint64_t *affinity; /* NULL: all; cpu_set_t of affinity_bytes */
-	size_t affinity_bytes;
+	bool has_affinity; /* its carrier's is not the process's; self */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 #endif

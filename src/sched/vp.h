@@ -112,6 +112,9 @@ struct wf_sched {
 	_Atomic uint32_t surplus WF_ALIGNED(WF_CACHE_LINE); /* some ring I has
 							     * two or more */
 	_Atomic uint32_t nr_idle WF_ALIGNED(WF_CACHE_LINE);
+	_Atomic int64_t monitor_until WF_ALIGNED(WF_CACHE_LINE); /* when it
+								  * wakes */
+	_Atomic uint32_t monitor_poke; /* futex of its naps */
 	_Atomic uint32_t monitor_asleep WF_ALIGNED(WF_CACHE_LINE);
 	_Atomic uint32_t nr_threads WF_ALIGNED(WF_CACHE_LINE); /* alive */
 };

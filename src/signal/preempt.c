@@ -127,8 +127,9 @@ void wf_preempt_signal(struct wf_carrier *c)
 {
 	int tid = wf_load_acquire(&c->tid);
 
-	if (tid != 0 && !atomic_exchange(&c->is_signalled, true))
-		wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
+	if (tid != 0 && !atomic_exchange(&c->is_signalled, true) &&
+	    wf_os_tgkill_unlimited(tid, WF_PREEMPT_SIGNAL) < 0)
+		wf_store_relaxed(&c->is_signalled, false);
 }
 
 void wf_preempt_init(void)
@@ -157,7 +158,7 @@ void wf_preempt_arm(struct wf_carrier *c)
 	event.sigev_signo = WF_PREEMPT_SIGNAL;
 	event.sigev_notify = SIGEV_THREAD_ID;
 	event._sigev_un._tid = wf_load_relaxed(&c->tid);
-	if (wf_sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event,
-		   &timer) == 0)
+	if (wf_sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) ==
+	    0)
 		wf_sys(SYS_timer_settime, timer, 0, &spec, NULL);
 }

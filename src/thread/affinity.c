@@ -9,11 +9,25 @@
 
 enum { MAX_BYTES = 1024 };
 
-/* CPUs that the kernel lets weft use: those of the caller's carrier. */
-static long allowed(unsigned char *ret_set, int tid)
+/* CPUs that the kernel lets weft use, when the runtime started. */
+static unsigned char all_cpus[MAX_BYTES];
+static long all_cpus_bytes;
+
+static long ask(unsigned char *ret_set, int tid)
 {
 	memset(ret_set, 0, MAX_BYTES);
 	return wf_sys(SYS_sched_getaffinity, tid, MAX_BYTES, ret_set);
+}
+
+void wf_affinity_init(void)
+{
+	all_cpus_bytes = ask(all_cpus, 0);
+}
+
+void wf_affinity_end(struct wf_thread *t)
+{
+	if (t->has_affinity)
+		wf_sys(SYS_sched_setaffinity, 0, MAX_BYTES, all_cpus);
 }
 
 static bool leaves_out(const unsigned char *set, const unsigned char *of,
@@ -33,33 +47,32 @@ static bool leaves_out(const unsigned char *set, const unsigned char *of,
 /* The caller gets a carrier of its own, with that affinity. */
 static int bind_self(struct wf_thread *t, const unsigned char *set)
 {
-	bool bound;
-	long err = 0;
+	long err = -EAGAIN;
 
 	wf_runtime_enter();
-	bound = wf_carrier_bind(t);
-	if (bound)
+	if (wf_carrier_bind(t)) {
+		t->has_affinity = true;
 		err = wf_sys(SYS_sched_setaffinity, 0, MAX_BYTES, set);
+	}
 	wf_runtime_leave(t);
-	return bound ? (int)err : -EAGAIN;
+	return (int)err;
 }
 
 int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 {
-	unsigned char wanted[MAX_BYTES] = { 0 }, all[MAX_BYTES];
+	unsigned char wanted[MAX_BYTES] = { 0 };
 	bool is_empty, is_partial;
-	int tid = wf_os_getpid();
 
 	memcpy(wanted, set, size < MAX_BYTES ? size : MAX_BYTES);
-	if (allowed(all, tid) < 0)
-		return -EINVAL;
-	is_partial = leaves_out(wanted, all, &is_empty);
+	is_partial = leaves_out(wanted, all_cpus, &is_empty);
 	if (is_empty)
 		return -EINVAL;
-	if (t->kind == WF_THREAD_BOUND)
+	if (t->kind == WF_THREAD_BOUND) {
+		t->has_affinity = true;
 		return (int)wf_sys(SYS_sched_setaffinity,
 				   wf_load_relaxed(&t->carrier->tid), MAX_BYTES,
 				   wanted);
+	}
 	if (!is_partial)
 		return 0;
 	/* Others' threads stay where they are: affinity is a wish there. */
@@ -68,15 +81,15 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 
 int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set)
 {
-	unsigned char all[MAX_BYTES];
-	int tid = t->kind == WF_THREAD_BOUND ?
-			  wf_load_relaxed(&t->carrier->tid) :
-			  0;
-	long bytes = allowed(all, tid);
+	unsigned char set[MAX_BYTES];
+	long bytes = all_cpus_bytes;
 
+	memcpy(set, all_cpus, sizeof(set));
+	if (t->kind == WF_THREAD_BOUND)
+		bytes = ask(set, wf_load_relaxed(&t->carrier->tid));
 	if (bytes < 0 || size < (size_t)bytes)
 		return -EINVAL;
 	memset(ret_set, 0, size);
-	memcpy(ret_set, all, (size_t)bytes);
+	memcpy(ret_set, set, (size_t)bytes);
 	return 0;
 }

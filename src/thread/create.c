@@ -32,6 +32,16 @@ static int prepare_slot(struct wf_thread *t,
 		wf_slot_use_stack(s, params->user_stack, params->stack_bytes);
 	else if (s->has_user_stack)
 		wf_slot_own_stack(s);
+	if (s->link_epoch != wf_table_fork_epoch()) {
+		struct wf_thread *me = wf_runtime_enter();
+
+		wf_tcb_link(s->tcb);
+		wf_runtime_leave(me);
+		s->link_epoch = wf_table_fork_epoch();
+		/* ld.so may have missed it meanwhile: renew before use. */
+		s->is_used = s->is_prepared;
+		s->is_fresh = false;
+	}
 	if (!s->is_prepared) {
 		err = wf_tcb_prepare(s->tcb, t->tid,
 				     s->stack_low - s->guard_bytes,
@@ -40,12 +50,7 @@ static int prepare_slot(struct wf_thread *t,
 			return err;
 		s->is_prepared = true;
 		s->is_fresh = true;
-	} else if (s->link_epoch != wf_table_fork_epoch()) {
-		wf_tcb_link(s->tcb);
-		/* ld.so may have missed it meanwhile: renew before use. */
-		s->is_used = true;
 	}
-	s->link_epoch = wf_table_fork_epoch();
 	return 0;
 }
 
@@ -83,17 +88,19 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->interrupted = false;
 	t->nr_rescued = 0;
 	t->nr_preempted = 0;
-	t->affinity = NULL;
+	t->has_affinity = false;
 	t->sched_policy = creator->sched_policy;
 	t->sched_priority = creator->sched_priority;
 }
 
 static int start_bound(struct wf_thread *t)
 {
+	struct wf_thread *me = wf_runtime_enter();
 	int err;
 
 	wf_start_prepare(t);
 	err = wf_carrier_start_bound(t);
+	wf_runtime_leave(me);
 	if (err < 0) {
 		atomic_fetch_sub(&wf_sched.nr_threads, 1);
 		wf_table_put(t);
@@ -109,8 +116,13 @@ int wf_thread_create(const struct wf_thread_params *params,
 	struct wf_slot_class *class =
 		wf_slot_class_get(own_stack ? params->stack_bytes : 0,
 				  own_stack ? params->guard_bytes : 0);
-	struct wf_thread *t = class != NULL ? wf_table_get(class) : NULL;
+	struct wf_thread *t;
 
+	if (class == NULL)
+		return -EAGAIN;
+	me = wf_runtime_enter();
+	t = wf_table_get(class);
+	wf_runtime_leave(me);
 	if (t == NULL)
 		return -EAGAIN;
 	t->tid = wf_table_new_tid();

@@ -15,6 +15,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/table.h"
+#include "thread/affinity.h"
 #include "thread/lifecycle.h"
 #include "wait/ufutex_internal.h"
 
@@ -73,8 +74,10 @@ void wf_thread_finish(struct wf_thread *t)
 	if (t->slot.class != NULL)
 		wf_tls_release(tcb);
 	t = wf_runtime_enter();
-	if (t->kind == WF_THREAD_BOUND)
+	if (t->kind == WF_THREAD_BOUND) {
+		wf_affinity_end(t);
 		t->carrier->bound = NULL;
+	}
 	if (t->kind == WF_THREAD_MULTIPLEXED)
 		wf_switch_abandon(t, wf_queue_pick(t->vp), announce_done, t);
 	WF_CHECK(t->kind == WF_THREAD_BOUND,

@@ -13,9 +13,13 @@
 
 static int take_result(struct wf_thread *t, void **ret_result)
 {
+	struct wf_thread *me;
+
 	if (ret_result != NULL)
 		*ret_result = t->result;
+	me = wf_runtime_enter();
 	wf_table_put(t);
+	wf_runtime_leave(me);
 	return 0;
 }
 
@@ -107,7 +111,11 @@ int wf_thread_detach(struct wf_thread *t)
 	old = atomic_fetch_or(&t->exit_state, WF_EXIT_DETACHED);
 	if ((old & WF_EXIT_DETACHED) != 0)
 		return -EINVAL;
-	if ((old & WF_EXIT_DONE) != 0)
+	if ((old & WF_EXIT_DONE) != 0) {
+		struct wf_thread *me = wf_runtime_enter();
+
 		wf_table_put(t);
+		wf_runtime_leave(me);
+	}
 	return 0;
 }

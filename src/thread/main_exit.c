@@ -17,6 +17,7 @@
 enum { MAX_KEY = 31 };
 
 static pthread_key_t key;
+static struct wf_spin key_lock = WF_SPIN_INIT;
 static _Atomic int key_state; /* 0 none yet, 1 usable, 2 none to be had */
 
 static void leave(void *arg)
@@ -34,10 +35,8 @@ static void leave(void *arg)
 
 static bool have_key(void)
 {
-	static struct wf_spin lock = WF_SPIN_INIT;
-
 	if (wf_load_acquire(&key_state) == 0) {
-		wf_spin_lock(&lock);
+		wf_spin_lock(&key_lock);
 		if (wf_load_relaxed(&key_state) == 0) {
 			bool ok = pthread_key_create(&key, leave) == 0;
 
@@ -45,7 +44,7 @@ static bool have_key(void)
 			wf_store_release(&key_state,
 					 ok && key <= MAX_KEY ? 1 : 2);
 		}
-		wf_spin_unlock(&lock);
+		wf_spin_unlock(&key_lock);
 	}
 	return wf_load_acquire(&key_state) == 1;
 }
@@ -61,4 +60,9 @@ void wf_foreign_met(struct wf_thread *t)
 {
 	if (have_key())
 		pthread_setspecific(key, t);
+}
+
+void wf_main_exit_fork_child(void)
+{
+	key_lock = WF_SPIN_INIT;
 }

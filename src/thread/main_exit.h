@@ -16,4 +16,7 @@ void wf_main_exit_prepare(struct wf_thread *t);
 /* A foreign thread has been attached: detach it when libc ends it. */
 void wf_foreign_met(struct wf_thread *t);
 
+/* In a fork child: nobody is making the key. */
+void wf_main_exit_fork_child(void);
+
 #endif

@@ -107,9 +107,11 @@ void wf_agent_run(struct wf_carrier *c)
 		}
 		wf_carrier_ensure_spare();
 		t = find_thread(c, vp);
-		if (t != NULL)
+		if (t != NULL) {
+			wf_idle_see_timer(wf_timers_earliest(vp));
 			wf_switch_from_carrier(c, t);
-		else if (!spin(vp))
+		} else if (!spin(vp)) {
 			sleep_idle(c, vp);
+		}
 	}
 }

@@ -12,7 +12,6 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "os/mem.h"
-#include "sched/idle.h"
 #include "wait/ufutex_internal.h"
 
 struct wf_timers {
@@ -69,9 +68,6 @@ void wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 		 "no memory for a timer");
 	update_earliest_locked(timers);
 	wf_spin_unlock(&timers->lock);
-	/* The monitor keeps time for a VP that stays busy. */
-	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) != 0))
-		wf_idle_wake_monitor();
 }
 
 void wf_timer_remove(struct wf_thread *t)

@@ -4,7 +4,8 @@
  *
  * U1. wait_addr, wait_bits, wait_result, wait_link and wait_bucket of a
  *     waiting thread change only under the lock of the bucket that
- *     wait_bucket names.
+ *     wait_bucket names. It names none when the thread is in no wait; so
+ *     whoever holds the lock of the bucket that it names sees a whole wait.
  * U2. A thread that parks holds its bucket's lock until its context is saved:
  *     the post-switch callback releases it. So whoever finds it in the list
  *     may make it runnable.
@@ -14,6 +15,10 @@
  *     an old generation and ends nothing.
  * U5. The word is compared under the bucket's lock, and a waker changes it
  *     before it takes the lock: no wake is lost between compare and park.
+ *
+ * U6. No handler of the program's runs on a kernel thread that holds a bucket:
+ *     on carriers in_runtime defers it, elsewhere it is blocked.
+ * U7. A handler may wait while the wait that it interrupted is under way.
  *
  * Lock order: two buckets by address; a bucket, then a timer heap.
  *
@@ -26,9 +31,11 @@
 #include <errno.h>
 
 #include "os/futex.h"
+#include "sched/idle.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "wait/closed.h"
 #include "wait/timer.h"
 #include "wait/ufutex_internal.h"
 
@@ -70,7 +77,8 @@ static void dequeue_locked(struct wf_thread *t, int result)
 {
 	wf_list_del(&t->wait_link);
 	t->wait_addr = NULL;
-	t->wait_result = result; /* U3 */
+	wf_store_relaxed(&t->wait_bucket, NULL); /* U1 */
+	t->wait_result = result;		 /* U3 */
 }
 
 static void unlock_after_switch(struct wf_carrier *c, void *bucket)
@@ -87,20 +95,27 @@ static void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
 	wf_count_own(&t->vp->counters, parks);
 	if (is_timed)
 		wf_timer_add(t, deadline_ns);
+	if (next == NULL)
+		next = wf_queue_pick(t->vp);
+	if (is_timed && next != NULL)
+		wf_idle_see_timer(deadline_ns);
 	if (next != NULL)
 		wf_switch_to(t, next, unlock_after_switch, b);
 	else
-		wf_switch_out(t, unlock_after_switch, b);
+		wf_switch_to_carrier(t, unlock_after_switch, b);
 	if (is_timed)
 		wf_timer_remove(t);
 }
 
 /* Bound and foreign threads sleep in the kernel, in this very place. */
 static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
-			       int64_t deadline_ns)
+			       int64_t deadline_ns, uint64_t mask)
 {
+	uint64_t generation = t->wait_generation;
+
 	wf_store_relaxed(&t->kernel_word, 0);
 	wf_spin_unlock(&b->lock);
+	wf_signals_open(t, mask);
 	/* acquire: pairs with the release in wake_kernel_thread. */
 	while (wf_load_acquire(&t->kernel_word) == 0) {
 		int err;
@@ -110,11 +125,8 @@ static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
 		err = wf_os_futex_wait(&t->kernel_word, 0, deadline_ns);
 		wf_store_relaxed(&t->in_runtime, 1);
 		wf_compiler_barrier();
-		if (err == -ETIMEDOUT)
-			wf_ufutex_end_wait(t, t->wait_generation, -ETIMEDOUT,
-					   t);
-		else if (err == -EINTR)
-			wf_ufutex_end_wait(t, t->wait_generation, -EINTR, t);
+		if (err == -ETIMEDOUT || err == -EINTR)
+			wf_ufutex_end_wait(t, generation, err, t);
 	}
 }
 
@@ -130,38 +142,81 @@ static int refusal_locked(struct wf_thread *t, const _Atomic uint32_t *word,
 	return 0;
 }
 
-static int wait_and_run(const void *addr, uint32_t expected, uint32_t bits,
-			int64_t deadline_ns, struct wf_thread *next)
-{
-	struct wf_bucket *b = bucket_of(addr);
-	struct wf_thread *t = wf_runtime_enter();
-	bool is_multiplexed = t->kind == WF_THREAD_MULTIPLEXED;
-	int result;
+struct wait {
+	const void *addr;
+	uint32_t expected, bits;
+	int64_t deadline_ns;
+	struct wf_thread *next;
+};
 
-	if (next != NULL && !is_multiplexed) {
-		wf_ready_woken(t, next);
-		next = NULL;
-	}
-	t->wait_was_moved = false; /* a refused wait was not, either */
+/* One wait, in the runtime. Returns the result. */
+static int wait_in(struct wf_thread *t, const struct wait *w)
+{
+	struct wf_bucket *b = bucket_of(w->addr);
+	uint64_t mask = wf_signals_close(t);
+	int refusal;
+
+	/* Published before exit_work is read: a sender of signals sets
+	 * exit_work, then looks for the bucket. The lock is the fence. */
+	wf_store_relaxed(&t->wait_bucket, b);
 	lock_bucket(b);
-	result = refusal_locked(t, addr, expected);
-	if (result < 0) {
+	refusal = refusal_locked(t, w->addr, w->expected);
+	if (refusal < 0) {
+		wf_store_relaxed(&t->wait_bucket, NULL);
 		wf_spin_unlock(&b->lock);
-		if (next != NULL)
-			wf_ready_woken(t, next);
-		wf_runtime_leave(t);
-		return result;
+		wf_signals_open(t, mask);
+		if (w->next != NULL)
+			wf_ready_woken(t, w->next);
+		return refusal;
 	}
-	t->wait_addr = addr;
-	t->wait_bits = bits;
+	t->wait_addr = w->addr;
+	t->wait_bits = w->bits;
 	t->wait_generation++; /* U4 */
 	enqueue_locked(b, t);
-	if (WF_LIKELY(is_multiplexed))
-		park_multiplexed(t, b, deadline_ns, next);
+	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
+		park_multiplexed(t, b, w->deadline_ns, w->next);
 	else
-		park_kernel_thread(t, b, deadline_ns);
-	result = t->wait_result;
+		park_kernel_thread(t, b, w->deadline_ns, mask);
+	return t->wait_result;
+}
+
+/*
+ * A handler that runs in the kernel sleep of an outer wait waits itself: the
+ * outer wait has been interrupted, and its outcome is kept for it (U7).
+ */
+static int wait_in_handler(struct wf_thread *t, const struct wait *w)
+{
+	int32_t outer_result;
+	int result;
+
+	if (t->wait_addr != NULL)
+		wf_ufutex_end_wait(t, t->wait_generation, -EINTR, t);
+	outer_result = t->wait_result;
+	t->wait_was_moved = false;
+	result = wait_in(t, w);
+	t->wait_result = outer_result;
+	return result;
+}
+
+static int wait_and_run(struct wait w)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	bool was_moved;
+	int result;
+
+	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED)) {
+		t->wait_was_moved = false; /* nor is a refused wait */
+		result = wait_in(t, &w);
+	} else {
+		if (w.next != NULL)
+			wf_ready_woken(t, w.next);
+		w.next = NULL;
+		result = wait_in_handler(t, &w);
+	}
+	was_moved = t->wait_was_moved;
 	wf_runtime_leave(t);
+	/* A handler may have run and waited. */
+	t->wait_was_moved = was_moved;
 	return result;
 }
 
@@ -173,13 +228,15 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 	/* Its page comes in here, where a fault may be rescued. */
 	if (wf_load_relaxed(word) != expected)
 		return -EAGAIN;
-	return wait_and_run(addr, expected, bits, deadline_ns, NULL);
+	return wait_and_run(
+		(struct wait){ addr, expected, bits, deadline_ns, NULL });
 }
 
 int wf_ufutex_wait_and_run(const void *addr, uint32_t expected,
 			   int64_t deadline_ns, struct wf_thread *next)
 {
-	return wait_and_run(addr, expected, WF_UFUTEX_ANY, deadline_ns, next);
+	return wait_and_run((struct wait){ addr, expected, WF_UFUTEX_ANY,
+					   deadline_ns, next });
 }
 
 /* --- waking ------------------------------------------------------------- */
@@ -237,11 +294,13 @@ int wf_ufutex_wake_from(struct wf_thread *me, const void *addr, int nr,
 {
 	struct wf_bucket *b = bucket_of(addr);
 	struct batch batch = { NULL, &batch.first };
+	uint64_t mask = wf_signals_close(me);
 	int taken;
 
 	lock_bucket(b);
 	taken = take_locked(b, addr, nr, bits, &batch);
 	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
 	wake_batch(&batch, me);
 	return taken;
 }
@@ -278,6 +337,7 @@ int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct wf_bucket *b = bucket_of(addr);
 	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
 	struct wf_thread *t;
 	int token;
 	bool more;
@@ -288,6 +348,7 @@ int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 	if (t != NULL)
 		dequeue_locked(t, token);
 	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
 	if (t != NULL)
 		wf_ready_woken(me, t);
 	wf_runtime_leave(me);
@@ -341,11 +402,13 @@ int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
 	struct wf_bucket *to_b = bucket_of(to);
 	struct batch batch = { NULL, &batch.first };
 	struct wf_thread *me;
+	uint64_t mask;
 	int nr;
 
 	if (wf_load_relaxed(word) != expected)
 		return -EAGAIN;
 	me = wf_runtime_enter();
+	mask = wf_signals_close(me);
 	lock_two(from_b, to_b);
 	if (wf_load_relaxed(word) == expected) {
 		nr = take_locked(from_b, from, nr_wake, WF_UFUTEX_ANY, &batch);
@@ -354,6 +417,7 @@ int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
 		nr = -EAGAIN;
 	}
 	unlock_two(from_b, to_b);
+	wf_signals_open(me, mask);
 	wake_batch(&batch, me);
 	wf_runtime_leave(me);
 	return nr;
@@ -366,8 +430,8 @@ bool wf_ufutex_was_moved(void)
 
 /* --- ending a wait otherwise -------------------------------------------- */
 
-static bool end_wait(struct wf_thread *t, const uint64_t *generation,
-		     int result, struct wf_thread *me)
+static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
+			    int result, struct wf_thread *me)
 {
 	struct wf_bucket *b;
 	bool is_ours;
@@ -389,6 +453,21 @@ static bool end_wait(struct wf_thread *t, const uint64_t *generation,
 	if (is_ours)
 		wf_ready_woken(me, t);
 	return is_ours;
+}
+
+static bool end_wait(struct wf_thread *t, const uint64_t *generation,
+		     int result, struct wf_thread *me)
+{
+	uint64_t mask;
+	bool ended;
+
+	/* weft's own kernel threads have no handlers. */
+	if (me == NULL)
+		return end_wait_closed(t, generation, result, me);
+	mask = wf_signals_close(me);
+	ended = end_wait_closed(t, generation, result, me);
+	wf_signals_open(me, mask);
+	return ended;
 }
 
 bool wf_ufutex_end_wait(struct wf_thread *t, uint64_t generation, int result,

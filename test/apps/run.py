@@ -74,6 +74,7 @@ def main(argv):
     unknown = set(options.only or []) - {app.name for app in known}
     if unknown:
         sys.exit(f"no such program: {' '.join(sorted(unknown))}")
+    runner.require_weft(options)
     tally, start = Tally(), time.monotonic()
     for app in known:
         if not options.only or app.name in options.only:

@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -54,6 +55,18 @@ def weft_prefix(options):
     if options.preempt_every:
         prefix += ["--preempt-every", options.preempt_every]
     return prefix + ["--"]
+
+
+def require_weft(options):
+    """Ends the program if nothing runs on weft: then nothing is tested."""
+    weft = str(options.build / "weft")
+    try:
+        done = subprocess.run([weft, "run", "--", "true"], env=environment(),
+                              capture_output=True, text=True, timeout=30)
+    except OSError as error:
+        sys.exit(f"{weft}: {error.strerror}; run ./dev build")
+    if done.returncode != 0:
+        sys.exit(f"{weft} run true: status {done.returncode}\n{done.stderr}")
 
 
 def environment(extra=None):

@@ -1,22 +1,27 @@
 /*
  * Models who sleeps and who wakes: src/sched/idle.c, queue.c (offer,
- * see_monitor), src/wait/agent.c and the sleep of src/boot/monitor.c. Two
- * VPs, a foreign thread that submits to the injection queue, the monitor.
+ * see_monitor), src/wait/agent.c and the sleep of src/boot/monitor.c. One VP,
+ * a foreign thread that submits to the injection queue, the monitor. The
+ * variant has two VPs whose threads do not compute, and no monitor.
  *
  * Plain stores go through a store buffer, first in first out, as on x86. A
  * locked instruction, a fence or a system call waits until the own one is
  * empty, a membarrier until each was empty once.
  *
- * A thread either ends at once or computes until it is preempted. VP 0 starts
- * with one that computes and has a timer; a computing thread may make one.
+ * A thread either ends at once or computes until it is preempted, and may then
+ * make another one. VP 0 starts with a thread and a timer.
  *
  * Holds: when nothing moves any more, no entry waits and no timer is left:
  * never is there work while all sleep, or while the monitor sleeps and the
  * VPs compute.
  */
+#ifdef VARIANT_TWO_VPS
 #define NR_VPS 2
-#define SUBMITTER 2
+#else
+#define NR_VPS 1
+#endif
 #define NR_SUBMITS 2
+#define SUBMITTER NR_VPS
 
 /* Words of memory; of those for each VP the first. */
 #define INJECT 0		/* length of the injection queue */
@@ -31,13 +36,13 @@
 #define NR_WORDS 13
 
 byte mem[NR_WORDS];
-chan buffer[3] = [3] of { byte, byte };
+chan buffer[NR_VPS + 1] = [2] of { byte, byte };
 
 bool is_sleeping[NR_VPS];	/* in the kernel, on the wake word */
 bool is_monitor_sleeping;
 bool resched[NR_VPS];		/* preempt the computing thread */
-bool has_timer = true;		/* VP 0 */
-bool may_create = true;
+bool has_timer = (NR_VPS == 1);	/* VP 0 */
+bool may_create = (NR_VPS == 1);
 
 #define st(word, value) buffer[me]!word, value
 #define fence empty(buffer[me])
@@ -82,7 +87,9 @@ inline wake_any()
 		lock(IDLE_LOCK);
 		if
 		:: mem[IS_IDLE + 0] != 0 -> w = 0
+#ifdef VARIANT_TWO_VPS
 		:: mem[IS_IDLE + 1] != 0 -> w = 1
+#endif
 		:: mem[NR_IDLE] == 0 -> w = NR_VPS
 		fi;
 		if
@@ -271,7 +278,7 @@ proctype vp(byte me)
 running:
 		st(CUR + me, 1);
 		if
-		:: me == 0 || may_create -> compute()
+		:: NR_VPS == 1 -> compute()
 		:: true
 		fi;
 		st(CUR + me, 0);
@@ -285,90 +292,84 @@ idle:
 		:: else -> idle_sleep()
 		fi;
 		idle_end();
+#ifndef BUG_SILENT_LEAVE
+		see_monitor();	/* it may have timers to keep again */
+#endif
 next:
 		skip
 	od
 }
 
-/* --- the monitor -------------------------------------------------------- */
+/* --- the monitor: of the one VP ----------------------------------------- */
 
-#define waits(v) (mem[RING + v] != 0 || mem[INJECT] != 0 || \
-		  (v == 0 && has_timer))
 #ifdef BUG_CUR_MEANS_AWAKE
-#define is_awake(v) (mem[CUR + v] != 0)
+#define is_awake (mem[CUR] != 0)
 #else
-#define is_awake(v) (mem[IS_IDLE + v] == 0)
+#define is_awake (mem[IS_IDLE] == 0)
 #endif
+#define has_waiting (mem[RING] != 0 || mem[INJECT] != 0 || has_timer)
 
 /* One word after the other. */
 inline look_if_needed()
 {
 	is_needed = false;
 	if
-	:: is_awake(0) ->
+	:: is_awake ->
 		if
-		:: waits(0) -> is_needed = true
-		:: else
-		fi
-	:: else
-	fi;
-	if
-	:: is_awake(1) ->
-		if
-		:: waits(1) -> is_needed = true
+		:: has_waiting -> is_needed = true
 		:: else
 		fi
 	:: else
 	fi
 }
 
-inline tick(v)
+inline tick()
 {
 	if
-	:: mem[CUR + v] != 0 && waits(v) -> resched[v] = true
+	:: mem[CUR] != 0 && has_waiting ->
+		resched[0] = true;
+		has_timer = false	/* fires; whom it wakes is submitted */
 	:: else
 	fi
 }
 
-active proctype monitor()
+inline membarrier()
+{
+#ifndef BUG_NO_MEMBARRIER
+	empty(buffer[0]);
+	empty(buffer[1]);
+#endif
+	skip
+}
+
+proctype monitor()
 {
 	bool is_needed;
 
 	do
-	:: look_if_needed();
+	:: true ->
+		look_if_needed();
 		if
 		:: is_needed ->
-			tick(0);
-			tick(1);
-			atomic {	/* fires; whom it wakes is submitted */
-				if
-				:: mem[CUR + 0] != 0 && has_timer ->
-					has_timer = false
-				:: else
-				fi
-			}
-		:: else ->
-			mem[ASLEEP] = 1;
-#ifndef BUG_NO_MEMBARRIER
-			empty(buffer[0]);
-			empty(buffer[1]);
-			empty(buffer[2]);
-#endif
+			tick();
+			goto next
+		:: else
+		fi;
+		mem[ASLEEP] = 1;
+		membarrier();
 #ifndef BUG_NO_SECOND_LOOK_OF_MONITOR
-			look_if_needed();
+		look_if_needed();
 #endif
-			if
-			:: !is_needed ->
-				atomic {
-					is_monitor_sleeping =
-						(mem[ASLEEP] == 1)
-				};
+		if
+		:: !is_needed ->	/* futex */
+			is_monitor_sleeping = (mem[ASLEEP] == 1);
 end_sleeping:
-				!is_monitor_sleeping
-			:: else
-			fi;
-			mem[ASLEEP] = 0
-		fi
+			!is_monitor_sleeping
+		:: else
+		fi;
+		mem[ASLEEP] = 0;
+next:
+		skip
 	od
 }
 
@@ -384,8 +385,12 @@ init {
 	atomic {
 		run store_buffer(0);
 		run store_buffer(1);
-		run store_buffer(2);
 		run vp(0);
-		run vp(1)
+#ifdef VARIANT_TWO_VPS
+		run store_buffer(2);
+		run vp(1);
+#else
+		run monitor();
+#endif
 	}
 }

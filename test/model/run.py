@@ -3,9 +3,10 @@
 
 usage: run.py MODEL.pml...
 
-The model must hold as it stands: no assertion fails, no state is stuck, and
-every statement is reached. For each `#ifdef BUG_name` in it, the model with
-that bug must fail. Exit status 77 if spin or a C compiler is missing.
+The model must hold as it stands, and with each `#ifdef VARIANT_name` in it: no
+assertion fails and no state is stuck; as it stands, every statement is
+reached. With each `#ifdef BUG_name` it must fail. Exit status 77 if spin or a
+C compiler is missing.
 """
 
 import concurrent.futures
@@ -22,16 +23,19 @@ COMPILER = ["gcc", "-O2", "-w", "-DSAFETY", "-DMEMLIM=2048", "-DNOBOUNDCHECK"]
 DEPTH = 3000000
 SKIPPED = 77
 
-BUG = re.compile(r"^\s*#\s*(?:el)?if(?:n?def|.*defined).*?\b(BUG_\w+)", re.M)
+DEFINE = re.compile(r"^\s*#\s*(?:el)?if.*?\b((?:BUG|VARIANT)_\w+)", re.M)
 ERRORS = re.compile(r"errors: (\d+)")
 STATES = re.compile(r"^\s*([0-9.e+]+) states, stored", re.M)
 UNREACHED = re.compile(r'^\s+(\S+:\d+), state \d+, "(.*)"$', re.M)
 FAILURE = re.compile(r"^pan:\d+: (.*?)(?: \(at depth \d+\))?$", re.M)
 
 
-def verify(model, bug):
-    """Runs the model with a bug, or None for none; (output, seconds)."""
-    defines = [f"-D{bug}"] if bug else []
+INCOMPLETE = ("max search depth too small", "MEMLIM", "out of memory")
+
+
+def verify(model, define):
+    """Runs the model with a define, if any; (output, seconds)."""
+    defines = [f"-D{define}"] if define else []
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(model, folder)
@@ -46,8 +50,9 @@ def verify(model, bug):
     return done.stdout, time.monotonic() - begin
 
 
-def judge(output, bug):
+def judge(output, define):
     """(What is wrong, or None; one line that says what was found)."""
+    bug = define is not None and define.startswith("BUG_")
     errors = ERRORS.search(output)
     states = STATES.search(output)
     if errors is None or states is None:
@@ -58,11 +63,11 @@ def judge(output, bug):
         summary += f", {failure[1]}"
     if int(errors[1]) > 0:
         return None if bug else "the model fails", summary
-    if "max search depth too small" in output or "out of memory" in output:
+    if any(sign in output for sign in INCOMPLETE):
         return "the search is not complete", summary
     if bug:
         return "the model does not find this bug", summary
-    unreached = [f"{place} {statement}"
+    unreached = define is None and [f"{place} {statement}"
                  for place, statement in UNREACHED.findall(output)
                  if statement != "-end-"]
     if unreached:
@@ -77,15 +82,15 @@ def main(argv):
     jobs = []
     for name in argv[1:]:
         model = pathlib.Path(name)
-        bugs = sorted(set(BUG.findall(model.read_text())))
-        jobs += [(model, bug) for bug in [None, *bugs]]
+        defines = sorted(set(DEFINE.findall(model.read_text())))
+        jobs += [(model, define) for define in [None, *defines]]
     nr_wrong = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda job: verify(*job), jobs)
-        for (model, bug), (output, seconds) in zip(jobs, results):
-            wrong, summary = judge(output, bug)
+        for (model, define), (output, seconds) in zip(jobs, results):
+            wrong, summary = judge(output, define)
             verdict = f"WRONG: {wrong}; " if wrong else ""
-            name = model.stem + (f" with {bug}" if bug else "")
+            name = model.stem + (f" with {define}" if define else "")
             print(f"{name}: {verdict}{summary} [{seconds:.1f} s]", flush=True)
             nr_wrong += wrong is not None
     return 1 if nr_wrong else 0

@@ -19,14 +19,14 @@ static void *read_one(void *arg)
 
 	CHECK_EQ(syscall(SYS_read, ends[0], &byte, 1), 1);
 	sum += byte;
-	return NULL;
+	return arg;
 }
 
 static void *work(void *arg)
 {
 	for (int i = 0; i < NR_YIELDS; i++)
 		sched_yield();
-	return NULL;
+	return arg;
 }
 
 int main(void)

@@ -20,13 +20,13 @@ static void *spin(void *arg)
 		CHECK_EQ(sem_post(arg), 0);
 	while (!flag)
 		continue;
-	return NULL;
+	return arg;
 }
 
 static void *set(void *arg)
 {
 	flag = 1;
-	return NULL;
+	return arg;
 }
 
 static void *wait_then_set(void *arg)

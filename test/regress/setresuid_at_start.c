@@ -19,7 +19,7 @@ static void *read_one(void *arg)
 	char byte;
 
 	CHECK_EQ(syscall(SYS_read, ends[0], &byte, 1), 1);
-	return NULL;
+	return arg;
 }
 
 static void *change(void *arg)
@@ -28,7 +28,7 @@ static void *change(void *arg)
 
 	for (int i = 0; i < NR_CHANGES; i++)
 		CHECK_EQ(setresuid(uid, uid, uid), 0);
-	return NULL;
+	return arg;
 }
 
 static void run_child(void)

@@ -61,19 +61,19 @@ static void *run_early(void *arg)
 	pthread_barrier_wait(&barrier);
 	pthread_barrier_wait(&barrier);
 	check_fresh_then_change((intptr_t)arg);
-	return NULL;
+	return arg;
 }
 
 /* Is gone before the library comes. */
 static void *do_nothing(void *arg)
 {
-	return NULL;
+	return arg;
 }
 
 static void *run_later(void *arg)
 {
 	check_fresh_then_change((intptr_t)arg);
-	return NULL;
+	return arg;
 }
 
 int main(void)

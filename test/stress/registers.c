@@ -48,7 +48,7 @@ static void *hold_on_thread_stack(void *arg)
 		hold(&in, &out, &seed);
 		CHECK_EQ(local, 17 + number);
 	}
-	return NULL;
+	return arg;
 }
 
 /* --- on small stacks ---------------------------------------------------- */
@@ -129,7 +129,7 @@ static void *hold_on_small_stacks(void *arg)
 		}
 	}
 	free(crew.all);
-	return NULL;
+	return arg;
 }
 
 int main(int argc, char **argv)

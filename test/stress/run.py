@@ -105,7 +105,8 @@ def parse(argv):
     parser.add_argument("--seed", type=int)
     parser.add_argument("--stop", action="store_true",
                         help="end at the first failure")
-    parser.add_argument("--json", default="stress.json", metavar="FILE")
+    parser.add_argument("--json", metavar="FILE",
+                        help="default: stress.json in the build folder")
     parser.add_argument("amount", nargs="?", type=parse_amount,
                         default=(None, 1), metavar="TIME|ROUNDS")
     return parser.parse_args(argv)
@@ -192,14 +193,16 @@ def main(argv):
     jobs = find_jobs(options)
     if not jobs:
         sys.exit("nothing to run; build first")
+    runner.require_weft(options)
     counts, start = {}, time.monotonic()
     try:
         repeat(jobs, options, counts)
     except KeyboardInterrupt:
         print("interrupted")
     print(table(counts))
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(
+    if options.json != "":
+        path = options.json or options.build / "stress.json"
+        pathlib.Path(path).write_text(json.dumps(
             [{"program": program, "configuration": configuration,
               **dataclasses.asdict(count)}
              for (program, configuration), count in sorted(counts.items())],

@@ -266,6 +266,7 @@ static int trace(void)
 
 static void on_alarm(int sig)
 {
+	signal(sig, SIG_DFL);
 	dprintf(STDERR_FILENO,
 		"step: hangs in section %ld, position %ld of %ld\n",
 		pass.section, pass.position, pass.length);

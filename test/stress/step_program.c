@@ -59,7 +59,7 @@ static void *mutex_rival(void *arg)
 		mutex_body();
 		nr_turns++;
 	}
-	return NULL;
+	return arg;
 }
 
 /* --- semaphores, by which two threads take turns ------------------------ */
@@ -80,7 +80,7 @@ static void *sem_rival(void *arg)
 		while (sem_wait(&question) != 0)
 			CHECK_EQ(errno, EINTR);
 		if (is_over)
-			return NULL;
+			return arg;
 		nr_replies++;
 		nr_turns++;
 		sem_post(&reply);
@@ -134,7 +134,7 @@ static void *cond_rival(void *arg)
 		}
 	}
 	pthread_mutex_unlock(&mutex);
-	return NULL;
+	return arg;
 }
 
 static void cond_check(void)
@@ -180,7 +180,7 @@ static void *tls_rival(void *arg)
 		CHECK_EQ(errno, 200 + (int)(intptr_t)arg);
 		nr_turns++;
 	}
-	return NULL;
+	return arg;
 }
 
 static void tls_check(void)
@@ -218,7 +218,7 @@ static void *malloc_rival(void *arg)
 		bytes = bytes * 5 % 4099;
 		nr_turns++;
 	}
-	return NULL;
+	return arg;
 }
 
 /* --- a lock of the program's own ---------------------------------------- */
@@ -239,7 +239,7 @@ static void *spin_rival(void *arg)
 		spin_body();
 		nr_turns++;
 	}
-	return NULL;
+	return arg;
 }
 
 /* --- no lock at all ----------------------------------------------------- */
@@ -268,7 +268,7 @@ static void *atomic_rival(void *arg)
 		add();
 		nr_turns++;
 	}
-	return NULL;
+	return arg;
 }
 
 static void atomic_check(void)
@@ -303,7 +303,7 @@ static void *printf_rival(void *arg)
 		print(i);
 		nr_turns++;
 	}
-	return NULL;
+	return arg;
 }
 
 /* --- threads ------------------------------------------------------------ */
@@ -331,7 +331,7 @@ static void *create_rival(void *arg)
 		create(i);
 		nr_turns++;
 	}
-	return NULL;
+	return arg;
 }
 
 /* ------------------------------------------------------------------------ */

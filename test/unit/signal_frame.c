@@ -38,6 +38,7 @@ __thread struct wf_thread *wf_self;
 
 static struct wf_thread thread;
 static struct wf_carrier carrier;
+static char *altstacks[2];
 static void *scheduler_sp;
 static int nr_interrupted, nr_finished;
 static const char *difference;
@@ -112,6 +113,26 @@ static void interrupt_every(long us)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+/* As when the thread goes on elsewhere: each carrier has a stack of its own. */
+static void change_altstack(void)
+{
+	stack_t ss = { .ss_sp = altstacks[nr_interrupted % 2],
+		       .ss_size = ALTSTACK_BYTES };
+
+	sigaltstack(&ss, NULL);
+	carrier.altstack = ss.ss_sp;
+}
+
+static void assert_altstack(void)
+{
+	stack_t ss;
+
+	sigaltstack(NULL, &ss);
+	assert_ptr_equal(ss.ss_sp, carrier.altstack);
+	assert_int_equal(ss.ss_size, ALTSTACK_BYTES);
+	assert_int_equal(ss.ss_flags, 0);
+}
+
 /* Overwrites every register and the stack the frame came from. */
 static void disturb(void)
 {
@@ -126,11 +147,11 @@ static void setup(void)
 {
 	struct sigaction action = { .sa_sigaction = handle,
 				    .sa_flags = SA_SIGINFO | SA_ONSTACK };
-	stack_t ss = { .ss_size = ALTSTACK_BYTES };
 
 	memset(&thread, 0, sizeof(thread));
 	memset(&carrier, 0, sizeof(carrier));
-	carrier.altstack = malloc(ALTSTACK_BYTES);
+	altstacks[0] = malloc(ALTSTACK_BYTES);
+	altstacks[1] = malloc(ALTSTACK_BYTES);
 	thread.carrier = &carrier;
 	thread.slot.stack_low = aligned_alloc(64, STACK_BYTES);
 	thread.slot.save_top =
@@ -139,8 +160,6 @@ static void setup(void)
 		wf_arch_context_make(thread.slot.stack_low + STACK_BYTES,
 				     wf_arch_thread_entry, wf_cpu_fp_control());
 	wf_self = &thread;
-	ss.ss_sp = carrier.altstack;
-	sigaltstack(&ss, NULL);
 	sigfillset(&action.sa_mask);
 	sigaction(SIGALRM, &action, NULL);
 	nr_interrupted = 0;
@@ -154,14 +173,14 @@ static void teardown(void)
 
 	signal(SIGALRM, SIG_IGN);
 	sigaltstack(&none, NULL);
-	free(carrier.altstack);
+	free(altstacks[0]);
+	free(altstacks[1]);
 	free(thread.slot.stack_low);
 	free(thread.slot.save_top - SAVE_BYTES);
 }
 
 static void hold_at(int which)
 {
-	stack_t ss;
 	int nr = 0;
 
 	level = which;
@@ -171,7 +190,9 @@ static void hold_at(int which)
 	while (nr_interrupted < NR_INTERRUPTIONS) {
 		wf_store_relaxed(&thread.in_runtime, 1);
 		carrier.is_mask_known = false;
+		change_altstack();
 		switch_to(&scheduler_sp, thread.ctx.sp);
+		assert_altstack();
 		disturb();
 		nr++;
 	}
@@ -180,10 +201,6 @@ static void hold_at(int which)
 	assert_in_range(nr_finished, nr - 2, nr);
 	assert_int_equal(wf_load_relaxed(&thread.in_runtime), 0);
 	assert_true(carrier.is_mask_known);
-	/* Resuming changed nobody's alternate stack. */
-	sigaltstack(NULL, &ss);
-	assert_ptr_equal(ss.ss_sp, carrier.altstack);
-	assert_int_equal(ss.ss_flags, 0);
 	wf_os_set_signal_mask(0);
 	teardown();
 }

@@ -12,14 +12,11 @@
 	.p2align 4
 syscall:
 	.cfi_startproc
-	movq	8(%rsp), %rax
-	subq	$8, %rsp		/* the stack is aligned at the call */
-	.cfi_adjust_cfa_offset 8
-	pushq	%rax			/* seventh argument, our own copy */
-	.cfi_adjust_cfa_offset 8
+	pushq	8(%rsp)			/* seventh argument, our own copy */
+	.cfi_adjust_cfa_offset 8	/* and the stack is aligned again */
 	call	wf_api_syscall
-	addq	$16, %rsp
-	.cfi_adjust_cfa_offset -16
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
 	ret
 	.cfi_endproc
 	.size	syscall, . - syscall

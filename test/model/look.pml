@@ -1,0 +1,112 @@
+/*
+ * Models a VP's inbox and the word `look` that says there is something in it:
+ * look() and offer() of src/sched/queue.c, src/sched/inject.c. The owner reads
+ * only the word at each pick; two others push.
+ *
+ * Plain stores go through a store buffer, first in first out, as on x86; a
+ * locked instruction or fence waits until the own one is empty.
+ *
+ * Holds: when nothing moves any more, the inbox is empty. The owner looks at
+ * the inbox's length without its lock, so the word must be cleared by a locked
+ * instruction: a plain store could pass that load and then clear the word of
+ * a push that the load did not see.
+ */
+#define OWNER 2
+#define NR_PROCESSES 3
+
+#define LOOK 0
+#define LENGTH 1
+#define LOCK 2
+#define NR_WORDS 3
+
+byte mem[NR_WORDS];
+chan buffer[NR_PROCESSES] = [2] of { byte, byte };
+
+#define st(word, value) buffer[me]!word, value
+#define fence empty(buffer[me])
+#define lock() atomic { fence && mem[LOCK] == 0 -> mem[LOCK] = 1 }
+#define unlock() st(LOCK, 0)
+
+proctype store_buffer(byte me)
+{
+	byte word, value;
+
+end_empty:
+	do
+	:: atomic {
+		buffer[me]?word, value ->
+		mem[word] = value;
+		word = 0;
+		value = 0
+	   }
+	od
+}
+
+proctype pusher(byte me)
+{
+#ifdef BUG_WORD_BEFORE_PUSH
+	st(LOOK, 1);
+#endif
+	lock();
+	st(LENGTH, mem[LENGTH] + 1);
+	unlock();
+#ifndef BUG_WORD_BEFORE_PUSH
+	st(LOOK, 1)
+#endif
+}
+
+inline clear_word()
+{
+#ifdef BUG_PLAIN_STORE
+	st(LOOK, 0)
+#else
+	atomic {
+		fence;
+		mem[LOOK] = 0
+	}
+#endif
+}
+
+inline take_all()
+{
+	if
+	:: mem[LENGTH] != 0 ->
+		lock();
+		st(LENGTH, 0);
+		unlock()
+	:: else
+	fi
+}
+
+proctype owner(byte me)
+{
+end_not_asked:
+	do
+	:: mem[LOOK] != 0 ->
+#ifdef BUG_CLEARED_AFTER
+		take_all();
+		clear_word()
+#else
+		clear_word();
+		take_all()
+#endif
+	od
+}
+
+active proctype checker()
+{
+end:
+	timeout ->
+	assert(mem[LENGTH] == 0)
+}
+
+init {
+	atomic {
+		run store_buffer(0);
+		run store_buffer(1);
+		run store_buffer(2);
+		run pusher(0);
+		run pusher(1);
+		run owner(OWNER)
+	}
+}

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Interrupts programs at a high rate and looks whether it happened: threads
+that hold values in all registers, and sections of code stepped through.
+
+usage: test/stress/interrupted.py [OPTIONS] {registers,step}
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+
+import runner  # noqa: E402
+
+PREEMPTION_SIGNAL = 33
+FAST = ["--preempt-every", "10us"]
+LIMIT_S = 900
+# On a machine where others compute, too; without them it is thousands.
+MIN_PREEMPTIONS = 300
+PREEMPTIONS = re.compile(rb"preemptions: (\d+)")
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", type=pathlib.Path, default=runner.BUILD)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--positions", type=int, default=1000, metavar="N",
+                        help="interrupt each section in about N places")
+    parser.add_argument("--vps", type=int, action="append",
+                        help="instead of 1, 2 and 4; may be repeated")
+    parser.add_argument("what", choices=["registers", "step"])
+    return parser.parse_args(argv)
+
+
+def weft(options, *arguments):
+    return [options.build / "weft", "run", "--stats", *arguments, "--"]
+
+
+def preemptions(result):
+    found = PREEMPTIONS.search(result.stderr)
+    return int(found[1]) if found else 0
+
+
+def judge(name, result, min_preemptions):
+    """0 if it is as it should be."""
+    number = preemptions(result)
+    outcome = result.outcome()
+    if outcome == "ok" and number < min_preemptions:
+        outcome = "too few"
+    print(f"{name}: {outcome}, {number} preemptions, {result.seconds:.1f} s")
+    if outcome == "skip":
+        print(runner.text(result.stdout))
+        sys.exit(runner.SKIP_STATUS)
+    if outcome == "ok":
+        return 0
+    print(runner.text(result.stdout + result.stderr, 30))
+    if result.trace:
+        print(f"    backtraces: {result.trace}")
+    return 1
+
+
+def registers(options):
+    program = options.build / "test/stress/stress_registers"
+    failed = judge("natively", runner.run([program], LIMIT_S), 0)
+    for vps in options.vps or [1, 2, 4]:
+        prefix = weft(options, "--vps", str(vps), "--preempt-every", "100us")
+        failed |= judge(f"{vps} VPs", runner.run(prefix + [program], LIMIT_S),
+                        MIN_PREEMPTIONS)
+    return failed
+
+
+def step(options):
+    folder = options.build / "test/stress"
+    program = folder / "step_program"
+    failed = judge("natively", runner.run([folder / "step", program],
+                                          LIMIT_S), 0)
+    tracer = [folder / "step", "-s", PREEMPTION_SIGNAL,
+              "-n", options.positions]
+    for vps in options.vps or [1, 2, 4]:
+        prefix = weft(options, "--vps", str(vps), *FAST)
+        failed |= judge(f"{vps} VPs",
+                        runner.run(tracer + prefix + [program], LIMIT_S),
+                        MIN_PREEMPTIONS // 10)
+    return failed
+
+
+KINDS = {"registers": registers, "step": step}
+
+
+def main(argv):
+    options = parse(argv)
+    failed = 0
+    for _ in range(options.repeat):
+        failed |= KINDS[options.what](options)
+        sys.stdout.flush()
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
