@@ -73,7 +73,9 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 		return -EINVAL;
 	if (!is_readable(addr))
 		return -EFAULT;
-	rc = wf_ufutex_wait(addr, val, bits, deadline_ns);
+	do {
+		rc = wf_ufutex_wait(addr, val, bits, deadline_ns);
+	} while (rc == -ERESTART);
 	return rc > 0 ? 0 : rc;
 }
 

@@ -1,19 +1,15 @@
 /*
- * Signal masks and alternate stacks of threads.
+ * Signal masks and alternate stacks of threads, and jumps that restore masks.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 
 #include "api/api.h"
 #include "libc/real.h"
-#include "os/kthread.h"
-#include "os/sys.h"
-#include "sched/runtime.h"
-#include "sched/switch.h"
 #include "signal/mask.h"
-#include "thread/lifecycle.h"
 
 WF_API(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *ret_old)
 {
@@ -42,17 +38,85 @@ WF_API(int, sigaltstack, const stack_t *ss, stack_t *ret_old)
 	return wf_api_errno(wf_altstack_change(ss, ret_old));
 }
 
-WF_API(int, pthread_kill, pthread_t thread, int sig)
-{
-	struct wf_thread *t = wf_thread_of(thread);
-	int tid;
+/* --- the older calls: masks of one word, of one signal ------------------- */
 
-	if (t == NULL || !wf_is_started())
-		return wf_real.pthread_kill(thread, sig);
-	if (sig < 0 || sig > 64)
-		return EINVAL;
-	if (sig == 0)
-		return 0;
-	tid = t->carrier != NULL ? t->carrier->tid : wf_os_getpid();
-	return -wf_os_tgkill(tid, sig);
+static int change_bits(int how, unsigned int bits)
+{
+	uint64_t set = bits, old;
+
+	wf_mask_change(how, &set, &old);
+	return (int)old;
+}
+
+WF_API(int, sigblock, int bits)
+{
+	return change_bits(SIG_BLOCK, (unsigned int)bits);
+}
+
+WF_API(int, sigsetmask, int bits)
+{
+	return change_bits(SIG_SETMASK, (unsigned int)bits);
+}
+
+WF_API(int, siggetmask, void)
+{
+	return change_bits(SIG_BLOCK, 0);
+}
+
+static int change_one(int how, int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	if (sigaddset(&set, sig) < 0)
+		return -1;
+	return sigprocmask(how, &set, NULL);
+}
+
+WF_API(int, sighold, int sig)
+{
+	return change_one(SIG_BLOCK, sig);
+}
+
+WF_API(int, sigrelse, int sig)
+{
+	return change_one(SIG_UNBLOCK, sig);
+}
+
+/* --- jumps restore the mask, and weft must know --------------------------- */
+
+static WF_NORETURN void jump(struct __jmp_buf_tag *env, int value)
+{
+	uint64_t set, old;
+
+	if (env->__mask_was_saved) {
+		memcpy(&set, &env->__saved_mask, sizeof(set));
+		wf_mask_change(SIG_SETMASK, &set, &old);
+	}
+	wf_real.siglongjmp(env, value);
+	__builtin_unreachable();
+}
+
+WF_API(void, siglongjmp, struct __jmp_buf_tag env[1], int value)
+{
+	jump(env, value);
+}
+
+WF_API(void, longjmp, struct __jmp_buf_tag env[1], int value)
+{
+	jump(env, value);
+}
+
+WF_API(void, _longjmp, struct __jmp_buf_tag env[1], int value)
+{
+	jump(env, value);
+}
+
+/*
+ * libc's checks that the jump goes up the stack, and asks the kernel whether
+ * the thread is on its alternate stack; the kernel knows the carrier's only.
+ */
+WF_API(void, __longjmp_chk, struct __jmp_buf_tag env[1], int value)
+{
+	jump(env, value);
 }

@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "boot/boot.h"
 #include "libc/real.h"
+#include "signal/signal.h"
 
 /* weft's own child handler must be the first that runs. */
 WF_API(int, __register_atfork, void (*prepare)(void), void (*parent)(void),
@@ -31,10 +32,14 @@ WF_API(pid_t, vfork, void)
 /* Without handlers but for weft's own, and safe in a signal handler. */
 WF_API(pid_t, _Fork, void)
 {
-	pid_t pid = wf_real._Fork();
+	pid_t pid;
 
+	wf_signal_fork_prepare();
+	pid = wf_real._Fork();
 	if (pid == 0)
 		wf_boot_fork_child();
+	else
+		wf_signal_fork_parent();
 	return pid;
 }
 

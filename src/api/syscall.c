@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "api/futex.h"
 #include "api/ids.h"
+#include "api/signal.h"
 #include "boot/boot.h"
 #include "os/sys.h"
 #include "sched/yield.h"
@@ -28,6 +29,10 @@ static long dispatch(long nr, const long *a)
 	case SYS_sched_yield:
 		wf_sched_yield();
 		return 0;
+	case SYS_tgkill:
+		return wf_signal_tgkill(a[0], a[1], a[2]);
+	case SYS_tkill:
+		return wf_signal_tgkill(wf_os_getpid(), a[0], a[1]);
 	case SYS_rseq:
 		/* Threads travel between kernel threads. */
 		return -ENOSYS;

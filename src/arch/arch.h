@@ -10,6 +10,7 @@
 
 #if defined(__x86_64__)
 #include "arch/x86_64/cpu.h"
+#include "arch/x86_64/regs.h"
 #else
 #error "weft has no port to this architecture yet"
 #endif
@@ -33,6 +34,22 @@ void wf_arch_frame_resume(void);
 
 /* The restorer of the signal handlers that weft installs. */
 void wf_arch_sigreturn(void);
+
+/*
+ * Leaves the carrier's alternate stack, where everything is blocked: takes
+ * over sp, at which a handler's return address lies, sets the signal mask,
+ * then runs handler(sig, info, uc) with the interrupted frame pointer.
+ */
+void wf_arch_signal_enter(void *sp, const uint64_t *mask, void *handler,
+			  long sig, void *info, void *uc)
+	__attribute__((noreturn));
+
+/*
+ * Where handlers return to, with the stack pointer at the frame's ucontext:
+ * calls wf_signal_return(uc), then rt_sigreturn. Unwinders find the
+ * interrupted context through its call frame information.
+ */
+void wf_arch_signal_return(void);
 
 /*
  * Lays a frame under `top` from which wf_arch_switch starts `entry` as a

@@ -21,6 +21,7 @@
 #include "sched/idle.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/signal.h"
 #include "sync/once.h"
 #include "thread/main_exit.h"
 #include "trace/counters.h"
@@ -63,6 +64,8 @@ void wf_boot_fork_child(void)
 {
 	struct wf_thread *t = wf_self;
 
+	if (wf_is_started())
+		wf_signal_fork_child(t);
 	if (t != NULL && t->carrier != NULL)
 		restore_signals(t);
 	wf_store_relaxed(&wf_sched.is_started, false);
@@ -90,6 +93,7 @@ void wf_boot_register_fork(void)
 	static _Atomic bool is_registered;
 
 	if (!atomic_exchange(&is_registered, true))
-		wf_real.__register_atfork(NULL, NULL, wf_boot_fork_child,
-					  &__dso_handle);
+		wf_real.__register_atfork(wf_signal_fork_prepare,
+					  wf_signal_fork_parent,
+					  wf_boot_fork_child, &__dso_handle);
 }

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "boot/boot.h"
 #include "os/kthread.h"
@@ -16,6 +17,7 @@
 #include "sched/idle.h"
 #include "sched/preempt.h"
 #include "sched/runtime.h"
+#include "signal/receiver.h"
 
 static struct {
 	struct wf_spin lock;
@@ -23,7 +25,7 @@ static struct {
 	long nr, args[3];
 } change;
 
-static _Atomic uint32_t monitor_seen;
+static _Atomic uint32_t monitor_seen, receiver_seen;
 
 static void follow(_Atomic uint32_t *seen)
 {
@@ -50,6 +52,8 @@ void wf_setxid_follow(void)
 		follow(&t->carrier->setxid_seen);
 	else if (wf_os_gettid() == wf_monitor_tid())
 		follow(&monitor_seen);
+	else if (wf_os_gettid() == wf_receiver_tid())
+		follow(&receiver_seen);
 }
 
 /*
@@ -69,9 +73,21 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 			continue;
 		missing++;
 		if (is_time)
-			wf_os_tgkill_unlimited(tid, WF_PREEMPT_SIGNAL);
+			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
 	}
 	return missing;
+}
+
+/* As far as it may be: the kernel counts real-time signals against it. */
+static void lift_signal_limit(void)
+{
+	struct rlimit limit;
+
+	if (wf_sys(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &limit) < 0 ||
+	    limit.rlim_cur >= limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	wf_sys(SYS_prlimit64, 0, RLIMIT_SIGPENDING, &limit, NULL);
 }
 
 static void broadcast(struct wf_thread *me, uint32_t generation)
@@ -87,7 +103,10 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 	wf_store_release(&change.generation, generation);
 	wf_idle_wake_monitor();
 	while (nr_missing(generation, self_tid, yields == 0) > 0 ||
-	       wf_load_acquire(&monitor_seen) != generation) {
+	       wf_load_acquire(&monitor_seen) != generation ||
+	       wf_load_acquire(&receiver_seen) != generation) {
+		if (yields == 0)
+			wf_os_tgkill(wf_receiver_tid(), WF_PREEMPT_SIGNAL);
 		yields = (yields + 1) % YIELDS_PER_SIGNAL;
 		wf_sys(SYS_sched_yield);
 	}
@@ -103,6 +122,7 @@ int wf_setxid(long nr, long a, long b, long c)
 		return (int)wf_sys(nr, a, b, c);
 	}
 	wf_spin_lock(&change.lock);
+	lift_signal_limit();
 	wf_carrier_clone_lock();   /* X1 */
 	err = wf_sys(nr, a, b, c); /* X2 */
 	if (err >= 0) {
@@ -123,4 +143,5 @@ void wf_setxid_fork_child(void)
 	change.lock = WF_SPIN_INIT;
 	wf_store_relaxed(&change.generation, 0);
 	wf_store_relaxed(&monitor_seen, 0);
+	wf_store_relaxed(&receiver_seen, 0);
 }

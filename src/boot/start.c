@@ -22,6 +22,7 @@
 #include "sched/switch.h"
 #include "sched/table.h"
 #include "signal/preempt.h"
+#include "signal/signal.h"
 #include "sync/mutex.h"
 #include "thread/affinity.h"
 #include "wait/agent.h"
@@ -123,13 +124,13 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 			return -ENOMEM;
 		t->slot.save_top = save + bytes;
 	}
+	wf_signal_save_altstack(t);
 	c = wf_carrier_adopt(vp);
 	if (c == NULL)
 		return -ENOMEM;
 	c->kernel_mask = UINT64_MAX;
 	c->is_mask_known = true;
 	t->sigmask = mask;
-	t->altstack.flags = SS_DISABLE;
 	t->carrier = c;
 	t->vp = vp;
 	wf_store_relaxed(&t->in_runtime, 1);
@@ -168,11 +169,14 @@ static int start_locked(struct wf_thread *t)
 	/* First what can fail for good: it has nothing to look at yet. */
 	err = wf_monitor_start();
 	if (err == 0)
+		err = wf_signal_start();
+	if (err == 0)
 		err = make_carriers(t, mask);
 	if (err < 0) {
 		wf_os_set_signal_mask(mask);
 		return err;
 	}
+	wf_signal_convert(mask);
 	wf_store_release(&wf_sched.is_started, true);
 	if (t->is_first) {
 		wf_carrier_set_mask(t->carrier, mask);

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>

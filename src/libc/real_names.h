@@ -76,6 +76,7 @@ WF_REAL(int, pthread_create,
 WF_REAL(int, pthread_join, (pthread_t, void **))
 WF_REAL(void, pthread_exit, (void *))
 WF_REAL(int, pthread_kill, (pthread_t, int))
+WF_REAL(int, pthread_sigqueue, (pthread_t, int, const union sigval))
 WF_REAL(int, pthread_getattr_np, (pthread_t, pthread_attr_t *))
 WF_REAL(int, pthread_attr_getstackaddr, (const pthread_attr_t *, void **))
 WF_REAL(int, pthread_getattr_default_np, (pthread_attr_t *))
@@ -88,6 +89,11 @@ WF_REAL(int, pthread_setschedparam,
 WF_REAL(int, pthread_getschedparam, (pthread_t, int *, struct sched_param *))
 WF_REAL(int, pthread_setschedprio, (pthread_t, int))
 WF_REAL(int, pthread_getcpuclockid, (pthread_t, clockid_t *))
+
+/* Signals. */
+WF_REAL(int, sigaction, (int, const struct sigaction *, struct sigaction *))
+WF_REAL(int, raise, (int))
+WF_REAL(void, siglongjmp, (struct __jmp_buf_tag *, int))
 
 /* The process. */
 WF_REAL(pid_t, _Fork, (void))

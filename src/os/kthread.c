@@ -38,16 +38,6 @@ int wf_os_tgkill(int tid, int sig)
 	return (int)wf_sys(SYS_tgkill, wf_os_getpid(), tid, sig);
 }
 
-int wf_os_tgkill_unlimited(int tid, int sig)
-{
-	/* Of this code alone the kernel sends a real-time signal for which
-	 * it has no queue entry; only the information is lost. */
-	siginfo_t info = { .si_signo = sig, .si_code = SI_USER };
-
-	return (int)wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), tid, sig,
-			   &info);
-}
-
 int wf_os_proc_open(void)
 {
 	return (int)wf_sys(SYS_openat, AT_FDCWD, "/proc/self/task",

@@ -16,8 +16,6 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 void wf_os_set_signal_mask(uint64_t mask);
 uint64_t wf_os_get_signal_mask(void);
 int wf_os_tgkill(int tid, int sig);
-/* The same for a real-time signal, whatever RLIMIT_SIGPENDING says. */
-int wf_os_tgkill_unlimited(int tid, int sig);
 
 /*
  * Kernel state letter of a thread of this process: R, S, D, ...; 'X' if it is

@@ -25,6 +25,9 @@ void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
 {
 	if (c->is_mask_known && c->kernel_mask == mask)
 		return;
+	/* Nothing is opened while a signal waits in the slot. */
+	if (mask != UINT64_MAX && wf_load_relaxed(&c->signal_slot.nr) != 0)
+		return;
 	c->kernel_mask = mask;
 	c->is_mask_known = true;
 	wf_os_set_signal_mask(mask & ~WF_PREEMPT_BIT);
@@ -63,7 +66,7 @@ void wf_switch_finish(struct wf_thread *t)
 		c->post = NULL;
 		post(c, c->post_arg);
 	}
-	if (WF_UNLIKELY(wf_load_relaxed(&c->signal_slot.is_full) != 0))
+	if (WF_UNLIKELY(wf_load_relaxed(&c->signal_slot.nr) != 0))
 		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 	wf_carrier_set_mask(c, t->sigmask);
 }

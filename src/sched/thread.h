@@ -26,7 +26,6 @@
 struct wf_vp;
 struct wf_carrier;
 struct wf_bucket;
-struct wf_sigqueue;
 
 enum wf_thread_kind {
 	WF_THREAD_FOREIGN = 0, /* runs on a kernel thread weft did not make, or
@@ -59,6 +58,15 @@ enum wf_exit_state {
 	WF_EXIT_DETACHED = 1 << 0, /* nobody will join */
 	WF_EXIT_DONE = 1 << 1,	   /* off its stack for good */
 	WF_EXIT_JOINER = 1 << 2,   /* somebody waits in join */
+};
+
+/* Signals that were sent and not yet delivered (signal/queue.c). */
+struct wf_signal_node;
+struct wf_sigqueue {
+	struct wf_spin lock;	     /* the list */
+	bool is_closed;		     /* its thread ends; lock */
+	_Atomic uint64_t pending;    /* bit n - 1: some n is in the list */
+	struct wf_signal_node *head; /* oldest first; lock */
 };
 
 /* Saved by the switch; layout known to arch/. */
@@ -119,10 +127,17 @@ struct wf_thread {
 		void *sp;
 		size_t size;
 		int flags;
-	} altstack; /* the program's, virtual; self */
-	struct wf_spin sigqueue_lock;
-	struct wf_sigqueue *sigqueue; /* directed and not yet delivered */
-	uint32_t redeliver;	      /* signal being re-raised at exit; self */
+	} altstack;		      /* the program's, virtual; self */
+	struct wf_sigqueue sigqueue;  /* for this thread, not yet delivered */
+	_Atomic uint64_t sigwait_set; /* what sigwait waits for; self */
+	_Atomic uint32_t signal_word; /* futex of sigwait and sigsuspend */
+	uint32_t nr_handlers;	      /* handlers that have run; self */
+	uint64_t suspended_mask;      /* mask to go back to; self */
+	bool is_suspended;	      /* in sigsuspend, no handler yet; self */
+	bool takes_signal;	      /* in_runtime, and yet a handler may be
+				      * entered just here; self */
+	bool holds_signals;	      /* no handler while its TLS is not whole:
+				      * starting or ending; self */
 	bool interrupted; /* a handler without SA_RESTART ran; self */
 
 	/* Statistics and diagnosis. */

@@ -74,10 +74,15 @@ struct wf_vp {
 /* Runs on the incoming side of a switch, on the incoming thread's stack. */
 typedef void wf_post_fn(struct wf_carrier *c, void *arg);
 
-/* A signal that arrived while the runtime could not take it. */
+/*
+ * Signals that arrived while the runtime could not take them. The first
+ * closes the carrier's mask; what may still come is what a change of the mask
+ * that was just being made lets through (signal/arrive.c).
+ */
+enum { WF_SIGNAL_SLOTS = 4 };
 struct wf_signal_slot {
-	_Atomic uint32_t is_full;
-	unsigned char info[128]; /* siginfo_t */
+	_Atomic uint32_t nr;
+	unsigned char info[WF_SIGNAL_SLOTS][128]; /* siginfo_t */
 };
 
 struct wf_carrier {

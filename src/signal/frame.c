@@ -15,6 +15,7 @@
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "signal/deliver.h"
 
 /* Of the legacy area: where the kernel says how much follows. */
 enum { FP_LEGACY_BYTES = 512, FP_MAGIC_OFFSET = 464, FP_SIZE_OFFSET = 468 };
@@ -65,6 +66,7 @@ void wf_frame_resume(ucontext_t *uc)
 
 	wf_switch_finish(t);
 	wf_os_set_signal_mask(UINT64_MAX); /* F1 */
+	wf_deliver_before_sigreturn(t);
 	*wf_frame_mask(uc) = t->sigmask & ~WF_PREEMPT_BIT;
 	t->carrier->kernel_mask = t->sigmask;
 	t->carrier->is_mask_known = true;

@@ -1,3 +1,11 @@
+/*
+ * M1. While a thread runs code of the program's, the kernel's mask of its
+ *     carrier is its own, t->sigmask, or everything.
+ * M2. Who opens a signal adds it to the receiver's set and then looks at the
+ *     queues; see W2 and W3 in route.c for the other side.
+ * M3. What was sent to the process and is blocked by the thread that was
+ *     chosen for it goes to another.
+ */
 #include "signal/mask.h"
 
 #include <errno.h>
@@ -8,15 +16,14 @@
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
-
-#define BIT(sig) (1ULL << ((sig)-1))
-
-/* Never blocked: what the kernel refuses, libc's and weft's own. */
-#define UNBLOCKABLE (BIT(SIGKILL) | BIT(SIGSTOP) | BIT(32) | WF_PREEMPT_BIT)
+#include "signal/deliver.h"
+#include "signal/queue.h"
+#include "signal/receiver.h"
+#include "signal/route.h"
 
 static int apply(int how, uint64_t old, uint64_t set, uint64_t *ret_mask)
 {
-	set &= ~UNBLOCKABLE;
+	set &= ~WF_SIGNAL_UNBLOCKABLE;
 	switch (how) {
 	case SIG_BLOCK:
 		*ret_mask = old | set;
@@ -32,6 +39,42 @@ static int apply(int how, uint64_t old, uint64_t set, uint64_t *ret_mask)
 	}
 }
 
+/* M2 */
+static void take_opened(struct wf_thread *t, uint64_t opened)
+{
+	siginfo_t info;
+
+	while ((wf_sigqueue_pending(&wf_route_process) & opened) != 0 &&
+	       wf_sigqueue_take(&wf_route_process, opened, &info))
+		wf_sigqueue_put(&t->sigqueue, &info, true);
+}
+
+/* M3 */
+static void pass_on_closed(struct wf_thread *t)
+{
+	uint64_t closed = t->sigmask & ~wf_load_relaxed(&t->sigwait_set);
+	siginfo_t info;
+
+	while ((wf_sigqueue_pending(&t->sigqueue) & closed) != 0 &&
+	       wf_sigqueue_take_process(&t->sigqueue, closed, &info))
+		wf_route_to_process(t, &info, NULL);
+}
+
+void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
+{
+	uint64_t opened = t->sigmask & ~mask;
+
+	if (opened != 0)
+		wf_receiver_want(opened);
+	t->sigmask = mask;
+	wf_fence_seq_cst();
+	if (opened != 0)
+		take_opened(t, opened);
+	pass_on_closed(t);
+	if (wf_deliver_is_due(t))
+		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
+}
+
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 {
 	struct wf_thread *t = wf_runtime_enter();
@@ -40,17 +83,30 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 	uint64_t mask = old;
 	int err = set != NULL ? apply(how, old, *set, &mask) : 0;
 
-	if (err == 0 && mask != old) {
-		if (is_native) {
-			wf_os_set_signal_mask(mask);
-		} else {
-			t->sigmask = mask;
-			wf_carrier_set_mask(t->carrier, mask);
-		}
+	if (err == 0 && mask != old && !is_native) {
+		wf_mask_set_locked(t, mask);
+		wf_carrier_set_mask(t->carrier, mask);
 	}
 	wf_runtime_leave(t);
-	*ret_old = old & ~UNBLOCKABLE;
+	if (err == 0 && mask != old && is_native)
+		wf_os_set_signal_mask(mask);
+	*ret_old = old & ~WF_SIGNAL_UNBLOCKABLE;
 	return err;
+}
+
+uint64_t wf_mask_pending(void)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	uint64_t pending = 0;
+
+	wf_sys(SYS_rt_sigpending, &pending, 8);
+	if (t->carrier != NULL) {
+		pending |= wf_sigqueue_pending(&t->sigqueue);
+		pending |= wf_sigqueue_pending(&wf_route_process);
+		pending &= t->sigmask;
+	}
+	wf_runtime_leave(t);
+	return pending & ~WF_SIGNAL_UNBLOCKABLE;
 }
 
 static bool is_on(const struct wf_thread *t, uintptr_t sp)

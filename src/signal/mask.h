@@ -1,14 +1,28 @@
-/* The calling thread's signal mask and alternate stack. in_runtime 0. */
+/* The calling thread's signal mask and alternate stack. */
 #ifndef WEFT_SIGNAL_MASK_H
 #define WEFT_SIGNAL_MASK_H
 
 #include <signal.h>
 #include <stdint.h>
 
-/* As rt_sigprocmask; set NULL only asks. Returns 0 or -EINVAL. */
+#include "sched/thread.h"
+
+/*
+ * As rt_sigprocmask; set NULL only asks. Signals that become open have been
+ * delivered when it returns. in_runtime 0. Returns 0 or -EINVAL.
+ */
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old);
 
-/* As sigaltstack, on the thread's virtual stack. 0, -EINVAL, -ENOMEM, -EPERM. */
+/*
+ * Makes mask the one of t, the caller, and sees to what waits for that; the
+ * kernel's mask stays. in_runtime set.
+ */
+void wf_mask_set_locked(struct wf_thread *t, uint64_t mask);
+
+/* As sigaltstack, on the virtual stack. 0, -EINVAL, -ENOMEM, -EPERM. */
 int wf_altstack_change(const stack_t *ss, stack_t *ret_old);
+
+/* As sigpending. in_runtime 0. */
+uint64_t wf_mask_pending(void);
 
 #endif

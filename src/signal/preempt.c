@@ -23,6 +23,7 @@
 #include "sched/queue.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "signal/arrive.h"
 #include "signal/frame.h"
 
 void (*wf_preempt_setxid)(void);
@@ -103,7 +104,10 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	if (t == &c->idle_self || t->kind != WF_THREAD_MULTIPLEXED)
+	if (t == &c->idle_self)
+		return;
+	wf_arrive_nudge(t, ucontext);
+	if (t->kind != WF_THREAD_MULTIPLEXED)
 		return;
 	if (!may_preempt(t, c, ucontext)) {
 		atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* P2 */
@@ -128,7 +132,7 @@ void wf_preempt_signal(struct wf_carrier *c)
 	int tid = wf_load_acquire(&c->tid);
 
 	if (tid != 0 && !atomic_exchange(&c->is_signalled, true) &&
-	    wf_os_tgkill_unlimited(tid, WF_PREEMPT_SIGNAL) < 0)
+	    wf_os_tgkill(tid, WF_PREEMPT_SIGNAL) < 0)
 		wf_store_relaxed(&c->is_signalled, false);
 }
 

@@ -147,7 +147,7 @@ int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
 	 */
 	do {
 		rc = wf_ufutex_wait(&c->seq, seq, WF_UFUTEX_ANY, deadline_ns);
-	} while (rc == -EINTR && !wf_ufutex_was_moved());
+	} while ((rc == -EINTR || rc == -ERESTART) && !wf_ufutex_was_moved());
 
 	if (rc >= 0)
 		token = rc;

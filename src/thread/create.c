@@ -12,6 +12,7 @@
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/start.h"
+#include "signal/signal.h"
 #include "thread/lifecycle.h"
 
 struct wf_thread *wf_thread_of(pthread_t handle)
@@ -84,8 +85,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->altstack.flags = SS_DISABLE;
 	t->altstack.sp = NULL;
 	t->altstack.size = 0;
-	t->redeliver = 0;
-	t->interrupted = false;
+	wf_signal_thread_init(t);
 	t->nr_rescued = 0;
 	t->nr_preempted = 0;
 	t->has_affinity = false;

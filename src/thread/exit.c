@@ -15,6 +15,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/table.h"
+#include "signal/signal.h"
 #include "thread/affinity.h"
 #include "thread/lifecycle.h"
 #include "wait/ufutex_internal.h"
@@ -45,6 +46,7 @@ void wf_thread_main(void)
 	if (t->slot.is_used)
 		wf_tls_renew(t->slot.tcb);
 	t->slot.is_used = true;
+	wf_signal_thread_begin(t);
 	run_start_routine(t);
 	wf_thread_finish(t);
 }
@@ -71,6 +73,7 @@ void wf_thread_finish(struct wf_thread *t)
 	wf_tsd_destroy(tcb);
 	if (atomic_fetch_sub(&wf_sched.nr_threads, 1) == 1)
 		exit(0);
+	wf_signal_thread_end(t);
 	if (t->slot.class != NULL)
 		wf_tls_release(tcb);
 	t = wf_runtime_enter();

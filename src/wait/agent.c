@@ -14,7 +14,7 @@
 #include "sched/switch.h"
 #include "wait/timer.h"
 
-uint64_t wf_agent_signal_mask;
+uint64_t wf_agent_signal_mask = UINT64_MAX;
 void (*wf_agent_signal_work)(struct wf_carrier *c);
 
 /*
@@ -25,7 +25,7 @@ enum { SPIN_NS = 12 * 1000, LOOKS_PER_CLOCK = 64 };
 
 static bool has_signal_work(struct wf_carrier *c)
 {
-	return wf_load_relaxed(&c->signal_slot.is_full) != 0;
+	return wf_load_relaxed(&c->signal_slot.nr) != 0;
 }
 
 static void quiet(struct wf_carrier *c)

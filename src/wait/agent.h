@@ -9,7 +9,7 @@
 
 WF_NORETURN void wf_agent_run(struct wf_carrier *c);
 
-/* What a carrier blocks while it sleeps; set by signal/ before the first. */
+/* What a carrier blocks while it sleeps. */
 extern uint64_t wf_agent_signal_mask;
 
 /* A signal waits in c's slot; set by signal/. */

@@ -3,14 +3,23 @@
 #include <errno.h>
 
 #include "os/clock.h"
+#include "sched/runtime.h"
 #include "wait/ufutex.h"
 
 int wf_sleep_until(int64_t deadline_ns)
 {
+	const struct wf_thread *t = wf_thread_self();
+	uint32_t nr_handlers = t->nr_handlers;
 	uint32_t word = 0;
-	int err = wf_ufutex_wait(&word, 0, WF_UFUTEX_ANY, deadline_ns);
+	int err;
 
-	return err == -ETIMEDOUT ? 0 : err;
+	/* Any handler ends it, SA_RESTART or not. */
+	do {
+		err = wf_ufutex_wait(&word, 0, WF_UFUTEX_ANY, deadline_ns);
+	} while (err == -ERESTART && t->nr_handlers == nr_handlers);
+	if (err == -ETIMEDOUT)
+		return 0;
+	return err == -ERESTART ? -EINTR : err;
 }
 
 static int to_ns(const struct timespec *ts, int64_t *ret_ns)

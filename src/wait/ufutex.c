@@ -204,6 +204,7 @@ static int wait_and_run(struct wait w)
 	bool was_moved;
 	int result;
 
+	t->interrupted = false;
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED)) {
 		t->wait_was_moved = false; /* nor is a refused wait */
 		result = wait_in(t, &w);
@@ -217,6 +218,10 @@ static int wait_and_run(struct wait w)
 	wf_runtime_leave(t);
 	/* A handler may have run and waited. */
 	t->wait_was_moved = was_moved;
+	/* One with SA_RESTART, or none at all. */
+	if (WF_UNLIKELY(result == -EINTR) && t->carrier != NULL &&
+	    !t->interrupted)
+		return -ERESTART;
 	return result;
 }
 

@@ -27,11 +27,12 @@
  *
  * Returns the waker's token (0 from plain wakes), or
  *   -EAGAIN     *addr differed
+ *   -ERESTART   interrupted, but no handler ran that says EINTR: wait on
  *   -ETIMEDOUT  the deadline passed and nobody woke the caller
- *   -EINTR      a signal handler of the program's ran, or cancellation is
- *               pending: the caller re-checks its condition, tests for
- *               cancellation if it is a cancellation point, and waits on
- *               unless POSIX lets it fail with EINTR
+ *   -EINTR      a signal handler of the program's ran that was set without
+ *               SA_RESTART, or cancellation is pending: the caller re-checks
+ *               its condition, tests for cancellation if it is a cancellation
+ *               point, and waits on unless POSIX lets it fail with EINTR
  * Exactly one of wake, time-out and interruption ends a wait; a wake that
  * was counted by the waker is never reported as a time-out.
  */

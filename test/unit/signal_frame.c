@@ -21,6 +21,7 @@
 #include "os/sys.h"
 #include "random.h"
 #include "sched/switch.h"
+#include "signal/deliver.h"
 #include "signal/frame.h"
 
 enum {
@@ -60,6 +61,10 @@ void wf_os_set_signal_mask(uint64_t mask)
 void wf_switch_finish(struct wf_thread *t)
 {
 	nr_finished++;
+}
+
+void wf_deliver_before_sigreturn(struct wf_thread *t)
+{
 }
 
 /* --- the interrupted thread --------------------------------------------- */

@@ -1,0 +1,244 @@
+/*
+ * Sending signals to oneself, to other threads and to the own process, and
+ * waiting for them. Other processes are the kernel's business.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "api/signal.h"
+#include "libc/real.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "signal/mask.h"
+#include "signal/route.h"
+#include "signal/wait.h"
+#include "thread/lifecycle.h"
+#include "wait/sleep.h"
+
+/* --- sending -------------------------------------------------------------- */
+
+/* Weft's to deliver: not the kernel's own two, not libc's and weft's. */
+static bool is_ours(int sig)
+{
+	return sig >= 1 && sig <= 64 && sig != SIGKILL && sig != SIGSTOP &&
+	       sig != 32 && sig != 33;
+}
+
+static siginfo_t info_of(int sig, int code)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = sig;
+	info.si_code = code;
+	info.si_pid = wf_os_getpid();
+	info.si_uid = (uid_t)wf_sys(SYS_getuid);
+	return info;
+}
+
+static int send_info(struct wf_thread *t, const siginfo_t *info)
+{
+	struct wf_thread *me;
+	int err;
+
+	if (info->si_signo == SIGKILL || info->si_signo == SIGSTOP)
+		return (int)wf_sys(SYS_kill, wf_os_getpid(), info->si_signo);
+	me = wf_runtime_enter();
+	err = wf_route_to_thread(me, t, info, false);
+	wf_runtime_leave(me);
+	return err;
+}
+
+static bool is_native(const struct wf_thread *t)
+{
+	return !wf_is_started() || t == NULL || t->kind == WF_THREAD_FOREIGN;
+}
+
+WF_API(int, pthread_kill, pthread_t thread, int sig)
+{
+	struct wf_thread *t = wf_thread_of(thread);
+	siginfo_t info;
+	int err;
+
+	if (is_native(t))
+		return wf_real.pthread_kill(thread, sig);
+	if (sig < 0 || sig > 64 || sig == 32 || sig == 33)
+		return EINVAL;
+	info = info_of(sig, SI_TKILL);
+	err = sig != 0 ? send_info(t, &info) : 0;
+	/* As libc: a thread that has ended and is not joined takes it. */
+	return err == -ESRCH ? 0 : -err;
+}
+
+WF_API(int, pthread_sigqueue, pthread_t thread, int sig,
+       const union sigval value)
+{
+	struct wf_thread *t = wf_thread_of(thread);
+	siginfo_t info = info_of(sig, SI_QUEUE);
+
+	if (is_native(t))
+		return wf_real.pthread_sigqueue(thread, sig, value);
+	if (sig < 0 || sig > 64 || sig == 32 || sig == 33)
+		return EINVAL;
+	info.si_value = value;
+	return sig != 0 ? -send_info(t, &info) : 0;
+}
+
+WF_API(int, raise, int sig)
+{
+	struct wf_thread *t = wf_thread_self();
+	siginfo_t info;
+
+	if (is_native(t))
+		return wf_real.raise(sig);
+	if (sig < 0 || sig > 64 || sig == 32 || sig == 33)
+		return wf_api_errno(-EINVAL);
+	info = info_of(sig, SI_TKILL);
+	return sig != 0 ? wf_api_errno(send_info(t, &info)) : 0;
+}
+WF_API_ALIAS(raise, gsignal);
+
+/* True if somebody in this process gets it now; else it is the kernel's. */
+static bool send_to_process(pid_t pid, const siginfo_t *info)
+{
+	struct wf_thread *me = wf_thread_self();
+	bool is_taken;
+
+	if (!wf_is_started() || pid != wf_os_getpid() ||
+	    !is_ours(info->si_signo))
+		return false;
+	wf_runtime_enter();
+	is_taken = wf_route_has_taker(info->si_signo);
+	if (is_taken)
+		wf_route_to_process(me, info, me);
+	wf_runtime_leave(me);
+	return is_taken;
+}
+
+WF_API(int, kill, pid_t pid, int sig)
+{
+	siginfo_t info = info_of(sig, SI_USER);
+
+	if (send_to_process(pid, &info))
+		return 0;
+	return wf_api_errno((int)wf_sys(SYS_kill, pid, sig));
+}
+
+WF_API(int, sigqueue, pid_t pid, int sig, const union sigval value)
+{
+	siginfo_t info = info_of(sig, SI_QUEUE);
+
+	info.si_value = value;
+	if (send_to_process(pid, &info))
+		return 0;
+	return wf_api_errno((int)wf_sys(SYS_rt_sigqueueinfo, pid, sig, &info));
+}
+
+long wf_signal_tgkill(long pid, long tid, long sig)
+{
+	struct wf_thread *t = NULL;
+	siginfo_t info;
+
+	if (wf_is_started() && pid == wf_os_getpid() && sig >= 0 && sig <= 64)
+		t = wf_table_by_tid((int32_t)tid);
+	if (is_native(t) || sig == 32 || sig == 33)
+		return wf_sys(SYS_tgkill, pid, tid, sig);
+	info = info_of((int)sig, SI_TKILL);
+	return sig != 0 ? send_info(t, &info) : 0;
+}
+
+WF_API(int, tgkill, pid_t pid, pid_t tid, int sig)
+{
+	return wf_api_errno((int)wf_signal_tgkill(pid, tid, sig));
+}
+
+/* --- waiting -------------------------------------------------------------- */
+
+static uint64_t bits_of(const sigset_t *set)
+{
+	uint64_t bits;
+
+	memcpy(&bits, set, sizeof(bits));
+	return bits;
+}
+
+WF_API(int, sigpending, sigset_t *ret_set)
+{
+	uint64_t pending = wf_mask_pending();
+
+	memset(ret_set, 0, sizeof(*ret_set));
+	memcpy(ret_set, &pending, sizeof(pending));
+	return 0;
+}
+
+WF_API(int, sigtimedwait, const sigset_t *set, siginfo_t *ret_info,
+       const struct timespec *timeout)
+{
+	siginfo_t info;
+	int64_t deadline_ns;
+	int rc = wf_deadline_from_rel(timeout, &deadline_ns);
+
+	if (rc == 0)
+		rc = wf_signal_wait(bits_of(set), &info, deadline_ns);
+	if (rc > 0 && ret_info != NULL)
+		*ret_info = info;
+	return wf_api_errno(rc);
+}
+
+WF_API(int, sigwaitinfo, const sigset_t *set, siginfo_t *ret_info)
+{
+	return sigtimedwait(set, ret_info, NULL);
+}
+
+WF_API(int, sigwait, const sigset_t *set, int *ret_sig)
+{
+	siginfo_t info;
+	int rc;
+
+	do {
+		rc = wf_signal_wait(bits_of(set), &info, INT64_MAX);
+	} while (rc == -EINTR);
+	if (rc < 0)
+		return -rc;
+	*ret_sig = rc;
+	return 0;
+}
+
+WF_API(int, sigsuspend, const sigset_t *mask)
+{
+	return wf_api_errno(wf_signal_suspend(bits_of(mask)));
+}
+WF_API_ALIAS(sigsuspend, __sigsuspend);
+
+WF_API(int, pause, void)
+{
+	return wf_api_errno(wf_signal_pause());
+}
+
+static int suspend_without(int sig)
+{
+	uint64_t mask, none = 0;
+
+	if (sig < 1 || sig > 64)
+		return wf_api_errno(-EINVAL);
+	wf_mask_change(SIG_BLOCK, &none, &mask);
+	return wf_api_errno(wf_signal_suspend(mask & ~(1ULL << (sig - 1))));
+}
+
+/* X/Open's: the mask without one signal. */
+WF_API(int, __xpg_sigpause, int sig)
+{
+	return suspend_without(sig);
+}
+
+/* BSD's, under the other name: the first word of a mask. */
+WF_API(int, __sigpause, int arg, int is_signal)
+{
+	if (is_signal)
+		return suspend_without(arg);
+	return wf_api_errno(wf_signal_suspend((unsigned int)arg));
+}

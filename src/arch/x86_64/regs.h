@@ -1,0 +1,67 @@
+/* x86-64: the registers in a signal frame. */
+#ifndef WEFT_ARCH_X86_64_REGS_H
+#define WEFT_ARCH_X86_64_REGS_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+
+static inline uintptr_t wf_arch_uc_sp(const ucontext_t *uc)
+{
+	return (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+}
+
+static inline uintptr_t wf_arch_uc_pc(const ucontext_t *uc)
+{
+	return (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+}
+
+/* System calls that wait and that a signal may end at any moment. */
+static inline bool wf_arch_may_be_interrupted(long nr)
+{
+	static const short waiting[] = {
+		SYS_read,      SYS_write,	 SYS_open,
+		SYS_openat,    SYS_creat,	 SYS_readv,
+		SYS_writev,    SYS_preadv,	 SYS_pwritev,
+		SYS_preadv2,   SYS_pwritev2,	 SYS_pread64,
+		SYS_pwrite64,  SYS_ioctl,	 SYS_wait4,
+		SYS_waitid,    SYS_flock,	 SYS_fcntl,
+		SYS_accept,    SYS_accept4,	 SYS_connect,
+		SYS_sendto,    SYS_recvfrom,	 SYS_sendmsg,
+		SYS_recvmsg,   SYS_sendmmsg,	 SYS_recvmmsg,
+		SYS_futex,     SYS_mq_timedsend, SYS_mq_timedreceive,
+		SYS_getrandom, SYS_splice,	 SYS_tee,
+		SYS_vmsplice,  SYS_sendfile,	 SYS_copy_file_range,
+	};
+
+	for (size_t i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
+		if (waiting[i] == nr)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The kernel has set the frame up to enter an interrupted system call again:
+ * the program counter is at the instruction, rcx and r11 are as it leaves
+ * them. If so, makes the call end with EINTR instead. A thread that was just
+ * about to make such a call looks the same only if it makes it in a loop; to
+ * end it before it has begun is as right.
+ */
+static inline void wf_arch_uc_set_eintr(ucontext_t *uc)
+{
+	greg_t *r = uc->uc_mcontext.gregs;
+	uintptr_t pc = wf_arch_uc_pc(uc);
+
+	if ((uintptr_t)r[REG_RCX] != pc + 2 || r[REG_R11] != r[REG_EFL] ||
+	    !wf_arch_may_be_interrupted(r[REG_RAX]) ||
+	    memcmp((const void *)pc, "\x0f\x05", 2) != 0)
+		return;
+	r[REG_RAX] = -EINTR;
+	r[REG_RIP] += 2;
+}
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * What the program has set for each signal. Once the runtime has started the
+ * kernel has weft's trampoline wherever the program has a handler, and the
+ * program's own word is here; queries are answered from here.
+ *
+ *     struct wf_action a = wf_action_begin(sig);
+ *
+ * in_runtime set, or all signals blocked.
+ */
+#ifndef WEFT_SIGNAL_ACTION_H
+#define WEFT_SIGNAL_ACTION_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef void wf_signal_fn(int sig, siginfo_t *info, void *ucontext);
+
+struct wf_action {
+	wf_signal_fn *handler; /* or SIG_DFL, SIG_IGN */
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+/* Has a handler, not SIG_DFL or SIG_IGN. */
+static inline bool wf_action_is_handler(const struct wf_action *a)
+{
+	return (uintptr_t)a->handler > (uintptr_t)SIG_IGN;
+}
+
+static inline bool wf_action_is_sig_dfl(const struct wf_action *a)
+{
+	return (uintptr_t)a->handler == (uintptr_t)SIG_DFL;
+}
+
+static inline bool wf_action_is_sig_ign(const struct wf_action *a)
+{
+	return (uintptr_t)a->handler == (uintptr_t)SIG_IGN;
+}
+
+struct wf_action wf_action_get(int sig);
+/* The same for a delivery: SA_RESETHAND takes effect. */
+struct wf_action wf_action_begin(int sig);
+
+/* A signal whose arrival does nothing unless somebody waits for it. */
+bool wf_action_ignores(int sig);
+/* Its default action ends or stops the process, and it is the default's. */
+bool wf_action_is_default(int sig);
+
+/*
+ * As sigaction, with the kernel's struct; new NULL only asks. sig is one that
+ * the program may change. Returns 0 or -Exxx.
+ */
+int wf_action_change(int sig, const struct wf_action *new,
+		     struct wf_action *ret_old);
+
+/* The default action, here and now; may not return. Any kernel thread. */
+void wf_action_do_default(int sig, const siginfo_t *info);
+/* The kernel shall do what it does by default when sig comes next. */
+void wf_action_uninstall(int sig);
+
+/* Takes over what the program has set so far / gives it back in a child. */
+void wf_actions_start(void);
+void wf_actions_fork_child(void);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Where signals arrive: the trampoline that the kernel calls for every signal
+ * the program has a handler for, and the nudge.
+ */
+#ifndef WEFT_SIGNAL_ARRIVE_H
+#define WEFT_SIGNAL_ARRIVE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <ucontext.h>
+
+#include "sched/vp.h"
+
+/* The trampoline. On the carrier's alternate stack, everything blocked. */
+void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext);
+
+/*
+ * In the handler of WF_PREEMPT_SIGNAL: delivers what is due for t, if a
+ * handler may be entered on uc. Does not return if it did.
+ */
+void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc);
+
+/*
+ * Sends on what lies in c's slot; in_runtime set. t is the thread that runs
+ * on c, or NULL on the carrier's own stack.
+ */
+void wf_arrive_drain(struct wf_carrier *c, struct wf_thread *t);
+
+/* Delivers what waits in the slot or the queue of t, which leaves the
+ * runtime: wf_runtime_signal_work. */
+void wf_arrive_at_exit(struct wf_thread *t);
+
+#endif

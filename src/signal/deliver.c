@@ -1,0 +1,219 @@
+/*
+ * H1. A handler is entered with in_runtime 0, on the program's stack or its
+ *     virtual alternate stack, by a frame that looks like the kernel's. So it
+ *     may be preempted, park, or leave by longjmp or an exception.
+ * H2. The alternate stack that the kernel knows is the carrier's, always. The
+ *     frame shows the handler the program's; before rt_sigreturn it is made
+ *     invalid, so that the kernel leaves the carrier's alone.
+ * H3. Between the change of t->sigmask and rt_sigreturn, or the change of the
+ *     kernel's mask in wf_arch_signal_enter, everything is blocked.
+ * H4. What is due when a mask opens is delivered by a nudge that is queued
+ *     while everything is blocked: the kernel delivers it on the context
+ *     that is resumed, so handlers nest only as the masks allow.
+ * H5. After a handler the thread may be on another carrier, or in a fork
+ *     child that has no carriers at all.
+ */
+#include "signal/deliver.h"
+
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/preempt.h"
+#include "sched/runtime.h"
+#include "signal/arrive.h"
+#include "signal/frame.h"
+#include "signal/mask.h"
+#include "signal/overflow.h"
+#include "signal/queue.h"
+#include "signal/route.h"
+#include "signal/signal.h"
+#include "wait/ufutex_internal.h"
+
+#define AUTODISARM (1U << 31) /* SS_AUTODISARM */
+
+/* On the program's stack; what the kernel puts there, and some of our own. */
+struct handler_frame {
+	void (*return_address)(void);
+	char uc[WF_FRAME_UC_BYTES];
+	siginfo_t info;
+	uint64_t mask;	      /* the handler's, for wf_arch_signal_enter */
+	bool may_restart;     /* SA_RESTART */
+	bool was_interrupted; /* t->interrupted before the handler */
+};
+
+/* --- where the frame goes ----------------------------------------------- */
+
+static bool is_on(const struct wf_thread *t, uintptr_t sp)
+{
+	return (t->altstack.flags & SS_DISABLE) == 0 &&
+	       sp > (uintptr_t)t->altstack.sp &&
+	       sp - (uintptr_t)t->altstack.sp <= t->altstack.size;
+}
+
+/* Where the frame must end; *ret_altstack is what the handler sees. */
+static uintptr_t frame_top(struct wf_thread *t, const ucontext_t *uc,
+			   const struct wf_action *action,
+			   stack_t *ret_altstack)
+{
+	uintptr_t sp = wf_arch_uc_sp(uc);
+	bool on = is_on(t, sp);
+
+	*ret_altstack = (stack_t){ t->altstack.sp,
+				   t->altstack.flags | (on ? SS_ONSTACK : 0),
+				   t->altstack.size };
+	if ((action->flags & SA_ONSTACK) == 0 || on ||
+	    (t->altstack.flags & SS_DISABLE) != 0)
+		return sp - WF_ARCH_RED_ZONE;
+	sp = (uintptr_t)t->altstack.sp + t->altstack.size;
+	if ((unsigned int)t->altstack.flags & AUTODISARM) {
+		t->altstack.sp = NULL;
+		t->altstack.size = 0;
+		t->altstack.flags = SS_DISABLE;
+	}
+	return sp;
+}
+
+static struct handler_frame *build(const ucontext_t *uc, uintptr_t top)
+{
+	size_t fp_bytes = wf_frame_fp_bytes(uc);
+	uintptr_t fp = (top - fp_bytes) & ~63UL;
+	uintptr_t at = (fp - sizeof(struct handler_frame)) & ~15UL;
+	struct handler_frame *f = (struct handler_frame *)(at - 8);
+	ucontext_t *copy = (ucontext_t *)f->uc;
+
+	f->return_address = wf_arch_signal_return;
+	memcpy(copy, uc, WF_FRAME_UC_BYTES);
+	if (fp_bytes > 0) {
+		memcpy((void *)fp, uc->uc_mcontext.fpregs, fp_bytes);
+		copy->uc_mcontext.fpregs = (fpregset_t)fp;
+	}
+	return f;
+}
+
+static size_t frame_bytes(const ucontext_t *uc)
+{
+	return wf_frame_fp_bytes(uc) + sizeof(struct handler_frame) + 128;
+}
+
+/* --- entering a handler -------------------------------------------------- */
+
+/* A wait that the handler interrupts in the kernel is over (ufutex.c). */
+static void end_kernel_wait(struct wf_thread *t)
+{
+	if (t->kind != WF_THREAD_MULTIPLEXED)
+		wf_ufutex_interrupt(t, t);
+}
+
+static uint64_t handler_mask(const struct wf_thread *t, int sig,
+			     const struct wf_action *action)
+{
+	uint64_t mask = t->sigmask | action->mask;
+
+	if ((action->flags & SA_NODEFER) == 0)
+		mask |= WF_SIGNAL_BIT(sig);
+	return mask & ~WF_SIGNAL_UNBLOCKABLE;
+}
+
+/* The mask to which the handler returns: sigsuspend's caller's own. */
+static uint64_t mask_after(struct wf_thread *t)
+{
+	if (!t->is_suspended)
+		return t->sigmask;
+	t->is_suspended = false;
+	wf_store_relaxed(&t->signal_word, 1);
+	return t->suspended_mask;
+}
+
+void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
+		ucontext_t *uc, const struct wf_action *action)
+{
+	struct wf_carrier *c = t->carrier;
+	struct handler_frame *f;
+	stack_t altstack;
+	uintptr_t top = frame_top(t, uc, action, &altstack);
+	uint64_t after;
+
+	if (wf_overflow_would(t, top, top - frame_bytes(uc)))
+		return;
+	end_kernel_wait(t);
+	after = mask_after(t);
+	t->takes_signal = false;
+	t->nr_handlers++;
+	if ((action->flags & SA_RESTART) == 0)
+		wf_arch_uc_set_eintr(uc);
+	t->sigmask = handler_mask(t, sig, action); /* H3 */
+	c->kernel_mask = t->sigmask;
+	c->is_mask_known = true;
+	if (wf_deliver_is_due(t))
+		wf_deliver_nudge_self(); /* H4 */
+	/* The program's stack may fault: out here. */
+	wf_store_release(&t->in_runtime, 0); /* H1 */
+	f = build(uc, top);
+	f->info = *info;
+	f->mask = t->sigmask & ~WF_PREEMPT_BIT;
+	f->may_restart = (action->flags & SA_RESTART) != 0;
+	f->was_interrupted = t->interrupted;
+	uc = (ucontext_t *)f->uc;
+	uc->uc_stack = altstack;
+	*wf_frame_mask(uc) = after;
+	wf_arch_signal_enter(f, &f->mask, (void *)action->handler, sig,
+			     &f->info, uc);
+}
+
+bool wf_deliver_is_due(struct wf_thread *t)
+{
+	return !t->holds_signals &&
+	       (wf_sigqueue_pending(&t->sigqueue) & ~t->sigmask) != 0;
+}
+
+void wf_deliver_nudge_self(void)
+{
+	wf_os_tgkill(wf_os_gettid(), WF_PREEMPT_SIGNAL);
+}
+
+void wf_deliver_before_sigreturn(struct wf_thread *t)
+{
+	wf_arrive_drain(t->carrier, t);
+	if (wf_deliver_is_due(t) ||
+	    (wf_load_relaxed(&t->exit_work) & WF_WORK_CANCEL) != 0)
+		wf_deliver_nudge_self(); /* H4 */
+}
+
+/* --- coming back -------------------------------------------------------- */
+
+/* SS_AUTODISARM: the frame has what to arm again. */
+static void rearm_altstack(struct wf_thread *t, const ucontext_t *uc)
+{
+	if (((unsigned int)uc->uc_stack.ss_flags & AUTODISARM) == 0)
+		return;
+	t->altstack.sp = uc->uc_stack.ss_sp;
+	t->altstack.size = uc->uc_stack.ss_size;
+	t->altstack.flags = uc->uc_stack.ss_flags & ~SS_ONSTACK;
+}
+
+void wf_signal_return(ucontext_t *uc)
+{
+	struct handler_frame *f = wf_container_of(
+		(char(*)[WF_FRAME_UC_BYTES])uc, struct handler_frame, uc);
+	struct wf_thread *t = wf_runtime_enter();
+
+	t->interrupted = f->was_interrupted || !f->may_restart;
+	rearm_altstack(t, uc);
+	if (t->carrier == NULL) { /* H5 */
+		wf_frame_poison_altstack(uc);
+		wf_store_release(&t->in_runtime, 0);
+		return;
+	}
+	wf_os_set_signal_mask(UINT64_MAX); /* H3 */
+	wf_frame_poison_altstack(uc);	   /* H2 */
+	t->carrier->is_mask_known = false;
+	wf_mask_set_locked(t, *wf_frame_mask(uc) & ~WF_SIGNAL_UNBLOCKABLE);
+	wf_deliver_before_sigreturn(t);
+	*wf_frame_mask(uc) = t->sigmask;
+	t->carrier->kernel_mask = t->sigmask;
+	t->carrier->is_mask_known = true;
+	wf_store_release(&t->in_runtime, 0);
+}

@@ -1,0 +1,44 @@
+/*
+ * Running the program's handlers.
+ */
+#ifndef WEFT_SIGNAL_DELIVER_H
+#define WEFT_SIGNAL_DELIVER_H
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include "sched/preempt.h"
+#include "sched/vp.h"
+#include "signal/action.h"
+#include "signal/queue.h"
+
+/* Never blocked: what the kernel refuses, libc's and weft's own. */
+#define WF_SIGNAL_UNBLOCKABLE                                                  \
+	(WF_SIGNAL_BIT(SIGKILL) | WF_SIGNAL_BIT(SIGSTOP) | WF_SIGNAL_BIT(32) | \
+	 WF_PREEMPT_BIT)
+
+/*
+ * On the carrier's alternate stack, everything blocked, in_runtime set: makes
+ * the handler run on the program's stack as if the signal had just
+ * interrupted uc. Returns, with in_runtime set, only if the frame does not
+ * fit on the stack.
+ */
+void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
+		ucontext_t *uc, const struct wf_action *action);
+
+/* Signals that wait for t and that it does not block. */
+bool wf_deliver_is_due(struct wf_thread *t);
+
+/*
+ * Everything blocked, in_runtime set, about to go on by rt_sigreturn: what is
+ * due is delivered on the context that is resumed.
+ */
+void wf_deliver_before_sigreturn(struct wf_thread *t);
+
+/* Makes this kernel thread run the nudge's handler as soon as it may. */
+void wf_deliver_nudge_self(void);
+
+/* Called by wf_arch_signal_return. */
+void wf_signal_return(ucontext_t *uc);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * V1. want is a superset of what some thread does not block or waits for:
+ *     who unblocks adds to it first, and pokes if a bit is new. What all
+ *     threads block stays with the kernel, where signalfd and exec find it.
+ * V2. It blocks everything, the preemption signal too, and takes all by
+ *     sigtimedwait: no handler ever runs on it.
+ */
+#include "signal/receiver.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "base/atomic.h"
+#include "libc/tcb.h"
+#include "os/kthread.h"
+#include "os/mem.h"
+#include "os/sys.h"
+#include "sched/preempt.h"
+#include "sched/thread.h"
+#include "signal/preempt.h"
+#include "signal/queue.h"
+#include "signal/route.h"
+
+enum { STACK_BYTES = 64 * 1024 };
+
+static _Atomic uint64_t want; /* V1 */
+static _Atomic int tid;
+static struct wf_thread self;
+
+static void run(void *arg)
+{
+	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
+	for (;;) {
+		uint64_t set = wf_load_acquire(&want) & ~WF_SIGNAL_BIT(32);
+		siginfo_t info;
+		long sig;
+
+		set |= WF_PREEMPT_BIT;
+		sig = wf_sys(SYS_rt_sigtimedwait, &set, &info, NULL, 8);
+
+		if (sig == WF_PREEMPT_SIGNAL && wf_preempt_setxid != NULL)
+			wf_preempt_setxid();
+		else if (sig > 0 && sig != WF_PREEMPT_SIGNAL)
+			wf_route_to_process(&self, &info, NULL);
+	}
+}
+
+int wf_receiver_start(void)
+{
+	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
+	char *block;
+	uintptr_t tp;
+	int err;
+
+	if (wf_load_relaxed(&tid) != 0)
+		return 0; /* an earlier start failed later on */
+	block = wf_os_reserve(tls + STACK_BYTES);
+	if (block == NULL)
+		return -ENOMEM;
+	self.kind = WF_THREAD_FOREIGN;
+	wf_store_relaxed(&self.in_runtime, 1);
+	tp = wf_tcb_minimal_make(block, &self);
+	err = wf_os_kthread_start(run, NULL, block + tls + STACK_BYTES, tp);
+	if (err < 0)
+		return err;
+	wf_store_release(&tid, err);
+	return 0;
+}
+
+void wf_receiver_want(uint64_t set)
+{
+	if ((set & ~wf_load_relaxed(&want)) == 0)
+		return;
+	if ((set & ~atomic_fetch_or(&want, set)) != 0)
+		wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL);
+}
+
+void wf_receiver_shrink(uint64_t set)
+{
+	atomic_fetch_and(&want, ~set);
+}
+
+int wf_receiver_tid(void)
+{
+	return wf_load_relaxed(&tid);
+}
+
+void wf_receiver_fork_child(void)
+{
+	wf_store_relaxed(&tid, 0);
+	wf_store_relaxed(&want, 0);
+}

@@ -1,0 +1,22 @@
+/*
+ * The receiver: a kernel thread that takes signals to the process while the
+ * carriers sleep, which block everything.
+ */
+#ifndef WEFT_SIGNAL_RECEIVER_H
+#define WEFT_SIGNAL_RECEIVER_H
+
+#include <stdint.h>
+
+/* Starts it; it wants nothing yet. 0 or -Exxx. */
+int wf_receiver_start(void);
+void wf_receiver_fork_child(void);
+
+/* Some thread takes these from now on. Any thread, in_runtime set. */
+void wf_receiver_want(uint64_t set);
+/* Nobody takes these. */
+void wf_receiver_shrink(uint64_t set);
+
+/* 0 until it has started. */
+int wf_receiver_tid(void);
+
+#endif

@@ -1,0 +1,217 @@
+/*
+ * W1. A sender puts the signal into the queue, sets exit_work, then looks
+ *     where the thread is. If it waits, the wait is ended (ufutex.c, U6). If
+ *     after a membarrier it runs, its carrier is nudged. In all other states
+ *     the thread passes through the runtime's exit, or resumes a saved frame,
+ *     before it runs code of the program's, and looks at exit_work there.
+ * W2. A sender puts, then reads masks and sigwait sets; a thread changes its
+ *     mask or set, then looks at the queues; both with a fence between. So
+ *     no signal lies in a queue unnoticed by both.
+ * W3. A signal to the process that nobody takes is put into the process's
+ *     queue, its bit leaves the receiver's set, and then the threads are
+ *     looked at once more.
+ */
+#include "signal/route.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/table.h"
+#include "sched/vp.h"
+#include "signal/action.h"
+#include "signal/preempt.h"
+#include "signal/queue.h"
+#include "signal/receiver.h"
+#include "wait/ufutex.h"
+#include "wait/ufutex_internal.h"
+
+struct wf_sigqueue wf_route_process;
+_Atomic uint32_t wf_route_nr_waiters;
+
+static struct wf_thread *_Atomic first_thread;
+
+static bool is_alive(const struct wf_thread *t)
+{
+	return t->tid != 0 && t->kind != WF_THREAD_FOREIGN &&
+	       !t->sigqueue.is_closed &&
+	       (wf_load_relaxed(&t->exit_state) & WF_EXIT_DONE) == 0;
+}
+
+static bool takes(const struct wf_thread *t, uint64_t bit)
+{
+	return is_alive(t) && (t->sigmask & bit) == 0;
+}
+
+static bool waits_for(const struct wf_thread *t, uint64_t bit)
+{
+	return (wf_load_relaxed(&t->sigwait_set) & bit) != 0 && is_alive(t);
+}
+
+static struct wf_thread *thread_0(void)
+{
+	struct wf_thread *t = wf_load_relaxed(&first_thread);
+
+	if (t != NULL && t->is_first && t->tid != 0)
+		return t;
+	for (uint32_t i = 1; i < wf_table_high(); i++) {
+		t = wf_table_at(i);
+		if (!t->is_first || t->tid == 0)
+			continue;
+		wf_store_relaxed(&first_thread, t);
+		return t;
+	}
+	return NULL;
+}
+
+/* --- to a thread -------------------------------------------------------- */
+
+/* After a membarrier: does it run, or is it about to leave the runtime? */
+static bool is_running(const struct wf_thread *t)
+{
+	const struct wf_carrier *c = t->carrier;
+	const struct wf_vp *vp = t->vp;
+
+	if (c == NULL)
+		return false;
+	if (t->kind == WF_THREAD_BOUND ||
+	    wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN)
+		return true;
+	return vp != NULL && wf_load_acquire(&vp->cur) == t;
+}
+
+/* W1 */
+static void alert(struct wf_thread *me, struct wf_thread *t)
+{
+	atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
+	if (t == wf_self || wf_ufutex_interrupt(t, me))
+		return;
+	if (wf_os_membarrier() < 0)
+		wf_fence_seq_cst();
+	if (wf_ufutex_interrupt(t, me))
+		return;
+	if (is_running(t))
+		wf_preempt_signal(t->carrier);
+}
+
+int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
+		       const siginfo_t *info, bool is_process)
+{
+	int sig = info->si_signo;
+	uint64_t bit = WF_SIGNAL_BIT(sig);
+	bool is_open = (t->sigmask & bit) == 0;
+	siginfo_t again;
+	int err;
+
+	if (!is_alive(t))
+		return -ESRCH;
+	if (is_open && !waits_for(t, bit)) {
+		if (wf_action_ignores(sig))
+			return 0;
+		if (wf_action_is_default(sig)) {
+			wf_action_do_default(sig, info);
+			return 0;
+		}
+	}
+	err = wf_sigqueue_put(&t->sigqueue, info, is_process);
+	if (err < 0)
+		return err;
+	wf_fence_seq_cst(); /* W2 */
+	if (waits_for(t, bit)) {
+		wf_store_release(&t->signal_word, 1);
+		wf_ufutex_wake_from(me, &t->signal_word, 1, WF_UFUTEX_ANY);
+	}
+	if ((t->sigmask & bit) == 0)
+		alert(me, t);
+	else if (is_process && !waits_for(t, bit) &&
+		 wf_sigqueue_take_process(&t->sigqueue, bit, &again))
+		return -ESRCH; /* it changed its mind: choose another */
+	return 0;
+}
+
+/* --- to the process ----------------------------------------------------- */
+
+bool wf_route_prefers(const struct wf_thread *t, int sig)
+{
+	const struct wf_thread *first;
+
+	if (t->is_first)
+		return true;
+	first = thread_0();
+	return first == NULL || !takes(first, WF_SIGNAL_BIT(sig));
+}
+
+static struct wf_thread *find_waiter(uint64_t bit)
+{
+	if (wf_load_relaxed(&wf_route_nr_waiters) == 0)
+		return NULL;
+	for (uint32_t i = 1; i < wf_table_high(); i++) {
+		if (waits_for(wf_table_at(i), bit))
+			return wf_table_at(i);
+	}
+	return NULL;
+}
+
+static struct wf_thread *find_taker(uint64_t bit, struct wf_thread *preferred)
+{
+	struct wf_thread *t = thread_0();
+
+	if (t != NULL && takes(t, bit))
+		return t;
+	if (preferred != NULL && takes(preferred, bit))
+		return preferred;
+	for (uint32_t i = 1; i < wf_table_high(); i++) {
+		if (takes(wf_table_at(i), bit))
+			return wf_table_at(i);
+	}
+	return NULL;
+}
+
+bool wf_route_has_taker(int sig)
+{
+	return find_waiter(WF_SIGNAL_BIT(sig)) != NULL ||
+	       find_taker(WF_SIGNAL_BIT(sig), NULL) != NULL;
+}
+
+static bool give(struct wf_thread *me, const siginfo_t *info,
+		 struct wf_thread *preferred)
+{
+	uint64_t bit = WF_SIGNAL_BIT(info->si_signo);
+	struct wf_thread *t;
+
+	/* Who ends just now is not chosen again. */
+	while ((t = find_waiter(bit)) != NULL ||
+	       (t = find_taker(bit, preferred)) != NULL) {
+		if (wf_route_to_thread(me, t, info, true) != -ESRCH)
+			return true;
+	}
+	return false;
+}
+
+void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
+			 struct wf_thread *preferred)
+{
+	uint64_t bit = WF_SIGNAL_BIT(info->si_signo);
+	siginfo_t again = *info;
+
+	while (!give(me, &again, preferred)) {
+		if (wf_sigqueue_put(&wf_route_process, &again, true) < 0)
+			return;
+		wf_receiver_shrink(bit);
+		wf_fence_seq_cst(); /* W3 */
+		if (!wf_route_has_taker(again.si_signo))
+			return;
+		wf_receiver_want(bit);
+		if (!wf_sigqueue_take(&wf_route_process, bit, &again))
+			return;
+	}
+}
+
+void wf_route_fork_child(void)
+{
+	/* What was pending is the parent's. */
+	memset(&wf_route_process, 0, sizeof(wf_route_process));
+	wf_store_relaxed(&wf_route_nr_waiters, 0);
+	wf_store_relaxed(&first_thread, NULL);
+}

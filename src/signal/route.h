@@ -1,0 +1,45 @@
+/*
+ * Who gets a signal. in_runtime set, or a kernel thread that never leaves the
+ * runtime. `me` is the calling thread if it has a VP or is weft's own, as in
+ * wf_ready_woken; NULL if the VP is gone. May do the default action, and so
+ * not return.
+ */
+#ifndef WEFT_SIGNAL_ROUTE_H
+#define WEFT_SIGNAL_ROUTE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sched/thread.h"
+
+/* Signals to the process that nobody has taken, and the kernel has not. */
+extern struct wf_sigqueue wf_route_process;
+
+/*
+ * To one thread. is_process: it was chosen for a signal to the process.
+ * Returns 0, -EAGAIN (queue full) or -ESRCH (it has ended, or, chosen for the
+ * process, blocks the signal by now).
+ */
+int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
+		       const siginfo_t *info, bool is_process);
+
+/*
+ * To the process: to who waits for it, to thread 0 if it does not block it,
+ * to `preferred` (may be NULL) or to anybody, else it stays pending.
+ */
+void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
+			 struct wf_thread *preferred);
+
+/* Is t, which does not block sig, the one to get a signal to the process? */
+bool wf_route_prefers(const struct wf_thread *t, int sig);
+
+/* Does any thread not block it, or wait for it? */
+bool wf_route_has_taker(int sig);
+
+void wf_route_fork_child(void);
+
+/* Threads in sigwait; whoever changes sigwait_set counts it. */
+extern _Atomic uint32_t wf_route_nr_waiters;
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * The signal layer as the rest of the runtime sees it.
+ */
+#ifndef WEFT_SIGNAL_SIGNAL_H
+#define WEFT_SIGNAL_SIGNAL_H
+
+#include <signal.h>
+#include <stdint.h>
+
+#include "sched/thread.h"
+
+/*
+ * First thing when the runtime starts, before the carrier of the first thread
+ * takes the kernel's alternate stack: t's own is remembered.
+ */
+void wf_signal_save_altstack(struct wf_thread *t);
+
+/*
+ * What can fail when the runtime starts. All signals are blocked. 0 or -Exxx.
+ */
+int wf_signal_start(void);
+/*
+ * Signals are weft's from here on: dispositions, and those to the process.
+ * `mask` is what the calling thread will block.
+ */
+void wf_signal_convert(uint64_t mask);
+
+/* Around fork: everything is blocked while there are two of us. */
+void wf_signal_fork_prepare(void);
+void wf_signal_fork_parent(void);
+/* Everything is the kernel's and the program's again. */
+void wf_signal_fork_child(struct wf_thread *t);
+
+/* The fields of a thread that is being created. */
+void wf_signal_thread_init(struct wf_thread *t);
+/* Its TLS is whole: handlers may run. in_runtime 0, the thread itself. */
+void wf_signal_thread_begin(struct wf_thread *t);
+/* No handler from here on; what it was sent for the process goes to others. */
+void wf_signal_thread_end(struct wf_thread *t);
+
+#endif

@@ -1,0 +1,129 @@
+#include "signal/signal.h"
+
+#include <string.h>
+
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/runtime.h"
+#include "sched/switch.h"
+#include "signal/action.h"
+#include "signal/arrive.h"
+#include "signal/deliver.h"
+#include "signal/queue.h"
+#include "signal/receiver.h"
+#include "signal/route.h"
+#include "wait/agent.h"
+#include "wait/ufutex_internal.h"
+
+/* Must a wait that is about to begin end at once? */
+static bool is_interrupted(struct wf_thread *t)
+{
+	const struct wf_carrier *c = t->carrier;
+
+	return wf_deliver_is_due(t) ||
+	       (c != NULL && !t->holds_signals &&
+		wf_load_relaxed(&c->signal_slot.nr) != 0);
+}
+
+static void drain_idle(struct wf_carrier *c)
+{
+	c->idle_self.vp = wf_load_relaxed(&c->vp);
+	wf_arrive_drain(c, NULL);
+}
+
+void wf_signal_save_altstack(struct wf_thread *t)
+{
+	stack_t ss = { .ss_flags = SS_DISABLE };
+
+	wf_sys(SYS_sigaltstack, NULL, &ss);
+	t->altstack.sp = ss.ss_sp;
+	t->altstack.size = ss.ss_size;
+	t->altstack.flags = ss.ss_flags & ~SS_ONSTACK;
+}
+
+int wf_signal_start(void)
+{
+	int err = wf_sigqueue_start();
+
+	return err == 0 ? wf_receiver_start() : err;
+}
+
+void wf_signal_convert(uint64_t mask)
+{
+	wf_runtime_signal_work = wf_arrive_at_exit;
+	wf_ufutex_is_interrupted = is_interrupted;
+	wf_agent_signal_work = drain_idle;
+	wf_actions_start();
+	wf_receiver_want(~mask);
+}
+
+void wf_signal_fork_prepare(void)
+{
+	/* The child has the parent's handlers and no carriers yet. */
+	if (wf_self == NULL || wf_self->carrier == NULL)
+		return;
+	wf_self->carrier->is_mask_known = false;
+	wf_os_set_signal_mask(UINT64_MAX);
+}
+
+void wf_signal_fork_parent(void)
+{
+	struct wf_thread *t = wf_self;
+
+	if (t == NULL || t->carrier == NULL)
+		return;
+	/* Blocked, nothing has moved the thread or filled the slot. */
+	t->carrier->is_mask_known = false;
+	wf_runtime_enter();
+	wf_carrier_set_mask(t->carrier, t->sigmask);
+	wf_runtime_leave(t);
+}
+
+void wf_signal_fork_child(struct wf_thread *t)
+{
+	wf_sigqueue_fork_child();
+	if (t != NULL) {
+		wf_signal_thread_init(t);
+		t->holds_signals = false;
+	}
+	wf_receiver_fork_child();
+	wf_route_fork_child();
+	wf_actions_fork_child();
+}
+
+void wf_signal_thread_init(struct wf_thread *t)
+{
+	memset(&t->sigqueue, 0, sizeof(t->sigqueue));
+	wf_store_relaxed(&t->sigwait_set, 0);
+	wf_store_relaxed(&t->signal_word, 0);
+	t->nr_handlers = 0;
+	t->is_suspended = false;
+	t->takes_signal = false;
+	t->holds_signals = !t->is_first;
+	t->interrupted = false;
+}
+
+void wf_signal_thread_begin(struct wf_thread *t)
+{
+	t->holds_signals = false;
+	wf_compiler_barrier();
+	if (WF_UNLIKELY(wf_deliver_is_due(t) ||
+			wf_load_relaxed(&t->exit_work) != 0)) {
+		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
+		wf_runtime_leave_slow(t);
+	}
+}
+
+void wf_signal_thread_end(struct wf_thread *t)
+{
+	siginfo_t info;
+
+	wf_runtime_enter();
+	t->holds_signals = true;
+	wf_sigqueue_close(&t->sigqueue);
+	while (wf_sigqueue_take_process(&t->sigqueue, UINT64_MAX, &info))
+		wf_route_to_process(t, &info, NULL);
+	wf_sigqueue_clear(&t->sigqueue, UINT64_MAX);
+	wf_runtime_leave(t);
+}

@@ -1,0 +1,151 @@
+/*
+ * A1. A waiter parks on t->signal_word while it is 0. Whoever puts a signal
+ *     that it waits for into its queue stores 1 first and then wakes: the
+ *     user futex loses no wake. sigsuspend's is stored by the delivery of the
+ *     handler, so one that runs before the park ends it, too.
+ * A2. sigwait publishes its set, passes a fence, then looks at the queues and
+ *     at what the kernel has; senders put, fence, then look at the set
+ *     (route.c, W2).
+ * A3. A waiter that gives up withdraws its set, then looks once more; what it
+ *     does not take and was meant for the process goes to others.
+ */
+#include "signal/wait.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "os/clock.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sched/switch.h"
+#include "signal/deliver.h"
+#include "signal/mask.h"
+#include "signal/queue.h"
+#include "signal/receiver.h"
+#include "signal/route.h"
+#include "wait/ufutex.h"
+
+/* --- sigwait ------------------------------------------------------------ */
+
+static long take_from_kernel(uint64_t set, siginfo_t *ret_info,
+			     const struct timespec *timeout)
+{
+	return wf_sys(SYS_rt_sigtimedwait, &set, ret_info, timeout, 8);
+}
+
+static bool take(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
+{
+	const struct timespec now = { 0, 0 };
+
+	return wf_sigqueue_take(&t->sigqueue, set, ret_info) ||
+	       wf_sigqueue_take(&wf_route_process, set, ret_info) ||
+	       take_from_kernel(set, ret_info, &now) > 0;
+}
+
+/* A2; true if something is there already. */
+static bool begin(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
+{
+	if (wf_sigqueue_take(&t->sigqueue, set, ret_info))
+		return true;
+	wf_store_relaxed(&t->signal_word, 0);
+	wf_store_relaxed(&t->sigwait_set, set);
+	atomic_fetch_add(&wf_route_nr_waiters, 1);
+	wf_receiver_want(set);
+	wf_fence_seq_cst();
+	return take(t, set, ret_info);
+}
+
+/* A3 */
+static bool end(struct wf_thread *t, uint64_t set, bool has_one,
+		siginfo_t *ret_info)
+{
+	if (wf_load_relaxed(&t->sigwait_set) != 0) {
+		wf_store_relaxed(&t->sigwait_set, 0);
+		atomic_fetch_sub(&wf_route_nr_waiters, 1);
+		wf_fence_seq_cst();
+	}
+	if (!has_one)
+		has_one = wf_sigqueue_take(&t->sigqueue, set, ret_info);
+	wf_mask_set_locked(t, t->sigmask);
+	return has_one;
+}
+
+static int wait_native(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
+{
+	struct timespec left;
+	int64_t ns = deadline_ns - wf_os_now();
+
+	if (deadline_ns == WF_FOREVER)
+		return (int)take_from_kernel(set, ret_info, NULL);
+	left = wf_os_timespec(ns > 0 ? ns : 0);
+	return (int)take_from_kernel(set, ret_info, &left);
+}
+
+int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	bool has_one;
+	int err;
+
+	if (t->carrier == NULL) {
+		wf_runtime_leave(t);
+		return wait_native(set, ret_info, deadline_ns);
+	}
+	set &= ~WF_SIGNAL_UNBLOCKABLE;
+	for (;;) {
+		uint32_t nr_handlers = t->nr_handlers;
+
+		has_one = begin(t, set, ret_info);
+		err = 0;
+		if (!has_one) {
+			wf_runtime_leave(t);
+			err = wf_ufutex_wait(&t->signal_word, 0, WF_UFUTEX_ANY,
+					     deadline_ns);
+			wf_runtime_enter();
+		}
+		has_one = end(t, set, has_one, ret_info);
+		if (has_one || err == -ETIMEDOUT ||
+		    t->nr_handlers != nr_handlers)
+			break;
+	}
+	wf_runtime_leave(t);
+	if (has_one)
+		return ret_info->si_signo;
+	return err == -ETIMEDOUT ? -EAGAIN : -EINTR;
+}
+
+/* --- sigsuspend --------------------------------------------------------- */
+
+static int suspend(struct wf_thread *t, uint64_t mask)
+{
+	t->suspended_mask = t->sigmask;
+	t->is_suspended = true;
+	wf_store_relaxed(&t->signal_word, 0);
+	wf_mask_set_locked(t, mask);
+	wf_carrier_set_mask(t->carrier, mask);
+	wf_runtime_leave(t);
+	/* The delivery of a handler clears it and restores the mask. */
+	while (*(volatile bool *)&t->is_suspended)
+		wf_ufutex_wait(&t->signal_word, 0, WF_UFUTEX_ANY, WF_FOREVER);
+	return -EINTR;
+}
+
+int wf_signal_suspend(uint64_t mask)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	if (t->carrier != NULL)
+		return suspend(t, mask & ~WF_SIGNAL_UNBLOCKABLE);
+	wf_runtime_leave(t);
+	return (int)wf_sys(SYS_rt_sigsuspend, &mask, 8);
+}
+
+int wf_signal_pause(void)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	if (t->carrier != NULL)
+		return suspend(t, t->sigmask);
+	wf_runtime_leave(t);
+	return (int)wf_sys(SYS_pause);
+}

@@ -1,0 +1,21 @@
+/*
+ * Waiting for signals: the thread parks. in_runtime 0.
+ */
+#ifndef WEFT_SIGNAL_WAIT_H
+#define WEFT_SIGNAL_WAIT_H
+
+#include <signal.h>
+#include <stdint.h>
+
+/*
+ * Takes a signal of set, waiting for it until the deadline. Returns its
+ * number, -EAGAIN (deadline) or -EINTR (a handler ran).
+ */
+int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns);
+
+/* With this mask until a handler has run; returns -EINTR. */
+int wf_signal_suspend(uint64_t mask);
+/* The same with the mask as it is. */
+int wf_signal_pause(void);
+
+#endif
