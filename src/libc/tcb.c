@@ -9,6 +9,8 @@
  * T3. Slots are inserted between the two anchors and never removed, so ld.so,
  *     which walks the list under a lock that we cannot take, always sees a
  *     whole list: an insertion publishes the new element by one release store.
+ * T4. A prepared slot's DTV word never changes, not even for a moment: a fork
+ *     may copy the moment, and the child uses the slot again.
  *
  * Rejected: building a TCB field by field. The fields that matter differ
  * between releases; a copy of a real one has them all.
@@ -206,26 +208,38 @@ static void relocate(const struct image *im, void *block, uintptr_t tcb)
 	}
 }
 
-/* All of the TCB but the list words, which ld.so may be reading (T3). */
+/* What belongs to the slot for ever: the list words (T3) and the DTV (T4). */
+static bool is_kept(size_t offset)
+{
+	size_t list = wf_libc.list_offset;
+
+	return offset == wf_libc.dtv_offset || offset == list ||
+	       offset == list + sizeof(void *);
+}
+
+/* All of the TCB but what is kept. */
 static void copy_tcb(uintptr_t tcb, int tid, void *stack_low,
 		     size_t stack_bytes)
 {
 	const struct image *im = &template.tcb;
 	size_t list = wf_libc.list_offset;
-	size_t behind = list + 2 * sizeof(void *);
-	void *dtv = *wf_libc_dtv_slot(tcb);
+	size_t behind_list = list + 2 * sizeof(void *);
+	size_t dtv = wf_libc.dtv_offset;
+	size_t behind_dtv = dtv + sizeof(void *);
 	char *p = (char *)tcb;
 
-	memcpy(p, im->bytes, list);
-	memcpy(p + behind, im->bytes + behind, im->size - behind);
+	WF_CHECK(behind_dtv <= list, "libc's TCB header is not in front");
+	memcpy(p, im->bytes, dtv);
+	memcpy(p + behind_dtv, im->bytes + behind_dtv, list - behind_dtv);
+	memcpy(p + behind_list, im->bytes + behind_list,
+	       im->size - behind_list);
 	for (size_t i = 0; i < im->nr_relocations; i++) {
 		const struct relocation *r = &im->relocations[i];
 		uintptr_t word = tcb + (uintptr_t)r->distance;
 
-		if (r->offset < list || r->offset >= behind)
+		if (!is_kept(r->offset))
 			memcpy(p + r->offset, &word, 8);
 	}
-	*wf_libc_dtv_slot(tcb) = dtv;
 	wf_libc_set_tid(tcb, tid);
 	if (template.stack_offset != 0) {
 		uint64_t w[2] = { (uintptr_t)stack_low, stack_bytes };

@@ -1,7 +1,8 @@
 /*
  * Models a VP's inbox and the word `look` that says there is something in it:
  * look() and offer() of src/sched/queue.c, src/sched/inject.c. The owner reads
- * only the word at each pick; two others push.
+ * only the word at each pick. One pushes; the monitor pushes, too, or sets the
+ * word for a reason of its own.
  *
  * Plain stores go through a store buffer, first in first out, as on x86; a
  * locked instruction or fence waits until the own one is empty.
@@ -42,7 +43,7 @@ end_empty:
 	od
 }
 
-proctype pusher(byte me)
+inline push()
 {
 #ifdef BUG_WORD_BEFORE_PUSH
 	st(LOOK, 1);
@@ -53,6 +54,19 @@ proctype pusher(byte me)
 #ifndef BUG_WORD_BEFORE_PUSH
 	st(LOOK, 1)
 #endif
+}
+
+proctype pusher(byte me)
+{
+	push()
+}
+
+proctype monitor(byte me)
+{
+	if
+	:: push()
+	:: st(LOOK, 1)
+	fi
 }
 
 inline clear_word()
@@ -106,7 +120,7 @@ init {
 		run store_buffer(1);
 		run store_buffer(2);
 		run pusher(0);
-		run pusher(1);
+		run monitor(1);
 		run owner(OWNER)
 	}
 }

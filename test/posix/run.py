@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every case of the POSIX and regression test programs in a process of its
-own, natively and on weft, and compares how they end.
+"""Runs every case of the POSIX test programs in a process of its own, natively
+and on weft, and compares how they end.
 
 usage: test/posix/run.py [OPTIONS] [PROGRAM[:CASE]...]
 
-PROGRAM is a path, or the name of a built program of test/posix or test/regress;
-without any, all are run.
+PROGRAM is a path, or the name of a built program of test/posix; without any,
+all are run.
 """
 
 import argparse
@@ -20,7 +20,6 @@ import runner  # noqa: E402
 
 CASE_LIMIT_S = 20
 LIST_LIMIT_S = 10
-FOLDERS = ("posix", "regress")
 
 
 def parse(argv):
@@ -35,18 +34,17 @@ def parse(argv):
 
 
 def built_programs(build):
-    return [path for folder in FOLDERS
-            for path in sorted((build / "test" / folder).glob(f"{folder}_*"))
-            if path.is_file()]
+    return sorted(p for p in (build / "test/posix").glob("posix_*")
+                  if p.is_file())
 
 
 def find(name, build):
     if pathlib.Path(name).is_file():
         return pathlib.Path(name).resolve()
-    for path in built_programs(build):
-        if path.name.partition("_")[2] == name:
-            return path
-    sys.exit(f"no such test program: {name}")
+    path = build / "test/posix" / f"posix_{name}"
+    if not path.is_file():
+        sys.exit(f"no such test program: {name}")
+    return path
 
 
 def cases_of(program):
