@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "api/api.h"
+#include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
 #include "api/signal.h"
@@ -33,6 +34,9 @@ static long dispatch(long nr, const long *a)
 		return wf_signal_tgkill(a[0], a[1], a[2]);
 	case SYS_tkill:
 		return wf_signal_tgkill(wf_os_getpid(), a[0], a[1]);
+	case SYS_execve:
+	case SYS_execveat:
+		return wf_exec_syscall(nr, a);
 	case SYS_rseq:
 		/* Threads travel between kernel threads. */
 		return -ENOSYS;

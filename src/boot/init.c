@@ -18,6 +18,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/preempt.h"
 #include "thread/main_exit.h"
 #include "trace/counters.h"
 
@@ -80,6 +81,7 @@ void wf_runtime_boot(void)
 		       "limit on virtual memory (ulimit -v)");
 		_exit(EXIT_WEFT_FAILED);
 	}
+	wf_preempt_exec_done();
 	first = wf_runtime_attach();
 	first->is_first = true;
 	wf_sys(SYS_prctl, PR_GET_NAME, first->name);

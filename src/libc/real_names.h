@@ -96,6 +96,11 @@ WF_REAL(int, raise, (int))
 WF_REAL(void, siglongjmp, (struct __jmp_buf_tag *, int))
 
 /* The process. */
+WF_REAL(int, execve, (const char *, char *const *, char *const *))
+WF_REAL(int, execv, (const char *, char *const *))
+WF_REAL(int, execvp, (const char *, char *const *))
+WF_REAL(int, execvpe, (const char *, char *const *, char *const *))
+WF_REAL(int, fexecve, (int, char *const *, char *const *))
 WF_REAL(pid_t, _Fork, (void))
 WF_REAL(int, __register_atfork,
 	(void (*)(void), void (*)(void), void (*)(void), void *))

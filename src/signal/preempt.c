@@ -136,18 +136,53 @@ void wf_preempt_signal(struct wf_carrier *c)
 		wf_store_relaxed(&c->is_signalled, false);
 }
 
+/* As the kernel has it; libc refuses this signal to its callers. */
+struct kernel_action {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+#define KERNEL_IGNORE ((void (*)(int, siginfo_t *, void *))1)
+
+static _Atomic uint32_t nr_execs;
+
+static void set_action(struct kernel_action action)
+{
+	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, &action, NULL, 8);
+}
+
 void wf_preempt_init(void)
 {
-	/* As the kernel has it; libc refuses this signal to its callers. */
-	struct {
-		void (*handler)(int, siginfo_t *, void *);
-		unsigned long flags;
-		void (*restorer)(void);
-		uint64_t mask;
-	} action = { handle, SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
-		     wf_arch_sigreturn, UINT64_MAX };
+	wf_store_relaxed(&nr_execs, 0);
+	set_action((struct kernel_action){
+		handle, SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
+		wf_arch_sigreturn, UINT64_MAX });
+}
 
-	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, &action, NULL, 8);
+void wf_preempt_exec_begin(void)
+{
+	if (!wf_is_started())
+		return;
+	atomic_fetch_add(&nr_execs, 1);
+	/* Ignoring it also discards what is pending. */
+	set_action((struct kernel_action){ .handler = KERNEL_IGNORE });
+}
+
+void wf_preempt_exec_end(void)
+{
+	if (wf_is_started() && atomic_fetch_sub(&nr_execs, 1) == 1)
+		wf_preempt_init();
+}
+
+void wf_preempt_exec_done(void)
+{
+	struct kernel_action old = { 0 };
+
+	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, NULL, &old, 8);
+	if (old.handler == KERNEL_IGNORE)
+		set_action((struct kernel_action){ 0 });
 }
 
 void wf_preempt_arm(struct wf_carrier *c)

@@ -18,6 +18,15 @@ void wf_preempt_signal(struct wf_carrier *c);
 /* Gives the carrier the CPU timer that preempts if the monitor cannot. */
 void wf_preempt_arm(struct wf_carrier *c);
 
+/*
+ * The program is about to be replaced: pending preemption signals are thrown
+ * away and further ones ignored, until exec has failed. Nests among threads.
+ */
+void wf_preempt_exec_begin(void);
+void wf_preempt_exec_end(void);
+/* In a new program that a thread on weft has executed: not ignored. */
+void wf_preempt_exec_done(void);
+
 /* Runs first in the handler on every kernel thread; set by boot/. */
 extern void (*wf_preempt_setxid)(void);
 

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-COMPILER = ["gcc", "-O2", "-w", "-DSAFETY", "-DMEMLIM=2048", "-DNOBOUNDCHECK"]
+COMPILER = ["gcc", "-O1", "-w", "-DSAFETY", "-DMEMLIM=2048", "-DNOBOUNDCHECK"]
 DEPTH = 3000000
 SKIPPED = 77
 
