@@ -9,7 +9,7 @@
  * empty, a membarrier until each was empty once.
  *
  * A thread either ends at once or computes until it is preempted, and may then
- * make another one. VP 0 starts with a thread and a timer.
+ * make another one. VP 0 has a timer.
  *
  * Holds: when nothing moves any more, no entry waits and no timer is left:
  * never is there work while all sleep, or while the monitor sleeps and the
@@ -139,15 +139,7 @@ active proctype submitter()
 inline push_own()
 {
 	ring++;
-	st(RING + me, ring);
-#ifdef BUG_SILENT_MOVE
-	if
-	:: is_moving
-	:: else -> see_monitor()
-	fi
-#else
-	see_monitor()
-#endif
+	st(RING + me, ring)
 }
 
 /* What is injected: one to run, the others into the ring. */
@@ -157,14 +149,15 @@ inline take_injected()
 	n = mem[INJECT];
 	st(INJECT, 0);
 	unlock(INJECT_LOCK);
-	is_moving = true;
 	do
 	:: n > 1 ->
 		push_own();
+#ifndef BUG_SILENT_MOVE
+		see_monitor();	/* it may have looked at both in between */
+#endif
 		n--
 	:: else -> break
-	od;
-	is_moving = false
+	od
 }
 
 inline compute()
@@ -180,7 +173,9 @@ inline compute()
 			fi
 		};
 		if
-		:: n == 1 -> push_own()
+		:: n == 1 ->
+			push_own();
+			see_monitor()
 		:: else
 		fi;
 		n = 0
@@ -231,32 +226,52 @@ inline idle_end()
 	unlock(IDLE_LOCK)
 }
 
+/* Its timer, if it is due. */
+inline fire()
+{
+	if
+	:: me == 0 && has_timer ->
+		atomic {
+			if
+			:: has_timer ->
+				has_timer = false;
+				n = 1
+			:: true
+			fi
+		};
+		if
+		:: n == 1 -> push_own()
+		:: else
+		fi;
+		n = 0
+	:: else
+	fi
+}
+
+/* wf_switch_from_carrier: the VP's own context gives way to a thread. */
+inline begin_running()
+{
+#ifdef BUG_SEEN_BEFORE_RUNNING
+	see_monitor();
+	st(CUR + me, 1);
+#else
+	st(CUR + me, 1);
+#ifndef BUG_SILENT_RUN
+	see_monitor();	/* it keeps time for the VP from now on */
+#endif
+#endif
+	is_running = true
+}
+
 proctype vp(byte me)
 {
 	byte ring, n;
-	bool is_moving;
+	bool is_running;
 
-	if
-	:: me == 0 -> goto running
-	:: else
-	fi;
 	do
 	:: true ->
 		if
-		:: me == 0 && has_timer ->
-			atomic {
-				if
-				:: has_timer ->	/* due */
-					has_timer = false;
-					n = 1
-				:: true
-				fi
-			};
-			if
-			:: n == 1 -> push_own()
-			:: else
-			fi;
-			n = 0
+		:: !is_running -> fire()
 		:: else
 		fi;
 		if
@@ -265,8 +280,7 @@ proctype vp(byte me)
 				fence;	/* CAS on the ring's head */
 				ring--;
 				mem[RING + me] = ring
-			};
-			goto running
+			}
 		:: ring == 0 && mem[INJECT] != 0 ->
 			take_injected();
 			if
@@ -275,15 +289,23 @@ proctype vp(byte me)
 			fi
 		:: ring == 0 && mem[INJECT] == 0 -> goto idle
 		fi;
-running:
-		st(CUR + me, 1);
+		if
+		:: !is_running -> begin_running()
+		:: else
+		fi;
 		if
 		:: NR_VPS == 1 -> compute()
 		:: true
 		fi;
-		st(CUR + me, 0);
 		goto next;
 idle:
+		if
+		:: is_running ->
+			st(CUR + me, 0);
+			is_running = false;
+			goto next
+		:: else
+		fi;
 		idle_begin();
 		if
 #ifndef BUG_NO_SECOND_LOOK
@@ -292,9 +314,6 @@ idle:
 		:: else -> idle_sleep()
 		fi;
 		idle_end();
-#ifndef BUG_SILENT_LEAVE
-		see_monitor();	/* it may have timers to keep again */
-#endif
 next:
 		skip
 	od
@@ -302,22 +321,19 @@ next:
 
 /* --- the monitor: of the one VP ----------------------------------------- */
 
-#ifdef BUG_CUR_MEANS_AWAKE
-#define is_awake (mem[CUR] != 0)
-#else
-#define is_awake (mem[IS_IDLE] == 0)
-#endif
-#define has_waiting (mem[RING] != 0 || mem[INJECT] != 0 || has_timer)
-
-/* One word after the other. */
+/* One word after the other; a VP that runs no thread needs nobody. */
 inline look_if_needed()
 {
 	is_needed = false;
 	if
-	:: is_awake ->
+	:: mem[CUR] != 0 ->
 		if
-		:: has_waiting -> is_needed = true
-		:: else
+		:: mem[RING] != 0 || has_timer -> is_needed = true
+		:: else ->
+			if
+			:: mem[INJECT] != 0 -> is_needed = true
+			:: else
+			fi
 		fi
 	:: else
 	fi
@@ -326,7 +342,7 @@ inline look_if_needed()
 inline tick()
 {
 	if
-	:: mem[CUR] != 0 && has_waiting ->
+	:: mem[CUR] != 0 ->
 		resched[0] = true;
 		has_timer = false	/* fires; whom it wakes is submitted */
 	:: else

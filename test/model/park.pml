@@ -6,10 +6,10 @@
  * Thread 0 waits on word 0 with a deadline, then on word 1 without one.
  * Thread 1 waits on word 1. A signal may end one wait of thread 0.
  *
- * wait_bucket names a bucket only while the thread is in its list, and changes
- * under that bucket's lock (U1): so who holds the lock and finds it named may
- * go on. Were the name kept after the wait, the thread could begin to wait in
- * another bucket meanwhile (BUG_BUCKET_KEPT).
+ * wait_bucket names the bucket from just before the thread takes the lock until
+ * its wait is over, then none (U1): so who holds the lock and finds it named
+ * may go on. Were the name kept, the thread could begin to wait in another
+ * bucket meanwhile (BUG_BUCKET_KEPT).
  *
  * Holds: a thread runs again only after its context was saved, and once per
  * wait (U2, U3); each waiter that a waker counted was woken by it, and the
@@ -34,6 +34,7 @@ byte generation[NR_THREADS];
 byte result[NR_THREADS];
 
 bool is_armed;			/* thread 0 is in the timer heap */
+bool exit_work;			/* a signal waits for thread 0 */
 
 /* The switch. */
 bool is_saved[NR_THREADS];
@@ -83,24 +84,34 @@ inline save_and_switch(b)
 proctype waiter(byte me)
 {
 	byte b = me, how;
-	bool is_equal, is_timed = (me == 0);
+	bool is_equal, has_work, is_timed = (me == 0);
 
 again:
 #ifdef BUG_COMPARE_BEFORE_LOCK
 	is_equal = !word[b];
+#endif
+#ifdef BUG_WORK_READ_FIRST
+	has_work = (me == 0 && exit_work);
+#endif
+	wait_bucket[me] = b;
 	lock(b);
-#else
-	lock(b);
+#ifndef BUG_COMPARE_BEFORE_LOCK
 	is_equal = !word[b];	/* U5 */
 #endif
+#ifndef BUG_WORK_READ_FIRST
+	has_work = (me == 0 && exit_work);
+#endif
 	if
-	:: !is_equal ->
+	:: !is_equal || has_work ->
+		wait_bucket[me] = NONE;
 		unlock(b);
-		how = DIFFERED
+		if
+		:: has_work -> how = INTERRUPTED
+		:: else -> how = DIFFERED
+		fi
 	:: else ->
 		wait_addr[me] = b;
 		generation[me]++;
-		wait_bucket[me] = b;	/* from now on found by others; U1 */
 		if
 		:: is_timed -> is_armed = true
 		:: else
@@ -116,6 +127,11 @@ again:
 		assert(is_timed || how != TIMED_OUT);
 		is_equal = false;
 		is_timed = false;
+		has_work = false;
+		if
+		:: me == 0 -> exit_work = false	/* the handler runs */
+		:: else
+		fi;
 		if
 		:: how == WOKEN -> nr_woken++
 		:: else
@@ -289,7 +305,9 @@ active proctype signal()
 	byte b;
 	bool is_ours;
 
-	end_wait(0, 0, INTERRUPTED)
+	exit_work = true;
+	end_wait(0, 0, INTERRUPTED);
+	assert(!exit_work || wait_addr[0] == NONE)
 }
 
 init {
