@@ -1,5 +1,6 @@
 /* pthread_cond_*. Process-shared ones go to libc. */
 #include "api/api.h"
+#include "api/cancel.h"
 
 #include "libc/real.h"
 #include "sync/cond.h"
@@ -68,7 +69,7 @@ WF_API(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	if (WF_UNLIKELY(is_libc(cond, mutex)))
 		return wf_real.pthread_cond_wait(cond, mutex);
-	return -wait_until(cond, mutex, WF_FOREVER);
+	return -WF_CANCEL_POINT(wait_until(cond, mutex, WF_FOREVER));
 }
 
 WF_API(int, pthread_cond_timedwait, pthread_cond_t *cond,
@@ -76,7 +77,8 @@ WF_API(int, pthread_cond_timedwait, pthread_cond_t *cond,
 {
 	if (WF_UNLIKELY(is_libc(cond, mutex)))
 		return wf_real.pthread_cond_timedwait(cond, mutex, abstime);
-	return -clock_wait(cond, mutex, wf_cond_clock(cond_of(cond)), abstime);
+	return -WF_CANCEL_POINT(
+		clock_wait(cond, mutex, wf_cond_clock(cond_of(cond)), abstime));
 }
 
 WF_API(int, pthread_cond_clockwait, pthread_cond_t *cond,
@@ -85,7 +87,7 @@ WF_API(int, pthread_cond_clockwait, pthread_cond_t *cond,
 	if (WF_UNLIKELY(is_libc(cond, mutex)))
 		return wf_real.pthread_cond_clockwait(cond, mutex, clock,
 						      abstime);
-	return -clock_wait(cond, mutex, clock, abstime);
+	return -WF_CANCEL_POINT(clock_wait(cond, mutex, clock, abstime));
 }
 
 WF_API(int, pthread_cond_signal, pthread_cond_t *cond)

@@ -1,5 +1,6 @@
 /* sem_*. Process-shared ones, also those of sem_open, go to libc. */
 #include "api/api.h"
+#include "api/cancel.h"
 
 #include "libc/real.h"
 #include "sync/sem.h"
@@ -25,7 +26,7 @@ WF_API(int, sem_wait, sem_t *sem)
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wf_real.sem_wait(sem);
-	return wf_api_errno(wf_sem_wait(sem_of(sem)));
+	return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
 }
 
 WF_API(int, sem_trywait, sem_t *sem)
@@ -39,8 +40,8 @@ WF_API(int, sem_timedwait, sem_t *sem, const struct timespec *abstime)
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wf_real.sem_timedwait(sem, abstime);
-	return wf_api_errno(
-		wf_sem_clockwait(sem_of(sem), CLOCK_REALTIME, abstime));
+	return wf_api_errno(WF_CANCEL_POINT(
+		wf_sem_clockwait(sem_of(sem), CLOCK_REALTIME, abstime)));
 }
 
 WF_API(int, sem_clockwait, sem_t *sem, clockid_t clock,
@@ -48,7 +49,8 @@ WF_API(int, sem_clockwait, sem_t *sem, clockid_t clock,
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wf_real.sem_clockwait(sem, clock, abstime);
-	return wf_api_errno(wf_sem_clockwait(sem_of(sem), clock, abstime));
+	return wf_api_errno(
+		WF_CANCEL_POINT(wf_sem_clockwait(sem_of(sem), clock, abstime)));
 }
 
 WF_API(int, sem_post, sem_t *sem)

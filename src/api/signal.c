@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/cancel.h"
 #include "api/signal.h"
 #include "libc/real.h"
 #include "os/sys.h"
@@ -183,7 +184,8 @@ WF_API(int, sigtimedwait, const sigset_t *set, siginfo_t *ret_info,
 	int rc = wf_deadline_from_rel(timeout, &deadline_ns);
 
 	if (rc == 0)
-		rc = wf_signal_wait(bits_of(set), &info, deadline_ns);
+		rc = WF_CANCEL_POINT(
+			wf_signal_wait(bits_of(set), &info, deadline_ns));
 	if (rc > 0 && ret_info != NULL)
 		*ret_info = info;
 	return wf_api_errno(rc);
@@ -200,7 +202,8 @@ WF_API(int, sigwait, const sigset_t *set, int *ret_sig)
 	int rc;
 
 	do {
-		rc = wf_signal_wait(bits_of(set), &info, INT64_MAX);
+		rc = WF_CANCEL_POINT(
+			wf_signal_wait(bits_of(set), &info, INT64_MAX));
 	} while (rc == -EINTR);
 	if (rc < 0)
 		return -rc;
@@ -210,13 +213,13 @@ WF_API(int, sigwait, const sigset_t *set, int *ret_sig)
 
 WF_API(int, sigsuspend, const sigset_t *mask)
 {
-	return wf_api_errno(wf_signal_suspend(bits_of(mask)));
+	return wf_api_errno(WF_CANCEL_POINT(wf_signal_suspend(bits_of(mask))));
 }
 WF_API_ALIAS(sigsuspend, __sigsuspend);
 
 WF_API(int, pause, void)
 {
-	return wf_api_errno(wf_signal_pause());
+	return wf_api_errno(WF_CANCEL_POINT(wf_signal_pause()));
 }
 
 static int suspend_without(int sig)

@@ -1,5 +1,6 @@
 /* The sleep family, and giving up the VP. */
 #include "api/api.h"
+#include "api/cancel.h"
 
 #include <sched.h>
 #include <threads.h>
@@ -14,7 +15,7 @@
 WF_API(int, nanosleep, const struct timespec *request,
        struct timespec *remaining)
 {
-	return wf_api_errno(wf_nanosleep(request, remaining));
+	return wf_api_errno(WF_CANCEL_POINT(wf_nanosleep(request, remaining)));
 }
 WF_API_ALIAS(nanosleep, __nanosleep);
 
@@ -26,8 +27,8 @@ WF_API(int, clock_nanosleep, clockid_t clock, int flags,
 		return wf_real.clock_nanosleep(clock, flags, request,
 					       remaining);
 	if (flags & TIMER_ABSTIME)
-		return -wf_nanosleep_until(clock, request);
-	return -wf_nanosleep(request, remaining);
+		return -WF_CANCEL_POINT(wf_nanosleep_until(clock, request));
+	return -WF_CANCEL_POINT(wf_nanosleep(request, remaining));
 }
 
 /* The seconds that are left, 0 if none; errno stays. */
@@ -36,7 +37,7 @@ WF_API(unsigned int, sleep, unsigned int seconds)
 	struct timespec request = { .tv_sec = seconds };
 	struct timespec left = { 0 };
 
-	wf_nanosleep(&request, &left);
+	WF_CANCEL_POINT(wf_nanosleep(&request, &left));
 	return (unsigned int)left.tv_sec;
 }
 
@@ -47,7 +48,7 @@ WF_API(int, usleep, useconds_t useconds)
 		.tv_nsec = useconds % 1000000 * 1000L,
 	};
 
-	return wf_api_errno(wf_nanosleep(&request, NULL));
+	return wf_api_errno(WF_CANCEL_POINT(wf_nanosleep(&request, NULL)));
 }
 
 /* -1 when interrupted, another negative number for any other failure. */

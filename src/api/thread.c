@@ -1,13 +1,15 @@
 /*
- * Threads: create, join, detach, exit.
+ * Threads: create, join, detach, exit, cancel.
  */
 #include <pthread.h>
 
 #include "api/api.h"
+#include "api/cancel.h"
 #include "api/attr.h"
 #include "boot/boot.h"
 #include "libc/real.h"
 #include "sched/runtime.h"
+#include "signal/cancel.h"
 #include "thread/lifecycle.h"
 #include "thread/main_exit.h"
 #include "wait/sleep.h"
@@ -27,7 +29,8 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 
 WF_API(int, pthread_join, pthread_t thread, void **ret_result)
 {
-	return -wf_thread_join(wf_thread_of(thread), ret_result, INT64_MAX);
+	return -WF_CANCEL_POINT(
+		wf_thread_join(wf_thread_of(thread), ret_result, INT64_MAX));
 }
 
 WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
@@ -41,9 +44,10 @@ WF_API(int, pthread_clockjoin_np, pthread_t thread, void **ret_result,
 	int64_t deadline;
 	int err = wf_deadline_from_abs(clock, abstime, &deadline);
 
-	return err < 0 ? -err :
-			 -wf_thread_join(wf_thread_of(thread), ret_result,
-					 deadline);
+	if (err == 0)
+		err = WF_CANCEL_POINT(wf_thread_join(wf_thread_of(thread),
+						     ret_result, deadline));
+	return -err;
 }
 
 WF_API(int, pthread_timedjoin_np, pthread_t thread, void **ret_result,
@@ -67,4 +71,20 @@ WF_API(void, pthread_exit, void *result)
 		wf_main_exit_prepare(t);
 	wf_real.pthread_exit(result);
 	__builtin_unreachable();
+}
+
+static void exit_cancelled(void)
+{
+	pthread_exit(PTHREAD_CANCELED);
+}
+
+WF_API(int, pthread_cancel, pthread_t thread)
+{
+	struct wf_thread *t = wf_thread_of(thread);
+
+	if (!wf_is_started() || t == NULL || t->kind == WF_THREAD_FOREIGN)
+		return wf_real.pthread_cancel(thread);
+	wf_cancel_exit = exit_cancelled;
+	wf_cancel_request(t);
+	return 0;
 }

@@ -54,14 +54,13 @@ static bool is_busy(const struct wf_vp *vp)
 	return wf_load_relaxed(&vp->cur) != NULL;
 }
 
-/* Does anything wait for a busy VP? */
+/* Does anything wait? Also for a VP that is between two carriers. */
 static bool is_needed(void)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		const struct wf_vp *vp = &wf_sched.vps[i];
 
-		if (is_busy(vp) &&
-		    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)
+		if (wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)
 			return true;
 	}
 	return false;

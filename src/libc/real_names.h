@@ -75,6 +75,7 @@ WF_REAL(int, pthread_create,
 	(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
 WF_REAL(int, pthread_join, (pthread_t, void **))
 WF_REAL(void, pthread_exit, (void *))
+WF_REAL(int, pthread_cancel, (pthread_t))
 WF_REAL(int, pthread_kill, (pthread_t, int))
 WF_REAL(int, pthread_sigqueue, (pthread_t, int, const union sigval))
 WF_REAL(int, pthread_getattr_np, (pthread_t, pthread_attr_t *))

@@ -169,7 +169,9 @@ static void look(struct wf_vp *vp)
 	uint64_t entries[BATCH];
 	uint32_t nr;
 
-	wf_store_relaxed(&vp->look, 0);
+	/* seq_cst: not after the look at the queues, or a later request
+	 * would be wiped out. */
+	atomic_exchange(&vp->look, 0);
 	while ((nr = wf_inject_pop(&vp->inbox, entries, BATCH)) > 0) {
 		for (uint32_t i = 0; i < nr; i++)
 			sort_in(vp, entries[i]);
@@ -177,6 +179,7 @@ static void look(struct wf_vp *vp)
 	/* The tick asks too, so that the injection queue never starves. */
 	if (wf_inject_pop(&wf_sched.inject, entries, 1) > 0)
 		sort_in(vp, entries[0]);
+	see_monitor();
 }
 
 static uint64_t take_lifo(struct wf_vp *vp)
@@ -209,6 +212,8 @@ static uint64_t take_injected(struct wf_vp *vp)
 			   share < BATCH ? share : BATCH);
 	for (uint32_t i = 1; i < nr; i++)
 		sort_in(vp, entries[i]);
+	if (nr > 1)
+		see_monitor();
 	return nr > 0 ? entries[0] : WF_ENTRY_NONE;
 }
 
@@ -233,6 +238,8 @@ static uint64_t steal(struct wf_vp *vp, bool from_b)
 		wf_count_own(&vp->counters, steals);
 		for (uint32_t k = 1; k < nr; k++)
 			push_i(vp, got[k]);
+		if (nr > 1)
+			see_monitor();
 		return got[0];
 	}
 	if (!from_b)

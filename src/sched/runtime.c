@@ -71,15 +71,17 @@ wf_post_fn *wf_runtime_rejoin_begin(struct wf_thread *t)
 
 bool wf_runtime_keep_vp(struct wf_thread *t)
 {
-	uint32_t expected = WF_RETAKE_ASK;
+	/* One load a round: the monitor may give up and ask again between
+	 * two, and the VP would be nobody's. */
+	for (;;) {
+		uint32_t retake = wf_load_acquire(&t->retake);
 
-	/* ASK -> NONE [wf_runtime_keep_vp]; the monitor's CAS then fails. */
-	while (wf_load_acquire(&t->retake) == WF_RETAKE_ASK) {
-		expected = WF_RETAKE_ASK;
-		if (wf_cas_acq_rel(&t->retake, &expected, WF_RETAKE_NONE))
+		if (retake != WF_RETAKE_ASK)
+			return retake == WF_RETAKE_NONE;
+		/* ASK -> NONE [wf_runtime_keep_vp]; the monitor's CAS fails. */
+		if (wf_cas_acq_rel(&t->retake, &retake, WF_RETAKE_NONE))
 			return true;
 	}
-	return wf_load_relaxed(&t->retake) == WF_RETAKE_NONE;
 }
 
 void wf_runtime_rejoin_slow(struct wf_thread *t)

@@ -98,9 +98,11 @@ struct wf_thread {
 	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
 	uint32_t wait_bits;			 /* bucket */
 	bool wait_was_moved;			 /* bucket: by a requeue */
-	int32_t wait_result;	  /* bucket: 0, token or -errno */
-	uint64_t wait_generation; /* bucket: one per wait */
-	struct wf_thread *next;	  /* link in the one queue it is in */
+	_Atomic bool is_cancelled; /* by pthread_cancel; never taken back */
+	bool at_cancel_point;	   /* the wait may end by it; self */
+	int32_t wait_result;	   /* bucket: 0, token or -errno */
+	uint64_t wait_generation;  /* bucket: one per wait */
+	struct wf_thread *next;	   /* link in the one queue it is in */
 
 	/* Line 2: timers (wait/timer.c), kernel waits. */
 	int64_t deadline;     /* CLOCK_MONOTONIC ns; timer lock */

@@ -23,6 +23,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "signal/action.h"
+#include "signal/cancel.h"
 #include "signal/deliver.h"
 #include "signal/foreign.h"
 #include "signal/frame.h"
@@ -188,12 +189,13 @@ void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc)
 		return;
 	if (t->holds_signals ||
 	    ((wf_load_relaxed(&t->exit_work) & WF_WORK_SIGNAL) == 0 &&
-	     !wf_deliver_is_due(t)))
+	     !wf_deliver_is_due(t) && !wf_cancel_is_anywhere(t)))
 		return;
 	if (!is_exit)
 		enter(t);
 	atomic_fetch_and(&t->exit_work, ~WF_WORK_SIGNAL);
 	wf_arrive_drain(t->carrier, t);
+	wf_cancel_nudge(t, uc);
 	while (wf_deliver_is_due(t) &&
 	       wf_sigqueue_take(&t->sigqueue, ~t->sigmask, &info))
 		act(t, info.si_signo, &info, uc);
@@ -212,13 +214,12 @@ void wf_arrive_at_exit(struct wf_thread *t)
 			wf_foreign_at_exit(t);
 			return;
 		}
-		if (t->holds_signals)
-			return;
+		/* Also while t holds signals: the mask has to open again. */
 		wf_arrive_drain(c, t);
 		wf_carrier_set_mask(c, t->sigmask);
 		if (wf_load_relaxed(&c->signal_slot.nr) != 0)
 			continue;
-		if (!wf_deliver_is_due(t))
+		if (!wf_deliver_is_due(t) && !wf_cancel_is_anywhere(t))
 			return;
 		t->takes_signal = true; /* R3 */
 		wf_compiler_barrier();

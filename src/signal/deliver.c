@@ -24,6 +24,7 @@
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "signal/arrive.h"
+#include "signal/cancel.h"
 #include "signal/frame.h"
 #include "signal/mask.h"
 #include "signal/overflow.h"
@@ -42,6 +43,7 @@ struct handler_frame {
 	uint64_t mask;	      /* the handler's, for wf_arch_signal_enter */
 	bool may_restart;     /* SA_RESTART */
 	bool was_interrupted; /* t->interrupted before the handler */
+	bool was_at_cancel_point;
 };
 
 /* --- where the frame goes ----------------------------------------------- */
@@ -156,6 +158,8 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	f->mask = t->sigmask & ~WF_PREEMPT_BIT;
 	f->may_restart = (action->flags & SA_RESTART) != 0;
 	f->was_interrupted = t->interrupted;
+	f->was_at_cancel_point = t->at_cancel_point;
+	t->at_cancel_point = false;
 	uc = (ucontext_t *)f->uc;
 	uc->uc_stack = altstack;
 	*wf_frame_mask(uc) = after;
@@ -177,8 +181,7 @@ void wf_deliver_nudge_self(void)
 void wf_deliver_before_sigreturn(struct wf_thread *t)
 {
 	wf_arrive_drain(t->carrier, t);
-	if (wf_deliver_is_due(t) ||
-	    (wf_load_relaxed(&t->exit_work) & WF_WORK_CANCEL) != 0)
+	if (wf_deliver_is_due(t) || wf_cancel_is_anywhere(t))
 		wf_deliver_nudge_self(); /* H4 */
 }
 
@@ -201,6 +204,7 @@ void wf_signal_return(ucontext_t *uc)
 	struct wf_thread *t = wf_runtime_enter();
 
 	t->interrupted = f->was_interrupted || !f->may_restart;
+	t->at_cancel_point = f->was_at_cancel_point;
 	rearm_altstack(t, uc);
 	if (t->carrier == NULL) { /* H5 */
 		wf_frame_poison_altstack(uc);

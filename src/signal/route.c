@@ -82,9 +82,9 @@ static bool is_running(const struct wf_thread *t)
 }
 
 /* W1 */
-static void alert(struct wf_thread *me, struct wf_thread *t)
+void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 {
-	atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
+	atomic_fetch_or(&t->exit_work, work);
 	if (t == wf_self || wf_ufutex_interrupt(t, me))
 		return;
 	if (wf_os_membarrier() < 0)
@@ -123,7 +123,7 @@ int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
 		wf_ufutex_wake_from(me, &t->signal_word, 1, WF_UFUTEX_ANY);
 	}
 	if ((t->sigmask & bit) == 0)
-		alert(me, t);
+		wf_route_alert(me, t, WF_WORK_SIGNAL);
 	else if (is_process && !waits_for(t, bit) &&
 		 wf_sigqueue_take_process(&t->sigqueue, bit, &again))
 		return -ESRCH; /* it changed its mind: choose another */

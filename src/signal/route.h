@@ -37,6 +37,9 @@ bool wf_route_prefers(const struct wf_thread *t, int sig);
 /* Does any thread not block it, or wait for it? */
 bool wf_route_has_taker(int sig);
 
+/* Makes t look at its exit_work, in which `work` is set, wherever it is. */
+void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work);
+
 void wf_route_fork_child(void);
 
 /* Threads in sigwait; whoever changes sigwait_set counts it. */

@@ -9,6 +9,7 @@
 #include "sched/switch.h"
 #include "signal/action.h"
 #include "signal/arrive.h"
+#include "signal/cancel.h"
 #include "signal/deliver.h"
 #include "signal/queue.h"
 #include "signal/receiver.h"
@@ -22,6 +23,7 @@ static bool is_interrupted(struct wf_thread *t)
 	const struct wf_carrier *c = t->carrier;
 
 	return wf_deliver_is_due(t) ||
+	       (wf_load_relaxed(&t->is_cancelled) && wf_cancel_is_due(t)) ||
 	       (c != NULL && !t->holds_signals &&
 		wf_load_relaxed(&c->signal_slot.nr) != 0);
 }
@@ -53,6 +55,7 @@ void wf_signal_convert(uint64_t mask)
 {
 	wf_runtime_signal_work = wf_arrive_at_exit;
 	wf_ufutex_is_interrupted = is_interrupted;
+	wf_ufutex_is_cancelled = wf_cancel_is_due;
 	wf_agent_signal_work = drain_idle;
 	wf_actions_start();
 	wf_receiver_want(~mask);
@@ -102,13 +105,26 @@ void wf_signal_thread_init(struct wf_thread *t)
 	t->takes_signal = false;
 	t->holds_signals = !t->is_first;
 	t->interrupted = false;
+	t->at_cancel_point = false;
+	wf_store_relaxed(&t->is_cancelled, false);
+}
+
+/*
+ * A signal that arrived on the way here waits in the carrier's slot, and the
+ * carrier's mask is closed until somebody has drained it.
+ */
+static bool is_closed(const struct wf_carrier *c)
+{
+	return wf_load_relaxed(&c->signal_slot.nr) != 0 || !c->is_mask_known;
 }
 
 void wf_signal_thread_begin(struct wf_thread *t)
 {
 	t->holds_signals = false;
 	wf_compiler_barrier();
-	if (WF_UNLIKELY(wf_deliver_is_due(t) ||
+	if (WF_UNLIKELY(wf_load_relaxed(&t->is_cancelled)))
+		wf_cancel_apply(t);
+	if (WF_UNLIKELY(wf_deliver_is_due(t) || is_closed(t->carrier) ||
 			wf_load_relaxed(&t->exit_work) != 0)) {
 		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 		wf_runtime_leave_slow(t);

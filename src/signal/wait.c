@@ -104,17 +104,31 @@ int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
 			wf_runtime_enter();
 		}
 		has_one = end(t, set, has_one, ret_info);
-		if (has_one || err == -ETIMEDOUT ||
+		if (has_one || err == -ETIMEDOUT || err == -ECANCELED ||
 		    t->nr_handlers != nr_handlers)
 			break;
 	}
 	wf_runtime_leave(t);
 	if (has_one)
 		return ret_info->si_signo;
+	if (err == -ECANCELED)
+		return err;
 	return err == -ETIMEDOUT ? -EAGAIN : -EINTR;
 }
 
 /* --- sigsuspend --------------------------------------------------------- */
+
+/* The mask of before, unless a handler has run and restored it. */
+static bool take_back(struct wf_thread *t)
+{
+	uint64_t unused;
+
+	if (!*(volatile bool *)&t->is_suspended)
+		return false;
+	t->is_suspended = false;
+	wf_mask_change(SIG_SETMASK, &t->suspended_mask, &unused);
+	return true;
+}
 
 static int suspend(struct wf_thread *t, uint64_t mask)
 {
@@ -125,8 +139,13 @@ static int suspend(struct wf_thread *t, uint64_t mask)
 	wf_carrier_set_mask(t->carrier, mask);
 	wf_runtime_leave(t);
 	/* The delivery of a handler clears it and restores the mask. */
-	while (*(volatile bool *)&t->is_suspended)
-		wf_ufutex_wait(&t->signal_word, 0, WF_UFUTEX_ANY, WF_FOREVER);
+	while (*(volatile bool *)&t->is_suspended) {
+		int err = wf_ufutex_wait(&t->signal_word, 0, WF_UFUTEX_ANY,
+					 WF_FOREVER);
+
+		if (err == -ECANCELED && take_back(t))
+			return err;
+	}
 	return -EINTR;
 }
 

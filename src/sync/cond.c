@@ -143,7 +143,7 @@ int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
 	}
 	/*
 	 * An interruption is no reason to return: the signals that came
-	 * meanwhile have changed seq. A cancellation point tests here.
+	 * meanwhile have changed seq. A cancellation is one.
 	 */
 	do {
 		rc = wf_ufutex_wait(&c->seq, seq, WF_UFUTEX_ANY, deadline_ns);
@@ -158,7 +158,7 @@ int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
 	lock_rc = retake_mutex(m, token);
 	if (WF_UNLIKELY(lock_rc != 0))
 		return lock_rc; /* -EOWNERDEAD and the like, from libc */
-	return rc == -ETIMEDOUT ? rc : 0;
+	return rc == -ETIMEDOUT || rc == -ECANCELED ? rc : 0;
 }
 
 /*

@@ -62,7 +62,7 @@ WF_COLD int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 		int rc = wf_ufutex_wait(&s->value, 0, WF_UFUTEX_ANY,
 					deadline_ns);
 
-		if (rc != -ETIMEDOUT && rc != -EINTR)
+		if (rc != -ETIMEDOUT && rc != -EINTR && rc != -ECANCELED)
 			continue;
 		/* S1: a permit that came just now stays in the value. A
 		 * cancellation point tests here, registered. */

@@ -71,7 +71,7 @@ static int wait_done(struct wf_thread *t, int64_t deadline_ns)
 						 deadline_ns, next);
 
 		next = NULL;
-		if (err == -ETIMEDOUT)
+		if (err == -ETIMEDOUT || err == -ECANCELED)
 			return err;
 	}
 	return 0;

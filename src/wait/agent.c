@@ -88,6 +88,19 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 	return t;
 }
 
+/*
+ * The VP is busy from here on, and the monitor, which may be about to sleep,
+ * passes a membarrier before it looks: it sees that, or we see it asleep.
+ */
+static void get_busy(struct wf_vp *vp, struct wf_thread *t)
+{
+	wf_store_release(&vp->cur, t);
+	wf_compiler_barrier();
+	wf_idle_see_timer(wf_timers_earliest(vp));
+	if (wf_load_relaxed(&wf_sched.monitor_asleep) != 0)
+		wf_idle_wake_monitor();
+}
+
 void wf_agent_run(struct wf_carrier *c)
 {
 	for (;;) {
@@ -108,7 +121,7 @@ void wf_agent_run(struct wf_carrier *c)
 		wf_carrier_ensure_spare();
 		t = find_thread(c, vp);
 		if (t != NULL) {
-			wf_idle_see_timer(wf_timers_earliest(vp));
+			get_busy(vp, t);
 			wf_switch_from_carrier(c, t);
 		} else if (!spin(vp)) {
 			sleep_idle(c, vp);

@@ -49,6 +49,7 @@ struct wf_bucket {
 static struct wf_bucket buckets[NR_BUCKETS];
 
 bool (*wf_ufutex_is_interrupted)(struct wf_thread *t);
+bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
 static struct wf_bucket *bucket_of(const void *addr)
 {
@@ -136,7 +137,8 @@ static int refusal_locked(struct wf_thread *t, const _Atomic uint32_t *word,
 {
 	if (wf_load_relaxed(word) != expected) /* U5 */
 		return -EAGAIN;
-	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0) &&
+	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
+			wf_load_relaxed(&t->is_cancelled)) &&
 	    wf_ufutex_is_interrupted != NULL && wf_ufutex_is_interrupted(t))
 		return -EINTR;
 	return 0;
@@ -218,11 +220,15 @@ static int wait_and_run(struct wait w)
 	wf_runtime_leave(t);
 	/* A handler may have run and waited. */
 	t->wait_was_moved = was_moved;
-	/* One with SA_RESTART, or none at all. */
-	if (WF_UNLIKELY(result == -EINTR) && t->carrier != NULL &&
-	    !t->interrupted)
-		return -ERESTART;
-	return result;
+	if (WF_LIKELY(result != -EINTR) || t->carrier == NULL)
+		return result;
+	if (wf_load_relaxed(&t->is_cancelled) && wf_ufutex_is_cancelled(t)) {
+		/* What the caller has yet to wait for is no such point. */
+		t->at_cancel_point = false;
+		return -ECANCELED;
+	}
+	/* A handler with SA_RESTART, or none at all. */
+	return t->interrupted ? -EINTR : -ERESTART;
 }
 
 int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,

@@ -30,9 +30,10 @@
  *   -ERESTART   interrupted, but no handler ran that says EINTR: wait on
  *   -ETIMEDOUT  the deadline passed and nobody woke the caller
  *   -EINTR      a signal handler of the program's ran that was set without
- *               SA_RESTART, or cancellation is pending: the caller re-checks
- *               its condition, tests for cancellation if it is a cancellation
- *               point, and waits on unless POSIX lets it fail with EINTR
+ *               SA_RESTART: the caller re-checks its condition and waits on
+ *               unless POSIX lets it fail with EINTR
+ *   -ECANCELED  at a cancellation point only: the caller undoes what it has
+ *               begun and hands the error out, for the thread to end
  * Exactly one of wake, time-out and interruption ends a wait; a wake that
  * was counted by the waker is never reported as a time-out.
  */

@@ -29,5 +29,7 @@ void wf_ufutex_fork_child(void);
 
 /* Set by signal/: must the caller's wait end before it begins? Bucket lock. */
 extern bool (*wf_ufutex_is_interrupted)(struct wf_thread *t);
+/* Set by signal/: is t, which has been cancelled, to act on it here? */
+extern bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
 #endif

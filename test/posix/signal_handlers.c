@@ -30,7 +30,7 @@ static void handle(int sig, void (*fn)(int, siginfo_t *, void *), int flags)
 	CHECK_EQ(sigaction(sig, &action, NULL), 0);
 }
 
-/* --- jumps ----------------------------------------------------------------- */
+/* --- jumps ---------------------------------------------------------------- */
 
 static __thread sigjmp_buf back;
 static volatile int *volatile nowhere = (volatile int *)8;
@@ -123,7 +123,7 @@ TEST(overflow_is_handled)
 	threads_join(threads, 4);
 }
 
-/* --- actions ---------------------------------------------------------------- */
+/* --- actions -------------------------------------------------------------- */
 
 static void *nothing(void *arg)
 {
@@ -166,7 +166,7 @@ TEST(abort_kills_although_handled)
 	CHECK_EQ(child_signal(die_of_abort), SIGABRT);
 }
 
-/* --- the library in handlers ------------------------------------------------ */
+/* --- the library in handlers ---------------------------------------------- */
 
 static sem_t permits;
 static _Atomic int nr_posted, is_over;

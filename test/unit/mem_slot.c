@@ -65,8 +65,7 @@ static void test_rounding(void **state)
 	const struct wf_slot_class *last = NULL;
 	uint32_t nr = 0;
 
-	for (size_t bytes = 1; bytes < (64UL << 20);
-	     bytes += 1 + bytes / 100) {
+	for (size_t bytes = 1; bytes < (64UL << 20); bytes += 1 + bytes / 100) {
 		const struct wf_slot_class *c = wf_slot_class_get(bytes, 0);
 
 		assert_non_null(c);

@@ -1,0 +1,98 @@
+/*
+ * K1. is_cancelled is set, then libc's word, then exit_work, then the thread is
+ *     looked for (route.c, W1). It stays set: a wait checks it under the
+ *     bucket's lock and not exit_work, which an exit of the runtime between
+ *     the request and the wait may have cleared.
+ * K2. A wait ends by it only at a cancellation point and while cancellation
+ *     is enabled; else it would never get to wait.
+ * K3. libc marks its blocking calls as asynchronous for as long as they last
+ *     (2.36 to 2.40): the nudge ends such a thread on the spot.
+ * K4. The word of a thread that starts may be overwritten. It clears
+ *     holds_signals, then looks at is_cancelled; the canceller, with the
+ *     membarrier of wf_route_alert in between, does the reverse.
+ */
+#include "signal/cancel.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "libc/layout.h"
+#include "sched/runtime.h"
+#include "signal/deliver.h"
+#include "signal/route.h"
+
+/* glibc's bits of pthread.cancelhandling. */
+enum {
+	IS_DISABLED = 1 << 0,
+	IS_ASYNC = 1 << 1,
+	IS_CANCELING = 1 << 2,
+	IS_CANCELED = 1 << 3,
+	IS_EXITING = 1 << 4,
+	IS_TERMINATED = 1 << 5,
+};
+
+void (*wf_cancel_exit)(void);
+
+static int word_of(const struct wf_thread *t)
+{
+	return wf_load_relaxed(wf_libc_cancel_word(t->slot.tcb));
+}
+
+void wf_cancel_apply(struct wf_thread *t)
+{
+	atomic_fetch_or(wf_libc_cancel_word(t->slot.tcb),
+			IS_CANCELING | IS_CANCELED);
+}
+
+/* K4 */
+static void apply_if_whole(struct wf_thread *t)
+{
+	if (!*(volatile bool *)&t->holds_signals)
+		wf_cancel_apply(t);
+}
+
+void wf_cancel_request(struct wf_thread *t)
+{
+	struct wf_thread *me = wf_runtime_enter();
+
+	if (!atomic_exchange(&t->is_cancelled, true)) { /* K1 */
+		apply_if_whole(t);
+		wf_route_alert(me, t, WF_WORK_CANCEL);
+		apply_if_whole(t); /* K4 */
+	}
+	wf_runtime_leave(me);
+}
+
+bool wf_cancel_is_due(const struct wf_thread *t)
+{
+	return t->at_cancel_point && !t->holds_signals &&
+	       (word_of(t) & (IS_DISABLED | IS_CANCELED | IS_EXITING)) ==
+		       IS_CANCELED; /* K2 */
+}
+
+bool wf_cancel_is_anywhere(const struct wf_thread *t)
+{
+	const int all = IS_DISABLED | IS_ASYNC | IS_CANCELED | IS_EXITING;
+
+	return wf_load_relaxed(&t->is_cancelled) && !t->holds_signals &&
+	       (word_of(t) & all) == (IS_ASYNC | IS_CANCELED);
+}
+
+static void end_here(int sig, siginfo_t *info, void *ucontext)
+{
+	wf_cancel_exit();
+}
+
+void wf_cancel_nudge(struct wf_thread *t, ucontext_t *uc)
+{
+	const struct wf_action action = { .handler = end_here,
+					  .flags = SA_RESTART | SA_NODEFER };
+	siginfo_t info;
+
+	if (!wf_cancel_is_anywhere(t))
+		return; /* K3 */
+	memset(&info, 0, sizeof(info));
+	info.si_signo = WF_PREEMPT_SIGNAL;
+	wf_deliver(t, WF_PREEMPT_SIGNAL, &info, uc, &action);
+}

@@ -1,0 +1,34 @@
+/*
+ * Cancellation. libc's word in the TCB is the only state; libc's own points
+ * look at it themselves. Weft wakes the thread, and makes its own waits points.
+ */
+#ifndef WEFT_SIGNAL_CANCEL_H
+#define WEFT_SIGNAL_CANCEL_H
+
+#include <stdbool.h>
+#include <ucontext.h>
+
+#include "sched/thread.h"
+
+/* Asks t to end. in_runtime 0. */
+void wf_cancel_request(struct wf_thread *t);
+
+/* libc's word says what was requested before the thread had its TCB. */
+void wf_cancel_apply(struct wf_thread *t);
+
+/* A thread that was cancelled: shall the wait that it is in end by it? */
+bool wf_cancel_is_due(const struct wf_thread *t);
+
+/* May it be ended anywhere, as in libc's blocking calls? */
+bool wf_cancel_is_anywhere(const struct wf_thread *t);
+
+/*
+ * In the nudge's handler, in_runtime set: ends the thread if it may be ended
+ * anywhere, and does not return then.
+ */
+void wf_cancel_nudge(struct wf_thread *t, ucontext_t *uc);
+
+/* How a thread ends itself: pthread_exit(PTHREAD_CANCELED); set by api/. */
+extern void (*wf_cancel_exit)(void);
+
+#endif
