@@ -38,11 +38,6 @@ void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes)
 	return is_error(r) ? NULL : (void *)r;
 }
 
-void wf_os_discard(void *addr, size_t bytes)
-{
-	wf_sys(SYS_madvise, addr, bytes, MADV_DONTNEED);
-}
-
 void wf_os_no_huge(void *addr, size_t bytes)
 {
 	wf_sys(SYS_madvise, addr, bytes, MADV_NOHUGEPAGE);

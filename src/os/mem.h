@@ -12,8 +12,6 @@ void *wf_os_reserve(size_t bytes);
 void wf_os_release(void *addr, size_t bytes);
 /* Grows a reservation, moving it if need be; NULL if refused. */
 void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes);
-/* Gives the pages back and keeps the addresses. */
-void wf_os_discard(void *addr, size_t bytes);
 /* No huge pages: a stack touches one page, not 512. */
 void wf_os_no_huge(void *addr, size_t bytes);
 

@@ -132,7 +132,6 @@ struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp)
 
 	if (c == NULL)
 		return NULL;
-	c->is_first = true;
 	c->ctx.sp = wf_arch_context_make(top, adopted_entry,
 					 WF_ARCH_FP_CONTROL_INITIAL);
 	wf_store_relaxed(&c->vp, vp);

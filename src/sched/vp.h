@@ -97,7 +97,6 @@ struct wf_carrier {
 	uint32_t number;
 	uint64_t kernel_mask; /* signal mask as the kernel has it */
 	bool is_mask_known;
-	bool is_first; /* thread 0's kernel thread */
 	struct wf_signal_slot signal_slot;
 	char *altstack;
 	size_t altstack_bytes;
