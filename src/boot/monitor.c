@@ -12,20 +12,17 @@
  * N4. It wakes for the timers of VPs that are busy. A VP that begins to run a
  *     thread while it has a timer earlier than monitor_until says so.
  */
-#include <errno.h>
-
 #include "base/options.h"
 #include "boot/boot.h"
 #include "boot/rescue.h"
 #include "boot/tick.h"
-#include "libc/tcb.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
-#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
+#include "sched/service.h"
 #include "signal/preempt.h"
 #include "wait/timer.h"
 
@@ -38,7 +35,6 @@ enum {
 	/* It takes two looks to suspect a carrier. */
 	RESCUING_NS = 2 * TICK_NS,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
-	STACK_BYTES = 64 * 1024,
 };
 
 static _Atomic int monitor_tid;
@@ -198,25 +194,7 @@ static void run(void *arg)
 
 int wf_monitor_start(void)
 {
-	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
-	char *block;
-	uintptr_t tp;
-	int tid;
-
-	/* An earlier start failed later on, and is tried again. */
-	if (wf_monitor_tid() > 0)
-		return 0;
-	block = wf_os_reserve(tls + STACK_BYTES);
-	if (block == NULL)
-		return -ENOMEM;
-	monitor_self.kind = WF_THREAD_FOREIGN;
-	wf_store_relaxed(&monitor_self.in_runtime, 1);
-	tp = wf_tcb_minimal_make(block, &monitor_self);
-	tid = wf_os_kthread_start(run, NULL, block + tls + STACK_BYTES, tp);
-	if (tid < 0)
-		return tid;
-	wf_store_relaxed(&monitor_tid, tid);
-	return 0;
+	return wf_service_start(run, &monitor_self, &monitor_tid);
 }
 
 void wf_monitor_fork_child(void)

@@ -7,21 +7,17 @@
  */
 #include "signal/receiver.h"
 
-#include <errno.h>
 #include <signal.h>
 
 #include "base/atomic.h"
-#include "libc/tcb.h"
 #include "os/kthread.h"
-#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
+#include "sched/service.h"
 #include "sched/thread.h"
 #include "signal/preempt.h"
 #include "signal/queue.h"
 #include "signal/route.h"
-
-enum { STACK_BYTES = 64 * 1024 };
 
 static _Atomic uint64_t want; /* V1 */
 static _Atomic int tid;
@@ -47,24 +43,7 @@ static void run(void *arg)
 
 int wf_receiver_start(void)
 {
-	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
-	char *block;
-	uintptr_t tp;
-	int err;
-
-	if (wf_load_relaxed(&tid) != 0)
-		return 0; /* an earlier start failed later on */
-	block = wf_os_reserve(tls + STACK_BYTES);
-	if (block == NULL)
-		return -ENOMEM;
-	self.kind = WF_THREAD_FOREIGN;
-	wf_store_relaxed(&self.in_runtime, 1);
-	tp = wf_tcb_minimal_make(block, &self);
-	err = wf_os_kthread_start(run, NULL, block + tls + STACK_BYTES, tp);
-	if (err < 0)
-		return err;
-	wf_store_release(&tid, err);
-	return 0;
+	return wf_service_start(run, &self, &tid);
 }
 
 void wf_receiver_want(uint64_t set)
