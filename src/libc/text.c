@@ -69,3 +69,18 @@ enum wf_text wf_text_of(uintptr_t pc)
 	}
 	return WF_TEXT_PROGRAM;
 }
+
+uintptr_t wf_text_find(const void *code, size_t bytes)
+{
+	for (unsigned int i = 0; i < nr_ranges; i++) {
+		const void *found;
+
+		if (ranges[i].text != WF_TEXT_LIBC)
+			continue;
+		found = memmem((const void *)ranges[i].low,
+			       ranges[i].high - ranges[i].low, code, bytes);
+		if (found != NULL)
+			return (uintptr_t)found;
+	}
+	return 0;
+}

@@ -2,6 +2,7 @@
 #ifndef WEFT_LIBC_TEXT_H
 #define WEFT_LIBC_TEXT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum wf_text {
@@ -13,5 +14,7 @@ enum wf_text {
 void wf_text_init(void);
 /* May be called in a signal handler. */
 enum wf_text wf_text_of(uintptr_t pc);
+/* Where libc has this code; 0 if nowhere. */
+uintptr_t wf_text_find(const void *code, size_t bytes);
 
 #endif

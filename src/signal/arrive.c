@@ -189,7 +189,7 @@ void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc)
 		return;
 	if (t->holds_signals ||
 	    ((wf_load_relaxed(&t->exit_work) & WF_WORK_SIGNAL) == 0 &&
-	     !wf_deliver_is_due(t) && !wf_cancel_is_anywhere(t)))
+	     !wf_deliver_is_due(t) && !wf_cancel_is_here(t, wf_arch_uc_pc(uc))))
 		return;
 	if (!is_exit)
 		enter(t);
@@ -219,7 +219,7 @@ void wf_arrive_at_exit(struct wf_thread *t)
 		wf_carrier_set_mask(c, t->sigmask);
 		if (wf_load_relaxed(&c->signal_slot.nr) != 0)
 			continue;
-		if (!wf_deliver_is_due(t) && !wf_cancel_is_anywhere(t))
+		if (!wf_deliver_is_due(t) && !wf_cancel_is_here(t, 0))
 			return;
 		t->takes_signal = true; /* R3 */
 		wf_compiler_barrier();

@@ -6,7 +6,8 @@
  * K2. A wait ends by it only at a cancellation point and while cancellation
  *     is enabled; else it would never get to wait.
  * K3. libc marks its blocking calls as asynchronous for as long as they last
- *     (2.36 to 2.40): the nudge ends such a thread on the spot.
+ *     (until 2.40), or makes them in one place (libc/bridge.h): the nudge ends
+ *     such a thread on the spot.
  * K4. The word of a thread that starts may be overwritten. It clears
  *     holds_signals, then looks at is_cancelled; the canceller, with the
  *     membarrier of wf_route_alert in between, does the reverse.
@@ -17,6 +18,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "arch/arch.h"
+#include "libc/bridge.h"
 #include "libc/layout.h"
 #include "sched/runtime.h"
 #include "signal/deliver.h"
@@ -56,6 +59,7 @@ void wf_cancel_request(struct wf_thread *t)
 {
 	struct wf_thread *me = wf_runtime_enter();
 
+	wf_bridge_find();
 	if (!atomic_exchange(&t->is_cancelled, true)) { /* K1 */
 		apply_if_whole(t);
 		wf_route_alert(me, t, WF_WORK_CANCEL);
@@ -71,12 +75,16 @@ bool wf_cancel_is_due(const struct wf_thread *t)
 		       IS_CANCELED; /* K2 */
 }
 
-bool wf_cancel_is_anywhere(const struct wf_thread *t)
+bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
 {
-	const int all = IS_DISABLED | IS_ASYNC | IS_CANCELED | IS_EXITING;
+	int word;
 
-	return wf_load_relaxed(&t->is_cancelled) && !t->holds_signals &&
-	       (word_of(t) & all) == (IS_ASYNC | IS_CANCELED);
+	if (!wf_load_relaxed(&t->is_cancelled) || t->holds_signals)
+		return false;
+	word = word_of(t);
+	return (word & (IS_DISABLED | IS_CANCELED | IS_EXITING)) ==
+		       IS_CANCELED &&
+	       ((word & IS_ASYNC) != 0 || wf_bridge_holds(pc)); /* K3 */
 }
 
 static void end_here(int sig, siginfo_t *info, void *ucontext)
@@ -90,8 +98,8 @@ void wf_cancel_nudge(struct wf_thread *t, ucontext_t *uc)
 					  .flags = SA_RESTART | SA_NODEFER };
 	siginfo_t info;
 
-	if (!wf_cancel_is_anywhere(t))
-		return; /* K3 */
+	if (!wf_cancel_is_here(t, wf_arch_uc_pc(uc)))
+		return;
 	memset(&info, 0, sizeof(info));
 	info.si_signo = WF_PREEMPT_SIGNAL;
 	wf_deliver(t, WF_PREEMPT_SIGNAL, &info, uc, &action);

@@ -19,12 +19,12 @@ void wf_cancel_apply(struct wf_thread *t);
 /* A thread that was cancelled: shall the wait that it is in end by it? */
 bool wf_cancel_is_due(const struct wf_thread *t);
 
-/* May it be ended anywhere, as in libc's blocking calls? */
-bool wf_cancel_is_anywhere(const struct wf_thread *t);
+/* May it be ended at pc, as in libc's blocking calls? */
+bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc);
 
 /*
  * In the nudge's handler, in_runtime set: ends the thread if it may be ended
- * anywhere, and does not return then.
+ * where it is, and does not return then.
  */
 void wf_cancel_nudge(struct wf_thread *t, ucontext_t *uc);
 

@@ -178,10 +178,10 @@ void wf_deliver_nudge_self(void)
 	wf_os_tgkill(wf_os_gettid(), WF_PREEMPT_SIGNAL);
 }
 
-void wf_deliver_before_sigreturn(struct wf_thread *t)
+void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc)
 {
 	wf_arrive_drain(t->carrier, t);
-	if (wf_deliver_is_due(t) || wf_cancel_is_anywhere(t))
+	if (wf_deliver_is_due(t) || wf_cancel_is_here(t, wf_arch_uc_pc(uc)))
 		wf_deliver_nudge_self(); /* H4 */
 }
 
@@ -215,7 +215,7 @@ void wf_signal_return(ucontext_t *uc)
 	wf_frame_poison_altstack(uc);	   /* H2 */
 	t->carrier->is_mask_known = false;
 	wf_mask_set_locked(t, *wf_frame_mask(uc) & ~WF_SIGNAL_UNBLOCKABLE);
-	wf_deliver_before_sigreturn(t);
+	wf_deliver_before_sigreturn(t, uc);
 	*wf_frame_mask(uc) = t->sigmask;
 	t->carrier->kernel_mask = t->sigmask;
 	t->carrier->is_mask_known = true;

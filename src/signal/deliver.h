@@ -33,7 +33,7 @@ bool wf_deliver_is_due(struct wf_thread *t);
  * Everything blocked, in_runtime set, about to go on by rt_sigreturn: what is
  * due is delivered on the context that is resumed.
  */
-void wf_deliver_before_sigreturn(struct wf_thread *t);
+void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc);
 
 /* Makes this kernel thread run the nudge's handler as soon as it may. */
 void wf_deliver_nudge_self(void);

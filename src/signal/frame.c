@@ -66,7 +66,7 @@ void wf_frame_resume(ucontext_t *uc)
 
 	wf_switch_finish(t);
 	wf_os_set_signal_mask(UINT64_MAX); /* F1 */
-	wf_deliver_before_sigreturn(t);
+	wf_deliver_before_sigreturn(t, uc);
 	*wf_frame_mask(uc) = t->sigmask & ~WF_PREEMPT_BIT;
 	t->carrier->kernel_mask = t->sigmask;
 	t->carrier->is_mask_known = true;

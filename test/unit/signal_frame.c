@@ -63,7 +63,7 @@ void wf_switch_finish(struct wf_thread *t)
 	nr_finished++;
 }
 
-void wf_deliver_before_sigreturn(struct wf_thread *t)
+void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc)
 {
 }
 

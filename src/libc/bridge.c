@@ -1,0 +1,42 @@
+#include "libc/bridge.h"
+
+#include "base/atomic.h"
+#include "libc/text.h"
+
+/*
+ * The function has no symbol; its instructions are found, which follow from
+ * what it is called with: (word, nr, a1, ..., a6) as C passes them, to be put
+ * where the kernel wants them. Before them the word is tested.
+ */
+static const uint8_t code[] = {
+	0x49, 0x89, 0xfb,	      /* r11 = rdi */
+	0x48, 0x89, 0xf0,	      /* rax = rsi */
+	0x48, 0x89, 0xd7,	      /* rdi = rdx */
+	0x48, 0x89, 0xce,	      /* rsi = rcx */
+	0x4c, 0x89, 0xc2,	      /* rdx = r8 */
+	0x4d, 0x89, 0xca,	      /* r10 = r9 */
+	0x4c, 0x8b, 0x44, 0x24, 0x08, /* r8 = a5 */
+	0x4c, 0x8b, 0x4c, 0x24, 0x10, /* r9 = a6 */
+	0x4c, 0x89, 0x5c, 0x24, 0x08, /* keeps r11 */
+	0x0f, 0x05,		      /* syscall */
+};
+enum {
+	SYSCALL_BYTES = 2,
+	BRANCH_BYTES = 6, /* at most, between the test and the code */
+};
+
+static _Atomic uintptr_t site; /* of the code */
+
+void wf_bridge_find(void)
+{
+	if (wf_load_relaxed(&site) == 0)
+		wf_store_relaxed(&site, wf_text_find(code, sizeof(code)));
+}
+
+bool wf_bridge_holds(uintptr_t pc)
+{
+	uintptr_t begin = wf_load_relaxed(&site);
+
+	return begin != 0 && pc >= begin - BRANCH_BYTES &&
+	       pc <= begin + sizeof(code) - SYSCALL_BYTES;
+}
