@@ -15,6 +15,10 @@
 #include "arch/arch.h"
 #include "base/compiler.h"
 
+/* Macros in glibc 2.43, which keep the argument's const. */
+#undef strrchr
+#undef strstr
+
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes)
 {
 	wf_cpu_copy(to, from, bytes);

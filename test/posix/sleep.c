@@ -120,29 +120,43 @@ TEST(many_sleepers)
 static _Atomic int order[100];
 static _Atomic int nr_woken;
 
+static struct timespec wake_times[40];
+
 static void *wake_in_order(void *arg)
 {
 	int me = (int)(intptr_t)arg;
-	struct timespec until;
 
-	until = deadline_ms(CLOCK_MONOTONIC, 20 + me * 5);
-	CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL),
+	CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
+				 &wake_times[me], NULL),
 		 0);
 	order[nr_woken++] = me;
 	return NULL;
 }
 
-/* Five milliseconds apart and far from the noise, they wake in order. Nearly:
- * on a loaded machine two neighbours may meet. */
-TEST(earlier_deadlines_wake_first)
+static bool wakes_in_order(void)
 {
 	pthread_t threads[40];
 	int nr_late = 0;
 
+	nr_woken = 0;
+	for (int i = 0; i < 40; i++)
+		wake_times[i] = deadline_ms(CLOCK_MONOTONIC, 30 + i * 5);
 	for (intptr_t i = 39; i >= 0; i--)
 		threads[i] = thread_start(wake_in_order, (void *)i);
 	threads_join(threads, 40);
 	for (int i = 1; i < 40; i++)
 		nr_late += order[i] < order[i - 1];
-	CHECK(nr_late <= 4);
+	return nr_late <= 4;
+}
+
+/*
+ * Five milliseconds apart they wake in order, but for a few neighbours; on a
+ * machine with much else to do not at the first attempt.
+ */
+TEST(earlier_deadlines_wake_first)
+{
+	int attempts = 20;
+
+	while (!wakes_in_order())
+		CHECK(--attempts > 0);
 }
