@@ -1,14 +1,26 @@
 /*
- * What the micro benchmarks share. Each measures one operation for a fixed
- * number of times and prints a line "NAME NS_PER_OP" for each figure:
+ * What the micro benchmarks share. Each measures one operation and prints a
+ * line "NAME FIGURE" for each figure, nanoseconds per operation if its name
+ * says nothing else:
  *
- *     uint64_t start_ns = bench_now_ns();
+ *     static uint64_t yields(long *nr_ops)
+ *     {
+ *             uint64_t start_ns = bench_busy_ns();
  *
- *     for (int i = 0; i < nr_ops; i++)
- *             sched_yield();
- *     bench_report("yield", start_ns, nr_ops);
+ *             for (long i = 0; i < *nr_ops; i++)
+ *                     sched_yield();
+ *             return bench_busy_ns() - start_ns;
+ *     }
  *
- * The first argument, if any, scales the number of operations in percent.
+ *     int main(int argc, char **argv)
+ *     {
+ *             bench_measure(argc, argv, "yield", yields);
+ *             return 0;
+ *     }
+ *
+ * The first argument, if any, is the length of the measurement in percent of
+ * the usual; what it counts the second says, such as threads. Who cannot make
+ * its threads says why in a line "impossible: WHY" and exits with status 77.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -17,6 +29,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static inline uint64_t bench_now_ns(void)
@@ -24,6 +37,26 @@ static inline uint64_t bench_now_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * The clock of what keeps a CPU busy all the time: elapsed time, or with
+ * BENCH_CLOCK=cpu in the environment the process's CPU time, which leaves out
+ * what others do with the CPU meanwhile.
+ */
+static inline uint64_t bench_busy_ns(void)
+{
+	static clockid_t chosen = -1;
+	struct timespec now;
+
+	if (chosen == -1) {
+		const char *name = getenv("BENCH_CLOCK");
+		int is_cpu = name != NULL && strcmp(name, "cpu") == 0;
+
+		chosen = is_cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
+	}
+	clock_gettime(chosen, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -35,6 +68,42 @@ static inline void bench_report(const char *name, uint64_t start_ns,
 	fflush(stdout);
 }
 
+/* What the process has of memory, in bytes. */
+struct bench_memory {
+	long resident, page_tables;
+};
+
+static inline struct bench_memory bench_memory_now(void)
+{
+	struct bench_memory now = { 0, 0 };
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+	long kb;
+
+	while (status != NULL && fgets(line, sizeof(line), status) != NULL) {
+		if (sscanf(line, "VmRSS: %ld", &kb) == 1)
+			now.resident = kb * 1024;
+		else if (sscanf(line, "VmPTE: %ld", &kb) == 1)
+			now.page_tables = kb * 1024;
+	}
+	if (status != NULL)
+		fclose(status);
+	return now;
+}
+
+/* Growth since `before`, page tables included, for each of `nr`. */
+static inline void bench_report_memory(const char *name,
+				       struct bench_memory before, long nr)
+{
+	struct bench_memory now = bench_memory_now();
+
+	printf("%s %.1f\n", name,
+	       (double)(now.resident - before.resident + now.page_tables -
+			before.page_tables) /
+		       (double)nr);
+	fflush(stdout);
+}
+
 /* `nr_ops` scaled by the program's argument, at least 1. */
 static inline long bench_scale(int argc, char **argv, long nr_ops)
 {
@@ -43,13 +112,63 @@ static inline long bench_scale(int argc, char **argv, long nr_ops)
 	return nr_ops * percent / 100 > 0 ? nr_ops * percent / 100 : 1;
 }
 
+/* The program's second argument. */
+static inline long bench_count(int argc, char **argv, long otherwise)
+{
+	long count = argc > 2 ? atol(argv[2]) : otherwise;
+
+	if (count < 1) {
+		fprintf(stderr, "usage: %s [PERCENT [COUNT]]\n", argv[0]);
+		exit(2);
+	}
+	return count;
+}
+
+static inline void bench_print(const char *name, double figure)
+{
+	printf("%s %.4g\n", name, figure);
+	fflush(stdout);
+}
+
+/*
+ * Calls `run` with more and more operations, until it took the time that the
+ * program's argument asks for, and reports that last call; the first call
+ * only warms up. `run` returns the nanoseconds it took, and changes the number
+ * to what it really did.
+ */
+static inline void bench_measure(int argc, char **argv, const char *name,
+				 uint64_t (*run)(long *nr_ops))
+{
+	double wanted_ns = (double)bench_scale(argc, argv, 200) * 1e6;
+	double grow, ns;
+	long nr_ops = 1;
+
+	run(&nr_ops);
+	for (;;) {
+		ns = (double)run(&nr_ops) + 1;
+		if (ns >= wanted_ns)
+			break;
+		/* A fifth more than needed, for the last call is the longest
+		 * and has to be long enough. */
+		grow = 1.2 * wanted_ns / ns;
+		nr_ops = (long)((double)nr_ops * (grow < 50 ? grow : 50)) + 1;
+	}
+	bench_print(name, ns / (double)nr_ops);
+}
+
+static inline void bench_impossible(const char *what, int error)
+{
+	printf("impossible: %s: %s\n", what, strerror(error));
+	exit(77);
+}
+
 static inline void bench_create(pthread_t *ret_thread, void *(*start)(void *),
 				void *arg)
 {
-	if (pthread_create(ret_thread, NULL, start, arg) != 0) {
-		fprintf(stderr, "pthread_create failed\n");
-		exit(1);
-	}
+	int error = pthread_create(ret_thread, NULL, start, arg);
+
+	if (error != 0)
+		bench_impossible("pthread_create", error);
 }
 
 static inline void bench_join(pthread_t thread)
@@ -58,6 +177,21 @@ static inline void bench_join(pthread_t thread)
 		fprintf(stderr, "pthread_join failed\n");
 		exit(1);
 	}
+}
+
+static int bench_compare(const void *a, const void *b)
+{
+	double x = *(const double *)a;
+	double y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The sample that `percent` of them do not exceed; sorts them. */
+static inline double bench_percentile(double *samples, long nr, int percent)
+{
+	qsort(samples, (size_t)nr, sizeof(*samples), bench_compare);
+	return samples[(nr - 1) * percent / 100];
 }
 
 #endif

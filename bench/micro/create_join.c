@@ -1,42 +1,39 @@
-/* Threads that do nothing: one at a time, and 1000 at a time. */
+/* Threads that do nothing: COUNT are created, then joined. */
 #include "bench.h"
 
-#define BATCH 1000
+static pthread_t *threads;
+static long batch;
 
 static void *nothing(void *arg)
 {
 	return arg;
 }
 
-static void one_at_a_time(long nr_ops)
+static uint64_t create_and_join(long *nr_ops)
 {
-	uint64_t start_ns = bench_now_ns();
-	pthread_t thread;
+	long nr_batches = *nr_ops / batch + 1;
+	uint64_t start_ns = bench_busy_ns();
 
-	for (long i = 0; i < nr_ops; i++) {
-		bench_create(&thread, nothing, NULL);
-		bench_join(thread);
-	}
-	bench_report("create_join", start_ns, nr_ops);
-}
-
-static void batches(long nr_batches)
-{
-	uint64_t start_ns = bench_now_ns();
-	pthread_t threads[BATCH];
-
+	*nr_ops = nr_batches * batch;
 	for (long n = 0; n < nr_batches; n++) {
-		for (int i = 0; i < BATCH; i++)
+		for (long i = 0; i < batch; i++)
 			bench_create(&threads[i], nothing, NULL);
-		for (int i = 0; i < BATCH; i++)
+		for (long i = 0; i < batch; i++)
 			bench_join(threads[i]);
 	}
-	bench_report("create_1000_join_1000", start_ns, nr_batches * BATCH);
+	return bench_busy_ns() - start_ns;
 }
 
 int main(int argc, char **argv)
 {
-	one_at_a_time(bench_scale(argc, argv, 20000));
-	batches(bench_scale(argc, argv, 20));
+	char name[64];
+
+	batch = bench_count(argc, argv, 1);
+	threads = calloc((size_t)batch, sizeof(*threads));
+	if (threads == NULL)
+		return 1;
+	snprintf(name, sizeof(name), "create_join_%ld", batch);
+	bench_measure(argc, argv, name, create_and_join);
+	free(threads);
 	return 0;
 }

@@ -6,6 +6,8 @@
 #include "bench.h"
 
 #define STACK_BYTES (64 * 1024)
+#define N 15
+#define FIB_N 610
 
 static pthread_attr_t small;
 
@@ -25,39 +27,44 @@ static void *fib(void *arg)
 	struct call left = { .n = call->n - 1 };
 	struct call right = { .n = call->n - 2 };
 	pthread_t thread;
+	int error;
 
 	if (call->n < 2) {
 		call->result = call->n;
 		return NULL;
 	}
-	if (pthread_create(&thread, &small, fib, &left) != 0) {
-		fprintf(stderr, "pthread_create failed\n");
-		exit(1);
-	}
+	error = pthread_create(&thread, &small, fib, &left);
+	if (error != 0)
+		bench_impossible("pthread_create", error);
 	fib(&right);
 	bench_join(thread);
 	call->result = left.result + right.result;
 	return NULL;
 }
 
-int main(int argc, char **argv)
+static uint64_t rounds(long *nr_ops)
 {
-	long nr_rounds = bench_scale(argc, argv, 20);
-	long nr_threads = nr_threads_of(15);
-	uint64_t start_ns;
+	long nr_threads = nr_threads_of(N);
+	long nr_rounds = *nr_ops / nr_threads + 1;
+	uint64_t start_ns = bench_busy_ns();
 
-	pthread_attr_init(&small);
-	pthread_attr_setstacksize(&small, STACK_BYTES);
-	start_ns = bench_now_ns();
+	*nr_ops = nr_rounds * nr_threads;
 	for (long i = 0; i < nr_rounds; i++) {
-		struct call call = { .n = 15 };
+		struct call call = { .n = N };
 
 		fib(&call);
-		if (call.result != 610) {
+		if (call.result != FIB_N) {
 			fprintf(stderr, "wrong: %ld\n", call.result);
-			return 1;
+			exit(1);
 		}
 	}
-	bench_report("fork_join_fib", start_ns, nr_rounds * nr_threads);
+	return bench_busy_ns() - start_ns;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_BYTES);
+	bench_measure(argc, argv, "fork_join_fib", rounds);
 	return 0;
 }

@@ -104,3 +104,12 @@ def test_meson_fails(dev, tmp_path):
     assert result.returncode == 1
     assert "meson could not configure build" in result.stderr
     assert not (tmp_path / "log").exists()
+
+
+def test_bench_goes_on_without_go(dev, tmp_path):
+    result = dev("bench", dpkg_query='[ "$4" != golang-go ] && echo installed',
+                 id="echo 0\n", apt_get="exit 1\n", meson=RECORD, ninja=RECORD)
+    assert "going on without golang-go" in result.stderr
+    assert "ninja" in (tmp_path / "log").read_text()
+    # The copy of dev has no benchmarks beside it.
+    assert "bench/run.py" in result.stderr

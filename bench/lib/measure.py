@@ -1,0 +1,91 @@
+"""Runs commands and collects the figures that they print.
+
+A command prints lines "NAME FIGURE". Where it cannot do what it is asked for
+it prints "impossible: WHY" and exits with status 77.
+"""
+
+import dataclasses
+import subprocess
+import time
+
+from bench.lib.sides import environment
+
+LIMIT_S = 180
+IMPOSSIBLE = 77
+
+
+@dataclasses.dataclass
+class Result:
+    figures: dict = dataclasses.field(default_factory=dict)
+    impossible: str = ""
+    error: str = ""
+
+
+def parse(text):
+    """{name: figure}; raises ValueError."""
+    figures = {}
+    for line in text.splitlines():
+        name, figure = line.split()
+        figures[name] = float(figure)
+    if not figures:
+        raise ValueError("no figure")
+    return figures
+
+
+def run(command, limit_s=LIMIT_S, env=None):
+    """One run of a command, as a Result."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True,
+                              timeout=limit_s, env=env or environment(),
+                              stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return Result(error=f"no end after {limit_s} s")
+    except OSError as error:
+        return Result(error=str(error))
+    if done.returncode == IMPOSSIBLE:
+        why = done.stdout.strip().splitlines()[-1:] or [""]
+        return Result(impossible=why[0].removeprefix("impossible: "))
+    if done.returncode != 0:
+        last = done.stderr.strip().splitlines()[-1:] or [""]
+        return Result(error=f"status {done.returncode} {last[0]}".strip())
+    try:
+        return Result(figures=parse(done.stdout))
+    except ValueError:
+        return Result(error=f"unexpected output {done.stdout[:80]!r}")
+
+
+def timed(name, command, times, limit_s=LIMIT_S):
+    """The mean of several runs of a command, in ms, under that name."""
+    start = time.monotonic()
+    for _ in range(times):
+        try:
+            status = subprocess.run(command, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL, timeout=limit_s,
+                                    env=environment()).returncode
+        except subprocess.TimeoutExpired:
+            return Result(error=f"no end after {limit_s} s")
+        if status != 0:
+            return Result(error=f"status {status}")
+    return Result(figures={name: (time.monotonic() - start) * 1e3 / times})
+
+
+def in_turn(runners, runs, discard=0):
+    """Calls each side's runner in turn, `runs` times, so that all sides meet
+    the same weather. runners: {side: function that returns a Result}. Returns
+    ({side: {name: [figure...]}}, {side: why impossible}, {side: error}). A
+    side that failed once is not run again."""
+    samples = {side: {} for side in runners}
+    impossible, errors = {}, {}
+    for nr in range(discard + runs):
+        for side, runner in runners.items():
+            if side in impossible or side in errors:
+                continue
+            result = runner()
+            if result.impossible:
+                impossible[side] = result.impossible
+            elif result.error:
+                errors[side] = result.error
+            elif nr >= discard:
+                for name, figure in result.figures.items():
+                    samples[side].setdefault(name, []).append(figure)
+    return samples, impossible, errors

@@ -1,0 +1,51 @@
+/*
+ * What the memory of parked threads costs by itself: the baseline of parked.c.
+ *
+ *     bench_touch [PERCENT [THREADS [STACK_KB]]]
+ *
+ * Per thread two neighbouring pages at the top of a stack are written, and
+ * 512 bytes of an array: a page each, the frames and the thread's block, and
+ * what a runtime remembers of it. Nothing is slower than the kernel here.
+ */
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bench.h"
+
+enum { PAGE = 4096, RECORD = 512, APART = 5 * PAGE };
+
+static char *map(size_t bytes)
+{
+	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED) {
+		fprintf(stderr, "no memory\n");
+		exit(1);
+	}
+	madvise(p, bytes, MADV_NOHUGEPAGE);
+	return p;
+}
+
+int main(int argc, char **argv)
+{
+	long nr = argc > 2 ? atol(argv[2]) : bench_scale(argc, argv, 10000);
+	size_t stack = (size_t)(argc > 3 ? atol(argv[3]) : 64) << 10;
+	size_t stride = stack + APART;
+	struct bench_memory before = bench_memory_now();
+	char *stacks = map((size_t)nr * stride);
+	char *records = map((size_t)nr * RECORD);
+	uint64_t start_ns = bench_now_ns();
+
+	for (long i = 0; i < nr; i++) {
+		char *top = stacks + (size_t)i * stride + stack;
+
+		top[0] = 1;
+		top[-PAGE] = 1;
+		records[(size_t)i * RECORD] = 1;
+	}
+	bench_report("touch_create", start_ns, nr);
+	bench_report_memory("touch_bytes", before, nr);
+	return 0;
+}

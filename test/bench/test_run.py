@@ -1,0 +1,93 @@
+"""The runner and every program once, each measuring next to nothing: what it
+writes, not how fast anything is."""
+
+import json
+
+import pytest
+
+from bench.lib import measure, sides
+from bench.micro import run as micro
+from bench.micro.rows import CASES
+from conftest import BUILD
+
+ROWS = ["yield_2", "mutex", "ring_5"]
+
+
+def test_micro(bench, tmp_path):
+    result = bench("micro", *ROWS, "--runs", 2, "--scale", 1, "--sides",
+                   "native,weft")
+    assert result.returncode == 0, result.stderr
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert out["go"] is None and out["runs"] == 2
+    assert out["machine"]["cpus"] > 0
+    for name in ROWS:
+        row = out["rows"][name]
+        assert set(row["medians"]) == {"native", "weft"}
+        for figures in row["samples"].values():
+            assert len(figures) == 2 and min(figures) > 0
+        assert row["weft_times_better"]["native"] > 0
+        assert row["targets"] and not row["errors"]
+        assert f"\n{name} " in result.stdout
+    assert "targets met" in result.stdout
+
+
+def test_micro_without_go(bench):
+    result = bench("micro", "yield_2", "--runs", 1, "--scale", 1, "--go",
+                   "/nonexistent/go")
+    assert result.returncode == 0, result.stderr
+    assert "go: left out, no '/nonexistent/go' is installed" in result.stdout
+
+
+def test_micro_is_the_suite_if_none_is_named(bench):
+    result = bench("--list")
+    assert result.returncode == 0
+    assert set(ROWS) <= set(result.stdout.split())
+
+
+def test_selection():
+    def names(*wanted):
+        return [case.name for case in micro.selected(wanted)]
+    assert names("yield") == ["yield_2", "yield_1000"]
+    assert names("sem", "ring_5") == ["ring_5", "sem"]
+    assert "million_64K" in names("million") and \
+        "million_64K" not in names()
+
+
+def test_micro_unknown_row(bench):
+    result = bench("micro", "fly")
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1 and "'fly'" in result.stderr
+
+
+@pytest.mark.parametrize("side", ["native", "weft"])
+@pytest.mark.parametrize("case", [
+    case for case in CASES if not case.is_big and not case.timed and
+    "10000" not in case.name], ids=lambda case: case.name)
+def test_program(case, side):
+    """Each prints its rows' figures and no others."""
+    options = micro.parse(["--scale", "1"])
+    runner = micro.runner(case, side, sides.Sides(BUILD), options)
+    result = runner()
+    assert not result.error and not result.impossible, result
+    assert len(result.figures) == len(case.targets)
+    assert {case.row_of(name) for name in result.figures} == set(case.targets)
+
+
+def test_too_many_threads(tmp_path):
+    """A side that cannot is told from one that fails."""
+    program = BUILD / "bench/micro/bench_ring_sem"
+    result = measure.run(["/bin/sh", "-c", 'ulimit -v 100000; exec "$@"', "sh",
+                          str(program), "1", "1000"])
+    assert result.impossible.startswith("pthread_create: ")
+
+
+def test_tsp(bench, tmp_path):
+    result = bench("papers/tsp", "--cities", 5, 6, "--runs", 1, "--scale", 1,
+                   "--plot", tmp_path / "tsp.png")
+    assert result.returncode == 0, result.stderr
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert set(out["cities"]) == {"5", "6"} and not out["failed"]
+    for times in out["cities"].values():
+        assert len(times) == 4 and min(times.values()) > 0
+    plotted = (tmp_path / "tsp.png").exists()
+    assert plotted != ("not installed" in result.stdout)
