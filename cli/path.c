@@ -52,18 +52,16 @@ static int join(const char *dir, size_t len, const char *name,
 	return n < PATH_MAX ? 0 : ENAMETOOLONG;
 }
 
-int wf_path_find(const char *program, char ret_path[PATH_MAX])
+int wf_path_search(const char *program, char ret_path[PATH_MAX])
 {
 	const char *path = getenv("PATH");
 	int err = ENOENT;
 
 	if (*program == '\0')
-		return explain("''", ENOENT);
+		return ENOENT;
 	if (strchr(program, '/') != NULL) {
 		err = join("", 0, program, ret_path);
-		if (err == 0)
-			err = can_execute(ret_path);
-		return err == 0 ? 0 : explain(program, err);
+		return err == 0 ? can_execute(ret_path) : err;
 	}
 	if (path == NULL)
 		path = "/bin:/usr/bin"; /* as execvp(3) */
@@ -78,7 +76,16 @@ int wf_path_find(const char *program, char ret_path[PATH_MAX])
 		if (e == EACCES || e == EISDIR)
 			err = EACCES;
 		if (path[len] == '\0')
-			return explain(program, err);
+			return err;
 		path += len + 1;
 	}
+}
+
+int wf_path_find(const char *program, char ret_path[PATH_MAX])
+{
+	int err = wf_path_search(program, ret_path);
+
+	if (err == 0)
+		return 0;
+	return explain(*program != '\0' ? program : "''", err);
 }

@@ -11,4 +11,7 @@
  */
 int wf_path_find(const char *program, char ret_path[PATH_MAX]);
 
+/* The same without a message; returns 0 or the error, positive. */
+int wf_path_search(const char *program, char ret_path[PATH_MAX]);
+
 #endif

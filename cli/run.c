@@ -53,6 +53,8 @@ void wf_run_help(FILE *to)
 		snprintf(left, sizeof(left), "--%s%s%s", r->option, space,
 			 r->value);
 		fprintf(to, "  %-*s", HELP_INDENT - 2, left);
+		if (strlen(left) > HELP_INDENT - 4)
+			fprintf(to, "\n%*s", HELP_INDENT, "");
 		print_folded(to, r->help);
 		snprintf(variable, sizeof(variable), "%s: %s", r->variable,
 			 r->accepts);

@@ -16,6 +16,7 @@
 
 #include "cli.h"
 #include "elf.h"
+#include "path.h"
 
 /* As many as the kernel follows before it gives up with ELOOP. */
 #define MAX_INTERPRETERS 5
@@ -111,24 +112,52 @@ static int judge_elf(const char *label, const struct wf_elf *elf)
 	return judge_loader(label, elf->loader);
 }
 
+/* Cuts the next word off the line; "" if there is none. */
+static const char *next_word(char **line)
+{
+	char *word = *line + strspn(*line, " \t");
+	size_t len = strcspn(word, " \t");
+
+	*line = word + len + (word[len] != '\0');
+	word[len] = '\0';
+	return word;
+}
+
+/*
+ * What env(1) is going to execute, if it can be told: the first word that is
+ * neither an option nor a variable. Not found: env itself, which will say so.
+ */
+static void follow_env(char *rest, char path[PATH_MAX])
+{
+	char found[PATH_MAX];
+	const char *word;
+
+	do {
+		word = next_word(&rest);
+		if (strncmp(word, "-S", 2) == 0 && word[2] != '\0')
+			word += 2;
+	} while (*word == '-' || strchr(word, '=') != NULL);
+	if (*word != '\0' && wf_path_search(word, found) == 0)
+		strcpy(path, found);
+}
+
 /* The interpreter named in a script's first line; "" if it is no script. */
 static void script_interpreter(const char *bytes, size_t size,
 			       char ret_path[PATH_MAX])
 {
-	size_t end = size < SCRIPT_HEAD ? size : SCRIPT_HEAD;
-	size_t start = 2;
-	size_t len = 0;
+	char head[SCRIPT_HEAD + 1];
+	size_t len = size < SCRIPT_HEAD ? size : SCRIPT_HEAD;
+	char *line = head + 2;
 
 	ret_path[0] = '\0';
-	if (size < 2 || bytes[0] != '#' || bytes[1] != '!')
+	if (len < 2 || bytes[0] != '#' || bytes[1] != '!')
 		return;
-	while (start < end && (bytes[start] == ' ' || bytes[start] == '\t'))
-		start++;
-	while (start + len < end &&
-	       memchr(" \t\n", bytes[start + len], 4) == NULL)
-		len++;
-	memcpy(ret_path, bytes + start, len);
-	ret_path[len] = '\0';
+	memcpy(head, bytes, len);
+	head[len] = '\0';
+	head[strcspn(head, "\n")] = '\0';
+	strcpy(ret_path, next_word(&line));
+	if (strcmp(file_name(ret_path), "env") == 0)
+		follow_env(line, ret_path);
 }
 
 /*

@@ -50,23 +50,26 @@ static size_t stack_bytes(const pthread_attr_t *attr)
 static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 {
 	void *stack_end = NULL;
+	size_t guard_bytes = 0;
 	int detach = 0;
 
 	pthread_attr_getdetachstate(attr, &detach);
-	pthread_attr_getguardsize(attr, &p->guard_bytes);
+	p->is_detached = detach == PTHREAD_CREATE_DETACHED;
 	/* Deprecated, and the only one that tells whether one is set. */
 	wf_real.pthread_attr_getstackaddr(attr, &stack_end);
-	p->stack_bytes = stack_bytes(attr);
-	p->is_detached = detach == PTHREAD_CREATE_DETACHED;
 	if (stack_end != NULL) {
-		pthread_attr_getstack(attr, &p->user_stack, &p->stack_bytes);
-		if (p->stack_bytes < (size_t)PTHREAD_STACK_MIN)
-			return -EINVAL;
+		pthread_attr_getstack(attr, &p->user_stack,
+				      &p->user_stack_bytes);
+		p->class = wf_slot_class_get(0, 0);
+		return p->user_stack_bytes < (size_t)PTHREAD_STACK_MIN ?
+			       -EINVAL :
+			       0;
 	}
+	pthread_attr_getguardsize(attr, &guard_bytes);
+	p->class = wf_slot_class_get(stack_bytes(attr), guard_bytes);
 	return 0;
 }
 
-/* pthread_setattr_default_np may change it, so it is read each time. */
 static int read_default(struct wf_thread_params *p)
 {
 	pthread_attr_t attr;
@@ -79,31 +82,122 @@ static int read_default(struct wf_thread_params *p)
 	return err;
 }
 
+/* --- what was read before ----------------------------------------------- */
+
+/*
+ * libc takes a lock for its defaults, so what the last attributes came down
+ * to is remembered: by their bytes, which are all that the getters look at,
+ * and by how often the defaults have changed.
+ *
+ * M1. version is odd while somebody writes; a reader that finds the same even
+ *     number before and after has read what belongs together.
+ */
+enum { ATTR_WORDS = sizeof(pthread_attr_t) / sizeof(uint64_t), NR_MEMOS = 4 };
+
+struct memo {
+	_Atomic uint32_t version; /* M1; 0: never written */
+	_Atomic bool is_detached;
+	_Atomic(struct wf_slot_class *) class;
+	_Atomic uint64_t nr_changes;
+	_Atomic uint64_t words[ATTR_WORDS];
+} WF_ALIGNED(WF_CACHE_LINE);
+
+static struct memo memos[NR_MEMOS], memo_of_none;
+static _Atomic uint64_t nr_default_changes;
+
+/* An attribute object may be of any type to the compiler. */
+typedef uint64_t attr_word __attribute__((may_alias));
+
+static struct memo *memo_of(const attr_word *words)
+{
+	uint64_t h = 0;
+
+	if (words == NULL)
+		return &memo_of_none;
+	/* Sizes are multiples of a page. */
+	for (size_t i = 0; i < ATTR_WORDS; i++)
+		h ^= words[i] ^ words[i] >> 12;
+	return &memos[(h ^ h >> 2 ^ h >> 4) % NR_MEMOS];
+}
+
+static bool recall(struct memo *m, const attr_word *words, uint64_t nr_changes,
+		   struct wf_thread_params *ret_params)
+{
+	/* acquire: pairs with the last store in remember. */
+	uint32_t version = wf_load_acquire(&m->version);
+	uint64_t differ = wf_load_relaxed(&m->nr_changes) ^ nr_changes;
+
+	for (size_t i = 0; words != NULL && i < ATTR_WORDS; i++)
+		differ |= wf_load_relaxed(&m->words[i]) ^ words[i];
+	ret_params->class = wf_load_relaxed(&m->class);
+	ret_params->is_detached = wf_load_relaxed(&m->is_detached);
+	ret_params->user_stack = NULL;
+	/* The loads above are not after this one. */
+	atomic_thread_fence(memory_order_acquire);
+	return differ == 0 && version != 0 && version % 2 == 0 &&
+	       wf_load_relaxed(&m->version) == version;
+}
+
+static void remember(struct memo *m, const attr_word *words,
+		     uint64_t nr_changes, const struct wf_thread_params *p)
+{
+	uint32_t version = wf_load_relaxed(&m->version);
+
+	/* Somebody else is at it: never mind. */
+	if (version % 2 != 0 ||
+	    !wf_cas_acq_rel(&m->version, &version, version + 1))
+		return;
+	atomic_thread_fence(memory_order_release);
+	wf_store_relaxed(&m->nr_changes, nr_changes);
+	for (size_t i = 0; words != NULL && i < ATTR_WORDS; i++)
+		wf_store_relaxed(&m->words[i], words[i]);
+	wf_store_relaxed(&m->class, p->class);
+	wf_store_relaxed(&m->is_detached, p->is_detached);
+	/* release: pairs with the first load in recall. */
+	wf_store_release(&m->version, version + 2);
+}
+
 int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 		      struct wf_thread_params *ret_params)
 {
-	struct wf_thread_params p = { 0 };
-	int err = attr != NULL ? read_attr(attr, &p) : read_default(&p);
+	const attr_word *words = (const attr_word *)attr;
+	/* acquire: pairs with the release in pthread_setattr_default_np. */
+	uint64_t nr_changes = wf_load_acquire(&nr_default_changes);
+	struct memo *m = memo_of(words);
+	int err = 0;
 
-	if (err < 0)
-		return err;
-	p.is_bound = wf_scope_matches((void *)start);
-	*ret_params = p;
-	return 0;
+	if (WF_UNLIKELY(!recall(m, words, nr_changes, ret_params))) {
+		err = attr != NULL ? read_attr(attr, ret_params) :
+				     read_default(ret_params);
+		if (err == 0 && ret_params->user_stack == NULL &&
+		    ret_params->class != NULL)
+			remember(m, words, nr_changes, ret_params);
+	}
+	ret_params->is_bound = wf_scope_matches((void *)start);
+	return err;
+}
+
+WF_API(int, pthread_setattr_default_np, const pthread_attr_t *attr)
+{
+	int err = wf_real.pthread_setattr_default_np(attr);
+
+	/* release: who sees the new number reads the new defaults. */
+	atomic_fetch_add_explicit(&nr_default_changes, 1,
+				  memory_order_release);
+	return err;
 }
 
 WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)
 {
 	const struct wf_thread *t = wf_thread_of(thread);
 	const struct wf_slot *s = t != NULL ? &t->slot : NULL;
-	size_t bytes;
 
 	if (s == NULL || s->class == NULL)
 		return wf_real.pthread_getattr_np(thread, attr);
-	bytes = s->stack_bytes & ~(s->has_user_stack ? 0UL : WF_PAGE - 1);
 	pthread_attr_init(attr);
-	pthread_attr_setstack(attr, s->stack_low, bytes);
-	pthread_attr_setguardsize(attr, s->guard_bytes);
+	pthread_attr_setstack(attr, wf_slot_stack_low(s),
+			      wf_slot_stack_bytes(s));
+	pthread_attr_setguardsize(attr, wf_slot_guard_bytes(s));
 	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0)
 		pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
 	return 0;

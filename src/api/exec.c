@@ -3,64 +3,89 @@
  * new program's, which has no handler for it; so from here on there are none.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
 
 #include "api/api.h"
 #include "api/exec.h"
+#include "base/log.h"
+#include "boot/children.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "signal/preempt.h"
 
 /* What exec returned, if it did: the runtime goes on. */
-static int resume(int rc)
+static int resume(int rc, struct wf_children_env *e)
 {
 	int saved = errno;
 
 	wf_preempt_exec_end();
+	wf_children_env_free(e);
 	errno = saved;
 	return rc;
 }
 
 long wf_exec_syscall(long nr, const long *a)
 {
+	bool has_dir = nr == SYS_execveat;
+	const long *path = has_dir ? &a[1] : &a[0];
+	int dir = has_dir ? (int)a[0] : AT_FDCWD;
+	char *const *envp = (char *const *)path[2];
+	struct wf_children_env e;
 	long r;
 
 	wf_preempt_exec_begin();
-	r = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-	wf_preempt_exec_end();
-	return r;
+	envp = wf_children_env(&e, dir, (const char *)path[0], envp);
+	if (has_dir)
+		r = wf_syscall6(nr, dir, path[0], path[1], (long)envp, a[4], 0);
+	else
+		r = wf_syscall6(nr, path[0], path[1], (long)envp, 0, 0, 0);
+	return resume((int)r, &e);
 }
 
 WF_API(int, execve, const char *path, char *const argv[], char *const envp[])
 {
+	struct wf_children_env e;
+
 	wf_preempt_exec_begin();
-	return resume(wf_real.execve(path, argv, envp));
+	envp = wf_children_env(&e, AT_FDCWD, path, envp);
+	return resume(wf_real.execve(path, argv, envp), &e);
 }
 
 WF_API(int, execv, const char *path, char *const argv[])
 {
-	wf_preempt_exec_begin();
-	return resume(wf_real.execv(path, argv));
-}
-
-WF_API(int, execvp, const char *file, char *const argv[])
-{
-	wf_preempt_exec_begin();
-	return resume(wf_real.execvp(file, argv));
+	return execve(path, argv, environ);
 }
 
 WF_API(int, execvpe, const char *file, char *const argv[], char *const envp[])
 {
+	struct wf_children_env e;
+	char path[PATH_MAX];
+
 	wf_preempt_exec_begin();
-	return resume(wf_real.execvpe(file, argv, envp));
+	envp = wf_children_env(&e, AT_FDCWD, wf_children_find(file, path),
+			       envp);
+	return resume(wf_real.execvpe(file, argv, envp), &e);
+}
+
+WF_API(int, execvp, const char *file, char *const argv[])
+{
+	return execvpe(file, argv, environ);
 }
 
 WF_API(int, fexecve, int fd, char *const argv[], char *const envp[])
 {
+	struct wf_children_env e;
+	char path[32];
+
 	wf_preempt_exec_begin();
-	return resume(wf_real.fexecve(fd, argv, envp));
+	wf_format(path, sizeof(path), "/proc/self/fd/%d", fd);
+	envp = wf_children_env(&e, AT_FDCWD, path, envp);
+	return resume(wf_real.fexecve(fd, argv, envp), &e);
 }
 
 WF_API(int, execveat, int dir, const char *path, char *const argv[],
@@ -71,6 +96,34 @@ WF_API(int, execveat, int dir, const char *path, char *const argv[],
 	};
 
 	return wf_api_errno((int)wf_exec_syscall(SYS_execveat, args));
+}
+
+WF_API(int, posix_spawn, pid_t *ret_pid, const char *path,
+       const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+       char *const argv[], char *const envp[])
+{
+	struct wf_children_env e;
+	int err;
+
+	envp = wf_children_env(&e, AT_FDCWD, path, envp);
+	err = wf_real.posix_spawn(ret_pid, path, actions, attr, argv, envp);
+	wf_children_env_free(&e);
+	return err;
+}
+
+WF_API(int, posix_spawnp, pid_t *ret_pid, const char *file,
+       const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+       char *const argv[], char *const envp[])
+{
+	struct wf_children_env e;
+	char path[PATH_MAX];
+	int err;
+
+	envp = wf_children_env(&e, AT_FDCWD, wf_children_find(file, path),
+			       envp);
+	err = wf_real.posix_spawnp(ret_pid, file, actions, attr, argv, envp);
+	wf_children_env_free(&e);
+	return err;
 }
 
 /* Arguments after the first, the ending NULL included. */

@@ -18,15 +18,31 @@
  * The kernel's answer if it is not our carrier's id: then the caller is a
  * child process that shares this memory, made by raw clone().
  */
+static bool is_on_carrier(const struct wf_thread *t, long real)
+{
+	return t != NULL && t->carrier != NULL &&
+	       wf_load_relaxed(&t->carrier->tid) == real;
+}
+
 long wf_ids_gettid(void)
 {
 	long real = wf_os_gettid();
 	const struct wf_thread *t = wf_self;
 
-	if (t == NULL || t->carrier == NULL ||
-	    wf_load_relaxed(&t->carrier->tid) != real)
-		return real;
-	return t->tid;
+	return is_on_carrier(t, real) ? t->tid : real;
+}
+
+/*
+ * The kernel clears the word when the carrier ends, which it never does: for
+ * a thread of ours this only tells the id. It breaks pthread_join natively.
+ */
+long wf_ids_set_tid_address(long address)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (is_on_carrier(t, wf_os_gettid()))
+		return t->tid;
+	return wf_sys(SYS_set_tid_address, address);
 }
 
 WF_API(pid_t, gettid, void)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "api/signal.h"
 #include "libc/real.h"
 #include "signal/mask.h"
 
@@ -26,6 +27,18 @@ WF_API(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *ret_old)
 		memcpy(ret_old, &old, sizeof(old));
 	}
 	return 0;
+}
+
+long wf_mask_syscall(int how, const uint64_t *set, uint64_t *ret_old,
+		     size_t bytes)
+{
+	uint64_t old;
+	int err = bytes == sizeof(old) ? wf_mask_change(how, set, &old) :
+					 -EINVAL;
+
+	if (err == 0 && ret_old != NULL)
+		*ret_old = old;
+	return err;
 }
 
 WF_API(int, sigprocmask, int how, const sigset_t *set, sigset_t *ret_old)

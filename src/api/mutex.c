@@ -52,11 +52,16 @@ WF_API(int, pthread_mutex_destroy, pthread_mutex_t *mutex)
 }
 WF_API_ALIAS(pthread_mutex_destroy, __pthread_mutex_destroy);
 
-WF_API(int, pthread_mutex_lock, pthread_mutex_t *mutex)
+static WF_NOINLINE int lock(pthread_mutex_t *mutex)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
 		return wf_real.pthread_mutex_lock(mutex);
 	return -wf_mutex_lock(mutex_of(mutex));
+}
+
+WF_API(int, pthread_mutex_lock, pthread_mutex_t *mutex)
+{
+	return wf_mutex_lock_fast(mutex_of(mutex)) ? 0 : lock(mutex);
 }
 WF_API_ALIAS(pthread_mutex_lock, __pthread_mutex_lock);
 
@@ -86,11 +91,16 @@ WF_API(int, pthread_mutex_clocklock, pthread_mutex_t *mutex, clockid_t clock,
 	return -wf_mutex_clocklock(mutex_of(mutex), clock, abstime);
 }
 
-WF_API(int, pthread_mutex_unlock, pthread_mutex_t *mutex)
+static WF_NOINLINE int unlock(pthread_mutex_t *mutex)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
 		return wf_real.pthread_mutex_unlock(mutex);
 	return -wf_mutex_unlock(mutex_of(mutex));
+}
+
+WF_API(int, pthread_mutex_unlock, pthread_mutex_t *mutex)
+{
+	return wf_mutex_unlock_fast(mutex_of(mutex)) ? 0 : unlock(mutex);
 }
 WF_API_ALIAS(pthread_mutex_unlock, __pthread_mutex_unlock);
 

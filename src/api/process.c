@@ -1,5 +1,5 @@
 /*
- * The process as a whole: fork handlers, credentials.
+ * The process as a whole: its end, fork handlers, credentials.
  */
 #include <grp.h>
 #include <pthread.h>
@@ -10,7 +10,25 @@
 #include "api/api.h"
 #include "boot/boot.h"
 #include "libc/real.h"
+#include "os/sys.h"
 #include "signal/signal.h"
+
+static WF_NORETURN void end_process(int status)
+{
+	wf_boot_stats_print();
+	for (;;)
+		wf_sys(SYS_exit_group, status);
+}
+
+WF_API(WF_NORETURN void, _exit, int status)
+{
+	end_process(status);
+}
+
+WF_API(WF_NORETURN void, _Exit, int status)
+{
+	end_process(status);
+}
 
 /* weft's own child handler must be the first that runs. */
 WF_API(int, __register_atfork, void (*prepare)(void), void (*parent)(void),

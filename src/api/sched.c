@@ -87,8 +87,8 @@ WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
 	if (sched_get_priority_min(policy) < 0 ||
 	    !is_valid_priority(policy, param->sched_priority))
 		return EINVAL;
-	t->sched_policy = policy;
-	t->sched_priority = param->sched_priority;
+	t->sched_policy = (int8_t)policy;
+	t->sched_priority = (int8_t)param->sched_priority;
 	return 0;
 }
 
@@ -113,7 +113,7 @@ WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
 		return wf_real.pthread_setschedprio(thread, priority);
 	if (!is_valid_priority(t->sched_policy, priority))
 		return EINVAL;
-	t->sched_priority = priority;
+	t->sched_priority = (int8_t)priority;
 	return 0;
 }
 

@@ -22,11 +22,23 @@ WF_API(int, sem_destroy, sem_t *sem)
 	return 0;
 }
 
+static WF_NOINLINE int wait(sem_t *sem)
+{
+	return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
+}
+
+/* With a permit at hand and no cancellation there is nothing to call. */
 WF_API(int, sem_wait, sem_t *sem)
 {
+	struct wf_thread *t = wf_self;
+
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wf_real.sem_wait(sem);
-	return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
+	if (WF_UNLIKELY(t == NULL || wf_load_relaxed(&t->is_cancelled) ||
+			wf_sem_trywait(sem_of(sem)) != 0))
+		return wait(sem);
+	wf_sem_note(t, sem_of(sem));
+	return 0;
 }
 
 WF_API(int, sem_trywait, sem_t *sem)
@@ -53,11 +65,16 @@ WF_API(int, sem_clockwait, sem_t *sem, clockid_t clock,
 		WF_CANCEL_POINT(wf_sem_clockwait(sem_of(sem), clock, abstime)));
 }
 
+static WF_NOINLINE int post(sem_t *sem)
+{
+	return wf_api_errno(wf_sem_post_slow(sem_of(sem)));
+}
+
 WF_API(int, sem_post, sem_t *sem)
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wf_real.sem_post(sem);
-	return wf_api_errno(wf_sem_post(sem_of(sem)));
+	return WF_LIKELY(wf_sem_try_post(sem_of(sem))) ? 0 : post(sem);
 }
 
 WF_API(int, sem_getvalue, sem_t *sem, int *value)

@@ -1,8 +1,12 @@
-/* Signals to threads, for syscall(). */
+/* What syscall() does about signals. */
 #ifndef WEFT_API_SIGNAL_H
 #define WEFT_API_SIGNAL_H
 
 /* As the system call: a negative error number on failure. */
 long wf_signal_tgkill(long pid, long tid, long sig);
+
+/* As rt_sigprocmask. */
+long wf_mask_syscall(int how, const uint64_t *set, uint64_t *ret_old,
+		     size_t bytes);
 
 #endif

@@ -10,6 +10,7 @@
 #include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
+#include "api/robust.h"
 #include "api/signal.h"
 #include "boot/boot.h"
 #include "os/sys.h"
@@ -27,6 +28,12 @@ static long dispatch(long nr, const long *a)
 					(uint32_t *)a[4], (uint32_t)a[5]);
 	case SYS_gettid:
 		return wf_ids_gettid();
+	case SYS_set_tid_address:
+		return wf_ids_set_tid_address(a[0]);
+	case SYS_get_robust_list:
+		return wf_robust_get(a[0], (uintptr_t *)a[1], (size_t *)a[2]);
+	case SYS_set_robust_list:
+		return wf_robust_set((uintptr_t)a[0], (size_t)a[1]);
 	case SYS_sched_yield:
 		wf_sched_yield();
 		return 0;
@@ -37,6 +44,12 @@ static long dispatch(long nr, const long *a)
 	case SYS_execve:
 	case SYS_execveat:
 		return wf_exec_syscall(nr, a);
+	case SYS_exit_group:
+		wf_boot_stats_print();
+		return wf_syscall6(nr, a[0], 0, 0, 0, 0, 0);
+	case SYS_rt_sigprocmask:
+		return wf_mask_syscall((int)a[0], (const uint64_t *)a[1],
+				       (uint64_t *)a[2], (size_t)a[3]);
 	case SYS_rseq:
 		/* Threads travel between kernel threads. */
 		return -ENOSYS;

@@ -8,18 +8,38 @@
 #include "api/attr.h"
 #include "boot/boot.h"
 #include "libc/real.h"
+#include "os/kthread.h"
 #include "sched/runtime.h"
 #include "signal/cancel.h"
+#include "signal/mask.h"
 #include "thread/lifecycle.h"
 #include "thread/main_exit.h"
 #include "wait/sleep.h"
+
+/*
+ * ThreadSanitizer makes a thread of its own at the program's first one, with
+ * all signals blocked behind weft's back, and without an argument. It sleeps
+ * in system calls and must take no signal: it is none of the program's threads.
+ */
+static bool is_sanitizers_own(const void *arg)
+{
+	const struct wf_thread *t = wf_thread_self();
+
+	return arg == NULL && wf_mask_of_first(t) != wf_os_get_signal_mask();
+}
 
 WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
        void *(*start)(void *), void *arg)
 {
 	struct wf_thread_params params;
-	int err = wf_boot_start();
+	int err = 0;
 
+	if (WF_UNLIKELY(!wf_is_started())) {
+		if (is_sanitizers_own(arg))
+			return wf_real.pthread_create(ret_thread, attr, start,
+						      arg);
+		err = wf_boot_start();
+	}
 	if (err == 0)
 		err = wf_attr_to_params(attr, start, &params);
 	if (err == 0)
@@ -29,8 +49,11 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 
 WF_API(int, pthread_join, pthread_t thread, void **ret_result)
 {
-	return -WF_CANCEL_POINT(
-		wf_thread_join(wf_thread_of(thread), ret_result, INT64_MAX));
+	struct wf_thread *t = wf_thread_of(thread);
+
+	if (WF_UNLIKELY(t == NULL))
+		return wf_real.pthread_join(thread, ret_result);
+	return -WF_CANCEL_POINT(wf_thread_join(t, ret_result, INT64_MAX));
 }
 
 WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)

@@ -11,19 +11,21 @@
 #if defined(__x86_64__)
 #include "arch/x86_64/cpu.h"
 #include "arch/x86_64/regs.h"
+#include "arch/x86_64/switch.h"
 #else
 #error "weft has no port to this architecture yet"
 #endif
 
 /*
- * Saves the callee-saved registers and the floating point control words on
+ *	wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
+ *
+ * saves the callee-saved registers and the floating point control words on
  * the current stack, stores the stack pointer in *save_sp, takes over load_sp
- * and the thread register load_tp, restores what was saved there and returns
- * to whoever saved it. The caller has in_runtime set on both sides.
+ * and the thread register load_tp, restores what was saved there and goes on
+ * where that was saved. The caller has in_runtime set on both sides.
+ *
+ * The same for a CPU or kernel without wrfsbase: by a system call.
  */
-void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp);
-
-/* The same for a CPU or kernel without wrfsbase: by a system call. */
 void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp);
 
 /* Entry point of a made-up context: calls wf_thread_main, never returns. */

@@ -13,6 +13,8 @@
 /* A name that programs see. Only src/api and src/libc may use it. */
 #define WF_EXPORT __attribute__((visibility("default")))
 #define WF_COLD __attribute__((cold, noinline))
+/* Where a call would matter; gcc keeps calls that do not return. */
+#define WF_INLINE static inline __attribute__((always_inline))
 #define WF_NOINLINE __attribute__((noinline))
 #define WF_NORETURN __attribute__((noreturn))
 #define WF_ALIGNED(n) __attribute__((aligned(n)))

@@ -103,6 +103,15 @@ void wf_heap_init(struct wf_heap *h, wf_heap_grow_fn *grow_fn)
 	*h = (struct wf_heap){ .grow = grow_fn };
 }
 
+int wf_heap_reserve(struct wf_heap *h, uint32_t nr)
+{
+	while (h->capacity < ROOT + nr) {
+		if (grow(h) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int wf_heap_push(struct wf_heap *h, int64_t key, void *item, uint32_t *index)
 {
 	ptrdiff_t offset = (char *)index - (char *)item;

@@ -50,6 +50,9 @@ enum { WF_HEAP_ROOT = 3 };
 /* Empty, without memory; what it had is not freed. */
 void wf_heap_init(struct wf_heap *h, wf_heap_grow_fn *grow);
 
+/* Makes room for `nr` items in all: up to then no push fails. 0 or -ENOMEM. */
+int wf_heap_reserve(struct wf_heap *h, uint32_t nr);
+
 /*
  * *index is 0 and lies at the same distance from the item for all items of
  * the heap. Returns 0 or -ENOMEM.

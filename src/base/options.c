@@ -131,6 +131,36 @@ static int set_string(void *field, const char *value)
 	return 0;
 }
 
+/* The number of the word in "a|b|c", or -EINVAL. */
+static int find_word(const char *words, const char *word)
+{
+	for (int number = 0;; number++) {
+		const char *w = word;
+
+		while (*words == *w && *words != '|' && *words != '\0') {
+			words++;
+			w++;
+		}
+		if (*w == '\0' && (*words == '|' || *words == '\0'))
+			return number;
+		while (*words != '|' && *words != '\0')
+			words++;
+		if (*words++ == '\0')
+			return -EINVAL;
+	}
+}
+
+static int set_choice(void *field, const struct wf_option_row *row,
+		      const char *value)
+{
+	int number = find_word(row->value, value);
+
+	if (number < 0)
+		return number;
+	*(uint32_t *)field = (uint32_t)number;
+	return 0;
+}
+
 int wf_option_set(struct wf_options *o, size_t row, const char *value)
 {
 	const struct wf_option_row *r = &wf_option_rows[row];
@@ -147,6 +177,8 @@ int wf_option_set(struct wf_options *o, size_t row, const char *value)
 		return set_flag(field, value);
 	case WF_OPTION_STRING:
 		return set_string(field, value);
+	case WF_OPTION_CHOICE:
+		return set_choice(field, r, value);
 	}
 	return -EINVAL;
 }

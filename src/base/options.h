@@ -17,6 +17,8 @@
  *   TIME    decimal digits and ns, us, ms or s; stored in ns; "0" is off
  *   FLAG    1 or 0; as the command's option it takes no value
  *   STRING  1 to WF_OPTION_STRING_MAX - 1 bytes, copied
+ *   CHOICE  one of the words in the row's name of the value, which '|' parts;
+ *           stored as its number, from 0, the default
  *
  * Nothing here blocks, allocates, reads a locale or touches errno, so all of
  * it may be called in a signal handler and before libc is ready.
@@ -37,6 +39,11 @@
 	  "a number from 1 to 1024", \
 	  "run on N virtual processors; if not given, one for each CPU " \
 	  "allowed") \
+	X(wait, "wait", "WEFT_WAIT", CHOICE, 0, 0, "adaptive|poll|park", \
+	  "adaptive, poll or park", \
+	  "what a virtual processor does that has nothing to run: look for " \
+	  "work as long as that has paid before it sleeps, look always, or " \
+	  "sleep at once") \
 	X(stack_size, "stack-size", "WEFT_STACK_SIZE", SIZE, \
 	  16 << 10, 1ULL << 40, "SIZE", \
 	  "a size from 16K to 1024G, such as 64K or 1M", \
@@ -60,6 +67,7 @@
 #define WF_OPTION_FIELD_TIME(name) uint64_t name
 #define WF_OPTION_FIELD_FLAG(name) bool name
 #define WF_OPTION_FIELD_STRING(name) char name[WF_OPTION_STRING_MAX]
+#define WF_OPTION_FIELD_CHOICE(name) uint32_t name
 #define WF_OPTION_FIELD(name, opt, var, kind, ...) WF_OPTION_FIELD_##kind(name);
 
 /* Every field is 0, false or "" if the option is not given. */
@@ -73,6 +81,14 @@ enum wf_option_kind {
 	WF_OPTION_TIME,
 	WF_OPTION_FLAG,
 	WF_OPTION_STRING,
+	WF_OPTION_CHOICE,
+};
+
+/* Of the option wait, in the order of its row's words. */
+enum wf_wait_policy {
+	WF_WAIT_ADAPTIVE = 0,
+	WF_WAIT_POLL,
+	WF_WAIT_PARK,
 };
 
 struct wf_option_row {

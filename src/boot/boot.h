@@ -13,8 +13,12 @@
  */
 int wf_boot_start(void);
 
-/* --no-children: takes weft out of LD_PRELOAD. */
-void wf_boot_spare_children(char **envp);
+/* boot/stats.c: --stats. Prints once; anywhere, also in a signal handler. */
+void wf_boot_stats_print(void);
+/* Prints at the process's end. May call malloc. */
+void wf_boot_stats_register(void);
+void wf_boot_stats_fork_child(void);
+void wf_boot_stats_begin(void);
 
 /* Registers the fork handlers once, before any of the program's. */
 void wf_boot_register_fork(void);

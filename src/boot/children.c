@@ -1,11 +1,48 @@
 /*
- * --no-children: what the program executes runs without weft. The variable is
- * edited in place, before anybody has copied the environment.
+ * The programs that the program executes. Weft's place in LD_PRELOAD is taken
+ * away
+ *
+ * - from all of them under --no-children: the variable is edited in place,
+ *   before anybody has copied the environment;
+ * - from one that cannot load it, for which the new environment is copied.
+ *   Otherwise a 32-bit ld.so would complain, musl's would end the program, and
+ *   Go's threads would be weft's. Static and set-user-ID programs do not look
+ *   at the variable.
+ *
+ * In a child of fork nothing may be used that a signal handler may not use:
+ * no malloc here.
  */
-#include <stdbool.h>
-#include <string.h>
+#include "boot/children.h"
 
-#include "boot/boot.h"
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "os/mem.h"
+#include "os/sys.h"
+
+#if defined(__x86_64__)
+#define NATIVE_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_MACHINE EM_AARCH64
+#elif defined(__riscv)
+#define NATIVE_MACHINE EM_RISCV
+#endif
+
+enum {
+	HEAD_BYTES = 4096,    /* what is looked at of a file */
+	HEAD_LINE = 256,      /* of a script, as the kernel does */
+	MAX_INTERPRETERS = 5, /* the kernel's limit */
+};
+
+static const char preload[] = "LD_PRELOAD=";
+enum { PRELOAD_LEN = sizeof(preload) - 1 };
+
+/* --- the variable --- */
 
 static bool is_separator(char c)
 {
@@ -18,7 +55,8 @@ static bool is_weft(const char *entry, size_t len)
 	size_t name_len = sizeof(name) - 1;
 
 	return len >= name_len &&
-	       strncmp(entry + len - name_len, name, name_len) == 0;
+	       strncmp(entry + len - name_len, name, name_len) == 0 &&
+	       (len == name_len || entry[len - name_len - 1] == '/');
 }
 
 /* Takes weft's entries out of a list like LD_PRELOAD's. */
@@ -42,19 +80,198 @@ static void filter(char *list)
 	*to = '\0';
 }
 
-void wf_boot_spare_children(char **envp)
+void wf_children_spare_all(char **envp)
 {
-	static const char prefix[] = "LD_PRELOAD=";
-	size_t prefix_len = sizeof(prefix) - 1;
 	char **to = envp;
 
 	for (char **p = envp; *p != NULL; p++) {
-		if (strncmp(*p, prefix, prefix_len) == 0) {
-			filter(*p + prefix_len);
-			if ((*p)[prefix_len] == '\0')
+		if (strncmp(*p, preload, PRELOAD_LEN) == 0) {
+			filter(*p + PRELOAD_LEN);
+			if ((*p)[PRELOAD_LEN] == '\0')
 				continue;
 		}
 		*to++ = *p;
 	}
 	*to = NULL;
+}
+
+/* --- the program --- */
+
+struct head {
+	size_t size;
+	union {
+		char bytes[HEAD_BYTES + 1]; /* 0 behind the last */
+		Elf64_Ehdr elf;
+	};
+};
+
+static bool read_head(int dir, const char *path, struct head *ret_head)
+{
+	/* Opening a pipe by mistake must not block. */
+	long fd = wf_sys(SYS_openat, dir, path,
+			 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	long n;
+
+	if (fd < 0)
+		return false;
+	n = wf_sys(SYS_pread64, fd, ret_head->bytes, HEAD_BYTES, 0);
+	wf_sys(SYS_close, fd);
+	if (n < 4)
+		return false;
+	ret_head->size = (size_t)n;
+	ret_head->bytes[n] = '\0';
+	return true;
+}
+
+/* The interpreter of a script; false if it is none. */
+static bool script_interpreter(const struct head *h, char ret_path[HEAD_LINE])
+{
+	const char *path = h->bytes + 2;
+	size_t len;
+
+	if (h->bytes[0] != '#' || h->bytes[1] != '!')
+		return false;
+	path += strspn(path, " \t");
+	len = strcspn(path, " \t\r\n");
+	if (len == 0 || len >= HEAD_LINE)
+		return false;
+	memcpy(ret_path, path, len);
+	ret_path[len] = '\0';
+	return true;
+}
+
+static bool is_glibc_loader(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash != NULL ? slash + 1 : path, "ld-linux",
+		       strlen("ld-linux")) == 0;
+}
+
+/* What lies outside of the head is taken for good. */
+static bool elf_takes_weft(const struct head *h)
+{
+	const Elf64_Ehdr *elf = &h->elf;
+	uint64_t end = elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr);
+
+	if (h->size < sizeof(*elf) || elf->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    elf->e_ident[EI_DATA] != ELFDATA2LSB ||
+	    elf->e_machine != NATIVE_MACHINE)
+		return false;
+	if (elf->e_phoff > h->size || end > h->size || elf->e_phoff % 8 != 0)
+		return true;
+	for (size_t i = 0; i < elf->e_phnum; i++) {
+		const Elf64_Phdr *p =
+			(const Elf64_Phdr *)(h->bytes + elf->e_phoff) + i;
+		const char *bytes = h->bytes + p->p_offset;
+
+		if (p->p_offset > h->size - sizeof(Elf64_Nhdr) - 4)
+			continue;
+		if (p->p_type == PT_INTERP && !is_glibc_loader(bytes))
+			return false;
+		if (p->p_type == PT_NOTE &&
+		    memcmp(bytes + sizeof(Elf64_Nhdr), "Go\0", 4) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Unknown files and those that cannot be read are left to the kernel. */
+static bool judge(int dir, const char *path, struct head *h)
+{
+	char interpreter[HEAD_LINE];
+
+	for (int i = 0; i <= MAX_INTERPRETERS; i++) {
+		if (!read_head(dir, path, h))
+			return true;
+		if (memcmp(h->bytes, ELFMAG, SELFMAG) == 0)
+			return elf_takes_weft(h);
+		if (!script_interpreter(h, interpreter))
+			return true;
+		path = interpreter;
+		dir = AT_FDCWD;
+	}
+	return true;
+}
+
+/* The caller's stack may be small. */
+static bool takes_weft(int dir, const char *path)
+{
+	struct head *h = wf_os_reserve(sizeof(*h));
+	bool takes = true;
+
+	if (h != NULL) {
+		takes = judge(dir, path, h);
+		wf_os_release(h, sizeof(*h));
+	}
+	return takes;
+}
+
+/* --- the new environment --- */
+
+static char *const *find_preload(char *const envp[])
+{
+	if (envp == NULL)
+		return NULL;
+	for (char *const *p = envp; *p != NULL; p++)
+		if (strncmp(*p, preload, PRELOAD_LEN) == 0 &&
+		    strstr(*p, "libweft.so") != NULL)
+			return p;
+	return NULL;
+}
+
+char *const *wf_children_env(struct wf_children_env *e, int dir,
+			     const char *path, char *const envp[])
+{
+	char *const *variable = find_preload(envp);
+	size_t nr = 0, at, text;
+	char **copy;
+
+	*e = (struct wf_children_env){ NULL, 0 };
+	if (path == NULL || variable == NULL || takes_weft(dir, path))
+		return envp;
+	while (envp[nr] != NULL)
+		nr++;
+	at = (size_t)(variable - envp);
+	text = strlen(*variable) + 1;
+	e->bytes = (nr + 1) * sizeof(*envp) + text;
+	e->memory = wf_os_reserve(e->bytes);
+	if (e->memory == NULL)
+		return envp;
+	copy = e->memory;
+	memcpy(copy, envp, (nr + 1) * sizeof(*envp));
+	copy[at] = memcpy(copy + nr + 1, *variable, text);
+	filter(copy[at] + PRELOAD_LEN);
+	if (copy[at][PRELOAD_LEN] == '\0')
+		memmove(copy + at, copy + at + 1, (nr - at) * sizeof(*copy));
+	return copy;
+}
+
+void wf_children_env_free(struct wf_children_env *e)
+{
+	if (e->memory != NULL)
+		wf_os_release(e->memory, e->bytes);
+}
+
+const char *wf_children_find(const char *file, char ret_path[PATH_MAX])
+{
+	const char *list = getenv("PATH");
+
+	if (strchr(file, '/') != NULL)
+		return file;
+	for (list = list != NULL ? list : "/bin:/usr/bin";; list++) {
+		size_t len = strcspn(list, ":");
+
+		if (len + strlen(file) + 2 <= PATH_MAX) {
+			memcpy(ret_path, list, len);
+			ret_path[len] = '/';
+			strcpy(ret_path + len + (len > 0), file);
+			if (wf_sys(SYS_faccessat, AT_FDCWD, ret_path, X_OK) ==
+			    0)
+				return ret_path;
+		}
+		list += len;
+		if (*list == '\0')
+			return NULL;
+	}
 }

@@ -23,7 +23,9 @@
 #include "sched/table.h"
 #include "signal/signal.h"
 #include "sync/once.h"
+#include "thread/alive.h"
 #include "thread/main_exit.h"
+#include "thread/reap.h"
 #include "trace/counters.h"
 #include "wait/ufutex_internal.h"
 
@@ -78,12 +80,14 @@ void wf_boot_fork_child(void)
 	wf_setxid_fork_child();
 	wf_start_fork_child();
 	wf_main_exit_fork_child();
+	wf_reap_fork_child();
 	memset(&wf_counters, 0, sizeof(wf_counters));
+	wf_boot_stats_fork_child();
 	/* A kernel thread that weft had not met may fork, too. */
 	if (t == NULL)
 		t = wf_runtime_attach();
 	become_first(t);
-	wf_store_relaxed(&wf_sched.nr_threads, 1);
+	wf_alive_reset();
 }
 
 extern void *__dso_handle __attribute__((visibility("hidden")));

@@ -7,30 +7,38 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/children.h"
 #include "libc/elf.h"
 #include "libc/layout.h"
 #include "libc/real.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/preempt.h"
+#include "thread/alive.h"
 #include "thread/main_exit.h"
-#include "trace/counters.h"
+#include "trace/report.h"
 
 /* As env(1) and nice(1): the tool itself failed. */
 enum { EXIT_WEFT_FAILED = 125 };
+
+static WF_NORETURN void give_up(void)
+{
+	for (;;)
+		wf_sys(SYS_exit_group, EXIT_WEFT_FAILED);
+}
 
 static void fail_without(const char *name)
 {
 	wf_log("this libc has no %s: weft needs glibc 2.34 or later; run the "
 	       "program without weft",
 	       name);
-	_exit(EXIT_WEFT_FAILED);
+	give_up();
 }
 
 static void load_options(char **envp)
@@ -44,7 +52,7 @@ static void load_options(char **envp)
 
 	if (wf_options_load_env(&wf_options, envp, &bad) < 0) {
 		wf_log("%s is malformed or out of range", bad);
-		_exit(EXIT_WEFT_FAILED);
+		give_up();
 	}
 }
 
@@ -79,14 +87,15 @@ void wf_runtime_boot(void)
 	if (wf_table_init() < 0) {
 		wf_log("cannot reserve address space for threads; raise the "
 		       "limit on virtual memory (ulimit -v)");
-		_exit(EXIT_WEFT_FAILED);
+		give_up();
 	}
 	wf_preempt_exec_done();
 	first = wf_runtime_attach();
 	first->is_first = true;
+	first->sigmask = wf_os_get_signal_mask();
 	wf_sys(SYS_prctl, PR_GET_NAME, first->name);
 	wf_runtime_attach_hook = wf_foreign_met;
-	wf_store_relaxed(&wf_sched.nr_threads, 1);
+	wf_alive_reset();
 	wf_boot_register_fork();
 }
 
@@ -96,18 +105,8 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 {
 	wf_runtime_boot();
 	load_options(envp);
+	if (wf_options.stats)
+		wf_report_init();
 	if (wf_options.no_children)
-		wf_boot_spare_children(envp);
-}
-
-__attribute__((destructor)) static void fini(void)
-{
-	enum { MAX_VPS = 1024 };
-	const struct wf_counters *of_vps[MAX_VPS];
-
-	if (!wf_options.stats)
-		return;
-	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
-		of_vps[i] = &wf_sched.vps[i].counters;
-	wf_counters_print(of_vps, wf_sched.nr_vps);
+		wf_children_spare_all(envp);
 }

@@ -29,11 +29,10 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	SLOW_TICK_NS = 10 * TICK_NS,
-	/* After a rescue more VPs are likely stuck: 500 blocked threads
-	 * would stop all others for half a second at a tick per rescue. */
-	RESCUE_NS = 100 * 1000,
-	/* It takes two looks to suspect a carrier. */
-	RESCUING_NS = 2 * TICK_NS,
+	/* After a rescue more threads are likely to block: 500 of them would
+	 * stop all others for half a second at a tick per rescue. So it looks
+	 * again as soon as another may have blocked, then less and less. */
+	RESCUE_NS = 30 * 1000,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
 };
 
@@ -140,13 +139,8 @@ static void sleep_until_needed(int64_t now, bool is_for_good, uint32_t pokes)
 }
 
 /* Something waits: naps until the next tick, timer or look. */
-static void nap(int64_t now, int64_t next_tick, bool is_rescuing,
-		uint32_t pokes)
+static void nap(int64_t now, int64_t until, uint32_t pokes)
 {
-	int64_t until = next_tick;
-
-	if (is_rescuing && now + RESCUE_NS < until)
-		until = now + RESCUE_NS;
 	if (wf_options.preempt_every != 0 &&
 	    now + (int64_t)wf_options.preempt_every < until)
 		until = now + (int64_t)wf_options.preempt_every;
@@ -155,40 +149,96 @@ static void nap(int64_t now, int64_t next_tick, bool is_rescuing,
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
+/*
+ * All compute: sleeps for more than a tick. Who makes another thread wait
+ * wakes it, as in N3; one that is missed for want of a membarrier waits for
+ * the end of the nap.
+ */
+static void nap_quietly(int64_t until, uint32_t pokes)
+{
+	wf_store_relaxed(&wf_sched.monitor_asleep, 1);
+	wf_fence_seq_cst();
+	until = announce(until);
+	if (wf_tick_quiet_ns() > 0 &&
+	    wf_load_acquire(&wf_sched.monitor_poke) == pokes)
+		wf_os_futex_wait(&wf_sched.monitor_asleep, 1, until);
+	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
+	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
+}
+
+/* What run() knows from round to round. */
+struct rounds {
+	int64_t next_tick;
+	int64_t quiet_ns;   /* as the last tick found it */
+	int64_t rescue_nap; /* until the next look; TICK_NS: as usual */
+	uint32_t quiet_ticks;
+};
+
+static void tick(struct rounds *r, int64_t now)
+{
+	bool needed = is_needed();
+
+	wf_count(ticks);
+	wf_tick_all(now);
+	r->quiet_ticks = needed ? 0 : r->quiet_ticks + 1;
+	r->quiet_ns = wf_options.preempt_every == 0 ? wf_tick_quiet_ns() : 0;
+	r->next_tick = now + (r->quiet_ns > TICK_NS ? r->quiet_ns : TICK_NS);
+}
+
+/* Returns when to look again, which is the next tick or earlier. */
+static int64_t rescue_and_retry(struct rounds *r, int64_t now)
+{
+	int64_t next = r->next_tick;
+
+	if (wf_rescue_all(now, r->rescue_nap < TICK_NS))
+		r->rescue_nap = RESCUE_NS;
+	else if (r->rescue_nap < TICK_NS)
+		r->rescue_nap += r->rescue_nap / 2;
+	if (r->rescue_nap < TICK_NS && now + r->rescue_nap < next)
+		next = now + r->rescue_nap;
+	if (wf_tick_retry(now) && now + WF_TICK_RETRY_NS < next)
+		next = now + WF_TICK_RETRY_NS;
+	return next;
+}
+
+static void rest(struct rounds *r, int64_t now, int64_t next, uint32_t pokes)
+{
+	bool is_long = r->next_tick > now + TICK_NS;
+
+	if (is_long && next == r->next_tick)
+		nap_quietly(next, pokes);
+	else
+		nap(now, next, pokes);
+	/* Woken early: what was quiet is over. */
+	if (is_long && wf_tick_quiet_ns() == 0)
+		r->next_tick = now + TICK_NS;
+}
+
 static void run(void *arg)
 {
-	int64_t next_tick = 0;
-	uint32_t quiet_ticks = 0;
-	int64_t rescuing_until = 0;
+	struct rounds r = { .rescue_nap = TICK_NS };
 
 	wf_sys(SYS_close_range, 0, ~0U, 2 /* CLOSE_RANGE_UNSHARE */); /* N2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	wf_rescue_init();
 	for (;;) {
 		uint32_t pokes = wf_load_acquire(&wf_sched.monitor_poke);
-		int64_t now = wf_os_now();
+		int64_t now = wf_os_now(), next;
 
 		wf_setxid_follow();
 		fire_timers(now);
 		if (wf_options.preempt_every != 0)
 			preempt_all();
-		if (now >= next_tick) {
-			bool needed = is_needed();
-
-			wf_count(ticks);
-			wf_tick_all(now);
-			quiet_ticks = needed ? 0 : quiet_ticks + 1;
-			next_tick = now + TICK_NS;
-		}
-		if (wf_rescue_all(now))
-			rescuing_until = now + RESCUING_NS;
-		if (quiet_ticks == 0 || wf_options.preempt_every != 0) {
-			nap(now, next_tick, now < rescuing_until, pokes);
+		if (now >= r.next_tick)
+			tick(&r, now);
+		next = rescue_and_retry(&r, now);
+		if (r.quiet_ticks == 0 || wf_options.preempt_every != 0) {
+			rest(&r, now, next, pokes);
 			continue;
 		}
-		sleep_until_needed(now, quiet_ticks >= QUIET_TICKS_BEFORE_SLEEP,
-				   pokes);
-		next_tick = 0;
+		sleep_until_needed(
+			now, r.quiet_ticks >= QUIET_TICKS_BEFORE_SLEEP, pokes);
+		r.next_tick = 0;
 	}
 }
 

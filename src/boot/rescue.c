@@ -5,8 +5,9 @@
  *     in_runtime; both words of it are changed by CAS on both sides, so the
  *     VP always has exactly one owner.
  * R2. A carrier is suspected if its VP made no switch since the last look and
- *     its CPU clock advanced by less than half the time: then /proc is asked,
- *     and only then is a membarrier paid.
+ *     its CPU clock advanced by less than half the time, or if it has had the
+ *     VP only since the last rescue: then /proc is asked, and only then is a
+ *     membarrier paid.
  * R3. A carrier that runs on without its VP is signalled until it rejoins.
  */
 #include "boot/rescue.h"
@@ -19,12 +20,20 @@
 #include "signal/preempt.h"
 #include "wait/timer.h"
 
-enum { REFUSALS_BEFORE_TAKE = 5, STRAYS_PER_LOOK = 8 };
+enum {
+	STRAYS_PER_LOOK = 8,
+	MAX_SKIPS = 3, /* a rescue takes so many ticks more at most */
+	/* Rescues of one thread with longer pauses are not in a row: it costs
+	 * little, and may wait by ways that weft knows, too. */
+	ROW_MS = 100,
+};
 
 struct look {
 	uint64_t switches;
 	int64_t cpu_ns, wall_ns;
 	const struct wf_carrier *carrier;
+	uint32_t nr_alarms; /* false ones in a row, up to a limit */
+	uint32_t nr_skips;  /* suspicions that are let pass */
 };
 
 /* By VP, from look to look; the monitor's own. */
@@ -66,6 +75,11 @@ static bool take(struct wf_vp *vp, struct wf_thread *t)
 	return false;
 }
 
+bool wf_rescue_is_runnable(const struct wf_carrier *c)
+{
+	return wf_os_thread_state(proc, wf_load_relaxed(&c->tid)) == 'R';
+}
+
 /* Without /proc the idle CPU clock has to do. */
 static bool is_asleep(int tid)
 {
@@ -81,40 +95,46 @@ static bool has_work(const struct wf_vp *vp, int64_t now_ns)
 }
 
 /* R2 */
-static bool is_blocked(struct wf_vp *vp, int64_t now_ns)
+static bool is_blocked(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 {
 	struct look *l = &looks[vp->id];
 	const struct wf_carrier *c = vp->carrier;
 	uint64_t switches = wf_load_relaxed(&vp->counters.switches);
 	int tid = wf_load_relaxed(&c->tid);
 	int64_t cpu = wf_os_thread_cpu(tid);
-	bool is_suspect = l->carrier == c && l->switches == switches &&
-			  (cpu - l->cpu_ns) * 2 < now_ns - l->wall_ns;
+	bool is_suspect = l->carrier != c ? is_rescuing :
+					    l->switches == switches &&
+						    (cpu - l->cpu_ns) * 2 <
+							    now_ns - l->wall_ns;
 
-	*l = (struct look){ switches, cpu, now_ns, c };
-	return is_suspect && is_asleep(tid);
-}
-
-static bool is_refusing(struct wf_vp *vp)
-{
-	struct wf_carrier *c = vp->carrier;
-
-	if (wf_load_relaxed(&c->nr_refused) < REFUSALS_BEFORE_TAKE)
+	l->switches = switches;
+	l->cpu_ns = cpu;
+	l->wall_ns = now_ns;
+	l->carrier = c;
+	if (!is_suspect || (l->nr_skips > 0 && l->nr_skips-- > 0))
 		return false;
-	wf_store_relaxed(&c->nr_refused, 0);
-	return true;
+	if (is_asleep(tid)) {
+		l->nr_alarms = 0;
+		return true;
+	}
+	/* Other processes have the CPU, at each look: it is asked less. */
+	if (l->nr_alarms < MAX_SKIPS)
+		l->nr_alarms++;
+	l->nr_skips = l->nr_alarms;
+	return false;
 }
 
-static bool rescue(struct wf_vp *vp, int64_t now_ns)
+static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 {
 	struct wf_thread *t = wf_load_acquire(&vp->cur);
+	uint32_t now_ms = (uint32_t)(now_ns / WF_NS_PER_MS);
 	struct wf_carrier *spare;
 
 	if (t == NULL || !has_work(vp, now_ns)) {
 		looks[vp->id].carrier = NULL;
 		return false;
 	}
-	if (!is_refusing(vp) && !is_blocked(vp, now_ns))
+	if (!is_blocked(vp, now_ns, is_rescuing))
 		return false;
 	/* First who is to have the VP, then the VP. */
 	spare = wf_carrier_take_spare();
@@ -124,8 +144,12 @@ static bool rescue(struct wf_vp *vp, int64_t now_ns)
 		wf_carrier_put_back(spare);
 		return false;
 	}
+	if (now_ms - t->rescued_ms > ROW_MS)
+		t->nr_rescued = 0;
+	t->rescued_ms = now_ms;
 	t->nr_rescued++;
 	wf_count(rescues);
+	wf_tick_rescued(vp, t);
 	wf_carrier_give(spare, vp);
 	return true;
 }
@@ -144,17 +168,19 @@ static void signal_strays(void)
 		if (vp == NULL || vp->carrier == c)
 			continue;
 		tid = wf_load_relaxed(&c->tid);
-		if (tid != 0 && wf_os_thread_state(proc, tid) == 'R')
-			wf_preempt_signal(c);
+		if (tid == 0 || wf_os_thread_state(proc, tid) != 'R')
+			continue;
+		wf_store_relaxed(&c->insist, wf_load_relaxed(&c->has_refused));
+		wf_preempt_signal(c);
 	}
 }
 
-bool wf_rescue_all(int64_t now_ns)
+bool wf_rescue_all(int64_t now_ns, bool is_rescuing)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < wf_sched.nr_vps && i < MAX_VPS; i++)
-		any |= rescue(&wf_sched.vps[i], now_ns);
+		any |= rescue(&wf_sched.vps[i], now_ns, is_rescuing);
 	signal_strays();
 	return any;
 }

@@ -5,10 +5,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct wf_carrier;
+
 /* On the monitor's kernel thread, first of all. */
 void wf_rescue_init(void);
 
-/* Looks at all VPs. True if one was rescued: look again soon. */
-bool wf_rescue_all(int64_t now_ns);
+/*
+ * Looks at all VPs. True if one was rescued: look again soon, and with
+ * is_rescuing set: more are likely stuck.
+ */
+bool wf_rescue_all(int64_t now_ns, bool is_rescuing);
+
+/*
+ * True if the carrier runs, or would if it had a CPU; false if it sleeps or
+ * nobody knows. On the monitor's kernel thread. Costs ten times a CPU clock.
+ */
+bool wf_rescue_is_runnable(const struct wf_carrier *c);
 
 #endif

@@ -13,6 +13,7 @@
 #include "libc/layout.h"
 #include "libc/tcb.h"
 #include "libc/text.h"
+#include "os/cpus.h"
 #include "os/kthread.h"
 #include "os/mem.h"
 #include "os/sys.h"
@@ -21,6 +22,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/table.h"
+#include "signal/mask.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
 #include "sync/mutex.h"
@@ -28,19 +30,24 @@
 #include "wait/agent.h"
 #include "wait/timer.h"
 
-enum { MAX_CPUS = 8192, MAX_VPS = 1024, MAX_TCB_BYTES = 16 * 1024 };
+enum { MAX_VPS = 1024, MAX_TCB_BYTES = 16 * 1024 };
 
 static struct wf_spin start_lock = WF_SPIN_INIT;
 
-static uint32_t cpus_allowed(void)
+/* What the process may use of the machine, and how many VPs that makes. */
+static uint32_t count_vps(bool *ret_has_cpu_for_each)
 {
-	unsigned long set[MAX_CPUS / (8 * sizeof(long))] = { 0 };
-	long bytes = wf_sys(SYS_sched_getaffinity, 0, sizeof(set), set);
-	uint32_t nr = 0;
+	uint32_t cpus = wf_os_cpus_allowed();
+	uint32_t quota = wf_os_cpus_quota("");
+	uint32_t nr = cpus;
 
-	for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof(long); i++)
-		nr += (uint32_t)__builtin_popcountl(set[i]);
-	return nr > 0 ? nr : 1;
+	if (quota != 0 && quota < nr)
+		nr = quota;
+	if (wf_options.vps != 0)
+		nr = (uint32_t)wf_options.vps;
+	/* A group's time that is used up by looking stops its threads. */
+	*ret_has_cpu_for_each = quota == 0 && nr <= cpus;
+	return nr < MAX_VPS ? nr : MAX_VPS;
 }
 
 /*
@@ -79,11 +86,10 @@ static void unregister_rseq(void)
 
 static int make_world(void)
 {
-	uint32_t nr = wf_options.vps != 0 ? (uint32_t)wf_options.vps :
-					    cpus_allowed();
+	bool has_cpu_for_each;
+	uint32_t nr = count_vps(&has_cpu_for_each);
 	int err;
 
-	nr = nr < MAX_VPS ? nr : MAX_VPS;
 	unregister_rseq();
 	wf_affinity_init();
 	err = wf_tcb_template_take();
@@ -100,6 +106,7 @@ static int make_world(void)
 	if (wf_sched.nr_vps == 1)
 		wf_mutex_spins = 0; /* the owner is not running */
 	wf_idle_reset();
+	wf_agent_init(has_cpu_for_each);
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
 	wf_os_membarrier_register();
@@ -116,13 +123,14 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 	struct wf_vp *vp = &wf_sched.vps[0];
 	struct wf_carrier *c;
 
-	if (t->slot.save_top == NULL) {
+	/* In a fork child it may have a slot. */
+	if (t->slot.class == NULL && t->slot.low == NULL) {
 		size_t bytes = wf_slot_save_bytes();
 		char *save = wf_os_reserve(bytes);
 
 		if (save == NULL)
 			return -ENOMEM;
-		t->slot.save_top = save + bytes;
+		t->slot.low = save + bytes;
 	}
 	wf_signal_save_altstack(t);
 	c = wf_carrier_adopt(vp);
@@ -158,11 +166,27 @@ static int make_carriers(struct wf_thread *t, uint64_t mask)
 	return 0;
 }
 
+/*
+ * valgrind's own frames for signal handlers do not bear to be moved, and it
+ * runs one thread at a time anyway.
+ */
+static void refuse_valgrind(void)
+{
+	if (wf_elf_symbol("vgpreload_core", "_vgnU_freeres") == NULL)
+		return;
+	wf_log("valgrind cannot follow threads on weft; run the program under "
+	       "valgrind without weft");
+	for (;;)
+		wf_sys(SYS_exit_group, 125);
+}
+
 static int start_locked(struct wf_thread *t)
 {
-	uint64_t mask = wf_os_get_signal_mask();
-	int err = make_world();
+	uint64_t mask = wf_mask_of_first(t);
+	int err;
 
+	refuse_valgrind();
+	err = make_world();
 	if (err < 0)
 		return err;
 	wf_os_set_signal_mask(UINT64_MAX);
@@ -177,6 +201,7 @@ static int start_locked(struct wf_thread *t)
 		return err;
 	}
 	wf_signal_convert(mask);
+	wf_boot_stats_begin();
 	wf_store_release(&wf_sched.is_started, true);
 	if (t->is_first) {
 		wf_carrier_set_mask(t->carrier, mask);
@@ -203,6 +228,8 @@ int wf_boot_start(void)
 	if (!wf_is_started())
 		err = start_locked(t);
 	wf_spin_unlock(&start_lock);
+	if (err == 0)
+		wf_boot_stats_register();
 	if (err < 0)
 		wf_log("cannot start: error %d; is the limit on processes or "
 		       "memory too low?",

@@ -2,8 +2,8 @@
  * Fairness without a clock in the switch (DESIGN section 4).
  *
  * K1. A signal is sent only to a carrier whose CPU clock has advanced by 70 %
- *     of the time since the last look: it computes, and no system call is
- *     disturbed.
+ *     of the time since the last look, or by less and the kernel says that it
+ *     could run: it computes, and no system call is disturbed.
  * K2. balance counts what ring B is owed, in 64ths of a tick. Running from I
  *     while B waits adds B's share; running from B while I waits takes the
  *     rest away.
@@ -13,6 +13,7 @@
  */
 #include "boot/tick.h"
 
+#include "boot/rescue.h"
 #include "os/clock.h"
 #include "sched/carrier.h"
 #include "sched/idle.h"
@@ -22,7 +23,11 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	COMPUTING_PERCENT = 70,
+	/* More than most system calls; less than anybody waits for. */
+	COMPUTING_MIN_NS = 20 * 1000,
 	IGNORED_PERCENT = 5,
+	SLICES_NS = 24 * TICK_NS, /* K3 */
+	SLICE_MAX_TICKS = 4,
 	SHARE_MIN = WF_BALANCE_TICK / 8, /* of B: 1/8 to 7/8 */
 	SHARE_MAX = WF_BALANCE_TICK - SHARE_MIN,
 	/* Longer than any tick: the monitor itself was not run. */
@@ -42,14 +47,49 @@ static int64_t cpu_of(const struct wf_carrier *c)
 	return wf_os_thread_cpu(wf_load_relaxed(&c->tid));
 }
 
-bool wf_tick_is_computing(struct wf_vp *vp, int64_t now_ns)
+/* K1: c has used cpu_ns in the last wall_ns. */
+static bool is_computing(const struct wf_carrier *c, int64_t cpu_ns,
+			 int64_t wall_ns)
+{
+	if (cpu_ns * 100 >= wall_ns * COMPUTING_PERCENT)
+		return true;
+	/* Or other processes have the CPU. */
+	return cpu_ns >= COMPUTING_MIN_NS && wf_rescue_is_runnable(c);
+}
+
+/* What t has had of its slice, up to now: at each tick, and when it ends. */
+static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
-	int64_t wall = now_ns - w->wall_ns;
-	int64_t cpu = cpu_of(vp->carrier) - w->cpu_ns;
+	int64_t used = cpu_ns - w->slice_cpu_ns;
 
-	return wf_load_relaxed(&vp->carrier->tid) == w->carrier_tid &&
-	       cpu * 100 >= wall * COMPUTING_PERCENT;
+	/* 0 is who has not begun. Longer: another carrier, or a lost tick. */
+	if (used > 0 && used < LOST_NS)
+		t->slice_us += (uint32_t)(used / WF_NS_PER_US) + 1;
+	w->slice_cpu_ns = cpu_ns;
+}
+
+/*
+ * Do the VP's threads run for long enough to wake another VP for each? Sleeps
+ * count like runs, for they cost as much as a wake: or else threads that are
+ * woken on one VP after the other would seem to run for long because of it.
+ * If used_ns is not known (-1), no longer than all the time since.
+ */
+static void see_run_length(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
+{
+	struct wf_vp_watch *w = &vp->watch;
+	uint64_t runs = wf_load_relaxed(&vp->counters.switches) +
+			wf_load_relaxed(&vp->counters.sleeps);
+	bool was_long = wf_load_relaxed(&vp->runs_long), is_long;
+
+	if (used_ns < 0)
+		used_ns = was_long ? now_ns - w->runs_ns : 0;
+	is_long = used_ns >
+		  (int64_t)(runs - w->runs + 1) * 2 * wf_idle_wake_cost();
+	w->runs = runs;
+	w->runs_ns = now_ns;
+	if (is_long != was_long)
+		wf_store_relaxed(&vp->runs_long, is_long);
 }
 
 /*
@@ -60,24 +100,29 @@ static bool charge(struct view *v, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &v->vp->watch;
 	const struct wf_carrier *c = v->vp->carrier;
-	int64_t cpu = cpu_of(c), used = cpu - w->cpu_ns;
+	int64_t cpu = cpu_of(c);
+	int64_t polled_ns = wf_load_relaxed(&v->vp->polled_ns);
+	int64_t used = cpu - w->cpu_ns - (polled_ns - w->polled_ns);
 	uint64_t switches = wf_load_relaxed(&v->vp->counters.switches);
 	uint64_t nr_switches = switches - w->switches;
 	bool is_same = nr_switches <= 1;
 	bool is_known = w->carrier_tid == wf_load_relaxed(&c->tid);
 
+	charge_slice(v->vp, v->t, cpu);
 	w->cpu_ns = cpu;
+	w->polled_ns = polled_ns;
 	w->wall_ns = now_ns;
 	w->switches = switches;
+	if (is_known && used > 0)
+		w->vp_ns += used;
 	w->carrier_tid = wf_load_relaxed(&c->tid);
 	w->nr_same = is_same ? w->nr_same + 1 : 0;
 	if (!is_known || used < 0 || used > LOST_NS) {
 		w->charge_ns = 0;
+		see_run_length(v->vp, now_ns, -1);
 		return false;
 	}
-	wf_store_relaxed(&v->vp->runs_long,
-			 used > (int64_t)(nr_switches + 1) * 2 *
-					 wf_idle_wake_cost());
+	see_run_length(v->vp, now_ns, used);
 	w->charge_ns = is_same ? w->charge_ns + used : used;
 	v->is_full = w->charge_ns * 100 >= TICK_NS * COMPUTING_PERCENT;
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)
@@ -115,29 +160,138 @@ static int32_t update_balance(const struct view *v)
 	return balance;
 }
 
+/*
+ * K3. A thread of B's gives way to another of B's after up to four ticks, but
+ *     so that nobody waits for more than 24 ticks if it can be helped: each
+ *     preemption costs both of them their caches. Who gives way to one of I's
+ *     before goes to B's head, and on with its slice: else a sleeper that wakes
+ *     in step with the slices takes them from always the same.
+ */
+static int64_t slice_ns(const struct view *v)
+{
+	int32_t ticks = clamp(SLICES_NS / TICK_NS / (v->waiting_b + 1), 1,
+			      SLICE_MAX_TICKS);
+
+	/* B has a small part of the ticks then. */
+	if (v->waiting_i > v->waiting_b)
+		ticks = 1;
+	/* The last tick counts when it is full. */
+	return (ticks - 1) * (int64_t)TICK_NS +
+	       (int64_t)TICK_NS * COMPUTING_PERCENT / 100;
+}
+
+/* Has the thread had its slice, and does another of B's wait for it? */
+static bool end_slice(const struct view *v)
+{
+	if (v->waiting_b == 0 || v->t->slice_us * WF_NS_PER_US < slice_ns(v))
+		return false;
+	v->t->slice_us = 0;
+	return true;
+}
+
+int64_t wf_tick_quiet_ns(void)
+{
+	int64_t quiet_ns = INT64_MAX;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_vp *vp = &wf_sched.vps[i];
+		struct view v = { .vp = vp, .t = wf_load_acquire(&vp->cur) };
+		int64_t left;
+
+		v.waiting_b = (int32_t)wf_queue_waiting_b(vp);
+		if (wf_queue_waiting_i(vp) > 0 ||
+		    (v.t == NULL && v.waiting_b > 0) ||
+		    (v.t != NULL && !v.t->hog))
+			return 0;
+		if (v.t == NULL || v.waiting_b == 0)
+			continue;
+		left = slice_ns(&v) - v.t->slice_us * WF_NS_PER_US;
+		quiet_ns = left < quiet_ns ? left : quiet_ns;
+	}
+	return quiet_ns == INT64_MAX || quiet_ns < 0 ? 0 : quiet_ns;
+}
+
 /* Should another thread run? Sets turn_b if it should be one of B's. */
 static bool decide(const struct view *v, int32_t balance)
 {
-	bool b_is_owed = balance >= WF_BALANCE_TICK;
+	bool b_is_owed = balance >= WF_BALANCE_TICK, is_over;
 
 	if (!v->t->from_b) {
+		v->t->slice_us = 0;
 		if (v->waiting_b > 0 && b_is_owed) {
 			wf_store_relaxed(&v->vp->turn_b, true);
 			return true;
 		}
 		return v->t->hog && v->waiting_i + v->waiting_b > 0;
 	}
+	is_over = end_slice(v);
 	if (v->waiting_i > 0 && !b_is_owed)
 		return true;
-	if (v->waiting_b > 0 && b_is_owed)
+	if (!is_over)
+		return false;
+	if (b_is_owed)
 		wf_store_relaxed(&v->vp->turn_b, true);
-	return v->waiting_b > 0;
+	return true;
 }
 
-static void preempt(struct wf_vp *vp)
+/* K1; cpu_ns is the carrier's by now. */
+static void ask(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
 {
-	vp->watch.charge_ns = 0;
-	wf_preempt_signal(vp->carrier); /* K1 */
+	struct wf_vp_watch *w = &vp->watch;
+
+	w->asked_ns = now_ns;
+	w->asked_cpu_ns = cpu_ns;
+	wf_store_relaxed(&vp->carrier->insist,
+			 wf_load_relaxed(&vp->carrier->has_refused) &&
+				 now_ns - w->first_asked_ns >= TICK_NS / 2);
+	wf_preempt_signal(vp->carrier);
+}
+
+static void preempt(struct wf_vp *vp, int64_t now_ns)
+{
+	struct wf_vp_watch *w = &vp->watch;
+	uint64_t switches = wf_load_relaxed(&vp->counters.switches);
+
+	w->charge_ns = 0;
+	if (w->asked_switches != switches || w->first_asked_ns == 0) {
+		w->first_asked_ns = now_ns;
+		wf_store_relaxed(&vp->carrier->has_refused, false);
+	}
+	w->asked_switches = switches;
+	ask(vp, now_ns, cpu_of(vp->carrier));
+}
+
+static bool retry(struct wf_vp *vp, int64_t now_ns)
+{
+	const struct wf_vp_watch *w = &vp->watch;
+	struct wf_carrier *c = vp->carrier;
+	int64_t elapsed = now_ns - w->asked_ns, cpu;
+
+	if (wf_load_relaxed(&vp->resched) == WF_RESCHED_NONE ||
+	    wf_load_relaxed(&vp->cur) == NULL ||
+	    wf_load_relaxed(&vp->counters.switches) != w->asked_switches)
+		return false;
+	/* Not answered yet? */
+	if (wf_load_relaxed(&c->is_signalled))
+		return elapsed < WF_MONITOR_TICK_NS;
+	if (!wf_load_relaxed(&c->has_refused))
+		return false;
+	if (elapsed < WF_TICK_RETRY_NS / 2)
+		return true;
+	cpu = cpu_of(c);
+	if (!is_computing(c, cpu - w->asked_cpu_ns, elapsed))
+		return elapsed < TICK_NS;
+	ask(vp, now_ns, cpu);
+	return true;
+}
+
+bool wf_tick_retry(int64_t now_ns)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		any |= retry(&wf_sched.vps[i], now_ns);
+	return any;
 }
 
 /* True if the VP makes progress: others may give it work. */
@@ -148,6 +302,7 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 
 	if (v.t == NULL) {
 		vp->watch.carrier_tid = 0;
+		see_run_length(vp, now_ns, -1);
 		return false;
 	}
 	v.waiting_i = (int32_t)wf_queue_waiting_i(vp);
@@ -161,51 +316,138 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 		v.t->hog = true;
 	wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
 	if (v.is_full)
-		preempt(vp);
+		preempt(vp, now_ns);
 	return true;
+}
+
+/*
+ * A carrier that sleeps uses no CPU time, but its VP stood still: one tick.
+ * Else threads that block in turn would keep all of ring B waiting.
+ */
+void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t)
+{
+	struct view v = { .vp = vp, .t = t };
+
+	v.waiting_i = (int32_t)wf_queue_waiting_i(vp);
+	v.waiting_b = (int32_t)wf_queue_waiting_b(vp);
+	if (update_balance(&v) >= WF_BALANCE_TICK && v.waiting_b > 0)
+		wf_store_relaxed(&vp->turn_b, true);
 }
 
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 {
-	const struct wf_thread *t = wf_load_acquire(&vp->cur);
+	struct wf_thread *t = wf_load_acquire(&vp->cur);
+	const struct wf_vp_watch *w = &vp->watch;
+	const struct wf_carrier *c = vp->carrier;
+	const struct view v = { .vp = vp,
+				.t = t,
+				.waiting_b = (int32_t)wf_queue_waiting_b(vp) };
+	int64_t cpu;
 
 	if (t == NULL || (!t->from_b && !t->hog) ||
 	    wf_load_relaxed(&vp->balance) >= WF_BALANCE_TICK ||
-	    !wf_tick_is_computing(vp, now_ns))
+	    wf_load_relaxed(&c->tid) != w->carrier_tid)
 		return;
+	cpu = cpu_of(c);
+	if (!is_computing(c, cpu - w->cpu_ns, now_ns - w->wall_ns))
+		return;
+	charge_slice(vp, t, cpu);
+	end_slice(&v);
 	wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
-	preempt(vp);
+	preempt(vp, now_ns);
 }
 
 /*
- * What has not moved since the last tick is offered to all: a LIFO slot by
- * way of the injection queue, a ring by the surplus word.
+ * A ring that has not moved since the last tick is offered to all. What is in
+ * the LIFO slot is its owner's (Q3 in sched/queue.c).
  */
 static void see_stuck(struct wf_vp *vp)
 {
 	struct wf_vp_watch *w = &vp->watch;
-	uint64_t lifo = wf_load_relaxed(&vp->lifo);
 	uint32_t head = wf_runq_head(&vp->ring_i);
 	bool is_stuck = head == w->ring_head &&
 			wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0;
 
-	if (lifo != 0 && lifo == w->lifo && head == w->ring_head)
-		wf_queue_evict_lifo(vp, lifo);
 	if (is_stuck) {
 		if (wf_runq_len(&vp->ring_i) > 0)
-			wf_store_relaxed(&wf_sched.surplus, 1);
-		wf_idle_wake_any();
+			wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_WORTH);
+		/* A poller has had its time and does not run itself. */
+		if (w->is_stuck)
+			wf_idle_wake_sleeper();
+		else
+			wf_idle_wake_any();
 	}
-	w->lifo = lifo;
+	w->is_stuck = is_stuck;
 	w->ring_head = head;
+}
+
+static void see_ring_waits(struct wf_waits *waits, const struct wf_runq *ring,
+			   int64_t vp_ns, int64_t *longest_ns)
+{
+	uint32_t first, end;
+
+	wf_runq_positions(ring, &first, &end);
+	wf_waits_see(waits, first, end, vp_ns, longest_ns);
+}
+
+/* What lies in the LIFO slot or the inbox is seen at the next switch. */
+static void see_next_waits(struct wf_vp *vp, int64_t *longest_ns)
+{
+	struct wf_vp_watch *w = &vp->watch;
+	uint64_t switches = wf_load_relaxed(&vp->counters.switches);
+	bool any = wf_load_relaxed(&vp->lifo) != 0 ||
+		   wf_inject_len(&vp->inbox) != 0;
+
+	if (!any || switches != w->next_switches) {
+		w->next_switches = switches;
+		w->next_ns = w->vp_ns;
+	} else if (w->vp_ns - w->next_ns > *longest_ns) {
+		*longest_ns = w->vp_ns - w->next_ns;
+	}
+}
+
+static void note_longest(struct wf_vp *vp, int64_t longest_ns)
+{
+	_Atomic uint64_t *longest_us = &vp->counters.longest_wait_us;
+
+	if ((uint64_t)longest_ns / 1000 > wf_load_relaxed(longest_us))
+		wf_store_relaxed(longest_us, (uint64_t)longest_ns / 1000);
+}
+
+static void see_waits(struct wf_vp *vp)
+{
+	struct wf_vp_watch *w = &vp->watch;
+	int64_t longest_ns = 0;
+
+	see_ring_waits(&w->waits_i, &vp->ring_i, w->vp_ns, &longest_ns);
+	see_ring_waits(&w->waits_b, &vp->ring_b, w->vp_ns, &longest_ns);
+	see_next_waits(vp, &longest_ns);
+	note_longest(vp, longest_ns);
+}
+
+/* The injection queue is all VPs': their mean time counts. */
+static void see_injected_waits(void)
+{
+	struct wf_sched *s = &wf_sched;
+	uint32_t first = wf_load_relaxed(&s->inject.nr_popped);
+	int64_t vp_ns = 0, longest_ns = 0;
+
+	for (uint32_t i = 0; i < s->nr_vps; i++)
+		vp_ns += s->vps[i].watch.vp_ns;
+	wf_waits_see(&s->waits_inject, first, first + wf_inject_len(&s->inject),
+		     vp_ns / s->nr_vps, &longest_ns);
+	note_longest(&s->vps[0], longest_ns);
 }
 
 void wf_tick_all(int64_t now_ns)
 {
+	wf_idle_see_poller();
+	see_injected_waits();
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
 		bool makes_progress = tick_vp(vp, now_ns);
 
+		see_waits(vp);
 		see_stuck(vp);
 		if (makes_progress) {
 			wf_queue_balance(vp, (++vp->nr_ticks & 3) == (i & 3));

@@ -6,14 +6,30 @@
 
 #include "sched/vp.h"
 
-enum { WF_MONITOR_TICK_NS = 1000 * 1000 };
+enum {
+	WF_MONITOR_TICK_NS = 1000 * 1000,
+	/* A tenth of what a wake may be late; ten times what a look costs. */
+	WF_TICK_RETRY_NS = 50 * 1000,
+};
 
 void wf_tick_all(int64_t now_ns);
+
+/* vp was taken from t, which the kernel has put to sleep. */
+void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t);
 
 /* Threads of vp's became runnable because their time has come. */
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
 
-/* Has the carrier computed for most of the time since the last look? */
-bool wf_tick_is_computing(struct wf_vp *vp, int64_t now_ns);
+/*
+ * How long nothing is to do unless somebody wakes the monitor: all VPs run
+ * threads that compute, and only such wait. 0 if that is not so.
+ */
+int64_t wf_tick_quiet_ns(void);
+
+/*
+ * Asks again those who refused to be preempted since they were in libc. True
+ * if there are any: soon again.
+ */
+bool wf_tick_retry(int64_t now_ns);
 
 #endif

@@ -13,9 +13,11 @@ struct wf_libc_layout {
 	size_t pthread_bytes;	 /* sizeof(struct pthread), the TCB */
 	size_t static_tls_bytes; /* TLS blocks and TCB, as ld.so lays out */
 	size_t static_tls_align;
-	size_t list_offset; /* pthread.list: next, prev */
+	size_t static_tls_used; /* below the thread register, at start */
+	size_t list_offset;	/* pthread.list: next, prev */
 	size_t tid_offset;
 	size_t specific_offset; /* first-level TSD table */
+	size_t specific_used_offset; /* bool; 0: not known (tcb.c) */
 	size_t cancel_offset;	/* pthread.cancelhandling */
 	size_t dtv_offset;	/* pthread.header.dtv */
 	size_t self_offset;	/* wf_self minus the thread register */

@@ -81,6 +81,7 @@ WF_REAL(int, pthread_sigqueue, (pthread_t, int, const union sigval))
 WF_REAL(int, pthread_getattr_np, (pthread_t, pthread_attr_t *))
 WF_REAL(int, pthread_attr_getstackaddr, (const pthread_attr_t *, void **))
 WF_REAL(int, pthread_getattr_default_np, (pthread_attr_t *))
+WF_REAL(int, pthread_setattr_default_np, (const pthread_attr_t *))
 WF_REAL(int, pthread_setname_np, (pthread_t, const char *))
 WF_REAL(int, pthread_getname_np, (pthread_t, char *, size_t))
 WF_REAL(int, pthread_setaffinity_np, (pthread_t, size_t, const cpu_set_t *))
@@ -98,9 +99,13 @@ WF_REAL(void, siglongjmp, (struct __jmp_buf_tag *, int))
 
 /* The process. */
 WF_REAL(int, execve, (const char *, char *const *, char *const *))
-WF_REAL(int, execv, (const char *, char *const *))
-WF_REAL(int, execvp, (const char *, char *const *))
 WF_REAL(int, execvpe, (const char *, char *const *, char *const *))
+WF_REAL(int, posix_spawn,
+	(pid_t *, const char *, const posix_spawn_file_actions_t *,
+	 const posix_spawnattr_t *, char *const *, char *const *))
+WF_REAL(int, posix_spawnp,
+	(pid_t *, const char *, const posix_spawn_file_actions_t *,
+	 const posix_spawnattr_t *, char *const *, char *const *))
 WF_REAL(int, fexecve, (int, char *const *, char *const *))
 WF_REAL(pid_t, _Fork, (void))
 WF_REAL(int, __register_atfork,

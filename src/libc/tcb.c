@@ -12,6 +12,11 @@
  * T4. A prepared slot's DTV word never changes, not even for a moment: a fork
  *     may copy the moment, and the child uses the slot again.
  *
+ * T5. What a thread may leave in a TCB without wf_tcb_is_soiled or its caller
+ *     knowing lies between tid and cancelhandling. libc, too, uses the TCBs of
+ *     ended threads again and sets little else anew. To write all 2 KiB costs
+ *     a thread that does little most of its time, in cache misses.
+ *
  * Rejected: building a TCB field by field. The fields that matter differ
  * between releases; a copy of a real one has them all.
  */
@@ -19,8 +24,11 @@
 
 #include <errno.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <linux/rseq.h>
 #include <pthread.h>
+#include <resolv.h>
+#undef p_type /* resolv.h takes the name away from link.h */
 #include <stdbool.h>
 #include <string.h>
 
@@ -33,6 +41,7 @@
 #include "libc/layout.h"
 #include "libc/real.h"
 #include "os/mem.h"
+#include "os/sys.h"
 
 enum {
 	TEMPLATE_STACK_MARGIN = 256 * 1024,
@@ -40,6 +49,7 @@ enum {
 	MAX_LIBC_TLS_BYTES = 4 * 1024,
 	MAX_RELOCATIONS = 64,
 	MAX_MALLOC_WORDS = 8,
+	MAX_WINDOW_BYTES = 256,
 };
 
 /* An 8-byte word of the template that points into the template's own TCB. */
@@ -60,8 +70,14 @@ static struct {
 	struct image libc_tls;
 	size_t libc_tls_below; /* thread register minus start of the block */
 	size_t stack_offset;   /* pthread.stackblock; its size follows */
+	size_t robust_offset;  /* the robust list's head; 0 if unknown */
 	uint32_t malloc_words[MAX_MALLOC_WORDS]; /* offsets in libc_tls */
 	size_t nr_malloc_words;
+	/* From behind the list words to cancelhandling (T5); 0 bytes: libc has
+	 * another order, and everything is written each time. */
+	size_t window, window_bytes;
+	size_t first_in_window, end_of_window; /* of the relocations */
+	size_t resolver_offset;		       /* pthread.res */
 } template;
 
 static size_t template_stack_bytes; /* TLS and a margin */
@@ -85,6 +101,18 @@ static int find_libc_tls(struct dl_phdr_info *info, size_t size, void *arg)
 					  (uintptr_t)info->dlpi_tls_data;
 	}
 	return 1;
+}
+
+/* Static TLS lies next to the thread register, on the template's stack. */
+static int see_static_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	size_t below =
+		wf_cpu_thread_register() - (uintptr_t)info->dlpi_tls_data;
+
+	if (info->dlpi_tls_data != NULL && below < wf_libc.static_tls_bytes &&
+	    below > wf_libc.static_tls_used)
+		wf_libc.static_tls_used = below;
+	return 0;
 }
 
 static void find_relocations(struct image *im, uintptr_t tcb)
@@ -136,6 +164,64 @@ static void find_stack_words(uintptr_t stack)
 	}
 }
 
+/* Natively libc tells the kernel, once in each thread. */
+static void find_robust_list(uintptr_t tcb)
+{
+	uintptr_t head = 0;
+	size_t bytes;
+
+	template.robust_offset = 0;
+	if (wf_sys(SYS_get_robust_list, 0, &head, &bytes) == 0 && head > tcb &&
+	    head + sizeof(struct robust_list_head) <= tcb + template.tcb.size)
+		template.robust_offset = head - tcb;
+}
+
+/* pthread.specific_used: what else changes in the TCB by the first value. */
+static void find_specific_used(uintptr_t tcb)
+{
+	const unsigned char *now = (unsigned char *)tcb;
+	unsigned char before[MAX_TCB_BYTES];
+	size_t first = *(uintptr_t *)(now + wf_libc.specific_offset) - tcb;
+	pthread_key_t key;
+
+	wf_libc.specific_used_offset = 0;
+	if (pthread_key_create(&key, NULL) != 0)
+		return;
+	memcpy(before, now, template.tcb.size);
+	pthread_setspecific(key, now);
+	/* Behind the tables of values, of which the first is in front. */
+	for (size_t i = wf_libc.specific_offset; i < template.tcb.size; i++) {
+		bool is_flag = before[i] == 0 && now[i] == 1;
+
+		if (is_flag && first < wf_libc.specific_offset)
+			wf_libc.specific_used_offset = i;
+		if (is_flag)
+			break;
+	}
+	pthread_setspecific(key, NULL);
+	pthread_key_delete(key);
+}
+
+static void find_window(void)
+{
+	const struct image *im = &template.tcb;
+	size_t begin = wf_libc.list_offset + 2 * sizeof(void *);
+	size_t end = wf_align_up(wf_libc.cancel_offset + sizeof(int), 8UL);
+	size_t i = 0;
+
+	template.window = begin;
+	template.window_bytes = 0;
+	if (end <= begin || end - begin > MAX_WINDOW_BYTES)
+		return;
+	template.window_bytes = end - begin;
+	while (i < im->nr_relocations && im->relocations[i].offset < begin)
+		i++;
+	template.first_in_window = i;
+	while (i < im->nr_relocations && im->relocations[i].offset < end)
+		i++;
+	template.end_of_window = i;
+}
+
 /* The template's CPU number must not be everybody's: none is known. */
 static void forget_rseq(void)
 {
@@ -156,6 +242,7 @@ static void *template_thread(void *stack)
 
 	errno = 0;
 	wf_real.dl_iterate_phdr(find_libc_tls, NULL);
+	wf_real.dl_iterate_phdr(see_static_tls, NULL);
 	template.tcb.size = wf_libc.pthread_bytes;
 	if (template.tcb.size > MAX_TCB_BYTES ||
 	    template.libc_tls.size > MAX_LIBC_TLS_BYTES ||
@@ -168,7 +255,11 @@ static void *template_thread(void *stack)
 	find_relocations(&template.tcb, tcb);
 	find_relocations(&template.libc_tls, tcb);
 	find_stack_words((uintptr_t)stack);
+	find_robust_list(tcb);
 	find_malloc_words((unsigned char *)(tcb - template.libc_tls_below));
+	find_specific_used(tcb);
+	find_window();
+	template.resolver_offset = (uintptr_t)__res_state() - tcb;
 	return NULL;
 }
 
@@ -198,9 +289,27 @@ int wf_tcb_template_take(void)
 
 /* --- using it ----------------------------------------------------------- */
 
-static void relocate(const struct image *im, void *block, uintptr_t tcb)
+/* Short blocks of words: memcpy takes as long to begin. */
+static inline void copy_words(void *to, const void *from, size_t bytes)
 {
-	for (size_t i = 0; i < im->nr_relocations; i++) {
+	typedef uint64_t pair
+		__attribute__((vector_size(16), aligned(8), may_alias));
+	typedef uint64_t word __attribute__((may_alias));
+	size_t i = 0;
+
+	for (; i + 16 <= bytes; i += 16)
+		*(pair *)((char *)to + i) =
+			*(const pair *)((const char *)from + i);
+	if (i < bytes)
+		*(word *)((char *)to + i) =
+			*(const word *)((const char *)from + i);
+}
+
+/* Relocations number first to end - 1. */
+static inline void relocate(const struct image *im, size_t first, size_t end,
+			    void *block, uintptr_t tcb)
+{
+	for (size_t i = first; i < end; i++) {
 		const struct relocation *r = &im->relocations[i];
 		uintptr_t word = tcb + (uintptr_t)r->distance;
 
@@ -257,8 +366,8 @@ static void copy_libc_tls(uintptr_t tcb, bool keep_malloc_words)
 
 	for (size_t i = 0; i < nr; i++)
 		memcpy(&kept[i], block + template.malloc_words[i], 8);
-	memcpy(block, im->bytes, im->size);
-	relocate(im, block, tcb);
+	copy_words(block, im->bytes, im->size);
+	relocate(im, 0, im->nr_relocations, block, tcb);
 	for (size_t i = 0; i < nr; i++)
 		memcpy(block + template.malloc_words[i], &kept[i], 8);
 }
@@ -298,6 +407,82 @@ void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes)
 	copy_libc_tls(tcb, true);
 }
 
+void wf_tcb_renew_clean(uintptr_t tcb, int tid)
+{
+	const struct image *im = &template.tcb;
+
+	copy_words((char *)tcb + template.window, im->bytes + template.window,
+		   template.window_bytes); /* T5 */
+	relocate(im, template.first_in_window, template.end_of_window,
+		 (void *)tcb, tcb);
+	wf_libc_set_tid(tcb, tid);
+	copy_libc_tls(tcb, true);
+}
+
+void wf_tcb_prefetch(uintptr_t tcb)
+{
+	const char *p = (const char *)tcb;
+	const char *libc_tls = p - template.libc_tls_below;
+
+	__builtin_prefetch(p, 1);
+	__builtin_prefetch(p + wf_libc.self_offset);
+	__builtin_prefetch(p + template.window, 1);
+	__builtin_prefetch(p + wf_libc.cancel_offset, 1);
+	__builtin_prefetch(p + wf_libc.specific_used_offset);
+	__builtin_prefetch(p + template.resolver_offset);
+	for (size_t i = 0; i < template.libc_tls.size; i += WF_CACHE_LINE)
+		__builtin_prefetch(libc_tls + i, 1);
+}
+
+bool wf_tcb_is_soiled(uintptr_t tcb)
+{
+	const struct __res_state *res =
+		(struct __res_state *)(tcb + template.resolver_offset);
+
+	return template.window_bytes == 0 || res->options != 0 ||
+	       res->retrans != 0 || res->retry != 0;
+}
+
+/* The word of the TCB's libc block that the template's n-th malloc word is. */
+static uint64_t *malloc_word(uintptr_t tcb, size_t n)
+{
+	return (uint64_t *)(tcb - template.libc_tls_below +
+			    template.malloc_words[n]);
+}
+
+static uint64_t unset_malloc_word(size_t n)
+{
+	uint64_t word;
+
+	memcpy(&word, template.libc_tls.bytes + template.malloc_words[n], 8);
+	return word;
+}
+
+bool wf_tcb_has_cache(uintptr_t tcb)
+{
+	for (size_t i = 0; i < template.nr_malloc_words; i++) {
+		if (*malloc_word(tcb, i) != unset_malloc_word(i))
+			return true;
+	}
+	return false;
+}
+
+void wf_tcb_take_cache(uintptr_t tcb)
+{
+	uintptr_t own = wf_cpu_thread_register();
+
+	/* Who took over malloc has called it: it is not libc's then. */
+	if (wf_tcb_has_cache(own))
+		return;
+	for (size_t i = 0; i < template.nr_malloc_words; i++) {
+		uint64_t word = *malloc_word(tcb, i);
+
+		/* In this order: a fork between leaves it to nobody. */
+		*malloc_word(tcb, i) = unset_malloc_word(i);
+		*malloc_word(own, i) = word;
+	}
+}
+
 void wf_tcb_anchor(uintptr_t tcb0, uintptr_t tcb1)
 {
 	void **head = wf_libc.stack_user_list;
@@ -317,6 +502,11 @@ void wf_tcb_anchor(uintptr_t tcb0, uintptr_t tcb1)
 	head[0] = a;
 	anchor = tcb0;
 	list_lock = WF_SPIN_INIT;
+}
+
+uintptr_t wf_tcb_robust_list(uintptr_t tcb)
+{
+	return template.robust_offset != 0 ? tcb + template.robust_offset : 0;
 }
 
 size_t wf_tcb_minimal_bytes(void)

@@ -3,11 +3,13 @@
  *
  *     wf_tcb_template_take();                      once per process image
  *     wf_tcb_prepare(tcb, tid, stack, bytes);      first use of a slot
- *     wf_tcb_renew(tcb, tid, stack, bytes);        each later use
+ *     wf_tcb_renew(tcb, tid, stack, bytes);        each later use, or
+ *     wf_tcb_renew_clean(tcb, tid);                after a thread that was tidy
  */
 #ifndef WEFT_LIBC_TCB_H
 #define WEFT_LIBC_TCB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +36,23 @@ int wf_tcb_prepare(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes,
 void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes);
 
 /*
+ * The same, on the same stack, after a thread that has returned from its start
+ * routine, without thread-specific data, not cancelled, and of which
+ * wf_tcb_is_soiled said no at its end.
+ */
+void wf_tcb_renew_clean(uintptr_t tcb, int tid);
+/* Reads ahead what that and wf_tcb_is_soiled touch. */
+void wf_tcb_prefetch(uintptr_t tcb);
+bool wf_tcb_is_soiled(uintptr_t tcb);
+
+/*
+ * Has the slot's last thread left a cache of libc's malloc? take: the caller, a
+ * real thread of libc's that has none, makes it its own.
+ */
+bool wf_tcb_has_cache(uintptr_t tcb);
+void wf_tcb_take_cache(uintptr_t tcb);
+
+/*
  * Links a TCB into ld.so's list, once in each fork generation: a second time
  * would make the list a circle. Its other words may be anything yet.
  */
@@ -44,6 +63,12 @@ void wf_tcb_link(uintptr_t tcb);
  * start and in a fork child. tcb[0], tcb[1] are TCB-sized blocks of our own.
  */
 void wf_tcb_anchor(uintptr_t tcb0, uintptr_t tcb1);
+
+/*
+ * The head of a thread's list of robust mutexes, which natively the kernel
+ * knows; 0 if this libc has none.
+ */
+uintptr_t wf_tcb_robust_list(uintptr_t tcb);
 
 /*
  * A TLS block for kernel threads that never run the program's code: no DTV,

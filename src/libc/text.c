@@ -3,12 +3,13 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/compiler.h"
+#include "libc/elf.h"
 #include "libc/real.h"
+#include "libc/unwind.h"
 
-enum { MAX_RANGES = 8 };
+enum { MAX_RANGES = 8, MAX_LEAVES = 64 };
 
 static struct range {
 	uintptr_t low, high;
@@ -16,6 +17,21 @@ static struct range {
 } ranges[MAX_RANGES];
 
 static unsigned int nr_ranges;
+
+/*
+ * Functions that take no lock, call nobody and push nothing, and in which
+ * threads spend most of a long stay in libc.
+ */
+static const char *const leaf_names[] = {
+	"memset",  "memcpy",	"memmove", "mempcpy", "memcmp",	 "memchr",
+	"memrchr", "strlen",	"strnlen", "strcpy",  "strncpy", "stpcpy",
+	"stpncpy", "strcat",	"strncat", "strcmp",  "strncmp", "strchr",
+	"strrchr", "wmemset",	"wmemchr", "wcslen",  "wmemcmp", "rawmemchr",
+	"wcschr",  "strchrnul",
+};
+
+static struct range leaves[MAX_LEAVES];
+static unsigned int nr_leaves;
 
 static enum wf_text owner_of(const struct dl_phdr_info *info, uintptr_t low,
 			     uintptr_t high)
@@ -27,8 +43,7 @@ static enum wf_text owner_of(const struct dl_phdr_info *info, uintptr_t low,
 	if (own >= low && own < high)
 		return WF_TEXT_WEFT;
 	if (strncmp(file, "libc.so", 7) == 0 ||
-	    strncmp(file, "ld-linux", 8) == 0 ||
-	    info->dlpi_addr == getauxval(AT_SYSINFO_EHDR))
+	    strncmp(file, "ld-linux", 8) == 0)
 		return WF_TEXT_LIBC;
 	return WF_TEXT_PROGRAM;
 }
@@ -55,17 +70,43 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+static void add_leaves(void)
+{
+	nr_leaves = 0;
+	for (size_t i = 0; i < WF_ARRAY_LEN(leaf_names); i++) {
+		struct range *r = &leaves[nr_leaves];
+		uintptr_t start =
+			(uintptr_t)wf_elf_symbol("libc.so", leaf_names[i]);
+
+		if (start != 0 && nr_leaves < MAX_LEAVES &&
+		    wf_unwind_function(start, &r->low, &r->high))
+			nr_leaves++;
+	}
+}
+
 void wf_text_init(void)
 {
 	nr_ranges = 0;
 	wf_real.dl_iterate_phdr(add_object, NULL);
+	add_leaves();
+}
+
+static bool is_leaf(uintptr_t pc)
+{
+	for (unsigned int i = 0; i < nr_leaves; i++) {
+		if (pc >= leaves[i].low && pc < leaves[i].high)
+			return true;
+	}
+	return false;
 }
 
 enum wf_text wf_text_of(uintptr_t pc)
 {
 	for (unsigned int i = 0; i < nr_ranges; i++) {
 		if (pc >= ranges[i].low && pc < ranges[i].high)
-			return ranges[i].text;
+			return ranges[i].text == WF_TEXT_LIBC && is_leaf(pc) ?
+				       WF_TEXT_LEAF :
+				       ranges[i].text;
 	}
 	return WF_TEXT_PROGRAM;
 }

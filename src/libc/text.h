@@ -7,7 +7,8 @@
 
 enum wf_text {
 	WF_TEXT_PROGRAM = 0, /* anybody else's */
-	WF_TEXT_LIBC,	     /* libc, ld.so or the vDSO: may hold a lock */
+	WF_TEXT_LIBC,	     /* libc or ld.so: may hold a lock */
+	WF_TEXT_LEAF,	     /* libc's string functions: as their caller */
 	WF_TEXT_WEFT,
 };
 

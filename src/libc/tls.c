@@ -6,8 +6,8 @@
  * L1. A cache is immutable once published. A superseded one is kept: somebody
  *     may still be copying from it. There is one per change of the set of
  *     modules with static TLS, which is rare.
- * L2. A cache is right if the loader's table of modules has the signature
- *     under which the cache was taken, before and after the copy. ld.so
+ * L2. A cache is right if the loader's table of modules is as it was when the
+ *     cache was taken, before and after the copy. ld.so
  *     enters a module into the table before it initialises the module's
  *     static TLS in the listed threads.
  * L3. ld.so gives a new module a free row below the last one in use, or the
@@ -36,25 +36,29 @@ struct image {
 	size_t file_bytes, block_bytes;
 };
 
-struct cache {
-	uint64_t signature;
-	size_t nr_rows; /* of the table that the signature is of: L3 */
+struct row {
+	uint64_t words[2]; /* generation, map */
+};
+
+struct wf_tls_cache {
+	size_t nr_rows; /* of the table when the cache was taken: L3 */
+	struct row *rows;
+	bool has_dynamic; /* some module's TLS is allocated lazily */
 	size_t nr;
 	struct image images[MAX_MODULES];
 	size_t used_bytes, mapped_bytes; /* of the copies behind the struct */
 };
 
-static _Atomic(struct cache *) current_cache;
+static _Atomic(struct wf_tls_cache *) current_cache;
 
 /*
- * Mixes {generation, map} of the first nr_rows of the loader's table of TLS
- * modules. *ret_used: index of the last row in use, plus one.
+ * The first nr_rows of the loader's table of TLS modules, copied unless
+ * ret_rows is NULL. Returns the index of the last one in use, plus one.
  */
-static uint64_t signature(size_t nr_rows, size_t *ret_used)
+static size_t copy_rows(struct row *ret_rows, size_t nr_rows)
 {
 	const char *list = *(char **)wf_libc.slotinfo_list;
-	size_t index = 0;
-	uint64_t h = 1;
+	size_t index = 0, used = 0;
 
 	while (list != NULL && index < nr_rows) {
 		size_t len = *(const size_t *)list;
@@ -62,15 +66,38 @@ static uint64_t signature(size_t nr_rows, size_t *ret_used)
 
 		for (size_t i = 0; i < len && index < nr_rows;
 		     i++, index++, row += wf_libc.slotinfo_bytes) {
-			const uint64_t *w = (const uint64_t *)row;
+			const struct row *r = (const struct row *)row;
 
-			h = (h ^ w[0] ^ (w[1] << 1)) * 0x9e3779b97f4a7c15ULL;
-			if ((w[0] | w[1]) != 0)
-				*ret_used = index + 1;
+			if (ret_rows != NULL)
+				ret_rows[index] = *r;
+			if ((r->words[0] | r->words[1]) != 0)
+				used = index + 1;
 		}
 		list = *(char *const *)(list + wf_libc.slotinfo_next_offset);
 	}
-	return h;
+	return used;
+}
+
+static bool is_current(const struct wf_tls_cache *c)
+{
+	const char *list = *(char **)wf_libc.slotinfo_list;
+	const struct row *known = c->rows, *end = c->rows + c->nr_rows;
+	uint64_t differ = 0;
+
+	while (list != NULL && known != end) {
+		size_t len = *(const size_t *)list;
+		const char *row = list + wf_libc.slotinfo_array_offset;
+
+		for (; len > 0 && known != end;
+		     len--, known++, row += wf_libc.slotinfo_bytes) {
+			const struct row *r = (const struct row *)row;
+
+			differ |= r->words[0] ^ known->words[0];
+			differ |= r->words[1] ^ known->words[1];
+		}
+		list = *(char *const *)(list + wf_libc.slotinfo_next_offset);
+	}
+	return differ == 0;
 }
 
 /* Distance of the module's block below the thread register; 0: not static. */
@@ -121,7 +148,7 @@ static bool is_ours_or_libc(const struct dl_phdr_info *info)
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct cache *c = arg;
+	struct wf_tls_cache *c = arg;
 	const ElfW(Phdr) *tls = NULL;
 	size_t below;
 	char *copy;
@@ -133,8 +160,11 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 	if (tls == NULL || is_ours_or_libc(info))
 		return 0;
 	below = static_offset(info->dlpi_tls_modid);
-	if (below == 0 || below > wf_libc.static_tls_bytes ||
-	    c->nr == MAX_MODULES ||
+	if (below == 0 || below > wf_libc.static_tls_bytes) {
+		c->has_dynamic = true;
+		return 0;
+	}
+	if (c->nr == MAX_MODULES ||
 	    c->used_bytes + tls->p_filesz > c->mapped_bytes)
 		return 0;
 	copy = (char *)c + c->used_bytes;
@@ -146,49 +176,52 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* No lock: two who build at the same time build the same. */
-static struct cache *build(void)
+static struct wf_tls_cache *build(void)
 {
-	size_t bytes = wf_align_up(
-		sizeof(struct cache) + wf_libc.static_tls_bytes, WF_PAGE);
-	struct cache *c = wf_os_reserve(bytes);
-	size_t used = 0;
+	size_t nr_rows = copy_rows(NULL, SIZE_MAX) + 1;
+	size_t rows_bytes = nr_rows * sizeof(struct row);
+	size_t bytes = wf_align_up(sizeof(struct wf_tls_cache) + rows_bytes +
+					   wf_libc.static_tls_bytes,
+				   WF_PAGE);
+	struct wf_tls_cache *c = wf_os_reserve(bytes);
 
 	if (c == NULL)
 		return NULL;
 	c->mapped_bytes = bytes;
-	c->used_bytes = sizeof(*c);
-	signature(SIZE_MAX, &used);
-	c->nr_rows = used + 1;
-	c->signature = signature(c->nr_rows, &used); /* L2 */
+	c->used_bytes = sizeof(*c) + rows_bytes;
+	c->nr_rows = nr_rows;
+	c->rows = (struct row *)(c + 1);
+	copy_rows(c->rows, nr_rows); /* L2 */
 	wf_real.dl_iterate_phdr(add_module, c);
 	/* release: publishes the cache (L1); pairs with the renewal. */
 	wf_store_release(&current_cache, c);
 	return c;
 }
 
-static bool is_current(const struct cache *c)
+static void copy_images(uintptr_t tcb, const struct wf_tls_cache *c)
 {
-	size_t used;
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct image *im = &c->images[i];
+		char *p = (char *)(tcb - im->below);
 
-	return c != NULL && signature(c->nr_rows, &used) == c->signature;
+		memcpy(p, im->bytes, im->file_bytes);
+		memset(p + im->file_bytes, 0, im->block_bytes - im->file_bytes);
+	}
 }
 
-void wf_tls_renew(uintptr_t tcb)
+const struct wf_tls_cache *wf_tls_renew(uintptr_t tcb)
 {
-	const struct cache *c = wf_load_acquire(&current_cache);
+	const struct wf_tls_cache *c = wf_load_acquire(&current_cache);
 
-	do {
-		if (!is_current(c))
-			c = build();
-		for (size_t i = 0; c != NULL && i < c->nr; i++) {
-			const struct image *im = &c->images[i];
-			char *p = (char *)(tcb - im->below);
-
-			memcpy(p, im->bytes, im->file_bytes);
-			memset(p + im->file_bytes, 0,
-			       im->block_bytes - im->file_bytes);
-		}
-	} while (c != NULL && !is_current(c)); /* L2 */
+	if (WF_UNLIKELY(c == NULL || !is_current(c)))
+		c = build();
+	while (c != NULL && c->nr > 0) {
+		copy_images(tcb, c);
+		if (WF_LIKELY(is_current(c))) /* L2 */
+			break;
+		c = build();
+	}
+	return c;
 }
 
 /* One module's place in the DTV: the block, and what to free it by. */
@@ -196,6 +229,12 @@ struct dtv_entry {
 	void *block;
 	void *to_free;
 };
+
+bool wf_tls_may_be_dynamic(const struct wf_tls_cache *at_start)
+{
+	return at_start == NULL || at_start->has_dynamic ||
+	       !is_current(at_start);
+}
 
 void wf_tls_release(uintptr_t tcb)
 {
@@ -253,7 +292,7 @@ static bool run_destructors(struct key_data **blocks)
 	return any;
 }
 
-void wf_tsd_destroy(uintptr_t tcb)
+bool wf_tsd_destroy_slow(uintptr_t tcb)
 {
 	struct key_data **blocks =
 		(struct key_data **)(tcb + wf_libc.specific_offset);
@@ -269,4 +308,5 @@ void wf_tsd_destroy(uintptr_t tcb)
 		free(blocks[i]);
 		blocks[i] = NULL;
 	}
+	return true;
 }

@@ -23,8 +23,19 @@ enum {
 	MAX_CLASSES = 128,
 	FIRST_REGION_SLOTS = 16,
 	MAX_REGION_SLOTS = 4096,
-	NR_COLOURS = 64,
+	MAX_OPEN_SLOTS = 64,
+	NR_COLOURS = 24, /* of the TCB, at most */
 	COLOUR_BYTES = 64,
+	NOTE_BYTES = sizeof(struct wf_slot_note),
+	/* For the frames of a thread that waits: 750 to 850 of weft's, and
+	 * some of the program's. */
+	SHALLOW_BYTES = 1088,
+	/* Of the address space, where that is limited, a region's. */
+	REGION_SHARE = 64,
+	NR_TOP_COLOURS = (WF_PAGE - SHALLOW_BYTES) / COLOUR_BYTES, /* 47 */
+	/* libc takes static TLS and TCB out of the stack that was asked for;
+	 * weft does so up to here. */
+	MAX_TLS_SHARE = 2 * WF_PAGE,
 };
 
 static struct wf_slot_class classes[MAX_CLASSES];
@@ -44,13 +55,18 @@ size_t wf_slot_save_bytes(void)
 	return wf_align_up(frame + 2 * WF_PAGE, WF_PAGE);
 }
 
-static size_t tls_bytes(void)
+/* What a slot has on top of the stack that was asked for. */
+static size_t extra_bytes(size_t stack)
 {
-	size_t colours = NR_COLOURS * COLOUR_BYTES;
+	size_t tls = wf_libc.static_tls_bytes;
+	size_t bytes = tls + wf_libc.static_tls_align + NOTE_BYTES +
+		       NR_COLOURS * COLOUR_BYTES;
 
-	return wf_align_up(wf_libc.static_tls_bytes + wf_libc.static_tls_align +
-				   colours,
-			   WF_PAGE);
+	if (stack != 0) {
+		bytes += WF_PAGE;
+		bytes -= tls < MAX_TLS_SHARE ? tls : (size_t)MAX_TLS_SHARE;
+	}
+	return wf_align_up(bytes, WF_PAGE);
 }
 
 size_t wf_slot_default_stack_bytes(void)
@@ -106,8 +122,7 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard)
 		*c = (struct wf_slot_class){
 			.stack_bytes = stack,
 			.guard_bytes = guard,
-			.stride = guard + stack + tls_bytes() +
-				  wf_slot_save_bytes(),
+			.stride = guard + stack + extra_bytes(stack),
 			.region_slots = FIRST_REGION_SLOTS,
 		};
 		/* release: publishes the class (M1); pairs with find_class. */
@@ -129,29 +144,74 @@ struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes)
 	return c != NULL ? c : make_class(stack, guard);
 }
 
-/* Reserves a region; smaller ones when address space is short. */
+/*
+ * Reserves a region: slots, then save areas, which few threads ever touch and
+ * which would cost page tables between them. Smaller when address space is
+ * short.
+ */
 static bool map_region_locked(struct wf_slot_class *c)
 {
+	size_t each = c->stride + wf_slot_save_bytes();
+	size_t limit = wf_os_address_limit() / REGION_SHARE;
 	size_t slots = c->region_slots;
 	char *p = NULL;
 
+	while (slots > 1 && slots > limit / each)
+		slots /= 2;
 	for (; slots > 0; slots /= 2) {
 		size_t bytes;
 
-		if (__builtin_mul_overflow(slots, c->stride, &bytes))
+		if (__builtin_mul_overflow(slots, each, &bytes))
 			continue;
-		p = wf_os_reserve(bytes);
+		p = wf_os_reserve_closed(bytes);
 		if (p != NULL)
 			break;
 	}
 	if (p == NULL)
 		return false;
-	wf_os_no_huge(p, slots * c->stride);
+	wf_os_no_huge(p, slots * each);
 	c->region_next = p;
+	c->region_open = p;
 	c->region_end = p + slots * c->stride;
+	c->save_next = c->region_end;
 	c->region_slots = slots * 2 > MAX_REGION_SLOTS ? MAX_REGION_SLOTS :
 							 slots * 2;
 	return true;
+}
+
+/*
+ * Opens some more slots. All at once would let mlockall fill them with memory
+ * and, where nothing is overcommitted, count them against the limit.
+ */
+static bool open_slots_locked(struct wf_slot_class *c)
+{
+	size_t left = (size_t)(c->region_end - c->region_open) / c->stride;
+	size_t nr = c->nr_mapped / 8 + 1;
+
+	nr = nr < MAX_OPEN_SLOTS ? nr : MAX_OPEN_SLOTS;
+	nr = nr < left ? nr : left;
+	for (; nr > 0; nr /= 2) {
+		if (wf_os_open(c->save_next, nr * wf_slot_save_bytes()) == 0 &&
+		    wf_os_open(c->region_open, nr * c->stride) == 0)
+			break;
+	}
+	c->region_open += nr * c->stride;
+	return nr > 0;
+}
+
+static int take_locked(struct wf_slot_class *c, struct wf_slot *s,
+		       char **ret_save_top, uint32_t *ret_number)
+{
+	if (c->region_next == c->region_end && !map_region_locked(c))
+		return -ENOMEM;
+	if (c->region_next == c->region_open && !open_slots_locked(c))
+		return -ENOMEM;
+	s->low = c->region_next;
+	c->region_next += c->stride;
+	c->save_next += wf_slot_save_bytes();
+	*ret_save_top = c->save_next;
+	*ret_number = c->nr_mapped++;
+	return 0;
 }
 
 static void warn_no_guard(int err)
@@ -164,64 +224,139 @@ static void warn_no_guard(int err)
 		       "error", -err);
 }
 
+/* --- where things lie --------------------------------------------------- */
+
+/*
+ * The TCB, for slot `number` of its class. Static TLS in use, TCB and note lie
+ * in one page if they can: fewer colours then.
+ */
+static uintptr_t place_tcb(uintptr_t end, uint32_t number)
+{
+	size_t together = wf_align_up(wf_libc.static_tls_used, COLOUR_BYTES) +
+			  wf_libc.pthread_bytes + NOTE_BYTES;
+	size_t align = wf_libc.static_tls_align;
+	size_t nr = NR_COLOURS;
+
+	align = align > COLOUR_BYTES ? align : (size_t)COLOUR_BYTES;
+	if (together + align <= WF_PAGE &&
+	    (WF_PAGE - together) / COLOUR_BYTES < nr)
+		nr = (WF_PAGE - together) / COLOUR_BYTES;
+	end -= NOTE_BYTES + wf_libc.pthread_bytes + number % nr * COLOUR_BYTES;
+	return wf_align_down(end, align);
+}
+
+/*
+ * Below the static TLS blocks, which end at the TCB's end; not just above a
+ * page's border, where the first frames would touch two pages; and at all
+ * other offsets alike.
+ */
+static uintptr_t place_top(uintptr_t tcb, uint32_t number)
+{
+	uintptr_t limit =
+		tcb + wf_libc.pthread_bytes - wf_libc.static_tls_bytes;
+	uintptr_t top = wf_align_down(limit, WF_PAGE) + SHALLOW_BYTES +
+			number % NR_TOP_COLOURS * COLOUR_BYTES;
+
+	return top <= limit ? top : top - WF_PAGE;
+}
+
+static struct wf_slot_note *note_of(const struct wf_slot *s)
+{
+	return (struct wf_slot_note *)(s->tcb + wf_libc.pthread_bytes);
+}
+
 int wf_slot_map(struct wf_slot_class *c, struct wf_slot *ret_slot)
 {
-	struct wf_slot s = { .class = c, .guard_bytes = c->guard_bytes };
-	uintptr_t tcb, colour;
+	struct wf_slot s = { .class = c };
+	char *save_top;
 	uint32_t number;
+	int err;
 
 	wf_spin_lock(&c->lock);
-	if (c->region_next == c->region_end && !map_region_locked(c)) {
-		wf_spin_unlock(&c->lock);
-		return -ENOMEM;
-	}
-	s.low = c->region_next;
-	c->region_next += c->stride;
-	number = c->nr_mapped++;
+	err = take_locked(c, &s, &save_top, &number);
 	wf_spin_unlock(&c->lock);
-
+	if (err < 0)
+		return err;
 	if (c->guard_bytes > 0) {
-		int err = wf_os_guard(s.low, c->guard_bytes);
-
+		err = wf_os_guard(s.low, c->guard_bytes);
 		if (err < 0)
 			warn_no_guard(err);
 	}
-	s.save_top = s.low + c->stride;
-	colour = (number % NR_COLOURS) * COLOUR_BYTES;
-	tcb = (uintptr_t)s.save_top - wf_slot_save_bytes() - colour -
-	      wf_libc.pthread_bytes;
-	s.tcb = wf_align_down(tcb, wf_libc.static_tls_align > 64 ?
-					   wf_libc.static_tls_align :
-					   (size_t)64);
-	wf_slot_own_stack(&s);
+	s.tcb = place_tcb((uintptr_t)s.low + c->stride, number);
+	*note_of(&s) = (struct wf_slot_note){
+		.save_top = save_top,
+		.stack_top = (char *)place_top(s.tcb, number),
+	};
 	*ret_slot = s;
 	return 0;
+}
+
+struct wf_slot_class *wf_slot_class_at(uint32_t i)
+{
+	return i < wf_load_acquire(&nr_classes) ? &classes[i] : NULL;
+}
+
+void wf_slot_trim(const struct wf_slot *s)
+{
+	char *low = s->low + s->class->guard_bytes;
+	uintptr_t kept =
+		wf_align_down(s->tcb - wf_libc.static_tls_used, WF_PAGE);
+
+	wf_os_forget(low, kept - (uintptr_t)low);
+	wf_os_forget(wf_slot_save_top(s) - wf_slot_save_bytes(),
+		     wf_slot_save_bytes());
 }
 
 void wf_slot_own_stack(struct wf_slot *s)
 {
 	s->has_user_stack = false;
-	s->guard_bytes = s->class->guard_bytes;
-	s->stack_low = s->low + s->guard_bytes;
-	s->stack_bytes =
-		(size_t)(s->save_top - s->stack_low) - wf_slot_save_bytes();
 }
 
 void wf_slot_use_stack(struct wf_slot *s, void *low, size_t bytes)
 {
 	s->has_user_stack = true;
-	s->stack_low = low;
-	s->stack_bytes = bytes;
-	s->guard_bytes = 0;
+	note_of(s)->user_low = low;
+	note_of(s)->user_bytes = bytes;
+}
+
+char *wf_slot_stack_low(const struct wf_slot *s)
+{
+	return s->has_user_stack ? note_of(s)->user_low :
+				   s->low + s->class->guard_bytes;
+}
+
+size_t wf_slot_stack_bytes(const struct wf_slot *s)
+{
+	return s->has_user_stack ? note_of(s)->user_bytes :
+				   s->class->stride - s->class->guard_bytes;
+}
+
+size_t wf_slot_guard_bytes(const struct wf_slot *s)
+{
+	return s->has_user_stack ? 0 : s->class->guard_bytes;
+}
+
+char *wf_slot_block_low(const struct wf_slot *s)
+{
+	return s->has_user_stack ? note_of(s)->user_low : s->low;
+}
+
+size_t wf_slot_block_bytes(const struct wf_slot *s)
+{
+	return s->has_user_stack ? note_of(s)->user_bytes : s->class->stride;
+}
+
+char *wf_slot_save_top(const struct wf_slot *s)
+{
+	return s->class != NULL ? note_of(s)->save_top : s->low;
 }
 
 void *wf_slot_stack_top(const struct wf_slot *s)
 {
-	if (s->has_user_stack)
-		return s->stack_low + s->stack_bytes;
-	/* Below the static TLS blocks, which end at the TCB's end. */
-	return (void *)(s->tcb + wf_libc.pthread_bytes -
-			wf_libc.static_tls_bytes);
+	const struct wf_slot_note *note = note_of(s);
+
+	return s->has_user_stack ? note->user_low + note->user_bytes :
+				   note->stack_top;
 }
 
 void wf_slot_fork_child(void)
@@ -229,6 +364,24 @@ void wf_slot_fork_child(void)
 	uint32_t nr = wf_load_relaxed(&nr_classes);
 
 	classes_lock = WF_SPIN_INIT;
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr; i++) {
 		classes[i].lock = WF_SPIN_INIT;
+		/* table.c fills the first anew. */
+		classes[i].free_threads = NULL;
+		classes[i].old_threads = NULL;
+		classes[i].cold_threads = NULL;
+	}
+}
+
+size_t wf_slot_mapped(uint32_t *ret_nr)
+{
+	uint32_t nr = wf_load_acquire(&nr_classes);
+	size_t bytes = 0;
+
+	*ret_nr = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		bytes += classes[i].nr_mapped * classes[i].stride;
+		*ret_nr += classes[i].nr_mapped;
+	}
+	return bytes;
 }

@@ -1,13 +1,16 @@
 /*
- * Memory of a thread: stack, static TLS, TCB and a save area for the frame of
- * a preempted thread, in one slot that is made once and used again and again.
+ * Memory of a thread: stack, static TLS and TCB in one slot that is made once
+ * and used again and again, and a save area for the frame of a preempted
+ * thread elsewhere.
  *
- *	low                                                          high
- *	| guard | stack ............ | static TLS | TCB | colour | save |
+ *	low                                                       high
+ *	| guard | stack ............ | static TLS | TCB | note | colour |
  *
  * Slots of one size form a class and come from large reservations. The TCB's
  * address is shifted by a colour per slot, or the tops of all stacks would
- * share a few sets of the L2 cache.
+ * share a few sets of the L2 cache. A thread that waits in a shallow frame
+ * has touched two pages: that of its frames and that of its TCB, in which its
+ * static TLS in use and the note lie as well.
  */
 #ifndef WEFT_MEM_SLOT_H
 #define WEFT_MEM_SLOT_H
@@ -24,26 +27,46 @@ struct wf_slot_class {
 	size_t stride;	     /* constant: bytes from slot to slot */
 	struct wf_spin lock; /* all below */
 	char *region_next;   /* first slot of the region not yet used */
+	char *region_open;   /* end of those that may be used */
 	char *region_end;
+	char *save_next;     /* their save areas */
 	size_t region_slots; /* size of the next region */
 	uint32_t nr_mapped;
-	void *free_threads; /* sched/table.c's free list */
+	/* sched/table.c's lists of slots that are free, have been so for a
+	 * while, have been trimmed. */
+	void *free_threads, *old_threads, *cold_threads;
+};
+
+/* What is seldom asked lies behind the TCB, in a page that is touched. */
+struct wf_slot_note {
+	char *save_top;	 /* constant: end of the save area */
+	char *stack_top; /* where the first frame goes */
+	char *user_low;	 /* the program's stack; NULL: the slot's own */
+	size_t user_bytes;
 };
 
 struct wf_slot {
 	struct wf_slot_class *class; /* NULL: none (thread 0, foreign) */
-	char *low;		     /* lowest byte, guard included */
-	char *stack_low;	     /* lowest usable byte of the stack */
-	size_t stack_bytes;	     /* usable; TLS and TCB included if ours */
-	size_t guard_bytes;
+	char *low;		     /* lowest byte, guard included; without a
+				      * class the end of a save area */
 	uintptr_t tcb;
-	char *save_top; /* end of the save area */
-	bool has_user_stack;
-	bool is_prepared;    /* ld.so has made its TLS */
-	bool is_fresh;	     /* and nobody has used it since */
-	bool is_used;	     /* a thread has run on it */
 	uint32_t link_epoch; /* fork epoch in which ld.so knows it */
+	bool has_user_stack;
+	bool is_prepared; /* ld.so has made its TLS */
+	bool is_fresh;	  /* and nobody has used it since */
+	bool is_used;	  /* a thread has run on it */
 };
+
+/* Lowest usable byte of the stack, the guard lies below. */
+char *wf_slot_stack_low(const struct wf_slot *s);
+/* Bytes from there; TLS and TCB are among them in a stack of our own. */
+size_t wf_slot_stack_bytes(const struct wf_slot *s);
+size_t wf_slot_guard_bytes(const struct wf_slot *s);
+/* All of it, guard included: what libc calls the stack's block. */
+char *wf_slot_block_low(const struct wf_slot *s);
+size_t wf_slot_block_bytes(const struct wf_slot *s);
+/* End of the save area. */
+char *wf_slot_save_top(const struct wf_slot *s);
 
 /* Bytes of NPTL's default stack: RLIMIT_STACK or 8 MiB, or the option's. */
 size_t wf_slot_default_stack_bytes(void);
@@ -55,11 +78,20 @@ size_t wf_slot_default_stack_bytes(void);
  */
 struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes);
 
-/* Bytes of the area that ends at save_top. */
+/* Bytes of a save area. */
 size_t wf_slot_save_bytes(void);
 
 /* Maps a new slot of the class. Returns 0 or -ENOMEM. */
 int wf_slot_map(struct wf_slot_class *class, struct wf_slot *ret_slot);
+
+/* Class number i, NULL if there are fewer. */
+struct wf_slot_class *wf_slot_class_at(uint32_t i);
+
+/*
+ * Gives all pages back but that of the TCB. The slot is nobody's and has been
+ * used.
+ */
+void wf_slot_trim(const struct wf_slot *s);
 
 /* The stack as it is without a caller's: undoes wf_slot_use_stack. */
 void wf_slot_own_stack(struct wf_slot *s);
@@ -68,6 +100,18 @@ void wf_slot_use_stack(struct wf_slot *s, void *low, size_t bytes);
 
 /* Where the first frame goes. */
 void *wf_slot_stack_top(const struct wf_slot *s);
+
+/* Bytes of address space of all slots mapped so far, and how many they are. */
+size_t wf_slot_mapped(uint32_t *ret_nr);
+
+/* Reads ahead the stack of the first few frames. */
+static inline void wf_slot_prefetch(const struct wf_slot *s)
+{
+	const char *top = wf_slot_stack_top(s);
+
+	for (int i = 1; i <= 8; i++)
+		__builtin_prefetch(top - i * WF_CACHE_LINE, 1);
+}
 
 /* In a fork child, whose other threads may have held the locks. */
 void wf_slot_fork_child(void);

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "base/spin.h"
@@ -62,6 +63,15 @@ char wf_os_thread_state(int proc, int tid)
 	/* The command's name may hold anything, parentheses too. */
 	paren = strrchr(buf, ')');
 	return paren != NULL && paren[1] == ' ' ? paren[2] : 'X';
+}
+
+long wf_os_involuntary_switches(void)
+{
+	struct rusage usage;
+
+	if (wf_sys(SYS_getrusage, RUSAGE_THREAD, &usage) < 0)
+		return 0;
+	return usage.ru_nivcsw;
 }
 
 int wf_os_membarrier_register(void)

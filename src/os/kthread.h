@@ -25,6 +25,9 @@ int wf_os_tgkill(int tid, int sig);
 int wf_os_proc_open(void);
 char wf_os_thread_state(int proc, int tid);
 
+/* How often the kernel has taken the CPU from the calling kernel thread. */
+long wf_os_involuntary_switches(void);
+
 /* Asymmetric fence: every running thread of the process passes a barrier. */
 int wf_os_membarrier_register(void);
 int wf_os_membarrier(void);

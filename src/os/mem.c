@@ -1,7 +1,9 @@
 #include "os/mem.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/atomic.h"
 #include "os/sys.h"
@@ -15,12 +17,54 @@ static bool is_error(long r)
 	return r < 0 && r > -4096;
 }
 
-void *wf_os_reserve(size_t bytes)
+static void *map(size_t bytes, int access)
 {
-	long r = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+	long r = wf_sys(SYS_mmap, NULL, bytes, access,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return is_error(r) ? NULL : (void *)r;
+}
+
+void *wf_os_reserve(size_t bytes)
+{
+	return map(bytes, PROT_READ | PROT_WRITE);
+}
+
+void *wf_os_reserve_closed(size_t bytes)
+{
+	return map(bytes, PROT_NONE);
+}
+
+int wf_os_open(void *addr, size_t bytes)
+{
+	return (int)wf_sys(SYS_mprotect, addr, bytes, PROT_READ | PROT_WRITE);
+}
+
+bool wf_os_map_at(void *addr, size_t bytes)
+{
+	long r = wf_sys(SYS_mmap, addr, bytes, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				MAP_FIXED_NOREPLACE,
+			-1, 0);
+
+	/* Older kernels take the address for a wish. */
+	if (!is_error(r) && (void *)r != addr)
+		wf_sys(SYS_munmap, r, bytes);
+	return (void *)r == addr;
+}
+
+void wf_os_forget(void *addr, size_t bytes)
+{
+	wf_sys(SYS_madvise, addr, bytes, MADV_DONTNEED);
+}
+
+size_t wf_os_address_limit(void)
+{
+	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
+
+	wf_sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit);
+	return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX :
+						 (size_t)limit.rlim_cur;
 }
 
 void wf_os_release(void *addr, size_t bytes)
@@ -36,6 +80,11 @@ void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes)
 		return wf_os_reserve(new_bytes);
 	r = wf_sys(SYS_mremap, addr, old_bytes, new_bytes, MREMAP_MAYMOVE);
 	return is_error(r) ? NULL : (void *)r;
+}
+
+int wf_os_zero(void *addr, size_t bytes)
+{
+	return (int)wf_sys(SYS_madvise, addr, bytes, MADV_DONTNEED);
 }
 
 void wf_os_no_huge(void *addr, size_t bytes)

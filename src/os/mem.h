@@ -10,8 +10,26 @@
 /* Zeroed, private, counted against no limit until touched; NULL if refused. */
 void *wf_os_reserve(size_t bytes);
 void wf_os_release(void *addr, size_t bytes);
+/*
+ * The same without access, and opened piece by piece: what is not open yet
+ * counts against the limit on address space and no other, and mlockall does
+ * not fill it. wf_os_open returns 0 or -Exxx.
+ */
+void *wf_os_reserve_closed(size_t bytes);
+int wf_os_open(void *addr, size_t bytes);
+/*
+ * Usable memory just there; false if something else is. For what is to grow in
+ * place without a reservation, which a limit on address space would count.
+ */
+bool wf_os_map_at(void *addr, size_t bytes);
+/* Gives the pages back; they are zero when touched again. */
+void wf_os_forget(void *addr, size_t bytes);
+/* Bytes of address space that the process may have; SIZE_MAX: any. */
+size_t wf_os_address_limit(void);
 /* Grows a reservation, moving it if need be; NULL if refused. */
 void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes);
+/* Private memory reads as zeroes again and takes no room. 0 or -Exxx. */
+int wf_os_zero(void *addr, size_t bytes);
 /* No huge pages: a stack touches one page, not 512. */
 void wf_os_no_huge(void *addr, size_t bytes);
 

@@ -21,7 +21,7 @@ enum {
 	ALTSTACK_BYTES = 64 * 1024,
 	/* So often rescued, a thread is better off on a carrier of its own:
 	 * each rescue costs about 30 us and up to a tick of delay. */
-	RESCUES_BEFORE_BIND = 256,
+	RESCUES_BEFORE_BIND = 16,
 };
 
 uint32_t wf_carrier_setxid_generation;

@@ -16,6 +16,7 @@
 
 #include "sched/table.h"
 #include "sched/thread.h"
+#include "sched/vp.h"
 
 #define WF_ENTRY_NONE 0
 #define WF_ENTRY_UNSTARTED (1ULL << 32)
@@ -44,8 +45,25 @@ static inline bool wf_thread_claim(struct wf_thread *t, uint32_t generation)
 	uint32_t expected = (generation & WF_GENERATION_MASK) |
 			    WF_UNSTARTED_BIT;
 
+	if (wf_sched.nr_vps == 1) {
+		/* Claimers own a VP: there is but one at a time. */
+		if (wf_load_acquire(&t->unstarted) != expected)
+			return false;
+		wf_store_relaxed(&t->unstarted, 0);
+		return true;
+	}
 	/* acquire: pairs with the creator's release of `unstarted`. */
 	return wf_cas_acq_rel(&t->unstarted, &expected, 0);
+}
+
+/* An offer that somebody has taken up. */
+static inline bool wf_entry_is_stale(uint64_t entry)
+{
+	const struct wf_thread *t = wf_table_at((uint32_t)entry);
+
+	return (entry & WF_ENTRY_UNSTARTED) != 0 &&
+	       wf_load_relaxed(&t->unstarted) !=
+		       ((uint32_t)(entry >> 33) | WF_UNSTARTED_BIT);
 }
 
 /*

@@ -1,5 +1,7 @@
 #include "sched/idle.h"
 
+#include "base/log.h"
+#include "base/options.h"
 #include "os/clock.h"
 #include "os/futex.h"
 
@@ -83,7 +85,7 @@ bool wf_idle_wake(struct wf_vp *vp)
 	return wake(vp, wf_idle_end(vp));
 }
 
-bool wf_idle_wake_any(void)
+bool wf_idle_wake_sleeper(void)
 {
 	struct wf_vp *vp;
 
@@ -95,6 +97,56 @@ bool wf_idle_wake_any(void)
 		remove_locked(vp);
 	wf_spin_unlock(&idle_lock);
 	return vp != NULL && wake(vp, true);
+}
+
+void wf_idle_wake_any(void)
+{
+	if (wf_load_relaxed(&wf_sched.poller) == NULL) /* I4 */
+		wf_idle_wake_sleeper();
+}
+
+/* --- the poller ---------------------------------------------------------- */
+
+bool wf_idle_poll_begin(struct wf_vp *vp)
+{
+	const struct wf_vp *none = NULL;
+
+	if (wf_load_relaxed(&wf_sched.poller) != NULL ||
+	    !wf_cas_acq_rel(&wf_sched.poller, &none, vp))
+		return false;
+	wf_count_own(&vp->counters, polls);
+	return true;
+}
+
+void wf_idle_poll_end(struct wf_vp *vp)
+{
+	WF_ASSERT(wf_load_relaxed(&wf_sched.poller) == vp);
+	/* I4: the fence is wf_idle_begin's. */
+	wf_store_relaxed(&wf_sched.poller, NULL);
+}
+
+/* What is offered to all, and worth a wake. */
+static bool is_more(void)
+{
+	return wf_inject_len(&wf_sched.inject) != 0 ||
+	       wf_load_relaxed(&wf_sched.surplus) == WF_SURPLUS_WORTH;
+}
+
+void wf_idle_poll_leave(struct wf_vp *vp)
+{
+	if (wf_load_relaxed(&wf_sched.poller) == vp) {
+		wf_count_own(&vp->counters, hits);
+		wf_idle_poll_end(vp);
+		wf_fence_seq_cst(); /* I4; pairs with the submitter's */
+	}
+	if (is_more() && wf_idle_wake_sleeper())
+		wf_count_own(&vp->counters, hand_overs);
+}
+
+void wf_idle_see_poller(void)
+{
+	if (wf_options.wait == WF_WAIT_POLL)
+		wf_idle_wake_any();
 }
 
 void wf_idle_wake_monitor(void)
@@ -111,6 +163,7 @@ void wf_idle_reset(void)
 	idle_lock = WF_SPIN_INIT;
 	idle_list = NULL;
 	wf_store_relaxed(&wf_sched.nr_idle, 0);
+	wf_store_relaxed(&wf_sched.poller, NULL);
 	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }

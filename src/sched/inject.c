@@ -55,6 +55,7 @@ uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries, uint32_t max)
 	for (uint32_t i = 0; i < nr; i++)
 		ret_entries[i] = q->entries[(q->head + i) & (q->capacity - 1)];
 	q->head += nr;
+	wf_store_relaxed(&q->nr_popped, wf_load_relaxed(&q->nr_popped) + nr);
 	wf_store_relaxed(&q->len, len - nr);
 	wf_spin_unlock(&q->lock);
 	return nr;
@@ -68,4 +69,5 @@ void wf_inject_reset(struct wf_inject *q)
 	q->capacity = 0;
 	q->entries = NULL;
 	wf_store_relaxed(&q->len, 0);
+	wf_store_relaxed(&q->nr_popped, 0);
 }

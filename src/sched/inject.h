@@ -12,7 +12,8 @@ struct wf_inject {
 	_Atomic uint32_t len; /* written under the lock, read by anybody */
 	uint32_t head;	      /* lock; index of the oldest */
 	uint32_t capacity;    /* lock; a power of two, or 0 */
-	uint64_t *entries;    /* lock */
+	_Atomic uint32_t nr_popped; /* ever, wraps; as len */
+	uint64_t *entries;	    /* lock */
 };
 
 /* in_runtime set, or a kernel thread of weft's own. */

@@ -10,7 +10,14 @@
  * Q1. A started thread's entry is in exactly one of: a LIFO slot, a ring, the
  *     injection queue, an inbox, or the hands of who took it out.
  * Q2. Rings are pushed to by the VP's owner only; anybody may take.
+ * Q3. The LIFO slot is its owner's alone; the monitor only reads whether it
+ *     is empty. A thread in it has to wait for the owner's next pick: the
+ *     tick preempts an owner that computes meanwhile, and gives the VP of one
+ *     that sleeps in the kernel to another carrier, which is its owner then.
  *
+ * Rejected: a LIFO slot that others may take from, by an exchange on each side
+ * of every wake. It costs as much as half a switch, for what is left in it
+ * only when its owner blocks or computes.
  * Rejected: one queue for all (its lock is the bottleneck of every wake);
  * fair queueing by virtual time (a clock read per switch, and no better).
  */
@@ -26,26 +33,39 @@ enum { LIFO_RUN_MAX = 16, BATCH = 64 };
 /* --- putting ------------------------------------------------------------ */
 
 /* Half of a full ring moves to the injection queue, under one lock. */
-static void spill(struct wf_runq *ring)
+static void spill(struct wf_vp *vp, struct wf_runq *ring)
 {
-	uint64_t half[WF_RUNQ_SIZE / 2];
+	uint64_t *half = vp->spilled;
 	uint32_t nr = wf_runq_take_half(ring, half, WF_RUNQ_SIZE / 2);
+	uint32_t nr_live = 0;
 
-	wf_inject_push(&wf_sched.inject, half, nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!wf_entry_is_stale(half[i]))
+			half[nr_live++] = half[i];
+	}
+	if (nr_live > 0)
+		wf_inject_push(&wf_sched.inject, half, nr_live);
 }
 
-static void push_tail(struct wf_runq *ring, uint64_t entry)
+static void push_tail(struct wf_vp *vp, struct wf_runq *ring, uint64_t entry)
 {
 	while (!wf_runq_push_tail(ring, entry))
-		spill(ring);
+		spill(vp, ring);
+}
+
+static void push_head(struct wf_vp *vp, struct wf_runq *ring, uint64_t entry)
+{
+	/* In an empty ring the same, but positions count up. */
+	if (wf_runq_len(ring) == 0 || !wf_runq_push_head(ring, entry))
+		push_tail(vp, ring, entry);
 }
 
 static void push_i(struct wf_vp *vp, uint64_t entry)
 {
-	push_tail(&vp->ring_i, entry);
+	push_tail(vp, &vp->ring_i, entry);
 	if (wf_runq_len(&vp->ring_i) >= 2 &&
 	    wf_load_relaxed(&wf_sched.surplus) == 0)
-		wf_store_relaxed(&wf_sched.surplus, 1);
+		wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_SOME);
 }
 
 /*
@@ -53,16 +73,17 @@ static void push_i(struct wf_vp *vp, uint64_t entry)
  * more than most threads run. Where they run for longer, a sleeping VP is
  * worth its wake.
  */
-static bool share(struct wf_vp *vp, uint64_t entry)
+static bool is_shared(const struct wf_vp *vp)
 {
-	if (WF_LIKELY(!wf_load_relaxed(&vp->runs_long)) ||
-	    wf_load_relaxed(&wf_sched.nr_idle) == 0)
-		return false;
-	push_tail(&vp->ring_i, entry);
-	wf_store_relaxed(&wf_sched.surplus, 1);
+	return WF_UNLIKELY(wf_load_relaxed(&vp->runs_long)) && wf_idle_is_any();
+}
+
+static WF_COLD void share(struct wf_vp *vp, uint64_t entry)
+{
+	push_tail(vp, &vp->ring_i, entry);
+	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_WORTH);
 	wf_fence_seq_cst(); /* pairs with the one in wf_idle_begin */
 	wf_idle_wake_any();
-	return true;
 }
 
 /*
@@ -85,11 +106,12 @@ static void put_woken(struct wf_vp *vp, uint64_t entry)
 {
 	uint64_t old;
 
-	if (share(vp, entry))
+	if (is_shared(vp)) {
+		share(vp, entry);
 		return;
-	/* acq_rel: takes over a displaced entry, publishes the new one. */
-	old = atomic_exchange_explicit(&vp->lifo, entry, memory_order_acq_rel);
-
+	}
+	old = wf_load_relaxed(&vp->lifo); /* Q3 */
+	wf_store_relaxed(&vp->lifo, entry);
 	if (old != WF_ENTRY_NONE)
 		push_i(vp, old);
 }
@@ -104,24 +126,29 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 		break;
 	case WF_READY_NEW:
 	case WF_READY_REJOINED:
-		if (!share(vp, entry))
-			push_i(vp, entry);
-		break;
-	case WF_READY_YIELDED:
-		push_tail(&vp->ring_b, entry);
-		break;
-	case WF_READY_PREEMPTED:
-		if (t->hog)
-			push_tail(&vp->ring_b, entry);
+		if (is_shared(vp))
+			share(vp, entry);
 		else
 			push_i(vp, entry);
 		break;
+	case WF_READY_YIELDED:
+		push_tail(vp, &vp->ring_b, entry);
+		break;
+	case WF_READY_PREEMPTED:
+		if (!t->hog)
+			push_i(vp, entry);
+		else if (t->slice_us == 0)
+			push_tail(vp, &vp->ring_b, entry);
+		else
+			push_head(vp, &vp->ring_b, entry);
+		break;
 	case WF_READY_DISPLACED:
-		if (!wf_runq_push_head(&vp->ring_b, entry))
-			push_tail(&vp->ring_b, entry);
+		push_head(vp, &vp->ring_b, entry);
 		break;
 	}
-	see_monitor();
+	/* Who preempts knows of it. */
+	if (why != WF_READY_PREEMPTED)
+		see_monitor();
 }
 
 /*
@@ -157,8 +184,10 @@ static void sort_in(struct wf_vp *vp, uint64_t entry)
 {
 	const struct wf_thread *t = wf_table_at((uint32_t)entry);
 
+	if (wf_entry_is_stale(entry))
+		return;
 	if ((entry & WF_ENTRY_UNSTARTED) == 0 && t->hog)
-		push_tail(&vp->ring_b, entry);
+		push_tail(vp, &vp->ring_b, entry);
 	else
 		push_i(vp, entry);
 }
@@ -166,7 +195,7 @@ static void sort_in(struct wf_vp *vp, uint64_t entry)
 /* What others have asked the owner to see. */
 static void look(struct wf_vp *vp)
 {
-	uint64_t entries[BATCH];
+	uint64_t *entries = vp->taken;
 	uint32_t nr;
 
 	/* seq_cst: not after the look at the queues, or a later request
@@ -184,11 +213,11 @@ static void look(struct wf_vp *vp)
 
 static uint64_t take_lifo(struct wf_vp *vp)
 {
-	if (wf_load_relaxed(&vp->lifo) == WF_ENTRY_NONE)
-		return WF_ENTRY_NONE;
-	/* acquire: the waker's writes to the thread. */
-	return atomic_exchange_explicit(&vp->lifo, WF_ENTRY_NONE,
-					memory_order_acq_rel);
+	uint64_t entry = wf_load_relaxed(&vp->lifo); /* Q3 */
+
+	if (entry != WF_ENTRY_NONE)
+		wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE);
+	return entry;
 }
 
 void wf_queue_flush_lifo(struct wf_vp *vp)
@@ -199,15 +228,12 @@ void wf_queue_flush_lifo(struct wf_vp *vp)
 		push_i(vp, entry);
 }
 
-static uint64_t take_injected(struct wf_vp *vp)
+static WF_NOINLINE uint64_t take_injected(struct wf_vp *vp)
 {
-	uint64_t entries[BATCH];
-	uint32_t len = wf_inject_len(&wf_sched.inject);
-	uint32_t share = len / wf_sched.nr_vps + 1;
+	uint64_t *entries = vp->taken;
+	uint32_t share = wf_inject_len(&wf_sched.inject) / wf_sched.nr_vps + 1;
 	uint32_t nr;
 
-	if (len == 0)
-		return WF_ENTRY_NONE;
 	nr = wf_inject_pop(&wf_sched.inject, entries,
 			   share < BATCH ? share : BATCH);
 	for (uint32_t i = 1; i < nr; i++)
@@ -218,33 +244,66 @@ static uint64_t take_injected(struct wf_vp *vp)
 }
 
 /* Half of another VP's ring I, or one entry of its ring B. */
-static uint64_t steal(struct wf_vp *vp, bool from_b)
+static uint64_t steal_from(struct wf_vp *vp, struct wf_vp *other, bool from_b)
+{
+	uint64_t *got = vp->taken;
+	uint32_t nr;
+
+	if (from_b)
+		nr = wf_runq_pop(&other->ring_b, &got[0]) ? 1 : 0;
+	else
+		nr = wf_runq_take_half(&other->ring_i, got, WF_RUNQ_SIZE / 2);
+	if (nr == 0)
+		return WF_ENTRY_NONE;
+	wf_count_own(&vp->counters, steals);
+	for (uint32_t k = 1; k < nr; k++)
+		push_i(vp, got[k]);
+	if (nr > 1)
+		see_monitor();
+	return got[0];
+}
+
+static WF_NOINLINE uint64_t steal(struct wf_vp *vp, bool from_b)
 {
 	uint32_t nr_vps = wf_sched.nr_vps;
-	uint64_t got[WF_RUNQ_SIZE / 2];
 
 	for (uint32_t i = 1; i < nr_vps; i++) {
 		struct wf_vp *other = &wf_sched.vps[(vp->id + i) % nr_vps];
-		uint32_t nr;
+		uint64_t entry = steal_from(vp, other, from_b);
 
-		if (from_b) {
-			nr = wf_runq_pop(&other->ring_b, &got[0]) ? 1 : 0;
-		} else {
-			nr = wf_runq_take_half(&other->ring_i, got,
-					       WF_RUNQ_SIZE / 2);
-		}
-		if (nr == 0)
-			continue;
-		wf_count_own(&vp->counters, steals);
-		for (uint32_t k = 1; k < nr; k++)
-			push_i(vp, got[k]);
-		if (nr > 1)
-			see_monitor();
-		return got[0];
+		if (entry != WF_ENTRY_NONE)
+			return entry;
 	}
-	if (!from_b)
-		wf_store_relaxed(&wf_sched.surplus, 0);
 	return WF_ENTRY_NONE;
+}
+
+/* Does it still hold? A lone entry is no surplus, but may be worth a wake. */
+static bool has_surplus(uint32_t surplus)
+{
+	uint32_t least = surplus == WF_SURPLUS_WORTH ? 1 : 2;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		if (wf_runq_len(&wf_sched.vps[i].ring_i) >= least)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The word is cleared first and set again if there is more: what is pushed
+ * and said while this one looks is not wiped out.
+ */
+static WF_NOINLINE uint64_t steal_surplus(struct wf_vp *vp)
+{
+	uint32_t surplus = wf_load_relaxed(&wf_sched.surplus);
+	uint64_t entry;
+
+	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_NONE);
+	wf_fence_seq_cst(); /* pairs with the one in share() */
+	entry = steal(vp, false);
+	if (entry != WF_ENTRY_NONE && has_surplus(surplus))
+		wf_store_relaxed(&wf_sched.surplus, surplus);
+	return entry;
 }
 
 static uint64_t next_of_b(struct wf_vp *vp)
@@ -268,11 +327,13 @@ static uint64_t next_of_i(struct wf_vp *vp)
 		wf_queue_flush_lifo(vp);
 	}
 	vp->lifo_run = 0;
-	if (wf_runq_pop(&vp->ring_i, &entry))
+	if (!wf_runq_is_empty(&vp->ring_i) && wf_runq_pop(&vp->ring_i, &entry))
 		return entry;
-	entry = take_injected(vp);
-	if (entry == WF_ENTRY_NONE && wf_load_relaxed(&wf_sched.surplus) != 0)
-		entry = steal(vp, false);
+	if (WF_UNLIKELY(wf_inject_len(&wf_sched.inject) != 0))
+		entry = take_injected(vp);
+	if (entry == WF_ENTRY_NONE &&
+	    wf_load_relaxed(&wf_sched.surplus) != WF_SURPLUS_NONE)
+		entry = steal_surplus(vp);
 	return entry;
 }
 
@@ -291,12 +352,12 @@ static uint64_t next_entry(struct wf_vp *vp, bool *ret_from_b)
 	*ret_from_b = entry == WF_ENTRY_NONE;
 	if (entry == WF_ENTRY_NONE)
 		entry = next_of_b(vp);
-	if (entry == WF_ENTRY_NONE)
+	if (entry == WF_ENTRY_NONE && wf_sched.nr_vps > 1)
 		entry = steal(vp, true);
 	return entry;
 }
 
-struct wf_thread *wf_queue_pick(struct wf_vp *vp)
+static WF_NOINLINE struct wf_thread *pick_any(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
 		look(vp);
@@ -319,11 +380,46 @@ struct wf_thread *wf_queue_pick(struct wf_vp *vp)
 	}
 }
 
+struct wf_thread *wf_queue_pick(struct wf_vp *vp)
+{
+	uint64_t entry = wf_load_relaxed(&vp->lifo);
+	struct wf_thread *t;
+
+	/* The thread just woken, and nobody wants anything else. */
+	if (WF_UNLIKELY(entry == WF_ENTRY_NONE ||
+			vp->lifo_run >= LIFO_RUN_MAX ||
+			wf_load_relaxed(&vp->look) != 0 ||
+			wf_load_relaxed(&vp->turn_b)))
+		return pick_any(vp);
+	wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE); /* Q3 */
+	vp->lifo_run++;
+	t = wf_table_at((uint32_t)entry);
+	t->from_b = false;
+	return t;
+}
+
+bool wf_queue_may_hand_off(struct wf_vp *vp)
+{
+	if (wf_load_relaxed(&vp->look) != 0 || wf_load_relaxed(&vp->turn_b))
+		return false;
+	if (WF_LIKELY(vp->lifo_run < LIFO_RUN_MAX)) {
+		vp->lifo_run++;
+		return true;
+	}
+	/* Offers that joiners have taken are nobody's turn. */
+	wf_runq_drop(&vp->ring_i, wf_entry_is_stale);
+	if (wf_runq_len(&vp->ring_i) + wf_inject_len(&wf_sched.inject) > 0)
+		return false;
+	vp->lifo_run = 1;
+	return true;
+}
+
 /* --- the monitor's view ------------------------------------------------- */
 
 uint32_t wf_queue_waiting_i(const struct wf_vp *vp)
 {
-	return wf_runq_len(&vp->ring_i) + wf_inject_len(&vp->inbox) +
+	return wf_runq_live(&vp->ring_i, wf_entry_is_stale) +
+	       wf_inject_len(&vp->inbox) +
 	       (wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE) +
 	       (wf_inject_len(&wf_sched.inject) != 0);
 }
@@ -331,6 +427,12 @@ uint32_t wf_queue_waiting_i(const struct wf_vp *vp)
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp)
 {
 	return wf_runq_len(&vp->ring_b);
+}
+
+bool wf_queue_is_asked(const struct wf_vp *vp)
+{
+	return wf_load_relaxed(&vp->look) != 0 ||
+	       wf_inject_len(&wf_sched.inject) != 0;
 }
 
 bool wf_queue_has_work(const struct wf_vp *vp)
@@ -341,15 +443,7 @@ bool wf_queue_has_work(const struct wf_vp *vp)
 		if (wf_runq_len(&wf_sched.vps[i].ring_b) > 0)
 			return true;
 	}
-	return wf_load_relaxed(&wf_sched.surplus) != 0;
-}
-
-void wf_queue_evict_lifo(struct wf_vp *vp, uint64_t entry)
-{
-	if (!wf_cas_acq_rel(&vp->lifo, &entry, WF_ENTRY_NONE))
-		return;
-	wf_store_relaxed(&vp->look, 1);
-	offer(NULL, &entry, 1);
+	return wf_load_relaxed(&wf_sched.surplus) != WF_SURPLUS_NONE;
 }
 
 static struct wf_vp *longest(const struct wf_vp *vp, bool of_b)

@@ -12,7 +12,8 @@ enum wf_ready {
 	WF_READY_WOKEN,	    /* the LIFO slot; who was there goes to I's tail */
 	WF_READY_REJOINED,  /* the injection queue */
 	WF_READY_YIELDED,   /* ring B's tail */
-	WF_READY_PREEMPTED, /* ring B's tail if a hog, else I's */
+	WF_READY_PREEMPTED, /* ring I's tail; a hog: ring B's, at the head if
+			     * its slice is not over */
 	WF_READY_DISPLACED, /* ring B's head: preempted by a wake */
 };
 
@@ -32,14 +33,20 @@ void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 /* The next thread to run on vp, or NULL. Owner only. */
 struct wf_thread *wf_queue_pick(struct wf_vp *vp);
 
+/*
+ * May vp's owner switch straight to a thread that it has just made ready, as
+ * if that came from the LIFO slot? Counts as a pick of it, if so.
+ */
+bool wf_queue_may_hand_off(struct wf_vp *vp);
+
 /* Entries waiting in ring I (and B), as its owner's tick counts them. */
 uint32_t wf_queue_waiting_i(const struct wf_vp *vp);
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp);
-/* Is there anything that an idle vp may take? */
+/* Has anybody given vp work, or everybody? Reads words that rarely change. */
+bool wf_queue_is_asked(const struct wf_vp *vp);
+/* Is there anything that an idle vp may take? Reads other VPs' words. */
 bool wf_queue_has_work(const struct wf_vp *vp);
 
-/* The monitor offers what has waited in the LIFO slot for a tick to all. */
-void wf_queue_evict_lifo(struct wf_vp *vp, uint64_t entry);
 /* The owner makes room for another first choice. */
 void wf_queue_flush_lifo(struct wf_vp *vp);
 

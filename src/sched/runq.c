@@ -133,6 +133,28 @@ uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 	return nr; /* I5 */
 }
 
+uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry))
+{
+	uint64_t head = wf_load_acquire(&q->head); /* as in pop */
+	uint32_t nr;
+
+	do {
+		/* acquire, and an old head: as in take_half. */
+		uint32_t len = wf_load_acquire(&q->tail) - position(head);
+
+		for (nr = 0; nr < len && nr < WF_RUNQ_SIZE; nr++) {
+			uint32_t i = (position(head) + nr) & MASK;
+
+			if (!is_stale(wf_load_relaxed(&q->slot[i])))
+				break;
+		}
+		if (nr == 0)
+			return 0;
+		/* release: as in pop. */
+	} while (!wf_cas_acq_rel(&q->head, &head, moved(head, nr)));
+	return nr;
+}
+
 uint32_t wf_runq_len(const struct wf_runq *q)
 {
 	uint32_t pos = position(wf_load_relaxed(&q->head));
@@ -142,6 +164,23 @@ uint32_t wf_runq_len(const struct wf_runq *q)
 	if (len < 0)
 		return 0;
 	return len < WF_RUNQ_SIZE ? (uint32_t)len : WF_RUNQ_SIZE;
+}
+
+uint32_t wf_runq_live(const struct wf_runq *q, bool (*is_stale)(uint64_t entry))
+{
+	uint32_t len = wf_runq_len(q), live = len;
+	uint32_t pos = position(wf_load_relaxed(&q->head));
+
+	for (uint32_t i = 0; i < len && i < WF_RUNQ_LOOK; i++)
+		live -= is_stale(wf_load_relaxed(&q->slot[(pos + i) & MASK]));
+	return live;
+}
+
+void wf_runq_positions(const struct wf_runq *q, uint32_t *ret_first,
+		       uint32_t *ret_end)
+{
+	*ret_first = position(wf_load_relaxed(&q->head));
+	*ret_end = wf_load_relaxed(&q->tail);
 }
 
 uint32_t wf_runq_head(const struct wf_runq *q)

@@ -44,6 +44,12 @@ bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry);
 /* Owner. In front of all others; false if the ring is full. */
 bool wf_runq_push_head(struct wf_runq *q, uint64_t entry);
 
+/* Owner: no entry. Anybody: there was none a moment ago. */
+static inline bool wf_runq_is_empty(const struct wf_runq *q)
+{
+	return (uint32_t)wf_load_relaxed(&q->head) == wf_load_relaxed(&q->tail);
+}
+
 /* Anybody. Takes the first entry; false if there is none. */
 bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry);
 /*
@@ -53,8 +59,29 @@ bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry);
 uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 			   uint32_t max);
 
+/*
+ * Anybody. Takes the first entries for as long as is_stale says so of them,
+ * and forgets them; returns how many.
+ */
+uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry));
+
+/*
+ * Anybody. wf_runq_len without the entries of which is_stale says so, as far
+ * as it looks: at the first WF_RUNQ_LOOK.
+ */
+enum { WF_RUNQ_LOOK = 64 };
+uint32_t wf_runq_live(const struct wf_runq *q,
+		      bool (*is_stale)(uint64_t entry));
+
 /* Anybody. Between 0 and WF_RUNQ_SIZE; exact if nobody else is at work. */
 uint32_t wf_runq_len(const struct wf_runq *q);
+
+/*
+ * Anybody. Positions of the first entry and behind the last one. They count up
+ * and wrap; only wf_runq_push_head makes the first one go down.
+ */
+void wf_runq_positions(const struct wf_runq *q, uint32_t *ret_first,
+		       uint32_t *ret_end);
 
 /* Anybody. A number that changes each time the first entry does. */
 uint32_t wf_runq_head(const struct wf_runq *q);

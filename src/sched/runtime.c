@@ -21,7 +21,7 @@ struct wf_thread *wf_runtime_attach(void)
 		wf_runtime_boot(); /* which attaches the first thread */
 		return wf_self;
 	}
-	t = wf_table_get(NULL);
+	t = wf_table_get(NULL, NULL);
 	WF_CHECK(t != NULL, "too many threads");
 	t->kind = WF_THREAD_FOREIGN;
 	t->tid = wf_os_gettid();
@@ -33,7 +33,7 @@ struct wf_thread *wf_runtime_attach(void)
 	wf_store_relaxed(&t->exit_work, 0);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
 	wf_store_relaxed(&t->exit_state, WF_EXIT_JOINABLE);
-	wf_store_relaxed(&t->joiner, NULL);
+	wf_store_relaxed(&t->joiner, 0);
 	t->is_first = false;
 	t->hog = false;
 	t->sigmask = 0;

@@ -43,14 +43,14 @@ extern void (*wf_runtime_signal_work)(struct wf_thread *t);
 void wf_runtime_leave_slow(struct wf_thread *t);
 
 /* The calling thread, attached if need be. */
-static inline struct wf_thread *wf_thread_self(void)
+WF_INLINE struct wf_thread *wf_thread_self(void)
 {
 	struct wf_thread *t = wf_self;
 
 	return WF_LIKELY(t != NULL) ? t : wf_runtime_attach();
 }
 
-static inline struct wf_thread *wf_runtime_enter(void)
+WF_INLINE struct wf_thread *wf_runtime_enter(void)
 {
 	struct wf_thread *t = wf_thread_self();
 
@@ -61,7 +61,7 @@ static inline struct wf_thread *wf_runtime_enter(void)
 	return t;
 }
 
-static inline void wf_runtime_leave(struct wf_thread *t)
+WF_INLINE void wf_runtime_leave(struct wf_thread *t)
 {
 	/* release: the monitor's acquire of in_runtime 0 sees our writes. */
 	wf_store_release(&t->in_runtime, 0);

@@ -10,9 +10,13 @@ void wf_start_prepare(struct wf_thread *t)
 
 	if (s->is_fresh)
 		s->is_fresh = false;
+	else if (WF_LIKELY(!t->is_soiled))
+		wf_tcb_renew_clean(s->tcb, t->tid);
 	else
-		wf_tcb_renew(s->tcb, t->tid, s->stack_low - s->guard_bytes,
-			     s->stack_bytes + s->guard_bytes);
+		wf_tcb_renew(s->tcb, t->tid, wf_slot_block_low(s),
+			     wf_slot_block_bytes(s));
+	/* Until its end shows that it was tidy. */
+	t->is_soiled = true;
 	t->ctx.tp = s->tcb;
 	t->ctx.sp = wf_arch_context_make(wf_slot_stack_top(s),
 					 wf_arch_thread_entry, t->fp_control);

@@ -6,20 +6,11 @@
  */
 #include "sched/switch.h"
 
-#include "arch/arch.h"
 #include "os/kthread.h"
 #include "sched/preempt.h"
 #include "sched/queue.h"
 
 bool wf_switch_needs_syscall;
-
-static void load(void **save_sp, const struct wf_context *ctx)
-{
-	if (WF_LIKELY(!wf_switch_needs_syscall))
-		wf_arch_switch(save_sp, ctx->sp, ctx->tp);
-	else
-		wf_arch_switch_syscall(save_sp, ctx->sp, ctx->tp);
-}
 
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
 {
@@ -71,42 +62,31 @@ void wf_switch_finish(struct wf_thread *t)
 	wf_carrier_set_mask(c, t->sigmask);
 }
 
-void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
-		  void *arg)
+const struct wf_context *wf_switch_prepare(struct wf_thread *t,
+					   struct wf_thread *next,
+					   wf_post_fn *post, void *arg)
 {
 	struct wf_carrier *c = t->carrier;
 
 	set_post(c, post, arg);
+	if (next == NULL) {
+		make_idle(c, t->vp);
+		return &c->ctx;
+	}
 	make_current(c, t->vp, next);
-	load(&t->ctx.sp, &next->ctx);
+	return &next->ctx;
+}
+
+void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
+		  void *arg)
+{
+	wf_switch_load(&t->ctx.sp, wf_switch_prepare(t, next, post, arg));
 	wf_switch_finish(t);
 }
 
 void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg)
 {
-	struct wf_carrier *c = t->carrier;
-
-	set_post(c, post, arg);
-	make_idle(c, t->vp);
-	load(&t->ctx.sp, &c->ctx);
-	wf_switch_finish(t);
-}
-
-void wf_switch_abandon(struct wf_thread *t, struct wf_thread *next,
-		       wf_post_fn *post, void *arg)
-{
-	struct wf_carrier *c = t->carrier;
-	void *dead;
-
-	set_post(c, post, arg);
-	if (next != NULL) {
-		make_current(c, t->vp, next);
-		load(&dead, &next->ctx);
-	} else {
-		make_idle(c, t->vp);
-		load(&dead, &c->ctx);
-	}
-	__builtin_unreachable();
+	wf_switch_to(t, NULL, post, arg);
 }
 
 void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
@@ -119,7 +99,7 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 		next->vp = NULL;
 		next->carrier = c;
 	}
-	load(&c->ctx.sp, &next->ctx);
+	wf_switch_load(&c->ctx.sp, &next->ctx);
 	if (c->post != NULL) {
 		wf_post_fn *post = c->post;
 

@@ -16,15 +16,43 @@
 #ifndef WEFT_SCHED_SWITCH_H
 #define WEFT_SCHED_SWITCH_H
 
+#include "arch/arch.h"
 #include "sched/vp.h"
+
+/* Set once at start: the CPU or kernel has no wrfsbase. */
+extern bool wf_switch_needs_syscall;
 
 /* To `next`, which the caller took from a queue. */
 void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg);
 
-/* Leaves a context that is saved elsewhere or dead. Any stack. */
-WF_NORETURN void wf_switch_abandon(struct wf_thread *t, struct wf_thread *next,
-				   wf_post_fn *post, void *arg);
+/* All of a switch but loading the context that is returned. */
+const struct wf_context *wf_switch_prepare(struct wf_thread *t,
+					   struct wf_thread *next,
+					   wf_post_fn *post, void *arg);
+
+/* Saves and loads. */
+WF_INLINE void wf_switch_load(void **save_sp, const struct wf_context *ctx)
+{
+	if (WF_LIKELY(!wf_switch_needs_syscall))
+		wf_arch_switch(save_sp, ctx->sp, ctx->tp);
+	else
+		wf_arch_switch_syscall(save_sp, ctx->sp, ctx->tp);
+}
+
+/*
+ * Leaves a context that is saved elsewhere or dead, for `next` or, if that is
+ * NULL, the carrier's own. Any stack. Inline (arch/x86_64/switch.h).
+ */
+WF_NORETURN WF_INLINE void wf_switch_abandon(struct wf_thread *t,
+					     struct wf_thread *next,
+					     wf_post_fn *post, void *arg)
+{
+	void *dead;
+
+	wf_switch_load(&dead, wf_switch_prepare(t, next, post, arg));
+	__builtin_unreachable();
+}
 
 /*
  * To the carrier's own context, giving up the VP's current thread, whether or
@@ -43,9 +71,6 @@ void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask);
 
 /* The post function that queues the outgoing thread again. */
 wf_post_fn *wf_switch_requeue(enum wf_resched why);
-
-/* Set once at start: the CPU or kernel has no wrfsbase. */
-extern bool wf_switch_needs_syscall;
 
 /* Lets others run if there are any; returns false if there are none. */
 bool wf_switch_yield(struct wf_thread *t, enum wf_resched why);

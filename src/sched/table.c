@@ -1,6 +1,8 @@
 /*
- * Free threads of a class form a stack linked by `next`, so that the slot
- * used last, which is in the cache, is used first.
+ * Free threads of a class form stacks linked by `next`, so that the slot used
+ * last, which is in the cache, is used first. From time to time what is left
+ * in the stack becomes old, and what is left of the old is given to be trimmed.
+ * A VP has a small stack of its own above these, filled and emptied by halves.
  */
 #include "sched/table.h"
 
@@ -8,83 +10,274 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "libc/elf.h"
 #include "os/mem.h"
 #include "os/sys.h"
 
 enum {
-	/* 2^22: more than Linux has process ids for. */
-	MAX_THREADS = 1 << 22,
-	MIN_THREADS = 1 << 12,
-	FIRST_TID = (1 << 22) + 1,
-	END_TID = 1 << 30,
+	/* As many as Linux has process ids for. */
+	MAX_THREADS = 1 << WF_TID_INDEX_BITS,
+	BATCH = WF_POOL_SIZE / 2,
+	TID_OF_NOBODY = -1,   /* free, and in no list */
+	OPEN_BYTES = 1 << 18, /* of the table, at a time */
 };
 
 struct wf_thread *wf_table;
 __thread struct wf_thread *wf_self;
+_Atomic bool wf_table_has_spare;
 
-static uint32_t nr_max;
+static struct wf_spin grow_lock = WF_SPIN_INIT; /* nr_used, open_bytes */
 static _Atomic uint32_t nr_used = 1;
+static size_t open_bytes; /* of the table */
+int (*wf_table_grow_hook)(uint32_t room);
 static _Atomic uint32_t fork_epoch = 1;
-static _Atomic uint32_t tid_counter;
 static struct wf_spin foreign_lock = WF_SPIN_INIT;
-static struct wf_thread *free_foreign;
+static void *free_foreign;
 
+/* It bears mappings in the topmost 1.5 TiB only; the kernel puts its own into
+ * the topmost 1.1. */
+static bool has_thread_sanitizer(void)
+{
+	static const char *const objects[] = { "libtsan.so", "libclang_rt.tsan",
+					       "" };
+
+	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+		if (wf_elf_symbol(objects[i], "__tsan_init") != NULL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Far below where the kernel puts mappings of its own choice, the table can
+ * grow in place.
+ */
 int wf_table_init(void)
 {
-	for (nr_max = MAX_THREADS; nr_max >= MIN_THREADS; nr_max /= 2) {
-		wf_table = wf_os_reserve((size_t)nr_max *
-					 sizeof(struct wf_thread));
-		if (wf_table != NULL)
-			return 0;
+	char *near = wf_os_reserve(OPEN_BYTES);
+	uintptr_t span = (uintptr_t)near;
+
+	if (near == NULL)
+		return -ENOMEM;
+	if (has_thread_sanitizer())
+		span = 1UL << 41;
+	for (uintptr_t part = 8; part <= 64; part *= 2) {
+		uintptr_t far = (uintptr_t)near - span / part;
+		void *p = (void *)wf_align_down(far, WF_PAGE);
+
+		if (wf_os_map_at(p, OPEN_BYTES)) {
+			wf_os_release(near, OPEN_BYTES);
+			near = p;
+			break;
+		}
 	}
-	return -ENOMEM;
+	wf_table = (struct wf_thread *)near;
+	open_bytes = OPEN_BYTES;
+	return 0;
+}
+
+static uint32_t room_of(size_t bytes)
+{
+	return (uint32_t)(bytes / sizeof(struct wf_thread));
+}
+
+uint32_t wf_table_room(void)
+{
+	uint32_t room;
+
+	wf_spin_lock(&grow_lock);
+	room = room_of(open_bytes);
+	wf_spin_unlock(&grow_lock);
+	return room;
+}
+
+static bool open_more_locked(void)
+{
+	uint32_t room = room_of(open_bytes + OPEN_BYTES);
+
+	if (room > MAX_THREADS ||
+	    (wf_table_grow_hook != NULL && wf_table_grow_hook(room) < 0) ||
+	    !wf_os_map_at((char *)wf_table + open_bytes, OPEN_BYTES))
+		return false;
+	open_bytes += OPEN_BYTES;
+	return true;
+}
+
+/* An index that was never used, 0 if there is none. */
+static uint32_t new_index(void)
+{
+	uint32_t i;
+
+	wf_spin_lock(&grow_lock);
+	i = wf_load_relaxed(&nr_used);
+	if (i >= room_of(open_bytes) && !open_more_locked())
+		i = 0;
+	else
+		wf_store_release(&nr_used, i + 1);
+	wf_spin_unlock(&grow_lock);
+	return i;
 }
 
 uint32_t wf_table_high(void)
 {
-	uint32_t n = wf_load_acquire(&nr_used);
+	return wf_load_acquire(&nr_used);
+}
 
-	return n < nr_max ? n : nr_max;
+static struct wf_thread *pop(void **list)
+{
+	struct wf_thread *t = *list;
+
+	if (t != NULL)
+		*list = t->next;
+	return t;
+}
+
+static void push(void **list, struct wf_thread *t)
+{
+	t->next = *list;
+	*list = t;
+}
+
+/* --- what all share ----------------------------------------------------- */
+
+static void put_foreign(struct wf_thread *t)
+{
+	wf_spin_lock(&foreign_lock);
+	push(&free_foreign, t);
+	wf_spin_unlock(&foreign_lock);
+}
+
+static struct wf_thread *get_foreign(void)
+{
+	struct wf_thread *t;
+
+	wf_spin_lock(&foreign_lock);
+	t = pop(&free_foreign);
+	wf_spin_unlock(&foreign_lock);
+	return t;
+}
+
+static struct wf_thread *pop_locked(struct wf_slot_class *class)
+{
+	struct wf_thread *t = pop(&class->free_threads);
+
+	return t != NULL ? t : pop(&class->old_threads);
+}
+
+/* The used last first; what has been trimmed last, and one at a time. */
+static uint32_t get_shared(struct wf_slot_class *class,
+			   struct wf_thread **ret_threads, uint32_t max)
+{
+	uint32_t nr = 0;
+
+	wf_spin_lock(&class->lock);
+	while (nr < max && (ret_threads[nr] = pop_locked(class)) != NULL)
+		nr++;
+	if (nr == 0 && (ret_threads[0] = pop(&class->cold_threads)) != NULL)
+		nr = 1;
+	wf_spin_unlock(&class->lock);
+	return nr;
+}
+
+static void put_shared(struct wf_slot_class *class,
+		       struct wf_thread *const *threads, uint32_t nr)
+{
+	wf_spin_lock(&class->lock);
+	for (uint32_t i = 0; i < nr; i++)
+		push(&class->free_threads, threads[i]);
+	wf_spin_unlock(&class->lock);
+	wf_store_relaxed(&wf_table_has_spare, true);
 }
 
 static struct wf_thread *new_thread(struct wf_slot_class *class)
 {
-	uint32_t i = atomic_fetch_add(&nr_used, 1);
-	struct wf_thread *t;
+	struct wf_thread *t = get_foreign();
+	uint32_t i = 0;
+	int err;
 
-	if (i >= nr_max) {
-		atomic_fetch_sub(&nr_used, 1);
-		return NULL;
+	if (t == NULL) {
+		i = new_index();
+		if (i == 0)
+			return NULL;
+		t = wf_table_at(i);
 	}
-	t = wf_table_at(i);
-	t->index = i;
-	if (class != NULL && wf_slot_map(class, &t->slot) < 0) {
+	err = class != NULL ? wf_slot_map(class, &t->slot) : 0;
+	/* Last: a fork child leaves alone what has no index yet. */
+	wf_compiler_barrier();
+	if (i != 0)
+		t->index = i;
+	if (err < 0) {
 		/* Without memory it can still serve a foreign thread. */
-		wf_table_put(t);
+		put_foreign(t);
 		return NULL;
 	}
 	return t;
 }
 
-static struct wf_thread *pop_free(struct wf_slot_class *class)
-{
-	struct wf_spin *lock = class != NULL ? &class->lock : &foreign_lock;
-	struct wf_thread *t;
+/* --- what a VP has ------------------------------------------------------ */
 
-	wf_spin_lock(lock);
-	t = class != NULL ? class->free_threads : free_foreign;
-	if (t != NULL && class != NULL)
-		class->free_threads = t->next;
-	else if (t != NULL)
-		free_foreign = t->next;
-	wf_spin_unlock(lock);
-	return t;
+/* The place of the class in the pool, made if there is none. */
+static uint32_t place_of(struct wf_pool *pool, struct wf_slot_class *class)
+{
+	uint32_t i;
+
+	for (i = 0; i < WF_POOL_CLASSES; i++) {
+		if (pool->of[i].class == class)
+			return i;
+	}
+	for (i = 0; i < WF_POOL_CLASSES; i++) {
+		if (pool->of[i].class == NULL)
+			break;
+	}
+	if (i == WF_POOL_CLASSES) {
+		i = pool->next_victim++ % WF_POOL_CLASSES;
+		put_shared(pool->of[i].class, pool->of[i].threads,
+			   pool->of[i].nr);
+	}
+	pool->of[i].class = class;
+	pool->of[i].nr = 0;
+	return i;
 }
 
-struct wf_thread *wf_table_get(struct wf_slot_class *class)
+static struct wf_thread *get_pooled(struct wf_pool *pool,
+				    struct wf_slot_class *class)
 {
-	struct wf_thread *t = pop_free(class);
+	uint32_t i = pool->last = place_of(pool, class);
 
+	if (pool->of[i].nr == 0)
+		pool->of[i].nr =
+			get_shared(class, pool->of[i].threads, BATCH);
+	if (pool->of[i].nr == 0)
+		return NULL;
+	return pool->of[i].threads[--pool->of[i].nr];
+}
+
+static void put_pooled(struct wf_pool *pool, struct wf_slot_class *class,
+		       struct wf_thread *t)
+{
+	uint32_t i = pool->last = place_of(pool, class);
+
+	if (pool->of[i].nr == WF_POOL_SIZE) {
+		/* The older half, which is the colder one. */
+		put_shared(class, pool->of[i].threads, BATCH);
+		pool->of[i].nr -= BATCH;
+		memmove(pool->of[i].threads, pool->of[i].threads + BATCH,
+			BATCH * sizeof(pool->of[i].threads[0]));
+	}
+	pool->of[i].threads[pool->of[i].nr++] = t;
+}
+
+/* --- both --------------------------------------------------------------- */
+
+struct wf_thread *wf_table_get_slow(struct wf_pool *pool,
+				    struct wf_slot_class *class)
+{
+	struct wf_thread *t = NULL;
+
+	if (pool != NULL && class != NULL)
+		t = get_pooled(pool, class);
+	else if (class != NULL)
+		get_shared(class, &t, 1);
 	if (t == NULL)
 		t = new_thread(class);
 	if (t != NULL)
@@ -92,22 +285,53 @@ struct wf_thread *wf_table_get(struct wf_slot_class *class)
 	return t;
 }
 
-void wf_table_put(struct wf_thread *t)
+void wf_table_put_slow(struct wf_pool *pool, struct wf_thread *t)
 {
 	struct wf_slot_class *class = t->slot.class;
 
 	t->tid = 0;
-	if (class == NULL) {
-		wf_spin_lock(&foreign_lock);
-		t->next = free_foreign;
-		free_foreign = t;
-		wf_spin_unlock(&foreign_lock);
-		return;
-	}
+	if (class == NULL)
+		put_foreign(t);
+	else if (pool != NULL)
+		put_pooled(pool, class, t);
+	else
+		put_shared(class, &t, 1);
+}
+
+struct wf_thread *wf_table_take_old(struct wf_slot_class *class)
+{
+	struct wf_thread *t;
+
 	wf_spin_lock(&class->lock);
-	t->next = class->free_threads;
-	class->free_threads = t;
+	t = pop(&class->old_threads);
+	if (t != NULL)
+		t->tid = TID_OF_NOBODY;
 	wf_spin_unlock(&class->lock);
+	return t;
+}
+
+void wf_table_put_cold(struct wf_thread *t)
+{
+	struct wf_slot_class *class = t->slot.class;
+
+	wf_spin_lock(&class->lock);
+	t->tid = 0;
+	push(&class->cold_threads, t);
+	wf_spin_unlock(&class->lock);
+}
+
+bool wf_table_age(struct wf_slot_class *class)
+{
+	bool any;
+
+	wf_spin_lock(&class->lock);
+	if (class->old_threads == NULL) {
+		class->old_threads = class->free_threads;
+		class->free_threads = NULL;
+	}
+	any = class->old_threads != NULL;
+	wf_spin_unlock(&class->lock);
+	return any;
 }
 
 uint32_t wf_table_fork_epoch(void)
@@ -121,30 +345,31 @@ void wf_table_fork_child(struct wf_thread *self)
 
 	wf_store_relaxed(&fork_epoch, wf_load_relaxed(&fork_epoch) + 1);
 	foreign_lock = WF_SPIN_INIT;
+	grow_lock = WF_SPIN_INIT;
 	wf_slot_fork_child();
-	for (uint32_t i = 1; i < high; i++) {
+	/* What VPs had in their pools, or anybody in hand, is free, too. */
+	free_foreign = NULL;
+	for (uint32_t i = high; i-- > 1;) {
 		struct wf_thread *t = wf_table_at(i);
 
-		/* tid 0 is on a free list already. */
-		if (t == self || t->tid == 0)
+		/* Index 0: in the making when the parent forked. */
+		if (t == self || t->index == 0)
 			continue;
 		wf_store_relaxed(&t->unstarted, 0);
-		wf_table_put(t);
+		wf_table_put(NULL, t);
 	}
-}
-
-int32_t wf_table_new_tid(void)
-{
-	uint32_t n = atomic_fetch_add(&tid_counter, 1);
-
-	return (int32_t)(FIRST_TID + n % (END_TID - FIRST_TID));
 }
 
 struct wf_thread *wf_table_by_tid(int32_t tid)
 {
 	uint32_t high = wf_table_high();
+	uint32_t index = (uint32_t)tid & (MAX_THREADS - 1);
 
-	for (uint32_t i = 1; i < high && tid != 0; i++) {
+	if (tid > MAX_THREADS && index < high)
+		return wf_table_at(index)->tid == tid ? wf_table_at(index) :
+							NULL;
+	/* The kernel's number: the first thread, or one weft did not make. */
+	for (uint32_t i = 1; i < high && tid > 0; i++) {
 		struct wf_thread *t = wf_table_at(i);
 
 		if (t->tid == tid)

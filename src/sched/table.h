@@ -9,7 +9,23 @@
 
 extern struct wf_thread *wf_table;
 
-/* Reserves the array. Returns 0 or -ENOMEM. */
+/*
+ * Free threads that a VP keeps for itself, so that most are taken and put
+ * back without a lock: a few per class, the last put first. Owned by whoever
+ * owns the VP.
+ */
+enum { WF_POOL_CLASSES = 4, WF_POOL_SIZE = 32 };
+struct wf_pool {
+	struct {
+		struct wf_slot_class *class; /* NULL: not used yet */
+		uint32_t nr;
+		struct wf_thread *threads[WF_POOL_SIZE];
+	} of[WF_POOL_CLASSES];
+	uint32_t last; /* the one that was used last */
+	uint32_t next_victim; /* when a class too many comes */
+};
+
+/* Makes the first piece of the array. Returns 0 or -ENOMEM. */
 int wf_table_init(void);
 
 static inline struct wf_thread *wf_table_at(uint32_t index)
@@ -17,14 +33,64 @@ static inline struct wf_thread *wf_table_at(uint32_t index)
 	return &wf_table[index];
 }
 
+/* Some have been given back to all since this was cleared. */
+extern _Atomic bool wf_table_has_spare;
+
+struct wf_thread *wf_table_get_slow(struct wf_pool *pool,
+				    struct wf_slot_class *class);
+void wf_table_put_slow(struct wf_pool *pool, struct wf_thread *t);
+
 /*
  * A thread whose slot is of the class and belongs to nobody, a used one if
- * there is any. Its generation is new. NULL when memory
- * or the table is exhausted. With in_runtime set, as it takes a lock.
+ * there is any. Its generation is new. NULL when memory or the table is
+ * exhausted. With in_runtime set, as it may take a lock. `pool` is that of
+ * the caller's VP, NULL if it has none.
  */
-struct wf_thread *wf_table_get(struct wf_slot_class *class);
+static inline struct wf_thread *wf_table_get(struct wf_pool *pool,
+					     struct wf_slot_class *class)
+{
+	struct wf_thread *t;
+
+	if (WF_UNLIKELY(pool == NULL || class == NULL ||
+			pool->of[pool->last].class != class ||
+			pool->of[pool->last].nr == 0))
+		return wf_table_get_slow(pool, class);
+	t = pool->of[pool->last].threads[--pool->of[pool->last].nr];
+	t->generation++;
+	return t;
+}
+
 /* The thread's last use of its memory is over. Any stack but its own. */
-void wf_table_put(struct wf_thread *t);
+static inline void wf_table_put(struct wf_pool *pool, struct wf_thread *t)
+{
+	struct wf_slot_class *class = t->slot.class;
+
+	if (WF_UNLIKELY(pool == NULL || class == NULL ||
+			pool->of[pool->last].class != class ||
+			pool->of[pool->last].nr == WF_POOL_SIZE)) {
+		wf_table_put_slow(pool, t);
+		return;
+	}
+	t->tid = 0;
+	pool->of[pool->last].threads[pool->of[pool->last].nr++] = t;
+}
+
+/*
+ * Free threads grow old from one wf_table_age to the next; take_old takes one
+ * that is, for wf_table_put_cold when its slot has been trimmed. age says
+ * whether any is old now. All with in_runtime set.
+ */
+struct wf_thread *wf_table_take_old(struct wf_slot_class *class);
+void wf_table_put_cold(struct wf_thread *t);
+bool wf_table_age(struct wf_slot_class *class);
+
+/*
+ * Threads that the table has room for without growing. The hook is called
+ * before it grows, with the new number and with in_runtime set, and may refuse
+ * with -ENOMEM: then there is no new thread.
+ */
+uint32_t wf_table_room(void);
+extern int (*wf_table_grow_hook)(uint32_t room);
 
 /* Highest index ever handed out, for walks over all threads. */
 uint32_t wf_table_high(void);
@@ -33,8 +99,17 @@ uint32_t wf_table_high(void);
 void wf_table_fork_child(struct wf_thread *self);
 uint32_t wf_table_fork_epoch(void);
 
-/* A number in [2^22 + 1, 2^30) that no other living thread has. */
-int32_t wf_table_new_tid(void);
+/*
+ * A number in [2^22 + 1, 2^30) that no other living thread has, and none of
+ * the last 254 that used the same slot: the index, above it the generation.
+ */
+enum { WF_TID_INDEX_BITS = 22, WF_TID_GENERATIONS = 255 };
+static inline int32_t wf_table_tid(const struct wf_thread *t)
+{
+	uint32_t high = 1 + t->generation % WF_TID_GENERATIONS;
+
+	return (int32_t)(high << WF_TID_INDEX_BITS | t->index);
+}
 
 /* The living thread with this tid, or NULL. */
 struct wf_thread *wf_table_by_tid(int32_t tid);

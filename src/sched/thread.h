@@ -25,7 +25,7 @@
 
 struct wf_vp;
 struct wf_carrier;
-struct wf_bucket;
+struct wf_tls_cache;
 
 enum wf_thread_kind {
 	WF_THREAD_FOREIGN = 0, /* runs on a kernel thread weft did not make, or
@@ -51,13 +51,13 @@ enum wf_exit_work {
 
 /*
  * struct wf_thread.exit_state: the life after the start routine. Joiners wait
- * on the word. Who sets the second of DONE and DETACHED frees the thread.
+ * on the word, and all changes are made under its bucket's lock. Who sets the
+ * second of DONE and DETACHED frees the thread.
  */
 enum wf_exit_state {
 	WF_EXIT_JOINABLE = 0,
 	WF_EXIT_DETACHED = 1 << 0, /* nobody will join */
 	WF_EXIT_DONE = 1 << 1,	   /* off its stack for good */
-	WF_EXIT_JOINER = 1 << 2,   /* somebody waits in join */
 };
 
 /* Signals that were sent and not yet delivered (signal/queue.c). */
@@ -69,12 +69,23 @@ struct wf_sigqueue {
 	struct wf_signal_node *head; /* oldest first; lock */
 };
 
+/* As stack_t, but small. */
+struct wf_altstack {
+	void *sp;
+	size_t size;
+	int flags;
+} __attribute__((packed, aligned(4)));
+
 /* Saved by the switch; layout known to arch/. */
 struct wf_context {
 	void *sp;     /* stack pointer, registers saved above it */
 	uintptr_t tp; /* thread register: the TCB */
 };
 
+/*
+ * There may be a million: 320 bytes, which a parked thread's 9,000 in all
+ * leave for it.
+ */
 struct wf_thread {
 	/* Line 0: each entry to and exit from the runtime. */
 	_Atomic uint32_t in_runtime; /* self; read by the monitor and by
@@ -87,10 +98,14 @@ struct wf_thread {
 	bool is_first;		     /* thread 0: the process's first */
 	struct wf_vp *vp;	     /* stale once retake is TAKEN; vp */
 	struct wf_carrier *carrier;  /* vp */
-	struct wf_context ctx;	     /* vp, while it does not run */
-	uint64_t sigmask;	     /* bit n - 1 for signal n; self */
-	uint32_t index;		     /* own place in the array; constant */
-	uint32_t generation;	     /* of the slot's use; creator */
+	union {
+		struct wf_context ctx; /* vp, while it does not run */
+		uint64_t fp_control;   /* of one that never ran: inherited
+					* control words; creator */
+	};
+	uint64_t sigmask;    /* bit n - 1 for signal n; self */
+	uint32_t index;	     /* own place in the array; constant */
+	uint32_t generation; /* of the slot's use; creator */
 
 	/* Line 1: waiting (wait/ufutex.c). */
 	struct wf_list wait_link; /* bucket */
@@ -100,55 +115,60 @@ struct wf_thread {
 	bool wait_was_moved;			 /* bucket: by a requeue */
 	_Atomic bool is_cancelled; /* by pthread_cancel; never taken back */
 	bool at_cancel_point;	   /* the wait may end by it; self */
+	bool interrupted;	   /* a handler without SA_RESTART ran; self */
 	int32_t wait_result;	   /* bucket: 0, token or -errno */
+	uint32_t last_sem;	   /* a semaphore's address, cut off: whose
+				    * permit it took last; self */
 	uint64_t wait_generation;  /* bucket: one per wait */
 	struct wf_thread *next;	   /* link in the one queue it is in */
 
 	/* Line 2: timers (wait/timer.c), kernel waits. */
-	int64_t deadline;     /* CLOCK_MONOTONIC ns; timer lock */
-	uint32_t timer_index; /* place in the heap, 0 if none; its lock */
+	uint32_t timer_vp;	      /* id of the VP whose heap; self */
+	uint32_t timer_index;	      /* place in it, 0 if none; its lock */
 	_Atomic uint32_t kernel_word; /* futex a bound or foreign thread sleeps
 				       * on: 0 asleep, 1 woken */
-	struct wf_vp *timer_vp;	      /* whose heap; self */
 
 	/* Identity. */
 	_Atomic uint32_t unstarted;  /* generation | 1 << 31 until claimed */
 	int32_t tid;		     /* what the program sees; creator */
 	_Atomic uint32_t exit_state; /* enum wf_exit_state */
-	_Atomic(struct wf_thread *) joiner; /* who joins it, if anybody */
-	uint64_t fp_control; /* inherited control words; creator */
+	_Atomic uint32_t joiner;     /* index of who joins it, 0: nobody */
+	uint32_t next_sibling;	     /* index of what its creator made next, 0
+				      * if none: a hint */
 	void *(*start_routine)(void *);
-	void *start_arg;
+	union {
+		void *start_arg; /* until it is passed on; creator */
+		const struct wf_tls_cache *tls_cache; /* then: right at its
+						       * start; self */
+	};
 	void *result;
 	char name[16];
 
 	struct wf_slot slot; /* memory; whoever reserved the thread */
 
 	/* Signals. */
-	struct {
-		void *sp;
-		size_t size;
-		int flags;
-	} altstack;		      /* the program's, virtual; self */
-	struct wf_sigqueue sigqueue;  /* for this thread, not yet delivered */
-	_Atomic uint64_t sigwait_set; /* what sigwait waits for; self */
-	_Atomic uint32_t signal_word; /* futex of sigwait and sigsuspend */
-	uint32_t nr_handlers;	      /* handlers that have run; self */
-	uint64_t suspended_mask;      /* mask to go back to; self */
+	struct wf_altstack altstack;  /* the program's, virtual; self */
 	bool is_suspended;	      /* in sigsuspend, no handler yet; self */
 	bool takes_signal;	      /* in_runtime, and yet a handler may be
 				      * entered just here; self */
 	bool holds_signals;	      /* no handler while its TLS is not whole:
 				      * starting or ending; self */
-	bool interrupted; /* a handler without SA_RESTART ran; self */
+	int8_t sched_policy;	      /* set by the program */
+	struct wf_sigqueue sigqueue;  /* for this thread, not yet delivered */
+	_Atomic uint64_t sigwait_set; /* what sigwait waits for; self */
+	_Atomic uint32_t signal_word; /* futex of sigwait and sigsuspend */
+	uint32_t nr_handlers;	      /* handlers that have run; self */
+	uint64_t suspended_mask;      /* mask to go back to; self */
 
-	/* Statistics and diagnosis. */
 	uint32_t nr_rescued; /* in a row; monitor */
-	uint64_t nr_preempted;
-
-	/* Attributes set by the program. */
-	int32_t sched_policy, sched_priority;
-	bool has_affinity; /* its carrier's is not the process's; self */
+	uint32_t rescued_ms; /* the last time, on a clock that wraps; monitor */
+	uint32_t slice_us;   /* had of its slice in ring B; monitor */
+	int8_t sched_priority; /* set by the program */
+	bool has_affinity;     /* its carrier's is not the process's; self */
+	bool is_soiled;	       /* the next to use the slot has to write the
+				* TCB as a whole; as slot */
 } WF_ALIGNED(WF_CACHE_LINE);
+
+_Static_assert(sizeof(struct wf_thread) <= 320, "see above");
 
 #endif

@@ -29,6 +29,7 @@ int wf_vps_init(uint32_t nr)
 		wf_runq_init(&vp->ring_b);
 	}
 	wf_inject_reset(&s->inject);
+	s->waits_inject = (struct wf_waits){ 0 };
 	wf_store_relaxed(&s->surplus, 0);
 	return 0;
 }

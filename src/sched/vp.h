@@ -10,9 +10,12 @@
 #ifndef WEFT_SCHED_VP_H
 #define WEFT_SCHED_VP_H
 
+#include "sched/budget.h"
 #include "sched/inject.h"
 #include "sched/runq.h"
+#include "sched/table.h"
 #include "sched/thread.h"
+#include "sched/waits.h"
 #include "trace/counters.h"
 
 /* What a VP's runtime exit is asked to do. */
@@ -25,6 +28,13 @@ enum wf_resched {
 /* Balance between rings I and B is counted in 64ths of a tick. */
 enum { WF_BALANCE_TICK = 64 };
 
+/* struct wf_sched.surplus: what other VPs may take from rings I. */
+enum wf_surplus {
+	WF_SURPLUS_NONE = 0,
+	WF_SURPLUS_SOME,  /* for those who are awake */
+	WF_SURPLUS_WORTH, /* enough to wake a sleeping VP for */
+};
+
 /* The monitor's memory of a VP, from tick to tick. */
 struct wf_vp_watch {
 	uint64_t switches;
@@ -34,17 +44,35 @@ struct wf_vp_watch {
 	int carrier_tid;
 	uint32_t nr_same;   /* ticks in a row with at most one switch */
 	uint32_t ring_head; /* of ring I */
-	uint64_t lifo;
+	bool is_stuck;	    /* it had not moved at the last tick */
+	uint64_t runs;	    /* switches and sleeps */
+	int64_t runs_ns;    /* when they were looked at */
+	int64_t polled_ns;
 	int64_t forced_cpu_ns; /* cpu_ns at the last forced preemption */
+	int64_t asked_ns, asked_cpu_ns; /* when preemption was asked for, and
+					 * cpu_ns then */
+	int64_t first_asked_ns;		/* the first time in this stay */
+	uint64_t asked_switches;	/* switches then */
+	int64_t slice_cpu_ns; /* cpu_ns up to which slices are charged */
+	int64_t vp_ns;	      /* CPU time of all its carriers */
+	struct wf_waits waits_i, waits_b;
+	uint64_t next_switches; /* when next_ns was noted */
+	int64_t next_ns;	/* vp_ns since when a thread that the next
+				 * switch will see waits */
 };
 
 struct wf_timers;
+
+/* Threads that were created and that came to their end (thread/alive.c). */
+struct wf_alive {
+	_Atomic uint64_t nr_created, nr_ended;
+};
 
 struct wf_vp {
 	/* Owner's line. */
 	_Atomic(struct wf_thread *) cur; /* V3; owner */
 	struct wf_carrier *carrier;	 /* V1 */
-	_Atomic uint64_t lifo;		 /* entry; owner puts, anyone takes */
+	_Atomic uint64_t lifo;		 /* entry; owner, the monitor reads */
 	uint32_t lifo_run;		 /* picks from lifo in a row; owner */
 	uint32_t id;			 /* constant */
 	struct wf_timers *timers;	 /* wait/timer.h; constant */
@@ -62,6 +90,8 @@ struct wf_vp {
 	bool is_idle;		    /* in the idle list; its lock */
 	struct wf_vp *idle_next;    /* idle list; its lock */
 	uint32_t nr_ticks;	    /* monitor */
+	struct wf_budget budget;    /* for polling; owner */
+	_Atomic int64_t polled_ns;  /* time spent polling; owner */
 
 	struct wf_runq ring_i WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_runq ring_b;
@@ -69,6 +99,15 @@ struct wf_vp {
 	struct wf_counters counters WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_vp_watch watch WF_ALIGNED(WF_CACHE_LINE); /* monitor */
 	uint64_t timer_switches; /* at the carrier's last CPU timer; owner */
+
+	/* Entries on their way; owner. Not on the stacks of threads that park,
+	 * of which they would touch a page more. */
+	uint64_t taken[WF_RUNQ_SIZE / 2];
+	uint64_t spilled[WF_RUNQ_SIZE / 2];
+
+	struct wf_alive alive; /* by threads of this VP; owner */
+	uint32_t last_created; /* index of a thread, a hint; owner */
+	struct wf_pool pool;   /* free threads; owner */
 };
 
 /* Runs on the incoming side of a switch, on the incoming thread's stack. */
@@ -102,7 +141,9 @@ struct wf_carrier {
 	size_t altstack_bytes;
 	_Atomic uint32_t wake_word;    /* futex of a spare */
 	struct wf_carrier *spare_next; /* spare list; its lock */
-	_Atomic uint32_t nr_refused;   /* preemptions in a row; handler */
+	_Atomic bool has_refused;      /* to be preempted in libc; handler sets,
+				   * monitor clears */
+	_Atomic bool insist;	       /* do it even there; monitor */
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
 };
@@ -112,15 +153,19 @@ struct wf_sched {
 	uint32_t nr_vps;
 	struct wf_vp *vps;
 	struct wf_inject inject;
+	struct wf_waits waits_inject; /* monitor */
 	/* Read-mostly words, each on a line of its own. */
-	_Atomic uint32_t surplus WF_ALIGNED(WF_CACHE_LINE); /* some ring I has
-							     * two or more */
-	_Atomic uint32_t nr_idle WF_ALIGNED(WF_CACHE_LINE);
+	/* enum wf_surplus */
+	_Atomic uint32_t surplus WF_ALIGNED(WF_CACHE_LINE);
+	_Atomic uint32_t nr_idle WF_ALIGNED(WF_CACHE_LINE); /* asleep */
+	_Atomic(const struct wf_vp *) poller; /* sched/idle.h; NULL: none */
 	_Atomic int64_t monitor_until WF_ALIGNED(WF_CACHE_LINE); /* when it
 								  * wakes */
 	_Atomic uint32_t monitor_poke; /* futex of its naps */
 	_Atomic uint32_t monitor_asleep WF_ALIGNED(WF_CACHE_LINE);
-	_Atomic uint32_t nr_threads WF_ALIGNED(WF_CACHE_LINE); /* alive */
+	/* By threads without a VP; the process's first thread counts. */
+	struct wf_alive alive WF_ALIGNED(WF_CACHE_LINE);
+	_Atomic uint32_t nr_threads; /* alive, counted for --stats only */
 };
 
 extern struct wf_sched wf_sched;
@@ -128,6 +173,20 @@ extern struct wf_sched wf_sched;
 static inline bool wf_is_started(void)
 {
 	return wf_load_relaxed(&wf_sched.is_started);
+}
+
+/* t's VP, if it has one that is its own. Any owner of a VP: in_runtime. */
+static inline struct wf_vp *wf_vp_of(const struct wf_thread *t)
+{
+	return t->kind == WF_THREAD_MULTIPLEXED ? t->vp : NULL;
+}
+
+/* The pool of free threads that t may use, or NULL. in_runtime. */
+static inline struct wf_pool *wf_pool_of(const struct wf_thread *t)
+{
+	struct wf_vp *vp = wf_vp_of(t);
+
+	return vp != NULL ? &vp->pool : NULL;
 }
 
 /* Makes nr VPs, or empties them in a fork child. Returns 0 or -ENOMEM. */

@@ -44,12 +44,12 @@ void wf_frame_poison_altstack(ucontext_t *uc)
 void wf_frame_save(struct wf_thread *t, const ucontext_t *uc)
 {
 	size_t fp_bytes = wf_frame_fp_bytes(uc);
-	uintptr_t fp = ((uintptr_t)t->slot.save_top - fp_bytes) & ~63UL;
+	uintptr_t top = (uintptr_t)wf_slot_save_top(&t->slot);
+	uintptr_t fp = (top - fp_bytes) & ~63UL;
 	uintptr_t copy = (fp - WF_FRAME_UC_BYTES) & ~63UL;
 	ucontext_t *to = (ucontext_t *)copy;
 
-	WF_CHECK((uintptr_t)t->slot.save_top - copy + WF_PAGE <
-			 wf_slot_save_bytes(),
+	WF_CHECK(top - copy + WF_PAGE < wf_slot_save_bytes(),
 		 "a signal frame is larger than AT_MINSIGSTKSZ says");
 	memcpy(to, uc, WF_FRAME_UC_BYTES);
 	if (fp_bytes > 0) {

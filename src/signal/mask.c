@@ -75,6 +75,15 @@ void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
 		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 }
 
+uint64_t wf_mask_of_first(const struct wf_thread *t)
+{
+	uint64_t mask = wf_os_get_signal_mask();
+
+	if ((mask | WF_SIGNAL_UNBLOCKABLE) != UINT64_MAX || !t->is_first)
+		return mask;
+	return t->sigmask;
+}
+
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 {
 	struct wf_thread *t = wf_runtime_enter();
@@ -88,8 +97,10 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 		wf_carrier_set_mask(t->carrier, mask);
 	}
 	wf_runtime_leave(t);
-	if (err == 0 && mask != old && is_native)
+	if (err == 0 && mask != old && is_native) {
+		t->sigmask = mask;
 		wf_os_set_signal_mask(mask);
+	}
 	*ret_old = old & ~WF_SIGNAL_UNBLOCKABLE;
 	return err;
 }

@@ -14,6 +14,13 @@
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old);
 
 /*
+ * Before the start: the mask of the caller, t. Sanitizers block everything by
+ * system calls that nobody sees while they create a thread; then the mask of
+ * the first thread is the one that it has set itself, or began with.
+ */
+uint64_t wf_mask_of_first(const struct wf_thread *t);
+
+/*
  * Makes mask the one of t, the caller, and sees to what waits for that; the
  * kernel's mask stays. in_runtime set.
  */

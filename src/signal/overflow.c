@@ -13,20 +13,23 @@
 
 static bool is_in_guard(const struct wf_thread *t, uintptr_t addr)
 {
-	uintptr_t low = (uintptr_t)t->slot.stack_low;
+	uintptr_t low;
 
-	return t->slot.class != NULL && !t->slot.has_user_stack && addr < low &&
-	       addr >= low - t->slot.guard_bytes;
+	if (t->slot.class == NULL || t->slot.has_user_stack)
+		return false;
+	low = (uintptr_t)wf_slot_stack_low(&t->slot);
+	return addr < low && addr >= low - wf_slot_guard_bytes(&t->slot);
 }
 
 bool wf_overflow_would(const struct wf_thread *t, uintptr_t top, uintptr_t low)
 {
-	uintptr_t bottom = (uintptr_t)t->slot.stack_low;
+	uintptr_t bottom;
 
 	if (t->slot.class == NULL || t->slot.has_user_stack)
 		return false;
-	return low < bottom && top >= bottom - t->slot.guard_bytes &&
-	       top < bottom + t->slot.stack_bytes;
+	bottom = (uintptr_t)wf_slot_stack_low(&t->slot);
+	return low < bottom && top >= bottom - wf_slot_guard_bytes(&t->slot) &&
+	       top < bottom + wf_slot_stack_bytes(&t->slot);
 }
 
 /* The object with the highest base not above addr. */

@@ -1,9 +1,16 @@
 /*
- * P1. A thread is preempted only in code that is neither weft's, libc's,
- *     ld.so's nor the vDSO's, and not on the carrier's own stacks: so nobody
- *     loses its VP inside malloc, stdio or the loader.
+ * P1. A thread is preempted only in code that is neither weft's, libc's nor
+ *     ld.so's, and not on the carrier's own stacks: so nobody loses its VP
+ *     inside malloc, stdio or the loader. libc's string functions are as
+ *     their caller is: most of a long stay in libc is in them.
  * P2. A refusal leaves exit_work, which the next runtime exit honours, and
- *     counts; after a few in a row the monitor takes the VP instead.
+ *     the monitor soon asks again. Who is still in libc after half a tick is
+ *     preempted there: should it hold a lock, those who want it sleep in the
+ *     kernel, as natively, and lose their VPs to others meanwhile.
+ *
+ * Rejected: taking the VP from who is in libc for long. Its carrier goes on
+ * beside the VP's new one, on the same CPUs; a few such threads, and whoever
+ * waits for a turn waits for theirs, too.
  * P3. All signals are blocked in the handler. Left by a switch, the carrier's
  *     mask is marked unknown, so the incoming side sets it.
  */
@@ -19,6 +26,7 @@
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
 #include "sched/preempt.h"
 #include "sched/queue.h"
 #include "sched/runtime.h"
@@ -35,6 +43,19 @@ static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 	return sp >= low && sp < low + c->altstack_bytes;
 }
 
+/*
+ * Whose code is interrupted: for a string function, which pushes nothing, the
+ * caller's.
+ */
+static enum wf_text text_at(uintptr_t pc, uintptr_t sp)
+{
+	enum wf_text text = wf_text_of(pc);
+
+	if (text == WF_TEXT_LEAF)
+		text = wf_text_of(*(const uintptr_t *)sp);
+	return text;
+}
+
 /* P1 */
 static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 			const ucontext_t *uc)
@@ -46,18 +67,21 @@ static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 		wf_count(refusals_runtime);
 		return false;
 	}
-	switch (wf_text_of(pc)) {
+	switch (text_at(pc, sp)) {
 	case WF_TEXT_WEFT:
 		wf_count(refusals_runtime);
 		return false;
 	case WF_TEXT_LIBC:
+	case WF_TEXT_LEAF:
+		if (wf_load_relaxed(&c->insist))
+			break; /* P2 */
 		wf_count(refusals_libc);
-		wf_store_relaxed(&c->nr_refused,
-				 wf_load_relaxed(&c->nr_refused) + 1);
+		wf_store_relaxed(&c->has_refused, true);
 		return false;
 	default:
-		return !is_on_altstack(c, sp);
+		break;
 	}
+	return !is_on_altstack(c, sp);
 }
 
 /* The CPU timer found a VP that made no switch since its last time. */
@@ -68,6 +92,7 @@ static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 	if (vp->timer_switches == now &&
 	    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0) {
 		t->hog = true;
+		t->slice_us = 0;
 		wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
 	}
 	vp->timer_switches = now;
@@ -88,7 +113,6 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 	if (next == NULL)
 		return;
 	wf_count_own(&vp->counters, preemptions);
-	t->nr_preempted++;
 	wf_frame_save(t, uc);
 	t->carrier->is_mask_known = false; /* P3 */
 	wf_switch_abandon(t, next, wf_switch_requeue(why), t);
@@ -113,10 +137,13 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 		atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* P2 */
 		return;
 	}
-	wf_store_relaxed(&c->nr_refused, 0);
 	wf_store_relaxed(&t->in_runtime, 1);
 	wf_compiler_barrier();
 	if (!wf_runtime_keep_vp(t)) {
+		if (wf_carrier_bind_without_vp(t)) {
+			wf_store_release(&t->in_runtime, 0);
+			return;
+		}
 		wf_frame_save(t, ucontext);
 		c->is_mask_known = false;
 		wf_switch_abandon(t, NULL, wf_runtime_rejoin_begin(t), t);

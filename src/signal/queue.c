@@ -178,13 +178,6 @@ void wf_sigqueue_clear(struct wf_sigqueue *q, uint64_t set)
 		continue;
 }
 
-void wf_sigqueue_close(struct wf_sigqueue *q)
-{
-	wf_spin_lock(&q->lock);
-	q->is_closed = true;
-	wf_spin_unlock(&q->lock);
-}
-
 int wf_sigqueue_start(void)
 {
 	return nr_chunks == 0 ? add_chunk() : 0;

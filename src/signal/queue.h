@@ -37,7 +37,12 @@ bool wf_sigqueue_take_process(struct wf_sigqueue *q, uint64_t set,
 void wf_sigqueue_clear(struct wf_sigqueue *q, uint64_t set);
 
 /* No more puts; what is in stays until it is taken. */
-void wf_sigqueue_close(struct wf_sigqueue *q);
+static inline void wf_sigqueue_close(struct wf_sigqueue *q)
+{
+	wf_spin_lock(&q->lock);
+	q->is_closed = true;
+	wf_spin_unlock(&q->lock);
+}
 
 /* Memory for the first signals; 0 or -ENOMEM. */
 int wf_sigqueue_start(void);

@@ -135,11 +135,11 @@ void wf_signal_thread_end(struct wf_thread *t)
 {
 	siginfo_t info;
 
-	wf_runtime_enter();
 	t->holds_signals = true;
 	wf_sigqueue_close(&t->sigqueue);
+	if (WF_LIKELY(wf_sigqueue_pending(&t->sigqueue) == 0))
+		return;
 	while (wf_sigqueue_take_process(&t->sigqueue, UINT64_MAX, &info))
 		wf_route_to_process(t, &info, NULL);
 	wf_sigqueue_clear(&t->sigqueue, UINT64_MAX);
-	wf_runtime_leave(t);
 }

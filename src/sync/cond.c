@@ -10,9 +10,10 @@
 /*
  * Condition variable: a sequence number to park on and a count of waiters.
  *
- * C1. A waiter counts itself and reads seq while it holds the mutex. A signal
- *     that must wake it comes, by the mutex, after both: it sees a count
- *     above 0 and a seq that is not newer than what the waiter read.
+ * C1. seq and waiters change only under the lock of seq's bucket. A waiter
+ *     counts itself and reads seq while it holds the mutex. A signal that must
+ *     wake it comes, by the mutex, after both: it sees a count above 0 and a
+ *     seq that is not newer than what the waiter read.
  * C2. A signal counts seq up and then wakes the first thread parked on it. A
  *     thread parks only while seq is what it read. So of the threads that
  *     waited before the signal, those that have not parked yet do not park
@@ -38,9 +39,13 @@
  *     Moved waiters want just this mutex, or its hand-off would give a thread
  *     a mutex it did not ask for: waiters with different mutexes at a time,
  *     which POSIX forbids and programs do, set the field to NULL.
+ * C7. The usual waiter counts itself, releases the mutex and enters the list
+ *     under one hold of the bucket's lock: no signal comes between, it need
+ *     not compare seq. Others count themselves, release the mutex and then
+ *     park as C2 has it.
  *
- * Waiters   0 -> n      [wf_cond_wait]
- *           n -> n - k  [count_out: by wakers for k, by a leaver for 1]
+ * Waiters   0 -> n      [count_in_locked]
+ *           n -> n - k  [count_out_locked: by wakers for k, by a leaver for 1]
  *           n -> n | DYING, and 0 | DYING wakes who set it [wf_cond_fini]
  *
  * Rejected: a flag instead of the count (the thread between release and park
@@ -69,35 +74,59 @@ int wf_cond_init(struct wf_cond *c, clockid_t clock)
 	return 0;
 }
 
+static void set_dying_locked(void *arg)
+{
+	struct wf_cond *c = arg;
+
+	wf_store_relaxed(&c->waiters,
+			 wf_load_relaxed(&c->waiters) | WF_COND_DYING);
+}
+
 /* Parks while threads that were not woken by a signal are leaving. */
 int wf_cond_fini(struct wf_cond *c)
 {
-	uint32_t old;
+	uint32_t waiters;
 
-	/* acquire: pairs with the release in count_out. */
+	/* acquire, here and below: pairs with the release in count_out. */
 	if (WF_LIKELY(wf_load_acquire(&c->waiters) == 0))
 		return 0;
-	old = atomic_fetch_or_explicit(&c->waiters, WF_COND_DYING,
-				       memory_order_acquire) |
-	      WF_COND_DYING;
-	while ((old & WF_COND_COUNT) != 0) { /* C3 */
-		wf_ufutex_wait(&c->waiters, old, WF_UFUTEX_ANY, WF_FOREVER);
-		old = wf_load_acquire(&c->waiters);
-	}
+	wf_ufutex_change(&c->seq, set_dying_locked, c);
+	while (((waiters = wf_load_acquire(&c->waiters)) & WF_COND_COUNT) != 0)
+		wf_ufutex_wait(&c->waiters, waiters, WF_UFUTEX_ANY,
+			       WF_FOREVER); /* C3 */
 	wf_store_relaxed(&c->waiters, 0);
 	return 0;
 }
 
-/* n waiters will not touch the object again; nor does the caller. */
-static void count_out(struct wf_cond *c, uint32_t n)
+struct change {
+	struct wf_cond *cond;
+	struct wf_mutex *mutex;
+	uint32_t n;
+	bool is_last;	/* somebody waits to destroy the object */
+	bool has_begun; /* counted, and the mutex released */
+};
+
+/* Under the bucket's lock: n waiters will not touch the object again. */
+static void count_out_locked(void *arg)
 {
-	uint32_t old;
+	struct change *change = arg;
+	struct wf_cond *c = change->cond;
+	uint32_t waiters = wf_load_relaxed(&c->waiters) - change->n;
+
+	/* release: their accesses end here; pairs with wf_cond_fini. */
+	wf_store_release(&c->waiters, waiters);
+	change->is_last = waiters == WF_COND_DYING;
+}
+
+/* ... nor does the caller. */
+static WF_COLD void count_out(struct wf_cond *c, uint32_t n)
+{
+	struct change change = { .cond = c, .n = n };
 
 	if (n == 0)
 		return;
-	/* release: our accesses end here; pairs with wf_cond_fini. */
-	old = atomic_fetch_sub_explicit(&c->waiters, n, memory_order_release);
-	if (WF_UNLIKELY(old == (WF_COND_DYING | n)))
+	wf_ufutex_change(&c->seq, count_out_locked, &change);
+	if (WF_UNLIKELY(change.is_last))
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }
 
@@ -115,39 +144,39 @@ static int retake_mutex(struct wf_mutex *m, int token)
 	return wf_mutex_relock(m, token);
 }
 
-/* Counts the caller, which holds m; returns what seq is now. C1 */
-static uint32_t count_in(struct wf_cond *c, struct wf_mutex *m)
+/* Counts the caller, which holds m. C1 */
+static void count_in_locked(void *arg)
 {
+	struct change *change = arg;
+	struct wf_cond *c = change->cond;
+	struct wf_mutex *m = change->mutex;
 	struct wf_mutex *to = wf_mutex_is_libc(m) ? NULL : m;
-	/* relaxed: the mutex orders it before the signals that matter. */
-	uint32_t old =
-		atomic_fetch_add_explicit(&c->waiters, 1, memory_order_relaxed);
+	uint32_t waiters = wf_load_relaxed(&c->waiters);
 
-	if ((old & WF_COND_COUNT) == 0)
+	wf_store_relaxed(&c->waiters, waiters + 1);
+	if ((waiters & WF_COND_COUNT) == 0)
 		wf_store_relaxed(&c->mutex, to);
 	else if (wf_load_relaxed(&c->mutex) != to)
 		wf_store_relaxed(&c->mutex, NULL); /* C6 */
-	return wf_load_relaxed(&c->seq);
 }
 
-int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
+/* The same, and releases m, if that is one step. C7 */
+static bool count_in_and_release(void *arg)
 {
-	uint32_t seq = count_in(c, m);
-	int rc = release_mutex(m);
+	struct change *change = arg;
+
+	count_in_locked(change);
+	change->has_begun = wf_mutex_release(change->mutex);
+	if (WF_UNLIKELY(!change->has_begun))
+		count_out_locked(change);
+	return change->has_begun;
+}
+
+/* The wait is over, with what the user futex says; takes m again. */
+static int end_wait(struct wf_cond *c, struct wf_mutex *m, int rc)
+{
 	int token = WF_WOKEN_LAST;
 	int lock_rc;
-
-	if (WF_UNLIKELY(rc != 0)) {
-		count_out(c, 1);
-		return rc;
-	}
-	/*
-	 * An interruption is no reason to return: the signals that came
-	 * meanwhile have changed seq. A cancellation is one.
-	 */
-	do {
-		rc = wf_ufutex_wait(&c->seq, seq, WF_UFUTEX_ANY, deadline_ns);
-	} while ((rc == -EINTR || rc == -ERESTART) && !wf_ufutex_was_moved());
 
 	if (rc >= 0)
 		token = rc;
@@ -159,6 +188,49 @@ int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
 	if (WF_UNLIKELY(lock_rc != 0))
 		return lock_rc; /* -EOWNERDEAD and the like, from libc */
 	return rc == -ETIMEDOUT || rc == -ECANCELED ? rc : 0;
+}
+
+/* The mutex is contended, libc's or locked more than once; or a signal or a
+ * cancellation waits for the caller. */
+static WF_COLD int wait_slow(struct wf_cond *c, struct wf_mutex *m,
+			     int64_t deadline_ns)
+{
+	struct change change = { .cond = c, .mutex = m, .n = 1 };
+	uint32_t seq;
+	int rc;
+
+	wf_ufutex_change(&c->seq, count_in_locked, &change);
+	seq = wf_load_relaxed(&c->seq); /* C1 */
+	rc = release_mutex(m);
+	if (WF_UNLIKELY(rc != 0)) {
+		count_out(c, 1);
+		return rc;
+	}
+	/*
+	 * An interruption is no reason to return: the signals that came
+	 * meanwhile have changed seq. A cancellation is one.
+	 */
+	do {
+		rc = wf_ufutex_wait(&c->seq, seq, WF_UFUTEX_ANY, deadline_ns);
+	} while ((rc == -EINTR || rc == -ERESTART) && !wf_ufutex_was_moved());
+	return end_wait(c, m, rc);
+}
+
+int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
+{
+	struct change change = { .cond = c, .mutex = m, .n = 1 };
+	uint32_t seq = wf_load_relaxed(&c->seq);
+	int rc;
+
+	if (WF_UNLIKELY(!wf_mutex_is_simple(m)))
+		return wait_slow(c, m, deadline_ns);
+	rc = wf_ufutex_wait_commit(&c->seq, count_in_and_release, &change,
+				   deadline_ns);
+	if (WF_UNLIKELY(!change.has_begun))
+		return rc == -ECANCELED ? rc : wait_slow(c, m, deadline_ns);
+	while ((rc == -EINTR || rc == -ERESTART) && !wf_ufutex_was_moved())
+		rc = wf_ufutex_wait(&c->seq, seq, WF_UFUTEX_ANY, deadline_ns);
+	return end_wait(c, m, rc);
 }
 
 /*
@@ -179,55 +251,66 @@ int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns)
 	return wf_os_now() >= deadline_ns ? -ETIMEDOUT : 0;
 }
 
-struct signal {
-	struct wf_cond *cond;
-	bool is_last; /* somebody waits to destroy the object */
-};
+/* Returns what seq is then. */
+static uint32_t count_up_locked(struct wf_cond *c)
+{
+	uint32_t seq = wf_load_relaxed(&c->seq) + 1;
+
+	wf_store_relaxed(&c->seq, seq);
+	return seq;
+}
 
 /* Under the bucket's lock: the thread that was found is still counted, so
  * the object exists. */
-static int count_out_found(void *arg, bool found, bool more)
+static int signal_locked(void *arg, bool found, bool more)
 {
-	struct signal *s = arg;
-	uint32_t old;
+	struct change *change = arg;
 
-	if (found) {
-		/* release: pairs with wf_cond_fini. */
-		old = atomic_fetch_sub_explicit(&s->cond->waiters, 1,
-						memory_order_release);
-		s->is_last = old == (WF_COND_DYING | 1);
-	}
+	count_up_locked(change->cond); /* C2 */
+	if (WF_LIKELY(found))
+		count_out_locked(change);
 	return WF_WOKEN_LAST; /* it leaves nobody behind on the mutex */
 }
 
-WF_COLD void wf_cond_signal_slow(struct wf_cond *c)
+void wf_cond_signal_slow(struct wf_cond *c)
 {
-	struct signal s = { .cond = c };
+	struct change change = { .cond = c, .n = 1 };
 
-	/* relaxed: the bucket's lock orders it before the wake. C2 */
-	atomic_fetch_add_explicit(&c->seq, 1, memory_order_relaxed);
-	wf_ufutex_wake_one(&c->seq, count_out_found, &s);
-	if (WF_UNLIKELY(s.is_last))
+	wf_ufutex_wake_one(&c->seq, signal_locked, &change);
+	if (WF_UNLIKELY(change.is_last))
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
+}
+
+struct broadcast {
+	struct wf_cond *cond;
+	struct wf_mutex *mutex;
+	uint32_t seq;
+};
+
+static void broadcast_locked(void *arg)
+{
+	struct broadcast *b = arg;
+
+	b->mutex = wf_load_relaxed(&b->cond->mutex);
+	b->seq = count_up_locked(b->cond);
 }
 
 WF_COLD void wf_cond_broadcast_slow(struct wf_cond *c)
 {
-	struct wf_mutex *m = wf_load_relaxed(&c->mutex);
-	/* relaxed: as in wf_cond_signal_slow. */
-	uint32_t seq =
-		atomic_fetch_add_explicit(&c->seq, 1, memory_order_relaxed) + 1;
+	struct broadcast b = { .cond = c };
 	int nr_wake, n;
 
-	if (m == NULL) {
+	wf_ufutex_change(&c->seq, broadcast_locked, &b);
+	if (b.mutex == NULL) {
 		n = wf_ufutex_wake(&c->seq, INT_MAX, WF_UFUTEX_ANY);
 		count_out(c, (uint32_t)n);
 		return;
 	}
-	nr_wake = wf_mutex_expect_waiters(m) ? 0 : 1; /* C5 */
+	nr_wake = wf_mutex_expect_waiters(b.mutex) ? 0 : 1; /* C5 */
 	do {
-		n = wf_ufutex_requeue(&c->seq, seq, nr_wake, &m->word, INT_MAX);
-		seq = wf_load_relaxed(&c->seq);
+		n = wf_ufutex_requeue(&c->seq, b.seq, nr_wake, &b.mutex->word,
+				      INT_MAX);
+		b.seq = wf_load_relaxed(&c->seq);
 	} while (n == -EAGAIN); /* another signal came between */
 	count_out(c, (uint32_t)n);
 }

@@ -207,7 +207,7 @@ WF_COLD int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
 	return rc != 0 ? rc : wf_mutex_lock_slow(m, deadline_ns);
 }
 
-int wf_mutex_relock(struct wf_mutex *m, int token)
+int wf_mutex_relock_slow(struct wf_mutex *m, int token)
 {
 	uint32_t self = wf_owner_self();
 

@@ -83,8 +83,7 @@ int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
 			    const struct timespec *ts);
 void wf_mutex_unlock_slow(struct wf_mutex *m);
 
-/* Takes the mutex again after a wait that ended with token. Parks. */
-int wf_mutex_relock(struct wf_mutex *m, int token);
+int wf_mutex_relock_slow(struct wf_mutex *m, int token);
 
 /* If the caller holds m: waiters may now be moved to its word. */
 bool wf_mutex_expect_waiters(struct wf_mutex *m);
@@ -104,6 +103,12 @@ static inline bool wf_mutex_is_libc(const struct wf_mutex *m)
 static inline bool wf_mutex_checks_owner(const struct wf_mutex *m)
 {
 	return (wf_mutex_kind(m) + 1) & 2;
+}
+
+/* Neither libc's nor one that counts its locks. */
+static inline bool wf_mutex_is_simple(const struct wf_mutex *m)
+{
+	return !wf_mutex_is_libc(m) && !wf_mutex_checks_owner(m);
 }
 
 static inline bool wf_mutex_is_mine(const struct wf_mutex *m, uint32_t self)
@@ -133,6 +138,38 @@ static inline bool wf_mutex_take(struct wf_mutex *m, uint32_t self)
 	return true;
 }
 
+/* Unlocks a simple mutex, unless somebody waits for it. */
+static inline bool wf_mutex_release(struct wf_mutex *m)
+{
+	uint32_t owner = wf_load_relaxed(&m->owner);
+	uint32_t word = WF_MUTEX_LOCKED;
+
+	wf_store_relaxed(&m->owner, WF_OWNER_NONE);
+	/* release: publishes the section; pairs with wf_mutex_take. */
+	if (WF_LIKELY(wf_cas_acq_rel(&m->word, &word, WF_MUTEX_FREE)))
+		return true;
+	wf_store_relaxed(&m->owner, owner);
+	return false;
+}
+
+/*
+ * The usual case without a call, so that it needs no stack frame: a free mutex
+ * that is not libc's. False: nothing has been done.
+ */
+static inline bool wf_mutex_lock_fast(struct wf_mutex *m)
+{
+	const struct wf_thread *t = wf_self;
+
+	return WF_LIKELY(!wf_mutex_is_libc(m) && t != NULL) &&
+	       wf_mutex_take(m, (uint32_t)t->tid);
+}
+
+/* The same for a simple mutex for which nobody waits. */
+static inline bool wf_mutex_unlock_fast(struct wf_mutex *m)
+{
+	return WF_LIKELY(wf_mutex_is_simple(m)) && wf_mutex_release(m);
+}
+
 /* 0, -EDEADLK (errorcheck), -EAGAIN (recursive, too deep). */
 static inline int wf_mutex_lock(struct wf_mutex *m)
 {
@@ -156,6 +193,15 @@ static inline int wf_mutex_clocklock(struct wf_mutex *m, clockid_t clock,
 	if (WF_LIKELY(wf_mutex_take(m, self)))
 		return 0;
 	return wf_mutex_clocklock_slow(m, clock, ts);
+}
+
+/* Takes the mutex again after a wait that ended with token. Parks. */
+static inline int wf_mutex_relock(struct wf_mutex *m, int token)
+{
+	if (WF_LIKELY(token == WF_WOKEN_LAST && wf_mutex_is_simple(m) &&
+		      wf_mutex_take(m, wf_owner_self())))
+		return 0;
+	return wf_mutex_relock_slow(m, token);
 }
 
 /* 0, -EBUSY, -EAGAIN (recursive, too deep). */

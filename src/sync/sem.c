@@ -7,29 +7,40 @@
 /*
  * Semaphore, slow paths.
  *
- * S1. A permit is in the value or has been taken by exactly one CAS; nothing
- *     else carries permits. So no race of a post with a time-out, a signal or
- *     another waiter can lose one.
- * S2. A post touches the object with one atomic, which also tells whether
- *     there are waiters; after that only the address is used, as a key. The
- *     thread that got the permit may free the semaphore.
- * S3. A waiter is registered before it parks and parks only while the value
- *     is 0. So a post that finds no waiter came before the registration, and
- *     the waiter sees its permit; one that finds a waiter wakes the first
- *     that is parked. A woken thread that finds the value taken again waits
- *     again; whoever took it needed no wake.
- * S4. Taking a permit and deregistering are one CAS, after which the waiter
- *     does not touch the object either.
+ *     Word   v -> v + 1, v -> v - 1  [wf_sem_post, wf_sem_trywait]
+ *            0 -> W                  [wf_sem_wait_slow, before parking]
+ *            v | W -> v - 1 | W      [wf_sem_trywait]
+ *            v | W -> v + 1 | W      [post_locked, wakes one of several]
+ *            v | W -> v + 1          [post_locked, wakes the last or nobody]
  *
- * Data   v, n -> v + 1, n      [wf_sem_post]
- *        v, n -> v - 1, n      [wf_sem_trywait]
- *        v, n -> v, n + 1      [wf_sem_wait_slow, registers]
- *        v, n -> v - 1, n - 1  [try_leave]
- *        v, n -> v, n - 1      [wf_sem_wait_slow, gives up]
+ * S1. A permit is in the value, or on the way to exactly one thread whose wait
+ *     it has ended. So no race of a post with a time-out, a signal or another
+ *     waiter can lose one.
+ * S2. A thread parks only while the word is W, which is compared under the
+ *     bucket's lock, and W is taken away under that lock only, when nobody
+ *     stays parked. So if a thread is parked, W is set, and each post comes to
+ *     the lock and finds it. If the value is above 0 then, as many threads or
+ *     more have been woken and not yet tried: each takes a permit or finds
+ *     none.
+ * S3. A post touches the object for the last time when its permit is in the
+ *     value, or before the thread that gets it can run. That thread may free
+ *     the semaphore; it does not touch it again itself.
+ * S4. W stays when the last waiter is handed a permit: threads that hand
+ *     permits to and fro come back to it. One post without a waiter takes it
+ *     away.
+ * S5. A thread that posts what it took from the same semaphore uses it as a
+ *     lock: then the permit goes to the value and the first waiter competes
+ *     for it, or each use would cost a switch as soon as one had to wait. That
+ *     it is so is a guess (last_sem), of which nothing but speed depends.
  *
- * Rejected: giving the permit to the woken thread directly. It would keep the
- * order, but each post to a waiter would cost a switch.
+ * Rejected: always competing. Two threads that take turns would pay two more
+ * atomics for each turn.
  */
+
+enum {
+	COMPETE = 0,
+	HANDED = 1, /* the wake brings a permit */
+};
 
 /* Does not block. For process-private ones. */
 int wf_sem_init(struct wf_sem *s, unsigned int value)
@@ -37,39 +48,33 @@ int wf_sem_init(struct wf_sem *s, unsigned int value)
 	if (value > SEM_VALUE_MAX)
 		return -EINVAL;
 	memset(s, 0, sizeof(*s));
-	atomic_store_explicit(&s->data, value, memory_order_relaxed);
+	wf_store_relaxed(&s->word, value);
 	return 0;
 }
 
-/* A registered waiter takes a permit if there is one. S4 */
-static bool try_leave(struct wf_sem *s)
+int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 {
-	uint64_t data = wf_load_relaxed(&s->data);
+	for (;;) {
+		uint32_t word = wf_load_relaxed(&s->word);
+		int rc;
 
-	while ((data & WF_SEM_VALUE_MASK) != 0)
-		/* acquire: pairs with the release in wf_sem_post. */
-		if (wf_cas_acq_rel(&s->data, &data, data - 1 - WF_SEM_WAITER))
-			return true;
-	return false;
-}
-
-WF_COLD int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
-{
-	/* relaxed: the user futex compares under a lock. S3 */
-	atomic_fetch_add_explicit(&s->data, WF_SEM_WAITER,
-				  memory_order_relaxed);
-	while (!try_leave(s)) {
-		int rc = wf_ufutex_wait(&s->value, 0, WF_UFUTEX_ANY,
-					deadline_ns);
-
-		if (rc != -ETIMEDOUT && rc != -EINTR && rc != -ECANCELED)
+		if (word == 0 &&
+		    !wf_cas_acq_rel(&s->word, &word, WF_SEM_WAITED))
 			continue;
-		/* S1: a permit that came just now stays in the value. A
-		 * cancellation point tests here, registered. */
-		atomic_fetch_sub_explicit(&s->data, WF_SEM_WAITER,
-					  memory_order_relaxed);
-		return rc;
+		if ((word & ~WF_SEM_WAITED) != 0) {
+			if (wf_sem_trywait(s) == 0)
+				break;
+			continue;
+		}
+		rc = wf_ufutex_wait(&s->word, WF_SEM_WAITED, WF_UFUTEX_ANY,
+				    deadline_ns); /* S2 */
+		/* What the poster did happens before its wake. */
+		if (WF_LIKELY(rc == HANDED))
+			break; /* S3 */
+		if (rc == -ETIMEDOUT || rc == -EINTR || rc == -ECANCELED)
+			return rc;
 	}
+	wf_sem_note(wf_thread_self(), s);
 	return 0;
 }
 
@@ -82,7 +87,39 @@ WF_COLD int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,
 	return rc != 0 ? rc : wf_sem_wait_slow(s, deadline_ns);
 }
 
-WF_COLD void wf_sem_wake_slow(struct wf_sem *s)
+struct post {
+	struct wf_sem *sem;
+	bool gives_back; /* S5 */
+	bool is_too_many;
+};
+
+static int post_locked(void *arg, bool found, bool more)
 {
-	wf_ufutex_wake(&s->value, 1, WF_UFUTEX_ANY);
+	struct post *post = arg;
+	_Atomic uint32_t *word = &post->sem->word;
+	uint32_t mark = more ? WF_SEM_WAITED : 0;
+	uint32_t old;
+
+	if (WF_LIKELY(found && !post->gives_back))
+		return HANDED; /* S2, S4 */
+	old = wf_load_relaxed(word);
+	do {
+		post->is_too_many = (old & ~WF_SEM_WAITED) == SEM_VALUE_MAX;
+		/* release: as in wf_sem_try_post. */
+	} while (!post->is_too_many &&
+		 !wf_cas_acq_rel(word, &old,
+				 ((old & ~WF_SEM_WAITED) + 1) | mark));
+	return COMPETE;
+}
+
+int wf_sem_post_slow(struct wf_sem *s)
+{
+	struct post post = {
+		.sem = s,
+		.gives_back = wf_thread_self()->last_sem ==
+			      (uint32_t)(uintptr_t)s,
+	};
+
+	wf_ufutex_wake_one(&s->word, post_locked, &post);
+	return WF_UNLIKELY(post.is_too_many) ? -EOVERFLOW : 0;
 }

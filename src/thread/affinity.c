@@ -11,7 +11,6 @@ enum { MAX_BYTES = 1024 };
 
 /* CPUs that the kernel lets weft use, when the runtime started. */
 static unsigned char all_cpus[MAX_BYTES];
-static long all_cpus_bytes;
 
 static long ask(unsigned char *ret_set, int tid)
 {
@@ -21,7 +20,7 @@ static long ask(unsigned char *ret_set, int tid)
 
 void wf_affinity_init(void)
 {
-	all_cpus_bytes = ask(all_cpus, 0);
+	ask(all_cpus, 0);
 }
 
 void wf_affinity_end(struct wf_thread *t)
@@ -81,12 +80,14 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 
 int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set)
 {
+	/* All carriers of VPs are alike; somebody may change them from
+	 * outside, so the kernel is asked. */
+	const struct wf_carrier *c = t->kind == WF_THREAD_BOUND ?
+					     t->carrier :
+					     wf_sched.vps[0].carrier;
 	unsigned char set[MAX_BYTES];
-	long bytes = all_cpus_bytes;
+	long bytes = ask(set, wf_load_relaxed(&c->tid));
 
-	memcpy(set, all_cpus, sizeof(set));
-	if (t->kind == WF_THREAD_BOUND)
-		bytes = ask(set, wf_load_relaxed(&t->carrier->tid));
 	if (bytes < 0 || size < (size_t)bytes)
 		return -EINVAL;
 	memset(ret_set, 0, size);

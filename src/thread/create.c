@@ -13,6 +13,7 @@
 #include "sched/runtime.h"
 #include "sched/start.h"
 #include "signal/signal.h"
+#include "thread/alive.h"
 #include "thread/lifecycle.h"
 
 struct wf_thread *wf_thread_of(pthread_t handle)
@@ -30,9 +31,11 @@ static int prepare_slot(struct wf_thread *t,
 	int err;
 
 	if (params->user_stack != NULL)
-		wf_slot_use_stack(s, params->user_stack, params->stack_bytes);
+		wf_slot_use_stack(s, params->user_stack,
+				  params->user_stack_bytes);
 	else if (s->has_user_stack)
 		wf_slot_own_stack(s);
+	t->is_soiled = true;
 	if (s->link_epoch != wf_table_fork_epoch()) {
 		struct wf_thread *me = wf_runtime_enter();
 
@@ -44,15 +47,25 @@ static int prepare_slot(struct wf_thread *t,
 		s->is_fresh = false;
 	}
 	if (!s->is_prepared) {
-		err = wf_tcb_prepare(s->tcb, t->tid,
-				     s->stack_low - s->guard_bytes,
-				     s->stack_bytes + s->guard_bytes, t);
+		err = wf_tcb_prepare(s->tcb, t->tid, wf_slot_block_low(s),
+				     wf_slot_block_bytes(s), t);
 		if (err < 0)
 			return err;
 		s->is_prepared = true;
 		s->is_fresh = true;
 	}
 	return 0;
+}
+
+/* As it was when its last thread ended, on the stack that it needs. */
+static bool is_slot_ready(const struct wf_thread *t,
+			  const struct wf_thread_params *params)
+{
+	const struct wf_slot *s = &t->slot;
+
+	return s->is_prepared && !s->has_user_stack &&
+	       params->user_stack == NULL &&
+	       s->link_epoch == wf_table_fork_epoch();
 }
 
 static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
@@ -74,11 +87,10 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->wait_bucket, NULL);
 	t->timer_index = 0;
-	t->timer_vp = NULL;
 	wf_store_relaxed(&t->exit_state, params->is_detached ?
 						 WF_EXIT_DETACHED :
 						 WF_EXIT_JOINABLE);
-	wf_store_relaxed(&t->joiner, NULL);
+	wf_store_relaxed(&t->joiner, 0);
 	/* What a cancelled thread returns: libc's unwinding says nothing. */
 	t->result = PTHREAD_CANCELED;
 	memcpy(t->name, creator->name, sizeof(t->name));
@@ -87,61 +99,101 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->altstack.size = 0;
 	wf_signal_thread_init(t);
 	t->nr_rescued = 0;
-	t->nr_preempted = 0;
 	t->has_affinity = false;
+	t->next_sibling = 0;
 	t->sched_policy = creator->sched_policy;
 	t->sched_priority = creator->sched_priority;
 }
 
-static int start_bound(struct wf_thread *t)
+/* me has entered the runtime. */
+static void count_made(struct wf_thread *me)
 {
-	struct wf_thread *me = wf_runtime_enter();
+	if (me->vp != NULL)
+		wf_count_own(&me->vp->counters, made);
+	else
+		wf_count(made);
+}
+
+/* In the runtime. */
+static int start_bound(struct wf_thread *me, struct wf_thread *t)
+{
 	int err;
 
+	count_made(me);
+	wf_count(bound);
 	wf_start_prepare(t);
 	err = wf_carrier_start_bound(t);
-	wf_runtime_leave(me);
 	if (err < 0) {
-		atomic_fetch_sub(&wf_sched.nr_threads, 1);
-		wf_table_put(t);
+		wf_alive_undo(me);
+		wf_table_put(wf_pool_of(me), t);
 	}
 	return err;
+}
+
+/* Threads that one VP creates in a row are often joined so. */
+static void note_sibling(struct wf_thread *me, struct wf_thread *t)
+{
+	struct wf_vp *vp = wf_vp_of(me);
+
+	if (vp == NULL)
+		return;
+	wf_table_at(vp->last_created)->next_sibling = t->index;
+	vp->last_created = t->index;
+}
+
+/* A thread with its memory, in the runtime before and after; or NULL. */
+static struct wf_thread *get_thread(struct wf_thread *me,
+				    const struct wf_thread_params *params)
+{
+	struct wf_thread *t = wf_table_get(wf_pool_of(me), params->class);
+	int err;
+
+	if (t == NULL)
+		return NULL;
+	t->tid = wf_table_tid(t);
+	if (WF_LIKELY(is_slot_ready(t, params)))
+		return t;
+	wf_runtime_leave(me);
+	err = prepare_slot(t, params);
+	wf_runtime_enter();
+	if (err == 0)
+		return t;
+	wf_table_put(wf_pool_of(me), t);
+	return NULL;
 }
 
 int wf_thread_create(const struct wf_thread_params *params,
 		     void *(*start)(void *), void *arg, pthread_t *ret_handle)
 {
-	struct wf_thread *me = wf_thread_self();
-	bool own_stack = params->user_stack == NULL;
-	struct wf_slot_class *class =
-		wf_slot_class_get(own_stack ? params->stack_bytes : 0,
-				  own_stack ? params->guard_bytes : 0);
-	struct wf_thread *t;
+	struct wf_thread *me, *t;
+	int err = 0;
 
-	if (class == NULL)
+	if (params->class == NULL)
 		return -EAGAIN;
+	/* Its page comes in here, where a fault may be rescued. */
+	*(volatile pthread_t *)ret_handle = *ret_handle;
 	me = wf_runtime_enter();
-	t = wf_table_get(class);
-	wf_runtime_leave(me);
-	if (t == NULL)
-		return -EAGAIN;
-	t->tid = wf_table_new_tid();
-	if (prepare_slot(t, params) < 0) {
-		wf_table_put(t);
+	t = get_thread(me, params);
+	if (t == NULL) {
+		wf_runtime_leave(me);
 		return -EAGAIN;
 	}
 	init_fields(t, me, params);
 	t->start_routine = start;
 	t->start_arg = arg;
-	atomic_fetch_add(&wf_sched.nr_threads, 1);
+	wf_alive_created(me);
 	*ret_handle = t->slot.tcb;
-	if (params->is_bound)
-		return start_bound(t);
-	/* release: all fields; pairs with the acquire of the claim. */
-	wf_store_release(&t->unstarted, (t->generation & WF_GENERATION_MASK) |
-						WF_UNSTARTED_BIT);
-	me = wf_runtime_enter();
-	wf_ready_new(me, t);
+	if (WF_UNLIKELY(params->is_bound)) {
+		err = start_bound(me, t);
+	} else {
+		/* release: all fields; pairs with the acquire of the claim. */
+		wf_store_release(&t->unstarted,
+				 (t->generation & WF_GENERATION_MASK) |
+					 WF_UNSTARTED_BIT);
+		note_sibling(me, t);
+		count_made(me);
+		wf_ready_new(me, t);
+	}
 	wf_runtime_leave(me);
-	return 0;
+	return err;
 }

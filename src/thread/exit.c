@@ -9,15 +9,20 @@
 
 #include "base/log.h"
 #include "libc/layout.h"
+#include "libc/tcb.h"
 #include "libc/tls.h"
 #include "sched/carrier.h"
 #include "sched/queue.h"
+#include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/table.h"
 #include "signal/signal.h"
 #include "thread/affinity.h"
+#include "thread/alive.h"
 #include "thread/lifecycle.h"
+#include "thread/reap.h"
+#include "wait/ufutex_bucket.h"
 #include "wait/ufutex_internal.h"
 
 extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
@@ -25,65 +30,162 @@ extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
 void wf_thread_main(void);
 
 /* Returns when the start routine does, or when libc has unwound to here. */
-static void run_start_routine(struct wf_thread *t)
+static void run_start_routine(struct wf_thread *t,
+			      const struct wf_tls_cache *tls_cache)
 {
+	void *arg = t->start_arg;
 	__pthread_unwind_buf_t buf;
 
+	t->tls_cache = tls_cache;
 	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		__pthread_register_cancel(&buf);
-		t->result = t->start_routine(t->start_arg);
+		t->result = t->start_routine(arg);
 		__pthread_unregister_cancel(&buf);
+		t->is_soiled = false;
 	}
 }
 
-/* A thread's first frame; called by wf_arch_thread_entry. */
-void wf_thread_main(void)
+/* Its stack is free from here on. A joiner may free t at once. */
+static void set_done_and_unlock(struct wf_thread *t, uint32_t old)
 {
-	struct wf_thread *t = wf_self;
+	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 
-	wf_switch_finish(t);
-	wf_runtime_leave(t);
-	if (t->slot.is_used)
-		wf_tls_renew(t->slot.tcb);
-	t->slot.is_used = true;
-	wf_signal_thread_begin(t);
-	run_start_routine(t);
-	wf_thread_finish(t);
+	/* release: the result; pairs with the acquire in join.c. */
+	wf_store_release(&t->exit_state, old | WF_EXIT_DONE);
+	wf_spin_unlock(&b->lock);
 }
 
 static void announce_done(struct wf_carrier *c, void *arg)
 {
-	struct wf_thread *t = arg;
+	struct wf_thread *t = arg, *me = wf_self, *joiner;
 	uint32_t old;
 
-	/* Its stack is free from here on. A joiner may free t at once. */
-	old = atomic_fetch_or(&t->exit_state, WF_EXIT_DONE);
-	if ((old & WF_EXIT_DETACHED) != 0)
-		wf_table_put(t);
-	else if ((old & WF_EXIT_JOINER) != 0)
-		wf_ufutex_wake_from(wf_self, &t->exit_state, INT32_MAX,
-				    UINT32_MAX);
+	wf_bucket_lock(wf_bucket_of(&t->exit_state));
+	old = wf_load_relaxed(&t->exit_state);
+	joiner = wf_ufutex_take_first_locked(&t->exit_state);
+	set_done_and_unlock(t, old);
+	if (joiner != NULL)
+		wf_ready_woken(me, joiner);
+	else if ((old & WF_EXIT_DETACHED) != 0)
+		wf_table_put(wf_pool_of(me), t);
+}
+
+/* The joiner itself runs next. It is detached from the bucket already. */
+static void announce_to_joiner(struct wf_carrier *c, void *arg)
+{
+	set_done_and_unlock(arg, WF_EXIT_JOINABLE);
+}
+
+/*
+ * The joiner, if it waits and may run at once: with the bucket locked until
+ * the thread is off its stack.
+ */
+static struct wf_thread *take_joiner(struct wf_thread *t)
+{
+	struct wf_thread *joiner = wf_table_at(wf_load_relaxed(&t->joiner));
+	struct wf_bucket *b;
+
+	/* Nobody, at index 0, is of no kind. */
+	if (joiner->kind != WF_THREAD_MULTIPLEXED ||
+	    !wf_queue_may_hand_off(t->vp))
+		return NULL;
+	b = wf_bucket_of(&t->exit_state);
+	wf_bucket_lock(b);
+	joiner = wf_ufutex_take_first_locked(&t->exit_state);
+	if (joiner == NULL)
+		wf_spin_unlock(&b->lock);
+	else
+		joiner->from_b = false; /* as if picked from the LIFO slot */
+	return joiner;
+}
+
+/* To whom the ended thread leaves its kernel thread, and how. */
+struct heir {
+	struct wf_thread *next;
+	wf_post_fn *post;
+};
+
+static struct heir choose_heir(struct wf_thread *t)
+{
+	struct wf_thread *joiner;
+
+	if (t->kind == WF_THREAD_BOUND) {
+		wf_affinity_end(t);
+		t->carrier->bound = NULL;
+		return (struct heir){ NULL, announce_done };
+	}
+	WF_CHECK(t->kind == WF_THREAD_MULTIPLEXED,
+		 "a foreign thread came to weft to end");
+	joiner = take_joiner(t);
+	if (joiner != NULL)
+		return (struct heir){ joiner, announce_to_joiner };
+	return (struct heir){ wf_queue_pick(t->vp), announce_done };
+}
+
+/* One thread less; the last one ends the process. In the runtime. */
+static void count_end(struct wf_thread *t)
+{
+	if (WF_LIKELY(!wf_alive_ended(t)))
+		return;
+	wf_runtime_leave(t);
+	if (wf_alive_is_last())
+		exit(0);
+	wf_runtime_enter();
+}
+
+/* All that has to happen on the thread's own stack. Enters the runtime. */
+static struct heir finish(struct wf_thread *t)
+{
+	uintptr_t tcb = t->slot.tcb;
+
+	/* It may call malloc, which sanitizers bear until keys are destroyed. */
+	wf_reap_consider();
+	wf_libc.call_tls_dtors();
+	if (WF_UNLIKELY(wf_tsd_destroy(tcb)) || t->slot.has_user_stack ||
+	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_soiled(tcb))
+		t->is_soiled = true;
+	wf_runtime_enter();
+	count_end(t);
+	wf_signal_thread_end(t);
+	if (WF_UNLIKELY(wf_tls_may_be_dynamic(t->tls_cache)) &&
+	    t->slot.class != NULL) {
+		wf_runtime_leave(t);
+		wf_tls_release(tcb);
+		wf_runtime_enter();
+	}
+	return choose_heir(t);
 }
 
 void wf_thread_finish(struct wf_thread *t)
 {
-	uintptr_t tcb = t->slot.tcb;
+	struct heir heir = finish(t);
 
-	wf_libc.call_tls_dtors();
-	wf_tsd_destroy(tcb);
-	if (atomic_fetch_sub(&wf_sched.nr_threads, 1) == 1)
-		exit(0);
-	wf_signal_thread_end(t);
-	if (t->slot.class != NULL)
-		wf_tls_release(tcb);
-	t = wf_runtime_enter();
-	if (t->kind == WF_THREAD_BOUND) {
-		wf_affinity_end(t);
-		t->carrier->bound = NULL;
-	}
-	if (t->kind == WF_THREAD_MULTIPLEXED)
-		wf_switch_abandon(t, wf_queue_pick(t->vp), announce_done, t);
-	WF_CHECK(t->kind == WF_THREAD_BOUND,
-		 "a foreign thread came to weft to end");
-	wf_switch_abandon(t, NULL, announce_done, t);
+	wf_switch_abandon(t, heir.next, heir.post, t);
+}
+
+static const struct wf_tls_cache *begin(struct wf_thread *t)
+{
+	const struct wf_tls_cache *tls_cache = NULL;
+
+	wf_switch_finish(t);
+	wf_runtime_leave(t);
+	if (t->slot.is_used)
+		tls_cache = wf_tls_renew(t->slot.tcb);
+	t->slot.is_used = true;
+	wf_signal_thread_begin(t);
+	return tls_cache;
+}
+
+/*
+ * A thread's first frame, which wf_arch_thread_entry jumps to. It leaves with
+ * no call open (arch/x86_64/switch.h).
+ */
+void wf_thread_main(void)
+{
+	struct wf_thread *t = wf_self;
+	struct heir heir;
+
+	run_start_routine(t, begin(t));
+	heir = finish(t);
+	wf_switch_abandon(t, heir.next, heir.post, t);
 }

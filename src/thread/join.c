@@ -1,46 +1,39 @@
 /*
- * Joiners wait on t->exit_state. The bit JOINER is set before the wait, so
- * that a thread that nobody waits for ends without a look at the waiters.
+ * Joiners wait on exit_state. The lock of its bucket decides between joiners,
+ * detaching, time-outs and the end.
+ *
+ * J1. exit_state and joiner change under that lock only.
+ * J2. DONE is set when the thread is off its stack. Who finds it set and is
+ *     the joiner, or sets the second of DONE and DETACHED, frees the thread.
  */
 #include <errno.h>
 
+#include "libc/tcb.h"
 #include "sched/entry.h"
 #include "sched/runtime.h"
 #include "sched/start.h"
 #include "thread/lifecycle.h"
+#include "thread/reap.h"
+#include "wait/closed.h"
 #include "wait/ufutex.h"
+#include "wait/ufutex_bucket.h"
 #include "wait/ufutex_internal.h"
 
-static int take_result(struct wf_thread *t, void **ret_result)
+static bool is_done(const struct wf_thread *t)
 {
-	struct wf_thread *me;
-
-	if (ret_result != NULL)
-		*ret_result = t->result;
-	me = wf_runtime_enter();
-	wf_table_put(t);
-	wf_runtime_leave(me);
-	return 0;
-}
-
-static bool is_done(struct wf_thread *t)
-{
-	/* acquire: pairs with announce_done. */
+	/* acquire: pairs with the release of DONE in exit.c. */
 	return (wf_load_acquire(&t->exit_state) & WF_EXIT_DONE) != 0;
 }
 
 /* Registers the caller as the one joiner. */
-static int begin_join(struct wf_thread *t)
+static int begin_locked(struct wf_thread *t, struct wf_thread *me)
 {
-	struct wf_thread *me = wf_thread_self();
-	struct wf_thread *nobody = NULL;
-
-	if (t == me || wf_load_relaxed(&me->joiner) == t)
+	if (t == me || wf_load_relaxed(&me->joiner) == t->index)
 		return -EDEADLK;
-	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0)
+	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0 ||
+	    wf_load_relaxed(&t->joiner) != 0)
 		return -EINVAL;
-	if (!wf_cas_acq_rel(&t->joiner, &nobody, me))
-		return -EINVAL;
+	wf_store_relaxed(&t->joiner, me->index); /* J1 */
 	return 0;
 }
 
@@ -48,74 +41,150 @@ static int begin_join(struct wf_thread *t)
  * If t has not run yet, the caller takes it out of the queues and gives it
  * the VP at once.
  */
-static struct wf_thread *claim(struct wf_thread *t)
+static struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 {
 	if (wf_load_relaxed(&t->unstarted) == 0 ||
 	    !wf_thread_claim(t, t->generation))
 		return NULL;
-	wf_count(claims);
+	wf_count_own(&me->vp->counters, claims);
 	wf_start_prepare(t);
 	return t;
 }
 
-static int wait_done(struct wf_thread *t, int64_t deadline_ns)
+/* A time-out that met the end of the thread is no time-out. */
+static int give_up(struct wf_thread *t, struct wf_thread *me, int err)
 {
-	struct wf_thread *next = NULL;
-	uint32_t state = atomic_fetch_or(&t->exit_state, WF_EXIT_JOINER) |
-			 WF_EXIT_JOINER;
+	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
+	uint64_t mask = wf_signals_close(me);
 
-	if (wf_self->kind == WF_THREAD_MULTIPLEXED)
-		next = claim(t);
-	while (!is_done(t)) {
-		int err = wf_ufutex_wait_and_run(&t->exit_state, state,
-						 deadline_ns, next);
+	wf_bucket_lock(b);
+	if (is_done(t))
+		err = 0;
+	else
+		wf_store_relaxed(&t->joiner, 0);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	return err;
+}
 
-		next = NULL;
-		if (err == -ETIMEDOUT || err == -ECANCELED)
-			return err;
+/* The first wait was interrupted, or there was none. In the runtime. */
+static int wait_on(struct wf_thread *t, struct wf_thread *me,
+		   int64_t deadline_ns, int result)
+{
+	int err;
+
+	wf_runtime_leave(me);
+	err = wf_ufutex_outcome(me, result);
+	while (!is_done(t) && err != -ETIMEDOUT && err != -ECANCELED)
+		err = wf_ufutex_wait(&t->exit_state, WF_EXIT_JOINABLE,
+				     WF_UFUTEX_ANY, deadline_ns);
+	wf_runtime_enter();
+	return is_done(t) ? 0 : give_up(t, me, err);
+}
+
+/*
+ * Threads that were created one after the other are often joined so. What the
+ * next one will touch first comes into the cache while this one runs: with
+ * many threads, misses are most of the cost of starting one.
+ */
+static void prefetch_next(const struct wf_thread *t)
+{
+	const struct wf_thread *next = wf_table_at(t->next_sibling);
+
+	if (WF_LIKELY(next == t) || wf_load_relaxed(&next->unstarted) == 0)
+		return;
+	wf_tcb_prefetch(next->slot.tcb);
+	wf_slot_prefetch(&next->slot);
+}
+
+/* In the runtime, before and after. 0: t is done, and the caller's. */
+static int join_in(struct wf_thread *t, struct wf_thread *me,
+		   int64_t deadline_ns)
+{
+	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
+	struct wf_wait w = { .addr = &t->exit_state,
+			     .expected = WF_EXIT_JOINABLE,
+			     .bits = WF_UFUTEX_ANY,
+			     .deadline_ns = deadline_ns };
+	uint64_t mask = wf_signals_close(me);
+	int result = -ERESTART, err;
+
+	wf_bucket_lock_to_wait(me, b);
+	err = begin_locked(t, me);
+	if (err == 0 && !is_done(t) && me->kind == WF_THREAD_MULTIPLEXED) {
+		me->interrupted = false;
+		me->wait_was_moved = false;
+		w.next = claim(t, me);
+		prefetch_next(t);
+		result = wf_ufutex_wait_locked(me, b, mask, &w);
+	} else {
+		wf_store_relaxed(&me->wait_bucket, NULL);
+		wf_spin_unlock(&b->lock);
+		wf_signals_open(me, mask);
 	}
-	return 0;
+	if (WF_LIKELY(err < 0 || is_done(t)))
+		return err;
+	return wait_on(t, me, deadline_ns, result);
+}
+
+static int finish_join(struct wf_thread *t, struct wf_thread *me, int err,
+		       void **ret_result)
+{
+	void *result = t->result;
+
+	if (err == 0)
+		wf_table_put(wf_pool_of(me), t);
+	wf_runtime_leave(me);
+	if (err == 0 && ret_result != NULL)
+		*ret_result = result;
+	wf_reap_consider();
+	return err;
 }
 
 int wf_thread_join(struct wf_thread *t, void **ret_result, int64_t deadline_ns)
 {
-	int err = begin_join(t);
+	struct wf_thread *me = wf_runtime_enter();
 
-	if (err < 0)
-		return err;
-	err = is_done(t) ? 0 : wait_done(t, deadline_ns);
-	/* A time-out that met the end of the thread is no time-out. */
-	if (err < 0 && !is_done(t)) {
-		wf_store_release(&t->joiner, NULL);
-		return err;
-	}
-	return take_result(t, ret_result);
+	return finish_join(t, me, join_in(t, me, deadline_ns), ret_result);
 }
 
 int wf_thread_tryjoin(struct wf_thread *t, void **ret_result)
 {
+	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
+	struct wf_thread *me;
+	uint64_t mask;
 	int err;
 
 	if (!is_done(t))
 		return t == wf_thread_self() ? -EDEADLK : -EBUSY;
-	err = begin_join(t);
-	return err < 0 ? err : take_result(t, ret_result);
+	me = wf_runtime_enter();
+	mask = wf_signals_close(me);
+	wf_bucket_lock(b);
+	err = begin_locked(t, me);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	return finish_join(t, me, err, ret_result);
 }
 
 int wf_thread_detach(struct wf_thread *t)
 {
+	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
 	uint32_t old;
+	int err = 0;
 
-	if (wf_load_relaxed(&t->joiner) != NULL)
-		return -EINVAL;
-	old = atomic_fetch_or(&t->exit_state, WF_EXIT_DETACHED);
-	if ((old & WF_EXIT_DETACHED) != 0)
-		return -EINVAL;
-	if ((old & WF_EXIT_DONE) != 0) {
-		struct wf_thread *me = wf_runtime_enter();
-
-		wf_table_put(t);
-		wf_runtime_leave(me);
-	}
-	return 0;
+	wf_bucket_lock(b);
+	old = wf_load_relaxed(&t->exit_state);
+	if (wf_load_relaxed(&t->joiner) != 0 ||
+	    (old & WF_EXIT_DETACHED) != 0)
+		err = -EINVAL;
+	else
+		wf_store_relaxed(&t->exit_state, old | WF_EXIT_DETACHED);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	if (err == 0 && (old & WF_EXIT_DONE) != 0)
+		wf_table_put(wf_pool_of(me), t); /* J2 */
+	wf_runtime_leave(me);
+	return err;
 }

@@ -10,9 +10,9 @@
 
 /* What pthread_create's attributes come down to. */
 struct wf_thread_params {
-	size_t stack_bytes;
-	size_t guard_bytes;
-	void *user_stack; /* lowest byte, or NULL */
+	struct wf_slot_class *class; /* NULL: there is none, -EAGAIN */
+	void *user_stack;	     /* lowest byte, or NULL */
+	size_t user_stack_bytes;
 	bool is_detached;
 	bool is_bound;
 };

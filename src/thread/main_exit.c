@@ -29,7 +29,7 @@ static void leave(void *arg)
 	/* libc's own thread ends: its number may be given to another. */
 	if (!t->is_first) {
 		wf_self = NULL;
-		wf_table_put(t);
+		wf_table_put(NULL, t);
 	}
 }
 

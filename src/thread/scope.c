@@ -1,28 +1,37 @@
 #include "thread/scope.h"
 
-#include <errno.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <string.h>
 
 #include "base/options.h"
+#include "os/sys.h"
 
-bool wf_scope_matches(const void *start)
+/* The program itself has no name in the loader's list. */
+static const char *program_path(char buf[PATH_MAX])
 {
-	const struct link_map *map;
-	const struct link_map *best = NULL;
-	const char *name;
+	long len = wf_sys(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf,
+			  PATH_MAX - 1);
 
-	if (wf_options.bound[0] == '\0')
-		return false;
-	/* The object with the highest base at or below the address. */
-	for (map = _r_debug.r_map; map != NULL; map = map->l_next) {
-		if (map->l_addr <= (uintptr_t)start &&
-		    (best == NULL || map->l_addr > best->l_addr))
-			best = map;
-	}
-	if (best == NULL)
-		return false;
-	/* The program itself has no name in the loader's list. */
-	name = best->l_name[0] != '\0' ? best->l_name : program_invocation_name;
-	return strstr(name, wf_options.bound) != NULL;
+	buf[len > 0 ? len : 0] = '\0';
+	return buf;
+}
+
+bool wf_scope_matches_slow(const void *start)
+{
+	const char *pattern = wf_options.bound;
+	char buf[PATH_MAX];
+	struct link_map *map;
+	const char *path, *slash;
+	Dl_info info;
+
+	if (dladdr1(start, &info, (void **)&map, RTLD_DL_LINKMAP) == 0)
+		return false; /* code that no object holds */
+	path = map->l_name[0] != '\0' ? map->l_name : program_path(buf);
+	slash = strrchr(path, '/');
+	if (slash != NULL && strchr(pattern, '/') == NULL)
+		path = slash + 1;
+	return strstr(path, pattern) != NULL;
 }

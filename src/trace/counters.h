@@ -11,6 +11,8 @@
 #include "base/atomic.h"
 
 #define WF_COUNTERS(X)                                             \
+	X(made, "threads made")                                    \
+	X(bound, "threads made with a carrier of their own")       \
 	X(switches, "switches between threads")                    \
 	X(parks, "waits that parked")                              \
 	X(steals, "threads taken from another VP")                 \
@@ -20,15 +22,27 @@
 	X(refusals_libc, "preemptions put off: in libc")           \
 	X(rescues, "VPs taken from blocked carriers")              \
 	X(rejoins, "threads that came back without a VP")          \
+	X(polls, "idle VPs that began to poll")                    \
+	X(hits, "polls that found work")                           \
+	X(hand_overs, "pollers that woke another VP")              \
 	X(sleeps, "VPs that went to sleep")                        \
 	X(wakes, "sleeping VPs woken")                             \
 	X(ticks, "monitor ticks")                                  \
 	X(carriers, "carriers made")                               \
 	X(attaches, "foreign threads met")
 
+/* Those of which the largest counts; the last three are set at the end. */
+#define WF_MAXIMA(X)                                                \
+	X(most_threads, "threads at once, at most")                 \
+	X(longest_wait_us, "longest wait of a runnable thread, us") \
+	X(stacks, "stacks made")                                    \
+	X(stack_kib, "address space of stacks, KiB")                \
+	X(peak_kib, "memory of the process at its most, KiB")
+
 struct wf_counters {
 #define X(name, text) _Atomic uint64_t name;
 	WF_COUNTERS(X)
+	WF_MAXIMA(X)
 #undef X
 };
 
@@ -41,7 +55,15 @@ extern struct wf_counters wf_counters;
 	wf_store_relaxed(&(counters)->name, \
 			 wf_load_relaxed(&(counters)->name) + 1)
 
-/* Prints the sum of the process's and `nr` VPs' counters to stderr. */
-void wf_counters_print(const struct wf_counters *const *of_vps, size_t nr);
+/* Raises a maximum of the process to at least `value`. */
+#define wf_count_most(name, value) \
+	wf_counter_raise(&wf_counters.name, (uint64_t)(value))
+static inline void wf_counter_raise(_Atomic uint64_t *most, uint64_t value)
+{
+	uint64_t old = wf_load_relaxed(most);
+
+	while (value > old && !atomic_compare_exchange_weak(most, &old, value))
+		;
+}
 
 #endif

@@ -1,27 +1,63 @@
 /*
+ * An idle time begins when a VP has nothing to run and ends when it has. The
+ * VP polls if nobody else does and the policy allows, then sleeps.
+ *
  * A1. Between wf_idle_begin and the sleep the agent looks at every queue and
  *     at its timers again (sched/idle.h, I2).
- * A2. A carrier that sleeps blocks the program's signals.
+ * A2. A carrier that sleeps, or polls for long, blocks the program's signals.
+ * A3. The poller keeps the role while it looks at the queues itself, and
+ *     gives it up before it sleeps or runs a thread (sched/idle.h, I4).
+ * A4. Words that others write at each of their switches are looked at every
+ *     FAR_LOOK_NS at most: each look takes the cache line from its writer.
+ *
+ * Rejected: several pollers. They take lines and work from each other, and
+ * the first to find something wakes the next if there is more.
  */
 #include "wait/agent.h"
 
 #include "arch/arch.h"
+#include "base/options.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "os/kthread.h"
 #include "sched/carrier.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
 #include "sched/switch.h"
 #include "wait/timer.h"
 
+enum {
+	/* Looks at words that rarely change: about half a microsecond. */
+	LOOKS_PER_CLOCK = 16,
+	FAR_LOOK_NS = 2 * 1000, /* A4 */
+	/* A change of the mask costs less than 1 % of this. */
+	QUIET_AFTER_NS = 50 * 1000,
+	/* Polling is worth what a wake costs waker and sleeper together. */
+	WORTH_IN_WAKES = 2,
+};
+
 uint64_t wf_agent_signal_mask = UINT64_MAX;
 void (*wf_agent_signal_work)(struct wf_carrier *c);
 
-/*
- * About what a wake through the kernel costs the waker, 12 us: a VP that
- * looks for so long before it sleeps at most doubles the cost of a wait.
- */
-enum { SPIN_NS = 12 * 1000, LOOKS_PER_CLOCK = 64 };
+static bool may_poll;
+
+/* One idle time of a VP. */
+struct idle {
+	bool has_begun, has_polled, has_slept;
+	bool was_tried;		  /* polling, as far as the policy allows */
+	int64_t begin_ns, end_ns; /* of polling */
+	int64_t came_ns;	  /* when what woke it came */
+	int64_t seen_ns;	  /* last look at the clock */
+	int64_t far_ns;		  /* last look at other VPs' words */
+	long nr_involuntary;	  /* after the first looks; -1: not known */
+};
+
+void wf_agent_init(bool has_cpu_for_each_vp)
+{
+	may_poll = wf_options.wait == WF_WAIT_POLL ||
+		   (wf_options.wait == WF_WAIT_ADAPTIVE &&
+		    has_cpu_for_each_vp && wf_sched.nr_vps > 1);
+}
 
 static bool has_signal_work(struct wf_carrier *c)
 {
@@ -39,25 +75,117 @@ static void see_signals(struct wf_carrier *c)
 		wf_agent_signal_work(c);
 }
 
-/* Spins for a moment; with one VP nobody could bring work meanwhile. */
-static bool spin(struct wf_vp *vp)
-{
-	int64_t end;
+/* --- polling ------------------------------------------------------------ */
 
-	if (wf_sched.nr_vps == 1)
-		return wf_queue_has_work(vp);
-	end = wf_os_now() + SPIN_NS;
-	do {
+static bool is_poller(const struct wf_vp *vp)
+{
+	return wf_load_relaxed(&wf_sched.poller) == vp;
+}
+
+static int64_t worth_ns(void)
+{
+	return WORTH_IN_WAKES * wf_idle_wake_cost();
+}
+
+static void begin_idle(struct idle *idle, struct wf_vp *vp)
+{
+	*idle = (struct idle){ .has_begun = true, .nr_involuntary = -1 };
+	if (!may_poll)
+		return;
+	idle->begin_ns = idle->far_ns = idle->seen_ns = wf_os_now();
+	idle->end_ns = WF_OS_FOREVER;
+	if (wf_options.wait == WF_WAIT_ADAPTIVE)
+		idle->end_ns = idle->begin_ns + wf_budget_begin(&vp->budget);
+}
+
+/* Takes the role if it is to be had and there is time left. */
+static bool try_poll(struct idle *idle, struct wf_vp *vp)
+{
+	if (!may_poll || idle->was_tried || idle->end_ns == idle->begin_ns)
+		return false;
+	if (is_poller(vp))
+		return true;
+	if (!wf_idle_poll_begin(vp))
+		return false;
+	idle->has_polled = true;
+	if (idle->has_slept)
+		idle->seen_ns = wf_os_now();
+	return true;
+}
+
+/*
+ * Polls until there seems to be something to do. False if the time is up.
+ * What is polled: gifts to this VP and to all, signals, this VP's timers, and
+ * what other VPs can spare.
+ */
+static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
+{
+	for (;;) {
+		int64_t now;
+
 		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (wf_queue_has_work(vp))
+			if (wf_queue_is_asked(vp) || has_signal_work(c))
 				return true;
 			wf_cpu_pause();
 		}
-	} while (wf_os_now() < end);
-	return false;
+		now = wf_os_now();
+		wf_store_relaxed(&vp->polled_ns,
+				 wf_load_relaxed(&vp->polled_ns) + now -
+					 idle->seen_ns);
+		idle->seen_ns = now;
+		if (now >= wf_timers_earliest(vp))
+			return true;
+		if (now - idle->far_ns >= FAR_LOOK_NS) {
+			idle->far_ns = now;
+			if (wf_queue_has_work(vp))
+				return true;
+		}
+		if (now >= idle->end_ns)
+			return false;
+		if (idle->nr_involuntary < 0)
+			idle->nr_involuntary = wf_os_involuntary_switches();
+		if (now - idle->begin_ns >= QUIET_AFTER_NS)
+			quiet(c);
+	}
 }
 
-static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp)
+/* The poller was disturbed if somebody else has run on its CPU. */
+static void see_disturbance(struct idle *idle, struct wf_vp *vp)
+{
+	if (wf_options.wait != WF_WAIT_ADAPTIVE || idle->nr_involuntary < 0)
+		return;
+	wf_budget_polled(&vp->budget,
+			 wf_os_involuntary_switches() != idle->nr_involuntary);
+}
+
+/* Nothing came in time. */
+static void end_poll(struct idle *idle, struct wf_vp *vp)
+{
+	idle->was_tried = true;
+	see_disturbance(idle, vp);
+	wf_idle_poll_end(vp); /* A3 */
+}
+
+/* There is a thread to run. */
+static void end_idle(struct idle *idle, struct wf_vp *vp)
+{
+	if (!idle->has_begun)
+		return;
+	idle->has_begun = false;
+	if (is_poller(vp))
+		see_disturbance(idle, vp);
+	if (idle->has_polled)
+		wf_idle_poll_leave(vp); /* A3 */
+	/* An idle time without sleep was no longer than the budget. */
+	if (may_poll && idle->has_slept)
+		wf_budget_end(&vp->budget, idle->came_ns - idle->begin_ns,
+			      worth_ns());
+}
+
+/* --- sleeping ----------------------------------------------------------- */
+
+static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
+		       struct idle *idle)
 {
 	int64_t deadline;
 
@@ -68,14 +196,33 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp)
 	deadline = wf_timers_earliest(vp);
 	if (!wf_queue_has_work(vp)) { /* A1 */
 		wf_count_own(&vp->counters, sleeps);
+		idle->has_slept = true;
+		idle->came_ns = deadline;
 		/* acquire: pairs with the waker's release of wake_word. */
 		if (wf_load_acquire(&vp->wake_word) == 0 &&
 		    wf_os_futex_wait(&vp->wake_word, 0, deadline) == 0 &&
 		    wf_load_acquire(&vp->wake_word) != 0)
 			wf_idle_woken(vp);
+		if (wf_load_acquire(&vp->wake_word) != 0)
+			idle->came_ns = wf_load_relaxed(&vp->wake_ns);
 	}
 	wf_idle_end(vp);
 }
+
+static void wait_for_work(struct wf_carrier *c, struct wf_vp *vp,
+			  struct idle *idle)
+{
+	if (!idle->has_begun)
+		begin_idle(idle, vp);
+	if (try_poll(idle, vp)) {
+		if (poll(c, vp, idle))
+			return;
+		end_poll(idle, vp);
+	}
+	sleep_idle(c, vp, idle);
+}
+
+/* --- running ------------------------------------------------------------ */
 
 static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 {
@@ -103,6 +250,8 @@ static void get_busy(struct wf_vp *vp, struct wf_thread *t)
 
 void wf_agent_run(struct wf_carrier *c)
 {
+	struct idle idle = { 0 };
+
 	for (;;) {
 		struct wf_vp *vp = wf_load_relaxed(&c->vp);
 		struct wf_thread *t;
@@ -120,11 +269,12 @@ void wf_agent_run(struct wf_carrier *c)
 		}
 		wf_carrier_ensure_spare();
 		t = find_thread(c, vp);
-		if (t != NULL) {
-			get_busy(vp, t);
-			wf_switch_from_carrier(c, t);
-		} else if (!spin(vp)) {
-			sleep_idle(c, vp);
+		if (t == NULL) {
+			wait_for_work(c, vp, &idle);
+			continue;
 		}
+		end_idle(&idle, vp);
+		get_busy(vp, t);
+		wf_switch_from_carrier(c, t);
 	}
 }

@@ -1,6 +1,7 @@
 /*
  * The agent: what a carrier runs on its own stack when its VP has no thread
- * to run. It finds one, fires timers, or sleeps until somebody needs the VP.
+ * to run. It finds one, fires timers, polls for work, or sleeps until somebody
+ * needs the VP.
  */
 #ifndef WEFT_WAIT_AGENT_H
 #define WEFT_WAIT_AGENT_H
@@ -8,6 +9,9 @@
 #include "sched/vp.h"
 
 WF_NORETURN void wf_agent_run(struct wf_carrier *c);
+
+/* Before the first VP runs: may an idle VP poll at all for a while? */
+void wf_agent_init(bool has_cpu_for_each_vp);
 
 /* What a carrier blocks while it sleeps. */
 extern uint64_t wf_agent_signal_mask;

@@ -10,12 +10,15 @@ int wf_sleep_until(int64_t deadline_ns)
 {
 	const struct wf_thread *t = wf_thread_self();
 	uint32_t nr_handlers = t->nr_handlers;
-	uint32_t word = 0;
 	int err;
 
-	/* Any handler ends it, SA_RESTART or not. */
+	/*
+	 * On a word that nobody changes, and close to other sleepers' words:
+	 * so are their buckets. Any handler ends it, SA_RESTART or not.
+	 */
 	do {
-		err = wf_ufutex_wait(&word, 0, WF_UFUTEX_ANY, deadline_ns);
+		err = wf_ufutex_wait(&t->index, t->index, WF_UFUTEX_ANY,
+				     deadline_ns);
 	} while (err == -ERESTART && t->nr_handlers == nr_handlers);
 	if (err == -ETIMEDOUT)
 		return 0;

@@ -4,6 +4,8 @@
  * H2. A thread takes itself out of the heap before it begins its next wait.
  *     So while it is in the heap, under the lock, its wait_generation is the
  *     one the deadline belongs to.
+ * H3. Each heap has room for all threads of the table, which does not grow
+ *     without that: so a wait never fails for want of memory.
  */
 #include "wait/timer.h"
 
@@ -12,6 +14,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "os/mem.h"
+#include "sched/table.h"
 #include "wait/ufutex_internal.h"
 
 struct wf_timers {
@@ -20,7 +23,24 @@ struct wf_timers {
 	_Atomic int64_t earliest; /* lock; read by anybody */
 } WF_ALIGNED(WF_CACHE_LINE);
 
+enum { MAX_FIRED = 256 };
+
 static struct wf_timers *all_timers;
+
+/* Before the table grows (H3). */
+static int make_room(uint32_t nr_threads)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps && err == 0; i++) {
+		struct wf_timers *timers = wf_sched.vps[i].timers;
+
+		wf_spin_lock(&timers->lock);
+		err = wf_heap_reserve(&timers->heap, nr_threads);
+		wf_spin_unlock(&timers->lock);
+	}
+	return err;
+}
 
 int wf_timers_init(void)
 {
@@ -40,7 +60,8 @@ int wf_timers_init(void)
 		wf_store_relaxed(&timers->earliest, INT64_MAX);
 		wf_sched.vps[i].timers = timers;
 	}
-	return 0;
+	wf_table_grow_hook = make_room;
+	return make_room(wf_table_room());
 }
 
 int64_t wf_timers_earliest(const struct wf_vp *vp)
@@ -60,19 +81,18 @@ void wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 {
 	struct wf_timers *timers = t->vp->timers;
 
-	t->timer_vp = t->vp; /* H1 */
-	t->deadline = deadline_ns;
+	t->timer_vp = t->vp->id; /* H1 */
 	wf_spin_lock(&timers->lock);
 	WF_CHECK(wf_heap_push(&timers->heap, deadline_ns, t, &t->timer_index) ==
 			 0,
-		 "no memory for a timer");
+		 "more timers than threads"); /* H3 */
 	update_earliest_locked(timers);
 	wf_spin_unlock(&timers->lock);
 }
 
 void wf_timer_remove(struct wf_thread *t)
 {
-	struct wf_timers *timers = t->timer_vp->timers;
+	struct wf_timers *timers = wf_sched.vps[t->timer_vp].timers;
 
 	wf_spin_lock(&timers->lock);
 	if (t->timer_index != 0) {
@@ -87,7 +107,7 @@ uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me)
 	struct wf_timers *timers = vp->timers;
 	uint32_t nr_ended = 0;
 
-	for (;;) {
+	for (uint32_t i = 0; i < MAX_FIRED; i++) {
 		struct wf_thread *t = NULL;
 		uint64_t generation = 0;
 
@@ -99,7 +119,8 @@ uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me)
 		}
 		wf_spin_unlock(&timers->lock);
 		if (t == NULL)
-			return nr_ended;
+			break;
 		nr_ended += wf_ufutex_end_wait(t, generation, -ETIMEDOUT, me);
 	}
+	return nr_ended;
 }

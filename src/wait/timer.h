@@ -21,8 +21,9 @@ void wf_timer_remove(struct wf_thread *t);
 int64_t wf_timers_earliest(const struct wf_vp *vp);
 
 /*
- * Ends the waits whose deadline is at or before now_ns. `me` as in
- * wf_ready_woken. Returns how many ended.
+ * Ends the waits whose deadline is at or before now_ns, but not more than a
+ * few hundred, so that others get their turn. `me` as in wf_ready_woken.
+ * Returns how many ended.
  */
 uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me);
 

@@ -16,6 +16,9 @@
  * U5. The word is compared under the bucket's lock, and a waker changes it
  *     before it takes the lock: no wake is lost between compare and park.
  *
+ * U8. commit() is the last thing that may refuse a wait: if it returns true,
+ *     the caller is in the list when the lock is released.
+ *
  * U6. No handler of the program's runs on a kernel thread that holds a bucket:
  *     on carriers in_runtime defers it, elsewhere it is blocked.
  * U7. A handler may wait while the wait that it interrupted is under way.
@@ -37,50 +40,15 @@
 #include "sched/switch.h"
 #include "wait/closed.h"
 #include "wait/timer.h"
+#include "wait/ufutex_bucket.h"
 #include "wait/ufutex_internal.h"
-
-enum { BUCKET_BITS = 12, NR_BUCKETS = 1 << BUCKET_BITS };
-
-struct wf_bucket {
-	struct wf_spin lock;
-	struct wf_list waiters; /* next NULL: never used */
-} WF_ALIGNED(WF_CACHE_LINE);
-
-static struct wf_bucket buckets[NR_BUCKETS];
 
 bool (*wf_ufutex_is_interrupted)(struct wf_thread *t);
 bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
-static struct wf_bucket *bucket_of(const void *addr)
-{
-	/* Fibonacci hashing; words are 4-byte aligned. */
-	uint64_t h = ((uintptr_t)addr >> 2) * 0x9e3779b97f4a7c15ULL;
-
-	return &buckets[h >> (64 - BUCKET_BITS)];
-}
-
-static void lock_bucket(struct wf_bucket *b)
-{
-	wf_spin_lock(&b->lock);
-	if (WF_UNLIKELY(b->waiters.next == NULL))
-		wf_list_init(&b->waiters);
-}
-
 /* --- waiting ------------------------------------------------------------ */
 
-static void enqueue_locked(struct wf_bucket *b, struct wf_thread *t)
-{
-	wf_list_add_tail(&b->waiters, &t->wait_link);
-	wf_store_relaxed(&t->wait_bucket, b);
-}
-
-static void dequeue_locked(struct wf_thread *t, int result)
-{
-	wf_list_del(&t->wait_link);
-	t->wait_addr = NULL;
-	wf_store_relaxed(&t->wait_bucket, NULL); /* U1 */
-	t->wait_result = result;		 /* U3 */
-}
+struct wf_bucket wf_buckets[WF_NR_BUCKETS] WF_ALIGNED(WF_PAGE);
 
 static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 {
@@ -132,37 +100,26 @@ static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
 }
 
 /* Why the wait must not begin, or 0. */
-static int refusal_locked(struct wf_thread *t, const _Atomic uint32_t *word,
-			  uint32_t expected)
+static int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 {
-	if (wf_load_relaxed(word) != expected) /* U5 */
+	const _Atomic uint32_t *word = w->addr;
+
+	if (w->commit == NULL && wf_load_relaxed(word) != w->expected) /* U5 */
 		return -EAGAIN;
 	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
 			wf_load_relaxed(&t->is_cancelled)) &&
 	    wf_ufutex_is_interrupted != NULL && wf_ufutex_is_interrupted(t))
 		return -EINTR;
+	if (w->commit != NULL && !w->commit(w->commit_arg)) /* U8 */
+		return -EAGAIN;
 	return 0;
 }
 
-struct wait {
-	const void *addr;
-	uint32_t expected, bits;
-	int64_t deadline_ns;
-	struct wf_thread *next;
-};
-
-/* One wait, in the runtime. Returns the result. */
-static int wait_in(struct wf_thread *t, const struct wait *w)
+int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
+			  uint64_t mask, const struct wf_wait *w)
 {
-	struct wf_bucket *b = bucket_of(w->addr);
-	uint64_t mask = wf_signals_close(t);
-	int refusal;
+	int refusal = refusal_locked(t, w);
 
-	/* Published before exit_work is read: a sender of signals sets
-	 * exit_work, then looks for the bucket. The lock is the fence. */
-	wf_store_relaxed(&t->wait_bucket, b);
-	lock_bucket(b);
-	refusal = refusal_locked(t, w->addr, w->expected);
 	if (refusal < 0) {
 		wf_store_relaxed(&t->wait_bucket, NULL);
 		wf_spin_unlock(&b->lock);
@@ -174,7 +131,7 @@ static int wait_in(struct wf_thread *t, const struct wait *w)
 	t->wait_addr = w->addr;
 	t->wait_bits = w->bits;
 	t->wait_generation++; /* U4 */
-	enqueue_locked(b, t);
+	wf_bucket_add_locked(b, t);
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
 		park_multiplexed(t, b, w->deadline_ns, w->next);
 	else
@@ -182,11 +139,21 @@ static int wait_in(struct wf_thread *t, const struct wait *w)
 	return t->wait_result;
 }
 
+/* One wait, in the runtime. Returns the result. */
+static int wait_in(struct wf_thread *t, const struct wf_wait *w)
+{
+	struct wf_bucket *b = wf_bucket_of(w->addr);
+	uint64_t mask = wf_signals_close(t);
+
+	wf_bucket_lock_to_wait(t, b);
+	return wf_ufutex_wait_locked(t, b, mask, w);
+}
+
 /*
  * A handler that runs in the kernel sleep of an outer wait waits itself: the
  * outer wait has been interrupted, and its outcome is kept for it (U7).
  */
-static int wait_in_handler(struct wf_thread *t, const struct wait *w)
+static int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
 {
 	int32_t outer_result;
 	int result;
@@ -200,26 +167,8 @@ static int wait_in_handler(struct wf_thread *t, const struct wait *w)
 	return result;
 }
 
-static int wait_and_run(struct wait w)
+int wf_ufutex_outcome(struct wf_thread *t, int result)
 {
-	struct wf_thread *t = wf_runtime_enter();
-	bool was_moved;
-	int result;
-
-	t->interrupted = false;
-	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED)) {
-		t->wait_was_moved = false; /* nor is a refused wait */
-		result = wait_in(t, &w);
-	} else {
-		if (w.next != NULL)
-			wf_ready_woken(t, w.next);
-		w.next = NULL;
-		result = wait_in_handler(t, &w);
-	}
-	was_moved = t->wait_was_moved;
-	wf_runtime_leave(t);
-	/* A handler may have run and waited. */
-	t->wait_was_moved = was_moved;
 	if (WF_LIKELY(result != -EINTR) || t->carrier == NULL)
 		return result;
 	if (wf_load_relaxed(&t->is_cancelled) && wf_ufutex_is_cancelled(t)) {
@@ -231,207 +180,51 @@ static int wait_and_run(struct wait w)
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
+static inline __attribute__((always_inline)) int wait_and_run(struct wf_wait *w)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	bool was_moved;
+	int result;
+
+	t->interrupted = false;
+	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED)) {
+		t->wait_was_moved = false; /* nor is a refused wait */
+		result = wait_in(t, w);
+	} else {
+		result = wait_in_handler(t, w);
+	}
+	was_moved = t->wait_was_moved;
+	wf_runtime_leave(t);
+	/* A handler may have run and waited. */
+	t->wait_was_moved = was_moved;
+	return wf_ufutex_outcome(t, result);
+}
+
 int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 		   int64_t deadline_ns)
 {
 	const _Atomic uint32_t *word = addr;
+	struct wf_wait w = { .addr = addr,
+			  .expected = expected,
+			  .bits = bits,
+			  .deadline_ns = deadline_ns };
 
 	/* Its page comes in here, where a fault may be rescued. */
 	if (wf_load_relaxed(word) != expected)
 		return -EAGAIN;
-	return wait_and_run(
-		(struct wait){ addr, expected, bits, deadline_ns, NULL });
+	return wait_and_run(&w);
 }
 
-int wf_ufutex_wait_and_run(const void *addr, uint32_t expected,
-			   int64_t deadline_ns, struct wf_thread *next)
+int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
+			  void *arg, int64_t deadline_ns)
 {
-	return wait_and_run((struct wait){ addr, expected, WF_UFUTEX_ANY,
-					   deadline_ns, next });
-}
+	struct wf_wait w = { .addr = addr,
+			  .bits = WF_UFUTEX_ANY,
+			  .deadline_ns = deadline_ns,
+			  .commit = commit,
+			  .commit_arg = arg };
 
-/* --- waking ------------------------------------------------------------- */
-
-/* Woken threads, gathered under the lock and queued after it. */
-struct batch {
-	struct wf_thread *first, **end;
-};
-
-static void wake_batch(struct batch *batch, struct wf_thread *me)
-{
-	struct wf_thread *t = batch->first;
-
-	while (t != NULL) {
-		struct wf_thread *next = t->next;
-
-		wf_ready_woken(me, t);
-		t = next;
-	}
-}
-
-static void batch_add(struct batch *batch, struct wf_thread *t)
-{
-	t->next = NULL;
-	*batch->end = t;
-	batch->end = &t->next;
-}
-
-static struct wf_thread *waiter(struct wf_list *link)
-{
-	return wf_container_of(link, struct wf_thread, wait_link);
-}
-
-static int take_locked(struct wf_bucket *b, const void *addr, int nr,
-		       uint32_t bits, struct batch *batch)
-{
-	struct wf_list *link = b->waiters.next;
-	int taken = 0;
-
-	while (link != &b->waiters && taken < nr) {
-		struct wf_thread *t = waiter(link);
-
-		link = link->next;
-		if (t->wait_addr != addr || (t->wait_bits & bits) == 0)
-			continue;
-		dequeue_locked(t, 0);
-		batch_add(batch, t);
-		taken++;
-	}
-	return taken;
-}
-
-int wf_ufutex_wake_from(struct wf_thread *me, const void *addr, int nr,
-			uint32_t bits)
-{
-	struct wf_bucket *b = bucket_of(addr);
-	struct batch batch = { NULL, &batch.first };
-	uint64_t mask = wf_signals_close(me);
-	int taken;
-
-	lock_bucket(b);
-	taken = take_locked(b, addr, nr, bits, &batch);
-	wf_spin_unlock(&b->lock);
-	wf_signals_open(me, mask);
-	wake_batch(&batch, me);
-	return taken;
-}
-
-int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
-{
-	struct wf_thread *me = wf_runtime_enter();
-	int taken = wf_ufutex_wake_from(me, addr, nr, bits);
-
-	wf_runtime_leave(me);
-	return taken;
-}
-
-static struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
-				      bool *ret_more)
-{
-	struct wf_thread *first = NULL;
-
-	*ret_more = false;
-	for (struct wf_list *l = b->waiters.next; l != &b->waiters;
-	     l = l->next) {
-		if (waiter(l)->wait_addr != addr)
-			continue;
-		if (first != NULL) {
-			*ret_more = true;
-			break;
-		}
-		first = waiter(l);
-	}
-	return first;
-}
-
-int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
-{
-	struct wf_bucket *b = bucket_of(addr);
-	struct wf_thread *me = wf_runtime_enter();
-	uint64_t mask = wf_signals_close(me);
-	struct wf_thread *t;
-	int token;
-	bool more;
-
-	lock_bucket(b);
-	t = first_locked(b, addr, &more);
-	token = decide(arg, t != NULL, more);
-	if (t != NULL)
-		dequeue_locked(t, token);
-	wf_spin_unlock(&b->lock);
-	wf_signals_open(me, mask);
-	if (t != NULL)
-		wf_ready_woken(me, t);
-	wf_runtime_leave(me);
-	return t != NULL ? 1 : 0;
-}
-
-static void lock_two(struct wf_bucket *a, struct wf_bucket *b)
-{
-	lock_bucket(a < b ? a : b);
-	if (a != b)
-		lock_bucket(a < b ? b : a);
-}
-
-static void unlock_two(struct wf_bucket *a, struct wf_bucket *b)
-{
-	wf_spin_unlock(&a->lock);
-	if (a != b)
-		wf_spin_unlock(&b->lock);
-}
-
-static int move_locked(struct wf_bucket *from_b, const void *from,
-		       struct wf_bucket *to_b, const void *to, int nr)
-{
-	struct wf_list *link = from_b->waiters.next;
-	struct wf_list *last = from_b->waiters.prev;
-	int moved = 0;
-
-	while (link != &from_b->waiters && moved < nr) {
-		struct wf_thread *t = waiter(link);
-		bool is_last = link == last;
-
-		link = link->next;
-		if (t->wait_addr == from) {
-			wf_list_del(&t->wait_link);
-			t->wait_addr = to;
-			t->wait_was_moved = true;
-			enqueue_locked(to_b, t);
-			moved++;
-		}
-		if (is_last)
-			break; /* the rest was appended by ourselves */
-	}
-	return moved;
-}
-
-int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
-		      const void *to, int nr_requeue)
-{
-	const _Atomic uint32_t *word = from;
-	struct wf_bucket *from_b = bucket_of(from);
-	struct wf_bucket *to_b = bucket_of(to);
-	struct batch batch = { NULL, &batch.first };
-	struct wf_thread *me;
-	uint64_t mask;
-	int nr;
-
-	if (wf_load_relaxed(word) != expected)
-		return -EAGAIN;
-	me = wf_runtime_enter();
-	mask = wf_signals_close(me);
-	lock_two(from_b, to_b);
-	if (wf_load_relaxed(word) == expected) {
-		nr = take_locked(from_b, from, nr_wake, WF_UFUTEX_ANY, &batch);
-		nr += move_locked(from_b, from, to_b, to, nr_requeue);
-	} else {
-		nr = -EAGAIN;
-	}
-	unlock_two(from_b, to_b);
-	wf_signals_open(me, mask);
-	wake_batch(&batch, me);
-	wf_runtime_leave(me);
-	return nr;
+	return wait_and_run(&w);
 }
 
 bool wf_ufutex_was_moved(void)
@@ -459,7 +252,7 @@ static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
 	is_ours = t->wait_addr != NULL &&
 		  (generation == NULL || t->wait_generation == *generation);
 	if (is_ours)
-		dequeue_locked(t, result);
+		wf_bucket_take_locked(t, result);
 	wf_spin_unlock(&b->lock);
 	if (is_ours)
 		wf_ready_woken(me, t);
@@ -494,6 +287,8 @@ bool wf_ufutex_interrupt(struct wf_thread *t, struct wf_thread *me)
 
 void wf_ufutex_fork_child(void)
 {
-	for (size_t i = 0; i < NR_BUCKETS; i++)
-		buckets[i] = (struct wf_bucket){ 0 };
+	if (wf_os_zero(wf_buckets, sizeof(wf_buckets)) == 0)
+		return;
+	for (size_t i = 0; i < WF_NR_BUCKETS; i++)
+		wf_buckets[i] = (struct wf_bucket){ 0 };
 }

@@ -40,6 +40,15 @@
 int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 		   int64_t deadline_ns);
 
+/*
+ * The same without a comparison: parks if commit() returns true, which runs
+ * under the bucket's lock (as decide() below). -EAGAIN if it does not; if it
+ * was not asked, -EINTR, -ERESTART or -ECANCELED.
+ */
+typedef bool wf_ufutex_commit_fn(void *arg);
+int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
+			  void *arg, int64_t deadline_ns);
+
 /* Wakes up to nr waiters, first come first woken; returns how many. */
 int wf_ufutex_wake(const void *addr, int nr, uint32_t bits);
 
@@ -53,6 +62,10 @@ int wf_ufutex_wake(const void *addr, int nr, uint32_t bits);
 typedef int wf_ufutex_decide_fn(void *arg, bool found, bool more);
 int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide,
 		       void *arg);
+
+/* Runs change() under the lock of addr's bucket, and does nothing else. */
+typedef void wf_ufutex_change_fn(void *arg);
+void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg);
 
 /* Had the caller's last wait been moved by wf_ufutex_requeue? */
 bool wf_ufutex_was_moved(void);

@@ -3,6 +3,7 @@
 #define WEFT_WAIT_UFUTEX_INTERNAL_H
 
 #include "sched/vp.h"
+#include "wait/ufutex.h"
 
 /*
  * Ends wait number `generation` of t with `result` (-ETIMEDOUT, -EINTR), if
@@ -18,12 +19,32 @@ bool wf_ufutex_interrupt(struct wf_thread *t, struct wf_thread *me);
 int wf_ufutex_wake_from(struct wf_thread *me, const void *addr, int nr,
 			uint32_t bits);
 
+struct wf_wait {
+	const void *addr;
+	uint32_t expected, bits;
+	int64_t deadline_ns;
+	/* Gets the VP if the wait begins, and is made ready if not: a
+	 * prepared thread that is in no queue. Multiplexed callers only. */
+	struct wf_thread *next;
+	wf_ufutex_commit_fn *commit; /* or NULL: compare with expected */
+	void *commit_arg;
+};
+
 /*
- * wf_ufutex_wait that hands the VP to `next`, a prepared thread that is in no
- * queue; in any case next gets to run.
+ * One wait of the caller, who is in the runtime, in no other wait, and has
+ * locked the bucket to wait; the lock is released. `mask` as wf_signals_close
+ * has returned it. wf_ufutex_outcome makes of its result what a wait returns,
+ * when the runtime has been left.
  */
-int wf_ufutex_wait_and_run(const void *addr, uint32_t expected,
-			   int64_t deadline_ns, struct wf_thread *next);
+int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
+			  uint64_t mask, const struct wf_wait *w);
+int wf_ufutex_outcome(struct wf_thread *t, int result);
+
+/*
+ * Ends the wait of the first waiter, if there is any, and returns it, to be
+ * made ready. The word's bucket is locked.
+ */
+struct wf_thread *wf_ufutex_take_first_locked(const void *addr);
 
 void wf_ufutex_fork_child(void);
 

@@ -97,6 +97,42 @@ static long nested(void)
 	return total;
 }
 
+/* Iterations in order, each by whoever has it; and a sum by atomics. */
+static long in_order(void)
+{
+	long digits = 1;
+	long sum = 0;
+
+#pragma omp parallel for ordered schedule(dynamic, 1)
+	for (int i = 0; i < 200; i++) {
+#pragma omp atomic
+		sum += i;
+#pragma omp ordered
+		digits = (digits * 31 + i) % 1000003;
+	}
+	return digits * 1000 + sum % 1000;
+}
+
+/* A chain of tasks that depend on each other, and loops of tasks beside it. */
+static long dependent_tasks(void)
+{
+	long chain = 1;
+	long loops = 0;
+
+#pragma omp parallel
+#pragma omp single
+	{
+		for (int i = 0; i < 100; i++) {
+#pragma omp task depend(inout : chain) shared(chain)
+			chain = (chain * 17 + i) % 1000003;
+		}
+#pragma omp taskloop reduction(+ : loops) grainsize(10)
+		for (int i = 0; i < 1000; i++)
+			loops += i;
+	}
+	return chain * 1000 + loops % 1000;
+}
+
 int main(int argc, char **argv)
 {
 	omp_set_num_threads(argc > 1 ? atoi(argv[1]) : 4);
@@ -105,5 +141,7 @@ int main(int argc, char **argv)
 	printf("tasks %ld\n", tasks());
 	printf("locks %ld\n", locks_and_barriers());
 	printf("nested %ld\n", nested());
+	printf("ordered %ld\n", in_order());
+	printf("dependent %ld\n", dependent_tasks());
 	return 0;
 }

@@ -37,7 +37,7 @@ def parse(argv):
     parser.add_argument("--only", action="append", metavar="NAME")
     parser.add_argument("--repeat", type=int)
     parser.add_argument("--quick", action="store_true",
-                        help="one run on weft of each instead of three")
+                        help="one short run on weft of each instead of three")
     parser.add_argument("--list", action="store_true")
     return parser.parse_args(argv)
 
@@ -67,7 +67,7 @@ def check(app, options, tally):
 
 def main(argv):
     options = parse(argv)
-    known = apps.all_apps(options.build)
+    known = apps.all_apps(options.build, long=not options.quick)
     if options.list:
         print("\n".join(app.name for app in known))
         return 0

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import LIBRARY, ROOT, complains
+from conftest import ROOT, complains
 
 OPTIONS = ["vps", "stack-size", "preempt-every", "stats", "bound",
            "no-children"]
@@ -95,31 +95,3 @@ def test_bad_variable(weft):
 def test_option_replaces_bad_variable(weft):
     result = weft("run", "--vps", "2", "/bin/true", env={"WEFT_VPS": "many"})
     assert result.returncode == 0
-
-
-def test_doctor(weft):
-    result = weft("doctor")
-    assert result.returncode == 0, result.stderr
-    names = [line[:18].strip() for line in result.stdout.splitlines()]
-    for name in ("kernel", "C library", "CPUs", "membarrier", "stack guards",
-                 "libweft.so"):
-        assert name in names
-    assert LIBRARY in result.stdout
-    assert os.confstr("CS_GNU_LIBC_VERSION") in result.stdout
-    assert f"{len(os.sched_getaffinity(0))} allowed" in result.stdout
-
-
-def test_doctor_program(weft, write_file):
-    result = weft("doctor", "env")
-    assert result.returncode == 0
-    assert "can run on weft" in result.stdout
-    script = write_file("script", "#!/usr/bin/env sh\n")
-    result = weft("doctor", script)
-    assert "/usr/bin/env" in result.stdout
-    assert "can run on weft" in result.stdout
-
-
-def test_doctor_says_why_not(weft, compile_c):
-    complains(weft("doctor", "/nonexistent"), 127, "/nonexistent")
-    complains(weft("doctor", compile_c("-static")), 125, "statically linked")
-    complains(weft("doctor", "a", "b"), 125, "usage")

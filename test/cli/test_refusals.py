@@ -161,7 +161,7 @@ def test_damaged_everywhere(weft, compile_c, write_file):
         bytes_ = bytearray(whole)
         bytes_[at] ^= 0xff
         result = weft("doctor", write_file("damaged", bytes(bytes_)))
-        assert result.returncode in (0, 125, 126, 127), at
+        assert result.returncode in (0, 1), at
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's file")

@@ -1,104 +1,128 @@
-"""The real programs that are run natively and on weft: what to run, and what
-they must print."""
-
-import dataclasses
-import functools
-import hashlib
-import pathlib
-import random
-import shutil
-import tempfile
+"""The table of all real programs that are run natively and on weft, and what
+makes a result good."""
 
 import runner
+import sanitized
+import servers
+from programs import Crowd, Program, RoundTrip, Script
 
-LIMIT_S = 120
 PYTHON = "/usr/bin/python3"
 APPS = runner.ROOT / "test/apps"
-DATA_MIB = 64
-DATA_SEED = 20
 
 
-@dataclasses.dataclass
-class Program:
-    """One command; its output is compared."""
-    name: str
-    command: list
-    limit_s: float = LIMIT_S
-
-    def missing(self):
-        """Why it cannot be run, or None."""
-        absent = [part for part in self.command
-                  if str(part).startswith("/") and
-                  not pathlib.Path(part).exists()]
-        return f"there is no {absent[0]}" if absent else None
-
-    def run(self, prefix):
-        return runner.run(prefix + self.command, self.limit_s)
-
-
-@functools.cache
-def data_file():
-    """A file of text and noise, the same for every run."""
-    folder = tempfile.TemporaryDirectory(prefix="weft-data-")
-    path = pathlib.Path(folder.name) / "data"
-    source = random.Random(DATA_SEED)
-    words = [source.randbytes(source.randrange(2, 12)) for _ in range(5000)]
-    pages = [b" ".join(source.choices(words, k=2000)) for _ in range(64)]
-    with open(path, "wb") as data:
-        for _ in range(DATA_MIB):
-            noise = source.randbytes(1 << 16)
-            text = b"".join(source.choices(pages, k=90))
-            data.write((noise + text)[:1 << 20].ljust(1 << 20, b"."))
-    # The folder goes away with the object that is kept in the cache.
-    return folder, path
-
-
-@dataclasses.dataclass
-class RoundTrip:
-    """Compresses and expands 64 MiB; what is compared are the compressed
-    bytes, which do not depend on the threads, and that the data came back."""
-    name: str
-    compress: list
-    expand: list
-    limit_s: float = LIMIT_S
-
-    def missing(self):
-        tool = self.compress[0]
-        return None if shutil.which(tool) else f"there is no {tool}"
-
-    def run(self, prefix):
-        folder, original = data_file()
-        packed = runner.run(prefix + self.compress + [original],
-                            self.limit_s)
-        if packed.outcome() != "ok":
-            return packed
-        path = pathlib.Path(folder.name) / f"packed.{self.name}"
-        path.write_bytes(packed.stdout)
-        expanded = runner.run(prefix + self.expand + [path], self.limit_s)
-        came_back = expanded.stdout == original.read_bytes()
-        expanded.stdout = (f"{hashlib.sha256(packed.stdout).hexdigest()} "
-                           f"came back: {came_back}\n").encode()
-        expanded.seconds += packed.seconds
-        return expanded
-
-
-def all_apps(build):
+def own(build):
+    """The project's."""
     built = build / "test/apps"
     return [
         Program("threads2000", [PYTHON, APPS / "threads2000.py"]),
         Program("cpp_threads", [built / "app_cpp_threads"]),
         Program("rust_threads", [built / "app_rust_threads"]),
+        Program("mp", [PYTHON, APPS / "mp.py"]),
+        Program("pools", [PYTHON, APPS / "pools.py"]),
+        Program("queues_perl", ["perl", APPS / "queues.pl"]),
+        Program("queues_ruby", ["ruby", APPS / "queues.rb"]),
+        Program("pools_java", ["java", "-Xmx256m", APPS / "Pools.java"]),
+        Program("openmp", [built / "app_openmp"]),
+        Program("openmp_crowded", [built / "app_openmp", "12"]),
+        Program("storm", [built / "app_storm"]),
+        Program("churn", [built / "app_churn"]),
+        Crowd("parked", built / "app_parked"),
+        Crowd("alarms", built / "app_alarms"),
+    ]
+
+
+def compressors():
+    return [
         RoundTrip("pigz", ["pigz", "-1", "-p", "8", "-n", "-c"],
                   ["pigz", "-d", "-p", "8", "-c"]),
         RoundTrip("xz", ["xz", "-0", "-T", "8", "-c"],
                   ["xz", "-d", "-T", "8", "-c"]),
         RoundTrip("zstd", ["zstd", "-q", "-3", "-T8", "-c"],
                   ["zstd", "-q", "-d", "-c"]),
-        Program("mp", [PYTHON, APPS / "mp.py"]),
-        Program("openmp", [built / "app_openmp"]),
-        Program("storm", [built / "app_storm"]),
-        Program("churn", [built / "app_churn"]),
+        RoundTrip("lbzip2", ["lbzip2", "-n", "8", "-1", "-c"],
+                  ["lbzip2", "-d", "-n", "8", "-c"], mib=8),
+        RoundTrip("pbzip2", ["pbzip2", "-p8", "-1", "-b1", "-c"],
+                  ["pbzip2", "-d", "-p8", "-c"], mib=4),
+        RoundTrip("7z", ["7z", "a", "-txz", "-mx1", "-mmt8", "-so", "x"],
+                  ["7z", "x", "-txz", "-mmt8", "-so"], mib=4),
     ]
+
+
+def stressor(name, seconds):
+    """With checks of its own; that it did something is compared."""
+    return Program(f"stress_ng_{name}", [
+        "stress-ng", "--verify", "--metrics-brief", "--timeout", str(seconds),
+        f"--{name}", "2"],
+        shows=rf"\b{name}(?= +[1-9]\d* +[\d.]+ +[\d.]+)|fail:|error:")
+
+
+def sysbench(name, *arguments):
+    """With a number of events, or of bytes, that is known beforehand."""
+    return Program(f"sysbench_{name}", ["sysbench", name, *arguments, "run"],
+                   shows=r"total number of events: +\d+|[\d.]+ MiB transferred")
+
+
+def benchmarks(long):
+    seconds, times = (5, 20) if long else (1, 1)
+    return [stressor(name, seconds) for name in
+            ("pthread", "mutex", "sem", "futex", "mcontend")] + [
+        sysbench("cpu", "--threads=8", f"--events={200 * times}", "--time=0"),
+        sysbench("threads", "--threads=16", f"--events={100 * times}",
+                 "--time=0"),
+        sysbench("mutex", "--threads=8", "--mutex-num=16",
+                 f"--mutex-locks={1000 * times}"),
+        sysbench("memory", "--threads=8",
+                 f"--memory-total-size={20 * times}M"),
+    ]
+
+
+GIT = """
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+git -c init.defaultBranch=main init -q .
+for i in $(seq 60); do seq $i 7 3000 >file$i; done
+git add .
+git -c user.name=n -c user.email=e commit -q -m all --date=@0
+git -c pack.threads=8 repack -adfq
+git index-pack --threads=8 --verify .git/objects/pack/*.pack
+git -c grep.threads=8 grep -c 77 | sort | cksum
+git fsck --full
+"""
+SORT = """
+seq 300000 >numbers
+sort --parallel=8 -S 20M -k1.3 numbers | cksum
+sort --parallel=8 -S 1M -r numbers | cksum
+"""
+SQLITE = """
+sqlite3 data '
+pragma threads = 8;
+pragma cache_size = 100;
+create table t(a, b);
+with recursive c(x) as (select 1 union all select x + 1 from c where x < 60000)
+insert into t select (x * 7919) % 1000, x from c;
+create index i on t(a, b);
+select count(*), sum(b) from (select * from t order by b % 97, a);
+pragma integrity_check;'
+"""
+LLD = f"""
+clang -fuse-ld=lld -Wl,--threads=8 -O1 -pthread -o program {APPS}/churn.c
+cksum program
+"""
+
+
+def tools():
+    """That use threads here and there."""
+    return [
+        Script("git", ["git"], GIT),
+        Script("sort", ["sort"], SORT),
+        Script("sqlite", ["sqlite3"], SQLITE),
+        Script("lld", ["clang", "ld.lld"], LLD),
+    ]
+
+
+def all_apps(build, long=False):
+    """Short, each runs for a second or two."""
+    return [*own(build), *compressors(), *benchmarks(long), *tools(),
+            *servers.all_servers(long), *sanitized.all_sanitized(build)]
 
 
 def difference(native, result):
@@ -107,6 +131,8 @@ def difference(native, result):
         return f"native: {native.outcome()}"
     if result.outcome() != "ok":
         return f"{result.outcome()} after {result.seconds:.1f} s"
+    if not native.stdout.strip():
+        return "natively nothing to compare"
     if result.stdout != native.stdout:
         return "other output than natively"
     if b"came back: False" in result.stdout:

@@ -45,15 +45,18 @@ def add_weft_arguments(parser):
     parser.add_argument("--build", type=pathlib.Path, default=BUILD)
     parser.add_argument("--vps", type=int)
     parser.add_argument("--preempt-every", metavar="TIME")
+    parser.add_argument("--bound", metavar="PATTERN")
 
 
 def weft_prefix(options):
     """The command in front of a program that makes it run on weft."""
-    prefix = [str(options.build / "weft"), "run"]
+    prefix = [str(options.build.resolve() / "weft"), "run"]
     if options.vps:
         prefix += ["--vps", str(options.vps)]
     if options.preempt_every:
         prefix += ["--preempt-every", options.preempt_every]
+    if options.bound:
+        prefix += ["--bound", options.bound]
     return prefix + ["--"]
 
 

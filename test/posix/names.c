@@ -129,6 +129,28 @@ TEST(thread_ids_are_unique_and_stable)
 	}
 }
 
+static void *set_tid_address(void *arg)
+{
+	static int word = -1;
+
+	CHECK_EQ(syscall(SYS_set_tid_address, &word), gettid());
+	sched_yield();
+	CHECK_EQ(gettid(), syscall(SYS_gettid));
+	sem_post(&go);
+	return arg;
+}
+
+/* In a detached thread: joining relies on the address that libc has set. */
+TEST(set_tid_address_tells_the_id)
+{
+	pthread_t thread;
+
+	CHECK_EQ(sem_init(&go, 0, 0), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, set_tid_address, NULL), 0);
+	CHECK_EQ(pthread_detach(thread), 0);
+	wait_for_go(NULL);
+}
+
 static void *get_affinity(void *arg)
 {
 	cpu_set_t set;

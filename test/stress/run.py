@@ -119,7 +119,7 @@ def find_jobs(options):
     jobs = [Stress(path.name.removeprefix("stress_"), path, options.scale,
                    options.seed) for path in built]
     if not options.programs:
-        jobs += [App(app) for app in apps.all_apps(options.build)]
+        jobs += [App(app) for app in apps.all_apps(options.build, long=True)]
     if options.only:
         jobs = [job for job in jobs if job.name in options.only]
     for job in jobs:
@@ -160,7 +160,7 @@ def run_one(job, arguments, weft, count):
 
 def repeat(jobs, options, counts):
     seconds, rounds = options.amount
-    weft = [str(options.build / "weft"), "run"]
+    weft = [str(options.build.resolve() / "weft"), "run"]
     end = time.monotonic() + seconds if seconds else None
     nr = 0
     while end or nr < rounds:

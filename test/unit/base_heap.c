@@ -233,6 +233,30 @@ static void test_random_ops(void **state)
 	free(m);
 }
 
+/* Within what was reserved nothing grows any more, and so nothing fails. */
+static void test_reserve(void **state)
+{
+	enum { NR = 3000 };
+	static struct item items[NR];
+	struct wf_heap h;
+
+	setup(&h);
+	assert_int_equal(wf_heap_reserve(&h, NR), 0);
+	is_out_of_memory = true;
+	for (int i = 0; i < NR; i++)
+		push(&h, &items[i], NR - i);
+	check(&h);
+	assert_int_equal(wf_heap_reserve(&h, NR), 0);
+	assert_int_equal(wf_heap_reserve(&h, 100 * NR), -ENOMEM);
+	is_out_of_memory = false;
+	assert_int_equal(h.len, NR);
+	for (int i = NR - 1; i >= 0; i--) {
+		assert_ptr_equal(wf_heap_pop(&h), &items[i]);
+		items[i].is_in = false;
+	}
+	free(h.entries);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_no_memory),
 		cmocka_unit_test(test_in_order),
 		cmocka_unit_test(test_random_ops),
+		cmocka_unit_test(test_reserve),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,40 @@ static void strings(void **state)
 	assert_string_equal(o.bound, text);
 }
 
+struct choice_case {
+	const char *value;
+	int result;
+	uint32_t stored;
+};
+
+static const struct choice_case choice_cases[] = {
+	{ "adaptive", 0, WF_WAIT_ADAPTIVE },
+	{ "poll", 0, WF_WAIT_POLL },
+	{ "park", 0, WF_WAIT_PARK },
+	{ "", -EINVAL, 0 },
+	{ "par", -EINVAL, 0 },
+	{ "parks", -EINVAL, 0 },
+	{ "Poll", -EINVAL, 0 },
+	{ "poll|", -EINVAL, 0 },
+	{ "poll|park", -EINVAL, 0 },
+	{ "|", -EINVAL, 0 },
+	{ "1", -EINVAL, 0 },
+};
+
+static void choices(void **state)
+{
+	size_t row = row_of("wait");
+
+	for (size_t i = 0; i < WF_ARRAY_LEN(choice_cases); i++) {
+		const struct choice_case *c = &choice_cases[i];
+		struct wf_options o = { .wait = 77 };
+
+		if (wf_option_set(&o, row, c->value) != c->result)
+			fail_msg("--wait '%s'", c->value);
+		assert_int_equal(o.wait, c->result == 0 ? c->stored : 77);
+	}
+}
+
 static void environment(void **state)
 {
 	char *env[] = { "WEFT_VPSX=9", "WEFT_VP=9",	      "PATH=/bin",
@@ -178,6 +212,7 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(flags),
 		cmocka_unit_test(strings),
+		cmocka_unit_test(choices),
 		cmocka_unit_test(environment),
 		cmocka_unit_test(environment_error),
 		cmocka_unit_test(table),

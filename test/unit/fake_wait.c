@@ -130,21 +130,10 @@ static void sleep_locked(struct waiter *w, int64_t deadline_ns)
 	}
 }
 
-int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
-		   int64_t deadline_ns)
+static int wait(const void *addr, uint32_t bits, int64_t deadline_ns)
 {
 	struct waiter *w = &self_waiter;
 
-	enter();
-	w->was_moved = false;
-	if (wf_load_relaxed((const _Atomic uint32_t *)addr) != expected) {
-		pthread_mutex_unlock(&lock);
-		return -EAGAIN;
-	}
-	if (fake_interrupt_every && fake_random(fake_interrupt_every) == 0) {
-		pthread_mutex_unlock(&lock);
-		return -EINTR;
-	}
 	pthread_cond_init(&w->cond, NULL);
 	w->addr = addr;
 	w->bits = bits;
@@ -154,6 +143,54 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 	pthread_mutex_unlock(&lock);
 	fake_delay();
 	return w->result;
+}
+
+/* 0, or why the wait does not begin; then the lock is released. */
+static int begin(void)
+{
+	enter();
+	self_waiter.was_moved = false;
+	if (fake_interrupt_every && fake_random(fake_interrupt_every) == 0) {
+		pthread_mutex_unlock(&lock);
+		return -EINTR;
+	}
+	return 0;
+}
+
+static int refuse(void)
+{
+	pthread_mutex_unlock(&lock);
+	return -EAGAIN;
+}
+
+int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
+		   int64_t deadline_ns)
+{
+	int rc = begin();
+
+	if (rc != 0)
+		return rc;
+	if (wf_load_relaxed((const _Atomic uint32_t *)addr) != expected)
+		return refuse();
+	return wait(addr, bits, deadline_ns);
+}
+
+int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
+			  void *arg, int64_t deadline_ns)
+{
+	int rc = begin();
+
+	if (rc != 0)
+		return rc;
+	return commit(arg) ? wait(addr, WF_UFUTEX_ANY, deadline_ns) : refuse();
+}
+
+void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
+{
+	enter();
+	change(arg);
+	pthread_mutex_unlock(&lock);
+	fake_delay();
 }
 
 bool wf_ufutex_was_moved(void)

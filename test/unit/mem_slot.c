@@ -28,7 +28,8 @@ enum { TCB_BYTES = 2304, TLS_BYTES = 4416, STACK = 64 * 1024 };
 
 struct wf_libc_layout wf_libc = { .pthread_bytes = TCB_BYTES,
 				  .static_tls_bytes = TLS_BYTES,
-				  .static_tls_align = 64 };
+				  .static_tls_align = 64,
+				  .static_tls_used = 200 };
 struct wf_options wf_options;
 
 static struct wf_slot map(struct wf_slot_class *c)
@@ -49,8 +50,8 @@ static void test_class_of_sizes(void **state)
 	assert_non_null(c);
 	assert_true(c->stack_bytes >= STACK);
 	assert_int_equal(c->guard_bytes, WF_PAGE);
-	assert_true(c->stride >= c->stack_bytes + c->guard_bytes + TLS_BYTES +
-					 wf_slot_save_bytes());
+	/* libc, too, takes its TLS out of what was asked for. */
+	assert_true(c->stride >= c->stack_bytes + c->guard_bytes);
 	assert_int_equal(c->stride % WF_PAGE, 0);
 	assert_ptr_equal(wf_slot_class_get(STACK, WF_PAGE), c);
 	assert_ptr_equal(wf_slot_class_get(STACK - 1, WF_PAGE - 1), c);
@@ -126,22 +127,34 @@ static void assert_laid_out(const struct wf_slot *s)
 	const struct wf_slot_class *c = s->class;
 	char *end = s->low + c->stride;
 	char *tls = (char *)s->tcb + TCB_BYTES - TLS_BYTES;
+	char *top = wf_slot_stack_top(s), *low = wf_slot_stack_low(s);
 
 	assert_int_equal((uintptr_t)s->low % WF_PAGE, 0);
-	assert_ptr_equal(s->stack_low, s->low + c->guard_bytes);
-	assert_int_equal(s->guard_bytes, c->guard_bytes);
+	assert_ptr_equal(low, s->low + c->guard_bytes);
+	assert_int_equal(wf_slot_guard_bytes(s), c->guard_bytes);
 	assert_false(s->has_user_stack);
 	assert_false(s->is_prepared || s->is_used);
-	/* guard, stack, TLS, TCB, save area: none reaches into the next. */
-	assert_ptr_equal(s->save_top, end);
+	/* guard, stack, TLS, TCB: none reaches into the next slot. */
 	assert_int_equal(s->tcb % 64, 0);
-	assert_true(s->tcb + TCB_BYTES <=
-		    (uintptr_t)s->save_top - wf_slot_save_bytes());
-	assert_ptr_equal(wf_slot_stack_top(s), tls);
-	assert_true(tls - s->stack_low >= (ptrdiff_t)c->stack_bytes);
-	/* What the program is told: up to the save area. */
-	assert_ptr_equal(s->stack_low + s->stack_bytes,
-			 s->save_top - wf_slot_save_bytes());
+	assert_true((char *)s->tcb + TCB_BYTES <= end);
+	assert_true(top <= tls);
+	assert_int_equal((uintptr_t)top % 64, 0);
+	/* For frames not less than libc leaves. */
+	assert_true(top - low >= (ptrdiff_t)(c->stack_bytes - TLS_BYTES));
+	/* What the program is told: all but the guard. */
+	assert_ptr_equal(low + wf_slot_stack_bytes(s), end);
+	assert_ptr_equal(wf_slot_block_low(s), s->low);
+	assert_int_equal(wf_slot_block_bytes(s), c->stride);
+	/* The save area is elsewhere. */
+	assert_true(wf_slot_save_top(s) <= s->low ||
+		    wf_slot_save_top(s) - wf_slot_save_bytes() >= end);
+}
+
+static void assert_usable(char *low, char *end)
+{
+	for (char *p = low; p < end; p++)
+		assert_int_equal(*p, 0);
+	memset(low, 1, (size_t)(end - low));
 }
 
 static void test_layout(void **state)
@@ -156,10 +169,10 @@ static void test_layout(void **state)
 
 			assert_laid_out(&s);
 			/* All of it may be written, and is zero before. */
-			for (char *p = s.stack_low; p < s.save_top; p++)
-				assert_int_equal(*p, 0);
-			memset(s.stack_low, 1,
-			       (size_t)(s.save_top - s.stack_low));
+			assert_usable(wf_slot_stack_low(&s), (char *)s.tcb);
+			assert_usable(wf_slot_save_top(&s) -
+					      wf_slot_save_bytes(),
+				      wf_slot_save_top(&s));
 		}
 	}
 }
@@ -181,34 +194,75 @@ static void test_no_overlap(void **state)
 	for (int i = 0; i < NR; i++) {
 		slots[i] = map(c);
 		assert_laid_out(&slots[i]);
-		memset(slots[i].stack_low, i & 0x7f, 100);
-		memset(slots[i].save_top - 100, i & 0x7f, 100);
+		memset(wf_slot_stack_low(&slots[i]), i & 0x7f, 100);
+		memset(wf_slot_save_top(&slots[i]) - 100, i & 0x7f, 100);
 	}
 	for (int i = 0; i < NR; i++) {
 		for (int j = 0; j < 100; j++) {
-			assert_int_equal(slots[i].stack_low[j], i & 0x7f);
-			assert_int_equal(slots[i].save_top[j - 100], i & 0x7f);
+			assert_int_equal(wf_slot_stack_low(&slots[i])[j],
+					 i & 0x7f);
+			assert_int_equal(wf_slot_save_top(&slots[i])[j - 100],
+					 i & 0x7f);
 		}
 		for (int j = 0; j < i; j++)
-			assert_true(slots[i].low >= slots[j].save_top ||
-				    slots[j].low >= slots[i].save_top);
+			assert_true(slots[i].low >= slots[j].low + c->stride ||
+				    slots[j].low >= slots[i].low + c->stride);
 	}
 	assert_int_equal(c->nr_mapped, NR);
 }
 
-/* Tops of neighbours share few cache sets: 64 offsets in steps of 64. */
+/* Pages of a slot that a thread touches when it waits in a shallow frame. */
+static size_t pages_touched(const struct wf_slot *s)
+{
+	uintptr_t top = (uintptr_t)wf_slot_stack_top(s);
+	uintptr_t frames = top - 1000;
+	uintptr_t tls = s->tcb - wf_libc.static_tls_used;
+	uintptr_t note = s->tcb + TCB_BYTES + sizeof(struct wf_slot_note);
+
+	return (top - 1) / WF_PAGE - frames / WF_PAGE + 1 +
+	       (note - 1) / WF_PAGE - tls / WF_PAGE + 1;
+}
+
+/* Tops and TCBs of neighbours share few cache sets, and no third page. */
 static void test_colours(void **state)
 {
 	struct wf_slot_class *c = wf_slot_class_get(40 * WF_PAGE, WF_PAGE);
-	uint32_t seen[WF_PAGE / 64] = { 0 };
+	uint32_t tops[WF_PAGE / 64] = { 0 }, tcbs[WF_PAGE / 64] = { 0 };
+	uint32_t nr_tops = 0, nr_tcbs = 0;
 
-	for (int i = 0; i < 128; i++) {
+	for (int i = 0; i < 240; i++) {
 		struct wf_slot s = map(c);
 
-		seen[(uintptr_t)wf_slot_stack_top(&s) % WF_PAGE / 64]++;
+		nr_tops += tops[(uintptr_t)wf_slot_stack_top(&s) % WF_PAGE /
+				64]++ == 0;
+		nr_tcbs += tcbs[s.tcb % WF_PAGE / 64]++ == 0;
+		assert_int_equal(pages_touched(&s), 2);
 	}
-	for (size_t i = 0; i < WF_ARRAY_LEN(seen); i++)
-		assert_int_equal(seen[i], 2);
+	assert_true(nr_tops >= 40);
+	assert_true(nr_tcbs >= 20);
+	for (size_t i = 0; i < WF_ARRAY_LEN(tops); i++) {
+		assert_true(tops[i] <= 240 / 40);
+		assert_true(tcbs[i] <= 240 / 20);
+	}
+}
+
+/* A program may have more than a page of static TLS. */
+static void test_much_tls(void **state)
+{
+	struct wf_slot_class *c;
+
+	wf_libc.static_tls_bytes = TLS_BYTES + 20000;
+	wf_libc.static_tls_used = 20200;
+	c = wf_slot_class_get(48 * WF_PAGE, WF_PAGE);
+	for (int i = 0; i < 100; i++) {
+		struct wf_slot s = map(c);
+		char *top = wf_slot_stack_top(&s);
+
+		assert_true(top <= (char *)s.tcb - 20200);
+		assert_true(top - wf_slot_stack_low(&s) >= 46 * 4096);
+	}
+	wf_libc.static_tls_bytes = TLS_BYTES;
+	wf_libc.static_tls_used = 200;
 }
 
 /* A module may ask for more than a cache line. */
@@ -222,8 +276,9 @@ static void test_tls_alignment(void **state)
 		struct wf_slot s = map(c);
 
 		assert_int_equal(s.tcb % 1024, 0);
-		assert_true((char *)wf_slot_stack_top(&s) - s.stack_low >=
-			    56 * (ptrdiff_t)WF_PAGE);
+		assert_true((char *)wf_slot_stack_top(&s) -
+				    wf_slot_stack_low(&s) >=
+			    56 * (ptrdiff_t)WF_PAGE - TLS_BYTES);
 	}
 	wf_libc.static_tls_align = 64;
 }
@@ -258,18 +313,71 @@ static void test_guard_faults(void **state)
 
 		for (size_t at = 0; at < guards[i]; at += WF_PAGE - 1)
 			assert_int_equal(signal_of_write(s.low + at), SIGSEGV);
-		assert_int_equal(signal_of_write(s.stack_low - 1), SIGSEGV);
-		assert_int_equal(signal_of_write(s.stack_low), 0);
-		assert_int_equal(signal_of_write(s.save_top - 1), 0);
-		assert_int_equal(signal_of_write(first.stack_low - 1), SIGSEGV);
+		assert_int_equal(signal_of_write(wf_slot_stack_low(&s) - 1),
+				 SIGSEGV);
+		assert_int_equal(signal_of_write(wf_slot_stack_low(&s)), 0);
+		assert_int_equal(signal_of_write(wf_slot_save_top(&s) - 1), 0);
+		assert_int_equal(signal_of_write(wf_slot_stack_low(&first) - 1),
+				 SIGSEGV);
 	}
+}
+
+/* Of a trimmed slot the TCB's page is left, and the guard. */
+static void test_trim(void **state)
+{
+	struct wf_slot s = map(wf_slot_class_get(STACK, WF_PAGE));
+	char *low = wf_slot_stack_low(&s), *top = wf_slot_stack_top(&s);
+	char *save = wf_slot_save_top(&s) - wf_slot_save_bytes();
+	char *tls = (char *)s.tcb - wf_libc.static_tls_used;
+
+	memset(low, 1, (size_t)(top - low));
+	memset(save, 2, wf_slot_save_bytes());
+	memset(tls, 3, wf_libc.static_tls_used + TCB_BYTES);
+	wf_slot_trim(&s);
+	for (char *p = low; p < top; p++)
+		assert_int_equal(*p, 0);
+	for (char *p = save; p < wf_slot_save_top(&s); p++)
+		assert_int_equal(*p, 0);
+	for (char *p = tls; p < (char *)s.tcb + TCB_BYTES; p++)
+		assert_int_equal(*p, 3);
+	assert_ptr_equal(wf_slot_stack_top(&s), top);
+	assert_int_equal(signal_of_write(low - 1), SIGSEGV);
+	memset(low, 1, (size_t)(top - low));
+}
+
+/* Only TLS and TCB: there is little to trim, and none of it the caller's. */
+static void test_trim_without_stack(void **state)
+{
+	struct wf_slot s = map(wf_slot_class_get(0, 0));
+	static char stack[STACK];
+
+	memset(stack, 5, sizeof(stack));
+	wf_slot_use_stack(&s, stack, sizeof(stack));
+	memset((void *)s.tcb, 3, TCB_BYTES);
+	wf_slot_trim(&s);
+	for (size_t i = 0; i < sizeof(stack); i++)
+		assert_int_equal(stack[i], 5);
+	for (size_t i = 0; i < TCB_BYTES; i++)
+		assert_int_equal(((char *)s.tcb)[i], 3);
+	assert_ptr_equal(wf_slot_stack_top(&s), stack + sizeof(stack));
+}
+
+static void test_all_classes(void **state)
+{
+	struct wf_slot_class *c = wf_slot_class_get(STACK, WF_PAGE);
+	uint32_t nr = 0, nr_found = 0;
+
+	for (; wf_slot_class_at(nr) != NULL; nr++)
+		nr_found += wf_slot_class_at(nr) == c;
+	assert_int_equal(nr_found, 1);
+	assert_true(nr > 1);
 }
 
 static void test_no_guard(void **state)
 {
 	struct wf_slot s = map(wf_slot_class_get(STACK, 0));
 
-	assert_ptr_equal(s.stack_low, s.low);
+	assert_ptr_equal(wf_slot_stack_low(&s), s.low);
 	assert_int_equal(signal_of_write(s.low), 0);
 }
 
@@ -285,12 +393,14 @@ static void test_user_stack(void **state)
 	assert_true(c->stride < 16 * WF_PAGE);
 	wf_slot_use_stack(&s, stack, sizeof(stack));
 	assert_true(s.has_user_stack);
-	assert_ptr_equal(s.stack_low, stack);
-	assert_int_equal(s.stack_bytes, sizeof(stack));
-	assert_int_equal(s.guard_bytes, 0);
+	assert_ptr_equal(wf_slot_stack_low(&s), stack);
+	assert_int_equal(wf_slot_stack_bytes(&s), sizeof(stack));
+	assert_int_equal(wf_slot_guard_bytes(&s), 0);
+	assert_ptr_equal(wf_slot_block_low(&s), stack);
+	assert_int_equal(wf_slot_block_bytes(&s), sizeof(stack));
 	/* Every byte of it is the caller's. */
 	assert_ptr_equal(wf_slot_stack_top(&s), stack + sizeof(stack));
-	assert_true((char *)s.tcb > s.low && (char *)s.tcb < s.save_top);
+	assert_true((char *)s.tcb > s.low && (char *)s.tcb < s.low + c->stride);
 	wf_slot_own_stack(&s);
 	assert_laid_out(&s);
 }
@@ -302,9 +412,9 @@ static void test_own_stack_again(void **state)
 
 	wf_slot_use_stack(&s, stack, sizeof(stack));
 	wf_slot_own_stack(&s);
-	assert_ptr_equal(s.stack_low, before.stack_low);
-	assert_int_equal(s.stack_bytes, before.stack_bytes);
-	assert_int_equal(s.guard_bytes, before.guard_bytes);
+	assert_ptr_equal(wf_slot_stack_low(&s), wf_slot_stack_low(&before));
+	assert_int_equal(wf_slot_stack_bytes(&s), wf_slot_stack_bytes(&before));
+	assert_int_equal(wf_slot_guard_bytes(&s), wf_slot_guard_bytes(&before));
 	assert_ptr_equal(wf_slot_stack_top(&s), wf_slot_stack_top(&before));
 }
 
@@ -371,8 +481,12 @@ int main(void)
 		cmocka_unit_test(test_save_area),
 		cmocka_unit_test(test_no_overlap),
 		cmocka_unit_test(test_colours),
+		cmocka_unit_test(test_much_tls),
 		cmocka_unit_test(test_tls_alignment),
 		cmocka_unit_test(test_guard_faults),
+		cmocka_unit_test(test_trim),
+		cmocka_unit_test(test_trim_without_stack),
+		cmocka_unit_test(test_all_classes),
 		cmocka_unit_test(test_no_guard),
 		cmocka_unit_test(test_user_stack),
 		cmocka_unit_test(test_own_stack_again),

@@ -48,6 +48,13 @@ static int level;
 
 /* --- what frame.c needs of others --------------------------------------- */
 
+static char *thread_stack, *save_top;
+
+char *wf_slot_save_top(const struct wf_slot *s)
+{
+	return save_top;
+}
+
 size_t wf_slot_save_bytes(void)
 {
 	return SAVE_BYTES;
@@ -86,8 +93,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	char *sp = (char *)uc->uc_mcontext.gregs[REG_RSP];
 	void *dead;
 
-	if (sp < thread.slot.stack_low ||
-	    sp >= thread.slot.stack_low + STACK_BYTES)
+	if (sp < thread_stack || sp >= thread_stack + STACK_BYTES)
 		return;
 	nr_interrupted++;
 	wf_frame_save(&thread, uc);
@@ -158,12 +164,11 @@ static void setup(void)
 	altstacks[0] = malloc(ALTSTACK_BYTES);
 	altstacks[1] = malloc(ALTSTACK_BYTES);
 	thread.carrier = &carrier;
-	thread.slot.stack_low = aligned_alloc(64, STACK_BYTES);
-	thread.slot.save_top =
-		(char *)aligned_alloc(64, SAVE_BYTES) + SAVE_BYTES;
-	thread.ctx.sp =
-		wf_arch_context_make(thread.slot.stack_low + STACK_BYTES,
-				     wf_arch_thread_entry, wf_cpu_fp_control());
+	thread_stack = aligned_alloc(64, STACK_BYTES);
+	save_top = (char *)aligned_alloc(64, SAVE_BYTES) + SAVE_BYTES;
+	thread.ctx.sp = wf_arch_context_make(thread_stack + STACK_BYTES,
+					     wf_arch_thread_entry,
+					     wf_cpu_fp_control());
 	wf_self = &thread;
 	sigfillset(&action.sa_mask);
 	sigaction(SIGALRM, &action, NULL);
@@ -180,8 +185,8 @@ static void teardown(void)
 	sigaltstack(&none, NULL);
 	free(altstacks[0]);
 	free(altstacks[1]);
-	free(thread.slot.stack_low);
-	free(thread.slot.save_top - SAVE_BYTES);
+	free(thread_stack);
+	free(save_top - SAVE_BYTES);
 }
 
 static void hold_at(int which)

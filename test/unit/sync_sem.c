@@ -57,7 +57,79 @@ static void test_interrupted(void **state)
 	fake_interrupt_every = 1;
 	assert_int_equal(wf_sem_wait(&s), -EINTR);
 	fake_interrupt_every = 10;
-	assert_int_equal(s.data, 0);
+	assert_int_equal(wf_sem_value(&s), 0);
+}
+
+/* Who has waited leaves a mark; it is neither a permit nor in a post's way. */
+static void test_nobody_waits_any_more(void **state)
+{
+	struct timespec ts = fake_time(CLOCK_MONOTONIC, 1000);
+	struct wf_sem s;
+	int rc;
+
+	wf_sem_init(&s, 0);
+	do {
+		rc = wf_sem_clockwait(&s, CLOCK_MONOTONIC, &ts);
+	} while (rc == -EINTR);
+	assert_int_equal(rc, -ETIMEDOUT);
+	assert_int_equal(wf_sem_value(&s), 0);
+	assert_int_equal(wf_sem_trywait(&s), -EAGAIN);
+	assert_int_equal(wf_sem_post(&s), 0);
+	assert_int_equal(wf_sem_value(&s), 1);
+	assert_int_equal(wf_sem_post(&s), 0);
+	assert_int_equal(wf_sem_value(&s), 2);
+	assert_int_equal(wf_sem_trywait(&s), 0);
+	assert_int_equal(wf_sem_wait(&s), 0);
+	assert_int_equal(wf_sem_trywait(&s), -EAGAIN);
+}
+
+static void wait_once(void *arg, int number)
+{
+	while (wf_sem_wait(arg) != 0)
+		continue;
+}
+
+/* Who gives back what it took may take it again: the waiter competes. */
+static void test_given_back(void **state)
+{
+	struct fake_crew *crew;
+	struct wf_sem s;
+
+	wf_sem_init(&s, 1);
+	assert_int_equal(wf_sem_wait(&s), 0);
+	fake_interrupt_every = 0;
+	crew = fake_start(1, wait_once, &s);
+	fake_await_waiters(&s.word, 1);
+	assert_int_equal(wf_sem_post(&s), 0);
+	/* It took the permit, or we do and it waits again. */
+	if (wf_sem_trywait(&s) == 0) {
+		fake_await_waiters(&s.word, 1);
+		assert_int_equal(wf_sem_post(&s), 0);
+	}
+	fake_join(crew);
+	fake_interrupt_every = 10;
+	assert_int_equal(wf_sem_value(&s), 0);
+	assert_int_equal(wf_sem_trywait(&s), -EAGAIN);
+}
+
+/* A post is for the thread that waits, not for who comes by first. */
+static void test_handed_over(void **state)
+{
+	struct fake_crew *crew;
+	struct wf_sem s;
+
+	wf_sem_init(&s, 0);
+	wf_thread_self()->last_sem = 0;
+	fake_interrupt_every = 0;
+	crew = fake_start(2, wait_once, &s);
+	fake_await_waiters(&s.word, 2);
+	for (int left = 1; left >= 0; left--) {
+		assert_int_equal(wf_sem_post(&s), 0);
+		assert_int_equal(wf_sem_trywait(&s), -EAGAIN);
+		assert_int_equal(fake_waiters(&s.word), left);
+	}
+	fake_join(crew);
+	fake_interrupt_every = 10;
 }
 
 struct permits {
@@ -109,8 +181,8 @@ static void test_permits_are_conserved(void **state)
 		wf_sem_init(&p.s, 0);
 		fake_run(3 + 6, post_or_take, &p);
 		assert_int_equal(p.nr_taken, 3 * POSTS);
-		assert_int_equal(p.s.data, 0);
-		assert_int_equal(fake_waiters(&p.s.value), 0);
+		assert_int_equal(wf_sem_value(&p.s), 0);
+		assert_int_equal(fake_waiters(&p.s.word), 0);
 	}
 }
 
@@ -139,6 +211,9 @@ int main(void)
 		cmocka_unit_test(test_results),
 		cmocka_unit_test(test_libc_layout),
 		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_nobody_waits_any_more),
+		cmocka_unit_test(test_handed_over),
+		cmocka_unit_test(test_given_back),
 		cmocka_unit_test(test_permits_are_conserved),
 		cmocka_unit_test(test_freed_after_the_wait),
 	};

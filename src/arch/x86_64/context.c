@@ -1,6 +1,6 @@
 #include "arch/arch.h"
 
-/* Picture in switch.S. */
+/* Picture in switch.h. */
 struct switch_frame {
 	uint32_t mxcsr;
 	uint16_t x87_control;

@@ -1,18 +1,18 @@
 /*
- * Context switch, x86-64 System V ABI.
+ * Context switch by a system call: the frame is switch.h's.
  *
- *	void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp);
- *	                    rdi             rsi            rdx
- *
- * Frame at the saved stack pointer, low to high:
- *
- *	 0  mxcsr (4 bytes), x87 control word (2), unused (2)
- *	 8  r15   16 r14   24 r13   32 r12   40 rbx   48 rbp
- *	56  return address
+ *	void wf_arch_switch_syscall(void **save_sp, void *load_sp,
+ *	                            rdi             rsi
+ *	                            uintptr_t load_tp);
+ *	                            rdx
  *
  * The direction flag is clear at every call by the ABI. The red zone belongs
  * to leaf functions, and this is a call, so nothing lies below the stack
  * pointer. Vector registers are caller-saved.
+ *
+ * The control words are loaded only if they differ, which costs a compare
+ * each instead of a load that holds up what follows. eax and ecx keep those
+ * of the outgoing side.
  */
 	.text
 
@@ -26,12 +26,18 @@
 	subq	$8, %rsp
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
+	movl	(%rsp), %eax
+	movzwl	4(%rsp), %ecx
 	.endm
 
 	.macro RESTORE
+	cmpl	(%rsp), %eax
+	je	1f
 	ldmxcsr	(%rsp)
+1:	cmpw	4(%rsp), %cx
+	je	2f
 	fldcw	4(%rsp)
-	addq	$8, %rsp
+2:	addq	$8, %rsp
 	popq	%r15
 	popq	%r14
 	popq	%r13
@@ -39,19 +45,6 @@
 	popq	%rbx
 	popq	%rbp
 	.endm
-
-	.globl	wf_arch_switch
-	.hidden	wf_arch_switch
-	.type	wf_arch_switch, @function
-	.p2align 5
-wf_arch_switch:
-	SAVE
-	movq	%rsp, (%rdi)
-	movq	%rsi, %rsp
-	wrfsbase %rdx
-	RESTORE
-	ret
-	.size	wf_arch_switch, . - wf_arch_switch
 
 	.globl	wf_arch_switch_syscall
 	.hidden	wf_arch_switch_syscall
@@ -63,15 +56,19 @@ wf_arch_switch_syscall:
 	movq	%rsi, %rsp
 	movl	$0x1002, %edi		/* ARCH_SET_FS */
 	movq	%rdx, %rsi
+	movl	%eax, %r8d		/* the system call clobbers rax, rcx */
+	movl	%ecx, %r9d
 	movl	$158, %eax		/* arch_prctl */
 	syscall
+	movl	%r8d, %eax
+	movl	%r9d, %ecx
 	RESTORE
 	ret
 	.size	wf_arch_switch_syscall, . - wf_arch_switch_syscall
 
 /*
  * First instruction of a new context. The undefined return address ends every
- * unwinder's walk here.
+ * unwinder's walk here. wf_thread_main is jumped to, as if called (switch.h).
  */
 	.globl	wf_arch_thread_entry
 	.hidden	wf_arch_thread_entry
@@ -82,8 +79,10 @@ wf_arch_thread_entry:
 	.cfi_undefined rip
 	andq	$-16, %rsp
 	xorl	%ebp, %ebp
-	call	wf_thread_main
-	hlt
+	leaq	1f(%rip), %rax
+	pushq	%rax
+	jmp	wf_thread_main
+1:	hlt
 	.cfi_endproc
 	.size	wf_arch_thread_entry, . - wf_arch_thread_entry
 

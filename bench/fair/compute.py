@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Eight Python threads that compute beside one that sleeps 5 ms."""
+
+import threading
+import time
+
+HOGS = 8
+RUN_S = 2
+SLEEP_S = 0.005
+
+
+def compute(counts, index, is_over):
+    while not is_over:
+        sum(range(100))
+        counts[index] += 1
+
+
+def main():
+    counts, is_over, times = [0] * HOGS, [], []
+    threads = [threading.Thread(target=compute, args=(counts, i, is_over))
+               for i in range(HOGS)]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + RUN_S
+    while time.monotonic() < end:
+        start = time.monotonic()
+        time.sleep(SLEEP_S)
+        times.append(time.monotonic() - start)
+    is_over.append(True)
+    for thread in threads:
+        thread.join()
+    print("work", sum(counts))
+    print("mean_ms", 1000 * sum(times) / len(times))
+
+
+if __name__ == "__main__":
+    main()

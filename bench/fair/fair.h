@@ -1,0 +1,127 @@
+/*
+ * What the fairness programs share: threads that compute until told to stop
+ * and count what they did, and how late others wake. Each program runs for
+ * about a second and prints a line "NAME VALUE" for each figure.
+ */
+#ifndef FAIR_H
+#define FAIR_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static inline int64_t fair_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static inline void fair_sleep_ns(int64_t ns)
+{
+	const struct timespec time = { ns / 1000000000, ns % 1000000000 };
+
+	nanosleep(&time, NULL);
+}
+
+static inline void fair_report(const char *name, double value)
+{
+	printf("%s %.4f\n", name, value);
+	fflush(stdout);
+}
+
+static inline pthread_t fair_create(void *(*start)(void *), void *arg)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, start, arg) != 0) {
+		fprintf(stderr, "pthread_create failed\n");
+		exit(1);
+	}
+	return thread;
+}
+
+/* One thread that computes. Others read its count, on a line of its own. */
+struct fair_hog {
+	_Alignas(128) volatile uint64_t count;
+	void (*work)(struct fair_hog *hog); /* one step; NULL: arithmetic */
+	void *arg;
+	volatile int *stop;
+	pthread_t thread;
+};
+
+static inline void fair_compute(int steps)
+{
+	uint64_t x = (uint64_t)steps;
+
+	for (int i = 0; i < steps; i++)
+		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+	__asm__ volatile("" : : "r"(x)); /* x is wanted */
+}
+
+static inline void *fair_hog_run(void *arg)
+{
+	struct fair_hog *hog = arg;
+
+	while (!*hog->stop) {
+		if (hog->work != NULL)
+			hog->work(hog);
+		else
+			fair_compute(1000);
+		hog->count++;
+	}
+	return NULL;
+}
+
+static inline void fair_hogs_start(struct fair_hog *hogs, int nr,
+				   void (*work)(struct fair_hog *hog),
+				   volatile int *stop)
+{
+	for (int i = 0; i < nr; i++) {
+		hogs[i].count = 0;
+		hogs[i].work = work;
+		hogs[i].stop = stop;
+		hogs[i].thread = fair_create(fair_hog_run, &hogs[i]);
+	}
+}
+
+/* Tells them to stop; what they did, and most by least. */
+static inline void fair_hogs_report(struct fair_hog *hogs, int nr,
+				    volatile int *stop, const char *name)
+{
+	uint64_t sum = 0, most = 0, least = UINT64_MAX;
+
+	for (int i = 0; i < nr; i++) {
+		uint64_t count = hogs[i].count;
+
+		sum += count;
+		most = count > most ? count : most;
+		least = count < least ? count : least;
+	}
+	*stop = 1;
+	for (int i = 0; i < nr; i++)
+		pthread_join(hogs[i].thread, NULL);
+	fair_report(name, (double)sum);
+	fair_report("share", least > 0 ? (double)most / (double)least : 1e9);
+}
+
+static inline int fair_compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorts the times and prints their median, 99th percentile and longest. */
+static inline void fair_report_times(int64_t *ns, int nr)
+{
+	qsort(ns, (size_t)nr, sizeof(*ns), fair_compare);
+	fair_report("median_ms", (double)ns[nr / 2] / 1e6);
+	fair_report("p99_ms", (double)ns[nr * 99 / 100] / 1e6);
+	fair_report("longest_ms", (double)ns[nr - 1] / 1e6);
+}
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * Six threads that compute beside one that sleeps for a given time again and
+ * again: how long its sleeps take, and what each of the six gets.
+ *
+ * usage: sleeper SLEEP_US [memset]
+ *
+ * With "memset" they compute inside of libc, where nobody may be preempted.
+ */
+#include <string.h>
+
+#include "fair.h"
+
+enum { NR_HOGS = 6, RUN_MS = 1000, MAX_SLEEPS = 10000, BYTES = 32 << 20 };
+
+static struct fair_hog hogs[NR_HOGS];
+static volatile int stop;
+static int64_t sleep_ns;
+static int64_t times[MAX_SLEEPS];
+static int nr_sleeps;
+
+static void fill(struct fair_hog *hog)
+{
+	memset(hog->arg, (int)hog->count, BYTES);
+}
+
+static void *sleep_often(void *arg)
+{
+	int64_t end = fair_now_ns() + RUN_MS * 1000000LL;
+
+	while (fair_now_ns() < end && nr_sleeps < MAX_SLEEPS) {
+		int64_t start = fair_now_ns();
+
+		fair_sleep_ns(sleep_ns);
+		times[nr_sleeps++] = fair_now_ns() - start;
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	int is_memset = argc > 2 && strcmp(argv[2], "memset") == 0;
+	pthread_t sleeper;
+
+	if (argc < 2)
+		return 2;
+	sleep_ns = atol(argv[1]) * 1000;
+	for (int i = 0; is_memset && i < NR_HOGS; i++) {
+		hogs[i].arg = malloc(BYTES);
+		if (hogs[i].arg == NULL)
+			return 1;
+	}
+	fair_hogs_start(hogs, NR_HOGS, is_memset ? fill : NULL, &stop);
+	sleeper = fair_create(sleep_often, NULL);
+	pthread_join(sleeper, NULL);
+	fair_hogs_report(hogs, NR_HOGS, &stop, "work");
+	fair_report_times(times, nr_sleeps);
+	return 0;
+}

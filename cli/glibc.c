@@ -1,0 +1,64 @@
+#include "glibc.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Maps a file to read; NULL if that cannot be done. */
+static char *map_file(const char *path, size_t *ret_size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *bytes = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	if (fstat(fd, &st) == 0)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
+			     fd, 0);
+	close(fd);
+	if (bytes == MAP_FAILED)
+		return NULL;
+	*ret_size = (size_t)st.st_size;
+	return bytes;
+}
+
+static bool read_glibc_version(const char *path, char *ret_version, size_t size)
+{
+	static const char marker[] = "release version ";
+	size_t file_size, len = 0;
+	char *bytes = map_file(path, &file_size);
+	char *found;
+
+	if (bytes == NULL)
+		return false;
+	found = memmem(bytes, file_size, marker, strlen(marker));
+	if (found != NULL) {
+		found += strlen(marker);
+		while (len + 1 < size && found + len < bytes + file_size &&
+		       strchr("0123456789.", found[len]) != NULL)
+			len++;
+		if (len > 0 && found[len - 1] == '.')
+			len--; /* the full stop of the sentence */
+		memcpy(ret_version, found, len);
+		ret_version[len] = '\0';
+	}
+	munmap(bytes, file_size);
+	return found != NULL;
+}
+
+bool wf_glibc_version(char *ret_version, size_t size)
+{
+	static const char *const paths[] = {
+		"/lib/" WEFT_MULTIARCH "/libc.so.6",
+		"/lib64/libc.so.6",
+		"/lib/libc.so.6",
+	};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (read_glibc_version(paths[i], ret_version, size))
+			return true;
+	return false;
+}

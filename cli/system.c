@@ -1,0 +1,265 @@
+#include "system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "glibc.h"
+#include "os/cpus.h"
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+/* The first glibc whose threads weft knows how to make. */
+#define LEAST_GLIBC_MINOR 34
+
+#define say(text, ...) snprintf((text), WF_SYSTEM_TEXT, __VA_ARGS__)
+
+/* A number from a file of one line, or -1. */
+static long read_number(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	long n = -1;
+
+	if (f == NULL)
+		return -1;
+	if (fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	fclose(f);
+	return n;
+}
+
+static bool ask_kernel(char *text)
+{
+	struct utsname u;
+
+	if (uname(&u) == 0)
+		say(text, "Linux %s on %s", u.release, u.machine);
+	return true;
+}
+
+/* --- CPUs --- */
+
+static bool ask_cpus(char *text)
+{
+	uint32_t nr = wf_os_cpus_allowed(), quota = wf_os_cpus_quota("");
+	uint32_t vps = quota != 0 && quota < nr ? quota : nr;
+	char limit[64] = "no cgroup quota";
+
+	if (quota != 0)
+		snprintf(limit, sizeof(limit), "a cgroup quota of %u", quota);
+	say(text, "%u allowed, %s, so %u virtual processor%s", nr, limit, vps,
+	    vps == 1 ? "" : "s");
+	return true;
+}
+
+#ifdef __x86_64__
+static bool ask_fsgsbase(char *text)
+{
+	say(text, "%s",
+	    (getauxval(AT_HWCAP2) & 2) != 0 ?
+		    "yes: threads switch without a system call" :
+		    "no: each switch costs a system call");
+	return true;
+}
+
+static bool ask_avx(char *text)
+{
+	const char *best = "no AVX";
+
+	if (__builtin_cpu_supports("avx512f"))
+		best = "AVX-512";
+	else if (__builtin_cpu_supports("avx2"))
+		best = "AVX2";
+	else if (__builtin_cpu_supports("avx"))
+		best = "AVX";
+	say(text, "%s: a preempted thread's registers take up to %lu bytes",
+	    best, getauxval(AT_MINSIGSTKSZ));
+	return true;
+}
+#endif
+
+/* --- the C library --- */
+
+static bool ask_glibc(char *text)
+{
+	char version[32];
+
+	if (!wf_glibc_version(version, sizeof(version))) {
+		say(text, "no glibc in its usual places: programs that need "
+			  "one cannot run");
+		return false;
+	}
+	if (strncmp(version, "2.", 2) != 0 ||
+	    atoi(version + 2) < LEAST_GLIBC_MINOR) {
+		say(text, "glibc %s: weft needs 2.%d", version,
+		    LEAST_GLIBC_MINOR);
+		return false;
+	}
+	say(text, "glibc %s", version);
+	return true;
+}
+
+static bool ask_tls(char *text)
+{
+	static const char tunable[] = "glibc.rtld.optional_static_tls=";
+	const char *tunables = getenv("GLIBC_TUNABLES");
+	const char *found = tunables != NULL ? strstr(tunables, tunable) : NULL;
+
+	if (found != NULL)
+		say(text, "%lu bytes, by GLIBC_TUNABLES",
+		    strtoul(found + strlen(tunable), NULL, 0));
+	else
+		say(text, "glibc's default of 512 bytes for libraries loaded "
+			  "later; weft takes none of it");
+	return true;
+}
+
+/* --- the kernel --- */
+
+static bool ask_membarrier(char *text)
+{
+	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+	bool has = commands >= 0 &&
+		   (commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
+
+	say(text, "%s",
+	    has ? "yes: VPs are taken from threads that block in the kernel" :
+		  "no: threads that block in the kernel hold up others");
+	return true;
+}
+
+static bool ask_guards(char *text)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, page, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool ok = p != MAP_FAILED && madvise(p, page, MADV_GUARD_INSTALL) == 0;
+
+	if (ok)
+		say(text, "MADV_GUARD_INSTALL: they cost no mapping");
+	else
+		say(text, "mprotect: vm.max_map_count, %ld, limits them",
+		    read_number("/proc/sys/vm/max_map_count"));
+	if (p != MAP_FAILED)
+		munmap(p, page);
+	return true;
+}
+
+static bool ask_rseq(char *text)
+{
+	long r = syscall(SYS_rseq, NULL, 0, 0, 0);
+
+	say(text, "%s",
+	    r < 0 && errno == ENOSYS ?
+		    "not there, and not needed" :
+		    "there, and not used: threads change kernel threads");
+	return true;
+}
+
+static bool ask_io_uring(char *text)
+{
+	long disabled = read_number("/proc/sys/kernel/io_uring_disabled");
+	struct io_uring_params p;
+	long fd;
+
+	memset(&p, 0, sizeof(p));
+	fd = syscall(SYS_io_uring_setup, 1, &p);
+	if (fd >= 0) {
+		close((int)fd);
+		say(text, "allowed; this version does not use it");
+	} else if (errno == ENOSYS) {
+		say(text, "the kernel has none; this version does not use it");
+	} else {
+		say(text, "refused (%s%s); this version does not use it",
+		    strerror(errno),
+		    disabled > 0 ? ", sysctl kernel.io_uring_disabled" : "");
+	}
+	return true;
+}
+
+/* --- limits --- */
+
+/* "N of WHAT", or what is wrong with so few. */
+static void say_limit(char *text, int resource, const char *fine, rlim_t enough,
+		      const char *few)
+{
+	struct rlimit r;
+
+	if (getrlimit(resource, &r) < 0)
+		return;
+	if (r.rlim_cur == RLIM_INFINITY)
+		say(text, "unlimited: %s", fine);
+	else
+		say(text, "%llu: %s", (unsigned long long)r.rlim_cur,
+		    r.rlim_cur < enough ? few : fine);
+}
+
+static bool ask_stack(char *text)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_STACK, &r) < 0)
+		return true;
+	if (r.rlim_cur == RLIM_INFINITY)
+		say(text, "unlimited: threads get stacks of 8192 KiB");
+	else
+		say(text, "threads get stacks of %llu KiB of address space",
+		    (unsigned long long)r.rlim_cur / 1024);
+	return true;
+}
+
+static bool ask_address_space(char *text)
+{
+	say_limit(text, RLIMIT_AS, "no limit on the number of stacks",
+		  (rlim_t)1 << 40, "limits the number of stacks");
+	return true;
+}
+
+static bool ask_processes(char *text)
+{
+	say_limit(text, RLIMIT_NPROC,
+		  "enough kernel threads for those that block", 256,
+		  "threads that block in the kernel may hold up others");
+	return true;
+}
+
+static bool ask_sigpending(char *text)
+{
+	say_limit(text, RLIMIT_SIGPENDING,
+		  "enough for timers and signals of kernel threads", 64,
+		  "preemption may lack its timers");
+	return true;
+}
+
+const struct wf_system_row wf_system_rows[] = {
+	{ "kernel", ask_kernel },
+	{ "C library", ask_glibc },
+	{ "TLS surplus", ask_tls },
+	{ "CPUs", ask_cpus },
+#ifdef __x86_64__
+	{ "FSGSBASE", ask_fsgsbase },
+	{ "vector registers", ask_avx },
+#endif
+	{ "membarrier", ask_membarrier },
+	{ "stack guards", ask_guards },
+	{ "rseq", ask_rseq },
+	{ "io_uring", ask_io_uring },
+	{ "RLIMIT_STACK", ask_stack },
+	{ "RLIMIT_AS", ask_address_space },
+	{ "RLIMIT_NPROC", ask_processes },
+	{ "RLIMIT_SIGPENDING", ask_sigpending },
+};
+const size_t wf_nr_system_rows =
+	sizeof(wf_system_rows) / sizeof(wf_system_rows[0]);

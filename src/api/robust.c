@@ -1,0 +1,50 @@
+/*
+ * The list of robust mutexes that a thread tells the kernel. The kernel has
+ * the carriers' lists, which are empty; a program that asks means its own
+ * thread's, the one libc keeps in the TCB.
+ */
+#include "api/robust.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+
+#include "api/ids.h"
+#include "arch/arch.h"
+#include "base/self.h"
+#include "libc/tcb.h"
+#include "os/sys.h"
+#include "sched/thread.h"
+
+/* The calling thread's list, 0 if the kernel's answer is the right one. */
+static uintptr_t own_list(void)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (t == NULL || wf_ids_gettid() != t->tid)
+		return 0;
+	return wf_tcb_robust_list(wf_cpu_thread_register());
+}
+
+long wf_robust_get(long tid, uintptr_t *ret_head, size_t *ret_bytes)
+{
+	uintptr_t own = tid == 0 || tid == wf_ids_gettid() ? own_list() : 0;
+
+	if (own == 0)
+		return wf_sys(SYS_get_robust_list, tid, ret_head, ret_bytes);
+	*ret_bytes = sizeof(struct robust_list_head);
+	*ret_head = own;
+	return 0;
+}
+
+/* A list of the program's own making would have to be walked at the thread's
+ * end, with the tid that the program believes in: there is none. */
+long wf_robust_set(uintptr_t head, size_t bytes)
+{
+	uintptr_t own = own_list();
+
+	if (own == 0)
+		return wf_sys(SYS_set_robust_list, head, bytes);
+	if (bytes != sizeof(struct robust_list_head))
+		return -EINVAL;
+	return head == own ? 0 : -ENOSYS;
+}

@@ -1,0 +1,75 @@
+/*
+ * --stats: the counters once, at whichever way out of the process is taken.
+ *
+ * exit and the end of main come here by a handler that is registered when the
+ * first thread is made, so that programs which close their standard error in
+ * a handler of their own (those of coreutils) do that later; quick_exit by a
+ * handler, too; _exit, _Exit and syscall(SYS_exit_group) by their wrappers.
+ */
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/options.h"
+#include "boot/boot.h"
+#include "mem/slot.h"
+#include "os/sys.h"
+#include "sched/vp.h"
+#include "trace/report.h"
+
+enum { MAX_VPS = 1024, BYTES_PER_KIB = 1024 };
+
+static _Atomic bool is_printed;
+
+/* What nobody counts as it happens. */
+static void measure(void)
+{
+	uint32_t nr;
+	size_t bytes = wf_slot_mapped(&nr);
+	struct rusage usage = { 0 };
+
+	wf_count_most(stacks, nr);
+	wf_count_most(stack_kib, bytes / BYTES_PER_KIB);
+	if (wf_sys(SYS_getrusage, RUSAGE_SELF, &usage) == 0)
+		wf_count_most(peak_kib, usage.ru_maxrss);
+}
+
+void wf_boot_stats_print(void)
+{
+	const struct wf_counters *of_vps[MAX_VPS];
+	uint32_t nr = wf_is_started() ? wf_sched.nr_vps : 0;
+
+	if (!wf_options.stats || atomic_exchange(&is_printed, true))
+		return;
+	for (uint32_t i = 0; i < nr; i++)
+		of_vps[i] = &wf_sched.vps[i].counters;
+	measure();
+	wf_report_print(of_vps, nr);
+}
+
+/* Without a handler for want of memory the destructor does it. */
+void wf_boot_stats_register(void)
+{
+	static _Atomic bool is_registered;
+
+	if (!wf_options.stats || atomic_exchange(&is_registered, true))
+		return;
+	atexit(wf_boot_stats_print);
+	at_quick_exit(wf_boot_stats_print);
+}
+
+/* A child of fork that makes no threads has nothing to say. */
+void wf_boot_stats_fork_child(void)
+{
+	wf_store_relaxed(&is_printed, true);
+}
+
+/* The child's first thread is made. */
+void wf_boot_stats_begin(void)
+{
+	wf_store_relaxed(&is_printed, false);
+}
+
+__attribute__((destructor)) static void fini(void)
+{
+	wf_boot_stats_print();
+}

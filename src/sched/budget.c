@@ -1,0 +1,54 @@
+/*
+ * Polling pays if work comes before it would have cost more than a sleep and
+ * a wake do. What comes cannot be known, so the budget follows what came: it
+ * doubles after an idle time that a longer budget would have covered, and
+ * halves after one that none would have. Below LEAST_NS it is 0, and grows
+ * again when idle times are short: those spent asleep tell as much as others.
+ *
+ * A poller that the kernel took the CPU from was in somebody's way: it lets
+ * idle times pass without polling, each time it happens twice as many.
+ *
+ * Rejected: a share of idle times in which polling paid. Who does not poll
+ * learns nothing from it, so it would have to poll in vain now and then.
+ */
+#include "sched/budget.h"
+
+enum {
+	/* Less than this is hardly more than the look before a sleep. */
+	LEAST_NS = 4 * 1000,
+	/* So one poll in 64 finds out that the CPUs have become free. */
+	MOST_PAUSES = 64,
+};
+
+int64_t wf_budget_begin(struct wf_budget *b)
+{
+	if (b->nr_left > 0) {
+		b->nr_left--;
+		return 0;
+	}
+	return b->poll_ns;
+}
+
+void wf_budget_end(struct wf_budget *b, int64_t idle_ns, int64_t worth_ns)
+{
+	if (idle_ns > worth_ns)
+		b->poll_ns /= 2;
+	else if (idle_ns > b->poll_ns)
+		b->poll_ns = b->poll_ns > 0 ? b->poll_ns * 2 : LEAST_NS;
+	if (b->poll_ns > worth_ns)
+		b->poll_ns = worth_ns;
+	if (b->poll_ns < LEAST_NS)
+		b->poll_ns = 0;
+}
+
+void wf_budget_polled(struct wf_budget *b, bool was_disturbed)
+{
+	if (!was_disturbed) {
+		b->nr_pauses /= 2;
+		return;
+	}
+	b->nr_pauses = b->nr_pauses > 0 ? b->nr_pauses * 2 : 1;
+	if (b->nr_pauses > MOST_PAUSES)
+		b->nr_pauses = MOST_PAUSES;
+	b->nr_left = b->nr_pauses;
+}

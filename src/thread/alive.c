@@ -1,0 +1,69 @@
+/*
+ * Counted per VP, without atomics.
+ *
+ * L1. While the process's first thread lives, nobody is the last: the others
+ *     only count.
+ * L2. A thread counts its end, then looks whether the first has ended; the
+ *     first says so, passes a membarrier, then adds up. One sees the other.
+ * L3. Who adds up reads all ends before any creation, so that the sum is never
+ *     less than the number alive in between: no false zero. Of several that
+ *     end at once the last to pass its fence finds zero.
+ */
+#include "thread/alive.h"
+
+#include <time.h>
+
+#include "os/kthread.h"
+#include "os/sys.h"
+
+_Atomic bool wf_alive_first_has_ended;
+static _Atomic bool last_is_known;
+
+void wf_alive_reset(void)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		wf_store_relaxed(&wf_sched.vps[i].alive.nr_created, 0);
+		wf_store_relaxed(&wf_sched.vps[i].alive.nr_ended, 0);
+	}
+	wf_store_relaxed(&wf_sched.nr_threads, 1);
+	wf_store_relaxed(&wf_sched.alive.nr_created, 1);
+	wf_store_relaxed(&wf_sched.alive.nr_ended, 0);
+	wf_store_relaxed(&wf_alive_first_has_ended, false);
+	wf_store_relaxed(&last_is_known, false);
+}
+
+/* L2 */
+static void pass_barrier(void)
+{
+	const struct timespec store_buffers_drain = { .tv_nsec = 1000 * 1000 };
+
+	if (wf_os_membarrier() < 0)
+		wf_sys(SYS_nanosleep, &store_buffers_drain, NULL);
+}
+
+static uint64_t count(void)
+{
+	uint64_t created, ended;
+
+	/* L3 */
+	ended = wf_load_acquire(&wf_sched.alive.nr_ended);
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		ended += wf_load_acquire(&wf_sched.vps[i].alive.nr_ended);
+	created = wf_load_acquire(&wf_sched.alive.nr_created);
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		created += wf_load_acquire(&wf_sched.vps[i].alive.nr_created);
+	return created - ended;
+}
+
+uint32_t wf_alive_nr(void)
+{
+	return (uint32_t)count();
+}
+
+bool wf_alive_is_last(void)
+{
+	if (wf_self->is_first)
+		pass_barrier();
+	wf_fence_seq_cst(); /* L3 */
+	return count() == 0 && !atomic_exchange(&last_is_known, true);
+}

@@ -1,0 +1,177 @@
+/*
+ * A reaper thread is made when threads end and leave many slots, and ends when
+ * all that are left have been reaped: a program at rest has none. It looks
+ * once a second and takes what has been of no use for one to two seconds, so
+ * a program that makes and joins threads all the time never waits for it.
+ *
+ * A slot keeps its TCB's page, since ld.so knows the TCB for good.
+ *
+ * The reaper is a thread like the program's, since it needs malloc and real
+ * threads, but the process does not live on for its sake: it does not count as
+ * alive (thread/alive.h) while it works.
+ *
+ * Rejected: reaping at the end of each thread. It costs three page faults
+ * and a kernel thread's life where reuse costs nothing.
+ */
+#include "thread/reap.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libc/real.h"
+#include "libc/tcb.h"
+#include "os/clock.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "sched/yield.h"
+#include "signal/mask.h"
+#include "thread/alive.h"
+#include "thread/lifecycle.h"
+#include "wait/sleep.h"
+
+enum {
+	SPARE_SLOTS = 64, /* are worth no reaper */
+	STACK_BYTES = 64 * 1024,
+	PERIOD_NS = 1000 * 1000 * 1000,
+};
+
+static _Atomic bool is_running;
+/* Fewest spare slots since the last reaper ended: those it left. */
+static _Atomic uint32_t nr_left;
+
+static uint32_t nr_spare(void)
+{
+	uint32_t nr_slots = wf_table_high();
+	uint32_t nr_threads = wf_alive_nr();
+
+	return nr_slots > nr_threads ? nr_slots - nr_threads : 0;
+}
+
+/* A kernel thread of libc's own, which lives for just this. */
+static void *free_cache(void *tcb)
+{
+	wf_tcb_take_cache((uintptr_t)tcb);
+	return NULL; /* and libc frees what is now its cache */
+}
+
+/* Changes of credentials pass it by: it is gone in microseconds. */
+static void give_cache_back(uintptr_t tcb)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, wf_tcb_minimal_bytes() + STACK_BYTES);
+	if (wf_real.pthread_create(&thread, &attr, free_cache, (void *)tcb) ==
+	    0)
+		wf_real.pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+/* The next slot of the class that has been of no use; NULL if none. */
+static struct wf_thread *take(struct wf_slot_class *class)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	struct wf_thread *t = wf_table_take_old(class);
+
+	wf_runtime_leave(me);
+	return t;
+}
+
+static void put(struct wf_thread *t)
+{
+	struct wf_thread *me = wf_runtime_enter();
+
+	wf_table_put_cold(t);
+	wf_runtime_leave(me);
+}
+
+static void reap_class(struct wf_slot_class *class)
+{
+	struct wf_thread *t;
+
+	while ((t = take(class)) != NULL) {
+		if (wf_tcb_has_cache(t->slot.tcb))
+			give_cache_back(t->slot.tcb);
+		wf_slot_trim(&t->slot);
+		put(t);
+		wf_sched_yield();
+	}
+}
+
+/* Reaps what is old; what is free is old next time. True if any is. */
+static bool reap_all(void)
+{
+	struct wf_slot_class *class;
+	bool any = false;
+
+	for (uint32_t i = 0; (class = wf_slot_class_at(i)) != NULL; i++) {
+		struct wf_thread *me;
+
+		reap_class(class);
+		me = wf_runtime_enter();
+		any |= wf_table_age(class);
+		wf_runtime_leave(me);
+	}
+	return any;
+}
+
+static void *reap(void *arg)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	bool must_ask = wf_alive_ended(me);
+
+	wf_runtime_leave(me);
+	if (must_ask && wf_alive_is_last())
+		exit(0); /* the program's last thread has ended meanwhile */
+	memcpy(me->name, "weft reaper", sizeof("weft reaper"));
+	do {
+		wf_sleep_until(wf_os_now() + PERIOD_NS);
+	} while (reap_all());
+	wf_store_relaxed(&nr_left, nr_spare());
+	wf_runtime_enter();
+	wf_alive_created(me); /* as it ends like any */
+	wf_runtime_leave(me);
+	wf_store_release(&is_running, false);
+	return arg;
+}
+
+static void start(void)
+{
+	const struct wf_thread_params params = {
+		.class = wf_slot_class_get(STACK_BYTES, 1),
+		.is_detached = true,
+	};
+	const uint64_t all = UINT64_MAX;
+	uint64_t old;
+	pthread_t thread;
+
+	/* Inherited, so that no handler of the program's runs there. */
+	wf_mask_change(SIG_BLOCK, &all, &old);
+	if (wf_thread_create(&params, reap, NULL, &thread) < 0)
+		wf_store_relaxed(&is_running, false);
+	wf_mask_change(SIG_SETMASK, &old, &old);
+}
+
+void wf_reap_consider_slow(void)
+{
+	uint32_t nr;
+
+	wf_store_relaxed(&wf_table_has_spare, false);
+	nr = nr_spare();
+
+	if (nr < wf_load_relaxed(&nr_left))
+		wf_store_relaxed(&nr_left, nr);
+	if (WF_LIKELY(nr <= wf_load_relaxed(&nr_left) + SPARE_SLOTS) ||
+	    wf_load_relaxed(&is_running) || atomic_exchange(&is_running, true))
+		return;
+	start();
+}
+
+void wf_reap_fork_child(void)
+{
+	wf_store_relaxed(&is_running, false);
+	wf_store_relaxed(&nr_left, 0);
+}

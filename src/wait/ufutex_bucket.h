@@ -1,0 +1,85 @@
+/*
+ * The buckets of the user futex: lists of waiters, keyed by address.
+ *
+ *     struct wf_bucket *b = wf_bucket_of(addr);
+ *
+ *     wf_bucket_lock(b);
+ *     wf_bucket_add_locked(b, t);
+ *     wf_spin_unlock(&b->lock);
+ *
+ * in_runtime set, signals closed (wait/closed.h).
+ */
+#ifndef WEFT_WAIT_UFUTEX_BUCKET_H
+#define WEFT_WAIT_UFUTEX_BUCKET_H
+
+#include "base/list.h"
+#include "base/spin.h"
+#include "os/mem.h"
+#include "sched/thread.h"
+
+/*
+ * With a million waiters on as many words a list has 16; nobody pays for
+ * buckets that no word falls in, since they are zero pages.
+ */
+enum { WF_BUCKET_BITS = 16, WF_NR_BUCKETS = 1 << WF_BUCKET_BITS };
+
+struct wf_bucket {
+	struct wf_list waiters; /* oldest first; next NULL: never used */
+	struct wf_spin lock;
+} WF_ALIGNED(32);
+
+extern struct wf_bucket wf_buckets[WF_NR_BUCKETS];
+
+/*
+ * Words that are neighbours have buckets that are: the words of one page fall
+ * in a few pages of buckets. Words of one cache line, as a condition's and its
+ * mutex's often are, have buckets far apart: those of the one must not be
+ * searched for the other's.
+ */
+static inline struct wf_bucket *wf_bucket_of(const void *addr)
+{
+	uint64_t a = (uintptr_t)addr;
+	uint64_t far = (a >> 12) << 2 | ((a >> 4) & 3);
+	uint64_t near = (a >> 6) & 63;
+
+	/* Fibonacci hashing. */
+	far *= 0x9e3779b97f4a7c15ULL;
+	return &wf_buckets[(far >> (64 - WF_BUCKET_BITS)) ^ near];
+}
+
+static inline void wf_bucket_lock(struct wf_bucket *b)
+{
+	wf_spin_lock(&b->lock);
+	if (WF_UNLIKELY(b->waiters.next == NULL))
+		wf_list_init(&b->waiters);
+}
+
+/*
+ * wait_bucket is published before exit_work is read: a sender of signals sets
+ * exit_work, then looks for the bucket. The lock is the fence. A caller that
+ * does not wait after all stores NULL before it unlocks.
+ */
+static inline void wf_bucket_lock_to_wait(struct wf_thread *t,
+					  struct wf_bucket *b)
+{
+	wf_store_relaxed(&t->wait_bucket, b);
+	wf_bucket_lock(b);
+}
+
+static inline void wf_bucket_add_locked(struct wf_bucket *b,
+					struct wf_thread *t)
+{
+	wf_list_add_tail(&b->waiters, &t->wait_link);
+	wf_store_relaxed(&t->wait_bucket, b);
+}
+
+/* Ends t's wait. */
+static inline void wf_bucket_take_locked(struct wf_thread *t, int result)
+{
+	wf_list_del(&t->wait_link);
+	t->wait_addr = NULL;
+	wf_store_relaxed(&t->wait_bucket, NULL); /* U1 */
+	t->wait_result = result;		 /* U3 */
+}
+
+#endif

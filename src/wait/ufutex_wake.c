@@ -1,0 +1,220 @@
+/*
+ * The waking side of the user futex; U1 to U7 are in wait/ufutex.c.
+ */
+#include "wait/ufutex.h"
+
+#include <errno.h>
+
+#include "sched/ready.h"
+#include "sched/runtime.h"
+#include "wait/closed.h"
+#include "wait/ufutex_bucket.h"
+#include "wait/ufutex_internal.h"
+
+/* Woken threads, gathered under the lock and queued after it. */
+struct batch {
+	struct wf_thread *first, **end;
+};
+
+static void wake_batch(struct batch *batch, struct wf_thread *me)
+{
+	struct wf_thread *t = batch->first;
+
+	while (t != NULL) {
+		struct wf_thread *next = t->next;
+
+		wf_ready_woken(me, t);
+		t = next;
+	}
+}
+
+static void batch_add(struct batch *batch, struct wf_thread *t)
+{
+	t->next = NULL;
+	*batch->end = t;
+	batch->end = &t->next;
+}
+
+static struct wf_thread *waiter(struct wf_list *link)
+{
+	return wf_container_of(link, struct wf_thread, wait_link);
+}
+
+static int take_locked(struct wf_bucket *b, const void *addr, int nr,
+		       uint32_t bits, struct batch *batch)
+{
+	struct wf_list *link = b->waiters.next;
+	int taken = 0;
+
+	while (link != &b->waiters && taken < nr) {
+		struct wf_thread *t = waiter(link);
+
+		link = link->next;
+		if (t->wait_addr != addr || (t->wait_bits & bits) == 0)
+			continue;
+		wf_ready_prefetch(t);
+		wf_bucket_take_locked(t, 0);
+		batch_add(batch, t);
+		taken++;
+	}
+	return taken;
+}
+
+int wf_ufutex_wake_from(struct wf_thread *me, const void *addr, int nr,
+			uint32_t bits)
+{
+	struct wf_bucket *b = wf_bucket_of(addr);
+	struct batch batch = { NULL, &batch.first };
+	uint64_t mask = wf_signals_close(me);
+	int taken;
+
+	wf_bucket_lock(b);
+	taken = take_locked(b, addr, nr, bits, &batch);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	wake_batch(&batch, me);
+	return taken;
+}
+
+int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	int taken = wf_ufutex_wake_from(me, addr, nr, bits);
+
+	wf_runtime_leave(me);
+	return taken;
+}
+
+static struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
+				      bool *ret_more)
+{
+	struct wf_thread *first = NULL;
+
+	*ret_more = false;
+	for (struct wf_list *l = b->waiters.next; l != &b->waiters;
+	     l = l->next) {
+		if (waiter(l)->wait_addr != addr)
+			continue;
+		if (first != NULL) {
+			*ret_more = true;
+			break;
+		}
+		first = waiter(l);
+	}
+	return first;
+}
+
+struct wf_thread *wf_ufutex_take_first_locked(const void *addr)
+{
+	bool more;
+	struct wf_thread *t = first_locked(wf_bucket_of(addr), addr, &more);
+
+	if (t != NULL)
+		wf_bucket_take_locked(t, 0);
+	return t;
+}
+
+int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
+{
+	struct wf_bucket *b = wf_bucket_of(addr);
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+	struct wf_thread *t;
+	int token;
+	bool more;
+
+	wf_bucket_lock(b);
+	t = first_locked(b, addr, &more);
+	if (WF_LIKELY(t != NULL))
+		wf_ready_prefetch(t);
+	token = decide(arg, t != NULL, more);
+	if (WF_LIKELY(t != NULL))
+		wf_bucket_take_locked(t, token);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	if (t != NULL)
+		wf_ready_woken(me, t);
+	wf_runtime_leave(me);
+	return t != NULL ? 1 : 0;
+}
+
+void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
+{
+	struct wf_bucket *b = wf_bucket_of(addr);
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+
+	wf_bucket_lock(b);
+	change(arg);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+}
+
+static void lock_two(struct wf_bucket *a, struct wf_bucket *b)
+{
+	wf_bucket_lock(a < b ? a : b);
+	if (a != b)
+		wf_bucket_lock(a < b ? b : a);
+}
+
+static void unlock_two(struct wf_bucket *a, struct wf_bucket *b)
+{
+	wf_spin_unlock(&a->lock);
+	if (a != b)
+		wf_spin_unlock(&b->lock);
+}
+
+static int move_locked(struct wf_bucket *from_b, const void *from,
+		       struct wf_bucket *to_b, const void *to, int nr)
+{
+	struct wf_list *link = from_b->waiters.next;
+	struct wf_list *last = from_b->waiters.prev;
+	int moved = 0;
+
+	while (link != &from_b->waiters && moved < nr) {
+		struct wf_thread *t = waiter(link);
+		bool is_last = link == last;
+
+		link = link->next;
+		if (t->wait_addr == from) {
+			wf_list_del(&t->wait_link);
+			t->wait_addr = to;
+			t->wait_was_moved = true;
+			wf_bucket_add_locked(to_b, t);
+			moved++;
+		}
+		if (is_last)
+			break; /* the rest was appended by ourselves */
+	}
+	return moved;
+}
+
+int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
+		      const void *to, int nr_requeue)
+{
+	const _Atomic uint32_t *word = from;
+	struct wf_bucket *from_b = wf_bucket_of(from);
+	struct wf_bucket *to_b = wf_bucket_of(to);
+	struct batch batch = { NULL, &batch.first };
+	struct wf_thread *me;
+	uint64_t mask;
+	int nr;
+
+	if (wf_load_relaxed(word) != expected)
+		return -EAGAIN;
+	me = wf_runtime_enter();
+	mask = wf_signals_close(me);
+	lock_two(from_b, to_b);
+	if (wf_load_relaxed(word) == expected) {
+		nr = take_locked(from_b, from, nr_wake, WF_UFUTEX_ANY, &batch);
+		nr += move_locked(from_b, from, to_b, to, nr_requeue);
+	} else {
+		nr = -EAGAIN;
+	}
+	unlock_two(from_b, to_b);
+	wf_signals_open(me, mask);
+	wake_batch(&batch, me);
+	wf_runtime_leave(me);
+	return nr;
+}

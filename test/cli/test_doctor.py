@@ -1,0 +1,135 @@
+"""weft doctor: what the system offers, whether a program can run."""
+
+import os
+import resource
+import shutil
+import struct
+
+import pytest
+
+from conftest import BUILD, LIBRARY, complains
+
+
+def rows(result):
+    return {line[:18].strip(): line[18:]
+            for line in result.stdout.splitlines()}
+
+
+def test_system(weft):
+    result = weft("doctor")
+    assert result.returncode == 0 and result.stderr == ""
+    found = rows(result)
+    for name in ("kernel", "C library", "TLS surplus", "CPUs", "FSGSBASE",
+                 "vector registers", "membarrier", "stack guards", "rseq",
+                 "io_uring", "RLIMIT_STACK", "RLIMIT_AS", "RLIMIT_NPROC",
+                 "RLIMIT_SIGPENDING", "libweft.so", "TCB layout",
+                 "not needed"):
+        assert found[name]
+    assert found["libweft.so"] == LIBRARY
+    assert found["C library"] == os.confstr("CS_GNU_LIBC_VERSION")
+    assert f"{len(os.sched_getaffinity(0))} allowed" in found["CPUs"]
+    assert found["kernel"] == f"Linux {os.uname().release} on " \
+                              f"{os.uname().machine}"
+    assert found["TCB layout"].startswith("found")
+
+
+def test_limits_are_asked_for(weft):
+    def lower():
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))
+        resource.setrlimit(resource.RLIMIT_SIGPENDING, (7, 7))
+    found = rows(weft("doctor", preexec_fn=lower))
+    assert "stacks of 1024 KiB" in found["RLIMIT_STACK"]
+    assert found["RLIMIT_SIGPENDING"].startswith("7: preemption may lack")
+
+
+def test_tls_surplus_of_the_user(weft):
+    result = weft("doctor", env={
+        "GLIBC_TUNABLES": "glibc.rtld.optional_static_tls=2048"})
+    assert rows(result)["TLS surplus"] == "2048 bytes, by GLIBC_TUNABLES"
+
+
+def test_trial_of_the_library(weft, compile_c):
+    """It finds out what looking at the system does not."""
+    folder = compile_c(
+        "-shared", "-fPIC", name="libweft.so", source="""
+        #include <unistd.h>
+        __attribute__((constructor)) static void init(void) { _exit(125); }
+        """).parent
+    shutil.copy(BUILD / "weft", folder / "weft")
+    result = weft("doctor", command=folder / "weft")
+    assert result.returncode == 125
+    assert rows(result)["TCB layout"].startswith("not found")
+
+
+def test_program(weft):
+    result = weft("doctor", "env")
+    assert result.returncode == 0 and result.stderr == ""
+    found = rows(result)
+    assert found["verdict"] == "can run on weft"
+    assert found["program"].endswith("/env") and "loader" in found
+
+
+@pytest.mark.parametrize("line", [
+    "#!/bin/dash", "#! /bin/dash -e", "#!/usr/bin/env dash",
+    "#!/usr/bin/env -S dash -e", "#!/usr/bin/env -S A=b dash",
+    "#!/usr/bin/env -Sdash -e", "#!/usr/bin/env\tdash"])
+def test_interpreter_of_a_script(weft, write_file, line):
+    script = write_file("script", line + "\n")
+    result = weft("doctor", script, env={"PATH": "/usr/bin:/bin"})
+    assert result.returncode == 0, result.stderr
+    assert rows(result)["interpreter"].endswith("/dash")
+
+
+def test_script_whose_interpreter_cannot(weft, compile_c, write_file):
+    program = compile_c("-static", name="interpreter")
+    path = {"PATH": f"{program.parent}:/usr/bin:/bin"}
+    for line in (f"#!{program}", "#!/usr/bin/env interpreter"):
+        script = write_file("script", line + "\n")
+        for command in ("doctor", "run"):
+            complains(weft(command, script, env=path),
+                      1 if command == "doctor" else 125,
+                      "its interpreter", "statically linked")
+
+
+def elf_32_bit():
+    return b"\x7fELF\1\1\1" + bytes(9) + struct.pack(
+        "<HHIIIIIHHHHHH", 2, 3, 1, 0x8048000, 52, 0, 0, 52, 32, 0, 40, 0, 0)
+
+
+def elf_of_another_cpu():
+    return b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 2, 0x9026, 1, 0, 64, 0, 0, 64, 56, 0, 64, 0, 0)
+
+
+@pytest.mark.parametrize("content, mode, words", [
+    (elf_32_bit(), 0o755, ["32-bit"]),
+    (elf_of_another_cpu(), 0o755, ["another kind of CPU"]),
+    ("echo hello\n", 0o755, ["neither an ELF program nor a script"]),
+    ("", 0o755, ["neither an ELF program nor a script"]),
+    ("#!/bin/sh\n", 0o644, ["not executable"]),
+    ("#!/nonexistent/sh\n", 0o755, ["/nonexistent/sh"]),
+])
+def test_says_why_not(weft, write_file, content, mode, words):
+    complains(weft("doctor", write_file("program", content, mode)), 1, *words)
+
+
+def test_says_why_a_program_cannot(weft, compile_c):
+    complains(weft("doctor", "/nonexistent"), 1, "/nonexistent")
+    complains(weft("doctor", "no-such-program-x"), 1, "no such program")
+    complains(weft("doctor", compile_c("-static")), 1, "statically linked")
+    complains(weft("doctor", compile_c(cc="musl-gcc")), 1, "musl")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to give files away")
+def test_setuid(weft, compile_c):
+    program = compile_c()
+    os.chown(program, 1, 1)
+    program.chmod(0o4755)
+    if os.statvfs(program).f_flag & os.ST_NOSUID:
+        pytest.skip("this file system knows no setuid programs")
+    complains(weft("doctor", program), 1, "set-user-ID")
+
+
+def test_usage(weft):
+    complains(weft("doctor", "a", "b"), 125, "usage")
+    complains(weft("doctor", "--help"), 125, "usage")

@@ -1,0 +1,288 @@
+"""Virtual processors without work: who sleeps, who polls, who is woken. Counts
+of the kernel and of weft are compared, never times."""
+
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD
+
+# All ways to wait without a deadline; argv[1] is how many threads of each.
+WAITERS = """
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t sem, begun;
+
+static void *in_mutex(void *arg)
+{
+	sem_post(&begun);
+	pthread_mutex_lock(&mutex);
+	return arg;
+}
+
+static void *in_cond(void *arg)
+{
+	pthread_mutex_lock(&other);
+	sem_post(&begun);
+	for (;;)
+		pthread_cond_wait(&cond, &other);
+	return arg;
+}
+
+static void *in_rwlock(void *arg)
+{
+	sem_post(&begun);
+	pthread_rwlock_rdlock(&rwlock);
+	return arg;
+}
+
+static void *in_barrier(void *arg)
+{
+	sem_post(&begun);
+	pthread_barrier_wait(&barrier);
+	return arg;
+}
+
+static void *in_sem(void *arg)
+{
+	sem_post(&begun);
+	sem_wait(&sem);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	void *(*const starts[])(void *) = { in_mutex, in_cond, in_rwlock,
+					    in_barrier, in_sem };
+	pthread_t thread;
+
+	pthread_barrier_init(&barrier, NULL, 1000);
+	pthread_mutex_lock(&mutex);
+	pthread_rwlock_wrlock(&rwlock);
+	for (int i = 0; i < 5 * atoi(argv[1]); i++) {
+		pthread_create(&thread, NULL, starts[i % 5], NULL);
+		sem_wait(&begun);
+	}
+	puts("all wait");
+	fflush(stdout);
+	pthread_join(thread, NULL);
+	return 0;
+}
+"""
+
+# Two threads that wake each other, argv[1] times.
+PING_PONG = """
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+static sem_t ping, pong;
+static long nr_rounds;
+
+static void *answer(void *arg)
+{
+	for (long i = 0; i < nr_rounds; i++) {
+		sem_wait(&ping);
+		sem_post(&pong);
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	nr_rounds = atol(argv[1]);
+	pthread_create(&thread, NULL, answer, NULL);
+	for (long i = 0; i < nr_rounds; i++) {
+		sem_post(&ping);
+		sem_wait(&pong);
+	}
+	return pthread_join(thread, NULL);
+}
+"""
+
+# Two threads that sleep for 20 us and compute a little, again and again.
+SHORT_SLEEPS = """
+#include <pthread.h>
+#include <time.h>
+
+static void *sleeper(void *arg)
+{
+	const struct timespec moment = { 0, 20000 };
+
+	for (int i = 0; i < 3000; i++)
+		nanosleep(&moment, NULL);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, sleeper, NULL);
+	sleeper(NULL);
+	return pthread_join(thread, NULL);
+}
+"""
+
+NR_WAITERS = 50
+IDLE_S = 10
+SETTLE_S = 60
+
+
+def clean_environment(**more):
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith("WEFT_")} | more
+
+
+class Waiters:
+    """The program of waiting threads, on weft."""
+
+    def __init__(self, program, *options):
+        self.process = subprocess.Popen(
+            [BUILD / "weft", "run", *options, program, str(NR_WAITERS // 5)],
+            stdout=subprocess.PIPE, text=True, env=clean_environment())
+        assert self.process.stdout.readline() == "all wait\n"
+        assert len(self.counts()) < NR_WAITERS, "not on weft"
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def counts(self):
+        """{task: (clock ticks, context switches)}"""
+        tasks = {}
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            stat = (task / "stat").read_text().rpartition(")")[2].split()
+            status = (task / "status").read_text()
+            switches = re.findall(r"ctxt_switches:\s*(\d+)", status)
+            tasks[task.name] = (int(stat[11]) + int(stat[12]),
+                                sum(map(int, switches)))
+        return tasks
+
+
+def added(before, after):
+    """(clock ticks, context switches) over all tasks."""
+    assert before.keys() == after.keys()
+    return tuple(sum(after[task][i] - before[task][i] for task in before)
+                 for i in range(2))
+
+
+def settle(waiters):
+    """Until nothing has moved for a second: weft's start is over."""
+    end = time.monotonic() + SETTLE_S
+    seen = waiters.counts()
+    while time.monotonic() < end:
+        time.sleep(1)
+        now = waiters.counts()
+        if now == seen:
+            return
+        seen = now
+    pytest.fail("it does not come to rest")
+
+
+def test_idle_program_uses_no_cpu(compile_c):
+    program = compile_c("-pthread", source=WAITERS)
+    running = [Waiters(program, "--vps", str(vps), *wait)
+               for vps in (1, 2, 4) for wait in ((), ("--wait", "park"))]
+    try:
+        for waiters in running:
+            settle(waiters)
+        before = [waiters.counts() for waiters in running]
+        time.sleep(IDLE_S)
+        for waiters, seen in zip(running, before):
+            ticks, switches = added(seen, waiters.counts())
+            assert ticks == 0 and switches <= 5, waiters.process.args
+    finally:
+        for waiters in running:
+            waiters.end()
+
+
+@pytest.mark.parametrize("vps", [1, 2, 4])
+def test_one_polls_always(compile_c, vps):
+    """The others sleep; the poller's clock goes on."""
+    waiters = Waiters(compile_c("-pthread", source=WAITERS), "--wait", "poll",
+                      "--vps", str(vps))
+    try:
+        end = time.monotonic() + SETTLE_S
+        while True:
+            before = waiters.counts()
+            time.sleep(1)
+            after = waiters.counts()
+            busy = [task for task in before
+                    if after[task][0] > before[task][0]]
+            # The monitor may still be about to find out that it may sleep.
+            if len(busy) == 1 or time.monotonic() > end:
+                break
+        assert len(busy) == 1
+    finally:
+        waiters.end()
+
+
+def statistics(weft, *command):
+    result = weft("run", "--stats", *command)
+    assert result.returncode == 0, result.stderr
+    return {name: int(number) for name, number in
+            re.findall(r"^weft: (.*): (\d+)$", result.stderr, re.M)}
+
+
+POLLS, HITS = "idle VPs that began to poll", "polls that found work"
+
+
+def test_who_polls(weft, compile_c):
+    program = compile_c("-pthread", source=SHORT_SLEEPS)
+    assert statistics(weft, "--wait", "poll", "--vps", "1", program)[HITS] > 100
+    for options in (["--wait", "park", "--vps", "2"], ["--vps", "1"]):
+        assert statistics(weft, *options, program)[POLLS] == 0
+
+
+def test_polls_where_it_pays(weft, compile_c):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one CPU")
+    program = compile_c("-pthread", source=SHORT_SLEEPS)
+    # Others may want the CPUs, and then nobody polls.
+    for _ in range(20):
+        if statistics(weft, "--vps", "2", program)[HITS] > 0:
+            return
+    pytest.fail("nobody polls")
+
+
+def test_nobody_polls_for_want_of_cpus(weft, compile_c):
+    program = compile_c("-pthread", source=SHORT_SLEEPS)
+    nr = len(os.sched_getaffinity(0))
+    seen = statistics(weft, "--vps", str(nr + 1), program)
+    assert seen[POLLS] == 0
+
+
+@pytest.mark.parametrize("wait", ["adaptive", "poll", "park"])
+def test_ping_pong_stays_on_one_processor(weft, compile_c, wait):
+    rounds = 200000
+    seen = statistics(weft, "--vps", "2", "--wait", wait,
+                      compile_c("-pthread", source=PING_PONG), str(rounds))
+    assert seen["sleeping VPs woken"] < rounds / 100
+    assert seen["threads taken from another VP"] < rounds / 100
+
+
+@pytest.mark.parametrize("value", ["", "Poll", "spin", "poll,park", "1"])
+def test_unknown_policy(weft, value):
+    result = weft("run", f"--wait={value}", "true")
+    assert (result.returncode, result.stderr) == (
+        125, f"weft: --wait: '{value}' is not adaptive, poll or park\n")
+    result = weft("run", "true", env={"WEFT_WAIT": value})
+    assert (result.returncode, result.stderr) == (
+        125, f"weft: WEFT_WAIT: '{value}' is not adaptive, poll or park\n")

@@ -1,0 +1,494 @@
+/*
+ * src/boot/tick.c: the rules of fairness one by one, then whole machines for
+ * some seconds of their own time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "fake_machine.h"
+#include "sched/runq.h"
+
+enum { TICK = MACHINE_TICK };
+
+static struct wf_vp *one_vp(void)
+{
+	machine_init(1);
+	return machine_vp(0);
+}
+
+static void pass_ticks(int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		machine_pass(TICK);
+		machine_tick();
+	}
+}
+
+static uint64_t longest_wait_us(uint32_t vp)
+{
+	return wf_load_relaxed(&machine_vp(vp)->counters.longest_wait_us);
+}
+
+/* --- hogs --------------------------------------------------------------- */
+
+static void test_who_computes_is_a_hog(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *t = machine_thread();
+
+	machine_run(vp, t);
+	machine_pass(TICK * 69 / 100);
+	machine_pass_idle(TICK * 31 / 100);
+	machine_tick();
+	assert_false(t->hog);
+	/* What it has used is counted on while it is not switched. */
+	machine_pass(TICK * 10 / 100);
+	machine_pass_idle(TICK * 90 / 100);
+	machine_tick();
+	assert_true(t->hog);
+}
+
+static void test_who_switches_often_is_no_hog(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *t = machine_thread();
+
+	machine_run(vp, t);
+	for (int i = 0; i < 10; i++) {
+		wf_count_own(&vp->counters, switches);
+		wf_count_own(&vp->counters, switches);
+		pass_ticks(1);
+	}
+	assert_false(t->hog);
+	assert_int_equal(machine.nr_signals, 0);
+}
+
+static void test_places(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *hog = machine_hog(), *other = machine_thread();
+	struct wf_thread *displaced = machine_hog(), *yielded;
+
+	wf_queue_put(vp, hog, WF_READY_PREEMPTED);
+	assert_int_equal(wf_queue_waiting_b(vp), 1);
+	wf_queue_put(vp, displaced, WF_READY_DISPLACED);
+	wf_queue_put(vp, other, WF_READY_PREEMPTED);
+	assert_int_equal(wf_queue_waiting_i(vp), 1);
+	yielded = machine_thread();
+	wf_queue_put(vp, yielded, WF_READY_YIELDED);
+	assert_ptr_equal(wf_queue_pick(vp), other);
+	assert_false(other->from_b);
+	assert_ptr_equal(wf_queue_pick(vp), displaced);
+	assert_true(displaced->from_b);
+	assert_ptr_equal(wf_queue_pick(vp), hog);
+	assert_ptr_equal(wf_queue_pick(vp), yielded);
+	assert_null(wf_queue_pick(vp));
+}
+
+/* --- who is preempted --------------------------------------------------- */
+
+static void test_alone_nobody_is_preempted(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	pass_ticks(100);
+	assert_int_equal(machine.nr_signals, 0);
+}
+
+static void test_b_gives_way_to_i(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *waiting = machine_thread();
+
+	machine_run(vp, machine_hog());
+	machine_queue(vp, waiting);
+	pass_ticks(1);
+	assert_int_equal(machine.nr_signals, 1);
+	assert_true(machine_switch(vp));
+	assert_ptr_equal(wf_load_relaxed(&vp->cur), waiting);
+	assert_int_equal(wf_queue_waiting_b(vp), 1);
+}
+
+static void test_slices_of_b(void **state)
+{
+	static const struct {
+		int nr_waiting, ticks;
+	} rows[] = { { 1, 4 },	{ 5, 4 },  { 7, 3 },
+		     { 11, 2 }, { 23, 1 }, { 49, 1 } };
+
+	for (size_t i = 0; i < WF_ARRAY_LEN(rows); i++) {
+		struct wf_vp *vp = one_vp();
+
+		machine_run(vp, machine_hog());
+		for (int k = 0; k < rows[i].nr_waiting; k++)
+			machine_queue(vp, machine_hog());
+		pass_ticks(rows[i].ticks - 1);
+		assert_int_equal(machine.nr_signals, 0);
+		pass_ticks(1);
+		assert_int_equal(machine.nr_signals, 1);
+	}
+}
+
+/* Who gives way to one of I's goes on with its slice, then to B's tail. */
+static void test_slice_goes_on(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *hog = machine_hog(), *other = machine_hog();
+	struct wf_thread *woken = machine_thread();
+
+	machine_run(vp, hog);
+	machine_queue(vp, other);
+	pass_ticks(1);
+	machine_queue(vp, woken);
+	pass_ticks(1);
+	assert_true(machine_switch(vp));
+	assert_ptr_equal(wf_load_relaxed(&vp->cur), woken);
+	machine_block(vp);
+	assert_ptr_equal(wf_load_relaxed(&vp->cur), hog);
+	pass_ticks(1);
+	assert_false(machine_switch(vp));
+	pass_ticks(1);
+	assert_true(machine_switch(vp));
+	assert_ptr_equal(wf_load_relaxed(&vp->cur), other);
+	assert_int_equal(hog->slice_us, 0);
+}
+
+/* Beside many of I's: B has few ticks, and all of B's wait for them. */
+static void test_short_slices_beside_many(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *hog = machine_hog(), *other = machine_hog();
+
+	machine_run(vp, hog);
+	machine_queue(vp, other);
+	for (int i = 0; i < 10; i++)
+		machine_queue(vp, machine_thread());
+	wf_store_relaxed(&vp->balance, 2 * WF_BALANCE_TICK);
+	pass_ticks(1);
+	assert_int_equal(hog->slice_us, 0);
+	assert_true(machine_switch(vp));
+	while (wf_queue_waiting_b(vp) == 2)
+		machine_block(vp);
+	assert_ptr_equal(wf_load_relaxed(&vp->cur), other);
+}
+
+/* The threads of I never block: B gets its share all the same. */
+static void test_b_is_owed(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *hog = machine_hog();
+	int64_t end;
+
+	machine_queue(vp, hog);
+	machine_run(vp, machine_thread());
+	end = machine.now_ns + 1000LL * TICK;
+	while (machine.now_ns < end) {
+		struct wf_thread *t = wf_load_relaxed(&vp->cur);
+
+		/* As if it woke anew each time. */
+		if (t != hog)
+			t->hog = false;
+		pass_ticks(1);
+		if (t != hog)
+			t->hog = false;
+		machine_switch(vp);
+	}
+	/* Half of all: one thread of two. */
+	assert_in_range(machine_used(hog), 400LL * TICK, 600LL * TICK);
+}
+
+static void test_timer_preempts_b(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *hog = machine_hog(), *woken = machine_thread();
+
+	machine_run(vp, hog);
+	machine_pass(TICK / 3);
+	wf_queue_put_remote(NULL, woken, WF_READY_WOKEN);
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 1);
+	assert_true(machine_switch(vp));
+	assert_ptr_equal(wf_load_relaxed(&vp->cur), woken);
+}
+
+static void test_timer_spares(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	/* Who is no hog. */
+	machine_run(vp, machine_thread());
+	machine_pass(TICK / 3);
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 0);
+	/* When B is owed. */
+	vp = one_vp();
+	machine_run(vp, machine_hog());
+	machine_pass(TICK / 3);
+	wf_store_relaxed(&vp->balance, WF_BALANCE_TICK);
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 0);
+}
+
+/* K1 */
+static void test_system_calls_are_not_disturbed(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine_pass(TICK / 4);
+	machine_pass_idle(TICK / 2);
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 0);
+	/* Unless it is another process that has the CPU. */
+	machine.is_runnable = true;
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+static void test_retry_after_refusals(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_carrier *c = vp->carrier;
+	uint32_t nr;
+
+	machine_run(vp, machine_hog());
+	machine_queue(vp, machine_thread());
+	pass_ticks(1);
+	assert_true(wf_tick_retry(machine.now_ns)); /* not answered */
+	assert_int_equal(machine.nr_signals, 1);
+	for (nr = 1; nr < 100 && !wf_load_relaxed(&c->insist); nr++) {
+		wf_store_relaxed(&c->is_signalled, false);
+		wf_store_relaxed(&c->has_refused, true);
+		machine_pass(WF_TICK_RETRY_NS);
+		assert_true(wf_tick_retry(machine.now_ns));
+		assert_int_equal(machine.nr_signals, nr + 1);
+	}
+	assert_int_equal(nr, 1 + TICK / 2 / WF_TICK_RETRY_NS);
+	/* Done. */
+	assert_true(machine_switch(vp));
+	assert_false(wf_tick_retry(machine.now_ns));
+}
+
+static void test_no_retry_without_refusal(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine_queue(vp, machine_thread());
+	pass_ticks(1);
+	wf_store_relaxed(&vp->carrier->is_signalled, false);
+	assert_false(wf_tick_retry(machine.now_ns + WF_TICK_RETRY_NS));
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+/* --- several VPs, the monitor's sleep, rescue --------------------------- */
+
+static void test_balance_of_i(void **state)
+{
+	machine_init(2);
+	machine_run(machine_vp(0), machine_thread());
+	machine_run(machine_vp(1), machine_thread());
+	for (int i = 0; i < 8; i++)
+		machine_queue(machine_vp(0), machine_thread());
+	pass_ticks(1);
+	assert_int_equal(wf_runq_len(&machine_vp(0)->ring_i), 4);
+	assert_int_equal(wf_inject_len(&machine_vp(1)->inbox), 4);
+}
+
+static void test_balance_of_b(void **state)
+{
+	int nr_ticks = 0;
+
+	machine_init(2);
+	machine_run(machine_vp(0), machine_hog());
+	machine_run(machine_vp(1), machine_hog());
+	machine_queue(machine_vp(0), machine_hog());
+	machine_queue(machine_vp(0), machine_hog());
+	/* Longer by two: at once. */
+	pass_ticks(1);
+	assert_int_equal(wf_inject_len(&machine_vp(1)->inbox), 1);
+	/* Longer by one: on each fourth tick, so that they take turns. */
+	machine_init(2);
+	machine_run(machine_vp(0), machine_hog());
+	machine_run(machine_vp(1), machine_hog());
+	machine_queue(machine_vp(0), machine_hog());
+	while (wf_inject_len(&machine_vp(1)->inbox) == 0 && nr_ticks < 10) {
+		pass_ticks(1);
+		nr_ticks++;
+	}
+	assert_in_range(nr_ticks, 1, 4);
+}
+
+static void test_quiet(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *hog = machine_hog();
+
+	machine_run(vp, hog);
+	assert_int_equal(wf_tick_quiet_ns(), 0); /* nobody waits */
+	machine_queue(vp, machine_hog());
+	assert_in_range(wf_tick_quiet_ns(), 3 * TICK, 4 * TICK);
+	hog->hog = false;
+	assert_int_equal(wf_tick_quiet_ns(), 0);
+	hog->hog = true;
+	machine_queue(vp, machine_thread());
+	assert_int_equal(wf_tick_quiet_ns(), 0);
+}
+
+static void test_who_blocks_pays(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *hog = machine_hog();
+	int nr_rescues = 0;
+
+	machine_queue(vp, hog);
+	for (int i = 0; i < 100; i++)
+		machine_queue(vp, machine_thread());
+	machine_run(vp, wf_queue_pick(vp));
+	while (wf_load_relaxed(&vp->cur) != hog && nr_rescues < 100) {
+		wf_tick_rescued(vp, wf_load_relaxed(&vp->cur));
+		machine_block(vp);
+		nr_rescues++;
+	}
+	/* B's share is an eighth at least. */
+	assert_in_range(nr_rescues, 1, 8);
+}
+
+/* --- whole machines ----------------------------------------------------- */
+
+enum { STEP = TICK / 20, NR_MAX = 64 };
+
+struct result {
+	int64_t late_ns; /* the sleeper's longest */
+	double share;	 /* of the hogs: most by least */
+};
+
+static void forget_waits(void)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		wf_store_relaxed(&machine_vp(i)->counters.longest_wait_us, 0);
+}
+
+/*
+ * The sleeper works for a step, then sleeps; everybody else computes. In the
+ * first ticks it is not known yet who does what.
+ */
+static struct result simulate(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
+{
+	struct wf_thread *hogs[NR_MAX], *sleeper;
+	int64_t warm, end, wake_ns, next_tick, most = 0, least = INT64_MAX;
+	struct result r = { 0, 0 };
+	bool sleeps = true;
+
+	machine_init(nr_vps);
+	for (int i = 0; i < nr_hogs; i++) {
+		hogs[i] = machine_thread();
+		wf_queue_put(machine_vp(0), hogs[i], WF_READY_WOKEN);
+	}
+	for (uint32_t i = 0; i < nr_vps; i++)
+		machine_run(machine_vp(i), wf_queue_pick(machine_vp(0)));
+	sleeper = machine_thread();
+	warm = machine.now_ns + 200LL * TICK;
+	end = machine.now_ns + 3000LL * TICK;
+	wake_ns = machine.now_ns + sleep_ns;
+	next_tick = machine.now_ns;
+	while (machine.now_ns < end) {
+		machine_pass(STEP);
+		if (machine.now_ns <= warm)
+			forget_waits();
+		for (uint32_t i = 0; i < nr_vps; i++) {
+			struct wf_vp *vp = machine_vp(i);
+
+			if (wf_load_relaxed(&vp->cur) != sleeper)
+				continue;
+			if (machine.now_ns >= warm &&
+			    machine.now_ns - wake_ns > r.late_ns)
+				r.late_ns = machine.now_ns - wake_ns;
+			sleeps = true;
+			wake_ns = machine.now_ns + sleep_ns;
+			machine_block(vp);
+		}
+		if (sleeps && machine.now_ns >= wake_ns) {
+			sleeps = false;
+			wf_queue_put_remote(NULL, sleeper, WF_READY_WOKEN);
+			wf_tick_timer_fired(machine_vp(0), machine.now_ns);
+		}
+		if (machine.now_ns >= next_tick) {
+			machine_tick();
+			next_tick = machine.now_ns + TICK;
+		}
+		for (uint32_t i = 0; i < nr_vps; i++)
+			machine_switch(machine_vp(i));
+	}
+	for (int i = 0; i < nr_hogs; i++) {
+		int64_t used = machine_used(hogs[i]);
+
+		most = used > most ? used : most;
+		least = used < least ? used : least;
+	}
+	r.share = least > 0 ? (double)most / (double)least : 1e9;
+	return r;
+}
+
+static void assert_fair(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
+{
+	struct result r = simulate(nr_vps, nr_hogs, sleep_ns);
+
+	/* It works for one step, which counts. */
+	assert_in_range(r.late_ns, 0, 3 * STEP);
+	/* With two VPs its own seventh is one VP's loss. */
+	assert_true(r.share < (nr_vps == 1 ? 1.1 : 1.3));
+	for (uint32_t i = 0; i < nr_vps; i++)
+		assert_in_range(longest_wait_us(i), 0, 50 * 1000);
+}
+
+static void test_hogs_and_a_sleeper(void **state)
+{
+	for (uint32_t nr_vps = 1; nr_vps <= 2; nr_vps++) {
+		assert_fair(nr_vps, 6, TICK * 3 / 10);
+		assert_fair(nr_vps, 6, TICK * 7 / 10);
+		assert_fair(nr_vps, 6, TICK);
+		assert_fair(nr_vps, 6, 5 * TICK);
+	}
+}
+
+static void test_many_hogs(void **state)
+{
+	assert_fair(1, 50, 10 * TICK);
+	/* They do wait, and the counter sees it. */
+	assert_in_range(longest_wait_us(0), 40 * 1000, 50 * 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_computes_is_a_hog),
+		cmocka_unit_test(test_who_switches_often_is_no_hog),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_alone_nobody_is_preempted),
+		cmocka_unit_test(test_b_gives_way_to_i),
+		cmocka_unit_test(test_slices_of_b),
+		cmocka_unit_test(test_slice_goes_on),
+		cmocka_unit_test(test_short_slices_beside_many),
+		cmocka_unit_test(test_b_is_owed),
+		cmocka_unit_test(test_timer_preempts_b),
+		cmocka_unit_test(test_timer_spares),
+		cmocka_unit_test(test_system_calls_are_not_disturbed),
+		cmocka_unit_test(test_retry_after_refusals),
+		cmocka_unit_test(test_no_retry_without_refusal),
+		cmocka_unit_test(test_balance_of_i),
+		cmocka_unit_test(test_balance_of_b),
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_who_blocks_pays),
+		cmocka_unit_test(test_hogs_and_a_sleeper),
+		cmocka_unit_test(test_many_hogs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+#include "fake_machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "boot/rescue.h"
+#include "os/clock.h"
+#include "sched/entry.h"
+#include "sched/idle.h"
+#include "sched/start.h"
+#include "signal/preempt.h"
+
+enum { MAX_THREADS = 1024, MAX_VPS = 4, FIRST_TID = 100 };
+
+struct machine machine;
+struct wf_thread *wf_table;
+struct wf_counters wf_counters;
+
+static struct wf_carrier carriers[MAX_VPS];
+static int64_t cpu_ns[MAX_VPS], used_ns[MAX_THREADS];
+static uint32_t nr_threads;
+
+void machine_init(uint32_t nr_vps)
+{
+	free(wf_table);
+	wf_table =
+		aligned_alloc(WF_CACHE_LINE, MAX_THREADS * sizeof(*wf_table));
+	memset(wf_table, 0, MAX_THREADS * sizeof(*wf_table));
+	memset(carriers, 0, sizeof(carriers));
+	memset(cpu_ns, 0, sizeof(cpu_ns));
+	memset(used_ns, 0, sizeof(used_ns));
+	machine = (struct machine){ .now_ns = 1000 * MACHINE_TICK };
+	nr_threads = 0;
+	wf_sched.vps = NULL;
+	if (wf_vps_init(nr_vps) != 0)
+		abort();
+	for (uint32_t i = 0; i < nr_vps; i++) {
+		wf_sched.vps[i].carrier = &carriers[i];
+		wf_store_relaxed(&carriers[i].tid, FIRST_TID + (int)i);
+		wf_store_relaxed(&carriers[i].vp, &wf_sched.vps[i]);
+	}
+}
+
+struct wf_vp *machine_vp(uint32_t i)
+{
+	return &wf_sched.vps[i];
+}
+
+struct wf_thread *machine_thread(void)
+{
+	struct wf_thread *t = wf_table_at(++nr_threads);
+
+	t->index = nr_threads;
+	t->kind = WF_THREAD_MULTIPLEXED;
+	return t;
+}
+
+struct wf_thread *machine_hog(void)
+{
+	struct wf_thread *t = machine_thread();
+
+	t->hog = true;
+	return t;
+}
+
+static void make_current(struct wf_vp *vp, struct wf_thread *t)
+{
+	wf_store_relaxed(&vp->cur, t);
+	if (t == NULL)
+		return;
+	t->vp = vp;
+	t->carrier = vp->carrier;
+	wf_count_own(&vp->counters, switches);
+}
+
+void machine_run(struct wf_vp *vp, struct wf_thread *t)
+{
+	t->from_b = t->hog;
+	make_current(vp, t);
+	machine_tick(); /* the monitor has seen it */
+}
+
+void machine_queue(struct wf_vp *vp, struct wf_thread *t)
+{
+	wf_queue_put(vp, t, WF_READY_PREEMPTED);
+}
+
+void machine_pass_idle(int64_t ns)
+{
+	machine.now_ns += ns;
+}
+
+void machine_pass(int64_t ns)
+{
+	machine_pass_idle(ns);
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		const struct wf_thread *t =
+			wf_load_relaxed(&wf_sched.vps[i].cur);
+
+		if (t == NULL)
+			continue;
+		cpu_ns[i] += ns;
+		used_ns[t->index] += ns;
+	}
+}
+
+void machine_tick(void)
+{
+	wf_tick_all(machine.now_ns);
+}
+
+bool machine_switch(struct wf_vp *vp)
+{
+	struct wf_thread *t = wf_load_relaxed(&vp->cur), *next;
+
+	if (!wf_load_relaxed(&vp->carrier->is_signalled))
+		return false;
+	wf_store_relaxed(&vp->carrier->is_signalled, false);
+	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
+	wf_queue_flush_lifo(vp);
+	next = wf_queue_pick(vp);
+	if (next == NULL)
+		return false;
+	make_current(vp, next);
+	wf_queue_put(vp, t, WF_READY_PREEMPTED);
+	return true;
+}
+
+void machine_block(struct wf_vp *vp)
+{
+	wf_load_relaxed(&vp->cur)->hog = false;
+	make_current(vp, wf_queue_pick(vp));
+}
+
+int64_t machine_used(const struct wf_thread *t)
+{
+	return used_ns[t->index];
+}
+
+/* --- what the rules see of the rest ------------------------------------- */
+
+int64_t wf_os_thread_cpu(int tid)
+{
+	return cpu_ns[tid - FIRST_TID];
+}
+
+bool wf_rescue_is_runnable(const struct wf_carrier *c)
+{
+	return machine.is_runnable;
+}
+
+void wf_preempt_signal(struct wf_carrier *c)
+{
+	if (!atomic_exchange(&c->is_signalled, true))
+		machine.nr_signals++;
+}
+
+int64_t wf_idle_wake_cost(void)
+{
+	return 25 * 1000;
+}
+
+bool wf_idle_wake(struct wf_vp *vp)
+{
+	machine.nr_wakes++;
+	return true;
+}
+
+bool wf_idle_wake_sleeper(void)
+{
+	machine.nr_wakes++;
+	return true;
+}
+
+void wf_idle_wake_any(void)
+{
+	machine.nr_wakes++;
+}
+
+void wf_idle_see_poller(void)
+{
+}
+
+void wf_idle_wake_monitor(void)
+{
+}
+
+void wf_start_prepare(struct wf_thread *t)
+{
+}

@@ -1,0 +1,53 @@
+/*
+ * VPs, carriers and threads in a time of their own, around the real queues:
+ * so that the rules of fairness can be tested without a clock.
+ *
+ *     machine_init(2);                        two VPs
+ *     t = machine_thread();                   nowhere yet
+ *     machine_run(vp, t);                     t runs on vp
+ *     machine_pass(NS);                       all that run use that much CPU
+ *     machine_tick();                         the monitor's
+ *     machine_switch(vp);                     what its carrier was asked to do
+ *
+ * A test that counts ticks calls machine_pass(MACHINE_TICK) before each.
+ */
+#ifndef FAKE_MACHINE_H
+#define FAKE_MACHINE_H
+
+#include "boot/tick.h"
+#include "sched/queue.h"
+
+#define MACHINE_TICK WF_MONITOR_TICK_NS
+
+struct machine {
+	int64_t now_ns;
+	bool is_runnable;    /* what /proc says of every carrier */
+	uint32_t nr_signals; /* preemption signals sent */
+	uint32_t nr_wakes;   /* of VPs */
+};
+
+extern struct machine machine;
+
+void machine_init(uint32_t nr_vps);
+struct wf_vp *machine_vp(uint32_t i);
+struct wf_thread *machine_thread(void);
+/* A thread that is known to compute. */
+struct wf_thread *machine_hog(void);
+
+void machine_run(struct wf_vp *vp, struct wf_thread *t);
+/* t waits in the ring that its kind of thread is in. */
+void machine_queue(struct wf_vp *vp, struct wf_thread *t);
+
+void machine_pass(int64_t ns);
+/* Time passes and nobody gets any of it. */
+void machine_pass_idle(int64_t ns);
+void machine_tick(void);
+/* Takes the signal, as the handler does; false if there is none. */
+bool machine_switch(struct wf_vp *vp);
+/* The running thread blocks; another runs, if there is one. */
+void machine_block(struct wf_vp *vp);
+
+/* CPU time that t has had. */
+int64_t machine_used(const struct wf_thread *t);
+
+#endif

@@ -1,0 +1,188 @@
+/* src/sched/idle.c: who is woken, and by whom; the poller's role. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "os/futex.h"
+#include "sched/idle.h"
+
+struct wf_counters wf_counters;
+struct wf_options wf_options;
+
+static const _Atomic uint32_t *woken; /* the last word woken */
+static int nr_woken;
+
+int wf_os_futex_wake(_Atomic uint32_t *word, int nr)
+{
+	woken = word;
+	nr_woken++;
+	return nr;
+}
+
+static struct wf_vp *vps;
+
+static int set_up(void **state)
+{
+	wf_sched.vps = NULL;
+	wf_idle_reset();
+	memset(&wf_options, 0, sizeof(wf_options));
+	nr_woken = 0;
+	if (wf_vps_init(3) < 0)
+		return -1;
+	vps = wf_sched.vps;
+	return 0;
+}
+
+static void inject(uint64_t entry)
+{
+	wf_inject_push(&wf_sched.inject, &entry, 1);
+}
+
+static void sleepers_are_woken_once(void **state)
+{
+	assert_false(wf_idle_wake_sleeper());
+	wf_idle_begin(&vps[1]);
+	assert_true(wf_idle_is_any());
+	wf_idle_wake_any();
+	assert_int_equal(nr_woken, 1);
+	assert_ptr_equal(woken, &vps[1].wake_word);
+	assert_int_equal(vps[1].wake_word, 1);
+	assert_false(wf_idle_is_any());
+	wf_idle_wake_any();
+	assert_int_equal(nr_woken, 1);
+	assert_false(wf_idle_end(&vps[1]));
+}
+
+static void one_of_all_sleeps_on(void **state)
+{
+	wf_idle_begin(&vps[0]);
+	wf_idle_begin(&vps[1]);
+	wf_idle_begin(&vps[2]);
+	assert_true(wf_idle_wake(&vps[1]));
+	assert_ptr_equal(woken, &vps[1].wake_word);
+	assert_false(wf_idle_wake(&vps[1]));
+	assert_true(wf_idle_end(&vps[0]));
+	wf_idle_wake_any();
+	assert_ptr_equal(woken, &vps[2].wake_word);
+	assert_int_equal(nr_woken, 2);
+}
+
+static void one_poller(void **state)
+{
+	assert_true(wf_idle_poll_begin(&vps[0]));
+	assert_true(wf_idle_is_any());
+	assert_false(wf_idle_poll_begin(&vps[1]));
+	wf_idle_poll_end(&vps[0]);
+	assert_false(wf_idle_is_any());
+	assert_true(wf_idle_poll_begin(&vps[1]));
+	assert_int_equal(vps[0].counters.polls, 1);
+	assert_int_equal(vps[1].counters.polls, 1);
+}
+
+static void nobody_is_woken_beside_a_poller(void **state)
+{
+	wf_idle_begin(&vps[0]);
+	wf_idle_poll_begin(&vps[1]);
+	wf_idle_wake_any();
+	assert_int_equal(nr_woken, 0);
+	/* But who is meant himself. */
+	assert_true(wf_idle_wake(&vps[0]));
+	assert_int_equal(nr_woken, 1);
+	assert_false(wf_idle_wake(&vps[1]));
+	assert_int_equal(nr_woken, 1);
+}
+
+static void leaves_with_nothing_more(void **state)
+{
+	wf_idle_begin(&vps[0]);
+	wf_idle_poll_begin(&vps[1]);
+	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_SOME);
+	wf_idle_poll_leave(&vps[1]);
+	assert_int_equal(nr_woken, 0);
+	assert_null(wf_load_relaxed(&wf_sched.poller));
+	assert_int_equal(vps[1].counters.hits, 1);
+	assert_int_equal(vps[1].counters.hand_overs, 0);
+}
+
+static void hands_over_what_is_injected(void **state)
+{
+	wf_idle_begin(&vps[0]);
+	wf_idle_poll_begin(&vps[1]);
+	inject(7);
+	wf_idle_poll_leave(&vps[1]);
+	assert_ptr_equal(woken, &vps[0].wake_word);
+	assert_int_equal(nr_woken, 1);
+	assert_int_equal(vps[1].counters.hand_overs, 1);
+}
+
+static void hands_over_what_is_worth_it(void **state)
+{
+	wf_idle_begin(&vps[0]);
+	wf_idle_poll_begin(&vps[1]);
+	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_WORTH);
+	wf_idle_poll_leave(&vps[1]);
+	assert_int_equal(nr_woken, 1);
+}
+
+/* It would have slept, and saw something at its last look. */
+static void hands_over_after_the_role(void **state)
+{
+	wf_idle_begin(&vps[0]);
+	wf_idle_poll_begin(&vps[1]);
+	wf_idle_poll_end(&vps[1]);
+	wf_idle_begin(&vps[1]);
+	inject(7);
+	wf_idle_end(&vps[1]);
+	wf_idle_poll_leave(&vps[1]);
+	assert_ptr_equal(woken, &vps[0].wake_word);
+	assert_int_equal(vps[1].counters.hits, 0);
+	assert_int_equal(vps[1].counters.hand_overs, 1);
+}
+
+static void hands_over_to_nobody(void **state)
+{
+	wf_idle_poll_begin(&vps[1]);
+	inject(7);
+	wf_idle_poll_leave(&vps[1]);
+	assert_int_equal(nr_woken, 0);
+	assert_int_equal(vps[1].counters.hand_overs, 0);
+}
+
+static void the_tick_sees_to_a_poller(void **state)
+{
+	wf_idle_begin(&vps[0]);
+	wf_idle_see_poller();
+	assert_int_equal(nr_woken, 0);
+	wf_options.wait = WF_WAIT_POLL;
+	wf_idle_poll_begin(&vps[1]);
+	wf_idle_see_poller();
+	assert_int_equal(nr_woken, 0);
+	wf_idle_poll_leave(&vps[1]);
+	wf_idle_see_poller();
+	assert_int_equal(nr_woken, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(sleepers_are_woken_once),
+		TEST(one_of_all_sleeps_on),
+		TEST(one_poller),
+		TEST(nobody_is_woken_beside_a_poller),
+		TEST(leaves_with_nothing_more),
+		TEST(hands_over_what_is_injected),
+		TEST(hands_over_what_is_worth_it),
+		TEST(hands_over_after_the_role),
+		TEST(hands_over_to_nobody),
+		TEST(the_tick_sees_to_a_poller),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
