@@ -14,6 +14,7 @@
 #define WEFT_API_API_H
 
 #include <errno.h>
+#include <sys/types.h>
 
 #include "base/compiler.h"
 
@@ -39,6 +40,14 @@ static inline int wf_api_errno(int rc)
 	if (WF_LIKELY(rc >= 0))
 		return rc;
 	errno = -rc;
+	return -1;
+}
+
+static inline ssize_t wf_api_result(long rc)
+{
+	if (WF_LIKELY(rc >= 0))
+		return rc;
+	errno = (int)-rc;
 	return -1;
 }
 

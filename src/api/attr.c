@@ -182,8 +182,7 @@ WF_API(int, pthread_setattr_default_np, const pthread_attr_t *attr)
 	int err = wf_real.pthread_setattr_default_np(attr);
 
 	/* release: who sees the new number reads the new defaults. */
-	atomic_fetch_add_explicit(&nr_default_changes, 1,
-				  memory_order_release);
+	atomic_fetch_add_explicit(&nr_default_changes, 1, memory_order_release);
 	return err;
 }
 

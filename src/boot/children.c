@@ -2,8 +2,10 @@
  * The programs that the program executes. Weft's place in LD_PRELOAD is taken
  * away
  *
- * - from all of them under --no-children: the variable is edited in place,
- *   before anybody has copied the environment;
+ * - from all of them under --no-children and under ThreadSanitizer, whose
+ *   library is then taken away too, as it crashes in programs that are not
+ *   built for it: the variable is edited in place, before anybody has copied
+ *   the environment;
  * - from one that cannot load it, for which the new environment is copied.
  *   Otherwise a 32-bit ld.so would complain, musl's would end the program, and
  *   Go's threads would be weft's. Static and set-user-ID programs do not look
@@ -59,6 +61,19 @@ static bool is_weft(const char *entry, size_t len)
 	       (len == name_len || entry[len - name_len - 1] == '/');
 }
 
+/* By its name only, as the command puts it there. */
+static bool is_thread_sanitizer(const char *entry, size_t len)
+{
+	static const char *const names[] = { "libtsan.so", "libclang_rt.tsan" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (len >= strlen(names[i]) &&
+		    strncmp(entry, names[i], strlen(names[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Takes weft's entries out of a list like LD_PRELOAD's. */
 static void filter(char *list)
 {
@@ -69,7 +84,8 @@ static void filter(char *list)
 
 		while (p[len] != '\0' && !is_separator(p[len]))
 			len++;
-		if (len > 0 && !is_weft(p, len)) {
+		if (len > 0 && !is_weft(p, len) &&
+		    !is_thread_sanitizer(p, len)) {
 			if (to != list)
 				*to++ = ':';
 			memmove(to, p, len);

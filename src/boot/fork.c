@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "boot/boot.h"
+#include "io/ring.h"
 #include "libc/real.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -75,6 +76,7 @@ void wf_boot_fork_child(void)
 	wf_carrier_fork_child();
 	wf_idle_reset();
 	wf_ufutex_fork_child();
+	wf_ring_fork_child();
 	wf_once_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();

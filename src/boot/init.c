@@ -107,6 +107,7 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 	load_options(envp);
 	if (wf_options.stats)
 		wf_report_init();
-	if (wf_options.no_children)
+	/* Its own start, which may execute the program anew, lies behind. */
+	if (wf_options.no_children || wf_elf_has_thread_sanitizer())
 		wf_children_spare_all(envp);
 }

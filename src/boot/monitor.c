@@ -55,7 +55,8 @@ static bool is_needed(void)
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		const struct wf_vp *vp = &wf_sched.vps[i];
 
-		if (wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)
+		if (wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
+		    (is_busy(vp) && wf_load_relaxed(&vp->nr_requests) != 0))
 			return true;
 	}
 	return false;
@@ -132,8 +133,10 @@ static void sleep_until_needed(int64_t now, bool is_for_good, uint32_t pokes)
 	deadline = announce(deadline);
 	/* Whoever changes credentials stores, then wakes. */
 	wf_setxid_follow();
-	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes)
+	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes) {
+		wf_tick_nothing_waits();
 		wf_os_futex_wait(&wf_sched.monitor_asleep, 1, deadline);
+	}
 	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }

@@ -91,6 +91,7 @@ static bool is_asleep(int tid)
 static bool has_work(const struct wf_vp *vp, int64_t now_ns)
 {
 	return wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
+	       wf_load_relaxed(&vp->nr_requests) != 0 ||
 	       wf_timers_earliest(vp) <= now_ns;
 }
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "boot/boot.h"
+#include "io/ring.h"
 #include "libc/elf.h"
 #include "libc/layout.h"
 #include "libc/tcb.h"
@@ -110,6 +111,8 @@ static int make_world(void)
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
 	wf_os_membarrier_register();
+	/* Without rings blocking calls block their carrier. */
+	wf_ring_start();
 	wf_carrier_main = wf_agent_run;
 	wf_carrier_init_hook = wf_preempt_arm;
 	wf_preempt_setxid = wf_setxid_follow;

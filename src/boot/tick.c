@@ -439,6 +439,18 @@ static void see_injected_waits(void)
 	note_longest(&s->vps[0], longest_ns);
 }
 
+void wf_tick_nothing_waits(void)
+{
+	wf_sched.waits_inject.nr = 0;
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_vp_watch *w = &wf_sched.vps[i].watch;
+
+		w->waits_i.nr = 0;
+		w->waits_b.nr = 0;
+		w->next_switches = UINT64_MAX;
+	}
+}
+
 void wf_tick_all(int64_t now_ns)
 {
 	wf_idle_see_poller();

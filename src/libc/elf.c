@@ -120,3 +120,16 @@ void *wf_elf_symbol(const char *object, const char *name)
 	}
 	return NULL;
 }
+
+bool wf_elf_has_thread_sanitizer(void)
+{
+	/* The last is the program itself. */
+	static const char *const objects[] = { "libtsan.so", "libclang_rt.tsan",
+					       "" };
+
+	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+		if (wf_elf_symbol(objects[i], "__tsan_init") != NULL)
+			return true;
+	}
+	return false;
+}

@@ -8,6 +8,7 @@
 #ifndef WEFT_LIBC_ELF_H
 #define WEFT_LIBC_ELF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -15,5 +16,8 @@
  * begins with `object` ("libc.so", "ld-linux"), or NULL. IFUNCs are resolved.
  */
 void *wf_elf_symbol(const char *object, const char *name);
+
+/* Is the program built with ThreadSanitizer? */
+bool wf_elf_has_thread_sanitizer(void);
 
 #endif

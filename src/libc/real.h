@@ -8,6 +8,7 @@
 #define WEFT_LIBC_REAL_H
 
 #include <link.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -15,7 +16,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
 

@@ -112,3 +112,42 @@ WF_REAL(int, __register_atfork,
 	(void (*)(void), void (*)(void), void (*)(void), void *))
 WF_REAL(int, dl_iterate_phdr,
 	(int (*)(struct dl_phdr_info *, size_t, void *), void *))
+
+/* Descriptors. */
+WF_REAL(ssize_t, read, (int, void *, size_t))
+WF_REAL(ssize_t, __read_chk, (int, void *, size_t, size_t))
+WF_REAL(ssize_t, readv, (int, const struct iovec *, int))
+WF_REAL(ssize_t, write, (int, const void *, size_t))
+WF_REAL(ssize_t, writev, (int, const struct iovec *, int))
+WF_REAL(ssize_t, recv, (int, void *, size_t, int))
+WF_REAL(ssize_t, __recv_chk, (int, void *, size_t, size_t, int))
+WF_REAL(ssize_t, recvfrom,
+	(int, void *, size_t, int, struct sockaddr *, socklen_t *))
+WF_REAL(ssize_t, __recvfrom_chk,
+	(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *))
+WF_REAL(ssize_t, recvmsg, (int, struct msghdr *, int))
+WF_REAL(ssize_t, send, (int, const void *, size_t, int))
+WF_REAL(ssize_t, sendto,
+	(int, const void *, size_t, int, const struct sockaddr *, socklen_t))
+WF_REAL(ssize_t, sendmsg, (int, const struct msghdr *, int))
+WF_REAL(int, accept, (int, struct sockaddr *, socklen_t *))
+WF_REAL(int, accept4, (int, struct sockaddr *, socklen_t *, int))
+WF_REAL(int, connect, (int, const struct sockaddr *, socklen_t))
+WF_REAL(int, poll, (struct pollfd *, nfds_t, int))
+WF_REAL(int, __poll_chk, (struct pollfd *, nfds_t, int, size_t))
+WF_REAL(int, ppoll,
+	(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))
+WF_REAL(int, __ppoll_chk,
+	(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *,
+	 size_t))
+WF_REAL(int, epoll_wait, (int, struct epoll_event *, int, int))
+WF_REAL(int, epoll_pwait,
+	(int, struct epoll_event *, int, int, const sigset_t *))
+WF_REAL(int, select, (int, fd_set *, fd_set *, fd_set *, struct timeval *))
+WF_REAL(int, pselect,
+	(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
+	 const sigset_t *))
+WF_REAL(int, close, (int))
+WF_REAL(int, dup2, (int, int))
+WF_REAL(int, dup3, (int, int, int))
+WF_REAL(int, setsockopt, (int, int, int, const void *, socklen_t))

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "sched/vp_io.h"
 
 static struct wf_spin idle_lock = WF_SPIN_INIT;
 static struct wf_vp *idle_list;
@@ -57,7 +58,10 @@ static bool wake(struct wf_vp *vp, bool was_idle)
 	wf_store_relaxed(&vp->wake_ns, wf_os_now());
 	/* release: what was pushed for it; pairs with the sleeper's load. */
 	wf_store_release(&vp->wake_word, 1);
-	wf_os_futex_wake(&vp->wake_word, 1);
+	if (vp->sleeps_in_ring)
+		wf_vp_io_ops->wake(vp);
+	else
+		wf_os_futex_wake(&vp->wake_word, 1);
 	return true;
 }
 

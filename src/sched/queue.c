@@ -27,6 +27,7 @@
 #include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/start.h"
+#include "sched/vp_io.h"
 
 enum { LIFO_RUN_MAX = 16, BATCH = 64 };
 
@@ -416,12 +417,17 @@ bool wf_queue_may_hand_off(struct wf_vp *vp)
 
 /* --- the monitor's view ------------------------------------------------- */
 
-uint32_t wf_queue_waiting_i(const struct wf_vp *vp)
+static uint32_t entries_of_i(const struct wf_vp *vp)
 {
 	return wf_runq_live(&vp->ring_i, wf_entry_is_stale) +
 	       wf_inject_len(&vp->inbox) +
 	       (wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE) +
 	       (wf_inject_len(&wf_sched.inject) != 0);
+}
+
+uint32_t wf_queue_waiting_i(const struct wf_vp *vp)
+{
+	return entries_of_i(vp) + wf_vp_io_is_waiting(vp);
 }
 
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp)
@@ -437,7 +443,8 @@ bool wf_queue_is_asked(const struct wf_vp *vp)
 
 bool wf_queue_has_work(const struct wf_vp *vp)
 {
-	if (wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)
+	if (entries_of_i(vp) + wf_queue_waiting_b(vp) > 0 ||
+	    wf_vp_io_has_done(vp))
 		return true;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		if (wf_runq_len(&wf_sched.vps[i].ring_b) > 0)

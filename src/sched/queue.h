@@ -39,7 +39,10 @@ struct wf_thread *wf_queue_pick(struct wf_vp *vp);
  */
 bool wf_queue_may_hand_off(struct wf_vp *vp);
 
-/* Entries waiting in ring I (and B), as its owner's tick counts them. */
+/*
+ * Entries waiting in ring I (and B), as its owner's tick counts them. What the
+ * owner has to see to in its requests to the kernel counts as one of I.
+ */
 uint32_t wf_queue_waiting_i(const struct wf_vp *vp);
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp);
 /* Has anybody given vp work, or everybody? Reads words that rarely change. */

@@ -9,6 +9,7 @@
 #include "os/kthread.h"
 #include "sched/preempt.h"
 #include "sched/queue.h"
+#include "sched/vp_io.h"
 
 bool wf_switch_needs_syscall;
 
@@ -57,6 +58,8 @@ void wf_switch_finish(struct wf_thread *t)
 		c->post = NULL;
 		post(c, c->post_arg);
 	}
+	if (t->vp != NULL)
+		wf_vp_io_look(t->vp); /* no lock is held here */
 	if (WF_UNLIKELY(wf_load_relaxed(&c->signal_slot.nr) != 0))
 		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 	wf_carrier_set_mask(c, t->sigmask);
@@ -141,6 +144,7 @@ bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
 	struct wf_thread *next;
 
 	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
+	wf_vp_io_look(vp);
 	if (why == WF_RESCHED_WAKE)
 		vp->lifo_run = 0; /* the woken thread is what it is for */
 	else if (why == WF_RESCHED_TICK)

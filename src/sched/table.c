@@ -34,23 +34,10 @@ static _Atomic uint32_t fork_epoch = 1;
 static struct wf_spin foreign_lock = WF_SPIN_INIT;
 static void *free_foreign;
 
-/* It bears mappings in the topmost 1.5 TiB only; the kernel puts its own into
- * the topmost 1.1. */
-static bool has_thread_sanitizer(void)
-{
-	static const char *const objects[] = { "libtsan.so", "libclang_rt.tsan",
-					       "" };
-
-	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
-		if (wf_elf_symbol(objects[i], "__tsan_init") != NULL)
-			return true;
-	}
-	return false;
-}
-
 /*
  * Far below where the kernel puts mappings of its own choice, the table can
- * grow in place.
+ * grow in place. The kernel has the topmost 1.1 TiB, and ThreadSanitizer, with
+ * which there are few threads, bears mappings in the topmost 1.5 only.
  */
 int wf_table_init(void)
 {
@@ -59,7 +46,7 @@ int wf_table_init(void)
 
 	if (near == NULL)
 		return -ENOMEM;
-	if (has_thread_sanitizer())
+	if (wf_elf_has_thread_sanitizer())
 		span = 1UL << 41;
 	for (uintptr_t part = 8; part <= 64; part *= 2) {
 		uintptr_t far = (uintptr_t)near - span / part;
@@ -245,8 +232,7 @@ static struct wf_thread *get_pooled(struct wf_pool *pool,
 	uint32_t i = pool->last = place_of(pool, class);
 
 	if (pool->of[i].nr == 0)
-		pool->of[i].nr =
-			get_shared(class, pool->of[i].threads, BATCH);
+		pool->of[i].nr = get_shared(class, pool->of[i].threads, BATCH);
 	if (pool->of[i].nr == 0)
 		return NULL;
 	return pool->of[i].threads[--pool->of[i].nr];

@@ -21,7 +21,7 @@ struct wf_pool {
 		uint32_t nr;
 		struct wf_thread *threads[WF_POOL_SIZE];
 	} of[WF_POOL_CLASSES];
-	uint32_t last; /* the one that was used last */
+	uint32_t last;	      /* the one that was used last */
 	uint32_t next_victim; /* when a class too many comes */
 };
 

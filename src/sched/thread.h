@@ -165,6 +165,7 @@ struct wf_thread {
 	uint32_t slice_us;   /* had of its slice in ring B; monitor */
 	int8_t sched_priority; /* set by the program */
 	bool has_affinity;     /* its carrier's is not the process's; self */
+	bool wait_is_firm;     /* nothing interrupts it; self, bucket */
 	bool is_soiled;	       /* the next to use the slot has to write the
 				* TCB as a whole; as slot */
 } WF_ALIGNED(WF_CACHE_LINE);

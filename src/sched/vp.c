@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "os/mem.h"
+#include "sched/vp_io.h"
 
 struct wf_sched wf_sched;
+const struct wf_vp_io_ops *wf_vp_io_ops;
 
 int wf_vps_init(uint32_t nr)
 {

@@ -62,6 +62,7 @@ struct wf_vp_watch {
 };
 
 struct wf_timers;
+struct wf_vp_io;
 
 /* Threads that were created and that came to their end (thread/alive.c). */
 struct wf_alive {
@@ -78,6 +79,8 @@ struct wf_vp {
 	struct wf_timers *timers;	 /* wait/timer.h; constant */
 	_Atomic uint32_t resched;	 /* enum wf_resched; owner, monitor */
 	_Atomic int32_t balance;	 /* monitor */
+	_Atomic uint32_t nr_requests;	 /* to the kernel, under way; owner */
+	struct wf_vp_io *io;		 /* io/; NULL if there is none */
 	_Atomic bool turn_b;		 /* next pick is B's; monitor, owner */
 	_Atomic bool runs_long;		 /* threads run for more than two wakes'
 				 * cost; monitor */
@@ -88,6 +91,7 @@ struct wf_vp {
 	_Atomic uint32_t wake_word; /* futex of the sleeping carrier */
 	_Atomic int64_t wake_ns;    /* when the waker set it */
 	bool is_idle;		    /* in the idle list; its lock */
+	bool sleeps_in_ring;	    /* while in the idle list; owner */
 	struct wf_vp *idle_next;    /* idle list; its lock */
 	uint32_t nr_ticks;	    /* monitor */
 	struct wf_budget budget;    /* for polling; owner */

@@ -31,6 +31,7 @@
 #include "sched/queue.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "sched/vp_io.h"
 #include "signal/arrive.h"
 #include "signal/frame.h"
 
@@ -81,7 +82,11 @@ static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 	default:
 		break;
 	}
-	return !is_on_altstack(c, sp);
+	if (is_on_altstack(c, sp)) {
+		wf_count(refusals_stack);
+		return false;
+	}
+	return true;
 }
 
 /* The CPU timer found a VP that made no switch since its last time. */
@@ -107,6 +112,7 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 	if (why == WF_RESCHED_NONE)
 		return;
 	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
+	wf_vp_io_look(vp);
 	if (why == WF_RESCHED_TICK)
 		wf_queue_flush_lifo(vp);
 	next = wf_queue_pick(vp);

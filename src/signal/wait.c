@@ -130,7 +130,7 @@ static bool take_back(struct wf_thread *t)
 	return true;
 }
 
-static int suspend(struct wf_thread *t, uint64_t mask)
+static void suspend_begin(struct wf_thread *t, uint64_t mask)
 {
 	t->suspended_mask = t->sigmask;
 	t->is_suspended = true;
@@ -138,6 +138,24 @@ static int suspend(struct wf_thread *t, uint64_t mask)
 	wf_mask_set_locked(t, mask);
 	wf_carrier_set_mask(t->carrier, mask);
 	wf_runtime_leave(t);
+}
+
+void wf_signal_open_for_wait(const uint64_t *mask)
+{
+	if (mask != NULL)
+		suspend_begin(wf_runtime_enter(),
+			      *mask & ~WF_SIGNAL_UNBLOCKABLE);
+}
+
+void wf_signal_close_after_wait(const uint64_t *mask)
+{
+	if (mask != NULL)
+		take_back(wf_self);
+}
+
+static int suspend(struct wf_thread *t, uint64_t mask)
+{
+	suspend_begin(t, mask);
 	/* The delivery of a handler clears it and restores the mask. */
 	while (*(volatile bool *)&t->is_suspended) {
 		int err = wf_ufutex_wait(&t->signal_word, 0, WF_UFUTEX_ANY,

@@ -18,4 +18,12 @@ int wf_signal_suspend(uint64_t mask);
 /* The same with the mask as it is. */
 int wf_signal_pause(void);
 
+/*
+ * Around a wait that has a mask of its own (ppoll and its relatives), called
+ * by a thread that has a carrier; NULL is no mask. What the mask opens is
+ * delivered; a handler restores the mask of before.
+ */
+void wf_signal_open_for_wait(const uint64_t *mask);
+void wf_signal_close_after_wait(const uint64_t *mask);
+
 #endif

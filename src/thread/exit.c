@@ -138,7 +138,7 @@ static struct heir finish(struct wf_thread *t)
 {
 	uintptr_t tcb = t->slot.tcb;
 
-	/* It may call malloc, which sanitizers bear until keys are destroyed. */
+	/* It may call malloc, which sanitizers bear until keys are gone. */
 	wf_reap_consider();
 	wf_libc.call_tls_dtors();
 	if (WF_UNLIKELY(wf_tsd_destroy(tcb)) || t->slot.has_user_stack ||

@@ -176,8 +176,7 @@ int wf_thread_detach(struct wf_thread *t)
 
 	wf_bucket_lock(b);
 	old = wf_load_relaxed(&t->exit_state);
-	if (wf_load_relaxed(&t->joiner) != 0 ||
-	    (old & WF_EXIT_DETACHED) != 0)
+	if (wf_load_relaxed(&t->joiner) != 0 || (old & WF_EXIT_DETACHED) != 0)
 		err = -EINVAL;
 	else
 		wf_store_relaxed(&t->exit_state, old | WF_EXIT_DETACHED);

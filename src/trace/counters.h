@@ -19,6 +19,7 @@
 	X(claims, "threads started")                               \
 	X(preemptions, "preemptions")                              \
 	X(refusals_runtime, "preemptions put off: in the runtime") \
+	X(refusals_stack, "preemptions put off: on weft's stack")  \
 	X(refusals_libc, "preemptions put off: in libc")           \
 	X(rescues, "VPs taken from blocked carriers")              \
 	X(rejoins, "threads that came back without a VP")          \

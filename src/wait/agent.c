@@ -24,6 +24,7 @@
 #include "sched/idle.h"
 #include "sched/queue.h"
 #include "sched/switch.h"
+#include "sched/vp_io.h"
 #include "wait/timer.h"
 
 enum {
@@ -120,11 +121,13 @@ static bool try_poll(struct idle *idle, struct wf_vp *vp)
  */
 static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 {
+	wf_vp_io_submit(vp);
 	for (;;) {
 		int64_t now;
 
 		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (wf_queue_is_asked(vp) || has_signal_work(c))
+			if (wf_queue_is_asked(vp) || has_signal_work(c) ||
+			    wf_vp_io_has_done(vp))
 				return true;
 			wf_cpu_pause();
 		}
@@ -192,6 +195,7 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 	quiet(c);
 	if (has_signal_work(c))
 		return;
+	vp->sleeps_in_ring = wf_load_relaxed(&vp->nr_requests) != 0;
 	wf_idle_begin(vp);
 	deadline = wf_timers_earliest(vp);
 	if (!wf_queue_has_work(vp)) { /* A1 */
@@ -199,9 +203,12 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 		idle->has_slept = true;
 		idle->came_ns = deadline;
 		/* acquire: pairs with the waker's release of wake_word. */
-		if (wf_load_acquire(&vp->wake_word) == 0 &&
-		    wf_os_futex_wait(&vp->wake_word, 0, deadline) == 0 &&
-		    wf_load_acquire(&vp->wake_word) != 0)
+		if (wf_load_acquire(&vp->wake_word) != 0)
+			; /* by now */
+		else if (vp->sleeps_in_ring)
+			wf_vp_io_ops->sleep(vp, deadline);
+		else if (wf_os_futex_wait(&vp->wake_word, 0, deadline) == 0 &&
+			 wf_load_acquire(&vp->wake_word) != 0)
 			wf_idle_woken(vp);
 		if (wf_load_acquire(&vp->wake_word) != 0)
 			idle->came_ns = wf_load_relaxed(&vp->wake_ns);
@@ -226,9 +233,11 @@ static void wait_for_work(struct wf_carrier *c, struct wf_vp *vp,
 
 static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 {
-	struct wf_thread *t = wf_queue_pick(vp);
+	struct wf_thread *t;
 
 	c->idle_self.vp = vp;
+	wf_vp_io_look(vp);
+	t = wf_queue_pick(vp);
 	if (t == NULL && wf_timers_earliest(vp) != INT64_MAX &&
 	    wf_timers_fire(vp, wf_os_now(), &c->idle_self) > 0)
 		t = wf_queue_pick(vp);

@@ -108,7 +108,8 @@ static int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 		return -EAGAIN;
 	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
 			wf_load_relaxed(&t->is_cancelled)) &&
-	    wf_ufutex_is_interrupted != NULL && wf_ufutex_is_interrupted(t))
+	    !t->wait_is_firm && wf_ufutex_is_interrupted != NULL &&
+	    wf_ufutex_is_interrupted(t))
 		return -EINTR;
 	if (w->commit != NULL && !w->commit(w->commit_arg)) /* U8 */
 		return -EAGAIN;
@@ -205,9 +206,9 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 {
 	const _Atomic uint32_t *word = addr;
 	struct wf_wait w = { .addr = addr,
-			  .expected = expected,
-			  .bits = bits,
-			  .deadline_ns = deadline_ns };
+			     .expected = expected,
+			     .bits = bits,
+			     .deadline_ns = deadline_ns };
 
 	/* Its page comes in here, where a fault may be rescued. */
 	if (wf_load_relaxed(word) != expected)
@@ -215,14 +216,30 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 	return wait_and_run(&w);
 }
 
+int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
+			  uint32_t expected, int64_t deadline_ns, bool is_firm)
+{
+	const struct wf_wait w = { .addr = addr,
+				   .expected = expected,
+				   .bits = WF_UFUTEX_ANY,
+				   .deadline_ns = deadline_ns };
+	int result;
+
+	t->wait_is_firm = is_firm;
+	t->wait_was_moved = false;
+	result = wait_in(t, &w);
+	t->wait_is_firm = false;
+	return result;
+}
+
 int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
 			  void *arg, int64_t deadline_ns)
 {
 	struct wf_wait w = { .addr = addr,
-			  .bits = WF_UFUTEX_ANY,
-			  .deadline_ns = deadline_ns,
-			  .commit = commit,
-			  .commit_arg = arg };
+			     .bits = WF_UFUTEX_ANY,
+			     .deadline_ns = deadline_ns,
+			     .commit = commit,
+			     .commit_arg = arg };
 
 	return wait_and_run(&w);
 }
@@ -250,7 +267,8 @@ static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
 		wf_spin_unlock(&b->lock); /* requeued meanwhile */
 	}
 	is_ours = t->wait_addr != NULL &&
-		  (generation == NULL || t->wait_generation == *generation);
+		  (generation == NULL ? !t->wait_is_firm :
+					t->wait_generation == *generation);
 	if (is_ours)
 		wf_bucket_take_locked(t, result);
 	wf_spin_unlock(&b->lock);

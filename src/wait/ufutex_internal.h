@@ -46,6 +46,14 @@ int wf_ufutex_outcome(struct wf_thread *t, int result);
  */
 struct wf_thread *wf_ufutex_take_first_locked(const void *addr);
 
+/*
+ * wf_ufutex_wait for a caller that is in the runtime and stays there: -EINTR
+ * is all it learns of signals and cancellation, and nothing runs before it
+ * leaves. A firm wait is not interrupted at all.
+ */
+int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
+			  uint32_t expected, int64_t deadline_ns, bool is_firm);
+
 void wf_ufutex_fork_child(void);
 
 /* Set by signal/: must the caller's wait end before it begins? Bucket lock. */

@@ -148,6 +148,7 @@ int main(int argc, char **argv)
 		if (waiters[i].sum != expected_sum(i))
 			die("a sum is wrong");
 	}
+	free(threads);
 	printf("all came through, every sum is right\n");
 	return 0;
 }

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import ROOT, complains
 
-OPTIONS = ["vps", "stack-size", "preempt-every", "stats", "bound",
+OPTIONS = ["vps", "wait", "stack-size", "preempt-every", "stats", "bound",
            "no-children"]
 
 

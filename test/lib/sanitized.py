@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 
 import runner
+from programs import Program
 
 CASE_LIMIT_S = 60
 REPORT = b"Sanitizer"
@@ -57,9 +58,18 @@ class Sanitized:
         return runner.Result(status, text.encode(), stderr, seconds, trace)
 
 
+# ThreadSanitizer knows 8128 threads in all.
+ARGUMENTS = {"app_storm": ["100", "2"], "app_parked": ["1000"],
+             "app_churn": ["20"]}
+
+
 def all_sanitized(build):
     """Those that are built: a few by default, all as `ninja sanitized`."""
-    folder = build / "test/sanitized"
-    return [Sanitized(path.name, path)
-            for path in sorted(folder.glob("*san_*"))
-            if path.is_file() and path.suffix == ""]
+    for path in sorted((build / "test/sanitized").glob("?san_*")):
+        if not path.is_file():
+            continue
+        arguments = ARGUMENTS.get(path.name[5:])
+        if arguments:
+            yield Program(path.name, [path, *arguments])
+        else:
+            yield Sanitized(path.name, path)

@@ -3,6 +3,7 @@
 #include <fenv.h>
 #include <locale.h>
 #include <math.h>
+#include <resolv.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,6 +300,63 @@ TEST(stdio_state)
 
 	threads_start_numbered(threads, NR_THREADS, print_and_parse);
 	threads_join(threads, NR_THREADS);
+}
+
+static pthread_key_t key;
+
+static void *leave_traces(void *arg)
+{
+	int old;
+
+	CHECK_EQ(pthread_setspecific(key, &key), 0);
+	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old), 0);
+	CHECK_EQ(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old), 0);
+	CHECK_EQ(res_init(), 0);
+	CHECK(_res.options != 0);
+	CHECK(uselocale(arg) == LC_GLOBAL_LOCALE);
+	errno = ERANGE;
+	small = 6;
+	return NULL;
+}
+
+static void *find_none(void *arg)
+{
+	int old;
+
+	CHECK_EQ(errno, 0);
+	CHECK_EQ(small, 5);
+	CHECK(pthread_getspecific(key) == NULL);
+	CHECK(_res.options == 0);
+	CHECK(uselocale(NULL) == LC_GLOBAL_LOCALE);
+	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old), 0);
+	CHECK_EQ(old, PTHREAD_CANCEL_ENABLE);
+	CHECK_EQ(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old), 0);
+	CHECK_EQ(old, PTHREAD_CANCEL_DEFERRED);
+	return arg;
+}
+
+static void *leave_resolver(void *arg)
+{
+	CHECK_EQ(res_init(), 0);
+	return arg;
+}
+
+/* One after the other, in the same memory. */
+TEST(nothing_is_left_to_the_next_thread)
+{
+	void *(*const start[])(void *) = { leave_traces, find_none,
+					   leave_resolver, find_none,
+					   find_none };
+	locale_t locale = newlocale(LC_ALL_MASK, "C", NULL);
+
+	CHECK_EQ(pthread_key_create(&key, NULL), 0);
+	for (size_t i = 0; i < 50; i++) {
+		pthread_t thread;
+
+		threads_start(&thread, 1, start[i % 5], locale);
+		threads_join(&thread, 1);
+	}
+	freelocale(locale);
 }
 
 /* Registers that a call need not keep do survive preemption. */

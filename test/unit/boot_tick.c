@@ -1,6 +1,6 @@
 /*
- * src/boot/tick.c: the rules of fairness one by one, then whole machines for
- * some seconds of their own time.
+ * src/boot/tick.c: the rules of fairness one by one. boot_tick_whole.c has
+ * them all together.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -360,109 +360,24 @@ static void test_who_blocks_pays(void **state)
 	assert_in_range(nr_rescues, 1, 8);
 }
 
-/* --- whole machines ----------------------------------------------------- */
-
-enum { STEP = TICK / 20, NR_MAX = 64 };
-
-struct result {
-	int64_t late_ns; /* the sleeper's longest */
-	double share;	 /* of the hogs: most by least */
-};
-
-static void forget_waits(void)
+/* A mark of before the monitor slept is no wait of all that time. */
+static void test_waits_end_when_nothing_waits(void **state)
 {
-	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
-		wf_store_relaxed(&machine_vp(i)->counters.longest_wait_us, 0);
-}
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *first = machine_thread(), *second = machine_thread();
 
-/*
- * The sleeper works for a step, then sleeps; everybody else computes. In the
- * first ticks it is not known yet who does what.
- */
-static struct result simulate(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
-{
-	struct wf_thread *hogs[NR_MAX], *sleeper;
-	int64_t warm, end, wake_ns, next_tick, most = 0, least = INT64_MAX;
-	struct result r = { 0, 0 };
-	bool sleeps = true;
-
-	machine_init(nr_vps);
-	for (int i = 0; i < nr_hogs; i++) {
-		hogs[i] = machine_thread();
-		wf_queue_put(machine_vp(0), hogs[i], WF_READY_WOKEN);
-	}
-	for (uint32_t i = 0; i < nr_vps; i++)
-		machine_run(machine_vp(i), wf_queue_pick(machine_vp(0)));
-	sleeper = machine_thread();
-	warm = machine.now_ns + 200LL * TICK;
-	end = machine.now_ns + 3000LL * TICK;
-	wake_ns = machine.now_ns + sleep_ns;
-	next_tick = machine.now_ns;
-	while (machine.now_ns < end) {
-		machine_pass(STEP);
-		if (machine.now_ns <= warm)
-			forget_waits();
-		for (uint32_t i = 0; i < nr_vps; i++) {
-			struct wf_vp *vp = machine_vp(i);
-
-			if (wf_load_relaxed(&vp->cur) != sleeper)
-				continue;
-			if (machine.now_ns >= warm &&
-			    machine.now_ns - wake_ns > r.late_ns)
-				r.late_ns = machine.now_ns - wake_ns;
-			sleeps = true;
-			wake_ns = machine.now_ns + sleep_ns;
-			machine_block(vp);
-		}
-		if (sleeps && machine.now_ns >= wake_ns) {
-			sleeps = false;
-			wf_queue_put_remote(NULL, sleeper, WF_READY_WOKEN);
-			wf_tick_timer_fired(machine_vp(0), machine.now_ns);
-		}
-		if (machine.now_ns >= next_tick) {
-			machine_tick();
-			next_tick = machine.now_ns + TICK;
-		}
-		for (uint32_t i = 0; i < nr_vps; i++)
-			machine_switch(machine_vp(i));
-	}
-	for (int i = 0; i < nr_hogs; i++) {
-		int64_t used = machine_used(hogs[i]);
-
-		most = used > most ? used : most;
-		least = used < least ? used : least;
-	}
-	r.share = least > 0 ? (double)most / (double)least : 1e9;
-	return r;
-}
-
-static void assert_fair(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
-{
-	struct result r = simulate(nr_vps, nr_hogs, sleep_ns);
-
-	/* It works for one step, which counts. */
-	assert_in_range(r.late_ns, 0, 3 * STEP);
-	/* With two VPs its own seventh is one VP's loss. */
-	assert_true(r.share < (nr_vps == 1 ? 1.1 : 1.3));
-	for (uint32_t i = 0; i < nr_vps; i++)
-		assert_in_range(longest_wait_us(i), 0, 50 * 1000);
-}
-
-static void test_hogs_and_a_sleeper(void **state)
-{
-	for (uint32_t nr_vps = 1; nr_vps <= 2; nr_vps++) {
-		assert_fair(nr_vps, 6, TICK * 3 / 10);
-		assert_fair(nr_vps, 6, TICK * 7 / 10);
-		assert_fair(nr_vps, 6, TICK);
-		assert_fair(nr_vps, 6, 5 * TICK);
-	}
-}
-
-static void test_many_hogs(void **state)
-{
-	assert_fair(1, 50, 10 * TICK);
-	/* They do wait, and the counter sees it. */
-	assert_in_range(longest_wait_us(0), 40 * 1000, 50 * 1000);
+	machine_run(vp, machine_thread());
+	machine_queue(vp, first);
+	machine_queue(vp, second);
+	pass_ticks(1);
+	assert_in_range(longest_wait_us(0), 0, 1000);
+	machine_block(vp);
+	machine_block(vp);
+	wf_tick_nothing_waits();
+	pass_ticks(1);
+	machine_pass(40LL * TICK);
+	machine_tick();
+	assert_in_range(longest_wait_us(0), 0, 1000);
 }
 
 int main(void)
@@ -486,8 +401,7 @@ int main(void)
 		cmocka_unit_test(test_balance_of_b),
 		cmocka_unit_test(test_quiet),
 		cmocka_unit_test(test_who_blocks_pays),
-		cmocka_unit_test(test_hogs_and_a_sleeper),
-		cmocka_unit_test(test_many_hogs),
+		cmocka_unit_test(test_waits_end_when_nothing_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

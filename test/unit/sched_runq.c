@@ -140,6 +140,38 @@ static void test_take_half(void **state)
 	}
 }
 
+static bool is_odd(uint64_t entry)
+{
+	return entry % 2 != 0;
+}
+
+static void test_drop_and_live(void **state)
+{
+	struct wf_runq q;
+
+	for_each_start(&q)
+	{
+		assert_int_equal(wf_runq_drop(&q, is_odd), 0);
+		assert_int_equal(wf_runq_live(&q, is_odd), 0);
+		/* All stale: one drop takes them. */
+		for (uint64_t i = 0; i < SIZE; i++)
+			assert_true(wf_runq_push_tail(&q, 2 * i + 1));
+		assert_int_equal(wf_runq_live(&q, is_odd),
+				 SIZE > WF_RUNQ_LOOK ? SIZE - WF_RUNQ_LOOK : 0);
+		assert_int_equal(wf_runq_drop(&q, is_odd), SIZE);
+		assert_int_equal(wf_runq_len(&q), 0);
+		/* Only those in front of the first that is not. */
+		assert_true(wf_runq_push_tail(&q, 1));
+		assert_true(wf_runq_push_tail(&q, 2));
+		assert_int_equal(wf_runq_live(&q, is_odd), 1);
+		assert_int_equal(wf_runq_drop(&q, is_odd), 1);
+		assert_true(wf_runq_push_tail(&q, 3));
+		assert_int_equal(wf_runq_drop(&q, is_odd), 0);
+		assert_pops(&q, 2);
+		assert_pops(&q, 3);
+	}
+}
+
 static void test_head_changes_with_the_first_entry(void **state)
 {
 	static struct wf_runq q;
@@ -336,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_first_in_first_out),
 		cmocka_unit_test(test_push_head_goes_first),
 		cmocka_unit_test(test_take_half),
+		cmocka_unit_test(test_drop_and_live),
 		cmocka_unit_test(test_head_changes_with_the_first_entry),
 		cmocka_unit_test(test_random_ops),
 		cmocka_unit_test(test_each_entry_once),

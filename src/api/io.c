@@ -1,0 +1,147 @@
+/*
+ * Reading, writing and connections. Threads of weft's wait without holding a
+ * VP; everybody else calls libc.
+ */
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "api/cancel.h"
+#include "io/io.h"
+#include "libc/real.h"
+
+WF_API(ssize_t, read, int fd, void *buf, size_t bytes)
+{
+	struct iovec iov = { buf, bytes };
+
+	if (!wf_io_can_park())
+		return wf_real.read(fd, buf, bytes);
+	return wf_api_result(WF_CANCEL_POINT(wf_io_readv(fd, &iov, 1)));
+}
+WF_API_ALIAS(read, __read);
+
+WF_API(ssize_t, __read_chk, int fd, void *buf, size_t bytes, size_t room)
+{
+	if (bytes > room)
+		return wf_real.__read_chk(fd, buf, bytes, room);
+	return read(fd, buf, bytes);
+}
+
+WF_API(ssize_t, readv, int fd, const struct iovec *iov, int nr)
+{
+	if (!wf_io_can_park())
+		return wf_real.readv(fd, iov, nr);
+	return wf_api_result(WF_CANCEL_POINT(wf_io_readv(fd, iov, nr)));
+}
+
+WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
+{
+	struct iovec iov = { (void *)buf, bytes };
+
+	if (!wf_io_can_park())
+		return wf_real.write(fd, buf, bytes);
+	return wf_api_result(WF_CANCEL_POINT(wf_io_writev(fd, &iov, 1)));
+}
+WF_API_ALIAS(write, __write);
+
+WF_API(ssize_t, writev, int fd, const struct iovec *iov, int nr)
+{
+	if (!wf_io_can_park())
+		return wf_real.writev(fd, iov, nr);
+	return wf_api_result(WF_CANCEL_POINT(wf_io_writev(fd, iov, nr)));
+}
+
+WF_API(ssize_t, recv, int fd, void *buf, size_t bytes, int flags)
+{
+	if (!wf_io_can_park())
+		return wf_real.recv(fd, buf, bytes, flags);
+	return wf_api_result(WF_CANCEL_POINT(
+		wf_io_recvfrom(fd, buf, bytes, flags, NULL, NULL)));
+}
+
+WF_API(ssize_t, __recv_chk, int fd, void *buf, size_t bytes, size_t room,
+       int flags)
+{
+	if (bytes > room)
+		return wf_real.__recv_chk(fd, buf, bytes, room, flags);
+	return recv(fd, buf, bytes, flags);
+}
+
+WF_API(ssize_t, recvfrom, int fd, void *restrict buf, size_t bytes, int flags,
+       struct sockaddr *restrict addr, socklen_t *restrict addr_bytes)
+{
+	if (!wf_io_can_park())
+		return wf_real.recvfrom(fd, buf, bytes, flags, addr,
+					addr_bytes);
+	return wf_api_result(WF_CANCEL_POINT(
+		wf_io_recvfrom(fd, buf, bytes, flags, addr, addr_bytes)));
+}
+
+WF_API(ssize_t, __recvfrom_chk, int fd, void *restrict buf, size_t bytes,
+       size_t room, int flags, struct sockaddr *restrict addr,
+       socklen_t *restrict addr_bytes)
+{
+	if (bytes > room)
+		return wf_real.__recvfrom_chk(fd, buf, bytes, room, flags, addr,
+					      addr_bytes);
+	return recvfrom(fd, buf, bytes, flags, addr, addr_bytes);
+}
+
+WF_API(ssize_t, recvmsg, int fd, struct msghdr *msg, int flags)
+{
+	if (!wf_io_can_park())
+		return wf_real.recvmsg(fd, msg, flags);
+	return wf_api_result(WF_CANCEL_POINT(wf_io_recvmsg(fd, msg, flags)));
+}
+
+WF_API(ssize_t, send, int fd, const void *buf, size_t bytes, int flags)
+{
+	if (!wf_io_can_park())
+		return wf_real.send(fd, buf, bytes, flags);
+	return wf_api_result(
+		WF_CANCEL_POINT(wf_io_sendto(fd, buf, bytes, flags, NULL, 0)));
+}
+
+WF_API(ssize_t, sendto, int fd, const void *buf, size_t bytes, int flags,
+       const struct sockaddr *addr, socklen_t addr_bytes)
+{
+	if (!wf_io_can_park())
+		return wf_real.sendto(fd, buf, bytes, flags, addr, addr_bytes);
+	return wf_api_result(WF_CANCEL_POINT(
+		wf_io_sendto(fd, buf, bytes, flags, addr, addr_bytes)));
+}
+
+WF_API(ssize_t, sendmsg, int fd, const struct msghdr *msg, int flags)
+{
+	if (!wf_io_can_park())
+		return wf_real.sendmsg(fd, msg, flags);
+	return wf_api_result(WF_CANCEL_POINT(wf_io_sendmsg(fd, msg, flags)));
+}
+
+WF_API(int, accept, int fd, struct sockaddr *restrict addr,
+       socklen_t *restrict addr_bytes)
+{
+	if (!wf_io_can_park())
+		return wf_real.accept(fd, addr, addr_bytes);
+	return wf_api_errno(
+		WF_CANCEL_POINT(wf_io_accept(fd, addr, addr_bytes, 0)));
+}
+
+WF_API(int, accept4, int fd, struct sockaddr *restrict addr,
+       socklen_t *restrict addr_bytes, int flags)
+{
+	if (!wf_io_can_park())
+		return wf_real.accept4(fd, addr, addr_bytes, flags);
+	return wf_api_errno(
+		WF_CANCEL_POINT(wf_io_accept(fd, addr, addr_bytes, flags)));
+}
+
+WF_API(int, connect, int fd, const struct sockaddr *addr, socklen_t addr_bytes)
+{
+	if (!wf_io_can_park())
+		return wf_real.connect(fd, addr, addr_bytes);
+	return wf_api_errno(
+		WF_CANCEL_POINT(wf_io_connect(fd, addr, addr_bytes)));
+}

@@ -1,0 +1,165 @@
+/* Waiting for descriptors: poll, select and epoll. */
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include "api/api.h"
+#include "api/cancel.h"
+#include "io/io.h"
+#include "libc/real.h"
+#include "os/clock.h"
+#include "os/sys.h"
+#include "wait/sleep.h"
+#include "wait/ufutex.h"
+
+static int64_t deadline_of_ms(int timeout)
+{
+	if (timeout < 0)
+		return WF_FOREVER;
+	return timeout == 0 ? 0 : wf_os_now() + timeout * WF_NS_PER_MS;
+}
+
+static int64_t deadline_of_timespec(const struct timespec *timeout)
+{
+	int64_t deadline_ns;
+
+	if (wf_deadline_from_rel(timeout, &deadline_ns) < 0)
+		return -1;
+	return deadline_ns;
+}
+
+/* The bits of a mask, in *bits; NULL for none. */
+static const uint64_t *bits_of(const sigset_t *mask, uint64_t *bits)
+{
+	if (mask == NULL)
+		return NULL;
+	memcpy(bits, mask, sizeof(*bits));
+	return bits;
+}
+
+WF_API(int, poll, struct pollfd *fds, nfds_t nr, int timeout)
+{
+	if (!wf_io_can_park() || timeout == 0)
+		return wf_real.poll(fds, nr, timeout);
+	return wf_api_errno(WF_CANCEL_POINT(
+		wf_io_poll(fds, nr, deadline_of_ms(timeout), NULL)));
+}
+
+WF_API(int, __poll_chk, struct pollfd *fds, nfds_t nr, int timeout, size_t room)
+{
+	if (room / sizeof(*fds) < nr)
+		return wf_real.__poll_chk(fds, nr, timeout, room);
+	return poll(fds, nr, timeout);
+}
+
+WF_API(int, ppoll, struct pollfd *fds, nfds_t nr,
+       const struct timespec *timeout, const sigset_t *mask)
+{
+	int64_t deadline_ns = deadline_of_timespec(timeout);
+	uint64_t bits;
+
+	if (!wf_io_can_park() || deadline_ns < 0)
+		return wf_real.ppoll(fds, nr, timeout, mask);
+	return wf_api_errno(WF_CANCEL_POINT(
+		wf_io_poll(fds, nr, deadline_ns, bits_of(mask, &bits))));
+}
+
+WF_API(int, __ppoll_chk, struct pollfd *fds, nfds_t nr,
+       const struct timespec *timeout, const sigset_t *mask, size_t room)
+{
+	if (room / sizeof(*fds) < nr)
+		return wf_real.__ppoll_chk(fds, nr, timeout, mask, room);
+	return ppoll(fds, nr, timeout, mask);
+}
+
+/* --- epoll ---------------------------------------------------------------- */
+
+WF_API(int, epoll_pwait, int epfd, struct epoll_event *events, int max,
+       int timeout, const sigset_t *mask)
+{
+	uint64_t bits;
+
+	if (!wf_io_can_park())
+		return wf_real.epoll_pwait(epfd, events, max, timeout, mask);
+	return wf_api_errno(WF_CANCEL_POINT(
+		wf_io_epoll_wait(epfd, events, max, deadline_of_ms(timeout),
+				 bits_of(mask, &bits))));
+}
+
+WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
+       const struct timespec *timeout, const sigset_t *mask)
+{
+	int64_t deadline_ns = deadline_of_timespec(timeout);
+	uint64_t bits;
+
+	if (wf_io_can_park() && deadline_ns >= 0)
+		return wf_api_errno(WF_CANCEL_POINT(wf_io_epoll_wait(
+			epfd, events, max, deadline_ns, bits_of(mask, &bits))));
+	/* glibc has it from 2.35 on. */
+	return wf_api_errno((int)wf_sys(SYS_epoll_pwait2, epfd, events, max,
+					timeout, mask, sizeof(bits)));
+}
+
+WF_API(int, epoll_wait, int epfd, struct epoll_event *events, int max,
+       int timeout)
+{
+	if (!wf_io_can_park() || timeout == 0)
+		return wf_real.epoll_wait(epfd, events, max, timeout);
+	return epoll_pwait(epfd, events, max, timeout, NULL);
+}
+
+/* --- select --------------------------------------------------------------- */
+
+/* The kernel leaves in *timeout what is left of it. */
+static void tell_rest(struct timeval *timeout, int64_t deadline_ns)
+{
+	int64_t left;
+
+	if (timeout == NULL)
+		return;
+	left = deadline_ns - wf_os_now();
+	left = left > 0 ? left : 0;
+	timeout->tv_sec = left / WF_NS_PER_S;
+	timeout->tv_usec = left % WF_NS_PER_S / WF_NS_PER_US;
+}
+
+WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
+       fd_set *restrict exceptions, struct timeval *restrict timeout)
+{
+	fd_set *const sets[3] = { reads, writes, exceptions };
+	struct timespec ts;
+	int64_t deadline_ns = WF_FOREVER;
+	int n = -EOPNOTSUPP;
+
+	if (timeout != NULL) {
+		ts.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
+		ts.tv_nsec = timeout->tv_usec % 1000000 * 1000;
+		deadline_ns = deadline_of_timespec(&ts);
+	}
+	if (wf_io_can_park() && deadline_ns >= 0)
+		n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns, NULL));
+	if (n == -EOPNOTSUPP)
+		return wf_real.select(nr, reads, writes, exceptions, timeout);
+	tell_rest(timeout, deadline_ns);
+	return wf_api_errno(n);
+}
+
+WF_API(int, pselect, int nr, fd_set *restrict reads, fd_set *restrict writes,
+       fd_set *restrict exceptions, const struct timespec *restrict timeout,
+       const sigset_t *restrict mask)
+{
+	fd_set *const sets[3] = { reads, writes, exceptions };
+	int64_t deadline_ns = deadline_of_timespec(timeout);
+	int n = -EOPNOTSUPP;
+	uint64_t bits;
+
+	if (wf_io_can_park() && deadline_ns >= 0)
+		n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns,
+						 bits_of(mask, &bits)));
+	if (n == -EOPNOTSUPP)
+		return wf_real.pselect(nr, reads, writes, exceptions, timeout,
+				       mask);
+	return wf_api_errno(n);
+}

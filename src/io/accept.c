@@ -1,0 +1,56 @@
+/* Connections: requests at once; neither call can be asked not to wait. */
+#include <errno.h>
+#include <linux/io_uring.h>
+
+#include "io/descriptor.h"
+#include "io/io.h"
+#include "io/wait.h"
+#include "os/sys.h"
+
+int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
+		 int flags)
+{
+	struct wf_request r = {
+		.op = IORING_OP_ACCEPT,
+		.fd = fd,
+		.addr = (uintptr_t)addr,
+		.off = (uintptr_t)addr_bytes,
+		.op_flags = (uint32_t)flags,
+	};
+
+	if (wf_descriptor_is_nonblocking(fd))
+		return (int)wf_sys(SYS_accept4, fd, addr, addr_bytes, flags);
+	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+}
+
+/* The request was given up, the connection is still being made. */
+static int wait_connected(int fd)
+{
+	int err = wf_io_wait_ready(fd, POLLOUT);
+	int result = 0;
+	socklen_t bytes = sizeof(result);
+
+	if (err < 0)
+		return err;
+	err = (int)wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &result,
+			  &bytes);
+	return err < 0 ? err : -result;
+}
+
+int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
+{
+	struct wf_request r = {
+		.op = IORING_OP_CONNECT,
+		.fd = fd,
+		.addr = (uintptr_t)addr,
+		.off = addr_bytes,
+	};
+	int n;
+
+	if (wf_descriptor_is_nonblocking(fd))
+		return (int)wf_sys(SYS_connect, fd, addr, addr_bytes);
+	n = wf_request_run(&r, wf_descriptor_deadline(fd, SO_SNDTIMEO));
+	if (n == -ERESTART)
+		return wait_connected(fd);
+	return n == -ETIMEDOUT && r.result == -ECANCELED ? -EINPROGRESS : n;
+}

@@ -1,0 +1,83 @@
+#include "io/descriptor.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+#include "base/atomic.h"
+#include "os/clock.h"
+#include "os/sys.h"
+#include "wait/ufutex.h"
+
+/* Greater numbers are asked for each time. */
+enum { NR_KNOWN = 1 << 16 };
+
+enum {
+	KNOWN_STREAM = 1 << 0,
+	KNOWN_OTHER = 1 << 1,
+	NO_RECEIVE_TIMEOUT = 1 << 2,
+	NO_SEND_TIMEOUT = 1 << 3,
+};
+
+static _Atomic uint8_t known[NR_KNOWN];
+
+static uint8_t what_of(int fd)
+{
+	return fd >= 0 && fd < NR_KNOWN ? wf_load_relaxed(&known[fd]) : 0;
+}
+
+static void remember(int fd, uint8_t bit)
+{
+	if (fd >= 0 && fd < NR_KNOWN)
+		atomic_fetch_or_explicit(&known[fd], bit, memory_order_relaxed);
+}
+
+void wf_descriptor_forget(int fd)
+{
+	if (what_of(fd) != 0)
+		wf_store_relaxed(&known[fd], 0);
+}
+
+bool wf_descriptor_is_stream(int fd)
+{
+	uint8_t what = what_of(fd);
+	struct stat st;
+	mode_t type;
+	bool is_stream;
+
+	if ((what & (KNOWN_STREAM | KNOWN_OTHER)) != 0)
+		return (what & KNOWN_STREAM) != 0;
+	if (wf_sys(SYS_fstat, fd, &st) < 0)
+		return false;
+	type = st.st_mode & S_IFMT;
+	is_stream = type != S_IFREG && type != S_IFBLK && type != S_IFDIR;
+	remember(fd, is_stream ? KNOWN_STREAM : KNOWN_OTHER);
+	return is_stream;
+}
+
+bool wf_descriptor_is_nonblocking(int fd)
+{
+	long flags = wf_sys(SYS_fcntl, fd, F_GETFL);
+
+	return flags < 0 || (flags & O_NONBLOCK) != 0;
+}
+
+int64_t wf_descriptor_deadline(int fd, int option)
+{
+	uint8_t bit = option == SO_RCVTIMEO ? NO_RECEIVE_TIMEOUT :
+					      NO_SEND_TIMEOUT;
+	struct timeval tv = { 0 };
+	socklen_t bytes = sizeof(tv);
+
+	if ((what_of(fd) & bit) != 0)
+		return WF_FOREVER;
+	if (wf_sys(SYS_getsockopt, fd, SOL_SOCKET, option, &tv, &bytes) < 0 ||
+	    (tv.tv_sec == 0 && tv.tv_usec == 0)) {
+		remember(fd, bit);
+		return WF_FOREVER;
+	}
+	return wf_os_now() + tv.tv_sec * WF_NS_PER_S +
+	       tv.tv_usec * WF_NS_PER_US;
+}

@@ -1,0 +1,29 @@
+/*
+ * What is known of descriptors without asking the kernel each time, by number.
+ * It is forgotten when weft sees the number closed or replaced; what libc
+ * closes behind weft's back may be remembered wrongly, so nothing that is kept
+ * here may decide between right and wrong, only between fast and slow.
+ */
+#ifndef WEFT_IO_DESCRIPTOR_H
+#define WEFT_IO_DESCRIPTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Something that may make its reader wait for ever: a socket, a pipe, a
+ * terminal, an eventfd and the like; no file on a disk.
+ */
+bool wf_descriptor_is_stream(int fd);
+
+/*
+ * For how long a receive (send) may wait: SO_RCVTIMEO or SO_SNDTIMEO as a
+ * CLOCK_MONOTONIC deadline from now, WF_FOREVER without.
+ */
+int64_t wf_descriptor_deadline(int fd, int option);
+
+bool wf_descriptor_is_nonblocking(int fd);
+
+void wf_descriptor_forget(int fd);
+
+#endif

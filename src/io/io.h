@@ -1,0 +1,54 @@
+/*
+ * Calls on descriptors that may wait: they wait without holding a VP. Each is
+ * called with in_runtime 0 and returns what the system call returns, or -Exxx;
+ * -ECANCELED at a cancellation point only.
+ */
+#ifndef WEFT_IO_IO_H
+#define WEFT_IO_IO_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* Can the calling thread wait so? Else libc's own functions are to be used. */
+bool wf_io_can_park(void);
+
+/*
+ * -EOPNOTSUPP: the descriptor's file cannot be asked without waiting, and
+ * nothing has been done.
+ */
+long wf_io_readv(int fd, const struct iovec *iov, int nr);
+long wf_io_writev(int fd, const struct iovec *iov, int nr);
+
+long wf_io_recvmsg(int fd, struct msghdr *msg, int flags);
+long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
+		    struct sockaddr *addr, socklen_t *addr_bytes);
+long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags);
+long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
+		  const struct sockaddr *addr, socklen_t addr_bytes);
+
+int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
+		 int flags);
+int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes);
+
+/*
+ * Any handler ends them with -EINTR, as in the kernel. The mask, if there is
+ * one, is the thread's while it waits.
+ */
+int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
+	       const uint64_t *mask);
+/*
+ * Read, write and exception sets, each may be NULL. -EOPNOTSUPP: more than
+ * WF_IO_SELECT_MAX descriptors are in them.
+ */
+enum { WF_IO_SELECT_MAX = 64 };
+int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
+		 const uint64_t *mask);
+int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
+		     int64_t deadline_ns, const uint64_t *mask);
+
+#endif

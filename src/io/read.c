@@ -1,0 +1,170 @@
+/*
+ * Receiving. First the call that does not wait: what is there costs one system
+ * call and no switch. Then a request, which waits for the file and not for the
+ * number. A ring would wait for descriptors that the program made
+ * non-blocking, too.
+ */
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <string.h>
+
+#include "io/descriptor.h"
+#include "io/io.h"
+#include "io/wait.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "wait/ufutex.h"
+
+bool wf_io_can_park(void)
+{
+	const struct wf_thread *t = wf_self;
+
+	/* Whether there are rings is the same for all VPs. */
+	return t != NULL && t->kind == WF_THREAD_MULTIPLEXED &&
+	       wf_sched.vps[0].io != NULL;
+}
+
+int wf_io_run(struct wf_request *r, int64_t deadline_ns)
+{
+	int n;
+
+	do {
+		n = wf_request_run(r, deadline_ns);
+	} while (n == -ERESTART && deadline_ns == WF_FOREVER);
+	if (n == -ETIMEDOUT)
+		return -EAGAIN;
+	return n == -ERESTART ? -EINTR : n;
+}
+
+int wf_io_wait_ready(int fd, uint32_t events)
+{
+	struct wf_request r = {
+		.op = IORING_OP_POLL_ADD,
+		.fd = fd,
+		.op_flags = events,
+	};
+	int n = wf_io_run(&r, WF_FOREVER);
+
+	return n < 0 ? n : 0;
+}
+
+/* Terminals, FIFOs of old kernels: they can be asked only whether they wait. */
+static long read_when_ready(int fd, const struct iovec *iov, int nr)
+{
+	if (!wf_descriptor_is_nonblocking(fd)) {
+		int err = wf_io_wait_ready(fd, POLLIN);
+
+		if (err == -EINTR || err == -ECANCELED)
+			return err;
+	}
+	return wf_sys(SYS_readv, fd, iov, nr);
+}
+
+long wf_io_readv(int fd, const struct iovec *iov, int nr)
+{
+	struct wf_request r = {
+		.op = IORING_OP_READV,
+		.fd = fd,
+		.addr = (uintptr_t)iov,
+		.len = (uint32_t)nr,
+		.off = UINT64_MAX,
+	};
+	long n;
+
+	if (!wf_descriptor_is_stream(fd))
+		return wf_sys(SYS_readv, fd, iov, nr);
+	n = wf_sys(SYS_preadv2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
+	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM)
+		return read_when_ready(fd, iov, nr);
+	if (n != -EAGAIN || wf_descriptor_is_nonblocking(fd))
+		return n;
+	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+}
+
+static bool may_wait(int fd, int flags)
+{
+	return (flags & MSG_DONTWAIT) == 0 && !wf_descriptor_is_nonblocking(fd);
+}
+
+long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	long n = wf_sys(SYS_recvmsg, fd, msg, flags | MSG_DONTWAIT);
+	struct wf_request r = {
+		.op = IORING_OP_RECVMSG,
+		.fd = fd,
+		.addr = (uintptr_t)msg,
+		.len = 1,
+		.op_flags = (uint32_t)flags,
+	};
+
+	if (n != -EAGAIN || !may_wait(fd, flags))
+		return n;
+	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+}
+
+/* With the sender's address: the same as a message of one part. */
+static long recv_with_address(int fd, void *buf, size_t bytes, int flags,
+			      struct sockaddr *addr, socklen_t *addr_bytes)
+{
+	struct iovec iov = { buf, bytes };
+	struct msghdr msg = {
+		.msg_name = addr,
+		.msg_namelen = *addr_bytes,
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+	};
+	struct wf_request r = {
+		.op = IORING_OP_RECVMSG,
+		.fd = fd,
+		.addr = (uintptr_t)&msg,
+		.len = 1,
+		.op_flags = (uint32_t)flags,
+	};
+	int n = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+
+	if (n >= 0)
+		*addr_bytes = msg.msg_namelen;
+	return n;
+}
+
+/* MSG_WAITALL: what is still missing. A later error is for the next call. */
+static long recv_rest(struct wf_request *r, long n, int64_t deadline_ns)
+{
+	int more;
+
+	r->addr += (uint64_t)n;
+	r->len -= (uint32_t)n;
+	more = wf_io_run(r, deadline_ns);
+	return n + (more > 0 ? more : 0);
+}
+
+long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
+		    struct sockaddr *addr, socklen_t *addr_bytes)
+{
+	const size_t most = 0x7ffff000;
+	const int whole = flags & (MSG_WAITALL | MSG_PEEK | MSG_DONTWAIT);
+	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | MSG_DONTWAIT,
+			addr, addr_bytes);
+	struct wf_request r = {
+		.op = IORING_OP_RECV,
+		.fd = fd,
+		.addr = (uintptr_t)buf,
+		.len = (uint32_t)(bytes < most ? bytes : most),
+		.op_flags = (uint32_t)flags,
+	};
+	int64_t deadline;
+
+	if (n != -EAGAIN && whole != MSG_WAITALL)
+		return n;
+	if (n != -EAGAIN && (n <= 0 || (size_t)n >= bytes))
+		return n;
+	if (!may_wait(fd, flags))
+		return n;
+	deadline = wf_descriptor_deadline(fd, SO_RCVTIMEO);
+	if (n > 0)
+		return recv_rest(&r, n, deadline);
+	if (addr != NULL && addr_bytes != NULL)
+		return recv_with_address(fd, buf, bytes, flags, addr,
+					 addr_bytes);
+	return wf_io_run(&r, deadline);
+}

@@ -1,0 +1,54 @@
+/*
+ * Requests to the kernel that a thread waits for without holding its VP.
+ *
+ *     struct wf_request r = { .op = IORING_OP_RECV, .fd = fd,
+ *                             .addr = (uintptr_t)buf, .len = bytes };
+ *     int n = wf_request_run(&r, WF_FOREVER);
+ *
+ * The fields have the meaning that the entry of io_uring gives them.
+ */
+#ifndef WEFT_IO_REQUEST_H
+#define WEFT_IO_REQUEST_H
+
+#include <stdint.h>
+
+#include "base/atomic.h"
+
+struct wf_vp_io;
+
+struct wf_request {
+	uint8_t op; /* enum io_uring_op */
+	int fd;
+	uint64_t addr;
+	uint32_t len;
+	uint64_t off;	   /* or the second address */
+	uint32_t op_flags; /* msg_flags, rw_flags, poll32_events, ... */
+
+	int32_t result; /* >= 0 or -Exxx, once it is done */
+	_Atomic bool is_done;
+	_Atomic uint32_t *nr_done; /* of those run together; waited on */
+	struct wf_vp_io *io;	   /* where it was pushed */
+};
+
+/*
+ * Runs it to its end, or to the CLOCK_MONOTONIC deadline. The caller is a
+ * multiplexed thread with in_runtime 0. Returns the result, or
+ *   -ETIMEDOUT  the deadline passed and nothing had been done
+ *   -EINTR      a handler without SA_RESTART ran and nothing had been done
+ *   -ERESTART   interrupted otherwise and nothing had been done: run it again,
+ *               unless any handler ends the call
+ *   -ECANCELED  the thread is to end; nothing had been done
+ * What was done meanwhile is always reported.
+ */
+int wf_request_run(struct wf_request *r, int64_t deadline_ns);
+
+/*
+ * Runs nr requests together until one is done, then ends the others; nr may be
+ * 0. Any handler that runs after *nr_handlers (struct wf_thread) was read ends
+ * it; NULL is as wf_request_run. Returns 0 if one was done by itself, else as
+ * wf_request_run.
+ */
+int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
+		       const uint32_t *nr_handlers);
+
+#endif

@@ -1,0 +1,334 @@
+/*
+ * Each VP has a ring. Threads push requests on the ring of the VP they run on
+ * and park; completions are taken at scheduling points of that VP's owner.
+ *
+ * G1. Only the owner of the VP pushes and takes, with in_runtime set. Pushed
+ *     entries are published at once, so that anybody may make the kernel
+ *     submit them (wf_ring_flush_all, wf_uring_cancel).
+ * G2. vp->nr_requests counts what is pushed and not yet taken. It is changed
+ *     by the owner; the monitor reads it: a VP with requests is taken from a
+ *     carrier that the kernel has put to sleep.
+ * G3. The memory of a request is its thread's, which goes on as soon as
+ *     *nr_done says so: nothing is read from it after that.
+ * G4. A sleeping owner is woken through an eventfd that the ring polls. It
+ *     sets sleeps_in_ring before it is in the idle list (sched/idle.h, I2), so
+ *     whoever takes it out of the list sees how it sleeps.
+ * G5. A request is handed to the kernel when its VP has nothing to run, when
+ *     BATCH of them have come together, or at the PATIENCE-th scheduling point
+ *     after it was pushed.
+ */
+#include "io/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "base/log.h"
+#include "os/futex.h"
+#include "os/mem.h"
+#include "os/sys.h"
+#include "os/uring.h"
+#include "sched/carrier.h"
+#include "sched/vp_io.h"
+#include "wait/ufutex.h"
+#include "wait/ufutex_internal.h"
+
+enum {
+	NR_ENTRIES = 256,
+	BATCH = 32,
+	PATIENCE = 16,
+	HIGH_FD =
+		1000, /* weft's own descriptors are not in the program's way */
+};
+
+/* user_data that is not a request. */
+enum { DATA_WAKE = 1 };
+
+struct wf_vp_io {
+	struct wf_uring ring;
+	int wake_fd;
+	bool is_wake_armed;
+	uint32_t nr_looks; /* since something unsubmitted was pushed */
+} WF_ALIGNED(WF_CACHE_LINE);
+
+static struct wf_vp_io *ios; /* by VP */
+
+/* --- pushing ------------------------------------------------------------- */
+
+static struct io_uring_sqe *next_sqe(struct wf_vp_io *io)
+{
+	struct io_uring_sqe *sqe;
+
+	while ((sqe = wf_uring_next_sqe(&io->ring)) == NULL)
+		wf_uring_enter(&io->ring, 0, 0);
+	return sqe;
+}
+
+static void count(struct wf_vp *vp, int by)
+{
+	wf_store_relaxed(&vp->nr_requests,
+			 wf_load_relaxed(&vp->nr_requests) + (uint32_t)by);
+}
+
+void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
+{
+	struct wf_vp_io *io = vp->io;
+	struct io_uring_sqe *sqe = next_sqe(io);
+
+	sqe->opcode = r->op;
+	sqe->fd = r->fd;
+	sqe->addr = r->addr;
+	sqe->len = r->len;
+	sqe->off = r->off;
+	sqe->rw_flags = (int)r->op_flags;
+	sqe->user_data = (uintptr_t)r;
+	r->io = io;
+	wf_uring_push(&io->ring);
+	count(vp, 1);
+}
+
+void wf_ring_cancel(const struct wf_request *r)
+{
+	wf_uring_cancel(&r->io->ring, (uintptr_t)r);
+}
+
+void wf_ring_flush_all(void)
+{
+	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
+		struct wf_uring *ring = &ios[i].ring;
+		uint32_t nr = wf_uring_unsubmitted(ring);
+
+		if (nr > 0)
+			wf_sys(SYS_io_uring_enter, ring->fd, nr, 0, 0, NULL, 0);
+	}
+}
+
+/* --- taking -------------------------------------------------------------- */
+
+static void complete(struct wf_thread *me, struct wf_request *r, int result)
+{
+	_Atomic uint32_t *nr_done = r->nr_done;
+
+	r->result = result;
+	wf_store_relaxed(&r->is_done, true);
+	/* release: what is written above and by the kernel; pairs with the
+	 * acquire in io/request.c. */
+	atomic_fetch_add_explicit(nr_done, 1, memory_order_release);
+	wf_ufutex_wake_from(me, nr_done, 1, WF_UFUTEX_ANY); /* G3 */
+}
+
+static void take_all(struct wf_vp *vp)
+{
+	struct wf_vp_io *io = vp->io;
+	struct wf_thread *me = &vp->carrier->idle_self;
+	struct io_uring_cqe cqe;
+
+	me->vp = vp;
+	while (wf_uring_take_cqe(&io->ring, &cqe)) {
+		if (cqe.user_data == DATA_WAKE) {
+			if ((cqe.flags & IORING_CQE_F_MORE) == 0)
+				io->is_wake_armed = false;
+			continue;
+		}
+		count(vp, -1);
+		complete(me, (struct wf_request *)cqe.user_data, cqe.res);
+	}
+}
+
+static void look(struct wf_vp *vp)
+{
+	struct wf_vp_io *io = vp->io;
+	uint32_t nr = wf_uring_unsubmitted(&io->ring);
+
+	io->nr_looks = nr == 0 ? 0 : io->nr_looks + 1;
+	if (nr >= BATCH || io->nr_looks >= PATIENCE ||
+	    wf_uring_wants_enter(&io->ring))
+		wf_uring_enter(&io->ring, 0, 0); /* G5 */
+	if (wf_uring_has_cqe(&io->ring))
+		take_all(vp);
+}
+
+static void submit(struct wf_vp *vp)
+{
+	struct wf_uring *ring = &vp->io->ring;
+
+	if (wf_uring_unsubmitted(ring) > 0 || wf_uring_wants_enter(ring))
+		wf_uring_enter(ring, 0, 0);
+}
+
+static bool has_done(const struct wf_vp *vp)
+{
+	return wf_uring_has_cqe(&vp->io->ring) ||
+	       wf_uring_wants_enter(&vp->io->ring);
+}
+
+static bool is_waiting(const struct wf_vp *vp)
+{
+	return has_done(vp) || wf_uring_unsubmitted(&vp->io->ring) > 0;
+}
+
+/* --- sleeping ------------------------------------------------------------ */
+
+static void arm_wake(struct wf_vp_io *io)
+{
+	struct io_uring_sqe *sqe;
+
+	if (io->is_wake_armed)
+		return;
+	sqe = next_sqe(io);
+	sqe->opcode = IORING_OP_POLL_ADD;
+	sqe->fd = io->wake_fd;
+	sqe->poll32_events = POLLIN;
+	sqe->len = IORING_POLL_ADD_MULTI;
+	sqe->user_data = DATA_WAKE;
+	wf_uring_push(&io->ring);
+	io->is_wake_armed = true;
+}
+
+static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
+{
+	struct wf_vp_io *io = vp->io;
+
+	arm_wake(io);
+	wf_uring_enter(&io->ring, 1, deadline_ns);
+	io->nr_looks = 0;
+}
+
+static void wake(struct wf_vp *vp)
+{
+	uint64_t one = 1;
+
+	wf_sys(SYS_write, vp->io->wake_fd, &one, sizeof(one));
+}
+
+static const struct wf_vp_io_ops ops = {
+	.look = look,
+	.submit = submit,
+	.has_done = has_done,
+	.is_waiting = is_waiting,
+	.sleep = sleep_in_ring,
+	.wake = wake,
+};
+
+/* --- starting ------------------------------------------------------------ */
+
+static int make_high(int fd)
+{
+	long high;
+
+	if (fd < 0)
+		return fd;
+	high = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	if (high < 0)
+		return fd;
+	wf_sys(SYS_close, fd);
+	return (int)high;
+}
+
+static int make_io(struct wf_vp_io *io)
+{
+	static const uint8_t needed[] = {
+		IORING_OP_POLL_ADD, IORING_OP_READV,  IORING_OP_WRITEV,
+		IORING_OP_RECV,	    IORING_OP_SEND,   IORING_OP_RECVMSG,
+		IORING_OP_SENDMSG,  IORING_OP_ACCEPT, IORING_OP_CONNECT,
+		IORING_OP_READ,	    IORING_OP_WRITE,
+	};
+	int err = wf_uring_init(&io->ring, NR_ENTRIES, HIGH_FD);
+
+	if (err < 0)
+		return err;
+	if (!wf_uring_has_ops(&io->ring, needed, sizeof(needed)) ||
+	    wf_uring_cancel(&io->ring, DATA_WAKE) != -ENOENT) {
+		wf_uring_destroy(&io->ring);
+		return -ENOSYS;
+	}
+	io->wake_fd = make_high(
+		(int)wf_sys(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (io->wake_fd < 0)
+		wf_uring_destroy(&io->ring);
+	return io->wake_fd < 0 ? io->wake_fd : 0;
+}
+
+static void drop(uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		wf_uring_destroy(&ios[i].ring);
+		wf_sys(SYS_close, ios[i].wake_fd);
+		wf_sched.vps[i].io = NULL;
+	}
+	wf_os_release(ios, wf_align_up(nr * sizeof(*ios), WF_PAGE));
+	ios = NULL;
+}
+
+int wf_ring_start(void)
+{
+	uint32_t nr = wf_sched.nr_vps;
+
+	wf_vp_io_ops = &ops;
+	ios = wf_os_reserve(wf_align_up(nr * sizeof(*ios), WF_PAGE));
+	if (ios == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		int err = make_io(&ios[i]);
+
+		if (err < 0) {
+			drop(i);
+			return err;
+		}
+		wf_sched.vps[i].io = &ios[i];
+	}
+	return 0;
+}
+
+void wf_ring_fork_child(void)
+{
+	/* The mappings did not come along; the descriptors did. */
+	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
+		wf_sys(SYS_close, ios[i].ring.fd);
+		wf_sys(SYS_close, ios[i].wake_fd);
+		wf_sched.vps[i].io = NULL;
+		wf_store_relaxed(&wf_sched.vps[i].nr_requests, 0);
+	}
+	ios = NULL;
+}
+
+/* --- weft's own descriptors ---------------------------------------------- */
+
+bool wf_ring_is_own(int fd)
+{
+	return fd >= 0 &&
+	       wf_ring_first_own((unsigned int)fd) == (unsigned int)fd;
+}
+
+unsigned int wf_ring_first_own(unsigned int first)
+{
+	unsigned int own = ~0U;
+
+	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
+		unsigned int ring = (unsigned int)ios[i].ring.fd;
+		unsigned int wake = (unsigned int)ios[i].wake_fd;
+
+		own = ring >= first && ring < own ? ring : own;
+		own = wake >= first && wake < own ? wake : own;
+	}
+	return own;
+}
+
+/* The mappings and the requests of a ring do not depend on its number. */
+void wf_ring_make_way(int fd)
+{
+	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
+		int *own = ios[i].ring.fd == fd ? &ios[i].ring.fd :
+			   ios[i].wake_fd == fd ? &ios[i].wake_fd :
+						  NULL;
+		int other;
+
+		if (own == NULL)
+			continue;
+		other = (int)wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
+		if (other >= 0)
+			*own = other;
+	}
+}

@@ -1,0 +1,27 @@
+/* The io_uring of each VP. */
+#ifndef WEFT_IO_RING_H
+#define WEFT_IO_RING_H
+
+#include "io/request.h"
+#include "sched/vp.h"
+
+/* Makes a ring for each VP. Returns 0, or -Exxx and there is none. */
+int wf_ring_start(void);
+void wf_ring_fork_child(void);
+
+/* Pushes r on the ring of vp, whose owner the caller is. */
+void wf_ring_push(struct wf_vp *vp, struct wf_request *r);
+
+/* Asks for the early end of a pushed request; anybody, in_runtime set. */
+void wf_ring_cancel(const struct wf_request *r);
+
+/* Requests on a descriptor that is about to be closed reach the kernel. */
+void wf_ring_flush_all(void);
+
+bool wf_ring_is_own(int fd);
+/* The least of weft's own descriptors from `first` on; ~0U if there is none. */
+unsigned int wf_ring_first_own(unsigned int first);
+/* The program wants to have a descriptor of this number. */
+void wf_ring_make_way(int fd);
+
+#endif

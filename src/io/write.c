@@ -1,0 +1,165 @@
+/*
+ * Sending. A blocking send of a stream takes all bytes; what the first call,
+ * which does not wait, leaves is sent by requests. What went out before an
+ * error or a handler is the result.
+ */
+#include <errno.h>
+#include <linux/io_uring.h>
+
+#include "io/descriptor.h"
+#include "io/io.h"
+#include "io/wait.h"
+#include "os/sys.h"
+
+/* More are sent by the plain call, whose carrier is rescued. */
+enum { MOST_PARTS = 64 };
+
+static size_t total_of(const struct iovec *iov, size_t nr)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		total += iov[i].iov_len;
+	return total;
+}
+
+/* Copies what is left after `done` bytes; returns the number of parts. */
+static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
+		   size_t done)
+{
+	size_t nr_left = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (done >= iov[i].iov_len) {
+			done -= iov[i].iov_len;
+			continue;
+		}
+		to[nr_left].iov_base = (char *)iov[i].iov_base + done;
+		to[nr_left].iov_len = iov[i].iov_len - done;
+		done = 0;
+		nr_left++;
+	}
+	return nr_left;
+}
+
+/*
+ * Sends by requests what the first call has left, of which `done` (or -EAGAIN)
+ * is the result. r->addr is made to point to a message or parts.
+ */
+static long send_rest(struct wf_request *r, struct msghdr *msg,
+		      const struct iovec *iov, size_t nr, long done)
+{
+	int64_t deadline = wf_descriptor_deadline(r->fd, SO_SNDTIMEO);
+	size_t total = total_of(iov, nr);
+	struct iovec left[MOST_PARTS];
+
+	done = done < 0 ? 0 : done;
+	do {
+		size_t nr_left = skip(left, iov, nr, (size_t)done);
+		int n;
+
+		if (msg != NULL) {
+			msg->msg_iov = left;
+			msg->msg_iovlen = nr_left;
+		} else {
+			r->addr = (uintptr_t)left;
+			r->len = (uint32_t)nr_left;
+		}
+		n = wf_io_run(r, deadline);
+		/* A ring never raises SIGPIPE for a socket; the call does. */
+		if (n == -EPIPE && msg != NULL)
+			n = (int)wf_sys(SYS_sendmsg, r->fd, msg,
+					r->op_flags | MSG_DONTWAIT);
+		if (n <= 0)
+			return done > 0 ? done : n;
+		done += n;
+	} while ((size_t)done < total);
+	return done;
+}
+
+static long write_when_ready(int fd, const struct iovec *iov, int nr)
+{
+	if (!wf_descriptor_is_nonblocking(fd)) {
+		int err = wf_io_wait_ready(fd, POLLOUT);
+
+		if (err == -EINTR || err == -ECANCELED)
+			return err;
+	}
+	return wf_sys(SYS_writev, fd, iov, nr);
+}
+
+long wf_io_writev(int fd, const struct iovec *iov, int nr)
+{
+	struct wf_request r = {
+		.op = IORING_OP_WRITEV,
+		.fd = fd,
+		.off = UINT64_MAX,
+	};
+	long n;
+
+	if (nr > MOST_PARTS || !wf_descriptor_is_stream(fd))
+		return wf_sys(SYS_writev, fd, iov, nr);
+	n = wf_sys(SYS_pwritev2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
+	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM)
+		return write_when_ready(fd, iov, nr);
+	if (n != -EAGAIN && (n <= 0 || (size_t)n == total_of(iov, (size_t)nr)))
+		return n;
+	if (wf_descriptor_is_nonblocking(fd))
+		return n;
+	return send_rest(&r, NULL, iov, (size_t)nr, n);
+}
+
+static bool may_wait(int fd, int flags)
+{
+	return (flags & MSG_DONTWAIT) == 0 && !wf_descriptor_is_nonblocking(fd);
+}
+
+long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	long n = wf_sys(SYS_sendmsg, fd, msg, flags | MSG_DONTWAIT);
+	struct msghdr copy;
+	struct wf_request r = {
+		.op = IORING_OP_SENDMSG,
+		.fd = fd,
+		.addr = (uintptr_t)&copy,
+		.len = 1,
+		.op_flags = (uint32_t)flags,
+	};
+
+	if ((n < 0 && n != -EAGAIN) ||
+	    (n >= 0 && (size_t)n == total_of(msg->msg_iov, msg->msg_iovlen)) ||
+	    !may_wait(fd, flags))
+		return n;
+	if (msg->msg_iovlen > MOST_PARTS)
+		return n >= 0 ? n : wf_sys(SYS_sendmsg, fd, msg, flags);
+	copy = *msg;
+	if (n > 0) {
+		/* What goes along has gone with the first part. */
+		copy.msg_control = NULL;
+		copy.msg_controllen = 0;
+	}
+	return send_rest(&r, &copy, msg->msg_iov, msg->msg_iovlen, n);
+}
+
+long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
+		  const struct sockaddr *addr, socklen_t addr_bytes)
+{
+	long n = wf_sys(SYS_sendto, fd, buf, bytes, flags | MSG_DONTWAIT, addr,
+			addr_bytes);
+	struct iovec iov = { (void *)buf, bytes };
+	struct msghdr msg = {
+		.msg_name = (void *)addr,
+		.msg_namelen = addr_bytes,
+	};
+	struct wf_request r = {
+		.op = IORING_OP_SENDMSG,
+		.fd = fd,
+		.addr = (uintptr_t)&msg,
+		.len = 1,
+		.op_flags = (uint32_t)flags,
+	};
+
+	if ((n < 0 && n != -EAGAIN) || n == (long)bytes || !may_wait(fd, flags))
+		return n;
+	return send_rest(&r, &msg, &iov, 1, n);
+}

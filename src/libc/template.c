@@ -1,0 +1,236 @@
+#include "libc/template.h"
+
+#include <errno.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <linux/rseq.h>
+#include <pthread.h>
+#include <resolv.h>
+#undef p_type /* resolv.h takes the name away from link.h */
+#include <stdbool.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "libc/elf.h"
+#include "libc/layout.h"
+#include "libc/real.h"
+#include "libc/tcb.h"
+#include "os/mem.h"
+#include "os/sys.h"
+
+enum {
+	STACK_MARGIN = 256 * 1024,
+	MAX_LIBC_TLS_BYTES = 4 * 1024,
+	MAX_WINDOW_BYTES = 256,
+};
+
+struct wf_template wf_template;
+
+static size_t stack_bytes; /* TLS and a margin */
+
+static int find_libc_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash != NULL ? slash + 1 : info->dlpi_name;
+
+	if (strncmp(file, "libc.so", 7) != 0)
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_TLS)
+			continue;
+		wf_template.libc_tls.size = info->dlpi_phdr[i].p_memsz & ~7UL;
+		wf_template.libc_tls_below = wf_cpu_thread_register() -
+					     (uintptr_t)info->dlpi_tls_data;
+	}
+	return 1;
+}
+
+/* Static TLS lies next to the thread register, on the template's stack. */
+static int see_static_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	size_t below =
+		wf_cpu_thread_register() - (uintptr_t)info->dlpi_tls_data;
+
+	if (info->dlpi_tls_data != NULL && below < wf_libc.static_tls_bytes &&
+	    below > wf_libc.static_tls_used)
+		wf_libc.static_tls_used = below;
+	return 0;
+}
+
+static void find_relocations(struct wf_image *im, uintptr_t tcb)
+{
+	uintptr_t low = tcb - wf_libc.static_tls_bytes;
+	uintptr_t high = tcb + wf_libc.pthread_bytes;
+
+	im->nr_relocations = 0;
+	for (size_t i = 0; i + 8 <= im->size; i += 8) {
+		uintptr_t word;
+
+		memcpy(&word, im->bytes + i, 8);
+		if (word < low || word >= high)
+			continue;
+		WF_CHECK(im->nr_relocations < WF_TEMPLATE_RELOCATIONS,
+			 "too many self-references in libc's TCB");
+		im->relocations[im->nr_relocations++] =
+			(struct wf_relocation){ (uint32_t)i,
+						(int64_t)(word - tcb) };
+	}
+}
+
+/* libc's words that a first malloc of a thread sets: tcache and arena. */
+static void find_malloc_words(const unsigned char *now)
+{
+	void *volatile p = wf_libc.libc_malloc(24);
+
+	wf_libc.libc_free(p);
+	wf_template.nr_malloc_words = 0;
+	for (size_t i = 0; i + 8 <= wf_template.libc_tls.size; i += 8) {
+		if (memcmp(now + i, wf_template.libc_tls.bytes + i, 8) == 0)
+			continue;
+		WF_CHECK(wf_template.nr_malloc_words < WF_TEMPLATE_MALLOC_WORDS,
+			 "too many words that malloc sets");
+		wf_template.malloc_words[wf_template.nr_malloc_words++] =
+			(uint32_t)i;
+	}
+}
+
+/* pthread.stackblock and stackblock_size: two words with known values. */
+static void find_stack_words(uintptr_t stack)
+{
+	wf_template.stack_offset = 0;
+	for (size_t i = 0; i + 16 <= wf_template.tcb.size; i += 8) {
+		uint64_t w[2];
+
+		memcpy(w, wf_template.tcb.bytes + i, 16);
+		if (w[0] == stack && w[1] == stack_bytes)
+			wf_template.stack_offset = i;
+	}
+}
+
+/* Natively libc tells the kernel, once in each thread. */
+static void find_robust_list(uintptr_t tcb)
+{
+	uintptr_t head = 0;
+	size_t bytes;
+
+	wf_template.robust_offset = 0;
+	if (wf_sys(SYS_get_robust_list, 0, &head, &bytes) == 0 && head > tcb &&
+	    head + sizeof(struct robust_list_head) <=
+		    tcb + wf_template.tcb.size)
+		wf_template.robust_offset = head - tcb;
+}
+
+/* pthread.specific_used: what else changes in the TCB by the first value. */
+static void find_specific_used(uintptr_t tcb)
+{
+	const unsigned char *now = (unsigned char *)tcb;
+	unsigned char before[WF_TEMPLATE_TCB_BYTES];
+	size_t first = *(uintptr_t *)(now + wf_libc.specific_offset) - tcb;
+	pthread_key_t key;
+
+	wf_libc.specific_used_offset = 0;
+	if (pthread_key_create(&key, NULL) != 0)
+		return;
+	memcpy(before, now, wf_template.tcb.size);
+	pthread_setspecific(key, now);
+	/* Behind the tables of values, of which the first is in front. */
+	for (size_t i = wf_libc.specific_offset; i < wf_template.tcb.size;
+	     i++) {
+		bool is_flag = before[i] == 0 && now[i] == 1;
+
+		if (is_flag && first < wf_libc.specific_offset)
+			wf_libc.specific_used_offset = i;
+		if (is_flag)
+			break;
+	}
+	pthread_setspecific(key, NULL);
+	pthread_key_delete(key);
+}
+
+static void find_window(void)
+{
+	const struct wf_image *im = &wf_template.tcb;
+	size_t begin = wf_libc.list_offset + 2 * sizeof(void *);
+	size_t end = wf_align_up(wf_libc.cancel_offset + sizeof(int), 8UL);
+	size_t i = 0;
+
+	wf_template.window = begin;
+	wf_template.window_bytes = 0;
+	if (end <= begin || end - begin > MAX_WINDOW_BYTES)
+		return;
+	wf_template.window_bytes = end - begin;
+	while (i < im->nr_relocations && im->relocations[i].offset < begin)
+		i++;
+	wf_template.first_in_window = i;
+	while (i < im->nr_relocations && im->relocations[i].offset < end)
+		i++;
+	wf_template.end_of_window = i;
+}
+
+/* The template's CPU number must not be everybody's: none is known. */
+static void forget_rseq(void)
+{
+	const ptrdiff_t *offset = wf_elf_symbol("ld-linux", "__rseq_offset");
+	const uint32_t unknown = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED;
+	size_t cpu_id;
+
+	if (offset == NULL || *offset < 0)
+		return;
+	cpu_id = (size_t)*offset + offsetof(struct rseq, cpu_id);
+	if (cpu_id + sizeof(unknown) <= wf_template.tcb.size)
+		memcpy(wf_template.tcb.bytes + cpu_id, &unknown,
+		       sizeof(unknown));
+}
+
+static void *template_thread(void *stack)
+{
+	uintptr_t tcb = wf_cpu_thread_register();
+
+	errno = 0;
+	wf_real.dl_iterate_phdr(find_libc_tls, NULL);
+	wf_real.dl_iterate_phdr(see_static_tls, NULL);
+	wf_template.tcb.size = wf_libc.pthread_bytes;
+	if (wf_template.tcb.size > WF_TEMPLATE_TCB_BYTES ||
+	    wf_template.libc_tls.size > MAX_LIBC_TLS_BYTES ||
+	    wf_template.libc_tls.size == 0)
+		return (void *)(intptr_t)-ENOTSUP;
+	memcpy(wf_template.tcb.bytes, (void *)tcb, wf_template.tcb.size);
+	memcpy(wf_template.libc_tls.bytes,
+	       (void *)(tcb - wf_template.libc_tls_below),
+	       wf_template.libc_tls.size);
+	forget_rseq();
+	find_relocations(&wf_template.tcb, tcb);
+	find_relocations(&wf_template.libc_tls, tcb);
+	find_stack_words((uintptr_t)stack);
+	find_robust_list(tcb);
+	find_malloc_words((unsigned char *)(tcb - wf_template.libc_tls_below));
+	find_specific_used(tcb);
+	find_window();
+	wf_template.resolver_offset = (uintptr_t)__res_state() - tcb;
+	return NULL;
+}
+
+int wf_tcb_template_take(void)
+{
+	size_t bytes =
+		wf_align_up(wf_libc.static_tls_bytes, WF_PAGE) + STACK_MARGIN;
+	void *stack = wf_os_reserve(bytes);
+	void *result = NULL;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int err;
+
+	stack_bytes = bytes;
+	if (stack == NULL)
+		return -ENOMEM;
+	pthread_attr_init(&attr);
+	/* A caller's stack, so that fork treats the copies as such. */
+	pthread_attr_setstack(&attr, stack, bytes);
+	err = wf_real.pthread_create(&thread, &attr, template_thread, stack);
+	if (err == 0)
+		err = wf_real.pthread_join(thread, &result);
+	pthread_attr_destroy(&attr);
+	wf_os_release(stack, bytes);
+	return err != 0 ? -err : (int)(intptr_t)result;
+}

@@ -1,0 +1,47 @@
+/*
+ * What all TCBs are made from (libc/tcb.h): one of libc's own, and where things
+ * lie in it that libc does not tell. Constant after it was taken (T1).
+ */
+#ifndef WEFT_LIBC_TEMPLATE_H
+#define WEFT_LIBC_TEMPLATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	WF_TEMPLATE_TCB_BYTES = 16 * 1024,
+	WF_TEMPLATE_RELOCATIONS = 64,
+	WF_TEMPLATE_MALLOC_WORDS = 8,
+};
+
+/* An 8-byte word of the template that points into the template's own TCB. */
+struct wf_relocation {
+	uint32_t offset;  /* from the start of the block it is in */
+	int64_t distance; /* what it points to, minus the thread register */
+};
+
+struct wf_image {
+	unsigned char bytes[WF_TEMPLATE_TCB_BYTES];
+	size_t size;
+	struct wf_relocation relocations[WF_TEMPLATE_RELOCATIONS];
+	size_t nr_relocations;
+};
+
+struct wf_template {
+	struct wf_image tcb;
+	struct wf_image libc_tls;
+	size_t libc_tls_below; /* thread register minus start of the block */
+	size_t stack_offset;   /* pthread.stackblock; its size follows */
+	size_t robust_offset;  /* the robust list's head; 0 if unknown */
+	uint32_t malloc_words[WF_TEMPLATE_MALLOC_WORDS]; /* offsets in libc_tls */
+	size_t nr_malloc_words;
+	/* From behind the list words to cancelhandling (T5); 0 bytes: libc has
+	 * another order, and everything is written each time. */
+	size_t window, window_bytes;
+	size_t first_in_window, end_of_window; /* of the relocations */
+	size_t resolver_offset;		       /* pthread.res */
+};
+
+extern struct wf_template wf_template;
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * The two queues are single-producer, single-consumer: our release store of
+ * the submission tail pairs with the kernel's acquire, the kernel's release
+ * of the completion tail with our acquire, and the heads the other way round.
+ */
+#include "os/uring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "os/clock.h"
+#include "os/futex.h"
+#include "os/sys.h"
+
+enum { KERNEL_SIGSET_BYTES = 8 };
+
+static void *map(int fd, size_t bytes, uint64_t what)
+{
+	long addr = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_POPULATE, fd, what);
+
+	if (addr < 0 && addr > -4096)
+		return NULL;
+	/* A fork child has no use for its parent's ring. */
+	wf_sys(SYS_madvise, addr, bytes, MADV_DONTFORK);
+	return (void *)addr;
+}
+
+static int move_high(int fd, int min_fd)
+{
+	long high = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, min_fd);
+
+	if (high < 0)
+		return fd;
+	wf_sys(SYS_close, fd);
+	return (int)high;
+}
+
+static void find_queues(struct wf_uring *r, const struct io_uring_params *p)
+{
+	char *q = r->queues;
+	uint32_t *array = (uint32_t *)(q + p->sq_off.array);
+
+	r->features = p->features;
+	r->sq_entries = p->sq_entries;
+	r->sq_head = (_Atomic uint32_t *)(q + p->sq_off.head);
+	r->sq_tail = (_Atomic uint32_t *)(q + p->sq_off.tail);
+	r->sq_flags = (_Atomic uint32_t *)(q + p->sq_off.flags);
+	r->sq_mask = *(uint32_t *)(q + p->sq_off.ring_mask);
+	r->cq_head = (_Atomic uint32_t *)(q + p->cq_off.head);
+	r->cq_tail = (_Atomic uint32_t *)(q + p->cq_off.tail);
+	r->cq_mask = *(uint32_t *)(q + p->cq_off.ring_mask);
+	r->cqes = (struct io_uring_cqe *)(q + p->cq_off.cqes);
+	r->sqes = r->entries;
+	/* Entries are used in the order of their places. */
+	for (uint32_t i = 0; i < p->sq_entries; i++)
+		array[i] = i;
+}
+
+static int map_queues(struct wf_uring *r, const struct io_uring_params *p)
+{
+	size_t sq = p->sq_off.array + p->sq_entries * sizeof(uint32_t);
+	size_t cq =
+		p->cq_off.cqes + p->cq_entries * sizeof(struct io_uring_cqe);
+
+	r->queues_bytes = sq > cq ? sq : cq;
+	r->entries_bytes = p->sq_entries * sizeof(struct io_uring_sqe);
+	r->queues = map(r->fd, r->queues_bytes, IORING_OFF_SQ_RING);
+	r->entries = map(r->fd, r->entries_bytes, IORING_OFF_SQES);
+	if (r->queues == NULL || r->entries == NULL)
+		return -ENOMEM;
+	find_queues(r, p);
+	return 0;
+}
+
+int wf_uring_init(struct wf_uring *ring, uint32_t nr_entries, int min_fd)
+{
+	const uint32_t needed = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP |
+				IORING_FEAT_SUBMIT_STABLE |
+				IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG;
+	struct io_uring_params p = { .flags = IORING_SETUP_COOP_TASKRUN |
+					      IORING_SETUP_TASKRUN_FLAG |
+					      IORING_SETUP_CQSIZE,
+				     .cq_entries = 4 * nr_entries };
+	long fd = wf_sys(SYS_io_uring_setup, nr_entries, &p);
+	int err;
+
+	if (fd < 0)
+		return (int)fd;
+	memset(ring, 0, sizeof(*ring));
+	ring->fd = move_high((int)fd, min_fd);
+	err = (p.features & needed) == needed ? map_queues(ring, &p) : -ENOSYS;
+	if (err < 0)
+		wf_uring_destroy(ring);
+	return err;
+}
+
+void wf_uring_destroy(struct wf_uring *ring)
+{
+	if (ring->queues != NULL)
+		wf_sys(SYS_munmap, ring->queues, ring->queues_bytes);
+	if (ring->entries != NULL)
+		wf_sys(SYS_munmap, ring->entries, ring->entries_bytes);
+	wf_sys(SYS_close, ring->fd);
+	memset(ring, 0, sizeof(*ring));
+	ring->fd = -1;
+}
+
+bool wf_uring_has_ops(const struct wf_uring *ring, const uint8_t *ops,
+		      size_t nr)
+{
+	enum { MOST_OPS = 256 };
+	union {
+		struct io_uring_probe head;
+		char room[sizeof(struct io_uring_probe) +
+			  MOST_OPS * sizeof(struct io_uring_probe_op)];
+	} probe;
+
+	memset(&probe, 0, sizeof(probe));
+	if (wf_sys(SYS_io_uring_register, ring->fd, IORING_REGISTER_PROBE,
+		   &probe, MOST_OPS) < 0)
+		return false;
+	for (size_t i = 0; i < nr; i++) {
+		if (ops[i] > probe.head.last_op ||
+		    (probe.head.ops[ops[i]].flags & IO_URING_OP_SUPPORTED) == 0)
+			return false;
+	}
+	return true;
+}
+
+struct io_uring_sqe *wf_uring_next_sqe(struct wf_uring *ring)
+{
+	uint32_t tail = wf_load_relaxed(ring->sq_tail);
+	struct io_uring_sqe *sqe;
+
+	/* acquire: the kernel has read the entry that is used again. */
+	if (tail - wf_load_acquire(ring->sq_head) >= ring->sq_entries)
+		return NULL;
+	sqe = &ring->sqes[tail & ring->sq_mask];
+	memset(sqe, 0, sizeof(*sqe));
+	return sqe;
+}
+
+void wf_uring_push(struct wf_uring *ring)
+{
+	/* release: the entry, for the kernel's acquire. */
+	wf_store_release(ring->sq_tail, wf_load_relaxed(ring->sq_tail) + 1);
+}
+
+int wf_uring_enter(struct wf_uring *ring, uint32_t min_complete,
+		   int64_t deadline_ns)
+{
+	struct __kernel_timespec ts;
+	struct io_uring_getevents_arg arg = { .sigmask_sz =
+						      KERNEL_SIGSET_BYTES };
+	uint32_t flags = IORING_ENTER_EXT_ARG;
+	long r;
+
+	if (min_complete > 0 && deadline_ns != WF_OS_FOREVER) {
+		int64_t left = deadline_ns - wf_os_now();
+
+		left = left > 0 ? left : 0;
+		ts.tv_sec = left / WF_NS_PER_S;
+		ts.tv_nsec = left % WF_NS_PER_S;
+		arg.ts = (uintptr_t)&ts;
+	}
+	if (min_complete > 0 || wf_uring_wants_enter(ring))
+		flags |= IORING_ENTER_GETEVENTS;
+	r = wf_sys(SYS_io_uring_enter, ring->fd, wf_uring_unsubmitted(ring),
+		   min_complete, flags, &arg, sizeof(arg));
+	return r < 0 ? (int)r : 0;
+}
+
+int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data)
+{
+	struct io_uring_sync_cancel_reg reg = {
+		.addr = user_data,
+		.timeout = { .tv_sec = 0, .tv_nsec = 0 },
+	};
+
+	/* Only what has been submitted is found. */
+	if (wf_uring_unsubmitted(ring) > 0)
+		wf_sys(SYS_io_uring_enter, ring->fd, wf_uring_unsubmitted(ring),
+		       0, 0, NULL, 0);
+	return (int)wf_sys(SYS_io_uring_register, ring->fd,
+			   IORING_REGISTER_SYNC_CANCEL, &reg, 1);
+}
+
+bool wf_uring_take_cqe(struct wf_uring *ring, struct io_uring_cqe *ret_cqe)
+{
+	uint32_t head = wf_load_relaxed(ring->cq_head);
+
+	/* acquire: the completion that the kernel has written. */
+	if (head == wf_load_acquire(ring->cq_tail))
+		return false;
+	*ret_cqe = ring->cqes[head & ring->cq_mask];
+	/* release: it has been read; the kernel may use the place again. */
+	wf_store_release(ring->cq_head, head + 1);
+	return true;
+}

@@ -1,0 +1,62 @@
+/*
+ * What the scheduler knows of a VP's requests to the kernel: whether there is
+ * something to see to, and how to sleep with them. The rest is in io/.
+ */
+#ifndef WEFT_SCHED_VP_IO_H
+#define WEFT_SCHED_VP_IO_H
+
+#include "sched/vp.h"
+
+struct wf_vp_io_ops {
+	/*
+	 * Takes completions and wakes their threads, submits what has waited
+	 * long enough. Owner; in_runtime set, no lock held.
+	 */
+	void (*look)(struct wf_vp *vp);
+	/* Hands everything pushed to the kernel. Owner. */
+	void (*submit)(struct wf_vp *vp);
+	/* Are there completions to take? */
+	bool (*has_done)(const struct wf_vp *vp);
+	/* Or something to submit? Anybody. */
+	bool (*is_waiting)(const struct wf_vp *vp);
+	/* Sleeps until a completion, wf_vp_io_ops.wake or the deadline. */
+	void (*sleep)(struct wf_vp *vp, int64_t deadline_ns);
+	/* Ends that sleep; anybody. */
+	void (*wake)(struct wf_vp *vp);
+};
+
+/* Set once, before the first VP has requests. */
+extern const struct wf_vp_io_ops *wf_vp_io_ops;
+
+/* At scheduling points of the owner. */
+static inline void wf_vp_io_look(struct wf_vp *vp)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&vp->nr_requests) != 0))
+		wf_vp_io_ops->look(vp);
+}
+
+static inline void wf_vp_io_submit(struct wf_vp *vp)
+{
+	if (wf_load_relaxed(&vp->nr_requests) != 0)
+		wf_vp_io_ops->submit(vp);
+}
+
+static inline bool wf_vp_io_has_done(const struct wf_vp *vp)
+{
+	return wf_load_relaxed(&vp->nr_requests) != 0 &&
+	       wf_vp_io_ops->has_done(vp);
+}
+
+static inline bool wf_vp_io_is_waiting(const struct wf_vp *vp)
+{
+	return wf_load_relaxed(&vp->nr_requests) != 0 &&
+	       wf_vp_io_ops->is_waiting(vp);
+}
+
+static inline void wf_vp_io_look_as(struct wf_thread *t)
+{
+	if (t->vp != NULL)
+		wf_vp_io_look(t->vp);
+}
+
+#endif

@@ -1,0 +1,390 @@
+/*
+ * What ends the wait of a thread that reads, and what does not; other kinds of
+ * descriptors; children that are made meanwhile.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+static int pair[2];
+static _Atomic int is_ready;
+static _Atomic long sum_read;
+
+static void make_pair(int type)
+{
+	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
+}
+
+/* Until the thread that has set is_ready is likely to wait. */
+static void let_it_wait(void)
+{
+	while (!is_ready)
+		usleep(1000);
+	usleep(20000);
+}
+
+/* --- what ends a wait ---------------------------------------------------- */
+
+static void *read_one(void *arg)
+{
+	char c = 0;
+	ssize_t n;
+
+	is_ready = 1;
+	n = read(pair[0], &c, 1);
+	return (void *)(intptr_t)(n < 0 ? -errno : n == 0 ? 0 : c);
+}
+
+static long result_of(pthread_t thread)
+{
+	void *result;
+
+	CHECK_EQ(pthread_join(thread, &result), 0);
+	return (long)result;
+}
+
+TEST(shutdown_ends_a_read)
+{
+	pthread_t thread;
+
+	make_pair(SOCK_STREAM);
+	thread = thread_start(read_one, NULL);
+	let_it_wait();
+	CHECK_EQ(shutdown(pair[0], SHUT_RDWR), 0);
+	CHECK_EQ(result_of(thread), 0);
+}
+
+/* The wait is on the file: closing the number does not end it, and what comes
+ * to the file later is the reader's. */
+TEST(close_does_not_end_a_read)
+{
+	pthread_t thread;
+	int other[2];
+
+	make_pair(SOCK_STREAM);
+	thread = thread_start(read_one, NULL);
+	let_it_wait();
+	CHECK_EQ(close(pair[0]), 0);
+	/* The number is used again, and there is something to read. */
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+	CHECK_EQ(other[0], pair[0]);
+	CHECK_EQ(write(other[1], "n", 1), 1);
+	usleep(20000);
+	CHECK_EQ(write(pair[1], "o", 1), 1);
+	CHECK_EQ(result_of(thread), 'o');
+	CHECK_EQ(recv(other[0], &other[0], 1, MSG_DONTWAIT), 1);
+}
+
+TEST(dup2_does_not_end_a_read)
+{
+	pthread_t thread;
+	int other[2];
+
+	make_pair(SOCK_STREAM);
+	thread = thread_start(read_one, NULL);
+	let_it_wait();
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+	CHECK_EQ(dup2(other[0], pair[0]), pair[0]);
+	CHECK_EQ(write(other[1], "n", 1), 1);
+	usleep(20000);
+	CHECK_EQ(write(pair[1], "o", 1), 1);
+	CHECK_EQ(result_of(thread), 'o');
+}
+
+static void on_signal(int sig)
+{
+	is_ready++;
+}
+
+static void handle(int sig, int flags)
+{
+	struct sigaction action = { .sa_handler = on_signal,
+				    .sa_flags = flags };
+
+	CHECK_EQ(sigaction(sig, &action, NULL), 0);
+}
+
+TEST(handler_ends_a_read)
+{
+	pthread_t thread;
+
+	handle(SIGUSR1, 0);
+	make_pair(SOCK_STREAM);
+	thread = thread_start(read_one, NULL);
+	let_it_wait();
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	CHECK_EQ(result_of(thread), -EINTR);
+}
+
+TEST(handler_with_restart_does_not)
+{
+	pthread_t thread;
+
+	handle(SIGUSR1, SA_RESTART);
+	make_pair(SOCK_STREAM);
+	thread = thread_start(read_one, NULL);
+	let_it_wait();
+	for (int i = 0; i < 5; i++) {
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		while (is_ready < 2 + i)
+			usleep(1000);
+	}
+	usleep(5000);
+	CHECK_EQ(write(pair[1], "x", 1), 1);
+	CHECK_EQ(result_of(thread), 'x');
+}
+
+/* A time limit on the socket takes SA_RESTART away: signal(7). */
+TEST(handler_with_restart_and_a_time_limit)
+{
+	struct timeval limit = { 5, 0 };
+	pthread_t thread;
+
+	handle(SIGUSR1, SA_RESTART);
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit,
+			    sizeof(limit)),
+		 0);
+	thread = thread_start(read_one, NULL);
+	let_it_wait();
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	CHECK_EQ(result_of(thread), -EINTR);
+}
+
+static _Thread_local sigjmp_buf way_out;
+
+static void jump_out(int sig)
+{
+	siglongjmp(way_out, 1);
+}
+
+static void *read_until_jump(void *arg)
+{
+	char before[64], buf[64];
+
+	memset(before, 'b', sizeof(before));
+	memset(buf, 'b', sizeof(buf));
+	if (sigsetjmp(way_out, 1) == 0) {
+		is_ready = 1;
+		read(pair[0], buf, sizeof(buf));
+		CHECK(false);
+	}
+	is_ready = 2;
+	while (is_ready != 3)
+		usleep(1000);
+	/* Nobody writes to memory that the call had been given. */
+	CHECK(memcmp(before, buf, sizeof(buf)) == 0);
+	CHECK_EQ(read(pair[0], buf, sizeof(buf)), 5);
+	CHECK(memcmp(buf, "later", 5) == 0);
+	return arg;
+}
+
+TEST(jump_out_of_a_read)
+{
+	pthread_t thread;
+
+	signal(SIGUSR1, jump_out);
+	make_pair(SOCK_STREAM);
+	thread = thread_start(read_until_jump, NULL);
+	let_it_wait();
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	while (is_ready != 2)
+		usleep(1000);
+	CHECK_EQ(write(pair[1], "later", 5), 5);
+	usleep(10000);
+	is_ready = 3;
+	thread_join(thread);
+}
+
+static _Atomic int nr_interrupted;
+
+static void *read_interrupted(void *arg)
+{
+	int number;
+	ssize_t n;
+
+	is_ready = 1;
+	while ((n = read(pair[0], &number, sizeof(number))) != 0) {
+		CHECK(n == sizeof(number) || (n < 0 && errno == EINTR));
+		if (n < 0)
+			nr_interrupted++;
+		else
+			sum_read += number;
+	}
+	return arg;
+}
+
+/* Signals rain on a thread that reads; no byte is lost or doubled. */
+TEST(no_byte_is_lost_under_signals)
+{
+	pthread_t thread;
+
+	handle(SIGUSR1, 0);
+	CHECK_EQ(pipe(pair), 0);
+	thread = thread_start(read_interrupted, NULL);
+	let_it_wait();
+	for (int i = 1; i <= 3000; i++) {
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		if (i % 100 == 0)
+			usleep(2000);
+		CHECK_EQ(write(pair[1], &i, sizeof(i)), sizeof(i));
+		if (i % 3 == 0)
+			sched_yield();
+	}
+	close(pair[1]);
+	thread_join(thread);
+	CHECK_EQ(sum_read, 3000L * 3001 / 2);
+	CHECK(nr_interrupted > 0);
+}
+
+/* --- other kinds --------------------------------------------------------- */
+
+static void *read_counter(void *arg)
+{
+	uint64_t count;
+
+	is_ready = 1;
+	CHECK_EQ(read(pair[0], &count, sizeof(count)), sizeof(count));
+	return (void *)(intptr_t)count;
+}
+
+TEST(eventfd_wakes_a_reader)
+{
+	uint64_t seven = 7;
+	pthread_t thread;
+
+	pair[0] = eventfd(0, 0);
+	thread = thread_start(read_counter, NULL);
+	let_it_wait();
+	CHECK_EQ(write(pair[0], &seven, sizeof(seven)), sizeof(seven));
+	CHECK_EQ(result_of(thread), 7);
+}
+
+static void *receive_descriptor(void *arg)
+{
+	char control[CMSG_SPACE(sizeof(int))], c;
+	struct iovec iov = { &c, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *head;
+	int fd;
+
+	is_ready = 1;
+	CHECK_EQ(recvmsg(pair[0], &msg, MSG_CMSG_CLOEXEC), 1);
+	head = CMSG_FIRSTHDR(&msg);
+	CHECK(head != NULL && head->cmsg_type == SCM_RIGHTS);
+	memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+	CHECK_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	CHECK_EQ(write(fd, "!", 1), 1);
+	return arg;
+}
+
+TEST(descriptors_are_passed)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 }, c = 'd';
+	struct iovec iov = { &c, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	pthread_t thread;
+	int fds[2];
+
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(pipe(fds), 0);
+	thread = thread_start(receive_descriptor, NULL);
+	let_it_wait();
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &fds[1], sizeof(int));
+	CHECK_EQ(sendmsg(pair[1], &msg, 0), 1);
+	thread_join(thread);
+	CHECK_EQ(read(fds[0], &c, 1), 1);
+	CHECK_EQ(c, '!');
+}
+
+static void *receive_datagram(void *arg)
+{
+	char buf[100];
+
+	is_ready = 1;
+	/* Cut off, as datagrams are. */
+	CHECK_EQ(recv(pair[0], buf, 3, 0), 3);
+	CHECK_EQ(recv(pair[0], buf, sizeof(buf), 0), 0);
+	CHECK_EQ(recv(pair[0], buf, sizeof(buf), MSG_TRUNC), 5);
+	return arg;
+}
+
+TEST(datagrams_keep_their_borders)
+{
+	pthread_t thread;
+
+	make_pair(SOCK_DGRAM);
+	thread = thread_start(receive_datagram, NULL);
+	let_it_wait();
+	CHECK_EQ(send(pair[1], "first", 5, 0), 5);
+	CHECK_EQ(send(pair[1], "", 0, 0), 0);
+	CHECK_EQ(send(pair[1], "third", 5, 0), 5);
+	thread_join(thread);
+}
+
+static void *read_numbers(void *arg)
+{
+	int number;
+
+	while (read(pair[0], &number, sizeof(number)) == sizeof(number))
+		sum_read += number;
+	return arg;
+}
+
+/* A child is made while threads wait; it and its parent go on. */
+TEST(fork_with_reads_in_flight)
+{
+	pthread_t threads[20];
+	int status;
+	pid_t pid;
+
+	CHECK_EQ(pipe(pair), 0);
+	threads_start_numbered(threads, 20, read_numbers);
+	usleep(20000);
+	pid = fork();
+	if (pid == 0) {
+		pthread_t thread;
+		int own[2];
+
+		CHECK_EQ(pipe(own), 0);
+		close(pair[0]);
+		close(pair[1]);
+		pair[0] = own[0];
+		thread = thread_start(read_one, NULL);
+		let_it_wait();
+		CHECK_EQ(write(own[1], "c", 1), 1);
+		_exit(result_of(thread) == 'c' ? 0 : 1);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	for (int i = 1; i <= 500; i++)
+		CHECK_EQ(write(pair[1], &i, sizeof(i)), sizeof(i));
+	close(pair[1]);
+	threads_join(threads, 20);
+	CHECK_EQ(sum_read, 500L * 501 / 2);
+}

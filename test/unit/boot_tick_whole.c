@@ -1,0 +1,132 @@
+/*
+ * src/boot/tick.c: its rules together, in whole machines that run for some
+ * seconds of their own time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "fake_machine.h"
+
+enum { TICK = MACHINE_TICK };
+
+static uint64_t longest_wait_us(uint32_t vp)
+{
+	return wf_load_relaxed(&machine_vp(vp)->counters.longest_wait_us);
+}
+
+enum { STEP = TICK / 20, NR_MAX = 64 };
+
+struct result {
+	int64_t late_ns; /* the sleeper's longest */
+	double share;	 /* of the hogs: most by least */
+};
+
+static void forget_waits(void)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		wf_store_relaxed(&machine_vp(i)->counters.longest_wait_us, 0);
+}
+
+/*
+ * The sleeper works for a step, then sleeps; everybody else computes. In the
+ * first ticks it is not known yet who does what.
+ */
+static struct result simulate(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
+{
+	struct wf_thread *hogs[NR_MAX], *sleeper;
+	int64_t warm, end, wake_ns, next_tick, most = 0, least = INT64_MAX;
+	struct result r = { 0, 0 };
+	bool sleeps = true;
+
+	machine_init(nr_vps);
+	for (int i = 0; i < nr_hogs; i++) {
+		hogs[i] = machine_thread();
+		wf_queue_put(machine_vp(0), hogs[i], WF_READY_WOKEN);
+	}
+	for (uint32_t i = 0; i < nr_vps; i++)
+		machine_run(machine_vp(i), wf_queue_pick(machine_vp(0)));
+	sleeper = machine_thread();
+	warm = machine.now_ns + 200LL * TICK;
+	end = machine.now_ns + 3000LL * TICK;
+	wake_ns = machine.now_ns + sleep_ns;
+	next_tick = machine.now_ns;
+	while (machine.now_ns < end) {
+		machine_pass(STEP);
+		if (machine.now_ns <= warm)
+			forget_waits();
+		for (uint32_t i = 0; i < nr_vps; i++) {
+			struct wf_vp *vp = machine_vp(i);
+
+			if (wf_load_relaxed(&vp->cur) != sleeper)
+				continue;
+			if (machine.now_ns >= warm &&
+			    machine.now_ns - wake_ns > r.late_ns)
+				r.late_ns = machine.now_ns - wake_ns;
+			sleeps = true;
+			wake_ns = machine.now_ns + sleep_ns;
+			machine_block(vp);
+		}
+		if (sleeps && machine.now_ns >= wake_ns) {
+			sleeps = false;
+			wf_queue_put_remote(NULL, sleeper, WF_READY_WOKEN);
+			wf_tick_timer_fired(machine_vp(0), machine.now_ns);
+		}
+		if (machine.now_ns >= next_tick) {
+			machine_tick();
+			next_tick = machine.now_ns + TICK;
+		}
+		for (uint32_t i = 0; i < nr_vps; i++)
+			machine_switch(machine_vp(i));
+	}
+	for (int i = 0; i < nr_hogs; i++) {
+		int64_t used = machine_used(hogs[i]);
+
+		most = used > most ? used : most;
+		least = used < least ? used : least;
+	}
+	r.share = least > 0 ? (double)most / (double)least : 1e9;
+	return r;
+}
+
+static void assert_fair(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
+{
+	struct result r = simulate(nr_vps, nr_hogs, sleep_ns);
+
+	/* It works for one step, which counts. */
+	assert_in_range(r.late_ns, 0, 3 * STEP);
+	/* With two VPs its own seventh is one VP's loss. */
+	assert_true(r.share < (nr_vps == 1 ? 1.1 : 1.3));
+	for (uint32_t i = 0; i < nr_vps; i++)
+		assert_in_range(longest_wait_us(i), 0, 50 * 1000);
+}
+
+static void test_hogs_and_a_sleeper(void **state)
+{
+	for (uint32_t nr_vps = 1; nr_vps <= 2; nr_vps++) {
+		assert_fair(nr_vps, 6, TICK * 3 / 10);
+		assert_fair(nr_vps, 6, TICK * 7 / 10);
+		assert_fair(nr_vps, 6, TICK);
+		assert_fair(nr_vps, 6, 5 * TICK);
+	}
+}
+
+static void test_many_hogs(void **state)
+{
+	assert_fair(1, 50, 10 * TICK);
+	/* They do wait, and the counter sees it. */
+	assert_in_range(longest_wait_us(0), 40 * 1000, 50 * 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hogs_and_a_sleeper),
+		cmocka_unit_test(test_many_hogs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
