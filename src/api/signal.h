@@ -2,6 +2,9 @@
 #ifndef WEFT_API_SIGNAL_H
 #define WEFT_API_SIGNAL_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* As the system call: a negative error number on failure. */
 long wf_signal_tgkill(long pid, long tid, long sig);
 

@@ -16,13 +16,13 @@ struct wf_libc_layout {
 	size_t static_tls_used; /* below the thread register, at start */
 	size_t list_offset;	/* pthread.list: next, prev */
 	size_t tid_offset;
-	size_t specific_offset; /* first-level TSD table */
+	size_t specific_offset;	     /* first-level TSD table */
 	size_t specific_used_offset; /* bool; 0: not known (tcb.c) */
-	size_t cancel_offset;	/* pthread.cancelhandling */
-	size_t dtv_offset;	/* pthread.header.dtv */
-	size_t self_offset;	/* wf_self minus the thread register */
-	void **stack_user_list; /* ld.so's dl_stack_user: next, prev */
-	void *slotinfo_list;	/* ld.so's dl_tls_dtv_slotinfo_list */
+	size_t cancel_offset;	     /* pthread.cancelhandling */
+	size_t dtv_offset;	     /* pthread.header.dtv */
+	size_t self_offset;	     /* wf_self minus the thread register */
+	void **stack_user_list;	     /* ld.so's dl_stack_user: next, prev */
+	void *slotinfo_list;	     /* ld.so's dl_tls_dtv_slotinfo_list */
 	size_t slotinfo_next_offset, slotinfo_array_offset, slotinfo_bytes;
 	size_t slotinfo_map_offset;
 	size_t tls_offset_offset; /* link_map.l_tls_offset */

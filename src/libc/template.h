@@ -33,7 +33,8 @@ struct wf_template {
 	size_t libc_tls_below; /* thread register minus start of the block */
 	size_t stack_offset;   /* pthread.stackblock; its size follows */
 	size_t robust_offset;  /* the robust list's head; 0 if unknown */
-	uint32_t malloc_words[WF_TEMPLATE_MALLOC_WORDS]; /* offsets in libc_tls */
+	/* Offsets in libc_tls. */
+	uint32_t malloc_words[WF_TEMPLATE_MALLOC_WORDS];
 	size_t nr_malloc_words;
 	/* From behind the list words to cancelhandling (T5); 0 bytes: libc has
 	 * another order, and everything is written each time. */
