@@ -1,0 +1,174 @@
+/* What programs do behind the back of whoever interposes functions: names by
+ * version, system calls that are not libc's wrappers. */
+#include <dlfcn.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+static volatile sig_atomic_t nr_signals;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static bool is_ready;
+static int (*cond_wait)(pthread_cond_t *, pthread_mutex_t *);
+static int (*cond_broadcast)(pthread_cond_t *);
+
+/* As libfaketime and ThreadSanitizer look for them. */
+static void *by_version(void *handle, const char *name)
+{
+	static const char *const versions[] = { "GLIBC_2.3.2", "GLIBC_2.17",
+						"GLIBC_2.27" };
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		void *p = dlvsym(handle, name, versions[i]);
+
+		if (p != NULL)
+			return p;
+	}
+	return NULL;
+}
+
+static void *wait_till_ready(void *arg)
+{
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	while (!is_ready)
+		CHECK_EQ(cond_wait(&cond, &mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	return arg;
+}
+
+static void use_functions_of(void *handle)
+{
+	pthread_t threads[20];
+
+	*(void **)&cond_wait = by_version(handle, "pthread_cond_wait");
+	*(void **)&cond_broadcast =
+		by_version(handle, "pthread_cond_broadcast");
+	CHECK(cond_wait != NULL && cond_broadcast != NULL);
+	is_ready = false;
+	threads_start(threads, 20, wait_till_ready, NULL);
+	for (int i = 0; i < 100; i++)
+		sched_yield();
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	is_ready = true;
+	CHECK_EQ(cond_broadcast(&cond), 0);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	threads_join(threads, 20);
+}
+
+TEST(functions_by_version)
+{
+	use_functions_of(RTLD_NEXT);
+	use_functions_of(RTLD_DEFAULT);
+	CHECK(dlvsym(RTLD_NEXT, "no_such_function", "GLIBC_2.2.5") == NULL);
+	CHECK(dlerror() != NULL);
+}
+
+/* libc's own function; as good as an instruction in the program. */
+static long raw_mask(int how, const uint64_t *set)
+{
+	static long (*function)(long, ...);
+
+	if (function == NULL) {
+		void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+
+		CHECK(libc != NULL);
+		*(void **)&function = dlsym(libc, "syscall");
+	}
+	return function(SYS_rt_sigprocmask, how, set, NULL, sizeof(*set));
+}
+
+static void count_signal(int sig)
+{
+	nr_signals++;
+}
+
+static void *raise_one(void *arg)
+{
+	CHECK_EQ(raise(SIGUSR1), 0);
+	return arg;
+}
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+/* Sanitizers block all signals while they create a thread. */
+static void create_with_all_blocked(void *arg)
+{
+	const uint64_t all = UINT64_MAX, none = 0;
+	pthread_t thread;
+	void *result;
+
+	CHECK_EQ(raw_mask(SIG_SETMASK, &all), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, do_nothing, arg), 0);
+	CHECK_EQ(raw_mask(SIG_SETMASK, &none), 0);
+	CHECK_EQ(pthread_join(thread, &result), 0);
+	CHECK(result == arg);
+}
+
+static void signals_after_that(void *arg)
+{
+	pthread_t threads[4];
+
+	CHECK(signal(SIGUSR1, count_signal) != SIG_ERR);
+	create_with_all_blocked(arg);
+	for (int i = 1; i <= 10; i++) {
+		CHECK_EQ(raise(SIGUSR1), 0);
+		CHECK_EQ(nr_signals, i);
+	}
+	nr_signals = 0;
+	for (int i = 0; i < 4; i++) {
+		CHECK(pthread_create(&threads[i], NULL, raise_one, NULL) == 0);
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+		CHECK_EQ(nr_signals, i + 1);
+	}
+}
+
+TEST(first_thread_with_all_blocked)
+{
+	signals_after_that(&mutex);
+}
+
+TEST(first_thread_of_a_sanitizer)
+{
+	signals_after_that(NULL);
+}
+
+static void *mask_by_system_call(void *arg)
+{
+	const uint64_t bit = UINT64_C(1) << (SIGUSR1 - 1);
+	uint64_t old = 0;
+	sigset_t set;
+
+	CHECK_EQ(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, &old, 8), 0);
+	CHECK_EQ(old & bit, 0);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, &set), 0);
+	CHECK(sigismember(&set, SIGUSR1));
+	nr_signals = 0;
+	CHECK_EQ(raise(SIGUSR1), 0);
+	sched_yield();
+	CHECK_EQ(nr_signals, 0);
+	CHECK_EQ(syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &bit, &old, 8), 0);
+	CHECK((old & bit) != 0);
+	CHECK_EQ(nr_signals, 1);
+	CHECK_ERRNO(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, &old, 4),
+		    EINVAL);
+	CHECK_ERRNO(syscall(SYS_rt_sigprocmask, 99, &bit, &old, 8), EINVAL);
+	return arg;
+}
+
+TEST(masks_by_system_call)
+{
+	pthread_t thread;
+
+	CHECK(signal(SIGUSR1, count_signal) != SIG_ERR);
+	mask_by_system_call(NULL);
+	CHECK_EQ(pthread_create(&thread, NULL, mask_by_system_call, NULL), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	mask_by_system_call(NULL);
+}
