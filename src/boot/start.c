@@ -31,7 +31,7 @@
 #include "wait/agent.h"
 #include "wait/timer.h"
 
-enum { MAX_VPS = 1024, MAX_TCB_BYTES = 16 * 1024 };
+enum { MAX_VPS = 1024 };
 
 static struct wf_spin start_lock = WF_SPIN_INIT;
 
@@ -59,14 +59,19 @@ static int make_anchors(void)
 {
 	static char *block;
 	static uint32_t epoch;
+	/* ld.so writes the static TLS of new modules below them, too. */
+	size_t tls = wf_align_up(wf_libc.static_tls_bytes, WF_CACHE_LINE);
+	size_t each = wf_align_up(tls + wf_libc.pthread_bytes, WF_PAGE);
+	uintptr_t first;
 
 	if (epoch == wf_table_fork_epoch())
 		return 0;
 	if (block == NULL)
-		block = wf_os_reserve(2 * MAX_TCB_BYTES);
+		block = wf_os_reserve(2 * each);
 	if (block == NULL)
 		return -ENOMEM;
-	wf_tcb_anchor((uintptr_t)block, (uintptr_t)block + MAX_TCB_BYTES);
+	first = (uintptr_t)block + tls;
+	wf_tcb_anchor(first, first + each);
 	epoch = wf_table_fork_epoch();
 	return 0;
 }
