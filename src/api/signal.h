@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* As the system call: a negative error number on failure. */
 long wf_signal_tgkill(long pid, long tid, long sig);
 

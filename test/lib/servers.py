@@ -153,7 +153,7 @@ class Redis(Server):
                 "--save", "", "--appendonly", "yes"]
 
     def benchmark(self, path):
-        requests = 20000 if self.long else 1000
+        requests = 5000 if self.long else 1000
         done = subprocess.run(
             ["redis-benchmark", "-s", path, "-n", str(requests), "-c", "20",
              "-P", "8", "-q", "-t", "set,get,incr,lpush,sadd"],

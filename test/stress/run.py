@@ -179,10 +179,10 @@ def repeat(jobs, options, counts):
 
 
 def table(counts):
-    lines = [f"{'program':<16}{'configuration':<16}{'runs':>6}{'hangs':>7}"
+    lines = [f"{'program':<20}{'configuration':<16}{'runs':>6}{'hangs':>7}"
              f"{'failures':>10}{'s each':>9}"]
     for (program, configuration), c in sorted(counts.items()):
-        lines.append(f"{program:<16}{configuration:<16}{c.runs:>6}"
+        lines.append(f"{program:<20}{configuration:<16}{c.runs:>6}"
                      f"{c.hangs:>7}{c.failures:>10}"
                      f"{c.seconds / c.runs:>9.2f}")
     return "\n".join(lines)
