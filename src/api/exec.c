@@ -17,12 +17,14 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "signal/preempt.h"
+#include "signal/signal.h"
 
 /* What exec returned, if it did: the runtime goes on. */
-static int resume(int rc, struct wf_children_env *e)
+static int resume(int rc, struct wf_children_env *e, uint64_t given)
 {
 	int saved = errno;
 
+	wf_signal_exec_failed(given);
 	wf_preempt_exec_end();
 	wf_children_env_free(e);
 	errno = saved;
@@ -36,24 +38,28 @@ long wf_exec_syscall(long nr, const long *a)
 	int dir = has_dir ? (int)a[0] : AT_FDCWD;
 	char *const *envp = (char *const *)path[2];
 	struct wf_children_env e;
+	uint64_t given;
 	long r;
 
 	wf_preempt_exec_begin();
 	envp = wf_children_env(&e, dir, (const char *)path[0], envp);
+	given = wf_signal_exec_begin();
 	if (has_dir)
 		r = wf_syscall6(nr, dir, path[0], path[1], (long)envp, a[4], 0);
 	else
 		r = wf_syscall6(nr, path[0], path[1], (long)envp, 0, 0, 0);
-	return resume((int)r, &e);
+	return resume((int)r, &e, given);
 }
 
 WF_API(int, execve, const char *path, char *const argv[], char *const envp[])
 {
 	struct wf_children_env e;
+	uint64_t given;
 
 	wf_preempt_exec_begin();
 	envp = wf_children_env(&e, AT_FDCWD, path, envp);
-	return resume(wf_real.execve(path, argv, envp), &e);
+	given = wf_signal_exec_begin();
+	return resume(wf_real.execve(path, argv, envp), &e, given);
 }
 
 WF_API(int, execv, const char *path, char *const argv[])
@@ -64,12 +70,14 @@ WF_API(int, execv, const char *path, char *const argv[])
 WF_API(int, execvpe, const char *file, char *const argv[], char *const envp[])
 {
 	struct wf_children_env e;
+	uint64_t given;
 	char path[PATH_MAX];
 
 	wf_preempt_exec_begin();
 	envp = wf_children_env(&e, AT_FDCWD, wf_children_find(file, path),
 			       envp);
-	return resume(wf_real.execvpe(file, argv, envp), &e);
+	given = wf_signal_exec_begin();
+	return resume(wf_real.execvpe(file, argv, envp), &e, given);
 }
 
 WF_API(int, execvp, const char *file, char *const argv[])
@@ -80,12 +88,14 @@ WF_API(int, execvp, const char *file, char *const argv[])
 WF_API(int, fexecve, int fd, char *const argv[], char *const envp[])
 {
 	struct wf_children_env e;
+	uint64_t given;
 	char path[32];
 
 	wf_preempt_exec_begin();
 	wf_format(path, sizeof(path), "/proc/self/fd/%d", fd);
 	envp = wf_children_env(&e, AT_FDCWD, path, envp);
-	return resume(wf_real.fexecve(fd, argv, envp), &e);
+	given = wf_signal_exec_begin();
+	return resume(wf_real.fexecve(fd, argv, envp), &e, given);
 }
 
 WF_API(int, execveat, int dir, const char *path, char *const argv[],

@@ -41,10 +41,12 @@ static const uint64_t *bits_of(const sigset_t *mask, uint64_t *bits)
 
 WF_API(int, poll, struct pollfd *fds, nfds_t nr, int timeout)
 {
-	if (!wf_io_can_park() || timeout == 0)
-		return wf_real.poll(fds, nr, timeout);
-	return wf_api_errno(WF_CANCEL_POINT(
-		wf_io_poll(fds, nr, deadline_of_ms(timeout), NULL)));
+	int n = -ENOSYS;
+
+	if (wf_io_can_park() && timeout != 0)
+		n = WF_CANCEL_POINT(
+			wf_io_poll(fds, nr, deadline_of_ms(timeout), NULL));
+	return n == -ENOSYS ? wf_real.poll(fds, nr, timeout) : wf_api_errno(n);
 }
 
 WF_API(int, __poll_chk, struct pollfd *fds, nfds_t nr, int timeout, size_t room)
@@ -59,11 +61,13 @@ WF_API(int, ppoll, struct pollfd *fds, nfds_t nr,
 {
 	int64_t deadline_ns = deadline_of_timespec(timeout);
 	uint64_t bits;
+	int n = -ENOSYS;
 
-	if (!wf_io_can_park() || deadline_ns < 0)
-		return wf_real.ppoll(fds, nr, timeout, mask);
-	return wf_api_errno(WF_CANCEL_POINT(
-		wf_io_poll(fds, nr, deadline_ns, bits_of(mask, &bits))));
+	if (wf_io_can_park() && deadline_ns >= 0)
+		n = WF_CANCEL_POINT(
+			wf_io_poll(fds, nr, deadline_ns, bits_of(mask, &bits)));
+	return n == -ENOSYS ? wf_real.ppoll(fds, nr, timeout, mask) :
+			      wf_api_errno(n);
 }
 
 WF_API(int, __ppoll_chk, struct pollfd *fds, nfds_t nr,
@@ -80,12 +84,15 @@ WF_API(int, epoll_pwait, int epfd, struct epoll_event *events, int max,
        int timeout, const sigset_t *mask)
 {
 	uint64_t bits;
+	int n = -ENOSYS;
 
-	if (!wf_io_can_park())
-		return wf_real.epoll_pwait(epfd, events, max, timeout, mask);
-	return wf_api_errno(WF_CANCEL_POINT(
-		wf_io_epoll_wait(epfd, events, max, deadline_of_ms(timeout),
-				 bits_of(mask, &bits))));
+	if (wf_io_can_park())
+		n = WF_CANCEL_POINT(wf_io_epoll_wait(epfd, events, max,
+						     deadline_of_ms(timeout),
+						     bits_of(mask, &bits)));
+	return n == -ENOSYS ?
+		       wf_real.epoll_pwait(epfd, events, max, timeout, mask) :
+		       wf_api_errno(n);
 }
 
 WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
@@ -93,13 +100,16 @@ WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
 {
 	int64_t deadline_ns = deadline_of_timespec(timeout);
 	uint64_t bits;
+	int n = -ENOSYS;
 
 	if (wf_io_can_park() && deadline_ns >= 0)
-		return wf_api_errno(WF_CANCEL_POINT(wf_io_epoll_wait(
-			epfd, events, max, deadline_ns, bits_of(mask, &bits))));
+		n = WF_CANCEL_POINT(wf_io_epoll_wait(
+			epfd, events, max, deadline_ns, bits_of(mask, &bits)));
 	/* glibc has it from 2.35 on. */
-	return wf_api_errno((int)wf_sys(SYS_epoll_pwait2, epfd, events, max,
-					timeout, mask, sizeof(bits)));
+	if (n == -ENOSYS)
+		n = (int)wf_sys(SYS_epoll_pwait2, epfd, events, max, timeout,
+				mask, sizeof(bits));
+	return wf_api_errno(n);
 }
 
 WF_API(int, epoll_wait, int epfd, struct epoll_event *events, int max,
@@ -131,7 +141,7 @@ WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
 	fd_set *const sets[3] = { reads, writes, exceptions };
 	struct timespec ts;
 	int64_t deadline_ns = WF_FOREVER;
-	int n = -EOPNOTSUPP;
+	int n = -ENOSYS;
 
 	if (timeout != NULL) {
 		ts.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
@@ -140,7 +150,7 @@ WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
 	}
 	if (wf_io_can_park() && deadline_ns >= 0)
 		n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns, NULL));
-	if (n == -EOPNOTSUPP)
+	if (n == -ENOSYS || n == -EOPNOTSUPP)
 		return wf_real.select(nr, reads, writes, exceptions, timeout);
 	tell_rest(timeout, deadline_ns);
 	return wf_api_errno(n);
@@ -152,13 +162,13 @@ WF_API(int, pselect, int nr, fd_set *restrict reads, fd_set *restrict writes,
 {
 	fd_set *const sets[3] = { reads, writes, exceptions };
 	int64_t deadline_ns = deadline_of_timespec(timeout);
-	int n = -EOPNOTSUPP;
+	int n = -ENOSYS;
 	uint64_t bits;
 
 	if (wf_io_can_park() && deadline_ns >= 0)
 		n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns,
 						 bits_of(mask, &bits)));
-	if (n == -EOPNOTSUPP)
+	if (n == -ENOSYS || n == -EOPNOTSUPP)
 		return wf_real.pselect(nr, reads, writes, exceptions, timeout,
 				       mask);
 	return wf_api_errno(n);

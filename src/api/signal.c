@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
+#include "api/ids.h"
 #include "api/signal.h"
 #include "libc/real.h"
 #include "os/sys.h"
@@ -120,13 +121,52 @@ static bool send_to_process(pid_t pid, const siginfo_t *info)
 	return is_taken;
 }
 
+long wf_signal_kill(long pid, long sig)
+{
+	siginfo_t info = info_of((int)sig, SI_USER);
+
+	if (send_to_process((pid_t)pid, &info))
+		return 0;
+	return wf_sys(SYS_kill, pid, sig);
+}
+
 WF_API(int, kill, pid_t pid, int sig)
 {
-	siginfo_t info = info_of(sig, SI_USER);
+	return wf_api_errno((int)wf_signal_kill(pid, sig));
+}
 
-	if (send_to_process(pid, &info))
+/* Nobody but the target itself may send in the kernel's name. */
+static bool is_forged(const siginfo_t *info, long id)
+{
+	return (info->si_code >= 0 || info->si_code == SI_TKILL) &&
+	       wf_ids_gettid() != id;
+}
+
+long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info)
+{
+	siginfo_t own = *info;
+
+	own.si_signo = (int)sig;
+	if (pid == wf_os_getpid() && is_forged(info, pid))
+		return -EPERM;
+	if (sig >= 1 && sig <= 64 && send_to_process((pid_t)pid, &own))
 		return 0;
-	return wf_api_errno((int)wf_sys(SYS_kill, pid, sig));
+	return wf_sys(SYS_rt_sigqueueinfo, pid, sig, info);
+}
+
+long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info)
+{
+	struct wf_thread *t = NULL;
+	siginfo_t own = *info;
+
+	if (pid == wf_os_getpid() && sig >= 0 && sig <= 64)
+		t = wf_table_by_tid((int32_t)tid);
+	if (is_native(t) || sig == 32 || sig == 33)
+		return wf_sys(SYS_rt_tgsigqueueinfo, pid, tid, sig, info);
+	if (is_forged(info, tid))
+		return -EPERM;
+	own.si_signo = (int)sig;
+	return sig != 0 ? send_info(t, &own) : 0;
 }
 
 WF_API(int, sigqueue, pid_t pid, int sig, const union sigval value)
@@ -186,6 +226,9 @@ WF_API(int, sigtimedwait, const sigset_t *set, siginfo_t *ret_info,
 	if (rc == 0)
 		rc = WF_CANCEL_POINT(
 			wf_signal_wait(bits_of(set), &info, deadline_ns));
+	/* libc says so, too. */
+	if (rc > 0 && info.si_code == SI_TKILL)
+		info.si_code = SI_USER;
 	if (rc > 0 && ret_info != NULL)
 		*ret_info = info;
 	return wf_api_errno(rc);

@@ -2,14 +2,25 @@
 #ifndef WEFT_API_SIGNAL_H
 #define WEFT_API_SIGNAL_H
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* As the system call: a negative error number on failure. */
+/* As the system calls: a negative error number on failure. */
+long wf_signal_kill(long pid, long sig);
 long wf_signal_tgkill(long pid, long tid, long sig);
+long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info);
+long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info);
+
+/*
+ * rt_sigaction, rt_sigprocmask, rt_sigpending, rt_sigtimedwait,
+ * rt_sigsuspend, rt_sigqueueinfo, rt_tgsigqueueinfo, sigaltstack, kill with
+ * the arguments a. The runtime has started.
+ */
+long wf_signal_syscall(long nr, const long *a);
 
 /* As rt_sigprocmask. */
 long wf_mask_syscall(int how, const uint64_t *set, uint64_t *ret_old,

@@ -14,6 +14,7 @@
 #include "api/signal.h"
 #include "boot/boot.h"
 #include "os/sys.h"
+#include "sched/runtime.h"
 #include "sched/yield.h"
 
 long wf_api_syscall(long nr, long a, long b, long c, long d, long e, long f);
@@ -50,12 +51,24 @@ static long dispatch(long nr, const long *a)
 	case SYS_rt_sigprocmask:
 		return wf_mask_syscall((int)a[0], (const uint64_t *)a[1],
 				       (uint64_t *)a[2], (size_t)a[3]);
+	case SYS_rt_sigaction:
+	case SYS_rt_sigpending:
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+	case SYS_rt_sigqueueinfo:
+	case SYS_rt_tgsigqueueinfo:
+	case SYS_sigaltstack:
+	case SYS_kill:
+		if (!wf_is_started())
+			break;
+		return wf_signal_syscall(nr, a);
 	case SYS_rseq:
 		/* Threads travel between kernel threads. */
 		return -ENOSYS;
 	default:
-		return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		break;
 	}
+	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* Called by the stub with the arguments in a frame of the stub's own. */

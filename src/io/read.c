@@ -10,6 +10,7 @@
 
 #include "io/descriptor.h"
 #include "io/io.h"
+#include "io/ring.h"
 #include "io/wait.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -19,9 +20,8 @@ bool wf_io_can_park(void)
 {
 	const struct wf_thread *t = wf_self;
 
-	/* Whether there are rings is the same for all VPs. */
 	return t != NULL && t->kind == WF_THREAD_MULTIPLEXED &&
-	       wf_sched.vps[0].io != NULL;
+	       !wf_ring_is_refused();
 }
 
 int wf_io_run(struct wf_request *r, int64_t deadline_ns)

@@ -82,6 +82,11 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		wf_runtime_leave(t);
 		return -EINTR;
 	}
+	err = wf_ring_ensure(t->vp);
+	if (err < 0) {
+		wf_runtime_leave(t);
+		return err;
+	}
 	t->interrupted = false;
 	push_all(t, r, nr, &nr_done);
 	wf_vp_io_look(t->vp);

@@ -38,6 +38,7 @@ struct wf_request {
  *   -ERESTART   interrupted otherwise and nothing had been done: run it again,
  *               unless any handler ends the call
  *   -ECANCELED  the thread is to end; nothing had been done
+ *   -ENOSYS     there is no ring; nothing has been done
  * What was done meanwhile is always reported.
  */
 int wf_request_run(struct wf_request *r, int64_t deadline_ns);

@@ -16,6 +16,8 @@
  * G5. A request is handed to the kernel when its VP has nothing to run, when
  *     BATCH of them have come together, or at the PATIENCE-th scheduling point
  *     after it was pushed.
+ * G6. A VP makes its ring at its first request, so that programs whose threads
+ *     never wait for a descriptor have none of weft's.
  */
 #include "io/ring.h"
 
@@ -49,11 +51,13 @@ enum { DATA_WAKE = 1 };
 struct wf_vp_io {
 	struct wf_uring ring;
 	int wake_fd;
+	_Atomic bool is_made; /* the descriptors are there (G6) */
 	bool is_wake_armed;
 	uint32_t nr_looks; /* since something unsubmitted was pushed */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 static struct wf_vp_io *ios; /* by VP */
+static _Atomic bool is_refused;
 
 /* --- pushing ------------------------------------------------------------- */
 
@@ -92,17 +96,6 @@ void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
 void wf_ring_cancel(const struct wf_request *r)
 {
 	wf_uring_cancel(&r->io->ring, (uintptr_t)r);
-}
-
-void wf_ring_flush_all(void)
-{
-	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		struct wf_uring *ring = &ios[i].ring;
-		uint32_t nr = wf_uring_unsubmitted(ring);
-
-		if (nr > 0)
-			wf_sys(SYS_io_uring_enter, ring->fd, nr, 0, 0, NULL, 0);
-	}
 }
 
 /* --- taking -------------------------------------------------------------- */
@@ -251,15 +244,34 @@ static int make_io(struct wf_vp_io *io)
 	return io->wake_fd < 0 ? io->wake_fd : 0;
 }
 
-static void drop(uint32_t nr)
+int wf_ring_ensure(struct wf_vp *vp)
 {
-	for (uint32_t i = 0; i < nr; i++) {
-		wf_uring_destroy(&ios[i].ring);
-		wf_sys(SYS_close, ios[i].wake_fd);
-		wf_sched.vps[i].io = NULL;
+	struct wf_vp_io *io;
+	int err;
+
+	if (vp == NULL)
+		return -ENOSYS; /* rescued so often that it has been bound */
+	if (WF_LIKELY(vp->io != NULL))
+		return 0;
+	if (wf_load_relaxed(&is_refused) || ios == NULL)
+		return -ENOSYS;
+	io = &ios[vp->id];
+	err = make_io(io);
+	if (err < 0) {
+		/* What may be there later is asked for again. */
+		if (err != -EMFILE && err != -ENFILE && err != -ENOMEM)
+			wf_store_relaxed(&is_refused, true);
+		return -ENOSYS;
 	}
-	wf_os_release(ios, wf_align_up(nr * sizeof(*ios), WF_PAGE));
-	ios = NULL;
+	vp->io = io;
+	/* release: the descriptors, for those who go through all rings. */
+	wf_store_release(&io->is_made, true);
+	return 0;
+}
+
+bool wf_ring_is_refused(void)
+{
+	return wf_load_relaxed(&is_refused);
 }
 
 int wf_ring_start(void)
@@ -267,31 +279,42 @@ int wf_ring_start(void)
 	uint32_t nr = wf_sched.nr_vps;
 
 	wf_vp_io_ops = &ops;
-	ios = wf_os_reserve(wf_align_up(nr * sizeof(*ios), WF_PAGE));
 	if (ios == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nr; i++) {
-		int err = make_io(&ios[i]);
+		ios = wf_os_reserve(wf_align_up(nr * sizeof(*ios), WF_PAGE));
+	return ios != NULL ? 0 : -ENOMEM;
+}
 
-		if (err < 0) {
-			drop(i);
-			return err;
-		}
-		wf_sched.vps[i].io = &ios[i];
+/* --- all rings ----------------------------------------------------------- */
+
+static bool is_made(const struct wf_vp_io *io)
+{
+	/* acquire: pairs with wf_ring_ensure. */
+	return wf_load_acquire(&io->is_made);
+}
+
+void wf_ring_flush_all(void)
+{
+	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
+		struct wf_uring *ring = &ios[i].ring;
+		uint32_t nr = is_made(&ios[i]) ? wf_uring_unsubmitted(ring) : 0;
+
+		if (nr > 0)
+			wf_sys(SYS_io_uring_enter, ring->fd, nr, 0, 0, NULL, 0);
 	}
-	return 0;
 }
 
 void wf_ring_fork_child(void)
 {
 	/* The mappings did not come along; the descriptors did. */
 	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		wf_sys(SYS_close, ios[i].ring.fd);
-		wf_sys(SYS_close, ios[i].wake_fd);
+		if (is_made(&ios[i])) {
+			wf_sys(SYS_close, ios[i].ring.fd);
+			wf_sys(SYS_close, ios[i].wake_fd);
+		}
+		memset(&ios[i], 0, sizeof(ios[i]));
 		wf_sched.vps[i].io = NULL;
 		wf_store_relaxed(&wf_sched.vps[i].nr_requests, 0);
 	}
-	ios = NULL;
 }
 
 /* --- weft's own descriptors ---------------------------------------------- */
@@ -310,6 +333,8 @@ unsigned int wf_ring_first_own(unsigned int first)
 		unsigned int ring = (unsigned int)ios[i].ring.fd;
 		unsigned int wake = (unsigned int)ios[i].wake_fd;
 
+		if (!is_made(&ios[i]))
+			continue;
 		own = ring >= first && ring < own ? ring : own;
 		own = wake >= first && wake < own ? wake : own;
 	}
@@ -325,7 +350,7 @@ void wf_ring_make_way(int fd)
 						  NULL;
 		int other;
 
-		if (own == NULL)
+		if (own == NULL || !is_made(&ios[i]))
 			continue;
 		other = (int)wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
 		if (other >= 0)

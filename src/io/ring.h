@@ -5,8 +5,16 @@
 #include "io/request.h"
 #include "sched/vp.h"
 
-/* Makes a ring for each VP. Returns 0, or -Exxx and there is none. */
+/* At start and after fork. Returns 0 or -ENOMEM: there will be no rings. */
 int wf_ring_start(void);
+/*
+ * Makes the ring of vp, whose owner the caller is, if there is none yet. NULL
+ * is a thread that has no VP.
+ * Returns 0, or -ENOSYS if there cannot be one, now or ever.
+ */
+int wf_ring_ensure(struct wf_vp *vp);
+/* The kernel or its administrator has refused. */
+bool wf_ring_is_refused(void);
 void wf_ring_fork_child(void);
 
 /* Pushes r on the ring of vp, whose owner the caller is. */

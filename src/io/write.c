@@ -42,6 +42,15 @@ static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 	return nr_left;
 }
 
+/* Where there is no ring, the carrier waits. */
+static int send_plainly(const struct wf_request *r, const struct msghdr *msg,
+			const struct iovec *iov, size_t nr)
+{
+	return (int)(msg != NULL ?
+			     wf_sys(SYS_sendmsg, r->fd, msg, r->op_flags) :
+			     wf_sys(SYS_writev, r->fd, iov, nr));
+}
+
 /*
  * Sends by requests what the first call has left, of which `done` (or -EAGAIN)
  * is the result. r->addr is made to point to a message or parts.
@@ -70,6 +79,8 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		if (n == -EPIPE && msg != NULL)
 			n = (int)wf_sys(SYS_sendmsg, r->fd, msg,
 					r->op_flags | MSG_DONTWAIT);
+		if (n == -ENOSYS && done > 0)
+			n = send_plainly(r, msg, left, nr_left);
 		if (n <= 0)
 			return done > 0 ? done : n;
 		done += n;

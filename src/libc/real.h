@@ -23,6 +23,7 @@
 #include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
+#include <ucontext.h>
 
 struct wf_real {
 #define WF_REAL(ret, name, args) ret(*name) args;

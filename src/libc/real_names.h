@@ -95,6 +95,10 @@ WF_REAL(int, pthread_getcpuclockid, (pthread_t, clockid_t *))
 /* Signals. */
 WF_REAL(int, sigaction, (int, const struct sigaction *, struct sigaction *))
 WF_REAL(int, raise, (int))
+WF_REAL(int, timer_create, (clockid_t, struct sigevent *, timer_t *))
+WF_REAL(int, timer_delete, (timer_t))
+WF_REAL(int, timer_getoverrun, (timer_t))
+WF_REAL(int, setcontext, (const ucontext_t *))
 WF_REAL(void, siglongjmp, (struct __jmp_buf_tag *, int))
 
 /* The process. */

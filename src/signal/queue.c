@@ -11,6 +11,7 @@
 
 #include "base/spin.h"
 #include "os/mem.h"
+#include "signal/posix_timer.h"
 
 enum {
 	CHUNK_BYTES = 64 * 1024,
@@ -80,6 +81,23 @@ static bool is_standard(int sig)
 	return sig < 32;
 }
 
+/* A timer's signal is queued once; its expirations meanwhile are counted. */
+static bool count_overrun(struct wf_sigqueue *q, const siginfo_t *info)
+{
+	struct wf_signal_node *n = q->head;
+
+	if (info->si_code != SI_TIMER)
+		return false;
+	while (n != NULL && (n->info.si_code != SI_TIMER ||
+			     n->info.si_signo != info->si_signo ||
+			     n->info.si_timerid != info->si_timerid))
+		n = n->next;
+	if (n == NULL)
+		return false;
+	n->info.si_overrun += 1 + info->si_overrun;
+	return true;
+}
+
 static int append_locked(struct wf_sigqueue *q, struct wf_signal_node *n)
 {
 	uint64_t bit = WF_SIGNAL_BIT(n->info.si_signo);
@@ -87,8 +105,8 @@ static int append_locked(struct wf_sigqueue *q, struct wf_signal_node *n)
 
 	if (q->is_closed)
 		return -ESRCH;
-	if (is_standard(n->info.si_signo) &&
-	    (wf_load_relaxed(&q->pending) & bit) != 0)
+	if ((wf_load_relaxed(&q->pending) & bit) != 0 &&
+	    (count_overrun(q, &n->info) || is_standard(n->info.si_signo)))
 		return -EALREADY;
 	while (*end != NULL)
 		end = &(*end)->next;
@@ -156,6 +174,7 @@ static bool take(struct wf_sigqueue *q, uint64_t set, bool only_process,
 		return false;
 	*ret_info = n->info;
 	put_node(n);
+	wf_posix_timer_delivered(ret_info);
 	return true;
 }
 

@@ -18,8 +18,10 @@
 #include "signal/preempt.h"
 #include "signal/queue.h"
 #include "signal/route.h"
+#include "signal/posix_timer.h"
 
 static _Atomic uint64_t want; /* V1 */
+static _Atomic uint64_t kept; /* never shrinks */
 static _Atomic int tid;
 static struct wf_thread self;
 
@@ -27,7 +29,10 @@ static void run(void *arg)
 {
 	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
 	for (;;) {
-		uint64_t set = wf_load_acquire(&want) & ~WF_SIGNAL_BIT(32);
+		uint64_t set =
+			(wf_load_acquire(&want) | wf_load_relaxed(&kept)) &
+			~WF_SIGNAL_BIT(32);
+		struct wf_thread *t = NULL;
 		siginfo_t info;
 		long sig;
 
@@ -36,8 +41,12 @@ static void run(void *arg)
 
 		if (sig == WF_PREEMPT_SIGNAL && wf_preempt_setxid != NULL)
 			wf_preempt_setxid();
-		else if (sig > 0 && sig != WF_PREEMPT_SIGNAL)
+		else if (sig <= 0 || sig == WF_PREEMPT_SIGNAL)
+			continue;
+		else if (!wf_posix_timer_target(&info, &t))
 			wf_route_to_process(&self, &info, NULL);
+		else if (t != NULL)
+			wf_route_to_thread(&self, t, &info, false);
 	}
 }
 
@@ -51,6 +60,12 @@ void wf_receiver_want(uint64_t set)
 	if ((set & ~wf_load_relaxed(&want)) == 0)
 		return;
 	if ((set & ~atomic_fetch_or(&want, set)) != 0)
+		wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL);
+}
+
+void wf_receiver_keep(uint64_t set)
+{
+	if ((set & ~atomic_fetch_or(&kept, set)) != 0)
 		wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL);
 }
 
@@ -68,4 +83,5 @@ void wf_receiver_fork_child(void)
 {
 	wf_store_relaxed(&tid, 0);
 	wf_store_relaxed(&want, 0);
+	wf_store_relaxed(&kept, 0);
 }

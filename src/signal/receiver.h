@@ -13,6 +13,8 @@ void wf_receiver_fork_child(void);
 
 /* Some thread takes these from now on. Any thread, in_runtime set. */
 void wf_receiver_want(uint64_t set);
+/* The same for good: from here on the receiver takes them always. */
+void wf_receiver_keep(uint64_t set);
 /* Nobody takes these. */
 void wf_receiver_shrink(uint64_t set);
 

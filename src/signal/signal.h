@@ -31,6 +31,14 @@ void wf_signal_fork_parent(void);
 /* Everything is the kernel's and the program's again. */
 void wf_signal_fork_child(struct wf_thread *t);
 
+/*
+ * Before exec, the last thing: what is pending for the caller and the process
+ * becomes the kernel's to keep for the new program. Returns which signals;
+ * after an exec that failed they are weft's again. in_runtime 0.
+ */
+uint64_t wf_signal_exec_begin(void);
+void wf_signal_exec_failed(uint64_t given);
+
 /* The fields of a thread that is being created. */
 void wf_signal_thread_init(struct wf_thread *t);
 /* Its TLS is whole: handlers may run. in_runtime 0, the thread itself. */

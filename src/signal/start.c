@@ -14,6 +14,7 @@
 #include "signal/queue.h"
 #include "signal/receiver.h"
 #include "signal/route.h"
+#include "signal/posix_timer.h"
 #include "wait/agent.h"
 #include "wait/ufutex_internal.h"
 
@@ -92,7 +93,59 @@ void wf_signal_fork_child(struct wf_thread *t)
 	}
 	wf_receiver_fork_child();
 	wf_route_fork_child();
+	wf_posix_timer_fork_child();
 	wf_actions_fork_child();
+}
+
+static uint64_t give_to_kernel(struct wf_sigqueue *q)
+{
+	uint64_t given = 0;
+	siginfo_t info;
+
+	while (wf_sigqueue_take(q, UINT64_MAX, &info)) {
+		wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(),
+		       info.si_signo, &info);
+		given |= WF_SIGNAL_BIT(info.si_signo);
+	}
+	return given;
+}
+
+uint64_t wf_signal_exec_begin(void)
+{
+	struct wf_thread *t = wf_self;
+	uint64_t given;
+
+	if (t == NULL || t->carrier == NULL ||
+	    (wf_sigqueue_pending(&t->sigqueue) |
+	     wf_sigqueue_pending(&wf_route_process)) == 0)
+		return 0;
+	wf_runtime_enter();
+	wf_os_set_signal_mask(UINT64_MAX);
+	wf_arrive_drain(t->carrier, t);
+	given = give_to_kernel(&t->sigqueue) |
+		give_to_kernel(&wf_route_process);
+	t->carrier->kernel_mask = t->sigmask;
+	t->carrier->is_mask_known = true;
+	/* Not the whole exit: the thread has to stay on this carrier. */
+	wf_store_release(&t->in_runtime, 0);
+	wf_os_set_signal_mask(t->sigmask & ~WF_PREEMPT_BIT);
+	return given;
+}
+
+void wf_signal_exec_failed(uint64_t given)
+{
+	const struct timespec now = { 0, 0 };
+	struct wf_thread *t = wf_self;
+	siginfo_t info;
+
+	if (given == 0)
+		return;
+	wf_runtime_enter();
+	while (wf_sys(SYS_rt_sigtimedwait, &given, &info, &now, 8) > 0)
+		wf_sigqueue_put(&t->sigqueue, &info, info.si_code != SI_TKILL);
+	if (wf_deliver_is_due(t))
+		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
+	wf_runtime_leave(t);
 }
 
 void wf_signal_thread_init(struct wf_thread *t)

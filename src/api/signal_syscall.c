@@ -1,0 +1,97 @@
+/*
+ * The system calls about signals, as syscall() makes them: dispositions, masks
+ * and queues are weft's, so libc's way around them must not lead to the
+ * kernel's.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "api/api.h"
+#include "api/signal.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "signal/action.h"
+#include "signal/mask.h"
+#include "signal/wait.h"
+#include "wait/sleep.h"
+
+static long action(long sig, const struct wf_action *new,
+		   struct wf_action *ret_old)
+{
+	struct wf_thread *t;
+	long err;
+
+	/* Weft's own stay as they are. */
+	if (sig < 1 || sig > 64 || sig == SIGKILL || sig == SIGSTOP)
+		return wf_sys(SYS_rt_sigaction, sig, new, ret_old, 8);
+	if (sig == 32 || sig == 33)
+		return -EINVAL;
+	t = wf_runtime_enter();
+	err = wf_action_change((int)sig, new, ret_old);
+	wf_runtime_leave(t);
+	return err;
+}
+
+static long wait_for(const uint64_t *set, siginfo_t *ret_info,
+		     const struct timespec *timeout)
+{
+	siginfo_t info;
+	int64_t deadline_ns;
+	int rc = wf_deadline_from_rel(timeout, &deadline_ns);
+
+	if (rc == 0)
+		rc = wf_signal_wait(*set, &info, deadline_ns);
+	if (rc > 0 && ret_info != NULL)
+		*ret_info = info;
+	return rc;
+}
+
+static long pending(uint64_t *ret_set, size_t bytes)
+{
+	uint64_t set = wf_mask_pending();
+
+	if (bytes > sizeof(set))
+		return -EINVAL;
+	memcpy(ret_set, &set, bytes);
+	return 0;
+}
+
+long wf_signal_syscall(long nr, const long *a)
+{
+	size_t set_bytes = (size_t)(nr == SYS_rt_sigsuspend ? a[1] : a[3]);
+
+	switch (nr) {
+	case SYS_sigaltstack:
+		return wf_altstack_change((const stack_t *)a[0],
+					  (stack_t *)a[1]);
+	case SYS_rt_sigqueueinfo:
+		return wf_signal_queueinfo(a[0], a[1], (const siginfo_t *)a[2]);
+	case SYS_rt_tgsigqueueinfo:
+		return wf_signal_tgqueueinfo(a[0], a[1], a[2],
+					     (const siginfo_t *)a[3]);
+	case SYS_rt_sigpending:
+		return pending((uint64_t *)a[0], (size_t)a[1]);
+	case SYS_kill:
+		return wf_signal_kill(a[0], a[1]);
+	default:
+		break;
+	}
+	if (set_bytes != 8)
+		return -EINVAL;
+	switch (nr) {
+	case SYS_rt_sigprocmask:
+		return wf_mask_syscall((int)a[0], (const uint64_t *)a[1],
+				       (uint64_t *)a[2], 8);
+	case SYS_rt_sigaction:
+		return action(a[0], (const struct wf_action *)a[1],
+			      (struct wf_action *)a[2]);
+	case SYS_rt_sigtimedwait:
+		return wait_for((const uint64_t *)a[0], (siginfo_t *)a[1],
+				(const struct timespec *)a[2]);
+	default: /* SYS_rt_sigsuspend */
+		return wf_signal_suspend(*(const uint64_t *)a[0]);
+	}
+}

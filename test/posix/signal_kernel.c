@@ -1,0 +1,325 @@
+/*
+ * Signals as the kernel's interface knows them: system calls behind
+ * libc's back, exec.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "child.h"
+#include "threading.h"
+
+static _Atomic int nr_handled;
+static siginfo_t last_info;
+
+static void await(_Atomic int *value, int least)
+{
+	int64_t start = now_ns();
+
+	while (*value < least) {
+		sched_yield();
+		CHECK(elapsed_ms(start) < 10000);
+	}
+}
+
+static sigset_t set_of(int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	return set;
+}
+
+static void block(int sig)
+{
+	sigset_t set = set_of(sig);
+
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+}
+
+static void handle(int sig, void (*fn)(int, siginfo_t *, void *))
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = fn;
+	action.sa_flags = SA_SIGINFO | SA_RESTART;
+	CHECK_EQ(sigaction(sig, &action, NULL), 0);
+}
+
+static void note(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	last_info = *info;
+	nr_handled++;
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void start_runtime(void)
+{
+	thread_join(thread_start(nothing, NULL));
+}
+
+/* --- system calls -------------------------------------------------------- */
+
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static uint64_t bit_of(int sig)
+{
+	return 1ULL << (sig - 1);
+}
+
+TEST(raw_sigaction)
+{
+	struct kernel_sigaction k;
+	struct sigaction action;
+
+	handle(SIGUSR1, note);
+	start_runtime();
+	CHECK_EQ(syscall(SYS_rt_sigaction, SIGUSR1, NULL, &k, 8), 0);
+	CHECK(k.handler == note);
+	CHECK((k.flags & SA_SIGINFO) != 0);
+	memset(&k.handler, 0, sizeof(k.handler));
+	*(char *)&k.handler = 1; /* SIG_IGN */
+	CHECK_EQ(syscall(SYS_rt_sigaction, SIGUSR1, &k, NULL, 8), 0);
+	CHECK_EQ(sigaction(SIGUSR1, NULL, &action), 0);
+	CHECK(action.sa_handler == SIG_IGN);
+	CHECK_EQ(raise(SIGUSR1), 0);
+	CHECK_EQ(nr_handled, 0);
+	k.handler = note;
+	CHECK_EQ(syscall(SYS_rt_sigaction, SIGUSR1, &k, NULL, 8), 0);
+	CHECK_EQ(raise(SIGUSR1), 0);
+	CHECK_EQ(nr_handled, 1);
+	CHECK_ERRNO((int)syscall(SYS_rt_sigaction, SIGKILL, &k, NULL, 8),
+		    EINVAL);
+	CHECK_ERRNO((int)syscall(SYS_rt_sigaction, SIGUSR1, &k, NULL, 4),
+		    EINVAL);
+}
+
+static void *raw_masks(void *arg)
+{
+	uint64_t set = bit_of(SIGUSR1), old = 0, pending = 0;
+	siginfo_t info;
+
+	CHECK_EQ(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, 8), 0);
+	CHECK_EQ(old & set, 0);
+	CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
+	CHECK_EQ(syscall(SYS_rt_sigpending, &pending, 8), 0);
+	CHECK_EQ(pending, set);
+	CHECK_EQ(syscall(SYS_rt_sigtimedwait, &set, &info, NULL, 8), SIGUSR1);
+	CHECK_EQ(info.si_code, SI_TKILL);
+	CHECK_EQ(syscall(SYS_rt_sigpending, &pending, 8), 0);
+	CHECK_EQ(pending, 0);
+	CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
+	CHECK_EQ(nr_handled, 0);
+	CHECK_ERRNO((int)syscall(SYS_rt_sigsuspend, &old, 8), EINTR);
+	CHECK_EQ(nr_handled, 1);
+	CHECK_EQ(syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &old, 8), 0);
+	CHECK_EQ(old & set, set);
+	CHECK_ERRNO((int)syscall(SYS_rt_sigtimedwait, &set, &info, NULL, 4),
+		    EINVAL);
+	return arg;
+}
+
+TEST(raw_masks_and_waits)
+{
+	handle(SIGUSR1, note);
+	thread_join(thread_start(raw_masks, NULL));
+}
+
+TEST(raw_wait_ends_in_time)
+{
+	struct timespec little = { 0, 5 * NS_PER_MS };
+	uint64_t set = bit_of(SIGUSR1);
+
+	block(SIGUSR1);
+	start_runtime();
+	CHECK_ERRNO((int)syscall(SYS_rt_sigtimedwait, &set, NULL, &little, 8),
+		    EAGAIN);
+}
+
+static void *wait_for_value(void *arg)
+{
+	sigset_t set = set_of(SIGRTMIN + 3);
+	siginfo_t info;
+
+	*(_Atomic pid_t *)arg = gettid();
+	CHECK_EQ(sigwaitinfo(&set, &info), SIGRTMIN + 3);
+	CHECK_EQ(info.si_code, SI_QUEUE);
+	CHECK_EQ(info.si_value.sival_int, 4711);
+	return NULL;
+}
+
+static siginfo_t queued(int sig, int code, int value)
+{
+	siginfo_t info;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = sig;
+	info.si_code = code;
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_int = value;
+	return info;
+}
+
+TEST(raw_queueing)
+{
+	siginfo_t info = queued(SIGRTMIN + 3, SI_QUEUE, 4711);
+	_Atomic pid_t tid = 0;
+	pthread_t t;
+
+	block(SIGRTMIN + 3);
+	t = thread_start(wait_for_value, (void *)&tid);
+	await(&tid, 1);
+	CHECK_EQ(syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, SIGRTMIN + 3,
+			 &info),
+		 0);
+	thread_join(t);
+	tid = 0;
+	t = thread_start(wait_for_value, (void *)&tid);
+	await(&tid, 1);
+	CHECK_EQ(syscall(SYS_rt_sigqueueinfo, getpid(), SIGRTMIN + 3, &info),
+		 0);
+	thread_join(t);
+}
+
+static void *forge(void *arg)
+{
+	siginfo_t info = queued(SIGUSR1, SI_TKILL, 0);
+
+	/* Nobody sends in the kernel's name but to himself. */
+	CHECK_ERRNO((int)syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(),
+				 SIGUSR1, &info),
+		    EPERM);
+	CHECK_ERRNO((int)syscall(SYS_rt_sigqueueinfo, getpid(), SIGUSR1, &info),
+		    EPERM);
+	CHECK_EQ(syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGUSR1,
+			 &info),
+		 0);
+	CHECK_EQ(nr_handled, 1);
+	return arg;
+}
+
+TEST(raw_queueing_in_the_kernels_name)
+{
+	handle(SIGUSR1, note);
+	thread_join(thread_start(forge, NULL));
+	CHECK_EQ(last_info.si_code, SI_TKILL);
+}
+
+static char altstack[65536];
+static _Atomic int was_on_altstack;
+
+static void look_at_stack(int sig, siginfo_t *info, void *context)
+{
+	char here;
+
+	note(sig, info, context);
+	was_on_altstack = (&here > altstack && &here < altstack + 65536);
+}
+
+static void *raw_altstack(void *arg)
+{
+	stack_t ss = { .ss_sp = altstack, .ss_size = sizeof(altstack) }, old;
+
+	CHECK_EQ(syscall(SYS_sigaltstack, &ss, NULL), 0);
+	CHECK_EQ(sigaltstack(NULL, &old), 0);
+	CHECK(old.ss_sp == altstack);
+	sched_yield();
+	CHECK_EQ(raise(SIGUSR1), 0);
+	CHECK_EQ(was_on_altstack, 1);
+	return arg;
+}
+
+TEST(raw_altstack_is_the_threads)
+{
+	struct sigaction action;
+	stack_t old;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = look_at_stack;
+	action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	thread_join(thread_start(raw_altstack, NULL));
+	CHECK_EQ(syscall(SYS_sigaltstack, NULL, &old), 0);
+	CHECK((old.ss_flags & SS_DISABLE) != 0);
+	CHECK_EQ(nr_handled, 1);
+}
+
+TEST(raw_kill_of_oneself)
+{
+	handle(SIGUSR2, note);
+	start_runtime();
+	CHECK_EQ(syscall(SYS_kill, getpid(), SIGUSR2), 0);
+	CHECK_EQ(nr_handled, 1);
+	CHECK_EQ(last_info.si_code, SI_USER);
+}
+
+/* --- exec ----------------------------------------------------------------- */
+
+/* Whether SIGUSR1 and SIGUSR2 are pending in the program that follows. */
+#define SHOW                                                                   \
+	"while read name value; do case $name in SigPnd:) a=$value;; ShdPnd:)" \
+	" b=$value;; esac; done < /proc/self/status;"                          \
+	" [ $((0x$a | 0x$b)) -eq $((0xa00)) ]"
+
+static void *replace(void *arg)
+{
+	CHECK_EQ(raise(SIGUSR1), 0);
+	CHECK_EQ(kill(getpid(), SIGUSR2), 0);
+	CHECK_ERRNO(execl("/does/not/exist", "x", NULL), ENOENT);
+	execl("/bin/sh", "sh", "-c", SHOW, NULL);
+	return arg;
+}
+
+static void replace_first(void)
+{
+	block(SIGUSR1);
+	block(SIGUSR2);
+	start_runtime();
+	replace(NULL);
+}
+
+static void replace_in_thread(void)
+{
+	block(SIGUSR1);
+	block(SIGUSR2);
+	thread_join(thread_start(replace, NULL));
+}
+
+TEST(pending_signals_survive_exec)
+{
+	CHECK_EQ(child_exit_status(replace_first), 0);
+	CHECK_EQ(child_exit_status(replace_in_thread), 0);
+}
+
+TEST(pending_signals_survive_a_failed_exec)
+{
+	sigset_t set = set_of(SIGUSR1);
+	siginfo_t info;
+
+	block(SIGUSR1);
+	start_runtime();
+	CHECK_EQ(raise(SIGUSR1), 0);
+	CHECK_ERRNO(execl("/does/not/exist", "x", NULL), ENOENT);
+	CHECK_EQ(sigwaitinfo(&set, &info), SIGUSR1);
+	CHECK_EQ(info.si_code, SI_USER);
+	CHECK_EQ(info.si_pid, getpid());
+}

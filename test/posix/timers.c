@@ -1,0 +1,264 @@
+/* POSIX timers in programs with threads, of each kind of notification. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+enum { NR_THREADS = 4 };
+
+static _Atomic int nr_handled;
+static _Atomic int nr_wrong;
+static siginfo_t last_info;
+static __thread int own_number;
+
+static void await(_Atomic int *value, int least)
+{
+	int64_t start = now_ns();
+
+	while (*value < least) {
+		sched_yield();
+		CHECK(elapsed_ms(start) < 10000);
+	}
+}
+
+static sigset_t set_of(int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	return set;
+}
+
+static void block(int sig)
+{
+	sigset_t set = set_of(sig);
+
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+}
+
+static void handle(int sig, void (*fn)(int, siginfo_t *, void *))
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_sigaction = fn;
+	action.sa_flags = SA_SIGINFO | SA_RESTART;
+	CHECK_EQ(sigaction(sig, &action, NULL), 0);
+}
+
+static void note(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	last_info = *info;
+	nr_handled++;
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void start_runtime(void)
+{
+	thread_join(thread_start(nothing, NULL));
+}
+
+static timer_t timer_for(pid_t tid, int sig, int value)
+{
+	struct sigevent event;
+	timer_t timer;
+
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event.sigev_signo = sig;
+	event.sigev_value.sival_int = value;
+	event.sigev_notify_thread_id = tid;
+	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	return timer;
+}
+
+static void arm(timer_t timer, long first_ms, long period_ms)
+{
+	struct itimerspec spec = {
+		.it_value = { 0, first_ms * NS_PER_MS },
+		.it_interval = { 0, period_ms * NS_PER_MS },
+	};
+
+	CHECK_EQ(timer_settime(timer, 0, &spec, NULL), 0);
+}
+
+static __thread _Atomic int nr_mine;
+
+static void note_owner(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	if (info->si_code != SI_TIMER || info->si_value.sival_int != own_number)
+		nr_wrong++;
+	nr_mine++;
+}
+
+static void *with_own_timer(void *arg)
+{
+	volatile double x = 1;
+	bool computes = (intptr_t)arg % 2 == 0;
+	timer_t timer;
+
+	own_number = (int)(intptr_t)arg;
+	timer = timer_for(gettid(), SIGRTMIN + 1, own_number);
+	arm(timer, 3, 3);
+	while (nr_mine < 5) {
+		if (computes)
+			x = x * 1.0000001 + 1;
+		else
+			sleep_ms(1);
+	}
+	CHECK_EQ(timer_delete(timer), 0);
+	return NULL;
+}
+
+TEST(timers_of_threads)
+{
+	pthread_t threads[NR_THREADS];
+
+	own_number = -1;
+	handle(SIGRTMIN + 1, note_owner);
+	threads_start_numbered(threads, NR_THREADS, with_own_timer);
+	threads_join(threads, NR_THREADS);
+	CHECK_EQ(nr_wrong, 0);
+}
+
+static void *wait_for_timer(void *arg)
+{
+	sigset_t set = set_of(SIGRTMIN + 2);
+	siginfo_t info;
+	timer_t timer;
+
+	timer = timer_for(gettid(), SIGRTMIN + 2, 77);
+	arm(timer, 20, 0);
+	CHECK_EQ(sigwaitinfo(&set, &info), SIGRTMIN + 2);
+	CHECK_EQ(info.si_code, SI_TIMER);
+	CHECK_EQ(info.si_value.sival_int, 77);
+	CHECK_EQ(timer_getoverrun(timer), 0);
+	CHECK_EQ(timer_delete(timer), 0);
+	return arg;
+}
+
+TEST(timer_of_a_thread_in_sigwait)
+{
+	block(SIGRTMIN + 2);
+	thread_join(thread_start(wait_for_timer, NULL));
+	wait_for_timer(NULL);
+}
+
+/* One signal, however often the timer expires before it is taken. */
+static void *count_overruns(void *arg)
+{
+	sigset_t set = set_of(SIGRTMIN + 2);
+	struct timespec now = { 0, 0 };
+	siginfo_t info;
+	timer_t timer = timer_for(gettid(), SIGRTMIN + 2, 78);
+
+	arm(timer, 1, 1);
+	sleep_ms(60);
+	CHECK_EQ(sigtimedwait(&set, &info, &now), SIGRTMIN + 2);
+	CHECK(info.si_overrun > 5);
+	CHECK(timer_getoverrun(timer) > 5);
+	CHECK_EQ(timer_delete(timer), 0);
+	return arg;
+}
+
+TEST(overruns_of_a_threads_timer)
+{
+	block(SIGRTMIN + 2);
+	thread_join(thread_start(count_overruns, NULL));
+}
+
+static void *tid_of_self(void *arg)
+{
+	*(pid_t *)arg = gettid();
+	return NULL;
+}
+
+TEST(timer_of_a_thread_that_has_ended)
+{
+	struct sigevent event;
+	timer_t timer;
+	pid_t tid;
+
+	thread_join(thread_start(tid_of_self, &tid));
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_THREAD_ID;
+	event.sigev_signo = SIGUSR1;
+	event.sigev_notify_thread_id = tid;
+	CHECK_ERRNO(timer_create(CLOCK_MONOTONIC, &event, &timer), EINVAL);
+}
+
+static void notify(union sigval value)
+{
+	nr_handled += value.sival_int;
+}
+
+TEST(timer_that_starts_threads)
+{
+	struct sigevent event;
+	timer_t timer;
+
+	start_runtime();
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_THREAD;
+	event.sigev_notify_function = notify;
+	event.sigev_value.sival_int = 1;
+	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	arm(timer, 2, 2);
+	await(&nr_handled, 5);
+	CHECK_EQ(timer_delete(timer), 0);
+}
+
+TEST(timer_that_tells_nobody)
+{
+	struct sigevent event;
+	struct itimerspec left;
+	timer_t timer;
+
+	start_runtime();
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_NONE;
+	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	arm(timer, 10, 0);
+	sleep_ms(30);
+	CHECK_EQ(timer_gettime(timer, &left), 0);
+	CHECK_EQ(left.it_value.tv_nsec, 0);
+	CHECK_EQ(timer_delete(timer), 0);
+	CHECK_ERRNO(timer_delete(timer), EINVAL);
+}
+
+TEST(timer_of_the_process)
+{
+	struct sigevent event;
+	timer_t timer;
+
+	handle(SIGUSR1, note);
+	start_runtime();
+	memset(&event, 0, sizeof(event));
+	event.sigev_notify = SIGEV_SIGNAL;
+	event.sigev_signo = SIGUSR1;
+	event.sigev_value.sival_int = 5;
+	CHECK_EQ(timer_create(CLOCK_REALTIME, &event, &timer), 0);
+	arm(timer, 2, 2);
+	await(&nr_handled, 3);
+	CHECK_EQ(timer_delete(timer), 0);
+	CHECK_EQ(last_info.si_code, SI_TIMER);
+	CHECK_EQ(last_info.si_value.sival_int, 5);
+}
