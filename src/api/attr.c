@@ -19,6 +19,7 @@
 #include "os/mem.h"
 #include "sched/runtime.h"
 #include "thread/scope.h"
+#include "thread/policy.h"
 
 /* libc's default stack size, by which an explicit size is told apart. */
 static size_t libc_default_stack(void)
@@ -47,12 +48,32 @@ static size_t stack_bytes(const pthread_attr_t *attr)
 		       bytes;
 }
 
+/* PTHREAD_EXPLICIT_SCHED: what the thread may not have it does not get. */
+static int read_policy(const pthread_attr_t *attr, struct wf_thread_params *p)
+{
+	struct sched_param param = { .sched_priority = 0 };
+	int inherit = PTHREAD_INHERIT_SCHED, policy = SCHED_OTHER;
+
+	pthread_attr_getinheritsched(attr, &inherit);
+	p->has_policy = inherit == PTHREAD_EXPLICIT_SCHED;
+	if (!p->has_policy)
+		return 0;
+	pthread_attr_getschedpolicy(attr, &policy);
+	pthread_attr_getschedparam(attr, &param);
+	p->policy = (int8_t)policy;
+	p->priority = (int8_t)param.sched_priority;
+	return wf_policy_check(policy, param.sched_priority);
+}
+
 static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 {
 	void *stack_end = NULL;
 	size_t guard_bytes = 0;
 	int detach = 0;
+	int err = read_policy(attr, p);
 
+	if (err < 0)
+		return err;
 	pthread_attr_getdetachstate(attr, &detach);
 	p->is_detached = detach == PTHREAD_CREATE_DETACHED;
 	/* Deprecated, and the only one that tells whether one is set. */
@@ -132,6 +153,7 @@ static bool recall(struct memo *m, const attr_word *words, uint64_t nr_changes,
 	ret_params->class = wf_load_relaxed(&m->class);
 	ret_params->is_detached = wf_load_relaxed(&m->is_detached);
 	ret_params->user_stack = NULL;
+	ret_params->has_policy = false;
 	/* The loads above are not after this one. */
 	atomic_thread_fence(memory_order_acquire);
 	return differ == 0 && version != 0 && version % 2 == 0 &&
@@ -170,7 +192,7 @@ int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 		err = attr != NULL ? read_attr(attr, ret_params) :
 				     read_default(ret_params);
 		if (err == 0 && ret_params->user_stack == NULL &&
-		    ret_params->class != NULL)
+		    !ret_params->has_policy && ret_params->class != NULL)
 			remember(m, words, nr_changes, ret_params);
 	}
 	ret_params->is_bound = wf_scope_matches((void *)start);

@@ -33,7 +33,8 @@ WF_API(int, dup2, int from, int to)
 {
 	if (wf_ring_is_own(from))
 		return wf_api_errno(-EBADF);
-	wf_ring_make_way(to);
+	if (!wf_ring_make_way(to))
+		return wf_api_errno(-EMFILE);
 	forget(to);
 	return wf_real.dup2(from, to);
 }
@@ -43,7 +44,8 @@ WF_API(int, dup3, int from, int to, int flags)
 {
 	if (wf_ring_is_own(from))
 		return wf_api_errno(-EBADF);
-	wf_ring_make_way(to);
+	if (!wf_ring_make_way(to))
+		return wf_api_errno(-EMFILE);
 	forget(to);
 	return wf_real.dup3(from, to, flags);
 }
@@ -52,13 +54,16 @@ WF_API(int, dup3, int from, int to, int flags)
 WF_API(int, setsockopt, int fd, int level, int name, const void *value,
        socklen_t bytes)
 {
-	wf_descriptor_forget(fd);
+	if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
+		wf_descriptor_limit_comes();
 	return wf_real.setsockopt(fd, level, name, value, bytes);
 }
 
 /* Part by part around weft's own. */
 WF_API(int, close_range, unsigned int first, unsigned int last, int flags)
 {
+	if (first > last)
+		return wf_api_errno(-EINVAL);
 	wf_ring_flush_all();
 	while (first <= last) {
 		unsigned int own = wf_ring_first_own(first);
@@ -76,7 +81,7 @@ WF_API(int, close_range, unsigned int first, unsigned int last, int flags)
 			return 0;
 		first = own + 1;
 	}
-	return first > last + 1 ? wf_api_errno(-EINVAL) : 0;
+	return 0;
 }
 
 WF_API(void, closefrom, int first)

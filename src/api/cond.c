@@ -4,6 +4,7 @@
 
 #include "libc/real.h"
 #include "sync/cond.h"
+#include "sync/shared.h"
 #include "wait/sleep.h"
 
 static struct wf_cond *cond_of(pthread_cond_t *cond)
@@ -21,6 +22,26 @@ static bool is_libc(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	return wf_cond_is_shared(cond_of(cond)) &&
 	       wf_mutex_is_libc(mutex_of(mutex));
+}
+
+static void hold_again(void *mutex)
+{
+	wf_shared_end(mutex, true);
+}
+
+static int libc_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+		     clockid_t clock, const struct timespec *abstime)
+{
+	int rc;
+
+	wf_shared_begin(mutex);
+	/* A thread that is cancelled holds the mutex when it unwinds. */
+	pthread_cleanup_push(hold_again, mutex);
+	rc = abstime == NULL ? wf_real.pthread_cond_wait(cond, mutex) :
+			       wf_real.pthread_cond_clockwait(cond, mutex,
+							      clock, abstime);
+	pthread_cleanup_pop(true);
+	return rc;
 }
 
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
@@ -68,7 +89,7 @@ WF_API(int, pthread_cond_destroy, pthread_cond_t *cond)
 WF_API(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	if (WF_UNLIKELY(is_libc(cond, mutex)))
-		return wf_real.pthread_cond_wait(cond, mutex);
+		return libc_wait(cond, mutex, CLOCK_REALTIME, NULL);
 	return -WF_CANCEL_POINT(wait_until(cond, mutex, WF_FOREVER));
 }
 
@@ -76,7 +97,8 @@ WF_API(int, pthread_cond_timedwait, pthread_cond_t *cond,
        pthread_mutex_t *mutex, const struct timespec *abstime)
 {
 	if (WF_UNLIKELY(is_libc(cond, mutex)))
-		return wf_real.pthread_cond_timedwait(cond, mutex, abstime);
+		return libc_wait(cond, mutex, wf_cond_clock(cond_of(cond)),
+				 abstime);
 	return -WF_CANCEL_POINT(
 		clock_wait(cond, mutex, wf_cond_clock(cond_of(cond)), abstime));
 }
@@ -85,8 +107,7 @@ WF_API(int, pthread_cond_clockwait, pthread_cond_t *cond,
        pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abstime)
 {
 	if (WF_UNLIKELY(is_libc(cond, mutex)))
-		return wf_real.pthread_cond_clockwait(cond, mutex, clock,
-						      abstime);
+		return libc_wait(cond, mutex, clock, abstime);
 	return -WF_CANCEL_POINT(clock_wait(cond, mutex, clock, abstime));
 }
 

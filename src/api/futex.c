@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/atomic.h"
+#include "io/futex.h"
 #include "os/sys.h"
 #include "sync/deadline.h"
 #include "wait/sleep.h"
@@ -19,6 +20,8 @@
  *     a fault that kills the program, happens out here.
  * F3. Wakes that the kernel does in its own name (thread exit, robust lists)
  *     carry no private flag; nor do the waits for them, which go to it.
+ * F4. A wait without the private flag is the kernel's, too, for processes
+ *     without weft may end it. It goes through the VP's ring if that can.
  */
 
 static bool is_aligned(const uint32_t *addr)
@@ -77,6 +80,23 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 		rc = wf_ufutex_wait(addr, val, bits, deadline_ns);
 	} while (rc == -ERESTART);
 	return rc > 0 ? 0 : rc;
+}
+
+/* F4 */
+static long wait_shared(const uint32_t *addr, int op, uint32_t val,
+			const struct timespec *ts, uint32_t bits)
+{
+	int64_t deadline_ns;
+	int rc = deadline_of(op, ts, &deadline_ns);
+
+	if (rc != 0)
+		return rc;
+	if (bits == 0 || !is_aligned(addr))
+		return -EINVAL;
+	do {
+		rc = wf_io_futex_wait(addr, val, bits, deadline_ns);
+	} while (rc == -ERESTART);
+	return rc;
 }
 
 static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
@@ -241,6 +261,11 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 	if ((op & FUTEX_PRIVATE_FLAG) && is_ours(cmd))
 		return private_call(addr, op, val, timeout_or_val2, addr2,
 				    val3);
+	if (cmd == FUTEX_WAIT && wf_io_can_wait_futex())
+		return wait_shared(addr, op, val, timeout_or_val2,
+				   FUTEX_BITSET_MATCH_ANY);
+	if (cmd == FUTEX_WAIT_BITSET && wf_io_can_wait_futex())
+		return wait_shared(addr, op, val, timeout_or_val2, val3);
 	if (cmd == FUTEX_WAKE)
 		return wake_both(addr, op, val, FUTEX_BITSET_MATCH_ANY);
 	if (cmd == FUTEX_WAKE_BITSET)

@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
+#include "api/signalfd.h"
 #include "io/io.h"
 #include "libc/real.h"
 
@@ -22,7 +23,13 @@
 WF_API(ssize_t, read, int fd, void *buf, size_t bytes)
 {
 	struct iovec iov = { buf, bytes };
+	uint64_t mask;
 
+	if (wf_signalfd_is_one(fd, &mask))
+		return wf_signalfd_read(fd, mask, buf, bytes);
+	/* No bytes at all: readv would not even ask the file. */
+	if (bytes == 0)
+		return wf_real.read(fd, buf, bytes);
 	return PARK_OR(wf_real.read(fd, buf, bytes), wf_io_readv(fd, &iov, 1));
 }
 WF_API_ALIAS(read, __read);
@@ -43,6 +50,9 @@ WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
 {
 	struct iovec iov = { (void *)buf, bytes };
 
+	/* An empty datagram is one; writev would send none. */
+	if (bytes == 0)
+		return wf_real.write(fd, buf, bytes);
 	return PARK_OR(wf_real.write(fd, buf, bytes),
 		       wf_io_writev(fd, &iov, 1));
 }

@@ -1,6 +1,7 @@
-/* pthread_mutex_*. Robust and process-shared ones go to libc. */
+/* pthread_mutex_*. Robust and process-shared ones are as libc has them. */
 #include "api/api.h"
 
+#include "api/shared_mutex.h"
 #include "libc/real.h"
 #include "sync/deadline.h"
 #include "sync/mutex.h"
@@ -55,7 +56,7 @@ WF_API_ALIAS(pthread_mutex_destroy, __pthread_mutex_destroy);
 static WF_NOINLINE int lock(pthread_mutex_t *mutex)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
-		return wf_real.pthread_mutex_lock(mutex);
+		return wf_shared_mutex_lock(mutex, CLOCK_REALTIME, NULL);
 	return -wf_mutex_lock(mutex_of(mutex));
 }
 
@@ -68,7 +69,7 @@ WF_API_ALIAS(pthread_mutex_lock, __pthread_mutex_lock);
 WF_API(int, pthread_mutex_trylock, pthread_mutex_t *mutex)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
-		return wf_real.pthread_mutex_trylock(mutex);
+		return wf_shared_mutex_trylock(mutex);
 	return -wf_mutex_trylock(mutex_of(mutex));
 }
 WF_API_ALIAS(pthread_mutex_trylock, __pthread_mutex_trylock);
@@ -77,7 +78,7 @@ WF_API(int, pthread_mutex_timedlock, pthread_mutex_t *mutex,
        const struct timespec *abstime)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
-		return wf_real.pthread_mutex_timedlock(mutex, abstime);
+		return wf_shared_mutex_lock(mutex, CLOCK_REALTIME, abstime);
 	return -wf_mutex_clocklock(mutex_of(mutex), CLOCK_REALTIME, abstime);
 }
 
@@ -87,14 +88,14 @@ WF_API(int, pthread_mutex_clocklock, pthread_mutex_t *mutex, clockid_t clock,
 	if (WF_UNLIKELY(!wf_deadline_has_clock(clock)))
 		return EINVAL;
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
-		return wf_real.pthread_mutex_clocklock(mutex, clock, abstime);
+		return wf_shared_mutex_lock(mutex, clock, abstime);
 	return -wf_mutex_clocklock(mutex_of(mutex), clock, abstime);
 }
 
 static WF_NOINLINE int unlock(pthread_mutex_t *mutex)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
-		return wf_real.pthread_mutex_unlock(mutex);
+		return wf_shared_mutex_unlock(mutex);
 	return -wf_mutex_unlock(mutex_of(mutex));
 }
 

@@ -13,6 +13,7 @@
 #include "sched/table.h"
 #include "thread/affinity.h"
 #include "thread/lifecycle.h"
+#include "thread/policy.h"
 
 /* libc's own functions would ask the kernel about a tid it does not know. */
 static bool is_native(const struct wf_thread *t)
@@ -71,12 +72,6 @@ WF_API(int, sched_getaffinity, pid_t id, size_t size, cpu_set_t *ret_set)
 	return wf_api_errno(bytes < 0 ? (int)bytes : 0);
 }
 
-static bool is_valid_priority(int policy, int priority)
-{
-	return priority >= sched_get_priority_min(policy) &&
-	       priority <= sched_get_priority_max(policy);
-}
-
 WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
        const struct sched_param *param)
 {
@@ -84,12 +79,7 @@ WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
 
 	if (is_native(t))
 		return wf_real.pthread_setschedparam(thread, policy, param);
-	if (sched_get_priority_min(policy) < 0 ||
-	    !is_valid_priority(policy, param->sched_priority))
-		return EINVAL;
-	t->sched_policy = (int8_t)policy;
-	t->sched_priority = (int8_t)param->sched_priority;
-	return 0;
+	return -wf_policy_set(t, policy, param->sched_priority);
 }
 
 WF_API(int, pthread_getschedparam, pthread_t thread, int *ret_policy,
@@ -111,9 +101,53 @@ WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
 
 	if (is_native(t))
 		return wf_real.pthread_setschedprio(thread, priority);
-	if (!is_valid_priority(t->sched_policy, priority))
-		return EINVAL;
-	t->sched_priority = (int8_t)priority;
+	return -wf_policy_set(t, t->sched_policy, priority);
+}
+
+/* The same by the ids that the kernel's calls take. */
+static bool is_ours(const struct wf_thread *t)
+{
+	return t != NULL && t->kind != WF_THREAD_FOREIGN;
+}
+
+WF_API(int, sched_setscheduler, pid_t id, int policy,
+       const struct sched_param *param)
+{
+	struct wf_thread *t = thread_of_id(id);
+
+	return wf_api_errno(
+		is_ours(t) ?
+			wf_policy_set(t, policy, param->sched_priority) :
+			(int)wf_sys(SYS_sched_setscheduler, id, policy, param));
+}
+
+WF_API(int, sched_getscheduler, pid_t id)
+{
+	const struct wf_thread *t = thread_of_id(id);
+
+	return wf_api_errno(is_ours(t) ?
+				    t->sched_policy :
+				    (int)wf_sys(SYS_sched_getscheduler, id));
+}
+
+WF_API(int, sched_setparam, pid_t id, const struct sched_param *param)
+{
+	struct wf_thread *t = thread_of_id(id);
+
+	return wf_api_errno(is_ours(t) ?
+				    wf_policy_set(t, t->sched_policy,
+						  param->sched_priority) :
+				    (int)wf_sys(SYS_sched_setparam, id, param));
+}
+
+WF_API(int, sched_getparam, pid_t id, struct sched_param *ret_param)
+{
+	const struct wf_thread *t = thread_of_id(id);
+
+	if (!is_ours(t))
+		return wf_api_errno(
+			(int)wf_sys(SYS_sched_getparam, id, ret_param));
+	ret_param->sched_priority = t->sched_priority;
 	return 0;
 }
 

@@ -1,9 +1,12 @@
-/* sem_*. Process-shared ones, also those of sem_open, go to libc. */
+/* sem_*. Process-shared ones, also those of sem_open, are as libc has them. */
 #include "api/api.h"
 #include "api/cancel.h"
 
+#include "api/shared_sem.h"
+#include "io/futex.h"
 #include "libc/real.h"
 #include "sync/sem.h"
+#include "wait/sleep.h"
 
 static struct wf_sem *sem_of(sem_t *sem)
 {
@@ -22,6 +25,29 @@ WF_API(int, sem_destroy, sem_t *sem)
 	return 0;
 }
 
+static WF_NOINLINE int wait_shared(sem_t *sem)
+{
+	if (!wf_io_can_wait_futex())
+		return wf_real.sem_wait(sem);
+	return wf_api_errno(
+		WF_CANCEL_POINT(wf_shared_sem_wait(sem, WF_FOREVER)));
+}
+
+static WF_NOINLINE int clockwait_shared(sem_t *sem, clockid_t clock,
+					const struct timespec *abstime)
+{
+	int64_t deadline_ns;
+	int rc;
+
+	if (!wf_io_can_wait_futex())
+		return wf_real.sem_clockwait(sem, clock, abstime);
+	rc = wf_deadline_from_abs(clock, abstime, &deadline_ns);
+	if (rc != 0)
+		return wf_api_errno(rc);
+	return wf_api_errno(
+		WF_CANCEL_POINT(wf_shared_sem_wait(sem, deadline_ns)));
+}
+
 static WF_NOINLINE int wait(sem_t *sem)
 {
 	return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
@@ -33,7 +59,7 @@ WF_API(int, sem_wait, sem_t *sem)
 	struct wf_thread *t = wf_self;
 
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
-		return wf_real.sem_wait(sem);
+		return wait_shared(sem);
 	if (WF_UNLIKELY(t == NULL || wf_load_relaxed(&t->is_cancelled) ||
 			wf_sem_trywait(sem_of(sem)) != 0))
 		return wait(sem);
@@ -51,7 +77,7 @@ WF_API(int, sem_trywait, sem_t *sem)
 WF_API(int, sem_timedwait, sem_t *sem, const struct timespec *abstime)
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
-		return wf_real.sem_timedwait(sem, abstime);
+		return clockwait_shared(sem, CLOCK_REALTIME, abstime);
 	return wf_api_errno(WF_CANCEL_POINT(
 		wf_sem_clockwait(sem_of(sem), CLOCK_REALTIME, abstime)));
 }
@@ -60,7 +86,7 @@ WF_API(int, sem_clockwait, sem_t *sem, clockid_t clock,
        const struct timespec *abstime)
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
-		return wf_real.sem_clockwait(sem, clock, abstime);
+		return clockwait_shared(sem, clock, abstime);
 	return wf_api_errno(
 		WF_CANCEL_POINT(wf_sem_clockwait(sem_of(sem), clock, abstime)));
 }

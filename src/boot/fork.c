@@ -24,6 +24,7 @@
 #include "sched/table.h"
 #include "signal/signal.h"
 #include "sync/once.h"
+#include "sync/shared.h"
 #include "thread/alive.h"
 #include "thread/main_exit.h"
 #include "thread/reap.h"
@@ -78,6 +79,7 @@ void wf_boot_fork_child(void)
 	wf_ufutex_fork_child();
 	wf_ring_fork_child();
 	wf_once_fork_child();
+	wf_shared_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();
 	wf_start_fork_child();

@@ -24,6 +24,7 @@
 #include "sched/queue.h"
 #include "sched/service.h"
 #include "signal/preempt.h"
+#include "sync/shared.h"
 #include "wait/timer.h"
 
 enum {
@@ -223,6 +224,7 @@ static void run(void *arg)
 
 	wf_sys(SYS_close_range, 0, ~0U, 2 /* CLOSE_RANGE_UNSHARE */); /* N2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
+	wf_shared_answer();
 	wf_rescue_init();
 	for (;;) {
 		uint32_t pokes = wf_load_acquire(&wf_sched.monitor_poke);

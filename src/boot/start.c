@@ -30,6 +30,7 @@
 #include "thread/affinity.h"
 #include "wait/agent.h"
 #include "wait/timer.h"
+#include "thread/policy.h"
 
 enum { MAX_VPS = 1024 };
 
@@ -141,6 +142,7 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 		t->slot.low = save + bytes;
 	}
 	wf_signal_save_altstack(t);
+	wf_policy_adopt(t);
 	c = wf_carrier_adopt(vp);
 	if (c == NULL)
 		return -ENOMEM;

@@ -6,6 +6,8 @@
 #include "io/io.h"
 #include "io/wait.h"
 #include "os/sys.h"
+#include "sched/runtime.h"
+#include "wait/ufutex.h"
 
 int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 		 int flags)
@@ -24,14 +26,19 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 }
 
 /* The request was given up, the connection is still being made. */
-static int wait_connected(int fd)
+static int wait_connected(int fd, int64_t deadline)
 {
-	int err = wf_io_wait_ready(fd, POLLOUT);
+	struct wf_request r = {
+		.op = IORING_OP_POLL_ADD,
+		.fd = fd,
+		.op_flags = POLLOUT,
+	};
+	int err = wf_io_run(&r, deadline);
 	int result = 0;
 	socklen_t bytes = sizeof(result);
 
 	if (err < 0)
-		return err;
+		return err == -EAGAIN ? -EINPROGRESS : err;
 	err = (int)wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &result,
 			  &bytes);
 	return err < 0 ? err : -result;
@@ -45,12 +52,26 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		.addr = (uintptr_t)addr,
 		.off = addr_bytes,
 	};
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	int64_t deadline;
+	bool is_local;
 	int n;
 
 	if (wf_descriptor_is_nonblocking(fd))
 		return (int)wf_sys(SYS_connect, fd, addr, addr_bytes);
-	n = wf_request_run(&r, wf_descriptor_deadline(fd, SO_SNDTIMEO));
-	if (n == -ERESTART)
-		return wait_connected(fd);
-	return n == -ETIMEDOUT && r.result == -ECANCELED ? -EINPROGRESS : n;
+	deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO);
+	do {
+		n = wf_request_run(&r, deadline);
+		if (n != -ERESTART && (n != -ETIMEDOUT || r.result == n))
+			return n;
+		/* The kernel has read it. One that waits for its turn to be
+		 * taken has not begun. */
+		is_local = addr->sa_family == AF_UNIX;
+		if (n == -ETIMEDOUT)
+			return is_local ? -EAGAIN : -EINPROGRESS;
+		if (deadline != WF_FOREVER &&
+		    wf_self->nr_handlers != nr_handlers)
+			return -EINTR;
+	} while (is_local);
+	return wait_connected(fd, deadline);
 }

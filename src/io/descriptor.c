@@ -23,6 +23,9 @@ enum {
 
 static _Atomic uint8_t known[NR_KNOWN];
 
+/* Some socket has, or had, a limit; other numbers may name it, too. */
+static _Atomic bool has_limits;
+
 static uint8_t what_of(int fd)
 {
 	return fd >= 0 && fd < NR_KNOWN ? wf_load_relaxed(&known[fd]) : 0;
@@ -38,6 +41,18 @@ void wf_descriptor_forget(int fd)
 {
 	if (what_of(fd) != 0)
 		wf_store_relaxed(&known[fd], 0);
+}
+
+void wf_descriptor_limit_comes(void)
+{
+	wf_store_relaxed(&has_limits, true);
+}
+
+bool wf_descriptor_is_socket(int fd)
+{
+	struct stat st;
+
+	return wf_sys(SYS_fstat, fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
 bool wf_descriptor_is_stream(int fd)
@@ -71,13 +86,14 @@ int64_t wf_descriptor_deadline(int fd, int option)
 	struct timeval tv = { 0 };
 	socklen_t bytes = sizeof(tv);
 
-	if ((what_of(fd) & bit) != 0)
+	if ((what_of(fd) & bit) != 0 && !wf_load_relaxed(&has_limits))
 		return WF_FOREVER;
 	if (wf_sys(SYS_getsockopt, fd, SOL_SOCKET, option, &tv, &bytes) < 0 ||
 	    (tv.tv_sec == 0 && tv.tv_usec == 0)) {
 		remember(fd, bit);
 		return WF_FOREVER;
 	}
+	wf_descriptor_limit_comes();
 	return wf_os_now() + tv.tv_sec * WF_NS_PER_S +
 	       tv.tv_usec * WF_NS_PER_US;
 }

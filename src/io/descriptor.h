@@ -22,7 +22,12 @@ bool wf_descriptor_is_stream(int fd);
  */
 int64_t wf_descriptor_deadline(int fd, int option);
 
+/* A limit is about to be set on some socket. */
+void wf_descriptor_limit_comes(void);
+
+/* These two ask the kernel each time. */
 bool wf_descriptor_is_nonblocking(int fd);
+bool wf_descriptor_is_socket(int fd);
 
 void wf_descriptor_forget(int fd);
 

@@ -5,13 +5,16 @@
  */
 #include <errno.h>
 #include <linux/io_uring.h>
+#include <string.h>
 
 #include "io/io.h"
 #include "io/request.h"
+#include "libc/real.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/wait.h"
+#include "wait/ufutex.h"
 
 /* More are watched through an epoll set that is made for the call. */
 enum { MOST_REQUESTS = 16 };
@@ -61,7 +64,8 @@ static int watch(int epfd, const struct pollfd *fds, nfds_t nr)
 			err = wf_sys(SYS_epoll_ctl, epfd, EPOLL_CTL_MOD,
 				     fds[i].fd, &event);
 		}
-		if (err < 0)
+		/* Files on disks say nothing that has not been said. */
+		if (err < 0 && err != -EPERM)
 			return (int)err;
 	}
 	return 0;
@@ -87,20 +91,49 @@ static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	return err;
 }
 
-/* One wait for any of them; 0 also if it was for nothing. */
-static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
-		    uint32_t nr_handlers)
+/*
+ * Without a set, for want of a descriptor. The carrier sleeps; another has its
+ * VP meanwhile.
+ */
+static int wait_in_kernel(const struct pollfd *fds, nfds_t nr,
+			  int64_t deadline_ns, uint32_t nr_handlers)
 {
-	int err = nr <= MOST_REQUESTS ?
-			  wait_few(fds, nr, deadline_ns, nr_handlers) :
-			  wait_many(fds, nr, deadline_ns, nr_handlers);
+	int64_t left_ns = deadline_ns - wf_os_now();
+	struct timespec left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+	int saved = errno;
+	int n = wf_real.ppoll((struct pollfd *)fds, nr,
+			      deadline_ns == WF_FOREVER ? NULL : &left, NULL);
+	int err = n < 0 ? -errno : 0;
 
-	return err == -ETIMEDOUT || err == -ERESTART ? 0 : err;
+	errno = saved;
+	return is_for_nothing(err, nr_handlers) ? 0 : err;
+}
+
+/*
+ * One wait for any of them; 0 also if it was for nothing. A request ends also
+ * by a peer that has closed its half, so after a few of those that were for
+ * nothing (*nr_waits) a set is used, which does not.
+ */
+static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
+		    uint32_t nr_handlers, uint32_t *nr_waits)
+{
+	enum { WAITS_BEFORE_SET = 4 };
+	bool is_few = nr <= MOST_REQUESTS && (*nr_waits)++ < WAITS_BEFORE_SET;
+	int err = is_few ? wait_few(fds, nr, deadline_ns, nr_handlers) :
+			   wait_many(fds, nr, deadline_ns, nr_handlers);
+
+	if (err == -ETIMEDOUT || err == -ERESTART)
+		return 0;
+	if (err == 0 || err == -EINTR || err == -ECANCELED || err == -ENOSYS)
+		return err;
+	return wait_in_kernel(fds, nr, deadline_ns, nr_handlers);
 }
 
 static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers)
 {
+	uint32_t nr_waits = 0;
+
 	for (;;) {
 		int n = (int)wf_sys(SYS_poll, fds, nr, 0);
 		int err;
@@ -109,7 +142,7 @@ static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 			return n;
 		if (deadline_ns <= wf_os_now())
 			return 0;
-		err = wait_any(fds, nr, deadline_ns, nr_handlers);
+		err = wait_any(fds, nr, deadline_ns, nr_handlers, &nr_waits);
 		if (err < 0)
 			return err;
 	}
@@ -152,6 +185,12 @@ static nfds_t list_of(const fd_set *const sets[3], int nr, struct pollfd *fds)
 	return nr_fds;
 }
 
+/* A program may make its sets no longer than they need be. */
+static size_t bytes_of_set(int nr)
+{
+	return ((size_t)nr + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
+}
+
 static int select_now(fd_set *const sets[3], int nr)
 {
 	struct timespec zero = { 0, 0 };
@@ -162,13 +201,13 @@ static int select_now(fd_set *const sets[3], int nr)
 	for (int i = 0; i < 3; i++) {
 		if (sets[i] == NULL)
 			continue;
-		copies[i] = *sets[i];
+		memcpy(&copies[i], sets[i], bytes_of_set(nr));
 		arg[i] = &copies[i];
 	}
 	n = (int)wf_sys(SYS_pselect6, nr, arg[0], arg[1], arg[2], &zero, NULL);
 	for (int i = 0; i < 3 && n > 0; i++) {
 		if (sets[i] != NULL)
-			*sets[i] = copies[i];
+			memcpy(sets[i], &copies[i], bytes_of_set(nr));
 	}
 	return n;
 }
@@ -177,6 +216,8 @@ static int select_until(int nr, fd_set *const sets[3], const struct pollfd *fds,
 			nfds_t nr_fds, int64_t deadline_ns,
 			uint32_t nr_handlers)
 {
+	uint32_t nr_waits = 0;
+
 	for (;;) {
 		int n = select_now(sets, nr);
 		int err;
@@ -185,13 +226,14 @@ static int select_until(int nr, fd_set *const sets[3], const struct pollfd *fds,
 			return n;
 		if (deadline_ns <= wf_os_now())
 			break;
-		err = wait_any(fds, nr_fds, deadline_ns, nr_handlers);
+		err = wait_any(fds, nr_fds, deadline_ns, nr_handlers,
+			       &nr_waits);
 		if (err < 0)
 			return err;
 	}
 	for (int i = 0; i < 3; i++) {
 		if (sets[i] != NULL)
-			FD_ZERO(sets[i]);
+			memset(sets[i], 0, bytes_of_set(nr));
 	}
 	return 0;
 }

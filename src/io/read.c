@@ -26,11 +26,13 @@ bool wf_io_can_park(void)
 
 int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 {
+	uint32_t nr_handlers = wf_self->nr_handlers;
 	int n;
 
 	do {
 		n = wf_request_run(r, deadline_ns);
-	} while (n == -ERESTART && deadline_ns == WF_FOREVER);
+	} while (n == -ERESTART && (deadline_ns == WF_FOREVER ||
+				    wf_self->nr_handlers == nr_handlers));
 	if (n == -ETIMEDOUT)
 		return -EAGAIN;
 	return n == -ERESTART ? -EINTR : n;
@@ -81,14 +83,21 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
+/* Errors and urgent data are there or not. */
 static bool may_wait(int fd, int flags)
 {
-	return (flags & MSG_DONTWAIT) == 0 && !wf_descriptor_is_nonblocking(fd);
+	return (flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)) == 0 &&
+	       !wf_descriptor_is_nonblocking(fd);
+}
+
+/* Only the plain call can wait for more than it leaves where it is. */
+static bool peeks_for_all(int flags)
+{
+	return (flags & (MSG_PEEK | MSG_WAITALL)) == (MSG_PEEK | MSG_WAITALL);
 }
 
 long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 {
-	long n = wf_sys(SYS_recvmsg, fd, msg, flags | MSG_DONTWAIT);
 	struct wf_request r = {
 		.op = IORING_OP_RECVMSG,
 		.fd = fd,
@@ -97,8 +106,15 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 		.op_flags = (uint32_t)flags,
 	};
 
-	if (n != -EAGAIN || !may_wait(fd, flags))
-		return n;
+	if (peeks_for_all(flags))
+		return wf_sys(SYS_recvmsg, fd, msg, flags);
+	/* The ring knows what is missing when a part has come. */
+	if ((flags & MSG_WAITALL) == 0 || !may_wait(fd, flags)) {
+		long n = wf_sys(SYS_recvmsg, fd, msg, flags | MSG_DONTWAIT);
+
+		if (n != -EAGAIN || !may_wait(fd, flags))
+			return n;
+	}
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
@@ -142,9 +158,9 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 		    struct sockaddr *addr, socklen_t *addr_bytes)
 {
 	const size_t most = 0x7ffff000;
-	const int whole = flags & (MSG_WAITALL | MSG_PEEK | MSG_DONTWAIT);
-	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | MSG_DONTWAIT,
-			addr, addr_bytes);
+	int now = peeks_for_all(flags) ? 0 : MSG_DONTWAIT;
+	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | now, addr,
+			addr_bytes);
 	struct wf_request r = {
 		.op = IORING_OP_RECV,
 		.fd = fd,
@@ -154,11 +170,10 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	};
 	int64_t deadline;
 
-	if (n != -EAGAIN && whole != MSG_WAITALL)
+	if (n != -EAGAIN &&
+	    ((flags & MSG_WAITALL) == 0 || n <= 0 || (size_t)n >= bytes))
 		return n;
-	if (n != -EAGAIN && (n <= 0 || (size_t)n >= bytes))
-		return n;
-	if (!may_wait(fd, flags))
+	if (now == 0 || !may_wait(fd, flags))
 		return n;
 	deadline = wf_descriptor_deadline(fd, SO_RCVTIMEO);
 	if (n > 0)

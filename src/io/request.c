@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "io/ring.h"
+#include "os/clock.h"
 #include "sched/runtime.h"
 #include "sched/vp_io.h"
 #include "wait/ufutex.h"
@@ -40,21 +41,30 @@ static void push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 	}
 }
 
-/* X2 */
+/*
+ * X2. A request that the kernel is just about to start again is not found, so
+ * it is asked for more than once.
+ */
 static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		    _Atomic uint32_t *nr_done)
 {
-	for (uint32_t i = 0; i < nr; i++) {
-		if (!is_done(&r[i]))
-			wf_ring_cancel(&r[i]);
-	}
-	for (;;) {
-		/* acquire: pairs with the release in io/ring.c. */
-		uint32_t seen = wf_load_acquire(nr_done);
+	int64_t pause_ns = WF_NS_PER_MS;
+	/* acquire: pairs with the release in io/ring.c. */
+	uint32_t seen = wf_load_acquire(nr_done);
 
-		if (seen == nr)
-			return;
-		wf_ufutex_wait_inside(t, nr_done, seen, WF_FOREVER, true);
+	while (seen != nr) {
+		for (uint32_t i = 0; i < nr; i++) {
+			if (!is_done(&r[i]))
+				wf_ring_cancel(&r[i]);
+		}
+		wf_vp_io_look(t->vp);
+		while ((seen = wf_load_acquire(nr_done)) != nr &&
+		       wf_ufutex_wait_inside(t, nr_done, seen,
+					     wf_os_now() + pause_ns,
+					     true) != -ETIMEDOUT)
+			;
+		if (pause_ns < WF_NS_PER_S)
+			pause_ns *= 2;
 	}
 }
 

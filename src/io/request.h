@@ -21,7 +21,8 @@ struct wf_request {
 	int fd;
 	uint64_t addr;
 	uint32_t len;
-	uint64_t off;	   /* or the second address */
+	uint64_t off; /* or the second address */
+	uint64_t addr3;
 	uint32_t op_flags; /* msg_flags, rw_flags, poll32_events, ... */
 
 	int32_t result; /* >= 0 or -Exxx, once it is done */

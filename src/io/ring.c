@@ -26,6 +26,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "os/futex.h"
@@ -57,48 +58,16 @@ struct wf_vp_io {
 } WF_ALIGNED(WF_CACHE_LINE);
 
 static struct wf_vp_io *ios; /* by VP */
+static _Atomic bool lacks_futex;
 static _Atomic bool is_refused;
 
-/* --- pushing ------------------------------------------------------------- */
-
-static struct io_uring_sqe *next_sqe(struct wf_vp_io *io)
-{
-	struct io_uring_sqe *sqe;
-
-	while ((sqe = wf_uring_next_sqe(&io->ring)) == NULL)
-		wf_uring_enter(&io->ring, 0, 0);
-	return sqe;
-}
+/* --- taking -------------------------------------------------------------- */
 
 static void count(struct wf_vp *vp, int by)
 {
 	wf_store_relaxed(&vp->nr_requests,
 			 wf_load_relaxed(&vp->nr_requests) + (uint32_t)by);
 }
-
-void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
-{
-	struct wf_vp_io *io = vp->io;
-	struct io_uring_sqe *sqe = next_sqe(io);
-
-	sqe->opcode = r->op;
-	sqe->fd = r->fd;
-	sqe->addr = r->addr;
-	sqe->len = r->len;
-	sqe->off = r->off;
-	sqe->rw_flags = (int)r->op_flags;
-	sqe->user_data = (uintptr_t)r;
-	r->io = io;
-	wf_uring_push(&io->ring);
-	count(vp, 1);
-}
-
-void wf_ring_cancel(const struct wf_request *r)
-{
-	wf_uring_cancel(&r->io->ring, (uintptr_t)r);
-}
-
-/* --- taking -------------------------------------------------------------- */
 
 static void complete(struct wf_thread *me, struct wf_request *r, int result)
 {
@@ -129,6 +98,46 @@ static void take_all(struct wf_vp *vp)
 		complete(me, (struct wf_request *)cqe.user_data, cqe.res);
 	}
 }
+
+/* --- pushing ------------------------------------------------------------- */
+
+/* While the kernel accepts nothing, it may want completions to be taken. */
+static struct io_uring_sqe *next_sqe(struct wf_vp *vp)
+{
+	struct wf_uring *ring = &vp->io->ring;
+	struct io_uring_sqe *sqe;
+
+	while ((sqe = wf_uring_next_sqe(ring)) == NULL) {
+		if (wf_uring_enter(ring, 0, 0) < 0)
+			take_all(vp);
+	}
+	return sqe;
+}
+
+void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
+{
+	struct wf_vp_io *io = vp->io;
+	struct io_uring_sqe *sqe = next_sqe(vp);
+
+	sqe->opcode = r->op;
+	sqe->fd = r->fd;
+	sqe->addr = r->addr;
+	sqe->len = r->len;
+	sqe->off = r->off;
+	sqe->addr3 = r->addr3;
+	sqe->rw_flags = (int)r->op_flags;
+	sqe->user_data = (uintptr_t)r;
+	r->io = io;
+	wf_uring_push(&io->ring);
+	count(vp, 1);
+}
+
+void wf_ring_cancel(const struct wf_request *r)
+{
+	wf_uring_cancel(&r->io->ring, (uintptr_t)r);
+}
+
+/* --- looking ------------------------------------------------------------- */
 
 static void look(struct wf_vp *vp)
 {
@@ -164,13 +173,14 @@ static bool is_waiting(const struct wf_vp *vp)
 
 /* --- sleeping ------------------------------------------------------------ */
 
-static void arm_wake(struct wf_vp_io *io)
+static void arm_wake(struct wf_vp *vp)
 {
+	struct wf_vp_io *io = vp->io;
 	struct io_uring_sqe *sqe;
 
 	if (io->is_wake_armed)
 		return;
-	sqe = next_sqe(io);
+	sqe = next_sqe(vp);
 	sqe->opcode = IORING_OP_POLL_ADD;
 	sqe->fd = io->wake_fd;
 	sqe->poll32_events = POLLIN;
@@ -184,7 +194,7 @@ static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 {
 	struct wf_vp_io *io = vp->io;
 
-	arm_wake(io);
+	arm_wake(vp);
 	wf_uring_enter(&io->ring, 1, deadline_ns);
 	io->nr_looks = 0;
 }
@@ -207,17 +217,13 @@ static const struct wf_vp_io_ops ops = {
 
 /* --- starting ------------------------------------------------------------ */
 
-static int make_high(int fd)
+/* The program is to have most of the descriptors that it may have. */
+static bool has_room(void)
 {
-	long high;
+	struct rlimit limit;
 
-	if (fd < 0)
-		return fd;
-	high = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD);
-	if (high < 0)
-		return fd;
-	wf_sys(SYS_close, fd);
-	return (int)high;
+	return wf_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) < 0 ||
+	       2 * (rlim_t)wf_sched.nr_vps <= limit.rlim_cur / 4;
 }
 
 static int make_io(struct wf_vp_io *io)
@@ -228,7 +234,8 @@ static int make_io(struct wf_vp_io *io)
 		IORING_OP_SENDMSG,  IORING_OP_ACCEPT, IORING_OP_CONNECT,
 		IORING_OP_READ,	    IORING_OP_WRITE,
 	};
-	int err = wf_uring_init(&io->ring, NR_ENTRIES, HIGH_FD);
+	int err = has_room() ? wf_uring_init(&io->ring, NR_ENTRIES, HIGH_FD) :
+			       -ENOSYS;
 
 	if (err < 0)
 		return err;
@@ -237,11 +244,16 @@ static int make_io(struct wf_vp_io *io)
 		wf_uring_destroy(&io->ring);
 		return -ENOSYS;
 	}
-	io->wake_fd = make_high(
-		(int)wf_sys(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
-	if (io->wake_fd < 0)
+	if (!wf_uring_has_ops(&io->ring,
+			      (const uint8_t[]){ WF_RING_OP_FUTEX_WAIT }, 1))
+		wf_store_relaxed(&lacks_futex, true);
+	io->wake_fd = (int)wf_sys(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (io->wake_fd < 0) {
 		wf_uring_destroy(&io->ring);
-	return io->wake_fd < 0 ? io->wake_fd : 0;
+		return io->wake_fd;
+	}
+	io->wake_fd = wf_uring_move_high(io->wake_fd, HIGH_FD);
+	return 0;
 }
 
 int wf_ring_ensure(struct wf_vp *vp)
@@ -267,6 +279,11 @@ int wf_ring_ensure(struct wf_vp *vp)
 	/* release: the descriptors, for those who go through all rings. */
 	wf_store_release(&io->is_made, true);
 	return 0;
+}
+
+bool wf_ring_lacks_futex(void)
+{
+	return wf_load_relaxed(&lacks_futex);
 }
 
 bool wf_ring_is_refused(void)
@@ -342,18 +359,22 @@ unsigned int wf_ring_first_own(unsigned int first)
 }
 
 /* The mappings and the requests of a ring do not depend on its number. */
-void wf_ring_make_way(int fd)
+bool wf_ring_make_way(int fd)
 {
 	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
 		int *own = ios[i].ring.fd == fd ? &ios[i].ring.fd :
 			   ios[i].wake_fd == fd ? &ios[i].wake_fd :
 						  NULL;
-		int other;
+		long other;
 
 		if (own == NULL || !is_made(&ios[i]))
 			continue;
-		other = (int)wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
-		if (other >= 0)
-			*own = other;
+		other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
+		if (other < 0)
+			other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+		if (other < 0)
+			return false;
+		*own = (int)other;
 	}
+	return true;
 }

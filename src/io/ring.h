@@ -17,6 +17,10 @@ int wf_ring_ensure(struct wf_vp *vp);
 bool wf_ring_is_refused(void);
 void wf_ring_fork_child(void);
 
+/* IORING_OP_FUTEX_WAIT; a ring that has been made does not have it. */
+enum { WF_RING_OP_FUTEX_WAIT = 51 };
+bool wf_ring_lacks_futex(void);
+
 /* Pushes r on the ring of vp, whose owner the caller is. */
 void wf_ring_push(struct wf_vp *vp, struct wf_request *r);
 
@@ -29,7 +33,8 @@ void wf_ring_flush_all(void);
 bool wf_ring_is_own(int fd);
 /* The least of weft's own descriptors from `first` on; ~0U if there is none. */
 unsigned int wf_ring_first_own(unsigned int first);
-/* The program wants to have a descriptor of this number. */
-void wf_ring_make_way(int fd);
+/* The program wants to have a descriptor of this number. False: there is no
+ * other for weft's own. */
+bool wf_ring_make_way(int fd);
 
 #endif

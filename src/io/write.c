@@ -11,7 +11,7 @@
 #include "io/wait.h"
 #include "os/sys.h"
 
-/* More are sent by the plain call, whose carrier is rescued. */
+/* So many are copied at a time. */
 enum { MOST_PARTS = 64 };
 
 static size_t total_of(const struct iovec *iov, size_t nr)
@@ -23,13 +23,14 @@ static size_t total_of(const struct iovec *iov, size_t nr)
 	return total;
 }
 
-/* Copies what is left after `done` bytes; returns the number of parts. */
+/* Copies the first parts of what is left after `done` bytes; returns how many.
+ */
 static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 		   size_t done)
 {
 	size_t nr_left = 0;
 
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr && nr_left < MOST_PARTS; i++) {
 		if (done >= iov[i].iov_len) {
 			done -= iov[i].iov_len;
 			continue;
@@ -42,19 +43,7 @@ static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 	return nr_left;
 }
 
-/* Where there is no ring, the carrier waits. */
-static int send_plainly(const struct wf_request *r, const struct msghdr *msg,
-			const struct iovec *iov, size_t nr)
-{
-	return (int)(msg != NULL ?
-			     wf_sys(SYS_sendmsg, r->fd, msg, r->op_flags) :
-			     wf_sys(SYS_writev, r->fd, iov, nr));
-}
-
-/*
- * Sends by requests what the first call has left, of which `done` (or -EAGAIN)
- * is the result. r->addr is made to point to a message or parts.
- */
+/* What is left is sent by messages, of which r's is made one after another. */
 static long send_rest(struct wf_request *r, struct msghdr *msg,
 		      const struct iovec *iov, size_t nr, long done)
 {
@@ -63,24 +52,70 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	struct iovec left[MOST_PARTS];
 
 	done = done < 0 ? 0 : done;
+	msg->msg_iov = (struct iovec *)iov;
+	msg->msg_iovlen = nr;
 	do {
-		size_t nr_left = skip(left, iov, nr, (size_t)done);
 		int n;
 
-		if (msg != NULL) {
+		/* The first is whole: a datagram has to be. */
+		if (done > 0) {
+			msg->msg_iovlen = skip(left, iov, nr, (size_t)done);
 			msg->msg_iov = left;
-			msg->msg_iovlen = nr_left;
-		} else {
-			r->addr = (uintptr_t)left;
-			r->len = (uint32_t)nr_left;
 		}
 		n = wf_io_run(r, deadline);
 		/* A ring never raises SIGPIPE for a socket; the call does. */
-		if (n == -EPIPE && msg != NULL)
+		if (n == -EPIPE && done == 0)
 			n = (int)wf_sys(SYS_sendmsg, r->fd, msg,
 					r->op_flags | MSG_DONTWAIT);
+		/* No ring: the carrier waits. */
 		if (n == -ENOSYS && done > 0)
-			n = send_plainly(r, msg, left, nr_left);
+			n = (int)wf_sys(SYS_sendmsg, r->fd, msg, r->op_flags);
+		if (n <= 0)
+			return done > 0 ? done : n;
+		done += n;
+	} while ((size_t)done < total);
+	return done;
+}
+
+static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
+				  long done)
+{
+	struct msghdr msg = { .msg_name = NULL };
+	struct wf_request r = {
+		.op = IORING_OP_SENDMSG,
+		.fd = fd,
+		.addr = (uintptr_t)&msg,
+		.len = 1,
+	};
+
+	return send_rest(&r, &msg, iov, nr, done);
+}
+
+/*
+ * By calls of the thread itself: a ring would raise SIGPIPE for whoever runs
+ * when the kernel goes on with the request.
+ */
+static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
+{
+	size_t total = total_of(iov, nr);
+	struct iovec left[MOST_PARTS];
+
+	if (wf_descriptor_is_socket(fd))
+		return write_rest_of_message(fd, iov, nr, done);
+	done = done < 0 ? 0 : done;
+	do {
+		long n = wf_io_wait_ready(fd, POLLOUT);
+		bool is_first = done == 0;
+		size_t nr_left = is_first ? nr :
+					    skip(left, iov, nr, (size_t)done);
+
+		if (n == -ENOSYS && !is_first) /* no ring: the carrier waits */
+			n = wf_sys(SYS_writev, fd, left, nr_left);
+		else if (n != -EINTR && n != -ECANCELED && n != -ENOSYS)
+			n = wf_sys(SYS_pwritev2, fd, is_first ? iov : left,
+				   nr_left, -1L, -1L, RWF_NOWAIT);
+		if (n == -EAGAIN)
+			continue;
 		if (n <= 0)
 			return done > 0 ? done : n;
 		done += n;
@@ -101,14 +136,9 @@ static long write_when_ready(int fd, const struct iovec *iov, int nr)
 
 long wf_io_writev(int fd, const struct iovec *iov, int nr)
 {
-	struct wf_request r = {
-		.op = IORING_OP_WRITEV,
-		.fd = fd,
-		.off = UINT64_MAX,
-	};
 	long n;
 
-	if (nr > MOST_PARTS || !wf_descriptor_is_stream(fd))
+	if (!wf_descriptor_is_stream(fd))
 		return wf_sys(SYS_writev, fd, iov, nr);
 	n = wf_sys(SYS_pwritev2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
 	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM)
@@ -117,7 +147,13 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 		return n;
 	if (wf_descriptor_is_nonblocking(fd))
 		return n;
-	return send_rest(&r, NULL, iov, (size_t)nr, n);
+	return write_rest(fd, iov, (size_t)nr, n);
+}
+
+/* What MSG_FASTOPEN says must not wait only begins a connection. */
+static int now_flag(int flags)
+{
+	return (flags & MSG_FASTOPEN) != 0 ? 0 : MSG_DONTWAIT;
 }
 
 static bool may_wait(int fd, int flags)
@@ -127,7 +163,7 @@ static bool may_wait(int fd, int flags)
 
 long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	long n = wf_sys(SYS_sendmsg, fd, msg, flags | MSG_DONTWAIT);
+	long n = wf_sys(SYS_sendmsg, fd, msg, flags | now_flag(flags));
 	struct msghdr copy;
 	struct wf_request r = {
 		.op = IORING_OP_SENDMSG,
@@ -141,8 +177,6 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 	    (n >= 0 && (size_t)n == total_of(msg->msg_iov, msg->msg_iovlen)) ||
 	    !may_wait(fd, flags))
 		return n;
-	if (msg->msg_iovlen > MOST_PARTS)
-		return n >= 0 ? n : wf_sys(SYS_sendmsg, fd, msg, flags);
 	copy = *msg;
 	if (n > 0) {
 		/* What goes along has gone with the first part. */
@@ -155,8 +189,8 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		  const struct sockaddr *addr, socklen_t addr_bytes)
 {
-	long n = wf_sys(SYS_sendto, fd, buf, bytes, flags | MSG_DONTWAIT, addr,
-			addr_bytes);
+	long n = wf_sys(SYS_sendto, fd, buf, bytes, flags | now_flag(flags),
+			addr, addr_bytes);
 	struct iovec iov = { (void *)buf, bytes };
 	struct msghdr msg = {
 		.msg_name = (void *)addr,

@@ -13,8 +13,6 @@ WF_REAL(int, pthread_mutex_init,
 WF_REAL(int, pthread_mutex_destroy, (pthread_mutex_t *))
 WF_REAL(int, pthread_mutex_lock, (pthread_mutex_t *))
 WF_REAL(int, pthread_mutex_trylock, (pthread_mutex_t *))
-WF_REAL(int, pthread_mutex_timedlock,
-	(pthread_mutex_t *, const struct timespec *))
 WF_REAL(int, pthread_mutex_clocklock,
 	(pthread_mutex_t *, clockid_t, const struct timespec *))
 WF_REAL(int, pthread_mutex_unlock, (pthread_mutex_t *))
@@ -25,8 +23,6 @@ WF_REAL(int, pthread_mutex_setprioceiling, (pthread_mutex_t *, int, int *))
 WF_REAL(int, pthread_cond_init, (pthread_cond_t *, const pthread_condattr_t *))
 WF_REAL(int, pthread_cond_destroy, (pthread_cond_t *))
 WF_REAL(int, pthread_cond_wait, (pthread_cond_t *, pthread_mutex_t *))
-WF_REAL(int, pthread_cond_timedwait,
-	(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))
 WF_REAL(int, pthread_cond_clockwait,
 	(pthread_cond_t *, pthread_mutex_t *, clockid_t,
 	 const struct timespec *))
@@ -61,7 +57,6 @@ WF_REAL(int, pthread_barrier_wait, (pthread_barrier_t *))
 WF_REAL(int, sem_init, (sem_t *, int, unsigned int))
 WF_REAL(int, sem_wait, (sem_t *))
 WF_REAL(int, sem_trywait, (sem_t *))
-WF_REAL(int, sem_timedwait, (sem_t *, const struct timespec *))
 WF_REAL(int, sem_clockwait, (sem_t *, clockid_t, const struct timespec *))
 WF_REAL(int, sem_post, (sem_t *))
 WF_REAL(int, sem_getvalue, (sem_t *, int *))

@@ -28,10 +28,13 @@ static void *map(int fd, size_t bytes, uint64_t what)
 	return (void *)addr;
 }
 
-static int move_high(int fd, int min_fd)
+int wf_uring_move_high(int fd, int min_fd)
 {
-	long high = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, min_fd);
+	long high = -1;
 
+	/* The limit on descriptors may be low. */
+	for (; high < 0 && min_fd > fd; min_fd /= 2)
+		high = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, min_fd);
 	if (high < 0)
 		return fd;
 	wf_sys(SYS_close, fd);
@@ -82,6 +85,7 @@ int wf_uring_init(struct wf_uring *ring, uint32_t nr_entries, int min_fd)
 				IORING_FEAT_FAST_POLL | IORING_FEAT_EXT_ARG;
 	struct io_uring_params p = { .flags = IORING_SETUP_COOP_TASKRUN |
 					      IORING_SETUP_TASKRUN_FLAG |
+					      IORING_SETUP_SUBMIT_ALL |
 					      IORING_SETUP_CQSIZE,
 				     .cq_entries = 4 * nr_entries };
 	long fd = wf_sys(SYS_io_uring_setup, nr_entries, &p);
@@ -90,7 +94,7 @@ int wf_uring_init(struct wf_uring *ring, uint32_t nr_entries, int min_fd)
 	if (fd < 0)
 		return (int)fd;
 	memset(ring, 0, sizeof(*ring));
-	ring->fd = move_high((int)fd, min_fd);
+	ring->fd = wf_uring_move_high((int)fd, min_fd);
 	err = (p.features & needed) == needed ? map_queues(ring, &p) : -ENOSYS;
 	if (err < 0)
 		wf_uring_destroy(ring);

@@ -39,6 +39,10 @@ struct wf_uring {
 int wf_uring_init(struct wf_uring *ring, uint32_t nr_entries, int min_fd);
 void wf_uring_destroy(struct wf_uring *ring);
 
+/* Moves a close-on-exec descriptor to min_fd or above, if there is room, else
+ * as high as half of that, and so on. Returns its number. */
+int wf_uring_move_high(int fd, int min_fd);
+
 /* Does the kernel have all of these operations? */
 bool wf_uring_has_ops(const struct wf_uring *ring, const uint8_t *ops,
 		      size_t nr);

@@ -39,6 +39,13 @@ static void *free_foreign;
  * grow in place. The kernel has the topmost 1.1 TiB, and ThreadSanitizer, with
  * which there are few threads, bears mappings in the topmost 1.5 only.
  */
+uint32_t wf_tid_seed;
+
+static void choose_seed(void)
+{
+	wf_tid_seed = (uint32_t)wf_os_getpid() % WF_TID_GENERATIONS;
+}
+
 int wf_table_init(void)
 {
 	char *near = wf_os_reserve(OPEN_BYTES);
@@ -58,6 +65,7 @@ int wf_table_init(void)
 			break;
 		}
 	}
+	choose_seed();
 	wf_table = (struct wf_thread *)near;
 	open_bytes = OPEN_BYTES;
 	return 0;
@@ -329,6 +337,7 @@ void wf_table_fork_child(struct wf_thread *self)
 {
 	uint32_t high = wf_table_high();
 
+	choose_seed();
 	wf_store_relaxed(&fork_epoch, wf_load_relaxed(&fork_epoch) + 1);
 	foreign_lock = WF_SPIN_INIT;
 	grow_lock = WF_SPIN_INIT;

@@ -103,10 +103,11 @@ uint32_t wf_table_fork_epoch(void);
  * A number in [2^22 + 1, 2^30) that no other living thread has, and none of
  * the last 254 that used the same slot: the index, above it the generation.
  */
+extern uint32_t wf_tid_seed; /* so that processes differ in most numbers */
 enum { WF_TID_INDEX_BITS = 22, WF_TID_GENERATIONS = 255 };
 static inline int32_t wf_table_tid(const struct wf_thread *t)
 {
-	uint32_t high = 1 + t->generation % WF_TID_GENERATIONS;
+	uint32_t high = 1 + (t->generation + wf_tid_seed) % WF_TID_GENERATIONS;
 
 	return (int32_t)(high << WF_TID_INDEX_BITS | t->index);
 }

@@ -30,6 +30,7 @@
 #include "signal/overflow.h"
 #include "signal/queue.h"
 #include "signal/route.h"
+#include "signal/signalfd.h"
 
 static bool is_fault(int sig, const siginfo_t *info)
 {
@@ -207,6 +208,7 @@ void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc)
 
 void wf_arrive_at_exit(struct wf_thread *t)
 {
+	wf_signalfd_is_due(t);
 	for (;;) {
 		struct wf_carrier *c = t->carrier;
 

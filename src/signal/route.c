@@ -118,7 +118,10 @@ int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
 	if (err < 0)
 		return err;
 	wf_fence_seq_cst(); /* W2 */
-	if (waits_for(t, bit)) {
+	if (waits_for(t, bit) &&
+	    wf_load_relaxed(&t->signal_word) == WF_SIGNAL_WORD_READS) {
+		wf_route_alert(me, t, WF_WORK_SIGNAL);
+	} else if (waits_for(t, bit)) {
 		wf_store_release(&t->signal_word, 1);
 		wf_ufutex_wake_from(me, &t->signal_word, 1, WF_UFUTEX_ANY);
 	}

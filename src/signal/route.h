@@ -45,4 +45,10 @@ void wf_route_fork_child(void);
 /* Threads in sigwait; whoever changes sigwait_set counts it. */
 extern _Atomic uint32_t wf_route_nr_waiters;
 
+/*
+ * signal_word of a thread that reads sigwait_set from a signalfd: it sleeps
+ * elsewhere.
+ */
+enum { WF_SIGNAL_WORD_READS = 2 };
+
 #endif

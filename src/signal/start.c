@@ -14,6 +14,7 @@
 #include "signal/queue.h"
 #include "signal/receiver.h"
 #include "signal/route.h"
+#include "signal/signalfd.h"
 #include "signal/posix_timer.h"
 #include "wait/agent.h"
 #include "wait/ufutex_internal.h"
@@ -23,7 +24,7 @@ static bool is_interrupted(struct wf_thread *t)
 {
 	const struct wf_carrier *c = t->carrier;
 
-	return wf_deliver_is_due(t) ||
+	return wf_deliver_is_due(t) || wf_signalfd_is_due(t) ||
 	       (wf_load_relaxed(&t->is_cancelled) && wf_cancel_is_due(t)) ||
 	       (c != NULL && !t->holds_signals &&
 		wf_load_relaxed(&c->signal_slot.nr) != 0);

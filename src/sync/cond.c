@@ -5,6 +5,7 @@
 
 #include "libc/real.h"
 #include "os/clock.h"
+#include "sync/shared.h"
 #include "wait/sleep.h"
 
 /*
@@ -130,17 +131,36 @@ static WF_COLD void count_out(struct wf_cond *c, uint32_t n)
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }
 
+/* The caller holds it once. */
+static WF_COLD int release_libc_mutex(pthread_mutex_t *m)
+{
+	bool was_mine = wf_shared_begin(m);
+	int rc = wf_real.pthread_mutex_unlock(m);
+
+	if (rc != 0)
+		wf_shared_end(m, was_mine);
+	return -rc;
+}
+
+static WF_COLD int retake_libc_mutex(pthread_mutex_t *m)
+{
+	int rc = wf_real.pthread_mutex_lock(m);
+
+	wf_shared_end(m, rc == 0 || rc == EOWNERDEAD);
+	return -rc;
+}
+
 static int release_mutex(struct wf_mutex *m)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(m)))
-		return -wf_real.pthread_mutex_unlock(&m->libc);
+		return release_libc_mutex(&m->libc);
 	return wf_mutex_unlock(m);
 }
 
 static int retake_mutex(struct wf_mutex *m, int token)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(m)))
-		return -wf_real.pthread_mutex_lock(&m->libc);
+		return retake_libc_mutex(&m->libc);
 	return wf_mutex_relock(m, token);
 }
 

@@ -101,8 +101,10 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->nr_rescued = 0;
 	t->has_affinity = false;
 	t->next_sibling = 0;
-	t->sched_policy = creator->sched_policy;
-	t->sched_priority = creator->sched_priority;
+	t->sched_policy = params->has_policy ? params->policy :
+					       creator->sched_policy;
+	t->sched_priority = params->has_policy ? params->priority :
+						 creator->sched_priority;
 }
 
 /* me has entered the runtime. */

@@ -18,6 +18,7 @@
 #include "sched/switch.h"
 #include "sched/table.h"
 #include "signal/signal.h"
+#include "sync/shared.h"
 #include "thread/affinity.h"
 #include "thread/alive.h"
 #include "thread/lifecycle.h"
@@ -144,6 +145,7 @@ static struct heir finish(struct wf_thread *t)
 	if (WF_UNLIKELY(wf_tsd_destroy(tcb)) || t->slot.has_user_stack ||
 	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_soiled(tcb))
 		t->is_soiled = true;
+	wf_shared_thread_end(t);
 	wf_runtime_enter();
 	count_end(t);
 	wf_signal_thread_end(t);

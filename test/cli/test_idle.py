@@ -269,6 +269,42 @@ def test_nobody_polls_for_want_of_cpus(weft, compile_c):
     assert seen[POLLS] == 0
 
 
+# A thread that polls to write while its peer has closed the other direction.
+HALF_CLOSED = """
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+static int pair[2];
+
+static void *poll_to_write(void *arg)
+{
+	struct pollfd fd = { pair[1], POLLOUT, 0 };
+
+	poll(&fd, 1, 200);
+	return arg;
+}
+
+int main(void)
+{
+	static char data[1 << 16];
+	pthread_t thread;
+
+	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	shutdown(pair[0], SHUT_WR);
+	while (send(pair[1], data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	pthread_create(&thread, NULL, poll_to_write, NULL);
+	return pthread_join(thread, NULL);
+}
+"""
+
+
+def test_half_closed_peer_is_no_news(weft, compile_c):
+    program = compile_c("-pthread", source=HALF_CLOSED)
+    assert statistics(weft, "--vps", "1", program)["waits that parked"] < 50
+
+
 @pytest.mark.parametrize("wait", ["adaptive", "poll", "park"])
 def test_ping_pong_stays_on_one_processor(weft, compile_c, wait):
     rounds = 200000

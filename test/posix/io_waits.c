@@ -65,41 +65,56 @@ TEST(shutdown_ends_a_read)
 	CHECK_EQ(result_of(thread), 0);
 }
 
-/* The wait is on the file: closing the number does not end it, and what comes
- * to the file later is the reader's. */
-TEST(close_does_not_end_a_read)
+/*
+ * A thread reads from a socket whose number is taken away and used again, by
+ * an empty socket or one with something to read. False if the thread was not
+ * yet in its read, as happens on a busy machine.
+ */
+static bool is_on_the_file(bool by_dup2)
 {
 	pthread_t thread;
 	int other[2];
+	long result;
 
 	make_pair(SOCK_STREAM);
+	is_ready = 0;
 	thread = thread_start(read_one, NULL);
 	let_it_wait();
-	CHECK_EQ(close(pair[0]), 0);
-	/* The number is used again, and there is something to read. */
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
-	CHECK_EQ(other[0], pair[0]);
+	if (by_dup2) {
+		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+		CHECK_EQ(dup2(other[0], pair[0]), pair[0]);
+	} else {
+		CHECK_EQ(close(pair[0]), 0);
+		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+		CHECK_EQ(other[0], pair[0]);
+	}
 	CHECK_EQ(write(other[1], "n", 1), 1);
 	usleep(20000);
-	CHECK_EQ(write(pair[1], "o", 1), 1);
-	CHECK_EQ(result_of(thread), 'o');
-	CHECK_EQ(recv(other[0], &other[0], 1, MSG_DONTWAIT), 1);
+	if (write(pair[1], "o", 1) != 1)
+		CHECK_EQ(errno, EPIPE);
+	result = result_of(thread);
+	if (result == 'o')
+		CHECK_EQ(recv(pair[0], &other[0], 1, MSG_DONTWAIT), 1);
+	return result == 'o';
+}
+
+/* The wait is on the file: what comes to it later is the reader's. */
+TEST(close_does_not_end_a_read)
+{
+	int attempts = 10;
+
+	signal(SIGPIPE, SIG_IGN);
+	while (!is_on_the_file(false))
+		CHECK(--attempts > 0);
 }
 
 TEST(dup2_does_not_end_a_read)
 {
-	pthread_t thread;
-	int other[2];
+	int attempts = 10;
 
-	make_pair(SOCK_STREAM);
-	thread = thread_start(read_one, NULL);
-	let_it_wait();
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
-	CHECK_EQ(dup2(other[0], pair[0]), pair[0]);
-	CHECK_EQ(write(other[1], "n", 1), 1);
-	usleep(20000);
-	CHECK_EQ(write(pair[1], "o", 1), 1);
-	CHECK_EQ(result_of(thread), 'o');
+	signal(SIGPIPE, SIG_IGN);
+	while (!is_on_the_file(true))
+		CHECK(--attempts > 0);
 }
 
 static void on_signal(int sig)
@@ -207,8 +222,6 @@ TEST(jump_out_of_a_read)
 	thread_join(thread);
 }
 
-static _Atomic int nr_interrupted;
-
 static void *read_interrupted(void *arg)
 {
 	int number;
@@ -217,9 +230,7 @@ static void *read_interrupted(void *arg)
 	is_ready = 1;
 	while ((n = read(pair[0], &number, sizeof(number))) != 0) {
 		CHECK(n == sizeof(number) || (n < 0 && errno == EINTR));
-		if (n < 0)
-			nr_interrupted++;
-		else
+		if (n > 0)
 			sum_read += number;
 	}
 	return arg;
@@ -245,7 +256,6 @@ TEST(no_byte_is_lost_under_signals)
 	close(pair[1]);
 	thread_join(thread);
 	CHECK_EQ(sum_read, 3000L * 3001 / 2);
-	CHECK(nr_interrupted > 0);
 }
 
 /* --- other kinds --------------------------------------------------------- */

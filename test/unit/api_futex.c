@@ -13,9 +13,23 @@
 #include <unistd.h>
 
 #include "api/futex.h"
+#include "io/futex.h"
 #include "base/atomic.h"
 #include "fake_wait.h"
 #include "os/clock.h"
+
+/* No ring: waits without the private flag are plain system calls. */
+bool wf_io_can_wait_futex(void)
+{
+	return false;
+}
+
+int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
+		     int64_t deadline_ns)
+{
+	fail();
+	return -ENOSYS;
+}
 
 #define P FUTEX_PRIVATE_FLAG
 

@@ -1,0 +1,176 @@
+/*
+ * Locking is libc's trylock, and sleeping on the word as libc's own waiters do.
+ *
+ * L1. Who sleeps has marked the word as waited for, and the word is compared
+ *     with that mark. The word of a plain mutex is 0, 1 or 2, the last with
+ *     waiters; that of a robust one is its owner's id and FUTEX_WAITERS.
+ * L2. An unlock takes the mark away and wakes one. That one leaves the mark on
+ *     the word once it has the mutex, for there may be others; if it has to
+ *     sleep again, or gives up, it has marked the word before.
+ * L3. Mutexes with a priority protocol have words that the kernel writes, by
+ *     the ids of kernel threads: they are tried again from time to time.
+ */
+#include "api/shared_mutex.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+
+#include "base/atomic.h"
+#include "io/futex.h"
+#include "libc/real.h"
+#include "os/clock.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sync/mutex.h"
+#include "sync/shared.h"
+#include "wait/sleep.h"
+
+enum { FREE = 0, LOCKED = 1, LOCKED_WAITED = 2 };
+
+static _Atomic uint32_t *word_of(pthread_mutex_t *m)
+{
+	return (_Atomic uint32_t *)&m->__data.__lock;
+}
+
+static bool has(const pthread_mutex_t *m, int kind)
+{
+	return (m->__data.__kind & kind) != 0;
+}
+
+/* libc's trylock keeps the mutex that it found beyond recovery. */
+static void let_go(pthread_mutex_t *m)
+{
+	uint32_t word = wf_load_relaxed(word_of(m));
+
+	if ((word & FUTEX_TID_MASK) != wf_owner_self())
+		return;
+	atomic_exchange(word_of(m), FREE);
+	wf_sys(SYS_futex, word_of(m), FUTEX_WAKE, INT_MAX);
+}
+
+int wf_shared_mutex_trylock(pthread_mutex_t *m)
+{
+	bool was_mine;
+	int rc;
+
+	if (wf_shared_is_ours(m))
+		return wf_shared_trylock(m);
+	if (wf_shared_is_alien(m))
+		return EBUSY;
+	was_mine = wf_shared_begin(m);
+	rc = wf_real.pthread_mutex_trylock(m);
+	if (rc == ENOTRECOVERABLE && !was_mine)
+		let_go(m);
+	wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
+	return rc;
+}
+
+/* L1. False: it may be free. */
+static bool mark(pthread_mutex_t *m, uint32_t *ret_word)
+{
+	uint32_t word = wf_load_relaxed(word_of(m)), marked;
+
+	do {
+		if (word == FREE ||
+		    (has(m, WF_MUTEX_ROBUST) && (word & FUTEX_OWNER_DIED) != 0))
+			return false;
+		marked = has(m, WF_MUTEX_ROBUST) ? word | FUTEX_WAITERS :
+						   LOCKED_WAITED;
+	} while (word != marked && !wf_cas_acq_rel(word_of(m), &word, marked));
+	*ret_word = marked;
+	return true;
+}
+
+static int wait_for(pthread_mutex_t *m, int64_t deadline_ns)
+{
+	int64_t next_ns = wf_os_now() + WF_NS_PER_MS;
+	uint32_t word;
+
+	if (!has(m, WF_MUTEX_INHERIT | WF_MUTEX_PROTECT))
+		return mark(m, &word) ? wf_io_futex_wait(word_of(m), word,
+							 FUTEX_BITSET_MATCH_ANY,
+							 deadline_ns) :
+					0;
+	if (next_ns > deadline_ns)
+		next_ns = deadline_ns; /* L3 */
+	wf_sleep_until(next_ns);
+	return wf_os_now() >= deadline_ns ? -ETIMEDOUT : 0;
+}
+
+/* The answer of libc's lock where its trylock says EBUSY. */
+static bool is_deadlock(const pthread_mutex_t *m)
+{
+	return (m->__data.__kind & WF_MUTEX_TYPE) ==
+		       PTHREAD_MUTEX_ERRORCHECK_NP &&
+	       m->__data.__owner == wf_thread_self()->tid &&
+	       !wf_shared_is_alien(m);
+}
+
+static int lock_by_libc(pthread_mutex_t *m, clockid_t clock,
+			const struct timespec *abstime)
+{
+	bool was_mine = wf_shared_begin(m);
+	int rc = abstime == NULL ?
+			 wf_real.pthread_mutex_lock(m) :
+			 wf_real.pthread_mutex_clocklock(m, clock, abstime);
+
+	wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
+	return rc;
+}
+
+static int lock_slow(pthread_mutex_t *m, int64_t deadline_ns)
+{
+	int rc;
+
+	do {
+		/* A wait that ends early is begun anew. */
+		if (wait_for(m, deadline_ns) == -ETIMEDOUT)
+			return ETIMEDOUT;
+		rc = wf_shared_mutex_trylock(m);
+	} while (rc == EBUSY);
+	if ((rc == 0 || rc == EOWNERDEAD) &&
+	    !has(m, WF_MUTEX_INHERIT | WF_MUTEX_PROTECT)) {
+		uint32_t word;
+
+		mark(m, &word); /* L2 */
+	}
+	return rc;
+}
+
+int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
+			 const struct timespec *abstime)
+{
+	int64_t deadline_ns;
+	int rc;
+
+	if (!wf_io_can_wait_futex() && !wf_shared_is_alien(m) &&
+	    !wf_shared_is_ours(m))
+		return lock_by_libc(m, clock, abstime);
+	rc = wf_shared_mutex_trylock(m);
+	if (rc != EBUSY)
+		return rc;
+	if (!has(m, WF_MUTEX_ROBUST) && is_deadlock(m))
+		return EDEADLK;
+	rc = wf_deadline_from_abs(clock, abstime, &deadline_ns);
+	return rc != 0 ? -rc : lock_slow(m, deadline_ns);
+}
+
+int wf_shared_mutex_unlock(pthread_mutex_t *m)
+{
+	bool is_recursive = (m->__data.__kind & WF_MUTEX_TYPE) ==
+			    PTHREAD_MUTEX_RECURSIVE_NP;
+	bool stays = is_recursive && m->__data.__count > 1;
+	bool was_mine;
+	int rc;
+
+	if (wf_shared_is_ours(m))
+		return wf_shared_unlock(m);
+	if (wf_shared_is_alien(m))
+		return EPERM;
+	was_mine = wf_shared_begin(m);
+	rc = wf_real.pthread_mutex_unlock(m);
+	if (was_mine && (stays || rc != 0))
+		wf_shared_end(m, true);
+	return rc;
+}

@@ -1,0 +1,161 @@
+/*
+ * signalfd: a reader sees the signals to itself, too. Descriptors are known by
+ * number; whether the number still means a signalfd is asked at each read, as
+ * it may have been closed behind weft's back.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "api/cancel.h"
+#include "api/signalfd.h"
+#include "base/log.h"
+#include "base/spin.h"
+#include "io/io.h"
+#include "libc/real.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "signal/signalfd.h"
+
+enum { MAX_KNOWN = 64 };
+
+/* The last ones made; read without the lock, and then verified. */
+static struct {
+	_Atomic int fd;
+	_Atomic uint64_t mask;
+} known[MAX_KNOWN];
+
+_Atomic uint32_t wf_signalfd_nr; /* how many of them were ever made */
+
+static void remember(int fd, uint64_t mask)
+{
+	uint32_t i;
+
+	for (i = 0; i < wf_load_relaxed(&wf_signalfd_nr) && i < MAX_KNOWN; i++)
+		if (wf_load_relaxed(&known[i].fd) == fd) {
+			wf_store_relaxed(&known[i].mask, mask);
+			return;
+		}
+	i = atomic_fetch_add(&wf_signalfd_nr, 1) % MAX_KNOWN;
+	wf_store_relaxed(&known[i].mask, mask);
+	wf_store_release(&known[i].fd, fd);
+}
+
+static bool is_signalfd(int fd)
+{
+	static const char wanted[] = "anon_inode:[signalfd]";
+	char path[32], target[sizeof(wanted)];
+
+	wf_format(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return wf_sys(SYS_readlinkat, -100, path, target, sizeof(target)) ==
+		       (long)sizeof(wanted) - 1 &&
+	       memcmp(target, wanted, sizeof(wanted) - 1) == 0;
+}
+
+bool wf_signalfd_find(int fd, uint64_t *ret_mask)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (t == NULL || t->carrier == NULL)
+		return false;
+	for (uint32_t i = 0; i < MAX_KNOWN; i++) {
+		if (wf_load_acquire(&known[i].fd) != fd)
+			continue;
+		*ret_mask = wf_load_relaxed(&known[i].mask);
+		return *ret_mask != 0 && is_signalfd(fd);
+	}
+	return false;
+}
+
+WF_API(int, signalfd, int fd, const sigset_t *mask, int flags)
+{
+	int made = wf_api_errno(
+		(int)wf_sys(SYS_signalfd4, fd, mask, sizeof(uint64_t), flags));
+	uint64_t bits;
+
+	if (made >= 0) {
+		memcpy(&bits, mask, sizeof(bits));
+		remember(made, bits);
+	}
+	return made;
+}
+
+static struct signalfd_siginfo record_of(const siginfo_t *info)
+{
+	struct signalfd_siginfo r;
+
+	memset(&r, 0, sizeof(r));
+	r.ssi_signo = (uint32_t)info->si_signo;
+	r.ssi_errno = info->si_errno;
+	r.ssi_code = info->si_code;
+	if (info->si_code == SI_TIMER) {
+		r.ssi_tid = (uint32_t)info->si_timerid;
+		r.ssi_overrun = (uint32_t)info->si_overrun;
+	} else {
+		r.ssi_pid = (uint32_t)info->si_pid;
+		r.ssi_uid = info->si_uid;
+	}
+	if (info->si_signo == SIGCHLD && info->si_code > 0) {
+		r.ssi_status = info->si_status;
+		r.ssi_utime = (uint64_t)info->si_utime;
+		r.ssi_stime = (uint64_t)info->si_stime;
+	} else if (info->si_code < 0 && info->si_code != SI_TKILL) {
+		r.ssi_ptr = (uintptr_t)info->si_ptr;
+		r.ssi_int = info->si_int;
+	}
+	return r;
+}
+
+/* Records of what weft holds, as many as there is room for. */
+static ssize_t read_held(uint64_t set, char *buf, size_t bytes)
+{
+	size_t at = 0;
+	siginfo_t info;
+
+	while (bytes - at >= sizeof(struct signalfd_siginfo) &&
+	       wf_signalfd_take(set, &info)) {
+		struct signalfd_siginfo r = record_of(&info);
+
+		memcpy(buf + at, &r, sizeof(r));
+		at += sizeof(r);
+	}
+	return (ssize_t)at;
+}
+
+static long read_kernel(int fd, void *buf, size_t bytes)
+{
+	struct iovec iov = { buf, bytes };
+	long n = wf_io_can_park() ? wf_io_readv(fd, &iov, 1) : -ENOSYS;
+
+	if (n == -ENOSYS) {
+		n = wf_real.read(fd, buf, bytes);
+		n = n < 0 ? -errno : n;
+	}
+	return n;
+}
+
+static long read_any(int fd, uint64_t mask, void *buf, size_t bytes)
+{
+	for (;;) {
+		uint64_t set = wf_signalfd_set(mask);
+		long n;
+
+		wf_signalfd_begin(set);
+		n = read_held(set, buf, bytes);
+		if (n == 0) {
+			wf_signalfd_before_wait();
+			n = read_kernel(fd, buf, bytes);
+		}
+		if (!wf_signalfd_end(set) || n != -EINTR)
+			return n;
+	}
+}
+
+ssize_t wf_signalfd_read(int fd, uint64_t mask, void *buf, size_t bytes)
+{
+	if (bytes < sizeof(struct signalfd_siginfo))
+		return wf_api_result(-EINVAL);
+	return wf_api_result(WF_CANCEL_POINT(read_any(fd, mask, buf, bytes)));
+}

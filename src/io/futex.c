@@ -1,0 +1,50 @@
+#include "io/futex.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <time.h>
+
+#include "io/io.h"
+#include "io/request.h"
+#include "io/ring.h"
+#include "os/clock.h"
+#include "os/sys.h"
+#include "wait/ufutex.h"
+
+/* Of Linux 6.7, which older headers do not know. */
+enum { FLAG_U32 = 2 };
+
+bool wf_io_can_wait_futex(void)
+{
+	return !wf_ring_lacks_futex() && wf_io_can_park();
+}
+
+static int wait_plainly(const void *word, uint32_t expected, uint32_t bits,
+			int64_t deadline_ns)
+{
+	struct timespec ts = { deadline_ns / WF_NS_PER_S,
+			       deadline_ns % WF_NS_PER_S };
+
+	return (int)wf_sys(SYS_futex, word, FUTEX_WAIT_BITSET, expected,
+			   deadline_ns == WF_FOREVER ? NULL : &ts, NULL, bits);
+}
+
+int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
+		     int64_t deadline_ns)
+{
+	struct wf_request r = {
+		.op = WF_RING_OP_FUTEX_WAIT,
+		.fd = FLAG_U32,
+		.addr = (uintptr_t)word,
+		.off = expected,
+		.addr3 = bits,
+	};
+
+	int rc = wf_io_can_wait_futex() ? wf_request_run(&r, deadline_ns) :
+					  -ENOSYS;
+
+	/* No ring, after all, or it does not know the operation. */
+	if (rc == -ENOSYS || rc == -EINVAL)
+		rc = wait_plainly(word, expected, bits, deadline_ns);
+	return rc;
+}

@@ -1,0 +1,460 @@
+/*
+ * The kernel ends the robust mutexes of a kernel thread that exits: those in
+ * its list whose word has its id. A thread of weft has an id that the kernel
+ * does not know and changes its kernel thread. So when a process dies,
+ * its robust process-shared mutexes have to be in the list of a kernel thread
+ * of its own with that one's id: the monitor's.
+ *
+ * H1. A robust process-shared mutex that a thread of weft's holds has the
+ *     monitor's id in its word, is in the monitor's list and has the holder's
+ *     id in a field that libc does not use for robust mutexes. Locking and
+ *     unlocking are therefore our own. Only libc's wait on a condition
+ *     sees it as libc would have left it, the thread's id in the word
+ *     and the mutex in the thread's list; a process that dies at the moment
+ *     between leaves the mutex locked.
+ * H2. The monitor's list is changed under `lock`, with in_runtime set.
+ * H3. Threads of two processes may have the same number. A mutex that asks for
+ *     its owner and is not robust has the owner's process in a field
+ *     that libc does not use for such mutexes; it is 0 when nobody is sure.
+ * H4. A thread that ends marks what its own list has, as the kernel would. No
+ *     waiter of weft's sleeps elsewhere than in the kernel.
+ *
+ * Mutexes with priority inheritance are left to libc.
+ */
+#include "sync/shared.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+
+#include "arch/arch.h"
+#include "base/atomic.h"
+#include "base/spin.h"
+#include "libc/tcb.h"
+#include "os/clock.h"
+#include "os/futex.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "sync/mutex.h"
+
+enum {
+	FIRST_OWN_TID = 1 << WF_TID_INDEX_BITS, /* smaller: the kernel's */
+	MOST_MUTEXES = 2048,			/* as in the kernel */
+	NOBODY = -1,
+	INCONSISTENT = INT_MAX, /* owners, as libc has them */
+	NOT_RECOVERABLE = INT_MAX - 1,
+	IS_PI = 1, /* a bit of the list's links */
+};
+
+/* Links lead to the `next` word of a mutex or a head; `prev` precedes it. */
+#define PREV(link) (((uintptr_t *)((link) & ~(uintptr_t)IS_PI))[-1])
+#define NEXT(link) (((uintptr_t *)((link) & ~(uintptr_t)IS_PI))[0])
+
+#define LINK_OFFSET offsetof(pthread_mutex_t, __data.__list.__next)
+#define WORD_OFFSET offsetof(pthread_mutex_t, __data.__lock)
+
+static struct wf_spin lock = WF_SPIN_INIT;
+static struct {
+	uintptr_t prev;
+	struct robust_list_head head;
+} answering;
+static _Atomic int answering_tid; /* 0: nobody yet */
+static _Atomic uint32_t nr_given; /* H2 */
+
+/* --- fields --------------------------------------------------------------- */
+
+static _Atomic uint32_t *word_of(const pthread_mutex_t *m)
+{
+	return (_Atomic uint32_t *)&m->__data.__lock;
+}
+
+static uintptr_t link_of(const pthread_mutex_t *m)
+{
+	return (uintptr_t)m + LINK_OFFSET;
+}
+
+static pthread_mutex_t *mutex_of(uintptr_t link)
+{
+	return (pthread_mutex_t *)((link & ~(uintptr_t)IS_PI) - LINK_OFFSET);
+}
+
+/* H1: the holder's id, where libc counts spins and elisions. */
+static _Atomic uint32_t *holder_of(const pthread_mutex_t *m)
+{
+	return (_Atomic uint32_t *)&m->__data.__spins;
+}
+
+/* H3 */
+static _Atomic uintptr_t *process_of(const pthread_mutex_t *m)
+{
+	return (_Atomic uintptr_t *)&m->__data.__list.__prev;
+}
+
+static uint32_t tid_in(uint32_t word)
+{
+	return word & FUTEX_TID_MASK;
+}
+
+static bool is_robust(const pthread_mutex_t *m)
+{
+	return (m->__data.__kind &
+		(WF_MUTEX_ROBUST | WF_MUTEX_SHARED | WF_MUTEX_INHERIT)) ==
+	       (WF_MUTEX_ROBUST | WF_MUTEX_SHARED);
+}
+
+/* Not robust, and asks who its owner is. */
+static bool has_process(const pthread_mutex_t *m)
+{
+	int kind = m->__data.__kind;
+	int type = kind & WF_MUTEX_TYPE;
+
+	return (kind & WF_MUTEX_SHARED) != 0 && (kind & WF_MUTEX_ROBUST) == 0 &&
+	       (type == PTHREAD_MUTEX_RECURSIVE_NP ||
+		type == PTHREAD_MUTEX_ERRORCHECK_NP);
+}
+
+static void change_tid(pthread_mutex_t *m, uint32_t from, uint32_t to)
+{
+	uint32_t word = wf_load_relaxed(word_of(m));
+
+	while (tid_in(word) == from &&
+	       !wf_cas_acq_rel(word_of(m), &word,
+			       (word & ~(uint32_t)FUTEX_TID_MASK) | to))
+		;
+}
+
+/* --- lists ---------------------------------------------------------------- */
+
+static void insert(uintptr_t head, uintptr_t link)
+{
+	PREV(link) = head;
+	NEXT(link) = NEXT(head);
+	PREV(NEXT(head)) = link;
+	atomic_signal_fence(memory_order_seq_cst); /* the kernel may look */
+	NEXT(head) = link;
+}
+
+static void take_out(uintptr_t link)
+{
+	uintptr_t prev = PREV(link), next = NEXT(link);
+
+	PREV(next) = prev;
+	NEXT(prev) = next;
+	PREV(link) = NEXT(link) = 0;
+}
+
+static uintptr_t own_head(void)
+{
+	return wf_tcb_robust_list(wf_cpu_thread_register());
+}
+
+/* What the kernel ends although it is in no list. H2 */
+static void set_pending(pthread_mutex_t *m)
+{
+	struct robust_list *volatile *pending = &answering.head.list_op_pending;
+
+	atomic_signal_fence(memory_order_seq_cst);
+	*pending = m != NULL ? (struct robust_list *)link_of(m) : NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void move(pthread_mutex_t *m, uintptr_t to, uint32_t from_tid,
+		 uint32_t to_tid)
+{
+	set_pending(m);
+	take_out(link_of(m));
+	change_tid(m, from_tid, to_tid);
+	insert(to, link_of(m));
+	set_pending(NULL);
+}
+
+/*
+ * The id to put into words, once the monitor runs, which may be a moment after
+ * the first thread; 0 if it never does, or this libc's lists are not known.
+ */
+static uint32_t answering_id(void)
+{
+	int tid = wf_load_acquire(&answering_tid);
+
+	if (WF_UNLIKELY(tid == 0)) {
+		wf_os_futex_wait((_Atomic uint32_t *)&answering_tid, 0,
+				 wf_os_now() + WF_NS_PER_S);
+		tid = wf_load_acquire(&answering_tid);
+		if (tid == 0)
+			wf_store_relaxed(&answering_tid, NOBODY);
+	}
+	return tid > 0 && own_head() != 0 ? (uint32_t)tid : 0;
+}
+
+/* --- before and after libc's functions ------------------------------------ */
+
+static bool is_given(const pthread_mutex_t *m, const struct wf_thread *t)
+{
+	return tid_in(wf_load_relaxed(word_of(m))) ==
+		       (uint32_t)wf_load_relaxed(&answering_tid) &&
+	       wf_load_relaxed(holder_of(m)) == (uint32_t)t->tid;
+}
+
+static void take_back(pthread_mutex_t *m)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	wf_spin_lock(&lock);
+	wf_store_relaxed(holder_of(m), 0);
+	move(m, own_head(), (uint32_t)answering_tid, (uint32_t)t->tid);
+	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(t);
+}
+
+static void give(pthread_mutex_t *m)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	wf_spin_lock(&lock);
+	move(m, (uintptr_t)&answering.head, (uint32_t)t->tid,
+	     (uint32_t)answering_tid);
+	wf_store_relaxed(holder_of(m), (uint32_t)t->tid);
+	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) + 1);
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(t);
+}
+
+bool wf_shared_is_alien(const pthread_mutex_t *m)
+{
+	const struct wf_thread *t = wf_self;
+
+	return t != NULL && t->tid > FIRST_OWN_TID && has_process(m) &&
+	       m->__data.__owner == t->tid &&
+	       wf_load_relaxed(process_of(m)) != (uintptr_t)wf_os_getpid();
+}
+
+bool wf_shared_begin(pthread_mutex_t *m)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (t == NULL || t->tid <= FIRST_OWN_TID)
+		return false;
+	if (is_robust(m)) {
+		if (!is_given(m, t))
+			return false;
+		take_back(m);
+		return true;
+	}
+	if (!has_process(m) || m->__data.__owner != t->tid ||
+	    wf_load_relaxed(process_of(m)) != (uintptr_t)wf_os_getpid())
+		return false;
+	wf_store_relaxed(process_of(m), 0); /* H3 */
+	return true;
+}
+
+void wf_shared_end(pthread_mutex_t *m, bool is_held)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (!is_held || t == NULL || t->tid <= FIRST_OWN_TID)
+		return;
+	if (has_process(m))
+		wf_store_relaxed(process_of(m), (uintptr_t)wf_os_getpid());
+	else if (is_robust(m) && answering_id() != 0 &&
+		 tid_in(wf_load_relaxed(word_of(m))) == (uint32_t)t->tid)
+		give(m);
+}
+
+/* --- robust mutexes: our own trylock and unlock --------------------------- */
+
+bool wf_shared_is_ours(const pthread_mutex_t *m)
+{
+	const struct wf_thread *t = wf_self;
+
+	return t != NULL && t->tid > FIRST_OWN_TID && is_robust(m) &&
+	       answering_id() != 0;
+}
+
+static int lock_again(pthread_mutex_t *m)
+{
+	switch (m->__data.__kind & WF_MUTEX_TYPE) {
+	case PTHREAD_MUTEX_ERRORCHECK_NP:
+		return EDEADLK;
+	case PTHREAD_MUTEX_RECURSIVE_NP:
+		return ++m->__data.__count != 0 ? 0 :
+						  (--m->__data.__count, EAGAIN);
+	}
+	return EBUSY;
+}
+
+/* The word is ours. H1 */
+static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
+{
+	m->__data.__count = 1;
+	m->__data.__owner = owner;
+	wf_store_relaxed(holder_of(m), (uint32_t)t->tid);
+	insert((uintptr_t)&answering.head, link_of(m));
+	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) + 1);
+}
+
+static void free_word(pthread_mutex_t *m, int nr_wake)
+{
+	/* release: pairs with the acquire of the next owner. */
+	uint32_t word = atomic_exchange(word_of(m), 0);
+
+	if (word & FUTEX_WAITERS)
+		wf_sys(SYS_futex, word_of(m), FUTEX_WAKE, nr_wake);
+}
+
+static int try_locked(pthread_mutex_t *m, const struct wf_thread *t)
+{
+	uint32_t id = (uint32_t)answering_tid;
+	uint32_t word = wf_load_relaxed(word_of(m));
+
+	do {
+		if (word != 0 && (word & FUTEX_OWNER_DIED) == 0)
+			return EBUSY;
+		/* acquire: pairs with the release of the last owner. */
+	} while (!wf_cas_acq_rel(word_of(m), &word,
+				 id | (word & FUTEX_WAITERS)));
+	if (word & FUTEX_OWNER_DIED) {
+		own(m, t, INCONSISTENT);
+		return EOWNERDEAD; /* the dead one's use counts for this */
+	}
+	if (m->__data.__owner == NOT_RECOVERABLE) {
+		m->__data.__count = 0;
+		atomic_fetch_or(word_of(m), FUTEX_WAITERS);
+		free_word(m, INT_MAX);
+		return ENOTRECOVERABLE;
+	}
+	own(m, t, t->tid);
+	m->__data.__nusers++;
+	return 0;
+}
+
+int wf_shared_trylock(pthread_mutex_t *m)
+{
+	struct wf_thread *t = wf_self;
+	int rc;
+
+	if (is_given(m, t))
+		return lock_again(m);
+	/* A page that is not there, or no memory at all, is met out here. */
+	atomic_fetch_add_explicit(holder_of(m), 0, memory_order_relaxed);
+	wf_runtime_enter();
+	wf_spin_lock(&lock);
+	set_pending(m);
+	rc = try_locked(m, t);
+	set_pending(NULL);
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(t);
+	return rc;
+}
+
+int wf_shared_unlock(pthread_mutex_t *m)
+{
+	struct wf_thread *t = wf_self;
+
+	if (!is_given(m, t))
+		return EPERM;
+	if (m->__data.__owner != INCONSISTENT &&
+	    (m->__data.__kind & WF_MUTEX_TYPE) == PTHREAD_MUTEX_RECURSIVE_NP &&
+	    m->__data.__count > 1) {
+		m->__data.__count--;
+		return 0;
+	}
+	wf_runtime_enter();
+	wf_spin_lock(&lock);
+	m->__data.__owner =
+		m->__data.__owner == INCONSISTENT ? NOT_RECOVERABLE : 0;
+	m->__data.__count = 0;
+	m->__data.__nusers--;
+	wf_store_relaxed(holder_of(m), 0);
+	set_pending(m);
+	take_out(link_of(m));
+	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
+	free_word(m, 1);
+	set_pending(NULL);
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(t);
+	return 0;
+}
+
+/* --- the end -------------------------------------------------------------- */
+
+/* As the kernel does it. H4 */
+static void owner_died(pthread_mutex_t *m, uint32_t tid)
+{
+	_Atomic uint32_t *word = word_of(m);
+	uint32_t old = wf_load_relaxed(word);
+
+	do {
+		if (tid_in(old) != tid)
+			return;
+		/* release: pairs with the acquire of the next owner. */
+	} while (!wf_cas_acq_rel(word, &old,
+				 (old & FUTEX_WAITERS) | FUTEX_OWNER_DIED));
+	if (old & FUTEX_WAITERS)
+		wf_sys(SYS_futex, word, FUTEX_WAKE, 1);
+}
+
+/* One of the monitor's list that is t's, or NULL. */
+static pthread_mutex_t *find_given(const struct wf_thread *t)
+{
+	uintptr_t head = (uintptr_t)&answering.head, link;
+	pthread_mutex_t *found = NULL;
+	struct wf_thread *me = wf_runtime_enter();
+
+	wf_spin_lock(&lock);
+	for (link = NEXT(head); link != head && found == NULL;
+	     link = NEXT(link)) {
+		if (wf_load_relaxed(holder_of(mutex_of(link))) ==
+		    (uint32_t)t->tid)
+			found = mutex_of(link);
+	}
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+	return found;
+}
+
+void wf_shared_thread_end(struct wf_thread *t)
+{
+	uintptr_t head = own_head(), link;
+	pthread_mutex_t *given;
+
+	while (wf_load_relaxed(&nr_given) != 0 &&
+	       (given = find_given(t)) != NULL)
+		take_back(given);
+	if (head == 0 || NEXT(head) == head)
+		return;
+	link = NEXT(head);
+	for (int i = 0; i < MOST_MUTEXES && link != head; i++) {
+		uintptr_t next = NEXT(link);
+
+		owner_died(mutex_of(link), (uint32_t)t->tid);
+		link = next;
+	}
+	NEXT(head) = head;
+	PREV(head) = head;
+}
+
+void wf_shared_answer(void)
+{
+	uintptr_t head = (uintptr_t)&answering.head;
+
+	answering.head = (struct robust_list_head){
+		.list.next = (struct robust_list *)head,
+		.futex_offset = (long)WORD_OFFSET - (long)LINK_OFFSET,
+	};
+	answering.prev = head;
+	if (wf_sys(SYS_set_robust_list, head, sizeof(answering.head)) == 0)
+		wf_store_release(&answering_tid, wf_os_gettid());
+	else
+		wf_store_release(&answering_tid, NOBODY);
+	wf_os_futex_wake((_Atomic uint32_t *)&answering_tid, INT_MAX);
+}
+
+void wf_shared_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
+	wf_store_relaxed(&answering_tid, 0);
+	wf_store_relaxed(&nr_given, 0);
+}

@@ -1,0 +1,70 @@
+/*
+ * Policies are remembered and not obeyed, but what a program may not have it
+ * does not get. Limits, capabilities and groups decide that, so the kernel is
+ * asked: the receiver gets the policy for a moment.
+ */
+#include "thread/policy.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include "base/spin.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "signal/receiver.h"
+
+static struct wf_spin lock = WF_SPIN_INIT; /* the receiver's policy */
+
+static int try_policy(int tid, int policy, int priority)
+{
+	struct sched_param before, param = { .sched_priority = priority };
+	long had = wf_sys(SYS_sched_getscheduler, tid);
+	int err;
+
+	wf_sys(SYS_sched_getparam, tid, &before);
+	err = (int)wf_sys(SYS_sched_setscheduler, tid, policy, &param);
+	if (err == 0)
+		wf_sys(SYS_sched_setscheduler, tid, had, &before);
+	return err;
+}
+
+int wf_policy_check(int policy, int priority)
+{
+	long low = wf_sys(SYS_sched_get_priority_min, policy);
+	struct wf_thread *me;
+	int err;
+
+	if (low < 0 || priority < low ||
+	    priority > wf_sys(SYS_sched_get_priority_max, policy))
+		return -EINVAL;
+	if (policy != SCHED_FIFO && policy != SCHED_RR)
+		return 0;
+	me = wf_runtime_enter();
+	wf_spin_lock(&lock);
+	err = try_policy(wf_receiver_tid(), policy, priority);
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+	return err;
+}
+
+void wf_policy_adopt(struct wf_thread *t)
+{
+	struct sched_param param = { .sched_priority = 0 };
+	long policy = wf_sys(SYS_sched_getscheduler, 0);
+
+	wf_sys(SYS_sched_getparam, 0, &param);
+	/* Without SCHED_RESET_ON_FORK, a bit far above. */
+	t->sched_policy = (int8_t)(policy & 0x7f);
+	t->sched_priority = (int8_t)param.sched_priority;
+}
+
+int wf_policy_set(struct wf_thread *t, int policy, int priority)
+{
+	int err = wf_policy_check(policy, priority);
+
+	if (err == 0) {
+		t->sched_policy = (int8_t)policy;
+		t->sched_priority = (int8_t)priority;
+	}
+	return err;
+}

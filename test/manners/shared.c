@@ -1,0 +1,182 @@
+/*
+ * One of several processes that share objects in a file, each natively or on
+ * weft.
+ *
+ *     manners_shared make FILE          makes the objects for two processes
+ *     manners_shared use FILE           one of the two; "ok"
+ *     manners_shared hold FILE          locks, says "held", and stays
+ *     manners_shared inherit FILE       locks; says what that says
+ *     manners_shared crowd FILE         threads wait, and are let go; "ok"
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { NR_THREADS = 3, NR_ROUNDS = 300, NR_CROWD = 100, NR_MUTEXES = 4 };
+
+struct shared {
+	pthread_mutex_t mutexes[NR_MUTEXES];
+	pthread_cond_t cond;
+	pthread_rwlock_t rwlock;
+	pthread_barrier_t barrier;
+	pthread_spinlock_t spin;
+	sem_t sem;
+	long counts[NR_MUTEXES], turns, written, spun;
+};
+
+static struct shared *s;
+
+static void must(int is_true, const char *what)
+{
+	if (is_true)
+		return;
+	printf("not true: %s\n", what);
+	exit(1);
+}
+
+#define MUST(x) must((x), #x)
+
+static void make(void)
+{
+	static const int types[NR_MUTEXES] = {
+		PTHREAD_MUTEX_NORMAL,
+		PTHREAD_MUTEX_RECURSIVE,
+		PTHREAD_MUTEX_NORMAL,
+		PTHREAD_MUTEX_ERRORCHECK,
+	};
+	pthread_mutexattr_t mutex;
+	pthread_condattr_t cond;
+	pthread_rwlockattr_t rwlock;
+	pthread_barrierattr_t barrier;
+
+	pthread_mutexattr_init(&mutex);
+	pthread_mutexattr_setpshared(&mutex, 1);
+	for (int i = 0; i < NR_MUTEXES; i++) {
+		pthread_mutexattr_settype(&mutex, types[i]);
+		pthread_mutexattr_setrobust(&mutex, i >= 2);
+		MUST(pthread_mutex_init(&s->mutexes[i], &mutex) == 0);
+	}
+	pthread_condattr_init(&cond);
+	pthread_condattr_setpshared(&cond, 1);
+	MUST(pthread_cond_init(&s->cond, &cond) == 0);
+	pthread_rwlockattr_init(&rwlock);
+	pthread_rwlockattr_setpshared(&rwlock, 1);
+	MUST(pthread_rwlock_init(&s->rwlock, &rwlock) == 0);
+	pthread_barrierattr_init(&barrier);
+	pthread_barrierattr_setpshared(&barrier, 1);
+	MUST(pthread_barrier_init(&s->barrier, &barrier, 2 * NR_THREADS) == 0);
+	MUST(pthread_spin_init(&s->spin, 1) == 0);
+	MUST(sem_init(&s->sem, 1, 1) == 0);
+}
+
+/* Threads of both processes in turn: each waits for an even or odd number. */
+static void take_turn(int i)
+{
+	pthread_mutex_t *m = &s->mutexes[i % NR_MUTEXES];
+
+	pthread_barrier_wait(&s->barrier);
+	MUST(pthread_mutex_lock(m) == 0);
+	if (++s->turns % (2 * NR_THREADS) == 0)
+		MUST(pthread_cond_broadcast(&s->cond) == 0);
+	else
+		while (s->turns < (i + 1) * 2L * NR_THREADS)
+			MUST(pthread_cond_wait(&s->cond, m) == 0);
+	MUST(pthread_mutex_unlock(m) == 0);
+}
+
+static void *use(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		int n = i % NR_MUTEXES;
+
+		MUST(pthread_mutex_lock(&s->mutexes[n]) == 0);
+		s->counts[n]++;
+		MUST(pthread_mutex_unlock(&s->mutexes[n]) == 0);
+		MUST(sem_wait(&s->sem) == 0);
+		s->written++;
+		MUST(sem_post(&s->sem) == 0);
+		MUST(pthread_spin_lock(&s->spin) == 0);
+		s->spun++;
+		MUST(pthread_spin_unlock(&s->spin) == 0);
+	}
+	for (int i = 0; i < 8; i++)
+		take_turn(i);
+	pthread_barrier_wait(&s->barrier);
+	MUST(pthread_rwlock_rdlock(&s->rwlock) == 0);
+	for (int i = 0; i < NR_MUTEXES; i++)
+		MUST(s->counts[i] == 2L * NR_THREADS * NR_ROUNDS / NR_MUTEXES);
+	MUST(s->written == 2L * NR_THREADS * NR_ROUNDS);
+	MUST(s->spun == s->written);
+	MUST(pthread_rwlock_unlock(&s->rwlock) == 0);
+	return arg;
+}
+
+static void *hold(void *arg)
+{
+	int rc = pthread_mutex_lock(&s->mutexes[2]);
+
+	puts(rc == 0 ? "held" : strerror(rc));
+	fflush(stdout);
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void *inherit(void *arg)
+{
+	puts(strerror(pthread_mutex_lock(&s->mutexes[2])));
+	MUST(pthread_mutex_consistent(&s->mutexes[2]) == 0);
+	MUST(pthread_mutex_unlock(&s->mutexes[2]) == 0);
+	return arg;
+}
+
+static void *wait_in_crowd(void *arg)
+{
+	MUST(sem_wait(&s->sem) == 0);
+	return arg;
+}
+
+static void run(int nr, void *(*start)(void *))
+{
+	pthread_t threads[NR_CROWD];
+
+	for (int i = 0; i < nr; i++)
+		MUST(pthread_create(&threads[i], NULL, start, NULL) == 0);
+	if (start == wait_in_crowd) {
+		usleep(20 * 1000);
+		for (int i = 1; i < nr; i++)
+			MUST(sem_post(&s->sem) == 0);
+	}
+	for (int i = 0; i < nr; i++)
+		MUST(pthread_join(threads[i], NULL) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argv[1];
+	int fd;
+
+	MUST(argc == 3);
+	fd = open(argv[2], O_RDWR | O_CREAT, 0600);
+	MUST(fd >= 0 && ftruncate(fd, sizeof(*s)) == 0);
+	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	MUST(s != MAP_FAILED);
+	if (strcmp(what, "make") == 0)
+		make();
+	else if (strcmp(what, "use") == 0)
+		run(NR_THREADS, use);
+	else if (strcmp(what, "hold") == 0)
+		run(1, hold);
+	else if (strcmp(what, "inherit") == 0)
+		run(1, inherit);
+	else
+		run(NR_CROWD, wait_in_crowd);
+	puts("ok");
+	return 0;
+}

@@ -1,0 +1,158 @@
+/* Scheduling policies: what can be set is reported, the rest is refused. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "child.h"
+#include "threading.h"
+
+static void become_real_time(void)
+{
+	struct sched_param param = { .sched_priority = 3 };
+
+	/* As the kernel decides it, whatever library is loaded. */
+	_exit(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param) == 0 ?
+		      0 :
+		      errno);
+}
+
+/* 0 or the error of asking for a real-time policy. */
+static int real_time_error(void)
+{
+	return child_exit_status(become_real_time);
+}
+
+static void check_is(pthread_t thread, int wanted, int priority)
+{
+	struct sched_param param = { .sched_priority = 99 };
+	int policy = -1;
+
+	CHECK_EQ(pthread_getschedparam(thread, &policy, &param), 0);
+	CHECK_EQ(policy, wanted);
+	CHECK_EQ(param.sched_priority, priority);
+}
+
+static void *change_own(void *arg)
+{
+	int expected = *(int *)arg;
+	struct sched_param real_time = { .sched_priority = 3 };
+	struct sched_param none = { .sched_priority = 0 }, param;
+
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_FIFO, &real_time),
+		 expected);
+	check_is(pthread_self(), expected == 0 ? SCHED_FIFO : SCHED_OTHER,
+		 expected == 0 ? 3 : 0);
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_RR, &real_time),
+		 expected);
+	CHECK_EQ(sched_getscheduler(0), expected == 0 ? SCHED_RR : SCHED_OTHER);
+	CHECK_EQ(pthread_setschedprio(pthread_self(), 2),
+		 expected == 0 ? 0 : EINVAL);
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_BATCH, &none), 0);
+	check_is(pthread_self(), SCHED_BATCH, 0);
+	CHECK_EQ(sched_getscheduler(gettid()), SCHED_BATCH);
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_OTHER, &none), 0);
+	check_is(pthread_self(), SCHED_OTHER, 0);
+	CHECK_EQ(sched_setscheduler(gettid(), SCHED_BATCH, &none), 0);
+	CHECK_EQ(sched_getscheduler(0), SCHED_BATCH);
+	CHECK_EQ(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+	CHECK_EQ(sched_getscheduler(0), SCHED_OTHER);
+	CHECK_EQ(sched_setparam(0, &none), 0);
+	CHECK_ERRNO(sched_setparam(0, &real_time), EINVAL);
+	CHECK_EQ(sched_getparam(0, &param), 0);
+	CHECK_EQ(param.sched_priority, 0);
+	return NULL;
+}
+
+TEST(changed_at_run_time)
+{
+	int expected = real_time_error();
+
+	thread_join(thread_start(change_own, &expected));
+	change_own(&expected);
+}
+
+static void *refuse(void *arg)
+{
+	struct sched_param none = { .sched_priority = 0 };
+	struct sched_param much = { .sched_priority = 100 };
+	pthread_t self = pthread_self();
+
+	CHECK_EQ(pthread_setschedparam(self, SCHED_FIFO, &none), EINVAL);
+	CHECK_EQ(pthread_setschedparam(self, SCHED_FIFO, &much), EINVAL);
+	CHECK_EQ(pthread_setschedparam(self, SCHED_OTHER, &much), EINVAL);
+	CHECK_EQ(pthread_setschedparam(self, 77, &none), EINVAL);
+	CHECK_EQ(pthread_setschedprio(self, 5), EINVAL);
+	CHECK_ERRNO(sched_setscheduler(0, 77, &none), EINVAL);
+	CHECK_ERRNO(sched_setscheduler(0, SCHED_RR, &much), EINVAL);
+	check_is(self, SCHED_OTHER, 0);
+	return arg;
+}
+
+TEST(impossible_values)
+{
+	thread_join(thread_start(refuse, NULL));
+	refuse(NULL);
+}
+
+static void *own_policy(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)sched_getscheduler(0);
+}
+
+static int policy_of_new(const pthread_attr_t *attr)
+{
+	pthread_t t;
+
+	CHECK_EQ(pthread_create(&t, attr, own_policy, NULL), 0);
+	return (int)(intptr_t)thread_join(t);
+}
+
+static void *create_others(void *arg)
+{
+	int expected = *(int *)arg;
+	struct sched_param param = { .sched_priority = 0 };
+	pthread_attr_t attr;
+	pthread_t t;
+
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_BATCH, &param), 0);
+	CHECK_EQ(policy_of_new(NULL), SCHED_BATCH);
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setschedpolicy(&attr, SCHED_OTHER), 0);
+	CHECK_EQ(policy_of_new(&attr), SCHED_BATCH);
+	CHECK_EQ(pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED),
+		 0);
+	CHECK_EQ(policy_of_new(&attr), SCHED_OTHER);
+	CHECK_EQ(pthread_attr_setschedpolicy(&attr, SCHED_RR), 0);
+	param.sched_priority = 3;
+	CHECK_EQ(pthread_attr_setschedparam(&attr, &param), 0);
+	if (expected == 0)
+		CHECK_EQ(policy_of_new(&attr), SCHED_RR);
+	else
+		CHECK_EQ(pthread_create(&t, &attr, own_policy, NULL), expected);
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+	CHECK_EQ(policy_of_new(NULL), SCHED_BATCH);
+	return NULL;
+}
+
+TEST(inherited_and_explicit)
+{
+	int expected = real_time_error();
+
+	thread_join(thread_start(create_others, &expected));
+	create_others(&expected);
+}
+
+TEST(set_before_the_first_thread)
+{
+	struct sched_param param = { .sched_priority = 0 };
+
+	CHECK_EQ(sched_setscheduler(0, SCHED_BATCH, &param), 0);
+	CHECK_EQ(policy_of_new(NULL), SCHED_BATCH);
+	CHECK_EQ(sched_getscheduler(getpid()), SCHED_BATCH);
+	check_is(pthread_self(), SCHED_BATCH, 0);
+}

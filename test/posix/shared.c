@@ -1,0 +1,298 @@
+/* Semaphores, conditions and other objects between processes; the futex. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#include "shared.h"
+
+/* --- semaphores ----------------------------------------------------------- */
+
+static void *answer_posts(void *arg)
+{
+	for (;;) {
+		CHECK_EQ(sem_wait(&s->sem), 0);
+		CHECK_EQ(sem_post(&s->answer), 0);
+	}
+}
+
+static void *ask(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		CHECK_EQ(sem_post(&s->sem), 0);
+		CHECK_EQ(sem_wait(&s->answer), 0);
+	}
+	return NULL;
+}
+
+TEST(semaphore)
+{
+	int value;
+	pid_t pid;
+
+	make_shared();
+	pid = start_child(answer_posts);
+	run_threads(ask);
+	CHECK_EQ(sem_getvalue(&s->sem, &value), 0);
+	CHECK_EQ(value, 0);
+	CHECK_ERRNO(sem_trywait(&s->answer), EAGAIN);
+	kill_child(pid);
+}
+
+static void *wait_timed(void *arg)
+{
+	struct timespec soon = in_ms(CLOCK_REALTIME, 10);
+	struct timespec soon2 = in_ms(CLOCK_MONOTONIC, 20);
+	struct timespec bad = { .tv_nsec = NS_PER_S };
+
+	CHECK_ERRNO(sem_timedwait(&s->sem, &soon), ETIMEDOUT);
+	CHECK_ERRNO(sem_clockwait(&s->sem, CLOCK_MONOTONIC, &soon2), ETIMEDOUT);
+	CHECK_ERRNO(sem_timedwait(&s->sem, &bad), EINVAL);
+	return NULL;
+}
+
+TEST(semaphore_timed)
+{
+	make_shared();
+	thread_join(thread_start(wait_timed, NULL));
+	wait_timed(NULL);
+	CHECK_EQ(sem_post(&s->sem), 0);
+	CHECK_EQ(sem_wait(&s->sem), 0);
+}
+
+static void nothing(int sig)
+{
+}
+
+static void *wait_interrupted(void *arg)
+{
+	CHECK_ERRNO(sem_wait(&s->sem), EINTR);
+	return NULL;
+}
+
+static void *wait_one(void *arg)
+{
+	CHECK_EQ(sem_wait(&s->sem), 0);
+	return NULL;
+}
+
+TEST(semaphore_interrupted)
+{
+	struct sigaction act = { .sa_handler = nothing };
+	pthread_t thread;
+
+	make_shared();
+	sigaction(SIGUSR1, &act, NULL);
+	thread = thread_start(wait_interrupted, NULL);
+	sleep_ms(20);
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	thread_join(thread);
+	act.sa_flags = SA_RESTART;
+	sigaction(SIGUSR1, &act, NULL);
+	thread = thread_start(wait_one, NULL);
+	sleep_ms(20);
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	sleep_ms(5);
+	CHECK_EQ(sem_post(&s->sem), 0);
+	thread_join(thread);
+}
+
+TEST(semaphore_cancelled)
+{
+	pthread_t thread;
+	int value;
+
+	make_shared();
+	thread = thread_start(wait_one, NULL);
+	sleep_ms(10);
+	CHECK_EQ(pthread_cancel(thread), 0);
+	CHECK(thread_join(thread) == PTHREAD_CANCELED);
+	CHECK_EQ(sem_post(&s->sem), 0);
+	CHECK_EQ(sem_getvalue(&s->sem, &value), 0);
+	CHECK_EQ(value, 1);
+}
+
+/* More than there can be kernel threads for one VP to lose. */
+TEST(semaphore_many_wait)
+{
+	enum { NR = 200 };
+	pthread_t threads[NR];
+
+	make_shared();
+	threads_start(threads, NR, wait_one, NULL);
+	sleep_ms(5);
+	for (int i = 0; i < NR; i++)
+		CHECK_EQ(sem_post(&s->sem), 0);
+	threads_join(threads, NR);
+}
+
+TEST(semaphore_named)
+{
+	char name[64];
+	sem_t *sem, *again;
+
+	snprintf(name, sizeof(name), "/weft-test-%d", (int)getpid());
+	sem = sem_open(name, O_CREAT | O_EXCL, 0600, 0);
+	if (sem == SEM_FAILED && errno == ENOSYS)
+		SKIP("no named semaphores");
+	CHECK(sem != SEM_FAILED);
+	CHECK((again = sem_open(name, 0)) != SEM_FAILED);
+	CHECK_EQ(sem_unlink(name), 0);
+	if (fork() == 0) {
+		for (int i = 0; i < 10; i++)
+			sem_post(again);
+		_exit(0);
+	}
+	for (int i = 0; i < 10; i++)
+		CHECK_EQ(sem_wait(sem), 0);
+	CHECK_EQ(sem_close(sem), 0);
+}
+
+/* --- the others ----------------------------------------------------------- */
+
+static void *pass_turns(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS / 10; i++) {
+		CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+		while (s->other == 0)
+			CHECK_EQ(pthread_cond_wait(&s->cond, &s->mutex), 0);
+		s->other--;
+		s->count++;
+		CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+		CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+		s->other++;
+		CHECK_EQ(pthread_cond_signal(&s->cond), 0);
+		CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	}
+	return NULL;
+}
+
+TEST(condition)
+{
+	pthread_condattr_t attr;
+
+	make_shared();
+	pthread_condattr_init(&attr);
+	CHECK_EQ(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED), 0);
+	for (int robust = 0; robust < 2; robust++) {
+		make_mutex(&s->mutex, PTHREAD_MUTEX_ERRORCHECK, robust,
+			   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
+		CHECK_EQ(pthread_cond_init(&s->cond, &attr), 0);
+		s->other = 2;
+		s->count = 0;
+		run_in_both(pass_turns);
+		CHECK_EQ(s->count, 2 * NR_THREADS * (NR_ROUNDS / 10));
+		CHECK_EQ(pthread_cond_destroy(&s->cond), 0);
+	}
+}
+
+static void unlock(void *mutex)
+{
+	CHECK_EQ(pthread_mutex_unlock(mutex), 0);
+}
+
+static void *wait_for_condition(void *arg)
+{
+	pthread_mutex_lock(&s->mutex);
+	pthread_cleanup_push(unlock, &s->mutex);
+	for (;;)
+		CHECK_EQ(pthread_cond_wait(&s->cond, &s->mutex), 0);
+	pthread_cleanup_pop(0);
+}
+
+/* Whoever is cancelled has the mutex, and gives it back. */
+TEST(condition_cancelled)
+{
+	pthread_condattr_t attr;
+	pthread_t thread;
+
+	make_shared();
+	pthread_condattr_init(&attr);
+	pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	for (int robust = 0; robust < 2; robust++) {
+		make_mutex(&s->mutex, PTHREAD_MUTEX_ERRORCHECK, robust,
+			   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
+		CHECK_EQ(pthread_cond_init(&s->cond, &attr), 0);
+		thread = thread_start(wait_for_condition, NULL);
+		sleep_ms(10);
+		CHECK_EQ(pthread_cancel(thread), 0);
+		CHECK(thread_join(thread) == PTHREAD_CANCELED);
+		CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+		CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	}
+}
+
+static void *use_others(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS / 10; i++) {
+		CHECK_EQ(pthread_rwlock_wrlock(&s->rwlock), 0);
+		s->count++;
+		CHECK_EQ(pthread_rwlock_unlock(&s->rwlock), 0);
+		CHECK_EQ(pthread_rwlock_rdlock(&s->rwlock), 0);
+		CHECK(s->count > 0);
+		CHECK_EQ(pthread_rwlock_unlock(&s->rwlock), 0);
+		CHECK_EQ(pthread_spin_lock(&s->spin), 0);
+		s->other++;
+		CHECK_EQ(pthread_spin_unlock(&s->spin), 0);
+		if (i % 10 == 0)
+			pthread_barrier_wait(&s->barrier);
+	}
+	return NULL;
+}
+
+TEST(rwlock_barrier_spin)
+{
+	pthread_rwlockattr_t rwlock;
+	pthread_barrierattr_t barrier;
+
+	make_shared();
+	pthread_rwlockattr_init(&rwlock);
+	pthread_barrierattr_init(&barrier);
+	pthread_rwlockattr_setpshared(&rwlock, PTHREAD_PROCESS_SHARED);
+	pthread_barrierattr_setpshared(&barrier, PTHREAD_PROCESS_SHARED);
+	CHECK_EQ(pthread_rwlock_init(&s->rwlock, &rwlock), 0);
+	CHECK_EQ(pthread_barrier_init(&s->barrier, &barrier, 2 * NR_THREADS),
+		 0);
+	CHECK_EQ(pthread_spin_init(&s->spin, PTHREAD_PROCESS_SHARED), 0);
+	run_in_both(use_others);
+	CHECK_EQ(s->count, 2 * NR_THREADS * (NR_ROUNDS / 10));
+	CHECK_EQ(s->other, s->count);
+}
+
+/* --- the futex itself ----------------------------------------------------- */
+
+static void *wait_on_word(void *arg)
+{
+	struct timespec soon = { .tv_nsec = NS_PER_MS };
+
+	CHECK_ERRNO(syscall(SYS_futex, &s->word, FUTEX_WAIT, 7, NULL), EAGAIN);
+	CHECK_ERRNO(syscall(SYS_futex, &s->word, FUTEX_WAIT, 0, &soon),
+		    ETIMEDOUT);
+	CHECK_ERRNO(syscall(SYS_futex, (char *)&s->word + 1, FUTEX_WAIT, 0,
+			    NULL),
+		    EINVAL);
+	CHECK_ERRNO(syscall(SYS_futex, 8, FUTEX_WAIT, 0, NULL), EFAULT);
+	CHECK_EQ(sem_post(&s->answer), 0);
+	while (syscall(SYS_futex, &s->word, FUTEX_WAIT, 0, NULL) != 0)
+		CHECK_EQ(errno, EINTR);
+	return NULL;
+}
+
+TEST(futex)
+{
+	pthread_t thread;
+	pid_t pid;
+
+	make_shared();
+	thread = thread_start(wait_on_word, NULL);
+	CHECK_EQ(sem_wait(&s->answer), 0);
+	pid = fork();
+	if (pid == 0) {
+		while (syscall(SYS_futex, &s->word, FUTEX_WAKE, 1) == 0)
+			usleep(1000);
+		_exit(0);
+	}
+	thread_join(thread);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}

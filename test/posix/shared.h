@@ -1,0 +1,102 @@
+/* What the tests of objects between processes share: memory, and children. */
+#ifndef SHARED_H
+#define SHARED_H
+
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "threading.h"
+
+enum { NR_THREADS = 4, NR_ROUNDS = 500 };
+
+static struct shared {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_rwlock_t rwlock;
+	pthread_barrier_t barrier;
+	pthread_spinlock_t spin;
+	sem_t sem, answer;
+	uint32_t word;
+	volatile long count, other;
+} * s;
+
+static inline void make_shared(void)
+{
+	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(s != MAP_FAILED);
+	CHECK_EQ(sem_init(&s->sem, 1, 0), 0);
+	CHECK_EQ(sem_init(&s->answer, 1, 0), 0);
+}
+
+static inline void make_mutex(pthread_mutex_t *m, int type, int robust,
+			      int shared, int protocol)
+{
+	pthread_mutexattr_t attr;
+
+	CHECK_EQ(pthread_mutexattr_init(&attr), 0);
+	CHECK_EQ(pthread_mutexattr_settype(&attr, type), 0);
+	CHECK_EQ(pthread_mutexattr_setrobust(&attr, robust), 0);
+	CHECK_EQ(pthread_mutexattr_setpshared(&attr, shared), 0);
+	CHECK_EQ(pthread_mutexattr_setprotocol(&attr, protocol), 0);
+	CHECK_EQ(pthread_mutex_init(m, &attr), 0);
+}
+
+static inline void run_threads(void *(*start)(void *))
+{
+	pthread_t threads[NR_THREADS];
+
+	threads_start(threads, NR_THREADS, start, NULL);
+	threads_join(threads, NR_THREADS);
+}
+
+/* In this process and in a child at once. */
+static inline void run_in_both(void *(*start)(void *))
+{
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	run_threads(start);
+	if (pid == 0)
+		_exit(0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+/* A child with a thread of its own, until it is killed. */
+static inline pid_t start_child(void *(*start)(void *))
+{
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid != 0)
+		return pid;
+	thread_start(start, NULL);
+	for (;;)
+		pause();
+}
+
+static inline void kill_child(pid_t pid)
+{
+	int status;
+
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status));
+}
+
+static inline struct timespec in_ms(clockid_t clock, long ms)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	ts.tv_sec += (ts.tv_nsec / NS_PER_MS + ms) / 1000;
+	ts.tv_nsec = (ts.tv_nsec + ms % 1000 * NS_PER_MS) % NS_PER_S;
+	return ts;
+}
+
+#endif

@@ -1,0 +1,239 @@
+/* Mutexes between processes, and robust ones. */
+#include <errno.h>
+#include <sched.h>
+
+#include "shared.h"
+
+static void make_robust(int type)
+{
+	make_mutex(&s->mutex, type, PTHREAD_MUTEX_ROBUST,
+		   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
+}
+
+/* --- mutexes -------------------------------------------------------------- */
+
+static void *count_under_mutex(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+		s->count++;
+		if (i % 16 == 0)
+			sched_yield();
+		CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	}
+	return NULL;
+}
+
+static void count_with(int robust, int protocol)
+{
+	static const int types[] = { PTHREAD_MUTEX_NORMAL,
+				     PTHREAD_MUTEX_RECURSIVE,
+				     PTHREAD_MUTEX_ERRORCHECK };
+
+	make_shared();
+	for (int i = 0; i < 3; i++) {
+		make_mutex(&s->mutex, types[i], robust, PTHREAD_PROCESS_SHARED,
+			   protocol);
+		s->count = 0;
+		run_in_both(count_under_mutex);
+		CHECK_EQ(s->count, 2 * NR_THREADS * NR_ROUNDS);
+		CHECK_EQ(pthread_mutex_destroy(&s->mutex), 0);
+	}
+}
+
+TEST(mutex)
+{
+	count_with(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE);
+}
+
+TEST(mutex_robust)
+{
+	count_with(PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE);
+}
+
+TEST(mutex_inherit)
+{
+	count_with(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);
+	count_with(PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_INHERIT);
+}
+
+static void *hold_until_told(void *arg)
+{
+	CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+	CHECK_EQ(sem_post(&s->answer), 0);
+	CHECK_EQ(sem_wait(&s->sem), 0);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), EPERM);
+	return NULL;
+}
+
+/* The first thread of another process is not the first of this one. */
+static void *is_not_mine(void *arg)
+{
+	struct timespec soon = in_ms(CLOCK_REALTIME, 20);
+
+	CHECK_EQ(pthread_mutex_trylock(&s->mutex), EBUSY);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), EPERM);
+	CHECK_EQ(pthread_mutex_timedlock(&s->mutex, &soon), ETIMEDOUT);
+	CHECK_EQ(sem_post(&s->sem), 0);
+	CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	return NULL;
+}
+
+static void own_in_turn(int robust)
+{
+	pid_t pid;
+
+	make_shared();
+	make_mutex(&s->mutex, PTHREAD_MUTEX_RECURSIVE, robust,
+		   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
+	pid = start_child(hold_until_told);
+	CHECK_EQ(sem_wait(&s->answer), 0);
+	thread_join(thread_start(is_not_mine, NULL));
+	kill_child(pid);
+}
+
+TEST(mutex_recursive_of_another_process)
+{
+	own_in_turn(PTHREAD_MUTEX_STALLED);
+}
+
+TEST(mutex_recursive_robust_of_another_process)
+{
+	own_in_turn(PTHREAD_MUTEX_ROBUST);
+}
+
+static void *errorcheck(void *arg)
+{
+	struct timespec soon = in_ms(CLOCK_REALTIME, 20);
+
+	CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_lock(&s->mutex), EDEADLK);
+	CHECK_EQ(pthread_mutex_timedlock(&s->mutex, &soon), EDEADLK);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), EPERM);
+	return NULL;
+}
+
+TEST(mutex_errorcheck)
+{
+	make_shared();
+	for (int robust = 0; robust < 2; robust++) {
+		make_mutex(&s->mutex, PTHREAD_MUTEX_ERRORCHECK, robust,
+			   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
+		thread_join(thread_start(errorcheck, NULL));
+		errorcheck(NULL);
+	}
+}
+
+/* --- owners that die ------------------------------------------------------ */
+
+static void *leave_locked(void *arg)
+{
+	CHECK_EQ(pthread_mutex_lock(arg), 0);
+	return NULL;
+}
+
+static void *inherit(void *arg)
+{
+	return (void *)(long)pthread_mutex_lock(arg);
+}
+
+static void thread_dies(int type, int shared)
+{
+	pthread_mutex_t *m = &s->mutex;
+	pthread_t waiter;
+
+	make_mutex(m, type, PTHREAD_MUTEX_ROBUST, shared, PTHREAD_PRIO_NONE);
+	CHECK_EQ(pthread_mutex_consistent(m), EINVAL);
+	thread_join(thread_start(leave_locked, m));
+	CHECK_EQ(pthread_mutex_lock(m), EOWNERDEAD);
+	if (type == PTHREAD_MUTEX_ERRORCHECK)
+		CHECK_EQ(pthread_mutex_trylock(m), EDEADLK);
+	CHECK_EQ(pthread_mutex_consistent(m), 0);
+	CHECK_EQ(pthread_mutex_unlock(m), 0);
+	CHECK_EQ(pthread_mutex_lock(m), 0);
+	CHECK_EQ(pthread_mutex_unlock(m), 0);
+	/* Again, and somebody waits who does not make it consistent. */
+	thread_join(thread_start(leave_locked, m));
+	CHECK_EQ(pthread_mutex_trylock(m), EOWNERDEAD);
+	waiter = thread_start(inherit, m);
+	sleep_ms(5);
+	CHECK_EQ(pthread_mutex_unlock(m), 0);
+	CHECK_EQ((long)thread_join(waiter), ENOTRECOVERABLE);
+	CHECK_EQ(pthread_mutex_lock(m), ENOTRECOVERABLE);
+	CHECK_EQ(pthread_mutex_destroy(m), 0);
+}
+
+static void *all_types(void *arg)
+{
+	for (int shared = 0; shared < 2; shared++) {
+		thread_dies(PTHREAD_MUTEX_NORMAL, shared);
+		thread_dies(PTHREAD_MUTEX_RECURSIVE, shared);
+		thread_dies(PTHREAD_MUTEX_ERRORCHECK, shared);
+	}
+	return NULL;
+}
+
+TEST(owner_thread_ends)
+{
+	make_shared();
+	all_types(NULL);
+	thread_join(thread_start(all_types, NULL));
+}
+
+static void *hold_and_say(void *arg)
+{
+	int rc = pthread_mutex_lock(&s->mutex);
+
+	CHECK(rc == 0 || rc == EOWNERDEAD);
+	CHECK_EQ(sem_post(&s->answer), 0);
+	for (;;)
+		pause();
+}
+
+static void *inherit_from_process(void *arg)
+{
+	pid_t pid = start_child(hold_and_say);
+
+	CHECK_EQ(sem_wait(&s->answer), 0);
+	CHECK_EQ(pthread_mutex_trylock(&s->mutex), EBUSY);
+	kill_child(pid);
+	CHECK_EQ(pthread_mutex_lock(&s->mutex), EOWNERDEAD);
+	CHECK_EQ(pthread_mutex_consistent(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	return NULL;
+}
+
+TEST(owner_process_dies)
+{
+	make_shared();
+	make_robust(PTHREAD_MUTEX_NORMAL);
+	inherit_from_process(NULL);
+	thread_join(thread_start(inherit_from_process, NULL));
+}
+
+/* It dies while others sleep on the mutex, before it was made consistent. */
+TEST(owner_process_dies_waited_for)
+{
+	pid_t first, second;
+	pthread_t waiter;
+
+	make_shared();
+	make_robust(PTHREAD_MUTEX_NORMAL);
+	first = start_child(hold_and_say);
+	CHECK_EQ(sem_wait(&s->answer), 0);
+	second = start_child(hold_and_say);
+	sleep_ms(20);
+	kill_child(first);
+	CHECK_EQ(sem_wait(&s->answer), 0);
+	waiter = thread_start(inherit, &s->mutex);
+	sleep_ms(5);
+	kill_child(second);
+	CHECK_EQ((long)thread_join(waiter), EOWNERDEAD);
+}

@@ -1,0 +1,273 @@
+/* signalfd in programs with threads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_READERS = 8, NR_ROUNDS = 50 };
+
+static _Atomic int nr_ready;
+static _Atomic int nr_handled;
+static _Atomic int is_quiet;
+
+static sigset_t blocked(int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	return set;
+}
+
+static int make_fd(int sig, int flags)
+{
+	sigset_t set = blocked(sig);
+	int fd = signalfd(-1, &set, flags);
+
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static struct signalfd_siginfo read_one(int fd)
+{
+	struct signalfd_siginfo info;
+
+	CHECK_EQ(read(fd, &info, sizeof(info)), (ssize_t)sizeof(info));
+	return info;
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void await(_Atomic int *value, int least)
+{
+	int64_t start = now_ns();
+
+	while (*value < least) {
+		sched_yield();
+		CHECK(elapsed_ms(start) < 10000);
+	}
+}
+
+static void *read_own(void *arg)
+{
+	int fd = *(int *)arg;
+	struct signalfd_siginfo info;
+
+	CHECK_EQ(raise(SIGUSR1), 0);
+	info = read_one(fd);
+	CHECK_EQ(info.ssi_signo, SIGUSR1);
+	CHECK_EQ(info.ssi_code, SI_TKILL);
+	CHECK_EQ((int)info.ssi_pid, getpid());
+	CHECK_EQ(info.ssi_uid, getuid());
+	CHECK_ERRNO((int)read(fd, &info, sizeof(info)), EAGAIN);
+	return NULL;
+}
+
+TEST(raised_signals)
+{
+	int fd = make_fd(SIGUSR1, SFD_NONBLOCK);
+
+	thread_join(thread_start(read_own, &fd));
+	read_own(&fd);
+}
+
+static void *sleep_long(void *arg)
+{
+	pause();
+	return arg;
+}
+
+TEST(signals_to_others_are_not_seen)
+{
+	int fd = make_fd(SIGUSR1, SFD_NONBLOCK | SFD_CLOEXEC);
+	struct signalfd_siginfo info;
+	pthread_t t;
+
+	CHECK_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	/* It blocks the signal and sleeps. */
+	t = thread_start(sleep_long, NULL);
+	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
+	CHECK_ERRNO((int)read(fd, &info, sizeof(info)), EAGAIN);
+	CHECK_EQ(pthread_cancel(t), 0);
+	thread_join(t);
+}
+
+TEST(process_signals)
+{
+	int fd = make_fd(SIGUSR1, 0);
+	struct signalfd_siginfo info;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	thread_join(thread_start(nothing, NULL));
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	CHECK_EQ(kill(getpid(), SIGUSR1), 0);
+	CHECK_EQ(poll(&p, 1, 10000), 1);
+	info = read_one(fd);
+	CHECK_EQ(info.ssi_signo, SIGUSR1);
+	CHECK_EQ(info.ssi_code, SI_USER);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+}
+
+TEST(queued_values)
+{
+	int fd = make_fd(SIGRTMIN, SFD_NONBLOCK);
+	struct signalfd_siginfo infos[4];
+
+	thread_join(thread_start(nothing, NULL));
+	for (int i = 0; i < 3; i++) {
+		union sigval value = { .sival_int = i };
+
+		CHECK_EQ(pthread_sigqueue(pthread_self(), SIGRTMIN, value), 0);
+	}
+	CHECK_EQ(read(fd, infos, sizeof(infos)), 3 * (ssize_t)sizeof(*infos));
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(infos[i].ssi_code, SI_QUEUE);
+		CHECK_EQ(infos[i].ssi_int, i);
+	}
+	CHECK_ERRNO((int)read(fd, infos, sizeof(*infos) - 1), EINVAL);
+}
+
+static void *read_many(void *arg)
+{
+	int fd = *(int *)arg;
+
+	nr_ready++;
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		struct signalfd_siginfo info = read_one(fd);
+
+		CHECK_EQ(info.ssi_signo, SIGRTMIN);
+		CHECK_EQ(info.ssi_int, i);
+	}
+	return NULL;
+}
+
+/* Each gets what is sent to it, whether it waits or not, and in order. */
+TEST(readers_get_their_own)
+{
+	int fd = make_fd(SIGRTMIN, 0);
+	pthread_t threads[NR_READERS];
+
+	threads_start(threads, NR_READERS, read_many, &fd);
+	await(&nr_ready, NR_READERS);
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		union sigval value = { .sival_int = i };
+
+		for (int k = 0; k < NR_READERS; k++)
+			CHECK_EQ(pthread_sigqueue(threads[k], SIGRTMIN, value),
+				 0);
+		if (i % 3 == 0)
+			sleep_ms(1);
+		else if (i % 3 == 1)
+			sched_yield();
+	}
+	threads_join(threads, NR_READERS);
+}
+
+/* On one VP, too: who reads blocks nobody but itself. */
+TEST(process_signal_ends_a_read)
+{
+	int fd = make_fd(SIGRTMIN, 0);
+	union sigval value = { .sival_int = 0 };
+	pthread_t t = thread_start(read_many, &fd);
+
+	await(&nr_ready, 1);
+	for (; value.sival_int < NR_ROUNDS; value.sival_int++) {
+		CHECK_EQ(sigqueue(getpid(), SIGRTMIN, value), 0);
+		if (value.sival_int % 8 == 0)
+			sleep_ms(1);
+	}
+	thread_join(t);
+}
+
+static void count(int sig)
+{
+	(void)sig;
+	nr_handled++;
+}
+
+static void handle(int sig, int flags)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = count;
+	action.sa_flags = flags;
+	CHECK_EQ(sigaction(sig, &action, NULL), 0);
+}
+
+static void *read_interrupted(void *arg)
+{
+	int fd = *(int *)arg;
+	struct signalfd_siginfo info;
+
+	nr_ready = 1;
+	CHECK_ERRNO((int)read(fd, &info, sizeof(info)), EINTR);
+	nr_ready = 2;
+	await(&is_quiet, 1); /* no more of them comes */
+	info = read_one(fd);
+	CHECK_EQ(info.ssi_signo, SIGUSR1);
+	return NULL;
+}
+
+TEST(handlers_interrupt_a_read)
+{
+	int fd = make_fd(SIGUSR1, 0);
+	pthread_t t;
+	int64_t start;
+
+	handle(SIGUSR2, 0);
+	handle(SIGHUP, SA_RESTART);
+	t = thread_start(read_interrupted, &fd);
+	await(&nr_ready, 1);
+	/* The first may come before the read. */
+	start = now_ns();
+	while (nr_ready == 1) {
+		CHECK_EQ(pthread_kill(t, SIGUSR2), 0);
+		sleep_ms(2);
+		CHECK(elapsed_ms(start) < 10000);
+	}
+	nr_handled = 0;
+	is_quiet = 1;
+	sleep_ms(5);
+	CHECK_EQ(pthread_kill(t, SIGHUP), 0);
+	await(&nr_handled, 1);
+	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
+	thread_join(t);
+}
+
+TEST(read_is_a_cancellation_point)
+{
+	int fd = make_fd(SIGRTMIN, 0);
+	pthread_t t = thread_start(read_many, &fd);
+
+	await(&nr_ready, 1);
+	CHECK_EQ(pthread_cancel(t), 0);
+	CHECK(thread_join(t) == PTHREAD_CANCELED);
+}
+
+TEST(number_used_again)
+{
+	int fd = make_fd(SIGUSR1, 0);
+	int ends[2];
+	char byte = 0;
+
+	thread_join(thread_start(nothing, NULL));
+	CHECK_EQ(close(fd), 0);
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(ends[0], fd);
+	CHECK_EQ(raise(SIGUSR1), 0);
+	CHECK_EQ(write(ends[1], "x", 1), 1);
+	CHECK_EQ(read(fd, &byte, 1), 1);
+	CHECK_EQ(byte, 'x');
+}
