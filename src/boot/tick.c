@@ -6,7 +6,9 @@
  *     could run: it computes, and no system call is disturbed.
  * K2. balance counts what ring B is owed, in 64ths of a tick. Running from I
  *     while B waits adds B's share; running from B while I waits takes the
- *     rest away.
+ *     rest away. What is owed stays when B is empty: its threads may be on
+ *     their way to another VP or back, and would else be owed nothing
+ *     anywhere. For the same reason a VP that owes a whole tick keeps them.
  *
  * Rejected: plain round robin (a thread that sleeps 1 ms among six hogs wakes
  * after 64 ms); virtual run time (a clock read per switch, and no better).
@@ -15,6 +17,7 @@
 
 #include "boot/rescue.h"
 #include "os/clock.h"
+#include "sched/balance.h"
 #include "sched/carrier.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
@@ -147,8 +150,10 @@ static int32_t update_balance(const struct view *v)
 			      SHARE_MIN, SHARE_MAX);
 	int32_t balance = wf_load_relaxed(&v->vp->balance);
 
-	if (from_i)
-		balance = v->waiting_b > 0 ? balance + share : 0;
+	if (from_i && v->waiting_b > 0)
+		balance += share;
+	else if (from_i)
+		balance = balance > 0 ? balance : 0;
 	else if (v->waiting_i > 0)
 		balance -= WF_BALANCE_TICK - share;
 	else
@@ -462,7 +467,7 @@ void wf_tick_all(int64_t now_ns)
 		see_waits(vp);
 		see_stuck(vp);
 		if (makes_progress) {
-			wf_queue_balance(vp, (++vp->nr_ticks & 3) == (i & 3));
+			wf_balance_vp(vp, (++vp->nr_ticks & 3) == (i & 3));
 			if (wf_inject_len(&wf_sched.inject) > 0)
 				wf_store_relaxed(&vp->look, 1);
 		}

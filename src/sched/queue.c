@@ -153,11 +153,10 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 }
 
 /*
- * Entries into a queue that a sleeping VP looks at: the VP's inbox, or the
- * injection queue if vp is NULL. Whoever pushes fences, then looks for a
- * sleeper; the sleeper announces itself, fences, then looks at the queues.
+ * Whoever pushes fences, then looks for a sleeper; the sleeper announces
+ * itself, fences, then looks at the queues.
  */
-static void offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr)
+void wf_queue_offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr)
 {
 	wf_inject_push(vp != NULL ? &vp->inbox : &wf_sched.inject, entries, nr);
 	if (vp != NULL)
@@ -175,7 +174,7 @@ void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 {
 	uint64_t entry = entry_of(t, why);
 
-	offer(vp, &entry, 1);
+	wf_queue_offer(vp, &entry, 1);
 	see_monitor();
 }
 
@@ -451,47 +450,4 @@ bool wf_queue_has_work(const struct wf_vp *vp)
 			return true;
 	}
 	return wf_load_relaxed(&wf_sched.surplus) != WF_SURPLUS_NONE;
-}
-
-static struct wf_vp *longest(const struct wf_vp *vp, bool of_b)
-{
-	struct wf_vp *best = NULL;
-	uint32_t best_len = 0;
-
-	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		struct wf_vp *other = &wf_sched.vps[i];
-		uint32_t len =
-			wf_runq_len(of_b ? &other->ring_b : &other->ring_i);
-
-		if (other != vp && len > best_len) {
-			best = other;
-			best_len = len;
-		}
-	}
-	return best;
-}
-
-void wf_queue_balance(struct wf_vp *vp, bool is_fourth_tick)
-{
-	struct wf_vp *from = longest(vp, false);
-	uint64_t entries[WF_RUNQ_SIZE / 2];
-	uint32_t nr = 0, mine, theirs;
-
-	mine = wf_runq_len(&vp->ring_i);
-	theirs = from != NULL ? wf_runq_len(&from->ring_i) : 0;
-	if (theirs > mine + 1)
-		nr = wf_runq_take_half(&from->ring_i, entries,
-				       (theirs - mine) / 2);
-	from = longest(vp, true);
-	mine += wf_runq_len(&vp->ring_b);
-	theirs = from != NULL ? wf_runq_len(&from->ring_b) +
-					wf_runq_len(&from->ring_i) :
-				0;
-	if (nr < WF_RUNQ_SIZE / 2 && theirs > mine &&
-	    (theirs - mine >= 2 || is_fourth_tick) &&
-	    wf_runq_pop(&from->ring_b, &entries[nr]))
-		nr++;
-	/* vp was busy a moment ago and may be asleep by now. */
-	if (nr > 0)
-		offer(vp, entries, nr);
 }

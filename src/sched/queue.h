@@ -30,6 +30,12 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why);
 void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 			 enum wf_ready why);
 
+/*
+ * Anybody. Entries into a queue that a sleeping VP looks at: vp's inbox, or
+ * the injection queue if vp is NULL.
+ */
+void wf_queue_offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr);
+
 /* The next thread to run on vp, or NULL. Owner only. */
 struct wf_thread *wf_queue_pick(struct wf_vp *vp);
 
@@ -52,8 +58,5 @@ bool wf_queue_has_work(const struct wf_vp *vp);
 
 /* The owner makes room for another first choice. */
 void wf_queue_flush_lifo(struct wf_vp *vp);
-
-/* The monitor gives vp what others have too much of. */
-void wf_queue_balance(struct wf_vp *vp, bool is_fourth_tick);
 
 #endif

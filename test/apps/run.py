@@ -61,8 +61,7 @@ def check(app, options, tally):
         tally.failed += 1
         print(f"FAIL {app.name}: {problem}")
         print(runner.text(result.stdout[-2000:] + result.stderr), flush=True)
-        if result.trace:
-            print(f"    backtraces: {result.trace}")
+        runner.print_trace(result)
 
 
 def main(argv):

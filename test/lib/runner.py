@@ -17,6 +17,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build"))
 SKIP_STATUS = 77
+TRACE_SHOWN = 20000  # characters
 # Meson sets the last one for programs that have libraries beside them.
 SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES", "LD_LIBRARY_PATH")
 
@@ -112,6 +113,15 @@ def backtraces(session, command):
             except subprocess.TimeoutExpired:
                 log.write("gdb did not end\n")
         return log.name
+
+
+def print_trace(result):
+    """Where its threads were, if it was a hang: the file may be out of reach
+    of who reads this."""
+    if result.trace:
+        print(f"    backtraces: {result.trace}")
+        shown = pathlib.Path(result.trace).read_text(errors="replace")
+        print(shown[:TRACE_SHOWN])
 
 
 def kill_session(session):

@@ -91,8 +91,7 @@ def report(program, case, results):
         shown = runner.text(result.stdout + result.stderr)
         if shown:
             print(shown)
-        if result.trace:
-            print(f"    backtraces: {result.trace}")
+        runner.print_trace(result)
 
 
 def main(argv):

@@ -37,8 +37,7 @@ def complain(name, result, expected):
     if expected is not None and result.stdout != expected:
         print("  natively:")
         print(runner.text(expected))
-    if result.trace:
-        print(f"    backtraces: {result.trace}")
+    runner.print_trace(result)
 
 
 def failures(program, build):

@@ -56,8 +56,7 @@ def judge(name, result, min_preemptions):
     if outcome == "ok":
         return 0
     print(runner.text(result.stdout + result.stderr, 30))
-    if result.trace:
-        print(f"    backtraces: {result.trace}")
+    runner.print_trace(result)
     return 1
 
 

@@ -152,8 +152,7 @@ def run_one(job, arguments, weft, count):
     print(f"FAIL {job.name} {' '.join(arguments)} {job.last}: {problem} "
           f"after {result.seconds:.1f} s")
     print(runner.text(result.stdout[-2000:] + result.stderr))
-    if result.trace:
-        print(f"    backtraces: {result.trace}")
+    runner.print_trace(result)
     sys.stdout.flush()
     return False
 

@@ -121,9 +121,49 @@ static void test_many_hogs(void **state)
 	assert_in_range(longest_wait_us(0), 40 * 1000, 50 * 1000);
 }
 
+/*
+ * Short runs whose rings I are long and short in turn, so that the balance
+ * takes the hog to and fro: its share is owed to it wherever it waits.
+ */
+static void test_hog_beside_short_runs(void **state)
+{
+	enum { NR_SHORT = 60, NR_TICKS = 1000 };
+	struct wf_thread *hog;
+
+	machine_init(2);
+	for (uint32_t i = 0; i < 2; i++)
+		machine_run(machine_vp(i), machine_thread());
+	for (int i = 0; i < NR_SHORT; i++)
+		machine_queue(machine_vp(0), machine_thread());
+	hog = machine_hog();
+	machine_queue(machine_vp(0), hog);
+	for (int step = 0; step < NR_TICKS * TICK / STEP; step++) {
+		struct wf_vp *longer = machine_vp(step * STEP / TICK % 2);
+
+		machine_pass(STEP);
+		for (uint32_t i = 0; i < 2; i++) {
+			struct wf_vp *vp = machine_vp(i);
+			struct wf_thread *t = wf_load_relaxed(&vp->cur);
+
+			if (t == hog)
+				continue;
+			machine_block(vp);
+			wf_queue_put(longer, t, WF_READY_REJOINED);
+		}
+		if ((step + 1) % (TICK / STEP) == 0)
+			machine_tick();
+		for (uint32_t i = 0; i < 2; i++)
+			machine_switch(machine_vp(i));
+	}
+	/* An eighth of one VP is owed, and its ways take a tick each. */
+	assert_in_range(machine_used(hog), (int64_t)NR_TICKS * TICK / 16,
+			(int64_t)NR_TICKS * TICK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hog_beside_short_runs),
 		cmocka_unit_test(test_hogs_and_a_sleeper),
 		cmocka_unit_test(test_many_hogs),
 	};
