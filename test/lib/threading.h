@@ -12,6 +12,7 @@
 #define THREADING_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #include "check.h"
@@ -56,6 +57,17 @@ static inline void threads_join(pthread_t *threads, int nr)
 		thread_join(threads[i]);
 }
 
+static inline void *thread_nothing(void *arg)
+{
+	return arg;
+}
+
+/* Makes the process one that has threads. */
+static inline void have_threads(void)
+{
+	thread_join(thread_start(thread_nothing, NULL));
+}
+
 static inline struct timespec ts_after_ns(struct timespec ts, int64_t ns)
 {
 	ts.tv_sec += ns / NS_PER_S;
@@ -98,6 +110,25 @@ static inline void sleep_ms(long ms)
 
 	while (nanosleep(&ts, &ts) != 0)
 		CHECK_EQ(errno, EINTR);
+}
+
+/* Until *value is at least `least`; fails after ten seconds. */
+static inline void await_count(_Atomic int *value, int least)
+{
+	int64_t start = now_ns();
+
+	while (*value < least) {
+		sched_yield();
+		CHECK(elapsed_ms(start) < 10000);
+	}
+}
+
+/* Until the thread that sets *is_ready is likely to wait in its next call. */
+static inline void let_it_wait(_Atomic int *is_ready)
+{
+	while (!*is_ready)
+		sleep_ms(1);
+	sleep_ms(20);
 }
 
 #endif

@@ -132,17 +132,12 @@ TEST(storm)
 
 static _Atomic int is_over;
 
-static void *nothing(void *arg)
-{
-	return arg;
-}
-
 static void *make_threads(void *arg)
 {
 	while (!is_over) {
 		pthread_t threads[10];
 
-		threads_start(threads, 10, nothing, NULL);
+		threads_start(threads, 10, thread_nothing, NULL);
 		threads_join(threads, 10);
 	}
 	return arg;
@@ -177,7 +172,7 @@ TEST(runpath_of_the_caller)
 {
 	void *outer = open_plugin("outer.so");
 
-	thread_join(thread_start(nothing, NULL));
+	thread_join(thread_start(thread_nothing, NULL));
 	/* Not found from here until it is loaded. */
 	CHECK(dlopen("inner.so", RTLD_NOW) == NULL);
 	CHECK(dlerror() != NULL);

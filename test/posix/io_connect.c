@@ -20,23 +20,6 @@
 static int ends[2], epfd;
 static _Atomic int is_ready;
 
-static void *do_nothing(void *arg)
-{
-	return arg;
-}
-
-static void have_threads(void)
-{
-	thread_join(thread_start(do_nothing, NULL));
-}
-
-static void let_it_wait(void)
-{
-	while (!is_ready)
-		usleep(1000);
-	usleep(20000);
-}
-
 static void *write_later(void *arg)
 {
 	usleep(30000);
@@ -198,7 +181,7 @@ TEST(cancel_in_every_wait)
 		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 		is_ready = 0;
 		thread = thread_start(wait_to_be_cancelled, (void *)how);
-		let_it_wait();
+		let_it_wait(&is_ready);
 		CHECK_EQ(pthread_cancel(thread), 0);
 		CHECK(thread_join(thread) == PTHREAD_CANCELED);
 	}

@@ -28,28 +28,11 @@ static void make_pair(int type)
 	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
 }
 
-static void *do_nothing(void *arg)
-{
-	return arg;
-}
-
-static void have_threads(void)
-{
-	thread_join(thread_start(do_nothing, NULL));
-}
-
-static void let_it_wait(void)
-{
-	while (!is_ready)
-		usleep(1000);
-	usleep(20000);
-}
-
 /* --- receiving ----------------------------------------------------------- */
 
 static void *send_rest_later(void *arg)
 {
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(send(pair[1], "56789", 5, 0), 5);
 	return arg;
 }
@@ -243,7 +226,7 @@ TEST(writer_alone_has_the_broken_pipe)
 		else
 			make_pair(SOCK_STREAM);
 		thread = thread_start(write_until_it_breaks, NULL);
-		let_it_wait();
+		let_it_wait(&is_ready);
 		CHECK_EQ(close(pair[0]), 0);
 		thread_join(thread);
 	}
@@ -276,7 +259,7 @@ TEST(count_comes_before_the_broken_pipe)
 	signal(SIGPIPE, on_signal);
 	make_pair(SOCK_STREAM);
 	thread = thread_start(send_until_it_breaks, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(close(pair[0]), 0);
 	thread_join(thread);
 }
@@ -325,7 +308,7 @@ TEST(connect_goes_on_after_a_handler)
 	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 	fill_queue();
 	thread = thread_start(connect_and_send, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	usleep(20000);
 	CHECK(accept(listener, NULL, NULL) >= 0);

@@ -14,23 +14,6 @@
 static int ends[2], epfd;
 static _Atomic int is_ready;
 
-static void *do_nothing(void *arg)
-{
-	return arg;
-}
-
-static void have_threads(void)
-{
-	thread_join(thread_start(do_nothing, NULL));
-}
-
-static void let_it_wait(void)
-{
-	while (!is_ready)
-		usleep(1000);
-	usleep(20000);
-}
-
 static void *write_later(void *arg)
 {
 	usleep(30000);
@@ -168,7 +151,7 @@ TEST(handler_ends_a_poll)
 	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 	CHECK_EQ(pipe(ends), 0);
 	thread = thread_start(poll_for_ever, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	thread_join(thread);
 }
@@ -231,7 +214,7 @@ TEST(mask_of_a_wait)
 
 		nr_handled = is_ready = 0;
 		thread = thread_start(wait_open, (void *)how);
-		let_it_wait();
+		let_it_wait(&is_ready);
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 		thread_join(thread);
 	}

@@ -23,25 +23,6 @@ static void make_pair(int type)
 	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
 }
 
-static void *do_nothing(void *arg)
-{
-	return arg;
-}
-
-/* Makes the process one that has threads. */
-static void have_threads(void)
-{
-	thread_join(thread_start(do_nothing, NULL));
-}
-
-/* Until the thread that has set is_ready is likely to wait. */
-static void let_it_wait(void)
-{
-	while (!is_ready)
-		usleep(1000);
-	usleep(20000);
-}
-
 /* --- many at once -------------------------------------------------------- */
 
 enum { NR_LINKS = 300, NR_ROUNDS = 20 };
@@ -234,7 +215,7 @@ TEST(waitall_waits_for_all)
 
 static void *send_half(void *arg)
 {
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(send(pair[1], "01234", 5, 0), 5);
 	CHECK_EQ(close(pair[1]), 0);
 	return arg;
@@ -346,7 +327,7 @@ static void on_sigpipe(int sig)
 
 static void *close_later(void *arg)
 {
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(close(pair[0]), 0);
 	return arg;
 }

@@ -26,14 +26,6 @@ static void make_pair(int type)
 	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
 }
 
-/* Until the thread that has set is_ready is likely to wait. */
-static void let_it_wait(void)
-{
-	while (!is_ready)
-		usleep(1000);
-	usleep(20000);
-}
-
 /* --- what ends a wait ---------------------------------------------------- */
 
 static void *read_one(void *arg)
@@ -60,7 +52,7 @@ TEST(shutdown_ends_a_read)
 
 	make_pair(SOCK_STREAM);
 	thread = thread_start(read_one, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(shutdown(pair[0], SHUT_RDWR), 0);
 	CHECK_EQ(result_of(thread), 0);
 }
@@ -79,7 +71,7 @@ static bool is_on_the_file(bool by_dup2)
 	make_pair(SOCK_STREAM);
 	is_ready = 0;
 	thread = thread_start(read_one, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	if (by_dup2) {
 		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
 		CHECK_EQ(dup2(other[0], pair[0]), pair[0]);
@@ -137,7 +129,7 @@ TEST(handler_ends_a_read)
 	handle(SIGUSR1, 0);
 	make_pair(SOCK_STREAM);
 	thread = thread_start(read_one, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	CHECK_EQ(result_of(thread), -EINTR);
 }
@@ -149,7 +141,7 @@ TEST(handler_with_restart_does_not)
 	handle(SIGUSR1, SA_RESTART);
 	make_pair(SOCK_STREAM);
 	thread = thread_start(read_one, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	for (int i = 0; i < 5; i++) {
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 		while (is_ready < 2 + i)
@@ -172,7 +164,7 @@ TEST(handler_with_restart_and_a_time_limit)
 			    sizeof(limit)),
 		 0);
 	thread = thread_start(read_one, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	CHECK_EQ(result_of(thread), -EINTR);
 }
@@ -212,7 +204,7 @@ TEST(jump_out_of_a_read)
 	signal(SIGUSR1, jump_out);
 	make_pair(SOCK_STREAM);
 	thread = thread_start(read_until_jump, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	while (is_ready != 2)
 		usleep(1000);
@@ -244,7 +236,7 @@ TEST(no_byte_is_lost_under_signals)
 	handle(SIGUSR1, 0);
 	CHECK_EQ(pipe(pair), 0);
 	thread = thread_start(read_interrupted, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	for (int i = 1; i <= 3000; i++) {
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 		if (i % 100 == 0)
@@ -276,7 +268,7 @@ TEST(eventfd_wakes_a_reader)
 
 	pair[0] = eventfd(0, 0);
 	thread = thread_start(read_counter, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(write(pair[0], &seven, sizeof(seven)), sizeof(seven));
 	CHECK_EQ(result_of(thread), 7);
 }
@@ -321,7 +313,7 @@ TEST(descriptors_are_passed)
 	make_pair(SOCK_STREAM);
 	CHECK_EQ(pipe(fds), 0);
 	thread = thread_start(receive_descriptor, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	head->cmsg_level = SOL_SOCKET;
 	head->cmsg_type = SCM_RIGHTS;
 	head->cmsg_len = CMSG_LEN(sizeof(int));
@@ -350,7 +342,7 @@ TEST(datagrams_keep_their_borders)
 
 	make_pair(SOCK_DGRAM);
 	thread = thread_start(receive_datagram, NULL);
-	let_it_wait();
+	let_it_wait(&is_ready);
 	CHECK_EQ(send(pair[1], "first", 5, 0), 5);
 	CHECK_EQ(send(pair[1], "", 0, 0), 0);
 	CHECK_EQ(send(pair[1], "third", 5, 0), 5);
@@ -386,7 +378,7 @@ TEST(fork_with_reads_in_flight)
 		close(pair[1]);
 		pair[0] = own[0];
 		thread = thread_start(read_one, NULL);
-		let_it_wait();
+		let_it_wait(&is_ready);
 		CHECK_EQ(write(own[1], "c", 1), 1);
 		_exit(result_of(thread) == 'c' ? 0 : 1);
 	}

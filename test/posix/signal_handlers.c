@@ -11,6 +11,7 @@
 
 #include "check.h"
 #include "child.h"
+#include "signalling.h"
 #include "threading.h"
 
 static _Atomic int nr_handled;
@@ -18,16 +19,6 @@ static _Atomic int nr_handled;
 static void note(int sig, siginfo_t *info, void *context)
 {
 	nr_handled++;
-}
-
-static void handle(int sig, void (*fn)(int, siginfo_t *, void *), int flags)
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = fn;
-	action.sa_flags = flags | SA_SIGINFO;
-	CHECK_EQ(sigaction(sig, &action, NULL), 0);
 }
 
 /* --- jumps ---------------------------------------------------------------- */
@@ -125,16 +116,11 @@ TEST(overflow_is_handled)
 
 /* --- actions -------------------------------------------------------------- */
 
-static void *nothing(void *arg)
-{
-	return arg;
-}
-
 TEST(actions_are_reported)
 {
 	struct sigaction action, old;
 
-	thread_join(thread_start(nothing, NULL));
+	thread_join(thread_start(thread_nothing, NULL));
 	handle(SIGUSR1, note, SA_RESTART | SA_ONSTACK);
 	CHECK_EQ(sigaction(SIGUSR1, NULL, &action), 0);
 	CHECK(action.sa_sigaction == note);

@@ -12,46 +12,11 @@
 
 #include "check.h"
 #include "child.h"
+#include "signalling.h"
 #include "threading.h"
 
 static _Atomic int nr_handled;
 static siginfo_t last_info;
-
-static void await(_Atomic int *value, int least)
-{
-	int64_t start = now_ns();
-
-	while (*value < least) {
-		sched_yield();
-		CHECK(elapsed_ms(start) < 10000);
-	}
-}
-
-static sigset_t set_of(int sig)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	return set;
-}
-
-static void block(int sig)
-{
-	sigset_t set = set_of(sig);
-
-	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
-}
-
-static void handle(int sig, void (*fn)(int, siginfo_t *, void *))
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = fn;
-	action.sa_flags = SA_SIGINFO | SA_RESTART;
-	CHECK_EQ(sigaction(sig, &action, NULL), 0);
-}
 
 static void note(int sig, siginfo_t *info, void *context)
 {
@@ -59,16 +24,6 @@ static void note(int sig, siginfo_t *info, void *context)
 	(void)context;
 	last_info = *info;
 	nr_handled++;
-}
-
-static void *nothing(void *arg)
-{
-	return arg;
-}
-
-static void start_runtime(void)
-{
-	thread_join(thread_start(nothing, NULL));
 }
 
 /* --- system calls -------------------------------------------------------- */
@@ -90,8 +45,8 @@ TEST(raw_sigaction)
 	struct kernel_sigaction k;
 	struct sigaction action;
 
-	handle(SIGUSR1, note);
-	start_runtime();
+	handle(SIGUSR1, note, SA_RESTART);
+	have_threads();
 	CHECK_EQ(syscall(SYS_rt_sigaction, SIGUSR1, NULL, &k, 8), 0);
 	CHECK(k.handler == note);
 	CHECK((k.flags & SA_SIGINFO) != 0);
@@ -139,7 +94,7 @@ static void *raw_masks(void *arg)
 
 TEST(raw_masks_and_waits)
 {
-	handle(SIGUSR1, note);
+	handle(SIGUSR1, note, SA_RESTART);
 	thread_join(thread_start(raw_masks, NULL));
 }
 
@@ -149,7 +104,7 @@ TEST(raw_wait_ends_in_time)
 	uint64_t set = bit_of(SIGUSR1);
 
 	block(SIGUSR1);
-	start_runtime();
+	have_threads();
 	CHECK_ERRNO((int)syscall(SYS_rt_sigtimedwait, &set, NULL, &little, 8),
 		    EAGAIN);
 }
@@ -187,14 +142,14 @@ TEST(raw_queueing)
 
 	block(SIGRTMIN + 3);
 	t = thread_start(wait_for_value, (void *)&tid);
-	await(&tid, 1);
+	await_count(&tid, 1);
 	CHECK_EQ(syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, SIGRTMIN + 3,
 			 &info),
 		 0);
 	thread_join(t);
 	tid = 0;
 	t = thread_start(wait_for_value, (void *)&tid);
-	await(&tid, 1);
+	await_count(&tid, 1);
 	CHECK_EQ(syscall(SYS_rt_sigqueueinfo, getpid(), SIGRTMIN + 3, &info),
 		 0);
 	thread_join(t);
@@ -219,7 +174,7 @@ static void *forge(void *arg)
 
 TEST(raw_queueing_in_the_kernels_name)
 {
-	handle(SIGUSR1, note);
+	handle(SIGUSR1, note, SA_RESTART);
 	thread_join(thread_start(forge, NULL));
 	CHECK_EQ(last_info.si_code, SI_TKILL);
 }
@@ -265,8 +220,8 @@ TEST(raw_altstack_is_the_threads)
 
 TEST(raw_kill_of_oneself)
 {
-	handle(SIGUSR2, note);
-	start_runtime();
+	handle(SIGUSR2, note, SA_RESTART);
+	have_threads();
 	CHECK_EQ(syscall(SYS_kill, getpid(), SIGUSR2), 0);
 	CHECK_EQ(nr_handled, 1);
 	CHECK_EQ(last_info.si_code, SI_USER);
@@ -293,7 +248,7 @@ static void replace_first(void)
 {
 	block(SIGUSR1);
 	block(SIGUSR2);
-	start_runtime();
+	have_threads();
 	replace(NULL);
 }
 
@@ -316,7 +271,7 @@ TEST(pending_signals_survive_a_failed_exec)
 	siginfo_t info;
 
 	block(SIGUSR1);
-	start_runtime();
+	have_threads();
 	CHECK_EQ(raise(SIGUSR1), 0);
 	CHECK_ERRNO(execl("/does/not/exist", "x", NULL), ENOENT);
 	CHECK_EQ(sigwaitinfo(&set, &info), SIGUSR1);

@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include "child.h"
+#include "signalling.h"
 #include "threading.h"
 
 static _Atomic int nr_handled;
@@ -28,35 +29,6 @@ static void note(int sig, siginfo_t *info, void *context)
 	nr_mine++;
 	handled_by = pthread_self();
 	nr_handled++;
-}
-
-static void handle(int sig, void (*fn)(int, siginfo_t *, void *), int flags)
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = fn;
-	action.sa_flags = flags | SA_SIGINFO;
-	CHECK_EQ(sigaction(sig, &action, NULL), 0);
-}
-
-static void await(_Atomic int *value, int least)
-{
-	int64_t start = now_ns();
-
-	while (*value < least) {
-		sched_yield();
-		CHECK(elapsed_ms(start) < 10000);
-	}
-}
-
-static sigset_t set_of(int sig)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	return set;
 }
 
 /* --- to one thread -------------------------------------------------------- */
@@ -90,7 +62,7 @@ TEST(kill_reaches_every_state)
 		int before = nr_handled;
 
 		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
-		await(&nr_handled, before + 1);
+		await_count(&nr_handled, before + 1);
 		CHECK(handled_by == t);
 		CHECK_EQ(last_info.si_code, SI_TKILL);
 		CHECK_EQ(last_info.si_pid, getpid());
@@ -139,11 +111,11 @@ TEST(tgkill_by_tid)
 	handle(SIGUSR1, note, SA_RESTART);
 	CHECK_EQ(sem_init(&sem, 0, 0), 0);
 	t = thread_start(tell_tid, &sem);
-	await(&tid_of_other, 1);
+	await_count(&tid_of_other, 1);
 	CHECK_EQ(tgkill(getpid(), tid_of_other, SIGUSR1), 0);
-	await(&nr_handled, 1);
+	await_count(&nr_handled, 1);
 	CHECK_EQ(syscall(SYS_tgkill, getpid(), tid_of_other, SIGUSR1), 0);
-	await(&nr_handled, 2);
+	await_count(&nr_handled, 2);
 	CHECK(handled_by == t);
 	CHECK_EQ(sem_post(&sem), 0);
 	CHECK_EQ((intptr_t)thread_join(t), 2);
@@ -192,7 +164,7 @@ static void *block_and_look(void *arg)
 
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	step = 1;
-	await(&step, 2);
+	await_count(&step, 2);
 	CHECK_EQ(nr_mine, 0);
 	CHECK_EQ(sigpending(&pending), 0);
 	CHECK(sigismember(&pending, SIGUSR1));
@@ -211,7 +183,7 @@ TEST(blocked_signals_wait)
 
 		step = 0;
 		t = thread_start(block_and_look, NULL);
-		await(&step, 1);
+		await_count(&step, 1);
 		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
 		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
 		step = 2;
@@ -242,10 +214,10 @@ TEST(eintr_and_restart)
 	handle(SIGUSR2, note, SA_RESTART);
 	CHECK_EQ(sem_init(&permit, 0, 0), 0);
 	t = thread_start(wait_once, NULL);
-	await(&step, 1);
+	await_count(&step, 1);
 	for (int i = 1; i <= 20; i++) {
 		CHECK_EQ(pthread_kill(t, SIGUSR2), 0);
-		await(&nr_handled, i);
+		await_count(&nr_handled, i);
 	}
 	CHECK_EQ(step, 1);
 	/* One that comes just before the wait does not end it. */
@@ -280,10 +252,10 @@ TEST(system_calls_too)
 	handle(SIGUSR2, note, SA_RESTART);
 	CHECK_EQ(pipe(pipe_ends), 0);
 	t = thread_start(read_once, NULL);
-	await(&step, 1);
+	await_count(&step, 1);
 	for (int i = 1; i <= 20; i++) {
 		CHECK_EQ(pthread_kill(t, SIGUSR2), 0);
-		await(&nr_handled, i);
+		await_count(&nr_handled, i);
 	}
 	CHECK_EQ(step, 1);
 	while (step == 1) {
@@ -330,9 +302,9 @@ TEST(a_thread_takes_the_signals)
 			CHECK_EQ(kill(getpid(), SIGUSR1), 0);
 		else
 			CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
-		await(&step, i + 1);
+		await_count(&step, i + 1);
 	}
-	await(&step, 101);
+	await_count(&step, 101);
 	CHECK_EQ(kill(getpid(), SIGTERM), 0);
 	thread_join(t);
 	/* Pending for the process, then taken. */

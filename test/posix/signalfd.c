@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "signalling.h"
 #include "threading.h"
 
 enum { NR_READERS = 8, NR_ROUNDS = 50 };
@@ -17,19 +18,9 @@ static _Atomic int nr_ready;
 static _Atomic int nr_handled;
 static _Atomic int is_quiet;
 
-static sigset_t blocked(int sig)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
-	return set;
-}
-
 static int make_fd(int sig, int flags)
 {
-	sigset_t set = blocked(sig);
+	sigset_t set = block(sig);
 	int fd = signalfd(-1, &set, flags);
 
 	CHECK(fd >= 0);
@@ -42,21 +33,6 @@ static struct signalfd_siginfo read_one(int fd)
 
 	CHECK_EQ(read(fd, &info, sizeof(info)), (ssize_t)sizeof(info));
 	return info;
-}
-
-static void *nothing(void *arg)
-{
-	return arg;
-}
-
-static void await(_Atomic int *value, int least)
-{
-	int64_t start = now_ns();
-
-	while (*value < least) {
-		sched_yield();
-		CHECK(elapsed_ms(start) < 10000);
-	}
 }
 
 static void *read_own(void *arg)
@@ -109,7 +85,7 @@ TEST(process_signals)
 	struct signalfd_siginfo info;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	thread_join(thread_start(nothing, NULL));
+	thread_join(thread_start(thread_nothing, NULL));
 	CHECK_EQ(poll(&p, 1, 0), 0);
 	CHECK_EQ(kill(getpid(), SIGUSR1), 0);
 	CHECK_EQ(poll(&p, 1, 10000), 1);
@@ -124,7 +100,7 @@ TEST(queued_values)
 	int fd = make_fd(SIGRTMIN, SFD_NONBLOCK);
 	struct signalfd_siginfo infos[4];
 
-	thread_join(thread_start(nothing, NULL));
+	thread_join(thread_start(thread_nothing, NULL));
 	for (int i = 0; i < 3; i++) {
 		union sigval value = { .sival_int = i };
 
@@ -159,7 +135,7 @@ TEST(readers_get_their_own)
 	pthread_t threads[NR_READERS];
 
 	threads_start(threads, NR_READERS, read_many, &fd);
-	await(&nr_ready, NR_READERS);
+	await_count(&nr_ready, NR_READERS);
 	for (int i = 0; i < NR_ROUNDS; i++) {
 		union sigval value = { .sival_int = i };
 
@@ -181,7 +157,7 @@ TEST(process_signal_ends_a_read)
 	union sigval value = { .sival_int = 0 };
 	pthread_t t = thread_start(read_many, &fd);
 
-	await(&nr_ready, 1);
+	await_count(&nr_ready, 1);
 	for (; value.sival_int < NR_ROUNDS; value.sival_int++) {
 		CHECK_EQ(sigqueue(getpid(), SIGRTMIN, value), 0);
 		if (value.sival_int % 8 == 0)
@@ -190,20 +166,12 @@ TEST(process_signal_ends_a_read)
 	thread_join(t);
 }
 
-static void count(int sig)
+static void count(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
+	(void)info;
+	(void)context;
 	nr_handled++;
-}
-
-static void handle(int sig, int flags)
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_handler = count;
-	action.sa_flags = flags;
-	CHECK_EQ(sigaction(sig, &action, NULL), 0);
 }
 
 static void *read_interrupted(void *arg)
@@ -214,7 +182,7 @@ static void *read_interrupted(void *arg)
 	nr_ready = 1;
 	CHECK_ERRNO((int)read(fd, &info, sizeof(info)), EINTR);
 	nr_ready = 2;
-	await(&is_quiet, 1); /* no more of them comes */
+	await_count(&is_quiet, 1); /* no more of them comes */
 	info = read_one(fd);
 	CHECK_EQ(info.ssi_signo, SIGUSR1);
 	return NULL;
@@ -226,10 +194,10 @@ TEST(handlers_interrupt_a_read)
 	pthread_t t;
 	int64_t start;
 
-	handle(SIGUSR2, 0);
-	handle(SIGHUP, SA_RESTART);
+	handle(SIGUSR2, count, 0);
+	handle(SIGHUP, count, SA_RESTART);
 	t = thread_start(read_interrupted, &fd);
-	await(&nr_ready, 1);
+	await_count(&nr_ready, 1);
 	/* The first may come before the read. */
 	start = now_ns();
 	while (nr_ready == 1) {
@@ -241,7 +209,7 @@ TEST(handlers_interrupt_a_read)
 	is_quiet = 1;
 	sleep_ms(5);
 	CHECK_EQ(pthread_kill(t, SIGHUP), 0);
-	await(&nr_handled, 1);
+	await_count(&nr_handled, 1);
 	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
 	thread_join(t);
 }
@@ -251,7 +219,7 @@ TEST(read_is_a_cancellation_point)
 	int fd = make_fd(SIGRTMIN, 0);
 	pthread_t t = thread_start(read_many, &fd);
 
-	await(&nr_ready, 1);
+	await_count(&nr_ready, 1);
 	CHECK_EQ(pthread_cancel(t), 0);
 	CHECK(thread_join(t) == PTHREAD_CANCELED);
 }
@@ -262,7 +230,7 @@ TEST(number_used_again)
 	int ends[2];
 	char byte = 0;
 
-	thread_join(thread_start(nothing, NULL));
+	thread_join(thread_start(thread_nothing, NULL));
 	CHECK_EQ(close(fd), 0);
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(ends[0], fd);

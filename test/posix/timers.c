@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "signalling.h"
 #include "threading.h"
 
 #ifndef sigev_notify_thread_id
@@ -20,58 +21,12 @@ static _Atomic int nr_wrong;
 static siginfo_t last_info;
 static __thread int own_number;
 
-static void await(_Atomic int *value, int least)
-{
-	int64_t start = now_ns();
-
-	while (*value < least) {
-		sched_yield();
-		CHECK(elapsed_ms(start) < 10000);
-	}
-}
-
-static sigset_t set_of(int sig)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, sig);
-	return set;
-}
-
-static void block(int sig)
-{
-	sigset_t set = set_of(sig);
-
-	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
-}
-
-static void handle(int sig, void (*fn)(int, siginfo_t *, void *))
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof(action));
-	action.sa_sigaction = fn;
-	action.sa_flags = SA_SIGINFO | SA_RESTART;
-	CHECK_EQ(sigaction(sig, &action, NULL), 0);
-}
-
 static void note(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
 	(void)context;
 	last_info = *info;
 	nr_handled++;
-}
-
-static void *nothing(void *arg)
-{
-	return arg;
-}
-
-static void start_runtime(void)
-{
-	thread_join(thread_start(nothing, NULL));
 }
 
 static timer_t timer_for(pid_t tid, int sig, int value)
@@ -133,7 +88,7 @@ TEST(timers_of_threads)
 	pthread_t threads[NR_THREADS];
 
 	own_number = -1;
-	handle(SIGRTMIN + 1, note_owner);
+	handle(SIGRTMIN + 1, note_owner, SA_RESTART);
 	threads_start_numbered(threads, NR_THREADS, with_own_timer);
 	threads_join(threads, NR_THREADS);
 	CHECK_EQ(nr_wrong, 0);
@@ -214,14 +169,14 @@ TEST(timer_that_starts_threads)
 	struct sigevent event;
 	timer_t timer;
 
-	start_runtime();
+	have_threads();
 	memset(&event, 0, sizeof(event));
 	event.sigev_notify = SIGEV_THREAD;
 	event.sigev_notify_function = notify;
 	event.sigev_value.sival_int = 1;
 	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
 	arm(timer, 2, 2);
-	await(&nr_handled, 5);
+	await_count(&nr_handled, 5);
 	CHECK_EQ(timer_delete(timer), 0);
 }
 
@@ -231,7 +186,7 @@ TEST(timer_that_tells_nobody)
 	struct itimerspec left;
 	timer_t timer;
 
-	start_runtime();
+	have_threads();
 	memset(&event, 0, sizeof(event));
 	event.sigev_notify = SIGEV_NONE;
 	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
@@ -248,15 +203,15 @@ TEST(timer_of_the_process)
 	struct sigevent event;
 	timer_t timer;
 
-	handle(SIGUSR1, note);
-	start_runtime();
+	handle(SIGUSR1, note, SA_RESTART);
+	have_threads();
 	memset(&event, 0, sizeof(event));
 	event.sigev_notify = SIGEV_SIGNAL;
 	event.sigev_signo = SIGUSR1;
 	event.sigev_value.sival_int = 5;
 	CHECK_EQ(timer_create(CLOCK_REALTIME, &event, &timer), 0);
 	arm(timer, 2, 2);
-	await(&nr_handled, 3);
+	await_count(&nr_handled, 3);
 	CHECK_EQ(timer_delete(timer), 0);
 	CHECK_EQ(last_info.si_code, SI_TIMER);
 	CHECK_EQ(last_info.si_value.sival_int, 5);

@@ -92,11 +92,6 @@ static void *raise_one(void *arg)
 	return arg;
 }
 
-static void *do_nothing(void *arg)
-{
-	return arg;
-}
-
 /* Sanitizers block all signals while they create a thread, newer ones all but
  * SIGSYS. */
 static uint64_t all_blocked = UINT64_MAX;
@@ -108,7 +103,7 @@ static void create_with_all_blocked(void *arg)
 	void *result;
 
 	CHECK_EQ(raw_mask(SIG_SETMASK, &all_blocked), 0);
-	CHECK_EQ(pthread_create(&thread, NULL, do_nothing, arg), 0);
+	CHECK_EQ(pthread_create(&thread, NULL, thread_nothing, arg), 0);
 	CHECK_EQ(raw_mask(SIG_SETMASK, &none), 0);
 	CHECK_EQ(pthread_join(thread, &result), 0);
 	CHECK(result == arg);
