@@ -11,13 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-#define NATIVE_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_MACHINE EM_AARCH64
-#elif defined(__riscv)
-#define NATIVE_MACHINE EM_RISCV
-#endif
+#include "base/machine.h"
 
 struct image {
 	const char *bytes;
@@ -164,7 +158,7 @@ static enum wf_elf_kind read_header(struct image *im)
 		return WF_ELF_32BIT;
 	if (h == NULL || ident[EI_CLASS] != ELFCLASS64)
 		return WF_ELF_BROKEN;
-	if (ident[EI_DATA] != ELFDATA2LSB || h->e_machine != NATIVE_MACHINE)
+	if (ident[EI_DATA] != ELFDATA2LSB || h->e_machine != WF_NATIVE_MACHINE)
 		return WF_ELF_OTHER_CPU;
 	im->header = h;
 	im->nr_segments = h->e_phnum;

@@ -82,11 +82,6 @@ ROWS = [
     ("redis 2 io-threads", "redis 2", {"requests": NOT_WORSE}),
     ("redis 4 io-threads", "redis 4", {"requests": NOT_WORSE}),
     ("openmp 8 threads", ["fair_openmp", "8"], {"regions": NOT_WORSE}),
-    ("preemption", ["fair_preempt_cost"], {"work_per_cpu_ms": least(0.99)}),
-    ("1 blocked", ["fair_blocked", "1"],
-     {"stood_still_ms": Bound("more", 10)}),
-    ("500 blocked", ["fair_blocked", "500"],
-     {"stood_still_ms": Bound("more", 100)}),
 ]
 
 

@@ -67,6 +67,7 @@ static int deadline_of(int op, const struct timespec *ts, int64_t *ret_ns)
 static long wait(const uint32_t *addr, int op, uint32_t val,
 		 const struct timespec *ts, uint32_t bits)
 {
+	bool is_private = (op & FUTEX_PRIVATE_FLAG) != 0;
 	int64_t deadline_ns;
 	int rc = deadline_of(op, ts, &deadline_ns);
 
@@ -74,29 +75,14 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 		return rc;
 	if (bits == 0 || !is_aligned(addr))
 		return -EINVAL;
-	if (!is_readable(addr))
+	if (is_private && !is_readable(addr))
 		return -EFAULT;
 	do {
-		rc = wf_ufutex_wait(addr, val, bits, deadline_ns);
+		rc = is_private ?
+			     wf_ufutex_wait(addr, val, bits, deadline_ns) :
+			     wf_io_futex_wait(addr, val, bits, deadline_ns);
 	} while (rc == -ERESTART);
 	return rc > 0 ? 0 : rc;
-}
-
-/* F4 */
-static long wait_shared(const uint32_t *addr, int op, uint32_t val,
-			const struct timespec *ts, uint32_t bits)
-{
-	int64_t deadline_ns;
-	int rc = deadline_of(op, ts, &deadline_ns);
-
-	if (rc != 0)
-		return rc;
-	if (bits == 0 || !is_aligned(addr))
-		return -EINVAL;
-	do {
-		rc = wf_io_futex_wait(addr, val, bits, deadline_ns);
-	} while (rc == -ERESTART);
-	return rc;
 }
 
 static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
@@ -262,10 +248,10 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		return private_call(addr, op, val, timeout_or_val2, addr2,
 				    val3);
 	if (cmd == FUTEX_WAIT && wf_io_can_wait_futex())
-		return wait_shared(addr, op, val, timeout_or_val2,
-				   FUTEX_BITSET_MATCH_ANY);
+		return wait(addr, op, val, timeout_or_val2,
+			    FUTEX_BITSET_MATCH_ANY);
 	if (cmd == FUTEX_WAIT_BITSET && wf_io_can_wait_futex())
-		return wait_shared(addr, op, val, timeout_or_val2, val3);
+		return wait(addr, op, val, timeout_or_val2, val3);
 	if (cmd == FUTEX_WAKE)
 		return wake_both(addr, op, val, FUTEX_BITSET_MATCH_ANY);
 	if (cmd == FUTEX_WAKE_BITSET)

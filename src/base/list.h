@@ -7,8 +7,6 @@
 #ifndef WEFT_BASE_LIST_H
 #define WEFT_BASE_LIST_H
 
-#include <stdbool.h>
-
 #include "base/compiler.h"
 
 struct wf_list {
@@ -18,11 +16,6 @@ struct wf_list {
 static inline void wf_list_init(struct wf_list *l)
 {
 	l->next = l->prev = l;
-}
-
-static inline bool wf_list_is_empty(const struct wf_list *l)
-{
-	return l->next == l;
 }
 
 static inline void wf_list_add_tail(struct wf_list *head, struct wf_list *e)

@@ -24,16 +24,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/machine.h"
 #include "os/mem.h"
 #include "os/sys.h"
-
-#if defined(__x86_64__)
-#define NATIVE_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_MACHINE EM_AARCH64
-#elif defined(__riscv)
-#define NATIVE_MACHINE EM_RISCV
-#endif
 
 enum {
 	HEAD_BYTES = 4096,    /* what is looked at of a file */
@@ -172,7 +165,7 @@ static bool elf_takes_weft(const struct head *h)
 
 	if (h->size < sizeof(*elf) || elf->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    elf->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    elf->e_machine != NATIVE_MACHINE)
+	    elf->e_machine != WF_NATIVE_MACHINE)
 		return false;
 	if (elf->e_phoff > h->size || end > h->size || elf->e_phoff % 8 != 0)
 		return true;

@@ -10,57 +10,8 @@
 
 #include "io/descriptor.h"
 #include "io/io.h"
-#include "io/ring.h"
 #include "io/wait.h"
 #include "os/sys.h"
-#include "sched/runtime.h"
-#include "wait/ufutex.h"
-
-bool wf_io_can_park(void)
-{
-	const struct wf_thread *t = wf_self;
-
-	return t != NULL && t->kind == WF_THREAD_MULTIPLEXED &&
-	       !wf_ring_is_refused();
-}
-
-int wf_io_run(struct wf_request *r, int64_t deadline_ns)
-{
-	uint32_t nr_handlers = wf_self->nr_handlers;
-	int n;
-
-	do {
-		n = wf_request_run(r, deadline_ns);
-	} while (n == -ERESTART && (deadline_ns == WF_FOREVER ||
-				    wf_self->nr_handlers == nr_handlers));
-	if (n == -ETIMEDOUT)
-		return -EAGAIN;
-	return n == -ERESTART ? -EINTR : n;
-}
-
-int wf_io_wait_ready(int fd, uint32_t events)
-{
-	struct wf_request r = {
-		.op = IORING_OP_POLL_ADD,
-		.fd = fd,
-		.op_flags = events,
-	};
-	int n = wf_io_run(&r, WF_FOREVER);
-
-	return n < 0 ? n : 0;
-}
-
-/* Terminals, FIFOs of old kernels: they can be asked only whether they wait. */
-static long read_when_ready(int fd, const struct iovec *iov, int nr)
-{
-	if (!wf_descriptor_is_nonblocking(fd)) {
-		int err = wf_io_wait_ready(fd, POLLIN);
-
-		if (err == -EINTR || err == -ECANCELED)
-			return err;
-	}
-	return wf_sys(SYS_readv, fd, iov, nr);
-}
 
 long wf_io_readv(int fd, const struct iovec *iov, int nr)
 {
@@ -77,7 +28,7 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 		return wf_sys(SYS_readv, fd, iov, nr);
 	n = wf_sys(SYS_preadv2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
 	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM)
-		return read_when_ready(fd, iov, nr);
+		return wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN);
 	if (n != -EAGAIN || wf_descriptor_is_nonblocking(fd))
 		return n;
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));

@@ -2,6 +2,8 @@
 #ifndef WEFT_IO_WAIT_H
 #define WEFT_IO_WAIT_H
 
+#include <sys/uio.h>
+
 #include "io/request.h"
 
 /*
@@ -12,5 +14,12 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns);
 
 /* Waits until one of the events (POLLIN, ...) of fd. 0, -EINTR, -ECANCELED. */
 int wf_io_wait_ready(int fd, uint32_t events);
+
+/*
+ * SYS_readv or SYS_writev of what can be asked only whether it would wait:
+ * terminals, FIFOs of old kernels.
+ */
+long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
+			   int nr, uint32_t events);
 
 #endif

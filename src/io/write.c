@@ -123,17 +123,6 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 	return done;
 }
 
-static long write_when_ready(int fd, const struct iovec *iov, int nr)
-{
-	if (!wf_descriptor_is_nonblocking(fd)) {
-		int err = wf_io_wait_ready(fd, POLLOUT);
-
-		if (err == -EINTR || err == -ECANCELED)
-			return err;
-	}
-	return wf_sys(SYS_writev, fd, iov, nr);
-}
-
 long wf_io_writev(int fd, const struct iovec *iov, int nr)
 {
 	long n;
@@ -142,7 +131,7 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 		return wf_sys(SYS_writev, fd, iov, nr);
 	n = wf_sys(SYS_pwritev2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
 	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM)
-		return write_when_ready(fd, iov, nr);
+		return wf_io_call_when_ready(SYS_writev, fd, iov, nr, POLLOUT);
 	if (n != -EAGAIN && (n <= 0 || (size_t)n == total_of(iov, (size_t)nr)))
 		return n;
 	if (wf_descriptor_is_nonblocking(fd))

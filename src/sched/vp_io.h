@@ -53,10 +53,4 @@ static inline bool wf_vp_io_is_waiting(const struct wf_vp *vp)
 	       wf_vp_io_ops->is_waiting(vp);
 }
 
-static inline void wf_vp_io_look_as(struct wf_thread *t)
-{
-	if (t->vp != NULL)
-		wf_vp_io_look(t->vp);
-}
-
 #endif

@@ -1,0 +1,15 @@
+/* What this machine is called in ELF headers: e_machine. */
+#ifndef WEFT_BASE_MACHINE_H
+#define WEFT_BASE_MACHINE_H
+
+#include <elf.h>
+
+#if defined(__x86_64__)
+#define WF_NATIVE_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define WF_NATIVE_MACHINE EM_AARCH64
+#elif defined(__riscv)
+#define WF_NATIVE_MACHINE EM_RISCV
+#endif
+
+#endif
