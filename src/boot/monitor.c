@@ -103,7 +103,6 @@ static void preempt_all(void)
 		    (int64_t)wf_options.preempt_every / 2)
 			continue;
 		vp->watch.forced_cpu_ns = cpu;
-		wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
 		wf_preempt_signal(vp->carrier);
 	}
 }

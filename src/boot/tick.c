@@ -43,7 +43,21 @@ struct view {
 	struct wf_thread *t; /* running */
 	bool is_full;	     /* charged with a whole tick */
 	int32_t waiting_i, waiting_b;
+	uint64_t switches; /* at which t was running */
 };
+
+static struct view view_of(struct wf_vp *vp)
+{
+	struct view v = {
+		.vp = vp,
+		.t = wf_load_acquire(&vp->cur),
+		.switches = wf_load_relaxed(&vp->counters.switches),
+		.waiting_i = (int32_t)wf_queue_waiting_i(vp),
+		.waiting_b = (int32_t)wf_queue_waiting_b(vp),
+	};
+
+	return v;
+}
 
 static int64_t cpu_of(const struct wf_carrier *c)
 {
@@ -67,7 +81,9 @@ static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 	int64_t used = cpu_ns - w->slice_cpu_ns;
 
 	/* 0 is who has not begun. Longer: another carrier, or a lost tick. */
-	if (used > 0 && used < LOST_NS)
+	if (!t->from_b)
+		t->slice_us = 0;
+	else if (used > 0 && used < LOST_NS)
 		t->slice_us += (uint32_t)(used / WF_NS_PER_US) + 1;
 	w->slice_cpu_ns = cpu_ns;
 }
@@ -106,8 +122,7 @@ static bool charge(struct view *v, int64_t now_ns)
 	int64_t cpu = cpu_of(c);
 	int64_t polled_ns = wf_load_relaxed(&v->vp->polled_ns);
 	int64_t used = cpu - w->cpu_ns - (polled_ns - w->polled_ns);
-	uint64_t switches = wf_load_relaxed(&v->vp->counters.switches);
-	uint64_t nr_switches = switches - w->switches;
+	uint64_t nr_switches = v->switches - w->switches;
 	bool is_same = nr_switches <= 1;
 	bool is_known = w->carrier_tid == wf_load_relaxed(&c->tid);
 
@@ -115,7 +130,7 @@ static bool charge(struct view *v, int64_t now_ns)
 	w->cpu_ns = cpu;
 	w->polled_ns = polled_ns;
 	w->wall_ns = now_ns;
-	w->switches = switches;
+	w->switches = v->switches;
 	if (is_known && used > 0)
 		w->vp_ns += used;
 	w->carrier_tid = wf_load_relaxed(&c->tid);
@@ -186,12 +201,9 @@ static int64_t slice_ns(const struct view *v)
 }
 
 /* Has the thread had its slice, and does another of B's wait for it? */
-static bool end_slice(const struct view *v)
+static bool is_slice_over(const struct view *v)
 {
-	if (v->waiting_b == 0 || v->t->slice_us * WF_NS_PER_US < slice_ns(v))
-		return false;
-	v->t->slice_us = 0;
-	return true;
+	return v->waiting_b > 0 && v->t->slice_us * WF_NS_PER_US >= slice_ns(v);
 }
 
 int64_t wf_tick_quiet_ns(void)
@@ -200,12 +212,10 @@ int64_t wf_tick_quiet_ns(void)
 
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
-		struct view v = { .vp = vp, .t = wf_load_acquire(&vp->cur) };
+		const struct view v = view_of(vp);
 		int64_t left;
 
-		v.waiting_b = (int32_t)wf_queue_waiting_b(vp);
-		if (wf_queue_waiting_i(vp) > 0 ||
-		    (v.t == NULL && v.waiting_b > 0) ||
+		if (v.waiting_i > 0 || (v.t == NULL && v.waiting_b > 0) ||
 		    (v.t != NULL && !v.t->hog))
 			return 0;
 		if (v.t == NULL || v.waiting_b == 0)
@@ -217,26 +227,26 @@ int64_t wf_tick_quiet_ns(void)
 }
 
 /* Should another thread run? Sets turn_b if it should be one of B's. */
-static bool decide(const struct view *v, int32_t balance)
+static enum wf_resched decide(const struct view *v, int32_t balance)
 {
-	bool b_is_owed = balance >= WF_BALANCE_TICK, is_over;
+	bool b_is_owed = balance >= WF_BALANCE_TICK;
 
 	if (!v->t->from_b) {
-		v->t->slice_us = 0;
 		if (v->waiting_b > 0 && b_is_owed) {
 			wf_store_relaxed(&v->vp->turn_b, true);
-			return true;
+			return WF_RESCHED_SLICE;
 		}
-		return v->t->hog && v->waiting_i + v->waiting_b > 0;
+		return v->t->hog && v->waiting_i + v->waiting_b > 0 ?
+			       WF_RESCHED_SLICE :
+			       WF_RESCHED_NONE;
 	}
-	is_over = end_slice(v);
 	if (v->waiting_i > 0 && !b_is_owed)
-		return true;
-	if (!is_over)
-		return false;
+		return is_slice_over(v) ? WF_RESCHED_SLICE : WF_RESCHED_TICK;
+	if (!is_slice_over(v))
+		return WF_RESCHED_NONE;
 	if (b_is_owed)
 		wf_store_relaxed(&v->vp->turn_b, true);
-	return true;
+	return WF_RESCHED_SLICE;
 }
 
 /* K1; cpu_ns is the carrier's by now. */
@@ -252,17 +262,18 @@ static void ask(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
 	wf_preempt_signal(vp->carrier);
 }
 
-static void preempt(struct wf_vp *vp, int64_t now_ns)
+static void preempt(const struct view *v, enum wf_resched why, int64_t now_ns)
 {
+	struct wf_vp *vp = v->vp;
 	struct wf_vp_watch *w = &vp->watch;
-	uint64_t switches = wf_load_relaxed(&vp->counters.switches);
 
 	w->charge_ns = 0;
-	if (w->asked_switches != switches || w->first_asked_ns == 0) {
+	if (wf_load_relaxed(&vp->asked_switches) != v->switches ||
+	    w->first_asked_ns == 0) {
 		w->first_asked_ns = now_ns;
 		wf_store_relaxed(&vp->carrier->has_refused, false);
 	}
-	w->asked_switches = switches;
+	wf_vp_ask(vp, why, v->switches);
 	ask(vp, now_ns, cpu_of(vp->carrier));
 }
 
@@ -272,9 +283,8 @@ static bool retry(struct wf_vp *vp, int64_t now_ns)
 	struct wf_carrier *c = vp->carrier;
 	int64_t elapsed = now_ns - w->asked_ns, cpu;
 
-	if (wf_load_relaxed(&vp->resched) == WF_RESCHED_NONE ||
-	    wf_load_relaxed(&vp->cur) == NULL ||
-	    wf_load_relaxed(&vp->counters.switches) != w->asked_switches)
+	if (wf_vp_asked(vp) == WF_RESCHED_NONE ||
+	    wf_load_relaxed(&vp->cur) == NULL)
 		return false;
 	/* Not answered yet? */
 	if (wf_load_relaxed(&c->is_signalled))
@@ -302,26 +312,22 @@ bool wf_tick_retry(int64_t now_ns)
 /* True if the VP makes progress: others may give it work. */
 static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 {
-	struct view v = { .vp = vp, .t = wf_load_acquire(&vp->cur) };
-	int32_t balance;
+	struct view v = view_of(vp);
+	enum wf_resched why;
 
 	if (v.t == NULL) {
 		vp->watch.carrier_tid = 0;
 		see_run_length(vp, now_ns, -1);
 		return false;
 	}
-	v.waiting_i = (int32_t)wf_queue_waiting_i(vp);
-	v.waiting_b = (int32_t)wf_queue_waiting_b(vp);
 	if (!charge(&v, now_ns))
 		return false;
-	balance = update_balance(&v);
-	if (!decide(&v, balance))
+	why = decide(&v, update_balance(&v));
+	if (why == WF_RESCHED_NONE || !v.is_full)
 		return true;
-	if (v.t->from_b && v.is_full)
+	if (v.t->from_b)
 		v.t->hog = true;
-	wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
-	if (v.is_full)
-		preempt(vp, now_ns);
+	preempt(&v, why, now_ns);
 	return true;
 }
 
@@ -331,35 +337,30 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
  */
 void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t)
 {
-	struct view v = { .vp = vp, .t = t };
+	struct view v = view_of(vp);
 
-	v.waiting_i = (int32_t)wf_queue_waiting_i(vp);
-	v.waiting_b = (int32_t)wf_queue_waiting_b(vp);
+	v.t = t;
 	if (update_balance(&v) >= WF_BALANCE_TICK && v.waiting_b > 0)
 		wf_store_relaxed(&vp->turn_b, true);
 }
 
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 {
-	struct wf_thread *t = wf_load_acquire(&vp->cur);
 	const struct wf_vp_watch *w = &vp->watch;
 	const struct wf_carrier *c = vp->carrier;
-	const struct view v = { .vp = vp,
-				.t = t,
-				.waiting_b = (int32_t)wf_queue_waiting_b(vp) };
+	const struct view v = view_of(vp);
 	int64_t cpu;
 
-	if (t == NULL || (!t->from_b && !t->hog) ||
+	if (v.t == NULL || (!v.t->from_b && !v.t->hog) ||
 	    wf_load_relaxed(&vp->balance) >= WF_BALANCE_TICK ||
 	    wf_load_relaxed(&c->tid) != w->carrier_tid)
 		return;
 	cpu = cpu_of(c);
 	if (!is_computing(c, cpu - w->cpu_ns, now_ns - w->wall_ns))
 		return;
-	charge_slice(vp, t, cpu);
-	end_slice(&v);
-	wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
-	preempt(vp, now_ns);
+	charge_slice(vp, v.t, cpu);
+	preempt(&v, is_slice_over(&v) ? WF_RESCHED_SLICE : WF_RESCHED_TICK,
+		now_ns);
 }
 
 /*

@@ -1,55 +1,79 @@
 /*
  * The monitor evens out the rings: half of the surplus of the longest ring I,
- * and one from the longest ring B (DESIGN section 4).
+ * and one of the threads that compute if another VP has more of them: two
+ * more, or on every fourth tick one, so that three on two VPs take turns.
  */
 #include "sched/balance.h"
 
 #include "sched/queue.h"
 
-/* Its next turn is ring B's: whose it is must be there still. */
-static bool owes_b(const struct wf_vp *vp)
+static uint32_t computing(const struct wf_vp *vp)
 {
-	return wf_load_relaxed(&vp->balance) >= WF_BALANCE_TICK;
+	const struct wf_thread *t = wf_load_acquire(&vp->cur);
+
+	return wf_runq_len(&vp->ring_b) + (t != NULL && t->from_b ? 1 : 0);
 }
 
-static struct wf_vp *longest(const struct wf_vp *vp, bool of_b)
+static uint32_t waiting(const struct wf_vp *vp)
+{
+	return wf_runq_len(&vp->ring_i);
+}
+
+/* The one with most, other than vp; NULL if none has more. */
+static struct wf_vp *with_most(const struct wf_vp *vp,
+			       uint32_t (*count)(const struct wf_vp *))
 {
 	struct wf_vp *best = NULL;
-	uint32_t best_len = 0;
+	uint32_t most = count(vp);
 
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *other = &wf_sched.vps[i];
-		uint32_t len =
-			wf_runq_len(of_b ? &other->ring_b : &other->ring_i);
+		uint32_t nr = count(other);
 
-		if (other != vp && len > best_len && !(of_b && owes_b(other))) {
+		if (other != vp && nr > most) {
 			best = other;
-			best_len = len;
+			most = nr;
 		}
 	}
 	return best;
 }
 
+static uint32_t take_waiting(struct wf_vp *vp, uint64_t *ret_entries,
+			     uint32_t max)
+{
+	struct wf_vp *from = with_most(vp, waiting);
+	uint32_t more = from != NULL ? waiting(from) - waiting(vp) : 0;
+
+	if ((int32_t)more < 2)
+		return 0;
+	more /= 2;
+	return wf_runq_take_half(&from->ring_i, ret_entries,
+				 more < max ? more : max);
+}
+
+/* The one whose turn has just come would else never find it there. */
+static bool has_only_next(const struct wf_vp *vp)
+{
+	return wf_load_relaxed(&vp->turn_b) && wf_runq_len(&vp->ring_b) == 1;
+}
+
+static uint32_t take_computing(struct wf_vp *vp, uint64_t *ret_entry,
+			       bool is_fourth_tick)
+{
+	struct wf_vp *from = with_most(vp, computing);
+
+	if (from == NULL || has_only_next(from) ||
+	    (computing(from) < computing(vp) + 2 && !is_fourth_tick))
+		return 0;
+	return wf_runq_pop(&from->ring_b, ret_entry) ? 1 : 0;
+}
+
 void wf_balance_vp(struct wf_vp *vp, bool is_fourth_tick)
 {
-	struct wf_vp *from = longest(vp, false);
 	uint64_t entries[WF_RUNQ_SIZE / 2];
-	uint32_t nr = 0, mine, theirs;
+	uint32_t nr = take_waiting(vp, entries, WF_RUNQ_SIZE / 2 - 1);
 
-	mine = wf_runq_len(&vp->ring_i);
-	theirs = from != NULL ? wf_runq_len(&from->ring_i) : 0;
-	if (theirs > mine + 1)
-		nr = wf_runq_take_half(&from->ring_i, entries,
-				       (theirs - mine) / 2);
-	from = longest(vp, true);
-	mine += wf_runq_len(&vp->ring_b);
-	theirs = from != NULL ? wf_runq_len(&from->ring_b) +
-					wf_runq_len(&from->ring_i) :
-				0;
-	if (nr < WF_RUNQ_SIZE / 2 && theirs > mine &&
-	    (theirs - mine >= 2 || is_fourth_tick) &&
-	    wf_runq_pop(&from->ring_b, &entries[nr]))
-		nr++;
+	nr += take_computing(vp, &entries[nr], is_fourth_tick);
 	/* vp was busy a moment ago and may be asleep by now. */
 	if (nr > 0)
 		wf_queue_offer(vp, entries, nr);

@@ -136,19 +136,20 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 		push_tail(vp, &vp->ring_b, entry);
 		break;
 	case WF_READY_PREEMPTED:
-		if (!t->hog)
+		if (t->hog)
+			push_head(vp, &vp->ring_b, entry);
+		else
 			push_i(vp, entry);
-		else if (t->slice_us == 0)
+		break;
+	case WF_READY_EXPIRED:
+		if (t->hog)
 			push_tail(vp, &vp->ring_b, entry);
 		else
-			push_head(vp, &vp->ring_b, entry);
-		break;
-	case WF_READY_DISPLACED:
-		push_head(vp, &vp->ring_b, entry);
+			push_i(vp, entry);
 		break;
 	}
-	/* Who preempts knows of it. */
-	if (why != WF_READY_PREEMPTED)
+	/* Who ends slices knows of it. */
+	if (why != WF_READY_EXPIRED)
 		see_monitor();
 }
 
@@ -180,16 +181,23 @@ void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 
 /* --- picking ------------------------------------------------------------ */
 
-static void sort_in(struct wf_vp *vp, uint64_t entry)
+/*
+ * Of those that compute the monitor takes who was next (sched/balance.c): it
+ * is next here. At the tail, one that moves in step with the slices would
+ * never run.
+ */
+static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_inbox)
 {
 	const struct wf_thread *t = wf_table_at((uint32_t)entry);
 
 	if (wf_entry_is_stale(entry))
 		return;
-	if ((entry & WF_ENTRY_UNSTARTED) == 0 && t->hog)
-		push_tail(vp, &vp->ring_b, entry);
-	else
+	if ((entry & WF_ENTRY_UNSTARTED) != 0 || !t->hog)
 		push_i(vp, entry);
+	else if (is_inbox)
+		push_head(vp, &vp->ring_b, entry);
+	else
+		push_tail(vp, &vp->ring_b, entry);
 }
 
 /* What others have asked the owner to see. */
@@ -203,11 +211,11 @@ static void look(struct wf_vp *vp)
 	atomic_exchange(&vp->look, 0);
 	while ((nr = wf_inject_pop(&vp->inbox, entries, BATCH)) > 0) {
 		for (uint32_t i = 0; i < nr; i++)
-			sort_in(vp, entries[i]);
+			sort_in(vp, entries[i], true);
 	}
 	/* The tick asks too, so that the injection queue never starves. */
 	if (wf_inject_pop(&wf_sched.inject, entries, 1) > 0)
-		sort_in(vp, entries[0]);
+		sort_in(vp, entries[0], false);
 	see_monitor();
 }
 
@@ -237,7 +245,7 @@ static WF_NOINLINE uint64_t take_injected(struct wf_vp *vp)
 	nr = wf_inject_pop(&wf_sched.inject, entries,
 			   share < BATCH ? share : BATCH);
 	for (uint32_t i = 1; i < nr; i++)
-		sort_in(vp, entries[i]);
+		sort_in(vp, entries[i], false);
 	if (nr > 1)
 		see_monitor();
 	return nr > 0 ? entries[0] : WF_ENTRY_NONE;
@@ -337,7 +345,7 @@ static uint64_t next_of_i(struct wf_vp *vp)
 	return entry;
 }
 
-static uint64_t next_entry(struct wf_vp *vp, bool *ret_from_b)
+static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 {
 	uint64_t entry = WF_ENTRY_NONE;
 
@@ -350,6 +358,8 @@ static uint64_t next_entry(struct wf_vp *vp, bool *ret_from_b)
 	}
 	entry = next_of_i(vp);
 	*ret_from_b = entry == WF_ENTRY_NONE;
+	if (!is_any)
+		return entry;
 	if (entry == WF_ENTRY_NONE)
 		entry = next_of_b(vp);
 	if (entry == WF_ENTRY_NONE && wf_sched.nr_vps > 1)
@@ -357,13 +367,14 @@ static uint64_t next_entry(struct wf_vp *vp, bool *ret_from_b)
 	return entry;
 }
 
-static WF_NOINLINE struct wf_thread *pick_any(struct wf_vp *vp)
+/* Not one of B's unless is_any or it is B's turn. */
+static WF_NOINLINE struct wf_thread *pick(struct wf_vp *vp, bool is_any)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
 		look(vp);
 	for (;;) {
 		bool from_b, is_fresh;
-		uint64_t entry = next_entry(vp, &from_b);
+		uint64_t entry = next_entry(vp, is_any, &from_b);
 		struct wf_thread *t;
 
 		if (entry == WF_ENTRY_NONE)
@@ -390,12 +401,17 @@ struct wf_thread *wf_queue_pick(struct wf_vp *vp)
 			vp->lifo_run >= LIFO_RUN_MAX ||
 			wf_load_relaxed(&vp->look) != 0 ||
 			wf_load_relaxed(&vp->turn_b)))
-		return pick_any(vp);
+		return pick(vp, true);
 	wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE); /* Q3 */
 	vp->lifo_run++;
 	t = wf_table_at((uint32_t)entry);
 	t->from_b = false;
 	return t;
+}
+
+struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp)
+{
+	return pick(vp, false);
 }
 
 bool wf_queue_may_hand_off(struct wf_vp *vp)

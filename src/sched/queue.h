@@ -12,9 +12,8 @@ enum wf_ready {
 	WF_READY_WOKEN,	    /* the LIFO slot; who was there goes to I's tail */
 	WF_READY_REJOINED,  /* the injection queue */
 	WF_READY_YIELDED,   /* ring B's tail */
-	WF_READY_PREEMPTED, /* ring I's tail; a hog: ring B's, at the head if
-			     * its slice is not over */
-	WF_READY_DISPLACED, /* ring B's head: preempted by a wake */
+	WF_READY_PREEMPTED, /* for one of I's: I's tail; a hog: B's head */
+	WF_READY_EXPIRED,   /* its slice is over: I's tail; a hog: B's tail */
 };
 
 /*
@@ -38,6 +37,9 @@ void wf_queue_offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr);
 
 /* The next thread to run on vp, or NULL. Owner only. */
 struct wf_thread *wf_queue_pick(struct wf_vp *vp);
+
+/* One of ring I's, or of B's if that has its turn; else NULL. Owner only. */
+struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp);
 
 /*
  * May vp's owner switch straight to a thread that it has just made ready, as

@@ -31,7 +31,8 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 	wf_queue_put(vp, t, WF_READY_WOKEN);
 	/* A computing thread gives way to whom it wakes. */
 	if (me->hog && wf_load_relaxed(&vp->balance) < WF_BALANCE_TICK) {
-		wf_store_relaxed(&vp->resched, WF_RESCHED_WAKE);
+		wf_vp_ask(vp, WF_RESCHED_WAKE,
+			  wf_load_relaxed(&vp->counters.switches));
 		atomic_fetch_or(&me->exit_work, WF_WORK_RESCHED);
 	}
 }

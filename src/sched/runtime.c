@@ -111,7 +111,7 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 			wf_carrier_bind(t);
 		if (take_work(t, WF_WORK_RESCHED) && t->vp != NULL &&
 		    t->kind == WF_THREAD_MULTIPLEXED) {
-			uint32_t why = wf_load_relaxed(&t->vp->resched);
+			enum wf_resched why = wf_vp_asked(t->vp);
 
 			if (why != WF_RESCHED_NONE)
 				wf_switch_yield(t, why);

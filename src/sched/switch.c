@@ -121,35 +121,50 @@ static void requeue_preempted(struct wf_carrier *c, void *arg)
 	wf_queue_put(wf_load_relaxed(&c->vp), arg, WF_READY_PREEMPTED);
 }
 
-static void requeue_displaced(struct wf_carrier *c, void *arg)
+static void requeue_expired(struct wf_carrier *c, void *arg)
 {
-	wf_queue_put(wf_load_relaxed(&c->vp), arg, WF_READY_DISPLACED);
+	struct wf_thread *t = arg;
+
+	t->slice_us = 0;
+	wf_queue_put(wf_load_relaxed(&c->vp), t, WF_READY_EXPIRED);
 }
 
 wf_post_fn *wf_switch_requeue(enum wf_resched why)
 {
 	switch (why) {
 	case WF_RESCHED_TICK:
-		return requeue_preempted;
 	case WF_RESCHED_WAKE:
-		return requeue_displaced;
+		return requeue_preempted;
+	case WF_RESCHED_SLICE:
+		return requeue_expired;
 	default:
 		return requeue_yielded;
 	}
 }
 
-bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
+struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_vp *vp = t->vp;
-	struct wf_thread *next;
 
 	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
 	wf_vp_io_look(vp);
 	if (why == WF_RESCHED_WAKE)
 		vp->lifo_run = 0; /* the woken thread is what it is for */
-	else if (why == WF_RESCHED_TICK)
+	if (why == WF_RESCHED_TICK || why == WF_RESCHED_SLICE)
 		wf_queue_flush_lifo(vp);
-	next = wf_queue_pick(vp);
+	/*
+	 * Asked to give way to one of I's, which another VP may have taken
+	 * meanwhile. To change places with B's first then, and that with it at
+	 * the next tick, would keep the rest of B waiting.
+	 */
+	return why == WF_RESCHED_TICK && t->hog ? wf_queue_pick_waiting(vp) :
+						  wf_queue_pick(vp);
+}
+
+bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
+{
+	struct wf_thread *next = wf_switch_next(t, why);
+
 	if (next == NULL)
 		return false;
 	wf_switch_to(t, next, wf_switch_requeue(why), t);

@@ -72,6 +72,12 @@ void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask);
 /* The post function that queues the outgoing thread again. */
 wf_post_fn *wf_switch_requeue(enum wf_resched why);
 
+/*
+ * Who is to run instead of t, which has a VP; NULL if nobody is. What was
+ * asked of the VP is answered.
+ */
+struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why);
+
 /* Lets others run if there are any; returns false if there are none. */
 bool wf_switch_yield(struct wf_thread *t, enum wf_resched why);
 

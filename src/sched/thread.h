@@ -162,7 +162,7 @@ struct wf_thread {
 
 	uint32_t nr_rescued; /* in a row; monitor */
 	uint32_t rescued_ms; /* the last time, on a clock that wraps; monitor */
-	uint32_t slice_us;   /* had of its slice in ring B; monitor */
+	uint32_t slice_us;   /* had of its slice in ring B; monitor, vp */
 	int8_t sched_priority; /* set by the program */
 	bool has_affinity;     /* its carrier's is not the process's; self */
 	bool wait_is_firm;     /* nothing interrupts it; self, bucket */

@@ -21,8 +21,9 @@
 /* What a VP's runtime exit is asked to do. */
 enum wf_resched {
 	WF_RESCHED_NONE = 0,
-	WF_RESCHED_TICK, /* the tick's rules want another thread to run */
-	WF_RESCHED_WAKE, /* a hog woke a thread that goes first */
+	WF_RESCHED_TICK,  /* the tick's rules want another thread to run */
+	WF_RESCHED_SLICE, /* so, and the thread has had its slice of ring B */
+	WF_RESCHED_WAKE,  /* a hog woke a thread that goes first */
 };
 
 /* Balance between rings I and B is counted in 64ths of a tick. */
@@ -52,7 +53,6 @@ struct wf_vp_watch {
 	int64_t asked_ns, asked_cpu_ns; /* when preemption was asked for, and
 					 * cpu_ns then */
 	int64_t first_asked_ns;		/* the first time in this stay */
-	uint64_t asked_switches;	/* switches then */
 	int64_t slice_cpu_ns; /* cpu_ns up to which slices are charged */
 	int64_t vp_ns;	      /* CPU time of all its carriers */
 	struct wf_waits waits_i, waits_b;
@@ -80,10 +80,11 @@ struct wf_vp {
 	_Atomic uint32_t resched;	 /* enum wf_resched; owner, monitor */
 	_Atomic int32_t balance;	 /* monitor */
 	_Atomic uint32_t nr_requests;	 /* to the kernel, under way; owner */
-	struct wf_vp_io *io;		 /* io/; NULL if there is none */
 	_Atomic bool turn_b;		 /* next pick is B's; monitor, owner */
 	_Atomic bool runs_long;		 /* threads run for more than two wakes'
 				 * cost; monitor */
+	struct wf_vp_io *io;		 /* io/; NULL if there is none */
+	_Atomic uint64_t asked_switches; /* see wf_vp_ask; owner, monitor */
 
 	/* Line of those who want something of the owner. */
 	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* 1: inbox or
@@ -113,6 +114,32 @@ struct wf_vp {
 	uint32_t last_created; /* index of a thread, a hint; owner */
 	struct wf_pool pool;   /* free threads; owner */
 };
+
+/*
+ * Asks vp's owner to let another thread run than that of the switch with the
+ * given number (counters.switches). A later switch has done so by itself: a
+ * signal that came after it would take the VP from whom the tick had in mind,
+ * or end a slice that has just begun.
+ */
+static inline void wf_vp_ask(struct wf_vp *vp, enum wf_resched why,
+			     uint64_t switches)
+{
+	wf_store_relaxed(&vp->asked_switches, switches);
+	/* release: the number; pairs with wf_vp_asked. */
+	wf_store_release(&vp->resched, why);
+}
+
+/* What is asked of the thread that runs now. */
+static inline enum wf_resched wf_vp_asked(const struct wf_vp *vp)
+{
+	enum wf_resched why = wf_load_acquire(&vp->resched);
+	uint64_t now = wf_load_relaxed(&vp->counters.switches);
+
+	if (why != WF_RESCHED_NONE &&
+	    wf_load_relaxed(&vp->asked_switches) != now)
+		return WF_RESCHED_NONE;
+	return why;
+}
 
 /* Runs on the incoming side of a switch, on the incoming thread's stack. */
 typedef void wf_post_fn(struct wf_carrier *c, void *arg);

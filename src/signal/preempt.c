@@ -31,7 +31,6 @@
 #include "sched/queue.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
-#include "sched/vp_io.h"
 #include "signal/arrive.h"
 #include "signal/frame.h"
 
@@ -97,8 +96,7 @@ static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 	if (vp->timer_switches == now &&
 	    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0) {
 		t->hog = true;
-		t->slice_us = 0;
-		wf_store_relaxed(&vp->resched, WF_RESCHED_TICK);
+		wf_vp_ask(vp, WF_RESCHED_SLICE, now);
 	}
 	vp->timer_switches = now;
 }
@@ -106,16 +104,12 @@ static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 static void preempt(struct wf_thread *t, const ucontext_t *uc)
 {
 	struct wf_vp *vp = t->vp;
-	uint32_t why = wf_load_relaxed(&vp->resched);
+	enum wf_resched why = wf_vp_asked(vp);
 	struct wf_thread *next;
 
 	if (why == WF_RESCHED_NONE)
 		return;
-	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
-	wf_vp_io_look(vp);
-	if (why == WF_RESCHED_TICK)
-		wf_queue_flush_lifo(vp);
-	next = wf_queue_pick(vp);
+	next = wf_switch_next(t, why);
 	if (next == NULL)
 		return;
 	wf_count_own(&vp->counters, preemptions);
@@ -139,6 +133,10 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	wf_arrive_nudge(t, ucontext);
 	if (t->kind != WF_THREAD_MULTIPLEXED)
 		return;
+	/* The debug option means whoever is met. */
+	if (wf_options.preempt_every != 0 && t->vp != NULL)
+		wf_vp_ask(t->vp, WF_RESCHED_SLICE,
+			  wf_load_relaxed(&t->vp->counters.switches));
 	if (!may_preempt(t, c, ucontext)) {
 		atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* P2 */
 		return;

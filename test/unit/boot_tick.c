@@ -74,9 +74,9 @@ static void test_places(void **state)
 	struct wf_thread *hog = machine_hog(), *other = machine_thread();
 	struct wf_thread *displaced = machine_hog(), *yielded;
 
-	wf_queue_put(vp, hog, WF_READY_PREEMPTED);
+	wf_queue_put(vp, hog, WF_READY_EXPIRED);
 	assert_int_equal(wf_queue_waiting_b(vp), 1);
-	wf_queue_put(vp, displaced, WF_READY_DISPLACED);
+	wf_queue_put(vp, displaced, WF_READY_PREEMPTED);
 	wf_queue_put(vp, other, WF_READY_PREEMPTED);
 	assert_int_equal(wf_queue_waiting_i(vp), 1);
 	yielded = machine_thread();
@@ -171,8 +171,8 @@ static void test_short_slices_beside_many(void **state)
 		machine_queue(vp, machine_thread());
 	wf_store_relaxed(&vp->balance, 2 * WF_BALANCE_TICK);
 	pass_ticks(1);
-	assert_int_equal(hog->slice_us, 0);
 	assert_true(machine_switch(vp));
+	assert_int_equal(hog->slice_us, 0);
 	while (wf_queue_waiting_b(vp) == 2)
 		machine_block(vp);
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), other);

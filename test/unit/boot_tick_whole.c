@@ -141,6 +141,9 @@ static void test_hog_beside_short_runs(void **state)
 		struct wf_vp *longer = machine_vp(step * STEP / TICK % 2);
 
 		machine_pass(STEP);
+		if ((step + 1) % (TICK / STEP) == 0)
+			machine_tick();
+		/* The signal comes later than the next switch. */
 		for (uint32_t i = 0; i < 2; i++) {
 			struct wf_vp *vp = machine_vp(i);
 			struct wf_thread *t = wf_load_relaxed(&vp->cur);
@@ -150,8 +153,6 @@ static void test_hog_beside_short_runs(void **state)
 			machine_block(vp);
 			wf_queue_put(longer, t, WF_READY_REJOINED);
 		}
-		if ((step + 1) % (TICK / STEP) == 0)
-			machine_tick();
 		for (uint32_t i = 0; i < 2; i++)
 			machine_switch(machine_vp(i));
 	}

@@ -5,9 +5,11 @@
 
 #include "boot/rescue.h"
 #include "os/clock.h"
+#include "os/kthread.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/start.h"
+#include "sched/switch.h"
 #include "signal/preempt.h"
 
 enum { MAX_THREADS = 1024, MAX_VPS = 4, FIRST_TID = 100 };
@@ -82,7 +84,7 @@ void machine_run(struct wf_vp *vp, struct wf_thread *t)
 
 void machine_queue(struct wf_vp *vp, struct wf_thread *t)
 {
-	wf_queue_put(vp, t, WF_READY_PREEMPTED);
+	wf_queue_put(vp, t, WF_READY_EXPIRED);
 }
 
 void machine_pass_idle(int64_t ns)
@@ -112,17 +114,18 @@ void machine_tick(void)
 bool machine_switch(struct wf_vp *vp)
 {
 	struct wf_thread *t = wf_load_relaxed(&vp->cur), *next;
+	enum wf_resched why = wf_vp_asked(vp);
 
 	if (!wf_load_relaxed(&vp->carrier->is_signalled))
 		return false;
 	wf_store_relaxed(&vp->carrier->is_signalled, false);
-	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
-	wf_queue_flush_lifo(vp);
-	next = wf_queue_pick(vp);
+	if (why == WF_RESCHED_NONE)
+		return false;
+	next = wf_switch_next(t, why);
 	if (next == NULL)
 		return false;
 	make_current(vp, next);
-	wf_queue_put(vp, t, WF_READY_PREEMPTED);
+	wf_switch_requeue(why)(vp->carrier, t);
 	return true;
 }
 
@@ -187,4 +190,16 @@ void wf_idle_wake_monitor(void)
 
 void wf_start_prepare(struct wf_thread *t)
 {
+}
+
+/* No stack is switched here. */
+
+void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp)
+{
+	abort();
+}
+
+void wf_os_set_signal_mask(uint64_t mask)
+{
+	abort();
 }
