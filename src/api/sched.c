@@ -150,15 +150,3 @@ WF_API(int, sched_getparam, pid_t id, struct sched_param *ret_param)
 	ret_param->sched_priority = t->sched_priority;
 	return 0;
 }
-
-/* The carrier's clock, until threads have clocks of their own. */
-WF_API(int, pthread_getcpuclockid, pthread_t thread, clockid_t *ret_clock)
-{
-	const struct wf_thread *t = wf_thread_of(thread);
-
-	if (is_native(t))
-		return wf_real.pthread_getcpuclockid(thread, ret_clock);
-	*ret_clock = t == wf_self ? CLOCK_THREAD_CPUTIME_ID :
-				    CLOCK_PROCESS_CPUTIME_ID;
-	return 0;
-}

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "api/api.h"
+#include "api/clock.h"
 #include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
@@ -62,6 +63,10 @@ static long dispatch(long nr, const long *a)
 		if (!wf_is_started())
 			break;
 		return wf_signal_syscall(nr, a);
+	case SYS_clock_gettime:
+		return wf_clock_get((clockid_t)a[0], (struct timespec *)a[1]);
+	case SYS_getrusage:
+		return wf_clock_usage((int)a[0], (struct rusage *)a[1]);
 	case SYS_rseq:
 		/* Threads travel between kernel threads. */
 		return -ENOSYS;

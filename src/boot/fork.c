@@ -19,6 +19,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/cpu_time.h"
 #include "sched/idle.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
@@ -76,6 +77,7 @@ void wf_boot_fork_child(void)
 	wf_table_fork_child(t);
 	wf_carrier_fork_child();
 	wf_idle_reset();
+	wf_cpu_time_fork_child();
 	wf_ufutex_fork_child();
 	wf_ring_fork_child();
 	wf_once_fork_child();

@@ -19,6 +19,7 @@
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/cpu_time.h"
 #include "sched/idle.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
@@ -212,6 +213,8 @@ static int start_locked(struct wf_thread *t)
 	}
 	wf_signal_convert(mask);
 	wf_boot_stats_begin();
+	if (t->is_first)
+		wf_cpu_time_adopt(t);
 	wf_store_release(&wf_sched.is_started, true);
 	if (t->is_first) {
 		wf_carrier_set_mask(t->carrier, mask);

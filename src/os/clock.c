@@ -2,7 +2,12 @@
 
 #include "os/sys.h"
 
-int (*wf_os_clock_gettime)(clockid_t, struct timespec *) = clock_gettime;
+static int ask_kernel(clockid_t clock, struct timespec *ret_time)
+{
+	return (int)wf_sys(SYS_clock_gettime, clock, ret_time);
+}
+
+int (*wf_os_clock_gettime)(clockid_t, struct timespec *) = ask_kernel;
 
 int64_t wf_os_clock(clockid_t clock)
 {

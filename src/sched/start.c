@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "libc/layout.h"
 #include "libc/tcb.h"
+#include "sched/cpu_time.h"
 
 void wf_start_prepare(struct wf_thread *t)
 {
@@ -17,6 +18,7 @@ void wf_start_prepare(struct wf_thread *t)
 			     wf_slot_block_bytes(s));
 	/* Until its end shows that it was tidy. */
 	t->is_soiled = true;
+	wf_cpu_time_begin(t);
 	t->ctx.tp = s->tcb;
 	t->ctx.sp = wf_arch_context_make(wf_slot_stack_top(s),
 					 wf_arch_thread_entry, t->fp_control);

@@ -7,6 +7,7 @@
 #include "sched/switch.h"
 
 #include "os/kthread.h"
+#include "sched/cpu_time.h"
 #include "sched/preempt.h"
 #include "sched/queue.h"
 #include "sched/vp_io.h"
@@ -71,6 +72,7 @@ const struct wf_context *wf_switch_prepare(struct wf_thread *t,
 {
 	struct wf_carrier *c = t->carrier;
 
+	wf_cpu_time_charge(c, t);
 	set_post(c, post, arg);
 	if (next == NULL) {
 		make_idle(c, t->vp);
@@ -96,6 +98,7 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 {
 	struct wf_vp *vp = wf_load_relaxed(&c->vp);
 
+	wf_cpu_time_charge(c, NULL);
 	if (vp != NULL) {
 		make_current(c, vp, next);
 	} else {

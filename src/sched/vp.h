@@ -177,6 +177,7 @@ struct wf_carrier {
 	_Atomic bool insist;	       /* do it even there; monitor */
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
+	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, C2 */
 };
 
 struct wf_sched {

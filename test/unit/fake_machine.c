@@ -6,6 +6,7 @@
 #include "boot/rescue.h"
 #include "os/clock.h"
 #include "os/kthread.h"
+#include "sched/cpu_time.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/start.h"
@@ -192,7 +193,14 @@ void wf_start_prepare(struct wf_thread *t)
 {
 }
 
-/* No stack is switched here. */
+/* No stack is switched here, and no CPU time asked for. */
+
+_Atomic bool wf_cpu_time_is_on;
+
+void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
+{
+	abort();
+}
 
 void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp)
 {

@@ -1,0 +1,164 @@
+/*
+ * CPU clocks of threads.
+ *
+ * The kernel's number of a thread's clock has 28 bits for the tid, and weft's
+ * tids have more. So weft's numbers are those whose low three bits the kernel
+ * gives no meaning; above them are the thread's index and a part of its
+ * generation, by which the clock of an earlier thread is told.
+ */
+#include "api/clock.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "api/api.h"
+#include "libc/real.h"
+#include "os/clock.h"
+#include "os/sys.h"
+#include "sched/cpu_time.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "thread/lifecycle.h"
+
+enum {
+	KIND_BITS = 3,
+	OURS = 7,
+	INDEX_MASK = (1 << WF_TID_INDEX_BITS) - 1,
+	GENERATION_MASK = (1 << (31 - KIND_BITS - WF_TID_INDEX_BITS)) - 1,
+};
+
+static clockid_t clock_of(const struct wf_thread *t)
+{
+	uint32_t part = t->generation & GENERATION_MASK;
+
+	return (clockid_t)(~(part << WF_TID_INDEX_BITS | t->index)
+				   << KIND_BITS |
+			   OURS);
+}
+
+static bool is_living(const struct wf_thread *t)
+{
+	return t != NULL && t->tid > 0 &&
+	       (wf_load_relaxed(&t->exit_state) & WF_EXIT_DONE) == 0;
+}
+
+/* NULL if it has ended. */
+static const struct wf_thread *thread_of(clockid_t clock)
+{
+	uint32_t payload = ~((uint32_t)clock >> KIND_BITS);
+	const struct wf_thread *t = wf_table_at(payload & INDEX_MASK);
+
+	if ((payload & INDEX_MASK) >= wf_table_high() || !is_living(t) ||
+	    clock_of(t) != clock)
+		return NULL;
+	return t;
+}
+
+static bool is_ours(clockid_t clock)
+{
+	return clock < 0 && (clock & OURS) == OURS;
+}
+
+/* Whose clock the kernel's is: the caller's carrier's? */
+static bool is_on_carrier(void)
+{
+	return wf_self != NULL && wf_self->carrier != NULL;
+}
+
+long wf_clock_get(clockid_t clock, struct timespec *ret_time)
+{
+	const struct wf_thread *t = is_ours(clock) ? thread_of(clock) : wf_self;
+	int64_t ns;
+
+	if (!is_ours(clock) &&
+	    (clock != CLOCK_THREAD_CPUTIME_ID || !is_on_carrier())) {
+		if (clock == CLOCK_THREAD_CPUTIME_ID)
+			wf_cpu_time_note();
+		return wf_sys(SYS_clock_gettime, clock, ret_time);
+	}
+	if (t == NULL)
+		return -EINVAL;
+	ns = wf_cpu_time_of(t);
+	if (ns < 0)
+		return ns;
+	*ret_time = wf_os_timespec(ns);
+	return 0;
+}
+
+static int64_t us_of(struct timeval tv)
+{
+	return tv.tv_sec * 1000000LL + tv.tv_usec;
+}
+
+static struct timeval timeval_of(int64_t us)
+{
+	return (struct timeval){ us / 1000000, us % 1000000 };
+}
+
+/* us in the proportion that the carrier's user and system time have. */
+static void split(int64_t us, struct rusage *usage)
+{
+	int64_t system = us_of(usage->ru_stime);
+	int64_t all = us_of(usage->ru_utime) + system;
+
+	if (all > 0)
+		system = (int64_t)((__int128)us * system / all);
+	usage->ru_stime = timeval_of(system);
+	usage->ru_utime = timeval_of(us - system);
+}
+
+long wf_clock_usage(int who, struct rusage *ret_usage)
+{
+	long err = wf_sys(SYS_getrusage, who, ret_usage);
+	int64_t ns;
+
+	if (err < 0 || who != RUSAGE_THREAD)
+		return err;
+	if (!is_on_carrier()) {
+		wf_cpu_time_note();
+		return 0;
+	}
+	ns = wf_cpu_time_of(wf_self);
+	if (ns < 0)
+		return ns;
+	split(ns / WF_NS_PER_US, ret_usage);
+	return 0;
+}
+
+WF_API(int, clock_gettime, clockid_t clock, struct timespec *ret_time)
+{
+	if (WF_LIKELY(clock >= 0 && clock != CLOCK_THREAD_CPUTIME_ID))
+		return wf_os_clock_gettime(clock, ret_time);
+	return wf_api_errno((int)wf_clock_get(clock, ret_time));
+}
+
+WF_API(int, clock_getres, clockid_t clock, struct timespec *ret_time)
+{
+	const struct timespec one = { 0, 1 };
+
+	if (!is_ours(clock))
+		return wf_api_errno(
+			(int)wf_sys(SYS_clock_getres, clock, ret_time));
+	if (thread_of(clock) == NULL)
+		return wf_api_errno(-EINVAL);
+	if (ret_time != NULL)
+		*ret_time = one;
+	return 0;
+}
+
+WF_API(int, getrusage, int who, struct rusage *ret_usage)
+{
+	return wf_api_errno((int)wf_clock_usage(who, ret_usage));
+}
+
+WF_API(int, pthread_getcpuclockid, pthread_t thread, clockid_t *ret_clock)
+{
+	const struct wf_thread *t = wf_thread_of(thread);
+
+	if (t == NULL || (t->slot.class == NULL && !wf_is_started()))
+		return wf_real.pthread_getcpuclockid(thread, ret_clock);
+	if (!is_living(t))
+		return ESRCH;
+	*ret_clock = clock_of(t);
+	return 0;
+}

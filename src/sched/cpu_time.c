@@ -1,0 +1,156 @@
+/*
+ * C1. used[i] is changed by the carrier that runs thread i, when it stops to
+ *     run it; by the thread's first carrier before it runs; and once when
+ *     measuring begins.
+ * C2. c->cpu_mark is the CPU time of carrier c up to which its threads have
+ *     been charged; the carrier's own, and at the beginning the beginner's.
+ */
+#include "sched/cpu_time.h"
+
+#include <errno.h>
+
+#include "os/clock.h"
+#include "os/mem.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+
+enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS, NR_TRIES = 8 };
+
+_Atomic bool wf_cpu_time_is_on;
+
+static struct wf_spin lock = WF_SPIN_INIT; /* to begin */
+static _Atomic int64_t *used; /* ns, by index; touched where it is used */
+static bool was_asked_before;
+
+static int64_t own_ns(void)
+{
+	struct timespec ts;
+
+	wf_sys(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * WF_NS_PER_S + ts.tv_nsec;
+}
+
+void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
+{
+	int64_t now = own_ns();
+	int64_t mark = wf_load_relaxed(&c->cpu_mark);
+
+	if (t != NULL && t != &c->idle_self && mark != 0)
+		wf_store_relaxed(&used[t->index],
+				 wf_load_relaxed(&used[t->index]) + now - mark);
+	/* release: the time; pairs with the acquire in time_now. */
+	wf_store_release(&c->cpu_mark, now);
+}
+
+void wf_cpu_time_begin_slow(const struct wf_thread *t)
+{
+	wf_store_relaxed(&used[t->index], 0);
+}
+
+static void mark_carriers(void)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_carrier *c = wf_sched.vps[i].carrier;
+		int64_t now;
+
+		if (c == NULL)
+			continue;
+		now = wf_os_thread_cpu(wf_load_relaxed(&c->tid));
+		if (now > 0)
+			wf_store_relaxed(&c->cpu_mark, now);
+	}
+}
+
+/* For me, who asks first. */
+static int begin(const struct wf_thread *me)
+{
+	if (used == NULL)
+		used = wf_os_reserve(MAX_THREADS * sizeof(*used));
+	if (used == NULL)
+		return -ENOMEM;
+	mark_carriers();
+	if (me != NULL && me->carrier != NULL) {
+		int64_t now = own_ns();
+
+		wf_store_relaxed(&used[me->index], now);
+		wf_store_relaxed(&me->carrier->cpu_mark, now);
+	}
+	/* release: the array; pairs with the acquire in wf_cpu_time_of. */
+	wf_store_release(&wf_cpu_time_is_on, true);
+	return 0;
+}
+
+static int ensure(const struct wf_thread *me)
+{
+	int err = 0;
+
+	if (WF_LIKELY(wf_load_acquire(&wf_cpu_time_is_on)))
+		return 0;
+	wf_spin_lock(&lock);
+	if (!wf_load_relaxed(&wf_cpu_time_is_on))
+		err = begin(me);
+	wf_spin_unlock(&lock);
+	return err;
+}
+
+static bool is_running_on(const struct wf_thread *t, const struct wf_carrier *c)
+{
+	const struct wf_vp *vp;
+
+	if (c == NULL)
+		return false;
+	if (t->kind != WF_THREAD_MULTIPLEXED)
+		return true;
+	vp = wf_load_acquire(&c->vp);
+	return vp != NULL && wf_load_relaxed(&vp->cur) == t;
+}
+
+/* False if t was switched from or to meanwhile. */
+static bool time_now(const struct wf_thread *t, int64_t *ret_ns)
+{
+	const struct wf_carrier *c = t->carrier;
+	bool is_running = is_running_on(t, c);
+	int64_t mark, now = 0;
+
+	mark = is_running ? wf_load_acquire(&c->cpu_mark) : 0;
+	*ret_ns = wf_load_relaxed(&used[t->index]);
+	if (!is_running)
+		return !is_running_on(t, t->carrier);
+	now = wf_os_thread_cpu(wf_load_relaxed(&c->tid));
+	if (now > mark)
+		*ret_ns += now - mark;
+	return is_running_on(t, c) && wf_load_acquire(&c->cpu_mark) == mark;
+}
+
+int64_t wf_cpu_time_of(const struct wf_thread *t)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	int64_t ns = ensure(me);
+
+	/* Who is switched all the time has about what was read last. */
+	for (int i = 0; ns >= 0 && i < NR_TRIES; i++) {
+		if (time_now(t, &ns))
+			break;
+	}
+	wf_runtime_leave(me);
+	return ns;
+}
+
+void wf_cpu_time_note(void)
+{
+	was_asked_before = true;
+}
+
+void wf_cpu_time_adopt(const struct wf_thread *t)
+{
+	if (was_asked_before)
+		ensure(t);
+}
+
+void wf_cpu_time_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
+	was_asked_before = false;
+	wf_store_relaxed(&wf_cpu_time_is_on, false);
+}

@@ -1,0 +1,47 @@
+/*
+ * CPU time by thread. Nothing is measured until the program asks for the first
+ * time: each switch costs a system call from then on.
+ */
+#ifndef WEFT_SCHED_CPU_TIME_H
+#define WEFT_SCHED_CPU_TIME_H
+
+#include "sched/vp.h"
+
+/* Set once; cleared in a child of fork. */
+extern _Atomic bool wf_cpu_time_is_on;
+
+/* Slow halves of the two below. */
+void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t);
+void wf_cpu_time_begin_slow(const struct wf_thread *t);
+
+/* c, the caller's, stops running t, or its own context if t is NULL. */
+static inline void wf_cpu_time_charge(struct wf_carrier *c,
+				      const struct wf_thread *t)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&wf_cpu_time_is_on)))
+		wf_cpu_time_charge_slow(c, t);
+}
+
+/* t has used nothing yet. */
+static inline void wf_cpu_time_begin(const struct wf_thread *t)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&wf_cpu_time_is_on)))
+		wf_cpu_time_begin_slow(t);
+}
+
+/*
+ * Nanoseconds that t, which lives, has used: since it began, or since somebody
+ * first asked if that was later; the caller's own include what its kernel
+ * thread had used by then. -ENOMEM.
+ */
+int64_t wf_cpu_time_of(const struct wf_thread *t);
+
+/* The process's first thread becomes one of weft's; it may have asked. */
+void wf_cpu_time_adopt(const struct wf_thread *t);
+
+/* A native thread, the only one so far, has asked the kernel. */
+void wf_cpu_time_note(void);
+
+void wf_cpu_time_fork_child(void);
+
+#endif

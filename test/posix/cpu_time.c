@@ -1,0 +1,188 @@
+/* CPU clocks of threads: each counts what its thread uses and nothing else. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { WORK_MS = 30, NR_THREADS = 4 };
+
+static int64_t read_clock(clockid_t clock)
+{
+	struct timespec ts;
+
+	CHECK_EQ(clock_gettime(clock, &ts), 0);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static int64_t own_ns(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void compute(int ms)
+{
+	int64_t end = own_ns() + ms * 1000000LL;
+
+	while (own_ns() < end)
+		for (volatile int i = 0; i < 10000; i++)
+			;
+}
+
+static sem_t go, done;
+
+static void *work_when_told(void *arg)
+{
+	sem_wait(&go);
+	compute(WORK_MS);
+	sem_post(&done);
+	sem_wait(&go);
+	return arg;
+}
+
+static pthread_t start_worker(void)
+{
+	sem_init(&go, 0, 0);
+	sem_init(&done, 0, 0);
+	return thread_start(work_when_told, NULL);
+}
+
+TEST(who_waits_uses_nothing)
+{
+	pthread_t worker = start_worker();
+	int64_t before = own_ns(), used;
+
+	sem_post(&go);
+	sem_wait(&done);
+	used = own_ns() - before;
+	CHECK(used >= 0);
+	CHECK(used < WORK_MS * 1000000LL / 2);
+	sem_post(&go);
+	thread_join(worker);
+}
+
+TEST(clock_of_another)
+{
+	pthread_t worker = start_worker();
+	clockid_t clock, own;
+	int64_t before, used;
+
+	CHECK_EQ(pthread_getcpuclockid(worker, &clock), 0);
+	CHECK_EQ(pthread_getcpuclockid(pthread_self(), &own), 0);
+	CHECK(clock != own);
+	before = read_clock(clock);
+	sem_post(&go);
+	sem_wait(&done);
+	used = read_clock(clock) - before;
+	CHECK(used >= WORK_MS * 1000000LL);
+	/* It waits: nothing more, but for what it takes to do so. */
+	sleep_ms(20);
+	CHECK(read_clock(clock) - before < used + WORK_MS * 1000000LL / 2);
+	sem_post(&go);
+	thread_join(worker);
+}
+
+static _Atomic int is_over;
+
+static void *compute_until_over(void *arg)
+{
+	while (!is_over)
+		;
+	return arg;
+}
+
+TEST(clock_of_another_that_computes)
+{
+	pthread_t worker = thread_start(compute_until_over, NULL);
+	int64_t start = now_ns(), before, last;
+	clockid_t clock;
+
+	CHECK_EQ(pthread_getcpuclockid(worker, &clock), 0);
+	before = last = read_clock(clock);
+	while (last < before + WORK_MS * 1000000LL) {
+		int64_t now = read_clock(clock);
+
+		CHECK(now >= last);
+		last = now;
+		CHECK(elapsed_ms(start) < 10000);
+	}
+	is_over = 1;
+	thread_join(worker);
+}
+
+TEST(names_of_the_own_clock)
+{
+	int64_t first = own_ns(), second, third;
+	struct timespec raw, res;
+	struct rusage usage;
+	clockid_t clock;
+
+	CHECK_EQ(pthread_getcpuclockid(pthread_self(), &clock), 0);
+	second = read_clock(clock);
+	CHECK(second >= first);
+	CHECK_EQ(syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &raw), 0);
+	third = raw.tv_sec * 1000000000LL + raw.tv_nsec;
+	CHECK(third >= second);
+	CHECK_EQ(getrusage(RUSAGE_THREAD, &usage), 0);
+	CHECK((usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000LL +
+		      usage.ru_utime.tv_usec + usage.ru_stime.tv_usec >=
+	      third / 1000 - 20000); /* the kernel's are of ticks */
+	CHECK_EQ(clock_getres(clock, &res), 0);
+	CHECK_EQ(res.tv_sec, 0);
+	CHECK_EQ(clock_getres(clock, NULL), 0);
+}
+
+static void *compute_some(void *arg)
+{
+	compute(WORK_MS);
+	return arg;
+}
+
+TEST(together_no_more_than_the_process)
+{
+	int64_t before = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+	pthread_t threads[NR_THREADS];
+
+	threads_start(threads, NR_THREADS, compute_some, NULL);
+	threads_join(threads, NR_THREADS);
+	CHECK(read_clock(CLOCK_PROCESS_CPUTIME_ID) - before >=
+	      NR_THREADS * WORK_MS * 1000000LL);
+}
+
+static void *give_clock(void *arg)
+{
+	CHECK_EQ(pthread_getcpuclockid(pthread_self(), arg), 0);
+	CHECK(read_clock(*(clockid_t *)arg) < WORK_MS * 1000000LL / 2);
+	return arg;
+}
+
+TEST(clock_of_a_thread_that_has_ended)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	own_ns();
+	thread_join(thread_start(give_clock, &clock));
+	CHECK_ERRNO(clock_gettime(clock, &ts), EINVAL);
+	/* Its place may be another's by now, its clock is not. */
+	thread_join(thread_start(thread_nothing, NULL));
+	CHECK_ERRNO(clock_gettime(clock, &ts), EINVAL);
+}
+
+TEST(new_threads_begin_at_nothing)
+{
+	clockid_t clock;
+
+	compute(WORK_MS);
+	for (int i = 0; i < 20; i++) {
+		pthread_t thread = thread_start(give_clock, &clock);
+
+		thread_join(thread);
+	}
+}
