@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""The long run: what ./dev test has a fast part of.
+
+usage: test/conformance/run.py [--build BUILD] [--only NAME]... [posix|cpython]...
+
+posix    the POSIX tests natively once, then on weft with 1, 2 and 8 VPs, each
+         without and with --preempt-every 100us
+cpython  CPython's own suites about threads, signals and processes, from the
+         distribution's package: each test has to end on weft as it does
+         natively
+
+Both, if none is named. --only takes part of a suite's or program's name.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import runner  # noqa: E402
+
+PYTHON = "/usr/bin/python3"  # the one that the package is for
+SUITE_LIMIT_S = 900
+VPS = (1, 2, 8)
+PREEMPTION = ([], ["--preempt-every", "100us"])
+SUITES = ("test_thread", "test_threading", "test_threading_local",
+          "test_threadsignals", "test_queue", "test_signal", "test_fork1",
+          "test_wait3", "test_wait4", "test_faulthandler", "test_subprocess",
+          "test_concurrent_futures", "test_asyncio", "test_socketserver",
+          "test_selectors", "test_timeout", "test_time",
+          "test_multiprocessing_fork", "test_multiprocessing_forkserver",
+          "test_multiprocessing_spawn")
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build", type=pathlib.Path, default=runner.BUILD)
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("parts", nargs="*", metavar="posix|cpython")
+    options = parser.parse_args(argv)
+    unknown = set(options.parts) - {"posix", "cpython"}
+    if unknown:
+        parser.error(f"no such part: {' '.join(sorted(unknown))}")
+    options.parts = options.parts or ["posix", "cpython"]
+    return options
+
+
+def is_wanted(name, options):
+    return not options.only or any(part in name for part in options.only)
+
+
+# --- posix ---
+
+def run_posix(options):
+    """The number of configurations in which something failed."""
+    programs = sorted(p for p in (options.build / "test/posix").glob("posix_*")
+                      if p.is_file() and is_wanted(p.name, options))
+    if not programs:
+        return 0
+    rows = [["--mode", "native"]]
+    rows += [["--mode", "weft", "--vps", str(vps), *preemption]
+             for vps in VPS for preemption in PREEMPTION]
+    failed = 0
+    for row in rows:
+        print(f"== posix {' '.join(row)}", flush=True)
+        done = subprocess.run([sys.executable, HERE.parent / "posix/run.py",
+                               "--build", options.build, *row, *programs])
+        failed += done.returncode != 0
+    return failed
+
+
+# --- cpython ---
+
+def outcome_of(case):
+    for kind in ("error", "failure", "skipped"):
+        if case.find(kind) is not None:
+            return kind
+    return case.get("result") or case.get("status") or "ran"
+
+
+def outcomes(report):
+    """How each test ended, by name: what a suite prints varies."""
+    if not report.exists() or report.stat().st_size == 0:
+        return {}
+    tree = xml.etree.ElementTree.parse(report)
+    return {f"{case.get('classname', '')}.{case.get('name')}":
+            outcome_of(case) for case in tree.iter("testcase")}
+
+
+def run_suite(suite, prefix):
+    """(how the command ended, how each test ended)"""
+    with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "report.xml"
+        result = runner.run([*prefix, PYTHON, "-m", "test", "--junit-xml",
+                             report, suite], SUITE_LIMIT_S, cwd=folder)
+        return result, outcomes(report)
+
+
+def differences(native, weft):
+    return [f"{name}: {native.get(name, 'not run')} natively, "
+            f"{weft.get(name, 'not run')} on weft"
+            for name in sorted(native.keys() | weft.keys())
+            if native.get(name) != weft.get(name)]
+
+
+def is_there(suite):
+    return subprocess.run([PYTHON, "-c", f"import test.{suite}"],
+                          capture_output=True).returncode == 0
+
+
+def check_suite(suite, options):
+    """True if each test ended as natively. Some depend on time: a suite with
+    a difference gets a second chance, on both sides."""
+    if not is_there(suite):
+        print(f"skip {suite}: not installed, or not in this version")
+        return True
+    for _ in range(2):
+        native_end, native = run_suite(suite, [])
+        if not native:
+            print(f"skip {suite}: natively {native_end.outcome()}")
+            return True
+        weft_end, weft = run_suite(suite, [options.build / "weft", "run",
+                                           "--"])
+        found = differences(native, weft)
+        if not found:
+            print(f"ok {suite}: {len(weft)} tests, "
+                  f"native {native_end.seconds:.0f} s, "
+                  f"weft {weft_end.seconds:.0f} s", flush=True)
+            return True
+    print(f"FAIL {suite}: {weft_end.outcome()}", *found[:20], sep="\n    ",
+          flush=True)
+    runner.print_trace(weft_end)
+    return False
+
+
+def run_cpython(options):
+    """The number of suites with a difference."""
+    return sum(not check_suite(suite, options) for suite in SUITES
+               if is_wanted(suite, options))
+
+
+def main(argv):
+    options = parse(argv)
+    failed = 0
+    if "posix" in options.parts:
+        failed += run_posix(options)
+    if "cpython" in options.parts:
+        failed += run_cpython(options)
+    print(f"conformance: {failed or 'nothing'} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
