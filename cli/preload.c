@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -75,13 +76,23 @@ static bool try_library(char ret_path[PATH_MAX], const char *dir,
 	return realpath(path, ret_path) != NULL;
 }
 
+/* Where /proc is not mounted, the command's path is what execve was given. */
+static void find_own_path(char ret_path[PATH_MAX])
+{
+	const char *given = (const char *)getauxval(AT_EXECFN);
+	ssize_t len = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+
+	ret_path[len > 0 ? len : 0] = '\0';
+	if (len < 0 && (given == NULL || realpath(given, ret_path) == NULL))
+		ret_path[0] = '\0';
+}
+
 int wf_preload_find_library(char ret_path[PATH_MAX])
 {
 	char exe[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;
 
-	exe[len > 0 ? len : 0] = '\0';
+	find_own_path(exe);
 	slash = strrchr(exe, '/');
 	if (slash != NULL) {
 		*slash = '\0';
