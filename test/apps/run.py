@@ -60,8 +60,9 @@ def check(app, options, tally):
             continue
         tally.failed += 1
         print(f"FAIL {app.name}: {problem}")
-        print(runner.text(result.stdout[-2000:] + result.stderr), flush=True)
-        runner.print_trace(result)
+        shown = result if native.outcome() == "ok" else native
+        print(runner.text(shown.stdout[-2000:] + shown.stderr), flush=True)
+        runner.print_trace(shown)
 
 
 def main(argv):

@@ -1,9 +1,11 @@
 """The table of all real programs that are run natively and on weft, and what
 makes a result good."""
 
+import caches
+import databases
 import runner
 import sanitized
-import servers
+import webservers
 from programs import Crowd, Program, RoundTrip, Script
 
 PYTHON = "/usr/bin/python3"
@@ -119,10 +121,20 @@ def tools():
     ]
 
 
+def servers(long):
+    return [
+        caches.Redis("redis", "redis-server", long),
+        caches.Memcached("memcached", "memcached", long),
+        webservers.Nginx("nginx", "nginx", long),
+        webservers.Apache("apache", "apache2", long),
+        databases.MariaDB("mariadb", "mariadbd", long),
+    ]
+
+
 def all_apps(build, long=False):
     """Short, each runs for a second or two."""
     return [*own(build), *compressors(), *benchmarks(long), *tools(),
-            *servers.all_servers(long), *sanitized.all_sanitized(build)]
+            *servers(long), *sanitized.all_sanitized(build)]
 
 
 def difference(native, result):

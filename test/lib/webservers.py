@@ -1,0 +1,103 @@
+"""Servers of files by HTTP."""
+
+import os
+import random
+import signal
+
+from servers import Connection, Server, expect, free_port, in_threads
+
+
+class WebServer(Server):
+    """Files of several sizes, fetched by clients that come all the time."""
+
+    def fetch(self, path, name, content):
+        with Connection(path) as http:
+            http.send(b"GET /%s HTTP/1.0\r\n\r\n" % name)
+            expect(http.line().split()[1:2], [b"200"])
+            while http.line():
+                pass
+            expect(http.read(-1) == content, True)
+
+    def make_files(self, folder):
+        source = random.Random(1)
+        files = {b"file%d" % i: source.randbytes(100000 * i + 7)
+                 for i in range(8)}
+        for name, content in files.items():
+            (folder / name.decode()).write_bytes(content)
+        folder.chmod(0o755)
+        return files
+
+    def load(self, start, folder):
+        files = self.make_files(folder)
+
+        def client(number):
+            for _ in range(20 if self.long else 2):
+                for name, content in files.items():
+                    self.fetch(server.path, name, content)
+
+        with start() as server:
+            with server.connect():
+                pass
+            in_threads(self.clients, client)
+            return f"{self.stop.name} {server.end(self.stop)}"
+
+
+class Nginx(WebServer):
+    """One process whose thread pool reads the files."""
+
+    clients = 16
+    stop = signal.SIGQUIT
+
+    CONFIGURATION = """\
+daemon off; master_process off; pid pid; error_log stderr warn;
+thread_pool default threads=16;
+events {{ worker_connections 64; }}
+http {{
+  access_log off; client_body_temp_path t; proxy_temp_path t;
+  fastcgi_temp_path t; uwsgi_temp_path t; scgi_temp_path t;
+  server {{
+    listen unix:{path}; root {folder};
+    aio threads; sendfile off; output_buffers 2 32k;
+  }}
+}}
+"""
+
+    def arguments(self, folder, path):
+        (folder / "c").write_text(
+            self.CONFIGURATION.format(folder=folder, path=path))
+        return ["-p", folder, "-c", folder / "c"]
+
+
+class Apache(WebServer):
+    """The worker MPM: a thread per connection in two processes, and more
+    connections than one of them has threads."""
+
+    clients = 100
+    stop = signal.SIGTERM
+    CONFIGURATION = """\
+ServerRoot /usr/lib/apache2
+LoadModule mpm_worker_module modules/mod_mpm_worker.so
+LoadModule authz_core_module modules/mod_authz_core.so
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile {folder}/pid
+ErrorLog /dev/stderr
+DocumentRoot {folder}
+ServerLimit 2
+StartServers 2
+ThreadsPerChild 64
+MaxRequestWorkers 128
+{user}
+<Directory {folder}>
+  Require all granted
+</Directory>
+"""
+
+    def address(self, folder):
+        return free_port()
+
+    def arguments(self, folder, path):
+        user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
+        (folder / "c").write_text(self.CONFIGURATION.format(
+            folder=folder, port=path, user=user))
+        return ["-d", folder, "-f", folder / "c", "-DFOREGROUND"]
