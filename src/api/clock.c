@@ -155,7 +155,7 @@ WF_API(int, pthread_getcpuclockid, pthread_t thread, clockid_t *ret_clock)
 {
 	const struct wf_thread *t = wf_thread_of(thread);
 
-	if (t == NULL || (t->slot.class == NULL && !wf_is_started()))
+	if (t == NULL || t->kind == WF_THREAD_FOREIGN)
 		return wf_real.pthread_getcpuclockid(thread, ret_clock);
 	if (!is_living(t))
 		return ESRCH;
