@@ -223,6 +223,8 @@ static void run(void *arg)
 
 	wf_sys(SYS_close_range, 0, ~0U, 2 /* CLOSE_RANGE_UNSHARE */); /* N2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
+	/* Its naps are shorter than the kernel's default of 50 us. */
+	wf_os_set_timer_slack(1);
 	wf_shared_answer();
 	wf_rescue_init();
 	for (;;) {

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "base/log.h"
@@ -63,6 +64,18 @@ char wf_os_thread_state(int proc, int tid)
 	/* The command's name may hold anything, parentheses too. */
 	paren = strrchr(buf, ')');
 	return paren != NULL && paren[1] == ' ' ? paren[2] : 'X';
+}
+
+long wf_os_timer_slack(void)
+{
+	long ns = wf_sys(SYS_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
+
+	return ns > 0 ? ns : 1;
+}
+
+void wf_os_set_timer_slack(long ns)
+{
+	wf_sys(SYS_prctl, PR_SET_TIMERSLACK, ns, 0, 0, 0);
 }
 
 long wf_os_involuntary_switches(void)

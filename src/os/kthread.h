@@ -28,6 +28,13 @@ char wf_os_thread_state(int proc, int tid);
 /* How often the kernel has taken the CPU from the calling kernel thread. */
 long wf_os_involuntary_switches(void);
 
+/*
+ * By how many ns the kernel may delay the calling kernel thread's timed sleeps;
+ * its new kernel threads inherit that. At least 1.
+ */
+long wf_os_timer_slack(void);
+void wf_os_set_timer_slack(long ns);
+
 /* Asymmetric fence: every running thread of the process passes a barrier. */
 int wf_os_membarrier_register(void);
 int wf_os_membarrier(void);

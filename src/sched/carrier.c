@@ -35,6 +35,7 @@ static struct wf_carrier *spares;
 static _Atomic uint32_t nr_spares;
 static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
 static struct wf_spin clone_lock = WF_SPIN_INIT;
+static long timer_slack = 50 * 1000; /* the program's; Linux's default */
 
 void wf_carrier_clone_lock(void)
 {
@@ -107,6 +108,8 @@ static void begin(struct wf_carrier *c)
 static void carrier_thread(void *arg)
 {
 	begin(arg);
+	/* The monitor, whose sleeps are exact, may have made it. */
+	wf_os_set_timer_slack(timer_slack);
 	/* weft's own signal is open from here on: nobody waits in vain for
 	 * this carrier to follow a change of credentials. */
 	wf_carrier_set_mask(arg, UINT64_MAX);
@@ -136,6 +139,7 @@ struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp)
 					 WF_ARCH_FP_CONTROL_INITIAL);
 	wf_store_relaxed(&c->vp, vp);
 	vp->carrier = c;
+	timer_slack = wf_os_timer_slack();
 	begin(c);
 	return c;
 }
