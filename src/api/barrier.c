@@ -1,6 +1,7 @@
-/* pthread_barrier_*. Process-shared ones go to libc. */
+/* pthread_barrier_*. Process-shared ones are as libc has them. */
 #include "api/api.h"
 
+#include "api/shared_barrier.h"
 #include "libc/real.h"
 #include "sync/barrier.h"
 
@@ -23,8 +24,10 @@ WF_API(int, pthread_barrier_init, pthread_barrier_t *barrier,
 
 WF_API(int, pthread_barrier_destroy, pthread_barrier_t *barrier)
 {
-	if (WF_UNLIKELY(wf_barrier_is_shared(barrier_of(barrier))))
-		return wf_real.pthread_barrier_destroy(barrier);
+	if (WF_UNLIKELY(wf_barrier_is_shared(barrier_of(barrier)))) {
+		wf_shared_barrier_fini(barrier);
+		return 0;
+	}
 	return -wf_barrier_fini(barrier_of(barrier));
 }
 
@@ -32,6 +35,6 @@ WF_API(int, pthread_barrier_destroy, pthread_barrier_t *barrier)
 WF_API(int, pthread_barrier_wait, pthread_barrier_t *barrier)
 {
 	if (WF_UNLIKELY(wf_barrier_is_shared(barrier_of(barrier))))
-		return wf_real.pthread_barrier_wait(barrier);
+		return wf_shared_barrier_wait(barrier);
 	return wf_barrier_wait(barrier_of(barrier));
 }

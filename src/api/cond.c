@@ -1,7 +1,11 @@
-/* pthread_cond_*. Process-shared ones go to libc. */
+/*
+ * pthread_cond_*. Process-shared ones are as libc has them, and libc's own
+ * where we do not know its protocol or cannot park.
+ */
 #include "api/api.h"
 #include "api/cancel.h"
 
+#include "api/shared_cond.h"
 #include "libc/real.h"
 #include "sync/cond.h"
 #include "sync/shared.h"
@@ -17,11 +21,16 @@ static struct wf_mutex *mutex_of(pthread_mutex_t *mutex)
 	return (struct wf_mutex *)mutex;
 }
 
+static bool is_shared(pthread_cond_t *cond)
+{
+	return wf_cond_is_shared(cond_of(cond));
+}
+
 /* libc can wait with the mutexes that are its own. */
 static bool is_libc(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-	return wf_cond_is_shared(cond_of(cond)) &&
-	       wf_mutex_is_libc(mutex_of(mutex));
+	return is_shared(cond) && wf_mutex_is_libc(mutex_of(mutex)) &&
+	       !wf_shared_cond_will_wait();
 }
 
 static void hold_again(void *mutex)
@@ -47,8 +56,11 @@ static int libc_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
 		      int64_t deadline_ns)
 {
-	if (WF_UNLIKELY(wf_cond_is_shared(cond_of(cond))))
-		return wf_cond_wait_shared(mutex_of(mutex), deadline_ns);
+	if (WF_UNLIKELY(is_shared(cond)))
+		return wf_shared_cond_will_wait() ?
+			       wf_shared_cond_wait(cond, mutex, deadline_ns) :
+			       wf_cond_wait_shared(mutex_of(mutex),
+						   deadline_ns);
 	return wf_cond_wait(cond_of(cond), mutex_of(mutex), deadline_ns);
 }
 
@@ -79,10 +91,18 @@ WF_API(int, pthread_cond_init, pthread_cond_t *cond,
 	return rc == 0 && !wf_cond_is_shared(cond_of(cond)) ? ENOTSUP : rc;
 }
 
+static WF_NOINLINE int destroy_shared(pthread_cond_t *cond)
+{
+	if (!wf_shared_cond_can_wait())
+		return wf_real.pthread_cond_destroy(cond);
+	wf_shared_cond_fini(cond);
+	return 0;
+}
+
 WF_API(int, pthread_cond_destroy, pthread_cond_t *cond)
 {
-	if (WF_UNLIKELY(wf_cond_is_shared(cond_of(cond))))
-		return wf_real.pthread_cond_destroy(cond);
+	if (WF_UNLIKELY(is_shared(cond)))
+		return destroy_shared(cond);
 	return -wf_cond_fini(cond_of(cond));
 }
 
@@ -111,16 +131,32 @@ WF_API(int, pthread_cond_clockwait, pthread_cond_t *cond,
 	return -WF_CANCEL_POINT(clock_wait(cond, mutex, clock, abstime));
 }
 
+static WF_NOINLINE int signal_shared(pthread_cond_t *cond)
+{
+	if (!wf_shared_cond_can_wait())
+		return wf_real.pthread_cond_signal(cond);
+	wf_shared_cond_signal(cond);
+	return 0;
+}
+
 WF_API(int, pthread_cond_signal, pthread_cond_t *cond)
 {
-	if (WF_UNLIKELY(wf_cond_is_shared(cond_of(cond))))
-		return wf_real.pthread_cond_signal(cond);
+	if (WF_UNLIKELY(is_shared(cond)))
+		return signal_shared(cond);
 	return -wf_cond_signal(cond_of(cond));
+}
+
+static WF_NOINLINE int broadcast_shared(pthread_cond_t *cond)
+{
+	if (!wf_shared_cond_can_wait())
+		return wf_real.pthread_cond_broadcast(cond);
+	wf_shared_cond_broadcast(cond);
+	return 0;
 }
 
 WF_API(int, pthread_cond_broadcast, pthread_cond_t *cond)
 {
-	if (WF_UNLIKELY(wf_cond_is_shared(cond_of(cond))))
-		return wf_real.pthread_cond_broadcast(cond);
+	if (WF_UNLIKELY(is_shared(cond)))
+		return broadcast_shared(cond);
 	return -wf_cond_broadcast(cond_of(cond));
 }

@@ -1,6 +1,7 @@
-/* pthread_rwlock_*. Process-shared ones go to libc. */
+/* pthread_rwlock_*. Process-shared ones are as libc has them. */
 #include "api/api.h"
 
+#include "api/shared_rwlock.h"
 #include "libc/real.h"
 #include "sync/rwlock.h"
 
@@ -9,7 +10,7 @@ static struct wf_rwlock *rwlock_of(pthread_rwlock_t *rwlock)
 	return (struct wf_rwlock *)rwlock;
 }
 
-static bool is_libc(pthread_rwlock_t *rwlock)
+static bool is_shared(pthread_rwlock_t *rwlock)
 {
 	return wf_rwlock_is_shared(rwlock_of(rwlock));
 }
@@ -32,7 +33,7 @@ WF_API_ALIAS(pthread_rwlock_init, __pthread_rwlock_init);
 
 WF_API(int, pthread_rwlock_destroy, pthread_rwlock_t *rwlock)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
+	if (WF_UNLIKELY(is_shared(rwlock)))
 		return wf_real.pthread_rwlock_destroy(rwlock);
 	return 0;
 }
@@ -40,15 +41,15 @@ WF_API_ALIAS(pthread_rwlock_destroy, __pthread_rwlock_destroy);
 
 WF_API(int, pthread_rwlock_rdlock, pthread_rwlock_t *rwlock)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
-		return wf_real.pthread_rwlock_rdlock(rwlock);
+	if (WF_UNLIKELY(is_shared(rwlock)))
+		return wf_shared_rwlock_rdlock(rwlock, CLOCK_REALTIME, NULL);
 	return -wf_rwlock_rdlock(rwlock_of(rwlock));
 }
 WF_API_ALIAS(pthread_rwlock_rdlock, __pthread_rwlock_rdlock);
 
 WF_API(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *rwlock)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
+	if (WF_UNLIKELY(is_shared(rwlock)))
 		return wf_real.pthread_rwlock_tryrdlock(rwlock);
 	return -wf_rwlock_tryrdlock(rwlock_of(rwlock));
 }
@@ -57,33 +58,32 @@ WF_API_ALIAS(pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock);
 WF_API(int, pthread_rwlock_clockrdlock, pthread_rwlock_t *rwlock,
        clockid_t clock, const struct timespec *abstime)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
-		return wf_real.pthread_rwlock_clockrdlock(rwlock, clock,
-							  abstime);
+	if (WF_UNLIKELY(is_shared(rwlock)))
+		return wf_shared_rwlock_rdlock(rwlock, clock, abstime);
 	return -wf_rwlock_clockrdlock(rwlock_of(rwlock), clock, abstime);
 }
 
 WF_API(int, pthread_rwlock_timedrdlock, pthread_rwlock_t *rwlock,
        const struct timespec *abstime)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
-		return wf_real.pthread_rwlock_timedrdlock(rwlock, abstime);
+	if (WF_UNLIKELY(is_shared(rwlock)))
+		return wf_shared_rwlock_rdlock(rwlock, CLOCK_REALTIME, abstime);
 	return -wf_rwlock_clockrdlock(rwlock_of(rwlock), CLOCK_REALTIME,
 				      abstime);
 }
 
 WF_API(int, pthread_rwlock_wrlock, pthread_rwlock_t *rwlock)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
-		return wf_real.pthread_rwlock_wrlock(rwlock);
+	if (WF_UNLIKELY(is_shared(rwlock)))
+		return wf_shared_rwlock_wrlock(rwlock, CLOCK_REALTIME, NULL);
 	return -wf_rwlock_wrlock(rwlock_of(rwlock));
 }
 WF_API_ALIAS(pthread_rwlock_wrlock, __pthread_rwlock_wrlock);
 
 WF_API(int, pthread_rwlock_trywrlock, pthread_rwlock_t *rwlock)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
-		return wf_real.pthread_rwlock_trywrlock(rwlock);
+	if (WF_UNLIKELY(is_shared(rwlock)))
+		return wf_shared_rwlock_trywrlock(rwlock);
 	return -wf_rwlock_trywrlock(rwlock_of(rwlock));
 }
 WF_API_ALIAS(pthread_rwlock_trywrlock, __pthread_rwlock_trywrlock);
@@ -91,25 +91,24 @@ WF_API_ALIAS(pthread_rwlock_trywrlock, __pthread_rwlock_trywrlock);
 WF_API(int, pthread_rwlock_clockwrlock, pthread_rwlock_t *rwlock,
        clockid_t clock, const struct timespec *abstime)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
-		return wf_real.pthread_rwlock_clockwrlock(rwlock, clock,
-							  abstime);
+	if (WF_UNLIKELY(is_shared(rwlock)))
+		return wf_shared_rwlock_wrlock(rwlock, clock, abstime);
 	return -wf_rwlock_clockwrlock(rwlock_of(rwlock), clock, abstime);
 }
 
 WF_API(int, pthread_rwlock_timedwrlock, pthread_rwlock_t *rwlock,
        const struct timespec *abstime)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
-		return wf_real.pthread_rwlock_timedwrlock(rwlock, abstime);
+	if (WF_UNLIKELY(is_shared(rwlock)))
+		return wf_shared_rwlock_wrlock(rwlock, CLOCK_REALTIME, abstime);
 	return -wf_rwlock_clockwrlock(rwlock_of(rwlock), CLOCK_REALTIME,
 				      abstime);
 }
 
 WF_API(int, pthread_rwlock_unlock, pthread_rwlock_t *rwlock)
 {
-	if (WF_UNLIKELY(is_libc(rwlock)))
-		return wf_real.pthread_rwlock_unlock(rwlock);
+	if (WF_UNLIKELY(is_shared(rwlock)))
+		return wf_shared_rwlock_unlock(rwlock);
 	return -wf_rwlock_unlock(rwlock_of(rwlock));
 }
 WF_API_ALIAS(pthread_rwlock_unlock, __pthread_rwlock_unlock);

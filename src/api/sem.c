@@ -25,9 +25,18 @@ WF_API(int, sem_destroy, sem_t *sem)
 	return 0;
 }
 
+/* libc's functions can be cancelled in a kernel thread's wait, ours cannot. */
+static bool can_park(sem_t *sem)
+{
+	int value;
+
+	wf_real.sem_getvalue(sem, &value);
+	return value > 0 ? wf_io_can_wait_futex() : wf_io_will_wait_futex();
+}
+
 static WF_NOINLINE int wait_shared(sem_t *sem)
 {
-	if (!wf_io_can_wait_futex())
+	if (!can_park(sem))
 		return wf_real.sem_wait(sem);
 	return wf_api_errno(
 		WF_CANCEL_POINT(wf_shared_sem_wait(sem, WF_FOREVER)));
@@ -39,7 +48,7 @@ static WF_NOINLINE int clockwait_shared(sem_t *sem, clockid_t clock,
 	int64_t deadline_ns;
 	int rc;
 
-	if (!wf_io_can_wait_futex())
+	if (!can_park(sem))
 		return wf_real.sem_clockwait(sem, clock, abstime);
 	rc = wf_deadline_from_abs(clock, abstime, &deadline_ns);
 	if (rc != 0)

@@ -9,6 +9,7 @@
 #include "io/ring.h"
 #include "os/clock.h"
 #include "os/sys.h"
+#include "sched/runtime.h"
 #include "wait/ufutex.h"
 
 /* Of Linux 6.7, which older headers do not know. */
@@ -17,6 +18,19 @@ enum { FLAG_U32 = 2 };
 bool wf_io_can_wait_futex(void)
 {
 	return !wf_ring_lacks_futex() && wf_io_can_park();
+}
+
+bool wf_io_will_wait_futex(void)
+{
+	struct wf_thread *t;
+	int err;
+
+	if (!wf_io_can_wait_futex())
+		return false;
+	t = wf_runtime_enter();
+	err = wf_ring_ensure(t->vp);
+	wf_runtime_leave(t);
+	return err == 0 && !wf_ring_lacks_futex();
 }
 
 static int wait_plainly(const void *word, uint32_t expected, uint32_t bits,

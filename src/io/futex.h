@@ -16,6 +16,10 @@
 /* May the calling thread wait in a ring, as far as is known (Linux 6.7)? */
 bool wf_io_can_wait_futex(void);
 
+/* The same, for a thread that is about to wait: it tries to have a ring, so
+ * that the answer holds unless the thread moves to another VP. in_runtime 0. */
+bool wf_io_will_wait_futex(void);
+
 /*
  * FUTEX_WAIT_BITSET until a CLOCK_MONOTONIC deadline; a plain system call where
  * there is no such ring. Called with in_runtime 0. Returns what the system call

@@ -33,25 +33,13 @@ WF_REAL(int, pthread_cond_broadcast, (pthread_cond_t *))
 WF_REAL(int, pthread_rwlock_init,
 	(pthread_rwlock_t *, const pthread_rwlockattr_t *))
 WF_REAL(int, pthread_rwlock_destroy, (pthread_rwlock_t *))
-WF_REAL(int, pthread_rwlock_rdlock, (pthread_rwlock_t *))
 WF_REAL(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *))
-WF_REAL(int, pthread_rwlock_timedrdlock,
-	(pthread_rwlock_t *, const struct timespec *))
-WF_REAL(int, pthread_rwlock_clockrdlock,
-	(pthread_rwlock_t *, clockid_t, const struct timespec *))
-WF_REAL(int, pthread_rwlock_wrlock, (pthread_rwlock_t *))
 WF_REAL(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *))
-WF_REAL(int, pthread_rwlock_timedwrlock,
-	(pthread_rwlock_t *, const struct timespec *))
-WF_REAL(int, pthread_rwlock_clockwrlock,
-	(pthread_rwlock_t *, clockid_t, const struct timespec *))
 WF_REAL(int, pthread_rwlock_unlock, (pthread_rwlock_t *))
 
 /* Process-shared barriers. */
 WF_REAL(int, pthread_barrier_init,
 	(pthread_barrier_t *, const pthread_barrierattr_t *, unsigned int))
-WF_REAL(int, pthread_barrier_destroy, (pthread_barrier_t *))
-WF_REAL(int, pthread_barrier_wait, (pthread_barrier_t *))
 
 /* Process-shared semaphores, those of sem_open among them. */
 WF_REAL(int, sem_init, (sem_t *, int, unsigned int))

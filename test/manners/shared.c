@@ -6,7 +6,8 @@
  *     manners_shared use FILE           one of the two; "ok"
  *     manners_shared hold FILE          locks, says "held", and stays
  *     manners_shared inherit FILE       locks; says what that says
- *     manners_shared crowd FILE         threads wait, and are let go; "ok"
+ *     manners_shared semaphore FILE     a crowd waits and is let go; "ok". Also
+ *                                       condition, reader, writer, barrier
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +19,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { NR_THREADS = 3, NR_ROUNDS = 300, NR_CROWD = 100, NR_MUTEXES = 4 };
+enum { NR_THREADS = 3, NR_ROUNDS = 300, NR_CROWD = 200, NR_MUTEXES = 4 };
 
 struct shared {
 	pthread_mutex_t mutexes[NR_MUTEXES];
 	pthread_cond_t cond;
 	pthread_rwlock_t rwlock;
-	pthread_barrier_t barrier;
+	pthread_barrier_t barrier, crowd;
 	pthread_spinlock_t spin;
 	sem_t sem;
 	long counts[NR_MUTEXES], turns, written, spun;
@@ -71,6 +72,7 @@ static void make(void)
 	pthread_barrierattr_init(&barrier);
 	pthread_barrierattr_setpshared(&barrier, 1);
 	MUST(pthread_barrier_init(&s->barrier, &barrier, 2 * NR_THREADS) == 0);
+	MUST(pthread_barrier_init(&s->crowd, &barrier, NR_CROWD + 1) == 0);
 	MUST(pthread_spin_init(&s->spin, 1) == 0);
 	MUST(sem_init(&s->sem, 1, 1) == 0);
 }
@@ -136,26 +138,104 @@ static void *inherit(void *arg)
 	return arg;
 }
 
-static void *wait_in_crowd(void *arg)
+static void *wait_for_semaphore(void *arg)
 {
 	MUST(sem_wait(&s->sem) == 0);
 	return arg;
 }
 
-static void run(int nr, void *(*start)(void *))
+static void *wait_for_condition(void *arg)
+{
+	MUST(pthread_mutex_lock(&s->mutexes[0]) == 0);
+	while (s->turns == 0)
+		MUST(pthread_cond_wait(&s->cond, &s->mutexes[0]) == 0);
+	s->turns--;
+	MUST(pthread_mutex_unlock(&s->mutexes[0]) == 0);
+	return arg;
+}
+
+static void *wait_for_reader(void *arg)
+{
+	MUST(pthread_rwlock_wrlock(&s->rwlock) == 0);
+	MUST(pthread_rwlock_unlock(&s->rwlock) == 0);
+	return arg;
+}
+
+static void *wait_for_writer(void *arg)
+{
+	MUST(pthread_rwlock_rdlock(&s->rwlock) == 0);
+	MUST(pthread_rwlock_unlock(&s->rwlock) == 0);
+	return arg;
+}
+
+static void *wait_for_barrier(void *arg)
+{
+	pthread_barrier_wait(&s->crowd);
+	return arg;
+}
+
+static void hold_up(const char *what)
+{
+	if (strcmp(what, "semaphore") == 0)
+		MUST(sem_wait(&s->sem) == 0);
+	else if (strcmp(what, "reader") == 0)
+		MUST(pthread_rwlock_rdlock(&s->rwlock) == 0);
+	else if (strcmp(what, "writer") == 0)
+		MUST(pthread_rwlock_wrlock(&s->rwlock) == 0);
+}
+
+/* Half of those that wait for the condition by signals, half by broadcast. */
+static void let_go(const char *what)
+{
+	for (int i = 0; i < NR_CROWD; i++) {
+		if (strcmp(what, "semaphore") == 0) {
+			MUST(sem_post(&s->sem) == 0);
+		} else if (strcmp(what, "condition") == 0) {
+			MUST(pthread_mutex_lock(&s->mutexes[0]) == 0);
+			s->turns++;
+			MUST((i < NR_CROWD / 2 ?
+				      pthread_cond_signal(&s->cond) :
+				      pthread_cond_broadcast(&s->cond)) == 0);
+			MUST(pthread_mutex_unlock(&s->mutexes[0]) == 0);
+		}
+	}
+	if (strcmp(what, "reader") == 0 || strcmp(what, "writer") == 0)
+		MUST(pthread_rwlock_unlock(&s->rwlock) == 0);
+	else if (strcmp(what, "barrier") == 0)
+		pthread_barrier_wait(&s->crowd);
+}
+
+static void run(int nr, void *(*start)(void *), const char *crowd)
 {
 	pthread_t threads[NR_CROWD];
 
+	if (crowd != NULL)
+		hold_up(crowd);
 	for (int i = 0; i < nr; i++)
 		MUST(pthread_create(&threads[i], NULL, start, NULL) == 0);
-	if (start == wait_in_crowd) {
+	if (crowd != NULL) {
 		usleep(20 * 1000);
-		for (int i = 1; i < nr; i++)
-			MUST(sem_post(&s->sem) == 0);
+		let_go(crowd);
 	}
 	for (int i = 0; i < nr; i++)
 		MUST(pthread_join(threads[i], NULL) == 0);
 }
+
+static const struct {
+	const char *name;
+	void *(*start)(void *);
+	int nr_threads;
+	int is_crowd;
+} uses[] = {
+	{ "use", use, NR_THREADS, 0 },
+	{ "hold", hold, 1, 0 },
+	{ "inherit", inherit, 1, 0 },
+	{ "semaphore", wait_for_semaphore, NR_CROWD, 1 },
+	{ "condition", wait_for_condition, NR_CROWD, 1 },
+	{ "reader", wait_for_reader, NR_CROWD, 1 },
+	{ "writer", wait_for_writer, NR_CROWD, 1 },
+	{ "barrier", wait_for_barrier, NR_CROWD, 1 },
+};
 
 int main(int argc, char **argv)
 {
@@ -169,14 +249,11 @@ int main(int argc, char **argv)
 	MUST(s != MAP_FAILED);
 	if (strcmp(what, "make") == 0)
 		make();
-	else if (strcmp(what, "use") == 0)
-		run(NR_THREADS, use);
-	else if (strcmp(what, "hold") == 0)
-		run(1, hold);
-	else if (strcmp(what, "inherit") == 0)
-		run(1, inherit);
-	else
-		run(NR_CROWD, wait_in_crowd);
+	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
+		if (strcmp(what, uses[i].name) == 0)
+			run(uses[i].nr_threads, uses[i].start,
+			    uses[i].is_crowd ? what : NULL);
+	}
 	puts("ok");
 	return 0;
 }

@@ -98,7 +98,7 @@ TEST(semaphore_interrupted)
 	thread_join(thread);
 }
 
-TEST(semaphore_cancelled)
+static void cancel_in_semaphore(void)
 {
 	pthread_t thread;
 	int value;
@@ -111,6 +111,17 @@ TEST(semaphore_cancelled)
 	CHECK_EQ(sem_post(&s->sem), 0);
 	CHECK_EQ(sem_getvalue(&s->sem, &value), 0);
 	CHECK_EQ(value, 1);
+}
+
+TEST(semaphore_cancelled)
+{
+	cancel_in_semaphore();
+}
+
+TEST(semaphore_cancelled_with_few_descriptors)
+{
+	allow_few_descriptors();
+	cancel_in_semaphore();
 }
 
 /* More than there can be kernel threads for one VP to lose. */
@@ -170,15 +181,12 @@ static void *pass_turns(void *arg)
 
 TEST(condition)
 {
-	pthread_condattr_t attr;
-
 	make_shared();
-	pthread_condattr_init(&attr);
-	CHECK_EQ(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED), 0);
-	for (int robust = 0; robust < 2; robust++) {
-		make_mutex(&s->mutex, PTHREAD_MUTEX_ERRORCHECK, robust,
-			   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
-		CHECK_EQ(pthread_cond_init(&s->cond, &attr), 0);
+	for (int i = 0; i < 3; i++) {
+		make_mutex(&s->mutex, PTHREAD_MUTEX_ERRORCHECK, i == 1,
+			   PTHREAD_PROCESS_SHARED,
+			   i == 2 ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE);
+		make_cond(&s->cond, CLOCK_REALTIME);
 		s->other = 2;
 		s->count = 0;
 		run_in_both(pass_turns);
@@ -202,18 +210,15 @@ static void *wait_for_condition(void *arg)
 }
 
 /* Whoever is cancelled has the mutex, and gives it back. */
-TEST(condition_cancelled)
+static void cancel_in_condition(void)
 {
-	pthread_condattr_t attr;
 	pthread_t thread;
 
 	make_shared();
-	pthread_condattr_init(&attr);
-	pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
 	for (int robust = 0; robust < 2; robust++) {
 		make_mutex(&s->mutex, PTHREAD_MUTEX_ERRORCHECK, robust,
 			   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
-		CHECK_EQ(pthread_cond_init(&s->cond, &attr), 0);
+		make_cond(&s->cond, CLOCK_REALTIME);
 		thread = thread_start(wait_for_condition, NULL);
 		sleep_ms(10);
 		CHECK_EQ(pthread_cancel(thread), 0);
@@ -221,6 +226,17 @@ TEST(condition_cancelled)
 		CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
 		CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
 	}
+}
+
+TEST(condition_cancelled)
+{
+	cancel_in_condition();
+}
+
+TEST(condition_cancelled_with_few_descriptors)
+{
+	allow_few_descriptors();
+	cancel_in_condition();
 }
 
 static void *use_others(void *arg)
@@ -243,17 +259,9 @@ static void *use_others(void *arg)
 
 TEST(rwlock_barrier_spin)
 {
-	pthread_rwlockattr_t rwlock;
-	pthread_barrierattr_t barrier;
-
 	make_shared();
-	pthread_rwlockattr_init(&rwlock);
-	pthread_barrierattr_init(&barrier);
-	pthread_rwlockattr_setpshared(&rwlock, PTHREAD_PROCESS_SHARED);
-	pthread_barrierattr_setpshared(&barrier, PTHREAD_PROCESS_SHARED);
-	CHECK_EQ(pthread_rwlock_init(&s->rwlock, &rwlock), 0);
-	CHECK_EQ(pthread_barrier_init(&s->barrier, &barrier, 2 * NR_THREADS),
-		 0);
+	make_rwlock(&s->rwlock, PTHREAD_RWLOCK_DEFAULT_NP);
+	make_barrier(&s->barrier, 2 * NR_THREADS);
 	CHECK_EQ(pthread_spin_init(&s->spin, PTHREAD_PROCESS_SHARED), 0);
 	run_in_both(use_others);
 	CHECK_EQ(s->count, 2 * NR_THREADS * (NR_ROUNDS / 10));

@@ -5,6 +5,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,12 +46,51 @@ static inline void make_mutex(pthread_mutex_t *m, int type, int robust,
 	CHECK_EQ(pthread_mutex_init(m, &attr), 0);
 }
 
+static inline void make_cond(pthread_cond_t *cond, clockid_t clock)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	CHECK_EQ(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED), 0);
+	CHECK_EQ(pthread_condattr_setclock(&attr, clock), 0);
+	CHECK_EQ(pthread_cond_init(cond, &attr), 0);
+}
+
+static inline void make_rwlock(pthread_rwlock_t *rwlock, int kind)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	CHECK_EQ(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED),
+		 0);
+	CHECK_EQ(pthread_rwlockattr_setkind_np(&attr, kind), 0);
+	CHECK_EQ(pthread_rwlock_init(rwlock, &attr), 0);
+}
+
+static inline void make_barrier(pthread_barrier_t *barrier, unsigned int count)
+{
+	pthread_barrierattr_t attr;
+
+	pthread_barrierattr_init(&attr);
+	CHECK_EQ(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED),
+		 0);
+	CHECK_EQ(pthread_barrier_init(barrier, &attr, count), 0);
+}
+
 static inline void run_threads(void *(*start)(void *))
 {
 	pthread_t threads[NR_THREADS];
 
 	threads_start(threads, NR_THREADS, start, NULL);
 	threads_join(threads, NR_THREADS);
+}
+
+/* Too few for weft to have any: its threads wait as well as they can. */
+static inline void allow_few_descriptors(void)
+{
+	struct rlimit few = { 7, 7 };
+
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 }
 
 /* In this process and in a child at once. */
