@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The long run: what ./dev test has a fast part of.
 
-usage: test/conformance/run.py [--build BUILD] [--only NAME]... [posix|cpython]...
+usage: test/conformance/run.py [OPTIONS] [posix|cpython]...
 
 posix    the POSIX tests natively once, then on weft with 1, 2 and 8 VPs, each
          without and with --preempt-every 100us
