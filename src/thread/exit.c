@@ -138,11 +138,13 @@ static void count_end(struct wf_thread *t)
 static struct heir finish(struct wf_thread *t)
 {
 	uintptr_t tcb = t->slot.tcb;
+	bool had_destructors;
 
 	/* It may call malloc, which sanitizers bear until keys are gone. */
 	wf_reap_consider();
 	wf_libc.call_tls_dtors();
-	if (WF_UNLIKELY(wf_tsd_destroy(tcb)) || t->slot.has_user_stack ||
+	had_destructors = wf_tsd_destroy(tcb);
+	if (WF_UNLIKELY(had_destructors) || t->slot.has_user_stack ||
 	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_soiled(tcb))
 		t->is_soiled = true;
 	wf_shared_thread_end(t);
@@ -155,6 +157,9 @@ static struct heir finish(struct wf_thread *t)
 		wf_tls_release(tcb);
 		wf_runtime_enter();
 	}
+	/* AddressSanitizer's blocks all signals by a system call of its own. */
+	if (WF_UNLIKELY(had_destructors))
+		t->carrier->is_mask_known = false;
 	return choose_heir(t);
 }
 

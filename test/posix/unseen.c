@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
 #include "threading.h"
 
 static volatile sig_atomic_t nr_signals;
@@ -90,6 +91,39 @@ static void *raise_one(void *arg)
 {
 	CHECK_EQ(raise(SIGUSR1), 0);
 	return arg;
+}
+
+static pthread_key_t last_key;
+
+static void block_all(void *value)
+{
+	const uint64_t all = UINT64_MAX;
+
+	CHECK_EQ(raw_mask(SIG_SETMASK, &all), 0);
+}
+
+static void *end_with_all_blocked(void *arg)
+{
+	CHECK_EQ(pthread_setspecific(last_key, arg), 0);
+	return NULL;
+}
+
+static void write_to_nobody(void)
+{
+	int fds[2];
+
+	CHECK_EQ(pthread_key_create(&last_key, block_all), 0);
+	thread_join(thread_start(end_with_all_blocked, &last_key));
+	CHECK_EQ(pipe(fds), 0);
+	CHECK_EQ(close(fds[0]), 0);
+	CHECK_EQ(write(fds[1], "x", 1), -1);
+}
+
+/* Newer AddressSanitizers do so in a thread's last destructor: the mask ends
+ * with the thread. */
+TEST(thread_that_ends_with_all_blocked)
+{
+	CHECK_EQ(child_signal(write_to_nobody), SIGPIPE);
 }
 
 /* Sanitizers block all signals while they create a thread, newer ones all but
