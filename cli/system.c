@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/io_uring.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,9 @@
 #include <unistd.h>
 
 #include "glibc.h"
+#include "base/options.h"
 #include "os/cpus.h"
+#include "os/uring.h"
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -168,24 +169,49 @@ static bool ask_rseq(char *text)
 	return true;
 }
 
+/* As a virtual processor makes its ring. 0 or -Exxx. */
+static int try_io_uring(void)
+{
+	struct wf_uring ring;
+	int err = wf_uring_init(&ring, 1, 0);
+
+	if (err < 0)
+		return err;
+	if (!wf_uring_suffices(&ring))
+		err = -ENOSYS;
+	wf_uring_destroy(&ring);
+	return err;
+}
+
 static bool ask_io_uring(char *text)
 {
 	long disabled = read_number("/proc/sys/kernel/io_uring_disabled");
-	struct io_uring_params p;
-	long fd;
+	int err = try_io_uring();
 
-	memset(&p, 0, sizeof(p));
-	fd = syscall(SYS_io_uring_setup, 1, &p);
-	if (fd >= 0) {
-		close((int)fd);
-		say(text, "allowed; this version does not use it");
-	} else if (errno == ENOSYS) {
-		say(text, "the kernel has none; this version does not use it");
-	} else {
-		say(text, "refused (%s%s); this version does not use it",
-		    strerror(errno),
+	if (err == 0)
+		say(text, "allowed");
+	else if (err == -ENOSYS || err == -EINVAL)
+		say(text, "the kernel has none, or one that can do too little");
+	else
+		say(text, "refused (%s%s)", strerror(-err),
 		    disabled > 0 ? ", sysctl kernel.io_uring_disabled" : "");
-	}
+	return true;
+}
+
+static bool ask_backend(char *text)
+{
+	struct wf_options o = { .io = WF_IO_URING };
+	const char *bad;
+
+	wf_options_load_env(&o, environ, &bad);
+	if (o.io == WF_IO_SERVERS)
+		say(text, "servers, as WEFT_IO asks: kernel threads wait for "
+			  "descriptors");
+	else if (try_io_uring() == 0)
+		say(text, "uring: io_uring waits for descriptors");
+	else
+		say(text, "servers, for want of io_uring: kernel threads wait "
+			  "for descriptors");
 	return true;
 }
 
@@ -256,6 +282,7 @@ const struct wf_system_row wf_system_rows[] = {
 	{ "stack guards", ask_guards },
 	{ "rseq", ask_rseq },
 	{ "io_uring", ask_io_uring },
+	{ "I/O backend", ask_backend },
 	{ "RLIMIT_STACK", ask_stack },
 	{ "RLIMIT_AS", ask_address_space },
 	{ "RLIMIT_NPROC", ask_processes },

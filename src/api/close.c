@@ -10,19 +10,20 @@
 
 #include "api/api.h"
 #include "io/descriptor.h"
-#include "io/ring.h"
+#include "io/own.h"
 #include "libc/real.h"
 #include "os/sys.h"
 
 static void forget(int fd)
 {
-	wf_ring_flush_all();
+	if (fd >= 0)
+		wf_io_close_comes((unsigned int)fd, (unsigned int)fd);
 	wf_descriptor_forget(fd);
 }
 
 WF_API(int, close, int fd)
 {
-	if (wf_ring_is_own(fd))
+	if (wf_io_is_own(fd))
 		return wf_api_errno(-EBADF);
 	forget(fd);
 	return wf_real.close(fd);
@@ -31,9 +32,9 @@ WF_API_ALIAS(close, __close);
 
 WF_API(int, dup2, int from, int to)
 {
-	if (wf_ring_is_own(from))
+	if (wf_io_is_own(from))
 		return wf_api_errno(-EBADF);
-	if (!wf_ring_make_way(to))
+	if (!wf_io_make_way(to))
 		return wf_api_errno(-EMFILE);
 	forget(to);
 	return wf_real.dup2(from, to);
@@ -42,9 +43,9 @@ WF_API_ALIAS(dup2, __dup2);
 
 WF_API(int, dup3, int from, int to, int flags)
 {
-	if (wf_ring_is_own(from))
+	if (wf_io_is_own(from))
 		return wf_api_errno(-EBADF);
-	if (!wf_ring_make_way(to))
+	if (!wf_io_make_way(to))
 		return wf_api_errno(-EMFILE);
 	forget(to);
 	return wf_real.dup3(from, to, flags);
@@ -64,9 +65,9 @@ WF_API(int, close_range, unsigned int first, unsigned int last, int flags)
 {
 	if (first > last)
 		return wf_api_errno(-EINVAL);
-	wf_ring_flush_all();
+	wf_io_close_comes(first, last);
 	while (first <= last) {
-		unsigned int own = wf_ring_first_own(first);
+		unsigned int own = wf_io_first_own(first);
 		unsigned int end = own <= last ? own : last + 1;
 
 		for (unsigned int fd = first; fd < end && fd < 65536; fd++)

@@ -44,6 +44,10 @@
 	  "what a virtual processor does that has nothing to run: look for " \
 	  "work as long as that has paid before it sleeps, look always, or " \
 	  "sleep at once") \
+	X(io, "io", "WEFT_IO", CHOICE, 0, 0, "uring|servers", \
+	  "uring or servers", \
+	  "who waits for descriptors: the kernel's io_uring, where it is " \
+	  "allowed, or kernel threads") \
 	X(stack_size, "stack-size", "WEFT_STACK_SIZE", SIZE, \
 	  16 << 10, 1ULL << 40, "SIZE", \
 	  "a size from 16K to 1024G, such as 64K or 1M", \
@@ -89,6 +93,12 @@ enum wf_wait_policy {
 	WF_WAIT_ADAPTIVE = 0,
 	WF_WAIT_POLL,
 	WF_WAIT_PARK,
+};
+
+/* Of the option io. */
+enum wf_io_backend {
+	WF_IO_URING = 0,
+	WF_IO_SERVERS,
 };
 
 struct wf_option_row {

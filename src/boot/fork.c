@@ -15,6 +15,8 @@
 
 #include "boot/boot.h"
 #include "io/ring.h"
+#include "io/server.h"
+#include "io/watch.h"
 #include "libc/real.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -80,6 +82,8 @@ void wf_boot_fork_child(void)
 	wf_cpu_time_fork_child();
 	wf_ufutex_fork_child();
 	wf_ring_fork_child();
+	wf_watch_fork_child();
+	wf_server_fork_child();
 	wf_once_fork_child();
 	wf_shared_fork_child();
 	wf_monitor_fork_child();

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "boot/boot.h"
+#include "io/server.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -45,20 +46,35 @@ static void follow(_Atomic uint32_t *seen)
 void wf_setxid_follow(void)
 {
 	struct wf_thread *t = wf_self;
+	_Atomic uint32_t *server_seen = wf_server_seen(t);
 
 	if (wf_load_relaxed(&change.generation) == 0)
 		return;
 	if (t != NULL && t->carrier != NULL)
 		follow(&t->carrier->setxid_seen);
+	else if (server_seen != NULL)
+		follow(server_seen);
 	else if (wf_os_gettid() == wf_monitor_tid())
 		follow(&monitor_seen);
 	else if (wf_os_gettid() == wf_receiver_tid())
 		follow(&receiver_seen);
 }
 
+static bool is_missing(int tid, const _Atomic uint32_t *seen,
+		       uint32_t generation, bool is_time)
+{
+	/* acquire: it has followed; pairs with follow. */
+	if (tid == 0 || wf_load_acquire(seen) == generation)
+		return false;
+	if (is_time)
+		wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
+	return true;
+}
+
 /*
- * Carriers that have not followed, which are signalled if is_time. A signal
- * may be refused for want of memory or by a limit, and is then sent again.
+ * Carriers and I/O servers that have not followed, which are signalled if
+ * is_time. A signal may be refused for want of memory or by a limit, and is
+ * then sent again.
  */
 static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 {
@@ -68,12 +84,15 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		struct wf_carrier *c = wf_carrier_at(i);
 		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
 
-		if (tid == 0 || tid == self_tid ||
-		    wf_load_acquire(&c->setxid_seen) == generation)
-			continue;
-		missing++;
-		if (is_time)
-			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
+		if (tid != 0 && tid != self_tid)
+			missing += is_missing(tid, &c->setxid_seen, generation,
+					      is_time);
+	}
+	for (uint32_t i = 0; i < wf_server_count(); i++) {
+		_Atomic uint32_t *seen;
+		int tid = wf_server_at(i, &seen);
+
+		missing += is_missing(tid, seen, generation, is_time);
 	}
 	return missing;
 }

@@ -118,7 +118,6 @@ static int make_world(void)
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
 	wf_os_membarrier_register();
-	/* Without rings blocking calls block their carrier. */
 	wf_ring_start();
 	wf_carrier_main = wf_agent_run;
 	wf_carrier_init_hook = wf_preempt_arm;

@@ -4,7 +4,9 @@
 
 #include "io/descriptor.h"
 #include "io/io.h"
+#include "io/ring.h"
 #include "io/wait.h"
+#include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
@@ -44,6 +46,27 @@ static int wait_connected(int fd, int64_t deadline)
 	return err < 0 ? err : -result;
 }
 
+/*
+ * A server makes the call and is given a while for it; then it is wanted for
+ * others, and the rest is waited for by poll. A connection to a socket of this
+ * machine's that waits for its turn would begin anew.
+ */
+static int64_t deadline_of_call(int fd, int64_t deadline)
+{
+	const int64_t patience_ns = 20 * WF_NS_PER_MS;
+	int domain = AF_UNIX;
+	socklen_t bytes = sizeof(domain);
+	int64_t until;
+
+	if (!wf_ring_is_refused() ||
+	    wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) <
+		    0 ||
+	    domain == AF_UNIX)
+		return deadline;
+	until = wf_os_now() + patience_ns;
+	return until < deadline ? until : deadline;
+}
+
 int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 {
 	struct wf_request r = {
@@ -53,21 +76,22 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		.off = addr_bytes,
 	};
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	int64_t deadline;
+	int64_t deadline, call_deadline;
 	bool is_local;
 	int n;
 
 	if (wf_descriptor_is_nonblocking(fd))
 		return (int)wf_sys(SYS_connect, fd, addr, addr_bytes);
 	deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO);
+	call_deadline = deadline_of_call(fd, deadline);
 	do {
-		n = wf_request_run(&r, deadline);
+		n = wf_request_run(&r, call_deadline);
 		if (n != -ERESTART && (n != -ETIMEDOUT || r.result == n))
 			return n;
 		/* The kernel has read it. One that waits for its turn to be
 		 * taken has not begun. */
 		is_local = addr->sa_family == AF_UNIX;
-		if (n == -ETIMEDOUT)
+		if (n == -ETIMEDOUT && call_deadline == deadline)
 			return is_local ? -EAGAIN : -EINPROGRESS;
 		if (deadline != WF_FOREVER &&
 		    wf_self->nr_handlers != nr_handlers)

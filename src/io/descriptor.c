@@ -55,6 +55,16 @@ bool wf_descriptor_is_socket(int fd)
 	return wf_sys(SYS_fstat, fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+bool wf_descriptor_is_byte_stream(int fd)
+{
+	int type = 0;
+	socklen_t bytes = sizeof(type);
+
+	return wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &bytes) ==
+		       0 &&
+	       type == SOCK_STREAM;
+}
+
 bool wf_descriptor_is_stream(int fd)
 {
 	uint8_t what = what_of(fd);

@@ -25,9 +25,11 @@ int64_t wf_descriptor_deadline(int fd, int option);
 /* A limit is about to be set on some socket. */
 void wf_descriptor_limit_comes(void);
 
-/* These two ask the kernel each time. */
+/* These three ask the kernel each time. */
 bool wf_descriptor_is_nonblocking(int fd);
 bool wf_descriptor_is_socket(int fd);
+/* A socket whose messages have no borders. */
+bool wf_descriptor_is_byte_stream(int fd);
 
 void wf_descriptor_forget(int fd);
 

@@ -7,6 +7,7 @@
 #include "io/io.h"
 #include "io/request.h"
 #include "io/ring.h"
+#include "io/server.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -17,20 +18,23 @@ enum { FLAG_U32 = 2 };
 
 bool wf_io_can_wait_futex(void)
 {
-	return !wf_ring_lacks_futex() && wf_io_can_park();
+	return wf_io_can_park();
 }
 
 bool wf_io_will_wait_futex(void)
 {
 	struct wf_thread *t;
-	int err;
+	bool will_wait = false;
 
 	if (!wf_io_can_wait_futex())
 		return false;
 	t = wf_runtime_enter();
-	err = wf_ring_ensure(t->vp);
+	if (t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL)
+		will_wait = (wf_ring_ensure(t->vp) == 0 &&
+			     !wf_ring_lacks_futex()) ||
+			    wf_server_is_free();
 	wf_runtime_leave(t);
-	return err == 0 && !wf_ring_lacks_futex();
+	return will_wait;
 }
 
 static int wait_plainly(const void *word, uint32_t expected, uint32_t bits,
@@ -57,7 +61,7 @@ int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
 	int rc = wf_io_can_wait_futex() ? wf_request_run(&r, deadline_ns) :
 					  -ENOSYS;
 
-	/* No ring, after all, or it does not know the operation. */
+	/* All servers are busy, or the ring does not know the operation. */
 	if (rc == -ENOSYS || rc == -EINVAL)
 		rc = wait_plainly(word, expected, bits, deadline_ns);
 	return rc;

@@ -13,18 +13,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* May the calling thread wait in a ring, as far as is known (Linux 6.7)? */
+/* May the calling thread wait so? */
 bool wf_io_can_wait_futex(void);
 
-/* The same, for a thread that is about to wait: it tries to have a ring, so
- * that the answer holds unless the thread moves to another VP. in_runtime 0. */
+/*
+ * The same, for a thread that is about to wait: it tries to have a ring or
+ * finds a server free. So the answer holds unless the thread moves to another
+ * VP or others take the last servers. in_runtime 0.
+ */
 bool wf_io_will_wait_futex(void);
 
 /*
  * FUTEX_WAIT_BITSET until a CLOCK_MONOTONIC deadline; a plain system call where
- * there is no such ring. Called with in_runtime 0. Returns what the system call
- * returns (0, -EAGAIN, -EFAULT, ...), or as wf_request_run -ETIMEDOUT, -EINTR,
- * -ERESTART, -ECANCELED. A wake that the waker counted is never lost.
+ * neither a ring nor a server is to be had. Called with in_runtime 0. Returns
+ * what the system call returns (0, -EAGAIN, -EFAULT, ...), or as wf_request_run
+ * -ETIMEDOUT, -EINTR, -ERESTART, -ECANCELED. A wake that the waker counted is
+ * never lost.
  */
 int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
 		     int64_t deadline_ns);

@@ -1,8 +1,8 @@
 /*
  * Calls on descriptors that may wait: they wait without holding a VP. Each is
  * called with in_runtime 0 and returns what the system call returns, or -Exxx;
- * -ECANCELED at a cancellation point only, -ENOSYS if there is no ring to wait
- * in and nothing has been done.
+ * -ECANCELED at a cancellation point only, -ENOSYS if it cannot wait so and
+ * nothing has been done.
  */
 #ifndef WEFT_IO_IO_H
 #define WEFT_IO_IO_H

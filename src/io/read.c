@@ -47,6 +47,12 @@ static bool peeks_for_all(int flags)
 	return (flags & (MSG_PEEK | MSG_WAITALL)) == (MSG_PEEK | MSG_WAITALL);
 }
 
+/* A ring takes MSG_WAITALL for several messages of some sockets. */
+static bool waits_for_one(int fd, int flags)
+{
+	return (flags & MSG_WAITALL) != 0 && !wf_descriptor_is_byte_stream(fd);
+}
+
 long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	struct wf_request r = {
@@ -66,6 +72,7 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 		if (n != -EAGAIN || !may_wait(fd, flags))
 			return n;
 	}
+	r.avoids_ring = waits_for_one(fd, flags);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
@@ -87,8 +94,10 @@ static long recv_with_address(int fd, void *buf, size_t bytes, int flags,
 		.len = 1,
 		.op_flags = (uint32_t)flags,
 	};
-	int n = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+	int n;
 
+	r.avoids_ring = waits_for_one(fd, flags);
+	n = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 	if (n >= 0)
 		*addr_bytes = msg.msg_namelen;
 	return n;
@@ -124,7 +133,8 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	if (n != -EAGAIN &&
 	    ((flags & MSG_WAITALL) == 0 || n <= 0 || (size_t)n >= bytes))
 		return n;
-	if (now == 0 || !may_wait(fd, flags))
+	if (now == 0 || !may_wait(fd, flags) ||
+	    (n > 0 && !wf_descriptor_is_byte_stream(fd)))
 		return n;
 	deadline = wf_descriptor_deadline(fd, SO_RCVTIMEO);
 	if (n > 0)
@@ -132,5 +142,6 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	if (addr != NULL && addr_bytes != NULL)
 		return recv_with_address(fd, buf, bytes, flags, addr,
 					 addr_bytes);
+	r.avoids_ring = waits_for_one(fd, flags);
 	return wf_io_run(&r, deadline);
 }

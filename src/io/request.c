@@ -6,6 +6,10 @@
  *     then waits firmly for its end, whose result counts: no byte that was
  *     read is lost.
  * X3. Whoever completes a request changes *nr_done last (io/ring.c, G3).
+ * X4. The thread sets WAIT in *nr_done before it parks; the exchange that
+ *     counts a request as done says whether anybody is to be woken. A request
+ *     that is done by then costs no wake (PTL-N's YET, WAIT and COMPLETE).
+ * X5. One call's requests are all in one ring, or none is in any.
  */
 #include "io/request.h"
 
@@ -14,6 +18,8 @@
 #include <stdbool.h>
 
 #include "io/ring.h"
+#include "io/server.h"
+#include "io/watch.h"
 #include "os/clock.h"
 #include "sched/runtime.h"
 #include "sched/vp_io.h"
@@ -31,38 +37,93 @@ static bool was_ended(const struct wf_request *r)
 	return r->result == -ECANCELED || r->result == -EINTR;
 }
 
-static void push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
-		     _Atomic uint32_t *nr_done)
+void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
+{
+	_Atomic uint32_t *nr_done = r->nr_done;
+	uint32_t before;
+
+	r->result = result;
+	wf_store_relaxed(&r->is_done, true);
+	/* acq_rel: what is written above and by the kernel; pairs with
+	 * nr_done_of and begin_wait. */
+	before = atomic_fetch_add_explicit(nr_done, 1, memory_order_acq_rel);
+	if ((before & WF_REQUEST_WAIT) != 0) /* X4 */
+		wf_ufutex_wake_from(me, nr_done, 1, WF_UFUTEX_ANY);
+}
+
+static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
+{
+	/* acquire: pairs with wf_request_complete. */
+	return wf_load_acquire(nr_done) & ~WF_REQUEST_WAIT;
+}
+
+/* X4. Returns the word that the wait is to find. */
+static uint32_t begin_wait(_Atomic uint32_t *nr_done)
+{
+	return atomic_fetch_or(nr_done, WF_REQUEST_WAIT) | WF_REQUEST_WAIT;
+}
+
+/* Without a ring. */
+static int push_outside(struct wf_thread *t, struct wf_request *r)
+{
+	r->io = NULL;
+	r->kept_fd = -1;
+	wf_store_relaxed(&r->server, 0);
+	if (wf_watch_serves(r))
+		return wf_watch_push(t, r);
+	return wf_server_serves(r) ? wf_server_push(r) : -ENOSYS;
+}
+
+static void cancel(struct wf_thread *t, struct wf_request *r)
+{
+	if (r->io != NULL)
+		wf_ring_cancel(r);
+	else if (wf_watch_serves(r))
+		wf_watch_cancel(t, r);
+	else
+		wf_server_cancel(r);
+}
+
+/* Returns how many have been pushed. */
+static uint32_t push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
+			 _Atomic uint32_t *nr_done, bool has_ring)
 {
 	for (uint32_t i = 0; i < nr; i++) {
 		wf_store_relaxed(&r[i].is_done, false);
 		r[i].nr_done = nr_done;
-		wf_ring_push(t->vp, &r[i]);
+		if (has_ring)
+			wf_ring_push(t->vp, &r[i]);
+		else if (push_outside(t, &r[i]) < 0)
+			return i;
 	}
+	return nr;
 }
 
 /*
- * X2. A request that the kernel is just about to start again is not found, so
- * it is asked for more than once.
+ * X2. A request that the kernel is just about to start again is not found, and
+ * a server may not have begun the call, so it is asked for more than once.
  */
 static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		    _Atomic uint32_t *nr_done)
 {
 	int64_t pause_ns = WF_NS_PER_MS;
-	/* acquire: pairs with the release in io/ring.c. */
-	uint32_t seen = wf_load_acquire(nr_done);
 
-	while (seen != nr) {
+	while (nr_done_of(nr_done) != nr) {
+		int err;
+
 		for (uint32_t i = 0; i < nr; i++) {
 			if (!is_done(&r[i]))
-				wf_ring_cancel(&r[i]);
+				cancel(t, &r[i]);
 		}
 		wf_vp_io_look(t->vp);
-		while ((seen = wf_load_acquire(nr_done)) != nr &&
-		       wf_ufutex_wait_inside(t, nr_done, seen,
-					     wf_os_now() + pause_ns,
-					     true) != -ETIMEDOUT)
-			;
+		do {
+			uint32_t word = begin_wait(nr_done);
+
+			if ((word & ~WF_REQUEST_WAIT) == nr)
+				break;
+			err = wf_ufutex_wait_inside(
+				t, nr_done, word, wf_os_now() + pause_ns, true);
+		} while (err != -ETIMEDOUT);
 		if (pause_ns < WF_NS_PER_S)
 			pause_ns *= 2;
 	}
@@ -80,29 +141,48 @@ static int reason_to_end(struct wf_thread *t, int err,
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
+/* Kernels before 6.7 have a ring that cannot wait for futexes. */
+static bool ring_serves(const struct wf_request *r, uint32_t nr)
+{
+	if (nr > 0 && r->op == WF_RING_OP_FUTEX_WAIT)
+		return !wf_ring_lacks_futex();
+	return nr == 0 || !r->avoids_ring;
+}
+
 int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		       const uint32_t *nr_handlers)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	_Atomic uint32_t nr_done = 0;
-	bool any = false;
-	int err;
+	bool any = false, has_ring;
+	uint32_t nr_pushed, word;
+	int err = 0;
 
 	if (nr_handlers != NULL && t->nr_handlers != *nr_handlers) {
 		wf_runtime_leave(t);
 		return -EINTR;
 	}
-	err = wf_ring_ensure(t->vp);
-	if (err < 0) {
+	if (t->kind != WF_THREAD_MULTIPLEXED || t->vp == NULL) {
+		/* Rescued so often that it has been bound. */
 		wf_runtime_leave(t);
-		return err;
+		return -ENOSYS;
 	}
+	has_ring = wf_ring_ensure(t->vp) == 0 && ring_serves(r, nr); /* X5 */
 	t->interrupted = false;
-	push_all(t, r, nr, &nr_done);
+	nr_pushed = push_all(t, r, nr, &nr_done, has_ring);
+	if (nr_pushed < nr) {
+		end_all(t, r, nr_pushed, &nr_done);
+		wf_runtime_leave(t);
+		return -ENOSYS;
+	}
 	wf_vp_io_look(t->vp);
 	do {
-		err = wf_ufutex_wait_inside(t, &nr_done, 0, deadline_ns, false);
-	} while (wf_load_acquire(&nr_done) == 0 && err == 0);
+		word = begin_wait(&nr_done);
+		if (word != WF_REQUEST_WAIT)
+			break;
+		err = wf_ufutex_wait_inside(t, &nr_done, word, deadline_ns,
+					    false);
+	} while (nr_done_of(&nr_done) == 0 && err == 0);
 	end_all(t, r, nr, &nr_done); /* X1 */
 	wf_runtime_leave(t);
 	for (uint32_t i = 0; i < nr; i++)

@@ -1,5 +1,7 @@
 /*
- * Requests to the kernel that a thread waits for without holding its VP.
+ * Requests that a thread waits for without holding its VP. Its VP's ring
+ * carries them out; where there is none, kernel threads do (io/watch.h,
+ * io/server.h).
  *
  *     struct wf_request r = { .op = IORING_OP_RECV, .fd = fd,
  *                             .addr = (uintptr_t)buf, .len = bytes };
@@ -13,8 +15,10 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
+#include "base/list.h"
 
 struct wf_vp_io;
+struct wf_thread;
 
 struct wf_request {
 	uint8_t op; /* enum io_uring_op */
@@ -24,12 +28,24 @@ struct wf_request {
 	uint64_t off; /* or the second address */
 	uint64_t addr3;
 	uint32_t op_flags; /* msg_flags, rw_flags, poll32_events, ... */
+	bool avoids_ring;  /* which would do something else */
 
 	int32_t result; /* >= 0 or -Exxx, once it is done */
 	_Atomic bool is_done;
 	_Atomic uint32_t *nr_done; /* of those run together; waited on */
-	struct wf_vp_io *io;	   /* where it was pushed */
+	struct wf_vp_io *io;	   /* where it was pushed; NULL: no ring */
+
+	/* Without a ring. */
+	_Atomic uint32_t server;   /* number + 1 of who carries it out */
+	struct wf_list watch_link; /* io/watch.c; so are the others */
+	uint8_t watch_state;
+	uint8_t nr_futile;
+	int nr_bytes; /* received so far */
+	int kept_fd;  /* a duplicate of fd, which has been closed; or -1 */
 };
+
+/* Set in *nr_done while the thread waits for a change of it. */
+#define WF_REQUEST_WAIT (1U << 31)
 
 /*
  * Runs it to its end, or to the CLOCK_MONOTONIC deadline. The caller is a
@@ -39,7 +55,7 @@ struct wf_request {
  *   -ERESTART   interrupted otherwise and nothing had been done: run it again,
  *               unless any handler ends the call
  *   -ECANCELED  the thread is to end; nothing had been done
- *   -ENOSYS     there is no ring; nothing has been done
+ *   -ENOSYS     it cannot wait so; nothing has been done
  * What was done meanwhile is always reported.
  */
 int wf_request_run(struct wf_request *r, int64_t deadline_ns);
@@ -52,5 +68,17 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns);
  */
 int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		       const uint32_t *nr_handlers);
+
+/*
+ * r has come to its end; its memory may be gone when this returns. `me` as in
+ * wf_ready_woken.
+ */
+void wf_request_complete(struct wf_thread *me, struct wf_request *r,
+			 int result);
+
+static inline int wf_request_fd(const struct wf_request *r)
+{
+	return r->kept_fd >= 0 ? r->kept_fd : r->fd;
+}
 
 #endif

@@ -29,6 +29,7 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
+#include "base/options.h"
 #include "os/futex.h"
 #include "os/mem.h"
 #include "os/sys.h"
@@ -69,18 +70,6 @@ static void count(struct wf_vp *vp, int by)
 			 wf_load_relaxed(&vp->nr_requests) + (uint32_t)by);
 }
 
-static void complete(struct wf_thread *me, struct wf_request *r, int result)
-{
-	_Atomic uint32_t *nr_done = r->nr_done;
-
-	r->result = result;
-	wf_store_relaxed(&r->is_done, true);
-	/* release: what is written above and by the kernel; pairs with the
-	 * acquire in io/request.c. */
-	atomic_fetch_add_explicit(nr_done, 1, memory_order_release);
-	wf_ufutex_wake_from(me, nr_done, 1, WF_UFUTEX_ANY); /* G3 */
-}
-
 static void take_all(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
@@ -95,7 +84,8 @@ static void take_all(struct wf_vp *vp)
 			continue;
 		}
 		count(vp, -1);
-		complete(me, (struct wf_request *)cqe.user_data, cqe.res);
+		wf_request_complete(me, (struct wf_request *)cqe.user_data,
+				    cqe.res); /* G3 */
 	}
 }
 
@@ -246,19 +236,12 @@ static bool has_room(void)
 
 static int make_io(struct wf_vp_io *io)
 {
-	static const uint8_t needed[] = {
-		IORING_OP_POLL_ADD, IORING_OP_READV,  IORING_OP_WRITEV,
-		IORING_OP_RECV,	    IORING_OP_SEND,   IORING_OP_RECVMSG,
-		IORING_OP_SENDMSG,  IORING_OP_ACCEPT, IORING_OP_CONNECT,
-		IORING_OP_READ,	    IORING_OP_WRITE,
-	};
 	int err = has_room() ? wf_uring_init(&io->ring, NR_ENTRIES, HIGH_FD) :
 			       -ENOSYS;
 
 	if (err < 0)
 		return err;
-	if (!wf_uring_has_ops(&io->ring, needed, sizeof(needed)) ||
-	    wf_uring_cancel(&io->ring, DATA_WAKE) != -ENOENT) {
+	if (!wf_uring_suffices(&io->ring)) {
 		wf_uring_destroy(&io->ring);
 		return -ENOSYS;
 	}
@@ -279,11 +262,10 @@ int wf_ring_ensure(struct wf_vp *vp)
 	struct wf_vp_io *io;
 	int err;
 
-	if (vp == NULL)
-		return -ENOSYS; /* rescued so often that it has been bound */
 	if (WF_LIKELY(vp->io != NULL))
 		return 0;
-	if (wf_load_relaxed(&is_refused) || ios == NULL)
+	if (wf_options.io == WF_IO_SERVERS || wf_load_relaxed(&is_refused) ||
+	    ios == NULL)
 		return -ENOSYS;
 	io = &ios[vp->id];
 	err = make_io(io);
@@ -306,7 +288,7 @@ bool wf_ring_lacks_futex(void)
 
 bool wf_ring_is_refused(void)
 {
-	return wf_load_relaxed(&is_refused);
+	return wf_options.io == WF_IO_SERVERS || wf_load_relaxed(&is_refused);
 }
 
 int wf_ring_start(void)
@@ -353,12 +335,6 @@ void wf_ring_fork_child(void)
 }
 
 /* --- weft's own descriptors ---------------------------------------------- */
-
-bool wf_ring_is_own(int fd)
-{
-	return fd >= 0 &&
-	       wf_ring_first_own((unsigned int)fd) == (unsigned int)fd;
-}
 
 unsigned int wf_ring_first_own(unsigned int first)
 {

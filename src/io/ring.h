@@ -8,12 +8,11 @@
 /* At start and after fork. Returns 0 or -ENOMEM: there will be no rings. */
 int wf_ring_start(void);
 /*
- * Makes the ring of vp, whose owner the caller is, if there is none yet. NULL
- * is a thread that has no VP.
+ * Makes the ring of vp, whose owner the caller is, if there is none yet.
  * Returns 0, or -ENOSYS if there cannot be one, now or ever.
  */
 int wf_ring_ensure(struct wf_vp *vp);
-/* The kernel or its administrator has refused. */
+/* The kernel, its administrator or the option io has refused. */
 bool wf_ring_is_refused(void);
 void wf_ring_fork_child(void);
 
@@ -30,7 +29,6 @@ void wf_ring_cancel(const struct wf_request *r);
 /* Requests on a descriptor that is about to be closed reach the kernel. */
 void wf_ring_flush_all(void);
 
-bool wf_ring_is_own(int fd);
 /* The least of weft's own descriptors from `first` on; ~0U if there is none. */
 unsigned int wf_ring_first_own(unsigned int first);
 /* The program wants to have a descriptor of this number. False: there is no

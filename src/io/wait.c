@@ -5,7 +5,6 @@
 
 #include "io/descriptor.h"
 #include "io/io.h"
-#include "io/ring.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
@@ -14,8 +13,7 @@ bool wf_io_can_park(void)
 {
 	const struct wf_thread *t = wf_self;
 
-	return t != NULL && t->kind == WF_THREAD_MULTIPLEXED &&
-	       !wf_ring_is_refused();
+	return t != NULL && t->kind == WF_THREAD_MULTIPLEXED;
 }
 
 int wf_io_run(struct wf_request *r, int64_t deadline_ns)

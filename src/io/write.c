@@ -52,6 +52,9 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	struct iovec left[MOST_PARTS];
 
 	done = done < 0 ? 0 : done;
+	/* A ring that has met a full queue tries again with what is left of the
+	 * message, which is nothing: an empty one is sent. */
+	r->avoids_ring = !wf_descriptor_is_byte_stream(r->fd);
 	msg->msg_iov = (struct iovec *)iov;
 	msg->msg_iovlen = nr;
 	do {

@@ -204,3 +204,16 @@ bool wf_uring_take_cqe(struct wf_uring *ring, struct io_uring_cqe *ret_cqe)
 	wf_store_release(ring->cq_head, head + 1);
 	return true;
 }
+
+bool wf_uring_suffices(struct wf_uring *ring)
+{
+	static const uint8_t needed[] = {
+		IORING_OP_POLL_ADD, IORING_OP_READV,  IORING_OP_WRITEV,
+		IORING_OP_RECV,	    IORING_OP_SEND,   IORING_OP_RECVMSG,
+		IORING_OP_SENDMSG,  IORING_OP_ACCEPT, IORING_OP_CONNECT,
+		IORING_OP_READ,	    IORING_OP_WRITE,
+	};
+
+	return wf_uring_has_ops(ring, needed, sizeof(needed)) &&
+	       wf_uring_cancel(ring, 1) == -ENOENT;
+}

@@ -47,6 +47,9 @@ int wf_uring_move_high(int fd, int min_fd);
 bool wf_uring_has_ops(const struct wf_uring *ring, const uint8_t *ops,
 		      size_t nr);
 
+/* Has it all that weft cannot do without? Nothing has been pushed yet. */
+bool wf_uring_suffices(struct wf_uring *ring);
+
 /* A cleared entry, or NULL: submit first. */
 struct io_uring_sqe *wf_uring_next_sqe(struct wf_uring *ring);
 void wf_uring_push(struct wf_uring *ring);

@@ -65,13 +65,15 @@ int wf_ufutex_wake_from(struct wf_thread *me, const void *addr, int nr,
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
 	struct batch batch = { NULL, &batch.first };
-	uint64_t mask = wf_signals_close(me);
+	/* weft's own kernel threads have no handlers. */
+	uint64_t mask = me != NULL ? wf_signals_close(me) : 0;
 	int taken;
 
 	wf_bucket_lock(b);
 	taken = take_locked(b, addr, nr, bits, &batch);
 	wf_spin_unlock(&b->lock);
-	wf_signals_open(me, mask);
+	if (me != NULL)
+		wf_signals_open(me, mask);
 	wake_batch(&batch, me);
 	return taken;
 }

@@ -21,9 +21,9 @@ def test_system(weft):
     found = rows(result)
     for name in ("kernel", "C library", "TLS surplus", "CPUs", "FSGSBASE",
                  "vector registers", "membarrier", "stack guards", "rseq",
-                 "io_uring", "RLIMIT_STACK", "RLIMIT_AS", "RLIMIT_NPROC",
-                 "RLIMIT_SIGPENDING", "libweft.so", "TCB layout",
-                 "not needed"):
+                 "io_uring", "I/O backend", "RLIMIT_STACK", "RLIMIT_AS",
+                 "RLIMIT_NPROC", "RLIMIT_SIGPENDING", "libweft.so",
+                 "TCB layout", "not needed"):
         assert found[name]
     assert found["libweft.so"] == LIBRARY
     assert found["C library"] == os.confstr("CS_GNU_LIBC_VERSION")

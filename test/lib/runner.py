@@ -47,6 +47,7 @@ def add_weft_arguments(parser):
     parser.add_argument("--vps", type=int)
     parser.add_argument("--preempt-every", metavar="TIME")
     parser.add_argument("--bound", metavar="PATTERN")
+    parser.add_argument("--io", metavar="BACKEND")
 
 
 def weft_prefix(options):
@@ -58,6 +59,8 @@ def weft_prefix(options):
         prefix += ["--preempt-every", options.preempt_every]
     if options.bound:
         prefix += ["--bound", options.bound]
+    if options.io:
+        prefix += ["--io", options.io]
     return prefix + ["--"]
 
 

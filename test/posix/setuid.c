@@ -1,5 +1,9 @@
 /* Changing the user in a process with threads changes it for all of them. */
+#include <dirent.h>
 #include <grp.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -66,6 +70,68 @@ static void change_from_a_thread(void)
 	CHECK_EQ(syscall(SYS_getgid), NOBODY);
 }
 
+static int ends[2];
+static sem_t *permit;
+
+static void *read_one(void *arg)
+{
+	char c;
+
+	CHECK_EQ(read(ends[0], &c, 1), 1);
+	return arg;
+}
+
+static void *wait_for_permit(void *arg)
+{
+	CHECK_EQ(sem_wait(permit), 0);
+	return arg;
+}
+
+static void check_task(const char *tid)
+{
+	char path[64], line[256];
+	unsigned int real = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%s/status", tid);
+	f = fopen(path, "re");
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f) != NULL &&
+	       sscanf(line, "Uid: %u", &real) != 1)
+		;
+	fclose(f);
+	CHECK_EQ(real, NOBODY);
+}
+
+/* Threads wait in several ways; whatever serves them changes, too. */
+static void change_while_others_wait(void)
+{
+	pthread_t reader, waiter;
+	struct dirent *entry;
+	DIR *tasks;
+
+	permit = mmap(NULL, sizeof(*permit), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(permit != MAP_FAILED);
+	CHECK_EQ(sem_init(permit, 1, 0), 0);
+	CHECK_EQ(pipe(ends), 0);
+	reader = thread_start(read_one, NULL);
+	waiter = thread_start(wait_for_permit, NULL);
+	usleep(30000);
+	CHECK_EQ(setresuid(NOBODY, NOBODY, NOBODY), 0);
+	tasks = opendir("/proc/self/task");
+	CHECK(tasks != NULL);
+	while ((entry = readdir(tasks)) != NULL) {
+		if (entry->d_name[0] != '.')
+			check_task(entry->d_name);
+	}
+	closedir(tasks);
+	CHECK_EQ(write(ends[1], "x", 1), 1);
+	CHECK_EQ(sem_post(permit), 0);
+	thread_join(reader);
+	thread_join(waiter);
+}
+
 static void need_root(void)
 {
 	if (geteuid() != 0)
@@ -88,4 +154,10 @@ TEST(changed_by_a_thread)
 {
 	need_root();
 	CHECK_EQ(child_exit_status(change_from_a_thread), 0);
+}
+
+TEST(whoever_serves_waits_changes)
+{
+	need_root();
+	CHECK_EQ(child_exit_status(change_while_others_wait), 0);
 }

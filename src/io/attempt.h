@@ -1,0 +1,22 @@
+/*
+ * The calls of requests that can be made without waiting, and what they wait
+ * for if that fails.
+ */
+#ifndef WEFT_IO_ATTEMPT_H
+#define WEFT_IO_ATTEMPT_H
+
+#include "io/request.h"
+
+/* POLLIN, ... */
+uint32_t wf_attempt_events(const struct wf_request *r);
+
+/* What poll says of a file that is always ready. */
+int wf_attempt_always(const struct wf_request *r);
+
+/*
+ * One call on fd, of which poll has said revents. The result, -EAGAIN: later.
+ * r->nr_bytes counts what has come for MSG_WAITALL. Does not wait.
+ */
+int wf_attempt(struct wf_request *r, int fd, uint32_t revents);
+
+#endif

@@ -1,0 +1,72 @@
+#include "io/kept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/atomic.h"
+#include "os/sys.h"
+
+enum { MOST = 256 };
+
+static _Atomic int kept[MOST]; /* number + 1; 0: free */
+static _Atomic uint32_t nr_kept;
+
+static bool change(int from, int to)
+{
+	for (uint32_t i = 0; i < MOST; i++) {
+		int found = from;
+
+		if (atomic_compare_exchange_strong(&kept[i], &found, to))
+			return true;
+	}
+	return false;
+}
+
+int wf_kept_make(int fd, int min_fd)
+{
+	long own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, min_fd);
+
+	if (own == -EINVAL) /* the limit on descriptors is low */
+		own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	if (own < 0)
+		return -1;
+	if (!change(0, (int)own + 1)) {
+		wf_sys(SYS_close, own);
+		return -1;
+	}
+	atomic_fetch_add(&nr_kept, 1);
+	return (int)own;
+}
+
+void wf_kept_close(int fd)
+{
+	wf_sys(SYS_close, fd);
+	if (change(fd + 1, 0))
+		atomic_fetch_sub(&nr_kept, 1);
+}
+
+unsigned int wf_kept_first(unsigned int first)
+{
+	unsigned int least = ~0U;
+
+	if (wf_load_relaxed(&nr_kept) == 0)
+		return least;
+	for (uint32_t i = 0; i < MOST; i++) {
+		unsigned int fd = (unsigned int)wf_load_relaxed(&kept[i]) - 1;
+
+		least = fd >= first && fd < least ? fd : least;
+	}
+	return least;
+}
+
+void wf_kept_fork_child(void)
+{
+	for (uint32_t i = 0; i < MOST; i++) {
+		int fd = wf_load_relaxed(&kept[i]) - 1;
+
+		if (fd >= 0)
+			wf_sys(SYS_close, fd);
+		wf_store_relaxed(&kept[i], 0);
+	}
+	wf_store_relaxed(&nr_kept, 0);
+}

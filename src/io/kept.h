@@ -1,0 +1,17 @@
+/*
+ * Duplicates of descriptors that the program has closed or is about to close,
+ * while somebody waits for their files. They are weft's own.
+ */
+#ifndef WEFT_IO_KEPT_H
+#define WEFT_IO_KEPT_H
+
+/* A close-on-exec duplicate, at least min_fd if there is room; -1: none. */
+int wf_kept_make(int fd, int min_fd);
+void wf_kept_close(int fd);
+
+/* The least of them from `first` on; ~0U if there is none. */
+unsigned int wf_kept_first(unsigned int first);
+
+void wf_kept_fork_child(void);
+
+#endif

@@ -1,0 +1,28 @@
+#include "io/own.h"
+
+#include "io/ring.h"
+#include "io/watch.h"
+
+void wf_io_close_comes(unsigned int first, unsigned int last)
+{
+	wf_ring_flush_all();
+	wf_watch_keep(first, last);
+}
+
+bool wf_io_is_own(int fd)
+{
+	return fd >= 0 && wf_io_first_own((unsigned int)fd) == (unsigned int)fd;
+}
+
+unsigned int wf_io_first_own(unsigned int first)
+{
+	unsigned int ring = wf_ring_first_own(first);
+	unsigned int watch = wf_watch_first_own(first);
+
+	return ring < watch ? ring : watch;
+}
+
+bool wf_io_make_way(int fd)
+{
+	return wf_ring_make_way(fd) && wf_watch_make_way(fd);
+}

@@ -1,0 +1,461 @@
+/*
+ * W1. A request is in the bucket of its number from wf_watch_push until it is
+ *     about to be completed; list and states change under the bucket's lock.
+ *
+ *         OUT -> WAITING       [wf_watch_push]
+ *         WAITING -> TRYING    the watcher makes the call that does not wait
+ *         TRYING -> WAITING    EAGAIN
+ *         WAITING -> SERVED    a server makes the call that might wait
+ *         any -> OUT           who takes it out completes it, and nobody else
+ *
+ * W2. A number has one entry in the set, for one event (EPOLLONESHOT), armed
+ *     under the bucket's lock for all that its waiting requests wait for. So
+ *     no request waits that the entry does not know of. An event that finds
+ *     nobody is for nothing.
+ * W3. The watcher alone makes calls on ready descriptors, each for the first
+ *     that waits, then for the next: nobody is woken for what another has
+ *     taken. It makes no call that may block: accept, which cannot be asked
+ *     not to, and what stays EAGAIN though poll says ready (a datagram to a
+ *     peer whose queue is full) is a server's. One accept per number at a time.
+ * W4. Before a number is closed, each request that waits on it gets a
+ *     duplicate, with an entry of its own: the wait is on the file. Whoever
+ *     takes the request out closes it. While the watcher is in a call on the
+ *     number, the closer waits. A server's call may not have begun: that, and
+ *     what libc closes by itself, is the only gap.
+ * W5. The epoll call under the lock does not sleep for long: it waits for
+ *     other such calls, and asks the file, as io_uring would.
+ *
+ * Rejected: waking the thread to make the call. Between ready and running the
+ * number may be closed and be another file: "shutdown, then close" is how
+ * servers end a reader.
+ */
+#include "io/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/spin.h"
+#include "io/attempt.h"
+#include "io/kept.h"
+#include "io/server.h"
+#include "os/clock.h"
+#include "os/sys.h"
+#include "os/uring.h"
+#include "sched/runtime.h"
+#include "sched/yield.h"
+#include "wait/closed.h"
+
+enum {
+	NR_BUCKETS = 1024,
+	NR_EVENTS = 64,
+	HIGH_FD = 1000,
+	/* Futile calls in a row until a server makes a real one. */
+	TRIES_BEFORE_SERVER = 4,
+	/* A call that does not wait is over by then, or its page is away. */
+	YIELDS_FOR_CALL = 1000,
+	ENDS = EPOLLERR | EPOLLHUP,
+};
+
+enum { OUT = 0, WAITING, TRYING, SERVED };
+
+struct bucket {
+	struct wf_spin lock;
+	struct wf_list requests; /* oldest first; no pointers: empty */
+};
+
+static struct bucket buckets[NR_BUCKETS];
+static struct wf_spin start_lock = WF_SPIN_INIT;
+static _Atomic int set_fd = -1; /* -1: not started */
+
+static struct wf_request *request_of(struct wf_list *link)
+{
+	return wf_container_of(link, struct wf_request, watch_link);
+}
+
+static uint32_t index_of(int fd)
+{
+	return (uint32_t)fd % NR_BUCKETS;
+}
+
+static struct bucket *lock_bucket(uint32_t index)
+{
+	struct bucket *b = &buckets[index];
+
+	wf_spin_lock(&b->lock);
+	if (b->requests.next == NULL)
+		wf_list_init(&b->requests);
+	return b;
+}
+
+bool wf_watch_serves(const struct wf_request *r)
+{
+	switch (r->op) {
+	case IORING_OP_POLL_ADD:
+	case IORING_OP_READV:
+	case IORING_OP_RECV:
+	case IORING_OP_SENDMSG:
+	case IORING_OP_ACCEPT:
+		return true;
+	case IORING_OP_RECVMSG:
+		return !wf_server_serves(r);
+	default:
+		return false;
+	}
+}
+
+/* --- the set ------------------------------------------------------------- */
+
+/* W3. Is a server in an accept of the number? */
+static bool is_accepting_locked(struct bucket *b, int number)
+{
+	for (struct wf_list *l = b->requests.next; l != &b->requests;
+	     l = l->next) {
+		const struct wf_request *r = request_of(l);
+
+		if (r->op == IORING_OP_ACCEPT && r->watch_state == SERVED &&
+		    wf_request_fd(r) == number)
+			return true;
+	}
+	return false;
+}
+
+/* W2. 0 or why the number cannot be in a set. */
+static int arm_locked(struct bucket *b, int number)
+{
+	uint32_t index = (uint32_t)(b - buckets);
+	struct epoll_event event = {
+		.events = EPOLLONESHOT,
+		.data.u64 = (uint64_t)index << 32 | (uint32_t)number,
+	};
+	bool is_accepting = is_accepting_locked(b, number);
+	bool is_any = false;
+	long err;
+
+	for (struct wf_list *l = b->requests.next; l != &b->requests;
+	     l = l->next) {
+		const struct wf_request *r = request_of(l);
+
+		if (r->watch_state != WAITING || wf_request_fd(r) != number ||
+		    (r->op == IORING_OP_ACCEPT && is_accepting))
+			continue;
+		event.events |= wf_attempt_events(r);
+		is_any = true;
+	}
+	if (!is_any)
+		return 0;
+	err = wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd), EPOLL_CTL_MOD,
+		     number, &event);
+	if (err == -ENOENT)
+		err = wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd),
+			     EPOLL_CTL_ADD, number, &event);
+	return (int)err;
+}
+
+/* --- keeping files ------------------------------------------------------- */
+
+/* W4. Without a descriptor to be had the request stays with the number. */
+static void keep_locked(struct bucket *b, struct wf_request *r)
+{
+	r->kept_fd = wf_kept_make(r->fd, HIGH_FD);
+	if (r->kept_fd >= 0)
+		arm_locked(b, r->kept_fd);
+}
+
+static void drop_kept(struct wf_request *r)
+{
+	if (r->kept_fd < 0)
+		return;
+	wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd), EPOLL_CTL_DEL,
+	       r->kept_fd, NULL);
+	wf_kept_close(r->kept_fd);
+	r->kept_fd = -1;
+}
+
+/* --- ending -------------------------------------------------------------- */
+
+/* W1. The caller completes it when the lock is released. */
+static void take_locked(struct wf_request *r)
+{
+	wf_list_del(&r->watch_link);
+	r->watch_state = OUT;
+}
+
+static void complete(struct wf_thread *me, struct wf_request *r, int result)
+{
+	drop_kept(r);
+	/* What has been done counts more than how it ended. */
+	if (result < 0 && r->nr_bytes > 0)
+		result = r->nr_bytes;
+	wf_request_complete(me, r, result);
+}
+
+void wf_watch_cancel(struct wf_thread *me, struct wf_request *r)
+{
+	struct bucket *b = lock_bucket(index_of(r->fd));
+	bool is_ours = r->watch_state == WAITING;
+
+	if (is_ours)
+		take_locked(r);
+	else if (r->watch_state == SERVED)
+		wf_server_cancel(r);
+	wf_spin_unlock(&b->lock);
+	if (is_ours)
+		complete(me, r, -ECANCELED);
+}
+
+void wf_watch_served(struct wf_request *r, int result)
+{
+	struct bucket *b = lock_bucket(index_of(r->fd));
+	int number = wf_request_fd(r);
+
+	take_locked(r);
+	arm_locked(b, number); /* who waited for this accept to end */
+	wf_spin_unlock(&b->lock);
+	complete(NULL, r, result < 0 ? result : result + r->nr_bytes);
+}
+
+/* --- calls --------------------------------------------------------------- */
+
+/* W3 */
+static bool is_for_server(const struct wf_request *r)
+{
+	return r->op == IORING_OP_ACCEPT || r->nr_futile >= TRIES_BEFORE_SERVER;
+}
+
+/*
+ * The first that waits for one of the events; none of a kind that has met
+ * EAGAIN in this round, nor a second accept (W3).
+ */
+static struct wf_request *next_locked(struct bucket *b, int number,
+				      uint32_t revents, uint32_t blocked)
+{
+	bool is_accepting = is_accepting_locked(b, number);
+
+	for (struct wf_list *l = b->requests.next; l != &b->requests;
+	     l = l->next) {
+		struct wf_request *r = request_of(l);
+		uint32_t events = wf_attempt_events(r);
+
+		if (r->watch_state != WAITING || wf_request_fd(r) != number ||
+		    (revents & (events | ENDS)) == 0 ||
+		    (r->op == IORING_OP_ACCEPT && is_accepting))
+			continue;
+		if (r->op == IORING_OP_POLL_ADD || (events & blocked) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+/* Hands r, which is SERVED now, to a server. */
+static void serve(struct wf_request *r)
+{
+	if (wf_server_push(r) == 0)
+		return;
+	/* The caller makes the call and blocks its carrier. */
+	wf_watch_served(r, -ENOSYS);
+}
+
+/* One event. Called by the watcher. */
+static void see(uint32_t index, int number, uint32_t revents)
+{
+	struct bucket *b = lock_bucket(index);
+	uint32_t blocked = 0;
+	struct wf_request *r;
+
+	while ((r = next_locked(b, number, revents, blocked)) != NULL) {
+		bool is_handed = is_for_server(r);
+		int nr_bytes = r->nr_bytes, n = 0;
+
+		r->watch_state = is_handed ? SERVED : TRYING;
+		wf_spin_unlock(&b->lock);
+		if (is_handed)
+			serve(r);
+		else
+			n = wf_attempt(r, number, revents);
+		lock_bucket(index);
+		if (is_handed)
+			break; /* it arms the entry when it is done */
+		if (n == -EAGAIN) {
+			if (r->nr_bytes == nr_bytes)
+				r->nr_futile++;
+			r->watch_state = WAITING;
+			blocked |= wf_attempt_events(r);
+			continue;
+		}
+		take_locked(r);
+		wf_spin_unlock(&b->lock);
+		complete(NULL, r, n);
+		lock_bucket(index);
+	}
+	arm_locked(b, number); /* W2 */
+	wf_spin_unlock(&b->lock);
+}
+
+static void run(void *arg)
+{
+	const struct timespec a_while = { 0, 10 * WF_NS_PER_MS };
+	struct epoll_event events[NR_EVENTS];
+
+	for (;;) {
+		long nr = wf_sys(SYS_epoll_pwait, wf_load_relaxed(&set_fd),
+				 events, NR_EVENTS, -1L, NULL, 8);
+
+		/* Somebody has closed the set behind weft's back. */
+		if (nr < 0 && nr != -EINTR)
+			wf_sys(SYS_nanosleep, &a_while, NULL);
+		for (long i = 0; i < nr; i++)
+			see((uint32_t)(events[i].data.u64 >> 32),
+			    (int)(uint32_t)events[i].data.u64,
+			    events[i].events);
+	}
+}
+
+/* --- pushing ------------------------------------------------------------- */
+
+static int start(void)
+{
+	int err = 0;
+	long fd;
+
+	wf_spin_lock(&start_lock);
+	if (wf_load_relaxed(&set_fd) >= 0) {
+		wf_spin_unlock(&start_lock);
+		return 0;
+	}
+	fd = wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
+	if (fd >= 0) {
+		int high = wf_uring_move_high((int)fd, HIGH_FD);
+
+		/* The watcher reads it first of all. */
+		wf_store_release(&set_fd, high);
+		err = wf_server_start_own(run);
+		if (err < 0) {
+			wf_store_relaxed(&set_fd, -1);
+			wf_sys(SYS_close, high);
+		}
+	}
+	wf_spin_unlock(&start_lock);
+	return fd < 0 ? (int)fd : err;
+}
+
+int wf_watch_push(struct wf_thread *me, struct wf_request *r)
+{
+	struct bucket *b;
+	int err;
+
+	if (WF_UNLIKELY(wf_load_acquire(&set_fd) < 0) && start() < 0)
+		return -ENOSYS;
+	r->nr_bytes = 0;
+	r->nr_futile = 0;
+	b = lock_bucket(index_of(r->fd));
+	r->watch_state = WAITING;
+	wf_list_add_tail(&b->requests, &r->watch_link);
+	err = arm_locked(b, r->fd);
+	if (err == -EPERM && r->op == IORING_OP_POLL_ADD)
+		err = wf_attempt_always(r);
+	else if (err < 0 && err != -EBADF)
+		err = -ENOSYS;
+	if (err != 0)
+		take_locked(r);
+	wf_spin_unlock(&b->lock);
+	if (err == -ENOSYS)
+		return err;
+	if (err != 0)
+		wf_request_complete(me, r, err);
+	return 0;
+}
+
+/* --- descriptors --------------------------------------------------------- */
+
+/* W4. True if the watcher is in a call on one of the numbers. */
+static bool keep_in_locked(struct bucket *b, unsigned int first,
+			   unsigned int last)
+{
+	bool is_trying = false;
+
+	for (struct wf_list *l = b->requests.next; l != &b->requests;
+	     l = l->next) {
+		struct wf_request *r = request_of(l);
+		unsigned int fd = (unsigned int)r->fd;
+
+		if (fd < first || fd > last || r->kept_fd >= 0)
+			continue;
+		if (r->watch_state == WAITING)
+			keep_locked(b, r);
+		is_trying |= r->watch_state == TRYING;
+	}
+	return is_trying;
+}
+
+static bool keep_in(uint32_t index, unsigned int first, unsigned int last)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+	struct bucket *b = lock_bucket(index);
+	bool is_trying = keep_in_locked(b, first, last);
+
+	/* The entry of the number goes, or a copy elsewhere would keep it. */
+	if (first == last)
+		wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd), EPOLL_CTL_DEL,
+		       first, NULL);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+	return is_trying;
+}
+
+void wf_watch_keep(unsigned int first, unsigned int last)
+{
+	bool is_one = last - first < NR_BUCKETS;
+	uint32_t nr = is_one ? last - first + 1 : NR_BUCKETS;
+
+	if (wf_load_relaxed(&set_fd) < 0)
+		return;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t index = is_one ? index_of((int)(first + i)) : i;
+
+		for (int yields = 0;
+		     keep_in(index, first, last) && yields < YIELDS_FOR_CALL;
+		     yields++)
+			wf_sched_yield();
+	}
+}
+
+unsigned int wf_watch_first_own(unsigned int first)
+{
+	unsigned int set = (unsigned int)wf_load_relaxed(&set_fd);
+	unsigned int own = set >= first ? set : ~0U;
+
+	unsigned int kept = wf_kept_first(first);
+
+	return kept < own ? kept : own;
+}
+
+bool wf_watch_make_way(int fd)
+{
+	long other;
+
+	if (fd < 0 || wf_load_relaxed(&set_fd) != fd)
+		return true;
+	other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
+	if (other < 0)
+		other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	if (other < 0)
+		return false;
+	wf_store_relaxed(&set_fd, (int)other);
+	return true;
+}
+
+void wf_watch_fork_child(void)
+{
+	start_lock = WF_SPIN_INIT;
+	if (wf_load_relaxed(&set_fd) < 0)
+		return; /* nothing has been touched */
+	wf_sys(SYS_close, wf_load_relaxed(&set_fd));
+	wf_store_relaxed(&set_fd, -1);
+	wf_kept_fork_child();
+	memset(buckets, 0, sizeof(buckets));
+}

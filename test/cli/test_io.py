@@ -1,0 +1,115 @@
+"""Who waits for descriptors: io_uring, or kernel threads where it is refused or
+not wanted."""
+
+import pytest
+
+from conftest import BUILD, complains
+from test_doctor import rows
+
+# Runs a program to which the kernel refuses io_uring, as in many containers.
+REFUSE = """
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, filter };
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 99;
+	execv(argv[1], argv + 1);
+	return 98;
+}
+"""
+
+# Threads that wait for descriptors in several ways; how many kernel threads
+# there are then.
+CROWD = """
+#include <dirent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+enum { NR = 300 };
+static int pairs[NR][2];
+static _Atomic int nr_begun;
+static void *wait_for_one(void *arg)
+{
+	intptr_t i = (intptr_t)arg;
+	struct pollfd fd = { pairs[i][0], POLLIN, 0 };
+	char c = 0;
+	nr_begun++;
+	if (i % 3 == 0)
+		poll(&fd, 1, -1);
+	else if (i % 3 == 1)
+		return recv(fd.fd, &c, 1, 0) == 1 ? arg : NULL;
+	return read(fd.fd, &c, 1) == 1 ? arg : NULL;
+}
+int main(void)
+{
+	pthread_t threads[NR];
+	int nr_tasks = 0;
+	for (intptr_t i = 0; i < NR; i++) {
+		socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]);
+		pthread_create(&threads[i], NULL, wait_for_one, (void *)i);
+	}
+	while (nr_begun < NR)
+		usleep(1000);
+	usleep(50000);
+	DIR *tasks = opendir("/proc/self/task");
+	while (readdir(tasks) != NULL)
+		nr_tasks++;
+	for (intptr_t i = 0; i < NR; i++) {
+		void *result;
+		write(pairs[i][1], "x", 1);
+		pthread_join(threads[i], &result);
+		if (result != (void *)i)
+			return 1;
+	}
+	printf("%d\\n", nr_tasks - 2);
+	return 0;
+}
+"""
+
+
+def test_doctor_names_what_is_asked_for(weft):
+    found = rows(weft("doctor", env={"WEFT_IO": "servers"}))
+    assert found["I/O backend"].startswith("servers, as WEFT_IO asks")
+
+
+def test_malformed(weft):
+    complains(weft("run", "--io", "aio", "true"), 125,
+              "--io: 'aio' is not uring or servers")
+
+
+@pytest.mark.parametrize("backend", ["uring", "servers"])
+def test_waits_take_no_kernel_threads(weft, compile_c, backend):
+    program = compile_c("-pthread", source=CROWD)
+    result = weft("run", "--vps", "2", "--io", backend, program)
+    assert result.returncode == 0
+    assert int(result.stdout) < 30
+
+
+def test_refused_by_seccomp(weft, compile_c):
+    refuse = compile_c("-O1", source=REFUSE, name="refuse")
+    found = rows(weft(BUILD / "weft", "doctor", command=refuse))
+    assert found["io_uring"].startswith("refused (Operation not permitted")
+    assert found["I/O backend"].startswith("servers, for want of io_uring")
+    program = compile_c("-pthread", source=CROWD, name="crowd")
+    result = weft(BUILD / "weft", "run", "--vps", "2", program,
+                  command=refuse)
+    assert result.returncode == 0
+    assert int(result.stdout) < 30

@@ -1,0 +1,323 @@
+/*
+ * Waits that take turns or lose their descriptor: numbers that are used again
+ * while a reader is about to run, peers whose queue is full, connections that
+ * wait for their turn, more waits for shared memory than anybody keeps kernel
+ * threads for.
+ */
+#include <netinet/in.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+static int pair[2];
+static _Atomic int is_ready;
+
+static void make_pair(int type)
+{
+	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
+}
+
+static long result_of(pthread_t thread)
+{
+	return (long)thread_join(thread);
+}
+
+static void *read_one(void *arg)
+{
+	char c = 0;
+	ssize_t n;
+
+	is_ready = 1;
+	n = read((int)(intptr_t)arg, &c, 1);
+	return (void *)(intptr_t)(n < 0 ? -errno : n == 0 ? 0 : c);
+}
+
+/*
+ * How servers end a reader. The number is used again at once, by a socket with
+ * something to read; the reader is on the old file nevertheless.
+ */
+TEST(shutdown_then_close_then_reuse)
+{
+	for (int i = 0; i < 40; i++) {
+		int other[2], fd;
+		pthread_t thread;
+		long result;
+		char c;
+
+		make_pair(SOCK_STREAM);
+		fd = pair[0];
+		is_ready = 0;
+		thread = thread_start(read_one, (void *)(intptr_t)fd);
+		let_it_wait(&is_ready);
+		CHECK_EQ(shutdown(fd, SHUT_RDWR), 0);
+		CHECK_EQ(close(fd), 0);
+		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+		CHECK_EQ(other[0], fd);
+		CHECK_EQ(write(other[1], "n", 1), 1);
+		result = result_of(thread);
+		/* On a busy machine it may not have been in its read. */
+		CHECK(result == 0 || result == 'n');
+		if (result == 0)
+			CHECK_EQ(recv(fd, &c, 1, MSG_DONTWAIT), 1);
+		close(other[0]);
+		close(other[1]);
+		close(pair[1]);
+	}
+}
+
+/* A byte for each of many readers of one socket, in turn. */
+static void *read_a_few(void *arg)
+{
+	long nr = (long)arg;
+	char c;
+
+	while (read(pair[0], &c, 1) == 1)
+		nr++;
+	return (void *)nr;
+}
+
+TEST(many_readers_of_one_socket)
+{
+	enum { NR_READERS = 50, NR_BYTES = 3000 };
+	pthread_t threads[NR_READERS];
+	long sum = 0;
+
+	make_pair(SOCK_STREAM);
+	threads_start(threads, NR_READERS, read_a_few, NULL);
+	for (int i = 0; i < NR_BYTES; i++) {
+		CHECK_EQ(write(pair[1], "x", 1), 1);
+		if (i % 100 == 0)
+			usleep(1000);
+	}
+	CHECK_EQ(shutdown(pair[1], SHUT_WR), 0);
+	for (int i = 0; i < NR_READERS; i++)
+		sum += result_of(threads[i]);
+	CHECK_EQ(sum, NR_BYTES);
+}
+
+/* --- full queues --------------------------------------------------------- */
+
+static struct sockaddr_un name_of(int number)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+	/* In the abstract name space: there is no file to be removed. */
+	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "weft-%d-%d",
+		 getpid(), number);
+	return name;
+}
+
+enum { NR_DATAGRAMS = 2000 };
+
+static void *send_datagrams(void *arg)
+{
+	struct sockaddr_un to = name_of(1);
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	for (int i = 0; i < NR_DATAGRAMS; i++)
+		CHECK_EQ(sendto(fd, &i, sizeof(i), 0, (struct sockaddr *)&to,
+				sizeof(to)),
+			 sizeof(i));
+	close(fd);
+	return arg;
+}
+
+/* Poll says that the socket is ready; its peer's queue is full. */
+TEST(datagrams_to_a_full_queue)
+{
+	struct sockaddr_un name = name_of(1);
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	pthread_t thread;
+
+	CHECK_EQ(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	thread = thread_start(send_datagrams, NULL);
+	for (int i = 0; i < NR_DATAGRAMS; i++) {
+		int number = -1;
+
+		if (i % 200 == 0)
+			usleep(20000);
+		CHECK_EQ(recv(fd, &number, sizeof(number), 0), sizeof(number));
+		CHECK_EQ(number, i);
+	}
+	thread_join(thread);
+}
+
+static void *connect_one(void *arg)
+{
+	struct sockaddr_un to = name_of(2);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	is_ready++;
+	CHECK_EQ(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	CHECK_EQ(close(fd), 0);
+	return arg;
+}
+
+/* More connections than may wait to be taken. */
+TEST(connections_wait_for_their_turn)
+{
+	enum { NR_CONNECTIONS = 20 };
+	struct sockaddr_un name = name_of(2);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	pthread_t threads[NR_CONNECTIONS];
+
+	CHECK_EQ(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	CHECK_EQ(listen(fd, 1), 0);
+	threads_start(threads, NR_CONNECTIONS, connect_one, NULL);
+	while (is_ready < NR_CONNECTIONS)
+		usleep(1000);
+	usleep(50000);
+	for (int i = 0; i < NR_CONNECTIONS; i++) {
+		int one = accept(fd, NULL, NULL);
+
+		CHECK(one >= 0);
+		CHECK_EQ(close(one), 0);
+	}
+	threads_join(threads, NR_CONNECTIONS);
+}
+
+/* MSG_WAITALL means nothing to a datagram. */
+TEST(datagram_with_waitall)
+{
+	char buf[100];
+
+	have_threads();
+	make_pair(SOCK_DGRAM);
+	CHECK_EQ(send(pair[1], "first", 5, 0), 5);
+	CHECK_EQ(recv(pair[0], buf, sizeof(buf), MSG_WAITALL), 5);
+}
+
+static void *send_later(void *arg)
+{
+	usleep(20000);
+	CHECK_EQ(send(pair[1], "later", 5, 0), 5);
+	return arg;
+}
+
+TEST(message_with_waitall)
+{
+	pthread_t thread;
+	char buf[100];
+
+	make_pair(SOCK_SEQPACKET);
+	thread = thread_start(send_later, NULL);
+	CHECK_EQ(recv(pair[0], buf, sizeof(buf), MSG_WAITALL), 5);
+	thread_join(thread);
+}
+
+/* --- a listener of two processes ----------------------------------------- */
+
+enum { NR_CALLS = 60 };
+static int listener;
+
+static void *take_calls(void *arg)
+{
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+		char c;
+
+		CHECK(fd >= 0);
+		CHECK_EQ(read(fd, &c, 1), 1);
+		CHECK_EQ(close(fd), 0);
+		if (c == 'q')
+			return arg;
+	}
+}
+
+static void call(const struct sockaddr_in *to, char c)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	CHECK_EQ(connect(fd, (const struct sockaddr *)to, sizeof(*to)), 0);
+	CHECK_EQ(write(fd, &c, 1), 1);
+	CHECK_EQ(read(fd, &c, 1), 0);
+	CHECK_EQ(close(fd), 0);
+}
+
+static void take_calls_by_threads(int nr)
+{
+	pthread_t threads[8];
+
+	threads_start(threads, nr, take_calls, NULL);
+	threads_join(threads, nr);
+}
+
+/* One takes what the other had seen come. */
+TEST(two_processes_accept)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t bytes = sizeof(address);
+	pthread_t threads[4];
+	pid_t pid;
+	int status;
+
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	CHECK_EQ(bind(listener, (struct sockaddr *)&address, bytes), 0);
+	CHECK_EQ(listen(listener, 100), 0);
+	CHECK_EQ(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
+	pid = fork();
+	if (pid == 0) {
+		take_calls_by_threads(4);
+		_exit(0);
+	}
+	threads_start(threads, 4, take_calls, NULL);
+	for (int i = 0; i < NR_CALLS; i++)
+		call(&address, 'c');
+	for (int i = 0; i < 8; i++)
+		call(&address, 'q');
+	threads_join(threads, 4);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+/* --- shared memory ------------------------------------------------------- */
+
+struct crowd {
+	sem_t permits;
+	_Atomic int nr_waiting;
+};
+
+static void *wait_for_permit(void *arg)
+{
+	struct crowd *crowd = arg;
+
+	crowd->nr_waiting++;
+	CHECK_EQ(sem_wait(&crowd->permits), 0);
+	return NULL;
+}
+
+/* While they wait a reader's wait is served. */
+TEST(crowd_waits_for_shared_memory)
+{
+	enum { NR_WAITERS = 300 };
+	struct crowd *crowd = mmap(NULL, sizeof(*crowd), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_t threads[NR_WAITERS], reader;
+
+	CHECK(crowd != MAP_FAILED);
+	CHECK_EQ(sem_init(&crowd->permits, 1, 0), 0);
+	threads_start(threads, NR_WAITERS, wait_for_permit, crowd);
+	while (crowd->nr_waiting < NR_WAITERS)
+		usleep(1000);
+	make_pair(SOCK_STREAM);
+	reader = thread_start(read_one, (void *)(intptr_t)pair[0]);
+	let_it_wait(&is_ready);
+	CHECK_EQ(write(pair[1], "r", 1), 1);
+	CHECK_EQ(result_of(reader), 'r');
+	for (int i = 0; i < NR_WAITERS; i++)
+		CHECK_EQ(sem_post(&crowd->permits), 0);
+	threads_join(threads, NR_WAITERS);
+	CHECK_ERRNO(sem_trywait(&crowd->permits), EAGAIN);
+}
