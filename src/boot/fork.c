@@ -41,6 +41,7 @@ static void become_first(struct wf_thread *t)
 	t->vp = NULL;
 	t->carrier = NULL;
 	t->tid = wf_os_getpid();
+	wf_store_relaxed(&t->joiner, 0); /* who was that is not there */
 	wf_store_relaxed(&t->in_runtime, 0);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
 	wf_store_relaxed(&t->exit_work, 0);
