@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "differs.h"
 #include "path.h"
 #include "preload.h"
 #include "system.h"
@@ -83,6 +84,11 @@ static int report_system(void)
 	return ok ? 0 : WF_EXIT_WEFT;
 }
 
+static void report_difference(const char *text)
+{
+	row("differs", text);
+}
+
 static int report_program(const char *program)
 {
 	struct wf_target target;
@@ -108,6 +114,7 @@ static int report_program(const char *program)
 	row("loader", target.loader);
 	if (target.sanitizer[0] != '\0')
 		row("preloaded first", target.sanitizer);
+	wf_differs(target.binary, report_difference);
 	row("verdict", "can run on weft");
 	return CAN_RUN;
 }

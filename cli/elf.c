@@ -190,3 +190,41 @@ void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf)
 	}
 	find_sanitizer(&im, ret_elf);
 }
+
+/* Entries of the dynamic symbol table, or NULL; also of a stripped file. */
+static const Elf64_Sym *dynamic_symbols(const struct image *im, size_t *ret_nr,
+					uint64_t *ret_names)
+{
+	const Elf64_Ehdr *h = im->header;
+	const Elf64_Shdr *s = table_at(im, h->e_shoff, h->e_shnum * sizeof(*s));
+
+	for (size_t i = 0; s != NULL && i < h->e_shnum; i++) {
+		if (s[i].sh_type != SHT_DYNSYM || s[i].sh_link >= h->e_shnum)
+			continue;
+		*ret_nr = s[i].sh_size / sizeof(Elf64_Sym);
+		*ret_names = s[s[i].sh_link].sh_offset;
+		return table_at(im, s[i].sh_offset, s[i].sh_size);
+	}
+	return NULL;
+}
+
+void wf_elf_imports(const void *bytes, size_t size,
+		    void (*visit)(const char *name, void *arg), void *arg)
+{
+	struct image im = { .bytes = bytes, .size = size };
+	const Elf64_Sym *symbols;
+	uint64_t names = 0;
+	size_t nr = 0;
+
+	if (read_header(&im) != WF_ELF_NATIVE)
+		return;
+	symbols = dynamic_symbols(&im, &nr, &names);
+	for (size_t i = 0; symbols != NULL && i < nr; i++) {
+		const char *name = NULL;
+
+		if (symbols[i].st_shndx == SHN_UNDEF && names <= size)
+			name = text_at(&im, names + symbols[i].st_name);
+		if (name != NULL)
+			visit(name, arg);
+	}
+}

@@ -26,4 +26,9 @@ struct wf_elf {
 /* Looks at a file's bytes; believes nothing that lies outside of them. */
 void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf);
 
+/* Calls visit for each name that the file takes from its libraries; for none
+ * if it has no section headers. */
+void wf_elf_imports(const void *bytes, size_t size,
+		    void (*visit)(const char *name, void *arg), void *arg);
+
 #endif

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <signal.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -179,6 +180,17 @@ static void remember(struct memo *m, const attr_word *words,
 	wf_store_release(&m->version, version + 2);
 }
 
+/* Not by memos: it lies outside of the attributes' bytes. */
+static void read_sigmask(const pthread_attr_t *attr, struct wf_thread_params *p)
+{
+	sigset_t mask;
+
+	p->has_sigmask = attr != NULL &&
+			 pthread_attr_getsigmask_np(attr, &mask) == 0;
+	if (p->has_sigmask)
+		memcpy(&p->sigmask, &mask, sizeof(p->sigmask));
+}
+
 int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 		      struct wf_thread_params *ret_params)
 {
@@ -195,6 +207,7 @@ int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 		    !ret_params->has_policy && ret_params->class != NULL)
 			remember(m, words, nr_changes, ret_params);
 	}
+	read_sigmask(attr, ret_params);
 	ret_params->is_bound = wf_scope_matches((void *)start);
 	return err;
 }

@@ -45,10 +45,14 @@ static siginfo_t info_of(int sig, int code)
 static int send_info(struct wf_thread *t, const siginfo_t *info)
 {
 	struct wf_thread *me;
-	int err;
+	int err, pid;
 
-	if (info->si_signo == SIGKILL || info->si_signo == SIGSTOP)
-		return (int)wf_sys(SYS_kill, wf_os_getpid(), info->si_signo);
+	if (info->si_signo == SIGKILL || info->si_signo == SIGSTOP) {
+		pid = wf_os_getpid();
+		/* Refused by a filter; -1 would mean everybody. */
+		return pid < 0 ? pid :
+				 (int)wf_sys(SYS_kill, pid, info->si_signo);
+	}
 	me = wf_runtime_enter();
 	err = wf_route_to_thread(me, t, info, false);
 	wf_runtime_leave(me);

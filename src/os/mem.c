@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -72,6 +73,18 @@ void wf_os_release(void *addr, size_t bytes)
 	wf_sys(SYS_munmap, addr, bytes);
 }
 
+/* Where mremap is refused. */
+static void *move(void *addr, size_t old_bytes, size_t new_bytes)
+{
+	void *moved = wf_os_reserve(new_bytes);
+
+	if (moved == NULL)
+		return NULL;
+	memcpy(moved, addr, old_bytes);
+	wf_os_release(addr, old_bytes);
+	return moved;
+}
+
 void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes)
 {
 	long r;
@@ -79,7 +92,7 @@ void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes)
 	if (addr == NULL)
 		return wf_os_reserve(new_bytes);
 	r = wf_sys(SYS_mremap, addr, old_bytes, new_bytes, MREMAP_MAYMOVE);
-	return is_error(r) ? NULL : (void *)r;
+	return is_error(r) ? move(addr, old_bytes, new_bytes) : (void *)r;
 }
 
 int wf_os_zero(void *addr, size_t bytes)

@@ -89,6 +89,9 @@ bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
 
 static void end_here(int sig, siginfo_t *info, void *ucontext)
 {
+	/* libc sets it after it has allocated and loaded its unwinder, and the
+	 * thread may still count as asynchronous: not again until then. */
+	atomic_fetch_or(wf_libc_cancel_word(wf_self->slot.tcb), IS_EXITING);
 	wf_cancel_exit();
 }
 

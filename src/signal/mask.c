@@ -75,6 +75,11 @@ void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
 		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 }
 
+void wf_mask_begin(struct wf_thread *t)
+{
+	take_opened(t, ~t->sigmask);
+}
+
 uint64_t wf_mask_of_first(const struct wf_thread *t)
 {
 	/* Sanitizers leave out SIGSYS. */

@@ -26,6 +26,10 @@ uint64_t wf_mask_of_first(const struct wf_thread *t);
  */
 void wf_mask_set_locked(struct wf_thread *t, uint64_t mask);
 
+/* t, which begins, may have another mask than its creator: takes what waited
+ * for somebody who does not block it. in_runtime set. */
+void wf_mask_begin(struct wf_thread *t);
+
 /* As sigaltstack, on the virtual stack. 0, -EINVAL, -ENOMEM, -EPERM. */
 int wf_altstack_change(const stack_t *ss, stack_t *ret_old);
 

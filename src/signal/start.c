@@ -11,6 +11,7 @@
 #include "signal/arrive.h"
 #include "signal/cancel.h"
 #include "signal/deliver.h"
+#include "signal/mask.h"
 #include "signal/queue.h"
 #include "signal/receiver.h"
 #include "signal/route.h"
@@ -176,6 +177,9 @@ void wf_signal_thread_begin(struct wf_thread *t)
 {
 	t->holds_signals = false;
 	wf_compiler_barrier();
+	if (WF_UNLIKELY((wf_sigqueue_pending(&wf_route_process) &
+			 ~t->sigmask) != 0))
+		wf_mask_begin(t);
 	if (WF_UNLIKELY(wf_load_relaxed(&t->is_cancelled)))
 		wf_cancel_apply(t);
 	if (WF_UNLIKELY(wf_deliver_is_due(t) || is_closed(t->carrier) ||

@@ -12,6 +12,7 @@
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/start.h"
+#include "signal/receiver.h"
 #include "signal/signal.h"
 #include "thread/alive.h"
 #include "thread/lifecycle.h"
@@ -81,7 +82,8 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->is_first = false;
 	t->vp = NULL;
 	t->carrier = NULL;
-	t->sigmask = creator->carrier != NULL ? creator->sigmask :
+	t->sigmask = params->has_sigmask      ? params->sigmask :
+		     creator->carrier != NULL ? creator->sigmask :
 						wf_os_get_signal_mask();
 	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
@@ -98,6 +100,8 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->altstack.sp = NULL;
 	t->altstack.size = 0;
 	wf_signal_thread_init(t);
+	if (params->has_sigmask)
+		wf_receiver_want(~t->sigmask);
 	t->nr_rescued = 0;
 	t->has_affinity = false;
 	t->next_sibling = 0;

@@ -15,9 +15,11 @@ struct wf_thread_params {
 	size_t user_stack_bytes;
 	bool is_detached;
 	bool is_bound;
-	bool has_policy; /* and priority; else the creator's */
+	bool has_policy;  /* and priority; else the creator's */
+	bool has_sigmask; /* else the creator's */
 	int8_t policy;
 	int8_t priority;
+	uint64_t sigmask;
 };
 
 /*

@@ -53,8 +53,9 @@ void wf_policy_adopt(struct wf_thread *t)
 	long policy = wf_sys(SYS_sched_getscheduler, 0);
 
 	wf_sys(SYS_sched_getparam, 0, &param);
-	/* Without SCHED_RESET_ON_FORK, a bit far above. */
-	t->sched_policy = (int8_t)(policy & 0x7f);
+	/* Without SCHED_RESET_ON_FORK, a bit far above; the call may be
+	 * refused. */
+	t->sched_policy = policy < 0 ? SCHED_OTHER : (int8_t)(policy & 0x7f);
 	t->sched_priority = (int8_t)param.sched_priority;
 }
 

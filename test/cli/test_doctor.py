@@ -69,6 +69,64 @@ def test_program(weft):
     assert found["program"].endswith("/env") and "loader" in found
 
 
+CALLS = '''
+    #define _GNU_SOURCE
+    #include <pthread.h>
+    #include <sched.h>
+    #include <signal.h>
+    #include <sys/signalfd.h>
+    #include <unistd.h>
+    int main(int argc, char **argv)
+    {
+        struct sched_param param = { 0 };
+        struct timespec ts;
+        sigset_t set;
+        (void)argv;
+        if (argc == 1)
+            return 0;
+        clock_gettime(CLOCK_MONOTONIC, &ts);
+        sched_setscheduler(0, SCHED_OTHER, &param);
+        pthread_setschedparam(pthread_self(), SCHED_OTHER, &param);
+        return signalfd(-1, &set, 0) + nice(1);
+    }'''
+
+
+@pytest.mark.parametrize("flags", [(), ("-s",), ("-no-pie", "-Wl,-z,lazy"),
+                                   ("-Wl,--hash-style=sysv",)])
+def test_functions_that_differ(weft, compile_c, flags):
+    """A line for each reason, and none for what only some uses meet."""
+    result = weft("doctor", compile_c(*flags, source=CALLS))
+    assert result.returncode == 0 and result.stderr == ""
+    found = [line[18:].split(":")[0] for line in result.stdout.splitlines()
+             if line.startswith("differs ")]
+    assert found == ["pthread_setschedparam, sched_setscheduler", "nice",
+                     "signalfd"]
+    assert "not obeyed" in result.stdout
+    assert rows(result)["verdict"] == "can run on weft"
+
+
+def test_functions_of_a_damaged_file(weft, compile_c):
+    """The tables of symbols lie outside of it."""
+    program = compile_c(source=CALLS)
+    content = bytearray(program.read_bytes())
+    sections, = struct.unpack_from("<Q", content, 40)
+    size, number = struct.unpack_from("<HH", content, 58)
+    for offset in (2**63, len(content) - 8):
+        for i in range(number):
+            struct.pack_into("<Q", content, sections + i * size + 24, offset)
+        program.write_bytes(content)
+        result = weft("doctor", program)
+        assert result.returncode == 0 and "differs" not in result.stdout
+    struct.pack_into("<Q", content, 40, 2**63)
+    program.write_bytes(content)
+    result = weft("doctor", program)
+    assert result.returncode == 0 and "differs" not in result.stdout
+
+
+def test_program_without_differences(weft, compile_c):
+    assert "differs" not in weft("doctor", compile_c()).stdout
+
+
 @pytest.mark.parametrize("line", [
     "#!/bin/dash", "#! /bin/dash -e", "#!/usr/bin/env dash",
     "#!/usr/bin/env -S dash -e", "#!/usr/bin/env -S A=b dash",

@@ -1,5 +1,6 @@
 /* Thread attributes: what can be set, and that threads then have it. */
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -342,4 +343,44 @@ TEST(copy_is_independent)
 	CHECK_EQ(pthread_attr_getstacksize(&attr, &size), 0);
 	CHECK_EQ(size, 2 << 20);
 	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+}
+
+static _Atomic int nr_handled;
+
+static void handle(int sig)
+{
+	nr_handled += sig == SIGUSR1;
+}
+
+/* Returns whether SIGUSR2 is blocked. */
+static void *ask_mask(void *arg)
+{
+	sigset_t mask;
+
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+	CHECK_EQ(sigismember(&mask, SIGUSR1), 0);
+	return sigismember(&mask, SIGUSR2) ? arg : NULL;
+}
+
+/* What waits for the process is taken by a thread that begins without. */
+TEST(signal_mask)
+{
+	sigset_t mask;
+
+	init();
+	CHECK(signal(SIGUSR1, handle) != SIG_ERR);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &mask, NULL), 0);
+	have_threads();
+	CHECK_EQ(kill(getpid(), SIGUSR1), 0);
+	for (int i = 0; i < 2; i++) {
+		sigemptyset(&mask);
+		if (i == 1)
+			sigaddset(&mask, SIGUSR2);
+		CHECK_EQ(pthread_attr_setsigmask_np(&attr, &mask), 0);
+		CHECK(thread_join(start_with(ask_mask, &attr)) ==
+		      (i == 1 ? &attr : NULL));
+		CHECK_EQ(nr_handled, 1);
+	}
 }

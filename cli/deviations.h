@@ -1,0 +1,117 @@
+/*
+ * Functions of libc's that behave differently on weft, and why: what `weft
+ * doctor PROGRAM` looks for and what tools/make_compat.py reads. The includer
+ * defines one or both of
+ *
+ *     WF_REASON(ID, text)           the text goes on after "NAME: "
+ *     WF_DEVIATION(ID, when, name)  when is ALWAYS, whoever calls it meets
+ *                                   the difference, or SOMETIMES, only some
+ *                                   uses do and doctor says nothing
+ *
+ * docs/guide/limits.md says more; what it says of a function is a row here.
+ */
+#ifndef WF_REASON
+#define WF_REASON(id, text)
+#endif
+#ifndef WF_DEVIATION
+#define WF_DEVIATION(id, when, name)
+#endif
+
+WF_REASON(PRIORITY, "policies and priorities are checked, kept and reported, "
+		    "and not obeyed")
+WF_DEVIATION(PRIORITY, ALWAYS, pthread_setschedparam)
+WF_DEVIATION(PRIORITY, ALWAYS, pthread_setschedprio)
+WF_DEVIATION(PRIORITY, ALWAYS, pthread_attr_setschedparam)
+WF_DEVIATION(PRIORITY, ALWAYS, pthread_attr_setschedpolicy)
+WF_DEVIATION(PRIORITY, ALWAYS, sched_setscheduler)
+WF_DEVIATION(PRIORITY, ALWAYS, sched_setparam)
+
+WF_REASON(PROTOCOL, "accepted, but gives nobody a priority; a process-shared "
+		    "mutex with a protocol works between processes on weft "
+		    "only")
+WF_DEVIATION(PROTOCOL, ALWAYS, pthread_mutexattr_setprotocol)
+WF_DEVIATION(PROTOCOL, ALWAYS, pthread_mutexattr_setprioceiling)
+WF_DEVIATION(PROTOCOL, ALWAYS, pthread_mutex_setprioceiling)
+
+WF_REASON(AFFINITY, "for the caller it is obeyed and takes a kernel thread; "
+		    "for another thread it is checked only")
+WF_DEVIATION(AFFINITY, ALWAYS, pthread_setaffinity_np)
+WF_DEVIATION(AFFINITY, ALWAYS, sched_setaffinity)
+
+WF_REASON(ATTR_AFFINITY, "not looked at when a thread is created")
+WF_DEVIATION(ATTR_AFFINITY, ALWAYS, pthread_attr_setaffinity_np)
+
+WF_REASON(CPU_CLOCK, "CPU clocks of threads count from when one is first asked "
+		     "for; timers and sleeps on them are refused or follow "
+		     "the kernel thread")
+WF_DEVIATION(CPU_CLOCK, ALWAYS, pthread_getcpuclockid)
+WF_DEVIATION(CPU_CLOCK, SOMETIMES, clock_gettime)
+WF_DEVIATION(CPU_CLOCK, SOMETIMES, timer_create)
+WF_DEVIATION(CPU_CLOCK, SOMETIMES, clock_nanosleep)
+WF_DEVIATION(CPU_CLOCK, SOMETIMES, getrusage)
+
+WF_REASON(REALTIME, "a wait until a time of CLOCK_REALTIME does not follow a "
+		    "change of that clock")
+WF_DEVIATION(REALTIME, SOMETIMES, clock_nanosleep)
+WF_DEVIATION(REALTIME, SOMETIMES, cnd_timedwait)
+WF_DEVIATION(REALTIME, SOMETIMES, mtx_timedlock)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_clockjoin_np)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_cond_clockwait)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_cond_timedwait)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_mutex_clocklock)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_mutex_timedlock)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_rwlock_clockrdlock)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_rwlock_clockwrlock)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_rwlock_timedrdlock)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_rwlock_timedwrlock)
+WF_DEVIATION(REALTIME, SOMETIMES, pthread_timedjoin_np)
+WF_DEVIATION(REALTIME, SOMETIMES, sem_clockwait)
+WF_DEVIATION(REALTIME, SOMETIMES, sem_timedwait)
+
+WF_REASON(TID, "the number is weft's own: unique and stable, but the kernel "
+	       "and other processes do not know it")
+WF_DEVIATION(TID, ALWAYS, gettid)
+
+WF_REASON(KERNEL_TID, "the kernel does not know weft's thread ids: ESRCH for "
+		      "one; 0 means the kernel thread that runs the caller")
+WF_DEVIATION(KERNEL_TID, ALWAYS, sched_rr_get_interval)
+WF_DEVIATION(KERNEL_TID, SOMETIMES, getpriority)
+WF_DEVIATION(KERNEL_TID, SOMETIMES, setpriority)
+
+WF_REASON(KERNEL_STATE, "changes the kernel thread that runs the caller at "
+			"that time, which other threads use, too")
+WF_DEVIATION(KERNEL_STATE, ALWAYS, nice)
+WF_DEVIATION(KERNEL_STATE, ALWAYS, setfsgid)
+WF_DEVIATION(KERNEL_STATE, ALWAYS, setfsuid)
+WF_DEVIATION(KERNEL_STATE, ALWAYS, setns)
+WF_DEVIATION(KERNEL_STATE, ALWAYS, unshare)
+WF_DEVIATION(KERNEL_STATE, SOMETIMES, prctl)
+
+WF_REASON(CREDENTIALS, "waits for as long as RLIMIT_SIGPENDING, hard limit "
+		       "included, lets no real-time signal through")
+WF_DEVIATION(CREDENTIALS, SOMETIMES, initgroups)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, setegid)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, seteuid)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, setgid)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, setgroups)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, setregid)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, setresgid)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, setresuid)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, setreuid)
+WF_DEVIATION(CREDENTIALS, SOMETIMES, setuid)
+
+WF_REASON(VFORK, "is fork: the child gets a copy of the memory, and the "
+		 "parent does not wait for it")
+WF_DEVIATION(VFORK, ALWAYS, vfork)
+
+WF_REASON(SIGNALFD, "read returns signals to the calling thread, too; poll, "
+		    "select, epoll, readv and a copy of the descriptor show "
+		    "those to the process only")
+WF_DEVIATION(SIGNALFD, ALWAYS, signalfd)
+
+WF_REASON(SYSCALL, "SYS_set_robust_list takes libc's own list only; SYS_rseq "
+		   "is refused")
+WF_DEVIATION(SYSCALL, SOMETIMES, syscall)
+
+#undef WF_REASON
+#undef WF_DEVIATION

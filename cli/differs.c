@@ -1,0 +1,91 @@
+#include "differs.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf.h"
+
+enum { SOMETIMES, ALWAYS };
+
+enum {
+#define WF_REASON(id, text) REASON_##id,
+#include "deviations.h"
+	NR_REASONS,
+};
+
+static const char *const reasons[] = {
+#define WF_REASON(id, text) text,
+#include "deviations.h"
+};
+
+static const struct {
+	const char *name;
+	int reason;
+	int when;
+} deviations[] = {
+#define WF_DEVIATION(id, when, name) { #name, REASON_##id, when },
+#include "deviations.h"
+};
+
+enum { NR_DEVIATIONS = sizeof(deviations) / sizeof(deviations[0]) };
+
+static void note(const char *name, void *arg)
+{
+	bool *is_called = arg;
+
+	for (size_t i = 0; i < NR_DEVIATIONS; i++)
+		if (deviations[i].when == ALWAYS &&
+		    strcmp(name, deviations[i].name) == 0)
+			is_called[i] = true;
+}
+
+static void append(char *text, const char *more)
+{
+	size_t len = strlen(text);
+
+	snprintf(text + len, WF_DIFFERS_TEXT - len, "%s", more);
+}
+
+static void tell_all(const bool *is_called, void (*tell)(const char *text))
+{
+	for (int reason = 0; reason < NR_REASONS; reason++) {
+		char text[WF_DIFFERS_TEXT] = "";
+
+		for (size_t i = 0; i < NR_DEVIATIONS; i++) {
+			if (!is_called[i] || deviations[i].reason != reason)
+				continue;
+			append(text, *text != '\0' ? ", " : "");
+			append(text, deviations[i].name);
+		}
+		if (*text == '\0')
+			continue;
+		append(text, ": ");
+		append(text, reasons[reason]);
+		tell(text);
+	}
+}
+
+void wf_differs(const char *path, void (*tell)(const char *text))
+{
+	bool is_called[NR_DEVIATIONS] = { false };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *bytes = MAP_FAILED;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
+			     fd, 0);
+	close(fd);
+	if (bytes == MAP_FAILED)
+		return;
+	wf_elf_imports(bytes, (size_t)st.st_size, note, is_called);
+	munmap(bytes, (size_t)st.st_size);
+	tell_all(is_called, tell);
+}

@@ -1,0 +1,161 @@
+"""docs/reference/syscalls.md against the source, strace and seccomp filters."""
+
+import functools
+import re
+import subprocess
+
+import pytest
+
+from conftest import (BUILD, PROGRAM, ROOT, WEFT, environment, need, outcome,
+                      run)
+
+CALLS = BUILD / "test/manners/manners_calls"
+FILTER = BUILD / "test/manners/manners_filter"
+SKIPPED = 77
+RUNS = [(PROGRAM, "work"), (PROGRAM, "timed"), (PROGRAM, "compute"),
+        (PROGRAM, "end", "last"), (CALLS, "descriptors"), (CALLS, "signals"),
+        (CALLS, "processes"), (CALLS, "shared"), (CALLS, "places"),
+        (CALLS, "blocking")]
+IDS = [command[1] for command in RUNS]
+# Seldom enough for a program under strace to get on.
+OPTIONS = [(), ("--vps", "1", "--preempt-every", "2ms"), ("--io", "servers")]
+WAYS = ["default", "preempted", "servers"]
+# By libc, by the kernel at the end of a handler, by the real call's name.
+BY_OTHERS = {"clone", "ppoll", "rt_sigreturn"}
+# The kernel's own way to go on with a call.
+ALWAYS = {"restart_syscall"}
+
+
+def documented():
+    """{call: whether the program runs without}"""
+    page = (ROOT / "docs/reference/syscalls.md").read_text()
+    found = {}
+    for names, refused in re.findall(r"^\| (`.*?) \|.*\| (.*) \|$", page, re.M):
+        for name in re.findall(r"`(\w+)`", names):
+            is_optional = not refused.startswith(
+                ("needed", "refused", "a robust mutex"))
+            found[name] = found.get(name, True) and is_optional
+    return found
+
+
+def test_page_and_source():
+    made = set()
+    for path in (ROOT / "src").rglob("*.[chS]"):
+        made |= set(re.findall(r"\(\s*SYS_(\w+)\s*[,)]", path.read_text()))
+    made.remove("name")  # the example in os/sys.h
+    assert "futex" in made and made | BY_OTHERS == set(documented())
+
+
+# --- strace ---
+
+def lines_of(log):
+    """(pid, address of the instruction, call, the rest), where other threads'
+    lines lie between the two halves of a call, too."""
+    begun = {}
+    for line in log.splitlines():
+        match = re.match(r"(\d+) +\[([0-9a-f?]+)\] (.*)", line)
+        if match is None:
+            continue
+        pid, address, text = match.groups()
+        half = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
+        if half:
+            text = begun.pop(pid, "") + half[1]
+        call = re.match(r"(\w+)\((.*)", text)
+        if text.endswith("<unfinished ...>"):
+            begun[pid] = text.removesuffix("<unfinished ...>")
+        elif call:
+            yield pid, address, call[1], call[2]
+    # The process ended in these; strace does not always see in which.
+    for text in begun.values():
+        if not text.startswith("?"):
+            yield None, "?", text.split("(")[0], ""
+
+
+def calls_in(log, program):
+    """Names of the calls since the program began: all, and those whose
+    instruction lies in libweft.so."""
+    every, own, ranges = set(), set(), []
+    loading = {}  # by pid: the descriptor of libweft.so
+    for pid, address, name, rest in lines_of(log):
+        if name == "execve" and rest.startswith(f'"{program}"'):
+            every, own, ranges = set(), set(), []
+        elif name == "openat" and '/libweft.so"' in rest:
+            loading[pid] = rest.rsplit("= ", 1)[1].split()[0]
+        elif name == "mmap" and f", {loading.get(pid)}, 0) = 0x" in rest:
+            base = int(rest.rsplit("= ", 1)[1], 16)
+            ranges.append(range(base, base + int(rest.split(", ")[1])))
+            del loading[pid]
+        every.add(name)
+        if address.strip("?") and any(int(address, 16) in r for r in ranges):
+            own.add(name)
+    return every - ALWAYS, own - ALWAYS
+
+
+@functools.cache
+def traced(command, options=None):
+    """The same of a run, natively if options is None."""
+    weft = [] if options is None else [*WEFT, *options, "--"]
+    strace = [need("strace"), "-f", "-i", "-o", "/dev/stdout"]
+    result = run([*strace, *weft, *command])
+    if "PTRACE" in result.stderr or "ptrace" in result.stderr:
+        pytest.skip("ptrace is not permitted")
+    assert result.returncode in (0, 3), result.stderr
+    return calls_in(result.stdout, command[0])
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=WAYS)
+@pytest.mark.parametrize("command", RUNS, ids=IDS)
+def test_calls_are_documented(command, options):
+    native, _ = traced(command)
+    every, own = traced(command, options)
+    known = set(documented())
+    assert {"clone", "futex", "rt_sigprocmask"} <= own
+    assert own - known == set()
+    assert every - native - known == set()
+
+
+# --- filters ---
+
+@functools.cache
+def numbers():
+    need("gcc")
+    macros = subprocess.run(["gcc", "-E", "-dM", "-include", "sys/syscall.h",
+                             "-xc", "/dev/null"], text=True, check=True,
+                            capture_output=True).stdout
+    return dict(re.findall(r"^#define __NR_(\w+) (\d+)$", macros, re.M))
+
+
+def filtered(how, names, command, options=None):
+    """The filter is there before the program, and not in the way of the
+    command that starts it."""
+    weft = [] if options is None else [*WEFT, *options, "--"]
+    result = run([*weft, FILTER, how, *(numbers()[name] for name in names),
+                  "--", *command])
+    if result.returncode == SKIPPED:
+        pytest.skip("filters are not permitted")
+    return outcome(result)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=WAYS)
+@pytest.mark.parametrize("command", RUNS, ids=IDS)
+def test_documented_calls_are_enough(command, options):
+    native = set().union(*(traced(command)[0] for command in RUNS)) | ALWAYS
+    expected = outcome(run(command))
+    assert filtered("allow", native - {"exit_group"}, command)[0] < 0
+    assert filtered("allow", native, command) == expected
+    assert filtered("allow", native | set(documented()), command,
+                    options) == expected
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=WAYS)
+@pytest.mark.parametrize("command", RUNS, ids=IDS)
+@pytest.mark.parametrize("pattern", [".*", "io_uring", "membarrier",
+                                     "close_range", "mremap|timer_.*"])
+def test_optional_calls_are_optional(command, options, pattern):
+    """The program's own calls go through."""
+    native, _ = traced(command)
+    refused = {name for name, is_optional in documented().items()
+               if is_optional and re.match(pattern, name)} - native
+    assert refused
+    assert filtered("refuse", refused, command, options) == \
+        outcome(run(command))
