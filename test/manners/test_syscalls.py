@@ -18,7 +18,7 @@ RUNS = [(PROGRAM, "work"), (PROGRAM, "timed"), (PROGRAM, "compute"),
         (CALLS, "blocking")]
 IDS = [command[1] for command in RUNS]
 # Seldom enough for a program under strace to get on.
-OPTIONS = [(), ("--vps", "1", "--preempt-every", "2ms"), ("--io", "servers")]
+OPTIONS = [(), ("--vps", "1", "--preempt-every", "10ms"), ("--io", "servers")]
 WAYS = ["default", "preempted", "servers"]
 # By libc, by the kernel at the end of a handler, by the real call's name.
 BY_OTHERS = {"clone", "ppoll", "rt_sigreturn"}

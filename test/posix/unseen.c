@@ -177,6 +177,16 @@ TEST(first_thread_of_a_newer_sanitizer)
 	signals_after_that(NULL);
 }
 
+TEST(first_thread_of_the_newest_sanitizer)
+{
+	static const int spared[] = { SIGSYS, SIGILL, SIGTRAP, SIGABRT,
+				      SIGBUS, SIGFPE, SIGSEGV, SIGPIPE };
+
+	for (size_t i = 0; i < sizeof(spared) / sizeof(spared[0]); i++)
+		all_blocked &= ~(UINT64_C(1) << (spared[i] - 1));
+	signals_after_that(NULL);
+}
+
 static void *mask_by_system_call(void *arg)
 {
 	const uint64_t bit = UINT64_C(1) << (SIGUSR1 - 1);
