@@ -82,7 +82,7 @@ void wf_mask_begin(struct wf_thread *t)
 
 uint64_t wf_mask_of_first(const struct wf_thread *t)
 {
-	/* Sanitizers leave out SIGSYS, newer ones all that a fault may raise. */
+	/* Sanitizers leave out SIGSYS, newer ones what a fault may raise. */
 	const uint64_t spared = WF_SIGNAL_UNBLOCKABLE | WF_SIGNAL_BIT(SIGSYS) |
 				WF_SIGNAL_BIT(SIGILL) | WF_SIGNAL_BIT(SIGTRAP) |
 				WF_SIGNAL_BIT(SIGABRT) | WF_SIGNAL_BIT(SIGBUS) |

@@ -192,6 +192,21 @@ static bool give(struct wf_thread *me, const siginfo_t *info,
 	return false;
 }
 
+/*
+ * The receiver may take what somebody waited for until just now. It is not
+ * with the kernel then, where those who read a signalfd look for it.
+ */
+static void alert_readers(struct wf_thread *me, uint64_t bit)
+{
+	for (uint32_t i = 1; i < wf_table_high(); i++) {
+		struct wf_thread *t = wf_table_at(i);
+
+		if (waits_for(t, bit) &&
+		    wf_load_relaxed(&t->signal_word) == WF_SIGNAL_WORD_READS)
+			wf_route_alert(me, t, WF_WORK_SIGNAL);
+	}
+}
+
 void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
 			 struct wf_thread *preferred)
 {
@@ -203,8 +218,10 @@ void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
 			return;
 		wf_receiver_shrink(bit);
 		wf_fence_seq_cst(); /* W3 */
-		if (!wf_route_has_taker(again.si_signo))
+		if (!wf_route_has_taker(again.si_signo)) {
+			alert_readers(me, bit);
 			return;
+		}
 		wf_receiver_want(bit);
 		if (!wf_sigqueue_take(&wf_route_process, bit, &again))
 			return;

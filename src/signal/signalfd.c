@@ -46,9 +46,11 @@ void wf_signalfd_before_wait(void)
 
 bool wf_signalfd_is_due(struct wf_thread *t)
 {
+	uint64_t pending = wf_sigqueue_pending(&t->sigqueue) |
+			   wf_sigqueue_pending(&wf_route_process);
+
 	if (wf_load_relaxed(&t->signal_word) != WF_SIGNAL_WORD_READS ||
-	    (wf_sigqueue_pending(&t->sigqueue) &
-	     wf_load_relaxed(&t->sigwait_set)) == 0)
+	    (pending & wf_load_relaxed(&t->sigwait_set)) == 0)
 		return false;
 	t->interrupted = true;
 	return true;

@@ -239,3 +239,27 @@ TEST(number_used_again)
 	CHECK_EQ(read(fd, &byte, 1), 1);
 	CHECK_EQ(byte, 'x');
 }
+
+static void *wait_for_one(void *arg)
+{
+	sigset_t set = set_of(SIGUSR2);
+	int sig;
+
+	CHECK_EQ(sigwait(&set, &sig), 0);
+	return arg;
+}
+
+/* What somebody waited for until just now is for whoever reads. */
+TEST(reads_after_a_sigwait)
+{
+	int fd = make_fd(SIGUSR2, 0);
+
+	for (int i = 0; i < 300; i++) {
+		pthread_t t = thread_start(wait_for_one, NULL);
+
+		CHECK_EQ(pthread_kill(t, SIGUSR2), 0);
+		thread_join(t);
+		CHECK_EQ(kill(getpid(), SIGUSR2), 0);
+		CHECK_EQ(read_one(fd).ssi_signo, SIGUSR2);
+	}
+}
