@@ -36,20 +36,14 @@ static clockid_t clock_of(const struct wf_thread *t)
 			   OURS);
 }
 
-static bool is_living(const struct wf_thread *t)
-{
-	return t != NULL && t->tid > 0 &&
-	       (wf_load_relaxed(&t->exit_state) & WF_EXIT_DONE) == 0;
-}
-
 /* NULL if it has ended. */
 static const struct wf_thread *thread_of(clockid_t clock)
 {
 	uint32_t payload = ~((uint32_t)clock >> KIND_BITS);
 	const struct wf_thread *t = wf_table_at(payload & INDEX_MASK);
 
-	if ((payload & INDEX_MASK) >= wf_table_high() || !is_living(t) ||
-	    clock_of(t) != clock)
+	if ((payload & INDEX_MASK) >= wf_table_high() ||
+	    !wf_thread_is_living(t) || clock_of(t) != clock)
 		return NULL;
 	return t;
 }
@@ -157,7 +151,7 @@ WF_API(int, pthread_getcpuclockid, pthread_t thread, clockid_t *ret_clock)
 
 	if (t == NULL || t->kind == WF_THREAD_FOREIGN)
 		return wf_real.pthread_getcpuclockid(thread, ret_clock);
-	if (!is_living(t))
+	if (!wf_thread_is_living(t))
 		return ESRCH;
 	*ret_clock = clock_of(t);
 	return 0;

@@ -50,12 +50,6 @@ WF_API(pid_t, gettid, void)
 	return (pid_t)wf_ids_gettid();
 }
 
-static bool is_living(const struct wf_thread *t)
-{
-	return t != NULL &&
-	       (wf_load_relaxed(&t->exit_state) & WF_EXIT_DONE) == 0;
-}
-
 WF_API(int, pthread_setname_np, pthread_t thread, const char *name)
 {
 	struct wf_thread *t = wf_thread_of(thread);
@@ -65,7 +59,7 @@ WF_API(int, pthread_setname_np, pthread_t thread, const char *name)
 		return ERANGE;
 	if (t != NULL)
 		memcpy(t->name, name, len + 1);
-	if (!is_living(t) || t->slot.class == NULL)
+	if (!wf_thread_is_living(t) || t->slot.class == NULL)
 		return wf_real.pthread_setname_np(thread, name);
 	return 0;
 }
@@ -74,7 +68,7 @@ WF_API(int, pthread_getname_np, pthread_t thread, char *buf, size_t size)
 {
 	const struct wf_thread *t = wf_thread_of(thread);
 
-	if (!is_living(t) || t->slot.class == NULL)
+	if (!wf_thread_is_living(t) || t->slot.class == NULL)
 		return wf_real.pthread_getname_np(thread, buf, size);
 	if (size < sizeof(t->name))
 		return ERANGE;

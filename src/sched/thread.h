@@ -172,4 +172,11 @@ struct wf_thread {
 
 _Static_assert(sizeof(struct wf_thread) <= 320, "see above");
 
+/* Is it somebody, and not off its stack for good? NULL is nobody. */
+static inline bool wf_thread_is_living(const struct wf_thread *t)
+{
+	return t != NULL && t->tid > 0 &&
+	       (wf_load_relaxed(&t->exit_state) & WF_EXIT_DONE) == 0;
+}
+
 #endif

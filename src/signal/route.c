@@ -34,9 +34,8 @@ static struct wf_thread *_Atomic first_thread;
 
 static bool is_alive(const struct wf_thread *t)
 {
-	return t->tid != 0 && t->kind != WF_THREAD_FOREIGN &&
-	       !t->sigqueue.is_closed &&
-	       (wf_load_relaxed(&t->exit_state) & WF_EXIT_DONE) == 0;
+	return wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN &&
+	       !t->sigqueue.is_closed;
 }
 
 static bool takes(const struct wf_thread *t, uint64_t bit)

@@ -29,18 +29,24 @@ static void note(int sig, siginfo_t *info, void *context)
 	nr_handled++;
 }
 
-static timer_t timer_for(pid_t tid, int sig, int value)
+static timer_t make_timer(clockid_t clock, struct sigevent event)
 {
-	struct sigevent event;
 	timer_t timer;
 
-	memset(&event, 0, sizeof(event));
-	event.sigev_notify = SIGEV_THREAD_ID;
-	event.sigev_signo = sig;
-	event.sigev_value.sival_int = value;
-	event.sigev_notify_thread_id = tid;
-	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	CHECK_EQ(timer_create(clock, &event, &timer), 0);
 	return timer;
+}
+
+static timer_t timer_for(pid_t tid, int sig, int value)
+{
+	struct sigevent event = {
+		.sigev_notify = SIGEV_THREAD_ID,
+		.sigev_signo = sig,
+		.sigev_value.sival_int = value,
+	};
+
+	event.sigev_notify_thread_id = tid;
+	return make_timer(CLOCK_MONOTONIC, event);
 }
 
 static void arm(timer_t timer, long first_ms, long period_ms)
@@ -166,15 +172,15 @@ static void notify(union sigval value)
 
 TEST(timer_that_starts_threads)
 {
-	struct sigevent event;
+	struct sigevent event = {
+		.sigev_notify = SIGEV_THREAD,
+		.sigev_value.sival_int = 1,
+	};
 	timer_t timer;
 
 	have_threads();
-	memset(&event, 0, sizeof(event));
-	event.sigev_notify = SIGEV_THREAD;
 	event.sigev_notify_function = notify;
-	event.sigev_value.sival_int = 1;
-	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	timer = make_timer(CLOCK_MONOTONIC, event);
 	arm(timer, 2, 2);
 	await_count(&nr_handled, 5);
 	CHECK_EQ(timer_delete(timer), 0);
@@ -182,14 +188,12 @@ TEST(timer_that_starts_threads)
 
 TEST(timer_that_tells_nobody)
 {
-	struct sigevent event;
+	struct sigevent event = { .sigev_notify = SIGEV_NONE };
 	struct itimerspec left;
 	timer_t timer;
 
 	have_threads();
-	memset(&event, 0, sizeof(event));
-	event.sigev_notify = SIGEV_NONE;
-	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	timer = make_timer(CLOCK_MONOTONIC, event);
 	arm(timer, 10, 0);
 	sleep_ms(30);
 	CHECK_EQ(timer_gettime(timer, &left), 0);
@@ -200,16 +204,16 @@ TEST(timer_that_tells_nobody)
 
 TEST(timer_of_the_process)
 {
-	struct sigevent event;
+	struct sigevent event = {
+		.sigev_notify = SIGEV_SIGNAL,
+		.sigev_signo = SIGUSR1,
+		.sigev_value.sival_int = 5,
+	};
 	timer_t timer;
 
 	handle(SIGUSR1, note, SA_RESTART);
 	have_threads();
-	memset(&event, 0, sizeof(event));
-	event.sigev_notify = SIGEV_SIGNAL;
-	event.sigev_signo = SIGUSR1;
-	event.sigev_value.sival_int = 5;
-	CHECK_EQ(timer_create(CLOCK_REALTIME, &event, &timer), 0);
+	timer = make_timer(CLOCK_REALTIME, event);
 	arm(timer, 2, 2);
 	await_count(&nr_handled, 3);
 	CHECK_EQ(timer_delete(timer), 0);
