@@ -38,7 +38,7 @@ WF_API(int, setcontext, const ucontext_t *uc)
 	return resume((ucontext_t *)uc);
 }
 
-/* Called by swapcontext's stub, which has saved the registers into `from`. */
+/* Called by swapcontext's assembly, which has saved the registers in from. */
 int wf_context_swap(ucontext_t *from, ucontext_t *to)
 {
 	uint64_t mask;
@@ -49,7 +49,7 @@ int wf_context_swap(ucontext_t *from, ucontext_t *to)
 	return resume(to);
 }
 
-/* Called by the stub to which a context's function returns. */
+/* Called by the assembly to which a context's function returns. */
 void wf_context_over(ucontext_t *link)
 {
 	exit(link != NULL ? resume(link) : 0);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* The stubs' halves in C (api/context.c). */
+/* What the assembly calls (api/context.c). */
 int wf_context_swap(ucontext_t *from, ucontext_t *to);
 void wf_context_over(ucontext_t *link);
 
