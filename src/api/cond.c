@@ -26,10 +26,14 @@ static bool is_shared(pthread_cond_t *cond)
 	return wf_cond_is_shared(cond_of(cond));
 }
 
-/* libc can wait with the mutexes that are its own. */
+/*
+ * libc can wait with the mutexes that are its own, but for those with priority
+ * inheritance: it takes them again by the kernel's lock (L3 in shared_mutex.c).
+ */
 static bool is_libc(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	return is_shared(cond) && wf_mutex_is_libc(mutex_of(mutex)) &&
+	       !(wf_mutex_kind(mutex_of(mutex)) & WF_MUTEX_INHERIT) &&
 	       !wf_shared_cond_will_wait();
 }
 

@@ -8,7 +8,9 @@
  *     the word once it has the mutex, for there may be others; if it has to
  *     sleep again, or gives up, it has marked the word before.
  * L3. Mutexes with a priority protocol have words that the kernel writes, by
- *     the ids of kernel threads: they are tried again from time to time.
+ *     the ids of kernel threads: they are tried again from time to time. To
+ *     libc's lock the kernel says that the owner does not exist, and libc
+ *     then sleeps for ever.
  */
 #include "api/shared_mutex.h"
 
@@ -144,8 +146,8 @@ int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 	int64_t deadline_ns;
 	int rc;
 
-	if (!wf_io_can_wait_futex() && !wf_shared_is_alien(m) &&
-	    !wf_shared_is_ours(m))
+	if (!wf_io_can_wait_futex() && !has(m, WF_MUTEX_INHERIT) && /* L3 */
+	    !wf_shared_is_alien(m) && !wf_shared_is_ours(m))
 		return lock_by_libc(m, clock, abstime);
 	rc = wf_shared_mutex_trylock(m);
 	if (rc != EBUSY)

@@ -142,9 +142,26 @@ static WF_COLD int release_libc_mutex(pthread_mutex_t *m)
 	return -rc;
 }
 
+/*
+ * The kernel's lock does not know the owner of one with priority inheritance,
+ * and libc's then waits for ever: such are tried from time to time.
+ */
+static int lock_inherit(pthread_mutex_t *m)
+{
+	bool is_cancel_point = wf_self->at_cancel_point;
+	int rc;
+
+	wf_self->at_cancel_point = false;
+	while ((rc = wf_real.pthread_mutex_trylock(m)) == EBUSY)
+		wf_sleep_until(wf_os_now() + SHARED_POLL_NS);
+	wf_self->at_cancel_point = is_cancel_point;
+	return rc;
+}
+
 static WF_COLD int retake_libc_mutex(pthread_mutex_t *m)
 {
-	int rc = wf_real.pthread_mutex_lock(m);
+	bool inherits = (m->__data.__kind & WF_MUTEX_INHERIT) != 0;
+	int rc = inherits ? lock_inherit(m) : wf_real.pthread_mutex_lock(m);
 
 	wf_shared_end(m, rc == 0 || rc == EOWNERDEAD);
 	return -rc;

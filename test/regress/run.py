@@ -20,6 +20,7 @@ MODES = (
     ["--vps", "4"],
     ["--vps", "1", "--preempt-every", "100us"],
     ["--vps", "4", "--preempt-every", "100us"],
+    ["--bound", "regress_"],
 )
 
 
