@@ -19,6 +19,7 @@
 #include "mem/slot.h"
 #include "os/mem.h"
 #include "sched/runtime.h"
+#include "sched/yield.h"
 #include "thread/scope.h"
 #include "thread/policy.h"
 
@@ -221,13 +222,28 @@ WF_API(int, pthread_setattr_default_np, const pthread_attr_t *attr)
 	return err;
 }
 
+/*
+ * From here on the thread keeps the stack that it has: who begins now either
+ * sees the word, or has claimed itself before and is soon on its stack.
+ */
+static void keep_stack(struct wf_thread *t)
+{
+	wf_store_relaxed(&t->slot.keeps_stack, true);
+	/* Pairs with the claim's compare-and-swap (sched/entry.h). */
+	atomic_thread_fence(memory_order_seq_cst);
+	while (wf_load_relaxed(&t->unstarted) == 0 &&
+	       *(struct wf_carrier *volatile *)&t->carrier == NULL)
+		wf_sched_yield();
+}
+
 WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)
 {
-	const struct wf_thread *t = wf_thread_of(thread);
+	struct wf_thread *t = wf_thread_of(thread);
 	const struct wf_slot *s = t != NULL ? &t->slot : NULL;
 
 	if (s == NULL || s->class == NULL)
 		return wf_real.pthread_getattr_np(thread, attr);
+	keep_stack(t);
 	pthread_attr_init(attr);
 	pthread_attr_setstack(attr, wf_slot_stack_low(s),
 			      wf_slot_stack_bytes(s));

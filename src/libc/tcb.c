@@ -75,6 +75,14 @@ static bool is_kept(size_t offset)
 	       offset == list + sizeof(void *);
 }
 
+void wf_tcb_set_stack(uintptr_t tcb, void *stack_low, size_t stack_bytes)
+{
+	uint64_t w[2] = { (uintptr_t)stack_low, stack_bytes };
+
+	if (wf_template.stack_offset != 0)
+		memcpy((char *)tcb + wf_template.stack_offset, w, sizeof(w));
+}
+
 /* All of the TCB but what is kept. */
 static void copy_tcb(uintptr_t tcb, int tid, void *stack_low,
 		     size_t stack_bytes)
@@ -99,11 +107,7 @@ static void copy_tcb(uintptr_t tcb, int tid, void *stack_low,
 			memcpy(p + r->offset, &word, 8);
 	}
 	wf_libc_set_tid(tcb, tid);
-	if (wf_template.stack_offset != 0) {
-		uint64_t w[2] = { (uintptr_t)stack_low, stack_bytes };
-
-		memcpy(p + wf_template.stack_offset, w, 16);
-	}
+	wf_tcb_set_stack(tcb, stack_low, stack_bytes);
 }
 
 static void copy_libc_tls(uintptr_t tcb, bool keep_malloc_words)

@@ -43,6 +43,9 @@ void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes);
 void wf_tcb_renew_clean(uintptr_t tcb, int tid);
 /* Reads ahead what that and wf_tcb_is_soiled touch. */
 void wf_tcb_prefetch(uintptr_t tcb);
+
+/* The stack's block, guard included, where libc's unwinding looks for it. */
+void wf_tcb_set_stack(uintptr_t tcb, void *stack_low, size_t stack_bytes);
 bool wf_tcb_is_soiled(uintptr_t tcb);
 
 /*

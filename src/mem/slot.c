@@ -96,6 +96,32 @@ static size_t round_stack(size_t bytes)
 	return wf_align_up(bytes, step);
 }
 
+/* Colours of a TCB of a class. */
+static size_t nr_tcb_colours(size_t align)
+{
+	size_t together = wf_align_up(wf_libc.static_tls_used, COLOUR_BYTES) +
+			  wf_libc.pthread_bytes + NOTE_BYTES;
+
+	if (together + align <= WF_PAGE &&
+	    (WF_PAGE - together) / COLOUR_BYTES < NR_COLOURS)
+		return (WF_PAGE - together) / COLOUR_BYTES;
+	return NR_COLOURS;
+}
+
+/*
+ * The TCB, for slot `number` of its class. Static TLS in use, TCB and note lie
+ * in one page if they can: fewer colours then.
+ */
+static uintptr_t place_tcb(uintptr_t end, size_t number)
+{
+	size_t align = wf_libc.static_tls_align;
+
+	align = align > COLOUR_BYTES ? align : (size_t)COLOUR_BYTES;
+	end -= NOTE_BYTES + wf_libc.pthread_bytes +
+	       number % nr_tcb_colours(align) * COLOUR_BYTES;
+	return wf_align_down(end, align);
+}
+
 static struct wf_slot_class *find_class(size_t stack, size_t guard)
 {
 	/* acquire: pairs with the release in make_class. */
@@ -109,8 +135,21 @@ static struct wf_slot_class *find_class(size_t stack, size_t guard)
 	return NULL;
 }
 
+static size_t lowest_tcb(size_t stride)
+{
+	size_t lowest = stride;
+
+	for (size_t i = 0; i < NR_COLOURS; i++) {
+		size_t at = place_tcb(stride, i);
+
+		lowest = at < lowest ? at : lowest;
+	}
+	return lowest;
+}
+
 static struct wf_slot_class *make_class(size_t stack, size_t guard)
 {
+	size_t stride = guard + stack + extra_bytes(stack);
 	struct wf_slot_class *c;
 	uint32_t nr;
 
@@ -122,7 +161,9 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard)
 		*c = (struct wf_slot_class){
 			.stack_bytes = stack,
 			.guard_bytes = guard,
-			.stride = guard + stack + extra_bytes(stack),
+			.stride = stride,
+			.per_stride = UINT64_MAX / stride,
+			.tcb_lowest = lowest_tcb(stride),
 			.region_slots = FIRST_REGION_SLOTS,
 		};
 		/* release: publishes the class (M1); pairs with find_class. */
@@ -227,35 +268,19 @@ static void warn_no_guard(int err)
 /* --- where things lie --------------------------------------------------- */
 
 /*
- * The TCB, for slot `number` of its class. Static TLS in use, TCB and note lie
- * in one page if they can: fewer colours then.
+ * The stack's end, for one that begins at `low`: below the static TLS blocks,
+ * which end at a TCB's end; not just above a page's border, where the first
+ * frames would touch two pages; and at all other offsets alike, in turn.
  */
-static uintptr_t place_tcb(uintptr_t end, uint32_t number)
+static char *place_top(const struct wf_slot_class *c, char *low)
 {
-	size_t together = wf_align_up(wf_libc.static_tls_used, COLOUR_BYTES) +
-			  wf_libc.pthread_bytes + NOTE_BYTES;
-	size_t align = wf_libc.static_tls_align;
-	size_t nr = NR_COLOURS;
-
-	align = align > COLOUR_BYTES ? align : (size_t)COLOUR_BYTES;
-	if (together + align <= WF_PAGE &&
-	    (WF_PAGE - together) / COLOUR_BYTES < nr)
-		nr = (WF_PAGE - together) / COLOUR_BYTES;
-	end -= NOTE_BYTES + wf_libc.pthread_bytes + number % nr * COLOUR_BYTES;
-	return wf_align_down(end, align);
-}
-
-/*
- * Below the static TLS blocks, which end at the TCB's end; not just above a
- * page's border, where the first frames would touch two pages; and at all
- * other offsets alike.
- */
-static uintptr_t place_top(uintptr_t tcb, uint32_t number)
-{
-	uintptr_t limit =
-		tcb + wf_libc.pthread_bytes - wf_libc.static_tls_bytes;
-	uintptr_t top = wf_align_down(limit, WF_PAGE) + SHALLOW_BYTES +
-			number % NR_TOP_COLOURS * COLOUR_BYTES;
+	size_t number =
+		(size_t)(((unsigned __int128)(uintptr_t)low * c->per_stride) >>
+			 64);
+	char *limit = low + c->tcb_lowest + wf_libc.pthread_bytes -
+		      wf_libc.static_tls_bytes;
+	char *top = (char *)wf_align_down((uintptr_t)limit, WF_PAGE) +
+		    SHALLOW_BYTES + number % NR_TOP_COLOURS * COLOUR_BYTES;
 
 	return top <= limit ? top : top - WF_PAGE;
 }
@@ -285,7 +310,7 @@ int wf_slot_map(struct wf_slot_class *c, struct wf_slot *ret_slot)
 	s.tcb = place_tcb((uintptr_t)s.low + c->stride, number);
 	*note_of(&s) = (struct wf_slot_note){
 		.save_top = save_top,
-		.stack_top = (char *)place_top(s.tcb, number),
+		.home = s.low,
 	};
 	*ret_slot = s;
 	return 0;
@@ -298,11 +323,14 @@ struct wf_slot_class *wf_slot_class_at(uint32_t i)
 
 void wf_slot_trim(const struct wf_slot *s)
 {
-	char *low = s->low + s->class->guard_bytes;
-	uintptr_t kept =
-		wf_align_down(s->tcb - wf_libc.static_tls_used, WF_PAGE);
+	const struct wf_slot_class *c = s->class;
+	char *low = s->low + c->guard_bytes;
+	/* A TCB lies there, this slot's or another's. */
+	char *kept =
+		s->low +
+		wf_align_down(c->tcb_lowest - wf_libc.static_tls_used, WF_PAGE);
 
-	wf_os_forget(low, kept - (uintptr_t)low);
+	wf_os_forget(low, (size_t)(kept - low));
 	wf_os_forget(wf_slot_save_top(s) - wf_slot_save_bytes(),
 		     wf_slot_save_bytes());
 }
@@ -353,10 +381,14 @@ char *wf_slot_save_top(const struct wf_slot *s)
 
 void *wf_slot_stack_top(const struct wf_slot *s)
 {
-	const struct wf_slot_note *note = note_of(s);
+	if (WF_LIKELY(!s->has_user_stack))
+		return place_top(s->class, s->low);
+	return note_of(s)->user_low + note_of(s)->user_bytes;
+}
 
-	return s->has_user_stack ? note->user_low + note->user_bytes :
-				   note->stack_top;
+char *wf_slot_home(const struct wf_slot *s)
+{
+	return note_of(s)->home;
 }
 
 void wf_slot_fork_child(void)

@@ -11,6 +11,9 @@
  * share a few sets of the L2 cache. A thread that waits in a shallow frame
  * has touched two pages: that of its frames and that of its TCB, in which its
  * static TLS in use and the note lie as well.
+ *
+ * A slot may have the stack of another one of its class: threads that begin
+ * exchange theirs for the one that is in the cache (sched/table.h).
  */
 #ifndef WEFT_MEM_SLOT_H
 #define WEFT_MEM_SLOT_H
@@ -25,6 +28,8 @@ struct wf_slot_class {
 	size_t stack_bytes;  /* constant; 0: TLS and TCB only */
 	size_t guard_bytes;  /* constant */
 	size_t stride;	     /* constant: bytes from slot to slot */
+	uint64_t per_stride; /* constant: 2^64 / stride */
+	size_t tcb_lowest;   /* constant: where TCBs begin at the lowest */
 	struct wf_spin lock; /* all below */
 	char *region_next;   /* first slot of the region not yet used */
 	char *region_open;   /* end of those that may be used */
@@ -39,22 +44,24 @@ struct wf_slot_class {
 
 /* What is seldom asked lies behind the TCB, in a page that is touched. */
 struct wf_slot_note {
-	char *save_top;	 /* constant: end of the save area */
-	char *stack_top; /* where the first frame goes */
-	char *user_low;	 /* the program's stack; NULL: the slot's own */
+	char *save_top; /* constant: end of the save area */
+	char *home;	/* constant: lowest byte of the slot, guard included */
+	char *user_low; /* the program's stack; NULL: one of weft's */
 	size_t user_bytes;
 };
 
 struct wf_slot {
 	struct wf_slot_class *class; /* NULL: none (thread 0, foreign) */
-	char *low;		     /* lowest byte, guard included; without a
-				      * class the end of a save area */
+	char *low;		     /* lowest byte of the stack, guard
+				      * included; without a class the end of a
+				      * save area */
 	uintptr_t tcb;
 	uint32_t link_epoch; /* fork epoch in which ld.so knows it */
 	bool has_user_stack;
-	bool is_prepared; /* ld.so has made its TLS */
-	bool is_fresh;	  /* and nobody has used it since */
-	bool is_used;	  /* a thread has run on it */
+	bool is_prepared : 1;	  /* ld.so has made its TLS */
+	bool is_fresh : 1;	  /* and nobody has used it since */
+	bool is_used : 1;	  /* a thread has run on it */
+	_Atomic bool keeps_stack; /* where its stack lies has been asked */
 };
 
 /* Lowest usable byte of the stack, the guard lies below. */
@@ -101,17 +108,19 @@ void wf_slot_use_stack(struct wf_slot *s, void *low, size_t bytes);
 /* Where the first frame goes. */
 void *wf_slot_stack_top(const struct wf_slot *s);
 
+/* Both have stacks of weft's, of one class, that nobody runs on. */
+static inline void wf_slot_exchange_stacks(struct wf_slot *a, struct wf_slot *b)
+{
+	char *low = a->low;
+
+	a->low = b->low;
+	b->low = low;
+}
+/* The stack with which the slot was mapped. */
+char *wf_slot_home(const struct wf_slot *s);
+
 /* Bytes of address space of all slots mapped so far, and how many they are. */
 size_t wf_slot_mapped(uint32_t *ret_nr);
-
-/* Reads ahead the stack of the first few frames. */
-static inline void wf_slot_prefetch(const struct wf_slot *s)
-{
-	const char *top = wf_slot_stack_top(s);
-
-	for (int i = 1; i <= 8; i++)
-		__builtin_prefetch(top - i * WF_CACHE_LINE, 1);
-}
 
 /* In a fork child, whose other threads may have held the locks. */
 void wf_slot_fork_child(void);

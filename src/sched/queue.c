@@ -384,7 +384,7 @@ static WF_NOINLINE struct wf_thread *pick(struct wf_vp *vp, bool is_any)
 			continue; /* a joiner has it */
 		if (is_fresh) {
 			wf_count_own(&vp->counters, claims);
-			wf_start_prepare(t);
+			wf_start_prepare(t, &vp->pool);
 		}
 		t->from_b = from_b;
 		return t;

@@ -5,10 +5,13 @@
 #include "libc/tcb.h"
 #include "sched/cpu_time.h"
 
-void wf_start_prepare(struct wf_thread *t)
+void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 {
 	struct wf_slot *s = &t->slot;
 
+	if (pool != NULL && wf_table_take_hot_stack(pool, t))
+		wf_tcb_set_stack(s->tcb, wf_slot_block_low(s),
+				 wf_slot_block_bytes(s));
 	if (s->is_fresh)
 		s->is_fresh = false;
 	else if (WF_LIKELY(!t->is_soiled))

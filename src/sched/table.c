@@ -239,6 +239,7 @@ static struct wf_thread *get_pooled(struct wf_pool *pool,
 {
 	uint32_t i = pool->last = place_of(pool, class);
 
+	pool->hot = NULL;
 	if (pool->of[i].nr == 0)
 		pool->of[i].nr = get_shared(class, pool->of[i].threads, BATCH);
 	if (pool->of[i].nr == 0)
@@ -251,6 +252,7 @@ static void put_pooled(struct wf_pool *pool, struct wf_slot_class *class,
 {
 	uint32_t i = pool->last = place_of(pool, class);
 
+	pool->hot = t;
 	if (pool->of[i].nr == WF_POOL_SIZE) {
 		/* The older half, which is the colder one. */
 		put_shared(class, pool->of[i].threads, BATCH);
@@ -333,6 +335,24 @@ uint32_t wf_table_fork_epoch(void)
 	return wf_load_relaxed(&fork_epoch);
 }
 
+/*
+ * Two may have been exchanging their stacks when the parent forked, and both
+ * have the same one now. So all but `self` get back their own, and who had that
+ * of self's gets the one that self has left.
+ */
+static void send_stack_home(struct wf_thread *t, const struct wf_thread *self)
+{
+	const struct wf_slot *mine = &self->slot;
+	char *home;
+
+	if (t->slot.class == NULL)
+		return;
+	home = wf_slot_home(&t->slot);
+	if (home == mine->low && t->slot.class == mine->class)
+		home = wf_slot_home(mine);
+	t->slot.low = home;
+}
+
 void wf_table_fork_child(struct wf_thread *self)
 {
 	uint32_t high = wf_table_high();
@@ -350,6 +370,7 @@ void wf_table_fork_child(struct wf_thread *self)
 		/* Index 0: in the making when the parent forked. */
 		if (t == self || t->index == 0)
 			continue;
+		send_stack_home(t, self);
 		wf_store_relaxed(&t->unstarted, 0);
 		wf_table_put(NULL, t);
 	}

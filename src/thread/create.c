@@ -80,6 +80,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->hog = false;
 	t->from_b = false;
 	t->is_first = false;
+	wf_store_relaxed(&t->slot.keeps_stack, false);
 	t->vp = NULL;
 	t->carrier = NULL;
 	t->sigmask = params->has_sigmask      ? params->sigmask :
@@ -127,7 +128,7 @@ static int start_bound(struct wf_thread *me, struct wf_thread *t)
 
 	count_made(me);
 	wf_count(bound);
-	wf_start_prepare(t);
+	wf_start_prepare(t, NULL);
 	err = wf_carrier_start_bound(t);
 	if (err < 0) {
 		wf_alive_undo(me);

@@ -47,7 +47,7 @@ static struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 	    !wf_thread_claim(t, t->generation))
 		return NULL;
 	wf_count_own(&me->vp->counters, claims);
-	wf_start_prepare(t);
+	wf_start_prepare(t, &me->vp->pool);
 	return t;
 }
 
@@ -94,7 +94,6 @@ static void prefetch_next(const struct wf_thread *t)
 	if (WF_LIKELY(next == t) || wf_load_relaxed(&next->unstarted) == 0)
 		return;
 	wf_tcb_prefetch(next->slot.tcb);
-	wf_slot_prefetch(&next->slot);
 }
 
 /* In the runtime, before and after. 0: t is done, and the caller's. */

@@ -173,3 +173,128 @@ TEST(ten_thousand_in_turn)
 		threads_join(threads, 100);
 	}
 }
+
+/* --- where it is said to be --------------------------------------------- */
+
+struct told {
+	char *low;
+	size_t bytes;
+	char *frame; /* of the thread */
+};
+
+static void *note_frame(void *arg)
+{
+	struct told *told = arg;
+	char here;
+
+	told->frame = &here;
+	return arg;
+}
+
+static void ask(pthread_t thread, struct told *told)
+{
+	pthread_attr_t attr;
+	void *low;
+
+	CHECK_EQ(pthread_getattr_np(thread, &attr), 0);
+	CHECK_EQ(pthread_attr_getstack(&attr, &low, &told->bytes), 0);
+	told->low = low;
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+}
+
+/* Some before they begin, some while others have ended, some from inside. */
+TEST(told_by_others)
+{
+	enum { NR = 200 };
+	static struct told told[NR];
+	pthread_t threads[NR];
+
+	for (int i = 0; i < NR; i++)
+		threads[i] = thread_start(note_frame, &told[i]);
+	for (int i = 0; i < NR; i += 2)
+		ask(threads[i], &told[i]);
+	for (int i = 1; i < NR; i += 2) {
+		thread_join(threads[i]);
+		ask(threads[i - 1], &told[i]);
+		thread_join(threads[i - 1]);
+		CHECK(told[i].low == told[i - 1].low);
+	}
+	for (int i = 0; i < NR; i += 2) {
+		CHECK(told[i].frame >= told[i].low);
+		CHECK(told[i].frame < told[i].low + told[i].bytes);
+	}
+}
+
+/* --- nobody has another's ----------------------------------------------- */
+
+enum { NR_HOLDERS = 150 };
+
+/* Fills some of its stack with what nobody else does. */
+static void *hold(void *arg)
+{
+	volatile intptr_t area[400];
+
+	for (int i = 0; i < 400; i++)
+		area[i] = (intptr_t)arg;
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 400; i++)
+		CHECK_EQ(area[i], (intptr_t)arg);
+	return arg;
+}
+
+static void hold_all(void)
+{
+	pthread_t threads[NR_HOLDERS];
+
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_HOLDERS), 0);
+	threads_start_numbered(threads, NR_HOLDERS, hold);
+	threads_join(threads, NR_HOLDERS);
+}
+
+static void join_many(void)
+{
+	pthread_t threads[NR_HOLDERS];
+
+	threads_start(threads, NR_HOLDERS, thread_nothing, NULL);
+	threads_join(threads, NR_HOLDERS);
+}
+
+/* Threads that end before the next one begins, then many at once. */
+TEST(in_turn_then_at_once)
+{
+	for (int round = 0; round < 5; round++) {
+		join_many();
+		hold_all();
+	}
+}
+
+static _Atomic bool is_over;
+
+static void *churn(void *arg)
+{
+	while (!is_over)
+		join_many();
+	return arg;
+}
+
+static void *fork_and_hold(void *arg)
+{
+	for (int i = 0; i < 5; i++) {
+		join_many();
+		CHECK_EQ(child_exit_status(hold_all), 0);
+	}
+	return arg;
+}
+
+/* From a thread that has begun after others ended, while others do so. */
+TEST(in_a_fork_child)
+{
+	pthread_t churners[2], forker;
+
+	threads_start(churners, 2, churn, NULL);
+	join_many();
+	forker = thread_start(fork_and_hold, NULL);
+	thread_join(forker);
+	is_over = true;
+	threads_join(churners, 2);
+}

@@ -189,7 +189,7 @@ void wf_idle_wake_monitor(void)
 {
 }
 
-void wf_start_prepare(struct wf_thread *t)
+void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 {
 }
 

@@ -1,0 +1,135 @@
+/*
+ * src/sched/table.c: threads come and go by a VP's pool, those that begin take
+ * the stack that is in the cache, a fork child has every stack once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/compiler.h"
+#include "base/options.h"
+#include "libc/elf.h"
+#include "libc/layout.h"
+#include "os/mem.h"
+#include "sched/table.h"
+
+enum { STACK = 64 * 1024, NR = 40 };
+
+struct wf_libc_layout wf_libc = { .pthread_bytes = 2304,
+				  .static_tls_bytes = 4416,
+				  .static_tls_align = 64,
+				  .static_tls_used = 200 };
+struct wf_options wf_options;
+
+bool wf_elf_has_thread_sanitizer(void)
+{
+	return false;
+}
+
+static struct wf_pool pool;
+static struct wf_slot_class *class, *other_class;
+
+static struct wf_thread *get(void)
+{
+	struct wf_thread *t = wf_table_get(&pool, class);
+
+	assert_non_null(t);
+	t->tid = wf_table_tid(t);
+	return t;
+}
+
+static void assert_stacks_distinct(struct wf_thread *const *threads, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		for (int j = 0; j < i; j++)
+			assert_ptr_not_equal(threads[i]->slot.low,
+					     threads[j]->slot.low);
+	}
+}
+
+static int init(void **state)
+{
+	class = wf_slot_class_get(STACK, WF_PAGE);
+	other_class = wf_slot_class_get(2 * STACK, WF_PAGE);
+	return wf_table_init();
+}
+
+/* One thread at a time has one stack, whatever waits meanwhile. */
+static void test_in_turn(void **state)
+{
+	struct wf_thread *threads[NR];
+	char *low;
+
+	for (int i = 0; i < NR; i++)
+		threads[i] = get();
+	assert_false(wf_table_take_hot_stack(&pool, threads[0]));
+	low = threads[0]->slot.low;
+	wf_table_put(&pool, threads[0]);
+	for (int i = 1; i < NR; i++) {
+		assert_true(wf_table_take_hot_stack(&pool, threads[i]));
+		assert_ptr_equal(threads[i]->slot.low, low);
+		wf_table_put(&pool, threads[i]);
+	}
+	assert_stacks_distinct(threads, NR);
+}
+
+/* What is there is not taken twice, nor from a thread that lives again. */
+static void test_taken_once(void **state)
+{
+	struct wf_thread *a = get(), *b = get(), *c = get();
+
+	wf_table_put(&pool, a);
+	assert_true(wf_table_take_hot_stack(&pool, b));
+	assert_false(wf_table_take_hot_stack(&pool, c));
+	wf_table_put(&pool, b);
+	assert_ptr_equal(get(), b);
+	assert_false(wf_table_take_hot_stack(&pool, c));
+	wf_table_put(&pool, b);
+	wf_table_put(&pool, c);
+}
+
+/* Of another size, or asked for where it lies. */
+static void test_keeps_its_own(void **state)
+{
+	struct wf_thread *a = get(), *b = get();
+	struct wf_thread *other = wf_table_get(&pool, other_class);
+
+	wf_table_put(&pool, a);
+	assert_false(wf_table_take_hot_stack(&pool, other));
+	wf_store_relaxed(&b->slot.keeps_stack, true);
+	assert_false(wf_table_take_hot_stack(&pool, b));
+	wf_store_relaxed(&b->slot.keeps_stack, false);
+	wf_table_put(&pool, b);
+	wf_table_put(&pool, other);
+}
+
+/* Forked in the middle of an exchange, by a thread that had made one. */
+static void test_fork_child(void **state)
+{
+	struct wf_thread *self = get(), *a = get(), *b = get(), *c = get();
+	struct wf_thread *all[] = { self, a, b, c };
+	char *low;
+
+	wf_table_put(&pool, a);
+	assert_true(wf_table_take_hot_stack(&pool, self));
+	low = self->slot.low;
+	b->slot.low = c->slot.low;
+	wf_table_fork_child(self);
+	assert_ptr_equal(self->slot.low, low);
+	assert_stacks_distinct(all, WF_ARRAY_LEN(all));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_turn),
+		cmocka_unit_test(test_taken_once),
+		cmocka_unit_test(test_keeps_its_own),
+		cmocka_unit_test(test_fork_child),
+	};
+
+	return cmocka_run_group_tests(tests, init, NULL);
+}
