@@ -39,14 +39,22 @@ static const uint64_t *bits_of(const sigset_t *mask, uint64_t *bits)
 	return bits;
 }
 
+/*
+ * Threads with a carrier of their own wait in the kernel. A mask is another
+ * matter: the kernel knows no signals that are for one thread.
+ */
+static bool can_wait(const sigset_t *mask)
+{
+	return wf_io_can_park() ||
+	       (mask != NULL && wf_self != NULL && wf_self->carrier != NULL);
+}
+
 WF_API(int, poll, struct pollfd *fds, nfds_t nr, int timeout)
 {
-	int n = -ENOSYS;
-
-	if (wf_io_can_park() && timeout != 0)
-		n = WF_CANCEL_POINT(
-			wf_io_poll(fds, nr, deadline_of_ms(timeout), NULL));
-	return n == -ENOSYS ? wf_real.poll(fds, nr, timeout) : wf_api_errno(n);
+	if (!wf_io_can_park())
+		return wf_real.poll(fds, nr, timeout);
+	return wf_api_errno(WF_CANCEL_POINT(
+		wf_io_poll(fds, nr, deadline_of_ms(timeout), NULL)));
 }
 
 WF_API(int, __poll_chk, struct pollfd *fds, nfds_t nr, int timeout, size_t room)
@@ -61,13 +69,11 @@ WF_API(int, ppoll, struct pollfd *fds, nfds_t nr,
 {
 	int64_t deadline_ns = deadline_of_timespec(timeout);
 	uint64_t bits;
-	int n = -ENOSYS;
 
-	if (wf_io_can_park() && deadline_ns >= 0)
-		n = WF_CANCEL_POINT(
-			wf_io_poll(fds, nr, deadline_ns, bits_of(mask, &bits)));
-	return n == -ENOSYS ? wf_real.ppoll(fds, nr, timeout, mask) :
-			      wf_api_errno(n);
+	if (!can_wait(mask) || deadline_ns < 0)
+		return wf_real.ppoll(fds, nr, timeout, mask);
+	return wf_api_errno(WF_CANCEL_POINT(
+		wf_io_poll(fds, nr, deadline_ns, bits_of(mask, &bits))));
 }
 
 WF_API(int, __ppoll_chk, struct pollfd *fds, nfds_t nr,
@@ -84,15 +90,12 @@ WF_API(int, epoll_pwait, int epfd, struct epoll_event *events, int max,
        int timeout, const sigset_t *mask)
 {
 	uint64_t bits;
-	int n = -ENOSYS;
 
-	if (wf_io_can_park())
-		n = WF_CANCEL_POINT(wf_io_epoll_wait(epfd, events, max,
-						     deadline_of_ms(timeout),
-						     bits_of(mask, &bits)));
-	return n == -ENOSYS ?
-		       wf_real.epoll_pwait(epfd, events, max, timeout, mask) :
-		       wf_api_errno(n);
+	if (!can_wait(mask))
+		return wf_real.epoll_pwait(epfd, events, max, timeout, mask);
+	return wf_api_errno(WF_CANCEL_POINT(
+		wf_io_epoll_wait(epfd, events, max, deadline_of_ms(timeout),
+				 bits_of(mask, &bits))));
 }
 
 WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
@@ -100,16 +103,13 @@ WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
 {
 	int64_t deadline_ns = deadline_of_timespec(timeout);
 	uint64_t bits;
-	int n = -ENOSYS;
 
-	if (wf_io_can_park() && deadline_ns >= 0)
-		n = WF_CANCEL_POINT(wf_io_epoll_wait(
-			epfd, events, max, deadline_ns, bits_of(mask, &bits)));
 	/* glibc has it from 2.35 on. */
-	if (n == -ENOSYS)
-		n = (int)wf_sys(SYS_epoll_pwait2, epfd, events, max, timeout,
-				mask, sizeof(bits));
-	return wf_api_errno(n);
+	if (!can_wait(mask) || deadline_ns < 0)
+		return wf_api_errno(wf_sys(SYS_epoll_pwait2, epfd, events, max,
+					   timeout, mask, sizeof(bits)));
+	return wf_api_errno(WF_CANCEL_POINT(wf_io_epoll_wait(
+		epfd, events, max, deadline_ns, bits_of(mask, &bits))));
 }
 
 WF_API(int, epoll_wait, int epfd, struct epoll_event *events, int max,
@@ -135,23 +135,28 @@ static void tell_rest(struct timeval *timeout, int64_t deadline_ns)
 	timeout->tv_usec = left % WF_NS_PER_S / WF_NS_PER_US;
 }
 
+/* A program may make its sets longer than libc's type. */
+static bool can_select(int nr, const sigset_t *mask)
+{
+	return can_wait(mask) && nr >= 0 && nr <= FD_SETSIZE;
+}
+
 WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
        fd_set *restrict exceptions, struct timeval *restrict timeout)
 {
 	fd_set *const sets[3] = { reads, writes, exceptions };
 	struct timespec ts;
 	int64_t deadline_ns = WF_FOREVER;
-	int n = -ENOSYS;
+	int n;
 
 	if (timeout != NULL) {
 		ts.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
 		ts.tv_nsec = timeout->tv_usec % 1000000 * 1000;
 		deadline_ns = deadline_of_timespec(&ts);
 	}
-	if (wf_io_can_park() && deadline_ns >= 0)
-		n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns, NULL));
-	if (n == -ENOSYS || n == -EOPNOTSUPP)
+	if (!can_select(nr, NULL) || deadline_ns < 0)
 		return wf_real.select(nr, reads, writes, exceptions, timeout);
+	n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns, NULL));
 	tell_rest(timeout, deadline_ns);
 	return wf_api_errno(n);
 }
@@ -162,14 +167,11 @@ WF_API(int, pselect, int nr, fd_set *restrict reads, fd_set *restrict writes,
 {
 	fd_set *const sets[3] = { reads, writes, exceptions };
 	int64_t deadline_ns = deadline_of_timespec(timeout);
-	int n = -ENOSYS;
 	uint64_t bits;
 
-	if (wf_io_can_park() && deadline_ns >= 0)
-		n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns,
-						 bits_of(mask, &bits)));
-	if (n == -ENOSYS || n == -EOPNOTSUPP)
+	if (!can_select(nr, mask) || deadline_ns < 0)
 		return wf_real.pselect(nr, reads, writes, exceptions, timeout,
 				       mask);
-	return wf_api_errno(n);
+	return wf_api_errno(WF_CANCEL_POINT(
+		wf_io_select(nr, sets, deadline_ns, bits_of(mask, &bits))));
 }

@@ -15,7 +15,7 @@
 
 static WF_NORETURN void end_process(int status)
 {
-	wf_boot_stats_print();
+	wf_boot_end();
 	for (;;)
 		wf_sys(SYS_exit_group, status);
 }

@@ -47,7 +47,7 @@ static long dispatch(long nr, const long *a)
 	case SYS_execveat:
 		return wf_exec_syscall(nr, a);
 	case SYS_exit_group:
-		wf_boot_stats_print();
+		wf_boot_end();
 		return wf_syscall6(nr, a[0], 0, 0, 0, 0, 0);
 	case SYS_rt_sigprocmask:
 		return wf_mask_syscall((int)a[0], (const uint64_t *)a[1],

@@ -13,6 +13,14 @@
  */
 int wf_boot_start(void);
 
+/*
+ * boot/end.c: the process ends by the caller's next system call. Anywhere, also
+ * in a signal handler.
+ */
+void wf_boot_end(void);
+/* The same at the end of exit. Before any handler of anybody's. */
+void wf_boot_end_register(void);
+
 /* boot/stats.c: --stats. Prints once; anywhere, also in a signal handler. */
 void wf_boot_stats_print(void);
 /* Prints at the process's end. May call malloc. */

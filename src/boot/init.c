@@ -104,6 +104,7 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 					      char **envp)
 {
 	wf_runtime_boot();
+	wf_boot_end_register();
 	load_options(envp);
 	if (wf_options.stats)
 		wf_report_init();

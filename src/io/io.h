@@ -42,11 +42,7 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes);
  */
 int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	       const uint64_t *mask);
-/*
- * Read, write and exception sets, each may be NULL. -EOPNOTSUPP: more than
- * WF_IO_SELECT_MAX descriptors are in them.
- */
-enum { WF_IO_SELECT_MAX = 64 };
+/* Read, write and exception sets, each may be NULL; 0 <= nr <= FD_SETSIZE. */
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 		 const uint64_t *mask);
 int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,

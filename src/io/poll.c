@@ -11,6 +11,7 @@
 #include "io/request.h"
 #include "libc/real.h"
 #include "os/clock.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/wait.h"
@@ -71,42 +72,72 @@ static int watch(int epfd, const struct pollfd *fds, nfds_t nr)
 	return 0;
 }
 
-static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
-		     uint32_t nr_handlers)
+static int wait_set(int epfd, int64_t deadline_ns, uint32_t nr_handlers)
 {
-	int epfd = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
 	struct wf_request r = {
 		.op = IORING_OP_POLL_ADD,
 		.fd = epfd,
 		.op_flags = POLLIN,
 	};
+
+	return wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
+}
+
+static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
+		     uint32_t nr_handlers)
+{
+	int epfd = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
 	int err;
 
 	if (epfd < 0)
 		return epfd;
 	err = watch(epfd, fds, nr);
 	if (err == 0)
-		err = wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
+		err = wait_set(epfd, deadline_ns, nr_handlers);
 	wf_sys(SYS_close, epfd);
 	return err;
 }
 
 /*
- * Without a set, for want of a descriptor. The carrier sleeps; another has its
- * VP meanwhile.
+ * Signals are let in by a call that waits in the kernel and not before: one
+ * that has just been handled would not end it. False if there was one.
+ */
+static bool close_until_call(uint32_t nr_handlers, sigset_t *ret_mask)
+{
+	wf_os_set_signal_mask(UINT64_MAX);
+	memset(ret_mask, 0, sizeof(*ret_mask));
+	memcpy(ret_mask, &wf_self->sigmask, sizeof(wf_self->sigmask));
+	return wf_self->nr_handlers == nr_handlers;
+}
+
+static int open_after_call(int n, uint32_t nr_handlers)
+{
+	int err = n < 0 ? -errno : 0;
+
+	wf_os_set_signal_mask(wf_self->sigmask);
+	return is_for_nothing(err, nr_handlers) ? 0 : err;
+}
+
+/*
+ * By the plain call: for want of a descriptor there is no set, or the thread
+ * has a carrier of its own. Others have its VP meanwhile.
  */
 static int wait_in_kernel(const struct pollfd *fds, nfds_t nr,
 			  int64_t deadline_ns, uint32_t nr_handlers)
 {
 	int64_t left_ns = deadline_ns - wf_os_now();
 	struct timespec left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
-	int saved = errno;
-	int n = wf_real.ppoll((struct pollfd *)fds, nr,
-			      deadline_ns == WF_FOREVER ? NULL : &left, NULL);
-	int err = n < 0 ? -errno : 0;
+	int saved = errno, n = -1;
+	sigset_t mask;
 
+	errno = EINTR;
+	if (close_until_call(nr_handlers, &mask))
+		n = wf_real.ppoll((struct pollfd *)fds, nr,
+				  deadline_ns == WF_FOREVER ? NULL : &left,
+				  &mask);
+	n = open_after_call(n, nr_handlers);
 	errno = saved;
-	return is_for_nothing(err, nr_handlers) ? 0 : err;
+	return n;
 }
 
 /*
@@ -124,7 +155,7 @@ static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 
 	if (err == -ETIMEDOUT || err == -ERESTART)
 		return 0;
-	if (err == 0 || err == -EINTR || err == -ECANCELED || err == -ENOSYS)
+	if (err == 0 || err == -EINTR || err == -ECANCELED)
 		return err;
 	return wait_in_kernel(fds, nr, deadline_ns, nr_handlers);
 }
@@ -167,20 +198,20 @@ static bool is_set(const fd_set *set, int fd)
 	return set != NULL && FD_ISSET(fd, set);
 }
 
-static nfds_t list_of(const fd_set *const sets[3], int nr, struct pollfd *fds)
+/* The next of them, from *from on. */
+static nfds_t list_of(fd_set *const sets[3], int nr, int *from,
+		      struct pollfd fds[MOST_REQUESTS])
 {
 	nfds_t nr_fds = 0;
 
-	for (int fd = 0; fd < nr; fd++) {
-		int events = (is_set(sets[0], fd) ? POLLIN | POLLRDHUP : 0) |
-			     (is_set(sets[1], fd) ? POLLOUT : 0) |
-			     (is_set(sets[2], fd) ? POLLPRI : 0);
+	for (; *from < nr && nr_fds < MOST_REQUESTS; (*from)++) {
+		int events = (is_set(sets[0], *from) ? POLLIN | POLLRDHUP : 0) |
+			     (is_set(sets[1], *from) ? POLLOUT : 0) |
+			     (is_set(sets[2], *from) ? POLLPRI : 0);
 
-		if (events == 0)
-			continue;
-		if (nr_fds == WF_IO_SELECT_MAX)
-			return nr_fds + 1;
-		fds[nr_fds++] = (struct pollfd){ fd, (short)events, 0 };
+		if (events != 0)
+			fds[nr_fds++] =
+				(struct pollfd){ *from, (short)events, 0 };
 	}
 	return nr_fds;
 }
@@ -191,19 +222,23 @@ static size_t bytes_of_set(int nr)
 	return ((size_t)nr + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
 }
 
+static void copy_sets(fd_set *const sets[3], int nr, fd_set copies[3],
+		      fd_set *ret_arg[3])
+{
+	for (int i = 0; i < 3; i++) {
+		ret_arg[i] = sets[i] != NULL ? &copies[i] : NULL;
+		if (sets[i] != NULL)
+			memcpy(&copies[i], sets[i], bytes_of_set(nr));
+	}
+}
+
 static int select_now(fd_set *const sets[3], int nr)
 {
 	struct timespec zero = { 0, 0 };
-	fd_set copies[3];
-	fd_set *arg[3] = { NULL, NULL, NULL };
+	fd_set copies[3], *arg[3];
 	int n;
 
-	for (int i = 0; i < 3; i++) {
-		if (sets[i] == NULL)
-			continue;
-		memcpy(&copies[i], sets[i], bytes_of_set(nr));
-		arg[i] = &copies[i];
-	}
+	copy_sets(sets, nr, copies, arg);
 	n = (int)wf_sys(SYS_pselect6, nr, arg[0], arg[1], arg[2], &zero, NULL);
 	for (int i = 0; i < 3 && n > 0; i++) {
 		if (sets[i] != NULL)
@@ -212,8 +247,64 @@ static int select_now(fd_set *const sets[3], int nr)
 	return n;
 }
 
-static int select_until(int nr, fd_set *const sets[3], const struct pollfd *fds,
-			nfds_t nr_fds, int64_t deadline_ns,
+/* As wait_in_kernel. */
+static int select_in_kernel(fd_set *const sets[3], int nr, int64_t deadline_ns,
+			    uint32_t nr_handlers)
+{
+	int64_t left_ns = deadline_ns - wf_os_now();
+	struct timespec left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+	fd_set copies[3], *arg[3];
+	int saved = errno, n = -1;
+	sigset_t mask;
+
+	copy_sets(sets, nr, copies, arg);
+	errno = EINTR;
+	if (close_until_call(nr_handlers, &mask))
+		n = wf_real.pselect(nr, arg[0], arg[1], arg[2],
+				    deadline_ns == WF_FOREVER ? NULL : &left,
+				    &mask);
+	n = open_after_call(n, nr_handlers);
+	errno = saved;
+	return n;
+}
+
+/* As wait_many. */
+static int wait_sets(fd_set *const sets[3], int nr, int64_t deadline_ns,
+		     uint32_t nr_handlers)
+{
+	int epfd = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
+	struct pollfd fds[MOST_REQUESTS];
+	int err = 0, from = 0;
+
+	if (epfd < 0)
+		return epfd;
+	while (err == 0 && from < nr)
+		err = watch(epfd, fds, list_of(sets, nr, &from, fds));
+	if (err == 0)
+		err = wait_set(epfd, deadline_ns, nr_handlers);
+	wf_sys(SYS_close, epfd);
+	return err;
+}
+
+static int wait_selected(fd_set *const sets[3], int nr, int64_t deadline_ns,
+			 uint32_t nr_handlers, uint32_t *nr_waits)
+{
+	struct pollfd fds[MOST_REQUESTS];
+	int from = 0, err;
+	nfds_t nr_fds = list_of(sets, nr, &from, fds);
+
+	if (from == nr)
+		return wait_any(fds, nr_fds, deadline_ns, nr_handlers,
+				nr_waits);
+	err = wait_sets(sets, nr, deadline_ns, nr_handlers);
+	if (err == -ETIMEDOUT || err == -ERESTART)
+		return 0;
+	if (err == 0 || err == -EINTR || err == -ECANCELED)
+		return err;
+	return select_in_kernel(sets, nr, deadline_ns, nr_handlers);
+}
+
+static int select_until(int nr, fd_set *const sets[3], int64_t deadline_ns,
 			uint32_t nr_handlers)
 {
 	uint32_t nr_waits = 0;
@@ -226,8 +317,8 @@ static int select_until(int nr, fd_set *const sets[3], const struct pollfd *fds,
 			return n;
 		if (deadline_ns <= wf_os_now())
 			break;
-		err = wait_any(fds, nr_fds, deadline_ns, nr_handlers,
-			       &nr_waits);
+		err = wait_selected(sets, nr, deadline_ns, nr_handlers,
+				    &nr_waits);
 		if (err < 0)
 			return err;
 	}
@@ -241,18 +332,11 @@ static int select_until(int nr, fd_set *const sets[3], const struct pollfd *fds,
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 		 const uint64_t *mask)
 {
-	struct pollfd fds[WF_IO_SELECT_MAX];
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	nfds_t nr_fds;
 	int n;
 
-	if (nr < 0 || nr > FD_SETSIZE)
-		return -EOPNOTSUPP;
-	nr_fds = list_of((const fd_set *const *)sets, nr, fds);
-	if (nr_fds > WF_IO_SELECT_MAX)
-		return -EOPNOTSUPP;
 	wf_signal_open_for_wait(mask);
-	n = select_until(nr, sets, fds, nr_fds, deadline_ns, nr_handlers);
+	n = select_until(nr, sets, deadline_ns, nr_handlers);
 	wf_signal_close_after_wait(mask);
 	return n;
 }
@@ -262,20 +346,19 @@ int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 static int epoll_until(int epfd, struct epoll_event *events, int max,
 		       int64_t deadline_ns, uint32_t nr_handlers)
 {
+	const struct pollfd set = { epfd, POLLIN, 0 };
+
 	for (;;) {
 		int n = (int)wf_sys(SYS_epoll_wait, epfd, events, max, 0);
-		struct wf_request r = {
-			.op = IORING_OP_POLL_ADD,
-			.fd = epfd,
-			.op_flags = POLLIN,
-		};
 		int err;
 
 		if (n != 0 && !is_for_nothing(n, nr_handlers))
 			return n;
 		if (deadline_ns <= wf_os_now())
 			return 0;
-		err = wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
+		err = wait_set(epfd, deadline_ns, nr_handlers);
+		if (err == -ENOSYS)
+			err = wait_in_kernel(&set, 1, deadline_ns, nr_handlers);
 		if (err < 0 && err != -ETIMEDOUT && err != -ERESTART)
 			return err;
 	}

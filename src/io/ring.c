@@ -30,6 +30,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "os/clock.h"
 #include "os/futex.h"
 #include "os/mem.h"
 #include "os/sys.h"
@@ -61,8 +62,22 @@ struct wf_vp_io {
 static struct wf_vp_io *ios; /* by VP */
 static _Atomic bool lacks_futex;
 static _Atomic bool is_refused;
+static _Atomic bool is_ending; /* wf_ring_end has just been called */
 
 /* --- taking -------------------------------------------------------------- */
+
+/*
+ * Requests that have been given up for the exit would be made again. If the
+ * process has not ended by then, they are.
+ */
+static WF_COLD void let_it_end(void)
+{
+	struct timespec pause = { 0, 10 * WF_NS_PER_MS };
+
+	while (wf_sys(SYS_nanosleep, &pause, &pause) == -EINTR)
+		;
+	wf_store_relaxed(&is_ending, false);
+}
 
 static void count(struct wf_vp *vp, int by)
 {
@@ -76,6 +91,8 @@ static void take_all(struct wf_vp *vp)
 	struct wf_thread *me = &vp->carrier->idle_self;
 	struct io_uring_cqe cqe;
 
+	if (WF_UNLIKELY(wf_load_relaxed(&is_ending)))
+		let_it_end();
 	me->vp = vp;
 	while (wf_uring_take_cqe(&io->ring, &cqe)) {
 		if (cqe.user_data == DATA_WAKE) {
@@ -320,8 +337,24 @@ void wf_ring_flush_all(void)
 	}
 }
 
+/*
+ * What the kernel gives up when it destroys a ring it gives up later, and the
+ * ports are in use until then. What is given up before is done when the kernel
+ * threads that had submitted it end, which is before the process has ended.
+ */
+void wf_ring_end(void)
+{
+	wf_store_relaxed(&is_ending, true);
+	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
+		if (is_made(&ios[i]) &&
+		    wf_load_relaxed(&wf_sched.vps[i].nr_requests) > 0)
+			wf_uring_cancel_all(&ios[i].ring);
+	}
+}
+
 void wf_ring_fork_child(void)
 {
+	wf_store_relaxed(&is_ending, false);
 	/* The mappings did not come along; the descriptors did. */
 	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
 		if (is_made(&ios[i])) {

@@ -29,6 +29,12 @@ void wf_ring_cancel(const struct wf_request *r);
 /* Requests on a descriptor that is about to be closed reach the kernel. */
 void wf_ring_flush_all(void);
 
+/*
+ * The process is about to exit, by the calling thread's next system call: lets
+ * go of the files that requests wait for. Anybody.
+ */
+void wf_ring_end(void);
+
 /* The least of weft's own descriptors from `first` on; ~0U if there is none. */
 unsigned int wf_ring_first_own(unsigned int first);
 /* The program wants to have a descriptor of this number. False: there is no

@@ -192,6 +192,17 @@ int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data)
 			   IORING_REGISTER_SYNC_CANCEL, &reg, 1);
 }
 
+void wf_uring_cancel_all(struct wf_uring *ring)
+{
+	struct io_uring_sync_cancel_reg reg = {
+		.flags = IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY,
+		.timeout = { .tv_sec = 0, .tv_nsec = 0 },
+	};
+
+	wf_sys(SYS_io_uring_register, ring->fd, IORING_REGISTER_SYNC_CANCEL,
+	       &reg, 1);
+}
+
 bool wf_uring_take_cqe(struct wf_uring *ring, struct io_uring_cqe *ret_cqe)
 {
 	uint32_t head = wf_load_relaxed(ring->cq_head);

@@ -68,6 +68,8 @@ int wf_uring_enter(struct wf_uring *ring, uint32_t min_complete,
  * -ECANCELED or with what it has done.
  */
 int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data);
+/* The same for all that have been submitted. */
+void wf_uring_cancel_all(struct wf_uring *ring);
 
 /* Takes one completion; false if there is none. */
 bool wf_uring_take_cqe(struct wf_uring *ring, struct io_uring_cqe *ret_cqe);

@@ -299,6 +299,48 @@ TEST(select_times_out)
 	CHECK_ERRNO(select(ends[0] + 1, &reads, NULL, NULL, &timeout), EBADF);
 }
 
+/* All that fit into the sets, each of a kind of its own. */
+TEST(select_of_many)
+{
+	static int pipes[NR_FDS][2];
+	struct timeval timeout = { 0, 30000 };
+	fd_set reads, writes;
+	int most = 0;
+
+	for (int i = 0; i < NR_FDS; i++) {
+		CHECK_EQ(pipe(pipes[i]), 0);
+		most = pipes[i][1] > most ? pipes[i][1] : most;
+	}
+	CHECK(most < FD_SETSIZE);
+	for (int i = 0; i < 5; i++) {
+		int at = i * 77;
+		pthread_t thread;
+		char c;
+
+		FD_ZERO(&reads);
+		for (int k = 0; k < NR_FDS; k++)
+			FD_SET(pipes[k][0], &reads);
+		ends[1] = pipes[at][1];
+		thread = thread_start(write_later, NULL);
+		CHECK_EQ(select(most + 1, &reads, NULL, NULL, NULL), 1);
+		CHECK(FD_ISSET(pipes[at][0], &reads));
+		CHECK_EQ(read(pipes[at][0], &c, 1), 1);
+		thread_join(thread);
+	}
+	FD_ZERO(&reads);
+	FD_ZERO(&writes);
+	for (int k = 0; k < NR_FDS; k++)
+		FD_SET(pipes[k][0], &reads);
+	CHECK_EQ(select(most + 1, &reads, NULL, NULL, &timeout), 0);
+	for (int k = 0; k < NR_FDS; k++) {
+		CHECK(!FD_ISSET(pipes[k][0], &reads));
+		FD_SET(pipes[k][0], &reads);
+		FD_SET(pipes[k][1], &writes);
+	}
+	CHECK_EQ(select(most + 1, &reads, &writes, NULL, NULL), NR_FDS);
+	CHECK(FD_ISSET(pipes[7][1], &writes) && !FD_ISSET(pipes[7][0], &reads));
+}
+
 /* --- epoll --------------------------------------------------------------- */
 
 enum { NR_WORKERS = 20, NR_ITEMS = 2000 };
