@@ -345,31 +345,6 @@ static void test_trim(void **state)
 	memset(low, 1, (size_t)(top - low));
 }
 
-/* With the stack of another: its guard and top; its TCB is left alone. */
-static void test_exchange(void **state)
-{
-	struct wf_slot_class *c = wf_slot_class_get(STACK, WF_PAGE);
-	struct wf_slot a = map(c), b = map(c), old_a = a;
-	char *low = wf_slot_stack_low(&a), *top = wf_slot_stack_top(&a);
-
-	memset((void *)a.tcb, 3, TCB_BYTES);
-	wf_slot_exchange_stacks(&a, &b);
-	assert_ptr_equal(wf_slot_stack_low(&b), low);
-	assert_ptr_equal(wf_slot_stack_top(&b), top);
-	assert_ptr_equal(wf_slot_block_low(&b), old_a.low);
-	assert_int_equal(a.tcb, old_a.tcb);
-	assert_ptr_equal(wf_slot_save_top(&a), wf_slot_save_top(&old_a));
-	assert_ptr_equal(wf_slot_home(&a), old_a.low);
-	assert_ptr_equal(wf_slot_home(&b), a.low);
-	memset(low, 1, (size_t)(top - low));
-	wf_slot_trim(&b);
-	for (char *p = low; p < top; p++)
-		assert_true(*p == 0 || top - p < (ptrdiff_t)WF_PAGE);
-	for (size_t i = 0; i < TCB_BYTES; i++)
-		assert_int_equal(((char *)a.tcb)[i], 3);
-	assert_int_equal(signal_of_write(low - 1), SIGSEGV);
-}
-
 /* Only TLS and TCB: there is little to trim, and none of it the caller's. */
 static void test_trim_without_stack(void **state)
 {
@@ -510,7 +485,6 @@ int main(void)
 		cmocka_unit_test(test_tls_alignment),
 		cmocka_unit_test(test_guard_faults),
 		cmocka_unit_test(test_trim),
-		cmocka_unit_test(test_exchange),
 		cmocka_unit_test(test_trim_without_stack),
 		cmocka_unit_test(test_all_classes),
 		cmocka_unit_test(test_no_guard),

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/options.h"
@@ -16,9 +17,9 @@
 #include "os/mem.h"
 #include "sched/table.h"
 
-enum { STACK = 64 * 1024, NR = 40 };
+enum { STACK = 64 * 1024, TCB_BYTES = 2304, NR = 40 };
 
-struct wf_libc_layout wf_libc = { .pthread_bytes = 2304,
+struct wf_libc_layout wf_libc = { .pthread_bytes = TCB_BYTES,
 				  .static_tls_bytes = 4416,
 				  .static_tls_align = 64,
 				  .static_tls_used = 200 };
@@ -55,6 +56,34 @@ static int init(void **state)
 	class = wf_slot_class_get(STACK, WF_PAGE);
 	other_class = wf_slot_class_get(2 * STACK, WF_PAGE);
 	return wf_table_init();
+}
+
+/* With the stack of another: its guard and top; its TCB is left alone. */
+static void test_exchange(void **state)
+{
+	struct wf_slot a, b, old_a;
+	char *low, *top;
+
+	assert_int_equal(wf_slot_map(class, &a), 0);
+	assert_int_equal(wf_slot_map(class, &b), 0);
+	old_a = a;
+	low = wf_slot_stack_low(&a);
+	top = wf_slot_stack_top(&a);
+	memset((void *)a.tcb, 3, TCB_BYTES);
+	wf_slot_exchange_stacks(&a, &b);
+	assert_ptr_equal(wf_slot_stack_low(&b), low);
+	assert_ptr_equal(wf_slot_stack_top(&b), top);
+	assert_ptr_equal(wf_slot_block_low(&b), old_a.low);
+	assert_int_equal(a.tcb, old_a.tcb);
+	assert_ptr_equal(wf_slot_save_top(&a), wf_slot_save_top(&old_a));
+	assert_ptr_equal(wf_slot_home(&a), old_a.low);
+	assert_ptr_equal(wf_slot_home(&b), a.low);
+	memset(low, 1, (size_t)(top - low));
+	wf_slot_trim(&b);
+	for (char *p = low; p < top; p++)
+		assert_true(*p == 0 || top - p < (ptrdiff_t)WF_PAGE);
+	for (size_t i = 0; i < TCB_BYTES; i++)
+		assert_int_equal(((char *)a.tcb)[i], 3);
 }
 
 /* One thread at a time has one stack, whatever waits meanwhile. */
@@ -125,6 +154,7 @@ static void test_fork_child(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exchange),
 		cmocka_unit_test(test_in_turn),
 		cmocka_unit_test(test_taken_once),
 		cmocka_unit_test(test_keeps_its_own),
