@@ -223,7 +223,10 @@ int64_t wf_tick_quiet_ns(void)
 		left = slice_ns(&v) - v.t->slice_us * WF_NS_PER_US;
 		quiet_ns = left < quiet_ns ? left : quiet_ns;
 	}
-	return quiet_ns == INT64_MAX || quiet_ns < 0 ? 0 : quiet_ns;
+	if (quiet_ns == INT64_MAX || quiet_ns < 0)
+		return 0;
+	/* The carrier does not get all of it; or else one tick more is due. */
+	return quiet_ns + quiet_ns / 32 + TICK_NS / 50;
 }
 
 /* Should another thread run? Sets turn_b if it should be one of B's. */
