@@ -8,7 +8,9 @@
  *     its CPU clock advanced by less than half the time, or if it has had the
  *     VP only since the last rescue: then /proc is asked, and only then is a
  *     membarrier paid.
- * R3. A carrier that runs on without its VP is signalled until it rejoins.
+ * R3. A carrier that runs on without its VP is signalled until it rejoins, if
+ *     it computes: it has used CPU time since it last slept. One that goes on
+ *     blocking, or has just been woken, would have its call cut short.
  */
 #include "boot/rescue.h"
 
@@ -26,6 +28,7 @@ enum {
 	/* Rescues of one thread with longer pauses are not in a row: it costs
 	 * little, and may wait by ways that weft knows, too. */
 	ROW_MS = 100,
+	COMPUTES_NS = 50 * WF_NS_PER_US, /* more than a call and its return */
 };
 
 struct look {
@@ -155,7 +158,23 @@ static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 	return true;
 }
 
-/* R3: a few at each look, since there may be hundreds, asleep. */
+/* R3 */
+static bool computes(struct wf_carrier *c, int tid)
+{
+	uint64_t nr_sleeps;
+	int64_t cpu_ns;
+
+	if (wf_os_thread_state(proc, tid) != 'R')
+		return false;
+	cpu_ns = wf_os_thread_cpu(tid);
+	nr_sleeps = wf_os_thread_sleeps(proc, tid);
+	if (nr_sleeps != c->nr_sleeps)
+		c->awake_cpu_ns = cpu_ns;
+	c->nr_sleeps = nr_sleeps;
+	return cpu_ns - c->awake_cpu_ns >= COMPUTES_NS;
+}
+
+/* A few at each look, since there may be hundreds, asleep. */
 static void signal_strays(void)
 {
 	static uint32_t next;
@@ -169,7 +188,8 @@ static void signal_strays(void)
 		if (vp == NULL || vp->carrier == c)
 			continue;
 		tid = wf_load_relaxed(&c->tid);
-		if (tid == 0 || wf_os_thread_state(proc, tid) != 'R')
+		if (tid == 0 || !computes(c, tid) ||
+		    wf_load_relaxed(&c->vp) != vp)
 			continue;
 		wf_store_relaxed(&c->insist, wf_load_relaxed(&c->has_refused));
 		wf_preempt_signal(c);

@@ -46,24 +46,49 @@ int wf_os_proc_open(void)
 			   O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-char wf_os_thread_state(int proc, int tid)
+/* What /proc has about a thread, as a string. False: nothing. */
+static bool read_about(int proc, int tid, const char *what, char *buf,
+		       size_t bytes)
 {
-	char path[48], buf[256];
-	const char *paren;
+	char path[48];
 	long fd, n;
 
-	wf_format(path, sizeof(path), "%d/stat", tid);
+	wf_format(path, sizeof(path), "%d/%s", tid, what);
 	fd = wf_sys(SYS_openat, proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 'X';
-	n = wf_sys(SYS_read, fd, buf, sizeof(buf) - 1);
+		return false;
+	n = wf_sys(SYS_read, fd, buf, bytes - 1);
 	wf_sys(SYS_close, fd);
-	if (n <= 0)
+	buf[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+char wf_os_thread_state(int proc, int tid)
+{
+	char buf[256];
+	const char *paren;
+
+	if (!read_about(proc, tid, "stat", buf, sizeof(buf)))
 		return 'X';
-	buf[n] = '\0';
 	/* The command's name may hold anything, parentheses too. */
 	paren = strrchr(buf, ')');
 	return paren != NULL && paren[1] == ' ' ? paren[2] : 'X';
+}
+
+uint64_t wf_os_thread_sleeps(int proc, int tid)
+{
+	static const char name[] = "\nvoluntary_ctxt_switches:\t";
+	char buf[4096];
+	const char *at;
+	uint64_t nr = 0;
+
+	if (!read_about(proc, tid, "status", buf, sizeof(buf)))
+		return 0;
+	at = strstr(buf, name);
+	for (at = at != NULL ? at + strlen(name) : ""; *at >= '0' && *at <= '9';
+	     at++)
+		nr = nr * 10 + (uint64_t)(*at - '0');
+	return nr;
 }
 
 long wf_os_timer_slack(void)

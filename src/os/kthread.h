@@ -24,6 +24,8 @@ int wf_os_tgkill(int tid, int sig);
  */
 int wf_os_proc_open(void);
 char wf_os_thread_state(int proc, int tid);
+/* How often it has gone to sleep; 0 if nobody knows. */
+uint64_t wf_os_thread_sleeps(int proc, int tid);
 
 /* How often the kernel has taken the CPU from the calling kernel thread. */
 long wf_os_involuntary_switches(void);

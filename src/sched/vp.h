@@ -178,6 +178,8 @@ struct wf_carrier {
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
 	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, C2 */
+	uint64_t nr_sleeps;	       /* boot/rescue.c, R3; monitor */
+	int64_t awake_cpu_ns;	       /* CPU time at its first look since */
 };
 
 struct wf_sched {

@@ -1,0 +1,290 @@
+/*
+ * Files on disks, in memory and on block devices, with and without the page
+ * cache: threads read and write one file at once and find every byte where it
+ * belongs.
+ */
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_THREADS = 16, NR_BLOCKS = 16, BLOCK = 4096 };
+enum { RECORD = 10, NR_RECORDS = 400 };
+
+static const char *const folders[] = { "/var/tmp", "/dev/shm", "." };
+enum { NR_FOLDERS = sizeof(folders) / sizeof(folders[0]) };
+
+static int file;
+
+/* Its name is gone at once. -1: there is no such folder, or no such mode. */
+static int new_file(const char *folder, int flags)
+{
+	char path[64];
+	int fd, other;
+
+	snprintf(path, sizeof(path), "%s/weft-file-XXXXXX", folder);
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -1;
+	other = open(path, O_RDWR | flags);
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(close(fd), 0);
+	return other;
+}
+
+/* --- at positions of the caller's ---------------------------------------- */
+
+static void fill(char *block, long thread, long number)
+{
+	for (int i = 0; i < BLOCK; i++)
+		block[i] = (char)(thread * 31 + number * 7 + i % 251);
+}
+
+static off_t place_of(long thread, long number)
+{
+	return (off_t)(number * NR_THREADS + thread) * BLOCK;
+}
+
+static void write_block(long thread, long number, char *block)
+{
+	off_t at = place_of(thread, number);
+	struct iovec halves[2] = { { block, BLOCK / 2 },
+				   { block + BLOCK / 2, BLOCK / 2 } };
+
+	fill(block, thread, number);
+	if (number % 2 == 0)
+		CHECK_EQ(pwrite(file, block, BLOCK, at), BLOCK);
+	else
+		CHECK_EQ(pwritev(file, halves, 2, at), BLOCK);
+}
+
+static void read_block(long thread, long number, char *block, char *expected)
+{
+	off_t at = place_of(thread, number);
+	struct iovec halves[2] = { { block, BLOCK / 2 },
+				   { block + BLOCK / 2, BLOCK / 2 } };
+
+	fill(expected, thread, number);
+	memset(block, 0, BLOCK);
+	if (number % 2 == 0)
+		CHECK_EQ(preadv(file, halves, 2, at), BLOCK);
+	else
+		CHECK_EQ(pread(file, block, BLOCK, at), BLOCK);
+	CHECK(memcmp(block, expected, BLOCK) == 0);
+}
+
+static void *write_and_read(void *arg)
+{
+	long me = (long)arg;
+	char *blocks;
+
+	CHECK_EQ(posix_memalign((void **)&blocks, BLOCK, 2 * BLOCK), 0);
+	for (long i = 0; i < NR_BLOCKS; i++)
+		write_block(me, i, blocks);
+	CHECK_EQ(fdatasync(file), 0);
+	for (long i = 0; i < NR_BLOCKS; i++)
+		read_block(me, i, blocks, blocks + BLOCK);
+	free(blocks);
+	return NULL;
+}
+
+static void share_file(int fd)
+{
+	pthread_t threads[NR_THREADS];
+
+	file = fd;
+	threads_start_numbered(threads, NR_THREADS, write_and_read);
+	threads_join(threads, NR_THREADS);
+}
+
+static void share_files(int flags)
+{
+	int nr = 0;
+
+	for (int i = 0; i < NR_FOLDERS; i++) {
+		int fd = new_file(folders[i], flags);
+
+		if (fd < 0)
+			continue;
+		share_file(fd);
+		CHECK_EQ(close(fd), 0);
+		nr++;
+	}
+	if (nr == 0)
+		SKIP("there are no such files");
+}
+
+TEST(blocks_of_many_threads)
+{
+	share_files(0);
+}
+
+TEST(blocks_without_the_page_cache)
+{
+	share_files(O_DIRECT);
+}
+
+TEST(blocks_that_are_written_through)
+{
+	share_files(O_DSYNC);
+}
+
+/* --- at the file's own position ------------------------------------------ */
+
+static _Atomic long sum;
+static _Atomic int nr_seen;
+
+static void write_records(int fd)
+{
+	char record[RECORD + 1];
+
+	for (int i = 0; i < NR_RECORDS; i++) {
+		snprintf(record, sizeof(record), "%09d\n", i);
+		CHECK_EQ(write(fd, record, RECORD), RECORD);
+	}
+}
+
+static void *read_records(void *arg)
+{
+	char record[RECORD + 1] = "";
+	ssize_t n;
+
+	while ((n = read(file, record, RECORD)) > 0) {
+		CHECK_EQ(n, RECORD);
+		sum += atol(record);
+		nr_seen++;
+	}
+	CHECK_EQ(n, 0);
+	return arg;
+}
+
+/* The position moves with each read: each record is one thread's. */
+TEST(each_record_is_read_once)
+{
+	for (int i = 0; i < NR_FOLDERS; i++) {
+		pthread_t threads[NR_THREADS];
+
+		file = new_file(folders[i], 0);
+		if (file < 0)
+			continue;
+		write_records(file);
+		CHECK_EQ(lseek(file, 0, SEEK_CUR), NR_RECORDS * RECORD);
+		CHECK_EQ(lseek(file, 0, SEEK_SET), 0);
+		sum = nr_seen = 0;
+		threads_start(threads, NR_THREADS, read_records, NULL);
+		threads_join(threads, NR_THREADS);
+		CHECK_EQ(nr_seen, NR_RECORDS);
+		CHECK_EQ(sum, (long)NR_RECORDS * (NR_RECORDS - 1) / 2);
+		CHECK_EQ(lseek(file, 0, SEEK_CUR), NR_RECORDS * RECORD);
+	}
+}
+
+static void *append_records(void *arg)
+{
+	write_records(file);
+	return arg;
+}
+
+TEST(each_record_is_appended_whole)
+{
+	for (int i = 0; i < NR_FOLDERS; i++) {
+		pthread_t threads[4];
+		char record[RECORD + 1] = "";
+
+		file = new_file(folders[i], O_APPEND);
+		if (file < 0)
+			continue;
+		threads_start(threads, 4, append_records, NULL);
+		threads_join(threads, 4);
+		sum = 0;
+		CHECK_EQ(lseek(file, 0, SEEK_SET), 0);
+		while (read(file, record, RECORD) == RECORD)
+			sum += atol(record);
+		CHECK_EQ(sum, 4L * NR_RECORDS * (NR_RECORDS - 1) / 2);
+		CHECK_EQ(lseek(file, 0, SEEK_CUR), 4 * NR_RECORDS * RECORD);
+	}
+}
+
+TEST(ends_and_holes)
+{
+	char buf[100], zeros[50] = { 0 };
+
+	have_threads();
+	file = new_file("/var/tmp", 0);
+	CHECK_EQ(pwrite(file, "end", 3, 1000000), 3);
+	CHECK_EQ(pread(file, buf, sizeof(buf), 1000001), 2);
+	CHECK(memcmp(buf, "nd", 2) == 0);
+	CHECK_EQ(pread(file, buf, sizeof(buf), 1000003), 0);
+	CHECK_EQ(pread(file, buf, 50, 500000), 50);
+	CHECK(memcmp(buf, zeros, 50) == 0);
+	CHECK_EQ(read(file, buf, 50), 50);
+	CHECK_EQ(lseek(file, 0, SEEK_CUR), 50);
+	CHECK_ERRNO(pread(file, buf, 1, -1), EINVAL);
+	CHECK_ERRNO(read(file, (void *)(uintptr_t)nr_seen, 1), EFAULT);
+	CHECK_EQ(ftruncate(file, 10), 0);
+	CHECK_EQ(read(file, buf, 50), 0);
+}
+
+TEST(folders_are_no_files)
+{
+	int fd = open("/var/tmp", O_RDONLY | O_DIRECTORY);
+	char c;
+
+	have_threads();
+	CHECK_ERRNO(read(fd, &c, 1), EISDIR);
+	CHECK_ERRNO(write(fd, &c, 1), EBADF);
+}
+
+/* --- block devices ------------------------------------------------------- */
+
+/* A loop device on top of a file; it is free when the last has closed it. */
+static int new_device(int flags)
+{
+	struct loop_info64 info = { .lo_flags = LO_FLAGS_AUTOCLEAR };
+	int control = open("/dev/loop-control", O_RDWR);
+	int below = new_file("/var/tmp", 0);
+	char path[32];
+	int fd, number;
+
+	if (control < 0 || below < 0)
+		return -1;
+	CHECK_EQ(ftruncate(below, (off_t)NR_THREADS * NR_BLOCKS * BLOCK), 0);
+	number = ioctl(control, LOOP_CTL_GET_FREE);
+	snprintf(path, sizeof(path), "/dev/loop%d", number);
+	fd = number < 0 ? -1 : open(path, O_RDWR | flags);
+	if (fd >= 0 && (ioctl(fd, LOOP_SET_FD, below) < 0 ||
+			ioctl(fd, LOOP_SET_STATUS64, &info) < 0))
+		fd = -1;
+	close(below);
+	close(control);
+	return fd;
+}
+
+static void share_device(int flags)
+{
+	int fd = new_device(flags);
+
+	if (fd < 0)
+		SKIP("no loop device is to be had");
+	share_file(fd);
+	CHECK_EQ(close(fd), 0);
+}
+
+TEST(blocks_of_a_device)
+{
+	share_device(0);
+}
+
+TEST(blocks_of_a_device_without_the_page_cache)
+{
+	share_device(O_DIRECT);
+}
