@@ -5,6 +5,7 @@ it prints "impossible: WHY" and exits with status 77.
 """
 
 import dataclasses
+import resource
 import subprocess
 import time
 
@@ -30,6 +31,15 @@ def parse(text):
     if not figures:
         raise ValueError("no figure")
     return figures
+
+
+def allow_descriptors(nr):
+    """So many and some more, as far as the hard limit goes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = nr + 1024
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
 
 
 def run(command, limit_s=LIMIT_S, env=None):

@@ -44,6 +44,30 @@ def test_micro_is_the_suite_if_none_is_named(bench):
     assert set(ROWS) <= set(result.stdout.split())
 
 
+def test_echo(bench, tmp_path):
+    """Every server answers; what is asked of weft's is shown."""
+    result = bench("echo", "100", "10000_8M", "--runs", 1, "--seconds", 0.1,
+                   "--connections", 7, "--go", "/nonexistent/go")
+    assert result.returncode == 0, result.stdout + result.stderr
+    parts = json.loads((tmp_path / "out.json").read_text())["parts"]
+    assert set(parts) == {"100", "10000_8M"}
+    medians = parts["100"]["medians"]
+    assert {"native", "weft uring", "weft servers", "epoll"} <= set(medians)
+    for figures in medians.values():
+        assert figures["cpu_us"] > 0 and figures["requests"] > 0
+    # A thread for each, of the kernel's or not.
+    assert medians["native"]["threads"] == 8
+    assert medians["weft uring"]["threads"] < 8
+    assert "CPU us/request <=0.65x native" in parts["100"]["targets"][
+        "weft uring"]
+    assert "epoll" not in parts["10000_8M"]["medians"]
+
+
+def test_echo_unknown_part(bench):
+    result = bench("echo", "1")
+    assert result.returncode == 2 and "no part 1" in result.stderr
+
+
 def test_selection():
     def names(*wanted):
         return [case.name for case in micro.selected(wanted)]

@@ -1,9 +1,11 @@
 // The micro benchmarks' operations done by goroutines.
 //
 //	go_peer PERCENT ROW COUNT
+//	go_peer echo
 //
-// prints a line "ROW_COUNT NS_PER_OPERATION" as the C programs do, measured
-// in the same way: more and more operations until they take long enough.
+// The first prints a line "ROW_COUNT NS_PER_OPERATION" as the C programs do,
+// measured in the same way: more and more operations until they take long
+// enough. The second is an echo server.
 package main
 
 import (
@@ -197,8 +199,11 @@ var rows = map[string]func(count int) func(int) int{
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "echo" {
+		echo()
+	}
 	if len(os.Args) != 4 || rows[os.Args[2]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: go_peer PERCENT ROW COUNT")
+		fmt.Fprintln(os.Stderr, "usage: go_peer PERCENT ROW COUNT | echo")
 		os.Exit(2)
 	}
 	percent, err := strconv.Atoi(os.Args[1])

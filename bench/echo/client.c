@@ -1,0 +1,232 @@
+/*
+ * The echo servers' client: one loop over epoll, a message under way on each
+ * connection all the time.
+ *
+ *     client PID PORT CONNECTIONS SECONDS
+ *
+ * PID is the server's, whose CPU clock is read. Prints
+ *
+ *     cpu_us FIGURE                 CPU time of the server for a request
+ *     requests FIGURE               per second
+ *     memory_kib FIGURE             of the server for a connection, without
+ *                                   what the kernel has for sockets
+ *     threads FIGURE                kernel threads of the server
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MESSAGE = 64, MOST_EVENTS = 256, MOST = 65536, NR_LOOKS = 64 };
+
+/* The share of the time that is not measured. */
+static const double warm_up = 0.2;
+
+static char message[MESSAGE];
+static unsigned char came[MOST]; /* bytes of the answer, by descriptor */
+static _Bool has_answered[MOST];
+static int nr_connections, nr_answering; /* at least once */
+static unsigned long nr_requests;
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static double seconds(clockid_t clock)
+{
+	struct timespec now;
+
+	if (clock_gettime(clock, &now) < 0)
+		die("clock");
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* --- the server's memory ------------------------------------------------- */
+
+/* KiB, from a file of lines "NAME: FIGURE". */
+static double entry(const char *path, const char *name)
+{
+	char line[256];
+	size_t length = strlen(name);
+	double figure = -1;
+	FILE *file = fopen(path, "r");
+
+	if (file == NULL)
+		die(path);
+	while (figure < 0 && fgets(line, sizeof(line), file) != NULL) {
+		if (strncmp(line, name, length) == 0 && line[length] == ':')
+			figure = strtod(line + length + 1, NULL);
+	}
+	fclose(file);
+	if (figure < 0) {
+		fprintf(stderr, "no %s in %s\n", name, path);
+		exit(1);
+	}
+	return figure;
+}
+
+/* All threads of the machine have stacks of one size. */
+static double kernel_stack_kib(void)
+{
+	double load[3];
+	unsigned int running, all;
+	FILE *file = fopen("/proc/loadavg", "r");
+
+	if (file == NULL || fscanf(file, "%lf %lf %lf %u/%u", &load[0],
+				   &load[1], &load[2], &running, &all) != 5)
+		die("/proc/loadavg");
+	fclose(file);
+	return entry("/proc/meminfo", "KernelStack") / all;
+}
+
+static double memory_kib(const char *pid, double *ret_threads)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/status", pid);
+	*ret_threads = entry(path, "Threads");
+	return entry(path, "RssAnon") + entry(path, "VmPTE") +
+	       *ret_threads * kernel_stack_kib();
+}
+
+/* --- connections --------------------------------------------------------- */
+
+/* Ended without a handshake: the next run has all port numbers, too. */
+static int connect_to(int port)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr = { htonl(INADDR_LOOPBACK) },
+	};
+	const struct linger at_once = { .l_onoff = 1 };
+	int on = 1;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		die("connect");
+	if (fd >= MOST) {
+		fprintf(stderr, "too many descriptors\n");
+		exit(1);
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	return fd;
+}
+
+static void ask(int fd)
+{
+	if (send(fd, message, MESSAGE, MSG_NOSIGNAL) != MESSAGE)
+		die("send");
+}
+
+static void hear(int fd)
+{
+	char answer[MESSAGE];
+	ssize_t n = recv(fd, answer, MESSAGE - came[fd], MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n <= 0 || memcmp(answer, message + came[fd], (size_t)n) != 0) {
+		fprintf(stderr, "a wrong answer (%zd)\n", n);
+		exit(1);
+	}
+	came[fd] += (unsigned char)n;
+	if (came[fd] < MESSAGE)
+		return;
+	came[fd] = 0;
+	nr_answering += !has_answered[fd];
+	has_answered[fd] = 1;
+	nr_requests++;
+	ask(fd);
+}
+
+/* And until each connection has a thread that runs. */
+static void talk(int epoll_fd, double until)
+{
+	struct epoll_event events[MOST_EVENTS];
+
+	do {
+		for (int look = 0; look < NR_LOOKS; look++) {
+			int nr = epoll_wait(epoll_fd, events, MOST_EVENTS, 100);
+
+			for (int i = 0; i < nr; i++)
+				hear(events[i].data.fd);
+		}
+	} while (seconds(CLOCK_MONOTONIC) < until ||
+		 nr_answering < nr_connections);
+}
+
+static void allow_descriptors(int nr)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		die("getrlimit");
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur < (rlim_t)nr + 16) {
+		printf("impossible: only %lu descriptors are allowed\n",
+		       (unsigned long)limit.rlim_cur);
+		exit(77);
+	}
+}
+
+static int begin(int port, int nr)
+{
+	int epoll_fd = epoll_create1(0);
+
+	for (int i = 0; i < nr; i++) {
+		struct epoll_event event = { .events = EPOLLIN };
+
+		event.data.fd = connect_to(port);
+		if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, event.data.fd, &event))
+			die("epoll_ctl");
+		ask(event.data.fd);
+	}
+	return epoll_fd;
+}
+
+int main(int argc, char **argv)
+{
+	clockid_t server;
+	double length, start, cpu, before, memory, threads;
+	int epoll_fd;
+
+	if (argc != 5) {
+		fprintf(stderr, "usage: client PID PORT CONNECTIONS SECONDS\n");
+		return 2;
+	}
+	nr_connections = atoi(argv[3]);
+	length = strtod(argv[4], NULL);
+	errno = clock_getcpuclockid(atoi(argv[1]), &server);
+	if (errno != 0)
+		die("the server's clock");
+	memset(message, 'm', sizeof(message));
+	allow_descriptors(nr_connections);
+	before = memory_kib(argv[1], &threads);
+	epoll_fd = begin(atoi(argv[2]), nr_connections);
+	talk(epoll_fd, seconds(CLOCK_MONOTONIC) + warm_up * length);
+	memory = memory_kib(argv[1], &threads);
+	nr_requests = 0;
+	cpu = seconds(server);
+	start = seconds(CLOCK_MONOTONIC);
+	talk(epoll_fd, start + length);
+	cpu = seconds(server) - cpu;
+	length = seconds(CLOCK_MONOTONIC) - start;
+	printf("cpu_us %.4g\n", cpu * 1e6 / (double)nr_requests);
+	printf("requests %.6g\n", (double)nr_requests / length);
+	printf("memory_kib %.4g\n", (memory - before) / nr_connections);
+	printf("threads %.0f\n", threads);
+	return 0;
+}
