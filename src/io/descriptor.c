@@ -19,9 +19,15 @@ enum {
 	KNOWN_OTHER = 1 << 1,
 	NO_RECEIVE_TIMEOUT = 1 << 2,
 	NO_SEND_TIMEOUT = 1 << 3,
+	KNOWN_STREAM_SOCKET = 1 << 6,
 };
 
 static _Atomic uint8_t known[NR_KNOWN];
+
+/* Reads in a row that had to wait, and from MANY_WAITS on those that nobody
+ * tried first, of which there are fewer than PROBE in a row. */
+enum { MANY_WAITS = 8, PROBE = 32 };
+static _Atomic uint8_t nr_waits[NR_KNOWN];
 
 /* Some socket has, or had, a limit; other numbers may name it, too. */
 static _Atomic bool has_limits;
@@ -41,6 +47,35 @@ void wf_descriptor_forget(int fd)
 {
 	if (what_of(fd) != 0)
 		wf_store_relaxed(&known[fd], 0);
+	wf_descriptor_was_tried(fd, false);
+}
+
+bool wf_descriptor_expects_wait(int fd)
+{
+	uint8_t nr;
+
+	if (fd < 0 || fd >= NR_KNOWN)
+		return false;
+	nr = wf_load_relaxed(&nr_waits[fd]);
+	if (nr < MANY_WAITS)
+		return false;
+	if (++nr == MANY_WAITS + PROBE)
+		nr = MANY_WAITS;
+	wf_store_relaxed(&nr_waits[fd], nr);
+	return nr != MANY_WAITS;
+}
+
+void wf_descriptor_was_tried(int fd, bool has_to_wait)
+{
+	uint8_t nr;
+
+	if (fd < 0 || fd >= NR_KNOWN)
+		return;
+	nr = wf_load_relaxed(&nr_waits[fd]);
+	if (!has_to_wait && nr != 0)
+		wf_store_relaxed(&nr_waits[fd], 0);
+	else if (has_to_wait && nr < MANY_WAITS)
+		wf_store_relaxed(&nr_waits[fd], nr + 1);
 }
 
 void wf_descriptor_limit_comes(void)
@@ -79,7 +114,15 @@ bool wf_descriptor_is_stream(int fd)
 	type = st.st_mode & S_IFMT;
 	is_stream = type != S_IFREG && type != S_IFBLK && type != S_IFDIR;
 	remember(fd, is_stream ? KNOWN_STREAM : KNOWN_OTHER);
+	if (type == S_IFSOCK && wf_descriptor_is_byte_stream(fd))
+		remember(fd, KNOWN_STREAM_SOCKET);
 	return is_stream;
+}
+
+bool wf_descriptor_is_stream_socket(int fd)
+{
+	return wf_descriptor_is_stream(fd) &&
+	       (what_of(fd) & KNOWN_STREAM_SOCKET) != 0;
 }
 
 bool wf_descriptor_is_nonblocking(int fd)

@@ -15,6 +15,15 @@
  * terminal, an eventfd and the like; no file on a disk.
  */
 bool wf_descriptor_is_stream(int fd);
+/* A socket without borders between messages. */
+bool wf_descriptor_is_stream_socket(int fd);
+
+/*
+ * Will a read have to wait, as the last ones had to? Then it need not be tried
+ * first. Each read asks once; one that was tried tells how it went.
+ */
+bool wf_descriptor_expects_wait(int fd);
+void wf_descriptor_was_tried(int fd, bool has_to_wait);
 
 /*
  * For how long a receive (send) may wait: SO_RCVTIMEO or SO_SNDTIMEO as a

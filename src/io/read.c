@@ -24,6 +24,13 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 	};
 	long n;
 
+	/* The same for less. */
+	if (nr == 1 && iov->iov_len > 0 && wf_descriptor_is_stream_socket(fd)) {
+		n = wf_io_recvfrom(fd, iov->iov_base, iov->iov_len, 0, NULL,
+				   NULL);
+		if (n != -ENOTSOCK)
+			return n;
+	}
 	if (!wf_descriptor_is_stream(fd))
 		return wf_sys(SYS_readv, fd, iov, nr);
 	n = wf_sys(SYS_preadv2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
@@ -114,34 +121,60 @@ static long recv_rest(struct wf_request *r, long n, int64_t deadline_ns)
 	return n + (more > 0 ? more : 0);
 }
 
-long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
-		    struct sockaddr *addr, socklen_t *addr_bytes)
+/* One that waits before it receives. */
+static struct wf_request receive_later(int fd, void *buf, size_t bytes,
+				       int flags)
 {
 	const size_t most = 0x7ffff000;
-	int now = peeks_for_all(flags) ? 0 : MSG_DONTWAIT;
-	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | now, addr,
-			addr_bytes);
-	struct wf_request r = {
+
+	return (struct wf_request){
 		.op = IORING_OP_RECV,
+		.ioprio = IORING_RECVSEND_POLL_FIRST,
 		.fd = fd,
 		.addr = (uintptr_t)buf,
 		.len = (uint32_t)(bytes < most ? bytes : most),
 		.op_flags = (uint32_t)flags,
 	};
-	int64_t deadline;
+}
 
+/* Not asked first: the last ones of this descriptor had to wait. */
+static long recv_at_last(int fd, void *buf, size_t bytes)
+{
+	struct wf_request r = receive_later(fd, buf, bytes, 0);
+
+	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+}
+
+long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
+		    struct sockaddr *addr, socklen_t *addr_bytes)
+{
+	int now = peeks_for_all(flags) ? 0 : MSG_DONTWAIT;
+	struct wf_request r;
+	int64_t deadline;
+	long n;
+
+	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd) &&
+	    !wf_descriptor_is_nonblocking(fd))
+		return recv_at_last(fd, buf, bytes);
+	n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | now, addr, addr_bytes);
 	if (n != -EAGAIN &&
-	    ((flags & MSG_WAITALL) == 0 || n <= 0 || (size_t)n >= bytes))
+	    ((flags & MSG_WAITALL) == 0 || n <= 0 || (size_t)n >= bytes)) {
+		wf_descriptor_was_tried(fd, false);
 		return n;
+	}
 	if (now == 0 || !may_wait(fd, flags) ||
 	    (n > 0 && !wf_descriptor_is_byte_stream(fd)))
 		return n;
+	wf_descriptor_was_tried(fd, true);
 	deadline = wf_descriptor_deadline(fd, SO_RCVTIMEO);
-	if (n > 0)
+	if (n > 0) {
+		r = receive_later(fd, buf, bytes, flags);
 		return recv_rest(&r, n, deadline);
+	}
 	if (addr != NULL && addr_bytes != NULL)
 		return recv_with_address(fd, buf, bytes, flags, addr,
 					 addr_bytes);
+	r = receive_later(fd, buf, bytes, flags);
 	r.avoids_ring = waits_for_one(fd, flags);
 	return wf_io_run(&r, deadline);
 }

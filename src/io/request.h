@@ -28,7 +28,8 @@ struct wf_request {
 	uint64_t off; /* or the second address */
 	uint64_t addr3;
 	uint32_t op_flags; /* msg_flags, rw_flags, poll32_events, ... */
-	bool avoids_ring;  /* which would do something else */
+	uint16_t ioprio;
+	bool avoids_ring; /* which would do something else */
 
 	int32_t result; /* >= 0 or -Exxx, once it is done */
 	_Atomic bool is_done;

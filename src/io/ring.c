@@ -15,7 +15,9 @@
  *     whoever takes it out of the list sees how it sleeps.
  * G5. A request is handed to the kernel when its VP has nothing to run, when
  *     BATCH of them have come together, or at the PATIENCE-th scheduling point
- *     after it was pushed.
+ *     after it was pushed. What the kernel has yet to do for requests
+ *     (IORING_SQ_TASKRUN) is done in the carrier's next system call, whatever
+ *     it is for, or at the same points.
  * G6. A VP makes its ring at its first request, so that programs whose threads
  *     never wait for a descriptor have none of weft's.
  */
@@ -43,7 +45,7 @@
 enum {
 	NR_ENTRIES = 256,
 	BATCH = 32,
-	PATIENCE = 16,
+	PATIENCE = 64,
 	HIGH_FD =
 		1000, /* weft's own descriptors are not in the program's way */
 };
@@ -56,7 +58,7 @@ struct wf_vp_io {
 	int wake_fd;
 	_Atomic bool is_made; /* the descriptors are there (G6) */
 	bool is_wake_armed;
-	uint32_t nr_looks; /* since something unsubmitted was pushed */
+	uint32_t nr_looks; /* since the kernel has had something to do */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 static struct wf_vp_io *ios; /* by VP */
@@ -127,6 +129,7 @@ void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
 	struct io_uring_sqe *sqe = next_sqe(vp);
 
 	sqe->opcode = r->op;
+	sqe->ioprio = r->ioprio;
 	sqe->fd = r->fd;
 	sqe->addr = r->addr;
 	sqe->len = r->len;
@@ -151,10 +154,14 @@ static void look(struct wf_vp *vp)
 	struct wf_vp_io *io = vp->io;
 	uint32_t nr = wf_uring_unsubmitted(&io->ring);
 
-	io->nr_looks = nr == 0 ? 0 : io->nr_looks + 1;
-	if (nr >= BATCH || io->nr_looks >= PATIENCE ||
-	    wf_uring_wants_enter(&io->ring))
-		wf_uring_enter(&io->ring, 0, 0); /* G5 */
+	if (nr == 0 && !wf_uring_wants_enter(&io->ring))
+		io->nr_looks = 0;
+	else
+		io->nr_looks++;
+	if (nr >= BATCH || io->nr_looks >= PATIENCE) { /* G5 */
+		wf_uring_enter(&io->ring, 0, 0);
+		io->nr_looks = 0;
+	}
 	if (wf_uring_has_cqe(&io->ring))
 		take_all(vp);
 }

@@ -130,6 +130,12 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 {
 	long n;
 
+	/* The same for less. */
+	if (nr == 1 && iov->iov_len > 0 && wf_descriptor_is_stream_socket(fd)) {
+		n = wf_io_sendto(fd, iov->iov_base, iov->iov_len, 0, NULL, 0);
+		if (n != -ENOTSOCK)
+			return n;
+	}
 	if (!wf_descriptor_is_stream(fd))
 		return wf_sys(SYS_writev, fd, iov, nr);
 	n = wf_sys(SYS_pwritev2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);

@@ -143,7 +143,7 @@ struct io_uring_sqe *wf_uring_next_sqe(struct wf_uring *ring)
 	if (tail - wf_load_acquire(ring->sq_head) >= ring->sq_entries)
 		return NULL;
 	sqe = &ring->sqes[tail & ring->sq_mask];
-	memset(sqe, 0, sizeof(*sqe));
+	*sqe = (struct io_uring_sqe){ 0 };
 	return sqe;
 }
 

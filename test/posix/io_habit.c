@@ -1,0 +1,209 @@
+/*
+ * A reader whose reads have all had to wait is about to find something else:
+ * another mode, a limit, data that is there, another file of the same number.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_WAITS = 100 };
+
+static int pair[2];
+static _Atomic int is_ready;
+
+static void make_pair(int type)
+{
+	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
+}
+
+static void *answer_all(void *arg)
+{
+	char c;
+
+	for (int i = 0; i < NR_WAITS; i++) {
+		CHECK_EQ(read(pair[0], &c, 1), 1);
+		c++;
+		CHECK_EQ(write(pair[0], &c, 1), 1);
+	}
+	return arg;
+}
+
+/* Each read of pair[0] waits for what is written when the last is answered. */
+static void make_habit(void)
+{
+	pthread_t thread = thread_start(answer_all, NULL);
+
+	for (int i = 0; i < NR_WAITS; i++) {
+		char c = (char)i, answer = 0;
+
+		CHECK_EQ(write(pair[1], &c, 1), 1);
+		CHECK_EQ(read(pair[1], &answer, 1), 1);
+		CHECK_EQ(answer, (char)(c + 1));
+	}
+	thread_join(thread);
+}
+
+static void *read_one(void *arg)
+{
+	char c = 0;
+	ssize_t n;
+
+	is_ready = 1;
+	n = read((int)(intptr_t)arg, &c, 1);
+	return (void *)(intptr_t)(n < 0 ? -errno : n == 0 ? 0 : c);
+}
+
+static long result_of_read(int fd)
+{
+	return (long)thread_join(thread_start(read_one, (void *)(intptr_t)fd));
+}
+
+TEST(then_nonblocking)
+{
+	make_pair(SOCK_STREAM);
+	make_habit();
+	CHECK_EQ(fcntl(pair[0], F_SETFL, O_NONBLOCK), 0);
+	CHECK_EQ(result_of_read(pair[0]), -EAGAIN);
+	CHECK_EQ(fcntl(pair[0], F_SETFL, 0), 0);
+	CHECK_EQ(write(pair[1], "b", 1), 1);
+	CHECK_EQ(result_of_read(pair[0]), 'b');
+}
+
+/* By another name of the same file. */
+TEST(then_nonblocking_elsewhere)
+{
+	int other;
+
+	make_pair(SOCK_STREAM);
+	other = dup(pair[0]);
+	make_habit();
+	CHECK_EQ(fcntl(other, F_SETFL, O_NONBLOCK), 0);
+	CHECK_EQ(result_of_read(pair[0]), -EAGAIN);
+}
+
+TEST(then_limited)
+{
+	const struct timeval limit = { .tv_usec = 20000 };
+
+	make_pair(SOCK_STREAM);
+	make_habit();
+	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit,
+			    sizeof(limit)),
+		 0);
+	CHECK_EQ(result_of_read(pair[0]), -EAGAIN);
+}
+
+static void *read_all(void *arg)
+{
+	char c;
+	long nr = 0;
+
+	while (read(pair[0], &c, 1) == 1) {
+		CHECK_EQ(c, (char)nr);
+		nr++;
+	}
+	return (void *)(nr + (long)arg);
+}
+
+TEST(then_ready)
+{
+	enum { NR_BYTES = 200 };
+
+	make_pair(SOCK_STREAM);
+	make_habit();
+	for (int i = 0; i < NR_BYTES; i++) {
+		char c = (char)i;
+
+		CHECK_EQ(write(pair[1], &c, 1), 1);
+	}
+	CHECK_EQ(shutdown(pair[1], SHUT_WR), 0);
+	CHECK_EQ((long)thread_join(thread_start(read_all, NULL)), NR_BYTES);
+}
+
+TEST(then_shut_down)
+{
+	pthread_t thread;
+
+	make_pair(SOCK_STREAM);
+	make_habit();
+	is_ready = 0;
+	thread = thread_start(read_one, (void *)(intptr_t)pair[0]);
+	let_it_wait(&is_ready);
+	CHECK_EQ(shutdown(pair[0], SHUT_RDWR), 0);
+	CHECK_EQ((long)thread_join(thread), 0);
+}
+
+static void fill(int fd, const char *text)
+{
+	CHECK_EQ(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+/* The number is a pipe's, a file's, a socket's with borders. */
+TEST(then_another_file)
+{
+	int fds[2], fd;
+	FILE *file = tmpfile();
+
+	make_pair(SOCK_STREAM);
+	make_habit();
+	fd = pair[0];
+	CHECK_EQ(pipe(fds), 0);
+	fill(fds[1], "p");
+	CHECK_EQ(dup2(fds[0], fd), fd);
+	CHECK_EQ(result_of_read(fd), 'p');
+	fill(fileno(file), "f");
+	CHECK_EQ(lseek(fileno(file), 0, SEEK_SET), 0);
+	CHECK_EQ(dup2(fileno(file), fd), fd);
+	CHECK_EQ(result_of_read(fd), 'f');
+	CHECK_EQ(result_of_read(fd), 0);
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	CHECK_EQ(dup2(fds[0], fd), fd);
+	fill(fds[1], "message");
+	fill(fds[1], "next");
+	CHECK_EQ(result_of_read(fd), 'm');
+	CHECK_EQ(result_of_read(fd), 'n');
+}
+
+/* Closed by libc, which does not tell. */
+TEST(then_another_file_by_stdio)
+{
+	int fds[2], fd;
+
+	make_pair(SOCK_STREAM);
+	make_habit();
+	fd = pair[0];
+	CHECK_EQ(fclose(fdopen(fd, "r+")), 0);
+	CHECK_EQ(pipe(fds), 0);
+	CHECK_EQ(fds[0], fd);
+	CHECK_EQ(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	CHECK_EQ(result_of_read(fd), -EAGAIN);
+	fill(fds[1], "p");
+	CHECK_EQ(result_of_read(fd), 'p');
+	CHECK_EQ(close(fds[1]), 0);
+	CHECK_EQ(result_of_read(fd), 0);
+}
+
+TEST(parts_of_nothing)
+{
+	char bytes[8];
+	struct iovec none = { bytes, 0 };
+	struct iovec two[2] = { { bytes, 2 }, { bytes + 2, 2 } };
+
+	make_pair(SOCK_STREAM);
+	make_habit();
+	CHECK_EQ(readv(pair[0], &none, 1), 0);
+	CHECK_EQ(writev(pair[1], &none, 1), 0);
+	fill(pair[1], "abcd");
+	CHECK_EQ(readv(pair[0], two, 2), 4);
+	CHECK_EQ(memcmp(bytes, "abcd", 4), 0);
+	CHECK_EQ(shutdown(pair[1], SHUT_WR), 0);
+	CHECK_EQ(readv(pair[0], two, 1), 0);
+}

@@ -1,0 +1,104 @@
+/*
+ * src/io/descriptor.c: when a read is not tried first.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "io/descriptor.h"
+
+enum { FD = 40, MANY = 8, PROBE = 32 };
+
+static void wait_often(int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		assert_false(wf_descriptor_expects_wait(FD));
+		wf_descriptor_was_tried(FD, true);
+	}
+}
+
+static void reset(void)
+{
+	wf_descriptor_was_tried(FD, false);
+}
+
+static void after_many_waits(void **state)
+{
+	wait_often(MANY);
+	assert_true(wf_descriptor_expects_wait(FD));
+	assert_false(wf_descriptor_expects_wait(FD + 1));
+	reset();
+}
+
+static void one_that_does_not_wait(void **state)
+{
+	wait_often(MANY - 1);
+	reset();
+	wait_often(MANY);
+	assert_true(wf_descriptor_expects_wait(FD));
+	reset();
+	assert_false(wf_descriptor_expects_wait(FD));
+}
+
+/* It is tried now and then whatever was. */
+static void is_probed(void **state)
+{
+	int nr_tried = 0;
+
+	wait_often(MANY);
+	for (int i = 0; i < 10 * PROBE; i++) {
+		if (!wf_descriptor_expects_wait(FD)) {
+			wf_descriptor_was_tried(FD, true);
+			nr_tried++;
+		}
+	}
+	assert_int_equal(nr_tried, 10);
+	reset();
+}
+
+static void numbers_out_of_range(void **state)
+{
+	static const int fds[] = { -1, 1 << 16, INT32_MAX };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		for (int k = 0; k < 2 * MANY; k++)
+			wf_descriptor_was_tried(fds[i], true);
+		assert_false(wf_descriptor_expects_wait(fds[i]));
+	}
+}
+
+/* What was known of a number is not known of the next file. */
+static void forgotten(void **state)
+{
+	int pair[2], message[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_true(wf_descriptor_is_stream_socket(pair[0]));
+	for (int i = 0; i < MANY; i++)
+		wf_descriptor_was_tried(pair[0], true);
+	assert_true(wf_descriptor_expects_wait(pair[0]));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, message), 0);
+	wf_descriptor_forget(pair[0]);
+	assert_int_equal(dup2(message[0], pair[0]), pair[0]);
+	assert_false(wf_descriptor_is_stream_socket(pair[0]));
+	assert_true(wf_descriptor_is_stream(pair[0]));
+	assert_false(wf_descriptor_expects_wait(pair[0]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(after_many_waits),
+		cmocka_unit_test(one_that_does_not_wait),
+		cmocka_unit_test(is_probed),
+		cmocka_unit_test(numbers_out_of_range),
+		cmocka_unit_test(forgotten),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
