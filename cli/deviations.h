@@ -17,14 +17,14 @@
 #define WF_DEVIATION(id, when, name)
 #endif
 
-WF_REASON(PRIORITY, "policies and priorities are checked, kept and reported, "
-		    "and not obeyed")
-WF_DEVIATION(PRIORITY, ALWAYS, pthread_setschedparam)
-WF_DEVIATION(PRIORITY, ALWAYS, pthread_setschedprio)
-WF_DEVIATION(PRIORITY, ALWAYS, pthread_attr_setschedparam)
-WF_DEVIATION(PRIORITY, ALWAYS, pthread_attr_setschedpolicy)
-WF_DEVIATION(PRIORITY, ALWAYS, sched_setscheduler)
-WF_DEVIATION(PRIORITY, ALWAYS, sched_setparam)
+WF_REASON(PRIORITY, "obeyed among the process's own threads; to other "
+		    "processes all of them are alike")
+WF_DEVIATION(PRIORITY, SOMETIMES, pthread_setschedparam)
+WF_DEVIATION(PRIORITY, SOMETIMES, pthread_setschedprio)
+WF_DEVIATION(PRIORITY, SOMETIMES, pthread_attr_setschedparam)
+WF_DEVIATION(PRIORITY, SOMETIMES, pthread_attr_setschedpolicy)
+WF_DEVIATION(PRIORITY, SOMETIMES, sched_setscheduler)
+WF_DEVIATION(PRIORITY, SOMETIMES, sched_setparam)
 
 WF_REASON(PROTOCOL, "accepted, but gives nobody a priority; a process-shared "
 		    "mutex with a protocol works between processes on weft "

@@ -23,6 +23,7 @@
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
+#include "sched/realtime.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/signal.h"
@@ -30,6 +31,7 @@
 #include "sync/shared.h"
 #include "thread/alive.h"
 #include "thread/main_exit.h"
+#include "thread/policy.h"
 #include "thread/reap.h"
 #include "trace/counters.h"
 #include "wait/ufutex_internal.h"
@@ -80,6 +82,7 @@ void wf_boot_fork_child(void)
 	wf_table_fork_child(t);
 	wf_carrier_fork_child();
 	wf_idle_reset();
+	wf_realtime_fork_child();
 	wf_cpu_time_fork_child();
 	wf_ufutex_fork_child();
 	wf_ring_fork_child();
@@ -97,6 +100,7 @@ void wf_boot_fork_child(void)
 	/* A kernel thread that weft had not met may fork, too. */
 	if (t == NULL)
 		t = wf_runtime_attach();
+	wf_policy_fork_child(t);
 	become_first(t);
 	wf_alive_reset();
 }

@@ -25,6 +25,7 @@
 #include "sched/service.h"
 #include "signal/preempt.h"
 #include "sync/shared.h"
+#include "thread/policy.h"
 #include "wait/timer.h"
 
 enum {
@@ -225,6 +226,7 @@ static void run(void *arg)
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* Its naps are shorter than the kernel's default of 50 us. */
 	wf_os_set_timer_slack(1);
+	wf_policy_above_carriers();
 	wf_shared_answer();
 	wf_rescue_init();
 	for (;;) {
@@ -233,6 +235,7 @@ static void run(void *arg)
 
 		wf_setxid_follow();
 		fire_timers(now);
+		wf_tick_realtime(now);
 		if (wf_options.preempt_every != 0)
 			preempt_all();
 		if (now >= r.next_tick)

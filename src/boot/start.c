@@ -121,6 +121,7 @@ static int make_world(void)
 	wf_ring_start();
 	wf_carrier_main = wf_agent_run;
 	wf_carrier_init_hook = wf_preempt_arm;
+	wf_carrier_bound_hook = wf_policy_begin_bound;
 	wf_preempt_setxid = wf_setxid_follow;
 	wf_preempt_init();
 	return 0;

@@ -21,6 +21,7 @@
 #include "sched/carrier.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
+#include "sched/realtime.h"
 #include "signal/preempt.h"
 
 enum {
@@ -145,7 +146,7 @@ static bool charge(struct view *v, int64_t now_ns)
 	v->is_full = w->charge_ns * 100 >= TICK_NS * COMPUTING_PERCENT;
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)
 		return false;
-	if (is_same && v->is_full)
+	if (is_same && v->is_full && v->t->rt_priority == 0)
 		v->t->hog = true;
 	return true;
 }
@@ -312,6 +313,21 @@ bool wf_tick_retry(int64_t now_ns)
 	return any;
 }
 
+void wf_tick_realtime(int64_t now_ns)
+{
+	struct wf_vp *vp = wf_realtime_victim();
+	struct view v;
+
+	if (vp == NULL)
+		return;
+	v = view_of(vp);
+	/* One that sleeps in the kernel loses its VP (boot/rescue.h). */
+	if (v.t == NULL || wf_vp_asked(vp) == WF_RESCHED_REALTIME ||
+	    !wf_rescue_is_runnable(vp->carrier))
+		return;
+	preempt(&v, WF_RESCHED_REALTIME, now_ns);
+}
+
 /* True if the VP makes progress: others may give it work. */
 static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 {
@@ -325,7 +341,8 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 	}
 	if (!charge(&v, now_ns))
 		return false;
-	why = decide(&v, update_balance(&v));
+	why = v.t->rt_priority != 0 ? wf_realtime_at_tick(v.t) :
+				      decide(&v, update_balance(&v));
 	if (why == WF_RESCHED_NONE || !v.is_full)
 		return true;
 	if (v.t->from_b)
@@ -473,7 +490,7 @@ void wf_tick_all(int64_t now_ns)
 		if (makes_progress) {
 			wf_balance_vp(vp, (++vp->nr_ticks & 3) == (i & 3));
 			if (wf_inject_len(&wf_sched.inject) > 0)
-				wf_store_relaxed(&vp->look, 1);
+				atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
 		}
 	}
 }

@@ -20,6 +20,9 @@ void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t);
 /* Threads of vp's became runnable because their time has come. */
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
 
+/* A VP gives way to a real-time thread that waits, if one can. */
+void wf_tick_realtime(int64_t now_ns);
+
 /*
  * The monitor goes to sleep since nothing waits: what has waited since the
  * last tick has had its turn, which it would see only when it wakes.

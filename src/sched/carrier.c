@@ -27,6 +27,7 @@ enum {
 uint32_t wf_carrier_setxid_generation;
 void (*wf_carrier_main)(struct wf_carrier *c);
 void (*wf_carrier_init_hook)(struct wf_carrier *c);
+void (*wf_carrier_bound_hook)(const struct wf_thread *t);
 
 static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS + CARRIER_MARGIN];
 static _Atomic uint32_t nr_carriers;
@@ -295,6 +296,7 @@ bool wf_carrier_bind(struct wf_thread *t)
 	t->vp = NULL;
 	c->bound = t;
 	wf_carrier_give(spare, vp);
+	wf_carrier_bound_hook(t);
 	return true;
 }
 
@@ -310,6 +312,7 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 	c->bound = t;
 	wf_store_relaxed(&c->vp, NULL);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
+	wf_carrier_bound_hook(t);
 	return true;
 }
 

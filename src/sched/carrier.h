@@ -19,6 +19,9 @@ extern void (*wf_carrier_main)(struct wf_carrier *c);
 /* Runs on each new carrier's kernel thread, and on the first's; may be NULL. */
 extern void (*wf_carrier_init_hook)(struct wf_carrier *c);
 
+/* Called by a thread that has become bound, on its kernel thread. */
+extern void (*wf_carrier_bound_hook)(const struct wf_thread *t);
+
 /* The carrier of the kernel thread that calls, for thread 0. NULL: -ENOMEM. */
 struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp);
 

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "sched/realtime.h"
 #include "sched/vp_io.h"
 
 static struct wf_spin idle_lock = WF_SPIN_INIT;
@@ -132,7 +133,7 @@ void wf_idle_poll_end(struct wf_vp *vp)
 /* What is offered to all, and worth a wake. */
 static bool is_more(void)
 {
-	return wf_inject_len(&wf_sched.inject) != 0 ||
+	return wf_inject_len(&wf_sched.inject) != 0 || wf_realtime_waits(1) ||
 	       wf_load_relaxed(&wf_sched.surplus) == WF_SURPLUS_WORTH;
 }
 

@@ -3,6 +3,7 @@
  * queue. wf_queue_pick's order is DESIGN section 4's:
  *
  *     what the inbox holds is sorted in first
+ *     real-time threads, by their priority (sched/realtime.h)
  *     B's head, if the tick said so
  *     LIFO, at most 16 in a row while I has work
  *     own I; the injection queue; others' I; own B; others' B
@@ -26,6 +27,7 @@
 #include "mem/slot.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
+#include "sched/realtime.h"
 #include "sched/start.h"
 #include "sched/vp_io.h"
 
@@ -121,6 +123,11 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 {
 	uint64_t entry = entry_of(t, why);
 
+	if (WF_UNLIKELY(t->rt_priority != 0)) {
+		wf_realtime_put(vp, t, why);
+		see_monitor();
+		return;
+	}
 	switch (why) {
 	case WF_READY_WOKEN:
 		put_woken(vp, entry);
@@ -161,7 +168,7 @@ void wf_queue_offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr)
 {
 	wf_inject_push(vp != NULL ? &vp->inbox : &wf_sched.inject, entries, nr);
 	if (vp != NULL)
-		wf_store_relaxed(&vp->look, 1);
+		atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
 	/* seq_cst: pairs with the fence in wf_idle_begin. */
 	wf_fence_seq_cst();
 	if (vp != NULL)
@@ -175,7 +182,10 @@ void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 {
 	uint64_t entry = entry_of(t, why);
 
-	wf_queue_offer(vp, &entry, 1);
+	if (WF_UNLIKELY(t->rt_priority != 0))
+		wf_realtime_put(NULL, t, why);
+	else
+		wf_queue_offer(vp, &entry, 1);
 	see_monitor();
 }
 
@@ -188,11 +198,14 @@ void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
  */
 static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_inbox)
 {
-	const struct wf_thread *t = wf_table_at((uint32_t)entry);
+	struct wf_thread *t = wf_table_at((uint32_t)entry);
 
 	if (wf_entry_is_stale(entry))
 		return;
-	if ((entry & WF_ENTRY_UNSTARTED) != 0 || !t->hog)
+	if (WF_UNLIKELY(t->rt_priority != 0) &&
+	    (entry & WF_ENTRY_UNSTARTED) == 0)
+		wf_realtime_put(NULL, t, WF_READY_REJOINED);
+	else if ((entry & WF_ENTRY_UNSTARTED) != 0 || !t->hog)
 		push_i(vp, entry);
 	else if (is_inbox)
 		push_head(vp, &vp->ring_b, entry);
@@ -208,7 +221,7 @@ static void look(struct wf_vp *vp)
 
 	/* seq_cst: not after the look at the queues, or a later request
 	 * would be wiped out. */
-	atomic_exchange(&vp->look, 0);
+	atomic_fetch_and(&vp->look, ~(uint32_t)WF_LOOK_GIFTS);
 	while ((nr = wf_inject_pop(&vp->inbox, entries, BATCH)) > 0) {
 		for (uint32_t i = 0; i < nr; i++)
 			sort_in(vp, entries[i], true);
@@ -367,11 +380,24 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 	return entry;
 }
 
+/* Gifts are sorted in; then who goes before all others, or NULL. */
+static struct wf_thread *look_and_take(struct wf_vp *vp)
+{
+	look(vp);
+	return (wf_load_relaxed(&vp->look) & WF_LOOK_REALTIME) != 0 ?
+		       wf_realtime_take(1) :
+		       NULL;
+}
+
 /* Not one of B's unless is_any or it is B's turn. */
 static WF_NOINLINE struct wf_thread *pick(struct wf_vp *vp, bool is_any)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
-		look(vp);
+	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0)) {
+		struct wf_thread *first = look_and_take(vp);
+
+		if (first != NULL)
+			return first;
+	}
 	for (;;) {
 		bool from_b, is_fresh;
 		uint64_t entry = next_entry(vp, is_any, &from_b);
@@ -442,7 +468,8 @@ static uint32_t entries_of_i(const struct wf_vp *vp)
 
 uint32_t wf_queue_waiting_i(const struct wf_vp *vp)
 {
-	return entries_of_i(vp) + wf_vp_io_is_waiting(vp);
+	return entries_of_i(vp) + wf_vp_io_is_waiting(vp) +
+	       wf_realtime_waits(1);
 }
 
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp)
@@ -459,7 +486,7 @@ bool wf_queue_is_asked(const struct wf_vp *vp)
 bool wf_queue_has_work(const struct wf_vp *vp)
 {
 	if (entries_of_i(vp) + wf_queue_waiting_b(vp) > 0 ||
-	    wf_vp_io_has_done(vp))
+	    wf_vp_io_has_done(vp) || wf_realtime_waits(1))
 		return true;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		if (wf_runq_len(&wf_sched.vps[i].ring_b) > 0)

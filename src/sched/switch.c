@@ -10,6 +10,7 @@
 #include "sched/cpu_time.h"
 #include "sched/preempt.h"
 #include "sched/queue.h"
+#include "sched/realtime.h"
 #include "sched/vp_io.h"
 
 bool wf_switch_needs_syscall;
@@ -137,6 +138,7 @@ wf_post_fn *wf_switch_requeue(enum wf_resched why)
 	switch (why) {
 	case WF_RESCHED_TICK:
 	case WF_RESCHED_WAKE:
+	case WF_RESCHED_REALTIME:
 		return requeue_preempted;
 	case WF_RESCHED_SLICE:
 		return requeue_expired;
@@ -151,6 +153,10 @@ struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 
 	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
 	wf_vp_io_look(vp);
+	if (WF_UNLIKELY(t->rt_priority != 0))
+		return wf_realtime_instead_of(t, why);
+	if (why == WF_RESCHED_REALTIME)
+		return wf_realtime_take(1);
 	if (why == WF_RESCHED_WAKE)
 		vp->lifo_run = 0; /* the woken thread is what it is for */
 	if (why == WF_RESCHED_TICK || why == WF_RESCHED_SLICE)

@@ -95,7 +95,8 @@ struct wf_thread {
 	uint8_t kind;		     /* enum wf_thread_kind; self */
 	bool hog;		     /* monitor's tick sets, blocking clears */
 	bool from_b;		     /* picked from ring B; vp */
-	bool is_first;		     /* thread 0: the process's first */
+	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or lent; 0:
+				      * neither; T3 in sched/realtime.c */
 	struct wf_vp *vp;	     /* stale once retake is TAKEN; vp */
 	struct wf_carrier *carrier;  /* vp */
 	union {
@@ -160,7 +161,9 @@ struct wf_thread {
 	uint32_t nr_handlers;	      /* handlers that have run; self */
 	uint64_t suspended_mask;      /* mask to go back to; self */
 
-	uint32_t nr_rescued; /* in a row; monitor */
+	uint16_t nr_rescued; /* in a row; monitor */
+	uint8_t rt_list;     /* as rt_priority */
+	bool is_first;	     /* thread 0: the process's first */
 	uint32_t rescued_ms; /* the last time, on a clock that wraps; monitor */
 	uint32_t slice_us;   /* had of its slice in ring B; monitor, vp */
 	int8_t sched_priority; /* set by the program */

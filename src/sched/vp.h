@@ -24,6 +24,13 @@ enum wf_resched {
 	WF_RESCHED_TICK,  /* the tick's rules want another thread to run */
 	WF_RESCHED_SLICE, /* so, and the thread has had its slice of ring B */
 	WF_RESCHED_WAKE,  /* a hog woke a thread that goes first */
+	WF_RESCHED_REALTIME, /* a thread of a higher priority waits */
+};
+
+/* What a VP's owner has to look at when it picks. */
+enum wf_look {
+	WF_LOOK_GIFTS = 1 << 0,	   /* the inbox or the injection queue */
+	WF_LOOK_REALTIME = 1 << 1, /* the real-time threads that wait */
 };
 
 /* Balance between rings I and B is counted in 64ths of a tick. */
@@ -87,8 +94,7 @@ struct wf_vp {
 	_Atomic uint64_t asked_switches; /* see wf_vp_ask; owner, monitor */
 
 	/* Line of those who want something of the owner. */
-	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* 1: inbox or
-							  * injection queue */
+	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* enum wf_look */
 	_Atomic uint32_t wake_word; /* futex of the sleeping carrier */
 	_Atomic int64_t wake_ns;    /* when the waker set it */
 	bool is_idle;		    /* in the idle list; its lock */

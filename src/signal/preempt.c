@@ -93,7 +93,7 @@ static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 {
 	uint64_t now = wf_load_relaxed(&vp->counters.switches);
 
-	if (vp->timer_switches == now &&
+	if (vp->timer_switches == now && t->rt_priority == 0 &&
 	    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0) {
 		t->hog = true;
 		wf_vp_ask(vp, WF_RESCHED_SLICE, now);

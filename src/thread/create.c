@@ -110,6 +110,8 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 					       creator->sched_policy;
 	t->sched_priority = params->has_policy ? params->priority :
 						 creator->sched_priority;
+	t->rt_list = 0;
+	t->rt_priority = (uint8_t)t->sched_priority;
 }
 
 /* me has entered the runtime. */
@@ -192,6 +194,10 @@ int wf_thread_create(const struct wf_thread_params *params,
 	*ret_handle = t->slot.tcb;
 	if (WF_UNLIKELY(params->is_bound)) {
 		err = start_bound(me, t);
+	} else if (WF_UNLIKELY(t->rt_priority != 0)) {
+		count_made(me);
+		wf_start_prepare(t, NULL); /* T4 in sched/realtime.c */
+		wf_ready_woken(me, t);
 	} else {
 		/* release: all fields; pairs with the acquire of the claim. */
 		wf_store_release(&t->unstarted,

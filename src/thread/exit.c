@@ -22,6 +22,7 @@
 #include "thread/affinity.h"
 #include "thread/alive.h"
 #include "thread/lifecycle.h"
+#include "thread/policy.h"
 #include "thread/reap.h"
 #include "wait/ufutex_bucket.h"
 #include "wait/ufutex_internal.h"
@@ -112,6 +113,7 @@ static struct heir choose_heir(struct wf_thread *t)
 
 	if (t->kind == WF_THREAD_BOUND) {
 		wf_affinity_end(t);
+		wf_policy_end_bound(t);
 		t->carrier->bound = NULL;
 		return (struct heir){ NULL, announce_done };
 	}
@@ -175,6 +177,8 @@ static const struct wf_tls_cache *begin(struct wf_thread *t)
 	const struct wf_tls_cache *tls_cache = NULL;
 
 	wf_switch_finish(t);
+	if (WF_UNLIKELY(t->kind == WF_THREAD_BOUND))
+		wf_policy_begin_bound(t);
 	wf_runtime_leave(t);
 	if (t->slot.is_used)
 		tls_cache = wf_tls_renew(t->slot.tcb);

@@ -44,6 +44,7 @@ static int begin_locked(struct wf_thread *t, struct wf_thread *me)
 static struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 {
 	if (wf_load_relaxed(&t->unstarted) == 0 ||
+	    wf_load_relaxed(&me->vp->look) != 0 || /* others come first */
 	    !wf_thread_claim(t, t->generation))
 		return NULL;
 	wf_count_own(&me->vp->counters, claims);

@@ -1,7 +1,8 @@
 /*
- * Policies are remembered and not obeyed, but what a program may not have it
- * does not get. Limits, capabilities and groups decide that, so the kernel is
- * asked: the receiver gets the policy for a moment.
+ * A thread with a VP has its policy among weft's threads (sched/realtime.h);
+ * one with a kernel thread of its own has the kernel's. What a program may not
+ * have it does not get. Limits, capabilities and groups decide that, so the
+ * kernel is asked: the receiver gets the policy for a moment.
  */
 #include "thread/policy.h"
 
@@ -10,10 +11,12 @@
 
 #include "base/spin.h"
 #include "os/sys.h"
+#include "sched/realtime.h"
 #include "sched/runtime.h"
 #include "signal/receiver.h"
 
 static struct wf_spin lock = WF_SPIN_INIT; /* the receiver's policy */
+static int base_policy, base_priority;	   /* of all carriers */
 
 static int try_policy(int tid, int policy, int priority)
 {
@@ -57,15 +60,69 @@ void wf_policy_adopt(struct wf_thread *t)
 	 * refused. */
 	t->sched_policy = policy < 0 ? SCHED_OTHER : (int8_t)(policy & 0x7f);
 	t->sched_priority = (int8_t)param.sched_priority;
+	t->rt_priority = (uint8_t)param.sched_priority;
+	base_policy = t->sched_policy;
+	base_priority = t->sched_priority;
+}
+
+static int set_kernel_thread(int tid, int policy, int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	return (int)wf_sys(SYS_sched_setscheduler, tid, policy, &param);
+}
+
+static int kernel_tid(const struct wf_thread *t)
+{
+	return t->kind == WF_THREAD_BOUND ? wf_load_relaxed(&t->carrier->tid) :
+					    t->tid;
+}
+
+static bool is_as_carriers(const struct wf_thread *t)
+{
+	return t->sched_policy == base_policy &&
+	       t->sched_priority == base_priority;
 }
 
 int wf_policy_set(struct wf_thread *t, int policy, int priority)
 {
 	int err = wf_policy_check(policy, priority);
+	struct wf_thread *me;
 
-	if (err == 0) {
-		t->sched_policy = (int8_t)policy;
-		t->sched_priority = (int8_t)priority;
-	}
-	return err;
+	if (err == 0 && t->kind != WF_THREAD_MULTIPLEXED)
+		err = set_kernel_thread(kernel_tid(t), policy, priority);
+	if (err < 0)
+		return err;
+	me = wf_runtime_enter();
+	t->sched_policy = (int8_t)policy;
+	t->sched_priority = (int8_t)priority;
+	if (t->kind == WF_THREAD_MULTIPLEXED)
+		wf_realtime_set(t, (uint32_t)priority);
+	wf_runtime_leave(me);
+	return 0;
+}
+
+void wf_policy_begin_bound(const struct wf_thread *t)
+{
+	if (!is_as_carriers(t))
+		set_kernel_thread(0, t->sched_policy, t->sched_priority);
+}
+
+void wf_policy_end_bound(const struct wf_thread *t)
+{
+	if (!is_as_carriers(t))
+		set_kernel_thread(0, base_policy, base_priority);
+}
+
+void wf_policy_above_carriers(void)
+{
+	if (base_priority > 0)
+		set_kernel_thread(0, base_policy, base_priority + 1);
+}
+
+void wf_policy_fork_child(const struct wf_thread *t)
+{
+	lock = WF_SPIN_INIT;
+	if (t->kind == WF_THREAD_MULTIPLEXED)
+		wf_policy_begin_bound(t);
 }

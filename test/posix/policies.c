@@ -98,6 +98,27 @@ TEST(impossible_values)
 	refuse(NULL);
 }
 
+static void tell_policy(void)
+{
+	_exit((int)syscall(SYS_sched_getscheduler, 0));
+}
+
+static void *fork_real_time(void *arg)
+{
+	struct sched_param param = { .sched_priority = 3 };
+
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_FIFO, &param), 0);
+	CHECK_EQ(child_exit_status(tell_policy), SCHED_FIFO);
+	return NULL;
+}
+
+TEST(kept_by_a_child)
+{
+	if (real_time_error() != 0)
+		SKIP("real-time policies are not allowed");
+	thread_join(thread_start(fork_real_time, NULL));
+}
+
 static void *own_policy(void *arg)
 {
 	(void)arg;

@@ -1,0 +1,280 @@
+/*
+ * A bitmap of priorities and a list of threads for each.
+ *
+ * T1. All fields are under `lock`; `best` is the highest priority that waits,
+ *     0 if none does, and may be read by anybody.
+ * T2. While some thread waits, every VP's `look` has WF_LOOK_REALTIME: set
+ *     and cleared under `lock`. So who picks sees it, and an idle VP that
+ *     announces itself and looks again does.
+ * T3. t->rt_priority is written under `lock`; t->rt_list is the list that t
+ *     is in, 0 if none. A thread in a list is in no other queue.
+ * T4. A thread that has never run is not offered here but made ready first: no
+ *     joiner takes it, so the lists may link threads.
+ * T5. Who puts a thread disturbs one VP: its own, if it runs a lower priority
+ *     there; else an idle one; else the monitor looks for one to preempt, for
+ *     it knows whether a signal would end a system call. What is
+ *     missed since a VP switches meanwhile is found at the next tick.
+ *
+ * Rejected: a queue for each VP. The priorities are the process's, so each
+ * pick would look at all of them.
+ */
+#include "sched/realtime.h"
+
+#include <sched.h>
+
+#include "base/log.h"
+#include "sched/entry.h"
+#include "sched/idle.h"
+#include "sched/ready.h"
+#include "sched/start.h"
+
+enum { NR_PRIORITIES = 100, WORD_BITS = 64 };
+
+static struct wf_spin lock = WF_SPIN_INIT;
+static struct {
+	struct wf_thread *first, *last;
+} lists[NR_PRIORITIES];
+static uint64_t bitmap[NR_PRIORITIES / WORD_BITS + 1];
+static _Atomic uint32_t best; /* T1 */
+
+bool wf_realtime_waits(uint32_t least_priority)
+{
+	uint32_t highest = wf_load_relaxed(&best);
+
+	return highest != 0 && highest >= least_priority;
+}
+
+/* --- lists ---------------------------------------------------------------- */
+
+static void set_looks_locked(bool any)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		_Atomic uint32_t *look = &wf_sched.vps[i].look;
+
+		if (any)
+			atomic_fetch_or(look, WF_LOOK_REALTIME);
+		else
+			atomic_fetch_and(look, ~(uint32_t)WF_LOOK_REALTIME);
+	}
+}
+
+static void set_best_locked(void)
+{
+	uint32_t highest = 0, was = wf_load_relaxed(&best);
+
+	if (bitmap[1] != 0)
+		highest = 2 * WORD_BITS - 1 -
+			  (uint32_t)__builtin_clzll(bitmap[1]);
+	else if (bitmap[0] != 0)
+		highest = WORD_BITS - 1 - (uint32_t)__builtin_clzll(bitmap[0]);
+	wf_store_relaxed(&best, highest);
+	if ((highest != 0) != (was != 0))
+		set_looks_locked(highest != 0); /* T2 */
+}
+
+static void insert_locked(struct wf_thread *t, bool at_front)
+{
+	uint32_t p = t->rt_priority;
+	bool is_only = lists[p].first == NULL;
+
+	t->rt_list = (uint8_t)p;
+	t->next = at_front ? lists[p].first : NULL;
+	if (!at_front && !is_only)
+		lists[p].last->next = t;
+	if (at_front || is_only)
+		lists[p].first = t;
+	if (!at_front || is_only)
+		lists[p].last = t;
+	bitmap[p / WORD_BITS] |= 1ULL << p % WORD_BITS;
+	set_best_locked();
+}
+
+static void remove_locked(struct wf_thread *t)
+{
+	uint32_t p = t->rt_list;
+	struct wf_thread *before = NULL, *at = lists[p].first;
+
+	while (at != t) {
+		before = at;
+		at = at->next;
+	}
+	if (before == NULL)
+		lists[p].first = t->next;
+	else
+		before->next = t->next;
+	if (lists[p].last == t)
+		lists[p].last = before;
+	t->rt_list = 0;
+	if (lists[p].first == NULL)
+		bitmap[p / WORD_BITS] &= ~(1ULL << p % WORD_BITS);
+	set_best_locked();
+}
+
+/* --- whom to disturb ------------------------------------------------------ */
+
+static bool is_lower_anywhere(uint32_t priority)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		const struct wf_thread *t =
+			wf_load_acquire(&wf_sched.vps[i].cur);
+
+		if (t != NULL && t->rt_priority < priority)
+			return true;
+	}
+	return false;
+}
+
+static void preempt_own(struct wf_vp *vp, struct wf_thread *t)
+{
+	wf_vp_ask(vp, WF_RESCHED_REALTIME,
+		  wf_load_relaxed(&vp->counters.switches));
+	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
+}
+
+/* T5 */
+static void disturb(struct wf_vp *vp, uint32_t priority)
+{
+	struct wf_thread *t = vp != NULL ? wf_load_relaxed(&vp->cur) : NULL;
+
+	/* seq_cst: pairs with the fence in wf_idle_begin. */
+	wf_fence_seq_cst();
+	if (t != NULL && t->rt_priority < priority)
+		preempt_own(vp, t);
+	else if (wf_idle_is_any())
+		wf_idle_wake_any();
+	else if (is_lower_anywhere(priority))
+		wf_idle_wake_monitor();
+}
+
+struct wf_vp *wf_realtime_victim(void)
+{
+	uint32_t lowest = wf_load_relaxed(&best);
+	struct wf_vp *victim = NULL;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_vp *vp = &wf_sched.vps[i];
+		const struct wf_thread *t = wf_load_acquire(&vp->cur);
+
+		if (t != NULL && t->rt_priority < lowest) {
+			lowest = t->rt_priority;
+			victim = vp;
+		}
+	}
+	return victim;
+}
+
+/* --- putting and taking --------------------------------------------------- */
+
+static bool is_round_robin(const struct wf_thread *t)
+{
+	return t->sched_policy == SCHED_RR;
+}
+
+static bool goes_first(const struct wf_thread *t, enum wf_ready why)
+{
+	return why == WF_READY_PREEMPTED ||
+	       (why == WF_READY_EXPIRED && !is_round_robin(t));
+}
+
+void wf_realtime_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
+{
+	uint32_t priority;
+
+	wf_spin_lock(&lock);
+	priority = t->rt_priority;
+	if (priority != 0)
+		insert_locked(t, goes_first(t, why));
+	wf_spin_unlock(&lock);
+	if (priority != 0)
+		disturb(vp, priority);
+	else /* changed a moment ago */
+		wf_queue_put_remote(NULL, t, WF_READY_REJOINED);
+}
+
+struct wf_thread *wf_realtime_take(uint32_t least_priority)
+{
+	struct wf_thread *t = NULL;
+
+	wf_spin_lock(&lock);
+	if (wf_realtime_waits(least_priority)) {
+		t = lists[wf_load_relaxed(&best)].first;
+		remove_locked(t);
+		t->from_b = t->hog = false;
+	}
+	wf_spin_unlock(&lock);
+	return t;
+}
+
+struct wf_thread *wf_realtime_instead_of(const struct wf_thread *t,
+					 enum wf_resched why)
+{
+	bool is_over = why == WF_RESCHED_NONE ||
+		       (why == WF_RESCHED_SLICE && is_round_robin(t));
+
+	return wf_realtime_take(t->rt_priority + (is_over ? 0U : 1U));
+}
+
+enum wf_resched wf_realtime_at_tick(const struct wf_thread *t)
+{
+	return is_round_robin(t) && wf_realtime_waits(t->rt_priority) ?
+		       WF_RESCHED_SLICE :
+		       WF_RESCHED_NONE;
+}
+
+/* --- changes -------------------------------------------------------------- */
+
+/* An unstarted thread becomes one that waits here, as if joined. T4 */
+static bool claim(struct wf_thread *t)
+{
+	uint32_t generation = wf_load_acquire(&t->unstarted);
+
+	if (generation == 0 || wf_vp_of(wf_self) == NULL ||
+	    !wf_thread_claim(t, generation))
+		return false;
+	wf_start_prepare(t, NULL);
+	return true;
+}
+
+/*
+ * The caller's VP sees at its runtime's exit who is to run; others are the
+ * monitor's. A thread that is in a ring keeps its place there: it gets the
+ * new one when it has run.
+ */
+static void see_change(struct wf_thread *t, uint32_t priority)
+{
+	struct wf_thread *me = wf_self;
+
+	if (!wf_realtime_waits(priority + 1))
+		return;
+	if (t == me && t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL)
+		preempt_own(t->vp, t);
+	else
+		wf_idle_wake_monitor();
+}
+
+void wf_realtime_set(struct wf_thread *t, uint32_t priority)
+{
+	bool was_in_list, is_claimed;
+
+	WF_ASSERT(priority < NR_PRIORITIES);
+	is_claimed = priority != 0 && claim(t);
+	wf_spin_lock(&lock);
+	was_in_list = t->rt_list != 0;
+	if (was_in_list)
+		remove_locked(t);
+	t->rt_priority = (uint8_t)priority; /* T3 */
+	wf_spin_unlock(&lock);
+	if (was_in_list || is_claimed)
+		wf_ready_woken(wf_self, t);
+	else
+		see_change(t, priority);
+}
+
+void wf_realtime_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
+	for (uint32_t i = 0; i < NR_PRIORITIES; i++)
+		lists[i].first = lists[i].last = NULL;
+	bitmap[0] = bitmap[1] = 0;
+	wf_store_relaxed(&best, 0);
+}

@@ -1,0 +1,328 @@
+/*
+ * Real-time threads: who runs, in which order, and who gives way to whom. All
+ * on one processor: a CPU natively, and on weft the VP that is left when
+ * threads of a high priority keep all others busy.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { HOG = 90, MAIN = 50, MAX_ORDER = 16 };
+
+static _Atomic bool hogs_may_end;
+static _Atomic int nr_hogs;
+static char order[MAX_ORDER + 1];
+static _Atomic int nr_order;
+
+static void note(char who)
+{
+	int at = nr_order++;
+
+	CHECK(at < MAX_ORDER);
+	order[at] = who;
+}
+
+static void check_order(const char *expected)
+{
+	if (strcmp(order, expected) != 0)
+		fprintf(stderr, "in the order %s\n", order);
+	CHECK(strcmp(order, expected) == 0);
+}
+
+static pthread_t start_with(int policy, int priority, void *(*start)(void *),
+			    void *arg)
+{
+	struct sched_param param = { .sched_priority = priority };
+	pthread_attr_t attr;
+	pthread_t t;
+
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED),
+		 0);
+	CHECK_EQ(pthread_attr_setschedpolicy(&attr, policy), 0);
+	CHECK_EQ(pthread_attr_setschedparam(&attr, &param), 0);
+	CHECK_EQ(pthread_create(&t, &attr, start, arg), 0);
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+	return t;
+}
+
+static pthread_t start_fifo(int priority, void *(*start)(void *), void *arg)
+{
+	return start_with(SCHED_FIFO, priority, start, arg);
+}
+
+static void set_own(int policy, int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	CHECK_EQ(pthread_setschedparam(pthread_self(), policy, &param), 0);
+}
+
+static void *be_a_hog(void *arg)
+{
+	nr_hogs++;
+	while (!hogs_may_end)
+		;
+	return NULL;
+}
+
+static void end_hogs(void)
+{
+	hogs_may_end = true;
+}
+
+/* The caller runs with SCHED_FIFO, and one processor is left. */
+static void begin(void)
+{
+	struct sched_param param = { .sched_priority = MAIN };
+	const char *nr_vps = getenv("WEFT_VPS");
+	int nr = nr_vps != NULL ? atoi(nr_vps) - 1 : 0;
+	cpu_set_t all, one;
+
+	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++) {
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	}
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	have_threads();
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) != 0)
+		SKIP("real-time policies are not allowed");
+	atexit(end_hogs);
+	for (int i = 0; i < nr; i++)
+		start_fifo(HOG, be_a_hog, NULL);
+	while (nr_hogs < nr)
+		sleep_ms(1);
+}
+
+static void *note_own(void *arg)
+{
+	note((char)(intptr_t)arg);
+	return NULL;
+}
+
+#define NOTE(who) ((void *)(intptr_t)(who))
+
+TEST(by_priority)
+{
+	pthread_t t[5];
+
+	begin();
+	t[0] = start_fifo(10, note_own, NOTE('a'));
+	t[1] = start_fifo(30, note_own, NOTE('b'));
+	t[2] = start_fifo(20, note_own, NOTE('c'));
+	t[3] = start_with(SCHED_RR, 40, note_own, NOTE('d'));
+	t[4] = start_with(SCHED_OTHER, 0, note_own, NOTE('e'));
+	CHECK_EQ(nr_order, 0);
+	threads_join(t, 5);
+	check_order("dbcae");
+}
+
+TEST(created_above_its_creator)
+{
+	pthread_t t;
+
+	begin();
+	t = start_fifo(MAIN + 1, note_own, NOTE('a'));
+	CHECK_EQ(nr_order, 1);
+	thread_join(t);
+}
+
+static sem_t sem;
+
+static void *note_when_told(void *arg)
+{
+	CHECK_EQ(sem_wait(&sem), 0);
+	note((char)(intptr_t)arg);
+	return NULL;
+}
+
+TEST(woken_above_its_waker)
+{
+	pthread_t t[3];
+
+	begin();
+	CHECK_EQ(sem_init(&sem, 0, 0), 0);
+	t[0] = start_fifo(MAIN + 1, note_when_told, NOTE('a'));
+	t[1] = start_fifo(MAIN, note_when_told, NOTE('b'));
+	sched_yield();
+	t[2] = start_with(SCHED_OTHER, 0, note_when_told, NOTE('c'));
+	CHECK_EQ(sem_post(&sem), 0);
+	check_order("a");
+	CHECK_EQ(sem_post(&sem), 0);
+	check_order("a");
+	sched_yield();
+	check_order("ab");
+	CHECK_EQ(sem_post(&sem), 0);
+	threads_join(t, 3);
+}
+
+TEST(own_priority_lowered)
+{
+	pthread_t t[2];
+
+	begin();
+	t[0] = start_fifo(30, note_own, NOTE('a'));
+	t[1] = start_fifo(20, note_own, NOTE('b'));
+	CHECK_EQ(pthread_setschedprio(pthread_self(), 40), 0);
+	CHECK_EQ(nr_order, 0);
+	CHECK_EQ(pthread_setschedprio(pthread_self(), 25), 0);
+	check_order("a");
+	set_own(SCHED_OTHER, 0);
+	check_order("ab");
+	threads_join(t, 2);
+}
+
+TEST(others_priority_raised)
+{
+	struct sched_param above = { .sched_priority = MAIN + 1 };
+	pthread_t t[3];
+
+	begin();
+	t[0] = start_fifo(30, note_own, NOTE('a'));
+	t[1] = start_fifo(20, note_own, NOTE('b'));
+	t[2] = start_with(SCHED_OTHER, 0, note_own, NOTE('c'));
+	CHECK_EQ(pthread_setschedprio(t[1], MAIN + 1), 0);
+	check_order("b");
+	CHECK_EQ(pthread_setschedparam(t[2], SCHED_RR, &above), 0);
+	check_order("bc");
+	threads_join(t, 3);
+	check_order("bca");
+}
+
+static void *note_and_yield(void *arg)
+{
+	for (int i = 0; i < 3; i++) {
+		note((char)(intptr_t)arg);
+		sched_yield();
+	}
+	return NULL;
+}
+
+TEST(equals_yield_in_turns)
+{
+	pthread_t t[3];
+
+	begin();
+	t[0] = start_fifo(30, note_and_yield, NOTE('a'));
+	t[1] = start_fifo(30, note_and_yield, NOTE('b'));
+	t[2] = start_fifo(29, note_own, NOTE('c'));
+	threads_join(t, 3);
+	/* Of equals, who begins is not said. */
+	check_order(order[0] == 'a' ? "abababc" : "bababac");
+}
+
+static _Atomic bool is_told;
+
+static void *spin_until_told(void *arg)
+{
+	while (!is_told)
+		;
+	return NULL;
+}
+
+static void *tell(void *arg)
+{
+	is_told = true;
+	return NULL;
+}
+
+TEST(round_robin_takes_turns)
+{
+	pthread_t t[2];
+
+	begin();
+	t[0] = start_with(SCHED_RR, 30, spin_until_told, NULL);
+	t[1] = start_with(SCHED_RR, 30, tell, NULL);
+	threads_join(t, 2);
+}
+
+static void *note_spin_note(void *arg)
+{
+	int64_t start = now_ns();
+
+	note((char)(intptr_t)arg);
+	while (elapsed_ms(start) < 20)
+		;
+	note((char)(intptr_t)arg);
+	return NULL;
+}
+
+TEST(fifo_runs_until_it_waits)
+{
+	pthread_t t[3];
+
+	begin();
+	t[0] = start_fifo(30, note_spin_note, NOTE('a'));
+	t[1] = start_fifo(30, note_spin_note, NOTE('b'));
+	t[2] = start_with(SCHED_OTHER, 0, note_own, NOTE('c'));
+	threads_join(t, 3);
+	check_order(order[0] == 'a' ? "aabbc" : "bbaac");
+}
+
+static void *sleep_and_tell(void *arg)
+{
+	sleep_ms(10);
+	is_told = true;
+	return NULL;
+}
+
+/* No switch by the thread that runs: its time has to be taken from it. */
+static void interrupt(int policy, int priority)
+{
+	pthread_t t[2];
+
+	begin();
+	t[0] = start_fifo(40, sleep_and_tell, NULL);
+	t[1] = start_with(policy, priority, spin_until_told, NULL);
+	threads_join(t, 2);
+}
+
+TEST(sleeper_preempts_fifo)
+{
+	interrupt(SCHED_FIFO, 30);
+}
+
+TEST(sleeper_preempts_others)
+{
+	interrupt(SCHED_OTHER, 0);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static bool may_go;
+
+static void *note_when_may_go(void *arg)
+{
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	while (!may_go)
+		CHECK_EQ(pthread_cond_wait(&cond, &mutex), 0);
+	note((char)(intptr_t)arg);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	return NULL;
+}
+
+TEST(broadcast_wakes_by_priority)
+{
+	pthread_t t[3];
+
+	begin();
+	t[0] = start_fifo(MAIN + 1, note_when_may_go, NOTE('a'));
+	t[1] = start_fifo(MAIN + 3, note_when_may_go, NOTE('b'));
+	t[2] = start_fifo(MAIN + 2, note_when_may_go, NOTE('c'));
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	may_go = true;
+	CHECK_EQ(pthread_cond_broadcast(&cond), 0);
+	CHECK_EQ(nr_order, 0);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	threads_join(t, 3);
+	CHECK_EQ(nr_order, 3);
+}
