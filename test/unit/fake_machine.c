@@ -193,6 +193,15 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 {
 }
 
+/* No thread is real-time here. */
+
+__thread struct wf_thread *wf_self;
+
+void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
+{
+	abort();
+}
+
 /* No stack is switched here, and no CPU time asked for. */
 
 _Atomic bool wf_cpu_time_is_on;

@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "os/futex.h"
 #include "sched/idle.h"
+#include "sched/realtime.h"
 
 struct wf_counters wf_counters;
 struct wf_options wf_options;
@@ -22,6 +23,11 @@ int wf_os_futex_wake(_Atomic uint32_t *word, int nr)
 	woken = word;
 	nr_woken++;
 	return nr;
+}
+
+bool wf_realtime_waits(uint32_t least_priority)
+{
+	return false;
 }
 
 static struct wf_vp *vps;
