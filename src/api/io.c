@@ -8,17 +8,10 @@
 #include <unistd.h>
 
 #include "api/api.h"
-#include "api/cancel.h"
+#include "api/park.h"
 #include "api/signalfd.h"
 #include "io/io.h"
 #include "libc/real.h"
-
-/* By io/, or by libc's own call where the thread cannot park. */
-#define PARK_OR(real, io)                                                     \
-	({                                                                    \
-		long ret_ = wf_io_can_park() ? WF_CANCEL_POINT(io) : -ENOSYS; \
-		ret_ == -ENOSYS ? (real) : wf_api_result(ret_);               \
-	})
 
 WF_API(ssize_t, read, int fd, void *buf, size_t bytes)
 {
@@ -30,7 +23,8 @@ WF_API(ssize_t, read, int fd, void *buf, size_t bytes)
 	/* No bytes at all: readv would not even ask the file. */
 	if (bytes == 0)
 		return wf_real.read(fd, buf, bytes);
-	return PARK_OR(wf_real.read(fd, buf, bytes), wf_io_readv(fd, &iov, 1));
+	return WF_PARK_OR(wf_real.read(fd, buf, bytes),
+			  wf_io_readv(fd, &iov, 1));
 }
 WF_API_ALIAS(read, __read);
 
@@ -43,7 +37,7 @@ WF_API(ssize_t, __read_chk, int fd, void *buf, size_t bytes, size_t room)
 
 WF_API(ssize_t, readv, int fd, const struct iovec *iov, int nr)
 {
-	return PARK_OR(wf_real.readv(fd, iov, nr), wf_io_readv(fd, iov, nr));
+	return WF_PARK_OR(wf_real.readv(fd, iov, nr), wf_io_readv(fd, iov, nr));
 }
 
 WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
@@ -53,20 +47,21 @@ WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
 	/* An empty datagram is one; writev would send none. */
 	if (bytes == 0)
 		return wf_real.write(fd, buf, bytes);
-	return PARK_OR(wf_real.write(fd, buf, bytes),
-		       wf_io_writev(fd, &iov, 1));
+	return WF_PARK_OR(wf_real.write(fd, buf, bytes),
+			  wf_io_writev(fd, &iov, 1));
 }
 WF_API_ALIAS(write, __write);
 
 WF_API(ssize_t, writev, int fd, const struct iovec *iov, int nr)
 {
-	return PARK_OR(wf_real.writev(fd, iov, nr), wf_io_writev(fd, iov, nr));
+	return WF_PARK_OR(wf_real.writev(fd, iov, nr),
+			  wf_io_writev(fd, iov, nr));
 }
 
 WF_API(ssize_t, recv, int fd, void *buf, size_t bytes, int flags)
 {
-	return PARK_OR(wf_real.recv(fd, buf, bytes, flags),
-		       wf_io_recvfrom(fd, buf, bytes, flags, NULL, NULL));
+	return WF_PARK_OR(wf_real.recv(fd, buf, bytes, flags),
+			  wf_io_recvfrom(fd, buf, bytes, flags, NULL, NULL));
 }
 
 WF_API(ssize_t, __recv_chk, int fd, void *buf, size_t bytes, size_t room,
@@ -80,9 +75,9 @@ WF_API(ssize_t, __recv_chk, int fd, void *buf, size_t bytes, size_t room,
 WF_API(ssize_t, recvfrom, int fd, void *restrict buf, size_t bytes, int flags,
        struct sockaddr *restrict addr, socklen_t *restrict addr_bytes)
 {
-	return PARK_OR(wf_real.recvfrom(fd, buf, bytes, flags, addr,
-					addr_bytes),
-		       wf_io_recvfrom(fd, buf, bytes, flags, addr, addr_bytes));
+	return WF_PARK_OR(
+		wf_real.recvfrom(fd, buf, bytes, flags, addr, addr_bytes),
+		wf_io_recvfrom(fd, buf, bytes, flags, addr, addr_bytes));
 }
 
 WF_API(ssize_t, __recvfrom_chk, int fd, void *restrict buf, size_t bytes,
@@ -97,45 +92,46 @@ WF_API(ssize_t, __recvfrom_chk, int fd, void *restrict buf, size_t bytes,
 
 WF_API(ssize_t, recvmsg, int fd, struct msghdr *msg, int flags)
 {
-	return PARK_OR(wf_real.recvmsg(fd, msg, flags),
-		       wf_io_recvmsg(fd, msg, flags));
+	return WF_PARK_OR(wf_real.recvmsg(fd, msg, flags),
+			  wf_io_recvmsg(fd, msg, flags));
 }
 
 WF_API(ssize_t, send, int fd, const void *buf, size_t bytes, int flags)
 {
-	return PARK_OR(wf_real.send(fd, buf, bytes, flags),
-		       wf_io_sendto(fd, buf, bytes, flags, NULL, 0));
+	return WF_PARK_OR(wf_real.send(fd, buf, bytes, flags),
+			  wf_io_sendto(fd, buf, bytes, flags, NULL, 0));
 }
 
 WF_API(ssize_t, sendto, int fd, const void *buf, size_t bytes, int flags,
        const struct sockaddr *addr, socklen_t addr_bytes)
 {
-	return PARK_OR(wf_real.sendto(fd, buf, bytes, flags, addr, addr_bytes),
-		       wf_io_sendto(fd, buf, bytes, flags, addr, addr_bytes));
+	return WF_PARK_OR(
+		wf_real.sendto(fd, buf, bytes, flags, addr, addr_bytes),
+		wf_io_sendto(fd, buf, bytes, flags, addr, addr_bytes));
 }
 
 WF_API(ssize_t, sendmsg, int fd, const struct msghdr *msg, int flags)
 {
-	return PARK_OR(wf_real.sendmsg(fd, msg, flags),
-		       wf_io_sendmsg(fd, msg, flags));
+	return WF_PARK_OR(wf_real.sendmsg(fd, msg, flags),
+			  wf_io_sendmsg(fd, msg, flags));
 }
 
 WF_API(int, accept, int fd, struct sockaddr *restrict addr,
        socklen_t *restrict addr_bytes)
 {
-	return (int)PARK_OR(wf_real.accept(fd, addr, addr_bytes),
-			    wf_io_accept(fd, addr, addr_bytes, 0));
+	return (int)WF_PARK_OR(wf_real.accept(fd, addr, addr_bytes),
+			       wf_io_accept(fd, addr, addr_bytes, 0));
 }
 
 WF_API(int, accept4, int fd, struct sockaddr *restrict addr,
        socklen_t *restrict addr_bytes, int flags)
 {
-	return (int)PARK_OR(wf_real.accept4(fd, addr, addr_bytes, flags),
-			    wf_io_accept(fd, addr, addr_bytes, flags));
+	return (int)WF_PARK_OR(wf_real.accept4(fd, addr, addr_bytes, flags),
+			       wf_io_accept(fd, addr, addr_bytes, flags));
 }
 
 WF_API(int, connect, int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 {
-	return (int)PARK_OR(wf_real.connect(fd, addr, addr_bytes),
-			    wf_io_connect(fd, addr, addr_bytes));
+	return (int)WF_PARK_OR(wf_real.connect(fd, addr, addr_bytes),
+			       wf_io_connect(fd, addr, addr_bytes));
 }

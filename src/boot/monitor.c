@@ -39,11 +39,17 @@ enum {
 };
 
 static _Atomic int monitor_tid;
+static _Atomic bool has_own_table; /* N2 */
 static struct wf_thread monitor_self;
 
 int wf_monitor_tid(void)
 {
 	return wf_load_relaxed(&monitor_tid);
+}
+
+bool wf_monitor_has_own_table(void)
+{
+	return wf_load_relaxed(&has_own_table);
 }
 
 static bool is_busy(const struct wf_vp *vp)
@@ -223,6 +229,7 @@ static void run(void *arg)
 	struct rounds r = { .rescue_nap = TICK_NS };
 
 	wf_sys(SYS_close_range, 0, ~0U, 2 /* CLOSE_RANGE_UNSHARE */); /* N2 */
+	wf_store_relaxed(&has_own_table, true);
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* Its naps are shorter than the kernel's default of 50 us. */
 	wf_os_set_timer_slack(1);
@@ -259,4 +266,5 @@ int wf_monitor_start(void)
 void wf_monitor_fork_child(void)
 {
 	wf_store_relaxed(&monitor_tid, 0);
+	wf_store_relaxed(&has_own_table, false);
 }

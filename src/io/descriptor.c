@@ -19,6 +19,8 @@ enum {
 	KNOWN_OTHER = 1 << 1,
 	NO_RECEIVE_TIMEOUT = 1 << 2,
 	NO_SEND_TIMEOUT = 1 << 3,
+	SLOW = 1 << 4,
+	QUICK = 1 << 5,
 	KNOWN_STREAM_SOCKET = 1 << 6,
 };
 
@@ -41,6 +43,24 @@ static void remember(int fd, uint8_t bit)
 {
 	if (fd >= 0 && fd < NR_KNOWN)
 		atomic_fetch_or_explicit(&known[fd], bit, memory_order_relaxed);
+}
+
+bool wf_descriptor_is_slow(int fd, bool if_unknown)
+{
+	uint8_t what = what_of(fd) & (SLOW | QUICK);
+
+	return what == 0 ? if_unknown : (what & SLOW) != 0;
+}
+
+void wf_descriptor_set_slow(int fd, bool is_slow)
+{
+	uint8_t bit = is_slow ? SLOW : QUICK;
+
+	if (fd < 0 || fd >= NR_KNOWN || (what_of(fd) & (SLOW | QUICK)) == bit)
+		return;
+	atomic_fetch_and_explicit(&known[fd], (uint8_t) ~(SLOW | QUICK),
+				  memory_order_relaxed);
+	remember(fd, bit);
 }
 
 void wf_descriptor_forget(int fd)

@@ -31,6 +31,10 @@ void wf_descriptor_was_tried(int fd, bool has_to_wait);
  */
 int64_t wf_descriptor_deadline(int fd, int option);
 
+/* Did the last call on it that a disk may have held up take long? */
+bool wf_descriptor_is_slow(int fd, bool if_unknown);
+void wf_descriptor_set_slow(int fd, bool is_slow);
+
 /* A limit is about to be set on some socket. */
 void wf_descriptor_limit_comes(void);
 

@@ -141,12 +141,15 @@ static int reason_to_end(struct wf_thread *t, int err,
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
-/* Kernels before 6.7 have a ring that cannot wait for futexes. */
-static bool ring_serves(const struct wf_request *r, uint32_t nr)
+/* Is there a ring, as X5 has it? One is not made for who avoids it. */
+static bool ensure_ring(struct wf_vp *vp, const struct wf_request *r,
+			uint32_t nr)
 {
-	if (nr > 0 && r->op == WF_RING_OP_FUTEX_WAIT)
-		return !wf_ring_lacks_futex();
-	return nr == 0 || !r->avoids_ring;
+	if ((nr > 0 && r->avoids_ring) || wf_ring_ensure(vp) < 0)
+		return false;
+	/* Kernels before 6.7 have a ring that cannot wait for futexes. */
+	return nr == 0 || r->op != WF_RING_OP_FUTEX_WAIT ||
+	       !wf_ring_lacks_futex();
 }
 
 int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
@@ -167,7 +170,7 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		wf_runtime_leave(t);
 		return -ENOSYS;
 	}
-	has_ring = wf_ring_ensure(t->vp) == 0 && ring_serves(r, nr); /* X5 */
+	has_ring = ensure_ring(t->vp, r, nr);
 	t->interrupted = false;
 	nr_pushed = push_all(t, r, nr, &nr_done, has_ring);
 	if (nr_pushed < nr) {

@@ -20,6 +20,9 @@
 struct wf_vp_io;
 struct wf_thread;
 
+/* Any system call: addr is its struct wf_call (io/call.h), avoids_ring set. */
+enum { WF_REQUEST_OP_CALL = 255 };
+
 struct wf_request {
 	uint8_t op; /* enum io_uring_op */
 	int fd;

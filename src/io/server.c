@@ -29,6 +29,7 @@
 #include "arch/arch.h"
 #include "base/list.h"
 #include "base/spin.h"
+#include "io/call.h"
 #include "io/ring.h"
 #include "io/watch.h"
 #include "libc/tcb.h"
@@ -131,6 +132,8 @@ static int call(const struct wf_request *r)
 				   r->op_flags | MSG_NOSIGNAL);
 	case IORING_OP_READV:
 		return (int)wf_sys(SYS_readv, fd, r->addr, r->len);
+	case WF_REQUEST_OP_CALL:
+		return (int)wf_call_make((struct wf_call *)r->addr);
 	default:
 		return -EINVAL;
 	}
@@ -283,7 +286,8 @@ int wf_server_start_own(void (*run)(void *))
 
 bool wf_server_serves(const struct wf_request *r)
 {
-	return r->op == WF_RING_OP_FUTEX_WAIT || r->op == IORING_OP_CONNECT ||
+	return r->op == WF_REQUEST_OP_CALL || r->op == WF_RING_OP_FUTEX_WAIT ||
+	       r->op == IORING_OP_CONNECT ||
 	       (r->op == IORING_OP_RECVMSG && (r->op_flags & MSG_WAITALL) != 0);
 }
 

@@ -8,6 +8,7 @@
 #define WEFT_LIBC_REAL_H
 
 #include <link.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +18,10 @@
 #include <spawn.h>
 #include <stddef.h>
 #include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>

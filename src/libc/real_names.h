@@ -138,3 +138,38 @@ WF_REAL(int, close, (int))
 WF_REAL(int, dup2, (int, int))
 WF_REAL(int, dup3, (int, int, int))
 WF_REAL(int, setsockopt, (int, int, int, const void *, socklen_t))
+
+/* Children. */
+WF_REAL(pid_t, wait4, (pid_t, int *, int, struct rusage *))
+WF_REAL(int, waitid, (unsigned int, id_t, siginfo_t *, int)) /* idtype_t */
+
+/* Messages and semaphores. */
+WF_REAL(int, mq_timedsend,
+	(mqd_t, const char *, size_t, unsigned int, const struct timespec *))
+WF_REAL(ssize_t, mq_timedreceive,
+	(mqd_t, char *, size_t, unsigned int *, const struct timespec *))
+WF_REAL(int, mq_notify, (mqd_t, const struct sigevent *))
+WF_REAL(int, semtimedop,
+	(int, struct sembuf *, size_t, const struct timespec *))
+WF_REAL(int, msgsnd, (int, const void *, size_t, int))
+WF_REAL(ssize_t, msgrcv, (int, void *, size_t, long, int))
+
+/* Files. */
+WF_REAL(int, flock, (int, int))
+WF_REAL(int, fcntl, (int, int, ...))
+WF_REAL(int, lockf, (int, int, off_t))
+WF_REAL(int, fsync, (int))
+WF_REAL(int, fdatasync, (int))
+WF_REAL(int, syncfs, (int))
+WF_REAL(void, sync, (void))
+WF_REAL(int, msync, (void *, size_t, int))
+WF_REAL(int, sync_file_range, (int, off_t, off_t, unsigned int))
+WF_REAL(int, fallocate, (int, int, off_t, off_t))
+WF_REAL(int, ftruncate, (int, off_t))
+WF_REAL(int, truncate, (const char *, off_t))
+WF_REAL(ssize_t, sendfile, (int, int, off_t *, size_t))
+WF_REAL(ssize_t, copy_file_range,
+	(int, off_t *, int, off_t *, size_t, unsigned int))
+WF_REAL(ssize_t, splice, (int, off_t *, int, off_t *, size_t, unsigned int))
+WF_REAL(ssize_t, tee, (int, int, size_t, unsigned int))
+WF_REAL(ssize_t, vmsplice, (int, const struct iovec *, size_t, unsigned int))

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "io/call.h"
 #include "io/ring.h"
 #include "io/server.h"
 #include "io/watch.h"
@@ -197,6 +198,28 @@ static void waits_are_served(void **state)
 	assert_int_equal(result_of(&c), 0);
 }
 
+static void any_call_is_served(void **state)
+{
+	struct wf_call wait = { .nr = SYS_nanosleep, .ns = 0 };
+	struct timespec a_while = { 0, 2000000 };
+	struct call c;
+
+	wait.args[0] = (long)&a_while;
+	memset(&c, 0, sizeof(c));
+	c.r.op = WF_REQUEST_OP_CALL;
+	c.r.nr_done = &c.nr_done;
+	c.r.addr = (uintptr_t)&wait;
+	assert_true(wf_server_serves(&c.r));
+	assert_int_equal(wf_server_push(&c.r), 0);
+	assert_int_equal(result_of(&c), 0);
+	assert_true(wait.ns >= a_while.tv_nsec);
+	wait.nr = SYS_close;
+	wait.args[0] = -1;
+	c.nr_done = 0;
+	assert_int_equal(wf_server_push(&c.r), 0);
+	assert_int_equal(result_of(&c), -EBADF);
+}
+
 static void servers_are_used_again(void **state)
 {
 	struct call c;
@@ -362,6 +385,7 @@ int main(void)
 		cmocka_unit_test(one_runs_for_ever),
 		cmocka_unit_test(none_can_be_made),
 		cmocka_unit_test(waits_are_served),
+		cmocka_unit_test(any_call_is_served),
 		cmocka_unit_test(servers_are_used_again),
 		cmocka_unit_test(next_request_is_not_ended),
 		cmocka_unit_test(calls_that_fail),

@@ -1,0 +1,95 @@
+/* Message queues; semaphores and messages of System V. */
+#include <mqueue.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+
+#include "api/park.h"
+#include "boot/boot.h"
+#include "io/ipc.h"
+#include "libc/real.h"
+#include "sched/runtime.h"
+#include "sched/yield.h"
+
+/* --- message queues ------------------------------------------------------- */
+
+/* libc's headers say that the time is never NULL. */
+static int send_until(mqd_t queue, const char *message, size_t bytes,
+		      unsigned int priority, const struct timespec *until)
+{
+	return (int)WF_PARK_OR(
+		wf_real.mq_timedsend(queue, message, bytes, priority, until),
+		wf_io_mq_send(queue, message, bytes, priority, until));
+}
+
+static ssize_t receive_until(mqd_t queue, char *message, size_t bytes,
+			     unsigned int *ret_priority,
+			     const struct timespec *until)
+{
+	return WF_PARK_OR(wf_real.mq_timedreceive(queue, message, bytes,
+						  ret_priority, until),
+			  wf_io_mq_receive(queue, message, bytes, ret_priority,
+					   until));
+}
+
+WF_API(int, mq_timedsend, mqd_t queue, const char *message, size_t bytes,
+       unsigned int priority, const struct timespec *until)
+{
+	return send_until(queue, message, bytes, priority, until);
+}
+
+WF_API(int, mq_send, mqd_t queue, const char *message, size_t bytes,
+       unsigned int priority)
+{
+	return send_until(queue, message, bytes, priority, NULL);
+}
+
+WF_API(ssize_t, mq_timedreceive, mqd_t queue, char *restrict message,
+       size_t bytes, unsigned int *restrict ret_priority,
+       const struct timespec *restrict until)
+{
+	return receive_until(queue, message, bytes, ret_priority, until);
+}
+
+WF_API(ssize_t, mq_receive, mqd_t queue, char *message, size_t bytes,
+       unsigned int *ret_priority)
+{
+	return receive_until(queue, message, bytes, ret_priority, NULL);
+}
+
+/* The monitor's start would take the registration back. */
+WF_API(int, mq_notify, mqd_t queue, const struct sigevent *event)
+{
+	if (event != NULL && (wf_is_started() || wf_boot_start() == 0)) {
+		while (!wf_monitor_has_own_table())
+			wf_sched_yield();
+	}
+	return wf_real.mq_notify(queue, event);
+}
+
+/* --- System V ------------------------------------------------------------- */
+
+WF_API(int, semtimedop, int id, struct sembuf *ops, size_t nr,
+       const struct timespec *timeout)
+{
+	return (int)WF_PARK_UNCANCELLED_OR(wf_real.semtimedop(id, ops, nr,
+							      timeout),
+					   wf_io_semop(id, ops, nr, timeout));
+}
+
+WF_API(int, semop, int id, struct sembuf *ops, size_t nr)
+{
+	return semtimedop(id, ops, nr, NULL);
+}
+
+WF_API(int, msgsnd, int id, const void *message, size_t bytes, int flags)
+{
+	return (int)WF_PARK_OR(wf_real.msgsnd(id, message, bytes, flags),
+			       wf_io_msgsnd(id, message, bytes, flags));
+}
+
+WF_API(ssize_t, msgrcv, int id, void *message, size_t bytes, long type,
+       int flags)
+{
+	return WF_PARK_OR(wf_real.msgrcv(id, message, bytes, type, flags),
+			  wf_io_msgrcv(id, message, bytes, type, flags));
+}

@@ -1,0 +1,45 @@
+#include "io/call.h"
+
+#include <errno.h>
+
+#include "io/descriptor.h"
+#include "io/request.h"
+#include "sched/runtime.h"
+#include "wait/ufutex.h"
+
+long wf_call_run(struct wf_call *c, enum wf_call_kind kind, int64_t deadline_ns)
+{
+	struct wf_request r = {
+		.op = WF_REQUEST_OP_CALL,
+		.fd = -1,
+		.addr = (uintptr_t)c,
+		.avoids_ring = true,
+	};
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	int n;
+
+	do {
+		n = wf_request_run(&r, deadline_ns);
+	} while (n == -ERESTART && (kind == WF_CALL_RESTARTS ||
+				    wf_self->nr_handlers == nr_handlers));
+	if (n == -ERESTART)
+		return -EINTR;
+	/* A signal comes with these, SIGPIPE or SIGXFSZ. It was sent to the
+	 * server, which blocks it; it is the caller's. */
+	return n == -EPIPE || n == -EFBIG ? wf_call_make(c) : n;
+}
+
+long wf_call_on(int fd, struct wf_call *c, bool is_slow)
+{
+	/* About what it costs to hand a call over. */
+	const int64_t quick_ns = 50 * WF_NS_PER_US;
+	long n;
+
+	if (wf_descriptor_is_slow(fd, is_slow))
+		n = wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER);
+	else
+		n = wf_call_make(c);
+	if (n >= 0)
+		wf_descriptor_set_slow(fd, c->ns > quick_ns);
+	return n;
+}

@@ -1,0 +1,57 @@
+/*
+ * System calls that may block and that the kernel offers no way to wait for:
+ * an I/O server makes the call while the thread parks.
+ *
+ *     long n = wf_call_run(WF_CALL(SYS_flock, fd, LOCK_EX), WF_CALL_RESTARTS,
+ *                          WF_FOREVER);
+ */
+#ifndef WEFT_IO_CALL_H
+#define WEFT_IO_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "os/clock.h"
+#include "os/sys.h"
+
+struct wf_call {
+	long nr;
+	long args[6];
+	int64_t ns; /* how long it took, when it is over */
+};
+
+/* WF_CALL(SYS_name, up to six numbers); lives as long as its block. */
+#define WF_CALL(nr, ...) (&(struct wf_call){ (nr), { __VA_ARGS__ }, 0 })
+
+enum wf_call_kind {
+	WF_CALL_RESTARTS,      /* after a handler with SA_RESTART */
+	WF_CALL_ENDS_BY_SIGNAL /* any handler ends it with EINTR */
+};
+
+/*
+ * The thread waits without holding its VP, till the CLOCK_MONOTONIC deadline.
+ * Returns as io/io.h has it, -ETIMEDOUT, or -ENOSYS: nothing has been done.
+ * in_runtime 0.
+ */
+long wf_call_run(struct wf_call *c, enum wf_call_kind kind,
+		 int64_t deadline_ns);
+
+/*
+ * A call on fd that hardly waits for anybody, but perhaps for a disk. It is
+ * made at once as long as such calls on fd are quick, and else by a server;
+ * is_slow is taken for granted of a descriptor about which nothing is known.
+ */
+long wf_call_on(int fd, struct wf_call *c, bool is_slow);
+
+/* Makes it here and now. */
+static inline long wf_call_make(struct wf_call *c)
+{
+	int64_t begin = wf_os_now();
+	long n = wf_syscall6(c->nr, c->args[0], c->args[1], c->args[2],
+			     c->args[3], c->args[4], c->args[5]);
+
+	c->ns = wf_os_now() - begin;
+	return n;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * First the call that does not wait. Then a server waits, which is of the same
+ * process, so that the children are its, too: who of several that wait gets a
+ * child, stops, continuations and traced children are the kernel's affair. A
+ * server that is told to end looks for children once more: the handler of
+ * SIGCHLD does not hide the child that it is about.
+ *
+ * With all servers busy the end of one child can be waited for by descriptor.
+ *
+ * Rejected: a descriptor always. It tells of no stop, nor of a child that is
+ * traced, and there is none for "any child".
+ */
+#include "io/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io/call.h"
+#include "io/wait.h"
+#include "os/sys.h"
+#include "os/uring.h"
+#include "wait/ufutex.h"
+
+enum {
+	HIGH_FD = 1000,
+	/* The children of the calling kernel thread: whichever thread of weft's
+	 * it ran when they were made. All are looked at. */
+	NOT_MEANT = __WNOTHREAD,
+};
+
+/* Waits until pid has ended. 0, -EINTR, -ECANCELED, or another -Exxx. */
+static int wait_for_end(pid_t pid)
+{
+	int fd = (int)wf_sys(SYS_pidfd_open, pid, 0);
+	int err;
+
+	if (fd < 0)
+		return -ENOSYS;
+	fd = wf_uring_move_high(fd, HIGH_FD);
+	err = wf_io_wait_ready(fd, POLLIN);
+	wf_sys(SYS_close, fd);
+	return err;
+}
+
+int wf_io_wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	int n, err;
+
+	options &= ~NOT_MEANT;
+	n = (int)wf_sys(SYS_wait4, pid, status, options | WNOHANG, usage);
+	if (n != 0 || (options & WNOHANG) != 0)
+		return n;
+	n = (int)wf_call_run(WF_CALL(SYS_wait4, pid, (long)status, options,
+				     (long)usage),
+			     WF_CALL_RESTARTS, WF_FOREVER);
+	if (n != -ENOSYS || pid <= 0 || options != 0)
+		return n;
+	err = wait_for_end(pid);
+	n = (int)wf_sys(SYS_wait4, pid, status, WNOHANG, usage);
+	if (n != 0)
+		return n;
+	return err < 0 ? err : -ENOSYS; /* who traces it has not let go */
+}
+
+int wf_io_waitid(idtype_t type, id_t id, siginfo_t *ret_info, int options)
+{
+	siginfo_t unused = { 0 };
+	siginfo_t *info = ret_info != NULL ? ret_info : &unused;
+	int err;
+
+	options &= ~NOT_MEANT;
+	err = (int)wf_sys(SYS_waitid, type, id, info, options | WNOHANG, NULL);
+	if (err != 0 || (options & WNOHANG) != 0 || info->si_pid != 0)
+		return err;
+	return (int)wf_call_run(WF_CALL(SYS_waitid, type, id, (long)ret_info,
+					options, 0),
+				WF_CALL_RESTARTS, WF_FOREVER);
+}

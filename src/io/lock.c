@@ -1,0 +1,35 @@
+/*
+ * First the call that does not wait, then a server. It has the process's table
+ * of descriptors and so is the same owner of locks: it gets what the caller
+ * would get, EDEADLK too.
+ */
+#include "io/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "io/call.h"
+#include "os/sys.h"
+#include "wait/ufutex.h"
+
+int wf_io_flock(int fd, int operation)
+{
+	int n = (int)wf_sys(SYS_flock, fd, operation | LOCK_NB);
+
+	if (n != -EWOULDBLOCK || (operation & LOCK_NB) != 0)
+		return n;
+	return (int)wf_call_run(WF_CALL(SYS_flock, fd, operation),
+				WF_CALL_RESTARTS, WF_FOREVER);
+}
+
+int wf_io_lock_record(int fd, int command, const void *lock)
+{
+	int now = command == F_SETLKW ? F_SETLK : F_OFD_SETLK;
+	int n = (int)wf_sys(SYS_fcntl, fd, now, lock);
+
+	if (n != -EAGAIN && n != -EACCES)
+		return n;
+	return (int)wf_call_run(WF_CALL(SYS_fcntl, fd, command, (long)lock),
+				WF_CALL_RESTARTS, WF_FOREVER);
+}

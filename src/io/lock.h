@@ -1,0 +1,9 @@
+/* Locks on files, as io/io.h. */
+#ifndef WEFT_IO_LOCK_H
+#define WEFT_IO_LOCK_H
+
+int wf_io_flock(int fd, int operation);
+/* command: F_SETLKW or F_OFD_SETLKW; lock: its struct flock. */
+int wf_io_lock_record(int fd, int command, const void *lock);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * What the tests of calls that wait have in common: others run meanwhile, and
+ * handlers and cancellation end the waits.
+ *
+ *     static void *take(void *arg)
+ *     {
+ *             is_ready = 1;
+ *             return outcome(sem_op(-1));
+ *     }
+ *
+ *     CHECK_EQ(after_handler(take, 0, give), -EINTR);
+ */
+#ifndef WAITING_H
+#define WAITING_H
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "signalling.h"
+#include "threading.h"
+
+/* Set by a waiter just before its call. */
+static _Atomic int is_ready;
+static _Atomic int nr_handled;
+
+static inline void *yield_often(void *arg)
+{
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	return arg;
+}
+
+static inline void others_go_on(void)
+{
+	pthread_t threads[10];
+
+	threads_start(threads, 10, yield_often, NULL);
+	threads_join(threads, 10);
+}
+
+static inline void on_signal(int sig, siginfo_t *info, void *context)
+{
+	nr_handled++;
+}
+
+/* A call's result or -errno, as a thread returns it. */
+static inline void *outcome(long rc)
+{
+	return (void *)(intptr_t)(rc < 0 ? -errno : rc);
+}
+
+static inline long result_of(pthread_t thread)
+{
+	return (long)thread_join(thread);
+}
+
+/*
+ * What `waiter`, which waits for ever, returns after a handler with these
+ * flags; `end` ends its wait if nothing else does.
+ */
+static inline long after_handler(void *(*waiter)(void *), int flags,
+				 void (*end)(void))
+{
+	pthread_t thread;
+
+	handle(SIGUSR1, on_signal, flags);
+	is_ready = 0;
+	nr_handled = 0;
+	thread = thread_start(waiter, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	await_count(&nr_handled, 1);
+	usleep(5000);
+	end();
+	return result_of(thread);
+}
+
+static inline void is_cancelled_in(void *(*waiter)(void *))
+{
+	for (int i = 0; i < 5; i++) {
+		pthread_t thread;
+
+		is_ready = 0;
+		thread = thread_start(waiter, NULL);
+		if (i > 0)
+			let_it_wait(&is_ready);
+		CHECK_EQ(pthread_cancel(thread), 0);
+		CHECK(thread_join(thread) == PTHREAD_CANCELED);
+	}
+}
+
+#endif
