@@ -1,0 +1,230 @@
+/*
+ * Making channels, opening and closing their ends.
+ *
+ * An end's lock (peer.c) must not outlive its process in a child of fork, which
+ * shares the open file description: so all ends of a process are in a list, and
+ * the child closes what it got before its fork returns. A child made by a raw
+ * clone() keeps them, until it executes a program. For the same reason nothing
+ * is mapped through that description.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "ipc/channel.h"
+#include "ipc/file.h"
+#include "ipc/peer.h"
+
+static struct weft_channel *_Atomic all;
+
+/* In a fork child, before anything else of the program's runs there. */
+static void forget_all(void)
+{
+	struct weft_channel *c = wf_load_acquire(&all);
+
+	for (; c != NULL; c = c->next) {
+		if (wf_load_relaxed(&c->use) != 0 && c->lock_fd >= 0) {
+			wf_file_close(c->lock_fd);
+			c->lock_fd = -1;
+		}
+	}
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, forget_all);
+}
+
+/* One that was used before, or a new one, which is in the list then. */
+static struct weft_channel *get(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct weft_channel *c;
+
+	pthread_once(&once, watch_forks);
+	/* acquire: pairs with the release of the push below. */
+	for (c = wf_load_acquire(&all); c != NULL; c = c->next) {
+		uint32_t unused = 0;
+
+		if (wf_cas_acq_rel(&c->use, &unused, 1))
+			return c;
+	}
+	c = calloc(1, sizeof(*c));
+	if (c == NULL)
+		return NULL;
+	c->lock_fd = -1;
+	wf_store_relaxed(&c->use, 1);
+	c->next = wf_load_relaxed(&all);
+	while (!wf_cas_acq_rel(&all, &c->next, c))
+		;
+	return c;
+}
+
+/* Its fields are the next user's. */
+static void put(struct weft_channel *c)
+{
+	/* release: pairs with the CAS in get. */
+	wf_store_release(&c->use, 0);
+}
+
+/* Takes the receiver's end, or the first sender's that is free. */
+static int lock_end(struct weft_channel *c, bool is_sender, uint32_t nr_senders)
+{
+	int rc = -EBUSY;
+
+	if (!is_sender) {
+		c->end = WF_PEER_RECEIVER;
+		return wf_peer_lock(c->lock_fd, c->end);
+	}
+	for (c->end = 0; c->end < nr_senders; c->end++) {
+		rc = wf_peer_lock(c->lock_fd, c->end);
+		if (rc != -EBUSY)
+			return rc;
+	}
+	return rc;
+}
+
+/* c->memory is mapped and c->lock_fd open. */
+static int begin(struct weft_channel *c, const struct wf_ring_shape *shape,
+		 bool is_sender)
+{
+	bool is_many = (shape->flags & WF_RING_FLAG_MANY) != 0;
+	int rc = lock_end(c, is_sender, is_many ? WF_RING_SENDERS_MAX : 1);
+
+	if (rc == 0)
+		rc = wf_ring_attach(&c->ring, c->memory, shape, is_sender,
+				    is_sender ? c->end : 0);
+	if (rc != 0)
+		return rc;
+	c->is_held = false;
+	c->is_taken = false;
+	c->spin_us = WF_CHANNEL_SPIN_US;
+	c->checked_ns = 0;
+	c->nr_seen = wf_load_relaxed(&c->ring.header->nr_died);
+	wf_peer_arrive(&c->ring, c->end);
+	return 0;
+}
+
+static int open_end(struct weft_channel *c, int fd, bool must_seal,
+		    bool is_sender)
+{
+	struct wf_ring_shape shape;
+	int rc = wf_file_map(fd, must_seal, &c->memory, &shape);
+
+	if (rc != 0)
+		return rc;
+	rc = wf_file_reopen(fd, &c->lock_fd);
+	if (rc == 0) {
+		rc = begin(c, &shape, is_sender);
+		if (rc == 0)
+			return 0;
+		wf_file_close(c->lock_fd);
+		c->lock_fd = -1;
+	}
+	wf_file_unmap(c->memory, &shape);
+	return rc;
+}
+
+static int open_file(int fd, bool must_seal, int end,
+		     struct weft_channel **ret_channel)
+{
+	struct weft_channel *c;
+	int rc;
+
+	if (end != WEFT_CHANNEL_RECEIVER && end != WEFT_CHANNEL_SENDER)
+		return EINVAL;
+	c = get();
+	if (c == NULL)
+		return ENOMEM;
+	rc = open_end(c, fd, must_seal, end == WEFT_CHANNEL_SENDER);
+	if (rc != 0) {
+		put(c);
+		return -rc;
+	}
+	*ret_channel = c;
+	return 0;
+}
+
+int weft_channel_open(int fd, int end, struct weft_channel **ret_channel)
+{
+	return open_file(fd, true, end, ret_channel);
+}
+
+int weft_channel_open_named(const char *name, int end,
+			    struct weft_channel **ret_channel)
+{
+	int fd;
+	int rc = wf_file_open_named(name, &fd);
+
+	if (rc != 0)
+		return -rc;
+	rc = open_file(fd, false, end, ret_channel);
+	wf_file_close(fd);
+	return rc;
+}
+
+int weft_channel_close(struct weft_channel *c)
+{
+	if (c->lock_fd >= 0) {
+		if (wf_channel_is_sender(c) && c->is_held)
+			wf_ring_give_up(&c->ring);
+		else if (!wf_channel_is_sender(c) && c->is_taken)
+			wf_ring_free(&c->ring);
+		wf_peer_leave(&c->ring, c->end);
+		wf_channel_ring_all(c);
+		wf_file_close(c->lock_fd);
+		c->lock_fd = -1;
+	}
+	wf_file_unmap(c->memory, &c->ring.shape);
+	put(c);
+	return 0;
+}
+
+/* What attr asks for; -EINVAL if that is no channel. */
+static int shape_of(const struct weft_channel_attr *attr,
+		    struct wf_ring_shape *ret_shape)
+{
+	struct wf_ring_shape shape = { .flags = attr->flags,
+				       .message_size = attr->message_size };
+
+	if (attr->messages < 1 || attr->messages >= WF_RING_SLOTS_MAX ||
+	    (attr->mode & ~0777U) != 0)
+		return -EINVAL;
+	/* One more: the message that was received last is freed late. */
+	shape.nr_slots = wf_ring_slots_for(attr->messages);
+	if (!wf_ring_shape_is_valid(&shape))
+		return -EINVAL;
+	*ret_shape = shape;
+	return 0;
+}
+
+static mode_t mode_of(const struct weft_channel_attr *attr)
+{
+	return attr->mode != 0 ? attr->mode : 0600;
+}
+
+int weft_channel_create(const struct weft_channel_attr *attr, int *ret_fd)
+{
+	struct wf_ring_shape shape;
+	int rc = shape_of(attr, &shape);
+
+	if (rc == 0)
+		rc = wf_file_create(&shape, mode_of(attr), ret_fd);
+	return -rc;
+}
+
+int weft_channel_create_named(const char *name,
+			      const struct weft_channel_attr *attr)
+{
+	struct wf_ring_shape shape;
+	int rc = shape_of(attr, &shape);
+
+	if (rc == 0)
+		rc = wf_file_create_named(name, &shape, mode_of(attr));
+	return -rc;
+}
+
+int weft_channel_unlink(const char *name)
+{
+	return -wf_file_unlink(name);
+}
