@@ -54,6 +54,11 @@ void explore_stop(void)
 		_longjmp(scheduler, 1);
 }
 
+int explore_current(void)
+{
+	return current;
+}
+
 void explore_learn(uint64_t value)
 {
 	if (current >= 0)

@@ -45,6 +45,9 @@ struct explore_counts {
 
 void explore(const struct explore_case *c, struct explore_counts *ret_counts);
 
+/* The thread that runs; -1 in begin and end. */
+int explore_current(void);
+
 /* Prints the order of steps that led here, and exits with status 1. */
 void explore_fail(const char *what);
 

@@ -1,0 +1,428 @@
+/* Channels between processes: the other side ends, or is not what it says. */
+#include "channel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+static int fd_there, fd_back;
+
+static void echo(void)
+{
+	struct weft_channel *in = channel_receiver(fd_there);
+	struct weft_channel *out = channel_sender(fd_back);
+
+	for (int i = 0; i < 2000; i++)
+		channel_put(out, channel_get(in) + 1);
+	CHECK_EQ(channel_get_error(in), EPIPE);
+	CHECK_EQ(weft_channel_close(out), 0);
+}
+
+TEST(processes_talk)
+{
+	struct weft_channel *in, *out;
+	pid_t child;
+
+	fd_there = channel_make(8, 3, 0);
+	fd_back = channel_make(8, 3, 0);
+	child = child_start(echo);
+	out = channel_sender(fd_there);
+	in = channel_receiver(fd_back);
+	for (long i = 0; i < 2000; i++) {
+		channel_put(out, i);
+		CHECK_EQ(channel_get(in), i + 1);
+	}
+	CHECK_EQ(weft_channel_close(out), 0);
+	CHECK_EQ(channel_get_error(in), EPIPE);
+	CHECK_EQ(child_wait(child), 0);
+}
+
+static void kill_self(void)
+{
+	kill(getpid(), SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* Complete messages, then SIGKILL while it writes the next one. */
+static void die_sending(void)
+{
+	struct weft_channel *out = channel_sender(fd_there);
+	void *room;
+
+	for (long i = 0; i < 3; i++)
+		channel_put(out, i);
+	CHECK_EQ(weft_channel_reserve_until(out, &room, NULL), 0);
+	memset(room, 0xff, 4);
+	kill_self();
+}
+
+static void die_sending_to(uint32_t flags)
+{
+	struct weft_channel *in, *out;
+	pid_t child;
+
+	fd_there = channel_make(8, 7, flags);
+	in = channel_receiver(fd_there);
+	child = child_start(die_sending);
+	for (long i = 0; i < 3; i++)
+		CHECK_EQ(channel_get(in), i);
+	CHECK_EQ(channel_get_error(in), EOWNERDEAD);
+	CHECK_EQ(channel_get_error(in), EPIPE);
+	CHECK_EQ(channel_get_error(in), EPIPE);
+	CHECK(WIFSIGNALED(child_wait(child)));
+	/* The next sender goes on where that one was stopped. */
+	out = channel_sender(fd_there);
+	for (long i = 0; i < 30; i++) {
+		channel_put(out, i);
+		CHECK_EQ(channel_get(in), i);
+	}
+}
+
+TEST(a_sender_is_killed)
+{
+	die_sending_to(0);
+}
+
+TEST(one_of_many_senders_is_killed)
+{
+	die_sending_to(WEFT_CHANNEL_MANY);
+}
+
+/* What lies behind the dead one's reservation comes. */
+TEST(others_go_on_behind_a_dead_sender)
+{
+	struct weft_channel *in, *out;
+	pid_t child;
+
+	fd_there = channel_make(8, 7, WEFT_CHANNEL_MANY);
+	in = channel_receiver(fd_there);
+	out = channel_sender(fd_there);
+	child = child_start(die_sending);
+	CHECK(WIFSIGNALED(child_wait(child)));
+	for (long i = 10; i < 13; i++)
+		channel_put(out, i);
+	for (long i = 0; i < 3; i++)
+		CHECK_EQ(channel_get(in), i);
+	for (long i = 10; i < 13; i++)
+		CHECK_EQ(channel_get(in), i);
+	CHECK_EQ(channel_get_error(in), EOWNERDEAD);
+	channel_put(out, 13);
+	CHECK_EQ(channel_get(in), 13);
+}
+
+/* Who takes the number of a dead sender clears what that one left. */
+TEST(a_dead_sender_is_replaced_before_anybody_noticed)
+{
+	struct weft_channel *in, *out;
+	pid_t child;
+
+	fd_there = channel_make(8, 7, WEFT_CHANNEL_MANY);
+	in = channel_receiver(fd_there);
+	child = child_start(die_sending);
+	CHECK(WIFSIGNALED(child_wait(child)));
+	out = channel_sender(fd_there);
+	channel_put(out, 3);
+	for (long i = 0; i < 4; i++)
+		CHECK_EQ(channel_get(in), i);
+	CHECK_EQ(channel_get_error(in), EOWNERDEAD);
+	channel_put(out, 4);
+	CHECK_EQ(channel_get(in), 4);
+}
+
+static void exit_without_close(void)
+{
+	channel_put(channel_sender(fd_there), 1);
+	exit(0);
+}
+
+TEST(to_exit_is_to_die)
+{
+	struct weft_channel *in;
+	pid_t child;
+
+	fd_there = channel_make(8, 3, 0);
+	in = channel_receiver(fd_there);
+	child = child_start(exit_without_close);
+	CHECK_EQ(channel_get(in), 1);
+	CHECK_EQ(channel_get_error(in), EOWNERDEAD);
+	CHECK_EQ(child_wait(child), 0);
+}
+
+static void die_receiving(void)
+{
+	struct weft_channel *in = channel_receiver(fd_there);
+	const void *message;
+	size_t size;
+
+	CHECK_EQ(channel_get(in), 0);
+	CHECK_EQ(weft_channel_peek_until(in, &message, &size, NULL), 0);
+	kill_self();
+}
+
+TEST(a_receiver_is_killed)
+{
+	struct weft_channel *in, *out;
+	long value = 9;
+	pid_t child;
+	int rc;
+
+	fd_there = channel_make(8, 3, 0);
+	out = channel_sender(fd_there);
+	channel_put(out, 0);
+	channel_put(out, 1);
+	child = child_start(die_receiving);
+	CHECK(WIFSIGNALED(child_wait(child)));
+	while ((rc = weft_channel_send(out, &value, 8)) == 0)
+		;
+	CHECK_EQ(rc, EOWNERDEAD);
+	CHECK_EQ(weft_channel_try_send(out, &value, 8), EOWNERDEAD);
+	/* The message that it looked at comes to its successor. */
+	in = channel_receiver(fd_there);
+	CHECK_EQ(channel_get(in), 1);
+	CHECK_EQ(channel_get(in), 9);
+	channel_put(out, 9);
+}
+
+/* A sender that never fills the ring learns it, too. */
+TEST(a_dead_receiver_is_noticed_without_waiting)
+{
+	struct weft_channel *out;
+	long value = 9;
+	pid_t child;
+	int rc = 0;
+
+	fd_there = channel_make(8, 1 << 14, 0);
+	out = channel_sender(fd_there);
+	channel_put(out, 0);
+	channel_put(out, 1);
+	child = child_start(die_receiving);
+	CHECK(WIFSIGNALED(child_wait(child)));
+	for (int i = 0; i < 1000 && rc == 0; i++) {
+		sleep_ms(10);
+		rc = weft_channel_send(out, &value, 8);
+	}
+	CHECK_EQ(rc, EOWNERDEAD);
+}
+
+TEST(a_polling_receiver_notices_death)
+{
+	struct weft_channel *in;
+	size_t size;
+	long value;
+	pid_t child;
+	int rc;
+
+	fd_there = channel_make(8, 3, 0);
+	in = channel_receiver(fd_there);
+	child = child_start(exit_without_close);
+	do
+		rc = weft_channel_try_receive(in, &value, 8, &size);
+	while (rc == EAGAIN || rc == 0);
+	CHECK_EQ(rc, EOWNERDEAD);
+	CHECK_EQ(child_wait(child), 0);
+}
+
+static struct weft_channel *inherited;
+static int fd_ready[2];
+
+static void use_inherited(void)
+{
+	long value = 1;
+	const void *message;
+	size_t size;
+
+	CHECK_EQ(weft_channel_send(inherited, &value, 8), EBADF);
+	CHECK_EQ(weft_channel_peek_until(inherited, &message, &size, NULL),
+		 EBADF);
+	CHECK_EQ(weft_channel_close(inherited), 0);
+}
+
+TEST(an_end_is_not_inherited)
+{
+	struct weft_channel *in;
+
+	fd_there = channel_make(8, 3, 0);
+	in = channel_receiver(fd_there);
+	inherited = channel_sender(fd_there);
+	CHECK_EQ(child_exit_status(use_inherited), 0);
+	channel_put(inherited, 2);
+	CHECK_EQ(channel_get(in), 2);
+}
+
+/* Opens an end, leaves a child behind that outlives it, and dies. */
+static void die_with_child(void)
+{
+	char byte = 0;
+
+	channel_put(channel_sender(fd_there), 1);
+	if (fork() == 0) {
+		CHECK_EQ(read(fd_ready[0], &byte, 1), 1);
+		_exit(0);
+	}
+	kill_self();
+}
+
+TEST(a_child_does_not_keep_a_dead_end_alive)
+{
+	struct weft_channel *in;
+	pid_t child;
+
+	fd_there = channel_make(8, 3, 0);
+	CHECK_EQ(pipe(fd_ready), 0);
+	in = channel_receiver(fd_there);
+	child = child_start(die_with_child);
+	CHECK_EQ(channel_get(in), 1);
+	CHECK_EQ(channel_get_error(in), EOWNERDEAD);
+	CHECK_EQ(write(fd_ready[1], "", 1), 1);
+	CHECK(WIFSIGNALED(child_wait(child)));
+}
+
+static char channel_name[64];
+
+static void talk_by_name(void)
+{
+	struct weft_channel *out;
+
+	CHECK_EQ(weft_channel_open_named(channel_name, WEFT_CHANNEL_SENDER,
+					 &out),
+		 0);
+	channel_put(out, 77);
+	CHECK_EQ(weft_channel_close(out), 0);
+}
+
+TEST(names)
+{
+	struct weft_channel_attr attr = { .message_size = 8, .messages = 3 };
+	struct weft_channel *in;
+
+	snprintf(channel_name, sizeof(channel_name), "/weft-test-%d",
+		 (int)getpid());
+	CHECK_EQ(weft_channel_open_named(channel_name, WEFT_CHANNEL_RECEIVER,
+					 &in),
+		 ENOENT);
+	CHECK_EQ(weft_channel_create_named("/a/b", &attr), EINVAL);
+	CHECK_EQ(weft_channel_create_named("/..", &attr), EINVAL);
+	CHECK_EQ(weft_channel_create_named("/", &attr), EINVAL);
+	CHECK_EQ(weft_channel_create_named(channel_name, &attr), 0);
+	CHECK_EQ(weft_channel_create_named(channel_name, &attr), EEXIST);
+	CHECK_EQ(weft_channel_open_named(channel_name, WEFT_CHANNEL_RECEIVER,
+					 &in),
+		 0);
+	CHECK_EQ(child_exit_status(talk_by_name), 0);
+	CHECK_EQ(weft_channel_unlink(channel_name), 0);
+	CHECK_EQ(weft_channel_unlink(channel_name), ENOENT);
+	CHECK_EQ(channel_get(in), 77);
+	CHECK_EQ(channel_get_error(in), EPIPE);
+}
+
+/* As somebody else; who changes its ids so is not readable in /proc. */
+static void open_as_nobody(void)
+{
+	struct weft_channel *c;
+
+	CHECK_EQ(setuid(65534), 0);
+	CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0);
+	CHECK_EQ(weft_channel_open(fd_there, WEFT_CHANNEL_SENDER, &c), EACCES);
+	CHECK_EQ(weft_channel_open_named(channel_name, WEFT_CHANNEL_SENDER, &c),
+		 EACCES);
+	CHECK_EQ(weft_channel_open(fd_back, WEFT_CHANNEL_SENDER, &c), 0);
+}
+
+TEST(permissions_are_those_of_a_file)
+{
+	struct weft_channel_attr attr = { .message_size = 8,
+					  .messages = 3,
+					  .mode = 0600 };
+
+	if (geteuid() != 0)
+		SKIP("only root can become somebody else");
+	snprintf(channel_name, sizeof(channel_name), "/weft-test-%d",
+		 (int)getpid());
+	CHECK_EQ(weft_channel_create(&attr, &fd_there), 0);
+	CHECK_EQ(weft_channel_create_named(channel_name, &attr), 0);
+	attr.mode = 0666;
+	CHECK_EQ(weft_channel_create(&attr, &fd_back), 0);
+	CHECK_EQ(child_exit_status(open_as_nobody), 0);
+	CHECK_EQ(weft_channel_unlink(channel_name), 0);
+}
+
+TEST(the_memory_cannot_shrink)
+{
+	int fd = channel_make(8, 3, 0);
+
+	CHECK_ERRNO(ftruncate(fd, 0), EPERM);
+	CHECK_ERRNO(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), EPERM);
+	CHECK_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+/* A copy of a good channel in a file of another kind. */
+static void copy(int from, int to, off_t bytes)
+{
+	static char buffer[1 << 16];
+
+	CHECK(bytes <= (off_t)sizeof(buffer));
+	CHECK_EQ(pread(from, buffer, (size_t)bytes, 0), bytes);
+	CHECK_EQ(pwrite(to, buffer, (size_t)bytes, 0), bytes);
+}
+
+static int open_error(int fd)
+{
+	struct weft_channel *c;
+
+	return weft_channel_open(fd, WEFT_CHANNEL_RECEIVER, &c);
+}
+
+TEST(what_is_no_channel_is_refused)
+{
+	int good = channel_make(8, 3, 0), pipes[2], fd;
+	struct stat st;
+	FILE *file;
+
+	CHECK_EQ(open_error(-1), EBADF);
+	CHECK_EQ(open_error(1000), EBADF);
+	CHECK_EQ(pipe(pipes), 0);
+	CHECK_EQ(open_error(pipes[0]), EPROTO);
+	CHECK_EQ(fstat(good, &st), 0);
+	/* Not sealed: its owner could take it from under our feet. */
+	fd = memfd_create("unsealed", MFD_ALLOW_SEALING);
+	copy(good, fd, st.st_size);
+	CHECK_EQ(open_error(fd), EPROTO);
+	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	CHECK_EQ(open_error(fd), 0);
+	/* Sealed and too small, or empty. */
+	fd = memfd_create("small", MFD_ALLOW_SEALING);
+	copy(good, fd, st.st_size - 1);
+	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	CHECK_EQ(open_error(fd), EPROTO);
+	fd = memfd_create("empty", MFD_ALLOW_SEALING);
+	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	CHECK_EQ(open_error(fd), EPROTO);
+	file = tmpfile();
+	CHECK(file != NULL);
+	copy(good, fileno(file), st.st_size);
+	CHECK_EQ(open_error(fileno(file)), EPROTO);
+	CHECK_EQ(open_error(good), 0);
+}
+
+static void count_descriptors(int *ret_nr)
+{
+	*ret_nr = 0;
+	for (int fd = 0; fd < 256; fd++)
+		*ret_nr += fcntl(fd, F_GETFD) >= 0;
+}
+
+TEST(nothing_is_left_open)
+{
+	int before, after, fd;
+
+	fd = channel_make(8, 3, WEFT_CHANNEL_MANY);
+	CHECK_EQ(weft_channel_close(channel_sender(fd)), 0);
+	count_descriptors(&before);
+	for (int i = 0; i < 300; i++)
+		CHECK_EQ(weft_channel_close(channel_sender(fd)), 0);
+	CHECK_EQ(open_error(fd), 0);
+	CHECK_EQ(open_error(fd), EBUSY);
+	count_descriptors(&after);
+	CHECK_EQ(after, before + 1);
+}
