@@ -13,7 +13,6 @@ import functools
 import json
 import os
 import pathlib
-import re
 import select
 import statistics
 import subprocess
@@ -103,13 +102,6 @@ def parse(argv):
     return options
 
 
-def backends(weft):
-    """What `weft run` offers for --io."""
-    text = subprocess.run([weft, "run", "--help"], capture_output=True,
-                          text=True, check=True, timeout=20).stdout
-    return re.search(r"--io (\S+)", text).group(1).split("|")
-
-
 def cpus():
     """(the server's, the client's)."""
     server = lib_sides.one_cpu()
@@ -126,7 +118,7 @@ def servers(options, go_missing):
         return [*prefix, build / "bench_echo", part.stack_kib]
 
     found = {"native": functools.partial(threads, [])}
-    for io in backends(sides.weft):
+    for io in lib_sides.run_options(sides.weft)["io"].split("|"):
         found[f"weft {io}"] = functools.partial(
             threads, [sides.weft, "run", "--vps", 1, "--io", io, "--"])
     if not go_missing:

@@ -20,6 +20,7 @@ class Result:
     figures: dict = dataclasses.field(default_factory=dict)
     impossible: str = ""
     error: str = ""
+    stderr: str = ""
 
 
 def parse(text):
@@ -59,7 +60,7 @@ def run(command, limit_s=LIMIT_S, env=None):
         last = done.stderr.strip().splitlines()[-1:] or [""]
         return Result(error=f"status {done.returncode} {last[0]}".strip())
     try:
-        return Result(figures=parse(done.stdout))
+        return Result(figures=parse(done.stdout), stderr=done.stderr)
     except ValueError:
         return Result(error=f"unexpected output {done.stdout[:80]!r}")
 

@@ -8,6 +8,7 @@ the CPUs that it may use.
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 
@@ -29,6 +30,13 @@ def environment(**more):
     kept = {k: v for k, v in os.environ.items()
             if k not in SCRUBBED and not k.startswith("WEFT_")}
     return {**kept, **more}
+
+
+def run_options(weft):
+    """{option: what it takes} of `weft run`."""
+    text = subprocess.run([weft, "run", "--help"], capture_output=True,
+                          text=True, check=True, timeout=20).stdout
+    return dict(re.findall(r"^  --(\S+) (\S+)", text, re.MULTILINE))
 
 
 class Sides:

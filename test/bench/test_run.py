@@ -63,6 +63,26 @@ def test_echo(bench, tmp_path):
     assert "epoll" not in parts["10000_8M"]["medians"]
 
 
+def test_ptl_n(bench, tmp_path):
+    """All sides read and write; an operation that nobody waits for tells
+    nobody in the paper's model, and each in the other way."""
+    result = bench("papers/ptl-n", "local-read-hit", "local-read-miss",
+                   "slow-read-miss", "--units", "256", "--mib", 1, "--runs", 1,
+                   "--plot", tmp_path / "out.png")
+    assert result.returncode == 0, result.stdout + result.stderr
+    out = json.loads((tmp_path / "out.json").read_text())
+    hit = out["rows"]["local-read-hit"]["256"]["medians"]
+    assert {"plain", "native", "weft uring", "weft servers alone",
+            "model copies"} <= set(hit)
+    for figures in hit.values():
+        assert figures["elapsed_us"] > 0 and figures["io_us"] >= 0
+    assert hit["model"]["notices"] <= hit["model tells"]["notices"] == 4
+    if "MB/s" in result.stdout:
+        slow = out["rows"]["slow-read-miss"]["256"]["medians"]
+        # It sleeps for the time of the bytes at least.
+        assert slow["plain"]["elapsed_us"] > (1 << 20) / 12
+
+
 def test_echo_unknown_part(bench):
     result = bench("echo", "1")
     assert result.returncode == 2 and "no part 1" in result.stderr

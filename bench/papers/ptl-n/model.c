@@ -1,0 +1,178 @@
+/*
+ * PTL-N as its paper has it, in small: a process with two user-level threads,
+ * of which one reads or writes and the other spins, and an I/O server in a
+ * process of its own. The first thread is a chain of completions: its next
+ * step is taken by the signal's handler, on top of the second.
+ *
+ *     bench_ptl_n_model share|copy ask|tell NICE
+ *                       FILE MIB UNIT_KIB read|write hit|miss spin|alone
+ *
+ * share: the server has the same address space; copy: blocks go through shared
+ * memory. ask: the requester looks before it waits, and a signal is sent only
+ * if it waits (YET, WAIT, COMPLETE); tell: a signal for each completion. NICE
+ * is added to the first process's nice value. Prints notices, too.
+ *
+ * M1. A request is the server's from the store of `asked` until the exchange
+ *     of `status`.
+ * M2. Steps are taken with the signal blocked.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "io.h"
+
+enum status { YET, WAIT, COMPLETE };
+enum { MODEL_ARGS = 3, NOTICE = SIGUSR1, STACK = 1 << 16 };
+
+/* In memory that both processes share, whatever else they do. */
+struct channel {
+	_Atomic unsigned int asked; /* requests; the server sleeps on it */
+	_Atomic unsigned int status;
+	unsigned long nr_notices;
+	char block[]; /* when it is copied */
+};
+
+static struct experiment e;
+static struct channel *channel;
+static bool copies, tells;
+static char *buffer;
+static pid_t main_pid;
+static double step_us;
+
+/* --- the server ---------------------------------------------------------- */
+
+static int serve(void *arg)
+{
+	unsigned int nr = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		while (channel->asked == nr)
+			syscall(SYS_futex, &channel->asked, FUTEX_WAIT, nr,
+				NULL, NULL, 0);
+		nr++;
+		io_unit(&e, copies ? channel->block : buffer);
+		if (atomic_exchange(&channel->status, COMPLETE) == WAIT ||
+		    tells) {
+			channel->nr_notices++;
+			kill(main_pid, NOTICE);
+		}
+	}
+	return 0;
+}
+
+static void start_server(void)
+{
+	int flags = copies ? 0 : CLONE_VM;
+	void *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stack == MAP_FAILED ||
+	    clone(serve, (char *)stack + STACK,
+		  flags | CLONE_FILES | CLONE_FS | SIGCHLD, NULL) < 0)
+		die("server");
+}
+
+/* --- the thread that reads or writes ------------------------------------- */
+
+static void ask(void)
+{
+	if (copies && e.writes)
+		memcpy(channel->block, buffer, e.unit);
+	channel->status = tells ? WAIT : YET;
+	channel->asked++; /* M1 */
+	syscall(SYS_futex, &channel->asked, FUTEX_WAKE, 1, NULL, NULL, 0);
+	sched_yield(); /* what it has at once is there when we look */
+}
+
+/* Has the last request's end been seen? Else a signal will tell. */
+static bool is_complete(void)
+{
+	unsigned int yet = YET;
+
+	return !tells &&
+	       !atomic_compare_exchange_strong(&channel->status, &yet, WAIT);
+}
+
+static void take(void)
+{
+	if (copies && !e.writes)
+		memcpy(buffer, channel->block, e.unit);
+	e.done += e.unit;
+}
+
+static void go_on(void)
+{
+	double start = us_of(CLOCK_THREAD_CPUTIME_ID);
+
+	while (e.done < e.total) {
+		ask();
+		if (!is_complete())
+			break;
+		take();
+	}
+	step_us += us_of(CLOCK_THREAD_CPUTIME_ID) - start;
+}
+
+static void on_notice(int sig)
+{
+	take(); /* M2: the kernel blocks it here */
+	go_on();
+}
+
+/* --- both ---------------------------------------------------------------- */
+
+static void run(void)
+{
+	struct sigaction action = { .sa_handler = on_notice };
+	sigset_t notice, before;
+
+	sigaction(NOTICE, &action, NULL);
+	sigemptyset(&notice);
+	sigaddset(&notice, NOTICE);
+	sigprocmask(SIG_BLOCK, &notice, &before);
+	go_on();
+	while (!e.spins && e.done < e.total)
+		sigsuspend(&before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	while (e.done < e.total)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	double start, cpu_us;
+
+	if (argc != 1 + MODEL_ARGS + NR_EXPERIMENT_ARGS) {
+		fprintf(stderr, "usage: model share|copy ask|tell "
+				"NICE " EXPERIMENT_ARGS "\n");
+		return 2;
+	}
+	copies = strcmp(argv[1], "copy") == 0;
+	tells = strcmp(argv[2], "tell") == 0;
+	e = experiment_of(argv + 1 + MODEL_ARGS);
+	buffer = new_buffer(e.unit);
+	main_pid = getpid();
+	channel = mmap(NULL, sizeof(*channel) + e.unit, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (channel == MAP_FAILED)
+		die("channel");
+	start_server();
+	if (setpriority(PRIO_PROCESS, 0, atoi(argv[3])) < 0)
+		die("nice");
+	cpu_us = us_of(CLOCK_PROCESS_CPUTIME_ID);
+	start = us_of(CLOCK_MONOTONIC);
+	run();
+	start = us_of(CLOCK_MONOTONIC) - start;
+	cpu_us = us_of(CLOCK_PROCESS_CPUTIME_ID) - cpu_us;
+	print_result(start, e.spins ? cpu_us - step_us : 0, cpu_us);
+	printf("notices %lu\n", channel->nr_notices);
+	return 0;
+}
