@@ -147,6 +147,15 @@ static size_t lowest_tcb(size_t stride)
 	return lowest;
 }
 
+/* Below the page in which the static TLS blocks begin. */
+static size_t lowest_top(size_t stride)
+{
+	size_t limit = lowest_tcb(stride) + wf_libc.pthread_bytes -
+		       wf_libc.static_tls_bytes;
+
+	return wf_align_down(limit, WF_PAGE) - WF_PAGE + SHALLOW_BYTES;
+}
+
 static struct wf_slot_class *make_class(size_t stack, size_t guard)
 {
 	size_t stride = guard + stack + extra_bytes(stack);
@@ -162,8 +171,8 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard)
 			.stack_bytes = stack,
 			.guard_bytes = guard,
 			.stride = stride,
-			.per_stride = UINT64_MAX / stride,
 			.tcb_lowest = lowest_tcb(stride),
+			.top_lowest = lowest_top(stride),
 			.region_slots = FIRST_REGION_SLOTS,
 		};
 		/* release: publishes the class (M1); pairs with find_class. */
@@ -268,21 +277,21 @@ static void warn_no_guard(int err)
 /* --- where things lie --------------------------------------------------- */
 
 /*
- * The stack's end, for one that begins at `low`: below the static TLS blocks,
- * which end at a TCB's end; not just above a page's border, where the first
- * frames would touch two pages; and at all other offsets alike, in turn.
+ * The stack's end: below the static TLS blocks, which end at a TCB's end; not
+ * just above a page's border, where the first frames would touch two pages; and
+ * at all other offsets alike. For stack `number` of its class, in steps of
+ * COLOUR_BYTES from the lowest end that there is.
  */
-static char *place_top(const struct wf_slot_class *c, char *low)
+static uint8_t place_top(const struct wf_slot_class *c, uint32_t number)
 {
-	size_t number =
-		(size_t)(((unsigned __int128)(uintptr_t)low * c->per_stride) >>
-			 64);
-	char *limit = low + c->tcb_lowest + wf_libc.pthread_bytes -
-		      wf_libc.static_tls_bytes;
-	char *top = (char *)wf_align_down((uintptr_t)limit, WF_PAGE) +
-		    SHALLOW_BYTES + number % NR_TOP_COLOURS * COLOUR_BYTES;
+	const uint32_t steps = WF_PAGE / COLOUR_BYTES;
+	size_t limit = c->tcb_lowest + wf_libc.pthread_bytes -
+		       wf_libc.static_tls_bytes;
+	uint32_t colour = number % NR_TOP_COLOURS;
 
-	return top <= limit ? top : top - WF_PAGE;
+	if (c->top_lowest + WF_PAGE + colour * COLOUR_BYTES <= limit)
+		colour += steps;
+	return (uint8_t)colour;
 }
 
 static struct wf_slot_note *note_of(const struct wf_slot *s)
@@ -308,9 +317,11 @@ int wf_slot_map(struct wf_slot_class *c, struct wf_slot *ret_slot)
 			warn_no_guard(err);
 	}
 	s.tcb = place_tcb((uintptr_t)s.low + c->stride, number);
+	s.stack_colour = place_top(c, number);
 	*note_of(&s) = (struct wf_slot_note){
 		.save_top = save_top,
 		.home = s.low,
+		.home_colour = s.stack_colour,
 	};
 	*ret_slot = s;
 	return 0;
@@ -382,13 +393,20 @@ char *wf_slot_save_top(const struct wf_slot *s)
 void *wf_slot_stack_top(const struct wf_slot *s)
 {
 	if (WF_LIKELY(!s->has_user_stack))
-		return place_top(s->class, s->low);
+		return s->low + s->class->top_lowest +
+		       s->stack_colour * (size_t)COLOUR_BYTES;
 	return note_of(s)->user_low + note_of(s)->user_bytes;
 }
 
 char *wf_slot_home(const struct wf_slot *s)
 {
 	return note_of(s)->home;
+}
+
+void wf_slot_take_home(struct wf_slot *s, const struct wf_slot *of)
+{
+	s->low = note_of(of)->home;
+	s->stack_colour = note_of(of)->home_colour;
 }
 
 void wf_slot_fork_child(void)

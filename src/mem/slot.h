@@ -28,8 +28,8 @@ struct wf_slot_class {
 	size_t stack_bytes;  /* constant; 0: TLS and TCB only */
 	size_t guard_bytes;  /* constant */
 	size_t stride;	     /* constant: bytes from slot to slot */
-	uint64_t per_stride; /* constant: 2^64 / stride */
 	size_t tcb_lowest;   /* constant: where TCBs begin at the lowest */
+	size_t top_lowest;   /* constant: where stacks end at the lowest */
 	struct wf_spin lock; /* all below */
 	char *region_next;   /* first slot of the region not yet used */
 	char *region_open;   /* end of those that may be used */
@@ -48,6 +48,7 @@ struct wf_slot_note {
 	char *home;	/* constant: lowest byte of the slot, guard included */
 	char *user_low; /* the program's stack; NULL: one of weft's */
 	size_t user_bytes;
+	uint8_t home_colour; /* constant: of the stack there */
 };
 
 struct wf_slot {
@@ -56,7 +57,8 @@ struct wf_slot {
 				      * included; without a class the end of a
 				      * save area */
 	uintptr_t tcb;
-	uint32_t link_epoch; /* fork epoch in which ld.so knows it */
+	uint32_t link_epoch;  /* fork epoch in which ld.so knows it */
+	uint8_t stack_colour; /* where the stack ends: place_top in slot.c */
 	bool has_user_stack;
 	bool is_prepared : 1;	  /* ld.so has made its TLS */
 	bool is_fresh : 1;	  /* and nobody has used it since */
@@ -112,12 +114,17 @@ void *wf_slot_stack_top(const struct wf_slot *s);
 static inline void wf_slot_exchange_stacks(struct wf_slot *a, struct wf_slot *b)
 {
 	char *low = a->low;
+	uint8_t colour = a->stack_colour;
 
 	a->low = b->low;
+	a->stack_colour = b->stack_colour;
 	b->low = low;
+	b->stack_colour = colour;
 }
 /* The stack with which the slot was mapped. */
 char *wf_slot_home(const struct wf_slot *s);
+/* s gets the stack with which `of` was mapped. */
+void wf_slot_take_home(struct wf_slot *s, const struct wf_slot *of);
 
 /* Bytes of address space of all slots mapped so far, and how many they are. */
 size_t wf_slot_mapped(uint32_t *ret_nr);

@@ -343,14 +343,13 @@ uint32_t wf_table_fork_epoch(void)
 static void send_stack_home(struct wf_thread *t, const struct wf_thread *self)
 {
 	const struct wf_slot *mine = &self->slot;
-	char *home;
+	bool is_mine;
 
 	if (t->slot.class == NULL)
 		return;
-	home = wf_slot_home(&t->slot);
-	if (home == mine->low && t->slot.class == mine->class)
-		home = wf_slot_home(mine);
-	t->slot.low = home;
+	is_mine = t->slot.class == mine->class &&
+		  wf_slot_home(&t->slot) == mine->low;
+	wf_slot_take_home(&t->slot, is_mine ? mine : &t->slot);
 }
 
 void wf_table_fork_child(struct wf_thread *self)

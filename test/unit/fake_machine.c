@@ -9,6 +9,7 @@
 #include "sched/cpu_time.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
+#include "sched/ready.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 #include "signal/preempt.h"
