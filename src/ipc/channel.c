@@ -62,7 +62,7 @@ static int claim(struct weft_channel *c, int64_t deadline_ns)
 /* After the last of some messages was published. */
 static void sent(struct weft_channel *c)
 {
-	wf_channel_ring(c);
+	wf_channel_ring_receiver(c);
 	wf_channel_check(c, CLOCK_MONOTONIC_COARSE);
 }
 
@@ -128,7 +128,8 @@ static int send_batch(struct weft_channel *c, const struct iovec *messages,
 		}
 		rc = claim(c, WF_CHANNEL_TRY);
 		if (rc == -EAGAIN) {
-			wf_channel_ring(c); /* for what we wait for room */
+			wf_channel_ring_receiver(
+				c); /* for what we wait for room */
 			rc = claim(c, deadline_ns);
 		}
 		if (rc == 0)
@@ -242,7 +243,8 @@ static int look(struct weft_channel *c, const void **ret_message,
 		if (rc != -EAGAIN)
 			return rc;
 		if (c->ring.position != position)
-			wf_channel_ring(c); /* What was abandoned is room. */
+			wf_channel_ring_senders(
+				c); /* What was abandoned is room. */
 		rc = wf_channel_wait(c, word, deadline_ns);
 		if (rc != 0)
 			return rc;
@@ -276,7 +278,7 @@ static int receive(struct weft_channel *c, void *buffer, size_t capacity,
 	if (rc != 0)
 		return -rc;
 	if (free_taken(c))
-		wf_channel_ring(c);
+		wf_channel_ring_senders(c);
 	return -take(c, buffer, capacity, ret_size, deadline_ns);
 }
 
@@ -318,7 +320,7 @@ int weft_channel_receive_batch_until(struct weft_channel *c,
 	if (rc != 0)
 		return -rc;
 	if (free_taken(c))
-		wf_channel_ring(c);
+		wf_channel_ring_senders(c);
 	for (i = 0; i < nr; i++) {
 		size_t size = 0;
 
@@ -331,7 +333,7 @@ int weft_channel_receive_batch_until(struct weft_channel *c,
 			break;
 	}
 	if (i > 1)
-		wf_channel_ring(c);
+		wf_channel_ring_senders(c);
 	*ret_nr = i;
 	return i > 0 ? 0 : -rc;
 }
@@ -348,7 +350,7 @@ int weft_channel_peek_until(struct weft_channel *c, const void **ret_message,
 	if (rc != 0)
 		return -rc;
 	if (free_taken(c))
-		wf_channel_ring(c);
+		wf_channel_ring_senders(c);
 	rc = look(c, ret_message, &size, deadline_ns);
 	if (rc != 0)
 		return -rc;

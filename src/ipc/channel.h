@@ -47,9 +47,12 @@ static inline uint32_t wf_channel_cpu(void)
  */
 int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns);
 
-/* Wakes the other side if it sleeps; after messages, or room, were made. */
-void wf_channel_ring(struct weft_channel *c);
-/* The same for a side that looks at memory only: the end is closed. */
+/* Wakes the receiver if it sleeps; after messages were published. */
+void wf_channel_ring_receiver(struct weft_channel *c);
+/* Wakes senders that sleep; after slots were freed. May miss one that is just
+ * falling asleep (W3). */
+void wf_channel_ring_senders(struct weft_channel *c);
+/* Wakes the other side, whether it sleeps or not: the end is closed. */
 void wf_channel_ring_all(struct weft_channel *c);
 
 /* Now and then: is the other side alive? For those that never wait. */

@@ -9,6 +9,11 @@
  * W2. Nobody sleeps for longer than WF_PEER_LOOK_NS. So a waker that is killed
  *     after it wrote the slot, or a hostile one that never rings, delays, and
  *     no more.
+ * W3. A receiver reads its senders' bell without a fence when it frees a slot:
+ *     the slot's line is far away then, and its next message is what it should
+ *     look for. It may miss a sender that is just falling asleep; it reads the
+ *     bell again at the next slot, and with a fence before it waits itself, and
+ *     else there is W2.
  *
  * Two processes on one CPU cannot both look: there the end that waits yields
  * the CPU, which costs half of what sleeping and waking does.
@@ -180,6 +185,15 @@ static int verdict(struct weft_channel *c, uint64_t word)
 	return rc;
 }
 
+static void ring(_Atomic uint32_t *bell)
+{
+	int saved = errno;
+
+	wf_store_relaxed(bell, 0);
+	syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	errno = saved;
+}
+
 /* Is it worth waiting on? 0, or what wf_channel_wait returns. */
 static int judge(struct weft_channel *c, uint64_t word, bool *ret_changed)
 {
@@ -210,6 +224,10 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns)
 		return try_wait(c, word);
 	if (spin(c, word))
 		return 0;
+	if (!wf_channel_is_sender(c)) {
+		wf_fence_seq_cst(); /* W3 */
+		wf_channel_ring_senders(c);
+	}
 	for (;;) {
 		int64_t now, until;
 		bool has_come;
@@ -239,21 +257,20 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns)
 	}
 }
 
-static void ring(_Atomic uint32_t *bell)
+void wf_channel_ring_receiver(struct weft_channel *c)
 {
-	int saved = errno;
-
-	wf_store_relaxed(bell, 0);
-	syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-	errno = saved;
-}
-
-void wf_channel_ring(struct weft_channel *c)
-{
-	_Atomic uint32_t *bell = bell_of(c, !wf_channel_is_sender(c));
+	_Atomic uint32_t *bell = &c->ring.header->message_bell;
 
 	wf_fence_seq_cst(); /* W1 */
 	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0))
+		ring(bell);
+}
+
+void wf_channel_ring_senders(struct weft_channel *c)
+{
+	_Atomic uint32_t *bell = &c->ring.header->room_bell;
+
+	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0)) /* W3 */
 		ring(bell);
 }
 
