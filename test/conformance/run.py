@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """The long run: what ./dev test has a fast part of.
 
-usage: test/conformance/run.py [OPTIONS] [posix|cpython]...
+usage: test/conformance/run.py [OPTIONS] [posix|cpython|apps]...
 
 posix    the POSIX tests natively once, then on weft with 1, 2 and 8 VPs, each
          without and with --preempt-every 100us
 cpython  CPython's own suites about threads, signals and processes, from the
          distribution's package: each test has to end on weft as it does
          natively
+apps     servers and other programs that wait for descriptors, under their
+         long loads, with each backend of --io
 
-Both, if none is named. --only takes part of a suite's or program's name.
+All, if none is named. --only takes part of a suite's or program's name.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import xml.etree.ElementTree
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
+import apps  # noqa: E402
 import runner  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # the one that the package is for
@@ -41,12 +44,12 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=runner.BUILD)
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("parts", nargs="*", metavar="posix|cpython")
+    parser.add_argument("parts", nargs="*", metavar="posix|cpython|apps")
     options = parser.parse_args(argv)
-    unknown = set(options.parts) - {"posix", "cpython"}
+    unknown = set(options.parts) - set(PARTS)
     if unknown:
         parser.error(f"no such part: {' '.join(sorted(unknown))}")
-    options.parts = options.parts or ["posix", "cpython"]
+    options.parts = options.parts or list(PARTS)
     return options
 
 
@@ -144,13 +147,45 @@ def run_cpython(options):
                if is_wanted(suite, options))
 
 
+# --- apps ---
+
+def check_app(app, backend, native, options):
+    """True if it does on weft what it does natively."""
+    result = app.run([options.build / "weft", "run", "--io", backend, "--"])
+    problem = apps.difference(native, result)
+    if not problem:
+        print(f"ok {app.name} --io {backend}: native {native.seconds:.0f} s, "
+              f"weft {result.seconds:.0f} s", flush=True)
+        return True
+    shown = result if native.outcome() == "ok" else native
+    print(f"FAIL {app.name} --io {backend}: {problem}",
+          runner.text(shown.stdout[-2000:] + shown.stderr), sep="\n",
+          flush=True)
+    runner.print_trace(shown)
+    return False
+
+
+def run_apps(options):
+    """The number of programs and backends with a difference."""
+    failed = 0
+    for app in apps.io(long=True):
+        if not is_wanted(app.name, options):
+            continue
+        if app.missing():
+            print(f"skip {app.name}: {app.missing()}")
+            continue
+        native = app.run([])
+        failed += sum(not check_app(app, backend, native, options)
+                      for backend in runner.backends(options.build))
+    return failed
+
+
+PARTS = {"posix": run_posix, "cpython": run_cpython, "apps": run_apps}
+
+
 def main(argv):
     options = parse(argv)
-    failed = 0
-    if "posix" in options.parts:
-        failed += run_posix(options)
-    if "cpython" in options.parts:
-        failed += run_cpython(options)
+    failed = sum(PARTS[part](options) for part in options.parts)
     print(f"conformance: {failed or 'nothing'} failed")
     return 1 if failed else 0
 

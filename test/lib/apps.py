@@ -2,6 +2,7 @@
 makes a result good."""
 
 import caches
+import clients
 import databases
 import runner
 import sanitized
@@ -88,6 +89,12 @@ git -c pack.threads=8 repack -adfq
 git index-pack --threads=8 --verify .git/objects/pack/*.pack
 git -c grep.threads=8 grep -c 77 | sort | cksum
 git fsck --full
+git clone -q --no-local -c index.threads=8 . copy
+git -C copy -c core.preloadIndex=true status --porcelain | grep -v '??' | cat
+git -C copy -c pack.threads=8 repack -adfq
+git -C copy fsck --full
+git -C copy log --format=%T
+cat copy/file* | cksum
 """
 SORT = """
 seq 300000 >numbers
@@ -121,8 +128,25 @@ def tools():
     ]
 
 
-def servers(long):
+def fio(long):
+    """Reads back and verifies what it has written, from threads."""
+    size, jobs = ("64m", 16) if long else ("2m", 4)
+    return Program("fio", [
+        "fio", "--thread", "--ioengine=psync", "--rw=randrw", "--bs=4k",
+        "--verify=crc32c", "--do_verify=1", "--verify_fatal=1",
+        "--directory=/var/tmp", "--unlink=1", "--group_reporting",
+        f"--size={size}", f"--numjobs={jobs}", "--name=weft-buffered",
+        "--name=weft-direct", "--direct=1"],
+        shows=r"err= *\d+|issued rwts: total=[\d,]+|verify.*failed.*")
+
+
+def io(long):
+    """Programs that wait for descriptors most of the time."""
     return [
+        fio(long),
+        clients.Urllib("urllib", clients.PYTHON),
+        clients.Curl("curl", "curl"),
+        webservers.PythonServer("http_server", clients.PYTHON, long),
         caches.Redis("redis", "redis-server", long),
         caches.Memcached("memcached", "memcached", long),
         webservers.Nginx("nginx", "nginx", long),
@@ -134,7 +158,7 @@ def servers(long):
 def all_apps(build, long=False):
     """Short, each runs for a second or two."""
     return [*own(build), *compressors(), *benchmarks(long), *tools(),
-            *servers(long), *sanitized.all_sanitized(build)]
+            *io(long), *sanitized.all_sanitized(build)]
 
 
 def difference(native, result):

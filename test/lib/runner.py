@@ -7,6 +7,7 @@ are backtraced to a log file, where gdb exists, before it is killed.
 import dataclasses
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -48,6 +49,13 @@ def add_weft_arguments(parser):
     parser.add_argument("--preempt-every", metavar="TIME")
     parser.add_argument("--bound", metavar="PATTERN")
     parser.add_argument("--io", metavar="BACKEND")
+
+
+def backends(build):
+    """All values of --io, as the command knows them."""
+    shown = subprocess.run([build / "weft", "run", "--help"], text=True,
+                           capture_output=True, check=True).stdout
+    return re.search(r"^ *--io (\S+)", shown, re.M)[1].split("|")
 
 
 def weft_prefix(options):

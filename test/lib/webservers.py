@@ -2,9 +2,14 @@
 
 import os
 import random
+import re
+import shutil
 import signal
+import subprocess
 
-from servers import Connection, Server, expect, free_port, in_threads
+import runner
+from servers import ANSWER_LIMIT_S, Connection, Server, Wrong, expect, \
+    free_port, in_threads
 
 
 class WebServer(Server):
@@ -39,7 +44,11 @@ class WebServer(Server):
             with server.connect():
                 pass
             in_threads(self.clients, client)
+            self.more_load(server)
             return f"{self.stop.name} {server.end(self.stop)}"
+
+    def more_load(self, server):
+        """Of a kind of its own."""
 
 
 class Nginx(WebServer):
@@ -69,8 +78,8 @@ http {{
 
 
 class Apache(WebServer):
-    """The worker MPM: a thread per connection in two processes, and more
-    connections than one of them has threads."""
+    """The worker MPM: a thread per connection in a few processes. Short: more
+    connections than threads. Long: a thousand connections at once, by ab."""
 
     clients = 100
     stop = signal.SIGTERM
@@ -80,24 +89,75 @@ LoadModule mpm_worker_module modules/mod_mpm_worker.so
 LoadModule authz_core_module modules/mod_authz_core.so
 ServerName localhost
 Listen 127.0.0.1:{port}
+ListenBacklog 1100
 PidFile {folder}/pid
 ErrorLog /dev/stderr
 DocumentRoot {folder}
-ServerLimit 2
-StartServers 2
-ThreadsPerChild 64
-MaxRequestWorkers 128
+ServerLimit {processes}
+StartServers {processes}
+ThreadLimit {threads}
+ThreadsPerChild {threads}
+MaxRequestWorkers {workers}
+MaxSpareThreads {workers}
+KeepAliveTimeout 60
+MaxKeepAliveRequests 0
 {user}
 <Directory {folder}>
   Require all granted
 </Directory>
 """
 
+    def missing(self):
+        if self.long and not shutil.which("ab"):
+            return "there is no ab"
+        return super().missing()
+
     def address(self, folder):
         return free_port()
 
     def arguments(self, folder, path):
         user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
+        processes, threads = (4, 256) if self.long else (2, 64)
         (folder / "c").write_text(self.CONFIGURATION.format(
-            folder=folder, port=path, user=user))
+            folder=folder, port=path, user=user, processes=processes,
+            threads=threads, workers=processes * threads))
         return ["-d", folder, "-f", folder / "c", "-DFOREGROUND"]
+
+    def more_load(self, server):
+        if not self.long:
+            return
+        done = subprocess.run(
+            ["ab", "-q", "-k", "-n", "20000", "-c", "1000",
+             f"http://127.0.0.1:{server.path}/file1"], capture_output=True,
+            text=True, env=runner.environment(), timeout=3 * ANSWER_LIMIT_S)
+        found = re.findall(r"^(?:Complete|Failed) requests: +(\d+)",
+                           done.stdout, re.M)
+        if found != ["20000", "0"] or "Non-2xx" in done.stdout:
+            raise Wrong(f"ab: {found} {done.stdout[-900:]} "
+                        f"{done.stderr[-300:]}")
+
+
+class PythonServer(WebServer):
+    """http.server: a new thread for each connection."""
+
+    clients = 24
+    stop = signal.SIGINT
+
+    SCRIPT = """\
+import functools, http.server, sys
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_): pass
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 100
+handler = functools.partial(Quiet, directory=sys.argv[1])
+try:
+    Server(("127.0.0.1", int(sys.argv[2])), handler).serve_forever()
+except KeyboardInterrupt:
+    pass
+"""
+
+    def address(self, folder):
+        return free_port()
+
+    def arguments(self, folder, path):
+        return ["-c", self.SCRIPT, folder, path]
