@@ -136,8 +136,8 @@ enum weft_agent_policy {
 /*
  * Changes the policy, as --wait, and how many VPs may poll at a time, as
  * --agents; the others sleep. The number is from 1 to that of the VPs, and 0
- * is the same as WEFT_AGENT_PARK. EINVAL otherwise, ENOTSUP without weft.
- * Never blocks.
+ * is the same as WEFT_AGENT_PARK. EINVAL otherwise, ENOTSUP without weft,
+ * ENOMEM if the runtime cannot start. Never blocks.
  */
 int weft_agent_set(enum weft_agent_policy policy, unsigned int agents);
 

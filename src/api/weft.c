@@ -1,8 +1,18 @@
 /* weft.h: the library's own names. */
-#include <weft/weft.h>
+#include <weft/runtime.h>
+
+#include <string.h>
 
 #include "api/api.h"
-#include "sched/vp.h"
+#include "api/cancel.h"
+#include "base/options.h"
+#include "boot/boot.h"
+#include "sched/carrier.h"
+#include "sync/deadline.h"
+#include "wait/agent.h"
+#include "wait/sleep.h"
+#include "wait/word.h"
+#include "wait/word_array.h"
 
 WF_API(const char *, weft_version, void)
 {
@@ -12,4 +22,144 @@ WF_API(const char *, weft_version, void)
 WF_API(int, weft_is_active, void)
 {
 	return wf_is_started();
+}
+
+/* --- wait words ---------------------------------------------------------- */
+
+_Static_assert(sizeof(struct weft_word) == sizeof(struct wf_word), "one type");
+_Static_assert((int)WEFT_WORD_RUNG == (int)WF_WORD_RUNG, "one flag");
+_Static_assert((int)WEFT_WORD_POLLED == (int)WF_WORD_POLLED, "one flag");
+_Static_assert((int)WEFT_WORDS_MAX == (int)WF_WORDS_PER_WAIT, "one number");
+
+/* There is nobody who looks before the runtime has started. */
+static int wait_for_words(const struct weft_word *words, size_t nr,
+			  size_t *ret_index, const struct timespec *deadline)
+{
+	int64_t deadline_ns;
+	int err = wf_deadline_from_abs(CLOCK_MONOTONIC, deadline, &deadline_ns);
+
+	if (err == 0 && !wf_is_started() && wf_boot_start() < 0)
+		err = -ENOMEM;
+	if (err < 0)
+		return -err;
+	return -WF_CANCEL_POINT(wf_word_wait((const struct wf_word *)words, nr,
+					     ret_index, deadline_ns));
+}
+
+WF_API(int, weft_word_wait_until, const volatile void *addr, size_t size,
+       uint64_t mask, uint64_t old, const struct timespec *deadline)
+{
+	const struct weft_word word = { addr, size, mask, old };
+
+	return wait_for_words(&word, 1, NULL, deadline);
+}
+
+WF_API(int, weft_word_wait_any_until, const struct weft_word *words, size_t nr,
+       size_t *ret_index, const struct timespec *deadline)
+{
+	return wait_for_words(words, nr, ret_index, deadline);
+}
+
+WF_API(uint32_t *, weft_word_new, uint32_t value)
+{
+	return wf_word_new(value);
+}
+
+WF_API(void, weft_word_free, uint32_t *word)
+{
+	wf_word_free(word);
+}
+
+WF_API(void, weft_word_ring, const volatile void *addr)
+{
+	wf_word_ring(addr);
+}
+
+/* --- agents, hints, statistics ------------------------------------------- */
+
+_Static_assert((int)WEFT_AGENT_ADAPTIVE == (int)WF_WAIT_ADAPTIVE &&
+		       (int)WEFT_AGENT_POLL == (int)WF_WAIT_POLL &&
+		       (int)WEFT_AGENT_PARK == (int)WF_WAIT_PARK,
+	       "one enumeration");
+
+WF_API(int, weft_agent_set, enum weft_agent_policy policy, unsigned int agents)
+{
+	if (!wf_is_started() && wf_boot_start() < 0)
+		return ENOMEM;
+	return -wf_agent_set((uint32_t)policy, agents);
+}
+
+WF_API(void, weft_block_begin, void)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	wf_carrier_lend_vp(t);
+	wf_runtime_leave(t);
+}
+
+WF_API(void, weft_block_end, void)
+{
+	wf_runtime_leave(wf_runtime_enter());
+}
+
+static uint64_t count_all(size_t offset)
+{
+	uint32_t nr = wf_is_started() ? wf_sched.nr_vps : 0;
+	const char *of_process = (const char *)&wf_counters;
+	uint64_t all = wf_load_relaxed(
+		(const _Atomic uint64_t *)(of_process + offset));
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const char *of_vp = (const char *)&wf_sched.vps[i].counters;
+
+		all += wf_load_relaxed(
+			(const _Atomic uint64_t *)(of_vp + offset));
+	}
+	return all;
+}
+
+WF_API(void, weft_stats, struct weft_stats *stats, size_t size)
+{
+#define ALL(name) count_all(offsetof(struct wf_counters, name))
+	const struct weft_stats now = {
+		.threads = ALL(made),
+		.switches = ALL(switches),
+		.parks = ALL(parks),
+		.preemptions = ALL(preemptions),
+		.rescues = ALL(rescues),
+		.polls = ALL(polls),
+		.poll_hits = ALL(hits),
+		.poll_ns = ALL(polled_us) * 1000,
+		.hand_overs = ALL(hand_overs),
+		.sleeps = ALL(sleeps),
+		.wakes = ALL(wakes),
+		.word_waits = ALL(word_waits),
+		.word_hits = ALL(word_hits),
+		.word_rings = ALL(word_rings),
+	};
+#undef ALL
+	memset(stats, 0, size);
+	memcpy(stats, &now, size < sizeof(now) ? size : sizeof(now));
+}
+
+/* --- for libweft-api.a --------------------------------------------------- */
+
+WF_API(const struct weft_runtime_functions *, weft_runtime, void)
+{
+	static const struct weft_runtime_functions functions = {
+		.size = sizeof(functions),
+		.version = weft_version,
+		.is_active = weft_is_active,
+		.word_wait_until = weft_word_wait_until,
+		.word_wait_any_until = weft_word_wait_any_until,
+		.word_new = weft_word_new,
+		.word_free = weft_word_free,
+		.word_ring = weft_word_ring,
+		.agent_set = weft_agent_set,
+		.block_begin = weft_block_begin,
+		.block_end = weft_block_end,
+		.stats = weft_stats,
+	};
+
+	return &functions;
 }

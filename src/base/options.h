@@ -44,6 +44,10 @@
 	  "what a virtual processor does that has nothing to run: look for " \
 	  "work as long as that has paid before it sleeps, look always, or " \
 	  "sleep at once") \
+	X(agents, "agents", "WEFT_AGENTS", COUNT, 1, 1024, "N", \
+	  "a number from 1 to 1024", \
+	  "let N virtual processors look for work at a time while the others " \
+	  "sleep; 1 if not given") \
 	X(io, "io", "WEFT_IO", CHOICE, 0, 0, "uring|servers", \
 	  "uring or servers", \
 	  "who waits for descriptors: the kernel's io_uring, where it is " \

@@ -35,6 +35,7 @@
 #include "thread/reap.h"
 #include "trace/counters.h"
 #include "wait/ufutex_internal.h"
+#include "wait/word.h"
 
 static void become_first(struct wf_thread *t)
 {
@@ -85,6 +86,7 @@ void wf_boot_fork_child(void)
 	wf_realtime_fork_child();
 	wf_cpu_time_fork_child();
 	wf_ufutex_fork_child();
+	wf_words_fork_child();
 	wf_ring_fork_child();
 	wf_watch_fork_child();
 	wf_server_fork_child();

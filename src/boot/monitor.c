@@ -9,9 +9,14 @@
  * N3. It sleeps for good only when nothing waits; whoever makes something wait
  *     wakes it. It stores monitor_asleep, passes a membarrier, then looks
  *     again; pushers push, then load monitor_asleep.
+ * N5. While somebody waits for a word that nobody has promised to ring, it
+ *     looks at the words each tick if no VP has, and says so in
+ *     monitor_asleep; whoever begins such a wait wakes it otherwise.
  * N4. It wakes for the timers of VPs that are busy. A VP that begins to run a
  *     thread while it has a timer earlier than monitor_until says so.
  */
+#include <errno.h>
+
 #include "base/options.h"
 #include "boot/boot.h"
 #include "boot/rescue.h"
@@ -27,6 +32,7 @@
 #include "sync/shared.h"
 #include "thread/policy.h"
 #include "wait/timer.h"
+#include "wait/word.h"
 
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
@@ -126,6 +132,30 @@ static int64_t announce(int64_t limit)
 	return earliest_deadline(limit);
 }
 
+/* N5 */
+static void sleep_and_watch(int64_t deadline)
+{
+	uint32_t asleep = WF_MONITOR_ASLEEP;
+
+	while (wf_words_watch()) {
+		int64_t until = wf_os_now() + TICK_NS;
+
+		/* Not if somebody has woken it meanwhile. */
+		if (!wf_cas_acq_rel(&wf_sched.monitor_asleep, &asleep,
+				    WF_MONITOR_WATCHING) &&
+		    asleep != WF_MONITOR_WATCHING)
+			return;
+		asleep = WF_MONITOR_ASLEEP;
+		if (wf_os_futex_wait(&wf_sched.monitor_asleep,
+				     WF_MONITOR_WATCHING,
+				     until < deadline ? until : deadline) !=
+			    -ETIMEDOUT ||
+		    until >= deadline)
+			return;
+	}
+	wf_os_futex_wait(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP, deadline);
+}
+
 /*
  * Nothing waits: sleeps until something does (N3). Without membarrier pushers
  * may miss that it sleeps, so it does not sleep for good.
@@ -134,7 +164,7 @@ static void sleep_until_needed(int64_t now, bool is_for_good, uint32_t pokes)
 {
 	int64_t deadline = now + SLOW_TICK_NS;
 
-	wf_store_relaxed(&wf_sched.monitor_asleep, 1); /* N3 */
+	wf_store_relaxed(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP); /* N3 */
 	if (wf_os_membarrier() == 0 && is_for_good)
 		deadline = WF_OS_FOREVER;
 	deadline = announce(deadline);
@@ -142,7 +172,7 @@ static void sleep_until_needed(int64_t now, bool is_for_good, uint32_t pokes)
 	wf_setxid_follow();
 	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes) {
 		wf_tick_nothing_waits();
-		wf_os_futex_wait(&wf_sched.monitor_asleep, 1, deadline);
+		sleep_and_watch(deadline);
 	}
 	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
@@ -166,7 +196,7 @@ static void nap(int64_t now, int64_t until, uint32_t pokes)
  */
 static void nap_quietly(int64_t until, uint32_t pokes)
 {
-	wf_store_relaxed(&wf_sched.monitor_asleep, 1);
+	wf_store_relaxed(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP);
 	wf_fence_seq_cst();
 	until = announce(until);
 	if (wf_tick_quiet_ns() > 0 &&
@@ -186,12 +216,15 @@ struct rounds {
 
 static void tick(struct rounds *r, int64_t now)
 {
-	bool needed = is_needed();
+	bool needed = is_needed(), is_watching;
 
 	wf_count(ticks);
+	is_watching = wf_words_watch(); /* N5 */
 	wf_tick_all(now);
 	r->quiet_ticks = needed ? 0 : r->quiet_ticks + 1;
-	r->quiet_ns = wf_options.preempt_every == 0 ? wf_tick_quiet_ns() : 0;
+	r->quiet_ns = wf_options.preempt_every == 0 && !is_watching ?
+			      wf_tick_quiet_ns() :
+			      0;
 	r->next_tick = now + (r->quiet_ns > TICK_NS ? r->quiet_ns : TICK_NS);
 }
 

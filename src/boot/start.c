@@ -31,6 +31,7 @@
 #include "thread/affinity.h"
 #include "wait/agent.h"
 #include "wait/timer.h"
+#include "wait/word.h"
 #include "thread/policy.h"
 
 enum { MAX_VPS = 1024 };
@@ -115,6 +116,7 @@ static int make_world(void)
 		wf_mutex_spins = 0; /* the owner is not running */
 	wf_idle_reset();
 	wf_agent_init(has_cpu_for_each);
+	wf_words_init();
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
 	wf_os_membarrier_register();

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 
 #include "base/atomic.h"
 #include "os/sys.h"
@@ -132,4 +133,12 @@ bool wf_os_has_guard_install(void)
 	has = wf_sys(SYS_madvise, page, WF_PAGE, MADV_GUARD_INSTALL) == 0;
 	wf_os_release(page, WF_PAGE);
 	return has;
+}
+
+long wf_os_peek(const struct iovec *from, size_t nr, void *to, size_t bytes)
+{
+	struct iovec into = { .iov_base = to, .iov_len = bytes };
+
+	return wf_sys(SYS_process_vm_readv, wf_os_getpid(), &into, 1, from, nr,
+		      0);
 }

@@ -34,6 +34,14 @@ int wf_os_zero(void *addr, size_t bytes);
 void wf_os_no_huge(void *addr, size_t bytes);
 
 /*
+ * Copies memory of the process itself that may not be there: returns how many
+ * bytes, up to the first that cannot be read, or -EFAULT if that is in the
+ * first piece, -EPERM and the like where the kernel does not let it.
+ */
+struct iovec;
+long wf_os_peek(const struct iovec *from, size_t nr, void *to, size_t bytes);
+
+/*
  * Makes the pages fault. By MADV_GUARD_INSTALL, which splits no mapping
  * (Linux 6.13), else by mprotect. Returns 0 or -Exxx.
  */

@@ -300,6 +300,22 @@ bool wf_carrier_bind(struct wf_thread *t)
 	return true;
 }
 
+void wf_carrier_lend_vp(struct wf_thread *t)
+{
+	struct wf_carrier *spare;
+	uint32_t old = WF_RETAKE_NONE;
+
+	if (t->kind != WF_THREAD_MULTIPLEXED)
+		return;
+	spare = need_spare();
+	if (spare == NULL)
+		return;
+	/* NONE or ASK -> TAKEN; the monitor's CAS fails. */
+	while (!wf_cas_acq_rel(&t->retake, &old, WF_RETAKE_TAKEN))
+		;
+	wf_carrier_give(spare, t->vp);
+}
+
 bool wf_carrier_bind_without_vp(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;

@@ -49,6 +49,11 @@ void wf_carrier_give(struct wf_carrier *spare, struct wf_vp *vp);
 bool wf_carrier_bind(struct wf_thread *t);
 /* The same for a thread whose VP was taken: only if it is worth it. */
 bool wf_carrier_bind_without_vp(struct wf_thread *t);
+/*
+ * Gives the VP of t, the caller, to a spare, as if it had been taken from a
+ * blocked carrier: t queues for one at its next entry. in_runtime set.
+ */
+void wf_carrier_lend_vp(struct wf_thread *t);
 /* Starts `t`, which is prepared, on a carrier of its own. 0 or -EAGAIN. */
 int wf_carrier_start_bound(struct wf_thread *t);
 

@@ -106,7 +106,7 @@ bool wf_idle_wake_sleeper(void)
 
 void wf_idle_wake_any(void)
 {
-	if (wf_load_relaxed(&wf_sched.poller) == NULL) /* I4 */
+	if (wf_load_relaxed(&wf_sched.nr_pollers) == 0) /* I4 */
 		wf_idle_wake_sleeper();
 }
 
@@ -114,20 +114,24 @@ void wf_idle_wake_any(void)
 
 bool wf_idle_poll_begin(struct wf_vp *vp)
 {
-	const struct wf_vp *none = NULL;
+	uint32_t nr = wf_load_relaxed(&wf_sched.nr_pollers);
 
-	if (wf_load_relaxed(&wf_sched.poller) != NULL ||
-	    !wf_cas_acq_rel(&wf_sched.poller, &none, vp))
-		return false;
+	do {
+		if (nr >= wf_load_relaxed(&wf_sched.most_pollers))
+			return false;
+	} while (!wf_cas_acq_rel(&wf_sched.nr_pollers, &nr, nr + 1));
+	vp->is_poller = true;
 	wf_count_own(&vp->counters, polls);
 	return true;
 }
 
 void wf_idle_poll_end(struct wf_vp *vp)
 {
-	WF_ASSERT(wf_load_relaxed(&wf_sched.poller) == vp);
+	WF_ASSERT(vp->is_poller);
+	vp->is_poller = false;
 	/* I4: the fence is wf_idle_begin's. */
-	wf_store_relaxed(&wf_sched.poller, NULL);
+	atomic_fetch_sub_explicit(&wf_sched.nr_pollers, 1,
+				  memory_order_relaxed);
 }
 
 /* What is offered to all, and worth a wake. */
@@ -139,7 +143,7 @@ static bool is_more(void)
 
 void wf_idle_poll_leave(struct wf_vp *vp)
 {
-	if (wf_load_relaxed(&wf_sched.poller) == vp) {
+	if (vp->is_poller) {
 		wf_count_own(&vp->counters, hits);
 		wf_idle_poll_end(vp);
 		wf_fence_seq_cst(); /* I4; pairs with the submitter's */
@@ -150,8 +154,10 @@ void wf_idle_poll_leave(struct wf_vp *vp)
 
 void wf_idle_see_poller(void)
 {
-	if (wf_options.wait == WF_WAIT_POLL)
-		wf_idle_wake_any();
+	if (wf_load_relaxed(&wf_sched.wait_policy) == WF_WAIT_POLL &&
+	    wf_load_relaxed(&wf_sched.nr_pollers) <
+		    wf_load_relaxed(&wf_sched.most_pollers))
+		wf_idle_wake_sleeper();
 }
 
 void wf_idle_wake_monitor(void)
@@ -168,7 +174,7 @@ void wf_idle_reset(void)
 	idle_lock = WF_SPIN_INIT;
 	idle_list = NULL;
 	wf_store_relaxed(&wf_sched.nr_idle, 0);
-	wf_store_relaxed(&wf_sched.poller, NULL);
+	wf_store_relaxed(&wf_sched.nr_pollers, 0);
 	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }

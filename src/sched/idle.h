@@ -1,7 +1,8 @@
 /*
- * VPs without work, and who wakes them. One of them may be the poller: it
- * looks at the queues all the time, so nobody has to wake it, which costs the
- * waker 12 us and the sleeper 25. The others sleep in the kernel.
+ * VPs without work, and who wakes them. One of them, or as many as --agents
+ * says, may be pollers: they look at the queues all the time, so nobody has to
+ * wake them, which costs the waker 12 us and the sleeper 25. The others sleep
+ * in the kernel.
  *
  *     AWAKE -> POLLER   [wf_idle_poll_begin]
  *     POLLER -> AWAKE   [wf_idle_poll_end: finds work, or will sleep]
@@ -22,14 +23,14 @@
  *     left to it: it sleeps only if there is nothing (I2), and goes to run a
  *     thread, whether it had to give up the role for that or had given it up
  *     to sleep, only after it has woken another VP for the rest.
- * I5. The poller is in no idle list: a role is given up before wf_idle_begin.
+ * I5. A poller is in no idle list: a role is given up before wf_idle_begin.
  */
 #ifndef WEFT_SCHED_IDLE_H
 #define WEFT_SCHED_IDLE_H
 
 #include "sched/vp.h"
 
-/* True if vp is the poller from now on; false if another one is. */
+/* True if vp polls from now on; false if enough others do. */
 bool wf_idle_poll_begin(struct wf_vp *vp);
 /* The poller gives up the role, to sleep next. */
 void wf_idle_poll_end(struct wf_vp *vp);
@@ -53,10 +54,10 @@ void wf_idle_wake_any(void);
 static inline bool wf_idle_is_any(void)
 {
 	return wf_load_relaxed(&wf_sched.nr_idle) != 0 ||
-	       wf_load_relaxed(&wf_sched.poller) != NULL;
+	       wf_load_relaxed(&wf_sched.nr_pollers) != 0;
 }
 
-/* The monitor: under --wait poll one idle VP polls. */
+/* The monitor: under --wait poll as many idle VPs poll as may. */
 void wf_idle_see_poller(void);
 
 void wf_idle_wake_monitor(void);

@@ -12,8 +12,10 @@
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/vp_io.h"
+#include "sched/words.h"
 
 bool wf_switch_needs_syscall;
+void (*wf_words_look)(struct wf_vp *vp);
 
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
 {
@@ -60,8 +62,10 @@ void wf_switch_finish(struct wf_thread *t)
 		c->post = NULL;
 		post(c, c->post_arg);
 	}
-	if (t->vp != NULL)
-		wf_vp_io_look(t->vp); /* no lock is held here */
+	if (t->vp != NULL) { /* no lock is held here */
+		wf_vp_io_look(t->vp);
+		wf_words_see(t->vp);
+	}
 	if (WF_UNLIKELY(wf_load_relaxed(&c->signal_slot.nr) != 0))
 		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 	wf_carrier_set_mask(c, t->sigmask);

@@ -68,6 +68,29 @@ struct wf_vp_watch {
 				 * switch will see waits */
 };
 
+/* struct wf_sched.monitor_asleep. */
+enum wf_monitor_asleep {
+	WF_MONITOR_AWAKE = 0,
+	WF_MONITOR_ASLEEP,   /* nothing depends on it */
+	WF_MONITOR_WATCHING, /* but for the wait words, which it looks at */
+};
+
+/* How far a look at the wait words has come (wait/word_look.c). */
+struct wf_look_cursor {
+	uint32_t n; /* of the next word or slot */
+	bool in_slots;
+};
+
+/* A VP's looks at the wait words. */
+struct wf_vp_look {
+	struct wf_look_cursor at;
+	uint32_t countdown;   /* switches until the next look at the clock */
+	uint32_t nr_switches; /* that countdown began with */
+	int64_t nr_counted;   /* switches since the last look */
+	int64_t cost_ns, ended_ns; /* of the last look */
+	_Atomic uint64_t nr;	   /* looks; read by the monitor */
+};
+
 struct wf_timers;
 struct wf_vp_io;
 
@@ -101,6 +124,7 @@ struct wf_vp {
 	bool sleeps_in_ring;	    /* while in the idle list; owner */
 	struct wf_vp *idle_next;    /* idle list; its lock */
 	uint32_t nr_ticks;	    /* monitor */
+	bool is_poller;		    /* sched/idle.h; owner */
 	struct wf_budget budget;    /* for polling; owner */
 	_Atomic int64_t polled_ns;  /* time spent polling; owner */
 
@@ -110,6 +134,7 @@ struct wf_vp {
 	struct wf_counters counters WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_vp_watch watch WF_ALIGNED(WF_CACHE_LINE); /* monitor */
 	uint64_t timer_switches; /* at the carrier's last CPU timer; owner */
+	struct wf_vp_look word_look; /* owner */
 
 	/* Entries on their way; owner. Not on the stacks of threads that park,
 	 * of which they would touch a page more. */
@@ -198,10 +223,14 @@ struct wf_sched {
 	/* enum wf_surplus */
 	_Atomic uint32_t surplus WF_ALIGNED(WF_CACHE_LINE);
 	_Atomic uint32_t nr_idle WF_ALIGNED(WF_CACHE_LINE); /* asleep */
-	_Atomic(const struct wf_vp *) poller; /* sched/idle.h; NULL: none */
+	_Atomic uint32_t nr_pollers;			    /* sched/idle.h */
+	_Atomic uint32_t wait_policy;  /* enum wf_wait_policy */
+	_Atomic uint32_t most_pollers; /* at a time, as the policy allows */
+	_Atomic bool has_words;	       /* somebody has waited for a wait word */
 	_Atomic int64_t monitor_until WF_ALIGNED(WF_CACHE_LINE); /* when it
 								  * wakes */
 	_Atomic uint32_t monitor_poke; /* futex of its naps */
+	/* enum wf_monitor_asleep */
 	_Atomic uint32_t monitor_asleep WF_ALIGNED(WF_CACHE_LINE);
 	/* By threads without a VP; the process's first thread counts. */
 	struct wf_alive alive WF_ALIGNED(WF_CACHE_LINE);

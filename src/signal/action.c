@@ -4,8 +4,9 @@
  * D2. The kernel's has SA_RESTART always: whether a system call ends with
  *     EINTR is decided at the delivery, for the thread that runs the handler,
  *     and not for the one that happened to be interrupted.
- * D3. SIGSEGV has the trampoline even if the program has no handler, for the
- *     sake of the message about an overflow.
+ * D3. SIGSEGV and SIGBUS have the trampoline even if the program has no
+ *     handler, for the sake of the message about an overflow, and of wait words
+ *     in memory that is gone.
  */
 #include "signal/action.h"
 
@@ -73,6 +74,12 @@ bool wf_action_is_default(int sig)
 	       (IGNORED_BY_DEFAULT & WF_SIGNAL_BIT(sig)) == 0;
 }
 
+/* D3 */
+static bool is_ours(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS;
+}
+
 /* The kernel's disposition for what the program has set. D2, D3 */
 static int install(int sig, const struct wf_action *a)
 {
@@ -84,7 +91,7 @@ static int install(int sig, const struct wf_action *a)
 	};
 	bool is_default = wf_action_is_sig_dfl(a);
 
-	if (!wf_action_is_handler(a) && !(is_default && sig == SIGSEGV))
+	if (!wf_action_is_handler(a) && !(is_default && is_ours(sig)))
 		return kernel_action(sig, a, NULL);
 	k.flags |= a->flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
 	return kernel_action(sig, &k, NULL);
@@ -138,8 +145,8 @@ void wf_action_do_default(int sig, const siginfo_t *info)
 
 	/* With only this one open, wait status, core and stop are native. */
 	wf_os_set_signal_mask(~WF_SIGNAL_BIT(sig));
-	if (sig == SIGSEGV)
-		wf_action_uninstall(sig); /* D3 */
+	if (is_ours(sig))
+		wf_action_uninstall(sig);
 	wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(), sig,
 	       info);
 	/* It was one that stops, and the process goes on. */
@@ -152,7 +159,7 @@ void wf_actions_start(void)
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
 		kernel_action(sig, NULL, &table[sig]);
-		if (wf_action_is_handler(&table[sig]) || sig == SIGSEGV)
+		if (wf_action_is_handler(&table[sig]) || is_ours(sig))
 			install(sig, &table[sig]);
 	}
 }
@@ -165,7 +172,7 @@ void wf_actions_fork_child(void)
 
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
-		if (wf_action_is_handler(a) || sig == SIGSEGV)
+		if (wf_action_is_handler(a) || is_ours(sig))
 			kernel_action(sig, a, NULL);
 	}
 }

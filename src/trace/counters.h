@@ -26,8 +26,12 @@
 	X(polls, "idle VPs that began to poll")                    \
 	X(hits, "polls that found work")                           \
 	X(hand_overs, "pollers that woke another VP")              \
+	X(polled_us, "time spent polling, us")                     \
 	X(sleeps, "VPs that went to sleep")                        \
 	X(wakes, "sleeping VPs woken")                             \
+	X(word_waits, "waits for words that parked")               \
+	X(word_hits, "waits for words ended by a look")            \
+	X(word_rings, "waits for words ended by a doorbell")       \
 	X(ticks, "monitor ticks")                                  \
 	X(carriers, "carriers made")                               \
 	X(attaches, "foreign threads met")

@@ -1,19 +1,25 @@
 /*
  * An idle time begins when a VP has nothing to run and ends when it has. The
- * VP polls if nobody else does and the policy allows, then sleeps.
+ * VP polls if not enough others do and the policy allows, then sleeps.
  *
  * A1. Between wf_idle_begin and the sleep the agent looks at every queue and
  *     at its timers again (sched/idle.h, I2).
- * A2. A carrier that sleeps, or polls for long, blocks the program's signals.
- * A3. The poller keeps the role while it looks at the queues itself, and
+ * A2. A carrier that sleeps, or polls for long, blocks the program's signals,
+ *     but for those of faults: it looks at words that may be gone.
+ * A3. A poller keeps the role while it looks at the queues itself, and
  *     gives it up before it sleeps or runs a thread (sched/idle.h, I4).
  * A4. Words that others write at each of their switches are looked at every
  *     FAR_LOOK_NS at most: each look takes the cache line from its writer.
  *
- * Rejected: several pollers. They take lines and work from each other, and
- * the first to find something wakes the next if there is more.
+ * A5. Who changes the policy raises its epoch, fences, and wakes who sleeps;
+ *     who goes to sleep is in the idle list, fences, then reads the epoch.
+ *
+ * Rejected: several pollers, if not asked for. They take lines and work from
+ * each other, and the first to find something wakes the next if there is more.
  */
 #include "wait/agent.h"
+
+#include <errno.h>
 
 #include "arch/arch.h"
 #include "base/options.h"
@@ -23,9 +29,11 @@
 #include "sched/carrier.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
+#include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/vp_io.h"
 #include "wait/timer.h"
+#include "wait/word.h"
 
 enum {
 	/* Looks at words that rarely change: about half a microsecond. */
@@ -37,15 +45,16 @@ enum {
 	WORTH_IN_WAKES = 2,
 };
 
-uint64_t wf_agent_signal_mask = UINT64_MAX;
 void (*wf_agent_signal_work)(struct wf_carrier *c);
 
-static bool may_poll;
+static bool has_cpu_to_spare;
+static _Atomic uint32_t policy_epoch; /* A5 */
 
 /* One idle time of a VP. */
 struct idle {
 	bool has_begun, has_polled, has_slept;
 	bool was_tried;		  /* polling, as far as the policy allows */
+	uint32_t epoch, policy;	  /* when it began */
 	int64_t begin_ns, end_ns; /* of polling */
 	int64_t came_ns;	  /* when what woke it came */
 	int64_t seen_ns;	  /* last look at the clock */
@@ -53,11 +62,48 @@ struct idle {
 	long nr_involuntary;	  /* after the first looks; -1: not known */
 };
 
+static void set_policy(uint32_t policy, uint32_t agents)
+{
+	wf_store_relaxed(&wf_sched.wait_policy, policy);
+	wf_store_relaxed(&wf_sched.most_pollers, agents);
+	atomic_fetch_add(&policy_epoch, 1);
+}
+
 void wf_agent_init(bool has_cpu_for_each_vp)
 {
-	may_poll = wf_options.wait == WF_WAIT_POLL ||
-		   (wf_options.wait == WF_WAIT_ADAPTIVE &&
-		    has_cpu_for_each_vp && wf_sched.nr_vps > 1);
+	has_cpu_to_spare = has_cpu_for_each_vp && wf_sched.nr_vps > 1;
+	/* A fork child goes on with what its parent has set. */
+	if (wf_load_relaxed(&policy_epoch) == 0)
+		set_policy(wf_options.wait,
+			   wf_options.agents == 0 ?
+				   1 :
+				   (uint32_t)wf_options.agents);
+}
+
+int wf_agent_set(uint32_t policy, uint32_t agents)
+{
+	struct wf_thread *t;
+
+	if (policy > WF_WAIT_PARK || agents > wf_sched.nr_vps)
+		return -EINVAL;
+	t = wf_runtime_enter();
+	set_policy(agents == 0 ? WF_WAIT_PARK : policy, agents);
+	wf_fence_seq_cst(); /* A5 */
+	while (wf_idle_wake_sleeper())
+		;
+	wf_runtime_leave(t);
+	return 0;
+}
+
+static bool may_poll(const struct idle *idle)
+{
+	return idle->policy == WF_WAIT_POLL ||
+	       (idle->policy == WF_WAIT_ADAPTIVE && has_cpu_to_spare);
+}
+
+static bool is_policy_new(const struct idle *idle)
+{
+	return wf_load_relaxed(&policy_epoch) != idle->epoch;
 }
 
 static bool has_signal_work(struct wf_carrier *c)
@@ -67,7 +113,7 @@ static bool has_signal_work(struct wf_carrier *c)
 
 static void quiet(struct wf_carrier *c)
 {
-	wf_carrier_set_mask(c, wf_agent_signal_mask); /* A2 */
+	wf_carrier_set_mask(c, ~wf_words_fault_signals()); /* A2 */
 }
 
 static void see_signals(struct wf_carrier *c)
@@ -76,12 +122,31 @@ static void see_signals(struct wf_carrier *c)
 		wf_agent_signal_work(c);
 }
 
-/* --- polling ------------------------------------------------------------ */
+/* --- wait words ----------------------------------------------------------- */
 
-static bool is_poller(const struct wf_vp *vp)
+/* May it look at addresses that may fault? */
+static bool prepare_look(struct wf_carrier *c)
 {
-	return wf_load_relaxed(&wf_sched.poller) == vp;
+	if (wf_words_has_slots() && !wf_words_carrier_can_fault(c))
+		quiet(c);
+	return wf_words_carrier_can_fault(c);
 }
+
+static bool has_changed_word(struct wf_carrier *c, struct wf_vp *vp)
+{
+	return wf_load_relaxed(&wf_sched.has_words) &&
+	       wf_words_have_hit(vp, prepare_look(c));
+}
+
+static struct wf_thread *take_changed_word(struct wf_carrier *c,
+					   struct wf_vp *vp)
+{
+	if (!wf_load_relaxed(&wf_sched.has_words))
+		return NULL;
+	return wf_words_take(vp, &c->idle_self, NULL, prepare_look(c));
+}
+
+/* --- polling ------------------------------------------------------------ */
 
 static int64_t worth_ns(void)
 {
@@ -91,20 +156,24 @@ static int64_t worth_ns(void)
 static void begin_idle(struct idle *idle, struct wf_vp *vp)
 {
 	*idle = (struct idle){ .has_begun = true, .nr_involuntary = -1 };
-	if (!may_poll)
+	/* Before the policy: one that is set meanwhile is new. */
+	idle->epoch = wf_load_acquire(&policy_epoch);
+	idle->policy = wf_load_relaxed(&wf_sched.wait_policy);
+	if (!may_poll(idle))
 		return;
 	idle->begin_ns = idle->far_ns = idle->seen_ns = wf_os_now();
 	idle->end_ns = WF_OS_FOREVER;
-	if (wf_options.wait == WF_WAIT_ADAPTIVE)
+	if (idle->policy == WF_WAIT_ADAPTIVE)
 		idle->end_ns = idle->begin_ns + wf_budget_begin(&vp->budget);
 }
 
 /* Takes the role if it is to be had and there is time left. */
 static bool try_poll(struct idle *idle, struct wf_vp *vp)
 {
-	if (!may_poll || idle->was_tried || idle->end_ns == idle->begin_ns)
+	if (!may_poll(idle) || idle->was_tried ||
+	    idle->end_ns == idle->begin_ns)
 		return false;
-	if (is_poller(vp))
+	if (vp->is_poller)
 		return true;
 	if (!wf_idle_poll_begin(vp))
 		return false;
@@ -114,10 +183,19 @@ static bool try_poll(struct idle *idle, struct wf_vp *vp)
 	return true;
 }
 
+static void count_polled(struct wf_vp *vp, int64_t ns)
+{
+	int64_t all_ns = wf_load_relaxed(&vp->polled_ns) + ns;
+
+	wf_store_relaxed(&vp->polled_ns, all_ns);
+	wf_store_relaxed(&vp->counters.polled_us,
+			 (uint64_t)(all_ns / WF_NS_PER_US));
+}
+
 /*
  * Polls until there seems to be something to do. False if the time is up.
- * What is polled: gifts to this VP and to all, signals, this VP's timers, and
- * what other VPs can spare.
+ * What is polled: gifts to this VP and to all, signals, wait words, this VP's
+ * timers, and what other VPs can spare.
  */
 static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 {
@@ -127,14 +205,12 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 
 		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
 			if (wf_queue_is_asked(vp) || has_signal_work(c) ||
-			    wf_vp_io_has_done(vp))
+			    wf_vp_io_has_done(vp) || has_changed_word(c, vp))
 				return true;
 			wf_cpu_pause();
 		}
 		now = wf_os_now();
-		wf_store_relaxed(&vp->polled_ns,
-				 wf_load_relaxed(&vp->polled_ns) + now -
-					 idle->seen_ns);
+		count_polled(vp, now - idle->seen_ns);
 		idle->seen_ns = now;
 		if (now >= wf_timers_earliest(vp))
 			return true;
@@ -143,7 +219,7 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 			if (wf_queue_has_work(vp))
 				return true;
 		}
-		if (now >= idle->end_ns)
+		if (now >= idle->end_ns || is_policy_new(idle))
 			return false;
 		if (idle->nr_involuntary < 0)
 			idle->nr_involuntary = wf_os_involuntary_switches();
@@ -155,7 +231,7 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 /* The poller was disturbed if somebody else has run on its CPU. */
 static void see_disturbance(struct idle *idle, struct wf_vp *vp)
 {
-	if (wf_options.wait != WF_WAIT_ADAPTIVE || idle->nr_involuntary < 0)
+	if (idle->policy != WF_WAIT_ADAPTIVE || idle->nr_involuntary < 0)
 		return;
 	wf_budget_polled(&vp->budget,
 			 wf_os_involuntary_switches() != idle->nr_involuntary);
@@ -175,12 +251,12 @@ static void end_idle(struct idle *idle, struct wf_vp *vp)
 	if (!idle->has_begun)
 		return;
 	idle->has_begun = false;
-	if (is_poller(vp))
+	if (vp->is_poller)
 		see_disturbance(idle, vp);
 	if (idle->has_polled)
 		wf_idle_poll_leave(vp); /* A3 */
 	/* An idle time without sleep was no longer than the budget. */
-	if (may_poll && idle->has_slept)
+	if (may_poll(idle) && idle->has_slept)
 		wf_budget_end(&vp->budget, idle->came_ns - idle->begin_ns,
 			      worth_ns());
 }
@@ -195,10 +271,15 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 	quiet(c);
 	if (has_signal_work(c))
 		return;
+	/* Somebody may have been ended, who is to run now. */
+	if (wf_words_has_polled() &&
+	    wf_load_relaxed(&wf_sched.nr_pollers) == 0 &&
+	    wf_words_end_polled(&c->idle_self) > 0)
+		return;
 	vp->sleeps_in_ring = wf_load_relaxed(&vp->nr_requests) != 0;
 	wf_idle_begin(vp);
 	deadline = wf_timers_earliest(vp);
-	if (!wf_queue_has_work(vp)) { /* A1 */
+	if (!wf_queue_has_work(vp) && !is_policy_new(idle)) { /* A1, A5 */
 		wf_count_own(&vp->counters, sleeps);
 		idle->has_slept = true;
 		idle->came_ns = deadline;
@@ -219,7 +300,7 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 static void wait_for_work(struct wf_carrier *c, struct wf_vp *vp,
 			  struct idle *idle)
 {
-	if (!idle->has_begun)
+	if (!idle->has_begun || (is_policy_new(idle) && !vp->is_poller))
 		begin_idle(idle, vp);
 	if (try_poll(idle, vp)) {
 		if (poll(c, vp, idle))
@@ -241,6 +322,8 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 	if (t == NULL && wf_timers_earliest(vp) != INT64_MAX &&
 	    wf_timers_fire(vp, wf_os_now(), &c->idle_self) > 0)
 		t = wf_queue_pick(vp);
+	if (t == NULL)
+		t = take_changed_word(c, vp);
 	return t;
 }
 

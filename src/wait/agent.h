@@ -13,8 +13,11 @@ WF_NORETURN void wf_agent_run(struct wf_carrier *c);
 /* Before the first VP runs: may an idle VP poll at all for a while? */
 void wf_agent_init(bool has_cpu_for_each_vp);
 
-/* What a carrier blocks while it sleeps. */
-extern uint64_t wf_agent_signal_mask;
+/*
+ * Another policy (enum wf_wait_policy), and how many VPs may poll at a time: 0
+ * is WF_WAIT_PARK. Returns 0 or -EINVAL. in_runtime 0, the runtime has started.
+ */
+int wf_agent_set(uint32_t policy, uint32_t agents);
 
 /* A signal waits in c's slot; set by signal/. */
 extern void (*wf_agent_signal_work)(struct wf_carrier *c);

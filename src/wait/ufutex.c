@@ -42,6 +42,7 @@
 #include "wait/timer.h"
 #include "wait/ufutex_bucket.h"
 #include "wait/ufutex_internal.h"
+#include "wait/word.h"
 
 bool (*wf_ufutex_is_interrupted)(struct wf_thread *t);
 bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
@@ -55,6 +56,16 @@ static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 	wf_spin_unlock(&((struct wf_bucket *)bucket)->lock); /* U2 */
 }
 
+/* Who runs next while t holds b: t itself, if it waits for a word. */
+static struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
+{
+	struct wf_thread *next = wf_queue_pick(t->vp);
+
+	if (next == NULL && wf_load_relaxed(&wf_sched.has_words))
+		next = wf_words_take(t->vp, t, b, wf_words_can_fault(t));
+	return next;
+}
+
 static void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
 			     int64_t deadline_ns, struct wf_thread *next)
 {
@@ -65,10 +76,12 @@ static void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
 	if (is_timed)
 		wf_timer_add(t, deadline_ns);
 	if (next == NULL)
-		next = wf_queue_pick(t->vp);
+		next = pick_next(t, b);
 	if (is_timed && next != NULL)
 		wf_idle_see_timer(deadline_ns);
-	if (next != NULL)
+	if (next == t)
+		wf_spin_unlock(&b->lock); /* its wait is over already */
+	else if (next != NULL)
 		wf_switch_to(t, next, unlock_after_switch, b);
 	else
 		wf_switch_to_carrier(t, unlock_after_switch, b);

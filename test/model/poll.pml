@@ -17,8 +17,7 @@
  */
 #define NR_VPS 2
 #if defined(VARIANT_SUBMITS) || defined(BUG_LOOK_BEFORE_LEAVE) || \
-	defined(BUG_NO_FENCE_IN_LEAVE) || defined(BUG_NO_HAND_OVER) || \
-	defined(BUG_NO_HAND_OVER_AFTER_POLL)
+	defined(BUG_NO_HAND_OVER) || defined(BUG_NO_HAND_OVER_AFTER_POLL)
 #define NR_SUBMITS 2
 #define NR_CREATES 0
 #else
@@ -26,6 +25,11 @@
 #define NR_CREATES 2
 #endif
 #define SUBMITTER NR_VPS
+#ifdef VARIANT_TWO_POLLERS
+#define MOST_POLLERS 2
+#else
+#define MOST_POLLERS 1
+#endif
 
 /* Words of memory; of those for each VP the first. */
 #define INJECT 0		/* length of the injection queue */
@@ -35,7 +39,7 @@
 #define WAKE 7			/* wake word */
 #define NR_IDLE 9
 #define SURPLUS 10		/* 1: worth a wake */
-#define POLLER 11		/* VP and 1 */
+#define NR_POLLERS 11
 #define INJECT_LOCK 12
 #define IDLE_LOCK 13
 #define NR_WORDS 14
@@ -101,7 +105,7 @@ inline wake_sleeper()
 inline wake_any()
 {
 	if
-	:: mem[POLLER] == 0 -> wake_sleeper()
+	:: mem[NR_POLLERS] == 0 -> wake_sleeper()
 	:: else
 	fi
 }
@@ -212,6 +216,15 @@ inline look()
 	fi
 }
 
+/* A locked instruction, and so a fence. */
+inline give_up_role()
+{
+	atomic {
+		fence;
+		mem[NR_POLLERS]--
+	}
+}
+
 /* wf_idle_poll_leave */
 inline leave()
 {
@@ -220,10 +233,7 @@ inline leave()
 #endif
 	if
 	:: is_poller ->
-		st(POLLER, 0);
-#ifndef BUG_NO_FENCE_IN_LEAVE
-		fence
-#endif
+		give_up_role()
 	:: else
 	fi;
 #ifndef BUG_LOOK_BEFORE_LEAVE
@@ -241,12 +251,12 @@ inline leave()
 inline try_poll()
 {
 	if
-	:: mem[POLLER] == 0 ->
+	:: mem[NR_POLLERS] < MOST_POLLERS ->
 		atomic {
 			fence;
 			if
-			:: mem[POLLER] == 0 ->
-				mem[POLLER] = me + 1;
+			:: mem[NR_POLLERS] < MOST_POLLERS ->
+				mem[NR_POLLERS]++;
 				is_poller = true;
 				has_polled = true
 			:: else
@@ -330,7 +340,7 @@ end_polling:
 #ifdef BUG_NO_HAND_OVER_AFTER_POLL
 			has_polled = false;
 #endif
-			st(POLLER, 0)
+			give_up_role()
 		:: else
 		fi;
 #endif
@@ -345,7 +355,7 @@ end_polling:
 			if
 			:: is_poller ->
 				is_poller = false;
-				st(POLLER, 0)
+				give_up_role()
 			:: else
 			fi;
 #endif

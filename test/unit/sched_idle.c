@@ -7,13 +7,12 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "os/futex.h"
+#include "base/options.h"
 #include "sched/idle.h"
 #include "sched/realtime.h"
 
 struct wf_counters wf_counters;
-struct wf_options wf_options;
 
 static const _Atomic uint32_t *woken; /* the last word woken */
 static int nr_woken;
@@ -36,7 +35,8 @@ static int set_up(void **state)
 {
 	wf_sched.vps = NULL;
 	wf_idle_reset();
-	memset(&wf_options, 0, sizeof(wf_options));
+	wf_store_relaxed(&wf_sched.wait_policy, WF_WAIT_ADAPTIVE);
+	wf_store_relaxed(&wf_sched.most_pollers, 1);
 	nr_woken = 0;
 	if (wf_vps_init(3) < 0)
 		return -1;
@@ -90,6 +90,23 @@ static void one_poller(void **state)
 	assert_int_equal(vps[1].counters.polls, 1);
 }
 
+static void two_pollers(void **state)
+{
+	wf_store_relaxed(&wf_sched.most_pollers, 2);
+	assert_true(wf_idle_poll_begin(&vps[0]));
+	assert_true(wf_idle_poll_begin(&vps[1]));
+	assert_false(wf_idle_poll_begin(&vps[2]));
+	wf_idle_begin(&vps[2]);
+	wf_idle_poll_end(&vps[0]);
+	/* The other one is told nothing, and sees to it. */
+	wf_idle_wake_any();
+	assert_int_equal(nr_woken, 0);
+	wf_idle_poll_leave(&vps[1]);
+	assert_int_equal(vps[1].counters.hits, 1);
+	wf_idle_wake_any();
+	assert_int_equal(nr_woken, 1);
+}
+
 static void nobody_is_woken_beside_a_poller(void **state)
 {
 	wf_idle_begin(&vps[0]);
@@ -110,7 +127,7 @@ static void leaves_with_nothing_more(void **state)
 	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_SOME);
 	wf_idle_poll_leave(&vps[1]);
 	assert_int_equal(nr_woken, 0);
-	assert_null(wf_load_relaxed(&wf_sched.poller));
+	assert_int_equal(wf_load_relaxed(&wf_sched.nr_pollers), 0);
 	assert_int_equal(vps[1].counters.hits, 1);
 	assert_int_equal(vps[1].counters.hand_overs, 0);
 }
@@ -164,7 +181,7 @@ static void the_tick_sees_to_a_poller(void **state)
 	wf_idle_begin(&vps[0]);
 	wf_idle_see_poller();
 	assert_int_equal(nr_woken, 0);
-	wf_options.wait = WF_WAIT_POLL;
+	wf_store_relaxed(&wf_sched.wait_policy, WF_WAIT_POLL);
 	wf_idle_poll_begin(&vps[1]);
 	wf_idle_see_poller();
 	assert_int_equal(nr_woken, 0);
@@ -181,6 +198,7 @@ int main(void)
 		TEST(sleepers_are_woken_once),
 		TEST(one_of_all_sleeps_on),
 		TEST(one_poller),
+		TEST(two_pollers),
 		TEST(nobody_is_woken_beside_a_poller),
 		TEST(leaves_with_nothing_more),
 		TEST(hands_over_what_is_injected),

@@ -1,0 +1,453 @@
+/*
+ * A wait for words is a wait on a user futex that no waker knows: its key is
+ * the place where its word is noted, in wait/word_array.c if it is one word of
+ * ours that nobody waits for yet, else in wait/word_table.c.
+ *
+ * W1. What is noted of a wait changes under the lock of its key's bucket,
+ *     which is also the lock that decides who ends the wait (U3). Who looks
+ *     needs no lock, may see what is half noted, and decides under it.
+ * W2. A wait is noted, then, if its words are rung, a full fence passes, then
+ *     they are looked at once more, then the thread parks. A writer that rings
+ *     changes the word, fences, then looks who waits. So one of the two sees
+ *     the other.
+ * W3. A wait may end though nothing has changed: the waiter looks again.
+ * W4. A word that nobody has promised to ring is looked at by somebody at
+ *     least once a tick: whoever begins such a wait wakes the monitor if it
+ *     sleeps and does not look itself (boot/monitor.c, N5).
+ *
+ * Rejected: slots that know the number of the wait, and no key. Who looks
+ * would have to hold a lock of the slot while it takes that of the bucket, or
+ * end another wait of the same thread.
+ */
+#include "wait/word.h"
+
+#include <errno.h>
+
+#include "sched/idle.h"
+#include "sched/ready.h"
+#include "sched/runtime.h"
+#include "wait/closed.h"
+#include "wait/ufutex_internal.h"
+#include "wait/word_array.h"
+#include "wait/word_internal.h"
+#include "wait/word_table.h"
+
+_Atomic uint32_t wf_words_nr_polled;
+
+enum { CELL = sizeof(uint64_t) };
+
+static size_t bytes_of(const struct wf_word *w)
+{
+	return w->size & ~(size_t)WF_WORD_FLAGS;
+}
+
+static bool is_valid(const struct wf_word *w)
+{
+	size_t bytes = bytes_of(w);
+
+	return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) &&
+	       (uintptr_t)w->addr % bytes == 0;
+}
+
+/* In the aligned 8 bytes that it lies in, which no page's end parts. */
+static struct wf_arch_slot slot_of(const struct wf_word *w)
+{
+	uintptr_t addr = (uintptr_t)w->addr;
+	unsigned int shift = addr % CELL * 8;
+	uint64_t all = UINT64_MAX >> (64 - 8 * bytes_of(w));
+
+	return (struct wf_arch_slot){
+		.at = (const volatile uint64_t *)(addr & ~(CELL - 1UL)),
+		.mask = (w->mask & all) << shift,
+		.old = w->old << shift,
+	};
+}
+
+/* An old value with bits that the word cannot have is never met. */
+static bool is_always_changed(const struct wf_word *w)
+{
+	uint64_t all = UINT64_MAX >> (64 - 8 * bytes_of(w));
+
+	return (w->old & ~(w->mask & all)) != 0;
+}
+
+/* Its number, if it can be waited for as one of ours. */
+static uint32_t own_number(const struct wf_word *w)
+{
+	if (bytes_of(w) != sizeof(uint32_t) || (uint32_t)w->mask != UINT32_MAX)
+		return WF_WORDS_MAX;
+	return wf_word_number(w->addr);
+}
+
+static bool has_own_changed(uint32_t n, uint32_t old)
+{
+	return __atomic_load_n(&wf_word_array.words[n], __ATOMIC_ACQUIRE) !=
+	       old;
+}
+
+/* 1, 0, -EFAULT. */
+static int look(const struct wf_word *w, bool can_fault)
+{
+	uint32_t n = own_number(w);
+	struct wf_arch_slot slot;
+
+	if (is_always_changed(w))
+		return 1;
+	if (n != WF_WORDS_MAX)
+		return has_own_changed(n, (uint32_t)w->old);
+	slot = slot_of(w);
+	return wf_slot_look(&slot, can_fault);
+}
+
+static int look_at_all(const struct wf_word *words, size_t nr,
+		       size_t *ret_index)
+{
+	bool can_fault = wf_words_can_fault(wf_thread_self());
+
+	for (size_t i = 0; i < nr; i++) {
+		int rc = look(&words[i], can_fault);
+
+		if (rc == 0)
+			continue;
+		if (ret_index != NULL)
+			*ret_index = i;
+		return rc;
+	}
+	return 0;
+}
+
+/* --- one wait ----------------------------------------------------------- */
+
+struct wait {
+	const struct wf_word *words;
+	size_t nr;
+	struct wf_thread *t;
+	bool is_polled;
+	bool is_noted;	/* bucket */
+	bool is_taken;	/* somebody else waits for the word; bucket */
+	uint32_t n;	/* number of our own word */
+	uint32_t first; /* of the slots */
+	const void *key;
+};
+
+static bool is_rung(const struct wf_word *w)
+{
+	return (w->size & WF_WORD_RUNG) != 0;
+}
+
+static void count_wait(struct wf_thread *t)
+{
+	struct wf_vp *vp = wf_vp_of(t);
+
+	if (vp != NULL)
+		wf_count_own(&vp->counters, word_waits);
+	else
+		wf_count(word_waits);
+}
+
+/*
+ * The wait is noted. No fence before the look at the monitor: it passes a
+ * membarrier between its announcement and its look (boot/monitor.c, N3).
+ */
+static void see_watch(const struct wait *w, bool is_rung)
+{
+	if (WF_UNLIKELY(!wf_load_relaxed(&wf_sched.has_words)))
+		wf_store_relaxed(&wf_sched.has_words, true);
+	if ((!is_rung || w->is_polled) &&
+	    WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) ==
+			WF_MONITOR_ASLEEP))
+		wf_idle_wake_monitor(); /* W4 */
+	count_wait(w->t);
+}
+
+static uint8_t state_of(const struct wait *w)
+{
+	return WF_WORD_IS_WAITED_FOR |
+	       (is_rung(w->words) ? WF_WORD_IS_RUNG : 0) |
+	       (w->is_polled ? WF_WORD_IS_POLLED : 0);
+}
+
+static bool commit_own(void *arg)
+{
+	struct wait *w = arg;
+	uint32_t old = (uint32_t)w->words->old;
+
+	if (!wf_word_enter_locked(w->n, w->t, old, state_of(w))) {
+		w->is_taken = true;
+		return false;
+	}
+	if (has_own_changed(w->n, old)) { /* W2 */
+		wf_word_leave_locked(w->n);
+		return false;
+	}
+	w->is_noted = true;
+	see_watch(w, is_rung(w->words));
+	return true;
+}
+
+/* After a wait that nobody has ended through the word. */
+static void leave_own(void *arg)
+{
+	struct wait *w = arg;
+
+	if (wf_load_relaxed(&wf_word_array.waiters[w->n]) == w->t)
+		wf_word_leave_locked(w->n);
+}
+
+static bool commit_slots(void *arg)
+{
+	struct wait *w = arg;
+	bool can_fault = wf_words_can_fault(w->t), all_rung = true;
+	uint32_t n = w->first;
+
+	w->is_noted = true;
+	for (size_t i = 0; i < w->nr; i++) {
+		struct wf_arch_slot slot = slot_of(&w->words[i]);
+
+		wf_slot_arm_locked(n, w->key, w->t, &slot,
+				   is_rung(&w->words[i]), w->is_polled);
+		all_rung &= is_rung(&w->words[i]);
+		n = wf_word_table.infos[n].next;
+	}
+	wf_fence_seq_cst(); /* W2 */
+	for (size_t i = 0; i < w->nr; i++) {
+		if (look(&w->words[i], can_fault) != 0)
+			return false;
+	}
+	see_watch(w, all_rung);
+	return true;
+}
+
+static void leave_slots(void *arg)
+{
+	struct wait *w = arg;
+
+	for (uint32_t n = w->first; n != 0; n = wf_word_table.infos[n].next)
+		wf_slot_disarm_locked(n);
+}
+
+static void get_slots(struct wait *w)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(t);
+
+	w->first = wf_slots_get(w->nr);
+	wf_signals_open(t, mask);
+	wf_runtime_leave(t);
+}
+
+static void put_slots(struct wait *w)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(t);
+
+	wf_slots_put(w->first);
+	wf_signals_open(t, mask);
+	wf_runtime_leave(t);
+}
+
+static int wait_for_slots(struct wait *w, int64_t deadline_ns)
+{
+	int result;
+
+	get_slots(w);
+	if (w->first == 0)
+		return -ENOMEM;
+	w->key = &wf_word_table.slots[w->first];
+	result = wf_ufutex_wait_commit(w->key, commit_slots, w, deadline_ns);
+	if (w->is_noted)
+		wf_ufutex_change(w->key, leave_slots, w);
+	put_slots(w);
+	return result;
+}
+
+static int wait_for_own(struct wait *w, int64_t deadline_ns)
+{
+	int result;
+
+	w->key = &wf_word_array.waiters[w->n];
+	result = wf_ufutex_wait_commit(w->key, commit_own, w, deadline_ns);
+	/* Who ended it through the word has seen to that. */
+	if (result < 0 && w->is_noted)
+		wf_ufutex_change(w->key, leave_own, w);
+	return result;
+}
+
+static int wait_once(const struct wf_word *words, size_t nr, bool is_polled,
+		     int64_t deadline_ns)
+{
+	struct wait w = { .words = words,
+			  .nr = nr,
+			  .t = wf_thread_self(),
+			  .is_polled = is_polled,
+			  .n = nr == 1 ? own_number(words) : WF_WORDS_MAX };
+	int result;
+
+	if (w.n != WF_WORDS_MAX) {
+		result = wait_for_own(&w, deadline_ns);
+		if (!w.is_taken)
+			return result;
+	}
+	return wait_for_slots(&w, deadline_ns);
+}
+
+/* What a wait's result means to its caller; 0: look again. */
+static int outcome(int result)
+{
+	switch (result) {
+	case WF_WORD_UNPOLLED:
+		return -EAGAIN;
+	case -ETIMEDOUT:
+	case -ENOMEM:
+	case -ECANCELED:
+		return result;
+	default:
+		/* Handlers of signals have run, or W3. */
+		return 0;
+	}
+}
+
+static int wait_for_change(const struct wf_word *words, size_t nr,
+			   bool is_polled, size_t *ret_index,
+			   int64_t deadline_ns)
+{
+	int err = 0;
+
+	for (;;) {
+		int rc = look_at_all(words, nr, ret_index);
+
+		if (rc != 0)
+			return rc > 0 ? 0 : rc;
+		if (err != 0)
+			return err;
+		err = outcome(wait_once(words, nr, is_polled, deadline_ns));
+		if (err == -ECANCELED)
+			return err;
+	}
+}
+
+int wf_word_wait(const struct wf_word *words, size_t nr, size_t *ret_index,
+		 int64_t deadline_ns)
+{
+	bool is_polled = false;
+	int err;
+
+	if (nr == 0 || nr > WF_WORDS_PER_WAIT)
+		return -EINVAL;
+	for (size_t i = 0; i < nr; i++) {
+		if (!is_valid(&words[i]))
+			return -EINVAL;
+		is_polled |= (words[i].size & WF_WORD_POLLED) != 0;
+	}
+	if (is_polled)
+		atomic_fetch_add(&wf_words_nr_polled, 1);
+	err = wait_for_change(words, nr, is_polled, ret_index, deadline_ns);
+	if (is_polled)
+		atomic_fetch_sub(&wf_words_nr_polled, 1);
+	return err;
+}
+
+/* --- ending waits ------------------------------------------------------- */
+
+static const void *key_of(struct wf_word_place place)
+{
+	if (!place.is_slot)
+		return &wf_word_array.waiters[place.n];
+	return wf_load_relaxed(&wf_word_table.infos[place.n].key);
+}
+
+static struct wf_thread *waiter_of(struct wf_word_place place)
+{
+	return place.is_slot ? wf_slot_waiter(place.n) :
+			       wf_load_relaxed(&wf_word_array.waiters[place.n]);
+}
+
+/* Two buckets in any order: the second one is only tried. */
+static bool lock_beside(struct wf_bucket *b, struct wf_bucket *held)
+{
+	if (held == NULL)
+		wf_bucket_lock(b);
+	return held == NULL || b == held || wf_spin_trylock(&b->lock);
+}
+
+struct wf_thread *wf_word_take_waiter(struct wf_word_place place, int result,
+				      struct wf_bucket *held)
+{
+	const void *key = key_of(place);
+	struct wf_bucket *b = wf_bucket_of(key);
+	struct wf_thread *t;
+
+	if (key == NULL || !lock_beside(b, held))
+		return NULL;
+	t = waiter_of(place);
+	if (t != NULL && key_of(place) == key && t->wait_addr == key) {
+		if (place.is_slot)
+			wf_slot_mute_locked(place.n);
+		else
+			wf_word_leave_locked(place.n);
+		wf_bucket_take_locked(t, result);
+	} else {
+		t = NULL; /* W1 */
+	}
+	if (b != held)
+		wf_spin_unlock(&b->lock);
+	return t;
+}
+
+static void ring_place(struct wf_thread *me, struct wf_word_place place)
+{
+	struct wf_thread *t = wf_word_take_waiter(place, 0, NULL);
+
+	if (t == NULL)
+		return;
+	wf_count(word_rings);
+	wf_ready_woken(me, t);
+}
+
+static void ring_own(struct wf_thread *me, uint32_t n)
+{
+	if (wf_word_state(n) != 0 && has_own_changed(n, wf_word_array.old[n]))
+		ring_place(me, (struct wf_word_place){ .n = n });
+}
+
+/* The caller has just written to the word: it is there. */
+static void ring_slots(struct wf_thread *me, const volatile void *addr)
+{
+	const volatile uint64_t *at =
+		(const volatile uint64_t *)((uintptr_t)addr & ~(CELL - 1UL));
+	uint32_t high = wf_load_acquire(&wf_word_table.high);
+
+	for (uint32_t n = 1; n < high; n++) {
+		const struct wf_arch_slot *s = &wf_word_table.slots[n];
+
+		if (s->at == at && (*at & s->mask) != s->old)
+			ring_place(me, (struct wf_word_place){ true, n });
+	}
+}
+
+void wf_word_ring(const volatile void *addr)
+{
+	uint32_t n = wf_word_number(addr);
+	struct wf_thread *me;
+	uint64_t mask;
+
+	wf_fence_seq_cst(); /* W2 */
+	if (!wf_load_relaxed(&wf_sched.has_words) ||
+	    (wf_load_relaxed(&wf_word_table.high) <= 1 &&
+	     (n == WF_WORDS_MAX || wf_word_state(n) == 0)))
+		return;
+	me = wf_runtime_enter();
+	mask = wf_signals_close(me);
+	if (n != WF_WORDS_MAX)
+		ring_own(me, n);
+	ring_slots(me, addr);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+}
+
+void wf_words_fork_child(void)
+{
+	wf_word_array_fork_child();
+	wf_word_table_fork_child();
+	wf_store_relaxed(&wf_words_nr_polled, 0);
+}

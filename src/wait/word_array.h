@@ -1,0 +1,66 @@
+/*
+ * The words of weft_word_new: they lie together, each beside the value that
+ * its waiter has seen, so that one look passes over many.
+ */
+#ifndef WEFT_WAIT_WORD_ARRAY_H
+#define WEFT_WAIT_WORD_ARRAY_H
+
+#include "arch/words.h"
+#include "sched/thread.h"
+
+enum { WF_WORDS_MAX = 1 << 20 };
+
+/* Bits; none: nobody waits. */
+enum wf_word_state {
+	WF_WORD_IS_WAITED_FOR = 1 << 0,
+	WF_WORD_IS_RUNG = 1 << 1,   /* nobody has to look */
+	WF_WORD_IS_POLLED = 1 << 2, /* only for as long as a VP polls */
+};
+
+struct wf_word_array {
+	uint32_t *words; /* the program's */
+	uint32_t *old;	 /* bucket of the word's key */
+	/* The key of the word's bucket, and who waits: one at most. */
+	_Atomic(struct wf_thread *) *waiters; /* bucket of the key */
+	uint8_t *states; /* enum wf_word_state; bucket, read by anybody */
+	_Atomic uint32_t nr_groups; /* that have been used */
+	wf_arch_find_fn *find;
+};
+
+extern struct wf_word_array wf_word_array;
+
+/* NULL for want of memory. in_runtime 0. */
+uint32_t *wf_word_new(uint32_t value);
+void wf_word_free(uint32_t *word);
+
+/* Its number, or WF_WORDS_MAX if addr is no word of the array. */
+static inline uint32_t wf_word_number(const volatile void *addr)
+{
+	uintptr_t offset = (uintptr_t)addr - (uintptr_t)wf_word_array.words;
+
+	if (offset >= WF_WORDS_MAX * sizeof(uint32_t) ||
+	    wf_word_array.words == NULL || offset % sizeof(uint32_t) != 0)
+		return WF_WORDS_MAX;
+	return (uint32_t)(offset / sizeof(uint32_t));
+}
+
+static inline uint8_t wf_word_state(uint32_t n)
+{
+	return __atomic_load_n(&wf_word_array.states[n], __ATOMIC_RELAXED);
+}
+
+/*
+ * t begins to wait for word n to differ from old. False if somebody does
+ * already. If the word is rung, a full fence follows.
+ */
+bool wf_word_enter_locked(uint32_t n, struct wf_thread *t, uint32_t old,
+			  uint8_t state);
+/* Nobody waits for word n. */
+void wf_word_leave_locked(uint32_t n);
+
+/* The first word from `from` to before `end` that has changed, or end. */
+uint32_t wf_word_find(uint32_t from, uint32_t end);
+
+void wf_word_array_fork_child(void);
+
+#endif

@@ -1,0 +1,212 @@
+/*
+ * T1. A free slot points to a word of ours, with a mask of 0: it never seems
+ *     to have changed, and whoever looks needs no lock.
+ * T2. A slot that is being changed may seem to have changed. Whoever finds one
+ *     takes the lock of its bucket and looks who waits.
+ */
+#include "wait/word_table.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "os/mem.h"
+
+struct wf_word_table wf_word_table;
+
+static struct wf_spin lock = WF_SPIN_INIT;
+static uint32_t first_free; /* lock */
+static const uint64_t nothing;
+
+/* --- slots -------------------------------------------------------------- */
+
+static bool reserve_locked(void)
+{
+	struct wf_word_table *w = &wf_word_table;
+	size_t slots = WF_SLOTS_MAX * sizeof(struct wf_arch_slot);
+	char *block;
+
+	if (w->slots != NULL)
+		return true;
+	block = wf_os_reserve(slots +
+			      WF_SLOTS_MAX * sizeof(struct wf_slot_info));
+	if (block == NULL)
+		return false;
+	w->infos = (void *)(block + slots);
+	w->slots = (void *)block;
+	wf_store_relaxed(&w->high, 1);
+	return true;
+}
+
+static void put_locked(uint32_t first)
+{
+	while (first != 0) {
+		struct wf_slot_info *info = &wf_word_table.infos[first];
+		uint32_t next = info->next;
+
+		info->next = first_free;
+		first_free = first;
+		first = next;
+	}
+}
+
+static uint32_t get_locked(void)
+{
+	struct wf_word_table *w = &wf_word_table;
+	uint32_t n = first_free;
+
+	if (n != 0) {
+		first_free = w->infos[n].next;
+		return n;
+	}
+	n = wf_load_relaxed(&w->high);
+	if (n == WF_SLOTS_MAX)
+		return 0;
+	w->slots[n].at = &nothing; /* T1 */
+	/* release: the slot; pairs with the acquire in wf_slot_find. */
+	wf_store_release(&w->high, n + 1);
+	return n;
+}
+
+uint32_t wf_slots_get(size_t nr)
+{
+	uint32_t first = 0;
+
+	wf_spin_lock(&lock);
+	for (size_t i = 0; i < nr && reserve_locked(); i++) {
+		uint32_t n = get_locked();
+
+		if (n == 0) {
+			put_locked(first);
+			first = 0;
+			break;
+		}
+		wf_word_table.infos[n].next = first;
+		first = n;
+	}
+	wf_spin_unlock(&lock);
+	return first;
+}
+
+void wf_slots_put(uint32_t first)
+{
+	wf_spin_lock(&lock);
+	put_locked(first);
+	wf_spin_unlock(&lock);
+}
+
+void wf_slot_mute_locked(uint32_t n)
+{
+	struct wf_arch_slot *s = &wf_word_table.slots[n];
+
+	__atomic_store_n(&s->mask, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->old, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->at, &nothing, __ATOMIC_RELAXED); /* T1 */
+}
+
+void wf_slot_arm_locked(uint32_t n, const void *key, struct wf_thread *t,
+			const struct wf_arch_slot *what, bool is_rung,
+			bool is_polled)
+{
+	struct wf_arch_slot *s = &wf_word_table.slots[n];
+	struct wf_slot_info *info = &wf_word_table.infos[n];
+
+	info->is_rung = is_rung;
+	info->is_polled = is_polled;
+	wf_store_relaxed(&info->key, key);
+	__atomic_store_n(&s->owner, t, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->at, what->at, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->old, what->old, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->mask, what->mask, __ATOMIC_RELAXED);
+}
+
+void wf_slot_disarm_locked(uint32_t n)
+{
+	wf_slot_mute_locked(n);
+	__atomic_store_n(&wf_word_table.slots[n].owner, NULL, __ATOMIC_RELAXED);
+	wf_store_relaxed(&wf_word_table.infos[n].key, NULL);
+}
+
+/* --- looking ------------------------------------------------------------ */
+
+/* By the kernel: no signal, whatever is there. */
+static const struct wf_arch_slot *
+scan_by_kernel(const struct wf_arch_slot *from, const struct wf_arch_slot *end)
+{
+	enum { BATCH = 32 };
+	struct iovec there[BATCH];
+	uint64_t values[BATCH], masks[BATCH], olds[BATCH];
+
+	while (from < end) {
+		size_t nr = (size_t)(end - from);
+		long got;
+
+		nr = nr < BATCH ? nr : BATCH;
+		for (size_t i = 0; i < nr; i++) {
+			there[i].iov_base = (void *)(uintptr_t)from[i].at;
+			there[i].iov_len = sizeof(uint64_t);
+			masks[i] = from[i].mask;
+			olds[i] = from[i].old;
+		}
+		got = wf_os_peek(there, nr, values, nr * sizeof(values[0]));
+		if (got < 0 && got != -EFAULT)
+			return end; /* not allowed: others look */
+		got = got < 0 ? 0 : got / (long)sizeof(values[0]);
+		for (size_t i = 0; i < nr; i++) {
+			if (i >= (size_t)got)
+				return (const void *)((const char *)&from[i] +
+						      1);
+			if ((values[i] & masks[i]) != olds[i])
+				return &from[i];
+		}
+		from += nr;
+	}
+	return end;
+}
+
+static const struct wf_arch_slot *scan(const struct wf_arch_slot *from,
+				       const struct wf_arch_slot *end,
+				       bool can_fault, bool *ret_faulted)
+{
+	const struct wf_arch_slot *s = can_fault ?
+					       wf_arch_slots_scan(from, end) :
+					       scan_by_kernel(from, end);
+
+	wf_compiler_barrier();
+	*ret_faulted = ((uintptr_t)s & 1) != 0;
+	return (const void *)((uintptr_t)s & ~(uintptr_t)1);
+}
+
+uint32_t wf_slot_find(uint32_t from, uint32_t end, bool can_fault,
+		      bool *ret_faulted)
+{
+	const struct wf_arch_slot *slots = wf_word_table.slots;
+
+	if (from >= end)
+		return end;
+	return (uint32_t)(scan(&slots[from], &slots[end], can_fault,
+			       ret_faulted) -
+			  slots);
+}
+
+int wf_slot_look(const struct wf_arch_slot *what, bool can_fault)
+{
+	bool faulted;
+
+	if (scan(what, what + 1, can_fault, &faulted) != what)
+		return 0;
+	return faulted ? -EFAULT : 1;
+}
+
+/* Nobody waits there. */
+void wf_word_table_fork_child(void)
+{
+	struct wf_word_table *w = &wf_word_table;
+
+	lock = WF_SPIN_INIT;
+	first_free = 0;
+	if (w->slots == NULL)
+		return;
+	for (uint32_t n = 1; n < wf_load_relaxed(&w->high); n++)
+		wf_slot_disarm_locked(n);
+	wf_store_relaxed(&w->high, 1);
+}

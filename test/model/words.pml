@@ -1,0 +1,249 @@
+/*
+ * Models a wait for a word: src/wait/word.c, with the user futex's bucket
+ * (src/wait/ufutex.c), a look by another VP (src/wait/word_look.c), a doorbell
+ * and a time-out. The word changes once; one thread waits for that, twice in a
+ * row at the same place, and nobody else uses its bucket.
+ *
+ * Plain stores go through a store buffer, first in first out, as on x86. A
+ * locked instruction or a fence waits until the own one is empty.
+ *
+ * Holds: whoever waits for a word that has changed comes back, once for each
+ * wait, and nobody is left in the bucket or in the array. With VARIANT_LOOK
+ * nobody rings, and somebody looks for as long as somebody waits; with
+ * VARIANT_TIMED the wait may end by its deadline.
+ */
+#define WAITER 0
+#define WRITER 1
+#define LOOKER 2
+#define NR 3
+
+#ifdef VARIANT_LOOK
+#define RINGS 0
+#else
+#define RINGS 1
+#endif
+
+#ifdef BUG_NOT_LEFT
+#define VARIANT_TIMED
+#endif
+
+/* Words of memory. */
+#define WORD 0
+#define STATE 1		/* 1: somebody waits there */
+#define HOLDER 2	/* waiter and 1, in the array */
+#define BUCKET 3	/* lock */
+#define NR_WORDS 4
+
+byte mem[NR_WORDS];
+chan buffer[NR] = [4] of { byte, byte };
+
+bool is_in_bucket;	/* t->wait_addr is the key; bucket */
+bool is_parked;		/* its context is saved */
+bool is_runnable;	/* queued; never twice */
+byte nr_waits;
+bool is_waiting;	/* the program is in the call */
+
+#define fence empty(buffer[me])
+#define st(word, value) buffer[me]!word, value
+
+/* The newest of the own stores that are on their way, or memory. */
+inline ld(word, to)
+{
+	atomic {
+		if
+		:: buffer[me]??[eval(word), 0] && !(buffer[me]??[eval(word), 1])
+			-> to = 0
+		:: buffer[me]??[eval(word), 1] -> to = 1
+		:: else -> to = mem[word]
+		fi
+	}
+}
+
+#define lock atomic { fence && mem[BUCKET] == 0 -> mem[BUCKET] = 1 }
+#define unlock st(BUCKET, 0)
+
+proctype store_buffer(byte me)
+{
+	byte word, value;
+
+end_empty:
+	do
+	:: atomic {
+		buffer[me]?word, value ->
+		mem[word] = value;
+		word = 0;
+		value = 0
+	   }
+	od
+}
+
+inline make_ready()
+{
+	atomic {
+		assert(!is_runnable);
+		assert(is_parked);
+		is_runnable = true
+	}
+}
+
+/* wf_word_take_waiter: W1. */
+inline take_waiter()
+{
+	taken = false;
+#ifndef BUG_NO_LOCK_IN_TAKE
+	lock;
+#endif
+	ld(HOLDER, holder);
+	if
+	:: holder == 1 && is_in_bucket ->
+		st(HOLDER, 0);
+		st(STATE, 0);
+		is_in_bucket = false;
+		taken = true
+	:: else
+	fi;
+#ifndef BUG_NO_LOCK_IN_TAKE
+	unlock;
+#endif
+	if
+	:: taken -> make_ready()
+	:: else
+	fi
+}
+
+proctype waiter(byte me)
+{
+	byte now, holder;
+	bool timed_out, is_noted;
+
+again:
+	is_waiting = true;
+	do
+	:: true ->
+		ld(WORD, now);
+		if
+		:: now == 1 || timed_out -> break
+		:: else
+		fi;
+		is_noted = false;
+		lock;
+		st(HOLDER, 1);
+		st(STATE, 1);
+#ifndef BUG_NO_FENCE_IN_WAIT
+#ifndef VARIANT_LOOK
+		fence;	/* W2; not where nobody rings */
+#endif
+#endif
+		ld(WORD, now);
+#ifdef BUG_NO_SECOND_LOOK
+		now = 0;
+#endif
+		if
+		:: now == 1 ->
+			st(HOLDER, 0);
+			st(STATE, 0);
+			unlock
+		:: else ->
+			is_noted = true;
+			is_in_bucket = true;
+			/* The bucket is released when the context is saved. */
+			is_parked = true;
+			unlock;
+			if
+			:: atomic { is_runnable -> is_runnable = false };
+				is_parked = false
+#ifdef VARIANT_TIMED
+			/* wf_ufutex_end_wait, then the thread leaves. */
+			:: true ->
+				lock;
+				if
+				:: is_in_bucket ->
+					is_in_bucket = false;
+					unlock;
+					is_parked = false;
+					timed_out = true;
+#ifndef BUG_NOT_LEFT
+					lock;
+					ld(HOLDER, holder);
+					if
+					:: holder == 1 ->
+						st(HOLDER, 0);
+						st(STATE, 0)
+					:: else
+					fi;
+					unlock
+#endif
+				:: else ->
+					unlock;
+					atomic {
+						is_runnable ->
+						is_runnable = false
+					};
+					is_parked = false
+				fi
+#endif
+			fi
+		fi
+	od;
+	is_waiting = false;
+	timed_out = false;
+	nr_waits++;
+	if
+	:: nr_waits < 2 -> goto again
+	:: else
+	fi
+}
+
+/* The program changes the word, then rings: wf_word_ring. */
+proctype writer(byte me)
+{
+	byte state, holder;
+	bool taken;
+
+	st(WORD, 1);
+#if RINGS
+#ifndef BUG_NO_FENCE_IN_RING
+	fence;
+#endif
+	ld(STATE, state);
+	if
+	:: state == 1 -> take_waiter()
+	:: else
+	fi
+#endif
+}
+
+/* It may see what is half noted; never looks, perhaps, if one rings. */
+proctype looker(byte me)
+{
+	byte state, now, holder;
+	bool taken;
+
+end_looking:
+	do
+	:: mem[STATE] == 1 && mem[WORD] == 1 ->
+		take_waiter()
+#if RINGS
+	:: break
+#endif
+	od
+}
+
+active proctype checker()
+{
+end_checking:
+	timeout ->
+	assert(nr_waits == 2 && !is_waiting);
+	assert(!is_in_bucket && mem[STATE] == 0 && mem[HOLDER] == 0)
+}
+
+init {
+	atomic {
+		run store_buffer(WAITER);
+		run store_buffer(WRITER);
+		run store_buffer(LOOKER);
+		run waiter(WAITER);
+		run writer(WRITER);
+		run looker(LOOKER)
+	}
+}
