@@ -1,0 +1,69 @@
+/* What the tests of wait words share: how to wait, and threads that do. */
+#ifndef WORDS_H
+#define WORDS_H
+
+#include <weft/weft.h>
+
+#include "check.h"
+#include "threading.h"
+
+static uint64_t cell[8];
+static _Atomic int is_ready, nr_woken;
+
+static inline int wait_8(const void *addr, uint64_t old)
+{
+	return weft_word_wait_until(addr, 8, UINT64_MAX, old, NULL);
+}
+
+static inline int wait_4(const void *addr, uint32_t old)
+{
+	return weft_word_wait_until(addr, 4, UINT32_MAX, old, NULL);
+}
+
+static inline void set_4(uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline void set_8(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static inline void *await_own(void *arg)
+{
+	is_ready = 1;
+	CHECK_EQ(wait_4(arg, 0), 0);
+	nr_woken++;
+	return NULL;
+}
+
+static inline void *await_cell(void *arg)
+{
+	is_ready = 1;
+	CHECK_EQ(wait_8(arg, 0), 0);
+	nr_woken++;
+	return NULL;
+}
+
+static inline void *await_bell(void *arg)
+{
+	is_ready = 1;
+	CHECK_EQ(weft_word_wait_until(arg, 8 | WEFT_WORD_RUNG, UINT64_MAX, 0,
+				      NULL),
+		 0);
+	nr_woken++;
+	return NULL;
+}
+
+static inline void *await_own_bell(void *arg)
+{
+	is_ready = 1;
+	CHECK_EQ(weft_word_wait_until(arg, 4 | WEFT_WORD_RUNG, UINT32_MAX, 0,
+				      NULL),
+		 0);
+	nr_woken++;
+	return NULL;
+}
+
+#endif

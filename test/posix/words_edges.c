@@ -1,0 +1,282 @@
+/*
+ * Wait words whose memory goes away, beside signals, cancellation and fork; the
+ * rest of weft.h.
+ */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "words.h"
+
+#define PAGE 4096
+
+/* --- memory that is gone ------------------------------------------------ */
+
+static void *map_page(int fd)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	CHECK(page != MAP_FAILED);
+	return page;
+}
+
+static void *await_fault(void *arg)
+{
+	const struct weft_word any[] = { { cell, 8, UINT64_MAX, 0 },
+					 { arg, 8, UINT64_MAX, 0 } };
+	size_t which = 9;
+
+	is_ready = 1;
+	CHECK_EQ(weft_word_wait_any_until(any, 2, &which, NULL), EFAULT);
+	return (void *)(intptr_t)which;
+}
+
+TEST(not_there)
+{
+	char *page = map_page(-1);
+
+	CHECK_EQ(wait_8(NULL, 0), EFAULT);
+	CHECK_EQ(munmap(page, PAGE), 0);
+	CHECK_EQ(wait_4(page + 4, 0), EFAULT);
+}
+
+TEST(not_there_and_faults_blocked)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &all, NULL), 0);
+	have_threads();
+	CHECK_EQ(wait_8(NULL, 0), EFAULT);
+}
+
+TEST(unmapped_while_it_waits)
+{
+	char *page = map_page(-1);
+	pthread_t thread = thread_start(await_fault, page + 16);
+
+	let_it_wait(&is_ready);
+	CHECK_EQ(munmap(page, PAGE), 0);
+	CHECK(thread_join(thread) == (void *)1);
+}
+
+TEST(cut_off_while_it_waits)
+{
+	int fd = memfd_create("word", 0);
+	char *page;
+	pthread_t thread;
+
+	CHECK_EQ(ftruncate(fd, PAGE), 0);
+	page = map_page(fd);
+	thread = thread_start(await_fault, page);
+	let_it_wait(&is_ready);
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	CHECK(thread_join(thread) == (void *)1);
+}
+
+static void read_nothing(void)
+{
+	have_threads();
+	*(volatile int *)NULL;
+}
+
+/* The program's own faults are what they were. */
+TEST(own_faults)
+{
+	CHECK_EQ(child_signal(read_nothing), SIGSEGV);
+}
+
+/* --- beside other ways to wait ------------------------------------------- */
+
+static _Atomic int nr_handled;
+
+static void count(int sig)
+{
+	nr_handled++;
+}
+
+TEST(a_handler_does_not_end_it)
+{
+	const struct sigaction action = { .sa_handler = count };
+	pthread_t thread = thread_start(await_cell, cell);
+
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	let_it_wait(&is_ready);
+	for (int i = 1; i <= 3; i++) {
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		await_count(&nr_handled, i);
+	}
+	CHECK_EQ(nr_woken, 0);
+	set_8(cell, 1);
+	thread_join(thread);
+}
+
+static void cancel_in(void *(*start)(void *), void *arg)
+{
+	pthread_t thread;
+
+	is_ready = 0;
+	thread = thread_start(start, arg);
+	let_it_wait(&is_ready);
+	CHECK_EQ(pthread_cancel(thread), 0);
+	CHECK(thread_join(thread) == PTHREAD_CANCELED);
+}
+
+TEST(cancelled)
+{
+	uint32_t *word = weft_word_new(0);
+
+	cancel_in(await_own, word);
+	cancel_in(await_own_bell, word);
+	cancel_in(await_cell, cell);
+	cancel_in(await_bell, cell);
+	/* Others can wait there afterwards. */
+	set_4(word, 1);
+	CHECK_EQ(wait_4(word, 0), 0);
+	weft_word_free(word);
+}
+
+static void wait_in_child(void)
+{
+	static uint32_t *word;
+	pthread_t thread;
+
+	word = weft_word_new(0);
+	thread = thread_start(await_own, word);
+	sleep_ms(5);
+	set_4(word, 1);
+	thread_join(thread);
+}
+
+TEST(in_a_fork_child)
+{
+	uint32_t *word = weft_word_new(0);
+	pthread_t threads[] = { thread_start(await_own, word),
+				thread_start(await_cell, cell) };
+
+	let_it_wait(&is_ready);
+	CHECK_EQ(child_exit_status(wait_in_child), 0);
+	set_4(word, 1);
+	set_8(cell, 1);
+	threads_join(threads, 2);
+	weft_word_free(word);
+}
+
+static void *await_while_polled(void *arg)
+{
+	int err;
+
+	is_ready = 1;
+	do {
+		err = weft_word_wait_until(arg, 8 | WEFT_WORD_POLLED,
+					   UINT64_MAX, 0, NULL);
+	} while (err == EAGAIN);
+	CHECK_EQ(err, 0);
+	return NULL;
+}
+
+TEST(as_long_as_somebody_polls)
+{
+	struct timespec later = deadline_ms(CLOCK_MONOTONIC, 10000);
+	uint32_t *word = weft_word_new(0);
+	pthread_t thread = thread_start(await_while_polled, cell);
+
+	let_it_wait(&is_ready);
+	set_8(cell, 1);
+	thread_join(thread);
+	CHECK_EQ(weft_word_wait_until(word, 4 | WEFT_WORD_POLLED, UINT32_MAX, 0,
+				      &later),
+		 EAGAIN);
+	weft_word_free(word);
+}
+
+/* --- the rest of the header --------------------------------------------- */
+
+static int pipe_ends[2];
+
+static void *block(void *arg)
+{
+	char byte;
+
+	weft_block_begin();
+	/* In a way that nobody sees but the kernel. */
+	while (syscall(0 /* read */, pipe_ends[0], &byte, 1) != 1)
+		;
+	weft_block_end();
+	return (void *)(intptr_t)byte;
+}
+
+TEST(blocking_hints)
+{
+	pthread_t threads[4];
+
+	CHECK_EQ(pipe(pipe_ends), 0);
+	threads_start(threads, 4, block, NULL);
+	sleep_ms(5);
+	CHECK_EQ(write(pipe_ends[1], "abcd", 4), 4);
+	for (int i = 0; i < 4; i++)
+		CHECK(thread_join(threads[i]) != NULL);
+	weft_block_end(); /* none has begun */
+}
+
+static void two_waits(void)
+{
+	uint32_t *word = weft_word_new(0);
+	pthread_t one = thread_start(await_own, word), two;
+
+	let_it_wait(&is_ready);
+	is_ready = 0;
+	two = thread_start(await_cell, cell);
+	let_it_wait(&is_ready);
+	CHECK_EQ(nr_woken, 0);
+	set_4(word, 1);
+	thread_join(one);
+	CHECK_EQ(nr_woken, 1);
+	set_8(cell, 1);
+	thread_join(two);
+	weft_word_free(word);
+}
+
+TEST(policies)
+{
+	bool is_weft;
+
+	have_threads();
+	is_weft = weft_is_active();
+	CHECK_EQ(weft_agent_set(WEFT_AGENT_POLL, 1), is_weft ? 0 : ENOTSUP);
+	two_waits();
+	CHECK_EQ(weft_agent_set(WEFT_AGENT_POLL, 0), is_weft ? 0 : ENOTSUP);
+	set_8(cell, 0);
+	is_ready = nr_woken = 0;
+	two_waits();
+	CHECK_EQ(weft_agent_set(WEFT_AGENT_ADAPTIVE, 1), is_weft ? 0 : ENOTSUP);
+	if (is_weft) {
+		CHECK_EQ(weft_agent_set(WEFT_AGENT_POLL, 100000), EINVAL);
+		CHECK_EQ(weft_agent_set((enum weft_agent_policy)3, 1), EINVAL);
+	}
+}
+
+TEST(statistics)
+{
+	struct weft_stats stats, part;
+
+	memset(&part, 0xff, sizeof(part));
+	have_threads();
+	two_waits();
+	weft_stats(&stats, sizeof(stats));
+	weft_stats(&part, sizeof(part.threads));
+	if (weft_is_active()) {
+		CHECK_EQ(part.threads, 3);
+		CHECK_EQ(stats.threads, 3);
+		CHECK(stats.word_waits >= 2);
+		CHECK(stats.word_hits >= 2);
+		CHECK(stats.word_rings == 0);
+	} else {
+		CHECK_EQ(stats.threads + stats.word_waits, 0);
+	}
+	CHECK(part.switches == UINT64_MAX);
+}
