@@ -134,6 +134,7 @@ def fio(long):
     return Program("fio", [
         "fio", "--thread", "--ioengine=psync", "--rw=randrw", "--bs=4k",
         "--verify=crc32c", "--do_verify=1", "--verify_fatal=1",
+        "--verify_state_save=0",
         "--directory=/var/tmp", "--unlink=1", "--group_reporting",
         f"--size={size}", f"--numjobs={jobs}", "--name=weft-buffered",
         "--name=weft-direct", "--direct=1"],
