@@ -78,7 +78,6 @@ PASSED = (
      "tcsetpgrp"),
     ("the directories of the process, as natively", "chdir chroot fchdir"),
     (RESCUED, """
-     aio_suspend aio_suspend64 lio_listio lio_listio64
      getpass pread pread64 pwrite pwrite64"""),
     ("kernel threads of libc's do the work and run what "
      "`SIGEV_THREAD` names", """

@@ -7,6 +7,7 @@
 #ifndef WEFT_LIBC_REAL_H
 #define WEFT_LIBC_REAL_H
 
+#include <aio.h>
 #include <link.h>
 #include <mqueue.h>
 #include <poll.h>

@@ -154,6 +154,11 @@ WF_REAL(int, semtimedop,
 WF_REAL(int, msgsnd, (int, const void *, size_t, int))
 WF_REAL(ssize_t, msgrcv, (int, void *, size_t, long, int))
 
+/* Asynchronous I/O. */
+WF_REAL(int, aio_suspend,
+	(const struct aiocb *const *, int, const struct timespec *))
+WF_REAL(int, lio_listio, (int, struct aiocb *const *, int, struct sigevent *))
+
 /* Files. */
 WF_REAL(int, flock, (int, int))
 WF_REAL(int, fcntl, (int, int, ...))
