@@ -41,6 +41,8 @@ def documented():
 def test_page_and_source():
     made = set()
     for path in (ROOT / "src").rglob("*.[chS]"):
+        if path.parent.name == "ipc":  # libweft-api.a's; a program asks for it
+            continue
         made |= set(re.findall(r"\(\s*SYS_(\w+)\s*[,)]", path.read_text()))
     made.remove("name")  # the example in os/sys.h
     assert "futex" in made and made | BY_OTHERS == set(documented())
