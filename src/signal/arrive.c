@@ -62,6 +62,7 @@ static bool is_for_running(int sig, const siginfo_t *info)
 static void put_off(struct wf_thread *t, struct wf_carrier *c,
 		    const siginfo_t *info, ucontext_t *uc)
 {
+	const uint64_t faults = WF_SIGNAL_BIT(SIGSEGV) | WF_SIGNAL_BIT(SIGBUS);
 	struct wf_signal_slot *s = &c->signal_slot;
 	uint32_t nr = wf_load_relaxed(&s->nr);
 
@@ -73,7 +74,10 @@ static void put_off(struct wf_thread *t, struct wf_carrier *c,
 		wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(),
 		       info->si_signo, info);
 	}
+	/* Whoever looks at wait words goes on, and may fault. */
 	*wf_frame_mask(uc) = ~WF_PREEMPT_BIT;
+	if ((faults & WF_SIGNAL_BIT(info->si_signo)) == 0)
+		*wf_frame_mask(uc) &= ~faults;
 	c->is_mask_known = false;
 	atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 }

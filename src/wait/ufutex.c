@@ -62,7 +62,8 @@ static struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
 	struct wf_thread *next = wf_queue_pick(t->vp);
 
 	if (next == NULL && wf_load_relaxed(&wf_sched.has_words))
-		next = wf_words_take(t->vp, t, b, wf_words_can_fault(t));
+		next = wf_words_take(t->vp, t, b,
+				     wf_words_carrier_can_fault(t->carrier));
 	return next;
 }
 

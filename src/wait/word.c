@@ -197,7 +197,8 @@ static void leave_own(void *arg)
 static bool commit_slots(void *arg)
 {
 	struct wait *w = arg;
-	bool can_fault = wf_words_can_fault(w->t), all_rung = true;
+	bool can_fault = wf_words_carrier_can_fault(w->t->carrier);
+	bool all_rung = true;
 	uint32_t n = w->first;
 
 	w->is_noted = true;

@@ -49,7 +49,10 @@ struct wf_thread *wf_words_take(struct wf_vp *vp, struct wf_thread *me,
 				struct wf_bucket *held, bool can_fault);
 /* Is there one? The next wf_words_take finds it. Owner of vp. */
 bool wf_words_have_hit(struct wf_vp *vp, bool can_fault);
-/* Are signals of faults open? Of a thread, and of a carrier. */
+/*
+ * Are signals of faults open? In t, which is not in the runtime; in the
+ * runtime, where the kernel's mask may be another. c may be NULL.
+ */
 bool wf_words_can_fault(const struct wf_thread *t);
 bool wf_words_carrier_can_fault(const struct wf_carrier *c);
 /* What a carrier leaves open while it looks. */

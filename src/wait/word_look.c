@@ -46,7 +46,7 @@ bool wf_words_can_fault(const struct wf_thread *t)
 
 bool wf_words_carrier_can_fault(const struct wf_carrier *c)
 {
-	return c->is_mask_known &&
+	return c != NULL && c->is_mask_known &&
 	       (c->kernel_mask & wf_words_fault_signals()) == 0;
 }
 
@@ -197,7 +197,8 @@ static void look_when_due(struct wf_vp *vp)
 	struct wf_vp_look *l = &vp->word_look;
 	struct wf_thread *me = wf_self;
 	int64_t now = wf_os_now(), since = now - l->ended_ns, after;
-	enum how how = wf_words_can_fault(me) ? HOW_FAULT : HOW_PEEK;
+	enum how how = wf_words_carrier_can_fault(me->carrier) ? HOW_FAULT :
+								 HOW_PEEK;
 
 	if (since < BUSY_SHARE * l->cost_ns) {
 		l->nr_counted += l->nr_switches;
