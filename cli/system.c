@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "glibc.h"
@@ -198,13 +200,53 @@ static bool ask_io_uring(char *text)
 	return true;
 }
 
+static int leave(void *arg)
+{
+	return 0;
+}
+
+/* As an I/O server is made that is a process. 0 or -Exxx. */
+static int try_server_process(void)
+{
+	enum { STACK_BYTES = 64 * 1024 };
+	char *stack = malloc(STACK_BYTES);
+	int err = -ENOMEM;
+	pid_t pid;
+
+	if (stack == NULL)
+		return err;
+	pid = clone(leave, stack + STACK_BYTES,
+		    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM, NULL);
+	err = pid < 0 ? -errno : 0;
+	if (pid > 0)
+		waitpid(pid, NULL, __WCLONE);
+	free(stack);
+	return err;
+}
+
+static void say_process(char *text)
+{
+	int err = try_server_process();
+
+	if (err == 0)
+		say(text, "process, as WEFT_IO asks: a kernel thread waits for "
+			  "descriptors, processes make calls that block");
+	else
+		say(text,
+		    "servers: WEFT_IO asks for processes that share "
+		    "memory, which the kernel refuses (%s)",
+		    strerror(-err));
+}
+
 static bool ask_backend(char *text)
 {
 	struct wf_options o = { .io = WF_IO_URING };
 	const char *bad;
 
 	wf_options_load_env(&o, environ, &bad);
-	if (o.io == WF_IO_SERVERS)
+	if (o.io == WF_IO_PROCESS)
+		say_process(text);
+	else if (o.io == WF_IO_SERVERS)
 		say(text, "servers, as WEFT_IO asks: kernel threads wait for "
 			  "descriptors");
 	else if (try_io_uring() == 0)

@@ -1,6 +1,7 @@
 /*
  * Replacing the program. A preemption signal that is pending then would be the
  * new program's, which has no handler for it; so from here on there are none.
+ * Nor are there server processes, which would keep its descriptors open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +15,17 @@
 #include "api/exec.h"
 #include "base/log.h"
 #include "boot/children.h"
+#include "io/server.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
+
+static void begin(void)
+{
+	wf_preempt_exec_begin();
+	wf_server_end_processes();
+}
 
 /* What exec returned, if it did: the runtime goes on. */
 static int resume(int rc, struct wf_children_env *e, uint64_t given)
@@ -25,6 +33,7 @@ static int resume(int rc, struct wf_children_env *e, uint64_t given)
 	int saved = errno;
 
 	wf_signal_exec_failed(given);
+	wf_server_exec_failed();
 	wf_preempt_exec_end();
 	wf_children_env_free(e);
 	errno = saved;
@@ -41,7 +50,7 @@ long wf_exec_syscall(long nr, const long *a)
 	uint64_t given;
 	long r;
 
-	wf_preempt_exec_begin();
+	begin();
 	envp = wf_children_env(&e, dir, (const char *)path[0], envp);
 	given = wf_signal_exec_begin();
 	if (has_dir)
@@ -56,7 +65,7 @@ WF_API(int, execve, const char *path, char *const argv[], char *const envp[])
 	struct wf_children_env e;
 	uint64_t given;
 
-	wf_preempt_exec_begin();
+	begin();
 	envp = wf_children_env(&e, AT_FDCWD, path, envp);
 	given = wf_signal_exec_begin();
 	return resume(wf_real.execve(path, argv, envp), &e, given);
@@ -73,7 +82,7 @@ WF_API(int, execvpe, const char *file, char *const argv[], char *const envp[])
 	uint64_t given;
 	char path[PATH_MAX];
 
-	wf_preempt_exec_begin();
+	begin();
 	envp = wf_children_env(&e, AT_FDCWD, wf_children_find(file, path),
 			       envp);
 	given = wf_signal_exec_begin();
@@ -91,7 +100,7 @@ WF_API(int, fexecve, int fd, char *const argv[], char *const envp[])
 	uint64_t given;
 	char path[32];
 
-	wf_preempt_exec_begin();
+	begin();
 	wf_format(path, sizeof(path), "/proc/self/fd/%d", fd);
 	envp = wf_children_env(&e, AT_FDCWD, path, envp);
 	given = wf_signal_exec_begin();

@@ -15,8 +15,8 @@ struct wf_options wf_options;
 	{ .option = opt,                                 \
 	  .variable = var,                               \
 	  .kind = WF_OPTION_##k,                         \
-	  .least = min,                                  \
-	  .greatest = max,                               \
+	  .least = (uint64_t)(min),                      \
+	  .greatest = (uint64_t)(max),                   \
 	  .value = val,                                  \
 	  .accepts = acc,                                \
 	  .help = text,                                  \
@@ -98,6 +98,25 @@ static int set_number(void *field, const struct wf_option_row *row,
 	return 0;
 }
 
+static int set_signed(void *field, const struct wf_option_row *row,
+		      const char *value)
+{
+	bool is_negative = *value == '-';
+	uint64_t n;
+	int64_t number;
+	int err = parse_number(value + is_negative, no_units, &n);
+
+	if (err < 0)
+		return err;
+	if (n > INT64_MAX)
+		return -ERANGE;
+	number = is_negative ? -(int64_t)n : (int64_t)n;
+	if (number < (int64_t)row->least || number > (int64_t)row->greatest)
+		return -ERANGE;
+	*(int64_t *)field = number;
+	return 0;
+}
+
 static int set_time(void *field, const struct wf_option_row *row,
 		    const char *value)
 {
@@ -169,6 +188,8 @@ int wf_option_set(struct wf_options *o, size_t row, const char *value)
 	switch (r->kind) {
 	case WF_OPTION_COUNT:
 		return set_number(field, r, no_units, value);
+	case WF_OPTION_SIGNED:
+		return set_signed(field, r, value);
 	case WF_OPTION_SIZE:
 		return set_number(field, r, size_units, value);
 	case WF_OPTION_TIME:

@@ -13,6 +13,7 @@
  * the value, what a right value looks like, and what the option does. Values:
  *
  *   COUNT   decimal digits
+ *   SIGNED  the same, or those of a negative number after a '-'
  *   SIZE    decimal digits and K, M, G (1024-based) or nothing; bytes
  *   TIME    decimal digits and ns, us, ms or s; stored in ns; "0" is off
  *   FLAG    1 or 0; as the command's option it takes no value
@@ -48,10 +49,15 @@
 	  "a number from 1 to 1024", \
 	  "let N virtual processors look for work at a time while the others " \
 	  "sleep; 1 if not given") \
-	X(io, "io", "WEFT_IO", CHOICE, 0, 0, "uring|servers", \
-	  "uring or servers", \
+	X(io, "io", "WEFT_IO", CHOICE, 0, 0, "uring|servers|process", \
+	  "uring, servers or process", \
 	  "who waits for descriptors: the kernel's io_uring, where it is " \
-	  "allowed, or kernel threads") \
+	  "allowed, kernel threads, or processes of their own for calls that " \
+	  "block") \
+	X(io_nice, "io-nice", "WEFT_IO_NICE", SIGNED, -20, 19, "N", \
+	  "a number from -20 to 19", \
+	  "with --io process: nice value of those processes, counted from " \
+	  "the program's") \
 	X(stack_size, "stack-size", "WEFT_STACK_SIZE", SIZE, \
 	  16 << 10, 1ULL << 40, "SIZE", \
 	  "a size from 16K to 1024G, such as 64K or 1M", \
@@ -71,6 +77,7 @@
 /* clang-format on */
 
 #define WF_OPTION_FIELD_COUNT(name) uint64_t name
+#define WF_OPTION_FIELD_SIGNED(name) int64_t name
 #define WF_OPTION_FIELD_SIZE(name) uint64_t name
 #define WF_OPTION_FIELD_TIME(name) uint64_t name
 #define WF_OPTION_FIELD_FLAG(name) bool name
@@ -85,6 +92,7 @@ struct wf_options {
 
 enum wf_option_kind {
 	WF_OPTION_COUNT,
+	WF_OPTION_SIGNED,
 	WF_OPTION_SIZE,
 	WF_OPTION_TIME,
 	WF_OPTION_FLAG,
@@ -103,14 +111,15 @@ enum wf_wait_policy {
 enum wf_io_backend {
 	WF_IO_URING = 0,
 	WF_IO_SERVERS,
+	WF_IO_PROCESS,
 };
 
 struct wf_option_row {
 	const char *option; /* without the dashes */
 	const char *variable;
 	enum wf_option_kind kind;
-	uint64_t least, greatest;
-	const char *value; /* its name in the help */
+	uint64_t least, greatest; /* SIGNED: in two's complement */
+	const char *value;	  /* its name in the help */
 	const char *accepts;
 	const char *help;
 	size_t offset; /* of the field in struct wf_options */

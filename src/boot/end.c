@@ -9,24 +9,32 @@
 
 #include "boot/boot.h"
 #include "io/ring.h"
+#include "io/server.h"
 
 /* Of the C++ ABI; in libc, in no header. */
 int __cxa_atexit(void (*handler)(void *), void *arg, void *dso_handle);
 
+/* What keeps files open until a little after the end. */
+static void let_go(void)
+{
+	wf_ring_end();
+	wf_server_end_processes();
+}
+
 void wf_boot_end(void)
 {
 	wf_boot_stats_print();
-	wf_ring_end();
+	let_go();
 }
 
 static void end_of_exit(void *arg)
 {
-	wf_ring_end();
+	let_go();
 }
 
 /* Without a handler for want of memory files are let go of a little later. */
 void wf_boot_end_register(void)
 {
 	__cxa_atexit(end_of_exit, NULL, NULL);
-	at_quick_exit(wf_ring_end);
+	at_quick_exit(let_go);
 }

@@ -5,6 +5,10 @@
  *
  * X1. No carrier is cloned between the count and the end (clone lock).
  * X2. The caller goes first; if it fails nobody else has changed.
+ * X3. With its new credentials the caller might not be allowed to signal server
+ *     processes. So they are signalled before: they wait in their handlers for
+ *     what becomes of the caller's call. Two numbers say so: of the attempt
+ *     that comes, and of the last that is over.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +30,7 @@ static struct {
 	long nr, args[3];
 } change;
 
+static _Atomic uint32_t attempt_begun, attempt_over; /* X3 */
 static _Atomic uint32_t monitor_seen, receiver_seen;
 
 static void follow(_Atomic uint32_t *seen)
@@ -43,17 +48,40 @@ static void follow(_Atomic uint32_t *seen)
 	wf_store_release(seen, generation);
 }
 
+/* X3 */
+static void follow_as_process(const struct wf_server_follower *f)
+{
+	/* acquire: pairs with gather_processes. */
+	uint32_t attempt = wf_load_acquire(&attempt_begun);
+
+	if (wf_load_acquire(&attempt_over) != attempt) {
+		/* release: it is here; pairs with gather_processes. */
+		wf_store_release(f->arrived, attempt);
+		/* acquire: whether there is a change; pairs with wf_setxid. */
+		while (wf_load_acquire(&attempt_over) != attempt)
+			wf_sys(SYS_sched_yield);
+	}
+	if (wf_load_acquire(&change.generation) == wf_load_relaxed(f->seen))
+		return;
+	follow(f->seen);
+	wf_server_changed();
+}
+
 void wf_setxid_follow(void)
 {
 	struct wf_thread *t = wf_self;
-	_Atomic uint32_t *server_seen = wf_server_seen(t);
+	struct wf_server_follower server = wf_server_self(t);
 
+	if (server.is_process) {
+		follow_as_process(&server);
+		return;
+	}
 	if (wf_load_relaxed(&change.generation) == 0)
 		return;
 	if (t != NULL && t->carrier != NULL)
 		follow(&t->carrier->setxid_seen);
-	else if (server_seen != NULL)
-		follow(server_seen);
+	else if (server.seen != NULL)
+		follow(server.seen);
 	else if (wf_os_gettid() == wf_monitor_tid())
 		follow(&monitor_seen);
 	else if (wf_os_gettid() == wf_receiver_tid())
@@ -61,14 +89,10 @@ void wf_setxid_follow(void)
 }
 
 static bool is_missing(int tid, const _Atomic uint32_t *seen,
-		       uint32_t generation, bool is_time)
+		       uint32_t generation)
 {
 	/* acquire: it has followed; pairs with follow. */
-	if (tid == 0 || wf_load_acquire(seen) == generation)
-		return false;
-	if (is_time)
-		wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
-	return true;
+	return tid != 0 && wf_load_acquire(seen) != generation;
 }
 
 /*
@@ -84,17 +108,57 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		struct wf_carrier *c = wf_carrier_at(i);
 		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
 
-		if (tid != 0 && tid != self_tid)
-			missing += is_missing(tid, &c->setxid_seen, generation,
-					      is_time);
+		if (tid == self_tid || c == NULL ||
+		    !is_missing(tid, &c->setxid_seen, generation))
+			continue;
+		missing++;
+		if (is_time)
+			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
 	}
 	for (uint32_t i = 0; i < wf_server_count(); i++) {
-		_Atomic uint32_t *seen;
-		int tid = wf_server_at(i, &seen);
+		struct wf_server_follower f = wf_server_at(i);
 
-		missing += is_missing(tid, seen, generation, is_time);
+		if (!is_missing(f.tid, f.seen, generation))
+			continue;
+		missing++;
+		if (is_time && !f.is_process) /* X3 */
+			wf_server_signal(i, WF_PREEMPT_SIGNAL);
 	}
 	return missing;
+}
+
+/* The same of server processes that have not come for the attempt (X3). */
+static uint32_t nr_absent(uint32_t attempt, bool is_time)
+{
+	uint32_t absent = 0;
+
+	for (uint32_t i = 0; i < wf_server_count(); i++) {
+		struct wf_server_follower f = wf_server_at(i);
+
+		if (!f.is_process || !is_missing(f.tid, f.arrived, attempt))
+			continue;
+		absent++;
+		if (is_time)
+			wf_server_signal(i, WF_PREEMPT_SIGNAL);
+	}
+	return absent;
+}
+
+enum { YIELDS_PER_SIGNAL = 1000 };
+
+/* X3. Returns the number of the attempt. */
+static uint32_t gather_processes(void)
+{
+	uint32_t attempt = wf_load_relaxed(&attempt_begun) + 1;
+	uint32_t yields = 0;
+
+	/* release: pairs with follow_as_process. */
+	wf_store_release(&attempt_begun, attempt);
+	while (nr_absent(attempt, yields == 0) > 0) {
+		yields = (yields + 1) % YIELDS_PER_SIGNAL;
+		wf_sys(SYS_sched_yield);
+	}
+	return attempt;
 }
 
 /* As far as it may be: the kernel counts real-time signals against it. */
@@ -111,7 +175,6 @@ static void lift_signal_limit(void)
 
 static void broadcast(struct wf_thread *me, uint32_t generation)
 {
-	enum { YIELDS_PER_SIGNAL = 1000 };
 	int self_tid = wf_os_gettid();
 	uint32_t yields = 0;
 
@@ -120,6 +183,7 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 		wf_store_relaxed(&me->carrier->setxid_seen, generation);
 	/* release: pairs with the acquire in follow. */
 	wf_store_release(&change.generation, generation);
+	wf_store_release(&attempt_over, wf_load_relaxed(&attempt_begun));
 	wf_idle_wake_monitor();
 	while (nr_missing(generation, self_tid, yields == 0) > 0 ||
 	       wf_load_acquire(&monitor_seen) != generation ||
@@ -134,6 +198,7 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 int wf_setxid(long nr, long a, long b, long c)
 {
 	struct wf_thread *t = wf_runtime_enter();
+	uint32_t attempt;
 	long err;
 
 	if (!wf_is_started()) {
@@ -142,7 +207,8 @@ int wf_setxid(long nr, long a, long b, long c)
 	}
 	wf_spin_lock(&change.lock);
 	lift_signal_limit();
-	wf_carrier_clone_lock();   /* X1 */
+	wf_carrier_clone_lock(); /* X1 */
+	attempt = gather_processes();
 	err = wf_sys(nr, a, b, c); /* X2 */
 	if (err >= 0) {
 		change.nr = nr;
@@ -151,6 +217,7 @@ int wf_setxid(long nr, long a, long b, long c)
 		change.args[2] = c;
 		broadcast(t, wf_load_relaxed(&change.generation) + 1);
 	}
+	wf_store_release(&attempt_over, attempt);
 	wf_carrier_clone_unlock();
 	wf_spin_unlock(&change.lock);
 	wf_runtime_leave(t);
@@ -161,6 +228,8 @@ void wf_setxid_fork_child(void)
 {
 	change.lock = WF_SPIN_INIT;
 	wf_store_relaxed(&change.generation, 0);
+	wf_store_relaxed(&attempt_begun, 0);
+	wf_store_relaxed(&attempt_over, 0);
 	wf_store_relaxed(&monitor_seen, 0);
 	wf_store_relaxed(&receiver_seen, 0);
 }

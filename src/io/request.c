@@ -8,7 +8,8 @@
  * X3. Whoever completes a request changes *nr_done last (io/ring.c, G3).
  * X4. The thread sets WAIT in *nr_done before it parks; the exchange that
  *     counts a request as done says whether anybody is to be woken. A request
- *     that is done by then costs no wake (PTL-N's YET, WAIT and COMPLETE).
+ *     that is done by then costs no wake. It looks at its server's status
+ *     before, so that the server need not tell either (io/server.c, S6).
  * X5. One call's requests are all in one ring, or none is in any.
  */
 #include "io/request.h"
@@ -69,9 +70,19 @@ static int push_outside(struct wf_thread *t, struct wf_request *r)
 	r->io = NULL;
 	r->kept_fd = -1;
 	wf_store_relaxed(&r->server, 0);
+	r->is_repeated = false;
 	if (wf_watch_serves(r))
 		return wf_watch_push(t, r);
-	return wf_server_serves(r) ? wf_server_push(r) : -ENOSYS;
+	return wf_server_serves(r) ? wf_server_push(r, WF_SERVER_YET) : -ENOSYS;
+}
+
+/* X4, for what a server has: it is done by now, or will be told. */
+static void look(struct wf_thread *t, struct wf_request *r, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (r[i].io == NULL && wf_server_serves(&r[i]))
+			wf_server_look(t, &r[i]);
+	}
 }
 
 static void cancel(struct wf_thread *t, struct wf_request *r)
@@ -173,6 +184,8 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 	has_ring = ensure_ring(t->vp, r, nr);
 	t->interrupted = false;
 	nr_pushed = push_all(t, r, nr, &nr_done, has_ring);
+	if (!has_ring)
+		look(t, r, nr_pushed);
 	if (nr_pushed < nr) {
 		end_all(t, r, nr_pushed, &nr_done);
 		wf_runtime_leave(t);

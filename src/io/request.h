@@ -41,6 +41,7 @@ struct wf_request {
 
 	/* Without a ring. */
 	_Atomic uint32_t server;   /* number + 1 of who carries it out */
+	bool is_repeated;	   /* its first server was lost in the call */
 	struct wf_list watch_link; /* io/watch.c; so are the others */
 	uint8_t watch_state;
 	uint8_t nr_futile;

@@ -281,6 +281,11 @@ static int make_io(struct wf_vp_io *io)
 	return 0;
 }
 
+bool wf_ring_is_refused(void)
+{
+	return wf_options.io != WF_IO_URING || wf_load_relaxed(&is_refused);
+}
+
 int wf_ring_ensure(struct wf_vp *vp)
 {
 	struct wf_vp_io *io;
@@ -288,8 +293,7 @@ int wf_ring_ensure(struct wf_vp *vp)
 
 	if (WF_LIKELY(vp->io != NULL))
 		return 0;
-	if (wf_options.io == WF_IO_SERVERS || wf_load_relaxed(&is_refused) ||
-	    ios == NULL)
+	if (wf_ring_is_refused() || ios == NULL)
 		return -ENOSYS;
 	io = &ios[vp->id];
 	err = make_io(io);
@@ -308,11 +312,6 @@ int wf_ring_ensure(struct wf_vp *vp)
 bool wf_ring_lacks_futex(void)
 {
 	return wf_load_relaxed(&lacks_futex);
-}
-
-bool wf_ring_is_refused(void)
-{
-	return wf_options.io == WF_IO_SERVERS || wf_load_relaxed(&is_refused);
 }
 
 int wf_ring_start(void)

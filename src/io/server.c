@@ -1,18 +1,27 @@
 /*
  * S1. A request is handed to a server that has nothing to do; none waits for
- *     its turn. With NR_SERVERS busy the push is refused and the caller makes
- *     the plain call, which blocks its carrier: the monitor sees to its VP. So
+ *     its turn. With all busy the push is refused and the caller makes the
+ *     plain call, which blocks its carrier: the monitor sees to its VP. So
  *     what one request waits for never keeps another from being served.
  * S2. server->job is the request that it is at. It changes, and the signal that
  *     ends the call is sent, under the server's lock: a signal is for that
  *     request and no other. One that comes before the call begins is lost, so
  *     the asker asks again (io/request.c, X2).
- * S3. A server that was asked takes what is left of the signal before the next
- *     request. A call that ends with EINTR though nobody asked is made again.
- * S4. A server has nothing to do from when it is in the idle list until a
- *     pusher takes it out, writes job and, last, word.
+ * S3. A server takes what is left of the signal for one job before the next. A
+ *     call that ends with EINTR though nobody asked is made again.
+ * S4. A server has nothing to do from when it is in an idle list until a pusher
+ *     takes it out, writes job and, last, word.
  * S5. No thread of the program's runs on a server, nor a handler of its. It
  *     follows changes of credentials as carriers do (boot/setxid.c).
+ * S6. Status says who completes the request: one exchange by the server, one
+ *     by the requester. What is COMPLETE is completed once, by whoever takes
+ *     the job out under the lock [wf_server_finish]: the requester that looks,
+ *     a server that is a kernel thread, the keeper for one that is a process.
+ * S7. A server that is a process may be killed between any two instructions. So
+ *     it takes no lock, and nothing that it has to do after COMPLETE is needed:
+ *     the keeper does it when it hears of its end (io/keeper.c).
+ * S8. A process is made under the clone lock, and only if no thread is about to
+ *     replace the program.
  *
  * Rejected: a queue of requests. A server may be busy for as long as it likes
  * with one that waits for what the next in the queue would do.
@@ -20,213 +29,66 @@
 #include "io/server.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "arch/arch.h"
 #include "base/list.h"
-#include "base/spin.h"
-#include "io/call.h"
+#include "base/options.h"
 #include "io/ring.h"
+#include "io/server_table.h"
 #include "io/watch.h"
-#include "libc/tcb.h"
+#include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
-#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
-#include "sched/preempt.h"
+#include "sched/runtime.h"
+#include "trace/counters.h"
+#include "wait/closed.h"
 
-enum {
-	/* Each takes two pages and its kernel stack: 3 MiB in all. */
-	NR_SERVERS = 128, /* the last is for wf_server_start_own */
-	STACK_BYTES = 64 * 1024,
-	/* libc refuses it to programs; its own use, by pthread_cancel, is
-	 * weft's. Debuggers pass it silently. */
-	END_SIGNAL = 32,
-};
-#define END_BIT (1ULL << (END_SIGNAL - 1))
+struct wf_server wf_servers[WF_NR_SERVERS];
 
-struct server {
-	struct wf_thread self; /* wf_self there; in_runtime is always 1 */
-	_Atomic int tid;       /* 0 until it has started */
-	_Atomic uint32_t setxid_seen;
-	void (*run)(void *);
-	char *block; /* TLS and stack; kept by a fork child */
+/* Numbers given out; never shrinks. The last two are for those that run for
+ * ever: the watcher and the keeper. */
+static _Atomic uint32_t nr_servers;
+enum { NR_OWN = 2 };
 
-	struct wf_spin lock;
-	struct wf_request *job; /* S2; lock */
-	bool is_asked;		/* to end the job; lock */
+static struct wf_spin lists_lock = WF_SPIN_INIT;
+static struct wf_server *idle[2]; /* kernel threads, processes */
+static struct wf_server *unused;  /* do not run */
+static struct wf_spin own_lock = WF_SPIN_INIT;
 
-	_Atomic uint32_t word;	  /* futex: 1 with a job to begin (S4) */
-	struct server *next_idle; /* idle_lock */
-};
+/* How many threads are about to replace the program, or to end it (S8). */
+static _Atomic uint32_t nr_closers;
+static _Atomic bool had_process;
+static _Atomic bool is_refused; /* there can be no processes */
 
-static struct server servers[NR_SERVERS];
-static _Atomic uint32_t nr_servers; /* numbers given out; never shrinks */
+/* --- lists --------------------------------------------------------------- */
 
-static struct wf_spin idle_lock = WF_SPIN_INIT;
-static struct server *idle;
-
-/* --- with nothing to do -------------------------------------------------- */
-
-static void put_idle(struct server *s)
+static void put(struct wf_server **list, struct wf_server *s)
 {
-	wf_spin_lock(&idle_lock);
-	s->next_idle = idle;
-	idle = s;
-	wf_spin_unlock(&idle_lock);
+	wf_spin_lock(&lists_lock);
+	s->next = *list;
+	*list = s;
+	wf_spin_unlock(&lists_lock);
 }
 
-/* One that could not be started is to be tried after all others. */
-static void put_idle_last(struct server *s)
+static struct wf_server *take(struct wf_server **list)
 {
-	struct server **end = &idle;
+	struct wf_server *s;
 
-	wf_spin_lock(&idle_lock);
-	while (*end != NULL)
-		end = &(*end)->next_idle;
-	s->next_idle = NULL;
-	*end = s;
-	wf_spin_unlock(&idle_lock);
-}
-
-static struct server *take_idle(void)
-{
-	struct server *s;
-
-	wf_spin_lock(&idle_lock);
-	s = idle;
+	wf_spin_lock(&lists_lock);
+	s = *list;
 	if (s != NULL)
-		idle = s->next_idle;
-	wf_spin_unlock(&idle_lock);
+		*list = s->next;
+	wf_spin_unlock(&lists_lock);
 	return s;
 }
 
-/* --- serving ------------------------------------------------------------- */
-
-static int call(const struct wf_request *r)
-{
-	int fd = wf_request_fd(r);
-	uint32_t done = (uint32_t)r->nr_bytes;
-
-	switch (r->op) {
-	case WF_RING_OP_FUTEX_WAIT:
-		return (int)wf_sys(SYS_futex, r->addr, FUTEX_WAIT_BITSET,
-				   r->off, NULL, NULL, r->addr3);
-	case IORING_OP_CONNECT:
-		return (int)wf_sys(SYS_connect, fd, r->addr, r->off);
-	case IORING_OP_ACCEPT:
-		return (int)wf_sys(SYS_accept4, fd, r->addr, r->off,
-				   r->op_flags);
-	case IORING_OP_RECVMSG:
-		return (int)wf_sys(SYS_recvmsg, fd, r->addr, r->op_flags);
-	case IORING_OP_RECV: /* what the watcher has left */
-		return (int)wf_sys(SYS_recvfrom, fd, r->addr + done,
-				   r->len - done, r->op_flags);
-	case IORING_OP_SENDMSG:
-		return (int)wf_sys(SYS_sendmsg, fd, r->addr,
-				   r->op_flags | MSG_NOSIGNAL);
-	case IORING_OP_READV:
-		return (int)wf_sys(SYS_readv, fd, r->addr, r->len);
-	case WF_REQUEST_OP_CALL:
-		return (int)wf_call_make((struct wf_call *)r->addr);
-	default:
-		return -EINVAL;
-	}
-}
-
-/* S3 */
-static void take_signal(void)
-{
-	const struct timespec now = { 0, 0 };
-	uint64_t end = END_BIT;
-
-	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
-	wf_sys(SYS_rt_sigtimedwait, &end, NULL, &now, 8);
-	wf_os_set_signal_mask(~(WF_PREEMPT_BIT | END_BIT));
-}
-
-/* True if the call's end is the request's; then the server has no job. */
-static bool end_job(struct server *s, int result, bool *ret_was_asked)
-{
-	bool is_over;
-
-	wf_spin_lock(&s->lock);
-	is_over = result != -EINTR || s->is_asked;
-	*ret_was_asked = s->is_asked;
-	if (is_over) {
-		s->job = NULL;
-		s->is_asked = false;
-	}
-	wf_spin_unlock(&s->lock);
-	return is_over;
-}
-
-static void serve(struct server *s)
-{
-	struct wf_request *r = s->job;
-	bool was_asked;
-	int result;
-
-	do {
-		result = call(r);
-	} while (!end_job(s, result, &was_asked));
-	if (was_asked)
-		take_signal();
-	wf_store_relaxed(&s->word, 0);
-	put_idle(s);
-	if (wf_watch_serves(r))
-		wf_watch_served(r, result);
-	else
-		wf_request_complete(NULL, r, result);
-}
-
-static void run_jobs(void *arg)
-{
-	struct server *s = wf_container_of(wf_self, struct server, self);
-
-	wf_os_set_signal_mask(~(WF_PREEMPT_BIT | END_BIT));
-	for (;;) {
-		/* acquire: the job; pairs with give_job. */
-		while (wf_load_acquire(&s->word) == 0)
-			wf_os_futex_wait(&s->word, 0, WF_OS_FOREVER);
-		serve(s);
-	}
-}
-
-/* --- starting ------------------------------------------------------------ */
-
-static void on_end(int sig)
-{
-}
-
-/* Without SA_RESTART: it is to end calls. */
-static void set_action(void)
-{
-	struct {
-		void (*handler)(int);
-		unsigned long flags;
-		void (*restorer)(void);
-		uint64_t mask;
-	} action = { on_end, 0x04000000, wf_arch_sigreturn, UINT64_MAX };
-
-	wf_sys(SYS_rt_sigaction, END_SIGNAL, &action, NULL, 8);
-}
-
-static void start_on(void *arg)
-{
-	struct server *s = arg;
-
-	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
-	s->run(NULL);
-}
-
-/* A server that has not started, of the first `most`, or NULL. */
-static struct server *take_number(uint32_t most)
+/* A server that has never run, of the first `most`, or NULL. */
+static struct wf_server *take_number(uint32_t most)
 {
 	uint32_t nr = wf_load_relaxed(&nr_servers);
 
@@ -234,52 +96,7 @@ static struct server *take_number(uint32_t most)
 		if (nr >= most)
 			return NULL;
 	} while (!wf_cas_acq_rel(&nr_servers, &nr, nr + 1));
-	return &servers[nr];
-}
-
-static int start(struct server *s, void (*run)(void *))
-{
-	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
-	uint64_t mask;
-	uintptr_t tp;
-	int tid;
-
-	if (s->block == NULL)
-		s->block = wf_os_reserve(tls + STACK_BYTES);
-	if (s->block == NULL)
-		return -ENOMEM;
-	s->self.kind = WF_THREAD_FOREIGN;
-	wf_store_relaxed(&s->self.in_runtime, 1);
-	s->run = run;
-	memset(s->block, 0, tls);
-	tp = wf_tcb_minimal_make(s->block, &s->self);
-	/* As carriers are made: credentials reach it or are inherited. */
-	mask = wf_os_get_signal_mask();
-	wf_carrier_clone_lock();
-	wf_os_set_signal_mask(UINT64_MAX);
-	wf_store_relaxed(&s->setxid_seen, wf_carrier_setxid_generation);
-	tid = wf_os_kthread_start(start_on, s, s->block + tls + STACK_BYTES,
-				  tp);
-	if (tid > 0)
-		wf_store_release(&s->tid, tid);
-	wf_os_set_signal_mask(mask);
-	wf_carrier_clone_unlock();
-	return tid < 0 ? tid : 0;
-}
-
-int wf_server_start_own(void (*run)(void *))
-{
-	static struct server *own; /* which could not be started */
-	int err;
-
-	if (own == NULL || own >= servers + wf_load_relaxed(&nr_servers))
-		own = take_number(NR_SERVERS);
-	if (own == NULL)
-		return -EAGAIN;
-	err = start(own, run);
-	if (err == 0)
-		own = NULL;
-	return err;
+	return &wf_servers[nr];
 }
 
 /* --- handing over -------------------------------------------------------- */
@@ -291,63 +108,279 @@ bool wf_server_serves(const struct wf_request *r)
 	       (r->op == IORING_OP_RECVMSG && (r->op_flags & MSG_WAITALL) != 0);
 }
 
-/* S4. From here on r may be over. */
-static void give_job(struct server *s, struct wf_request *r)
+/* S4. From here on r may be over. False: s has ended. */
+static bool give_job(struct wf_server *s, struct wf_request *r,
+		     enum wf_server_status status)
 {
-	wf_store_relaxed(&r->server, (uint32_t)(s - servers) + 1);
+	bool is_there;
+
 	wf_spin_lock(&s->lock);
-	s->job = r;
+	is_there = wf_load_relaxed(&s->tid) != 0;
+	if (is_there) {
+		s->job = r;
+		s->has_signal = wf_load_relaxed(&s->is_asked);
+		wf_store_relaxed(&s->is_asked, false);
+		wf_store_relaxed(&s->has_begun, false);
+		wf_store_relaxed(&s->status, status);
+		wf_store_relaxed(&r->server, (uint32_t)(s - wf_servers) + 1);
+		/* release: the job; pairs with wf_serve_jobs. */
+		atomic_fetch_or_explicit(&s->word, WF_SERVER_JOB,
+					 memory_order_release);
+	}
 	wf_spin_unlock(&s->lock);
-	/* release: the job; pairs with run_jobs. */
-	wf_store_release(&s->word, 1);
+	if (is_there)
+		wf_os_futex_wake(&s->word, 1);
+	return is_there;
 }
 
-int wf_server_push(struct wf_request *r)
+static int push_to(bool is_process, struct wf_request *r,
+		   enum wf_server_status status)
 {
-	struct server *s = take_idle();
+	struct wf_server *s;
+	int err;
 
-	if (s != NULL && wf_load_relaxed(&s->tid) != 0) {
-		give_job(s, r);
-		wf_os_futex_wake(&s->word, 1);
+	while ((s = take(&idle[is_process])) != NULL) {
+		if (give_job(s, r, status))
+			return 0;
+		put(&unused, s); /* it was killed */
+	}
+	s = take(&unused);
+	if (s == NULL)
+		s = take_number(WF_NR_SERVERS - NR_OWN);
+	if (s == NULL)
+		return -ENOSYS;
+	wf_serve_set_action();
+	err = wf_serve_start(s, is_process, wf_serve_jobs);
+	if (err == 0 && give_job(s, r, status))
 		return 0;
+	put(&unused, s);
+	/* What may be there later is asked for again. */
+	if (is_process && err < 0 && err != -EAGAIN && err != -ENOMEM)
+		wf_store_relaxed(&is_refused, true);
+	return -ENOSYS;
+}
+
+bool wf_server_may_be_made(void)
+{
+	return wf_load_relaxed(&nr_closers) == 0;
+}
+
+static bool is_for_process(const struct wf_request *r)
+{
+	return wf_options.io == WF_IO_PROCESS && wf_server_may_be_made() &&
+	       wf_serve_is_for_process(r);
+}
+
+int wf_server_push(struct wf_request *r, enum wf_server_status status)
+{
+	wf_count(served);
+	if (is_for_process(r) && wf_keeper_start() == 0) {
+		wf_store_relaxed(&had_process, true);
+		if (push_to(true, r, status) == 0)
+			return 0;
 	}
-	if (s == NULL)
-		s = take_number(NR_SERVERS - 1);
-	if (s == NULL)
-		return -ENOSYS;
-	set_action();
-	if (start(s, run_jobs) < 0) {
-		put_idle_last(s);
-		return -ENOSYS;
-	}
-	give_job(s, r);
-	wf_os_futex_wake(&s->word, 1);
-	return 0;
+	return push_to(false, r, status);
 }
 
 bool wf_server_is_free(void)
 {
 	bool is_any;
 
-	wf_spin_lock(&idle_lock);
-	is_any = idle != NULL;
-	wf_spin_unlock(&idle_lock);
-	return is_any || wf_load_relaxed(&nr_servers) < NR_SERVERS - 1;
+	wf_spin_lock(&lists_lock);
+	is_any = idle[0] != NULL || idle[1] != NULL || unused != NULL;
+	wf_spin_unlock(&lists_lock);
+	return is_any || wf_load_relaxed(&nr_servers) < WF_NR_SERVERS - NR_OWN;
+}
+
+int wf_server_start_own(void (*run)(void *))
+{
+	static struct wf_server *own; /* which could not be started */
+	int err;
+
+	wf_spin_lock(&own_lock);
+	if (own == NULL || own >= wf_servers + wf_load_relaxed(&nr_servers))
+		own = take_number(WF_NR_SERVERS);
+	err = own == NULL ? -EAGAIN : wf_serve_start(own, false, run);
+	if (err == 0)
+		own = NULL;
+	wf_spin_unlock(&own_lock);
+	return err;
+}
+
+/* --- ending requests ----------------------------------------------------- */
+
+static void deliver(struct wf_thread *me, struct wf_request *r, int result)
+{
+	if (wf_watch_serves(r))
+		wf_watch_served(r, result);
+	else
+		wf_request_complete(me, r, result);
+}
+
+/* S6. NULL: somebody else has it, or it is not complete. */
+static struct wf_request *take_job_locked(struct wf_server *s)
+{
+	struct wf_request *r = s->job;
+
+	/* acquire: the result; pairs with the server's exchange. */
+	if (wf_load_acquire(&s->status) != WF_SERVER_COMPLETE)
+		return NULL;
+	s->job = NULL;
+	return r;
+}
+
+static void finish(struct wf_thread *me, struct wf_server *s,
+		   struct wf_request *r)
+{
+	int result = s->result;
+
+	put(&idle[s->is_process], s);
+	deliver(me, r, result);
+}
+
+void wf_server_finish(struct wf_thread *me, struct wf_server *s)
+{
+	struct wf_request *r;
+
+	wf_spin_lock(&s->lock);
+	r = take_job_locked(s);
+	wf_spin_unlock(&s->lock);
+	if (r != NULL)
+		finish(me, s, r);
+}
+
+void wf_server_look(struct wf_thread *me, struct wf_request *r)
+{
+	struct wf_server *s = &wf_servers[wf_load_relaxed(&r->server) - 1];
+	uint32_t yet = WF_SERVER_YET;
+	bool is_complete = false;
+
+	wf_spin_lock(&s->lock);
+	/* Another's if s was killed and the keeper has seen to it; then r is
+	 * done or waited for. */
+	if (s->job == r && !wf_cas_acq_rel(&s->status, &yet, WF_SERVER_WAIT))
+		is_complete = take_job_locked(s) != NULL;
+	wf_spin_unlock(&s->lock);
+	if (is_complete) {
+		wf_count(served_at_once);
+		finish(me, s, r);
+	}
+}
+
+static void send_signal(struct wf_server *s, int sig)
+{
+	int tid = wf_load_relaxed(&s->tid);
+
+	if (tid != 0)
+		wf_sys(SYS_tgkill, s->is_process ? tid : wf_os_getpid(), tid,
+		       sig);
 }
 
 void wf_server_cancel(const struct wf_request *r)
 {
 	uint32_t number = wf_load_relaxed(&r->server);
-	struct server *s = &servers[number - 1];
+	struct wf_server *s = &wf_servers[number - 1];
 
 	if (number == 0) /* not handed over yet */
 		return;
 	wf_spin_lock(&s->lock);
 	if (s->job == r) { /* S2 */
-		s->is_asked = true;
-		wf_os_tgkill(wf_load_relaxed(&s->tid), END_SIGNAL);
+		wf_store_relaxed(&s->is_asked, true);
+		send_signal(s, WF_SERVER_END_SIGNAL);
 	}
 	wf_spin_unlock(&s->lock);
+}
+
+/* --- processes that end -------------------------------------------------- */
+
+/* What its server has left of r. */
+static void recover(struct wf_request *r, bool has_begun, bool is_asked)
+{
+	int result = has_begun ? wf_serve_lost(r) : -ERESTART;
+
+	r->is_repeated |= has_begun;
+	if (result == -ERESTART && is_asked)
+		result = -EINTR;
+	/* Nobody looks a second time. */
+	if (result == -ERESTART && wf_server_push(r, WF_SERVER_WAIT) == 0)
+		return;
+	deliver(NULL, r, result == -ERESTART ? -ENOSYS : result);
+}
+
+int wf_server_lose(struct wf_server *s)
+{
+	bool has_begun, is_asked, is_complete;
+	struct wf_request *r;
+	int pid;
+
+	wf_spin_lock(&s->lock);
+	pid = wf_load_relaxed(&s->tid);
+	wf_store_relaxed(&s->tid, 0);
+	if ((wf_load_relaxed(&s->word) & WF_SERVER_GO) == 0)
+		wf_count(servers_lost);
+	wf_store_relaxed(&s->word, 0);
+	is_complete = wf_load_relaxed(&s->status) == WF_SERVER_COMPLETE;
+	has_begun = wf_load_relaxed(&s->has_begun);
+	is_asked = wf_load_relaxed(&s->is_asked);
+	wf_store_relaxed(&s->is_asked, false);
+	r = s->job;
+	if (!is_complete)
+		s->job = NULL;
+	wf_spin_unlock(&s->lock);
+	if (is_complete) {
+		wf_server_finish(NULL, s);
+	} else if (r != NULL) {
+		put(&unused, s);
+		recover(r, has_begun, is_asked);
+	}
+	return pid;
+}
+
+/* How many there are; each is asked to end. */
+static uint32_t ask_to_go(int sig)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < wf_server_count(); i++) {
+		struct wf_server *s = &wf_servers[i];
+
+		wf_spin_lock(&s->lock);
+		if (s->is_process && wf_load_relaxed(&s->tid) != 0) {
+			nr++;
+			atomic_fetch_or(&s->word, WF_SERVER_GO);
+			send_signal(s, sig);
+			wf_os_futex_wake(&s->word, 1);
+		}
+		wf_spin_unlock(&s->lock);
+	}
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+	return nr;
+}
+
+void wf_server_end_processes(void)
+{
+	/* A call that cannot be interrupted may take longer. */
+	enum { NAPS_BEFORE_KILL = 1000, MOST_NAPS = 10000 };
+	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
+	int naps = 0;
+
+	atomic_fetch_add(&nr_closers, 1);
+	if (!wf_load_relaxed(&had_process))
+		return;
+	wf_carrier_clone_lock(); /* S8 */
+	wf_carrier_clone_unlock();
+	while (ask_to_go(naps < NAPS_BEFORE_KILL ? WF_SERVER_END_SIGNAL :
+						   SIGKILL) > 0 &&
+	       naps++ < MOST_NAPS)
+		wf_sys(SYS_nanosleep, &nap, NULL);
+}
+
+void wf_server_exec_failed(void)
+{
+	atomic_fetch_sub(&nr_closers, 1);
 }
 
 /* --- all servers --------------------------------------------------------- */
@@ -357,33 +390,57 @@ uint32_t wf_server_count(void)
 	return wf_load_acquire(&nr_servers);
 }
 
-int wf_server_at(uint32_t number, _Atomic uint32_t **ret_seen)
+static struct wf_server_follower follower_of(struct wf_server *s)
 {
-	*ret_seen = &servers[number].setxid_seen;
-	return wf_load_acquire(&servers[number].tid);
+	return (struct wf_server_follower){
+		.tid = wf_load_acquire(&s->tid),
+		.is_process = s->is_process,
+		.seen = &s->setxid_seen,
+		.arrived = &s->setxid_arrived,
+	};
 }
 
-_Atomic uint32_t *wf_server_seen(const struct wf_thread *t)
+struct wf_server_follower wf_server_at(uint32_t number)
 {
-	struct server *s =
-		wf_container_of((struct wf_thread *)t, struct server, self);
+	return follower_of(&wf_servers[number]);
+}
 
-	return s >= servers && s < servers + NR_SERVERS ? &s->setxid_seen :
-							  NULL;
+void wf_server_signal(uint32_t number, int sig)
+{
+	struct wf_server *s = &wf_servers[number];
+
+	wf_spin_lock(&s->lock);
+	send_signal(s, sig);
+	wf_spin_unlock(&s->lock);
+}
+
+struct wf_server_follower wf_server_self(const struct wf_thread *t)
+{
+	struct wf_server *s =
+		wf_container_of((struct wf_thread *)t, struct wf_server, self);
+
+	if (s < wf_servers || s >= wf_servers + WF_NR_SERVERS)
+		return (struct wf_server_follower){ 0 };
+	return follower_of(s);
 }
 
 void wf_server_fork_child(void)
 {
 	/* They were taken in order, in this process and its ancestors. */
-	for (uint32_t i = 0; i < NR_SERVERS; i++) {
-		char *block = servers[i].block;
+	for (uint32_t i = 0; i < WF_NR_SERVERS; i++) {
+		char *block = wf_servers[i].block;
 
 		if (block == NULL && i >= wf_load_relaxed(&nr_servers))
 			break;
-		memset(&servers[i], 0, sizeof(servers[i]));
-		servers[i].block = block;
+		memset(&wf_servers[i], 0, sizeof(wf_servers[i]));
+		wf_servers[i].block = block;
 	}
 	wf_store_relaxed(&nr_servers, 0);
-	idle_lock = WF_SPIN_INIT;
-	idle = NULL;
+	wf_store_relaxed(&nr_closers, 0);
+	wf_store_relaxed(&had_process, false);
+	wf_store_relaxed(&is_refused, false);
+	lists_lock = WF_SPIN_INIT;
+	own_lock = WF_SPIN_INIT;
+	idle[0] = idle[1] = unused = NULL;
+	wf_keeper_fork_child();
 }

@@ -252,7 +252,7 @@ static struct wf_request *next_locked(struct bucket *b, int number,
 /* Hands r, which is SERVED now, to a server. */
 static void serve(struct wf_request *r)
 {
-	if (wf_server_push(r) == 0)
+	if (wf_server_push(r, WF_SERVER_WAIT) == 0)
 		return;
 	/* The caller makes the call and blocks its carrier. */
 	wf_watch_served(r, -ENOSYS);

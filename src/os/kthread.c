@@ -22,6 +22,16 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 	return (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
 }
 
+int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
+			uintptr_t tp)
+{
+	/* The exit signal is none. */
+	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
+			      CLONE_SYSVSEM | CLONE_SETTLS;
+
+	return (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
+}
+
 void wf_os_set_signal_mask(uint64_t mask)
 {
 	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);

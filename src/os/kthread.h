@@ -13,6 +13,14 @@
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp);
 
+/*
+ * The same in a process of its own that shares address space, descriptors,
+ * root, umask and undone semaphores with this one. Nobody is told of its end:
+ * it has to be waited for with __WCLONE.
+ */
+int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
+			uintptr_t tp);
+
 void wf_os_set_signal_mask(uint64_t mask);
 uint64_t wf_os_get_signal_mask(void);
 int wf_os_tgkill(int tid, int sig);

@@ -34,7 +34,11 @@
 	X(word_rings, "waits for words ended by a doorbell")       \
 	X(ticks, "monitor ticks")                                  \
 	X(carriers, "carriers made")                               \
-	X(attaches, "foreign threads met")
+	X(attaches, "foreign threads met")                         \
+	X(served, "requests to I/O servers")                       \
+	X(served_at_once, "requests done at once")                 \
+	X(notices, "completions told by I/O server processes")     \
+	X(servers_lost, "I/O server processes lost")
 
 /* Those of which the largest counts; the last three are set at the end. */
 #define WF_MAXIMA(X)                                                \

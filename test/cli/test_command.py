@@ -7,8 +7,8 @@ import pytest
 
 from conftest import ROOT, complains
 
-OPTIONS = ["vps", "wait", "io", "stack-size", "preempt-every", "stats",
-           "bound", "no-children"]
+OPTIONS = ["vps", "wait", "agents", "io", "io-nice", "stack-size",
+           "preempt-every", "stats", "bound", "no-children"]
 
 
 def test_help(weft):

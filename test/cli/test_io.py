@@ -1,5 +1,5 @@
-"""Who waits for descriptors: io_uring, or kernel threads where it is refused or
-not wanted."""
+"""Who waits for descriptors: io_uring, or kernel threads and processes where it
+is refused or not wanted."""
 
 import pytest
 
@@ -90,12 +90,18 @@ def test_doctor_names_what_is_asked_for(weft):
     assert found["I/O backend"].startswith("servers, as WEFT_IO asks")
 
 
+@pytest.mark.parametrize("nice", ["-21", "20", "+1", "--1", "1.5", ""])
+def test_malformed_nice(weft, nice):
+    complains(weft("run", f"--io-nice={nice}", "true"), 125,
+              f"--io-nice: '{nice}' is not a number from -20 to 19")
+
+
 def test_malformed(weft):
     complains(weft("run", "--io", "aio", "true"), 125,
-              "--io: 'aio' is not uring or servers")
+              "--io: 'aio' is not uring, servers or process")
 
 
-@pytest.mark.parametrize("backend", ["uring", "servers"])
+@pytest.mark.parametrize("backend", ["uring", "servers", "process"])
 def test_waits_take_no_kernel_threads(weft, compile_c, backend):
     program = compile_c("-pthread", source=CROWD)
     result = weft("run", "--vps", "2", "--io", backend, program)

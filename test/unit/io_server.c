@@ -1,6 +1,6 @@
 /*
- * src/io/server.c: requests that are carried out, ended early, refused, on
- * kernel threads that libc has made.
+ * src/io/server.c and serve.c: requests that are carried out, ended early,
+ * refused, on kernel threads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,186 +17,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "fake_servers.h"
 #include "io/call.h"
 #include "io/ring.h"
 #include "io/server.h"
+#include "io/server_table.h"
 #include "io/watch.h"
 #include "libc/tcb.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
-
-/* --- fakes --------------------------------------------------------------- */
-
-__thread struct wf_thread *wf_self;
-uint32_t wf_carrier_setxid_generation = 5;
-static struct wf_request *_Atomic served;
-static _Atomic int served_result;
-static bool is_refusing;
-
-/* What the assembly with wf_arch_sigreturn refers to besides. */
-void wf_thread_main(void);
-void wf_thread_main(void)
-{
-	abort();
-}
-
-void wf_frame_resume(void);
-void wf_frame_resume(void)
-{
-	abort();
-}
-
-void wf_carrier_clone_lock(void)
-{
-}
-
-void wf_carrier_clone_unlock(void)
-{
-}
-
-bool wf_watch_serves(const struct wf_request *r)
-{
-	return r->op == IORING_OP_RECV;
-}
-
-void wf_watch_served(struct wf_request *r, int result)
-{
-	served_result = result;
-	served = r;
-}
-
-void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
-{
-	assert_null(me);
-	r->result = result;
-	atomic_fetch_add(r->nr_done, 1);
-}
-
-size_t wf_tcb_minimal_bytes(void)
-{
-	return 64;
-}
-
-uintptr_t wf_tcb_minimal_make(void *block, struct wf_thread *self)
-{
-	return (uintptr_t)self;
-}
-
-static struct start {
-	void (*fn)(void *);
-	void *arg;
-	uintptr_t tp;
-	_Atomic int tid;
-} start;
-
-static void *run(void *arg)
-{
-	void (*fn)(void *) = start.fn;
-	void *fn_arg = start.arg;
-
-	wf_self = (struct wf_thread *)start.tp;
-	start.tid = wf_os_gettid();
-	fn(fn_arg);
-	return NULL;
-}
-
-int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
-			uintptr_t tp)
-{
-	pthread_t thread;
-
-	if (is_refusing)
-		return -EAGAIN;
-	start.fn = fn;
-	start.arg = arg;
-	start.tp = tp;
-	start.tid = 0;
-	if (pthread_create(&thread, NULL, run, NULL) != 0)
-		return -EAGAIN;
-	while (start.tid == 0)
-		sched_yield();
-	return start.tid;
-}
-
-void wf_os_set_signal_mask(uint64_t mask)
-{
-	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
-}
-
-uint64_t wf_os_get_signal_mask(void)
-{
-	uint64_t mask = 0;
-
-	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, 8);
-	return mask;
-}
-
-int wf_os_tgkill(int tid, int sig)
-{
-	return (int)wf_sys(SYS_tgkill, wf_os_getpid(), tid, sig);
-}
-
-/* --- requests ------------------------------------------------------------ */
-
-struct call {
-	struct wf_request r;
-	_Atomic uint32_t nr_done;
-	_Atomic uint32_t word;
-};
-
-static int push_wait(struct call *c)
-{
-	memset(c, 0, sizeof(*c));
-	c->r.op = WF_RING_OP_FUTEX_WAIT;
-	c->r.kept_fd = -1;
-	c->r.nr_done = &c->nr_done;
-	c->r.addr = (uintptr_t)&c->word;
-	c->r.addr3 = FUTEX_BITSET_MATCH_ANY;
-	return wf_server_push(&c->r);
-}
-
-static int result_of(struct call *c)
-{
-	while (c->nr_done == 0)
-		usleep(100);
-	return c->r.result;
-}
-
-/* As wf_request_run asks, again and again. */
-static int end(struct call *c)
-{
-	while (c->nr_done == 0) {
-		wf_server_cancel(&c->r);
-		sched_yield();
-	}
-	return c->r.result;
-}
-
-/* By the word, so that it does not matter whether the wait has begun. */
-static void wake(struct call *c)
-{
-	c->word = 1;
-	wf_sys(SYS_futex, &c->word, FUTEX_WAKE, 1);
-}
+#include "sched/runtime.h"
+#include "trace/counters.h"
 
 /* --- tests --------------------------------------------------------------- */
-
-static void waits_are_served(void **state)
-{
-	struct call c;
-
-	assert_true(wf_server_serves(
-		&(struct wf_request){ .op = WF_RING_OP_FUTEX_WAIT }));
-	assert_int_equal(push_wait(&c), 0);
-	usleep(2000);
-	assert_int_equal(c.nr_done, 0);
-	while (wf_sys(SYS_futex, &c.word, FUTEX_WAKE, 1) == 0)
-		usleep(100);
-	assert_int_equal(result_of(&c), 0);
-}
 
 static void any_call_is_served(void **state)
 {
@@ -210,14 +47,14 @@ static void any_call_is_served(void **state)
 	c.r.nr_done = &c.nr_done;
 	c.r.addr = (uintptr_t)&wait;
 	assert_true(wf_server_serves(&c.r));
-	assert_int_equal(wf_server_push(&c.r), 0);
-	assert_int_equal(result_of(&c), 0);
+	assert_int_equal(wf_server_push(&c.r, WF_SERVER_WAIT), 0);
+	assert_int_equal(call_result(&c), 0);
 	assert_true(wait.ns >= a_while.tv_nsec);
 	wait.nr = SYS_close;
 	wait.args[0] = -1;
 	c.nr_done = 0;
-	assert_int_equal(wf_server_push(&c.r), 0);
-	assert_int_equal(result_of(&c), -EBADF);
+	assert_int_equal(wf_server_push(&c.r, WF_SERVER_WAIT), 0);
+	assert_int_equal(call_result(&c), -EBADF);
 }
 
 static void servers_are_used_again(void **state)
@@ -225,37 +62,15 @@ static void servers_are_used_again(void **state)
 	struct call c;
 	uint32_t nr;
 
-	assert_int_equal(push_wait(&c), 0);
-	assert_int_equal(end(&c), -EINTR);
+	assert_int_equal(call_push_wait(&c), 0);
+	assert_int_equal(call_end(&c), -EINTR);
 	nr = wf_server_count();
 	for (int i = 0; i < 100; i++) {
-		assert_int_equal(push_wait(&c), 0);
-		wake(&c);
-		assert_true(result_of(&c) == 0 || result_of(&c) == -EAGAIN);
+		assert_int_equal(call_push_wait(&c), 0);
+		call_wake(&c);
+		assert_true(call_result(&c) == 0 || call_result(&c) == -EAGAIN);
 	}
 	assert_int_equal(wf_server_count(), nr);
-}
-
-/* What is asked of one request does not end the next. */
-static void next_request_is_not_ended(void **state)
-{
-	struct call first, next;
-
-	for (int i = 0; i < 2000; i++) {
-		int result;
-
-		assert_int_equal(push_wait(&first), 0);
-		if (i % 3 == 0)
-			usleep(50);
-		assert_int_equal(end(&first), -EINTR);
-		assert_int_equal(push_wait(&next), 0);
-		for (int n = i % 7; n > 0; n--)
-			sched_yield();
-		assert_int_equal(next.nr_done, 0);
-		wake(&next);
-		result = result_of(&next);
-		assert_true(result == 0 || result == -EAGAIN);
-	}
 }
 
 static void calls_that_fail(void **state)
@@ -270,8 +85,8 @@ static void calls_that_fail(void **state)
 	c.r.off = sizeof(nowhere);
 	c.r.nr_done = &c.nr_done;
 	assert_true(wf_server_serves(&c.r));
-	assert_int_equal(wf_server_push(&c.r), 0);
-	assert_int_equal(result_of(&c), -EBADF);
+	assert_int_equal(wf_server_push(&c.r, WF_SERVER_WAIT), 0);
+	assert_int_equal(call_result(&c), -EBADF);
 }
 
 static void watched_requests_go_back(void **state)
@@ -288,12 +103,12 @@ static void watched_requests_go_back(void **state)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	r.kept_fd = ends[0];
-	assert_int_equal(wf_server_push(&r), 0);
+	assert_int_equal(wf_server_push(&r, WF_SERVER_WAIT), 0);
 	assert_int_equal(write(ends[1], "def", 3), 3);
-	while (served == NULL)
+	while (fake_served == NULL)
 		usleep(100);
-	assert_ptr_equal(served, &r);
-	assert_int_equal(served_result, 3);
+	assert_ptr_equal(fake_served, &r);
+	assert_int_equal(fake_served_result, 3);
 	assert_memory_equal(data, "abcdef", 6);
 }
 
@@ -311,32 +126,33 @@ static void there_are_enough(void **state)
 	static struct call calls[MOST], more;
 	int nr = 0;
 
-	while (nr < MOST && push_wait(&calls[nr]) == 0)
+	while (nr < MOST && call_push_wait(&calls[nr]) == 0)
 		nr++;
 	assert_in_range(nr, 1, MOST - 1);
-	assert_int_equal(push_wait(&more), -ENOSYS);
+	assert_int_equal(call_push_wait(&more), -ENOSYS);
 	assert_false(wf_server_is_free());
-	wake(&calls[nr / 2]);
-	result_of(&calls[nr / 2]);
+	call_wake(&calls[nr / 2]);
+	call_result(&calls[nr / 2]);
 	assert_true(wf_server_is_free());
-	assert_int_equal(push_wait(&more), 0);
-	assert_int_equal(end(&more), -EINTR);
+	assert_int_equal(call_push_wait(&more), 0);
+	assert_int_equal(call_end(&more), -EINTR);
 	/* The last is kept for who runs for ever. */
 	assert_int_equal(wf_server_count(), nr + 1);
 	for (int i = 0; i < nr; i++) {
 		if (i != nr / 2)
-			assert_int_equal(end(&calls[i]), -EINTR);
+			assert_int_equal(call_end(&calls[i]), -EINTR);
 	}
 }
 
-static _Atomic int nr_running;
+static _Atomic int nr_running, running_tid;
 
 static void run_for_ever(void *arg)
 {
-	_Atomic uint32_t *seen = wf_server_seen(wf_self);
+	struct wf_server_follower f = wf_server_self(wf_self);
 
-	assert_non_null(seen);
-	assert_int_equal(*seen, 5);
+	assert_false(f.is_process);
+	assert_int_equal(*f.seen, 5);
+	running_tid = wf_os_gettid();
 	nr_running++;
 	for (;;)
 		pause();
@@ -344,29 +160,28 @@ static void run_for_ever(void *arg)
 
 static void one_runs_for_ever(void **state)
 {
-	_Atomic uint32_t *seen;
 	struct wf_thread nobody;
 
-	is_refusing = true;
+	fake_refuses_threads = true;
 	assert_int_equal(wf_server_start_own(run_for_ever), -EAGAIN);
-	is_refusing = false;
+	fake_refuses_threads = false;
 	assert_int_equal(wf_server_start_own(run_for_ever), 0);
 	while (nr_running == 0)
 		usleep(100);
 	assert_int_equal(wf_server_count(), 1);
-	assert_int_equal(wf_server_at(0, &seen), start.tid);
-	assert_int_equal(*seen, 5);
-	assert_null(wf_server_seen(&nobody));
+	assert_int_equal(wf_server_at(0).tid, running_tid);
+	assert_int_equal(*wf_server_at(0).seen, 5);
+	assert_int_equal(wf_server_self(&nobody).tid, 0);
 }
 
 static void none_can_be_made(void **state)
 {
 	struct call c;
 
-	is_refusing = true;
+	fake_refuses_threads = true;
 	for (int i = 0; i < 1000; i++)
-		assert_int_equal(push_wait(&c), -ENOSYS);
-	is_refusing = false;
+		assert_int_equal(call_push_wait(&c), -ENOSYS);
+	fake_refuses_threads = false;
 	waits_are_served(state);
 	assert_int_equal(wf_server_count(), 2);
 }
@@ -392,6 +207,8 @@ int main(void)
 		cmocka_unit_test(watched_requests_go_back),
 		cmocka_unit_test(what_was_not_handed_over),
 		cmocka_unit_test(there_are_enough),
+		cmocka_unit_test(hit_is_seen_and_not_told),
+		cmocka_unit_test(wait_is_told),
 		cmocka_unit_test(forked_child_has_none),
 	};
 

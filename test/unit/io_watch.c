@@ -95,8 +95,9 @@ bool wf_server_serves(const struct wf_request *r)
 	return false;
 }
 
-int wf_server_push(struct wf_request *r)
+int wf_server_push(struct wf_request *r, enum wf_server_status status)
 {
+	assert_int_equal(status, WF_SERVER_WAIT);
 	if (is_refusing)
 		return -ENOSYS;
 	handed = r;

@@ -1,0 +1,126 @@
+/*
+ * The calls that servers make. To the kernel it is the caller of a call that
+ * is meant, not who asked for it: what says whose process it was, or acts on
+ * the caller, is made by kernel threads of the program's process.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "io/call.h"
+#include "io/ring.h"
+#include "io/server_table.h"
+#include "os/sys.h"
+
+int wf_serve_call(const struct wf_request *r)
+{
+	int fd = wf_request_fd(r);
+	uint32_t done = (uint32_t)r->nr_bytes;
+	int n;
+
+	switch (r->op) {
+	case WF_RING_OP_FUTEX_WAIT:
+		return (int)wf_sys(SYS_futex, r->addr, FUTEX_WAIT_BITSET,
+				   r->off, NULL, NULL, r->addr3);
+	case IORING_OP_CONNECT:
+		n = (int)wf_sys(SYS_connect, fd, r->addr, r->off);
+		return n == -EISCONN && r->is_repeated ? 0 : n;
+	case IORING_OP_ACCEPT:
+		return (int)wf_sys(SYS_accept4, fd, r->addr, r->off,
+				   r->op_flags);
+	case IORING_OP_RECVMSG:
+		return (int)wf_sys(SYS_recvmsg, fd, r->addr, r->op_flags);
+	case IORING_OP_RECV: /* what the watcher has left */
+		return (int)wf_sys(SYS_recvfrom, fd, r->addr + done,
+				   r->len - done, r->op_flags);
+	case IORING_OP_SENDMSG:
+		return (int)wf_sys(SYS_sendmsg, fd, r->addr,
+				   r->op_flags | MSG_NOSIGNAL);
+	case IORING_OP_READV:
+		return (int)wf_sys(SYS_readv, fd, r->addr, r->len);
+	case WF_REQUEST_OP_CALL:
+		return (int)wf_call_make((struct wf_call *)r->addr);
+	default:
+		return -EINVAL;
+	}
+}
+
+/*
+ * Calls that are the same by a process with the program's memory, descriptors,
+ * root and credentials. The rest is the program's process's own: its children,
+ * its locks, whose owner others are told, messages, which carry its id.
+ */
+static const struct process_call {
+	long nr;
+	bool may_repeat; /* with the same result */
+} process_calls[] = {
+	{ SYS_fsync, false }, /* tells of an error once */
+	{ SYS_fdatasync, false },
+	{ SYS_syncfs, false },
+	{ SYS_msync, false },
+	{ SYS_sync_file_range, false },
+	{ SYS_sync, true },
+	{ SYS_ftruncate, true },
+	{ SYS_truncate, true },
+	{ SYS_fallocate, false },
+	{ SYS_copy_file_range, false },
+	{ SYS_flock, true }, /* the lock is the file's */
+};
+
+static const struct process_call *find(const struct wf_request *r)
+{
+	long nr = ((const struct wf_call *)r->addr)->nr;
+
+	for (size_t i = 0; i < WF_ARRAY_LEN(process_calls); i++) {
+		if (process_calls[i].nr == nr)
+			return &process_calls[i];
+	}
+	return NULL;
+}
+
+/* The peer can ask for the process that has connected or sent. */
+static bool tells_process(int fd)
+{
+	int domain = AF_UNIX;
+	socklen_t bytes = sizeof(domain);
+
+	return wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain,
+		      &bytes) < 0 ||
+	       domain == AF_UNIX;
+}
+
+bool wf_serve_is_for_process(const struct wf_request *r)
+{
+	switch (r->op) {
+	case WF_RING_OP_FUTEX_WAIT:
+	case IORING_OP_ACCEPT:
+	case IORING_OP_RECVMSG:
+	case IORING_OP_RECV:
+	case IORING_OP_READV:
+		return true;
+	case IORING_OP_CONNECT:
+	case IORING_OP_SENDMSG:
+		return !tells_process(wf_request_fd(r));
+	case WF_REQUEST_OP_CALL:
+		return find(r) != NULL;
+	default:
+		return false;
+	}
+}
+
+int wf_serve_lost(const struct wf_request *r)
+{
+	switch (r->op) {
+	case WF_RING_OP_FUTEX_WAIT:
+		return 0; /* the server may have been woken, so who waits is */
+	case IORING_OP_CONNECT:
+	case IORING_OP_ACCEPT:
+		return -ERESTART;
+	case WF_REQUEST_OP_CALL:
+		return find(r)->may_repeat ? -ERESTART : -EIO;
+	default:
+		return -EIO; /* bytes may have gone */
+	}
+}

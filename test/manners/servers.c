@@ -1,0 +1,153 @@
+/*
+ * Threads that wait where an I/O server has to: for semaphores that processes
+ * share, and for all of a message. Commands come from standard input, a
+ * character each; what is done is told in a line each.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NR_WAITERS = 8, BYTES = 100 };
+
+static sem_t *sem;
+static int ends[2];
+static volatile sig_atomic_t nr_child_signals, nr_interrupts;
+
+static void on_child(int sig)
+{
+	nr_child_signals++;
+}
+
+static void on_interrupt(int sig)
+{
+	nr_interrupts++;
+}
+
+static void *wait_for_post(void *arg)
+{
+	while (sem_wait(sem) < 0) {
+		if (errno != EINTR)
+			return NULL;
+	}
+	return arg;
+}
+
+/* How it ended: bytes or -errno. */
+static void *receive_all(void *arg)
+{
+	char data[BYTES];
+	struct iovec iov = { data, sizeof(data) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n = recvmsg(ends[0], &msg, MSG_WAITALL);
+
+	return (void *)(intptr_t)(n < 0 ? -errno : n);
+}
+
+static pthread_t waiters[NR_WAITERS], receiver;
+
+static void begin(void)
+{
+	for (intptr_t i = 0; i < NR_WAITERS; i++)
+		pthread_create(&waiters[i], NULL, wait_for_post,
+			       (void *)(i + 1));
+	pthread_create(&receiver, NULL, receive_all, NULL);
+}
+
+static void finish(void)
+{
+	static const char data[BYTES];
+	int nr_posted = 0;
+	void *result;
+
+	for (int i = 0; i < NR_WAITERS; i++)
+		sem_post(sem);
+	for (int i = 0; i < NR_WAITERS; i++) {
+		pthread_join(waiters[i], &result);
+		nr_posted += result == (void *)(intptr_t)(i + 1);
+	}
+	if (write(ends[1], data, sizeof(data)) != sizeof(data))
+		exit(9);
+	pthread_join(receiver, &result);
+	printf("%d posted, received %s\n", nr_posted,
+	       result == (void *)(intptr_t)BYTES ? "all" :
+	       result == (void *)(intptr_t)-EIO	 ? "EIO" :
+						   "something else");
+}
+
+static void tell_children(void)
+{
+	int pid = wait(NULL);
+	int err = errno;
+
+	printf("%s, %d signals\n",
+	       pid < 0 && err == ECHILD ? "no children" : "children",
+	       (int)nr_child_signals);
+}
+
+static void execute(const char *path)
+{
+	execl(path, path, "30", NULL);
+	printf("exec failed\n");
+}
+
+static void obey(int command)
+{
+	switch (command) {
+	case 'b':
+		begin();
+		printf("begun\n");
+		break;
+	case 'f':
+		finish();
+		break;
+	case 'c':
+		tell_children();
+		break;
+	case 'i':
+		printf("%d interrupts\n", (int)nr_interrupts);
+		break;
+	case 'u':
+		printf("setresuid %d\n", setresuid(65534, 65534, 65534));
+		break;
+	case 'x':
+		execute("/nowhere");
+		break;
+	case 'X':
+		execute("/bin/sleep");
+		break;
+	case '_':
+		_exit(3);
+	case 'q':
+		exit(3);
+	default:
+		exit(9);
+	}
+}
+
+int main(void)
+{
+	int command;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGCHLD, on_child);
+	signal(SIGINT, on_interrupt);
+	sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (sem == MAP_FAILED || sem_init(sem, 1, 0) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+		return 9;
+	while ((command = getchar()) != EOF) {
+		if (command != '\n')
+			obey(command);
+	}
+	return 0;
+}

@@ -1,0 +1,255 @@
+"""I/O servers that are processes: what is seen of them, and their loss."""
+
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BUILD, WEFT, compile_c, environment, run
+
+PROGRAM = BUILD / "test/manners/manners_servers"
+NR_BLOCKED = 9
+DONE = f"{NR_BLOCKED - 1} posted, received all"
+PATIENCE_S = 30
+
+
+def until(condition):
+    """What the condition says, once it says something."""
+    end = time.monotonic() + PATIENCE_S
+    while not (said := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return said
+
+
+def status_of(pid):
+    """{name: value} of /proc/PID/status; empty if there is no such process."""
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+    return dict(line.split(":\t", 1) for line in text.splitlines())
+
+
+def is_there(pid):
+    return status_of(pid).get("State", "Z")[0] not in "ZX"
+
+
+def children_of(pid):
+    return {int(entry.name) for entry in pathlib.Path("/proc").iterdir()
+            if entry.name.isdigit() and
+            status_of(entry.name).get("PPid") == str(pid)}
+
+
+class Program:
+    def __init__(self, *options, command=(PROGRAM,), **more):
+        self.process = subprocess.Popen(
+            [*WEFT, "--stats", "--io", "process", *options, "--", *command],
+            env=environment(), text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        self.process.kill()
+        self.process.communicate()
+
+    def tell(self, command):
+        self.process.stdin.write(command)
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def begin(self):
+        """Its servers, one for each thread."""
+        assert self.tell("b") == "begun"
+        return until(self.servers)
+
+    def servers(self):
+        found = children_of(self.pid)
+        return found if len(found) == NR_BLOCKED else None
+
+    def end(self, command="q"):
+        """{text: value} of the statistics."""
+        error = self.process.communicate(command, timeout=60)[1]
+        assert self.process.returncode == 3, error
+        return {text: int(number) for text, number in
+                re.findall(r"^weft: (.*): (\d+)$", error, re.M)}
+
+
+@pytest.fixture(params=["1", "2"])
+def program(request):
+    with Program("--vps", request.param) as started:
+        yield started
+
+
+def test_requests_are_served_and_told(program):
+    servers = program.begin()
+    assert {status_of(pid)["Name"] for pid in servers} == {"weft-io"}
+    assert program.tell("f") == DONE
+    found = program.end()
+    assert found["requests to I/O servers"] >= NR_BLOCKED
+    assert found["completions told by I/O server processes"] + \
+        found["requests done at once"] == \
+        found["requests to I/O servers"]
+    assert found["I/O server processes lost"] == 0
+
+
+@pytest.mark.parametrize("nr", [1, 4, NR_BLOCKED])
+def test_loss(program, nr):
+    """Whoever waits goes on, bytes that may be gone are an error."""
+    servers = program.begin()
+    for pid in sorted(servers)[:nr]:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not any(map(is_there, sorted(servers)[:nr])))
+    told = program.tell("f")
+    assert told in (DONE, DONE.replace("all", "EIO"))
+    # They are waited for, and there are new ones where they are needed.
+    until(lambda: not children_of(program.pid) & set(sorted(servers)[:nr]))
+    assert program.tell("b") == "begun"
+    until(program.servers)
+    # What is left of a stream that was broken comes first.
+    assert program.tell("f").startswith("8 posted")
+    assert program.end()["I/O server processes lost"] == nr
+
+
+def test_program_sees_no_children(program):
+    servers = program.begin()
+    os.kill(min(servers), signal.SIGKILL)
+    until(lambda: not is_there(min(servers)))
+    assert program.tell("c") == "no children, 0 signals"
+    program.tell("f")
+    program.end()
+
+
+def test_signals_of_the_terminal_are_the_programs():
+    with Program(start_new_session=True) as program:
+        servers = program.begin()
+        os.killpg(program.pid, signal.SIGINT)
+        until(lambda: program.tell("i") == "1 interrupts")
+        assert program.servers() == servers
+        assert program.tell("f") == DONE
+        assert program.end()["I/O server processes lost"] == 0
+
+
+@pytest.mark.parametrize("command", ["q", "_"])
+def test_servers_end_before_the_program(program, command):
+    servers = program.begin()
+    program.end(command)
+    assert not any(map(is_there, servers))
+
+
+def test_servers_die_with_the_program(program):
+    servers = program.begin()
+    program.process.kill()
+    until(lambda: not any(map(is_there, servers)))
+
+
+def test_exec_ends_the_servers(program):
+    servers = program.begin()
+    program.process.stdin.write("X")
+    program.process.stdin.flush()
+    until(lambda: status_of(program.pid).get("Name") == "sleep")
+    assert not any(map(is_there, servers))
+
+
+def test_exec_that_fails(program):
+    program.begin()
+    assert program.tell("x") == "exec failed"
+    assert program.tell("f") == DONE
+    assert program.end()["I/O server processes lost"] == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+def test_servers_follow_credentials(program):
+    servers = program.begin()
+    assert program.tell("u") == "setresuid 0"
+    for pid in servers:
+        assert status_of(pid)["Uid"].split() == ["65534"] * 4
+    assert program.tell("f") == DONE
+    # What makes them die with the program is lost by the change.
+    program.process.kill()
+    until(lambda: not any(map(is_there, servers)))
+
+
+@pytest.mark.parametrize("given", [0, 5])
+def test_priority(given):
+    with Program("--io-nice", str(given)) as program:
+        servers = program.begin()
+        own = os.getpriority(os.PRIO_PROCESS, program.pid)
+        assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in servers} == \
+            {min(own + given, 19)}
+        assert program.tell("f") == DONE
+
+
+def test_limits_are_the_programs():
+    """Also those that it got later."""
+    with Program() as program:
+        program.begin()
+        limit = resource.prlimit(program.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(program.pid, resource.RLIMIT_FSIZE,
+                         (1 << 20, limit[1]))
+        assert program.tell("f") == DONE
+        assert program.tell("b") == "begun"
+        for pid in until(program.servers):
+            until(lambda: resource.prlimit(pid, resource.RLIMIT_FSIZE)[0] ==
+                  1 << 20)
+        assert program.tell("f") == DONE
+
+
+# Refuses processes that share memory and descriptors, and no threads.
+REFUSE = """
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[0])),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, CLONE_FILES | CLONE_THREAD),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CLONE_FILES, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 7, filter };
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 77;
+	execv(argv[1], argv + 1);
+	return 98;
+}
+"""
+
+
+def test_processes_are_refused(tmp_path):
+    refuse = compile_c(tmp_path, REFUSE, "-D_GNU_SOURCE")
+    found = run([refuse, BUILD / "weft", "doctor"], {"WEFT_IO": "process"})
+    assert re.search(r"I/O backend +servers: .* refuses \(Operation not perm",
+                     found.stdout)
+    with Program(command=[refuse, PROGRAM]) as program:
+        assert program.tell("b") == "begun"
+        assert program.tell("f") == DONE
+        assert not children_of(program.pid)
+        found = program.end()
+        assert found["requests to I/O servers"] > 0
+        assert found["completions told by I/O server processes"] == 0
+
+
+def test_doctor_names_what_is_asked_for():
+    found = run([BUILD / "weft", "doctor"], {"WEFT_IO": "process"})
+    assert "process, as WEFT_IO asks" in found.stdout

@@ -1,0 +1,209 @@
+/*
+ * Models src/io/server.c, serve.c and keeper.c: two requests, each with a
+ * server process of its own, one keeper for both. A requester sends, looks,
+ * and waits if its server is not done; a server makes the call, says so by one
+ * exchange, and tells the keeper if that finds WAIT. Each server may be killed
+ * once, between any two steps; its request then gets a second server.
+ *
+ * Holds: each request is completed once (S6) and no requester waits for ever
+ * (S7, K1, K2); of what is done when its requester looks, nobody is told.
+ */
+#define NR 2
+
+#define YET 0
+#define WAIT 1
+#define COMPLETE 2
+
+byte status[NR];
+bool has_job[NR];		/* S2 */
+bool is_there[NR];		/* tid != 0 */
+bool is_dead[NR];		/* the kernel's mark in the owner word */
+bool is_to_tell[NR];
+bool is_done[NR];		/* nr_done */
+bool is_second[NR];
+byte nr_completed[NR];
+bool keeper_word;		/* 1: nothing to see */
+
+/* The server's lock makes these one step. */
+inline complete(i)
+{
+	nr_completed[i]++;
+	has_job[i] = false;
+	is_done[i] = true
+}
+
+inline finish(i)
+{
+	atomic {
+		if
+		:: has_job[i] && status[i] == COMPLETE -> complete(i)
+		:: else
+		fi
+	}
+}
+
+proctype server(byte i)
+{
+	bool is_telling;
+
+end:
+	has_job[i];
+#ifdef BUG_NO_EXCHANGE
+	is_telling = status[i] == WAIT;
+	status[i] = COMPLETE;
+#else
+	atomic { is_telling = (status[i] == WAIT); status[i] = COMPLETE };
+#endif
+	if
+	:: is_telling ->
+		is_to_tell[i] = true;
+#ifndef BUG_NOT_TOLD
+		keeper_word = false
+#endif
+	:: else
+	fi
+}
+
+/* What the kernel does, in its order. */
+inline die(i)
+{
+#ifdef BUG_CLEARED_BEFORE_MARKED
+	keeper_word = false;
+	is_dead[i] = true
+#else
+	is_dead[i] = true;
+	keeper_word = false
+#endif
+}
+
+/* A server that is killed somewhere: it has come as far as it has come. */
+proctype killed_server(byte i)
+{
+	bool is_telling;
+
+	if
+	:: has_job[i]
+	:: goto dead
+	fi;
+	if
+	:: atomic { is_telling = (status[i] == WAIT); status[i] = COMPLETE }
+	:: goto dead
+	fi;
+	if
+	:: is_telling -> is_to_tell[i] = true
+	:: goto dead
+	fi;
+	if
+	:: keeper_word = false
+	:: goto dead
+	fi;
+dead:
+	die(i)
+}
+
+proctype requester(byte i)
+{
+	/* give_job */
+	atomic { is_there[i]; status[i] = YET; has_job[i] = true };
+	/* wf_server_look */
+	atomic {
+		if
+		:: has_job[i] && status[i] == YET && !is_second[i] ->
+#ifndef BUG_NO_LOOK
+			status[i] = WAIT
+#else
+			skip
+#endif
+		:: has_job[i] && status[i] == COMPLETE ->
+			assert(is_second[i] || !is_to_tell[i]);
+			complete(i)
+		:: else
+		fi
+	};
+	is_done[i]
+}
+
+/* wf_server_lose: a job that is not complete is another server's. */
+inline lose(i)
+{
+	atomic {
+		is_there[i] = false;
+		if
+		:: has_job[i] && status[i] != COMPLETE ->
+			is_second[i] = true;
+			is_there[i] = true;
+			is_dead[i] = false;
+#ifdef BUG_SECOND_NOT_WAITED
+			status[i] = YET;
+#else
+			status[i] = WAIT;
+#endif
+			run server(i)
+		:: has_job[i] && status[i] == COMPLETE ->
+#ifndef BUG_COMPLETE_IS_LOST
+			complete(i)
+#else
+			skip
+#endif
+		:: else ->
+			/* Nothing to do: the pusher makes another. */
+			is_there[i] = true;
+			is_dead[i] = false;
+			run server(i)
+		fi
+	}
+}
+
+active proctype keeper()
+{
+	byte i;
+
+look:
+#ifndef BUG_LOOKS_BEFORE
+	keeper_word = true;
+#endif
+	i = 0;
+	do
+	:: i < NR ->
+		if
+		:: is_to_tell[i] -> is_to_tell[i] = false; finish(i)
+		:: else
+		fi;
+		if
+		:: is_dead[i] && is_there[i] -> lose(i)
+		:: else
+		fi;
+		i++
+	:: else -> break
+	od;
+#ifdef BUG_LOOKS_BEFORE
+	keeper_word = true;
+#endif
+end:
+	!keeper_word -> goto look
+}
+
+active proctype checker()
+{
+end:
+	timeout ->
+	assert(is_done[0] && is_done[1]);
+	assert(nr_completed[0] == 1 && nr_completed[1] == 1)
+}
+
+init {
+	atomic {
+		is_there[0] = true;
+		is_there[1] = true;
+		if
+		:: run server(0)
+		:: run killed_server(0)
+		fi;
+		if
+		:: run server(1)
+		:: run killed_server(1)
+		fi;
+		run requester(0);
+		run requester(1)
+	}
+}

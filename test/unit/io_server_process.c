@@ -1,0 +1,218 @@
+/*
+ * src/io/server.c, serve.c and keeper.c: servers that are processes, and are
+ * killed at any time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake_servers.h"
+
+#include "base/options.h"
+#include "io/ring.h"
+#include "io/server.h"
+#include "io/server_table.h"
+#include "io/watch.h"
+#include "libc/tcb.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/runtime.h"
+#include "trace/counters.h"
+
+static void kill_server(const struct call *c)
+{
+	int pid = call_server(c)->tid;
+
+	assert_true(call_server(c)->is_process);
+	if (pid != 0)
+		assert_int_equal(kill(pid, SIGKILL), 0);
+}
+
+static void until_begun(const struct call *c)
+{
+	while (!call_server(c)->has_begun)
+		usleep(100);
+	usleep(2000);
+}
+
+/* What the keeper waits for is nobody else's. */
+static void killed_in_a_wait(void **state)
+{
+	uint64_t nr_lost = wf_counters.servers_lost;
+	struct call c;
+	int pid;
+
+	assert_int_equal(call_push_wait(&c), 0);
+	until_begun(&c);
+	pid = call_server(&c)->tid;
+	kill_server(&c);
+	assert_int_equal(call_result(&c), 0);
+	assert_int_equal(wf_counters.servers_lost, nr_lost + 1);
+	while (kill(pid, 0) == 0)
+		usleep(100);
+	wait_is_told(state);
+}
+
+static void killed_with_nothing_to_do(void **state)
+{
+	struct call c;
+
+	call_push_hit(&c);
+	wf_server_look(NULL, &c.r);
+	kill_server(&c);
+	for (int i = 0; i < 3; i++)
+		wait_is_told(state);
+}
+
+/* The requester comes too late to see that its server is gone. */
+static void killed_before_the_look(void **state)
+{
+	struct call c;
+
+	call_set_wait(&c);
+	assert_int_equal(wf_server_push(&c.r, WF_SERVER_YET), 0);
+	until_begun(&c);
+	kill_server(&c);
+	assert_int_equal(call_result(&c), 0);
+	wf_server_look(NULL, &c.r);
+	assert_int_equal(c.nr_done, 1);
+}
+
+static void killed_after_the_call(void **state)
+{
+	struct call c;
+
+	call_push_hit(&c);
+	kill_server(&c);
+	assert_int_equal(call_result(&c), -EAGAIN);
+}
+
+static void bytes_are_not_received_twice(void **state)
+{
+	char data[10];
+	struct iovec iov = { data, sizeof(data) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct call c = { 0 };
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	c.r.op = IORING_OP_RECVMSG;
+	c.r.fd = ends[0];
+	c.r.kept_fd = -1;
+	c.r.addr = (uintptr_t)&msg;
+	c.r.op_flags = MSG_WAITALL;
+	c.r.nr_done = &c.nr_done;
+	assert_int_equal(wf_server_push(&c.r, WF_SERVER_WAIT), 0);
+	assert_int_equal(write(ends[1], "abc", 3), 3);
+	until_begun(&c);
+	kill_server(&c);
+	assert_int_equal(call_result(&c), -EIO);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* Each request comes to its end, whenever its server is killed. */
+static void killed_at_any_time(void **state)
+{
+	enum { NR = 400 };
+	uint64_t nr_lost = wf_counters.servers_lost;
+	struct call c;
+
+	for (int i = 0; i < NR; i++) {
+		int result;
+
+		call_set_wait(&c);
+		c.word = i % 2;
+		assert_int_equal(wf_server_push(&c.r, WF_SERVER_YET), 0);
+		for (int n = i % 11; n > 0; n--)
+			sched_yield();
+		if (i % 3 == 0)
+			kill_server(&c);
+		wf_server_look(NULL, &c.r);
+		for (int n = i % 13; n > 0; n--)
+			sched_yield();
+		if (i % 3 == 1)
+			kill_server(&c);
+		call_wake(&c);
+		result = call_result(&c);
+		assert_true(result == 0 || result == -EAGAIN);
+	}
+	assert_true(wf_counters.servers_lost > nr_lost);
+}
+
+static void threads_serve_where_processes_cannot(void **state)
+{
+	struct call kept, c;
+
+	/* So that there is none with nothing to do. */
+	assert_int_equal(call_push_wait(&kept), 0);
+	fake_refuses_processes = true;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(call_push_wait(&c), 0);
+		assert_false(call_server(&c)->is_process);
+		assert_int_equal(call_end(&c), -EINTR);
+	}
+	fake_refuses_processes = false;
+	assert_int_equal(call_end(&kept), -EINTR);
+}
+
+/* They go, and what they were at goes on. */
+static void threads_serve_when_processes_go(void **state)
+{
+	struct call c;
+	int pid;
+
+	assert_int_equal(call_push_wait(&c), 0);
+	until_begun(&c);
+	pid = call_server(&c)->tid;
+	assert_int_equal(kill(pid, 0), 0);
+	wf_server_end_processes();
+	while (kill(pid, 0) == 0)
+		usleep(100);
+	for (uint32_t i = 0; i < wf_server_count(); i++)
+		assert_false(wf_server_at(i).is_process &&
+			     wf_server_at(i).tid != 0);
+	while (wf_servers[c.r.server - 1].is_process)
+		usleep(100);
+	assert_int_equal(c.nr_done, 0);
+	call_wake(&c);
+	call_result(&c);
+	wf_server_exec_failed();
+	wait_is_told(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waits_are_served),
+		cmocka_unit_test(wait_is_told),
+		cmocka_unit_test(hit_is_seen_and_not_told),
+		cmocka_unit_test(next_request_is_not_ended),
+		cmocka_unit_test(killed_in_a_wait),
+		cmocka_unit_test(killed_with_nothing_to_do),
+		cmocka_unit_test(killed_before_the_look),
+		cmocka_unit_test(killed_after_the_call),
+		cmocka_unit_test(bytes_are_not_received_twice),
+		cmocka_unit_test(killed_at_any_time),
+		cmocka_unit_test(threads_serve_where_processes_cannot),
+		cmocka_unit_test(threads_serve_when_processes_go),
+	};
+
+	wf_options.io = WF_IO_PROCESS;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
