@@ -57,8 +57,6 @@ PASSED = (
      "alarm killpg ualarm"),
     ("numbers that neither libc nor weft uses itself", "SIGRTMAX SIGRTMIN"),
     ("libc's always fails", "sigreturn"),
-    ("makes a process or thread of the kernel's own, which may call weft's "
-     "functions", "clone"),
     ("the CPU at this time; the next call may tell another",
      "getcpu sched_getcpu"),
     ("about policies, not threads",

@@ -8,6 +8,7 @@
 
 #include "api/api.h"
 #include "api/clock.h"
+#include "api/clone.h"
 #include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
@@ -46,6 +47,10 @@ static long dispatch(long nr, const long *a)
 	case SYS_execve:
 	case SYS_execveat:
 		return wf_exec_syscall(nr, a);
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_fork:
+		return wf_clone_syscall(nr, a);
 	case SYS_exit_group:
 		wf_boot_end();
 		return wf_syscall6(nr, a[0], 0, 0, 0, 0, 0);

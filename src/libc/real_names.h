@@ -95,6 +95,8 @@ WF_REAL(int, posix_spawnp,
 	 const posix_spawnattr_t *, char *const *, char *const *))
 WF_REAL(int, fexecve, (int, char *const *, char *const *))
 WF_REAL(pid_t, _Fork, (void))
+WF_REAL(int, clone,
+	(int (*)(void *), void *, int, void *, pid_t *, void *, pid_t *))
 WF_REAL(int, __register_atfork,
 	(void (*)(void), void (*)(void), void (*)(void), void *))
 WF_REAL(int, dl_iterate_phdr,
