@@ -45,7 +45,7 @@ static int sender_check(const struct weft_channel *c)
 /* A slot to write. */
 static int claim(struct weft_channel *c, int64_t deadline_ns)
 {
-	for (;;) {
+	for (unsigned int i = 0;; i++) {
 		uint64_t word;
 		int rc = wf_peer_receiver(&c->ring);
 
@@ -53,7 +53,7 @@ static int claim(struct weft_channel *c, int64_t deadline_ns)
 			rc = wf_ring_claim(&c->ring, &word);
 		if (WF_LIKELY(rc != -EAGAIN))
 			return rc;
-		rc = wf_channel_wait(c, word, deadline_ns);
+		rc = wf_channel_wait(c, word, deadline_ns, i);
 		if (rc != 0)
 			return rc;
 	}
@@ -234,7 +234,7 @@ static bool free_taken(struct weft_channel *c)
 static int look(struct weft_channel *c, const void **ret_message,
 		uint32_t *ret_size, int64_t deadline_ns)
 {
-	for (;;) {
+	for (unsigned int i = 0;; i++) {
 		uint64_t word, position = c->ring.position;
 		int rc = wf_ring_look(&c->ring, &word);
 
@@ -245,7 +245,7 @@ static int look(struct weft_channel *c, const void **ret_message,
 		if (c->ring.position != position)
 			wf_channel_ring_senders(
 				c); /* What was abandoned is room. */
-		rc = wf_channel_wait(c, word, deadline_ns);
+		rc = wf_channel_wait(c, word, deadline_ns, i);
 		if (rc != 0)
 			return rc;
 	}

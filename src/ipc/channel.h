@@ -44,8 +44,11 @@ static inline uint32_t wf_channel_cpu(void)
 /*
  * Waits until the slot at hand is not what `word` was, or the deadline. 0 if it
  * may have changed; -EAGAIN (try), -ETIMEDOUT, or that the other side is gone.
+ * nr_waits counts the calls that were in vain so far: others were faster, or a
+ * hostile peer changes the slot all the time.
  */
-int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns);
+int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
+		    unsigned int nr_waits);
 
 /* Wakes the receiver if it sleeps; after messages were published. */
 void wf_channel_ring_receiver(struct weft_channel *c);

@@ -41,6 +41,8 @@
 #define WARM_LOOKS 30
 /* And yields, of half a microsecond at least. */
 #define YIELDS 4
+/* Waits in vain before the deadline counts more than the next one. */
+#define PATIENCE 8
 #define SHORT_SLEEP_NS (2000LL * WF_CHANNEL_SPIN_US)
 
 static int64_t now_ns(clockid_t clock)
@@ -215,11 +217,14 @@ static int try_wait(struct weft_channel *c, uint64_t word)
 	return rc != 0 ? rc : has_come ? 0 : -EAGAIN;
 }
 
-int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns)
+int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
+		    unsigned int nr_waits)
 {
 	_Atomic uint32_t *bell = bell_of(c, wf_channel_is_sender(c));
 	bool is_announced = false;
 
+	if (nr_waits > PATIENCE && now_ns(CLOCK_MONOTONIC) >= deadline_ns)
+		return deadline_ns == WF_CHANNEL_TRY ? -EAGAIN : -ETIMEDOUT;
 	if (deadline_ns == WF_CHANNEL_TRY)
 		return try_wait(c, word);
 	if (spin(c, word))

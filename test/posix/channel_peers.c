@@ -426,3 +426,36 @@ TEST(nothing_is_left_open)
 	count_descriptors(&after);
 	CHECK_EQ(after, before + 1);
 }
+
+/* The first slot's word, to and fro between free and claimed. */
+static void flip(_Atomic uint64_t *word)
+{
+	for (;;) {
+		*word = 1;
+		*word = 0;
+	}
+}
+
+TEST(deadlines_hold_against_a_slot_that_changes_all_the_time)
+{
+	int fd = channel_make(8, 3, WEFT_CHANNEL_MANY);
+	struct weft_channel *in = channel_receiver(fd);
+	struct timespec soon = deadline_ms(CLOCK_MONOTONIC, 50);
+	size_t size;
+	long value;
+	char *memory;
+
+	channel_sender(fd);
+	memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(memory != MAP_FAILED);
+	/* A process of its own: it never yields. */
+	if (fork() == 0) {
+		alarm(CHILD_LIMIT_S);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		flip((_Atomic uint64_t *)(memory + 4096));
+	}
+	sleep_ms(20);
+	CHECK_EQ(weft_channel_receive_until(in, &value, 8, &size, &soon),
+		 ETIMEDOUT);
+	CHECK_EQ(weft_channel_try_receive(in, &value, 8, &size), EAGAIN);
+}
