@@ -31,10 +31,6 @@
 #include "ipc/channel.h"
 #include "ipc/peer.h"
 
-/* The runtime's, if the program runs on it. */
-#pragma weak weft_is_active
-#pragma weak weft_word_wait_until
-
 #define BELL_WANTED 1U
 /* Looks without and with a pause (some 40 ns) before the clock is read. */
 #define HOT_LOOKS 300
@@ -133,8 +129,7 @@ static bool wait_polled(struct weft_channel *c, uint64_t word, int64_t until_ns)
 {
 	struct timespec until = timespec_of(until_ns);
 
-	if (weft_is_active == NULL || weft_word_wait_until == NULL ||
-	    !weft_is_active())
+	if (!weft_is_active())
 		return false;
 	return weft_word_wait_until(wf_ring_word(&c->ring),
 				    sizeof(word) | WEFT_WORD_POLLED, UINT64_MAX,
