@@ -101,6 +101,7 @@ WF_API(ssize_t, send, int fd, const void *buf, size_t bytes, int flags)
 	return WF_PARK_OR(wf_real.send(fd, buf, bytes, flags),
 			  wf_io_sendto(fd, buf, bytes, flags, NULL, 0));
 }
+WF_API_ALIAS(send, __send);
 
 WF_API(ssize_t, sendto, int fd, const void *buf, size_t bytes, int flags,
        const struct sockaddr *addr, socklen_t addr_bytes)
@@ -114,6 +115,21 @@ WF_API(ssize_t, sendmsg, int fd, const struct msghdr *msg, int flags)
 {
 	return WF_PARK_OR(wf_real.sendmsg(fd, msg, flags),
 			  wf_io_sendmsg(fd, msg, flags));
+}
+
+WF_API(int, recvmmsg, int fd, struct mmsghdr *messages, unsigned int nr,
+       int flags, struct timespec *timeout)
+{
+	return (int)WF_PARK_OR(
+		wf_real.recvmmsg(fd, messages, nr, flags, timeout),
+		wf_io_recvmmsg(fd, messages, nr, flags, timeout));
+}
+
+WF_API(int, sendmmsg, int fd, struct mmsghdr *messages, unsigned int nr,
+       int flags)
+{
+	return (int)WF_PARK_OR(wf_real.sendmmsg(fd, messages, nr, flags),
+			       wf_io_sendmmsg(fd, messages, nr, flags));
 }
 
 WF_API(int, accept, int fd, struct sockaddr *restrict addr,
@@ -135,3 +151,4 @@ WF_API(int, connect, int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 	return (int)WF_PARK_OR(wf_real.connect(fd, addr, addr_bytes),
 			       wf_io_connect(fd, addr, addr_bytes));
 }
+WF_API_ALIAS(connect, __connect);

@@ -56,6 +56,7 @@ WF_API(int, poll, struct pollfd *fds, nfds_t nr, int timeout)
 	return wf_api_errno(WF_CANCEL_POINT(
 		wf_io_poll(fds, nr, deadline_of_ms(timeout), NULL)));
 }
+WF_API_ALIAS(poll, __poll);
 
 WF_API(int, __poll_chk, struct pollfd *fds, nfds_t nr, int timeout, size_t room)
 {
@@ -160,6 +161,7 @@ WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
 	tell_rest(timeout, deadline_ns);
 	return wf_api_errno(n);
 }
+WF_API_ALIAS(select, __select);
 
 WF_API(int, pselect, int nr, fd_set *restrict reads, fd_set *restrict writes,
        fd_set *restrict exceptions, const struct timespec *restrict timeout,

@@ -18,9 +18,9 @@
 #include <stddef.h>
 
 #include "io/call.h"
+#include "io/kept.h"
 #include "io/wait.h"
 #include "os/sys.h"
-#include "os/uring.h"
 #include "wait/ufutex.h"
 
 enum {
@@ -33,14 +33,17 @@ enum {
 /* Waits until pid has ended. 0, -EINTR, -ECANCELED, or another -Exxx. */
 static int wait_for_end(pid_t pid)
 {
-	int fd = (int)wf_sys(SYS_pidfd_open, pid, 0);
-	int err;
+	int given = (int)wf_sys(SYS_pidfd_open, pid, 0);
+	int fd, err;
 
+	if (given < 0)
+		return -ENOSYS;
+	fd = wf_kept_make(given, HIGH_FD);
+	wf_sys(SYS_close, given);
 	if (fd < 0)
 		return -ENOSYS;
-	fd = wf_uring_move_high(fd, HIGH_FD);
 	err = wf_io_wait_ready(fd, POLLIN);
-	wf_sys(SYS_close, fd);
+	wf_kept_close(fd);
 	return err;
 }
 

@@ -32,6 +32,12 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags);
 long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		  const struct sockaddr *addr, socklen_t addr_bytes);
 
+/* timeout: as in the kernel, looked at after each message; then what is left */
+int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
+		   struct timespec *timeout);
+int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr,
+		   int flags);
+
 int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 		 int flags);
 int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes);

@@ -1,6 +1,7 @@
 /*
- * Duplicates of descriptors that the program has closed or is about to close,
- * while somebody waits for their files. They are weft's own.
+ * Descriptors that somebody waits for and the program does not know:
+ * duplicates of what it has closed or is about to close, children. They are
+ * weft's own.
  */
 #ifndef WEFT_IO_KEPT_H
 #define WEFT_IO_KEPT_H

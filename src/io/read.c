@@ -11,7 +11,9 @@
 #include "io/descriptor.h"
 #include "io/io.h"
 #include "io/wait.h"
+#include "os/clock.h"
 #include "os/sys.h"
+#include "wait/sleep.h"
 
 long wf_io_readv(int fd, const struct iovec *iov, int nr)
 {
@@ -177,4 +179,45 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	r = receive_later(fd, buf, bytes, flags);
 	r.avoids_ring = waits_for_one(fd, flags);
 	return wf_io_run(&r, deadline);
+}
+
+/* Sets what is left of the time. True if nothing is. */
+static bool is_over(struct timespec *timeout, int64_t deadline_ns)
+{
+	int64_t left_ns;
+
+	if (timeout == NULL)
+		return false;
+	left_ns = deadline_ns - wf_os_now();
+	*timeout = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+	return left_ns <= 0;
+}
+
+/* Those that are there by one call, then one that is waited for, and so on. */
+int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
+		   struct timespec *timeout)
+{
+	int one_flags = flags & ~MSG_WAITFORONE;
+	bool is_for_one = one_flags != flags;
+	unsigned int done = 0;
+	int64_t deadline_ns;
+	long n;
+
+	if (wf_deadline_from_rel(timeout, &deadline_ns) < 0)
+		return -EINVAL;
+	for (;;) {
+		n = wf_sys(SYS_recvmmsg, fd, messages + done, nr - done,
+			   one_flags | MSG_DONTWAIT, NULL);
+		done += n > 0 ? (unsigned int)n : 0;
+		if (done > 0 && (is_over(timeout, deadline_ns) || is_for_one))
+			break;
+		if (done == nr || (n < 0 && n != -EAGAIN) ||
+		    !may_wait(fd, flags))
+			break;
+		n = wf_io_recvmsg(fd, &messages[done].msg_hdr, one_flags);
+		if (n < 0)
+			break;
+		messages[done++].msg_len = (unsigned int)n;
+	}
+	return done > 0 ? (int)done : (int)n;
 }

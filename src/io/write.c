@@ -206,3 +206,37 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		return n;
 	return send_rest(&r, &msg, &iov, 1, n);
 }
+
+/*
+ * By one call what there is room for, then one that waits, and so on. A stream
+ * takes parts of messages, so there it is one by one.
+ */
+int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
+{
+	const unsigned int most = UIO_MAXIOV; /* as in the kernel */
+	bool is_stream = wf_descriptor_is_byte_stream(fd);
+	unsigned int done = 0;
+	long n = 0;
+
+	nr = nr < most ? nr : most;
+	while (done < nr) {
+		struct msghdr *msg = &messages[done].msg_hdr;
+
+		if (!is_stream) {
+			n = wf_sys(SYS_sendmmsg, fd, messages + done, nr - done,
+				   flags | now_flag(flags));
+			done += n > 0 ? (unsigned int)n : 0;
+			if (n > 0)
+				continue;
+			if (n != -EAGAIN || !may_wait(fd, flags))
+				break;
+		}
+		n = wf_io_sendmsg(fd, msg, flags);
+		if (n < 0)
+			break;
+		messages[done++].msg_len = (unsigned int)n;
+		if ((size_t)n < total_of(msg->msg_iov, msg->msg_iovlen))
+			break;
+	}
+	return done > 0 ? (int)done : (int)n;
+}

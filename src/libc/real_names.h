@@ -119,6 +119,9 @@ WF_REAL(ssize_t, send, (int, const void *, size_t, int))
 WF_REAL(ssize_t, sendto,
 	(int, const void *, size_t, int, const struct sockaddr *, socklen_t))
 WF_REAL(ssize_t, sendmsg, (int, const struct msghdr *, int))
+WF_REAL(int, recvmmsg,
+	(int, struct mmsghdr *, unsigned int, int, struct timespec *))
+WF_REAL(int, sendmmsg, (int, struct mmsghdr *, unsigned int, int))
 WF_REAL(int, accept, (int, struct sockaddr *, socklen_t *))
 WF_REAL(int, accept4, (int, struct sockaddr *, socklen_t *, int))
 WF_REAL(int, connect, (int, const struct sockaddr *, socklen_t))
