@@ -22,9 +22,11 @@ enum {
 	SLOW = 1 << 4,
 	QUICK = 1 << 5,
 	KNOWN_STREAM_SOCKET = 1 << 6,
+	DIRECT = 1 << 7,
+	NOT_TO_BE_ASKED = 1 << 8,
 };
 
-static _Atomic uint8_t known[NR_KNOWN];
+static _Atomic uint16_t known[NR_KNOWN];
 
 /* Reads in a row that had to wait, and from MANY_WAITS on those that nobody
  * tried first, of which there are fewer than PROBE in a row. */
@@ -34,12 +36,12 @@ static _Atomic uint8_t nr_waits[NR_KNOWN];
 /* Some socket has, or had, a limit; other numbers may name it, too. */
 static _Atomic bool has_limits;
 
-static uint8_t what_of(int fd)
+static uint16_t what_of(int fd)
 {
 	return fd >= 0 && fd < NR_KNOWN ? wf_load_relaxed(&known[fd]) : 0;
 }
 
-static void remember(int fd, uint8_t bit)
+static void remember(int fd, uint16_t bit)
 {
 	if (fd >= 0 && fd < NR_KNOWN)
 		atomic_fetch_or_explicit(&known[fd], bit, memory_order_relaxed);
@@ -47,18 +49,18 @@ static void remember(int fd, uint8_t bit)
 
 bool wf_descriptor_is_slow(int fd, bool if_unknown)
 {
-	uint8_t what = what_of(fd) & (SLOW | QUICK);
+	uint16_t what = what_of(fd) & (SLOW | QUICK);
 
 	return what == 0 ? if_unknown : (what & SLOW) != 0;
 }
 
 void wf_descriptor_set_slow(int fd, bool is_slow)
 {
-	uint8_t bit = is_slow ? SLOW : QUICK;
+	uint16_t bit = is_slow ? SLOW : QUICK;
 
 	if (fd < 0 || fd >= NR_KNOWN || (what_of(fd) & (SLOW | QUICK)) == bit)
 		return;
-	atomic_fetch_and_explicit(&known[fd], (uint8_t) ~(SLOW | QUICK),
+	atomic_fetch_and_explicit(&known[fd], (uint16_t) ~(SLOW | QUICK),
 				  memory_order_relaxed);
 	remember(fd, bit);
 }
@@ -122,7 +124,7 @@ bool wf_descriptor_is_byte_stream(int fd)
 
 bool wf_descriptor_is_stream(int fd)
 {
-	uint8_t what = what_of(fd);
+	uint16_t what = what_of(fd);
 	struct stat st;
 	mode_t type;
 	bool is_stream;
@@ -136,7 +138,24 @@ bool wf_descriptor_is_stream(int fd)
 	remember(fd, is_stream ? KNOWN_STREAM : KNOWN_OTHER);
 	if (type == S_IFSOCK && wf_descriptor_is_byte_stream(fd))
 		remember(fd, KNOWN_STREAM_SOCKET);
+	if (!is_stream && (wf_sys(SYS_fcntl, fd, F_GETFL) & O_DIRECT) != 0)
+		remember(fd, DIRECT);
 	return is_stream;
+}
+
+bool wf_descriptor_is_direct(int fd)
+{
+	return !wf_descriptor_is_stream(fd) && (what_of(fd) & DIRECT) != 0;
+}
+
+bool wf_descriptor_can_be_asked(int fd)
+{
+	return (what_of(fd) & NOT_TO_BE_ASKED) == 0;
+}
+
+void wf_descriptor_cannot_be_asked(int fd)
+{
+	remember(fd, NOT_TO_BE_ASKED);
 }
 
 bool wf_descriptor_is_stream_socket(int fd)
@@ -154,8 +173,8 @@ bool wf_descriptor_is_nonblocking(int fd)
 
 int64_t wf_descriptor_deadline(int fd, int option)
 {
-	uint8_t bit = option == SO_RCVTIMEO ? NO_RECEIVE_TIMEOUT :
-					      NO_SEND_TIMEOUT;
+	uint16_t bit = option == SO_RCVTIMEO ? NO_RECEIVE_TIMEOUT :
+					       NO_SEND_TIMEOUT;
 	struct timeval tv = { 0 };
 	socklen_t bytes = sizeof(tv);
 

@@ -44,6 +44,13 @@ bool wf_descriptor_is_socket(int fd);
 /* A socket whose messages have no borders. */
 bool wf_descriptor_is_byte_stream(int fd);
 
+/* A file with O_DIRECT when weft first met it. */
+bool wf_descriptor_is_direct(int fd);
+
+/* Does RWF_NOWAIT mean anything to the file, as far as is known? */
+bool wf_descriptor_can_be_asked(int fd);
+void wf_descriptor_cannot_be_asked(int fd);
+
 void wf_descriptor_forget(int fd);
 
 #endif

@@ -94,11 +94,12 @@ bool wf_watch_serves(const struct wf_request *r)
 {
 	switch (r->op) {
 	case IORING_OP_POLL_ADD:
-	case IORING_OP_READV:
 	case IORING_OP_RECV:
 	case IORING_OP_SENDMSG:
 	case IORING_OP_ACCEPT:
 		return true;
+	case IORING_OP_READV:
+		return r->off == UINT64_MAX; /* of a stream */
 	case IORING_OP_RECVMSG:
 		return !wf_server_serves(r);
 	default:

@@ -1,0 +1,52 @@
+/* Reading and writing at a position. */
+/* Or libc's headers make of each name the one with 64. */
+#undef _FILE_OFFSET_BITS
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "api/park.h"
+#include "io/file.h"
+#include "libc/real.h"
+
+WF_API(ssize_t, pread, int fd, void *buf, size_t bytes, off_t at)
+{
+	struct iovec iov = { buf, bytes };
+
+	return WF_PARK_OR(wf_real.pread(fd, buf, bytes, at),
+			  wf_io_preadv(fd, &iov, 1, at));
+}
+WF_API_ALIAS(pread, pread64);
+WF_API_ALIAS(pread, __pread64);
+
+WF_API(ssize_t, __pread_chk, int fd, void *buf, size_t bytes, off_t at,
+       size_t room)
+{
+	if (bytes > room)
+		return wf_real.__pread_chk(fd, buf, bytes, at, room);
+	return pread(fd, buf, bytes, at);
+}
+WF_API_ALIAS(__pread_chk, __pread64_chk);
+
+WF_API(ssize_t, preadv, int fd, const struct iovec *iov, int nr, off_t at)
+{
+	return WF_PARK_OR(wf_real.preadv(fd, iov, nr, at),
+			  wf_io_preadv(fd, iov, nr, at));
+}
+WF_API_ALIAS(preadv, preadv64);
+
+WF_API(ssize_t, pwrite, int fd, const void *buf, size_t bytes, off_t at)
+{
+	struct iovec iov = { (void *)buf, bytes };
+
+	return WF_PARK_OR(wf_real.pwrite(fd, buf, bytes, at),
+			  wf_io_pwritev(fd, &iov, 1, at));
+}
+WF_API_ALIAS(pwrite, pwrite64);
+WF_API_ALIAS(pwrite, __pwrite64);
+
+WF_API(ssize_t, pwritev, int fd, const struct iovec *iov, int nr, off_t at)
+{
+	return WF_PARK_OR(wf_real.pwritev(fd, iov, nr, at),
+			  wf_io_pwritev(fd, iov, nr, at));
+}
+WF_API_ALIAS(pwritev, pwritev64);

@@ -1,0 +1,153 @@
+/*
+ * What lies in the page cache is read by one call that does not wait. The rest
+ * is a request to the ring, or without one a server's call. A file that cannot
+ * be asked so is read by the plain call as long as that is quick, and then as
+ * long as all of it is in the page cache. With O_DIRECT nothing is there at
+ * once and the kernel would wait even if asked not to.
+ *
+ * Buffered writes hardly ever wait: plain calls as long as they are quick.
+ *
+ * Rejected: reads at the file's own position by the ring. It advances it when
+ * the read is over, or not at all, so that two threads might read the same.
+ */
+#include "io/file.h"
+
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+
+#include "io/call.h"
+#include "io/descriptor.h"
+#include "io/ring.h"
+#include "io/wait.h"
+#include "os/mem.h"
+#include "os/sys.h"
+#include "wait/ufutex.h"
+
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
+
+static size_t total_of(const struct iovec *iov, int nr)
+{
+	size_t total = 0;
+
+	for (int i = 0; i < nr; i++)
+		total += iov[i].iov_len;
+	return total;
+}
+
+/* An error, or nothing to do, is the plain call's. */
+static bool is_plain(int fd, const struct iovec *iov, int nr, int64_t at)
+{
+	const int most = 1024; /* parts */
+
+	return at < 0 || nr <= 0 || nr > most || total_of(iov, nr) == 0 ||
+	       wf_descriptor_is_stream(fd);
+}
+
+/* --- waiting ------------------------------------------------------------- */
+
+/* By the ring, or by a server that makes the call. */
+static long wait_for(int fd, uint8_t op, struct wf_call *c)
+{
+	struct wf_request r = {
+		.op = op,
+		.fd = fd,
+		.addr = (uint64_t)c->args[1],
+		.len = (uint32_t)c->args[2],
+		.off = (uint64_t)c->args[3],
+	};
+	int n;
+
+	if (wf_ring_is_refused())
+		return wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER);
+	do {
+		n = wf_io_run(&r, WF_FOREVER);
+	} while (n == -EINTR); /* a handler has run */
+	return n == -ENOSYS ? wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER) : n;
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+static bool is_cached(int fd, int64_t at, size_t bytes)
+{
+	const uint64_t range[2] = { (uint64_t)at, bytes };
+	uint64_t pages[5] = { 0 }; /* the first: those in the cache */
+	uint64_t nr = ((uint64_t)at % WF_PAGE + bytes + WF_PAGE - 1) / WF_PAGE;
+
+	return wf_sys(SYS_cachestat, fd, range, pages, 0) == 0 &&
+	       pages[0] == nr;
+}
+
+/* A file that cannot be asked. */
+static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
+{
+	if (wf_descriptor_is_slow(fd, false) && is_cached(fd, at, total))
+		return wf_call_make(c);
+	return wf_call_on(fd, c, false);
+}
+
+/* n bytes have come. Is that all there is, up to the end of the file? */
+static bool is_all(int fd, const struct iovec *iov, int nr, int64_t at, long n,
+		   size_t total)
+{
+	struct iovec rest;
+
+	if (n <= 0 || (size_t)n == total)
+		return true;
+	/* Of several parts all are read once more. */
+	if (nr > 1)
+		return false;
+	rest.iov_base = (char *)iov->iov_base + n;
+	rest.iov_len = iov->iov_len - (size_t)n;
+	return wf_sys(SYS_preadv2, fd, &rest, 1, at + n, 0L, RWF_NOWAIT) == 0;
+}
+
+long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at)
+{
+	struct wf_call *c = WF_CALL(SYS_preadv, fd, (long)iov, nr, at);
+	size_t total;
+	long n;
+
+	if (is_plain(fd, iov, nr, at))
+		return wf_call_make(c);
+	total = total_of(iov, nr);
+	if (wf_descriptor_is_direct(fd))
+		return wait_for(fd, IORING_OP_READV, c);
+	if (!wf_descriptor_can_be_asked(fd))
+		return read_unasked(fd, c, at, total);
+	n = wf_sys(SYS_preadv2, fd, iov, nr, at, 0L, RWF_NOWAIT);
+	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM) {
+		wf_descriptor_cannot_be_asked(fd);
+		return read_unasked(fd, c, at, total);
+	}
+	if (n != -EAGAIN && is_all(fd, iov, nr, at, n, total))
+		return n;
+	return wait_for(fd, IORING_OP_READV, c);
+}
+
+/* --- writing ------------------------------------------------------------- */
+
+/* A ring would send the signal that comes with it to whoever runs. */
+static bool exceeds_limit(int64_t at, size_t total)
+{
+	struct rlimit limit;
+
+	return wf_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0 ||
+	       (uint64_t)at + total > limit.rlim_cur;
+}
+
+long wf_io_pwritev(int fd, const struct iovec *iov, int nr, int64_t at)
+{
+	struct wf_call *c = WF_CALL(SYS_pwritev, fd, (long)iov, nr, at);
+
+	if (is_plain(fd, iov, nr, at))
+		return wf_call_make(c);
+	if (!wf_descriptor_is_direct(fd))
+		return wf_call_on(fd, c, false);
+	return exceeds_limit(at, total_of(iov, nr)) ?
+		       wf_call_make(c) :
+		       wait_for(fd, IORING_OP_WRITEV, c);
+}
