@@ -68,6 +68,8 @@ static int map(int fd, uint64_t bytes, void **ret_memory)
 	long at = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 			 MAP_SHARED, fd, 0);
 
+	if (at == -EPERM) /* It is sealed against writing. */
+		return -EPROTO;
 	if (at < 0 && at > -4096)
 		return (int)at;
 	*ret_memory = (void *)at;

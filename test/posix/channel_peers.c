@@ -390,10 +390,14 @@ TEST(what_is_no_channel_is_refused)
 	CHECK_EQ(open_error(fd), EPROTO);
 	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	CHECK_EQ(open_error(fd), 0);
-	/* Sealed and too small, or empty. */
+	/* Sealed and too small, not to be written, or empty. */
 	fd = memfd_create("small", MFD_ALLOW_SEALING);
 	copy(good, fd, st.st_size - 1);
 	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	CHECK_EQ(open_error(fd), EPROTO);
+	fd = memfd_create("constant", MFD_ALLOW_SEALING);
+	copy(good, fd, st.st_size);
+	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_WRITE), 0);
 	CHECK_EQ(open_error(fd), EPROTO);
 	fd = memfd_create("empty", MFD_ALLOW_SEALING);
 	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
