@@ -124,16 +124,18 @@ static struct timespec timespec_of(int64_t ns)
 	return (struct timespec){ ns / 1000000000, ns % 1000000000 };
 }
 
-/* The runtime's agents look; false if none does. */
+/* The runtime's agents look; false if none does, or for so many words. */
 static bool wait_polled(struct weft_channel *c, uint64_t word, int64_t until_ns)
 {
 	struct timespec until = timespec_of(until_ns);
+	int rc;
 
 	if (!weft_is_active())
 		return false;
-	return weft_word_wait_until(wf_ring_word(&c->ring),
-				    sizeof(word) | WEFT_WORD_POLLED, UINT64_MAX,
-				    word, &until) != EAGAIN;
+	rc = weft_word_wait_until(wf_ring_word(&c->ring),
+				  sizeof(word) | WEFT_WORD_POLLED, UINT64_MAX,
+				  word, &until);
+	return rc == 0 || rc == ETIMEDOUT;
 }
 
 /* On weft the thread parks. */
