@@ -2,10 +2,15 @@
  * Making channels, opening and closing their ends.
  *
  * An end's lock (peer.c) must not outlive its process in a child of fork, which
- * shares the open file description: so all ends of a process are in a list, and
- * the child closes what it got before its fork returns. A child made by a raw
- * clone() keeps them, until it executes a program. For the same reason nothing
- * is mapped through that description.
+ * shares the open file description:
+ *
+ * F1. All ends of a process are in a list, and a child closes what it got of
+ *     them before its fork returns. A child made by a raw clone() keeps them,
+ *     until it executes a program.
+ * F2. No fork comes between opening or closing a descriptor and noting that.
+ * F3. An end that is closed gives its lock up by itself: a child may not have
+ *     come to F1 yet.
+ * F4. Nothing is mapped through that description, for children keep mappings.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,8 +21,19 @@
 #include "ipc/peer.h"
 
 static struct weft_channel *_Atomic all;
+static pthread_mutex_t no_fork = PTHREAD_MUTEX_INITIALIZER; /* F2 */
 
-/* In a fork child, before anything else of the program's runs there. */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&no_fork);
+}
+
+static void after_fork(void)
+{
+	pthread_mutex_unlock(&no_fork);
+}
+
+/* In a fork child, before anything else of the program's runs there. F1 */
 static void forget_all(void)
 {
 	struct weft_channel *c = wf_load_acquire(&all);
@@ -28,11 +44,12 @@ static void forget_all(void)
 			c->lock_fd = -1;
 		}
 	}
+	pthread_mutex_unlock(&no_fork);
 }
 
 static void watch_forks(void)
 {
-	pthread_atfork(NULL, NULL, forget_all);
+	pthread_atfork(before_fork, after_fork, forget_all);
 }
 
 /* One that was used before, or a new one, which is in the list then. */
@@ -84,6 +101,25 @@ static int lock_end(struct weft_channel *c, bool is_sender, uint32_t nr_senders)
 	return rc;
 }
 
+static int open_lock(struct weft_channel *c, int fd)
+{
+	int rc;
+
+	pthread_mutex_lock(&no_fork);
+	rc = wf_file_reopen(fd, &c->lock_fd);
+	pthread_mutex_unlock(&no_fork);
+	return rc;
+}
+
+static void close_lock(struct weft_channel *c)
+{
+	pthread_mutex_lock(&no_fork);
+	wf_peer_unlock(c->lock_fd, c->end); /* F3 */
+	wf_file_close(c->lock_fd);
+	c->lock_fd = -1;
+	pthread_mutex_unlock(&no_fork);
+}
+
 /* c->memory is mapped and c->lock_fd open. */
 static int begin(struct weft_channel *c, const struct wf_ring_shape *shape,
 		 bool is_sender)
@@ -113,13 +149,12 @@ static int open_end(struct weft_channel *c, int fd, bool must_seal,
 
 	if (rc != 0)
 		return rc;
-	rc = wf_file_reopen(fd, &c->lock_fd);
+	rc = open_lock(c, fd);
 	if (rc == 0) {
 		rc = begin(c, &shape, is_sender);
 		if (rc == 0)
 			return 0;
-		wf_file_close(c->lock_fd);
-		c->lock_fd = -1;
+		close_lock(c);
 	}
 	wf_file_unmap(c->memory, &shape);
 	return rc;
@@ -172,8 +207,7 @@ int weft_channel_close(struct weft_channel *c)
 			wf_ring_free(&c->ring);
 		wf_peer_leave(&c->ring, c->end);
 		wf_channel_ring_all(c);
-		wf_file_close(c->lock_fd);
-		c->lock_fd = -1;
+		close_lock(c);
 	}
 	wf_file_unmap(c->memory, &c->ring.shape);
 	put(c);

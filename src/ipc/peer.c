@@ -46,6 +46,13 @@ int wf_peer_lock(int fd, uint32_t end)
 	return rc == -EAGAIN || rc == -EACCES ? -EBUSY : (int)rc;
 }
 
+void wf_peer_unlock(int fd, uint32_t end)
+{
+	struct flock lock = lock_of(end, F_UNLCK);
+
+	wf_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
+}
+
 /* Somebody else holds it, or that cannot be told. */
 static bool is_locked(int fd, uint32_t end)
 {

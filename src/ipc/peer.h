@@ -28,6 +28,8 @@ enum wf_peer_state {
  * shares. 0, -EBUSY, or what fcntl fails with.
  */
 int wf_peer_lock(int fd, uint32_t end);
+/* At once, also if a process shares the description. */
+void wf_peer_unlock(int fd, uint32_t end);
 
 /* The lock is held: the end is there, or leaves. */
 void wf_peer_arrive(struct wf_ring *r, uint32_t end);

@@ -223,61 +223,6 @@ TEST(a_polling_receiver_notices_death)
 	CHECK_EQ(child_wait(child), 0);
 }
 
-static struct weft_channel *inherited;
-static int fd_ready[2];
-
-static void use_inherited(void)
-{
-	long value = 1;
-	const void *message;
-	size_t size;
-
-	CHECK_EQ(weft_channel_send(inherited, &value, 8), EBADF);
-	CHECK_EQ(weft_channel_peek_until(inherited, &message, &size, NULL),
-		 EBADF);
-	CHECK_EQ(weft_channel_close(inherited), 0);
-}
-
-TEST(an_end_is_not_inherited)
-{
-	struct weft_channel *in;
-
-	fd_there = channel_make(8, 3, 0);
-	in = channel_receiver(fd_there);
-	inherited = channel_sender(fd_there);
-	CHECK_EQ(child_exit_status(use_inherited), 0);
-	channel_put(inherited, 2);
-	CHECK_EQ(channel_get(in), 2);
-}
-
-/* Opens an end, leaves a child behind that outlives it, and dies. */
-static void die_with_child(void)
-{
-	char byte = 0;
-
-	channel_put(channel_sender(fd_there), 1);
-	if (fork() == 0) {
-		CHECK_EQ(read(fd_ready[0], &byte, 1), 1);
-		_exit(0);
-	}
-	kill_self();
-}
-
-TEST(a_child_does_not_keep_a_dead_end_alive)
-{
-	struct weft_channel *in;
-	pid_t child;
-
-	fd_there = channel_make(8, 3, 0);
-	CHECK_EQ(pipe(fd_ready), 0);
-	in = channel_receiver(fd_there);
-	child = child_start(die_with_child);
-	CHECK_EQ(channel_get(in), 1);
-	CHECK_EQ(channel_get_error(in), EOWNERDEAD);
-	CHECK_EQ(write(fd_ready[1], "", 1), 1);
-	CHECK(WIFSIGNALED(child_wait(child)));
-}
-
 static char channel_name[64];
 
 static void talk_by_name(void)
