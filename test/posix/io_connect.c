@@ -169,6 +169,7 @@ static void *wait_to_be_cancelled(void *how)
 	/* A write may have done something before. */
 	for (;;)
 		wait_somehow((intptr_t)how);
+	return NULL;
 }
 
 TEST(cancel_in_every_wait)

@@ -147,6 +147,7 @@ static bool is_odd(uint64_t entry)
 
 static void test_drop_and_live(void **state)
 {
+	const int nr_looks = WF_RUNQ_LOOK;
 	struct wf_runq q;
 
 	for_each_start(&q)
@@ -157,7 +158,7 @@ static void test_drop_and_live(void **state)
 		for (uint64_t i = 0; i < SIZE; i++)
 			assert_true(wf_runq_push_tail(&q, 2 * i + 1));
 		assert_int_equal(wf_runq_live(&q, is_odd),
-				 SIZE > WF_RUNQ_LOOK ? SIZE - WF_RUNQ_LOOK : 0);
+				 SIZE > nr_looks ? SIZE - nr_looks : 0);
 		assert_int_equal(wf_runq_drop(&q, is_odd), SIZE);
 		assert_int_equal(wf_runq_len(&q), 0);
 		/* Only those in front of the first that is not. */
