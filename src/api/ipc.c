@@ -5,6 +5,7 @@
 
 #include "api/park.h"
 #include "boot/boot.h"
+#include "boot/own_table.h"
 #include "io/ipc.h"
 #include "libc/real.h"
 #include "sched/runtime.h"
@@ -60,7 +61,7 @@ WF_API(ssize_t, mq_receive, mqd_t queue, char *message, size_t bytes,
 WF_API(int, mq_notify, mqd_t queue, const struct sigevent *event)
 {
 	if (event != NULL && (wf_is_started() || wf_boot_start() == 0)) {
-		while (!wf_monitor_has_own_table())
+		while (!wf_own_table_is_ready())
 			wf_sched_yield();
 	}
 	return wf_real.mq_notify(queue, event);

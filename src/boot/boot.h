@@ -40,11 +40,6 @@ void wf_start_fork_child(void);
 int wf_monitor_start(void);
 void wf_monitor_fork_child(void);
 int wf_monitor_tid(void);
-/*
- * Has it closed its copies of the descriptors? Till then what the process
- * registers by mq_notify may be taken back, as it is by any close.
- */
-bool wf_monitor_has_own_table(void);
 
 /*
  * boot/setxid.c: performs a credential system call on every kernel thread of

@@ -19,6 +19,7 @@
 
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/own_table.h"
 #include "boot/rescue.h"
 #include "boot/tick.h"
 #include "os/clock.h"
@@ -45,17 +46,11 @@ enum {
 };
 
 static _Atomic int monitor_tid;
-static _Atomic bool has_own_table; /* N2 */
 static struct wf_thread monitor_self;
 
 int wf_monitor_tid(void)
 {
 	return wf_load_relaxed(&monitor_tid);
-}
-
-bool wf_monitor_has_own_table(void)
-{
-	return wf_load_relaxed(&has_own_table);
 }
 
 static bool is_busy(const struct wf_vp *vp)
@@ -261,8 +256,7 @@ static void run(void *arg)
 {
 	struct rounds r = { .rescue_nap = TICK_NS };
 
-	wf_sys(SYS_close_range, 0, ~0U, 2 /* CLOSE_RANGE_UNSHARE */); /* N2 */
-	wf_store_relaxed(&has_own_table, true);
+	wf_own_table_make(); /* N2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* Its naps are shorter than the kernel's default of 50 us. */
 	wf_os_set_timer_slack(1);
@@ -299,5 +293,5 @@ int wf_monitor_start(void)
 void wf_monitor_fork_child(void)
 {
 	wf_store_relaxed(&monitor_tid, 0);
-	wf_store_relaxed(&has_own_table, false);
+	wf_own_table_fork_child();
 }

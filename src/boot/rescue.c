@@ -14,6 +14,7 @@
  */
 #include "boot/rescue.h"
 
+#include "boot/own_table.h"
 #include "boot/tick.h"
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -44,10 +45,21 @@ enum { MAX_VPS = 1024 };
 static struct look looks[MAX_VPS];
 
 static int proc = -1; /* the monitor's own descriptor of /proc/self/task */
+static bool has_asked_for_proc;
 
 void wf_rescue_init(void)
 {
+	proc = -1;
+	has_asked_for_proc = false;
+}
+
+/* Once the monitor may open files. */
+static void open_proc(void)
+{
+	if (has_asked_for_proc || !wf_own_table_is_ready())
+		return;
 	proc = wf_os_proc_open();
+	has_asked_for_proc = true;
 }
 
 /*
@@ -200,6 +212,7 @@ bool wf_rescue_all(int64_t now_ns, bool is_rescuing)
 {
 	bool any = false;
 
+	open_proc();
 	for (uint32_t i = 0; i < wf_sched.nr_vps && i < MAX_VPS; i++)
 		any |= rescue(&wf_sched.vps[i], now_ns, is_rescuing);
 	signal_strays();

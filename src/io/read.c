@@ -35,9 +35,10 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 	}
 	if (!wf_descriptor_is_stream(fd))
 		return wf_sys(SYS_readv, fd, iov, nr);
-	n = wf_sys(SYS_preadv2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
-	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM)
-		return wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN);
+	n = wf_io_try(SYS_preadv2, fd, iov, nr);
+	if (n == -EOPNOTSUPP)
+		return wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN,
+					     true);
 	if (n != -EAGAIN || wf_descriptor_is_nonblocking(fd))
 		return n;
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));

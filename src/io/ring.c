@@ -220,16 +220,23 @@ static long write_one(int fd)
 	return wf_sys(SYS_write, fd, &one, sizeof(one));
 }
 
-/* For who has a descriptor table of its own, as the monitor. */
+/*
+ * For who has a descriptor table of its own, as the monitor. What is still
+ * being closed there may be these, too (boot/own_table.c).
+ */
 static WF_COLD void wake_from_outside(int wake_fd)
 {
-	long self = wf_sys(SYS_pidfd_open, wf_os_getpid(), 0);
-	long copy = wf_sys(SYS_pidfd_getfd, self, wake_fd, 0);
+	enum { TIMES = 4 };
+	bool is_closed = true;
 
-	if (copy >= 0)
-		write_one((int)copy);
-	wf_sys(SYS_close, copy);
-	wf_sys(SYS_close, self);
+	for (int i = 0; i < TIMES && is_closed; i++) {
+		long self = wf_sys(SYS_pidfd_open, wf_os_getpid(), 0);
+		long copy = wf_sys(SYS_pidfd_getfd, self, wake_fd, 0);
+
+		is_closed = copy == -EBADF || write_one((int)copy) == -EBADF;
+		wf_sys(SYS_close, copy);
+		wf_sys(SYS_close, self);
+	}
 }
 
 static void wake(struct wf_vp *vp)

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <linux/io_uring.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 
+#include "io/call.h"
 #include "io/descriptor.h"
 #include "io/io.h"
 #include "os/sys.h"
@@ -42,14 +45,56 @@ int wf_io_wait_ready(int fd, uint32_t events)
 	return n < 0 ? n : 0;
 }
 
-long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
-			   int nr, uint32_t events)
+long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr)
 {
-	if (!wf_descriptor_is_nonblocking(fd)) {
+	long n = -EOPNOTSUPP;
+
+	if (wf_descriptor_can_be_asked(fd))
+		n = wf_sys(nr_call, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
+	if (n != -EOPNOTSUPP && n != -ENOSYS && n != -EPERM)
+		return n;
+	wf_descriptor_cannot_be_asked(fd);
+	return -EOPNOTSUPP;
+}
+
+/* A call of a job in the background stops the job: not if a server makes it. */
+static bool is_in_background(int fd)
+{
+	int group;
+
+	return wf_sys(SYS_ioctl, fd, TIOCGPGRP, &group) == 0 &&
+	       group != wf_sys(SYS_getpgid, 0);
+}
+
+/*
+ * Terminals have limits of their own for when a read is over, and what they
+ * write may wait although they are ready: a server makes these calls.
+ */
+static bool is_polled(int fd, bool is_short)
+{
+	struct stat st;
+
+	return is_short && wf_sys(SYS_fstat, fd, &st) == 0 &&
+	       !S_ISCHR(st.st_mode);
+}
+
+long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
+			   int nr, uint32_t events, bool is_short)
+{
+	struct pollfd now = { fd, (short)events, 0 };
+	long n = -ENOSYS;
+
+	wf_sys(SYS_poll, &now, 1, 0);
+	if ((is_short && now.revents != 0) || wf_descriptor_is_nonblocking(fd))
+		return wf_sys(nr_call, fd, iov, nr);
+	if (is_polled(fd, is_short)) {
 		int err = wf_io_wait_ready(fd, events);
 
 		if (err == -EINTR || err == -ECANCELED)
 			return err;
+	} else if (!is_in_background(fd)) {
+		n = wf_call_run(WF_CALL(nr_call, fd, (long)iov, nr),
+				WF_CALL_RESTARTS, WF_FOREVER);
 	}
-	return wf_sys(nr_call, fd, iov, nr);
+	return n == -ENOSYS ? wf_sys(nr_call, fd, iov, nr) : n;
 }

@@ -2,6 +2,7 @@
 #ifndef WEFT_IO_WAIT_H
 #define WEFT_IO_WAIT_H
 
+#include <stdbool.h>
 #include <sys/uio.h>
 
 #include "io/request.h"
@@ -16,10 +17,17 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns);
 int wf_io_wait_ready(int fd, uint32_t events);
 
 /*
+ * SYS_preadv2 or SYS_pwritev2 at the file's position without waiting; what the
+ * call returns, or -EOPNOTSUPP: the file cannot be asked so.
+ */
+long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr);
+
+/*
  * SYS_readv or SYS_writev of what can be asked only whether it would wait:
- * terminals, FIFOs of old kernels.
+ * terminals, inotify, FIFOs that were opened by path. is_short: it does not
+ * wait if poll says that the file is ready.
  */
 long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
-			   int nr, uint32_t events);
+			   int nr, uint32_t events, bool is_short);
 
 #endif

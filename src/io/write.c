@@ -4,6 +4,7 @@
  * error or a handler is the result.
  */
 #include <errno.h>
+#include <limits.h>
 #include <linux/io_uring.h>
 
 #include "io/descriptor.h"
@@ -138,9 +139,11 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 	}
 	if (!wf_descriptor_is_stream(fd))
 		return wf_sys(SYS_writev, fd, iov, nr);
-	n = wf_sys(SYS_pwritev2, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
-	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM)
-		return wf_io_call_when_ready(SYS_writev, fd, iov, nr, POLLOUT);
+	n = wf_io_try(SYS_pwritev2, fd, iov, nr);
+	if (n == -EOPNOTSUPP)
+		return wf_io_call_when_ready(SYS_writev, fd, iov, nr, POLLOUT,
+					     total_of(iov, (size_t)nr) <=
+						     PIPE_BUF);
 	if (n != -EAGAIN && (n <= 0 || (size_t)n == total_of(iov, (size_t)nr)))
 		return n;
 	if (wf_descriptor_is_nonblocking(fd))

@@ -1,0 +1,70 @@
+/*
+ * The monitor's own table of descriptors (monitor.c, N2), which begins as a
+ * copy of the program's.
+ *
+ * Closing a copy asks the file system, which may be one that another process
+ * serves and answer late, or only after threads of the program have run. So it
+ * is left to a kernel thread that shares the table and has no other task. Until
+ * it is done, the monitor opens nothing but for an instant.
+ *
+ * Rejected: to copy nothing. The kernel copies the first 64 in any case.
+ */
+#include "boot/own_table.h"
+
+#include <linux/close_range.h>
+
+#include "os/clock.h"
+#include "os/futex.h"
+#include "os/sys.h"
+#include "sched/service.h"
+
+static _Atomic uint32_t is_ready;
+static struct wf_thread closer_self;
+static _Atomic int closer_tid;
+
+bool wf_own_table_is_ready(void)
+{
+	/* acquire: pairs with set_ready. */
+	return wf_load_acquire(&is_ready) != 0;
+}
+
+static void set_ready(void)
+{
+	/* release: nobody closes anything any more. */
+	wf_store_release(&is_ready, 1);
+	wf_os_futex_wake(&is_ready, 1);
+}
+
+static void close_copies(void)
+{
+	wf_sys(SYS_close_range, 0, ~0U, 0);
+	set_ready();
+}
+
+static void run_closer(void *arg)
+{
+	close_copies();
+	for (;;)
+		wf_sys(SYS_exit, 0);
+}
+
+void wf_own_table_make(void)
+{
+	/* Most often it is a matter of microseconds. */
+	const int64_t patience_ns = 2 * WF_NS_PER_MS;
+
+	if (wf_sys(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) < 0) {
+		set_ready();
+		return;
+	}
+	if (wf_service_start(run_closer, &closer_self, &closer_tid) < 0)
+		close_copies();
+	else
+		wf_os_futex_wait(&is_ready, 0, wf_os_now() + patience_ns);
+}
+
+void wf_own_table_fork_child(void)
+{
+	wf_store_relaxed(&is_ready, 0);
+	wf_store_relaxed(&closer_tid, 0);
+}
