@@ -88,9 +88,6 @@ static int fill(int fd, const struct wf_ring_shape *shape)
 	void *memory;
 	long rc = wf_sys(SYS_ftruncate, fd, bytes);
 
-	/* Now, not by a signal when a page is missing. */
-	if (rc == 0)
-		rc = wf_sys(SYS_fallocate, fd, 0, 0, bytes);
 	if (rc == 0)
 		rc = map(fd, bytes, &memory);
 	if (rc != 0)
@@ -133,7 +130,10 @@ int wf_file_create_named(const char *name, const struct wf_ring_shape *shape,
 		    O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	if (fd < 0)
 		return (int)fd;
-	rc = fill((int)fd, shape);
+	/* /dev/shm has a limit: now, not by a signal when a page is missing. */
+	rc = wf_sys(SYS_fallocate, fd, 0, 0, wf_ring_bytes(shape));
+	if (rc == 0)
+		rc = fill((int)fd, shape);
 	if (rc == 0) {
 		fd_path((int)fd, unnamed);
 		rc = wf_sys(SYS_linkat, AT_FDCWD, unnamed, AT_FDCWD, path,

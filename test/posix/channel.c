@@ -411,3 +411,28 @@ TEST(bad_attributes)
 		CHECK_EQ(weft_channel_create(&bad[i], &fd), EINVAL);
 	CHECK_EQ(fd, -5);
 }
+
+static bool has_huge_shared_pages(void)
+{
+	FILE *f =
+		fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "r");
+	char line[100] = "[never]";
+
+	if (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		fclose(f);
+	return strstr(line, "[never]") == NULL &&
+	       strstr(line, "[advise]") == NULL;
+}
+
+/* A ring takes memory as messages fill it. */
+TEST(room_is_not_taken_before_it_is_used)
+{
+	int fd = channel_make(65536, 1000, 0);
+	struct stat st;
+
+	if (has_huge_shared_pages())
+		SKIP("huge pages are taken as a whole");
+	CHECK_EQ(fstat(fd, &st), 0);
+	CHECK(st.st_size >= 1000 * 65536);
+	CHECK(st.st_blocks * 512 < st.st_size / 4);
+}
