@@ -55,6 +55,7 @@ struct idle {
 	bool has_begun, has_polled, has_slept;
 	bool was_tried;		  /* polling, as far as the policy allows */
 	uint32_t epoch, policy;	  /* when it began */
+	uint32_t nr_watched;	  /* wf_words_nr_watched then */
 	int64_t begin_ns, end_ns; /* of polling */
 	int64_t came_ns;	  /* when what woke it came */
 	int64_t seen_ns;	  /* last look at the clock */
@@ -161,6 +162,7 @@ static void begin_idle(struct idle *idle, struct wf_vp *vp)
 	idle->policy = wf_load_relaxed(&wf_sched.wait_policy);
 	if (!may_poll(idle))
 		return;
+	idle->nr_watched = wf_load_relaxed(&wf_words_nr_watched);
 	idle->begin_ns = idle->far_ns = idle->seen_ns = wf_os_now();
 	idle->end_ns = WF_OS_FOREVER;
 	if (idle->policy == WF_WAIT_ADAPTIVE)
@@ -245,6 +247,20 @@ static void end_poll(struct idle *idle, struct wf_vp *vp)
 	wf_idle_poll_end(vp); /* A3 */
 }
 
+/*
+ * What the monitor found had changed at some time in the last tick. It counts
+ * as what a little more polling would have seen: else words that change often
+ * would seem to change once a tick.
+ */
+static int64_t idle_ns(const struct idle *idle, const struct wf_vp *vp)
+{
+	int64_t a_little_more = vp->budget.poll_ns + 1;
+
+	if (wf_load_relaxed(&wf_words_nr_watched) == idle->nr_watched)
+		return idle->came_ns - idle->begin_ns;
+	return a_little_more < worth_ns() ? a_little_more : worth_ns();
+}
+
 /* There is a thread to run. */
 static void end_idle(struct idle *idle, struct wf_vp *vp)
 {
@@ -257,8 +273,7 @@ static void end_idle(struct idle *idle, struct wf_vp *vp)
 		wf_idle_poll_leave(vp); /* A3 */
 	/* An idle time without sleep was no longer than the budget. */
 	if (may_poll(idle) && idle->has_slept)
-		wf_budget_end(&vp->budget, idle->came_ns - idle->begin_ns,
-			      worth_ns());
+		wf_budget_end(&vp->budget, idle_ns(idle, vp), worth_ns());
 }
 
 /* --- sleeping ----------------------------------------------------------- */

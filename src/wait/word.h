@@ -69,6 +69,11 @@ bool wf_words_has_polled(void);
  * time. True if it has to go on doing so.
  */
 bool wf_words_watch(void);
+/*
+ * How often it has found some. Nobody knows then when they changed, but that
+ * it was in the last tick.
+ */
+extern _Atomic uint32_t wf_words_nr_watched;
 
 void wf_words_init(void);
 void wf_words_fork_child(void);

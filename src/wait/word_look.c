@@ -29,6 +29,8 @@ enum {
 	TRIES = 8,
 };
 
+_Atomic uint32_t wf_words_nr_watched;
+
 /* The monitor's. */
 static struct wf_look_cursor watch_cursor;
 static uint64_t watched_looks;
@@ -168,9 +170,10 @@ struct wf_thread *wf_words_take(struct wf_vp *vp, struct wf_thread *me,
 
 /* --- busy VPs ----------------------------------------------------------- */
 
-static void wake_hits(struct wf_look_cursor *at, enum how how,
-		      struct wf_thread *me, int most)
+static int wake_hits(struct wf_look_cursor *at, enum how how,
+		     struct wf_thread *me, int most)
 {
+	int nr_woken = 0;
 	struct hit hit;
 
 	for (int i = 0; i < most && find(at, how, &hit); i++) {
@@ -181,7 +184,9 @@ static void wake_hits(struct wf_look_cursor *at, enum how how,
 			continue;
 		wf_count(word_hits);
 		wf_ready_woken(me, t);
+		nr_woken++;
 	}
+	return nr_woken;
 }
 
 /* L2: the next reading of the clock, by the rate of the switches of late. */
@@ -278,8 +283,9 @@ bool wf_words_watch(void)
 		return false;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		looks += wf_load_relaxed(&wf_sched.vps[i].word_look.nr);
-	if (looks == watched_looks)
-		wake_hits(&watch_cursor, HOW_PEEK, NULL, HITS_PER_WATCH);
+	if (looks == watched_looks &&
+	    wake_hits(&watch_cursor, HOW_PEEK, NULL, HITS_PER_WATCH) > 0)
+		atomic_fetch_add(&wf_words_nr_watched, 1);
 	watched_looks = looks;
 	if (wf_words_has_polled() && wf_load_relaxed(&wf_sched.nr_pollers) == 0)
 		wf_words_end_polled(NULL);

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import BUILD
+from conftest import BUILD, ROOT
 
 # All ways to wait without a deadline; argv[1] is how many threads of each.
 WAITERS = """
@@ -324,3 +324,63 @@ def test_unknown_policy(weft, value):
     result = weft("run", "true", env={"WEFT_WAIT": value})
     assert (result.returncode, result.stderr) == (
         125, f"weft: WEFT_WAIT: '{value}' is not adaptive, poll or park\n")
+
+
+# Another process changes a word every few microseconds, and waits for the
+# answer: nobody wakes anybody.
+OUTSIDE = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+enum { TURNS = 3000 };
+static volatile unsigned int *asked, *answered;
+
+static void *answer(void *arg)
+{
+	for (unsigned int turn = 0; turn < TURNS; turn++) {
+		if (weft_word_wait_until(asked, 4, UINT32_MAX, turn, NULL))
+			abort();
+		*answered = turn + 1;
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+	int status;
+
+	asked = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	answered = asked + 1024;
+	if (fork() == 0) {
+		for (unsigned int turn = 1; turn <= TURNS; turn++) {
+			*asked = turn;
+			while (*answered != turn)
+				;
+		}
+		_exit(0);
+	}
+	pthread_create(&thread, NULL, answer, NULL);
+	pthread_join(thread, NULL);
+	wait(&status);
+	return status;
+}
+"""
+
+
+def test_polls_where_words_change_often(weft, compile_c):
+    """The monitor finds the first ones, and cannot tell how often they are."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("one CPU")
+    program = compile_c("-pthread", f"-I{ROOT / 'include'}",
+                        "-x", "none", BUILD / "libweft-api.a",
+                        source=OUTSIDE)
+    for _ in range(10):
+        if statistics(weft, "--vps", "2", program)[HITS] > 100:
+            return
+    pytest.fail("nobody polls for words")
