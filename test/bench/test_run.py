@@ -135,3 +135,18 @@ def test_tsp(bench, tmp_path):
         assert len(times) == 4 and min(times.values()) > 0
     plotted = (tmp_path / "tsp.png").exists()
     assert plotted != ("not installed" in result.stdout)
+
+
+def test_ring(bench, tmp_path):
+    out = tmp_path / "ring.json"
+    result = bench("papers/ring", "--threads", "3", "--runs", "1", "--scale",
+                   "1", "--ways", "signals,words,words random",
+                   "--json", out, "--plot", tmp_path / "ring.png")
+    assert result.returncode == 0, result.stdout + result.stderr
+    table = json.loads(out.read_text())
+    for ring in table["rings"].values():
+        assert {"signals", "words", "words random"} == \
+            set(ring["3"]["medians"])
+        assert all(row["latency"] > 0 for row in ring["3"]["medians"].values())
+    assert "0 (park)" in table["agents"]
+    assert "words" in result.stdout

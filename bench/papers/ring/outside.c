@@ -1,0 +1,118 @@
+/*
+ * Latency or power: another process writes a word in shared memory; n threads
+ * here, the first of which waits for it, pass a token on by wait words, and
+ * the last writes the answer, for which the other process polls.
+ *
+ * usage: bench_outside PERCENT N PAUSE_US
+ *
+ * Prints the median time from word to answer by n + 1 hand-overs, and the CPU
+ * seconds that this process uses in each second.
+ */
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <weft/weft.h>
+
+#include "../../micro/bench.h"
+
+enum { MESSAGES = 2000, MOST_MESSAGES = 100000 };
+
+/* Each on a page of its own but for the samples. */
+static struct shared {
+	_Atomic uint32_t request __attribute__((aligned(4096)));
+	_Atomic uint32_t answer __attribute__((aligned(4096)));
+	double samples[MOST_MESSAGES];
+} * shared;
+
+static uint32_t **words;
+static long nr_members;
+
+static void *member(void *arg)
+{
+	long me = (long)(intptr_t)arg;
+	const volatile void *mine = me == 0 ? (void *)&shared->request :
+					      (void *)words[me];
+
+	for (uint32_t turn = 1;; turn++) {
+		if (weft_word_wait_until(mine, sizeof(uint32_t), UINT32_MAX,
+					 turn - 1, NULL) != 0)
+			abort();
+		if (me == nr_members - 1)
+			shared->answer = turn;
+		else
+			__atomic_store_n(words[me + 1], turn, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* The other process. */
+static void ask(long nr_messages, long pause_us)
+{
+	for (long i = 0; i < nr_messages; i++) {
+		uint64_t start = bench_now_ns();
+
+		shared->request = (uint32_t)i + 1;
+		while (shared->answer != (uint32_t)i + 1)
+			;
+		shared->samples[i] = (double)(bench_now_ns() - start);
+		/* A sleep would let the clock of this CPU go down. */
+		while (bench_now_ns() - start < (uint64_t)pause_us * 1000)
+			;
+	}
+	_exit(0);
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	long nr_messages = bench_scale(argc, argv, MESSAGES);
+	uint64_t start, cpu;
+	pid_t child;
+	int status;
+
+	nr_members = bench_count(argc, argv, 5);
+	if (argc != 4 || nr_messages > MOST_MESSAGES) {
+		fprintf(stderr, "usage: %s PERCENT N PAUSE_US\n", argv[0]);
+		return 2;
+	}
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	words = calloc((size_t)nr_members, sizeof(*words));
+	if (shared == MAP_FAILED || words == NULL)
+		return 1;
+	for (long i = 1; i < nr_members; i++)
+		words[i] = weft_word_new(0);
+	child = fork();
+	if (child == 0) {
+		while (shared->answer != UINT32_MAX)
+			usleep(1000);
+		shared->answer = 0;
+		ask(nr_messages, atol(argv[3]));
+	}
+	for (long i = 0; i < nr_members; i++) {
+		pthread_t thread;
+
+		bench_create(&thread, member, (void *)(intptr_t)i);
+	}
+	start = bench_now_ns();
+	cpu = cpu_ns();
+	shared->answer = UINT32_MAX;
+	if (waitpid(child, &status, 0) != child || status != 0)
+		return 1;
+	cpu = cpu_ns() - cpu;
+	start = bench_now_ns() - start;
+	bench_print("latency",
+		    bench_percentile(shared->samples, nr_messages, 50) /
+			    (double)(nr_members + 1));
+	bench_print("cpu", (double)cpu / (double)start);
+	return 0;
+}
