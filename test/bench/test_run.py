@@ -138,12 +138,11 @@ def test_tsp(bench, tmp_path):
 
 
 def test_ring(bench, tmp_path):
-    out = tmp_path / "ring.json"
     result = bench("papers/ring", "--threads", "3", "--runs", "1", "--scale",
                    "1", "--ways", "signals,words,words random",
-                   "--json", out, "--plot", tmp_path / "ring.png")
+                   "--plot", tmp_path / "ring.png")
     assert result.returncode == 0, result.stdout + result.stderr
-    table = json.loads(out.read_text())
+    table = json.loads((tmp_path / "out.json").read_text())
     for ring in table["rings"].values():
         assert {"signals", "words", "words random"} == \
             set(ring["3"]["medians"])
