@@ -1,12 +1,17 @@
 """Who waits for descriptors: io_uring, or kernel threads and processes where it
 is refused or not wanted."""
 
+import ctypes
+import resource
+
 import pytest
 
 from conftest import BUILD, complains
 from test_doctor import rows
 
-# Runs a program to which the kernel refuses io_uring, as in many containers.
+PR_CAPBSET_DROP, CAP_IPC_LOCK = 24, 14
+
+# Runs a program to which the kernel refuses io_uring with the error ERROR.
 REFUSE = """
 #include <errno.h>
 #include <linux/filter.h>
@@ -21,7 +26,7 @@ int main(int argc, char **argv)
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ERROR),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { 4, filter };
@@ -109,13 +114,31 @@ def test_waits_take_no_kernel_threads(weft, compile_c, backend):
     assert int(result.stdout) < 30
 
 
-def test_refused_by_seccomp(weft, compile_c):
-    refuse = compile_c("-O1", source=REFUSE, name="refuse")
+# By the sysctl kernel.io_uring_disabled and by containers, by kernels that do
+# not have it, by limits.
+@pytest.mark.parametrize("error, text", [
+    ("EPERM", "refused (Operation not permitted"),
+    ("ENOSYS", "the kernel has none"),
+    ("ENOMEM", "refused (Cannot allocate memory"),
+    ("EMFILE", "refused (Too many open files")])
+def test_refused(weft, compile_c, error, text):
+    refuse = compile_c("-O1", f"-DERROR={error}", source=REFUSE,
+                       name="refuse")
     found = rows(weft(BUILD / "weft", "doctor", command=refuse))
-    assert found["io_uring"].startswith("refused (Operation not permitted")
+    assert found["io_uring"].startswith(text)
     assert found["I/O backend"].startswith("servers, for want of io_uring")
     program = compile_c("-pthread", source=CROWD, name="crowd")
     result = weft(BUILD / "weft", "run", "--vps", "2", program,
                   command=refuse)
     assert result.returncode == 0
     assert int(result.stdout) < 30
+
+
+def test_no_memory_may_be_locked(weft, compile_c):
+    def lower():
+        # Root may exceed the limit.
+        ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0)
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+    program = compile_c("-pthread", source=CROWD)
+    result = weft("run", "--vps", "2", program, preexec_fn=lower)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -130,7 +130,7 @@ def tools():
 
 def fio(long):
     """Reads back and verifies what it has written, from threads."""
-    size, jobs = ("64m", 16) if long else ("2m", 4)
+    size, jobs = ("16m", 16) if long else ("2m", 4)
     return Program("fio", [
         "fio", "--thread", "--ioengine=psync", "--rw=randrw", "--bs=4k",
         "--verify=crc32c", "--do_verify=1", "--verify_fatal=1",

@@ -1,0 +1,85 @@
+"""Which way a read takes, by the kind of file: what is there costs no more than
+it does natively, and what is not there is waited for by others."""
+
+import re
+
+import pytest
+
+from conftest import BUILD, WEFT, need, run, statistics
+
+WAYS = BUILD / "test/manners/manners_ways"
+MANY = 3000  # as in ways.c
+
+# The calls for what is there. Terminals, FIFOs by path and inotify cannot be
+# read so that they do not wait: they are polled first.
+READY = {
+    "pipe": ["preadv2"],
+    "socket": ["recvfrom"],
+    "datagrams": ["recvfrom"],
+    "eventfd": ["preadv2"],
+    "fifo": ["poll", "readv"],
+    "terminal": ["poll", "readv"],
+    "inotify": ["poll", "readv"],
+    "file": ["readv"],
+    "place": ["preadv2"],
+    "memory": ["readv"],
+    "proc": ["preadv"],
+}
+# Who waits for what is not there: a ring or a set of descriptors; a server
+# makes the read of a terminal.
+WAITS = ["pipe", "socket", "datagrams", "eventfd", "fifo", "inotify"]
+WAITERS = {"uring": "io_uring_enter", "servers": "epoll_ctl",
+           "process": "epoll_ctl"}
+
+
+def calls_between_marks(kind, how, *options):
+    """(who, call) in the order of their beginnings, and who read."""
+    result = run([need("strace"), "-f", "-o", "/dev/stdout", *WEFT, "--vps",
+                  "1", *options, "--", WAYS, kind, how])
+    if "PTRACE" in result.stderr or "ptrace" in result.stderr:
+        pytest.skip("ptrace is not permitted")
+    if "posix_openpt" in result.stderr:
+        pytest.skip("there are no terminals")
+    assert result.returncode == 0, result.stderr
+    calls, reader, is_between = [], None, False
+    for line in result.stdout.splitlines():
+        match = re.match(r"(\d+) +(\w+)\((.*)", line)
+        if match is None:
+            continue
+        who, call, rest = match.groups()
+        if call == "access" and rest.startswith('"begin"'):
+            reader, is_between = who, True
+        elif call == "access" and rest.startswith('"end"'):
+            break
+        elif is_between:
+            calls.append((who, call))
+    assert reader is not None
+    return calls, reader
+
+
+@pytest.mark.parametrize("backend", WAITERS)
+@pytest.mark.parametrize("kind", READY)
+def test_what_is_there_costs_one_call(kind, backend):
+    calls, reader = calls_between_marks(kind, "ready", "--io", backend)
+    assert [call for who, call in calls if who == reader] == READY[kind]
+
+
+@pytest.mark.parametrize("backend", WAITERS)
+@pytest.mark.parametrize("kind", WAITS)
+def test_what_is_not_there_is_waited_for(kind, backend):
+    calls, _ = calls_between_marks(kind, "waits", "--io", backend)
+    assert WAITERS[backend] in [call for _, call in calls]
+
+
+@pytest.mark.parametrize("backend", WAITERS)
+def test_a_server_waits_for_a_terminal(backend):
+    calls, reader = calls_between_marks("terminal", "waits", "--io", backend)
+    assert "readv" in [call for who, call in calls if who != reader]
+    assert "readv" not in [call for who, call in calls if who == reader]
+
+
+@pytest.mark.parametrize("kind", READY)
+def test_what_is_there_costs_no_switch(kind):
+    result = run([*WEFT, "--vps", "1", "--stats", WAYS, kind, "many"])
+    assert result.returncode == 0, result.stderr
+    assert statistics(result)["switches between threads"] < MANY / 10

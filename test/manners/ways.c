@@ -1,0 +1,240 @@
+/*
+ * Reads of one kind of file by a thread, between two marks in its system calls:
+ *
+ *     ways KIND ready      what is read is there
+ *     ways KIND waits      it comes a little later
+ *     ways KIND many       what is there, many times, without marks
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { WARM = 3, MANY = 3000 };
+
+struct kind {
+	const char *name;
+	void (*make)(void);
+	void (*give)(void); /* something to read */
+	ssize_t (*take)(void);
+};
+
+static int ends[2]; /* what is read, and what makes it readable */
+static char folder[] = "/var/tmp/weft-ways-XXXXXX";
+static char path[64], block[512] __attribute__((aligned(512)));
+static const struct kind *kind;
+
+static void check(int is_good, const char *what)
+{
+	if (is_good)
+		return;
+	fprintf(stderr, "%s: %s\n", what, strerror(errno));
+	_exit(1);
+}
+
+/* --- kinds --------------------------------------------------------------- */
+
+static void give_bytes(void)
+{
+	check(write(ends[1], "12345678\n", 8) == 8, "write");
+}
+
+static ssize_t take_bytes(void)
+{
+	return read(ends[0], block, 8);
+}
+
+static void make_pipe(void)
+{
+	check(pipe(ends) == 0, "pipe");
+}
+
+static void make_socket(void)
+{
+	check(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "socketpair");
+}
+
+static void make_datagrams(void)
+{
+	check(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) == 0, "socketpair");
+}
+
+static ssize_t take_datagram(void)
+{
+	return recv(ends[0], block, sizeof(block), 0);
+}
+
+static void make_event(void)
+{
+	ends[0] = ends[1] = eventfd(0, 0);
+}
+
+static void give_event(void)
+{
+	check(eventfd_write(ends[1], 1) == 0, "eventfd_write");
+}
+
+static void make_fifo(void)
+{
+	check(mkdtemp(folder) != NULL, "mkdtemp");
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	check(mkfifo(path, 0600) == 0, "mkfifo");
+	ends[0] = open(path, O_RDWR);
+	ends[1] = open(path, O_RDWR);
+	unlink(path);
+	rmdir(folder);
+}
+
+static void make_terminal(void)
+{
+	struct termios mode;
+
+	ends[1] = posix_openpt(O_RDWR | O_NOCTTY);
+	check(ends[1] >= 0 && grantpt(ends[1]) == 0 && unlockpt(ends[1]) == 0,
+	      "posix_openpt");
+	ends[0] = open(ptsname(ends[1]), O_RDWR | O_NOCTTY);
+	check(tcgetattr(ends[0], &mode) == 0, "tcgetattr");
+	mode.c_lflag &= (tcflag_t) ~(ECHO | ICANON);
+	check(tcsetattr(ends[0], TCSANOW, &mode) == 0, "tcsetattr");
+}
+
+static void make_inotify(void)
+{
+	check(mkdtemp(folder) != NULL, "mkdtemp");
+	ends[0] = inotify_init1(0);
+	check(inotify_add_watch(ends[0], folder, IN_ATTRIB) >= 0,
+	      "inotify_add_watch");
+}
+
+static void give_change(void)
+{
+	check(chmod(folder, 0700) == 0, "chmod");
+}
+
+static ssize_t take_change(void)
+{
+	return read(ends[0], block, sizeof(block));
+}
+
+static void give_nothing(void)
+{
+}
+
+static void make_file(void)
+{
+	ends[0] = mkstemp(folder);
+	check(ends[0] >= 0 && unlink(folder) == 0, "mkstemp");
+	for (int i = 0; i < 2 * MANY; i++)
+		check(write(ends[0], "12345678", 8) == 8, "write");
+	check(lseek(ends[0], 0, SEEK_SET) == 0, "lseek");
+}
+
+static ssize_t take_at_place(void)
+{
+	return pread(ends[0], block, 8, 8);
+}
+
+static void make_memory_file(void)
+{
+	strcpy(folder, "/dev/shm/weft-XXXXXX");
+	make_file();
+}
+
+static void make_status(void)
+{
+	ends[0] = open("/proc/self/status", O_RDONLY);
+}
+
+static ssize_t take_status(void)
+{
+	return pread(ends[0], block, sizeof(block), 0);
+}
+
+static const struct kind kinds[] = {
+	{ "pipe", make_pipe, give_bytes, take_bytes },
+	{ "socket", make_socket, give_bytes, take_bytes },
+	{ "datagrams", make_datagrams, give_bytes, take_datagram },
+	{ "eventfd", make_event, give_event, take_bytes },
+	{ "fifo", make_fifo, give_bytes, take_bytes },
+	{ "terminal", make_terminal, give_bytes, take_bytes },
+	{ "inotify", make_inotify, give_change, take_change },
+	{ "file", make_file, give_nothing, take_bytes },
+	{ "place", make_file, give_nothing, take_at_place },
+	{ "memory", make_memory_file, give_nothing, take_bytes },
+	{ "proc", make_status, give_nothing, take_status },
+};
+
+/* --- reading ------------------------------------------------------------- */
+
+static void mark(const char *what)
+{
+	syscall(SYS_access, what, F_OK);
+}
+
+static void take_now(void)
+{
+	kind->give();
+	check(kind->take() > 0, "take");
+}
+
+static void *give_later(void *arg)
+{
+	usleep(50000);
+	kind->give();
+	return arg;
+}
+
+static void *read_marked(void *waits)
+{
+	pthread_t giver;
+
+	for (int i = 0; i < WARM; i++)
+		take_now();
+	if (waits != NULL)
+		pthread_create(&giver, NULL, give_later, NULL);
+	else
+		kind->give();
+	mark("begin");
+	check(kind->take() > 0, "take");
+	mark("end");
+	if (waits != NULL)
+		pthread_join(giver, NULL);
+	return NULL;
+}
+
+static void *read_many(void *arg)
+{
+	for (int i = 0; i < MANY; i++)
+		take_now();
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (argc == 3 && strcmp(argv[1], kinds[i].name) == 0)
+			kind = &kinds[i];
+	}
+	if (kind == NULL)
+		return 2;
+	kind->make();
+	if (strcmp(argv[2], "many") == 0)
+		pthread_create(&thread, NULL, read_many, NULL);
+	else
+		pthread_create(&thread, NULL, read_marked,
+			       strcmp(argv[2], "waits") == 0 ? argv : NULL);
+	pthread_join(thread, NULL);
+	rmdir(folder);
+	return 0;
+}
