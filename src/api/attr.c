@@ -20,8 +20,9 @@
 #include "os/mem.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
-#include "thread/scope.h"
+#include "thread/affinity.h"
 #include "thread/policy.h"
+#include "thread/scope.h"
 
 /* libc's default stack size, by which an explicit size is told apart. */
 static size_t libc_default_stack(void)
@@ -181,15 +182,55 @@ static void remember(struct memo *m, const attr_word *words,
 	wf_store_release(&m->version, version + 2);
 }
 
-/* Not by memos: it lies outside of the attributes' bytes. */
-static void read_sigmask(const pthread_attr_t *attr, struct wf_thread_params *p)
+/* The defaults' mask, while there is one. */
+static _Atomic bool has_default_sigmask;
+static _Atomic uint64_t default_sigmask;
+
+static bool get_sigmask(const pthread_attr_t *attr, uint64_t *ret_mask)
 {
 	sigset_t mask;
 
-	p->has_sigmask = attr != NULL &&
-			 pthread_attr_getsigmask_np(attr, &mask) == 0;
-	if (p->has_sigmask)
-		memcpy(&p->sigmask, &mask, sizeof(p->sigmask));
+	if (pthread_attr_getsigmask_np(attr, &mask) != 0)
+		return false;
+	memcpy(ret_mask, &mask, sizeof(*ret_mask));
+	return true;
+}
+
+/* Not by memos: it lies outside of the attributes' bytes. */
+static void read_sigmask(const pthread_attr_t *attr, struct wf_thread_params *p)
+{
+	if (attr != NULL) {
+		p->has_sigmask = get_sigmask(attr, &p->sigmask);
+		return;
+	}
+	/* acquire: pairs with the release in pthread_setattr_default_np. */
+	p->has_sigmask = wf_load_acquire(&has_default_sigmask);
+	if (WF_UNLIKELY(p->has_sigmask))
+		p->sigmask = wf_load_relaxed(&default_sigmask);
+}
+
+/* Nor is this. A few bytes of the set tell whether there is one. */
+static bool has_affinity(const pthread_attr_t *attr)
+{
+	unsigned long word;
+
+	return attr != NULL &&
+	       (pthread_attr_getaffinity_np(attr, sizeof(word),
+					    (cpu_set_t *)&word) != 0 ||
+		word != ULONG_MAX);
+}
+
+static WF_COLD int read_affinity(const pthread_attr_t *attr,
+				 struct wf_thread_params *p)
+{
+	int err = pthread_attr_getaffinity_np(attr, sizeof(p->affinity),
+					      &p->affinity);
+
+	if (err == 0)
+		err = -wf_affinity_check(sizeof(p->affinity), &p->affinity,
+					 &p->has_affinity);
+	p->is_bound |= p->has_affinity;
+	return -err;
 }
 
 int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
@@ -210,13 +251,22 @@ int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 	}
 	read_sigmask(attr, ret_params);
 	ret_params->is_bound = wf_scope_matches((void *)start);
+	ret_params->has_affinity = false;
+	if (err == 0 && WF_UNLIKELY(has_affinity(attr)))
+		err = read_affinity(attr, ret_params);
 	return err;
 }
 
 WF_API(int, pthread_setattr_default_np, const pthread_attr_t *attr)
 {
 	int err = wf_real.pthread_setattr_default_np(attr);
+	uint64_t mask;
+	bool has_mask = err == 0 && get_sigmask(attr, &mask);
 
+	if (has_mask)
+		wf_store_relaxed(&default_sigmask, mask);
+	if (err == 0) /* release: pairs with the acquire in read_sigmask. */
+		wf_store_release(&has_default_sigmask, has_mask);
 	/* release: who sees the new number reads the new defaults. */
 	atomic_fetch_add_explicit(&nr_default_changes, 1, memory_order_release);
 	return err;
@@ -231,24 +281,36 @@ static void keep_stack(struct wf_thread *t)
 	wf_store_relaxed(&t->slot.keeps_stack, true);
 	/* Pairs with the claim's compare-and-swap (sched/entry.h). */
 	atomic_thread_fence(memory_order_seq_cst);
-	while (wf_load_relaxed(&t->unstarted) == 0 &&
+	/* A real-time thread is on its own, and may not run while we do. */
+	while (wf_load_relaxed(&t->unstarted) == 0 && t->rt_priority == 0 &&
 	       *(struct wf_carrier *volatile *)&t->carrier == NULL)
 		wf_sched_yield();
+}
+
+/* As libc's own: the set is in memory that goes with the attributes. */
+static int add_affinity(struct wf_thread *t, pthread_attr_t *attr)
+{
+	cpu_set_t set;
+
+	if (wf_affinity_get(t, sizeof(set), &set) != 0)
+		return 0; /* more CPUs than fit, or none is known */
+	return pthread_attr_setaffinity_np(attr, sizeof(set), &set);
 }
 
 WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)
 {
 	struct wf_thread *t = wf_thread_of(thread);
 	const struct wf_slot *s = t != NULL ? &t->slot : NULL;
+	size_t bytes;
 
 	if (s == NULL || s->class == NULL)
 		return wf_real.pthread_getattr_np(thread, attr);
 	keep_stack(t);
+	bytes = wf_slot_asked_bytes(s);
 	pthread_attr_init(attr);
-	pthread_attr_setstack(attr, wf_slot_stack_low(s),
-			      wf_slot_stack_bytes(s));
+	pthread_attr_setstack(attr, wf_slot_stack_end(s) - bytes, bytes);
 	pthread_attr_setguardsize(attr, wf_slot_guard_bytes(s));
 	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0)
 		pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
-	return 0;
+	return add_affinity(t, attr);
 }

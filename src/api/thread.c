@@ -105,8 +105,16 @@ WF_API(int, pthread_cancel, pthread_t thread)
 {
 	struct wf_thread *t = wf_thread_of(thread);
 
-	if (!wf_is_started() || t == NULL || t->kind == WF_THREAD_FOREIGN)
+	if (t == NULL)
 		return wf_real.pthread_cancel(thread);
+	if (t->kind == WF_THREAD_FOREIGN) {
+		int rc;
+
+		wf_store_relaxed(&t->is_cancelled, true);
+		rc = wf_real.pthread_cancel(thread);
+		wf_cancel_wake(t);
+		return rc;
+	}
 	wf_cancel_exit = exit_cancelled;
 	wf_cancel_request(t);
 	return 0;

@@ -215,8 +215,10 @@ static int start_locked(struct wf_thread *t)
 	}
 	wf_signal_convert(mask);
 	wf_boot_stats_begin();
-	if (t->is_first)
+	if (t->is_first) {
+		wf_signal_adopt_pending(t);
 		wf_cpu_time_adopt(t);
+	}
 	wf_store_release(&wf_sched.is_started, true);
 	if (t->is_first) {
 		wf_carrier_set_mask(t->carrier, mask);

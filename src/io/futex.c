@@ -40,9 +40,12 @@ bool wf_io_will_wait_futex(void)
 static int wait_plainly(const void *word, uint32_t expected, uint32_t bits,
 			int64_t deadline_ns)
 {
-	struct timespec ts = { deadline_ns / WF_NS_PER_S,
-			       deadline_ns % WF_NS_PER_S };
+	struct timespec ts = { 0, 0 };
 
+	/* A time before the clock began is refused, not over. */
+	if (deadline_ns > 0)
+		ts = (struct timespec){ deadline_ns / WF_NS_PER_S,
+					deadline_ns % WF_NS_PER_S };
 	return (int)wf_sys(SYS_futex, word, FUTEX_WAIT_BITSET, expected,
 			   deadline_ns == WF_FOREVER ? NULL : &ts, NULL, bits);
 }

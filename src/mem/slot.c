@@ -370,6 +370,17 @@ size_t wf_slot_stack_bytes(const struct wf_slot *s)
 				   s->class->stride - s->class->guard_bytes;
 }
 
+char *wf_slot_stack_end(const struct wf_slot *s)
+{
+	return wf_slot_stack_low(s) + wf_slot_stack_bytes(s);
+}
+
+size_t wf_slot_asked_bytes(const struct wf_slot *s)
+{
+	return s->has_user_stack ? note_of(s)->user_bytes :
+				   s->class->stack_bytes;
+}
+
 size_t wf_slot_guard_bytes(const struct wf_slot *s)
 {
 	return s->has_user_stack ? 0 : s->class->guard_bytes;

@@ -70,6 +70,9 @@ struct wf_slot {
 char *wf_slot_stack_low(const struct wf_slot *s);
 /* Bytes from there; TLS and TCB are among them in a stack of our own. */
 size_t wf_slot_stack_bytes(const struct wf_slot *s);
+char *wf_slot_stack_end(const struct wf_slot *s);
+/* Bytes below the end that the program has asked for, TLS and TCB included. */
+size_t wf_slot_asked_bytes(const struct wf_slot *s);
 size_t wf_slot_guard_bytes(const struct wf_slot *s);
 /* All of it, guard included: what libc calls the stack's block. */
 char *wf_slot_block_low(const struct wf_slot *s);

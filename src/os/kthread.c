@@ -73,6 +73,28 @@ static bool read_about(int proc, int tid, const char *what, char *buf,
 	return n > 0;
 }
 
+uint64_t wf_os_pending_of_thread(void)
+{
+	enum { BASE = 16 };
+	char buf[4096];
+	const char *p;
+	uint64_t pending = 0;
+	int proc = wf_os_proc_open();
+
+	if (proc < 0)
+		return 0;
+	if (!read_about(proc, wf_os_gettid(), "status", buf, sizeof(buf)))
+		buf[0] = '\0';
+	wf_sys(SYS_close, proc);
+	p = strstr(buf, "SigPnd:");
+	if (p == NULL)
+		return 0;
+	for (p += sizeof("SigPnd:"); *p > ' '; p++)
+		pending = pending * BASE +
+			  (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+	return pending;
+}
+
 char wf_os_thread_state(int proc, int tid)
 {
 	char buf[256];

@@ -32,6 +32,8 @@ int wf_os_tgkill(int tid, int sig);
  */
 int wf_os_proc_open(void);
 char wf_os_thread_state(int proc, int tid);
+/* Signals that wait for the calling kernel thread, not for the process. */
+uint64_t wf_os_pending_of_thread(void);
 /* How often it has gone to sleep; 0 if nobody knows. */
 uint64_t wf_os_thread_sleeps(int proc, int tid);
 

@@ -332,12 +332,16 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 	return true;
 }
 
-int wf_carrier_start_bound(struct wf_thread *t)
+int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 {
-	struct wf_carrier *c = wf_carrier_take_spare();
+	struct wf_carrier *c = affinity != NULL ? need_spare() :
+						  wf_carrier_take_spare();
 	void *top;
 	int tid;
 
+	if (c != NULL && affinity != NULL)
+		wf_sys(SYS_sched_setaffinity, wf_load_relaxed(&c->tid),
+		       sizeof(*affinity), affinity);
 	if (c != NULL) {
 		c->bound = t;
 		wake_spare(c);

@@ -11,6 +11,8 @@
 #ifndef WEFT_SCHED_CARRIER_H
 #define WEFT_SCHED_CARRIER_H
 
+#include <sched.h>
+
 #include "sched/vp.h"
 
 /* What every carrier runs on its own stack; set once before the first. */
@@ -54,8 +56,9 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t);
  * blocked carrier: t queues for one at its next entry. in_runtime set.
  */
 void wf_carrier_lend_vp(struct wf_thread *t);
-/* Starts `t`, which is prepared, on a carrier of its own. 0 or -EAGAIN. */
-int wf_carrier_start_bound(struct wf_thread *t);
+/* Starts `t`, which is prepared, on a carrier of its own, on these CPUs if not
+ * NULL. 0 or -EAGAIN. */
+int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity);
 
 /* All carriers ever made: number 0 .. wf_carrier_count() - 1. */
 uint32_t wf_carrier_count(void);

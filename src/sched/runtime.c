@@ -41,6 +41,9 @@ struct wf_thread *wf_runtime_attach(void)
 	t->altstack.size = 0;
 	t->altstack.flags = SS_DISABLE;
 	t->nr_rescued = 0;
+	t->holds_signals = false;
+	t->at_cancel_point = false;
+	wf_store_relaxed(&t->is_cancelled, false);
 	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->wait_bucket, NULL);

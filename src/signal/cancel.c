@@ -24,6 +24,7 @@
 #include "sched/runtime.h"
 #include "signal/deliver.h"
 #include "signal/route.h"
+#include "wait/ufutex_internal.h"
 
 /* glibc's bits of pthread.cancelhandling. */
 enum {
@@ -65,6 +66,14 @@ void wf_cancel_request(struct wf_thread *t)
 		wf_route_alert(me, t, WF_WORK_CANCEL);
 		apply_if_whole(t); /* K4 */
 	}
+	wf_runtime_leave(me);
+}
+
+void wf_cancel_wake(struct wf_thread *t)
+{
+	struct wf_thread *me = wf_runtime_enter();
+
+	wf_ufutex_interrupt(t, me);
 	wf_runtime_leave(me);
 }
 

@@ -24,6 +24,9 @@ int wf_signal_start(void);
  * `mask` is what the calling thread will block.
  */
 void wf_signal_convert(uint64_t mask);
+/* The first thread's pending signals leave its kernel thread, which others
+ * will run on. */
+void wf_signal_adopt_pending(struct wf_thread *t);
 
 /* Around fork: everything is blocked while there are two of us. */
 void wf_signal_fork_prepare(void);

@@ -64,6 +64,22 @@ void wf_signal_convert(uint64_t mask)
 	wf_receiver_want(~mask);
 }
 
+/* All signals are blocked, and the kernel gives the thread's own first. */
+void wf_signal_adopt_pending(struct wf_thread *t)
+{
+	const struct timespec now = { 0, 0 };
+	uint64_t any = 0, bit;
+	siginfo_t info;
+
+	wf_sys(SYS_rt_sigpending, &any, 8);
+	while (any != 0 && (any = wf_os_pending_of_thread()) != 0) {
+		bit = any & -any;
+		if (wf_sys(SYS_rt_sigtimedwait, &bit, &info, &now, 8) <= 0)
+			return;
+		wf_sigqueue_put(&t->sigqueue, &info, false);
+	}
+}
+
 void wf_signal_fork_prepare(void)
 {
 	/* The child has the parent's handlers and no carriers yet. */

@@ -57,15 +57,32 @@ static int bind_self(struct wf_thread *t, const unsigned char *set)
 	return (int)err;
 }
 
+static int check(unsigned char *ret_wanted, size_t size, const cpu_set_t *set,
+		 bool *ret_partial)
+{
+	bool is_empty;
+
+	memset(ret_wanted, 0, MAX_BYTES);
+	memcpy(ret_wanted, set, size < MAX_BYTES ? size : MAX_BYTES);
+	*ret_partial = leaves_out(ret_wanted, all_cpus, &is_empty);
+	return is_empty ? -EINVAL : 0;
+}
+
+int wf_affinity_check(size_t size, const cpu_set_t *set, bool *ret_partial)
+{
+	unsigned char wanted[MAX_BYTES];
+
+	return check(wanted, size, set, ret_partial);
+}
+
 int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 {
-	unsigned char wanted[MAX_BYTES] = { 0 };
-	bool is_empty, is_partial;
+	unsigned char wanted[MAX_BYTES];
+	bool is_partial;
+	int err = check(wanted, size, set, &is_partial);
 
-	memcpy(wanted, set, size < MAX_BYTES ? size : MAX_BYTES);
-	is_partial = leaves_out(wanted, all_cpus, &is_empty);
-	if (is_empty)
-		return -EINVAL;
+	if (err < 0)
+		return err;
 	if (t->kind == WF_THREAD_BOUND) {
 		t->has_affinity = true;
 		return (int)wf_sys(SYS_sched_setaffinity,

@@ -14,6 +14,9 @@ void wf_affinity_init(void);
 /* The thread ends: its carrier is anybody's again. On that carrier. */
 void wf_affinity_end(struct wf_thread *t);
 
+/* 0, or -EINVAL: no such CPU. Does the set leave out one that there is? */
+int wf_affinity_check(size_t size, const cpu_set_t *set, bool *ret_partial);
+
 /* size in bytes, as in the kernel's calls. 0, -EINVAL, -EAGAIN. */
 int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set);
 int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set);

@@ -124,14 +124,17 @@ static void count_made(struct wf_thread *me)
 }
 
 /* In the runtime. */
-static int start_bound(struct wf_thread *me, struct wf_thread *t)
+static int start_bound(struct wf_thread *me, struct wf_thread *t,
+		       const struct wf_thread_params *params)
 {
 	int err;
 
 	count_made(me);
 	wf_count(bound);
 	wf_start_prepare(t, NULL);
-	err = wf_carrier_start_bound(t);
+	t->has_affinity = params->has_affinity;
+	err = wf_carrier_start_bound(
+		t, params->has_affinity ? &params->affinity : NULL);
 	if (err < 0) {
 		wf_alive_undo(me);
 		wf_table_put(wf_pool_of(me), t);
@@ -193,7 +196,7 @@ int wf_thread_create(const struct wf_thread_params *params,
 	wf_alive_created(me);
 	*ret_handle = t->slot.tcb;
 	if (WF_UNLIKELY(params->is_bound)) {
-		err = start_bound(me, t);
+		err = start_bound(me, t, params);
 	} else if (WF_UNLIKELY(t->rt_priority != 0)) {
 		count_made(me);
 		wf_start_prepare(t, NULL); /* T4 in sched/realtime.c */

@@ -25,11 +25,26 @@ static bool is_done(const struct wf_thread *t)
 	return (wf_load_acquire(&t->exit_state) & WF_EXIT_DONE) != 0;
 }
 
+/* Joined, until its memory is another's: libc says so for as long, too. */
+static bool is_gone(const struct wf_thread *t)
+{
+	return is_done(t) && wf_load_relaxed(&t->joiner) != 0;
+}
+
+/* Two that join each other; not if one is about to be cancelled. */
+static bool is_circle(const struct wf_thread *t, const struct wf_thread *me)
+{
+	return t == me || (wf_load_relaxed(&me->joiner) == t->index &&
+			   !wf_load_relaxed(&t->is_cancelled));
+}
+
 /* Registers the caller as the one joiner. */
 static int begin_locked(struct wf_thread *t, struct wf_thread *me)
 {
-	if (t == me || wf_load_relaxed(&me->joiner) == t->index)
+	if (is_circle(t, me))
 		return -EDEADLK;
+	if (is_gone(t))
+		return -ESRCH;
 	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0 ||
 	    wf_load_relaxed(&t->joiner) != 0)
 		return -EINVAL;
@@ -176,7 +191,10 @@ int wf_thread_detach(struct wf_thread *t)
 
 	wf_bucket_lock(b);
 	old = wf_load_relaxed(&t->exit_state);
-	if (wf_load_relaxed(&t->joiner) != 0 || (old & WF_EXIT_DETACHED) != 0)
+	if (is_gone(t))
+		err = -ESRCH;
+	else if (wf_load_relaxed(&t->joiner) != 0 ||
+		 (old & WF_EXIT_DETACHED) != 0)
 		err = -EINVAL;
 	else
 		wf_store_relaxed(&t->exit_state, old | WF_EXIT_DETACHED);

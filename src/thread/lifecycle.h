@@ -5,6 +5,7 @@
 #define WEFT_THREAD_LIFECYCLE_H
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "sched/thread.h"
 
@@ -19,7 +20,9 @@ struct wf_thread_params {
 	bool has_sigmask; /* else the creator's */
 	int8_t policy;
 	int8_t priority;
+	bool has_affinity; /* then is_bound, too */
 	uint64_t sigmask;
+	cpu_set_t affinity;
 };
 
 /*

@@ -184,13 +184,16 @@ static int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
 
 int wf_ufutex_outcome(struct wf_thread *t, int result)
 {
-	if (WF_LIKELY(result != -EINTR) || t->carrier == NULL)
+	if (WF_LIKELY(result != -EINTR))
 		return result;
-	if (wf_load_relaxed(&t->is_cancelled) && wf_ufutex_is_cancelled(t)) {
+	if (wf_load_relaxed(&t->is_cancelled) &&
+	    wf_ufutex_is_cancelled != NULL && wf_ufutex_is_cancelled(t)) {
 		/* What the caller has yet to wait for is no such point. */
 		t->at_cancel_point = false;
 		return -ECANCELED;
 	}
+	if (t->carrier == NULL)
+		return result;
 	/* A handler with SA_RESTART, or none at all. */
 	return t->interrupted ? -EINTR : -ERESTART;
 }
