@@ -50,7 +50,7 @@ uint32_t wf_ring_slots_for(uint32_t messages)
 
 static uint32_t stride_of(uint32_t message_size)
 {
-	return wf_align_up((uint32_t)offsetof(struct wf_slot, room) +
+	return wf_align_up((uint32_t)offsetof(struct wf_ring_slot, room) +
 				   message_size,
 			   (uint32_t)WF_CACHE_LINE);
 }
@@ -81,8 +81,9 @@ void wf_ring_format(void *memory, const struct wf_ring_shape *shape)
 	header->message_size = shape->message_size;
 	header->nr_slots = shape->nr_slots;
 	for (uint32_t i = 0; i < shape->nr_slots; i++) {
-		wf_store_relaxed(&((struct wf_slot *)slot)->word,
-				 wf_slot_word(i, 0, WF_SLOT_FREE)); /* R1 */
+		wf_store_relaxed(&((struct wf_ring_slot *)slot)->word,
+				 wf_ring_slot_word(i, 0,
+						   WF_SLOT_FREE)); /* R1 */
 		slot += stride_of(shape->message_size);
 	}
 }
@@ -106,11 +107,11 @@ int wf_ring_shape_read(const void *memory, uint64_t bytes,
 	return 0;
 }
 
-static struct wf_slot *slot_at(const struct wf_ring *r, uint64_t position)
+static struct wf_ring_slot *slot_at(const struct wf_ring *r, uint64_t position)
 {
 	uint64_t index = position & (r->shape.nr_slots - 1); /* R4 */
 
-	return (struct wf_slot *)(r->slots + index * r->stride);
+	return (struct wf_ring_slot *)(r->slots + index * r->stride);
 }
 
 static uint64_t plus(uint64_t position, uint64_t nr)
@@ -121,22 +122,22 @@ static uint64_t plus(uint64_t position, uint64_t nr)
 /* Does the slot of `position` still have the message of the last round? */
 static bool is_full(const struct wf_ring *r, uint64_t word, uint64_t position)
 {
-	return wf_slot_state(word) != WF_SLOT_FREE &&
-	       plus(wf_slot_position(word), r->shape.nr_slots) == position;
+	return wf_ring_slot_state(word) != WF_SLOT_FREE &&
+	       plus(wf_ring_slot_position(word), r->shape.nr_slots) == position;
 }
 
 /* Is the word what the slot has when `position` is the next to be written? */
 static bool is_tail(const struct wf_ring *r, uint64_t word, uint64_t position)
 {
-	return word == wf_slot_word(position, 0, WF_SLOT_FREE) ||
+	return word == wf_ring_slot_word(position, 0, WF_SLOT_FREE) ||
 	       is_full(r, word, position);
 }
 
 /* Did the position's turn come before: is it taken, or even free again? */
 static bool is_past(const struct wf_ring *r, uint64_t word, uint64_t position)
 {
-	return wf_slot_position(word) == position ||
-	       wf_slot_position(word) == plus(position, r->shape.nr_slots);
+	return wf_ring_slot_position(word) == position ||
+	       wf_ring_slot_position(word) == plus(position, r->shape.nr_slots);
 }
 
 /* R3: from the hint on to the first position that is the end's own. */
@@ -147,8 +148,9 @@ static int recover(struct wf_ring *r, bool is_sender, uint64_t hint)
 	for (uint32_t i = 0; i <= r->shape.nr_slots; i++) {
 		/* acquire: pairs with the release in publish and free. */
 		uint64_t word = wf_load_acquire(&slot_at(r, position)->word);
-		bool is_found = is_sender ? is_tail(r, word, position) :
-					    wf_slot_position(word) == position;
+		bool is_found = is_sender ?
+					is_tail(r, word, position) :
+					wf_ring_slot_position(word) == position;
 
 		if (is_found) {
 			r->position = position;
@@ -202,10 +204,10 @@ static int claim_at(struct wf_ring *r, uint64_t tail, uint64_t word)
 {
 	uint64_t hint = tail;
 
-	if (word == wf_slot_word(tail, 0, WF_SLOT_FREE)) {
+	if (word == wf_ring_slot_word(tail, 0, WF_SLOT_FREE)) {
 		if (!wf_cas_acq_rel(wf_ring_word(r), &word,
-				    wf_slot_word(tail, r->sender,
-						 WF_SLOT_CLAIMED))) /* R2 */
+				    wf_ring_slot_word(tail, r->sender,
+						      WF_SLOT_CLAIMED))) /* R2 */
 			return -EAGAIN;
 		wf_cas_acq_rel(&r->header->tail, &hint, plus(tail, 1));
 		return 0;
@@ -244,16 +246,18 @@ int wf_ring_claim(struct wf_ring *r, uint64_t *ret_word)
 		return claim_among_many(r, ret_word);
 	/* acquire: pairs with the release in wf_ring_free. */
 	*ret_word = wf_load_acquire(wf_ring_word(r));
-	if (WF_LIKELY(*ret_word == wf_slot_word(r->position, 0, WF_SLOT_FREE)))
+	if (WF_LIKELY(*ret_word ==
+		      wf_ring_slot_word(r->position, 0, WF_SLOT_FREE)))
 		return 0;
 	return is_full(r, *ret_word, r->position) ? -EAGAIN : -EPROTO;
 }
 
 /* Ends a claim of one of many. */
-static int settle(struct wf_ring *r, enum wf_slot_state state)
+static int settle(struct wf_ring *r, enum wf_ring_slot_state state)
 {
-	uint64_t mine = wf_slot_word(r->position, r->sender, WF_SLOT_CLAIMED);
-	uint64_t settled = wf_slot_word(r->position, r->sender, state);
+	uint64_t mine =
+		wf_ring_slot_word(r->position, r->sender, WF_SLOT_CLAIMED);
+	uint64_t settled = wf_ring_slot_word(r->position, r->sender, state);
 
 	/* release: publishes the message; pairs with the acquire in look. */
 	return wf_cas_acq_rel(wf_ring_word(r), &mine, settled) ? 0 : -EPIPE;
@@ -261,7 +265,7 @@ static int settle(struct wf_ring *r, enum wf_slot_state state)
 
 int wf_ring_publish(struct wf_ring *r, uint32_t size)
 {
-	struct wf_slot *slot = slot_at(r, r->position);
+	struct wf_ring_slot *slot = slot_at(r, r->position);
 
 	wf_store_relaxed(&slot->size, size);
 	wf_store_relaxed(&slot->cpu, r->cpu);
@@ -269,7 +273,7 @@ int wf_ring_publish(struct wf_ring *r, uint32_t size)
 		return settle(r, WF_SLOT_FULL);
 	/* release: publishes the message; pairs with the acquire in look. */
 	wf_store_release(&slot->word,
-			 wf_slot_word(r->position, 0, WF_SLOT_FULL));
+			 wf_ring_slot_word(r->position, 0, WF_SLOT_FULL));
 	r->position = plus(r->position, 1);
 	wf_store_relaxed(&r->header->tail, r->position); /* R3 */
 	/* It was freed by the receiver: on its way while others work. */
@@ -288,8 +292,8 @@ void wf_ring_abandon_all(struct wf_ring *r)
 		_Atomic uint64_t *at = &slot_at(r, i)->word;
 		uint64_t word = wf_load_relaxed(at);
 
-		if (wf_slot_state(word) == WF_SLOT_CLAIMED &&
-		    wf_slot_sender(word) == r->sender)
+		if (wf_ring_slot_state(word) == WF_SLOT_CLAIMED &&
+		    wf_ring_slot_sender(word) == r->sender)
 			wf_cas_acq_rel(at, &word,
 				       word | WF_SLOT_ABANDONED); /* R2 */
 	}
@@ -298,8 +302,8 @@ void wf_ring_abandon_all(struct wf_ring *r)
 /* The slot at hand becomes the one of its next position. */
 static uint64_t freed(const struct wf_ring *r)
 {
-	return wf_slot_word(plus(r->position, r->shape.nr_slots), 0,
-			    WF_SLOT_FREE);
+	return wf_ring_slot_word(plus(r->position, r->shape.nr_slots), 0,
+				 WF_SLOT_FREE);
 }
 
 static void step(struct wf_ring *r)
@@ -315,11 +319,11 @@ int wf_ring_look(struct wf_ring *r, uint64_t *ret_word)
 		uint64_t word = wf_load_acquire(wf_ring_word(r));
 
 		*ret_word = word;
-		if (wf_slot_position(word) != r->position)
+		if (wf_ring_slot_position(word) != r->position)
 			return -EPROTO;
-		if (wf_slot_state(word) == WF_SLOT_FULL)
+		if (wf_ring_slot_state(word) == WF_SLOT_FULL)
 			return 0;
-		if (wf_slot_state(word) != WF_SLOT_ABANDONED)
+		if (wf_ring_slot_state(word) != WF_SLOT_ABANDONED)
 			return -EAGAIN;
 		wf_ring_free(r);
 	}
@@ -329,7 +333,7 @@ int wf_ring_look(struct wf_ring *r, uint64_t *ret_word)
 int wf_ring_message(struct wf_ring *r, const void **ret_message,
 		    uint32_t *ret_size)
 {
-	struct wf_slot *slot = slot_at(r, r->position);
+	struct wf_ring_slot *slot = slot_at(r, r->position);
 	uint32_t size = wf_load_relaxed(&slot->size); /* once: R4 */
 
 	if (size > r->shape.message_size)

@@ -34,7 +34,7 @@
 #define WF_RING_FLAG_MANY 1U
 
 /* States of a slot, in the lowest bits of its word. */
-enum wf_slot_state {
+enum wf_ring_slot_state {
 	WF_SLOT_FREE = 0,     /* for the message of this position */
 	WF_SLOT_CLAIMED = 1,  /* a sender writes it; only with many senders */
 	WF_SLOT_FULL = 2,     /* a message */
@@ -46,7 +46,7 @@ enum wf_slot_state {
 #define WF_SLOT_POSITION_SHIFT 10
 #define WF_SLOT_POSITION_MASK (UINT64_MAX >> WF_SLOT_POSITION_SHIFT)
 
-struct wf_slot {
+struct wf_ring_slot {
 	_Atomic uint64_t word;
 	_Atomic uint32_t size; /* of the message; written by who claimed it */
 	_Atomic uint32_t cpu;  /* a hint: where it was written, 0: unknown */
@@ -154,24 +154,25 @@ static inline uint32_t wf_ring_nr_senders(const struct wf_ring *r)
 	return wf_ring_is_many(r) ? WF_RING_SENDERS_MAX : 1;
 }
 
-static inline enum wf_slot_state wf_slot_state(uint64_t word)
+static inline enum wf_ring_slot_state wf_ring_slot_state(uint64_t word)
 {
-	return (enum wf_slot_state)(word & ((1U << WF_SLOT_STATE_BITS) - 1));
+	return (enum wf_ring_slot_state)(word &
+					 ((1U << WF_SLOT_STATE_BITS) - 1));
 }
 
-static inline uint32_t wf_slot_sender(uint64_t word)
+static inline uint32_t wf_ring_slot_sender(uint64_t word)
 {
 	return (uint32_t)(word >> WF_SLOT_STATE_BITS) &
 	       (WF_RING_SENDERS_MAX - 1);
 }
 
-static inline uint64_t wf_slot_position(uint64_t word)
+static inline uint64_t wf_ring_slot_position(uint64_t word)
 {
 	return word >> WF_SLOT_POSITION_SHIFT;
 }
 
-static inline uint64_t wf_slot_word(uint64_t position, uint32_t sender,
-				    enum wf_slot_state state)
+static inline uint64_t wf_ring_slot_word(uint64_t position, uint32_t sender,
+					 enum wf_ring_slot_state state)
 {
 	return position << WF_SLOT_POSITION_SHIFT |
 	       (uint64_t)sender << WF_SLOT_STATE_BITS | (uint64_t)state;

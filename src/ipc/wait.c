@@ -172,8 +172,8 @@ static int verdict(struct weft_channel *c, uint64_t word)
 
 	if (wf_channel_is_sender(c))
 		return wf_peer_receiver(&c->ring);
-	if (wf_slot_state(word) == WF_SLOT_CLAIMED &&
-	    !wf_peer_sender_is_open(&c->ring, wf_slot_sender(word)))
+	if (wf_ring_slot_state(word) == WF_SLOT_CLAIMED &&
+	    !wf_peer_sender_is_open(&c->ring, wf_ring_slot_sender(word)))
 		wf_ring_skip(&c->ring, word);
 	rc = wf_peer_senders(&c->ring, c->nr_seen);
 	/* What was sent before the sender went comes first. */

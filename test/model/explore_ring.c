@@ -110,8 +110,8 @@ static bool receive_one(struct wf_ring *r)
 	uint32_t size;
 	int rc = wf_ring_look(r, &word);
 
-	if (rc == -EAGAIN && wf_slot_state(word) == WF_SLOT_CLAIMED &&
-	    wf_load_acquire(&shared.is_dead[wf_slot_sender(word)])) {
+	if (rc == -EAGAIN && wf_ring_slot_state(word) == WF_SLOT_CLAIMED &&
+	    wf_load_acquire(&shared.is_dead[wf_ring_slot_sender(word)])) {
 #ifndef EXPLORE_BUG_NO_SKIP
 		wf_ring_skip(r, word);
 		return true;

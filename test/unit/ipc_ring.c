@@ -71,9 +71,10 @@ static int64_t receive(struct wf_ring *r)
 	return (int64_t)value;
 }
 
-static struct wf_slot *slot(uint32_t index)
+static struct wf_ring_slot *slot(uint32_t index)
 {
-	return (struct wf_slot *)(f.sender.slots + index * f.sender.stride);
+	return (struct wf_ring_slot *)(f.sender.slots +
+				       index * f.sender.stride);
 }
 
 static void slots_hold_one_message_more(void **state)
@@ -176,9 +177,9 @@ static void a_forged_word_is_refused(void **state)
 	uint64_t word;
 
 	make(0, 8, 3);
-	wf_store_relaxed(&slot(0)->word, wf_slot_word(4, 0, WF_SLOT_FULL));
+	wf_store_relaxed(&slot(0)->word, wf_ring_slot_word(4, 0, WF_SLOT_FULL));
 	assert_int_equal(wf_ring_look(&f.receiver, &word), -EPROTO);
-	wf_store_relaxed(&slot(0)->word, wf_slot_word(1, 0, WF_SLOT_FREE));
+	wf_store_relaxed(&slot(0)->word, wf_ring_slot_word(1, 0, WF_SLOT_FREE));
 	assert_int_equal(wf_ring_claim(&f.sender, &word), -EPROTO);
 }
 
@@ -200,7 +201,8 @@ static void forged_hints_end_every_loop(void **state)
 	/* Each abandoned slot, for ever. */
 	for (uint32_t i = 0; i < f.shape.nr_slots; i++)
 		wf_store_relaxed(&slot(i)->word,
-				 wf_slot_word(i + 1, 0, WF_SLOT_ABANDONED));
+				 wf_ring_slot_word(i + 1, 0,
+						   WF_SLOT_ABANDONED));
 	wf_store_relaxed(&header->head, 0);
 	assert_int_equal(wf_ring_look(&f.receiver, &word), -EPROTO);
 }
@@ -247,8 +249,8 @@ static void a_claim_blocks_only_until_its_owner_is_gone(void **state)
 	assert_int_equal(wf_ring_claim(&other, &word), 0);
 	assert_int_equal(send(&f.sender, 1), 0);
 	assert_int_equal(wf_ring_look(&f.receiver, &word), -EAGAIN);
-	assert_int_equal(wf_slot_state(word), WF_SLOT_CLAIMED);
-	assert_int_equal(wf_slot_sender(word), 5);
+	assert_int_equal(wf_ring_slot_state(word), WF_SLOT_CLAIMED);
+	assert_int_equal(wf_ring_slot_sender(word), 5);
 	wf_ring_skip(&f.receiver, word);
 	assert_int_equal(receive(&f.receiver), 1);
 	/* Who was taken for dead writes nothing. */
@@ -303,8 +305,8 @@ static void positions_wrap(void **state)
 			uint64_t position = WF_SLOT_POSITION_MASK - 3 + i;
 
 			wf_store_relaxed(&slot((uint32_t)i)->word,
-					 wf_slot_word(position, 0,
-						      WF_SLOT_FREE));
+					 wf_ring_slot_word(position, 0,
+							   WF_SLOT_FREE));
 		}
 		wf_store_relaxed(&header->head, WF_SLOT_POSITION_MASK - 3);
 		wf_store_relaxed(&header->tail, WF_SLOT_POSITION_MASK - 3);
