@@ -23,7 +23,7 @@ READY = {
     "file": ["readv"],
     "place": ["preadv2"],
     "memory": ["readv"],
-    "proc": ["preadv"],
+    "proc": ["readv"],
 }
 # Who waits for what is not there: a ring or a set of descriptors; a server
 # makes the read of a terminal.
