@@ -113,6 +113,19 @@ WF_API(int, fallocate, int fd, int mode, off_t from, off_t bytes)
 }
 WF_API_ALIAS(fallocate, fallocate64);
 
+/* Returns the error. */
+WF_API(int, posix_fallocate, int fd, off_t from, off_t bytes)
+{
+	struct wf_call *c = WF_CALL(SYS_fallocate, fd, 0, from, bytes);
+	long n = wf_io_can_park() ? wf_call_on(fd, c, false) : -ENOSYS;
+
+	/* libc writes to files that do not know it. */
+	return n == -ENOSYS || n == -EOPNOTSUPP ?
+		       wf_real.posix_fallocate(fd, from, bytes) :
+		       -(int)n;
+}
+WF_API_ALIAS(posix_fallocate, posix_fallocate64);
+
 WF_API(int, ftruncate, int fd, off_t bytes)
 {
 	return (int)WF_PARK_UNCANCELLED_OR(

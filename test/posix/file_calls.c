@@ -86,6 +86,11 @@ TEST(errors_of_writing_through)
 	CHECK_ERRNO(msync((void *)1, 4096, MS_SYNC), EINVAL);
 	CHECK_ERRNO(msync(path, 0, MS_SYNC | MS_ASYNC), EINVAL);
 	CHECK_ERRNO(fallocate(fd, 0, 0, 0), EINVAL);
+	CHECK_EQ(posix_fallocate(fd, 0, 0), EINVAL);
+	CHECK_EQ(posix_fallocate(-1, 0, 1), EBADF);
+	CHECK_EQ(posix_fallocate(ends[1], 0, 1), ESPIPE);
+	CHECK_EQ(posix_fallocate(fd, 0, 100), 0);
+	CHECK_EQ(lseek(fd, 0, SEEK_END), 100);
 	CHECK_ERRNO(ftruncate(fd, -1), EINVAL);
 	CHECK_ERRNO(ftruncate(ends[0], 0), EINVAL);
 	CHECK_ERRNO(truncate("/nonexistent/file", 0), ENOENT);

@@ -1,0 +1,167 @@
+/*
+ * src/io/call.c: which calls are handed over, and what ends them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "io/call.h"
+#include "io/descriptor.h"
+#include "io/request.h"
+#include "sched/thread.h"
+#include "wait/ufutex.h"
+
+enum { FD = 41, QUICK_NS = 1000, SLOW_NS = 1000 * 1000 };
+
+/* --- fakes --------------------------------------------------------------- */
+
+static struct wf_thread me;
+__thread struct wf_thread *wf_self;
+
+/* What the server reports, one after another; the last again and again. */
+static const int *results;
+static int64_t server_ns;
+static bool is_handled; /* a handler runs meanwhile */
+static int nr_served;
+
+int wf_request_run(struct wf_request *r, int64_t deadline_ns)
+{
+	struct wf_call *c = (struct wf_call *)r->addr;
+
+	assert_int_equal(r->op, WF_REQUEST_OP_CALL);
+	assert_true(r->avoids_ring);
+	c->ns = server_ns;
+	nr_served++;
+	if (is_handled)
+		me.nr_handlers++;
+	return *results < 0 && results[1] != 0 ? *results++ : *results;
+}
+
+static void reset(const int *script)
+{
+	wf_self = &me;
+	results = script;
+	server_ns = QUICK_NS;
+	is_handled = false;
+	nr_served = 0;
+	wf_descriptor_forget(FD);
+}
+
+/* --- tests --------------------------------------------------------------- */
+
+static long run(enum wf_call_kind kind)
+{
+	return wf_call_run(WF_CALL(SYS_getpid, 0), kind, WF_FOREVER);
+}
+
+static void started_again(void **state)
+{
+	static const int script[] = { -ERESTART, -ERESTART, 5, 5 };
+
+	reset(script);
+	assert_int_equal(run(WF_CALL_RESTARTS), 5);
+	assert_int_equal(nr_served, 3);
+	reset(script);
+	is_handled = true;
+	assert_int_equal(run(WF_CALL_RESTARTS), 5);
+}
+
+/* A wait that something else interrupts goes on. */
+static void ended_by_any_handler(void **state)
+{
+	static const int script[] = { -ERESTART, 5, 5 };
+
+	reset(script);
+	assert_int_equal(run(WF_CALL_ENDS_BY_SIGNAL), 5);
+	reset(script);
+	is_handled = true;
+	assert_int_equal(run(WF_CALL_ENDS_BY_SIGNAL), -EINTR);
+	assert_int_equal(nr_served, 1);
+}
+
+/* What raised a signal for the server is the caller's to do again. */
+static void made_again_for_its_signal(void **state)
+{
+	static const int pipe_is_closed[] = { -EPIPE, 0 };
+	static const int too_big[] = { -EFBIG, 0 };
+	static const int other[] = { -EIO, 0 };
+
+	reset(pipe_is_closed);
+	assert_int_equal(run(WF_CALL_RESTARTS), getpid());
+	reset(too_big);
+	assert_int_equal(run(WF_CALL_RESTARTS), getpid());
+	reset(other);
+	assert_int_equal(run(WF_CALL_RESTARTS), -EIO);
+}
+
+static long on_descriptor(bool is_slow)
+{
+	return wf_call_on(FD, WF_CALL(SYS_getpid, 0), is_slow);
+}
+
+/* The server says 7, the thread itself its process. */
+static const int seven[] = { 7, 7 };
+
+static void as_it_is_taken_for(void **state)
+{
+	reset(seven);
+	assert_int_equal(on_descriptor(false), getpid());
+	reset(seven);
+	assert_int_equal(on_descriptor(true), 7);
+}
+
+static void by_how_long_the_last_took(void **state)
+{
+	reset(seven);
+	server_ns = SLOW_NS;
+	assert_int_equal(on_descriptor(true), 7);
+	assert_int_equal(on_descriptor(false), 7);
+	server_ns = QUICK_NS;
+	assert_int_equal(on_descriptor(false), 7);
+	assert_int_equal(on_descriptor(true), getpid());
+	wf_descriptor_forget(FD);
+	assert_int_equal(on_descriptor(true), 7);
+}
+
+static void slow_call_of_the_thread(void **state)
+{
+	struct timespec a_while = { 0, SLOW_NS };
+
+	reset(seven);
+	assert_int_equal(wf_call_on(FD,
+				    WF_CALL(SYS_nanosleep, (long)&a_while, 0),
+				    false),
+			 0);
+	assert_int_equal(on_descriptor(false), 7);
+}
+
+/* Nothing is learnt from what failed. */
+static void after_a_failure(void **state)
+{
+	static const int fails[] = { -ENOSYS, 0 };
+
+	reset(fails);
+	server_ns = SLOW_NS;
+	assert_int_equal(on_descriptor(true), -ENOSYS);
+	assert_int_equal(on_descriptor(false), getpid());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(started_again),
+		cmocka_unit_test(ended_by_any_handler),
+		cmocka_unit_test(made_again_for_its_signal),
+		cmocka_unit_test(as_it_is_taken_for),
+		cmocka_unit_test(by_how_long_the_last_took),
+		cmocka_unit_test(slow_call_of_the_thread),
+		cmocka_unit_test(after_a_failure),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
