@@ -205,9 +205,10 @@ static int claim_at(struct wf_ring *r, uint64_t tail, uint64_t word)
 	uint64_t hint = tail;
 
 	if (word == wf_ring_slot_word(tail, 0, WF_SLOT_FREE)) {
-		if (!wf_cas_acq_rel(wf_ring_word(r), &word,
-				    wf_ring_slot_word(tail, r->sender,
-						      WF_SLOT_CLAIMED))) /* R2 */
+		uint64_t claimed = wf_ring_slot_word(tail, r->sender,
+						     WF_SLOT_CLAIMED);
+
+		if (!wf_cas_acq_rel(wf_ring_word(r), &word, claimed)) /* R2 */
 			return -EAGAIN;
 		wf_cas_acq_rel(&r->header->tail, &hint, plus(tail, 1));
 		return 0;
