@@ -205,8 +205,8 @@ static int claim_at(struct wf_ring *r, uint64_t tail, uint64_t word)
 	uint64_t hint = tail;
 
 	if (word == wf_ring_slot_word(tail, 0, WF_SLOT_FREE)) {
-		uint64_t claimed = wf_ring_slot_word(tail, r->sender,
-						     WF_SLOT_CLAIMED);
+		uint64_t claimed =
+			wf_ring_slot_word(tail, r->sender, WF_SLOT_CLAIMED);
 
 		if (!wf_cas_acq_rel(wf_ring_word(r), &word, claimed)) /* R2 */
 			return -EAGAIN;
