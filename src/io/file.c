@@ -7,8 +7,14 @@
  *
  * Buffered writes hardly ever wait: plain calls as long as they are quick.
  *
+ * At the file's own position it is the plain call in any case, since no other
+ * moves the position and keeps two threads from reading the same: by the
+ * thread as long as that is quick, or if all of it is in the page cache, and
+ * else by a server.
+ *
  * Rejected: reads at the file's own position by the ring. It advances it when
- * the read is over, or not at all, so that two threads might read the same.
+ * the read is over, or not at all. What is there first, without waiting: of
+ * two reads that both get a part, one would go on where the other's rest is.
  */
 #include "io/file.h"
 
@@ -16,6 +22,7 @@
 #include <linux/io_uring.h>
 #include <stdbool.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "io/call.h"
 #include "io/descriptor.h"
@@ -128,6 +135,18 @@ long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at)
 	return wait_for(fd, IORING_OP_READV, c);
 }
 
+long wf_io_file_readv(int fd, const struct iovec *iov, int nr)
+{
+	struct wf_call *c = WF_CALL(SYS_readv, fd, (long)iov, nr);
+	bool is_direct = wf_descriptor_is_direct(fd);
+
+	if (!is_direct && wf_descriptor_is_slow(fd, false) && nr > 0 &&
+	    is_cached(fd, wf_sys(SYS_lseek, fd, 0L, SEEK_CUR),
+		      total_of(iov, nr)))
+		return wf_call_make(c);
+	return wf_call_on(fd, c, is_direct);
+}
+
 /* --- writing ------------------------------------------------------------- */
 
 /* A ring would send the signal that comes with it to whoever runs. */
@@ -137,6 +156,12 @@ static bool exceeds_limit(int64_t at, size_t total)
 
 	return wf_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0 ||
 	       (uint64_t)at + total > limit.rlim_cur;
+}
+
+long wf_io_file_writev(int fd, const struct iovec *iov, int nr)
+{
+	return wf_call_on(fd, WF_CALL(SYS_writev, fd, (long)iov, nr),
+			  wf_descriptor_is_direct(fd));
 }
 
 long wf_io_pwritev(int fd, const struct iovec *iov, int nr, int64_t at)

@@ -1,6 +1,6 @@
 /*
- * Reads and writes at a position of the caller's. As io/io.h has it; no
- * handler ends them, as in the kernel.
+ * Reads and writes of files on disks. As io/io.h has it; no handler ends them,
+ * as in the kernel.
  */
 #ifndef WEFT_IO_FILE_H
 #define WEFT_IO_FILE_H
@@ -8,6 +8,11 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+/* At the file's own position; it is no stream. */
+long wf_io_file_readv(int fd, const struct iovec *iov, int nr);
+long wf_io_file_writev(int fd, const struct iovec *iov, int nr);
+
+/* At the caller's. */
 long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at);
 long wf_io_pwritev(int fd, const struct iovec *iov, int nr, int64_t at);
 

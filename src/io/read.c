@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "io/descriptor.h"
+#include "io/file.h"
 #include "io/io.h"
 #include "io/wait.h"
 #include "os/clock.h"
@@ -34,7 +35,7 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 			return n;
 	}
 	if (!wf_descriptor_is_stream(fd))
-		return wf_sys(SYS_readv, fd, iov, nr);
+		return wf_io_file_readv(fd, iov, nr);
 	n = wf_io_try(SYS_preadv2, fd, iov, nr);
 	if (n == -EOPNOTSUPP)
 		return wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN,

@@ -56,7 +56,11 @@ static const struct process_call {
 	long nr;
 	bool may_repeat; /* with the same result */
 } process_calls[] = {
-	{ SYS_fsync, false }, /* tells of an error once */
+	{ SYS_readv, false }, /* the position has moved */
+	{ SYS_writev, false },
+	{ SYS_preadv, true },
+	{ SYS_pwritev, false }, /* it appends to some files */
+	{ SYS_fsync, false },	/* tells of an error once */
 	{ SYS_fdatasync, false },
 	{ SYS_syncfs, false },
 	{ SYS_msync, false },

@@ -8,6 +8,7 @@
 #include <linux/io_uring.h>
 
 #include "io/descriptor.h"
+#include "io/file.h"
 #include "io/io.h"
 #include "io/wait.h"
 #include "os/sys.h"
@@ -138,7 +139,7 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 			return n;
 	}
 	if (!wf_descriptor_is_stream(fd))
-		return wf_sys(SYS_writev, fd, iov, nr);
+		return wf_io_file_writev(fd, iov, nr);
 	n = wf_io_try(SYS_pwritev2, fd, iov, nr);
 	if (n == -EOPNOTSUPP)
 		return wf_io_call_when_ready(SYS_writev, fd, iov, nr, POLLOUT,

@@ -4,6 +4,7 @@
  * character each; what is done is told in a line each.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -83,6 +84,37 @@ static void finish(void)
 						   "something else");
 }
 
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+/* With threads, reads a file that was written without, as open has it. */
+static void read_file(int flags)
+{
+	enum { BLOCK = 4096, NR_BLOCKS = 50 };
+	static char block[BLOCK] __attribute__((aligned(BLOCK)));
+	char path[] = "/var/tmp/weft-servers-XXXXXX";
+	int maker = mkstemp(path), nr = 0;
+	int fd = open(path, O_RDWR | flags);
+	pthread_t thread;
+
+	if (maker < 0 || unlink(path) < 0)
+		exit(9);
+	for (int i = 0; i < NR_BLOCKS; i++)
+		nr += write(fd, block, BLOCK) == BLOCK;
+	pthread_create(&thread, NULL, do_nothing, NULL);
+	pthread_join(thread, NULL);
+	for (int round = 0; round < 20; round++) {
+		lseek(fd, 0, SEEK_SET);
+		while (read(fd, block, BLOCK) == BLOCK)
+			nr++;
+	}
+	printf("%d blocks\n", nr);
+	close(fd);
+	close(maker);
+}
+
 static void tell_children(void)
 {
 	int pid = wait(NULL);
@@ -108,6 +140,12 @@ static void obey(int command)
 		break;
 	case 'f':
 		finish();
+		break;
+	case 'h':
+		read_file(0);
+		break;
+	case 'd':
+		read_file(O_DIRECT);
 		break;
 	case 'c':
 		tell_children();

@@ -101,6 +101,20 @@ def test_requests_are_served_and_told(program):
     assert found["I/O server processes lost"] == 0
 
 
+def test_cache_hits_raise_no_notice(program):
+    assert program.tell("h") == "1050 blocks"
+    assert program.end()["completions told by I/O server processes"] == 0
+
+
+def test_disks_are_waited_for_by_servers(program):
+    if program.tell("d") != "1050 blocks":
+        pytest.skip("the file system has no O_DIRECT")
+    found = program.end()
+    assert found["requests to I/O servers"] > 0
+    assert found["completions told by I/O server processes"] + \
+        found["requests done at once"] == found["requests to I/O servers"]
+
+
 @pytest.mark.parametrize("nr", [1, 4, NR_BLOCKED])
 def test_loss(program, nr):
     """Whoever waits goes on, bytes that may be gone are an error."""

@@ -214,6 +214,106 @@ TEST(each_record_is_appended_whole)
 	}
 }
 
+/* Those records are blocks: what waits for a disk waits for whole ones. */
+static void *read_blocks(void *arg)
+{
+	char *block = aligned_alloc(BLOCK, BLOCK);
+	ssize_t n;
+
+	while ((n = read(file, block, BLOCK)) > 0) {
+		CHECK_EQ(n, BLOCK);
+		sum += atol(block);
+		nr_seen++;
+	}
+	CHECK_EQ(n, 0);
+	free(block);
+	return arg;
+}
+
+static void write_blocks(int fd, long first)
+{
+	char *block = aligned_alloc(BLOCK, BLOCK);
+
+	memset(block, 0, BLOCK);
+	for (long i = first; i < first + NR_BLOCKS; i++) {
+		snprintf(block, BLOCK, "%ld", i);
+		CHECK_EQ(write(fd, block, BLOCK), BLOCK);
+	}
+	free(block);
+}
+
+static void read_blocks_once(void)
+{
+	pthread_t threads[NR_THREADS];
+
+	CHECK_EQ(lseek(file, 0, SEEK_SET), 0);
+	sum = nr_seen = 0;
+	threads_start(threads, NR_THREADS, read_blocks, NULL);
+	threads_join(threads, NR_THREADS);
+	CHECK_EQ(nr_seen, NR_BLOCKS);
+	CHECK_EQ(sum, (long)NR_BLOCKS * (NR_BLOCKS - 1) / 2);
+}
+
+TEST(each_block_is_read_once)
+{
+	for (int i = 0; i < NR_FOLDERS; i++) {
+		file = new_file(folders[i], O_DIRECT);
+		if (file < 0)
+			continue;
+		write_blocks(file, 0);
+		read_blocks_once();
+		CHECK_EQ(close(file), 0);
+	}
+}
+
+/* Not in the page cache, as far as the file system lets it go. */
+TEST(each_block_is_read_once_from_the_disk)
+{
+	for (int i = 0; i < NR_FOLDERS; i++) {
+		file = new_file(folders[i], 0);
+		if (file < 0)
+			continue;
+		write_blocks(file, 0);
+		for (int round = 0; round < 3; round++) {
+			CHECK_EQ(fsync(file), 0);
+			CHECK_EQ(posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED),
+				 0);
+			read_blocks_once();
+		}
+		CHECK_EQ(close(file), 0);
+	}
+}
+
+static void *append_blocks(void *arg)
+{
+	write_blocks(file, (long)(intptr_t)arg * NR_BLOCKS);
+	return arg;
+}
+
+TEST(each_block_is_appended_whole)
+{
+	enum { NR_WRITERS = 4, NR = NR_WRITERS * NR_BLOCKS };
+
+	for (int i = 0; i < NR_FOLDERS; i++) {
+		pthread_t threads[NR_WRITERS];
+
+		file = new_file(folders[i], O_APPEND | O_DSYNC);
+		if (file < 0)
+			continue;
+		for (intptr_t t = 0; t < NR_WRITERS; t++)
+			CHECK_EQ(pthread_create(&threads[t], NULL,
+						append_blocks, (void *)t),
+				 0);
+		threads_join(threads, NR_WRITERS);
+		CHECK_EQ(lseek(file, 0, SEEK_SET), 0);
+		sum = nr_seen = 0;
+		read_blocks(NULL);
+		CHECK_EQ(nr_seen, NR);
+		CHECK_EQ(sum, (long)NR * (NR - 1) / 2);
+		CHECK_EQ(close(file), 0);
+	}
+}
+
 TEST(ends_and_holes)
 {
 	char buf[100], zeros[50] = { 0 };
