@@ -4,13 +4,12 @@
  *
  * A1. Between wf_idle_begin and the sleep the agent looks at every queue and
  *     at its timers again (sched/idle.h, I2).
- * A2. A carrier that sleeps, or polls for long, blocks the program's signals,
- *     but for those of faults: it looks at words that may be gone.
+ * A2. A carrier that sleeps, or polls for long, blocks the program's signals;
+ *     not those of faults while it looks at words that may be gone.
  * A3. A poller keeps the role while it looks at the queues itself, and
  *     gives it up before it sleeps or runs a thread (sched/idle.h, I4).
  * A4. Words that others write at each of their switches are looked at every
  *     FAR_LOOK_NS at most: each look takes the cache line from its writer.
- *
  * A5. Who changes the policy raises its epoch, fences, and wakes who sleeps;
  *     who goes to sleep is in the idle list, fences, then reads the epoch.
  *
@@ -112,9 +111,18 @@ static bool has_signal_work(struct wf_carrier *c)
 	return wf_load_relaxed(&c->signal_slot.nr) != 0;
 }
 
+/* A2: while it looks. */
 static void quiet(struct wf_carrier *c)
 {
-	wf_carrier_set_mask(c, ~wf_words_fault_signals()); /* A2 */
+	wf_carrier_set_mask(c, wf_words_has_slots() ?
+				       ~wf_words_fault_signals() :
+				       UINT64_MAX);
+}
+
+/* A2: before it sleeps. What came until now is in the slot. */
+static void block_all(struct wf_carrier *c)
+{
+	wf_carrier_set_mask(c, UINT64_MAX);
 }
 
 static void see_signals(struct wf_carrier *c)
@@ -283,7 +291,7 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 {
 	int64_t deadline;
 
-	quiet(c);
+	block_all(c);
 	if (has_signal_work(c))
 		return;
 	/* Somebody may have been ended, who is to run now. */
@@ -369,7 +377,7 @@ void wf_agent_run(struct wf_carrier *c)
 			continue;
 		}
 		if (vp == NULL) {
-			quiet(c);
+			block_all(c);
 			if (!has_signal_work(c))
 				wf_carrier_wait_for_vp(c);
 			continue;

@@ -115,6 +115,30 @@ TEST(a_handler_does_not_end_it)
 	thread_join(thread);
 }
 
+/* Whoever looks has signals of faults open. */
+TEST(faults_that_others_send)
+{
+	const struct sigaction action = { .sa_handler = count };
+	pthread_t thread = thread_start(await_cell, cell);
+	pid_t child;
+
+	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
+	CHECK_EQ(sigaction(SIGBUS, &action, NULL), 0);
+	let_it_wait(&is_ready);
+	for (int i = 1; i <= 40; i++) {
+		child = fork();
+		if (child == 0) {
+			kill(getppid(), i % 2 == 0 ? SIGSEGV : SIGBUS);
+			_exit(0);
+		}
+		CHECK_EQ(child_wait(child), 0);
+		await_count(&nr_handled, i);
+	}
+	CHECK_EQ(nr_woken, 0);
+	set_8(cell, 1);
+	thread_join(thread);
+}
+
 static void cancel_in(void *(*start)(void *), void *arg)
 {
 	pthread_t thread;
