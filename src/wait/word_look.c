@@ -283,6 +283,7 @@ bool wf_words_watch(void)
 		return false;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		looks += wf_load_relaxed(&wf_sched.vps[i].word_look.nr);
+	/* It blocks all signals, those of faults too. */
 	if (looks == watched_looks &&
 	    wake_hits(&watch_cursor, HOW_PEEK, NULL, HITS_PER_WATCH) > 0)
 		atomic_fetch_add(&wf_words_nr_watched, 1);

@@ -3,6 +3,8 @@
  *     to have changed, and whoever looks needs no lock.
  * T2. A slot that is being changed may seem to have changed. Whoever finds one
  *     takes the lock of its bucket and looks who waits.
+ * T3. The first free slot is taken, and `high` follows the last that is used:
+ *     a look is as long as many wait now, not as ever have.
  */
 #include "wait/word_table.h"
 
@@ -14,7 +16,8 @@
 struct wf_word_table wf_word_table;
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static uint32_t first_free; /* lock */
+static uint64_t *used;	  /* bit n % 64 of element n / 64; lock */
+static uint32_t not_full; /* no element below has a free bit; lock */
 static const uint64_t nothing;
 
 /* --- slots -------------------------------------------------------------- */
@@ -23,47 +26,58 @@ static bool reserve_locked(void)
 {
 	struct wf_word_table *w = &wf_word_table;
 	size_t slots = WF_SLOTS_MAX * sizeof(struct wf_arch_slot);
+	size_t infos = WF_SLOTS_MAX * sizeof(struct wf_slot_info);
 	char *block;
 
 	if (w->slots != NULL)
 		return true;
-	block = wf_os_reserve(slots +
-			      WF_SLOTS_MAX * sizeof(struct wf_slot_info));
+	block = wf_os_reserve(slots + infos + WF_SLOTS_MAX / 8);
 	if (block == NULL)
 		return false;
+	used = (void *)(block + slots + infos);
+	used[0] = 1; /* 0 is none */
 	w->infos = (void *)(block + slots);
 	w->slots = (void *)block;
 	wf_store_relaxed(&w->high, 1);
 	return true;
 }
 
-static void put_locked(uint32_t first)
+static bool is_used(uint32_t n)
 {
-	while (first != 0) {
-		struct wf_slot_info *info = &wf_word_table.infos[first];
-		uint32_t next = info->next;
-
-		info->next = first_free;
-		first_free = first;
-		first = next;
-	}
+	return (used[n / 64] >> (n % 64) & 1) != 0;
 }
 
+/* T3 */
+static void put_locked(uint32_t first)
+{
+	uint32_t high = wf_load_relaxed(&wf_word_table.high);
+
+	for (uint32_t n = first; n != 0; n = wf_word_table.infos[n].next) {
+		used[n / 64] &= ~(1ULL << (n % 64));
+		not_full = n / 64 < not_full ? n / 64 : not_full;
+	}
+	while (high > 1 && !is_used(high - 1))
+		high--;
+	wf_store_relaxed(&wf_word_table.high, high);
+}
+
+/* The first free one. */
 static uint32_t get_locked(void)
 {
 	struct wf_word_table *w = &wf_word_table;
-	uint32_t n = first_free;
+	uint32_t n;
 
-	if (n != 0) {
-		first_free = w->infos[n].next;
-		return n;
-	}
-	n = wf_load_relaxed(&w->high);
-	if (n == WF_SLOTS_MAX)
+	while (not_full < WF_SLOTS_MAX / 64 && used[not_full] == UINT64_MAX)
+		not_full++;
+	if (not_full == WF_SLOTS_MAX / 64)
 		return 0;
-	w->slots[n].at = &nothing; /* T1 */
-	/* release: the slot; pairs with the acquire in wf_slot_find. */
-	wf_store_release(&w->high, n + 1);
+	n = not_full * 64 + (uint32_t)__builtin_ctzll(~used[not_full]);
+	used[not_full] |= 1ULL << (n % 64);
+	if (n >= wf_load_relaxed(&w->high)) {
+		w->slots[n].at = &nothing; /* T1 */
+		/* release: the slot; pairs with the acquire of who looks. */
+		wf_store_release(&w->high, n + 1);
+	}
 	return n;
 }
 
@@ -203,10 +217,12 @@ void wf_word_table_fork_child(void)
 	struct wf_word_table *w = &wf_word_table;
 
 	lock = WF_SPIN_INIT;
-	first_free = 0;
+	not_full = 0;
 	if (w->slots == NULL)
 		return;
-	for (uint32_t n = 1; n < wf_load_relaxed(&w->high); n++)
+	for (uint32_t n = 1; n < wf_load_relaxed(&w->high); n++) {
 		wf_slot_disarm_locked(n);
+		used[n / 64] &= ~(1ULL << (n % 64));
+	}
 	wf_store_relaxed(&w->high, 1);
 }

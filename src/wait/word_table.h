@@ -13,7 +13,7 @@ enum { WF_SLOTS_MAX = 1 << 20 };
 /* What nobody reads who only looks for changes. Bucket of the key. */
 struct wf_slot_info {
 	_Atomic(const void *) key; /* of the wait's bucket; NULL: none */
-	uint32_t next; /* slot of the same wait, or next free one; 0: none */
+	uint32_t next;		   /* slot of the same wait; 0: none */
 	bool is_rung, is_polled;
 };
 

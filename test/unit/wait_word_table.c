@@ -79,6 +79,21 @@ static void chains(void **state)
 	assert_int_equal(wf_load_relaxed(&wf_word_table.high), high);
 }
 
+static void a_look_is_as_long_as_many_wait(void **state)
+{
+	uint32_t high = wf_load_relaxed(&wf_word_table.high);
+	uint32_t many = wf_slots_get(1000), one = wf_slots_get(1);
+
+	assert_true(wf_load_relaxed(&wf_word_table.high) >= high + 1001);
+	wf_slots_put(many);
+	assert_int_equal(wf_load_relaxed(&wf_word_table.high), one + 1);
+	wf_slots_put(one);
+	assert_int_equal(wf_load_relaxed(&wf_word_table.high), high);
+	/* The first that is free. */
+	wf_slots_put(numbers[10]);
+	assert_int_equal(wf_slots_get(1), numbers[10]);
+}
+
 static void more_than_there_are(void **state)
 {
 	uint32_t first;
@@ -145,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_is_handed_out_once),
 		TEST(chains),
+		TEST(a_look_is_as_long_as_many_wait),
 		TEST(more_than_there_are),
 		TEST(both_ways_agree),
 		TEST(muted_and_free_ones_are_no_hits),
