@@ -3,8 +3,8 @@
 
 usage: test/conformance/run.py [OPTIONS] [posix|cpython|apps]...
 
-posix    the POSIX tests natively once, then on weft with 1, 2 and 8 VPs, each
-         without and with --preempt-every 100us
+posix    the POSIX tests natively once, then on weft with 1, 2 and 8 VPs and
+         with each backend of --io, each without and with --preempt-every 100us
 cpython  CPython's own suites about threads, signals and processes, from the
          distribution's package: each test has to end on weft as it does
          natively
@@ -66,8 +66,11 @@ def run_posix(options):
     if not programs:
         return 0
     rows = [["--mode", "native"]]
-    rows += [["--mode", "weft", "--vps", str(vps), *preemption]
-             for vps in VPS for preemption in PREEMPTION]
+    ways = [["--vps", str(vps)] for vps in VPS]
+    ways += [["--vps", "2", "--io", backend]
+             for backend in runner.backends(options.build)[1:]]
+    rows += [["--mode", "weft", *way, *preemption]
+             for way in ways for preemption in PREEMPTION]
     failed = 0
     for row in rows:
         print(f"== posix {' '.join(row)}", flush=True)

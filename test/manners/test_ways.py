@@ -57,11 +57,22 @@ def calls_between_marks(kind, how, *options):
     return calls, reader
 
 
+def calls_for_what_is_there(kind, backend):
+    calls, reader = calls_between_marks(kind, "ready", "--io", backend)
+    return [call for who, call in calls if who == reader]
+
+
 @pytest.mark.parametrize("backend", WAITERS)
 @pytest.mark.parametrize("kind", READY)
 def test_what_is_there_costs_one_call(kind, backend):
-    calls, reader = calls_between_marks(kind, "ready", "--io", backend)
-    assert [call for who, call in calls if who == reader] == READY[kind]
+    found = calls_for_what_is_there(kind, backend)
+    # Of these the next read depends on how long the last took, and under
+    # strace, on a busy machine, it may take long.
+    attempts = 10 if kind in ("file", "memory", "proc") else 0
+    while found != READY[kind] and attempts > 0:
+        found = calls_for_what_is_there(kind, backend)
+        attempts -= 1
+    assert found == READY[kind]
 
 
 @pytest.mark.parametrize("backend", WAITERS)
