@@ -327,16 +327,21 @@ static WF_NOINLINE uint64_t steal_surplus(struct wf_vp *vp)
 	return entry;
 }
 
-static uint64_t next_of_b(struct wf_vp *vp)
+/* One VP's rings are robbed by nobody. */
+static uint64_t pop(struct wf_runq *ring)
 {
-	uint64_t entry;
+	uint64_t entry = WF_ENTRY_NONE;
 
-	return wf_runq_pop(&vp->ring_b, &entry) ? entry : WF_ENTRY_NONE;
+	if (wf_sched.nr_vps == 1)
+		wf_runq_pop_alone(ring, &entry);
+	else
+		wf_runq_pop(ring, &entry);
+	return entry;
 }
 
 static uint64_t next_of_i(struct wf_vp *vp)
 {
-	uint64_t entry = WF_ENTRY_NONE;
+	uint64_t entry;
 
 	if (vp->lifo_run < LIFO_RUN_MAX) {
 		entry = take_lifo(vp);
@@ -348,7 +353,9 @@ static uint64_t next_of_i(struct wf_vp *vp)
 		wf_queue_flush_lifo(vp);
 	}
 	vp->lifo_run = 0;
-	if (!wf_runq_is_empty(&vp->ring_i) && wf_runq_pop(&vp->ring_i, &entry))
+	entry = wf_runq_is_empty(&vp->ring_i) ? WF_ENTRY_NONE :
+						pop(&vp->ring_i);
+	if (entry != WF_ENTRY_NONE)
 		return entry;
 	if (WF_UNLIKELY(wf_inject_len(&wf_sched.inject) != 0))
 		entry = take_injected(vp);
@@ -365,7 +372,7 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 	*ret_from_b = true;
 	if (WF_UNLIKELY(wf_load_relaxed(&vp->turn_b))) {
 		wf_store_relaxed(&vp->turn_b, false);
-		entry = next_of_b(vp);
+		entry = pop(&vp->ring_b);
 		if (entry != WF_ENTRY_NONE)
 			return entry;
 	}
@@ -374,7 +381,7 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 	if (!is_any)
 		return entry;
 	if (entry == WF_ENTRY_NONE)
-		entry = next_of_b(vp);
+		entry = pop(&vp->ring_b);
 	if (entry == WF_ENTRY_NONE && wf_sched.nr_vps > 1)
 		entry = steal(vp, true);
 	return entry;

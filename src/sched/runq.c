@@ -107,6 +107,17 @@ bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
 	return true;
 }
 
+bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
+{
+	uint64_t head = wf_load_relaxed(&q->head); /* the owner's own */
+
+	if (wf_load_relaxed(&q->tail) == position(head))
+		return false;
+	*ret_entry = wf_load_relaxed(&q->slot[position(head) & MASK]);
+	wf_store_relaxed(&q->head, moved(head, 1));
+	return true;
+}
+
 uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 			   uint32_t max)
 {

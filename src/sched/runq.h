@@ -52,6 +52,8 @@ static inline bool wf_runq_is_empty(const struct wf_runq *q)
 
 /* Anybody. Takes the first entry; false if there is none. */
 bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry);
+/* Owner, if nobody else ever takes one: the same without a CAS. */
+bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry);
 /*
  * Anybody. Takes the first half of the entries, rounded up and at most max, in
  * their order; returns how many.

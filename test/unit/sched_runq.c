@@ -140,6 +140,32 @@ static void test_take_half(void **state)
 	}
 }
 
+/* Across the ends of the ring and of the positions; pop goes on from there. */
+static void test_pop_alone(void **state)
+{
+	struct wf_runq q;
+	uint64_t entry = 0;
+
+	wf_runq_init(&q);
+	assert_false(wf_runq_pop_alone(&q, &entry));
+	for (uint64_t i = 1; i <= 3 * WF_RUNQ_SIZE; i++) {
+		assert_true(wf_runq_push_tail(&q, i));
+		if (i % 3 == 0)
+			assert_true(wf_runq_pop(&q, &entry));
+		else
+			assert_true(wf_runq_pop_alone(&q, &entry));
+		assert_int_equal(entry, i);
+		assert_int_equal(wf_runq_len(&q), 0);
+	}
+	assert_true(wf_runq_push_tail(&q, 1));
+	assert_true(wf_runq_push_head(&q, 2));
+	assert_true(wf_runq_pop_alone(&q, &entry));
+	assert_int_equal(entry, 2);
+	assert_true(wf_runq_pop_alone(&q, &entry));
+	assert_int_equal(entry, 1);
+	assert_false(wf_runq_pop_alone(&q, &entry));
+}
+
 static bool is_odd(uint64_t entry)
 {
 	return entry % 2 != 0;
@@ -369,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_first_in_first_out),
 		cmocka_unit_test(test_push_head_goes_first),
 		cmocka_unit_test(test_take_half),
+		cmocka_unit_test(test_pop_alone),
 		cmocka_unit_test(test_drop_and_live),
 		cmocka_unit_test(test_head_changes_with_the_first_entry),
 		cmocka_unit_test(test_random_ops),
