@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #include "fake_servers.h"
 
 #include "base/options.h"
+#include "io/call.h"
 #include "io/ring.h"
 #include "io/server.h"
 #include "io/server_table.h"
@@ -126,6 +129,47 @@ static void bytes_are_not_received_twice(void **state)
 	close(ends[1]);
 }
 
+/* The lock is the file's, whoever waits for it. */
+static void call_that_may_be_made_again(void **state)
+{
+	char path[] = "/tmp/weft-test-XXXXXX";
+	int holder = mkstemp(path), waiter = open(path, O_RDWR);
+	struct wf_call lock = { .nr = SYS_flock, .args = { waiter, LOCK_EX } };
+	struct call c = { 0 };
+	int pid;
+
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(flock(holder, LOCK_EX), 0);
+	c.r.op = WF_REQUEST_OP_CALL;
+	c.r.addr = (uintptr_t)&lock;
+	c.r.nr_done = &c.nr_done;
+	assert_int_equal(wf_server_push(&c.r, WF_SERVER_WAIT), 0);
+	until_begun(&c);
+	pid = call_server(&c)->tid;
+	kill_server(&c);
+	while (kill(pid, 0) == 0)
+		usleep(100);
+	assert_int_equal(c.nr_done, 0);
+	assert_int_equal(flock(holder, LOCK_UN), 0);
+	assert_int_equal(call_result(&c), 0);
+	assert_int_equal(flock(holder, LOCK_EX | LOCK_NB), -1);
+	close(holder);
+	close(waiter);
+}
+
+/* What concerns the caller is made by a thread of its process. */
+static void calls_of_the_process_itself(void **state)
+{
+	struct wf_call ask = { .nr = SYS_getpid };
+	struct call c = { 0 };
+
+	c.r.op = WF_REQUEST_OP_CALL;
+	c.r.addr = (uintptr_t)&ask;
+	c.r.nr_done = &c.nr_done;
+	assert_int_equal(wf_server_push(&c.r, WF_SERVER_WAIT), 0);
+	assert_int_equal(call_result(&c), getpid());
+}
+
 /* Each request comes to its end, whenever its server is killed. */
 static void killed_at_any_time(void **state)
 {
@@ -208,6 +252,8 @@ int main(void)
 		cmocka_unit_test(killed_before_the_look),
 		cmocka_unit_test(killed_after_the_call),
 		cmocka_unit_test(bytes_are_not_received_twice),
+		cmocka_unit_test(call_that_may_be_made_again),
+		cmocka_unit_test(calls_of_the_process_itself),
 		cmocka_unit_test(killed_at_any_time),
 		cmocka_unit_test(threads_serve_where_processes_cannot),
 		cmocka_unit_test(threads_serve_when_processes_go),

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Kills I/O servers that are processes, again and again, while threads wait for
+memory that processes share: each case of a POSIX test program has to pass.
+
+usage: test/stress/killed_servers.py [OPTIONS] PROGRAM...
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+
+import runner  # noqa: E402
+
+LIMIT_S = 60
+PAUSE_S = 0.002
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    runner.add_weft_arguments(parser)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("programs", nargs="+", type=pathlib.Path)
+    options = parser.parse_args(argv)
+    options.io = "process"
+    return options
+
+
+def servers():
+    """Of the programs that this one has started."""
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            name, _, rest = (entry / "stat").read_text().partition(")")
+            parent = int(rest.split()[1])
+            if name.endswith("(weft-io") and \
+                    os.getsid(parent) == parent and \
+                    os.getpgid(parent) in started:
+                yield int(entry.name)
+        except (OSError, ValueError, IndexError):
+            continue
+
+
+started = set()
+
+
+def kill_some(is_over, nr_killed):
+    while not is_over.wait(PAUSE_S):
+        for pid in servers():
+            if random.random() < 0.5:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    nr_killed.append(pid)
+                except ProcessLookupError:
+                    pass
+
+
+def run_case(command):
+    """None, or what is wrong."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT,
+                               env=runner.environment(),
+                               start_new_session=True)
+    started.add(process.pid)
+    try:
+        output = process.communicate(timeout=LIMIT_S)[0]
+    except subprocess.TimeoutExpired:
+        trace = runner.backtraces(process.pid, command)
+        process.kill()
+        process.communicate()
+        return f"hang: {pathlib.Path(trace).read_text(errors='replace')}"
+    finally:
+        started.discard(process.pid)
+    if process.returncode in (0, runner.SKIP_STATUS):
+        return None
+    return f"status {process.returncode}\n{runner.text(output)}"
+
+
+def main(argv):
+    options = parse(argv)
+    is_over, killed = threading.Event(), []
+    killer = threading.Thread(target=kill_some, args=(is_over, killed))
+    nr_cases = nr_failed = 0
+    killer.start()
+    for program in options.programs * options.repeat:
+        cases = subprocess.run([program, "--list"], capture_output=True,
+                               text=True, check=True).stdout.split()
+        for case in cases:
+            wrong = run_case([*runner.weft_prefix(options), program, case])
+            nr_cases += 1
+            nr_failed += wrong is not None
+            if wrong:
+                print(f"FAIL {program.name}:{case}: {wrong}", flush=True)
+    is_over.set()
+    killer.join()
+    print(f"{nr_cases} cases, {nr_failed} failed, {len(killed)} servers killed")
+    return 1 if nr_failed or not killed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
