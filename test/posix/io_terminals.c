@@ -1,0 +1,267 @@
+/*
+ * Terminals: lines and limits of their own, jobs, ends. Many threads wait, each
+ * at a terminal of its own, and main goes on meanwhile.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_THREADS = 12, NR_LINES = 20 };
+
+static _Atomic int is_ready, nr_done;
+
+struct terminal {
+	int master, slave;
+};
+static struct terminal terminals[NR_THREADS];
+
+static void open_terminal(struct terminal *t, bool is_raw)
+{
+	struct termios mode;
+
+	t->master = posix_openpt(O_RDWR | O_NOCTTY);
+	if (t->master < 0)
+		SKIP("there are no terminals");
+	CHECK_EQ(grantpt(t->master), 0);
+	CHECK_EQ(unlockpt(t->master), 0);
+	t->slave = open(ptsname(t->master), O_RDWR | O_NOCTTY);
+	CHECK(t->slave >= 0);
+	CHECK_EQ(tcgetattr(t->slave, &mode), 0);
+	mode.c_lflag &= (tcflag_t) ~(ECHO | (is_raw ? ICANON | ISIG : 0));
+	mode.c_oflag &= (tcflag_t)~OPOST;
+	CHECK_EQ(tcsetattr(t->slave, TCSANOW, &mode), 0);
+}
+
+/* Answers each line, as a program at a terminal does. */
+static void *answer_lines(void *arg)
+{
+	const struct terminal *t = arg;
+	char line[64];
+
+	for (int i = 0; i < NR_LINES; i++) {
+		ssize_t n = read(t->slave, line, sizeof(line));
+
+		CHECK(n > 1 && line[n - 1] == '\n');
+		CHECK_EQ(atoi(line), i);
+		CHECK_EQ(write(t->slave, line, (size_t)n), n);
+	}
+	nr_done++;
+	return NULL;
+}
+
+TEST(lines_of_terminals)
+{
+	pthread_t threads[NR_THREADS];
+
+	for (int i = 0; i < NR_THREADS; i++) {
+		open_terminal(&terminals[i], false);
+		threads[i] = thread_start(answer_lines, &terminals[i]);
+	}
+	for (int line = 0; line < NR_LINES; line++) {
+		char text[16], back[64];
+		int bytes = snprintf(text, sizeof(text), "%d\n", line);
+
+		/* Half a line is none. */
+		for (int i = 0; i < NR_THREADS; i++)
+			CHECK_EQ(write(terminals[i].master, text, 1), 1);
+		for (int i = 0; i < NR_THREADS; i++)
+			CHECK_EQ(write(terminals[i].master, text + 1,
+				       (size_t)bytes - 1),
+				 bytes - 1);
+		for (int i = 0; i < NR_THREADS; i++) {
+			CHECK_EQ(read(terminals[i].master, back, sizeof(back)),
+				 bytes);
+			CHECK(memcmp(back, text, (size_t)bytes) == 0);
+		}
+	}
+	threads_join(threads, NR_THREADS);
+	CHECK_EQ(nr_done, NR_THREADS);
+}
+
+static void *read_terminal(void *arg)
+{
+	char buf[8];
+
+	ssize_t n;
+
+	is_ready = 1;
+	n = read(terminals[0].slave, buf, sizeof(buf));
+	return (void *)(intptr_t)(n < 0 ? -errno : n);
+}
+
+/* VMIN and VTIME are the terminal's own idea of when a read has an end. */
+TEST(raw_terminal_with_its_own_limits)
+{
+	struct termios mode;
+	pthread_t thread;
+
+	open_terminal(&terminals[0], true);
+	CHECK_EQ(tcgetattr(terminals[0].slave, &mode), 0);
+	mode.c_cc[VMIN] = 3;
+	mode.c_cc[VTIME] = 0;
+	CHECK_EQ(tcsetattr(terminals[0].slave, TCSANOW, &mode), 0);
+	thread = thread_start(read_terminal, NULL);
+	for (int i = 0; i < 3; i++) {
+		let_it_wait(&is_ready);
+		CHECK_EQ(write(terminals[0].master, "x", 1), 1);
+	}
+	CHECK_EQ((intptr_t)thread_join(thread), 3);
+
+	mode.c_cc[VMIN] = 0;
+	mode.c_cc[VTIME] = 1;
+	CHECK_EQ(tcsetattr(terminals[0].slave, TCSANOW, &mode), 0);
+	CHECK_EQ((intptr_t)read_terminal(NULL), 0);
+	CHECK_EQ(write(terminals[0].master, "y", 1), 1);
+	CHECK_EQ((intptr_t)read_terminal(NULL), 1);
+}
+
+static void on_signal(int sig)
+{
+	nr_done++;
+}
+
+static void *read_and_expect_eintr(void *arg)
+{
+	char c;
+
+	is_ready = 1;
+	CHECK_ERRNO(read(terminals[0].slave, &c, 1), EINTR);
+	return arg;
+}
+
+TEST(handler_ends_a_read_of_a_terminal)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	pthread_t thread;
+
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	open_terminal(&terminals[0], false);
+	thread = thread_start(read_and_expect_eintr, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	thread_join(thread);
+	CHECK_EQ(nr_done, 1);
+}
+
+/* The other side has gone. */
+TEST(terminal_hangs_up)
+{
+	pthread_t thread;
+	char c;
+
+	open_terminal(&terminals[0], false);
+	thread = thread_start(read_terminal, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(close(terminals[0].master), 0);
+	CHECK_EQ((intptr_t)thread_join(thread), -EIO);
+	CHECK_ERRNO(write(terminals[0].slave, &c, 1), EIO);
+}
+
+static void *fill_terminal(void *arg)
+{
+	static char data[64 << 10];
+
+	memset(data, 'd', sizeof(data));
+	CHECK_EQ(write(terminals[0].slave, data, sizeof(data)), sizeof(data));
+	return arg;
+}
+
+TEST(terminal_takes_what_is_read)
+{
+	pthread_t thread;
+	char buf[1000];
+	size_t all = 0;
+
+	open_terminal(&terminals[0], true);
+	thread = thread_start(fill_terminal, NULL);
+	while (all < 64 << 10) {
+		ssize_t n = read(terminals[0].master, buf, sizeof(buf));
+
+		CHECK(n > 0);
+		for (ssize_t i = 0; i < n; i++)
+			CHECK_EQ(buf[i], 'd');
+		all += (size_t)n;
+	}
+	thread_join(thread);
+}
+
+/* --- jobs ---------------------------------------------------------------- */
+
+static void *read_line(void *arg)
+{
+	char line[8];
+
+	CHECK_EQ(read(terminals[0].slave, line, sizeof(line)), 5);
+	return arg;
+}
+
+/* In a group of its own, which is not the terminal's. */
+static void run_job(void)
+{
+	CHECK_EQ(setpgid(0, 0), 0);
+	thread_join(thread_start(read_line, NULL));
+	_exit(0);
+}
+
+static void run_shell(void)
+{
+	int status;
+	pid_t job;
+
+	CHECK(setsid() > 0);
+	CHECK_EQ(ioctl(terminals[0].slave, TIOCSCTTY, 0), 0);
+	job = fork();
+	if (job == 0)
+		run_job();
+	CHECK_EQ(waitpid(job, &status, WUNTRACED), job);
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
+	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
+	CHECK_EQ(kill(-job, SIGCONT), 0);
+	sleep_ms(20);
+	CHECK_EQ(write(terminals[0].master, "line\n", 5), 5);
+	CHECK_EQ(waitpid(job, &status, 0), job);
+	CHECK_EQ(status, 0);
+	_exit(0);
+}
+
+/* A job that reads in the background is stopped, and goes on in front. */
+TEST(terminal_stops_a_job)
+{
+	int status;
+	pid_t shell;
+
+	open_terminal(&terminals[0], false);
+	shell = fork();
+	if (shell == 0)
+		run_shell();
+	CHECK_EQ(waitpid(shell, &status, 0), shell);
+	CHECK_EQ(status, 0);
+}
+
+/* --- cancellation -------------------------------------------------------- */
+
+/* What comes later is there for the next reader. */
+TEST(cancelled_reader)
+{
+	pthread_t thread;
+	char c = 0;
+
+	open_terminal(&terminals[0], true);
+	thread = thread_start(read_terminal, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(pthread_cancel(thread), 0);
+	CHECK(thread_join(thread) == PTHREAD_CANCELED);
+	CHECK_EQ(write(terminals[0].master, "t", 1), 1);
+	CHECK_EQ(read(terminals[0].slave, &c, 1), 1);
+	CHECK_EQ(c, 't');
+}
