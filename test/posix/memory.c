@@ -150,7 +150,10 @@ TEST(own_stack_too_small)
 
 static size_t distance;
 
-/* Writes below the stack, where a frame that is large enough would lie. */
+/*
+ * Writes below the stack, where a frame that is large enough would lie. There
+ * may be two pages more than were asked for.
+ */
 static void *reach_below(void *arg)
 {
 	pthread_attr_t own;
@@ -173,7 +176,8 @@ static void fault_in_guard(void)
 
 TEST(whole_guard_faults)
 {
-	static const size_t distances[] = { 1, 5000, 70 * KIB, 128 * KIB };
+	static const size_t distances[] = { 8 * KIB + 1, 13000, 70 * KIB,
+					    128 * KIB };
 
 	for (int i = 0; i < 4; i++) {
 		distance = distances[i];
@@ -282,7 +286,9 @@ TEST(locked_with_threads)
 static void fault_when_locked(void)
 {
 	lock_all(MCL_CURRENT | MCL_FUTURE);
-	distance = 100;
+	distance = 13000;
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setguardsize(&attr, 128 * KIB), 0);
 	thread_join(start_with(reach_below, NULL));
 }
 
