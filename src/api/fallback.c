@@ -133,8 +133,9 @@ static int poll_for(const struct weft_word *words, size_t nr, size_t *ret_index,
 {
 	int rc;
 
+	/* Whoever is to change the word may want this very CPU. */
 	while ((rc = look(words, nr, ret_index)) < 0 && now_ns() < until_ns)
-		;
+		syscall(SYS_sched_yield);
 	return rc;
 }
 
