@@ -61,7 +61,8 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 	if (wf_shared_is_alien(m))
 		return EBUSY;
 	was_mine = wf_shared_begin(m);
-	rc = wf_real.pthread_mutex_trylock(m);
+	rc = has(m, WF_MUTEX_INHERIT) ? wf_shared_try_inherit(m) :
+					wf_real.pthread_mutex_trylock(m);
 	if (rc == ENOTRECOVERABLE && !was_mine)
 		let_go(m);
 	wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);

@@ -152,7 +152,7 @@ static int lock_inherit(pthread_mutex_t *m)
 	int rc;
 
 	wf_self->at_cancel_point = false;
-	while ((rc = wf_real.pthread_mutex_trylock(m)) == EBUSY)
+	while ((rc = wf_shared_try_inherit(m)) == EBUSY)
 		wf_sleep_until(wf_os_now() + SHARED_POLL_NS);
 	wf_self->at_cancel_point = is_cancel_point;
 	return rc;

@@ -31,6 +31,7 @@
 #include "arch/arch.h"
 #include "base/atomic.h"
 #include "base/spin.h"
+#include "libc/real.h"
 #include "libc/tcb.h"
 #include "os/clock.h"
 #include "os/futex.h"
@@ -261,6 +262,16 @@ void wf_shared_end(pthread_mutex_t *m, bool is_held)
 	else if (is_robust(m) && answering_id() != 0 &&
 		 tid_in(wf_load_relaxed(word_of(m))) == (uint32_t)t->tid)
 		give(m);
+}
+
+int wf_shared_try_inherit(pthread_mutex_t *m)
+{
+	int rc = wf_real.pthread_mutex_trylock(m);
+
+	if (rc == EOWNERDEAD)
+		change_tid(m, tid_in(wf_load_relaxed(word_of(m))),
+			   (uint32_t)wf_self->tid);
+	return rc;
 }
 
 /* --- robust mutexes: our own trylock and unlock --------------------------- */

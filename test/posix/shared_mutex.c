@@ -237,3 +237,35 @@ TEST(owner_process_dies_waited_for)
 	kill_child(second);
 	CHECK_EQ((long)thread_join(waiter), EOWNERDEAD);
 }
+
+static void *leave_it_locked(void *mutex)
+{
+	CHECK_EQ(pthread_mutex_lock(mutex), 0);
+	return NULL;
+}
+
+static void *take_over(void *mutex)
+{
+	CHECK_EQ(pthread_mutex_lock(mutex), EOWNERDEAD);
+	for (int i = 0; i < 20; i++)
+		sched_yield();
+	CHECK_EQ(pthread_mutex_consistent(mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(mutex), 0);
+	return NULL;
+}
+
+/* The kernel gives it to the next owner, by the id that it knows. */
+TEST(inherited_from_the_dead)
+{
+	pthread_t others[4];
+
+	make_shared();
+	make_mutex(&s->mutex, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST,
+		   PTHREAD_PROCESS_PRIVATE, PTHREAD_PRIO_INHERIT);
+	for (int i = 0; i < 20; i++) {
+		threads_start(others, 4, thread_nothing, NULL);
+		thread_join(thread_start(leave_it_locked, &s->mutex));
+		thread_join(thread_start(take_over, &s->mutex));
+		threads_join(others, 4);
+	}
+}
