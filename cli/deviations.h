@@ -72,20 +72,16 @@ WF_REASON(TID, "the number is weft's own: unique and stable, but the kernel "
 	       "and other processes do not know it")
 WF_DEVIATION(TID, ALWAYS, gettid)
 
-WF_REASON(KERNEL_TID, "the kernel does not know weft's thread ids: ESRCH for "
-		      "one; 0 means the kernel thread that runs the caller")
-WF_DEVIATION(KERNEL_TID, ALWAYS, sched_rr_get_interval)
-WF_DEVIATION(KERNEL_TID, SOMETIMES, getpriority)
-WF_DEVIATION(KERNEL_TID, SOMETIMES, setpriority)
-
-WF_REASON(KERNEL_STATE, "changes the kernel thread that runs the caller at "
-			"that time, which other threads use, too")
+WF_REASON(KERNEL_STATE,
+	  "the calling thread has a kernel thread of its own from "
+	  "then on")
 WF_DEVIATION(KERNEL_STATE, ALWAYS, nice)
 WF_DEVIATION(KERNEL_STATE, ALWAYS, setfsgid)
 WF_DEVIATION(KERNEL_STATE, ALWAYS, setfsuid)
 WF_DEVIATION(KERNEL_STATE, ALWAYS, setns)
 WF_DEVIATION(KERNEL_STATE, ALWAYS, unshare)
 WF_DEVIATION(KERNEL_STATE, SOMETIMES, prctl)
+WF_DEVIATION(KERNEL_STATE, SOMETIMES, setpriority)
 
 WF_REASON(CREDENTIALS, "waits for as long as RLIMIT_SIGPENDING, hard limit "
 		       "included, lets no real-time signal through")

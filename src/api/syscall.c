@@ -12,6 +12,7 @@
 #include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
+#include "api/kernel_state.h"
 #include "api/robust.h"
 #include "api/signal.h"
 #include "boot/boot.h"
@@ -76,6 +77,8 @@ static long dispatch(long nr, const long *a)
 		/* Threads travel between kernel threads. */
 		return -ENOSYS;
 	default:
+		if (wf_kernel_state_concerns(nr))
+			return wf_kernel_state_syscall(nr, a);
 		break;
 	}
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>

@@ -110,7 +110,8 @@ static void carrier_thread(void *arg)
 {
 	begin(arg);
 	/* The monitor, whose sleeps are exact, may have made it. */
-	wf_os_set_timer_slack(timer_slack);
+	if (!((struct wf_carrier *)arg)->is_altered)
+		wf_os_set_timer_slack(timer_slack);
 	/* weft's own signal is open from here on: nobody waits in vain for
 	 * this carrier to follow a change of credentials. */
 	wf_carrier_set_mask(arg, UINT64_MAX);
@@ -242,7 +243,8 @@ struct wf_carrier *wf_carrier_take_spare(void)
 void wf_carrier_wait_for_vp(struct wf_carrier *c)
 {
 	wf_store_relaxed(&c->wake_word, 0);
-	wf_carrier_put_back(c);
+	if (!c->is_altered) /* else it sleeps for good */
+		wf_carrier_put_back(c);
 	wf_store_release(&nr_starting, 0);
 	/* acquire: pairs with the giver's release of wake_word. */
 	while (wf_load_acquire(&c->wake_word) == 0)
@@ -334,11 +336,14 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 
 int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 {
-	struct wf_carrier *c = affinity != NULL ? need_spare() :
-						  wf_carrier_take_spare();
+	bool is_altered = wf_carrier_is_altered(wf_self);
+	struct wf_carrier *c = NULL;
 	void *top;
 	int tid;
 
+	/* What is cloned here is as the caller's is. */
+	if (!is_altered)
+		c = affinity != NULL ? need_spare() : wf_carrier_take_spare();
 	if (c != NULL && affinity != NULL)
 		wf_sys(SYS_sched_setaffinity, wf_load_relaxed(&c->tid),
 		       sizeof(*affinity), affinity);
@@ -351,7 +356,10 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	if (c == NULL)
 		return -EAGAIN;
 	c->bound = t;
+	c->is_altered = is_altered;
 	tid = spawn(c, top);
+	if (tid > 0 && affinity != NULL)
+		wf_sys(SYS_sched_setaffinity, tid, sizeof(*affinity), affinity);
 	return tid < 0 ? -EAGAIN : 0;
 }
 

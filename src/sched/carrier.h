@@ -56,6 +56,19 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t);
  * blocked carrier: t queues for one at its next entry. in_runtime set.
  */
 void wf_carrier_lend_vp(struct wf_thread *t);
+/* Is t's kernel thread other than its like? Threads that it makes are so. */
+static inline bool wf_carrier_is_altered(const struct wf_thread *t)
+{
+	return t->kind == WF_THREAD_BOUND && t->carrier->is_altered;
+}
+
+/* It was so, its thread has ended, and it sleeps for good. */
+static inline bool wf_carrier_is_retired(const struct wf_carrier *c)
+{
+	return c->is_altered &&
+	       *(struct wf_thread *const volatile *)&c->bound == NULL;
+}
+
 /* Starts `t`, which is prepared, on a carrier of its own, on these CPUs if not
  * NULL. 0 or -EAGAIN. */
 int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity);

@@ -194,7 +194,9 @@ struct wf_carrier {
 	void *post_arg;
 	_Atomic(struct wf_vp *) vp; /* NULL: spare, or running without */
 	struct wf_thread *bound;    /* runs this thread and no other */
-	_Atomic int tid;	    /* 0 until it has started */
+	bool is_altered; /* the kernel knows it as other than its like: no
+			  * other thread runs on it; its bound thread */
+	_Atomic int tid; /* 0 until it has started */
 	uint32_t number;
 	uint64_t kernel_mask; /* signal mask as the kernel has it */
 	bool is_mask_known;

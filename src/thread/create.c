@@ -191,11 +191,13 @@ int wf_thread_create(const struct wf_thread_params *params,
 		return -EAGAIN;
 	}
 	init_fields(t, me, params);
+	if (WF_UNLIKELY(wf_carrier_is_altered(me)))
+		t->kind = WF_THREAD_BOUND;
 	t->start_routine = start;
 	t->start_arg = arg;
 	wf_alive_created(me);
 	*ret_handle = t->slot.tcb;
-	if (WF_UNLIKELY(params->is_bound)) {
+	if (WF_UNLIKELY(t->kind == WF_THREAD_BOUND)) {
 		err = start_bound(me, t, params);
 	} else if (WF_UNLIKELY(t->rt_priority != 0)) {
 		count_made(me);

@@ -1,0 +1,272 @@
+/*
+ * Calls that change the kernel thread and not the process. A thread that makes
+ * one has a kernel thread of its own from then on (thread/kernel_state.h); one
+ * that only asks, or changes nothing, has not.
+ */
+#include "api/kernel_state.h"
+
+#include <linux/ioprio.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+
+#include "api/api.h"
+#include "libc/real.h"
+#include "os/sys.h"
+#include "sched/table.h"
+#include "thread/kernel_state.h"
+
+/* Options of prctl that concern the process, or only ask. */
+static bool is_threads_option(long option)
+{
+	switch (option) {
+	case PR_SET_TIMERSLACK:
+	case PR_SET_SECCOMP:
+	case PR_SET_NO_NEW_PRIVS:
+	case PR_SET_SECUREBITS:
+	case PR_SET_KEEPCAPS:
+	case PR_CAPBSET_DROP:
+	case PR_CAP_AMBIENT:
+	case PR_SET_TSC:
+	case PR_SET_FPEMU:
+	case PR_SET_FPEXC:
+	case PR_SET_UNALIGN:
+	case PR_MCE_KILL:
+	case PR_SET_IO_FLUSHER:
+	case PR_SET_SPECULATION_CTRL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_self(long tid)
+{
+	return tid == 0 || (wf_self != NULL && tid == wf_self->tid);
+}
+
+/* Does it change the calling thread alone? */
+static bool changes_thread(long nr, const long *a)
+{
+	switch (nr) {
+	case SYS_setfsuid:
+	case SYS_setfsgid:
+		return (int)a[0] != -1; /* which asks */
+	case SYS_personality:
+		return (uint32_t)a[0] != UINT32_MAX;
+	case SYS_prctl:
+		return is_threads_option(a[0]);
+	case SYS_seccomp:
+		return a[0] <= SECCOMP_SET_MODE_FILTER &&
+		       (a[1] & SECCOMP_FILTER_FLAG_TSYNC) == 0;
+	case SYS_setpriority:
+		return a[0] == PRIO_PROCESS && is_self(a[1]);
+	case SYS_ioprio_set:
+		return a[0] == IOPRIO_WHO_PROCESS && is_self(a[1]);
+	case SYS_perf_event_open:
+		return a[1] == 0;
+	case SYS_getpriority:
+	case SYS_ioprio_get:
+	case SYS_sched_rr_get_interval:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* The argument that is a thread's id, or -1. */
+static int tid_argument(long nr, const long *a)
+{
+	switch (nr) {
+	case SYS_getpriority:
+	case SYS_setpriority:
+		return a[0] == PRIO_PROCESS ? 1 : -1;
+	case SYS_ioprio_get:
+	case SYS_ioprio_set:
+		return a[0] == IOPRIO_WHO_PROCESS ? 1 : -1;
+	case SYS_sched_rr_get_interval:
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+static bool is_change_of_other(long nr, long tid)
+{
+	const struct wf_thread *t = wf_table_by_tid((int32_t)tid);
+
+	return (nr == SYS_setpriority || nr == SYS_ioprio_set) && t != NULL &&
+	       t->kind == WF_THREAD_MULTIPLEXED;
+}
+
+bool wf_kernel_state_concerns(long nr)
+{
+	switch (nr) {
+	case SYS_unshare:
+	case SYS_setns:
+	case SYS_capset:
+	case SYS_personality:
+	case SYS_setfsuid:
+	case SYS_setfsgid:
+	case SYS_setuid:
+	case SYS_setgid:
+	case SYS_setreuid:
+	case SYS_setregid:
+	case SYS_setresuid:
+	case SYS_setresgid:
+	case SYS_setgroups:
+	case SYS_prctl:
+	case SYS_seccomp:
+	case SYS_ptrace:
+	case SYS_perf_event_open:
+	case SYS_getpriority:
+	case SYS_setpriority:
+	case SYS_ioprio_get:
+	case SYS_ioprio_set:
+	case SYS_sched_rr_get_interval:
+	case SYS_ioperm:
+	case SYS_set_mempolicy:
+		return true;
+	default:
+		return false;
+	}
+}
+
+long wf_kernel_state_syscall(long nr, const long *args)
+{
+	long a[] = { args[0], args[1], args[2], args[3], args[4], args[5] };
+	bool changes = changes_thread(nr, a);
+	int at = tid_argument(nr, a);
+	long rc = changes ? wf_kernel_state_begin() : 0;
+
+	if (rc < 0)
+		return rc;
+	if (at >= 0 && is_change_of_other(nr, a[at]))
+		return -ESRCH; /* it shares its kernel thread with others */
+	if (at >= 0)
+		a[at] = wf_kernel_state_tid((int)a[at]);
+	rc = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (changes)
+		wf_kernel_state_end(rc);
+	return rc;
+}
+
+/* A thread's name is weft's to keep. False: the kernel has it. */
+static bool prctl_name(long option, char *name)
+{
+	struct wf_thread *t = wf_self;
+
+	if ((option != PR_SET_NAME && option != PR_GET_NAME) || t == NULL ||
+	    t->kind != WF_THREAD_MULTIPLEXED || t->slot.class == NULL)
+		return false;
+	if (option == PR_GET_NAME)
+		memcpy(name, t->name, sizeof(t->name));
+	else
+		strncpy(t->name, name, sizeof(t->name) - 1);
+	return true;
+}
+
+#define CALL(nr, ...) \
+	wf_kernel_state_syscall(nr, (const long[6]){ __VA_ARGS__ })
+
+WF_API(int, unshare, int flags)
+{
+	return (int)wf_api_result(CALL(SYS_unshare, flags));
+}
+
+WF_API(int, setns, int fd, int type)
+{
+	return (int)wf_api_result(CALL(SYS_setns, fd, type));
+}
+
+WF_API(int, capset, void *header, const void *data)
+{
+	return (int)wf_api_result(CALL(SYS_capset, (long)header, (long)data));
+}
+
+WF_API(int, personality, unsigned long persona)
+{
+	return (int)wf_api_result(CALL(SYS_personality, (long)persona));
+}
+
+WF_API(int, setfsuid, uid_t uid)
+{
+	return (int)wf_api_result(CALL(SYS_setfsuid, uid));
+}
+
+WF_API(int, setfsgid, gid_t gid)
+{
+	return (int)wf_api_result(CALL(SYS_setfsgid, gid));
+}
+
+/* The kernel reads as many arguments as the option has. */
+WF_API(int, prctl, int option, ...)
+{
+	va_list ap;
+	long a[4];
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (prctl_name(option, (char *)a[0]))
+		return 0;
+	return (int)wf_api_result(
+		CALL(SYS_prctl, option, a[0], a[1], a[2], a[3]));
+}
+
+/* Of what libc's takes, the calling thread is the tracer, or is traced. */
+WF_API(long, ptrace, enum __ptrace_request request, ...)
+{
+	va_list ap;
+	pid_t pid;
+	void *addr, *data;
+	long rc;
+
+	va_start(ap, request);
+	pid = va_arg(ap, pid_t);
+	addr = va_arg(ap, void *);
+	data = va_arg(ap, void *);
+	va_end(ap);
+	if (wf_kernel_state_begin() < 0)
+		return wf_api_errno(-EAGAIN);
+	rc = wf_real.ptrace(request, pid, addr, data);
+	wf_kernel_state_end(rc);
+	return rc;
+}
+
+WF_API(int, setpriority, __priority_which_t which, id_t who, int priority)
+{
+	return (int)wf_api_result(CALL(SYS_setpriority, which, who, priority));
+}
+
+/* The kernel's answers are 1 to 40, so as not to be errors. */
+WF_API(int, getpriority, __priority_which_t which, id_t who)
+{
+	long rc = CALL(SYS_getpriority, which, who);
+
+	return rc < 0 ? (int)wf_api_result(rc) : (int)(20 - rc);
+}
+
+WF_API(int, nice, int more)
+{
+	long now = CALL(SYS_getpriority, PRIO_PROCESS, 0), rc;
+	int wanted = (int)(20 - now) + more;
+
+	wanted = wanted > 19 ? 19 : wanted < -20 ? -20 : wanted;
+	rc = CALL(SYS_setpriority, PRIO_PROCESS, 0, wanted);
+	if (rc < 0)
+		return (int)wf_api_result(rc == -EACCES ? -EPERM : rc);
+	return wanted;
+}
+
+WF_API(int, sched_rr_get_interval, pid_t id, struct timespec *ret_interval)
+{
+	return (int)wf_api_result(
+		CALL(SYS_sched_rr_get_interval, id, (long)ret_interval));
+}

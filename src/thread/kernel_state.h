@@ -1,0 +1,27 @@
+/*
+ * State that the kernel keeps for each of its threads, and that a thread of
+ * the program's changes for itself alone: namespaces, credentials, priorities
+ * and the like. Such a thread keeps its kernel thread from then on:
+ *
+ *     err = wf_kernel_state_begin();
+ *     if (err == 0)
+ *             wf_kernel_state_end(err = wf_sys(SYS_unshare, flags));
+ *
+ * Nobody else runs on a kernel thread that was changed, also when the thread
+ * has ended; threads that the thread creates are cloned from it.
+ */
+#ifndef WEFT_THREAD_KERNEL_STATE_H
+#define WEFT_THREAD_KERNEL_STATE_H
+
+/* in_runtime 0. 0, or -EAGAIN: no kernel thread can be made. */
+int wf_kernel_state_begin(void);
+/* rc is what the kernel said; less than 0: it has changed nothing. */
+void wf_kernel_state_end(long rc);
+
+/*
+ * The kernel's id for a thread id that a call was given: of a thread with a
+ * kernel thread of its own, that one's; else of any that is like all others.
+ */
+int wf_kernel_state_tid(int tid);
+
+#endif

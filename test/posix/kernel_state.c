@@ -1,0 +1,397 @@
+/*
+ * What the kernel keeps for each of its threads: one thread changes it, those
+ * that it creates have it, too, and no other sees anything of it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/ioprio.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_OTHERS = 8, NR_YIELDS = 100 };
+
+/* A kind of state: how to change it, and what it is. */
+struct state {
+	void (*change)(void);
+	long (*get)(void);
+};
+
+static long before, after;
+
+static void *has_after(void *arg)
+{
+	const struct state *s = arg;
+
+	CHECK_EQ(s->get(), after);
+	return NULL;
+}
+
+static void *change_and_look(void *arg)
+{
+	const struct state *s = arg;
+
+	s->change();
+	after = s->get();
+	CHECK(after != before);
+	for (int i = 0; i < NR_YIELDS; i++) {
+		sched_yield();
+		CHECK_EQ(s->get(), after);
+	}
+	thread_join(thread_start(has_after, arg));
+	return NULL;
+}
+
+static void *has_before(void *arg)
+{
+	const struct state *s = arg;
+
+	for (int i = 0; i < NR_YIELDS; i++) {
+		CHECK_EQ(s->get(), before);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void check_state(const struct state *s)
+{
+	pthread_t changer, others[NR_OTHERS];
+
+	before = s->get();
+	threads_start(others, NR_OTHERS / 2, has_before, (void *)s);
+	changer = thread_start(change_and_look, (void *)s);
+	threads_start(others + NR_OTHERS / 2, NR_OTHERS / 2, has_before,
+		      (void *)s);
+	thread_join(changer);
+	threads_join(others, NR_OTHERS);
+	thread_join(thread_start(has_before, (void *)s));
+	has_before((void *)s);
+}
+
+static void need_root(void)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+}
+
+static void change_fsuid(void)
+{
+	setfsuid(1234);
+}
+
+static long get_fsuid(void)
+{
+	return setfsuid((uid_t)-1);
+}
+
+TEST(file_system_user)
+{
+	need_root();
+	check_state(&(struct state){ change_fsuid, get_fsuid });
+}
+
+static void change_uid(void)
+{
+	CHECK_EQ(syscall(SYS_setresuid, 1234, 1234, 0), 0);
+}
+
+static long get_uid(void)
+{
+	return syscall(SYS_getuid);
+}
+
+TEST(user_by_system_call)
+{
+	need_root();
+	check_state(&(struct state){ change_uid, get_uid });
+	/* A thread that is gone is in nobody's way. */
+	CHECK_EQ(setresuid(2000, 2000, 2000), 0);
+	CHECK_EQ(get_uid(), 2000);
+}
+
+static void change_personality(void)
+{
+	CHECK(personality(ADDR_NO_RANDOMIZE) >= 0);
+}
+
+static long get_personality(void)
+{
+	return personality(0xffffffff);
+}
+
+TEST(persona)
+{
+	check_state(&(struct state){ change_personality, get_personality });
+}
+
+static void change_directory(void)
+{
+	if (unshare(CLONE_FS) != 0)
+		SKIP("unshare is not allowed");
+	CHECK_EQ(chdir("/proc"), 0);
+}
+
+static long get_directory(void)
+{
+	char path[4096];
+
+	CHECK(getcwd(path, sizeof(path)) != NULL);
+	return strcmp(path, "/proc");
+}
+
+TEST(own_directory)
+{
+	check_state(&(struct state){ change_directory, get_directory });
+}
+
+static void change_host(void)
+{
+	int fd = open("/proc/thread-self/ns/uts", O_RDONLY);
+
+	CHECK(fd >= 0);
+	if (unshare(CLONE_NEWUTS) != 0)
+		SKIP("namespaces are not allowed");
+	CHECK_EQ(setns(fd, CLONE_NEWUTS), 0);
+	CHECK_EQ(unshare(CLONE_NEWUTS), 0);
+	CHECK_EQ(close(fd), 0);
+	CHECK_EQ(sethostname("other", 5), 0);
+}
+
+static long get_host(void)
+{
+	char name[65] = "";
+
+	CHECK_EQ(gethostname(name, sizeof(name) - 1), 0);
+	return strcmp(name, "other");
+}
+
+TEST(own_namespace)
+{
+	need_root();
+	check_state(&(struct state){ change_host, get_host });
+}
+
+static void change_slack(void)
+{
+	CHECK_EQ(prctl(PR_SET_TIMERSLACK, 123456), 0);
+}
+
+static long get_slack(void)
+{
+	return prctl(PR_GET_TIMERSLACK);
+}
+
+TEST(timer_slack)
+{
+	check_state(&(struct state){ change_slack, get_slack });
+}
+
+static void change_privileges(void)
+{
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+}
+
+static long get_privileges(void)
+{
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+}
+
+TEST(no_new_privileges)
+{
+	check_state(&(struct state){ change_privileges, get_privileges });
+}
+
+extern int capset(void *header, const void *data);
+
+static long get_capabilities(void)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2];
+
+	CHECK_EQ(syscall(SYS_capget, &h, d), 0);
+	return d[0].effective;
+}
+
+static void drop_capability(void)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2];
+
+	CHECK_EQ(syscall(SYS_capget, &h, d), 0);
+	d[0].effective &= ~(1U << CAP_CHOWN);
+	CHECK_EQ(capset(&h, d), 0);
+}
+
+TEST(capabilities)
+{
+	need_root();
+	check_state(&(struct state){ drop_capability, get_capabilities });
+}
+
+static void change_nice(void)
+{
+	CHECK_EQ(nice(3), before + 3);
+	CHECK_EQ(setpriority(PRIO_PROCESS, gettid(), (int)before + 5), 0);
+}
+
+static long get_nice(void)
+{
+	CHECK_EQ(getpriority(PRIO_PROCESS, gettid()),
+		 getpriority(PRIO_PROCESS, 0));
+	return getpriority(PRIO_PROCESS, 0);
+}
+
+TEST(nice_values)
+{
+	if (getpriority(PRIO_PROCESS, 0) > 14)
+		CHECK_EQ(setpriority(PRIO_PROCESS, 0, 10), 0);
+	check_state(&(struct state){ change_nice, get_nice });
+}
+
+static void change_io_priority(void)
+{
+	CHECK_EQ(syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0,
+			 IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7)),
+		 0);
+}
+
+static long get_io_priority(void)
+{
+	return syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, gettid());
+}
+
+TEST(io_priority)
+{
+	check_state(&(struct state){ change_io_priority, get_io_priority });
+}
+
+static void *trace(void *arg)
+{
+	pid_t pid = *(pid_t *)arg;
+	int status;
+
+	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL) != 0)
+		SKIP("tracing is not allowed");
+	CHECK_EQ(waitpid(pid, &status, __WALL), pid);
+	CHECK(WIFSTOPPED(status));
+	for (int i = 0; i < NR_YIELDS; i++) {
+		sched_yield();
+		errno = 0;
+		ptrace(PTRACE_PEEKUSER, pid, NULL, NULL);
+		CHECK_EQ(errno, 0);
+	}
+	CHECK_EQ(ptrace(PTRACE_DETACH, pid, NULL, NULL), 0);
+	return NULL;
+}
+
+static void *yield_often(void *arg)
+{
+	for (int i = 0; i < 2 * NR_YIELDS; i++)
+		sched_yield();
+	return NULL;
+}
+
+TEST(tracer)
+{
+	pthread_t others[NR_OTHERS];
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (;;)
+			pause();
+	}
+	threads_start(others, NR_OTHERS, yield_often, NULL);
+	thread_join(thread_start(trace, &pid));
+	threads_join(others, NR_OTHERS);
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+static void spin(void)
+{
+	for (volatile int i = 0; i < 10000000; i++)
+		;
+}
+
+static void *spin_beside(void *arg)
+{
+	for (int i = 0; i < 5; i++)
+		spin();
+	return NULL;
+}
+
+/* Nanoseconds of CPU time, of the thread that opened it. */
+static void *count_own(void *arg)
+{
+	struct perf_event_attr attr;
+	uint64_t idle_ns, busy_ns;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.size = sizeof(attr);
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_TASK_CLOCK;
+	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	if (fd < 0)
+		SKIP("perf events are not allowed");
+	thread_join(thread_start(spin_beside, NULL));
+	CHECK_EQ(read(fd, &idle_ns, sizeof(idle_ns)), sizeof(idle_ns));
+	for (int i = 0; i < 10; i++)
+		spin();
+	CHECK_EQ(read(fd, &busy_ns, sizeof(busy_ns)), sizeof(busy_ns));
+	CHECK(busy_ns - idle_ns > idle_ns);
+	CHECK_EQ(close(fd), 0);
+	return NULL;
+}
+
+TEST(counter_of_events)
+{
+	thread_join(thread_start(count_own, NULL));
+}
+
+TEST(all_memory_locked)
+{
+	pthread_t t[NR_OTHERS];
+
+	have_threads();
+	if (mlockall(MCL_CURRENT) != 0)
+		SKIP("locking memory is not allowed");
+	threads_start(t, NR_OTHERS, yield_often, NULL);
+	threads_join(t, NR_OTHERS);
+	CHECK_EQ(munlockall(), 0);
+}
+
+static void *own_name(void *arg)
+{
+	char name[16] = "";
+
+	CHECK_EQ(prctl(PR_SET_NAME, arg), 0);
+	sched_yield();
+	CHECK_EQ(pthread_getname_np(pthread_self(), name, sizeof(name)), 0);
+	CHECK(strcmp(name, arg) == 0);
+	CHECK_EQ(prctl(PR_GET_NAME, name), 0);
+	CHECK(strcmp(name, arg) == 0);
+	return NULL;
+}
+
+TEST(names_by_prctl)
+{
+	pthread_t a = thread_start(own_name, "first");
+	pthread_t b = thread_start(own_name, "second");
+
+	thread_join(a);
+	thread_join(b);
+}
