@@ -1,9 +1,11 @@
 #include "io/descriptor.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/time.h>
 
 #include "base/atomic.h"
@@ -24,6 +26,8 @@ enum {
 	KNOWN_STREAM_SOCKET = 1 << 6,
 	DIRECT = 1 << 7,
 	NOT_TO_BE_ASKED = 1 << 8,
+	SYNCED = 1 << 9,
+	KERNELS = 1 << 10,
 };
 
 static _Atomic uint16_t known[NR_KNOWN];
@@ -122,6 +126,37 @@ bool wf_descriptor_is_byte_stream(int fd)
 	       type == SOCK_STREAM;
 }
 
+static bool is_kernels(int fd)
+{
+	struct statfs fs;
+
+	if (wf_sys(SYS_fstatfs, fd, &fs) < 0)
+		return false;
+	switch (fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void remember_mode(int fd)
+{
+	long flags = wf_sys(SYS_fcntl, fd, F_GETFL);
+
+	if (is_kernels(fd))
+		remember(fd, KERNELS);
+	if (flags >= 0 && (flags & O_DIRECT) != 0)
+		remember(fd, DIRECT);
+	if (flags >= 0 && (flags & O_DSYNC) != 0) /* O_SYNC, too */
+		remember(fd, SYNCED);
+}
+
 bool wf_descriptor_is_stream(int fd)
 {
 	uint16_t what = what_of(fd);
@@ -138,14 +173,25 @@ bool wf_descriptor_is_stream(int fd)
 	remember(fd, is_stream ? KNOWN_STREAM : KNOWN_OTHER);
 	if (type == S_IFSOCK && wf_descriptor_is_byte_stream(fd))
 		remember(fd, KNOWN_STREAM_SOCKET);
-	if (!is_stream && (wf_sys(SYS_fcntl, fd, F_GETFL) & O_DIRECT) != 0)
-		remember(fd, DIRECT);
+	if (!is_stream)
+		remember_mode(fd);
 	return is_stream;
 }
 
 bool wf_descriptor_is_direct(int fd)
 {
 	return !wf_descriptor_is_stream(fd) && (what_of(fd) & DIRECT) != 0;
+}
+
+bool wf_descriptor_is_written_through(int fd)
+{
+	return !wf_descriptor_is_stream(fd) &&
+	       (what_of(fd) & (DIRECT | SYNCED)) != 0;
+}
+
+bool wf_descriptor_is_kernels(int fd)
+{
+	return !wf_descriptor_is_stream(fd) && (what_of(fd) & KERNELS) != 0;
 }
 
 bool wf_descriptor_can_be_asked(int fd)

@@ -46,6 +46,11 @@ bool wf_descriptor_is_byte_stream(int fd);
 
 /* A file with O_DIRECT when weft first met it. */
 bool wf_descriptor_is_direct(int fd);
+/* Or O_DSYNC: each write waits for the medium. */
+bool wf_descriptor_is_written_through(int fd);
+
+/* In /proc, /sys and the like, where it counts who reads or writes. */
+bool wf_descriptor_is_kernels(int fd);
 
 /* Does RWF_NOWAIT mean anything to the file, as far as is known? */
 bool wf_descriptor_can_be_asked(int fd);

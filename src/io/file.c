@@ -6,6 +6,7 @@
  * once and the kernel would wait even if asked not to.
  *
  * Buffered writes hardly ever wait: plain calls as long as they are quick.
+ * With O_DIRECT or O_DSYNC they always do.
  *
  * At the file's own position it is the plain call in any case, since no other
  * moves the position and keeps two threads from reading the same: by the
@@ -51,12 +52,33 @@ static bool is_plain(int fd, const struct iovec *iov, int nr, int64_t at)
 	const int most = 1024; /* parts */
 
 	return at < 0 || nr <= 0 || nr > most || total_of(iov, nr) == 0 ||
-	       wf_descriptor_is_stream(fd);
+	       wf_descriptor_is_stream(fd) || wf_descriptor_is_kernels(fd);
 }
 
 /* --- waiting ------------------------------------------------------------- */
 
-/* By the ring, or by a server that makes the call. */
+/* A server makes the call. A handler that has run is no reason to end it. */
+static long have_made(struct wf_call *c)
+{
+	long n;
+
+	do {
+		n = wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER);
+	} while (n == -EINTR);
+	return n;
+}
+
+static long make_if_quick(int fd, struct wf_call *c)
+{
+	long n;
+
+	do {
+		n = wf_call_on(fd, c, false);
+	} while (n == -EINTR);
+	return n;
+}
+
+/* By the ring, or by a server. */
 static long wait_for(int fd, uint8_t op, struct wf_call *c)
 {
 	struct wf_request r = {
@@ -69,11 +91,11 @@ static long wait_for(int fd, uint8_t op, struct wf_call *c)
 	int n;
 
 	if (wf_ring_is_refused())
-		return wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER);
+		return have_made(c);
 	do {
 		n = wf_io_run(&r, WF_FOREVER);
-	} while (n == -EINTR); /* a handler has run */
-	return n == -ENOSYS ? wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER) : n;
+	} while (n == -EINTR);
+	return n == -ENOSYS ? have_made(c) : n;
 }
 
 /* --- reading ------------------------------------------------------------- */
@@ -93,7 +115,7 @@ static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
 {
 	if (wf_descriptor_is_slow(fd, false) && is_cached(fd, at, total))
 		return wf_call_make(c);
-	return wf_call_on(fd, c, false);
+	return make_if_quick(fd, c);
 }
 
 /* n bytes have come. Is that all there is, up to the end of the file? */
@@ -138,16 +160,29 @@ long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at)
 long wf_io_file_readv(int fd, const struct iovec *iov, int nr)
 {
 	struct wf_call *c = WF_CALL(SYS_readv, fd, (long)iov, nr);
-	bool is_direct = wf_descriptor_is_direct(fd);
 
-	if (!is_direct && wf_descriptor_is_slow(fd, false) && nr > 0 &&
+	if (wf_descriptor_is_kernels(fd))
+		return wf_call_make(c);
+	if (wf_descriptor_is_direct(fd))
+		return have_made(c);
+	if (wf_descriptor_is_slow(fd, false) && nr > 0 &&
 	    is_cached(fd, wf_sys(SYS_lseek, fd, 0L, SEEK_CUR),
 		      total_of(iov, nr)))
 		return wf_call_make(c);
-	return wf_call_on(fd, c, is_direct);
+	return make_if_quick(fd, c);
 }
 
 /* --- writing ------------------------------------------------------------- */
+
+long wf_io_file_writev(int fd, const struct iovec *iov, int nr)
+{
+	struct wf_call *c = WF_CALL(SYS_writev, fd, (long)iov, nr);
+
+	if (wf_descriptor_is_kernels(fd))
+		return wf_call_make(c);
+	return wf_descriptor_is_written_through(fd) ? have_made(c) :
+						      make_if_quick(fd, c);
+}
 
 /* A ring would send the signal that comes with it to whoever runs. */
 static bool exceeds_limit(int64_t at, size_t total)
@@ -158,20 +193,14 @@ static bool exceeds_limit(int64_t at, size_t total)
 	       (uint64_t)at + total > limit.rlim_cur;
 }
 
-long wf_io_file_writev(int fd, const struct iovec *iov, int nr)
-{
-	return wf_call_on(fd, WF_CALL(SYS_writev, fd, (long)iov, nr),
-			  wf_descriptor_is_direct(fd));
-}
-
 long wf_io_pwritev(int fd, const struct iovec *iov, int nr, int64_t at)
 {
 	struct wf_call *c = WF_CALL(SYS_pwritev, fd, (long)iov, nr, at);
 
 	if (is_plain(fd, iov, nr, at))
 		return wf_call_make(c);
-	if (!wf_descriptor_is_direct(fd))
-		return wf_call_on(fd, c, false);
+	if (!wf_descriptor_is_written_through(fd))
+		return make_if_quick(fd, c);
 	return exceeds_limit(at, total_of(iov, nr)) ?
 		       wf_call_make(c) :
 		       wait_for(fd, IORING_OP_WRITEV, c);

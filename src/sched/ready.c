@@ -1,12 +1,48 @@
 #include "sched/ready.h"
 
 #include "os/futex.h"
+#include "sched/idle.h"
 
 static void wake_kernel_thread(struct wf_thread *t)
 {
 	/* release: the waker's writes; pairs with the sleeper's load. */
 	wf_store_release(&t->kernel_word, 1);
 	wf_os_futex_wake(&t->kernel_word, 1);
+}
+
+void (*wf_ready_interrupt)(struct wf_carrier *c);
+
+/* May the thread that runs on vp be preempted for one that is woken? */
+static bool gives_way(const struct wf_vp *vp, const struct wf_thread *running)
+{
+	return running->hog && wf_load_relaxed(&vp->balance) < WF_BALANCE_TICK;
+}
+
+/*
+ * A kernel thread has woken one whose VP computes and would see it at the next
+ * tick. What is asked of the VP at the same time by the monitor may win.
+ */
+static void take_vp(struct wf_vp *vp)
+{
+	uint64_t switches = wf_load_relaxed(&vp->counters.switches);
+	const struct wf_thread *running = wf_load_acquire(&vp->cur);
+	struct wf_carrier *c = vp->carrier;
+
+	if (running == NULL || c == NULL || !gives_way(vp, running))
+		return;
+	wf_vp_ask(vp, WF_RESCHED_WAKE, switches);
+	wf_ready_interrupt(c);
+}
+
+/* Whoever has nothing to run takes it. */
+static void put_remote(struct wf_thread *t)
+{
+	struct wf_vp *vp = t->vp; /* t is anybody's once it is queued */
+	bool is_awaited = wf_idle_is_any();
+
+	wf_queue_put_remote(NULL, t, WF_READY_WOKEN);
+	if (vp != NULL && !is_awaited && wf_ready_interrupt != NULL)
+		take_vp(vp);
 }
 
 static bool has_vp(const struct wf_thread *me)
@@ -24,13 +60,13 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 		return;
 	}
 	if (!has_vp(me)) {
-		wf_queue_put_remote(NULL, t, WF_READY_WOKEN);
+		put_remote(t);
 		return;
 	}
 	vp = me->vp;
 	wf_queue_put(vp, t, WF_READY_WOKEN);
 	/* A computing thread gives way to whom it wakes. */
-	if (me->hog && wf_load_relaxed(&vp->balance) < WF_BALANCE_TICK) {
+	if (gives_way(vp, me)) {
 		wf_vp_ask(vp, WF_RESCHED_WAKE,
 			  wf_load_relaxed(&vp->counters.switches));
 		atomic_fetch_or(&me->exit_work, WF_WORK_RESCHED);

@@ -10,6 +10,9 @@
  */
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t);
 
+/* Makes a carrier see what is asked of its VP; set at start. */
+extern void (*wf_ready_interrupt)(struct wf_carrier *c);
+
 /*
  * t is about to be woken: fetches what its next run touches first, the frame
  * of the switch and the TCB.

@@ -29,6 +29,7 @@
 #include "sched/carrier.h"
 #include "sched/preempt.h"
 #include "sched/queue.h"
+#include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "signal/arrive.h"
@@ -187,6 +188,7 @@ static void set_action(struct kernel_action action)
 void wf_preempt_init(void)
 {
 	wf_store_relaxed(&nr_execs, 0);
+	wf_ready_interrupt = wf_preempt_signal;
 	set_action((struct kernel_action){
 		handle, SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
 		wf_arch_sigreturn, UINT64_MAX });

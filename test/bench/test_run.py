@@ -77,10 +77,12 @@ def test_ptl_n(bench, tmp_path):
     for figures in hit.values():
         assert figures["elapsed_us"] > 0 and figures["io_us"] >= 0
     assert hit["model"]["notices"] <= hit["model tells"]["notices"] == 4
+    assert hit["weft process"]["notices"] == 0
     if "MB/s" in result.stdout:
         slow = out["rows"]["slow-read-miss"]["256"]["medians"]
         # It sleeps for the time of the bytes at least.
         assert slow["plain"]["elapsed_us"] > (1 << 20) / 12
+        assert slow["weft process"]["notices"] > 0
 
 
 def test_echo_unknown_part(bench):

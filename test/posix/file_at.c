@@ -215,6 +215,90 @@ TEST(half_cached)
 	thread_join(thread_start(read_half_cached, NULL));
 }
 
+/* --- at the file's own position ------------------------------------------- */
+
+/* From block to block up to the end; `bytes` at a time. */
+static void read_through(size_t bytes, off_t from)
+{
+	char *blocks = aligned_alloc(BLOCK, bytes);
+	off_t at = from;
+	ssize_t n;
+
+	CHECK_EQ(lseek(fd, from, SEEK_SET), from);
+	while ((n = read(fd, blocks, bytes)) > 0) {
+		off_t left = END - at;
+
+		CHECK_EQ(n, left < (off_t)bytes ? left : (off_t)bytes);
+		for (ssize_t i = 0; i + BLOCK <= n; i += BLOCK)
+			CHECK(is_full_of(blocks + i, (int)((at + i) / BLOCK)));
+		at += n;
+		CHECK_EQ(lseek(fd, 0, SEEK_CUR), at);
+	}
+	CHECK_EQ(n, 0);
+	CHECK_EQ(at, END);
+	free(blocks);
+}
+
+static void *read_one_after_another(void *arg)
+{
+	read_through(4L * BLOCK, 0);
+	CHECK_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
+	CHECK_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+	read_through(4L * BLOCK, 2L * BLOCK);
+	/* Half of what each asks for is there. */
+	CHECK_EQ(posix_fadvise(fd, (off_t)END / 2, 0, POSIX_FADV_DONTNEED), 0);
+	read_through((size_t)(NR_BLOCKS + 1) * BLOCK, 0);
+	if (reopen_direct())
+		read_through(4L * BLOCK, 0);
+	return arg;
+}
+
+TEST(one_after_another)
+{
+	make_file();
+	thread_join(thread_start(read_one_after_another, NULL));
+}
+
+static void *write_one_after_another(void *arg)
+{
+	char block[BLOCK];
+
+	fd = open(path, O_RDWR | O_DSYNC | O_TRUNC);
+	for (int i = 0; i < NR_BLOCKS; i++) {
+		fill(block, i);
+		CHECK_EQ(write(fd, block, BLOCK), BLOCK);
+	}
+	CHECK_EQ(write(fd, block, TAIL), TAIL);
+	read_through(8L * BLOCK, 0);
+	return arg;
+}
+
+TEST(written_one_after_another)
+{
+	make_file();
+	thread_join(thread_start(write_one_after_another, NULL));
+}
+
+/* A line of the kernel's is read as it comes, and names who asks. */
+static void *read_kernels(void *arg)
+{
+	char line[16] = "", more[BLOCK];
+	int comm = open("/proc/thread-self/comm", O_RDWR);
+
+	CHECK_EQ(write(comm, "reader", 6), 6);
+	CHECK_EQ(lseek(comm, 0, SEEK_SET), 0);
+	CHECK_EQ(read(comm, line, sizeof(line)), 7);
+	CHECK_EQ(memcmp(line, "reader\n", 7), 0);
+	CHECK_EQ(read(comm, more, sizeof(more)), 0);
+	CHECK_EQ(close(comm), 0);
+	return arg;
+}
+
+TEST(of_the_kernel)
+{
+	thread_join(thread_start(read_kernels, NULL));
+}
+
 /* --- errors --------------------------------------------------------------- */
 
 static void *make_errors(void *arg)
