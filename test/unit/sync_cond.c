@@ -26,6 +26,11 @@ void wf_shared_end(pthread_mutex_t *m, bool is_held)
 {
 }
 
+int wf_shared_try_inherit(pthread_mutex_t *m)
+{
+	return pthread_mutex_trylock(m);
+}
+
 static void test_without_waiters_it_is_no_call(void **state)
 {
 	struct wf_cond c = { .libc = PTHREAD_COND_INITIALIZER };
