@@ -12,11 +12,6 @@
 #include "sync/shared.h"
 
 /* Mutexes of libc's are not what is tested here. */
-int wf_shared_try_inherit(pthread_mutex_t *m)
-{
-	return pthread_mutex_trylock(m);
-}
-
 bool wf_shared_begin(pthread_mutex_t *m)
 {
 	return false;
