@@ -53,7 +53,7 @@ long wf_clone_syscall(long nr, const long *args)
 	long pid;
 
 	if (is_ours)
-		wf_signal_fork_prepare();
+		wf_boot_fork_prepare();
 	pid = wf_syscall6(nr, args[0], args[1], args[2], args[3], args[4],
 			  args[5]);
 	if (is_ours && pid == 0)
@@ -77,7 +77,7 @@ static int fork_to(void *stack, int flags, struct child *child, pid_t *parent,
 {
 	int pid;
 
-	wf_signal_fork_prepare();
+	wf_boot_fork_prepare();
 	pid = wf_real.clone(run_child, stack, flags, child, parent, tls, tid);
 	wf_signal_fork_parent();
 	return pid;

@@ -52,7 +52,7 @@ WF_API(pid_t, _Fork, void)
 {
 	pid_t pid;
 
-	wf_signal_fork_prepare();
+	wf_boot_fork_prepare();
 	pid = wf_real._Fork();
 	if (pid == 0)
 		wf_boot_fork_child();

@@ -200,6 +200,14 @@ long wf_signal_tgkill(long pid, long tid, long sig)
 	return sig != 0 ? send_info(t, &info) : 0;
 }
 
+long wf_signal_tkill(long tid, long sig)
+{
+	/* Other processes' threads, too: a debugger stops its program so. */
+	if (!wf_is_started() || wf_table_by_tid((int32_t)tid) == NULL)
+		return wf_sys(SYS_tkill, tid, sig);
+	return wf_signal_tgkill(wf_os_getpid(), tid, sig);
+}
+
 WF_API(int, tgkill, pid_t pid, pid_t tid, int sig)
 {
 	return wf_api_errno((int)wf_signal_tgkill(pid, tid, sig));

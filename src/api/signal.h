@@ -12,6 +12,7 @@
 /* As the system calls: a negative error number on failure. */
 long wf_signal_kill(long pid, long sig);
 long wf_signal_tgkill(long pid, long tid, long sig);
+long wf_signal_tkill(long tid, long sig);
 long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info);
 long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info);
 

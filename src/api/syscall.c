@@ -44,7 +44,7 @@ static long dispatch(long nr, const long *a)
 	case SYS_tgkill:
 		return wf_signal_tgkill(a[0], a[1], a[2]);
 	case SYS_tkill:
-		return wf_signal_tgkill(wf_os_getpid(), a[0], a[1]);
+		return wf_signal_tkill(a[0], a[1]);
 	case SYS_execve:
 	case SYS_execveat:
 		return wf_exec_syscall(nr, a);

@@ -30,7 +30,8 @@ void wf_boot_stats_begin(void);
 
 /* Registers the fork handlers once, before any of the program's. */
 void wf_boot_register_fork(void);
-/* What they do in the child. */
+/* What they do before, and in the child. */
+void wf_boot_fork_prepare(void);
 void wf_boot_fork_child(void);
 
 /* In a fork child: nobody is starting the runtime. */

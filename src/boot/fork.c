@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "boot/boot.h"
+#include "boot/tracer.h"
 #include "io/ring.h"
 #include "io/server.h"
 #include "io/watch.h"
@@ -97,6 +98,7 @@ void wf_boot_fork_child(void)
 	wf_start_fork_child();
 	wf_main_exit_fork_child();
 	wf_reap_fork_child();
+	wf_tracer_fork_child();
 	memset(&wf_counters, 0, sizeof(wf_counters));
 	wf_boot_stats_fork_child();
 	/* A kernel thread that weft had not met may fork, too. */
@@ -107,6 +109,12 @@ void wf_boot_fork_child(void)
 	wf_alive_reset();
 }
 
+void wf_boot_fork_prepare(void)
+{
+	wf_tracer_fork();
+	wf_signal_fork_prepare();
+}
+
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 void wf_boot_register_fork(void)
@@ -114,7 +122,7 @@ void wf_boot_register_fork(void)
 	static _Atomic bool is_registered;
 
 	if (!atomic_exchange(&is_registered, true))
-		wf_real.__register_atfork(wf_signal_fork_prepare,
+		wf_real.__register_atfork(wf_boot_fork_prepare,
 					  wf_signal_fork_parent,
 					  wf_boot_fork_child, &__dso_handle);
 }

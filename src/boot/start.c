@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/tracer.h"
 #include "io/ring.h"
 #include "libc/elf.h"
 #include "libc/layout.h"
@@ -223,6 +224,7 @@ static int start_locked(struct wf_thread *t)
 	if (t->is_first) {
 		wf_carrier_set_mask(t->carrier, mask);
 		wf_runtime_leave(t);
+		wf_tracer_start();
 	} else {
 		wf_os_set_signal_mask(mask);
 	}

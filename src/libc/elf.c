@@ -121,6 +121,20 @@ void *wf_elf_symbol(const char *object, const char *name)
 	return NULL;
 }
 
+/* What an object does not define comes before what its hash table has. */
+bool wf_elf_program_imports(const char *name)
+{
+	struct tables t;
+
+	if (!read_tables(_r_debug.r_map, &t))
+		return false;
+	for (uint32_t i = 1; i < t.gnu_hash[1]; i++) {
+		if (strcmp(t.strings + t.symbols[i].st_name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool wf_elf_has_thread_sanitizer(void)
 {
 	/* The last is the program itself. */

@@ -17,6 +17,9 @@
  */
 void *wf_elf_symbol(const char *object, const char *name);
 
+/* Does the program, not a library of its, refer to another object's `name`? */
+bool wf_elf_program_imports(const char *name);
+
 /* Is the program built with ThreadSanitizer? */
 bool wf_elf_has_thread_sanitizer(void);
 

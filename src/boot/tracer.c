@@ -1,0 +1,50 @@
+#include "boot/tracer.h"
+
+#include <stdbool.h>
+
+#include "base/atomic.h"
+#include "libc/elf.h"
+#include "sched/carrier.h"
+#include "sched/runtime.h"
+
+static _Atomic bool has_forked; /* this process has */
+
+static bool is_program(void)
+{
+	static _Atomic int answer; /* 0 until asked; then 1, no, or 2, yes */
+
+	if (wf_load_relaxed(&answer) == 0)
+		wf_store_relaxed(&answer,
+				 wf_elf_program_imports("ptrace") ? 2 : 1);
+	return wf_load_relaxed(&answer) == 2;
+}
+
+static bool is_multiplexed(void)
+{
+	return wf_self != NULL && wf_self->kind == WF_THREAD_MULTIPLEXED;
+}
+
+/* Without a carrier to be had it stays as it is. */
+static void bind_self(void)
+{
+	wf_carrier_bind(wf_runtime_enter());
+	wf_runtime_leave(wf_self);
+}
+
+void wf_tracer_start(void)
+{
+	if (wf_load_relaxed(&has_forked) && is_program())
+		bind_self();
+}
+
+void wf_tracer_fork(void)
+{
+	wf_store_relaxed(&has_forked, true);
+	if (is_multiplexed() && is_program())
+		bind_self();
+}
+
+void wf_tracer_fork_child(void)
+{
+	wf_store_relaxed(&has_forked, false);
+}
