@@ -25,6 +25,7 @@ def own(build):
         Program("queues_perl", ["perl", APPS / "queues.pl"]),
         Program("queues_ruby", ["ruby", APPS / "queues.rb"]),
         Program("pools_java", ["java", "-Xmx256m", APPS / "Pools.java"]),
+        Program("workers_node", ["node", APPS / "workers.js"]),
         Program("openmp", [built / "app_openmp"]),
         Program("openmp_crowded", [built / "app_openmp", "12"]),
         Program("storm", [built / "app_storm"]),
@@ -116,11 +117,28 @@ LLD = f"""
 clang -fuse-ld=lld -Wl,--threads=8 -O1 -pthread -o program {APPS}/churn.c
 cksum program
 """
+# Threads of gdb's own read the symbols; its program runs on weft, too.
+GDB = f"""
+cc -g -pthread -o program {APPS}/churn.c
+gdb -nx -batch -ex 'set debuginfod enabled off' -ex 'break pthread_create' \\
+    -ex run -ex 'print 6 * 7' -ex kill program 2>messages | grep '^\\$1'
+"""
+
+
+def ffmpeg():
+    """Encodes with frame and slice threads, and decodes that."""
+    return Script("ffmpeg", ["ffmpeg"], """
+ffmpeg -v error -f lavfi -i testsrc2=size=320x240:duration=1 \\
+    -c:v libx264 -preset veryfast -threads 6 -f h264 video
+ffmpeg -v error -threads 4 -i video -f framemd5 - | cksum
+""")
 
 
 def tools():
     """That use threads here and there."""
     return [
+        Script("gdb", ["gdb", "cc"], GDB),
+        ffmpeg(),
         Script("git", ["git"], GIT),
         Script("sort", ["sort"], SORT),
         Script("sqlite", ["sqlite3"], SQLITE),
