@@ -32,10 +32,11 @@ enum {
 
 static _Atomic uint16_t known[NR_KNOWN];
 
-/* Reads in a row that had to wait, and from MANY_WAITS on those that nobody
- * tried first, of which there are fewer than PROBE in a row. */
-enum { MANY_WAITS = 8, PROBE = 32 };
-static _Atomic uint8_t nr_waits[NR_KNOWN];
+/* Of a stream: reads that had to wait, and from MANY_WAITS on those that nobody
+ * tried first, of which there are fewer than PROBE in a row. Of a slow file:
+ * reads that found everything in the page cache. */
+enum { MANY_WAITS = 8, PROBE = 32, MANY_HITS = 32 };
+static _Atomic uint8_t nr_in_a_row[NR_KNOWN];
 
 /* Some socket has, or had, a limit; other numbers may name it, too. */
 static _Atomic bool has_limits;
@@ -69,6 +70,20 @@ void wf_descriptor_set_slow(int fd, bool is_slow)
 	remember(fd, bit);
 }
 
+void wf_descriptor_was_cached(int fd, bool is_hit)
+{
+	uint8_t nr;
+
+	if (fd < 0 || fd >= NR_KNOWN)
+		return;
+	nr = is_hit ? wf_load_relaxed(&nr_in_a_row[fd]) + 1 : 0;
+	if (nr >= MANY_HITS) {
+		nr = 0;
+		wf_descriptor_set_slow(fd, false);
+	}
+	wf_store_relaxed(&nr_in_a_row[fd], nr);
+}
+
 void wf_descriptor_forget(int fd)
 {
 	if (what_of(fd) != 0)
@@ -82,12 +97,12 @@ bool wf_descriptor_expects_wait(int fd)
 
 	if (fd < 0 || fd >= NR_KNOWN)
 		return false;
-	nr = wf_load_relaxed(&nr_waits[fd]);
+	nr = wf_load_relaxed(&nr_in_a_row[fd]);
 	if (nr < MANY_WAITS)
 		return false;
 	if (++nr == MANY_WAITS + PROBE)
 		nr = MANY_WAITS;
-	wf_store_relaxed(&nr_waits[fd], nr);
+	wf_store_relaxed(&nr_in_a_row[fd], nr);
 	return nr != MANY_WAITS;
 }
 
@@ -97,11 +112,11 @@ void wf_descriptor_was_tried(int fd, bool has_to_wait)
 
 	if (fd < 0 || fd >= NR_KNOWN)
 		return;
-	nr = wf_load_relaxed(&nr_waits[fd]);
+	nr = wf_load_relaxed(&nr_in_a_row[fd]);
 	if (!has_to_wait && nr != 0)
-		wf_store_relaxed(&nr_waits[fd], 0);
+		wf_store_relaxed(&nr_in_a_row[fd], 0);
 	else if (has_to_wait && nr < MANY_WAITS)
-		wf_store_relaxed(&nr_waits[fd], nr + 1);
+		wf_store_relaxed(&nr_in_a_row[fd], nr + 1);
 }
 
 void wf_descriptor_limit_comes(void)

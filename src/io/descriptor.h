@@ -34,6 +34,11 @@ int64_t wf_descriptor_deadline(int fd, int option);
 /* Did the last call on it that a disk may have held up take long? */
 bool wf_descriptor_is_slow(int fd, bool if_unknown);
 void wf_descriptor_set_slow(int fd, bool is_slow);
+/*
+ * Was all of it in the page cache? Each read of a slow file tells; after many
+ * in a row it is quick again, or each would pay for the question for ever.
+ */
+void wf_descriptor_was_cached(int fd, bool is_hit);
 
 /* A limit is about to be set on some socket. */
 void wf_descriptor_limit_comes(void);

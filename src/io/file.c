@@ -110,12 +110,16 @@ static bool is_cached(int fd, int64_t at, size_t bytes)
 	       pages[0] == nr;
 }
 
-/* A file that cannot be asked. */
+/* A file that cannot be asked, or of which a part is read by its position. */
 static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
 {
-	if (wf_descriptor_is_slow(fd, false) && is_cached(fd, at, total))
-		return wf_call_make(c);
-	return make_if_quick(fd, c);
+	bool is_hit;
+
+	if (!wf_descriptor_is_slow(fd, false))
+		return make_if_quick(fd, c);
+	is_hit = is_cached(fd, at, total);
+	wf_descriptor_was_cached(fd, is_hit);
+	return is_hit ? wf_call_make(c) : make_if_quick(fd, c);
 }
 
 /* n bytes have come. Is that all there is, up to the end of the file? */
@@ -165,11 +169,10 @@ long wf_io_file_readv(int fd, const struct iovec *iov, int nr)
 		return wf_call_make(c);
 	if (wf_descriptor_is_direct(fd))
 		return have_made(c);
-	if (wf_descriptor_is_slow(fd, false) && nr > 0 &&
-	    is_cached(fd, wf_sys(SYS_lseek, fd, 0L, SEEK_CUR),
-		      total_of(iov, nr)))
-		return wf_call_make(c);
-	return make_if_quick(fd, c);
+	if (!wf_descriptor_is_slow(fd, false) || nr <= 0)
+		return make_if_quick(fd, c);
+	return read_unasked(fd, c, wf_sys(SYS_lseek, fd, 0L, SEEK_CUR),
+			    total_of(iov, nr));
 }
 
 /* --- writing ------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /*
- * src/io/descriptor.c: when a read is not tried first.
+ * src/io/descriptor.c: when a read is not tried first, when a file is slow.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,6 +72,24 @@ static void numbers_out_of_range(void **state)
 	}
 }
 
+/* A slow file whose reads all lie in the page cache is quick again. */
+static void cached_again_and_again(void **state)
+{
+	int nr_hits = 0;
+
+	wf_descriptor_set_slow(FD, true);
+	for (int i = 0; i < 5; i++)
+		wf_descriptor_was_cached(FD, true);
+	wf_descriptor_was_cached(FD, false);
+	while (wf_descriptor_is_slow(FD, true) && nr_hits < 1000) {
+		wf_descriptor_was_cached(FD, true);
+		nr_hits++;
+	}
+	assert_int_equal(nr_hits, PROBE);
+	assert_false(wf_descriptor_expects_wait(FD));
+	wf_descriptor_forget(FD);
+}
+
 /* What was known of a number is not known of the next file. */
 static void forgotten(void **state)
 {
@@ -97,6 +115,7 @@ int main(void)
 		cmocka_unit_test(one_that_does_not_wait),
 		cmocka_unit_test(is_probed),
 		cmocka_unit_test(numbers_out_of_range),
+		cmocka_unit_test(cached_again_and_again),
 		cmocka_unit_test(forgotten),
 	};
 
