@@ -1,9 +1,12 @@
 /*
- * T1. Entries change under the lock only. Entries [0, nr_used) may be in use,
- *     id 0 .. INT_MAX; free ones have tid 0.
+ * T1. Entries change under the lock only. Entries [0, nr_used) have been used,
+ *     id 0 .. INT_MAX.
  * T2. The receiver wants the signal from the timer's creation on, and for
  *     good: the kernel queues it for the receiver alone, so nobody else can
  *     see it there. It waits in the thread's own queue instead.
+ * T3. The receiver may have the signal of a timer in hand when the timer is
+ *     deleted. The entry then says that it was a thread's, so that nobody
+ *     else gets the signal; it is used again after all others.
  */
 #include "signal/posix_timer.h"
 
@@ -21,19 +24,39 @@ struct entry {
 	int id;
 	int32_t tid;
 	int overrun;
+	bool is_deleted; /* T3 */
 };
 
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct entry entries[MAX_TIMERS]; /* T1 */
 static _Atomic uint32_t nr_used;	 /* lock; may be read without */
+static uint32_t next_free;		 /* lock */
 
-/* NULL if there is none. tid 0 finds a free one. */
-static struct entry *find_locked(int id, bool is_free)
+/* NULL if there is none. */
+static struct entry *find_locked(int id, bool is_deleted)
 {
 	for (uint32_t i = 0; i < wf_load_relaxed(&nr_used); i++) {
 		struct entry *e = &entries[i];
 
-		if (is_free ? e->tid == 0 : e->tid != 0 && e->id == id)
+		if (e->id == id && e->is_deleted == is_deleted)
+			return e;
+	}
+	return NULL;
+}
+
+/* One that was never used, or else one of those deleted first: T3. */
+static struct entry *find_free_locked(void)
+{
+	uint32_t nr = wf_load_relaxed(&nr_used);
+
+	if (nr < MAX_TIMERS) {
+		wf_store_relaxed(&nr_used, nr + 1);
+		return &entries[nr];
+	}
+	for (uint32_t i = 0; i < MAX_TIMERS; i++) {
+		struct entry *e = &entries[next_free++ % MAX_TIMERS];
+
+		if (e->is_deleted)
 			return e;
 	}
 	return NULL;
@@ -42,15 +65,12 @@ static struct entry *find_locked(int id, bool is_free)
 int wf_posix_timer_add(int id, int sig, int32_t tid)
 {
 	struct entry *e;
-	uint32_t nr;
 
 	wf_spin_lock(&lock);
-	e = find_locked(0, true);
-	nr = wf_load_relaxed(&nr_used);
-	if (e == NULL && nr < MAX_TIMERS) {
-		e = &entries[nr];
-		wf_store_relaxed(&nr_used, nr + 1);
-	}
+	/* The kernel may use a number again. */
+	e = find_locked(id, true);
+	if (e == NULL)
+		e = find_free_locked();
 	if (e != NULL)
 		*e = (struct entry){ .id = id, .tid = tid };
 	wf_spin_unlock(&lock);
@@ -67,13 +87,14 @@ void wf_posix_timer_remove(int id)
 	wf_spin_lock(&lock);
 	e = find_locked(id, false);
 	if (e != NULL)
-		e->tid = 0;
+		e->is_deleted = true;
 	wf_spin_unlock(&lock);
 }
 
 bool wf_posix_timer_target(const siginfo_t *info, struct wf_thread **ret_target)
 {
 	const struct entry *e;
+	bool is_deleted = false;
 	int32_t tid = 0;
 
 	if (info->si_code != SI_TIMER || wf_load_relaxed(&nr_used) == 0)
@@ -82,11 +103,14 @@ bool wf_posix_timer_target(const siginfo_t *info, struct wf_thread **ret_target)
 	e = find_locked(info->si_timerid, false);
 	if (e != NULL)
 		tid = e->tid;
+	else
+		is_deleted = find_locked(info->si_timerid, true) != NULL;
 	wf_spin_unlock(&lock);
-	if (tid == 0)
-		return false;
-	*ret_target = wf_table_by_tid(tid);
-	return true;
+	if (tid != 0)
+		*ret_target = wf_table_by_tid(tid);
+	else
+		*ret_target = NULL;
+	return tid != 0 || is_deleted;
 }
 
 void wf_posix_timer_delivered(const siginfo_t *info)
@@ -120,4 +144,5 @@ void wf_posix_timer_fork_child(void)
 	lock = WF_SPIN_INIT;
 	memset(entries, 0, sizeof(entries));
 	wf_store_relaxed(&nr_used, 0);
+	next_free = 0;
 }
