@@ -19,6 +19,7 @@ def own(build):
     return [
         Program("threads2000", [PYTHON, APPS / "threads2000.py"]),
         Program("cpp_threads", [built / "app_cpp_threads"]),
+        Program("boost_threads", [built / "app_boost_threads"]),
         Program("rust_threads", [built / "app_rust_threads"]),
         Program("mp", [PYTHON, APPS / "mp.py"]),
         Program("pools", [PYTHON, APPS / "pools.py"]),
