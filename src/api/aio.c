@@ -38,13 +38,16 @@ struct wait {
 
 /* --- the helper ----------------------------------------------------------- */
 
-/* A wait with a limit ends by any signal, one of weft's own, too. */
+/*
+ * A wait with a limit ends by any signal, one of weft's own, too; but libc's of
+ * late goes on by itself, and then ends by the limit.
+ */
 static int wait_for_any(struct wait *w, const struct aiocb *const *list, int nr)
 {
-	const struct timespec an_hour = { 3600, 0 };
+	const struct timespec limit = { 0, 100 * WF_NS_PER_MS };
 
 	while (!wf_load_acquire(&w->is_asked)) {
-		if (wf_real.aio_suspend(list, nr, &an_hour) == 0)
+		if (wf_real.aio_suspend(list, nr, &limit) == 0)
 			return 0;
 		if (errno != EAGAIN && errno != EINTR)
 			return errno;

@@ -150,6 +150,9 @@ int wf_tcb_prepare(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes,
 	if (wf_libc.allocate_tls((void *)tcb) == NULL)
 		return -ENOMEM;
 	copy_libc_tls(tcb, false);
+	if (wf_template.rseq_cpu_id != 0)
+		*(uint32_t *)(tcb + (uintptr_t)wf_template.rseq_cpu_id) =
+			WF_RSEQ_NO_CPU;
 	*(struct wf_thread **)(tcb + wf_libc.self_offset) = self;
 	return 0;
 }

@@ -168,15 +168,25 @@ static void find_window(void)
 	wf_template.end_of_window = i;
 }
 
-/* The template's CPU number must not be everybody's: none is known. */
+/*
+ * The template's CPU number must not be everybody's: none is known. It is in the
+ * TCB, or in memory of its own below the TLS of all modules.
+ */
 static void forget_rseq(void)
 {
 	const ptrdiff_t *offset = wf_elf_symbol("ld-linux", "__rseq_offset");
-	const uint32_t unknown = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED;
+	const uint32_t unknown = WF_RSEQ_NO_CPU;
 	size_t cpu_id;
 
-	if (offset == NULL || *offset < 0)
+	if (offset == NULL)
 		return;
+	if (*offset < 0) {
+		wf_template.rseq_cpu_id =
+			*offset + (ptrdiff_t)offsetof(struct rseq, cpu_id);
+		if (wf_libc.static_tls_used < (size_t) - *offset)
+			wf_libc.static_tls_used = (size_t) - *offset;
+		return;
+	}
 	cpu_id = (size_t)*offset + offsetof(struct rseq, cpu_id);
 	if (cpu_id + sizeof(unknown) <= wf_template.tcb.size)
 		memcpy(wf_template.tcb.bytes + cpu_id, &unknown,

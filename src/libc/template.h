@@ -27,6 +27,9 @@ struct wf_image {
 	size_t nr_relocations;
 };
 
+/* Of struct rseq: RSEQ_CPU_ID_UNINITIALIZED. libc asks the kernel then. */
+#define WF_RSEQ_NO_CPU ((uint32_t)-1)
+
 struct wf_template {
 	struct wf_image tcb;
 	struct wf_image libc_tls;
@@ -41,6 +44,8 @@ struct wf_template {
 	size_t window, window_bytes;
 	size_t first_in_window, end_of_window; /* of the relocations */
 	size_t resolver_offset;		       /* pthread.res */
+	ptrdiff_t rseq_cpu_id; /* from the thread register, if it lies below the
+				* TCB (glibc 2.42 and later); else 0 */
 };
 
 extern struct wf_template wf_template;
