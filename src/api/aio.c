@@ -22,7 +22,6 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
-#include "sched/yield.h"
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
 
@@ -113,10 +112,14 @@ static int start_helper(struct wait *w)
 
 /* --- who waits ------------------------------------------------------------ */
 
-/* A1. The signal may come just before the call and is sent again. */
+/*
+ * A1. The signal may come just before the call and is sent again; less and less
+ * often, for it may also be what makes the limit begin anew.
+ */
 static void end(void *arg)
 {
 	struct wait *w = arg;
+	int64_t pause_ns = 20 * WF_NS_PER_US;
 
 	wf_store_release(&w->is_asked, true);
 	while (sem_trywait(&w->is_over) != 0) {
@@ -124,7 +127,8 @@ static void end(void *arg)
 
 		if (tid != 0)
 			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
-		wf_sched_yield();
+		wf_sleep_until(wf_os_now() + pause_ns);
+		pause_ns *= 2;
 	}
 }
 
