@@ -63,6 +63,14 @@ void wf_own_table_make(void)
 		wf_os_futex_wait(&is_ready, 0, wf_os_now() + patience_ns);
 }
 
+void wf_own_table_wait(void)
+{
+	const int64_t until_ns = wf_os_now() + 100 * WF_NS_PER_MS;
+
+	while (!wf_own_table_is_ready() && wf_os_now() < until_ns)
+		wf_os_futex_wait(&is_ready, 0, until_ns);
+}
+
 void wf_own_table_fork_child(void)
 {
 	wf_store_relaxed(&is_ready, 0);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/own_table.h"
 #include "boot/tracer.h"
 #include "io/ring.h"
 #include "libc/elf.h"
@@ -247,8 +248,10 @@ int wf_boot_start(void)
 	if (!wf_is_started())
 		err = start_locked(t);
 	wf_spin_unlock(&start_lock);
-	if (err == 0)
+	if (err == 0) {
+		wf_own_table_wait();
 		wf_boot_stats_register();
+	}
 	if (err < 0)
 		wf_log("cannot start: error %d; is the limit on processes or "
 		       "memory too low?",
