@@ -18,9 +18,9 @@ void wf_own_table_make(void);
 bool wf_own_table_is_ready(void);
 
 /*
- * The first pthread_create returns when that is so: what the program closes next
- * has no other copy then, and who reads from it sees the end. But it does not
- * wait for long, for a file system may answer late.
+ * The first pthread_create returns when that is so: what the program closes
+ * next has no other copy then, and who reads from it sees the end. But it does
+ * not wait for long, for a file system may answer late.
  */
 void wf_own_table_wait(void);
 

@@ -169,8 +169,8 @@ static void find_window(void)
 }
 
 /*
- * The template's CPU number must not be everybody's: none is known. It is in the
- * TCB, or in memory of its own below the TLS of all modules.
+ * The template's CPU number must not be everybody's: none is known. It is in
+ * the TCB, or in memory of its own below the TLS of all modules.
  */
 static void forget_rseq(void)
 {

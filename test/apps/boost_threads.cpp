@@ -106,7 +106,8 @@ void groups()
 		thread.interrupt(); /* perhaps before it begins */
 		thread.join();
 	}
-	std::cout << "group: " << nr_interrupted << " " << nr_joined << std::endl;
+	std::cout << "group: " << nr_interrupted << " " << nr_joined
+		  << std::endl;
 }
 
 std::string order;
