@@ -96,7 +96,7 @@ static int look(const struct wf_word *w, bool can_fault)
 	if (n != WF_WORDS_MAX)
 		return has_own_changed(n, (uint32_t)w->old);
 	slot = slot_of(w);
-	return wf_slot_look(&slot, can_fault);
+	return wf_word_slot_look(&slot, can_fault);
 }
 
 static int look_at_all(const struct wf_word *words, size_t nr,
@@ -205,8 +205,8 @@ static bool commit_slots(void *arg)
 	for (size_t i = 0; i < w->nr; i++) {
 		struct wf_arch_slot slot = slot_of(&w->words[i]);
 
-		wf_slot_arm_locked(n, w->key, w->t, &slot,
-				   is_rung(&w->words[i]), w->is_polled);
+		wf_word_slot_arm_locked(n, w->key, w->t, &slot,
+					is_rung(&w->words[i]), w->is_polled);
 		all_rung &= is_rung(&w->words[i]);
 		n = wf_word_table.infos[n].next;
 	}
@@ -224,7 +224,7 @@ static void leave_slots(void *arg)
 	struct wait *w = arg;
 
 	for (uint32_t n = w->first; n != 0; n = wf_word_table.infos[n].next)
-		wf_slot_disarm_locked(n);
+		wf_word_slot_disarm_locked(n);
 }
 
 static void get_slots(struct wait *w)
@@ -232,7 +232,7 @@ static void get_slots(struct wait *w)
 	struct wf_thread *t = wf_runtime_enter();
 	uint64_t mask = wf_signals_close(t);
 
-	w->first = wf_slots_get(w->nr);
+	w->first = wf_word_slots_get(w->nr);
 	wf_signals_open(t, mask);
 	wf_runtime_leave(t);
 }
@@ -242,7 +242,7 @@ static void put_slots(struct wait *w)
 	struct wf_thread *t = wf_runtime_enter();
 	uint64_t mask = wf_signals_close(t);
 
-	wf_slots_put(w->first);
+	wf_word_slots_put(w->first);
 	wf_signals_open(t, mask);
 	wf_runtime_leave(t);
 }
@@ -359,7 +359,7 @@ static const void *key_of(struct wf_word_place place)
 
 static struct wf_thread *waiter_of(struct wf_word_place place)
 {
-	return place.is_slot ? wf_slot_waiter(place.n) :
+	return place.is_slot ? wf_word_slot_waiter(place.n) :
 			       wf_load_relaxed(&wf_word_array.waiters[place.n]);
 }
 
@@ -383,7 +383,7 @@ struct wf_thread *wf_word_take_waiter(struct wf_word_place place, int result,
 	t = waiter_of(place);
 	if (t != NULL && key_of(place) == key && t->wait_addr == key) {
 		if (place.is_slot)
-			wf_slot_mute_locked(place.n);
+			wf_word_slot_mute_locked(place.n);
 		else
 			wf_word_leave_locked(place.n);
 		wf_bucket_take_locked(t, result);

@@ -42,8 +42,8 @@ void wf_word_ring(const volatile void *addr);
 
 /*
  * A thread whose word has changed, to be run by the caller, or NULL. Owner of
- * vp; me is the caller, who may hold a bucket. can_fault: see wf_slot_find;
- * addresses that cannot be read are passed over without.
+ * vp; me is the caller, who may hold a bucket. can_fault: as of
+ * wf_word_slot_find; addresses that cannot be read are passed over without.
  */
 struct wf_thread *wf_words_take(struct wf_vp *vp, struct wf_thread *me,
 				struct wf_bucket *held, bool can_fault);

@@ -85,7 +85,7 @@ static bool find_in_list(struct wf_look_cursor *at, uint32_t end, enum how how,
 	if (at->in_slots && how == HOW_SKIP)
 		return false;
 	n = at->in_slots ?
-		    wf_slot_find(at->n, end, how == HOW_FAULT, &faulted) :
+		    wf_word_slot_find(at->n, end, how == HOW_FAULT, &faulted) :
 		    wf_word_find(at->n, end);
 	if (n >= end)
 		return false;
@@ -268,7 +268,7 @@ static bool has_unrung(void)
 			return true;
 	}
 	for (uint32_t n = 1; n < high; n++) {
-		if (wf_slot_waiter(n) != NULL &&
+		if (wf_word_slot_waiter(n) != NULL &&
 		    !wf_word_table.infos[n].is_rung)
 			return true;
 	}

@@ -25,13 +25,13 @@ static const uint64_t nothing;
 static bool reserve_locked(void)
 {
 	struct wf_word_table *w = &wf_word_table;
-	size_t slots = WF_SLOTS_MAX * sizeof(struct wf_arch_slot);
-	size_t infos = WF_SLOTS_MAX * sizeof(struct wf_slot_info);
+	size_t slots = WF_WORD_SLOTS_MAX * sizeof(struct wf_arch_slot);
+	size_t infos = WF_WORD_SLOTS_MAX * sizeof(struct wf_word_slot_info);
 	char *block;
 
 	if (w->slots != NULL)
 		return true;
-	block = wf_os_reserve(slots + infos + WF_SLOTS_MAX / 8);
+	block = wf_os_reserve(slots + infos + WF_WORD_SLOTS_MAX / 8);
 	if (block == NULL)
 		return false;
 	used = (void *)(block + slots + infos);
@@ -67,9 +67,10 @@ static uint32_t get_locked(void)
 	struct wf_word_table *w = &wf_word_table;
 	uint32_t n;
 
-	while (not_full < WF_SLOTS_MAX / 64 && used[not_full] == UINT64_MAX)
+	while (not_full < WF_WORD_SLOTS_MAX / 64 &&
+	       used[not_full] == UINT64_MAX)
 		not_full++;
-	if (not_full == WF_SLOTS_MAX / 64)
+	if (not_full == WF_WORD_SLOTS_MAX / 64)
 		return 0;
 	n = not_full * 64 + (uint32_t)__builtin_ctzll(~used[not_full]);
 	used[not_full] |= 1ULL << (n % 64);
@@ -81,7 +82,7 @@ static uint32_t get_locked(void)
 	return n;
 }
 
-uint32_t wf_slots_get(size_t nr)
+uint32_t wf_word_slots_get(size_t nr)
 {
 	uint32_t first = 0;
 
@@ -101,14 +102,14 @@ uint32_t wf_slots_get(size_t nr)
 	return first;
 }
 
-void wf_slots_put(uint32_t first)
+void wf_word_slots_put(uint32_t first)
 {
 	wf_spin_lock(&lock);
 	put_locked(first);
 	wf_spin_unlock(&lock);
 }
 
-void wf_slot_mute_locked(uint32_t n)
+void wf_word_slot_mute_locked(uint32_t n)
 {
 	struct wf_arch_slot *s = &wf_word_table.slots[n];
 
@@ -117,12 +118,12 @@ void wf_slot_mute_locked(uint32_t n)
 	__atomic_store_n(&s->at, &nothing, __ATOMIC_RELAXED); /* T1 */
 }
 
-void wf_slot_arm_locked(uint32_t n, const void *key, struct wf_thread *t,
-			const struct wf_arch_slot *what, bool is_rung,
-			bool is_polled)
+void wf_word_slot_arm_locked(uint32_t n, const void *key, struct wf_thread *t,
+			     const struct wf_arch_slot *what, bool is_rung,
+			     bool is_polled)
 {
 	struct wf_arch_slot *s = &wf_word_table.slots[n];
-	struct wf_slot_info *info = &wf_word_table.infos[n];
+	struct wf_word_slot_info *info = &wf_word_table.infos[n];
 
 	info->is_rung = is_rung;
 	info->is_polled = is_polled;
@@ -133,9 +134,9 @@ void wf_slot_arm_locked(uint32_t n, const void *key, struct wf_thread *t,
 	__atomic_store_n(&s->mask, what->mask, __ATOMIC_RELAXED);
 }
 
-void wf_slot_disarm_locked(uint32_t n)
+void wf_word_slot_disarm_locked(uint32_t n)
 {
-	wf_slot_mute_locked(n);
+	wf_word_slot_mute_locked(n);
 	__atomic_store_n(&wf_word_table.slots[n].owner, NULL, __ATOMIC_RELAXED);
 	wf_store_relaxed(&wf_word_table.infos[n].key, NULL);
 }
@@ -190,8 +191,8 @@ static const struct wf_arch_slot *scan(const struct wf_arch_slot *from,
 	return (const void *)((uintptr_t)s & ~(uintptr_t)1);
 }
 
-uint32_t wf_slot_find(uint32_t from, uint32_t end, bool can_fault,
-		      bool *ret_faulted)
+uint32_t wf_word_slot_find(uint32_t from, uint32_t end, bool can_fault,
+			   bool *ret_faulted)
 {
 	const struct wf_arch_slot *slots = wf_word_table.slots;
 
@@ -202,7 +203,7 @@ uint32_t wf_slot_find(uint32_t from, uint32_t end, bool can_fault,
 			  slots);
 }
 
-int wf_slot_look(const struct wf_arch_slot *what, bool can_fault)
+int wf_word_slot_look(const struct wf_arch_slot *what, bool can_fault)
 {
 	bool faulted;
 
@@ -221,7 +222,7 @@ void wf_word_table_fork_child(void)
 	if (w->slots == NULL)
 		return;
 	for (uint32_t n = 1; n < wf_load_relaxed(&w->high); n++) {
-		wf_slot_disarm_locked(n);
+		wf_word_slot_disarm_locked(n);
 		used[n / 64] &= ~(1ULL << (n % 64));
 	}
 	wf_store_relaxed(&w->high, 1);

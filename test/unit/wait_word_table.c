@@ -27,15 +27,15 @@ static void arm(int i)
 	const struct wf_arch_slot what = { &values[i], UINT64_MAX, values[i],
 					   NULL };
 
-	wf_slot_arm_locked(numbers[i], &values[i], somebody, &what, false,
-			   false);
+	wf_word_slot_arm_locked(numbers[i], &values[i], somebody, &what, false,
+				false);
 }
 
 static int set_up(void **state)
 {
 	memset(values, 0, sizeof(values));
 	for (int i = 0; i < SLOTS; i++) {
-		numbers[i] = wf_slots_get(1);
+		numbers[i] = wf_word_slots_get(1);
 		arm(i);
 	}
 	return 0;
@@ -50,8 +50,9 @@ static int tear_down(void **state)
 static uint32_t find(uint32_t from, bool can_fault)
 {
 	bool faulted;
-	uint32_t n = wf_slot_find(from, wf_load_acquire(&wf_word_table.high),
-				  can_fault, &faulted);
+	uint32_t n = wf_word_slot_find(from,
+				       wf_load_acquire(&wf_word_table.high),
+				       can_fault, &faulted);
 
 	assert_false(faulted);
 	return n;
@@ -68,40 +69,40 @@ static void each_is_handed_out_once(void **state)
 
 static void chains(void **state)
 {
-	uint32_t first = wf_slots_get(7), high, nr = 0;
+	uint32_t first = wf_word_slots_get(7), high, nr = 0;
 
 	for (uint32_t n = first; n != 0; n = wf_word_table.infos[n].next)
 		nr++;
 	assert_int_equal(nr, 7);
 	high = wf_load_relaxed(&wf_word_table.high);
-	wf_slots_put(first);
-	assert_int_not_equal(wf_slots_get(7), 0);
+	wf_word_slots_put(first);
+	assert_int_not_equal(wf_word_slots_get(7), 0);
 	assert_int_equal(wf_load_relaxed(&wf_word_table.high), high);
 }
 
 static void a_look_is_as_long_as_many_wait(void **state)
 {
 	uint32_t high = wf_load_relaxed(&wf_word_table.high);
-	uint32_t many = wf_slots_get(1000), one = wf_slots_get(1);
+	uint32_t many = wf_word_slots_get(1000), one = wf_word_slots_get(1);
 
 	assert_true(wf_load_relaxed(&wf_word_table.high) >= high + 1001);
-	wf_slots_put(many);
+	wf_word_slots_put(many);
 	assert_int_equal(wf_load_relaxed(&wf_word_table.high), one + 1);
-	wf_slots_put(one);
+	wf_word_slots_put(one);
 	assert_int_equal(wf_load_relaxed(&wf_word_table.high), high);
 	/* The first that is free. */
-	wf_slots_put(numbers[10]);
-	assert_int_equal(wf_slots_get(1), numbers[10]);
+	wf_word_slots_put(numbers[10]);
+	assert_int_equal(wf_word_slots_get(1), numbers[10]);
 }
 
 static void more_than_there_are(void **state)
 {
 	uint32_t first;
 
-	assert_int_equal(wf_slots_get((size_t)WF_SLOTS_MAX + 1), 0);
-	first = wf_slots_get(WF_SLOTS_MAX / 2);
+	assert_int_equal(wf_word_slots_get((size_t)WF_WORD_SLOTS_MAX + 1), 0);
+	first = wf_word_slots_get(WF_WORD_SLOTS_MAX / 2);
 	assert_int_not_equal(first, 0);
-	wf_slots_put(first);
+	wf_word_slots_put(first);
 }
 
 static void both_ways_agree(void **state)
@@ -128,11 +129,11 @@ static void muted_and_free_ones_are_no_hits(void **state)
 
 	values[3] = values[4] = 1;
 	assert_int_equal(find(1, true), numbers[3]);
-	wf_slot_mute_locked(numbers[3]);
+	wf_word_slot_mute_locked(numbers[3]);
 	assert_int_equal(find(1, true), numbers[4]);
-	assert_ptr_equal(wf_slot_waiter(numbers[3]), somebody);
-	wf_slot_disarm_locked(numbers[4]);
-	assert_null(wf_slot_waiter(numbers[4]));
+	assert_ptr_equal(wf_word_slot_waiter(numbers[3]), somebody);
+	wf_word_slot_disarm_locked(numbers[4]);
+	assert_null(wf_word_slot_waiter(numbers[4]));
 	assert_int_equal(find(1, true), high);
 	assert_int_equal(find(1, false), high);
 }
@@ -144,12 +145,13 @@ static void memory_that_is_gone(void **state)
 	const struct wf_arch_slot what = { nothing, 1, 0, NULL };
 	bool faulted = false;
 
-	wf_slot_arm_locked(numbers[40], &values[40], somebody, &what, false,
-			   false);
-	assert_int_equal(wf_slot_find(1, numbers[SLOTS - 1], false, &faulted),
+	wf_word_slot_arm_locked(numbers[40], &values[40], somebody, &what,
+				false, false);
+	assert_int_equal(wf_word_slot_find(1, numbers[SLOTS - 1], false,
+					   &faulted),
 			 numbers[40]);
 	assert_true(faulted);
-	assert_int_equal(wf_slot_look(&what, false), -EFAULT);
+	assert_int_equal(wf_word_slot_look(&what, false), -EFAULT);
 	munmap(nothing, 4096);
 }
 
