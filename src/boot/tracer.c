@@ -4,8 +4,8 @@
 
 #include "base/atomic.h"
 #include "libc/elf.h"
-#include "sched/carrier.h"
 #include "sched/runtime.h"
+#include "thread/kernel_state.h"
 
 static _Atomic bool has_forked; /* this process has */
 
@@ -24,24 +24,17 @@ static bool is_multiplexed(void)
 	return wf_self != NULL && wf_self->kind == WF_THREAD_MULTIPLEXED;
 }
 
-/* Without a carrier to be had it stays as it is. */
-static void bind_self(void)
-{
-	wf_carrier_bind(wf_runtime_enter());
-	wf_runtime_leave(wf_self);
-}
-
 void wf_tracer_start(void)
 {
 	if (wf_load_relaxed(&has_forked) && is_program())
-		bind_self();
+		wf_kernel_state_begin();
 }
 
 void wf_tracer_fork(void)
 {
 	wf_store_relaxed(&has_forked, true);
 	if (is_multiplexed() && is_program())
-		bind_self();
+		wf_kernel_state_begin();
 }
 
 void wf_tracer_fork_child(void)
