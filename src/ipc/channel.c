@@ -270,15 +270,23 @@ static int take(struct weft_channel *c, void *buffer, size_t capacity,
 	return 0;
 }
 
-static int receive(struct weft_channel *c, void *buffer, size_t capacity,
-		   size_t *ret_size, int64_t deadline_ns)
+/* The message received before is room. */
+static int begin_receive(struct weft_channel *c)
 {
 	int rc = receiver_check(c);
 
+	if (rc == 0 && free_taken(c))
+		wf_channel_ring_senders(c);
+	return rc;
+}
+
+static int receive(struct weft_channel *c, void *buffer, size_t capacity,
+		   size_t *ret_size, int64_t deadline_ns)
+{
+	int rc = begin_receive(c);
+
 	if (rc != 0)
 		return -rc;
-	if (free_taken(c))
-		wf_channel_ring_senders(c);
 	return -take(c, buffer, capacity, ret_size, deadline_ns);
 }
 
@@ -316,11 +324,9 @@ int weft_channel_receive_batch_until(struct weft_channel *c,
 
 	*ret_nr = 0;
 	if (rc == 0)
-		rc = receiver_check(c);
+		rc = begin_receive(c);
 	if (rc != 0)
 		return -rc;
-	if (free_taken(c))
-		wf_channel_ring_senders(c);
 	for (i = 0; i < nr; i++) {
 		size_t size = 0;
 
@@ -346,11 +352,9 @@ int weft_channel_peek_until(struct weft_channel *c, const void **ret_message,
 	int rc = deadline_of(deadline, &deadline_ns);
 
 	if (rc == 0)
-		rc = receiver_check(c);
+		rc = begin_receive(c);
 	if (rc != 0)
 		return -rc;
-	if (free_taken(c))
-		wf_channel_ring_senders(c);
 	rc = look(c, ret_message, &size, deadline_ns);
 	if (rc != 0)
 		return -rc;
