@@ -15,7 +15,6 @@
 #include "io/copy.h"
 #include "io/lock.h"
 #include "libc/real.h"
-#include "wait/ufutex.h"
 
 /* --- locks ---------------------------------------------------------------- */
 
@@ -80,18 +79,16 @@ WF_API(int, syncfs, int fd)
 WF_API(void, sync, void)
 {
 	(void)WF_PARK_UNCANCELLED_OR((wf_real.sync(), 0),
-				     wf_call_run(WF_CALL(SYS_sync, 0),
-						 WF_CALL_RESTARTS, WF_FOREVER));
+				     wf_call_wait(WF_CALL(SYS_sync, 0)));
 }
 
 WF_API(int, msync, void *start, size_t bytes, int flags)
 {
 	if ((flags & MS_SYNC) == 0)
 		return wf_real.msync(start, bytes, flags);
-	return (int)WF_PARK_OR(
-		wf_real.msync(start, bytes, flags),
-		wf_call_run(WF_CALL(SYS_msync, (long)start, (long)bytes, flags),
-			    WF_CALL_RESTARTS, WF_FOREVER));
+	return (int)WF_PARK_OR(wf_real.msync(start, bytes, flags),
+			       wf_call_wait(WF_CALL(SYS_msync, (long)start,
+						    (long)bytes, flags)));
 }
 
 WF_API(int, sync_file_range, int fd, off64_t from, off64_t bytes,
@@ -138,8 +135,7 @@ WF_API(int, truncate, const char *path, off_t bytes)
 {
 	return (int)WF_PARK_UNCANCELLED_OR(
 		wf_real.truncate(path, bytes),
-		wf_call_run(WF_CALL(SYS_truncate, (long)path, bytes),
-			    WF_CALL_RESTARTS, WF_FOREVER));
+		wf_call_wait(WF_CALL(SYS_truncate, (long)path, bytes)));
 }
 WF_API_ALIAS(truncate, truncate64);
 

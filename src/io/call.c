@@ -29,6 +29,11 @@ long wf_call_run(struct wf_call *c, enum wf_call_kind kind, int64_t deadline_ns)
 	return n == -EPIPE || n == -EFBIG ? wf_call_make(c) : n;
 }
 
+long wf_call_wait(struct wf_call *c)
+{
+	return wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER);
+}
+
 long wf_call_on(int fd, struct wf_call *c, bool is_slow)
 {
 	/* About what it costs to hand a call over. */
@@ -36,7 +41,7 @@ long wf_call_on(int fd, struct wf_call *c, bool is_slow)
 	long n;
 
 	if (wf_descriptor_is_slow(fd, is_slow))
-		n = wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER);
+		n = wf_call_wait(c);
 	else
 		n = wf_call_make(c);
 	if (n >= 0)

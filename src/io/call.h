@@ -36,6 +36,9 @@ enum wf_call_kind {
 long wf_call_run(struct wf_call *c, enum wf_call_kind kind,
 		 int64_t deadline_ns);
 
+/* WF_CALL_RESTARTS, for as long as it takes. */
+long wf_call_wait(struct wf_call *c);
+
 /*
  * A call on fd that hardly waits for anybody, but perhaps for a disk. It is
  * made at once as long as such calls on fd are quick, and else by a server;

@@ -21,10 +21,8 @@
 #include "io/kept.h"
 #include "io/wait.h"
 #include "os/sys.h"
-#include "wait/ufutex.h"
 
 enum {
-	HIGH_FD = 1000,
 	/* The children of the calling kernel thread: whichever thread of weft's
 	 * it ran when they were made. All are looked at. */
 	NOT_MEANT = __WNOTHREAD,
@@ -38,7 +36,7 @@ static int wait_for_end(pid_t pid)
 
 	if (given < 0)
 		return -ENOSYS;
-	fd = wf_kept_make(given, HIGH_FD);
+	fd = wf_kept_make(given);
 	wf_sys(SYS_close, given);
 	if (fd < 0)
 		return -ENOSYS;
@@ -55,9 +53,8 @@ int wf_io_wait4(pid_t pid, int *status, int options, struct rusage *usage)
 	n = (int)wf_sys(SYS_wait4, pid, status, options | WNOHANG, usage);
 	if (n != 0 || (options & WNOHANG) != 0)
 		return n;
-	n = (int)wf_call_run(WF_CALL(SYS_wait4, pid, (long)status, options,
-				     (long)usage),
-			     WF_CALL_RESTARTS, WF_FOREVER);
+	n = (int)wf_call_wait(
+		WF_CALL(SYS_wait4, pid, (long)status, options, (long)usage));
 	if (n != -ENOSYS || pid <= 0 || options != 0)
 		return n;
 	err = wait_for_end(pid);
@@ -77,7 +74,6 @@ int wf_io_waitid(idtype_t type, id_t id, siginfo_t *ret_info, int options)
 	err = (int)wf_sys(SYS_waitid, type, id, info, options | WNOHANG, NULL);
 	if (err != 0 || (options & WNOHANG) != 0 || info->si_pid != 0)
 		return err;
-	return (int)wf_call_run(WF_CALL(SYS_waitid, type, id, (long)ret_info,
-					options, 0),
-				WF_CALL_RESTARTS, WF_FOREVER);
+	return (int)wf_call_wait(
+		WF_CALL(SYS_waitid, type, id, (long)ret_info, options, 0));
 }

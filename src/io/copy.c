@@ -11,12 +11,6 @@
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "os/sys.h"
-#include "wait/ufutex.h"
-
-static long run(struct wf_call *c)
-{
-	return wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER);
-}
 
 /* Makes the call, whose flags are its argument number `flags`. */
 static long ask_first(struct wf_call *c, int flags)
@@ -30,7 +24,7 @@ static long ask_first(struct wf_call *c, int flags)
 	if (n != -EAGAIN || (given & SPLICE_F_NONBLOCK) != 0)
 		return n;
 	/* One that the program made non-blocking says EAGAIN again. */
-	return run(c);
+	return wf_call_wait(c);
 }
 
 long wf_io_sendfile(int to, int from, off_t *offset, size_t bytes)
@@ -40,7 +34,8 @@ long wf_io_sendfile(int to, int from, off_t *offset, size_t bytes)
 
 	if (!wf_descriptor_is_stream(to))
 		return wf_call_on(from, c, false);
-	return wf_descriptor_is_nonblocking(to) ? wf_call_make(c) : run(c);
+	return wf_descriptor_is_nonblocking(to) ? wf_call_make(c) :
+						  wf_call_wait(c);
 }
 
 static bool is_blocking_socket(int fd)
@@ -56,7 +51,7 @@ long wf_io_splice(int from, off_t *from_offset, int to, off_t *to_offset,
 				    (long)to_offset, (long)bytes, flags);
 
 	if (is_blocking_socket(from) || is_blocking_socket(to))
-		return run(c);
+		return wf_call_wait(c);
 	return ask_first(c, 5);
 }
 

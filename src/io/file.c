@@ -37,21 +37,13 @@
 #define SYS_cachestat 451
 #endif
 
-static size_t total_of(const struct iovec *iov, int nr)
-{
-	size_t total = 0;
-
-	for (int i = 0; i < nr; i++)
-		total += iov[i].iov_len;
-	return total;
-}
-
 /* An error, or nothing to do, is the plain call's. */
 static bool is_plain(int fd, const struct iovec *iov, int nr, int64_t at)
 {
 	const int most = 1024; /* parts */
 
-	return at < 0 || nr <= 0 || nr > most || total_of(iov, nr) == 0 ||
+	return at < 0 || nr <= 0 || nr > most ||
+	       wf_io_total(iov, (size_t)nr) == 0 ||
 	       wf_descriptor_is_stream(fd) || wf_descriptor_is_kernels(fd);
 }
 
@@ -63,7 +55,7 @@ static long have_made(struct wf_call *c)
 	long n;
 
 	do {
-		n = wf_call_run(c, WF_CALL_RESTARTS, WF_FOREVER);
+		n = wf_call_wait(c);
 	} while (n == -EINTR);
 	return n;
 }
@@ -146,16 +138,12 @@ long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at)
 
 	if (is_plain(fd, iov, nr, at))
 		return wf_call_make(c);
-	total = total_of(iov, nr);
+	total = wf_io_total(iov, (size_t)nr);
 	if (wf_descriptor_is_direct(fd))
 		return wait_for(fd, IORING_OP_READV, c);
-	if (!wf_descriptor_can_be_asked(fd))
+	n = wf_io_try(SYS_preadv2, fd, iov, nr, at);
+	if (n == -EOPNOTSUPP)
 		return read_unasked(fd, c, at, total);
-	n = wf_sys(SYS_preadv2, fd, iov, nr, at, 0L, RWF_NOWAIT);
-	if (n == -EOPNOTSUPP || n == -ENOSYS || n == -EPERM) {
-		wf_descriptor_cannot_be_asked(fd);
-		return read_unasked(fd, c, at, total);
-	}
 	if (n != -EAGAIN && is_all(fd, iov, nr, at, n, total))
 		return n;
 	return wait_for(fd, IORING_OP_READV, c);
@@ -172,7 +160,7 @@ long wf_io_file_readv(int fd, const struct iovec *iov, int nr)
 	if (!wf_descriptor_is_slow(fd, false) || nr <= 0)
 		return make_if_quick(fd, c);
 	return read_unasked(fd, c, wf_sys(SYS_lseek, fd, 0L, SEEK_CUR),
-			    total_of(iov, nr));
+			    wf_io_total(iov, (size_t)nr));
 }
 
 /* --- writing ------------------------------------------------------------- */
@@ -204,7 +192,7 @@ long wf_io_pwritev(int fd, const struct iovec *iov, int nr, int64_t at)
 		return wf_call_make(c);
 	if (!wf_descriptor_is_written_through(fd))
 		return make_if_quick(fd, c);
-	return exceeds_limit(at, total_of(iov, nr)) ?
+	return exceeds_limit(at, wf_io_total(iov, (size_t)nr)) ?
 		       wf_call_make(c) :
 		       wait_for(fd, IORING_OP_WRITEV, c);
 }

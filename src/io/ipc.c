@@ -97,9 +97,8 @@ int wf_io_mq_send(mqd_t queue, const char *message, size_t bytes,
 
 	if (n != -ETIMEDOUT)
 		return (int)n;
-	return (int)wf_call_run(WF_CALL(SYS_mq_timedsend, queue, (long)message,
-					(long)bytes, priority, (long)until),
-				WF_CALL_RESTARTS, WF_FOREVER);
+	return (int)wf_call_wait(WF_CALL(SYS_mq_timedsend, queue, (long)message,
+					 (long)bytes, priority, (long)until));
 }
 
 long wf_io_mq_receive(mqd_t queue, char *message, size_t bytes,
@@ -110,8 +109,7 @@ long wf_io_mq_receive(mqd_t queue, char *message, size_t bytes,
 
 	if (n != -ETIMEDOUT)
 		return n;
-	return wf_call_run(WF_CALL(SYS_mq_timedreceive, queue, (long)message,
-				   (long)bytes, (long)ret_priority,
-				   (long)until),
-			   WF_CALL_RESTARTS, WF_FOREVER);
+	return wf_call_wait(WF_CALL(SYS_mq_timedreceive, queue, (long)message,
+				    (long)bytes, (long)ret_priority,
+				    (long)until));
 }

@@ -22,9 +22,9 @@ static bool change(int from, int to)
 	return false;
 }
 
-int wf_kept_make(int fd, int min_fd)
+int wf_kept_make(int fd)
 {
-	long own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, min_fd);
+	long own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, WF_KEPT_HIGH_FD);
 
 	if (own == -EINVAL) /* the limit on descriptors is low */
 		own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);

@@ -6,8 +6,11 @@
 #ifndef WEFT_IO_KEPT_H
 #define WEFT_IO_KEPT_H
 
-/* A close-on-exec duplicate, at least min_fd if there is room; -1: none. */
-int wf_kept_make(int fd, int min_fd);
+/* Where weft's own descriptors are not in the program's way. */
+enum { WF_KEPT_HIGH_FD = 1000 };
+
+/* A close-on-exec duplicate, a high one if there is room; -1: none. */
+int wf_kept_make(int fd);
 void wf_kept_close(int fd);
 
 /* The least of them from `first` on; ~0U if there is none. */

@@ -11,7 +11,6 @@
 
 #include "io/call.h"
 #include "os/sys.h"
-#include "wait/ufutex.h"
 
 int wf_io_flock(int fd, int operation)
 {
@@ -19,8 +18,7 @@ int wf_io_flock(int fd, int operation)
 
 	if (n != -EWOULDBLOCK || (operation & LOCK_NB) != 0)
 		return n;
-	return (int)wf_call_run(WF_CALL(SYS_flock, fd, operation),
-				WF_CALL_RESTARTS, WF_FOREVER);
+	return (int)wf_call_wait(WF_CALL(SYS_flock, fd, operation));
 }
 
 int wf_io_lock_record(int fd, int command, const void *lock)
@@ -30,6 +28,5 @@ int wf_io_lock_record(int fd, int command, const void *lock)
 
 	if (n != -EAGAIN && n != -EACCES)
 		return n;
-	return (int)wf_call_run(WF_CALL(SYS_fcntl, fd, command, (long)lock),
-				WF_CALL_RESTARTS, WF_FOREVER);
+	return (int)wf_call_wait(WF_CALL(SYS_fcntl, fd, command, (long)lock));
 }

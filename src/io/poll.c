@@ -83,6 +83,15 @@ static int wait_set(int epfd, int64_t deadline_ns, uint32_t nr_handlers)
 	return wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
 }
 
+static int wait_and_close(int epfd, int err, int64_t deadline_ns,
+			  uint32_t nr_handlers)
+{
+	if (err == 0)
+		err = wait_set(epfd, deadline_ns, nr_handlers);
+	wf_sys(SYS_close, epfd);
+	return err;
+}
+
 static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		     uint32_t nr_handlers)
 {
@@ -92,52 +101,66 @@ static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	if (epfd < 0)
 		return epfd;
 	err = watch(epfd, fds, nr);
-	if (err == 0)
-		err = wait_set(epfd, deadline_ns, nr_handlers);
-	wf_sys(SYS_close, epfd);
-	return err;
+	return wait_and_close(epfd, err, deadline_ns, nr_handlers);
 }
 
 /*
- * Signals are let in by a call that waits in the kernel and not before: one
- * that has just been handled would not end it. False if there was one.
+ * A wait by the plain call: for want of a descriptor there is no set, or the
+ * thread has a carrier of its own. Others have its VP meanwhile.
  */
-static bool close_until_call(uint32_t nr_handlers, sigset_t *ret_mask)
+struct kernel_wait {
+	struct timespec left, *timeout;
+	sigset_t mask;
+	int saved_errno;
+};
+
+/*
+ * Signals are let in by the call and not before: one that has just been handled
+ * would not end it. False if there was one; errno says so.
+ */
+static bool begin_kernel_wait(struct kernel_wait *k, int64_t deadline_ns,
+			      uint32_t nr_handlers)
 {
+	int64_t left_ns = deadline_ns - wf_os_now();
+
+	k->left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+	k->timeout = deadline_ns == WF_FOREVER ? NULL : &k->left;
+	k->saved_errno = errno;
+	errno = EINTR;
 	wf_os_set_signal_mask(UINT64_MAX);
-	memset(ret_mask, 0, sizeof(*ret_mask));
-	memcpy(ret_mask, &wf_self->sigmask, sizeof(wf_self->sigmask));
+	memset(&k->mask, 0, sizeof(k->mask));
+	memcpy(&k->mask, &wf_self->sigmask, sizeof(wf_self->sigmask));
 	return wf_self->nr_handlers == nr_handlers;
 }
 
-static int open_after_call(int n, uint32_t nr_handlers)
+/* n is what the call returned. */
+static int end_kernel_wait(const struct kernel_wait *k, int n,
+			   uint32_t nr_handlers)
 {
 	int err = n < 0 ? -errno : 0;
 
 	wf_os_set_signal_mask(wf_self->sigmask);
+	errno = k->saved_errno;
 	return is_for_nothing(err, nr_handlers) ? 0 : err;
 }
 
-/*
- * By the plain call: for want of a descriptor there is no set, or the thread
- * has a carrier of its own. Others have its VP meanwhile.
- */
 static int wait_in_kernel(const struct pollfd *fds, nfds_t nr,
 			  int64_t deadline_ns, uint32_t nr_handlers)
 {
-	int64_t left_ns = deadline_ns - wf_os_now();
-	struct timespec left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
-	int saved = errno, n = -1;
-	sigset_t mask;
+	struct kernel_wait k;
+	int n = -1;
 
-	errno = EINTR;
-	if (close_until_call(nr_handlers, &mask))
-		n = wf_real.ppoll((struct pollfd *)fds, nr,
-				  deadline_ns == WF_FOREVER ? NULL : &left,
-				  &mask);
-	n = open_after_call(n, nr_handlers);
-	errno = saved;
-	return n;
+	if (begin_kernel_wait(&k, deadline_ns, nr_handlers))
+		n = wf_real.ppoll((struct pollfd *)fds, nr, k.timeout, &k.mask);
+	return end_kernel_wait(&k, n, nr_handlers);
+}
+
+/* False: it has not waited; the kernel has to. */
+static bool has_waited(int *err)
+{
+	if (*err == -ETIMEDOUT || *err == -ERESTART)
+		*err = 0;
+	return *err == 0 || *err == -EINTR || *err == -ECANCELED;
 }
 
 /*
@@ -153,11 +176,9 @@ static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	int err = is_few ? wait_few(fds, nr, deadline_ns, nr_handlers) :
 			   wait_many(fds, nr, deadline_ns, nr_handlers);
 
-	if (err == -ETIMEDOUT || err == -ERESTART)
-		return 0;
-	if (err == 0 || err == -EINTR || err == -ECANCELED)
-		return err;
-	return wait_in_kernel(fds, nr, deadline_ns, nr_handlers);
+	return has_waited(&err) ?
+		       err :
+		       wait_in_kernel(fds, nr, deadline_ns, nr_handlers);
 }
 
 static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
@@ -247,25 +268,18 @@ static int select_now(fd_set *const sets[3], int nr)
 	return n;
 }
 
-/* As wait_in_kernel. */
 static int select_in_kernel(fd_set *const sets[3], int nr, int64_t deadline_ns,
 			    uint32_t nr_handlers)
 {
-	int64_t left_ns = deadline_ns - wf_os_now();
-	struct timespec left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
 	fd_set copies[3], *arg[3];
-	int saved = errno, n = -1;
-	sigset_t mask;
+	struct kernel_wait k;
+	int n = -1;
 
 	copy_sets(sets, nr, copies, arg);
-	errno = EINTR;
-	if (close_until_call(nr_handlers, &mask))
-		n = wf_real.pselect(nr, arg[0], arg[1], arg[2],
-				    deadline_ns == WF_FOREVER ? NULL : &left,
-				    &mask);
-	n = open_after_call(n, nr_handlers);
-	errno = saved;
-	return n;
+	if (begin_kernel_wait(&k, deadline_ns, nr_handlers))
+		n = wf_real.pselect(nr, arg[0], arg[1], arg[2], k.timeout,
+				    &k.mask);
+	return end_kernel_wait(&k, n, nr_handlers);
 }
 
 /* As wait_many. */
@@ -280,10 +294,7 @@ static int wait_sets(fd_set *const sets[3], int nr, int64_t deadline_ns,
 		return epfd;
 	while (err == 0 && from < nr)
 		err = watch(epfd, fds, list_of(sets, nr, &from, fds));
-	if (err == 0)
-		err = wait_set(epfd, deadline_ns, nr_handlers);
-	wf_sys(SYS_close, epfd);
-	return err;
+	return wait_and_close(epfd, err, deadline_ns, nr_handlers);
 }
 
 static int wait_selected(fd_set *const sets[3], int nr, int64_t deadline_ns,
@@ -297,11 +308,9 @@ static int wait_selected(fd_set *const sets[3], int nr, int64_t deadline_ns,
 		return wait_any(fds, nr_fds, deadline_ns, nr_handlers,
 				nr_waits);
 	err = wait_sets(sets, nr, deadline_ns, nr_handlers);
-	if (err == -ETIMEDOUT || err == -ERESTART)
-		return 0;
-	if (err == 0 || err == -EINTR || err == -ECANCELED)
-		return err;
-	return select_in_kernel(sets, nr, deadline_ns, nr_handlers);
+	return has_waited(&err) ?
+		       err :
+		       select_in_kernel(sets, nr, deadline_ns, nr_handlers);
 }
 
 static int select_until(int nr, fd_set *const sets[3], int64_t deadline_ns,

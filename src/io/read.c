@@ -36,7 +36,7 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 	}
 	if (!wf_descriptor_is_stream(fd))
 		return wf_io_file_readv(fd, iov, nr);
-	n = wf_io_try(SYS_preadv2, fd, iov, nr);
+	n = wf_io_try(SYS_preadv2, fd, iov, nr, -1);
 	if (n == -EOPNOTSUPP)
 		return wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN,
 					     true);

@@ -32,6 +32,7 @@
 
 #include "base/log.h"
 #include "base/options.h"
+#include "io/kept.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/mem.h"
@@ -46,8 +47,6 @@ enum {
 	NR_ENTRIES = 256,
 	BATCH = 32,
 	PATIENCE = 64,
-	HIGH_FD =
-		1000, /* weft's own descriptors are not in the program's way */
 };
 
 /* user_data that is not a request. */
@@ -267,7 +266,8 @@ static bool has_room(void)
 
 static int make_io(struct wf_vp_io *io)
 {
-	int err = has_room() ? wf_uring_init(&io->ring, NR_ENTRIES, HIGH_FD) :
+	int err = has_room() ? wf_uring_init(&io->ring, NR_ENTRIES,
+					     WF_KEPT_HIGH_FD) :
 			       -ENOSYS;
 
 	if (err < 0)
@@ -284,7 +284,7 @@ static int make_io(struct wf_vp_io *io)
 		wf_uring_destroy(&io->ring);
 		return io->wake_fd;
 	}
-	io->wake_fd = wf_uring_move_high(io->wake_fd, HIGH_FD);
+	io->wake_fd = wf_uring_move_high(io->wake_fd, WF_KEPT_HIGH_FD);
 	return 0;
 }
 

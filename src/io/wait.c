@@ -45,12 +45,13 @@ int wf_io_wait_ready(int fd, uint32_t events)
 	return n < 0 ? n : 0;
 }
 
-long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr)
+long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
+	       int64_t at)
 {
 	long n = -EOPNOTSUPP;
 
 	if (wf_descriptor_can_be_asked(fd))
-		n = wf_sys(nr_call, fd, iov, nr, -1L, -1L, RWF_NOWAIT);
+		n = wf_sys(nr_call, fd, iov, nr, at, 0L, RWF_NOWAIT);
 	if (n != -EOPNOTSUPP && n != -ENOSYS && n != -EPERM)
 		return n;
 	wf_descriptor_cannot_be_asked(fd);
@@ -93,8 +94,7 @@ long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 		if (err == -EINTR || err == -ECANCELED)
 			return err;
 	} else if (!is_in_background(fd)) {
-		n = wf_call_run(WF_CALL(nr_call, fd, (long)iov, nr),
-				WF_CALL_RESTARTS, WF_FOREVER);
+		n = wf_call_wait(WF_CALL(nr_call, fd, (long)iov, nr));
 	}
 	return n == -ENOSYS ? wf_sys(nr_call, fd, iov, nr) : n;
 }

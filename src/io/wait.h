@@ -17,10 +17,21 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns);
 int wf_io_wait_ready(int fd, uint32_t events);
 
 /*
- * SYS_preadv2 or SYS_pwritev2 at the file's position without waiting; what the
- * call returns, or -EOPNOTSUPP: the file cannot be asked so.
+ * SYS_preadv2 or SYS_pwritev2 without waiting; `at` -1: at the file's position.
+ * What the call returns, or -EOPNOTSUPP: the file cannot be asked so.
  */
-long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr);
+long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
+	       int64_t at);
+
+/* Bytes of all parts. */
+static inline size_t wf_io_total(const struct iovec *iov, size_t nr)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		total += iov[i].iov_len;
+	return total;
+}
 
 /*
  * SYS_readv or SYS_writev of what can be asked only whether it would wait:

@@ -51,7 +51,6 @@
 enum {
 	NR_BUCKETS = 1024,
 	NR_EVENTS = 64,
-	HIGH_FD = 1000,
 	/* Futile calls in a row until a server makes a real one. */
 	TRIES_BEFORE_SERVER = 4,
 	/* A call that does not wait is over by then, or its page is away. */
@@ -160,7 +159,7 @@ static int arm_locked(struct bucket *b, int number)
 /* W4. Without a descriptor to be had the request stays with the number. */
 static void keep_locked(struct bucket *b, struct wf_request *r)
 {
-	r->kept_fd = wf_kept_make(r->fd, HIGH_FD);
+	r->kept_fd = wf_kept_make(r->fd);
 	if (r->kept_fd >= 0)
 		arm_locked(b, r->kept_fd);
 }
@@ -328,7 +327,7 @@ static int start(void)
 	}
 	fd = wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
 	if (fd >= 0) {
-		int high = wf_uring_move_high((int)fd, HIGH_FD);
+		int high = wf_uring_move_high((int)fd, WF_KEPT_HIGH_FD);
 
 		/* The watcher reads it first of all. */
 		wf_store_release(&set_fd, high);

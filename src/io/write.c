@@ -16,15 +16,6 @@
 /* So many are copied at a time. */
 enum { MOST_PARTS = 64 };
 
-static size_t total_of(const struct iovec *iov, size_t nr)
-{
-	size_t total = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		total += iov[i].iov_len;
-	return total;
-}
-
 /* Copies the first parts of what is left after `done` bytes; returns how many.
  */
 static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
@@ -50,7 +41,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		      const struct iovec *iov, size_t nr, long done)
 {
 	int64_t deadline = wf_descriptor_deadline(r->fd, SO_SNDTIMEO);
-	size_t total = total_of(iov, nr);
+	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
 
 	done = done < 0 ? 0 : done;
@@ -102,7 +93,7 @@ static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
  */
 static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 {
-	size_t total = total_of(iov, nr);
+	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
 
 	if (wf_descriptor_is_socket(fd))
@@ -140,12 +131,13 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 	}
 	if (!wf_descriptor_is_stream(fd))
 		return wf_io_file_writev(fd, iov, nr);
-	n = wf_io_try(SYS_pwritev2, fd, iov, nr);
+	n = wf_io_try(SYS_pwritev2, fd, iov, nr, -1);
 	if (n == -EOPNOTSUPP)
 		return wf_io_call_when_ready(SYS_writev, fd, iov, nr, POLLOUT,
-					     total_of(iov, (size_t)nr) <=
+					     wf_io_total(iov, (size_t)nr) <=
 						     PIPE_BUF);
-	if (n != -EAGAIN && (n <= 0 || (size_t)n == total_of(iov, (size_t)nr)))
+	if (n != -EAGAIN &&
+	    (n <= 0 || (size_t)n == wf_io_total(iov, (size_t)nr)))
 		return n;
 	if (wf_descriptor_is_nonblocking(fd))
 		return n;
@@ -176,7 +168,8 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 	};
 
 	if ((n < 0 && n != -EAGAIN) ||
-	    (n >= 0 && (size_t)n == total_of(msg->msg_iov, msg->msg_iovlen)) ||
+	    (n >= 0 &&
+	     (size_t)n == wf_io_total(msg->msg_iov, msg->msg_iovlen)) ||
 	    !may_wait(fd, flags))
 		return n;
 	copy = *msg;
@@ -239,7 +232,7 @@ int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 		if (n < 0)
 			break;
 		messages[done++].msg_len = (unsigned int)n;
-		if ((size_t)n < total_of(msg->msg_iov, msg->msg_iovlen))
+		if ((size_t)n < wf_io_total(msg->msg_iov, msg->msg_iovlen))
 			break;
 	}
 	return done > 0 ? (int)done : (int)n;
