@@ -2,6 +2,7 @@
 is refused or not wanted."""
 
 import ctypes
+import errno
 import resource
 
 import pytest
@@ -11,32 +12,8 @@ from test_doctor import rows
 
 PR_CAPBSET_DROP, CAP_IPC_LOCK = 24, 14
 
-# Runs a program to which the kernel refuses io_uring with the error ERROR.
-REFUSE = """
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ERROR),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { 4, filter };
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-		return 99;
-	execv(argv[1], argv + 1);
-	return 98;
-}
-"""
+FILTER = BUILD / "test/lib/filter"
+IO_URING_SETUP = 425
 
 # Threads that wait for descriptors in several ways; how many kernel threads
 # there are then.
@@ -117,19 +94,17 @@ def test_waits_take_no_kernel_threads(weft, compile_c, backend):
 # By the sysctl kernel.io_uring_disabled and by containers, by kernels that do
 # not have it, by limits.
 @pytest.mark.parametrize("error, text", [
-    ("EPERM", "refused (Operation not permitted"),
-    ("ENOSYS", "the kernel has none"),
-    ("ENOMEM", "refused (Cannot allocate memory"),
-    ("EMFILE", "refused (Too many open files")])
+    (errno.EPERM, "refused (Operation not permitted"),
+    (errno.ENOSYS, "the kernel has none"),
+    (errno.ENOMEM, "refused (Cannot allocate memory"),
+    (errno.EMFILE, "refused (Too many open files")])
 def test_refused(weft, compile_c, error, text):
-    refuse = compile_c("-O1", f"-DERROR={error}", source=REFUSE,
-                       name="refuse")
-    found = rows(weft(BUILD / "weft", "doctor", command=refuse))
+    refuse = ["refuse", error, IO_URING_SETUP, "--", BUILD / "weft"]
+    found = rows(weft(*refuse, "doctor", command=FILTER))
     assert found["io_uring"].startswith(text)
     assert found["I/O backend"].startswith("servers, for want of io_uring")
     program = compile_c("-pthread", source=CROWD, name="crowd")
-    result = weft(BUILD / "weft", "run", "--vps", "2", program,
-                  command=refuse)
+    result = weft(*refuse, "run", "--vps", "2", program, command=FILTER)
     assert result.returncode == 0
     assert int(result.stdout) < 30
 

@@ -76,13 +76,13 @@ static inline long after_handler(void *(*waiter)(void *), int flags,
 	return result_of(thread);
 }
 
-static inline void is_cancelled_in(void *(*waiter)(void *))
+static inline void is_cancelled_in(void *(*waiter)(void *), void *arg)
 {
 	for (int i = 0; i < 5; i++) {
 		pthread_t thread;
 
 		is_ready = 0;
-		thread = thread_start(waiter, NULL);
+		thread = thread_start(waiter, arg);
 		if (i > 0)
 			let_it_wait(&is_ready);
 		CHECK_EQ(pthread_cancel(thread), 0);

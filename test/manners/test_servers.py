@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, WEFT, compile_c, environment, run
+from conftest import BUILD, FILTER, WEFT, environment, run
 
 PROGRAM = BUILD / "test/manners/manners_servers"
 NR_BLOCKED = 9
@@ -219,45 +219,12 @@ def test_limits_are_the_programs():
         assert program.tell("f") == DONE
 
 
-# Refuses processes that share memory and descriptors, and no threads.
-REFUSE = """
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sched.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, args[0])),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, CLONE_FILES | CLONE_THREAD),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CLONE_FILES, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = { 7, filter };
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-		return 77;
-	execv(argv[1], argv + 1);
-	return 98;
-}
-"""
-
-
-def test_processes_are_refused(tmp_path):
-    refuse = compile_c(tmp_path, REFUSE, "-D_GNU_SOURCE")
-    found = run([refuse, BUILD / "weft", "doctor"], {"WEFT_IO": "process"})
+def test_processes_are_refused():
+    refuse = [FILTER, "processes", "--"]
+    found = run([*refuse, BUILD / "weft", "doctor"], {"WEFT_IO": "process"})
     assert re.search(r"I/O backend +servers: .* refuses \(Operation not perm",
                      found.stdout)
-    with Program(command=[refuse, PROGRAM]) as program:
+    with Program(command=[*refuse, PROGRAM]) as program:
         assert program.tell("b") == "begun"
         assert program.tell("f") == DONE
         assert not children_of(program.pid)

@@ -6,22 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "files.h"
 #include "waiting.h"
 
 enum { NR = 16, BYTES = 4096 };
 
-static int fd;
 static _Atomic int nr_waiting, nr_done;
 static char blocks[NR][BYTES];
-
-static void make_file(void)
-{
-	char path[] = "/tmp/weft-test-XXXXXX";
-
-	fd = mkstemp(path);
-	CHECK(fd >= 0);
-	CHECK_EQ(unlink(path), 0);
-}
 
 static void fill(char *block, int number)
 {
@@ -319,7 +310,7 @@ TEST(handlers_with_restart_do_not)
 TEST(cancellation_ends_a_wait)
 {
 	begin_long_wait();
-	is_cancelled_in(wait_for_last);
+	is_cancelled_in(wait_for_last, NULL);
 	take_back();
 }
 

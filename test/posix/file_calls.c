@@ -10,32 +10,11 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 
+#include "files.h"
 #include "waiting.h"
 
-static char path[] = "/tmp/weft-test-XXXXXX";
-static int fd, ends[2];
+static int ends[2];
 static _Atomic int nr_waiting;
-
-static void remove_file(void)
-{
-	unlink(path);
-}
-
-static void make_file(void)
-{
-	fd = mkstemp(path);
-	CHECK(fd >= 0);
-	atexit(remove_file);
-}
-
-/* The file by a description of its own. */
-static int open_again(void)
-{
-	int again = open(path, O_RDWR | O_CLOEXEC);
-
-	CHECK(again >= 0);
-	return again;
-}
 
 /* --- to the disk ---------------------------------------------------------- */
 

@@ -7,32 +7,11 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
+#include "files.h"
 #include "waiting.h"
 
-static char path[] = "/tmp/weft-test-XXXXXX";
-static int fd, ends[2];
+static int ends[2];
 static _Atomic int nr_waiting, nr_done;
-
-static void remove_file(void)
-{
-	unlink(path);
-}
-
-static void make_file(void)
-{
-	fd = mkstemp(path);
-	CHECK(fd >= 0);
-	atexit(remove_file);
-}
-
-/* The file by a description of its own. */
-static int open_again(void)
-{
-	int again = open(path, O_RDWR | O_CLOEXEC);
-
-	CHECK(again >= 0);
-	return again;
-}
 
 enum kind { FLOCK, OFD, RECORD, LOCKF };
 static enum kind kind;
@@ -199,7 +178,7 @@ TEST(cancellation_ends_waits_for_locks)
 	make_file();
 	for (kind = OFD; kind <= LOCKF; kind++) {
 		holder = held_by_child();
-		is_cancelled_in(lock_and_count);
+		is_cancelled_in(lock_and_count, NULL);
 		end_child(holder);
 		CHECK_EQ(lock_by(fd, F_WRLCK, false), 0);
 		CHECK_EQ(lock_by(fd, F_UNLCK, false), 0);

@@ -16,8 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
+#include "sockets.h"
 
 static _Atomic int nr_begun, nr_done;
 static int epfd;
@@ -361,16 +360,6 @@ static void *accept_exclusively(void *arg)
 	return arg;
 }
 
-static void call(const struct sockaddr_in *to, char c)
-{
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	CHECK_EQ(connect(fd, (const struct sockaddr *)to, sizeof(*to)), 0);
-	CHECK_EQ(write(fd, &c, 1), 1);
-	CHECK_EQ(read(fd, &c, 1), 0);
-	CHECK_EQ(close(fd), 0);
-}
-
 TEST(exclusive_sets_on_one_listener)
 {
 	struct sockaddr_in address = {
@@ -395,7 +384,7 @@ TEST(exclusive_sets_on_one_listener)
 
 /* --- what changes during a wait ------------------------------------------ */
 
-static void *read_one(void *arg)
+static void *read_of_pair(void *arg)
 {
 	char c = 0;
 
@@ -411,7 +400,7 @@ TEST(no_blocking_from_now_on)
 	char c;
 
 	make_pairs(1);
-	thread = thread_start(read_one, NULL);
+	thread = thread_start(read_of_pair, NULL);
 	let_it_wait(&nr_begun);
 	CHECK_EQ(fcntl(pairs[0][0], F_SETFL, O_NONBLOCK), 0);
 	CHECK_ERRNO(read(pairs[0][0], &c, 1), EAGAIN);
@@ -448,7 +437,7 @@ TEST(blocked_threads_beside_waits)
 	make_pairs(NR_CLIENTS);
 	for (int turn = 0; turn < 3; turn++) {
 		nr_begun = 0;
-		threads_start_numbered(readers, NR_CLIENTS, read_one);
+		threads_start_numbered(readers, NR_CLIENTS, read_of_pair);
 		threads_start(blockers, NR_BLOCKERS, block_for_a_while, NULL);
 		await_count(&nr_begun, NR_CLIENTS);
 		for (int i = 0; i < NR_CLIENTS; i++) {

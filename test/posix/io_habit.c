@@ -11,18 +11,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
+#include "sockets.h"
 
 enum { NR_WAITS = 100 };
-
-static int pair[2];
-static _Atomic int is_ready;
-
-static void make_pair(int type)
-{
-	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
-}
 
 static void *answer_all(void *arg)
 {
@@ -51,19 +42,9 @@ static void make_habit(void)
 	thread_join(thread);
 }
 
-static void *read_one(void *arg)
-{
-	char c = 0;
-	ssize_t n;
-
-	is_ready = 1;
-	n = read((int)(intptr_t)arg, &c, 1);
-	return (void *)(intptr_t)(n < 0 ? -errno : n == 0 ? 0 : c);
-}
-
 static long result_of_read(int fd)
 {
-	return (long)thread_join(thread_start(read_one, (void *)(intptr_t)fd));
+	return result_of(reader_start(fd));
 }
 
 TEST(then_nonblocking)
@@ -135,7 +116,7 @@ TEST(then_shut_down)
 	make_pair(SOCK_STREAM);
 	make_habit();
 	is_ready = 0;
-	thread = thread_start(read_one, (void *)(intptr_t)pair[0]);
+	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	CHECK_EQ(shutdown(pair[0], SHUT_RDWR), 0);
 	CHECK_EQ((long)thread_join(thread), 0);

@@ -14,12 +14,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
+#include "waiting.h"
 
 enum { NR_THREADS = 12, NR_TIMES = 20 };
 
-static _Atomic int is_ready, nr_done;
+static _Atomic int nr_done;
 
 /* A new folder, removed with what it has at the end of the case. */
 static char folder[] = "/tmp/weft-kinds-XXXXXX";
@@ -238,17 +237,6 @@ static void *open_for_ever(void *path)
 	return (void *)(intptr_t)open(path, O_RDONLY);
 }
 
-static void cancel_in(void *(*start)(void *), void *arg)
-{
-	pthread_t thread;
-
-	is_ready = 0;
-	thread = thread_start(start, arg);
-	let_it_wait(&is_ready);
-	CHECK_EQ(pthread_cancel(thread), 0);
-	CHECK(thread_join(thread) == PTHREAD_CANCELED);
-}
-
 /* What comes later is there for the next reader. */
 TEST(cancelled_readers)
 {
@@ -257,11 +245,11 @@ TEST(cancelled_readers)
 
 	make_folder();
 	watcher = inotify_init1(IN_CLOEXEC);
-	cancel_in(read_for_ever, (void *)(intptr_t)watcher);
+	is_cancelled_in(read_for_ever, (void *)(intptr_t)watcher);
 	CHECK_EQ(mkfifo(paths[0], 0600), 0);
-	cancel_in(open_for_ever, paths[0]);
+	is_cancelled_in(open_for_ever, paths[0]);
 	fd = open(paths[0], O_RDWR);
-	cancel_in(read_for_ever, (void *)(intptr_t)fd);
+	is_cancelled_in(read_for_ever, (void *)(intptr_t)fd);
 	CHECK_EQ(write(fd, "f", 1), 1);
 	CHECK_EQ(read(fd, &c, 1), 1);
 	CHECK_EQ(c, 'f');

@@ -101,7 +101,7 @@ TEST(what_ends_a_receive)
 	make_pair(SOCK_DGRAM);
 	CHECK_EQ(after_handler(receive, 0, post_one), -EINTR);
 	CHECK_EQ(recv(pair[0], pair, 0, MSG_DONTWAIT), 0);
-	is_cancelled_in(receive);
+	is_cancelled_in(receive, NULL);
 	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit,
 			    sizeof(limit)),
 		 0);

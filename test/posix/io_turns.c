@@ -15,31 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
-
-static int pair[2];
-static _Atomic int is_ready;
-
-static void make_pair(int type)
-{
-	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
-}
-
-static long result_of(pthread_t thread)
-{
-	return (long)thread_join(thread);
-}
-
-static void *read_one(void *arg)
-{
-	char c = 0;
-	ssize_t n;
-
-	is_ready = 1;
-	n = read((int)(intptr_t)arg, &c, 1);
-	return (void *)(intptr_t)(n < 0 ? -errno : n == 0 ? 0 : c);
-}
+#include "sockets.h"
 
 /*
  * How servers end a reader. The number is used again at once, by a socket with
@@ -56,7 +32,7 @@ TEST(shutdown_then_close_then_reuse)
 		make_pair(SOCK_STREAM);
 		fd = pair[0];
 		is_ready = 0;
-		thread = thread_start(read_one, (void *)(intptr_t)fd);
+		thread = reader_start(fd);
 		let_it_wait(&is_ready);
 		CHECK_EQ(shutdown(fd, SHUT_RDWR), 0);
 		CHECK_EQ(close(fd), 0);
@@ -233,16 +209,6 @@ static void *take_calls(void *arg)
 	}
 }
 
-static void call(const struct sockaddr_in *to, char c)
-{
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	CHECK_EQ(connect(fd, (const struct sockaddr *)to, sizeof(*to)), 0);
-	CHECK_EQ(write(fd, &c, 1), 1);
-	CHECK_EQ(read(fd, &c, 1), 0);
-	CHECK_EQ(close(fd), 0);
-}
-
 static void take_calls_by_threads(int nr)
 {
 	pthread_t threads[8];
@@ -312,7 +278,7 @@ TEST(crowd_waits_for_shared_memory)
 	while (crowd->nr_waiting < NR_WAITERS)
 		usleep(1000);
 	make_pair(SOCK_STREAM);
-	reader = thread_start(read_one, (void *)(intptr_t)pair[0]);
+	reader = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	CHECK_EQ(write(pair[1], "r", 1), 1);
 	CHECK_EQ(result_of(reader), 'r');

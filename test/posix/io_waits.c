@@ -14,44 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
+#include "sockets.h"
 
-static int pair[2];
-static _Atomic int is_ready;
 static _Atomic long sum_read;
 
-static void make_pair(int type)
-{
-	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
-}
-
 /* --- what ends a wait ---------------------------------------------------- */
-
-static void *read_one(void *arg)
-{
-	char c = 0;
-	ssize_t n;
-
-	is_ready = 1;
-	n = read(pair[0], &c, 1);
-	return (void *)(intptr_t)(n < 0 ? -errno : n == 0 ? 0 : c);
-}
-
-static long result_of(pthread_t thread)
-{
-	void *result;
-
-	CHECK_EQ(pthread_join(thread, &result), 0);
-	return (long)result;
-}
 
 TEST(shutdown_ends_a_read)
 {
 	pthread_t thread;
 
 	make_pair(SOCK_STREAM);
-	thread = thread_start(read_one, NULL);
+	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	CHECK_EQ(shutdown(pair[0], SHUT_RDWR), 0);
 	CHECK_EQ(result_of(thread), 0);
@@ -70,7 +44,7 @@ static bool is_on_the_file(bool by_dup2)
 
 	make_pair(SOCK_STREAM);
 	is_ready = 0;
-	thread = thread_start(read_one, NULL);
+	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	if (by_dup2) {
 		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
@@ -109,26 +83,13 @@ TEST(dup2_does_not_end_a_read)
 		CHECK(--attempts > 0);
 }
 
-static void on_signal(int sig)
-{
-	is_ready++;
-}
-
-static void handle(int sig, int flags)
-{
-	struct sigaction action = { .sa_handler = on_signal,
-				    .sa_flags = flags };
-
-	CHECK_EQ(sigaction(sig, &action, NULL), 0);
-}
-
 TEST(handler_ends_a_read)
 {
 	pthread_t thread;
 
-	handle(SIGUSR1, 0);
+	handle(SIGUSR1, on_signal, 0);
 	make_pair(SOCK_STREAM);
-	thread = thread_start(read_one, NULL);
+	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	CHECK_EQ(result_of(thread), -EINTR);
@@ -138,14 +99,13 @@ TEST(handler_with_restart_does_not)
 {
 	pthread_t thread;
 
-	handle(SIGUSR1, SA_RESTART);
+	handle(SIGUSR1, on_signal, SA_RESTART);
 	make_pair(SOCK_STREAM);
-	thread = thread_start(read_one, NULL);
+	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	for (int i = 0; i < 5; i++) {
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
-		while (is_ready < 2 + i)
-			usleep(1000);
+		await_count(&nr_handled, 1 + i);
 	}
 	usleep(5000);
 	CHECK_EQ(write(pair[1], "x", 1), 1);
@@ -158,12 +118,12 @@ TEST(handler_with_restart_and_a_time_limit)
 	struct timeval limit = { 5, 0 };
 	pthread_t thread;
 
-	handle(SIGUSR1, SA_RESTART);
+	handle(SIGUSR1, on_signal, SA_RESTART);
 	make_pair(SOCK_STREAM);
 	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit,
 			    sizeof(limit)),
 		 0);
-	thread = thread_start(read_one, NULL);
+	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	CHECK_EQ(result_of(thread), -EINTR);
@@ -233,7 +193,7 @@ TEST(no_byte_is_lost_under_signals)
 {
 	pthread_t thread;
 
-	handle(SIGUSR1, 0);
+	handle(SIGUSR1, on_signal, 0);
 	CHECK_EQ(pipe(pair), 0);
 	thread = thread_start(read_interrupted, NULL);
 	let_it_wait(&is_ready);
@@ -377,7 +337,7 @@ TEST(fork_with_reads_in_flight)
 		close(pair[0]);
 		close(pair[1]);
 		pair[0] = own[0];
-		thread = thread_start(read_one, NULL);
+		thread = reader_start(pair[0]);
 		let_it_wait(&is_ready);
 		CHECK_EQ(write(own[1], "c", 1), 1);
 		_exit(result_of(thread) == 'c' ? 0 : 1);

@@ -142,7 +142,7 @@ TEST(handlers_end_a_receive)
 TEST(cancellation_ends_a_receive)
 {
 	queue = open_queue(0);
-	is_cancelled_in(receive);
+	is_cancelled_in(receive, NULL);
 	send_one();
 	CHECK_EQ(result_of(thread_start(receive, NULL)), 1);
 }

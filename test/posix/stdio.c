@@ -171,18 +171,24 @@ static void *run_shell(void *arg)
 	return NULL;
 }
 
-TEST(system_waits)
+/* Five run a shell each that waits for a line. */
+static void wait_for_shells(void *(*start)(void *))
 {
 	pthread_t threads[5];
 
 	make_pipes();
-	threads_start_numbered(threads, 5, run_shell);
+	threads_start_numbered(threads, 5, start);
 	await_count(&nr_waiting, 5);
 	others_go_on();
 	CHECK_EQ(nr_done, 0);
 	for (int i = 0; i < 5; i++)
 		CHECK_EQ(write(ends[i][1], "\n", 1), 1);
 	threads_join(threads, 5);
+}
+
+TEST(system_waits)
+{
+	wait_for_shells(run_shell);
 }
 
 static void *run_filter(void *arg)
@@ -203,16 +209,7 @@ static void *run_filter(void *arg)
 
 TEST(pclose_waits)
 {
-	pthread_t threads[5];
-
-	make_pipes();
-	threads_start_numbered(threads, 5, run_filter);
-	await_count(&nr_waiting, 5);
-	others_go_on();
-	CHECK_EQ(nr_done, 0);
-	for (int i = 0; i < 5; i++)
-		CHECK_EQ(write(ends[i][1], "\n", 1), 1);
-	threads_join(threads, 5);
+	wait_for_shells(run_filter);
 }
 
 /* --- names of hosts ------------------------------------------------------- */

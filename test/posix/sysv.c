@@ -251,7 +251,7 @@ TEST(what_ends_a_fetch)
 	CHECK_EQ(result_of(thread_start(fetch, NULL)), BYTES);
 	CHECK_EQ(after_handler(fetch, SA_RESTART, post_first), -EINTR);
 	CHECK_EQ(result_of(thread_start(fetch, NULL)), BYTES);
-	is_cancelled_in(fetch);
+	is_cancelled_in(fetch, NULL);
 	is_ready = 0;
 	thread = thread_start(fetch, NULL);
 	let_it_wait(&is_ready);

@@ -83,20 +83,7 @@ TEST(deadlines)
 
 TEST(nobody_rings)
 {
-	uint32_t *word = weft_word_new(0);
-	pthread_t one = thread_start(await_own, word), two;
-
-	let_it_wait(&is_ready);
-	is_ready = 0;
-	two = thread_start(await_cell, cell);
-	let_it_wait(&is_ready);
-	CHECK_EQ(nr_woken, 0);
-	set_4(word, 1);
-	thread_join(one);
-	CHECK_EQ(nr_woken, 1);
-	set_8(cell, 1);
-	thread_join(two);
-	weft_word_free(word);
+	two_waits();
 }
 
 /* Main computes: nobody is idle with one VP. */

@@ -4,11 +4,10 @@
 
 #include <weft/weft.h>
 
-#include "check.h"
-#include "threading.h"
+#include "waiting.h"
 
 static uint64_t cell[8];
-static _Atomic int is_ready, nr_woken;
+static _Atomic int nr_woken;
 
 static inline int wait_8(const void *addr, uint64_t old)
 {
@@ -64,6 +63,25 @@ static inline void *await_own_bell(void *arg)
 		 0);
 	nr_woken++;
 	return NULL;
+}
+
+/* One for a word of weft_word_new, one for memory of the program's own. */
+static inline void two_waits(void)
+{
+	uint32_t *word = weft_word_new(0);
+	pthread_t one = thread_start(await_own, word), two;
+
+	let_it_wait(&is_ready);
+	is_ready = 0;
+	two = thread_start(await_cell, cell);
+	let_it_wait(&is_ready);
+	CHECK_EQ(nr_woken, 0);
+	set_4(word, 1);
+	thread_join(one);
+	CHECK_EQ(nr_woken, 1);
+	set_8(cell, 1);
+	thread_join(two);
+	weft_word_free(word);
 }
 
 #endif

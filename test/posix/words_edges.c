@@ -92,19 +92,11 @@ TEST(own_faults)
 
 /* --- beside other ways to wait ------------------------------------------- */
 
-static _Atomic int nr_handled;
-
-static void count(int sig)
-{
-	nr_handled++;
-}
-
 TEST(a_handler_does_not_end_it)
 {
-	const struct sigaction action = { .sa_handler = count };
 	pthread_t thread = thread_start(await_cell, cell);
 
-	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	handle(SIGUSR1, on_signal, 0);
 	let_it_wait(&is_ready);
 	for (int i = 1; i <= 3; i++) {
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
@@ -118,12 +110,11 @@ TEST(a_handler_does_not_end_it)
 /* Whoever looks has signals of faults open. */
 TEST(faults_that_others_send)
 {
-	const struct sigaction action = { .sa_handler = count };
 	pthread_t thread = thread_start(await_cell, cell);
 	pid_t child;
 
-	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
-	CHECK_EQ(sigaction(SIGBUS, &action, NULL), 0);
+	handle(SIGSEGV, on_signal, 0);
+	handle(SIGBUS, on_signal, 0);
 	let_it_wait(&is_ready);
 	for (int i = 1; i <= 40; i++) {
 		child = fork();
@@ -139,25 +130,14 @@ TEST(faults_that_others_send)
 	thread_join(thread);
 }
 
-static void cancel_in(void *(*start)(void *), void *arg)
-{
-	pthread_t thread;
-
-	is_ready = 0;
-	thread = thread_start(start, arg);
-	let_it_wait(&is_ready);
-	CHECK_EQ(pthread_cancel(thread), 0);
-	CHECK(thread_join(thread) == PTHREAD_CANCELED);
-}
-
 TEST(cancelled)
 {
 	uint32_t *word = weft_word_new(0);
 
-	cancel_in(await_own, word);
-	cancel_in(await_own_bell, word);
-	cancel_in(await_cell, cell);
-	cancel_in(await_bell, cell);
+	is_cancelled_in(await_own, word);
+	is_cancelled_in(await_own_bell, word);
+	is_cancelled_in(await_cell, cell);
+	is_cancelled_in(await_bell, cell);
 	/* Others can wait there afterwards. */
 	set_4(word, 1);
 	CHECK_EQ(wait_4(word, 0), 0);
@@ -222,7 +202,7 @@ TEST(as_long_as_somebody_polls)
 
 static int pipe_ends[2];
 
-static void *block(void *arg)
+static void *block_unseen(void *arg)
 {
 	char byte;
 
@@ -239,30 +219,12 @@ TEST(blocking_hints)
 	pthread_t threads[4];
 
 	CHECK_EQ(pipe(pipe_ends), 0);
-	threads_start(threads, 4, block, NULL);
+	threads_start(threads, 4, block_unseen, NULL);
 	sleep_ms(5);
 	CHECK_EQ(write(pipe_ends[1], "abcd", 4), 4);
 	for (int i = 0; i < 4; i++)
 		CHECK(thread_join(threads[i]) != NULL);
 	weft_block_end(); /* none has begun */
-}
-
-static void two_waits(void)
-{
-	uint32_t *word = weft_word_new(0);
-	pthread_t one = thread_start(await_own, word), two;
-
-	let_it_wait(&is_ready);
-	is_ready = 0;
-	two = thread_start(await_cell, cell);
-	let_it_wait(&is_ready);
-	CHECK_EQ(nr_woken, 0);
-	set_4(word, 1);
-	thread_join(one);
-	CHECK_EQ(nr_woken, 1);
-	set_8(cell, 1);
-	thread_join(two);
-	weft_word_free(word);
 }
 
 TEST(policies)

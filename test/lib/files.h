@@ -1,0 +1,35 @@
+/* A file of the test's own, which is gone when the test has ended. */
+#ifndef FILES_H
+#define FILES_H
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static char path[] = "/tmp/weft-test-XXXXXX";
+static int fd;
+
+static inline void remove_file(void)
+{
+	unlink(path);
+}
+
+static inline void make_file(void)
+{
+	fd = mkstemp(path);
+	CHECK(fd >= 0);
+	atexit(remove_file);
+}
+
+/* The file by a description of its own. */
+static inline int open_again(void)
+{
+	int again = open(path, O_RDWR | O_CLOEXEC);
+
+	CHECK(again >= 0);
+	return again;
+}
+
+#endif
