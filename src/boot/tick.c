@@ -147,7 +147,7 @@ static bool charge(struct view *v, int64_t now_ns)
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)
 		return false;
 	if (is_same && v->is_full && v->t->rt_priority == 0)
-		v->t->hog = true;
+		wf_thread_set_hog(v->t);
 	return true;
 }
 
@@ -211,13 +211,16 @@ int64_t wf_tick_quiet_ns(void)
 {
 	int64_t quiet_ns = INT64_MAX;
 
+	if (wf_idle_is_any())
+		return 0;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
 		const struct view v = view_of(vp);
 		int64_t left;
 
 		if (v.waiting_i > 0 || (v.t == NULL && v.waiting_b > 0) ||
-		    (v.t != NULL && !v.t->hog))
+		    (v.t != NULL && (!wf_thread_is_hog(v.t) ||
+				     wf_load_relaxed(&vp->nr_requests) != 0)))
 			return 0;
 		if (v.t == NULL || v.waiting_b == 0)
 			continue;
@@ -240,7 +243,8 @@ static enum wf_resched decide(const struct view *v, int32_t balance)
 			wf_store_relaxed(&v->vp->turn_b, true);
 			return WF_RESCHED_SLICE;
 		}
-		return v->t->hog && v->waiting_i + v->waiting_b > 0 ?
+		return wf_thread_is_hog(v->t) &&
+				       v->waiting_i + v->waiting_b > 0 ?
 			       WF_RESCHED_SLICE :
 			       WF_RESCHED_NONE;
 	}
@@ -346,7 +350,7 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 	if (why == WF_RESCHED_NONE || !v.is_full)
 		return true;
 	if (v.t->from_b)
-		v.t->hog = true;
+		wf_thread_set_hog(v.t);
 	preempt(&v, why, now_ns);
 	return true;
 }
@@ -371,7 +375,7 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 	const struct view v = view_of(vp);
 	int64_t cpu;
 
-	if (v.t == NULL || (!v.t->from_b && !v.t->hog) ||
+	if (v.t == NULL || (!v.t->from_b && !wf_thread_is_hog(v.t)) ||
 	    wf_load_relaxed(&vp->balance) >= WF_BALANCE_TICK ||
 	    wf_load_relaxed(&c->tid) != w->carrier_tid)
 		return;

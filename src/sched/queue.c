@@ -73,12 +73,14 @@ static void push_i(struct wf_vp *vp, uint64_t entry)
 
 /*
  * What becomes runnable stays with its waker: a wake through the kernel costs
- * more than most threads run. Where they run for longer, a sleeping VP is
- * worth its wake.
+ * more than most threads run. Where they run for longer, or for one that has
+ * computed before, a sleeping VP is worth its wake.
  */
-static bool is_shared(const struct wf_vp *vp)
+static bool is_shared(const struct wf_vp *vp, const struct wf_thread *t)
 {
-	return WF_UNLIKELY(wf_load_relaxed(&vp->runs_long)) && wf_idle_is_any();
+	return WF_UNLIKELY(wf_load_relaxed(&vp->runs_long) ||
+			   wf_thread_was_hog(t)) &&
+	       wf_idle_is_any();
 }
 
 static WF_COLD void share(struct wf_vp *vp, uint64_t entry)
@@ -105,11 +107,12 @@ static uint64_t entry_of(const struct wf_thread *t, enum wf_ready why)
 				     wf_entry_started(t);
 }
 
-static void put_woken(struct wf_vp *vp, uint64_t entry)
+static void put_woken(struct wf_vp *vp, const struct wf_thread *t,
+		      uint64_t entry)
 {
 	uint64_t old;
 
-	if (is_shared(vp)) {
+	if (is_shared(vp, t)) {
 		share(vp, entry);
 		return;
 	}
@@ -117,6 +120,20 @@ static void put_woken(struct wf_vp *vp, uint64_t entry)
 	wf_store_relaxed(&vp->lifo, entry);
 	if (old != WF_ENTRY_NONE)
 		push_i(vp, old);
+}
+
+/* Who computes is worth the wake of a VP that has nothing to run. */
+static void put_displaced(struct wf_vp *vp, const struct wf_thread *t,
+			  uint64_t entry, bool is_next)
+{
+	if (!wf_thread_is_hog(t))
+		push_i(vp, entry);
+	else if (wf_idle_is_any())
+		wf_queue_offer(NULL, &entry, 1);
+	else if (is_next)
+		push_head(vp, &vp->ring_b, entry);
+	else
+		push_tail(vp, &vp->ring_b, entry);
 }
 
 void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
@@ -130,11 +147,11 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	}
 	switch (why) {
 	case WF_READY_WOKEN:
-		put_woken(vp, entry);
+		put_woken(vp, t, entry);
 		break;
 	case WF_READY_NEW:
 	case WF_READY_REJOINED:
-		if (is_shared(vp))
+		if (is_shared(vp, t))
 			share(vp, entry);
 		else
 			push_i(vp, entry);
@@ -143,16 +160,10 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 		push_tail(vp, &vp->ring_b, entry);
 		break;
 	case WF_READY_PREEMPTED:
-		if (t->hog)
-			push_head(vp, &vp->ring_b, entry);
-		else
-			push_i(vp, entry);
+		put_displaced(vp, t, entry, true);
 		break;
 	case WF_READY_EXPIRED:
-		if (t->hog)
-			push_tail(vp, &vp->ring_b, entry);
-		else
-			push_i(vp, entry);
+		put_displaced(vp, t, entry, false);
 		break;
 	}
 	/* Who ends slices knows of it. */
@@ -205,7 +216,7 @@ static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_inbox)
 	if (WF_UNLIKELY(t->rt_priority != 0) &&
 	    (entry & WF_ENTRY_UNSTARTED) == 0)
 		wf_realtime_put(NULL, t, WF_READY_REJOINED);
-	else if ((entry & WF_ENTRY_UNSTARTED) != 0 || !t->hog)
+	else if ((entry & WF_ENTRY_UNSTARTED) != 0 || !wf_thread_is_hog(t))
 		push_i(vp, entry);
 	else if (is_inbox)
 		push_head(vp, &vp->ring_b, entry);

@@ -15,7 +15,8 @@ void (*wf_ready_interrupt)(struct wf_carrier *c);
 /* May the thread that runs on vp be preempted for one that is woken? */
 static bool gives_way(const struct wf_vp *vp, const struct wf_thread *running)
 {
-	return running->hog && wf_load_relaxed(&vp->balance) < WF_BALANCE_TICK;
+	return wf_thread_is_hog(running) &&
+	       wf_load_relaxed(&vp->balance) < WF_BALANCE_TICK;
 }
 
 /*
@@ -64,13 +65,18 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 		return;
 	}
 	vp = me->vp;
-	wf_queue_put(vp, t, WF_READY_WOKEN);
-	/* A computing thread gives way to whom it wakes. */
-	if (gives_way(vp, me)) {
-		wf_vp_ask(vp, WF_RESCHED_WAKE,
-			  wf_load_relaxed(&vp->counters.switches));
-		atomic_fetch_or(&me->exit_work, WF_WORK_RESCHED);
+	if (WF_LIKELY(!gives_way(vp, me))) {
+		wf_queue_put(vp, t, WF_READY_WOKEN);
+		return;
 	}
+	/* A computing thread gives way to whom it wakes, if nobody is idle. */
+	if (wf_idle_is_any()) {
+		wf_queue_put_remote(NULL, t, WF_READY_WOKEN);
+		return;
+	}
+	wf_queue_put(vp, t, WF_READY_WOKEN);
+	wf_vp_ask(vp, WF_RESCHED_WAKE, wf_load_relaxed(&vp->counters.switches));
+	atomic_fetch_or(&me->exit_work, WF_WORK_RESCHED);
 }
 
 void wf_ready_new(struct wf_thread *me, struct wf_thread *t)

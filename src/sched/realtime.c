@@ -199,7 +199,8 @@ struct wf_thread *wf_realtime_take(uint32_t least_priority)
 	if (wf_realtime_waits(least_priority)) {
 		t = lists[wf_load_relaxed(&best)].first;
 		remove_locked(t);
-		t->from_b = t->hog = false;
+		t->from_b = false;
+		t->hog = 0;
 	}
 	wf_spin_unlock(&lock);
 	return t;

@@ -35,7 +35,7 @@ struct wf_thread *wf_runtime_attach(void)
 	wf_store_relaxed(&t->exit_state, WF_EXIT_JOINABLE);
 	wf_store_relaxed(&t->joiner, 0);
 	t->is_first = false;
-	t->hog = false;
+	t->hog = 0;
 	t->sigmask = 0;
 	t->altstack.sp = NULL;
 	t->altstack.size = 0;

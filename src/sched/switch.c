@@ -170,8 +170,9 @@ struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 	 * meanwhile. To change places with B's first then, and that with it at
 	 * the next tick, would keep the rest of B waiting.
 	 */
-	return why == WF_RESCHED_TICK && t->hog ? wf_queue_pick_waiting(vp) :
-						  wf_queue_pick(vp);
+	return why == WF_RESCHED_TICK && wf_thread_is_hog(t) ?
+		       wf_queue_pick_waiting(vp) :
+		       wf_queue_pick(vp);
 }
 
 bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)

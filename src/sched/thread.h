@@ -83,6 +83,16 @@ struct wf_context {
 };
 
 /*
+ * Threads that compute, as the monitor's tick sees them. Blocking makes what
+ * is so what was so, the last time, the one before and that before it: who has
+ * computed for long after a wake is likely to do so again.
+ */
+enum wf_hog {
+	WF_HOG_IS = 1,
+	WF_HOG_WAS = 2 | 4 | 8,
+};
+
+/*
  * There may be a million: 320 bytes, which a parked thread's 9,000 in all
  * leave for it.
  */
@@ -93,7 +103,7 @@ struct wf_thread {
 	_Atomic uint32_t retake;     /* enum wf_retake; monitor and self, CAS */
 	_Atomic uint32_t exit_work;  /* enum wf_exit_work; anyone, atomic or */
 	uint8_t kind;		     /* enum wf_thread_kind; self */
-	bool hog;		     /* monitor's tick sets, blocking clears */
+	uint8_t hog;		     /* enum wf_hog; monitor, self */
 	bool from_b;		     /* picked from ring B; vp */
 	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or lent; 0:
 				      * neither; T3 in sched/realtime.c */
@@ -174,6 +184,27 @@ struct wf_thread {
 } WF_ALIGNED(WF_CACHE_LINE);
 
 _Static_assert(sizeof(struct wf_thread) <= 320, "see above");
+
+static inline bool wf_thread_is_hog(const struct wf_thread *t)
+{
+	return (t->hog & WF_HOG_IS) != 0;
+}
+
+static inline bool wf_thread_was_hog(const struct wf_thread *t)
+{
+	return (t->hog & WF_HOG_WAS) != 0;
+}
+
+/* A tick's store at the same time may be lost, or stay for a wait's time. */
+static inline void wf_thread_set_hog(struct wf_thread *t)
+{
+	t->hog |= WF_HOG_IS;
+}
+
+static inline void wf_thread_end_stay(struct wf_thread *t)
+{
+	t->hog = (uint8_t)(t->hog << 1) & WF_HOG_WAS;
+}
 
 /* Is it somebody, and not off its stack for good? NULL is nobody. */
 static inline bool wf_thread_is_living(const struct wf_thread *t)

@@ -96,7 +96,7 @@ static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 
 	if (vp->timer_switches == now && t->rt_priority == 0 &&
 	    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0) {
-		t->hog = true;
+		wf_thread_set_hog(t);
 		wf_vp_ask(vp, WF_RESCHED_SLICE, now);
 	}
 	vp->timer_switches = now;

@@ -77,7 +77,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_store_relaxed(&t->exit_work, 0);
 	t->kind = params->is_bound ? WF_THREAD_BOUND : WF_THREAD_MULTIPLEXED;
 	t->fp_control = wf_cpu_fp_control();
-	t->hog = false;
+	t->hog = 0;
 	t->from_b = false;
 	t->is_first = false;
 	wf_store_relaxed(&t->slot.keeps_stack, false);

@@ -72,7 +72,7 @@ static void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
 {
 	bool is_timed = deadline_ns != WF_FOREVER;
 
-	t->hog = false;
+	wf_thread_end_stay(t);
 	wf_count_own(&t->vp->counters, parks);
 	if (is_timed)
 		wf_timer_add(t, deadline_ns);

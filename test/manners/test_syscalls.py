@@ -131,8 +131,8 @@ def numbers():
 
 
 def filtered(how, names, command, options=None):
-    """`how`: the filter's first arguments. The filter is there before the program, and not in the way of the
-    command that starts it."""
+    """The filter, as the arguments `how` say, is there before the program,
+    and not in the way of the command that starts it."""
     weft = [] if options is None else [*WEFT, *options, "--"]
     result = run([*weft, FILTER, *how, *(numbers()[name] for name in names),
                   "--", *command])

@@ -1,4 +1,7 @@
-/* src/boot/tick.c: do threads run for long enough to wake a VP for each? */
+/*
+ * src/boot/tick.c, sched/queue.c: do threads run for long enough to wake a VP
+ * for each?
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +10,8 @@
 #include <cmocka.h>
 
 #include "fake_machine.h"
+#include "sched/entry.h"
+#include "sched/vp_io.h"
 
 enum { TICK = MACHINE_TICK };
 
@@ -91,8 +96,81 @@ static void test_polling_is_not_charged(void **state)
 	count_switches(vp, 1);
 	wf_store_relaxed(&vp->polled_ns, TICK * 99 / 100);
 	pass_tick();
-	assert_false(t->hog);
+	assert_false(wf_thread_is_hog(t));
 	assert_false(runs_long(vp));
+}
+
+/* --- who computes is worth the wake of an idle VP ------------------------ */
+
+static struct wf_vp *beside_an_idle_vp(void)
+{
+	machine_init(2);
+	wf_store_relaxed(&wf_sched.nr_idle, 1);
+	machine.nr_wakes = 0;
+	return machine_vp(0);
+}
+
+/* Three waits later it is like others again. */
+static void test_who_has_computed(void **state)
+{
+	struct wf_vp *vp = beside_an_idle_vp();
+	struct wf_thread *t = machine_hog();
+
+	for (uint32_t nr_waits = 1; nr_waits <= 3; nr_waits++) {
+		wf_thread_end_stay(t);
+		assert_false(wf_thread_is_hog(t));
+		wf_queue_put(vp, t, WF_READY_WOKEN);
+		assert_int_equal(machine.nr_wakes, nr_waits);
+		assert_int_equal(wf_load_relaxed(&vp->lifo), WF_ENTRY_NONE);
+		assert_ptr_equal(wf_queue_pick(vp), t);
+	}
+	wf_thread_end_stay(t);
+	wf_queue_put(vp, t, WF_READY_WOKEN);
+	assert_int_equal(machine.nr_wakes, 3);
+	assert_int_not_equal(wf_load_relaxed(&vp->lifo), WF_ENTRY_NONE);
+}
+
+static void test_who_computes_and_gives_way(void **state)
+{
+	static const enum wf_ready ways[] = { WF_READY_PREEMPTED,
+					      WF_READY_EXPIRED };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct wf_vp *vp = beside_an_idle_vp();
+		struct wf_thread *t = machine_hog();
+
+		wf_queue_put(vp, t, ways[i]);
+		assert_int_equal(machine.nr_wakes, 1);
+		assert_ptr_equal(wf_queue_pick(machine_vp(1)), t);
+		wf_store_relaxed(&wf_sched.nr_idle, 0);
+		wf_queue_put(vp, t, ways[i]);
+		assert_int_equal(wf_runq_len(&vp->ring_b), 1);
+	}
+}
+
+static bool is_not_waiting(const struct wf_vp *vp)
+{
+	return false;
+}
+
+/*
+ * Who waits behind one that computes, or for the kernel, is seen by the tick
+ * at the latest.
+ */
+static void test_no_quiet_beside_an_idle_vp(void **state)
+{
+	static const struct wf_vp_io_ops ops = { .is_waiting = is_not_waiting };
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine_queue(vp, machine_hog());
+	assert_true(wf_tick_quiet_ns() > 0);
+	wf_store_relaxed(&wf_sched.nr_idle, 1);
+	assert_int_equal(wf_tick_quiet_ns(), 0);
+	wf_store_relaxed(&wf_sched.nr_idle, 0);
+	wf_vp_io_ops = &ops;
+	wf_store_relaxed(&vp->nr_requests, 1);
+	assert_int_equal(wf_tick_quiet_ns(), 0);
 }
 
 int main(void)
@@ -102,6 +180,9 @@ int main(void)
 		cmocka_unit_test(test_sleeps_are_no_run_length),
 		cmocka_unit_test(test_idle_vp),
 		cmocka_unit_test(test_polling_is_not_charged),
+		cmocka_unit_test(test_who_has_computed),
+		cmocka_unit_test(test_who_computes_and_gives_way),
+		cmocka_unit_test(test_no_quiet_beside_an_idle_vp),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,12 +45,12 @@ static void test_who_computes_is_a_hog(void **state)
 	machine_pass(TICK * 69 / 100);
 	machine_pass_idle(TICK * 31 / 100);
 	machine_tick();
-	assert_false(t->hog);
+	assert_false(wf_thread_is_hog(t));
 	/* What it has used is counted on while it is not switched. */
 	machine_pass(TICK * 10 / 100);
 	machine_pass_idle(TICK * 90 / 100);
 	machine_tick();
-	assert_true(t->hog);
+	assert_true(wf_thread_is_hog(t));
 }
 
 static void test_who_switches_often_is_no_hog(void **state)
@@ -64,7 +64,7 @@ static void test_who_switches_often_is_no_hog(void **state)
 		wf_count_own(&vp->counters, switches);
 		pass_ticks(1);
 	}
-	assert_false(t->hog);
+	assert_false(wf_thread_is_hog(t));
 	assert_int_equal(machine.nr_signals, 0);
 }
 
@@ -193,10 +193,10 @@ static void test_b_is_owed(void **state)
 
 		/* As if it woke anew each time. */
 		if (t != hog)
-			t->hog = false;
+			t->hog = 0;
 		pass_ticks(1);
 		if (t != hog)
-			t->hog = false;
+			t->hog = 0;
 		machine_switch(vp);
 	}
 	/* Half of all: one thread of two. */
@@ -334,9 +334,9 @@ static void test_quiet(void **state)
 	assert_int_equal(wf_tick_quiet_ns(), 0); /* nobody waits */
 	machine_queue(vp, machine_hog());
 	assert_in_range(wf_tick_quiet_ns(), 3 * TICK, 4 * TICK);
-	hog->hog = false;
+	hog->hog = 0;
 	assert_int_equal(wf_tick_quiet_ns(), 0);
-	hog->hog = true;
+	hog->hog = WF_HOG_IS;
 	machine_queue(vp, machine_thread());
 	assert_int_equal(wf_tick_quiet_ns(), 0);
 }

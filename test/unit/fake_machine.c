@@ -63,7 +63,7 @@ struct wf_thread *machine_hog(void)
 {
 	struct wf_thread *t = machine_thread();
 
-	t->hog = true;
+	t->hog = WF_HOG_IS;
 	return t;
 }
 
