@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "api/cancel.h"
 
+#include "api/cond_words.h"
 #include "api/shared_cond.h"
 #include "libc/real.h"
 #include "sync/cond.h"
@@ -24,6 +25,12 @@ static struct wf_mutex *mutex_of(pthread_mutex_t *mutex)
 static bool is_shared(pthread_cond_t *cond)
 {
 	return wf_cond_is_shared(cond_of(cond));
+}
+
+static clockid_t clock_of(pthread_cond_t *cond)
+{
+	return WF_UNLIKELY(is_shared(cond)) ? wf_cond_words_clock(cond) :
+					      wf_cond_clock(cond_of(cond));
 }
 
 /*
@@ -121,10 +128,9 @@ WF_API(int, pthread_cond_timedwait, pthread_cond_t *cond,
        pthread_mutex_t *mutex, const struct timespec *abstime)
 {
 	if (WF_UNLIKELY(is_libc(cond, mutex)))
-		return libc_wait(cond, mutex, wf_cond_clock(cond_of(cond)),
-				 abstime);
+		return libc_wait(cond, mutex, clock_of(cond), abstime);
 	return -WF_CANCEL_POINT(
-		clock_wait(cond, mutex, wf_cond_clock(cond_of(cond)), abstime));
+		clock_wait(cond, mutex, clock_of(cond), abstime));
 }
 
 WF_API(int, pthread_cond_clockwait, pthread_cond_t *cond,

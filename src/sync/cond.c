@@ -57,7 +57,7 @@
 
 _Static_assert(sizeof(struct wf_cond) == sizeof(pthread_cond_t),
 	       "the object has libc's size");
-_Static_assert(offsetof(pthread_cond_t, __data.__wrefs) >=
+_Static_assert(offsetof(struct wf_cond, words[WF_COND_FLAGS_NEW]) >=
 		       offsetof(struct wf_cond, mutex) + sizeof(void *),
 	       "the flags are libc's");
 
@@ -71,7 +71,7 @@ int wf_cond_init(struct wf_cond *c, clockid_t clock)
 		return -EINVAL;
 	memset(c, 0, sizeof(*c));
 	if (clock == CLOCK_MONOTONIC)
-		c->libc.__data.__wrefs = WF_COND_MONOTONIC;
+		c->words[WF_COND_FLAGS_OLD] = WF_COND_MONOTONIC;
 	return 0;
 }
 

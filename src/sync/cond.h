@@ -24,10 +24,20 @@
 
 #include "sync/mutex.h"
 
-/* pthread_cond_t.__wrefs, as libc's pthread_cond_init leaves it. */
+/* As libc's pthread_cond_init leaves them. */
 enum wf_cond_flags {
 	WF_COND_SHARED = 1 << 0,
 	WF_COND_MONOTONIC = 1 << 1,
+};
+
+/*
+ * Which of the object's words has them in a process-shared one: it depends on
+ * libc (api/cond_words.h). The other has no bit of a process-private one's,
+ * whose flags are where they were of old.
+ */
+enum wf_cond_flags_word {
+	WF_COND_FLAGS_NEW = 7,
+	WF_COND_FLAGS_OLD = 9,
 };
 
 /* wf_cond.waiters */
@@ -45,7 +55,8 @@ struct wf_cond {
 			 * it; waiters write it while they hold it. */
 			_Atomic(struct wf_mutex *) mutex;
 		};
-		pthread_cond_t libc; /* flags where libc has them */
+		pthread_cond_t libc;
+		uint32_t words[sizeof(pthread_cond_t) / sizeof(uint32_t)];
 	};
 };
 
@@ -64,20 +75,18 @@ int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns);
 void wf_cond_signal_slow(struct wf_cond *c);
 void wf_cond_broadcast_slow(struct wf_cond *c);
 
-static inline int wf_cond_flags(const struct wf_cond *c)
-{
-	return (int)c->libc.__data.__wrefs;
-}
-
 static inline bool wf_cond_is_shared(const struct wf_cond *c)
 {
-	return wf_cond_flags(c) & WF_COND_SHARED;
+	return (c->words[WF_COND_FLAGS_NEW] | c->words[WF_COND_FLAGS_OLD]) &
+	       WF_COND_SHARED;
 }
 
+/* Of a process-private one. */
 static inline clockid_t wf_cond_clock(const struct wf_cond *c)
 {
-	return wf_cond_flags(c) & WF_COND_MONOTONIC ? CLOCK_MONOTONIC :
-						      CLOCK_REALTIME;
+	return c->words[WF_COND_FLAGS_OLD] & WF_COND_MONOTONIC ?
+		       CLOCK_MONOTONIC :
+		       CLOCK_REALTIME;
 }
 
 static inline int wf_cond_signal(struct wf_cond *c)

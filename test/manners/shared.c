@@ -6,6 +6,8 @@
  *     manners_shared use FILE           one of the two; "ok"
  *     manners_shared hold FILE          locks, says "held", and stays
  *     manners_shared inherit FILE       locks; says what that says
+ *     manners_shared pass FILE          one of two that pass tokens to and fro
+ *                                       through a condition; "ok"
  *     manners_shared semaphore FILE     a crowd waits and is let go; "ok". Also
  *                                       condition, reader, writer, barrier
  */
@@ -17,9 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { NR_THREADS = 3, NR_ROUNDS = 300, NR_CROWD = 200, NR_MUTEXES = 4 };
+enum {
+	NR_THREADS = 3,
+	NR_ROUNDS = 300,
+	NR_CROWD = 200,
+	NR_MUTEXES = 4,
+	NR_TOKENS = 2000,
+};
 
 struct shared {
 	pthread_mutex_t mutexes[NR_MUTEXES];
@@ -29,6 +38,7 @@ struct shared {
 	pthread_spinlock_t spin;
 	sem_t sem;
 	long counts[NR_MUTEXES], turns, written, spun;
+	long tokens, taken;
 };
 
 static struct shared *s;
@@ -116,6 +126,90 @@ static void *use(void *arg)
 	MUST(s->written == 2L * NR_THREADS * NR_ROUNDS);
 	MUST(s->spun == s->written);
 	MUST(pthread_rwlock_unlock(&s->rwlock) == 0);
+	return arg;
+}
+
+static void unlock(void *mutex)
+{
+	MUST(pthread_mutex_unlock(mutex) == 0);
+}
+
+static int wait_for_token(int has_deadline)
+{
+	struct timespec soon;
+
+	if (!has_deadline)
+		return pthread_cond_wait(&s->cond, &s->mutexes[0]);
+	clock_gettime(CLOCK_REALTIME, &soon);
+	soon.tv_nsec += 200 * 1000;
+	soon.tv_sec += soon.tv_nsec / 1000000000;
+	soon.tv_nsec %= 1000000000;
+	return pthread_cond_timedwait(&s->cond, &s->mutexes[0], &soon);
+}
+
+/* With the mutex held. Who has a deadline takes none unless it was told so. */
+static void take_token(int has_deadline)
+{
+	int rc = 0;
+
+	if (has_deadline)
+		rc = wait_for_token(has_deadline);
+	while (rc == 0 && s->tokens == 0 && s->taken < 2 * NR_TOKENS)
+		rc = wait_for_token(has_deadline);
+	MUST(rc == 0 || (has_deadline && rc == ETIMEDOUT));
+	if (rc != 0 || s->tokens == 0)
+		return;
+	s->tokens--;
+	if (++s->taken == 2 * NR_TOKENS)
+		MUST(pthread_cond_broadcast(&s->cond) == 0);
+}
+
+static void *take_tokens(void *has_deadline)
+{
+	int is_over;
+
+	do {
+		MUST(pthread_mutex_lock(&s->mutexes[0]) == 0);
+		pthread_cleanup_push(unlock, &s->mutexes[0]);
+		take_token(has_deadline != NULL);
+		is_over = s->taken >= 2 * NR_TOKENS;
+		pthread_cleanup_pop(1);
+	} while (!is_over);
+	return NULL;
+}
+
+/* Some wait until they are told, some for a moment, one is cancelled and made
+ * anew; and one makes tokens. If any signal is lost, some wait for ever. */
+static void *pass(void *arg)
+{
+	pthread_t threads[2 * NR_THREADS], victim;
+	int step = 0, is_over = 0;
+
+	for (int i = 0; i < 2 * NR_THREADS; i++)
+		MUST(pthread_create(&threads[i], NULL, take_tokens,
+				    i % 2 ? s : NULL) == 0);
+	MUST(pthread_create(&victim, NULL, take_tokens, NULL) == 0);
+	for (int nr = NR_TOKENS; nr > 0 || !is_over; step++) {
+		MUST(pthread_mutex_lock(&s->mutexes[0]) == 0);
+		is_over = s->taken == 2 * NR_TOKENS;
+		for (int i = 0; i <= step % 3 && nr > 0; i++, nr--) {
+			s->tokens++;
+			MUST((step % 16 ?
+				      pthread_cond_signal(&s->cond) :
+				      pthread_cond_broadcast(&s->cond)) == 0);
+		}
+		MUST(pthread_mutex_unlock(&s->mutexes[0]) == 0);
+		if (step % 8 == 0) {
+			MUST(pthread_cancel(victim) == 0);
+			MUST(pthread_join(victim, NULL) == 0);
+			MUST(pthread_create(&victim, NULL, take_tokens, NULL) ==
+			     0);
+		}
+		usleep(step % 4 ? 0 : 100);
+	}
+	for (int i = 0; i < 2 * NR_THREADS; i++)
+		MUST(pthread_join(threads[i], NULL) == 0);
+	MUST(pthread_join(victim, NULL) == 0);
 	return arg;
 }
 
@@ -230,6 +324,7 @@ static const struct {
 	{ "use", use, NR_THREADS, 0 },
 	{ "hold", hold, 1, 0 },
 	{ "inherit", inherit, 1, 0 },
+	{ "pass", pass, 1, 0 },
 	{ "semaphore", wait_for_semaphore, NR_CROWD, 1 },
 	{ "condition", wait_for_condition, NR_CROWD, 1 },
 	{ "reader", wait_for_reader, NR_CROWD, 1 },
