@@ -129,14 +129,13 @@ static long recv_rest(struct wf_request *r, long n, int64_t deadline_ns)
 static struct wf_request receive_later(int fd, void *buf, size_t bytes,
 				       int flags)
 {
-	const size_t most = 0x7ffff000;
-
 	return (struct wf_request){
 		.op = IORING_OP_RECV,
 		.ioprio = IORING_RECVSEND_POLL_FIRST,
 		.fd = fd,
 		.addr = (uintptr_t)buf,
-		.len = (uint32_t)(bytes < most ? bytes : most),
+		.len = (uint32_t)(bytes < WF_IO_MOST_BYTES ? bytes :
+							     WF_IO_MOST_BYTES),
 		.op_flags = (uint32_t)flags,
 	};
 }

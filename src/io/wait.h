@@ -23,13 +23,19 @@ int wf_io_wait_ready(int fd, uint32_t events);
 long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
 	       int64_t at);
 
-/* Bytes of all parts. */
+/* No call reads or writes more: the kernel's MAX_RW_COUNT. */
+#define WF_IO_MOST_BYTES ((size_t)0x7ffff000)
+
+/* Bytes of all parts, or as many as one call takes. */
 static inline size_t wf_io_total(const struct iovec *iov, size_t nr)
 {
 	size_t total = 0;
 
-	for (size_t i = 0; i < nr; i++)
-		total += iov[i].iov_len;
+	for (size_t i = 0; i < nr && total < WF_IO_MOST_BYTES; i++) {
+		size_t left = WF_IO_MOST_BYTES - total;
+
+		total += iov[i].iov_len < left ? iov[i].iov_len : left;
+	}
 	return total;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Sending. A blocking send of a stream takes all bytes; what the first call,
- * which does not wait, leaves is sent by requests. What went out before an
- * error or a handler is the result.
+ * which does not wait, leaves is sent by requests, up to what one call of the
+ * kernel's takes. What went out before an error or a handler is the result.
  */
 #include <errno.h>
 #include <limits.h>
@@ -16,20 +16,27 @@
 /* So many are copied at a time. */
 enum { MOST_PARTS = 64 };
 
-/* Copies the first parts of what is left after `done` bytes; returns how many.
+/*
+ * Copies the first parts of what is left after `done` of `total` bytes; returns
+ * how many.
  */
 static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
-		   size_t done)
+		   size_t done, size_t total)
 {
-	size_t nr_left = 0;
+	size_t nr_left = 0, left = total - done;
 
-	for (size_t i = 0; i < nr && nr_left < MOST_PARTS; i++) {
+	for (size_t i = 0; i < nr && nr_left < MOST_PARTS && left > 0; i++) {
+		size_t bytes;
+
 		if (done >= iov[i].iov_len) {
 			done -= iov[i].iov_len;
 			continue;
 		}
+		bytes = iov[i].iov_len - done;
+		bytes = bytes < left ? bytes : left;
 		to[nr_left].iov_base = (char *)iov[i].iov_base + done;
-		to[nr_left].iov_len = iov[i].iov_len - done;
+		to[nr_left].iov_len = bytes;
+		left -= bytes;
 		done = 0;
 		nr_left++;
 	}
@@ -55,7 +62,8 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 
 		/* The first is whole: a datagram has to be. */
 		if (done > 0) {
-			msg->msg_iovlen = skip(left, iov, nr, (size_t)done);
+			msg->msg_iovlen =
+				skip(left, iov, nr, (size_t)done, total);
 			msg->msg_iov = left;
 		}
 		n = wf_io_run(r, deadline);
@@ -102,8 +110,9 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 	do {
 		long n = wf_io_wait_ready(fd, POLLOUT);
 		bool is_first = done == 0;
-		size_t nr_left = is_first ? nr :
-					    skip(left, iov, nr, (size_t)done);
+		size_t nr_left =
+			is_first ? nr :
+				   skip(left, iov, nr, (size_t)done, total);
 
 		if (n == -ENOSYS && !is_first) /* no ring: the carrier waits */
 			n = wf_sys(SYS_writev, fd, left, nr_left);
@@ -199,7 +208,9 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		.op_flags = (uint32_t)flags,
 	};
 
-	if ((n < 0 && n != -EAGAIN) || n == (long)bytes || !may_wait(fd, flags))
+	if ((n < 0 && n != -EAGAIN) ||
+	    (n >= 0 && (size_t)n == wf_io_total(&iov, 1)) ||
+	    !may_wait(fd, flags))
 		return n;
 	return send_rest(&r, &msg, &iov, 1, n);
 }

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -190,6 +191,52 @@ TEST(parts_arrive_in_order)
 			CHECK_EQ(buf[k], 'a' + i % 40 % 26);
 	}
 	thread_join(thread);
+}
+
+/* No call takes more than the kernel's MAX_RW_COUNT, whatever it is given. */
+static const size_t most_at_once = 0x7ffff000;
+
+static void *drain(void *ret_bytes)
+{
+	static char buf[1 << 20];
+	size_t at = 0;
+	ssize_t n;
+
+	while ((n = read(pair[0], buf, sizeof(buf))) > 0)
+		at += (size_t)n;
+	CHECK_EQ(n, 0);
+	*(size_t *)ret_bytes = at;
+	return NULL;
+}
+
+/* Three parts of 1 GiB: the last one does not fit as a whole. */
+static struct iovec *too_much(void)
+{
+	static struct iovec iov[3];
+	const size_t bytes = 3UL << 30;
+	char *zeros = mmap(NULL, bytes, PROT_READ,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (zeros == MAP_FAILED)
+		SKIP("no address space");
+	for (size_t i = 0; i < 3; i++)
+		iov[i] = (struct iovec){ zeros + i * (bytes / 3), bytes / 3 };
+	return iov;
+}
+
+TEST(writes_take_no_more_than_the_kernel)
+{
+	struct iovec *iov = too_much();
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 3 };
+	size_t drained = 0;
+	pthread_t thread;
+
+	make_pair(SOCK_STREAM);
+	thread = thread_start(drain, &drained);
+	CHECK_EQ(sendmsg(pair[1], &msg, 0), most_at_once);
+	CHECK_EQ(close(pair[1]), 0);
+	thread_join(thread);
+	CHECK_EQ(drained, most_at_once);
 }
 
 static void *send_in_pieces(void *arg)
