@@ -40,6 +40,10 @@
  *     Moved waiters want just this mutex, or its hand-off would give a thread
  *     a mutex it did not ask for: waiters with different mutexes at a time,
  *     which POSIX forbids and programs do, set the field to NULL.
+ * C8. A mutex is looked at only under the lock and while the count says that
+ *     some thread, which will take it again, waits with it: nobody has freed
+ *     it then. So broadcasting compares the field, marks the mutex, moves
+ *     waiters and counts them out in one step.
  * C7. The usual waiter counts itself, releases the mutex and enters the list
  *     under one hold of the bucket's lock: no signal comes between, it need
  *     not compare seq. Others count themselves, release the mutex and then
@@ -120,12 +124,10 @@ static void count_out_locked(void *arg)
 }
 
 /* ... nor does the caller. */
-static WF_COLD void count_out(struct wf_cond *c, uint32_t n)
+static WF_COLD void count_out(struct wf_cond *c)
 {
-	struct change change = { .cond = c, .n = n };
+	struct change change = { .cond = c, .n = 1 };
 
-	if (n == 0)
-		return;
 	wf_ufutex_change(&c->seq, count_out_locked, &change);
 	if (WF_UNLIKELY(change.is_last))
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
@@ -220,7 +222,7 @@ static int end_wait(struct wf_cond *c, struct wf_mutex *m, int rc)
 	else if (rc != -EAGAIN && wf_ufutex_was_moved())
 		rc = 0; /* C4 */
 	else
-		count_out(c, 1); /* C3 */
+		count_out(c); /* C3 */
 	lock_rc = retake_mutex(m, token);
 	if (WF_UNLIKELY(lock_rc != 0))
 		return lock_rc; /* -EOWNERDEAD and the like, from libc */
@@ -240,7 +242,7 @@ static WF_COLD int wait_slow(struct wf_cond *c, struct wf_mutex *m,
 	seq = wf_load_relaxed(&c->seq); /* C1 */
 	rc = release_mutex(m);
 	if (WF_UNLIKELY(rc != 0)) {
-		count_out(c, 1);
+		count_out(c);
 		return rc;
 	}
 	/*
@@ -319,35 +321,43 @@ void wf_cond_signal_slow(struct wf_cond *c)
 }
 
 struct broadcast {
-	struct wf_cond *cond;
-	struct wf_mutex *mutex;
-	uint32_t seq;
+	struct change change;
+	struct wf_mutex *mutex; /* to whose word the waiters are moved */
 };
 
-static void broadcast_locked(void *arg)
+static int plan_locked(void *arg)
+{
+	struct broadcast *b = arg;
+	struct wf_cond *c = b->change.cond;
+	bool any = (wf_load_relaxed(&c->waiters) & WF_COND_COUNT) != 0;
+
+	if (any && wf_load_relaxed(&c->mutex) != b->mutex)
+		return -EAGAIN;
+	count_up_locked(c);
+	if (!any || b->mutex == NULL) /* C8 */
+		return INT_MAX;
+	return wf_mutex_expect_waiters(b->mutex) ? 0 : 1; /* C5 */
+}
+
+static void gone_locked(void *arg, int nr)
 {
 	struct broadcast *b = arg;
 
-	b->mutex = wf_load_relaxed(&b->cond->mutex);
-	b->seq = count_up_locked(b->cond);
+	b->change.n = (uint32_t)nr;
+	count_out_locked(&b->change);
 }
 
 WF_COLD void wf_cond_broadcast_slow(struct wf_cond *c)
 {
-	struct broadcast b = { .cond = c };
-	int nr_wake, n;
+	struct broadcast b = { .change = { .cond = c } };
+	const void *to;
 
-	wf_ufutex_change(&c->seq, broadcast_locked, &b);
-	if (b.mutex == NULL) {
-		n = wf_ufutex_wake(&c->seq, INT_MAX, WF_UFUTEX_ANY);
-		count_out(c, (uint32_t)n);
-		return;
-	}
-	nr_wake = wf_mutex_expect_waiters(b.mutex) ? 0 : 1; /* C5 */
 	do {
-		n = wf_ufutex_requeue(&c->seq, b.seq, nr_wake, &b.mutex->word,
-				      INT_MAX);
-		b.seq = wf_load_relaxed(&c->seq);
-	} while (n == -EAGAIN); /* another signal came between */
-	count_out(c, (uint32_t)n);
+		b.mutex = wf_load_relaxed(&c->mutex);
+		to = b.mutex != NULL ? (const void *)&b.mutex->word : &c->seq;
+	} while (wf_ufutex_wake_or_move(&(struct wf_ufutex_move){
+			 &c->seq, to, plan_locked, gone_locked, &b }) ==
+		 -EAGAIN); /* another mutex came between */
+	if (WF_UNLIKELY(b.change.is_last))
+		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }

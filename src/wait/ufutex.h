@@ -78,4 +78,18 @@ bool wf_ufutex_was_moved(void);
 int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
 		      const void *to, int nr_requeue);
 
+/*
+ * Wakes the first waiters of from and makes all others wait on `to` instead,
+ * in one step: plan() says how many are woken, or -EAGAIN, which is returned;
+ * gone() is told how many were woken or moved. Both run under the lock, as
+ * decide() above.
+ */
+struct wf_ufutex_move {
+	const void *from, *to;
+	int (*plan)(void *arg);
+	void (*gone)(void *arg, int nr);
+	void *arg;
+};
+int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move);
+
 #endif

@@ -4,6 +4,7 @@
 #include "wait/ufutex.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "sched/ready.h"
 #include "sched/runtime.h"
@@ -213,6 +214,29 @@ int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
 		nr += move_locked(from_b, from, to_b, to, nr_requeue);
 	} else {
 		nr = -EAGAIN;
+	}
+	unlock_two(from_b, to_b);
+	wf_signals_open(me, mask);
+	wake_batch(&batch, me);
+	wf_runtime_leave(me);
+	return nr;
+}
+
+int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move)
+{
+	struct wf_bucket *from_b = wf_bucket_of(move->from);
+	struct wf_bucket *to_b = wf_bucket_of(move->to);
+	struct batch batch = { NULL, &batch.first };
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+	int nr;
+
+	lock_two(from_b, to_b);
+	nr = move->plan(move->arg);
+	if (nr >= 0) {
+		nr = take_locked(from_b, move->from, nr, WF_UFUTEX_ANY, &batch);
+		nr += move_locked(from_b, move->from, to_b, move->to, INT_MAX);
+		move->gone(move->arg, nr);
 	}
 	unlock_two(from_b, to_b);
 	wf_signals_open(me, mask);

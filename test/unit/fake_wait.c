@@ -248,25 +248,47 @@ int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 	return w != NULL;
 }
 
+static int move_locked(const void *from, const void *to, int nr)
+{
+	struct waiter *w;
+	int n = 0;
+
+	for (; to != from && n < nr &&
+	       (w = next_of(&waiters, from, WF_UFUTEX_ANY)) != NULL;
+	     n++) {
+		wf_list_del(&w->link);
+		wf_list_add_tail(&waiters, &w->link);
+		w->addr = to;
+		w->was_moved = true;
+	}
+	return n;
+}
+
 int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
 		      const void *to, int nr_requeue)
 {
-	struct waiter *w;
 	int n = -EAGAIN;
 
 	enter();
 	if (wf_load_relaxed((const _Atomic uint32_t *)from) == expected) {
 		n = wake_locked(from, nr_wake, WF_UFUTEX_ANY);
-		for (int i = 0; i < nr_requeue; i++) {
-			w = next_of(&waiters, from, WF_UFUTEX_ANY);
-			if (w == NULL)
-				break;
-			wf_list_del(&w->link);
-			wf_list_add_tail(&waiters, &w->link);
-			w->addr = to;
-			w->was_moved = true;
-			n++;
-		}
+		n += move_locked(from, to, nr_requeue);
+	}
+	pthread_mutex_unlock(&lock);
+	fake_delay();
+	return n;
+}
+
+int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move)
+{
+	int n;
+
+	enter();
+	n = move->plan(move->arg);
+	if (n >= 0) {
+		n = wake_locked(move->from, n, WF_UFUTEX_ANY);
+		n += move_locked(move->from, move->to, INT_MAX);
+		move->gone(move->arg, n);
 	}
 	pthread_mutex_unlock(&lock);
 	fake_delay();

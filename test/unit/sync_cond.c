@@ -3,11 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
 #include "fake_wait.h"
 #include "os/clock.h"
+#include "os/mem.h"
 #include "sync/cond.h"
 #include "sync/shared.h"
 
@@ -369,6 +371,21 @@ static void test_destroy_after_broadcast(void **state)
 	}
 }
 
+/* C8: the one that the count told of has left, and freed its mutex. */
+static void test_broadcast_to_one_who_has_left(void **state)
+{
+	struct wf_mutex *m = mmap(NULL, WF_PAGE, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct wf_cond c = { 0 };
+
+	assert_ptr_not_equal(m, MAP_FAILED);
+	assert_int_equal(wf_mutex_lock(m), 0);
+	assert_int_equal(wf_cond_wait(&c, m, 0), -ETIMEDOUT);
+	assert_int_equal(munmap(m, WF_PAGE), 0);
+	wf_cond_broadcast_slow(&c);
+	assert_int_equal(c.waiters, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_moved_waiter_is_interrupted),
 		cmocka_unit_test(test_waiters_with_two_mutexes),
 		cmocka_unit_test(test_destroy_after_broadcast),
+		cmocka_unit_test(test_broadcast_to_one_who_has_left),
 	};
 
 	fake_seed();
