@@ -22,7 +22,13 @@
  *     carry no private flag; nor do the waits for them, which go to it.
  * F4. A wait without the private flag is the kernel's, too, for processes
  *     without weft may end it. It goes through the VP's ring if that can.
+ * F5. Who waits for one of several words waits in the kernel, also with the
+ *     private flag, and while anybody does, private wakes go on to it. The
+ *     count is raised before the kernel looks at the words; it is read after
+ *     the waker has changed one, with a full barrier between.
  */
+
+static _Atomic int nr_waitv;
 
 static bool is_aligned(const uint32_t *addr)
 {
@@ -85,11 +91,37 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 	return rc > 0 ? 0 : rc;
 }
 
-static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
+/* May waiters in the kernel be meant? */
+static bool concerns_kernel(int flags)
 {
+	if (!(flags & FUTEX_PRIVATE_FLAG))
+		return true;
+	atomic_thread_fence(memory_order_seq_cst); /* F5 */
+	return atomic_load_explicit(&nr_waitv, memory_order_relaxed) != 0;
+}
+
+/* Waiters of the table first, then the kernel's, nr of both together. */
+static long wake_both(const uint32_t *addr, int flags, uint32_t nr,
+		      uint32_t bits)
+{
+	long left = at_least_one(nr);
+	long n, rc;
+
 	if (bits == 0 || !is_aligned(addr))
 		return -EINVAL;
-	return wf_ufutex_wake(addr, at_least_one(nr), bits);
+	n = wf_ufutex_wake(addr, (int)left, bits);
+	if (n == left || !concerns_kernel(flags))
+		return n;
+	rc = wf_syscall6(SYS_futex, (long)addr, FUTEX_WAKE_BITSET | flags,
+			 left - n, 0, 0, (long)bits);
+	if (rc < 0)
+		return n > 0 ? n : rc;
+	return n + rc;
+}
+
+static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
+{
+	return wake_both(addr, FUTEX_PRIVATE_FLAG, nr, bits);
 }
 
 static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
@@ -100,6 +132,8 @@ static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
 	if (!is_aligned(from) || !is_aligned(to) || (int)nr_wake < 0 ||
 	    (int)nr_requeue < 0)
 		return -EINVAL;
+	if (!is_readable(from))
+		return -EFAULT;
 	do {
 		uint32_t now = *(volatile uint32_t *)from; /* F2 */
 
@@ -168,31 +202,18 @@ static long wake_op(uint32_t *addr, uint32_t nr, uint32_t *addr2, uint32_t nr2,
 
 	if (!is_aligned(addr) || !is_aligned(addr2))
 		return -EINVAL;
+	if (!is_readable(addr2))
+		return -EFAULT;
 	rc = wake_op_apply(addr2, code, &old);
 	if (rc != 0)
 		return rc;
-	n = wf_ufutex_wake(addr, at_least_one(nr), WF_UFUTEX_ANY);
+	n = wake(addr, nr, WF_UFUTEX_ANY);
 	matches = wake_op_compare(code, old);
 	if (matches < 0)
 		return matches;
 	if (matches)
-		n += wf_ufutex_wake(addr2, at_least_one(nr2), WF_UFUTEX_ANY);
+		n += wake(addr2, nr2, WF_UFUTEX_ANY);
 	return n;
-}
-
-/* Waiters of the table first, then the kernel's, nr of both together. */
-static long wake_both(uint32_t *addr, int op, uint32_t nr, uint32_t bits)
-{
-	long n = wake(addr, nr, bits);
-	long rc;
-
-	if (n < 0 || n >= at_least_one(nr))
-		return n;
-	rc = wf_syscall6(SYS_futex, (long)addr, op, at_least_one(nr) - n, 0, 0,
-			 (long)bits);
-	if (rc < 0)
-		return n > 0 ? n : rc;
-	return n + rc;
 }
 
 static long private_call(uint32_t *addr, int op, uint32_t val,
@@ -253,9 +274,21 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 	if (cmd == FUTEX_WAIT_BITSET && wf_io_can_wait_futex())
 		return wait(addr, op, val, timeout_or_val2, val3);
 	if (cmd == FUTEX_WAKE)
-		return wake_both(addr, op, val, FUTEX_BITSET_MATCH_ANY);
+		return wake_both(addr, 0, val, FUTEX_BITSET_MATCH_ANY);
 	if (cmd == FUTEX_WAKE_BITSET)
-		return wake_both(addr, op, val, val3);
+		return wake_both(addr, 0, val, val3);
 	return wf_syscall6(SYS_futex, (long)addr, op, (long)val,
 			   (long)timeout_or_val2, (long)addr2, (long)val3);
+}
+
+/* A signal handler that jumps out leaves the count too high, not too low. */
+long wf_futex_waitv(const long *args)
+{
+	long rc;
+
+	nr_waitv++; /* F5 */
+	rc = wf_syscall6(SYS_futex_waitv, args[0], args[1], args[2], args[3],
+			 args[4], 0);
+	nr_waitv--;
+	return rc;
 }

@@ -6,18 +6,24 @@
  * Waits and wakes with FUTEX_PRIVATE_FLAG use the table of the user futex;
  * all else is the kernel's, but a wake without the flag looks into the table
  * first. Arguments and results are those of futex(2), errors -Exxx; errno is
- * not touched. val2 is passed in the place of the timeout. A bad address is a
- * fault and not -EFAULT. Waits park; called with in_runtime 0 on the thread's
- * own stack or in a handler of the program's.
+ * not touched. val2 is passed in the place of the timeout. Waits park; called
+ * with in_runtime 0 on the thread's own stack or in a handler of the program's.
  */
 #ifndef WEFT_API_FUTEX_H
 #define WEFT_API_FUTEX_H
 
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		      const struct timespec *timeout_or_val2, uint32_t *addr2,
 		      uint32_t val3);
+
+#ifndef SYS_futex_waitv /* Of Linux 5.16. */
+#define SYS_futex_waitv 449
+#endif
+/* The system call with these arguments: a kernel thread waits in it. */
+long wf_futex_waitv(const long *args);
 
 #endif

@@ -30,6 +30,8 @@ static long dispatch(long nr, const long *a)
 					(uint32_t)a[2],
 					(const struct timespec *)a[3],
 					(uint32_t *)a[4], (uint32_t)a[5]);
+	case SYS_futex_waitv:
+		return wf_futex_waitv(a);
 	case SYS_gettid:
 		return wf_ids_gettid();
 	case SYS_set_tid_address:

@@ -103,8 +103,11 @@ TEST(error_values)
 
 static void bad_address(void)
 {
-	CHECK_ERRNO(futex((uint32_t *)16, FUTEX_WAIT, 0, NULL, NULL, 0),
-		    EFAULT);
+	uint32_t *bad = (uint32_t *)16;
+
+	CHECK_ERRNO(futex(bad, FUTEX_WAIT, 0, NULL, NULL, 0), EFAULT);
+	CHECK_ERRNO(futex(bad, FUTEX_CMP_REQUEUE, 1, NULL, &word, 0), EFAULT);
+	CHECK_ERRNO(futex(&word, FUTEX_WAKE_OP, 1, NULL, bad, 0), EFAULT);
 }
 
 TEST(unmapped_address)
@@ -289,6 +292,62 @@ TEST(private_and_shared_side_by_side)
 	wake(&word, INT_MAX);
 	thread_join(a);
 	thread_join(b);
+}
+
+/* --- one of several words --- */
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+/* As in Linux 5.16, which older headers do not know. */
+struct one_of {
+	uint64_t value, address;
+	uint32_t flags, reserved;
+};
+
+static long wait_for_one(uint32_t **words, int nr, const struct timespec *until)
+{
+	enum { SIZE_U32 = 2 };
+	struct one_of waits[8] = { 0 };
+
+	for (int i = 0; i < nr; i++)
+		waits[i] = (struct one_of){
+			.address = (uintptr_t)words[i],
+			.flags = SIZE_U32 | (uint32_t)flag,
+		};
+	return syscall(SYS_futex_waitv, waits, nr, 0, until, CLOCK_MONOTONIC);
+}
+
+static void *wait_for_either(void *arg)
+{
+	nr_waiting++;
+	CHECK_EQ(wait_for_one((uint32_t *[]){ &word, &other }, 2, NULL), 1);
+	nr_awake++;
+	return arg;
+}
+
+static void one_of_two(void)
+{
+	struct timespec past = deadline_ms(CLOCK_MONOTONIC, 20);
+	pthread_t thread;
+
+	if (wait_for_one((uint32_t *[]){ &word }, 1, &past) == -1 &&
+	    errno == ENOSYS)
+		return;
+	CHECK_ERRNO(wait_for_one((uint32_t *[]){ &word }, 1, &past), ETIMEDOUT);
+	thread = thread_start(wait_for_either, NULL);
+	wake_exactly(&other, 1);
+	thread_join(thread);
+	CHECK_EQ(nr_awake, 1);
+	CHECK_EQ(wake(&other, 1), 0);
+	word = 1;
+	CHECK_ERRNO(wait_for_one((uint32_t *[]){ &word }, 1, NULL), EAGAIN);
+}
+
+TEST(wait_for_several_words)
+{
+	both(one_of_two);
 }
 
 /* A lock of three states made of nothing but futexes. */
