@@ -31,20 +31,45 @@ extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
 void wf_thread_main(void);
 
-/* Returns when the start routine does, or when libc has unwound to here. */
-static void run_start_routine(struct wf_thread *t,
+/* Says whether there was a key to destroy. What it calls may end the thread. */
+static bool run_destructors(struct wf_thread *t)
+{
+	/* It may call malloc, which sanitizers bear until keys are gone. */
+	wf_reap_consider();
+	wf_libc.call_tls_dtors();
+	return wf_tsd_destroy(t->slot.tcb);
+}
+
+/*
+ * Returns when the start routine and all destructors have returned, or when
+ * libc has unwound to here. A destructor that ends the thread, or is
+ * cancelled, is left so; the others run then. Until all are through
+ * t->result is for those that do not return. Says whether there were any.
+ */
+static bool run_start_routine(struct wf_thread *t,
 			      const struct wf_tls_cache *tls_cache)
 {
+	void *volatile result = NULL;
+	volatile bool has_returned = false;
 	void *arg = t->start_arg;
 	__pthread_unwind_buf_t buf;
+	bool had_destructors;
 
 	t->tls_cache = tls_cache;
 	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		__pthread_register_cancel(&buf);
-		t->result = t->start_routine(arg);
-		__pthread_unregister_cancel(&buf);
+		result = t->start_routine(arg);
+		has_returned = true;
 		t->is_soiled = false;
+	} else {
+		has_returned = false;
+		t->is_soiled = true;
 	}
+	had_destructors = run_destructors(t);
+	__pthread_unregister_cancel(&buf);
+	if (has_returned)
+		t->result = result;
+	return had_destructors || t->is_soiled;
 }
 
 /* Its stack is free from here on. A joiner may free t at once. */
@@ -137,15 +162,10 @@ static void count_end(struct wf_thread *t)
 }
 
 /* All that has to happen on the thread's own stack. Enters the runtime. */
-static struct heir finish(struct wf_thread *t)
+static struct heir finish(struct wf_thread *t, bool had_destructors)
 {
 	uintptr_t tcb = t->slot.tcb;
-	bool had_destructors;
 
-	/* It may call malloc, which sanitizers bear until keys are gone. */
-	wf_reap_consider();
-	wf_libc.call_tls_dtors();
-	had_destructors = wf_tsd_destroy(tcb);
 	if (WF_UNLIKELY(had_destructors) || t->slot.has_user_stack ||
 	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_soiled(tcb))
 		t->is_soiled = true;
@@ -167,7 +187,7 @@ static struct heir finish(struct wf_thread *t)
 
 void wf_thread_finish(struct wf_thread *t)
 {
-	struct heir heir = finish(t);
+	struct heir heir = finish(t, run_destructors(t));
 
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }
@@ -196,7 +216,6 @@ void wf_thread_main(void)
 	struct wf_thread *t = wf_self;
 	struct heir heir;
 
-	run_start_routine(t, begin(t));
-	heir = finish(t);
+	heir = finish(t, run_start_routine(t, begin(t)));
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }

@@ -1,6 +1,7 @@
 /* Thread-specific data: keys, values, destructors. */
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "threading.h"
@@ -120,6 +121,42 @@ TEST(destructor_may_block)
 	threads_start(threads, 20, set_given, &key);
 	threads_join(threads, 20);
 	CHECK_EQ(nr_destroyed, 20);
+}
+
+/* A destructor that ends the thread, or is cancelled, gives its result. */
+static void end_thread(void *value)
+{
+	count(value);
+	pthread_exit(&mutex);
+}
+
+TEST(destructor_may_end_the_thread)
+{
+	CHECK_EQ(pthread_key_create(&key, end_thread), 0);
+	CHECK(thread_join(thread_start(set_given, &key)) == &mutex);
+	CHECK(thread_join(thread_start(leave_by_exit, NULL)) == &mutex);
+	CHECK_EQ(nr_destroyed, 2);
+}
+
+static void pause_for_ever(void *value)
+{
+	count(value);
+	for (;;)
+		pause();
+}
+
+TEST(destructor_may_be_cancelled)
+{
+	for (int i = 1; i <= 20; i++) {
+		pthread_t thread;
+
+		CHECK_EQ(pthread_key_create(&key, pause_for_ever), 0);
+		thread = thread_start(set_given, &key);
+		while (nr_destroyed < i)
+			sched_yield();
+		CHECK_EQ(pthread_cancel(thread), 0);
+		CHECK(thread_join(thread) == PTHREAD_CANCELED);
+	}
 }
 
 static void *set_all(void *arg)
