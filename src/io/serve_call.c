@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "io/call.h"
@@ -73,15 +74,31 @@ static const struct process_call {
 	{ SYS_flock, true }, /* the lock is the file's */
 };
 
-static const struct process_call *find(const struct wf_request *r)
+static const struct process_call *find(const struct wf_call *c)
 {
-	long nr = ((const struct wf_call *)r->addr)->nr;
-
 	for (size_t i = 0; i < WF_ARRAY_LEN(process_calls); i++) {
-		if (process_calls[i].nr == nr)
+		if (process_calls[i].nr == c->nr)
 			return &process_calls[i];
 	}
 	return NULL;
+}
+
+/*
+ * A process that is stopped by its terminal reads no more of it; its servers
+ * would go on with that.
+ */
+static bool is_own_terminal(long fd)
+{
+	int group;
+
+	return wf_sys(SYS_ioctl, fd, TIOCGPGRP, &group) == 0;
+}
+
+static bool is_call_for_process(const struct wf_call *c)
+{
+	if (find(c) == NULL)
+		return false;
+	return c->nr != SYS_readv || !is_own_terminal(c->args[0]);
 }
 
 /* The peer can ask for the process that has connected or sent. */
@@ -108,7 +125,7 @@ bool wf_serve_is_for_process(const struct wf_request *r)
 	case IORING_OP_SENDMSG:
 		return !tells_process(wf_request_fd(r));
 	case WF_REQUEST_OP_CALL:
-		return find(r) != NULL;
+		return is_call_for_process((const struct wf_call *)r->addr);
 	default:
 		return false;
 	}
@@ -123,7 +140,9 @@ int wf_serve_lost(const struct wf_request *r)
 	case IORING_OP_ACCEPT:
 		return -ERESTART;
 	case WF_REQUEST_OP_CALL:
-		return find(r)->may_repeat ? -ERESTART : -EIO;
+		return find((const struct wf_call *)r->addr)->may_repeat ?
+			       -ERESTART :
+			       -EIO;
 	default:
 		return -EIO; /* bytes may have gone */
 	}

@@ -95,6 +95,9 @@ long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 			return err;
 	} else if (!is_in_background(fd)) {
 		n = wf_call_wait(WF_CALL(nr_call, fd, (long)iov, nr));
+		/* The job was stopped meanwhile, and goes on there. */
+		if (n == -EIO && is_in_background(fd))
+			n = -ENOSYS;
 	}
 	return n == -ENOSYS ? wf_sys(nr_call, fd, iov, nr) : n;
 }

@@ -213,6 +213,14 @@ static void run_job(void)
 	_exit(0);
 }
 
+static void wait_for_stop(pid_t job, int sig)
+{
+	int status;
+
+	CHECK_EQ(waitpid(job, &status, WUNTRACED), job);
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == sig);
+}
+
 static void run_shell(void)
 {
 	int status;
@@ -223,8 +231,7 @@ static void run_shell(void)
 	job = fork();
 	if (job == 0)
 		run_job();
-	CHECK_EQ(waitpid(job, &status, WUNTRACED), job);
-	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTTIN);
+	wait_for_stop(job, SIGTTIN);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
 	CHECK_EQ(kill(-job, SIGCONT), 0);
 	sleep_ms(20);
@@ -244,6 +251,58 @@ TEST(terminal_stops_a_job)
 	shell = fork();
 	if (shell == 0)
 		run_shell();
+	CHECK_EQ(waitpid(shell, &status, 0), shell);
+	CHECK_EQ(status, 0);
+}
+
+static void run_job_in_front(void)
+{
+	CHECK_EQ(setpgid(0, 0), 0);
+	while (tcgetpgrp(terminals[0].slave) != getpgrp())
+		sleep_ms(1);
+	run_job();
+}
+
+static void run_shell_behind(void)
+{
+	int status;
+	pid_t job;
+
+	CHECK(setsid() > 0);
+	CHECK_EQ(ioctl(terminals[0].slave, TIOCSCTTY, 0), 0);
+	CHECK(signal(SIGTTOU, SIG_IGN) != SIG_ERR);
+	job = fork();
+	if (job == 0)
+		run_job_in_front();
+	setpgid(job, job);
+	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
+	sleep_ms(20);
+	CHECK_EQ(kill(-job, SIGSTOP), 0);
+	wait_for_stop(job, SIGSTOP);
+	CHECK_EQ(tcsetpgrp(terminals[0].slave, getpgrp()), 0);
+	/* Who is stopped takes nothing. */
+	CHECK_EQ(write(terminals[0].master, "mine\n", 5), 5);
+	read_line(NULL);
+	CHECK_EQ(kill(-job, SIGCONT), 0);
+	wait_for_stop(job, SIGTTIN);
+	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
+	CHECK_EQ(kill(-job, SIGCONT), 0);
+	CHECK_EQ(write(terminals[0].master, "line\n", 5), 5);
+	CHECK_EQ(waitpid(job, &status, 0), job);
+	CHECK_EQ(status, 0);
+	_exit(0);
+}
+
+/* It is stopped while it reads, and goes on with that in the background. */
+TEST(stopped_reader_of_a_terminal)
+{
+	int status;
+	pid_t shell;
+
+	open_terminal(&terminals[0], false);
+	shell = fork();
+	if (shell == 0)
+		run_shell_behind();
 	CHECK_EQ(waitpid(shell, &status, 0), shell);
 	CHECK_EQ(status, 0);
 }
