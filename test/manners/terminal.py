@@ -1,0 +1,80 @@
+"""A program at a terminal of its own: lines are sent and answers waited for."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import termios
+import time
+
+from conftest import LIMIT_S, ROOT, environment
+
+sys.path.insert(0, str(ROOT / "test/lib"))
+
+import runner  # noqa: E402
+
+STOP, INTERRUPT, QUIT, END = "\x1a", "\x03", "\x1c", "\x04"
+
+
+class Terminal:
+    def __init__(self, command, prompt, env=None):
+        self.prompt = prompt
+        self.seen = ""
+        self.master, slave = pty.openpty()
+        settings = termios.tcgetattr(slave)
+        settings[3] &= ~termios.ECHO
+        termios.tcsetattr(slave, termios.TCSANOW, settings)
+        self.process = subprocess.Popen(
+            list(map(str, command)), stdin=slave, stdout=slave, stderr=slave,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            env=environment({"TERM": "dumb", "HISTFILE": None} | (env or {})))
+        os.close(slave)
+
+    def send(self, text):
+        os.write(self.master, text.encode())
+
+    def expect(self, pattern):
+        """What came up to the pattern's end, and that is forgotten."""
+        end = time.monotonic() + LIMIT_S
+        while not (match := re.search(pattern, self.seen)):
+            left = end - time.monotonic()
+            assert left > 0 and select.select([self.master], [], [], left)[0], \
+                f"no {pattern!r} in {self.seen!r}"
+            self.seen += os.read(self.master, 4096).decode().replace("\r", "")
+        before = self.seen[:match.end()]
+        self.seen = self.seen[match.end():]
+        return before
+
+    def do(self, command):
+        """What a command prints until the next prompt."""
+        self.send(command + "\n")
+        return self.expect(self.prompt)
+
+    def end(self):
+        return self.process.wait(LIMIT_S)
+
+    def hang_up(self):
+        if self.master >= 0:
+            os.close(self.master)
+        self.master = -1
+
+    def processes(self):
+        return list(runner.session_processes(self.process.pid))
+
+
+@contextlib.contextmanager
+def terminal(command, prompt, env=None):
+    """Ready for its first command; what is left of it is killed."""
+    started = Terminal(command, prompt, env)
+    try:
+        started.expect(prompt)
+        yield started
+    finally:
+        runner.kill_session(started.process.pid)
+        started.process.wait()
+        started.hang_up()
