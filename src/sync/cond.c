@@ -18,9 +18,9 @@
  * C2. A signal counts seq up and then wakes the first thread parked on it. A
  *     thread parks only while seq is what it read. So of the threads that
  *     waited before the signal, those that have not parked yet do not park
- *     any more, and if one has parked, it is in front of all that park with
- *     the new seq: the queue is first in, first out. Either way one that
- *     waited before the signal goes on; a later one cannot steal its wake.
+ *     any more, and all that have parked did so before: count and choice are
+ *     one step under the lock. Either way one that waited before the signal
+ *     goes on; a later one cannot steal its wake.
  *     (A thread that is held up between reading seq and parking while exactly
  *     2^32 signals arrive would be wrong. They would take minutes.)
  * C3. Each waiter leaves the count once. Whoever takes it off seq, waking or

@@ -96,8 +96,7 @@ int wf_policy_set(struct wf_thread *t, int policy, int priority)
 	me = wf_runtime_enter();
 	t->sched_policy = (int8_t)policy;
 	t->sched_priority = (int8_t)priority;
-	if (t->kind == WF_THREAD_MULTIPLEXED)
-		wf_realtime_set(t, (uint32_t)priority);
+	wf_realtime_set(t, (uint32_t)priority);
 	wf_runtime_leave(me);
 	return 0;
 }

@@ -1,6 +1,8 @@
 /*
  * A fixed table of buckets keyed by address. A waiter is in the list of one
- * bucket, oldest first.
+ * bucket: in order of arrival, but real-time threads before those of a lower
+ * priority that wait for the same word. As in the kernel's futex, it keeps its
+ * place if its priority changes.
  *
  * U1. wait_addr, wait_bits, wait_result, wait_link and wait_bucket of a
  *     waiting thread change only under the lock of the bucket that
@@ -50,6 +52,21 @@ bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 /* --- waiting ------------------------------------------------------------ */
 
 struct wf_bucket wf_buckets[WF_NR_BUCKETS] WF_ALIGNED(WF_PAGE);
+
+struct wf_list *wf_bucket_below(struct wf_bucket *b, const struct wf_thread *t)
+{
+	struct wf_list *at;
+
+	for (at = b->waiters.next; at != &b->waiters; at = at->next) {
+		const struct wf_thread *other =
+			wf_container_of(at, struct wf_thread, wait_link);
+
+		if (other->wait_addr == t->wait_addr &&
+		    other->rt_priority < t->rt_priority)
+			break;
+	}
+	return at;
+}
 
 static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 {

@@ -49,7 +49,10 @@ typedef bool wf_ufutex_commit_fn(void *arg);
 int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
 			  void *arg, int64_t deadline_ns);
 
-/* Wakes up to nr waiters, first come first woken; returns how many. */
+/*
+ * Wakes up to nr waiters, those of the highest priority first, of equals who
+ * came first; returns how many.
+ */
 int wf_ufutex_wake(const void *addr, int nr, uint32_t bits);
 
 /*

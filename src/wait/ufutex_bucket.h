@@ -24,7 +24,9 @@
 enum { WF_BUCKET_BITS = 16, WF_NR_BUCKETS = 1 << WF_BUCKET_BITS };
 
 struct wf_bucket {
-	struct wf_list waiters; /* oldest first; next NULL: never used */
+	/* Of those that wait for one word the highest priority first, of
+	 * equals the oldest; next NULL: never used. */
+	struct wf_list waiters;
 	struct wf_spin lock;
 } WF_ALIGNED(32);
 
@@ -66,10 +68,18 @@ static inline void wf_bucket_lock_to_wait(struct wf_thread *t,
 	wf_bucket_lock(b);
 }
 
+/* The first of those that wait for t's word with a lower priority, or the end
+ * of the list. */
+struct wf_list *wf_bucket_below(struct wf_bucket *b, const struct wf_thread *t);
+
 static inline void wf_bucket_add_locked(struct wf_bucket *b,
 					struct wf_thread *t)
 {
-	wf_list_add_tail(&b->waiters, &t->wait_link);
+	struct wf_list *before = &b->waiters;
+
+	if (WF_UNLIKELY(t->rt_priority != 0))
+		before = wf_bucket_below(b, t);
+	wf_list_add_tail(before, &t->wait_link);
 	wf_store_relaxed(&t->wait_bucket, b);
 }
 

@@ -296,9 +296,53 @@ TEST(sleeper_preempts_others)
 	interrupt(SCHED_OTHER, 0);
 }
 
+static void start_three(pthread_t *ret_threads, void *(*start)(void *))
+{
+	ret_threads[0] = start_fifo(MAIN + 1, start, NOTE('a'));
+	ret_threads[1] = start_fifo(MAIN + 3, start, NOTE('b'));
+	ret_threads[2] = start_fifo(MAIN + 2, start, NOTE('c'));
+}
+
+TEST(posts_wake_by_priority)
+{
+	pthread_t t[3];
+
+	begin();
+	CHECK_EQ(sem_init(&sem, 0, 0), 0);
+	start_three(t, note_when_told);
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(sem_post(&sem), 0);
+		CHECK_EQ(nr_order, i + 1);
+	}
+	threads_join(t, 3);
+	check_order("bca");
+}
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static bool may_go;
+
+static void *note_locked(void *arg)
+{
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	note((char)(intptr_t)arg);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	return NULL;
+}
+
+TEST(mutex_goes_by_priority)
+{
+	pthread_t t[4];
+
+	begin();
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	start_three(t, note_locked);
+	t[3] = start_fifo(MAIN + 2, note_locked, NOTE('d'));
+	CHECK_EQ(nr_order, 0);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	threads_join(t, 4);
+	check_order("bcda");
+}
 
 static void *note_when_may_go(void *arg)
 {
@@ -310,19 +354,32 @@ static void *note_when_may_go(void *arg)
 	return NULL;
 }
 
+TEST(signals_wake_by_priority)
+{
+	pthread_t t[3];
+
+	begin();
+	start_three(t, note_when_may_go);
+	may_go = true;
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(pthread_cond_signal(&cond), 0);
+		CHECK_EQ(nr_order, i + 1);
+	}
+	threads_join(t, 3);
+	check_order("bca");
+}
+
 TEST(broadcast_wakes_by_priority)
 {
 	pthread_t t[3];
 
 	begin();
-	t[0] = start_fifo(MAIN + 1, note_when_may_go, NOTE('a'));
-	t[1] = start_fifo(MAIN + 3, note_when_may_go, NOTE('b'));
-	t[2] = start_fifo(MAIN + 2, note_when_may_go, NOTE('c'));
+	start_three(t, note_when_may_go);
 	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
 	may_go = true;
 	CHECK_EQ(pthread_cond_broadcast(&cond), 0);
 	CHECK_EQ(nr_order, 0);
 	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
 	threads_join(t, 3);
-	CHECK_EQ(nr_order, 3);
+	check_order("bca");
 }
