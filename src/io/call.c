@@ -36,8 +36,6 @@ long wf_call_wait(struct wf_call *c)
 
 long wf_call_on(int fd, struct wf_call *c, bool is_slow)
 {
-	/* About what it costs to hand a call over. */
-	const int64_t quick_ns = 50 * WF_NS_PER_US;
 	long n;
 
 	if (wf_descriptor_is_slow(fd, is_slow))
@@ -45,6 +43,6 @@ long wf_call_on(int fd, struct wf_call *c, bool is_slow)
 	else
 		n = wf_call_make(c);
 	if (n >= 0)
-		wf_descriptor_set_slow(fd, c->ns > quick_ns);
+		wf_descriptor_set_slow(fd, c->ns > WF_CALL_QUICK_NS);
 	return n;
 }

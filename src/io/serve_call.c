@@ -4,6 +4,7 @@
  * the caller, is made by kernel threads of the program's process.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/io_uring.h>
 #include <stddef.h>
@@ -72,6 +73,7 @@ static const struct process_call {
 	{ SYS_fallocate, false },
 	{ SYS_copy_file_range, false },
 	{ SYS_flock, true }, /* the lock is the file's */
+	{ SYS_openat, true },
 };
 
 static const struct process_call *find(const struct wf_call *c)
@@ -96,9 +98,19 @@ static bool is_own_terminal(long fd)
 
 static bool is_call_for_process(const struct wf_call *c)
 {
-	if (find(c) == NULL)
+	if (find(c) == NULL || c->is_own)
 		return false;
 	return c->nr != SYS_readv || !is_own_terminal(c->args[0]);
+}
+
+static bool may_repeat(const struct wf_request *r)
+{
+	const struct wf_call *c = (const struct wf_call *)r->addr;
+
+	/* A file that was to be new is there now. */
+	if (c->nr == SYS_openat && (c->args[2] & O_EXCL) != 0)
+		return false;
+	return find(c)->may_repeat;
 }
 
 /* The peer can ask for the process that has connected or sent. */
@@ -140,9 +152,7 @@ int wf_serve_lost(const struct wf_request *r)
 	case IORING_OP_ACCEPT:
 		return -ERESTART;
 	case WF_REQUEST_OP_CALL:
-		return find((const struct wf_call *)r->addr)->may_repeat ?
-			       -ERESTART :
-			       -EIO;
+		return may_repeat(r) ? -ERESTART : -EIO;
 	default:
 		return -EIO; /* bytes may have gone */
 	}

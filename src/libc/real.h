@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/msg.h>
 #include <sys/ptrace.h>

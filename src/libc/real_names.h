@@ -171,6 +171,10 @@ WF_REAL(int, aio_suspend,
 WF_REAL(int, lio_listio, (int, struct aiocb *const *, int, struct sigevent *))
 
 /* Files. */
+WF_REAL(int, openat, (int, const char *, int, ...))
+WF_REAL(int, __open_2, (const char *, int))
+WF_REAL(int, __openat_2, (int, const char *, int))
+WF_REAL(FILE *, fopen, (const char *, const char *))
 WF_REAL(int, flock, (int, int))
 WF_REAL(int, fcntl, (int, int, ...))
 WF_REAL(int, lockf, (int, int, off_t))

@@ -1,5 +1,5 @@
-"""Which way a read takes, by the kind of file: what is there costs no more than
-it does natively, and what is not there is waited for by others."""
+"""Which way a read takes, or an open, by the kind of file: what is there costs
+no more than it does natively, and what is not there is waited for by others."""
 
 import re
 
@@ -24,6 +24,7 @@ READY = {
     "place": ["preadv2"],
     "memory": ["readv"],
     "proc": ["readv"],
+    "open": ["openat", "close"],
 }
 # Who waits for what is not there: a ring or a set of descriptors; a server
 # makes the read of a terminal.
@@ -66,9 +67,9 @@ def calls_for_what_is_there(kind, backend):
 @pytest.mark.parametrize("kind", READY)
 def test_what_is_there_costs_one_call(kind, backend):
     found = calls_for_what_is_there(kind, backend)
-    # Of these the next read depends on how long the last took, and under
+    # Of these the next call depends on how long the last took, and under
     # strace, on a busy machine, it may take long.
-    attempts = 10 if kind in ("file", "memory", "proc") else 0
+    attempts = 10 if kind in ("file", "memory", "proc", "open") else 0
     while found != READY[kind] and attempts > 0:
         found = calls_for_what_is_there(kind, backend)
         attempts -= 1
@@ -87,6 +88,13 @@ def test_a_server_waits_for_a_terminal(backend):
     calls, reader = calls_between_marks("terminal", "waits", "--io", backend)
     assert "readv" in [call for who, call in calls if who != reader]
     assert "readv" not in [call for who, call in calls if who == reader]
+
+
+@pytest.mark.parametrize("backend", WAITERS)
+def test_a_server_opens_what_waits_for_the_other_side(backend):
+    calls, opener = calls_between_marks("meeting", "waits", "--io", backend)
+    assert "openat" in [call for who, call in calls if who != opener]
+    assert "openat" not in [call for who, call in calls if who == opener]
 
 
 @pytest.mark.parametrize("kind", READY)

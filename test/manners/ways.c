@@ -1,5 +1,6 @@
 /*
- * Reads of one kind of file by a thread, between two marks in its system calls:
+ * Reads of one kind of file by a thread, or opens, between two marks in its
+ * system calls:
  *
  *     ways KIND ready      what is read is there
  *     ways KIND waits      it comes a little later
@@ -159,6 +160,55 @@ static void give_status(void)
 	check(lseek(ends[0], 0, SEEK_SET) == 0, "lseek");
 }
 
+/* --- opens ---------------------------------------------------------------- */
+
+static void make_path(void)
+{
+	make_file();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ends[0]);
+}
+
+static ssize_t open_and_close(void)
+{
+	int fd = open(path, O_RDONLY);
+
+	check(fd >= 0, "open");
+	return close(fd) == 0;
+}
+
+static void *meet(void *arg)
+{
+	open_and_close();
+	return arg;
+}
+
+/* By a call of its own, to be told from the open that waits. */
+static void open_both_sides(void)
+{
+	ends[1] = (int)syscall(SYS_open, path, O_RDWR | O_NONBLOCK);
+	check(ends[1] >= 0, "open");
+}
+
+static ssize_t open_and_close_all(void)
+{
+	return open_and_close() && close(ends[1]) == 0;
+}
+
+/* It has to have made somebody wait. */
+static void make_met_fifo(void)
+{
+	pthread_t thread;
+
+	check(mkdtemp(folder) != NULL, "mkdtemp");
+	snprintf(path, sizeof(path), "%s/fifo", folder);
+	check(mkfifo(path, 0600) == 0, "mkfifo");
+	pthread_create(&thread, NULL, meet, NULL);
+	usleep(100000);
+	open_both_sides();
+	pthread_join(thread, NULL);
+	close(ends[1]);
+}
+
 static const struct kind kinds[] = {
 	{ "pipe", make_pipe, give_bytes, take_bytes },
 	{ "socket", make_socket, give_bytes, take_bytes },
@@ -171,6 +221,8 @@ static const struct kind kinds[] = {
 	{ "place", make_file, give_nothing, take_at_place },
 	{ "memory", make_memory_file, give_nothing, take_bytes },
 	{ "proc", make_status, give_status, take_bytes },
+	{ "open", make_path, give_nothing, open_and_close },
+	{ "meeting", make_met_fifo, open_both_sides, open_and_close_all },
 };
 
 /* --- reading ------------------------------------------------------------- */
@@ -235,6 +287,7 @@ int main(int argc, char **argv)
 		pthread_create(&thread, NULL, read_marked,
 			       strcmp(argv[2], "waits") == 0 ? argv : NULL);
 	pthread_join(thread, NULL);
+	unlink(path);
 	rmdir(folder);
 	return 0;
 }

@@ -170,6 +170,23 @@ static void calls_of_the_process_itself(void **state)
 	assert_int_equal(call_result(&c), getpid());
 }
 
+static void opens(void **state)
+{
+	struct wf_call call = { .nr = SYS_openat, .args = { 0, 0, O_CREAT } };
+	const struct wf_request r = {
+		.op = WF_REQUEST_OP_CALL,
+		.addr = (uintptr_t)&call,
+	};
+
+	assert_true(wf_serve_is_for_process(&r));
+	assert_int_equal(wf_serve_lost(&r), -ERESTART);
+	/* Whose server was lost may have made the file. */
+	call.args[2] = O_CREAT | O_EXCL;
+	assert_int_equal(wf_serve_lost(&r), -EIO);
+	call.is_own = true;
+	assert_false(wf_serve_is_for_process(&r));
+}
+
 /* Each request comes to its end, whenever its server is killed. */
 static void killed_at_any_time(void **state)
 {
@@ -254,6 +271,7 @@ int main(void)
 		cmocka_unit_test(bytes_are_not_received_twice),
 		cmocka_unit_test(call_that_may_be_made_again),
 		cmocka_unit_test(calls_of_the_process_itself),
+		cmocka_unit_test(opens),
 		cmocka_unit_test(killed_at_any_time),
 		cmocka_unit_test(threads_serve_where_processes_cannot),
 		cmocka_unit_test(threads_serve_when_processes_go),

@@ -1,0 +1,145 @@
+/* Opening files. */
+/* Or libc's headers make of each name the one with 64. */
+#undef _FILE_OFFSET_BITS
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "api/cancel.h"
+#include "io/io.h"
+#include "io/open.h"
+#include "libc/real.h"
+#include "os/sys.h"
+
+static bool has_mode(int flags)
+{
+	return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+static int open_at(int dirfd, const char *path, int flags, mode_t mode)
+{
+	struct wf_open o = wf_open_of(dirfd, path, flags, mode);
+	int n;
+
+	if (!wf_io_can_park())
+		return wf_real.openat(dirfd, path, flags, mode);
+	n = wf_open_may_wait(&o) ? WF_CANCEL_POINT(wf_open_wait(&o)) : -ENOSYS;
+	if (n != -ENOSYS)
+		return wf_api_errno(n);
+	n = wf_real.openat(dirfd, path, flags, mode);
+	wf_open_made(&o, n);
+	return n;
+}
+
+/* The last argument, if there is one. */
+#define MODE_AFTER(flags)                            \
+	({                                           \
+		mode_t mode_ = 0;                    \
+		va_list ap_;                         \
+		if (has_mode(flags)) {               \
+			va_start(ap_, flags);        \
+			mode_ = va_arg(ap_, mode_t); \
+			va_end(ap_);                 \
+		}                                    \
+		mode_;                               \
+	})
+
+WF_API(int, open, const char *path, int flags, ...)
+{
+	return open_at(AT_FDCWD, path, flags, MODE_AFTER(flags));
+}
+WF_API_ALIAS(open, __open);
+WF_API_ALIAS(open, open64);
+WF_API_ALIAS(open, __open64);
+
+WF_API(int, openat, int dirfd, const char *path, int flags, ...)
+{
+	return open_at(dirfd, path, flags, MODE_AFTER(flags));
+}
+WF_API_ALIAS(openat, openat64);
+
+WF_API(int, creat, const char *path, mode_t mode)
+{
+	return open_at(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+}
+WF_API_ALIAS(creat, creat64);
+
+/* Where the compiler sees no mode; libc complains if one is needed. */
+WF_API(int, __open_2, const char *path, int flags)
+{
+	if (has_mode(flags))
+		return wf_real.__open_2(path, flags);
+	return open_at(AT_FDCWD, path, flags, 0);
+}
+WF_API_ALIAS(__open_2, __open64_2);
+
+WF_API(int, __openat_2, int dirfd, const char *path, int flags)
+{
+	if (has_mode(flags))
+		return wf_real.__openat_2(dirfd, path, flags);
+	return open_at(dirfd, path, flags, 0);
+}
+WF_API_ALIAS(__openat_2, __openat64_2);
+
+/* --- streams -------------------------------------------------------------- */
+
+/* As libc reads it; -1: only libc can. */
+static int flags_of(const char *mode)
+{
+	const int most = 7;
+	int flags;
+
+	switch (mode[0]) {
+	case 'r':
+		flags = O_RDONLY;
+		break;
+	case 'w':
+		flags = O_WRONLY | O_CREAT | O_TRUNC;
+		break;
+	case 'a':
+		flags = O_WRONLY | O_CREAT | O_APPEND;
+		break;
+	default:
+		return -1;
+	}
+	for (int i = 1; i < most && mode[i] != '\0'; i++) {
+		if (mode[i] == '+')
+			flags = (flags & ~O_ACCMODE) | O_RDWR;
+		else if (mode[i] == 'x')
+			flags |= O_EXCL;
+		else if (mode[i] == 'e')
+			flags |= O_CLOEXEC;
+		else if (mode[i] == ',') /* a character set */
+			return -1;
+	}
+	return flags;
+}
+
+static FILE *stream_of(int fd, const char *mode)
+{
+	FILE *stream = fdopen(fd, mode);
+
+	if (stream == NULL)
+		wf_sys(SYS_close, fd);
+	return stream;
+}
+
+WF_API(FILE *, fopen, const char *restrict path, const char *restrict mode)
+{
+	struct wf_open o = wf_open_of(AT_FDCWD, path, flags_of(mode), 0666);
+	FILE *stream;
+	int n = -ENOSYS;
+
+	if (o.flags < 0 || !wf_io_can_park())
+		return wf_real.fopen(path, mode);
+	if (wf_open_may_wait(&o))
+		n = WF_CANCEL_POINT(wf_open_wait(&o));
+	if (n != -ENOSYS)
+		return n < 0 ? (wf_api_errno(n), NULL) : stream_of(n, mode);
+	stream = wf_real.fopen(path, mode);
+	wf_open_made(&o, stream != NULL ? fileno_unlocked(stream) : -1);
+	return stream;
+}
+WF_API_ALIAS(fopen, fopen64);

@@ -1,0 +1,164 @@
+/*
+ * An open is the plain call, whose time is taken. Where two in a row took long
+ * on one file system, and of a FIFO, which waits for the other side, the next
+ * ones are made by a server, until they are quick again. So a local file costs
+ * no call more, and the first opens of a slow file system hold up a VP until
+ * the monitor notices.
+ *
+ * Two in a row: on a busy machine any call may take long now and then.
+ *
+ * Rejected: the ring. It opens a FIFO for reading without waiting for a writer,
+ * and what has to be waited for keeps one of the few kernel threads that carry
+ * out its reads of disks. O_NONBLOCK first: it stays on the description, and to
+ * take it away is a second call.
+ */
+#include "io/open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/call.h"
+#include "io/descriptor.h"
+#include "os/mem.h"
+#include "os/sys.h"
+
+static bool is_long(int64_t ns)
+{
+	return ns > WF_CALL_QUICK_NS;
+}
+
+/* --- learning ------------------------------------------------------------- */
+
+struct file {
+	mode_t mode;
+	uint32_t major, minor; /* of its file system */
+};
+
+/* Without asking a server in the network for what is not known here. */
+static bool is_found(int dirfd, const char *path, struct file *ret)
+{
+	struct statx st;
+
+	if (wf_sys(SYS_statx, dirfd, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+		   STATX_TYPE, &st) < 0)
+		return false;
+	*ret = (struct file){ st.stx_mode, st.stx_dev_major, st.stx_dev_minor };
+	return true;
+}
+
+/* A path's beginning: the root, or dirfd itself, if nothing is left. */
+static bool is_on(const struct file *file, int dirfd, const char *path,
+		  bool is_absolute)
+{
+	struct file above;
+
+	if (path[0] == '\0' && is_absolute)
+		path = "/";
+	return is_found(dirfd, path, &above) && above.major == file->major &&
+	       above.minor == file->minor;
+}
+
+/* The shortest beginning of the path that is on the file's file system. */
+static void suspect_file_system(const struct wf_open *o,
+				const struct file *file)
+{
+	char path[512];
+	size_t len = strnlen(o->path, sizeof(path)), least = len;
+
+	if (len == sizeof(path))
+		return;
+	memcpy(path, o->path, len + 1);
+	while (len > 0) {
+		do
+			len--;
+		while (len > 0 && !wf_place_is_end(path, len));
+		path[len] = '\0';
+		if (!is_on(file, o->dirfd, path, o->path[0] == '/'))
+			break;
+		least = len;
+	}
+	wf_place_set(wf_place_key(o->dirfd, o->path, least), WF_PLACE_SUSPECT);
+}
+
+/* Would it wait for the other side, if it is a FIFO? */
+static bool meets(const struct wf_open *o)
+{
+	return (o->flags & (O_NONBLOCK | O_PATH)) == 0 &&
+	       (o->flags & O_ACCMODE) != O_RDWR;
+}
+
+/* Devices, which may wait for what they like, are opened by the caller. */
+static void learn(const struct wf_open *o, int fd)
+{
+	struct file file;
+
+	if (!is_found(fd, "", &file))
+		return;
+	if (S_ISFIFO(file.mode) && meets(o))
+		wf_place_set(wf_place_key(o->dirfd, o->path, strlen(o->path)),
+			     WF_PLACE_MEETING);
+	else if (S_ISREG(file.mode) || S_ISDIR(file.mode))
+		suspect_file_system(o, &file);
+}
+
+/* Under the name of a FIFO. */
+static void check_fifo(const struct wf_place *p, int fd)
+{
+	struct file file;
+
+	if (is_found(fd, "", &file) && !S_ISFIFO(file.mode))
+		wf_place_set(p->key, WF_PLACE_UNKNOWN);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+bool wf_open_may_wait(struct wf_open *o)
+{
+	/* NULL and the like: the kernel says what it says. */
+	if ((uintptr_t)o->path >= WF_PAGE)
+		o->place = wf_place_find(o->dirfd, o->path);
+	o->begin_ns = wf_os_now();
+	return o->place.state == WF_PLACE_SLOW ||
+	       (o->place.state == WF_PLACE_MEETING && meets(o));
+}
+
+/* Another process would find itself in /proc, and not the same terminal. */
+static bool leads_to_process(const char *path)
+{
+	return strncmp(path, "/proc/", 6) == 0 ||
+	       strncmp(path, "/dev/", 5) == 0;
+}
+
+long wf_open_wait(struct wf_open *o)
+{
+	struct wf_call *c =
+		WF_CALL(SYS_openat, o->dirfd, (long)o->path, o->flags, o->mode);
+	long n;
+
+	c->is_own = leads_to_process(o->path);
+	n = wf_call_wait(c);
+	if (n < 0)
+		return n;
+	wf_descriptor_forget((int)n);
+	if (o->place.state == WF_PLACE_MEETING && !is_long(c->ns))
+		check_fifo(&o->place, (int)n);
+	wf_place_took(&o->place, is_long(c->ns));
+	/* So are its first reads, most likely. */
+	wf_descriptor_set_slow((int)n, is_long(c->ns));
+	return n;
+}
+
+void wf_open_made(const struct wf_open *o, int fd)
+{
+	bool took_long = is_long(wf_os_now() - o->begin_ns);
+
+	if (fd < 0)
+		return;
+	wf_descriptor_forget(fd);
+	if (o->place.state != WF_PLACE_UNKNOWN)
+		wf_place_took(&o->place, took_long);
+	else if (took_long)
+		learn(o, fd);
+}

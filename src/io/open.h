@@ -1,0 +1,47 @@
+/*
+ * Opening files: where it takes long a server does, and the thread parks.
+ *
+ *     struct wf_open o = wf_open_of(dirfd, path, flags, mode);
+ *
+ *     if (wf_open_may_wait(&o))
+ *             n = wf_open_wait(&o);           -ENOSYS: nothing has been done
+ *     else
+ *             fd = openat(...);
+ *             wf_open_made(&o, fd);           notes how long it took
+ */
+#ifndef WEFT_IO_OPEN_H
+#define WEFT_IO_OPEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "io/place.h"
+
+struct wf_open {
+	int dirfd;
+	const char *path;
+	int flags;
+	mode_t mode;
+	struct wf_place place;
+	int64_t begin_ns;
+};
+
+static inline struct wf_open wf_open_of(int dirfd, const char *path, int flags,
+					mode_t mode)
+{
+	return (struct wf_open){
+		.dirfd = dirfd, .path = path, .flags = flags, .mode = mode
+	};
+}
+
+/* Is it known to take long, or to wait for somebody? */
+bool wf_open_may_wait(struct wf_open *o);
+
+/* A server opens it. As io/io.h has it; a cancellation point's. */
+long wf_open_wait(struct wf_open *o);
+
+/* The caller has made the plain call, right after wf_open_may_wait. */
+void wf_open_made(const struct wf_open *o, int fd);
+
+#endif
