@@ -95,12 +95,15 @@ bool wf_rescue_is_runnable(const struct wf_carrier *c)
 	return wf_os_thread_state(proc, wf_load_relaxed(&c->tid)) == 'R';
 }
 
-/* Without /proc the idle CPU clock has to do. */
+/*
+ * Without /proc ('X') the idle CPU clock has to do: there may be none, or the
+ * program has left itself no descriptors.
+ */
 static bool is_asleep(int tid)
 {
 	char state = wf_os_thread_state(proc, tid);
 
-	return state == 'S' || state == 'D' || proc < 0;
+	return state == 'S' || state == 'D' || state == 'X';
 }
 
 static bool has_work(const struct wf_vp *vp, int64_t now_ns)
