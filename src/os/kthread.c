@@ -50,6 +50,20 @@ int wf_os_tgkill(int tid, int sig)
 	return (int)wf_sys(SYS_tgkill, wf_os_getpid(), tid, sig);
 }
 
+void wf_os_signal_self(int tid, int sig)
+{
+	siginfo_t info;
+
+	if (wf_os_tgkill(tid, sig) == 0)
+		return;
+	/* Of a real-time signal the kernel remembers only that it came, and not
+	 * from whom, if it seems to come by kill(). */
+	memset(&info, 0, sizeof(info));
+	info.si_signo = sig;
+	info.si_code = SI_USER;
+	wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), tid, sig, &info);
+}
+
 int wf_os_proc_open(void)
 {
 	return (int)wf_sys(SYS_openat, AT_FDCWD, "/proc/self/task",

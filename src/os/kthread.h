@@ -24,6 +24,9 @@ int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 void wf_os_set_signal_mask(uint64_t mask);
 uint64_t wf_os_get_signal_mask(void);
 int wf_os_tgkill(int tid, int sig);
+/* To the caller, whose id tid is; also where no signal may be queued any more
+ * (RLIMIT_SIGPENDING). */
+void wf_os_signal_self(int tid, int sig);
 
 /*
  * Kernel state letter of a thread of this process: R, S, D, ...; 'X' if it is

@@ -233,7 +233,7 @@ void wf_arrive_at_exit(struct wf_thread *t)
 			return;
 		t->takes_signal = true; /* R3 */
 		wf_compiler_barrier();
-		wf_os_tgkill(wf_load_relaxed(&c->tid), WF_PREEMPT_SIGNAL);
+		wf_os_signal_self(wf_load_relaxed(&c->tid), WF_PREEMPT_SIGNAL);
 		/* The handler has run; where are we? */
 		wf_compiler_barrier();
 		t->takes_signal = false;

@@ -175,7 +175,7 @@ bool wf_deliver_is_due(struct wf_thread *t)
 
 void wf_deliver_nudge_self(void)
 {
-	wf_os_tgkill(wf_os_gettid(), WF_PREEMPT_SIGNAL);
+	wf_os_signal_self(wf_os_gettid(), WF_PREEMPT_SIGNAL);
 }
 
 void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc)
