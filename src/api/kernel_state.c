@@ -68,8 +68,11 @@ static bool changes_thread(long nr, const long *a)
 		return a[0] == PRIO_PROCESS && is_self(a[1]);
 	case SYS_ioprio_set:
 		return a[0] == IOPRIO_WHO_PROCESS && is_self(a[1]);
+	case SYS_sched_setattr:
+		return is_self(a[0]);
 	case SYS_perf_event_open:
 		return a[1] == 0;
+	case SYS_sched_getattr:
 	case SYS_getpriority:
 	case SYS_ioprio_get:
 	case SYS_sched_rr_get_interval:
@@ -90,6 +93,8 @@ static int tid_argument(long nr, const long *a)
 	case SYS_ioprio_set:
 		return a[0] == IOPRIO_WHO_PROCESS ? 1 : -1;
 	case SYS_sched_rr_get_interval:
+	case SYS_sched_setattr:
+	case SYS_sched_getattr:
 		return 0;
 	default:
 		return -1;
@@ -100,8 +105,9 @@ static bool is_change_of_other(long nr, long tid)
 {
 	const struct wf_thread *t = wf_table_by_tid((int32_t)tid);
 
-	return (nr == SYS_setpriority || nr == SYS_ioprio_set) && t != NULL &&
-	       t->kind == WF_THREAD_MULTIPLEXED;
+	return (nr == SYS_setpriority || nr == SYS_ioprio_set ||
+		nr == SYS_sched_setattr) &&
+	       t != NULL && t->kind == WF_THREAD_MULTIPLEXED;
 }
 
 bool wf_kernel_state_concerns(long nr)

@@ -1,12 +1,16 @@
 /*
  * Scheduling attributes, affinity and CPU clocks of threads.
  */
+#include "api/sched.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "api/api.h"
+#include "api/kernel_state.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -49,24 +53,41 @@ static struct wf_thread *thread_of_id(pid_t id)
 	return id == 0 ? wf_thread_self() : wf_table_by_tid(id);
 }
 
-WF_API(int, sched_setaffinity, pid_t id, size_t size, const cpu_set_t *set)
+static bool is_ours(const struct wf_thread *t)
+{
+	return t != NULL && t->kind != WF_THREAD_FOREIGN;
+}
+
+/* What the kernel's call returns: how many bytes it has. */
+static long get_affinity(pid_t id, size_t size, cpu_set_t *ret_set)
+{
+	struct wf_thread *t = thread_of_id(id);
+	long bytes = wf_sys(SYS_sched_getaffinity, is_ours(t) ? 0 : id, size,
+			    ret_set);
+	int err = 0;
+
+	if (bytes >= 0 && is_ours(t))
+		err = wf_affinity_get(t, size, ret_set);
+	return err < 0 ? err : bytes;
+}
+
+static int set_affinity(pid_t id, size_t size, const cpu_set_t *set)
 {
 	struct wf_thread *t = thread_of_id(id);
 
-	return wf_api_errno(
-		t != NULL && t->kind != WF_THREAD_FOREIGN ?
-			wf_affinity_set(t, size, set) :
-			(int)wf_sys(SYS_sched_setaffinity, id, size, set));
+	return is_ours(t) ? wf_affinity_set(t, size, set) :
+			    (int)wf_sys(SYS_sched_setaffinity, id, size, set);
+}
+
+WF_API(int, sched_setaffinity, pid_t id, size_t size, const cpu_set_t *set)
+{
+	return wf_api_errno(set_affinity(id, size, set));
 }
 
 WF_API(int, sched_getaffinity, pid_t id, size_t size, cpu_set_t *ret_set)
 {
-	struct wf_thread *t = thread_of_id(id);
-	long bytes;
+	long bytes = get_affinity(id, size, ret_set);
 
-	if (t != NULL && t->kind != WF_THREAD_FOREIGN)
-		return wf_api_errno(wf_affinity_get(t, size, ret_set));
-	bytes = wf_sys(SYS_sched_getaffinity, id, size, ret_set);
 	if (bytes > 0 && (size_t)bytes < size)
 		memset((char *)ret_set + bytes, 0, size - (size_t)bytes);
 	return wf_api_errno(bytes < 0 ? (int)bytes : 0);
@@ -104,49 +125,141 @@ WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
 	return -wf_policy_set(t, t->sched_policy, priority);
 }
 
-/* The same by the ids that the kernel's calls take. */
-static bool is_ours(const struct wf_thread *t)
+/* --- the same by the ids that the kernel's calls take --- */
+
+static int set_policy(pid_t id, int policy, const struct sched_param *param)
 {
-	return t != NULL && t->kind != WF_THREAD_FOREIGN;
+	struct wf_thread *t = thread_of_id(id);
+
+	return is_ours(t) ?
+		       wf_policy_set(t, policy, param->sched_priority) :
+		       (int)wf_sys(SYS_sched_setscheduler, id, policy, param);
+}
+
+static int get_policy(pid_t id)
+{
+	const struct wf_thread *t = thread_of_id(id);
+
+	return is_ours(t) ? t->sched_policy :
+			    (int)wf_sys(SYS_sched_getscheduler, id);
+}
+
+static int set_priority(pid_t id, const struct sched_param *param)
+{
+	struct wf_thread *t = thread_of_id(id);
+
+	return is_ours(t) ? wf_policy_set(t, t->sched_policy,
+					  param->sched_priority) :
+			    (int)wf_sys(SYS_sched_setparam, id, param);
+}
+
+static int get_priority(pid_t id, struct sched_param *ret_param)
+{
+	const struct wf_thread *t = thread_of_id(id);
+
+	if (!is_ours(t))
+		return (int)wf_sys(SYS_sched_getparam, id, ret_param);
+	ret_param->sched_priority = t->sched_priority;
+	return 0;
 }
 
 WF_API(int, sched_setscheduler, pid_t id, int policy,
        const struct sched_param *param)
 {
-	struct wf_thread *t = thread_of_id(id);
-
-	return wf_api_errno(
-		is_ours(t) ?
-			wf_policy_set(t, policy, param->sched_priority) :
-			(int)wf_sys(SYS_sched_setscheduler, id, policy, param));
+	return wf_api_errno(set_policy(id, policy, param));
 }
 
 WF_API(int, sched_getscheduler, pid_t id)
 {
-	const struct wf_thread *t = thread_of_id(id);
-
-	return wf_api_errno(is_ours(t) ?
-				    t->sched_policy :
-				    (int)wf_sys(SYS_sched_getscheduler, id));
+	return wf_api_errno(get_policy(id));
 }
 
 WF_API(int, sched_setparam, pid_t id, const struct sched_param *param)
 {
-	struct wf_thread *t = thread_of_id(id);
-
-	return wf_api_errno(is_ours(t) ?
-				    wf_policy_set(t, t->sched_policy,
-						  param->sched_priority) :
-				    (int)wf_sys(SYS_sched_setparam, id, param));
+	return wf_api_errno(set_priority(id, param));
 }
 
 WF_API(int, sched_getparam, pid_t id, struct sched_param *ret_param)
 {
-	const struct wf_thread *t = thread_of_id(id);
+	return wf_api_errno(get_priority(id, ret_param));
+}
 
-	if (!is_ours(t))
-		return wf_api_errno(
-			(int)wf_sys(SYS_sched_getparam, id, ret_param));
-	ret_param->sched_priority = t->sched_priority;
+/* --- all that by syscall() --- */
+
+/* Of linux/sched/types.h, which does not go with sched.h. */
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+};
+
+static bool is_plain(const struct attributes *wanted)
+{
+	return wanted->flags == 0 &&
+	       (wanted->policy == SCHED_OTHER ||
+		wanted->policy == SCHED_BATCH || wanted->policy == SCHED_IDLE ||
+		wanted->policy == SCHED_FIFO || wanted->policy == SCHED_RR);
+}
+
+/* A nice value, which the others do not have, is the kernel thread's. */
+static long set_nice(long id, const struct attributes *wanted)
+{
+	const long get[6] = { PRIO_PROCESS, id };
+	const long set[6] = { PRIO_PROCESS, id, wanted->nice };
+
+	if (wanted->policy == SCHED_FIFO || wanted->policy == SCHED_RR ||
+	    20 - wf_kernel_state_syscall(SYS_getpriority, get) == wanted->nice)
+		return 0;
+	return wf_kernel_state_syscall(SYS_setpriority, set);
+}
+
+static long set_attributes(const long *a)
+{
+	struct wf_thread *t = thread_of_id((pid_t)a[0]);
+	const struct attributes *wanted = (const struct attributes *)a[1];
+	long err;
+
+	if (!is_ours(t) || wanted == NULL || a[2] != 0 || !is_plain(wanted))
+		return wf_kernel_state_syscall(SYS_sched_setattr, a);
+	err = wf_policy_set(t, (int)wanted->policy, (int)wanted->priority);
+	return err < 0 ? err : set_nice(a[0], wanted);
+}
+
+static long get_attributes(const long *a)
+{
+	const struct wf_thread *t = thread_of_id((pid_t)a[0]);
+	struct attributes *ret = (struct attributes *)a[1];
+	long err = wf_kernel_state_syscall(SYS_sched_getattr, a);
+
+	if (err < 0 || !is_ours(t))
+		return err;
+	ret->policy = (uint32_t)t->sched_policy;
+	ret->priority = (uint32_t)t->sched_priority;
 	return 0;
+}
+
+long wf_sched_syscall(long nr, const long *a)
+{
+	pid_t id = (pid_t)a[0];
+
+	switch (nr) {
+	case SYS_sched_setaffinity:
+		return set_affinity(id, (size_t)a[1], (const cpu_set_t *)a[2]);
+	case SYS_sched_getaffinity:
+		return get_affinity(id, (size_t)a[1], (cpu_set_t *)a[2]);
+	case SYS_sched_setscheduler:
+		return set_policy(id, (int)a[1],
+				  (const struct sched_param *)a[2]);
+	case SYS_sched_getscheduler:
+		return get_policy(id);
+	case SYS_sched_setparam:
+		return set_priority(id, (const struct sched_param *)a[1]);
+	case SYS_sched_getparam:
+		return get_priority(id, (struct sched_param *)a[1]);
+	case SYS_sched_setattr:
+		return set_attributes(a);
+	default:
+		return get_attributes(a);
+	}
 }

@@ -14,6 +14,7 @@
 #include "api/ids.h"
 #include "api/kernel_state.h"
 #include "api/robust.h"
+#include "api/sched.h"
 #include "api/signal.h"
 #include "boot/boot.h"
 #include "os/sys.h"
@@ -71,6 +72,15 @@ static long dispatch(long nr, const long *a)
 		if (!wf_is_started())
 			break;
 		return wf_signal_syscall(nr, a);
+	case SYS_sched_setaffinity:
+	case SYS_sched_getaffinity:
+	case SYS_sched_setscheduler:
+	case SYS_sched_getscheduler:
+	case SYS_sched_setparam:
+	case SYS_sched_getparam:
+	case SYS_sched_setattr:
+	case SYS_sched_getattr:
+		return wf_sched_syscall(nr, a);
 	case SYS_clock_gettime:
 		return wf_clock_get((clockid_t)a[0], (struct timespec *)a[1]);
 	case SYS_getrusage:

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -73,6 +74,82 @@ TEST(changed_at_run_time)
 
 	thread_join(thread_start(change_own, &expected));
 	change_own(&expected);
+}
+
+/* The kernel's, which has no name in libc. */
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t times[3];
+};
+
+/* By its own id and by 0, as GLib's thread pools do. */
+static void *attributes_of_own(void *arg)
+{
+	const long ids[] = { 0, syscall(SYS_gettid) };
+	struct attributes a;
+
+	for (int i = 0; i < 2; i++) {
+		memset(&a, 0xff, sizeof(a));
+		CHECK_EQ(syscall(SYS_sched_getattr, ids[i], &a, sizeof(a), 0),
+			 0);
+		CHECK_EQ(a.policy, SCHED_OTHER);
+		CHECK_EQ(a.priority, 0);
+		CHECK_EQ(syscall(SYS_sched_setattr, ids[i], &a, 0), 0);
+		a.policy = SCHED_BATCH;
+		CHECK_EQ(syscall(SYS_sched_setattr, ids[i], &a, 0), 0);
+		check_is(pthread_self(), SCHED_BATCH, 0);
+		CHECK_EQ(syscall(SYS_sched_getscheduler, ids[i]), SCHED_BATCH);
+		CHECK_EQ(syscall(SYS_sched_getattr, ids[i], &a, sizeof(a), 0),
+			 0);
+		CHECK_EQ(a.policy, SCHED_BATCH);
+		a.policy = SCHED_OTHER;
+		a.nice = 3;
+		CHECK_EQ(syscall(SYS_sched_setattr, ids[i], &a, 0), 0);
+		CHECK_EQ(getpriority(PRIO_PROCESS, (id_t)ids[i]), 3);
+		a.nice = 0;
+		if (syscall(SYS_sched_setattr, ids[i], &a, 0) != 0)
+			CHECK_EQ(errno, EPERM);
+	}
+	a.policy = 77;
+	CHECK_ERRNO(syscall(SYS_sched_setattr, 0, &a, 0), EINVAL);
+	CHECK_ERRNO(syscall(SYS_sched_setattr, 0, NULL, 0), EINVAL);
+	CHECK_ERRNO(syscall(SYS_sched_getattr, 0, &a, 0, 0), EINVAL);
+	CHECK_ERRNO(syscall(SYS_sched_getattr, 0, NULL, sizeof(a), 0), EINVAL);
+	return arg;
+}
+
+TEST(attributes_by_system_call)
+{
+	thread_join(thread_start(attributes_of_own, NULL));
+}
+
+/* The numbers of functions that libc has. */
+static void *numbers_of_functions(void *arg)
+{
+	struct sched_param none = { .sched_priority = 0 }, param;
+	long id = syscall(SYS_gettid);
+	cpu_set_t mine, same;
+	long bytes = syscall(SYS_sched_getaffinity, id, sizeof(mine), &mine);
+
+	CHECK(bytes > 0 && bytes <= (long)sizeof(mine));
+	CHECK_EQ(sched_getaffinity(0, sizeof(same), &same), 0);
+	CHECK(memcmp(&mine, &same, (size_t)bytes) == 0);
+	CHECK_EQ(syscall(SYS_sched_setaffinity, id, bytes, &mine), 0);
+	CHECK_EQ(syscall(SYS_sched_setscheduler, id, SCHED_BATCH, &none), 0);
+	CHECK_EQ(syscall(SYS_sched_getscheduler, id), SCHED_BATCH);
+	CHECK_EQ(syscall(SYS_sched_setparam, id, &none), 0);
+	CHECK_EQ(syscall(SYS_sched_getparam, id, &param), 0);
+	CHECK_EQ(param.sched_priority, 0);
+	check_is(pthread_self(), SCHED_BATCH, 0);
+	return arg;
+}
+
+TEST(by_system_call)
+{
+	thread_join(thread_start(numbers_of_functions, NULL));
 }
 
 static void *refuse(void *arg)
