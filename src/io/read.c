@@ -3,6 +3,9 @@
  * call and no switch. Then a request, which waits for the file and not for the
  * number. A ring would wait for descriptors that the program made
  * non-blocking, too.
+ *
+ * What waits is called last, by functions with small frames of their own: it
+ * decides how much of its stack each of many threads touches.
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -16,7 +19,8 @@
 #include "os/sys.h"
 #include "wait/sleep.h"
 
-long wf_io_readv(int fd, const struct iovec *iov, int nr)
+/* Anything but a socket without borders between messages. */
+static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 {
 	struct wf_request r = {
 		.op = IORING_OP_READV,
@@ -27,13 +31,6 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 	};
 	long n;
 
-	/* The same for less. */
-	if (nr == 1 && iov->iov_len > 0 && wf_descriptor_is_stream_socket(fd)) {
-		n = wf_io_recvfrom(fd, iov->iov_base, iov->iov_len, 0, NULL,
-				   NULL);
-		if (n != -ENOTSOCK)
-			return n;
-	}
 	if (!wf_descriptor_is_stream(fd))
 		return wf_io_file_readv(fd, iov, nr);
 	n = wf_io_try(SYS_preadv2, fd, iov, nr, -1);
@@ -43,6 +40,19 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 	if (n != -EAGAIN || wf_descriptor_is_nonblocking(fd))
 		return n;
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+}
+
+long wf_io_readv(int fd, const struct iovec *iov, int nr)
+{
+	/* The same for less. */
+	if (nr == 1 && iov->iov_len > 0 && wf_descriptor_is_stream_socket(fd)) {
+		long n = wf_io_recvfrom(fd, iov->iov_base, iov->iov_len, 0,
+					NULL, NULL);
+
+		if (n != -ENOTSOCK)
+			return n;
+	}
+	return readv_other(fd, iov, nr);
 }
 
 /* Errors and urgent data are there or not. */
@@ -88,8 +98,9 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 /* With the sender's address: the same as a message of one part. */
-static long recv_with_address(int fd, void *buf, size_t bytes, int flags,
-			      struct sockaddr *addr, socklen_t *addr_bytes)
+static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
+					  int flags, struct sockaddr *addr,
+					  socklen_t *addr_bytes)
 {
 	struct iovec iov = { buf, bytes };
 	struct msghdr msg = {
@@ -114,17 +125,6 @@ static long recv_with_address(int fd, void *buf, size_t bytes, int flags,
 	return n;
 }
 
-/* MSG_WAITALL: what is still missing. A later error is for the next call. */
-static long recv_rest(struct wf_request *r, long n, int64_t deadline_ns)
-{
-	int more;
-
-	r->addr += (uint64_t)n;
-	r->len -= (uint32_t)n;
-	more = wf_io_run(r, deadline_ns);
-	return n + (more > 0 ? more : 0);
-}
-
 /* One that waits before it receives. */
 static struct wf_request receive_later(int fd, void *buf, size_t bytes,
 				       int flags)
@@ -140,26 +140,33 @@ static struct wf_request receive_later(int fd, void *buf, size_t bytes,
 	};
 }
 
-/* Not asked first: the last ones of this descriptor had to wait. */
-static long recv_at_last(int fd, void *buf, size_t bytes)
+static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags)
 {
-	struct wf_request r = receive_later(fd, buf, bytes, 0);
+	struct wf_request r = receive_later(fd, buf, bytes, flags);
 
+	r.avoids_ring = waits_for_one(fd, flags);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
-long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
-		    struct sockaddr *addr, socklen_t *addr_bytes)
+/* MSG_WAITALL: what is still missing. A later error is for the next call. */
+static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
+				  long n)
+{
+	struct wf_request r =
+		receive_later(fd, (char *)buf + n, bytes - (size_t)n, flags);
+	int more = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+
+	return n + (more > 0 ? more : 0);
+}
+
+/* First without waiting. */
+static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
+				 struct sockaddr *addr, socklen_t *addr_bytes)
 {
 	int now = peeks_for_all(flags) ? 0 : MSG_DONTWAIT;
-	struct wf_request r;
-	int64_t deadline;
-	long n;
+	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | now, addr,
+			addr_bytes);
 
-	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd) &&
-	    !wf_descriptor_is_nonblocking(fd))
-		return recv_at_last(fd, buf, bytes);
-	n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | now, addr, addr_bytes);
 	if (n != -EAGAIN &&
 	    ((flags & MSG_WAITALL) == 0 || n <= 0 || (size_t)n >= bytes)) {
 		wf_descriptor_was_tried(fd, false);
@@ -169,17 +176,22 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	    (n > 0 && !wf_descriptor_is_byte_stream(fd)))
 		return n;
 	wf_descriptor_was_tried(fd, true);
-	deadline = wf_descriptor_deadline(fd, SO_RCVTIMEO);
-	if (n > 0) {
-		r = receive_later(fd, buf, bytes, flags);
-		return recv_rest(&r, n, deadline);
-	}
+	if (n > 0)
+		return recv_rest(fd, buf, bytes, flags, n);
 	if (addr != NULL && addr_bytes != NULL)
 		return recv_with_address(fd, buf, bytes, flags, addr,
 					 addr_bytes);
-	r = receive_later(fd, buf, bytes, flags);
-	r.avoids_ring = waits_for_one(fd, flags);
-	return wf_io_run(&r, deadline);
+	return recv_later(fd, buf, bytes, flags);
+}
+
+long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
+		    struct sockaddr *addr, socklen_t *addr_bytes)
+{
+	/* Not asked first: the last ones of this descriptor had to wait. */
+	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd) &&
+	    !wf_descriptor_is_nonblocking(fd))
+		return recv_later(fd, buf, bytes, flags);
+	return recv_now(fd, buf, bytes, flags, addr, addr_bytes);
 }
 
 /* Sets what is left of the time. True if nothing is. */

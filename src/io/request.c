@@ -49,7 +49,7 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 	 * nr_done_of and begin_wait. */
 	before = atomic_fetch_add_explicit(nr_done, 1, memory_order_acq_rel);
 	if ((before & WF_REQUEST_WAIT) != 0) /* X4 */
-		wf_ufutex_wake_from(me, nr_done, 1, WF_UFUTEX_ANY);
+		wf_ufutex_wake_first(me, nr_done);
 }
 
 static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
@@ -163,14 +163,31 @@ static bool ensure_ring(struct wf_vp *vp, const struct wf_request *r,
 	       !wf_ring_lacks_futex();
 }
 
+/* Hands them over, all or none. A frame that is gone when the thread waits. */
+static WF_NOINLINE int push_or_end(struct wf_thread *t, struct wf_request *r,
+				   uint32_t nr, _Atomic uint32_t *nr_done)
+{
+	bool has_ring = ensure_ring(t->vp, r, nr);
+	uint32_t nr_pushed = push_all(t, r, nr, nr_done, has_ring);
+
+	if (!has_ring)
+		look(t, r, nr_pushed);
+	if (nr_pushed < nr) {
+		end_all(t, r, nr_pushed, nr_done);
+		return -ENOSYS;
+	}
+	wf_vp_io_look(t->vp);
+	return 0;
+}
+
 int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		       const uint32_t *nr_handlers)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	_Atomic uint32_t nr_done = 0;
-	bool any = false, has_ring;
-	uint32_t nr_pushed, word;
-	int err = 0;
+	bool any = false;
+	uint32_t word;
+	int err;
 
 	if (nr_handlers != NULL && t->nr_handlers != *nr_handlers) {
 		wf_runtime_leave(t);
@@ -181,17 +198,12 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		wf_runtime_leave(t);
 		return -ENOSYS;
 	}
-	has_ring = ensure_ring(t->vp, r, nr);
 	t->interrupted = false;
-	nr_pushed = push_all(t, r, nr, &nr_done, has_ring);
-	if (!has_ring)
-		look(t, r, nr_pushed);
-	if (nr_pushed < nr) {
-		end_all(t, r, nr_pushed, &nr_done);
+	err = push_or_end(t, r, nr, &nr_done);
+	if (err < 0) {
 		wf_runtime_leave(t);
-		return -ENOSYS;
+		return err;
 	}
-	wf_vp_io_look(t->vp);
 	do {
 		word = begin_wait(&nr_done);
 		if (word != WF_REQUEST_WAIT)

@@ -27,12 +27,12 @@ enum {
 	NR_COLOURS = 24, /* of the TCB, at most */
 	COLOUR_BYTES = 64,
 	NOTE_BYTES = sizeof(struct wf_slot_note),
-	/* For the frames of a thread that waits: 750 to 850 of weft's, and
-	 * some of the program's. */
-	SHALLOW_BYTES = 1088,
+	/* For the frames of a thread that waits: 750 to 950 of weft's, and
+	 * those of the program, which may have a buffer of 1 KiB there. */
+	SHALLOW_BYTES = 2240,
 	/* Of the address space, where that is limited, a region's. */
 	REGION_SHARE = 64,
-	NR_TOP_COLOURS = (WF_PAGE - SHALLOW_BYTES) / COLOUR_BYTES, /* 47 */
+	NR_TOP_COLOURS = (WF_PAGE - SHALLOW_BYTES) / COLOUR_BYTES, /* 29 */
 	/* libc takes static TLS and TCB out of the stack that was asked for;
 	 * weft does so up to here. */
 	MAX_TLS_SHARE = 2 * WF_PAGE,

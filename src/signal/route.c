@@ -122,7 +122,7 @@ int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
 		wf_route_alert(me, t, WF_WORK_SIGNAL);
 	} else if (waits_for(t, bit)) {
 		wf_store_release(&t->signal_word, 1);
-		wf_ufutex_wake_from(me, &t->signal_word, 1, WF_UFUTEX_ANY);
+		wf_ufutex_wake_first(me, &t->signal_word);
 	}
 	if ((t->sigmask & bit) == 0)
 		wf_route_alert(me, t, WF_WORK_SIGNAL);

@@ -15,9 +15,11 @@ bool wf_ufutex_end_wait(struct wf_thread *t, uint64_t generation, int result,
 /* Interrupts whatever wait t is in; false if it is in none. */
 bool wf_ufutex_interrupt(struct wf_thread *t, struct wf_thread *me);
 
-/* wf_ufutex_wake for a caller that is in the runtime; me as above. */
-int wf_ufutex_wake_from(struct wf_thread *me, const void *addr, int nr,
-			uint32_t bits);
+/*
+ * Wakes who has waited for addr the longest, whatever its bits. The caller is
+ * in the runtime; me as above.
+ */
+void wf_ufutex_wake_first(struct wf_thread *me, const void *addr);
 
 struct wf_wait {
 	const void *addr;

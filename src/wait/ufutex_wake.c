@@ -61,29 +61,19 @@ static int take_locked(struct wf_bucket *b, const void *addr, int nr,
 	return taken;
 }
 
-int wf_ufutex_wake_from(struct wf_thread *me, const void *addr, int nr,
-			uint32_t bits)
+int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
+	struct wf_thread *me = wf_runtime_enter();
 	struct batch batch = { NULL, &batch.first };
-	/* weft's own kernel threads have no handlers. */
-	uint64_t mask = me != NULL ? wf_signals_close(me) : 0;
+	uint64_t mask = wf_signals_close(me);
 	int taken;
 
 	wf_bucket_lock(b);
 	taken = take_locked(b, addr, nr, bits, &batch);
 	wf_spin_unlock(&b->lock);
-	if (me != NULL)
-		wf_signals_open(me, mask);
+	wf_signals_open(me, mask);
 	wake_batch(&batch, me);
-	return taken;
-}
-
-int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
-{
-	struct wf_thread *me = wf_runtime_enter();
-	int taken = wf_ufutex_wake_from(me, addr, nr, bits);
-
 	wf_runtime_leave(me);
 	return taken;
 }
@@ -115,6 +105,24 @@ struct wf_thread *wf_ufutex_take_first_locked(const void *addr)
 	if (t != NULL)
 		wf_bucket_take_locked(t, 0);
 	return t;
+}
+
+void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
+{
+	struct wf_bucket *b = wf_bucket_of(addr);
+	/* weft's own kernel threads have no handlers. */
+	uint64_t mask = me != NULL ? wf_signals_close(me) : 0;
+	struct wf_thread *t;
+
+	wf_bucket_lock(b);
+	t = wf_ufutex_take_first_locked(addr);
+	if (t != NULL)
+		wf_ready_prefetch(t);
+	wf_spin_unlock(&b->lock);
+	if (me != NULL)
+		wf_signals_open(me, mask);
+	if (t != NULL)
+		wf_ready_woken(me, t);
 }
 
 int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)

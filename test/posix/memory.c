@@ -1,5 +1,5 @@
 /* Memory of threads: stacks of the program's own, guards, locked memory, a
- * limited address space, and what a crowd leaves behind. */
+ * limited address space, what a crowd leaves behind and what waits takes. */
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -207,6 +208,70 @@ static long resident_kib(void)
 		sscanf(line, "VmRSS: %ld", &kib);
 	fclose(status);
 	return kib;
+}
+
+/* --- what waits ---------------------------------------------------------- */
+
+enum { NR_WAITING = 100, NR_ROUNDS = 12 };
+
+/* As a server's thread does, with a buffer in its frame. */
+static void *answer(void *arg)
+{
+	int fd = *(int *)arg;
+	char bytes[KIB];
+	ssize_t n;
+
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+		CHECK_EQ(write(fd, bytes, (size_t)n), n);
+	CHECK_EQ(n, 0);
+	return NULL;
+}
+
+static size_t pages_of_stack(pthread_t t)
+{
+	size_t bytes, page = (size_t)sysconf(_SC_PAGESIZE), nr = 0;
+	unsigned char is_there[64];
+	pthread_attr_t own;
+	void *low;
+
+	CHECK_EQ(pthread_getattr_np(t, &own), 0);
+	CHECK_EQ(pthread_attr_getstack(&own, &low, &bytes), 0);
+	CHECK_EQ(pthread_attr_destroy(&own), 0);
+	CHECK(bytes <= sizeof(is_there) * page);
+	CHECK_EQ(mincore(low, bytes, is_there), 0);
+	for (size_t i = 0; i < (bytes + page - 1) / page; i++)
+		nr += is_there[i] & 1;
+	return nr;
+}
+
+/* One page for its frames and one for what libc has there. */
+TEST(little_of_a_stack_is_touched)
+{
+	int pairs[NR_WAITING][2];
+	pthread_t threads[NR_WAITING];
+	size_t nr_pages = 0;
+	char byte = 'x';
+
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setstacksize(&attr, 64 * KIB), 0);
+	for (int i = 0; i < NR_WAITING; i++) {
+		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
+		threads[i] = start_with(answer, &pairs[i][1]);
+	}
+	for (int round = 0; round < NR_ROUNDS; round++) {
+		for (int i = 0; i < NR_WAITING; i++)
+			CHECK_EQ(write(pairs[i][0], &byte, 1), 1);
+		for (int i = 0; i < NR_WAITING; i++)
+			CHECK_EQ(read(pairs[i][0], &byte, 1), 1);
+	}
+	for (int i = 0; i < NR_WAITING; i++)
+		nr_pages += pages_of_stack(threads[i]);
+	CHECK(nr_pages <= NR_WAITING * 9 / 4);
+	for (int i = 0; i < NR_WAITING; i++) {
+		close(pairs[i][0]);
+		thread_join(threads[i]);
+		close(pairs[i][1]);
+	}
 }
 
 /* --- sizes -------------------------------------------------------------- */
