@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The long run: what ./dev test has a fast part of.
 
-usage: test/conformance/run.py [OPTIONS] [posix|cpython|apps]...
+usage: test/conformance/run.py [OPTIONS] [posix|storm|cpython|apps]...
 
 posix    the POSIX tests natively once, then on weft with 1, 2 and 8 VPs and
          with each backend of --io, each without and with --preempt-every 100us
 cpython  CPython's own suites about threads, signals and processes, from the
          distribution's package: each test has to end on weft as it does
          natively
+storm    the POSIX tests of calls on descriptors and of futexes while I/O
+         servers that are processes are killed: none may hang
 apps     servers and other programs that wait for descriptors, under their
          long loads, with each backend of --io
 
@@ -31,6 +33,7 @@ PYTHON = "/usr/bin/python3"  # the one that the package is for
 SUITE_LIMIT_S = 900
 VPS = (1, 2, 8)
 PREEMPTION = ([], ["--preempt-every", "100us"])
+STORMED = ("futex", "io_*", "file_*", "shared*")
 SUITES = ("test_thread", "test_threading", "test_threading_local",
           "test_threadsignals", "test_queue", "test_signal", "test_fork1",
           "test_wait3", "test_wait4", "test_faulthandler", "test_subprocess",
@@ -44,7 +47,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=runner.BUILD)
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("parts", nargs="*", metavar="posix|cpython|apps")
+    parser.add_argument("parts", nargs="*", metavar="posix|storm|cpython|apps")
     options = parser.parse_args(argv)
     unknown = set(options.parts) - set(PARTS)
     if unknown:
@@ -76,6 +79,25 @@ def run_posix(options):
         print(f"== posix {' '.join(row)}", flush=True)
         done = subprocess.run([sys.executable, HERE.parent / "posix/run.py",
                                "--build", options.build, *row, *programs])
+        failed += done.returncode != 0
+    return failed
+
+
+# --- storm ---
+
+def run_storm(options):
+    """The number of programs that hang."""
+    found = options.build / "test/posix"
+    programs = sorted(p for pattern in STORMED
+                      for p in found.glob(f"posix_{pattern}")
+                      if p.is_file() and is_wanted(p.name, options))
+    failed = 0
+    for program in programs:
+        print(f"== storm {program.name}", flush=True)
+        done = subprocess.run([sys.executable,
+                               HERE.parent / "stress/killed_servers.py",
+                               "--build", options.build, "--vps", "2",
+                               "--only-hangs", program])
         failed += done.returncode != 0
     return failed
 
@@ -183,7 +205,8 @@ def run_apps(options):
     return failed
 
 
-PARTS = {"posix": run_posix, "cpython": run_cpython, "apps": run_apps}
+PARTS = {"posix": run_posix, "storm": run_storm, "cpython": run_cpython,
+         "apps": run_apps}
 
 
 def main(argv):

@@ -180,35 +180,57 @@ TEST(bitset_timeout_is_absolute)
 	both(absolute_timeout);
 }
 
+static _Atomic bool may_go[8];
+
+/* A wait may end by itself. */
 static void *wait_for_bits(void *arg)
 {
+	intptr_t i = (intptr_t)arg;
+
 	nr_waiting++;
-	CHECK_EQ(futex(&word, FUTEX_WAIT_BITSET, 0, NULL, NULL,
-		       1u << (intptr_t)arg),
-		 0);
+	do
+		CHECK_EQ(futex(&word, FUTEX_WAIT_BITSET, 0, NULL, NULL,
+			       1u << i),
+			 0);
+	while (!may_go[i]);
 	nr_awake++;
 	return NULL;
+}
+
+static long wake_bit(int i)
+{
+	return futex(&word, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL, 1u << i);
+}
+
+/* Wakes it until it has gone, and nobody else. */
+static void let_go(pthread_t thread, int i)
+{
+	int awake = nr_awake;
+	long woken = 0;
+
+	may_go[i] = true;
+	while (nr_awake == awake) {
+		woken += wake_bit(i);
+		sched_yield();
+	}
+	CHECK(woken <= 1);
+	thread_join(thread);
+	CHECK_EQ(nr_awake, awake + 1);
 }
 
 static void wake_bits(void)
 {
 	pthread_t threads[8];
 
+	for (int i = 0; i < 8; i++)
+		may_go[i] = false;
 	threads_start_numbered(threads, 8, wait_for_bits);
 	while (nr_waiting < 8)
 		sched_yield();
 	sleep_ms(50);
-	CHECK_EQ(futex(&word, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL, 1u << 20),
-		 0);
-	while (futex(&word, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL, 1u << 3) ==
-	       0)
-		sched_yield();
-	thread_join(threads[3]);
-	CHECK_EQ(nr_awake, 1);
-	wake_exactly(&word, 7);
+	CHECK_EQ(wake_bit(20), 0);
 	for (int i = 0; i < 8; i++)
-		if (i != 3)
-			thread_join(threads[i]);
+		let_go(threads[(i + 3) % 8], (i + 3) % 8);
 }
 
 TEST(bitset_selects)
