@@ -4,7 +4,11 @@
  * its kernel threads, so weft's child handler has to run as after fork; no
  * other handler does.
  *
- * A child that shares the memory is a kernel thread of the program's own. One
+ * So has one that borrows the memory while the parent waits for it to execute a
+ * program (CLONE_VFORK): it gets a copy. It has the parent's thread register,
+ * and so would be the parent's thread, which the monitor takes for blocked.
+ *
+ * Another that shares the memory is a kernel thread of the program's own. One
  * that shares the descriptors alone would close the parent's if it were taken
  * for a child of fork; both are left to themselves.
  */
@@ -13,12 +17,14 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 #include "api/api.h"
 #include "boot/boot.h"
 #include "libc/real.h"
 #include "os/sys.h"
+#include "sched/runtime.h"
 #include "signal/signal.h"
 
 struct child {
@@ -31,30 +37,57 @@ static bool is_fork(uint64_t flags)
 	return (flags & (CLONE_VM | CLONE_FILES)) == 0;
 }
 
-/* In the stub's frame, which a child on another stack has not got. */
-static bool is_fork_syscall(long nr, const long *args)
+/* A child that would borrow the memory gets its own. */
+static uint64_t without_borrowing(uint64_t flags)
+{
+	const uint64_t others = CLONE_FILES | CLONE_SIGHAND | CLONE_SETTLS;
+
+	if (wf_is_started() && (flags & CLONE_VFORK) != 0 &&
+	    (flags & others) == 0)
+		flags &= ~(uint64_t)CLONE_VM;
+	return flags;
+}
+
+/*
+ * In the stub's frame, which a child on another stack has not got. The call as
+ * it is to be made is left in *nr and *first, its first argument; what that
+ * points to in *copy.
+ */
+static bool is_fork_syscall(long *nr, const long *args, long *first,
+			    struct clone_args *copy)
 {
 	const struct clone_args *clone3 = (const struct clone_args *)args[0];
 
-	switch (nr) {
+	switch (*nr) {
 	case SYS_clone:
-		return is_fork((uint64_t)args[0]) && args[1] == 0;
+		if (args[1] == 0)
+			*first = (long)without_borrowing((uint64_t)args[0]);
+		return is_fork((uint64_t)*first) && args[1] == 0;
 	case SYS_clone3:
-		return args[1] >= CLONE_ARGS_SIZE_VER0 &&
-		       is_fork(clone3->flags) && clone3->stack == 0;
+		if (args[1] < CLONE_ARGS_SIZE_VER0 || clone3->stack != 0)
+			return false;
+		if (args[1] > (long)sizeof(*copy))
+			return is_fork(clone3->flags);
+		memcpy(copy, clone3, (size_t)args[1]);
+		copy->flags = without_borrowing(copy->flags);
+		*first = (long)copy;
+		return is_fork(copy->flags);
 	default:
+		*nr = SYS_fork;
 		return true;
 	}
 }
 
 long wf_clone_syscall(long nr, const long *args)
 {
-	bool is_ours = is_fork_syscall(nr, args);
+	struct clone_args copy;
+	long first = args[0];
+	bool is_ours = is_fork_syscall(&nr, args, &first, &copy);
 	long pid;
 
 	if (is_ours)
 		wf_boot_fork_prepare();
-	pid = wf_syscall6(nr, args[0], args[1], args[2], args[3], args[4],
+	pid = wf_syscall6(nr, first, args[1], args[2], args[3], args[4],
 			  args[5]);
 	if (is_ours && pid == 0)
 		wf_boot_fork_child();
@@ -94,7 +127,8 @@ WF_API(int, clone, int (*run)(void *), void *stack, int flags, void *arg, ...)
 	tls = va_arg(rest, void *);
 	tid = va_arg(rest, pid_t *);
 	va_end(rest);
-	if (run == NULL || stack == NULL || !is_fork((uint64_t)(unsigned)flags))
+	flags = (int)without_borrowing((unsigned int)flags);
+	if (run == NULL || stack == NULL || !is_fork((unsigned int)flags))
 		return wf_real.clone(run, stack, flags, arg, parent, tls, tid);
 	return fork_to(stack, flags, &(struct child){ run, arg }, parent, tls,
 		       tid);

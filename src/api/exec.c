@@ -18,11 +18,16 @@
 #include "io/server.h"
 #include "libc/real.h"
 #include "os/sys.h"
+#include "sched/runtime.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
 
+/* Before the start there is nothing to do, and the memory may be that of a
+ * parent that has lent it. */
 static void begin(void)
 {
+	if (!wf_is_started())
+		return;
 	wf_preempt_exec_begin();
 	wf_server_end_processes();
 }
@@ -33,8 +38,10 @@ static int resume(int rc, struct wf_children_env *e, uint64_t given)
 	int saved = errno;
 
 	wf_signal_exec_failed(given);
-	wf_server_exec_failed();
-	wf_preempt_exec_end();
+	if (wf_is_started()) {
+		wf_server_exec_failed();
+		wf_preempt_exec_end();
+	}
 	wf_children_env_free(e);
 	errno = saved;
 	return rc;

@@ -54,6 +54,7 @@ static long dispatch(long nr, const long *a)
 	case SYS_clone:
 	case SYS_clone3:
 	case SYS_fork:
+	case SYS_vfork:
 		return wf_clone_syscall(nr, a);
 	case SYS_exit_group:
 		wf_boot_end();

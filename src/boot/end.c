@@ -10,6 +10,7 @@
 #include "boot/boot.h"
 #include "io/ring.h"
 #include "io/server.h"
+#include "sched/runtime.h"
 
 /* Of the C++ ABI; in libc, in no header. */
 int __cxa_atexit(void (*handler)(void *), void *arg, void *dso_handle);
@@ -17,6 +18,8 @@ int __cxa_atexit(void (*handler)(void *), void *arg, void *dso_handle);
 /* What keeps files open until a little after the end. */
 static void let_go(void)
 {
+	if (!wf_is_started()) /* nothing, and perhaps a parent's memory */
+		return;
 	wf_ring_end();
 	wf_server_end_processes();
 }
