@@ -196,17 +196,30 @@ void wf_preempt_init(void)
 
 void wf_preempt_exec_begin(void)
 {
-	if (!wf_is_started())
-		return;
 	atomic_fetch_add(&nr_execs, 1);
 	/* Ignoring it also discards what is pending. */
 	set_action((struct kernel_action){ .handler = KERNEL_IGNORE });
 }
 
+/* What was thrown away may have been a nudge (signal/route.c, W1). */
+static void signal_all(void)
+{
+	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+
+		if (c == NULL)
+			continue;
+		wf_store_relaxed(&c->is_signalled, false);
+		wf_preempt_signal(c);
+	}
+}
+
 void wf_preempt_exec_end(void)
 {
-	if (wf_is_started() && atomic_fetch_sub(&nr_execs, 1) == 1)
+	if (atomic_fetch_sub(&nr_execs, 1) == 1) {
 		wf_preempt_init();
+		signal_all();
+	}
 }
 
 void wf_preempt_exec_done(void)

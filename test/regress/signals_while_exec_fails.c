@@ -1,0 +1,68 @@
+/*
+ * Signals to threads that neither call weft nor leave their system call, while
+ * another thread tries to execute a program that is not there.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_SIGNALS = 100 };
+
+static _Atomic int nr_handled;
+static _Atomic bool is_over;
+
+static void on_signal(int sig)
+{
+	nr_handled++;
+}
+
+static void *compute(void *arg)
+{
+	while (!is_over)
+		;
+	return arg;
+}
+
+static void *wait_in_kernel(void *arg)
+{
+	while (!is_over)
+		syscall(SYS_poll, NULL, 0, 1000);
+	return arg;
+}
+
+static void *fail_to_exec(void *arg)
+{
+	char *argv[] = { "nothing", NULL };
+
+	while (!is_over) {
+		CHECK_ERRNO(execv("/nonexistent/nothing", argv), ENOENT);
+		usleep(300);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	pthread_t threads[2], exec;
+
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	threads[0] = thread_start(compute, NULL);
+	threads[1] = thread_start(wait_in_kernel, NULL);
+	exec = thread_start(fail_to_exec, NULL);
+	sleep_ms(10);
+	for (int i = 1; i <= NR_SIGNALS; i++) {
+		CHECK_EQ(pthread_kill(threads[i % 2], SIGUSR1), 0);
+		await_count(&nr_handled, i);
+	}
+	is_over = true;
+	CHECK_EQ(pthread_kill(threads[1], SIGUSR1), 0);
+	threads_join(threads, 2);
+	thread_join(exec);
+	puts("all signals were handled");
+	return 0;
+}
