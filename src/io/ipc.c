@@ -13,14 +13,54 @@
 #include <stdbool.h>
 
 #include "io/call.h"
+#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
+#include "sched/yield.h"
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
 
 static const struct timespec zero;
 
-/* Operations of which the kernel has made a copy before. */
+/* --- tries --------------------------------------------------------------- */
+
+struct patience {
+	uint32_t nr_handlers; /* when the call began */
+	int nr_tries;
+};
+
+static struct patience patience_begin(void)
+{
+	return (struct patience){ wf_self->nr_handlers, 0 };
+}
+
+/*
+ * What a thread waits for is often done by one that can run, and a switch to
+ * that takes a hundredth of what a server takes. 0: one has run, try again;
+ * -EAGAIN: it is a server's turn; -EINTR: a handler has run.
+ *
+ * Where none can run, the kernel may run a server first that has just been
+ * woken. Else two threads that have met there would for ever.
+ */
+static int patience_next(struct patience *p)
+{
+	enum { MOST = 8 };
+
+	if (p->nr_tries++ == MOST)
+		return -EAGAIN;
+	if (!wf_sched_let_others()) {
+		wf_sys(SYS_sched_yield);
+		if (!wf_sched_let_others())
+			return -EAGAIN;
+	}
+	return wf_self->nr_handlers != p->nr_handlers ? -EINTR : 0;
+}
+
+/* --- semaphores ----------------------------------------------------------- */
+
+/* The kernel's own limit, if nobody has changed that. */
+enum { MOST_OPS = 500 };
+
 static bool is_any_to_wait(const struct sembuf *ops, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -30,32 +70,64 @@ static bool is_any_to_wait(const struct sembuf *ops, size_t nr)
 	return false;
 }
 
+/*
+ * Not by a time that has passed: a timer for that lets the caller sleep for as
+ * long as its slack is, 50 us. The copy is off the stack when the thread waits.
+ */
+static WF_NOINLINE int try_semop(int id, const struct sembuf *ops, size_t nr)
+{
+	struct sembuf now[MOST_OPS];
+
+	for (size_t i = 0; i < nr; i++) {
+		now[i] = ops[i];
+		now[i].sem_flg |= IPC_NOWAIT;
+	}
+	return (int)wf_sys(SYS_semop, id, now, nr);
+}
+
 int wf_io_semop(int id, struct sembuf *ops, size_t nr,
 		const struct timespec *timeout)
 {
-	uint32_t nr_handlers = wf_self->nr_handlers;
+	struct patience p = patience_begin();
 	int64_t deadline_ns;
+	int err = 0;
 	long n;
 
+	/* More than it takes, NULL and the like: the kernel says what it is. */
+	if (nr > MOST_OPS || (uintptr_t)ops < WF_PAGE)
+		return -ENOSYS;
 	if (wf_deadline_from_rel(timeout, &deadline_ns) < 0)
 		return -EINVAL;
-	n = wf_sys(SYS_semtimedop, id, ops, nr, &zero);
-	/* Even so it looks for signals, weft's own among them. */
-	if (n == -EINTR && wf_self->nr_handlers == nr_handlers)
-		n = -EAGAIN;
-	if (n != -EAGAIN || !is_any_to_wait(ops, nr))
+	do
+		n = try_semop(id, ops, nr);
+	while (n == -EAGAIN && is_any_to_wait(ops, nr) &&
+	       (err = patience_next(&p)) == 0);
+	if (err == -EINTR)
+		return err;
+	if (n != -EAGAIN || !is_any_to_wait(ops, nr) ||
+	    deadline_ns <= wf_os_now())
 		return (int)n;
 	n = wf_call_run(WF_CALL(SYS_semtimedop, id, (long)ops, (long)nr, 0),
 			WF_CALL_ENDS_BY_SIGNAL, deadline_ns);
 	return n == -ETIMEDOUT ? -EAGAIN : (int)n;
 }
 
+/* --- messages ------------------------------------------------------------- */
+
 int wf_io_msgsnd(int id, const void *message, size_t bytes, int flags)
 {
-	long n = wf_sys(SYS_msgsnd, id, message, bytes, flags | IPC_NOWAIT);
+	struct patience p = patience_begin();
+	int err = 0;
+	long n;
 
+	do
+		n = wf_sys(SYS_msgsnd, id, message, bytes, flags | IPC_NOWAIT);
+	while (n == -EAGAIN && (flags & IPC_NOWAIT) == 0 &&
+	       (err = patience_next(&p)) == 0);
 	if (n != -EAGAIN || (flags & IPC_NOWAIT) != 0)
 		return (int)n;
+	if (err == -EINTR)
+		return err;
 	return (int)wf_call_run(WF_CALL(SYS_msgsnd, id, (long)message,
 					(long)bytes, flags),
 				WF_CALL_ENDS_BY_SIGNAL, WF_FOREVER);
@@ -63,14 +135,21 @@ int wf_io_msgsnd(int id, const void *message, size_t bytes, int flags)
 
 long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags)
 {
+	struct patience p = patience_begin();
+	int err = 0;
 	long n;
 
 	/* MSG_COPY is refused unless IPC_NOWAIT is there, too. */
 	if ((flags & (IPC_NOWAIT | MSG_COPY)) != 0)
 		return wf_sys(SYS_msgrcv, id, message, bytes, type, flags);
-	n = wf_sys(SYS_msgrcv, id, message, bytes, type, flags | IPC_NOWAIT);
+	do
+		n = wf_sys(SYS_msgrcv, id, message, bytes, type,
+			   flags | IPC_NOWAIT);
+	while (n == -ENOMSG && (err = patience_next(&p)) == 0);
 	if (n != -ENOMSG)
 		return n;
+	if (err == -EINTR)
+		return err;
 	return wf_call_run(WF_CALL(SYS_msgrcv, id, (long)message, (long)bytes,
 				   type, flags),
 			   WF_CALL_ENDS_BY_SIGNAL, WF_FOREVER);

@@ -1,8 +1,10 @@
 #include "sched/yield.h"
 
 #include "os/sys.h"
+#include "sched/queue.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "sched/vp_io.h"
 
 void wf_sched_yield(void)
 {
@@ -15,4 +17,22 @@ void wf_sched_yield(void)
 	/* A spinning program's peer may be on another carrier. */
 	if (!switched)
 		wf_sys(SYS_sched_yield);
+}
+
+bool wf_sched_let_others(void)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	struct wf_thread *next = NULL;
+
+	if (t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL &&
+	    t->rt_priority == 0) {
+		wf_vp_io_look(t->vp);
+		next = wf_queue_pick_waiting(t->vp);
+	}
+	if (next != NULL) {
+		t->hog = false; /* it has blocked, but for the kernel */
+		wf_switch_to(t, next, wf_switch_requeue(WF_RESCHED_TICK), t);
+	}
+	wf_runtime_leave(t);
+	return next != NULL;
 }

@@ -143,3 +143,59 @@ def test_no_rescue(weft, compile_c, kind):
     found = re.search(r"taken from blocked carriers: (\d+)", result.stderr)
     # A page fault may be one; 60 threads in a plain call would be 60.
     assert int(found.group(1)) < 20
+
+
+# Two threads that hand a semaphore, or a message, to and fro.
+PAIR = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+enum { NR = 5000 };
+static int ids[2], has_messages;
+static void move(int i, int by)
+{
+	struct { long type; char text; } message = { 1, 'x' };
+	struct sembuf op = { 0, (short)by, 0 };
+	if (!has_messages ? semop(ids[i], &op, 1) < 0 :
+	    by > 0 ? msgsnd(ids[i], &message, 1, 0) < 0 :
+		     msgrcv(ids[i], &message, 1, 0, 0) < 0)
+		abort();
+}
+static void *run(void *arg)
+{
+	int i = arg != NULL;
+	for (int n = 0; n < NR; n++) {
+		move(i, -1);
+		move(!i, 1);
+	}
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t threads[2];
+	has_messages = strcmp(argv[1], "messages") == 0;
+	for (int i = 0; i < 2; i++)
+		ids[i] = has_messages ? msgget(IPC_PRIVATE, 0600) :
+					semget(IPC_PRIVATE, 1, 0600);
+	pthread_create(&threads[0], NULL, run, NULL);
+	pthread_create(&threads[1], NULL, run, threads);
+	move(0, 1);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 2; i++)
+		has_messages ? msgctl(ids[i], IPC_RMID, NULL) :
+			       semctl(ids[i], 0, IPC_RMID);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["semaphores", "messages"])
+def test_two_threads_need_no_server(weft, compile_c, kind):
+    program = compile_c("-pthread", source=PAIR)
+    result = weft("run", "--vps", "1", "--stats", program, kind)
+    assert result.returncode == 0, result.stderr
+    found = re.search(r"requests to I/O servers: (\d+)", result.stderr)
+    assert int(found.group(1)) < 500  # of 10000 waits
