@@ -9,6 +9,8 @@
  *     processes. So they are signalled before: they wait in their handlers for
  *     what becomes of the caller's call. Two numbers say so: of the attempt
  *     that comes, and of the last that is over.
+ * X4. What the caller could do, all can; else the process is torn, and ends, as
+ *     libc has it. The caller ends it, where a handler for SIGABRT can run.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +30,7 @@ static struct {
 	struct wf_spin lock;
 	_Atomic uint32_t generation; /* of the last change; 0: none yet */
 	long nr, args[3];
+	_Atomic bool is_torn; /* X4 */
 } change;
 
 static _Atomic uint32_t attempt_begun, attempt_over; /* X3 */
@@ -40,10 +43,9 @@ static void follow(_Atomic uint32_t *seen)
 
 	if (wf_load_relaxed(seen) == generation)
 		return;
-	/* What the caller could do, all can; else the process is torn. */
 	if (wf_sys(change.nr, change.args[0], change.args[1], change.args[2]) <
 	    0)
-		abort();
+		wf_store_relaxed(&change.is_torn, true); /* X4 */
 	/* release: done; pairs with the acquire in nr_missing. */
 	wf_store_release(seen, generation);
 }
@@ -200,6 +202,7 @@ int wf_setxid(long nr, long a, long b, long c)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	uint32_t attempt;
+	bool is_torn;
 	long err;
 
 	if (!wf_is_started()) {
@@ -219,9 +222,12 @@ int wf_setxid(long nr, long a, long b, long c)
 		broadcast(t, wf_load_relaxed(&change.generation) + 1);
 	}
 	wf_store_release(&attempt_over, attempt);
+	is_torn = wf_load_relaxed(&change.is_torn);
 	wf_carrier_clone_unlock();
 	wf_spin_unlock(&change.lock);
 	wf_runtime_leave(t);
+	if (is_torn)
+		abort();
 	return (int)err;
 }
 
@@ -229,6 +235,7 @@ void wf_setxid_fork_child(void)
 {
 	change.lock = WF_SPIN_INIT;
 	wf_store_relaxed(&change.generation, 0);
+	wf_store_relaxed(&change.is_torn, false);
 	wf_store_relaxed(&attempt_begun, 0);
 	wf_store_relaxed(&attempt_over, 0);
 	wf_store_relaxed(&monitor_seen, 0);

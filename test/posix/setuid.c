@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <grp.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -132,6 +133,38 @@ static void change_while_others_wait(void)
 	thread_join(waiter);
 }
 
+static void *change_own(void *arg)
+{
+	CHECK_EQ(syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY), 0);
+	CHECK_EQ(sem_post(permit), 0);
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void end_well(int sig)
+{
+	_exit(3);
+}
+
+/* One thread may not do what the others can: libc ends the process. */
+static void tear(void)
+{
+	sem_t changed;
+
+	permit = &changed;
+	CHECK_EQ(sem_init(permit, 0, 0), 0);
+	thread_start(change_own, NULL);
+	CHECK_EQ(sem_wait(permit), 0);
+	setresuid(NOBODY - 1, NOBODY - 1, NOBODY - 1);
+}
+
+static void tear_and_handle(void)
+{
+	CHECK(signal(SIGABRT, end_well) != SIG_ERR);
+	tear();
+}
+
 static void need_root(void)
 {
 	if (geteuid() != 0)
@@ -160,4 +193,11 @@ TEST(whoever_serves_waits_changes)
 {
 	need_root();
 	CHECK_EQ(child_exit_status(change_while_others_wait), 0);
+}
+
+TEST(process_that_would_be_torn_ends)
+{
+	need_root();
+	CHECK_EQ(child_signal(tear), SIGABRT);
+	CHECK_EQ(child_exit_status(tear_and_handle), 3);
 }
