@@ -3,7 +3,6 @@
  * take longer for that than a thread may sleep in the kernel until it loses its
  * VP.
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
