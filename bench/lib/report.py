@@ -13,11 +13,12 @@ WIDTHS = (22, 10, 10, 10)
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """What a row ought to reach. `native` and `go`: times better than those,
-    at least; `at_most`: weft's own figure; `more_at_most`: weft's figure
+    """What a row ought to reach. `native`, `go`, `fio`: times better than
+    those, at least; `at_most`: weft's own figure; `more_at_most`: weft's figure
     less native's."""
     native: float = None
     go: float = None
+    fio: float = None
     at_most: float = None
     more_at_most: float = None
 
@@ -25,10 +26,10 @@ class Target:
         """{text: met} of those that could be measured."""
         weft, native = row.medians.get("weft"), row.medians.get("native")
         found = {}
-        for side in ("native", "go"):
+        for side in ("native", "go", "fio"):
             wanted, got = getattr(self, side), row.ratios.get(side)
             if wanted is not None and got is not None:
-                found[f">={wanted:g}x {side}"] = got >= wanted
+                found[f">={wanted:.3g}x {side}"] = got >= wanted
         if self.at_most is not None and weft is not None:
             found[f"<={self.at_most:g} {row.unit}"] = weft <= self.at_most
         if None not in (self.more_at_most, weft, native):

@@ -151,7 +151,9 @@ long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at)
 
 long wf_io_file_readv(int fd, const struct iovec *iov, int nr)
 {
-	struct wf_call *c = WF_CALL(SYS_readv, fd, (long)iov, nr);
+	struct wf_call *c = nr == 1 ? WF_CALL(SYS_read, fd, (long)iov->iov_base,
+					      (long)iov->iov_len) :
+				      WF_CALL(SYS_readv, fd, (long)iov, nr);
 
 	if (wf_descriptor_is_kernels(fd))
 		return wf_call_make(c);
@@ -167,7 +169,10 @@ long wf_io_file_readv(int fd, const struct iovec *iov, int nr)
 
 long wf_io_file_writev(int fd, const struct iovec *iov, int nr)
 {
-	struct wf_call *c = WF_CALL(SYS_writev, fd, (long)iov, nr);
+	struct wf_call *c = nr == 1 ?
+				    WF_CALL(SYS_write, fd, (long)iov->iov_base,
+					    (long)iov->iov_len) :
+				    WF_CALL(SYS_writev, fd, (long)iov, nr);
 
 	if (wf_descriptor_is_kernels(fd))
 		return wf_call_make(c);

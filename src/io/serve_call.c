@@ -58,7 +58,9 @@ static const struct process_call {
 	long nr;
 	bool may_repeat; /* with the same result */
 } process_calls[] = {
-	{ SYS_readv, false }, /* the position has moved */
+	{ SYS_read, false }, /* the position has moved */
+	{ SYS_readv, false },
+	{ SYS_write, false },
 	{ SYS_writev, false },
 	{ SYS_preadv, true },
 	{ SYS_pwritev, false }, /* it appends to some files */

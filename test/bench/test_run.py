@@ -85,6 +85,20 @@ def test_ptl_n(bench, tmp_path):
         assert slow["weft process"]["notices"] > 0
 
 
+def test_files(bench, tmp_path):
+    """Each way reads the same file; fio is there or is said not to be."""
+    result = bench("files", "--runs", 1, "--mib", 8, "--ms", 100, "--count",
+                   1000, "--folder", tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert len(rows) == 9
+    for name, row in rows.items():
+        if "native" not in row["impossible"]:
+            assert row["medians"]["native"] > 0 and row["medians"]["weft"] > 0
+        if name.startswith("random"):
+            assert "fio" in {**row["medians"], **row["impossible"]}
+
+
 def test_echo_unknown_part(bench):
     result = bench("echo", "1")
     assert result.returncode == 2 and "no part 1" in result.stderr

@@ -20,10 +20,10 @@ READY = {
     "fifo": ["poll", "readv"],
     "terminal": ["poll", "readv"],
     "inotify": ["poll", "readv"],
-    "file": ["readv"],
+    "file": ["read"],
     "place": ["preadv2"],
-    "memory": ["readv"],
-    "proc": ["readv"],
+    "memory": ["read"],
+    "proc": ["read"],
     "open": ["openat", "close"],
 }
 # Who waits for what is not there: a ring or a set of descriptors; a server
