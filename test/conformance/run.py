@@ -40,7 +40,7 @@ SUITES = ("test_thread", "test_threading", "test_threading_local",
           "test_concurrent_futures", "test_asyncio", "test_socketserver",
           "test_selectors", "test_timeout", "test_time",
           "test_multiprocessing_fork", "test_multiprocessing_forkserver",
-          "test_multiprocessing_spawn")
+          "test_multiprocessing_spawn", "test_multiprocessing_main_handling")
 
 
 def parse(argv):

@@ -3,6 +3,7 @@ makes a result good."""
 
 import caches
 import clients
+import daemons
 import databases
 import runner
 import sanitized
@@ -172,6 +173,8 @@ def io(long):
         webservers.Nginx("nginx", "nginx", long),
         webservers.Apache("apache", "apache2", long),
         databases.MariaDB("mariadb", "mariadbd", long),
+        daemons.Rsyslog("rsyslog", "rsyslogd", long),
+        *([daemons.Sshd("sshd", "sshd", long)] if long else []),
     ]
 
 
