@@ -28,6 +28,7 @@ enum {
 	NOT_TO_BE_ASKED = 1 << 8,
 	SYNCED = 1 << 9,
 	KERNELS = 1 << 10,
+	SURE = 1 << 11, /* QUICK is */
 };
 
 static _Atomic uint16_t known[NR_KNOWN];
@@ -61,13 +62,26 @@ bool wf_descriptor_is_slow(int fd, bool if_unknown)
 
 void wf_descriptor_set_slow(int fd, bool is_slow)
 {
-	uint16_t bit = is_slow ? SLOW : QUICK;
+	const uint16_t all = SLOW | QUICK | SURE;
+	uint16_t bits = is_slow ? SLOW : QUICK | SURE;
 
-	if (fd < 0 || fd >= NR_KNOWN || (what_of(fd) & (SLOW | QUICK)) == bit)
+	if (fd < 0 || fd >= NR_KNOWN || (what_of(fd) & all) == bits)
 		return;
-	atomic_fetch_and_explicit(&known[fd], (uint16_t) ~(SLOW | QUICK),
+	atomic_fetch_and_explicit(&known[fd], (uint16_t)~all,
 				  memory_order_relaxed);
-	remember(fd, bit);
+	remember(fd, bits);
+}
+
+bool wf_descriptor_is_surely_quick(int fd)
+{
+	return (what_of(fd) & SURE) != 0;
+}
+
+void wf_descriptor_doubt(int fd)
+{
+	if (fd >= 0 && fd < NR_KNOWN)
+		atomic_fetch_and_explicit(&known[fd], (uint16_t)~SURE,
+					  memory_order_relaxed);
 }
 
 void wf_descriptor_was_cached(int fd, bool is_hit)

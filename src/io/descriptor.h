@@ -34,6 +34,9 @@ int64_t wf_descriptor_deadline(int fd, int option);
 /* Did the last call on it that a disk may have held up take long? */
 bool wf_descriptor_is_slow(int fd, bool if_unknown);
 void wf_descriptor_set_slow(int fd, bool is_slow);
+/* It did not, and nothing has spoken against it since. */
+bool wf_descriptor_is_surely_quick(int fd);
+void wf_descriptor_doubt(int fd);
 /*
  * Was all of it in the page cache? Each read of a slow file tells; after many
  * in a row it is quick again, or each would pay for the question for ever.

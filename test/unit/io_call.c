@@ -140,6 +140,26 @@ static void slow_call_of_the_thread(void **state)
 	assert_int_equal(on_descriptor(false), 7);
 }
 
+/* Its calls are not timed, but for one that crosses a tick of the kernel's. */
+static void slow_call_on_a_quick_one(void **state)
+{
+	struct timespec ticks = { 0, 30 * SLOW_NS }, a_while = { 0, SLOW_NS };
+
+	reset(seven);
+	wf_descriptor_set_slow(FD, false);
+	assert_true(wf_descriptor_is_surely_quick(FD));
+	assert_int_equal(wf_call_on(FD, WF_CALL(SYS_nanosleep, (long)&ticks, 0),
+				    false),
+			 0);
+	assert_false(wf_descriptor_is_surely_quick(FD));
+	assert_false(wf_descriptor_is_slow(FD, true));
+	assert_int_equal(wf_call_on(FD,
+				    WF_CALL(SYS_nanosleep, (long)&a_while, 0),
+				    false),
+			 0);
+	assert_int_equal(on_descriptor(false), 7);
+}
+
 /* Nothing is learnt from what failed. */
 static void after_a_failure(void **state)
 {
@@ -160,6 +180,7 @@ int main(void)
 		cmocka_unit_test(as_it_is_taken_for),
 		cmocka_unit_test(by_how_long_the_last_took),
 		cmocka_unit_test(slow_call_of_the_thread),
+		cmocka_unit_test(slow_call_on_a_quick_one),
 		cmocka_unit_test(after_a_failure),
 	};
 
