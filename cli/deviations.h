@@ -38,7 +38,7 @@ WF_REASON(AFFINITY, "for the caller it is obeyed and takes a kernel thread; "
 WF_DEVIATION(AFFINITY, ALWAYS, pthread_setaffinity_np)
 WF_DEVIATION(AFFINITY, ALWAYS, sched_setaffinity)
 
-WF_REASON(ATTR_AFFINITY, "not looked at when a thread is created")
+WF_REASON(ATTR_AFFINITY, "obeyed; takes a kernel thread")
 WF_DEVIATION(ATTR_AFFINITY, ALWAYS, pthread_attr_setaffinity_np)
 
 WF_REASON(CPU_CLOCK, "CPU clocks of threads count from when one is first asked "

@@ -350,6 +350,9 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	if (c != NULL) {
 		c->bound = t;
 		wake_spare(c);
+		/* It was kept for a carrier that blocks, as the caller's may
+		 * do next. */
+		wf_carrier_ensure_spare();
 		return 0;
 	}
 	c = new_carrier(&top);

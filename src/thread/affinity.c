@@ -9,7 +9,7 @@
 
 enum { MAX_BYTES = 1024 };
 
-/* CPUs that the kernel lets weft use, when the runtime started. */
+/* The process's, when the runtime started: those of threads without a set. */
 static unsigned char all_cpus[MAX_BYTES];
 
 static long ask(unsigned char *ret_set, int tid)
@@ -29,18 +29,38 @@ void wf_affinity_end(struct wf_thread *t)
 		wf_sys(SYS_sched_setaffinity, 0, MAX_BYTES, all_cpus);
 }
 
-static bool leaves_out(const unsigned char *set, const unsigned char *of,
-		       bool *ret_empty)
+/*
+ * CPUs that the kernel would let a thread use. The process's own set may be
+ * smaller by the time the runtime starts: a program that gives each thread a
+ * CPU often begins with its first.
+ */
+static void ask_possible(unsigned char *ret_set)
 {
-	bool some = false;
+	unsigned char now[MAX_BYTES] = { 0 };
+	struct wf_thread *t;
 
-	*ret_empty = true;
-	for (size_t i = 0; i < MAX_BYTES; i++) {
-		some |= (of[i] & ~set[i]) != 0;
-		if ((of[i] & set[i]) != 0)
-			*ret_empty = false;
+	memset(ret_set, 0xff, MAX_BYTES);
+	t = wf_runtime_enter();
+	ask(now, 0);
+	if (wf_sys(SYS_sched_setaffinity, 0, MAX_BYTES, ret_set) == 0) {
+		ask(ret_set, 0);
+		wf_sys(SYS_sched_setaffinity, 0, MAX_BYTES, now);
+	} else {
+		memcpy(ret_set, all_cpus, MAX_BYTES);
 	}
-	return some;
+	wf_runtime_leave(t);
+}
+
+/* Leaves in the set what both have; did it have anything else? */
+static bool intersect(unsigned char *set, const unsigned char *with)
+{
+	bool had_more = false;
+
+	for (size_t i = 0; i < MAX_BYTES; i++) {
+		had_more |= (set[i] & ~with[i]) != 0;
+		set[i] &= with[i];
+	}
+	return had_more;
 }
 
 /* The caller gets a carrier of its own, with that affinity. */
@@ -60,12 +80,18 @@ static int bind_self(struct wf_thread *t, const unsigned char *set)
 static int check(unsigned char *ret_wanted, size_t size, const cpu_set_t *set,
 		 bool *ret_partial)
 {
-	bool is_empty;
+	static const unsigned char none[MAX_BYTES];
+	unsigned char usual[MAX_BYTES];
 
 	memset(ret_wanted, 0, MAX_BYTES);
 	memcpy(ret_wanted, set, size < MAX_BYTES ? size : MAX_BYTES);
-	*ret_partial = leaves_out(ret_wanted, all_cpus, &is_empty);
-	return is_empty ? -EINVAL : 0;
+	memcpy(usual, ret_wanted, MAX_BYTES);
+	if (intersect(usual, all_cpus)) {
+		ask_possible(usual);
+		intersect(ret_wanted, usual);
+	}
+	*ret_partial = memcmp(ret_wanted, all_cpus, MAX_BYTES) != 0;
+	return memcmp(ret_wanted, none, MAX_BYTES) == 0 ? -EINVAL : 0;
 }
 
 int wf_affinity_check(size_t size, const cpu_set_t *set, bool *ret_partial)
