@@ -31,6 +31,7 @@
 #include "signal/queue.h"
 #include "signal/route.h"
 #include "signal/signal.h"
+#include "signal/wait.h"
 #include "wait/ufutex_internal.h"
 
 #define AUTODISARM (1U << 31) /* SS_AUTODISARM */
@@ -144,6 +145,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	after = mask_after(t);
 	t->takes_signal = false;
 	t->nr_handlers++;
+	wf_signal_wait_ended(t);
 	if ((action->flags & SA_RESTART) == 0)
 		wf_arch_uc_set_eintr(uc);
 	t->sigmask = handler_mask(t, sig, action); /* H3 */

@@ -6,6 +6,8 @@
  * A2. sigwait publishes its set, passes a fence, then looks at the queues and
  *     at what the kernel has; senders put, fence, then look at the set
  *     (route.c, W2).
+ * A4. A handler ends a wait, and may leave it by siglongjmp: the set is
+ *     withdrawn before it runs.
  * A3. A waiter that gives up withdraws its set, then looks once more; what it
  *     does not take and was meant for the process goes to others.
  */
@@ -55,15 +57,22 @@ static bool begin(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 	return take(t, set, ret_info);
 }
 
+void wf_signal_wait_ended(struct wf_thread *t)
+{
+	/* Of a signalfd's reader it stays (signalfd.c, F2). */
+	if (wf_load_relaxed(&t->sigwait_set) == 0 ||
+	    wf_load_relaxed(&t->signal_word) == WF_SIGNAL_WORD_READS)
+		return;
+	wf_store_relaxed(&t->sigwait_set, 0);
+	atomic_fetch_sub(&wf_route_nr_waiters, 1);
+	wf_fence_seq_cst();
+}
+
 /* A3 */
 static bool end(struct wf_thread *t, uint64_t set, bool has_one,
 		siginfo_t *ret_info)
 {
-	if (wf_load_relaxed(&t->sigwait_set) != 0) {
-		wf_store_relaxed(&t->sigwait_set, 0);
-		atomic_fetch_sub(&wf_route_nr_waiters, 1);
-		wf_fence_seq_cst();
-	}
+	wf_signal_wait_ended(t);
 	if (!has_one)
 		has_one = wf_sigqueue_take(&t->sigqueue, set, ret_info);
 	wf_mask_set_locked(t, t->sigmask);

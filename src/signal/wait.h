@@ -7,11 +7,16 @@
 #include <signal.h>
 #include <stdint.h>
 
+struct wf_thread;
+
 /*
  * Takes a signal of set, waiting for it until the deadline. Returns its
  * number, -EAGAIN (deadline) or -EINTR (a handler ran).
  */
 int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns);
+
+/* A handler is about to run on t, which is in the runtime. */
+void wf_signal_wait_ended(struct wf_thread *t);
 
 /* With this mask until a handler has run; returns -EINTR. */
 int wf_signal_suspend(uint64_t mask);

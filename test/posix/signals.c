@@ -1,6 +1,7 @@
 /* What this library promises about signals so far: handlers of the program
  * run, also beside threads that compute and threads that are parked. */
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -248,4 +249,58 @@ static void ignore_pipe(void)
 TEST(broken_pipe_kills)
 {
 	CHECK_EQ(child_signal(ignore_pipe), SIGPIPE);
+}
+
+/* --- a handler leaves sigwait -------------------------------------------- */
+
+static sigjmp_buf before_wait;
+static _Atomic int is_out, got, is_over;
+
+static void jump_out(int sig)
+{
+	siglongjmp(before_wait, sig);
+}
+
+static void *leave_sigwait(void *set)
+{
+	int sig;
+
+	if (sigsetjmp(before_wait, 1) == 0)
+		sigwait(set, &sig);
+	is_out = 1;
+	while (!is_over)
+		sleep_ms(1);
+	return NULL;
+}
+
+static void *wait_well(void *set)
+{
+	int sig = 0;
+
+	CHECK_EQ(sigwait(set, &sig), 0);
+	got = sig;
+	return NULL;
+}
+
+/* It waits no more, and takes no signal from those who do. */
+TEST(sigwait_left_by_a_jump)
+{
+	pthread_t leaver, waiter;
+	sigset_t set;
+
+	CHECK_EQ(sigemptyset(&set), 0);
+	CHECK_EQ(sigaddset(&set, SIGUSR2), 0);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	CHECK(signal(SIGUSR1, jump_out) != SIG_ERR);
+	leaver = thread_start(leave_sigwait, &set);
+	sleep_ms(20);
+	CHECK_EQ(pthread_kill(leaver, SIGUSR1), 0);
+	await_count(&is_out, 1);
+	waiter = thread_start(wait_well, &set);
+	sleep_ms(20);
+	CHECK_EQ(kill(getpid(), SIGUSR2), 0);
+	await_count(&got, SIGUSR2);
+	is_over = 1;
+	thread_join(waiter);
+	thread_join(leaver);
 }
