@@ -371,6 +371,7 @@ void wf_table_fork_child(struct wf_thread *self)
 			continue;
 		send_stack_home(t, self);
 		wf_store_relaxed(&t->unstarted, 0);
+		memset(&t->sigqueue, 0, sizeof(t->sigqueue));
 		wf_table_put(NULL, t);
 	}
 }

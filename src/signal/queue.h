@@ -36,6 +36,12 @@ bool wf_sigqueue_take_process(struct wf_sigqueue *q, uint64_t set,
 /* Empties the queue of signals in set. */
 void wf_sigqueue_clear(struct wf_sigqueue *q, uint64_t set);
 
+/* An empty one takes puts. */
+static inline void wf_sigqueue_open(struct wf_sigqueue *q)
+{
+	q->is_closed = false;
+}
+
 /* No more puts; what is in stays until it is taken. */
 static inline void wf_sigqueue_close(struct wf_sigqueue *q)
 {

@@ -47,9 +47,9 @@ void wf_signal_thread_init(struct wf_thread *t);
 /* Its TLS is whole: handlers may run. in_runtime 0, the thread itself. */
 void wf_signal_thread_begin(struct wf_thread *t);
 /*
- * No handler from here on; what it was sent for the process goes to others.
- * In the runtime.
+ * No handler of t's from here on; what it was sent for the process goes to
+ * others. me, the caller, is in the runtime.
  */
-void wf_signal_thread_end(struct wf_thread *t);
+void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t);
 
 #endif

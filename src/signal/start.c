@@ -106,6 +106,8 @@ void wf_signal_fork_child(struct wf_thread *t)
 {
 	wf_sigqueue_fork_child();
 	if (t != NULL) {
+		/* What was pending is the parent's. */
+		memset(&t->sigqueue, 0, sizeof(t->sigqueue));
 		wf_signal_thread_init(t);
 		t->holds_signals = false;
 	}
@@ -166,9 +168,13 @@ void wf_signal_exec_failed(uint64_t given)
 	wf_runtime_leave(t);
 }
 
+/*
+ * The queue is empty since it was closed. Nothing else of it is written: who
+ * found the slot's last thread may have its lock just now.
+ */
 void wf_signal_thread_init(struct wf_thread *t)
 {
-	memset(&t->sigqueue, 0, sizeof(t->sigqueue));
+	wf_sigqueue_open(&t->sigqueue);
 	wf_store_relaxed(&t->sigwait_set, 0);
 	wf_store_relaxed(&t->signal_word, 0);
 	t->nr_handlers = 0;
@@ -205,7 +211,7 @@ void wf_signal_thread_begin(struct wf_thread *t)
 	}
 }
 
-void wf_signal_thread_end(struct wf_thread *t)
+void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 {
 	siginfo_t info;
 
@@ -214,6 +220,6 @@ void wf_signal_thread_end(struct wf_thread *t)
 	if (WF_LIKELY(wf_sigqueue_pending(&t->sigqueue) == 0))
 		return;
 	while (wf_sigqueue_take_process(&t->sigqueue, UINT64_MAX, &info))
-		wf_route_to_process(t, &info, NULL);
+		wf_route_to_process(me, &info, NULL);
 	wf_sigqueue_clear(&t->sigqueue, UINT64_MAX);
 }

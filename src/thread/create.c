@@ -136,6 +136,7 @@ static int start_bound(struct wf_thread *me, struct wf_thread *t,
 	err = wf_carrier_start_bound(
 		t, params->has_affinity ? &params->affinity : NULL);
 	if (err < 0) {
+		wf_signal_thread_end(me, t);
 		wf_alive_undo(me);
 		wf_table_put(wf_pool_of(me), t);
 	}

@@ -118,7 +118,11 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 		return NULL;
 	b = wf_bucket_of(&t->exit_state);
 	wf_bucket_lock(b);
-	joiner = wf_ufutex_take_first_locked(&t->exit_state);
+	/* It may have given up since, and one without a VP waits (J1). */
+	joiner = wf_table_at(wf_load_relaxed(&t->joiner));
+	joiner = joiner->kind == WF_THREAD_MULTIPLEXED ?
+			 wf_ufutex_take_first_locked(&t->exit_state) :
+			 NULL;
 	if (joiner == NULL)
 		wf_spin_unlock(&b->lock);
 	else
@@ -172,7 +176,7 @@ static struct heir finish(struct wf_thread *t, bool had_destructors)
 	wf_shared_thread_end(t);
 	wf_runtime_enter();
 	count_end(t);
-	wf_signal_thread_end(t);
+	wf_signal_thread_end(t, t);
 	if (WF_UNLIKELY(wf_tls_may_be_dynamic(t->tls_cache)) &&
 	    t->slot.class != NULL) {
 		wf_runtime_leave(t);
