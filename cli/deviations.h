@@ -26,12 +26,13 @@ WF_DEVIATION(PRIORITY, SOMETIMES, pthread_attr_setschedpolicy)
 WF_DEVIATION(PRIORITY, SOMETIMES, sched_setscheduler)
 WF_DEVIATION(PRIORITY, SOMETIMES, sched_setparam)
 
-WF_REASON(PROTOCOL, "accepted, but gives nobody a priority; a process-shared "
-		    "mutex with a protocol works between processes on weft "
-		    "only")
-WF_DEVIATION(PROTOCOL, ALWAYS, pthread_mutexattr_setprotocol)
-WF_DEVIATION(PROTOCOL, ALWAYS, pthread_mutexattr_setprioceiling)
-WF_DEVIATION(PROTOCOL, ALWAYS, pthread_mutex_setprioceiling)
+WF_REASON(PROTOCOL,
+	  "lends a priority among the process's own threads; a robust "
+	  "or process-shared mutex lends none, and the latter works "
+	  "between processes on weft only")
+WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutexattr_setprotocol)
+WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutexattr_setprioceiling)
+WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutex_setprioceiling)
 
 WF_REASON(AFFINITY, "for the caller it is obeyed and takes a kernel thread; "
 		    "for another thread it is checked only")

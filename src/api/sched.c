@@ -15,6 +15,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "sync/lending.h"
 #include "thread/affinity.h"
 #include "thread/lifecycle.h"
 #include "thread/policy.h"
@@ -156,10 +157,14 @@ static int set_priority(pid_t id, const struct sched_param *param)
 static int get_priority(pid_t id, struct sched_param *ret_param)
 {
 	const struct wf_thread *t = thread_of_id(id);
+	int ceiling;
 
 	if (!is_ours(t))
 		return (int)wf_sys(SYS_sched_getparam, id, ret_param);
-	ret_param->sched_priority = t->sched_priority;
+	/* As natively: to the kernel what protects is the thread's priority. */
+	ceiling = (int)wf_lending_protected(t);
+	ret_param->sched_priority =
+		ceiling > t->sched_priority ? ceiling : t->sched_priority;
 	return 0;
 }
 

@@ -29,6 +29,7 @@
 #include "sched/table.h"
 #include "signal/signal.h"
 #include "sync/once.h"
+#include "sync/lending.h"
 #include "sync/shared.h"
 #include "thread/alive.h"
 #include "thread/main_exit.h"
@@ -93,6 +94,7 @@ void wf_boot_fork_child(void)
 	wf_server_fork_child();
 	wf_once_fork_child();
 	wf_shared_fork_child();
+	wf_lending_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();
 	wf_start_fork_child();

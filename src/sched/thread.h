@@ -105,8 +105,8 @@ struct wf_thread {
 	uint8_t kind;		     /* enum wf_thread_kind; self */
 	uint8_t hog;		     /* enum wf_hog; monitor, self */
 	bool from_b;		     /* picked from ring B; vp */
-	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR; 0: neither;
-				      * T3 in sched/realtime.c */
+	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or lent; 0:
+				      * neither; T3 in sched/realtime.c */
 	struct wf_vp *vp;	     /* stale once retake is TAKEN; vp */
 	struct wf_carrier *carrier;  /* vp */
 	union {

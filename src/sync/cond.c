@@ -189,7 +189,7 @@ static void count_in_locked(void *arg)
 	struct change *change = arg;
 	struct wf_cond *c = change->cond;
 	struct wf_mutex *m = change->mutex;
-	struct wf_mutex *to = wf_mutex_is_libc(m) ? NULL : m;
+	struct wf_mutex *to = wf_mutex_is_plain(m) ? m : NULL;
 	uint32_t waiters = wf_load_relaxed(&c->waiters);
 
 	wf_store_relaxed(&c->waiters, waiters + 1);

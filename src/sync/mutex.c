@@ -4,6 +4,7 @@
 
 #include "arch/arch.h"
 #include "os/clock.h"
+#include "sync/priority.h"
 #include "wait/sleep.h"
 
 /*
@@ -92,21 +93,26 @@ int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling)
 	return 0;
 }
 
-/* Locks the mutex meanwhile, hence may park. */
+/* Locks the mutex meanwhile, hence may park; the old ceiling is no matter. */
 int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old)
 {
 	bool is_mine = wf_mutex_is_mine(m, wf_owner_self());
-	int rc;
 
 	if (!(wf_mutex_kind(m) & WF_MUTEX_PROTECT))
 		return -EINVAL;
-	rc = is_mine ? 0 : wf_mutex_lock(m);
-	if (rc != 0)
-		return rc;
+	if (is_mine &&
+	    (wf_mutex_kind(m) & WF_MUTEX_TYPE) == PTHREAD_MUTEX_ERRORCHECK_NP)
+		return -EDEADLK;
+	if (!is_mine)
+		wf_mutex_acquire(m, WF_FOREVER);
 	if (ret_old != NULL)
 		*ret_old = (int)m->libc.__data.__nusers;
 	m->libc.__data.__nusers = (unsigned int)ceiling;
-	return is_mine ? 0 : wf_mutex_unlock(m);
+	if (!is_mine) {
+		wf_store_relaxed(&m->owner, WF_OWNER_NONE);
+		wf_mutex_unlock_slow(m);
+	}
+	return 0;
 }
 
 /* Has the caller lost races since long? *starves_at is 0 before the first. */
@@ -190,8 +196,15 @@ static bool spin(struct wf_mutex *m)
 	return false;
 }
 
+int wf_mutex_acquire(struct wf_mutex *m, int64_t deadline_ns)
+{
+	return acquire(m, deadline_ns, WF_MUTEX_LOCKED);
+}
+
 WF_COLD int wf_mutex_lock_slow(struct wf_mutex *m, int64_t deadline_ns)
 {
+	if (wf_mutex_has_protocol(m))
+		return wf_priority_lock(m, deadline_ns);
 	if ((wf_mutex_kind(m) & WF_MUTEX_TYPE) == PTHREAD_MUTEX_ADAPTIVE_NP &&
 	    spin(m))
 		return 0;
@@ -202,9 +215,22 @@ WF_COLD int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
 				    const struct timespec *ts)
 {
 	int64_t deadline_ns;
-	int rc = wf_deadline_from_abs(clock, ts, &deadline_ns);
+	int rc;
 
+	/* Who has not to wait needs no valid time. */
+	if (wf_mutex_has_protocol(m)) {
+		rc = wf_priority_trylock(m);
+		if (rc != -EBUSY)
+			return rc;
+	}
+	rc = wf_deadline_from_abs(clock, ts, &deadline_ns);
 	return rc != 0 ? rc : wf_mutex_lock_slow(m, deadline_ns);
+}
+
+WF_COLD int wf_mutex_trylock_slow(struct wf_mutex *m)
+{
+	return wf_mutex_is_mine(m, wf_owner_self()) ? wf_mutex_nest(m) :
+						      wf_priority_trylock(m);
 }
 
 int wf_mutex_relock_slow(struct wf_mutex *m, int token)
@@ -219,6 +245,8 @@ int wf_mutex_relock_slow(struct wf_mutex *m, int token)
 	}
 	if (wf_mutex_is_mine(m, self)) /* the wait released one lock of many */
 		return wf_mutex_nest(m);
+	if (wf_mutex_has_protocol(m))
+		return wf_priority_lock(m, WF_FOREVER);
 	return acquire(m, WF_FOREVER,
 		       token == WF_WOKEN_MORE ?
 			       WF_MUTEX_LOCKED | WF_MUTEX_CONTENDED :
@@ -275,4 +303,9 @@ WF_COLD void wf_mutex_unlock_slow(struct wf_mutex *m)
 			wf_ufutex_wake_one(&m->word, tell_more, NULL);
 		return;
 	}
+}
+
+WF_COLD void wf_mutex_unlock_protocol(struct wf_mutex *m)
+{
+	wf_priority_unlock(m);
 }

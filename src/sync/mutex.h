@@ -7,9 +7,9 @@
  *     ...
  *     rc = wf_mutex_unlock(&m);
  *
- * Normal, adaptive, recursive and errorcheck mutexes, and private ones with a
- * priority protocol, which are treated as plain mutexes of their type. Robust
- * and process-shared ones are libc's: ask wf_mutex_is_libc first.
+ * Normal, adaptive, recursive and errorcheck mutexes. Private ones with a
+ * priority protocol are locked in sync/priority.c. Robust and process-shared
+ * ones are libc's: ask wf_mutex_is_libc first.
  *
  * Without contention lock and unlock are one atomic each and no call. Locking
  * may park; unlocking does not block. Neither may be called in a signal
@@ -73,15 +73,20 @@ extern uint32_t wf_mutex_spins;
 
 int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling);
 int wf_mutex_fini(struct wf_mutex *m);
-/* Priority ceiling: kept for the program, without effect. */
+/* Priority ceiling. */
 int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling);
 int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old);
+
+/* The plain mutex that one with a ceiling has inside. 0 or -ETIMEDOUT. */
+int wf_mutex_acquire(struct wf_mutex *m, int64_t deadline_ns);
 
 /* Slow paths of the functions below; park, hence not for handlers. */
 int wf_mutex_lock_slow(struct wf_mutex *m, int64_t deadline_ns);
 int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
 			    const struct timespec *ts);
+int wf_mutex_trylock_slow(struct wf_mutex *m);
 void wf_mutex_unlock_slow(struct wf_mutex *m);
+void wf_mutex_unlock_protocol(struct wf_mutex *m);
 
 int wf_mutex_relock_slow(struct wf_mutex *m, int token);
 
@@ -99,16 +104,29 @@ static inline bool wf_mutex_is_libc(const struct wf_mutex *m)
 	return wf_mutex_kind(m) & (WF_MUTEX_ROBUST | WF_MUTEX_SHARED);
 }
 
+/* Not libc's: has it a priority protocol? */
+static inline bool wf_mutex_has_protocol(const struct wf_mutex *m)
+{
+	return wf_mutex_kind(m) & (WF_MUTEX_INHERIT | WF_MUTEX_PROTECT);
+}
+
+/* Neither libc's nor one with a priority protocol. */
+static inline bool wf_mutex_is_plain(const struct wf_mutex *m)
+{
+	return !(wf_mutex_kind(m) & (WF_MUTEX_ROBUST | WF_MUTEX_SHARED |
+				     WF_MUTEX_INHERIT | WF_MUTEX_PROTECT));
+}
+
 /* Recursive (1) and errorcheck (2), neither normal (0) nor adaptive (3). */
 static inline bool wf_mutex_checks_owner(const struct wf_mutex *m)
 {
 	return (wf_mutex_kind(m) + 1) & 2;
 }
 
-/* Neither libc's nor one that counts its locks. */
+/* Plain, and none that counts its locks. */
 static inline bool wf_mutex_is_simple(const struct wf_mutex *m)
 {
-	return !wf_mutex_is_libc(m) && !wf_mutex_checks_owner(m);
+	return wf_mutex_is_plain(m) && !wf_mutex_checks_owner(m);
 }
 
 static inline bool wf_mutex_is_mine(const struct wf_mutex *m, uint32_t self)
@@ -153,14 +171,14 @@ static inline bool wf_mutex_release(struct wf_mutex *m)
 }
 
 /*
- * The usual case without a call, so that it needs no stack frame: a free mutex
- * that is not libc's. False: nothing has been done.
+ * The usual case without a call, so that it needs no stack frame: a free plain
+ * mutex. False: nothing has been done.
  */
 static inline bool wf_mutex_lock_fast(struct wf_mutex *m)
 {
 	const struct wf_thread *t = wf_self;
 
-	return WF_LIKELY(!wf_mutex_is_libc(m) && t != NULL) &&
+	return WF_LIKELY(wf_mutex_is_plain(m) && t != NULL) &&
 	       wf_mutex_take(m, (uint32_t)t->tid);
 }
 
@@ -170,14 +188,15 @@ static inline bool wf_mutex_unlock_fast(struct wf_mutex *m)
 	return WF_LIKELY(wf_mutex_is_simple(m)) && wf_mutex_release(m);
 }
 
-/* 0, -EDEADLK (errorcheck), -EAGAIN (recursive, too deep). */
+/* 0, -EDEADLK (errorcheck), -EAGAIN (recursive, too deep), -EINVAL (with a
+ * ceiling). */
 static inline int wf_mutex_lock(struct wf_mutex *m)
 {
 	uint32_t self = wf_owner_self();
 
 	if (WF_UNLIKELY(wf_mutex_is_mine(m, self)))
 		return wf_mutex_nest(m);
-	if (WF_LIKELY(wf_mutex_take(m, self)))
+	if (WF_LIKELY(wf_mutex_is_plain(m) && wf_mutex_take(m, self)))
 		return 0;
 	return wf_mutex_lock_slow(m, WF_FOREVER);
 }
@@ -190,7 +209,7 @@ static inline int wf_mutex_clocklock(struct wf_mutex *m, clockid_t clock,
 
 	if (WF_UNLIKELY(wf_mutex_is_mine(m, self)))
 		return wf_mutex_nest(m);
-	if (WF_LIKELY(wf_mutex_take(m, self)))
+	if (WF_LIKELY(wf_mutex_is_plain(m) && wf_mutex_take(m, self)))
 		return 0;
 	return wf_mutex_clocklock_slow(m, clock, ts);
 }
@@ -204,11 +223,14 @@ static inline int wf_mutex_relock(struct wf_mutex *m, int token)
 	return wf_mutex_relock_slow(m, token);
 }
 
-/* 0, -EBUSY, -EAGAIN (recursive, too deep). */
+/* 0, -EBUSY, -EAGAIN (recursive, too deep); with a protocol also -EINVAL (the
+ * ceiling) and, as libc has it, -EDEADLK (errorcheck). */
 static inline int wf_mutex_trylock(struct wf_mutex *m)
 {
 	uint32_t self = wf_owner_self();
 
+	if (WF_UNLIKELY(!wf_mutex_is_plain(m)))
+		return wf_mutex_trylock_slow(m);
 	if (WF_UNLIKELY(wf_mutex_is_mine(m, self))) {
 		int rc = wf_mutex_nest(m);
 
@@ -229,6 +251,10 @@ static inline int wf_mutex_unlock(struct wf_mutex *m)
 			m->depth--;
 			return 0;
 		}
+	}
+	if (WF_UNLIKELY(wf_mutex_has_protocol(m))) {
+		wf_mutex_unlock_protocol(m);
+		return 0;
 	}
 	wf_store_relaxed(&m->owner, WF_OWNER_NONE);
 	/* release: publishes the section; pairs with wf_mutex_take. */

@@ -18,6 +18,7 @@
 #include "sched/switch.h"
 #include "sched/table.h"
 #include "signal/signal.h"
+#include "sync/lending.h"
 #include "sync/shared.h"
 #include "thread/affinity.h"
 #include "thread/alive.h"
@@ -174,6 +175,7 @@ static struct heir finish(struct wf_thread *t, bool had_destructors)
 	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_soiled(tcb))
 		t->is_soiled = true;
 	wf_shared_thread_end(t);
+	wf_lending_thread_end(t);
 	wf_runtime_enter();
 	count_end(t);
 	wf_signal_thread_end(t, t);

@@ -11,9 +11,9 @@
 
 #include "base/spin.h"
 #include "os/sys.h"
-#include "sched/realtime.h"
 #include "sched/runtime.h"
 #include "signal/receiver.h"
+#include "sync/lending.h"
 
 static struct wf_spin lock = WF_SPIN_INIT; /* the receiver's policy */
 static int base_policy, base_priority;	   /* of all carriers */
@@ -87,17 +87,14 @@ static bool is_as_carriers(const struct wf_thread *t)
 int wf_policy_set(struct wf_thread *t, int policy, int priority)
 {
 	int err = wf_policy_check(policy, priority);
-	struct wf_thread *me;
 
 	if (err == 0 && t->kind != WF_THREAD_MULTIPLEXED)
 		err = set_kernel_thread(kernel_tid(t), policy, priority);
 	if (err < 0)
 		return err;
-	me = wf_runtime_enter();
 	t->sched_policy = (int8_t)policy;
 	t->sched_priority = (int8_t)priority;
-	wf_realtime_set(t, (uint32_t)priority);
-	wf_runtime_leave(me);
+	wf_lending_changed(t);
 	return 0;
 }
 

@@ -21,6 +21,10 @@ bool wf_ufutex_interrupt(struct wf_thread *t, struct wf_thread *me);
  */
 void wf_ufutex_wake_first(struct wf_thread *me, const void *addr);
 
+/* wf_ufutex_wake_one for a caller that is in the runtime. */
+int wf_ufutex_wake_one_from(struct wf_thread *me, const void *addr,
+			    wf_ufutex_decide_fn *decide, void *arg);
+
 struct wf_wait {
 	const void *addr;
 	uint32_t expected, bits;

@@ -125,10 +125,10 @@ void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
 		wf_ready_woken(me, t);
 }
 
-int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
+int wf_ufutex_wake_one_from(struct wf_thread *me, const void *addr,
+			    wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
-	struct wf_thread *me = wf_runtime_enter();
 	uint64_t mask = wf_signals_close(me);
 	struct wf_thread *t;
 	int token;
@@ -145,8 +145,16 @@ int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 	wf_signals_open(me, mask);
 	if (t != NULL)
 		wf_ready_woken(me, t);
-	wf_runtime_leave(me);
 	return t != NULL ? 1 : 0;
+}
+
+int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	int nr = wf_ufutex_wake_one_from(me, addr, decide, arg);
+
+	wf_runtime_leave(me);
+	return nr;
 }
 
 void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)

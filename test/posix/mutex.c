@@ -14,14 +14,20 @@ static const int types[] = {
 
 #define NR_TYPES ((int)(sizeof(types) / sizeof(types[0])))
 
-static void init_type(pthread_mutex_t *m, int type)
+static void init(pthread_mutex_t *m, int type, int protocol)
 {
 	pthread_mutexattr_t attr;
 
 	CHECK_EQ(pthread_mutexattr_init(&attr), 0);
 	CHECK_EQ(pthread_mutexattr_settype(&attr, type), 0);
+	CHECK_EQ(pthread_mutexattr_setprotocol(&attr, protocol), 0);
 	CHECK_EQ(pthread_mutex_init(m, &attr), 0);
 	CHECK_EQ(pthread_mutexattr_destroy(&attr), 0);
+}
+
+static void init_type(pthread_mutex_t *m, int type)
+{
+	init(m, type, PTHREAD_PRIO_NONE);
 }
 
 static void *trylock(void *arg)
@@ -333,4 +339,31 @@ TEST(owner_is_the_thread)
 	threads_start(threads, 20, own_across_waits, NULL);
 	threads_join(threads, 20);
 	CHECK_EQ(counter, 400);
+}
+
+static void *lock_again(void *arg)
+{
+	pthread_mutex_t recursive, checks;
+
+	init(&recursive, PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_INHERIT);
+	init(&checks, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_INHERIT);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(pthread_mutex_lock(&recursive), 0);
+	CHECK_EQ(pthread_mutex_trylock(&recursive), 0);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(pthread_mutex_unlock(&recursive), 0);
+	CHECK_EQ(pthread_mutex_unlock(&recursive), EPERM);
+	CHECK_EQ(pthread_mutex_lock(&checks), 0);
+	CHECK_EQ(pthread_mutex_lock(&checks), EDEADLK);
+	CHECK_EQ(pthread_mutex_trylock(&checks), EDEADLK); /* as libc has it */
+	CHECK_EQ(pthread_mutex_destroy(&checks), EBUSY);
+	CHECK_EQ(pthread_mutex_unlock(&checks), 0);
+	CHECK_EQ(pthread_mutex_unlock(&checks), EPERM);
+	return NULL;
+}
+
+TEST(types_with_priority_inheritance)
+{
+	lock_again(NULL);
+	thread_join(thread_start(lock_again, NULL));
 }

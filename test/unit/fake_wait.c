@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
+#include "sync/priority.h"
 #include "wait/ufutex.h"
 
 /*
@@ -52,6 +53,22 @@ struct wf_thread *wf_runtime_attach(void)
 	self.tid = atomic_fetch_add(&next_tid, 1);
 	wf_self = &self;
 	return wf_self;
+}
+
+/* Mutexes with a priority protocol are not tested here. */
+int wf_priority_lock(struct wf_mutex *m, int64_t deadline_ns)
+{
+	abort();
+}
+
+int wf_priority_trylock(struct wf_mutex *m)
+{
+	abort();
+}
+
+void wf_priority_unlock(struct wf_mutex *m)
+{
+	abort();
 }
 
 void wf_sched_yield(void)

@@ -1,0 +1,268 @@
+/*
+ * L1. Everything is under `lock`.
+ * L2. A mutex that is held and lends a priority is in the row of its holder's
+ *     id. The holder keeps it in memory: it leaves the row before it is free.
+ * L3. Where a thread's priority changes that waits for a mutex with inheritance
+ *     itself, it changes its place there, and what that mutex lends changes:
+ *     settling follows the chain as long as something does. In a circle nothing
+ *     does sooner or later, for whoever lends in it is lent no more than that.
+ * L4. A row's list is whole at any time for who cannot take the lock: the child
+ *     of a fork.
+ *
+ * Threads that weft did not make have their policy from the kernel and are lent
+ * nothing.
+ *
+ * Rejected: lists in struct wf_thread. It has no room for what so few use.
+ */
+#include "sync/lending.h"
+
+#include <sched.h>
+
+#include "os/sys.h"
+#include "sched/realtime.h"
+#include "wait/closed.h"
+
+enum { NR_ROWS = 64 };
+
+static struct wf_spin lock = WF_SPIN_INIT;
+static struct {
+	struct wf_mutex *lenders;	   /* L2 */
+	struct wf_lending_waiter *waiters; /* by the thread's id */
+} rows[NR_ROWS];
+
+/* libc has a list of robust mutexes there. */
+static struct wf_mutex **next_of(struct wf_mutex *m)
+{
+	return (struct wf_mutex **)&m->libc.__data.__list.__prev;
+}
+
+static uint32_t row_of(uint32_t id)
+{
+	return (id ^ id >> WF_TID_INDEX_BITS) % NR_ROWS;
+}
+
+/* What m lends its holder. */
+static uint32_t lent_by(struct wf_mutex *m)
+{
+	if (!wf_lending_inherits(m))
+		return wf_lending_ceiling(m);
+	return *wf_lending_first(m) != NULL ?
+		       (*wf_lending_first(m))->thread->rt_priority :
+		       0;
+}
+
+struct wf_thread *wf_lending_begin(uint64_t *ret_mask)
+{
+	struct wf_thread *me = wf_runtime_enter();
+
+	*ret_mask = wf_signals_close(me);
+	wf_spin_lock(&lock);
+	return me;
+}
+
+void wf_lending_end(struct wf_thread *me, uint64_t mask)
+{
+	wf_spin_unlock(&lock);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+}
+
+/* --- lists ---------------------------------------------------------------- */
+
+void wf_lending_leave_locked(struct wf_mutex *m, uint32_t holder)
+{
+	struct wf_mutex **at = &rows[row_of(holder)].lenders;
+
+	while (*at != NULL && *at != m)
+		at = next_of(*at);
+	if (*at != NULL)
+		*at = *next_of(m);
+}
+
+void wf_lending_join_locked(struct wf_mutex *m)
+{
+	struct wf_mutex **row = &rows[row_of(wf_lending_holder(m))].lenders;
+
+	wf_lending_leave_locked(m, wf_lending_holder(m));
+	if (lent_by(m) == 0)
+		return;
+	*next_of(m) = *row;
+	atomic_signal_fence(memory_order_seq_cst); /* L4 */
+	*row = m;
+}
+
+static struct wf_lending_waiter *waiter_in(struct wf_list *link)
+{
+	return wf_container_of(link, struct wf_lending_waiter, link);
+}
+
+static void add_to_mutex_locked(struct wf_lending_waiter *w)
+{
+	struct wf_lending_waiter **first = wf_lending_first(w->mutex),
+				 *before = *first;
+
+	if (before == NULL) {
+		wf_list_init(&w->link);
+		*first = w;
+		return;
+	}
+	/* From the end: most are of equal priority. */
+	while (waiter_in(before->link.prev)->thread->rt_priority <
+	       w->thread->rt_priority) {
+		before = waiter_in(before->link.prev);
+		if (before == *first) {
+			*first = w;
+			break;
+		}
+	}
+	wf_list_add_tail(&before->link, &w->link);
+}
+
+static void take_from_mutex_locked(struct wf_lending_waiter *w)
+{
+	struct wf_lending_waiter **first = wf_lending_first(w->mutex);
+	struct wf_lending_waiter *next = waiter_in(w->link.next);
+
+	if (*first == w)
+		*first = next != w ? next : NULL;
+	wf_list_del(&w->link);
+}
+
+void wf_lending_add_locked(struct wf_lending_waiter *w)
+{
+	struct wf_lending_waiter **row =
+		&rows[row_of((uint32_t)w->thread->tid)].waiters;
+
+	add_to_mutex_locked(w);
+	w->next = *row;
+	atomic_signal_fence(memory_order_seq_cst); /* L4 */
+	*row = w;
+}
+
+void wf_lending_remove_locked(struct wf_lending_waiter *w)
+{
+	struct wf_lending_waiter **at =
+		&rows[row_of((uint32_t)w->thread->tid)].waiters;
+
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	take_from_mutex_locked(w);
+}
+
+/* What t waits for, or NULL. */
+static struct wf_lending_waiter *wait_of_locked(const struct wf_thread *t)
+{
+	struct wf_lending_waiter *w = rows[row_of((uint32_t)t->tid)].waiters;
+
+	while (w != NULL && w->thread != t)
+		w = w->next;
+	return w;
+}
+
+/* --- priorities ----------------------------------------------------------- */
+
+static uint32_t lent_to_locked(const struct wf_thread *t, bool ceilings_only)
+{
+	struct wf_mutex *m = rows[row_of((uint32_t)t->tid)].lenders;
+	uint32_t highest = 0;
+
+	for (; m != NULL; m = *next_of(m)) {
+		if (wf_lending_holder(m) == (uint32_t)t->tid &&
+		    !(ceilings_only && wf_lending_inherits(m)) &&
+		    lent_by(m) > highest)
+			highest = lent_by(m);
+	}
+	return highest;
+}
+
+/* Who has a kernel thread of its own is lent the kernel's priority, if the
+ * process may have that. */
+static void set_locked(struct wf_thread *t, uint32_t priority)
+{
+	bool is_own = priority == (uint32_t)t->sched_priority;
+	struct sched_param param = { .sched_priority = (int)priority };
+
+	wf_realtime_set(t, priority);
+	if (t->kind == WF_THREAD_BOUND && t->carrier != NULL)
+		wf_sys(SYS_sched_setscheduler,
+		       wf_load_relaxed(&t->carrier->tid),
+		       is_own ? t->sched_policy : SCHED_FIFO, &param);
+}
+
+/* L3 */
+void wf_lending_settle_locked(struct wf_thread *t, bool is_new)
+{
+	for (; t != NULL; is_new = false) {
+		uint32_t own = (uint32_t)t->sched_priority;
+		uint32_t lent = lent_to_locked(t, false);
+		uint32_t priority = lent > own ? lent : own;
+		struct wf_lending_waiter *w;
+
+		if (priority == t->rt_priority && !is_new)
+			return;
+		set_locked(t, priority);
+		w = wait_of_locked(t);
+		if (w == NULL)
+			return;
+		take_from_mutex_locked(w);
+		add_to_mutex_locked(w);
+		wf_lending_join_locked(w->mutex);
+		t = wf_lending_thread(wf_lending_holder(w->mutex));
+	}
+}
+
+/* --- threads -------------------------------------------------------------- */
+
+uint32_t wf_lending_protected(const struct wf_thread *t)
+{
+	uint64_t mask;
+	struct wf_thread *me = wf_lending_begin(&mask);
+	uint32_t ceiling = lent_to_locked(t, true);
+
+	wf_lending_end(me, mask);
+	return ceiling;
+}
+
+void wf_lending_changed(struct wf_thread *t)
+{
+	uint64_t mask;
+	struct wf_thread *me = wf_lending_begin(&mask);
+
+	/* Also if it is the same: t goes behind its equals. */
+	wf_lending_settle_locked(t, true);
+	wf_lending_end(me, mask);
+}
+
+void wf_lending_thread_end(const struct wf_thread *t)
+{
+	struct wf_mutex **at;
+	struct wf_thread *me;
+	uint64_t mask;
+
+	if (rows[row_of((uint32_t)t->tid)].lenders == NULL)
+		return;
+	me = wf_lending_begin(&mask);
+	at = &rows[row_of((uint32_t)t->tid)].lenders;
+	while (*at != NULL) {
+		if (wf_lending_holder(*at) == (uint32_t)t->tid)
+			*at = *next_of(*at);
+		else
+			at = next_of(*at);
+	}
+	wf_lending_end(me, mask);
+}
+
+void wf_lending_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
+	for (int i = 0; i < NR_ROWS; i++) {
+		for (struct wf_lending_waiter *w = rows[i].waiters; w != NULL;
+		     w = w->next) {
+			*wf_lending_first(w->mutex) = NULL;
+			atomic_fetch_and(&w->mutex->word, ~WF_LENDING_WAITED);
+		}
+		rows[i].waiters = NULL;
+		rows[i].lenders = NULL;
+	}
+}

@@ -1,0 +1,271 @@
+/*
+ * Mutexes with priority inheritance and protection, over sync/lending.c.
+ *
+ * P1. Of a mutex with inheritance, a free one is taken, and one that nobody
+ *     waits for released, by one step on its word. All else is under the lock
+ *     of sync/lending.c.
+ * P2. Its word is the holder's id, and WAITED if and only if its list of
+ *     waiters is not empty. An unlock hands it to the first of these: the
+ *     highest priority, of equals the one that came first.
+ *
+ *     0 -> id                  [take]
+ *     id -> 0                  [unlock_inherit]
+ *     id -> id | WAITED        [enqueue_locked]
+ *     id | WAITED -> id        [give_up, the last waiter]
+ *     id | WAITED -> id', id' | WAITED [hand_over_locked]
+ *
+ * P3. Who has been handed the mutex may free it: `is_granted` is the last
+ *     access, in one step with the wake. The releasing thread, which may have
+ *     been above it only by what the mutex lent, can lose the CPU only then.
+ * P4. The word of a mutex with protection is as in mutex.c. Its holder has the
+ *     ceiling before it has the mutex, and until after it has released it;
+ *     while it waits a claim on its stack lends it that.
+ */
+#include "sync/priority.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include "os/sys.h"
+#include "sync/lending.h"
+#include "wait/ufutex_internal.h"
+
+/* --- inheritance ---------------------------------------------------------- */
+
+static bool take(struct wf_mutex *m)
+{
+	uint32_t self = wf_owner_self(), word = 0;
+
+	/* acquire: pairs with the release in an unlock. */
+	if (!wf_cas_acq_rel(&m->word, &word, self))
+		return false;
+	wf_store_relaxed(&m->owner, self);
+	return true;
+}
+
+/* False: the mutex was free, and is the caller's. */
+static bool enqueue_locked(struct wf_lending_waiter *w)
+{
+	uint32_t word = wf_load_relaxed(&w->mutex->word);
+
+	while ((word & WF_LENDING_WAITED) == 0) {
+		if (word == 0 && take(w->mutex))
+			return false;
+		if (word != 0 && wf_cas_acq_rel(&w->mutex->word, &word,
+						word | WF_LENDING_WAITED))
+			break;
+		word = wf_load_relaxed(&w->mutex->word);
+	}
+	wf_lending_add_locked(w);
+	wf_lending_join_locked(w->mutex);
+	wf_lending_settle_locked(wf_lending_thread(wf_lending_holder(w->mutex)),
+				 false);
+	return true;
+}
+
+/* False: it has been handed the mutex meanwhile. */
+static bool give_up(struct wf_lending_waiter *w)
+{
+	uint64_t mask;
+	struct wf_thread *me = wf_lending_begin(&mask);
+	bool is_granted = wf_load_relaxed(&w->is_granted) != 0;
+
+	if (!is_granted) {
+		wf_lending_remove_locked(w);
+		if (*wf_lending_first(w->mutex) == NULL)
+			atomic_fetch_and(&w->mutex->word, ~WF_LENDING_WAITED);
+		wf_lending_join_locked(w->mutex);
+		wf_lending_settle_locked(
+			wf_lending_thread(wf_lending_holder(w->mutex)), false);
+	}
+	wf_lending_end(me, mask);
+	return !is_granted;
+}
+
+static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
+{
+	struct wf_lending_waiter w = { .mutex = m };
+	bool waits;
+	uint64_t mask;
+
+	if (take(m)) /* its page comes in here, too */
+		return 0;
+	w.thread = wf_lending_begin(&mask);
+	waits = enqueue_locked(&w);
+	wf_lending_end(w.thread, mask);
+	if (!waits)
+		return 0;
+	/* acquire: pairs with the release in unlock_inherit(). */
+	while (wf_load_acquire(&w.is_granted) == 0) {
+		if (wf_ufutex_wait(&w.is_granted, 0, WF_UFUTEX_ANY,
+				   deadline_ns) == -ETIMEDOUT &&
+		    give_up(&w))
+			return -ETIMEDOUT;
+	}
+	wf_store_relaxed(&m->owner, wf_owner_self());
+	return 0;
+}
+
+/* Who is to have it; NULL: it is free. */
+static struct wf_lending_waiter *hand_over_locked(struct wf_mutex *m)
+{
+	struct wf_thread *from = wf_lending_thread(wf_lending_holder(m));
+	struct wf_lending_waiter *w = *wf_lending_first(m);
+
+	wf_lending_leave_locked(m, wf_lending_holder(m));
+	if (w == NULL) { /* it has given up a moment ago */
+		/* release: publishes the section; pairs with take(). */
+		wf_store_release(&m->word, 0);
+		return NULL;
+	}
+	wf_lending_remove_locked(w);
+	wf_store_relaxed(&m->word, (uint32_t)w->thread->tid |
+					   (*wf_lending_first(m) != NULL ?
+						    WF_LENDING_WAITED :
+						    0));
+	wf_lending_join_locked(m);
+	wf_lending_settle_locked(from, false);
+	wf_lending_settle_locked(w->thread, false);
+	return w;
+}
+
+/* P3 */
+static int grant(void *waiter, bool found, bool more)
+{
+	/* release: publishes the section; pairs with lock_inherit(). */
+	wf_store_release(&((struct wf_lending_waiter *)waiter)->is_granted, 1);
+	return 0;
+}
+
+static void unlock_inherit(struct wf_mutex *m)
+{
+	uint32_t word = wf_owner_self();
+	struct wf_thread *me;
+	struct wf_lending_waiter *next;
+	uint64_t mask;
+
+	wf_store_relaxed(&m->owner, WF_OWNER_NONE);
+	/* release: publishes the section; pairs with take(). */
+	if (wf_cas_acq_rel(&m->word, &word, 0))
+		return;
+	me = wf_lending_begin(&mask);
+	next = hand_over_locked(m);
+	if (next != NULL)
+		wf_ufutex_wake_one_from(me, &next->is_granted, grant, next);
+	wf_lending_end(me, mask);
+}
+
+/* --- protection ----------------------------------------------------------- */
+
+/* As libc: the policy has to be one that has priorities. */
+static int check_ceiling(const struct wf_mutex *m)
+{
+	const struct wf_thread *t = wf_thread_self();
+	int policy = t->sched_policy, priority = t->sched_priority;
+
+	if (t->kind == WF_THREAD_FOREIGN) {
+		struct sched_param param = { .sched_priority = 0 };
+
+		policy = (int)wf_sys(SYS_sched_getscheduler, 0);
+		wf_sys(SYS_sched_getparam, 0, &param);
+		priority = param.sched_priority;
+	}
+	if ((policy != SCHED_FIFO && policy != SCHED_RR) ||
+	    priority > (int)wf_lending_ceiling(m))
+		return -EINVAL;
+	return 0;
+}
+
+/* The caller holds m, or claims to. */
+static void protect_locked(struct wf_mutex *m, struct wf_thread *me)
+{
+	wf_lending_join_locked(m);
+	wf_lending_settle_locked(me, false);
+}
+
+/* If it is free. False: but for the claim nothing has been done. */
+static bool take_protected(struct wf_mutex *m, struct wf_mutex *claim)
+{
+	uint64_t mask;
+	struct wf_thread *me = wf_lending_begin(&mask);
+	bool is_taken = wf_mutex_take(m, (uint32_t)me->tid);
+
+	if (is_taken || claim != NULL)
+		protect_locked(is_taken ? m : claim, me);
+	wf_lending_end(me, mask);
+	return is_taken;
+}
+
+static int lock_protect(struct wf_mutex *m, int64_t deadline_ns)
+{
+	struct wf_mutex claim = {
+		.libc.__data = { .__kind = WF_MUTEX_PROTECT,
+				 .__owner = (int)wf_owner_self(),
+				 .__nusers = wf_lending_ceiling(m) },
+	};
+	struct wf_thread *me;
+	uint64_t mask;
+	int rc = check_ceiling(m);
+
+	if (rc != 0 || take_protected(m, &claim))
+		return rc;
+	rc = wf_mutex_acquire(m, deadline_ns);
+	me = wf_lending_begin(&mask);
+	wf_lending_leave_locked(&claim, wf_lending_holder(&claim));
+	if (rc == 0)
+		wf_lending_join_locked(m);
+	wf_lending_settle_locked(me, false);
+	wf_lending_end(me, mask);
+	if (rc == 0 && check_ceiling(m) != 0) { /* it was changed meanwhile */
+		wf_priority_unlock(m);
+		rc = -EINVAL;
+	}
+	return rc;
+}
+
+/* P4 */
+static void unlock_protect(struct wf_mutex *m)
+{
+	uint32_t word = WF_MUTEX_LOCKED;
+	struct wf_thread *me, *holder;
+	uint64_t mask;
+
+	me = wf_lending_begin(&mask);
+	holder = wf_lending_thread(wf_lending_holder(m));
+	wf_lending_leave_locked(m, wf_lending_holder(m));
+	wf_lending_end(me, mask);
+	wf_store_relaxed(&m->owner, WF_OWNER_NONE);
+	/* release: publishes the section; pairs with wf_mutex_take. */
+	if (!wf_cas_acq_rel(&m->word, &word, WF_MUTEX_FREE))
+		wf_mutex_unlock_slow(m);
+	me = wf_lending_begin(&mask);
+	wf_lending_settle_locked(holder, false);
+	wf_lending_end(me, mask);
+}
+
+/* --- both ----------------------------------------------------------------- */
+
+int wf_priority_lock(struct wf_mutex *m, int64_t deadline_ns)
+{
+	return wf_lending_inherits(m) ? lock_inherit(m, deadline_ns) :
+					lock_protect(m, deadline_ns);
+}
+
+int wf_priority_trylock(struct wf_mutex *m)
+{
+	int rc = wf_lending_inherits(m) ? 0 : check_ceiling(m);
+
+	if (rc != 0)
+		return rc;
+	return (wf_lending_inherits(m) ? take(m) : take_protected(m, NULL)) ?
+		       0 :
+		       -EBUSY;
+}
+
+void wf_priority_unlock(struct wf_mutex *m)
+{
+	if (wf_lending_inherits(m))
+		unlock_inherit(m);
+	else
+		unlock_protect(m);
+}

@@ -1,0 +1,122 @@
+/*
+ * What the tests of real-time threads share: all on one processor, a CPU
+ * natively, and on weft the VP that is left when threads of a high priority
+ * keep all others busy. Threads note when they run.
+ *
+ *     begin();
+ *     t[0] = start_fifo(10, note_own, NOTE('a'));
+ *     t[1] = start_fifo(30, note_own, NOTE('b'));
+ *     threads_join(t, 2);
+ *     check_order("ba");
+ */
+#ifndef REALTIME_H
+#define REALTIME_H
+
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "threading.h"
+
+enum { HOG = 90, MAIN = 50, MAX_ORDER = 16 };
+
+static _Atomic bool hogs_may_end;
+static _Atomic int nr_hogs;
+static char order[MAX_ORDER + 1];
+static _Atomic int nr_order;
+
+static inline void note(char who)
+{
+	int at = nr_order++;
+
+	CHECK(at < MAX_ORDER);
+	order[at] = who;
+}
+
+static inline void check_order(const char *expected)
+{
+	if (strcmp(order, expected) != 0)
+		fprintf(stderr, "in the order %s\n", order);
+	CHECK(strcmp(order, expected) == 0);
+}
+
+static inline pthread_t start_with(int policy, int priority,
+				   void *(*start)(void *), void *arg)
+{
+	struct sched_param param = { .sched_priority = priority };
+	pthread_attr_t attr;
+	pthread_t t;
+
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED),
+		 0);
+	CHECK_EQ(pthread_attr_setschedpolicy(&attr, policy), 0);
+	CHECK_EQ(pthread_attr_setschedparam(&attr, &param), 0);
+	CHECK_EQ(pthread_create(&t, &attr, start, arg), 0);
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+	return t;
+}
+
+static inline pthread_t start_fifo(int priority, void *(*start)(void *),
+				   void *arg)
+{
+	return start_with(SCHED_FIFO, priority, start, arg);
+}
+
+static inline void set_own(int policy, int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	CHECK_EQ(pthread_setschedparam(pthread_self(), policy, &param), 0);
+}
+
+static inline void *be_a_hog(void *arg)
+{
+	nr_hogs++;
+	while (!hogs_may_end)
+		;
+	return NULL;
+}
+
+static inline void end_hogs(void)
+{
+	hogs_may_end = true;
+}
+
+/* The caller runs with SCHED_FIFO, and one processor is left. */
+static inline void begin(void)
+{
+	struct sched_param param = { .sched_priority = MAIN };
+	const char *nr_vps = getenv("WEFT_VPS");
+	int nr = nr_vps != NULL ? atoi(nr_vps) - 1 : 0;
+	cpu_set_t all, one;
+
+	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&one);
+	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++) {
+		if (CPU_ISSET(cpu, &all))
+			CPU_SET(cpu, &one);
+	}
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	have_threads();
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) != 0)
+		SKIP("real-time policies are not allowed");
+	atexit(end_hogs);
+	for (int i = 0; i < nr; i++)
+		start_fifo(HOG, be_a_hog, NULL);
+	while (nr_hogs < nr)
+		sleep_ms(1);
+}
+
+static inline void *note_own(void *arg)
+{
+	note((char)(intptr_t)arg);
+	return NULL;
+}
+
+#define NOTE(who) ((void *)(intptr_t)(who))
+
+#endif
