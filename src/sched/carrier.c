@@ -33,6 +33,7 @@ static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS + CARRIER_MARGIN];
 static _Atomic uint32_t nr_carriers;
 static struct wf_spin spare_lock = WF_SPIN_INIT;
 static struct wf_carrier *spares;
+static struct wf_carrier *unborn; /* no kernel thread was to be had; C4 */
 static _Atomic uint32_t nr_spares;
 static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
 static struct wf_spin clone_lock = WF_SPIN_INIT;
@@ -58,6 +59,19 @@ struct wf_carrier *wf_carrier_at(uint32_t number)
 	return wf_load_acquire(&carriers[number]);
 }
 
+/* Of a list under spare_lock. */
+static struct wf_carrier *take(struct wf_carrier **list)
+{
+	struct wf_carrier *c;
+
+	wf_spin_lock(&spare_lock);
+	c = *list;
+	if (c != NULL)
+		*list = c->spare_next;
+	wf_spin_unlock(&spare_lock);
+	return c;
+}
+
 /* --- making ------------------------------------------------------------- */
 
 /* One mapping: the struct, a minimal TLS block, altstack, stack. */
@@ -69,6 +83,11 @@ static struct wf_carrier *new_carrier(void **ret_stack_top)
 	struct wf_carrier *c;
 	uint32_t number;
 
+	c = take(&unborn);
+	if (c != NULL) {
+		*ret_stack_top = (char *)c + bytes;
+		return c;
+	}
 	if (wf_load_relaxed(&nr_carriers) >= MAX_CARRIERS)
 		return NULL;
 	c = wf_os_reserve(bytes);
@@ -167,6 +186,18 @@ static int spawn(struct wf_carrier *c, void *top)
 	return tid;
 }
 
+/* It stays in the table with tid 0, known to nobody, for the next time. */
+static void keep_unborn(struct wf_carrier *c)
+{
+	c->bound = NULL;
+	c->is_altered = false;
+	wf_store_relaxed(&c->vp, NULL);
+	wf_spin_lock(&spare_lock);
+	c->spare_next = unborn;
+	unborn = c;
+	wf_spin_unlock(&spare_lock);
+}
+
 static void say_no_carrier(int err)
 {
 	static _Atomic bool said;
@@ -193,7 +224,7 @@ int wf_carrier_spawn(struct wf_vp *vp)
 		vp->carrier = c;
 	tid = spawn(c, top);
 	if (tid < 0) {
-		/* It stays in the table with tid 0, known to nobody. */
+		keep_unborn(c);
 		say_no_carrier(tid);
 		return tid;
 	}
@@ -222,21 +253,16 @@ void wf_carrier_put_back(struct wf_carrier *c)
 	wf_spin_lock(&spare_lock);
 	c->spare_next = spares;
 	spares = c;
-	wf_store_relaxed(&nr_spares, wf_load_relaxed(&nr_spares) + 1);
+	atomic_fetch_add(&nr_spares, 1);
 	wf_spin_unlock(&spare_lock);
 }
 
 struct wf_carrier *wf_carrier_take_spare(void)
 {
-	struct wf_carrier *c;
+	struct wf_carrier *c = take(&spares);
 
-	wf_spin_lock(&spare_lock);
-	c = spares;
-	if (c != NULL) {
-		spares = c->spare_next;
-		wf_store_relaxed(&nr_spares, wf_load_relaxed(&nr_spares) - 1);
-	}
-	wf_spin_unlock(&spare_lock);
+	if (c != NULL)
+		atomic_fetch_sub(&nr_spares, 1);
 	return c;
 }
 
@@ -361,9 +387,13 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	c->bound = t;
 	c->is_altered = is_altered;
 	tid = spawn(c, top);
-	if (tid > 0 && affinity != NULL)
+	if (tid < 0) {
+		keep_unborn(c);
+		return -EAGAIN;
+	}
+	if (affinity != NULL)
 		wf_sys(SYS_sched_setaffinity, tid, sizeof(*affinity), affinity);
-	return tid < 0 ? -EAGAIN : 0;
+	return 0;
 }
 
 void wf_carrier_fork_child(void)
@@ -375,7 +405,7 @@ void wf_carrier_fork_child(void)
 	wf_store_relaxed(&nr_carriers, 0);
 	spare_lock = WF_SPIN_INIT;
 	clone_lock = WF_SPIN_INIT;
-	spares = NULL;
+	spares = unborn = NULL;
 	wf_carrier_setxid_generation = 0;
 	wf_store_relaxed(&nr_spares, 0);
 	wf_store_relaxed(&nr_starting, 0);

@@ -7,6 +7,8 @@
  *     table is its own. So a spare that takes over sees to the next one first.
  * C3. A spare is in the spare list from wf_carrier_wait_for_vp until the
  *     giver takes it out; only the giver writes c->vp then.
+ * C4. Where no kernel thread can be made, that is tried again and again: what
+ *     was made ready for one is kept for the next.
  */
 #ifndef WEFT_SCHED_CARRIER_H
 #define WEFT_SCHED_CARRIER_H

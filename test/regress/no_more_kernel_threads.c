@@ -1,0 +1,81 @@
+/*
+ * No kernel thread can be made any more, which weft goes on to try as long as
+ * it has no spare one: that takes no memory.
+ */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_NAPPERS = 4, NR_NAPS = 1000, MOST_PAGES = 16384 };
+
+static _Atomic int is_ready, is_taken;
+
+static void refuse_clone(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, code };
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		    SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+		SKIP("filters of system calls are refused");
+}
+
+static long nr_pages(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long nr;
+
+	CHECK(f != NULL);
+	CHECK_EQ(fscanf(f, "%ld", &nr), 1);
+	fclose(f);
+	return nr;
+}
+
+/* The spare kernel thread, if there is one, takes the place of this one. */
+static void *be_nice(void *arg)
+{
+	let_it_wait(&is_ready);
+	nice(0);
+	is_taken = 1;
+	return arg;
+}
+
+static void *nap(void *arg)
+{
+	let_it_wait(&is_taken);
+	for (int i = 0; i < NR_NAPS; i++)
+		usleep(50);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t other, nappers[NR_NAPPERS];
+	long before;
+
+	other = thread_start(be_nice, NULL);
+	threads_start(nappers, NR_NAPPERS, nap, NULL);
+	sleep_ms(10);
+	refuse_clone();
+	before = nr_pages();
+	is_ready = 1;
+	threads_join(nappers, NR_NAPPERS);
+	CHECK(nr_pages() - before < MOST_PAGES);
+	thread_join(other);
+	puts("no memory was lost");
+	return 0;
+}
