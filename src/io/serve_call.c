@@ -129,8 +129,9 @@ static bool tells_process(int fd)
 bool wf_serve_is_for_process(const struct wf_request *r)
 {
 	switch (r->op) {
+	/* Not ACCEPT: a connection that a lost server has taken is nobody's,
+	 * and its other end waits for ever. */
 	case WF_RING_OP_FUTEX_WAIT:
-	case IORING_OP_ACCEPT:
 	case IORING_OP_RECVMSG:
 	case IORING_OP_RECV:
 	case IORING_OP_READV:
@@ -151,7 +152,6 @@ int wf_serve_lost(const struct wf_request *r)
 	case WF_RING_OP_FUTEX_WAIT:
 		return 0; /* the server may have been woken, so who waits is */
 	case IORING_OP_CONNECT:
-	case IORING_OP_ACCEPT:
 		return -ERESTART;
 	case WF_REQUEST_OP_CALL:
 		return may_repeat(r) ? -ERESTART : -EIO;

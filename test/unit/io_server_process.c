@@ -170,6 +170,14 @@ static void calls_of_the_process_itself(void **state)
 	assert_int_equal(call_result(&c), getpid());
 }
 
+/* A connection that is lost with its server is waited for by its peer. */
+static void connections_are_not_lost(void **state)
+{
+	const struct wf_request r = { .op = IORING_OP_ACCEPT };
+
+	assert_false(wf_serve_is_for_process(&r));
+}
+
 static void opens(void **state)
 {
 	struct wf_call call = { .nr = SYS_openat, .args = { 0, 0, O_CREAT } };
@@ -271,6 +279,7 @@ int main(void)
 		cmocka_unit_test(bytes_are_not_received_twice),
 		cmocka_unit_test(call_that_may_be_made_again),
 		cmocka_unit_test(calls_of_the_process_itself),
+		cmocka_unit_test(connections_are_not_lost),
 		cmocka_unit_test(opens),
 		cmocka_unit_test(killed_at_any_time),
 		cmocka_unit_test(threads_serve_where_processes_cannot),
