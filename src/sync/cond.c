@@ -173,14 +173,21 @@ static int release_mutex(struct wf_mutex *m)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(m)))
 		return release_libc_mutex(&m->libc);
+	if (wf_mutex_checks_owner(m) && !wf_mutex_is_mine(m, wf_owner_self()))
+		return -EPERM;
+	wf_mutex_count_wait(m, 1);
 	return wf_mutex_unlock(m);
 }
 
 static int retake_mutex(struct wf_mutex *m, int token)
 {
+	int rc;
+
 	if (WF_UNLIKELY(wf_mutex_is_libc(m)))
 		return retake_libc_mutex(&m->libc);
-	return wf_mutex_relock(m, token);
+	rc = wf_mutex_relock(m, token);
+	wf_mutex_count_wait(m, -1);
+	return rc;
 }
 
 /* Counts the caller, which holds m. C1 */
@@ -205,9 +212,12 @@ static bool count_in_and_release(void *arg)
 	struct change *change = arg;
 
 	count_in_locked(change);
+	wf_mutex_count_wait(change->mutex, 1);
 	change->has_begun = wf_mutex_release(change->mutex);
-	if (WF_UNLIKELY(!change->has_begun))
+	if (WF_UNLIKELY(!change->has_begun)) {
+		wf_mutex_count_wait(change->mutex, -1);
 		count_out_locked(change);
+	}
 	return change->has_begun;
 }
 

@@ -75,11 +75,12 @@ int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling)
 	return 0;
 }
 
-/* Does not block. 0 or -EBUSY while it is locked. */
+/* Does not block. 0 or -EBUSY: it is locked, or somebody will take it again. */
 int wf_mutex_fini(struct wf_mutex *m)
 {
 	/* acquire: pairs with the release of the last unlock. */
-	if (wf_load_acquire(&m->word) != WF_MUTEX_FREE)
+	if (wf_load_acquire(&m->word) != WF_MUTEX_FREE ||
+	    wf_load_relaxed(&m->nr_waits) != 0)
 		return -EBUSY;
 	m->libc.__data.__kind = -1; /* libc's: EINVAL from now on */
 	return 0;

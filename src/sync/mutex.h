@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <time.h>
 
 #include "base/atomic.h"
@@ -61,6 +62,11 @@ struct wf_mutex {
 			/* Thread id or WF_OWNER_NONE; owner writes, anyone
 			 * may compare it with its own id. */
 			_Atomic uint32_t owner;
+		};
+		struct {
+			char before[offsetof(pthread_mutex_t, __data.__spins)];
+			/* Waits for conditions that take it again; owner. */
+			_Atomic uint32_t nr_waits;
 		};
 		pthread_mutex_t libc; /* kind where libc has it */
 	};
@@ -212,6 +218,13 @@ static inline int wf_mutex_clocklock(struct wf_mutex *m, clockid_t clock,
 	if (WF_LIKELY(wf_mutex_is_plain(m) && wf_mutex_take(m, self)))
 		return 0;
 	return wf_mutex_clocklock_slow(m, clock, ts);
+}
+
+/* The owner begins (1) or has ended (-1) a wait for a condition. */
+static inline void wf_mutex_count_wait(struct wf_mutex *m, int change)
+{
+	wf_store_relaxed(&m->nr_waits,
+			 wf_load_relaxed(&m->nr_waits) + (uint32_t)change);
 }
 
 /* Takes the mutex again after a wait that ended with token. Parks. */

@@ -360,3 +360,71 @@ TEST(destroy_after_wake)
 		CHECK_EQ(pthread_mutex_destroy(&s.mutex), 0);
 	}
 }
+
+/* A mutex that a waiter will take again is in use, though nobody holds it. */
+static pthread_mutex_t used[3];
+
+static void *wait_with(void *arg)
+{
+	pthread_mutex_t *own = arg;
+
+	CHECK_EQ(pthread_mutex_lock(own), 0);
+	lock();
+	nr_waiting++;
+	unlock();
+	while (nr_tickets == 0)
+		CHECK_EQ(pthread_cond_wait(&cond, own), 0);
+	CHECK_EQ(pthread_mutex_unlock(own), 0);
+	return NULL;
+}
+
+static void check_in_use(int type)
+{
+	pthread_mutex_t *own = &used[type];
+	pthread_mutexattr_t attr;
+	pthread_t waiter;
+
+	CHECK_EQ(pthread_mutexattr_init(&attr), 0);
+	CHECK_EQ(pthread_mutexattr_settype(&attr, type), 0);
+	CHECK_EQ(pthread_mutex_init(own, &attr), 0);
+	nr_waiting = 0;
+	nr_tickets = 0;
+	waiter = thread_start(wait_with, own);
+	await(&nr_waiting, 1);
+	CHECK_EQ(pthread_mutex_lock(own), 0); /* it waits now */
+	CHECK_EQ(pthread_mutex_unlock(own), 0);
+	CHECK_EQ(pthread_mutex_destroy(own), EBUSY);
+	CHECK_EQ(pthread_mutex_lock(own), 0);
+	nr_tickets = 1;
+	CHECK_EQ(pthread_cond_signal(&cond), 0);
+	CHECK_EQ(pthread_mutex_unlock(own), 0);
+	thread_join(waiter);
+	CHECK_EQ(pthread_mutex_destroy(own), 0);
+}
+
+TEST(mutex_of_a_waiter_is_busy)
+{
+	check_in_use(PTHREAD_MUTEX_NORMAL);
+	check_in_use(PTHREAD_MUTEX_RECURSIVE);
+	check_in_use(PTHREAD_MUTEX_ERRORCHECK);
+}
+
+static void *wait_a_moment(void *arg)
+{
+	struct timespec soon = deadline_ms(CLOCK_REALTIME, 1);
+
+	CHECK_EQ(pthread_mutex_lock(arg), 0);
+	CHECK_EQ(pthread_cond_timedwait(&cond, arg, &soon), ETIMEDOUT);
+	CHECK_EQ(pthread_mutex_unlock(arg), 0);
+	return NULL;
+}
+
+TEST(mutex_is_free_after_time_outs)
+{
+	pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t threads[20];
+
+	threads_start(threads, 20, wait_a_moment, &own);
+	threads_join(threads, 20);
+	CHECK_EQ(pthread_mutex_destroy(&own), 0);
+}
