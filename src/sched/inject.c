@@ -10,18 +10,17 @@
 #include "base/log.h"
 #include "os/mem.h"
 
-enum { FIRST_CAPACITY = 4096 };
-
 static void grow_locked(struct wf_inject *q)
 {
 	uint32_t len = wf_load_relaxed(&q->len);
-	uint32_t capacity = q->capacity != 0 ? q->capacity * 2 : FIRST_CAPACITY;
+	uint32_t capacity = q->capacity != 0 ? q->capacity * 2 :
+					       WF_INJECT_FIRST;
 	uint64_t *p = wf_os_reserve(capacity * sizeof(*p));
 
 	WF_CHECK(p != NULL, "no memory for the run queue");
 	for (uint32_t i = 0; i < len; i++)
 		p[i] = q->entries[(q->head + i) & (q->capacity - 1)];
-	if (q->entries != NULL)
+	if (q->entries != q->first)
 		wf_os_release(q->entries, q->capacity * sizeof(*p));
 	q->entries = p;
 	q->capacity = capacity;
@@ -61,13 +60,14 @@ uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries, uint32_t max)
 	return nr;
 }
 
-void wf_inject_reset(struct wf_inject *q)
+void wf_inject_reset(struct wf_inject *q, uint64_t *first)
 {
 	q->lock = WF_SPIN_INIT;
 	q->head = 0;
 	/* The parent may have been growing it: left behind, not reused. */
-	q->capacity = 0;
-	q->entries = NULL;
+	q->capacity = first != NULL ? WF_INJECT_FIRST : 0;
+	q->entries = first;
+	q->first = first;
 	wf_store_relaxed(&q->len, 0);
 	wf_store_relaxed(&q->nr_popped, 0);
 }

@@ -14,7 +14,11 @@ struct wf_inject {
 	uint32_t capacity;    /* lock; a power of two, or 0 */
 	_Atomic uint32_t nr_popped; /* ever, wraps; as len */
 	uint64_t *entries;	    /* lock */
+	uint64_t *first;	    /* stays when it grows */
 };
+
+/* Above it a program that has no memory left cannot queue threads. */
+enum { WF_INJECT_FIRST = 4096 };
 
 /* in_runtime set, or a kernel thread of weft's own. */
 void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr);
@@ -27,7 +31,10 @@ static inline uint32_t wf_inject_len(const struct wf_inject *q)
 	return wf_load_relaxed(&q->len);
 }
 
-/* In a fork child: empty and unlocked. */
-void wf_inject_reset(struct wf_inject *q);
+/*
+ * Empty and unlocked, also in a fork child. `first` is memory for
+ * WF_INJECT_FIRST entries for good, or NULL.
+ */
+void wf_inject_reset(struct wf_inject *q, uint64_t *first);
 
 #endif

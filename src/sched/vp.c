@@ -13,13 +13,17 @@ int wf_vps_init(uint32_t nr)
 {
 	struct wf_sched *s = &wf_sched;
 	size_t bytes = wf_align_up(nr * sizeof(struct wf_vp), WF_PAGE);
+	size_t queue_bytes = WF_INJECT_FIRST * sizeof(uint64_t);
+	uint64_t *queues;
 
 	if (s->vps == NULL) {
-		s->vps = wf_os_reserve(bytes);
+		s->vps = wf_os_reserve(bytes + (nr + 1) * queue_bytes);
 		if (s->vps == NULL)
 			return -ENOMEM;
 		s->nr_vps = nr;
+		s->queues = (uint64_t *)((char *)s->vps + bytes);
 	}
+	queues = s->queues;
 	for (uint32_t i = 0; i < s->nr_vps; i++) {
 		struct wf_vp *vp = &s->vps[i];
 		struct wf_timers *timers = vp->timers;
@@ -29,8 +33,10 @@ int wf_vps_init(uint32_t nr)
 		vp->timers = timers;
 		wf_runq_init(&vp->ring_i);
 		wf_runq_init(&vp->ring_b);
+		wf_inject_reset(&vp->inbox, queues);
+		queues += WF_INJECT_FIRST;
 	}
-	wf_inject_reset(&s->inject);
+	wf_inject_reset(&s->inject, queues);
 	s->waits_inject = (struct wf_waits){ 0 };
 	wf_store_relaxed(&s->surplus, 0);
 	return 0;

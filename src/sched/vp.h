@@ -219,6 +219,7 @@ struct wf_sched {
 	_Atomic bool is_started;
 	uint32_t nr_vps;
 	struct wf_vp *vps;
+	uint64_t *queues; /* first memory of inject and all inboxes */
 	struct wf_inject inject;
 	struct wf_waits waits_inject; /* monitor */
 	/* Read-mostly words, each on a line of its own. */

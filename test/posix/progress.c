@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
 #include "threading.h"
 
 static volatile int flag;
@@ -281,4 +283,38 @@ TEST(loops_inside_libc)
 	CHECK(elapsed_ms(start) < 15000);
 	flag = 1;
 	threads_join(hogs, 6);
+}
+
+/* A program may have used up its memory by the time that many are to run. */
+static pthread_barrier_t barrier;
+static _Atomic int nr_arrived;
+
+static void *wait_and_yield(void *arg)
+{
+	nr_arrived++;
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 20; i++)
+		sched_yield();
+	return arg;
+}
+
+static void run_on_without_memory(void)
+{
+	enum { NR_THREADS = 1000 }; /* more than any queue has had till then */
+	static pthread_t threads[NR_THREADS];
+	struct rlimit nothing = { 0, RLIM_INFINITY };
+
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_THREADS + 1), 0);
+	threads_start(threads, NR_THREADS, wait_and_yield, NULL);
+	while (nr_arrived < NR_THREADS)
+		sched_yield();
+	CHECK_EQ(setrlimit(RLIMIT_AS, &nothing), 0);
+	pthread_barrier_wait(&barrier);
+	threads_join(threads, NR_THREADS);
+	_exit(42);
+}
+
+TEST(threads_run_on_without_memory)
+{
+	CHECK_EQ(child_exit_status(run_on_without_memory), 42);
 }

@@ -17,8 +17,6 @@
 #include "random.h"
 #include "sched/inject.h"
 
-enum { FIRST_CAPACITY = 4096 };
-
 /* A popped queue keeps its memory, so one serves all tests. */
 static struct wf_inject queue;
 
@@ -46,7 +44,7 @@ static void test_empty(void **state)
 {
 	uint64_t entry = 77;
 
-	wf_inject_reset(&queue);
+	wf_inject_reset(&queue, NULL);
 	assert_int_equal(wf_inject_len(&queue), 0);
 	assert_int_equal(wf_inject_pop(&queue, &entry, 1), 0);
 	push_range(5, 0);
@@ -75,17 +73,17 @@ static void test_first_in_first_out(void **state)
 /* Grows with its entries at every position of the ring. */
 static void test_grows(void **state)
 {
-	for (uint32_t at = 0; at <= FIRST_CAPACITY; at += 512) {
+	for (uint32_t at = 0; at <= WF_INJECT_FIRST; at += 512) {
 		uint64_t next = at;
 
-		wf_inject_reset(&queue);
+		wf_inject_reset(&queue, NULL);
 		push_range(0, at);
 		assert_pops_range(0, at);
-		for (uint32_t nr = 0; nr < 3 * FIRST_CAPACITY; nr += 128) {
+		for (uint32_t nr = 0; nr < 3 * WF_INJECT_FIRST; nr += 128) {
 			push_range(next, 128);
 			next += 128;
 		}
-		assert_pops_range(at, 3 * FIRST_CAPACITY);
+		assert_pops_range(at, 3 * WF_INJECT_FIRST);
 		assert_int_equal(wf_inject_len(&queue), 0);
 	}
 }
@@ -93,10 +91,10 @@ static void test_grows(void **state)
 /* One push of more than twice what there is. */
 static void test_grows_by_leaps(void **state)
 {
-	wf_inject_reset(&queue);
+	wf_inject_reset(&queue, NULL);
 	push_range(0, 3);
-	push_range(3, 5 * FIRST_CAPACITY);
-	assert_pops_range(0, 5 * FIRST_CAPACITY + 3);
+	push_range(3, 5 * WF_INJECT_FIRST);
+	assert_pops_range(0, 5 * WF_INJECT_FIRST + 3);
 }
 
 /* A fork child's: what the parent queued is not there. */
@@ -104,16 +102,33 @@ static void test_reset(void **state)
 {
 	push_range(0, 100);
 	wf_spin_lock(&queue.lock);
-	wf_inject_reset(&queue);
+	wf_inject_reset(&queue, NULL);
 	assert_int_equal(wf_inject_len(&queue), 0);
 	push_range(7, 2);
 	assert_pops_range(7, 2);
 }
 
+/* Memory that it was given is used first, stays, and is used again. */
+static void test_given_memory(void **state)
+{
+	static uint64_t first[WF_INJECT_FIRST];
+
+	wf_inject_reset(&queue, first);
+	push_range(1, WF_INJECT_FIRST);
+	assert_int_equal(first[0], 1);
+	assert_int_equal(first[WF_INJECT_FIRST - 1], WF_INJECT_FIRST);
+	push_range(WF_INJECT_FIRST + 1, 1);
+	assert_pops_range(1, WF_INJECT_FIRST + 1);
+	wf_inject_reset(&queue, first);
+	push_range(7, 1);
+	assert_int_equal(first[0], 7);
+	assert_pops_range(7, 1);
+}
+
 /* Positions may pass 2^32. */
 static void test_positions_wrap(void **state)
 {
-	wf_inject_reset(&queue);
+	wf_inject_reset(&queue, NULL);
 	push_range(0, 1);
 	assert_pops_range(0, 1);
 	queue.head = UINT32_MAX - 10;
@@ -122,8 +137,8 @@ static void test_positions_wrap(void **state)
 		assert_pops_range(i, 4);
 	}
 	queue.head = UINT32_MAX - 10;
-	push_range(0, FIRST_CAPACITY + 100);
-	assert_pops_range(0, FIRST_CAPACITY + 100);
+	push_range(0, WF_INJECT_FIRST + 100);
+	assert_pops_range(0, WF_INJECT_FIRST + 100);
 }
 
 static void test_random_ops(void **state)
@@ -131,7 +146,7 @@ static void test_random_ops(void **state)
 	struct test_random r = { test_seed() };
 	uint64_t pushed = 0, popped = 0;
 
-	wf_inject_reset(&queue);
+	wf_inject_reset(&queue, NULL);
 	for (int op = 0; op < 200000; op++) {
 		uint32_t nr = test_random(&r, 200);
 		uint32_t len = (uint32_t)(pushed - popped);
@@ -203,7 +218,7 @@ static void test_each_entry_once(void **state)
 {
 	pthread_t threads[NR_PUSHERS + NR_POPPERS];
 
-	wf_inject_reset(&queue);
+	wf_inject_reset(&queue, NULL);
 	for (uintptr_t i = 0; i < NR_PUSHERS + NR_POPPERS; i++)
 		pthread_create(&threads[i], NULL,
 			       i < NR_PUSHERS ? push_all : pop_all, (void *)i);
@@ -222,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_grows),
 		cmocka_unit_test(test_grows_by_leaps),
 		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_given_memory),
 		cmocka_unit_test(test_positions_wrap),
 		cmocka_unit_test(test_random_ops),
 		cmocka_unit_test(test_each_entry_once),
