@@ -7,7 +7,9 @@
  *     }
  *
  * The expression gives 0 or -Exxx; -ECANCELED ends the thread, and is -EINTR
- * if that fails.
+ * if that fails. What fails otherwise has done nothing, so a request that came
+ * after the test at the beginning counts, too: whoever cancels a reader may
+ * close its descriptor then.
  */
 #ifndef WEFT_API_CANCEL_H
 #define WEFT_API_CANCEL_H
@@ -30,11 +32,14 @@ static inline bool wf_cancel_point_begin(void)
 
 static inline int wf_cancel_point_end(bool was_at_one, int rc)
 {
-	wf_self->at_cancel_point = was_at_one;
-	if (WF_LIKELY(rc != -ECANCELED))
+	struct wf_thread *t = wf_self;
+
+	t->at_cancel_point = was_at_one;
+	if (WF_LIKELY(rc >= 0))
 		return rc;
-	pthread_testcancel();
-	return -EINTR;
+	if (WF_UNLIKELY(wf_load_relaxed(&t->is_cancelled)))
+		pthread_testcancel();
+	return rc == -ECANCELED ? -EINTR : rc;
 }
 
 #define WF_CANCEL_POINT(expr)                               \

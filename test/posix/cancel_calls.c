@@ -3,7 +3,9 @@
  * cancellation points end it, the others do not.
  */
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <mqueue.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,4 +233,34 @@ TEST(cancellation_points)
 TEST(other_calls)
 {
 	make_all(others, sizeof(others) / sizeof(others[0]), NULL);
+}
+
+static void *read_byte(void *arg)
+{
+	char c;
+
+	return read(ends[0], &c, 1) == 1 ? arg : NULL;
+}
+
+/* Wherever it is when it is cancelled, it does not notice that its descriptor
+ * goes away. From 2.41 on libc lets a call that has failed be. */
+TEST(cancelled_and_then_closed)
+{
+	int major = 0, minor = 0;
+
+	sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
+	if (major > 2 || minor > 40)
+		SKIP("libc cancels fewer calls");
+	for (int i = 0; i < 500; i++) {
+		pthread_t thread;
+
+		CHECK_EQ(pipe(ends), 0);
+		thread = thread_start(read_byte, NULL);
+		if (i % 2 != 0)
+			sched_yield();
+		CHECK_EQ(pthread_cancel(thread), 0);
+		CHECK_EQ(close(ends[0]), 0);
+		CHECK(thread_join(thread) == PTHREAD_CANCELED);
+		CHECK_EQ(close(ends[1]), 0);
+	}
 }
