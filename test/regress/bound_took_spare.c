@@ -3,7 +3,6 @@
  * the first thread blocks in a call that weft does not see: no kernel thread
  * was left for the one that it waits for.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
  * other CPUs: by their attributes, as those of OpenMP with OMP_PROC_BIND, or by
  * themselves. weft took the first thread's CPU for the only one that there is.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
