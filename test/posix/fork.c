@@ -367,3 +367,50 @@ TEST(vfork_from_threads)
 	threads_join(threads, 4);
 	stop_busy();
 }
+
+static pthread_mutex_t inheriting[2];
+
+static void init_inheriting(int i)
+{
+	pthread_mutexattr_t attr;
+
+	CHECK_EQ(pthread_mutexattr_init(&attr), 0);
+	CHECK_EQ(pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT), 0);
+	CHECK_EQ(pthread_mutex_init(&inheriting[i], &attr), 0);
+}
+
+static void *lock_often(void *mutex)
+{
+	for (int i = 0; i < 1000; i++) {
+		CHECK_EQ(pthread_mutex_lock(mutex), 0);
+		CHECK_EQ(pthread_mutex_unlock(mutex), 0);
+	}
+	return NULL;
+}
+
+static void use_inheriting(void)
+{
+	pthread_t threads[4];
+
+	init_inheriting(1);
+	threads_start(threads, 4, lock_often, &inheriting[1]);
+	threads_join(threads, 4);
+}
+
+/* Who waits for them, and who is about to, is not in the child. */
+TEST(mutexes_with_inheritance)
+{
+	pthread_t waiting[4], locking[2];
+
+	init_inheriting(0);
+	init_inheriting(1);
+	CHECK_EQ(pthread_mutex_lock(&inheriting[0]), 0);
+	threads_start(waiting, 4, lock_often, &inheriting[0]);
+	for (int i = 0; i < 5; i++) {
+		threads_start(locking, 2, lock_often, &inheriting[1]);
+		CHECK_EQ(child_exit_status(use_inheriting), 0);
+		threads_join(locking, 2);
+	}
+	CHECK_EQ(pthread_mutex_unlock(&inheriting[0]), 0);
+	threads_join(waiting, 4);
+}
