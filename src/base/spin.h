@@ -8,7 +8,8 @@
  *     wf_spin_unlock(&b->lock);
  *
  * A holder runs with in_runtime set, so weft never preempts it; the kernel
- * may, therefore a waiter spins for a bound and then yields the CPU.
+ * may, therefore a waiter spins for a bound, then yields the CPU, then sleeps a
+ * little: a holder with a lower real-time priority on the same CPU has to run.
  */
 #ifndef WEFT_BASE_SPIN_H
 #define WEFT_BASE_SPIN_H
@@ -22,7 +23,7 @@ struct wf_spin {
 
 #define WF_SPIN_INIT ((struct wf_spin){ 0 })
 
-/* Spins, then yields the CPU. Provided by os/. */
+/* Spins, then yields the CPU, or sleeps. Provided by os/. */
 void wf_spin_lock_slow(struct wf_spin *s);
 
 static inline bool wf_spin_trylock(struct wf_spin *s)

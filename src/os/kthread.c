@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/spin.h"
+#include "os/clock.h"
 #include "os/sys.h"
 
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
@@ -172,9 +173,11 @@ int wf_os_membarrier(void)
 
 void wf_spin_lock_slow(struct wf_spin *s)
 {
-	/* About a microsecond; then the holder is likely not running. */
-	enum { SPINS_BEFORE_YIELD = 100 };
-	int spins = 0;
+	/* About a microsecond; then the holder is likely not running. Yields
+	 * do not help one with a lower real-time priority than the waiter's. */
+	enum { SPINS_BEFORE_YIELD = 100, YIELDS_BEFORE_NAP = 32 };
+	const struct timespec nap = { .tv_nsec = 50 * WF_NS_PER_US };
+	int spins = 0, yields = 0;
 
 	while (!wf_spin_trylock(s)) {
 		while (wf_load_relaxed(&s->word) != 0) {
@@ -183,7 +186,10 @@ void wf_spin_lock_slow(struct wf_spin *s)
 				continue;
 			}
 			spins = 0;
-			wf_sys(SYS_sched_yield);
+			if (++yields % YIELDS_BEFORE_NAP != 0)
+				wf_sys(SYS_sched_yield);
+			else
+				wf_sys(SYS_nanosleep, &nap, NULL);
 		}
 	}
 }
