@@ -29,6 +29,8 @@ def own(build):
         Program("pools_java", ["java", "-Xmx256m", APPS / "Pools.java"]),
         Program("workers_node", ["node", APPS / "workers.js"]),
         Program("openmp", [built / "app_openmp"]),
+        Program("openmp_pinned", ["env", "OMP_PROC_BIND=spread",
+                                  built / "app_openmp"]),
         Program("openmp_crowded", [built / "app_openmp", "12"]),
         Program("storm", [built / "app_storm"]),
         Program("churn", [built / "app_churn"]),
