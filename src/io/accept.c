@@ -67,6 +67,14 @@ static int64_t deadline_of_call(int fd, int64_t deadline)
 	return until < deadline ? until : deadline;
 }
 
+static bool is_connected(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t bytes = sizeof(peer);
+
+	return wf_sys(SYS_getpeername, fd, &peer, &bytes) != -ENOTCONN;
+}
+
 int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 {
 	struct wf_request r = {
@@ -83,8 +91,8 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 	if (wf_descriptor_is_nonblocking(fd))
 		return (int)wf_sys(SYS_connect, fd, addr, addr_bytes);
 	deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO);
-	call_deadline = deadline_of_call(fd, deadline);
-	do {
+	for (;;) {
+		call_deadline = deadline_of_call(fd, deadline);
 		n = wf_request_run(&r, call_deadline);
 		if (n != -ERESTART && (n != -ETIMEDOUT || r.result == n))
 			return n;
@@ -96,6 +104,11 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		if (deadline != WF_FOREVER &&
 		    wf_self->nr_handlers != nr_handlers)
 			return -EINTR;
-	} while (is_local);
-	return wait_connected(fd, deadline);
+		if (is_local)
+			continue;
+		n = wait_connected(fd, deadline);
+		/* Who lost its server before the call began is ready, too. */
+		if (n != 0 || is_connected(fd))
+			return n;
+	}
 }
