@@ -3,7 +3,6 @@
  * for long. The kernel preempted one while it held a lock of weft's, for which
  * one with a higher priority then waited without ever giving way to it.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
