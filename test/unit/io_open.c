@@ -55,9 +55,9 @@ static bool is_served(int dirfd, const char *path, int flags, bool is_long)
 		fd = (int)wf_open_wait(&o);
 	} else {
 		fd = openat(dirfd, path, flags, 0600);
-		/* Whatever holds it up here. */
+		/* Whatever holds it up here, and whichever clock it is. */
 		o.begin_ns =
-			wf_os_now() + (is_long ? -WF_NS_PER_MS : WF_NS_PER_S);
+			wf_os_now() + (is_long ? -WF_NS_PER_S : WF_NS_PER_S);
 		wf_open_made(&o, fd);
 	}
 	if (fd >= 0)
