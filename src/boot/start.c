@@ -11,6 +11,7 @@
 #include "boot/boot.h"
 #include "boot/own_table.h"
 #include "boot/tracer.h"
+#include "io/kept.h"
 #include "io/ring.h"
 #include "libc/elf.h"
 #include "libc/layout.h"
@@ -205,6 +206,7 @@ static int start_locked(struct wf_thread *t)
 	if (err < 0)
 		return err;
 	wf_os_set_signal_mask(UINT64_MAX);
+	wf_kept_prepare();
 	/* First what can fail for good: it has nothing to look at yet. */
 	err = wf_monitor_start();
 	if (err == 0)

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/eventfd.h>
 
 #include "base/atomic.h"
 #include "os/sys.h"
+#include "os/uring.h"
 
 enum { MOST = 256 };
 
@@ -36,6 +38,14 @@ int wf_kept_make(int fd)
 	}
 	atomic_fetch_add(&nr_kept, 1);
 	return (int)own;
+}
+
+void wf_kept_prepare(void)
+{
+	int fd = (int)wf_sys(SYS_eventfd2, 0, EFD_CLOEXEC);
+
+	if (fd >= 0)
+		wf_sys(SYS_close, wf_uring_move_high(fd, WF_KEPT_HIGH_FD));
 }
 
 void wf_kept_close(int fd)

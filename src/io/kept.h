@@ -9,6 +9,13 @@
 /* Where weft's own descriptors are not in the program's way. */
 enum { WF_KEPT_HIGH_FD = 1000 };
 
+/*
+ * Makes the table of descriptors large enough for them: while the process has
+ * one kernel thread that takes a microsecond, afterwards the kernel waits for
+ * all CPUs, 10 ms or more, and whoever needs the first high one with it.
+ */
+void wf_kept_prepare(void);
+
 /* A close-on-exec duplicate, a high one if there is room; -1: none. */
 int wf_kept_make(int fd);
 void wf_kept_close(int fd);
