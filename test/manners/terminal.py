@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -20,6 +21,14 @@ import runner  # noqa: E402
 STOP, INTERRUPT, QUIT, END = "\x1a", "\x03", "\x1c", "\x04"
 
 
+def take_terminal():
+    """Keys end programs there, also if the test runs in the background of a
+    shell without job control, which ignores them."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
 class Terminal:
     def __init__(self, command, prompt, env=None):
         self.prompt = prompt
@@ -31,7 +40,7 @@ class Terminal:
         self.process = subprocess.Popen(
             list(map(str, command)), stdin=slave, stdout=slave, stderr=slave,
             start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=take_terminal,
             env=environment({"TERM": "dumb", "HISTFILE": None} | (env or {})))
         os.close(slave)
 
