@@ -1,5 +1,6 @@
 #include "io/descriptor.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stddef.h>
@@ -192,11 +193,14 @@ bool wf_descriptor_is_stream(int fd)
 	struct stat st;
 	mode_t type;
 	bool is_stream;
+	long err;
 
 	if ((what & (KNOWN_STREAM | KNOWN_OTHER)) != 0)
 		return (what & KNOWN_STREAM) != 0;
-	if (wf_sys(SYS_fstat, fd, &st) < 0)
-		return false;
+	err = wf_sys(SYS_fstat, fd, &st);
+	/* Where it must not be asked: what suits streams does for files, too. */
+	if (err < 0)
+		return err != -EBADF;
 	type = st.st_mode & S_IFMT;
 	is_stream = type != S_IFREG && type != S_IFBLK && type != S_IFDIR;
 	remember(fd, is_stream ? KNOWN_STREAM : KNOWN_OTHER);
