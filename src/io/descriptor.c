@@ -198,7 +198,7 @@ bool wf_descriptor_is_stream(int fd)
 	if ((what & (KNOWN_STREAM | KNOWN_OTHER)) != 0)
 		return (what & KNOWN_STREAM) != 0;
 	err = wf_sys(SYS_fstat, fd, &st);
-	/* Where it must not be asked: what suits streams does for files, too. */
+	/* Where it must not be asked: what suits streams suits files. */
 	if (err < 0)
 		return err != -EBADF;
 	type = st.st_mode & S_IFMT;

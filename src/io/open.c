@@ -6,8 +6,8 @@
  * the monitor notices.
  *
  * Two in a row: on a busy machine any call may take long now and then. Where
- * nothing is known the clock is that of the kernel's ticks, which costs a third:
- * of opens that take less than a tick some seem to take none.
+ * nothing is known the clock is that of the kernel's ticks, which costs a third
+ * and overlooks some of the opens that take less than a tick.
  *
  * Rejected: the ring. It opens a FIFO for reading without waiting for a writer,
  * and what has to be waited for keeps one of the few kernel threads that carry
