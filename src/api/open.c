@@ -1,6 +1,7 @@
 /* Opening files. */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
+#include "io/descriptor.h"
 #include "io/io.h"
 #include "io/open.h"
 #include "libc/real.h"
@@ -143,3 +145,14 @@ WF_API(FILE *, fopen, const char *restrict path, const char *restrict mode)
 	return stream;
 }
 WF_API_ALIAS(fopen, fopen64);
+
+/* libc closes the number by itself, and mkstemp, say, gives it again. */
+WF_API(int, fclose, FILE *stream)
+{
+	int saved_errno = errno, fd = fileno_unlocked(stream), rc;
+
+	errno = saved_errno;
+	rc = wf_real.fclose(stream);
+	wf_descriptor_forget(fd);
+	return rc;
+}

@@ -334,6 +334,36 @@ TEST(ends_and_holes)
 	CHECK_EQ(read(file, buf, 50), 0);
 }
 
+/*
+ * The number of a pipe that a stream has closed: what half of it is in the
+ * page cache is read as a whole all the same.
+ */
+TEST(a_number_that_a_stream_has_closed)
+{
+	enum { BYTES = 16 << 20 };
+	char path[] = "/var/tmp/weft-file-XXXXXX", byte = 'b';
+	char *bytes = calloc(1, BYTES);
+	int ends[2], other;
+	FILE *stream;
+
+	have_threads();
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(write(ends[1], &byte, 1), 1);
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	stream = fdopen(ends[0], "r");
+	CHECK(stream != NULL);
+	CHECK_EQ(fclose(stream), 0);
+	file = mkstemp(path);
+	CHECK_EQ(file, ends[0]);
+	other = open(path, O_WRONLY);
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(write(other, bytes, BYTES), BYTES);
+	CHECK_EQ(fsync(other), 0);
+	CHECK_EQ(posix_fadvise(file, BYTES / 2, 0, POSIX_FADV_DONTNEED), 0);
+	CHECK_EQ(read(file, bytes, BYTES), BYTES);
+	free(bytes);
+}
+
 TEST(folders_are_no_files)
 {
 	int fd = open("/var/tmp", O_RDONLY | O_DIRECTORY);
