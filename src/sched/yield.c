@@ -30,7 +30,7 @@ bool wf_sched_let_others(void)
 		next = wf_queue_pick_waiting(t->vp);
 	}
 	if (next != NULL) {
-		t->hog = false; /* it has blocked, but for the kernel */
+		wf_thread_end_stay(t); /* it blocks, but for the kernel */
 		wf_switch_to(t, next, wf_switch_requeue(WF_RESCHED_TICK), t);
 	}
 	wf_runtime_leave(t);
