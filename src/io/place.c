@@ -11,7 +11,7 @@
  */
 #include "io/place.h"
 
-enum { NR_BITS = 8, STATE_BITS = 3 };
+enum { NR_BITS = 8, STATE_MASK = 3 };
 
 static _Atomic uint64_t known[1 << NR_BITS];
 _Atomic uint32_t wf_place_nr;
@@ -31,7 +31,7 @@ static uint64_t add(uint64_t hash, char c)
 
 static uint64_t key_of(uint64_t hash)
 {
-	return hash & ~(uint64_t)STATE_BITS;
+	return hash & ~(uint64_t)STATE_MASK;
 }
 
 static _Atomic uint64_t *slot_of(uint64_t key)
@@ -67,7 +67,7 @@ struct wf_place wf_place_find_slow(int dirfd, const char *path)
 
 			if (word != 0 && key_of(word) == key)
 				found = (struct wf_place){ key,
-							   word & STATE_BITS };
+							   word & STATE_MASK };
 		}
 		if (path[i] == '\0')
 			return found;

@@ -106,10 +106,7 @@ bool wf_posix_timer_target(const siginfo_t *info, struct wf_thread **ret_target)
 	else
 		is_deleted = find_locked(info->si_timerid, true) != NULL;
 	wf_spin_unlock(&lock);
-	if (tid != 0)
-		*ret_target = wf_table_by_tid(tid);
-	else
-		*ret_target = NULL;
+	*ret_target = tid != 0 ? wf_table_by_tid(tid) : NULL;
 	return tid != 0 || is_deleted;
 }
 

@@ -6,10 +6,10 @@
  * A2. sigwait publishes its set, passes a fence, then looks at the queues and
  *     at what the kernel has; senders put, fence, then look at the set
  *     (route.c, W2).
- * A4. A handler ends a wait, and may leave it by siglongjmp: the set is
- *     withdrawn before it runs.
  * A3. A waiter that gives up withdraws its set, then looks once more; what it
  *     does not take and was meant for the process goes to others.
+ * A4. A handler ends a wait, and may leave it by siglongjmp: the set is
+ *     withdrawn before it runs.
  */
 #include "signal/wait.h"
 

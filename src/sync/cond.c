@@ -40,14 +40,14 @@
  *     Moved waiters want just this mutex, or its hand-off would give a thread
  *     a mutex it did not ask for: waiters with different mutexes at a time,
  *     which POSIX forbids and programs do, set the field to NULL.
- * C8. A mutex is looked at only under the lock and while the count says that
- *     some thread, which will take it again, waits with it: nobody has freed
- *     it then. So broadcasting compares the field, marks the mutex, moves
- *     waiters and counts them out in one step.
  * C7. The usual waiter counts itself, releases the mutex and enters the list
  *     under one hold of the bucket's lock: no signal comes between, it need
  *     not compare seq. Others count themselves, release the mutex and then
  *     park as C2 has it.
+ * C8. A mutex is looked at only under the lock and while the count says that
+ *     some thread, which will take it again, waits with it: nobody has freed
+ *     it then. So broadcasting compares the field, marks the mutex, moves
+ *     waiters and counts them out in one step.
  *
  * Waiters   0 -> n      [count_in_locked]
  *           n -> n - k  [count_out_locked: by wakers for k, by a leaver for 1]
