@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cpus.h"
 #include "threading.h"
 
 TEST(joined_threads_are_gone)
@@ -91,15 +92,12 @@ TEST(mask_of_the_default_attributes)
 
 static cpu_set_t last_cpu(void)
 {
-	cpu_set_t all, one;
+	const cpu_set_t all = own_cpus();
 	int cpu = CPU_SETSIZE - 1;
 
-	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
 	while (!CPU_ISSET(cpu, &all))
 		cpu--;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	return one;
+	return set_of_cpu(cpu);
 }
 
 static void *check_affinity(void *arg)

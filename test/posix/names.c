@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cpus.h"
 #include "threading.h"
 
 static sem_t go;
@@ -188,14 +189,9 @@ TEST(affinity_can_be_set)
 
 static void *pin_self(void *arg)
 {
-	cpu_set_t all, one;
-	int cpu = 0;
+	int cpu = first_cpu();
+	cpu_set_t one = set_of_cpu(cpu);
 
-	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
-	while (!CPU_ISSET(cpu, &all))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
 	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
 	CHECK_EQ(sched_getcpu(), cpu);
 	return arg;

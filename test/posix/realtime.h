@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cpus.h"
 #include "threading.h"
 
 enum { HOG = 90, MAIN = 50, MAX_ORDER = 16 };
@@ -92,14 +93,8 @@ static inline void begin(void)
 	struct sched_param param = { .sched_priority = MAIN };
 	const char *nr_vps = getenv("WEFT_VPS");
 	int nr = nr_vps != NULL ? atoi(nr_vps) - 1 : 0;
-	cpu_set_t all, one;
+	cpu_set_t one = set_of_cpu(first_cpu());
 
-	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
-	CPU_ZERO(&one);
-	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++) {
-		if (CPU_ISSET(cpu, &all))
-			CPU_SET(cpu, &one);
-	}
 	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
 	have_threads();
 	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) != 0)

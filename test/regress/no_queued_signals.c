@@ -7,18 +7,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
+#include "waiting.h"
 
 enum { NR_SIGNALS = 50 };
 
-static _Atomic int nr_handled;
 static _Atomic bool is_over;
-
-static void on_signal(int sig)
-{
-	nr_handled++;
-}
 
 static void *sleep_on(void *arg)
 {
@@ -33,7 +26,7 @@ int main(void)
 	pthread_t sleeper;
 
 	CHECK_EQ(setrlimit(RLIMIT_SIGPENDING, &none), 0);
-	CHECK(signal(SIGUSR1, on_signal) != SIG_ERR);
+	handle(SIGUSR1, on_signal, SA_RESTART);
 	sleeper = thread_start(sleep_on, NULL);
 	for (int i = 1; i <= NR_SIGNALS; i++) {
 		CHECK_EQ(raise(SIGUSR1), 0);

@@ -8,16 +8,8 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "cpus.h"
 #include "threading.h"
-
-static cpu_set_t set_of(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return set;
-}
 
 static void *check_cpu(void *arg)
 {
@@ -38,20 +30,17 @@ static void *pin_self(void *arg)
 
 int main(void)
 {
-	cpu_set_t all, first, nowhere = set_of(CPU_SETSIZE - 1);
+	cpu_set_t nowhere = set_of_cpu(CPU_SETSIZE - 1);
+	int cpu = first_cpu();
+	cpu_set_t all = own_cpus(), first = set_of_cpu(cpu);
 	pthread_attr_t attr;
 	pthread_t thread;
-	int cpu = 0;
 
-	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
-	while (!CPU_ISSET(cpu, &all))
-		cpu++;
-	first = set_of(cpu);
 	CHECK_EQ(sched_setaffinity(0, sizeof(first), &first), 0);
 	thread_join(thread_start(check_cpu, &first));
 	CHECK_EQ(pthread_attr_init(&attr), 0);
 	for (; cpu < CPU_SETSIZE; cpu++) {
-		cpu_set_t one = set_of(cpu);
+		cpu_set_t one = set_of_cpu(cpu);
 
 		if (!CPU_ISSET(cpu, &all))
 			continue;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "check.h"
+#include "cpus.h"
 #include "threading.h"
 
 enum { NR_THREADS = 3, NR_ROUNDS = 5000, WAIT_NS = 20000 };
@@ -21,34 +22,17 @@ static void *wait_in_vain(void *arg)
 		struct timespec until;
 
 		CHECK_EQ(clock_gettime(CLOCK_REALTIME, &until), 0);
-		until.tv_nsec += WAIT_NS + i % 16 * 1000;
-		if (until.tv_nsec >= NS_PER_S) {
-			until.tv_nsec -= NS_PER_S;
-			until.tv_sec++;
-		}
+		until = ts_after_ns(until, WAIT_NS + i % 16 * 1000);
 		CHECK_EQ(sem_timedwait(&never, &until), -1);
 		CHECK_EQ(errno, ETIMEDOUT);
 	}
 	return arg;
 }
 
-static cpu_set_t first_cpu(void)
-{
-	cpu_set_t all, one;
-	int cpu = 0;
-
-	CHECK_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
-	while (!CPU_ISSET(cpu, &all))
-		cpu++;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	return one;
-}
-
 static pthread_t start(int priority)
 {
 	struct sched_param param = { .sched_priority = priority };
-	cpu_set_t cpu = first_cpu();
+	cpu_set_t cpu = set_of_cpu(first_cpu());
 	pthread_attr_t attr;
 	pthread_t thread;
 	int err;

@@ -7,18 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
+#include "waiting.h"
 
 enum { NR_SIGNALS = 100 };
 
-static _Atomic int nr_handled;
 static _Atomic bool is_over;
-
-static void on_signal(int sig)
-{
-	nr_handled++;
-}
 
 static void *compute(void *arg)
 {
@@ -47,10 +40,9 @@ static void *fail_to_exec(void *arg)
 
 int main(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	pthread_t threads[2], exec;
 
-	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	handle(SIGUSR1, on_signal, 0);
 	threads[0] = thread_start(compute, NULL);
 	threads[1] = thread_start(wait_in_kernel, NULL);
 	exec = thread_start(fail_to_exec, NULL);
