@@ -16,6 +16,8 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/mask.h"
+#include "signal/queue.h"
+#include "signal/receiver.h"
 #include "signal/route.h"
 #include "signal/wait.h"
 #include "thread/lifecycle.h"
@@ -108,7 +110,10 @@ WF_API(int, raise, int sig)
 }
 WF_API_ALIAS(raise, gsignal);
 
-/* True if somebody in this process gets it now; else it is the kernel's. */
+/*
+ * True if somebody in this process gets it now; else it is the kernel's, and
+ * pending when the call that sends it returns.
+ */
 static bool send_to_process(pid_t pid, const siginfo_t *info)
 {
 	struct wf_thread *me = wf_thread_self();
@@ -121,6 +126,8 @@ static bool send_to_process(pid_t pid, const siginfo_t *info)
 	is_taken = wf_route_has_taker(info->si_signo);
 	if (is_taken)
 		wf_route_to_process(me, info, me);
+	else
+		wf_receiver_leave_to_kernel(WF_SIGNAL_BIT(info->si_signo));
 	wf_runtime_leave(me);
 	return is_taken;
 }

@@ -17,6 +17,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
+#include "signal/route.h"
 #include "signal/signalfd.h"
 
 enum { MAX_KNOWN = 64 };
@@ -69,6 +70,17 @@ bool wf_signalfd_find(int fd, uint64_t *ret_mask)
 	return false;
 }
 
+/* To all who poll it, from now on. */
+static void show(uint64_t mask)
+{
+	struct wf_thread *me = wf_runtime_enter();
+
+	atomic_fetch_or(&wf_route_shown, mask);
+	if (wf_is_started())
+		wf_route_leave_shown(mask);
+	wf_runtime_leave(me);
+}
+
 WF_API(int, signalfd, int fd, const sigset_t *mask, int flags)
 {
 	int made = wf_api_errno(
@@ -78,6 +90,7 @@ WF_API(int, signalfd, int fd, const sigset_t *mask, int flags)
 	if (made >= 0) {
 		memcpy(&bits, mask, sizeof(bits));
 		remember(made, bits);
+		show(bits);
 	}
 	return made;
 }

@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "boot/boot.h"
 #include "libc/real.h"
+#include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/receiver.h"
@@ -23,15 +24,17 @@ static int kernel_id(timer_t timer)
 static int create_for(struct wf_thread *t, clockid_t clock,
 		      struct sigevent event, timer_t *ret_timer)
 {
+	int sig = event.sigev_signo;
 	struct wf_thread *me;
 	timer_t timer;
 	int err;
 
 	event._sigev_un._tid = wf_receiver_tid();
+	event.sigev_signo = WF_PREEMPT_SIGNAL;
 	if (wf_real.timer_create(clock, &event, &timer) < 0)
 		return -errno;
 	me = wf_runtime_enter();
-	err = wf_posix_timer_add(kernel_id(timer), event.sigev_signo, t->tid);
+	err = wf_posix_timer_add(kernel_id(timer), sig, t->tid);
 	wf_runtime_leave(me);
 	if (err < 0)
 		wf_real.timer_delete(timer);
@@ -49,7 +52,8 @@ WF_API(int, timer_create, clockid_t clock, struct sigevent *restrict event,
 	if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID &&
 	    (wf_is_started() || wf_boot_start() == 0))
 		t = wf_table_by_tid(event->_sigev_un._tid);
-	if (t == NULL || t->kind == WF_THREAD_FOREIGN)
+	if (t == NULL || t->kind == WF_THREAD_FOREIGN ||
+	    event->sigev_signo < 1 || event->sigev_signo > 64)
 		return wf_real.timer_create(clock, event, ret_timer);
 	return wf_api_errno(create_for(t, clock, *event, ret_timer));
 }

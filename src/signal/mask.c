@@ -1,8 +1,10 @@
 /*
  * M1. While a thread runs code of the program's, the kernel's mask of its
  *     carrier is its own, t->sigmask, or everything.
- * M2. Who opens a signal adds it to the receiver's set and then looks at the
- *     queues; see W2 and W3 in route.c for the other side.
+ * M2. Who opens a signal passes a fence after its mask is set, then looks at
+ *     the queues. What the receiver does not take it takes from the kernel
+ *     itself, or the order of sending and opening would be lost, and then adds
+ *     it to the receiver's set; see W2 and W3 in route.c for the other side.
  * M3. What was sent to the process and is blocked by the thread that was
  *     chosen for it goes to another.
  */
@@ -42,11 +44,19 @@ static int apply(int how, uint64_t old, uint64_t set, uint64_t *ret_mask)
 /* M2 */
 static void take_opened(struct wf_thread *t, uint64_t opened)
 {
+	const struct timespec now = { 0, 0 };
+	uint64_t set = wf_receiver_unwanted(opened);
 	siginfo_t info;
 
+	wf_receiver_settle();
 	while ((wf_sigqueue_pending(&wf_route_process) & opened) != 0 &&
 	       wf_sigqueue_take(&wf_route_process, opened, &info))
 		wf_sigqueue_put(&t->sigqueue, &info, true);
+	if (WF_LIKELY(set == 0))
+		return;
+	while (wf_sys(SYS_rt_sigtimedwait, &set, &info, &now, 8) > 0)
+		wf_sigqueue_put(&t->sigqueue, &info, true);
+	wf_receiver_want(set);
 }
 
 /* M3 */
@@ -64,8 +74,6 @@ void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
 {
 	uint64_t opened = t->sigmask & ~mask;
 
-	if (opened != 0)
-		wf_receiver_want(opened);
 	t->sigmask = mask;
 	wf_fence_seq_cst();
 	if (opened != 0)
@@ -106,6 +114,8 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 	if (err == 0 && mask != old && !is_native) {
 		wf_mask_set_locked(t, mask);
 		wf_carrier_set_mask(t->carrier, mask);
+		if ((mask & ~old & wf_load_relaxed(&wf_route_shown)) != 0)
+			wf_route_leave_shown(mask & ~old);
 	}
 	wf_runtime_leave(t);
 	if (err == 0 && mask != old && is_native) {
@@ -121,6 +131,7 @@ uint64_t wf_mask_pending(void)
 	struct wf_thread *t = wf_runtime_enter();
 	uint64_t pending = 0;
 
+	wf_receiver_settle();
 	wf_sys(SYS_rt_sigpending, &pending, 8);
 	if (t->carrier != NULL) {
 		pending |= wf_sigqueue_pending(&t->sigqueue);

@@ -1,9 +1,8 @@
 /*
  * T1. Entries change under the lock only. Entries [0, nr_used) have been used,
  *     id 0 .. INT_MAX.
- * T2. The receiver wants the signal from the timer's creation on, and for
- *     good: the kernel queues it for the receiver alone, so nobody else can
- *     see it there. It waits in the thread's own queue instead.
+ * T2. The kernel sends the receiver weft's own signal, which it always waits
+ *     for. The program's signal waits in the thread's own queue.
  * T3. The receiver may have the signal of a timer in hand when the timer is
  *     deleted. The entry then says that it was a thread's, so that nobody
  *     else gets the signal; it is used again after all others.
@@ -16,13 +15,13 @@
 #include "base/spin.h"
 #include "sched/table.h"
 #include "signal/queue.h"
-#include "signal/receiver.h"
 
 enum { MAX_TIMERS = 1024 };
 
 struct entry {
 	int id;
 	int32_t tid;
+	int sig;
 	int overrun;
 	bool is_deleted; /* T3 */
 };
@@ -72,12 +71,9 @@ int wf_posix_timer_add(int id, int sig, int32_t tid)
 	if (e == NULL)
 		e = find_free_locked();
 	if (e != NULL)
-		*e = (struct entry){ .id = id, .tid = tid };
+		*e = (struct entry){ .id = id, .tid = tid, .sig = sig };
 	wf_spin_unlock(&lock);
-	if (e == NULL)
-		return -EAGAIN;
-	wf_receiver_keep(WF_SIGNAL_BIT(sig)); /* T2 */
-	return 0;
+	return e != NULL ? 0 : -EAGAIN;
 }
 
 void wf_posix_timer_remove(int id)
@@ -91,7 +87,7 @@ void wf_posix_timer_remove(int id)
 	wf_spin_unlock(&lock);
 }
 
-bool wf_posix_timer_target(const siginfo_t *info, struct wf_thread **ret_target)
+bool wf_posix_timer_target(siginfo_t *info, struct wf_thread **ret_target)
 {
 	const struct entry *e;
 	bool is_deleted = false;
@@ -101,10 +97,12 @@ bool wf_posix_timer_target(const siginfo_t *info, struct wf_thread **ret_target)
 		return false;
 	wf_spin_lock(&lock);
 	e = find_locked(info->si_timerid, false);
-	if (e != NULL)
+	if (e != NULL) {
 		tid = e->tid;
-	else
+		info->si_signo = e->sig; /* T2 */
+	} else {
 		is_deleted = find_locked(info->si_timerid, true) != NULL;
+	}
 	wf_spin_unlock(&lock);
 	*ret_target = tid != 0 ? wf_table_by_tid(tid) : NULL;
 	return tid != 0 || is_deleted;

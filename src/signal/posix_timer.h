@@ -14,19 +14,20 @@
 #include "sched/thread.h"
 
 /*
- * The timer with the kernel's number id signals, by sig, the thread tid. It is
- * not armed yet. in_runtime set. 0 or -EAGAIN: there are too many.
+ * The timer with the kernel's number id signals, by sig, the thread tid; the
+ * kernel signals the receiver, by WF_PREEMPT_SIGNAL. It is not armed yet.
+ * in_runtime set. 0 or -EAGAIN: there are too many.
  */
 int wf_posix_timer_add(int id, int sig, int32_t tid);
 /* Before the kernel deletes it. in_runtime set. */
 void wf_posix_timer_remove(int id);
 
 /*
- * True if info comes from such a timer; *ret_target is NULL if its thread has
- * ended. in_runtime set, or a kernel thread of weft's own.
+ * True if info comes from such a timer, and is then what the thread gets;
+ * *ret_target is NULL if that has ended. in_runtime set, or a kernel thread of
+ * weft's own.
  */
-bool wf_posix_timer_target(const siginfo_t *info,
-			   struct wf_thread **ret_target);
+bool wf_posix_timer_target(siginfo_t *info, struct wf_thread **ret_target);
 
 /*
  * Expirations beyond the first in the signal that was last delivered.

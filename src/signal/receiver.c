@@ -1,15 +1,23 @@
 /*
- * V1. want is a superset of what some thread does not block or waits for:
- *     who unblocks adds to it first, and pokes if a bit is new. What all
- *     threads block stays with the kernel, where signalfd and exec find it.
+ * V1. want is a superset of what some thread does not block or waits for: who
+ *     opens a signal adds it before it leaves the runtime, and pokes if a bit
+ *     is new. What all threads block stays with the kernel, or is held for
+ *     the process (route.c, W3).
  * V2. It blocks everything, the preemption signal too, and takes all by
  *     sigtimedwait: no handler ever runs on it.
+ * V3. is_busy is set while it has a signal in hand that is nowhere else.
+ * V4. It says in `armed` what it is about to wait for, passes a fence and
+ *     reads want again; who takes a bit out of want passes a fence and reads
+ *     `armed`. So no bit that was taken out is waited for unnoticed.
  */
 #include "signal/receiver.h"
 
+#include <limits.h>
 #include <signal.h>
 
 #include "base/atomic.h"
+#include "os/clock.h"
+#include "os/futex.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
@@ -20,33 +28,64 @@
 #include "signal/route.h"
 #include "signal/posix_timer.h"
 
-static _Atomic uint64_t want; /* V1 */
-static _Atomic uint64_t kept; /* never shrinks */
+enum { WAITED_FOR = 2, POKE_AGAIN_NS = 10 * 1000 * 1000 };
+
+static _Atomic uint64_t want;	  /* V1 */
+static _Atomic uint64_t armed;	  /* V4; receiver */
+static _Atomic uint32_t is_busy;  /* V3: 0, 1, or WAITED_FOR: with waiters */
+static _Atomic uint32_t nr_turns; /* futex: of the loop in run */
 static _Atomic int tid;
 static struct wf_thread self;
+
+/* V4 */
+static uint64_t arm(void)
+{
+	uint64_t set, again = wf_load_acquire(&want);
+
+	do {
+		set = again;
+		wf_store_relaxed(&armed, set);
+		wf_fence_seq_cst();
+		again = wf_load_acquire(&want);
+	} while (again != set);
+	atomic_fetch_add(&nr_turns, 1);
+	wf_os_futex_wake(&nr_turns, INT_MAX);
+	return (set & ~WF_SIGNAL_BIT(32)) | WF_PREEMPT_BIT;
+}
+
+/* Weft's own signal. */
+static void answer(siginfo_t *info)
+{
+	struct wf_thread *t = NULL;
+
+	if (!wf_posix_timer_target(info, &t)) {
+		if (wf_preempt_setxid != NULL)
+			wf_preempt_setxid();
+	} else if (t != NULL) {
+		wf_route_to_thread(&self, t, info, false);
+	}
+}
+
+static void hand_on(const siginfo_t *info)
+{
+	atomic_exchange(&is_busy, 1); /* V3 */
+	wf_route_to_process(&self, info, NULL);
+	if (atomic_exchange(&is_busy, 0) == WAITED_FOR)
+		wf_os_futex_wake(&is_busy, INT_MAX);
+}
 
 static void run(void *arg)
 {
 	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
 	for (;;) {
-		uint64_t set =
-			(wf_load_acquire(&want) | wf_load_relaxed(&kept)) &
-			~WF_SIGNAL_BIT(32);
-		struct wf_thread *t = NULL;
+		uint64_t set = arm();
 		siginfo_t info;
-		long sig;
+		long sig = wf_sys(SYS_rt_sigtimedwait, &set, &info, NULL, 8);
 
-		set |= WF_PREEMPT_BIT;
-		sig = wf_sys(SYS_rt_sigtimedwait, &set, &info, NULL, 8);
-
-		if (sig == WF_PREEMPT_SIGNAL && wf_preempt_setxid != NULL)
-			wf_preempt_setxid();
-		else if (sig <= 0 || sig == WF_PREEMPT_SIGNAL)
-			continue;
-		else if (!wf_posix_timer_target(&info, &t))
-			wf_route_to_process(&self, &info, NULL);
-		else if (t != NULL)
-			wf_route_to_thread(&self, t, &info, false);
+		if (sig == WF_PREEMPT_SIGNAL)
+			answer(&info);
+		else if (sig > 0)
+			hand_on(&info);
 	}
 }
 
@@ -63,15 +102,43 @@ void wf_receiver_want(uint64_t set)
 		wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL);
 }
 
-void wf_receiver_keep(uint64_t set)
+uint64_t wf_receiver_unwanted(uint64_t set)
 {
-	if ((set & ~atomic_fetch_or(&kept, set)) != 0)
-		wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL);
+	return set & ~wf_load_relaxed(&want);
 }
 
 void wf_receiver_shrink(uint64_t set)
 {
 	atomic_fetch_and(&want, ~set);
+}
+
+void wf_receiver_leave_to_kernel(uint64_t set)
+{
+	int64_t again_ns;
+
+	wf_receiver_shrink(set);
+	wf_fence_seq_cst(); /* V4 */
+	for (;;) {
+		uint32_t turn = wf_load_acquire(&nr_turns);
+
+		if ((wf_load_relaxed(&armed) & set) == 0 ||
+		    wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL) < 0)
+			return;
+		again_ns = wf_os_now() + POKE_AGAIN_NS;
+		wf_os_futex_wait(&nr_turns, turn, again_ns);
+	}
+}
+
+void wf_receiver_settle(void)
+{
+	uint32_t busy = wf_load_acquire(&is_busy);
+
+	while (busy != 0) {
+		if (busy == WAITED_FOR ||
+		    wf_cas_acq_rel(&is_busy, &busy, WAITED_FOR))
+			wf_os_futex_wait(&is_busy, WAITED_FOR, WF_OS_FOREVER);
+		busy = wf_load_acquire(&is_busy);
+	}
 }
 
 int wf_receiver_tid(void)
@@ -83,5 +150,6 @@ void wf_receiver_fork_child(void)
 {
 	wf_store_relaxed(&tid, 0);
 	wf_store_relaxed(&want, 0);
-	wf_store_relaxed(&kept, 0);
+	wf_store_relaxed(&armed, 0);
+	wf_store_relaxed(&is_busy, 0);
 }

@@ -13,10 +13,18 @@ void wf_receiver_fork_child(void);
 
 /* Some thread takes these from now on. Any thread, in_runtime set. */
 void wf_receiver_want(uint64_t set);
-/* The same for good: from here on the receiver takes them always. */
-void wf_receiver_keep(uint64_t set);
+/* What of set the receiver does not take. */
+uint64_t wf_receiver_unwanted(uint64_t set);
 /* Nobody takes these. */
 void wf_receiver_shrink(uint64_t set);
+/*
+ * The same; when it returns the receiver does not wait for them. It may not be
+ * told where no real-time signals can be sent.
+ */
+void wf_receiver_leave_to_kernel(uint64_t set);
+
+/* Waits until the receiver has handed on what it has in hand. */
+void wf_receiver_settle(void);
 
 /* 0 until it has started. */
 int wf_receiver_tid(void);

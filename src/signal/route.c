@@ -9,7 +9,12 @@
  *     no signal lies in a queue unnoticed by both.
  * W3. A signal to the process that nobody takes is put into the process's
  *     queue, its bit leaves the receiver's set, and then the threads are
- *     looked at once more.
+ *     looked at once more. Who opens a signal sets its mask, passes a fence,
+ *     and then looks at the queue and at the receiver's set (mask.c, M2).
+ * W4. What a signalfd shows (wf_route_shown) has to be pending in the kernel,
+ *     or nobody who polls would see it: the receiver is made to leave it there
+ *     as soon as no thread takes it, and what is in the process's queue goes
+ *     back.
  */
 #include "signal/route.h"
 
@@ -29,6 +34,7 @@
 
 struct wf_sigqueue wf_route_process;
 _Atomic uint32_t wf_route_nr_waiters;
+_Atomic uint64_t wf_route_shown; /* W4 */
 
 static struct wf_thread *_Atomic first_thread;
 
@@ -191,19 +197,43 @@ static bool give(struct wf_thread *me, const siginfo_t *info,
 	return false;
 }
 
-/*
- * The receiver may take what somebody waited for until just now. It is not
- * with the kernel then, where those who read a signalfd look for it.
- */
-static void alert_readers(struct wf_thread *me, uint64_t bit)
+/* W4 */
+static void give_back(uint64_t set)
 {
-	for (uint32_t i = 1; i < wf_table_high(); i++) {
-		struct wf_thread *t = wf_table_at(i);
+	int pid = wf_os_getpid();
+	siginfo_t info;
 
-		if (waits_for(t, bit) &&
-		    wf_load_relaxed(&t->signal_word) == WF_SIGNAL_WORD_READS)
-			wf_route_alert(me, t, WF_WORK_SIGNAL);
+	while ((wf_sigqueue_pending(&wf_route_process) & set) != 0 &&
+	       wf_sigqueue_take(&wf_route_process, set, &info)) {
+		int sig = info.si_signo;
+
+		if (wf_sys(SYS_rt_sigqueueinfo, pid, sig, &info) == 0)
+			continue;
+		/* Only the process's first kernel thread may say it all. */
+		info.si_code = SI_QUEUE;
+		if (wf_sys(SYS_rt_sigqueueinfo, pid, sig, &info) == 0)
+			continue;
+		wf_sigqueue_put(&wf_route_process, &info, true);
+		return;
 	}
+}
+
+void wf_route_leave_shown(uint64_t set)
+{
+	uint64_t idle = 0;
+
+	set &= wf_load_relaxed(&wf_route_shown);
+	for (int sig = 1; sig <= 64; sig++) {
+		uint64_t bit = WF_SIGNAL_BIT(sig);
+
+		if ((set & bit) != 0 && !wf_route_has_taker(sig))
+			idle |= bit;
+	}
+	if (idle == 0)
+		return;
+	wf_receiver_leave_to_kernel(idle);
+	wf_receiver_settle();
+	give_back(idle);
 }
 
 void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
@@ -218,7 +248,7 @@ void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
 		wf_receiver_shrink(bit);
 		wf_fence_seq_cst(); /* W3 */
 		if (!wf_route_has_taker(again.si_signo)) {
-			alert_readers(me, bit);
+			give_back(bit & wf_load_relaxed(&wf_route_shown));
 			return;
 		}
 		wf_receiver_want(bit);

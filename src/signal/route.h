@@ -37,6 +37,14 @@ bool wf_route_prefers(const struct wf_thread *t, int sig);
 /* Does any thread not block it, or wait for it? */
 bool wf_route_has_taker(int sig);
 
+/* What signalfds show. */
+extern _Atomic uint64_t wf_route_shown;
+/*
+ * The caller no longer takes those in set, or a signalfd has come to show
+ * them: what no thread takes is the kernel's from here on. May sleep shortly.
+ */
+void wf_route_leave_shown(uint64_t set);
+
 /* Makes t look at its exit_work, in which `work` is set, wherever it is. */
 void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work);
 

@@ -199,9 +199,7 @@ void wf_signal_thread_begin(struct wf_thread *t)
 {
 	t->holds_signals = false;
 	wf_compiler_barrier();
-	if (WF_UNLIKELY((wf_sigqueue_pending(&wf_route_process) &
-			 ~t->sigmask) != 0))
-		wf_mask_begin(t);
+	wf_mask_begin(t);
 	if (WF_UNLIKELY(wf_load_relaxed(&t->is_cancelled)))
 		wf_cancel_apply(t);
 	if (WF_UNLIKELY(wf_deliver_is_due(t) || is_closed(t->carrier) ||
@@ -217,6 +215,8 @@ void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 
 	t->holds_signals = true;
 	wf_sigqueue_close(&t->sigqueue);
+	if (WF_UNLIKELY((~t->sigmask & wf_load_relaxed(&wf_route_shown)) != 0))
+		wf_route_leave_shown(~t->sigmask);
 	if (WF_LIKELY(wf_sigqueue_pending(&t->sigqueue) == 0))
 		return;
 	while (wf_sigqueue_take_process(&t->sigqueue, UINT64_MAX, &info))

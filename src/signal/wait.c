@@ -4,8 +4,8 @@
  *     user futex loses no wake. sigsuspend's is stored by the delivery of the
  *     handler, so one that runs before the park ends it, too.
  * A2. sigwait publishes its set, passes a fence, then looks at the queues and
- *     at what the kernel has; senders put, fence, then look at the set
- *     (route.c, W2).
+ *     at what the kernel has, and lets the receiver take the rest; senders
+ *     put, fence, then look at the set (route.c, W2 and W3).
  * A3. A waiter that gives up withdraws its set, then looks once more; what it
  *     does not take and was meant for the process goes to others.
  * A4. A handler ends a wait, and may leave it by siglongjmp: the set is
@@ -39,6 +39,7 @@ static bool take(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 {
 	const struct timespec now = { 0, 0 };
 
+	wf_receiver_settle();
 	return wf_sigqueue_take(&t->sigqueue, set, ret_info) ||
 	       wf_sigqueue_take(&wf_route_process, set, ret_info) ||
 	       take_from_kernel(set, ret_info, &now) > 0;
@@ -52,9 +53,11 @@ static bool begin(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 	wf_store_relaxed(&t->signal_word, 0);
 	wf_store_relaxed(&t->sigwait_set, set);
 	atomic_fetch_add(&wf_route_nr_waiters, 1);
-	wf_receiver_want(set);
 	wf_fence_seq_cst();
-	return take(t, set, ret_info);
+	if (take(t, set, ret_info))
+		return true;
+	wf_receiver_want(set);
+	return false;
 }
 
 void wf_signal_wait_ended(struct wf_thread *t)

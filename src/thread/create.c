@@ -101,8 +101,6 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->altstack.sp = NULL;
 	t->altstack.size = 0;
 	wf_signal_thread_init(t);
-	if (params->has_sigmask)
-		wf_receiver_want(~t->sigmask);
 	t->nr_rescued = 0;
 	t->has_affinity = false;
 	t->next_sibling = 0;
@@ -192,6 +190,8 @@ int wf_thread_create(const struct wf_thread_params *params,
 		return -EAGAIN;
 	}
 	init_fields(t, me, params);
+	if (params->has_sigmask)
+		wf_fence_seq_cst(); /* M2 in signal/mask.c */
 	if (WF_UNLIKELY(wf_carrier_is_altered(me)))
 		t->kind = WF_THREAD_BOUND;
 	t->start_routine = start;

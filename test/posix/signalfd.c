@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -262,4 +263,49 @@ TEST(reads_after_a_sigwait)
 		CHECK_EQ(kill(getpid(), SIGUSR2), 0);
 		CHECK_EQ(read_one(fd).ssi_signo, SIGUSR2);
 	}
+}
+
+/* Another process sends it, a while later. */
+static void send_later(int sig)
+{
+	pid_t parent = getpid(), child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		usleep(20000);
+		_exit(kill(parent, sig) != 0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+/* The main thread takes it until it blocks it, and nobody else does. */
+TEST(polled_after_it_was_open)
+{
+	sigset_t all, before;
+	struct pollfd p = { .events = POLLIN };
+	pthread_t t;
+
+	sigfillset(&all);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &all, &before), 0);
+	t = thread_start(sleep_long, NULL);
+	CHECK_EQ(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+
+	p.fd = make_fd(SIGUSR1, 0);
+	for (int i = 0; i < 3; i++) {
+		send_later(SIGUSR1);
+		CHECK_EQ(poll(&p, 1, 5000), 1);
+		CHECK_EQ(read_one(p.fd).ssi_signo, SIGUSR1);
+		/* Open again, and closed while the descriptor is there. */
+		CHECK_EQ(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
+		block(SIGUSR1);
+	}
+	/* Pending before there is a descriptor. */
+	block(SIGUSR2);
+	send_later(SIGUSR2);
+	p.fd = make_fd(SIGUSR2, 0);
+	CHECK_EQ(poll(&p, 1, 5000), 1);
+	CHECK_EQ(read_one(p.fd).ssi_signo, SIGUSR2);
+	CHECK_EQ(pthread_cancel(t), 0);
+	thread_join(t);
 }

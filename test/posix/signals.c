@@ -197,6 +197,38 @@ TEST(masks_are_per_thread)
 	check_open(NULL);
 }
 
+/* What is sent while all block it is pending, and whoever opens it gets it. */
+TEST(pending_at_once)
+{
+	sigset_t one, got;
+	pthread_attr_t attr;
+
+	handle(SIGUSR1);
+	sigemptyset(&one);
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setsigmask_np(&attr, &one), 0);
+	sigaddset(&one, SIGUSR1);
+	thread_join(thread_start(thread_nothing, NULL));
+	for (int i = 1; i <= 100; i++) {
+		pthread_t t;
+
+		CHECK_EQ(pthread_sigmask(SIG_BLOCK, &one, NULL), 0);
+		CHECK_EQ(kill(getpid(), SIGUSR1), 0);
+		CHECK_EQ(sigpending(&got), 0);
+		CHECK_EQ(sigismember(&got, SIGUSR1), 1);
+		if (i % 2 == 0) {
+			CHECK_EQ(pthread_create(&t, &attr, thread_nothing,
+						NULL),
+				 0);
+			thread_join(t);
+			CHECK_EQ(nr_signals, i);
+		}
+		CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &one, NULL), 0);
+		CHECK_EQ(nr_signals, i);
+	}
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+}
+
 static void *mask_of_creator(void *arg)
 {
 	sigset_t got;
