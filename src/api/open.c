@@ -146,13 +146,41 @@ WF_API(FILE *, fopen, const char *restrict path, const char *restrict mode)
 }
 WF_API_ALIAS(fopen, fopen64);
 
-/* libc closes the number by itself, and mkstemp, say, gives it again. */
-WF_API(int, fclose, FILE *stream)
+/*
+ * libc closes the number of a stream by itself, and mkstemp, say, gives it
+ * again.
+ */
+static int number_of(FILE *stream)
 {
-	int saved_errno = errno, fd = fileno_unlocked(stream), rc;
+	int saved_errno = errno, fd = fileno_unlocked(stream);
 
 	errno = saved_errno;
-	rc = wf_real.fclose(stream);
+	return fd;
+}
+
+WF_API(int, fclose, FILE *stream)
+{
+	int fd = number_of(stream), rc = wf_real.fclose(stream);
+
 	wf_descriptor_forget(fd);
 	return rc;
 }
+
+WF_API(int, pclose, FILE *stream)
+{
+	int fd = number_of(stream), rc = wf_real.pclose(stream);
+
+	wf_descriptor_forget(fd);
+	return rc;
+}
+
+WF_API(FILE *, freopen, const char *restrict path, const char *restrict mode,
+       FILE *restrict stream)
+{
+	int fd = number_of(stream);
+	FILE *again = wf_real.freopen(path, mode, stream);
+
+	wf_descriptor_forget(fd);
+	return again;
+}
+WF_API_ALIAS(freopen, freopen64);

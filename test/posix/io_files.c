@@ -338,30 +338,88 @@ TEST(ends_and_holes)
  * The number of a pipe that a stream has closed: what half of it is in the
  * page cache is read as a whole all the same.
  */
-TEST(a_number_that_a_stream_has_closed)
-{
-	enum { BYTES = 16 << 20 };
-	char path[] = "/var/tmp/weft-file-XXXXXX", byte = 'b';
-	char *bytes = calloc(1, BYTES);
-	int ends[2], other;
-	FILE *stream;
+enum { LONG_BYTES = 16 << 20 };
 
-	have_threads();
+/* A file of zeros at path, the second half not in the page cache. */
+static void make_half_cached(const char *path)
+{
+	char *bytes = calloc(1, LONG_BYTES);
+	int fd = open(path, O_WRONLY);
+
+	CHECK_EQ(write(fd, bytes, LONG_BYTES), LONG_BYTES);
+	CHECK_EQ(fsync(fd), 0);
+	CHECK_EQ(posix_fadvise(fd, LONG_BYTES / 2, 0, POSIX_FADV_DONTNEED), 0);
+	CHECK_EQ(close(fd), 0);
+	free(bytes);
+}
+
+static void check_read_as_a_whole(int fd)
+{
+	char *bytes = malloc(LONG_BYTES);
+
+	CHECK_EQ(read(fd, bytes, LONG_BYTES), LONG_BYTES);
+	free(bytes);
+}
+
+static int read_pipe(void)
+{
+	char byte = 'b';
+	int ends[2];
+
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(write(ends[1], &byte, 1), 1);
 	CHECK_EQ(read(ends[0], &byte, 1), 1);
-	stream = fdopen(ends[0], "r");
-	CHECK(stream != NULL);
-	CHECK_EQ(fclose(stream), 0);
+	return ends[0];
+}
+
+TEST(a_number_that_a_stream_has_closed)
+{
+	char path[] = "/var/tmp/weft-file-XXXXXX";
+	int fd;
+
+	have_threads();
+	fd = read_pipe();
+	CHECK_EQ(fclose(fdopen(fd, "r")), 0);
 	file = mkstemp(path);
-	CHECK_EQ(file, ends[0]);
-	other = open(path, O_WRONLY);
+	CHECK_EQ(file, fd);
+	make_half_cached(path);
 	CHECK_EQ(unlink(path), 0);
-	CHECK_EQ(write(other, bytes, BYTES), BYTES);
-	CHECK_EQ(fsync(other), 0);
-	CHECK_EQ(posix_fadvise(file, BYTES / 2, 0, POSIX_FADV_DONTNEED), 0);
-	CHECK_EQ(read(file, bytes, BYTES), BYTES);
-	free(bytes);
+	check_read_as_a_whole(file);
+}
+
+TEST(a_number_that_pclose_has_closed)
+{
+	char path[] = "/var/tmp/weft-file-XXXXXX", byte;
+	FILE *child;
+	int fd;
+
+	have_threads();
+	child = popen("echo", "r");
+	CHECK(child != NULL);
+	fd = fileno(child);
+	CHECK_EQ(read(fd, &byte, 1), 1);
+	CHECK_EQ(pclose(child), 0);
+	file = mkstemp(path);
+	CHECK_EQ(file, fd);
+	make_half_cached(path);
+	CHECK_EQ(unlink(path), 0);
+	check_read_as_a_whole(file);
+}
+
+TEST(a_number_that_freopen_has_used_again)
+{
+	char path[] = "/var/tmp/weft-file-XXXXXX";
+	FILE *stream;
+
+	have_threads();
+	file = mkstemp(path);
+	make_half_cached(path);
+	stream = fdopen(read_pipe(), "r");
+	stream = freopen(path, "r", stream);
+	CHECK(stream != NULL);
+	CHECK_EQ(unlink(path), 0);
+	check_read_as_a_whole(fileno(stream));
+	CHECK_EQ(fclose(stream), 0);
 }
 
 TEST(folders_are_no_files)
