@@ -182,6 +182,49 @@ static void remember(struct memo *m, const attr_word *words,
 	wf_store_release(&m->version, version + 2);
 }
 
+/*
+ * A mask and an affinity lie outside of the attributes' bytes, which have a
+ * pointer to them: which word that is, is found by trying. Without it nobody
+ * has set either; what is behind it may change, so then libc is asked.
+ *
+ * 1 + the word's number; 0: not known.
+ */
+static _Atomic uint32_t extension;
+
+static WF_COLD void find_extension(void)
+{
+	const cpu_set_t cpus = { { 1 } };
+	pthread_attr_t plain, masked, placed;
+	const attr_word *words[] = { (attr_word *)&plain, (attr_word *)&masked,
+				     (attr_word *)&placed };
+	uint32_t found = 0;
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	pthread_attr_init(&plain);
+	pthread_attr_init(&masked);
+	pthread_attr_init(&placed);
+	if (pthread_attr_setsigmask_np(&masked, &mask) == 0 &&
+	    pthread_attr_setaffinity_np(&placed, sizeof(cpus), &cpus) == 0) {
+		for (uint32_t i = 0; i < ATTR_WORDS; i++) {
+			if (words[0][i] == 0 && words[1][i] != 0 &&
+			    words[2][i] != 0)
+				found = found == 0 ? i + 1 : UINT32_MAX;
+		}
+	}
+	pthread_attr_destroy(&masked);
+	pthread_attr_destroy(&placed);
+	if (found != UINT32_MAX)
+		wf_store_relaxed(&extension, found);
+}
+
+static bool may_have_extension(const attr_word *words)
+{
+	uint32_t found = wf_load_relaxed(&extension);
+
+	return words != NULL && (found == 0 || words[found - 1] != 0);
+}
+
 /* The defaults' mask, while there is one. */
 static _Atomic bool has_default_sigmask;
 static _Atomic uint64_t default_sigmask;
@@ -196,36 +239,34 @@ static bool get_sigmask(const pthread_attr_t *attr, uint64_t *ret_mask)
 	return true;
 }
 
-/* Not by memos: it lies outside of the attributes' bytes. */
-static void read_sigmask(const pthread_attr_t *attr, struct wf_thread_params *p)
+static void read_default_sigmask(struct wf_thread_params *p)
 {
-	if (attr != NULL) {
-		p->has_sigmask = get_sigmask(attr, &p->sigmask);
-		return;
-	}
 	/* acquire: pairs with the release in pthread_setattr_default_np. */
 	p->has_sigmask = wf_load_acquire(&has_default_sigmask);
 	if (WF_UNLIKELY(p->has_sigmask))
 		p->sigmask = wf_load_relaxed(&default_sigmask);
 }
 
-/* Nor is this. A few bytes of the set tell whether there is one. */
+/* A few bytes of the set tell whether there is one. */
 static bool has_affinity(const pthread_attr_t *attr)
 {
 	unsigned long word;
 
-	return attr != NULL &&
-	       (pthread_attr_getaffinity_np(attr, sizeof(word),
-					    (cpu_set_t *)&word) != 0 ||
-		word != ULONG_MAX);
+	return pthread_attr_getaffinity_np(attr, sizeof(word),
+					   (cpu_set_t *)&word) != 0 ||
+	       word != ULONG_MAX;
 }
 
-static WF_COLD int read_affinity(const pthread_attr_t *attr,
-				 struct wf_thread_params *p)
+static WF_COLD int read_extension(const pthread_attr_t *attr,
+				  struct wf_thread_params *p)
 {
-	int err = pthread_attr_getaffinity_np(attr, sizeof(p->affinity),
-					      &p->affinity);
+	int err = 0;
 
+	p->has_sigmask = get_sigmask(attr, &p->sigmask);
+	if (!has_affinity(attr))
+		return 0;
+	err = pthread_attr_getaffinity_np(attr, sizeof(p->affinity),
+					  &p->affinity);
 	if (err == 0)
 		err = -wf_affinity_check(sizeof(p->affinity), &p->affinity,
 					 &p->has_affinity);
@@ -243,17 +284,21 @@ int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 	int err = 0;
 
 	if (WF_UNLIKELY(!recall(m, words, nr_changes, ret_params))) {
+		if (words != NULL && wf_load_relaxed(&extension) == 0)
+			find_extension();
 		err = attr != NULL ? read_attr(attr, ret_params) :
 				     read_default(ret_params);
 		if (err == 0 && ret_params->user_stack == NULL &&
 		    !ret_params->has_policy && ret_params->class != NULL)
 			remember(m, words, nr_changes, ret_params);
 	}
-	read_sigmask(attr, ret_params);
 	ret_params->is_bound = wf_scope_matches((void *)start);
 	ret_params->has_affinity = false;
-	if (err == 0 && WF_UNLIKELY(has_affinity(attr)))
-		err = read_affinity(attr, ret_params);
+	ret_params->has_sigmask = false;
+	if (attr == NULL)
+		read_default_sigmask(ret_params);
+	else if (err == 0 && WF_UNLIKELY(may_have_extension(words)))
+		err = read_extension(attr, ret_params);
 	return err;
 }
 
