@@ -37,9 +37,11 @@
  * peer that writes anything it likes can lose, alter or invent messages, and
  * make calls fail with EPROTO, not make them fault or read elsewhere. A
  * message that is looked at in place (weft_channel_peek_until) may change
- * under the eyes of its reader. Only memory of weft_channel_create is sealed
- * against shrinking; whoever may write to a named channel may shrink its file,
- * and then its users fault: names are for programs that trust each other.
+ * under the eyes of its reader. Memory of weft_channel_create is sealed against
+ * shrinking. The file of a name cannot be: weft_channel_open_named sets a
+ * handler of SIGBUS instead, which passes on what is not for it to the one that
+ * was there. A program that sets another one afterwards, or blocks the signal,
+ * is killed if a peer shrinks the file.
  */
 #ifndef WEFT_CHANNEL_H
 #define WEFT_CHANNEL_H

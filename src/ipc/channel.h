@@ -26,9 +26,15 @@ struct weft_channel {
 	uint32_t nr_seen;   /* deaths that were reported */
 	uint32_t spin_us;   /* how long to look before sleeping */
 	int64_t checked_ns; /* when the locks were last looked at */
+	/* What a handler of SIGBUS may replace, and that it has (guard.c). */
+	_Atomic(void *) guarded;
+	_Atomic uint64_t guarded_bytes;
+	_Atomic bool is_cut;
 	_Atomic uint32_t use;
 	struct weft_channel *next; /* all that ever were: never freed */
 };
+
+extern struct weft_channel *_Atomic wf_channels;
 
 static inline bool wf_channel_is_sender(const struct weft_channel *c)
 {

@@ -18,9 +18,10 @@
 
 #include "ipc/channel.h"
 #include "ipc/file.h"
+#include "ipc/guard.h"
 #include "ipc/peer.h"
 
-static struct weft_channel *_Atomic all;
+struct weft_channel *_Atomic wf_channels;
 static pthread_mutex_t no_fork = PTHREAD_MUTEX_INITIALIZER; /* F2 */
 
 static void before_fork(void)
@@ -36,7 +37,7 @@ static void after_fork(void)
 /* In a fork child, before anything else of the program's runs there. F1 */
 static void forget_all(void)
 {
-	struct weft_channel *c = wf_load_acquire(&all);
+	struct weft_channel *c = wf_load_acquire(&wf_channels);
 
 	for (; c != NULL; c = c->next) {
 		if (wf_load_relaxed(&c->use) != 0 && c->lock_fd >= 0) {
@@ -60,7 +61,7 @@ static struct weft_channel *get(void)
 
 	pthread_once(&once, watch_forks);
 	/* acquire: pairs with the release of the push below. */
-	for (c = wf_load_acquire(&all); c != NULL; c = c->next) {
+	for (c = wf_load_acquire(&wf_channels); c != NULL; c = c->next) {
 		uint32_t unused = 0;
 
 		if (wf_cas_acq_rel(&c->use, &unused, 1))
@@ -71,8 +72,8 @@ static struct weft_channel *get(void)
 		return NULL;
 	c->lock_fd = -1;
 	wf_store_relaxed(&c->use, 1);
-	c->next = wf_load_relaxed(&all);
-	while (!wf_cas_acq_rel(&all, &c->next, c))
+	c->next = wf_load_relaxed(&wf_channels);
+	while (!wf_cas_acq_rel(&wf_channels, &c->next, c))
 		;
 	return c;
 }
@@ -141,6 +142,12 @@ static int begin(struct weft_channel *c, const struct wf_ring_shape *shape,
 	return 0;
 }
 
+static void unmap(struct weft_channel *c, const struct wf_ring_shape *shape)
+{
+	wf_guard_end(c);
+	wf_file_unmap(c->memory, shape);
+}
+
 static int open_end(struct weft_channel *c, int fd, bool must_seal,
 		    bool is_sender)
 {
@@ -149,6 +156,9 @@ static int open_end(struct weft_channel *c, int fd, bool must_seal,
 
 	if (rc != 0)
 		return rc;
+	wf_store_relaxed(&c->is_cut, false);
+	if (!must_seal)
+		wf_guard_begin(c, wf_ring_bytes(&shape));
 	rc = open_lock(c, fd);
 	if (rc == 0) {
 		rc = begin(c, &shape, is_sender);
@@ -156,7 +166,7 @@ static int open_end(struct weft_channel *c, int fd, bool must_seal,
 			return 0;
 		close_lock(c);
 	}
-	wf_file_unmap(c->memory, &shape);
+	unmap(c, &shape);
 	return rc;
 }
 
@@ -209,7 +219,7 @@ int weft_channel_close(struct weft_channel *c)
 		wf_channel_ring_all(c);
 		close_lock(c);
 	}
-	wf_file_unmap(c->memory, &c->ring.shape);
+	unmap(c, &c->ring.shape);
 	put(c);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /*
  * A memfd takes seals: nobody can shrink it, so a page that was there stays
  * readable, and whatever else a peer does to the file is to its contents. Files
- * with names cannot be sealed (those of tmpfs are born with F_SEAL_SEAL).
+ * with names cannot be sealed (those of tmpfs are born with F_SEAL_SEAL); what
+ * is done about that is in guard.c.
  *
  * A named file is made without a name and gets it when it is complete, so that
  * who finds it never finds half of it.
@@ -203,20 +204,18 @@ static int size_of(int fd, bool must_seal, uint64_t *ret_bytes)
 int wf_file_map(int fd, bool must_seal, void **ret_memory,
 		struct wf_ring_shape *ret_shape)
 {
+	struct wf_ring_header header;
 	struct wf_ring_shape shape;
 	uint64_t bytes;
-	void *memory;
 	int rc = size_of(fd, must_seal, &bytes);
 
 	if (rc != 0)
 		return rc;
-	if (bytes < WF_RING_HEADER_BYTES)
+	/* Not mapped: it may be gone by now. */
+	if (wf_sys(SYS_pread64, fd, &header, sizeof(header), 0) !=
+	    sizeof(header))
 		return -EPROTO;
-	rc = map(fd, WF_RING_HEADER_BYTES, &memory);
-	if (rc != 0)
-		return rc;
-	rc = wf_ring_shape_read(memory, bytes, &shape);
-	wf_sys(SYS_munmap, memory, WF_RING_HEADER_BYTES);
+	rc = wf_ring_shape_read(&header, bytes, &shape);
 	if (rc == 0)
 		rc = map(fd, wf_ring_bytes(&shape), ret_memory);
 	if (rc == 0)

@@ -163,13 +163,15 @@ void wf_channel_check(struct weft_channel *c, clockid_t clock)
 }
 
 /*
- * Why there is nothing to wait for: 0 if there is, -EPIPE, -EOWNERDEAD. May
- * change the slot at hand.
+ * Why there is nothing to wait for: 0 if there is, -EPIPE, -EOWNERDEAD, or
+ * -EPROTO if the memory is gone. May change the slot at hand.
  */
 static int verdict(struct weft_channel *c, uint64_t word)
 {
 	int rc;
 
+	if (WF_UNLIKELY(wf_load_relaxed(&c->is_cut)))
+		return -EPROTO;
 	if (wf_channel_is_sender(c))
 		return wf_peer_receiver(&c->ring);
 	if (wf_ring_slot_state(word) == WF_SLOT_CLAIMED &&

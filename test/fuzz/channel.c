@@ -1,20 +1,21 @@
 /*
- * A channel with a peer that writes anything into its memory, between any two
- * calls of an honest end. No call may fault, read outside the memory, go on for
- * ever, or return a message larger than the channel's.
+ * A channel with a peer that writes anything into its memory, or shrinks the
+ * file of its name, between any two calls of an honest end. No call may fault,
+ * read outside the memory, go on for ever, or return a message larger than the
+ * channel's.
  *
- * The input is a program: its first byte is the channel's flags and size, then
- * each byte is one step, with the bytes behind it as operands.
+ * The input is a program: its first byte is the channel's flags, size and kind,
+ * then each byte is one step, with the bytes behind it as operands.
  *
  * Built with libFuzzer it is a fuzzer (`build/test/fuzz/fuzz_channel`); with
  * driver.c it runs inputs that are made by a seed.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,11 +30,13 @@ struct state {
 	const uint8_t *data;
 	size_t left;
 	uint32_t message_size;
-	int fd;
-	unsigned char *memory; /* the hostile peer's view */
-	size_t bytes;
+	int fd;	      /* the hostile peer's */
+	size_t bytes; /* of the file at first */
+	int is_named;
 	struct weft_channel *out, *in; /* NULL while closed */
 };
+
+static char name[40], path[60];
 
 static void require(int holds, const char *what)
 {
@@ -84,9 +87,9 @@ static void scribble(struct state *s)
 {
 	size_t at = next_value(s, 2) * 8 % s->bytes;
 	unsigned int how = next(s);
-	uint64_t value, old;
+	uint64_t value, old = 0;
 
-	memcpy(&old, s->memory + at, 8);
+	require(pread(s->fd, &old, 8, (off_t)at) >= 0, "pread");
 	switch (how % 6) {
 	case 0:
 		value = next_value(s, 8);
@@ -106,7 +109,15 @@ static void scribble(struct state *s)
 	default:
 		value = next(s);
 	}
-	memcpy(s->memory + at, &value, 8);
+	require(pwrite(s->fd, &value, 8, (off_t)at) == 8, "pwrite");
+}
+
+/* Or lets it grow again. */
+static void shrink(struct state *s)
+{
+	size_t bytes = next_value(s, 2) % (s->bytes + 1);
+
+	require(ftruncate(s->fd, (off_t)bytes) == 0, "ftruncate");
 }
 
 static void open_end(struct state *s, struct weft_channel **end, int which)
@@ -118,7 +129,8 @@ static void open_end(struct state *s, struct weft_channel **end, int which)
 		*end = NULL;
 		return;
 	}
-	rc = weft_channel_open(s->fd, which, end);
+	rc = s->is_named ? weft_channel_open_named(name, which, end) :
+			   weft_channel_open(s->fd, which, end);
 	judge(rc);
 }
 
@@ -199,7 +211,7 @@ static void receive_batch(struct state *s)
 
 static void step(struct state *s)
 {
-	switch (next(s) % 12) {
+	switch (next(s) % 13) {
 	case 0:
 		open_end(s, &s->out, WEFT_CHANNEL_SENDER);
 		return;
@@ -210,6 +222,10 @@ static void step(struct state *s)
 	case 3:
 	case 4:
 		scribble(s);
+		return;
+	case 5:
+		if (s->is_named)
+			shrink(s);
 		return;
 	default:
 		break;
@@ -249,6 +265,22 @@ static void step(struct state *s)
 	}
 }
 
+static int create(const struct weft_channel_attr *attr, int is_named)
+{
+	int fd;
+
+	if (!is_named) {
+		require(weft_channel_create(attr, &fd) == 0, "create");
+		return fd;
+	}
+	snprintf(name, sizeof(name), "/weft-fuzz-%d", (int)getpid());
+	snprintf(path, sizeof(path), "/dev/shm%s", name);
+	require(weft_channel_create_named(name, attr) == 0, "create_named");
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	require(fd >= 0, path);
+	return fd;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct state s = { .data = data, .left = size };
@@ -259,12 +291,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct stat st;
 
 	s.message_size = attr.message_size;
-	require(weft_channel_create(&attr, &s.fd) == 0, "create");
+	s.is_named = (how & 0x40) != 0;
+	s.fd = create(&attr, s.is_named);
 	require(fstat(s.fd, &st) == 0, "fstat");
 	s.bytes = (size_t)st.st_size;
-	s.memory = mmap(NULL, s.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd,
-			0);
-	require(s.memory != MAP_FAILED, "mmap");
 	if (how & 0x80) {
 		open_end(&s, &s.out, WEFT_CHANNEL_SENDER);
 		open_end(&s, &s.in, WEFT_CHANNEL_RECEIVER);
@@ -275,7 +305,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		weft_channel_close(s.out);
 	if (s.in != NULL)
 		weft_channel_close(s.in);
-	munmap(s.memory, s.bytes);
 	close(s.fd);
+	if (s.is_named)
+		require(weft_channel_unlink(name) == 0, "unlink");
 	return 0;
 }

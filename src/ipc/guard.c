@@ -1,0 +1,100 @@
+/*
+ * Who touches memory of a file that was shrunk is sent SIGBUS. A handler puts
+ * zero pages of the process's own in place of the whole ring, and the access
+ * goes on. No slot of a ring in use is zero but that of position 0, so calls
+ * find what no honest peer writes; those that wait look at is_cut.
+ *
+ * G1. The range is set before the ring is touched and taken away before it is
+ *     unmapped. So a fault at an address of a range that is set is that ring's:
+ *     an older user of the address has gone before it was mapped anew.
+ * G2. Its two words are not of one moment: the beginning is read again after
+ *     the size.
+ * G3. Faults elsewhere are for whoever had the signal before.
+ *
+ * Rejected: seals, which files of tmpfs cannot have. Rejected: a memfd behind
+ * the name. Its sealed memory can only be had from a process that lives as long
+ * as the name does, and by its /proc from none but its own user's. Rejected: to
+ * jump out of the access. Each call would save its registers before, and who
+ * looks at a message in place is not in a call.
+ */
+#include "ipc/guard.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "os/sys.h"
+
+static struct sigaction before; /* G3 */
+
+/* True if the access may be tried again. */
+static bool mend(struct weft_channel *c, uintptr_t at)
+{
+	/* acquire: the size; pairs with the release in wf_guard_begin. */
+	void *begin = wf_load_acquire(&c->guarded);
+	uint64_t bytes = wf_load_acquire(&c->guarded_bytes);
+
+	if (begin == NULL || at < (uintptr_t)begin ||
+	    at - (uintptr_t)begin >= bytes ||
+	    wf_load_relaxed(&c->guarded) != begin) /* G2 */
+		return false;
+	wf_store_relaxed(&c->is_cut, true);
+	return wf_sys(SYS_mmap, begin, bytes, PROT_READ | PROT_WRITE,
+		      MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		      -1, 0) == (long)begin;
+}
+
+static void pass_on(int sig, siginfo_t *info, void *context)
+{
+	if ((before.sa_flags & SA_SIGINFO) != 0) {
+		before.sa_sigaction(sig, info, context);
+	} else if (before.sa_handler != SIG_DFL &&
+		   before.sa_handler != SIG_IGN) {
+		before.sa_handler(sig);
+	} else if (before.sa_handler == SIG_DFL || info->si_code > 0) {
+		/* A fault comes again, and is fatal, also if ignored. */
+		signal(sig, SIG_DFL);
+		if (info->si_code <= 0)
+			raise(sig);
+	}
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	if (info->si_code == BUS_ADRERR) {
+		struct weft_channel *c = wf_load_acquire(&wf_channels);
+
+		for (; c != NULL; c = c->next) {
+			if (mend(c, (uintptr_t)info->si_addr))
+				return;
+		}
+	}
+	pass_on(sig, info, context);
+}
+
+static void install(void)
+{
+	struct sigaction ours;
+
+	sigaction(SIGBUS, NULL, &before);
+	ours = before;
+	ours.sa_sigaction = on_fault;
+	ours.sa_flags &= SA_NODEFER | SA_RESTART;
+	ours.sa_flags |= SA_SIGINFO | SA_ONSTACK;
+	sigaction(SIGBUS, &ours, NULL);
+}
+
+void wf_guard_begin(struct weft_channel *c, uint64_t bytes)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, install);
+	wf_store_relaxed(&c->guarded_bytes, bytes);
+	/* release: the size; pairs with mend. */
+	wf_store_release(&c->guarded, c->memory); /* G1 */
+}
+
+void wf_guard_end(struct weft_channel *c)
+{
+	wf_store_release(&c->guarded, NULL);
+}

@@ -1,0 +1,17 @@
+/*
+ * Rings whose memory may go away: somebody shrinks the file of a name.
+ *
+ *     wf_guard_begin(c, bytes);       before the ring is touched
+ *     ...                             EPROTO, not SIGBUS
+ *     wf_guard_end(c);                before it is unmapped
+ */
+#ifndef WEFT_IPC_GUARD_H
+#define WEFT_IPC_GUARD_H
+
+#include "ipc/channel.h"
+
+/* From here on c->is_cut may become true. Not in a signal handler. */
+void wf_guard_begin(struct weft_channel *c, uint64_t bytes);
+void wf_guard_end(struct weft_channel *c);
+
+#endif
