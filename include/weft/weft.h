@@ -57,7 +57,8 @@ int weft_is_active(void);
  * nothing to run looks at the words of all waiting threads, and switches
  * straight to the one whose word has changed. While all VPs sleep or are busy,
  * each word is looked at at least once a millisecond, unless its writers have
- * promised to ring.
+ * promised to ring. When all have slept for a second or more it is once in 16
+ * milliseconds; between, after a 64th of the time that nothing has happened.
  *
  * A word is 1, 2, 4 or 8 bytes of ordinary memory at an address that is a
  * multiple of its size. Flags are or'ed to the size.

@@ -4,7 +4,8 @@
  *
  * Without, a wait polls for a while, as long as a sleep and a wake would take,
  * then sleeps on one futex that all doorbells ring. Where a word is rung by
- * nobody, the sleep ends after a millisecond to look again.
+ * nobody, the sleep ends after a millisecond to look again; after a 64th of the
+ * time that it has waited for, if that is more, and 16 milliseconds at most.
  *
  * B1. A waiter counts itself, fences, notes the bell, looks at its words, then
  *     sleeps unless the bell has rung. A ringer changes the word, fences, then
@@ -30,6 +31,8 @@ extern const struct weft_runtime_functions *weft_runtime(void)
 enum {
 	POLL_NS = 30 * 1000,
 	LOOK_NS = 1000 * 1000,
+	MAX_LOOK_NS = 16 * LOOK_NS,
+	LOOK_SHARE = 64,
 	FLAGS = WEFT_WORD_RUNG | WEFT_WORD_POLLED,
 };
 
@@ -158,9 +161,18 @@ static void leave(void *arg)
 	atomic_fetch_sub(&nr_waiters, 1);
 }
 
+/* Until the next look at words that nobody rings. */
+static int64_t look_after(int64_t waited_ns)
+{
+	int64_t ns = waited_ns / LOOK_SHARE;
+
+	return ns < LOOK_NS ? LOOK_NS : ns < MAX_LOOK_NS ? ns : MAX_LOOK_NS;
+}
+
 static int sleep_for(const struct weft_word *words, size_t nr,
 		     size_t *ret_index, int64_t deadline_ns, bool all_rung)
 {
+	int64_t begin_ns = now_ns();
 	int rc;
 
 	atomic_fetch_add(&nr_waiters, 1); /* seq_cst: B1 */
@@ -174,8 +186,8 @@ static int sleep_for(const struct weft_word *words, size_t nr,
 			rc = ETIMEDOUT;
 		if (rc >= 0)
 			break;
-		if (!all_rung && until > now + LOOK_NS)
-			until = now + LOOK_NS;
+		if (!all_rung && until > now + look_after(now - begin_ns))
+			until = now + look_after(now - begin_ns);
 		sleep_on_bell(seen, until);
 	}
 	pthread_cleanup_pop(1);

@@ -12,8 +12,9 @@
  *     the other.
  * W3. A wait may end though nothing has changed: the waiter looks again.
  * W4. A word that nobody has promised to ring is looked at by somebody at
- *     least once a tick: whoever begins such a wait wakes the monitor if it
- *     sleeps and does not look itself (boot/monitor.c, N5).
+ *     least once a tick, or less often when nothing has happened for long:
+ *     whoever begins such a wait wakes the monitor if it sleeps and will not
+ *     look at the next tick (boot/monitor.c, N5).
  *
  * Rejected: slots that know the number of the wait, and no key. Who looks
  * would have to hold a lock of the slot while it takes that of the bucket, or
@@ -146,18 +147,20 @@ static void count_wait(struct wf_thread *t)
 }
 
 /*
- * The wait is noted. No fence before the look at the monitor: it passes a
- * membarrier between its announcement and its look (boot/monitor.c, N3).
+ * The wait is noted, and counted. No fence before the look at the monitor: it
+ * passes a membarrier between its announcement and its look (boot/monitor.c,
+ * N3 and N5).
  */
 static void see_watch(const struct wait *w, bool is_rung)
 {
 	if (WF_UNLIKELY(!wf_load_relaxed(&wf_sched.has_words)))
 		wf_store_relaxed(&wf_sched.has_words, true);
+	count_wait(w->t);
+	wf_compiler_barrier();
 	if ((!is_rung || w->is_polled) &&
 	    WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) ==
 			WF_MONITOR_ASLEEP))
 		wf_idle_wake_monitor(); /* W4 */
-	count_wait(w->t);
 }
 
 static uint8_t state_of(const struct wait *w)

@@ -69,6 +69,9 @@ bool wf_words_has_polled(void);
  * time. True if it has to go on doing so.
  */
 bool wf_words_watch(void);
+/* Waits for words that have begun. Later ones raise it before they look
+ * whether the monitor sleeps. */
+uint64_t wf_words_nr_waits(void);
 /*
  * How often it has found some. Nobody knows then when they changed, but that
  * it was in the last tick.

@@ -275,6 +275,15 @@ static bool has_unrung(void)
 	return false;
 }
 
+uint64_t wf_words_nr_waits(void)
+{
+	uint64_t nr = wf_load_relaxed(&wf_counters.word_waits);
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		nr += wf_load_relaxed(&wf_sched.vps[i].counters.word_waits);
+	return nr;
+}
+
 bool wf_words_watch(void)
 {
 	uint64_t looks = 0;

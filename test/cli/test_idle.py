@@ -149,6 +149,18 @@ def clean_environment(**more):
             if not name.startswith("WEFT_")} | more
 
 
+def counts_of(pid):
+    """{task: (clock ticks, context switches)}"""
+    tasks = {}
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        stat = (task / "stat").read_text().rpartition(")")[2].split()
+        status = (task / "status").read_text()
+        switches = re.findall(r"ctxt_switches:\s*(\d+)", status)
+        tasks[task.name] = (int(stat[11]) + int(stat[12]),
+                            sum(map(int, switches)))
+    return tasks
+
+
 class Waiters:
     """The program of waiting threads, on weft."""
 
@@ -165,15 +177,7 @@ class Waiters:
         self.process.stdout.close()
 
     def counts(self):
-        """{task: (clock ticks, context switches)}"""
-        tasks = {}
-        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
-            stat = (task / "stat").read_text().rpartition(")")[2].split()
-            status = (task / "status").read_text()
-            switches = re.findall(r"ctxt_switches:\s*(\d+)", status)
-            tasks[task.name] = (int(stat[11]) + int(stat[12]),
-                                sum(map(int, switches)))
-        return tasks
+        return counts_of(self.process.pid)
 
 
 def added(before, after):
@@ -385,3 +389,58 @@ def test_polls_where_words_change_often(weft, compile_c):
         if statistics(weft, "--vps", "2", program)[HITS] > 100:
             return
     pytest.fail("nobody polls for words")
+
+
+# A thread waits for a word that another process changes when it is told to.
+UNRUNG = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+static void *await(void *word)
+{
+	if (weft_word_wait_until(word, 4, UINT32_MAX, 0, NULL) != 0)
+		abort();
+	puts("seen");
+	return NULL;
+}
+
+int main(void)
+{
+	volatile unsigned int *word;
+	pthread_t thread;
+
+	word = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (fork() == 0) {
+		getchar();
+		*word = 1;
+		_exit(0);
+	}
+	pthread_create(&thread, NULL, await, (void *)word);
+	puts("all wait");
+	fflush(stdout);
+	return pthread_join(thread, NULL);
+}
+"""
+
+
+@pytest.mark.parametrize("wait", ["adaptive", "park"])
+def test_words_are_looked_at_ever_less_often(weft, compile_c, wait):
+    program = compile_c("-pthread", f"-I{ROOT / 'include'}",
+                        "-x", "none", BUILD / "libweft-api.a", source=UNRUNG)
+    with subprocess.Popen(
+            [BUILD / "weft", "run", "--wait", wait, "--vps", "2", program],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=clean_environment()) as process:
+        assert process.stdout.readline() == "all wait\n"
+        time.sleep(2)
+        before = counts_of(process.pid)
+        time.sleep(2)
+        _, switches = added(before, counts_of(process.pid))
+        # At most 125 looks; it would be 2000 with one in each tick.
+        assert 20 < switches < 500
+        assert process.communicate("\n")[0] == "seen\n"
