@@ -40,6 +40,10 @@ enum {
 	FAR_LOOK_NS = 2 * 1000, /* A4 */
 	/* A change of the mask costs less than 1 % of this. */
 	QUIET_AFTER_NS = 50 * 1000,
+	/* Who polls for less is not asked whether it was in the way. */
+	SHORT_POLL_NS = 4 * 1000,
+	/* Between two looks at the clock: most of it may be another's. */
+	GAP_NS = 5 * 1000,
 	/* Polling is worth what a wake costs waker and sleeper together. */
 	WORTH_IN_WAKES = 2,
 };
@@ -59,7 +63,8 @@ struct idle {
 	int64_t came_ns;	  /* when what woke it came */
 	int64_t seen_ns;	  /* last look at the clock */
 	int64_t far_ns;		  /* last look at other VPs' words */
-	long nr_involuntary;	  /* after the first looks; -1: not known */
+	bool had_gap;		  /* while it polled */
+	long nr_involuntary;	  /* after SHORT_POLL_NS; -1: not known */
 };
 
 static void set_policy(uint32_t policy, uint32_t agents)
@@ -193,10 +198,14 @@ static bool try_poll(struct idle *idle, struct wf_vp *vp)
 	return true;
 }
 
-static void count_polled(struct wf_vp *vp, int64_t ns)
+/* Charges the polling since the last look at the clock. */
+static void count_polled(struct idle *idle, struct wf_vp *vp, int64_t now)
 {
+	int64_t ns = now - idle->seen_ns;
 	int64_t all_ns = wf_load_relaxed(&vp->polled_ns) + ns;
 
+	idle->seen_ns = now;
+	idle->had_gap |= ns >= GAP_NS;
 	wf_store_relaxed(&vp->polled_ns, all_ns);
 	wf_store_relaxed(&vp->counters.polled_us,
 			 (uint64_t)(all_ns / WF_NS_PER_US));
@@ -220,8 +229,7 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 			wf_cpu_pause();
 		}
 		now = wf_os_now();
-		count_polled(vp, now - idle->seen_ns);
-		idle->seen_ns = now;
+		count_polled(idle, vp, now);
 		if (now >= wf_timers_earliest(vp))
 			return true;
 		if (now - idle->far_ns >= FAR_LOOK_NS) {
@@ -231,20 +239,26 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 		}
 		if (now >= idle->end_ns || is_policy_new(idle))
 			return false;
-		if (idle->nr_involuntary < 0)
+		if (idle->nr_involuntary < 0 &&
+		    now - idle->begin_ns >= SHORT_POLL_NS)
 			idle->nr_involuntary = wf_os_involuntary_switches();
 		if (now - idle->begin_ns >= QUIET_AFTER_NS)
 			quiet(c);
 	}
 }
 
-/* The poller was disturbed if somebody else has run on its CPU. */
+/*
+ * The poller was disturbed if somebody else has run on its CPU. The kernel is
+ * asked only if there was time for that: a thread waits to run.
+ */
 static void see_disturbance(struct idle *idle, struct wf_vp *vp)
 {
 	if (idle->policy != WF_WAIT_ADAPTIVE || idle->nr_involuntary < 0)
 		return;
+	count_polled(idle, vp, wf_os_now());
 	wf_budget_polled(&vp->budget,
-			 wf_os_involuntary_switches() != idle->nr_involuntary);
+			 idle->had_gap && wf_os_involuntary_switches() !=
+						  idle->nr_involuntary);
 }
 
 /* Nothing came in time. */
