@@ -17,7 +17,7 @@
 
 #include "../../micro/bench.h"
 
-enum { MESSAGES = 2000, MOST_MESSAGES = 100000 };
+enum { MESSAGES = 2000, MOST_MESSAGES = 100000, USUAL_US = 4000000 };
 
 /* Each on a page of its own but for the samples. */
 static struct shared {
@@ -74,7 +74,7 @@ static uint64_t cpu_ns(void)
 
 int main(int argc, char **argv)
 {
-	long nr_messages = bench_scale(argc, argv, MESSAGES);
+	long nr_messages = bench_scale(argc, argv, MESSAGES), pause_us;
 	uint64_t start, cpu;
 	pid_t child;
 	int status;
@@ -84,6 +84,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s PERCENT N PAUSE_US\n", argv[0]);
 		return 2;
 	}
+	pause_us = atol(argv[3]);
+	if (pause_us > 0 &&
+	    nr_messages > bench_scale(argc, argv, USUAL_US) / pause_us)
+		nr_messages = bench_scale(argc, argv, USUAL_US) / pause_us + 1;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	words = calloc((size_t)nr_members, sizeof(*words));
@@ -96,7 +100,7 @@ int main(int argc, char **argv)
 		while (shared->answer != UINT32_MAX)
 			usleep(1000);
 		shared->answer = 0;
-		ask(nr_messages, atol(argv[3]));
+		ask(nr_messages, pause_us);
 	}
 	for (long i = 0; i < nr_members; i++) {
 		pthread_t thread;

@@ -43,7 +43,12 @@ HEADS = {"condition variables": "conds", "agent + signal": "agent+sig",
 TARGETS = {(5, 1, "words"): 25, (5, 1, "semaphores"): 35,
            (1000, 1, "words"): 20, (1000, 1, "semaphores"): 40,
            (5, 2, "semaphores"): 110}
-OUTSIDE_THREADS, OUTSIDE_PAUSE_US = 5, 100
+OUTSIDE_THREADS = 5
+# Often, now and then, hardly ever.
+PAUSES_US = (15, 100, 200000)
+# adaptive: times as slow as one that polls when words change often, and CPU
+# seconds more than none that polls when they hardly ever do, at most.
+ADAPTIVE_SLOWER, ADAPTIVE_CPU = 1.1, 0.01
 WIDTH = 10
 
 
@@ -170,20 +175,20 @@ def check_targets(rings):
     return checks
 
 
-def agents_table(sides, options, vps):
+def agents_table(sides, options, vps, pause_us):
     """{policy: medians} for a word that another process changes."""
     policies = {"0 (park)": ["--wait", "park"], "adaptive": []}
     for nr in range(1, vps + 1):
         policies[f"{nr} (poll)"] = ["--wait", "poll", "--agents", str(nr)]
     call = [str(options.build / "bench/papers/ring/bench_outside"),
-            str(options.scale), str(OUTSIDE_THREADS), str(OUTSIDE_PAUSE_US)]
+            str(options.scale), str(OUTSIDE_THREADS), str(pause_us)]
     # In front of what the command is to run.
     front = sides.command("weft", vps, [])[:-1]
     runners = {name: functools.partial(measure.run, [*front, *args, "--",
                                                      *call])
                for name, args in policies.items()}
     samples, impossible, errors = measure.in_turn(runners, options.runs)
-    print(f"\nA word from another process every {OUTSIDE_PAUSE_US} us through "
+    print(f"\nA word from another process every {pause_us} us through "
           f"{OUTSIDE_THREADS} threads, {vps} VPs\n"
           f"{'agents':<12}{'ns one way':>12}{'CPU s/s':>10}")
     rows = {}
@@ -195,6 +200,24 @@ def agents_table(sides, options, vps):
         print(f"{name:<12}{report.number(rows[name]['latency']):>12}"
               f"{report.number(rows[name]['cpu']):>10}", flush=True)
     return rows, errors
+
+
+def check_agents(agents):
+    often, rarely = agents[min(PAUSES_US)], agents[max(PAUSES_US)]
+    checks = {}
+    if {"adaptive", "1 (poll)"} <= often.keys():
+        slower = often["adaptive"]["latency"] / often["1 (poll)"]["latency"]
+        checks["adaptive beside poll, often"] = slower <= ADAPTIVE_SLOWER
+        print(f"adaptive is {slower:.2f} times as slow as poll when words "
+              f"change often, at most {ADAPTIVE_SLOWER}: "
+              f"{'yes' if slower <= ADAPTIVE_SLOWER else 'NO'}")
+    if {"adaptive", "0 (park)"} <= rarely.keys():
+        more = rarely["adaptive"]["cpu"] - rarely["0 (park)"]["cpu"]
+        checks["adaptive beside park, rarely"] = more <= ADAPTIVE_CPU
+        print(f"adaptive uses {more:.4f} CPUs more than park when they hardly "
+              f"ever do, at most {ADAPTIVE_CPU}: "
+              f"{'yes' if more <= ADAPTIVE_CPU else 'NO'}")
+    return checks
 
 
 def main(argv):
@@ -212,9 +235,12 @@ def main(argv):
         ring.head()
         for nr in options.threads:
             ring.measure(nr)
-    agents, failed = agents_table(sides, options, cpus)
+    agents, failed = {}, {}
+    for pause_us in PAUSES_US:
+        agents[pause_us], errors = agents_table(sides, options, cpus, pause_us)
+        failed |= errors
     print()
-    checks = check_targets(rings)
+    checks = check_targets(rings) | check_agents(agents)
     print(f"{sum(checks.values())} of {len(checks)} targets met")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps({
@@ -224,7 +250,7 @@ def main(argv):
                                 for vps, ring in rings.items()},
         "agents": agents, "targets": checks}, indent=1) + "\n")
     why = figures.draw(options.plot, rings[1].rows, rings[max(rings)].rows,
-                       agents, cpus)
+                       agents[PAUSES_US[1]], cpus)
     print(f"plot: {why or options.plot}")
     return 1 if failed or any(any(ring.errors.values())
                               for ring in rings.values()) else 0
