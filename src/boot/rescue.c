@@ -16,8 +16,10 @@
 
 #include "boot/own_table.h"
 #include "boot/tick.h"
+#include "libc/text.h"
 #include "os/clock.h"
 #include "os/kthread.h"
+#include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/queue.h"
 #include "signal/preempt.h"
@@ -29,6 +31,8 @@ enum {
 	/* Rescues of one thread with longer pauses are not in a row: it costs
 	 * little, and may wait by ways that weft knows, too. */
 	ROW_MS = 100,
+	/* Of a wait that will come again, and never by ways that weft knows. */
+	NR_AS_OF_INLINE = 8,
 	COMPUTES_NS = 50 * WF_NS_PER_US, /* more than a call and its return */
 };
 
@@ -143,10 +147,21 @@ static bool is_blocked(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 	return false;
 }
 
+/* By a futex call that is compiled into a library, as libgomp's are. */
+static bool waits_inline(const struct wf_carrier *c)
+{
+	uintptr_t pc;
+	long nr;
+
+	return wf_os_thread_call(proc, wf_load_relaxed(&c->tid), &nr, &pc) &&
+	       nr == SYS_futex && wf_text_of(pc) == WF_TEXT_PROGRAM;
+}
+
 static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 {
 	struct wf_thread *t = wf_load_acquire(&vp->cur);
 	uint32_t now_ms = (uint32_t)(now_ns / WF_NS_PER_MS);
+	const struct wf_carrier *blocked = vp->carrier;
 	struct wf_carrier *spare;
 
 	if (t == NULL || !has_work(vp, now_ns)) {
@@ -166,7 +181,7 @@ static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 	if (now_ms - t->rescued_ms > ROW_MS)
 		t->nr_rescued = 0;
 	t->rescued_ms = now_ms;
-	t->nr_rescued++;
+	t->nr_rescued += waits_inline(blocked) ? NR_AS_OF_INLINE : 1;
 	wf_count(rescues);
 	wf_tick_rescued(vp, t);
 	wf_carrier_give(spare, vp);

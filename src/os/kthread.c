@@ -88,12 +88,19 @@ static bool read_about(int proc, int tid, const char *what, char *buf,
 	return n > 0;
 }
 
+static uint64_t number_at(const char *p, uint64_t base)
+{
+	uint64_t n = 0;
+
+	for (; (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'f'); p++)
+		n = n * base + (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+	return n;
+}
+
 uint64_t wf_os_pending_of_thread(void)
 {
-	enum { BASE = 16 };
 	char buf[4096];
 	const char *p;
-	uint64_t pending = 0;
 	int proc = wf_os_proc_open();
 
 	if (proc < 0)
@@ -102,12 +109,7 @@ uint64_t wf_os_pending_of_thread(void)
 		buf[0] = '\0';
 	wf_sys(SYS_close, proc);
 	p = strstr(buf, "SigPnd:");
-	if (p == NULL)
-		return 0;
-	for (p += sizeof("SigPnd:"); *p > ' '; p++)
-		pending = pending * BASE +
-			  (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
-	return pending;
+	return p != NULL ? number_at(p + sizeof("SigPnd:"), 16) : 0;
 }
 
 char wf_os_thread_state(int proc, int tid)
@@ -122,20 +124,31 @@ char wf_os_thread_state(int proc, int tid)
 	return paren != NULL && paren[1] == ' ' ? paren[2] : 'X';
 }
 
+bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc)
+{
+	char buf[256];
+	const char *pc;
+
+	/* Number, six arguments, stack pointer, program counter. */
+	if (!read_about(proc, tid, "syscall", buf, sizeof(buf)) ||
+	    buf[0] < '0' || buf[0] > '9')
+		return false;
+	*ret_nr = (long)number_at(buf, 10);
+	pc = strrchr(buf, 'x');
+	*ret_pc = pc != NULL ? number_at(pc + 1, 16) : 0;
+	return pc != NULL;
+}
+
 uint64_t wf_os_thread_sleeps(int proc, int tid)
 {
 	static const char name[] = "\nvoluntary_ctxt_switches:\t";
 	char buf[4096];
 	const char *at;
-	uint64_t nr = 0;
 
 	if (!read_about(proc, tid, "status", buf, sizeof(buf)))
 		return 0;
 	at = strstr(buf, name);
-	for (at = at != NULL ? at + strlen(name) : ""; *at >= '0' && *at <= '9';
-	     at++)
-		nr = nr * 10 + (uint64_t)(*at - '0');
-	return nr;
+	return at != NULL ? number_at(at + strlen(name), 10) : 0;
 }
 
 long wf_os_timer_slack(void)

@@ -2,6 +2,7 @@
 #ifndef WEFT_OS_KTHREAD_H
 #define WEFT_OS_KTHREAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,8 @@ int wf_os_proc_open(void);
 char wf_os_thread_state(int proc, int tid);
 /* Signals that wait for the calling kernel thread, not for the process. */
 uint64_t wf_os_pending_of_thread(void);
+/* What system call it is in, and from where; false if in none, or unknown. */
+bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc);
 /* How often it has gone to sleep; 0 if nobody knows. */
 uint64_t wf_os_thread_sleeps(int proc, int tid);
 
