@@ -6,7 +6,9 @@
  *     and not for the one that happened to be interrupted.
  * D3. SIGSEGV and SIGBUS have the trampoline even if the program has no
  *     handler, for the sake of the message about an overflow, and of wait words
- *     in memory that is gone.
+ *     and pointers of the program's where there is no memory.
+ * D4. wf_memory_uncaught has the bit of one of the two before the kernel has
+ *     another disposition, and until after it has the trampoline again.
  */
 #include "signal/action.h"
 
@@ -19,6 +21,7 @@
 #include "os/sys.h"
 #include "sched/preempt.h"
 #include "signal/arrive.h"
+#include "signal/memory.h"
 #include "signal/queue.h"
 
 enum { NR_SIGNALS = 64 };
@@ -80,6 +83,14 @@ static bool is_ours(int sig)
 	return sig == SIGSEGV || sig == SIGBUS;
 }
 
+/* D4 */
+static int give_up(int sig, const struct wf_action *a)
+{
+	if (is_ours(sig))
+		atomic_fetch_or(&wf_memory_uncaught, WF_SIGNAL_BIT(sig));
+	return kernel_action(sig, a, NULL);
+}
+
 /* The kernel's disposition for what the program has set. D2, D3 */
 static int install(int sig, const struct wf_action *a)
 {
@@ -90,11 +101,15 @@ static int install(int sig, const struct wf_action *a)
 		.mask = UINT64_MAX,
 	};
 	bool is_default = wf_action_is_sig_dfl(a);
+	int err;
 
 	if (!wf_action_is_handler(a) && !(is_default && is_ours(sig)))
-		return kernel_action(sig, a, NULL);
+		return give_up(sig, a);
 	k.flags |= a->flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
-	return kernel_action(sig, &k, NULL);
+	err = kernel_action(sig, &k, NULL);
+	if (err == 0 && is_ours(sig)) /* D4 */
+		atomic_fetch_and(&wf_memory_uncaught, ~WF_SIGNAL_BIT(sig));
+	return err;
 }
 
 static const struct wf_action default_action = { .flags = 0 };
@@ -136,7 +151,7 @@ int wf_action_change(int sig, const struct wf_action *new,
 
 void wf_action_uninstall(int sig)
 {
-	kernel_action(sig, &default_action, NULL);
+	give_up(sig, &default_action);
 }
 
 void wf_action_do_default(int sig, const siginfo_t *info)
@@ -173,6 +188,6 @@ void wf_actions_fork_child(void)
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
 		if (wf_action_is_handler(a) || is_ours(sig))
-			kernel_action(sig, a, NULL);
+			give_up(sig, a);
 	}
 }

@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "arch/memory.h"
 #include "arch/words.h"
 #include "base/log.h"
 #include "os/kthread.h"
@@ -162,8 +163,10 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
 	bool is_blocked;
 
-	/* Somebody looks at a wait word that is gone. */
-	if (is_fault(sig, info) && wf_arch_slots_fixup(ucontext))
+	/* Somebody looks at a wait word that is gone, or uses a pointer of the
+	 * program's that leads nowhere. */
+	if (is_fault(sig, info) &&
+	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext)))
 		return;
 	if (c == NULL || !wf_is_started()) {
 		wf_foreign_arrived(t, sig, info, ucontext); /* R4 */
