@@ -18,6 +18,7 @@
 #include "sched/cpu_time.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/memory.h"
 #include "thread/lifecycle.h"
 
 enum {
@@ -62,6 +63,7 @@ static bool is_on_carrier(void)
 long wf_clock_get(clockid_t clock, struct timespec *ret_time)
 {
 	const struct wf_thread *t = is_ours(clock) ? thread_of(clock) : wf_self;
+	struct timespec ts;
 	int64_t ns;
 
 	if (!is_ours(clock) &&
@@ -75,8 +77,8 @@ long wf_clock_get(clockid_t clock, struct timespec *ret_time)
 	ns = wf_cpu_time_of(t);
 	if (ns < 0)
 		return ns;
-	*ret_time = wf_os_timespec(ns);
-	return 0;
+	ts = wf_os_timespec(ns);
+	return wf_memory_put(ret_time, &ts, sizeof(ts));
 }
 
 static int64_t us_of(struct timeval tv)
@@ -135,9 +137,9 @@ WF_API(int, clock_getres, clockid_t clock, struct timespec *ret_time)
 			(int)wf_sys(SYS_clock_getres, clock, ret_time));
 	if (thread_of(clock) == NULL)
 		return wf_api_errno(-EINVAL);
-	if (ret_time != NULL)
-		*ret_time = one;
-	return 0;
+	if (ret_time == NULL)
+		return 0;
+	return wf_api_errno(wf_memory_put(ret_time, &one, sizeof(one)));
 }
 
 WF_API(int, getrusage, int who, struct rusage *ret_usage)

@@ -17,7 +17,6 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 #include "api/api.h"
@@ -25,6 +24,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
+#include "signal/memory.h"
 #include "signal/signal.h"
 
 struct child {
@@ -56,7 +56,7 @@ static uint64_t without_borrowing(uint64_t flags)
 static bool is_fork_syscall(long *nr, const long *args, long *first,
 			    struct clone_args *copy)
 {
-	const struct clone_args *clone3 = (const struct clone_args *)args[0];
+	size_t bytes = (size_t)args[1];
 
 	switch (*nr) {
 	case SYS_clone:
@@ -64,11 +64,15 @@ static bool is_fork_syscall(long *nr, const long *args, long *first,
 			*first = (long)without_borrowing((uint64_t)args[0]);
 		return is_fork((uint64_t)*first) && args[1] == 0;
 	case SYS_clone3:
-		if (args[1] < CLONE_ARGS_SIZE_VER0 || clone3->stack != 0)
+		/* The kernel says what is wrong. */
+		if (bytes < CLONE_ARGS_SIZE_VER0 ||
+		    wf_memory_get(copy, (const void *)args[0],
+				  bytes < sizeof(*copy) ? bytes :
+							  sizeof(*copy)) < 0 ||
+		    copy->stack != 0)
 			return false;
-		if (args[1] > (long)sizeof(*copy))
-			return is_fork(clone3->flags);
-		memcpy(copy, clone3, (size_t)args[1]);
+		if (bytes > sizeof(*copy))
+			return is_fork(copy->flags);
 		copy->flags = without_borrowing(copy->flags);
 		*first = (long)copy;
 		return is_fork(copy->flags);

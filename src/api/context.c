@@ -21,12 +21,15 @@
 #include "signal/deliver.h"
 #include "signal/frame.h"
 #include "signal/mask.h"
+#include "signal/memory.h"
 
 static int resume(ucontext_t *uc)
 {
-	uint64_t set = *wf_frame_mask(uc), old;
+	uint64_t set;
 
-	wf_mask_change(SIG_SETMASK, &set, &old);
+	if (wf_memory_get(&set, wf_frame_mask(uc), sizeof(set)) < 0)
+		return wf_api_errno(-EFAULT);
+	wf_mask_change(SIG_SETMASK, &set, NULL);
 	/* Weft's signal in it would close the carrier for good. */
 	if ((set & WF_SIGNAL_UNBLOCKABLE) != 0)
 		*wf_frame_mask(uc) = set & ~WF_SIGNAL_UNBLOCKABLE;

@@ -29,8 +29,8 @@ WF_API_ALIAS(__pread_chk, __pread64_chk);
 
 WF_API(ssize_t, preadv, int fd, const struct iovec *iov, int nr, off_t at)
 {
-	return WF_PARK_OR(wf_real.preadv(fd, iov, nr, at),
-			  wf_io_preadv(fd, iov, nr, at));
+	return WF_PARK_PARTS_OR(wf_real.preadv(fd, iov, nr, at), iov, nr,
+				wf_io_preadv(fd, iov, nr, at));
 }
 WF_API_ALIAS(preadv, preadv64);
 
@@ -46,7 +46,7 @@ WF_API_ALIAS(pwrite, __pwrite64);
 
 WF_API(ssize_t, pwritev, int fd, const struct iovec *iov, int nr, off_t at)
 {
-	return WF_PARK_OR(wf_real.pwritev(fd, iov, nr, at),
-			  wf_io_pwritev(fd, iov, nr, at));
+	return WF_PARK_PARTS_OR(wf_real.pwritev(fd, iov, nr, at), iov, nr,
+				wf_io_pwritev(fd, iov, nr, at));
 }
 WF_API_ALIAS(pwritev, pwritev64);

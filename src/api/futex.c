@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "io/futex.h"
 #include "os/sys.h"
+#include "signal/memory.h"
 #include "sync/deadline.h"
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
@@ -35,19 +36,6 @@ static bool is_aligned(const uint32_t *addr)
 	return ((uintptr_t)addr & 3) == 0;
 }
 
-/*
- * F2. The kernel copies the set before it refuses to know what to do with it:
- * the cheapest of its answers to the question whether memory can be read.
- */
-static bool is_readable(const uint32_t *addr)
-{
-	enum { NO_SUCH_HOW = -1, SET_BYTES = 8 };
-	uintptr_t word = (uintptr_t)addr & ~(uintptr_t)(SET_BYTES - 1);
-
-	return wf_syscall6(SYS_rt_sigprocmask, NO_SUCH_HOW, (long)word, 0,
-			   SET_BYTES, 0, 0) != -EFAULT;
-}
-
 /* The kernel's rule: at least one, whatever the number. */
 static int at_least_one(uint32_t nr)
 {
@@ -55,19 +43,22 @@ static int at_least_one(uint32_t nr)
 }
 
 /* Relative for FUTEX_WAIT, absolute for FUTEX_WAIT_BITSET; NULL is for ever. */
-static int deadline_of(int op, const struct timespec *ts, int64_t *ret_ns)
+static int deadline_of(int op, const struct timespec *timeout, int64_t *ret_ns)
 {
 	clockid_t clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME :
 						      CLOCK_MONOTONIC;
+	struct timespec ts;
 
 	*ret_ns = WF_FOREVER;
-	if (ts == NULL)
+	if (timeout == NULL)
 		return 0;
-	if (!wf_deadline_is_valid(clock, ts) || ts->tv_sec < 0)
+	if (wf_memory_get(&ts, timeout, sizeof(ts)) < 0)
+		return -EFAULT;
+	if (!wf_deadline_is_valid(clock, &ts) || ts.tv_sec < 0)
 		return -EINVAL;
 	if ((op & FUTEX_CMD_MASK) == FUTEX_WAIT)
-		return wf_deadline_from_rel(ts, ret_ns);
-	return wf_deadline_from_abs(clock, ts, ret_ns);
+		return wf_deadline_from_rel(&ts, ret_ns);
+	return wf_deadline_from_abs(clock, &ts, ret_ns);
 }
 
 static long wait(const uint32_t *addr, int op, uint32_t val,
@@ -81,7 +72,7 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 		return rc;
 	if (bits == 0 || !is_aligned(addr))
 		return -EINVAL;
-	if (is_private && !is_readable(addr))
+	if (is_private && !wf_memory_is_readable(addr, sizeof(*addr)))
 		return -EFAULT;
 	do {
 		rc = is_private ?
@@ -132,8 +123,9 @@ static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
 	if (!is_aligned(from) || !is_aligned(to) || (int)nr_wake < 0 ||
 	    (int)nr_requeue < 0)
 		return -EINVAL;
-	if (!is_readable(from))
-		return -EFAULT;
+	/* Without a value to expect the kernel does not look at the word. */
+	if (!wf_memory_is_readable(from, sizeof(*from)))
+		return expected != NULL ? -EFAULT : 0;
 	do {
 		uint32_t now = *(volatile uint32_t *)from; /* F2 */
 
@@ -202,7 +194,7 @@ static long wake_op(uint32_t *addr, uint32_t nr, uint32_t *addr2, uint32_t nr2,
 
 	if (!is_aligned(addr) || !is_aligned(addr2))
 		return -EINVAL;
-	if (!is_readable(addr2))
+	if (!wf_memory_is_writable(addr2, sizeof(*addr2)))
 		return -EFAULT;
 	rc = wake_op_apply(addr2, code, &old);
 	if (rc != 0)

@@ -37,7 +37,8 @@ WF_API(ssize_t, __read_chk, int fd, void *buf, size_t bytes, size_t room)
 
 WF_API(ssize_t, readv, int fd, const struct iovec *iov, int nr)
 {
-	return WF_PARK_OR(wf_real.readv(fd, iov, nr), wf_io_readv(fd, iov, nr));
+	return WF_PARK_PARTS_OR(wf_real.readv(fd, iov, nr), iov, nr,
+				wf_io_readv(fd, iov, nr));
 }
 
 WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
@@ -54,8 +55,8 @@ WF_API_ALIAS(write, __write);
 
 WF_API(ssize_t, writev, int fd, const struct iovec *iov, int nr)
 {
-	return WF_PARK_OR(wf_real.writev(fd, iov, nr),
-			  wf_io_writev(fd, iov, nr));
+	return WF_PARK_PARTS_OR(wf_real.writev(fd, iov, nr), iov, nr,
+				wf_io_writev(fd, iov, nr));
 }
 
 WF_API(ssize_t, recv, int fd, void *buf, size_t bytes, int flags)

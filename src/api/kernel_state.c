@@ -19,6 +19,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/table.h"
+#include "signal/memory.h"
 #include "thread/kernel_state.h"
 
 /* Options of prctl that concern the process, or only ask. */
@@ -162,19 +163,26 @@ long wf_kernel_state_syscall(long nr, const long *args)
 	return rc;
 }
 
-/* A thread's name is weft's to keep. False: the kernel has it. */
-static bool prctl_name(long option, char *name)
+/* A thread's name is weft's to keep. */
+static bool is_name(long option)
+{
+	const struct wf_thread *t = wf_self;
+
+	return (option == PR_SET_NAME || option == PR_GET_NAME) && t != NULL &&
+	       t->kind == WF_THREAD_MULTIPLEXED && t->slot.class != NULL;
+}
+
+static int prctl_name(long option, char *name)
 {
 	struct wf_thread *t = wf_self;
+	const size_t most = sizeof(t->name) - 1;
 
-	if ((option != PR_SET_NAME && option != PR_GET_NAME) || t == NULL ||
-	    t->kind != WF_THREAD_MULTIPLEXED || t->slot.class == NULL)
-		return false;
 	if (option == PR_GET_NAME)
-		memcpy(name, t->name, sizeof(t->name));
-	else
-		strncpy(t->name, name, sizeof(t->name) - 1);
-	return true;
+		return wf_memory_put(name, t->name, sizeof(t->name));
+	if (!wf_memory_is_string(name, most))
+		return -EFAULT;
+	strncpy(t->name, name, most);
+	return 0;
 }
 
 #define CALL(nr, ...) \
@@ -220,8 +228,8 @@ WF_API(int, prctl, int option, ...)
 	for (int i = 0; i < 4; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (prctl_name(option, (char *)a[0]))
-		return 0;
+	if (is_name(option))
+		return wf_api_errno(prctl_name(option, (char *)a[0]));
 	return (int)wf_api_result(
 		CALL(SYS_prctl, option, a[0], a[1], a[2], a[3]));
 }

@@ -11,34 +11,29 @@
 #include "api/signal.h"
 #include "libc/real.h"
 #include "signal/mask.h"
+#include "signal/memory.h"
 
 WF_API(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *ret_old)
 {
-	uint64_t bits = 0, old;
-	int err;
+	uint64_t bits = 0;
 
+	/* As natively, libc looks at the one, the kernel writes the other. */
 	if (set != NULL)
 		memcpy(&bits, set, sizeof(bits));
-	err = wf_mask_change(how, set != NULL ? &bits : NULL, &old);
-	if (err < 0)
-		return -err;
-	if (ret_old != NULL) {
-		memset(ret_old, 0, sizeof(*ret_old));
-		memcpy(ret_old, &old, sizeof(old));
-	}
-	return 0;
+	return -wf_mask_change(how, set != NULL ? &bits : NULL,
+			       (uint64_t *)ret_old);
 }
 
 long wf_mask_syscall(int how, const uint64_t *set, uint64_t *ret_old,
 		     size_t bytes)
 {
-	uint64_t old;
-	int err = bytes == sizeof(old) ? wf_mask_change(how, set, &old) :
-					 -EINVAL;
+	uint64_t bits;
 
-	if (err == 0 && ret_old != NULL)
-		*ret_old = old;
-	return err;
+	if (bytes != sizeof(bits))
+		return -EINVAL;
+	if (set != NULL && wf_memory_get(&bits, set, sizeof(bits)) < 0)
+		return -EFAULT;
+	return wf_mask_change(how, set != NULL ? &bits : NULL, ret_old);
 }
 
 WF_API(int, sigprocmask, int how, const sigset_t *set, sigset_t *ret_old)
@@ -100,11 +95,11 @@ WF_API(int, sigrelse, int sig)
 
 static WF_NORETURN void jump(struct __jmp_buf_tag *env, int value)
 {
-	uint64_t set, old;
+	uint64_t set;
 
 	if (env->__mask_was_saved) {
 		memcpy(&set, &env->__saved_mask, sizeof(set));
-		wf_mask_change(SIG_SETMASK, &set, &old);
+		wf_mask_change(SIG_SETMASK, &set, NULL);
 	}
 	wf_real.siglongjmp(env, value);
 	__builtin_unreachable();

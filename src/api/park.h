@@ -14,6 +14,7 @@
 #include "api/api.h"
 #include "api/cancel.h"
 #include "io/io.h"
+#include "signal/memory.h"
 
 #define WF_PARK_UNCANCELLED_OR(real, io)                        \
 	({                                                      \
@@ -23,5 +24,16 @@
 
 /* The same of cancellation points. */
 #define WF_PARK_OR(real, io) WF_PARK_UNCANCELLED_OR(real, WF_CANCEL_POINT(io))
+
+/* Can the parts be looked at? Else the kernel says what is wrong. */
+static inline bool wf_park_has_parts(const struct iovec *iov, int nr)
+{
+	return nr > 0 && nr <= UIO_MAXIOV &&
+	       wf_memory_is_readable(iov, (size_t)nr * sizeof(*iov));
+}
+
+/* The same of calls that take an array of parts. */
+#define WF_PARK_PARTS_OR(real, iov, nr, io) \
+	WF_PARK_OR(real, wf_park_has_parts(iov, nr) ? (io) : -ENOSYS)
 
 #endif

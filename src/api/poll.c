@@ -11,6 +11,7 @@
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/sys.h"
+#include "signal/memory.h"
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
 
@@ -41,12 +42,15 @@ static const uint64_t *bits_of(const sigset_t *mask, uint64_t *bits)
 
 /*
  * Threads with a carrier of their own wait in the kernel. A mask is another
- * matter: the kernel knows no signals that are for one thread.
+ * matter: the kernel knows no signals that are for one thread. One that is
+ * nowhere the kernel sees.
  */
 static bool can_wait(const sigset_t *mask)
 {
-	return wf_io_can_park() ||
-	       (mask != NULL && wf_self != NULL && wf_self->carrier != NULL);
+	if (mask == NULL)
+		return wf_io_can_park();
+	return wf_self != NULL && wf_self->carrier != NULL &&
+	       wf_memory_is_readable(mask, sizeof(uint64_t));
 }
 
 WF_API(int, poll, struct pollfd *fds, nfds_t nr, int timeout)
@@ -102,11 +106,12 @@ WF_API(int, epoll_pwait, int epfd, struct epoll_event *events, int max,
 WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
        const struct timespec *timeout, const sigset_t *mask)
 {
-	int64_t deadline_ns = deadline_of_timespec(timeout);
+	int64_t deadline_ns;
 	uint64_t bits;
 
 	/* glibc has it from 2.35 on. */
-	if (!can_wait(mask) || deadline_ns < 0)
+	if (!can_wait(mask) ||
+	    wf_memory_get_deadline(timeout, &deadline_ns) < 0)
 		return wf_api_errno(wf_sys(SYS_epoll_pwait2, epfd, events, max,
 					   timeout, mask, sizeof(bits)));
 	return wf_api_errno(WF_CANCEL_POINT(wf_io_epoll_wait(
@@ -137,9 +142,10 @@ static void tell_rest(struct timeval *timeout, int64_t deadline_ns)
 }
 
 /* A program may make its sets longer than libc's type. */
-static bool can_select(int nr, const sigset_t *mask)
+static bool can_select(int nr, fd_set *const sets[3], const sigset_t *mask)
 {
-	return can_wait(mask) && nr >= 0 && nr <= FD_SETSIZE;
+	return can_wait(mask) && nr >= 0 && nr <= FD_SETSIZE &&
+	       wf_io_are_sets(nr, sets);
 }
 
 WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
@@ -155,7 +161,7 @@ WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
 		ts.tv_nsec = timeout->tv_usec % 1000000 * 1000;
 		deadline_ns = deadline_of_timespec(&ts);
 	}
-	if (!can_select(nr, NULL) || deadline_ns < 0)
+	if (!can_select(nr, sets, NULL) || deadline_ns < 0)
 		return wf_real.select(nr, reads, writes, exceptions, timeout);
 	n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns, NULL));
 	tell_rest(timeout, deadline_ns);
@@ -171,7 +177,7 @@ WF_API(int, pselect, int nr, fd_set *restrict reads, fd_set *restrict writes,
 	int64_t deadline_ns = deadline_of_timespec(timeout);
 	uint64_t bits;
 
-	if (!can_select(nr, mask) || deadline_ns < 0)
+	if (!can_select(nr, sets, mask) || deadline_ns < 0)
 		return wf_real.pselect(nr, reads, writes, exceptions, timeout,
 				       mask);
 	return wf_api_errno(WF_CANCEL_POINT(

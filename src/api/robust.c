@@ -14,6 +14,7 @@
 #include "libc/tcb.h"
 #include "os/sys.h"
 #include "sched/thread.h"
+#include "signal/memory.h"
 
 /* The calling thread's list, 0 if the kernel's answer is the right one. */
 static uintptr_t own_list(void)
@@ -27,13 +28,14 @@ static uintptr_t own_list(void)
 
 long wf_robust_get(long tid, uintptr_t *ret_head, size_t *ret_bytes)
 {
+	const size_t bytes = sizeof(struct robust_list_head);
 	uintptr_t own = tid == 0 || tid == wf_ids_gettid() ? own_list() : 0;
 
 	if (own == 0)
 		return wf_sys(SYS_get_robust_list, tid, ret_head, ret_bytes);
-	*ret_bytes = sizeof(struct robust_list_head);
-	*ret_head = own;
-	return 0;
+	if (wf_memory_put(ret_bytes, &bytes, sizeof(bytes)) < 0)
+		return -EFAULT;
+	return wf_memory_put(ret_head, &own, sizeof(own));
 }
 
 /* A list of the program's own making would have to be walked at the thread's

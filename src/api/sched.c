@@ -15,6 +15,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/memory.h"
 #include "sync/lending.h"
 #include "thread/affinity.h"
 #include "thread/lifecycle.h"
@@ -94,6 +95,27 @@ WF_API(int, sched_getaffinity, pid_t id, size_t size, cpu_set_t *ret_set)
 	return wf_api_errno(bytes < 0 ? (int)bytes : 0);
 }
 
+static int get_priority_of(const struct sched_param *param, int *ret_priority)
+{
+	struct sched_param copy;
+
+	if (param == NULL)
+		return -EINVAL;
+	if (wf_memory_get(&copy, param, sizeof(copy)) < 0)
+		return -EFAULT;
+	*ret_priority = copy.sched_priority;
+	return 0;
+}
+
+static int set_policy_of(struct wf_thread *t, int policy,
+			 const struct sched_param *param)
+{
+	int priority;
+	int err = get_priority_of(param, &priority);
+
+	return err == 0 ? wf_policy_set(t, policy, priority) : err;
+}
+
 WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
        const struct sched_param *param)
 {
@@ -101,7 +123,7 @@ WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
 
 	if (is_native(t))
 		return wf_real.pthread_setschedparam(thread, policy, param);
-	return -wf_policy_set(t, policy, param->sched_priority);
+	return -set_policy_of(t, policy, param);
 }
 
 WF_API(int, pthread_getschedparam, pthread_t thread, int *ret_policy,
@@ -133,7 +155,7 @@ static int set_policy(pid_t id, int policy, const struct sched_param *param)
 	struct wf_thread *t = thread_of_id(id);
 
 	return is_ours(t) ?
-		       wf_policy_set(t, policy, param->sched_priority) :
+		       set_policy_of(t, policy, param) :
 		       (int)wf_sys(SYS_sched_setscheduler, id, policy, param);
 }
 
@@ -149,23 +171,23 @@ static int set_priority(pid_t id, const struct sched_param *param)
 {
 	struct wf_thread *t = thread_of_id(id);
 
-	return is_ours(t) ? wf_policy_set(t, t->sched_policy,
-					  param->sched_priority) :
+	return is_ours(t) ? set_policy_of(t, t->sched_policy, param) :
 			    (int)wf_sys(SYS_sched_setparam, id, param);
 }
 
 static int get_priority(pid_t id, struct sched_param *ret_param)
 {
 	const struct wf_thread *t = thread_of_id(id);
+	struct sched_param param;
 	int ceiling;
 
-	if (!is_ours(t))
+	if (!is_ours(t) || ret_param == NULL)
 		return (int)wf_sys(SYS_sched_getparam, id, ret_param);
 	/* As natively: to the kernel what protects is the thread's priority. */
 	ceiling = (int)wf_lending_protected(t);
-	ret_param->sched_priority =
-		ceiling > t->sched_priority ? ceiling : t->sched_priority;
-	return 0;
+	param.sched_priority = ceiling > t->sched_priority ? ceiling :
+							     t->sched_priority;
+	return wf_memory_put(ret_param, &param, sizeof(param));
 }
 
 WF_API(int, sched_setscheduler, pid_t id, int policy,
@@ -222,13 +244,17 @@ static long set_nice(long id, const struct attributes *wanted)
 static long set_attributes(const long *a)
 {
 	struct wf_thread *t = thread_of_id((pid_t)a[0]);
-	const struct attributes *wanted = (const struct attributes *)a[1];
+	struct attributes wanted;
 	long err;
 
-	if (!is_ours(t) || wanted == NULL || a[2] != 0 || !is_plain(wanted))
+	if (!is_ours(t) || a[1] == 0 || a[2] != 0)
 		return wf_kernel_state_syscall(SYS_sched_setattr, a);
-	err = wf_policy_set(t, (int)wanted->policy, (int)wanted->priority);
-	return err < 0 ? err : set_nice(a[0], wanted);
+	if (wf_memory_get(&wanted, (const void *)a[1], sizeof(wanted)) < 0)
+		return -EFAULT;
+	if (!is_plain(&wanted))
+		return wf_kernel_state_syscall(SYS_sched_setattr, a);
+	err = wf_policy_set(t, (int)wanted.policy, (int)wanted.priority);
+	return err < 0 ? err : set_nice(a[0], &wanted);
 }
 
 static long get_attributes(const long *a)

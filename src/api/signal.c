@@ -16,12 +16,12 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/mask.h"
+#include "signal/memory.h"
 #include "signal/queue.h"
 #include "signal/receiver.h"
 #include "signal/route.h"
 #include "signal/wait.h"
 #include "thread/lifecycle.h"
-#include "wait/sleep.h"
 
 /* --- sending -------------------------------------------------------------- */
 
@@ -159,10 +159,12 @@ static bool is_forged(const siginfo_t *info, long id)
 
 long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info)
 {
-	siginfo_t own = *info;
+	siginfo_t own;
 
+	if (wf_memory_get(&own, info, sizeof(own)) < 0)
+		return -EFAULT;
 	own.si_signo = (int)sig;
-	if (pid == wf_os_getpid() && is_forged(info, pid))
+	if (pid == wf_os_getpid() && is_forged(&own, pid))
 		return -EPERM;
 	if (sig >= 1 && sig <= 64 && send_to_process((pid_t)pid, &own))
 		return 0;
@@ -172,13 +174,15 @@ long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info)
 long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info)
 {
 	struct wf_thread *t = NULL;
-	siginfo_t own = *info;
+	siginfo_t own;
 
 	if (pid == wf_os_getpid() && sig >= 0 && sig <= 64)
 		t = wf_table_by_tid((int32_t)tid);
 	if (is_native(t) || sig == 32 || sig == 33)
 		return wf_sys(SYS_rt_tgsigqueueinfo, pid, tid, sig, info);
-	if (is_forged(info, tid))
+	if (wf_memory_get(&own, info, sizeof(own)) < 0)
+		return -EFAULT;
+	if (is_forged(&own, tid))
 		return -EPERM;
 	own.si_signo = (int)sig;
 	return sig != 0 ? send_info(t, &own) : 0;
@@ -222,38 +226,32 @@ WF_API(int, tgkill, pid_t pid, pid_t tid, int sig)
 
 /* --- waiting -------------------------------------------------------------- */
 
-static uint64_t bits_of(const sigset_t *set)
+/* The kernel's word of it. */
+static const uint64_t *word_of(const sigset_t *set)
 {
-	uint64_t bits;
-
-	memcpy(&bits, set, sizeof(bits));
-	return bits;
+	return (const uint64_t *)set;
 }
 
 WF_API(int, sigpending, sigset_t *ret_set)
 {
 	uint64_t pending = wf_mask_pending();
 
-	memset(ret_set, 0, sizeof(*ret_set));
-	memcpy(ret_set, &pending, sizeof(pending));
-	return 0;
+	return wf_api_errno(wf_memory_put(ret_set, &pending, sizeof(pending)));
 }
 
 WF_API(int, sigtimedwait, const sigset_t *set, siginfo_t *ret_info,
        const struct timespec *timeout)
 {
 	siginfo_t info;
-	int64_t deadline_ns;
-	int rc = wf_deadline_from_rel(timeout, &deadline_ns);
+	int rc = WF_CANCEL_POINT(
+		(int)wf_signal_timedwait(word_of(set), &info, timeout));
 
-	if (rc == 0)
-		rc = WF_CANCEL_POINT(
-			wf_signal_wait(bits_of(set), &info, deadline_ns));
 	/* libc says so, too. */
 	if (rc > 0 && info.si_code == SI_TKILL)
 		info.si_code = SI_USER;
-	if (rc > 0 && ret_info != NULL)
-		*ret_info = info;
+	if (rc > 0 && ret_info != NULL &&
+	    wf_memory_put(ret_info, &info, sizeof(info)) < 0)
+		rc = -EFAULT;
 	return wf_api_errno(rc);
 }
 
@@ -269,7 +267,7 @@ WF_API(int, sigwait, const sigset_t *set, int *ret_sig)
 
 	do {
 		rc = WF_CANCEL_POINT(
-			wf_signal_wait(bits_of(set), &info, INT64_MAX));
+			(int)wf_signal_timedwait(word_of(set), &info, NULL));
 	} while (rc == -EINTR);
 	if (rc < 0)
 		return -rc;
@@ -279,7 +277,11 @@ WF_API(int, sigwait, const sigset_t *set, int *ret_sig)
 
 WF_API(int, sigsuspend, const sigset_t *mask)
 {
-	return wf_api_errno(WF_CANCEL_POINT(wf_signal_suspend(bits_of(mask))));
+	uint64_t bits;
+
+	if (wf_memory_get(&bits, mask, sizeof(bits)) < 0)
+		return wf_api_errno(-EFAULT);
+	return wf_api_errno(WF_CANCEL_POINT(wf_signal_suspend(bits)));
 }
 WF_API_ALIAS(sigsuspend, __sigsuspend);
 

@@ -5,9 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <stddef.h>
-#include <stdint.h>
+#include <time.h>
 
 /* As the system calls: a negative error number on failure. */
 long wf_signal_kill(long pid, long sig);
@@ -15,6 +13,13 @@ long wf_signal_tgkill(long pid, long tid, long sig);
 long wf_signal_tkill(long tid, long sig);
 long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info);
 long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info);
+
+/*
+ * As rt_sigtimedwait, but for ret_info, which is weft's; of sigset_t the kernel
+ * knows the first word. May block.
+ */
+long wf_signal_timedwait(const uint64_t *set, siginfo_t *ret_info,
+			 const struct timespec *timeout);
 
 /*
  * rt_sigaction, rt_sigprocmask, rt_sigpending, rt_sigtimedwait,

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -15,12 +14,13 @@
 #include "sched/runtime.h"
 #include "signal/action.h"
 #include "signal/mask.h"
+#include "signal/memory.h"
 #include "signal/wait.h"
-#include "wait/sleep.h"
 
 static long action(long sig, const struct wf_action *new,
 		   struct wf_action *ret_old)
 {
+	struct wf_action copy, old;
 	struct wf_thread *t;
 	long err;
 
@@ -29,24 +29,47 @@ static long action(long sig, const struct wf_action *new,
 		return wf_sys(SYS_rt_sigaction, sig, new, ret_old, 8);
 	if (sig == 32 || sig == 33)
 		return -EINVAL;
+	if (new != NULL && wf_memory_get(&copy, new, sizeof(copy)) < 0)
+		return -EFAULT;
 	t = wf_runtime_enter();
-	err = wf_action_change((int)sig, new, ret_old);
+	err = wf_action_change((int)sig, new != NULL ? &copy : NULL, &old);
 	wf_runtime_leave(t);
+	if (err == 0 && ret_old != NULL)
+		err = wf_memory_put(ret_old, &old, sizeof(old));
 	return err;
+}
+
+long wf_signal_timedwait(const uint64_t *set, siginfo_t *ret_info,
+			 const struct timespec *timeout)
+{
+	uint64_t bits;
+	int64_t deadline_ns;
+	int rc = wf_memory_get(&bits, set, sizeof(bits));
+
+	if (rc == 0)
+		rc = wf_memory_get_deadline(timeout, &deadline_ns);
+	return rc == 0 ? wf_signal_wait(bits, ret_info, deadline_ns) : rc;
 }
 
 static long wait_for(const uint64_t *set, siginfo_t *ret_info,
 		     const struct timespec *timeout)
 {
 	siginfo_t info;
-	int64_t deadline_ns;
-	int rc = wf_deadline_from_rel(timeout, &deadline_ns);
+	long rc = wf_signal_timedwait(set, &info, timeout);
 
-	if (rc == 0)
-		rc = wf_signal_wait(*set, &info, deadline_ns);
-	if (rc > 0 && ret_info != NULL)
-		*ret_info = info;
+	if (rc > 0 && ret_info != NULL &&
+	    wf_memory_put(ret_info, &info, sizeof(info)) < 0)
+		return -EFAULT;
 	return rc;
+}
+
+static long suspend(const uint64_t *mask)
+{
+	uint64_t bits;
+
+	if (wf_memory_get(&bits, mask, sizeof(bits)) < 0)
+		return -EFAULT;
+	return wf_signal_suspend(bits);
 }
 
 static long pending(uint64_t *ret_set, size_t bytes)
@@ -55,8 +78,7 @@ static long pending(uint64_t *ret_set, size_t bytes)
 
 	if (bytes > sizeof(set))
 		return -EINVAL;
-	memcpy(ret_set, &set, bytes);
-	return 0;
+	return wf_memory_put(ret_set, &set, bytes);
 }
 
 long wf_signal_syscall(long nr, const long *a)
@@ -92,6 +114,6 @@ long wf_signal_syscall(long nr, const long *a)
 		return wait_for((const uint64_t *)a[0], (siginfo_t *)a[1],
 				(const struct timespec *)a[2]);
 	default: /* SYS_rt_sigsuspend */
-		return wf_signal_suspend(*(const uint64_t *)a[0]);
+		return suspend((const uint64_t *)a[0]);
 	}
 }

@@ -17,6 +17,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
+#include "signal/memory.h"
 #include "signal/route.h"
 #include "signal/signalfd.h"
 
@@ -131,7 +132,8 @@ static ssize_t read_held(uint64_t set, char *buf, size_t bytes)
 	       wf_signalfd_take(set, &info)) {
 		struct signalfd_siginfo r = record_of(&info);
 
-		memcpy(buf + at, &r, sizeof(r));
+		if (wf_memory_put(buf + at, &r, sizeof(r)) < 0)
+			return at > 0 ? (ssize_t)at : -EFAULT;
 		at += sizeof(r);
 	}
 	return (ssize_t)at;

@@ -9,13 +9,36 @@
 
 #include "libc/real.h"
 #include "sched/yield.h"
+#include "signal/memory.h"
 #include "sync/deadline.h"
 #include "sync/nanosleep.h"
+
+/* Both are the program's. */
+static int sleep_for(const struct timespec *request, struct timespec *remaining)
+{
+	struct timespec ts, left;
+	int rc = wf_memory_get(&ts, request, sizeof(ts));
+
+	if (rc == 0)
+		rc = wf_nanosleep(&ts, remaining != NULL ? &left : NULL);
+	if (rc == -EINTR && remaining != NULL &&
+	    wf_memory_put(remaining, &left, sizeof(left)) < 0)
+		return -EFAULT;
+	return rc;
+}
+
+static int sleep_until(clockid_t clock, const struct timespec *request)
+{
+	struct timespec ts;
+	int rc = wf_memory_get(&ts, request, sizeof(ts));
+
+	return rc == 0 ? wf_nanosleep_until(clock, &ts) : rc;
+}
 
 WF_API(int, nanosleep, const struct timespec *request,
        struct timespec *remaining)
 {
-	return wf_api_errno(WF_CANCEL_POINT(wf_nanosleep(request, remaining)));
+	return wf_api_errno(WF_CANCEL_POINT(sleep_for(request, remaining)));
 }
 WF_API_ALIAS(nanosleep, __nanosleep);
 
@@ -27,8 +50,8 @@ WF_API(int, clock_nanosleep, clockid_t clock, int flags,
 		return wf_real.clock_nanosleep(clock, flags, request,
 					       remaining);
 	if (flags & TIMER_ABSTIME)
-		return -WF_CANCEL_POINT(wf_nanosleep_until(clock, request));
-	return -WF_CANCEL_POINT(wf_nanosleep(request, remaining));
+		return -WF_CANCEL_POINT(sleep_until(clock, request));
+	return -WF_CANCEL_POINT(sleep_for(request, remaining));
 }
 
 /* The seconds that are left, 0 if none; errno stays. */
@@ -55,7 +78,7 @@ WF_API(int, usleep, useconds_t useconds)
 WF_API(int, thrd_sleep, const struct timespec *duration,
        struct timespec *remaining)
 {
-	int rc = wf_nanosleep(duration, remaining);
+	int rc = sleep_for(duration, remaining);
 
 	return rc == 0 ? 0 : rc == -EINTR ? -1 : -2;
 }

@@ -27,6 +27,7 @@
 #include "base/machine.h"
 #include "os/mem.h"
 #include "os/sys.h"
+#include "signal/memory.h"
 
 enum {
 	HEAD_BYTES = 4096,    /* what is looked at of a file */
@@ -218,38 +219,66 @@ static bool takes_weft(int dir, const char *path)
 
 /* --- the new environment --- */
 
-static char *const *find_preload(char *const envp[])
+/* Of what lies together each page is looked at once. */
+static bool is_readable(const void *at, uintptr_t *page)
 {
-	if (envp == NULL)
-		return NULL;
-	for (char *const *p = envp; *p != NULL; p++)
-		if (strncmp(*p, preload, PRELOAD_LEN) == 0 &&
-		    strstr(*p, "libweft.so") != NULL)
-			return p;
-	return NULL;
+	if ((uintptr_t)at / WF_PAGE == *page)
+		return true;
+	if (!wf_memory_is_readable(at, 1))
+		return false;
+	*page = (uintptr_t)at / WF_PAGE;
+	return true;
+}
+
+static bool is_preload(const char *entry, uintptr_t *page)
+{
+	for (size_t i = 0; i < PRELOAD_LEN; i++) {
+		if (!is_readable(entry + i, page) || entry[i] != preload[i])
+			return false;
+	}
+	return wf_memory_is_string(entry, SIZE_MAX) &&
+	       strstr(entry, "libweft.so") != NULL;
+}
+
+/*
+ * How many entries are there, and which is the variable? False: none is, or the
+ * kernel will find that some lead nowhere.
+ */
+static bool find_preload(char *const envp[], size_t *ret_nr, size_t *ret_at)
+{
+	uintptr_t entries = UINTPTR_MAX, strings = UINTPTR_MAX; /* pages */
+	bool is_found = false;
+	size_t nr;
+
+	for (nr = 0; is_readable(&envp[nr], &entries) && envp[nr] != NULL;
+	     nr++) {
+		if (!is_found && is_preload(envp[nr], &strings)) {
+			is_found = true;
+			*ret_at = nr;
+		}
+	}
+	*ret_nr = nr;
+	return is_found && is_readable(&envp[nr], &entries);
 }
 
 char *const *wf_children_env(struct wf_children_env *e, int dir,
 			     const char *path, char *const envp[])
 {
-	char *const *variable = find_preload(envp);
-	size_t nr = 0, at, text;
+	size_t nr, at, text;
 	char **copy;
 
 	*e = (struct wf_children_env){ NULL, 0 };
-	if (path == NULL || variable == NULL || takes_weft(dir, path))
+	if (path == NULL || !find_preload(envp, &nr, &at) ||
+	    takes_weft(dir, path))
 		return envp;
-	while (envp[nr] != NULL)
-		nr++;
-	at = (size_t)(variable - envp);
-	text = strlen(*variable) + 1;
+	text = strlen(envp[at]) + 1;
 	e->bytes = (nr + 1) * sizeof(*envp) + text;
 	e->memory = wf_os_reserve(e->bytes);
 	if (e->memory == NULL)
 		return envp;
 	copy = e->memory;
 	memcpy(copy, envp, (nr + 1) * sizeof(*envp));
-	copy[at] = memcpy(copy + nr + 1, *variable, text);
+	copy[at] = memcpy(copy + nr + 1, envp[at], text);
 	filter(copy[at] + PRELOAD_LEN);
 	if (copy[at][PRELOAD_LEN] == '\0')
 		memmove(copy + at, copy + at + 1, (nr - at) * sizeof(*copy));

@@ -19,8 +19,8 @@
 bool wf_io_can_park(void);
 
 /*
- * -EOPNOTSUPP: the descriptor's file cannot be asked without waiting, and
- * nothing has been done.
+ * iov can be read. -EOPNOTSUPP: the descriptor's file cannot be asked without
+ * waiting, and nothing has been done.
  */
 long wf_io_readv(int fd, const struct iovec *iov, int nr);
 long wf_io_writev(int fd, const struct iovec *iov, int nr);
@@ -48,7 +48,11 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes);
  */
 int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	       const uint64_t *mask);
-/* Read, write and exception sets, each may be NULL; 0 <= nr <= FD_SETSIZE. */
+/*
+ * Read, write and exception sets, each may be NULL; 0 <= nr <= FD_SETSIZE. The
+ * program's, of which wf_io_are_sets has said that they can be read.
+ */
+bool wf_io_are_sets(int nr, fd_set *const sets[3]);
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 		 const uint64_t *mask);
 int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,

@@ -13,10 +13,10 @@
 #include <stdbool.h>
 
 #include "io/call.h"
-#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
+#include "signal/memory.h"
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
 
@@ -93,11 +93,10 @@ int wf_io_semop(int id, struct sembuf *ops, size_t nr,
 	int err = 0;
 	long n;
 
-	/* More than it takes, NULL and the like: the kernel says what it is. */
-	if (nr > MOST_OPS || (uintptr_t)ops < WF_PAGE)
+	/* The kernel says what is wrong. */
+	if (nr > MOST_OPS || !wf_memory_is_readable(ops, nr * sizeof(*ops)) ||
+	    wf_memory_get_deadline(timeout, &deadline_ns) < 0)
 		return -ENOSYS;
-	if (wf_deadline_from_rel(timeout, &deadline_ns) < 0)
-		return -EINVAL;
 	do
 		n = try_semop(id, ops, nr);
 	while (n == -EAGAIN && is_any_to_wait(ops, nr) &&
@@ -157,13 +156,17 @@ long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags)
 
 /*
  * With a time that has passed the kernel says ETIMEDOUT where it would wait,
- * EAGAIN if the queue is not to be waited for. A time that is none it is to
- * see at once.
+ * EAGAIN if the queue is not to be waited for. A time that is none, or is
+ * nowhere, it is to see at once.
  */
 static const struct timespec *no_later(const struct timespec *until)
 {
-	return until == NULL || (until->tv_sec >= 0 && until->tv_nsec >= 0 &&
-				 until->tv_nsec < WF_NS_PER_S) ?
+	struct timespec ts;
+
+	if (until == NULL)
+		return &zero;
+	return wf_memory_get(&ts, until, sizeof(ts)) == 0 && ts.tv_sec >= 0 &&
+			       ts.tv_nsec >= 0 && ts.tv_nsec < WF_NS_PER_S ?
 		       &zero :
 		       until;
 }

@@ -18,13 +18,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "io/call.h"
 #include "io/descriptor.h"
-#include "os/mem.h"
 #include "os/sys.h"
+#include "signal/memory.h"
 
 static bool is_long(int64_t ns)
 {
@@ -125,8 +126,9 @@ static int64_t now(const struct wf_open *o)
 
 bool wf_open_may_wait(struct wf_open *o)
 {
-	/* NULL and the like: the kernel says what it says. */
-	if ((uintptr_t)o->path >= WF_PAGE)
+	/* A path that leads nowhere is the kernel's to refuse. */
+	if (wf_load_relaxed(&wf_place_nr) != 0 &&
+	    wf_memory_is_string(o->path, PATH_MAX))
 		o->place = wf_place_find(o->dirfd, o->path);
 	o->begin_ns = now(o);
 	return o->place.state == WF_PLACE_SLOW ||

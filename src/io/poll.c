@@ -14,6 +14,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
+#include "signal/memory.h"
 #include "signal/wait.h"
 #include "wait/ufutex.h"
 
@@ -214,6 +215,22 @@ int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 
 /* --- select --------------------------------------------------------------- */
 
+/* A program may make its sets no longer than they need be. */
+static size_t bytes_of_set(int nr)
+{
+	return ((size_t)nr + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
+}
+
+bool wf_io_are_sets(int nr, fd_set *const sets[3])
+{
+	for (int i = 0; i < 3; i++) {
+		if (sets[i] != NULL &&
+		    !wf_memory_is_readable(sets[i], bytes_of_set(nr)))
+			return false;
+	}
+	return true;
+}
+
 static bool is_set(const fd_set *set, int fd)
 {
 	return set != NULL && FD_ISSET(fd, set);
@@ -237,12 +254,6 @@ static nfds_t list_of(fd_set *const sets[3], int nr, int *from,
 	return nr_fds;
 }
 
-/* A program may make its sets no longer than they need be. */
-static size_t bytes_of_set(int nr)
-{
-	return ((size_t)nr + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
-}
-
 static void copy_sets(fd_set *const sets[3], int nr, fd_set copies[3],
 		      fd_set *ret_arg[3])
 {
@@ -253,6 +264,16 @@ static void copy_sets(fd_set *const sets[3], int nr, fd_set copies[3],
 	}
 }
 
+static int put_sets(fd_set *const sets[3], int nr, const fd_set results[3])
+{
+	for (int i = 0; i < 3; i++) {
+		if (sets[i] != NULL &&
+		    wf_memory_put(sets[i], &results[i], bytes_of_set(nr)) < 0)
+			return -EFAULT;
+	}
+	return 0;
+}
+
 static int select_now(fd_set *const sets[3], int nr)
 {
 	struct timespec zero = { 0, 0 };
@@ -261,10 +282,8 @@ static int select_now(fd_set *const sets[3], int nr)
 
 	copy_sets(sets, nr, copies, arg);
 	n = (int)wf_sys(SYS_pselect6, nr, arg[0], arg[1], arg[2], &zero, NULL);
-	for (int i = 0; i < 3 && n > 0; i++) {
-		if (sets[i] != NULL)
-			memcpy(sets[i], &copies[i], bytes_of_set(nr));
-	}
+	if (n > 0 && put_sets(sets, nr, copies) < 0)
+		return -EFAULT;
 	return n;
 }
 
@@ -316,6 +335,7 @@ static int wait_selected(fd_set *const sets[3], int nr, int64_t deadline_ns,
 static int select_until(int nr, fd_set *const sets[3], int64_t deadline_ns,
 			uint32_t nr_handlers)
 {
+	static const fd_set none[3];
 	uint32_t nr_waits = 0;
 
 	for (;;) {
@@ -325,17 +345,12 @@ static int select_until(int nr, fd_set *const sets[3], int64_t deadline_ns,
 		if (n != 0 && !is_for_nothing(n, nr_handlers))
 			return n;
 		if (deadline_ns <= wf_os_now())
-			break;
+			return put_sets(sets, nr, none);
 		err = wait_selected(sets, nr, deadline_ns, nr_handlers,
 				    &nr_waits);
 		if (err < 0)
 			return err;
 	}
-	for (int i = 0; i < 3; i++) {
-		if (sets[i] != NULL)
-			memset(sets[i], 0, bytes_of_set(nr));
-	}
-	return 0;
 }
 
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,

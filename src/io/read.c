@@ -17,7 +17,8 @@
 #include "io/wait.h"
 #include "os/clock.h"
 #include "os/sys.h"
-#include "wait/sleep.h"
+#include "signal/memory.h"
+#include "wait/ufutex.h"
 
 /* Anything but a socket without borders between messages. */
 static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
@@ -105,7 +106,6 @@ static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
 	struct iovec iov = { buf, bytes };
 	struct msghdr msg = {
 		.msg_name = addr,
-		.msg_namelen = *addr_bytes,
 		.msg_iov = &iov,
 		.msg_iovlen = 1,
 	};
@@ -118,10 +118,15 @@ static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
 	};
 	int n;
 
+	/* The kernel says so, when a message has come. */
+	if (wf_memory_get(&msg.msg_namelen, addr_bytes, sizeof(*addr_bytes)) <
+	    0)
+		return -ENOSYS;
 	r.avoids_ring = waits_for_one(fd, flags);
 	n = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
-	if (n >= 0)
-		*addr_bytes = msg.msg_namelen;
+	if (n >= 0 && wf_memory_put(addr_bytes, &msg.msg_namelen,
+				    sizeof(*addr_bytes)) < 0)
+		return -EFAULT;
 	return n;
 }
 
@@ -194,16 +199,18 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	return recv_now(fd, buf, bytes, flags, addr, addr_bytes);
 }
 
-/* Sets what is left of the time. True if nothing is. */
-static bool is_over(struct timespec *timeout, int64_t deadline_ns)
+static bool is_over(int64_t deadline_ns)
 {
-	int64_t left_ns;
+	return deadline_ns != WF_FOREVER && deadline_ns <= wf_os_now();
+}
 
-	if (timeout == NULL)
-		return false;
-	left_ns = deadline_ns - wf_os_now();
-	*timeout = wf_os_timespec(left_ns > 0 ? left_ns : 0);
-	return left_ns <= 0;
+/* Says what is left of the time. */
+static int put_left(struct timespec *timeout, int64_t deadline_ns)
+{
+	int64_t left_ns = deadline_ns - wf_os_now();
+	struct timespec left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+
+	return wf_memory_put(timeout, &left, sizeof(left));
 }
 
 /* Those that are there by one call, then one that is waited for, and so on. */
@@ -214,15 +221,15 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 	bool is_for_one = one_flags != flags;
 	unsigned int done = 0;
 	int64_t deadline_ns;
-	long n;
+	long n = wf_memory_get_deadline(timeout, &deadline_ns);
 
-	if (wf_deadline_from_rel(timeout, &deadline_ns) < 0)
-		return -EINVAL;
+	if (n < 0)
+		return (int)n;
 	for (;;) {
 		n = wf_sys(SYS_recvmmsg, fd, messages + done, nr - done,
 			   one_flags | MSG_DONTWAIT, NULL);
 		done += n > 0 ? (unsigned int)n : 0;
-		if (done > 0 && (is_over(timeout, deadline_ns) || is_for_one))
+		if (done > 0 && (is_over(deadline_ns) || is_for_one))
 			break;
 		if (done == nr || (n < 0 && n != -EAGAIN) ||
 		    !may_wait(fd, flags))
@@ -232,5 +239,7 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 			break;
 		messages[done++].msg_len = (unsigned int)n;
 	}
+	if (done > 0 && timeout != NULL && put_left(timeout, deadline_ns) < 0)
+		return -EFAULT;
 	return done > 0 ? (int)done : (int)n;
 }

@@ -19,6 +19,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "signal/deliver.h"
+#include "signal/memory.h"
 #include "signal/queue.h"
 #include "signal/receiver.h"
 #include "signal/route.h"
@@ -103,26 +104,42 @@ uint64_t wf_mask_of_first(const struct wf_thread *t)
 	return t->sigmask;
 }
 
+/* The kernel has the mask, and finds out whether ret_old leads anywhere. */
+static int change_native(struct wf_thread *t, int how, const uint64_t *set,
+			 uint64_t *ret_old)
+{
+	uint64_t own, bits = set != NULL ? *set & ~WF_SIGNAL_UNBLOCKABLE : 0;
+	int err;
+
+	ret_old = ret_old != NULL ? ret_old : &own;
+	err = (int)wf_sys(SYS_rt_sigprocmask, how, set != NULL ? &bits : NULL,
+			  ret_old, sizeof(bits));
+	if (err == 0 && set != NULL)
+		apply(how, *ret_old, bits, &t->sigmask);
+	return err;
+}
+
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 {
 	struct wf_thread *t = wf_runtime_enter();
-	bool is_native = t->carrier == NULL;
-	uint64_t old = is_native ? wf_os_get_signal_mask() : t->sigmask;
-	uint64_t mask = old;
-	int err = set != NULL ? apply(how, old, *set, &mask) : 0;
+	uint64_t old = t->sigmask, mask = old;
+	int err;
 
-	if (err == 0 && mask != old && !is_native) {
+	if (t->carrier == NULL) {
+		wf_runtime_leave(t);
+		return change_native(t, how, set, ret_old);
+	}
+	err = set != NULL ? apply(how, old, *set, &mask) : 0;
+	if (err == 0 && mask != old) {
 		wf_mask_set_locked(t, mask);
 		wf_carrier_set_mask(t->carrier, mask);
 		if ((mask & ~old & wf_load_relaxed(&wf_route_shown)) != 0)
 			wf_route_leave_shown(mask & ~old);
 	}
 	wf_runtime_leave(t);
-	if (err == 0 && mask != old && is_native) {
-		t->sigmask = mask;
-		wf_os_set_signal_mask(mask);
-	}
-	*ret_old = old & ~WF_SIGNAL_UNBLOCKABLE;
+	old &= ~WF_SIGNAL_UNBLOCKABLE;
+	if (err == 0 && ret_old != NULL)
+		err = wf_memory_put(ret_old, &old, sizeof(old));
 	return err;
 }
 
@@ -153,26 +170,27 @@ int wf_altstack_change(const stack_t *ss, stack_t *ret_old)
 	struct wf_thread *t = wf_thread_self();
 	bool on = is_on(t, (uintptr_t)__builtin_frame_address(0));
 	stack_t old = { t->altstack.sp, t->altstack.flags, t->altstack.size };
+	stack_t new;
 
 	if (t->carrier == NULL)
 		return (int)wf_sys(SYS_sigaltstack, ss, ret_old);
+	if (ss != NULL && wf_memory_get(&new, ss, sizeof(new)) < 0)
+		return -EFAULT;
 	if (on)
 		old.ss_flags |= SS_ONSTACK;
 	if (ss != NULL) {
-		int mode = ss->ss_flags & ~(1 << 31); /* SS_AUTODISARM */
+		int mode = new.ss_flags & ~(1 << 31); /* SS_AUTODISARM */
 
 		if (on)
 			return -EPERM;
 		if (mode != 0 && mode != SS_ONSTACK && mode != SS_DISABLE)
 			return -EINVAL;
-		if (mode != SS_DISABLE && ss->ss_size < 2048)
+		if (mode != SS_DISABLE && new.ss_size < 2048)
 			return -ENOMEM;
 		t->altstack.flags = mode == SS_DISABLE ? SS_DISABLE :
-							 ss->ss_flags & ~1;
-		t->altstack.sp = mode == SS_DISABLE ? NULL : ss->ss_sp;
-		t->altstack.size = mode == SS_DISABLE ? 0 : ss->ss_size;
+							 new.ss_flags & ~1;
+		t->altstack.sp = mode == SS_DISABLE ? NULL : new.ss_sp;
+		t->altstack.size = mode == SS_DISABLE ? 0 : new.ss_size;
 	}
-	if (ret_old != NULL)
-		*ret_old = old;
-	return 0;
+	return ret_old != NULL ? wf_memory_put(ret_old, &old, sizeof(old)) : 0;
 }

@@ -8,8 +8,9 @@
 #include "sched/thread.h"
 
 /*
- * As rt_sigprocmask; set NULL only asks. Signals that become open have been
- * delivered when it returns. in_runtime 0. Returns 0 or -EINVAL.
+ * As rt_sigprocmask; set NULL only asks. ret_old is the program's, or NULL.
+ * Signals that become open have been delivered when it returns. in_runtime 0.
+ * Returns 0, -EINVAL, or -EFAULT, when all but ret_old is done.
  */
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old);
 
@@ -30,7 +31,8 @@ void wf_mask_set_locked(struct wf_thread *t, uint64_t mask);
  * for somebody who does not block it. in_runtime set. */
 void wf_mask_begin(struct wf_thread *t);
 
-/* As sigaltstack, on the virtual stack. 0, -EINVAL, -ENOMEM, -EPERM. */
+/* As sigaltstack, on the virtual stack, with pointers of the program's. 0,
+ * -EFAULT, -EINVAL, -ENOMEM, -EPERM. */
 int wf_altstack_change(const stack_t *ss, stack_t *ret_old);
 
 /* As sigpending. in_runtime 0. */

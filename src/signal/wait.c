@@ -133,12 +133,10 @@ int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
 /* The mask of before, unless a handler has run and restored it. */
 static bool take_back(struct wf_thread *t)
 {
-	uint64_t unused;
-
 	if (!*(volatile bool *)&t->is_suspended)
 		return false;
 	t->is_suspended = false;
-	wf_mask_change(SIG_SETMASK, &t->suspended_mask, &unused);
+	wf_mask_change(SIG_SETMASK, &t->suspended_mask, NULL);
 	return true;
 }
 

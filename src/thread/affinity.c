@@ -6,6 +6,7 @@
 #include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/runtime.h"
+#include "signal/memory.h"
 
 enum { MAX_BYTES = 1024 };
 
@@ -84,7 +85,9 @@ static int check(unsigned char *ret_wanted, size_t size, const cpu_set_t *set,
 	unsigned char usual[MAX_BYTES];
 
 	memset(ret_wanted, 0, MAX_BYTES);
-	memcpy(ret_wanted, set, size < MAX_BYTES ? size : MAX_BYTES);
+	if (wf_memory_get(ret_wanted, set,
+			  size < MAX_BYTES ? size : MAX_BYTES) < 0)
+		return -EFAULT;
 	memcpy(usual, ret_wanted, MAX_BYTES);
 	if (intersect(usual, all_cpus)) {
 		ask_possible(usual);
@@ -133,7 +136,8 @@ int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set)
 
 	if (bytes < 0 || size < (size_t)bytes)
 		return -EINVAL;
-	memset(ret_set, 0, size);
-	memcpy(ret_set, set, (size_t)bytes);
+	if (wf_memory_put(ret_set, set, (size_t)bytes) < 0)
+		return -EFAULT;
+	memset((char *)ret_set + bytes, 0, size - (size_t)bytes);
 	return 0;
 }

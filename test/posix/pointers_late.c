@@ -1,0 +1,140 @@
+/*
+ * Pointers that lead nowhere to where a call leaves what it has to say when it
+ * has waited; and what the kernel finds before it looks at them.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { PAGE = 4096 };
+
+static int packets[2], file;
+static char byte = 'x';
+
+static char *map(int access)
+{
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	memset(page, 'x', PAGE);
+	CHECK_EQ(mprotect(page, PAGE, access), 0);
+	return page;
+}
+
+static _Atomic int is_ready, is_over;
+
+static void on_signal(int sig)
+{
+}
+
+static void *sleep_long(void *p)
+{
+	const struct timespec hour = { 3600, 0 };
+
+	CHECK_ERRNO(nanosleep(&hour, p), EFAULT);
+	CHECK_EQ(clock_nanosleep(CLOCK_MONOTONIC, 0, &hour, p), EFAULT);
+	is_over = 1;
+	return NULL;
+}
+
+TEST(what_is_left_of_a_sleep)
+{
+	pthread_t t;
+
+	CHECK(signal(SIGUSR1, on_signal) != SIG_ERR);
+	t = thread_start(sleep_long, map(PROT_READ));
+	while (!is_over) {
+		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
+		sleep_ms(5);
+	}
+	thread_join(t);
+}
+
+static void *receive(void *p)
+{
+	struct sockaddr_un from;
+
+	is_ready = 1;
+	CHECK_ERRNO(recvfrom(packets[0], &byte, 1, 0, (void *)&from, p),
+		    EFAULT);
+	return NULL;
+}
+
+TEST(the_length_of_an_address)
+{
+	char *pages[] = { map(PROT_NONE), map(PROT_READ) };
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_DGRAM, 0, packets), 0);
+	for (int i = 0; i < 2; i++) {
+		pthread_t t;
+
+		is_ready = 0;
+		t = thread_start(receive, pages[i]);
+		let_it_wait(&is_ready);
+		CHECK_EQ(send(packets[1], &byte, 1, 0), 1);
+		thread_join(t);
+	}
+}
+
+static void *select_constant(void *arg)
+{
+	struct page {
+		fd_set set;
+		struct timespec time;
+	} *page = (void *)map(PROT_READ | PROT_WRITE);
+	struct iovec part = { &byte, 1 };
+	struct mmsghdr message = { .msg_hdr = { .msg_iov = &part,
+						.msg_iovlen = 1 } };
+	const struct timespec tick = { 0, NS_PER_MS };
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_DGRAM, 0, packets), 0);
+	FD_ZERO(&page->set);
+	FD_SET(ends[1], &page->set);
+	page->time = tick;
+	CHECK_EQ(mprotect(page, PAGE, PROT_READ), 0);
+	CHECK_ERRNO(pselect(ends[1] + 1, NULL, &page->set, NULL, NULL, NULL),
+		    EFAULT);
+	CHECK_ERRNO(pselect(ends[1] + 1, &page->set, NULL, NULL, &tick, NULL),
+		    EFAULT);
+	CHECK_EQ(send(packets[1], &byte, 1, 0), 1);
+	CHECK_ERRNO(recvmmsg(packets[0], &message, 1, 0, &page->time), EFAULT);
+	return NULL;
+}
+
+TEST(results_in_constant_memory)
+{
+	thread_join(thread_start(select_constant, NULL));
+}
+
+/* What the kernel finds before it looks at the memory. */
+static void *pass_wrong(void *arg)
+{
+	volatile int too_few = -1; /* which the compiler would see */
+
+	CHECK_ERRNO(sched_setparam(0, NULL), EINVAL);
+	CHECK_ERRNO(sched_getparam(0, NULL), EINVAL);
+	CHECK_ERRNO(sched_setscheduler(0, SCHED_OTHER, NULL), EINVAL);
+	CHECK_ERRNO(readv(-1, arg, 1), EBADF);
+	CHECK_ERRNO(writev(-1, arg, 1), EBADF);
+	CHECK_ERRNO(writev(file, arg, too_few), EINVAL);
+	CHECK_ERRNO(select(-1, arg, NULL, NULL, NULL), EINVAL);
+	return NULL;
+}
+
+TEST(what_comes_before_the_pointer)
+{
+	CHECK((file = memfd_create("file", 0)) >= 0);
+	thread_join(thread_start(pass_wrong, (void *)8));
+}
