@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The long run: what ./dev test has a fast part of.
 
-usage: test/conformance/run.py [OPTIONS] [posix|storm|cpython|apps]...
+usage: test/conformance/run.py [OPTIONS] [posix|storm|cpython|glib|apps]...
 
 posix    the POSIX tests natively once, then on weft with 1, 2 and 8 VPs and
          with each backend of --io, each without and with --preempt-every 100us
 cpython  CPython's own suites about threads, signals and processes, from the
          distribution's package: each test has to end on weft as it does
          natively
+glib     GLib's own tests, from the distribution's package, likewise
 storm    the POSIX tests of calls on descriptors and of futexes while I/O
          servers that are processes are killed: none may hang
 apps     servers and other programs that wait for descriptors, under their
@@ -17,7 +18,10 @@ All, if none is named. --only takes part of a suite's or program's name.
 """
 
 import argparse
+import functools
 import pathlib
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -31,6 +35,8 @@ import runner  # noqa: E402
 
 PYTHON = "/usr/bin/python3"  # the one that the package is for
 SUITE_LIMIT_S = 900
+GLIB_LIMIT_S = 120
+GLIB_TESTS = pathlib.Path("/usr/share/installed-tests/glib")
 VPS = (1, 2, 8)
 PREEMPTION = ([], ["--preempt-every", "100us"])
 STORMED = ("futex", "io_*", "file_*", "shared*")
@@ -47,7 +53,8 @@ def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--build", type=pathlib.Path, default=runner.BUILD)
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("parts", nargs="*", metavar="posix|storm|cpython|apps")
+    parser.add_argument("parts", nargs="*",
+                        metavar="posix|storm|cpython|glib|apps")
     options = parser.parse_args(argv)
     unknown = set(options.parts) - set(PARTS)
     if unknown:
@@ -102,6 +109,37 @@ def run_storm(options):
     return failed
 
 
+# --- suites of others ---
+
+def differences(native, weft):
+    return [f"{name}: {native.get(name, 'not run')} natively, "
+            f"{weft.get(name, 'not run')} on weft"
+            for name in sorted(native.keys() | weft.keys())
+            if native.get(name) != weft.get(name)]
+
+
+def check_suite(suite, run, options):
+    """True if each test ended as natively. run(PREFIX) says how the command
+    ended and how each test did. Some depend on time: a suite with a difference
+    gets a second chance, on both sides."""
+    for _ in range(2):
+        native_end, native = run([])
+        if not native:
+            print(f"skip {suite}: natively {native_end.outcome()}")
+            return True
+        weft_end, weft = run([options.build / "weft", "run", "--"])
+        found = differences(native, weft)
+        if not found:
+            print(f"ok {suite}: {len(weft)} tests, "
+                  f"native {native_end.seconds:.0f} s, "
+                  f"weft {weft_end.seconds:.0f} s", flush=True)
+            return True
+    print(f"FAIL {suite}: {weft_end.outcome()}", *found[:20], sep="\n    ",
+          flush=True)
+    runner.print_trace(weft_end)
+    return False
+
+
 # --- cpython ---
 
 def outcome_of(case):
@@ -120,8 +158,7 @@ def outcomes(report):
             outcome_of(case) for case in tree.iter("testcase")}
 
 
-def run_suite(suite, prefix):
-    """(how the command ended, how each test ended)"""
+def run_python_suite(suite, prefix):
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
         result = runner.run([*prefix, PYTHON, "-m", "test", "--junit-xml",
@@ -129,47 +166,54 @@ def run_suite(suite, prefix):
         return result, outcomes(report)
 
 
-def differences(native, weft):
-    return [f"{name}: {native.get(name, 'not run')} natively, "
-            f"{weft.get(name, 'not run')} on weft"
-            for name in sorted(native.keys() | weft.keys())
-            if native.get(name) != weft.get(name)]
-
-
 def is_there(suite):
     return subprocess.run([PYTHON, "-c", f"import test.{suite}"],
                           capture_output=True).returncode == 0
 
 
-def check_suite(suite, options):
-    """True if each test ended as natively. Some depend on time: a suite with
-    a difference gets a second chance, on both sides."""
+def check_python_suite(suite, options):
     if not is_there(suite):
         print(f"skip {suite}: not installed, or not in this version")
         return True
-    for _ in range(2):
-        native_end, native = run_suite(suite, [])
-        if not native:
-            print(f"skip {suite}: natively {native_end.outcome()}")
-            return True
-        weft_end, weft = run_suite(suite, [options.build / "weft", "run",
-                                           "--"])
-        found = differences(native, weft)
-        if not found:
-            print(f"ok {suite}: {len(weft)} tests, "
-                  f"native {native_end.seconds:.0f} s, "
-                  f"weft {weft_end.seconds:.0f} s", flush=True)
-            return True
-    print(f"FAIL {suite}: {weft_end.outcome()}", *found[:20], sep="\n    ",
-          flush=True)
-    runner.print_trace(weft_end)
-    return False
+    return check_suite(suite, functools.partial(run_python_suite, suite),
+                       options)
 
 
 def run_cpython(options):
     """The number of suites with a difference."""
-    return sum(not check_suite(suite, options) for suite in SUITES
+    return sum(not check_python_suite(suite, options) for suite in SUITES
                if is_wanted(suite, options))
+
+
+# --- glib ---
+
+def tap_outcomes(output):
+    """What each line of TAP says, by name. Why something is skipped may vary,
+    and so do seeds in names."""
+    lines = re.findall(r"^(ok|not ok) \d+ (.*?)( # SKIP.*)?$", output, re.M)
+    return {re.sub(r"seed:\d+", "seed", name): "skipped" if skip else how
+            for how, name, skip in lines}
+
+
+def run_glib_program(command, prefix):
+    with tempfile.TemporaryDirectory() as folder:
+        result = runner.run([*prefix, *command], GLIB_LIMIT_S, cwd=folder)
+    return result, tap_outcomes(result.stdout.decode()) | {
+        "the program": result.outcome()}
+
+
+def run_glib(options):
+    """The number of programs with a difference."""
+    if not GLIB_TESTS.is_dir():
+        print("skip glib: no package with GLib's installed tests")
+        return 0
+    failed = 0
+    for test in sorted(GLIB_TESTS.glob("*.test")):
+        command = re.search(r"^Exec=(.*)", test.read_text(), re.M)[1]
+        if is_wanted(f"glib/{test.stem}", options):
+            run = functools.partial(run_glib_program, shlex.split(command))
+            failed += not check_suite(f"glib/{test.stem}", run, options)
+    return failed
 
 
 # --- apps ---
@@ -206,7 +250,7 @@ def run_apps(options):
 
 
 PARTS = {"posix": run_posix, "storm": run_storm, "cpython": run_cpython,
-         "apps": run_apps}
+         "glib": run_glib, "apps": run_apps}
 
 
 def main(argv):
