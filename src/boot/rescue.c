@@ -101,13 +101,15 @@ bool wf_rescue_is_runnable(const struct wf_carrier *c)
 
 /*
  * Without /proc ('X') the idle CPU clock has to do: there may be none, or the
- * program has left itself no descriptors.
+ * program has left itself no descriptors. A program may also end a kernel
+ * thread, by a system call compiled into it: no more to be found ('X'), but for
+ * the process's first ('Z').
  */
 static bool is_asleep(int tid)
 {
 	char state = wf_os_thread_state(proc, tid);
 
-	return state == 'S' || state == 'D' || state == 'X';
+	return state == 'S' || state == 'D' || state == 'X' || state == 'Z';
 }
 
 static bool has_work(const struct wf_vp *vp, int64_t now_ns)
