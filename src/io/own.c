@@ -5,7 +5,7 @@
 
 void wf_io_close_comes(unsigned int first, unsigned int last)
 {
-	wf_ring_flush_all();
+	wf_ring_flush(first, last);
 	wf_watch_keep(first, last);
 }
 

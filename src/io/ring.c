@@ -4,7 +4,7 @@
  *
  * G1. Only the owner of the VP pushes and takes, with in_runtime set. Pushed
  *     entries are published at once, so that anybody may make the kernel
- *     submit them (wf_ring_flush_all, wf_uring_cancel).
+ *     submit them (wf_ring_flush, wf_uring_cancel).
  * G2. vp->nr_requests counts what is pushed and not yet taken. It is changed
  *     by the owner; the monitor reads it: a VP with requests is taken from a
  *     carrier that the kernel has put to sleep.
@@ -339,14 +339,15 @@ static bool is_made(const struct wf_vp_io *io)
 	return wf_load_acquire(&io->is_made);
 }
 
-void wf_ring_flush_all(void)
+/* Files come and go while threads wait for sockets: these wait on (G5). */
+void wf_ring_flush(unsigned int first, unsigned int last)
 {
 	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
 		struct wf_uring *ring = &ios[i].ring;
-		uint32_t nr = is_made(&ios[i]) ? wf_uring_unsubmitted(ring) : 0;
 
-		if (nr > 0)
-			wf_sys(SYS_io_uring_enter, ring->fd, nr, 0, 0, NULL, 0);
+		if (is_made(&ios[i]) && wf_uring_names(ring, first, last))
+			wf_sys(SYS_io_uring_enter, ring->fd,
+			       wf_uring_unsubmitted(ring), 0, 0, NULL, 0);
 	}
 }
 

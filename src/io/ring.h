@@ -26,8 +26,8 @@ void wf_ring_push(struct wf_vp *vp, struct wf_request *r);
 /* Asks for the early end of a pushed request; anybody, in_runtime set. */
 void wf_ring_cancel(const struct wf_request *r);
 
-/* Requests on a descriptor that is about to be closed reach the kernel. */
-void wf_ring_flush_all(void);
+/* Requests on descriptors that are about to be closed reach the kernel. */
+void wf_ring_flush(unsigned int first, unsigned int last);
 
 /*
  * The process is about to exit, by the calling thread's next system call: lets

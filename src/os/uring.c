@@ -153,6 +153,24 @@ void wf_uring_push(struct wf_uring *ring)
 	wf_store_release(ring->sq_tail, wf_load_relaxed(ring->sq_tail) + 1);
 }
 
+bool wf_uring_names(const struct wf_uring *ring, unsigned int first,
+		    unsigned int last)
+{
+	/* The entries up to here have been written: pairs with the release. */
+	uint32_t tail = wf_load_acquire(ring->sq_tail);
+
+	for (uint32_t i = wf_load_relaxed(ring->sq_head); i != tail; i++) {
+		const struct io_uring_sqe *sqe = &ring->sqes[i & ring->sq_mask];
+		/* Its place is used again only once the kernel has it. */
+		unsigned int fd = (unsigned int)__atomic_load_n(
+			&sqe->fd, __ATOMIC_RELAXED);
+
+		if (fd >= first && fd <= last)
+			return true;
+	}
+	return false;
+}
+
 int wf_uring_enter(struct wf_uring *ring, uint32_t min_complete,
 		   int64_t deadline_ns)
 {

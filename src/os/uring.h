@@ -81,6 +81,13 @@ static inline uint32_t wf_uring_unsubmitted(const struct wf_uring *ring)
 	return wf_load_acquire(ring->sq_tail) - wf_load_relaxed(ring->sq_head);
 }
 
+/*
+ * Does an entry that the kernel has not seen name one of these descriptors?
+ * Anybody may ask; what the kernel takes meanwhile may be counted, too.
+ */
+bool wf_uring_names(const struct wf_uring *ring, unsigned int first,
+		    unsigned int last);
+
 /* Has a completion come? Also by others than the owner. */
 static inline bool wf_uring_has_cqe(const struct wf_uring *ring)
 {

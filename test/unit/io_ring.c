@@ -1,4 +1,6 @@
-/* src/io/ring.c: who may wake a VP that sleeps in its ring. */
+/* src/io/ring.c: who may wake a VP that sleeps in its ring, who submits. */
+#include <linux/io_uring.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,10 +71,33 @@ static void all_threads_wake(void **state)
 	assert_int_equal(nr_wakes(), 1);
 }
 
+/* What waits for other files need not be submitted for one that goes away. */
+static void closing_submits_what_it_concerns(void **state)
+{
+	int ends[2];
+	unsigned int fd;
+	static struct wf_request r;
+
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	assert_int_equal(pipe(ends), 0);
+	fd = (unsigned int)ends[0];
+	r = (struct wf_request){ .op = IORING_OP_POLL_ADD,
+				 .fd = ends[0],
+				 .op_flags = POLLIN };
+	wf_ring_push(&vp, &r);
+	wf_ring_flush(0, fd - 1);
+	wf_ring_flush(fd + 1, ~0U);
+	assert_true(wf_vp_io_is_waiting(&vp));
+	wf_ring_flush(fd, fd);
+	assert_false(wf_vp_io_is_waiting(&vp));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_threads_wake),
+		cmocka_unit_test(closing_submits_what_it_concerns),
 	};
 
 	return cmocka_run_group_tests(tests, start, NULL);
