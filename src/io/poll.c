@@ -2,6 +2,10 @@
  * poll and epoll. First the call that does not wait; then requests that end
  * when something may have happened; then the call again, whose answer counts.
  * Neither is started again after a handler, whatever SA_RESTART says.
+ *
+ * P1. A thread that has just found nothing to receive from a socket, without
+ *     waiting, and polls that knows the first answer, and no call asks. It is a
+ *     guess: the request sees what is there when it is submitted.
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -9,6 +13,7 @@
 
 #include "io/io.h"
 #include "io/request.h"
+#include "io/wait.h"
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -44,6 +49,17 @@ static int wait_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		};
 	}
 	return wf_request_run_any(r, nr_watched, deadline_ns, &nr_handlers);
+}
+
+/* P1. Once for each receive that found nothing. */
+static bool is_known_to_wait(const struct pollfd *fds, nfds_t nr)
+{
+	struct wf_thread *t = wf_self;
+
+	if (nr != 1 || fds->fd < 0 || t->hint != wf_io_dry_hint(fds->fd))
+		return false;
+	t->hint = 0;
+	return (fds->events & POLLOUT) == 0;
 }
 
 /* Two entries may name one descriptor; a set has it once. */
@@ -185,16 +201,19 @@ static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers)
 {
+	bool is_known = deadline_ns != 0 && is_known_to_wait(fds, nr);
 	uint32_t nr_waits = 0;
 
-	for (;;) {
-		int n = (int)wf_sys(SYS_poll, fds, nr, 0);
-		int err;
+	for (;; is_known = false) {
+		int n, err;
 
-		if (n != 0 && !is_for_nothing(n, nr_handlers))
-			return n;
-		if (deadline_ns <= wf_os_now())
-			return 0;
+		if (!is_known) {
+			n = (int)wf_sys(SYS_poll, fds, nr, 0);
+			if (n != 0 && !is_for_nothing(n, nr_handlers))
+				return n;
+			if (deadline_ns <= wf_os_now())
+				return 0;
+		}
 		err = wait_any(fds, nr, deadline_ns, nr_handlers, &nr_waits);
 		if (err < 0)
 			return err;

@@ -17,8 +17,19 @@
 #include "io/wait.h"
 #include "os/clock.h"
 #include "os/sys.h"
+#include "sched/runtime.h"
 #include "signal/memory.h"
 #include "wait/ufutex.h"
+
+/*
+ * There was nothing, and the caller does not wait here: it is about to poll
+ * (io/poll.c, P1).
+ */
+static long found_dry(int fd)
+{
+	wf_self->hint = wf_io_dry_hint(fd);
+	return -EAGAIN;
+}
 
 /* Anything but a socket without borders between messages. */
 static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
@@ -91,8 +102,10 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 	if ((flags & MSG_WAITALL) == 0 || !may_wait(fd, flags)) {
 		long n = wf_sys(SYS_recvmsg, fd, msg, flags | MSG_DONTWAIT);
 
-		if (n != -EAGAIN || !may_wait(fd, flags))
+		if (n != -EAGAIN)
 			return n;
+		if (!may_wait(fd, flags))
+			return found_dry(fd);
 	}
 	r.avoids_ring = waits_for_one(fd, flags);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
@@ -177,8 +190,11 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 		wf_descriptor_was_tried(fd, false);
 		return n;
 	}
-	if (now == 0 || !may_wait(fd, flags) ||
-	    (n > 0 && !wf_descriptor_is_byte_stream(fd)))
+	if (now == 0)
+		return n;
+	if (!may_wait(fd, flags))
+		return n == -EAGAIN ? found_dry(fd) : n;
+	if (n > 0 && !wf_descriptor_is_byte_stream(fd))
 		return n;
 	wf_descriptor_was_tried(fd, true);
 	if (n > 0)

@@ -23,6 +23,15 @@ int wf_io_wait_ready(int fd, uint32_t events);
 long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
 	       int64_t at);
 
+/*
+ * struct wf_thread.hint of a thread that has found nothing to receive on a
+ * socket: odd, for no semaphore has an odd address.
+ */
+static inline uint32_t wf_io_dry_hint(int fd)
+{
+	return 2 * (uint32_t)fd + 1;
+}
+
 /* No call reads or writes more: the kernel's MAX_RW_COUNT. */
 #define WF_IO_MOST_BYTES ((size_t)0x7ffff000)
 

@@ -128,8 +128,9 @@ struct wf_thread {
 	bool at_cancel_point;	   /* the wait may end by it; self */
 	bool interrupted;	   /* a handler without SA_RESTART ran; self */
 	int32_t wait_result;	   /* bucket: 0, token or -errno */
-	uint32_t last_sem;	   /* a semaphore's address, cut off: whose
-				    * permit it took last; self */
+	uint32_t hint;		   /* what it did last, by which the next call
+				    * is likely to go faster: an address, cut
+				    * off, or an odd number; self */
 	uint64_t wait_generation;  /* bucket: one per wait */
 	struct wf_thread *next;	   /* link in the one queue it is in */
 

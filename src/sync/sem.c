@@ -31,7 +31,7 @@
  * S5. A thread that posts what it took from the same semaphore uses it as a
  *     lock: then the permit goes to the value and the first waiter competes
  *     for it, or each use would cost a switch as soon as one had to wait. That
- *     it is so is a guess (last_sem), of which nothing but speed depends.
+ *     it is so is a guess (its hint), of which nothing but speed depends.
  *
  * Rejected: always competing. Two threads that take turns would pay two more
  * atomics for each turn.
@@ -116,8 +116,7 @@ int wf_sem_post_slow(struct wf_sem *s)
 {
 	struct post post = {
 		.sem = s,
-		.gives_back = wf_thread_self()->last_sem ==
-			      (uint32_t)(uintptr_t)s,
+		.gives_back = wf_thread_self()->hint == (uint32_t)(uintptr_t)s,
 	};
 
 	wf_ufutex_wake_one(&s->word, post_locked, &post);

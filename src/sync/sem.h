@@ -86,7 +86,7 @@ static inline int wf_sem_trywait(struct wf_sem *s)
 /* t has a permit of s. S5 */
 static inline void wf_sem_note(struct wf_thread *t, const struct wf_sem *s)
 {
-	t->last_sem = (uint32_t)(uintptr_t)s;
+	t->hint = (uint32_t)(uintptr_t)s;
 }
 
 static inline int wf_sem_wait(struct wf_sem *s)

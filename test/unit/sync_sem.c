@@ -119,7 +119,7 @@ static void test_handed_over(void **state)
 	struct wf_sem s;
 
 	wf_sem_init(&s, 0);
-	wf_thread_self()->last_sem = 0;
+	wf_thread_self()->hint = 0;
 	fake_interrupt_every = 0;
 	crew = fake_start(2, wait_once, &s);
 	fake_await_waiters(&s.word, 2);
