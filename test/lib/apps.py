@@ -143,7 +143,6 @@ def tools():
     return [
         Script("gdb", ["gdb", "cc"], GDB),
         ffmpeg(),
-        Script("git", ["git"], GIT),
         Script("sort", ["sort"], SORT),
         Script("sqlite", ["sqlite3"], SQLITE),
         Script("lld", ["clang", "ld.lld"], LLD),
@@ -167,6 +166,7 @@ def io(long):
     """Programs that wait for descriptors most of the time."""
     return [
         fio(long),
+        Script("git", ["git"], GIT),
         clients.Urllib("urllib", clients.PYTHON),
         clients.Curl("curl", "curl"),
         webservers.PythonServer("http_server", clients.PYTHON, long),
