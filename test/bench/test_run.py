@@ -99,6 +99,19 @@ def test_files(bench, tmp_path):
             assert "fio" in {**row["medians"], **row["impossible"]}
 
 
+def test_servers(bench, tmp_path):
+    """A server of each side is loaded, or is said not to be there."""
+    result = bench("servers", "apache_keep_16", "--runs", 1, "--seconds", 1)
+    assert result.returncode == 0, result.stdout + result.stderr
+    parts = json.loads((tmp_path / "out.json").read_text())["parts"]
+    assert bool(parts) != ("there is no" in result.stdout)
+    for part in parts.values():
+        assert set(part["medians"]) == {"native", "weft uring"}
+        for figures in part["medians"].values():
+            assert figures["requests"] > 0 and figures["server_us"] > 0
+            assert figures["server_us"] > figures["system_us"] > 0
+
+
 def test_echo_unknown_part(bench):
     result = bench("echo", "1")
     assert result.returncode == 2 and "no part 1" in result.stderr

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""MariaDB with a thread for each connection under sysbench, and Apache's worker
+MPM under ab, natively and on weft: requests per second, and the CPU time of
+server and client for a request.
+
+Server and client share all CPUs, so requests per second say what the machine
+does, and the server's CPU time what weft does. The servers of all sides run all
+the time and are loaded in turn.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import functools
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench.lib import measure, report, sides as lib_sides  # noqa: E402
+from bench.servers import servers  # noqa: E402
+
+KINDS = {"mariadb": servers.MariaDB, "apache": servers.Apache}
+FIGURES = {"requests": "requests/s", "server_us": "server CPU us",
+           "system_us": "in the kernel", "client_us": "client CPU us",
+           "server_cpus": "server CPUs",
+           "idle_cpus": "idle CPUs"}
+# Above this no CPU is left for more requests.
+BUSY = 0.95
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    kind: str
+    load: str
+    connections: int
+
+    @property
+    def name(self):
+        return f"{self.kind}_{self.load}_{self.connections}"
+
+    def checks(self, native, weft):
+        """{target: met}"""
+        if not native or not weft:
+            return {}
+        more = weft["requests"] / native["requests"]
+        if self.connections < 1000:
+            return {"requests >=0.95x native": more >= 0.95}
+        cpus = len(os.sched_getaffinity(0))
+        is_busy = cpus - weft["idle_cpus"] >= BUSY * cpus
+        return {"requests >=1.3x native or all CPUs busy":
+                more >= 1.3 or is_busy}
+
+
+PARTS = [Part(kind, load, connections)
+         for kind, numbers in (("mariadb", (16, 256, 1000)),
+                               ("apache", (16, 1000)))
+         for load in KINDS[kind].loads for connections in numbers]
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="./dev bench servers",
+                                     description=__doc__.split("\n\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART",
+                        help="of " + ", ".join(p.name for p in PARTS) +
+                        ", or how several begin")
+    parser.add_argument("--runs", type=int, default=7, help="of each side (7)")
+    parser.add_argument("--seconds", type=int, default=3,
+                        help="of each run (3)")
+    parser.add_argument("--io", default="uring",
+                        help="backends of weft's, with commas between (uring)")
+    parser.add_argument("--processes", type=int, default=2,
+                        help="of Apache, which share the threads (2)")
+    parser.add_argument("--folder", type=pathlib.Path,
+                        help="where data is (that of temporary files)")
+    parser.add_argument("--profile", type=pathlib.Path, metavar="FOLDER",
+                        help="also a profile of each server there, by perf")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--json", type=pathlib.Path,
+                        default=ROOT / "bench/results/servers.json")
+    options = parser.parse_args(argv)
+    unknown = [name for name in options.parts
+               if not any(p.name.startswith(name) for p in PARTS)]
+    if unknown:
+        parser.error(f"no part {', '.join(unknown)}")
+    options.parts = [p for p in PARTS if not options.parts or
+                     any(p.name.startswith(name) for name in options.parts)]
+    return options
+
+
+def prefixes(options):
+    """{side: words before the server's command}"""
+    weft = options.build.resolve() / "weft"
+    return {"native": [], **{f"weft {io}": [weft, "run", "--io", io, "--"]
+                             for io in options.io.split(",")}}
+
+
+@contextlib.contextmanager
+def all_sides(kind, options):
+    """{side: its server}, which run."""
+    with tempfile.TemporaryDirectory(prefix="weft-bench-",
+                                     dir=options.folder) as name, \
+            contextlib.ExitStack() as stack:
+        top = pathlib.Path(name)
+        top.chmod(0o755)
+        (top / "template").mkdir()
+        template = kind([], top / "template", options)
+        template.prepare()
+        found = {}
+        for side, prefix in prefixes(options).items():
+            folder = top / side.replace(" ", "-")
+            folder.mkdir()
+            found[side] = kind(prefix, folder, options)
+            found[side].take_data(template)
+            found[side].start()
+            stack.callback(found[side].end)
+        yield found
+
+
+def profile(server, part, side, options):
+    """Where the server's CPU time goes, in a run of its own."""
+    pids = ",".join(map(str, servers.processes(server.process.pid)))
+    name = options.profile / f"{part.name}-{side.replace(' ', '-')}"
+    options.profile.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen(["perf", "record", "-q", "-g", "-p", pids, "-o",
+                           f"{name}.perf", "--", "sleep",
+                           str(options.seconds)]):
+        server.run(part.load, part.connections)
+    with open(f"{name}.txt", "w", encoding="utf-8") as out:
+        subprocess.run(["perf", "report", "-i", f"{name}.perf", "--stdio",
+                        "--no-children", "-g", "none", "--percent-limit",
+                        "0.3", "--sort", "dso,symbol"], stdout=out,
+                       stderr=subprocess.DEVNULL, check=False)
+
+
+def show(part, medians, failed, checks):
+    print(f"\n{part.name}\n{'':<14}" + "".join(
+        f"{unit:>14}{'x native':>10}" for unit in FIGURES.values()))
+    native = medians.get("native", {})
+    for side, row in medians.items():
+        cells = "".join(
+            f"{report.number(row.get(figure)):>14}" +
+            f"{times(row.get(figure), native.get(figure)):>10}"
+            for figure in FIGURES)
+        print(f"{side:<14}{failed.get(side) or cells}")
+    for side, found in checks.items():
+        print(f"{side}: " + ", ".join(f"{text} {'yes' if met else 'NO'}"
+                                      for text, met in found.items()))
+    sys.stdout.flush()
+
+
+def times(ours, native):
+    return report.number(ours / native if ours and native else None)
+
+
+def measured(part, found, options):
+    """The part's row of the results, shown."""
+    begin = time.monotonic()
+    runners = {side: functools.partial(server.run, part.load,
+                                       part.connections)
+               for side, server in found.items()}
+    samples, _, failed = measure.in_turn(runners, options.runs, discard=1)
+    medians = {side: {figure: statistics.median(seen)
+                      for figure, seen in figures.items()}
+               for side, figures in samples.items()}
+    checks = {side: part.checks(medians["native"], medians[side])
+              for side in medians if side != "native"}
+    show(part, medians, failed, checks)
+    if options.profile:
+        for side, server in found.items():
+            profile(server, part, side, options)
+    return {"connections": part.connections, "samples": samples,
+            "medians": medians, "targets": checks, "failed": failed,
+            "took_s": round(time.monotonic() - begin, 1)}
+
+
+def main(argv):
+    options = parse(argv)
+    if options.profile and not shutil.which("perf"):
+        sys.exit("there is no perf")
+    rows, has_failed = {}, False
+    print(f"{len(os.sched_getaffinity(0))} CPUs for server and client; median "
+          f"of {options.runs}, {options.seconds} s each")
+    for name, kind in KINDS.items():
+        parts = [part for part in options.parts if part.kind == name]
+        if not parts:
+            continue
+        if kind.missing():
+            print(f"\n{name}: {kind.missing()}")
+            continue
+        with all_sides(kind, options) as found:
+            for part in parts:
+                rows[part.name] = measured(part, found, options)
+                has_failed |= bool(rows[part.name]["failed"])
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps(
+        {"suite": "servers", "machine": lib_sides.machine(),
+         "runs": options.runs, "seconds": options.seconds,
+         "parts": rows}, indent=1) + "\n")
+    return 1 if has_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,278 @@
+"""MariaDB and Apache as the benchmark starts them, and the clients that load
+them. All processes of a server are in one session, whose CPU time is read."""
+
+import contextlib
+import functools
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from bench.lib import measure, sides as lib_sides
+
+START_LIMIT_S = 60
+TOOL_LIMIT_S = 120
+MOST_CONNECTIONS = 1000
+PATH = "/usr/bin:/usr/sbin:/bin"
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class Failed(Exception):
+    """A server or a client did not do what it was asked for."""
+
+
+def tool(*command, **more):
+    """What a command prints."""
+    try:
+        done = subprocess.run([str(word) for word in command], text=True,
+                              capture_output=True, timeout=TOOL_LIMIT_S,
+                              env=lib_sides.environment(), **more)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{command[0]}: no end") from None
+    if done.returncode != 0:
+        raise Failed(f"{command[0]}: status {done.returncode} "
+                     f"{(done.stdout + done.stderr).strip()[-300:]}")
+    return done.stdout
+
+
+def processes(session):
+    """{pid: (user, system) CPU seconds} of a session."""
+    found = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            words = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(words[3]) == session:
+            found[int(stat.parent.name)] = \
+                (int(words[11]) * TICK_S, int(words[12]) * TICK_S)
+    return found
+
+
+def idle_seconds():
+    """Of all CPUs."""
+    words = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()
+    return (int(words[4]) + int(words[5])) * TICK_S
+
+
+class Server:
+    """One that runs. `programs` have to be there; each load of `loads` is what
+    the client is told."""
+    programs = ()
+    loads = {}
+
+    def __init__(self, prefix, folder, options):
+        self.prefix, self.folder, self.options = prefix, folder, options
+        self.process = None
+
+    @classmethod
+    def missing(cls):
+        for program in cls.programs:
+            if not shutil.which(program, path=PATH):
+                return f"there is no {program}"
+        return None
+
+    def command(self):
+        raise NotImplementedError
+
+    def connect(self):
+        raise NotImplementedError
+
+    def client(self, load, connections):
+        """The client's command."""
+        raise NotImplementedError
+
+    def nr_requests(self, printed):
+        raise NotImplementedError
+
+    def start(self):
+        words = [str(word) for word in [*self.prefix, *self.command()]]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                cwd=self.folder, env=lib_sides.environment(PATH=PATH),
+                start_new_session=True,
+                preexec_fn=functools.partial(measure.allow_descriptors,
+                                             4 * MOST_CONNECTIONS))
+        end = time.monotonic() + START_LIMIT_S
+        while True:
+            try:
+                self.connect().close()
+                return self
+            except OSError:
+                if self.process.poll() is not None or time.monotonic() > end:
+                    raise Failed("it does not start: " + (
+                        self.folder / "log").read_text()[-300:]) from None
+                time.sleep(0.05)
+
+    def end(self):
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(START_LIMIT_S)
+        for pid in processes(self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+    def run(self, load, connections):
+        """The client, once: a Result."""
+        before = self.clocks()
+        begin = time.monotonic()
+        try:
+            printed = tool(*self.client(load, connections), preexec_fn=(
+                functools.partial(measure.allow_descriptors, connections)))
+            seconds = time.monotonic() - begin
+            nr = self.nr_requests(printed)
+        except Failed as error:
+            return measure.Result(error=str(error))
+        time.sleep(0.1)  # it sees its clients leave
+        user_s, system_s, client_s, idle_s = (
+            after - earlier for after, earlier in zip(self.clocks(), before))
+        cpus = len(os.sched_getaffinity(0))
+        return measure.Result(figures={
+            "requests": nr / self.options.seconds,
+            "server_us": (user_s + system_s) / nr * 1e6,
+            "system_us": system_s / nr * 1e6,
+            "client_us": client_s / nr * 1e6,
+            "server_cpus": (user_s + system_s) / seconds,
+            "idle_cpus": min(idle_s / (seconds + 0.1), cpus)})
+
+    def clocks(self):
+        """CPU seconds of the server, user and system, of clients until now,
+        and idle ones."""
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        server = processes(self.process.pid).values()
+        return (sum(user for user, _ in server),
+                sum(system for _, system in server),
+                used.ru_utime + used.ru_stime, idle_seconds())
+
+
+class MariaDB(Server):
+    """A thread for each connection, over a Unix socket. What is read fits into
+    memory; what is committed is on the disk."""
+    programs = ("mariadbd", "mariadb-install-db", "mariadb", "sysbench")
+    # {load: (sysbench's script, how it counts what is asked)}
+    loads = {
+        "point": ("oltp_point_select", "queries"),
+        "read": ("oltp_read_only", "queries"),
+        "write": ("oltp_read_write", "queries"),
+    }
+    TABLES = ("--tables=4", "--table-size=10000")
+
+    def root(self):
+        return ["--user=root"] if os.getuid() == 0 else []
+
+    def command(self):
+        return ["mariadbd", "--no-defaults", f"--datadir={self.folder}/data",
+                f"--socket={self.folder}/socket", "--skip-networking",
+                f"--pid-file={self.folder}/pid",
+                "--thread-handling=one-thread-per-connection",
+                f"--max-connections={MOST_CONNECTIONS + 100}",
+                "--back-log=1000", "--table-open-cache=4096",
+                "--innodb-buffer-pool-size=128M",
+                "--max-prepared-stmt-count=1000000", *self.root()]
+
+    def connect(self):
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(str(self.folder / "socket"))
+        return server
+
+    def sysbench(self, script):
+        return ["sysbench", script, "--db-driver=mysql",
+                f"--mysql-socket={self.folder}/socket", "--mysql-user=root",
+                "--mysql-db=test", *self.TABLES]
+
+    def prepare(self):
+        """The data, while it does not run."""
+        tool("mariadb-install-db", "--no-defaults", "--skip-test-db",
+             f"--datadir={self.folder}/data",
+             "--auth-root-authentication-method=normal", *self.root())
+        self.start()
+        tool("mariadb", "--no-defaults", "-u", "root", "-S",
+             self.folder / "socket", "-e", "create database test")
+        tool(*self.sysbench("oltp_read_write"), "prepare")
+        self.end()
+
+    def take_data(self, other):
+        shutil.copytree(other.folder / "data", self.folder / "data")
+
+    def client(self, load, connections):
+        return [*self.sysbench(self.loads[load][0]), f"--threads={connections}",
+                f"--time={self.options.seconds}", "--db-ps-mode=auto", "run"]
+
+    def nr_requests(self, printed):
+        return int(re.search(r"queries: +(\d+)", printed)[1])
+
+
+class Apache(Server):
+    """The worker MPM, over TCP: a listener and a pool of threads, one of which
+    has a connection for as long as that lasts."""
+    programs = ("apache2", "ab")
+    loads = {"keep": ["-k"], "new": []}
+    BYTES = 1000
+    CONFIGURATION = """\
+ServerRoot /usr/lib/apache2
+LoadModule mpm_worker_module modules/mod_mpm_worker.so
+LoadModule authz_core_module modules/mod_authz_core.so
+ServerName localhost
+Listen 127.0.0.1:{port}
+ListenBacklog 1100
+PidFile {folder}/pid
+ErrorLog {folder}/log
+DocumentRoot {folder}/files
+ServerLimit {processes}
+StartServers {processes}
+ThreadLimit {threads}
+ThreadsPerChild {threads}
+MaxRequestWorkers {workers}
+MaxSpareThreads {workers}
+KeepAliveTimeout 60
+MaxKeepAliveRequests 0
+{user}
+<Directory {folder}/files>
+  Require all granted
+</Directory>
+"""
+
+    def prepare(self):
+        """Nothing before it starts."""
+
+    def take_data(self, other):
+        """Each has its own."""
+
+    def command(self):
+        with socket.socket() as any_port:
+            any_port.bind(("127.0.0.1", 0))
+            self.port = any_port.getsockname()[1]
+        self.folder.chmod(0o755)
+        (self.folder / "files").mkdir()
+        (self.folder / "files/page").write_bytes(b"x" * self.BYTES)
+        processes = self.options.processes
+        threads = (MOST_CONNECTIONS + 100) // processes
+        user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
+        (self.folder / "conf").write_text(self.CONFIGURATION.format(
+            folder=self.folder, port=self.port, processes=processes,
+            threads=threads, workers=threads * processes, user=user))
+        return ["apache2", "-d", self.folder, "-f", self.folder / "conf",
+                "-DFOREGROUND"]
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port))
+
+    def client(self, load, connections):
+        # -t sets a number of requests, which -n sets to more than there can be.
+        return ["ab", "-q", "-r", *self.loads[load],
+                "-t", self.options.seconds, "-n", 100000000,
+                "-c", connections, f"http://127.0.0.1:{self.port}/page"]
+
+    def nr_requests(self, printed):
+        found = {name: int(nr) for name, nr in re.findall(
+            r"^(Complete|Failed|Non-2xx).*: +(\d+)", printed, re.M)}
+        if found.get("Failed") or "Non-2xx" in found:
+            raise Failed(f"ab: {found}")
+        return found["Complete"]
