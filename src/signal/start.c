@@ -5,6 +5,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "signal/action.h"
@@ -64,7 +65,10 @@ void wf_signal_convert(uint64_t mask)
 	wf_receiver_want(~mask);
 }
 
-/* All signals are blocked, and the kernel gives the thread's own first. */
+/*
+ * All signals are blocked, and the kernel gives the thread's own first. The
+ * monitor, which is there already, may have sent it weft's.
+ */
 void wf_signal_adopt_pending(struct wf_thread *t)
 {
 	const struct timespec now = { 0, 0 };
@@ -72,7 +76,10 @@ void wf_signal_adopt_pending(struct wf_thread *t)
 	siginfo_t info;
 
 	wf_sys(SYS_rt_sigpending, &any, 8);
-	while (any != 0 && (any = wf_os_pending_of_thread()) != 0) {
+	while ((any & ~WF_PREEMPT_BIT) != 0) {
+		any = wf_os_pending_of_thread() & ~WF_PREEMPT_BIT;
+		if (any == 0)
+			return;
 		bit = any & -any;
 		if (wf_sys(SYS_rt_sigtimedwait, &bit, &info, &now, 8) <= 0)
 			return;
