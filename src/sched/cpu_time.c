@@ -1,7 +1,7 @@
 /*
  * C1. used[i] is changed by the carrier that runs thread i, when it stops to
- *     run it; by the thread's first carrier before it runs; and once when
- *     measuring begins.
+ *     run it; by its creator before it can run; and once when measuring
+ *     begins.
  * C2. c->cpu_mark is the CPU time of carrier c up to which its threads have
  *     been charged; the carrier's own, and at the beginning the beginner's.
  */

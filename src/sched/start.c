@@ -3,7 +3,6 @@
 #include "arch/arch.h"
 #include "libc/layout.h"
 #include "libc/tcb.h"
-#include "sched/cpu_time.h"
 
 void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 {
@@ -21,7 +20,6 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 			     wf_slot_block_bytes(s));
 	/* Until its end shows that it was tidy. */
 	t->is_soiled = true;
-	wf_cpu_time_begin(t);
 	t->ctx.tp = s->tcb;
 	t->ctx.sp = wf_arch_context_make(wf_slot_stack_top(s),
 					 wf_arch_thread_entry, t->fp_control);

@@ -8,6 +8,7 @@
 #include "libc/tcb.h"
 #include "os/kthread.h"
 #include "sched/carrier.h"
+#include "sched/cpu_time.h"
 #include "sched/entry.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
@@ -77,6 +78,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_store_relaxed(&t->exit_work, 0);
 	t->kind = params->is_bound ? WF_THREAD_BOUND : WF_THREAD_MULTIPLEXED;
 	t->fp_control = wf_cpu_fp_control();
+	wf_cpu_time_begin(t);
 	t->hog = 0;
 	t->from_b = false;
 	t->is_first = false;

@@ -186,3 +186,21 @@ TEST(new_threads_begin_at_nothing)
 		thread_join(thread);
 	}
 }
+
+/* Nor does it matter when they begin. */
+TEST(clock_of_a_thread_that_has_not_begun)
+{
+	own_ns();
+	for (int i = 0; i < 3; i++) {
+		pthread_t worker;
+		clockid_t clock;
+
+		thread_join(thread_start(compute_some, NULL));
+		worker = start_worker();
+		CHECK_EQ(pthread_getcpuclockid(worker, &clock), 0);
+		CHECK(read_clock(clock) < WORK_MS * 1000000LL / 2);
+		sem_post(&go);
+		sem_post(&go);
+		thread_join(worker);
+	}
+}
