@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -18,6 +19,7 @@
 #include "api/api.h"
 #include "libc/real.h"
 #include "os/sys.h"
+#include "sched/keys.h"
 #include "sched/table.h"
 #include "signal/memory.h"
 #include "thread/kernel_state.h"
@@ -201,6 +203,13 @@ WF_API(int, setns, int fd, int type)
 WF_API(int, capset, void *header, const void *data)
 {
 	return (int)wf_api_result(CALL(SYS_capset, (long)header, (long)data));
+}
+
+/* It changes the caller's rights, which go where the thread goes. */
+WF_API(int, pkey_alloc, unsigned int flags, unsigned int rights)
+{
+	wf_keys_begin();
+	return wf_api_errno((int)wf_sys(SYS_pkey_alloc, flags, rights));
 }
 
 WF_API(int, personality, unsigned long persona)

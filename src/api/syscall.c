@@ -18,6 +18,7 @@
 #include "api/signal.h"
 #include "boot/boot.h"
 #include "os/sys.h"
+#include "sched/keys.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
 
@@ -86,6 +87,9 @@ static long dispatch(long nr, const long *a)
 		return wf_clock_get((clockid_t)a[0], (struct timespec *)a[1]);
 	case SYS_getrusage:
 		return wf_clock_usage((int)a[0], (struct rusage *)a[1]);
+	case SYS_pkey_alloc:
+		wf_keys_begin();
+		break;
 	case SYS_rseq:
 		/* Threads travel between kernel threads. */
 		return -ENOSYS;

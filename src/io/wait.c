@@ -9,6 +9,7 @@
 #include "io/descriptor.h"
 #include "io/io.h"
 #include "os/sys.h"
+#include "sched/keys.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 
@@ -16,7 +17,8 @@ bool wf_io_can_park(void)
 {
 	const struct wf_thread *t = wf_self;
 
-	return t != NULL && t->kind == WF_THREAD_MULTIPLEXED;
+	return t != NULL && t->kind == WF_THREAD_MULTIPLEXED &&
+	       !wf_keys_are_held();
 }
 
 int wf_io_run(struct wf_request *r, int64_t deadline_ns)

@@ -8,6 +8,7 @@
 
 #include "os/kthread.h"
 #include "sched/cpu_time.h"
+#include "sched/keys.h"
 #include "sched/preempt.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
@@ -58,6 +59,7 @@ void wf_switch_finish(struct wf_thread *t)
 	struct wf_carrier *c = t->carrier;
 	wf_post_fn *post = c->post;
 
+	wf_keys_load(t);
 	if (post != NULL) {
 		c->post = NULL;
 		post(c, c->post_arg);
@@ -78,6 +80,7 @@ const struct wf_context *wf_switch_prepare(struct wf_thread *t,
 	struct wf_carrier *c = t->carrier;
 
 	wf_cpu_time_charge(c, t);
+	wf_keys_save(t);
 	set_post(c, post, arg);
 	if (next == NULL) {
 		make_idle(c, t->vp);

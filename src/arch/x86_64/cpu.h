@@ -2,6 +2,7 @@
 #ifndef WEFT_ARCH_X86_64_CPU_H
 #define WEFT_ARCH_X86_64_CPU_H
 
+#include <cpuid.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,29 @@ static inline uint64_t wf_cpu_fp_control(void)
 	__asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
 	__asm__ volatile("fnstcw %0" : "=m"(x87));
 	return (mxcsr & ~0x3fU) | (uint64_t)x87 << 32;
+}
+
+/* Has user code a register of rights by protection key? Linux says so by the
+ * bit OSPKE. */
+static inline bool wf_cpu_has_keys(void)
+{
+	uint32_t a, b, c, d;
+
+	return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 &&
+	       (c & bit_OSPKE) != 0;
+}
+
+static inline uint32_t wf_cpu_keys(void)
+{
+	uint32_t rights, high;
+
+	__asm__ volatile("rdpkru" : "=a"(rights), "=d"(high) : "c"(0));
+	return rights;
+}
+
+static inline void wf_cpu_set_keys(uint32_t rights)
+{
+	__asm__ volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory");
 }
 
 static inline void wf_cpu_pause(void)

@@ -1,0 +1,64 @@
+/*
+ * K1. rights[i] is written by the creator of thread i before that can run, and
+ *     by the thread itself when it is about to stop. It is what differs from
+ *     usual, so that threads which have stopped before the beginning, or were
+ *     created before it, have what they had: nobody has been given a key then.
+ * K2. Who has a key has heard of it from who asked for it, since that one had
+ *     begun: it sees wf_keys_are_on.
+ * K3. In a handler the kernel sets the register to what all begin with, and it
+ *     takes the interrupted one from the frame at the end, also from one that
+ *     was copied (signal/frame.c).
+ */
+#include "sched/keys.h"
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "os/mem.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+
+enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS };
+
+_Atomic bool wf_keys_are_on;
+
+static struct wf_spin lock = WF_SPIN_INIT; /* to begin */
+static uint32_t usual;			   /* what all begin with */
+static _Atomic uint32_t *rights; /* K1, by index; touched where it is used */
+
+void wf_keys_begin(void)
+{
+	struct wf_thread *me;
+
+	if (wf_load_acquire(&wf_keys_are_on) || !wf_cpu_has_keys())
+		return;
+	me = wf_runtime_enter();
+	wf_spin_lock(&lock);
+	if (!wf_load_relaxed(&wf_keys_are_on)) {
+		usual = wf_cpu_keys();
+		rights = wf_os_reserve(MAX_THREADS * sizeof(*rights));
+		WF_CHECK(rights != NULL, "no memory for protection keys");
+		/* release: the above; pairs with K2. */
+		wf_store_release(&wf_keys_are_on, true);
+	}
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+}
+
+void wf_keys_save_slow(const struct wf_thread *t)
+{
+	wf_store_relaxed(&rights[t->index], wf_cpu_keys() ^ usual);
+}
+
+/* Writing takes longer than reading. */
+void wf_keys_load_slow(const struct wf_thread *t)
+{
+	uint32_t wanted = wf_load_relaxed(&rights[t->index]) ^ usual;
+
+	if (wf_cpu_keys() != wanted)
+		wf_cpu_set_keys(wanted);
+}
+
+bool wf_keys_are_held_slow(void)
+{
+	return wf_cpu_keys() != usual;
+}
