@@ -34,17 +34,14 @@ WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutexattr_setprotocol)
 WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutexattr_setprioceiling)
 WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutex_setprioceiling)
 
-WF_REASON(AFFINITY, "for the caller it is obeyed and takes a kernel thread; "
-		    "for another thread it is checked only")
+WF_REASON(AFFINITY, "obeyed; takes a kernel thread")
+WF_DEVIATION(AFFINITY, ALWAYS, pthread_attr_setaffinity_np)
 WF_DEVIATION(AFFINITY, ALWAYS, pthread_setaffinity_np)
 WF_DEVIATION(AFFINITY, ALWAYS, sched_setaffinity)
 
-WF_REASON(ATTR_AFFINITY, "obeyed; takes a kernel thread")
-WF_DEVIATION(ATTR_AFFINITY, ALWAYS, pthread_attr_setaffinity_np)
-
 WF_REASON(CPU_CLOCK, "CPU clocks of threads count from when one is first asked "
-		     "for; timers and sleeps on them are refused or follow "
-		     "the kernel thread")
+		     "for; timers and sleeps on them take the thread a kernel "
+		     "thread")
 WF_DEVIATION(CPU_CLOCK, ALWAYS, pthread_getcpuclockid)
 WF_DEVIATION(CPU_CLOCK, SOMETIMES, clock_gettime)
 WF_DEVIATION(CPU_CLOCK, SOMETIMES, timer_create)
@@ -74,8 +71,8 @@ WF_REASON(TID, "the number is weft's own: unique and stable, but the kernel "
 WF_DEVIATION(TID, ALWAYS, gettid)
 
 WF_REASON(KERNEL_STATE,
-	  "the calling thread has a kernel thread of its own from "
-	  "then on")
+	  "the thread that is changed has a kernel thread of its own "
+	  "from then on")
 WF_DEVIATION(KERNEL_STATE, ALWAYS, nice)
 WF_DEVIATION(KERNEL_STATE, ALWAYS, setfsgid)
 WF_DEVIATION(KERNEL_STATE, ALWAYS, setfsuid)

@@ -38,10 +38,10 @@ static clockid_t clock_of(const struct wf_thread *t)
 }
 
 /* NULL if it has ended. */
-static const struct wf_thread *thread_of(clockid_t clock)
+static struct wf_thread *thread_of(clockid_t clock)
 {
 	uint32_t payload = ~((uint32_t)clock >> KIND_BITS);
-	const struct wf_thread *t = wf_table_at(payload & INDEX_MASK);
+	struct wf_thread *t = wf_table_at(payload & INDEX_MASK);
 
 	if ((payload & INDEX_MASK) >= wf_table_high() ||
 	    !wf_thread_is_living(t) || clock_of(t) != clock)
@@ -58,6 +58,21 @@ static bool is_ours(clockid_t clock)
 static bool is_on_carrier(void)
 {
 	return wf_self != NULL && wf_self->carrier != NULL;
+}
+
+int wf_clock_owner(clockid_t clock, struct wf_thread **ret_owner)
+{
+	struct wf_thread *t = NULL;
+
+	if (clock == CLOCK_THREAD_CPUTIME_ID && is_on_carrier())
+		t = wf_self;
+	if (is_ours(clock)) {
+		t = thread_of(clock);
+		if (t == NULL)
+			return -EINVAL;
+	}
+	*ret_owner = t;
+	return 0;
 }
 
 long wf_clock_get(clockid_t clock, struct timespec *ret_time)

@@ -20,6 +20,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/keys.h"
+#include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/memory.h"
 #include "thread/kernel_state.h"
@@ -48,12 +49,7 @@ static bool is_threads_option(long option)
 	}
 }
 
-static bool is_self(long tid)
-{
-	return tid == 0 || (wf_self != NULL && tid == wf_self->tid);
-}
-
-/* Does it change the calling thread alone? */
+/* Does it change the calling thread, or the one that it names, alone? */
 static bool changes_thread(long nr, const long *a)
 {
 	switch (nr) {
@@ -68,11 +64,11 @@ static bool changes_thread(long nr, const long *a)
 		return a[0] <= SECCOMP_SET_MODE_FILTER &&
 		       (a[1] & SECCOMP_FILTER_FLAG_TSYNC) == 0;
 	case SYS_setpriority:
-		return a[0] == PRIO_PROCESS && is_self(a[1]);
+		return a[0] == PRIO_PROCESS;
 	case SYS_ioprio_set:
-		return a[0] == IOPRIO_WHO_PROCESS && is_self(a[1]);
+		return a[0] == IOPRIO_WHO_PROCESS;
 	case SYS_sched_setattr:
-		return is_self(a[0]);
+		return true;
 	case SYS_perf_event_open:
 		return a[1] == 0;
 	case SYS_sched_getattr:
@@ -104,13 +100,15 @@ static int tid_argument(long nr, const long *a)
 	}
 }
 
-static bool is_change_of_other(long nr, long tid)
+/* The thread that an id means; NULL if it is none of weft's. */
+static struct wf_thread *thread_of_id(long id)
 {
-	const struct wf_thread *t = wf_table_by_tid((int32_t)tid);
+	struct wf_thread *t;
 
-	return (nr == SYS_setpriority || nr == SYS_ioprio_set ||
-		nr == SYS_sched_setattr) &&
-	       t != NULL && t->kind == WF_THREAD_MULTIPLEXED;
+	if (!wf_is_started())
+		return NULL;
+	t = id == 0 ? wf_thread_self() : wf_table_by_tid((int32_t)id);
+	return t != NULL && t->kind != WF_THREAD_FOREIGN ? t : NULL;
 }
 
 bool wf_kernel_state_concerns(long nr)
@@ -149,19 +147,21 @@ bool wf_kernel_state_concerns(long nr)
 long wf_kernel_state_syscall(long nr, const long *args)
 {
 	long a[] = { args[0], args[1], args[2], args[3], args[4], args[5] };
-	bool changes = changes_thread(nr, a);
 	int at = tid_argument(nr, a);
-	long rc = changes ? wf_kernel_state_begin() : 0;
+	struct wf_thread *changed = NULL;
+	long rc = 0;
 
+	if (changes_thread(nr, a))
+		changed = thread_of_id(at >= 0 ? a[at] : 0);
+	if (changed != NULL)
+		rc = wf_kernel_state_begin_for(changed);
 	if (rc < 0)
 		return rc;
-	if (at >= 0 && is_change_of_other(nr, a[at]))
-		return -ESRCH; /* it shares its kernel thread with others */
 	if (at >= 0)
 		a[at] = wf_kernel_state_tid((int)a[at]);
 	rc = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if (changes)
-		wf_kernel_state_end(rc);
+	if (changed != NULL)
+		wf_kernel_state_end_for(changed, rc);
 	return rc;
 }
 

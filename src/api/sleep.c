@@ -7,11 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/clock.h"
 #include "libc/real.h"
 #include "sched/yield.h"
 #include "signal/memory.h"
 #include "sync/deadline.h"
 #include "sync/nanosleep.h"
+#include "thread/cpu_timer.h"
 
 /* Both are the program's. */
 static int sleep_for(const struct timespec *request, struct timespec *remaining)
@@ -42,13 +44,47 @@ WF_API(int, nanosleep, const struct timespec *request,
 }
 WF_API_ALIAS(nanosleep, __nanosleep);
 
+/*
+ * On the CPU clock of a thread, which may not be the caller's own. weft's
+ * signals end the kernel's sleep, too: it goes on until then.
+ */
+static int sleep_on(struct wf_thread *timed, int flags,
+		    const struct timespec *request, struct timespec *remaining)
+{
+	bool is_absolute = (flags & TIMER_ABSTIME) != 0;
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	struct timespec at;
+	clockid_t clock;
+	int err = timed == wf_self || !wf_cpu_timer_is_valid(request) ?
+			  -EINVAL :
+			  wf_cpu_timer_clock(timed, &clock);
+
+	if (err < 0)
+		return -err;
+	at = is_absolute ? wf_cpu_timer_translate(timed, *request) :
+			   wf_cpu_timer_after(clock, *request);
+	do {
+		err = wf_real.clock_nanosleep(clock, TIMER_ABSTIME, &at, NULL);
+	} while (err == EINTR && wf_self->nr_handlers == nr_handlers);
+	if (err == EINTR && !is_absolute && remaining != NULL)
+		*remaining = wf_cpu_timer_until(clock, at);
+	return err;
+}
+
 /* CPU-time clocks and the like: libc's, and the carrier is rescued. */
 WF_API(int, clock_nanosleep, clockid_t clock, int flags,
        const struct timespec *request, struct timespec *remaining)
 {
-	if (!wf_deadline_has_clock(clock))
+	struct wf_thread *timed;
+
+	if (!wf_deadline_has_clock(clock)) {
+		if (wf_clock_owner(clock, &timed) < 0)
+			return EINVAL;
+		if (timed != NULL)
+			return sleep_on(timed, flags, request, remaining);
 		return wf_real.clock_nanosleep(clock, flags, request,
 					       remaining);
+	}
 	if (flags & TIMER_ABSTIME)
 		return -WF_CANCEL_POINT(sleep_until(clock, request));
 	return -WF_CANCEL_POINT(sleep_for(request, remaining));

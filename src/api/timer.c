@@ -1,11 +1,13 @@
 /*
  * POSIX timers. Those that signal one thread of weft's are aimed at the
- * receiver (signal/posix_timer.c); all others are libc's and the kernel's.
+ * receiver (signal/posix_timer.c), those on a thread's CPU clock are on that of
+ * a kernel thread (thread/cpu_timer.c); all others are libc's and the kernel's.
  */
 #include <signal.h>
 #include <time.h>
 
 #include "api/api.h"
+#include "api/clock.h"
 #include "boot/boot.h"
 #include "libc/real.h"
 #include "sched/preempt.h"
@@ -13,6 +15,7 @@
 #include "sched/table.h"
 #include "signal/receiver.h"
 #include "signal/posix_timer.h"
+#include "thread/cpu_timer.h"
 
 /* Since 2.34 a timer_t that has no SIGEV_THREAD is the kernel's number. */
 static int kernel_id(timer_t timer)
@@ -43,25 +46,86 @@ static int create_for(struct wf_thread *t, clockid_t clock,
 	return err;
 }
 
-WF_API(int, timer_create, clockid_t clock, struct sigevent *restrict event,
-       timer_t *restrict ret_timer)
+/* The thread that the timer signals, NULL if that is not for weft to see to. */
+static struct wf_thread *target_of(const struct sigevent *event)
 {
 	struct wf_thread *t = NULL;
 
 	/* A timer of before the start would be the first carrier's. */
 	if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID &&
+	    event->sigev_signo >= 1 && event->sigev_signo <= 64 &&
 	    (wf_is_started() || wf_boot_start() == 0))
 		t = wf_table_by_tid(event->_sigev_un._tid);
-	if (t == NULL || t->kind == WF_THREAD_FOREIGN ||
-	    event->sigev_signo < 1 || event->sigev_signo > 64)
-		return wf_real.timer_create(clock, event, ret_timer);
-	return wf_api_errno(create_for(t, clock, *event, ret_timer));
+	return t != NULL && t->kind != WF_THREAD_FOREIGN ? t : NULL;
+}
+
+static int create(clockid_t clock, struct sigevent *event, timer_t *ret_timer)
+{
+	struct wf_thread *target = target_of(event);
+
+	if (target != NULL)
+		return create_for(target, clock, *event, ret_timer);
+	return wf_real.timer_create(clock, event, ret_timer) < 0 ? -errno : 0;
+}
+
+/* On the CPU clock of a thread of weft's. */
+static int create_on(struct wf_thread *timed, struct sigevent *event,
+		     timer_t *ret_timer)
+{
+	clockid_t clock;
+	timer_t timer;
+	int err = wf_cpu_timer_clock(timed, &clock);
+
+	if (err == 0)
+		err = create(clock, event, &timer);
+	if (err < 0)
+		return err;
+	err = wf_cpu_timer_add(timer, timed);
+	if (err < 0)
+		timer_delete(timer);
+	else
+		*ret_timer = timer;
+	return err;
+}
+
+WF_API(int, timer_create, clockid_t clock, struct sigevent *restrict event,
+       timer_t *restrict ret_timer)
+{
+	struct wf_thread *timed;
+	int err = wf_clock_owner(clock, &timed);
+
+	if (err == 0 && timed == NULL && clock == CLOCK_THREAD_CPUTIME_ID)
+		wf_cpu_timer_note();
+	if (err == 0)
+		err = timed != NULL ? create_on(timed, event, ret_timer) :
+				      create(clock, event, ret_timer);
+	return wf_api_errno(err);
+}
+
+/* As clock_gettime tells the time, not as the kernel's clock does. */
+WF_API(int, timer_settime, timer_t timer, int flags,
+       const struct itimerspec *restrict spec,
+       struct itimerspec *restrict ret_old)
+{
+	const struct wf_thread *timed = NULL;
+	struct itimerspec own;
+
+	if ((flags & TIMER_ABSTIME) != 0)
+		timed = wf_cpu_timer_thread(timer);
+	if (timed != NULL && wf_cpu_timer_is_valid(&spec->it_value) &&
+	    (spec->it_value.tv_sec | spec->it_value.tv_nsec) != 0) {
+		own = *spec;
+		own.it_value = wf_cpu_timer_translate(timed, spec->it_value);
+		spec = &own;
+	}
+	return wf_real.timer_settime(timer, flags, spec, ret_old);
 }
 
 WF_API(int, timer_delete, timer_t timer)
 {
 	struct wf_thread *me;
 
+	wf_cpu_timer_remove(timer);
 	/* SIGEV_THREAD: the number has no place in it. */
 	if (wf_is_started() && (intptr_t)timer >= 0) {
 		me = wf_runtime_enter();

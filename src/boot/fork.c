@@ -24,6 +24,7 @@
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
+#include "sched/promise.h"
 #include "sched/realtime.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
@@ -32,6 +33,7 @@
 #include "sync/lending.h"
 #include "sync/shared.h"
 #include "thread/alive.h"
+#include "thread/cpu_timer.h"
 #include "thread/main_exit.h"
 #include "thread/policy.h"
 #include "thread/reap.h"
@@ -84,9 +86,11 @@ void wf_boot_fork_child(void)
 	wf_store_relaxed(&wf_sched.is_started, false);
 	wf_table_fork_child(t);
 	wf_carrier_fork_child();
+	wf_promise_fork_child();
 	wf_idle_reset();
 	wf_realtime_fork_child();
 	wf_cpu_time_fork_child();
+	wf_cpu_timer_fork_child();
 	wf_ufutex_fork_child();
 	wf_words_fork_child();
 	wf_ring_fork_child();

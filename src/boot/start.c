@@ -32,6 +32,7 @@
 #include "signal/signal.h"
 #include "sync/mutex.h"
 #include "thread/affinity.h"
+#include "thread/cpu_timer.h"
 #include "wait/agent.h"
 #include "wait/timer.h"
 #include "wait/word.h"
@@ -222,6 +223,7 @@ static int start_locked(struct wf_thread *t)
 	if (t->is_first) {
 		wf_signal_adopt_pending(t);
 		wf_cpu_time_adopt(t);
+		wf_cpu_timer_adopt(t);
 	}
 	wf_store_release(&wf_sched.is_started, true);
 	if (t->is_first) {

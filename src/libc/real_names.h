@@ -82,6 +82,8 @@ WF_REAL(int, raise, (int))
 WF_REAL(int, timer_create, (clockid_t, struct sigevent *, timer_t *))
 WF_REAL(int, timer_delete, (timer_t))
 WF_REAL(int, timer_getoverrun, (timer_t))
+WF_REAL(int, timer_settime,
+	(timer_t, int, const struct itimerspec *, struct itimerspec *))
 WF_REAL(int, setcontext, (const ucontext_t *))
 WF_REAL(void, siglongjmp, (struct __jmp_buf_tag *, int))
 

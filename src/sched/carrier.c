@@ -11,6 +11,7 @@
 #include "os/kthread.h"
 #include "os/mem.h"
 #include "os/sys.h"
+#include "sched/promise.h"
 #include "sched/switch.h"
 
 enum {
@@ -275,6 +276,8 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c)
 	/* acquire: pairs with the giver's release of wake_word. */
 	while (wf_load_acquire(&c->wake_word) == 0)
 		wf_os_futex_wait(&c->wake_word, 0, WF_OS_FOREVER);
+	if (wf_load_relaxed(&c->promised_to) != 0)
+		wf_carrier_bound_hook(c->bound);
 }
 
 static void wake_spare(struct wf_carrier *c)
@@ -292,10 +295,13 @@ void wf_carrier_give(struct wf_carrier *c, struct wf_vp *vp)
 	wake_spare(c);
 }
 
-/* --- binding ------------------------------------------------------------ */
+void wf_carrier_give_bound(struct wf_carrier *c, struct wf_thread *t)
+{
+	c->bound = t;
+	wake_spare(c);
+}
 
-/* A spare, made if need be; NULL if it cannot be. */
-static struct wf_carrier *need_spare(void)
+struct wf_carrier *wf_carrier_need_spare(void)
 {
 	for (;;) {
 		struct wf_carrier *c = wf_carrier_take_spare();
@@ -308,19 +314,34 @@ static struct wf_carrier *need_spare(void)
 	}
 }
 
+/* --- binding ------------------------------------------------------------ */
+
+static bool go_where_promised(struct wf_thread *t)
+{
+	wf_post_fn *post = wf_promise_keep_begin(t);
+
+	if (post == NULL)
+		return false;
+	wf_switch_to_carrier(t, post, t);
+	return true;
+}
+
 bool wf_carrier_bind(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier, *spare;
 	struct wf_vp *vp = t->vp;
 
-	if (t->kind != WF_THREAD_MULTIPLEXED)
+	if (t->kind != WF_THREAD_MULTIPLEXED || go_where_promised(t))
 		return true;
-	spare = need_spare();
+	spare = wf_carrier_need_spare();
 	if (spare == NULL)
 		return false;
+	if (!wf_promise_stay(t)) {
+		wf_carrier_put_back(spare);
+		return go_where_promised(t);
+	}
 	/* c gives vp away before the spare may run it (V1). */
 	wf_store_relaxed(&c->vp, NULL);
-	t->kind = WF_THREAD_BOUND;
 	t->vp = NULL;
 	c->bound = t;
 	wf_carrier_give(spare, vp);
@@ -335,7 +356,7 @@ void wf_carrier_lend_vp(struct wf_thread *t)
 
 	if (t->kind != WF_THREAD_MULTIPLEXED)
 		return;
-	spare = need_spare();
+	spare = wf_carrier_need_spare();
 	if (spare == NULL)
 		return;
 	/* NONE or ASK -> TAKEN; the monitor's CAS fails. */
@@ -347,11 +368,10 @@ void wf_carrier_lend_vp(struct wf_thread *t)
 bool wf_carrier_bind_without_vp(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
-	bool wanted = (wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0;
 
-	if (t->nr_rescued < RESCUES_BEFORE_BIND && !wanted)
+	/* Once it has a VP again it goes where it was promised. */
+	if (t->nr_rescued < RESCUES_BEFORE_BIND || !wf_promise_stay(t))
 		return false;
-	t->kind = WF_THREAD_BOUND;
 	t->vp = NULL;
 	c->bound = t;
 	wf_store_relaxed(&c->vp, NULL);
@@ -369,13 +389,14 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 
 	/* What is cloned here is as the caller's is. */
 	if (!is_altered)
-		c = affinity != NULL ? need_spare() : wf_carrier_take_spare();
+		c = affinity != NULL ? wf_carrier_need_spare() :
+				       wf_carrier_take_spare();
 	if (c != NULL && affinity != NULL)
 		wf_sys(SYS_sched_setaffinity, wf_load_relaxed(&c->tid),
 		       sizeof(*affinity), affinity);
 	if (c != NULL) {
-		c->bound = t;
-		wake_spare(c);
+		t->carrier = c;
+		wf_carrier_give_bound(c, t);
 		/* It was kept for a carrier that blocks, as the caller's may
 		 * do next. */
 		wf_carrier_ensure_spare();
@@ -385,6 +406,7 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	if (c == NULL)
 		return -EAGAIN;
 	c->bound = t;
+	t->carrier = c;
 	c->is_altered = is_altered;
 	tid = spawn(c, top);
 	if (tid < 0) {

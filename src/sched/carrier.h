@@ -23,7 +23,7 @@ extern void (*wf_carrier_main)(struct wf_carrier *c);
 /* Runs on each new carrier's kernel thread, and on the first's; may be NULL. */
 extern void (*wf_carrier_init_hook)(struct wf_carrier *c);
 
-/* Called by a thread that has become bound, on its kernel thread. */
+/* A thread has become bound to the calling kernel thread. */
 extern void (*wf_carrier_bound_hook)(const struct wf_thread *t);
 
 /* The carrier of the kernel thread that calls, for thread 0. NULL: -ENOMEM. */
@@ -45,10 +45,16 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c);
 struct wf_carrier *wf_carrier_take_spare(void);
 void wf_carrier_put_back(struct wf_carrier *spare);
 void wf_carrier_give(struct wf_carrier *spare, struct wf_vp *vp);
+/* t, whose context is saved and which has no VP, to run on c alone. */
+void wf_carrier_give_bound(struct wf_carrier *spare, struct wf_thread *t);
+
+/* Takes a spare, which is made if need be; NULL if it cannot be. */
+struct wf_carrier *wf_carrier_need_spare(void);
 
 /*
- * Makes the calling thread own its carrier; its VP goes to a spare. Called
- * with in_runtime set. Returns false, and changes nothing, if it cannot.
+ * Makes the calling thread own its carrier; its VP goes to a spare. Or it goes
+ * to the carrier that it was promised. Called with in_runtime set. Returns
+ * false, and changes nothing, if it cannot.
  */
 bool wf_carrier_bind(struct wf_thread *t);
 /* The same for a thread whose VP was taken: only if it is worth it. */
@@ -67,7 +73,7 @@ static inline bool wf_carrier_is_altered(const struct wf_thread *t)
 /* It was so, its thread has ended, and it sleeps for good. */
 static inline bool wf_carrier_is_retired(const struct wf_carrier *c)
 {
-	return c->is_altered &&
+	return c->is_altered && wf_load_relaxed(&c->promised_to) == 0 &&
 	       *(struct wf_thread *const volatile *)&c->bound == NULL;
 }
 

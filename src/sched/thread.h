@@ -178,7 +178,7 @@ struct wf_thread {
 	uint32_t rescued_ms; /* the last time, on a clock that wraps; monitor */
 	uint32_t slice_us;   /* had of its slice in ring B; monitor, vp */
 	int8_t sched_priority; /* set by the program */
-	bool has_affinity;     /* its carrier's is not the process's; self */
+	bool has_affinity;     /* its carrier's is not the process's */
 	bool wait_is_firm;     /* nothing interrupts it; self, bucket */
 	bool is_soiled;	       /* the next to use the slot has to write the
 				* TCB as a whole; as slot */

@@ -196,7 +196,8 @@ struct wf_carrier {
 	struct wf_thread *bound;    /* runs this thread and no other */
 	bool is_altered; /* the kernel knows it as other than its like: no
 			  * other thread runs on it; its bound thread */
-	_Atomic int tid; /* 0 until it has started */
+	_Atomic int32_t promised_to; /* tid of a thread; sched/promise.c, M1 */
+	_Atomic int tid;	     /* 0 until it has started */
 	uint32_t number;
 	uint64_t kernel_mask; /* signal mask as the kernel has it */
 	bool is_mask_known;

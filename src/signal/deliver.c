@@ -183,7 +183,8 @@ void wf_deliver_nudge_self(void)
 void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc)
 {
 	wf_arrive_drain(t->carrier, t);
-	if (wf_deliver_is_due(t) || wf_cancel_is_here(t, wf_arch_uc_pc(uc)))
+	if (wf_deliver_is_due(t) || wf_cancel_is_here(t, wf_arch_uc_pc(uc)) ||
+	    (wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0)
 		wf_deliver_nudge_self(); /* H4 */
 }
 

@@ -28,6 +28,7 @@
 #include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/preempt.h"
+#include "sched/promise.h"
 #include "sched/queue.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
@@ -119,6 +120,18 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 	wf_switch_abandon(t, next, wf_switch_requeue(why), t);
 }
 
+/* Returns if it was promised no carrier. */
+static void go_where_promised(struct wf_thread *t, const ucontext_t *uc)
+{
+	wf_post_fn *post = wf_promise_keep_begin(t);
+
+	if (post == NULL)
+		return;
+	wf_frame_save(t, uc);
+	t->carrier->is_mask_known = false; /* P3 */
+	wf_switch_abandon(t, NULL, post, t);
+}
+
 static void handle(int sig, siginfo_t *info, void *ucontext)
 {
 	struct wf_thread *t = wf_self;
@@ -153,6 +166,8 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 		c->is_mask_known = false;
 		wf_switch_abandon(t, NULL, wf_runtime_rejoin_begin(t), t);
 	}
+	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0)
+		go_where_promised(t, ucontext);
 	if (info->si_code == SI_TIMER)
 		charge_by_timer(t, t->vp);
 	preempt(t, ucontext);

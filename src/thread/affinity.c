@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "os/sys.h"
-#include "sched/carrier.h"
+#include "sched/promise.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
+#include "thread/kernel_state.h"
 
 enum { MAX_BYTES = 1024 };
 
@@ -64,20 +65,6 @@ static bool intersect(unsigned char *set, const unsigned char *with)
 	return had_more;
 }
 
-/* The caller gets a carrier of its own, with that affinity. */
-static int bind_self(struct wf_thread *t, const unsigned char *set)
-{
-	long err = -EAGAIN;
-
-	wf_runtime_enter();
-	if (wf_carrier_bind(t)) {
-		t->has_affinity = true;
-		err = wf_sys(SYS_sched_setaffinity, 0, MAX_BYTES, set);
-	}
-	wf_runtime_leave(t);
-	return (int)err;
-}
-
 static int check(unsigned char *ret_wanted, size_t size, const cpu_set_t *set,
 		 bool *ret_partial)
 {
@@ -112,27 +99,23 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 
 	if (err < 0)
 		return err;
-	if (t->kind == WF_THREAD_BOUND) {
-		t->has_affinity = true;
-		return (int)wf_sys(SYS_sched_setaffinity,
-				   wf_load_relaxed(&t->carrier->tid), MAX_BYTES,
-				   wanted);
-	}
-	if (!is_partial)
+	/* All carriers but those of such threads have the process's. */
+	if (!is_partial && wf_promise_find(t) == NULL)
 		return 0;
-	/* Others' threads stay where they are: affinity is a wish there. */
-	return t == wf_self ? bind_self(t, wanted) : 0;
+	err = wf_kernel_state_begin_for(t);
+	if (err < 0)
+		return err;
+	t->has_affinity = true;
+	return (int)wf_sys(SYS_sched_setaffinity, wf_kernel_state_tid_of(t),
+			   MAX_BYTES, wanted);
 }
 
 int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set)
 {
 	/* All carriers of VPs are alike; somebody may change them from
 	 * outside, so the kernel is asked. */
-	const struct wf_carrier *c = t->kind == WF_THREAD_BOUND ?
-					     t->carrier :
-					     wf_sched.vps[0].carrier;
 	unsigned char set[MAX_BYTES];
-	long bytes = ask(set, wf_load_relaxed(&c->tid));
+	long bytes = ask(set, wf_kernel_state_tid_of(t));
 
 	if (bytes < 0 || size < (size_t)bytes)
 		return -EINVAL;

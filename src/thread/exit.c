@@ -11,7 +11,7 @@
 #include "libc/layout.h"
 #include "libc/tcb.h"
 #include "libc/tls.h"
-#include "sched/carrier.h"
+#include "sched/promise.h"
 #include "sched/queue.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
@@ -22,6 +22,7 @@
 #include "sync/shared.h"
 #include "thread/affinity.h"
 #include "thread/alive.h"
+#include "thread/cpu_timer.h"
 #include "thread/lifecycle.h"
 #include "thread/policy.h"
 #include "thread/reap.h"
@@ -141,9 +142,11 @@ static struct heir choose_heir(struct wf_thread *t)
 {
 	struct wf_thread *joiner;
 
+	wf_promise_end(t);
 	if (t->kind == WF_THREAD_BOUND) {
 		wf_affinity_end(t);
 		wf_policy_end_bound(t);
+		wf_cpu_timer_thread_end(t);
 		t->carrier->bound = NULL;
 		return (struct heir){ NULL, announce_done };
 	}

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 
+#include "os/kthread.h"
 #include "sched/carrier.h"
+#include "sched/promise.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/preempt.h"
 
 int wf_kernel_state_begin(void)
 {
@@ -22,10 +25,59 @@ int wf_kernel_state_begin(void)
 
 void wf_kernel_state_end(long rc)
 {
-	struct wf_thread *t = wf_self;
+	if (wf_self != NULL)
+		wf_kernel_state_end_for(wf_self, rc);
+}
 
-	if (rc >= 0 && t != NULL && t->kind == WF_THREAD_BOUND)
-		t->carrier->is_altered = true;
+/* Does it run code of the program's, or is it about to? */
+static bool is_running(const struct wf_thread *t)
+{
+	const struct wf_vp *vp = t->vp;
+
+	return wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN ||
+	       (vp != NULL && wf_load_acquire(&vp->cur) == t);
+}
+
+/* Who does not run looks at its exit_work before it does: W1 in
+ * signal/route.c. */
+static void hurry(const struct wf_thread *t)
+{
+	if (wf_os_membarrier() < 0)
+		wf_fence_seq_cst();
+	if (t->kind == WF_THREAD_MULTIPLEXED && is_running(t))
+		wf_preempt_signal(t->carrier);
+}
+
+int wf_kernel_state_begin_for(struct wf_thread *t)
+{
+	struct wf_thread *me;
+	bool has_own;
+
+	if (t == wf_self)
+		return wf_kernel_state_begin();
+	me = wf_runtime_enter();
+	has_own = wf_promise_make(t) != NULL;
+	if (has_own)
+		hurry(t);
+	wf_runtime_leave(me);
+	return has_own ? 0 : -EAGAIN;
+}
+
+void wf_kernel_state_end_for(const struct wf_thread *t, long rc)
+{
+	struct wf_carrier *c = wf_promise_find(t);
+
+	if (rc >= 0 && c != NULL)
+		c->is_altered = true;
+}
+
+int wf_kernel_state_tid_of(const struct wf_thread *t)
+{
+	const struct wf_carrier *c = wf_promise_find(t);
+
+	if (c == NULL)
+		c = wf_sched.vps[0].carrier;
+	return wf_load_relaxed(&c->tid);
 }
 
 int wf_kernel_state_tid(int tid)
@@ -36,7 +88,5 @@ int wf_kernel_state_tid(int tid)
 		t = tid == 0 ? wf_self : wf_table_by_tid(tid);
 	if (t == NULL || t->kind == WF_THREAD_FOREIGN)
 		return tid;
-	return wf_load_relaxed(t->kind == WF_THREAD_BOUND ?
-				       &t->carrier->tid :
-				       &wf_sched.vps[0].carrier->tid);
+	return wf_kernel_state_tid_of(t);
 }

@@ -14,6 +14,7 @@
 #include "sched/runtime.h"
 #include "signal/receiver.h"
 #include "sync/lending.h"
+#include "thread/kernel_state.h"
 
 static struct wf_spin lock = WF_SPIN_INIT; /* the receiver's policy */
 static int base_policy, base_priority;	   /* of all carriers */
@@ -74,8 +75,7 @@ static int set_kernel_thread(int tid, int policy, int priority)
 
 static int kernel_tid(const struct wf_thread *t)
 {
-	return t->kind == WF_THREAD_BOUND ? wf_load_relaxed(&t->carrier->tid) :
-					    t->tid;
+	return t->kind == WF_THREAD_BOUND ? wf_kernel_state_tid_of(t) : t->tid;
 }
 
 static bool is_as_carriers(const struct wf_thread *t)

@@ -207,6 +207,99 @@ TEST(pinning_one_thread)
 	CHECK(CPU_EQUAL(&before, &after));
 }
 
+static _Atomic int is_pinned, nr_known;
+static _Atomic pid_t pinned_id;
+static cpu_set_t pinned_to;
+
+static void check_pinned(void)
+{
+	cpu_set_t got;
+
+	for (int i = 0; i < 50; i++) {
+		CHECK_EQ(sched_getaffinity(0, sizeof(got), &got), 0);
+		CHECK(CPU_EQUAL(&got, &pinned_to));
+		CHECK(CPU_ISSET(sched_getcpu(), &pinned_to));
+		sched_yield();
+	}
+}
+
+static void *wait_until_pinned(void *arg)
+{
+	pinned_id = gettid();
+	nr_known++;
+	while (!is_pinned)
+		usleep(1000);
+	check_pinned();
+	return arg;
+}
+
+static void *compute_until_pinned(void *arg)
+{
+	pinned_id = gettid();
+	nr_known++;
+	while (!is_pinned)
+		;
+	check_pinned();
+	return arg;
+}
+
+/* By its handle, then by its id. */
+static void pin_another(void *(*start)(void *), bool by_id)
+{
+	cpu_set_t all = own_cpus(), got;
+	pthread_t t;
+
+	is_pinned = nr_known = 0;
+	pinned_to = set_of_cpu(first_cpu());
+	t = thread_start(start, NULL);
+	if (by_id) {
+		await_count(&nr_known, 1);
+		CHECK_EQ(sched_setaffinity(pinned_id, sizeof(pinned_to),
+					   &pinned_to),
+			 0);
+		CHECK_EQ(sched_getaffinity(pinned_id, sizeof(got), &got), 0);
+	} else {
+		CHECK_EQ(pthread_setaffinity_np(t, sizeof(pinned_to),
+						&pinned_to),
+			 0);
+		CHECK_EQ(pthread_getaffinity_np(t, sizeof(got), &got), 0);
+	}
+	CHECK(CPU_EQUAL(&got, &pinned_to));
+	is_pinned = 1;
+	thread_join(t);
+	CHECK_EQ(sched_getaffinity(0, sizeof(got), &got), 0);
+	CHECK(CPU_EQUAL(&got, &all));
+	thread_join(thread_start(get_affinity, &all));
+}
+
+TEST(pinning_another_thread)
+{
+	pin_another(wait_until_pinned, false);
+	pin_another(wait_until_pinned, true);
+	pin_another(compute_until_pinned, false);
+	pin_another(compute_until_pinned, true);
+}
+
+/* One with a kernel thread of its own, which may not have begun. */
+TEST(pinning_a_thread_at_once)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setscope(&attr, PTHREAD_SCOPE_SYSTEM), 0);
+	pinned_to = set_of_cpu(first_cpu());
+	for (int i = 0; i < 20; i++) {
+		is_pinned = 0;
+		CHECK_EQ(pthread_create(&t, &attr, wait_until_pinned, NULL), 0);
+		CHECK_EQ(pthread_setaffinity_np(t, sizeof(pinned_to),
+						&pinned_to),
+			 0);
+		is_pinned = 1;
+		thread_join(t);
+	}
+}
+
 TEST(concurrency_level)
 {
 	CHECK_EQ(pthread_getconcurrency(), 0);

@@ -220,3 +220,160 @@ TEST(timer_of_the_process)
 	CHECK_EQ(last_info.si_code, SI_TIMER);
 	CHECK_EQ(last_info.si_value.sival_int, 5);
 }
+
+/* --- on the CPU clocks of threads -------------------------------------*/
+
+enum { CPU_MS = 20 };
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	CHECK_EQ(clock_gettime(clock, &ts), 0);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+static struct sigevent to_self(int sig)
+{
+	struct sigevent event = {
+		.sigev_notify = SIGEV_THREAD_ID,
+		.sigev_signo = sig,
+		.sigev_value.sival_int = own_number,
+	};
+
+	event.sigev_notify_thread_id = gettid();
+	return event;
+}
+
+/* Nobody else's time counts, nor the thread's own waits. */
+static void *time_self(void *arg)
+{
+	int64_t start;
+	timer_t timer;
+
+	own_number = (int)(intptr_t)arg;
+	timer = make_timer(CLOCK_THREAD_CPUTIME_ID, to_self(SIGRTMIN + 1));
+	start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	arm(timer, CPU_MS, 0);
+	sleep_ms(2 * CPU_MS);
+	while (nr_mine == 0 &&
+	       clock_ns(CLOCK_THREAD_CPUTIME_ID) - start < 1000 * NS_PER_MS)
+		;
+	CHECK_EQ(nr_mine, 1);
+	CHECK(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start >= CPU_MS * NS_PER_MS);
+	CHECK_EQ(timer_delete(timer), 0);
+	return NULL;
+}
+
+TEST(timers_on_own_clocks)
+{
+	pthread_t threads[NR_THREADS];
+
+	own_number = -1;
+	handle(SIGRTMIN + 1, note_owner, SA_RESTART);
+	threads_start_numbered(threads, NR_THREADS, time_self);
+	threads_join(threads, NR_THREADS);
+	time_self((void *)77);
+	CHECK_EQ(nr_wrong, 0);
+}
+
+/* Its clock goes on when there are others. */
+TEST(timer_on_the_first_clock)
+{
+	int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	timer_t timer;
+
+	handle(SIGUSR1, note, SA_RESTART);
+	timer = make_timer(CLOCK_THREAD_CPUTIME_ID,
+			   (struct sigevent){ .sigev_notify = SIGEV_SIGNAL,
+					      .sigev_signo = SIGUSR1 });
+	arm(timer, CPU_MS, 0);
+	have_threads();
+	sleep_ms(2 * CPU_MS);
+	while (nr_handled == 0)
+		CHECK(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start <
+		      1000 * NS_PER_MS);
+	CHECK(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start >= CPU_MS * NS_PER_MS);
+	CHECK_EQ(timer_delete(timer), 0);
+}
+
+static _Atomic int has_to_compute, is_over;
+
+static void *compute_when_told(void *arg)
+{
+	while (!has_to_compute)
+		sleep_ms(1);
+	while (!is_over)
+		;
+	return arg;
+}
+
+static void time_another(int flags, struct sigevent event)
+{
+	pthread_t worker = thread_start(compute_when_told, NULL);
+	struct itimerspec spec = { .it_value = { 0, CPU_MS * NS_PER_MS } };
+	int64_t start;
+	clockid_t clock;
+	timer_t timer;
+
+	CHECK_EQ(pthread_getcpuclockid(worker, &clock), 0);
+	timer = make_timer(clock, event);
+	start = clock_ns(clock);
+	if (flags == TIMER_ABSTIME)
+		spec.it_value = ts_after_ns((struct timespec){ 0, 0 },
+					    start + CPU_MS * NS_PER_MS);
+	nr_handled = 0;
+	CHECK_EQ(timer_settime(timer, flags, &spec, NULL), 0);
+	sleep_ms(2 * CPU_MS);
+	CHECK_EQ(nr_handled, 0);
+	CHECK_EQ(timer_gettime(timer, &spec), 0);
+	CHECK(spec.it_value.tv_nsec > 0);
+	has_to_compute = 1;
+	await_count(&nr_handled, 1);
+	/* The kernel asks its clocks at its ticks. */
+	CHECK(clock_ns(clock) - start >= CPU_MS * NS_PER_MS / 2);
+	CHECK_EQ(timer_delete(timer), 0);
+	is_over = 1;
+	thread_join(worker);
+	is_over = has_to_compute = 0;
+	CHECK_ERRNO(timer_create(clock, &event, &timer), EINVAL);
+}
+
+TEST(timers_on_the_clock_of_another)
+{
+	struct sigevent signal = { .sigev_notify = SIGEV_SIGNAL,
+				   .sigev_signo = SIGUSR1 };
+	struct sigevent call = { .sigev_notify = SIGEV_THREAD,
+				 .sigev_value.sival_int = 1 };
+
+	call.sigev_notify_function = notify;
+	handle(SIGUSR1, note, SA_RESTART);
+	time_another(0, signal);
+	time_another(TIMER_ABSTIME, signal);
+	time_another(0, call);
+	time_another(TIMER_ABSTIME, call);
+}
+
+TEST(sleep_on_the_clock_of_another)
+{
+	const struct timespec some = { 0, CPU_MS * NS_PER_MS };
+	pthread_t worker = thread_start(compute_when_told, NULL);
+	struct timespec at;
+	clockid_t clock;
+	int64_t start;
+
+	CHECK_EQ(pthread_getcpuclockid(worker, &clock), 0);
+	has_to_compute = 1;
+	start = clock_ns(clock);
+	CHECK_EQ(clock_nanosleep(clock, 0, &some, NULL), 0);
+	CHECK(clock_ns(clock) - start >= CPU_MS * NS_PER_MS / 2);
+	CHECK_EQ(clock_gettime(clock, &at), 0);
+	at = ts_after_ns(at, CPU_MS * NS_PER_MS);
+	CHECK_EQ(clock_nanosleep(clock, TIMER_ABSTIME, &at, NULL), 0);
+	is_over = 1;
+	thread_join(worker);
+	CHECK_EQ(pthread_getcpuclockid(pthread_self(), &clock), 0);
+	CHECK_EQ(clock_nanosleep(clock, 0, &some, NULL), EINVAL);
+	CHECK_EQ(clock_nanosleep(CLOCK_THREAD_CPUTIME_ID, 0, &some, NULL),
+		 EINVAL);
+}

@@ -1,0 +1,171 @@
+/*
+ * A1. Entries change under the lock only. One with tid 0 is free.
+ *
+ * What weft knows of a thread's CPU time it knows at switches: too late for a
+ * timer. To arm one in the carrier whenever the thread begins to run would cost
+ * two system calls a switch, and a program has such timers for threads that
+ * compute, which gain nothing by sharing a kernel thread.
+ */
+#include "thread/cpu_timer.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/spin.h"
+#include "os/clock.h"
+#include "sched/cpu_time.h"
+#include "sched/promise.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "thread/kernel_state.h"
+
+enum {
+	MAX_TIMERS = 1024,
+	/* The kernel's number of a thread's clock: low bits, under the tid. */
+	KIND_BITS = 3,
+	THREADS_CPU_TIME = 6,
+};
+
+struct entry {
+	timer_t timer;
+	int32_t tid;
+};
+
+static struct wf_spin lock = WF_SPIN_INIT;
+static struct entry entries[MAX_TIMERS]; /* A1 */
+static _Atomic uint32_t nr_timers;	 /* lock; may be read without */
+static bool first_is_timed;		 /* before the start */
+
+int wf_cpu_timer_clock(struct wf_thread *t, clockid_t *ret_clock)
+{
+	int err = wf_kernel_state_begin_for(t);
+
+	if (err == 0)
+		*ret_clock = (clockid_t)(~(uint32_t)wf_kernel_state_tid_of(t)
+						 << KIND_BITS |
+					 THREADS_CPU_TIME);
+	return err;
+}
+
+/* NULL if there is none. tid 0: a free one. */
+static struct entry *find_locked(timer_t timer, bool is_free)
+{
+	for (uint32_t i = 0; i < MAX_TIMERS; i++) {
+		struct entry *e = &entries[i];
+
+		if (is_free ? e->tid == 0 : e->tid != 0 && e->timer == timer)
+			return e;
+	}
+	return NULL;
+}
+
+int wf_cpu_timer_add(timer_t timer, const struct wf_thread *t)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	struct entry *e;
+
+	wf_spin_lock(&lock);
+	e = find_locked(timer, true);
+	if (e != NULL) {
+		*e = (struct entry){ timer, t->tid };
+		wf_store_relaxed(&nr_timers, wf_load_relaxed(&nr_timers) + 1);
+	}
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+	return e != NULL ? 0 : -EAGAIN;
+}
+
+void wf_cpu_timer_remove(timer_t timer)
+{
+	struct wf_thread *me;
+	struct entry *e;
+
+	if (wf_load_relaxed(&nr_timers) == 0)
+		return;
+	me = wf_runtime_enter();
+	wf_spin_lock(&lock);
+	e = find_locked(timer, false);
+	if (e != NULL) {
+		e->tid = 0;
+		wf_store_relaxed(&nr_timers, wf_load_relaxed(&nr_timers) - 1);
+	}
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+}
+
+void wf_cpu_timer_note(void)
+{
+	first_is_timed = true;
+}
+
+void wf_cpu_timer_adopt(struct wf_thread *t)
+{
+	if (first_is_timed)
+		atomic_fetch_or(&t->exit_work, WF_WORK_BIND);
+}
+
+const struct wf_thread *wf_cpu_timer_thread(timer_t timer)
+{
+	struct wf_thread *me;
+	const struct entry *e;
+	int32_t tid;
+
+	if (wf_load_relaxed(&nr_timers) == 0)
+		return NULL;
+	me = wf_runtime_enter();
+	wf_spin_lock(&lock);
+	e = find_locked(timer, false);
+	tid = e != NULL ? e->tid : 0;
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+	return tid != 0 ? wf_table_by_tid(tid) : NULL;
+}
+
+static int64_t ns_of(struct timespec ts)
+{
+	return ts.tv_sec * WF_NS_PER_S + ts.tv_nsec;
+}
+
+struct timespec wf_cpu_timer_after(clockid_t clock, struct timespec more)
+{
+	return wf_os_timespec(wf_os_clock(clock) + ns_of(more));
+}
+
+struct timespec wf_cpu_timer_until(clockid_t clock, struct timespec at)
+{
+	int64_t ns = ns_of(at) - wf_os_clock(clock);
+
+	return wf_os_timespec(ns > 0 ? ns : 0);
+}
+
+struct timespec wf_cpu_timer_translate(const struct wf_thread *t,
+				       struct timespec at)
+{
+	int64_t ns = ns_of(at);
+
+	ns += wf_os_thread_cpu(wf_kernel_state_tid_of(t)) - wf_cpu_time_of(t);
+	/* Long over; 0 would stop the timer. */
+	return wf_os_timespec(ns > 0 ? ns : 1);
+}
+
+void wf_cpu_timer_thread_end(const struct wf_thread *t)
+{
+	bool has_any = false;
+
+	if (wf_load_relaxed(&nr_timers) == 0 || t->kind != WF_THREAD_BOUND)
+		return;
+	wf_spin_lock(&lock);
+	for (uint32_t i = 0; i < MAX_TIMERS; i++)
+		has_any |= entries[i].tid == t->tid;
+	wf_spin_unlock(&lock);
+	if (has_any)
+		t->carrier->is_altered = true;
+}
+
+void wf_cpu_timer_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
+	memset(entries, 0, sizeof(entries));
+	wf_store_relaxed(&nr_timers, 0);
+	first_is_timed = false;
+}
