@@ -9,6 +9,7 @@
 #include "sched/cpu_time.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
+#include "sched/keys.h"
 #include "sched/ready.h"
 #include "sched/start.h"
 #include "sched/switch.h"
@@ -19,6 +20,7 @@ enum { MAX_THREADS = 1024, MAX_VPS = 4, FIRST_TID = 100 };
 struct machine machine;
 struct wf_thread *wf_table;
 struct wf_counters wf_counters;
+_Atomic bool wf_keys_are_on;
 
 static struct wf_carrier carriers[MAX_VPS];
 static int64_t cpu_ns[MAX_VPS], used_ns[MAX_THREADS];
@@ -206,6 +208,16 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 /* No stack is switched here, and no CPU time asked for. */
 
 _Atomic bool wf_cpu_time_is_on;
+
+void wf_keys_save_slow(const struct wf_thread *t)
+{
+	(void)t;
+}
+
+void wf_keys_load_slow(const struct wf_thread *t)
+{
+	(void)t;
+}
 
 void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 {
