@@ -121,25 +121,30 @@ static int change_native(struct wf_thread *t, int how, const uint64_t *set,
 
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 {
-	struct wf_thread *t = wf_runtime_enter();
+	struct wf_thread *t = wf_thread_self();
 	uint64_t old = t->sigmask, mask = old;
-	int err;
+	uint64_t told = old & ~WF_SIGNAL_UNBLOCKABLE;
+	int err = 0;
 
-	if (t->carrier == NULL) {
-		wf_runtime_leave(t);
+	if (t->carrier == NULL)
 		return change_native(t, how, set, ret_old);
-	}
-	err = set != NULL ? apply(how, old, *set, &mask) : 0;
-	if (err == 0 && mask != old) {
+	if (set != NULL && apply(how, old, *set, &mask) < 0)
+		return -EINVAL;
+	/* Now, or it costs a system call if what is closed are the signals of
+	 * a fault (memory.c, G2). */
+	if (ret_old != NULL)
+		err = wf_memory_put(ret_old, &told, sizeof(told));
+	wf_runtime_enter();
+	old = t->sigmask;
+	if (set != NULL)
+		apply(how, old, *set, &mask);
+	if (mask != old) {
 		wf_mask_set_locked(t, mask);
 		wf_carrier_set_mask(t->carrier, mask);
 		if ((mask & ~old & wf_load_relaxed(&wf_route_shown)) != 0)
 			wf_route_leave_shown(mask & ~old);
 	}
 	wf_runtime_leave(t);
-	old &= ~WF_SIGNAL_UNBLOCKABLE;
-	if (err == 0 && ret_old != NULL)
-		err = wf_memory_put(ret_old, &old, sizeof(old));
 	return err;
 }
 

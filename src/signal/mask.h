@@ -8,7 +8,8 @@
 #include "sched/thread.h"
 
 /*
- * As rt_sigprocmask; set NULL only asks. ret_old is the program's, or NULL.
+ * As rt_sigprocmask; set NULL only asks. ret_old may be the program's, or NULL,
+ * and is not set.
  * Signals that become open have been delivered when it returns. in_runtime 0.
  * Returns 0, -EINVAL, or -EFAULT, when all but ret_old is done.
  */

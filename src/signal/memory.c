@@ -5,6 +5,8 @@
  *     or ignores it, or the runtime has not started, or weft did not make the
  *     thread. The kernel is asked first then, by calls that look at the memory
  *     and after that refuse to know what to do with it.
+ * G3. What lies on the stack of the caller, above its frame, is there. So most
+ *     of what is passed costs nothing then either.
  *
  * Rejected: always to ask, which costs as much as many a call that does so.
  * process_vm_readv, which costs three times that and is often forbidden. To
@@ -64,7 +66,7 @@ static bool ask_write(uintptr_t at)
 }
 
 /* Each page of it. */
-static bool all(const void *at, size_t bytes, bool (*is_there)(uintptr_t at))
+static bool all(const void *at, size_t bytes, bool (*find)(uintptr_t at))
 {
 	uintptr_t now = (uintptr_t)at, last = now + bytes - 1;
 
@@ -73,23 +75,43 @@ static bool all(const void *at, size_t bytes, bool (*is_there)(uintptr_t at))
 	if (last < now)
 		return false;
 	do {
-		if (!is_there(now))
+		if (!find(now))
 			return false;
 		now = wf_align_down(now, WF_PAGE) + WF_PAGE;
 	} while (now <= last && now != 0);
 	return true;
 }
 
+/* G3. In a stack of weft's own: of the slot the guard alone is no memory. */
+static bool is_on_stack(const void *at, size_t bytes)
+{
+	const struct wf_thread *t = wf_self;
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t first = (uintptr_t)at, low, end;
+
+	if (t == NULL || t->slot.class == NULL || t->slot.has_user_stack)
+		return false;
+	low = (uintptr_t)t->slot.low;
+	end = low + t->slot.class->stride;
+	return low <= sp && sp <= first && first < end && bytes <= end - first;
+}
+
+static WF_COLD bool is_there(const void *at, size_t bytes,
+			     bool (*ask)(uintptr_t at))
+{
+	return is_on_stack(at, bytes) || all(at, bytes, ask);
+}
+
 static WF_COLD int get_slow(void *to, const void *from, size_t bytes)
 {
-	return all(from, bytes, ask_read) ? wf_arch_copy(to, from, bytes) :
-					    -EFAULT;
+	return is_there(from, bytes, ask_read) ? wf_arch_copy(to, from, bytes) :
+						 -EFAULT;
 }
 
 static WF_COLD int put_slow(void *to, const void *from, size_t bytes)
 {
-	return all(to, bytes, ask_write) ? wf_arch_copy(to, from, bytes) :
-					   -EFAULT;
+	return is_there(to, bytes, ask_write) ? wf_arch_copy(to, from, bytes) :
+						-EFAULT;
 }
 
 int wf_memory_get(void *to, const void *from, size_t bytes)
@@ -106,7 +128,8 @@ int wf_memory_put(void *to, const void *from, size_t bytes)
 
 bool wf_memory_is_readable(const void *at, size_t bytes)
 {
-	return all(at, bytes, is_guarded() ? touch : ask_read);
+	return is_guarded() ? all(at, bytes, touch) :
+			      is_there(at, bytes, ask_read);
 }
 
 bool wf_memory_is_writable(void *at, size_t bytes)

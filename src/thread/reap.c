@@ -152,7 +152,7 @@ static void start(void)
 	wf_mask_change(SIG_BLOCK, &all, &old);
 	if (wf_thread_create(&params, reap, NULL, &thread) < 0)
 		wf_store_relaxed(&is_running, false);
-	wf_mask_change(SIG_SETMASK, &old, &old);
+	wf_mask_change(SIG_SETMASK, &old, NULL);
 }
 
 void wf_reap_consider_slow(void)
