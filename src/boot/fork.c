@@ -54,10 +54,10 @@ static void become_first(struct wf_thread *t)
 	wf_store_relaxed(&t->exit_work, 0);
 	t->slot.link_epoch = wf_table_fork_epoch();
 	/* Forked by a handler in the middle of a wait: that is interrupted. */
-	if (t->wait_addr != NULL) {
+	if (t->wait_addr != NULL)
 		t->wait_result = -EINTR;
-		wf_store_relaxed(&t->kernel_word, 1);
-	}
+	/* Who has ended it and has yet to say so is not there. */
+	wf_store_relaxed(&t->kernel_word, 1);
 	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->wait_bucket, NULL);

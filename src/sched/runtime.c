@@ -41,11 +41,13 @@ struct wf_thread *wf_runtime_attach(void)
 	t->altstack.size = 0;
 	t->altstack.flags = SS_DISABLE;
 	t->nr_rescued = 0;
+	t->sigqueue.is_closed = false;
 	t->holds_signals = false;
 	t->at_cancel_point = false;
 	wf_store_relaxed(&t->is_cancelled, false);
 	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
+	wf_store_relaxed(&t->kernel_word, 1);
 	wf_store_relaxed(&t->wait_bucket, NULL);
 	wf_self = t;
 	wf_count(attaches);

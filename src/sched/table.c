@@ -195,6 +195,7 @@ static struct wf_thread *new_thread(struct wf_slot_class *class)
 		if (i == 0)
 			return NULL;
 		t = wf_table_at(i);
+		t->sigqueue.is_closed = true; /* until it is a thread's */
 	}
 	err = class != NULL ? wf_slot_map(class, &t->slot) : 0;
 	/* Last: a fork child leaves alone what has no index yet. */
@@ -371,7 +372,7 @@ void wf_table_fork_child(struct wf_thread *self)
 			continue;
 		send_stack_home(t, self);
 		wf_store_relaxed(&t->unstarted, 0);
-		memset(&t->sigqueue, 0, sizeof(t->sigqueue));
+		t->sigqueue = (struct wf_sigqueue){ .is_closed = true };
 		wf_table_put(NULL, t);
 	}
 }

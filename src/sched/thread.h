@@ -138,7 +138,7 @@ struct wf_thread {
 	uint32_t timer_vp;	      /* id of the VP whose heap; self */
 	uint32_t timer_index;	      /* place in it, 0 if none; its lock */
 	_Atomic uint32_t kernel_word; /* futex a bound or foreign thread sleeps
-				       * on: 0 asleep, 1 woken */
+				       * on: 0 asleep, 1 woken or in no wait */
 
 	/* Identity. */
 	_Atomic uint32_t unstarted;  /* generation | 1 << 31 until claimed */

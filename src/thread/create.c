@@ -92,6 +92,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 						wf_os_get_signal_mask();
 	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
+	wf_store_relaxed(&t->kernel_word, 1);
 	wf_store_relaxed(&t->wait_bucket, NULL);
 	t->timer_index = 0;
 	wf_store_relaxed(&t->exit_state, params->is_detached ?

@@ -23,7 +23,9 @@
  *
  * U6. No handler of the program's runs on a kernel thread that holds a bucket:
  *     on carriers in_runtime defers it, elsewhere it is blocked.
- * U7. A handler may wait while the wait that it interrupted is under way.
+ * U7. A handler may wait while the wait that it interrupted is under way. So
+ *     kernel_word is 0 from when a bound or foreign thread's wait begins until
+ *     whoever has ended it has said so, and 1 at all other times.
  *
  * Lock order: two buckets by address; a bucket, then a timer heap.
  *
@@ -183,7 +185,8 @@ static int wait_in(struct wf_thread *t, const struct wf_wait *w)
 
 /*
  * A handler that runs in the kernel sleep of an outer wait waits itself: the
- * outer wait has been interrupted, and its outcome is kept for it (U7).
+ * outer wait has been interrupted, and its outcome is kept for it (U7). Who has
+ * ended it may have yet to say so, and would say so to the wait that begins.
  */
 static int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
 {
@@ -192,6 +195,9 @@ static int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
 
 	if (t->wait_addr != NULL)
 		wf_ufutex_end_wait(t, t->wait_generation, -EINTR, t);
+	/* acquire: wait_result; pairs with the release in ready.c. */
+	while (wf_load_acquire(&t->kernel_word) == 0)
+		wf_os_futex_wait(&t->kernel_word, 0, WF_OS_FOREVER);
 	outer_result = t->wait_result;
 	t->wait_was_moved = false;
 	result = wait_in(t, w);
