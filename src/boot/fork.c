@@ -18,6 +18,7 @@
 #include "io/ring.h"
 #include "io/server.h"
 #include "io/watch.h"
+#include "libc/loader.h"
 #include "libc/real.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -83,6 +84,7 @@ void wf_boot_fork_child(void)
 		wf_signal_fork_child(t);
 	if (t != NULL && t->carrier != NULL)
 		restore_signals(t);
+	wf_loader_fork_child();
 	wf_store_relaxed(&wf_sched.is_started, false);
 	wf_table_fork_child(t);
 	wf_carrier_fork_child();

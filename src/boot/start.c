@@ -15,6 +15,7 @@
 #include "io/ring.h"
 #include "libc/elf.h"
 #include "libc/layout.h"
+#include "libc/loader.h"
 #include "libc/tcb.h"
 #include "libc/text.h"
 #include "os/cpus.h"
@@ -105,6 +106,7 @@ static int make_world(void)
 
 	unregister_rseq();
 	wf_affinity_init();
+	wf_loader_find_lock();
 	err = wf_tcb_template_take();
 	if (err < 0)
 		return err;

@@ -104,6 +104,7 @@ const char *wf_libc_layout_init(void)
 	rtld = wf_elf_symbol("ld-linux", "_rtld_global");
 	if (rtld == NULL)
 		return "_rtld_global";
+	l->rtld_global = rtld;
 	l->stack_user_list = (void **)(rtld + user);
 	l->slotinfo_list = rtld + slotinfo;
 	static_info = (void (*)(size_t *, size_t *))wf_elf_symbol(

@@ -21,6 +21,7 @@ struct wf_libc_layout {
 	size_t cancel_offset;	     /* pthread.cancelhandling */
 	size_t dtv_offset;	     /* pthread.header.dtv */
 	size_t self_offset;	     /* wf_self minus the thread register */
+	char *rtld_global;	     /* ld.so's variables */
 	void **stack_user_list;	     /* ld.so's dl_stack_user: next, prev */
 	void *slotinfo_list;	     /* ld.so's dl_tls_dtv_slotinfo_list */
 	size_t slotinfo_next_offset, slotinfo_array_offset, slotinfo_bytes;

@@ -198,8 +198,11 @@ static void *template_thread(void *stack)
 	uintptr_t tcb = wf_cpu_thread_register();
 
 	errno = 0;
-	wf_real.dl_iterate_phdr(find_libc_tls, NULL);
-	wf_real.dl_iterate_phdr(see_static_tls, NULL);
+	/* Once: in the child of a fork the list may be in pieces (loader.c). */
+	if (wf_template.libc_tls.size == 0) {
+		wf_real.dl_iterate_phdr(find_libc_tls, NULL);
+		wf_real.dl_iterate_phdr(see_static_tls, NULL);
+	}
 	wf_template.tcb.size = wf_libc.pthread_bytes;
 	if (wf_template.tcb.size > WF_TEMPLATE_TCB_BYTES ||
 	    wf_template.libc_tls.size > MAX_LIBC_TLS_BYTES ||

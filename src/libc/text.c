@@ -86,7 +86,9 @@ static void add_leaves(void)
 
 void wf_text_init(void)
 {
-	nr_ranges = 0;
+	/* As in the parent of a fork, where the list was whole (loader.c). */
+	if (nr_ranges > 0)
+		return;
 	wf_real.dl_iterate_phdr(add_object, NULL);
 	add_leaves();
 }

@@ -25,6 +25,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "libc/layout.h"
+#include "libc/loader.h"
 #include "libc/real.h"
 #include "os/mem.h"
 
@@ -153,6 +154,8 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 	size_t below;
 	char *copy;
 
+	if (!wf_loader_has(info))
+		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		if (info->dlpi_phdr[i].p_type == PT_TLS)
 			tls = &info->dlpi_phdr[i];
