@@ -16,13 +16,13 @@
 #include "libc/layout.h"
 #include "libc/real.h"
 #include "os/kthread.h"
+#include "os/output.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/preempt.h"
 #include "thread/alive.h"
 #include "thread/main_exit.h"
-#include "trace/report.h"
 
 /* As env(1) and nice(1): the tool itself failed. */
 enum { EXIT_WEFT_FAILED = 125 };
@@ -106,8 +106,7 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 	wf_runtime_boot();
 	wf_boot_end_register();
 	load_options(envp);
-	if (wf_options.stats)
-		wf_report_init();
+	wf_os_stderr_init();
 	/* Its own start, which may execute the program anew, lies behind. */
 	if (wf_options.no_children || wf_elf_has_thread_sanitizer())
 		wf_children_spare_all(envp);

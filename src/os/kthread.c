@@ -184,6 +184,14 @@ int wf_os_membarrier(void)
 			   0);
 }
 
+void wf_os_pass_barrier(void)
+{
+	const struct timespec store_buffers_drain = { .tv_nsec = WF_NS_PER_MS };
+
+	if (wf_os_membarrier() < 0)
+		wf_sys(SYS_nanosleep, &store_buffers_drain, NULL);
+}
+
 void wf_spin_lock_slow(struct wf_spin *s)
 {
 	/* About a microsecond; then the holder is likely not running. Yields
@@ -205,11 +213,6 @@ void wf_spin_lock_slow(struct wf_spin *s)
 				wf_sys(SYS_nanosleep, &nap, NULL);
 		}
 	}
-}
-
-void wf_log_sink(const char *line, size_t len)
-{
-	wf_sys(SYS_write, 2, line, len);
 }
 
 void wf_log_abort(void)

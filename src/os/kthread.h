@@ -56,5 +56,7 @@ void wf_os_set_timer_slack(long ns);
 /* Asymmetric fence: every running thread of the process passes a barrier. */
 int wf_os_membarrier_register(void);
 int wf_os_membarrier(void);
+/* The same where it is refused, too: then it takes a millisecond. */
+void wf_os_pass_barrier(void);
 
 #endif

@@ -4,18 +4,40 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 
-int wf_os_file_of(int fd, struct wf_os_file *ret_file)
+enum { STDERR = 2 };
+
+static struct file {
+	uint64_t device, inode;
+} log_file;
+static enum { NOT_ASKED, OPEN, CLOSED } log_state;
+
+static bool ask(struct file *ret_file)
 {
 	struct stat st;
-	long err = wf_sys(SYS_fstat, fd, &st);
+	long err = wf_sys(SYS_fstat, STDERR, &st);
 
-	if (err < 0)
-		return (int)err;
-	*ret_file = (struct wf_os_file){ st.st_dev, st.st_ino };
-	return 0;
+	if (err == 0)
+		*ret_file = (struct file){ st.st_dev, st.st_ino };
+	return err == 0;
+}
+
+void wf_os_stderr_init(void)
+{
+	log_state = ask(&log_file) ? OPEN : CLOSED;
+}
+
+bool wf_os_stderr_is_there(void)
+{
+	struct file now;
+
+	if (log_state != OPEN)
+		return log_state == NOT_ASKED;
+	return ask(&now) && now.device == log_file.device &&
+	       now.inode == log_file.inode;
 }
 
 /* write(2) has queued it to this kernel thread, which has it blocked. */
@@ -45,4 +67,10 @@ void wf_os_write_quietly(int fd, const char *bytes, size_t nr)
 		nr -= (size_t)n;
 	}
 	wf_os_set_signal_mask(mask);
+}
+
+void wf_log_sink(const char *line, size_t len)
+{
+	if (wf_os_stderr_is_there())
+		wf_os_write_quietly(STDERR, line, len);
 }

@@ -6,13 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which file a descriptor is open on. */
-struct wf_os_file {
-	uint64_t device, inode;
-};
+/*
+ * Notes which file standard error is: at the start, and when the program has
+ * put another there. Until then weft's lines go to descriptor 2 whatever it is.
+ */
+void wf_os_stderr_init(void);
 
-/* Returns 0 or -EBADF. */
-int wf_os_file_of(int fd, struct wf_os_file *ret_file);
+/* Is it still that file? A program that has closed it may have a file of its
+ * own there, as whatever was opened next. */
+bool wf_os_stderr_is_there(void);
 
 /*
  * Writes all of it, or gives up. Without signals: a reader that is gone does

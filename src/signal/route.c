@@ -92,8 +92,7 @@ void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 	atomic_fetch_or(&t->exit_work, work);
 	if (t == wf_self || wf_ufutex_interrupt(t, me))
 		return;
-	if (wf_os_membarrier() < 0)
-		wf_fence_seq_cst();
+	wf_os_pass_barrier();
 	if (wf_ufutex_interrupt(t, me))
 		return;
 	if (is_running(t))

@@ -11,10 +11,7 @@
  */
 #include "thread/alive.h"
 
-#include <time.h>
-
 #include "os/kthread.h"
-#include "os/sys.h"
 
 _Atomic bool wf_alive_first_has_ended;
 static _Atomic bool last_is_known;
@@ -30,15 +27,6 @@ void wf_alive_reset(void)
 	wf_store_relaxed(&wf_sched.alive.nr_ended, 0);
 	wf_store_relaxed(&wf_alive_first_has_ended, false);
 	wf_store_relaxed(&last_is_known, false);
-}
-
-/* L2 */
-static void pass_barrier(void)
-{
-	const struct timespec store_buffers_drain = { .tv_nsec = 1000 * 1000 };
-
-	if (wf_os_membarrier() < 0)
-		wf_sys(SYS_nanosleep, &store_buffers_drain, NULL);
 }
 
 static uint64_t count(void)
@@ -63,7 +51,7 @@ uint32_t wf_alive_nr(void)
 bool wf_alive_is_last(void)
 {
 	if (wf_self->is_first)
-		pass_barrier();
-	wf_fence_seq_cst(); /* L3 */
+		wf_os_pass_barrier(); /* L2 */
+	wf_fence_seq_cst();	      /* L3 */
 	return count() == 0 && !atomic_exchange(&last_is_known, true);
 }

@@ -23,10 +23,6 @@ static const struct row {
 #undef X
 };
 
-/* The file that standard error was when the program began. */
-static struct wf_os_file log_file;
-static bool has_log_file;
-
 static uint64_t value_in(const struct wf_counters *c, const struct row *row)
 {
 	return wf_load_relaxed(
@@ -49,20 +45,6 @@ static uint64_t gather(const struct row *row,
 	return all;
 }
 
-void wf_report_init(void)
-{
-	has_log_file = wf_os_file_of(STDERR, &log_file) == 0;
-}
-
-/* A program may have closed it and opened a file of its own as 2. */
-static bool is_log_there(void)
-{
-	struct wf_os_file now;
-
-	return has_log_file && wf_os_file_of(STDERR, &now) == 0 &&
-	       now.device == log_file.device && now.inode == log_file.inode;
-}
-
 void wf_report_print(const struct wf_counters *const *of_vps, size_t nr)
 {
 	char text[REPORT_BYTES];
@@ -70,7 +52,7 @@ void wf_report_print(const struct wf_counters *const *of_vps, size_t nr)
 	int pid = wf_os_getpid();
 	size_t len;
 
-	if (!is_log_there())
+	if (!wf_os_stderr_is_there())
 		return;
 	if (nr == 0) {
 		len = wf_format(text, sizeof(text),

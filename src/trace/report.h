@@ -6,12 +6,9 @@
 
 struct wf_counters;
 
-/* Remembers which file standard error is. Before the program can change it. */
-void wf_report_init(void);
-
 /*
  * Prints the process's and `nr` VPs' counters to standard error, if that is
- * still the file that it was; with nr 0 that there were no threads. Safe in a
+ * there (os/output.h); with nr 0 that there were no threads. Safe in a
  * signal handler; blocks as write(2) does.
  */
 void wf_report_print(const struct wf_counters *const *of_vps, size_t nr);

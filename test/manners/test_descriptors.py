@@ -157,3 +157,24 @@ def test_stats_with_stderr_closed():
                   PROGRAM, "end", "exit"])
     assert (result.returncode, result.stdout, result.stderr) == \
         (3, "total 16000\n", "")
+
+
+# --- messages ---
+
+@pytest.mark.parametrize("how, says", [
+    ("os.close(2); assert os.open(data, os.O_CREAT | os.O_WRONLY) == 2", ""),
+    ("os.dup2(os.open(data, os.O_CREAT | os.O_WRONLY), 2)",
+     "weft: cannot start")])
+def test_messages_go_to_standard_error_alone(tmp_path, how, says):
+    """And not into a file that has got its number when it was closed."""
+    data = tmp_path / "data"
+    script = ("import os, resource, threading\n"
+              f"data = {str(data)!r}\n"
+              f"{how}\n"
+              "resource.setrlimit(resource.RLIMIT_AS, (1 << 24, 1 << 24))\n"
+              "try: threading.Thread(target=int).start()\n"
+              "except (RuntimeError, MemoryError): os._exit(7)\n")
+    result = run([*WEFT, "/usr/bin/python3", "-c", script])
+    assert result.returncode == 7
+    assert data.read_text().startswith(says) and \
+        (says or not data.read_text())
