@@ -9,46 +9,76 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "api/close.h"
 #include "io/descriptor.h"
 #include "io/own.h"
 #include "libc/real.h"
+#include "os/output.h"
 #include "os/sys.h"
 
-static void forget(int fd)
+static void close_begin(int fd)
 {
 	if (fd >= 0)
 		wf_io_close_comes((unsigned int)fd, (unsigned int)fd);
 	wf_descriptor_forget(fd);
 }
 
+/* Leaves errno alone. Returns rc, the call's. */
+static int close_end(int fd, int rc)
+{
+	/* What others have just learnt of the file that it was. */
+	wf_descriptor_forget(fd);
+	if (fd >= 0)
+		wf_io_close_done((unsigned int)fd, (unsigned int)fd);
+	return rc;
+}
+
 WF_API(int, close, int fd)
 {
 	if (wf_io_is_own(fd))
 		return wf_api_errno(-EBADF);
-	forget(fd);
-	return wf_real.close(fd);
+	close_begin(fd);
+	return close_end(fd, wf_real.close(fd));
 }
 WF_API_ALIAS(close, __close);
 
-WF_API(int, dup2, int from, int to)
+/* 0, or why `from` cannot come to be `to`. */
+static int replace_begin(int from, int to)
 {
 	if (wf_io_is_own(from))
-		return wf_api_errno(-EBADF);
+		return -EBADF;
 	if (!wf_io_make_way(to))
-		return wf_api_errno(-EMFILE);
-	forget(to);
-	return wf_real.dup2(from, to);
+		return -EMFILE;
+	close_begin(to);
+	return 0;
+}
+
+static int replace_end(int to, int rc)
+{
+	close_end(to, rc);
+	/* Where the program redirects its standard error, weft's lines go. */
+	if (rc == STDERR_FILENO)
+		wf_os_stderr_init();
+	return rc;
+}
+
+WF_API(int, dup2, int from, int to)
+{
+	int err = replace_begin(from, to);
+
+	if (err < 0)
+		return wf_api_errno(err);
+	return replace_end(to, wf_real.dup2(from, to));
 }
 WF_API_ALIAS(dup2, __dup2);
 
 WF_API(int, dup3, int from, int to, int flags)
 {
-	if (wf_io_is_own(from))
-		return wf_api_errno(-EBADF);
-	if (!wf_io_make_way(to))
-		return wf_api_errno(-EMFILE);
-	forget(to);
-	return wf_real.dup3(from, to, flags);
+	int err = replace_begin(from, to);
+
+	if (err < 0)
+		return wf_api_errno(err);
+	return replace_end(to, wf_real.dup3(from, to, flags));
 }
 
 /* A limit on the time of a wait is news. */
@@ -61,31 +91,74 @@ WF_API(int, setsockopt, int fd, int level, int name, const void *value,
 }
 
 /* Part by part around weft's own. */
-WF_API(int, close_range, unsigned int first, unsigned int last, int flags)
+static int close_parts(unsigned int first, unsigned int last, int flags)
 {
-	if (first > last)
-		return wf_api_errno(-EINVAL);
-	wf_io_close_comes(first, last);
 	while (first <= last) {
 		unsigned int own = wf_io_first_own(first);
 		unsigned int end = own <= last ? own : last + 1;
 
-		for (unsigned int fd = first; fd < end && fd < 65536; fd++)
-			wf_descriptor_forget((int)fd);
 		if (end > first || own > last) {
 			int err = (int)wf_sys(SYS_close_range, first, end - 1,
 					      flags);
 			if (err < 0)
-				return wf_api_errno(err);
+				return err;
 		}
 		if (own > last || own == ~0U)
-			return 0;
+			break;
 		first = own + 1;
 	}
 	return 0;
 }
 
+static int close_all(unsigned int first, unsigned int last, int flags)
+{
+	int err;
+
+	if (first > last)
+		return -EINVAL;
+	wf_io_close_comes(first, last);
+	wf_descriptor_forget_all(first, last);
+	err = close_parts(first, last, flags);
+	wf_io_close_done(first, last);
+	return err;
+}
+
+WF_API(int, close_range, unsigned int first, unsigned int last, int flags)
+{
+	return wf_api_errno(close_all(first, last, flags));
+}
+
 WF_API(void, closefrom, int first)
 {
 	close_range(first > 0 ? (unsigned int)first : 0, ~0U, 0);
+}
+
+static long close_by_syscall(int fd)
+{
+	if (wf_io_is_own(fd))
+		return -EBADF;
+	close_begin(fd);
+	return close_end(fd, (int)wf_sys(SYS_close, fd));
+}
+
+static long replace_by_syscall(long nr, const long *args)
+{
+	int to = (int)args[1], err = replace_begin((int)args[0], to);
+
+	if (err < 0)
+		return err;
+	return replace_end(to, (int)wf_sys(nr, args[0], args[1], args[2]));
+}
+
+long wf_close_syscall(long nr, const long *args)
+{
+	switch (nr) {
+	case SYS_close:
+		return close_by_syscall((int)args[0]);
+	case SYS_close_range:
+		return close_all((unsigned int)args[0], (unsigned int)args[1],
+				 (int)args[2]);
+	default:
+		return replace_by_syscall(nr, args);
+	}
 }

@@ -9,6 +9,7 @@
 #include "api/api.h"
 #include "api/clock.h"
 #include "api/clone.h"
+#include "api/close.h"
 #include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
@@ -49,6 +50,11 @@ static long dispatch(long nr, const long *a)
 		return wf_signal_tgkill(a[0], a[1], a[2]);
 	case SYS_tkill:
 		return wf_signal_tkill(a[0], a[1]);
+	case SYS_close:
+	case SYS_close_range:
+	case SYS_dup2:
+	case SYS_dup3:
+		return wf_close_syscall(nr, a);
 	case SYS_execve:
 	case SYS_execveat:
 		return wf_exec_syscall(nr, a);

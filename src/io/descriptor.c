@@ -32,7 +32,10 @@ enum {
 	SURE = 1 << 11, /* QUICK is */
 };
 
-static _Atomic uint16_t known[NR_KNOWN];
+/* Above these bits, how often the number was forgotten: what has been learnt of
+ * the file that it was must not be taken for news of what it is. */
+enum { FORGOTTEN = 1 << 16 };
+static _Atomic uint32_t known[NR_KNOWN];
 
 /* Of a stream: reads that had to wait, and from MANY_WAITS on those that nobody
  * tried first, of which there are fewer than PROBE in a row. Of a slow file:
@@ -43,15 +46,32 @@ static _Atomic uint8_t nr_in_a_row[NR_KNOWN];
 /* Some socket has, or had, a limit; other numbers may name it, too. */
 static _Atomic bool has_limits;
 
-static uint16_t what_of(int fd)
+static uint32_t known_of(int fd)
 {
 	return fd >= 0 && fd < NR_KNOWN ? wf_load_relaxed(&known[fd]) : 0;
+}
+
+static uint16_t what_of(int fd)
+{
+	return (uint16_t)known_of(fd);
 }
 
 static void remember(int fd, uint16_t bit)
 {
 	if (fd >= 0 && fd < NR_KNOWN)
 		atomic_fetch_or_explicit(&known[fd], bit, memory_order_relaxed);
+}
+
+/* Unless it was forgotten since `before` was read. */
+static void learn(int fd, uint32_t before, uint16_t bits)
+{
+	uint32_t now = known_of(fd);
+
+	if (fd < 0 || fd >= NR_KNOWN)
+		return;
+	while ((now ^ before) < FORGOTTEN &&
+	       !wf_cas_acq_rel(&known[fd], &now, now | bits))
+		;
 }
 
 bool wf_descriptor_is_slow(int fd, bool if_unknown)
@@ -68,7 +88,7 @@ void wf_descriptor_set_slow(int fd, bool is_slow)
 
 	if (fd < 0 || fd >= NR_KNOWN || (what_of(fd) & all) == bits)
 		return;
-	atomic_fetch_and_explicit(&known[fd], (uint16_t)~all,
+	atomic_fetch_and_explicit(&known[fd], ~(uint32_t)all,
 				  memory_order_relaxed);
 	remember(fd, bits);
 }
@@ -81,7 +101,7 @@ bool wf_descriptor_is_surely_quick(int fd)
 void wf_descriptor_doubt(int fd)
 {
 	if (fd >= 0 && fd < NR_KNOWN)
-		atomic_fetch_and_explicit(&known[fd], (uint16_t)~SURE,
+		atomic_fetch_and_explicit(&known[fd], ~(uint32_t)SURE,
 					  memory_order_relaxed);
 }
 
@@ -101,9 +121,22 @@ void wf_descriptor_was_cached(int fd, bool is_hit)
 
 void wf_descriptor_forget(int fd)
 {
-	if (what_of(fd) != 0)
-		wf_store_relaxed(&known[fd], 0);
+	uint32_t now = known_of(fd);
+
+	if (fd < 0 || fd >= NR_KNOWN)
+		return;
+	/* Acts as a fence: what follows asks the file that follows. */
+	while (!wf_cas_acq_rel(&known[fd], &now,
+			       (now & ~(FORGOTTEN - 1U)) + FORGOTTEN))
+		;
 	wf_descriptor_was_tried(fd, false);
+}
+
+void wf_descriptor_forget_all(unsigned int first, unsigned int last)
+{
+	for (unsigned int fd = first; fd <= last && fd < NR_KNOWN; fd++)
+		if (what_of((int)fd) != 0)
+			wf_descriptor_forget((int)fd);
 }
 
 bool wf_descriptor_expects_wait(int fd)
@@ -175,21 +208,22 @@ static bool is_kernels(int fd)
 	}
 }
 
-static void remember_mode(int fd)
+static uint16_t mode_of(int fd)
 {
 	long flags = wf_sys(SYS_fcntl, fd, F_GETFL);
+	uint16_t bits = is_kernels(fd) ? KERNELS : 0;
 
-	if (is_kernels(fd))
-		remember(fd, KERNELS);
 	if (flags >= 0 && (flags & O_DIRECT) != 0)
-		remember(fd, DIRECT);
+		bits |= DIRECT;
 	if (flags >= 0 && (flags & O_DSYNC) != 0) /* O_SYNC, too */
-		remember(fd, SYNCED);
+		bits |= SYNCED;
+	return bits;
 }
 
 bool wf_descriptor_is_stream(int fd)
 {
-	uint16_t what = what_of(fd);
+	uint32_t what = known_of(fd);
+	uint16_t bits;
 	struct stat st;
 	mode_t type;
 	bool is_stream;
@@ -203,11 +237,10 @@ bool wf_descriptor_is_stream(int fd)
 		return err != -EBADF;
 	type = st.st_mode & S_IFMT;
 	is_stream = type != S_IFREG && type != S_IFBLK && type != S_IFDIR;
-	remember(fd, is_stream ? KNOWN_STREAM : KNOWN_OTHER);
+	bits = is_stream ? KNOWN_STREAM : KNOWN_OTHER | mode_of(fd);
 	if (type == S_IFSOCK && wf_descriptor_is_byte_stream(fd))
-		remember(fd, KNOWN_STREAM_SOCKET);
-	if (!is_stream)
-		remember_mode(fd);
+		bits |= KNOWN_STREAM_SOCKET;
+	learn(fd, what, bits);
 	return is_stream;
 }
 
@@ -247,7 +280,9 @@ bool wf_descriptor_is_nonblocking(int fd)
 {
 	long flags = wf_sys(SYS_fcntl, fd, F_GETFL);
 
-	return flags < 0 || (flags & O_NONBLOCK) != 0;
+	/* Who must not ask, or whose number is gone meanwhile, may wait: the
+	 * request says what there is to say. */
+	return flags >= 0 && (flags & O_NONBLOCK) != 0;
 }
 
 int64_t wf_descriptor_deadline(int fd, int option)

@@ -65,5 +65,6 @@ bool wf_descriptor_can_be_asked(int fd);
 void wf_descriptor_cannot_be_asked(int fd);
 
 void wf_descriptor_forget(int fd);
+void wf_descriptor_forget_all(unsigned int first, unsigned int last);
 
 #endif

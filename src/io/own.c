@@ -9,6 +9,11 @@ void wf_io_close_comes(unsigned int first, unsigned int last)
 	wf_watch_keep(first, last);
 }
 
+void wf_io_close_done(unsigned int first, unsigned int last)
+{
+	wf_watch_closed(first, last);
+}
+
 bool wf_io_is_own(int fd)
 {
 	return fd >= 0 && wf_io_first_own((unsigned int)fd) == (unsigned int)fd;

@@ -7,8 +7,10 @@
 
 #include <stdbool.h>
 
-/* The numbers are about to be closed or replaced. in_runtime 0. */
+/* The numbers are about to be closed or replaced; they have been. in_runtime
+ * 0. */
 void wf_io_close_comes(unsigned int first, unsigned int last);
+void wf_io_close_done(unsigned int first, unsigned int last);
 
 bool wf_io_is_own(int fd);
 /* The least of weft's own descriptors from `first` on; ~0U if there is none. */

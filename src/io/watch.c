@@ -21,7 +21,9 @@
  *     duplicate, with an entry of its own: the wait is on the file. Whoever
  *     takes the request out closes it. While the watcher is in a call on the
  *     number, the closer waits. A server's call may not have begun: that, and
- *     what libc closes by itself, is the only gap.
+ *     what libc closes by itself, is the only gap. Who begins to wait just
+ *     before the number goes may find its file without an entry; so the closer
+ *     looks again afterwards: such requests are for what the number is then.
  * W5. The epoll call under the lock does not sleep for long: it waits for
  *     other such calls, and asks the file, as io_uring would.
  *
@@ -368,11 +370,11 @@ int wf_watch_push(struct wf_thread *me, struct wf_request *r)
 	return 0;
 }
 
-/* --- descriptors --------------------------------------------------------- */
+/* --- descriptors ---------------------------------------------------------- */
 
 /* W4. True if the watcher is in a call on one of the numbers. */
-static bool keep_in_locked(struct bucket *b, unsigned int first,
-			   unsigned int last)
+static bool keep_locked_all(struct bucket *b, struct wf_thread *me,
+			    unsigned int first, unsigned int last)
 {
 	bool is_trying = false;
 
@@ -387,41 +389,78 @@ static bool keep_in_locked(struct bucket *b, unsigned int first,
 			keep_locked(b, r);
 		is_trying |= r->watch_state == TRYING;
 	}
-	return is_trying;
-}
-
-static bool keep_in(uint32_t index, unsigned int first, unsigned int last)
-{
-	struct wf_thread *me = wf_runtime_enter();
-	uint64_t mask = wf_signals_close(me);
-	struct bucket *b = lock_bucket(index);
-	bool is_trying = keep_in_locked(b, first, last);
-
 	/* The entry of the number goes, or a copy elsewhere would keep it. */
 	if (first == last)
 		wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd), EPOLL_CTL_DEL,
 		       first, NULL);
-	wf_spin_unlock(&b->lock);
-	wf_signals_open(me, mask);
-	wf_runtime_leave(me);
 	return is_trying;
 }
 
-void wf_watch_keep(unsigned int first, unsigned int last)
+/* W4. Who has begun to wait since waits for what the number is now. */
+static bool rearm_locked_all(struct bucket *b, struct wf_thread *me,
+			     unsigned int first, unsigned int last)
 {
-	bool is_one = last - first < NR_BUCKETS;
-	uint32_t nr = is_one ? last - first + 1 : NR_BUCKETS;
+	struct wf_list *next;
+
+	for (struct wf_list *l = b->requests.next; l != &b->requests;
+	     l = next) {
+		struct wf_request *r = request_of(l);
+		unsigned int fd = (unsigned int)r->fd;
+
+		next = l->next;
+		if (fd < first || fd > last || r->kept_fd >= 0 ||
+		    r->watch_state != WAITING || arm_locked(b, r->fd) == 0)
+			continue;
+		take_locked(r);
+		complete(me, r, -EBADF);
+	}
+	return false;
+}
+
+typedef bool see_fn(struct bucket *b, struct wf_thread *me, unsigned int first,
+		    unsigned int last);
+
+static bool see_bucket(uint32_t index, unsigned int first, unsigned int last,
+		       see_fn *visit)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+	struct bucket *b = lock_bucket(index);
+	bool again = visit(b, me, first, last);
+
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+	return again;
+}
+
+/* All buckets that may have requests on the numbers, again as long as `visit`
+ * says so. */
+static void see_numbers(unsigned int first, unsigned int last, see_fn *visit)
+{
+	bool is_few = last - first < NR_BUCKETS;
+	uint32_t nr = is_few ? last - first + 1 : NR_BUCKETS;
 
 	if (wf_load_relaxed(&set_fd) < 0)
 		return;
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t index = is_one ? index_of((int)(first + i)) : i;
+		uint32_t index = is_few ? index_of((int)(first + i)) : i;
 
-		for (int yields = 0;
-		     keep_in(index, first, last) && yields < YIELDS_FOR_CALL;
+		for (int yields = 0; see_bucket(index, first, last, visit) &&
+				     yields < YIELDS_FOR_CALL;
 		     yields++)
 			wf_sched_yield();
 	}
+}
+
+void wf_watch_keep(unsigned int first, unsigned int last)
+{
+	see_numbers(first, last, keep_locked_all);
+}
+
+void wf_watch_closed(unsigned int first, unsigned int last)
+{
+	see_numbers(first, last, rearm_locked_all);
 }
 
 unsigned int wf_watch_first_own(unsigned int first)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -399,6 +400,21 @@ TEST(a_number_that_pclose_has_closed)
 	fd = fileno(child);
 	CHECK_EQ(read(fd, &byte, 1), 1);
 	CHECK_EQ(pclose(child), 0);
+	file = mkstemp(path);
+	CHECK_EQ(file, fd);
+	make_half_cached(path);
+	CHECK_EQ(unlink(path), 0);
+	check_read_as_a_whole(file);
+}
+
+TEST(a_number_that_a_system_call_has_closed)
+{
+	char path[] = "/var/tmp/weft-file-XXXXXX";
+	int fd;
+
+	have_threads();
+	fd = read_pipe();
+	CHECK_EQ(syscall(SYS_close, fd), 0);
 	file = mkstemp(path);
 	CHECK_EQ(file, fd);
 	make_half_cached(path);

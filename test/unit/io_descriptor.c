@@ -108,6 +108,16 @@ static void forgotten(void **state)
 	assert_false(wf_descriptor_expects_wait(pair[0]));
 }
 
+/* A number that is gone waits for nobody: the request says so. */
+static void gone(void **state)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	assert_true(wf_descriptor_is_nonblocking(fd));
+	close(fd);
+	assert_false(wf_descriptor_is_nonblocking(fd));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +127,7 @@ int main(void)
 		cmocka_unit_test(numbers_out_of_range),
 		cmocka_unit_test(cached_again_and_again),
 		cmocka_unit_test(forgotten),
+		cmocka_unit_test(gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

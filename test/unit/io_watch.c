@@ -334,6 +334,33 @@ static void number_is_used_again(void **state)
 	assert_int_equal(result_of(&second), 1);
 }
 
+/* Who begins to wait when the closer has seen to all that wait. */
+static void wait_that_begins_just_before_the_close(void **state)
+{
+	struct call gone = { 0 }, replaced = { 0 };
+	unsigned int number = (unsigned int)ends[0];
+	int other[2], peer = ends[1];
+
+	wf_watch_keep(number, number);
+	assert_int_equal(push(&gone, IORING_OP_READV, ends[0]), 0);
+	close(ends[0]);
+	wf_watch_closed(number, number);
+	assert_int_equal(result_of(&gone), -EBADF);
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+	assert_int_equal(other[0], ends[0]);
+	wf_watch_keep(number, number);
+	assert_int_equal(push(&replaced, IORING_OP_READV, ends[0]), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	assert_int_equal(dup2(ends[0], other[0]), other[0]);
+	wf_watch_closed(number, number);
+	assert_int_equal(write(ends[1], "new", 3), 3);
+	assert_int_equal(result_of(&replaced), 3);
+	close(other[0]);
+	close(other[1]);
+	close(peer);
+}
+
 /* --- servers ------------------------------------------------------------- */
 
 static int listener;
@@ -448,6 +475,7 @@ int main(void)
 		TEST(waitall_keeps_what_has_come),
 		TEST(wait_is_on_the_file),
 		TEST(number_is_used_again),
+		TEST(wait_that_begins_just_before_the_close),
 		TEST(one_accept_at_a_time),
 		TEST(no_server_is_to_be_had),
 		TEST(what_is_ready_for_nothing),
