@@ -1,0 +1,147 @@
+/*
+ * A random mixture of all that threads do: a fixed number of workers, each of
+ * which does one act after the other while all others do the same, and signals
+ * and timers interrupt them anywhere. Money is neither made nor lost, permits,
+ * tickets and bytes come back, queued signals arrive once each, whoever is
+ * cancelled, forked or joined meanwhile.
+ */
+#include "torture.h"
+
+#include <dlfcn.h>
+
+#define NR_WORKERS 12
+
+static pthread_t workers[NR_WORKERS];
+static pthread_barrier_t all_there;
+static long nr_rounds;
+
+pthread_t torture_worker(long number)
+{
+	return workers[number];
+}
+
+long torture_nr_workers(void)
+{
+	return NR_WORKERS;
+}
+
+pthread_t torture_start(uint64_t *random, void *(*start)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	if (random_below(random, 3) == 0)
+		CHECK_EQ(pthread_attr_setstacksize(
+				 &attr, (64UL << 10)
+						<< random_below(random, 6)),
+			 0);
+	if (random_below(random, 8) == 0)
+		CHECK_EQ(pthread_attr_setguardsize(&attr, 0), 0);
+	CHECK_EQ(pthread_create(&thread, &attr, start, arg), 0);
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+	return thread;
+}
+
+/* --- small things --------------------------------------------------------- */
+
+static void allocate(uint64_t *random)
+{
+	enum { NR = 8 };
+	char *blocks[NR];
+	size_t sizes[NR];
+
+	for (int i = 0; i < NR; i++) {
+		sizes[i] = 1 + (size_t)random_below(random, 1L << (4 + i * 2));
+		blocks[i] = malloc(sizes[i]);
+		CHECK(blocks[i] != NULL);
+		memset(blocks[i], i, sizes[i]);
+	}
+	stress_disturb(random);
+	for (int i = 0; i < NR; i++) {
+		CHECK_EQ(blocks[i][sizes[i] - 1], i);
+		free(blocks[i]);
+	}
+}
+
+static void load_library(uint64_t *random)
+{
+	void *library = dlopen("libresolv.so.2", RTLD_NOW);
+
+	CHECK(library != NULL);
+	CHECK(dlsym(library, "ns_name_ntop") != NULL);
+	CHECK_EQ(dlclose(library), 0);
+}
+
+static void change_self(uint64_t *random)
+{
+	struct sched_param param = { 0 };
+	char name[16];
+	cpu_set_t set;
+
+	snprintf(name, sizeof(name), "w%ld", random_below(random, 1000));
+	CHECK_EQ(pthread_setname_np(pthread_self(), name), 0);
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_OTHER, &param), 0);
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(set), &set), 0);
+	stress_disturb(random);
+}
+
+/* --- all together --------------------------------------------------------- */
+
+static const struct {
+	torture_act *act;
+	int weight;
+} acts[] = {
+	{ transfer, 30 },	 { take_permit, 20 },	 { use_ticket, 20 },
+	{ read_or_write, 20 },	 { spin_briefly, 10 },	 { meet, 6 },
+	{ detach, 8 },		 { join_in_time, 8 },	 { cancel, 8 },
+	{ allocate, 10 },	 { load_library, 2 },	 { change_self, 2 },
+	{ signal_worker, 20 },	 { signal_process, 10 }, { use_timer, 4 },
+	{ use_sigwait, 4 },	 { fork_child, 2 },	 { spawn_program, 1 },
+	{ change_ids, 1 },	 { move_token, 20 },	 { use_sockets, 6 },
+	{ wait_for_events, 10 }, { replace_number, 4 },
+};
+
+static torture_act *choose(uint64_t *random)
+{
+	static const size_t nr = sizeof(acts) / sizeof(acts[0]);
+	long sum = 0, at;
+
+	for (size_t i = 0; i < nr; i++)
+		sum += acts[i].weight;
+	at = random_below(random, sum);
+	for (size_t i = 0;; i++) {
+		at -= acts[i].weight;
+		if (at < 0)
+			return acts[i].act;
+	}
+}
+
+static void *work(void *arg)
+{
+	uint64_t random = random_start((intptr_t)arg);
+
+	pthread_barrier_wait(&all_there);
+	for (long i = 0; i < nr_rounds; i++)
+		choose (&random)(&random);
+	/* Signals come until all have done. */
+	pthread_barrier_wait(&all_there);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	stress_begin(argc, argv);
+	nr_rounds = stress_scale(400);
+	torture_sync_begin(stress_seed % 2 == 0);
+	torture_kernel_begin();
+	CHECK_EQ(pthread_barrier_init(&all_there, NULL, NR_WORKERS + 1), 0);
+	threads_start_numbered(workers, NR_WORKERS, work);
+	pthread_barrier_wait(&all_there);
+	pthread_barrier_wait(&all_there);
+	threads_join(workers, NR_WORKERS);
+	torture_kernel_check();
+	torture_threads_check();
+	torture_sync_check();
+	return stress_end();
+}

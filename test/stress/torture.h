@@ -1,0 +1,44 @@
+/*
+ * The parts of the torture: torture.c has the workers and chooses, the other
+ * files have what they do.
+ *
+ * Each act is a function of a worker's own generator. It leaves everything as
+ * whole as it was, may be interrupted by handlers at any place, and waits for
+ * nothing that another worker may hold while it waits itself.
+ */
+#ifndef TORTURE_H
+#define TORTURE_H
+
+#include "stress.h"
+
+typedef void torture_act(uint64_t *random);
+
+/* torture.c */
+long torture_nr_workers(void);
+pthread_t torture_worker(long number);
+/* A thread with one of several kinds of attributes. */
+pthread_t torture_start(uint64_t *random, void *(*start)(void *), void *arg);
+
+/* torture_sync.c */
+torture_act transfer, take_permit, use_ticket, read_or_write, spin_briefly;
+void torture_sync_begin(bool prefers_writers);
+void torture_sync_check(void);
+
+/* torture_threads.c */
+torture_act meet, detach, join_in_time, cancel;
+void torture_threads_check(void);
+
+/* torture_kernel.c */
+torture_act signal_worker, signal_process, use_timer, use_sigwait;
+torture_act fork_child, spawn_program, change_ids;
+torture_act move_token, use_sockets, wait_for_events, replace_number;
+void torture_kernel_begin(void);
+void torture_kernel_check(void);
+
+/* So soon that time-outs meet wakes. */
+static inline struct timespec torture_soon(uint64_t *random, clockid_t clock)
+{
+	return ts_after_ns(deadline_ms(clock, 0), random_below(random, 300000));
+}
+
+#endif
