@@ -158,8 +158,10 @@ bool wf_uring_names(const struct wf_uring *ring, unsigned int first,
 {
 	/* The entries up to here have been written: pairs with the release. */
 	uint32_t tail = wf_load_acquire(ring->sq_tail);
+	uint32_t i = wf_load_relaxed(ring->sq_head);
 
-	for (uint32_t i = wf_load_relaxed(ring->sq_head); i != tail; i++) {
+	/* The kernel may have taken more by now than there was. */
+	for (; (int32_t)(tail - i) > 0; i++) {
 		const struct io_uring_sqe *sqe = &ring->sqes[i & ring->sq_mask];
 		/* Its place is used again only once the kernel has it. */
 		unsigned int fd = (unsigned int)__atomic_load_n(
