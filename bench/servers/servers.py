@@ -236,6 +236,7 @@ MaxKeepAliveRequests 0
 {user}
 <Directory {folder}/files>
   Require all granted
+  AllowOverride None
 </Directory>
 """
 
