@@ -8,7 +8,9 @@
  * N2. It has a descriptor table of its own, since it opens files in /proc.
  * N3. It sleeps for good only when nothing waits; whoever makes something wait
  *     wakes it. It stores monitor_asleep, passes a membarrier, then looks
- *     again; pushers push, then load monitor_asleep.
+ *     again; pushers push, then load monitor_asleep. While a VP switches all
+ *     the time it ticks: that one is seen with nothing that waits now and
+ *     then, and would wake it at once.
  * N5. While somebody waits for a word that nobody has promised to ring, it
  *     looks at the words each tick if no VP has, and says so in
  *     monitor_asleep; whoever begins such a wait wakes it otherwise. When all
@@ -46,6 +48,8 @@ enum {
 	 * again as soon as another may have blocked, then less and less. */
 	RESCUE_NS = 30 * 1000,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
+	/* In a tick: the runs between are shorter than a wake takes. */
+	LIVELY_SWITCHES = 64,
 	/* N5: a change is seen with 2 % of the time that it took to come, and
 	 * what is idle uses 0.1 % of a CPU. */
 	WATCH_SHARE = 64,
@@ -76,6 +80,21 @@ static bool is_needed(void)
 			return true;
 	}
 	return false;
+}
+
+/* Has any VP switched often since the last call? */
+static bool was_lively(void)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_vp *vp = &wf_sched.vps[i];
+		uint64_t switches = wf_load_relaxed(&vp->counters.switches);
+
+		any |= switches - vp->watch.lively_switches >= LIVELY_SWITCHES;
+		vp->watch.lively_switches = switches;
+	}
+	return any;
 }
 
 static int64_t earliest_deadline(int64_t limit)
@@ -253,7 +272,7 @@ struct rounds {
 
 static void tick(struct rounds *r, int64_t now)
 {
-	bool needed = is_needed(), is_watching;
+	bool needed = was_lively() || is_needed(), is_watching;
 
 	wf_count(ticks);
 	is_watching = wf_words_watch(); /* N5 */

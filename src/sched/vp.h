@@ -45,7 +45,8 @@ enum wf_surplus {
 
 /* The monitor's memory of a VP, from tick to tick. */
 struct wf_vp_watch {
-	uint64_t switches;
+	/* By the last charge, and by the last tick. */
+	uint64_t switches, lively_switches;
 	int64_t cpu_ns; /* of carrier_tid */
 	int64_t wall_ns;
 	int64_t charge_ns; /* CPU time while it switched at most once */
