@@ -214,16 +214,16 @@ static void use_threads(uint64_t *random)
 
 static void be_child(uint64_t *random, int depth)
 {
-	pid_t child;
-
 	if (random_below(random, 2) == 0)
 		use_threads(random);
-	if (depth < 2 && random_below(random, 3) == 0) {
-		child = fork();
+	while (depth < 2 && random_below(random, 3) == 0) {
+		pid_t child = fork();
+
+		depth++;
 		if (child == 0)
-			be_child(random, depth + 1);
+			continue;
 		check_child(child);
-		use_threads(random);
+		break;
 	}
 	if (random_below(random, 3) == 0)
 		execl("/bin/true", "true", (char *)NULL);
