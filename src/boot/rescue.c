@@ -68,13 +68,19 @@ static void open_proc(void)
 
 /*
  * Where membarrier is refused: a carrier that sleeps has passed a barrier on
- * its way out of the CPU, and passes another before it runs.
+ * its way out of the CPU, and passes another before it runs. Who cannot be
+ * seen is given time.
  */
 static bool pass_barrier(const struct wf_vp *vp)
 {
-	return wf_os_membarrier() == 0 ||
-	       wf_os_thread_state(proc, wf_load_relaxed(&vp->carrier->tid)) ==
-		       'S';
+	char state;
+
+	if (wf_os_membarrier() == 0)
+		return true;
+	state = wf_os_thread_state(proc, wf_load_relaxed(&vp->carrier->tid));
+	if (state == 'X')
+		wf_os_pass_barrier();
+	return state == 'S' || state == 'X';
 }
 
 /* R1 */
