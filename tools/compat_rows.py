@@ -92,7 +92,7 @@ UNCONCERNED = """
     asctime asctime_r ctime ctime_r difftime dysize getdate getdate_r gmtime
     gmtime_r localtime localtime_r mktime strftime strftime_l strptime
     strptime_l timegm timelocal tzset
-    access acct brk chown confstr crypt dup eaccess endusershell euidaccess
+    acct brk chown confstr crypt dup eaccess endusershell euidaccess
     faccessat fchown fchownat fpathconf
     get_current_dir_name getcwd getdomainname getdtablesize getentropy
     gethostid gethostname getlogin getlogin_r getopt getpagesize getusershell

@@ -34,6 +34,11 @@
 	extern __typeof__(name) second WF_API_COPY(name) \
 		__attribute__((alias(#name))) WF_EXPORT
 
+/* One that has another type in libc's headers, the same in effect. */
+#define WF_API_ALIAS_64(name, second)                                        \
+	extern __typeof__(name) name##_64 __asm__(#second) WF_API_COPY(name) \
+		__attribute__((alias(#name))) WF_EXPORT
+
 /* For functions that return -1 and set errno. */
 static inline int wf_api_errno(int rc)
 {

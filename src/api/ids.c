@@ -13,6 +13,7 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "thread/lifecycle.h"
+#include "thread/name.h"
 
 /*
  * The kernel's answer if it is not our carrier's id: then the caller is a
@@ -57,18 +58,21 @@ WF_API(int, pthread_setname_np, pthread_t thread, const char *name)
 
 	if (len >= sizeof(t->name))
 		return ERANGE;
+	if (wf_name_is_kept(t)) {
+		wf_name_set(t, name);
+		return 0;
+	}
+	/* Its threads have it from it. */
 	if (t != NULL)
 		memcpy(t->name, name, len + 1);
-	if (!wf_thread_is_living(t) || t->slot.class == NULL)
-		return wf_real.pthread_setname_np(thread, name);
-	return 0;
+	return wf_real.pthread_setname_np(thread, name);
 }
 
 WF_API(int, pthread_getname_np, pthread_t thread, char *buf, size_t size)
 {
 	const struct wf_thread *t = wf_thread_of(thread);
 
-	if (!wf_thread_is_living(t) || t->slot.class == NULL)
+	if (!wf_name_is_kept(t))
 		return wf_real.pthread_getname_np(thread, buf, size);
 	if (size < sizeof(t->name))
 		return ERANGE;

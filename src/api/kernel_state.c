@@ -24,6 +24,7 @@
 #include "sched/table.h"
 #include "signal/memory.h"
 #include "thread/kernel_state.h"
+#include "thread/name.h"
 
 /* Options of prctl that concern the process, or only ask. */
 static bool is_threads_option(long option)
@@ -168,10 +169,8 @@ long wf_kernel_state_syscall(long nr, const long *args)
 /* A thread's name is weft's to keep. */
 static bool is_name(long option)
 {
-	const struct wf_thread *t = wf_self;
-
-	return (option == PR_SET_NAME || option == PR_GET_NAME) && t != NULL &&
-	       t->kind == WF_THREAD_MULTIPLEXED && t->slot.class != NULL;
+	return (option == PR_SET_NAME || option == PR_GET_NAME) &&
+	       wf_name_is_kept(wf_self);
 }
 
 static int prctl_name(long option, char *name)
@@ -183,7 +182,7 @@ static int prctl_name(long option, char *name)
 		return wf_memory_put(name, t->name, sizeof(t->name));
 	if (!wf_memory_is_string(name, most))
 		return -EFAULT;
-	strncpy(t->name, name, most);
+	wf_name_set(t, name);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
+#include "api/proc.h"
 #include "io/descriptor.h"
 #include "io/io.h"
 #include "io/open.h"
@@ -22,9 +23,14 @@ static bool has_mode(int flags)
 
 static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 {
-	struct wf_open o = wf_open_of(dirfd, path, flags, mode);
-	int n;
+	struct wf_proc_path proc;
+	struct wf_open o;
+	int n = wf_proc_open(path, flags, false);
 
+	if (n >= 0)
+		return n;
+	path = wf_proc_path(path, &proc);
+	o = wf_open_of(dirfd, path, flags, mode);
 	if (!wf_io_can_park())
 		return wf_real.openat(dirfd, path, flags, mode);
 	n = wf_open_may_wait(&o) ? WF_CANCEL_POINT(wf_open_wait(&o)) : -ENOSYS;
@@ -130,10 +136,16 @@ static FILE *stream_of(int fd, const char *mode)
 
 WF_API(FILE *, fopen, const char *restrict path, const char *restrict mode)
 {
-	struct wf_open o = wf_open_of(AT_FDCWD, path, flags_of(mode), 0666);
+	int flags = flags_of(mode), n = wf_proc_open(path, flags, true);
+	struct wf_proc_path proc;
+	struct wf_open o;
 	FILE *stream;
-	int n = -ENOSYS;
 
+	if (n >= 0)
+		return stream_of(n, mode);
+	n = -ENOSYS;
+	path = wf_proc_path(path, &proc);
+	o = wf_open_of(AT_FDCWD, path, flags, 0666);
 	if (o.flags < 0 || !wf_io_can_park())
 		return wf_real.fopen(path, mode);
 	if (wf_open_may_wait(&o))

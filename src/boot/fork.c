@@ -36,6 +36,7 @@
 #include "thread/alive.h"
 #include "thread/cpu_timer.h"
 #include "thread/main_exit.h"
+#include "thread/name.h"
 #include "thread/policy.h"
 #include "thread/reap.h"
 #include "trace/counters.h"
@@ -82,8 +83,10 @@ void wf_boot_fork_child(void)
 
 	if (wf_is_started())
 		wf_signal_fork_child(t);
-	if (t != NULL && t->carrier != NULL)
+	if (t != NULL && t->carrier != NULL) {
 		restore_signals(t);
+		wf_name_fork_child(t);
+	}
 	wf_loader_fork_child();
 	wf_store_relaxed(&wf_sched.is_started, false);
 	wf_table_fork_child(t);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 
 #include "arch/arch.h"
 #include "base/log.h"
@@ -152,6 +153,7 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 	}
 	wf_signal_save_altstack(t);
 	wf_policy_adopt(t);
+	wf_sys(SYS_prctl, PR_GET_NAME, t->name);
 	c = wf_carrier_adopt(vp);
 	if (c == NULL)
 		return -ENOMEM;

@@ -8,6 +8,7 @@
 #define WEFT_LIBC_REAL_H
 
 #include <aio.h>
+#include <dirent.h>
 #include <link.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -26,11 +27,13 @@
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 struct wf_real {
 #define WF_REAL(ret, name, args) ret(*name) args;

@@ -199,3 +199,13 @@ WF_REAL(ssize_t, copy_file_range,
 WF_REAL(ssize_t, splice, (int, off_t *, int, off_t *, size_t, unsigned int))
 WF_REAL(ssize_t, tee, (int, int, size_t, unsigned int))
 WF_REAL(ssize_t, vmsplice, (int, const struct iovec *, size_t, unsigned int))
+
+/* Paths below /proc. */
+WF_REAL(int, access, (const char *, int))
+WF_REAL(int, stat, (const char *, struct stat *))
+WF_REAL(int, lstat, (const char *, struct stat *))
+WF_REAL(DIR *, opendir, (const char *))
+WF_REAL(DIR *, fdopendir, (int))
+WF_REAL(int, closedir, (DIR *))
+WF_REAL(void, rewinddir, (DIR *))
+WF_REAL(struct dirent *, readdir, (DIR *))

@@ -1,0 +1,264 @@
+/*
+ * A thread's directory in /proc is that of a kernel thread: the one that it
+ * runs on or has for itself, or, while it waits, any. Of the files in it "comm"
+ * has something else in it: the thread's name. The process's stat and status
+ * say how many threads it has, to those who read them as a stream: others may
+ * read what changes again and again from one descriptor.
+ */
+/* Or libc's headers make of each name the one with 64. */
+#undef _FILE_OFFSET_BITS
+#include "api/proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/memfd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "base/log.h"
+#include "libc/real.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sched/table.h"
+#include "signal/memory.h"
+#include "thread/alive.h"
+#include "thread/kernel_state.h"
+#include "thread/name.h"
+
+enum { PROC_BYTES = sizeof("/proc/") - 1, MAX_DIGITS = 10, FILE_BYTES = 8192 };
+
+/* --- what a path names ---------------------------------------------------- */
+
+/* A thread's directory in a path. */
+struct place {
+	struct wf_thread *thread;
+	bool is_task;	  /* /proc/PID/task/TID, not /proc/TID */
+	const char *tail; /* what follows the id */
+};
+
+/* The end of the number that begins at p and fills a path's component, NULL if
+ * there is none. */
+static const char *find_number(const char *p, int32_t *ret)
+{
+	const char *begin = p;
+	int64_t n = 0;
+
+	for (; *p >= '0' && *p <= '9' && p - begin < MAX_DIGITS; p++)
+		n = n * 10 + (*p - '0');
+	if (p == begin || n > INT32_MAX || (*p != '/' && *p != '\0'))
+		return NULL;
+	*ret = (int32_t)n;
+	return p;
+}
+
+/* A thread of weft's whose id the kernel has not. */
+static struct wf_thread *thread_of(int32_t id)
+{
+	struct wf_thread *t = NULL;
+
+	if (id >= 1 << WF_TID_INDEX_BITS)
+		t = wf_table_by_tid(id);
+	return wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ? t :
+									NULL;
+}
+
+/* What follows the component, NULL if the path goes on with another. */
+static const char *skip(const char *path, const char *component)
+{
+	size_t len = strlen(component);
+
+	return strncmp(path, component, len) == 0 ? path + len : NULL;
+}
+
+static bool is_in_task(const char *p, struct place *ret)
+{
+	int32_t id;
+
+	p = skip(p, "/task/");
+	if (p != NULL)
+		p = find_number(p, &id);
+	if (p == NULL)
+		return false;
+	ret->thread = thread_of(id);
+	ret->is_task = true;
+	ret->tail = p;
+	return ret->thread != NULL;
+}
+
+bool wf_proc_is_below(const char *path)
+{
+	return wf_is_started() && wf_memory_is_string(path, PROC_BYTES) &&
+	       strncmp(path, "/proc/", PROC_BYTES) == 0 &&
+	       wf_memory_is_string(path, PATH_MAX);
+}
+
+const char *wf_proc_skip_own(const char *path)
+{
+	const char *p = path + PROC_BYTES, *tail = skip(p, "self");
+	int32_t id;
+
+	if (tail != NULL)
+		return *tail == '/' || *tail == '\0' ? tail : NULL;
+	tail = find_number(p, &id);
+	return tail != NULL && id == wf_os_getpid() ? tail : NULL;
+}
+
+static bool is_place(const char *path, struct place *ret)
+{
+	const char *own = wf_proc_skip_own(path), *tail;
+	int32_t id;
+
+	if (own != NULL)
+		return is_in_task(own, ret);
+	tail = find_number(path + PROC_BYTES, &id);
+	if (tail == NULL)
+		return false;
+	*ret = (struct place){ thread_of(id), false, tail };
+	if (ret->thread == NULL)
+		return false;
+	return strncmp(tail, "/task/", 6) != 0 || is_in_task(tail, ret);
+}
+
+/* The caller's own, under the name that the kernel has for it. */
+static bool is_own_place(const char *path, struct place *ret)
+{
+	const char *tail = skip(path + PROC_BYTES, "thread-self");
+
+	if (tail == NULL)
+		return false;
+	*ret = (struct place){ wf_thread_self(), true, tail };
+	return true;
+}
+
+static int kernel_tid(const struct wf_thread *t)
+{
+	return t == wf_self ? wf_os_gettid() : wf_kernel_state_tid_of(t);
+}
+
+const char *wf_proc_path_slow(const char *path, struct wf_proc_path *buf)
+{
+	int saved_errno = errno;
+	struct place place;
+
+	if (!is_place(path, &place) ||
+	    strlen(place.tail) > sizeof(buf->text) / 2)
+		return path;
+	wf_format(buf->text, sizeof(buf->text), "/proc/%s%d%s",
+		  place.is_task ? "self/task/" : "", kernel_tid(place.thread),
+		  place.tail);
+	errno = saved_errno;
+	return buf->text;
+}
+
+/* --- files whose contents are weft's -------------------------------------- */
+
+static int file_of(const char *text, size_t bytes, int flags)
+{
+	int fd = (int)wf_sys(SYS_memfd_create, "proc",
+			     (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
+
+	if (fd < 0)
+		return -ENOENT;
+	if (wf_sys(SYS_write, fd, text, bytes) == (long)bytes &&
+	    wf_sys(SYS_lseek, fd, 0, SEEK_SET) == 0)
+		return fd;
+	wf_sys(SYS_close, fd);
+	return -ENOENT;
+}
+
+static int open_comm(const struct wf_thread *t, int flags)
+{
+	char name[sizeof(t->name) + 1];
+	size_t len = strnlen(t->name, sizeof(t->name) - 1);
+
+	memcpy(name, t->name, len);
+	name[len] = '\n';
+	return file_of(name, len + 1, flags);
+}
+
+/* Where a file of the process's says how many threads it has; or NULL. */
+static char *find_count(char *text, const char *name)
+{
+	enum { FIELDS_BEFORE = 18 }; /* from the name's end on */
+	char *p;
+
+	if (strcmp(name, "/status") == 0) {
+		p = strstr(text, "\nThreads:\t");
+		return p != NULL ? p + sizeof("\nThreads:\t") - 1 : NULL;
+	}
+	p = strrchr(text, ')');
+	for (int i = 0; p != NULL && i < FIELDS_BEFORE; i++) {
+		p = strchr(p, ' ');
+		if (p != NULL)
+			p++;
+	}
+	return p;
+}
+
+static int open_counted(const char *path, const char *name, int flags)
+{
+	char text[FILE_BYTES], out[FILE_BYTES];
+	int fd = (int)wf_sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	long bytes = fd < 0 ? fd : wf_sys(SYS_read, fd, text, sizeof(text) - 1);
+	char *count;
+	size_t len;
+
+	if (fd >= 0)
+		wf_sys(SYS_close, fd);
+	if (bytes <= 0 || bytes == sizeof(text) - 1)
+		return -ENOENT;
+	text[bytes] = '\0';
+	count = find_count(text, name);
+	if (count == NULL)
+		return -ENOENT;
+	*count++ = '\0';
+	while (*count >= '0' && *count <= '9')
+		count++;
+	len = wf_format(out, sizeof(out), "%s%u%s", text, wf_alive_nr(), count);
+	return file_of(out, len, flags);
+}
+
+int wf_proc_open_slow(const char *path, int flags, bool is_stream)
+{
+	const int unlike = O_ACCMODE | O_DIRECTORY | O_PATH;
+	const char *own = wf_proc_skip_own(path);
+	struct place place;
+
+	if ((flags & unlike) != O_RDONLY)
+		return -ENOENT;
+	if ((is_place(path, &place) || is_own_place(path, &place)) &&
+	    strcmp(place.tail, "/comm") == 0 && wf_name_is_kept(place.thread))
+		return open_comm(place.thread, flags);
+	if (is_stream && own != NULL &&
+	    (strcmp(own, "/stat") == 0 || strcmp(own, "/status") == 0))
+		return open_counted(path, own, flags);
+	return -ENOENT;
+}
+
+/* --- calls that open nothing ---------------------------------------------- */
+
+WF_API(int, access, const char *path, int mode)
+{
+	struct wf_proc_path p;
+
+	return wf_real.access(wf_proc_path(path, &p), mode);
+}
+
+WF_API(int, stat, const char *restrict path, struct stat *restrict ret)
+{
+	struct wf_proc_path p;
+
+	return wf_real.stat(wf_proc_path(path, &p), ret);
+}
+WF_API_ALIAS_64(stat, stat64);
+
+WF_API(int, lstat, const char *restrict path, struct stat *restrict ret)
+{
+	struct wf_proc_path p;
+
+	return wf_real.lstat(wf_proc_path(path, &p), ret);
+}
+WF_API_ALIAS_64(lstat, lstat64);

@@ -1,0 +1,49 @@
+/*
+ * Paths below /proc that name threads of weft's: /proc/self/task/TID, and
+ * /proc/TID. The kernel knows no such ids.
+ *
+ *     struct wf_proc_path p;
+ *
+ *     return wf_real.access(wf_proc_path(path, &p), mode);
+ */
+#ifndef WEFT_API_PROC_H
+#define WEFT_API_PROC_H
+
+#include <errno.h>
+#include <stdbool.h>
+
+struct wf_proc_path {
+	char text[128];
+};
+
+/* What path, below /proc/, means to the kernel: itself, or in buf. */
+const char *wf_proc_path_slow(const char *path, struct wf_proc_path *buf);
+
+/* Does the runtime know the threads there? A path that leads nowhere is the
+ * kernel's to refuse. */
+bool wf_proc_is_below(const char *path);
+
+static inline const char *wf_proc_path(const char *path,
+				       struct wf_proc_path *buf)
+{
+	return wf_proc_is_below(path) ? wf_proc_path_slow(path, buf) : path;
+}
+
+/*
+ * A descriptor from which the file's contents can be read as they are now, if
+ * they are not as the kernel has them; else -ENOENT. is_stream: who reads it
+ * begins once.
+ */
+int wf_proc_open_slow(const char *path, int flags, bool is_stream);
+
+static inline int wf_proc_open(const char *path, int flags, bool is_stream)
+{
+	return wf_proc_is_below(path) ?
+		       wf_proc_open_slow(path, flags, is_stream) :
+		       -ENOENT;
+}
+
+/* What follows the directory of the own process, NULL if path is elsewhere. */
+const char *wf_proc_skip_own(const char *path);
+
+#endif
