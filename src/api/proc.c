@@ -28,7 +28,7 @@
 #include "thread/kernel_state.h"
 #include "thread/name.h"
 
-enum { PROC_BYTES = sizeof("/proc/") - 1, MAX_DIGITS = 10, FILE_BYTES = 8192 };
+enum { PROC_BYTES = sizeof("/proc/") - 1, MAX_DIGITS = 10, FILE_BYTES = 4096 };
 
 /* --- what a path names ---------------------------------------------------- */
 
@@ -155,28 +155,31 @@ const char *wf_proc_path_slow(const char *path, struct wf_proc_path *buf)
 
 /* --- files whose contents are weft's -------------------------------------- */
 
-static int file_of(const char *text, size_t bytes, int flags)
+static int file_of(const char *const *texts, size_t nr, int flags)
 {
 	int fd = (int)wf_sys(SYS_memfd_create, "proc",
 			     (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0);
+	bool is_whole = fd >= 0;
 
-	if (fd < 0)
-		return -ENOENT;
-	if (wf_sys(SYS_write, fd, text, bytes) == (long)bytes &&
-	    wf_sys(SYS_lseek, fd, 0, SEEK_SET) == 0)
+	for (size_t i = 0; is_whole && i < nr; i++) {
+		long bytes = (long)strlen(texts[i]);
+
+		is_whole = wf_sys(SYS_write, fd, texts[i], bytes) == bytes;
+	}
+	if (is_whole && wf_sys(SYS_lseek, fd, 0, SEEK_SET) == 0)
 		return fd;
-	wf_sys(SYS_close, fd);
+	if (fd >= 0)
+		wf_sys(SYS_close, fd);
 	return -ENOENT;
 }
 
 static int open_comm(const struct wf_thread *t, int flags)
 {
-	char name[sizeof(t->name) + 1];
-	size_t len = strnlen(t->name, sizeof(t->name) - 1);
+	char name[sizeof(t->name)] = "";
+	const char *const texts[] = { name, "\n" };
 
-	memcpy(name, t->name, len);
-	name[len] = '\n';
-	return file_of(name, len + 1, flags);
+	memcpy(name, t->name, strnlen(t->name, sizeof(name) - 1));
+	return file_of(texts, 2, flags);
 }
 
 /* Where a file of the process's says how many threads it has; or NULL. */
@@ -200,11 +203,11 @@ static char *find_count(char *text, const char *name)
 
 static int open_counted(const char *path, const char *name, int flags)
 {
-	char text[FILE_BYTES], out[FILE_BYTES];
+	char text[FILE_BYTES], number[MAX_DIGITS + 1];
 	int fd = (int)wf_sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	long bytes = fd < 0 ? fd : wf_sys(SYS_read, fd, text, sizeof(text) - 1);
+	const char *texts[] = { text, number, NULL };
 	char *count;
-	size_t len;
 
 	if (fd >= 0)
 		wf_sys(SYS_close, fd);
@@ -217,8 +220,9 @@ static int open_counted(const char *path, const char *name, int flags)
 	*count++ = '\0';
 	while (*count >= '0' && *count <= '9')
 		count++;
-	len = wf_format(out, sizeof(out), "%s%u%s", text, wf_alive_nr(), count);
-	return file_of(out, len, flags);
+	texts[2] = count;
+	wf_format(number, sizeof(number), "%u", wf_alive_nr());
+	return file_of(texts, 3, flags);
 }
 
 int wf_proc_open_slow(const char *path, int flags, bool is_stream)
