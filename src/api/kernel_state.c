@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #include "api/api.h"
+#include "api/sandbox.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/keys.h"
@@ -80,6 +81,13 @@ static bool changes_thread(long nr, const long *a)
 	default:
 		return true;
 	}
+}
+
+/* Does it set a filter for all threads, weft's among them? */
+static bool confines_process(long nr, const long *a)
+{
+	return nr == SYS_seccomp && a[0] == SECCOMP_SET_MODE_FILTER &&
+	       (a[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0;
 }
 
 /* The argument that is a thread's id, or -1. */
@@ -161,6 +169,8 @@ long wf_kernel_state_syscall(long nr, const long *args)
 	if (at >= 0)
 		a[at] = wf_kernel_state_tid((int)a[at]);
 	rc = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (rc == 0 && confines_process(nr, a) && wf_is_started())
+		wf_sandbox_see((const struct sock_fprog *)a[2]);
 	if (changed != NULL)
 		wf_kernel_state_end_for(changed, rc);
 	return rc;

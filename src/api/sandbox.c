@@ -1,0 +1,214 @@
+/*
+ * A seccomp filter that refuses a system call with an error is nothing to weft:
+ * it falls back. One that kills is the end of the process, from a kernel thread
+ * of which the program knows nothing; so the filter is asked what it would do.
+ *
+ * Rejected: to go on in a SIGSYS handler as if the call had been refused. The
+ * kernel threads that wait for work block all signals, and the kernel kills
+ * who gets SIGSYS so.
+ */
+#include "api/sandbox.h"
+
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/log.h"
+#include "os/sys.h"
+
+enum { SCRATCH_WORDS = 16 };
+
+/* A filter's state; its memory is the program's, and holds what it may. */
+struct machine {
+	const struct seccomp_data *data;
+	uint32_t a, x, scratch[SCRATCH_WORDS];
+};
+
+static const struct call {
+	long nr;
+	const char *name;
+} calls[] = {
+	{ SYS_io_uring_enter, "io_uring_enter" },
+	{ SYS_rt_sigtimedwait, "rt_sigtimedwait" },
+	{ SYS_preadv2, "preadv2" },
+	{ SYS_pwritev2, "pwritev2" },
+	{ SYS_membarrier, "membarrier" },
+	{ SYS_openat, "openat" },
+	{ SYS_tgkill, "tgkill" },
+};
+
+static uint32_t source(const struct machine *m, const struct sock_filter *s)
+{
+	return BPF_SRC(s->code) == BPF_X ? m->x : s->k;
+}
+
+static bool load(const struct machine *m, const struct sock_filter *s,
+		 uint32_t *ret_value)
+{
+	switch (BPF_MODE(s->code)) {
+	case BPF_ABS:
+		if (s->k > sizeof(*m->data) - sizeof(*ret_value))
+			return false;
+		memcpy(ret_value, (const char *)m->data + s->k,
+		       sizeof(*ret_value));
+		return true;
+	case BPF_MEM:
+		*ret_value = m->scratch[s->k % SCRATCH_WORDS];
+		return true;
+	case BPF_IMM:
+		*ret_value = s->k;
+		return true;
+	case BPF_LEN:
+		*ret_value = sizeof(*m->data);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool compute(struct machine *m, const struct sock_filter *s)
+{
+	uint32_t by = source(m, s);
+
+	switch (BPF_OP(s->code)) {
+	case BPF_ADD:
+		m->a += by;
+		return true;
+	case BPF_SUB:
+		m->a -= by;
+		return true;
+	case BPF_AND:
+		m->a &= by;
+		return true;
+	case BPF_OR:
+		m->a |= by;
+		return true;
+	case BPF_XOR:
+		m->a ^= by;
+		return true;
+	case BPF_LSH:
+		m->a = by < 32 ? m->a << by : 0;
+		return true;
+	case BPF_RSH:
+		m->a = by < 32 ? m->a >> by : 0;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* How many steps to skip. */
+static bool jump(const struct machine *m, const struct sock_filter *s,
+		 uint32_t *ret_skip)
+{
+	uint32_t with = source(m, s);
+	bool is_true;
+
+	switch (BPF_OP(s->code)) {
+	case BPF_JA:
+		*ret_skip = s->k;
+		return true;
+	case BPF_JEQ:
+		is_true = m->a == with;
+		break;
+	case BPF_JGT:
+		is_true = m->a > with;
+		break;
+	case BPF_JGE:
+		is_true = m->a >= with;
+		break;
+	case BPF_JSET:
+		is_true = (m->a & with) != 0;
+		break;
+	default:
+		return false;
+	}
+	*ret_skip = is_true ? s->jt : s->jf;
+	return true;
+}
+
+/* One that neither returns nor jumps. */
+static bool step(struct machine *m, const struct sock_filter *s)
+{
+	switch (BPF_CLASS(s->code)) {
+	case BPF_LD:
+		return load(m, s, &m->a);
+	case BPF_LDX:
+		return load(m, s, &m->x);
+	case BPF_ST:
+		m->scratch[s->k % SCRATCH_WORDS] = m->a;
+		return true;
+	case BPF_STX:
+		m->scratch[s->k % SCRATCH_WORDS] = m->x;
+		return true;
+	case BPF_ALU:
+		return compute(m, s);
+	case BPF_MISC:
+		if (BPF_MISCOP(s->code) == BPF_TAX)
+			m->x = m->a;
+		else
+			m->a = m->x;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What the filter answers; SECCOMP_RET_ALLOW if it cannot be followed. */
+static uint32_t answer(const struct sock_fprog *filter,
+		       const struct seccomp_data *data)
+{
+	struct machine m = { .data = data };
+	uint32_t skip;
+
+	for (uint32_t i = 0; i < filter->len; i++) {
+		const struct sock_filter *s = &filter->filter[i];
+
+		if (BPF_CLASS(s->code) == BPF_RET)
+			return BPF_RVAL(s->code) == BPF_A ? m.a : s->k;
+		if (BPF_CLASS(s->code) != BPF_JMP) {
+			if (!step(&m, s))
+				break;
+			continue;
+		}
+		if (!jump(&m, s, &skip))
+			break;
+		i += skip;
+	}
+	return SECCOMP_RET_ALLOW;
+}
+
+static bool kills(const struct sock_fprog *filter, long nr)
+{
+	const struct seccomp_data data = { .nr = (int)nr,
+					   .arch = AUDIT_ARCH_X86_64 };
+
+	switch (answer(filter, &data) & SECCOMP_RET_ACTION_FULL) {
+	case SECCOMP_RET_KILL_PROCESS:
+	case SECCOMP_RET_KILL_THREAD:
+	case SECCOMP_RET_TRAP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void wf_sandbox_see(const struct sock_fprog *filter)
+{
+	static _Atomic bool is_said;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (!kills(filter, calls[i].nr))
+			continue;
+		if (!atomic_exchange(&is_said, true))
+			wf_log("the program's seccomp filter kills for %s, "
+			       "which weft calls: run it without weft or, if "
+			       "another program starts it, that one with "
+			       "--no-children",
+			       calls[i].name);
+		return;
+	}
+}
