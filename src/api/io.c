@@ -21,7 +21,7 @@ WF_API(ssize_t, read, int fd, void *buf, size_t bytes)
 	if (wf_signalfd_is_one(fd, &mask))
 		return wf_signalfd_read(fd, mask, buf, bytes);
 	/* No bytes at all: readv would not even ask the file. */
-	if (bytes == 0)
+	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.read(fd, buf, bytes);
 	return WF_PARK_OR(wf_real.read(fd, buf, bytes),
 			  wf_io_readv(fd, &iov, 1));
@@ -46,7 +46,7 @@ WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
 	struct iovec iov = { (void *)buf, bytes };
 
 	/* An empty datagram is one; writev would send none. */
-	if (bytes == 0)
+	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.write(fd, buf, bytes);
 	return WF_PARK_OR(wf_real.write(fd, buf, bytes),
 			  wf_io_writev(fd, &iov, 1));

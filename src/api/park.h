@@ -25,11 +25,21 @@
 /* The same of cancellation points. */
 #define WF_PARK_OR(real, io) WF_PARK_UNCANCELLED_OR(real, WF_CANCEL_POINT(io))
 
-/* Can the parts be looked at? Else the kernel says what is wrong. */
+/* More than there can be: the kernel says what it thinks of that. */
+static inline bool wf_park_is_size(size_t bytes)
+{
+	return (ssize_t)bytes >= 0;
+}
+
+/*
+ * Can the parts be looked at? Else the kernel says what is wrong. A single one
+ * may become another call, which looks at its size later.
+ */
 static inline bool wf_park_has_parts(const struct iovec *iov, int nr)
 {
 	return nr > 0 && nr <= UIO_MAXIOV &&
-	       wf_memory_is_readable(iov, (size_t)nr * sizeof(*iov));
+	       wf_memory_is_readable(iov, (size_t)nr * sizeof(*iov)) &&
+	       (nr > 1 || wf_park_is_size(iov->iov_len));
 }
 
 /* The same of calls that take an array of parts. */

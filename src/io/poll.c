@@ -56,7 +56,9 @@ static bool is_known_to_wait(const struct pollfd *fds, nfds_t nr)
 {
 	struct wf_thread *t = wf_self;
 
-	if (nr != 1 || fds->fd < 0 || t->hint != wf_io_dry_hint(fds->fd))
+	if (nr != 1 || t->hint == 0 ||
+	    !wf_memory_is_readable(fds, sizeof(*fds)) || fds->fd < 0 ||
+	    t->hint != wf_io_dry_hint(fds->fd))
 		return false;
 	t->hint = 0;
 	return (fds->events & POLLOUT) == 0;

@@ -69,6 +69,7 @@ CALL(select_others, select(10, NULL, NULL, p, NULL))
 CALL(pselect, pselect(10, p, NULL, NULL, &tick, NULL))
 CALL(pselect_mask, pselect(0, NULL, NULL, NULL, &tick, p))
 CALL(poll, poll(p, 2, 1))
+CALL(poll_dry, (recv(packets[0], &byte, 1, MSG_DONTWAIT), poll(p, 1, -1)))
 CALL(ppoll_mask, ppoll(NULL, 0, &tick, p))
 CALL(epoll_mask, epoll_pwait(set_of_files, &(struct epoll_event){ 0 }, 1, 1, p))
 CALL(epoll_time,
@@ -226,6 +227,7 @@ static const struct call reading[] = {
 	ROW(pselect, 8),
 	ROW(pselect_mask, 8),
 	ROW(poll, 16),
+	ROW(poll_dry, 8),
 	ROW(ppoll_mask, 8),
 	ROW(epoll_mask, 8),
 	ROW(epoll_time, 16),

@@ -138,3 +138,37 @@ TEST(what_comes_before_the_pointer)
 	CHECK((file = memfd_create("file", 0)) >= 0);
 	thread_join(thread_start(pass_wrong, (void *)8));
 }
+
+/* More than a size with a sign can say. */
+static void *exceed(void *p)
+{
+	volatile size_t much = (size_t)-1; /* which the compiler would see */
+	const struct iovec part = { p, much };
+	int ends[2], fds[3];
+
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, packets), 0);
+	CHECK((file = memfd_create("file", 0)) >= 0);
+	fds[0] = file;
+	fds[1] = packets[0];
+	fds[2] = ends[1];
+	for (int i = 0; i < 3; i++) {
+		CHECK_ERRNO(writev(fds[i], &part, 1), EINVAL);
+		CHECK_ERRNO(write(fds[i], p, much), EFAULT);
+	}
+	fds[2] = ends[0];
+	for (int i = 0; i < 3; i++) {
+		CHECK_ERRNO(readv(fds[i], &part, 1), EINVAL);
+		CHECK_ERRNO(read(fds[i], p, much), EFAULT);
+	}
+	CHECK_ERRNO(preadv(file, &part, 1, 0), EINVAL);
+	CHECK_ERRNO(pwritev(file, &part, 1, 0), EINVAL);
+	CHECK_ERRNO(pread(file, p, much, 0), EFAULT);
+	CHECK_ERRNO(pwrite(file, p, much, 0), EFAULT);
+	return NULL;
+}
+
+TEST(sizes_that_are_none)
+{
+	thread_join(thread_start(exceed, map(PROT_READ | PROT_WRITE)));
+}
