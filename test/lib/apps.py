@@ -176,7 +176,8 @@ def io(long):
         webservers.Apache("apache", "apache2", long),
         databases.MariaDB("mariadb", "mariadbd", long),
         daemons.Rsyslog("rsyslog", "rsyslogd", long),
-        *([daemons.Sshd("sshd", "sshd", long)] if long else []),
+        *([daemons.Sshd("sshd", "sshd", long),
+           webservers.HAProxy("haproxy", "haproxy", long)] if long else []),
     ]
 
 

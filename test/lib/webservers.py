@@ -77,6 +77,36 @@ http {{
         return ["-p", folder, "-c", folder / "c"]
 
 
+class HAProxy(WebServer):
+    """An event loop in each of its threads, which wake each other."""
+
+    clients = 24
+    stop = signal.SIGUSR1  # softly
+    CONFIGURATION = """\
+global
+  nbthread 4
+  tune.bufsize 1048576
+defaults
+  mode http
+  timeout client 60s
+  timeout connect 60s
+  timeout server 60s
+frontend files
+  bind unix@{path}
+"""
+    RULE = """\
+  http-request return status 200 content-type text/plain file {file} \
+if {{ path /{file.name} }}
+"""
+
+    def arguments(self, folder, path):
+        rules = [self.RULE.format(file=file)
+                 for file in sorted(folder.glob("file*"))]
+        (folder / "c").write_text(
+            self.CONFIGURATION.format(path=path) + "".join(rules))
+        return ["-db", "-f", folder / "c"]
+
+
 class Apache(WebServer):
     """The worker MPM: a thread per connection in a few processes. Short: more
     connections than threads. Long: a thousand connections at once, by ab."""
