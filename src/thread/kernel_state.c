@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "os/kthread.h"
+#include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/promise.h"
 #include "sched/runtime.h"
@@ -29,17 +30,31 @@ void wf_kernel_state_end(long rc)
 		wf_kernel_state_end_for(wf_self, rc);
 }
 
-/* Does it run code of the program's, or is it about to? */
+/*
+ * Does it run, and not wait in a system call, which a signal might cut short?
+ * One that has lost its VP so is sent for by the monitor if it computes.
+ */
 static bool is_running(const struct wf_thread *t)
 {
 	const struct wf_vp *vp = t->vp;
+	char state = 'X';
+	int proc;
 
-	return wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN ||
-	       (vp != NULL && wf_load_acquire(&vp->cur) == t);
+	if (vp == NULL || wf_load_acquire(&vp->cur) != t)
+		return false;
+	proc = wf_os_proc_open();
+	if (proc >= 0) {
+		state = wf_os_thread_state(proc,
+					   wf_load_relaxed(&t->carrier->tid));
+		wf_sys(SYS_close, proc);
+	}
+	return state != 'S' && state != 'D';
 }
 
-/* Who does not run looks at its exit_work before it does: W1 in
- * signal/route.c. */
+/*
+ * Who does not run looks at its exit_work before it does (W1 in
+ * signal/route.c), or when its carrier's CPU timer asks it to.
+ */
 static void hurry(const struct wf_thread *t)
 {
 	if (wf_os_membarrier() < 0)
