@@ -18,7 +18,6 @@
 #include "signal/mask.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
-#include "signal/receiver.h"
 #include "signal/route.h"
 #include "signal/wait.h"
 #include "thread/lifecycle.h"
@@ -123,11 +122,9 @@ static bool send_to_process(pid_t pid, const siginfo_t *info)
 	    !is_ours(info->si_signo))
 		return false;
 	wf_runtime_enter();
-	is_taken = wf_route_has_taker(info->si_signo);
+	is_taken = wf_route_leave_to_kernel(WF_SIGNAL_BIT(info->si_signo)) == 0;
 	if (is_taken)
 		wf_route_to_process(me, info, me);
-	else
-		wf_receiver_leave_to_kernel(WF_SIGNAL_BIT(info->si_signo));
 	wf_runtime_leave(me);
 	return is_taken;
 }

@@ -114,18 +114,18 @@ void wf_receiver_shrink(uint64_t set)
 
 void wf_receiver_leave_to_kernel(uint64_t set)
 {
-	int64_t again_ns;
-
 	wf_receiver_shrink(set);
 	wf_fence_seq_cst(); /* V4 */
 	for (;;) {
 		uint32_t turn = wf_load_acquire(&nr_turns);
+		/* Whoever wants one again takes it, or leaves it to others. */
+		uint64_t left = set & wf_load_relaxed(&armed) &
+				~wf_load_relaxed(&want);
 
-		if ((wf_load_relaxed(&armed) & set) == 0 ||
+		if (left == 0 ||
 		    wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL) < 0)
 			return;
-		again_ns = wf_os_now() + POKE_AGAIN_NS;
-		wf_os_futex_wait(&nr_turns, turn, again_ns);
+		wf_os_futex_wait(&nr_turns, turn, wf_os_now() + POKE_AGAIN_NS);
 	}
 }
 

@@ -18,8 +18,9 @@ uint64_t wf_receiver_unwanted(uint64_t set);
 /* Nobody takes these. */
 void wf_receiver_shrink(uint64_t set);
 /*
- * The same; when it returns the receiver does not wait for them. It may not be
- * told where no real-time signals can be sent.
+ * The same, for who looks for takers again afterwards: the receiver does not
+ * wait for them when it returns, but for those that somebody has come to want.
+ * It may not be told where no real-time signals can be sent.
  */
 void wf_receiver_leave_to_kernel(uint64_t set);
 

@@ -217,22 +217,38 @@ static void give_back(uint64_t set)
 	}
 }
 
-void wf_route_leave_shown(uint64_t set)
+static uint64_t without_takers(uint64_t set)
 {
 	uint64_t idle = 0;
 
-	set &= wf_load_relaxed(&wf_route_shown);
-	for (int sig = 1; sig <= 64; sig++) {
-		uint64_t bit = WF_SIGNAL_BIT(sig);
-
-		if ((set & bit) != 0 && !wf_route_has_taker(sig))
-			idle |= bit;
+	for (uint64_t left = set; left != 0; left &= left - 1) {
+		if (!wf_route_has_taker(__builtin_ctzll(left) + 1))
+			idle |= left & -left;
 	}
+	return idle;
+}
+
+uint64_t wf_route_leave_to_kernel(uint64_t set)
+{
+	uint64_t idle = without_takers(set);
+
 	if (idle == 0)
-		return;
+		return 0;
 	wf_receiver_leave_to_kernel(idle);
+	/* W3: has anybody opened one and seen that the receiver wanted it? */
+	wf_receiver_want(idle & ~without_takers(idle));
+	return idle;
+}
+
+void wf_route_leave_shown(uint64_t set)
+{
+	uint64_t left = wf_route_leave_to_kernel(
+		set & wf_load_relaxed(&wf_route_shown));
+
+	if (left == 0)
+		return;
 	wf_receiver_settle();
-	give_back(idle);
+	give_back(left);
 }
 
 void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,

@@ -37,6 +37,12 @@ bool wf_route_prefers(const struct wf_thread *t, int sig);
 /* Does any thread not block it, or wait for it? */
 bool wf_route_has_taker(int sig);
 
+/*
+ * Those of set that no thread takes stay with the kernel from here on; returns
+ * which. May sleep shortly.
+ */
+uint64_t wf_route_leave_to_kernel(uint64_t set);
+
 /* What signalfds show. */
 extern _Atomic uint64_t wf_route_shown;
 /*
