@@ -117,7 +117,8 @@ static struct wf_thread *thread_of_id(long id)
 	if (!wf_is_started())
 		return NULL;
 	t = id == 0 ? wf_thread_self() : wf_table_by_tid((int32_t)id);
-	return t != NULL && t->kind != WF_THREAD_FOREIGN ? t : NULL;
+	return wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ? t :
+									NULL;
 }
 
 bool wf_kernel_state_concerns(long nr)

@@ -50,9 +50,11 @@ WF_API(int, pthread_getaffinity_np, pthread_t thread, size_t size,
 /* The thread that a kernel call's id means, NULL if it is not weft's. */
 static struct wf_thread *thread_of_id(pid_t id)
 {
-	if (!wf_is_started())
-		return NULL;
-	return id == 0 ? wf_thread_self() : wf_table_by_tid(id);
+	struct wf_thread *t = NULL;
+
+	if (wf_is_started())
+		t = id == 0 ? wf_thread_self() : wf_table_by_tid(id);
+	return wf_thread_is_living(t) ? t : NULL;
 }
 
 static bool is_ours(const struct wf_thread *t)

@@ -16,15 +16,16 @@ static _Atomic bool has_any;		   /* set once */
 
 static struct wf_carrier *find_promised(const struct wf_thread *t)
 {
+	int32_t tid = t->tid; /* 0 once its slot is free */
 	uint32_t nr;
 
-	if (!wf_load_acquire(&has_any))
+	if (!wf_load_acquire(&has_any) || tid <= 0)
 		return NULL;
 	nr = wf_carrier_count();
 	for (uint32_t i = 0; i < nr; i++) {
 		struct wf_carrier *c = wf_carrier_at(i);
 
-		if (c != NULL && wf_load_acquire(&c->promised_to) == t->tid)
+		if (c != NULL && wf_load_acquire(&c->promised_to) == tid)
 			return c;
 	}
 	return NULL;

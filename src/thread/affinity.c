@@ -100,7 +100,8 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 	if (err < 0)
 		return err;
 	/* All carriers but those of such threads have the process's. */
-	if (!is_partial && wf_promise_find(t) == NULL)
+	if (!is_partial && t->kind == WF_THREAD_MULTIPLEXED &&
+	    wf_promise_find(t) == NULL)
 		return 0;
 	err = wf_kernel_state_begin_for(t);
 	if (err < 0)

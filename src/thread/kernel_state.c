@@ -57,8 +57,7 @@ static bool is_running(const struct wf_thread *t)
  */
 static void hurry(const struct wf_thread *t)
 {
-	if (wf_os_membarrier() < 0)
-		wf_fence_seq_cst();
+	wf_os_pass_barrier();
 	if (t->kind == WF_THREAD_MULTIPLEXED && is_running(t))
 		wf_preempt_signal(t->carrier);
 }
@@ -88,8 +87,12 @@ void wf_kernel_state_end_for(const struct wf_thread *t, long rc)
 
 int wf_kernel_state_tid_of(const struct wf_thread *t)
 {
-	const struct wf_carrier *c = wf_promise_find(t);
+	const struct wf_carrier *c;
 
+	/* In a child of fork, too, whose VPs are still the parent's. */
+	if (t->kind == WF_THREAD_FOREIGN)
+		return t == wf_self ? 0 : t->tid;
+	c = wf_promise_find(t);
 	if (c == NULL)
 		c = wf_sched.vps[0].carrier;
 	return wf_load_relaxed(&c->tid);
@@ -101,7 +104,7 @@ int wf_kernel_state_tid(int tid)
 
 	if (wf_is_started())
 		t = tid == 0 ? wf_self : wf_table_by_tid(tid);
-	if (t == NULL || t->kind == WF_THREAD_FOREIGN)
+	if (!wf_thread_is_living(t) || t->kind == WF_THREAD_FOREIGN)
 		return tid;
 	return wf_kernel_state_tid_of(t);
 }

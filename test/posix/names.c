@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -323,6 +324,38 @@ TEST(scheduling_parameters)
 	CHECK_EQ(pthread_setschedparam(t, SCHED_OTHER, &param), 0);
 	CHECK_EQ(sem_post(&go), 0);
 	thread_join(t);
+}
+
+static void *fork_who_pins(void *arg)
+{
+	cpu_set_t one = set_of_cpu(first_cpu()), got;
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(one),
+						&one),
+			 0);
+		CHECK_EQ(sched_getaffinity(0, sizeof(got), &got), 0);
+		_exit(CPU_COUNT(&got) != 1);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	return arg;
+}
+
+/* A child that pins itself does not pin its parent. */
+TEST(pinning_after_a_fork)
+{
+	cpu_set_t before, after;
+
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(before),
+					&before),
+		 0);
+	thread_join(thread_start(fork_who_pins, NULL));
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(after), &after),
+		 0);
+	CHECK(CPU_EQUAL(&before, &after));
 }
 
 /* Yields reach everybody: a ring of flags, each set by the thread before. */
