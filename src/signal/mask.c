@@ -153,6 +153,8 @@ uint64_t wf_mask_pending(void)
 	struct wf_thread *t = wf_runtime_enter();
 	uint64_t pending = 0;
 
+	if (t->carrier != NULL)
+		wf_route_leave_to_kernel(t->sigmask & wf_receiver_armed());
 	wf_receiver_settle();
 	wf_sys(SYS_rt_sigpending, &pending, 8);
 	if (t->carrier != NULL) {

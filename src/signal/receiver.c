@@ -5,7 +5,9 @@
  *     the process (route.c, W3).
  * V2. It blocks everything, the preemption signal too, and takes all by
  *     sigtimedwait: no handler ever runs on it.
- * V3. is_busy is set while it has a signal in hand that is nowhere else.
+ * V3. is_busy is set while it hands on a signal that is nowhere else. Between
+ *     the kernel's answer and that nobody can know; who has to, takes what it
+ *     asks about out of `armed` first.
  * V4. It says in `armed` what it is about to wait for, passes a fence and
  *     reads want again; who takes a bit out of want passes a fence and reads
  *     `armed`. So no bit that was taken out is waited for unnoticed.
@@ -100,6 +102,11 @@ void wf_receiver_want(uint64_t set)
 		return;
 	if ((set & ~atomic_fetch_or(&want, set)) != 0)
 		wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL);
+}
+
+uint64_t wf_receiver_armed(void)
+{
+	return wf_load_relaxed(&armed);
 }
 
 uint64_t wf_receiver_unwanted(uint64_t set)

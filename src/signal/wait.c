@@ -79,6 +79,7 @@ static bool end(struct wf_thread *t, uint64_t set, bool has_one,
 	if (!has_one)
 		has_one = wf_sigqueue_take(&t->sigqueue, set, ret_info);
 	wf_mask_set_locked(t, t->sigmask);
+	wf_route_leave_shown(set & t->sigmask);
 	return has_one;
 }
 

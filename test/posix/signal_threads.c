@@ -315,6 +315,35 @@ TEST(a_thread_takes_the_signals)
 	CHECK_EQ(sig, SIGUSR1);
 }
 
+static void *answer_signals(void *arg)
+{
+	sigset_t set = set_of(SIGUSR1);
+	int sig;
+
+	for (int i = 0; i < 2000; i++) {
+		CHECK_EQ(sigwait(&set, &sig), 0);
+		CHECK_EQ(sem_post(arg), 0);
+	}
+	return NULL;
+}
+
+/* Sent while the other is on its way to wait for the next. */
+TEST(signals_beside_the_begin_of_waits)
+{
+	sigset_t set = set_of(SIGUSR1);
+	pthread_t t;
+	sem_t sem;
+
+	CHECK_EQ(sem_init(&sem, 0, 0), 0);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	t = thread_start(answer_signals, &sem);
+	for (int i = 0; i < 2000; i++) {
+		CHECK_EQ(kill(getpid(), SIGUSR1), 0);
+		CHECK_EQ(sem_wait(&sem), 0);
+	}
+	thread_join(t);
+}
+
 static void signal_parent(int from)
 {
 	char c;
