@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "libc/real.h"
 #include "os/output.h"
 #include "os/sys.h"
+#include "thread/kernel_state.h"
 
 static void close_begin(int fd)
 {
@@ -112,14 +114,27 @@ static int close_parts(unsigned int first, unsigned int last, int flags)
 
 static int close_all(unsigned int first, unsigned int last, int flags)
 {
+	/* The caller gets a table of its own, and so a kernel thread. */
+	bool is_private = (flags & CLOSE_RANGE_UNSHARE) != 0;
 	int err;
 
 	if (first > last)
 		return -EINVAL;
+	if (is_private) {
+		err = wf_kernel_state_begin();
+		if (err < 0)
+			return err;
+	}
 	wf_io_close_comes(first, last);
 	wf_descriptor_forget_all(first, last);
 	err = close_parts(first, last, flags);
-	wf_io_close_done(first, last);
+	/* What others have learnt meanwhile of the files that they were. */
+	wf_descriptor_forget_all(first, last);
+	/* In the others' table all is as it was. */
+	if (is_private)
+		wf_kernel_state_end(err);
+	else
+		wf_io_close_done(first, last);
 	return err;
 }
 

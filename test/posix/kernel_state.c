@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <linux/capability.h>
 #include <linux/ioprio.h>
 #include <linux/perf_event.h>
@@ -155,6 +156,27 @@ static long get_directory(void)
 TEST(own_directory)
 {
 	check_state(&(struct state){ change_directory, get_directory });
+}
+
+static int closed_fd;
+
+static void change_descriptors(void)
+{
+	CHECK_EQ(close_range((unsigned int)closed_fd, (unsigned int)closed_fd,
+			     CLOSE_RANGE_UNSHARE),
+		 0);
+}
+
+static long get_descriptors(void)
+{
+	return fcntl(closed_fd, F_GETFD) >= 0;
+}
+
+TEST(own_descriptors)
+{
+	closed_fd = open("/dev/null", O_RDONLY);
+	check_state(&(struct state){ change_descriptors, get_descriptors });
+	CHECK_EQ(close(closed_fd), 0);
 }
 
 static void change_host(void)
