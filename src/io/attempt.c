@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "io/descriptor.h"
+#include "io/server.h"
 #include "os/sys.h"
 
 enum { POLL_BITS = 0xffff };
@@ -57,5 +58,22 @@ int wf_attempt(struct wf_request *r, int fd, uint32_t revents)
 	default: /* IORING_OP_READV */
 		return (int)wf_sys(SYS_preadv2, fd, r->addr, r->len, -1L, -1L,
 				   RWF_NOWAIT);
+	}
+}
+
+bool wf_attempt_serves(const struct wf_request *r)
+{
+	switch (r->op) {
+	case IORING_OP_POLL_ADD:
+	case IORING_OP_RECV:
+	case IORING_OP_SENDMSG:
+	case IORING_OP_ACCEPT:
+		return true;
+	case IORING_OP_READV:
+		return r->off == UINT64_MAX; /* of a stream */
+	case IORING_OP_RECVMSG:
+		return !wf_server_serves(r);
+	default:
+		return false;
 	}
 }

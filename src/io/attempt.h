@@ -7,6 +7,9 @@
 
 #include "io/request.h"
 
+/* Can its call be made without waiting? */
+bool wf_attempt_serves(const struct wf_request *r);
+
 /* POLLIN, ... */
 uint32_t wf_attempt_events(const struct wf_request *r);
 

@@ -1,5 +1,6 @@
 #include "io/own.h"
 
+#include "io/kept.h"
 #include "io/ring.h"
 #include "io/watch.h"
 
@@ -29,5 +30,7 @@ unsigned int wf_io_first_own(unsigned int first)
 
 bool wf_io_make_way(int fd)
 {
-	return wf_ring_make_way(fd) && wf_watch_make_way(fd);
+	/* The file of a wait whose number was closed does not make way. */
+	return wf_ring_make_way(fd) && wf_watch_make_way(fd) &&
+	       (fd < 0 || wf_kept_first((unsigned int)fd) != (unsigned int)fd);
 }

@@ -203,7 +203,7 @@ static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers)
 {
-	bool is_known = deadline_ns != 0 && is_known_to_wait(fds, nr);
+	bool is_known = is_known_to_wait(fds, nr) && deadline_ns > wf_os_now();
 	uint32_t nr_waits = 0;
 
 	for (;; is_known = false) {

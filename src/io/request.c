@@ -12,6 +12,7 @@
  *     before, so that the server need not tell either (io/server.c, S6).
  * X5. One call's requests are all in one ring, or none is in any.
  */
+#include "io/attempt.h"
 #include "io/request.h"
 
 #include <errno.h>
@@ -71,7 +72,7 @@ static int push_outside(struct wf_thread *t, struct wf_request *r)
 	r->kept_fd = -1;
 	wf_store_relaxed(&r->server, 0);
 	r->is_repeated = false;
-	if (wf_watch_serves(r))
+	if (wf_attempt_serves(r))
 		return wf_watch_push(t, r);
 	return wf_server_serves(r) ? wf_server_push(r, WF_SERVER_YET) : -ENOSYS;
 }
@@ -89,7 +90,7 @@ static void cancel(struct wf_thread *t, struct wf_request *r)
 {
 	if (r->io != NULL)
 		wf_ring_cancel(r);
-	else if (wf_watch_serves(r))
+	else if (wf_attempt_serves(r))
 		wf_watch_cancel(t, r);
 	else
 		wf_server_cancel(r);

@@ -26,6 +26,7 @@
  * Rejected: a queue of requests. A server may be busy for as long as it likes
  * with one that waits for what the next in the queue would do.
  */
+#include "io/attempt.h"
 #include "io/server.h"
 
 #include <errno.h>
@@ -211,7 +212,7 @@ int wf_server_start_own(void (*run)(void *))
 
 static void deliver(struct wf_thread *me, struct wf_request *r, int result)
 {
-	if (wf_watch_serves(r))
+	if (wf_attempt_serves(r))
 		wf_watch_served(r, result);
 	else
 		wf_request_complete(me, r, result);

@@ -91,23 +91,6 @@ static struct bucket *lock_bucket(uint32_t index)
 	return b;
 }
 
-bool wf_watch_serves(const struct wf_request *r)
-{
-	switch (r->op) {
-	case IORING_OP_POLL_ADD:
-	case IORING_OP_RECV:
-	case IORING_OP_SENDMSG:
-	case IORING_OP_ACCEPT:
-		return true;
-	case IORING_OP_READV:
-		return r->off == UINT64_MAX; /* of a stream */
-	case IORING_OP_RECVMSG:
-		return !wf_server_serves(r);
-	default:
-		return false;
-	}
-}
-
 /* --- the set ------------------------------------------------------------- */
 
 /* W3. Is a server in an accept of the number? */
@@ -373,7 +356,7 @@ int wf_watch_push(struct wf_thread *me, struct wf_request *r)
 /* --- descriptors ---------------------------------------------------------- */
 
 /* W4. True if the watcher is in a call on one of the numbers. */
-static bool keep_locked_all(struct bucket *b, struct wf_thread *me,
+static bool keep_locked_all(struct bucket *b, struct wf_list *ended,
 			    unsigned int first, unsigned int last)
 {
 	bool is_trying = false;
@@ -396,28 +379,38 @@ static bool keep_locked_all(struct bucket *b, struct wf_thread *me,
 	return is_trying;
 }
 
-/* W4. Who has begun to wait since waits for what the number is now. */
-static bool rearm_locked_all(struct bucket *b, struct wf_thread *me,
+/*
+ * W4. Who has begun to wait since waits for what the number is now. True as
+ * above. Those that cannot go to `ended`, with their result.
+ */
+static bool rearm_locked_all(struct bucket *b, struct wf_list *ended,
 			     unsigned int first, unsigned int last)
 {
+	bool is_trying = false;
 	struct wf_list *next;
 
 	for (struct wf_list *l = b->requests.next; l != &b->requests;
 	     l = next) {
 		struct wf_request *r = request_of(l);
 		unsigned int fd = (unsigned int)r->fd;
+		int err;
 
 		next = l->next;
-		if (fd < first || fd > last || r->kept_fd >= 0 ||
-		    r->watch_state != WAITING || arm_locked(b, r->fd) == 0)
+		if (fd < first || fd > last || r->kept_fd >= 0)
+			continue;
+		is_trying |= r->watch_state == TRYING;
+		err = r->watch_state == WAITING ? arm_locked(b, r->fd) : 0;
+		if (err == 0)
 			continue;
 		take_locked(r);
-		complete(me, r, -EBADF);
+		/* What cannot be in a set is a plain call's, as in push. */
+		r->result = err == -EBADF ? -EBADF : -ENOSYS;
+		wf_list_add_tail(ended, &r->watch_link);
 	}
-	return false;
+	return is_trying;
 }
 
-typedef bool see_fn(struct bucket *b, struct wf_thread *me, unsigned int first,
+typedef bool see_fn(struct bucket *b, struct wf_list *ended, unsigned int first,
 		    unsigned int last);
 
 static bool see_bucket(uint32_t index, unsigned int first, unsigned int last,
@@ -426,16 +419,24 @@ static bool see_bucket(uint32_t index, unsigned int first, unsigned int last,
 	struct wf_thread *me = wf_runtime_enter();
 	uint64_t mask = wf_signals_close(me);
 	struct bucket *b = lock_bucket(index);
-	bool again = visit(b, me, first, last);
+	struct wf_list ended;
+	bool again;
 
+	wf_list_init(&ended);
+	again = visit(b, &ended, first, last);
 	wf_spin_unlock(&b->lock);
+	while (ended.next != &ended) {
+		struct wf_request *r = request_of(ended.next);
+
+		wf_list_del(&r->watch_link);
+		complete(me, r, r->result);
+	}
 	wf_signals_open(me, mask);
 	wf_runtime_leave(me);
 	return again;
 }
 
-/* All buckets that may have requests on the numbers, again as long as `visit`
- * says so. */
+/* All buckets that may know the numbers, again as long as `visit` says so. */
 static void see_numbers(unsigned int first, unsigned int last, see_fn *visit)
 {
 	bool is_few = last - first < NR_BUCKETS;
@@ -467,7 +468,6 @@ unsigned int wf_watch_first_own(unsigned int first)
 {
 	unsigned int set = (unsigned int)wf_load_relaxed(&set_fd);
 	unsigned int own = set >= first ? set : ~0U;
-
 	unsigned int kept = wf_kept_first(first);
 
 	return kept < own ? kept : own;

@@ -10,9 +10,6 @@
 
 #include "io/request.h"
 
-/* Can the request wait so? */
-bool wf_watch_serves(const struct wf_request *r);
-
 /*
  * Pushes r, which has been set up for its end. Returns 0, or -ENOSYS if it
  * cannot be watched: nothing has been done. In the runtime, on a carrier.

@@ -20,6 +20,7 @@
 #include "fake_servers.h"
 
 #include "base/options.h"
+#include "io/attempt.h"
 #include "io/ring.h"
 #include "io/server.h"
 #include "io/server_table.h"
@@ -79,7 +80,7 @@ void wf_carrier_clone_unlock(void)
 {
 }
 
-bool wf_watch_serves(const struct wf_request *r)
+bool wf_attempt_serves(const struct wf_request *r)
 {
 	return r->op == IORING_OP_RECV;
 }
