@@ -14,6 +14,7 @@
 #include "io/io.h"
 #include "io/open.h"
 #include "libc/real.h"
+#include "os/output.h"
 #include "os/sys.h"
 
 static bool has_mode(int flags)
@@ -27,8 +28,10 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 	struct wf_open o;
 	int n = wf_proc_open(path, flags, false);
 
-	if (n >= 0)
+	if (n >= 0) {
+		wf_descriptor_forget(n);
 		return n;
+	}
 	path = wf_proc_path(path, &proc);
 	o = wf_open_of(dirfd, path, flags, mode);
 	if (!wf_io_can_park())
@@ -141,8 +144,10 @@ WF_API(FILE *, fopen, const char *restrict path, const char *restrict mode)
 	struct wf_open o;
 	FILE *stream;
 
-	if (n >= 0)
+	if (n >= 0) {
+		wf_descriptor_forget(n);
 		return stream_of(n, mode);
+	}
 	n = -ENOSYS;
 	path = wf_proc_path(path, &proc);
 	o = wf_open_of(AT_FDCWD, path, flags, 0666);
@@ -193,6 +198,9 @@ WF_API(FILE *, freopen, const char *restrict path, const char *restrict mode,
 	FILE *again = wf_real.freopen(path, mode, stream);
 
 	wf_descriptor_forget(fd);
+	/* As after dup2 (close.c). */
+	if (again != NULL && number_of(again) == STDERR_FILENO)
+		wf_os_stderr_init();
 	return again;
 }
 WF_API_ALIAS(freopen, freopen64);

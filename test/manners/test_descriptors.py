@@ -164,7 +164,11 @@ def test_stats_with_stderr_closed():
 @pytest.mark.parametrize("how, says", [
     ("os.close(2); assert os.open(data, os.O_CREAT | os.O_WRONLY) == 2", ""),
     ("os.dup2(os.open(data, os.O_CREAT | os.O_WRONLY), 2)",
-     "weft: cannot start")])
+     "weft: cannot start"),
+    ("import ctypes; c = ctypes.CDLL(None); "
+     "c.freopen.argtypes = [ctypes.c_char_p] * 2 + [ctypes.c_void_p]; "
+     "c.freopen(data.encode(), b'w', "
+     "ctypes.c_void_p.in_dll(c, 'stderr'))", "weft: cannot start")])
 def test_messages_go_to_standard_error_alone(tmp_path, how, says):
     """And not into a file that has got its number when it was closed."""
     data = tmp_path / "data"
