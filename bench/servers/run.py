@@ -117,6 +117,7 @@ def all_sides(kind, options):
         top.chmod(0o755)
         (top / "template").mkdir()
         template = kind([], top / "template", options)
+        stack.callback(template.end)
         template.prepare()
         found = {}
         for side, prefix in prefixes(options).items():
@@ -124,8 +125,8 @@ def all_sides(kind, options):
             folder.mkdir()
             found[side] = kind(prefix, folder, options)
             found[side].take_data(template)
-            found[side].start()
             stack.callback(found[side].end)
+            found[side].start()
         yield found
 
 

@@ -111,6 +111,8 @@ class Server:
                 time.sleep(0.05)
 
     def end(self):
+        if self.process is None or self.process.returncode is not None:
+            return
         self.process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(START_LIMIT_S)
@@ -128,6 +130,8 @@ class Server:
                 functools.partial(measure.allow_descriptors, connections)))
             seconds = time.monotonic() - begin
             nr = self.nr_requests(printed)
+            if nr == 0:
+                raise Failed("no request was served")
         except Failed as error:
             return measure.Result(error=str(error))
         time.sleep(0.1)  # it sees its clients leave

@@ -144,7 +144,7 @@ const char *wf_proc_path_slow(const char *path, struct wf_proc_path *buf)
 	struct place place;
 
 	if (!is_place(path, &place) ||
-	    strlen(place.tail) > sizeof(buf->text) / 2)
+	    strnlen(place.tail, sizeof(buf->text)) > sizeof(buf->text) / 2)
 		return path;
 	wf_format(buf->text, sizeof(buf->text), "/proc/%s%d%s",
 		  place.is_task ? "self/task/" : "", kernel_tid(place.thread),

@@ -53,22 +53,26 @@ static int sleep_on(struct wf_thread *timed, int flags,
 {
 	bool is_absolute = (flags & TIMER_ABSTIME) != 0;
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	struct timespec at;
+	struct timespec at, left;
 	clockid_t clock;
-	int err = timed == wf_self || !wf_cpu_timer_is_valid(request) ?
-			  -EINVAL :
-			  wf_cpu_timer_clock(timed, &clock);
+	int err;
 
+	if (wf_memory_get(&at, request, sizeof(at)) < 0)
+		return EFAULT;
+	if (timed == wf_self || !wf_cpu_timer_is_valid(&at))
+		return EINVAL;
+	err = wf_cpu_timer_clock(timed, &clock);
 	if (err < 0)
 		return -err;
-	at = is_absolute ? wf_cpu_timer_translate(timed, *request) :
-			   wf_cpu_timer_after(clock, *request);
+	at = is_absolute ? wf_cpu_timer_translate(timed, at) :
+			   wf_cpu_timer_after(clock, at);
 	do {
 		err = wf_real.clock_nanosleep(clock, TIMER_ABSTIME, &at, NULL);
 	} while (err == EINTR && wf_self->nr_handlers == nr_handlers);
-	if (err == EINTR && !is_absolute && remaining != NULL)
-		*remaining = wf_cpu_timer_until(clock, at);
-	return err;
+	if (err != EINTR || is_absolute || remaining == NULL)
+		return err;
+	left = wf_cpu_timer_until(clock, at);
+	return wf_memory_put(remaining, &left, sizeof(left)) < 0 ? EFAULT : err;
 }
 
 /* CPU-time clocks and the like: libc's, and the carrier is rescued. */

@@ -110,7 +110,7 @@ WF_API(int, timer_settime, timer_t timer, int flags,
 	const struct wf_thread *timed = NULL;
 	struct itimerspec own;
 
-	if ((flags & TIMER_ABSTIME) != 0)
+	if ((flags & TIMER_ABSTIME) != 0 && spec != NULL)
 		timed = wf_cpu_timer_thread(timer);
 	if (timed != NULL && wf_cpu_timer_is_valid(&spec->it_value) &&
 	    (spec->it_value.tv_sec | spec->it_value.tv_nsec) != 0) {

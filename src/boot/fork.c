@@ -25,6 +25,7 @@
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
+#include "sched/keys.h"
 #include "sched/promise.h"
 #include "sched/realtime.h"
 #include "sched/runtime.h"
@@ -95,6 +96,7 @@ void wf_boot_fork_child(void)
 	wf_idle_reset();
 	wf_realtime_fork_child();
 	wf_cpu_time_fork_child();
+	wf_keys_fork_child();
 	wf_cpu_timer_fork_child();
 	wf_ufutex_fork_child();
 	wf_words_fork_child();

@@ -44,6 +44,11 @@ void wf_keys_begin(void)
 	wf_runtime_leave(me);
 }
 
+void wf_keys_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
+}
+
 void wf_keys_save_slow(const struct wf_thread *t)
 {
 	wf_store_relaxed(&rights[t->index], wf_cpu_keys() ^ usual);

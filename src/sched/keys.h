@@ -16,6 +16,8 @@ extern _Atomic bool wf_keys_are_on;
  * had. in_runtime 0. */
 void wf_keys_begin(void);
 
+void wf_keys_fork_child(void);
+
 /* Slow halves of the below. */
 void wf_keys_save_slow(const struct wf_thread *t);
 void wf_keys_load_slow(const struct wf_thread *t);

@@ -9,6 +9,7 @@ usage: test/stress/killed_servers.py [OPTIONS] PROGRAM...
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import random
@@ -76,7 +77,10 @@ def run_case(command):
         output = process.communicate(timeout=LIMIT_S)[0]
     except subprocess.TimeoutExpired:
         trace = runner.backtraces(process.pid, command)
-        process.kill()
+        # Its children have its output, too.
+        for pid in [process.pid, *runner.session_processes(process.pid)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.communicate()
         return f"{HANG}: {pathlib.Path(trace).read_text(errors='replace')}"
     finally:
@@ -89,7 +93,8 @@ def run_case(command):
 def main(argv):
     options = parse(argv)
     is_over, killed = threading.Event(), []
-    killer = threading.Thread(target=kill_some, args=(is_over, killed))
+    killer = threading.Thread(target=kill_some, args=(is_over, killed),
+                              daemon=True)
     nr_cases = nr_failed = 0
     killer.start()
     for program in options.programs * options.repeat:
