@@ -260,7 +260,7 @@ static bool has_affinity(const pthread_attr_t *attr)
 static WF_COLD int read_extension(const pthread_attr_t *attr,
 				  struct wf_thread_params *p)
 {
-	int err = 0;
+	int err;
 
 	p->has_sigmask = get_sigmask(attr, &p->sigmask);
 	if (!has_affinity(attr))

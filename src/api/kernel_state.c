@@ -22,9 +22,9 @@
 #include "os/sys.h"
 #include "sched/keys.h"
 #include "sched/runtime.h"
-#include "sched/table.h"
 #include "signal/memory.h"
 #include "thread/kernel_state.h"
+#include "thread/lifecycle.h"
 #include "thread/name.h"
 
 /* Options of prctl that concern the process, or only ask. */
@@ -109,18 +109,6 @@ static int tid_argument(long nr, const long *a)
 	}
 }
 
-/* The thread that an id means; NULL if it is none of weft's. */
-static struct wf_thread *thread_of_id(long id)
-{
-	struct wf_thread *t;
-
-	if (!wf_is_started())
-		return NULL;
-	t = id == 0 ? wf_thread_self() : wf_table_by_tid((int32_t)id);
-	return wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ? t :
-									NULL;
-}
-
 bool wf_kernel_state_concerns(long nr)
 {
 	switch (nr) {
@@ -162,7 +150,7 @@ long wf_kernel_state_syscall(long nr, const long *args)
 	long rc = 0;
 
 	if (changes_thread(nr, a))
-		changed = thread_of_id(at >= 0 ? a[at] : 0);
+		changed = wf_thread_of_id(at >= 0 ? (int32_t)a[at] : 0);
 	if (changed != NULL)
 		rc = wf_kernel_state_begin_for(changed);
 	if (rc < 0)

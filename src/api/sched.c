@@ -14,7 +14,6 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
-#include "sched/table.h"
 #include "signal/memory.h"
 #include "sync/lending.h"
 #include "thread/affinity.h"
@@ -47,40 +46,25 @@ WF_API(int, pthread_getaffinity_np, pthread_t thread, size_t size,
 	return -wf_affinity_get(t, size, ret_set);
 }
 
-/* The thread that a kernel call's id means, NULL if it is not weft's. */
-static struct wf_thread *thread_of_id(pid_t id)
-{
-	struct wf_thread *t = NULL;
-
-	if (wf_is_started())
-		t = id == 0 ? wf_thread_self() : wf_table_by_tid(id);
-	return wf_thread_is_living(t) ? t : NULL;
-}
-
-static bool is_ours(const struct wf_thread *t)
-{
-	return t != NULL && t->kind != WF_THREAD_FOREIGN;
-}
-
 /* What the kernel's call returns: how many bytes it has. */
 static long get_affinity(pid_t id, size_t size, cpu_set_t *ret_set)
 {
-	struct wf_thread *t = thread_of_id(id);
-	long bytes = wf_sys(SYS_sched_getaffinity, is_ours(t) ? 0 : id, size,
+	struct wf_thread *t = wf_thread_of_id(id);
+	long bytes = wf_sys(SYS_sched_getaffinity, t != NULL ? 0 : id, size,
 			    ret_set);
 	int err = 0;
 
-	if (bytes >= 0 && is_ours(t))
+	if (bytes >= 0 && t != NULL)
 		err = wf_affinity_get(t, size, ret_set);
 	return err < 0 ? err : bytes;
 }
 
 static int set_affinity(pid_t id, size_t size, const cpu_set_t *set)
 {
-	struct wf_thread *t = thread_of_id(id);
+	struct wf_thread *t = wf_thread_of_id(id);
 
-	return is_ours(t) ? wf_affinity_set(t, size, set) :
-			    (int)wf_sys(SYS_sched_setaffinity, id, size, set);
+	return t != NULL ? wf_affinity_set(t, size, set) :
+			   (int)wf_sys(SYS_sched_setaffinity, id, size, set);
 }
 
 WF_API(int, sched_setaffinity, pid_t id, size_t size, const cpu_set_t *set)
@@ -154,36 +138,36 @@ WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
 
 static int set_policy(pid_t id, int policy, const struct sched_param *param)
 {
-	struct wf_thread *t = thread_of_id(id);
+	struct wf_thread *t = wf_thread_of_id(id);
 
-	return is_ours(t) ?
+	return t != NULL ?
 		       set_policy_of(t, policy, param) :
 		       (int)wf_sys(SYS_sched_setscheduler, id, policy, param);
 }
 
 static int get_policy(pid_t id)
 {
-	const struct wf_thread *t = thread_of_id(id);
+	const struct wf_thread *t = wf_thread_of_id(id);
 
-	return is_ours(t) ? t->sched_policy :
-			    (int)wf_sys(SYS_sched_getscheduler, id);
+	return t != NULL ? t->sched_policy :
+			   (int)wf_sys(SYS_sched_getscheduler, id);
 }
 
 static int set_priority(pid_t id, const struct sched_param *param)
 {
-	struct wf_thread *t = thread_of_id(id);
+	struct wf_thread *t = wf_thread_of_id(id);
 
-	return is_ours(t) ? set_policy_of(t, t->sched_policy, param) :
-			    (int)wf_sys(SYS_sched_setparam, id, param);
+	return t != NULL ? set_policy_of(t, t->sched_policy, param) :
+			   (int)wf_sys(SYS_sched_setparam, id, param);
 }
 
 static int get_priority(pid_t id, struct sched_param *ret_param)
 {
-	const struct wf_thread *t = thread_of_id(id);
+	const struct wf_thread *t = wf_thread_of_id(id);
 	struct sched_param param;
 	int ceiling;
 
-	if (!is_ours(t) || ret_param == NULL)
+	if (t == NULL || ret_param == NULL)
 		return (int)wf_sys(SYS_sched_getparam, id, ret_param);
 	/* As natively: to the kernel what protects is the thread's priority. */
 	ceiling = (int)wf_lending_protected(t);
@@ -245,11 +229,11 @@ static long set_nice(long id, const struct attributes *wanted)
 
 static long set_attributes(const long *a)
 {
-	struct wf_thread *t = thread_of_id((pid_t)a[0]);
+	struct wf_thread *t = wf_thread_of_id((pid_t)a[0]);
 	struct attributes wanted;
 	long err;
 
-	if (!is_ours(t) || a[1] == 0 || a[2] != 0)
+	if (t == NULL || a[1] == 0 || a[2] != 0)
 		return wf_kernel_state_syscall(SYS_sched_setattr, a);
 	if (wf_memory_get(&wanted, (const void *)a[1], sizeof(wanted)) < 0)
 		return -EFAULT;
@@ -261,11 +245,11 @@ static long set_attributes(const long *a)
 
 static long get_attributes(const long *a)
 {
-	const struct wf_thread *t = thread_of_id((pid_t)a[0]);
+	const struct wf_thread *t = wf_thread_of_id((pid_t)a[0]);
 	struct attributes *ret = (struct attributes *)a[1];
 	long err = wf_kernel_state_syscall(SYS_sched_getattr, a);
 
-	if (err < 0 || !is_ours(t))
+	if (err < 0 || t == NULL)
 		return err;
 	ret->policy = (uint32_t)t->sched_policy;
 	ret->priority = (uint32_t)t->sched_priority;

@@ -14,7 +14,6 @@
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/start.h"
-#include "signal/receiver.h"
 #include "signal/signal.h"
 #include "thread/alive.h"
 #include "thread/lifecycle.h"
@@ -24,6 +23,16 @@ struct wf_thread *wf_thread_of(pthread_t handle)
 	if (WF_UNLIKELY(wf_libc.self_offset == 0))
 		wf_runtime_boot();
 	return *(struct wf_thread **)(handle + wf_libc.self_offset);
+}
+
+struct wf_thread *wf_thread_of_id(int32_t id)
+{
+	struct wf_thread *t = NULL;
+
+	if (wf_is_started())
+		t = id == 0 ? wf_self : wf_table_by_tid(id);
+	return wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ? t :
+									NULL;
 }
 
 /* The slot's memory as this thread needs it; ld.so's locks, malloc. */

@@ -7,8 +7,8 @@
 #include "sched/carrier.h"
 #include "sched/promise.h"
 #include "sched/runtime.h"
-#include "sched/table.h"
 #include "signal/preempt.h"
+#include "thread/lifecycle.h"
 
 int wf_kernel_state_begin(void)
 {
@@ -100,11 +100,7 @@ int wf_kernel_state_tid_of(const struct wf_thread *t)
 
 int wf_kernel_state_tid(int tid)
 {
-	const struct wf_thread *t = NULL;
+	const struct wf_thread *t = wf_thread_of_id(tid);
 
-	if (wf_is_started())
-		t = tid == 0 ? wf_self : wf_table_by_tid(tid);
-	if (!wf_thread_is_living(t) || t->kind == WF_THREAD_FOREIGN)
-		return tid;
-	return wf_kernel_state_tid_of(t);
+	return t != NULL ? wf_kernel_state_tid_of(t) : tid;
 }

@@ -35,6 +35,11 @@ int wf_thread_create(const struct wf_thread_params *params,
 
 /* The thread behind a pthread_t; NULL for one that weft has never met. */
 struct wf_thread *wf_thread_of(pthread_t handle);
+/*
+ * The living thread of weft's that an id means to a system call, 0 the caller;
+ * NULL if there is none.
+ */
+struct wf_thread *wf_thread_of_id(int32_t id);
 
 /*
  * Waits until t is off its stack, takes its result and frees it. Returns 0,
