@@ -362,6 +362,18 @@ static void check_read_as_a_whole(int fd)
 	free(bytes);
 }
 
+/* The number fd, which is free, is the next file's. */
+static void check_next_file(int fd)
+{
+	char path[] = "/var/tmp/weft-file-XXXXXX";
+
+	file = mkstemp(path);
+	CHECK_EQ(file, fd);
+	make_half_cached(path);
+	CHECK_EQ(unlink(path), 0);
+	check_read_as_a_whole(file);
+}
+
 static int read_pipe(void)
 {
 	char byte = 'b';
@@ -375,23 +387,18 @@ static int read_pipe(void)
 
 TEST(a_number_that_a_stream_has_closed)
 {
-	char path[] = "/var/tmp/weft-file-XXXXXX";
 	int fd;
 
 	have_threads();
 	fd = read_pipe();
 	CHECK_EQ(fclose(fdopen(fd, "r")), 0);
-	file = mkstemp(path);
-	CHECK_EQ(file, fd);
-	make_half_cached(path);
-	CHECK_EQ(unlink(path), 0);
-	check_read_as_a_whole(file);
+	check_next_file(fd);
 }
 
 TEST(a_number_that_pclose_has_closed)
 {
-	char path[] = "/var/tmp/weft-file-XXXXXX", byte;
 	FILE *child;
+	char byte;
 	int fd;
 
 	have_threads();
@@ -400,26 +407,17 @@ TEST(a_number_that_pclose_has_closed)
 	fd = fileno(child);
 	CHECK_EQ(read(fd, &byte, 1), 1);
 	CHECK_EQ(pclose(child), 0);
-	file = mkstemp(path);
-	CHECK_EQ(file, fd);
-	make_half_cached(path);
-	CHECK_EQ(unlink(path), 0);
-	check_read_as_a_whole(file);
+	check_next_file(fd);
 }
 
 TEST(a_number_that_a_system_call_has_closed)
 {
-	char path[] = "/var/tmp/weft-file-XXXXXX";
 	int fd;
 
 	have_threads();
 	fd = read_pipe();
 	CHECK_EQ(syscall(SYS_close, fd), 0);
-	file = mkstemp(path);
-	CHECK_EQ(file, fd);
-	make_half_cached(path);
-	CHECK_EQ(unlink(path), 0);
-	check_read_as_a_whole(file);
+	check_next_file(fd);
 }
 
 TEST(a_number_that_freopen_has_used_again)
