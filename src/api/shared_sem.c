@@ -5,6 +5,10 @@
  *
  * Q1. Who may sleep has counted itself in. Taking a permit and counting oneself
  *     out is one step, so the number of waiters is never too small.
+ * Q2. A handler ends the wait with EINTR also if the sleep ended otherwise
+ *     meanwhile, as it does when the I/O server that sleeps for the thread is
+ *     killed. Then somebody may have woken this waiter and no other, so it
+ *     looks at the value first. [wait_for_value]
  */
 #include "api/shared_sem.h"
 
@@ -13,12 +17,24 @@
 
 #include "base/atomic.h"
 #include "io/futex.h"
+#include "sched/runtime.h"
 
 #define VALUE UINT64_C(0xffffffff)
 #define ONE_WAITER (UINT64_C(1) << 32)
 
 _Static_assert(sizeof(sem_t) >= 16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "the value lies in the first four bytes");
+
+/* For a value other than 0. -EAGAIN: look at the value. */
+static int wait_for_value(_Atomic uint64_t *data, int64_t deadline_ns)
+{
+	int rc;
+
+	if (wf_thread_self()->interrupted) /* Q2 */
+		return -EINTR;
+	rc = wf_io_futex_wait(data, 0, FUTEX_BITSET_MATCH_ANY, deadline_ns);
+	return rc == 0 || rc == -ERESTART ? -EAGAIN : rc;
+}
 
 int wf_shared_sem_wait(sem_t *sem, int64_t deadline_ns)
 {
@@ -30,15 +46,15 @@ int wf_shared_sem_wait(sem_t *sem, int64_t deadline_ns)
 		if (wf_cas_acq_rel(data, &now, now - 1))
 			return 0;
 	now = atomic_fetch_add(data, ONE_WAITER) + ONE_WAITER; /* Q1 */
+	wf_thread_self()->interrupted = false;
 	for (;;) {
-		int rc = 0;
+		int rc = -EAGAIN;
 
 		if ((now & VALUE) == 0)
-			rc = wf_io_futex_wait(data, 0, FUTEX_BITSET_MATCH_ANY,
-					      deadline_ns);
+			rc = wait_for_value(data, deadline_ns);
 		else if (wf_cas_acq_rel(data, &now, now - 1 - ONE_WAITER))
 			return 0;
-		if (rc < 0 && rc != -EAGAIN && rc != -ERESTART) {
+		if (rc != -EAGAIN) {
 			atomic_fetch_sub(data, ONE_WAITER);
 			return rc;
 		}

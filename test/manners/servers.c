@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ enum { NR_WAITERS = 8, BYTES = 100 };
 static sem_t *sem;
 static int ends[2];
 static volatile sig_atomic_t nr_child_signals, nr_interrupts;
+static atomic_int nr_ended; /* waits, by a handler */
 
 static void on_child(int sig)
 {
@@ -38,6 +40,7 @@ static void *wait_for_post(void *arg)
 	while (sem_wait(sem) < 0) {
 		if (errno != EINTR)
 			return NULL;
+		nr_ended++;
 	}
 	return arg;
 }
@@ -61,6 +64,12 @@ static void begin(void)
 		pthread_create(&waiters[i], NULL, wait_for_post,
 			       (void *)(i + 1));
 	pthread_create(&receiver, NULL, receive_all, NULL);
+}
+
+static void interrupt_waiters(void)
+{
+	for (int i = 0; i < NR_WAITERS; i++)
+		pthread_kill(waiters[i], SIGUSR1);
 }
 
 static void finish(void)
@@ -153,6 +162,13 @@ static void obey(int command)
 	case 'i':
 		printf("%d interrupts\n", (int)nr_interrupts);
 		break;
+	case 'k':
+		interrupt_waiters();
+		printf("sent\n");
+		break;
+	case 'e':
+		printf("%d waits ended\n", nr_ended);
+		break;
 	case 'u':
 		printf("setresuid %d\n", setresuid(65534, 65534, 65534));
 		break;
@@ -173,11 +189,13 @@ static void obey(int command)
 
 int main(void)
 {
+	const struct sigaction end_wait = { .sa_handler = on_interrupt };
 	int command;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGCHLD, on_child);
 	signal(SIGINT, on_interrupt);
+	sigaction(SIGUSR1, &end_wait, NULL);
 	sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (sem == MAP_FAILED || sem_init(sem, 1, 0) < 0 ||

@@ -133,6 +133,18 @@ def test_loss(program, nr):
     assert program.end()["I/O server processes lost"] == nr
 
 
+def test_loss_of_a_wait_that_a_handler_ends(program):
+    """The handler's EINTR is not lost with the server."""
+    servers = program.begin()
+    for pid in servers:
+        os.kill(pid, signal.SIGSTOP)
+    assert program.tell("k") == "sent"
+    for pid in servers:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: program.tell("e") == f"{NR_BLOCKED - 1} waits ended")
+    assert program.tell("f") in (DONE, DONE.replace("all", "EIO"))
+
+
 def test_program_sees_no_children(program):
     servers = program.begin()
     os.kill(min(servers), signal.SIGKILL)
