@@ -25,7 +25,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "test/lib")]
 
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 from bench.servers import servers  # noqa: E402

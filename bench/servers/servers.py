@@ -13,6 +13,7 @@ import socket
 import subprocess
 import time
 
+import apache
 from bench.lib import measure, sides as lib_sides
 
 START_LIMIT_S = 60
@@ -219,30 +220,6 @@ class Apache(Server):
     programs = ("apache2", "ab")
     loads = {"keep": ["-k"], "new": []}
     BYTES = 1000
-    CONFIGURATION = """\
-ServerRoot /usr/lib/apache2
-LoadModule mpm_worker_module modules/mod_mpm_worker.so
-LoadModule authz_core_module modules/mod_authz_core.so
-ServerName localhost
-Listen 127.0.0.1:{port}
-ListenBacklog 1100
-PidFile {folder}/pid
-ErrorLog {folder}/log
-DocumentRoot {folder}/files
-ServerLimit {processes}
-StartServers {processes}
-ThreadLimit {threads}
-ThreadsPerChild {threads}
-MaxRequestWorkers {workers}
-MaxSpareThreads {workers}
-KeepAliveTimeout 60
-MaxKeepAliveRequests 0
-{user}
-<Directory {folder}/files>
-  Require all granted
-  AllowOverride None
-</Directory>
-"""
 
     def prepare(self):
         """Nothing before it starts."""
@@ -259,10 +236,9 @@ MaxKeepAliveRequests 0
         (self.folder / "files/page").write_bytes(b"x" * self.BYTES)
         processes = self.options.processes
         threads = (MOST_CONNECTIONS + 100) // processes
-        user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
-        (self.folder / "conf").write_text(self.CONFIGURATION.format(
-            folder=self.folder, port=self.port, processes=processes,
-            threads=threads, workers=threads * processes, user=user))
+        (self.folder / "conf").write_text(apache.configuration(
+            self.folder, self.folder / "files", self.folder / "log",
+            self.port, processes, threads))
         return ["apache2", "-d", self.folder, "-f", self.folder / "conf",
                 "-DFOREGROUND"]
 

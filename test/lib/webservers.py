@@ -1,12 +1,12 @@
 """Servers of files by HTTP."""
 
-import os
 import random
 import re
 import shutil
 import signal
 import subprocess
 
+import apache
 import runner
 from servers import ANSWER_LIMIT_S, Connection, Server, Wrong, expect, \
     free_port, in_threads
@@ -113,29 +113,6 @@ class Apache(WebServer):
 
     clients = 100
     stop = signal.SIGTERM
-    CONFIGURATION = """\
-ServerRoot /usr/lib/apache2
-LoadModule mpm_worker_module modules/mod_mpm_worker.so
-LoadModule authz_core_module modules/mod_authz_core.so
-ServerName localhost
-Listen 127.0.0.1:{port}
-ListenBacklog 1100
-PidFile {folder}/pid
-ErrorLog /dev/stderr
-DocumentRoot {folder}
-ServerLimit {processes}
-StartServers {processes}
-ThreadLimit {threads}
-ThreadsPerChild {threads}
-MaxRequestWorkers {workers}
-MaxSpareThreads {workers}
-KeepAliveTimeout 60
-MaxKeepAliveRequests 0
-{user}
-<Directory {folder}>
-  Require all granted
-</Directory>
-"""
 
     def missing(self):
         if self.long and not shutil.which("ab"):
@@ -146,11 +123,9 @@ MaxKeepAliveRequests 0
         return free_port()
 
     def arguments(self, folder, path):
-        user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
         processes, threads = (4, 256) if self.long else (2, 64)
-        (folder / "c").write_text(self.CONFIGURATION.format(
-            folder=folder, port=path, user=user, processes=processes,
-            threads=threads, workers=processes * threads))
+        (folder / "c").write_text(apache.configuration(
+            folder, folder, "/dev/stderr", path, processes, threads))
         return ["-d", folder, "-f", folder / "c", "-DFOREGROUND"]
 
     def more_load(self, server):
