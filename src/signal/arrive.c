@@ -34,7 +34,7 @@
 #include "signal/route.h"
 #include "signal/signalfd.h"
 
-static bool is_fault(int sig, const siginfo_t *info)
+bool wf_arrive_is_fault(int sig, const siginfo_t *info)
 {
 	switch (sig) {
 	case SIGSEGV:
@@ -52,7 +52,7 @@ static bool is_fault(int sig, const siginfo_t *info)
 /* Meant for the very thread that was interrupted. */
 static bool is_for_running(int sig, const siginfo_t *info)
 {
-	return is_fault(sig, info) || info->si_code == SI_TKILL ||
+	return wf_arrive_is_fault(sig, info) || info->si_code == SI_TKILL ||
 	       sig == SIGPIPE || sig == SIGXFSZ || sig == SIGPROF ||
 	       sig == SIGVTALRM;
 }
@@ -150,7 +150,7 @@ static void act(struct wf_thread *t, int sig, const siginfo_t *info,
 		die_of_fault(t, SIGSEGV, info, uc);
 		wf_os_tgkill(wf_os_gettid(), SIGSEGV);
 	} else if (wf_action_is_sig_dfl(&a)) {
-		if (is_fault(sig, info))
+		if (wf_arrive_is_fault(sig, info))
 			die_of_fault(t, sig, info, uc);
 		else if (!wf_action_ignores(sig))
 			wf_action_do_default(sig, info);
@@ -165,7 +165,7 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 
 	/* Somebody looks at a wait word that is gone, or uses a pointer of the
 	 * program's that leads nowhere. */
-	if (is_fault(sig, info) &&
+	if (wf_arrive_is_fault(sig, info) &&
 	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext)))
 		return;
 	if (c == NULL || !wf_is_started()) {
@@ -173,7 +173,7 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 		return;
 	}
 	if (wf_load_relaxed(&t->in_runtime) != 0 || t->holds_signals) {
-		if (is_fault(sig, info))
+		if (wf_arrive_is_fault(sig, info))
 			die_of_fault(t, sig, info, ucontext);
 		else
 			put_off(t, c, info, ucontext);

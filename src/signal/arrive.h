@@ -11,6 +11,10 @@
 
 #include "sched/vp.h"
 
+/* Raised by the instruction that was interrupted? What the kernel sends for
+ * timers and the ends of children has a code above 0, too. */
+bool wf_arrive_is_fault(int sig, const siginfo_t *info);
+
 /* The trampoline. On the carrier's alternate stack, everything blocked. */
 void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext);
 

@@ -12,6 +12,7 @@
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "signal/action.h"
+#include "signal/arrive.h"
 #include "signal/frame.h"
 #include "signal/queue.h"
 #include "wait/ufutex_internal.h"
@@ -42,6 +43,15 @@ static void put_off(struct wf_thread *t, const siginfo_t *info, ucontext_t *uc)
 	WF_CHECK(false, "too many signals to threads that weft did not make");
 }
 
+bool wf_foreign_is_due(const struct wf_thread *t)
+{
+	for (size_t i = 0; i < NR_PUT_OFF; i++) {
+		if (wf_load_relaxed(&put_offs[i].owner) == t)
+			return true;
+	}
+	return false;
+}
+
 void wf_foreign_at_exit(struct wf_thread *t)
 {
 	for (size_t i = 0; i < NR_PUT_OFF; i++) {
@@ -50,6 +60,8 @@ void wf_foreign_at_exit(struct wf_thread *t)
 
 		if (wf_load_relaxed(&p->owner) != t)
 			continue;
+		/* Who has closed the mask for a bucket has opened it again. */
+		wf_os_set_signal_mask(UINT64_MAX);
 		wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(),
 		       p->info.si_signo, &p->info);
 		wf_store_release(&p->owner, NULL);
@@ -59,32 +71,53 @@ void wf_foreign_at_exit(struct wf_thread *t)
 	}
 }
 
+/* As wf_deliver and wf_signal_return have it; t may be NULL. */
+static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
+			siginfo_t *info, ucontext_t *uc)
+{
+	uint64_t mask = *wf_frame_mask(uc) | a->mask;
+	bool may_restart = (a->flags & SA_RESTART) != 0;
+	bool was_interrupted = t != NULL && t->interrupted;
+
+	if ((a->flags & SA_NODEFER) == 0)
+		mask |= WF_SIGNAL_BIT(sig);
+	if (!may_restart)
+		wf_arch_uc_set_eintr(uc);
+	if (t != NULL) {
+		wf_ufutex_interrupt(t, t);
+		t->nr_handlers++;
+	}
+	wf_os_set_signal_mask(mask);
+	a->handler(sig, info, uc);
+	/* It may have waited itself. */
+	if (t != NULL)
+		t->interrupted = was_interrupted || !may_restart;
+}
+
 void wf_foreign_arrived(struct wf_thread *t, int sig, siginfo_t *info,
 			ucontext_t *uc)
 {
+	bool is_fault = wf_arrive_is_fault(sig, info);
 	struct wf_action a;
-	uint64_t mask;
 
-	if (t != NULL && wf_load_relaxed(&t->in_runtime) != 0 &&
-	    info->si_code <= 0) {
+	if (t != NULL && wf_load_relaxed(&t->in_runtime) != 0 && !is_fault) {
 		put_off(t, info, uc);
 		return;
 	}
 	a = wf_action_begin(sig);
-	if (!wf_action_is_handler(&a)) {
-		if (wf_action_is_sig_dfl(&a))
-			wf_action_uninstall(sig);
-		if (info->si_code <= 0)
-			wf_action_do_default(sig, info);
+	if (wf_action_is_handler(&a)) {
+		run_handler(t, &a, sig, info, uc);
 		return;
 	}
-	if (t != NULL)
-		wf_ufutex_interrupt(t, t);
-	mask = *wf_frame_mask(uc) | a.mask;
-	if ((a.flags & SA_NODEFER) == 0)
-		mask |= WF_SIGNAL_BIT(sig);
-	if ((a.flags & SA_RESTART) == 0)
-		wf_arch_uc_set_eintr(uc);
-	wf_os_set_signal_mask(mask);
-	a.handler(sig, info, uc);
+	if (wf_action_is_sig_dfl(&a))
+		wf_action_uninstall(sig);
+	if (!is_fault)
+		wf_action_do_default(sig, info);
+}
+
+void wf_foreign_fork_child(void)
+{
+	/* Of threads that are not there. */
+	for (size_t i = 0; i < NR_PUT_OFF; i++)
+		wf_store_relaxed(&put_offs[i].owner, NULL);
 }

@@ -72,31 +72,39 @@ static struct wf_thread *thread_0(void)
 
 /* --- to a thread -------------------------------------------------------- */
 
-/* After a membarrier: does it run, or is it about to leave the runtime? */
-static bool is_running(const struct wf_thread *t)
+/*
+ * After a membarrier: where it runs, or is about to leave the runtime; NULL if
+ * it does not. It may have ended by now and be another, which has no carrier.
+ */
+static struct wf_carrier *running_on(const struct wf_thread *t)
 {
-	const struct wf_carrier *c = t->carrier;
-	const struct wf_vp *vp = t->vp;
+	struct wf_carrier *c =
+		*(struct wf_carrier *const volatile *)&t->carrier;
+	const struct wf_vp *vp = *(struct wf_vp *const volatile *)&t->vp;
+	bool is_running;
 
 	if (c == NULL)
-		return false;
-	if (t->kind == WF_THREAD_BOUND ||
-	    wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN)
-		return true;
-	return vp != NULL && wf_load_acquire(&vp->cur) == t;
+		return NULL;
+	is_running = t->kind == WF_THREAD_BOUND ||
+		     wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN ||
+		     (vp != NULL && wf_load_acquire(&vp->cur) == t);
+	return is_running ? c : NULL;
 }
 
 /* W1 */
 void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 {
+	struct wf_carrier *c;
+
 	atomic_fetch_or(&t->exit_work, work);
 	if (t == wf_self || wf_ufutex_interrupt(t, me))
 		return;
 	wf_os_pass_barrier();
 	if (wf_ufutex_interrupt(t, me))
 		return;
-	if (is_running(t))
-		wf_preempt_signal(t->carrier);
+	c = running_on(t);
+	if (c != NULL)
+		wf_preempt_signal(c);
 }
 
 int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,

@@ -12,6 +12,7 @@
 #include "signal/arrive.h"
 #include "signal/cancel.h"
 #include "signal/deliver.h"
+#include "signal/foreign.h"
 #include "signal/mask.h"
 #include "signal/queue.h"
 #include "signal/receiver.h"
@@ -28,8 +29,9 @@ static bool is_interrupted(struct wf_thread *t)
 
 	return wf_deliver_is_due(t) || wf_signalfd_is_due(t) ||
 	       (wf_load_relaxed(&t->is_cancelled) && wf_cancel_is_due(t)) ||
-	       (c != NULL && !t->holds_signals &&
-		wf_load_relaxed(&c->signal_slot.nr) != 0);
+	       (c != NULL ? !t->holds_signals &&
+				    wf_load_relaxed(&c->signal_slot.nr) != 0 :
+			    wf_foreign_is_due(t));
 }
 
 static void drain_idle(struct wf_carrier *c)
@@ -121,6 +123,7 @@ void wf_signal_fork_child(struct wf_thread *t)
 	wf_receiver_fork_child();
 	wf_route_fork_child();
 	wf_posix_timer_fork_child();
+	wf_foreign_fork_child();
 	wf_actions_fork_child();
 }
 

@@ -31,24 +31,27 @@ void wf_kernel_state_end(long rc)
 }
 
 /*
- * Does it run, and not wait in a system call, which a signal might cut short?
- * One that has lost its VP so is sent for by the monitor if it computes.
+ * Where it runs, if it does, and does not wait in a system call, which a signal
+ * might cut short; else NULL. One that has lost its VP so is sent for by the
+ * monitor if it computes. It may have ended by now and be another, which has no
+ * carrier.
  */
-static bool is_running(const struct wf_thread *t)
+static struct wf_carrier *running_on(const struct wf_thread *t)
 {
-	const struct wf_vp *vp = t->vp;
+	struct wf_carrier *c =
+		*(struct wf_carrier *const volatile *)&t->carrier;
+	const struct wf_vp *vp = *(struct wf_vp *const volatile *)&t->vp;
 	char state = 'X';
 	int proc;
 
-	if (vp == NULL || wf_load_acquire(&vp->cur) != t)
-		return false;
+	if (c == NULL || vp == NULL || wf_load_acquire(&vp->cur) != t)
+		return NULL;
 	proc = wf_os_proc_open();
 	if (proc >= 0) {
-		state = wf_os_thread_state(proc,
-					   wf_load_relaxed(&t->carrier->tid));
+		state = wf_os_thread_state(proc, wf_load_relaxed(&c->tid));
 		wf_sys(SYS_close, proc);
 	}
-	return state != 'S' && state != 'D';
+	return state != 'S' && state != 'D' ? c : NULL;
 }
 
 /*
@@ -57,9 +60,12 @@ static bool is_running(const struct wf_thread *t)
  */
 static void hurry(const struct wf_thread *t)
 {
+	struct wf_carrier *c;
+
 	wf_os_pass_barrier();
-	if (t->kind == WF_THREAD_MULTIPLEXED && is_running(t))
-		wf_preempt_signal(t->carrier);
+	c = t->kind == WF_THREAD_MULTIPLEXED ? running_on(t) : NULL;
+	if (c != NULL)
+		wf_preempt_signal(c);
 }
 
 int wf_kernel_state_begin_for(struct wf_thread *t)

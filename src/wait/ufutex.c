@@ -109,7 +109,21 @@ static void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
 		wf_timer_remove(t);
 }
 
-/* Bound and foreign threads sleep in the kernel, in this very place. */
+/* Something has come that only the runtime's exit delivers. */
+static bool is_interrupted(struct wf_thread *t)
+{
+	return WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
+			   wf_load_relaxed(&t->is_cancelled)) &&
+	       !t->wait_is_firm && wf_ufutex_is_interrupted != NULL &&
+	       wf_ufutex_is_interrupted(t);
+}
+
+/*
+ * Bound and foreign threads sleep in the kernel, in this very place. A signal
+ * that was put off on the way here has closed the kernel's mask: it would stay
+ * where it is for as long as the sleep lasts. One that comes later runs its
+ * handler at once, which ends the wait.
+ */
 static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
 			       int64_t deadline_ns, uint64_t mask)
 {
@@ -120,11 +134,13 @@ static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
 	wf_signals_open(t, mask);
 	/* acquire: pairs with the release in wake_kernel_thread. */
 	while (wf_load_acquire(&t->kernel_word) == 0) {
-		int err;
+		int err = -EINTR;
 
-		/* Handlers of the program's may run in the sleep. */
+		/* Handlers of the program's may run from here on. */
 		wf_store_release(&t->in_runtime, 0);
-		err = wf_os_futex_wait(&t->kernel_word, 0, deadline_ns);
+		wf_compiler_barrier();
+		if (!is_interrupted(t))
+			err = wf_os_futex_wait(&t->kernel_word, 0, deadline_ns);
 		wf_store_relaxed(&t->in_runtime, 1);
 		wf_compiler_barrier();
 		if (err == -ETIMEDOUT || err == -EINTR)
@@ -139,10 +155,7 @@ static int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 
 	if (w->commit == NULL && wf_load_relaxed(word) != w->expected) /* U5 */
 		return -EAGAIN;
-	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
-			wf_load_relaxed(&t->is_cancelled)) &&
-	    !t->wait_is_firm && wf_ufutex_is_interrupted != NULL &&
-	    wf_ufutex_is_interrupted(t))
+	if (is_interrupted(t))
 		return -EINTR;
 	if (w->commit != NULL && !w->commit(w->commit_arg)) /* U8 */
 		return -EAGAIN;
@@ -215,7 +228,7 @@ int wf_ufutex_outcome(struct wf_thread *t, int result)
 		t->at_cancel_point = false;
 		return -ECANCELED;
 	}
-	if (t->carrier == NULL)
+	if (!wf_is_started()) /* the kernel says what its handlers want */
 		return result;
 	/* A handler with SA_RESTART, or none at all. */
 	return t->interrupted ? -EINTR : -ERESTART;
