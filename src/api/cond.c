@@ -9,6 +9,7 @@
 #include "api/shared_cond.h"
 #include "libc/real.h"
 #include "sync/cond.h"
+#include "sync/inherit.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
 
@@ -33,14 +34,11 @@ static clockid_t clock_of(pthread_cond_t *cond)
 					      wf_cond_clock(cond_of(cond));
 }
 
-/*
- * libc can wait with the mutexes that are its own, but for those with priority
- * inheritance: it takes them again by the kernel's lock (L3 in shared_mutex.c).
- */
+/* libc can wait with the mutexes that it can lock. */
 static bool is_libc(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
 	return is_shared(cond) && wf_mutex_is_libc(mutex_of(mutex)) &&
-	       !(wf_mutex_kind(mutex_of(mutex)) & WF_MUTEX_INHERIT) &&
+	       (!wf_inherit_has(mutex) || wf_inherit_is_libc()) &&
 	       !wf_shared_cond_will_wait();
 }
 

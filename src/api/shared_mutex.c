@@ -7,10 +7,9 @@
  * L2. An unlock takes the mark away and wakes one. That one leaves the mark on
  *     the word once it has the mutex, for there may be others; if it has to
  *     sleep again, or gives up, it has marked the word before.
- * L3. Mutexes with a priority protocol have words that the kernel writes, by
- *     the ids of kernel threads: they are tried again from time to time. To
- *     libc's lock the kernel says that the owner does not exist, and libc
- *     then sleeps for ever.
+ * L3. Mutexes with priority inheritance are the kernel's (sync/inherit.h).
+ *     Those with priority protection have their ceiling in the word, and are
+ *     tried again from time to time.
  */
 #include "api/shared_mutex.h"
 
@@ -24,6 +23,7 @@
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
+#include "sync/inherit.h"
 #include "sync/mutex.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
@@ -56,13 +56,14 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 	bool was_mine;
 	int rc;
 
+	if (wf_inherit_has(m)) /* L3 */
+		return wf_inherit_trylock(m);
 	if (wf_shared_is_ours(m))
 		return wf_shared_trylock(m);
 	if (wf_shared_is_alien(m))
 		return EBUSY;
 	was_mine = wf_shared_begin(m);
-	rc = has(m, WF_MUTEX_INHERIT) ? wf_shared_try_inherit(m) :
-					wf_real.pthread_mutex_trylock(m);
+	rc = wf_real.pthread_mutex_trylock(m);
 	if (rc == ENOTRECOVERABLE && !was_mine)
 		let_go(m);
 	wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
@@ -90,7 +91,7 @@ static int wait_for(pthread_mutex_t *m, int64_t deadline_ns)
 	int64_t next_ns = wf_os_now() + WF_NS_PER_MS;
 	uint32_t word;
 
-	if (!has(m, WF_MUTEX_INHERIT | WF_MUTEX_PROTECT))
+	if (!has(m, WF_MUTEX_PROTECT))
 		return mark(m, &word) ? wf_io_futex_wait(word_of(m), word,
 							 FUTEX_BITSET_MATCH_ANY,
 							 deadline_ns) :
@@ -132,8 +133,7 @@ static int lock_slow(pthread_mutex_t *m, int64_t deadline_ns)
 			return ETIMEDOUT;
 		rc = wf_shared_mutex_trylock(m);
 	} while (rc == EBUSY);
-	if ((rc == 0 || rc == EOWNERDEAD) &&
-	    !has(m, WF_MUTEX_INHERIT | WF_MUTEX_PROTECT)) {
+	if ((rc == 0 || rc == EOWNERDEAD) && !has(m, WF_MUTEX_PROTECT)) {
 		uint32_t word;
 
 		mark(m, &word); /* L2 */
@@ -147,8 +147,10 @@ int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 	int64_t deadline_ns;
 	int rc;
 
-	if (!wf_io_can_wait_futex() && !has(m, WF_MUTEX_INHERIT) && /* L3 */
-	    !wf_shared_is_alien(m) && !wf_shared_is_ours(m))
+	if (wf_inherit_has(m)) /* L3 */
+		return wf_inherit_lock(m, clock, abstime);
+	if (!wf_io_can_wait_futex() && !wf_shared_is_alien(m) &&
+	    !wf_shared_is_ours(m))
 		return lock_by_libc(m, clock, abstime);
 	rc = wf_shared_mutex_trylock(m);
 	if (rc != EBUSY)
@@ -167,6 +169,8 @@ int wf_shared_mutex_unlock(pthread_mutex_t *m)
 	bool was_mine;
 	int rc;
 
+	if (wf_inherit_has(m)) /* L3 */
+		return wf_inherit_unlock(m);
 	if (wf_shared_is_ours(m))
 		return wf_shared_unlock(m);
 	if (wf_shared_is_alien(m))

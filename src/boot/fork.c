@@ -31,6 +31,7 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/signal.h"
+#include "sync/inherit.h"
 #include "sync/once.h"
 #include "sync/lending.h"
 #include "sync/shared.h"
@@ -105,6 +106,7 @@ void wf_boot_fork_child(void)
 	wf_server_fork_child();
 	wf_once_fork_child();
 	wf_shared_fork_child();
+	wf_inherit_fork_child();
 	wf_lending_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();

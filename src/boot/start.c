@@ -32,6 +32,7 @@
 #include "signal/mask.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
+#include "sync/inherit.h"
 #include "sync/mutex.h"
 #include "thread/affinity.h"
 #include "thread/cpu_timer.h"
@@ -232,6 +233,7 @@ static int start_locked(struct wf_thread *t)
 	wf_store_release(&wf_sched.is_started, true);
 	if (t->is_first) {
 		wf_carrier_set_mask(t->carrier, mask);
+		wf_inherit_start(t);
 		wf_runtime_leave(t);
 		wf_tracer_start();
 	} else {

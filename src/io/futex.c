@@ -9,6 +9,7 @@
 #include "io/ring.h"
 #include "io/server.h"
 #include "os/clock.h"
+#include "os/futex.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
@@ -21,11 +22,20 @@ bool wf_io_can_wait_futex(void)
 	return wf_io_can_park();
 }
 
+/* A bound thread, and signals and cancellation end its wait all the same. */
+static bool waits_in_kernel(void)
+{
+	return wf_self != NULL && wf_self->kind == WF_THREAD_BOUND &&
+	       wf_os_futex_can_wait_beside();
+}
+
 bool wf_io_will_wait_futex(void)
 {
 	struct wf_thread *t;
 	bool will_wait = false;
 
+	if (waits_in_kernel())
+		return true;
 	if (!wf_io_can_wait_futex())
 		return false;
 	t = wf_runtime_enter();
@@ -60,9 +70,11 @@ int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
 		.off = expected,
 		.addr3 = bits,
 	};
+	int rc;
 
-	int rc = wf_io_can_wait_futex() ? wf_request_run(&r, deadline_ns) :
-					  -ENOSYS;
+	if (bits == FUTEX_BITSET_MATCH_ANY && waits_in_kernel())
+		return wf_ufutex_wait_shared(word, expected, deadline_ns);
+	rc = wf_io_can_wait_futex() ? wf_request_run(&r, deadline_ns) : -ENOSYS;
 
 	/* All servers are busy, or the ring does not know the operation. */
 	if (rc == -ENOSYS || rc == -EINVAL)

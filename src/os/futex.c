@@ -1,23 +1,67 @@
 #include "os/futex.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 
 #include "os/clock.h"
 #include "os/sys.h"
 
+#ifndef SYS_futex_waitv /* Of Linux 5.16, which older headers do not know. */
+#define SYS_futex_waitv 449
+#endif
+
+enum { U32 = 2 }; /* of the flags of futex_waitv */
+
+struct waitv {
+	uint64_t expected, word;
+	uint32_t flags, reserved;
+};
+
+static struct timespec *until(int64_t deadline_ns, struct timespec *ts)
+{
+	if (deadline_ns == WF_OS_FOREVER)
+		return NULL;
+	*ts = wf_os_timespec(deadline_ns > 0 ? deadline_ns : 0);
+	return ts;
+}
+
 int wf_os_futex_wait(_Atomic uint32_t *word, uint32_t expected,
 		     int64_t deadline_ns)
 {
 	struct timespec ts;
-	struct timespec *timeout = NULL;
 
-	if (deadline_ns != WF_OS_FOREVER) {
-		ts = wf_os_timespec(deadline_ns > 0 ? deadline_ns : 0);
-		timeout = &ts;
-	}
 	return (int)wf_sys(SYS_futex, word,
 			   FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-			   timeout, NULL, FUTEX_BITSET_MATCH_ANY);
+			   until(deadline_ns, &ts), NULL,
+			   FUTEX_BITSET_MATCH_ANY);
+}
+
+int wf_os_futex_wait_beside(_Atomic uint32_t *word, uint32_t expected,
+			    const void *shared, uint32_t shared_expected,
+			    int64_t deadline_ns)
+{
+	/* The kernel names the last one if both are woken. */
+	const struct waitv both[] = {
+		{ expected, (uintptr_t)word, U32 | FUTEX_PRIVATE_FLAG, 0 },
+		{ shared_expected, (uintptr_t)shared, U32, 0 },
+	};
+	struct timespec ts;
+
+	return (int)wf_sys(SYS_futex_waitv, both, 2, 0, until(deadline_ns, &ts),
+			   CLOCK_MONOTONIC);
+}
+
+bool wf_os_futex_can_wait_beside(void)
+{
+	static _Atomic int answer; /* 0: not asked yet */
+
+	/* None to wait for is an error, but of a call that exists. */
+	if (wf_load_relaxed(&answer) == 0)
+		wf_store_relaxed(&answer, wf_sys(SYS_futex_waitv, NULL, 0, 0) ==
+							  -EINVAL ?
+						  1 :
+						  -1);
+	return wf_load_relaxed(&answer) > 0;
 }
 
 int wf_os_futex_wake(_Atomic uint32_t *word, int nr)

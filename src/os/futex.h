@@ -2,6 +2,8 @@
 #ifndef WEFT_OS_FUTEX_H
 #define WEFT_OS_FUTEX_H
 
+#include <stdbool.h>
+
 #include "base/atomic.h"
 
 #define WF_OS_FOREVER INT64_MAX
@@ -12,6 +14,16 @@
  */
 int wf_os_futex_wait(_Atomic uint32_t *word, uint32_t expected,
 		     int64_t deadline_ns);
+/*
+ * The same beside a word that other processes wake: sleeps while that is
+ * `expected`, too. 1: it was `shared` that was woken. Else as above, -EFAULT.
+ */
+int wf_os_futex_wait_beside(_Atomic uint32_t *word, uint32_t expected,
+			    const void *shared, uint32_t shared_expected,
+			    int64_t deadline_ns);
+/* Since Linux 5.16. */
+bool wf_os_futex_can_wait_beside(void);
+
 int wf_os_futex_wake(_Atomic uint32_t *word, int nr);
 
 #endif

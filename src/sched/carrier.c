@@ -1,6 +1,7 @@
 #include "sched/carrier.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
 
@@ -75,6 +76,18 @@ static struct wf_carrier *take(struct wf_carrier **list)
 
 /* --- making ------------------------------------------------------------- */
 
+static void init(struct wf_carrier *c, uint32_t number, size_t head)
+{
+	memset(c, 0, sizeof(*c));
+	c->number = number;
+	c->altstack = (char *)c + head;
+	c->altstack_bytes = ALTSTACK_BYTES;
+	c->ctx.tp = wf_tcb_minimal_make(c + 1, &c->idle_self);
+	c->idle_self.carrier = c;
+	c->idle_self.kind = WF_THREAD_MULTIPLEXED;
+	wf_store_relaxed(&c->idle_self.in_runtime, 1);
+}
+
 /* One mapping: the struct, a minimal TLS block, altstack, stack. */
 static struct wf_carrier *new_carrier(void **ret_stack_top)
 {
@@ -86,6 +99,7 @@ static struct wf_carrier *new_carrier(void **ret_stack_top)
 
 	c = take(&unborn);
 	if (c != NULL) {
+		init(c, c->number, head);
 		*ret_stack_top = (char *)c + bytes;
 		return c;
 	}
@@ -97,13 +111,7 @@ static struct wf_carrier *new_carrier(void **ret_stack_top)
 	number = atomic_fetch_add(&nr_carriers, 1);
 	WF_CHECK(number < MAX_CARRIERS + CARRIER_MARGIN, "too many carriers");
 	wf_os_guard((char *)c + head + ALTSTACK_BYTES, WF_PAGE);
-	c->number = number;
-	c->altstack = (char *)c + head;
-	c->altstack_bytes = ALTSTACK_BYTES;
-	c->ctx.tp = wf_tcb_minimal_make(c + 1, &c->idle_self);
-	c->idle_self.carrier = c;
-	c->idle_self.kind = WF_THREAD_MULTIPLEXED;
-	wf_store_relaxed(&c->idle_self.in_runtime, 1);
+	init(c, number, head);
 	*ret_stack_top = (char *)c + bytes;
 	wf_count(carriers);
 	/* release: publishes the carrier; pairs with wf_carrier_at. */
@@ -267,8 +275,20 @@ struct wf_carrier *wf_carrier_take_spare(void)
 	return c;
 }
 
+/* The kernel clears the id when it is through. */
+static WF_NORETURN void end(struct wf_carrier *c)
+{
+	if (c->cpu_timer >= 0)
+		wf_sys(SYS_timer_delete, c->cpu_timer);
+	wf_sys(SYS_set_tid_address, &c->tid);
+	for (;;)
+		wf_sys(SYS_exit, 0);
+}
+
 void wf_carrier_wait_for_vp(struct wf_carrier *c)
 {
+	if (c->is_ending)
+		end(c);
 	wf_store_relaxed(&c->wake_word, 0);
 	if (!c->is_altered) /* else it sleeps for good */
 		wf_carrier_put_back(c);
@@ -416,6 +436,31 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	if (affinity != NULL)
 		wf_sys(SYS_sched_setaffinity, tid, sizeof(*affinity), affinity);
 	return 0;
+}
+
+static void leave_for(struct wf_carrier *c, void *other)
+{
+	struct wf_thread *t = c->bound;
+
+	c->bound = NULL;
+	c->is_ending = true;
+	wf_store_release(&c->promised_to, 0);
+	wf_carrier_give_bound(other, t);
+}
+
+bool wf_carrier_exchange(struct wf_thread *t)
+{
+	struct wf_carrier *old = t->carrier, *other = wf_carrier_need_spare();
+	int tid;
+
+	if (other == NULL)
+		return false;
+	wf_switch_to_carrier(t, leave_for, other);
+	/* acquire: it uses nothing of *old any more. */
+	while ((tid = wf_load_acquire(&old->tid)) != 0)
+		wf_sys(SYS_futex, &old->tid, FUTEX_WAIT, tid, NULL);
+	keep_unborn(old);
+	return true;
 }
 
 void wf_carrier_fork_child(void)

@@ -1,8 +1,10 @@
 /*
  * Carriers: making them, keeping spares, binding threads to them.
  *
- * C1. A carrier never exits: what hangs on a kernel thread (parent-death
- *     signals, timers, requests in a ring) would go with it.
+ * C1. A carrier does not exit: what hangs on a kernel thread (parent-death
+ *     signals, timers, requests in a ring) goes with it. Where the program
+ *     can tell that a thread's did not exit (wf_carrier_exchange) it does;
+ *     requests that the kernel gives up then are made again.
  * C2. Carriers are cloned by carriers, never by the monitor, whose descriptor
  *     table is its own. So a spare that takes over sees to the next one first.
  * C3. A spare is in the spare list from wf_carrier_wait_for_vp until the
@@ -64,6 +66,12 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t);
  * blocked carrier: t queues for one at its next entry. in_runtime set.
  */
 void wf_carrier_lend_vp(struct wf_thread *t);
+/*
+ * The caller, t, goes on on another carrier, and the kernel thread of its own
+ * exits: the kernel is through with that when this returns. t is bound; false:
+ * nothing has been done. in_runtime set.
+ */
+bool wf_carrier_exchange(struct wf_thread *t);
 /* Is t's kernel thread other than its like? Threads that it makes are so. */
 static inline bool wf_carrier_is_altered(const struct wf_thread *t)
 {

@@ -12,6 +12,7 @@
 
 #include "sched/budget.h"
 #include "sched/inject.h"
+#include "sched/robust_list.h"
 #include "sched/runq.h"
 #include "sched/table.h"
 #include "sched/thread.h"
@@ -215,6 +216,10 @@ struct wf_carrier {
 	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, C2 */
 	uint64_t nr_sleeps;	       /* boot/rescue.c, R3; monitor */
 	int64_t awake_cpu_ns;	       /* CPU time at its first look since */
+	int cpu_timer;		       /* signal/preempt.c; -1: none */
+	bool is_ending;		       /* its kernel thread exits; itself */
+	struct wf_robust_list robust;  /* sync/inherit.c; its bound thread */
+	uint32_t nr_inherited;	       /* that this one holds; as above */
 };
 
 struct wf_sched {

@@ -252,13 +252,14 @@ void wf_preempt_arm(struct wf_carrier *c)
 	const struct timespec period = { 0, 4 * WF_NS_PER_MS };
 	struct itimerspec spec = { period, period };
 	struct sigevent event;
-	int timer;
 
 	memset(&event, 0, sizeof(event));
 	event.sigev_signo = WF_PREEMPT_SIGNAL;
 	event.sigev_notify = SIGEV_THREAD_ID;
 	event._sigev_un._tid = wf_load_relaxed(&c->tid);
-	if (wf_sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) ==
-	    0)
-		wf_sys(SYS_timer_settime, timer, 0, &spec, NULL);
+	if (wf_sys(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event,
+		   &c->cpu_timer) < 0)
+		c->cpu_timer = -1;
+	else
+		wf_sys(SYS_timer_settime, c->cpu_timer, 0, &spec, NULL);
 }

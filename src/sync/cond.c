@@ -5,6 +5,7 @@
 
 #include "libc/real.h"
 #include "os/clock.h"
+#include "sync/inherit.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
 
@@ -136,35 +137,36 @@ static WF_COLD void count_out(struct wf_cond *c)
 /* The caller holds it once. */
 static WF_COLD int release_libc_mutex(pthread_mutex_t *m)
 {
-	bool was_mine = wf_shared_begin(m);
-	int rc = wf_real.pthread_mutex_unlock(m);
+	bool was_mine;
+	int rc;
 
+	if (wf_inherit_has(m))
+		return -wf_inherit_unlock(m);
+	was_mine = wf_shared_begin(m);
+	rc = wf_real.pthread_mutex_unlock(m);
 	if (rc != 0)
 		wf_shared_end(m, was_mine);
 	return -rc;
 }
 
-/*
- * The kernel's lock does not know the owner of one with priority inheritance,
- * and libc's then waits for ever: such are tried from time to time.
- */
-static int lock_inherit(pthread_mutex_t *m)
+static WF_COLD int retake_inheriting(pthread_mutex_t *m)
 {
 	bool is_cancel_point = wf_self->at_cancel_point;
 	int rc;
 
 	wf_self->at_cancel_point = false;
-	while ((rc = wf_shared_try_inherit(m)) == EBUSY)
-		wf_sleep_until(wf_os_now() + SHARED_POLL_NS);
+	rc = wf_inherit_lock(m, CLOCK_REALTIME, NULL);
 	wf_self->at_cancel_point = is_cancel_point;
-	return rc;
+	return -rc;
 }
 
 static WF_COLD int retake_libc_mutex(pthread_mutex_t *m)
 {
-	bool inherits = (m->__data.__kind & WF_MUTEX_INHERIT) != 0;
-	int rc = inherits ? lock_inherit(m) : wf_real.pthread_mutex_lock(m);
+	int rc;
 
+	if (wf_inherit_has(m))
+		return retake_inheriting(m);
+	rc = wf_real.pthread_mutex_lock(m);
 	wf_shared_end(m, rc == 0 || rc == EOWNERDEAD);
 	return -rc;
 }

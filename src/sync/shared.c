@@ -19,7 +19,7 @@
  * H4. A thread that ends marks what its own list has, as the kernel would. No
  *     waiter of weft's sleeps elsewhere than in the kernel.
  *
- * Mutexes with priority inheritance are left to libc.
+ * Mutexes with priority inheritance: sync/inherit.c.
  */
 #include "sync/shared.h"
 
@@ -38,29 +38,18 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "sync/inherit.h"
 #include "sync/mutex.h"
+#include "sync/robust.h"
 
 enum {
 	FIRST_OWN_TID = 1 << WF_TID_INDEX_BITS, /* smaller: the kernel's */
 	MOST_MUTEXES = 2048,			/* as in the kernel */
 	NOBODY = -1,
-	INCONSISTENT = INT_MAX, /* owners, as libc has them */
-	NOT_RECOVERABLE = INT_MAX - 1,
-	IS_PI = 1, /* a bit of the list's links */
 };
 
-/* Links lead to the `next` word of a mutex or a head; `prev` precedes it. */
-#define PREV(link) (((uintptr_t *)((link) & ~(uintptr_t)IS_PI))[-1])
-#define NEXT(link) (((uintptr_t *)((link) & ~(uintptr_t)IS_PI))[0])
-
-#define LINK_OFFSET offsetof(pthread_mutex_t, __data.__list.__next)
-#define WORD_OFFSET offsetof(pthread_mutex_t, __data.__lock)
-
 static struct wf_spin lock = WF_SPIN_INIT;
-static struct {
-	uintptr_t prev;
-	struct robust_list_head head;
-} answering;
+static struct wf_robust_list answering;
 static _Atomic int answering_tid; /* 0: nobody yet */
 static _Atomic uint32_t nr_given; /* H2 */
 
@@ -69,16 +58,6 @@ static _Atomic uint32_t nr_given; /* H2 */
 static _Atomic uint32_t *word_of(const pthread_mutex_t *m)
 {
 	return (_Atomic uint32_t *)&m->__data.__lock;
-}
-
-static uintptr_t link_of(const pthread_mutex_t *m)
-{
-	return (uintptr_t)m + LINK_OFFSET;
-}
-
-static pthread_mutex_t *mutex_of(uintptr_t link)
-{
-	return (pthread_mutex_t *)((link & ~(uintptr_t)IS_PI) - LINK_OFFSET);
 }
 
 /* H1: the holder's id, where libc counts spins and elisions. */
@@ -128,46 +107,24 @@ static void change_tid(pthread_mutex_t *m, uint32_t from, uint32_t to)
 
 /* --- lists ---------------------------------------------------------------- */
 
-static void insert(uintptr_t head, uintptr_t link)
-{
-	PREV(link) = head;
-	NEXT(link) = NEXT(head);
-	PREV(NEXT(head)) = link;
-	atomic_signal_fence(memory_order_seq_cst); /* the kernel may look */
-	NEXT(head) = link;
-}
-
-static void take_out(uintptr_t link)
-{
-	uintptr_t prev = PREV(link), next = NEXT(link);
-
-	PREV(next) = prev;
-	NEXT(prev) = next;
-	PREV(link) = NEXT(link) = 0;
-}
-
 static uintptr_t own_head(void)
 {
 	return wf_tcb_robust_list(wf_cpu_thread_register());
 }
 
-/* What the kernel ends although it is in no list. H2 */
-static void set_pending(pthread_mutex_t *m)
+/* H2 */
+static void set_pending(const pthread_mutex_t *m)
 {
-	struct robust_list *volatile *pending = &answering.head.list_op_pending;
-
-	atomic_signal_fence(memory_order_seq_cst);
-	*pending = m != NULL ? (struct robust_list *)link_of(m) : NULL;
-	atomic_signal_fence(memory_order_seq_cst);
+	wf_robust_set_pending(&answering, m != NULL ? wf_robust_link(m) : 0);
 }
 
 static void move(pthread_mutex_t *m, uintptr_t to, uint32_t from_tid,
 		 uint32_t to_tid)
 {
 	set_pending(m);
-	take_out(link_of(m));
+	wf_robust_take_out(wf_robust_link(m));
 	change_tid(m, from_tid, to_tid);
-	insert(to, link_of(m));
+	wf_robust_insert(to, wf_robust_link(m));
 	set_pending(NULL);
 }
 
@@ -215,7 +172,7 @@ static void give(pthread_mutex_t *m)
 	struct wf_thread *t = wf_runtime_enter();
 
 	wf_spin_lock(&lock);
-	move(m, (uintptr_t)&answering.head, (uint32_t)t->tid,
+	move(m, wf_robust_head(&answering), (uint32_t)t->tid,
 	     (uint32_t)answering_tid);
 	wf_store_relaxed(holder_of(m), (uint32_t)t->tid);
 	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) + 1);
@@ -264,16 +221,6 @@ void wf_shared_end(pthread_mutex_t *m, bool is_held)
 		give(m);
 }
 
-int wf_shared_try_inherit(pthread_mutex_t *m)
-{
-	int rc = wf_real.pthread_mutex_trylock(m);
-
-	if (rc == EOWNERDEAD)
-		change_tid(m, tid_in(wf_load_relaxed(word_of(m))),
-			   (uint32_t)wf_self->tid);
-	return rc;
-}
-
 /* --- robust mutexes: our own trylock and unlock --------------------------- */
 
 bool wf_shared_is_ours(const pthread_mutex_t *m)
@@ -302,7 +249,7 @@ static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
 	m->__data.__count = 1;
 	m->__data.__owner = owner;
 	wf_store_relaxed(holder_of(m), (uint32_t)t->tid);
-	insert((uintptr_t)&answering.head, link_of(m));
+	wf_robust_insert(wf_robust_head(&answering), wf_robust_link(m));
 	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) + 1);
 }
 
@@ -327,10 +274,10 @@ static int try_locked(pthread_mutex_t *m, const struct wf_thread *t)
 	} while (!wf_cas_acq_rel(word_of(m), &word,
 				 id | (word & FUTEX_WAITERS)));
 	if (word & FUTEX_OWNER_DIED) {
-		own(m, t, INCONSISTENT);
+		own(m, t, WF_ROBUST_INCONSISTENT);
 		return EOWNERDEAD; /* the dead one's use counts for this */
 	}
-	if (m->__data.__owner == NOT_RECOVERABLE) {
+	if (m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
 		m->__data.__count = 0;
 		atomic_fetch_or(word_of(m), FUTEX_WAITERS);
 		free_word(m, INT_MAX);
@@ -366,7 +313,7 @@ int wf_shared_unlock(pthread_mutex_t *m)
 
 	if (!is_given(m, t))
 		return EPERM;
-	if (m->__data.__owner != INCONSISTENT &&
+	if (m->__data.__owner != WF_ROBUST_INCONSISTENT &&
 	    (m->__data.__kind & WF_MUTEX_TYPE) == PTHREAD_MUTEX_RECURSIVE_NP &&
 	    m->__data.__count > 1) {
 		m->__data.__count--;
@@ -374,13 +321,14 @@ int wf_shared_unlock(pthread_mutex_t *m)
 	}
 	wf_runtime_enter();
 	wf_spin_lock(&lock);
-	m->__data.__owner =
-		m->__data.__owner == INCONSISTENT ? NOT_RECOVERABLE : 0;
+	m->__data.__owner = m->__data.__owner == WF_ROBUST_INCONSISTENT ?
+				    WF_ROBUST_NOT_RECOVERABLE :
+				    0;
 	m->__data.__count = 0;
 	m->__data.__nusers--;
 	wf_store_relaxed(holder_of(m), 0);
 	set_pending(m);
-	take_out(link_of(m));
+	wf_robust_take_out(wf_robust_link(m));
 	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
 	free_word(m, 1);
 	set_pending(NULL);
@@ -410,16 +358,16 @@ static void owner_died(pthread_mutex_t *m, uint32_t tid)
 /* One of the monitor's list that is t's, or NULL. */
 static pthread_mutex_t *find_given(const struct wf_thread *t)
 {
-	uintptr_t head = (uintptr_t)&answering.head, link;
+	uintptr_t head = wf_robust_head(&answering), link;
 	pthread_mutex_t *found = NULL;
 	struct wf_thread *me = wf_runtime_enter();
 
 	wf_spin_lock(&lock);
-	for (link = NEXT(head); link != head && found == NULL;
-	     link = NEXT(link)) {
-		if (wf_load_relaxed(holder_of(mutex_of(link))) ==
+	for (link = *wf_robust_next(head); link != head && found == NULL;
+	     link = *wf_robust_next(link)) {
+		if (wf_load_relaxed(holder_of(wf_robust_mutex(link))) ==
 		    (uint32_t)t->tid)
-			found = mutex_of(link);
+			found = wf_robust_mutex(link);
 	}
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(me);
@@ -431,32 +379,25 @@ void wf_shared_thread_end(struct wf_thread *t)
 	uintptr_t head = own_head(), link;
 	pthread_mutex_t *given;
 
+	wf_inherit_thread_end(t);
 	while (wf_load_relaxed(&nr_given) != 0 &&
 	       (given = find_given(t)) != NULL)
 		take_back(given);
-	if (head == 0 || NEXT(head) == head)
+	if (head == 0 || wf_robust_is_empty(head))
 		return;
-	link = NEXT(head);
+	link = *wf_robust_next(head);
 	for (int i = 0; i < MOST_MUTEXES && link != head; i++) {
-		uintptr_t next = NEXT(link);
+		uintptr_t next = *wf_robust_next(link);
 
-		owner_died(mutex_of(link), (uint32_t)t->tid);
+		owner_died(wf_robust_mutex(link), (uint32_t)t->tid);
 		link = next;
 	}
-	NEXT(head) = head;
-	PREV(head) = head;
+	wf_robust_empty(head);
 }
 
 void wf_shared_answer(void)
 {
-	uintptr_t head = (uintptr_t)&answering.head;
-
-	answering.head = (struct robust_list_head){
-		.list.next = (struct robust_list *)head,
-		.futex_offset = (long)WORD_OFFSET - (long)LINK_OFFSET,
-	};
-	answering.prev = head;
-	if (wf_sys(SYS_set_robust_list, head, sizeof(answering.head)) == 0)
+	if (wf_robust_register(&answering) == 0)
 		wf_store_release(&answering_tid, wf_os_gettid());
 	else
 		wf_store_release(&answering_tid, NOBODY);

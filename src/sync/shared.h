@@ -29,12 +29,6 @@ bool wf_shared_begin(pthread_mutex_t *m);
 void wf_shared_end(pthread_mutex_t *m, bool is_held);
 
 /*
- * libc's trylock with priority inheritance. It has the kernel take what a dead
- * owner left, by the id of the kernel thread; the thread's own takes its place.
- */
-int wf_shared_try_inherit(pthread_mutex_t *m);
-
-/*
  * Robust and the caller a thread that the kernel does not know: these take the
  * place of libc's functions. Results are theirs, not negated.
  */

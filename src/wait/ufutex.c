@@ -118,6 +118,15 @@ static bool is_interrupted(struct wf_thread *t)
 	       wf_ufutex_is_interrupted(t);
 }
 
+static int sleep_in_kernel(struct wf_thread *t, const struct wf_wait *w)
+{
+	if (w->shared != NULL)
+		return wf_os_futex_wait_beside(&t->kernel_word, 0, w->shared,
+					       w->shared_expected,
+					       w->deadline_ns);
+	return wf_os_futex_wait(&t->kernel_word, 0, w->deadline_ns);
+}
+
 /*
  * Bound and foreign threads sleep in the kernel, in this very place. A signal
  * that was put off on the way here has closed the kernel's mask: it would stay
@@ -125,9 +134,10 @@ static bool is_interrupted(struct wf_thread *t)
  * handler at once, which ends the wait.
  */
 static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
-			       int64_t deadline_ns, uint64_t mask)
+			       const struct wf_wait *w, uint64_t mask)
 {
 	uint64_t generation = t->wait_generation;
+	bool was_woken = false;
 
 	wf_store_relaxed(&t->kernel_word, 0);
 	wf_spin_unlock(&b->lock);
@@ -140,12 +150,15 @@ static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
 		wf_store_release(&t->in_runtime, 0);
 		wf_compiler_barrier();
 		if (!is_interrupted(t))
-			err = wf_os_futex_wait(&t->kernel_word, 0, deadline_ns);
+			err = sleep_in_kernel(t, w);
 		wf_store_relaxed(&t->in_runtime, 1);
 		wf_compiler_barrier();
-		if (err == -ETIMEDOUT || err == -EINTR)
+		was_woken |= err == 1;
+		if (err == -ETIMEDOUT || err == -EINTR || w->shared != NULL)
 			wf_ufutex_end_wait(t, generation, err, t);
 	}
+	if (was_woken)
+		t->wait_result = 0; /* the waker has counted it */
 }
 
 /* Why the wait must not begin, or 0. */
@@ -182,7 +195,7 @@ int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
 		park_multiplexed(t, b, w->deadline_ns, w->next);
 	else
-		park_kernel_thread(t, b, w->deadline_ns, mask);
+		park_kernel_thread(t, b, w, mask);
 	return t->wait_result;
 }
 
@@ -266,6 +279,20 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 	/* Its page comes in here, where a fault may be rescued. */
 	if (wf_load_relaxed(word) != expected)
 		return -EAGAIN;
+	return wait_and_run(&w);
+}
+
+int wf_ufutex_wait_shared(const void *shared, uint32_t expected,
+			  int64_t deadline_ns)
+{
+	const struct wf_thread *t = wf_self;
+	struct wf_wait w = { .addr = &t->index,
+			     .expected = t->index,
+			     .bits = WF_UFUTEX_ANY,
+			     .deadline_ns = deadline_ns,
+			     .shared = shared,
+			     .shared_expected = expected };
+
 	return wait_and_run(&w);
 }
 

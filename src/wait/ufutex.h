@@ -50,6 +50,14 @@ int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
 			  void *arg, int64_t deadline_ns);
 
 /*
+ * A wait of a bound thread for a word that other processes wake by the kernel's
+ * futex without the private flag. As wf_ufutex_wait, or -EFAULT. Only where
+ * wf_os_futex_can_wait_beside says so.
+ */
+int wf_ufutex_wait_shared(const void *shared, uint32_t expected,
+			  int64_t deadline_ns);
+
+/*
  * Wakes up to nr waiters, those of the highest priority first, of equals who
  * came first; returns how many.
  */

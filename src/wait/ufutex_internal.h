@@ -34,6 +34,10 @@ struct wf_wait {
 	struct wf_thread *next;
 	wf_ufutex_commit_fn *commit; /* or NULL: compare with expected */
 	void *commit_arg;
+	/* Not NULL: the wait ends, too, if this word, on which the kernel
+	 * sleeps, is woken or not as expected. Bound callers only. */
+	const void *shared;
+	uint32_t shared_expected;
 };
 
 /*

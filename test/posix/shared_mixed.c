@@ -3,19 +3,12 @@
  * a program that starts without LD_PRELOAD. So on weft two are on weft and one
  * is not; natively none is.
  */
-#include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define SHARED_FD "SHARED_TEST_FD"
-
-#include "shared.h"
+#include "mixed.h"
 
 enum { NR_PROCESSES = 3, NR_ALL = NR_PROCESSES * NR_THREADS, NR_ITEMS = 400 };
-
-extern char **environ;
 
 struct mixed {
 	pthread_mutex_t mutex;
@@ -30,64 +23,8 @@ struct mixed {
 };
 
 static struct mixed *m;
-static int fd;
 
 /* --- the processes -------------------------------------------------------- */
-
-static void map_objects(void)
-{
-	const char *given = getenv(SHARED_FD);
-
-	fd = given != NULL ? atoi(given) : memfd_create("objects", 0);
-	CHECK(fd >= 0);
-	CHECK_EQ(ftruncate(fd, sizeof(*m)), 0);
-	m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	CHECK(m != MAP_FAILED);
-}
-
-static bool is_third(void)
-{
-	return getenv(SHARED_FD) != NULL;
-}
-
-static bool is_on_weft(void)
-{
-	char line[512];
-	FILE *maps = fopen("/proc/self/maps", "r");
-	bool found = false;
-
-	CHECK(maps != NULL);
-	while (fgets(line, sizeof(line), maps) != NULL)
-		found |= strstr(line, "libweft") != NULL;
-	fclose(maps);
-	return found;
-}
-
-/* This case, again, natively. */
-static pid_t start_third(void)
-{
-	char number[32];
-	pid_t pid;
-
-	snprintf(number, sizeof(number), "%d", fd);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (pid != 0)
-		return pid;
-	unsetenv("LD_PRELOAD");
-	unsetenv("GLIBC_TUNABLES");
-	setenv(SHARED_FD, number, 1);
-	execle("/proc/self/exe", "shared_mixed", check_current, NULL, environ);
-	_exit(99);
-}
-
-static void await_child(pid_t pid)
-{
-	int status;
-
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK_EQ(status, 0);
-}
 
 /* make() in one of them, then start() in NR_THREADS threads of each. True in
  * the case's own process, at the end. */
@@ -95,7 +32,7 @@ static bool run_in_three(void (*make)(void), void *(*start)(void *))
 {
 	pid_t second = -1, third = -1;
 
-	map_objects();
+	m = map_objects(sizeof(*m));
 	if (is_third()) {
 		CHECK(!is_on_weft());
 		run_threads(start);
@@ -114,11 +51,11 @@ static bool run_in_three(void (*make)(void), void *(*start)(void *))
 	return true;
 }
 
-static void make_sync(int robust, int kind)
+static void make_sync(int robust, int protocol, int kind)
 {
 	memset(m, 0, sizeof(*m));
 	make_mutex(&m->mutex, PTHREAD_MUTEX_NORMAL, robust,
-		   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
+		   PTHREAD_PROCESS_SHARED, protocol);
 	make_cond(&m->cond, CLOCK_REALTIME);
 	make_cond(&m->space, CLOCK_MONOTONIC);
 	make_rwlock(&m->rwlock, kind);
@@ -127,22 +64,37 @@ static void make_sync(int robust, int kind)
 
 static void make_plain(void)
 {
-	make_sync(PTHREAD_MUTEX_STALLED, PTHREAD_RWLOCK_PREFER_READER_NP);
+	make_sync(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE,
+		  PTHREAD_RWLOCK_PREFER_READER_NP);
 }
 
 static void make_robust(void)
 {
-	make_sync(PTHREAD_MUTEX_ROBUST, PTHREAD_RWLOCK_PREFER_READER_NP);
+	make_sync(PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_NONE,
+		  PTHREAD_RWLOCK_PREFER_READER_NP);
+}
+
+static void make_inheriting(void)
+{
+	make_sync(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT,
+		  PTHREAD_RWLOCK_PREFER_READER_NP);
+}
+
+static void make_inheriting_robust(void)
+{
+	make_sync(PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_INHERIT,
+		  PTHREAD_RWLOCK_PREFER_READER_NP);
 }
 
 static void make_preferring_writers(void)
 {
-	make_sync(PTHREAD_MUTEX_STALLED, PTHREAD_RWLOCK_PREFER_WRITER_NP);
+	make_sync(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE,
+		  PTHREAD_RWLOCK_PREFER_WRITER_NP);
 }
 
 static void make_preferring_writers_strictly(void)
 {
-	make_sync(PTHREAD_MUTEX_STALLED,
+	make_sync(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_NONE,
 		  PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 }
 
@@ -385,6 +337,18 @@ TEST(condition_robust)
 		check_items();
 }
 
+TEST(condition_inheriting)
+{
+	if (run_in_three(make_inheriting, make_or_eat))
+		check_items();
+}
+
+TEST(condition_inheriting_robust)
+{
+	if (run_in_three(make_inheriting_robust, make_or_eat))
+		check_items();
+}
+
 static void *gather(void *arg)
 {
 	for (int i = 0; i < NR_ROUNDS; i++) {
@@ -439,6 +403,6 @@ TEST(destroyed_at_once)
 		if (run_in_three(make_plain, gather_and_destroy))
 			CHECK_EQ(m->serial, 1);
 		CHECK_EQ(munmap(m, sizeof(*m)), 0);
-		CHECK_EQ(close(fd), 0);
+		CHECK_EQ(close(objects_fd), 0);
 	}
 }

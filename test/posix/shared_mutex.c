@@ -4,10 +4,10 @@
 
 #include "shared.h"
 
-static void make_robust(int type)
+static void make_robust(int protocol)
 {
-	make_mutex(&s->mutex, type, PTHREAD_MUTEX_ROBUST,
-		   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
+	make_mutex(&s->mutex, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST,
+		   PTHREAD_PROCESS_SHARED, protocol);
 }
 
 /* --- mutexes -------------------------------------------------------------- */
@@ -144,12 +144,12 @@ static void *inherit(void *arg)
 	return (void *)(long)pthread_mutex_lock(arg);
 }
 
-static void thread_dies(int type, int shared)
+static void thread_dies(int type, int shared, int protocol)
 {
 	pthread_mutex_t *m = &s->mutex;
 	pthread_t waiter;
 
-	make_mutex(m, type, PTHREAD_MUTEX_ROBUST, shared, PTHREAD_PRIO_NONE);
+	make_mutex(m, type, PTHREAD_MUTEX_ROBUST, shared, protocol);
 	CHECK_EQ(pthread_mutex_consistent(m), EINVAL);
 	thread_join(thread_start(leave_locked, m));
 	CHECK_EQ(pthread_mutex_lock(m), EOWNERDEAD);
@@ -172,10 +172,13 @@ static void thread_dies(int type, int shared)
 
 static void *all_types(void *arg)
 {
-	for (int shared = 0; shared < 2; shared++) {
-		thread_dies(PTHREAD_MUTEX_NORMAL, shared);
-		thread_dies(PTHREAD_MUTEX_RECURSIVE, shared);
-		thread_dies(PTHREAD_MUTEX_ERRORCHECK, shared);
+	for (int i = 0; i < 4; i++) {
+		int protocol = i / 2 == 0 ? PTHREAD_PRIO_NONE :
+					    PTHREAD_PRIO_INHERIT;
+
+		thread_dies(PTHREAD_MUTEX_NORMAL, i % 2, protocol);
+		thread_dies(PTHREAD_MUTEX_RECURSIVE, i % 2, protocol);
+		thread_dies(PTHREAD_MUTEX_ERRORCHECK, i % 2, protocol);
 	}
 	return NULL;
 }
@@ -213,19 +216,21 @@ static void *inherit_from_process(void *arg)
 TEST(owner_process_dies)
 {
 	make_shared();
-	make_robust(PTHREAD_MUTEX_NORMAL);
+	make_robust(PTHREAD_PRIO_NONE);
 	inherit_from_process(NULL);
+	thread_join(thread_start(inherit_from_process, NULL));
+	make_robust(PTHREAD_PRIO_INHERIT);
 	thread_join(thread_start(inherit_from_process, NULL));
 }
 
 /* It dies while others sleep on the mutex, before it was made consistent. */
-TEST(owner_process_dies_waited_for)
+static void die_waited_for(int protocol)
 {
 	pid_t first, second;
 	pthread_t waiter;
 
 	make_shared();
-	make_robust(PTHREAD_MUTEX_NORMAL);
+	make_robust(protocol);
 	first = start_child(hold_and_say);
 	CHECK_EQ(sem_wait(&s->answer), 0);
 	second = start_child(hold_and_say);
@@ -236,6 +241,12 @@ TEST(owner_process_dies_waited_for)
 	sleep_ms(5);
 	kill_child(second);
 	CHECK_EQ((long)thread_join(waiter), EOWNERDEAD);
+}
+
+TEST(owner_process_dies_waited_for)
+{
+	die_waited_for(PTHREAD_PRIO_NONE);
+	die_waited_for(PTHREAD_PRIO_INHERIT);
 }
 
 static void *leave_it_locked(void *mutex)

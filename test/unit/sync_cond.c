@@ -11,6 +11,7 @@
 #include "os/clock.h"
 #include "os/mem.h"
 #include "sync/cond.h"
+#include "sync/inherit.h"
 #include "sync/shared.h"
 
 /* Mutexes of libc's are not what is tested here. */
@@ -23,9 +24,15 @@ void wf_shared_end(pthread_mutex_t *m, bool is_held)
 {
 }
 
-int wf_shared_try_inherit(pthread_mutex_t *m)
+int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
+		    const struct timespec *abstime)
 {
-	return pthread_mutex_trylock(m);
+	return pthread_mutex_lock(m);
+}
+
+int wf_inherit_unlock(pthread_mutex_t *m)
+{
+	return pthread_mutex_unlock(m);
 }
 
 static void test_without_waiters_it_is_no_call(void **state)

@@ -1,0 +1,14 @@
+/* A list of robust mutexes that a kernel thread of weft's has told the kernel
+ * (sync/robust.h). */
+#ifndef WEFT_SCHED_ROBUST_LIST_H
+#define WEFT_SCHED_ROBUST_LIST_H
+
+#include <linux/futex.h>
+#include <stdint.h>
+
+struct wf_robust_list {
+	uintptr_t prev; /* of the head, which precedes it */
+	struct robust_list_head head;
+};
+
+#endif

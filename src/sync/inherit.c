@@ -1,0 +1,374 @@
+/*
+ * The kernel lends the priority of who waits to the kernel thread whose id the
+ * word has, hands the mutex over when that one unlocks it, and ends what is in
+ * its list when it exits. All is as libc has it; only whose id the word has
+ * and in which list the mutex is differs.
+ *
+ * P1. Who locks such a mutex owns its carrier (is bound) from then on. The word
+ *     has the id of that kernel thread, and robust mutexes are in a list of
+ *     the carrier's. Both are changed by the holder alone, but for what
+ *     the kernel does for those who wait.
+ * P2. The kernel ends a mutex only with a kernel thread. So a thread that ends
+ *     and holds robust ones goes to another carrier and has its own exit.
+ *     Other mutexes stay locked, and their carrier sleeps for good: the next
+ *     thread on it does not hold them.
+ * P3. A thread that has the id of its kernel thread, in the TCB as well, locks
+ *     by libc's functions, which use the list in the TCB: any before weft has
+ *     started, foreign ones, and the first thread on the first carrier. It is
+ *     bound to that when the runtime starts if it has ever locked such
+ *     a mutex. No other thread is for the sake of one: the list that the
+ *     kernel has of that carrier is libc's.
+ *
+ * Rejected: a kernel thread beside the carriers that takes the mutexes for all.
+ * It would get the priorities that are meant for their holders.
+ */
+#include "sync/inherit.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+
+#include "arch/arch.h"
+#include "base/atomic.h"
+#include "libc/real.h"
+#include "libc/tcb.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/promise.h"
+#include "sched/runtime.h"
+#include "sync/deadline.h"
+#include "sync/robust.h"
+#include "wait/sleep.h"
+
+#ifndef FUTEX_LOCK_PI2 /* Of Linux 5.14. */
+#define FUTEX_LOCK_PI2 13
+#endif
+
+/* P3: the first thread has locked one by libc's functions. */
+static _Atomic bool is_used_by_first;
+
+static _Atomic uint32_t *word_of(const pthread_mutex_t *m)
+{
+	return (_Atomic uint32_t *)&m->__data.__lock;
+}
+
+static bool is_robust(const pthread_mutex_t *m)
+{
+	return (m->__data.__kind & WF_MUTEX_ROBUST) != 0;
+}
+
+static int type_of(const pthread_mutex_t *m)
+{
+	return m->__data.__kind & WF_MUTEX_TYPE;
+}
+
+static uintptr_t link_of(const pthread_mutex_t *m)
+{
+	return wf_robust_link(m) | WF_ROBUST_PI;
+}
+
+static uint32_t id_of(const struct wf_carrier *c)
+{
+	return (uint32_t)wf_load_relaxed(&c->tid);
+}
+
+static bool holds(const struct wf_carrier *c, const pthread_mutex_t *m)
+{
+	return (wf_load_relaxed(word_of(m)) & FUTEX_TID_MASK) == id_of(c);
+}
+
+/* --- the kernel thread ---------------------------------------------------- */
+
+/* P3 */
+bool wf_inherit_is_libc(void)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (t == NULL || t->kind == WF_THREAD_FOREIGN)
+		return true;
+	return t->kind == WF_THREAD_BOUND &&
+	       t->tid == wf_load_relaxed(&t->carrier->tid);
+}
+
+static void see_libc_lock(void)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (t == NULL || t->is_first)
+		wf_store_relaxed(&is_used_by_first, true);
+}
+
+/* P1. The caller's carrier, or NULL: there is no kernel thread to be had. */
+static struct wf_carrier *own_carrier(void)
+{
+	struct wf_thread *t = wf_self;
+	struct wf_carrier *c;
+	bool is_bound = t->kind == WF_THREAD_BOUND;
+
+	if (!is_bound) {
+		wf_runtime_enter();
+		is_bound = t->is_first ||
+			   wf_load_relaxed(&t->carrier->tid) !=
+				   wf_os_getpid() ||
+			   wf_promise_make(t) != NULL; /* P3 */
+		is_bound = is_bound && wf_carrier_bind(t);
+		wf_runtime_leave(t);
+	}
+	if (!is_bound)
+		return NULL;
+	c = t->carrier;
+	if (c->robust.head.list.next == NULL && !wf_inherit_is_libc())
+		wf_robust_register(&c->robust);
+	return c;
+}
+
+/* --- locking -------------------------------------------------------------- */
+
+static void set_pending(struct wf_carrier *c, const pthread_mutex_t *m)
+{
+	if (is_robust(m))
+		wf_robust_set_pending(&c->robust, link_of(m));
+}
+
+static void end_pending(struct wf_carrier *c)
+{
+	wf_robust_set_pending(&c->robust, 0);
+}
+
+static void free_word(const struct wf_carrier *c, pthread_mutex_t *m)
+{
+	uint32_t word = id_of(c);
+
+	/* release: pairs with the acquire of the next owner. */
+	if (!wf_cas_acq_rel(word_of(m), &word, 0))
+		wf_sys(SYS_futex, word_of(m), FUTEX_UNLOCK_PI);
+}
+
+static void enlist(struct wf_carrier *c, pthread_mutex_t *m)
+{
+	m->__data.__count = 1;
+	c->nr_inherited++;
+	if (is_robust(m))
+		wf_robust_insert(wf_robust_head(&c->robust), link_of(m));
+	end_pending(c);
+}
+
+/* The word, which is pending, is ours. */
+static int own(struct wf_carrier *c, pthread_mutex_t *m)
+{
+	if (wf_load_acquire(word_of(m)) & FUTEX_OWNER_DIED) {
+		atomic_fetch_and(word_of(m), ~(uint32_t)FUTEX_OWNER_DIED);
+		m->__data.__owner = WF_ROBUST_INCONSISTENT;
+		enlist(c, m);
+		return EOWNERDEAD; /* the dead one's use counts for this */
+	}
+	if (is_robust(m) && m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
+		m->__data.__count = 0;
+		free_word(c, m);
+		end_pending(c);
+		return ENOTRECOVERABLE;
+	}
+	m->__data.__owner = (int)id_of(c);
+	m->__data.__nusers++;
+	enlist(c, m);
+	return 0;
+}
+
+/* The owner locks once more. EBUSY: this type lets it wait for itself. */
+static int lock_again(pthread_mutex_t *m)
+{
+	switch (type_of(m)) {
+	case PTHREAD_MUTEX_ERRORCHECK_NP:
+		return EDEADLK;
+	case PTHREAD_MUTEX_RECURSIVE_NP:
+		return ++m->__data.__count != 0 ? 0 :
+						  (--m->__data.__count, EAGAIN);
+	}
+	return EBUSY;
+}
+
+/* Nobody will unlock it. */
+static int wait_in_vain(clockid_t clock, const struct timespec *abstime)
+{
+	int64_t deadline_ns;
+	int rc = wf_deadline_from_abs(clock, abstime, &deadline_ns);
+
+	if (rc < 0)
+		return -rc;
+	while (wf_sleep_until(deadline_ns) < 0)
+		;
+	return ETIMEDOUT;
+}
+
+/* Handlers run meanwhile, and the kernel goes on with the wait. */
+static int lock_in_kernel(pthread_mutex_t *m, clockid_t clock,
+			  const struct timespec *abstime)
+{
+	int op = abstime != NULL && clock == CLOCK_MONOTONIC ? FUTEX_LOCK_PI2 :
+							       FUTEX_LOCK_PI;
+	long rc;
+
+	do {
+		rc = wf_sys(SYS_futex, word_of(m), op, 0, abstime);
+	} while (rc == -EAGAIN || rc == -EINTR);
+	switch (rc) {
+	case -ESRCH:   /* the owner has ended */
+	case -EDEADLK: /* it is the caller, or waits for the caller */
+		return wait_in_vain(clock, abstime);
+	case -ENOSYS:
+		return EINVAL; /* with this clock, as libc has it */
+	default:
+		return (int)-rc;
+	}
+}
+
+static int lock_by_libc(pthread_mutex_t *m, clockid_t clock,
+			const struct timespec *abstime)
+{
+	see_libc_lock();
+	return abstime == NULL ?
+		       wf_real.pthread_mutex_lock(m) :
+		       wf_real.pthread_mutex_clocklock(m, clock, abstime);
+}
+
+int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
+		    const struct timespec *abstime)
+{
+	struct wf_carrier *c = NULL;
+	uint32_t word = 0;
+	int rc = 0;
+
+	if (!wf_inherit_is_libc()) {
+		c = own_carrier();
+		if (c == NULL)
+			return EAGAIN;
+	}
+	if (wf_inherit_is_libc())
+		return lock_by_libc(m, clock, abstime);
+	if (holds(c, m)) {
+		rc = lock_again(m);
+		if (rc != EBUSY)
+			return rc;
+	}
+	set_pending(c, m);
+	/* acquire: pairs with the release in free_word(). */
+	if (!wf_cas_acq_rel(word_of(m), &word, id_of(c)))
+		rc = lock_in_kernel(m, clock, abstime);
+	if (rc != 0) {
+		end_pending(c);
+		return rc;
+	}
+	return own(c, m);
+}
+
+/* The kernel gives what the dead have left. */
+static int try_word(const struct wf_carrier *c, pthread_mutex_t *m)
+{
+	uint32_t word = 0;
+
+	/* acquire: pairs with the release in free_word(). */
+	if (wf_cas_acq_rel(word_of(m), &word, id_of(c)))
+		return 0;
+	if ((word & FUTEX_OWNER_DIED) == 0 ||
+	    wf_sys(SYS_futex, word_of(m), FUTEX_TRYLOCK_PI) < 0)
+		return EBUSY;
+	return 0;
+}
+
+int wf_inherit_trylock(pthread_mutex_t *m)
+{
+	struct wf_carrier *c = NULL;
+	int rc;
+
+	if (!wf_inherit_is_libc()) {
+		c = own_carrier();
+		if (c == NULL)
+			return EAGAIN;
+	}
+	if (wf_inherit_is_libc()) {
+		see_libc_lock();
+		return wf_real.pthread_mutex_trylock(m);
+	}
+	if (holds(c, m))
+		return lock_again(m);
+	set_pending(c, m);
+	rc = try_word(c, m);
+	if (rc != 0) {
+		end_pending(c);
+		return rc;
+	}
+	return own(c, m);
+}
+
+int wf_inherit_unlock(pthread_mutex_t *m)
+{
+	bool is_consistent = m->__data.__owner != WF_ROBUST_INCONSISTENT;
+	const struct wf_thread *t = wf_self;
+	struct wf_carrier *c;
+
+	if (wf_inherit_is_libc())
+		return wf_real.pthread_mutex_unlock(m);
+	if (t->kind != WF_THREAD_BOUND || !holds(t->carrier, m))
+		return EPERM;
+	c = t->carrier;
+	if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP && is_consistent &&
+	    --m->__data.__count != 0)
+		return 0;
+	if (is_robust(m)) {
+		set_pending(c, m);
+		wf_robust_take_out(wf_robust_link(m));
+	}
+	m->__data.__owner = is_consistent ? 0 : WF_ROBUST_NOT_RECOVERABLE;
+	m->__data.__nusers--;
+	c->nr_inherited--;
+	free_word(c, m);
+	end_pending(c);
+	return 0;
+}
+
+/* --- beginning and end ---------------------------------------------------- */
+
+void wf_inherit_start(struct wf_thread *t)
+{
+	if (wf_load_relaxed(&is_used_by_first))
+		wf_carrier_bind(t);
+}
+
+static bool has_inheriting(uintptr_t head)
+{
+	uintptr_t link = head != 0 ? *wf_robust_next(head) : 0;
+
+	while (link != head && (link & WF_ROBUST_PI) == 0)
+		link = *wf_robust_next(link);
+	return link != head;
+}
+
+/* The list that the kernel has of t's carrier, 0 if it has none. */
+static uintptr_t kernels_list(const struct wf_thread *t)
+{
+	if (wf_inherit_is_libc())
+		return wf_tcb_robust_list(wf_cpu_thread_register());
+	return t->carrier->robust.head.list.next != NULL ?
+		       wf_robust_head(&t->carrier->robust) :
+		       0;
+}
+
+void wf_inherit_thread_end(struct wf_thread *t)
+{
+	bool is_libc = wf_inherit_is_libc();
+	uintptr_t head;
+
+	if (t->kind != WF_THREAD_BOUND)
+		return;
+	head = kernels_list(t);
+	wf_runtime_enter();
+	if (!has_inheriting(head) || !wf_carrier_exchange(t))
+		t->carrier->is_altered |= t->carrier->nr_inherited != 0;
+	else if (is_libc)
+		wf_robust_empty(head); /* which is still this thread's */
+	wf_runtime_leave(t);
+}
+
+void wf_inherit_fork_child(void)
+{
+	wf_store_relaxed(&is_used_by_first, false);
+}

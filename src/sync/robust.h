@@ -1,0 +1,115 @@
+/*
+ * Lists of robust mutexes, as the kernel and libc have them: a link leads to
+ * the `__next` word of a mutex, or to a head; the word before it is the link
+ * back. The lowest bit of a link says that the mutex there has priority
+ * inheritance.
+ *
+ *     wf_robust_set_pending(l, wf_robust_link(m));
+ *     ...             the word of m becomes the kernel thread's id
+ *     wf_robust_insert(wf_robust_head(l), wf_robust_link(m));
+ *     wf_robust_set_pending(l, 0);
+ *
+ * The kernel ends what is in the list of a kernel thread that exits and has
+ * that one's id, and also what is pending. None blocks.
+ */
+#ifndef WEFT_SYNC_ROBUST_H
+#define WEFT_SYNC_ROBUST_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "os/sys.h"
+#include "sched/robust_list.h"
+
+/* Of the links. */
+#define WF_ROBUST_PI ((uintptr_t)1)
+
+/* Owners, as libc has them. */
+#define WF_ROBUST_INCONSISTENT INT_MAX
+#define WF_ROBUST_NOT_RECOVERABLE (INT_MAX - 1)
+
+static inline uintptr_t *wf_robust_next(uintptr_t link)
+{
+	return (uintptr_t *)(link & ~WF_ROBUST_PI);
+}
+
+static inline uintptr_t *wf_robust_prev(uintptr_t link)
+{
+	return wf_robust_next(link) - 1;
+}
+
+static inline uintptr_t wf_robust_link(const pthread_mutex_t *m)
+{
+	return (uintptr_t)m + offsetof(pthread_mutex_t, __data.__list.__next);
+}
+
+static inline pthread_mutex_t *wf_robust_mutex(uintptr_t link)
+{
+	return (pthread_mutex_t *)((link & ~WF_ROBUST_PI) -
+				   offsetof(pthread_mutex_t,
+					    __data.__list.__next));
+}
+
+static inline uintptr_t wf_robust_head(struct wf_robust_list *l)
+{
+	return (uintptr_t)&l->head;
+}
+
+static inline bool wf_robust_is_empty(uintptr_t head)
+{
+	return *wf_robust_next(head) == head;
+}
+
+static inline void wf_robust_empty(uintptr_t head)
+{
+	*wf_robust_next(head) = head;
+	*wf_robust_prev(head) = head;
+}
+
+static inline void wf_robust_insert(uintptr_t head, uintptr_t link)
+{
+	*wf_robust_prev(link) = head;
+	*wf_robust_next(link) = *wf_robust_next(head);
+	*wf_robust_prev(*wf_robust_next(head)) = link;
+	atomic_signal_fence(memory_order_seq_cst); /* the kernel may look */
+	*wf_robust_next(head) = link;
+}
+
+static inline void wf_robust_take_out(uintptr_t link)
+{
+	uintptr_t prev = *wf_robust_prev(link), next = *wf_robust_next(link);
+
+	*wf_robust_prev(next) = prev;
+	*wf_robust_next(prev) = next;
+	*wf_robust_prev(link) = *wf_robust_next(link) = 0;
+}
+
+/* What the kernel ends although it is in no list. link 0: nothing. */
+static inline void wf_robust_set_pending(struct wf_robust_list *l,
+					 uintptr_t link)
+{
+	struct robust_list *volatile *pending = &l->head.list_op_pending;
+
+	atomic_signal_fence(memory_order_seq_cst);
+	*pending = (struct robust_list *)link;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* The calling kernel thread has this list from now on. 0 or -Exxx. */
+static inline int wf_robust_register(struct wf_robust_list *l)
+{
+	uintptr_t head = wf_robust_head(l);
+
+	l->head = (struct robust_list_head){
+		.futex_offset =
+			(long)offsetof(pthread_mutex_t, __data.__lock) -
+			(long)offsetof(pthread_mutex_t, __data.__list.__next),
+	};
+	wf_robust_empty(head);
+	return (int)wf_sys(SYS_set_robust_list, head, sizeof(l->head));
+}
+
+#endif
