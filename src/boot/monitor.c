@@ -19,6 +19,13 @@
  *     sees that none has begun. A VP that gets busy wakes it.
  * N4. It wakes for the timers of VPs that are busy. A VP that begins to run a
  *     thread while it has a timer earlier than monitor_until says so.
+ * N6. Most threads that a timer or the kernel wakes run for microseconds. So a
+ *     VP that gets busy wakes it only for what waits, is under way in the
+ *     kernel, or has a timer. If it was woken soon after it had gone to sleep,
+ *     it ticks until a tick sees hardly a switch: a tick costs less than the
+ *     wakes between. If a timer is far off, it wakes for that
+ *     though the VP is idle again: else each thread that runs meanwhile would
+ *     wake it.
  */
 #include <errno.h>
 
@@ -50,6 +57,10 @@ enum {
 	QUIET_TICKS_BEFORE_SLEEP = 10,
 	/* In a tick: the runs between are shorter than a wake takes. */
 	LIVELY_SWITCHES = 64,
+	/* N6 */
+	SHORT_SLEEP_NS = TICK_NS / 2,
+	SOME_SWITCHES = 2,
+	FAR_NS = 100 * TICK_NS,
 	/* N5: a change is seen with 2 % of the time that it took to come, and
 	 * what is idle uses 0.1 % of a CPU. */
 	WATCH_SHARE = 64,
@@ -82,8 +93,8 @@ static bool is_needed(void)
 	return false;
 }
 
-/* Has any VP switched often since the last call? */
-static bool was_lively(void)
+/* Has any VP switched often since the last call, that is, so many times? */
+static bool was_lively(uint64_t least)
 {
 	bool any = false;
 
@@ -91,19 +102,20 @@ static bool was_lively(void)
 		struct wf_vp *vp = &wf_sched.vps[i];
 		uint64_t switches = wf_load_relaxed(&vp->counters.switches);
 
-		any |= switches - vp->watch.lively_switches >= LIVELY_SWITCHES;
+		any |= switches - vp->watch.lively_switches >= least;
 		vp->watch.lively_switches = switches;
 	}
 	return any;
 }
 
-static int64_t earliest_deadline(int64_t limit)
+/* Of busy VPs, and of idle ones from idle_from on. */
+static int64_t earliest_deadline(int64_t limit, int64_t idle_from)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		const struct wf_vp *vp = &wf_sched.vps[i];
 		int64_t deadline = wf_timers_earliest(vp);
 
-		if (is_busy(vp) && deadline < limit)
+		if (deadline < limit && (deadline >= idle_from || is_busy(vp)))
 			limit = deadline;
 	}
 	return limit;
@@ -148,9 +160,7 @@ static void preempt_all(void)
 static int64_t announce(int64_t limit)
 {
 	wf_store_relaxed(&wf_sched.monitor_until, limit);
-	if (limit == WF_OS_FOREVER)
-		wf_os_membarrier();
-	return earliest_deadline(limit);
+	return earliest_deadline(limit, WF_OS_FOREVER);
 }
 
 /* N5: since when all VPs have been idle, and no wait for a word has begun. */
@@ -212,28 +222,6 @@ static void sleep_and_watch(int64_t deadline)
 	wf_os_futex_wait(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP, deadline);
 }
 
-/*
- * Nothing waits: sleeps until something does (N3). Without membarrier pushers
- * may miss that it sleeps, so it does not sleep for good.
- */
-static void sleep_until_needed(int64_t now, bool is_for_good, uint32_t pokes)
-{
-	int64_t deadline = now + SLOW_TICK_NS;
-
-	wf_store_relaxed(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP); /* N3 */
-	if (wf_os_membarrier() == 0 && is_for_good)
-		deadline = WF_OS_FOREVER;
-	deadline = announce(deadline);
-	/* Whoever changes credentials stores, then wakes. */
-	wf_setxid_follow();
-	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes) {
-		wf_tick_nothing_waits();
-		sleep_and_watch(deadline);
-	}
-	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
-	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
-}
-
 /* Something waits: naps until the next tick, timer or look. */
 static void nap(int64_t now, int64_t until, uint32_t pokes)
 {
@@ -268,13 +256,50 @@ struct rounds {
 	int64_t quiet_ns;   /* as the last tick found it */
 	int64_t rescue_nap; /* until the next look; TICK_NS: as usual */
 	uint32_t quiet_ticks;
+	bool was_woken; /* from the last sleep */
+	bool was_short; /* that was soon, and no tick has been calm since */
 };
+
+/*
+ * Nothing waits: sleeps until something does (N3). It does not sleep for good
+ * at once if a thread computes. Without membarrier pushers may miss that it
+ * sleeps, so it never does.
+ */
+static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
+{
+	bool is_for_good = r->quiet_ticks >= QUIET_TICKS_BEFORE_SLEEP ||
+			   !any_is_busy();
+	int64_t limit = is_for_good ? WF_OS_FOREVER : now + SLOW_TICK_NS;
+
+	wf_store_relaxed(&wf_sched.monitor_until, limit);	       /* N4 */
+	wf_store_relaxed(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP); /* N3 */
+	if (wf_os_membarrier() < 0)
+		limit = now + SLOW_TICK_NS;
+	limit = earliest_deadline(limit, r->was_woken ? now + FAR_NS :
+							WF_OS_FOREVER); /* N6 */
+	wf_store_relaxed(&wf_sched.monitor_until, limit);
+	r->was_woken = false;
+	/* Whoever changes credentials stores, then wakes. */
+	wf_setxid_follow();
+	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes) {
+		wf_tick_nothing_waits();
+		sleep_and_watch(limit);
+		r->was_woken = wf_load_acquire(&wf_sched.monitor_poke) != pokes;
+		r->was_short = r->was_woken &&
+			       wf_os_now() - now < SHORT_SLEEP_NS;
+	}
+	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
+	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
+}
 
 static void tick(struct rounds *r, int64_t now)
 {
-	bool needed = was_lively() || is_needed(), is_watching;
+	bool is_lively =
+		was_lively(r->was_short ? SOME_SWITCHES : LIVELY_SWITCHES);
+	bool needed = is_lively || is_needed(), is_watching;
 
 	wf_count(ticks);
+	r->was_short &= is_lively;
 	is_watching = wf_words_watch(); /* N5 */
 	wf_tick_all(now);
 	r->quiet_ticks = needed ? 0 : r->quiet_ticks + 1;
@@ -340,8 +365,7 @@ static void run(void *arg)
 			rest(&r, now, next, pokes);
 			continue;
 		}
-		sleep_until_needed(
-			now, r.quiet_ticks >= QUIET_TICKS_BEFORE_SLEEP, pokes);
+		sleep_until_needed(&r, now, pokes);
 		r.next_tick = 0;
 	}
 }

@@ -93,11 +93,14 @@ static WF_COLD void share(struct wf_vp *vp, uint64_t entry)
 
 /*
  * The monitor sleeps when nothing waits; whoever makes something wait wakes
- * it. No fence: the monitor's membarrier orders our push before our load.
+ * it. No fence: the monitor's membarrier orders our push before our load. The
+ * owner of an idle VP takes what it queues at once, and looks when it runs it
+ * (get_busy of wait/agent.c).
  */
-static void see_monitor(void)
+static void see_monitor(const struct wf_vp *vp)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) != 0))
+	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) != 0) &&
+	    (vp == NULL || wf_load_relaxed(&vp->cur) != NULL))
 		wf_idle_wake_monitor();
 }
 
@@ -142,7 +145,7 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 
 	if (WF_UNLIKELY(t->rt_priority != 0)) {
 		wf_realtime_put(vp, t, why);
-		see_monitor();
+		see_monitor(vp);
 		return;
 	}
 	switch (why) {
@@ -168,7 +171,7 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	}
 	/* Who ends slices knows of it. */
 	if (why != WF_READY_EXPIRED)
-		see_monitor();
+		see_monitor(vp);
 }
 
 /*
@@ -197,7 +200,7 @@ void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 		wf_realtime_put(NULL, t, why);
 	else
 		wf_queue_offer(vp, &entry, 1);
-	see_monitor();
+	see_monitor(NULL);
 }
 
 /* --- picking ------------------------------------------------------------ */
@@ -240,7 +243,7 @@ static void look(struct wf_vp *vp)
 	/* The tick asks too, so that the injection queue never starves. */
 	if (wf_inject_pop(&wf_sched.inject, entries, 1) > 0)
 		sort_in(vp, entries[0], false);
-	see_monitor();
+	see_monitor(vp);
 }
 
 static uint64_t take_lifo(struct wf_vp *vp)
@@ -271,7 +274,7 @@ static WF_NOINLINE uint64_t take_injected(struct wf_vp *vp)
 	for (uint32_t i = 1; i < nr; i++)
 		sort_in(vp, entries[i], false);
 	if (nr > 1)
-		see_monitor();
+		see_monitor(vp);
 	return nr > 0 ? entries[0] : WF_ENTRY_NONE;
 }
 
@@ -291,7 +294,7 @@ static uint64_t steal_from(struct wf_vp *vp, struct wf_vp *other, bool from_b)
 	for (uint32_t k = 1; k < nr; k++)
 		push_i(vp, got[k]);
 	if (nr > 1)
-		see_monitor();
+		see_monitor(vp);
 	return got[0];
 }
 

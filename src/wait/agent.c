@@ -365,6 +365,20 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 }
 
 /*
+ * Has the monitor, asleep, something to do while vp is busy? What waits or is
+ * under way in the kernel, as it asks itself before it sleeps; words and the
+ * role of the poller, which it sees to as well. Mostly a thread runs for some
+ * microseconds, and waits again.
+ */
+static bool needs_monitor(const struct wf_vp *vp)
+{
+	return wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
+	       wf_load_relaxed(&vp->nr_requests) != 0 ||
+	       wf_load_relaxed(&wf_sched.has_words) ||
+	       wf_load_relaxed(&wf_sched.wait_policy) == WF_WAIT_POLL;
+}
+
+/*
  * The VP is busy from here on, and the monitor, which may be about to sleep,
  * passes a membarrier before it looks: it sees that, or we see it asleep.
  */
@@ -373,7 +387,7 @@ static void get_busy(struct wf_vp *vp, struct wf_thread *t)
 	wf_store_release(&vp->cur, t);
 	wf_compiler_barrier();
 	wf_idle_see_timer(wf_timers_earliest(vp));
-	if (wf_load_relaxed(&wf_sched.monitor_asleep) != 0)
+	if (wf_load_relaxed(&wf_sched.monitor_asleep) != 0 && needs_monitor(vp))
 		wf_idle_wake_monitor();
 }
 

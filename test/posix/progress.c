@@ -1,6 +1,7 @@
 /* Programs that a naive scheduler of user threads would stall: they spin
  * without yielding, or block in calls that nobody intercepts. */
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -141,6 +142,74 @@ TEST(blocked_in_raw_read)
 TEST(blocked_in_read)
 {
 	blocked_readers(plain_read);
+}
+
+/*
+ * All threads have slept for long when one wakes, and blocks in the kernel
+ * until another has run: one that it has woken, one whose time comes only now,
+ * one that reads what another process writes.
+ */
+enum { LONG_MS = 300, MORE_MS = 20 };
+static sem_t woken;
+static int letters[2];
+
+static void answer(void)
+{
+	CHECK_EQ(write(fds[1], "", 1), 1);
+}
+
+static void *answer_when_woken(void *arg)
+{
+	CHECK_EQ(sem_wait(&woken), 0);
+	answer();
+	return arg;
+}
+
+static void *answer_in_time(void *arg)
+{
+	sleep_ms(LONG_MS + MORE_MS);
+	answer();
+	return arg;
+}
+
+static void *answer_letter(void *arg)
+{
+	char letter;
+
+	CHECK_EQ(read(letters[0], &letter, 1), 1);
+	answer();
+	return arg;
+}
+
+static void send_letter(void)
+{
+	sleep_ms(LONG_MS + MORE_MS);
+	CHECK_EQ(write(letters[1], "", 1), 1);
+}
+
+static void sleep_and_block(void *(*answers)(void *))
+{
+	pthread_t t = thread_start(answers, NULL);
+
+	sleep_ms(LONG_MS);
+	sem_post(&woken);
+	raw_read(NULL);
+	thread_join(t);
+}
+
+TEST(blocks_after_a_long_sleep)
+{
+	pid_t child;
+
+	CHECK_EQ(pipe(fds), 0);
+	CHECK_EQ(pipe(letters), 0);
+	CHECK_EQ(sem_init(&woken, 0, 0), 0);
+	sleep_and_block(answer_when_woken);
+	sleep_and_block(answer_in_time);
+	child = child_start(send_letter);
+	sleep_and_block(answer_letter);
+	CHECK_EQ(child_wait(child), 0);
+	CHECK_EQ(nr_read, 3);
 }
 
 static void *write_full_pipe(void *arg)
