@@ -253,7 +253,8 @@ static void nap_quietly(int64_t until, uint32_t pokes)
 /* What run() knows from round to round. */
 struct rounds {
 	int64_t next_tick;
-	int64_t quiet_ns;   /* as the last tick found it */
+	bool is_watching;   /* words, at the last tick */
+	bool is_planned;    /* next_tick, by what the last tick has decided */
 	int64_t rescue_nap; /* until the next look; TICK_NS: as usual */
 	uint32_t quiet_ticks;
 	bool was_woken; /* from the last sleep */
@@ -296,31 +297,47 @@ static void tick(struct rounds *r, int64_t now)
 {
 	bool is_lively =
 		was_lively(r->was_short ? SOME_SWITCHES : LIVELY_SWITCHES);
-	bool needed = is_lively || is_needed(), is_watching;
+	bool needed = is_lively || is_needed();
 
 	wf_count(ticks);
 	r->was_short &= is_lively;
-	is_watching = wf_words_watch(); /* N5 */
+	r->is_watching = wf_words_watch(); /* N5 */
 	wf_tick_all(now);
 	r->quiet_ticks = needed ? 0 : r->quiet_ticks + 1;
-	r->quiet_ns = wf_options.preempt_every == 0 && !is_watching ?
-			      wf_tick_quiet_ns() :
-			      0;
-	r->next_tick = now + (r->quiet_ns > TICK_NS ? r->quiet_ns : TICK_NS);
+	r->next_tick = now + TICK_NS;
+	r->is_planned = false;
+}
+
+/* Where all compute, the next tick is due at the end of the first slice. */
+static void plan_tick(struct rounds *r, int64_t now)
+{
+	int64_t quiet_ns = 0;
+
+	if (wf_options.preempt_every == 0 && !r->is_watching)
+		quiet_ns = wf_tick_quiet_ns();
+	if (quiet_ns > TICK_NS)
+		r->next_tick = now + quiet_ns;
+	r->is_planned = true;
 }
 
 /* Returns when to look again, which is the next tick or earlier. */
 static int64_t rescue_and_retry(struct rounds *r, int64_t now)
 {
-	int64_t next = r->next_tick;
+	bool is_asking;
+	int64_t next;
 
 	if (wf_rescue_all(now, r->rescue_nap < TICK_NS))
 		r->rescue_nap = RESCUE_NS;
 	else if (r->rescue_nap < TICK_NS)
 		r->rescue_nap += r->rescue_nap / 2;
+	is_asking = wf_tick_retry(now);
+	/* Not before the slices have begun that the tick has ended others for. */
+	if (!is_asking && !r->is_planned)
+		plan_tick(r, now);
+	next = r->next_tick;
 	if (r->rescue_nap < TICK_NS && now + r->rescue_nap < next)
 		next = now + r->rescue_nap;
-	if (wf_tick_retry(now) && now + WF_TICK_RETRY_NS < next)
+	if (is_asking && now + WF_TICK_RETRY_NS < next)
 		next = now + WF_TICK_RETRY_NS;
 	return next;
 }
