@@ -63,10 +63,10 @@ enum wf_exit_state {
 /* Signals that were sent and not yet delivered (signal/queue.c). */
 struct wf_signal_node;
 struct wf_sigqueue {
-	struct wf_spin lock;	     /* the list */
-	bool is_closed;		     /* its thread ends; lock */
-	_Atomic uint64_t pending;    /* bit n - 1: some n is in the list */
-	struct wf_signal_node *head; /* oldest first; lock */
+	struct wf_spin lock;	       /* the list */
+	bool is_closed;		       /* its thread ends; lock */
+	_Atomic uint64_t pending;      /* bit n - 1: some n is in the list */
+	struct wf_signal_node *newest; /* of a ring, or NULL; lock */
 };
 
 /* As stack_t, but small. */

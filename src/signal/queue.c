@@ -2,6 +2,9 @@
  * Q1. Bit n - 1 of q->pending is set as long as a signal n is in the list;
  *     both change under the lock only.
  * Q2. A node is in one list or in the free list. Nodes are never given back.
+ * Q3. A list is a ring: its newest node is followed by its oldest. So who puts
+ *     one takes the same time, however many there are, and so does who takes
+ *     one of a kind of which there are more.
  */
 #include "signal/queue.h"
 
@@ -15,7 +18,8 @@
 
 enum {
 	CHUNK_BYTES = 64 * 1024,
-	/* About the kernel's limit of a user (RLIMIT_SIGPENDING). */
+	/* About the kernel's limit of a user (RLIMIT_SIGPENDING). It is for
+	 * real-time signals: of the others each queue has one at most. */
 	MAX_CHUNKS = 64,
 };
 
@@ -47,7 +51,13 @@ static int add_chunk(void)
 	return 0;
 }
 
-static struct wf_signal_node *get_node(void)
+/* Is one of them more than none? */
+static bool is_standard(int sig)
+{
+	return sig < 32;
+}
+
+static struct wf_signal_node *get_node(int sig)
 {
 	struct wf_signal_node *n;
 
@@ -58,7 +68,7 @@ static struct wf_signal_node *get_node(void)
 		n = free_nodes;
 		if (n != NULL)
 			free_nodes = n->next;
-		may_grow = nr_chunks < MAX_CHUNKS;
+		may_grow = nr_chunks < MAX_CHUNKS || is_standard(sig);
 		wf_spin_unlock(&pool_lock);
 		if (n != NULL || !may_grow || add_chunk() < 0)
 			return n;
@@ -75,43 +85,40 @@ static void put_node(struct wf_signal_node *n)
 
 /* --- lists -------------------------------------------------------------- */
 
-/* Is one of them more than none? */
-static bool is_standard(int sig)
-{
-	return sig < 32;
-}
-
 /* A timer's signal is queued once; its expirations meanwhile are counted. */
 static bool count_overrun(struct wf_sigqueue *q, const siginfo_t *info)
 {
-	struct wf_signal_node *n = q->head;
+	struct wf_signal_node *n = q->newest;
 
 	if (info->si_code != SI_TIMER)
 		return false;
-	while (n != NULL && (n->info.si_code != SI_TIMER ||
-			     n->info.si_signo != info->si_signo ||
-			     n->info.si_timerid != info->si_timerid))
+	do {
 		n = n->next;
-	if (n == NULL)
-		return false;
-	n->info.si_overrun += 1 + info->si_overrun;
-	return true;
+		if (n->info.si_code == SI_TIMER &&
+		    n->info.si_signo == info->si_signo &&
+		    n->info.si_timerid == info->si_timerid) {
+			n->info.si_overrun += 1 + info->si_overrun;
+			return true;
+		}
+	} while (n != q->newest);
+	return false;
 }
 
 static int append_locked(struct wf_sigqueue *q, struct wf_signal_node *n)
 {
 	uint64_t bit = WF_SIGNAL_BIT(n->info.si_signo);
-	struct wf_signal_node **end = &q->head;
 
 	if (q->is_closed)
 		return -ESRCH;
 	if ((wf_load_relaxed(&q->pending) & bit) != 0 &&
 	    (count_overrun(q, &n->info) || is_standard(n->info.si_signo)))
 		return -EALREADY;
-	while (*end != NULL)
-		end = &(*end)->next;
-	n->next = NULL;
-	*end = n;
+	n->next = n;
+	if (q->newest != NULL) {
+		n->next = q->newest->next;
+		q->newest->next = n;
+	}
+	q->newest = n;			   /* Q3 */
 	atomic_fetch_or(&q->pending, bit); /* Q1 */
 	return 0;
 }
@@ -119,7 +126,7 @@ static int append_locked(struct wf_sigqueue *q, struct wf_signal_node *n)
 int wf_sigqueue_put(struct wf_sigqueue *q, const siginfo_t *info,
 		    bool is_process)
 {
-	struct wf_signal_node *n = get_node();
+	struct wf_signal_node *n = get_node(info->si_signo);
 	int err;
 
 	if (n == NULL)
@@ -134,29 +141,51 @@ int wf_sigqueue_put(struct wf_sigqueue *q, const siginfo_t *info,
 	return err == -EALREADY ? 0 : err;
 }
 
+static void unlink_behind_locked(struct wf_sigqueue *q,
+				 struct wf_signal_node *before)
+{
+	struct wf_signal_node *n = before->next;
+
+	before->next = n->next;
+	if (q->newest == n)
+		q->newest = before != n ? before : NULL;
+}
+
+/* The oldest of these; NULL: there is none that was sent to the process. */
+static struct wf_signal_node *unlink_oldest_locked(struct wf_sigqueue *q,
+						   int sig, bool only_process)
+{
+	struct wf_signal_node *before = NULL, *at = q->newest, *n;
+	bool are_more = false;
+
+	do {
+		n = at->next;
+		if (n->info.si_signo == sig) {
+			if (before == NULL && (n->is_process || !only_process))
+				before = at;
+			else
+				are_more = true;
+		}
+		at = n;
+	} while (at != q->newest && (before == NULL || !are_more));
+	if (before == NULL)
+		return NULL;
+	n = before->next;
+	unlink_behind_locked(q, before);
+	if (!are_more)
+		atomic_fetch_and(&q->pending, ~WF_SIGNAL_BIT(sig)); /* Q1 */
+	return n;
+}
+
 static struct wf_signal_node *unlink_locked(struct wf_sigqueue *q, uint64_t set,
 					    bool only_process)
 {
-	struct wf_signal_node **best = NULL, *n;
-	uint64_t left = 0;
+	struct wf_signal_node *n = NULL;
 
-	for (struct wf_signal_node **p = &q->head; *p != NULL;
-	     p = &(*p)->next) {
-		int sig = (*p)->info.si_signo;
-
-		if ((set & WF_SIGNAL_BIT(sig)) == 0 ||
-		    (only_process && !(*p)->is_process))
-			continue;
-		if (best == NULL || sig < (*best)->info.si_signo)
-			best = p;
-	}
-	if (best == NULL)
-		return NULL;
-	n = *best;
-	*best = n->next;
-	for (struct wf_signal_node *m = q->head; m != NULL; m = m->next)
-		left |= WF_SIGNAL_BIT(m->info.si_signo);
-	wf_store_relaxed(&q->pending, left); /* Q1 */
+	for (uint64_t left = wf_load_relaxed(&q->pending) & set;
+	     left != 0 && n == NULL; left &= left - 1)
+		n = unlink_oldest_locked(q, __builtin_ctzll(left) + 1,
+					 only_process);
 	return n;
 }
 

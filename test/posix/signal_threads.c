@@ -154,6 +154,31 @@ TEST(real_time_signals_queue)
 	thread_join(thread_start(queue_to_self, NULL));
 }
 
+static void *fill_queue(void *arg)
+{
+	sigset_t set = set_of(SIGUSR1);
+	union sigval value = { .sival_int = 0 };
+	int rc;
+
+	CHECK_EQ(sigaddset(&set, SIGRTMIN + 5), 0);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	do
+		rc = pthread_sigqueue(pthread_self(), SIGRTMIN + 5, value);
+	while (rc == 0);
+	CHECK_EQ(rc, EAGAIN);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(raise(SIGUSR1), 0);
+	set = set_of(SIGUSR1);
+	CHECK_EQ(sigtimedwait(&set, NULL, &(struct timespec){ 0, 0 }), SIGUSR1);
+	return arg;
+}
+
+/* The signals of old need no place. */
+TEST(full_queue)
+{
+	thread_join(thread_start(fill_queue, NULL));
+}
+
 /* --- masks ---------------------------------------------------------------- */
 
 static _Atomic int step;
