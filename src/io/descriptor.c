@@ -287,6 +287,7 @@ bool wf_descriptor_is_nonblocking(int fd)
 
 int64_t wf_descriptor_deadline(int fd, int option)
 {
+	const int64_t most_s = INT64_MAX / 2 / WF_NS_PER_S;
 	uint16_t bit = option == SO_RCVTIMEO ? NO_RECEIVE_TIMEOUT :
 					       NO_SEND_TIMEOUT;
 	struct timeval tv = { 0 };
@@ -300,6 +301,8 @@ int64_t wf_descriptor_deadline(int fd, int option)
 		return WF_FOREVER;
 	}
 	wf_descriptor_limit_comes();
+	if (tv.tv_sec > most_s)
+		return WF_FOREVER;
 	return wf_os_now() + tv.tv_sec * WF_NS_PER_S +
 	       tv.tv_usec * WF_NS_PER_US;
 }

@@ -121,9 +121,13 @@ const struct wf_thread *wf_cpu_timer_thread(timer_t timer)
 	return tid != 0 ? wf_table_by_tid(tid) : NULL;
 }
 
+/* Far enough from both ends to be added to. */
 static int64_t ns_of(struct timespec ts)
 {
-	return ts.tv_sec * WF_NS_PER_S + ts.tv_nsec;
+	const int64_t most_s = INT64_MAX / 2 / WF_NS_PER_S;
+
+	return ts.tv_sec < most_s ? ts.tv_sec * WF_NS_PER_S + ts.tv_nsec :
+				    most_s * WF_NS_PER_S;
 }
 
 struct timespec wf_cpu_timer_after(clockid_t clock, struct timespec more)

@@ -129,6 +129,24 @@ TEST(time_limit_through_another_number)
 	CHECK_ERRNO(read(pair[0], &c, 1), EAGAIN);
 }
 
+/* In nanoseconds it is more than there are numbers for. */
+TEST(time_limit_far_away)
+{
+	struct timeval limit = { 10000000000, 0 };
+	pthread_t thread;
+	char c;
+
+	have_threads();
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit,
+			    sizeof(limit)),
+		 0);
+	thread = thread_start(send_rest_later, NULL);
+	is_ready = 1;
+	CHECK_EQ(read(pair[0], &c, 1), 1);
+	thread_join(thread);
+}
+
 /* --- nothing at all ------------------------------------------------------ */
 
 TEST(no_bytes)

@@ -277,6 +277,27 @@ TEST(timers_on_own_clocks)
 	CHECK_EQ(nr_wrong, 0);
 }
 
+static void *time_far_away(void *arg)
+{
+	const struct itimerspec spec = { .it_value = { 10000000000, 0 } };
+	timer_t timer =
+		make_timer(CLOCK_THREAD_CPUTIME_ID,
+			   (struct sigevent){ .sigev_notify = SIGEV_NONE });
+	struct itimerspec left;
+
+	CHECK_EQ(timer_settime(timer, TIMER_ABSTIME, &spec, NULL), 0);
+	CHECK_EQ(timer_gettime(timer, &left), 0);
+	CHECK(left.it_value.tv_sec > INT32_MAX);
+	CHECK_EQ(timer_delete(timer), 0);
+	return arg;
+}
+
+/* In nanoseconds it is more than there are numbers for. */
+TEST(time_far_away_on_own_clock)
+{
+	thread_join(thread_start(time_far_away, NULL));
+}
+
 /* Its clock goes on when there are others. */
 TEST(timer_on_the_first_clock)
 {
