@@ -331,7 +331,7 @@ static int64_t rescue_and_retry(struct rounds *r, int64_t now)
 	else if (r->rescue_nap < TICK_NS)
 		r->rescue_nap += r->rescue_nap / 2;
 	is_asking = wf_tick_retry(now);
-	/* Not before the slices have begun that the tick has ended others for. */
+	/* Not before those have begun that the tick has ended others for. */
 	if (!is_asking && !r->is_planned)
 		plan_tick(r, now);
 	next = r->next_tick;

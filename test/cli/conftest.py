@@ -35,7 +35,8 @@ def compile_c(tmp_path):
         if not shutil.which(cc):
             pytest.skip(f"{cc} is not installed")
         program = tmp_path / name
-        subprocess.run([cc, "-x", "c", "-", "-o", program, *flags],
+        subprocess.run([cc, "-D_GNU_SOURCE", "-x", "c", "-", "-o", program,
+                        *flags],
                        input=source, text=True, check=True)
         return program
     return make

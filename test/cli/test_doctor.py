@@ -70,7 +70,6 @@ def test_program(weft):
 
 
 CALLS = '''
-    #define _GNU_SOURCE
     #include <pthread.h>
     #include <sched.h>
     #include <signal.h>

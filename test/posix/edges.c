@@ -12,9 +12,14 @@
 #include "cpus.h"
 #include "threading.h"
 
+/* POSIX leaves open what becomes of ids that are over. */
 TEST(joined_threads_are_gone)
 {
-	pthread_t t = thread_start(thread_nothing, NULL);
+	pthread_t t;
+
+	if (__GLIBC_PREREQ(2, 43))
+		SKIP("glibc takes a joined thread for one that may be joined");
+	t = thread_start(thread_nothing, NULL);
 
 	thread_join(t);
 	CHECK_EQ(pthread_join(t, NULL), ESRCH);
