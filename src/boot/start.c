@@ -36,6 +36,7 @@
 #include "sync/mutex.h"
 #include "thread/affinity.h"
 #include "thread/cpu_timer.h"
+#include "thread/scope.h"
 #include "wait/agent.h"
 #include "wait/timer.h"
 #include "wait/word.h"
@@ -208,6 +209,7 @@ static int start_locked(struct wf_thread *t)
 	int err;
 
 	refuse_valgrind();
+	wf_scope_start();
 	err = make_world();
 	if (err < 0)
 		return err;

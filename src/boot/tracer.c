@@ -6,6 +6,7 @@
 #include "libc/elf.h"
 #include "sched/runtime.h"
 #include "thread/kernel_state.h"
+#include "thread/scope.h"
 
 static _Atomic bool has_forked; /* this process has */
 
@@ -26,7 +27,9 @@ static bool is_multiplexed(void)
 
 void wf_tracer_start(void)
 {
-	if (wf_load_relaxed(&has_forked) && is_program())
+	bool is_stepped = wf_scope_is_debugged && wf_options.bound[0] == '\0';
+
+	if (is_stepped || (wf_load_relaxed(&has_forked) && is_program()))
 		wf_kernel_state_begin();
 }
 

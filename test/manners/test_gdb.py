@@ -56,10 +56,9 @@ def test_steps(prefix):
     assert "done\n" in shown and "exited normally" in shown
 
 
-@pytest.mark.parametrize("prefix", WAYS[:2])
+@pytest.mark.parametrize("prefix", WAYS)
 def test_steps_over_waits(prefix):
-    """With one VP only: gdb takes what goes on on another kernel thread for
-    another thread."""
+    """gdb takes what goes on on another kernel thread for another thread."""
     shown = debug("break compute_in_threads", "run", *["next"] * 6, "continue",
                   prefix=prefix)
     assert "pthread_join(threads[i], NULL)" in shown
