@@ -2,6 +2,7 @@
 #include "api/api.h"
 
 #include "api/shared_mutex.h"
+#include "boot/boot.h"
 #include "libc/real.h"
 #include "sync/deadline.h"
 #include "sync/mutex.h"
@@ -53,8 +54,20 @@ WF_API(int, pthread_mutex_destroy, pthread_mutex_t *mutex)
 }
 WF_API_ALIAS(pthread_mutex_destroy, __pthread_mutex_destroy);
 
+/* Before the runtime starts the kernel has the caller's priority, and nothing
+ * lends it another. */
+static void prepare(const struct wf_mutex *m)
+{
+	const int lends = WF_MUTEX_PROTECT, is_libc = WF_MUTEX_SHARED;
+
+	if (WF_UNLIKELY((wf_mutex_kind(m) & (lends | is_libc)) == lends) &&
+	    !wf_is_started())
+		wf_boot_start();
+}
+
 static WF_NOINLINE int lock(pthread_mutex_t *mutex)
 {
+	prepare(mutex_of(mutex));
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
 		return wf_shared_mutex_lock(mutex, CLOCK_REALTIME, NULL);
 	return -wf_mutex_lock(mutex_of(mutex));
@@ -68,6 +81,7 @@ WF_API_ALIAS(pthread_mutex_lock, __pthread_mutex_lock);
 
 WF_API(int, pthread_mutex_trylock, pthread_mutex_t *mutex)
 {
+	prepare(mutex_of(mutex));
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
 		return wf_shared_mutex_trylock(mutex);
 	return -wf_mutex_trylock(mutex_of(mutex));
@@ -77,6 +91,7 @@ WF_API_ALIAS(pthread_mutex_trylock, __pthread_mutex_trylock);
 WF_API(int, pthread_mutex_timedlock, pthread_mutex_t *mutex,
        const struct timespec *abstime)
 {
+	prepare(mutex_of(mutex));
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
 		return wf_shared_mutex_lock(mutex, CLOCK_REALTIME, abstime);
 	return -wf_mutex_clocklock(mutex_of(mutex), CLOCK_REALTIME, abstime);
@@ -87,6 +102,7 @@ WF_API(int, pthread_mutex_clocklock, pthread_mutex_t *mutex, clockid_t clock,
 {
 	if (WF_UNLIKELY(!wf_deadline_has_clock(clock)))
 		return EINVAL;
+	prepare(mutex_of(mutex));
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
 		return wf_shared_mutex_lock(mutex, clock, abstime);
 	return -wf_mutex_clocklock(mutex_of(mutex), clock, abstime);

@@ -331,6 +331,20 @@ TEST(protection_is_seen)
 	check_own(55, 55);
 }
 
+/* The process has no other thread. */
+TEST(protection_of_the_only_thread)
+{
+	struct sched_param param = { .sched_priority = MAIN };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param) < 0)
+		SKIP("no real-time policies here");
+	make(&first, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, 60);
+	lock(&first);
+	check_own(MAIN, 60);
+	unlock(&first);
+	check_own(MAIN, MAIN);
+}
+
 TEST(protection_has_rules)
 {
 	struct timespec past = { 0 };
