@@ -189,6 +189,24 @@ bool wf_descriptor_is_byte_stream(int fd)
 	       type == SOCK_STREAM;
 }
 
+static bool is_option_set(int fd, int option)
+{
+	int is_set = 0;
+	socklen_t bytes = sizeof(is_set);
+
+	return wf_sys(SYS_getsockopt, fd, SOL_SOCKET, option, &is_set,
+		      &bytes) == 0 &&
+	       is_set != 0;
+}
+
+bool wf_descriptor_tells_sender(int fd)
+{
+	enum { PASS_PIDFD = 76 }; /* SO_PASSPIDFD since Linux 6.5 */
+
+	return is_option_set(fd, SO_PASSCRED) ||
+	       is_option_set(fd, SO_PASSSEC) || is_option_set(fd, PASS_PIDFD);
+}
+
 static bool is_kernels(int fd)
 {
 	struct statfs fs;

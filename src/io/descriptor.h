@@ -46,11 +46,13 @@ void wf_descriptor_was_cached(int fd, bool is_hit);
 /* A limit is about to be set on some socket. */
 void wf_descriptor_limit_comes(void);
 
-/* These three ask the kernel each time. */
+/* These four ask the kernel each time. */
 bool wf_descriptor_is_nonblocking(int fd);
 bool wf_descriptor_is_socket(int fd);
 /* A socket whose messages have no borders. */
 bool wf_descriptor_is_byte_stream(int fd);
+/* A Unix socket whose receiver is told who has sent. */
+bool wf_descriptor_tells_sender(int fd);
 
 /* A file with O_DIRECT when weft first met it. */
 bool wf_descriptor_is_direct(int fd);

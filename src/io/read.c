@@ -86,6 +86,20 @@ static bool waits_for_one(int fd, int flags)
 	return (flags & MSG_WAITALL) != 0 && !wf_descriptor_is_byte_stream(fd);
 }
 
+/*
+ * Where the sender is told, the kernel tells of nobody when there is nothing
+ * to receive. A ring, which looks again when something has come, has no room
+ * left in msg_control then: descriptors that were sent are lost.
+ */
+static bool has_room_for_once(int fd, const struct msghdr *msg)
+{
+	void *control;
+
+	return wf_memory_get(&control, &msg->msg_control, sizeof(control)) ==
+		       0 &&
+	       control != NULL && wf_descriptor_tells_sender(fd);
+}
+
 long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	struct wf_request r = {
@@ -107,7 +121,7 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 		if (!may_wait(fd, flags))
 			return found_dry(fd);
 	}
-	r.avoids_ring = waits_for_one(fd, flags);
+	r.avoids_ring = waits_for_one(fd, flags) || has_room_for_once(fd, msg);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 

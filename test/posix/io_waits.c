@@ -284,6 +284,54 @@ TEST(descriptors_are_passed)
 	CHECK_EQ(c, '!');
 }
 
+static void *receive_sender(void *arg)
+{
+	char control[CMSG_SPACE(sizeof(struct ucred))], c;
+	struct iovec iov = { &c, 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *head;
+	struct ucred sender;
+
+	is_ready = 1;
+	CHECK_EQ(recvmsg(pair[0], &msg, (int)(intptr_t)arg), 1);
+	CHECK_EQ(msg.msg_flags & MSG_CTRUNC, 0);
+	head = CMSG_FIRSTHDR(&msg);
+	CHECK(head != NULL && head->cmsg_type == SCM_CREDENTIALS);
+	memcpy(&sender, CMSG_DATA(head), sizeof(sender));
+	CHECK_EQ(sender.pid, getpid());
+	return NULL;
+}
+
+static void the_sender_is_told(int flags)
+{
+	pthread_t thread;
+	int yes = 1;
+
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &yes,
+			    sizeof(yes)),
+		 0);
+	thread = thread_start(receive_sender, (void *)(intptr_t)flags);
+	let_it_wait(&is_ready);
+	CHECK_EQ(write(pair[1], "s", 1), 1);
+	thread_join(thread);
+}
+
+TEST(senders_are_told)
+{
+	the_sender_is_told(0);
+}
+
+TEST(senders_are_told_to_who_waits_for_all)
+{
+	the_sender_is_told(MSG_WAITALL);
+}
+
 static void *receive_datagram(void *arg)
 {
 	char buf[100];
