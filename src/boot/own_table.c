@@ -19,6 +19,7 @@
 #include "sched/service.h"
 
 static _Atomic uint32_t is_ready;
+static bool is_own; /* the monitor's */
 static struct wf_thread closer_self;
 static _Atomic int closer_tid;
 
@@ -53,7 +54,8 @@ void wf_own_table_make(void)
 	/* Most often it is a matter of microseconds. */
 	const int64_t patience_ns = 2 * WF_NS_PER_MS;
 
-	if (wf_sys(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) < 0) {
+	is_own = wf_sys(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+	if (!is_own) {
 		set_ready();
 		return;
 	}
@@ -61,6 +63,11 @@ void wf_own_table_make(void)
 		close_copies();
 	else
 		wf_os_futex_wait(&is_ready, 0, wf_os_now() + patience_ns);
+}
+
+bool wf_own_table_is_own(void)
+{
+	return is_own;
 }
 
 void wf_own_table_wait(void)

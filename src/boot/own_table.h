@@ -9,6 +9,8 @@
  * files. Where that is refused, it goes on with the program's.
  */
 void wf_own_table_make(void);
+/* It has one: what it keeps open is no number of the program's. */
+bool wf_own_table_is_own(void);
 
 /*
  * All copies of the program's descriptors are closed. Till then what the

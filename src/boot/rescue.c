@@ -14,6 +14,8 @@
  */
 #include "boot/rescue.h"
 
+#include <string.h>
+
 #include "boot/own_table.h"
 #include "boot/tick.h"
 #include "libc/text.h"
@@ -51,10 +53,23 @@ static struct look looks[MAX_VPS];
 static int proc = -1; /* the monitor's own descriptor of /proc/self/task */
 static bool has_asked_for_proc;
 
+/*
+ * Descriptors for what it asks again and again, by the carrier's number. Few:
+ * it may have as many as the program, and those of hundreds of carriers that
+ * sleep would be kept for nothing.
+ */
+enum { NR_KEPT = 32 };
+static struct {
+	int tid; /* 0: none */
+	int stat;
+} kept[NR_KEPT];
+
 void wf_rescue_init(void)
 {
 	proc = -1;
 	has_asked_for_proc = false;
+	/* A fork child has none of its parent's. */
+	memset(kept, 0, sizeof(kept));
 }
 
 /* Once the monitor may open files. */
@@ -64,6 +79,33 @@ static void open_proc(void)
 		return;
 	proc = wf_os_proc_open();
 	has_asked_for_proc = true;
+}
+
+/* Of c, by a descriptor that is kept. A kernel thread may have ended since it
+ * was opened, and another have its id. */
+static char ask_kept(const struct wf_carrier *c, int tid)
+{
+	int *stat = &kept[c->number].stat;
+	char state = 'X';
+
+	if (kept[c->number].tid == tid)
+		state = wf_os_thread_stat_state(*stat);
+	if (state != 'X')
+		return state;
+	if (kept[c->number].tid != 0)
+		wf_sys(SYS_close, *stat);
+	*stat = wf_os_thread_stat_open(proc, tid);
+	kept[c->number].tid = *stat >= 0 ? tid : 0;
+	return *stat >= 0 ? wf_os_thread_stat_state(*stat) : 'X';
+}
+
+static char state_of(const struct wf_carrier *c)
+{
+	int tid = wf_load_relaxed(&c->tid);
+
+	return c->number < NR_KEPT && tid != 0 && wf_own_table_is_own() ?
+		       ask_kept(c, tid) :
+		       wf_os_thread_state(proc, tid);
 }
 
 /*
@@ -77,7 +119,7 @@ static bool pass_barrier(const struct wf_vp *vp)
 
 	if (wf_os_membarrier() == 0)
 		return true;
-	state = wf_os_thread_state(proc, wf_load_relaxed(&vp->carrier->tid));
+	state = state_of(vp->carrier);
 	if (state == 'X')
 		wf_os_pass_barrier();
 	return state == 'S' || state == 'X';
@@ -102,7 +144,7 @@ static bool take(struct wf_vp *vp, struct wf_thread *t)
 
 bool wf_rescue_is_runnable(const struct wf_carrier *c)
 {
-	return wf_os_thread_state(proc, wf_load_relaxed(&c->tid)) == 'R';
+	return state_of(c) == 'R';
 }
 
 /*
@@ -111,9 +153,9 @@ bool wf_rescue_is_runnable(const struct wf_carrier *c)
  * thread, by a system call compiled into it: no more to be found ('X'), but for
  * the process's first ('Z').
  */
-static bool is_asleep(int tid)
+static bool is_asleep(const struct wf_carrier *c)
 {
-	char state = wf_os_thread_state(proc, tid);
+	char state = state_of(c);
 
 	return state == 'S' || state == 'D' || state == 'X' || state == 'Z';
 }
@@ -144,7 +186,7 @@ static bool is_blocked(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 	l->carrier = c;
 	if (!is_suspect || (l->nr_skips > 0 && l->nr_skips-- > 0))
 		return false;
-	if (is_asleep(tid)) {
+	if (is_asleep(c)) {
 		l->nr_alarms = 0;
 		return true;
 	}
@@ -202,7 +244,7 @@ static bool computes(struct wf_carrier *c, int tid)
 	uint64_t nr_sleeps;
 	int64_t cpu_ns;
 
-	if (wf_os_thread_state(proc, tid) != 'R')
+	if (state_of(c) != 'R')
 		return false;
 	cpu_ns = wf_os_thread_cpu(tid);
 	nr_sleeps = wf_os_thread_sleeps(proc, tid);

@@ -71,21 +71,34 @@ int wf_os_proc_open(void)
 			   O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* What /proc has about a thread, as a string. False: nothing. */
+static int open_about(int proc, int tid, const char *what)
+{
+	char path[48];
+
+	wf_format(path, sizeof(path), "%d/%s", tid, what);
+	return (int)wf_sys(SYS_openat, proc, path, O_RDONLY | O_CLOEXEC);
+}
+
+/* What /proc has there, as a string. False: nothing. */
+static bool read_text(int fd, char *buf, size_t bytes)
+{
+	long n = wf_sys(SYS_pread64, fd, buf, bytes - 1, 0);
+
+	buf[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 static bool read_about(int proc, int tid, const char *what, char *buf,
 		       size_t bytes)
 {
-	char path[48];
-	long fd, n;
+	int fd = open_about(proc, tid, what);
+	bool is_read;
 
-	wf_format(path, sizeof(path), "%d/%s", tid, what);
-	fd = wf_sys(SYS_openat, proc, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	n = wf_sys(SYS_read, fd, buf, bytes - 1);
+	is_read = read_text(fd, buf, bytes);
 	wf_sys(SYS_close, fd);
-	buf[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return is_read;
 }
 
 static uint64_t number_at(const char *p, uint64_t base)
@@ -112,16 +125,33 @@ uint64_t wf_os_pending_of_thread(void)
 	return p != NULL ? number_at(p + sizeof("SigPnd:"), 16) : 0;
 }
 
-char wf_os_thread_state(int proc, int tid)
+int wf_os_thread_stat_open(int proc, int tid)
+{
+	return open_about(proc, tid, "stat");
+}
+
+char wf_os_thread_stat_state(int stat)
 {
 	char buf[256];
 	const char *paren;
 
-	if (!read_about(proc, tid, "stat", buf, sizeof(buf)))
+	if (!read_text(stat, buf, sizeof(buf)))
 		return 'X';
 	/* The command's name may hold anything, parentheses too. */
 	paren = strrchr(buf, ')');
 	return paren != NULL && paren[1] == ' ' ? paren[2] : 'X';
+}
+
+char wf_os_thread_state(int proc, int tid)
+{
+	int stat = wf_os_thread_stat_open(proc, tid);
+	char state;
+
+	if (stat < 0)
+		return 'X';
+	state = wf_os_thread_stat_state(stat);
+	wf_sys(SYS_close, stat);
+	return state;
 }
 
 bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc)

@@ -36,6 +36,12 @@ void wf_os_signal_self(int tid, int sig);
  */
 int wf_os_proc_open(void);
 char wf_os_thread_state(int proc, int tid);
+/*
+ * The same for half the price, through a descriptor that is kept: of the thread
+ * that had the id when it was opened, 'X' when that has ended.
+ */
+int wf_os_thread_stat_open(int proc, int tid);
+char wf_os_thread_stat_state(int stat);
 /* Signals that wait for the calling kernel thread, not for the process. */
 uint64_t wf_os_pending_of_thread(void);
 /* What system call it is in, and from where; false if in none, or unknown. */

@@ -1,5 +1,6 @@
 """docs/reference/syscalls.md against the source, strace and seccomp filters."""
 
+import collections
 import errno
 import functools
 import re
@@ -115,6 +116,32 @@ def test_calls_are_documented(command, options):
     assert {"clone", "rt_sigprocmask"} <= own
     assert own - known == set()
     assert every - native - known == set()
+
+
+def test_what_is_asked_often_is_kept_open():
+    """Does a carrier sleep? Each is asked after many times."""
+    script = ("import ctypes, os, threading, time\n"
+              "reader, writer = os.pipe()\n"
+              "def read():\n"
+              "    ctypes.CDLL(None).syscall(0, reader, bytes(1), 1)\n"
+              "for _ in range(40):\n"
+              "    thread = threading.Thread(target=read)\n"
+              "    thread.start()\n"
+              "    time.sleep(0.005)\n"
+              "    os.write(writer, b'x')\n"
+              "    thread.join()\n")
+    result = run([need("strace"), "-f", "-e", "trace=openat,pread64",
+                  "-o", "/dev/stdout", *WEFT, "--vps", "1",
+                  "/usr/bin/python3", "-c", script])
+    if "PTRACE" in result.stderr or "ptrace" in result.stderr:
+        pytest.skip("ptrace is not permitted")
+    assert result.returncode == 0, result.stderr
+    opened = collections.Counter(
+        re.findall(r'openat\(\d+, "(\d+)/stat"', result.stdout))
+    assert opened and max(opened.values()) == 1
+    nr_asked = len(re.findall(r'pread64\(.*?"\d+ \(.*?\) [A-Z] ',
+                              result.stdout))
+    assert nr_asked > 5 * len(opened)
 
 
 # --- filters ---
