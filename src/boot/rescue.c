@@ -81,31 +81,41 @@ static void open_proc(void)
 	has_asked_for_proc = true;
 }
 
-/* Of c, by a descriptor that is kept. A kernel thread may have ended since it
- * was opened, and another have its id. */
+static void close_kept(void)
+{
+	for (uint32_t i = 0; i < NR_KEPT; i++) {
+		if (kept[i].tid != 0)
+			wf_sys(SYS_close, kept[i].stat);
+		kept[i].tid = 0;
+	}
+}
+
+/* Of c, by a descriptor that is kept. */
 static char ask_kept(const struct wf_carrier *c, int tid)
 {
 	int *stat = &kept[c->number].stat;
-	char state = 'X';
 
-	if (kept[c->number].tid == tid)
-		state = wf_os_thread_stat_state(*stat);
-	if (state != 'X')
-		return state;
-	if (kept[c->number].tid != 0)
-		wf_sys(SYS_close, *stat);
-	*stat = wf_os_thread_stat_open(proc, tid);
-	kept[c->number].tid = *stat >= 0 ? tid : 0;
+	if (kept[c->number].tid != tid) {
+		if (kept[c->number].tid != 0)
+			wf_sys(SYS_close, *stat);
+		*stat = wf_os_thread_stat_open(proc, tid);
+		kept[c->number].tid = *stat >= 0 ? tid : 0;
+	}
 	return *stat >= 0 ? wf_os_thread_stat_state(*stat) : 'X';
 }
 
 static char state_of(const struct wf_carrier *c)
 {
 	int tid = wf_load_relaxed(&c->tid);
+	bool is_kept = c->number < NR_KEPT && tid != 0 && wf_own_table_is_own();
+	char state = is_kept ? ask_kept(c, tid) : wf_os_thread_state(proc, tid);
 
-	return c->number < NR_KEPT && tid != 0 && wf_own_table_is_own() ?
-		       ask_kept(c, tid) :
-		       wf_os_thread_state(proc, tid);
+	if (state != 'X')
+		return state;
+	/* Its kernel thread may have ended since, and another have its id. Or
+	 * there are so many descriptors that there can be no more. */
+	close_kept();
+	return wf_os_thread_state(proc, tid);
 }
 
 /*
