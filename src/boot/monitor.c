@@ -31,6 +31,7 @@
 
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/longest.h"
 #include "boot/own_table.h"
 #include "boot/rescue.h"
 #include "boot/tick.h"
@@ -40,6 +41,7 @@
 #include "os/sys.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
+#include "sched/realtime.h"
 #include "sched/service.h"
 #include "signal/preempt.h"
 #include "sync/shared.h"
@@ -83,6 +85,8 @@ static bool is_busy(const struct wf_vp *vp)
 /* Does anything wait? Also for a VP that is between two carriers. */
 static bool is_needed(void)
 {
+	if (wf_realtime_waits(1))
+		return true;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		const struct wf_vp *vp = &wf_sched.vps[i];
 
@@ -283,7 +287,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 	/* Whoever changes credentials stores, then wakes. */
 	wf_setxid_follow();
 	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes) {
-		wf_tick_nothing_waits();
+		wf_longest_nothing_waits();
 		sleep_and_watch(limit);
 		r->was_woken = wf_load_acquire(&wf_sched.monitor_poke) != pokes;
 		r->was_short = r->was_woken &&

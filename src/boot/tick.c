@@ -15,6 +15,7 @@
  */
 #include "boot/tick.h"
 
+#include "boot/longest.h"
 #include "boot/rescue.h"
 #include "os/clock.h"
 #include "sched/balance.h"
@@ -22,6 +23,7 @@
 #include "sched/idle.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
+#include "sched/share.h"
 #include "signal/preempt.h"
 
 enum {
@@ -42,6 +44,7 @@ enum {
 struct view {
 	struct wf_vp *vp;
 	struct wf_thread *t; /* running */
+	int64_t passed_ns;   /* since the last look */
 	bool is_full;	     /* charged with a whole tick */
 	int32_t waiting_i, waiting_b;
 	uint64_t switches; /* at which t was running */
@@ -128,6 +131,8 @@ static bool charge(struct view *v, int64_t now_ns)
 	bool is_known = w->carrier_tid == wf_load_relaxed(&c->tid);
 
 	charge_slice(v->vp, v->t, cpu);
+	v->passed_ns = now_ns - w->wall_ns < LOST_NS ? now_ns - w->wall_ns :
+						       TICK_NS;
 	w->cpu_ns = cpu;
 	w->polled_ns = polled_ns;
 	w->wall_ns = now_ns;
@@ -211,7 +216,7 @@ int64_t wf_tick_quiet_ns(void)
 {
 	int64_t quiet_ns = INT64_MAX;
 
-	if (wf_idle_is_any())
+	if (wf_idle_is_any() || wf_realtime_waits(1))
 		return 0;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
@@ -332,21 +337,40 @@ void wf_tick_realtime(int64_t now_ns)
 	preempt(&v, WF_RESCHED_REALTIME, now_ns);
 }
 
+static enum wf_resched decide_realtime(const struct view *v)
+{
+	return wf_share_is_on(v->vp) ? WF_RESCHED_TICK :
+				       wf_realtime_at_tick(v->vp, v->t);
+}
+
+static void charge_share(const struct view *v, bool is_realtime)
+{
+	if (!is_realtime)
+		wf_share_used(v->vp, v->passed_ns);
+	else if (v->waiting_i + v->waiting_b > 0)
+		wf_share_missed(v->vp, v->passed_ns);
+}
+
 /* True if the VP makes progress: others may give it work. */
 static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 {
 	struct view v = view_of(vp);
 	enum wf_resched why;
+	bool is_realtime, is_charged;
 
 	if (v.t == NULL) {
 		vp->watch.carrier_tid = 0;
 		see_run_length(vp, now_ns, -1);
 		return false;
 	}
-	if (!charge(&v, now_ns))
+	is_realtime = v.t->rt_priority != 0;
+	is_charged = charge(&v, now_ns);
+	if (is_charged || is_realtime)
+		charge_share(&v, is_realtime);
+	if (!is_charged)
 		return false;
-	why = v.t->rt_priority != 0 ? wf_realtime_at_tick(v.t) :
-				      decide(&v, update_balance(&v));
+	why = is_realtime ? decide_realtime(&v) :
+			    decide(&v, update_balance(&v));
 	if (why == WF_RESCHED_NONE || !v.is_full)
 		return true;
 	if (v.t->from_b)
@@ -411,85 +435,15 @@ static void see_stuck(struct wf_vp *vp)
 	w->ring_head = head;
 }
 
-static void see_ring_waits(struct wf_waits *waits, const struct wf_runq *ring,
-			   int64_t vp_ns, int64_t *longest_ns)
-{
-	uint32_t first, end;
-
-	wf_runq_positions(ring, &first, &end);
-	wf_waits_see(waits, first, end, vp_ns, longest_ns);
-}
-
-/* What lies in the LIFO slot or the inbox is seen at the next switch. */
-static void see_next_waits(struct wf_vp *vp, int64_t *longest_ns)
-{
-	struct wf_vp_watch *w = &vp->watch;
-	uint64_t switches = wf_load_relaxed(&vp->counters.switches);
-	bool any = wf_load_relaxed(&vp->lifo) != 0 ||
-		   wf_inject_len(&vp->inbox) != 0;
-
-	if (!any || switches != w->next_switches) {
-		w->next_switches = switches;
-		w->next_ns = w->vp_ns;
-	} else if (w->vp_ns - w->next_ns > *longest_ns) {
-		*longest_ns = w->vp_ns - w->next_ns;
-	}
-}
-
-static void note_longest(struct wf_vp *vp, int64_t longest_ns)
-{
-	_Atomic uint64_t *longest_us = &vp->counters.longest_wait_us;
-
-	if ((uint64_t)longest_ns / 1000 > wf_load_relaxed(longest_us))
-		wf_store_relaxed(longest_us, (uint64_t)longest_ns / 1000);
-}
-
-static void see_waits(struct wf_vp *vp)
-{
-	struct wf_vp_watch *w = &vp->watch;
-	int64_t longest_ns = 0;
-
-	see_ring_waits(&w->waits_i, &vp->ring_i, w->vp_ns, &longest_ns);
-	see_ring_waits(&w->waits_b, &vp->ring_b, w->vp_ns, &longest_ns);
-	see_next_waits(vp, &longest_ns);
-	note_longest(vp, longest_ns);
-}
-
-/* The injection queue is all VPs': their mean time counts. */
-static void see_injected_waits(void)
-{
-	struct wf_sched *s = &wf_sched;
-	uint32_t first = wf_load_relaxed(&s->inject.nr_popped);
-	int64_t vp_ns = 0, longest_ns = 0;
-
-	for (uint32_t i = 0; i < s->nr_vps; i++)
-		vp_ns += s->vps[i].watch.vp_ns;
-	wf_waits_see(&s->waits_inject, first, first + wf_inject_len(&s->inject),
-		     vp_ns / s->nr_vps, &longest_ns);
-	note_longest(&s->vps[0], longest_ns);
-}
-
-void wf_tick_nothing_waits(void)
-{
-	wf_sched.waits_inject.nr = 0;
-	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		struct wf_vp_watch *w = &wf_sched.vps[i].watch;
-
-		w->waits_i.nr = 0;
-		w->waits_b.nr = 0;
-		w->next_switches = UINT64_MAX;
-	}
-}
-
 void wf_tick_all(int64_t now_ns)
 {
 	wf_idle_see_poller();
-	see_injected_waits();
+	wf_longest_see_injected();
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
 		bool makes_progress = tick_vp(vp, now_ns);
 
-		see_waits(vp);
+		wf_longest_see(vp);
 		see_stuck(vp);
 		if (makes_progress) {
 			wf_balance_vp(vp, (++vp->nr_ticks & 3) == (i & 3));

@@ -24,12 +24,6 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
 void wf_tick_realtime(int64_t now_ns);
 
 /*
- * The monitor goes to sleep since nothing waits: what has waited since the
- * last tick has had its turn, which it would see only when it wakes.
- */
-void wf_tick_nothing_waits(void);
-
-/*
  * How long nothing is to do unless somebody wakes the monitor: all VPs run
  * threads that compute, and only such wait. 0 if that is not so.
  */

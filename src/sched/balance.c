@@ -7,16 +7,24 @@
 
 #include "sched/queue.h"
 
+static bool runs_realtime(const struct wf_vp *vp)
+{
+	const struct wf_thread *t = wf_load_acquire(&vp->cur);
+
+	return t != NULL && t->rt_priority != 0;
+}
+
 static uint32_t computing(const struct wf_vp *vp)
 {
 	const struct wf_thread *t = wf_load_acquire(&vp->cur);
 
-	return wf_runq_len(&vp->ring_b) + (t != NULL && t->from_b ? 1 : 0);
+	return wf_runq_len(&vp->ring_b) +
+	       (t != NULL && (t->from_b || t->rt_priority != 0) ? 1 : 0);
 }
 
 static uint32_t waiting(const struct wf_vp *vp)
 {
-	return wf_runq_len(&vp->ring_i);
+	return wf_runq_len(&vp->ring_i) + runs_realtime(vp);
 }
 
 /* The one with most, other than vp; NULL if none has more. */
@@ -71,7 +79,11 @@ static uint32_t take_computing(struct wf_vp *vp, uint64_t *ret_entry,
 void wf_balance_vp(struct wf_vp *vp, bool is_fourth_tick)
 {
 	uint64_t entries[WF_RUNQ_SIZE / 2];
-	uint32_t nr = take_waiting(vp, entries, WF_RUNQ_SIZE / 2 - 1);
+	uint32_t nr;
+
+	if (runs_realtime(vp))
+		return;
+	nr = take_waiting(vp, entries, WF_RUNQ_SIZE / 2 - 1);
 
 	nr += take_computing(vp, &entries[nr], is_fourth_tick);
 	/* vp was busy a moment ago and may be asleep by now. */

@@ -3,7 +3,7 @@
  * queue. wf_queue_pick's order is DESIGN section 4's:
  *
  *     what the inbox holds is sorted in first
- *     real-time threads, by their priority (sched/realtime.h)
+ *     real-time threads (sched/realtime.h), but in others' share (share.h)
  *     B's head, if the tick said so
  *     LIFO, at most 16 in a row while I has work
  *     own I; the injection queue; others' I; own B; others' B
@@ -28,6 +28,7 @@
 #include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/realtime.h"
+#include "sched/share.h"
 #include "sched/start.h"
 #include "sched/vp_io.h"
 
@@ -255,12 +256,19 @@ static uint64_t take_lifo(struct wf_vp *vp)
 	return entry;
 }
 
-void wf_queue_flush_lifo(struct wf_vp *vp)
+static void flush_lifo(struct wf_vp *vp)
 {
 	uint64_t entry = take_lifo(vp);
 
 	if (entry != WF_ENTRY_NONE)
 		push_i(vp, entry);
+}
+
+void wf_queue_lay_open(struct wf_vp *vp)
+{
+	flush_lifo(vp);
+	if ((wf_load_relaxed(&vp->look) & WF_LOOK_GIFTS) != 0)
+		look(vp);
 }
 
 static WF_NOINLINE uint64_t take_injected(struct wf_vp *vp)
@@ -364,7 +372,7 @@ static uint64_t next_of_i(struct wf_vp *vp)
 			return entry;
 		}
 	} else {
-		wf_queue_flush_lifo(vp);
+		flush_lifo(vp);
 	}
 	vp->lifo_run = 0;
 	entry = wf_runq_is_empty(&vp->ring_i) ? WF_ENTRY_NONE :
@@ -401,24 +409,9 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 	return entry;
 }
 
-/* Gifts are sorted in; then who goes before all others, or NULL. */
-static struct wf_thread *look_and_take(struct wf_vp *vp)
-{
-	look(vp);
-	return (wf_load_relaxed(&vp->look) & WF_LOOK_REALTIME) != 0 ?
-		       wf_realtime_take(1) :
-		       NULL;
-}
-
 /* Not one of B's unless is_any or it is B's turn. */
-static WF_NOINLINE struct wf_thread *pick(struct wf_vp *vp, bool is_any)
+static WF_NOINLINE struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0)) {
-		struct wf_thread *first = look_and_take(vp);
-
-		if (first != NULL)
-			return first;
-	}
 	for (;;) {
 		bool from_b, is_fresh;
 		uint64_t entry = next_entry(vp, is_any, &from_b);
@@ -436,6 +429,30 @@ static WF_NOINLINE struct wf_thread *pick(struct wf_vp *vp, bool is_any)
 		t->from_b = from_b;
 		return t;
 	}
+}
+
+/* Gifts are sorted in; then who goes before all others. */
+static WF_NOINLINE struct wf_thread *pick(struct wf_vp *vp, bool is_any)
+{
+	struct wf_thread *t;
+
+	if (WF_LIKELY(wf_load_relaxed(&vp->look) == 0))
+		return take_next(vp, is_any);
+	look(vp);
+	t = wf_share_is_on(vp) ? NULL : wf_realtime_take(1);
+	if (t == NULL)
+		t = take_next(vp, is_any);
+	if (t == NULL && is_any && wf_share_is_on(vp)) {
+		wf_share_end(vp); /* nobody is left to have it */
+		t = wf_realtime_take(1);
+	}
+	return t;
+}
+
+struct wf_thread *wf_queue_pick_other(struct wf_vp *vp, bool is_any)
+{
+	look(vp);
+	return take_next(vp, is_any);
 }
 
 struct wf_thread *wf_queue_pick(struct wf_vp *vp)

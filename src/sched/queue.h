@@ -41,6 +41,9 @@ struct wf_thread *wf_queue_pick(struct wf_vp *vp);
 /* One of ring I's, or of B's if that has its turn; else NULL. Owner only. */
 struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp);
 
+/* The same, but no real-time thread: in their share of vp. Owner only. */
+struct wf_thread *wf_queue_pick_other(struct wf_vp *vp, bool is_any);
+
 /*
  * May vp's owner switch straight to a thread that it has just made ready, as
  * if that came from the LIFO slot? Counts as a pick of it, if so.
@@ -49,16 +52,22 @@ bool wf_queue_may_hand_off(struct wf_vp *vp);
 
 /*
  * Entries waiting in ring I (and B), as its owner's tick counts them. What the
- * owner has to see to in its requests to the kernel counts as one of I.
+ * owner has to see to in its requests to the kernel counts as one of I;
+ * real-time threads are not counted.
  */
 uint32_t wf_queue_waiting_i(const struct wf_vp *vp);
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp);
+/* Of these, is there anything that only the owner can take? */
+bool wf_queue_has_own(const struct wf_vp *vp);
 /* Has anybody given vp work, or everybody? Reads words that rarely change. */
 bool wf_queue_is_asked(const struct wf_vp *vp);
 /* Is there anything that an idle vp may take? Reads other VPs' words. */
 bool wf_queue_has_work(const struct wf_vp *vp);
 
-/* The owner makes room for another first choice. */
-void wf_queue_flush_lifo(struct wf_vp *vp);
+/*
+ * What only the owner could take goes to the rings. It makes room for another
+ * first choice, and lets other VPs have it.
+ */
+void wf_queue_lay_open(struct wf_vp *vp);
 
 #endif

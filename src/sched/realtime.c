@@ -13,7 +13,11 @@
  * T5. Who puts a thread disturbs one VP: its own, if it runs a lower priority
  *     there; else an idle one; else the monitor looks for one to preempt, for
  *     it knows whether a signal would end a system call. What is
- *     missed since a VP switches meanwhile is found at the next tick.
+ *     missed since a VP switches meanwhile is found at the next tick. Nobody
+ *     disturbs a VP that others have their share of (sched/share.h).
+ * T6. Who runs here may never let another run, which may be awaited: at each
+ *     tick what only its VP's owner can take is laid open to other VPs, and
+ *     no VP that runs a real-time thread is given anything (sched/balance.c).
  *
  * Rejected: a queue for each VP. The priorities are the process's, so each
  * pick would look at all of them.
@@ -26,6 +30,7 @@
 #include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/ready.h"
+#include "sched/share.h"
 #include "sched/start.h"
 
 enum { NR_PRIORITIES = 100, WORD_BITS = 64 };
@@ -112,20 +117,27 @@ static void remove_locked(struct wf_thread *t)
 
 /* --- whom to disturb ------------------------------------------------------ */
 
+/* Does vp run a thread that has to let one of that priority run? H3 */
+static bool gives_way(const struct wf_vp *vp, uint32_t priority)
+{
+	const struct wf_thread *t = wf_load_acquire(&vp->cur);
+
+	return t != NULL && t->rt_priority < priority && !wf_share_is_on(vp);
+}
+
 static bool is_lower_anywhere(uint32_t priority)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		const struct wf_thread *t =
-			wf_load_acquire(&wf_sched.vps[i].cur);
-
-		if (t != NULL && t->rt_priority < priority)
+		if (gives_way(&wf_sched.vps[i], priority))
 			return true;
 	}
 	return false;
 }
 
-static void preempt_own(struct wf_vp *vp, struct wf_thread *t)
+static void preempt_own(struct wf_vp *vp)
 {
+	struct wf_thread *t = wf_load_relaxed(&vp->cur);
+
 	wf_vp_ask(vp, WF_RESCHED_REALTIME,
 		  wf_load_relaxed(&vp->counters.switches));
 	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
@@ -134,12 +146,10 @@ static void preempt_own(struct wf_vp *vp, struct wf_thread *t)
 /* T5 */
 static void disturb(struct wf_vp *vp, uint32_t priority)
 {
-	struct wf_thread *t = vp != NULL ? wf_load_relaxed(&vp->cur) : NULL;
-
 	/* seq_cst: pairs with the fence in wf_idle_begin. */
 	wf_fence_seq_cst();
-	if (t != NULL && t->rt_priority < priority)
-		preempt_own(vp, t);
+	if (vp != NULL && gives_way(vp, priority))
+		preempt_own(vp);
 	else if (wf_idle_is_any())
 		wf_idle_wake_any();
 	else if (is_lower_anywhere(priority))
@@ -155,7 +165,7 @@ struct wf_vp *wf_realtime_victim(void)
 		struct wf_vp *vp = &wf_sched.vps[i];
 		const struct wf_thread *t = wf_load_acquire(&vp->cur);
 
-		if (t != NULL && t->rt_priority < lowest) {
+		if (t != NULL && gives_way(vp, lowest)) {
 			lowest = t->rt_priority;
 			victim = vp;
 		}
@@ -195,6 +205,8 @@ struct wf_thread *wf_realtime_take(uint32_t least_priority)
 {
 	struct wf_thread *t = NULL;
 
+	if (!wf_realtime_waits(least_priority))
+		return NULL;
 	wf_spin_lock(&lock);
 	if (wf_realtime_waits(least_priority)) {
 		t = lists[wf_load_relaxed(&best)].first;
@@ -215,11 +227,13 @@ struct wf_thread *wf_realtime_instead_of(const struct wf_thread *t,
 	return wf_realtime_take(t->rt_priority + (is_over ? 0U : 1U));
 }
 
-enum wf_resched wf_realtime_at_tick(const struct wf_thread *t)
+enum wf_resched wf_realtime_at_tick(const struct wf_vp *vp,
+				    const struct wf_thread *t)
 {
-	return is_round_robin(t) && wf_realtime_waits(t->rt_priority) ?
-		       WF_RESCHED_SLICE :
-		       WF_RESCHED_NONE;
+	if (is_round_robin(t) && wf_realtime_waits(t->rt_priority))
+		return WF_RESCHED_SLICE;
+	return wf_queue_has_own(vp) ? WF_RESCHED_TICK :
+				      WF_RESCHED_NONE; /* T6 */
 }
 
 /* --- changes -------------------------------------------------------------- */
@@ -248,7 +262,7 @@ static void see_change(struct wf_thread *t, uint32_t priority)
 	if (!wf_realtime_waits(priority + 1))
 		return;
 	if (t == me && t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL)
-		preempt_own(t->vp, t);
+		preempt_own(t->vp);
 	else
 		wf_idle_wake_monitor();
 }

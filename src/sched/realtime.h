@@ -30,8 +30,9 @@ struct wf_thread *wf_realtime_take(uint32_t least_priority);
 struct wf_thread *wf_realtime_instead_of(const struct wf_thread *t,
 					 enum wf_resched why);
 
-/* Whether the tick is to preempt t, real-time itself. */
-enum wf_resched wf_realtime_at_tick(const struct wf_thread *t);
+/* Whether the tick is to preempt t, real-time itself and running on vp. */
+enum wf_resched wf_realtime_at_tick(const struct wf_vp *vp,
+				    const struct wf_thread *t);
 
 /*
  * t's priority is changed: 0 is none. If t waits in a queue it changes its

@@ -12,6 +12,7 @@
 #include "sched/preempt.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
+#include "sched/share.h"
 #include "sched/vp_io.h"
 #include "sched/words.h"
 
@@ -154,20 +155,40 @@ wf_post_fn *wf_switch_requeue(enum wf_resched why)
 	}
 }
 
+/* Who has its VP in others' share lets one of those run, if anybody. */
+static struct wf_thread *next_in_share(struct wf_thread *t, enum wf_resched why)
+{
+	bool for_i = why == WF_RESCHED_TICK && wf_thread_is_hog(t);
+	struct wf_thread *next;
+
+	if (t->rt_priority == 0)
+		return why == WF_RESCHED_REALTIME ?
+			       NULL :
+			       wf_queue_pick_other(t->vp, !for_i);
+	next = wf_queue_pick_other(t->vp, true);
+	if (next == NULL) {
+		wf_share_end(t->vp);
+		next = wf_realtime_instead_of(t, why);
+	}
+	return next;
+}
+
 struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_vp *vp = t->vp;
 
 	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
 	wf_vp_io_look(vp);
+	if (why == WF_RESCHED_WAKE)
+		vp->lifo_run = 0; /* the woken thread is what it is for */
+	if (why == WF_RESCHED_TICK || why == WF_RESCHED_SLICE)
+		wf_queue_lay_open(vp);
+	if (WF_UNLIKELY(wf_share_is_on(vp)))
+		return next_in_share(t, why);
 	if (WF_UNLIKELY(t->rt_priority != 0))
 		return wf_realtime_instead_of(t, why);
 	if (why == WF_RESCHED_REALTIME)
 		return wf_realtime_take(1);
-	if (why == WF_RESCHED_WAKE)
-		vp->lifo_run = 0; /* the woken thread is what it is for */
-	if (why == WF_RESCHED_TICK || why == WF_RESCHED_SLICE)
-		wf_queue_flush_lifo(vp);
 	/*
 	 * Asked to give way to one of I's, which another VP may have taken
 	 * meanwhile. To change places with B's first then, and that with it at

@@ -32,6 +32,7 @@ enum wf_resched {
 enum wf_look {
 	WF_LOOK_GIFTS = 1 << 0,	   /* the inbox or the injection queue */
 	WF_LOOK_REALTIME = 1 << 1, /* the real-time threads that wait */
+	WF_LOOK_SHARE = 1 << 2,	   /* it is others' turn; sched/share.h */
 };
 
 /* Balance between rings I and B is counted in 64ths of a tick. */
@@ -64,6 +65,7 @@ struct wf_vp_watch {
 	int64_t first_asked_ns;		/* the first time in this stay */
 	int64_t slice_cpu_ns; /* cpu_ns up to which slices are charged */
 	int64_t vp_ns;	      /* CPU time of all its carriers */
+	int64_t hunger_ns;    /* sched/share.h */
 	struct wf_waits waits_i, waits_b;
 	uint64_t next_switches; /* when next_ns was noted */
 	int64_t next_ns;	/* vp_ns since when a thread that the next

@@ -17,13 +17,18 @@ static uint32_t entries_of_i(const struct wf_vp *vp)
 
 uint32_t wf_queue_waiting_i(const struct wf_vp *vp)
 {
-	return entries_of_i(vp) + wf_vp_io_is_waiting(vp) +
-	       wf_realtime_waits(1);
+	return entries_of_i(vp) + wf_vp_io_is_waiting(vp);
 }
 
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp)
 {
 	return wf_runq_len(&vp->ring_b);
+}
+
+bool wf_queue_has_own(const struct wf_vp *vp)
+{
+	return wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||
+	       wf_inject_len(&vp->inbox) != 0 || wf_vp_io_is_waiting(vp);
 }
 
 bool wf_queue_is_asked(const struct wf_vp *vp)

@@ -31,6 +31,7 @@
 #include "sched/promise.h"
 #include "sched/queue.h"
 #include "sched/ready.h"
+#include "sched/realtime.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "signal/arrive.h"
@@ -96,7 +97,8 @@ static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 	uint64_t now = wf_load_relaxed(&vp->counters.switches);
 
 	if (vp->timer_switches == now && t->rt_priority == 0 &&
-	    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0) {
+	    (wf_realtime_waits(1) ||
+	     wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)) {
 		wf_thread_set_hog(t);
 		wf_vp_ask(vp, WF_RESCHED_SLICE, now);
 	}

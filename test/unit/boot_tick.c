@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "boot/longest.h"
 #include "fake_machine.h"
 #include "sched/runq.h"
 
@@ -373,7 +374,7 @@ static void test_waits_end_when_nothing_waits(void **state)
 	assert_in_range(longest_wait_us(0), 0, 1000);
 	machine_block(vp);
 	machine_block(vp);
-	wf_tick_nothing_waits();
+	wf_longest_nothing_waits();
 	pass_ticks(1);
 	machine_pass(40LL * TICK);
 	machine_tick();

@@ -11,6 +11,7 @@
 #include "sched/idle.h"
 #include "sched/keys.h"
 #include "sched/ready.h"
+#include "sched/realtime.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 #include "signal/preempt.h"
@@ -37,6 +38,7 @@ void machine_init(uint32_t nr_vps)
 	memset(used_ns, 0, sizeof(used_ns));
 	machine = (struct machine){ .now_ns = 1000 * MACHINE_TICK };
 	nr_threads = 0;
+	wf_realtime_fork_child();
 	wf_sched.vps = NULL;
 	if (wf_vps_init(nr_vps) != 0)
 		abort();
@@ -196,7 +198,7 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 {
 }
 
-/* No thread is real-time here. */
+/* No priority is changed by wf_realtime_set here. */
 
 __thread struct wf_thread *wf_self;
 

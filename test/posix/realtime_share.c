@@ -1,0 +1,155 @@
+/*
+ * Beside real-time threads that can always run others do, too: each second the
+ * kernel, and weft, gives them some milliseconds.
+ */
+#include <errno.h>
+#include <signal.h>
+
+#include "realtime.h"
+
+static _Atomic bool is_told;
+
+static void *spin_until_told(void *arg)
+{
+	while (!is_told)
+		;
+	return arg;
+}
+
+static void *yield_until_told(void *arg)
+{
+	while (!is_told)
+		sched_yield();
+	return arg;
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *lock_until_told(void *arg)
+{
+	while (!is_told) {
+		CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+		CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	}
+	return arg;
+}
+
+/* The caller does not get on from here without its share. */
+static void be_like_others(void)
+{
+	set_own(SCHED_OTHER, 0);
+	sleep_ms(1);
+}
+
+TEST(beside_one_that_computes)
+{
+	pthread_t t;
+
+	begin();
+	t = start_fifo(30, spin_until_told, NULL);
+	be_like_others();
+	is_told = true;
+	thread_join(t);
+}
+
+TEST(beside_several)
+{
+	pthread_t t[5];
+
+	begin();
+	t[0] = start_fifo(30, yield_until_told, NULL);
+	t[1] = start_fifo(30, yield_until_told, NULL);
+	t[2] = start_with(SCHED_RR, 20, spin_until_told, NULL);
+	t[3] = start_with(SCHED_RR, 20, lock_until_told, NULL);
+	t[4] = start_fifo(10, spin_until_told, NULL);
+	be_like_others();
+	is_told = true;
+	threads_join(t, 5);
+}
+
+static void tell(int sig)
+{
+	(void)sig;
+	is_told = true;
+}
+
+static void *signal_and_spin(void *arg)
+{
+	CHECK_EQ(pthread_kill(*(pthread_t *)arg, SIGUSR1), 0);
+	return spin_until_told(arg);
+}
+
+TEST(handlers_of_others)
+{
+	struct sigaction action = { .sa_handler = tell };
+	pthread_t me = pthread_self(), t;
+
+	begin();
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	t = start_fifo(30, signal_and_spin, &me);
+	set_own(SCHED_OTHER, 0);
+	while (!is_told)
+		sched_yield();
+	thread_join(t);
+}
+
+static sem_t sem;
+
+static void *wait_and_tell(void *arg)
+{
+	CHECK_EQ(sem_wait(&sem), 0);
+	is_told = true;
+	return arg;
+}
+
+static void *post_and_spin(void *arg)
+{
+	CHECK_EQ(sem_post(&sem), 0);
+	return spin_until_told(arg);
+}
+
+/* On another processor if there is one: nobody else could run it here. */
+TEST(woken_by_one_that_computes)
+{
+	pthread_t t[2];
+
+	CHECK_EQ(sem_init(&sem, 0, 0), 0);
+	t[0] = thread_start(wait_and_tell, NULL);
+	sleep_ms(1);
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO,
+				  &(struct sched_param){ .sched_priority =
+								 MAIN }) != 0)
+		SKIP("real-time policies are not allowed");
+	t[1] = start_fifo(30, post_and_spin, NULL);
+	threads_join(t, 2);
+}
+
+static int ends[2];
+
+static void *read_and_tell(void *arg)
+{
+	char c;
+
+	CHECK_EQ(read(ends[0], &c, 1), 1);
+	is_told = true;
+	return arg;
+}
+
+/* Data comes for one of a higher priority, and nobody asks the kernel. */
+TEST(reader_above_one_that_computes)
+{
+	pthread_t t[2];
+	pid_t child;
+
+	CHECK_EQ(pipe(ends), 0);
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		sleep_ms(50);
+		_exit(write(ends[1], "a", 1) == 1 ? 0 : 1);
+	}
+	begin();
+	t[0] = start_fifo(40, read_and_tell, NULL);
+	t[1] = start_fifo(30, spin_until_told, NULL);
+	threads_join(t, 2);
+}
