@@ -1,6 +1,7 @@
 /*
  * Sending signals to oneself, to other threads and to the own process, and
- * waiting for them. Other processes are the kernel's business.
+ * waiting for them. Other processes are the kernel's business, but for threads
+ * of theirs that it does not know.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/abroad.h"
 #include "signal/mask.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
@@ -202,6 +204,8 @@ long wf_signal_tgkill(long pid, long tid, long sig)
 
 	if (wf_is_started() && pid == wf_os_getpid() && sig >= 0 && sig <= 64)
 		t = wf_table_by_tid((int32_t)tid);
+	if (is_native(t) && wf_abroad_is_id(tid) && pid != wf_os_getpid())
+		return wf_abroad_send(pid, tid, sig);
 	if (is_native(t) || sig == 32 || sig == 33)
 		return wf_sys(SYS_tgkill, pid, tid, sig);
 	info = info_of((int)sig, SI_TKILL);

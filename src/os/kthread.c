@@ -110,19 +110,36 @@ static uint64_t number_at(const char *p, uint64_t base)
 	return n;
 }
 
+uint64_t wf_os_pending_of(int proc, int tid)
+{
+	static const char name[] = "SigPnd:\t";
+	char buf[4096];
+	const char *at;
+
+	if (!read_about(proc, tid, "status", buf, sizeof(buf)))
+		return 0;
+	at = strstr(buf, name);
+	return at != NULL ? number_at(at + strlen(name), 16) : 0;
+}
+
 uint64_t wf_os_pending_of_thread(void)
 {
-	char buf[4096];
-	const char *p;
 	int proc = wf_os_proc_open();
+	uint64_t pending = 0;
 
-	if (proc < 0)
-		return 0;
-	if (!read_about(proc, wf_os_gettid(), "status", buf, sizeof(buf)))
-		buf[0] = '\0';
+	if (proc >= 0)
+		pending = wf_os_pending_of(proc, wf_os_gettid());
 	wf_sys(SYS_close, proc);
-	p = strstr(buf, "SigPnd:");
-	return p != NULL ? number_at(p + sizeof("SigPnd:"), 16) : 0;
+	return pending;
+}
+
+bool wf_os_thread_is_named(int proc, int tid, const char *name)
+{
+	char buf[32];
+	size_t bytes = strlen(name);
+
+	return read_about(proc, tid, "comm", buf, sizeof(buf)) &&
+	       strncmp(buf, name, bytes) == 0 && buf[bytes] == '\n';
 }
 
 int wf_os_thread_stat_open(int proc, int tid)

@@ -44,6 +44,10 @@ int wf_os_thread_stat_open(int proc, int tid);
 char wf_os_thread_stat_state(int stat);
 /* Signals that wait for the calling kernel thread, not for the process. */
 uint64_t wf_os_pending_of_thread(void);
+/* The same of any one; proc as above, also that of another process. */
+uint64_t wf_os_pending_of(int proc, int tid);
+/* Is that its name? */
+bool wf_os_thread_is_named(int proc, int tid, const char *name);
 /* What system call it is in, and from where; false if in none, or unknown. */
 bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc);
 /* How often it has gone to sleep; 0 if nobody knows. */

@@ -16,6 +16,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 #include "base/atomic.h"
 #include "os/clock.h"
@@ -25,6 +26,7 @@
 #include "sched/preempt.h"
 #include "sched/service.h"
 #include "sched/thread.h"
+#include "signal/abroad.h"
 #include "signal/preempt.h"
 #include "signal/queue.h"
 #include "signal/route.h"
@@ -60,7 +62,7 @@ static void answer(siginfo_t *info)
 {
 	struct wf_thread *t = NULL;
 
-	if (!wf_posix_timer_target(info, &t)) {
+	if (!wf_posix_timer_target(info, &t) && !wf_abroad_target(info, &t)) {
 		if (wf_preempt_setxid != NULL)
 			wf_preempt_setxid();
 	} else if (t != NULL) {
@@ -79,6 +81,7 @@ static void hand_on(const siginfo_t *info)
 static void run(void *arg)
 {
 	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
+	wf_sys(SYS_prctl, PR_SET_NAME, WF_ABROAD_RECEIVER);
 	for (;;) {
 		uint64_t set = arm();
 		siginfo_t info;

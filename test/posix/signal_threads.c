@@ -121,6 +121,53 @@ TEST(tgkill_by_tid)
 	CHECK_EQ((intptr_t)thread_join(t), 2);
 }
 
+/* A child, before it has threads of its own and after. */
+static void send_to_parent(void)
+{
+	const pid_t parent = getppid();
+	const int tid = tid_of_other;
+
+	CHECK_ERRNO(tgkill(getpid(), tid, SIGUSR1), ESRCH);
+	CHECK_ERRNO(tgkill(parent, gettid(), SIGUSR1), ESRCH);
+	CHECK_ERRNO(tgkill(parent, tid, 65), EINVAL);
+	CHECK_ERRNO(tgkill(parent, tid, -1), EINVAL);
+	CHECK_EQ(tgkill(parent, tid, 0), 0);
+	CHECK_EQ(tgkill(parent, tid, SIGUSR1), 0);
+	thread_join(thread_start(thread_nothing, NULL));
+	CHECK_EQ(syscall(SYS_tgkill, parent, tid, SIGUSR2), 0);
+}
+
+static void *have_child_send(void *arg)
+{
+	tid_of_other = gettid();
+	CHECK_EQ(child_exit_status(send_to_parent), 0);
+	while (nr_mine < 2)
+		sched_yield();
+	return (void *)(intptr_t)nr_mine;
+}
+
+TEST(tgkill_from_another_process)
+{
+	pthread_t t;
+	sem_t sem;
+
+	handle(SIGUSR1, note, SA_RESTART);
+	handle(SIGUSR2, note, SA_RESTART);
+	CHECK_EQ(sem_init(&sem, 0, 0), 0);
+	t = thread_start(tell_tid, &sem);
+	await_count(&tid_of_other, 1);
+	CHECK_EQ(child_exit_status(send_to_parent), 0);
+	await_count(&nr_handled, 2);
+	CHECK(handled_by == t);
+	CHECK_EQ(last_info.si_code, SI_TKILL);
+	CHECK(last_info.si_pid != getpid() && last_info.si_pid > 0);
+	CHECK_EQ(last_info.si_uid, getuid());
+	CHECK_EQ(sem_post(&sem), 0);
+	CHECK_EQ((intptr_t)thread_join(t), 2);
+	CHECK_EQ((intptr_t)thread_join(thread_start(have_child_send, NULL)), 2);
+	CHECK_EQ(nr_handled, 4);
+}
+
 static volatile int order[16];
 static volatile int nr_ordered;
 

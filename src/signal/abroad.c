@@ -1,0 +1,142 @@
+/*
+ * The signal is WF_PREEMPT_SIGNAL, whose value has the thread's id and the
+ * number that the thread is to get. The kernel looks at who may send what.
+ *
+ * Natively the thread has the signal when tgkill returns. So the sender waits
+ * until the receiver has taken it and sleeps again.
+ */
+#include "signal/abroad.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "os/clock.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/preempt.h"
+
+enum {
+	CODE = -0x5746, /* of a user, hence negative, and of nobody else */
+	PAUSE_NS = 50 * WF_NS_PER_US,
+	MOST_PAUSES = 20000,
+	SIGNAL_SHIFT = 32,
+};
+
+/* As the kernel writes it. */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t bytes;
+	uint8_t type;
+	char name[];
+};
+
+static int number_in(const char *name)
+{
+	int n = 0;
+
+	for (; *name >= '0' && *name <= '9'; name++)
+		n = n * 10 + (*name - '0');
+	return n;
+}
+
+/* Among those of one read; 0: it is not. */
+static int find_in(int proc, const char *entries, long bytes)
+{
+	for (long at = 0; at < bytes;) {
+		const struct entry *e = (const struct entry *)(entries + at);
+		int tid = number_in(e->name);
+
+		if (tid > 0 &&
+		    wf_os_thread_is_named(proc, tid, WF_ABROAD_RECEIVER))
+			return tid;
+		at += e->bytes;
+	}
+	return 0;
+}
+
+static int find_receiver(int proc)
+{
+	char entries[2048] __attribute__((aligned(8)));
+	int tid = 0;
+	long bytes;
+
+	while (tid == 0 && (bytes = wf_sys(SYS_getdents64, proc, entries,
+					   sizeof(entries))) > 0)
+		tid = find_in(proc, entries, bytes);
+	return tid;
+}
+
+static bool has_taken(int proc, int tid)
+{
+	return (wf_os_pending_of(proc, tid) & WF_PREEMPT_BIT) == 0 &&
+	       wf_os_thread_state(proc, tid) != 'R';
+}
+
+static void await(int proc, int tid)
+{
+	const struct timespec pause = { 0, PAUSE_NS };
+
+	for (int i = 0; i < MOST_PAUSES && !has_taken(proc, tid); i++)
+		wf_sys(SYS_nanosleep, &pause, NULL);
+}
+
+static long send(int proc, long pid, long tid, long sig)
+{
+	int receiver = find_receiver(proc);
+	siginfo_t info;
+	long rc;
+
+	if (receiver == 0)
+		return -ESRCH;
+	memset(&info, 0, sizeof(info));
+	info.si_code = CODE;
+	info.si_pid = wf_os_getpid();
+	info.si_uid = (uid_t)wf_sys(SYS_getuid);
+	info.si_value.sival_ptr = (void *)(sig << SIGNAL_SHIFT | tid);
+	rc = wf_sys(SYS_rt_tgsigqueueinfo, pid, receiver,
+		    sig != 0 ? WF_PREEMPT_SIGNAL : 0, &info);
+	if (rc == 0)
+		await(proc, receiver);
+	return rc;
+}
+
+long wf_abroad_send(long pid, long tid, long sig)
+{
+	char path[32];
+	long proc, rc;
+
+	if (pid <= 0 || sig < 0 || sig > 64)
+		return -EINVAL;
+	if (sig == SIGKILL || sig == SIGSTOP)
+		return wf_sys(SYS_kill, pid, sig);
+	wf_format(path, sizeof(path), "/proc/%d/task", (int)pid);
+	proc = wf_sys(SYS_openat, AT_FDCWD, path,
+		      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return -ESRCH;
+	rc = send((int)proc, pid, tid, sig);
+	wf_sys(SYS_close, proc);
+	return rc;
+}
+
+bool wf_abroad_target(siginfo_t *info, struct wf_thread **ret_target)
+{
+	int64_t value = (int64_t)info->si_value.sival_ptr;
+	struct wf_thread *t;
+
+	if (info->si_code != CODE)
+		return false;
+	t = wf_table_by_tid((int32_t)(value & UINT32_MAX));
+	*ret_target = wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ?
+			      t :
+			      NULL;
+	info->si_signo = (int)(value >> SIGNAL_SHIFT);
+	info->si_code = SI_TKILL;
+	info->si_value.sival_ptr = NULL;
+	return true;
+}
