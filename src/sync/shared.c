@@ -129,20 +129,40 @@ static void move(pthread_mutex_t *m, uintptr_t to, uint32_t from_tid,
 }
 
 /*
- * The id to put into words, once the monitor runs, which may be a moment after
- * the first thread; 0 if it never does, or this libc's lists are not known.
+ * Who answers, for good: what was locked one way has to be unlocked so. Of the
+ * monitor and who has lost patience the first one says. Returns what is so.
  */
+static int settle(int tid)
+{
+	int before = 0;
+
+	/* release: the list; pairs with the acquire in answering_id. */
+	return wf_cas_acq_rel(&answering_tid, &before, tid) ? tid : before;
+}
+
+/* The monitor runs a moment after the first thread. Signals end the wait. */
+static WF_COLD int await_answer(void)
+{
+	int64_t deadline_ns = wf_os_now() + 10 * WF_NS_PER_S;
+	int tid;
+
+	while ((tid = wf_load_acquire(&answering_tid)) == 0) {
+		if (wf_os_now() >= deadline_ns)
+			return settle(NOBODY);
+		wf_os_futex_wait((_Atomic uint32_t *)&answering_tid, 0,
+				 deadline_ns);
+	}
+	return tid;
+}
+
+/* The id to put into words; 0 if there is none, or this libc's lists are not
+ * known. */
 static uint32_t answering_id(void)
 {
 	int tid = wf_load_acquire(&answering_tid);
 
-	if (WF_UNLIKELY(tid == 0)) {
-		wf_os_futex_wait((_Atomic uint32_t *)&answering_tid, 0,
-				 wf_os_now() + WF_NS_PER_S);
-		tid = wf_load_acquire(&answering_tid);
-		if (tid == 0)
-			wf_store_relaxed(&answering_tid, NOBODY);
-	}
+	if (WF_UNLIKELY(tid == 0))
+		tid = await_answer();
 	return tid > 0 && own_head() != 0 ? (uint32_t)tid : 0;
 }
 
@@ -397,10 +417,7 @@ void wf_shared_thread_end(struct wf_thread *t)
 
 void wf_shared_answer(void)
 {
-	if (wf_robust_register(&answering) == 0)
-		wf_store_release(&answering_tid, wf_os_gettid());
-	else
-		wf_store_release(&answering_tid, NOBODY);
+	settle(wf_robust_register(&answering) == 0 ? wf_os_gettid() : NOBODY);
 	wf_os_futex_wake((_Atomic uint32_t *)&answering_tid, INT_MAX);
 }
 
