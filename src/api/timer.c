@@ -14,6 +14,7 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/receiver.h"
+#include "signal/memory.h"
 #include "signal/posix_timer.h"
 #include "thread/cpu_timer.h"
 
@@ -102,23 +103,49 @@ WF_API(int, timer_create, clockid_t clock, struct sigevent *restrict event,
 	return wf_api_errno(err);
 }
 
-/* As clock_gettime tells the time, not as the kernel's clock does. */
+/*
+ * On timed's clock: as clock_gettime tells the time, not as the kernel's clock
+ * does. NULL: it has ended, its kernel thread has not.
+ */
+static int set_on(const struct wf_thread *timed, int flags,
+		  struct itimerspec *spec)
+{
+	if (!wf_cpu_timer_is_valid(&spec->it_value) ||
+	    !wf_cpu_timer_is_valid(&spec->it_interval))
+		return -EINVAL;
+	if (timed == NULL)
+		return -ESRCH;
+	if ((flags & TIMER_ABSTIME) != 0 &&
+	    (spec->it_value.tv_sec | spec->it_value.tv_nsec) != 0)
+		spec->it_value = wf_cpu_timer_translate(timed, spec->it_value);
+	return 0;
+}
+
 WF_API(int, timer_settime, timer_t timer, int flags,
        const struct itimerspec *restrict spec,
        struct itimerspec *restrict ret_old)
 {
-	const struct wf_thread *timed = NULL;
+	const struct wf_thread *timed;
 	struct itimerspec own;
+	int err;
 
-	if ((flags & TIMER_ABSTIME) != 0 && spec != NULL)
-		timed = wf_cpu_timer_thread(timer);
-	if (timed != NULL && wf_cpu_timer_is_valid(&spec->it_value) &&
-	    (spec->it_value.tv_sec | spec->it_value.tv_nsec) != 0) {
-		own = *spec;
-		own.it_value = wf_cpu_timer_translate(timed, spec->it_value);
-		spec = &own;
-	}
-	return wf_real.timer_settime(timer, flags, spec, ret_old);
+	if (spec == NULL || !wf_cpu_timer_owner(timer, &timed))
+		return wf_real.timer_settime(timer, flags, spec, ret_old);
+	if (wf_memory_get(&own, spec, sizeof(own)) < 0)
+		return wf_api_errno(-EFAULT);
+	err = set_on(timed, flags, &own);
+	return err < 0 ? wf_api_errno(err) :
+			 wf_real.timer_settime(timer, flags, &own, ret_old);
+}
+
+WF_API(int, timer_gettime, timer_t timer, struct itimerspec *ret_spec)
+{
+	static const struct itimerspec none;
+	const struct wf_thread *timed;
+
+	if (!wf_cpu_timer_owner(timer, &timed) || timed != NULL)
+		return wf_real.timer_gettime(timer, ret_spec);
+	return wf_api_errno(wf_memory_put(ret_spec, &none, sizeof(none)));
 }
 
 WF_API(int, timer_delete, timer_t timer)

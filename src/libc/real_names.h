@@ -82,6 +82,7 @@ WF_REAL(int, raise, (int))
 WF_REAL(int, timer_create, (clockid_t, struct sigevent *, timer_t *))
 WF_REAL(int, timer_delete, (timer_t))
 WF_REAL(int, timer_getoverrun, (timer_t))
+WF_REAL(int, timer_gettime, (timer_t, struct itimerspec *))
 WF_REAL(int, timer_settime,
 	(timer_t, int, const struct itimerspec *, struct itimerspec *))
 WF_REAL(int, setcontext, (const ucontext_t *))

@@ -104,21 +104,26 @@ void wf_cpu_timer_adopt(struct wf_thread *t)
 		atomic_fetch_or(&t->exit_work, WF_WORK_BIND);
 }
 
-const struct wf_thread *wf_cpu_timer_thread(timer_t timer)
+bool wf_cpu_timer_owner(timer_t timer, const struct wf_thread **ret_thread)
 {
+	const struct wf_thread *t;
 	struct wf_thread *me;
 	const struct entry *e;
 	int32_t tid;
 
 	if (wf_load_relaxed(&nr_timers) == 0)
-		return NULL;
+		return false;
 	me = wf_runtime_enter();
 	wf_spin_lock(&lock);
 	e = find_locked(timer, false);
 	tid = e != NULL ? e->tid : 0;
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(me);
-	return tid != 0 ? wf_table_by_tid(tid) : NULL;
+	if (tid == 0)
+		return false;
+	t = wf_table_by_tid(tid);
+	*ret_thread = wf_thread_is_living(t) ? t : NULL;
+	return true;
 }
 
 /* Far enough from both ends to be added to. */

@@ -30,8 +30,8 @@ void wf_cpu_timer_remove(timer_t timer);
 void wf_cpu_timer_note(void);
 void wf_cpu_timer_adopt(struct wf_thread *t);
 
-/* Whose clock the timer is on; NULL: nobody's of weft's, or it has ended. */
-const struct wf_thread *wf_cpu_timer_thread(timer_t timer);
+/* Is the timer on the clock of a thread of weft's? NULL if that has ended. */
+bool wf_cpu_timer_owner(timer_t timer, const struct wf_thread **ret_thread);
 
 static inline bool wf_cpu_timer_is_valid(const struct timespec *at)
 {

@@ -382,6 +382,37 @@ TEST(timers_on_the_clock_of_another)
 	time_another(TIMER_ABSTIME, call);
 }
 
+TEST(timer_on_the_clock_of_one_that_has_ended)
+{
+	pthread_t worker = thread_start(compute_when_told, NULL);
+	struct itimerspec spec = { .it_value = { 1, 0 } }, left = spec;
+	struct itimerspec wrong = { .it_value = { 0, NS_PER_S } };
+	clockid_t clock;
+	timer_t timer;
+
+	CHECK_EQ(pthread_getcpuclockid(worker, &clock), 0);
+	timer = make_timer(clock,
+			   (struct sigevent){ .sigev_notify = SIGEV_NONE });
+	CHECK_EQ(timer_settime(timer, 0, &spec, NULL), 0);
+	has_to_compute = is_over = 1;
+	thread_join(worker);
+	is_over = has_to_compute = 0;
+	/* Natively it is still there a little after the join. */
+	for (int i = 0; i < 1000; i++) {
+		if (timer_settime(timer, 0, &spec, NULL) < 0)
+			break;
+		sleep_ms(1);
+	}
+	CHECK_ERRNO(timer_settime(timer, 0, &spec, &left), ESRCH);
+	CHECK_ERRNO(timer_settime(timer, TIMER_ABSTIME, &spec, NULL), ESRCH);
+	CHECK_ERRNO(timer_settime(timer, 0, &wrong, NULL), EINVAL);
+	CHECK_ERRNO(timer_settime(timer, 0, NULL, NULL), EINVAL);
+	CHECK_EQ(timer_gettime(timer, &left), 0);
+	CHECK_EQ(left.it_value.tv_sec, 0);
+	CHECK_EQ(left.it_value.tv_nsec, 0);
+	CHECK_EQ(timer_delete(timer), 0);
+}
+
 TEST(sleep_on_the_clock_of_another)
 {
 	const struct timespec some = { 0, CPU_MS * NS_PER_MS };
