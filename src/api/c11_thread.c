@@ -28,9 +28,10 @@ WF_API(int, thrd_create, thrd_t *ret_thread, thrd_start_t start, void *arg)
 
 WF_API(int, thrd_join, thrd_t thread, int *ret_result)
 {
+	struct wf_thread *t = wf_thread_of(thread);
 	void *result;
 
-	if (wf_thread_join(wf_thread_of(thread), &result, INT64_MAX) < 0)
+	if (t == NULL || wf_thread_join(t, &result, INT64_MAX) < 0)
 		return thrd_error;
 	if (ret_result != NULL)
 		*ret_result = (int)(intptr_t)result;
@@ -39,8 +40,9 @@ WF_API(int, thrd_join, thrd_t thread, int *ret_result)
 
 WF_API(int, thrd_detach, thrd_t thread)
 {
-	return wf_thread_detach(wf_thread_of(thread)) < 0 ? thrd_error :
-							    thrd_success;
+	struct wf_thread *t = wf_thread_of(thread);
+
+	return t == NULL || wf_thread_detach(t) < 0 ? thrd_error : thrd_success;
 }
 
 WF_API(void, thrd_exit, int result)

@@ -109,6 +109,8 @@ WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
 
 	if (is_native(t))
 		return wf_real.pthread_setschedparam(thread, policy, param);
+	if (!wf_thread_is_living(t))
+		return ESRCH;
 	return -set_policy_of(t, policy, param);
 }
 
@@ -120,6 +122,8 @@ WF_API(int, pthread_getschedparam, pthread_t thread, int *ret_policy,
 	if (is_native(t))
 		return wf_real.pthread_getschedparam(thread, ret_policy,
 						     ret_param);
+	if (!wf_thread_is_living(t))
+		return ESRCH;
 	*ret_policy = t->sched_policy;
 	ret_param->sched_priority = t->sched_priority;
 	return 0;
@@ -131,6 +135,8 @@ WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
 
 	if (is_native(t))
 		return wf_real.pthread_setschedprio(thread, priority);
+	if (!wf_thread_is_living(t))
+		return ESRCH;
 	return -wf_policy_set(t, t->sched_policy, priority);
 }
 

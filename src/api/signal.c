@@ -94,6 +94,8 @@ WF_API(int, pthread_sigqueue, pthread_t thread, int sig,
 	if (sig < 0 || sig > 64 || sig == 32 || sig == 33)
 		return EINVAL;
 	info.si_value = value;
+	if (!wf_thread_is_living(t))
+		return ESRCH;
 	return sig != 0 ? -send_info(t, &info) : 0;
 }
 

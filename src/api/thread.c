@@ -58,18 +58,26 @@ WF_API(int, pthread_join, pthread_t thread, void **ret_result)
 
 WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
 {
-	return -wf_thread_tryjoin(wf_thread_of(thread), ret_result);
+	struct wf_thread *t = wf_thread_of(thread);
+
+	if (WF_UNLIKELY(t == NULL))
+		return wf_real.pthread_tryjoin_np(thread, ret_result);
+	return -wf_thread_tryjoin(t, ret_result);
 }
 
 WF_API(int, pthread_clockjoin_np, pthread_t thread, void **ret_result,
        clockid_t clock, const struct timespec *abstime)
 {
+	struct wf_thread *t = wf_thread_of(thread);
 	int64_t deadline;
-	int err = wf_deadline_from_abs(clock, abstime, &deadline);
+	int err;
 
+	if (WF_UNLIKELY(t == NULL))
+		return wf_real.pthread_clockjoin_np(thread, ret_result, clock,
+						    abstime);
+	err = wf_deadline_from_abs(clock, abstime, &deadline);
 	if (err == 0)
-		err = WF_CANCEL_POINT(wf_thread_join(wf_thread_of(thread),
-						     ret_result, deadline));
+		err = WF_CANCEL_POINT(wf_thread_join(t, ret_result, deadline));
 	return -err;
 }
 
@@ -82,7 +90,11 @@ WF_API(int, pthread_timedjoin_np, pthread_t thread, void **ret_result,
 
 WF_API(int, pthread_detach, pthread_t thread)
 {
-	return -wf_thread_detach(wf_thread_of(thread));
+	struct wf_thread *t = wf_thread_of(thread);
+
+	if (WF_UNLIKELY(t == NULL))
+		return wf_real.pthread_detach(thread);
+	return -wf_thread_detach(t);
 }
 
 WF_API(void, pthread_exit, void *result)

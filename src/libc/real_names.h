@@ -57,6 +57,10 @@ WF_REAL(int, clock_nanosleep,
 WF_REAL(int, pthread_create,
 	(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
 WF_REAL(int, pthread_join, (pthread_t, void **))
+WF_REAL(int, pthread_tryjoin_np, (pthread_t, void **))
+WF_REAL(int, pthread_clockjoin_np,
+	(pthread_t, void **, clockid_t, const struct timespec *))
+WF_REAL(int, pthread_detach, (pthread_t))
 WF_REAL(void, pthread_exit, (void *))
 WF_REAL(int, pthread_cancel, (pthread_t))
 WF_REAL(int, pthread_kill, (pthread_t, int))

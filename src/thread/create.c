@@ -20,6 +20,8 @@
 
 struct wf_thread *wf_thread_of(pthread_t handle)
 {
+	if (WF_UNLIKELY(handle == 0))
+		return NULL;
 	if (WF_UNLIKELY(wf_libc.self_offset == 0))
 		wf_runtime_boot();
 	return *(struct wf_thread **)(handle + wf_libc.self_offset);

@@ -33,7 +33,7 @@ struct wf_thread_params {
 int wf_thread_create(const struct wf_thread_params *params,
 		     void *(*start)(void *), void *arg, pthread_t *ret_handle);
 
-/* The thread behind a pthread_t; NULL for one that weft has never met. */
+/* The thread behind a pthread_t; NULL for 0 and one that weft never met. */
 struct wf_thread *wf_thread_of(pthread_t handle);
 /*
  * The living thread of weft's that an id means to a system call, 0 the caller;

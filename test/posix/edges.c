@@ -1,14 +1,17 @@
 /* Answers at the edges: what a thread inherits, what is over, what is late. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
 #include "cpus.h"
 #include "threading.h"
 
@@ -24,6 +27,68 @@ TEST(joined_threads_are_gone)
 	thread_join(t);
 	CHECK_EQ(pthread_join(t, NULL), ESRCH);
 	CHECK_EQ(pthread_detach(t), ESRCH);
+}
+
+/* The same for one that nobody has joined yet. */
+TEST(ended_threads_have_no_policy)
+{
+	const union sigval value = { .sival_int = 0 };
+	pthread_t t = thread_start(thread_nothing, NULL);
+	struct sched_param param;
+	int64_t start = now_ns();
+	int policy;
+
+	while (pthread_getschedparam(t, &policy, &param) != ESRCH) {
+		CHECK(elapsed_ms(start) < 10000);
+		sleep_ms(1);
+	}
+	param.sched_priority = 0;
+	CHECK_EQ(pthread_setschedparam(t, SCHED_OTHER, &param), ESRCH);
+	CHECK_EQ(pthread_setschedprio(t, 0), ESRCH);
+	CHECK_EQ(pthread_sigqueue(t, 0, value), ESRCH);
+	thread_join(t);
+}
+
+static int (*join_libc)(pthread_t, void **);
+
+static void join_nobody_by_libc(void)
+{
+	_exit(join_libc(0, NULL));
+}
+
+static void join_nobody(void)
+{
+	const struct timespec past = { 1, 0 };
+	struct sched_param param;
+	int policy;
+	clockid_t clock;
+
+	if (pthread_join(0, NULL) != ESRCH)
+		_exit(1);
+	CHECK_EQ(pthread_timedjoin_np(0, NULL, &past), ESRCH);
+	CHECK_EQ(pthread_clockjoin_np(0, NULL, CLOCK_MONOTONIC, &past), ESRCH);
+	CHECK_EQ(pthread_detach(0), ESRCH);
+	CHECK_EQ(pthread_getschedparam(0, &policy, &param), ESRCH);
+	CHECK_EQ(pthread_setschedparam(0, SCHED_OTHER, &param), ESRCH);
+	CHECK_EQ(pthread_setschedprio(0, 0), ESRCH);
+	CHECK_EQ(pthread_getcpuclockid(0, &clock), ESRCH);
+	CHECK_EQ(thrd_join(0, NULL), thrd_error);
+	CHECK_EQ(thrd_detach(0), thrd_error);
+	_exit(ESRCH);
+}
+
+/* Debian's libc knows that there is no thread 0; others look into it. */
+TEST(thread_0_is_nobody)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	CHECK(libc != NULL);
+	*(void **)&join_libc = dlsym(libc, "pthread_join");
+	CHECK(join_libc != NULL);
+	have_threads();
+	if (child_wait(child_start(join_nobody_by_libc)) != ESRCH << 8)
+		SKIP("this libc does not check for it");
+	CHECK_EQ(child_exit_status(join_nobody), ESRCH);
 }
 
 static void *join(void *arg)
