@@ -21,6 +21,8 @@
  * Left   n -> n + 1            [leave]
  *        n -> n | DYING        [wf_barrier_fini]
  *
+ * Destroying ends with count 0, which the round does not fit.
+ *
  * Rejected: letting the waker count out those it wakes, to save their atomic.
  * Its late wake (B2) also reaches threads that have to stay.
  */
@@ -59,6 +61,8 @@ int wf_barrier_fini(struct wf_barrier *b)
 
 	if ((uint32_t)arrivals != 0)
 		return -EBUSY;
+	if (b->count == 0)
+		return 0; /* destroyed before; libc has no objection either */
 	/* acquire: pairs with the release in leave. */
 	left = wf_load_acquire(&b->left);
 	while ((left & ~(uint32_t)WF_BARRIER_DYING) != all) {

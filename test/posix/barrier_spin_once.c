@@ -64,6 +64,14 @@ TEST(barrier_of_one)
 	CHECK_EQ(pthread_barrier_destroy(&barrier), 0);
 }
 
+TEST(barrier_destroyed_twice)
+{
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, 1), 0);
+	CHECK_EQ(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);
+	CHECK_EQ(pthread_barrier_destroy(&barrier), 0);
+	CHECK_EQ(pthread_barrier_destroy(&barrier), 0);
+}
+
 static void *meet_once(void *arg)
 {
 	pthread_barrier_wait(arg);
