@@ -18,10 +18,10 @@
 
 #include "sync/mutex.h"
 
-/* m is libc's. */
+/* m is libc's. One that was destroyed, of kind -1, has nothing. */
 static inline bool wf_inherit_has(const pthread_mutex_t *m)
 {
-	return (m->__data.__kind & WF_MUTEX_INHERIT) != 0;
+	return m->__data.__kind > 0 && (m->__data.__kind & WF_MUTEX_INHERIT);
 }
 
 /*

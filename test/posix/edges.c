@@ -91,6 +91,23 @@ TEST(thread_0_is_nobody)
 	CHECK_EQ(child_exit_status(join_nobody), ESRCH);
 }
 
+TEST(destroyed_mutexes_are_invalid)
+{
+	const struct timespec past = { 1, 0 };
+	pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	have_threads();
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	CHECK_EQ(pthread_mutex_destroy(&mutex), 0);
+	CHECK_EQ(pthread_mutex_lock(&mutex), EINVAL);
+	CHECK_EQ(pthread_mutex_trylock(&mutex), EINVAL);
+	CHECK_EQ(pthread_mutex_timedlock(&mutex, &past), EINVAL);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), EINVAL);
+	CHECK_EQ(pthread_cond_timedwait(&cond, &mutex, &past), EINVAL);
+}
+
 static void *join(void *arg)
 {
 	pthread_join((pthread_t)arg, NULL);
