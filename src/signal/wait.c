@@ -10,6 +10,8 @@
  *     does not take and was meant for the process goes to others.
  * A4. A handler ends a wait, and may leave it by siglongjmp: the set is
  *     withdrawn before it runs.
+ * A5. Every wait leaves 1 in signal_word when it is over. So a handler that
+ *     runs between A2 and the park, and may wait itself, ends the wait, too.
  */
 #include "signal/wait.h"
 
@@ -67,6 +69,7 @@ void wf_signal_wait_ended(struct wf_thread *t)
 	    wf_load_relaxed(&t->signal_word) == WF_SIGNAL_WORD_READS)
 		return;
 	wf_store_relaxed(&t->sigwait_set, 0);
+	wf_store_relaxed(&t->signal_word, 1); /* A5 */
 	atomic_fetch_sub(&wf_route_nr_waiters, 1);
 	wf_fence_seq_cst();
 }
@@ -137,6 +140,7 @@ static bool take_back(struct wf_thread *t)
 	if (!*(volatile bool *)&t->is_suspended)
 		return false;
 	t->is_suspended = false;
+	wf_store_relaxed(&t->signal_word, 1); /* A5 */
 	wf_mask_change(SIG_SETMASK, &t->suspended_mask, NULL);
 	return true;
 }

@@ -1,0 +1,66 @@
+/*
+ * A handler runs when its thread is about to wait for another signal: the wait
+ * had lost what it waits for, and went on for ever. The handler may wait itself
+ * with the same means.
+ */
+#include <poll.h>
+#include <stdio.h>
+
+#include "waiting.h"
+
+enum { NR_ROUNDS = 10000 };
+
+static _Atomic int nr_taken;
+
+static void handle_and_wait(int sig, siginfo_t *info, void *context)
+{
+	const struct timespec short_time = { 0, 1000 };
+	int saved_errno = errno;
+	sigset_t mask;
+
+	if (nr_handled++ % 8 == 0) {
+		sigfillset(&mask);
+		CHECK_EQ(ppoll(NULL, 0, &short_time, &mask), 0);
+	}
+	errno = saved_errno;
+}
+
+static void *take_all(void *arg)
+{
+	const sigset_t set = set_of(SIGUSR2);
+
+	is_ready = 1;
+	while (nr_taken < NR_ROUNDS) {
+		int sig = sigwaitinfo(&set, NULL);
+
+		if (sig == SIGUSR2)
+			nr_taken++;
+		else
+			CHECK_EQ(errno, EINTR);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	block(SIGUSR2);
+	handle(SIGUSR1, handle_and_wait, SA_RESTART);
+	thread = thread_start(take_all, NULL);
+	await_count(&is_ready, 1);
+	for (int i = 1; i <= NR_ROUNDS; i++) {
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		/* From one place of the wait to the next. */
+		for (volatile int j = 0; j < i % 100 * 5; j++)
+			;
+		if (i % 4 != 0)
+			CHECK_EQ(pthread_kill(thread, SIGUSR2), 0);
+		else
+			CHECK_EQ(kill(getpid(), SIGUSR2), 0);
+		await_count(&nr_taken, i);
+	}
+	thread_join(thread);
+	puts("all were taken");
+	return 0;
+}
