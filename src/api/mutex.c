@@ -58,9 +58,7 @@ WF_API_ALIAS(pthread_mutex_destroy, __pthread_mutex_destroy);
  * lends it another. */
 static void prepare(const struct wf_mutex *m)
 {
-	const int lends = WF_MUTEX_PROTECT, is_libc = WF_MUTEX_SHARED;
-
-	if (WF_UNLIKELY((wf_mutex_kind(m) & (lends | is_libc)) == lends) &&
+	if (WF_UNLIKELY((wf_mutex_kind(m) & WF_MUTEX_PROTECT) != 0) &&
 	    !wf_is_started())
 		wf_boot_start();
 }

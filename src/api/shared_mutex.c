@@ -8,8 +8,8 @@
  *     the word once it has the mutex, for there may be others; if it has to
  *     sleep again, or gives up, it has marked the word before.
  * L3. Mutexes with priority inheritance are the kernel's (sync/inherit.h).
- *     Those with priority protection have their ceiling in the word, and are
- *     tried again from time to time.
+ *     Those with priority protection have their ceiling in the word, above
+ *     what plain ones have (sync/protect.h).
  */
 #include "api/shared_mutex.h"
 
@@ -20,11 +20,11 @@
 #include "base/atomic.h"
 #include "io/futex.h"
 #include "libc/real.h"
-#include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sync/inherit.h"
 #include "sync/mutex.h"
+#include "sync/protect.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
 
@@ -63,43 +63,50 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 	if (wf_shared_is_alien(m))
 		return EBUSY;
 	was_mine = wf_shared_begin(m);
-	rc = wf_real.pthread_mutex_trylock(m);
+	rc = wf_protect_has(m) ? wf_protect_trylock(m) :
+				 wf_real.pthread_mutex_trylock(m);
 	if (rc == ENOTRECOVERABLE && !was_mine)
 		let_go(m);
 	wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
 	return rc;
 }
 
-/* L1. False: it may be free. */
+/* What the word is to be for who waits; 0: it may be free. L1 */
+static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
+{
+	if (has(m, WF_MUTEX_ROBUST))
+		return word == FREE || (word & FUTEX_OWNER_DIED) != 0 ?
+			       0 :
+			       word | FUTEX_WAITERS;
+	if (!has(m, WF_MUTEX_PROTECT))
+		return word == FREE ? 0 : LOCKED_WAITED;
+	return (word & WF_PROTECT_STATE) == FREE ?
+		       0 :
+		       (word & ~WF_PROTECT_STATE) | LOCKED_WAITED;
+}
+
+/* False: it may be free. */
 static bool mark(pthread_mutex_t *m, uint32_t *ret_word)
 {
-	uint32_t word = wf_load_relaxed(word_of(m)), marked;
+	uint32_t word = wf_load_relaxed(word_of(m)), wanted;
 
 	do {
-		if (word == FREE ||
-		    (has(m, WF_MUTEX_ROBUST) && (word & FUTEX_OWNER_DIED) != 0))
+		wanted = marked(m, word);
+		if (wanted == 0)
 			return false;
-		marked = has(m, WF_MUTEX_ROBUST) ? word | FUTEX_WAITERS :
-						   LOCKED_WAITED;
-	} while (word != marked && !wf_cas_acq_rel(word_of(m), &word, marked));
-	*ret_word = marked;
+	} while (word != wanted && !wf_cas_acq_rel(word_of(m), &word, wanted));
+	*ret_word = wanted;
 	return true;
 }
 
 static int wait_for(pthread_mutex_t *m, int64_t deadline_ns)
 {
-	int64_t next_ns = wf_os_now() + WF_NS_PER_MS;
 	uint32_t word;
 
-	if (!has(m, WF_MUTEX_PROTECT))
-		return mark(m, &word) ? wf_io_futex_wait(word_of(m), word,
-							 FUTEX_BITSET_MATCH_ANY,
-							 deadline_ns) :
-					0;
-	if (next_ns > deadline_ns)
-		next_ns = deadline_ns; /* L3 */
-	wf_sleep_until(next_ns);
-	return wf_os_now() >= deadline_ns ? -ETIMEDOUT : 0;
+	return mark(m, &word) ?
+		       wf_io_futex_wait(word_of(m), word,
+					FUTEX_BITSET_MATCH_ANY, deadline_ns) :
+		       0;
 }
 
 /* The answer of libc's lock where its trylock says EBUSY. */
@@ -133,7 +140,7 @@ static int lock_slow(pthread_mutex_t *m, int64_t deadline_ns)
 			return ETIMEDOUT;
 		rc = wf_shared_mutex_trylock(m);
 	} while (rc == EBUSY);
-	if ((rc == 0 || rc == EOWNERDEAD) && !has(m, WF_MUTEX_PROTECT)) {
+	if (rc == 0 || rc == EOWNERDEAD) {
 		uint32_t word;
 
 		mark(m, &word); /* L2 */
@@ -150,7 +157,7 @@ int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 	if (wf_inherit_has(m)) /* L3 */
 		return wf_inherit_lock(m, clock, abstime);
 	if (!wf_io_can_wait_futex() && !wf_shared_is_alien(m) &&
-	    !wf_shared_is_ours(m))
+	    !wf_shared_is_ours(m) && !wf_protect_has(m))
 		return lock_by_libc(m, clock, abstime);
 	rc = wf_shared_mutex_trylock(m);
 	if (rc != EBUSY)
@@ -176,7 +183,8 @@ int wf_shared_mutex_unlock(pthread_mutex_t *m)
 	if (wf_shared_is_alien(m))
 		return EPERM;
 	was_mine = wf_shared_begin(m);
-	rc = wf_real.pthread_mutex_unlock(m);
+	rc = wf_protect_has(m) ? wf_protect_unlock(m) :
+				 wf_real.pthread_mutex_unlock(m);
 	if (was_mine && (stays || rc != 0))
 		wf_shared_end(m, true);
 	return rc;

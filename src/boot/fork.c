@@ -34,6 +34,7 @@
 #include "sync/inherit.h"
 #include "sync/once.h"
 #include "sync/lending.h"
+#include "sync/protect.h"
 #include "sync/shared.h"
 #include "thread/alive.h"
 #include "thread/cpu_timer.h"
@@ -108,6 +109,7 @@ void wf_boot_fork_child(void)
 	wf_shared_fork_child();
 	wf_inherit_fork_child();
 	wf_lending_fork_child();
+	wf_protect_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();
 	wf_start_fork_child();

@@ -6,6 +6,7 @@
 #include "libc/real.h"
 #include "os/clock.h"
 #include "sync/inherit.h"
+#include "sync/protect.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
 
@@ -143,7 +144,8 @@ static WF_COLD int release_libc_mutex(pthread_mutex_t *m)
 	if (wf_inherit_has(m))
 		return -wf_inherit_unlock(m);
 	was_mine = wf_shared_begin(m);
-	rc = wf_real.pthread_mutex_unlock(m);
+	rc = wf_protect_has(m) ? wf_protect_unlock(m) :
+				 wf_real.pthread_mutex_unlock(m);
 	if (rc != 0)
 		wf_shared_end(m, was_mine);
 	return -rc;
@@ -160,13 +162,27 @@ static WF_COLD int retake_inheriting(pthread_mutex_t *m)
 	return -rc;
 }
 
+/* No process is told of its end but by the kernel's futex. */
+static WF_COLD int retake_protecting(pthread_mutex_t *m)
+{
+	bool is_cancel_point = wf_self->at_cancel_point;
+	int rc;
+
+	wf_self->at_cancel_point = false;
+	while ((rc = wf_protect_trylock(m)) == EBUSY)
+		wf_sleep_until(wf_os_now() + SHARED_POLL_NS);
+	wf_self->at_cancel_point = is_cancel_point;
+	return rc;
+}
+
 static WF_COLD int retake_libc_mutex(pthread_mutex_t *m)
 {
 	int rc;
 
 	if (wf_inherit_has(m))
 		return retake_inheriting(m);
-	rc = wf_real.pthread_mutex_lock(m);
+	rc = wf_protect_has(m) ? retake_protecting(m) :
+				 wf_real.pthread_mutex_lock(m);
 	wf_shared_end(m, rc == 0 || rc == EOWNERDEAD);
 	return -rc;
 }

@@ -12,6 +12,7 @@
 #include "os/mem.h"
 #include "sync/cond.h"
 #include "sync/inherit.h"
+#include "sync/protect.h"
 #include "sync/shared.h"
 
 /* Mutexes of libc's are not what is tested here. */
@@ -31,6 +32,16 @@ int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
 }
 
 int wf_inherit_unlock(pthread_mutex_t *m)
+{
+	return pthread_mutex_unlock(m);
+}
+
+int wf_protect_trylock(pthread_mutex_t *m)
+{
+	return pthread_mutex_trylock(m);
+}
+
+int wf_protect_unlock(pthread_mutex_t *m)
 {
 	return pthread_mutex_unlock(m);
 }

@@ -1,0 +1,187 @@
+/*
+ * The word has the ceiling, and below it 0: free, 1: locked, 2: locked and
+ * waited for. libc's own functions raise the priority of the kernel thread
+ * that has the caller's id, and fail where there is none.
+ *
+ * C1. What lends the ceiling among weft's threads (sync/lending.h) is a claim
+ *     in memory of this process, since others write to the mutex. Its owner
+ *     has it from before it tries the word until after it has released it.
+ * C2. A claim is free if it is for no mutex, or its owner has ended. Claims
+ *     change under the lock of sync/lending.c.
+ */
+#include "sync/protect.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "os/sys.h"
+#include "sync/lending.h"
+
+enum {
+	MOST_CLAIMS = 256,
+	CEILING_SHIFT = 19,
+	LOCKED = 1,
+	LOCKED_WAITED = 2,
+};
+
+static struct claim {
+	struct wf_mutex lends;
+	const pthread_mutex_t *of; /* NULL: free */
+} claims[MOST_CLAIMS];
+
+static _Atomic uint32_t *word_of(pthread_mutex_t *m)
+{
+	return (_Atomic uint32_t *)&m->__data.__lock;
+}
+
+/* C2 */
+static bool is_free_locked(const struct claim *c)
+{
+	return c->of == NULL ||
+	       wf_lending_thread(wf_lending_holder(&c->lends)) == NULL;
+}
+
+/* Of the caller for m; NULL: there are too many. */
+static struct claim *claim(const pthread_mutex_t *m, uint32_t ceiling)
+{
+	struct claim *found = NULL;
+	uint64_t mask;
+	struct wf_thread *me = wf_lending_begin(&mask);
+
+	for (int i = 0; i < MOST_CLAIMS && found == NULL; i++)
+		found = is_free_locked(&claims[i]) ? &claims[i] : NULL;
+	if (found != NULL) {
+		*found = (struct claim){
+			.lends.libc.__data = { .__kind = WF_MUTEX_PROTECT,
+					       .__owner = me->tid,
+					       .__nusers = ceiling },
+			.of = m,
+		};
+		wf_lending_join_locked(&found->lends);
+		wf_lending_settle_locked(me, false);
+	}
+	wf_lending_end(me, mask);
+	return found;
+}
+
+static void disclaim(struct claim *c)
+{
+	uint64_t mask;
+	struct wf_thread *me = wf_lending_begin(&mask);
+	struct wf_thread *owner =
+		wf_lending_thread(wf_lending_holder(&c->lends));
+
+	wf_lending_leave_locked(&c->lends, wf_lending_holder(&c->lends));
+	c->of = NULL;
+	wf_lending_settle_locked(owner, false);
+	wf_lending_end(me, mask);
+}
+
+/* One mutex has one holder; NULL: locked before weft started. */
+static struct claim *find_claim(const pthread_mutex_t *m)
+{
+	struct claim *found = NULL;
+	uint64_t mask;
+	struct wf_thread *me = wf_lending_begin(&mask);
+
+	for (int i = 0; i < MOST_CLAIMS && found == NULL; i++) {
+		if (claims[i].of == m && !is_free_locked(&claims[i]))
+			found = &claims[i];
+	}
+	wf_lending_end(me, mask);
+	return found;
+}
+
+static bool may_have(uint32_t ceiling)
+{
+	const struct wf_thread *t = wf_self;
+
+	return (t->sched_policy == SCHED_FIFO || t->sched_policy == SCHED_RR) &&
+	       (uint32_t)t->sched_priority <= ceiling;
+}
+
+static int type_of(const pthread_mutex_t *m)
+{
+	return m->__data.__kind & WF_MUTEX_TYPE;
+}
+
+static bool asks_owner(const pthread_mutex_t *m)
+{
+	return type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP ||
+	       type_of(m) == PTHREAD_MUTEX_ERRORCHECK_NP;
+}
+
+static bool is_mine(const pthread_mutex_t *m)
+{
+	return m->__data.__owner == wf_self->tid;
+}
+
+static int lock_again(pthread_mutex_t *m)
+{
+	if (type_of(m) == PTHREAD_MUTEX_ERRORCHECK_NP)
+		return EDEADLK;
+	if (m->__data.__count == UINT_MAX)
+		return EAGAIN;
+	m->__data.__count++;
+	return 0;
+}
+
+int wf_protect_trylock(pthread_mutex_t *m)
+{
+	uint32_t word = wf_load_relaxed(word_of(m));
+	uint32_t free_word = word & ~WF_PROTECT_STATE;
+	struct claim *c;
+
+	if (asks_owner(m) && is_mine(m))
+		return lock_again(m);
+	if (!may_have(word >> CEILING_SHIFT))
+		return EINVAL;
+	if (word != free_word)
+		return EBUSY;
+	c = claim(m, word >> CEILING_SHIFT);
+	if (c == NULL)
+		return EAGAIN;
+	/* acquire: pairs with the release in wf_protect_unlock(). */
+	if (!wf_cas_acq_rel(word_of(m), &word, free_word | LOCKED)) {
+		disclaim(c);
+		return EBUSY;
+	}
+	m->__data.__owner = wf_self->tid;
+	m->__data.__nusers++;
+	m->__data.__count = 1;
+	return 0;
+}
+
+int wf_protect_unlock(pthread_mutex_t *m)
+{
+	uint32_t word = wf_load_relaxed(word_of(m));
+	struct claim *c;
+
+	if (asks_owner(m) && !is_mine(m))
+		return EPERM;
+	if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1) {
+		m->__data.__count--;
+		return 0;
+	}
+	c = find_claim(m);
+	m->__data.__owner = 0;
+	m->__data.__count = 0;
+	m->__data.__nusers--;
+	/* release: pairs with the acquire in wf_protect_trylock(). */
+	while (!wf_cas_acq_rel(word_of(m), &word, word & ~WF_PROTECT_STATE))
+		;
+	if ((word & WF_PROTECT_STATE) == LOCKED_WAITED)
+		wf_sys(SYS_futex, word_of(m), FUTEX_WAKE, 1);
+	if (c != NULL)
+		disclaim(c);
+	return 0;
+}
+
+void wf_protect_fork_child(void)
+{
+	memset(claims, 0, sizeof(claims));
+}

@@ -1,0 +1,38 @@
+/*
+ * Process-shared mutexes with priority protection, in libc's layout: what takes
+ * the place of libc's functions for threads that the kernel does not know.
+ * Results are those of the pthread_mutex_... functions.
+ *
+ *     if (wf_protect_has(m))
+ *             return wf_protect_trylock(m);
+ *
+ * Called with in_runtime 0; none waits.
+ */
+#ifndef WEFT_SYNC_PROTECT_H
+#define WEFT_SYNC_PROTECT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sched/runtime.h"
+#include "sync/mutex.h"
+
+/* The rest of the word is the ceiling. */
+#define WF_PROTECT_STATE ((UINT32_C(1) << 19) - 1)
+
+/* Is m, which is libc's, such a mutex, and the caller a thread of weft's? */
+static inline bool wf_protect_has(const pthread_mutex_t *m)
+{
+	return (m->__data.__kind & WF_MUTEX_PROTECT) != 0 && wf_self != NULL &&
+	       wf_self->kind != WF_THREAD_FOREIGN;
+}
+
+/* Not another process's although it seems the caller's (wf_shared_is_alien).
+ * EAGAIN also if the process holds too many. */
+int wf_protect_trylock(pthread_mutex_t *m);
+int wf_protect_unlock(pthread_mutex_t *m);
+
+void wf_protect_fork_child(void);
+
+#endif
