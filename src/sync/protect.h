@@ -21,10 +21,14 @@
 /* The rest of the word is the ceiling. */
 #define WF_PROTECT_STATE ((UINT32_C(1) << 19) - 1)
 
-/* Is m, which is libc's, such a mutex, and the caller a thread of weft's? */
+/*
+ * Is m, which is libc's, such a mutex, and the caller a thread of weft's? One
+ * that was destroyed, of kind -1, is none.
+ */
 static inline bool wf_protect_has(const pthread_mutex_t *m)
 {
-	return (m->__data.__kind & WF_MUTEX_PROTECT) != 0 && wf_self != NULL &&
+	return m->__data.__kind > 0 &&
+	       (m->__data.__kind & WF_MUTEX_PROTECT) != 0 && wf_self != NULL &&
 	       wf_self->kind != WF_THREAD_FOREIGN;
 }
 
