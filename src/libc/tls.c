@@ -5,7 +5,8 @@
  *
  * L1. A cache is immutable once published. A superseded one is kept: somebody
  *     may still be copying from it. There is one per change of the set of
- *     modules with static TLS, which is rare.
+ *     modules with TLS, while threads begin. So caches take no more memory than
+ *     they need, some hundred bytes, one behind the other in a block.
  * L2. A cache is right if the loader's table of modules is as it was when the
  *     cache was taken, before and after the copy. ld.so
  *     enters a module into the table before it initialises the module's
@@ -29,7 +30,7 @@
 #include "libc/real.h"
 #include "os/mem.h"
 
-enum { MAX_MODULES = 256 };
+enum { BLOCK_BYTES = 64 * 1024 };
 
 struct image {
 	size_t below;	   /* thread register minus start of the block */
@@ -45,12 +46,18 @@ struct wf_tls_cache {
 	size_t nr_rows; /* of the table when the cache was taken: L3 */
 	struct row *rows;
 	bool has_dynamic; /* some module's TLS is allocated lazily */
-	size_t nr;
-	struct image images[MAX_MODULES];
-	size_t used_bytes, mapped_bytes; /* of the copies behind the struct */
+	size_t nr, most;
+	struct image *images;
+	char *free, *end; /* for the copies */
 };
 
 static _Atomic(struct wf_tls_cache *) current_cache;
+
+/* What is left of a block of caches; whoever takes it has it alone. */
+struct rest {
+	size_t bytes;
+};
+static _Atomic(struct rest *) rest;
 
 /*
  * The first nr_rows of the loader's table of TLS modules, copied unless
@@ -167,35 +174,65 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 		c->has_dynamic = true;
 		return 0;
 	}
-	if (c->nr == MAX_MODULES ||
-	    c->used_bytes + tls->p_filesz > c->mapped_bytes)
+	if (c->nr == c->most || tls->p_filesz > (size_t)(c->end - c->free))
 		return 0;
-	copy = (char *)c + c->used_bytes;
+	copy = c->free;
 	memcpy(copy, (void *)(info->dlpi_addr + tls->p_vaddr), tls->p_filesz);
-	c->used_bytes += tls->p_filesz;
+	c->free += tls->p_filesz;
 	c->images[c->nr++] =
 		(struct image){ below, copy, tls->p_filesz, tls->p_memsz };
 	return 0;
+}
+
+/* Room for a cache; *ret_end is the end of what is left. */
+static struct wf_tls_cache *take_room(size_t bytes, char **ret_end)
+{
+	struct rest *r = atomic_exchange(&rest, NULL);
+	size_t fresh = wf_align_up(bytes + BLOCK_BYTES, WF_PAGE);
+
+	if (r != NULL && r->bytes >= bytes) {
+		*ret_end = (char *)r + r->bytes;
+		return (struct wf_tls_cache *)r;
+	}
+	r = wf_os_reserve(fresh);
+	if (r != NULL)
+		*ret_end = (char *)r + fresh;
+	return (struct wf_tls_cache *)r;
+}
+
+static void leave_rest(char *begin, char *end)
+{
+	struct rest *r = (struct rest *)wf_align_up((uintptr_t)begin, 16);
+
+	if ((char *)(r + 1) > end)
+		return;
+	r->bytes = (size_t)(end - (char *)r);
+	/* seq_cst: its size; pairs with take_room. */
+	atomic_store(&rest, r);
 }
 
 /* No lock: two who build at the same time build the same. */
 static struct wf_tls_cache *build(void)
 {
 	size_t nr_rows = copy_rows(NULL, SIZE_MAX) + 1;
-	size_t rows_bytes = nr_rows * sizeof(struct row);
-	size_t bytes = wf_align_up(sizeof(struct wf_tls_cache) + rows_bytes +
-					   wf_libc.static_tls_bytes,
-				   WF_PAGE);
-	struct wf_tls_cache *c = wf_os_reserve(bytes);
+	size_t bytes = sizeof(struct wf_tls_cache) +
+		       nr_rows * (sizeof(struct row) + sizeof(struct image)) +
+		       wf_libc.static_tls_bytes;
+	struct wf_tls_cache *c;
+	char *end;
 
+	c = take_room(bytes, &end);
 	if (c == NULL)
 		return NULL;
-	c->mapped_bytes = bytes;
-	c->used_bytes = sizeof(*c) + rows_bytes;
-	c->nr_rows = nr_rows;
+	*c = (struct wf_tls_cache){ .nr_rows = nr_rows, .most = nr_rows };
 	c->rows = (struct row *)(c + 1);
+	c->images = (struct image *)(c->rows + nr_rows);
+	c->free = (char *)(c->images + nr_rows);
+	c->end = (char *)c + bytes;
+	memset(c->rows, 0, nr_rows * sizeof(struct row));
 	copy_rows(c->rows, nr_rows); /* L2 */
 	wf_real.dl_iterate_phdr(add_module, c);
+	leave_rest(c->free, end);
 	/* release: publishes the cache (L1); pairs with the renewal. */
 	wf_store_release(&current_cache, c);
 	return c;
