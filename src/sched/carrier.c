@@ -275,19 +275,19 @@ struct wf_carrier *wf_carrier_take_spare(void)
 	return c;
 }
 
-/* The kernel clears the id when it is through. */
+/* The kernel clears the word when it is through. */
 static WF_NORETURN void end(struct wf_carrier *c)
 {
 	if (c->cpu_timer >= 0)
 		wf_sys(SYS_timer_delete, c->cpu_timer);
-	wf_sys(SYS_set_tid_address, &c->tid);
+	wf_sys(SYS_set_tid_address, &c->exiting);
 	for (;;)
 		wf_sys(SYS_exit, 0);
 }
 
 void wf_carrier_wait_for_vp(struct wf_carrier *c)
 {
-	if (c->is_ending)
+	if (wf_load_relaxed(&c->exiting) != 0)
 		end(c);
 	wf_store_relaxed(&c->wake_word, 0);
 	if (!c->is_altered) /* else it sleeps for good */
@@ -442,23 +442,28 @@ static void leave_for(struct wf_carrier *c, void *other)
 {
 	struct wf_thread *t = c->bound;
 
-	c->bound = NULL;
-	c->is_ending = true;
+	/* Retired: no change of credentials waits for it. */
+	c->is_altered = true;
+	wf_store_relaxed(&c->exiting, 1);
 	wf_store_release(&c->promised_to, 0);
+	c->bound = NULL;
 	wf_carrier_give_bound(other, t);
 }
 
 bool wf_carrier_exchange(struct wf_thread *t)
 {
 	struct wf_carrier *old = t->carrier, *other = wf_carrier_need_spare();
-	int tid;
 
 	if (other == NULL)
 		return false;
 	wf_switch_to_carrier(t, leave_for, other);
 	/* acquire: it uses nothing of *old any more. */
-	while ((tid = wf_load_acquire(&old->tid)) != 0)
-		wf_sys(SYS_futex, &old->tid, FUTEX_WAIT, tid, NULL);
+	while (wf_load_acquire(&old->exiting) != 0)
+		wf_sys(SYS_futex, &old->exiting, FUTEX_WAIT, 1, NULL);
+	/* Who has made it may have yet to note its id. */
+	wf_spin_lock(&clone_lock);
+	wf_store_relaxed(&old->tid, 0);
+	wf_spin_unlock(&clone_lock);
 	keep_unborn(old);
 	return true;
 }

@@ -219,9 +219,10 @@ struct wf_carrier {
 	uint64_t nr_sleeps;	       /* boot/rescue.c, R3; monitor */
 	int64_t awake_cpu_ns;	       /* CPU time at its first look since */
 	int cpu_timer;		       /* signal/preempt.c; -1: none */
-	bool is_ending;		       /* its kernel thread exits; itself */
-	struct wf_robust_list robust;  /* sync/inherit.c; its bound thread */
-	uint32_t nr_inherited;	       /* that this one holds; as above */
+	_Atomic uint32_t exiting; /* futex: 1 from when its kernel thread is to
+				   * exit until the kernel is through */
+	struct wf_robust_list robust; /* sync/inherit.c; its bound thread */
+	uint32_t nr_inherited;	      /* that this one holds; as above */
 };
 
 struct wf_sched {

@@ -185,6 +185,15 @@ static void *read_one(void *arg)
 	return NULL;
 }
 
+static void *want_and_leave(void *arg)
+{
+	if (pthread_mutex_lock(&o->mutex) == EOWNERDEAD) {
+		o->nr_died++;
+		CHECK_EQ(pthread_mutex_consistent(&o->mutex), 0);
+	}
+	return NULL;
+}
+
 static void *hold_both(void *mutexes)
 {
 	pthread_mutex_t *m = mutexes;
@@ -219,6 +228,34 @@ TEST(many_owners_end)
 	for (int i = 0; i < NR_THREADS; i++)
 		CHECK_EQ(write(pipes[i][1], "x", 1), 1);
 	threads_join(readers, NR_THREADS);
+}
+
+static void *change_credentials(void *arg)
+{
+	while (!o->is_set) {
+		CHECK_EQ(setuid(getuid()), 0);
+		sleep_ms(1);
+	}
+	return NULL;
+}
+
+/* Kernel threads that come and go, while each has to follow. */
+TEST(owners_end_beside_changes_of_credentials)
+{
+	pthread_t changer, owners[NR_THREADS];
+
+	map();
+	if (is_third())
+		return;
+	make(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST);
+	changer = thread_start(change_credentials, NULL);
+	for (int i = 0; i < 20; i++) {
+		threads_start(owners, NR_THREADS, want_and_leave, NULL);
+		threads_join(owners, NR_THREADS);
+	}
+	o->is_set = true;
+	thread_join(changer);
+	CHECK_EQ(o->nr_died, 20 * NR_THREADS - 1);
 }
 
 /* --- what others see ------------------------------------------------------ */
