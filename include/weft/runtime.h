@@ -23,8 +23,19 @@ struct weft_runtime_functions {
 	void (*block_begin)(void);
 	void (*block_end)(void);
 	void (*stats)(struct weft_stats *, size_t);
+	int (*let_others)(void);
+	void (*yield_cpu)(void);
 };
 
 const struct weft_runtime_functions *weft_runtime(void);
+
+/*
+ * Of libweft-api.a, for waits that look before they sleep: threads that wait a
+ * lot run first, where some are runnable, and the caller again in its turn. 0
+ * if there are none, or no runtime.
+ */
+int weft_let_others(void);
+/* The kernel may run another process on this CPU, not weft another thread. */
+void weft_yield_cpu(void);
 
 #endif

@@ -338,3 +338,28 @@ void weft_stats(struct weft_stats *stats, size_t size)
 	else
 		memset(stats, 0, size);
 }
+
+/* The first version had no more than this. */
+static const struct weft_runtime_functions *new_runtime(void)
+{
+	const struct weft_runtime_functions *r = runtime();
+
+	return r != NULL && r->size >= sizeof(*r) ? r : NULL;
+}
+
+int weft_let_others(void)
+{
+	const struct weft_runtime_functions *r = new_runtime();
+
+	return r != NULL && r->let_others();
+}
+
+void weft_yield_cpu(void)
+{
+	const struct weft_runtime_functions *r = new_runtime();
+
+	if (r != NULL)
+		r->yield_cpu();
+	else
+		syscall(SYS_sched_yield);
+}

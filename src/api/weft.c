@@ -7,7 +7,9 @@
 #include "api/cancel.h"
 #include "base/options.h"
 #include "boot/boot.h"
+#include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/yield.h"
 #include "sync/deadline.h"
 #include "wait/agent.h"
 #include "wait/sleep.h"
@@ -144,6 +146,16 @@ WF_API(void, weft_stats, struct weft_stats *stats, size_t size)
 
 /* --- for libweft-api.a --------------------------------------------------- */
 
+static int let_others(void)
+{
+	return wf_is_started() && wf_sched_let_others();
+}
+
+static void yield_cpu(void)
+{
+	wf_sys(SYS_sched_yield);
+}
+
 WF_API(const struct weft_runtime_functions *, weft_runtime, void)
 {
 	static const struct weft_runtime_functions functions = {
@@ -159,6 +171,8 @@ WF_API(const struct weft_runtime_functions *, weft_runtime, void)
 		.block_begin = weft_block_begin,
 		.block_end = weft_block_end,
 		.stats = weft_stats,
+		.let_others = let_others,
+		.yield_cpu = yield_cpu,
 	};
 
 	return &functions;

@@ -17,15 +17,19 @@
  *
  * Two processes on one CPU cannot both look: there the end that waits yields
  * the CPU, which costs half of what sleeping and waking does.
+ *
+ * A thread of weft's lets others that wait a lot go first before it looks, as
+ * if it had parked and been woken. Else one that is answered while it looks
+ * seems to compute, and 31 others wait for the end of its slice. Not threads
+ * that compute, whose turns are long.
  */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <weft/weft.h>
+#include <weft/runtime.h>
 
 #include "arch/arch.h"
 #include "ipc/channel.h"
@@ -88,12 +92,13 @@ static bool look_hot(const struct weft_channel *c, uint64_t word)
 	return false;
 }
 
-/* The CPU goes to others between looks. */
+/* The CPU goes to other processes between looks, the VP to other threads. */
 static bool look_yielding(const struct weft_channel *c, uint64_t word)
 {
 	for (int i = 0; i < YIELDS; i++) {
-		sched_yield();
-		if (has_changed(c, word))
+		weft_yield_cpu();
+		if (has_changed(c, word) ||
+		    (weft_let_others() && has_changed(c, word)))
 			return true;
 	}
 	return false;
@@ -102,9 +107,12 @@ static bool look_yielding(const struct weft_channel *c, uint64_t word)
 /* Looks for a while; true if the slot changed. */
 static bool spin(struct weft_channel *c, uint64_t word)
 {
+	bool has_let = weft_let_others();
 	int64_t end_ns;
 
-	if (is_apart(c) && look_hot(c, word))
+	if (has_let && has_changed(c, word))
+		return true;
+	if (!has_let && is_apart(c) && look_hot(c, word))
 		return true;
 	if (look_yielding(c, word))
 		return true;

@@ -1,0 +1,93 @@
+"""Threads that are answered while they still look take turns."""
+
+from conftest import BUILD, ROOT
+
+# Clients on one virtual processor, each of which asks another process by a
+# channel, again and again. In how many of 100 cases was the last answer
+# another one's?
+CLIENTS = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <weft/channel.h>
+
+enum { CLIENTS = 8, ROUNDS = 4000 };
+
+static int requests_fd, reply_fds[CLIENTS];
+static pthread_barrier_t barrier;
+static int last = -1;
+static long nr_turns;
+
+static void require(int rc)
+{
+	if (rc != 0)
+		abort();
+}
+
+static void answer(void)
+{
+	struct weft_channel *in, *out[CLIENTS];
+	size_t size;
+	int client;
+
+	require(weft_channel_open(requests_fd, WEFT_CHANNEL_RECEIVER, &in));
+	for (int i = 0; i < CLIENTS; i++)
+		require(weft_channel_open(reply_fds[i], WEFT_CHANNEL_SENDER,
+					  &out[i]));
+	for (int i = 0; i < CLIENTS * ROUNDS; i++) {
+		require(weft_channel_receive(in, &client, sizeof(client),
+					     &size));
+		require(weft_channel_send(out[client], &client,
+					  sizeof(client)));
+	}
+	_exit(0);
+}
+
+static void *ask(void *arg)
+{
+	int *fd = arg, client = (int)(fd - reply_fds), reply;
+	struct weft_channel *in, *out;
+	size_t size;
+
+	require(weft_channel_open(requests_fd, WEFT_CHANNEL_SENDER, &out));
+	require(weft_channel_open(*fd, WEFT_CHANNEL_RECEIVER, &in));
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < ROUNDS; i++) {
+		require(weft_channel_send(out, &client, sizeof(client)));
+		require(weft_channel_receive(in, &reply, sizeof(reply),
+					     &size));
+		nr_turns += last != client;
+		last = client;
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	const struct weft_channel_attr many = { 8, 63, WEFT_CHANNEL_MANY, 0 };
+	const struct weft_channel_attr one = { 8, 63, 0, 0 };
+	pthread_t threads[CLIENTS];
+
+	require(weft_channel_create(&many, &requests_fd));
+	for (int i = 0; i < CLIENTS; i++)
+		require(weft_channel_create(&one, &reply_fds[i]));
+	if (fork() == 0)
+		answer();
+	pthread_barrier_init(&barrier, NULL, CLIENTS);
+	for (int i = 0; i < CLIENTS; i++)
+		pthread_create(&threads[i], NULL, ask, &reply_fds[i]);
+	for (int i = 0; i < CLIENTS; i++)
+		pthread_join(threads[i], NULL);
+	printf("%ld\\n", nr_turns * 100 / (CLIENTS * ROUNDS));
+	return 0;
+}
+"""
+
+
+def test_clients_take_turns(weft, compile_c):
+    program = compile_c("-pthread", f"-I{ROOT / 'include'}", "-x", "none",
+                        BUILD / "libweft-api.a", source=CLIENTS)
+    result = weft("run", "--vps", "1", program)
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout) > 75
