@@ -58,7 +58,9 @@ WF_API_ALIAS(pthread_mutex_destroy, __pthread_mutex_destroy);
  * lends it another. */
 static void prepare(const struct wf_mutex *m)
 {
-	if (WF_UNLIKELY((wf_mutex_kind(m) & WF_MUTEX_PROTECT) != 0) &&
+	int kind = wf_mutex_kind(m); /* -1: it was destroyed */
+
+	if (WF_UNLIKELY(kind > 0 && (kind & WF_MUTEX_PROTECT)) &&
 	    !wf_is_started())
 		wf_boot_start();
 }

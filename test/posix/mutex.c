@@ -367,3 +367,23 @@ TEST(types_with_priority_inheritance)
 	lock_again(NULL);
 	thread_join(thread_start(lock_again, NULL));
 }
+
+static void *use_destroyed(void *arg)
+{
+	pthread_mutex_t m;
+
+	CHECK_EQ(pthread_mutex_init(&m, NULL), 0);
+	CHECK_EQ(pthread_mutex_destroy(&m), 0);
+	CHECK_EQ(pthread_mutex_lock(&m), EINVAL);
+	CHECK_EQ(pthread_mutex_trylock(&m), EINVAL);
+	CHECK_EQ(pthread_mutex_unlock(&m), EINVAL);
+	return NULL;
+}
+
+/* As libc has it, although nobody may. */
+TEST(destroyed)
+{
+	use_destroyed(NULL);
+	thread_join(thread_start(use_destroyed, NULL));
+	use_destroyed(NULL);
+}
