@@ -127,15 +127,20 @@ long wf_abroad_send(long pid, long tid, long sig)
 bool wf_abroad_target(siginfo_t *info, struct wf_thread **ret_target)
 {
 	int64_t value = (int64_t)info->si_value.sival_ptr;
+	int sig = (int)(value >> SIGNAL_SHIFT);
 	struct wf_thread *t;
 
 	if (info->si_code != CODE)
 		return false;
+	*ret_target = NULL;
+	/* Anybody who may send signals may send this. */
+	if (sig < 1 || sig > 64 || sig == SIGKILL || sig == SIGSTOP)
+		return true;
 	t = wf_table_by_tid((int32_t)(value & UINT32_MAX));
 	*ret_target = wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ?
 			      t :
 			      NULL;
-	info->si_signo = (int)(value >> SIGNAL_SHIFT);
+	info->si_signo = sig;
 	info->si_code = SI_TKILL;
 	info->si_value.sival_ptr = NULL;
 	return true;
