@@ -141,14 +141,6 @@ static int arm_locked(struct bucket *b, int number)
 
 /* --- keeping files ------------------------------------------------------- */
 
-/* W4. Without a descriptor to be had the request stays with the number. */
-static void keep_locked(struct bucket *b, struct wf_request *r)
-{
-	r->kept_fd = wf_kept_make(r->fd);
-	if (r->kept_fd >= 0)
-		arm_locked(b, r->kept_fd);
-}
-
 static void drop_kept(struct wf_request *r)
 {
 	if (r->kept_fd < 0)
@@ -157,6 +149,14 @@ static void drop_kept(struct wf_request *r)
 	       r->kept_fd, NULL);
 	wf_kept_close(r->kept_fd);
 	r->kept_fd = -1;
+}
+
+/* W4. Without a descriptor, or room in the set, it stays with the number. */
+static void keep_locked(struct bucket *b, struct wf_request *r)
+{
+	r->kept_fd = wf_kept_make(r->fd);
+	if (r->kept_fd >= 0 && arm_locked(b, r->kept_fd) < 0)
+		drop_kept(r);
 }
 
 /* --- ending -------------------------------------------------------------- */
