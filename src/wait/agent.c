@@ -28,6 +28,7 @@
 #include "sched/carrier.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
+#include "sched/realtime.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/vp_io.h"
@@ -373,7 +374,7 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 static bool needs_monitor(const struct wf_vp *vp)
 {
 	return wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
-	       wf_load_relaxed(&vp->nr_requests) != 0 ||
+	       wf_realtime_waits(1) || wf_load_relaxed(&vp->nr_requests) != 0 ||
 	       wf_load_relaxed(&wf_sched.has_words) ||
 	       wf_load_relaxed(&wf_sched.wait_policy) == WF_WAIT_POLL;
 }
