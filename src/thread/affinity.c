@@ -14,10 +14,16 @@ enum { MAX_BYTES = 1024 };
 /* The process's, when the runtime started: those of threads without a set. */
 static unsigned char all_cpus[MAX_BYTES];
 
-static long ask(unsigned char *ret_set, int tid)
+static long ask_for(size_t size, unsigned char *ret_set, int tid)
 {
 	memset(ret_set, 0, MAX_BYTES);
-	return wf_sys(SYS_sched_getaffinity, tid, MAX_BYTES, ret_set);
+	return wf_sys(SYS_sched_getaffinity, tid,
+		      size < MAX_BYTES ? size : MAX_BYTES, ret_set);
+}
+
+static long ask(unsigned char *ret_set, int tid)
+{
+	return ask_for(MAX_BYTES, ret_set, tid);
 }
 
 void wf_affinity_init(void)
@@ -114,11 +120,12 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set)
 {
 	/* All carriers of VPs are alike; somebody may change them from
-	 * outside, so the kernel is asked. */
+	 * outside, so the kernel is asked. It says which sizes are too small:
+	 * less than there are CPUs, not less than it could have. */
 	unsigned char set[MAX_BYTES];
-	long bytes = ask(set, wf_kernel_state_tid_of(t));
+	long bytes = ask_for(size, set, wf_kernel_state_tid_of(t));
 
-	if (bytes < 0 || size < (size_t)bytes)
+	if (bytes < 0)
 		return -EINVAL;
 	if (wf_memory_put(ret_set, set, (size_t)bytes) < 0)
 		return -EFAULT;

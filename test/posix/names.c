@@ -175,6 +175,31 @@ TEST(affinity_is_inherited)
 	thread_join(thread_start(get_affinity, &set));
 }
 
+/* A set has to have room for the CPUs there are, not for all there could be. */
+TEST(affinity_of_the_smallest_size)
+{
+	union {
+		cpu_set_t set;
+		unsigned char bytes[sizeof(cpu_set_t)];
+	} small, all;
+	size_t size = sizeof(long);
+
+	while (sched_getaffinity(0, size, &small.set) != 0) {
+		CHECK_EQ(errno, EINVAL);
+		size += sizeof(long);
+	}
+	have_threads();
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(all.set),
+					&all.set),
+		 0);
+	memset(&small, 0xff, sizeof(small));
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), size, &small.set), 0);
+	CHECK(memcmp(&small, &all, size) == 0);
+	CHECK(size == sizeof(small.set) || small.bytes[size] == 0xff);
+	CHECK_EQ(sched_getaffinity(0, size, &small.set), 0);
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), 1, &small.set), EINVAL);
+}
+
 TEST(affinity_can_be_set)
 {
 	cpu_set_t all, got;
