@@ -71,7 +71,7 @@ static int read_policy(const pthread_attr_t *attr, struct wf_thread_params *p)
 static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 {
 	void *stack_end = NULL;
-	size_t guard_bytes = 0;
+	size_t guard_bytes = 0, bytes;
 	int detach = 0;
 	int err = read_policy(attr, p);
 
@@ -90,6 +90,8 @@ static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 			       0;
 	}
 	pthread_attr_getguardsize(attr, &guard_bytes);
+	if (__builtin_add_overflow(stack_bytes(attr), guard_bytes, &bytes))
+		return -EINVAL;
 	p->class = wf_slot_class_get(stack_bytes(attr), guard_bytes);
 	return 0;
 }

@@ -106,13 +106,16 @@ void wf_os_no_huge(void *addr, size_t bytes)
 	wf_sys(SYS_madvise, addr, bytes, MADV_NOHUGEPAGE);
 }
 
+/* It marks each page; a larger guard would take time and page tables. */
+#define MAX_INSTALL (16UL << 20)
+
 int wf_os_guard(void *addr, size_t bytes)
 {
 	/* Once refused for what it is, not asked again. */
 	static _Atomic bool is_unknown;
 	long r;
 
-	if (!wf_load_relaxed(&is_unknown)) {
+	if (bytes <= MAX_INSTALL && !wf_load_relaxed(&is_unknown)) {
 		r = wf_sys(SYS_madvise, addr, bytes, MADV_GUARD_INSTALL);
 		if (r == 0)
 			return 0;

@@ -43,7 +43,7 @@ long wf_os_peek(const struct iovec *from, size_t nr, void *to, size_t bytes);
 
 /*
  * Makes the pages fault. By MADV_GUARD_INSTALL, which splits no mapping
- * (Linux 6.13), else by mprotect. Returns 0 or -Exxx.
+ * (Linux 6.13), else, and many of them, by mprotect. Returns 0 or -Exxx.
  */
 int wf_os_guard(void *addr, size_t bytes);
 bool wf_os_has_guard_install(void);

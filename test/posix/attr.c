@@ -174,6 +174,17 @@ static void check_own_stack(struct own_stack *s)
 	CHECK(s->seen >= s->base && s->seen < s->base + s->size);
 }
 
+/* Address space only: no page of it costs anything. */
+TEST(guard_of_a_tebibyte)
+{
+	init();
+	CHECK_EQ(pthread_attr_setguardsize(&attr, (size_t)1 << 40), 0);
+	thread_join(start_with(thread_nothing, NULL));
+	CHECK_EQ(pthread_attr_setguardsize(&attr, SIZE_MAX), 0);
+	CHECK_EQ(pthread_create(&(pthread_t){ 0 }, &attr, thread_nothing, NULL),
+		 EINVAL);
+}
+
 TEST(own_stack)
 {
 	struct own_stack s = { .size = STACK_BYTES };
