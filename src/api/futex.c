@@ -65,6 +65,7 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 		 const struct timespec *ts, uint32_t bits)
 {
 	bool is_private = (op & FUTEX_PRIVATE_FLAG) != 0;
+	uint32_t nr_handlers = wf_thread_self()->nr_handlers;
 	int64_t deadline_ns;
 	int rc = deadline_of(op, ts, &deadline_ns);
 
@@ -78,6 +79,8 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 		rc = is_private ?
 			     wf_ufutex_wait(addr, val, bits, deadline_ns) :
 			     wf_io_futex_wait(addr, val, bits, deadline_ns);
+		if (deadline_ns != WF_FOREVER)
+			rc = wf_sleep_outcome(rc, nr_handlers);
 	} while (rc == -ERESTART);
 	return rc > 0 ? 0 : rc;
 }

@@ -54,6 +54,8 @@ int wf_sem_init(struct wf_sem *s, unsigned int value)
 
 int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 {
+	uint32_t nr_handlers = wf_thread_self()->nr_handlers;
+
 	for (;;) {
 		uint32_t word = wf_load_relaxed(&s->word);
 		int rc;
@@ -71,6 +73,8 @@ int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 		/* What the poster did happens before its wake. */
 		if (WF_LIKELY(rc == HANDED))
 			break; /* S3 */
+		if (deadline_ns != WF_FOREVER)
+			rc = wf_sleep_outcome(rc, nr_handlers);
 		if (rc == -ETIMEDOUT || rc == -EINTR || rc == -ECANCELED)
 			return rc;
 	}

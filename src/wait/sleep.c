@@ -14,15 +14,14 @@ int wf_sleep_until(int64_t deadline_ns)
 
 	/*
 	 * On a word that nobody changes, and close to other sleepers' words:
-	 * so are their buckets. Any handler ends it, SA_RESTART or not.
+	 * so are their buckets.
 	 */
 	do {
 		err = wf_ufutex_wait(&t->index, t->index, WF_UFUTEX_ANY,
 				     deadline_ns);
-	} while (err == -ERESTART && t->nr_handlers == nr_handlers);
-	if (err == -ETIMEDOUT)
-		return 0;
-	return err == -ERESTART ? -EINTR : err;
+		err = wf_sleep_outcome(err, nr_handlers);
+	} while (err == -ERESTART);
+	return err == -ETIMEDOUT ? 0 : err;
 }
 
 static int to_ns(const struct timespec *ts, int64_t *ret_ns)

@@ -2,8 +2,22 @@
 #ifndef WEFT_WAIT_SLEEP_H
 #define WEFT_WAIT_SLEEP_H
 
+#include <errno.h>
 #include <stdint.h>
 #include <time.h>
+
+#include "sched/runtime.h"
+
+/*
+ * What a wait with a deadline has to say that ended with err: as in the
+ * kernel, any handler since nr_handlers ends it, with SA_RESTART or not.
+ */
+static inline int wf_sleep_outcome(int err, uint32_t nr_handlers)
+{
+	return err == -ERESTART && wf_self->nr_handlers != nr_handlers ?
+		       -EINTR :
+		       err;
+}
 
 /* Parks until the deadline. Returns 0 or -EINTR (a handler ran). */
 int wf_sleep_until(int64_t deadline_ns);

@@ -2,10 +2,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -354,4 +356,64 @@ TEST(cancel_of_a_timers_thread)
 	cancel_of_timer();
 	have_threads();
 	cancel_of_timer();
+}
+
+static sem_t never;
+static _Atomic bool is_ended;
+static int result, error;
+
+static void *wait_a_minute(void *arg)
+{
+	struct timespec until = deadline_ms(CLOCK_REALTIME, 60000);
+
+	errno = 0;
+	result = sem_timedwait(&never, &until);
+	error = errno;
+	is_ended = true;
+	return arg;
+}
+
+static void *wait_by_syscall(void *arg)
+{
+	const struct timespec minute = { 60, 0 };
+	static const int word;
+
+	errno = 0;
+	result = (int)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &minute,
+			      NULL, 0);
+	error = errno;
+	is_ended = true;
+	return arg;
+}
+
+static void do_nothing(int sig)
+{
+}
+
+static void check_interrupted(void *(*wait)(void *))
+{
+	struct sigaction action = { .sa_handler = do_nothing,
+				    .sa_flags = SA_RESTART };
+	pthread_t t;
+
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	is_ended = false;
+	t = thread_start(wait, NULL);
+	while (!is_ended) {
+		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
+		sleep_ms(1);
+	}
+	thread_join(t);
+	CHECK_EQ(result, -1);
+	CHECK_EQ(error, EINTR);
+}
+
+/* As the kernel has it: waits with a deadline do not start again. */
+TEST(any_handler_ends_timed_waits)
+{
+	CHECK_EQ(sem_init(&never, 0, 0), 0);
+	check_interrupted(wait_a_minute);
+	CHECK_EQ(sem_init(&never, 1, 0), 0);
+	check_interrupted(wait_a_minute);
+	check_interrupted(wait_by_syscall);
 }
