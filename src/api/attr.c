@@ -51,21 +51,65 @@ static size_t stack_bytes(const pthread_attr_t *attr)
 		       bytes;
 }
 
-/* PTHREAD_EXPLICIT_SCHED: what the thread may not have it does not get. */
+/* Does attr have all bits that setting something has set in `with`? */
+static bool has_bits_of(const pthread_attr_t *attr, const pthread_attr_t *with)
+{
+	const char *has = (const char *)attr, *needs = (const char *)with;
+	pthread_attr_t plain;
+
+	pthread_attr_init(&plain);
+	for (size_t i = 0; i < sizeof(plain); i++) {
+		if ((needs[i] & ~((const char *)&plain)[i] & ~has[i]) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Policy and priority 0 leave nothing in the attributes but libc's marks. */
+static bool is_policy_set(const pthread_attr_t *attr)
+{
+	pthread_attr_t with;
+
+	pthread_attr_init(&with);
+	pthread_attr_setschedpolicy(&with, SCHED_OTHER);
+	return has_bits_of(attr, &with);
+}
+
+static bool is_priority_set(const pthread_attr_t *attr)
+{
+	const struct sched_param none = { .sched_priority = 0 };
+	pthread_attr_t with;
+
+	pthread_attr_init(&with);
+	pthread_attr_setschedparam(&with, &none);
+	return has_bits_of(attr, &with);
+}
+
+/*
+ * PTHREAD_EXPLICIT_SCHED: what the thread may not have it does not get. As with
+ * libc, what of the two is not set is the caller's; if neither is, both are as
+ * libc remembers the caller's.
+ */
 static int read_policy(const pthread_attr_t *attr, struct wf_thread_params *p)
 {
-	struct sched_param param = { .sched_priority = 0 };
-	int inherit = PTHREAD_INHERIT_SCHED, policy = SCHED_OTHER;
+	const struct wf_thread *me = wf_thread_self();
+	bool has_policy, has_priority;
+	int inherit = PTHREAD_INHERIT_SCHED, policy = me->sched_policy;
+	struct sched_param param = { .sched_priority = me->sched_priority };
 
 	pthread_attr_getinheritsched(attr, &inherit);
 	p->has_policy = inherit == PTHREAD_EXPLICIT_SCHED;
 	if (!p->has_policy)
 		return 0;
-	pthread_attr_getschedpolicy(attr, &policy);
-	pthread_attr_getschedparam(attr, &param);
+	has_policy = is_policy_set(attr);
+	has_priority = is_priority_set(attr);
+	if (has_policy || (!has_priority && !me->libc_knows_policy))
+		pthread_attr_getschedpolicy(attr, &policy);
+	if (has_priority || (!has_policy && !me->libc_knows_policy))
+		pthread_attr_getschedparam(attr, &param);
 	p->policy = (int8_t)policy;
 	p->priority = (int8_t)param.sched_priority;
-	return wf_policy_check(policy, param.sched_priority);
+	return wf_policy_check_made(me, policy, param.sched_priority);
 }
 
 static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)

@@ -76,7 +76,6 @@ static bool changes_thread(long nr, const long *a)
 	case SYS_sched_getattr:
 	case SYS_getpriority:
 	case SYS_ioprio_get:
-	case SYS_sched_rr_get_interval:
 		return false;
 	default:
 		return true;
@@ -100,7 +99,6 @@ static int tid_argument(long nr, const long *a)
 	case SYS_ioprio_get:
 	case SYS_ioprio_set:
 		return a[0] == IOPRIO_WHO_PROCESS ? 1 : -1;
-	case SYS_sched_rr_get_interval:
 	case SYS_sched_setattr:
 	case SYS_sched_getattr:
 		return 0;
@@ -133,7 +131,6 @@ bool wf_kernel_state_concerns(long nr)
 	case SYS_setpriority:
 	case SYS_ioprio_get:
 	case SYS_ioprio_set:
-	case SYS_sched_rr_get_interval:
 	case SYS_ioperm:
 	case SYS_set_mempolicy:
 		return true;
@@ -284,10 +281,4 @@ WF_API(int, nice, int more)
 	if (rc < 0)
 		return (int)wf_api_result(rc == -EACCES ? -EPERM : rc);
 	return wanted;
-}
-
-WF_API(int, sched_rr_get_interval, pid_t id, struct timespec *ret_interval)
-{
-	return (int)wf_api_result(
-		CALL(SYS_sched_rr_get_interval, id, (long)ret_interval));
 }

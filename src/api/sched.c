@@ -14,6 +14,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
+#include "sched/yield.h"
 #include "signal/memory.h"
 #include "sync/lending.h"
 #include "thread/affinity.h"
@@ -106,25 +107,30 @@ WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
        const struct sched_param *param)
 {
 	struct wf_thread *t = wf_thread_of(thread);
+	int err;
 
 	if (is_native(t))
 		return wf_real.pthread_setschedparam(thread, policy, param);
 	if (!wf_thread_is_living(t))
 		return ESRCH;
-	return -set_policy_of(t, policy, param);
+	err = set_policy_of(t, policy, param);
+	if (err == 0)
+		t->libc_knows_policy = true;
+	return -err;
 }
 
 WF_API(int, pthread_getschedparam, pthread_t thread, int *ret_policy,
        struct sched_param *ret_param)
 {
-	const struct wf_thread *t = wf_thread_of(thread);
+	struct wf_thread *t = wf_thread_of(thread);
 
 	if (is_native(t))
 		return wf_real.pthread_getschedparam(thread, ret_policy,
 						     ret_param);
 	if (!wf_thread_is_living(t))
 		return ESRCH;
-	*ret_policy = t->sched_policy;
+	t->libc_knows_policy = true;
+	*ret_policy = wf_policy_of(t);
 	ret_param->sched_priority = t->sched_priority;
 	return 0;
 }
@@ -137,7 +143,7 @@ WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
 		return wf_real.pthread_setschedprio(thread, priority);
 	if (!wf_thread_is_living(t))
 		return ESRCH;
-	return -wf_policy_set(t, t->sched_policy, priority);
+	return -wf_policy_set(t, wf_policy_of(t), priority);
 }
 
 /* --- the same by the ids that the kernel's calls take --- */
@@ -155,7 +161,7 @@ static int get_policy(pid_t id)
 {
 	const struct wf_thread *t = wf_thread_of_id(id);
 
-	return t != NULL ? t->sched_policy :
+	return t != NULL ? wf_policy_of(t) :
 			   (int)wf_sys(SYS_sched_getscheduler, id);
 }
 
@@ -163,7 +169,7 @@ static int set_priority(pid_t id, const struct sched_param *param)
 {
 	struct wf_thread *t = wf_thread_of_id(id);
 
-	return t != NULL ? set_policy_of(t, t->sched_policy, param) :
+	return t != NULL ? set_policy_of(t, wf_policy_of(t), param) :
 			   (int)wf_sys(SYS_sched_setparam, id, param);
 }
 
@@ -180,6 +186,23 @@ static int get_priority(pid_t id, struct sched_param *ret_param)
 	param.sched_priority = ceiling > t->sched_priority ? ceiling :
 							     t->sched_priority;
 	return wf_memory_put(ret_param, &param, sizeof(param));
+}
+
+static int get_interval(pid_t id, struct timespec *ret_interval)
+{
+	const struct wf_thread *t = wf_thread_of_id(id);
+	struct timespec ts;
+	int err;
+
+	if (t == NULL)
+		return (int)wf_sys(SYS_sched_rr_get_interval, id, ret_interval);
+	err = wf_policy_interval(t, &ts);
+	return err < 0 ? err : wf_memory_put(ret_interval, &ts, sizeof(ts));
+}
+
+WF_API(int, sched_rr_get_interval, pid_t id, struct timespec *ret_interval)
+{
+	return wf_api_errno(get_interval(id, ret_interval));
 }
 
 WF_API(int, sched_setscheduler, pid_t id, int policy,
@@ -267,6 +290,9 @@ long wf_sched_syscall(long nr, const long *a)
 	pid_t id = (pid_t)a[0];
 
 	switch (nr) {
+	case SYS_sched_yield:
+		wf_sched_yield();
+		return 0;
 	case SYS_sched_setaffinity:
 		return set_affinity(id, (size_t)a[1], (const cpu_set_t *)a[2]);
 	case SYS_sched_getaffinity:
@@ -280,6 +306,8 @@ long wf_sched_syscall(long nr, const long *a)
 		return set_priority(id, (const struct sched_param *)a[1]);
 	case SYS_sched_getparam:
 		return get_priority(id, (struct sched_param *)a[1]);
+	case SYS_sched_rr_get_interval:
+		return get_interval(id, (struct timespec *)a[1]);
 	case SYS_sched_setattr:
 		return set_attributes(a);
 	default:

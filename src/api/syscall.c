@@ -21,7 +21,6 @@
 #include "os/sys.h"
 #include "sched/keys.h"
 #include "sched/runtime.h"
-#include "sched/yield.h"
 
 long wf_api_syscall(long nr, long a, long b, long c, long d, long e, long f);
 
@@ -43,9 +42,6 @@ static long dispatch(long nr, const long *a)
 		return wf_robust_get(a[0], (uintptr_t *)a[1], (size_t *)a[2]);
 	case SYS_set_robust_list:
 		return wf_robust_set((uintptr_t)a[0], (size_t)a[1]);
-	case SYS_sched_yield:
-		wf_sched_yield();
-		return 0;
 	case SYS_tgkill:
 		return wf_signal_tgkill(a[0], a[1], a[2]);
 	case SYS_tkill:
@@ -80,12 +76,14 @@ static long dispatch(long nr, const long *a)
 		if (!wf_is_started())
 			break;
 		return wf_signal_syscall(nr, a);
+	case SYS_sched_yield:
 	case SYS_sched_setaffinity:
 	case SYS_sched_getaffinity:
 	case SYS_sched_setscheduler:
 	case SYS_sched_getscheduler:
 	case SYS_sched_setparam:
 	case SYS_sched_getparam:
+	case SYS_sched_rr_get_interval:
 	case SYS_sched_setattr:
 	case SYS_sched_getattr:
 		return wf_sched_syscall(nr, a);

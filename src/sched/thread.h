@@ -159,18 +159,20 @@ struct wf_thread {
 	struct wf_slot slot; /* memory; whoever reserved the thread */
 
 	/* Signals. */
-	struct wf_altstack altstack;  /* the program's, virtual; self */
-	bool is_suspended;	      /* in sigsuspend, no handler yet; self */
-	bool takes_signal;	      /* in_runtime, and yet a handler may be
+	struct wf_altstack altstack;   /* the program's, virtual; self */
+	bool is_suspended;	       /* in sigsuspend, no handler yet; self */
+	bool takes_signal;	       /* in_runtime, and yet a handler may be
 				      * entered just here; self */
-	bool holds_signals;	      /* no handler while its TLS is not whole:
+	bool holds_signals;	       /* no handler while its TLS is not whole:
 				      * starting or ending; self */
-	int8_t sched_policy;	      /* set by the program */
-	struct wf_sigqueue sigqueue;  /* for this thread, not yet delivered */
-	_Atomic uint64_t sigwait_set; /* what sigwait waits for; self */
-	_Atomic uint32_t signal_word; /* futex of sigwait and sigsuspend */
-	uint32_t nr_handlers;	      /* handlers that have run; self */
-	uint64_t suspended_mask;      /* mask to go back to; self */
+	uint8_t sched_policy : 4;      /* set by the program */
+	uint8_t resets_on_fork : 1;    /* SCHED_RESET_ON_FORK */
+	uint8_t libc_knows_policy : 1; /* as libc would remember it */
+	struct wf_sigqueue sigqueue;   /* for this thread, not yet delivered */
+	_Atomic uint64_t sigwait_set;  /* what sigwait waits for; self */
+	_Atomic uint32_t signal_word;  /* futex of sigwait and sigsuspend */
+	uint32_t nr_handlers;	       /* handlers that have run; self */
+	uint64_t suspended_mask;       /* mask to go back to; self */
 
 	uint16_t nr_rescued; /* in a row; monitor */
 	uint8_t rt_list;     /* as rt_priority */

@@ -17,6 +17,7 @@
 #include "signal/signal.h"
 #include "thread/alive.h"
 #include "thread/lifecycle.h"
+#include "thread/policy.h"
 
 struct wf_thread *wf_thread_of(pthread_t handle)
 {
@@ -121,10 +122,12 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->nr_rescued = 0;
 	t->has_affinity = false;
 	t->next_sibling = 0;
-	t->sched_policy = params->has_policy ? params->policy :
-					       creator->sched_policy;
-	t->sched_priority = params->has_policy ? params->priority :
-						 creator->sched_priority;
+	wf_policy_inherit(t, creator);
+	if (params->has_policy) {
+		t->sched_policy = (uint8_t)params->policy & 15;
+		t->sched_priority = params->priority;
+		t->libc_knows_policy = true;
+	}
 	t->rt_list = 0;
 	t->rt_priority = (uint8_t)t->sched_priority;
 }

@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "base/spin.h"
+#include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/receiver.h"
@@ -32,23 +34,82 @@ static int try_policy(int tid, int policy, int priority)
 	return err;
 }
 
-int wf_policy_check(int policy, int priority)
+static bool is_realtime(int policy)
 {
-	long low = wf_sys(SYS_sched_get_priority_min, policy);
-	struct wf_thread *me;
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+/* Would the kernel give them to a thread that is not real-time? */
+static int ask(int policy, int priority)
+{
+	struct wf_thread *me = wf_runtime_enter();
 	int err;
 
-	if (low < 0 || priority < low ||
-	    priority > wf_sys(SYS_sched_get_priority_max, policy))
-		return -EINVAL;
-	if (policy != SCHED_FIFO && policy != SCHED_RR)
-		return 0;
-	me = wf_runtime_enter();
 	wf_spin_lock(&lock);
 	err = try_policy(wf_receiver_tid(), policy, priority);
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(me);
 	return err;
+}
+
+/* Would the kernel let a thread have a lower nice value? */
+static bool may_be_nicer(void)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	int tid = wf_receiver_tid();
+	long nice;
+	bool may;
+
+	wf_spin_lock(&lock);
+	nice = 20 - wf_sys(SYS_getpriority, PRIO_PROCESS, tid);
+	may = wf_sys(SYS_setpriority, PRIO_PROCESS, tid, nice - 1) == 0;
+	if (may)
+		wf_sys(SYS_setpriority, PRIO_PROCESS, tid, nice);
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+	return may;
+}
+
+/* Those of the kernel that a change breaks, but for a privileged caller. */
+static int check_rights(const struct wf_thread *t, int policy, int priority,
+			bool keeps_reset)
+{
+	if (is_realtime(policy)) {
+		int err = ask(policy, priority);
+
+		/* What it has it may keep, also as the other of the two. */
+		if (err == -EPERM && priority <= t->sched_priority &&
+		    (policy == t->sched_policy || ask(policy, 1) == 0))
+			err = 0;
+		if (err < 0)
+			return err;
+	}
+	/* As a nice value of 20 is SCHED_IDLE. */
+	if (t->sched_policy == SCHED_IDLE && policy != SCHED_IDLE &&
+	    !may_be_nicer())
+		return -EPERM;
+	return t->resets_on_fork && !keeps_reset && !may_be_nicer() ? -EPERM :
+								      0;
+}
+
+int wf_policy_of(const struct wf_thread *t)
+{
+	return t->sched_policy | (t->resets_on_fork ? SCHED_RESET_ON_FORK : 0);
+}
+
+static int check(const struct wf_thread *t, int policy, int priority)
+{
+	bool resets = (policy & SCHED_RESET_ON_FORK) != 0;
+	int plain = policy & ~SCHED_RESET_ON_FORK;
+	long low;
+
+	if (policy < 0 || plain == SCHED_DEADLINE)
+		return -EINVAL; /* which takes more than a priority */
+	low = wf_sys(SYS_sched_get_priority_min, plain);
+	if (low < 0 || priority < low ||
+	    priority > wf_sys(SYS_sched_get_priority_max, plain))
+		return -EINVAL;
+	return check_rights(t, plain, priority, resets);
 }
 
 void wf_policy_adopt(struct wf_thread *t)
@@ -57,9 +118,10 @@ void wf_policy_adopt(struct wf_thread *t)
 	long policy = wf_sys(SYS_sched_getscheduler, 0);
 
 	wf_sys(SYS_sched_getparam, 0, &param);
-	/* Without SCHED_RESET_ON_FORK, a bit far above; the call may be
-	 * refused. */
-	t->sched_policy = policy < 0 ? SCHED_OTHER : (int8_t)(policy & 0x7f);
+	if (policy < 0)
+		policy = SCHED_OTHER; /* the call may be refused */
+	t->sched_policy = (uint8_t)policy & 15;
+	t->resets_on_fork = (policy & SCHED_RESET_ON_FORK) != 0;
 	t->sched_priority = (int8_t)param.sched_priority;
 	t->rt_priority = (uint8_t)param.sched_priority;
 	base_policy = t->sched_policy;
@@ -86,15 +148,69 @@ static bool is_as_carriers(const struct wf_thread *t)
 
 int wf_policy_set(struct wf_thread *t, int policy, int priority)
 {
-	int err = wf_policy_check(policy, priority);
+	int plain = policy & ~SCHED_RESET_ON_FORK;
+	int err = check(t, policy, priority);
 
 	if (err == 0 && t->kind != WF_THREAD_MULTIPLEXED)
-		err = set_kernel_thread(kernel_tid(t), policy, priority);
+		err = set_kernel_thread(kernel_tid(t),
+					t->kind == WF_THREAD_FOREIGN ? policy :
+								       plain,
+					priority);
 	if (err < 0)
 		return err;
-	t->sched_policy = (int8_t)policy;
+	t->sched_policy = (uint8_t)plain & 15;
 	t->sched_priority = (int8_t)priority;
+	t->resets_on_fork = plain != policy;
 	wf_lending_changed(t);
+	return 0;
+}
+
+void wf_policy_inherit(struct wf_thread *made, const struct wf_thread *t)
+{
+	bool resets = t->resets_on_fork && is_realtime(t->sched_policy);
+
+	made->sched_policy = resets ? SCHED_OTHER : t->sched_policy;
+	made->sched_priority = resets ? 0 : t->sched_priority;
+	made->resets_on_fork = false;
+	made->libc_knows_policy = t->libc_knows_policy;
+}
+
+int wf_policy_check_made(const struct wf_thread *t, int policy, int priority)
+{
+	struct wf_thread made = { 0 };
+
+	wf_policy_inherit(&made, t);
+	return check(&made, policy, priority);
+}
+
+/* The kernel's own default; where nobody may have the policy, nor does t. */
+static struct timespec round_robin_interval(void)
+{
+	struct timespec ts = { 0, 100 * WF_NS_PER_MS };
+	struct sched_param before, one = { .sched_priority = 1 };
+	struct wf_thread *me = wf_runtime_enter();
+	int tid = wf_receiver_tid();
+	long had;
+
+	wf_spin_lock(&lock);
+	had = wf_sys(SYS_sched_getscheduler, tid);
+	wf_sys(SYS_sched_getparam, tid, &before);
+	if (wf_sys(SYS_sched_setscheduler, tid, SCHED_RR, &one) == 0) {
+		wf_sys(SYS_sched_rr_get_interval, tid, &ts);
+		wf_sys(SYS_sched_setscheduler, tid, had, &before);
+	}
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+	return ts;
+}
+
+int wf_policy_interval(const struct wf_thread *t, struct timespec *ret_ts)
+{
+	if (t->kind != WF_THREAD_MULTIPLEXED || !is_realtime(t->sched_policy))
+		return (int)wf_sys(SYS_sched_rr_get_interval,
+				   wf_kernel_state_tid_of(t), ret_ts);
+	*ret_ts = t->sched_policy == SCHED_RR ? round_robin_interval() :
+						(struct timespec){ 0, 0 };
 	return 0;
 }
 
@@ -116,9 +232,14 @@ void wf_policy_above_carriers(void)
 		set_kernel_thread(0, base_policy, base_priority + 1);
 }
 
-void wf_policy_fork_child(const struct wf_thread *t)
+void wf_policy_fork_child(struct wf_thread *t)
 {
+	bool resets = t->resets_on_fork;
+
 	lock = WF_SPIN_INIT;
+	wf_policy_inherit(t, t);
 	if (t->kind == WF_THREAD_MULTIPLEXED)
 		wf_policy_begin_bound(t);
+	else if (resets && t->kind == WF_THREAD_BOUND)
+		set_kernel_thread(0, t->sched_policy, t->sched_priority);
 }

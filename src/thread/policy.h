@@ -2,19 +2,33 @@
 #ifndef WEFT_THREAD_POLICY_H
 #define WEFT_THREAD_POLICY_H
 
+#include <time.h>
+
 #include "sched/thread.h"
 
 /*
- * Would the kernel let a thread have them? The runtime has started, in_runtime
- * 0. Returns 0, -EINVAL or -EPERM.
+ * A policy here is as the kernel's calls have it: with SCHED_RESET_ON_FORK, if
+ * threads and processes that t makes are not to be real-time.
  */
-int wf_policy_check(int policy, int priority);
+int wf_policy_of(const struct wf_thread *t);
+
+/*
+ * Would the kernel let a thread that t makes have them? The runtime has
+ * started, in_runtime 0. Returns 0, -EINVAL or -EPERM.
+ */
+int wf_policy_check_made(const struct wf_thread *t, int policy, int priority);
 
 /* When the runtime starts: t, the caller, has what the kernel says. */
 void wf_policy_adopt(struct wf_thread *t);
 
 /* Checks and sets. The same. */
 int wf_policy_set(struct wf_thread *t, int policy, int priority);
+
+/* The policy and priority of what t makes. */
+void wf_policy_inherit(struct wf_thread *made, const struct wf_thread *t);
+
+/* What the kernel would say of t's turns. 0 or -Exxx. in_runtime 0. */
+int wf_policy_interval(const struct wf_thread *t, struct timespec *ret_ts);
 
 /* t, the caller, has got a kernel thread of its own, or gives it back. */
 void wf_policy_begin_bound(const struct wf_thread *t);
@@ -24,6 +38,6 @@ void wf_policy_end_bound(const struct wf_thread *t);
 void wf_policy_above_carriers(void);
 
 /* In a fork child, which is native: t, the caller, has its policy there. */
-void wf_policy_fork_child(const struct wf_thread *t);
+void wf_policy_fork_child(struct wf_thread *t);
 
 #endif

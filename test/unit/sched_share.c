@@ -22,7 +22,7 @@ static struct wf_thread *realtime_thread(int policy, uint8_t priority)
 {
 	struct wf_thread *t = machine_thread();
 
-	t->sched_policy = (int8_t)policy;
+	t->sched_policy = (uint8_t)policy & 15;
 	t->sched_priority = (int8_t)priority;
 	t->rt_priority = priority;
 	return t;
