@@ -317,6 +317,7 @@ void wf_carrier_give(struct wf_carrier *c, struct wf_vp *vp)
 
 void wf_carrier_give_bound(struct wf_carrier *c, struct wf_thread *t)
 {
+	wf_store_relaxed(&c->cpu_mark, 0); /* C3 in cpu_time.c */
 	c->bound = t;
 	wake_spare(c);
 }

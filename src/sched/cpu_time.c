@@ -4,14 +4,20 @@
  *     begins.
  * C2. c->cpu_mark is the CPU time of carrier c up to which its threads have
  *     been charged; the carrier's own, and at the beginning the beginner's.
+ * C3. When measuring has begun each carrier marks itself as it switches, and
+ *     the beginner marks those that have not. One that gets a thread of its own
+ *     has no mark before it runs that, or its time since is that thread's: so
+ *     the clock of a thread that has yet to begin never goes back.
  */
 #include "sched/cpu_time.h"
 
 #include <errno.h>
 
 #include "os/clock.h"
+#include "os/kthread.h"
 #include "os/mem.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
 
@@ -36,7 +42,9 @@ void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 	int64_t now = own_ns();
 	int64_t mark = wf_load_relaxed(&c->cpu_mark);
 
-	if (t != NULL && t != &c->idle_self && mark != 0)
+	if (t == NULL || t == &c->idle_self)
+		t = c->bound; /* all its time, once it is for a thread: C3 */
+	if (t != NULL && mark != 0)
 		wf_store_relaxed(&used[t->index],
 				 wf_load_relaxed(&used[t->index]) + now - mark);
 	/* release: the time; pairs with the acquire in time_now. */
@@ -48,17 +56,27 @@ void wf_cpu_time_begin_slow(const struct wf_thread *t)
 	wf_store_relaxed(&used[t->index], 0);
 }
 
+static void forget_marks(void)
+{
+	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+
+		if (c != NULL) /* it is being made */
+			wf_store_relaxed(&c->cpu_mark, 0);
+	}
+}
+
+/* Of those that have not switched since measuring began. C3 */
 static void mark_carriers(void)
 {
-	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		struct wf_carrier *c = wf_sched.vps[i].carrier;
-		int64_t now;
+	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+		int tid = c != NULL ? wf_load_relaxed(&c->tid) : 0;
+		int64_t now = tid != 0 ? wf_os_thread_cpu(tid) : 0;
+		int64_t unmarked = 0;
 
-		if (c == NULL)
-			continue;
-		now = wf_os_thread_cpu(wf_load_relaxed(&c->tid));
 		if (now > 0)
-			wf_store_relaxed(&c->cpu_mark, now);
+			wf_cas_acq_rel(&c->cpu_mark, &unmarked, now);
 	}
 }
 
@@ -69,7 +87,7 @@ static int begin(const struct wf_thread *me)
 		used = wf_os_reserve(MAX_THREADS * sizeof(*used));
 	if (used == NULL)
 		return -ENOMEM;
-	mark_carriers();
+	forget_marks();
 	if (me != NULL && me->carrier != NULL) {
 		int64_t now = own_ns();
 
@@ -78,6 +96,8 @@ static int begin(const struct wf_thread *me)
 	}
 	/* release: the array; pairs with the acquire in wf_cpu_time_of. */
 	wf_store_release(&wf_cpu_time_is_on, true);
+	wf_os_pass_barrier();
+	mark_carriers();
 	return 0;
 }
 
@@ -115,8 +135,8 @@ static bool time_now(const struct wf_thread *t, int64_t *ret_ns)
 
 	mark = is_running ? wf_load_acquire(&c->cpu_mark) : 0;
 	*ret_ns = wf_load_relaxed(&used[t->index]);
-	if (!is_running)
-		return !is_running_on(t, t->carrier);
+	if (mark == 0) /* C3 */
+		return is_running == is_running_on(t, t->carrier);
 	now = wf_os_thread_cpu(wf_load_relaxed(&c->tid));
 	if (now > mark)
 		*ret_ns += now - mark;
