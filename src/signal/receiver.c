@@ -81,7 +81,6 @@ static void hand_on(const siginfo_t *info)
 static void run(void *arg)
 {
 	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
-	wf_sys(SYS_prctl, PR_SET_NAME, WF_ABROAD_RECEIVER);
 	for (;;) {
 		uint64_t set = arm();
 		siginfo_t info;
@@ -94,9 +93,17 @@ static void run(void *arg)
 	}
 }
 
+/* It has its name from birth: who knows a thread's id may look for it. */
 int wf_receiver_start(void)
 {
-	return wf_service_start(run, &self, &tid);
+	char name[16] = "";
+	int err;
+
+	wf_sys(SYS_prctl, PR_GET_NAME, name);
+	wf_sys(SYS_prctl, PR_SET_NAME, WF_ABROAD_RECEIVER);
+	err = wf_service_start(run, &self, &tid);
+	wf_sys(SYS_prctl, PR_SET_NAME, name);
+	return err;
 }
 
 void wf_receiver_want(uint64_t set)
