@@ -14,6 +14,7 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/receiver.h"
+#include "signal/mask.h"
 #include "signal/memory.h"
 #include "signal/posix_timer.h"
 #include "thread/cpu_timer.h"
@@ -129,6 +130,8 @@ WF_API(int, timer_settime, timer_t timer, int flags,
 	struct itimerspec own;
 	int err;
 
+	if (wf_is_started())
+		wf_mask_leave_blocked();
 	if (spec == NULL || !wf_cpu_timer_owner(timer, &timed))
 		return wf_real.timer_settime(timer, flags, spec, ret_old);
 	if (wf_memory_get(&own, spec, sizeof(own)) < 0)

@@ -148,13 +148,26 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 	return err;
 }
 
+static void leave_blocked(struct wf_thread *t)
+{
+	if (t->carrier != NULL)
+		wf_route_leave_to_kernel(t->sigmask & wf_receiver_takes());
+}
+
+void wf_mask_leave_blocked(void)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	leave_blocked(t);
+	wf_runtime_leave(t);
+}
+
 uint64_t wf_mask_pending(void)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	uint64_t pending = 0;
 
-	if (t->carrier != NULL)
-		wf_route_leave_to_kernel(t->sigmask & wf_receiver_armed());
+	leave_blocked(t);
 	wf_receiver_settle();
 	wf_sys(SYS_rt_sigpending, &pending, 8);
 	if (t->carrier != NULL) {

@@ -36,6 +36,12 @@ void wf_mask_begin(struct wf_thread *t);
  * -EFAULT, -EINVAL, -ENOMEM, -EPERM. */
 int wf_altstack_change(const stack_t *ss, stack_t *ret_old);
 
+/*
+ * What the caller blocks, and all others do, is the kernel's from now on, which
+ * counts the expirations of a timer whose signal waits.
+ */
+void wf_mask_leave_blocked(void);
+
 /* As sigpending. in_runtime 0. */
 uint64_t wf_mask_pending(void);
 

@@ -114,9 +114,9 @@ void wf_receiver_want(uint64_t set)
 		wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL);
 }
 
-uint64_t wf_receiver_armed(void)
+uint64_t wf_receiver_takes(void)
 {
-	return wf_load_relaxed(&armed);
+	return wf_load_relaxed(&armed) | wf_load_relaxed(&want);
 }
 
 uint64_t wf_receiver_unwanted(uint64_t set)

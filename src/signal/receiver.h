@@ -13,8 +13,8 @@ void wf_receiver_fork_child(void);
 
 /* Some thread takes these from now on. Any thread, in_runtime set. */
 void wf_receiver_want(uint64_t set);
-/* What the receiver waits for. */
-uint64_t wf_receiver_armed(void);
+/* What the receiver waits for, or is about to. */
+uint64_t wf_receiver_takes(void);
 /* What of set the receiver does not take. */
 uint64_t wf_receiver_unwanted(uint64_t set);
 /* Nobody takes these. */

@@ -145,6 +145,28 @@ TEST(overruns_of_a_threads_timer)
 	thread_join(thread_start(count_overruns, NULL));
 }
 
+/* Blocked when there are threads, before the timer starts. */
+TEST(overruns_of_the_processs_timer)
+{
+	const struct itimerspec often = { { 0, NS_PER_MS }, { 0, NS_PER_MS } };
+	const sigset_t set = set_of(SIGUSR1);
+	siginfo_t info;
+	timer_t timer;
+
+	have_threads();
+	block(SIGUSR1);
+	timer = make_timer(CLOCK_MONOTONIC,
+			   (struct sigevent){ .sigev_notify = SIGEV_SIGNAL,
+					      .sigev_signo = SIGUSR1 });
+	CHECK_EQ(timer_settime(timer, 0, &often, NULL), 0);
+	sleep_ms(50);
+	CHECK_EQ(sigwaitinfo(&set, &info), SIGUSR1);
+	CHECK_EQ(info.si_code, SI_TIMER);
+	CHECK(info.si_overrun > 5);
+	CHECK(timer_getoverrun(timer) > 5);
+	CHECK_EQ(timer_delete(timer), 0);
+}
+
 static void *tid_of_self(void *arg)
 {
 	*(pid_t *)arg = gettid();
