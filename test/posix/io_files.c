@@ -341,17 +341,22 @@ TEST(ends_and_holes)
  */
 enum { LONG_BYTES = 16 << 20 };
 
-/* A file of zeros at path, the second half not in the page cache. */
-static void make_half_cached(const char *path)
+/* Makes a file of zeros, the second half not in the page cache; not by its
+ * descriptor, which is returned. */
+static int make_half_cached(char ret_path[32])
 {
 	char *bytes = calloc(1, LONG_BYTES);
-	int fd = open(path, O_WRONLY);
+	int made, fd;
 
+	strcpy(ret_path, "/var/tmp/weft-file-XXXXXX");
+	made = mkstemp(ret_path);
+	fd = open(ret_path, O_WRONLY);
 	CHECK_EQ(write(fd, bytes, LONG_BYTES), LONG_BYTES);
 	CHECK_EQ(fsync(fd), 0);
 	CHECK_EQ(posix_fadvise(fd, LONG_BYTES / 2, 0, POSIX_FADV_DONTNEED), 0);
 	CHECK_EQ(close(fd), 0);
 	free(bytes);
+	return made;
 }
 
 static void check_read_as_a_whole(int fd)
@@ -365,12 +370,11 @@ static void check_read_as_a_whole(int fd)
 /* The number fd, which is free, is the next file's. */
 static void check_next_file(int fd)
 {
-	char path[] = "/var/tmp/weft-file-XXXXXX";
+	char path[32];
 
-	file = mkstemp(path);
-	CHECK_EQ(file, fd);
-	make_half_cached(path);
+	file = make_half_cached(path);
 	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(file, fd);
 	check_read_as_a_whole(file);
 }
 
@@ -422,18 +426,18 @@ TEST(a_number_that_a_system_call_has_closed)
 
 TEST(a_number_that_freopen_has_used_again)
 {
-	char path[] = "/var/tmp/weft-file-XXXXXX";
+	char path[32];
 	FILE *stream;
 
 	have_threads();
-	file = mkstemp(path);
-	make_half_cached(path);
+	file = make_half_cached(path);
 	stream = fdopen(read_pipe(), "r");
 	stream = freopen(path, "r", stream);
 	CHECK(stream != NULL);
 	CHECK_EQ(unlink(path), 0);
 	check_read_as_a_whole(fileno(stream));
 	CHECK_EQ(fclose(stream), 0);
+	CHECK_EQ(close(file), 0);
 }
 
 TEST(folders_are_no_files)
