@@ -71,6 +71,15 @@ int wf_os_proc_open(void)
 			   O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
+int wf_os_proc_open_of(int pid)
+{
+	char path[32];
+
+	wf_format(path, sizeof(path), "/proc/%d/task", pid);
+	return (int)wf_sys(SYS_openat, AT_FDCWD, path,
+			   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int open_about(int proc, int tid, const char *what)
 {
 	char path[48];
@@ -110,36 +119,49 @@ static uint64_t number_at(const char *p, uint64_t base)
 	return n;
 }
 
-uint64_t wf_os_pending_of(int proc, int tid)
+/* What a line of its status has, 0 if there is none. */
+static uint64_t status_of(int proc, int tid, const char *name, uint64_t base)
 {
-	static const char name[] = "SigPnd:\t";
 	char buf[4096];
 	const char *at;
 
 	if (!read_about(proc, tid, "status", buf, sizeof(buf)))
 		return 0;
 	at = strstr(buf, name);
-	return at != NULL ? number_at(at + strlen(name), 16) : 0;
+	return at != NULL ? number_at(at + strlen(name), base) : 0;
+}
+
+uint64_t wf_os_pending_of(int proc, int tid)
+{
+	return status_of(proc, tid, "\nSigPnd:\t", 16);
+}
+
+int wf_os_tracer_of(int proc, int tid)
+{
+	return (int)status_of(proc, tid, "\nTracerPid:\t", 10);
 }
 
 uint64_t wf_os_pending_of_thread(void)
 {
 	int proc = wf_os_proc_open();
-	uint64_t pending = 0;
+	uint64_t pending;
 
-	if (proc >= 0)
-		pending = wf_os_pending_of(proc, wf_os_gettid());
+	if (proc < 0)
+		return 0;
+	pending = wf_os_pending_of(proc, wf_os_gettid());
 	wf_sys(SYS_close, proc);
 	return pending;
 }
 
-bool wf_os_thread_is_named(int proc, int tid, const char *name)
+void wf_os_thread_name(int proc, int tid, char ret_name[WF_OS_NAME_BYTES])
 {
-	char buf[32];
-	size_t bytes = strlen(name);
+	char buf[WF_OS_NAME_BYTES + 1];
 
-	return read_about(proc, tid, "comm", buf, sizeof(buf)) &&
-	       strncmp(buf, name, bytes) == 0 && buf[bytes] == '\n';
+	ret_name[0] = '\0';
+	if (read_about(proc, tid, "comm", buf, sizeof(buf))) {
+		buf[strlen(buf) - 1] = '\0'; /* the end of the line */
+		strcpy(ret_name, buf);
+	}
 }
 
 int wf_os_thread_stat_open(int proc, int tid)
@@ -188,14 +210,7 @@ bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc)
 
 uint64_t wf_os_thread_sleeps(int proc, int tid)
 {
-	static const char name[] = "\nvoluntary_ctxt_switches:\t";
-	char buf[4096];
-	const char *at;
-
-	if (!read_about(proc, tid, "status", buf, sizeof(buf)))
-		return 0;
-	at = strstr(buf, name);
-	return at != NULL ? number_at(at + strlen(name), 10) : 0;
+	return status_of(proc, tid, "\nvoluntary_ctxt_switches:\t", 10);
 }
 
 long wf_os_timer_slack(void)

@@ -35,6 +35,8 @@ void wf_os_signal_self(int tid, int sig);
  * a later chroot does not take away.
  */
 int wf_os_proc_open(void);
+/* That of another process, which may be listed. */
+int wf_os_proc_open_of(int pid);
 char wf_os_thread_state(int proc, int tid);
 /*
  * The same for half the price, through a descriptor that is kept: of the thread
@@ -46,8 +48,11 @@ char wf_os_thread_stat_state(int stat);
 uint64_t wf_os_pending_of_thread(void);
 /* The same of any one; proc as above, also that of another process. */
 uint64_t wf_os_pending_of(int proc, int tid);
-/* Is that its name? */
-bool wf_os_thread_is_named(int proc, int tid, const char *name);
+/* Of the process that traces it, 0 if none does. */
+int wf_os_tracer_of(int proc, int tid);
+/* As pthread_getname_np has it; empty if nobody knows. */
+enum { WF_OS_NAME_BYTES = 16 };
+void wf_os_thread_name(int proc, int tid, char ret_name[WF_OS_NAME_BYTES]);
 /* What system call it is in, and from where; false if in none, or unknown. */
 bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc);
 /* How often it has gone to sleep; 0 if nobody knows. */

@@ -7,13 +7,10 @@
  */
 #include "signal/abroad.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -50,9 +47,11 @@ static int find_in(int proc, const char *entries, long bytes)
 	for (long at = 0; at < bytes;) {
 		const struct entry *e = (const struct entry *)(entries + at);
 		int tid = number_in(e->name);
+		char name[WF_OS_NAME_BYTES] = "";
 
-		if (tid > 0 &&
-		    wf_os_thread_is_named(proc, tid, WF_ABROAD_RECEIVER))
+		if (tid > 0)
+			wf_os_thread_name(proc, tid, name);
+		if (strcmp(name, WF_ABROAD_RECEIVER) == 0)
 			return tid;
 		at += e->bytes;
 	}
@@ -107,19 +106,17 @@ static long send(int proc, long pid, long tid, long sig)
 
 long wf_abroad_send(long pid, long tid, long sig)
 {
-	char path[32];
-	long proc, rc;
+	int proc;
+	long rc;
 
 	if (pid <= 0 || sig < 0 || sig > 64)
 		return -EINVAL;
 	if (sig == SIGKILL || sig == SIGSTOP)
 		return wf_sys(SYS_kill, pid, sig);
-	wf_format(path, sizeof(path), "/proc/%d/task", (int)pid);
-	proc = wf_sys(SYS_openat, AT_FDCWD, path,
-		      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	proc = wf_os_proc_open_of((int)pid);
 	if (proc < 0)
 		return -ESRCH;
-	rc = send((int)proc, pid, tid, sig);
+	rc = send(proc, pid, tid, sig);
 	wf_sys(SYS_close, proc);
 	return rc;
 }

@@ -7,45 +7,40 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
 
 bool wf_scope_is_debugged;
 
-/* What the file begins with, as a string. */
-static void read_file(const char *path, char *buf, size_t bytes)
+static int own_tracer(void)
 {
-	long fd = wf_sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	long n = fd >= 0 ? wf_sys(SYS_read, fd, buf, bytes - 1) : 0;
+	int proc = wf_os_proc_open(), pid;
 
-	if (fd >= 0)
-		wf_sys(SYS_close, fd);
-	buf[n > 0 ? n : 0] = '\0';
+	if (proc < 0)
+		return 0;
+	pid = wf_os_tracer_of(proc, wf_os_gettid());
+	wf_sys(SYS_close, proc);
+	return pid;
 }
 
 /* Those that step: gdb, gdbserver, lldb, lldb-server. Others, as strace, see
  * system calls and need no thread to stay where it is. */
 void wf_scope_start(void)
 {
-	static const char key[] = "TracerPid:\t";
-	char status[512], path[32] = "/proc/", comm[16];
-	const char *pid;
-	size_t digits;
+	char name[WF_OS_NAME_BYTES];
+	int pid = own_tracer(), proc;
 
 	wf_scope_is_debugged = false;
-	read_file("/proc/self/status", status, sizeof(status));
-	pid = strstr(status, key);
-	if (pid == NULL)
+	if (pid == 0)
 		return;
-	pid += sizeof(key) - 1;
-	digits = strspn(pid, "0123456789");
-	if (digits == 0 || digits > 10 || pid[0] == '0')
+	proc = wf_os_proc_open_of(pid);
+	if (proc < 0)
 		return;
-	memcpy(path + strlen(path), pid, digits);
-	strcpy(path + strlen("/proc/") + digits, "/comm");
-	read_file(path, comm, sizeof(comm));
-	wf_scope_is_debugged = strncmp(comm, "gdb", 3) == 0 ||
-			       strncmp(comm, "lldb", 4) == 0;
+	wf_os_thread_name(proc, pid, name);
+	wf_sys(SYS_close, proc);
+	wf_scope_is_debugged = strncmp(name, "gdb", 3) == 0 ||
+			       strncmp(name, "lldb", 4) == 0;
 }
 
 bool wf_scope_has_room(void)
