@@ -23,17 +23,13 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sync/inherit.h"
+#include "sync/libc_mutex.h"
 #include "sync/mutex.h"
 #include "sync/protect.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
 
 enum { FREE = 0, LOCKED = 1, LOCKED_WAITED = 2 };
-
-static _Atomic uint32_t *word_of(pthread_mutex_t *m)
-{
-	return (_Atomic uint32_t *)&m->__data.__lock;
-}
 
 static bool has(const pthread_mutex_t *m, int kind)
 {
@@ -43,12 +39,12 @@ static bool has(const pthread_mutex_t *m, int kind)
 /* libc's trylock keeps the mutex that it found beyond recovery. */
 static void let_go(pthread_mutex_t *m)
 {
-	uint32_t word = wf_load_relaxed(word_of(m));
+	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 
 	if ((word & FUTEX_TID_MASK) != wf_owner_self())
 		return;
-	atomic_exchange(word_of(m), FREE);
-	wf_sys(SYS_futex, word_of(m), FUTEX_WAKE, INT_MAX);
+	atomic_exchange(wf_libc_mutex_word(m), FREE);
+	wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_WAKE, INT_MAX);
 }
 
 int wf_shared_mutex_trylock(pthread_mutex_t *m)
@@ -88,13 +84,14 @@ static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
 /* False: it may be free. */
 static bool mark(pthread_mutex_t *m, uint32_t *ret_word)
 {
-	uint32_t word = wf_load_relaxed(word_of(m)), wanted;
+	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m)), wanted;
 
 	do {
 		wanted = marked(m, word);
 		if (wanted == 0)
 			return false;
-	} while (word != wanted && !wf_cas_acq_rel(word_of(m), &word, wanted));
+	} while (word != wanted &&
+		 !wf_cas_acq_rel(wf_libc_mutex_word(m), &word, wanted));
 	*ret_word = wanted;
 	return true;
 }
@@ -104,7 +101,7 @@ static int wait_for(pthread_mutex_t *m, int64_t deadline_ns)
 	uint32_t word;
 
 	return mark(m, &word) ?
-		       wf_io_futex_wait(word_of(m), word,
+		       wf_io_futex_wait(wf_libc_mutex_word(m), word,
 					FUTEX_BITSET_MATCH_ANY, deadline_ns) :
 		       0;
 }

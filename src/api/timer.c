@@ -13,10 +13,10 @@
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
-#include "signal/receiver.h"
 #include "signal/mask.h"
 #include "signal/memory.h"
 #include "signal/posix_timer.h"
+#include "signal/receiver.h"
 #include "thread/cpu_timer.h"
 
 /* Since 2.34 a timer_t that has no SIGEV_THREAD is the kernel's number. */

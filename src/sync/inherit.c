@@ -36,6 +36,7 @@
 #include "sched/promise.h"
 #include "sched/runtime.h"
 #include "sync/deadline.h"
+#include "sync/libc_mutex.h"
 #include "sync/robust.h"
 #include "wait/sleep.h"
 
@@ -45,21 +46,6 @@
 
 /* P3: the first thread has locked one by libc's functions. */
 static _Atomic bool is_used_by_first;
-
-static _Atomic uint32_t *word_of(const pthread_mutex_t *m)
-{
-	return (_Atomic uint32_t *)&m->__data.__lock;
-}
-
-static bool is_robust(const pthread_mutex_t *m)
-{
-	return (m->__data.__kind & WF_MUTEX_ROBUST) != 0;
-}
-
-static int type_of(const pthread_mutex_t *m)
-{
-	return m->__data.__kind & WF_MUTEX_TYPE;
-}
 
 static uintptr_t link_of(const pthread_mutex_t *m)
 {
@@ -73,7 +59,8 @@ static uint32_t id_of(const struct wf_carrier *c)
 
 static bool holds(const struct wf_carrier *c, const pthread_mutex_t *m)
 {
-	return (wf_load_relaxed(word_of(m)) & FUTEX_TID_MASK) == id_of(c);
+	return (wf_load_relaxed(wf_libc_mutex_word(m)) & FUTEX_TID_MASK) ==
+	       id_of(c);
 }
 
 /* --- the kernel thread ---------------------------------------------------- */
@@ -125,7 +112,7 @@ static struct wf_carrier *own_carrier(void)
 
 static void set_pending(struct wf_carrier *c, const pthread_mutex_t *m)
 {
-	if (is_robust(m))
+	if (wf_libc_mutex_is_robust(m))
 		wf_robust_set_pending(&c->robust, link_of(m));
 }
 
@@ -139,15 +126,15 @@ static void free_word(const struct wf_carrier *c, pthread_mutex_t *m)
 	uint32_t word = id_of(c);
 
 	/* release: pairs with the acquire of the next owner. */
-	if (!wf_cas_acq_rel(word_of(m), &word, 0))
-		wf_sys(SYS_futex, word_of(m), FUTEX_UNLOCK_PI);
+	if (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word, 0))
+		wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_UNLOCK_PI);
 }
 
 static void enlist(struct wf_carrier *c, pthread_mutex_t *m)
 {
 	m->__data.__count = 1;
 	c->nr_inherited++;
-	if (is_robust(m))
+	if (wf_libc_mutex_is_robust(m))
 		wf_robust_insert(wf_robust_head(&c->robust), link_of(m));
 	end_pending(c);
 }
@@ -155,13 +142,15 @@ static void enlist(struct wf_carrier *c, pthread_mutex_t *m)
 /* The word, which is pending, is ours. */
 static int own(struct wf_carrier *c, pthread_mutex_t *m)
 {
-	if (wf_load_acquire(word_of(m)) & FUTEX_OWNER_DIED) {
-		atomic_fetch_and(word_of(m), ~(uint32_t)FUTEX_OWNER_DIED);
+	if (wf_load_acquire(wf_libc_mutex_word(m)) & FUTEX_OWNER_DIED) {
+		atomic_fetch_and(wf_libc_mutex_word(m),
+				 ~(uint32_t)FUTEX_OWNER_DIED);
 		m->__data.__owner = WF_ROBUST_INCONSISTENT;
 		enlist(c, m);
 		return EOWNERDEAD; /* the dead one's use counts for this */
 	}
-	if (is_robust(m) && m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
+	if (wf_libc_mutex_is_robust(m) &&
+	    m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
 		m->__data.__count = 0;
 		free_word(c, m);
 		end_pending(c);
@@ -171,19 +160,6 @@ static int own(struct wf_carrier *c, pthread_mutex_t *m)
 	m->__data.__nusers++;
 	enlist(c, m);
 	return 0;
-}
-
-/* The owner locks once more. EBUSY: this type lets it wait for itself. */
-static int lock_again(pthread_mutex_t *m)
-{
-	switch (type_of(m)) {
-	case PTHREAD_MUTEX_ERRORCHECK_NP:
-		return EDEADLK;
-	case PTHREAD_MUTEX_RECURSIVE_NP:
-		return ++m->__data.__count != 0 ? 0 :
-						  (--m->__data.__count, EAGAIN);
-	}
-	return EBUSY;
 }
 
 /* Nobody will unlock it. */
@@ -208,7 +184,7 @@ static int lock_in_kernel(pthread_mutex_t *m, clockid_t clock,
 	long rc;
 
 	do {
-		rc = wf_sys(SYS_futex, word_of(m), op, 0, abstime);
+		rc = wf_sys(SYS_futex, wf_libc_mutex_word(m), op, 0, abstime);
 	} while (rc == -EAGAIN || rc == -EINTR);
 	switch (rc) {
 	case -ESRCH:   /* the owner has ended */
@@ -245,13 +221,13 @@ int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
 	if (wf_inherit_is_libc())
 		return lock_by_libc(m, clock, abstime);
 	if (holds(c, m)) {
-		rc = lock_again(m);
+		rc = wf_libc_mutex_lock_again(m);
 		if (rc != EBUSY)
 			return rc;
 	}
 	set_pending(c, m);
 	/* acquire: pairs with the release in free_word(). */
-	if (!wf_cas_acq_rel(word_of(m), &word, id_of(c)))
+	if (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word, id_of(c)))
 		rc = lock_in_kernel(m, clock, abstime);
 	if (rc != 0) {
 		end_pending(c);
@@ -266,10 +242,10 @@ static int try_word(const struct wf_carrier *c, pthread_mutex_t *m)
 	uint32_t word = 0;
 
 	/* acquire: pairs with the release in free_word(). */
-	if (wf_cas_acq_rel(word_of(m), &word, id_of(c)))
+	if (wf_cas_acq_rel(wf_libc_mutex_word(m), &word, id_of(c)))
 		return 0;
 	if ((word & FUTEX_OWNER_DIED) == 0 ||
-	    wf_sys(SYS_futex, word_of(m), FUTEX_TRYLOCK_PI) < 0)
+	    wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_TRYLOCK_PI) < 0)
 		return EBUSY;
 	return 0;
 }
@@ -289,7 +265,7 @@ int wf_inherit_trylock(pthread_mutex_t *m)
 		return wf_real.pthread_mutex_trylock(m);
 	}
 	if (holds(c, m))
-		return lock_again(m);
+		return wf_libc_mutex_lock_again(m);
 	set_pending(c, m);
 	rc = try_word(c, m);
 	if (rc != 0) {
@@ -310,10 +286,10 @@ int wf_inherit_unlock(pthread_mutex_t *m)
 	if (t->kind != WF_THREAD_BOUND || !holds(t->carrier, m))
 		return EPERM;
 	c = t->carrier;
-	if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP && is_consistent &&
-	    --m->__data.__count != 0)
+	if (wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP &&
+	    is_consistent && --m->__data.__count != 0)
 		return 0;
-	if (is_robust(m)) {
+	if (wf_libc_mutex_is_robust(m)) {
 		set_pending(c, m);
 		wf_robust_take_out(wf_robust_link(m));
 	}

@@ -12,7 +12,6 @@
 #include "sync/protect.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "base/atomic.h"
 #include "os/sys.h"
 #include "sync/lending.h"
+#include "sync/libc_mutex.h"
 
 enum {
 	MOST_CLAIMS = 256,
@@ -32,11 +32,6 @@ static struct claim {
 	struct wf_mutex lends;
 	const pthread_mutex_t *of; /* NULL: free */
 } claims[MOST_CLAIMS];
-
-static _Atomic uint32_t *word_of(pthread_mutex_t *m)
-{
-	return (_Atomic uint32_t *)&m->__data.__lock;
-}
 
 /* C2 */
 static bool is_free_locked(const struct claim *c)
@@ -104,15 +99,10 @@ static bool may_have(uint32_t ceiling)
 	       (uint32_t)t->sched_priority <= ceiling;
 }
 
-static int type_of(const pthread_mutex_t *m)
-{
-	return m->__data.__kind & WF_MUTEX_TYPE;
-}
-
 static bool asks_owner(const pthread_mutex_t *m)
 {
-	return type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP ||
-	       type_of(m) == PTHREAD_MUTEX_ERRORCHECK_NP;
+	return wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP ||
+	       wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP;
 }
 
 static bool is_mine(const pthread_mutex_t *m)
@@ -120,24 +110,14 @@ static bool is_mine(const pthread_mutex_t *m)
 	return m->__data.__owner == wf_self->tid;
 }
 
-static int lock_again(pthread_mutex_t *m)
-{
-	if (type_of(m) == PTHREAD_MUTEX_ERRORCHECK_NP)
-		return EDEADLK;
-	if (m->__data.__count == UINT_MAX)
-		return EAGAIN;
-	m->__data.__count++;
-	return 0;
-}
-
 int wf_protect_trylock(pthread_mutex_t *m)
 {
-	uint32_t word = wf_load_relaxed(word_of(m));
+	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 	uint32_t free_word = word & ~WF_PROTECT_STATE;
 	struct claim *c;
 
 	if (asks_owner(m) && is_mine(m))
-		return lock_again(m);
+		return wf_libc_mutex_lock_again(m);
 	if (!may_have(word >> CEILING_SHIFT))
 		return EINVAL;
 	if (word != free_word)
@@ -146,7 +126,7 @@ int wf_protect_trylock(pthread_mutex_t *m)
 	if (c == NULL)
 		return EAGAIN;
 	/* acquire: pairs with the release in wf_protect_unlock(). */
-	if (!wf_cas_acq_rel(word_of(m), &word, free_word | LOCKED)) {
+	if (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word, free_word | LOCKED)) {
 		disclaim(c);
 		return EBUSY;
 	}
@@ -158,12 +138,13 @@ int wf_protect_trylock(pthread_mutex_t *m)
 
 int wf_protect_unlock(pthread_mutex_t *m)
 {
-	uint32_t word = wf_load_relaxed(word_of(m));
+	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 	struct claim *c;
 
 	if (asks_owner(m) && !is_mine(m))
 		return EPERM;
-	if (type_of(m) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1) {
+	if (wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP &&
+	    m->__data.__count > 1) {
 		m->__data.__count--;
 		return 0;
 	}
@@ -172,10 +153,11 @@ int wf_protect_unlock(pthread_mutex_t *m)
 	m->__data.__count = 0;
 	m->__data.__nusers--;
 	/* release: pairs with the acquire in wf_protect_trylock(). */
-	while (!wf_cas_acq_rel(word_of(m), &word, word & ~WF_PROTECT_STATE))
+	while (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
+			       word & ~WF_PROTECT_STATE))
 		;
 	if ((word & WF_PROTECT_STATE) == LOCKED_WAITED)
-		wf_sys(SYS_futex, word_of(m), FUTEX_WAKE, 1);
+		wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_WAKE, 1);
 	if (c != NULL)
 		disclaim(c);
 	return 0;

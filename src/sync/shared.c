@@ -39,6 +39,7 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "sync/inherit.h"
+#include "sync/libc_mutex.h"
 #include "sync/mutex.h"
 #include "sync/robust.h"
 
@@ -54,11 +55,6 @@ static _Atomic int answering_tid; /* 0: nobody yet */
 static _Atomic uint32_t nr_given; /* H2 */
 
 /* --- fields --------------------------------------------------------------- */
-
-static _Atomic uint32_t *word_of(const pthread_mutex_t *m)
-{
-	return (_Atomic uint32_t *)&m->__data.__lock;
-}
 
 /* H1: the holder's id, where libc counts spins and elisions. */
 static _Atomic uint32_t *holder_of(const pthread_mutex_t *m)
@@ -77,13 +73,6 @@ static uint32_t tid_in(uint32_t word)
 	return word & FUTEX_TID_MASK;
 }
 
-static bool is_robust(const pthread_mutex_t *m)
-{
-	return (m->__data.__kind &
-		(WF_MUTEX_ROBUST | WF_MUTEX_SHARED | WF_MUTEX_INHERIT)) ==
-	       (WF_MUTEX_ROBUST | WF_MUTEX_SHARED);
-}
-
 /* Not robust, and asks who its owner is. */
 static bool has_process(const pthread_mutex_t *m)
 {
@@ -97,10 +86,10 @@ static bool has_process(const pthread_mutex_t *m)
 
 static void change_tid(pthread_mutex_t *m, uint32_t from, uint32_t to)
 {
-	uint32_t word = wf_load_relaxed(word_of(m));
+	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 
 	while (tid_in(word) == from &&
-	       !wf_cas_acq_rel(word_of(m), &word,
+	       !wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
 			       (word & ~(uint32_t)FUTEX_TID_MASK) | to))
 		;
 }
@@ -170,7 +159,7 @@ static uint32_t answering_id(void)
 
 static bool is_given(const pthread_mutex_t *m, const struct wf_thread *t)
 {
-	return tid_in(wf_load_relaxed(word_of(m))) ==
+	return tid_in(wf_load_relaxed(wf_libc_mutex_word(m))) ==
 		       (uint32_t)wf_load_relaxed(&answering_tid) &&
 	       wf_load_relaxed(holder_of(m)) == (uint32_t)t->tid;
 }
@@ -215,7 +204,7 @@ bool wf_shared_begin(pthread_mutex_t *m)
 
 	if (t == NULL || t->tid <= FIRST_OWN_TID)
 		return false;
-	if (is_robust(m)) {
+	if (wf_libc_mutex_is_robust(m)) {
 		if (!is_given(m, t))
 			return false;
 		take_back(m);
@@ -236,8 +225,9 @@ void wf_shared_end(pthread_mutex_t *m, bool is_held)
 		return;
 	if (has_process(m))
 		wf_store_relaxed(process_of(m), (uintptr_t)wf_os_getpid());
-	else if (is_robust(m) && answering_id() != 0 &&
-		 tid_in(wf_load_relaxed(word_of(m))) == (uint32_t)t->tid)
+	else if (wf_libc_mutex_is_robust(m) && answering_id() != 0 &&
+		 tid_in(wf_load_relaxed(wf_libc_mutex_word(m))) ==
+			 (uint32_t)t->tid)
 		give(m);
 }
 
@@ -247,20 +237,8 @@ bool wf_shared_is_ours(const pthread_mutex_t *m)
 {
 	const struct wf_thread *t = wf_self;
 
-	return t != NULL && t->tid > FIRST_OWN_TID && is_robust(m) &&
-	       answering_id() != 0;
-}
-
-static int lock_again(pthread_mutex_t *m)
-{
-	switch (m->__data.__kind & WF_MUTEX_TYPE) {
-	case PTHREAD_MUTEX_ERRORCHECK_NP:
-		return EDEADLK;
-	case PTHREAD_MUTEX_RECURSIVE_NP:
-		return ++m->__data.__count != 0 ? 0 :
-						  (--m->__data.__count, EAGAIN);
-	}
-	return EBUSY;
+	return t != NULL && t->tid > FIRST_OWN_TID &&
+	       wf_libc_mutex_is_robust(m) && answering_id() != 0;
 }
 
 /* The word is ours. H1 */
@@ -276,22 +254,22 @@ static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
 static void free_word(pthread_mutex_t *m, int nr_wake)
 {
 	/* release: pairs with the acquire of the next owner. */
-	uint32_t word = atomic_exchange(word_of(m), 0);
+	uint32_t word = atomic_exchange(wf_libc_mutex_word(m), 0);
 
 	if (word & FUTEX_WAITERS)
-		wf_sys(SYS_futex, word_of(m), FUTEX_WAKE, nr_wake);
+		wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_WAKE, nr_wake);
 }
 
 static int try_locked(pthread_mutex_t *m, const struct wf_thread *t)
 {
 	uint32_t id = (uint32_t)answering_tid;
-	uint32_t word = wf_load_relaxed(word_of(m));
+	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 
 	do {
 		if (word != 0 && (word & FUTEX_OWNER_DIED) == 0)
 			return EBUSY;
 		/* acquire: pairs with the release of the last owner. */
-	} while (!wf_cas_acq_rel(word_of(m), &word,
+	} while (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
 				 id | (word & FUTEX_WAITERS)));
 	if (word & FUTEX_OWNER_DIED) {
 		own(m, t, WF_ROBUST_INCONSISTENT);
@@ -299,7 +277,7 @@ static int try_locked(pthread_mutex_t *m, const struct wf_thread *t)
 	}
 	if (m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
 		m->__data.__count = 0;
-		atomic_fetch_or(word_of(m), FUTEX_WAITERS);
+		atomic_fetch_or(wf_libc_mutex_word(m), FUTEX_WAITERS);
 		free_word(m, INT_MAX);
 		return ENOTRECOVERABLE;
 	}
@@ -314,7 +292,7 @@ int wf_shared_trylock(pthread_mutex_t *m)
 	int rc;
 
 	if (is_given(m, t))
-		return lock_again(m);
+		return wf_libc_mutex_lock_again(m);
 	/* A page that is not there, or no memory at all, is met out here. */
 	atomic_fetch_add_explicit(holder_of(m), 0, memory_order_relaxed);
 	wf_runtime_enter();
@@ -334,7 +312,7 @@ int wf_shared_unlock(pthread_mutex_t *m)
 	if (!is_given(m, t))
 		return EPERM;
 	if (m->__data.__owner != WF_ROBUST_INCONSISTENT &&
-	    (m->__data.__kind & WF_MUTEX_TYPE) == PTHREAD_MUTEX_RECURSIVE_NP &&
+	    wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP &&
 	    m->__data.__count > 1) {
 		m->__data.__count--;
 		return 0;
@@ -362,7 +340,7 @@ int wf_shared_unlock(pthread_mutex_t *m)
 /* As the kernel does it. H4 */
 static void owner_died(pthread_mutex_t *m, uint32_t tid)
 {
-	_Atomic uint32_t *word = word_of(m);
+	_Atomic uint32_t *word = wf_libc_mutex_word(m);
 	uint32_t old = wf_load_relaxed(word);
 
 	do {
