@@ -73,6 +73,13 @@ static uint32_t tid_in(uint32_t word)
 	return word & FUTEX_TID_MASK;
 }
 
+/* Robust, and neither the kernel's nor destroyed, which has all bits. */
+static bool is_robust(const pthread_mutex_t *m)
+{
+	return wf_libc_mutex_is_robust(m) &&
+	       (m->__data.__kind & WF_MUTEX_INHERIT) == 0;
+}
+
 /* Not robust, and asks who its owner is. */
 static bool has_process(const pthread_mutex_t *m)
 {
@@ -204,7 +211,7 @@ bool wf_shared_begin(pthread_mutex_t *m)
 
 	if (t == NULL || t->tid <= FIRST_OWN_TID)
 		return false;
-	if (wf_libc_mutex_is_robust(m)) {
+	if (is_robust(m)) {
 		if (!is_given(m, t))
 			return false;
 		take_back(m);
@@ -225,7 +232,7 @@ void wf_shared_end(pthread_mutex_t *m, bool is_held)
 		return;
 	if (has_process(m))
 		wf_store_relaxed(process_of(m), (uintptr_t)wf_os_getpid());
-	else if (wf_libc_mutex_is_robust(m) && answering_id() != 0 &&
+	else if (is_robust(m) && answering_id() != 0 &&
 		 tid_in(wf_load_relaxed(wf_libc_mutex_word(m))) ==
 			 (uint32_t)t->tid)
 		give(m);
@@ -237,8 +244,8 @@ bool wf_shared_is_ours(const pthread_mutex_t *m)
 {
 	const struct wf_thread *t = wf_self;
 
-	return t != NULL && t->tid > FIRST_OWN_TID &&
-	       wf_libc_mutex_is_robust(m) && answering_id() != 0;
+	return t != NULL && t->tid > FIRST_OWN_TID && is_robust(m) &&
+	       answering_id() != 0;
 }
 
 /* The word is ours. H1 */
