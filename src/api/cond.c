@@ -36,9 +36,9 @@ static clockid_t clock_of(pthread_cond_t *cond)
 }
 
 /* libc can wait with the mutexes that it can lock. */
-static bool is_libc(pthread_cond_t *cond, pthread_mutex_t *mutex)
+static bool is_libc(pthread_mutex_t *mutex)
 {
-	return is_shared(cond) && wf_mutex_is_libc(mutex_of(mutex)) &&
+	return wf_mutex_is_libc(mutex_of(mutex)) &&
 	       (!wf_inherit_has(mutex) || wf_inherit_is_libc()) &&
 	       !wf_protect_has(mutex) && !wf_shared_cond_will_wait();
 }
@@ -63,24 +63,46 @@ static int libc_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	return rc;
 }
 
-static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
-		      int64_t deadline_ns)
+/* Without a deadline if abstime is NULL. 0 or -EINVAL. */
+static int deadline_of(clockid_t clock, const struct timespec *abstime,
+		       int64_t *ret_ns)
 {
-	if (WF_UNLIKELY(is_shared(cond)))
-		return wf_shared_cond_will_wait() ?
-			       wf_shared_cond_wait(cond, mutex, deadline_ns) :
-			       wf_cond_wait_shared(mutex_of(mutex),
-						   deadline_ns);
-	return wf_cond_wait(cond_of(cond), mutex_of(mutex), deadline_ns);
+	*ret_ns = WF_FOREVER;
+	return abstime == NULL ? 0 :
+				 wf_deadline_from_abs(clock, abstime, ret_ns);
 }
 
-static int clock_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-		      clockid_t clock, const struct timespec *abstime)
+static int park_shared(pthread_cond_t *cond, pthread_mutex_t *mutex,
+		       clockid_t clock, const struct timespec *abstime)
 {
 	int64_t deadline_ns;
-	int rc = wf_deadline_from_abs(clock, abstime, &deadline_ns);
+	int rc = deadline_of(clock, abstime, &deadline_ns);
 
-	return rc != 0 ? rc : wait_until(cond, mutex, deadline_ns);
+	if (rc != 0)
+		return rc;
+	return wf_shared_cond_will_wait() ?
+		       wf_shared_cond_wait(cond, mutex, deadline_ns) :
+		       wf_cond_wait_shared(mutex_of(mutex), deadline_ns);
+}
+
+static WF_NOINLINE int wait_shared(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				   clockid_t clock,
+				   const struct timespec *abstime)
+{
+	if (is_libc(mutex))
+		return libc_wait(cond, mutex, clock, abstime);
+	return -WF_CANCEL_POINT(park_shared(cond, mutex, clock, abstime));
+}
+
+static int wait_private(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			clockid_t clock, const struct timespec *abstime)
+{
+	int64_t deadline_ns;
+	int rc = deadline_of(clock, abstime, &deadline_ns);
+
+	return rc != 0 ? rc :
+			 wf_cond_wait(cond_of(cond), mutex_of(mutex),
+				      deadline_ns);
 }
 
 WF_API(int, pthread_cond_init, pthread_cond_t *cond,
@@ -118,26 +140,28 @@ WF_API(int, pthread_cond_destroy, pthread_cond_t *cond)
 
 WF_API(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-	if (WF_UNLIKELY(is_libc(cond, mutex)))
-		return libc_wait(cond, mutex, CLOCK_REALTIME, NULL);
-	return -WF_CANCEL_POINT(wait_until(cond, mutex, WF_FOREVER));
+	if (WF_UNLIKELY(is_shared(cond)))
+		return wait_shared(cond, mutex, CLOCK_REALTIME, NULL);
+	return -WF_CANCEL_POINT(
+		wait_private(cond, mutex, CLOCK_REALTIME, NULL));
 }
 
 WF_API(int, pthread_cond_timedwait, pthread_cond_t *cond,
        pthread_mutex_t *mutex, const struct timespec *abstime)
 {
-	if (WF_UNLIKELY(is_libc(cond, mutex)))
-		return libc_wait(cond, mutex, clock_of(cond), abstime);
-	return -WF_CANCEL_POINT(
-		clock_wait(cond, mutex, clock_of(cond), abstime));
+	clockid_t clock = clock_of(cond);
+
+	if (WF_UNLIKELY(is_shared(cond)))
+		return wait_shared(cond, mutex, clock, abstime);
+	return -WF_CANCEL_POINT(wait_private(cond, mutex, clock, abstime));
 }
 
 WF_API(int, pthread_cond_clockwait, pthread_cond_t *cond,
        pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abstime)
 {
-	if (WF_UNLIKELY(is_libc(cond, mutex)))
-		return libc_wait(cond, mutex, clock, abstime);
-	return -WF_CANCEL_POINT(clock_wait(cond, mutex, clock, abstime));
+	if (WF_UNLIKELY(is_shared(cond)))
+		return wait_shared(cond, mutex, clock, abstime);
+	return -WF_CANCEL_POINT(wait_private(cond, mutex, clock, abstime));
 }
 
 static WF_NOINLINE int signal_shared(pthread_cond_t *cond)

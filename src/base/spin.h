@@ -24,7 +24,7 @@ struct wf_spin {
 #define WF_SPIN_INIT ((struct wf_spin){ 0 })
 
 /* Spins, then yields the CPU, or sleeps. Provided by os/. */
-void wf_spin_lock_slow(struct wf_spin *s);
+WF_COLD void wf_spin_lock_slow(struct wf_spin *s);
 
 static inline bool wf_spin_trylock(struct wf_spin *s)
 {

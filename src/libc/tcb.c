@@ -46,6 +46,7 @@ static inline void copy_words(void *to, const void *from, size_t bytes)
 	typedef uint64_t word __attribute__((may_alias));
 	size_t i = 0;
 
+#pragma GCC unroll 4
 	for (; i + 16 <= bytes; i += 16)
 		*(pair *)((char *)to + i) =
 			*(const pair *)((const char *)from + i);

@@ -86,26 +86,28 @@ static size_t copy_rows(struct row *ret_rows, size_t nr_rows)
 	return used;
 }
 
+/* Every thread that begins asks. */
 static bool is_current(const struct wf_tls_cache *c)
 {
+	typedef uint64_t pair
+		__attribute__((vector_size(16), aligned(8), may_alias));
 	const char *list = *(char **)wf_libc.slotinfo_list;
-	const struct row *known = c->rows, *end = c->rows + c->nr_rows;
-	uint64_t differ = 0;
+	const struct row *known = c->rows;
+	size_t left = c->nr_rows;
+	pair differ = { 0, 0 };
 
-	while (list != NULL && known != end) {
+	while (list != NULL && left > 0) {
 		size_t len = *(const size_t *)list;
 		const char *row = list + wf_libc.slotinfo_array_offset;
 
-		for (; len > 0 && known != end;
-		     len--, known++, row += wf_libc.slotinfo_bytes) {
-			const struct row *r = (const struct row *)row;
-
-			differ |= r->words[0] ^ known->words[0];
-			differ |= r->words[1] ^ known->words[1];
-		}
+		len = len < left ? len : left;
+		left -= len;
+		for (; len > 0; len--, row += wf_libc.slotinfo_bytes)
+			differ |= *(const pair *)row ^
+				  *(const pair *)(known++)->words;
 		list = *(char *const *)(list + wf_libc.slotinfo_next_offset);
 	}
-	return differ == 0;
+	return (differ[0] | differ[1]) == 0;
 }
 
 /* Distance of the module's block below the thread register; 0: not static. */
@@ -249,7 +251,7 @@ static void copy_images(uintptr_t tcb, const struct wf_tls_cache *c)
 	}
 }
 
-const struct wf_tls_cache *wf_tls_renew(uintptr_t tcb)
+uint64_t wf_tls_renew(uintptr_t tcb)
 {
 	const struct wf_tls_cache *c = wf_load_acquire(&current_cache);
 
@@ -261,7 +263,8 @@ const struct wf_tls_cache *wf_tls_renew(uintptr_t tcb)
 			break;
 		c = build();
 	}
-	return c;
+	return c == NULL || c->has_dynamic ? WF_TLS_UNKNOWN :
+					     wf_tls_generation(tcb);
 }
 
 /* One module's place in the DTV: the block, and what to free it by. */
@@ -269,12 +272,6 @@ struct dtv_entry {
 	void *block;
 	void *to_free;
 };
-
-bool wf_tls_may_be_dynamic(const struct wf_tls_cache *at_start)
-{
-	return at_start == NULL || at_start->has_dynamic ||
-	       !is_current(at_start);
-}
 
 void wf_tls_release(uintptr_t tcb)
 {

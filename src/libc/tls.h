@@ -12,19 +12,30 @@
 #include "base/compiler.h"
 #include "libc/layout.h"
 
-struct wf_tls_cache;
+/* What no thread's generation is. */
+#define WF_TLS_UNKNOWN UINT64_MAX
 
 /*
  * Static TLS of all modules but libc and weft as at the program's start.
- * Returns by what it went, for wf_tls_may_be_dynamic; NULL without memory.
+ * Returns a mark for wf_tls_may_be_dynamic.
  */
-const struct wf_tls_cache *wf_tls_renew(uintptr_t tcb);
+uint64_t wf_tls_renew(uintptr_t tcb);
+
+/* Of the modules that the thread's table of blocks, the DTV, knows. */
+static inline uint64_t wf_tls_generation(uintptr_t tcb)
+{
+	return *(const uint64_t *)*wf_libc_dtv_slot(tcb);
+}
 
 /*
- * Has ld.so perhaps allocated TLS lazily for a thread that started when the
- * cache was right? NULL: yes. Calls nothing and takes no lock.
+ * Has ld.so perhaps allocated TLS lazily for the thread since it got the mark?
+ * For a module that came later, it has changed the generation before.
  */
-bool wf_tls_may_be_dynamic(const struct wf_tls_cache *at_start);
+static inline bool wf_tls_may_be_dynamic(uintptr_t tcb, uint64_t mark)
+{
+	return wf_tls_generation(tcb) != mark;
+}
+
 /* Frees blocks that ld.so allocated lazily. */
 void wf_tls_release(uintptr_t tcb);
 

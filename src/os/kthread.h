@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 /*
  * Starts fn(arg) on a new kernel thread of this process, on the given stack
  * and with the given thread register; all signals are as in the caller. fn
@@ -24,6 +26,8 @@ int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 
 void wf_os_set_signal_mask(uint64_t mask);
 uint64_t wf_os_get_signal_mask(void);
+/* Blocks all; returns what the mask was. */
+WF_COLD uint64_t wf_os_close_signals(void);
 int wf_os_tgkill(int tid, int sig);
 /* To the caller, whose id tid is; also where no signal may be queued any more
  * (RLIMIT_SIGPENDING). */

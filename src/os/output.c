@@ -51,9 +51,8 @@ static void take_broken_pipe(void)
 
 void wf_os_write_quietly(int fd, const char *bytes, size_t nr)
 {
-	uint64_t mask = wf_os_get_signal_mask();
+	uint64_t mask = wf_os_close_signals();
 
-	wf_os_set_signal_mask(UINT64_MAX);
 	while (nr > 0) {
 		long n = wf_sys(SYS_write, fd, bytes, nr);
 

@@ -22,6 +22,7 @@ static inline void wf_ready_prefetch(const struct wf_thread *t)
 	const char *sp = t->ctx.sp;
 
 	/* As long as the frames of a wait are. */
+#pragma GCC unroll 6
 	for (int i = 0; i < 6; i++)
 		__builtin_prefetch(sp + i * WF_CACHE_LINE);
 	__builtin_prefetch((const void *)t->ctx.tp);

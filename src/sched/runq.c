@@ -32,43 +32,10 @@
  */
 #include "sched/runq.h"
 
-enum { MASK = WF_RUNQ_SIZE - 1 };
-_Static_assert((WF_RUNQ_SIZE & MASK) == 0, "WF_RUNQ_SIZE: a power of two");
-
-static uint32_t position(uint64_t head)
-{
-	return (uint32_t)head;
-}
-
-/* The head word after a move by `by` positions (I4). */
-static uint64_t moved(uint64_t head, uint32_t by)
-{
-	uint32_t version = (uint32_t)(head >> 32) + 1;
-
-	return (uint64_t)version << 32 | (uint32_t)(position(head) + by);
-}
-
 void wf_runq_init(struct wf_runq *q)
 {
 	wf_store_relaxed(&q->head, 0);
 	wf_store_relaxed(&q->tail, 0);
-}
-
-bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry)
-{
-	uint32_t tail = wf_load_relaxed(&q->tail); /* I2 */
-	/* acquire: the slot's last reader is done with it; pairs with the CAS
-	 * in pop and take_half. */
-	uint64_t head = wf_load_acquire(&q->head);
-
-	/* An old head only makes the ring look fuller (I2). */
-	if (tail - position(head) == WF_RUNQ_SIZE)
-		return false;
-	wf_store_relaxed(&q->slot[tail & MASK], entry); /* I3 */
-	/* release: publishes the slot; pairs with the acquire of tail in pop
-	 * and take_half. */
-	wf_store_release(&q->tail, tail + 1);
-	return true;
 }
 
 bool wf_runq_push_head(struct wf_runq *q, uint64_t entry)
@@ -78,43 +45,15 @@ bool wf_runq_push_head(struct wf_runq *q, uint64_t entry)
 	uint64_t head = wf_load_acquire(&q->head);
 
 	do {
-		if (tail - position(head) == WF_RUNQ_SIZE)
+		if (tail - wf_runq_position(head) == WF_RUNQ_SIZE)
 			return false;
 		/* I3: the slot before head is outside of [head, tail). */
-		wf_store_relaxed(&q->slot[(position(head) - 1) & MASK], entry);
+		wf_store_relaxed(
+			&q->slot[(wf_runq_position(head) - 1) & WF_RUNQ_MASK],
+			entry);
 		/* release: publishes the slot; pairs with the acquire of head
 		 * in pop and take_half. acquire, if it fails: as above. */
-	} while (!wf_cas_acq_rel(&q->head, &head, moved(head, -1U)));
-	return true;
-}
-
-bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
-{
-	/* acquire: an entry that push_head put there. */
-	uint64_t head = wf_load_acquire(&q->head);
-	uint64_t entry;
-
-	do {
-		/* acquire: the entries up to tail; pairs with the release in
-		 * push_tail. Read after head, so at least as new (I1). */
-		if (wf_load_acquire(&q->tail) == position(head))
-			return false;
-		entry = wf_load_relaxed(&q->slot[position(head) & MASK]);
-		/* release: the slot was read before it may be written; pairs
-		 * with the acquire of head in push_tail and push_head. */
-	} while (!wf_cas_acq_rel(&q->head, &head, moved(head, 1)));
-	*ret_entry = entry; /* I5 */
-	return true;
-}
-
-bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
-{
-	uint64_t head = wf_load_relaxed(&q->head); /* the owner's own */
-
-	if (wf_load_relaxed(&q->tail) == position(head))
-		return false;
-	*ret_entry = wf_load_relaxed(&q->slot[position(head) & MASK]);
-	wf_store_relaxed(&q->head, moved(head, 1));
+	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, -1U)));
 	return true;
 }
 
@@ -127,7 +66,8 @@ uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 	do {
 		/* acquire: as in pop. If head is old by now, len may be
 		 * anything; the CAS then fails. */
-		uint32_t len = wf_load_acquire(&q->tail) - position(head);
+		uint32_t len =
+			wf_load_acquire(&q->tail) - wf_runq_position(head);
 
 		nr = len / 2 + len % 2;
 		if (nr > max)
@@ -138,9 +78,10 @@ uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 			return 0;
 		for (uint32_t i = 0; i < nr; i++)
 			ret_entries[i] = wf_load_relaxed(
-				&q->slot[(position(head) + i) & MASK]);
+				&q->slot[(wf_runq_position(head) + i) &
+					 WF_RUNQ_MASK]);
 		/* release: as in pop. */
-	} while (!wf_cas_acq_rel(&q->head, &head, moved(head, nr)));
+	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, nr)));
 	return nr; /* I5 */
 }
 
@@ -151,10 +92,12 @@ uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry))
 
 	do {
 		/* acquire, and an old head: as in take_half. */
-		uint32_t len = wf_load_acquire(&q->tail) - position(head);
+		uint32_t len =
+			wf_load_acquire(&q->tail) - wf_runq_position(head);
 
 		for (nr = 0; nr < len && nr < WF_RUNQ_SIZE; nr++) {
-			uint32_t i = (position(head) + nr) & MASK;
+			uint32_t i = (wf_runq_position(head) + nr) &
+				     WF_RUNQ_MASK;
 
 			if (!is_stale(wf_load_relaxed(&q->slot[i])))
 				break;
@@ -162,13 +105,13 @@ uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry))
 		if (nr == 0)
 			return 0;
 		/* release: as in pop. */
-	} while (!wf_cas_acq_rel(&q->head, &head, moved(head, nr)));
+	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, nr)));
 	return nr;
 }
 
 uint32_t wf_runq_len(const struct wf_runq *q)
 {
-	uint32_t pos = position(wf_load_relaxed(&q->head));
+	uint32_t pos = wf_runq_position(wf_load_relaxed(&q->head));
 	int32_t len = (int32_t)(wf_load_relaxed(&q->tail) - pos);
 
 	/* The two words are not of one moment. */
@@ -180,17 +123,18 @@ uint32_t wf_runq_len(const struct wf_runq *q)
 uint32_t wf_runq_live(const struct wf_runq *q, bool (*is_stale)(uint64_t entry))
 {
 	uint32_t len = wf_runq_len(q), live = len;
-	uint32_t pos = position(wf_load_relaxed(&q->head));
+	uint32_t pos = wf_runq_position(wf_load_relaxed(&q->head));
 
 	for (uint32_t i = 0; i < len && i < WF_RUNQ_LOOK; i++)
-		live -= is_stale(wf_load_relaxed(&q->slot[(pos + i) & MASK]));
+		live -= is_stale(
+			wf_load_relaxed(&q->slot[(pos + i) & WF_RUNQ_MASK]));
 	return live;
 }
 
 void wf_runq_positions(const struct wf_runq *q, uint32_t *ret_first,
 		       uint32_t *ret_end)
 {
-	*ret_first = position(wf_load_relaxed(&q->head));
+	*ret_first = wf_runq_position(wf_load_relaxed(&q->head));
 	*ret_end = wf_load_relaxed(&q->tail);
 }
 

@@ -15,6 +15,9 @@
 #ifndef WEFT_SCHED_RUNQ_H
 #define WEFT_SCHED_RUNQ_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/atomic.h"
 #include "base/compiler.h"
 
@@ -36,11 +39,44 @@ struct wf_runq {
 	_Atomic uint64_t slot[WF_RUNQ_SIZE]; /* owner; anybody reads */
 };
 
+enum { WF_RUNQ_MASK = WF_RUNQ_SIZE - 1 };
+_Static_assert((WF_RUNQ_SIZE & WF_RUNQ_MASK) == 0, "a power of two");
+
+static inline uint32_t wf_runq_position(uint64_t head)
+{
+	return (uint32_t)head;
+}
+
+/* The head word after a move by `by` positions (I4). */
+static inline uint64_t wf_runq_moved(uint64_t head, uint32_t by)
+{
+	uint32_t version = (uint32_t)(head >> 32) + 1;
+
+	return (uint64_t)version << 32 |
+	       (uint32_t)(wf_runq_position(head) + by);
+}
+
 /* Nobody else may be using it. */
 void wf_runq_init(struct wf_runq *q);
 
 /* Owner. Returns false if the ring is full. */
-bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry);
+static inline bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry)
+{
+	uint32_t tail = wf_load_relaxed(&q->tail); /* I2 */
+	/* acquire: the slot's last reader is done with it; pairs with the CAS
+	 * in pop and take_half. */
+	uint64_t head = wf_load_acquire(&q->head);
+
+	/* An old head only makes the ring look fuller (I2). */
+	if (tail - wf_runq_position(head) == WF_RUNQ_SIZE)
+		return false;
+	wf_store_relaxed(&q->slot[tail & WF_RUNQ_MASK], entry); /* I3 */
+	/* release: publishes the slot; pairs with the acquire of tail in pop
+	 * and take_half. */
+	wf_store_release(&q->tail, tail + 1);
+	return true;
+}
+
 /* Owner. In front of all others; false if the ring is full. */
 bool wf_runq_push_head(struct wf_runq *q, uint64_t entry);
 
@@ -51,9 +87,39 @@ static inline bool wf_runq_is_empty(const struct wf_runq *q)
 }
 
 /* Anybody. Takes the first entry; false if there is none. */
-bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry);
+static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
+{
+	/* acquire: an entry that push_head put there. */
+	uint64_t head = wf_load_acquire(&q->head);
+	uint64_t entry;
+
+	do {
+		/* acquire: the entries up to tail; pairs with the release in
+		 * push_tail. Read after head, so at least as new (I1). */
+		if (wf_load_acquire(&q->tail) == wf_runq_position(head))
+			return false;
+		entry = wf_load_relaxed(
+			&q->slot[wf_runq_position(head) & WF_RUNQ_MASK]);
+		/* release: the slot was read before it may be written; pairs
+		 * with the acquire of head in push_tail and push_head. */
+	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, 1)));
+	*ret_entry = entry; /* I5 */
+	return true;
+}
+
 /* Owner, if nobody else ever takes one: the same without a CAS. */
-bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry);
+static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
+{
+	uint64_t head = wf_load_relaxed(&q->head); /* the owner's own */
+
+	if (wf_load_relaxed(&q->tail) == wf_runq_position(head))
+		return false;
+	*ret_entry = wf_load_relaxed(
+		&q->slot[wf_runq_position(head) & WF_RUNQ_MASK]);
+	wf_store_relaxed(&q->head, wf_runq_moved(head, 1));
+	return true;
+}
+
 /*
  * Anybody. Takes the first half of the entries, rounded up and at most max, in
  * their order; returns how many.

@@ -25,9 +25,9 @@
 /* Fills weft's tables if nobody has yet. Provided by boot/. */
 void wf_runtime_boot(void);
 /* A kernel thread's first call: gives it a struct wf_thread. */
-struct wf_thread *wf_runtime_attach(void);
+WF_COLD struct wf_thread *wf_runtime_attach(void);
 /* retake is ASK or TAKEN: keep the VP or queue for one. */
-void wf_runtime_rejoin_slow(struct wf_thread *t);
+WF_COLD void wf_runtime_rejoin_slow(struct wf_thread *t);
 /* Called for each foreign thread but the first; set at start. */
 extern void (*wf_runtime_attach_hook)(struct wf_thread *t);
 /* ASK is taken back; false if the VP is gone (retake is TAKEN). */

@@ -19,16 +19,20 @@
 bool wf_switch_needs_syscall;
 void (*wf_words_look)(struct wf_vp *vp);
 
-void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
+static WF_COLD void change_mask(struct wf_carrier *c, uint64_t mask)
 {
-	if (c->is_mask_known && c->kernel_mask == mask)
-		return;
 	/* Nothing is opened while a signal waits in the slot. */
 	if (mask != UINT64_MAX && wf_load_relaxed(&c->signal_slot.nr) != 0)
 		return;
 	c->kernel_mask = mask;
 	c->is_mask_known = true;
 	wf_os_set_signal_mask(mask & ~WF_PREEMPT_BIT);
+}
+
+void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
+{
+	if (WF_UNLIKELY(!c->is_mask_known || c->kernel_mask != mask))
+		change_mask(c, mask);
 }
 
 static void set_post(struct wf_carrier *c, wf_post_fn *post, void *arg)
@@ -55,7 +59,7 @@ static void make_idle(struct wf_carrier *c, struct wf_vp *vp)
 		wf_store_release(&vp->cur, NULL);
 }
 
-void wf_switch_finish(struct wf_thread *t)
+WF_INLINE void finish(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
 	wf_post_fn *post = c->post;
@@ -74,14 +78,17 @@ void wf_switch_finish(struct wf_thread *t)
 	wf_carrier_set_mask(c, t->sigmask);
 }
 
-const struct wf_context *wf_switch_prepare(struct wf_thread *t,
+void wf_switch_finish(struct wf_thread *t)
+{
+	finish(t);
+}
+
+WF_INLINE const struct wf_context *prepare(struct wf_thread *t,
 					   struct wf_thread *next,
 					   wf_post_fn *post, void *arg)
 {
 	struct wf_carrier *c = t->carrier;
 
-	wf_cpu_time_charge(c, t);
-	wf_keys_save(t);
 	set_post(c, post, arg);
 	if (next == NULL) {
 		make_idle(c, t->vp);
@@ -91,11 +98,43 @@ const struct wf_context *wf_switch_prepare(struct wf_thread *t,
 	return &next->ctx;
 }
 
+static bool is_charged(void)
+{
+	return wf_load_relaxed(&wf_cpu_time_is_on) ||
+	       wf_load_relaxed(&wf_keys_are_on);
+}
+
+/* Apart, so that others need no frame for it. */
+static WF_COLD const struct wf_context *prepare_charged(struct wf_thread *t,
+							struct wf_thread *next,
+							wf_post_fn *post,
+							void *arg)
+{
+	wf_cpu_time_charge(t->carrier, t);
+	wf_keys_save(t);
+	return prepare(t, next, post, arg);
+}
+
+const struct wf_context *wf_switch_prepare(struct wf_thread *t,
+					   struct wf_thread *next,
+					   wf_post_fn *post, void *arg)
+{
+	if (WF_UNLIKELY(is_charged()))
+		return prepare_charged(t, next, post, arg);
+	return prepare(t, next, post, arg);
+}
+
 void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg)
 {
-	wf_switch_load(&t->ctx.sp, wf_switch_prepare(t, next, post, arg));
-	wf_switch_finish(t);
+	const struct wf_context *ctx;
+
+	if (WF_UNLIKELY(is_charged()))
+		ctx = prepare_charged(t, next, post, arg);
+	else
+		ctx = prepare(t, next, post, arg);
+	wf_switch_load(&t->ctx.sp, ctx);
+	finish(t);
 }
 
 void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg)
@@ -173,11 +212,12 @@ static struct wf_thread *next_in_share(struct wf_thread *t, enum wf_resched why)
 	return next;
 }
 
-struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
+/* For a reason, or where not only the rings say who is next. */
+static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
+					      enum wf_resched why)
 {
 	struct wf_vp *vp = t->vp;
 
-	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
 	wf_vp_io_look(vp);
 	if (why == WF_RESCHED_WAKE)
 		vp->lifo_run = 0; /* the woken thread is what it is for */
@@ -197,6 +237,18 @@ struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 	return why == WF_RESCHED_TICK && wf_thread_is_hog(t) ?
 		       wf_queue_pick_waiting(vp) :
 		       wf_queue_pick(vp);
+}
+
+struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
+{
+	struct wf_vp *vp = t->vp;
+
+	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
+	if (WF_UNLIKELY(why != WF_RESCHED_NONE || t->rt_priority != 0 ||
+			wf_load_relaxed(&vp->nr_requests) != 0 ||
+			wf_share_is_on(vp)))
+		return next_for(t, why);
+	return wf_queue_pick(vp);
 }
 
 bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)

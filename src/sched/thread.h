@@ -25,7 +25,6 @@
 
 struct wf_vp;
 struct wf_carrier;
-struct wf_tls_cache;
 
 enum wf_thread_kind {
 	WF_THREAD_FOREIGN = 0, /* runs on a kernel thread weft did not make, or
@@ -149,9 +148,8 @@ struct wf_thread {
 				      * if none: a hint */
 	void *(*start_routine)(void *);
 	union {
-		void *start_arg; /* until it is passed on; creator */
-		const struct wf_tls_cache *tls_cache; /* then: right at its
-						       * start; self */
+		void *start_arg;   /* until it is passed on; creator */
+		uint64_t tls_mark; /* then: libc/tls.h; self */
 	};
 	void *result;
 	char name[16];

@@ -197,7 +197,7 @@ static int release_mutex(struct wf_mutex *m)
 	return wf_mutex_unlock(m);
 }
 
-static int retake_mutex(struct wf_mutex *m, int token)
+WF_INLINE int retake_mutex(struct wf_mutex *m, int token)
 {
 	int rc;
 
@@ -240,7 +240,7 @@ static bool count_in_and_release(void *arg)
 }
 
 /* The wait is over, with what the user futex says; takes m again. */
-static int end_wait(struct wf_cond *c, struct wf_mutex *m, int rc)
+WF_INLINE int end_wait(struct wf_cond *c, struct wf_mutex *m, int rc)
 {
 	int token = WF_WOKEN_LAST;
 	int lock_rc;

@@ -48,8 +48,7 @@ static bool run_destructors(struct wf_thread *t)
  * cancelled, is left so; the others run then. Until all are through
  * t->result is for those that do not return. Says whether there were any.
  */
-static bool run_start_routine(struct wf_thread *t,
-			      const struct wf_tls_cache *tls_cache)
+static bool run_start_routine(struct wf_thread *t, uint64_t tls_mark)
 {
 	void *volatile result = NULL;
 	volatile bool has_returned = false;
@@ -57,7 +56,7 @@ static bool run_start_routine(struct wf_thread *t,
 	__pthread_unwind_buf_t buf;
 	bool had_destructors;
 
-	t->tls_cache = tls_cache;
+	t->tls_mark = tls_mark;
 	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		__pthread_register_cancel(&buf);
 		result = t->start_routine(arg);
@@ -182,8 +181,8 @@ static struct heir finish(struct wf_thread *t, bool had_destructors)
 	wf_runtime_enter();
 	count_end(t);
 	wf_signal_thread_end(t, t);
-	if (WF_UNLIKELY(wf_tls_may_be_dynamic(t->tls_cache)) &&
-	    t->slot.class != NULL) {
+	if (t->slot.class != NULL &&
+	    WF_UNLIKELY(wf_tls_may_be_dynamic(tcb, t->tls_mark))) {
 		wf_runtime_leave(t);
 		wf_tls_release(tcb);
 		wf_runtime_enter();
@@ -201,19 +200,19 @@ void wf_thread_finish(struct wf_thread *t)
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }
 
-static const struct wf_tls_cache *begin(struct wf_thread *t)
+static uint64_t begin(struct wf_thread *t)
 {
-	const struct wf_tls_cache *tls_cache = NULL;
+	uint64_t tls_mark = WF_TLS_UNKNOWN;
 
 	wf_switch_finish(t);
 	if (WF_UNLIKELY(t->kind == WF_THREAD_BOUND))
 		wf_policy_begin_bound(t);
 	wf_runtime_leave(t);
 	if (t->slot.is_used)
-		tls_cache = wf_tls_renew(t->slot.tcb);
+		tls_mark = wf_tls_renew(t->slot.tcb);
 	t->slot.is_used = true;
 	wf_signal_thread_begin(t);
-	return tls_cache;
+	return tls_mark;
 }
 
 /*

@@ -13,13 +13,7 @@
 
 static inline uint64_t wf_signals_close(const struct wf_thread *t)
 {
-	uint64_t mask = 0;
-
-	if (WF_UNLIKELY(t->carrier == NULL)) {
-		mask = wf_os_get_signal_mask();
-		wf_os_set_signal_mask(UINT64_MAX);
-	}
-	return mask;
+	return WF_LIKELY(t->carrier != NULL) ? 0 : wf_os_close_signals();
 }
 
 static inline void wf_signals_open(const struct wf_thread *t, uint64_t mask)

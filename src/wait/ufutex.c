@@ -80,33 +80,51 @@ static struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
 {
 	struct wf_thread *next = wf_queue_pick(t->vp);
 
-	if (next == NULL && wf_load_relaxed(&wf_sched.has_words))
-		next = wf_words_take(t->vp, t, b,
-				     wf_words_carrier_can_fault(t->carrier));
-	return next;
+	if (next != NULL || !wf_load_relaxed(&wf_sched.has_words))
+		return next;
+	return wf_words_take(t->vp, t, b,
+			     wf_words_carrier_can_fault(t->carrier));
 }
 
-static void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
-			     int64_t deadline_ns, struct wf_thread *next)
+/* next as pick_next finds it. The lock is released. */
+WF_INLINE void switch_away(struct wf_thread *t, struct wf_bucket *b,
+			   struct wf_thread *next)
 {
-	bool is_timed = deadline_ns != WF_FOREVER;
-
-	wf_thread_end_stay(t);
-	wf_count_own(&t->vp->counters, parks);
-	if (is_timed)
-		wf_timer_add(t, deadline_ns);
-	if (next == NULL)
-		next = pick_next(t, b);
-	if (is_timed && next != NULL)
-		wf_idle_see_timer(deadline_ns);
-	if (next == t)
+	if (WF_UNLIKELY(next == t))
 		wf_spin_unlock(&b->lock); /* its wait is over already */
 	else if (next != NULL)
 		wf_switch_to(t, next, unlock_after_switch, b);
 	else
 		wf_switch_to_carrier(t, unlock_after_switch, b);
-	if (is_timed)
-		wf_timer_remove(t);
+}
+
+static WF_NOINLINE void park_timed(struct wf_thread *t, struct wf_bucket *b,
+				   int64_t deadline_ns, struct wf_thread *next)
+{
+	wf_timer_add(t, deadline_ns);
+	if (next == NULL)
+		next = pick_next(t, b);
+	if (next != NULL)
+		wf_idle_see_timer(deadline_ns);
+	switch_away(t, b, next);
+	wf_timer_remove(t);
+}
+
+WF_INLINE void park_multiplexed(struct wf_thread *t, struct wf_bucket *b,
+				int64_t deadline_ns, struct wf_thread *next)
+{
+	wf_thread_end_stay(t);
+	wf_count_own(&t->vp->counters, parks);
+	if (deadline_ns != WF_FOREVER)
+		park_timed(t, b, deadline_ns, next);
+	else
+		switch_away(t, b, next != NULL ? next : pick_next(t, b));
+}
+
+static WF_NOINLINE bool may_interrupt(struct wf_thread *t)
+{
+	return !t->wait_is_firm && wf_ufutex_is_interrupted != NULL &&
+	       wf_ufutex_is_interrupted(t);
 }
 
 /* Something has come that only the runtime's exit delivers. */
@@ -114,8 +132,7 @@ static bool is_interrupted(struct wf_thread *t)
 {
 	return WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
 			   wf_load_relaxed(&t->is_cancelled)) &&
-	       !t->wait_is_firm && wf_ufutex_is_interrupted != NULL &&
-	       wf_ufutex_is_interrupted(t);
+	       may_interrupt(t);
 }
 
 static int sleep_in_kernel(struct wf_thread *t, const struct wf_wait *w)
@@ -133,8 +150,10 @@ static int sleep_in_kernel(struct wf_thread *t, const struct wf_wait *w)
  * where it is for as long as the sleep lasts. One that comes later runs its
  * handler at once, which ends the wait.
  */
-static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
-			       const struct wf_wait *w, uint64_t mask)
+static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
+					   struct wf_bucket *b,
+					   const struct wf_wait *w,
+					   uint64_t mask)
 {
 	uint64_t generation = t->wait_generation;
 	bool was_woken = false;
@@ -162,7 +181,7 @@ static void park_kernel_thread(struct wf_thread *t, struct wf_bucket *b,
 }
 
 /* Why the wait must not begin, or 0. */
-static int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
+WF_INLINE int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 {
 	const _Atomic uint32_t *word = w->addr;
 
@@ -175,19 +194,25 @@ static int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 	return 0;
 }
 
-int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
+static WF_NOINLINE int refuse(struct wf_thread *t, struct wf_bucket *b,
+			      uint64_t mask, const struct wf_wait *w,
+			      int refusal)
+{
+	wf_store_relaxed(&t->wait_bucket, NULL);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(t, mask);
+	if (w->next != NULL)
+		wf_ready_woken(t, w->next);
+	return refusal;
+}
+
+WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 			  uint64_t mask, const struct wf_wait *w)
 {
 	int refusal = refusal_locked(t, w);
 
-	if (refusal < 0) {
-		wf_store_relaxed(&t->wait_bucket, NULL);
-		wf_spin_unlock(&b->lock);
-		wf_signals_open(t, mask);
-		if (w->next != NULL)
-			wf_ready_woken(t, w->next);
-		return refusal;
-	}
+	if (refusal < 0)
+		return refuse(t, b, mask, w, refusal);
 	t->wait_addr = w->addr;
 	t->wait_bits = w->bits;
 	t->wait_generation++; /* U4 */
@@ -199,14 +224,25 @@ int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	return t->wait_result;
 }
 
+int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
+			  uint64_t mask, const struct wf_wait *w)
+{
+	return wait_locked(t, b, mask, w);
+}
+
 /* One wait, in the runtime. Returns the result. */
-static int wait_in(struct wf_thread *t, const struct wf_wait *w)
+WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 {
 	struct wf_bucket *b = wf_bucket_of(w->addr);
 	uint64_t mask = wf_signals_close(t);
 
 	wf_bucket_lock_to_wait(t, b);
-	return wf_ufutex_wait_locked(t, b, mask, w);
+	return wait_locked(t, b, mask, w);
+}
+
+static WF_NOINLINE int wait_apart(struct wf_thread *t, const struct wf_wait *w)
+{
+	return wait_in(t, w);
 }
 
 /*
@@ -214,7 +250,7 @@ static int wait_in(struct wf_thread *t, const struct wf_wait *w)
  * outer wait has been interrupted, and its outcome is kept for it (U7). Who has
  * ended it may have yet to say so, and would say so to the wait that begins.
  */
-static int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
+static WF_COLD int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
 {
 	int32_t outer_result;
 	int result;
@@ -226,7 +262,7 @@ static int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
 		wf_os_futex_wait(&t->kernel_word, 0, WF_OS_FOREVER);
 	outer_result = t->wait_result;
 	t->wait_was_moved = false;
-	result = wait_in(t, w);
+	result = wait_apart(t, w);
 	t->wait_result = outer_result;
 	return result;
 }
@@ -247,7 +283,7 @@ int wf_ufutex_outcome(struct wf_thread *t, int result)
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
-static inline __attribute__((always_inline)) int wait_and_run(struct wf_wait *w)
+static WF_NOINLINE int wait_and_run(const struct wf_wait *w)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	bool was_moved;
@@ -307,7 +343,7 @@ int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
 
 	t->wait_is_firm = is_firm;
 	t->wait_was_moved = false;
-	result = wait_in(t, &w);
+	result = wait_apart(t, &w);
 	t->wait_is_firm = false;
 	return result;
 }

@@ -41,11 +41,12 @@ extern struct wf_bucket wf_buckets[WF_NR_BUCKETS];
 static inline struct wf_bucket *wf_bucket_of(const void *addr)
 {
 	uint64_t a = (uintptr_t)addr;
-	uint64_t far = (a >> 12) << 2 | ((a >> 4) & 3);
 	uint64_t near = (a >> 6) & 63;
+	/* The page, and the quarter of the line. */
+	uint64_t far = a & ~UINT64_C(0xfcf);
 
-	/* Fibonacci hashing. */
-	far *= 0x9e3779b97f4a7c15ULL;
+	/* Fibonacci hashing: the golden ratio, for numbers times 4096. */
+	far *= UINT64_C(0x9e3779b97f4a7);
 	return &wf_buckets[(far >> (64 - WF_BUCKET_BITS)) ^ near];
 }
 

@@ -125,8 +125,8 @@ void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
 		wf_ready_woken(me, t);
 }
 
-int wf_ufutex_wake_one_from(struct wf_thread *me, const void *addr,
-			    wf_ufutex_decide_fn *decide, void *arg)
+WF_INLINE int wake_one(struct wf_thread *me, const void *addr,
+		       wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
 	uint64_t mask = wf_signals_close(me);
@@ -148,10 +148,16 @@ int wf_ufutex_wake_one_from(struct wf_thread *me, const void *addr,
 	return t != NULL ? 1 : 0;
 }
 
+int wf_ufutex_wake_one_from(struct wf_thread *me, const void *addr,
+			    wf_ufutex_decide_fn *decide, void *arg)
+{
+	return wake_one(me, addr, decide, arg);
+}
+
 int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct wf_thread *me = wf_runtime_enter();
-	int nr = wf_ufutex_wake_one_from(me, addr, decide, arg);
+	int nr = wake_one(me, addr, decide, arg);
 
 	wf_runtime_leave(me);
 	return nr;

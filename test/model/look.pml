@@ -1,8 +1,8 @@
 /*
  * Models a VP's inbox and the word `look` that says there is something in it:
- * look() and offer() of src/sched/queue.c, src/sched/inject.c. The owner reads
- * only the word at each pick. One pushes; the monitor pushes, too, or sets the
- * word for a reason of its own.
+ * src/sched/pick.c (look), queue.c (offer), inject.c. The owner reads only the
+ * word at each pick. One pushes; the monitor pushes, too, or sets the word for
+ * a reason of its own.
  *
  * Plain stores go through a store buffer, first in first out, as on x86; a
  * locked instruction or fence waits until the own one is empty.

@@ -1,6 +1,6 @@
 /*
  * Models the poller: src/sched/idle.c, src/wait/agent.c, and offer, share and
- * steal_surplus of src/sched/queue.c. Two VPs, a foreign thread that submits to
+ * steal_surplus of src/sched/pick.c. Two VPs, a foreign thread that submits to
  * the injection queue. There is no monitor, whose tick would make good what is
  * lost here.
  *

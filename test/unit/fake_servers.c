@@ -177,6 +177,14 @@ uint64_t wf_os_get_signal_mask(void)
 	return mask;
 }
 
+uint64_t wf_os_close_signals(void)
+{
+	uint64_t all = UINT64_MAX, mask = 0;
+
+	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, 8);
+	return mask;
+}
+
 int wf_os_tgkill(int tid, int sig)
 {
 	return (int)wf_sys(SYS_tgkill, wf_os_getpid(), tid, sig);

@@ -56,7 +56,7 @@ void wf_sched_yield(void)
 	usleep(100);
 }
 
-uint64_t wf_os_get_signal_mask(void)
+uint64_t wf_os_close_signals(void)
 {
 	fail();
 	return 0;

@@ -1,0 +1,45 @@
+/*
+ * What putting (sched/queue.c) and picking (sched/pick.c) share. What hardly
+ * ever happens is apart and called last, there as well: who calls it needs no
+ * stack frame for it.
+ */
+#ifndef WEFT_SCHED_QUEUE_INTERNAL_H
+#define WEFT_SCHED_QUEUE_INTERNAL_H
+
+#include "sched/idle.h"
+#include "sched/queue.h"
+
+/* The ring is full: makes room first. Owner, as for all of these. */
+WF_COLD void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *ring,
+				   uint64_t entry);
+void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *ring, uint64_t entry);
+
+static inline void wf_queue_push_tail(struct wf_vp *vp, struct wf_runq *ring,
+				      uint64_t entry)
+{
+	if (WF_UNLIKELY(!wf_runq_push_tail(ring, entry)))
+		wf_queue_push_to_full(vp, ring, entry);
+}
+
+static inline void wf_queue_push_i(struct wf_vp *vp, uint64_t entry)
+{
+	wf_queue_push_tail(vp, &vp->ring_i, entry);
+	if (wf_runq_len(&vp->ring_i) >= 2 &&
+	    wf_load_relaxed(&wf_sched.surplus) == 0)
+		wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_SOME);
+}
+
+/*
+ * The monitor sleeps when nothing waits; whoever makes something wait wakes
+ * it. No fence: the monitor's membarrier orders our push before our load. The
+ * owner of an idle VP takes what it queues at once, and looks when it runs it
+ * (get_busy of wait/agent.c).
+ */
+static inline void wf_queue_see_monitor(const struct wf_vp *vp)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) != 0) &&
+	    (vp == NULL || wf_load_relaxed(&vp->cur) != NULL))
+		wf_idle_wake_monitor();
+}
+
+#endif
