@@ -262,11 +262,24 @@ static int clone_locked(struct wf_server *s, void *stack_top, uintptr_t tp)
 	return tid;
 }
 
+int wf_serve_clone(struct wf_server *s)
+{
+	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
+	uintptr_t tp = wf_tcb_minimal_make(s->block, &s->self);
+	uint64_t mask = wf_os_get_signal_mask();
+	int tid;
+
+	wf_carrier_clone_lock();
+	wf_os_set_signal_mask(UINT64_MAX);
+	tid = clone_locked(s, s->block + tls + STACK_BYTES, tp);
+	wf_os_set_signal_mask(mask);
+	wf_carrier_clone_unlock();
+	return tid;
+}
+
 int wf_serve_start(struct wf_server *s, bool is_process, void (*run)(void *))
 {
 	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
-	uint64_t mask;
-	uintptr_t tp;
 	int tid;
 
 	if (s->block == NULL)
@@ -282,13 +295,7 @@ int wf_serve_start(struct wf_server *s, bool is_process, void (*run)(void *))
 	wf_store_relaxed(&s->owner, 0);
 	wf_store_relaxed(&s->start_word, 0);
 	memset(s->block, 0, tls);
-	tp = wf_tcb_minimal_make(s->block, &s->self);
-	mask = wf_os_get_signal_mask();
-	wf_carrier_clone_lock();
-	wf_os_set_signal_mask(UINT64_MAX);
-	tid = clone_locked(s, s->block + tls + STACK_BYTES, tp);
-	wf_os_set_signal_mask(mask);
-	wf_carrier_clone_unlock();
+	tid = is_process ? wf_keeper_clone(s) : wf_serve_clone(s);
 	if (tid < 0)
 		return tid;
 	return is_process ? wait_for_start(s, tid) : 0;

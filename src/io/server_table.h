@@ -53,6 +53,7 @@ struct wf_server {
 	struct wf_server *next;	 /* lists_lock */
 
 	/* Of a process. */
+	_Atomic int made_pid;	/* futex: as wf_serve_clone; keeper.c, K4 */
 	_Atomic int start_word; /* futex: 1 it runs, -Exxx it cannot */
 	int main_pid;		/* whose server it is */
 	struct wf_robust_head robust_head;
@@ -67,6 +68,11 @@ extern struct wf_server wf_servers[WF_NR_SERVERS];
  * -Exxx: try a kernel thread.
  */
 int wf_serve_start(struct wf_server *s, bool is_process, void (*run)(void *));
+/*
+ * Makes the kernel thread or the process of s, which wf_serve_start has set up:
+ * its id or -Exxx. A process dies with the calling kernel thread.
+ */
+int wf_serve_clone(struct wf_server *s);
 /* What a server runs that is for requests; arg is the server. */
 void wf_serve_jobs(void *arg);
 /* The disposition of the signal that ends calls. */
@@ -94,6 +100,8 @@ int wf_server_lose(struct wf_server *s);
 
 /* keeper.c. Starts the keeper if there is none: 0 or -Exxx. */
 int wf_keeper_start(void);
+/* As wf_serve_clone, by the keeper. On any kernel thread of weft's. */
+int wf_keeper_clone(struct wf_server *s);
 /* The word that the kernel clears when a process ends. */
 _Atomic uint32_t *wf_keeper_word(void);
 /* The job of server `number` is complete and is to be told. Any server. */

@@ -134,6 +134,30 @@ static void tell_children(void)
 	       (int)nr_child_signals);
 }
 
+static pthread_mutex_t held;
+
+static void *end_as_holder(void *arg)
+{
+	return pthread_mutex_lock(&held) == 0 ? arg : NULL;
+}
+
+/* The kernel tells that the thread has died, so its kernel thread has. */
+static void lose_holder(void)
+{
+	pthread_mutexattr_t attr;
+	pthread_t thread;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&held, &attr);
+	pthread_create(&thread, NULL, end_as_holder, NULL);
+	pthread_join(thread, NULL);
+	printf("%s\n", pthread_mutex_lock(&held) == EOWNERDEAD ? "owner died" :
+								 "owner lives");
+}
+
 static void execute(const char *path)
 {
 	execl(path, path, "30", NULL);
@@ -171,6 +195,9 @@ static void obey(int command)
 		break;
 	case 'u':
 		printf("setresuid %d\n", setresuid(65534, 65534, 65534));
+		break;
+	case 'p':
+		lose_holder();
 		break;
 	case 'x':
 		execute("/nowhere");

@@ -164,6 +164,14 @@ def test_signals_of_the_terminal_are_the_programs():
         assert program.end()["I/O server processes lost"] == 0
 
 
+def test_kernel_threads_that_end_take_none_along(program):
+    servers = program.begin()
+    assert program.tell("p") == "owner died"
+    assert program.tell("f") == DONE
+    assert program.servers() == servers
+    assert program.end()["I/O server processes lost"] == 0
+
+
 @pytest.mark.parametrize("command", ["q", "_"])
 def test_servers_end_before_the_program(program, command):
     servers = program.begin()
