@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "modules.h"
 #include "threading.h"
 
 #define NR_THREADS 500
@@ -18,30 +18,9 @@ typedef int (*next_fn)(void);
 static pthread_barrier_t barrier;
 static next_fn next[2];
 
-static void *open_plugin(const char *name)
-{
-	char path[600];
-	ssize_t length = readlink("/proc/self/exe", path, 400);
-	void *module;
-
-	CHECK(length > 0);
-	path[length] = '\0';
-	strcpy(strrchr(path, '/'), "/plugins/");
-	strcat(path, name);
-	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (module == NULL)
-		fprintf(stderr, "%s\n", dlerror());
-	CHECK(module != NULL);
-	return module;
-}
-
 static next_fn next_of(void *module)
 {
-	next_fn f;
-
-	*(void **)&f = dlsym(module, "tls_next");
-	CHECK(f != NULL);
-	return f;
+	return (next_fn)module_symbol(module, "tls_next");
 }
 
 /* Exists before the modules are loaded and uses them afterwards. */
@@ -74,8 +53,8 @@ static void load_beside_threads(const char *first, const char *second)
 	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_THREADS + 1), 0);
 	threads_start(threads, NR_THREADS, wait_then_use, NULL);
 	pthread_barrier_wait(&barrier);
-	next[0] = next_of(open_plugin(first));
-	next[1] = next_of(open_plugin(second));
+	next[0] = next_of(module_open(first));
+	next[1] = next_of(module_open(second));
 	pthread_barrier_wait(&barrier);
 	threads_join(threads, NR_THREADS);
 	/* And the threads that are made now, in memory that was used. */
@@ -86,17 +65,19 @@ static void load_beside_threads(const char *first, const char *second)
 
 TEST(dynamic_tls_of_older_threads)
 {
-	load_beside_threads("tls_dynamic1.so", "tls_dynamic2.so");
+	load_beside_threads("plugins/tls_dynamic1.so",
+			    "plugins/tls_dynamic2.so");
 }
 
 TEST(static_tls_of_older_threads)
 {
-	load_beside_threads("tls_static1.so", "tls_static2.so");
+	load_beside_threads("plugins/tls_static1.so", "plugins/tls_static2.so");
 }
 
 TEST(both_models)
 {
-	load_beside_threads("tls_static1.so", "tls_dynamic1.so");
+	load_beside_threads("plugins/tls_static1.so",
+			    "plugins/tls_dynamic1.so");
 }
 
 static void *open_and_close(void *arg)
@@ -109,9 +90,9 @@ static void *open_and_close(void *arg)
 		next_fn f;
 		int first;
 
-		snprintf(name, sizeof(name), "tls_dynamic%d.so",
+		snprintf(name, sizeof(name), "plugins/tls_dynamic%d.so",
 			 1 + (me + i) % NR_DYNAMIC);
-		module = open_plugin(name);
+		module = module_open(name);
 		f = next_of(module);
 		first = f();
 		CHECK(first >= 5);
@@ -170,7 +151,7 @@ static void *open_inner(void *arg)
 
 TEST(runpath_of_the_caller)
 {
-	void *outer = open_plugin("outer.so");
+	void *outer = module_open("plugins/outer.so");
 
 	thread_join(thread_start(thread_nothing, NULL));
 	/* Not found from here until it is loaded. */

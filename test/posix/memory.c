@@ -13,6 +13,7 @@
 #include "check.h"
 #include "child.h"
 #include "threading.h"
+#include "usage.h"
 
 #define KIB 1024
 #define MIB (1024 * KIB)
@@ -197,19 +198,6 @@ TEST(guard_of_odd_size)
 	thread_join(start_with(work_a_little, &(struct small_stack){ 0 }));
 }
 
-static long resident_kib(void)
-{
-	FILE *status = fopen("/proc/self/status", "r");
-	char line[256];
-	long kib = -1;
-
-	CHECK(status != NULL);
-	while (fgets(line, sizeof(line), status) != NULL)
-		sscanf(line, "VmRSS: %ld", &kib);
-	fclose(status);
-	return kib;
-}
-
 /* --- what waits ---------------------------------------------------------- */
 
 enum { NR_WAITING = 100, NR_ROUNDS = 12 };
@@ -300,11 +288,11 @@ TEST(refused_again_and_again)
 	CHECK_EQ(pthread_attr_init(&attr), 0);
 	CHECK_EQ(pthread_attr_setstacksize(&attr, (size_t)1 << 47), 0);
 	CHECK_EQ(pthread_create(&t, &attr, work_a_little, NULL), EAGAIN);
-	before = resident_kib();
+	before = usage_now().resident_kib;
 	for (int i = 0; i < 50000; i++)
 		CHECK_EQ(pthread_create(&t, &attr, work_a_little, NULL),
 			 EAGAIN);
-	CHECK(resident_kib() < before + 4 * KIB);
+	CHECK(usage_now().resident_kib < before + 4 * KIB);
 }
 
 /* --- locked memory ------------------------------------------------------ */
@@ -336,7 +324,7 @@ TEST(locked_before_the_first_thread)
 	lock_all(MCL_CURRENT | MCL_FUTURE);
 	run_some(200);
 	/* 26 MB of stacks, and not everything that was set aside. */
-	CHECK(resident_kib() < 200 * KIB);
+	CHECK(usage_now().resident_kib < 200 * KIB);
 }
 
 TEST(locked_with_threads)
@@ -345,7 +333,7 @@ TEST(locked_with_threads)
 	run_some(100);
 	lock_all(MCL_CURRENT);
 	run_some(200);
-	CHECK(resident_kib() < 1200 * KIB);
+	CHECK(usage_now().resident_kib < 1200 * KIB);
 }
 
 static void fault_when_locked(void)
@@ -465,11 +453,11 @@ TEST(crowd_gives_memory_back)
 	for (int i = 0; i < NR_CROWD; i++)
 		threads[i] = start_with(use_memory, threads);
 	pthread_barrier_wait(&all_are_there);
-	peak = resident_kib();
+	peak = usage_now().resident_kib;
 	threads_join(threads, NR_CROWD);
 	/* A hang if it does not. Its TLS's bookkeeping a slot keeps. */
 	while (malloced() - before > NR_CROWD * 600L ||
-	       resident_kib() > peak * 2 / 3)
+	       usage_now().resident_kib > peak * 2 / 3)
 		sleep_ms(50);
 	free(threads);
 }

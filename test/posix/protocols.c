@@ -198,7 +198,7 @@ TEST(inherits_without_a_policy)
 
 	begin_with(PTHREAD_PRIO_INHERIT, 0, 0);
 	CHECK_EQ(sem_init(&told, 0, 0), 0);
-	t[0] = start_with(SCHED_OTHER, 0, hold_until_lent, NULL);
+	t[0] = thread_start_policy(SCHED_OTHER, 0, NULL, hold_until_lent, NULL);
 	CHECK_EQ(sem_wait(&held), 0);
 	sleep_ms(50);
 	t[1] = start_fifo(30, note_m_when_told, NULL);

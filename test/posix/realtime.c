@@ -11,8 +11,8 @@ TEST(by_priority)
 	t[0] = start_fifo(10, note_own, NOTE('a'));
 	t[1] = start_fifo(30, note_own, NOTE('b'));
 	t[2] = start_fifo(20, note_own, NOTE('c'));
-	t[3] = start_with(SCHED_RR, 40, note_own, NOTE('d'));
-	t[4] = start_with(SCHED_OTHER, 0, note_own, NOTE('e'));
+	t[3] = thread_start_policy(SCHED_RR, 40, NULL, note_own, NOTE('d'));
+	t[4] = thread_start_policy(SCHED_OTHER, 0, NULL, note_own, NOTE('e'));
 	CHECK_EQ(nr_order, 0);
 	threads_join(t, 5);
 	check_order("dbcae");
@@ -46,7 +46,8 @@ TEST(woken_above_its_waker)
 	t[0] = start_fifo(MAIN + 1, note_when_told, NOTE('a'));
 	t[1] = start_fifo(MAIN, note_when_told, NOTE('b'));
 	sched_yield();
-	t[2] = start_with(SCHED_OTHER, 0, note_when_told, NOTE('c'));
+	t[2] = thread_start_policy(SCHED_OTHER, 0, NULL, note_when_told,
+				   NOTE('c'));
 	CHECK_EQ(sem_post(&sem), 0);
 	check_order("a");
 	CHECK_EQ(sem_post(&sem), 0);
@@ -81,7 +82,7 @@ TEST(others_priority_raised)
 	begin();
 	t[0] = start_fifo(30, note_own, NOTE('a'));
 	t[1] = start_fifo(20, note_own, NOTE('b'));
-	t[2] = start_with(SCHED_OTHER, 0, note_own, NOTE('c'));
+	t[2] = thread_start_policy(SCHED_OTHER, 0, NULL, note_own, NOTE('c'));
 	CHECK_EQ(pthread_setschedprio(t[1], MAIN + 1), 0);
 	check_order("b");
 	CHECK_EQ(pthread_setschedparam(t[2], SCHED_RR, &above), 0);
@@ -132,8 +133,8 @@ TEST(round_robin_takes_turns)
 	pthread_t t[2];
 
 	begin();
-	t[0] = start_with(SCHED_RR, 30, spin_until_told, NULL);
-	t[1] = start_with(SCHED_RR, 30, tell, NULL);
+	t[0] = thread_start_policy(SCHED_RR, 30, NULL, spin_until_told, NULL);
+	t[1] = thread_start_policy(SCHED_RR, 30, NULL, tell, NULL);
 	threads_join(t, 2);
 }
 
@@ -155,7 +156,7 @@ TEST(fifo_runs_until_it_waits)
 	begin();
 	t[0] = start_fifo(30, note_spin_note, NOTE('a'));
 	t[1] = start_fifo(30, note_spin_note, NOTE('b'));
-	t[2] = start_with(SCHED_OTHER, 0, note_own, NOTE('c'));
+	t[2] = thread_start_policy(SCHED_OTHER, 0, NULL, note_own, NOTE('c'));
 	threads_join(t, 3);
 	check_order(order[0] == 'a' ? "aabbc" : "bbaac");
 }
@@ -174,7 +175,8 @@ static void interrupt(int policy, int priority)
 
 	begin();
 	t[0] = start_fifo(40, sleep_and_tell, NULL);
-	t[1] = start_with(policy, priority, spin_until_told, NULL);
+	t[1] = thread_start_policy(policy, priority, NULL, spin_until_told,
+				   NULL);
 	threads_join(t, 2);
 }
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "cpus.h"
-#include "threading.h"
+#include "policies.h"
 
 enum { HOG = 90, MAIN = 50, MAX_ORDER = 16 };
 
@@ -44,27 +44,10 @@ static inline void check_order(const char *expected)
 	CHECK(strcmp(order, expected) == 0);
 }
 
-static inline pthread_t start_with(int policy, int priority,
-				   void *(*start)(void *), void *arg)
-{
-	struct sched_param param = { .sched_priority = priority };
-	pthread_attr_t attr;
-	pthread_t t;
-
-	CHECK_EQ(pthread_attr_init(&attr), 0);
-	CHECK_EQ(pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED),
-		 0);
-	CHECK_EQ(pthread_attr_setschedpolicy(&attr, policy), 0);
-	CHECK_EQ(pthread_attr_setschedparam(&attr, &param), 0);
-	CHECK_EQ(pthread_create(&t, &attr, start, arg), 0);
-	CHECK_EQ(pthread_attr_destroy(&attr), 0);
-	return t;
-}
-
 static inline pthread_t start_fifo(int priority, void *(*start)(void *),
 				   void *arg)
 {
-	return start_with(SCHED_FIFO, priority, start, arg);
+	return thread_start_policy(SCHED_FIFO, priority, NULL, start, arg);
 }
 
 static inline void set_own(int policy, int priority)

@@ -59,8 +59,8 @@ TEST(beside_several)
 	begin();
 	t[0] = start_fifo(30, yield_until_told, NULL);
 	t[1] = start_fifo(30, yield_until_told, NULL);
-	t[2] = start_with(SCHED_RR, 20, spin_until_told, NULL);
-	t[3] = start_with(SCHED_RR, 20, lock_until_told, NULL);
+	t[2] = thread_start_policy(SCHED_RR, 20, NULL, spin_until_told, NULL);
+	t[3] = thread_start_policy(SCHED_RR, 20, NULL, lock_until_told, NULL);
 	t[4] = start_fifo(10, spin_until_told, NULL);
 	be_like_others();
 	is_told = true;

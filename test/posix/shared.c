@@ -42,8 +42,8 @@ TEST(semaphore)
 
 static void *wait_timed(void *arg)
 {
-	struct timespec soon = in_ms(CLOCK_REALTIME, 10);
-	struct timespec soon2 = in_ms(CLOCK_MONOTONIC, 20);
+	struct timespec soon = deadline_ms(CLOCK_REALTIME, 10);
+	struct timespec soon2 = deadline_ms(CLOCK_MONOTONIC, 20);
 	struct timespec bad = { .tv_nsec = NS_PER_S };
 
 	CHECK_ERRNO(sem_timedwait(&s->sem, &soon), ETIMEDOUT);

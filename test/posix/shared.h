@@ -129,14 +129,4 @@ static inline void kill_child(pid_t pid)
 	CHECK(WIFSIGNALED(status));
 }
 
-static inline struct timespec in_ms(clockid_t clock, long ms)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	ts.tv_sec += (ts.tv_nsec / NS_PER_MS + ms) / 1000;
-	ts.tv_nsec = (ts.tv_nsec + ms % 1000 * NS_PER_MS) % NS_PER_S;
-	return ts;
-}
-
 #endif

@@ -262,8 +262,8 @@ TEST(owners_end_beside_changes_of_credentials)
 
 static void *check_others(void *type)
 {
-	struct timespec soon = in_ms(CLOCK_REALTIME, 5);
-	struct timespec soon_too = in_ms(CLOCK_MONOTONIC, 5);
+	struct timespec soon = deadline_ms(CLOCK_REALTIME, 5);
+	struct timespec soon_too = deadline_ms(CLOCK_MONOTONIC, 5);
 	const struct timespec wrong = { 0, NS_PER_S };
 
 	CHECK_EQ(pthread_mutex_trylock(&o->mutex), EBUSY);
@@ -278,7 +278,7 @@ static void *check_others(void *type)
 static void *check_own(void *arg)
 {
 	int type = (int)(intptr_t)arg;
-	struct timespec soon = in_ms(CLOCK_REALTIME, 5);
+	struct timespec soon = deadline_ms(CLOCK_REALTIME, 5);
 	int again = type == PTHREAD_MUTEX_RECURSIVE  ? 0 :
 		    type == PTHREAD_MUTEX_ERRORCHECK ? EDEADLK :
 						       ETIMEDOUT;

@@ -72,7 +72,7 @@ static void *hold_until_told(void *arg)
 /* The first thread of another process is not the first of this one. */
 static void *is_not_mine(void *arg)
 {
-	struct timespec soon = in_ms(CLOCK_REALTIME, 20);
+	struct timespec soon = deadline_ms(CLOCK_REALTIME, 20);
 
 	CHECK_EQ(pthread_mutex_trylock(&s->mutex), EBUSY);
 	CHECK_EQ(pthread_mutex_unlock(&s->mutex), EPERM);
@@ -110,7 +110,7 @@ TEST(mutex_recursive_robust_of_another_process)
 
 static void *errorcheck(void *arg)
 {
-	struct timespec soon = in_ms(CLOCK_REALTIME, 20);
+	struct timespec soon = deadline_ms(CLOCK_REALTIME, 20);
 
 	CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);
 	CHECK_EQ(pthread_mutex_lock(&s->mutex), EDEADLK);

@@ -136,7 +136,7 @@ TEST(waits_for_conditions)
 
 static void *check_others(void *arg)
 {
-	struct timespec soon = in_ms(CLOCK_REALTIME, 5);
+	struct timespec soon = deadline_ms(CLOCK_REALTIME, 5);
 
 	/* Who may not have it is not told whether it is free. */
 	CHECK_EQ(pthread_mutex_lock(&o->mutex), EINVAL);

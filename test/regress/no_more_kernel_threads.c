@@ -12,8 +12,9 @@
 
 #include "check.h"
 #include "threading.h"
+#include "usage.h"
 
-enum { NR_NAPPERS = 4, NR_NAPS = 1000, MOST_PAGES = 16384 };
+enum { NR_NAPPERS = 4, NR_NAPS = 1000, MOST_KIB = 65536 };
 
 static _Atomic int is_ready, is_taken;
 
@@ -32,17 +33,6 @@ static void refuse_clone(void)
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		    SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
 		SKIP("filters of system calls are refused");
-}
-
-static long nr_pages(void)
-{
-	FILE *f = fopen("/proc/self/statm", "r");
-	long nr;
-
-	CHECK(f != NULL);
-	CHECK_EQ(fscanf(f, "%ld", &nr), 1);
-	fclose(f);
-	return nr;
 }
 
 /* The spare kernel thread, if there is one, takes the place of this one. */
@@ -71,10 +61,10 @@ int main(void)
 	threads_start(nappers, NR_NAPPERS, nap, NULL);
 	sleep_ms(10);
 	refuse_clone();
-	before = nr_pages();
+	before = usage_now().address_space_kib;
 	is_ready = 1;
 	threads_join(nappers, NR_NAPPERS);
-	CHECK(nr_pages() - before < MOST_PAGES);
+	CHECK(usage_now().address_space_kib - before < MOST_KIB);
 	thread_join(other);
 	puts("no memory was lost");
 	return 0;

@@ -4,12 +4,9 @@
  * woken, since it did not count real-time threads as waiting, and so nobody
  * made them take turns.
  */
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 
-#include "check.h"
-#include "threading.h"
+#include "policies.h"
 
 enum { NR_THREADS = 2, PAUSE_MS = 200 };
 
@@ -27,30 +24,6 @@ static void *wake_and_compute(void *arg)
 	return arg;
 }
 
-static pthread_t start(void)
-{
-	struct sched_param param = { .sched_priority = 1 };
-	pthread_attr_t attr;
-	pthread_t thread;
-	int err;
-
-	CHECK_EQ(pthread_attr_init(&attr), 0);
-	CHECK_EQ(pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED),
-		 0);
-	CHECK_EQ(pthread_attr_setschedpolicy(&attr, SCHED_RR), 0);
-	CHECK_EQ(pthread_attr_setschedparam(&attr, &param), 0);
-	err = pthread_create(&thread, &attr, wake_and_compute, NULL);
-	if (err == EPERM) { /* to those who may not, it tells nothing */
-		CHECK_EQ(pthread_attr_setinheritsched(&attr,
-						      PTHREAD_INHERIT_SCHED),
-			 0);
-		err = pthread_create(&thread, &attr, wake_and_compute, NULL);
-	}
-	CHECK_EQ(err, 0);
-	CHECK_EQ(pthread_attr_destroy(&attr), 0);
-	return thread;
-}
-
 int main(void)
 {
 	pthread_t threads[NR_THREADS];
@@ -58,7 +31,8 @@ int main(void)
 	CHECK_EQ(clock_gettime(CLOCK_MONOTONIC, &wake_at), 0);
 	wake_at = ts_after_ns(wake_at, PAUSE_MS * 1000000L);
 	for (int i = 0; i < NR_THREADS; i++)
-		threads[i] = start();
+		threads[i] = thread_start_policy(SCHED_RR, 1, NULL,
+						 wake_and_compute, NULL);
 	for (int i = 0; i < NR_THREADS; i++)
 		thread_join(threads[i]);
 	puts("each has run");

@@ -3,11 +3,10 @@
  * the memory of earlier ones again, and must find the storage as at its start
  * even if those, or ones from before the library, changed it.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "modules.h"
 #include "threading.h"
 
 enum { NR_EARLY = 20, NR_LATER = 200, NR_AT_ONCE = 10 };
@@ -23,20 +22,10 @@ static pthread_barrier_t barrier;
 
 static void load(void)
 {
-	char path[600];
-	ssize_t length = readlink("/proc/self/exe", path, 500);
-	void *module;
+	void *module = module_open("static_tls_module.so");
 
-	CHECK(length > 0);
-	path[length] = '\0';
-	strcpy(strrchr(path, '/'), "/static_tls_module.so");
-	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (module == NULL)
-		fprintf(stderr, "%s\n", dlerror());
-	CHECK(module != NULL);
-	*(void **)&get = dlsym(module, "static_tls_get");
-	*(void **)&change = dlsym(module, "static_tls_change");
-	CHECK(get != NULL && change != NULL);
+	*(void **)&get = module_symbol(module, "static_tls_get");
+	*(void **)&change = module_symbol(module, "static_tls_change");
 }
 
 static void check_fresh_then_change(long by)
@@ -64,12 +53,6 @@ static void *run_early(void *arg)
 	return arg;
 }
 
-/* Is gone before the library comes. */
-static void *do_nothing(void *arg)
-{
-	return arg;
-}
-
 static void *run_later(void *arg)
 {
 	check_fresh_then_change((intptr_t)arg);
@@ -81,7 +64,8 @@ int main(void)
 	pthread_t early[NR_EARLY], later[NR_AT_ONCE];
 
 	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_EARLY + 1), 0);
-	threads_start(later, NR_AT_ONCE, do_nothing, NULL);
+	/* These are gone before the library comes. */
+	threads_start(later, NR_AT_ONCE, thread_nothing, NULL);
 	threads_join(later, NR_AT_ONCE);
 	threads_start_numbered(early, NR_EARLY, run_early);
 	pthread_barrier_wait(&barrier);

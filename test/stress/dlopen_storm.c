@@ -5,8 +5,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "modules.h"
 #include "stress.h"
 
+#define PLUGINS "../posix/plugins/"
 #define NR_OPENERS 16
 #define NR_MAKERS 3
 #define NR_ITERATORS 3
@@ -14,39 +16,12 @@
 typedef int (*next_fn)(void);
 
 static _Atomic int is_over;
-static char folder[512];
 static next_fn static_next;
 static long nr_rounds;
 
-static void find_folder(void)
-{
-	ssize_t length = readlink("/proc/self/exe", folder, 400);
-
-	CHECK(length > 0);
-	folder[length] = '\0';
-	strcpy(strrchr(folder, '/'), "/../posix/plugins/");
-}
-
-static void *open_module(const char *name)
-{
-	char path[600];
-	void *module;
-
-	snprintf(path, sizeof(path), "%s%s", folder, name);
-	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (module == NULL)
-		fprintf(stderr, "%s\n", dlerror());
-	CHECK(module != NULL);
-	return module;
-}
-
 static next_fn next_of(void *module)
 {
-	next_fn next;
-
-	*(void **)&next = dlsym(module, "tls_next");
-	CHECK(next != NULL);
-	return next;
+	return (next_fn)module_symbol(module, "tls_next");
 }
 
 static void *open_and_close(void *arg)
@@ -54,14 +29,14 @@ static void *open_and_close(void *arg)
 	uint64_t random = random_start((intptr_t)arg);
 
 	for (long i = 0; i < nr_rounds; i++) {
-		char name[32];
+		char name[64];
 		void *module;
 		next_fn next;
 		int first;
 
-		snprintf(name, sizeof(name), "tls_dynamic%ld.so",
+		snprintf(name, sizeof(name), PLUGINS "tls_dynamic%ld.so",
 			 1 + random_below(&random, 4));
-		module = open_module(name);
+		module = module_open(name);
 		next = next_of(module);
 		first = next();
 		CHECK(first >= 5);
@@ -124,13 +99,12 @@ int main(int argc, char **argv)
 	pthread_t iterators[NR_ITERATORS];
 
 	stress_begin(argc, argv);
-	find_folder();
 	nr_rounds = stress_scale(60);
 	threads_start_numbered(openers, NR_OPENERS, open_and_close);
 	threads_start_numbered(makers, NR_MAKERS, make_threads);
 	threads_start_numbered(iterators, NR_ITERATORS, iterate);
 	sleep_ms(2);
-	static_next = next_of(open_module("tls_static1.so"));
+	static_next = next_of(module_open(PLUGINS "tls_static1.so"));
 	threads_join(openers, NR_OPENERS);
 	is_over = 1;
 	threads_join(makers, NR_MAKERS);

@@ -1,0 +1,37 @@
+/* Libraries that a test loads, which lie beside it. */
+#ifndef MODULES_H
+#define MODULES_H
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+/* name: as seen from the program's folder */
+static inline void *module_open(const char *name)
+{
+	char path[600];
+	ssize_t length = readlink("/proc/self/exe", path, 400);
+	void *module;
+
+	CHECK(length > 0);
+	path[length] = '\0';
+	strcpy(strrchr(path, '/') + 1, name);
+	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (module == NULL)
+		fprintf(stderr, "%s\n", dlerror());
+	CHECK(module != NULL);
+	return module;
+}
+
+static inline void *module_symbol(void *module, const char *name)
+{
+	void *symbol = dlsym(module, name);
+
+	CHECK(symbol != NULL);
+	return symbol;
+}
+
+#endif
