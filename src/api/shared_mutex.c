@@ -59,8 +59,7 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 	if (wf_shared_is_alien(m))
 		return EBUSY;
 	was_mine = wf_shared_begin(m);
-	rc = wf_protect_has(m) ? wf_protect_trylock(m) :
-				 wf_real.pthread_mutex_trylock(m);
+	rc = wf_protect_trylock(m);
 	if (rc == ENOTRECOVERABLE && !was_mine)
 		let_go(m);
 	wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
@@ -180,8 +179,7 @@ int wf_shared_mutex_unlock(pthread_mutex_t *m)
 	if (wf_shared_is_alien(m))
 		return EPERM;
 	was_mine = wf_shared_begin(m);
-	rc = wf_protect_has(m) ? wf_protect_unlock(m) :
-				 wf_real.pthread_mutex_unlock(m);
+	rc = wf_protect_unlock(m);
 	if (was_mine && (stays || rc != 0))
 		wf_shared_end(m, true);
 	return rc;

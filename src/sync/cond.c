@@ -144,13 +144,13 @@ static WF_COLD int release_libc_mutex(pthread_mutex_t *m)
 	if (wf_inherit_has(m))
 		return -wf_inherit_unlock(m);
 	was_mine = wf_shared_begin(m);
-	rc = wf_protect_has(m) ? wf_protect_unlock(m) :
-				 wf_real.pthread_mutex_unlock(m);
+	rc = wf_protect_unlock(m);
 	if (rc != 0)
 		wf_shared_end(m, was_mine);
 	return -rc;
 }
 
+/* This and the next return what pthread_mutex_lock() would. */
 static WF_COLD int retake_inheriting(pthread_mutex_t *m)
 {
 	bool is_cancel_point = wf_self->at_cancel_point;
@@ -159,7 +159,7 @@ static WF_COLD int retake_inheriting(pthread_mutex_t *m)
 	wf_self->at_cancel_point = false;
 	rc = wf_inherit_lock(m, CLOCK_REALTIME, NULL);
 	wf_self->at_cancel_point = is_cancel_point;
-	return -rc;
+	return rc;
 }
 
 /* No process is told of its end but by the kernel's futex. */
@@ -180,7 +180,7 @@ static WF_COLD int retake_libc_mutex(pthread_mutex_t *m)
 	int rc;
 
 	if (wf_inherit_has(m))
-		return retake_inheriting(m);
+		return -retake_inheriting(m);
 	rc = wf_protect_has(m) ? retake_protecting(m) :
 				 wf_real.pthread_mutex_lock(m);
 	wf_shared_end(m, rc == 0 || rc == EOWNERDEAD);

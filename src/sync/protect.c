@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "libc/real.h"
 #include "os/sys.h"
 #include "sync/lending.h"
 #include "sync/libc_mutex.h"
@@ -116,6 +117,8 @@ int wf_protect_trylock(pthread_mutex_t *m)
 	uint32_t free_word = word & ~WF_PROTECT_STATE;
 	struct claim *c;
 
+	if (!wf_protect_has(m))
+		return wf_real.pthread_mutex_trylock(m);
 	if (asks_owner(m) && is_mine(m))
 		return wf_libc_mutex_lock_again(m);
 	if (!may_have(word >> CEILING_SHIFT))
@@ -141,6 +144,8 @@ int wf_protect_unlock(pthread_mutex_t *m)
 	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 	struct claim *c;
 
+	if (!wf_protect_has(m))
+		return wf_real.pthread_mutex_unlock(m);
 	if (asks_owner(m) && !is_mine(m))
 		return EPERM;
 	if (wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP &&

@@ -3,8 +3,10 @@
  * the place of libc's functions for threads that the kernel does not know.
  * Results are those of the pthread_mutex_... functions.
  *
- *     if (wf_protect_has(m))
- *             return wf_protect_trylock(m);
+ *     bool was_mine = wf_shared_begin(m);
+ *     int rc = wf_protect_trylock(m);
+ *
+ *     wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
  *
  * Called with in_runtime 0; none waits.
  */
@@ -32,8 +34,11 @@ static inline bool wf_protect_has(const pthread_mutex_t *m)
 	       wf_self->kind != WF_THREAD_FOREIGN;
 }
 
-/* Not another process's although it seems the caller's (wf_shared_is_alien).
- * EAGAIN also if the process holds too many. */
+/*
+ * For all other mutexes these are libc's own. m is not another process's
+ * although it seems the caller's (wf_shared_is_alien). EAGAIN also if the
+ * process holds too many with priority protection.
+ */
 int wf_protect_trylock(pthread_mutex_t *m);
 int wf_protect_unlock(pthread_mutex_t *m);
 
