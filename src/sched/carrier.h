@@ -85,6 +85,25 @@ static inline bool wf_carrier_is_retired(const struct wf_carrier *c)
 	       *(struct wf_thread *const volatile *)&c->bound == NULL;
 }
 
+/*
+ * After a membarrier: where t runs, or is about to leave the runtime; NULL if
+ * it does not. It may have ended by now and be another, which has no carrier.
+ */
+static inline struct wf_carrier *wf_carrier_running(const struct wf_thread *t)
+{
+	struct wf_carrier *c =
+		*(struct wf_carrier *const volatile *)&t->carrier;
+	const struct wf_vp *vp = *(struct wf_vp *const volatile *)&t->vp;
+	bool is_running;
+
+	if (c == NULL)
+		return NULL;
+	is_running = t->kind == WF_THREAD_BOUND ||
+		     wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN ||
+		     (vp != NULL && wf_load_acquire(&vp->cur) == t);
+	return is_running ? c : NULL;
+}
+
 /* Starts `t`, which is prepared, on a carrier of its own, on these CPUs if not
  * NULL. 0 or -EAGAIN. */
 int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity);

@@ -23,8 +23,8 @@
 
 #include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
 #include "sched/table.h"
-#include "sched/vp.h"
 #include "signal/action.h"
 #include "signal/preempt.h"
 #include "signal/queue.h"
@@ -72,25 +72,6 @@ static struct wf_thread *thread_0(void)
 
 /* --- to a thread -------------------------------------------------------- */
 
-/*
- * After a membarrier: where it runs, or is about to leave the runtime; NULL if
- * it does not. It may have ended by now and be another, which has no carrier.
- */
-static struct wf_carrier *running_on(const struct wf_thread *t)
-{
-	struct wf_carrier *c =
-		*(struct wf_carrier *const volatile *)&t->carrier;
-	const struct wf_vp *vp = *(struct wf_vp *const volatile *)&t->vp;
-	bool is_running;
-
-	if (c == NULL)
-		return NULL;
-	is_running = t->kind == WF_THREAD_BOUND ||
-		     wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN ||
-		     (vp != NULL && wf_load_acquire(&vp->cur) == t);
-	return is_running ? c : NULL;
-}
-
 /* W1 */
 void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 {
@@ -102,7 +83,7 @@ void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 	wf_os_pass_barrier();
 	if (wf_ufutex_interrupt(t, me))
 		return;
-	c = running_on(t);
+	c = wf_carrier_running(t);
 	if (c != NULL)
 		wf_preempt_signal(c);
 }

@@ -30,41 +30,32 @@ void wf_kernel_state_end(long rc)
 		wf_kernel_state_end_for(wf_self, rc);
 }
 
-/*
- * Where it runs, if it does, and does not wait in a system call, which a signal
- * might cut short; else NULL. One that has lost its VP so is sent for by the
- * monitor if it computes. It may have ended by now and be another, which has no
- * carrier.
- */
-static struct wf_carrier *running_on(const struct wf_thread *t)
+static bool sleeps_in_kernel(const struct wf_carrier *c)
 {
-	struct wf_carrier *c =
-		*(struct wf_carrier *const volatile *)&t->carrier;
-	const struct wf_vp *vp = *(struct wf_vp *const volatile *)&t->vp;
-	char state = 'X';
-	int proc;
+	int proc = wf_os_proc_open();
+	char state;
 
-	if (c == NULL || vp == NULL || wf_load_acquire(&vp->cur) != t)
-		return NULL;
-	proc = wf_os_proc_open();
-	if (proc >= 0) {
-		state = wf_os_thread_state(proc, wf_load_relaxed(&c->tid));
-		wf_sys(SYS_close, proc);
-	}
-	return state != 'S' && state != 'D' ? c : NULL;
+	if (proc < 0)
+		return false;
+	state = wf_os_thread_state(proc, wf_load_relaxed(&c->tid));
+	wf_sys(SYS_close, proc);
+	return state == 'S' || state == 'D';
 }
 
 /*
  * Who does not run looks at its exit_work before it does (W1 in
- * signal/route.c), or when its carrier's CPU timer asks it to.
+ * signal/route.c), or when its carrier's CPU timer asks it to. One that sleeps
+ * in a system call is let be, since a signal might cut that short: it will lose
+ * its VP, and then the monitor sends for it as soon as it computes.
  */
 static void hurry(const struct wf_thread *t)
 {
 	struct wf_carrier *c;
 
 	wf_os_pass_barrier();
-	c = t->kind == WF_THREAD_MULTIPLEXED ? running_on(t) : NULL;
-	if (c != NULL)
+	c = wf_carrier_running(t);
+	if (c != NULL && t->kind == WF_THREAD_MULTIPLEXED &&
+	    !sleeps_in_kernel(c))
 		wf_preempt_signal(c);
 }
 
