@@ -7,6 +7,7 @@
 #ifndef WEFT_CLI_CLI_H
 #define WEFT_CLI_CLI_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Exit statuses as of env(1). */
@@ -20,9 +21,12 @@ enum wf_exit {
 int wf_complain(int status, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+bool wf_asks_for_help(const char *arg);
+
 /* cli/run.c, cli/doctor.c: argv[0] is the subcommand. */
 int wf_run_main(char **argv);
 void wf_run_help(FILE *to);
 int wf_doctor_main(char **argv);
+void wf_doctor_help(FILE *to);
 
 #endif

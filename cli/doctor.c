@@ -119,10 +119,25 @@ static int report_program(const char *program)
 	return CAN_RUN;
 }
 
+void wf_doctor_help(FILE *to)
+{
+	fputs("usage: weft doctor [PROGRAM]\n\n"
+	      "Says whether PROGRAM can run on weft, and what is different "
+	      "there for it; without\nPROGRAM, what this system offers and "
+	      "what weft will use of it.\n\n"
+	      "Exit status: 0, 1 if PROGRAM cannot run on weft, or 125 if no "
+	      "program can.\n",
+	      to);
+}
+
 int wf_doctor_main(char **argv)
 {
 	if (argv[1] == NULL)
 		return report_system();
+	if (wf_asks_for_help(argv[1])) {
+		wf_doctor_help(stdout);
+		return fflush(stdout) == 0 ? 0 : WF_EXIT_WEFT;
+	}
 	if (argv[2] != NULL || argv[1][0] == '-')
 		return wf_complain(WF_EXIT_WEFT,
 				   "usage: weft doctor [PROGRAM]");

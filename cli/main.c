@@ -17,6 +17,12 @@ int wf_complain(int status, const char *fmt, ...)
 	return status;
 }
 
+static int unknown(const char *command)
+{
+	return wf_complain(WF_EXIT_WEFT,
+			   "unknown command '%s'; see 'weft help'", command);
+}
+
 static void help(FILE *to)
 {
 	fputs("usage: weft COMMAND\n"
@@ -25,11 +31,30 @@ static void help(FILE *to)
 	      "                    run PROGRAM with its threads on weft\n"
 	      "  doctor [PROGRAM]  what this system offers, or whether\n"
 	      "                    PROGRAM can run on weft\n"
-	      "  help              this text\n"
+	      "  help [COMMAND]    this text, or more on COMMAND\n"
 	      "\n"
 	      "'weft run --help' lists the options, 'weft --version' prints\n"
 	      "the version.\n",
 	      to);
+}
+
+bool wf_asks_for_help(const char *arg)
+{
+	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+/* command: NULL, or what help is asked for. */
+static int help_main(const char *command)
+{
+	if (command == NULL || strcmp(command, "help") == 0)
+		help(stdout);
+	else if (strcmp(command, "run") == 0)
+		wf_run_help(stdout);
+	else if (strcmp(command, "doctor") == 0)
+		wf_doctor_help(stdout);
+	else
+		return unknown(command);
+	return fflush(stdout) == 0 ? 0 : WF_EXIT_WEFT;
 }
 
 int main(int argc, char **argv)
@@ -44,14 +69,13 @@ int main(int argc, char **argv)
 		return wf_run_main(argv + 1);
 	if (strcmp(command, "doctor") == 0)
 		return wf_doctor_main(argv + 1);
-	if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0) {
-		help(stdout);
-		return 0;
-	}
+	if (strcmp(command, "help") == 0)
+		return help_main(argv[2]);
+	if (wf_asks_for_help(command))
+		return help_main(NULL);
 	if (strcmp(command, "--version") == 0) {
 		puts("weft " WEFT_VERSION);
 		return 0;
 	}
-	return wf_complain(WF_EXIT_WEFT,
-			   "unknown command '%s'; see 'weft help'", command);
+	return unknown(command);
 }

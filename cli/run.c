@@ -134,7 +134,7 @@ static int take_options(char ***argv)
 			++*argv;
 			return 0;
 		}
-		if (strcmp(arg, "--help") == 0) {
+		if (wf_asks_for_help(arg)) {
 			wf_run_help(stdout);
 			exit(fflush(stdout) == 0 ? 0 : WF_EXIT_WEFT);
 		}

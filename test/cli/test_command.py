@@ -16,6 +16,18 @@ def test_help(weft):
     assert result.returncode == 0
     assert "usage: weft" in result.stdout
     assert weft("--help").stdout == result.stdout
+    assert weft("-h").stdout == result.stdout
+    complains(weft("help", "fly"), 125, "unknown command 'fly'")
+
+
+@pytest.mark.parametrize("command", ["run", "doctor"])
+def test_help_on_a_command(weft, command):
+    result = weft("help", command)
+    assert result.returncode == 0 and result.stderr == ""
+    assert f"usage: weft {command} " in result.stdout
+    for option in "--help", "-h":
+        again = weft(command, option)
+        assert (again.returncode, again.stdout) == (0, result.stdout)
 
 
 def test_no_command(weft):

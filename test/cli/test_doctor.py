@@ -189,4 +189,4 @@ def test_setuid(weft, compile_c):
 
 def test_usage(weft):
     complains(weft("doctor", "a", "b"), 125, "usage")
-    complains(weft("doctor", "--help"), 125, "usage")
+    complains(weft("doctor", "--frobnicate"), 125, "usage")
