@@ -36,6 +36,11 @@ static bool has(const pthread_mutex_t *m, int kind)
 	return (m->__data.__kind & kind) != 0;
 }
 
+static bool is_invalid(const pthread_mutex_t *m)
+{
+	return wf_mutex_is_invalid((const struct wf_mutex *)m);
+}
+
 /* libc's trylock keeps the mutex that it found beyond recovery. */
 static void let_go(pthread_mutex_t *m)
 {
@@ -52,6 +57,8 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 	bool was_mine;
 	int rc;
 
+	if (is_invalid(m))
+		return EINVAL;
 	if (wf_inherit_has(m)) /* L3 */
 		return wf_inherit_trylock(m);
 	if (wf_shared_is_ours(m))
@@ -150,6 +157,8 @@ int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 	int64_t deadline_ns;
 	int rc;
 
+	if (is_invalid(m))
+		return EINVAL;
 	if (wf_inherit_has(m)) /* L3 */
 		return wf_inherit_lock(m, clock, abstime);
 	if (!wf_io_can_wait_futex() && !wf_shared_is_alien(m) &&
@@ -172,6 +181,8 @@ int wf_shared_mutex_unlock(pthread_mutex_t *m)
 	bool was_mine;
 	int rc;
 
+	if (is_invalid(m))
+		return EINVAL;
 	if (wf_inherit_has(m)) /* L3 */
 		return wf_inherit_unlock(m);
 	if (wf_shared_is_ours(m))

@@ -190,7 +190,8 @@ static WF_COLD int retake_libc_mutex(pthread_mutex_t *m)
 static int release_mutex(struct wf_mutex *m)
 {
 	if (WF_UNLIKELY(wf_mutex_is_libc(m)))
-		return release_libc_mutex(&m->libc);
+		return wf_mutex_is_invalid(m) ? -EINVAL :
+						release_libc_mutex(&m->libc);
 	if (wf_mutex_checks_owner(m) && !wf_mutex_is_mine(m, wf_owner_self()))
 		return -EPERM;
 	wf_mutex_count_wait(m, 1);

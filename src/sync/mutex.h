@@ -40,7 +40,8 @@ enum wf_mutex_word {
 
 /* What libc's static initialisers and pthread_mutex_init put in the kind. */
 enum wf_mutex_kind {
-	WF_MUTEX_TYPE = 3, /* PTHREAD_MUTEX_..._NP */
+	WF_MUTEX_TYPE = 3,	   /* PTHREAD_MUTEX_..._NP */
+	WF_MUTEX_INVALID = 3 << 2, /* destroyed, or never one */
 	WF_MUTEX_ROBUST = 1 << 4,
 	WF_MUTEX_INHERIT = 1 << 5,
 	WF_MUTEX_PROTECT = 1 << 6,
@@ -104,10 +105,17 @@ static inline int wf_mutex_kind(const struct wf_mutex *m)
 	return m->libc.__data.__kind;
 }
 
-/* Robust, process-shared, or destroyed: for libc's functions. */
+/* As libc's own functions say of these: EINVAL. */
+static inline bool wf_mutex_is_invalid(const struct wf_mutex *m)
+{
+	return wf_mutex_kind(m) & WF_MUTEX_INVALID;
+}
+
+/* Robust or process-shared, which are as libc has them, or invalid. */
 static inline bool wf_mutex_is_libc(const struct wf_mutex *m)
 {
-	return wf_mutex_kind(m) & (WF_MUTEX_ROBUST | WF_MUTEX_SHARED);
+	return wf_mutex_kind(m) &
+	       (WF_MUTEX_ROBUST | WF_MUTEX_SHARED | WF_MUTEX_INVALID);
 }
 
 /* Not libc's: has it a priority protocol? */
@@ -119,8 +127,7 @@ static inline bool wf_mutex_has_protocol(const struct wf_mutex *m)
 /* Neither libc's nor one with a priority protocol. */
 static inline bool wf_mutex_is_plain(const struct wf_mutex *m)
 {
-	return !(wf_mutex_kind(m) & (WF_MUTEX_ROBUST | WF_MUTEX_SHARED |
-				     WF_MUTEX_INHERIT | WF_MUTEX_PROTECT));
+	return !wf_mutex_is_libc(m) && !wf_mutex_has_protocol(m);
 }
 
 /* Recursive (1) and errorcheck (2), neither normal (0) nor adaptive (3). */

@@ -370,13 +370,24 @@ TEST(types_with_priority_inheritance)
 
 static void *use_destroyed(void *arg)
 {
+	const struct timespec past = { 0 };
+	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 	pthread_mutex_t m;
 
-	CHECK_EQ(pthread_mutex_init(&m, NULL), 0);
-	CHECK_EQ(pthread_mutex_destroy(&m), 0);
-	CHECK_EQ(pthread_mutex_lock(&m), EINVAL);
-	CHECK_EQ(pthread_mutex_trylock(&m), EINVAL);
-	CHECK_EQ(pthread_mutex_unlock(&m), EINVAL);
+	/* Of kinds that there are not, too. */
+	for (int kind = 0; kind < 16; kind += kind == 0 ? 4 : 1) {
+		CHECK_EQ(pthread_mutex_init(&m, NULL), 0);
+		if (kind == 0)
+			CHECK_EQ(pthread_mutex_destroy(&m), 0);
+		else
+			m.__data.__kind = kind;
+		CHECK_EQ(pthread_mutex_lock(&m), EINVAL);
+		CHECK_EQ(pthread_mutex_timedlock(&m, &past), EINVAL);
+		CHECK_EQ(pthread_mutex_trylock(&m), EINVAL);
+		CHECK_EQ(pthread_cond_wait(&c, &m), EINVAL);
+		CHECK_EQ(pthread_mutex_unlock(&m), EINVAL);
+		CHECK_EQ(pthread_mutex_destroy(&m), 0);
+	}
 	return NULL;
 }
 
