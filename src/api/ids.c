@@ -12,6 +12,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/memory.h"
 #include "thread/lifecycle.h"
 #include "thread/name.h"
 
@@ -76,6 +77,5 @@ WF_API(int, pthread_getname_np, pthread_t thread, char *buf, size_t size)
 		return wf_real.pthread_getname_np(thread, buf, size);
 	if (size < sizeof(t->name))
 		return ERANGE;
-	memcpy(buf, t->name, sizeof(t->name));
-	return 0;
+	return -wf_memory_put(buf, t->name, sizeof(t->name));
 }

@@ -4,6 +4,7 @@
 #include "api/sched.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
@@ -256,6 +257,14 @@ static long set_nice(long id, const struct attributes *wanted)
 	return wf_kernel_state_syscall(SYS_setpriority, set);
 }
 
+/* The kernel has copied them when it finds that there is no such thread. */
+static long check_attributes(const void *attributes)
+{
+	long rc = wf_sys(SYS_sched_setattr, INT_MAX, attributes, 0);
+
+	return rc == -ESRCH ? 0 : rc;
+}
+
 static long set_attributes(const long *a)
 {
 	struct wf_thread *t = wf_thread_of_id((pid_t)a[0]);
@@ -264,6 +273,9 @@ static long set_attributes(const long *a)
 
 	if (t == NULL || a[1] == 0 || a[2] != 0)
 		return wf_kernel_state_syscall(SYS_sched_setattr, a);
+	err = check_attributes((const void *)a[1]);
+	if (err < 0)
+		return err;
 	if (wf_memory_get(&wanted, (const void *)a[1], sizeof(wanted)) < 0)
 		return -EFAULT;
 	if (!is_plain(&wanted))

@@ -177,10 +177,12 @@ long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info)
 	struct wf_thread *t = NULL;
 	siginfo_t own;
 
-	if (pid == wf_os_getpid() && sig >= 0 && sig <= 64)
+	if (pid == wf_os_getpid())
 		t = wf_table_by_tid((int32_t)tid);
 	if (is_native(t) || sig == 32 || sig == 33)
 		return wf_sys(SYS_rt_tgsigqueueinfo, pid, tid, sig, info);
+	if (sig < 0 || sig > 64)
+		return -EINVAL;
 	if (wf_memory_get(&own, info, sizeof(own)) < 0)
 		return -EFAULT;
 	if (is_forged(&own, tid))
@@ -204,12 +206,14 @@ long wf_signal_tgkill(long pid, long tid, long sig)
 	struct wf_thread *t = NULL;
 	siginfo_t info;
 
-	if (wf_is_started() && pid == wf_os_getpid() && sig >= 0 && sig <= 64)
+	if (wf_is_started() && pid == wf_os_getpid())
 		t = wf_table_by_tid((int32_t)tid);
 	if (is_native(t) && wf_abroad_is_id(tid) && pid != wf_os_getpid())
 		return wf_abroad_send(pid, tid, sig);
 	if (is_native(t) || sig == 32 || sig == 33)
 		return wf_sys(SYS_tgkill, pid, tid, sig);
+	if (sig < 0 || sig > 64)
+		return -EINVAL;
 	info = info_of((int)sig, SI_TKILL);
 	return sig != 0 ? send_info(t, &info) : 0;
 }

@@ -1,6 +1,7 @@
 /*
  * Threads: create, join, detach, exit, cancel.
  */
+#include <errno.h>
 #include <pthread.h>
 
 #include "api/api.h"
@@ -12,6 +13,7 @@
 #include "sched/runtime.h"
 #include "signal/cancel.h"
 #include "signal/mask.h"
+#include "sync/deadline.h"
 #include "thread/lifecycle.h"
 #include "thread/main_exit.h"
 #include "wait/sleep.h"
@@ -65,20 +67,30 @@ WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
 	return -wf_thread_tryjoin(t, ret_result);
 }
 
+/* Who has not to wait needs no valid time. */
+static int join_until(struct wf_thread *t, void **ret_result, clockid_t clock,
+		      const struct timespec *abstime)
+{
+	int err = wf_thread_tryjoin(t, ret_result);
+	int64_t deadline_ns;
+
+	if (err != -EBUSY)
+		return err;
+	err = wf_deadline_from_abs(clock, abstime, &deadline_ns);
+	return err == 0 ? wf_thread_join(t, ret_result, deadline_ns) : err;
+}
+
 WF_API(int, pthread_clockjoin_np, pthread_t thread, void **ret_result,
        clockid_t clock, const struct timespec *abstime)
 {
 	struct wf_thread *t = wf_thread_of(thread);
-	int64_t deadline;
-	int err;
 
 	if (WF_UNLIKELY(t == NULL))
 		return wf_real.pthread_clockjoin_np(thread, ret_result, clock,
 						    abstime);
-	err = wf_deadline_from_abs(clock, abstime, &deadline);
-	if (err == 0)
-		err = WF_CANCEL_POINT(wf_thread_join(t, ret_result, deadline));
-	return -err;
+	if (!wf_deadline_has_clock(clock))
+		return EINVAL;
+	return -WF_CANCEL_POINT(join_until(t, ret_result, clock, abstime));
 }
 
 WF_API(int, pthread_timedjoin_np, pthread_t thread, void **ret_result,

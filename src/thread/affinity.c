@@ -1,6 +1,7 @@
 #include "thread/affinity.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "os/sys.h"
@@ -119,12 +120,16 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 
 int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set)
 {
+	unsigned char set[MAX_BYTES];
+	long bytes;
+
+	/* As the kernel has it of sizes that it is not asked about. */
+	if (size > INT_MAX || size % sizeof(long) != 0)
+		return -EINVAL;
 	/* All carriers of VPs are alike; somebody may change them from
 	 * outside, so the kernel is asked. It says which sizes are too small:
 	 * less than there are CPUs, not less than it could have. */
-	unsigned char set[MAX_BYTES];
-	long bytes = ask_for(size, set, wf_kernel_state_tid_of(t));
-
+	bytes = ask_for(size, set, wf_kernel_state_tid_of(t));
 	if (bytes < 0)
 		return -EINVAL;
 	if (wf_memory_put(ret_set, set, (size_t)bytes) < 0)

@@ -41,12 +41,13 @@ static bool is_circle(const struct wf_thread *t, const struct wf_thread *me)
 /* Registers the caller as the one joiner. */
 static int begin_locked(struct wf_thread *t, struct wf_thread *me)
 {
-	if (is_circle(t, me))
-		return -EDEADLK;
 	if (is_gone(t))
 		return -ESRCH;
-	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0 ||
-	    wf_load_relaxed(&t->joiner) != 0)
+	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0)
+		return -EINVAL;
+	if (is_circle(t, me))
+		return -EDEADLK;
+	if (wf_load_relaxed(&t->joiner) != 0)
 		return -EINVAL;
 	wf_store_relaxed(&t->joiner, me->index); /* J1 */
 	return 0;
@@ -171,7 +172,7 @@ int wf_thread_tryjoin(struct wf_thread *t, void **ret_result)
 	int err;
 
 	if (!is_done(t))
-		return t == wf_thread_self() ? -EDEADLK : -EBUSY;
+		return -EBUSY;
 	me = wf_runtime_enter();
 	mask = wf_signals_close(me);
 	wf_bucket_lock(b);

@@ -1,5 +1,6 @@
 /* pthread_create, pthread_join and its relatives, pthread_detach. */
 #include <semaphore.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -46,6 +47,23 @@ TEST(all_at_once)
 TEST(join_self_is_deadlock)
 {
 	CHECK_EQ(pthread_join(pthread_self(), NULL), EDEADLK);
+}
+
+static void *join_self_detached(void *arg)
+{
+	CHECK_EQ(pthread_tryjoin_np(pthread_self(), NULL), EBUSY);
+	CHECK_EQ(pthread_detach(pthread_self()), 0);
+	CHECK_EQ(pthread_join(pthread_self(), NULL), EINVAL);
+	CHECK_EQ(sem_post(&go), 0);
+	return arg;
+}
+
+TEST(join_self_that_is_detached)
+{
+	CHECK_EQ(sem_init(&go, 0, 0), 0);
+	CHECK_EQ(pthread_tryjoin_np(pthread_self(), NULL), EBUSY);
+	thread_start(join_self_detached, NULL);
+	CHECK_EQ(sem_wait(&go), 0);
 }
 
 TEST(try_join)
@@ -101,6 +119,24 @@ TEST(clock_join)
 	CHECK_EQ(pthread_clockjoin_np(t, NULL, CLOCK_BOOTTIME, &later), EINVAL);
 	CHECK_EQ(sem_post(&go), 0);
 	CHECK_EQ(pthread_clockjoin_np(t, NULL, CLOCK_MONOTONIC, &later), 0);
+}
+
+/* Who has not to wait needs no valid time. */
+TEST(timed_join_of_one_that_has_ended)
+{
+	static const struct timespec bad = { .tv_nsec = 1000000000 };
+	const struct timespec *times[] = { &bad, (void *)8 };
+
+	for (int i = 0; i < 2; i++) {
+		pthread_t t = thread_start(thread_nothing, NULL);
+
+		while (pthread_sigqueue(t, 0, (union sigval){ 0 }) != ESRCH)
+			sched_yield();
+		sleep_ms(10); /* off its stack, too */
+		CHECK_EQ(pthread_clockjoin_np(t, NULL, CLOCK_TAI, times[i]),
+			 EINVAL);
+		CHECK_EQ(pthread_timedjoin_np(t, NULL, times[i]), 0);
+	}
 }
 
 /* The thread stays joinable after a join that timed out. */

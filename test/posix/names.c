@@ -198,6 +198,11 @@ TEST(affinity_of_the_smallest_size)
 	CHECK(size == sizeof(small.set) || small.bytes[size] == 0xff);
 	CHECK_EQ(sched_getaffinity(0, size, &small.set), 0);
 	CHECK_EQ(pthread_getaffinity_np(pthread_self(), 1, &small.set), EINVAL);
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(small) + 1,
+					&small.set),
+		 EINVAL);
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), SIZE_MAX, &small.set),
+		 EINVAL);
 }
 
 TEST(affinity_can_be_set)

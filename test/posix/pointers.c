@@ -162,6 +162,7 @@ CALL(usage, getrusage(RUSAGE_THREAD, p))
 CALL(robust_head, syscall(SYS_get_robust_list, 0, p, &(size_t){ 0 }))
 CALL(robust_bytes, syscall(SYS_get_robust_list, 0, &(void *){ 0 }, p))
 CALL(get_name, prctl(PR_GET_NAME, p))
+CALL(thread_name, -pthread_getname_np(pthread_self(), p, 16))
 CALL(futex_wake_op, syscall(SYS_futex, &word, FUTEX_WAKE_OP_PRIVATE, 0, 0, p,
 			    FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 0)))
 
@@ -313,6 +314,7 @@ static const struct call writing[] = {
 	ROW(robust_head, 8),
 	ROW(robust_bytes, 8),
 	ROW(get_name, 16),
+	ROW(thread_name, 16),
 	ROW(futex_wake_op, 4),
 	ROW(sigwaitinfo, 128),
 	ROW(read_signals, 128),

@@ -122,10 +122,13 @@ TEST(results_in_constant_memory)
 static void *pass_wrong(void *arg)
 {
 	volatile int too_few = -1; /* which the compiler would see */
+	void *volatile nowhere = NULL;
 
 	CHECK_ERRNO(sched_setparam(0, NULL), EINVAL);
 	CHECK_ERRNO(sched_getparam(0, NULL), EINVAL);
 	CHECK_ERRNO(sched_setscheduler(0, SCHED_OTHER, NULL), EINVAL);
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_OTHER, nowhere),
+		 EINVAL);
 	CHECK_ERRNO(readv(-1, arg, 1), EBADF);
 	CHECK_ERRNO(writev(-1, arg, 1), EBADF);
 	CHECK_ERRNO(writev(file, arg, too_few), EINVAL);

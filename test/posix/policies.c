@@ -113,6 +113,11 @@ static void *attributes_of_own(void *arg)
 		if (syscall(SYS_sched_setattr, ids[i], &a, 0) != 0)
 			CHECK_EQ(errno, EPERM);
 	}
+	a.size = 4;
+	CHECK_ERRNO(syscall(SYS_sched_setattr, 0, &a, 0), E2BIG);
+	a.size = 1 << 20;
+	CHECK_ERRNO(syscall(SYS_sched_setattr, 0, &a, 0), E2BIG);
+	a.size = sizeof(a);
 	a.policy = 77;
 	CHECK_ERRNO(syscall(SYS_sched_setattr, 0, &a, 0), EINVAL);
 	CHECK_ERRNO(syscall(SYS_sched_setattr, 0, NULL, 0), EINVAL);

@@ -112,6 +112,13 @@ TEST(tgkill_by_tid)
 	CHECK_EQ(sem_init(&sem, 0, 0), 0);
 	t = thread_start(tell_tid, &sem);
 	await_count(&tid_of_other, 1);
+	CHECK_ERRNO(tgkill(getpid(), tid_of_other, 65), EINVAL);
+	CHECK_ERRNO(tgkill(getpid(), tid_of_other, -1), EINVAL);
+	CHECK_ERRNO(syscall(SYS_tkill, tid_of_other, 65), EINVAL);
+	last_info.si_code = SI_QUEUE;
+	CHECK_ERRNO(syscall(SYS_rt_tgsigqueueinfo, getpid(), tid_of_other, 65,
+			    &last_info),
+		    EINVAL);
 	CHECK_EQ(tgkill(getpid(), tid_of_other, SIGUSR1), 0);
 	await_count(&nr_handled, 1);
 	CHECK_EQ(syscall(SYS_tgkill, getpid(), tid_of_other, SIGUSR1), 0);
