@@ -22,6 +22,8 @@ MODES = (
     ["--vps", "4", "--preempt-every", "100us"],
     ["--bound", "regress_"],
 )
+# About whom weft leaves alone unless it is told to preempt everybody.
+UNFORCED = ("regress_interrupted_calls",)
 
 
 def parse(argv):
@@ -51,6 +53,8 @@ def failures(program, build):
         return 1
     failed = 0
     for mode in MODES:
+        if "--preempt-every" in mode and program.name in UNFORCED:
+            continue
         command = [build / "weft", "run", *mode, "--", program]
         result = runner.run(command, LIMIT_S)
         if result.outcome() != "ok" or result.stdout != native.stdout:

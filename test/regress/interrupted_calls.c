@@ -1,0 +1,64 @@
+/*
+ * A thread computes and then waits in a system call that is compiled into it
+ * and that the kernel never starts again, while others want the CPU: who asks
+ * it to make room leaves the call alone. A very few are not, since it may begin
+ * just as it is asked.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "threading.h"
+
+enum { NR_HOGS = 3, NR_CALLS = 250, MOST = NR_CALLS / 25 };
+
+static _Atomic int is_over;
+
+static void *compute(void *arg)
+{
+	while (!is_over)
+		;
+	return arg;
+}
+
+static void compute_us(int us)
+{
+	int64_t end = now_ns() + us * (int64_t)1000;
+
+	while (now_ns() < end)
+		;
+}
+
+/* poll() of nothing, behind weft's back. */
+static long wait_unseen(int ms)
+{
+	long rc = SYS_poll;
+
+	__asm__ volatile("syscall"
+			 : "+a"(rc)
+			 : "D"(NULL), "S"(0L), "d"((long)ms)
+			 : "rcx", "r11", "memory");
+	return rc;
+}
+
+int main(void)
+{
+	pthread_t hogs[NR_HOGS];
+	int nr_interrupted = 0;
+
+	threads_start(hogs, NR_HOGS, compute, NULL);
+	for (int i = 0; i < NR_CALLS; i++) {
+		compute_us(700 + i % 10 * 50);
+		nr_interrupted += wait_unseen(2) == -EINTR;
+	}
+	is_over = 1;
+	threads_join(hogs, NR_HOGS);
+	if (nr_interrupted > MOST)
+		printf("%d of %d calls failed with EINTR\n", nr_interrupted,
+		       NR_CALLS);
+	else
+		printf("the calls ended by themselves\n");
+	return 0;
+}
