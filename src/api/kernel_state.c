@@ -5,6 +5,7 @@
  */
 #include "api/kernel_state.h"
 
+#include <linux/io_uring.h>
 #include <linux/ioprio.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -51,6 +52,15 @@ static bool is_threads_option(long option)
 	}
 }
 
+/* A ring that takes no call from any kernel thread but this one. */
+static bool is_own_ring(const struct io_uring_params *params)
+{
+	struct io_uring_params p;
+
+	return wf_memory_get(&p, params, sizeof(p)) == 0 &&
+	       (p.flags & IORING_SETUP_SINGLE_ISSUER) != 0;
+}
+
 /* Does it change the calling thread, or the one that it names, alone? */
 static bool changes_thread(long nr, const long *a)
 {
@@ -73,6 +83,11 @@ static bool changes_thread(long nr, const long *a)
 		return true;
 	case SYS_perf_event_open:
 		return a[1] == 0;
+	case SYS_io_uring_setup:
+		return is_own_ring((const struct io_uring_params *)a[1]);
+	case SYS_io_uring_register:
+		return a[1] == IORING_REGISTER_RING_FDS ||
+		       a[1] == IORING_REGISTER_ENABLE_RINGS;
 	case SYS_sched_getattr:
 	case SYS_getpriority:
 	case SYS_ioprio_get:
@@ -127,6 +142,8 @@ bool wf_kernel_state_concerns(long nr)
 	case SYS_seccomp:
 	case SYS_ptrace:
 	case SYS_perf_event_open:
+	case SYS_io_uring_setup:
+	case SYS_io_uring_register:
 	case SYS_getpriority:
 	case SYS_setpriority:
 	case SYS_ioprio_get:

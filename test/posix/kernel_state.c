@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/capability.h>
+#include <linux/io_uring.h>
 #include <linux/ioprio.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -394,6 +395,48 @@ TEST(all_memory_locked)
 	threads_start(t, NR_OTHERS, yield_often, NULL);
 	threads_join(t, NR_OTHERS);
 	CHECK_EQ(munlockall(), 0);
+}
+
+static int ring;
+
+/* Of a call that the kernel takes from the ring's thread only. */
+static int ring_error(void)
+{
+	CHECK(syscall(SYS_io_uring_register, ring, IORING_UNREGISTER_EVENTFD,
+		      NULL, 0) < 0);
+	return errno;
+}
+
+static void *is_not_mine(void *arg)
+{
+	for (int i = 0; i < NR_YIELDS; i++) {
+		CHECK_EQ(ring_error(), EEXIST);
+		sched_yield();
+	}
+	return arg;
+}
+
+static void *have_own_ring(void *arg)
+{
+	struct io_uring_params p = { .flags = IORING_SETUP_SINGLE_ISSUER };
+	pthread_t others[NR_OTHERS];
+
+	ring = (int)syscall(SYS_io_uring_setup, 4, &p);
+	if (ring < 0)
+		SKIP("there are no rings of one thread");
+	threads_start(others, NR_OTHERS, is_not_mine, NULL);
+	for (int i = 0; i < NR_YIELDS; i++) {
+		CHECK_EQ(ring_error(), ENXIO);
+		sched_yield();
+	}
+	threads_join(others, NR_OTHERS);
+	close(ring);
+	return arg;
+}
+
+TEST(ring_of_one_thread)
+{
+	thread_join(thread_start(have_own_ring, NULL));
 }
 
 static void *own_name(void *arg)
