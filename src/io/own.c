@@ -3,6 +3,7 @@
 #include "io/kept.h"
 #include "io/ring.h"
 #include "io/watch.h"
+#include "io/watch_set.h"
 
 void wf_io_close_comes(unsigned int first, unsigned int last)
 {
@@ -23,7 +24,7 @@ bool wf_io_is_own(int fd)
 unsigned int wf_io_first_own(unsigned int first)
 {
 	unsigned int ring = wf_ring_first_own(first);
-	unsigned int watch = wf_watch_first_own(first);
+	unsigned int watch = wf_watch_set_first_own(first);
 
 	return ring < watch ? ring : watch;
 }
@@ -31,6 +32,6 @@ unsigned int wf_io_first_own(unsigned int first)
 bool wf_io_make_way(int fd)
 {
 	/* The file of a wait whose number was closed does not make way. */
-	return wf_ring_make_way(fd) && wf_watch_make_way(fd) &&
+	return wf_ring_make_way(fd) && wf_watch_set_make_way(fd) &&
 	       (fd < 0 || wf_kept_first((unsigned int)fd) != (unsigned int)fd);
 }

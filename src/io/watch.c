@@ -1,6 +1,7 @@
 /*
  * W1. A request is in the bucket of its number from wf_watch_push until it is
- *     about to be completed; list and states change under the bucket's lock.
+ *     about to be completed; list and states change under the bucket's lock
+ *     (io/watch_set.h).
  *
  *         OUT -> WAITING       [wf_watch_push]
  *         WAITING -> TRYING    the watcher makes the call that does not wait
@@ -10,8 +11,8 @@
  *
  * W2. A number has one entry in the set, for one event (EPOLLONESHOT), armed
  *     under the bucket's lock for all that its waiting requests wait for. So
- *     no request waits that the entry does not know of. An event that finds
- *     nobody is for nothing.
+ *     no request waits that the entry does not know of; where the kernel
+ *     refuses to arm it they end. An event that finds nobody is for nothing.
  * W3. The watcher alone makes calls on ready descriptors, each for the first
  *     that waits, then for the next: nobody is woken for what another has
  *     taken. It makes no call that may block: accept, which cannot be asked
@@ -34,24 +35,20 @@
 #include "io/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "base/spin.h"
 #include "io/attempt.h"
-#include "io/kept.h"
 #include "io/server.h"
+#include "io/watch_set.h"
 #include "os/clock.h"
 #include "os/sys.h"
-#include "os/uring.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
 #include "wait/closed.h"
 
 enum {
-	NR_BUCKETS = 1024,
 	NR_EVENTS = 64,
 	/* Futile calls in a row until a server makes a real one. */
 	TRIES_BEFORE_SERVER = 4,
@@ -60,104 +57,7 @@ enum {
 	ENDS = EPOLLERR | EPOLLHUP,
 };
 
-enum { OUT = 0, WAITING, TRYING, SERVED };
-
-struct bucket {
-	struct wf_spin lock;
-	struct wf_list requests; /* oldest first; no pointers: empty */
-};
-
-static struct bucket buckets[NR_BUCKETS];
 static struct wf_spin start_lock = WF_SPIN_INIT;
-static _Atomic int set_fd = -1; /* -1: not started */
-
-static struct wf_request *request_of(struct wf_list *link)
-{
-	return wf_container_of(link, struct wf_request, watch_link);
-}
-
-static uint32_t index_of(int fd)
-{
-	return (uint32_t)fd % NR_BUCKETS;
-}
-
-static struct bucket *lock_bucket(uint32_t index)
-{
-	struct bucket *b = &buckets[index];
-
-	wf_spin_lock(&b->lock);
-	if (b->requests.next == NULL)
-		wf_list_init(&b->requests);
-	return b;
-}
-
-/* --- the set ------------------------------------------------------------- */
-
-/* W3. Is a server in an accept of the number? */
-static bool is_accepting_locked(struct bucket *b, int number)
-{
-	for (struct wf_list *l = b->requests.next; l != &b->requests;
-	     l = l->next) {
-		const struct wf_request *r = request_of(l);
-
-		if (r->op == IORING_OP_ACCEPT && r->watch_state == SERVED &&
-		    wf_request_fd(r) == number)
-			return true;
-	}
-	return false;
-}
-
-/* W2. 0 or why the number cannot be in a set. */
-static int arm_locked(struct bucket *b, int number)
-{
-	uint32_t index = (uint32_t)(b - buckets);
-	struct epoll_event event = {
-		.events = EPOLLONESHOT,
-		.data.u64 = (uint64_t)index << 32 | (uint32_t)number,
-	};
-	bool is_accepting = is_accepting_locked(b, number);
-	bool is_any = false;
-	long err;
-
-	for (struct wf_list *l = b->requests.next; l != &b->requests;
-	     l = l->next) {
-		const struct wf_request *r = request_of(l);
-
-		if (r->watch_state != WAITING || wf_request_fd(r) != number ||
-		    (r->op == IORING_OP_ACCEPT && is_accepting))
-			continue;
-		event.events |= wf_attempt_events(r);
-		is_any = true;
-	}
-	if (!is_any)
-		return 0;
-	err = wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd), EPOLL_CTL_MOD,
-		     number, &event);
-	if (err == -ENOENT)
-		err = wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd),
-			     EPOLL_CTL_ADD, number, &event);
-	return (int)err;
-}
-
-/* --- keeping files ------------------------------------------------------- */
-
-static void drop_kept(struct wf_request *r)
-{
-	if (r->kept_fd < 0)
-		return;
-	wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd), EPOLL_CTL_DEL,
-	       r->kept_fd, NULL);
-	wf_kept_close(r->kept_fd);
-	r->kept_fd = -1;
-}
-
-/* W4. Without a descriptor, or room in the set, it stays with the number. */
-static void keep_locked(struct bucket *b, struct wf_request *r)
-{
-	r->kept_fd = wf_kept_make(r->fd);
-	if (r->kept_fd >= 0 && arm_locked(b, r->kept_fd) < 0)
-		drop_kept(r);
-}
 
 /* --- ending -------------------------------------------------------------- */
 
@@ -165,26 +65,66 @@ static void keep_locked(struct bucket *b, struct wf_request *r)
 static void take_locked(struct wf_request *r)
 {
 	wf_list_del(&r->watch_link);
-	r->watch_state = OUT;
+	r->watch_state = WF_WATCH_OUT;
 }
 
 static void complete(struct wf_thread *me, struct wf_request *r, int result)
 {
-	drop_kept(r);
+	wf_watch_set_drop(r);
 	/* What has been done counts more than how it ended. */
 	if (result < 0 && r->nr_bytes > 0)
 		result = r->nr_bytes;
 	wf_request_complete(me, r, result);
 }
 
+/* Goes to `ended`: its number cannot be armed. */
+static void end_locked(struct wf_request *r, int err, struct wf_list *ended)
+{
+	take_locked(r);
+	/* What cannot be in a set is a plain call's, as in push. */
+	r->result = err == -EBADF ? -EBADF : -ENOSYS;
+	wf_list_add_tail(ended, &r->watch_link);
+}
+
+static void complete_all(struct wf_thread *me, struct wf_list *ended)
+{
+	while (ended->next != ended) {
+		struct wf_request *r = wf_watch_request(ended->next);
+
+		wf_list_del(&r->watch_link);
+		complete(me, r, r->result);
+	}
+}
+
+/* W2, after an event or an accept. Releases the lock. */
+static void rearm_and_unlock(struct wf_watch_bucket *b, int number)
+{
+	int err = wf_watch_set_arm_locked(b, number);
+	struct wf_list ended, *next;
+
+	wf_list_init(&ended);
+	for (struct wf_list *l = b->requests.next; err < 0 && l != &b->requests;
+	     l = next) {
+		struct wf_request *r = wf_watch_request(l);
+
+		next = l->next;
+		if (r->watch_state == WF_WATCH_WAITING &&
+		    wf_request_fd(r) == number)
+			end_locked(r, err, &ended);
+	}
+	wf_spin_unlock(&b->lock);
+	complete_all(NULL, &ended);
+}
+
 void wf_watch_cancel(struct wf_thread *me, struct wf_request *r)
 {
-	struct bucket *b = lock_bucket(index_of(r->fd));
-	bool is_ours = r->watch_state == WAITING;
+	struct wf_watch_bucket *b =
+		wf_watch_set_lock(wf_watch_set_index(r->fd));
+	bool is_ours = r->watch_state == WF_WATCH_WAITING;
 
 	if (is_ours)
 		take_locked(r);
-	else if (r->watch_state == SERVED)
+	else if (r->watch_state == WF_WATCH_SERVED)
 		wf_server_cancel(r);
 	wf_spin_unlock(&b->lock);
 	if (is_ours)
@@ -193,12 +133,12 @@ void wf_watch_cancel(struct wf_thread *me, struct wf_request *r)
 
 void wf_watch_served(struct wf_request *r, int result)
 {
-	struct bucket *b = lock_bucket(index_of(r->fd));
+	struct wf_watch_bucket *b =
+		wf_watch_set_lock(wf_watch_set_index(r->fd));
 	int number = wf_request_fd(r);
 
 	take_locked(r);
-	arm_locked(b, number); /* who waited for this accept to end */
-	wf_spin_unlock(&b->lock);
+	rearm_and_unlock(b, number); /* who waited for this accept to end */
 	complete(NULL, r, result < 0 ? result : result + r->nr_bytes);
 }
 
@@ -214,17 +154,18 @@ static bool is_for_server(const struct wf_request *r)
  * The first that waits for one of the events; none of a kind that has met
  * EAGAIN in this round, nor a second accept (W3).
  */
-static struct wf_request *next_locked(struct bucket *b, int number,
+static struct wf_request *next_locked(struct wf_watch_bucket *b, int number,
 				      uint32_t revents, uint32_t blocked)
 {
-	bool is_accepting = is_accepting_locked(b, number);
+	bool is_accepting = wf_watch_set_is_accepting_locked(b, number);
 
 	for (struct wf_list *l = b->requests.next; l != &b->requests;
 	     l = l->next) {
-		struct wf_request *r = request_of(l);
+		struct wf_request *r = wf_watch_request(l);
 		uint32_t events = wf_attempt_events(r);
 
-		if (r->watch_state != WAITING || wf_request_fd(r) != number ||
+		if (r->watch_state != WF_WATCH_WAITING ||
+		    wf_request_fd(r) != number ||
 		    (revents & (events | ENDS)) == 0 ||
 		    (r->op == IORING_OP_ACCEPT && is_accepting))
 			continue;
@@ -246,7 +187,7 @@ static void serve(struct wf_request *r)
 /* One event. Called by the watcher. */
 static void see(uint32_t index, int number, uint32_t revents)
 {
-	struct bucket *b = lock_bucket(index);
+	struct wf_watch_bucket *b = wf_watch_set_lock(index);
 	uint32_t blocked = 0;
 	struct wf_request *r;
 
@@ -254,29 +195,28 @@ static void see(uint32_t index, int number, uint32_t revents)
 		bool is_handed = is_for_server(r);
 		int nr_bytes = r->nr_bytes, n = 0;
 
-		r->watch_state = is_handed ? SERVED : TRYING;
+		r->watch_state = is_handed ? WF_WATCH_SERVED : WF_WATCH_TRYING;
 		wf_spin_unlock(&b->lock);
 		if (is_handed)
 			serve(r);
 		else
 			n = wf_attempt(r, number, revents);
-		lock_bucket(index);
+		wf_watch_set_lock(index);
 		if (is_handed)
 			break; /* it arms the entry when it is done */
 		if (n == -EAGAIN) {
 			if (r->nr_bytes == nr_bytes)
 				r->nr_futile++;
-			r->watch_state = WAITING;
+			r->watch_state = WF_WATCH_WAITING;
 			blocked |= wf_attempt_events(r);
 			continue;
 		}
 		take_locked(r);
 		wf_spin_unlock(&b->lock);
 		complete(NULL, r, n);
-		lock_bucket(index);
+		wf_watch_set_lock(index);
 	}
-	arm_locked(b, number); /* W2 */
-	wf_spin_unlock(&b->lock);
+	rearm_and_unlock(b, number);
 }
 
 static void run(void *arg)
@@ -284,9 +224,11 @@ static void run(void *arg)
 	const struct timespec a_while = { 0, 10 * WF_NS_PER_MS };
 	struct epoll_event events[NR_EVENTS];
 
+	wf_spin_lock(&start_lock); /* until the set is there */
+	wf_spin_unlock(&start_lock);
 	for (;;) {
-		long nr = wf_sys(SYS_epoll_pwait, wf_load_relaxed(&set_fd),
-				 events, NR_EVENTS, -1L, NULL, 8);
+		long nr = wf_sys(SYS_epoll_pwait, wf_watch_set_fd(), events,
+				 NR_EVENTS, -1L, NULL, 8);
 
 		/* Somebody has closed the set behind weft's back. */
 		if (nr < 0 && nr != -EINTR)
@@ -300,45 +242,37 @@ static void run(void *arg)
 
 /* --- pushing ------------------------------------------------------------- */
 
+/* The set is there for others only once somebody sees to it. */
 static int start(void)
 {
-	int err = 0;
-	long fd;
+	int err = 0, fd;
 
 	wf_spin_lock(&start_lock);
-	if (wf_load_relaxed(&set_fd) >= 0) {
-		wf_spin_unlock(&start_lock);
-		return 0;
-	}
-	fd = wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
-	if (fd >= 0) {
-		int high = wf_uring_move_high((int)fd, WF_KEPT_HIGH_FD);
-
-		/* The watcher reads it first of all. */
-		wf_store_release(&set_fd, high);
-		err = wf_server_start_own(run);
-		if (err < 0) {
-			wf_store_relaxed(&set_fd, -1);
-			wf_sys(SYS_close, high);
-		}
+	if (wf_watch_set_fd() < 0) {
+		fd = wf_watch_set_make();
+		err = fd < 0 ? fd : wf_server_start_own(run);
+		if (err == 0)
+			wf_watch_set_publish(fd);
+		else if (fd >= 0)
+			wf_sys(SYS_close, fd);
 	}
 	wf_spin_unlock(&start_lock);
-	return fd < 0 ? (int)fd : err;
+	return err;
 }
 
 int wf_watch_push(struct wf_thread *me, struct wf_request *r)
 {
-	struct bucket *b;
+	struct wf_watch_bucket *b;
 	int err;
 
-	if (WF_UNLIKELY(wf_load_acquire(&set_fd) < 0) && start() < 0)
+	if (WF_UNLIKELY(wf_watch_set_fd() < 0) && start() < 0)
 		return -ENOSYS;
 	r->nr_bytes = 0;
 	r->nr_futile = 0;
-	b = lock_bucket(index_of(r->fd));
-	r->watch_state = WAITING;
+	b = wf_watch_set_lock(wf_watch_set_index(r->fd));
+	r->watch_state = WF_WATCH_WAITING;
 	wf_list_add_tail(&b->requests, &r->watch_link);
-	err = arm_locked(b, r->fd);
+	err = wf_watch_set_arm_locked(b, r->fd);
 	if (err == -EPERM && r->op == IORING_OP_POLL_ADD)
 		err = wf_attempt_always(r);
 	else if (err < 0 && err != -EBADF)
@@ -356,26 +290,26 @@ int wf_watch_push(struct wf_thread *me, struct wf_request *r)
 /* --- descriptors ---------------------------------------------------------- */
 
 /* W4. True if the watcher is in a call on one of the numbers. */
-static bool keep_locked_all(struct bucket *b, struct wf_list *ended,
+static bool keep_locked_all(struct wf_watch_bucket *b, struct wf_list *ended,
 			    unsigned int first, unsigned int last)
 {
 	bool is_trying = false;
 
 	for (struct wf_list *l = b->requests.next; l != &b->requests;
 	     l = l->next) {
-		struct wf_request *r = request_of(l);
+		struct wf_request *r = wf_watch_request(l);
 		unsigned int fd = (unsigned int)r->fd;
 
 		if (fd < first || fd > last || r->kept_fd >= 0)
 			continue;
-		if (r->watch_state == WAITING)
-			keep_locked(b, r);
-		is_trying |= r->watch_state == TRYING;
+		if (r->watch_state == WF_WATCH_WAITING)
+			wf_watch_set_keep_locked(b, r);
+		is_trying |= r->watch_state == WF_WATCH_TRYING;
 	}
 	/* The entry of the number goes, or a copy elsewhere would keep it. */
 	if (first == last)
-		wf_sys(SYS_epoll_ctl, wf_load_relaxed(&set_fd), EPOLL_CTL_DEL,
-		       first, NULL);
+		wf_sys(SYS_epoll_ctl, wf_watch_set_fd(), EPOLL_CTL_DEL, first,
+		       NULL);
 	return is_trying;
 }
 
@@ -383,7 +317,7 @@ static bool keep_locked_all(struct bucket *b, struct wf_list *ended,
  * W4. Who has begun to wait since waits for what the number is now. True as
  * above. Those that cannot go to `ended`, with their result.
  */
-static bool rearm_locked_all(struct bucket *b, struct wf_list *ended,
+static bool rearm_locked_all(struct wf_watch_bucket *b, struct wf_list *ended,
 			     unsigned int first, unsigned int last)
 {
 	bool is_trying = false;
@@ -391,46 +325,39 @@ static bool rearm_locked_all(struct bucket *b, struct wf_list *ended,
 
 	for (struct wf_list *l = b->requests.next; l != &b->requests;
 	     l = next) {
-		struct wf_request *r = request_of(l);
+		struct wf_request *r = wf_watch_request(l);
 		unsigned int fd = (unsigned int)r->fd;
 		int err;
 
 		next = l->next;
 		if (fd < first || fd > last || r->kept_fd >= 0)
 			continue;
-		is_trying |= r->watch_state == TRYING;
-		err = r->watch_state == WAITING ? arm_locked(b, r->fd) : 0;
-		if (err == 0)
-			continue;
-		take_locked(r);
-		/* What cannot be in a set is a plain call's, as in push. */
-		r->result = err == -EBADF ? -EBADF : -ENOSYS;
-		wf_list_add_tail(ended, &r->watch_link);
+		is_trying |= r->watch_state == WF_WATCH_TRYING;
+		err = r->watch_state == WF_WATCH_WAITING ?
+			      wf_watch_set_arm_locked(b, r->fd) :
+			      0;
+		if (err < 0)
+			end_locked(r, err, ended);
 	}
 	return is_trying;
 }
 
-typedef bool see_fn(struct bucket *b, struct wf_list *ended, unsigned int first,
-		    unsigned int last);
+typedef bool see_fn(struct wf_watch_bucket *b, struct wf_list *ended,
+		    unsigned int first, unsigned int last);
 
 static bool see_bucket(uint32_t index, unsigned int first, unsigned int last,
 		       see_fn *visit)
 {
 	struct wf_thread *me = wf_runtime_enter();
 	uint64_t mask = wf_signals_close(me);
-	struct bucket *b = lock_bucket(index);
+	struct wf_watch_bucket *b = wf_watch_set_lock(index);
 	struct wf_list ended;
 	bool again;
 
 	wf_list_init(&ended);
 	again = visit(b, &ended, first, last);
 	wf_spin_unlock(&b->lock);
-	while (ended.next != &ended) {
-		struct wf_request *r = request_of(ended.next);
-
-		wf_list_del(&r->watch_link);
-		complete(me, r, r->result);
-	}
+	complete_all(me, &ended);
 	wf_signals_open(me, mask);
 	wf_runtime_leave(me);
 	return again;
@@ -439,13 +366,14 @@ static bool see_bucket(uint32_t index, unsigned int first, unsigned int last,
 /* All buckets that may know the numbers, again as long as `visit` says so. */
 static void see_numbers(unsigned int first, unsigned int last, see_fn *visit)
 {
-	bool is_few = last - first < NR_BUCKETS;
-	uint32_t nr = is_few ? last - first + 1 : NR_BUCKETS;
+	bool is_few = last - first < WF_WATCH_BUCKETS;
+	uint32_t nr = is_few ? last - first + 1 : WF_WATCH_BUCKETS;
 
-	if (wf_load_relaxed(&set_fd) < 0)
+	if (wf_watch_set_fd() < 0)
 		return;
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t index = is_few ? index_of((int)(first + i)) : i;
+		uint32_t index = is_few ? wf_watch_set_index((int)(first + i)) :
+					  i;
 
 		for (int yields = 0; see_bucket(index, first, last, visit) &&
 				     yields < YIELDS_FOR_CALL;
@@ -464,37 +392,8 @@ void wf_watch_closed(unsigned int first, unsigned int last)
 	see_numbers(first, last, rearm_locked_all);
 }
 
-unsigned int wf_watch_first_own(unsigned int first)
-{
-	unsigned int set = (unsigned int)wf_load_relaxed(&set_fd);
-	unsigned int own = set >= first ? set : ~0U;
-	unsigned int kept = wf_kept_first(first);
-
-	return kept < own ? kept : own;
-}
-
-bool wf_watch_make_way(int fd)
-{
-	long other;
-
-	if (fd < 0 || wf_load_relaxed(&set_fd) != fd)
-		return true;
-	other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
-	if (other < 0)
-		other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
-	if (other < 0)
-		return false;
-	wf_store_relaxed(&set_fd, (int)other);
-	return true;
-}
-
 void wf_watch_fork_child(void)
 {
 	start_lock = WF_SPIN_INIT;
-	if (wf_load_relaxed(&set_fd) < 0)
-		return; /* nothing has been touched */
-	wf_sys(SYS_close, wf_load_relaxed(&set_fd));
-	wf_store_relaxed(&set_fd, -1);
-	wf_kept_fork_child();
-	memset(buckets, 0, sizeof(buckets));
+	wf_watch_set_fork_child();
 }

@@ -32,10 +32,6 @@ void wf_watch_keep(unsigned int first, unsigned int last);
 /* They have been: who has begun to wait for one meanwhile is told. */
 void wf_watch_closed(unsigned int first, unsigned int last);
 
-/* As wf_ring_first_own and wf_ring_make_way. */
-unsigned int wf_watch_first_own(unsigned int first);
-bool wf_watch_make_way(int fd);
-
 void wf_watch_fork_child(void);
 
 #endif

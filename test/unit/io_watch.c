@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -22,6 +23,7 @@
 
 #include "io/server.h"
 #include "io/watch.h"
+#include "io/watch_set.h"
 #include "os/kthread.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
@@ -221,10 +223,9 @@ static void reader_and_writer_of_one_number(void **state)
 
 static void all_polls_are_told(void **state)
 {
-	struct call in = { 0 }, also_in = { 0 }, urgent = { 0 };
+	struct call in = { .r.op_flags = POLLIN }, also_in = in;
+	struct call urgent = { .r.op_flags = POLLPRI };
 
-	in.r.op_flags = also_in.r.op_flags = POLLIN;
-	urgent.r.op_flags = POLLPRI;
 	assert_int_equal(push(&in, IORING_OP_POLL_ADD, ends[0]), 0);
 	assert_int_equal(push(&urgent, IORING_OP_POLL_ADD, ends[0]), 0);
 	assert_int_equal(push(&also_in, IORING_OP_POLL_ADD, ends[0]), 0);
@@ -238,15 +239,12 @@ static void all_polls_are_told(void **state)
 
 static void what_has_no_readiness(void **state)
 {
-	struct call file = { 0 }, closed = { 0 };
-	FILE *f = tmpfile();
-	int fd = dup(0);
+	struct call file = { .r.op_flags = POLLIN }, closed = file;
+	int fd = memfd_create("file", 0);
 
-	file.r.op_flags = closed.r.op_flags = POLLIN;
-	assert_int_equal(push(&file, IORING_OP_POLL_ADD, fileno(f)), 0);
+	assert_int_equal(push(&file, IORING_OP_POLL_ADD, fd), 0);
 	assert_int_equal(file.nr_done, 1);
 	assert_int_equal(file.r.result, POLLIN);
-	fclose(f);
 	close(fd);
 	assert_int_equal(push(&closed, IORING_OP_POLL_ADD, fd), 0);
 	assert_int_equal(result_of(&closed), -EBADF);
@@ -300,12 +298,12 @@ static void wait_is_on_the_file(void **state)
 {
 	struct call c = { 0 };
 	int other[2];
-	unsigned int set = wf_watch_first_own(0);
+	unsigned int set = wf_watch_set_first_own(0);
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
 	assert_int_equal(push(&c, IORING_OP_READV, ends[0]), 0);
 	wf_watch_keep(0, ~0U);
-	assert_int_not_equal(wf_watch_first_own(set + 1), ~0U);
+	assert_int_not_equal(wf_watch_set_first_own(set + 1), ~0U);
 	assert_int_equal(dup2(other[0], ends[0]), ends[0]);
 	assert_int_equal(write(other[1], "new", 3), 3);
 	usleep(5000);
@@ -314,7 +312,7 @@ static void wait_is_on_the_file(void **state)
 	assert_int_equal(result_of(&c), 3);
 	assert_memory_equal(c.data, "old", 3);
 	/* The duplicate is gone, the program's number is as it was. */
-	assert_int_equal(wf_watch_first_own(set + 1), ~0U);
+	assert_int_equal(wf_watch_set_first_own(set + 1), ~0U);
 	assert_int_equal(c.r.fd, ends[0]);
 	close(other[0]);
 	close(other[1]);
@@ -431,12 +429,7 @@ static void what_is_ready_for_nothing(void **state)
 	struct sockaddr_un name = listen_somewhere(SOCK_DGRAM);
 	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 	struct call c = { 0 };
-	struct msghdr msg = {
-		.msg_name = &name,
-		.msg_namelen = sizeof(name),
-		.msg_iov = &c.iov,
-		.msg_iovlen = 1,
-	};
+	struct msghdr msg = { &name, sizeof(name), &c.iov, 1, NULL, 0, 0 };
 
 	while (sendto(fd, "x", 1, MSG_DONTWAIT, (void *)&name, sizeof(name)) ==
 	       1)
@@ -450,13 +443,29 @@ static void what_is_ready_for_nothing(void **state)
 	close(listener);
 }
 
+/* The number has become another file's unseen. */
+static void nobody_waits_for_what_cannot_be_armed(void **state)
+{
+	struct call in = { 0 }, urgent = { .r.op_flags = POLLPRI };
+	int copy = dup(ends[0]), file = memfd_create("file", 0);
+
+	assert_int_equal(push(&in, IORING_OP_RECV, ends[0]), 0);
+	assert_int_equal(push(&urgent, IORING_OP_POLL_ADD, ends[0]), 0);
+	assert_int_equal(dup2(file, ends[0]), ends[0]);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	assert_int_equal(result_of(&in), -ENOTSOCK);
+	assert_int_equal(result_of(&urgent), -ENOSYS);
+	close(copy);
+	close(file);
+}
+
 static void forked_child_starts_afresh(void **state)
 {
 	struct call c = { 0 };
 
 	assert_int_equal(push(&c, IORING_OP_READV, ends[0]), 0);
 	wf_watch_fork_child();
-	assert_int_equal(wf_watch_first_own(0), ~0U);
+	assert_int_equal(wf_watch_set_first_own(0), ~0U);
 	data_goes_to_the_reader(state);
 	assert_int_equal(c.nr_done, 0);
 }
@@ -479,6 +488,7 @@ int main(void)
 		TEST(one_accept_at_a_time),
 		TEST(no_server_is_to_be_had),
 		TEST(what_is_ready_for_nothing),
+		TEST(nobody_waits_for_what_cannot_be_armed),
 		TEST(forked_child_starts_afresh),
 	};
 
