@@ -339,15 +339,29 @@ static bool is_made(const struct wf_vp_io *io)
 	return wf_load_acquire(&io->is_made);
 }
 
+/* The kernel may have no memory for it just now (EAGAIN). */
+static void submit_named(struct wf_uring *ring, unsigned int first,
+			 unsigned int last)
+{
+	enum { MOST_NAPS = 1000 };
+	const struct timespec nap = { 0, WF_NS_PER_MS };
+	int naps = 0;
+
+	while (wf_uring_names(ring, first, last) && naps < MOST_NAPS) {
+		if (wf_sys(SYS_io_uring_enter, ring->fd,
+			   wf_uring_unsubmitted(ring), 0, 0, NULL, 0) > 0)
+			continue;
+		wf_sys(SYS_nanosleep, &nap, NULL);
+		naps++;
+	}
+}
+
 /* Files come and go while threads wait for sockets: these wait on (G5). */
 void wf_ring_flush(unsigned int first, unsigned int last)
 {
 	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		struct wf_uring *ring = &ios[i].ring;
-
-		if (is_made(&ios[i]) && wf_uring_names(ring, first, last))
-			wf_sys(SYS_io_uring_enter, ring->fd,
-			       wf_uring_unsubmitted(ring), 0, 0, NULL, 0);
+		if (is_made(&ios[i]))
+			submit_named(&ios[i].ring, first, last);
 	}
 }
 

@@ -1,12 +1,18 @@
 /* src/io/ring.c: who may wake a VP that sleeps in its ring, who submits. */
+#include <errno.h>
+#include <linux/filter.h>
 #include <linux/io_uring.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -71,21 +77,29 @@ static void all_threads_wake(void **state)
 	assert_int_equal(nr_wakes(), 1);
 }
 
-/* What waits for other files need not be submitted for one that goes away. */
-static void closing_submits_what_it_concerns(void **state)
+static struct wf_request r;
+
+/* Its number. */
+static unsigned int push_poll(void)
 {
 	int ends[2];
-	unsigned int fd;
-	static struct wf_request r;
 
-	if (wf_ring_ensure(&vp) < 0)
-		skip();
 	assert_int_equal(pipe(ends), 0);
-	fd = (unsigned int)ends[0];
 	r = (struct wf_request){ .op = IORING_OP_POLL_ADD,
 				 .fd = ends[0],
 				 .op_flags = POLLIN };
 	wf_ring_push(&vp, &r);
+	return (unsigned int)ends[0];
+}
+
+/* What waits for other files need not be submitted for one that goes away. */
+static void closing_submits_what_it_concerns(void **state)
+{
+	unsigned int fd;
+
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	fd = push_poll();
 	wf_ring_flush(0, fd - 1);
 	wf_ring_flush(fd + 1, ~0U);
 	assert_true(wf_vp_io_is_waiting(&vp));
@@ -93,11 +107,71 @@ static void closing_submits_what_it_concerns(void **state)
 	assert_false(wf_vp_io_is_waiting(&vp));
 }
 
+static _Atomic int nr_refused;
+static _Atomic bool is_over;
+
+static void refuse(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *c = context;
+
+	c->uc_mcontext.gregs[REG_RAX] = -EAGAIN;
+	nr_refused++;
+}
+
+/* As by a kernel that has no memory for it. */
+static int refuse_submission(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_enter, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { 4, code };
+	struct sigaction action = { .sa_sigaction = refuse,
+				    .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGSYS, &action, NULL);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+
+static void *flush_refused(void *fd)
+{
+	unsigned int number = (unsigned int)(uintptr_t)fd;
+	bool can_filter = refuse_submission() == 0;
+
+	wf_ring_flush(number, number);
+	is_over = true;
+	return can_filter ? fd : NULL;
+}
+
+static void closing_tries_again(void **state)
+{
+	pthread_t thread;
+	unsigned int fd;
+	void *filtered;
+
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	fd = push_poll();
+	pthread_create(&thread, NULL, flush_refused, (void *)(uintptr_t)fd);
+	while (nr_refused < 2 && !is_over)
+		usleep(100);
+	wf_ring_flush(fd, fd);
+	pthread_join(thread, &filtered);
+	if (filtered == NULL)
+		skip();
+	assert_true(nr_refused >= 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_threads_wake),
 		cmocka_unit_test(closing_submits_what_it_concerns),
+		cmocka_unit_test(closing_tries_again),
 	};
 
 	return cmocka_run_group_tests(tests, start, NULL);
