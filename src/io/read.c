@@ -15,6 +15,7 @@
 #include "io/file.h"
 #include "io/io.h"
 #include "io/wait.h"
+#include "libc/real.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -186,8 +187,11 @@ static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 {
 	struct wf_request r =
 		receive_later(fd, (char *)buf + n, bytes - (size_t)n, flags);
-	int more = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+	long more = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 
+	if (more == -ENOSYS)
+		more = wf_io_result(
+			wf_real.recv(fd, (char *)buf + n, r.len, flags));
 	return n + (more > 0 ? more : 0);
 }
 
@@ -265,6 +269,9 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 		    !may_wait(fd, flags))
 			break;
 		n = wf_io_recvmsg(fd, &messages[done].msg_hdr, one_flags);
+		if (n == -ENOSYS && done > 0)
+			n = wf_io_result(wf_real.recvmsg(
+				fd, &messages[done].msg_hdr, one_flags));
 		if (n < 0)
 			break;
 		messages[done++].msg_len = (unsigned int)n;

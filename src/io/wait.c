@@ -101,5 +101,5 @@ long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 		if (n == -EIO && is_in_background(fd))
 			n = -ENOSYS;
 	}
-	return n == -ENOSYS ? wf_sys(nr_call, fd, iov, nr) : n;
+	return n; /* -ENOSYS: the caller's plain call, which can be cancelled */
 }

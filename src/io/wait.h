@@ -2,6 +2,7 @@
 #ifndef WEFT_IO_WAIT_H
 #define WEFT_IO_WAIT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/uio.h>
 
@@ -12,6 +13,15 @@
  * (signal(7)). A limit that has passed is -EAGAIN.
  */
 int wf_io_run(struct wf_request *r, int64_t deadline_ns);
+
+/*
+ * What is left of a call when there is neither ring nor server: its carrier
+ * waits, in libc's function, which can be cancelled. rc is what that returned.
+ */
+static inline long wf_io_result(long rc)
+{
+	return rc < 0 ? -errno : rc;
+}
 
 /* Waits until one of the events (POLLIN, ...) of fd. 0, -EINTR, -ECANCELED. */
 int wf_io_wait_ready(int fd, uint32_t events);

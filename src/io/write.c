@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/io.h"
 #include "io/wait.h"
+#include "libc/real.h"
 #include "os/sys.h"
 
 /* So many are copied at a time. */
@@ -71,9 +72,9 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		if (n == -EPIPE && done == 0)
 			n = (int)wf_sys(SYS_sendmsg, r->fd, msg,
 					r->op_flags | MSG_DONTWAIT);
-		/* No ring: the carrier waits. */
 		if (n == -ENOSYS && done > 0)
-			n = (int)wf_sys(SYS_sendmsg, r->fd, msg, r->op_flags);
+			n = (int)wf_io_result(
+				wf_real.sendmsg(r->fd, msg, (int)r->op_flags));
 		if (n <= 0)
 			return done > 0 ? done : n;
 		done += n;
@@ -114,8 +115,9 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 			is_first ? nr :
 				   skip(left, iov, nr, (size_t)done, total);
 
-		if (n == -ENOSYS && !is_first) /* no ring: the carrier waits */
-			n = wf_sys(SYS_writev, fd, left, nr_left);
+		if (n == -ENOSYS && !is_first)
+			n = wf_io_result(
+				wf_real.writev(fd, left, (int)nr_left));
 		else if (n != -EINTR && n != -ECANCELED && n != -ENOSYS)
 			n = wf_sys(SYS_pwritev2, fd, is_first ? iov : left,
 				   nr_left, -1L, -1L, RWF_NOWAIT);
