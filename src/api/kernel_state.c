@@ -5,8 +5,10 @@
  */
 #include "api/kernel_state.h"
 
+#include <asm/prctl.h>
 #include <linux/io_uring.h>
 #include <linux/ioprio.h>
+#include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -88,6 +90,12 @@ static bool changes_thread(long nr, const long *a)
 	case SYS_io_uring_register:
 		return a[1] == IORING_REGISTER_RING_FDS ||
 		       a[1] == IORING_REGISTER_ENABLE_RINGS;
+	case SYS_arch_prctl:
+		return a[0] == ARCH_SET_GS || a[0] == ARCH_SET_CPUID;
+	case SYS_keyctl:
+		return a[0] == KEYCTL_JOIN_SESSION_KEYRING ||
+		       a[0] == KEYCTL_SET_REQKEY_KEYRING ||
+		       a[0] == KEYCTL_ASSUME_AUTHORITY;
 	case SYS_sched_getattr:
 	case SYS_getpriority:
 	case SYS_ioprio_get:
@@ -149,7 +157,10 @@ bool wf_kernel_state_concerns(long nr)
 	case SYS_ioprio_get:
 	case SYS_ioprio_set:
 	case SYS_ioperm:
+	case SYS_arch_prctl:
 	case SYS_set_mempolicy:
+	case SYS_landlock_restrict_self:
+	case SYS_keyctl:
 		return true;
 	default:
 		return false;
@@ -237,6 +248,12 @@ WF_API(int, setfsuid, uid_t uid)
 WF_API(int, setfsgid, gid_t gid)
 {
 	return (int)wf_api_result(CALL(SYS_setfsgid, gid));
+}
+
+/* The base of gs, in which some programs have thread-local data of theirs. */
+WF_API(int, arch_prctl, int code, unsigned long value)
+{
+	return (int)wf_api_result(CALL(SYS_arch_prctl, code, (long)value));
 }
 
 /* The kernel reads as many arguments as the option has. */

@@ -2,12 +2,15 @@
  * What the kernel keeps for each of its threads: one thread changes it, those
  * that it creates have it, too, and no other sees anything of it.
  */
+#include <asm/prctl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/capability.h>
 #include <linux/io_uring.h>
 #include <linux/ioprio.h>
+#include <linux/keyctl.h>
+#include <linux/landlock.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <string.h>
@@ -137,6 +140,77 @@ static long get_personality(void)
 TEST(persona)
 {
 	check_state(&(struct state){ change_personality, get_personality });
+}
+
+int arch_prctl(int code, unsigned long value);
+
+static void change_base(void)
+{
+	static _Thread_local long own;
+
+	own = (long)&own;
+	CHECK_EQ(arch_prctl(ARCH_SET_GS, (unsigned long)&own), 0);
+}
+
+static long get_base(void)
+{
+	long base = -1;
+
+	CHECK_EQ(syscall(SYS_arch_prctl, ARCH_GET_GS, &base), 0);
+	return base;
+}
+
+/* As programs have thread-local data of their own, Wine's for one. */
+TEST(base_of_gs)
+{
+	check_state(&(struct state){ change_base, get_base });
+}
+
+static void confine(void)
+{
+	const struct landlock_ruleset_attr attr = {
+		.handled_access_fs = LANDLOCK_ACCESS_FS_READ_DIR,
+	};
+	int rules = (int)syscall(SYS_landlock_create_ruleset, &attr,
+				 sizeof(attr), 0);
+
+	if (rules < 0)
+		SKIP("the kernel has no landlock");
+	CHECK_EQ(syscall(SYS_landlock_restrict_self, rules, 0), 0);
+	close(rules);
+}
+
+static long read_directory(void)
+{
+	int fd = open("/", O_RDONLY | O_DIRECTORY);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+TEST(rules_of_landlock)
+{
+	need_root();
+	check_state(&(struct state){ confine, read_directory });
+}
+
+static void join_keyring(void)
+{
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
+		SKIP("session keyrings are not allowed");
+}
+
+static long get_keyring(void)
+{
+	return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID,
+		       KEY_SPEC_SESSION_KEYRING, 0);
+}
+
+TEST(session_keyring)
+{
+	check_state(&(struct state){ join_keyring, get_keyring });
 }
 
 static void change_directory(void)
