@@ -45,7 +45,7 @@ static bool is_libc(pthread_mutex_t *mutex)
 
 static void hold_again(void *mutex)
 {
-	wf_shared_end(mutex, true);
+	wf_shared_end(mutex);
 }
 
 static int libc_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,

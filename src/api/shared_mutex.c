@@ -21,20 +21,12 @@
 #include "io/futex.h"
 #include "libc/real.h"
 #include "os/sys.h"
-#include "sched/runtime.h"
 #include "sync/inherit.h"
 #include "sync/libc_mutex.h"
 #include "sync/mutex.h"
 #include "sync/protect.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
-
-enum { FREE = 0, LOCKED = 1, LOCKED_WAITED = 2 };
-
-static bool has(const pthread_mutex_t *m, int kind)
-{
-	return (m->__data.__kind & kind) != 0;
-}
 
 static bool is_invalid(const pthread_mutex_t *m)
 {
@@ -48,13 +40,12 @@ static void let_go(pthread_mutex_t *m)
 
 	if ((word & FUTEX_TID_MASK) != wf_owner_self())
 		return;
-	atomic_exchange(wf_libc_mutex_word(m), FREE);
+	atomic_exchange(wf_libc_mutex_word(m), WF_LIBC_MUTEX_FREE);
 	wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_WAKE, INT_MAX);
 }
 
 int wf_shared_mutex_trylock(pthread_mutex_t *m)
 {
-	bool was_mine;
 	int rc;
 
 	if (is_invalid(m))
@@ -63,28 +54,25 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 		return wf_inherit_trylock(m);
 	if (wf_shared_is_ours(m))
 		return wf_shared_trylock(m);
-	if (wf_shared_is_alien(m))
-		return EBUSY;
-	was_mine = wf_shared_begin(m);
-	rc = wf_protect_trylock(m);
-	if (rc == ENOTRECOVERABLE && !was_mine)
+	rc = wf_real.pthread_mutex_trylock(m);
+	if (rc == ENOTRECOVERABLE)
 		let_go(m);
-	wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
 	return rc;
 }
 
 /* What the word is to be for who waits; 0: it may be free. L1 */
 static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
 {
-	if (has(m, WF_MUTEX_ROBUST))
-		return word == FREE || (word & FUTEX_OWNER_DIED) != 0 ?
+	if (wf_libc_mutex_is_robust(m))
+		return word == WF_LIBC_MUTEX_FREE ||
+				       (word & FUTEX_OWNER_DIED) != 0 ?
 			       0 :
 			       word | FUTEX_WAITERS;
-	if (!has(m, WF_MUTEX_PROTECT))
-		return word == FREE ? 0 : LOCKED_WAITED;
-	return (word & WF_PROTECT_STATE) == FREE ?
+	if ((m->__data.__kind & WF_MUTEX_PROTECT) == 0)
+		return word == WF_LIBC_MUTEX_FREE ? 0 : WF_LIBC_MUTEX_WAITED;
+	return (word & WF_PROTECT_STATE) == WF_LIBC_MUTEX_FREE ?
 		       0 :
-		       (word & ~WF_PROTECT_STATE) | LOCKED_WAITED;
+		       (word & ~WF_PROTECT_STATE) | WF_LIBC_MUTEX_WAITED;
 }
 
 /* False: it may be free. */
@@ -115,22 +103,16 @@ static int wait_for(pthread_mutex_t *m, int64_t deadline_ns)
 /* The answer of libc's lock where its trylock says EBUSY. */
 static bool is_deadlock(const pthread_mutex_t *m)
 {
-	return (m->__data.__kind & WF_MUTEX_TYPE) ==
-		       PTHREAD_MUTEX_ERRORCHECK_NP &&
-	       m->__data.__owner == wf_thread_self()->tid &&
-	       !wf_shared_is_alien(m);
+	return wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP &&
+	       wf_shared_is_mine(m);
 }
 
 static int lock_by_libc(pthread_mutex_t *m, clockid_t clock,
 			const struct timespec *abstime)
 {
-	bool was_mine = wf_shared_begin(m);
-	int rc = abstime == NULL ?
-			 wf_real.pthread_mutex_lock(m) :
-			 wf_real.pthread_mutex_clocklock(m, clock, abstime);
-
-	wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
-	return rc;
+	return abstime == NULL ?
+		       wf_real.pthread_mutex_lock(m) :
+		       wf_real.pthread_mutex_clocklock(m, clock, abstime);
 }
 
 static int lock_slow(pthread_mutex_t *m, int64_t deadline_ns)
@@ -161,13 +143,12 @@ int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 		return EINVAL;
 	if (wf_inherit_has(m)) /* L3 */
 		return wf_inherit_lock(m, clock, abstime);
-	if (!wf_io_can_wait_futex() && !wf_shared_is_alien(m) &&
-	    !wf_shared_is_ours(m) && !wf_protect_has(m))
+	if (!wf_io_can_wait_futex() && !wf_shared_is_ours(m))
 		return lock_by_libc(m, clock, abstime);
 	rc = wf_shared_mutex_trylock(m);
 	if (rc != EBUSY)
 		return rc;
-	if (!has(m, WF_MUTEX_ROBUST) && is_deadlock(m))
+	if (!wf_libc_mutex_is_robust(m) && is_deadlock(m))
 		return EDEADLK;
 	rc = wf_deadline_from_abs(clock, abstime, &deadline_ns);
 	return rc != 0 ? -rc : lock_slow(m, deadline_ns);
@@ -175,23 +156,10 @@ int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 
 int wf_shared_mutex_unlock(pthread_mutex_t *m)
 {
-	bool is_recursive = (m->__data.__kind & WF_MUTEX_TYPE) ==
-			    PTHREAD_MUTEX_RECURSIVE_NP;
-	bool stays = is_recursive && m->__data.__count > 1;
-	bool was_mine;
-	int rc;
-
 	if (is_invalid(m))
 		return EINVAL;
 	if (wf_inherit_has(m)) /* L3 */
 		return wf_inherit_unlock(m);
-	if (wf_shared_is_ours(m))
-		return wf_shared_unlock(m);
-	if (wf_shared_is_alien(m))
-		return EPERM;
-	was_mine = wf_shared_begin(m);
-	rc = wf_protect_unlock(m);
-	if (was_mine && (stays || rc != 0))
-		wf_shared_end(m, true);
-	return rc;
+	return wf_shared_is_ours(m) ? wf_shared_unlock(m) :
+				      wf_real.pthread_mutex_unlock(m);
 }

@@ -26,8 +26,9 @@
  * R7. If readers do not lock twice either, a reader that finds a first writer
  *     waiting for other readers sets READERS_WAIT and sleeps on `readers`,
  *     uncounted. Whoever ends this state takes the bit away and wakes all.
- * R8. Threads of two processes may have the same number: a writer's process is
- *     noted, while it holds the lock, in a field that libc does not use.
+ * R8. Threads of two processes may have the same number: a writer's process and
+ *     number are noted in one step, while it holds the lock, in a field that
+ *     libc does not use.
  *
  * Unlocking is libc's: only the writer can find its number in the lock that it
  * holds.
@@ -58,9 +59,8 @@ enum { SLEPT_ON = 1 << 1 };
 
 struct words {
 	_Atomic uint32_t readers, writers, phase, first;
-	_Atomic int32_t process; /* R8 */
-	uint32_t unused;
-	_Atomic uint32_t owner; /* a writer's number */
+	_Atomic uint64_t writer; /* R8 */
+	_Atomic uint32_t owner;	 /* a writer's number */
 };
 
 #define SAME_PLACE(ours, libcs)                                          \
@@ -71,7 +71,7 @@ SAME_PLACE(readers, __readers);
 SAME_PLACE(writers, __writers);
 SAME_PLACE(phase, __wrphase_futex);
 SAME_PLACE(first, __writers_futex);
-SAME_PLACE(process, __pad3);
+SAME_PLACE(writer, __pad3);
 SAME_PLACE(owner, __cur_writer);
 
 static struct words *words_of(pthread_rwlock_t *rwlock)
@@ -84,16 +84,26 @@ static bool writers_go_first(const pthread_rwlock_t *rwlock)
 	return rwlock->__data.__flags != PTHREAD_RWLOCK_PREFER_READER_NP;
 }
 
+static uint64_t as_writer(uint32_t number)
+{
+	return (uint64_t)wf_os_getpid() << 32 | number;
+}
+
+/* R8 */
 static bool is_writer(struct words *l)
 {
-	return wf_load_relaxed(&l->owner) == wf_owner_self() &&
-	       wf_load_relaxed(&l->process) == wf_os_getpid(); /* R8 */
+	uint32_t me = wf_owner_self();
+
+	return wf_load_relaxed(&l->owner) == me &&
+	       wf_load_relaxed(&l->writer) == as_writer(me);
 }
 
 static void note_writer(struct words *l)
 {
-	wf_store_relaxed(&l->process, wf_os_getpid());
-	wf_store_relaxed(&l->owner, wf_owner_self());
+	uint32_t me = wf_owner_self();
+
+	wf_store_relaxed(&l->writer, as_writer(me));
+	wf_store_relaxed(&l->owner, me);
 }
 
 /*
@@ -369,6 +379,6 @@ int wf_shared_rwlock_unlock(pthread_rwlock_t *rwlock)
 	struct words *l = words_of(rwlock);
 
 	if (is_writer(l))
-		wf_store_relaxed(&l->process, 0);
+		wf_store_relaxed(&l->writer, 0);
 	return wf_real.pthread_rwlock_unlock(rwlock);
 }

@@ -6,7 +6,7 @@
 #include "libc/real.h"
 #include "os/clock.h"
 #include "sync/inherit.h"
-#include "sync/protect.h"
+#include "sync/libc_mutex.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
 
@@ -138,52 +138,44 @@ static WF_COLD void count_out(struct wf_cond *c)
 /* The caller holds it once. */
 static WF_COLD int release_libc_mutex(pthread_mutex_t *m)
 {
-	bool was_mine;
-	int rc;
-
 	if (wf_inherit_has(m))
 		return -wf_inherit_unlock(m);
-	was_mine = wf_shared_begin(m);
-	rc = wf_protect_unlock(m);
-	if (rc != 0)
-		wf_shared_end(m, was_mine);
-	return -rc;
+	return -(wf_shared_is_ours(m) ? wf_shared_unlock(m) :
+					wf_real.pthread_mutex_unlock(m));
 }
 
-/* This and the next return what pthread_mutex_lock() would. */
-static WF_COLD int retake_inheriting(pthread_mutex_t *m)
+static int lock_by_libc(pthread_mutex_t *m)
 {
-	bool is_cancel_point = wf_self->at_cancel_point;
-	int rc;
+	int rc = wf_real.pthread_mutex_lock(m);
 
-	wf_self->at_cancel_point = false;
-	rc = wf_inherit_lock(m, CLOCK_REALTIME, NULL);
-	wf_self->at_cancel_point = is_cancel_point;
+	if (rc == 0 || rc == EOWNERDEAD)
+		wf_shared_end(m);
 	return rc;
 }
 
-/* No process is told of its end but by the kernel's futex. */
-static WF_COLD int retake_protecting(pthread_mutex_t *m)
+/* No process is told that a mutex is free but by the kernel's futex. */
+static int await_shared(pthread_mutex_t *m)
 {
-	bool is_cancel_point = wf_self->at_cancel_point;
 	int rc;
 
-	wf_self->at_cancel_point = false;
-	while ((rc = wf_protect_trylock(m)) == EBUSY)
+	while ((rc = wf_shared_trylock(m)) == EBUSY &&
+	       !wf_libc_mutex_is_robust(m))
 		wf_sleep_until(wf_os_now() + SHARED_POLL_NS);
-	wf_self->at_cancel_point = is_cancel_point;
-	return rc;
+	return rc == EBUSY ? lock_by_libc(m) : rc;
 }
 
 static WF_COLD int retake_libc_mutex(pthread_mutex_t *m)
 {
+	struct wf_thread *t = wf_thread_self();
+	bool is_cancel_point = t->at_cancel_point;
 	int rc;
 
+	t->at_cancel_point = false; /* taking the mutex again is none */
 	if (wf_inherit_has(m))
-		return -retake_inheriting(m);
-	rc = wf_protect_has(m) ? retake_protecting(m) :
-				 wf_real.pthread_mutex_lock(m);
-	wf_shared_end(m, rc == 0 || rc == EOWNERDEAD);
+		rc = wf_inherit_lock(m, CLOCK_REALTIME, NULL);
+	else
+		rc = wf_shared_is_ours(m) ? await_shared(m) : lock_by_libc(m);
+	t->at_cancel_point = is_cancel_point;
 	return -rc;
 }
 

@@ -11,6 +11,13 @@
 
 #include "sync/mutex.h"
 
+/* The word of one that is not robust; above it may be a ceiling. */
+enum wf_libc_mutex {
+	WF_LIBC_MUTEX_FREE = 0,
+	WF_LIBC_MUTEX_LOCKED = 1,
+	WF_LIBC_MUTEX_WAITED = 2, /* locked, and others may wait */
+};
+
 static inline _Atomic uint32_t *wf_libc_mutex_word(const pthread_mutex_t *m)
 {
 	return (_Atomic uint32_t *)&m->__data.__lock;
@@ -25,6 +32,22 @@ static inline bool wf_libc_mutex_is_robust(const pthread_mutex_t *m)
 static inline int wf_libc_mutex_type(const pthread_mutex_t *m)
 {
 	return m->__data.__kind & WF_MUTEX_TYPE;
+}
+
+static inline bool wf_libc_mutex_asks_owner(const pthread_mutex_t *m)
+{
+	return wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP ||
+	       wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP;
+}
+
+/* The owner unlocks. True: it had locked more than once, and keeps it. */
+static inline bool wf_libc_mutex_unlock_again(pthread_mutex_t *m)
+{
+	if (wf_libc_mutex_type(m) != PTHREAD_MUTEX_RECURSIVE_NP ||
+	    m->__data.__count <= 1)
+		return false;
+	m->__data.__count--;
+	return true;
 }
 
 /* The owner locks once more. EBUSY: this type lets it wait for itself. */

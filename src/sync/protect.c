@@ -17,16 +17,14 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "libc/real.h"
 #include "os/sys.h"
 #include "sync/lending.h"
 #include "sync/libc_mutex.h"
+#include "sync/shared.h"
 
 enum {
 	MOST_CLAIMS = 256,
 	CEILING_SHIFT = 19,
-	LOCKED = 1,
-	LOCKED_WAITED = 2,
 };
 
 static struct claim {
@@ -100,26 +98,13 @@ static bool may_have(uint32_t ceiling)
 	       (uint32_t)t->sched_priority <= ceiling;
 }
 
-static bool asks_owner(const pthread_mutex_t *m)
-{
-	return wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP ||
-	       wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP;
-}
-
-static bool is_mine(const pthread_mutex_t *m)
-{
-	return m->__data.__owner == wf_self->tid;
-}
-
 int wf_protect_trylock(pthread_mutex_t *m)
 {
 	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 	uint32_t free_word = word & ~WF_PROTECT_STATE;
 	struct claim *c;
 
-	if (!wf_protect_has(m))
-		return wf_real.pthread_mutex_trylock(m);
-	if (asks_owner(m) && is_mine(m))
+	if (wf_libc_mutex_asks_owner(m) && wf_shared_is_mine(m))
 		return wf_libc_mutex_lock_again(m);
 	if (!may_have(word >> CEILING_SHIFT))
 		return EINVAL;
@@ -129,13 +114,12 @@ int wf_protect_trylock(pthread_mutex_t *m)
 	if (c == NULL)
 		return EAGAIN;
 	/* acquire: pairs with the release in wf_protect_unlock(). */
-	if (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word, free_word | LOCKED)) {
+	if (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
+			    free_word | WF_LIBC_MUTEX_LOCKED)) {
 		disclaim(c);
 		return EBUSY;
 	}
-	m->__data.__owner = wf_self->tid;
-	m->__data.__nusers++;
-	m->__data.__count = 1;
+	wf_shared_own(m);
 	return 0;
 }
 
@@ -144,24 +128,17 @@ int wf_protect_unlock(pthread_mutex_t *m)
 	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 	struct claim *c;
 
-	if (!wf_protect_has(m))
-		return wf_real.pthread_mutex_unlock(m);
-	if (asks_owner(m) && !is_mine(m))
+	if (wf_libc_mutex_asks_owner(m) && !wf_shared_is_mine(m))
 		return EPERM;
-	if (wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP &&
-	    m->__data.__count > 1) {
-		m->__data.__count--;
+	if (wf_libc_mutex_unlock_again(m))
 		return 0;
-	}
 	c = find_claim(m);
-	m->__data.__owner = 0;
-	m->__data.__count = 0;
-	m->__data.__nusers--;
+	wf_shared_disown(m);
 	/* release: pairs with the acquire in wf_protect_trylock(). */
 	while (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
 			       word & ~WF_PROTECT_STATE))
 		;
-	if ((word & WF_PROTECT_STATE) == LOCKED_WAITED)
+	if ((word & WF_PROTECT_STATE) == WF_LIBC_MUTEX_WAITED)
 		wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_WAKE, 1);
 	if (c != NULL)
 		disclaim(c);

@@ -2,12 +2,6 @@
  * Process-shared mutexes with priority protection, in libc's layout: what takes
  * the place of libc's functions for threads that the kernel does not know.
  * Results are those of the pthread_mutex_... functions.
- *
- *     bool was_mine = wf_shared_begin(m);
- *     int rc = wf_protect_trylock(m);
- *
- *     wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
- *
  * Called with in_runtime 0; none waits.
  */
 #ifndef WEFT_SYNC_PROTECT_H
@@ -34,11 +28,8 @@ static inline bool wf_protect_has(const pthread_mutex_t *m)
 	       wf_self->kind != WF_THREAD_FOREIGN;
 }
 
-/*
- * For all other mutexes these are libc's own. m is not another process's
- * although it seems the caller's (wf_shared_is_alien). EAGAIN also if the
- * process holds too many with priority protection.
- */
+/* What wf_shared_trylock() and wf_shared_unlock() do then. EAGAIN also if the
+ * process holds too many. */
 int wf_protect_trylock(pthread_mutex_t *m);
 int wf_protect_unlock(pthread_mutex_t *m);
 

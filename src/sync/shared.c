@@ -14,8 +14,12 @@
  *     between leaves the mutex locked.
  * H2. The monitor's list is changed under `lock`, with in_runtime set.
  * H3. Threads of two processes may have the same number. A mutex that asks for
- *     its owner and is not robust has the owner's process in a field
- *     that libc does not use for such mutexes; it is 0 when nobody is sure.
+ *     its owner and is not robust has the owner's process and number, in one
+ *     step, in a field that libc does not use for such mutexes. Locking and
+ *     unlocking are our own, since libc's would look at the number alone, and
+ *     another may get the mutex between any look of ours and theirs. Only
+ *     libc's wait on a condition takes its owner for libc's, and the
+ *     field is 0 until it is over.
  * H4. A thread that ends marks what its own list has, as the kernel would. No
  *     waiter of weft's sleeps elsewhere than in the kernel.
  *
@@ -41,6 +45,7 @@
 #include "sync/inherit.h"
 #include "sync/libc_mutex.h"
 #include "sync/mutex.h"
+#include "sync/protect.h"
 #include "sync/robust.h"
 
 enum {
@@ -63,9 +68,14 @@ static _Atomic uint32_t *holder_of(const pthread_mutex_t *m)
 }
 
 /* H3 */
-static _Atomic uintptr_t *process_of(const pthread_mutex_t *m)
+static _Atomic uint64_t *owner_of(const pthread_mutex_t *m)
 {
-	return (_Atomic uintptr_t *)&m->__data.__list.__prev;
+	return (_Atomic uint64_t *)&m->__data.__list.__prev;
+}
+
+static uint64_t as_owner(const struct wf_thread *t)
+{
+	return (uint64_t)wf_os_getpid() << 32 | (uint32_t)t->tid;
 }
 
 static uint32_t tid_in(uint32_t word)
@@ -80,15 +90,13 @@ static bool is_robust(const pthread_mutex_t *m)
 	       (m->__data.__kind & WF_MUTEX_INHERIT) == 0;
 }
 
-/* Not robust, and asks who its owner is. */
-static bool has_process(const pthread_mutex_t *m)
+/* Not robust, and asks who its owner is. H3 */
+static bool has_owner(const pthread_mutex_t *m)
 {
 	int kind = m->__data.__kind;
-	int type = kind & WF_MUTEX_TYPE;
 
 	return (kind & WF_MUTEX_SHARED) != 0 && (kind & WF_MUTEX_ROBUST) == 0 &&
-	       (type == PTHREAD_MUTEX_RECURSIVE_NP ||
-		type == PTHREAD_MUTEX_ERRORCHECK_NP);
+	       wf_libc_mutex_asks_owner(m);
 }
 
 static void change_tid(pthread_mutex_t *m, uint32_t from, uint32_t to)
@@ -196,57 +204,109 @@ static void give(pthread_mutex_t *m)
 	wf_runtime_leave(t);
 }
 
-bool wf_shared_is_alien(const pthread_mutex_t *m)
+/* Has the caller a number that the kernel does not know? */
+static bool is_own(const struct wf_thread *t)
 {
-	const struct wf_thread *t = wf_self;
-
-	return t != NULL && t->tid > FIRST_OWN_TID && has_process(m) &&
-	       m->__data.__owner == t->tid &&
-	       wf_load_relaxed(process_of(m)) != (uintptr_t)wf_os_getpid();
+	return t != NULL && t->tid > FIRST_OWN_TID;
 }
 
-bool wf_shared_begin(pthread_mutex_t *m)
+static bool is_robust_of_ours(const pthread_mutex_t *m)
 {
-	const struct wf_thread *t = wf_self;
-
-	if (t == NULL || t->tid <= FIRST_OWN_TID)
-		return false;
-	if (is_robust(m)) {
-		if (!is_given(m, t))
-			return false;
-		take_back(m);
-		return true;
-	}
-	if (!has_process(m) || m->__data.__owner != t->tid ||
-	    wf_load_relaxed(process_of(m)) != (uintptr_t)wf_os_getpid())
-		return false;
-	wf_store_relaxed(process_of(m), 0); /* H3 */
-	return true;
+	return is_robust(m) && answering_id() != 0;
 }
 
-void wf_shared_end(pthread_mutex_t *m, bool is_held)
+bool wf_shared_is_ours(const pthread_mutex_t *m)
+{
+	return (is_own(wf_self) && (has_owner(m) || is_robust_of_ours(m))) ||
+	       wf_protect_has(m);
+}
+
+/* --- mutexes that ask for their owner ------------------------------------- */
+
+bool wf_shared_is_mine(const pthread_mutex_t *m)
+{
+	const struct wf_thread *t = wf_thread_self();
+
+	return m->__data.__owner == t->tid &&
+	       (!is_own(t) || wf_load_relaxed(owner_of(m)) == as_owner(t));
+}
+
+void wf_shared_own(pthread_mutex_t *m)
+{
+	m->__data.__owner = wf_self->tid;
+	m->__data.__nusers++;
+	m->__data.__count = 1;
+	if (is_own(wf_self) && has_owner(m))
+		wf_store_relaxed(owner_of(m), as_owner(wf_self));
+}
+
+void wf_shared_disown(pthread_mutex_t *m)
+{
+	if (has_owner(m))
+		wf_store_relaxed(owner_of(m), 0);
+	m->__data.__owner = 0;
+	m->__data.__nusers--;
+	m->__data.__count = 0;
+}
+
+static int try_owned(pthread_mutex_t *m)
+{
+	uint32_t word = WF_LIBC_MUTEX_FREE;
+
+	if (wf_shared_is_mine(m))
+		return wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP ?
+			       wf_libc_mutex_lock_again(m) :
+			       EBUSY;
+	/* acquire: pairs with the release in unlock_owned(). */
+	if (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word, WF_LIBC_MUTEX_LOCKED))
+		return EBUSY;
+	wf_shared_own(m);
+	return 0;
+}
+
+static int unlock_owned(pthread_mutex_t *m)
+{
+	if (!wf_shared_is_mine(m))
+		return EPERM;
+	if (wf_libc_mutex_unlock_again(m))
+		return 0;
+	wf_shared_disown(m);
+	/* release: pairs with the acquire in try_owned(). */
+	if (atomic_exchange(wf_libc_mutex_word(m), WF_LIBC_MUTEX_FREE) ==
+	    WF_LIBC_MUTEX_WAITED)
+		wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_WAKE, 1);
+	return 0;
+}
+
+/* --- around libc's wait --------------------------------------------------- */
+
+void wf_shared_begin(pthread_mutex_t *m)
 {
 	const struct wf_thread *t = wf_self;
 
-	if (!is_held || t == NULL || t->tid <= FIRST_OWN_TID)
+	if (!is_own(t))
 		return;
-	if (has_process(m))
-		wf_store_relaxed(process_of(m), (uintptr_t)wf_os_getpid());
-	else if (is_robust(m) && answering_id() != 0 &&
+	if (is_robust(m) && is_given(m, t))
+		take_back(m);
+	else if (has_owner(m) && wf_shared_is_mine(m))
+		wf_store_relaxed(owner_of(m), 0); /* H3 */
+}
+
+void wf_shared_end(pthread_mutex_t *m)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (!is_own(t))
+		return;
+	if (has_owner(m))
+		wf_store_relaxed(owner_of(m), as_owner(t));
+	else if (is_robust_of_ours(m) &&
 		 tid_in(wf_load_relaxed(wf_libc_mutex_word(m))) ==
 			 (uint32_t)t->tid)
 		give(m);
 }
 
-/* --- robust mutexes: our own trylock and unlock --------------------------- */
-
-bool wf_shared_is_ours(const pthread_mutex_t *m)
-{
-	const struct wf_thread *t = wf_self;
-
-	return t != NULL && t->tid > FIRST_OWN_TID && is_robust(m) &&
-	       answering_id() != 0;
-}
+/* --- robust mutexes ------------------------------------------------------- */
 
 /* The word is ours. H1 */
 static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
@@ -293,7 +353,7 @@ static int try_locked(pthread_mutex_t *m, const struct wf_thread *t)
 	return 0;
 }
 
-int wf_shared_trylock(pthread_mutex_t *m)
+static int try_robust(pthread_mutex_t *m)
 {
 	struct wf_thread *t = wf_self;
 	int rc;
@@ -312,18 +372,15 @@ int wf_shared_trylock(pthread_mutex_t *m)
 	return rc;
 }
 
-int wf_shared_unlock(pthread_mutex_t *m)
+static int unlock_robust(pthread_mutex_t *m)
 {
 	struct wf_thread *t = wf_self;
 
 	if (!is_given(m, t))
 		return EPERM;
 	if (m->__data.__owner != WF_ROBUST_INCONSISTENT &&
-	    wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP &&
-	    m->__data.__count > 1) {
-		m->__data.__count--;
+	    wf_libc_mutex_unlock_again(m))
 		return 0;
-	}
 	wf_runtime_enter();
 	wf_spin_lock(&lock);
 	m->__data.__owner = m->__data.__owner == WF_ROBUST_INCONSISTENT ?
@@ -340,6 +397,22 @@ int wf_shared_unlock(pthread_mutex_t *m)
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(t);
 	return 0;
+}
+
+/* --- in libc's place ------------------------------------------------------ */
+
+int wf_shared_trylock(pthread_mutex_t *m)
+{
+	return wf_protect_has(m) ? wf_protect_trylock(m) :
+	       is_robust(m)	 ? try_robust(m) :
+				   try_owned(m);
+}
+
+int wf_shared_unlock(pthread_mutex_t *m)
+{
+	return wf_protect_has(m) ? wf_protect_unlock(m) :
+	       is_robust(m)	 ? unlock_robust(m) :
+				   unlock_owned(m);
 }
 
 /* --- the end -------------------------------------------------------------- */

@@ -1,11 +1,9 @@
 /*
- * Whose a process-shared mutex is, beyond what libc notes in it. Called before
- * and after each of libc's own functions on such a mutex:
+ * Process-shared and robust mutexes, in libc's layout, of threads that the
+ * kernel does not know: whose they are, beyond what libc notes in them.
  *
- *     bool was_mine = wf_shared_begin(m);
- *     int rc = wf_real.pthread_mutex_trylock(m);
- *
- *     wf_shared_end(m, was_mine || rc == 0 || rc == EOWNERDEAD);
+ *     rc = wf_shared_is_ours(m) ? wf_shared_trylock(m) :
+ *                                 wf_real.pthread_mutex_trylock(m);
  *
  * It also ends the robust mutexes of a thread that ends. All may be called by
  * every thread with in_runtime 0; they do not block.
@@ -19,22 +17,26 @@
 
 struct wf_thread;
 
-/* libc's functions may take m for the caller's, although it is a thread's of
- * another process with the same number. */
-bool wf_shared_is_alien(const pthread_mutex_t *m);
-
-/* Makes m what libc expects if the caller holds it, and says whether. */
-bool wf_shared_begin(pthread_mutex_t *m);
-/* is_held: the caller holds m. Else m is not touched, it may be gone. */
-void wf_shared_end(pthread_mutex_t *m, bool is_held);
-
 /*
- * Robust and the caller a thread that the kernel does not know: these take the
- * place of libc's functions. Results are theirs, not negated.
+ * Do these take the place of libc's functions for the caller? Results are
+ * theirs, not negated.
  */
 bool wf_shared_is_ours(const pthread_mutex_t *m);
 int wf_shared_trylock(pthread_mutex_t *m);
 int wf_shared_unlock(pthread_mutex_t *m);
+
+/* m asks for its owner, and that is the caller. */
+bool wf_shared_is_mine(const pthread_mutex_t *m);
+/* Parts of the two above: the caller has just got the word, or gives it up. */
+void wf_shared_own(pthread_mutex_t *m);
+void wf_shared_disown(pthread_mutex_t *m);
+
+/*
+ * Before and after libc's wait with m, which the caller holds both times: it is
+ * what libc expects meanwhile. The second also after libc's lock.
+ */
+void wf_shared_begin(pthread_mutex_t *m);
+void wf_shared_end(pthread_mutex_t *m);
 
 /* The caller ends: its robust mutexes get another owner or none. */
 void wf_shared_thread_end(struct wf_thread *t);

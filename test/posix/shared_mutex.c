@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "shared.h"
+#include "mixed.h"
 
 static void make_robust(int protocol)
 {
@@ -56,6 +56,74 @@ TEST(mutex_inherit)
 	count_with(PTHREAD_MUTEX_STALLED, PTHREAD_PRIO_INHERIT);
 	count_with(PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_INHERIT);
 }
+
+/* --- two threads of one number -------------------------------------------- */
+
+enum { MOST_TRIES = 2000, NR_TURNS = 200000 };
+
+static void take_turns(void)
+{
+	for (int i = 0; i < NR_TURNS; i++) {
+		while (pthread_mutex_trylock(&s->mutex) != 0)
+			;
+		s->count++;
+		CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+	}
+}
+
+static void *show_number(void *arg)
+{
+	s->word = (uint32_t)gettid();
+	CHECK_EQ(sem_post(&s->sem), 0);
+	CHECK_EQ(sem_wait(&s->answer), 0);
+	take_turns();
+	return arg;
+}
+
+static void *compare_number(void *arg)
+{
+	if (s->word != (uint32_t)gettid())
+		return NULL;
+	CHECK_EQ(sem_post(&s->answer), 0);
+	take_turns();
+	return arg;
+}
+
+/* Makes threads until one has the other's number, as no two natively have. */
+static void be_the_other(void)
+{
+	bool is_found = false;
+
+	CHECK_EQ(sem_wait(&s->sem), 0);
+	for (int i = 0; i < MOST_TRIES && !is_found; i++)
+		is_found = thread_join(thread_start(compare_number, s)) != NULL;
+	CHECK(is_found == is_on_weft());
+	if (!is_found) {
+		CHECK_EQ(sem_post(&s->answer), 0);
+		take_turns();
+	}
+	_exit(0);
+}
+
+TEST(recursive_by_threads_of_one_number)
+{
+	pid_t pid;
+
+	make_shared();
+	make_mutex(&s->mutex, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED,
+		   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0)
+		be_the_other();
+	thread_join(thread_start(show_number, NULL));
+	await_child(pid);
+	CHECK_EQ(s->count, 2 * NR_TURNS);
+	CHECK_EQ(pthread_mutex_trylock(&s->mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&s->mutex), 0);
+}
+
+/* --- owners --------------------------------------------------------------- */
 
 static void *hold_until_told(void *arg)
 {

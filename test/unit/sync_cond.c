@@ -12,16 +12,25 @@
 #include "os/mem.h"
 #include "sync/cond.h"
 #include "sync/inherit.h"
-#include "sync/protect.h"
 #include "sync/shared.h"
 
 /* Mutexes of libc's are not what is tested here. */
-bool wf_shared_begin(pthread_mutex_t *m)
+bool wf_shared_is_ours(const pthread_mutex_t *m)
 {
 	return false;
 }
 
-void wf_shared_end(pthread_mutex_t *m, bool is_held)
+int wf_shared_trylock(pthread_mutex_t *m)
+{
+	return pthread_mutex_trylock(m);
+}
+
+int wf_shared_unlock(pthread_mutex_t *m)
+{
+	return pthread_mutex_unlock(m);
+}
+
+void wf_shared_end(pthread_mutex_t *m)
 {
 }
 
@@ -32,16 +41,6 @@ int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
 }
 
 int wf_inherit_unlock(pthread_mutex_t *m)
-{
-	return pthread_mutex_unlock(m);
-}
-
-int wf_protect_trylock(pthread_mutex_t *m)
-{
-	return pthread_mutex_trylock(m);
-}
-
-int wf_protect_unlock(pthread_mutex_t *m)
 {
 	return pthread_mutex_unlock(m);
 }
