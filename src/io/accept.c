@@ -11,6 +11,19 @@
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 
+/* Without a ring the call comes last, when there is a connection. */
+static bool is_refused(int fd, int flags)
+{
+	int listens = 0;
+	socklen_t bytes = sizeof(listens);
+
+	return (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0 ||
+	       (wf_ring_is_refused() &&
+		(wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+			&bytes) < 0 ||
+		 !listens));
+}
+
 int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 		 int flags)
 {
@@ -22,7 +35,7 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 		.op_flags = (uint32_t)flags,
 	};
 
-	if (wf_descriptor_is_nonblocking(fd))
+	if (wf_descriptor_is_nonblocking(fd) || is_refused(fd, flags))
 		return (int)wf_sys(SYS_accept4, fd, addr, addr_bytes, flags);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
@@ -85,7 +98,7 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 	};
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	int64_t deadline, call_deadline;
-	bool is_local;
+	bool is_local, has_begun;
 	int n;
 
 	if (wf_descriptor_is_nonblocking(fd))
@@ -94,7 +107,10 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 	for (;;) {
 		call_deadline = deadline_of_call(fd, deadline);
 		n = wf_request_run(&r, call_deadline);
-		if (n != -ERESTART && (n != -ETIMEDOUT || r.result == n))
+		/* Begun before, or by another thread: a ring does not wait. */
+		has_begun = n == -EALREADY;
+		if (!has_begun && n != -ERESTART &&
+		    (n != -ETIMEDOUT || r.result == n))
 			return n;
 		/* The kernel has read it. One that waits for its turn to be
 		 * taken has not begun. */
@@ -107,8 +123,12 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		if (is_local)
 			continue;
 		n = wait_connected(fd, deadline);
-		/* Who lost its server before the call began is ready, too. */
-		if (n != 0 || is_connected(fd))
-			return n;
+		if (n == 0 && is_connected(fd)) /* to be said by the call */
+			wf_sys(SYS_connect, fd, addr, addr_bytes);
+		else if (n == 0 && has_begun) /* the other was told why */
+			n = -ECONNABORTED;
+		else if (n == 0) /* its server was lost before the call */
+			continue;
+		return n;
 	}
 }

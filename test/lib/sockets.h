@@ -24,6 +24,48 @@ static inline void make_pair(int type)
 	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
 }
 
+static struct sockaddr_in address;
+static int listener;
+
+static inline int inet_socket(int type)
+{
+	int fd = socket(AF_INET, type, 0);
+
+	CHECK(fd >= 0);
+	return fd;
+}
+
+/* A socket that has a name, `address`. */
+static inline int loopback_socket(int type)
+{
+	socklen_t bytes = sizeof(address);
+	int fd = inet_socket(type);
+
+	address = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	CHECK_EQ(bind(fd, (struct sockaddr *)&address, bytes), 0);
+	CHECK_EQ(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
+	return fd;
+}
+
+static inline void connect_to_it(int fd)
+{
+	CHECK_EQ(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+}
+
+/* pair[1] is the client's. */
+static inline void make_tcp_pair(void)
+{
+	listener = loopback_socket(SOCK_STREAM);
+	CHECK_EQ(listen(listener, 1), 0);
+	pair[1] = inet_socket(SOCK_STREAM);
+	connect_to_it(pair[1]);
+	pair[0] = accept(listener, NULL, NULL);
+	CHECK(pair[0] >= 0);
+}
+
 static inline void *read_one(void *arg)
 {
 	char c = 0;

@@ -334,7 +334,6 @@ TEST(edge_triggered_oneshot_server)
 /* --- one listener, many threads ------------------------------------------ */
 
 enum { NR_CALLS = 300 };
-static int listener;
 
 static void *accept_exclusively(void *arg)
 {

@@ -11,24 +11,6 @@
 
 enum { NR_ROUNDS = 100, PATIENCE_MS = 5000 };
 
-/* The client's end is pair[1]. */
-static void make_tcp_pair(void)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	socklen_t bytes = sizeof(address);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	CHECK_EQ(bind(listener, (struct sockaddr *)&address, bytes), 0);
-	CHECK_EQ(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
-	CHECK_EQ(listen(listener, 1), 0);
-	pair[1] = socket(AF_INET, SOCK_STREAM, 0);
-	CHECK_EQ(connect(pair[1], (struct sockaddr *)&address, bytes), 0);
-	pair[0] = accept(listener, NULL, NULL);
-	CHECK(pair[0] >= 0);
-	CHECK_EQ(close(listener), 0);
-}
-
 static void find_nothing(int fd)
 {
 	char c;

@@ -193,7 +193,6 @@ TEST(message_with_waitall)
 /* --- a listener of two processes ----------------------------------------- */
 
 enum { NR_CALLS = 60 };
-static int listener;
 
 static void *take_calls(void *arg)
 {
