@@ -54,3 +54,22 @@ WF_API(ssize_t, pwritev, int fd, const struct iovec *iov, int nr, off_t at)
 				wf_io_pwritev(fd, iov, nr, at));
 }
 WF_API_ALIAS(pwritev, pwritev64);
+
+/* With flags the kernel does what they say. */
+WF_API(ssize_t, preadv2, int fd, const struct iovec *iov, int nr, off_t at,
+       int flags)
+{
+	if (flags != 0)
+		return wf_real.preadv2(fd, iov, nr, at, flags);
+	return at == -1 ? readv(fd, iov, nr) : preadv(fd, iov, nr, at);
+}
+WF_API_ALIAS(preadv2, preadv64v2);
+
+WF_API(ssize_t, pwritev2, int fd, const struct iovec *iov, int nr, off_t at,
+       int flags)
+{
+	if (flags != 0)
+		return wf_real.pwritev2(fd, iov, nr, at, flags);
+	return at == -1 ? writev(fd, iov, nr) : pwritev(fd, iov, nr, at);
+}
+WF_API_ALIAS(pwritev2, pwritev64v2);

@@ -11,6 +11,7 @@
 #include <linux/io_uring.h>
 #include <string.h>
 
+#include "io/call.h"
 #include "io/descriptor.h"
 #include "io/file.h"
 #include "io/io.h"
@@ -75,10 +76,14 @@ static bool may_wait(int fd, int flags)
 	       !wf_descriptor_is_nonblocking(fd);
 }
 
-/* Only the plain call can wait for more than it leaves where it is. */
-static bool peeks_for_all(int flags)
+/*
+ * Only the plain call can wait for more than it leaves where it is. A server
+ * makes it: a ring's news would cut a carrier's short.
+ */
+static bool peeks_for_all(int fd, int flags)
 {
-	return (flags & (MSG_PEEK | MSG_WAITALL)) == (MSG_PEEK | MSG_WAITALL);
+	return (flags & (MSG_PEEK | MSG_WAITALL)) == (MSG_PEEK | MSG_WAITALL) &&
+	       may_wait(fd, flags);
 }
 
 /* A ring takes MSG_WAITALL for several messages of some sockets. */
@@ -111,8 +116,8 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 		.op_flags = (uint32_t)flags,
 	};
 
-	if (peeks_for_all(flags))
-		return wf_sys(SYS_recvmsg, fd, msg, flags);
+	if (peeks_for_all(fd, flags))
+		return wf_call_wait(WF_CALL(SYS_recvmsg, fd, (long)msg, flags));
 	/* The ring knows what is missing when a part has come. */
 	if ((flags & MSG_WAITALL) == 0 || !may_wait(fd, flags)) {
 		long n = wf_sys(SYS_recvmsg, fd, msg, flags | MSG_DONTWAIT);
@@ -199,17 +204,14 @@ static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 				 struct sockaddr *addr, socklen_t *addr_bytes)
 {
-	int now = peeks_for_all(flags) ? 0 : MSG_DONTWAIT;
-	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | now, addr,
-			addr_bytes);
+	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | MSG_DONTWAIT,
+			addr, addr_bytes);
 
 	if (n != -EAGAIN &&
 	    ((flags & MSG_WAITALL) == 0 || n <= 0 || (size_t)n >= bytes)) {
 		wf_descriptor_was_tried(fd, false);
 		return n;
 	}
-	if (now == 0)
-		return n;
 	if (!may_wait(fd, flags))
 		return n == -EAGAIN ? found_dry(fd) : n;
 	if (n > 0 && !wf_descriptor_is_byte_stream(fd))
@@ -230,6 +232,10 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd) &&
 	    !wf_descriptor_is_nonblocking(fd))
 		return recv_later(fd, buf, bytes, flags);
+	if (peeks_for_all(fd, flags))
+		return wf_call_wait(WF_CALL(SYS_recvfrom, fd, (long)buf,
+					    (long)bytes, flags, (long)addr,
+					    (long)addr_bytes));
 	return recv_now(fd, buf, bytes, flags, addr, addr_bytes);
 }
 

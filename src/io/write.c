@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <linux/io_uring.h>
 
+#include "io/call.h"
 #include "io/descriptor.h"
 #include "io/file.h"
 #include "io/io.h"
@@ -166,9 +167,17 @@ static bool may_wait(int fd, int flags)
 	return (flags & MSG_DONTWAIT) == 0 && !wf_descriptor_is_nonblocking(fd);
 }
 
+/*
+ * The kernel tells of the end of each call, so there is to be just one, which a
+ * server makes: a ring's news would cut a carrier's short.
+ */
+static bool is_counted(int fd, int flags)
+{
+	return (flags & MSG_ZEROCOPY) != 0 && may_wait(fd, flags);
+}
+
 long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	long n = wf_sys(SYS_sendmsg, fd, msg, flags | now_flag(flags));
 	struct msghdr copy;
 	struct wf_request r = {
 		.op = IORING_OP_SENDMSG,
@@ -177,7 +186,11 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 		.len = 1,
 		.op_flags = (uint32_t)flags,
 	};
+	long n;
 
+	if (is_counted(fd, flags))
+		return wf_call_wait(WF_CALL(SYS_sendmsg, fd, (long)msg, flags));
+	n = wf_sys(SYS_sendmsg, fd, msg, flags | now_flag(flags));
 	if ((n < 0 && n != -EAGAIN) ||
 	    (n >= 0 &&
 	     (size_t)n == wf_io_total(msg->msg_iov, msg->msg_iovlen)) ||
@@ -195,8 +208,6 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		  const struct sockaddr *addr, socklen_t addr_bytes)
 {
-	long n = wf_sys(SYS_sendto, fd, buf, bytes, flags | now_flag(flags),
-			addr, addr_bytes);
 	struct iovec iov = { (void *)buf, bytes };
 	struct msghdr msg = {
 		.msg_name = (void *)addr,
@@ -209,7 +220,14 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		.len = 1,
 		.op_flags = (uint32_t)flags,
 	};
+	long n;
 
+	if (is_counted(fd, flags))
+		return wf_call_wait(WF_CALL(SYS_sendto, fd, (long)buf,
+					    (long)bytes, flags, (long)addr,
+					    addr_bytes));
+	n = wf_sys(SYS_sendto, fd, buf, bytes, flags | now_flag(flags), addr,
+		   addr_bytes);
 	if ((n < 0 && n != -EAGAIN) ||
 	    (n >= 0 && (size_t)n == wf_io_total(&iov, 1)) ||
 	    !may_wait(fd, flags))
@@ -224,7 +242,8 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 {
 	const unsigned int most = UIO_MAXIOV; /* as in the kernel */
-	bool is_stream = wf_descriptor_is_byte_stream(fd);
+	bool is_single = wf_descriptor_is_byte_stream(fd) ||
+			 is_counted(fd, flags);
 	unsigned int done = 0;
 	long n = 0;
 
@@ -232,7 +251,7 @@ int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 	while (done < nr) {
 		struct msghdr *msg = &messages[done].msg_hdr;
 
-		if (!is_stream) {
+		if (!is_single) {
 			n = wf_sys(SYS_sendmmsg, fd, messages + done, nr - done,
 				   flags | now_flag(flags));
 			done += n > 0 ? (unsigned int)n : 0;
