@@ -1,7 +1,7 @@
 /*
- * Replacing the program. A preemption signal that is pending then would be the
- * new program's, which has no handler for it; so from here on there are none.
- * Nor are there server processes, which would keep its descriptors open.
+ * Replacing the program. From here on there are no preemption signals
+ * (signal/preempt.c), nor server processes, which would keep its descriptors
+ * open.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,15 +1,15 @@
 /*
- * The programs that the program executes. Weft's place in LD_PRELOAD is taken
- * away
+ * The programs that the program executes. Weft's places in LD_PRELOAD and
+ * GLIBC_TUNABLES are taken away
  *
  * - from all of them under --no-children and under ThreadSanitizer, whose
  *   library is then taken away too, as it crashes in programs that are not
- *   built for it: the variable is edited in place, before anybody has copied
- *   the environment;
+ *   built for it: the variables are edited in place, before anybody has
+ *   copied the environment;
  * - from one that cannot load it, for which the new environment is copied.
  *   Otherwise a 32-bit ld.so would complain, musl's would end the program, and
  *   Go's threads would be weft's. Static and set-user-ID programs do not look
- *   at the variable.
+ *   at LD_PRELOAD.
  *
  * In a child of fork nothing may be used that a signal handler may not use:
  * no malloc here.
@@ -35,10 +35,7 @@ enum {
 	MAX_INTERPRETERS = 5, /* the kernel's limit */
 };
 
-static const char preload[] = "LD_PRELOAD=";
-enum { PRELOAD_LEN = sizeof(preload) - 1 };
-
-/* --- the variable --- */
+/* --- the variables --- */
 
 static bool is_separator(char c)
 {
@@ -68,19 +65,42 @@ static bool is_thread_sanitizer(const char *entry, size_t len)
 	return false;
 }
 
-/* Takes weft's entries out of a list like LD_PRELOAD's. */
-static void filter(char *list)
+/* As the command puts it there. */
+static bool is_tunable(const char *entry, size_t len)
 {
-	char *to = list;
+	static const char tunable[] = "glibc.pthread.rseq=0";
 
-	for (char *p = list; *p != '\0';) {
+	return len == sizeof(tunable) - 1 && memcmp(entry, tunable, len) == 0;
+}
+
+static bool is_preloaded(const char *entry, size_t len)
+{
+	return is_weft(entry, len) || is_thread_sanitizer(entry, len);
+}
+
+enum { PRELOAD, TUNABLES, NR_LISTS };
+
+static const struct list {
+	const char *name;
+	size_t name_len;
+	bool (*is_ours)(const char *entry, size_t len);
+} lists[NR_LISTS] = {
+	[PRELOAD] = { "LD_PRELOAD=", 11, is_preloaded },
+	[TUNABLES] = { "GLIBC_TUNABLES=", 15, is_tunable },
+};
+
+/* Takes weft's entries out of a variable. False: it has no others. */
+static bool filter(const struct list *l, char *variable)
+{
+	char *first = variable + l->name_len, *to = first;
+
+	for (char *p = first; *p != '\0';) {
 		size_t len = 0;
 
 		while (p[len] != '\0' && !is_separator(p[len]))
 			len++;
-		if (len > 0 && !is_weft(p, len) &&
-		    !is_thread_sanitizer(p, len)) {
-			if (to != list)
+		if (len > 0 && !l->is_ours(p, len)) {
+			if (to != first)
 				*to++ = ':';
 			memmove(to, p, len);
 			to += len;
@@ -88,6 +108,16 @@ static void filter(char *list)
 		p += len + (p[len] != '\0');
 	}
 	*to = '\0';
+	return to != first;
+}
+
+static const struct list *list_of(const char *variable)
+{
+	for (size_t i = 0; i < NR_LISTS; i++) {
+		if (strncmp(variable, lists[i].name, lists[i].name_len) == 0)
+			return &lists[i];
+	}
+	return NULL;
 }
 
 void wf_children_spare_all(char **envp)
@@ -95,12 +125,10 @@ void wf_children_spare_all(char **envp)
 	char **to = envp;
 
 	for (char **p = envp; *p != NULL; p++) {
-		if (strncmp(*p, preload, PRELOAD_LEN) == 0) {
-			filter(*p + PRELOAD_LEN);
-			if ((*p)[PRELOAD_LEN] == '\0')
-				continue;
-		}
-		*to++ = *p;
+		const struct list *l = list_of(*p);
+
+		if (l == NULL || filter(l, *p))
+			*to++ = *p;
 	}
 	*to = NULL;
 }
@@ -230,58 +258,83 @@ static bool is_readable(const void *at, uintptr_t *page)
 	return true;
 }
 
-static bool is_preload(const char *entry, uintptr_t *page)
+static bool is_variable(const struct list *l, const char *entry,
+			uintptr_t *page)
 {
-	for (size_t i = 0; i < PRELOAD_LEN; i++) {
-		if (!is_readable(entry + i, page) || entry[i] != preload[i])
+	for (size_t i = 0; i < l->name_len; i++) {
+		if (!is_readable(entry + i, page) || entry[i] != l->name[i])
 			return false;
 	}
-	return wf_memory_is_string(entry, SIZE_MAX) &&
-	       strstr(entry, "libweft.so") != NULL;
+	return wf_memory_is_string(entry, SIZE_MAX);
 }
 
-/*
- * How many entries are there, and which is the variable? False: none is, or the
- * kernel will find that some lead nowhere.
- */
-static bool find_preload(char *const envp[], size_t *ret_nr, size_t *ret_at)
+struct found {
+	size_t nr;	     /* entries */
+	size_t at[NR_LISTS]; /* SIZE_MAX: not there */
+};
+
+/* False: weft is not preloaded, or the kernel will find that some entries lead
+ * nowhere. */
+static bool find_lists(char *const envp[], struct found *f)
 {
 	uintptr_t entries = UINTPTR_MAX, strings = UINTPTR_MAX; /* pages */
-	bool is_found = false;
-	size_t nr;
+	size_t i;
 
-	for (nr = 0; is_readable(&envp[nr], &entries) && envp[nr] != NULL;
-	     nr++) {
-		if (!is_found && is_preload(envp[nr], &strings)) {
-			is_found = true;
-			*ret_at = nr;
+	*f = (struct found){ 0, { SIZE_MAX, SIZE_MAX } };
+	for (i = 0; is_readable(&envp[i], &entries) && envp[i] != NULL; i++) {
+		for (size_t n = 0; n < NR_LISTS; n++) {
+			if (f->at[n] == SIZE_MAX &&
+			    is_variable(&lists[n], envp[i], &strings))
+				f->at[n] = i;
 		}
 	}
-	*ret_nr = nr;
-	return is_found && is_readable(&envp[nr], &entries);
+	f->nr = i;
+	return f->at[PRELOAD] != SIZE_MAX &&
+	       strstr(envp[f->at[PRELOAD]], "libweft.so") != NULL &&
+	       is_readable(&envp[i], &entries);
+}
+
+/* Filtered; text is where the changed variables go. */
+static void copy_env(char **to, char *text, char *const envp[],
+		     const struct found *f)
+{
+	for (size_t i = 0; i < f->nr; i++) {
+		const struct list *l = i == f->at[PRELOAD]  ? &lists[PRELOAD] :
+				       i == f->at[TUNABLES] ? &lists[TUNABLES] :
+							      NULL;
+
+		*to = envp[i];
+		if (l != NULL) {
+			*to = strcpy(text, envp[i]);
+			text += strlen(text) + 1;
+			if (!filter(l, *to))
+				continue;
+		}
+		to++;
+	}
+	*to = NULL;
 }
 
 char *const *wf_children_env(struct wf_children_env *e, int dir,
 			     const char *path, char *const envp[])
 {
-	size_t nr, at, text;
+	size_t text_bytes = 0;
+	struct found f;
 	char **copy;
 
 	*e = (struct wf_children_env){ NULL, 0 };
-	if (path == NULL || !find_preload(envp, &nr, &at) ||
-	    takes_weft(dir, path))
+	if (path == NULL || !find_lists(envp, &f) || takes_weft(dir, path))
 		return envp;
-	text = strlen(envp[at]) + 1;
-	e->bytes = (nr + 1) * sizeof(*envp) + text;
+	for (size_t n = 0; n < NR_LISTS; n++) {
+		if (f.at[n] != SIZE_MAX)
+			text_bytes += strlen(envp[f.at[n]]) + 1;
+	}
+	e->bytes = (f.nr + 1) * sizeof(*envp) + text_bytes;
 	e->memory = wf_os_reserve(e->bytes);
 	if (e->memory == NULL)
 		return envp;
 	copy = e->memory;
-	memcpy(copy, envp, (nr + 1) * sizeof(*envp));
-	copy[at] = memcpy(copy + nr + 1, envp[at], text);
-	filter(copy[at] + PRELOAD_LEN);
-	if (copy[at][PRELOAD_LEN] == '\0')
-		memmove(copy + at, copy + at + 1, (nr - at) * sizeof(*copy));
+	copy_env(copy, (char *)(copy + f.nr + 1), envp, &f);
 	return copy;
 }
 

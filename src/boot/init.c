@@ -20,7 +20,6 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
-#include "signal/preempt.h"
 #include "thread/alive.h"
 #include "thread/main_exit.h"
 
@@ -89,7 +88,6 @@ void wf_runtime_boot(void)
 		       "limit on virtual memory (ulimit -v)");
 		give_up();
 	}
-	wf_preempt_exec_done();
 	first = wf_runtime_attach();
 	first->is_first = true;
 	first->sigmask = wf_os_get_signal_mask();

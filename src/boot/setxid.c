@@ -24,6 +24,7 @@
 #include "sched/idle.h"
 #include "sched/preempt.h"
 #include "sched/runtime.h"
+#include "signal/preempt.h"
 #include "signal/receiver.h"
 
 static struct {
@@ -115,7 +116,7 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		    !is_missing(tid, &c->setxid_seen, generation))
 			continue;
 		missing++;
-		if (is_time)
+		if (is_time && wf_preempt_may_broadcast())
 			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
 	}
 	for (uint32_t i = 0; i < wf_server_count(); i++) {
@@ -210,6 +211,7 @@ int wf_setxid(long nr, long a, long b, long c)
 		return (int)wf_sys(nr, a, b, c);
 	}
 	wf_spin_lock(&change.lock);
+	wf_preempt_broadcast_begin();
 	lift_signal_limit();
 	wf_carrier_clone_lock(); /* X1 */
 	attempt = gather_processes();
@@ -224,6 +226,7 @@ int wf_setxid(long nr, long a, long b, long c)
 	wf_store_release(&attempt_over, attempt);
 	is_torn = wf_load_relaxed(&change.is_torn);
 	wf_carrier_clone_unlock();
+	wf_preempt_broadcast_end();
 	wf_spin_unlock(&change.lock);
 	wf_runtime_leave(t);
 	if (is_torn)

@@ -13,6 +13,13 @@
  * waits for a turn waits for theirs, too.
  * P3. All signals are blocked in the handler. Left by a switch, the carrier's
  *     mask is marked unknown, so the incoming side sets it.
+ * P4. A signal that was pending for who executes a program would be that
+ *     program's. So from before an exec until it has failed nobody is signalled
+ *     or preempted, and who executes waits for what is on its way: a sender
+ *     marks the carrier, then looks for an exec; the other does it the other
+ *     way round. What timers have sent the kernel throws away.
+ * P5. Who broadcasts says so before, and no exec begins until that is over; or
+ *     it finds that one has begun, and sends when that has failed.
  */
 #include "signal/preempt.h"
 
@@ -38,6 +45,8 @@
 #include "signal/frame.h"
 
 void (*wf_preempt_setxid)(void);
+static _Atomic uint32_t nr_execs; /* P4 */
+static _Atomic bool is_broadcast; /* P5 */
 
 static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 {
@@ -144,7 +153,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	if (t == &c->idle_self)
+	if (t == &c->idle_self || wf_load_relaxed(&nr_execs) != 0) /* P4 */
 		return;
 	wf_arrive_nudge(t, ucontext);
 	if (t->kind != WF_THREAD_MULTIPLEXED)
@@ -181,44 +190,65 @@ void wf_preempt_signal(struct wf_carrier *c)
 	int tid = wf_load_acquire(&c->tid);
 
 	if (tid != 0 && !atomic_exchange(&c->is_signalled, true) &&
-	    wf_os_tgkill(tid, WF_PREEMPT_SIGNAL) < 0)
+	    (atomic_load(&nr_execs) != 0 || /* P4 */
+	     wf_os_tgkill(tid, WF_PREEMPT_SIGNAL) < 0))
 		wf_store_relaxed(&c->is_signalled, false);
-}
-
-/* As the kernel has it; libc refuses this signal to its callers. */
-struct kernel_action {
-	void (*handler)(int, siginfo_t *, void *);
-	unsigned long flags;
-	void (*restorer)(void);
-	uint64_t mask;
-};
-
-#define KERNEL_IGNORE ((void (*)(int, siginfo_t *, void *))1)
-
-static _Atomic uint32_t nr_execs;
-
-static void set_action(struct kernel_action action)
-{
-	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, &action, NULL, 8);
 }
 
 void wf_preempt_init(void)
 {
+	/* As the kernel has it; libc refuses this signal to its callers. */
+	const struct {
+		void (*handler)(int, siginfo_t *, void *);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} action = { handle, SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
+		     wf_arch_sigreturn, UINT64_MAX };
+
 	wf_store_relaxed(&nr_execs, 0);
+	wf_store_relaxed(&is_broadcast, false);
 	wf_ready_interrupt = wf_preempt_signal;
-	set_action((struct kernel_action){
-		handle, SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
-		wf_arch_sigreturn, UINT64_MAX });
+	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, &action, NULL, 8);
+}
+
+static void pause_shortly(void)
+{
+	const struct timespec pause = { 0, 20 * WF_NS_PER_US };
+
+	wf_sys(SYS_nanosleep, &pause, NULL);
 }
 
 void wf_preempt_exec_begin(void)
 {
-	atomic_fetch_add(&nr_execs, 1);
-	/* Ignoring it also discards what is pending. */
-	set_action((struct kernel_action){ .handler = KERNEL_IGNORE });
+	const struct wf_thread *t = wf_self;
+
+	while (atomic_fetch_add(&nr_execs, 1), atomic_load(&is_broadcast)) {
+		atomic_fetch_sub(&nr_execs, 1); /* P5 */
+		pause_shortly();
+	}
+	wf_sys(SYS_sched_yield); /* what was sent arrives on the way back */
+	while (t != NULL && t->carrier != NULL &&
+	       atomic_load(&t->carrier->is_signalled)) /* P4 */
+		pause_shortly();
 }
 
-/* What was thrown away may have been a nudge (signal/route.c, W1). */
+void wf_preempt_broadcast_begin(void)
+{
+	atomic_store(&is_broadcast, true);
+}
+
+bool wf_preempt_may_broadcast(void)
+{
+	return atomic_load(&nr_execs) == 0;
+}
+
+void wf_preempt_broadcast_end(void)
+{
+	wf_store_release(&is_broadcast, false);
+}
+
+/* What was not sent may have been a nudge (signal/route.c, W1). */
 static void signal_all(void)
 {
 	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
@@ -233,19 +263,8 @@ static void signal_all(void)
 
 void wf_preempt_exec_end(void)
 {
-	if (atomic_fetch_sub(&nr_execs, 1) == 1) {
-		wf_preempt_init();
+	if (atomic_fetch_sub(&nr_execs, 1) == 1)
 		signal_all();
-	}
-}
-
-void wf_preempt_exec_done(void)
-{
-	struct kernel_action old = { 0 };
-
-	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, NULL, &old, 8);
-	if (old.handler == KERNEL_IGNORE)
-		set_action((struct kernel_action){ 0 });
 }
 
 void wf_preempt_arm(struct wf_carrier *c)

@@ -2,6 +2,7 @@
 #ifndef WEFT_SIGNAL_PREEMPT_H
 #define WEFT_SIGNAL_PREEMPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sched/vp.h"
@@ -19,13 +20,18 @@ void wf_preempt_signal(struct wf_carrier *c);
 void wf_preempt_arm(struct wf_carrier *c);
 
 /*
- * The program is about to be replaced: pending preemption signals are thrown
- * away and further ones ignored, until exec has failed. Nests among threads.
+ * The caller is about to replace the program: no preemption signals are sent
+ * until exec has failed, and none is on its way to the caller, which stays on
+ * its carrier. Nests among threads. in_runtime 0.
  */
 void wf_preempt_exec_begin(void);
 void wf_preempt_exec_end(void);
-/* In a new program that a thread on weft has executed: not ignored. */
-void wf_preempt_exec_done(void);
+
+/* Who sends them to all kernel threads, one at a time: only if it may just
+ * now, and again later. */
+void wf_preempt_broadcast_begin(void);
+bool wf_preempt_may_broadcast(void);
+void wf_preempt_broadcast_end(void);
 
 /* Runs first in the handler on every kernel thread; set by boot/. */
 extern void (*wf_preempt_setxid)(void);

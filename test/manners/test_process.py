@@ -183,12 +183,18 @@ def test_go_child(tmp_path):
         int main(void)
         {
             const char *preload = getenv("LD_PRELOAD");
-            return puts(preload ? preload : "nothing") < 0;
+            const char *tunables = getenv("GLIBC_TUNABLES");
+            return printf("%s %s\\n", preload ? preload : "nothing",
+                          tunables ? tunables : "none") < 0;
         }
     """)
-    assert check_child(program).stdout == "nothing\nstatus 0\n"
+    assert check_child(program).stdout == "nothing none\nstatus 0\n"
+    result = run([*WEFT, "/bin/sh", "-c", f"{program}; env"],
+                 {"LD_PRELOAD": "libm.so.6",
+                  "GLIBC_TUNABLES": "glibc.malloc.check=0"})
+    assert result.stdout.startswith("libm.so.6 glibc.malloc.check=0\n")
     result = run([*WEFT, "/bin/sh", "-c", f"{program}; env"])
-    assert result.stdout.startswith("nothing\n")
+    assert result.stdout.startswith("nothing none\n")
     assert f"LD_PRELOAD={LIBRARY}" in result.stdout.splitlines()
 
 
@@ -213,15 +219,36 @@ def test_setuid_child(tmp_path):
 def test_no_children():
     result = run([*WEFT, "--no-children", PROGRAM, "exec", "/usr/bin/env"])
     assert "LD_PRELOAD" not in result.stdout
+    assert "GLIBC_TUNABLES" not in result.stdout
     result = run([*WEFT, "--no-children", "/bin/sh", "-c",
                   "env; exec env"])
     assert "LD_PRELOAD" not in result.stdout
+    assert "GLIBC_TUNABLES" not in result.stdout
 
 
 def test_no_children_keeps_what_the_user_preloads():
     result = run([*WEFT, "--no-children", "/usr/bin/env", "/usr/bin/env"],
-                 {"LD_PRELOAD": "libm.so.6 libdl.so.2"})
-    assert "LD_PRELOAD=libm.so.6:libdl.so.2" in result.stdout.splitlines()
+                 {"LD_PRELOAD": "libm.so.6 libdl.so.2",
+                  "GLIBC_TUNABLES": "glibc.malloc.check=0"})
+    lines = result.stdout.splitlines()
+    assert "LD_PRELOAD=libm.so.6:libdl.so.2" in lines
+    assert "GLIBC_TUNABLES=glibc.malloc.check=0" in lines
+
+
+def lines_after_pid(result):
+    return result.stdout.partition("\npid ")[2].splitlines()[1:]
+
+
+def test_no_children_leaves_nothing_in_signals_and_limits():
+    """Of what a thread executes while others run."""
+    show = ["/bin/sh", "-c", "grep -E '^(Sig[BIC]|Shd|Cap|NoNew|Seccomp:|Cpus)'"
+            " /proc/self/status; cat /proc/self/limits"]
+    natively = run([PROGRAM, "exec", *show])
+    assert any("SigIgn" in line for line in lines_after_pid(natively))
+    for vps in "1", "2":
+        result = run([*WEFT, "--vps", vps, "--no-children", PROGRAM, "exec",
+                      *show])
+        assert lines_after_pid(result) == lines_after_pid(natively)
 
 
 def test_no_children_runs_the_program_itself_on_weft():

@@ -1,6 +1,7 @@
 /*
- * A thread replaces the program while others compute and are preempted: a
- * preemption signal that was on its way must not reach the new program.
+ * A thread that has computed replaces the program while others compute and are
+ * preempted: a preemption signal that was on its way must not reach the new
+ * program.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -19,7 +20,10 @@ static void *spin(void *arg)
 
 static void *replace(void *arg)
 {
-	sleep_ms(COMPUTE_MS);
+	int64_t end = now_ns() + COMPUTE_MS * NS_PER_MS;
+
+	while (now_ns() < end)
+		execl("/nonexistent", "nothing", (char *)NULL);
 	execl("/bin/true", "true", (char *)NULL);
 	_exit(1);
 	return arg;
