@@ -52,24 +52,11 @@ static bool has_vp(const struct wf_thread *me)
 	       me->vp != NULL;
 }
 
-void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
+/* A computing thread gives way to whom it wakes, if nobody is idle. */
+static WF_NOINLINE void give_way(struct wf_thread *me, struct wf_thread *t)
 {
-	struct wf_vp *vp;
+	struct wf_vp *vp = me->vp;
 
-	if (t->kind != WF_THREAD_MULTIPLEXED) {
-		wake_kernel_thread(t);
-		return;
-	}
-	if (!has_vp(me)) {
-		put_remote(t);
-		return;
-	}
-	vp = me->vp;
-	if (WF_LIKELY(!gives_way(vp, me))) {
-		wf_queue_put(vp, t, WF_READY_WOKEN);
-		return;
-	}
-	/* A computing thread gives way to whom it wakes, if nobody is idle. */
 	if (wf_idle_is_any()) {
 		wf_queue_put_remote(NULL, t, WF_READY_WOKEN);
 		return;
@@ -77,6 +64,18 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 	wf_queue_put(vp, t, WF_READY_WOKEN);
 	wf_vp_ask(vp, WF_RESCHED_WAKE, wf_load_relaxed(&vp->counters.switches));
 	atomic_fetch_or(&me->exit_work, WF_WORK_RESCHED);
+}
+
+void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
+{
+	if (t->kind != WF_THREAD_MULTIPLEXED)
+		wake_kernel_thread(t);
+	else if (!has_vp(me))
+		put_remote(t);
+	else if (WF_LIKELY(!gives_way(me->vp, me)))
+		wf_queue_put(me->vp, t, WF_READY_WOKEN);
+	else
+		give_way(me, t);
 }
 
 void wf_ready_new(struct wf_thread *me, struct wf_thread *t)
