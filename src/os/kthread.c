@@ -16,9 +16,11 @@
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp)
 {
+	/* Those of pthread_create: filters like QEMU's refuse any others. */
 	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
 			      CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-			      CLONE_SETTLS;
+			      CLONE_SETTLS | CLONE_PARENT_SETTID |
+			      CLONE_CHILD_CLEARTID;
 
 	return (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
 }
