@@ -150,7 +150,7 @@ TEST(timed_wait_monotonic)
 	CHECK_EQ(pthread_condattr_destroy(&attr), 0);
 	lock();
 	CHECK_EQ(pthread_cond_timedwait(&own, &mutex, &soon), ETIMEDOUT);
-	CHECK(elapsed_ms(start) >= 39 && elapsed_ms(start) < 5000);
+	CHECK(elapsed_ms(start) >= 39);
 	check_owned();
 	unlock();
 	CHECK_EQ(pthread_cond_destroy(&own), 0);
@@ -226,14 +226,12 @@ static void *signal_later(void *arg)
 TEST(signal_ends_timed_wait)
 {
 	struct timespec later = deadline_ms(CLOCK_REALTIME, 10000);
-	int64_t start = now_ns();
 	pthread_t t = thread_start(signal_later, NULL);
 
 	lock();
 	while (nr_tickets == 0)
 		CHECK_EQ(pthread_cond_timedwait(&cond, &mutex, &later), 0);
 	unlock();
-	CHECK(elapsed_ms(start) < 5000);
 	thread_join(t);
 }
 

@@ -100,7 +100,7 @@ static void *compute_until_over(void *arg)
 TEST(clock_of_another_that_computes)
 {
 	pthread_t worker = thread_start(compute_until_over, NULL);
-	int64_t start = now_ns(), before, last;
+	int64_t before, last;
 	clockid_t clock;
 
 	CHECK_EQ(pthread_getcpuclockid(worker, &clock), 0);
@@ -110,7 +110,6 @@ TEST(clock_of_another_that_computes)
 
 		CHECK(now >= last);
 		last = now;
-		CHECK(elapsed_ms(start) < 10000);
 	}
 	is_over = 1;
 	thread_join(worker);

@@ -68,14 +68,11 @@ static void *wait_while_zero(void *arg)
 /* Wakes until `nr` threads were woken in all. */
 static void wake_exactly(uint32_t *address, int nr)
 {
-	int64_t start = now_ns();
-
 	while (nr > 0) {
 		long woken = wake(address, nr);
 
 		CHECK(woken >= 0 && woken <= nr);
 		nr -= (int)woken;
-		CHECK(elapsed_ms(start) < 10000);
 		if (woken == 0)
 			sched_yield();
 	}
@@ -144,7 +141,6 @@ static void relative_timeout(void)
 
 	CHECK_ERRNO(futex(&word, FUTEX_WAIT, 0, &ts, NULL, 0), ETIMEDOUT);
 	CHECK(now_ns() - start >= 20 * NS_PER_MS);
-	CHECK(elapsed_ms(start) < 5000);
 	ts.tv_nsec = NS_PER_S;
 	CHECK_ERRNO(futex(&word, FUTEX_WAIT, 0, &ts, NULL, 0), EINVAL);
 }
@@ -162,13 +158,13 @@ static void absolute_timeout(void)
 	CHECK_ERRNO(futex(&word, FUTEX_WAIT_BITSET, 0, &ts, NULL,
 			  FUTEX_BITSET_MATCH_ANY),
 		    ETIMEDOUT);
-	CHECK(elapsed_ms(start) >= 18 && elapsed_ms(start) < 5000);
+	CHECK(elapsed_ms(start) >= 18);
 	ts = deadline_ms(CLOCK_REALTIME, 20);
 	start = now_ns();
 	CHECK_ERRNO(futex(&word, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0,
 			  &ts, NULL, FUTEX_BITSET_MATCH_ANY),
 		    ETIMEDOUT);
-	CHECK(elapsed_ms(start) >= 18 && elapsed_ms(start) < 5000);
+	CHECK(elapsed_ms(start) >= 18);
 	ts = deadline_ms(CLOCK_MONOTONIC, -1000);
 	CHECK_ERRNO(futex(&word, FUTEX_WAIT_BITSET, 0, &ts, NULL,
 			  FUTEX_BITSET_MATCH_ANY),

@@ -193,18 +193,15 @@ TEST(handlers_interrupt_a_read)
 {
 	int fd = make_fd(SIGUSR1, 0);
 	pthread_t t;
-	int64_t start;
 
 	handle(SIGUSR2, count, 0);
 	handle(SIGHUP, count, SA_RESTART);
 	t = thread_start(read_interrupted, &fd);
 	await_count(&nr_ready, 1);
 	/* The first may come before the read. */
-	start = now_ns();
 	while (nr_ready == 1) {
 		CHECK_EQ(pthread_kill(t, SIGUSR2), 0);
 		sleep_ms(2);
-		CHECK(elapsed_ms(start) < 10000);
 	}
 	nr_handled = 0;
 	is_quiet = 1;

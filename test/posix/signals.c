@@ -39,12 +39,8 @@ static void *compute(void *arg)
 
 static void await_signals(int nr)
 {
-	int64_t start = now_ns();
-
-	while (nr_signals < nr) {
+	while (nr_signals < nr)
 		sleep_ms(1);
-		CHECK(elapsed_ms(start) < 10000);
-	}
 }
 
 TEST(timer_interrupts_computing_threads)

@@ -97,7 +97,6 @@ TEST(threads_are_listed)
 {
 	pthread_t threads[NR_THREADS];
 	char path[PATH_BYTES];
-	int64_t start;
 	DIR *other;
 
 	CHECK_EQ(count_now(), 1);
@@ -111,9 +110,8 @@ TEST(threads_are_listed)
 	CHECK_EQ(closedir(other), 0);
 	end_workers(threads);
 	/* The kernel takes its time. */
-	start = now_ns();
 	while (count_now() != 1)
-		CHECK(elapsed_ms(start) < 10000);
+		sleep_ms(1);
 }
 
 /* --- files --------------------------------------------------------------- */
@@ -195,11 +193,9 @@ TEST(files_of_threads)
 	}
 	end_workers(threads);
 	for (int i = 0; i < NR_THREADS; i++) {
-		int64_t start = now_ns();
-
 		snprintf(path, sizeof(path), "/proc/self/task/%d", ids[i]);
 		while (stat(path, &st) == 0)
-			CHECK(elapsed_ms(start) < 10000);
+			sleep_ms(1);
 		CHECK_EQ(errno, ENOENT);
 	}
 }
@@ -323,14 +319,12 @@ static long number_in_status(void)
 TEST(number_of_threads)
 {
 	pthread_t threads[NR_THREADS];
-	int64_t start;
 
 	CHECK_EQ(number_in_stat(), 1);
 	start_workers(threads);
 	CHECK_EQ(number_in_stat(), NR_THREADS + 1);
 	CHECK_EQ(number_in_status(), NR_THREADS + 1);
 	end_workers(threads);
-	start = now_ns();
 	while (number_in_stat() != 1 || number_in_status() != 1)
-		CHECK(elapsed_ms(start) < 10000);
+		sleep_ms(1);
 }

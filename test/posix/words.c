@@ -92,14 +92,12 @@ TEST(beside_a_thread_that_computes)
 	uint32_t *word = weft_word_new(0);
 	pthread_t threads[] = { thread_start(await_own, word),
 				thread_start(await_cell, cell) };
-	int64_t start;
 
 	let_it_wait(&is_ready);
 	set_4(word, 1);
 	set_8(cell, 1);
-	start = now_ns();
-	while (nr_woken < 2)
-		CHECK(elapsed_ms(start) < 10000);
+	while (nr_woken < 2) /* and gives way to nobody */
+		;
 	threads_join(threads, 2);
 	weft_word_free(word);
 }

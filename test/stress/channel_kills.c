@@ -258,10 +258,8 @@ static void kill_receivers(uint32_t flags, uint64_t *random)
 		kill_child(child);
 		child = start_receiver();
 	}
-	for (int64_t start = now_ns(); receiver_log->last < number;) {
-		CHECK(elapsed_ms(start) < 10000);
+	while (receiver_log->last < number)
 		sched_yield();
-	}
 	CHECK_EQ(receiver_log->is_broken, 0);
 	kill_child(child);
 	CHECK_EQ(weft_channel_close(out), 0);
