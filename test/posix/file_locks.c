@@ -3,6 +3,7 @@
  * the waits; errors.
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/wait.h>
@@ -196,6 +197,22 @@ static int lock_byte(int command, int byte)
 	return fcntl(fd, command, &lock);
 }
 
+/* Until the child sleeps in a call. */
+static void await_sleep(pid_t pid)
+{
+	char name[64], state = 'R';
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	while (state != 'S') {
+		FILE *f = fopen(name, "r");
+
+		CHECK(f != NULL);
+		CHECK_EQ(fscanf(f, "%*d %*s %c", &state), 1);
+		fclose(f);
+		sched_yield();
+	}
+}
+
 /* The child has byte 1 and waits for byte 0, which this process has. */
 TEST(deadlock_is_found)
 {
@@ -213,7 +230,7 @@ TEST(deadlock_is_found)
 		_exit(lock_byte(F_SETLKW, 0) == 0 ? 0 : 2);
 	}
 	CHECK_EQ(read(ends[0], &c, 1), 1);
-	sleep_ms(50);
+	await_sleep(child);
 	CHECK_ERRNO(lock_byte(F_SETLKW, 1), EDEADLK);
 	CHECK_EQ(kill(child, SIGKILL), 0);
 	CHECK_EQ(waitpid(child, NULL, 0), child);
