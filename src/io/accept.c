@@ -16,12 +16,15 @@ static bool is_refused(int fd, int flags)
 {
 	int listens = 0;
 	socklen_t bytes = sizeof(listens);
+	long err;
 
-	return (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0 ||
-	       (wf_ring_is_refused() &&
-		(wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-			&bytes) < 0 ||
-		 !listens));
+	if ((flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0)
+		return true;
+	if (!wf_ring_is_refused())
+		return false;
+	err = wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+		     &bytes);
+	return err == -ENOTSOCK || (err == 0 && !listens);
 }
 
 int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
@@ -35,8 +38,10 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 		.op_flags = (uint32_t)flags,
 	};
 
-	if (wf_descriptor_is_nonblocking(fd) || is_refused(fd, flags))
+	if (wf_descriptor_is_nonblocking(fd))
 		return (int)wf_sys(SYS_accept4, fd, addr, addr_bytes, flags);
+	if (is_refused(fd, flags))
+		return -ENOSYS;
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 

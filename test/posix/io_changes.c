@@ -76,6 +76,8 @@ TEST(flags_of_what_is_accepted)
 	CHECK_EQ(listen(listener, 1), 0);
 	CHECK_ERRNO(accept4(listener, NULL, NULL, 1), EINVAL);
 	CHECK_ERRNO(accept(inet_socket(SOCK_DGRAM), NULL, NULL), EOPNOTSUPP);
+	CHECK_EQ(pipe(pair), 0);
+	CHECK_ERRNO(accept(pair[0], NULL, NULL), ENOTSOCK);
 	thread = thread_start(accept_one, NULL);
 	let_it_wait(&is_ready);
 	CHECK_EQ(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
@@ -86,6 +88,20 @@ TEST(flags_of_what_is_accepted)
 	CHECK_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	CHECK_EQ(fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
 	CHECK_ERRNO(accept(listener, NULL, NULL), EAGAIN);
+}
+
+TEST(shutdown_ends_all_accepts)
+{
+	enum { NR = 5 };
+	pthread_t threads[NR];
+
+	listener = loopback_socket(SOCK_STREAM);
+	CHECK_EQ(listen(listener, 1), 0);
+	threads_start(threads, NR, accept_one, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(shutdown(listener, SHUT_RDWR), 0);
+	for (int i = 0; i < NR; i++)
+		CHECK_EQ(result_of(threads[i]), -EINVAL);
 }
 
 static void limit(int ms)
