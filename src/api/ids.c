@@ -26,12 +26,18 @@ static bool is_on_carrier(const struct wf_thread *t, long real)
 	       wf_load_relaxed(&t->carrier->tid) == real;
 }
 
-long wf_ids_gettid(void)
+long wf_ids_gettid_by(const long *args)
 {
-	long real = wf_os_gettid();
+	long real = wf_syscall6(SYS_gettid, args[0], args[1], args[2], args[3],
+				args[4], args[5]);
 	const struct wf_thread *t = wf_self;
 
 	return is_on_carrier(t, real) ? t->tid : real;
+}
+
+long wf_ids_gettid(void)
+{
+	return wf_ids_gettid_by((const long[6]){ 0 });
 }
 
 /*

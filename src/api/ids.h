@@ -3,6 +3,10 @@
 #define WEFT_API_IDS_H
 
 long wf_ids_gettid(void);
+
+/* With arguments that the call ignores, but filters and tracers see. */
+long wf_ids_gettid_by(const long *args);
+
 long wf_ids_set_tid_address(long address);
 
 #endif

@@ -35,7 +35,7 @@ static long dispatch(long nr, const long *a)
 	case SYS_futex_waitv:
 		return wf_futex_waitv(a);
 	case SYS_gettid:
-		return wf_ids_gettid();
+		return wf_ids_gettid_by(a);
 	case SYS_set_tid_address:
 		return wf_ids_set_tid_address(a[0]);
 	case SYS_get_robust_list:
@@ -61,7 +61,7 @@ static long dispatch(long nr, const long *a)
 		return wf_clone_syscall(nr, a);
 	case SYS_exit_group:
 		wf_boot_end();
-		return wf_syscall6(nr, a[0], 0, 0, 0, 0, 0);
+		break;
 	case SYS_rt_sigprocmask:
 		return wf_mask_syscall((int)a[0], (const uint64_t *)a[1],
 				       (uint64_t *)a[2], (size_t)a[3]);

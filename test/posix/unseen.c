@@ -3,7 +3,10 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -219,4 +222,47 @@ TEST(masks_by_system_call)
 	CHECK_EQ(pthread_create(&thread, NULL, mask_by_system_call, NULL), 0);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	mask_by_system_call(NULL);
+}
+
+static void call_with_arguments(void)
+{
+	CHECK_EQ(ptrace(PTRACE_TRACEME, 0, NULL, NULL), 0);
+	CHECK_EQ(raise(SIGSTOP), 0);
+	syscall(SYS_gettid, 1, 2, 3, 4, 5, 6);
+	syscall(SYS_exit_group, 0, 2, 3, 4, 5, 6);
+}
+
+/* The next system call's arguments after the first, as six digits at most. */
+static unsigned long rest_of_arguments(pid_t child, unsigned long *ret_nr)
+{
+	struct user_regs_struct regs;
+	int status;
+
+	CHECK_EQ(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFSTOPPED(status));
+	CHECK_EQ(ptrace(PTRACE_GETREGS, child, NULL, &regs), 0);
+	*ret_nr = regs.orig_rax;
+	return (((regs.rsi * 10 + regs.rdx) * 10 + regs.r10) * 10 + regs.r8) *
+		       10 +
+	       regs.r9;
+}
+
+/* Of calls that ignore them, for tracers and filters. */
+TEST(arguments_that_a_tracer_sees)
+{
+	pid_t child = child_start(call_with_arguments);
+	int status, nr_seen = 0;
+	unsigned long nr;
+
+	CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+	CHECK(WIFSTOPPED(status));
+	do {
+		if (rest_of_arguments(child, &nr) == 23456)
+			nr_seen += nr == SYS_gettid || nr == SYS_exit_group;
+	} while (nr != SYS_exit_group);
+	/* At the first's begin and end, and the second's begin. */
+	CHECK_EQ(nr_seen, 3);
+	CHECK_EQ(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
+	CHECK_EQ(child_wait(child), 0);
 }
