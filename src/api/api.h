@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/compiler.h"
+#include "signal/mask.h"
 
 /* Declares and defines; libc's headers do not declare all of the names. */
 #define WF_API(ret, name, ...)           \
@@ -48,10 +49,13 @@ static inline int wf_api_errno(int rc)
 	return -1;
 }
 
+/* The same; a signal to the caller may come with the error. */
 static inline ssize_t wf_api_result(long rc)
 {
 	if (WF_LIKELY(rc >= 0))
 		return rc;
+	if (WF_UNLIKELY(rc == -EPIPE || rc == -EFBIG))
+		wf_mask_keep_raised(rc == -EPIPE ? SIGPIPE : SIGXFSZ);
 	errno = (int)-rc;
 	return -1;
 }

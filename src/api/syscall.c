@@ -111,9 +111,5 @@ long wf_api_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	const long args[] = { a, b, c, d, e, f };
 	long r = dispatch(nr, args);
 
-	if (r < 0 && r > -4096) {
-		errno = (int)-r;
-		return -1;
-	}
-	return r;
+	return r < 0 && r > -4096 ? wf_api_result(r) : r;
 }

@@ -7,6 +7,8 @@
  *     it to the receiver's set; see W2 and W3 in route.c for the other side.
  * M3. What was sent to the process and is blocked by the thread that was
  *     chosen for it goes to another.
+ * M4. What a failing call sends to its caller, which blocks it, is not left to
+ *     the carrier: others run there who do not block it.
  */
 #include "signal/mask.h"
 
@@ -146,6 +148,23 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 	}
 	wf_runtime_leave(t);
 	return err;
+}
+
+void wf_mask_keep_raised(int sig)
+{
+	const uint64_t set = WF_SIGNAL_BIT(sig);
+	const struct timespec now = { 0, 0 };
+	struct wf_thread *t = wf_self;
+	siginfo_t info;
+
+	/* M4; at once: the thread may enter the runtime here and leave it on
+	 * another carrier. */
+	if (t == NULL || t->carrier == NULL || (t->sigmask & set) == 0 ||
+	    wf_sys(SYS_rt_sigtimedwait, &set, &info, &now, 8) != sig)
+		return;
+	wf_runtime_enter();
+	wf_route_to_thread(t, t, &info, false);
+	wf_runtime_leave(t);
 }
 
 static void leave_blocked(struct wf_thread *t)

@@ -42,6 +42,13 @@ int wf_altstack_change(const stack_t *ss, stack_t *ret_old);
  */
 void wf_mask_leave_blocked(void);
 
+/*
+ * A call of the caller's has just failed with an error that comes with this
+ * signal, EPIPE or EFBIG: if the caller blocks it, it is pending for the caller
+ * and nobody else. in_runtime 0, and the runtime not entered since the call.
+ */
+void wf_mask_keep_raised(int sig);
+
 /* As sigpending. in_runtime 0. */
 uint64_t wf_mask_pending(void);
 

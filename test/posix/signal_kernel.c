@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -277,4 +280,112 @@ TEST(pending_signals_survive_a_failed_exec)
 	CHECK_EQ(sigwaitinfo(&set, &info), SIGUSR1);
 	CHECK_EQ(info.si_code, SI_USER);
 	CHECK_EQ(info.si_pid, getpid());
+}
+
+/* --- sent by a call to its caller ---------------------------------------- */
+
+enum { NR_BESIDE = 4, NR_YIELDS = 50 };
+
+static int broken_pipe(void)
+{
+	int fds[2];
+
+	CHECK_EQ(pipe(fds), 0);
+	CHECK_EQ(close(fds[0]), 0);
+	return fds[1];
+}
+
+static int broken_socket(void)
+{
+	int fds[2];
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	CHECK_EQ(close(fds[0]), 0);
+	return fds[1];
+}
+
+static void *yield_often(void *arg)
+{
+	for (int i = 0; i < NR_YIELDS; i++)
+		sched_yield();
+	return arg;
+}
+
+/* What the caller blocks is pending for it alone, while others run. */
+static void take_pending(int sig)
+{
+	const struct timespec none = { 0, 0 };
+	sigset_t set = set_of(sig), pending;
+	siginfo_t info;
+
+	yield_often(NULL);
+	CHECK_EQ(sigpending(&pending), 0);
+	CHECK(sigismember(&pending, sig));
+	CHECK_EQ(sigtimedwait(&set, &info, &none), sig);
+	CHECK_ERRNO(sigtimedwait(&set, &info, &none), EAGAIN);
+	CHECK_EQ(nr_handled, 0);
+}
+
+static void *write_to_nobody(void *arg)
+{
+	int pipe_end = broken_pipe(), socket_end = broken_socket();
+	sigset_t set = block(SIGPIPE);
+
+	CHECK_ERRNO(write(pipe_end, "x", 1), EPIPE);
+	take_pending(SIGPIPE);
+	CHECK_ERRNO(send(socket_end, "x", 1, 0), EPIPE);
+	take_pending(SIGPIPE);
+	CHECK_ERRNO(syscall(SYS_write, pipe_end, "x", 1), EPIPE);
+	take_pending(SIGPIPE);
+	CHECK_ERRNO(write(pipe_end, "x", 1), EPIPE);
+	yield_often(NULL);
+	CHECK_EQ(nr_handled, 0);
+	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+	CHECK_EQ(nr_handled, 1);
+	nr_handled = 0;
+	block(SIGPIPE);
+	/* Nobody gets this one. */
+	CHECK_ERRNO(write(pipe_end, "x", 1), EPIPE);
+	return arg;
+}
+
+static void *write_too_much(void *arg)
+{
+	struct rlimit limit = { 1, RLIM_INFINITY };
+	FILE *file = tmpfile();
+
+	CHECK(file != NULL);
+	CHECK_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	block(SIGXFSZ);
+	CHECK_EQ(write(fileno(file), "x", 1), 1);
+	CHECK_ERRNO(write(fileno(file), "x", 1), EFBIG);
+	take_pending(SIGXFSZ);
+	CHECK_ERRNO(ftruncate(fileno(file), 2), EFBIG);
+	take_pending(SIGXFSZ);
+	return arg;
+}
+
+static void beside_others(void *(*body)(void *))
+{
+	pthread_t others[NR_BESIDE], writer;
+
+	handle(SIGPIPE, note, 0);
+	handle(SIGXFSZ, note, 0);
+	threads_start(others, NR_BESIDE, yield_often, NULL);
+	writer = thread_start(body, NULL);
+	yield_often(NULL);
+	thread_join(writer);
+	threads_join(others, NR_BESIDE);
+	yield_often(NULL);
+	CHECK_EQ(nr_handled, 0);
+}
+
+TEST(blocked_signals_of_broken_pipes)
+{
+	beside_others(write_to_nobody);
+}
+
+TEST(blocked_signals_of_too_large_files)
+{
+	beside_others(write_too_much);
 }
