@@ -1,15 +1,19 @@
 /*
- * The signal is WF_PREEMPT_SIGNAL, whose value has the thread's id and the
- * number that the thread is to get. The kernel looks at who may send what.
+ * The signal is WF_PREEMPT_SIGNAL, whose value has the thread's id, the number
+ * that the thread is to get, and a number of the question. The kernel looks at
+ * who may send what.
  *
  * Natively the thread has the signal when tgkill returns. So the sender waits
- * until the receiver has taken it and sleeps again.
+ * until the receiver has taken it and sleeps again. If there is no such thread
+ * the receiver has put the number of the question behind its name by then: all
+ * may read that, also who may not be signalled or traced by the other process.
  */
 #include "signal/abroad.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -21,6 +25,8 @@ enum {
 	PAUSE_NS = 50 * WF_NS_PER_US,
 	MOST_PAUSES = 20000,
 	SIGNAL_SHIFT = 32,
+	QUESTION_SHIFT = 40,
+	QUESTION_BITS = 18,
 };
 
 /* As the kernel writes it. */
@@ -51,7 +57,8 @@ static int find_in(int proc, const char *entries, long bytes)
 
 		if (tid > 0)
 			wf_os_thread_name(proc, tid, name);
-		if (strcmp(name, WF_ABROAD_RECEIVER) == 0)
+		if (strncmp(name, WF_ABROAD_RECEIVER,
+			    strlen(WF_ABROAD_RECEIVER)) == 0)
 			return tid;
 		at += e->bytes;
 	}
@@ -84,8 +91,38 @@ static void await(int proc, int tid)
 		wf_sys(SYS_nanosleep, &pause, NULL);
 }
 
+/* What the receiver is called when it has found no such thread. */
+static void name_of_answer(char ret_name[WF_OS_NAME_BYTES], uint64_t value)
+{
+	uint64_t question = value >> QUESTION_SHIFT;
+	char *end = stpcpy(ret_name, WF_ABROAD_RECEIVER);
+
+	for (int bits = 0; bits < QUESTION_BITS; bits += 6)
+		*end++ = (char)('0' + (question >> bits & 63));
+	*end = '\0';
+}
+
+static bool is_unknown(int proc, int receiver, uint64_t value)
+{
+	char name[WF_OS_NAME_BYTES], unknown[WF_OS_NAME_BYTES];
+
+	wf_os_thread_name(proc, receiver, name);
+	name_of_answer(unknown, value);
+	return strcmp(name, unknown) == 0;
+}
+
+/* Others ask the same receiver at about the same time. */
+static uint64_t new_question(void)
+{
+	uint64_t mixed = (uint64_t)wf_os_now() ^ (uint64_t)wf_os_gettid() << 6;
+
+	return mixed & ((1 << QUESTION_BITS) - 1);
+}
+
 static long send(int proc, long pid, long tid, long sig)
 {
+	uint64_t value = new_question() << QUESTION_SHIFT |
+			 (uint64_t)sig << SIGNAL_SHIFT | (uint64_t)tid;
 	int receiver = find_receiver(proc);
 	siginfo_t info;
 	long rc;
@@ -96,12 +133,13 @@ static long send(int proc, long pid, long tid, long sig)
 	info.si_code = CODE;
 	info.si_pid = wf_os_getpid();
 	info.si_uid = (uid_t)wf_sys(SYS_getuid);
-	info.si_value.sival_ptr = (void *)(sig << SIGNAL_SHIFT | tid);
-	rc = wf_sys(SYS_rt_tgsigqueueinfo, pid, receiver,
-		    sig != 0 ? WF_PREEMPT_SIGNAL : 0, &info);
-	if (rc == 0)
-		await(proc, receiver);
-	return rc;
+	info.si_value.sival_ptr = (void *)value;
+	rc = wf_sys(SYS_rt_tgsigqueueinfo, pid, receiver, WF_PREEMPT_SIGNAL,
+		    &info);
+	if (rc < 0)
+		return rc;
+	await(proc, receiver);
+	return is_unknown(proc, receiver, value) ? -ESRCH : 0;
 }
 
 long wf_abroad_send(long pid, long tid, long sig)
@@ -123,15 +161,15 @@ long wf_abroad_send(long pid, long tid, long sig)
 
 bool wf_abroad_target(siginfo_t *info, struct wf_thread **ret_target)
 {
-	int64_t value = (int64_t)info->si_value.sival_ptr;
-	int sig = (int)(value >> SIGNAL_SHIFT);
+	uint64_t value = (uint64_t)info->si_value.sival_ptr;
+	int sig = (int)(value >> SIGNAL_SHIFT & 127);
 	struct wf_thread *t;
 
 	if (info->si_code != CODE)
 		return false;
 	*ret_target = NULL;
 	/* Anybody who may send signals may send this. */
-	if (sig < 1 || sig > 64 || sig == SIGKILL || sig == SIGSTOP)
+	if (sig > 64 || sig == SIGKILL || sig == SIGSTOP)
 		return true;
 	t = wf_table_by_tid((int32_t)(value & UINT32_MAX));
 	*ret_target = wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ?
@@ -141,4 +179,14 @@ bool wf_abroad_target(siginfo_t *info, struct wf_thread **ret_target)
 	info->si_code = SI_TKILL;
 	info->si_value.sival_ptr = NULL;
 	return true;
+}
+
+void wf_abroad_answer(union sigval asked, bool is_found)
+{
+	char name[WF_OS_NAME_BYTES];
+
+	if (is_found)
+		return;
+	name_of_answer(name, (uint64_t)asked.sival_ptr);
+	wf_sys(SYS_prctl, PR_SET_NAME, name);
 }

@@ -5,7 +5,10 @@
  *
  *     rc = wf_abroad_send(pid, tid, sig);
  *     ...
- *     if (wf_abroad_target(&info, &t)) ...
+ *     if (wf_abroad_target(&info, &t)) {
+ *             ...
+ *             wf_abroad_answer(asked, t != NULL);
+ *     }
  */
 #ifndef WEFT_SIGNAL_ABROAD_H
 #define WEFT_SIGNAL_ABROAD_H
@@ -22,19 +25,22 @@ static inline bool wf_abroad_is_id(long tid)
 }
 
 /*
- * As tgkill, of another process. When it returns the thread has the signal, or
- * has ended: which of the two nobody knows here. -ESRCH: the process is not on
- * weft, or has no threads. May sleep; in_runtime 0.
+ * As tgkill, of another process. When it returns the thread has the signal.
+ * -ESRCH, too: the process is not on weft, or has no threads. May sleep;
+ * in_runtime 0.
  */
 long wf_abroad_send(long pid, long tid, long sig);
 
-/* Receivers have this name. */
+/* Receivers have this name, or one that begins so. */
 #define WF_ABROAD_RECEIVER "weft-signals"
 
 /*
- * True if info comes from such a call, and is then what the thread gets;
- * *ret_target is NULL if that has ended. The receiver.
+ * True if info comes from such a call, and is then what the thread gets, with
+ * si_signo 0 if that is nothing; *ret_target is NULL if it has ended. The
+ * receiver.
  */
 bool wf_abroad_target(siginfo_t *info, struct wf_thread **ret_target);
+/* Then, with the value that info had. */
+void wf_abroad_answer(union sigval asked, bool is_found);
 
 #endif

@@ -14,6 +14,7 @@
  */
 #include "signal/receiver.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -60,14 +61,20 @@ static uint64_t arm(void)
 /* Weft's own signal. */
 static void answer(siginfo_t *info)
 {
+	const union sigval asked = info->si_value;
 	struct wf_thread *t = NULL;
+	bool is_from_abroad = false;
+	int err = 0;
 
-	if (!wf_posix_timer_target(info, &t) && !wf_abroad_target(info, &t)) {
-		if (wf_preempt_setxid != NULL)
+	if (!wf_posix_timer_target(info, &t)) {
+		is_from_abroad = wf_abroad_target(info, &t);
+		if (!is_from_abroad && wf_preempt_setxid != NULL)
 			wf_preempt_setxid();
-	} else if (t != NULL) {
-		wf_route_to_thread(&self, t, info, false);
 	}
+	if (t != NULL && info->si_signo != 0)
+		err = wf_route_to_thread(&self, t, info, false);
+	if (is_from_abroad)
+		wf_abroad_answer(asked, t != NULL && err != -ESRCH);
 }
 
 static void hand_on(const siginfo_t *info)

@@ -128,11 +128,22 @@ TEST(tgkill_by_tid)
 	CHECK_EQ((intptr_t)thread_join(t), 2);
 }
 
+static int tid_of_ended;
+
+static void *tell_tid_and_end(void *arg)
+{
+	tid_of_ended = gettid();
+	return arg;
+}
+
 /* A child, before it has threads of its own and after. */
 static void send_to_parent(void)
 {
 	const pid_t parent = getppid();
 	const int tid = tid_of_other;
+
+	CHECK_ERRNO(tgkill(parent, tid_of_ended, 0), ESRCH);
+	CHECK_ERRNO(tgkill(parent, tid_of_ended, SIGUSR1), ESRCH);
 
 	CHECK_ERRNO(tgkill(getpid(), tid, SIGUSR1), ESRCH);
 	CHECK_ERRNO(tgkill(parent, gettid(), SIGUSR1), ESRCH);
@@ -142,6 +153,8 @@ static void send_to_parent(void)
 	CHECK_EQ(tgkill(parent, tid, SIGUSR1), 0);
 	thread_join(thread_start(thread_nothing, NULL));
 	CHECK_EQ(syscall(SYS_tgkill, parent, tid, SIGUSR2), 0);
+	CHECK_ERRNO(tgkill(parent, tid_of_ended, SIGUSR1), ESRCH);
+	CHECK_EQ(tgkill(parent, tid, 0), 0);
 }
 
 static void *have_child_send(void *arg)
@@ -161,6 +174,7 @@ TEST(tgkill_from_another_process)
 	handle(SIGUSR1, note, SA_RESTART);
 	handle(SIGUSR2, note, SA_RESTART);
 	CHECK_EQ(sem_init(&sem, 0, 0), 0);
+	thread_join(thread_start(tell_tid_and_end, NULL));
 	t = thread_start(tell_tid, &sem);
 	await_count(&tid_of_other, 1);
 	CHECK_EQ(child_exit_status(send_to_parent), 0);
