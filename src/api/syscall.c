@@ -3,6 +3,7 @@
  * go to the kernel as they are. The stub is api/x86_64/syscall.S.
  */
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -23,6 +24,30 @@
 #include "sched/runtime.h"
 
 long wf_api_syscall(long nr, long a, long b, long c, long d, long e, long f);
+
+enum { MEMBARRIER_GET_REGISTRATIONS = 1 << 9 }; /* Linux 6.3 */
+
+/*
+ * weft has registered the process for its own fences. The program has to do so
+ * for its own, as natively; children inherit it.
+ */
+static long membarrier(const long *a)
+{
+	static _Atomic bool is_registered;
+	const long bit = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+	long rc;
+
+	if (a[0] == MEMBARRIER_CMD_PRIVATE_EXPEDITED && a[1] == 0 &&
+	    wf_is_started() && !wf_load_relaxed(&is_registered))
+		return -EPERM;
+	rc = wf_syscall6(SYS_membarrier, a[0], a[1], a[2], 0, 0, 0);
+	if (a[0] == bit && rc == 0)
+		wf_store_relaxed(&is_registered, true);
+	if (a[0] == MEMBARRIER_GET_REGISTRATIONS && rc > 0 &&
+	    !wf_load_relaxed(&is_registered))
+		rc &= ~bit;
+	return rc;
+}
 
 static long dispatch(long nr, const long *a)
 {
@@ -91,12 +116,13 @@ static long dispatch(long nr, const long *a)
 		return wf_clock_get((clockid_t)a[0], (struct timespec *)a[1]);
 	case SYS_getrusage:
 		return wf_clock_usage((int)a[0], (struct rusage *)a[1]);
+	case SYS_membarrier:
+		return membarrier(a);
 	case SYS_pkey_alloc:
 		wf_keys_begin();
 		break;
 	case SYS_rseq:
-		/* Threads travel between kernel threads. */
-		return -ENOSYS;
+		return -ENOSYS; /* threads change their kernel threads */
 	default:
 		if (wf_kernel_state_concerns(nr))
 			return wf_kernel_state_syscall(nr, a);

@@ -1,6 +1,7 @@
 /* What programs do behind the back of whoever interposes functions: names by
  * version, system calls that are not libc's wrappers. */
 #include <dlfcn.h>
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -265,4 +266,27 @@ TEST(arguments_that_a_tracer_sees)
 	CHECK_EQ(nr_seen, 3);
 	CHECK_EQ(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
 	CHECK_EQ(child_wait(child), 0);
+}
+
+static long fence(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* Whoever else in the process may have registered it. */
+TEST(fences_of_who_has_not_registered)
+{
+	enum { GET_REGISTRATIONS = 1 << 9 }; /* Linux 6.3 */
+	const int own = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
+
+	have_threads();
+	if (fence(MEMBARRIER_CMD_QUERY) < 0)
+		SKIP("there is no membarrier");
+	CHECK_ERRNO(fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED), EPERM);
+	if (fence(GET_REGISTRATIONS) >= 0)
+		CHECK_EQ(fence(GET_REGISTRATIONS) & own, 0);
+	CHECK_EQ(fence(own), 0);
+	CHECK_EQ(fence(MEMBARRIER_CMD_PRIVATE_EXPEDITED), 0);
+	if (fence(GET_REGISTRATIONS) >= 0)
+		CHECK_EQ(fence(GET_REGISTRATIONS) & own, own);
 }
