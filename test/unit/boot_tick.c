@@ -242,6 +242,7 @@ static void test_system_calls_are_not_disturbed(void **state)
 	struct wf_vp *vp = one_vp();
 
 	machine_run(vp, machine_hog());
+	machine.is_runnable = false;
 	machine_pass(TICK / 4);
 	machine_pass_idle(TICK / 2);
 	wf_tick_timer_fired(vp, machine.now_ns);
@@ -249,6 +250,21 @@ static void test_system_calls_are_not_disturbed(void **state)
 	/* Unless it is another process that has the CPU. */
 	machine.is_runnable = true;
 	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+/* It computed all the time, and has gone to sleep just now. */
+static void test_new_sleeper_is_not_disturbed(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine_queue(vp, machine_thread());
+	machine.is_runnable = false;
+	pass_ticks(1);
+	assert_int_equal(machine.nr_signals, 0);
+	machine.is_runnable = true;
+	pass_ticks(1);
 	assert_int_equal(machine.nr_signals, 1);
 }
 
@@ -396,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_timer_preempts_b),
 		cmocka_unit_test(test_timer_spares),
 		cmocka_unit_test(test_system_calls_are_not_disturbed),
+		cmocka_unit_test(test_new_sleeper_is_not_disturbed),
 		cmocka_unit_test(test_retry_after_refusals),
 		cmocka_unit_test(test_no_retry_without_refusal),
 		cmocka_unit_test(test_balance_of_i),

@@ -36,7 +36,8 @@ void machine_init(uint32_t nr_vps)
 	memset(carriers, 0, sizeof(carriers));
 	memset(cpu_ns, 0, sizeof(cpu_ns));
 	memset(used_ns, 0, sizeof(used_ns));
-	machine = (struct machine){ .now_ns = 1000 * MACHINE_TICK };
+	machine = (struct machine){ .now_ns = 1000 * MACHINE_TICK,
+				    .is_runnable = true };
 	nr_threads = 0;
 	wf_realtime_fork_child();
 	wf_sched.vps = NULL;

@@ -60,7 +60,6 @@ static void test_a_twentieth(void **state)
 	struct wf_thread *fifo, *other;
 
 	machine_init(1);
-	machine.is_runnable = true;
 	fifo = realtime_thread(SCHED_FIFO, 10);
 	other = begin(fifo);
 	pass_ticks(HUNGRY_TICKS - 1);
@@ -81,7 +80,6 @@ static void test_beside_several(void **state)
 	struct wf_thread *t[3], *other;
 
 	machine_init(1);
-	machine.is_runnable = true;
 	t[0] = realtime_thread(SCHED_RR, 20);
 	t[1] = realtime_thread(SCHED_RR, 20);
 	t[2] = realtime_thread(SCHED_FIFO, 10);
@@ -126,7 +124,6 @@ static void test_ends_when_not_used(void **state)
 	struct wf_thread *fifo;
 
 	machine_init(1);
-	machine.is_runnable = true;
 	fifo = realtime_thread(SCHED_FIFO, 10);
 	begin(fifo);
 	pass_ticks(HUNGRY_TICKS + 1);
@@ -173,7 +170,6 @@ static void test_is_not_disturbed(void **state)
 	struct wf_thread *fifo, *other, *higher;
 
 	machine_init(1);
-	machine.is_runnable = true;
 	fifo = realtime_thread(SCHED_FIFO, 10);
 	other = begin(fifo);
 	pass_ticks(HUNGRY_TICKS + 1);
@@ -192,7 +188,6 @@ static void test_lent_in_a_share(void **state)
 	struct wf_thread *fifo, *other, *third;
 
 	machine_init(1);
-	machine.is_runnable = true;
 	fifo = realtime_thread(SCHED_FIFO, 10);
 	other = begin(fifo);
 	third = machine_thread();
@@ -251,7 +246,6 @@ static void test_at_random(void **state)
 	bool sleeps[NR_OTHERS] = { false };
 
 	machine_init(1);
-	machine.is_runnable = true;
 	others[0] = begin(realtime_thread(SCHED_FIFO, 10));
 	machine_queue(machine_vp(0), realtime_thread(SCHED_RR, 10));
 	for (int i = 1; i < NR_OTHERS; i++) {
