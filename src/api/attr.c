@@ -178,16 +178,23 @@ static _Atomic uint64_t nr_default_changes;
 /* An attribute object may be of any type to the compiler. */
 typedef uint64_t attr_word __attribute__((may_alias));
 
+/* A program has few such objects, and changes them once. */
 static struct memo *memo_of(const attr_word *words)
 {
-	uint64_t h = 0;
+	uintptr_t a = (uintptr_t)words;
 
-	if (words == NULL)
-		return &memo_of_none;
-	/* Sizes are multiples of a page. */
+	return words == NULL ? &memo_of_none :
+			       &memos[(a >> 3 ^ a >> 6) % NR_MEMOS];
+}
+
+static uint64_t differences(const struct memo *m, const attr_word *words)
+{
+	uint64_t differ = 0;
+
+#pragma GCC unroll 7
 	for (size_t i = 0; i < ATTR_WORDS; i++)
-		h ^= words[i] ^ words[i] >> 12;
-	return &memos[(h ^ h >> 2 ^ h >> 4) % NR_MEMOS];
+		differ |= wf_load_relaxed(&m->words[i]) ^ words[i];
+	return differ;
 }
 
 static bool recall(struct memo *m, const attr_word *words, uint64_t nr_changes,
@@ -197,8 +204,8 @@ static bool recall(struct memo *m, const attr_word *words, uint64_t nr_changes,
 	uint32_t version = wf_load_acquire(&m->version);
 	uint64_t differ = wf_load_relaxed(&m->nr_changes) ^ nr_changes;
 
-	for (size_t i = 0; words != NULL && i < ATTR_WORDS; i++)
-		differ |= wf_load_relaxed(&m->words[i]) ^ words[i];
+	if (words != NULL)
+		differ |= differences(m, words);
 	ret_params->class = wf_load_relaxed(&m->class);
 	ret_params->is_detached = wf_load_relaxed(&m->is_detached);
 	ret_params->user_stack = NULL;
