@@ -1,11 +1,12 @@
 /* Who runs next: the order and Q1 to Q3 are in sched/queue.c. */
 #include "sched/entry.h"
 #include "sched/queue_internal.h"
+#include "sched/ready.h"
 #include "sched/realtime.h"
 #include "sched/share.h"
 #include "sched/start.h"
 
-enum { LIFO_RUN_MAX = 16, BATCH = 64 };
+enum { LIFO_RUN_MAX = 16, BATCH = 64, MANY = 16 };
 
 /*
  * Of those that compute the monitor takes who was next (sched/balance.c): it
@@ -168,6 +169,24 @@ static bool is_elsewhere(void)
 	       wf_load_relaxed(&wf_sched.surplus) != WF_SURPLUS_NONE;
 }
 
+/*
+ * Of many that take turns little is in the cache when its turn comes. What the
+ * one after the next will run on is fetched now, and the struct of who comes
+ * behind that. Whoever else takes them has lost nothing by it.
+ */
+static void prefetch_following(const struct wf_runq *ring)
+{
+	uint64_t second, third;
+
+	if (wf_runq_len(ring) < MANY)
+		return;
+	second = wf_runq_peek(ring, 0);
+	third = wf_runq_peek(ring, 1);
+	if ((second & WF_ENTRY_UNSTARTED) == 0)
+		wf_ready_prefetch(wf_table_at((uint32_t)second));
+	__builtin_prefetch(wf_table_at((uint32_t)third), 1);
+}
+
 static uint64_t next_of_i(struct wf_vp *vp)
 {
 	uint64_t entry;
@@ -261,24 +280,29 @@ take_or_search(struct wf_vp *vp, uint64_t entry, bool from_b, bool is_any)
  */
 static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 {
+	struct wf_runq *ring = &vp->ring_i;
 	uint64_t entry = WF_ENTRY_NONE;
-	bool from_b = false;
 	struct wf_thread *t;
+	bool from_b;
 
 	if (wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||
 	    WF_UNLIKELY(wf_load_relaxed(&vp->turn_b)))
 		return search(vp, is_any);
 	vp->lifo_run = 0;
-	if (!wf_runq_is_empty(&vp->ring_i))
-		entry = pop(&vp->ring_i);
-	if (entry == WF_ENTRY_NONE && is_any && !is_elsewhere()) {
-		from_b = true;
-		entry = pop(&vp->ring_b);
+	from_b = wf_runq_is_empty(ring);
+	if (from_b) {
+		if (!is_any || is_elsewhere())
+			return search(vp, is_any);
+		ring = &vp->ring_b;
+		if (wf_runq_is_empty(ring) && wf_sched.nr_vps == 1)
+			return NULL;
 	}
+	entry = pop(ring);
 	if (WF_UNLIKELY(entry == WF_ENTRY_NONE))
 		return search(vp, is_any);
 	if (WF_UNLIKELY((entry & WF_ENTRY_UNSTARTED) != 0))
 		return take_or_search(vp, entry, from_b, is_any);
+	prefetch_following(ring);
 	t = wf_table_at((uint32_t)entry);
 	t->from_b = from_b;
 	return t;

@@ -47,7 +47,7 @@ static bool is_valid(const struct wf_word *w)
 	size_t bytes = bytes_of(w);
 
 	return (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8) &&
-	       (uintptr_t)w->addr % bytes == 0;
+	       ((uintptr_t)w->addr & (bytes - 1)) == 0;
 }
 
 /* In the aligned 8 bytes that it lies in, which no page's end parts. */
@@ -385,6 +385,7 @@ struct wf_thread *wf_word_take_waiter(struct wf_word_place place, int result,
 		return NULL;
 	t = waiter_of(place);
 	if (t != NULL && key_of(place) == key && t->wait_addr == key) {
+		wf_ready_prefetch(t);
 		if (place.is_slot)
 			wf_word_slot_mute_locked(place.n);
 		else
