@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The long run: what ./dev test has a fast part of.
 
-usage: test/conformance/run.py [OPTIONS] [posix|storm|cpython|glib|apps]...
+usage: test/conformance/run.py [OPTIONS] [PART]...
 
 posix    the POSIX tests natively once, then on weft with 1, 2 and 8 VPs and
          with each backend of --io, each without and with --preempt-every 100us
@@ -9,6 +9,8 @@ cpython  CPython's own suites about threads, signals and processes, from the
          distribution's package: each test has to end on weft as it does
          natively
 glib     GLib's own tests, from the distribution's package, likewise
+ng       what stress-ng has for threads, processes, signals and pipes, a second
+         each: what it says of them has to be the same
 storm    the POSIX tests of calls on descriptors and of futexes while I/O
          servers that are processes are killed: none may hang
 apps     servers and other programs that wait for descriptors, under their
@@ -22,6 +24,7 @@ import functools
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,9 +39,11 @@ import runner  # noqa: E402
 PYTHON = "/usr/bin/python3"  # the one that the package is for
 SUITE_LIMIT_S = 900
 GLIB_LIMIT_S = 120
+NG_LIMIT_S = 60
 GLIB_TESTS = pathlib.Path("/usr/share/installed-tests/glib")
 VPS = (1, 2, 8)
 PREEMPTION = ([], ["--preempt-every", "100us"])
+NG_CLASSES = ("scheduler", "pipe", "interrupt")
 STORMED = ("futex", "io_*", "file_*", "shared*")
 SUITES = ("test_thread", "test_threading", "test_threading_local",
           "test_threadsignals", "test_queue", "test_signal", "test_fork1",
@@ -54,7 +59,7 @@ def parse(argv):
     parser.add_argument("--build", type=pathlib.Path, default=runner.BUILD)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("parts", nargs="*",
-                        metavar="posix|storm|cpython|glib|apps")
+                        metavar="|".join(PARTS))
     options = parser.parse_args(argv)
     unknown = set(options.parts) - set(PARTS)
     if unknown:
@@ -216,6 +221,36 @@ def run_glib(options):
     return failed
 
 
+# --- stress-ng ---
+
+def ng_stressors():
+    names = set()
+    for kind in NG_CLASSES:
+        said = subprocess.run(["stress-ng", "--class", f"{kind}?"],
+                              capture_output=True, text=True).stdout
+        names |= set(said.partition("stressors:")[2].split())
+    return sorted(names)
+
+
+def run_ng_stressor(name, prefix):
+    with tempfile.TemporaryDirectory() as folder:
+        result = runner.run([*prefix, "stress-ng", f"--{name}", "2",
+                             "--timeout", "1", "--verify"],
+                            NG_LIMIT_S, cwd=folder)
+    return result, {name: result.outcome()}
+
+
+def run_ng(options):
+    """The number of stressors that fail on weft alone."""
+    if not shutil.which("stress-ng"):
+        print("skip ng: no stress-ng")
+        return 0
+    return sum(not check_suite(f"ng/{name}",
+                               functools.partial(run_ng_stressor, name),
+                               options)
+               for name in ng_stressors() if is_wanted(f"ng/{name}", options))
+
+
 # --- apps ---
 
 def check_app(app, backend, native, options):
@@ -250,7 +285,7 @@ def run_apps(options):
 
 
 PARTS = {"posix": run_posix, "storm": run_storm, "cpython": run_cpython,
-         "glib": run_glib, "apps": run_apps}
+         "glib": run_glib, "ng": run_ng, "apps": run_apps}
 
 
 def main(argv):
