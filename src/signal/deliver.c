@@ -31,6 +31,7 @@
 #include "signal/queue.h"
 #include "signal/route.h"
 #include "signal/signal.h"
+#include "signal/signalfd.h"
 #include "signal/wait.h"
 #include "wait/ufutex_internal.h"
 
@@ -45,6 +46,7 @@ struct handler_frame {
 	bool may_restart;     /* SA_RESTART */
 	bool was_interrupted; /* t->interrupted before the handler */
 	bool was_at_cancel_point;
+	uint64_t read_set; /* of the read of a signalfd in whose middle it is */
 };
 
 /* --- where the frame goes ----------------------------------------------- */
@@ -137,7 +139,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	struct handler_frame *f;
 	stack_t altstack;
 	uintptr_t top = frame_top(t, uc, action, &altstack);
-	uint64_t after;
+	uint64_t after, read_set;
 
 	if (wf_overflow_would(t, top, top - frame_bytes(uc)))
 		return;
@@ -145,6 +147,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	after = mask_after(t);
 	t->takes_signal = false;
 	t->nr_handlers++;
+	read_set = wf_signalfd_suspend(t);
 	wf_signal_wait_ended(t);
 	if ((action->flags & SA_RESTART) == 0)
 		wf_arch_uc_set_eintr(uc);
@@ -161,6 +164,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	f->may_restart = (action->flags & SA_RESTART) != 0;
 	f->was_interrupted = t->interrupted;
 	f->was_at_cancel_point = t->at_cancel_point;
+	f->read_set = read_set;
 	t->at_cancel_point = false;
 	uc = (ucontext_t *)f->uc;
 	uc->uc_stack = altstack;
@@ -208,6 +212,8 @@ void wf_signal_return(ucontext_t *uc)
 
 	t->interrupted = f->was_interrupted || !f->may_restart;
 	t->at_cancel_point = f->was_at_cancel_point;
+	if (wf_signalfd_resume(t, f->read_set))
+		wf_arch_uc_set_eintr(uc);
 	rearm_altstack(t, uc);
 	if (t->carrier == NULL) { /* H5 */
 		wf_frame_poison_altstack(uc);

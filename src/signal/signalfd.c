@@ -7,6 +7,9 @@
  * F2. The reader is not counted among the waiters and the receiver does not
  *     want its signals: what is sent to the process stays in the kernel, where
  *     the descriptor shows it to everybody who polls.
+ * F3. In a handler in the middle of a read the thread is no reader: the handler
+ *     may wait for signals itself, or leave the read by siglongjmp. When it
+ *     returns the thread is one again and looks at its queue.
  */
 #include "signal/signalfd.h"
 
@@ -54,6 +57,27 @@ bool wf_signalfd_is_due(struct wf_thread *t)
 		return false;
 	t->interrupted = true;
 	return true;
+}
+
+uint64_t wf_signalfd_suspend(struct wf_thread *t)
+{
+	uint64_t set = wf_load_relaxed(&t->sigwait_set);
+
+	if (wf_load_relaxed(&t->signal_word) != WF_SIGNAL_WORD_READS)
+		return 0;
+	wf_store_relaxed(&t->sigwait_set, 0);
+	wf_store_relaxed(&t->signal_word, 0);
+	return set;
+}
+
+bool wf_signalfd_resume(struct wf_thread *t, uint64_t set)
+{
+	if (set == 0)
+		return false;
+	wf_store_relaxed(&t->signal_word, WF_SIGNAL_WORD_READS);
+	wf_store_relaxed(&t->sigwait_set, set);
+	wf_fence_seq_cst(); /* W2 */
+	return wf_signalfd_is_due(t);
 }
 
 bool wf_signalfd_end(uint64_t set)

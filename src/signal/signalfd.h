@@ -36,4 +36,9 @@ bool wf_signalfd_is_due(struct wf_thread *t);
 /* No more. True if weft holds one. */
 bool wf_signalfd_end(uint64_t set);
 
+/* t, the caller, enters a handler: what the read in its middle is for, or 0. */
+uint64_t wf_signalfd_suspend(struct wf_thread *t);
+/* It returns from there. True if one has come. Both with in_runtime set. */
+bool wf_signalfd_resume(struct wf_thread *t, uint64_t set);
+
 #endif

@@ -64,9 +64,7 @@ static bool begin(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 
 void wf_signal_wait_ended(struct wf_thread *t)
 {
-	/* Of a signalfd's reader it stays (signalfd.c, F2). */
-	if (wf_load_relaxed(&t->sigwait_set) == 0 ||
-	    wf_load_relaxed(&t->signal_word) == WF_SIGNAL_WORD_READS)
+	if (wf_load_relaxed(&t->sigwait_set) == 0)
 		return;
 	wf_store_relaxed(&t->sigwait_set, 0);
 	wf_store_relaxed(&t->signal_word, 1); /* A5 */

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -175,6 +177,13 @@ static void count(int sig, siginfo_t *info, void *context)
 	nr_handled++;
 }
 
+static void *read_one_of(void *fd)
+{
+	nr_ready = 1;
+	CHECK_EQ(read_one(*(int *)fd).ssi_signo, SIGUSR1);
+	return NULL;
+}
+
 static void *read_interrupted(void *arg)
 {
 	int fd = *(int *)arg;
@@ -208,6 +217,84 @@ TEST(handlers_interrupt_a_read)
 	sleep_ms(5);
 	CHECK_EQ(pthread_kill(t, SIGHUP), 0);
 	await_count(&nr_handled, 1);
+	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
+	thread_join(t);
+}
+
+static void wait_in_handler(int sig, siginfo_t *info, void *context)
+{
+	const struct timespec tick = { 0, NS_PER_MS };
+	sigset_t other = set_of(SIGRTMIN);
+
+	CHECK_ERRNO(sigtimedwait(&other, NULL, &tick), EAGAIN);
+	nr_handled++;
+	while (!is_quiet)
+		sched_yield();
+}
+
+/* The second signal comes after the handler, or while it runs. */
+TEST(handlers_that_wait_interrupt_a_read)
+{
+	int fd = make_fd(SIGUSR1, 0);
+
+	block(SIGRTMIN);
+	handle(SIGHUP, wait_in_handler, SA_RESTART);
+	for (int i = 0; i < 20; i++) {
+		pthread_t t;
+
+		nr_ready = nr_handled = 0;
+		is_quiet = i % 2;
+		t = thread_start(read_one_of, &fd);
+		await_count(&nr_ready, 1);
+		sleep_ms(2);
+		CHECK_EQ(pthread_kill(t, SIGHUP), 0);
+		await_count(&nr_handled, 1);
+		if (is_quiet)
+			sleep_ms(2);
+		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
+		is_quiet = 1;
+		thread_join(t);
+	}
+}
+
+static sigjmp_buf out;
+
+static void leave_read(int sig, siginfo_t *info, void *context)
+{
+	siglongjmp(out, 1);
+}
+
+/* A signal that the read was for ends no other wait. */
+static void *leave_and_wait(void *arg)
+{
+	struct signalfd_siginfo info;
+	volatile bool has_left = false;
+
+	if (sigsetjmp(out, 1) == 0) {
+		nr_ready = 1;
+		read(*(int *)arg, &info, sizeof(info));
+	} else {
+		has_left = true;
+	}
+	CHECK(has_left);
+	nr_ready = 2;
+	CHECK_EQ(poll(NULL, 0, 30), 0);
+	CHECK_EQ(read_one(*(int *)arg).ssi_signo, SIGUSR1);
+	return NULL;
+}
+
+TEST(read_left_by_a_jump)
+{
+	int fd = make_fd(SIGUSR1, 0);
+	pthread_t t;
+
+	handle(SIGHUP, leave_read, 0);
+	t = thread_start(leave_and_wait, &fd);
+	await_count(&nr_ready, 1);
+	sleep_ms(5);
+	CHECK_EQ(pthread_kill(t, SIGHUP), 0);
+	await_count(&nr_ready, 2);
+	sleep_ms(5);
 	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
 	thread_join(t);
 }
