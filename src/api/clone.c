@@ -23,7 +23,6 @@
 #include "boot/boot.h"
 #include "libc/real.h"
 #include "os/sys.h"
-#include "sched/runtime.h"
 #include "signal/memory.h"
 #include "signal/signal.h"
 

@@ -18,7 +18,6 @@
 #include "io/server.h"
 #include "libc/real.h"
 #include "os/sys.h"
-#include "sched/runtime.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
 

@@ -11,7 +11,6 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
-#include "sched/table.h"
 #include "signal/memory.h"
 #include "thread/lifecycle.h"
 #include "thread/name.h"

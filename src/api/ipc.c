@@ -8,7 +8,6 @@
 #include "boot/own_table.h"
 #include "io/ipc.h"
 #include "libc/real.h"
-#include "sched/runtime.h"
 #include "sched/yield.h"
 
 /* --- message queues ------------------------------------------------------- */

@@ -13,7 +13,6 @@
 #include "base/self.h"
 #include "libc/tcb.h"
 #include "os/sys.h"
-#include "sched/thread.h"
 #include "signal/memory.h"
 
 /* The calling thread's list, 0 if the kernel's answer is the right one. */

@@ -14,7 +14,6 @@
 #include "api/kernel_state.h"
 #include "libc/real.h"
 #include "os/sys.h"
-#include "sched/runtime.h"
 #include "sched/yield.h"
 #include "signal/memory.h"
 #include "sync/lending.h"

@@ -51,7 +51,6 @@
 #include "api/cond_words.h"
 #include "api/shared_mutex.h"
 #include "api/shared_word.h"
-#include "libc/real.h"
 #include "sync/mutex.h"
 
 enum {

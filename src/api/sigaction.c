@@ -13,10 +13,6 @@
 #include "signal/mask.h"
 #include "signal/queue.h"
 
-#ifndef SA_RESTORER
-#define SA_RESTORER 0x04000000
-#endif
-
 /* Signals that siginterrupt has made end system calls, for signal(). */
 static _Atomic uint64_t interrupting;
 

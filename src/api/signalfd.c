@@ -12,7 +12,6 @@
 #include "api/cancel.h"
 #include "api/signalfd.h"
 #include "base/log.h"
-#include "base/spin.h"
 #include "io/io.h"
 #include "libc/real.h"
 #include "os/sys.h"

@@ -10,7 +10,6 @@
 #include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/yield.h"
-#include "sync/deadline.h"
 #include "wait/agent.h"
 #include "wait/sleep.h"
 #include "wait/word.h"

@@ -23,7 +23,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/machine.h"
 #include "os/mem.h"
 #include "os/sys.h"

@@ -10,7 +10,6 @@
 #include "boot/boot.h"
 #include "io/ring.h"
 #include "io/server.h"
-#include "sched/runtime.h"
 
 /* Of the C++ ABI; in libc, in no header. */
 int __cxa_atexit(void (*handler)(void *), void *arg, void *dso_handle);

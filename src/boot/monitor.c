@@ -39,7 +39,6 @@
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/sys.h"
-#include "sched/idle.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/service.h"

@@ -20,7 +20,6 @@
 #include "boot/rescue.h"
 #include "os/clock.h"
 #include "sched/balance.h"
-#include "sched/carrier.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"

@@ -17,7 +17,6 @@
 #include "sched/runtime.h"
 #include "sched/yield.h"
 #include "signal/memory.h"
-#include "wait/sleep.h"
 #include "wait/ufutex.h"
 
 static const struct timespec zero;

@@ -25,7 +25,6 @@
 #include "os/clock.h"
 #include "sched/runtime.h"
 #include "sched/vp_io.h"
-#include "wait/ufutex.h"
 #include "wait/ufutex_internal.h"
 
 static bool is_done(const struct wf_request *r)

@@ -30,18 +30,13 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
-#include "base/log.h"
 #include "base/options.h"
 #include "io/kept.h"
 #include "os/clock.h"
-#include "os/futex.h"
 #include "os/mem.h"
 #include "os/sys.h"
 #include "os/uring.h"
-#include "sched/carrier.h"
 #include "sched/vp_io.h"
-#include "wait/ufutex.h"
-#include "wait/ufutex_internal.h"
 
 enum {
 	NR_ENTRIES = 256,

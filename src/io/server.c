@@ -35,14 +35,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/list.h"
 #include "base/options.h"
 #include "io/ring.h"
 #include "io/server_table.h"
 #include "io/watch.h"
 #include "os/clock.h"
 #include "os/futex.h"
-#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/runtime.h"

@@ -33,7 +33,6 @@
 #include "base/spin.h"
 #include "libc/layout.h"
 #include "libc/template.h"
-#include "os/mem.h"
 
 static struct wf_spin list_lock = WF_SPIN_INIT;
 static uintptr_t anchor;

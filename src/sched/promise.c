@@ -8,7 +8,6 @@
  */
 #include "sched/promise.h"
 
-#include "base/log.h"
 #include "sched/carrier.h"
 
 static struct wf_spin lock = WF_SPIN_INIT; /* M1 */

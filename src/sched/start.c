@@ -1,7 +1,6 @@
 #include "sched/start.h"
 
 #include "arch/arch.h"
-#include "libc/layout.h"
 #include "libc/tcb.h"
 
 void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)

@@ -26,10 +26,6 @@
 
 enum { NR_SIGNALS = 64 };
 
-#ifndef SA_RESTORER
-#define SA_RESTORER 0x04000000
-#endif
-
 /* What the kernel does by default and the program does not notice. */
 #define IGNORED_BY_DEFAULT                                 \
 	(WF_SIGNAL_BIT(SIGCHLD) | WF_SIGNAL_BIT(SIGCONT) | \

@@ -14,8 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifndef SA_RESTORER /* the kernel's, which libc tells nobody */
+#define SA_RESTORER 0x04000000
+#endif
+
 typedef void wf_signal_fn(int sig, siginfo_t *info, void *ucontext);
 
+/* As the kernel has it. */
 struct wf_action {
 	wf_signal_fn *handler; /* or SIG_DFL, SIG_IGN */
 	unsigned long flags;

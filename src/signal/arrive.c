@@ -18,7 +18,6 @@
 
 #include "arch/memory.h"
 #include "arch/words.h"
-#include "base/log.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"

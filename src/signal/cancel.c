@@ -33,7 +33,6 @@ enum {
 	IS_CANCELING = 1 << 2,
 	IS_CANCELED = 1 << 3,
 	IS_EXITING = 1 << 4,
-	IS_TERMINATED = 1 << 5,
 };
 
 void (*wf_cancel_exit)(void);

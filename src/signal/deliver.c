@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "base/log.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
@@ -29,8 +28,6 @@
 #include "signal/mask.h"
 #include "signal/overflow.h"
 #include "signal/queue.h"
-#include "signal/route.h"
-#include "signal/signal.h"
 #include "signal/signalfd.h"
 #include "signal/wait.h"
 #include "wait/ufutex_internal.h"

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "os/kthread.h"
 #include "os/sys.h"
-#include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "signal/action.h"
 #include "signal/arrive.h"

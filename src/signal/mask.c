@@ -17,7 +17,6 @@
 
 #include "os/kthread.h"
 #include "os/sys.h"
-#include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "signal/deliver.h"

@@ -29,7 +29,6 @@
 #include "signal/preempt.h"
 #include "signal/queue.h"
 #include "signal/receiver.h"
-#include "wait/ufutex.h"
 #include "wait/ufutex_internal.h"
 
 struct wf_sigqueue wf_route_process;

@@ -4,7 +4,6 @@
 
 #include "os/kthread.h"
 #include "os/sys.h"
-#include "sched/carrier.h"
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"

@@ -35,7 +35,6 @@
 #include "sched/carrier.h"
 #include "sched/promise.h"
 #include "sched/runtime.h"
-#include "sync/deadline.h"
 #include "sync/libc_mutex.h"
 #include "sync/robust.h"
 #include "wait/sleep.h"
@@ -286,8 +285,7 @@ int wf_inherit_unlock(pthread_mutex_t *m)
 	if (t->kind != WF_THREAD_BOUND || !holds(t->carrier, m))
 		return EPERM;
 	c = t->carrier;
-	if (wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP &&
-	    is_consistent && --m->__data.__count != 0)
+	if (is_consistent && wf_libc_mutex_unlock_again(m))
 		return 0;
 	if (wf_libc_mutex_is_robust(m)) {
 		set_pending(c, m);

@@ -35,7 +35,6 @@
 #include "arch/arch.h"
 #include "base/atomic.h"
 #include "base/spin.h"
-#include "libc/real.h"
 #include "libc/tcb.h"
 #include "os/clock.h"
 #include "os/futex.h"

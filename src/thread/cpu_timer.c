@@ -14,7 +14,6 @@
 #include "base/spin.h"
 #include "os/clock.h"
 #include "sched/cpu_time.h"
-#include "sched/promise.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "thread/kernel_state.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "base/log.h"
 #include "libc/layout.h"
 #include "libc/tcb.h"
 #include "os/kthread.h"

@@ -13,7 +13,6 @@
 #include <signal.h>
 
 #include "os/clock.h"
-#include "sched/idle.h"
 #include "sched/ready.h"
 #include "sched/words.h"
 #include "wait/word_array.h"
