@@ -1,6 +1,5 @@
 #include "boot/longest.h"
 
-
 static void see_ring_waits(struct wf_waits *waits, const struct wf_runq *ring,
 			   int64_t vp_ns, int64_t *longest_ns)
 {

@@ -1,5 +1,5 @@
 /*
- * R1. The protocol of retake (DESIGN section 4): CAS NONE -> ASK; membarrier;
+ * R1. The protocol of retake: CAS NONE -> ASK; membarrier;
  *     in_runtime read first, vp->cur second; CAS ASK -> TAKEN or -> NONE.
  *     After the membarrier either the thread's entry sees ASK, or we see its
  *     in_runtime; both words of it are changed by CAS on both sides, so the

@@ -1,5 +1,5 @@
 /*
- * Fairness without a clock in the switch (DESIGN section 4).
+ * Fairness without a clock in the switch.
  *
  * K1. A signal is sent only to a carrier that has used CPU time since the last
  *     look, and of which the kernel says that it could run: it computes. Who

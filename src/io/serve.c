@@ -1,4 +1,4 @@
-/* What runs on a server, and how it comes to run. */
+/* What runs on a server, and how it comes to run: S1 to S8 are in server.c. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>

@@ -16,7 +16,7 @@
 
 enum { WF_WATCH_BUCKETS = 1024 };
 
-/* struct wf_request.watch_state; W1 */
+/* struct wf_request.watch_state; W1 in watch.c */
 enum {
 	WF_WATCH_OUT = 0,
 	WF_WATCH_WAITING,

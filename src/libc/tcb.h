@@ -1,5 +1,6 @@
 /*
- * Thread control blocks: relocated copies of a real one (DESIGN section 2).
+ * Thread control blocks: relocated copies of a real one
+ * (docs/internals/identity.md).
  *
  *     wf_tcb_template_take();                      once per process image
  *     wf_tcb_prepare(tcb, tid, stack, bytes);      first use of a slot

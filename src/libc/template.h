@@ -39,8 +39,8 @@ struct wf_template {
 	/* Offsets in libc_tls. */
 	uint32_t malloc_words[WF_TEMPLATE_MALLOC_WORDS];
 	size_t nr_malloc_words;
-	/* From behind the list words to cancelhandling (T5); 0 bytes: libc has
-	 * another order, and everything is written each time. */
+	/* From behind the list words to cancelhandling (T5 in tcb.c); 0 bytes:
+	 * libc has another order, and everything is written each time. */
 	size_t window, window_bytes;
 	size_t first_in_window, end_of_window; /* of the relocations */
 	size_t resolver_offset;		       /* pthread.res */

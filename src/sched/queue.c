@@ -1,6 +1,6 @@
 /*
  * Each VP has a LIFO slot, ring I and ring B; the process has one injection
- * queue. wf_queue_pick's order is DESIGN section 4's:
+ * queue. The order of wf_queue_pick:
  *
  *     what the inbox holds is sorted in first
  *     real-time threads (sched/realtime.h), but in others' share (share.h)

@@ -6,7 +6,7 @@
 
 #include "sched/vp.h"
 
-/* Why a thread becomes runnable; decides its place (DESIGN section 4). */
+/* Why a thread becomes runnable; decides its place. */
 enum wf_ready {
 	WF_READY_NEW,	    /* ring I's tail */
 	WF_READY_WOKEN,	    /* the LIFO slot; who was there goes to I's tail */

@@ -119,7 +119,8 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 		return NULL;
 	b = wf_bucket_of(&t->exit_state);
 	wf_bucket_lock(b);
-	/* It may have given up since, and one without a VP waits (J1). */
+	/* It may have given up since, and one without a VP waits (J1 in
+	 * join.c). */
 	joiner = wf_table_at(wf_load_relaxed(&t->joiner));
 	joiner = joiner->kind == WF_THREAD_MULTIPLEXED ?
 			 wf_ufutex_take_first_locked(&t->exit_state) :

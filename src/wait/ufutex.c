@@ -17,15 +17,13 @@
  *     an old generation and ends nothing.
  * U5. The word is compared under the bucket's lock, and a waker changes it
  *     before it takes the lock: no wake is lost between compare and park.
- *
- * U8. commit() is the last thing that may refuse a wait: if it returns true,
- *     the caller is in the list when the lock is released.
- *
  * U6. No handler of the program's runs on a kernel thread that holds a bucket:
  *     on carriers in_runtime defers it, elsewhere it is blocked.
  * U7. A handler may wait while the wait that it interrupted is under way. So
  *     kernel_word is 0 from when a bound or foreign thread's wait begins until
  *     whoever has ended it has said so, and 1 at all other times.
+ * U8. commit() is the last thing that may refuse a wait: if it returns true,
+ *     the caller is in the list when the lock is released.
  *
  * Lock order: two buckets by address; a bucket, then a timer heap.
  *
