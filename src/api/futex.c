@@ -10,6 +10,7 @@
 #include "os/sys.h"
 #include "signal/memory.h"
 #include "sync/deadline.h"
+#include "thread/kernel_state.h"
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
 
@@ -251,6 +252,13 @@ static bool is_ours(int cmd)
 	return false;
 }
 
+/* The kernel takes its own thread, not ours, for the owner of such a word. */
+static bool is_owned_by_caller(int cmd)
+{
+	return cmd == FUTEX_LOCK_PI || cmd == FUTEX_LOCK_PI2 ||
+	       cmd == FUTEX_TRYLOCK_PI || cmd == FUTEX_WAIT_REQUEUE_PI;
+}
+
 long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		      const struct timespec *timeout_or_val2, uint32_t *addr2,
 		      uint32_t val3)
@@ -272,6 +280,8 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		return wake_both(addr, 0, val, FUTEX_BITSET_MATCH_ANY);
 	if (cmd == FUTEX_WAKE_BITSET)
 		return wake_both(addr, 0, val, val3);
+	if (is_owned_by_caller(cmd) && wf_kernel_state_begin() < 0)
+		return -EAGAIN;
 	return wf_syscall6(SYS_futex, (long)addr, op, (long)val,
 			   (long)timeout_or_val2, (long)addr2, (long)val3);
 }
