@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <linux/io_uring.h>
+#include <poll.h>
 #include <string.h>
 
 #include "io/call.h"
@@ -186,6 +187,30 @@ static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags)
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
+static bool has_error(int fd)
+{
+	struct pollfd now = { .fd = fd };
+
+	return wf_sys(SYS_poll, &now, 1, 0) != 0;
+}
+
+/* A signal of weft's own ends such a call early; the program's ends it. */
+static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags)
+{
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	size_t done = 0;
+	long n;
+
+	do {
+		n = wf_io_result(
+			wf_real.recv(fd, buf + done, bytes - done, flags));
+		if (n > 0)
+			done += (size_t)n;
+	} while (n > 0 && done < bytes && wf_self->nr_handlers == nr_handlers &&
+		 !has_error(fd));
+	return done > 0 ? (long)done : n;
+}
+
 /* MSG_WAITALL: what is still missing. A later error is for the next call. */
 static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 				  long n)
@@ -195,8 +220,7 @@ static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 	long more = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 
 	if (more == -ENOSYS)
-		more = wf_io_result(
-			wf_real.recv(fd, (char *)buf + n, r.len, flags));
+		more = recv_by_libc(fd, (char *)buf + n, r.len, flags);
 	return n + (more > 0 ? more : 0);
 }
 
