@@ -17,6 +17,13 @@
 #include "base/atomic.h"
 #include "fake_wait.h"
 #include "os/clock.h"
+#include "thread/kernel_state.h"
+
+int wf_kernel_state_begin(void)
+{
+	fail();
+	return -EAGAIN;
+}
 
 /* No ring: waits without the private flag are plain system calls. */
 bool wf_io_can_wait_futex(void)
