@@ -214,6 +214,8 @@ struct wf_carrier {
 				   * monitor clears */
 	_Atomic bool insist;	       /* do it even there; monitor */
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
+	_Atomic bool is_forking;       /* its thread is in libc's fork, ... */
+	_Atomic bool is_nudged;	       /* and was signalled there (P6) */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
 	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, C2 */
 	uint64_t nr_sleeps;	       /* boot/rescue.c, R3; monitor */

@@ -20,6 +20,10 @@
  *     way round. What timers have sent the kernel throws away.
  * P5. Who broadcasts says so before, and no exec begins until that is over; or
  *     it finds that one has begun, and sends when that has failed.
+ * P6. In libc's fork, which waits for locks that others have, this is the one
+ *     signal that is open: who changes credentials waits for all, and lets
+ *     nobody run meanwhile. Anything else has to wait until the fork is over,
+ *     since the child is to begin where the parent's thread was.
  */
 #include "signal/preempt.h"
 
@@ -155,6 +159,10 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	wf_store_relaxed(&c->is_signalled, false);
 	if (t == &c->idle_self || wf_load_relaxed(&nr_execs) != 0) /* P4 */
 		return;
+	if (wf_load_relaxed(&c->is_forking)) {
+		wf_store_relaxed(&c->is_nudged, true); /* P6 */
+		return;
+	}
 	wf_arrive_nudge(t, ucontext);
 	if (t->kind != WF_THREAD_MULTIPLEXED)
 		return;

@@ -90,24 +90,36 @@ void wf_signal_adopt_pending(struct wf_thread *t)
 
 void wf_signal_fork_prepare(void)
 {
+	struct wf_carrier *c = wf_self != NULL ? wf_self->carrier : NULL;
+
 	/* The child has the parent's handlers and no carriers yet. */
-	if (wf_self == NULL || wf_self->carrier == NULL)
+	if (c == NULL)
 		return;
-	wf_self->carrier->is_mask_known = false;
+	c->is_mask_known = false;
 	wf_os_set_signal_mask(UINT64_MAX);
+	wf_store_relaxed(&c->is_nudged, false);
+	wf_store_relaxed(&c->is_forking, true);
+	wf_os_set_signal_mask(~WF_PREEMPT_BIT); /* preempt.c, P6 */
 }
 
 void wf_signal_fork_parent(void)
 {
 	struct wf_thread *t = wf_self;
+	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
+	bool is_nudged;
 
-	if (t == NULL || t->carrier == NULL)
+	if (c == NULL)
 		return;
 	/* Blocked, nothing has moved the thread or filled the slot. */
-	t->carrier->is_mask_known = false;
+	wf_os_set_signal_mask(UINT64_MAX);
+	wf_store_relaxed(&c->is_forking, false);
+	is_nudged = wf_load_relaxed(&c->is_nudged);
+	c->is_mask_known = false;
 	wf_runtime_enter();
 	wf_carrier_set_mask(t->carrier, t->sigmask);
 	wf_runtime_leave(t);
+	if (is_nudged)
+		wf_deliver_nudge_self();
 }
 
 void wf_signal_fork_child(struct wf_thread *t)

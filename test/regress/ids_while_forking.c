@@ -1,0 +1,57 @@
+/*
+ * A thread changes the process's ids while another one forks and waits for a
+ * lock of libc's in that, which a third one gives back when it gets to run. The
+ * forking thread did not follow the change before that, and who changed the ids
+ * waited for it without letting anybody run.
+ */
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_ROUNDS = 5 };
+
+/* Has the lock of libc's list of streams until it gets that of stdin. */
+static void *flush(void *arg)
+{
+	CHECK_EQ(fflush(NULL), 0);
+	return arg;
+}
+
+static void *make_child(void *arg)
+{
+	pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child == 0)
+		_exit(0);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	return arg;
+}
+
+static void *change_ids(void *arg)
+{
+	CHECK_EQ(setegid(getegid()), 0);
+	return arg;
+}
+
+int main(void)
+{
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		pthread_t threads[3];
+
+		flockfile(stdin);
+		threads[0] = thread_start(flush, NULL);
+		sleep_ms(20);
+		threads[1] = thread_start(make_child, NULL);
+		sleep_ms(20);
+		threads[2] = thread_start(change_ids, NULL);
+		sleep_ms(20);
+		funlockfile(stdin);
+		threads_join(threads, 3);
+	}
+	puts("all went on");
+	return 0;
+}
