@@ -88,26 +88,57 @@ static void change_self(uint64_t *random)
 
 /* --- all together --------------------------------------------------------- */
 
-static const struct {
+static struct {
 	torture_act *act;
 	int weight;
 } acts[] = {
-	{ transfer, 30 },	 { take_permit, 20 },	 { use_ticket, 20 },
-	{ read_or_write, 20 },	 { spin_briefly, 10 },	 { meet, 6 },
-	{ detach, 8 },		 { join_in_time, 8 },	 { cancel, 8 },
-	{ allocate, 10 },	 { load_library, 2 },	 { change_self, 2 },
-	{ signal_worker, 20 },	 { signal_process, 10 }, { use_timer, 4 },
-	{ use_sigwait, 4 },	 { fork_child, 2 },	 { spawn_program, 1 },
-	{ change_ids, 1 },	 { move_token, 20 },	 { use_sockets, 6 },
-	{ wait_for_events, 10 }, { replace_number, 4 },
+	{ transfer, 30 },	 { take_permit, 20 },
+	{ use_ticket, 20 },	 { read_or_write, 20 },
+	{ spin_briefly, 10 },	 { meet, 6 },
+	{ detach, 8 },		 { join_in_time, 8 },
+	{ cancel, 8 },		 { allocate, 10 },
+	{ load_library, 2 },	 { change_self, 2 },
+	{ signal_worker, 20 },	 { signal_process, 10 },
+	{ use_timer, 4 },	 { use_sigwait, 4 },
+	{ fork_child, 2 },	 { spawn_program, 1 },
+	{ change_ids, 1 },	 { move_token, 20 },
+	{ converse, 4 },	 { wait_for_events, 10 },
+	{ replace_number, 4 },	 { accept_together, 3 },
+	{ count_events, 4 },	 { count_ticks, 4 },
+	{ use_futexes, 20 },	 { leave_lock, 10 },
+	{ lose_sem, 6 },	 { lose_mutex, 8 },
+	{ lose_cond, 6 },	 { lose_barrier, 6 },
+	{ share_with_child, 1 }, { end_child, 1 },
+	{ jump_out, 3 },	 { name_ending, 8 },
+	{ cancel_at_once, 4 },
 };
+
+static const size_t nr_acts = sizeof(acts) / sizeof(acts[0]);
+
+/* Each seed has a mixture of its own, and acts that it leaves out. */
+static void mix(void)
+{
+	uint64_t random = random_start(NR_WORKERS);
+
+	for (size_t i = 1; i < nr_acts; i++) {
+		switch (random_below(&random, 4)) {
+		case 0:
+			acts[i].weight = 0;
+			break;
+		case 1:
+			acts[i].weight *= 5;
+			break;
+		default:
+			break;
+		}
+	}
+}
 
 static torture_act *choose(uint64_t *random)
 {
-	static const size_t nr = sizeof(acts) / sizeof(acts[0]);
 	long sum = 0, at;
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr_acts; i++)
 		sum += acts[i].weight;
 	at = random_below(random, sum);
 	for (size_t i = 0;; i++) {
@@ -135,6 +166,8 @@ int main(int argc, char **argv)
 	nr_rounds = stress_scale(400);
 	torture_sync_begin(stress_seed % 2 == 0);
 	torture_kernel_begin();
+	torture_ends_begin();
+	mix();
 	CHECK_EQ(pthread_barrier_init(&all_there, NULL, NR_WORKERS + 1), 0);
 	threads_start_numbered(workers, NR_WORKERS, work);
 	pthread_barrier_wait(&all_there);

@@ -31,9 +31,23 @@ void torture_threads_check(void);
 /* torture_kernel.c */
 torture_act signal_worker, signal_process, use_timer, use_sigwait;
 torture_act fork_child, spawn_program, change_ids;
-torture_act move_token, use_sockets, wait_for_events, replace_number;
+torture_act move_token, wait_for_events, replace_number;
+/* One byte; 0: the end. Both go on after handlers. */
+ssize_t torture_read_byte(int fd, char *ret_byte);
+void torture_write_byte(int fd, char byte);
 void torture_kernel_begin(void);
 void torture_kernel_check(void);
+
+/* torture_streams.c */
+torture_act converse, accept_together, count_events, count_ticks;
+
+/* torture_objects.c */
+torture_act use_futexes, leave_lock;
+torture_act lose_sem, lose_mutex, lose_cond, lose_barrier;
+
+/* torture_ends.c */
+torture_act share_with_child, end_child, jump_out, name_ending, cancel_at_once;
+void torture_ends_begin(void);
 
 /* So soon that time-outs meet wakes. */
 static inline struct timespec torture_soon(uint64_t *random, clockid_t clock)

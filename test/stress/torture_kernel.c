@@ -7,7 +7,6 @@
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #define NR_PIPES 3
@@ -26,10 +25,12 @@ static sem_t is_handled;
 static void on_plain(int sig)
 {
 	static _Atomic uint64_t nr;
-	int saved = errno;
+	int saved = errno, state;
 	uint64_t random = ++nr;
 	struct timespec ts = { 0, random_below(&random, 30000) };
 
+	/* Cancelled in here, the thread would be counted for ever. */
+	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state), 0);
 	nr_in_handlers++;
 	switch (random_below(&random, 6)) {
 	case 0:
@@ -46,6 +47,7 @@ static void on_plain(int sig)
 		break;
 	}
 	nr_in_handlers--;
+	CHECK_EQ(pthread_setcancelstate(state, NULL), 0);
 	errno = saved;
 }
 
@@ -259,7 +261,7 @@ void change_ids(uint64_t *random)
 
 static int pipes[NR_PIPES][2];
 
-static ssize_t read_byte(int fd, char *ret_byte)
+ssize_t torture_read_byte(int fd, char *ret_byte)
 {
 	ssize_t n;
 
@@ -269,7 +271,7 @@ static ssize_t read_byte(int fd, char *ret_byte)
 	return n;
 }
 
-static void write_byte(int fd, char byte)
+void torture_write_byte(int fd, char byte)
 {
 	ssize_t n;
 
@@ -284,67 +286,10 @@ void move_token(uint64_t *random)
 	int *ends = pipes[random_below(random, NR_PIPES)];
 	char token = 0;
 
-	CHECK_EQ(read_byte(ends[0], &token), 1);
+	CHECK_EQ(torture_read_byte(ends[0], &token), 1);
 	CHECK_EQ(token, 't');
 	stress_disturb(random);
-	write_byte(ends[1], token);
-}
-
-static void *count_bytes(void *arg)
-{
-	int fd = (int)(intptr_t)arg;
-	char bytes[64];
-	long nr = 0;
-
-	for (;;) {
-		ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
-
-		if (n == 0)
-			return (void *)nr;
-		if (n < 0)
-			CHECK_EQ(errno, EINTR);
-		else
-			nr += n;
-	}
-}
-
-/* All bytes come, and then the end, however the connection is ended. */
-void use_sockets(uint64_t *random)
-{
-	static const char bytes[40];
-	long nr = random_below(random, 20), nr_sent = 0;
-	pthread_t reader;
-	int ends[2];
-
-	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	reader = torture_start(random, count_bytes, (void *)(intptr_t)ends[0]);
-	for (long i = 0; i < nr; i++) {
-		ssize_t n = send(ends[1], bytes,
-				 1 + (size_t)random_below(random, 39),
-				 MSG_NOSIGNAL);
-
-		if (n < 0)
-			CHECK_EQ(errno, EINTR);
-		else
-			nr_sent += n;
-		stress_disturb(random);
-	}
-	switch (random_below(random, 3)) {
-	case 0:
-		CHECK_EQ(shutdown(ends[1], SHUT_WR), 0);
-		break;
-	case 1:
-		CHECK_EQ(shutdown(ends[0], SHUT_RD), 0);
-		break;
-	default:
-		CHECK_EQ(close(ends[1]), 0);
-		ends[1] = -1;
-		break;
-	}
-	CHECK_EQ((intptr_t)thread_join(reader), nr_sent);
-	close(ends[0]);
-	if (ends[1] >= 0)
-		close(ends[1]);
+	torture_write_byte(ends[1], token);
 }
 
 static int wait_by_epoll(int fd, int ms)
@@ -390,7 +335,7 @@ static void *write_later(void *arg)
 	uint64_t random = (uintptr_t)arg;
 
 	stress_disturb(&random);
-	write_byte((int)(intptr_t)arg, 'w');
+	torture_write_byte((int)(intptr_t)arg, 'w');
 	return NULL;
 }
 
@@ -408,7 +353,7 @@ void wait_for_events(uint64_t *random)
 	writer = torture_start(random, write_later, (void *)(intptr_t)ends[1]);
 	while (wait_by(ends[0], 10000) < 0)
 		;
-	CHECK_EQ(read_byte(ends[0], &byte), 1);
+	CHECK_EQ(torture_read_byte(ends[0], &byte), 1);
 	thread_join(writer);
 	CHECK_EQ(close(ends[0]), 0);
 	CHECK_EQ(close(ends[1]), 0);
@@ -425,7 +370,7 @@ static void *read_one(void *arg)
 	char byte = 0;
 
 	w->is_waiting = 1;
-	CHECK_EQ(read_byte(w->fd, &byte), 1);
+	CHECK_EQ(torture_read_byte(w->fd, &byte), 1);
 	return (void *)(intptr_t)byte;
 }
 
@@ -448,7 +393,7 @@ void replace_number(uint64_t *random)
 		sched_yield();
 	stress_disturb(random);
 	CHECK_EQ(dup2(new[0], old[0]), old[0]);
-	write_byte(new[1], 'n');
+	torture_write_byte(new[1], 'n');
 	if (write(old[1], "o", 1) != 1)
 		CHECK(errno == EPIPE || errno == EINTR);
 	byte = (intptr_t)thread_join(reader);
@@ -478,7 +423,7 @@ void torture_kernel_begin(void)
 	for (int i = 0; i < NR_PIPES; i++) {
 		CHECK_EQ(pipe2(pipes[i], O_CLOEXEC), 0);
 		for (int n = 0; n < TOKENS_PER_PIPE; n++)
-			write_byte(pipes[i][1], 't');
+			torture_write_byte(pipes[i][1], 't');
 	}
 }
 
