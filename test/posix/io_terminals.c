@@ -255,11 +255,14 @@ TEST(terminal_stops_a_job)
 	CHECK_EQ(status, 0);
 }
 
+static int in_front[2]; /* a pipe: the job has seen that it is */
+
 static void run_job_in_front(void)
 {
 	CHECK_EQ(setpgid(0, 0), 0);
 	while (tcgetpgrp(terminals[0].slave) != getpgrp())
 		sleep_ms(1);
+	CHECK_EQ(write(in_front[1], "", 1), 1);
 	run_job();
 }
 
@@ -267,16 +270,19 @@ static void run_shell_behind(void)
 {
 	int status;
 	pid_t job;
+	char c;
 
 	CHECK(setsid() > 0);
 	CHECK_EQ(ioctl(terminals[0].slave, TIOCSCTTY, 0), 0);
 	CHECK(signal(SIGTTOU, SIG_IGN) != SIG_ERR);
+	CHECK_EQ(pipe(in_front), 0);
 	job = fork();
 	if (job == 0)
 		run_job_in_front();
 	setpgid(job, job);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
-	sleep_ms(20);
+	CHECK_EQ(read(in_front[0], &c, 1), 1);
+	sleep_ms(20); /* most often it reads by now */
 	CHECK_EQ(kill(-job, SIGSTOP), 0);
 	wait_for_stop(job, SIGSTOP);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, getpgrp()), 0);
