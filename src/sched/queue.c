@@ -114,6 +114,8 @@ static void put_displaced(struct wf_vp *vp, const struct wf_thread *t,
 		wf_queue_push_tail(vp, &vp->ring_b, entry);
 }
 
+/* What wf_queue_put leaves: who is real-time, new or made to stop, or shares
+ * the LIFO slot. */
 static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 			    enum wf_ready why)
 {
@@ -135,8 +137,7 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 		else
 			wf_queue_push_i(vp, entry);
 		break;
-	case WF_READY_YIELDED:
-		wf_queue_push_tail(vp, &vp->ring_b, entry);
+	case WF_READY_YIELDED: /* real-time ones only, above */
 		break;
 	case WF_READY_PREEMPTED:
 		put_displaced(vp, t, entry, true);
@@ -160,11 +161,16 @@ static bool is_plain_wake(const struct wf_vp *vp, const struct wf_thread *t)
 
 void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 {
-	if (why != WF_READY_WOKEN || !is_plain_wake(vp, t)) {
+	uint64_t entry = wf_entry_started(t);
+
+	if (why == WF_READY_WOKEN && is_plain_wake(vp, t)) {
+		wf_store_relaxed(&vp->lifo, entry); /* Q3 */
+	} else if (why == WF_READY_YIELDED && t->rt_priority == 0) {
+		wf_queue_push_tail(vp, &vp->ring_b, entry);
+	} else {
 		put(vp, t, why);
 		return;
 	}
-	wf_store_relaxed(&vp->lifo, wf_entry_started(t)); /* Q3 */
 	wf_queue_see_monitor(vp);
 }
 

@@ -44,6 +44,23 @@ def test_micro_is_the_suite_if_none_is_named(bench):
     assert set(ROWS) <= set(result.stdout.split())
 
 
+def test_steps(bench, tmp_path):
+    """A yield is more than the switch, less than a creation."""
+    result = bench("steps", "yield", "create_join", "--steps", 20000,
+                   "--functions")
+    assert result.returncode == 0, result.stdout + result.stderr
+    if "impossible" in result.stdout:
+        pytest.skip(result.stdout)
+    found = json.loads((tmp_path / "out.json").read_text())["operations"]
+    assert 50 < found["yield"]["instructions"] < \
+        found["create_join"]["instructions"]
+    for row in found.values():
+        assert sum(row["functions"].values()) == \
+            pytest.approx(row["instructions"])
+    assert "pthread_join" in found["create_join"]["functions"]
+    assert "pthread_join" not in found["yield"]["functions"]
+
+
 def test_echo(bench, tmp_path):
     """Every server answers; what is asked of weft's is shown."""
     result = bench("echo", "100", "10000_8M", "--runs", 1, "--seconds", 0.1,

@@ -1,0 +1,123 @@
+/*
+ * usage: bench_step NR_STEPS COMMAND...
+ *
+ * Lets a program run for a moment, stops all of its kernel threads, and goes on
+ * with the first one alone, an instruction at a time. Prints its memory map, as
+ * /proc has it, an empty line, and where each instruction was.
+ *
+ * No other thread runs meanwhile: nobody preempts the first for being slow.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WARM_UP_US = 100000, IMPOSSIBLE = 77, PREEMPTION = 33 };
+
+static pid_t program;
+
+static void fail(const char *what)
+{
+	printf("impossible: %s: %s\n", what, strerror(errno));
+	if (program > 0)
+		kill(program, SIGKILL);
+	exit(IMPOSSIBLE);
+}
+
+static void start(char **argv)
+{
+	program = fork();
+	if (program < 0)
+		fail("fork");
+	if (program > 0)
+		return;
+	if (freopen("/dev/null", "w", stdout) != NULL)
+		execvp(argv[0], argv);
+	_exit(127);
+}
+
+static void stop(pid_t tid)
+{
+	int status;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0 ||
+	    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0)
+		fail("ptrace");
+	waitpid(tid, &status, __WALL);
+}
+
+static void stop_all(void)
+{
+	char path[32];
+	struct dirent *entry;
+	DIR *tasks;
+
+	stop(program);
+	snprintf(path, sizeof(path), "/proc/%d/task", program);
+	tasks = opendir(path);
+	if (tasks == NULL)
+		fail(path);
+	while ((entry = readdir(tasks)) != NULL) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != program)
+			stop(tid);
+	}
+	closedir(tasks);
+}
+
+static void print_map(void)
+{
+	char path[32], line[512];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", program);
+	map = fopen(path, "r");
+	if (map == NULL)
+		fail(path);
+	while (fgets(line, sizeof(line), map) != NULL)
+		fputs(line, stdout);
+	fclose(map);
+	putchar('\n');
+}
+
+/* A signal that was on its way is delivered, but for the one to preempt. */
+static int step(int sig)
+{
+	struct user_regs_struct regs;
+	int status;
+
+	if (ptrace(PTRACE_SINGLESTEP, program, NULL, (void *)(long)sig) != 0 ||
+	    waitpid(program, &status, __WALL) != program || !WIFSTOPPED(status))
+		fail("the program has ended");
+	if (ptrace(PTRACE_GETREGS, program, NULL, &regs) != 0)
+		fail("ptrace");
+	printf("%llx\n", regs.rip);
+	sig = WSTOPSIG(status);
+	return sig == SIGTRAP || sig == PREEMPTION ? 0 : sig;
+}
+
+int main(int argc, char **argv)
+{
+	long nr = argc > 2 ? atol(argv[1]) : 0;
+	int sig = 0;
+
+	if (nr <= 0) {
+		fprintf(stderr, "usage: %s NR_STEPS COMMAND...\n", argv[0]);
+		return 2;
+	}
+	start(argv + 2);
+	usleep(WARM_UP_US);
+	stop_all();
+	print_map();
+	for (long i = 0; i < nr; i++)
+		sig = step(sig);
+	kill(program, SIGKILL);
+	return 0;
+}
