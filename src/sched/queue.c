@@ -137,7 +137,8 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 		else
 			wf_queue_push_i(vp, entry);
 		break;
-	case WF_READY_YIELDED: /* real-time ones only, above */
+	case WF_READY_YIELDED: /* was real-time a moment ago */
+		wf_queue_push_tail(vp, &vp->ring_b, entry);
 		break;
 	case WF_READY_PREEMPTED:
 		put_displaced(vp, t, entry, true);
