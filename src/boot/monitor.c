@@ -150,7 +150,7 @@ static void preempt_all(void)
 		cpu = wf_os_thread_cpu(wf_load_relaxed(&vp->carrier->tid));
 		if (cpu - vp->watch.forced_cpu_ns <
 			    (int64_t)wf_options.preempt_every / 2 ||
-		    !wf_rescue_is_runnable(vp->carrier))
+		    !wf_rescue_may_run(vp->carrier))
 			continue;
 		vp->watch.forced_cpu_ns = cpu;
 		wf_preempt_signal(vp->carrier);

@@ -158,6 +158,13 @@ bool wf_rescue_is_runnable(const struct wf_carrier *c)
 	return state_of(c) == 'R';
 }
 
+bool wf_rescue_may_run(const struct wf_carrier *c)
+{
+	char state = state_of(c);
+
+	return state == 'R' || state == 'X';
+}
+
 /*
  * Without /proc ('X') the idle CPU clock has to do: there may be none, or the
  * program has left itself no descriptors. A program may also end a kernel

@@ -21,5 +21,7 @@ bool wf_rescue_all(int64_t now_ns, bool is_rescuing);
  * nobody knows. On the monitor's kernel thread. Costs ten times a CPU clock.
  */
 bool wf_rescue_is_runnable(const struct wf_carrier *c);
+/* The same, but true if nobody knows: of one whose CPU clock says enough. */
+bool wf_rescue_may_run(const struct wf_carrier *c);
 
 #endif

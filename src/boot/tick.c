@@ -4,7 +4,8 @@
  * K1. A signal is sent only to a carrier that has used CPU time since the last
  *     look, and of which the kernel says that it could run: it computes. Who
  *     computed until it went to sleep in a system call is left alone, since
- *     some calls would fail with EINTR.
+ *     some calls would fail with EINTR. Where nobody knows, without /proc, it
+ *     has to have used most of that time.
  * K2. balance counts what ring B is owed, in 64ths of a tick. Running from I
  *     while B waits adds B's share; running from B while I waits takes the
  *     rest away. What is owed stays when B is empty: its threads may be on
@@ -72,10 +73,10 @@ static int64_t cpu_of(const struct wf_carrier *c)
 static bool is_computing(const struct wf_carrier *c, int64_t cpu_ns,
 			 int64_t wall_ns)
 {
-	/* By less if other processes have the CPU. */
-	return (cpu_ns >= COMPUTING_MIN_NS ||
-		cpu_ns * 100 >= wall_ns * COMPUTING_PERCENT) &&
-	       wf_rescue_is_runnable(c);
+	if (cpu_ns * 100 >= wall_ns * COMPUTING_PERCENT)
+		return wf_rescue_may_run(c);
+	/* Or other processes have the CPU. */
+	return cpu_ns >= COMPUTING_MIN_NS && wf_rescue_is_runnable(c);
 }
 
 /* What t has had of its slice, up to now: at each tick, and when it ends. */
@@ -372,7 +373,7 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 	why = is_realtime ? decide_realtime(&v) :
 			    decide(&v, update_balance(&v));
 	if (why == WF_RESCHED_NONE || !v.is_full ||
-	    !wf_rescue_is_runnable(vp->carrier))
+	    !wf_rescue_may_run(vp->carrier))
 		return true;
 	if (v.t->from_b)
 		wf_thread_set_hog(v.t);

@@ -268,6 +268,22 @@ static void test_new_sleeper_is_not_disturbed(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
+/* K1: without /proc the CPU clock has to do. */
+static void test_without_proc(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine.has_no_proc = true;
+	machine_run(vp, machine_hog());
+	machine_pass(TICK / 4);
+	machine_pass_idle(TICK / 2);
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 0);
+	machine_queue(vp, machine_thread());
+	pass_ticks(2);
+	assert_int_equal(machine.nr_signals, 1);
+}
+
 static void test_retry_after_refusals(void **state)
 {
 	struct wf_vp *vp = one_vp();
@@ -413,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_timer_spares),
 		cmocka_unit_test(test_system_calls_are_not_disturbed),
 		cmocka_unit_test(test_new_sleeper_is_not_disturbed),
+		cmocka_unit_test(test_without_proc),
 		cmocka_unit_test(test_retry_after_refusals),
 		cmocka_unit_test(test_no_retry_without_refusal),
 		cmocka_unit_test(test_balance_of_i),

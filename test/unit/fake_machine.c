@@ -156,7 +156,12 @@ int64_t wf_os_thread_cpu(int tid)
 
 bool wf_rescue_is_runnable(const struct wf_carrier *c)
 {
-	return machine.is_runnable;
+	return machine.is_runnable && !machine.has_no_proc;
+}
+
+bool wf_rescue_may_run(const struct wf_carrier *c)
+{
+	return machine.is_runnable || machine.has_no_proc;
 }
 
 void wf_preempt_signal(struct wf_carrier *c)

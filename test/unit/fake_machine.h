@@ -22,6 +22,7 @@
 struct machine {
 	int64_t now_ns;
 	bool is_runnable;    /* what /proc says of every carrier */
+	bool has_no_proc;    /* nobody knows */
 	uint32_t nr_signals; /* preemption signals sent */
 	uint32_t nr_wakes;   /* of VPs */
 };
