@@ -187,15 +187,24 @@ static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags)
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
+static bool is_over(int64_t deadline_ns)
+{
+	return deadline_ns != WF_FOREVER && deadline_ns <= wf_os_now();
+}
+
+/* What a peer that is gone has sent before can still be received. */
 static bool has_error(int fd)
 {
 	struct pollfd now = { .fd = fd };
 
-	return wf_sys(SYS_poll, &now, 1, 0) != 0;
+	return wf_sys(SYS_poll, &now, 1, 0) < 0 ||
+	       (now.revents & ~POLLHUP) != 0;
 }
 
-/* A signal of weft's own ends such a call early; the program's ends it. */
-static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags)
+/* A signal of weft's own ends such a call early; the program's and the time
+ * limit end it. */
+static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
+				 int64_t deadline_ns)
 {
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t done = 0;
@@ -207,7 +216,7 @@ static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags)
 		if (n > 0)
 			done += (size_t)n;
 	} while (n > 0 && done < bytes && wf_self->nr_handlers == nr_handlers &&
-		 !has_error(fd));
+		 !is_over(deadline_ns) && !has_error(fd));
 	return done > 0 ? (long)done : n;
 }
 
@@ -217,10 +226,12 @@ static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 {
 	struct wf_request r =
 		receive_later(fd, (char *)buf + n, bytes - (size_t)n, flags);
-	long more = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
+	long more = wf_io_run(&r, deadline_ns);
 
 	if (more == -ENOSYS)
-		more = recv_by_libc(fd, (char *)buf + n, r.len, flags);
+		more = recv_by_libc(fd, (char *)buf + n, r.len, flags,
+				    deadline_ns);
 	return n + (more > 0 ? more : 0);
 }
 
@@ -261,11 +272,6 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 					    (long)bytes, flags, (long)addr,
 					    (long)addr_bytes));
 	return recv_now(fd, buf, bytes, flags, addr, addr_bytes);
-}
-
-static bool is_over(int64_t deadline_ns)
-{
-	return deadline_ns != WF_FOREVER && deadline_ns <= wf_os_now();
 }
 
 /* Says what is left of the time. */
