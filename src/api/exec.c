@@ -21,27 +21,42 @@
 #include "signal/preempt.h"
 #include "signal/signal.h"
 
-/* Before the start there is nothing to do, and the memory may be that of a
- * parent that has lent it. */
-static void begin(void)
+struct attempt {
+	bool is_ours; /* all threads end with it, if it succeeds */
+	uint64_t given;
+	struct wf_children_env env;
+};
+
+/*
+ * Before the start there is nothing to do, and the memory may be that of a
+ * parent that has lent it; a child by clone() may share it later, too. Returns
+ * the environment.
+ */
+static char *const *begin(struct attempt *a, int dir, const char *path,
+			  char *const envp[])
 {
-	if (!wf_is_started())
-		return;
-	wf_preempt_exec_begin();
-	wf_server_end_processes();
+	a->is_ours = wf_is_started() && wf_preempt_is_here();
+	if (a->is_ours) {
+		/* This may wait for who changes credentials: before the other. */
+		wf_server_end_processes();
+		wf_preempt_exec_begin();
+	}
+	envp = wf_children_env(&a->env, dir, path, envp);
+	a->given = a->is_ours ? wf_signal_exec_begin() : 0;
+	return envp;
 }
 
 /* What exec returned, if it did: the runtime goes on. */
-static int resume(int rc, struct wf_children_env *e, uint64_t given)
+static int resume(int rc, struct attempt *a)
 {
 	int saved = errno;
 
-	wf_signal_exec_failed(given);
-	if (wf_is_started()) {
+	if (a->is_ours) {
+		wf_signal_exec_failed(a->given);
 		wf_server_exec_failed();
 		wf_preempt_exec_end();
 	}
-	wf_children_env_free(e);
+	wf_children_env_free(&a->env);
 	errno = saved;
 	return rc;
 }
@@ -52,29 +67,23 @@ long wf_exec_syscall(long nr, const long *a)
 	const long *path = has_dir ? &a[1] : &a[0];
 	int dir = has_dir ? (int)a[0] : AT_FDCWD;
 	char *const *envp = (char *const *)path[2];
-	struct wf_children_env e;
-	uint64_t given;
+	struct attempt attempt;
 	long r;
 
-	begin();
-	envp = wf_children_env(&e, dir, (const char *)path[0], envp);
-	given = wf_signal_exec_begin();
+	envp = begin(&attempt, dir, (const char *)path[0], envp);
 	if (has_dir)
 		r = wf_syscall6(nr, dir, path[0], path[1], (long)envp, a[4], 0);
 	else
 		r = wf_syscall6(nr, path[0], path[1], (long)envp, 0, 0, 0);
-	return resume((int)r, &e, given);
+	return resume((int)r, &attempt);
 }
 
 WF_API(int, execve, const char *path, char *const argv[], char *const envp[])
 {
-	struct wf_children_env e;
-	uint64_t given;
+	struct attempt a;
 
-	begin();
-	envp = wf_children_env(&e, AT_FDCWD, path, envp);
-	given = wf_signal_exec_begin();
-	return resume(wf_real.execve(path, argv, envp), &e, given);
+	envp = begin(&a, AT_FDCWD, path, envp);
+	return resume(wf_real.execve(path, argv, envp), &a);
 }
 
 WF_API(int, execv, const char *path, char *const argv[])
@@ -84,15 +93,11 @@ WF_API(int, execv, const char *path, char *const argv[])
 
 WF_API(int, execvpe, const char *file, char *const argv[], char *const envp[])
 {
-	struct wf_children_env e;
-	uint64_t given;
+	struct attempt a;
 	char path[PATH_MAX];
 
-	begin();
-	envp = wf_children_env(&e, AT_FDCWD, wf_children_find(file, path),
-			       envp);
-	given = wf_signal_exec_begin();
-	return resume(wf_real.execvpe(file, argv, envp), &e, given);
+	envp = begin(&a, AT_FDCWD, wf_children_find(file, path), envp);
+	return resume(wf_real.execvpe(file, argv, envp), &a);
 }
 
 WF_API(int, execvp, const char *file, char *const argv[])
@@ -102,15 +107,12 @@ WF_API(int, execvp, const char *file, char *const argv[])
 
 WF_API(int, fexecve, int fd, char *const argv[], char *const envp[])
 {
-	struct wf_children_env e;
-	uint64_t given;
+	struct attempt a;
 	char path[32];
 
-	begin();
 	wf_format(path, sizeof(path), "/proc/self/fd/%d", fd);
-	envp = wf_children_env(&e, AT_FDCWD, path, envp);
-	given = wf_signal_exec_begin();
-	return resume(wf_real.fexecve(fd, argv, envp), &e, given);
+	envp = begin(&a, AT_FDCWD, path, envp);
+	return resume(wf_real.fexecve(fd, argv, envp), &a);
 }
 
 WF_API(int, execveat, int dir, const char *path, char *const argv[],

@@ -49,6 +49,7 @@
 #include "signal/frame.h"
 
 void (*wf_preempt_setxid)(void);
+static int main_pid;		  /* of the process that they are sent in */
 static _Atomic uint32_t nr_execs; /* P4 */
 static _Atomic bool is_broadcast; /* P5 */
 
@@ -214,6 +215,7 @@ void wf_preempt_init(void)
 	} action = { handle, SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
 		     wf_arch_sigreturn, UINT64_MAX };
 
+	main_pid = wf_os_getpid();
 	wf_store_relaxed(&nr_execs, 0);
 	wf_store_relaxed(&is_broadcast, false);
 	wf_ready_interrupt = wf_preempt_signal;
@@ -225,6 +227,11 @@ static void pause_shortly(void)
 	const struct timespec pause = { 0, 20 * WF_NS_PER_US };
 
 	wf_sys(SYS_nanosleep, &pause, NULL);
+}
+
+bool wf_preempt_is_here(void)
+{
+	return wf_os_getpid() == main_pid;
 }
 
 void wf_preempt_exec_begin(void)

@@ -19,10 +19,15 @@ void wf_preempt_signal(struct wf_carrier *c);
 /* Gives the carrier the CPU timer that preempts if the monitor cannot. */
 void wf_preempt_arm(struct wf_carrier *c);
 
+/* Is the caller in their process? Not in another that shares its memory, or has
+ * a copy unknown to weft. */
+bool wf_preempt_is_here(void);
+
 /*
  * The caller is about to replace the program: no preemption signals are sent
  * until exec has failed, and none is on its way to the caller, which stays on
- * its carrier. Nests among threads. in_runtime 0.
+ * its carrier. Nests among threads. It must not wait then for who changes
+ * credentials, and who waits until it has failed. in_runtime 0.
  */
 void wf_preempt_exec_begin(void);
 void wf_preempt_exec_end(void);
