@@ -120,7 +120,8 @@ static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 	return true;
 }
 
-/* Anybody. The entry at place n from the first, or one that was there once. */
+/* Anybody. The entry at place n from the first; or one that was there once, or
+ * 0. */
 static inline uint64_t wf_runq_peek(const struct wf_runq *q, uint32_t n)
 {
 	uint32_t first = wf_runq_position(wf_load_relaxed(&q->head));

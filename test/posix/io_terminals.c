@@ -279,6 +279,7 @@ static void run_shell_behind(void)
 	job = fork();
 	if (job == 0)
 		run_job_in_front();
+	close(in_front[1]);
 	setpgid(job, job);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
 	CHECK_EQ(read(in_front[0], &c, 1), 1);
