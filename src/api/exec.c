@@ -37,7 +37,7 @@ static char *const *begin(struct attempt *a, int dir, const char *path,
 {
 	a->is_ours = wf_is_started() && wf_preempt_is_here();
 	if (a->is_ours) {
-		/* This may wait for who changes credentials: before the other. */
+		/* May wait for who changes credentials: so it comes first. */
 		wf_server_end_processes();
 		wf_preempt_exec_begin();
 	}
