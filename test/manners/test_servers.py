@@ -73,8 +73,7 @@ class Program:
 
     def servers(self):
         found = children_of(self.pid)
-        # One more may have been made for a job while another ended its own.
-        return found if len(found) >= NR_BLOCKED else None
+        return found if len(found) == NR_BLOCKED else None
 
     def end(self, command="q"):
         """{text: value} of the statistics."""
@@ -128,7 +127,8 @@ def test_loss(program, nr):
     # They are waited for, and there are new ones where they are needed.
     until(lambda: not children_of(program.pid) & set(sorted(servers)[:nr]))
     assert program.tell("b") == "begun"
-    until(program.servers)
+    # Seldom a call is made in its own place, whose server is not there yet.
+    until(lambda: len(children_of(program.pid)) >= NR_BLOCKED - 1)
     # What is left of a stream that was broken comes first.
     assert program.tell("f").startswith("8 posted")
     assert program.end()["I/O server processes lost"] == nr
