@@ -83,9 +83,10 @@ void wf_switch_finish(struct wf_thread *t)
 	finish(t);
 }
 
-WF_INLINE const struct wf_context *prepare(struct wf_thread *t,
-					   struct wf_thread *next,
-					   wf_post_fn *post, void *arg)
+WF_INLINE const struct wf_context *prepare_uncharged(struct wf_thread *t,
+						     struct wf_thread *next,
+						     wf_post_fn *post,
+						     void *arg)
 {
 	struct wf_carrier *c = t->carrier;
 
@@ -112,28 +113,29 @@ static WF_COLD const struct wf_context *prepare_charged(struct wf_thread *t,
 {
 	wf_cpu_time_charge(t->carrier, t);
 	wf_keys_save(t);
-	return prepare(t, next, post, arg);
+	return prepare_uncharged(t, next, post, arg);
+}
+
+WF_INLINE const struct wf_context *prepare(struct wf_thread *t,
+					   struct wf_thread *next,
+					   wf_post_fn *post, void *arg)
+{
+	if (WF_UNLIKELY(is_charged()))
+		return prepare_charged(t, next, post, arg);
+	return prepare_uncharged(t, next, post, arg);
 }
 
 const struct wf_context *wf_switch_prepare(struct wf_thread *t,
 					   struct wf_thread *next,
 					   wf_post_fn *post, void *arg)
 {
-	if (WF_UNLIKELY(is_charged()))
-		return prepare_charged(t, next, post, arg);
 	return prepare(t, next, post, arg);
 }
 
 void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg)
 {
-	const struct wf_context *ctx;
-
-	if (WF_UNLIKELY(is_charged()))
-		ctx = prepare_charged(t, next, post, arg);
-	else
-		ctx = prepare(t, next, post, arg);
-	wf_switch_load(&t->ctx.sp, ctx);
+	wf_switch_load(&t->ctx.sp, prepare(t, next, post, arg));
 	finish(t);
 }
 
