@@ -281,7 +281,7 @@ take_or_search(struct wf_vp *vp, uint64_t entry, bool from_b, bool is_any)
 static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 {
 	struct wf_runq *ring = &vp->ring_i;
-	uint64_t entry = WF_ENTRY_NONE;
+	uint64_t entry;
 	struct wf_thread *t;
 	bool from_b;
 

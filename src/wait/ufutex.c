@@ -238,11 +238,6 @@ WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 	return wait_locked(t, b, mask, w);
 }
 
-static WF_NOINLINE int wait_apart(struct wf_thread *t, const struct wf_wait *w)
-{
-	return wait_in(t, w);
-}
-
 /*
  * A handler that runs in the kernel sleep of an outer wait waits itself: the
  * outer wait has been interrupted, and its outcome is kept for it (U7). Who has
@@ -260,7 +255,7 @@ static WF_COLD int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
 		wf_os_futex_wait(&t->kernel_word, 0, WF_OS_FOREVER);
 	outer_result = t->wait_result;
 	t->wait_was_moved = false;
-	result = wait_apart(t, w);
+	result = wait_in(t, w);
 	t->wait_result = outer_result;
 	return result;
 }
@@ -341,7 +336,7 @@ int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
 
 	t->wait_is_firm = is_firm;
 	t->wait_was_moved = false;
-	result = wait_apart(t, &w);
+	result = wait_in(t, &w);
 	t->wait_is_firm = false;
 	return result;
 }
