@@ -138,30 +138,29 @@ WF_API(int, pthread_cond_destroy, pthread_cond_t *cond)
 	return -wf_cond_fini(cond_of(cond));
 }
 
-WF_API(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
+WF_INLINE int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex,
+			 clockid_t clock, const struct timespec *abstime)
 {
 	if (WF_UNLIKELY(is_shared(cond)))
-		return wait_shared(cond, mutex, CLOCK_REALTIME, NULL);
-	return -WF_CANCEL_POINT(
-		wait_private(cond, mutex, CLOCK_REALTIME, NULL));
+		return wait_shared(cond, mutex, clock, abstime);
+	return -WF_CANCEL_POINT(wait_private(cond, mutex, clock, abstime));
+}
+
+WF_API(int, pthread_cond_wait, pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	return wait_until(cond, mutex, CLOCK_REALTIME, NULL);
 }
 
 WF_API(int, pthread_cond_timedwait, pthread_cond_t *cond,
        pthread_mutex_t *mutex, const struct timespec *abstime)
 {
-	clockid_t clock = clock_of(cond);
-
-	if (WF_UNLIKELY(is_shared(cond)))
-		return wait_shared(cond, mutex, clock, abstime);
-	return -WF_CANCEL_POINT(wait_private(cond, mutex, clock, abstime));
+	return wait_until(cond, mutex, clock_of(cond), abstime);
 }
 
 WF_API(int, pthread_cond_clockwait, pthread_cond_t *cond,
        pthread_mutex_t *mutex, clockid_t clock, const struct timespec *abstime)
 {
-	if (WF_UNLIKELY(is_shared(cond)))
-		return wait_shared(cond, mutex, clock, abstime);
-	return -WF_CANCEL_POINT(wait_private(cond, mutex, clock, abstime));
+	return wait_until(cond, mutex, clock, abstime);
 }
 
 static WF_NOINLINE int signal_shared(pthread_cond_t *cond)
