@@ -266,11 +266,11 @@ int wf_serve_clone(struct wf_server *s)
 {
 	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
 	uintptr_t tp = wf_tcb_minimal_make(s->block, &s->self);
-	uint64_t mask = wf_os_get_signal_mask();
+	uint64_t mask;
 	int tid;
 
 	wf_carrier_clone_lock();
-	wf_os_set_signal_mask(UINT64_MAX);
+	mask = wf_os_close_signals();
 	tid = clone_locked(s, s->block + tls + STACK_BYTES, tp);
 	wf_os_set_signal_mask(mask);
 	wf_carrier_clone_unlock();

@@ -176,14 +176,14 @@ struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp)
 
 static int spawn(struct wf_carrier *c, void *top)
 {
-	uint64_t mask = wf_os_get_signal_mask();
+	uint64_t mask;
 	int tid;
 
 	/* Signals stay open while it waits for the lock: who holds it may be
 	 * waiting for this very carrier to follow a change of credentials. */
 	wf_spin_lock(&clone_lock);
 	/* Nothing is delivered before the altstack is set. */
-	wf_os_set_signal_mask(UINT64_MAX);
+	mask = wf_os_close_signals();
 	/* What it inherits it need not follow. */
 	wf_store_relaxed(&c->setxid_seen, wf_carrier_setxid_generation);
 	tid = wf_os_kthread_start(carrier_thread, c, top, c->ctx.tp);

@@ -207,9 +207,9 @@ void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc)
 	atomic_fetch_and(&t->exit_work, ~WF_WORK_SIGNAL);
 	wf_arrive_drain(t->carrier, t);
 	wf_cancel_nudge(t, uc);
+	/* It reads on its own kernel thread. */
 	if (wf_signalfd_is_due(t))
-		wf_arch_uc_set_eintr(
-			uc); /* it reads on its own kernel thread */
+		wf_arch_uc_set_eintr(uc);
 	while (wf_deliver_is_due(t) &&
 	       wf_sigqueue_take(&t->sigqueue, ~t->sigmask, &info))
 		act(t, info.si_signo, &info, uc);

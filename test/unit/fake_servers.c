@@ -169,14 +169,6 @@ void wf_os_set_signal_mask(uint64_t mask)
 	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
-uint64_t wf_os_get_signal_mask(void)
-{
-	uint64_t mask = 0;
-
-	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, NULL, &mask, 8);
-	return mask;
-}
-
 uint64_t wf_os_close_signals(void)
 {
 	uint64_t all = UINT64_MAX, mask = 0;
