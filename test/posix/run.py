@@ -112,6 +112,8 @@ def main(argv):
     print(", ".join(f"{number} {verdict}"
                     for verdict, number in counts.items()) +
           f" in {time.monotonic() - start:.1f}s")
+    if counts["skipped"] and not counts["passed"] + counts["failed"]:
+        return runner.SKIP_STATUS  # as on a CPU without protection keys
     return 1 if counts["failed"] or not counts["passed"] else 0
 
 
