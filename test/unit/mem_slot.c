@@ -9,17 +9,15 @@
 
 #include <cmocka.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/compiler.h"
 #include "base/options.h"
+#include "guards.h"
 #include "libc/layout.h"
 #include "mem/slot.h"
 #include "os/mem.h"
@@ -284,24 +282,6 @@ static void test_tls_alignment(void **state)
 }
 
 /* --- guards ------------------------------------------------------------- */
-
-/* The signal that writing there ends a child with; 0: none. */
-static int signal_of_write(char *p)
-{
-	pid_t child = fork();
-	int status;
-
-	if (child == 0) {
-		struct rlimit no_core = { 0, 0 };
-
-		setrlimit(RLIMIT_CORE, &no_core);
-		signal(SIGSEGV, SIG_DFL);
-		*(volatile char *)p = 1;
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-}
 
 static void test_guard_faults(void **state)
 {

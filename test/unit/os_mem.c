@@ -5,33 +5,18 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "guards.h"
 #include "os/mem.h"
 
 enum { PAGES = 8 };
 
-/* Whether a child that writes there is killed. */
 static bool faults(char *p)
 {
-	pid_t child = fork();
-	int status;
-
-	if (child == 0) {
-		struct rlimit no_core = { 0, 0 };
-
-		setrlimit(RLIMIT_CORE, &no_core);
-		signal(SIGSEGV, SIG_DFL);
-		*(volatile char *)p = 1;
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+	return signal_of_write(p) == SIGSEGV;
 }
 
 static void test_opened_piece_by_piece(void **state)
