@@ -385,7 +385,7 @@ def test_polls_where_words_change_often(weft, compile_c):
     program = compile_c("-pthread", f"-I{ROOT / 'include'}",
                         "-x", "none", BUILD / "libweft-api.a",
                         source=OUTSIDE)
-    for _ in range(10):
+    for _ in range(40):
         if statistics(weft, "--vps", "2", program)[HITS] > 100:
             return
     pytest.fail("nobody polls for words")
