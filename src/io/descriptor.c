@@ -51,6 +51,11 @@ static uint32_t known_of(int fd)
 	return fd >= 0 && fd < NR_KNOWN ? wf_load_relaxed(&known[fd]) : 0;
 }
 
+uint32_t wf_descriptor_uses(int fd)
+{
+	return known_of(fd) / FORGOTTEN;
+}
+
 static uint16_t what_of(int fd)
 {
 	return (uint16_t)known_of(fd);

@@ -66,6 +66,12 @@ bool wf_descriptor_is_kernels(int fd);
 bool wf_descriptor_can_be_asked(int fd);
 void wf_descriptor_cannot_be_asked(int fd);
 
+/*
+ * Changes, mostly, when the number comes to be another file's. Of numbers that
+ * nothing is kept of it never does.
+ */
+uint32_t wf_descriptor_uses(int fd);
+
 void wf_descriptor_forget(int fd);
 void wf_descriptor_forget_all(unsigned int first, unsigned int last);
 

@@ -179,10 +179,13 @@ static struct wf_request receive_later(int fd, void *buf, size_t bytes,
 	};
 }
 
-static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags)
+static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags,
+				   bool is_unasked)
 {
 	struct wf_request r = receive_later(fd, buf, bytes, flags);
 
+	r.is_unasked = is_unasked;
+	r.fd_uses = wf_descriptor_uses(fd);
 	r.avoids_ring = waits_for_one(fd, flags);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
@@ -257,16 +260,15 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 	if (addr != NULL && addr_bytes != NULL)
 		return recv_with_address(fd, buf, bytes, flags, addr,
 					 addr_bytes);
-	return recv_later(fd, buf, bytes, flags);
+	return recv_later(fd, buf, bytes, flags, false);
 }
 
 long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 		    struct sockaddr *addr, socklen_t *addr_bytes)
 {
 	/* Not asked first: the last ones of this descriptor had to wait. */
-	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd) &&
-	    !wf_descriptor_is_nonblocking(fd))
-		return recv_later(fd, buf, bytes, flags);
+	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd))
+		return recv_later(fd, buf, bytes, flags, true);
 	if (peeks_for_all(fd, flags))
 		return wf_call_wait(WF_CALL(SYS_recvfrom, fd, (long)buf,
 					    (long)bytes, flags, (long)addr,

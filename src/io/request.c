@@ -21,6 +21,7 @@
 
 #include "io/ring.h"
 #include "io/server.h"
+#include "io/unasked.h"
 #include "io/watch.h"
 #include "os/clock.h"
 #include "sched/runtime.h"
@@ -52,10 +53,18 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 		wf_ufutex_wake_first(me, nr_done);
 }
 
+void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
+{
+	uint32_t before = atomic_fetch_or(r->nr_done, WF_REQUEST_REFUSED);
+
+	if ((before & WF_REQUEST_WAIT) != 0)
+		wf_ufutex_wake_first(me, r->nr_done);
+}
+
 static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
 {
 	/* acquire: pairs with wf_request_complete. */
-	return wf_load_acquire(nr_done) & ~WF_REQUEST_WAIT;
+	return wf_load_acquire(nr_done) & ~WF_REQUEST_BITS;
 }
 
 /* X4. Returns the word that the wait is to find. */
@@ -71,6 +80,11 @@ static int push_outside(struct wf_thread *t, struct wf_request *r)
 	r->kept_fd = -1;
 	wf_store_relaxed(&r->server, 0);
 	r->is_repeated = false;
+	if (r->is_unasked && wf_unasked_is_refused(r)) {
+		wf_request_refuse(t, r);
+		wf_request_complete(t, r, -ECANCELED);
+		return 0;
+	}
 	if (wf_attempt_serves(r))
 		return wf_watch_push(t, r);
 	return wf_server_serves(r) ? wf_server_push(r, WF_SERVER_YET) : -ENOSYS;
@@ -130,7 +144,7 @@ static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		do {
 			uint32_t word = begin_wait(nr_done);
 
-			if ((word & ~WF_REQUEST_WAIT) == nr)
+			if ((word & ~WF_REQUEST_BITS) == nr)
 				break;
 			err = wf_ufutex_wait_inside(
 				t, nr_done, word, wf_os_now() + pause_ns, true);
@@ -215,6 +229,8 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 	wf_runtime_leave(t);
 	for (uint32_t i = 0; i < nr; i++)
 		any |= !was_ended(&r[i]);
+	if (!any && (wf_load_relaxed(&nr_done) & WF_REQUEST_REFUSED) != 0)
+		return -EAGAIN;
 	return any ? 0 : reason_to_end(t, err, nr_handlers);
 }
 

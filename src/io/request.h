@@ -33,8 +33,12 @@ struct wf_request {
 	uint32_t op_flags; /* msg_flags, rw_flags, poll32_events, ... */
 	uint16_t ioprio;
 	bool avoids_ring; /* which would do something else */
+	/* It is not known that the program wants to wait (io/unasked.h). */
+	bool is_unasked;
+	uint32_t fd_uses; /* if so: wf_descriptor_uses when the call began */
 
-	int32_t result; /* >= 0 or -Exxx, once it is done */
+	uint32_t unasked_row; /* io/unasked.c */
+	int32_t result;	      /* >= 0 or -Exxx, once it is done */
 	_Atomic bool is_done;
 	_Atomic uint32_t *nr_done; /* of those run together; waited on */
 	struct wf_vp_io *io;	   /* where it was pushed; NULL: no ring */
@@ -49,8 +53,10 @@ struct wf_request {
 	int kept_fd;  /* a duplicate of fd, which has been closed; or -1 */
 };
 
-/* Set in *nr_done while the thread waits for a change of it. */
-#define WF_REQUEST_WAIT (1U << 31)
+/* In *nr_done, beside the number: */
+#define WF_REQUEST_WAIT (1U << 31)    /* the thread waits for a change of it */
+#define WF_REQUEST_REFUSED (1U << 30) /* the thread is not to wait */
+#define WF_REQUEST_BITS (WF_REQUEST_WAIT | WF_REQUEST_REFUSED)
 
 /*
  * Runs it to its end, or to the CLOCK_MONOTONIC deadline. The caller is a
@@ -60,6 +66,7 @@ struct wf_request {
  *   -ERESTART   interrupted otherwise and nothing had been done: run it again,
  *               unless any handler ends the call
  *   -ECANCELED  the thread is to end; nothing had been done
+ *   -EAGAIN     is_unasked, the descriptor is non-blocking; nothing was done
  *   -ENOSYS     it cannot wait so; nothing has been done
  * What was done meanwhile is always reported.
  */
@@ -80,6 +87,9 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
  */
 void wf_request_complete(struct wf_thread *me, struct wf_request *r,
 			 int result);
+
+/* The program made r's descriptor non-blocking. `me` as in wf_ready_woken. */
+void wf_request_refuse(struct wf_thread *me, struct wf_request *r);
 
 static inline int wf_request_fd(const struct wf_request *r)
 {

@@ -32,6 +32,7 @@
 
 #include "base/options.h"
 #include "io/kept.h"
+#include "io/unasked.h"
 #include "os/clock.h"
 #include "os/mem.h"
 #include "os/sys.h"
@@ -53,6 +54,7 @@ struct wf_vp_io {
 	_Atomic bool is_made; /* the descriptors are there (G6) */
 	bool is_wake_armed;
 	uint32_t nr_looks; /* since the kernel has had something to do */
+	struct wf_unasked unasked; /* what the ring has */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 static struct wf_vp_io *ios; /* by VP */
@@ -81,15 +83,23 @@ static void count(struct wf_vp *vp, int by)
 			 wf_load_relaxed(&vp->nr_requests) + (uint32_t)by);
 }
 
+/* Who wakes for what its owner finds out. */
+static struct wf_thread *idle_self(struct wf_vp *vp)
+{
+	struct wf_thread *me = &vp->carrier->idle_self;
+
+	me->vp = vp;
+	return me;
+}
+
 static void take_all(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
-	struct wf_thread *me = &vp->carrier->idle_self;
+	struct wf_thread *me = idle_self(vp);
 	struct io_uring_cqe cqe;
 
 	if (WF_UNLIKELY(wf_load_relaxed(&is_ending)))
 		let_it_end();
-	me->vp = vp;
 	while (wf_uring_take_cqe(&io->ring, &cqe)) {
 		if (cqe.user_data == DATA_WAKE) {
 			if ((cqe.flags & IORING_CQE_F_MORE) == 0)
@@ -97,6 +107,9 @@ static void take_all(struct wf_vp *vp)
 			continue;
 		}
 		count(vp, -1);
+		if (((struct wf_request *)cqe.user_data)->is_unasked)
+			wf_unasked_drop(&io->unasked,
+					(struct wf_request *)cqe.user_data);
 		wf_request_complete(me, (struct wf_request *)cqe.user_data,
 				    cqe.res); /* G3 */
 	}
@@ -134,6 +147,8 @@ void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
 	r->io = io;
 	wf_uring_push(&io->ring);
 	count(vp, 1);
+	if (r->is_unasked)
+		wf_unasked_add(idle_self(vp), &io->unasked, r);
 }
 
 void wf_ring_cancel(const struct wf_request *r)
@@ -155,6 +170,7 @@ static void look(struct wf_vp *vp)
 	if (nr >= BATCH || io->nr_looks >= PATIENCE) { /* G5 */
 		wf_uring_enter(&io->ring, 0, 0);
 		io->nr_looks = 0;
+		wf_unasked_age(idle_self(vp), &io->unasked);
 	}
 	if (wf_uring_has_cqe(&io->ring))
 		take_all(vp);
@@ -176,7 +192,13 @@ static bool has_done(const struct wf_vp *vp)
 
 static bool is_waiting(const struct wf_vp *vp)
 {
-	return has_done(vp) || wf_uring_unsubmitted(&vp->io->ring) > 0;
+	return has_done(vp) || wf_uring_unsubmitted(&vp->io->ring) > 0 ||
+	       wf_unasked_any(&vp->io->unasked);
+}
+
+static bool settle(struct wf_vp *vp)
+{
+	return wf_unasked_settle(idle_self(vp), &vp->io->unasked);
 }
 
 /* --- sleeping ------------------------------------------------------------ */
@@ -242,6 +264,7 @@ static void wake(struct wf_vp *vp)
 static const struct wf_vp_io_ops ops = {
 	.look = look,
 	.submit = submit,
+	.settle = settle,
 	.has_done = has_done,
 	.is_waiting = is_waiting,
 	.sleep = sleep_in_ring,

@@ -15,9 +15,14 @@ struct wf_vp_io_ops {
 	void (*look)(struct wf_vp *vp);
 	/* Hands everything pushed to the kernel. Owner. */
 	void (*submit)(struct wf_vp *vp);
+	/*
+	 * Sees to what can wait while there are threads to run. True if that
+	 * has made some runnable. Owner, as look.
+	 */
+	bool (*settle)(struct wf_vp *vp);
 	/* Are there completions to take? */
 	bool (*has_done)(const struct wf_vp *vp);
-	/* Or something to submit? Anybody. */
+	/* Or something to submit or to settle? Anybody. */
 	bool (*is_waiting)(const struct wf_vp *vp);
 	/* Sleeps until a completion, wf_vp_io_ops.wake or the deadline. */
 	void (*sleep)(struct wf_vp *vp, int64_t deadline_ns);
@@ -39,6 +44,12 @@ static inline void wf_vp_io_submit(struct wf_vp *vp)
 {
 	if (wf_load_relaxed(&vp->nr_requests) != 0)
 		wf_vp_io_ops->submit(vp);
+}
+
+static inline bool wf_vp_io_settle(struct wf_vp *vp)
+{
+	return WF_UNLIKELY(wf_load_relaxed(&vp->nr_requests) != 0) &&
+	       wf_vp_io_ops->settle(vp);
 }
 
 static inline bool wf_vp_io_has_done(const struct wf_vp *vp)

@@ -357,6 +357,8 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 	c->idle_self.vp = vp;
 	wf_vp_io_look(vp);
 	t = wf_queue_pick(vp);
+	if (t == NULL && wf_vp_io_settle(vp))
+		t = wf_queue_pick(vp);
 	if (t == NULL && wf_timers_earliest(vp) != INT64_MAX &&
 	    wf_timers_fire(vp, wf_os_now(), &c->idle_self) > 0)
 		t = wf_queue_pick(vp);

@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -68,6 +69,34 @@ TEST(then_nonblocking_elsewhere)
 	make_habit();
 	CHECK_EQ(fcntl(other, F_SETFL, O_NONBLOCK), 0);
 	CHECK_EQ(result_of_read(pair[0]), -EAGAIN);
+}
+
+static atomic_bool is_over;
+
+static void *compute(void *arg)
+{
+	while (!is_over)
+		;
+	return arg;
+}
+
+/* Nobody has nothing to do meanwhile. */
+TEST(then_nonblocking_beside_others)
+{
+	pthread_t busy;
+	int other;
+
+	make_pair(SOCK_STREAM);
+	other = dup(pair[0]);
+	make_habit();
+	busy = thread_start(compute, NULL);
+	CHECK_EQ(fcntl(other, F_SETFL, O_NONBLOCK), 0);
+	CHECK_EQ(result_of_read(pair[0]), -EAGAIN);
+	CHECK_EQ(fcntl(other, F_SETFL, 0), 0);
+	CHECK_EQ(write(pair[1], "b", 1), 1);
+	CHECK_EQ(result_of_read(pair[0]), 'b');
+	is_over = true;
+	thread_join(busy);
 }
 
 TEST(then_limited)

@@ -26,6 +26,11 @@ static struct wf_vp vp;
 struct wf_options wf_options;
 
 /* No request is made. */
+void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
+{
+	fail();
+}
+
 void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 {
 	fail();
