@@ -140,6 +140,15 @@ void wf_heap_remove(struct wf_heap *h, uint32_t index)
 		sift_down(h, index, last);
 }
 
+void wf_heap_rekey(struct wf_heap *h, wf_heap_rekey_fn *rekey, int64_t arg)
+{
+	for (uint32_t i = ROOT; i < end(h); i++)
+		h->entries[i].key = rekey(h->entries[i].key, arg);
+	/* H1, from the last upwards: each has children that are in order. */
+	for (uint32_t i = end(h); i-- > ROOT;)
+		sift_down(h, i, h->entries[i]);
+}
+
 void *wf_heap_pop(struct wf_heap *h)
 {
 	void *item;

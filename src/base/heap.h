@@ -65,6 +65,10 @@ void wf_heap_remove(struct wf_heap *h, uint32_t index);
 /* Takes out an item of the least key; NULL if the heap is empty. */
 void *wf_heap_pop(struct wf_heap *h);
 
+/* Gives each item the key that rekey(its key, arg) returns. O(n). */
+typedef int64_t wf_heap_rekey_fn(int64_t key, int64_t arg);
+void wf_heap_rekey(struct wf_heap *h, wf_heap_rekey_fn *rekey, int64_t arg);
+
 /* The least key, INT64_MAX if the heap is empty. */
 static inline int64_t wf_heap_min_key(const struct wf_heap *h)
 {

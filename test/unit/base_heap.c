@@ -257,6 +257,31 @@ static void test_reserve(void **state)
 	free(h.entries);
 }
 
+static int64_t mirror(int64_t key, int64_t arg)
+{
+	return arg - key;
+}
+
+static void test_rekey(void **state)
+{
+	for (int nr = 0; nr < 100; nr++) {
+		struct item items[100] = { 0 };
+		struct wf_heap h;
+
+		setup(&h);
+		wf_heap_rekey(&h, mirror, 0);
+		for (int i = 0; i < nr; i++)
+			push(&h, &items[i], i);
+		wf_heap_rekey(&h, mirror, 50);
+		for (int i = 0; i < nr; i++)
+			items[i].key = 50 - i;
+		check(&h);
+		for (int i = nr - 1; i >= 0; i--)
+			assert_ptr_equal(wf_heap_pop(&h), &items[i]);
+		free(h.entries);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_in_order),
 		cmocka_unit_test(test_random_ops),
 		cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_rekey),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
