@@ -2,6 +2,7 @@
  * A seccomp filter that refuses a system call with an error is nothing to weft:
  * it falls back. One that kills is the end of the process, from a kernel thread
  * of which the program knows nothing; so the filter is asked what it would do.
+ * What weft can do without, it does without then.
  *
  * Rejected: to go on in a SIGSYS handler as if the call had been refused. The
  * kernel threads that wait for work block all signals, and the kernel kills
@@ -17,6 +18,7 @@
 
 #include "base/atomic.h"
 #include "base/log.h"
+#include "boot/clock_watch.h"
 #include "os/sys.h"
 
 enum { SCRATCH_WORDS = 16 };
@@ -200,6 +202,9 @@ void wf_sandbox_see(const struct sock_fprog *filter)
 {
 	static _Atomic bool is_said;
 
+	if (kills(filter, SYS_timerfd_create) ||
+	    kills(filter, SYS_timerfd_settime))
+		wf_clock_watch_forbid();
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if (!kills(filter, calls[i].nr))
 			continue;

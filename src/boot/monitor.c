@@ -31,6 +31,7 @@
 
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/clock_watch.h"
 #include "boot/longest.h"
 #include "boot/own_table.h"
 #include "boot/rescue.h"
@@ -375,6 +376,7 @@ static void run(void *arg)
 		int64_t now = wf_os_now(), next;
 
 		wf_setxid_follow();
+		wf_clock_watch_serve();
 		fire_timers(now);
 		wf_tick_realtime(now);
 		if (wf_options.preempt_every != 0)
@@ -400,4 +402,5 @@ void wf_monitor_fork_child(void)
 {
 	wf_store_relaxed(&monitor_tid, 0);
 	wf_own_table_fork_child();
+	wf_clock_watch_fork_child();
 }

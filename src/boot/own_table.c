@@ -16,7 +16,9 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/sys.h"
+#include "sched/idle.h"
 #include "sched/service.h"
+#include "wait/timer.h"
 
 static _Atomic uint32_t is_ready;
 static bool is_own; /* the monitor's */
@@ -45,6 +47,8 @@ static void close_copies(void)
 static void run_closer(void *arg)
 {
 	close_copies();
+	if (wf_timers_want_watch()) /* and has found that it has to wait */
+		wf_idle_wake_monitor();
 	for (;;)
 		wf_sys(SYS_exit, 0);
 }

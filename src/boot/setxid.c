@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #include "boot/boot.h"
+#include "boot/clock_watch.h"
 #include "io/server.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -89,6 +90,8 @@ void wf_setxid_follow(void)
 		follow(&monitor_seen);
 	else if (wf_os_gettid() == wf_receiver_tid())
 		follow(&receiver_seen);
+	else if (wf_os_gettid() == wf_clock_watch_tid())
+		follow(&wf_clock_watch_seen);
 }
 
 static bool is_missing(int tid, const _Atomic uint32_t *seen,
@@ -99,9 +102,9 @@ static bool is_missing(int tid, const _Atomic uint32_t *seen,
 }
 
 /*
- * Carriers and I/O servers that have not followed, which are signalled if
- * is_time. A signal may be refused for want of memory or by a limit, and is
- * then sent again.
+ * Carriers, I/O servers and who watches the clock that have not followed, which
+ * are signalled if is_time. A signal may be refused for want of memory or by a
+ * limit, and is then sent again.
  */
 static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 {
@@ -127,6 +130,12 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		missing++;
 		if (is_time && !f.is_process) /* X3 */
 			wf_server_signal(i, WF_PREEMPT_SIGNAL);
+	}
+	if (is_missing(wf_clock_watch_tid(), &wf_clock_watch_seen,
+		       generation)) {
+		missing++;
+		if (is_time)
+			wf_os_tgkill(wf_clock_watch_tid(), WF_PREEMPT_SIGNAL);
 	}
 	return missing;
 }

@@ -2,15 +2,12 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <time.h>
 
 #include "io/io.h"
 #include "io/request.h"
 #include "io/ring.h"
 #include "io/server.h"
-#include "os/clock.h"
 #include "os/futex.h"
-#include "os/sys.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 
@@ -47,19 +44,6 @@ bool wf_io_will_wait_futex(void)
 	return will_wait;
 }
 
-static int wait_plainly(const void *word, uint32_t expected, uint32_t bits,
-			int64_t deadline_ns)
-{
-	struct timespec ts = { 0, 0 };
-
-	/* A time before the clock began is refused, not over. */
-	if (deadline_ns > 0)
-		ts = (struct timespec){ deadline_ns / WF_NS_PER_S,
-					deadline_ns % WF_NS_PER_S };
-	return (int)wf_sys(SYS_futex, word, FUTEX_WAIT_BITSET, expected,
-			   deadline_ns == WF_FOREVER ? NULL : &ts, NULL, bits);
-}
-
 int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
 		     int64_t deadline_ns)
 {
@@ -78,6 +62,7 @@ int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
 
 	/* All servers are busy, or the ring does not know the operation. */
 	if (rc == -ENOSYS || rc == -EINVAL)
-		rc = wait_plainly(word, expected, bits, deadline_ns);
+		rc = wf_os_futex_wait_bits(word, 0, expected, bits,
+					   deadline_ns);
 	return rc;
 }

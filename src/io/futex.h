@@ -24,7 +24,7 @@ bool wf_io_can_wait_futex(void);
 bool wf_io_will_wait_futex(void);
 
 /*
- * FUTEX_WAIT_BITSET until a CLOCK_MONOTONIC deadline; a plain system call where
+ * FUTEX_WAIT_BITSET until a deadline (os/deadline.h); a plain system call where
  * neither a ring nor a server is to be had. Called with in_runtime 0. Returns
  * what the system call returns (0, -EAGAIN, -EFAULT, ...), or as wf_request_run
  * -ETIMEDOUT, -EINTR, -ERESTART, -ECANCELED. A wake that the waker counted is

@@ -59,7 +59,7 @@ struct wf_request {
 #define WF_REQUEST_BITS (WF_REQUEST_WAIT | WF_REQUEST_REFUSED)
 
 /*
- * Runs it to its end, or to the CLOCK_MONOTONIC deadline. The caller is a
+ * Runs it to its end, or to the deadline (os/deadline.h). The caller is a
  * multiplexed thread with in_runtime 0. Returns the result, or
  *   -ETIMEDOUT  the deadline passed and nothing had been done
  *   -EINTR      a handler without SA_RESTART ran and nothing had been done

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 
-#include "os/clock.h"
+#include "os/deadline.h"
 #include "os/sys.h"
 
 #ifndef SYS_futex_waitv /* Of Linux 5.16, which older headers do not know. */
@@ -21,19 +21,26 @@ static struct timespec *until(int64_t deadline_ns, struct timespec *ts)
 {
 	if (deadline_ns == WF_OS_FOREVER)
 		return NULL;
-	*ts = wf_os_timespec(deadline_ns > 0 ? deadline_ns : 0);
+	*ts = wf_os_timespec(wf_deadline_time(deadline_ns));
 	return ts;
 }
 
 int wf_os_futex_wait(_Atomic uint32_t *word, uint32_t expected,
 		     int64_t deadline_ns)
 {
+	return wf_os_futex_wait_bits(word, FUTEX_PRIVATE_FLAG, expected,
+				     FUTEX_BITSET_MATCH_ANY, deadline_ns);
+}
+
+int wf_os_futex_wait_bits(const void *word, int flags, uint32_t expected,
+			  uint32_t bits, int64_t deadline_ns)
+{
 	struct timespec ts;
 
-	return (int)wf_sys(SYS_futex, word,
-			   FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected,
-			   until(deadline_ns, &ts), NULL,
-			   FUTEX_BITSET_MATCH_ANY);
+	if (wf_deadline_is_wall(deadline_ns))
+		flags |= FUTEX_CLOCK_REALTIME;
+	return (int)wf_sys(SYS_futex, word, FUTEX_WAIT_BITSET | flags, expected,
+			   until(deadline_ns, &ts), NULL, bits);
 }
 
 int wf_os_futex_wait_beside(_Atomic uint32_t *word, uint32_t expected,
@@ -48,7 +55,7 @@ int wf_os_futex_wait_beside(_Atomic uint32_t *word, uint32_t expected,
 	struct timespec ts;
 
 	return (int)wf_sys(SYS_futex_waitv, both, 2, 0, until(deadline_ns, &ts),
-			   CLOCK_MONOTONIC);
+			   wf_deadline_clock(deadline_ns));
 }
 
 bool wf_os_futex_can_wait_beside(void)

@@ -9,11 +9,14 @@
 #define WF_OS_FOREVER INT64_MAX
 
 /*
- * Sleeps while *word == expected, at most until the CLOCK_MONOTONIC deadline.
+ * Sleeps while *word == expected, at most until the deadline (os/deadline.h).
  * Returns 0, -EAGAIN, -EINTR or -ETIMEDOUT.
  */
 int wf_os_futex_wait(_Atomic uint32_t *word, uint32_t expected,
 		     int64_t deadline_ns);
+/* The same with a word of the program's, a bit set, and flags of futex(2). */
+int wf_os_futex_wait_bits(const void *word, int flags, uint32_t expected,
+			  uint32_t bits, int64_t deadline_ns);
 /*
  * The same beside a word that other processes wake: sleeps while that is
  * `expected`, too. 1: it was `shared` that was woken. Else as above, -EFAULT.

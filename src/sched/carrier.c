@@ -46,6 +46,11 @@ void wf_carrier_clone_lock(void)
 	wf_spin_lock(&clone_lock);
 }
 
+bool wf_carrier_clone_trylock(void)
+{
+	return wf_spin_trylock(&clone_lock);
+}
+
 void wf_carrier_clone_unlock(void)
 {
 	wf_spin_unlock(&clone_lock);

@@ -118,6 +118,7 @@ struct wf_carrier *wf_carrier_at(uint32_t number);
  */
 extern uint32_t wf_carrier_setxid_generation;
 void wf_carrier_clone_lock(void);
+bool wf_carrier_clone_trylock(void);
 void wf_carrier_clone_unlock(void);
 
 void wf_carrier_fork_child(void);

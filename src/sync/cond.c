@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "libc/real.h"
-#include "os/clock.h"
+#include "os/deadline.h"
 #include "sync/inherit.h"
 #include "sync/libc_mutex.h"
 #include "sync/shared.h"
@@ -299,16 +299,17 @@ int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
  */
 int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns)
 {
-	int64_t next_ns = wf_os_now() + SHARED_POLL_NS;
+	int64_t pause_ns = wf_deadline_left(deadline_ns);
 	int rc = release_mutex(m);
 
 	if (rc != 0)
 		return rc;
-	wf_sleep_until(next_ns < deadline_ns ? next_ns : deadline_ns);
+	wf_sleep_until(wf_os_now() +
+		       (pause_ns < SHARED_POLL_NS ? pause_ns : SHARED_POLL_NS));
 	rc = retake_mutex(m, WF_WOKEN_LAST);
 	if (rc != 0)
 		return rc;
-	return wf_os_now() >= deadline_ns ? -ETIMEDOUT : 0;
+	return wf_deadline_is_over(deadline_ns) ? -ETIMEDOUT : 0;
 }
 
 /* Returns what seq is then. */

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "os/clock.h"
+#include "os/deadline.h"
 #include "sync/deadline.h"
 #include "wait/sleep.h"
 
@@ -31,7 +31,7 @@ int wf_nanosleep_until(clockid_t clock, const struct timespec *ts)
 	if (!wf_deadline_is_valid(clock, ts) || ts->tv_sec < 0)
 		return -EINVAL;
 	rc = wf_deadline_from_abs(clock, ts, &deadline_ns);
-	if (rc != 0 || deadline_ns <= wf_os_now())
+	if (rc != 0 || wf_deadline_is_over(deadline_ns))
 		return rc;
 	return wf_sleep_until(deadline_ns);
 }

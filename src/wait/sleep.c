@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "os/clock.h"
+#include "os/deadline.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 
@@ -37,15 +37,6 @@ static int to_ns(const struct timespec *ts, int64_t *ret_ns)
 	return 0;
 }
 
-static int64_t saturating_add(int64_t a, int64_t b)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(a, b, &sum))
-		return b > 0 ? WF_FOREVER - 1 : 0;
-	return sum;
-}
-
 int wf_deadline_from_abs(clockid_t clock, const struct timespec *ts,
 			 int64_t *ret_deadline_ns)
 {
@@ -61,12 +52,10 @@ int wf_deadline_from_abs(clockid_t clock, const struct timespec *ts,
 	err = to_ns(ts, &ns);
 	if (err < 0)
 		return err;
-	if (clock == CLOCK_REALTIME) {
-		int64_t now = wf_os_clock(CLOCK_REALTIME);
-
-		ns = saturating_add(wf_os_now(), saturating_add(ns, -now));
-	}
-	*ret_deadline_ns = ns;
+	if (clock == CLOCK_REALTIME)
+		*ret_deadline_ns = wf_deadline_of_wall(ns);
+	else
+		*ret_deadline_ns = ns > 0 ? ns : 0;
 	return 0;
 }
 
@@ -84,6 +73,8 @@ int wf_deadline_from_rel(const struct timespec *ts, int64_t *ret_deadline_ns)
 		return err;
 	if (ts->tv_sec < 0)
 		return -EINVAL;
-	*ret_deadline_ns = saturating_add(wf_os_now(), ns);
+	if (__builtin_add_overflow(wf_os_now(), ns, &ns))
+		ns = WF_FOREVER - 1;
+	*ret_deadline_ns = ns;
 	return 0;
 }

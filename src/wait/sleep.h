@@ -23,7 +23,7 @@ static inline int wf_sleep_outcome(int err, uint32_t nr_handlers)
 int wf_sleep_until(int64_t deadline_ns);
 
 /*
- * An absolute time of `clock` as a CLOCK_MONOTONIC deadline, in ns; saturates.
+ * An absolute time of `clock` as a deadline (os/deadline.h); saturates.
  * Returns -EINVAL for a nanosecond field outside 0..999999999 or a clock other
  * than CLOCK_REALTIME and CLOCK_MONOTONIC. A NULL ts is WF_FOREVER.
  */

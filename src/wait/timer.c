@@ -6,6 +6,19 @@
  *     one the deadline belongs to.
  * H3. Each heap has room for all threads of the table, which does not grow
  *     without that: so a wait never fails for want of memory.
+ * H4. Keys are times of CLOCK_MONOTONIC: even ones for deadlines on that clock,
+ *     odd ones for those on CLOCK_REALTIME, which shows the heap's wall_offset
+ *     more. That and the odd keys change together, under the heap's lock, when
+ *     the clock was set [wf_timers_see_clock].
+ * H5. The offset in use is never above the true one but for the time between
+ *     the clock's being set and the look at it, so no deadline comes too early;
+ *     and whoever takes out an odd key has seen on CLOCK_REALTIME that its time
+ *     has come: that may have been set back just now.
+ * H6. While nobody watches the clock, each deadline on CLOCK_REALTIME begins
+ *     with a look at it.
+ *
+ * Rejected: to look at CLOCK_REALTIME at each tick and before each sleep. A
+ * sleep till a deadline on the other clock would have to end early.
  */
 #include "wait/timer.h"
 
@@ -13,19 +26,27 @@
 
 #include "base/heap.h"
 #include "base/log.h"
+#include "os/deadline.h"
 #include "os/mem.h"
+#include "sched/idle.h"
 #include "sched/table.h"
 #include "wait/ufutex_internal.h"
 
 struct wf_timers {
 	struct wf_spin lock;
 	struct wf_heap heap;	  /* lock */
+	int64_t wall_offset;	  /* H4; ns; lock, written with clock_lock */
 	_Atomic int64_t earliest; /* lock; read by anybody */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 enum { MAX_FIRED = 256 };
+/* The first and the last odd key; INT64_MAX is none. */
+#define FIRST_WALL_KEY 1LL
+#define LAST_WALL_KEY (INT64_MAX - 2)
 
 static struct wf_timers *all_timers;
+static struct wf_spin clock_lock = WF_SPIN_INIT; /* before those of the heaps */
+static _Atomic bool wants_watch, is_watched;	 /* H6 */
 
 /* Before the table grows (H3). */
 static int make_room(uint32_t nr_threads)
@@ -42,8 +63,31 @@ static int make_room(uint32_t nr_threads)
 	return err;
 }
 
+/*
+ * By how much CLOCK_REALTIME is ahead: not less than *ret_least nor more than
+ * *ret_most, which are as close as the clocks can be read.
+ */
+static void measure(int64_t *ret_least, int64_t *ret_most)
+{
+	enum { TIMES = 3 };
+	int64_t best = INT64_MAX;
+
+	for (int i = 0; i < TIMES; i++) {
+		int64_t before = wf_os_now();
+		int64_t wall = wf_os_clock(CLOCK_REALTIME);
+		int64_t after = wf_os_now();
+
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		*ret_least = wall - after;
+		*ret_most = wall - before;
+	}
+}
+
 int wf_timers_init(void)
 {
+	int64_t least, most;
 	size_t bytes = wf_align_up(wf_sched.nr_vps * sizeof(struct wf_timers),
 				   WF_PAGE);
 
@@ -51,12 +95,17 @@ int wf_timers_init(void)
 		all_timers = wf_os_reserve(bytes);
 	if (all_timers == NULL)
 		return -ENOMEM;
+	clock_lock = WF_SPIN_INIT;
+	wf_store_relaxed(&wants_watch, false);
+	wf_store_relaxed(&is_watched, false);
+	measure(&least, &most);
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_timers *timers = &all_timers[i];
 
 		/* A parent may have been growing the heap: left behind. */
 		wf_heap_init(&timers->heap, wf_os_regrow);
 		timers->lock = WF_SPIN_INIT;
+		timers->wall_offset = least & ~1LL;
 		wf_store_relaxed(&timers->earliest, INT64_MAX);
 		wf_sched.vps[i].timers = timers;
 	}
@@ -77,17 +126,131 @@ static void update_earliest_locked(struct wf_timers *timers)
 		wf_store_relaxed(&timers->earliest, key);
 }
 
-void wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
+/* --- CLOCK_REALTIME ------------------------------------------------------- */
+
+static bool is_wall(int64_t key)
+{
+	return (key & 1) != 0;
+}
+
+static int64_t wall_key(int64_t key)
+{
+	if (key < FIRST_WALL_KEY)
+		return FIRST_WALL_KEY;
+	return key < LAST_WALL_KEY ? key | 1 : LAST_WALL_KEY;
+}
+
+static int64_t move_wall(int64_t key, int64_t by)
+{
+	int64_t moved;
+
+	if (!is_wall(key))
+		return key;
+	if (__builtin_add_overflow(key, by, &moved))
+		return LAST_WALL_KEY;
+	return wall_key(moved);
+}
+
+/* True: the heap's first deadline comes earlier than it did. */
+static bool set_offset(struct wf_timers *timers, int64_t offset)
+{
+	int64_t before;
+	bool is_earlier;
+
+	wf_spin_lock(&timers->lock);
+	before = wf_heap_min_key(&timers->heap);
+	wf_heap_rekey(&timers->heap, move_wall, timers->wall_offset - offset);
+	timers->wall_offset = offset; /* H4 */
+	update_earliest_locked(timers);
+	is_earlier = wf_heap_min_key(&timers->heap) < before;
+	wf_spin_unlock(&timers->lock);
+	return is_earlier;
+}
+
+static void set_offset_of_all(int64_t offset)
+{
+	bool any_is_earlier = false;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		if (!set_offset(&all_timers[i], offset))
+			continue;
+		any_is_earlier = true;
+		/* Pairs with the fence of who goes to sleep (idle.h, I2). */
+		wf_fence_seq_cst();
+		wf_idle_wake(&wf_sched.vps[i]);
+	}
+	if (any_is_earlier)
+		wf_idle_wake_monitor();
+}
+
+void wf_timers_see_clock(void)
+{
+	int64_t least, most, offset;
+
+	wf_spin_lock(&clock_lock);
+	measure(&least, &most);
+	least &= ~1LL;
+	offset = all_timers[0].wall_offset;
+	if (offset < least || offset > most)
+		set_offset_of_all(least); /* H5 */
+	wf_spin_unlock(&clock_lock);
+}
+
+bool wf_timers_want_watch(void)
+{
+	return wf_load_relaxed(&wants_watch);
+}
+
+void wf_timers_set_watched(bool is)
+{
+	wf_store_relaxed(&is_watched, is);
+}
+
+static WF_COLD void see_unwatched(void)
+{
+	wf_timers_see_clock(); /* H6 */
+	if (!atomic_exchange(&wants_watch, true))
+		wf_idle_wake_monitor();
+}
+
+/* H4 */
+static int64_t key_of_locked(const struct wf_timers *timers,
+			     int64_t deadline_ns)
+{
+	int64_t key;
+
+	if (!wf_deadline_is_wall(deadline_ns))
+		return (deadline_ns + 1) & ~1LL;
+	if (__builtin_sub_overflow(wf_deadline_time(deadline_ns),
+				   timers->wall_offset, &key))
+		return LAST_WALL_KEY;
+	return wall_key(key);
+}
+
+/* H5 */
+static bool is_too_early_locked(const struct wf_timers *timers, int64_t key)
+{
+	return is_wall(key) && key != FIRST_WALL_KEY &&
+	       wf_os_clock(CLOCK_REALTIME) < key + timers->wall_offset;
+}
+
+/* --- deadlines ------------------------------------------------------------ */
+
+int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 {
 	struct wf_timers *timers = t->vp->timers;
+	int64_t key;
 
+	if (wf_deadline_is_wall(deadline_ns) && !wf_load_relaxed(&is_watched))
+		see_unwatched();
 	t->timer_vp = t->vp->id; /* H1 */
 	wf_spin_lock(&timers->lock);
-	WF_CHECK(wf_heap_push(&timers->heap, deadline_ns, t, &t->timer_index) ==
-			 0,
+	key = key_of_locked(timers, deadline_ns);
+	WF_CHECK(wf_heap_push(&timers->heap, key, t, &t->timer_index) == 0,
 		 "more timers than threads"); /* H3 */
 	update_earliest_locked(timers);
 	wf_spin_unlock(&timers->lock);
+	return key;
 }
 
 void wf_timer_remove(struct wf_thread *t)
@@ -102,25 +265,45 @@ void wf_timer_remove(struct wf_thread *t)
 	wf_spin_unlock(&timers->lock);
 }
 
+/* NULL if none is due, or the first is not because the clock was set back. */
+static struct wf_thread *take_due(struct wf_timers *timers, int64_t now_ns,
+				  uint64_t *ret_generation,
+				  bool *ret_was_set_back)
+{
+	struct wf_thread *t = NULL;
+	int64_t key;
+
+	wf_spin_lock(&timers->lock);
+	key = wf_heap_min_key(&timers->heap);
+	if (key <= now_ns && is_too_early_locked(timers, key)) {
+		*ret_was_set_back = true;
+	} else if (key <= now_ns) {
+		t = wf_heap_pop(&timers->heap);
+		*ret_generation = t->wait_generation; /* H2 */
+		update_earliest_locked(timers);
+	}
+	wf_spin_unlock(&timers->lock);
+	return t;
+}
+
 uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me)
 {
 	struct wf_timers *timers = vp->timers;
 	uint32_t nr_ended = 0;
 
 	for (uint32_t i = 0; i < MAX_FIRED; i++) {
-		struct wf_thread *t = NULL;
-		uint64_t generation = 0;
+		bool was_set_back = false;
+		uint64_t generation;
+		struct wf_thread *t =
+			take_due(timers, now_ns, &generation, &was_set_back);
 
-		wf_spin_lock(&timers->lock);
-		if (wf_heap_min_key(&timers->heap) <= now_ns) {
-			t = wf_heap_pop(&timers->heap);
-			generation = t->wait_generation; /* H2 */
-			update_earliest_locked(timers);
-		}
-		wf_spin_unlock(&timers->lock);
-		if (t == NULL)
+		if (t != NULL)
+			nr_ended += wf_ufutex_end_wait(t, generation,
+						       -ETIMEDOUT, me);
+		else if (was_set_back)
+			wf_timers_see_clock();
+		else
 			break;
-		nr_ended += wf_ufutex_end_wait(t, generation, -ETIMEDOUT, me);
 	}
 	return nr_ended;
 }

@@ -1,5 +1,6 @@
 /*
- * Deadlines of waiting threads: one heap per VP, with a lock of its own.
+ * Deadlines of waiting threads: one heap per VP, with a lock of its own. Those
+ * on CLOCK_REALTIME follow when that is set, if somebody says so.
  */
 #ifndef WEFT_WAIT_TIMER_H
 #define WEFT_WAIT_TIMER_H
@@ -11,9 +12,10 @@ int wf_timers_init(void);
 
 /*
  * t, which begins the wait t->wait_generation, wants to be woken at the
- * deadline. Owner of t->vp.
+ * deadline (os/deadline.h). Returns when that is by CLOCK_MONOTONIC. Owner of
+ * t->vp.
  */
-void wf_timer_add(struct wf_thread *t, int64_t deadline_ns);
+int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns);
 /* t's wait is over. No-op if its deadline has been taken out to fire. */
 void wf_timer_remove(struct wf_thread *t);
 
@@ -26,5 +28,16 @@ int64_t wf_timers_earliest(const struct wf_vp *vp);
  * Returns how many ended.
  */
 uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me);
+
+/*
+ * CLOCK_REALTIME may have been set: if it was, deadlines on it come when it
+ * shows them, and who sleeps for too long is woken. Any kernel thread of
+ * weft's, or in_runtime set.
+ */
+void wf_timers_see_clock(void);
+/* Has anybody waited till a time of that clock? The monitor is woken then. */
+bool wf_timers_want_watch(void);
+/* Does the caller call wf_timers_see_clock whenever it has been set? */
+void wf_timers_set_watched(bool is);
 
 #endif

@@ -99,11 +99,12 @@ WF_INLINE void switch_away(struct wf_thread *t, struct wf_bucket *b,
 static WF_NOINLINE void park_timed(struct wf_thread *t, struct wf_bucket *b,
 				   int64_t deadline_ns, struct wf_thread *next)
 {
-	wf_timer_add(t, deadline_ns);
+	int64_t ends_ns = wf_timer_add(t, deadline_ns);
+
 	if (next == NULL)
 		next = pick_next(t, b);
 	if (next != NULL)
-		wf_idle_see_timer(deadline_ns);
+		wf_idle_see_timer(ends_ns);
 	switch_away(t, b, next);
 	wf_timer_remove(t);
 }

@@ -23,7 +23,7 @@
 
 /*
  * Parks the caller while *addr == expected, until woken through addr with an
- * intersecting bit set, or until the deadline (CLOCK_MONOTONIC, ns).
+ * intersecting bit set, or until the deadline (os/deadline.h).
  *
  * Returns the waker's token (0 from plain wakes), or
  *   -EAGAIN     *addr differed

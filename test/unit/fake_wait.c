@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "libc/real.h"
-#include "os/clock.h"
+#include "os/deadline.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
 #include "sync/priority.h"
@@ -130,18 +130,17 @@ static void finish(struct waiter *w, int result)
 
 static void sleep_locked(struct waiter *w, int64_t deadline_ns)
 {
-	struct timespec ts = wf_os_timespec(deadline_ns);
+	struct timespec ts = wf_os_timespec(wf_deadline_time(deadline_ns));
 
 	while (w->is_waiting) {
 		int rc = 0;
 
 		if (deadline_ns == WF_FOREVER)
 			pthread_cond_wait(&w->cond, &lock);
-		else if (deadline_ns <= 0)
-			rc = ETIMEDOUT;
 		else
-			rc = pthread_cond_clockwait(&w->cond, &lock,
-						    CLOCK_MONOTONIC, &ts);
+			rc = pthread_cond_clockwait(
+				&w->cond, &lock, wf_deadline_clock(deadline_ns),
+				&ts);
 		if (rc == ETIMEDOUT && w->is_waiting)
 			finish(w, -ETIMEDOUT);
 	}

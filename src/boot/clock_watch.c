@@ -1,0 +1,119 @@
+/*
+ * A kernel thread reads a timer that never expires: the kernel ends the read
+ * when the clock was set, and when the machine has slept.
+ *
+ * K1. The monitor makes the timer and the kernel thread, which so share its
+ *     table of descriptors (own_table.c): the program neither sees this one nor
+ *     closes it, and may have used up all that it may have.
+ * K2. It is made under the clone lock, or a change of credentials could miss
+ *     it. Who has that lock may be waiting for the monitor to follow.
+ * K3. The timer tells of each change since it was set or last read. So a look
+ *     after each of these misses none.
+ *
+ * Where it cannot be, each wait till a time of that clock begins with a look at
+ * it (wait/timer.c, H6), and one that is set forward meanwhile is noticed late.
+ *
+ * Rejected: to watch from the start. Most programs that never wait for a time
+ * of this clock would have a kernel thread more. Rejected: a kernel timer for
+ * the first deadline. Each wait would set it.
+ */
+#include "boot/clock_watch.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/timerfd.h>
+
+#include "boot/boot.h"
+#include "boot/own_table.h"
+#include "os/futex.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/preempt.h"
+#include "sched/service.h"
+#include "wait/timer.h"
+
+_Atomic uint32_t wf_clock_watch_seen;
+
+static _Atomic int tid;
+static struct wf_thread self;
+static int timer;     /* before the thread is made */
+static bool is_tried; /* the monitor */
+static _Atomic bool is_forbidden;
+
+static int make_timer(void)
+{
+	/* Later than any clock will ever show. */
+	const struct itimerspec never = { .it_value.tv_sec = INT64_MAX };
+	int fd = (int)wf_sys(SYS_timerfd_create, CLOCK_REALTIME, TFD_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = (int)wf_sys(SYS_timerfd_settime, fd,
+			  TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never,
+			  NULL);
+	if (err < 0)
+		wf_sys(SYS_close, fd);
+	return err < 0 ? err : fd;
+}
+
+static void run(void *arg)
+{
+	static _Atomic uint32_t never;
+	uint64_t expirations;
+
+	long rc;
+
+	/* The signal says that there are credentials to follow. */
+	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
+	wf_timers_set_watched(true);
+	do {
+		wf_timers_see_clock(); /* K3 */
+		rc = wf_sys(SYS_read, timer, &expirations, sizeof(expirations));
+	} while (rc >= 0 || rc == -ECANCELED || rc == -EINTR);
+	wf_timers_set_watched(false); /* a filter refuses it */
+	for (;;)
+		wf_os_futex_wait(&never, 0, WF_OS_FOREVER);
+}
+
+/* K2 */
+static void start(void)
+{
+	while (!wf_carrier_clone_trylock()) {
+		wf_setxid_follow();
+		wf_sys(SYS_sched_yield);
+	}
+	wf_store_relaxed(&wf_clock_watch_seen, wf_carrier_setxid_generation);
+	wf_service_start(run, &self, &tid);
+	wf_carrier_clone_unlock();
+}
+
+void wf_clock_watch_serve(void)
+{
+	if (WF_LIKELY(!wf_timers_want_watch()) || is_tried ||
+	    !wf_own_table_is_ready())
+		return;
+	is_tried = true;
+	if (!wf_own_table_is_own() || wf_load_relaxed(&is_forbidden))
+		return;
+	timer = make_timer();
+	if (timer >= 0)
+		start();
+}
+
+void wf_clock_watch_forbid(void)
+{
+	wf_store_relaxed(&is_forbidden, true);
+}
+
+int wf_clock_watch_tid(void)
+{
+	return wf_load_acquire(&tid);
+}
+
+void wf_clock_watch_fork_child(void)
+{
+	wf_store_relaxed(&tid, 0);
+	is_tried = false;
+}
