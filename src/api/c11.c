@@ -3,6 +3,7 @@
 
 #include <threads.h>
 
+#include "api/cancel.h"
 #include "sched/yield.h"
 #include "sync/cond.h"
 #include "wait/sleep.h"
@@ -72,10 +73,15 @@ WF_API(void, cnd_destroy, cnd_t *cond)
 	wf_cond_fini((struct wf_cond *)cond);
 }
 
+static int wait_until(cnd_t *cond, mtx_t *mutex, int64_t deadline_ns)
+{
+	return WF_CANCEL_POINT(wf_cond_wait(
+		(struct wf_cond *)cond, (struct wf_mutex *)mutex, deadline_ns));
+}
+
 WF_API(int, cnd_wait, cnd_t *cond, mtx_t *mutex)
 {
-	return result_of(wf_cond_wait((struct wf_cond *)cond,
-				      (struct wf_mutex *)mutex, WF_FOREVER));
+	return result_of(wait_until(cond, mutex, WF_FOREVER));
 }
 
 WF_API(int, cnd_timedwait, cnd_t *cond, mtx_t *mutex,
@@ -85,8 +91,7 @@ WF_API(int, cnd_timedwait, cnd_t *cond, mtx_t *mutex,
 	int rc = wf_deadline_from_abs(CLOCK_REALTIME, abstime, &deadline_ns);
 
 	if (rc == 0)
-		rc = wf_cond_wait((struct wf_cond *)cond,
-				  (struct wf_mutex *)mutex, deadline_ns);
+		rc = wait_until(cond, mutex, deadline_ns);
 	return result_of(rc);
 }
 

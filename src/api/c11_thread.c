@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "api/attr.h"
+#include "api/cancel.h"
 #include "boot/boot.h"
 #include "thread/lifecycle.h"
 
@@ -31,7 +32,8 @@ WF_API(int, thrd_join, thrd_t thread, int *ret_result)
 	struct wf_thread *t = wf_thread_of(thread);
 	void *result;
 
-	if (t == NULL || wf_thread_join(t, &result, INT64_MAX) < 0)
+	if (t == NULL ||
+	    WF_CANCEL_POINT(wf_thread_join(t, &result, INT64_MAX)) < 0)
 		return thrd_error;
 	if (ret_result != NULL)
 		*ret_result = (int)(intptr_t)result;

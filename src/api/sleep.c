@@ -118,7 +118,7 @@ WF_API(int, usleep, useconds_t useconds)
 WF_API(int, thrd_sleep, const struct timespec *duration,
        struct timespec *remaining)
 {
-	int rc = sleep_for(duration, remaining);
+	int rc = WF_CANCEL_POINT(sleep_for(duration, remaining));
 
 	return rc == 0 ? 0 : rc == -EINTR ? -1 : -2;
 }

@@ -3,7 +3,7 @@
 #include <threads.h>
 
 #include "check.h"
-#include "threading.h"
+#include "waiting.h"
 
 static mtx_t mutex;
 static cnd_t cond;
@@ -240,4 +240,57 @@ TEST(once_only)
 		CHECK_EQ(thrd_create(&threads[i], call, NULL), thrd_success);
 	for (int i = 0; i < 100; i++)
 		CHECK_EQ(thrd_join(threads[i], NULL), thrd_success);
+}
+
+/* --- cancellation: POSIX has it for them since 2024 ----------------------- */
+
+static void *wait_in_sleep(void *arg)
+{
+	struct timespec long_time = { 1000, 0 };
+
+	is_ready = 1;
+	return outcome(thrd_sleep(&long_time, NULL));
+}
+
+static void unlock(void *arg)
+{
+	CHECK_EQ(mtx_unlock(arg), thrd_success);
+}
+
+static void *wait_in_condition(void *is_timed)
+{
+	struct timespec late = deadline_ms(CLOCK_REALTIME, 1000000);
+
+	CHECK_EQ(mtx_lock(&mutex), thrd_success);
+	pthread_cleanup_push(unlock, &mutex);
+	is_ready = 1;
+	for (;;) {
+		if (is_timed != NULL)
+			cnd_timedwait(&cond, &mutex, &late);
+		else
+			cnd_wait(&cond, &mutex);
+	}
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static void *wait_in_join(void *sleeper)
+{
+	is_ready = 1;
+	return outcome(thrd_join(*(thrd_t *)sleeper, NULL));
+}
+
+TEST(cancellation_points)
+{
+	thrd_t sleeper = thread_start(wait_in_sleep, NULL);
+
+	CHECK_EQ(mtx_init(&mutex, mtx_plain), thrd_success);
+	CHECK_EQ(cnd_init(&cond), thrd_success);
+	is_cancelled_in(wait_in_sleep, NULL);
+	is_cancelled_in(wait_in_condition, NULL);
+	is_cancelled_in(wait_in_condition, &cond);
+	is_cancelled_in(wait_in_join, &sleeper);
+	CHECK_EQ(mtx_trylock(&mutex), thrd_success);
+	CHECK_EQ(pthread_cancel(sleeper), 0);
+	CHECK(thread_join(sleeper) == PTHREAD_CANCELED);
 }
