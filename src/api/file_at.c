@@ -12,7 +12,8 @@ WF_API(ssize_t, pread, int fd, void *buf, size_t bytes, off_t at)
 {
 	struct iovec iov = { buf, bytes };
 
-	if (!wf_park_is_size(bytes))
+	/* No bytes at all: preadv would not even ask the file. */
+	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.pread(fd, buf, bytes, at);
 	return WF_PARK_OR(wf_real.pread(fd, buf, bytes, at),
 			  wf_io_preadv(fd, &iov, 1, at));
@@ -40,7 +41,7 @@ WF_API(ssize_t, pwrite, int fd, const void *buf, size_t bytes, off_t at)
 {
 	struct iovec iov = { (void *)buf, bytes };
 
-	if (!wf_park_is_size(bytes))
+	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.pwrite(fd, buf, bytes, at);
 	return WF_PARK_OR(wf_real.pwrite(fd, buf, bytes, at),
 			  wf_io_pwritev(fd, &iov, 1, at));

@@ -248,6 +248,8 @@ int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 	long n = 0;
 
 	nr = nr < most ? nr : most;
+	if (nr == 0)
+		return (int)wf_sys(SYS_sendmmsg, fd, messages, nr, flags);
 	while (done < nr) {
 		struct msghdr *msg = &messages[done].msg_hdr;
 

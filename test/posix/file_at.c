@@ -325,6 +325,8 @@ static void *make_errors(void *arg)
 	CHECK_EQ(close(only), 0);
 	only = open(".", O_RDONLY | O_DIRECTORY);
 	CHECK_ERRNO(pread(only, &c, 1, 0), EISDIR);
+	CHECK_ERRNO(pread(only, &c, 0, 0), EISDIR);
+	CHECK_ERRNO(pwrite(only, &c, 0, 0), EBADF);
 	CHECK_EQ(close(only), 0);
 	return arg;
 }

@@ -163,6 +163,9 @@ TEST(no_bytes)
 	CHECK_EQ(read(pair[0], &c, 0), 0);
 	CHECK_EQ(write(pair[0], &c, 0), 0);
 	CHECK_EQ(poll(NULL, 0, 1), 0);
+	CHECK_EQ(sendmmsg(pair[0], NULL, 0, 0), 0);
+	CHECK_ERRNO(sendmmsg(fds[1], NULL, 0, 0), ENOTSOCK);
+	CHECK_ERRNO(sendmmsg(-1, NULL, 0, 0), EBADF);
 }
 
 /* --- sending ------------------------------------------------------------- */
