@@ -115,14 +115,17 @@ WF_API(int, initgroups, const char *user, gid_t group)
 {
 	enum { MAX_GROUPS = 65536 };
 	gid_t *list = NULL;
-	int nr = 0, err;
+	int room = 0, nr, err;
 
-	getgrouplist(user, group, NULL, &nr);
-	nr = nr > MAX_GROUPS ? MAX_GROUPS : nr;
-	list = malloc((size_t)nr * sizeof(*list));
+	getgrouplist(user, group, NULL, &room);
+	room = room > MAX_GROUPS ? MAX_GROUPS : room;
+	list = malloc((size_t)room * sizeof(*list));
 	if (list == NULL)
 		return -1;
-	getgrouplist(user, group, list, &nr);
+	nr = room;
+	/* By now there may be more, which is then their number. */
+	if (getgrouplist(user, group, list, &nr) < 0)
+		nr = room;
 	err = wf_setxid(SYS_setgroups, nr, (long)list, 0);
 	free(list);
 	return wf_api_errno(err);
