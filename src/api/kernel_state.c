@@ -308,11 +308,11 @@ WF_API(int, getpriority, __priority_which_t which, id_t who)
 WF_API(int, nice, int more)
 {
 	long now = CALL(SYS_getpriority, PRIO_PROCESS, 0), rc;
-	int wanted = (int)(20 - now) + more;
+	long wanted = 20 - now + more;
 
 	wanted = wanted > 19 ? 19 : wanted < -20 ? -20 : wanted;
 	rc = CALL(SYS_setpriority, PRIO_PROCESS, 0, wanted);
 	if (rc < 0)
 		return (int)wf_api_result(rc == -EACCES ? -EPERM : rc);
-	return wanted;
+	return (int)wanted;
 }
