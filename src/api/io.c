@@ -3,6 +3,7 @@
  * VP; everybody else calls libc.
  */
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -57,6 +58,19 @@ WF_API(ssize_t, writev, int fd, const struct iovec *iov, int nr)
 {
 	return WF_PARK_PARTS_OR(wf_real.writev(fd, iov, nr), iov, nr,
 				wf_io_writev(fd, iov, nr));
+}
+
+/* libc's call its own read and write. */
+WF_API(int, eventfd_read, int fd, eventfd_t *ret_value)
+{
+	return read(fd, ret_value, sizeof(*ret_value)) == sizeof(*ret_value) ?
+		       0 :
+		       -1;
+}
+
+WF_API(int, eventfd_write, int fd, eventfd_t value)
+{
+	return write(fd, &value, sizeof(value)) == sizeof(value) ? 0 : -1;
 }
 
 WF_API(ssize_t, recv, int fd, void *buf, size_t bytes, int flags)

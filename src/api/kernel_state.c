@@ -157,6 +157,7 @@ bool wf_kernel_state_concerns(long nr)
 	case SYS_ioprio_get:
 	case SYS_ioprio_set:
 	case SYS_ioperm:
+	case SYS_iopl:
 	case SYS_arch_prctl:
 	case SYS_set_mempolicy:
 	case SYS_landlock_restrict_self:
@@ -254,6 +255,18 @@ WF_API(int, setfsgid, gid_t gid)
 WF_API(int, arch_prctl, int code, unsigned long value)
 {
 	return (int)wf_api_result(CALL(SYS_arch_prctl, code, (long)value));
+}
+WF_API_ALIAS(arch_prctl, __arch_prctl);
+
+WF_API(int, ioperm, unsigned long from, unsigned long nr, int turn_on)
+{
+	return (int)wf_api_result(
+		CALL(SYS_ioperm, (long)from, (long)nr, turn_on));
+}
+
+WF_API(int, iopl, int level)
+{
+	return (int)wf_api_result(CALL(SYS_iopl, level));
 }
 
 /* The kernel reads as many arguments as the option has. */

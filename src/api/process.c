@@ -46,6 +46,7 @@ WF_API(pid_t, vfork, void)
 {
 	return fork();
 }
+WF_API_ALIAS(vfork, __vfork);
 
 /* Without handlers but for weft's own, and safe in a signal handler. */
 WF_API(pid_t, _Fork, void)

@@ -210,11 +210,13 @@ WF_API(int, sched_setscheduler, pid_t id, int policy,
 {
 	return wf_api_errno(set_policy(id, policy, param));
 }
+WF_API_ALIAS(sched_setscheduler, __sched_setscheduler);
 
 WF_API(int, sched_getscheduler, pid_t id)
 {
 	return wf_api_errno(get_policy(id));
 }
+WF_API_ALIAS(sched_getscheduler, __sched_getscheduler);
 
 WF_API(int, sched_setparam, pid_t id, const struct sched_param *param)
 {
@@ -225,6 +227,7 @@ WF_API(int, sched_getparam, pid_t id, struct sched_param *ret_param)
 {
 	return wf_api_errno(get_priority(id, ret_param));
 }
+WF_API_ALIAS(sched_getparam, __sched_getparam);
 
 /* --- all that by syscall() --- */
 
@@ -324,4 +327,23 @@ long wf_sched_syscall(long nr, const long *a)
 	default:
 		return get_attributes(a);
 	}
+}
+
+/* In libc from 2.41 on. */
+struct sched_attr;
+
+WF_API(int, sched_setattr, pid_t id, struct sched_attr *attributes,
+       unsigned int flags)
+{
+	const long args[6] = { id, (long)attributes, flags };
+
+	return wf_api_errno((int)set_attributes(args));
+}
+
+WF_API(int, sched_getattr, pid_t id, struct sched_attr *ret_attributes,
+       unsigned int bytes, unsigned int flags)
+{
+	const long args[6] = { id, (long)ret_attributes, bytes, flags };
+
+	return wf_api_errno((int)get_attributes(args));
 }

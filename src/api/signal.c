@@ -282,13 +282,18 @@ WF_API(int, sigwait, const sigset_t *set, int *ret_sig)
 	return 0;
 }
 
+static int suspend(uint64_t mask)
+{
+	return wf_api_errno(WF_CANCEL_POINT(wf_signal_suspend(mask)));
+}
+
 WF_API(int, sigsuspend, const sigset_t *mask)
 {
 	uint64_t bits;
 
 	if (wf_memory_get(&bits, mask, sizeof(bits)) < 0)
 		return wf_api_errno(-EFAULT);
-	return wf_api_errno(WF_CANCEL_POINT(wf_signal_suspend(bits)));
+	return suspend(bits);
 }
 WF_API_ALIAS(sigsuspend, __sigsuspend);
 
@@ -304,7 +309,7 @@ static int suspend_without(int sig)
 	if (sig < 1 || sig > 64)
 		return wf_api_errno(-EINVAL);
 	wf_mask_change(SIG_BLOCK, &none, &mask);
-	return wf_api_errno(wf_signal_suspend(mask & ~(1ULL << (sig - 1))));
+	return suspend(mask & ~WF_SIGNAL_BIT(sig));
 }
 
 /* X/Open's: the mask without one signal. */
@@ -318,5 +323,12 @@ WF_API(int, __sigpause, int arg, int is_signal)
 {
 	if (is_signal)
 		return suspend_without(arg);
-	return wf_api_errno(wf_signal_suspend((unsigned int)arg));
+	return suspend((unsigned int)arg);
+}
+
+/* libc's header makes this name another one for X/Open's. */
+WF_EXPORT int pause_of_old_programs(int mask) __asm__("sigpause");
+int pause_of_old_programs(int mask)
+{
+	return suspend((unsigned int)mask);
 }
