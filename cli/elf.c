@@ -67,6 +67,36 @@ static uint64_t file_offset(const struct image *im, uint64_t address)
 	return UINT64_MAX;
 }
 
+/* The dynamic section; NULL if there is none. */
+static const Elf64_Dyn *dynamic_section(const struct image *im, size_t *ret_nr)
+{
+	const Elf64_Phdr *p = find_segment(im, PT_DYNAMIC);
+	const Elf64_Dyn *dyn = NULL;
+
+	if (p != NULL)
+		dyn = table_at(im, p->p_offset, p->p_filesz);
+	*ret_nr = dyn != NULL ? p->p_filesz / sizeof(*dyn) : 0;
+	return dyn;
+}
+
+/* Of what needs no loader: one that others load, or a program? */
+static bool is_library(const struct image *im)
+{
+	size_t nr;
+	const Elf64_Dyn *dyn = dynamic_section(im, &nr);
+	bool has_name = false;
+
+	if (im->header->e_type != ET_DYN)
+		return false;
+	for (size_t i = 0; i < nr && dyn[i].d_tag != DT_NULL; i++) {
+		if (dyn[i].d_tag == DT_FLAGS_1 &&
+		    (dyn[i].d_un.d_val & DF_1_PIE) != 0)
+			return false;
+		has_name |= dyn[i].d_tag == DT_SONAME;
+	}
+	return has_name || im->header->e_entry == 0;
+}
+
 static bool is_sanitizer(const char *library)
 {
 	static const char *const prefixes[] = {
@@ -84,16 +114,10 @@ static bool is_sanitizer(const char *library)
 
 static void find_sanitizer(const struct image *im, struct wf_elf *elf)
 {
-	const Elf64_Phdr *p = find_segment(im, PT_DYNAMIC);
-	const Elf64_Dyn *dyn = NULL;
 	uint64_t strings = UINT64_MAX;
 	size_t nr;
+	const Elf64_Dyn *dyn = dynamic_section(im, &nr);
 
-	if (p != NULL)
-		dyn = table_at(im, p->p_offset, p->p_filesz);
-	if (dyn == NULL)
-		return;
-	nr = p->p_filesz / sizeof(*dyn);
 	for (size_t i = 0; i < nr && dyn[i].d_tag != DT_NULL; i++)
 		if (dyn[i].d_tag == DT_STRTAB)
 			strings = file_offset(im, dyn[i].d_un.d_ptr);
@@ -160,6 +184,8 @@ static enum wf_elf_kind read_header(struct image *im)
 		return WF_ELF_BROKEN;
 	if (ident[EI_DATA] != ELFDATA2LSB || h->e_machine != WF_NATIVE_MACHINE)
 		return WF_ELF_OTHER_CPU;
+	if (h->e_type != ET_EXEC && h->e_type != ET_DYN)
+		return WF_ELF_OTHER;
 	im->header = h;
 	im->nr_segments = h->e_phnum;
 	im->segments =
@@ -187,6 +213,8 @@ void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf)
 			return;
 		}
 		strcpy(ret_elf->loader, loader);
+	} else if (!ret_elf->is_go && is_library(&im)) {
+		ret_elf->kind = WF_ELF_LIBRARY;
 	}
 	find_sanitizer(&im, ret_elf);
 }

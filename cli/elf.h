@@ -11,6 +11,8 @@ enum wf_elf_kind {
 	WF_ELF_BROKEN,	 /* truncated or of no known form */
 	WF_ELF_32BIT,
 	WF_ELF_OTHER_CPU,
+	WF_ELF_LIBRARY, /* shared, and not a program at the same time */
+	WF_ELF_OTHER,	/* an object file, a core dump */
 	WF_ELF_NATIVE,
 };
 

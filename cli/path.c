@@ -9,21 +9,24 @@
 
 #include "cli.h"
 
-/* 0, or the error that executing the file would give. */
-static int can_execute(const char *path)
-{
-	struct stat st;
+/* Of what is neither a file nor a directory; the kernel says EACCES. */
+#define NOT_A_FILE ENXIO
 
-	if (stat(path, &st) < 0)
+/* 0, or the error that executing the file would give. */
+static int can_execute(const char *path, struct stat *ret_st)
+{
+	if (stat(path, ret_st) < 0)
 		return errno;
-	if (!S_ISREG(st.st_mode))
-		return S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+	if (!S_ISREG(ret_st->st_mode))
+		return S_ISDIR(ret_st->st_mode) ? EISDIR : NOT_A_FILE;
 	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 ? errno : 0;
 }
 
 static int explain(const char *program, int err)
 {
 	switch (err) {
+	case 0:
+		return 0;
 	case ENOENT:
 	case ENOTDIR:
 		return wf_complain(WF_EXIT_NOT_FOUND, "%s: no such program",
@@ -34,6 +37,11 @@ static int explain(const char *program, int err)
 	case EACCES:
 		return wf_complain(WF_EXIT_CANNOT_RUN,
 				   "%s: not executable; check its permissions",
+				   program);
+	case NOT_A_FILE:
+		return wf_complain(WF_EXIT_CANNOT_RUN,
+				   "%s: a pipe, device or socket, not a "
+				   "program",
 				   program);
 	default:
 		return wf_complain(WF_EXIT_CANNOT_RUN, "%s: %s", program,
@@ -56,12 +64,13 @@ int wf_path_search(const char *program, char ret_path[PATH_MAX])
 {
 	const char *path = getenv("PATH");
 	int err = ENOENT;
+	struct stat st;
 
 	if (*program == '\0')
 		return ENOENT;
 	if (strchr(program, '/') != NULL) {
 		err = join("", 0, program, ret_path);
-		return err == 0 ? can_execute(ret_path) : err;
+		return err == 0 ? can_execute(ret_path, &st) : err;
 	}
 	if (path == NULL)
 		path = "/bin:/usr/bin"; /* as execvp(3) */
@@ -70,10 +79,10 @@ int wf_path_search(const char *program, char ret_path[PATH_MAX])
 		int e = join(path, len, program, ret_path);
 
 		if (e == 0)
-			e = can_execute(ret_path);
+			e = can_execute(ret_path, &st);
 		if (e == 0)
 			return 0;
-		if (e == EACCES || e == EISDIR)
+		if (e == EACCES || e == EISDIR || e == NOT_A_FILE)
 			err = EACCES;
 		if (path[len] == '\0')
 			return err;
@@ -85,7 +94,10 @@ int wf_path_find(const char *program, char ret_path[PATH_MAX])
 {
 	int err = wf_path_search(program, ret_path);
 
-	if (err == 0)
-		return 0;
 	return explain(*program != '\0' ? program : "''", err);
+}
+
+int wf_path_check(const char *label, const char *path, struct stat *ret_st)
+{
+	return explain(label, can_execute(path, ret_st));
 }

@@ -3,6 +3,7 @@
 #define WEFT_CLI_PATH_H
 
 #include <limits.h>
+#include <sys/stat.h>
 
 /*
  * Writes the path of `program` to ret_path: the name itself if it has a
@@ -11,7 +12,13 @@
  */
 int wf_path_find(const char *program, char ret_path[PATH_MAX]);
 
-/* The same without a message; returns 0 or the error, positive. */
+/*
+ * Whether the file can be executed; label names it in the message. Returns 0
+ * and what stat(2) tells of it, or an exit status.
+ */
+int wf_path_check(const char *label, const char *path, struct stat *ret_st);
+
+/* As wf_path_find without a message; returns 0 or the error, positive. */
 int wf_path_search(const char *program, char ret_path[PATH_MAX]);
 
 #endif

@@ -54,6 +54,13 @@ static const char *file_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+static bool is_glibc_loader(const char *path)
+{
+	const char *name = file_name(path);
+
+	return strncmp(name, "ld-linux", strlen("ld-linux")) == 0;
+}
+
 static int judge_loader(const char *label, const char *loader)
 {
 	const char *name = file_name(loader);
@@ -63,7 +70,7 @@ static int judge_loader(const char *label, const char *loader)
 				   "%s: linked with musl, and weft works with "
 				   "glibc only; build it against glibc",
 				   label);
-	if (strncmp(name, "ld-linux", strlen("ld-linux")) != 0)
+	if (!is_glibc_loader(loader))
 		return wf_complain(
 			WF_EXIT_WEFT,
 			"%s: not linked with glibc, which weft needs "
@@ -96,6 +103,15 @@ static int judge_elf(const char *label, const struct wf_elf *elf)
 			"%s: built for another kind of CPU; build it "
 			"for this one",
 			label);
+	case WF_ELF_LIBRARY:
+		return wf_complain(WF_EXIT_CANNOT_RUN,
+				   "%s: a shared library, not a program",
+				   label);
+	case WF_ELF_OTHER:
+		return wf_complain(WF_EXIT_CANNOT_RUN,
+				   "%s: an object file or a core dump, not a "
+				   "program",
+				   label);
 	case WF_ELF_NATIVE:
 		break;
 	}
@@ -171,13 +187,12 @@ static int inspect_file(const char *label, struct wf_target *target,
 	struct wf_elf elf = { .kind = WF_ELF_NONE };
 	struct stat st;
 	char *bytes;
-	int fd;
+	int fd, status;
 
 	ret_next[0] = '\0';
-	if (stat(path, &st) < 0 || access(path, X_OK) < 0)
-		return wf_complain(errno == ENOENT ? WF_EXIT_NOT_FOUND :
-						     WF_EXIT_CANNOT_RUN,
-				   "%s: %s", label, strerror(errno));
+	status = wf_path_check(label, path, &st);
+	if (status != 0)
+		return status;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	bytes = MAP_FAILED;
 	if (fd >= 0 && st.st_size > 0)
@@ -201,6 +216,11 @@ static int inspect_file(const char *label, struct wf_target *target,
 			label);
 	strcpy(target->loader, elf.loader);
 	strcpy(target->sanitizer, elf.sanitizer);
+	/* It loads the program that its arguments name. */
+	if (elf.kind == WF_ELF_LIBRARY && is_glibc_loader(path)) {
+		snprintf(target->loader, sizeof(target->loader), "%s", path);
+		return 0;
+	}
 	return judge_elf(label, &elf);
 }
 

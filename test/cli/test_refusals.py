@@ -45,6 +45,20 @@ def test_directory(weft, tmp_path):
     complains(weft("run", tmp_path), 126, "directory")
 
 
+def test_neither_file_nor_directory(weft, write_file, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o755)
+    for command, status in ("run", 126), ("doctor", 1):
+        complains(weft(command, pipe), status, "not a program")
+        complains(weft(command, "/dev/null"), status, "not a program")
+        # It would wait for somebody to open the other end.
+        script = write_file("script", f"#!{pipe}\n")
+        complains(weft(command, script), status, str(pipe), "not a program")
+        script = write_file("script", f"#!{tmp_path}\n")
+        complains(weft(command, script), status, "directory")
+
+
 def test_text_without_interpreter(weft, write_file):
     complains(weft("run", write_file("text", "echo hello\n")), 126, "#!")
     complains(weft("run", write_file("empty", "")), 126, "#!")
@@ -73,6 +87,22 @@ def test_static(weft, compile_c):
 
 def test_static_pie(weft, compile_c):
     complains(weft("run", compile_c("-static-pie")), 125, "statically linked")
+
+
+def test_library(weft, compile_c):
+    nothing = "int nothing(void) { return 0; }"
+    plain = compile_c("-shared", "-fPIC", source=nothing)
+    complains(weft("run", plain), 126, "a shared library")
+    complains(weft("doctor", plain), 1, "a shared library")
+    named = compile_c("-shared", "-fPIC", "-Wl,-soname=lib.so,-e,nothing",
+                      source=nothing)
+    complains(weft("run", named), 126, "a shared library")
+
+
+def test_object_file(weft, compile_c):
+    program = compile_c("-c")
+    program.chmod(0o755)
+    complains(weft("run", program), 126, "object file")
 
 
 def test_script_of_a_static_interpreter(weft, compile_c, write_file):
