@@ -13,6 +13,7 @@ struct tables {
 	const char *strings;
 	const ElfW(Half) *versions;
 	ElfW(Addr) base;
+	ElfW(Xword) soname; /* in strings; 0, which is "", if there is none */
 };
 
 static const void *table_at(const struct link_map *map, ElfW(Addr) ptr)
@@ -40,6 +41,9 @@ static bool read_tables(const struct link_map *map, struct tables *ret)
 			break;
 		case DT_VERSYM:
 			t.versions = p;
+			break;
+		case DT_SONAME:
+			t.soname = d->d_un.d_val;
 			break;
 		}
 	}
@@ -106,16 +110,29 @@ static const char *base_name(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
+static bool begins_with(const char *s, const char *beginning)
+{
+	return strncmp(s, beginning, strlen(beginning)) == 0;
+}
+
+/* The program is without a name; one may be a library, as libc itself is. */
+static bool is_named(const struct link_map *map, const char *object)
+{
+	struct tables t;
+
+	if (*map->l_name != '\0')
+		return begins_with(base_name(map->l_name), object);
+	return read_tables(map, &t) &&
+	       begins_with(t.strings + t.soname, object);
+}
+
 void *wf_elf_symbol(const char *object, const char *name)
 {
 	const struct link_map *map = _r_debug.r_map;
 	struct tables t;
 
 	for (; map != NULL; map = map->l_next) {
-		const char *file = base_name(map->l_name);
-
-		if (strncmp(file, object, strlen(object)) == 0 &&
-		    read_tables(map, &t))
+		if (is_named(map, object) && read_tables(map, &t))
 			return lookup(&t, name);
 	}
 	return NULL;

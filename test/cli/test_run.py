@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -198,6 +199,36 @@ def test_executable_that_cannot_be_read(weft):
                       group=65534, extra_groups=[])
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("uid=65534")
+
+
+def loaded(name):
+    """Where the library is that this process has loaded."""
+    with open("/proc/self/maps") as maps:
+        paths = (line.split()[-1] for line in maps)
+        return next(p for p in paths if os.path.basename(p).startswith(name))
+
+
+def test_loader_with_a_program(weft):
+    result = weft("run", loaded("ld-linux"), sys.executable, "-c", """if True:
+        import threading
+        thread = threading.Thread(target=print, args=["from a thread"])
+        thread.start()
+        thread.join()
+    """, env={"WEFT_STATS": "1"})
+    assert result.returncode == 0
+    assert result.stdout == "from a thread\n"
+    assert "threads made: 1\n" in result.stderr
+
+
+@pytest.mark.parametrize("way", [[], ["sh", "-c", '"$0"']])
+def test_libc_as_a_program(weft, way):
+    libc = loaded("libc.so")
+    if not os.access(libc, os.X_OK):
+        pytest.skip("this libc is none")
+    result = weft("run", *way, libc)
+    assert result.returncode == 0
+    assert "GNU C Library" in result.stdout
+    assert result.stderr == ""
 
 
 def test_moved_installation(weft, tmp_path):
