@@ -66,6 +66,16 @@ def test_reference_lists_every_option(weft):
     assert listed == OPTIONS
 
 
+def test_manual_page_lists_every_option():
+    text = (ROOT / "docs/man/weft.1").read_text().replace("\\-", "-")
+    for option in OPTIONS:
+        variable = "WEFT_" + option.upper().replace("-", "_")
+        assert re.search(rf"^\.BI? --{option}\b.*\n\.RB \( {variable}\b",
+                         text, re.M)
+    listed = re.findall(r"^\.TP\n\.BI? --([a-z-]+)", text, re.M)
+    assert listed == OPTIONS
+
+
 def test_run_nothing(weft):
     complains(weft("run"), 125, "no program")
     complains(weft("run", "--"), 125, "no program")
