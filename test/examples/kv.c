@@ -50,7 +50,7 @@ static void start(const char *kind)
 		_exit(127);
 	}
 	close(out[1]);
-	atexit(remove_all);
+	check_at_end(remove_all);
 	CHECK_EQ(read(out[0], ready, 6), 6);
 	CHECK(memcmp(ready, "ready\n", 6) == 0);
 }

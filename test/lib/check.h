@@ -50,6 +50,12 @@ void check_not_equal(const char *file, int line, const char *what, long actual,
 		     long expected) __attribute__((noreturn));
 void check_skip(const char *why) __attribute__((noreturn));
 
+/*
+ * Calls clean_up at the end of the case, also of one that fails or is skipped;
+ * other threads may run meanwhile and hold any lock. There can be one.
+ */
+void check_at_end(void (*clean_up)(void));
+
 #define TEST(name)                                                            \
 	static void name(void);                                               \
 	__attribute__((constructor)) static void register_##name(void)        \

@@ -20,7 +20,7 @@ static inline void make_file(void)
 {
 	fd = mkstemp(path);
 	CHECK(fd >= 0);
-	atexit(remove_file);
+	check_at_end(remove_file);
 }
 
 /* The file by a description of its own. */

@@ -225,6 +225,11 @@ TEST(a_polling_receiver_notices_death)
 
 static char channel_name[64];
 
+static void remove_channel(void)
+{
+	weft_channel_unlink(channel_name);
+}
+
 static void talk_by_name(void)
 {
 	struct weft_channel *out;
@@ -250,6 +255,7 @@ TEST(names)
 	CHECK_EQ(weft_channel_create_named("/..", &attr), EINVAL);
 	CHECK_EQ(weft_channel_create_named("/", &attr), EINVAL);
 	CHECK_EQ(weft_channel_create_named(channel_name, &attr), 0);
+	check_at_end(remove_channel);
 	CHECK_EQ(weft_channel_create_named(channel_name, &attr), EEXIST);
 	CHECK_EQ(weft_channel_open_named(channel_name, WEFT_CHANNEL_RECEIVER,
 					 &in),
@@ -286,6 +292,7 @@ TEST(permissions_are_those_of_a_file)
 		 (int)getpid());
 	CHECK_EQ(weft_channel_create(&attr, &fd_there), 0);
 	CHECK_EQ(weft_channel_create_named(channel_name, &attr), 0);
+	check_at_end(remove_channel);
 	attr.mode = 0666;
 	CHECK_EQ(weft_channel_create(&attr, &fd_back), 0);
 	CHECK_EQ(child_exit_status(open_as_nobody), 0);

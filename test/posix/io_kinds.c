@@ -24,18 +24,19 @@ static _Atomic int nr_done;
 static char folder[] = "/tmp/weft-kinds-XXXXXX";
 static char paths[NR_THREADS][sizeof(folder) + 8];
 
+static void remove_folder(void)
+{
+	for (int i = 0; i < NR_THREADS; i++)
+		unlink(paths[i]);
+	rmdir(folder);
+}
+
 static void make_folder(void)
 {
 	CHECK(mkdtemp(folder) != NULL);
 	for (int i = 0; i < NR_THREADS; i++)
 		snprintf(paths[i], sizeof(paths[i]), "%s/%d", folder, i);
-}
-
-static void remove_folder(void)
-{
-	for (int i = 0; i < NR_THREADS; i++)
-		unlink(paths[i]);
-	CHECK_EQ(rmdir(folder), 0);
+	check_at_end(remove_folder);
 }
 
 /* --- FIFOs by path ------------------------------------------------------- */
@@ -79,7 +80,6 @@ TEST(fifos_wait_for_their_other_end)
 		CHECK_EQ(close(fd), 0);
 	}
 	threads_join(threads, NR_THREADS);
-	remove_folder();
 }
 
 static void *write_fifo(void *arg)
@@ -109,7 +109,6 @@ TEST(fifo_takes_what_is_read)
 	CHECK_EQ(n, 0);
 	CHECK_EQ(all, 300000);
 	thread_join(thread);
-	remove_folder();
 }
 
 /* --- inotify, timerfd, /proc --------------------------------------------- */
@@ -149,7 +148,6 @@ TEST(changes_of_a_folder)
 		await_count(&nr_done, i + 1);
 	}
 	thread_join(thread);
-	remove_folder();
 }
 
 static void *read_expirations(void *arg)
@@ -253,5 +251,4 @@ TEST(cancelled_readers)
 	CHECK_EQ(write(fd, "f", 1), 1);
 	CHECK_EQ(read(fd, &c, 1), 1);
 	CHECK_EQ(c, 'f');
-	remove_folder();
 }

@@ -73,7 +73,7 @@ static void make_fifo(void)
 	snprintf(path, sizeof(path), "%s/fifo", folder);
 	snprintf(second, sizeof(second), "%s/second", folder);
 	CHECK_EQ(mkfifo(path, 0600), 0);
-	atexit(remove_all);
+	check_at_end(remove_all);
 	have_it_wait_once();
 }
 

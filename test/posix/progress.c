@@ -258,19 +258,25 @@ static void *open_fifo(void *arg)
 	return NULL;
 }
 
+static char fifo[64];
+
+static void remove_fifo(void)
+{
+	unlink(fifo);
+}
+
 TEST(blocked_in_open)
 {
-	char name[64];
 	pthread_t t;
 	int fd;
 
-	snprintf(name, sizeof(name), "/tmp/weft-fifo-%d", (int)getpid());
-	CHECK_EQ(mkfifo(name, 0600), 0);
-	t = thread_start(open_fifo, name);
+	snprintf(fifo, sizeof(fifo), "/tmp/weft-fifo-%d", (int)getpid());
+	CHECK_EQ(mkfifo(fifo, 0600), 0);
+	check_at_end(remove_fifo);
+	t = thread_start(open_fifo, fifo);
 	thread_join(thread_start(ping, NULL));
-	fd = open(name, O_WRONLY);
+	fd = open(fifo, O_WRONLY);
 	CHECK(fd >= 0);
-	CHECK_EQ(unlink(name), 0);
 	CHECK_EQ(write(fd, "x", 1), 1);
 	thread_join(t);
 	CHECK_EQ(close(fd), 0);
