@@ -62,6 +62,14 @@ static inline void *thread_nothing(void *arg)
 	return arg;
 }
 
+/* Gives those beside it many turns. */
+static inline void *thread_yield_often(void *arg)
+{
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	return arg;
+}
+
 /* Makes the process one that has threads. */
 static inline void have_threads(void)
 {

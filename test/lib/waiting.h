@@ -24,18 +24,11 @@
 static _Atomic int is_ready;
 static _Atomic int nr_handled;
 
-static inline void *yield_often(void *arg)
-{
-	for (int i = 0; i < 1000; i++)
-		sched_yield();
-	return arg;
-}
-
 static inline void others_go_on(void)
 {
 	pthread_t threads[10];
 
-	threads_start(threads, 10, yield_often, NULL);
+	threads_start(threads, 10, thread_yield_often, NULL);
 	threads_join(threads, 10);
 }
 

@@ -370,13 +370,6 @@ TEST(io_priority)
 	check_state(&(struct state){ change_io_priority, get_io_priority });
 }
 
-static void *yield_often(void *arg)
-{
-	for (int i = 0; i < 2 * NR_YIELDS; i++)
-		sched_yield();
-	return NULL;
-}
-
 TEST(all_memory_locked)
 {
 	pthread_t t[NR_OTHERS];
@@ -384,7 +377,7 @@ TEST(all_memory_locked)
 	have_threads();
 	if (mlockall(MCL_CURRENT) != 0)
 		SKIP("locking memory is not allowed");
-	threads_start(t, NR_OTHERS, yield_often, NULL);
+	threads_start(t, NR_OTHERS, thread_yield_often, NULL);
 	threads_join(t, NR_OTHERS);
 	CHECK_EQ(munlockall(), 0);
 }

@@ -36,13 +36,6 @@ static void *trace(void *arg)
 	return NULL;
 }
 
-static void *yield_often(void *arg)
-{
-	for (int i = 0; i < 2 * NR_YIELDS; i++)
-		sched_yield();
-	return NULL;
-}
-
 TEST(tracer)
 {
 	pthread_t others[NR_OTHERS];
@@ -52,7 +45,7 @@ TEST(tracer)
 		for (;;)
 			pause();
 	}
-	threads_start(others, NR_OTHERS, yield_often, NULL);
+	threads_start(others, NR_OTHERS, thread_yield_often, NULL);
 	thread_join(thread_start(trace, &pid));
 	threads_join(others, NR_OTHERS);
 	CHECK_EQ(kill(pid, SIGKILL), 0);

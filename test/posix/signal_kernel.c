@@ -284,7 +284,7 @@ TEST(pending_signals_survive_a_failed_exec)
 
 /* --- sent by a call to its caller ---------------------------------------- */
 
-enum { NR_BESIDE = 4, NR_YIELDS = 50 };
+enum { NR_BESIDE = 4 };
 
 static int broken_pipe(void)
 {
@@ -304,13 +304,6 @@ static int broken_socket(void)
 	return fds[1];
 }
 
-static void *yield_often(void *arg)
-{
-	for (int i = 0; i < NR_YIELDS; i++)
-		sched_yield();
-	return arg;
-}
-
 /* What the caller blocks is pending for it alone, while others run. */
 static void take_pending(int sig)
 {
@@ -318,7 +311,7 @@ static void take_pending(int sig)
 	sigset_t set = set_of(sig), pending;
 	siginfo_t info;
 
-	yield_often(NULL);
+	thread_yield_often(NULL);
 	CHECK_EQ(sigpending(&pending), 0);
 	CHECK(sigismember(&pending, sig));
 	CHECK_EQ(sigtimedwait(&set, &info, &none), sig);
@@ -338,7 +331,7 @@ static void *write_to_nobody(void *arg)
 	CHECK_ERRNO(syscall(SYS_write, pipe_end, "x", 1), EPIPE);
 	take_pending(SIGPIPE);
 	CHECK_ERRNO(write(pipe_end, "x", 1), EPIPE);
-	yield_often(NULL);
+	thread_yield_often(NULL);
 	CHECK_EQ(nr_handled, 0);
 	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
 	CHECK_EQ(nr_handled, 1);
@@ -371,12 +364,12 @@ static void beside_others(void *(*body)(void *))
 
 	handle(SIGPIPE, note, 0);
 	handle(SIGXFSZ, note, 0);
-	threads_start(others, NR_BESIDE, yield_often, NULL);
+	threads_start(others, NR_BESIDE, thread_yield_often, NULL);
 	writer = thread_start(body, NULL);
-	yield_often(NULL);
+	thread_yield_often(NULL);
 	thread_join(writer);
 	threads_join(others, NR_BESIDE);
-	yield_often(NULL);
+	thread_yield_often(NULL);
 	CHECK_EQ(nr_handled, 0);
 }
 
