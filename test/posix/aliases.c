@@ -1,9 +1,6 @@
-/* Other names of functions: what old programs call, and what new libcs have. */
-#include <dlfcn.h>
+/* Other names of functions: what old programs call. */
 #include <sched.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,46 +31,6 @@ TEST(policies)
 {
 	thread_join(thread_start(change_policy, NULL));
 	CHECK_EQ(__sched_getscheduler(0), SCHED_OTHER);
-}
-
-/* The kernel's. */
-struct attributes {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t times[3];
-};
-
-/* libc has them from 2.41 on. */
-static int (*set_attributes)(pid_t, struct attributes *, unsigned int);
-static int (*get_attributes)(pid_t, struct attributes *, unsigned int,
-			     unsigned int);
-
-static void *change_attributes(void *arg)
-{
-	struct attributes a;
-
-	CHECK_EQ(get_attributes(gettid(), &a, sizeof(a), 0), 0);
-	CHECK_EQ(a.policy, SCHED_OTHER);
-	a.policy = SCHED_BATCH;
-	CHECK_EQ(set_attributes(gettid(), &a, 0), 0);
-	CHECK_EQ(sched_getscheduler(0), SCHED_BATCH);
-	memset(&a, 0, sizeof(a));
-	CHECK_EQ(get_attributes(0, &a, sizeof(a), 0), 0);
-	CHECK_EQ(a.policy, SCHED_BATCH);
-	CHECK_ERRNO(set_attributes(0, NULL, 0), EINVAL);
-	return arg;
-}
-
-TEST(attributes_by_libc)
-{
-	*(void **)&set_attributes = dlsym(RTLD_DEFAULT, "sched_setattr");
-	*(void **)&get_attributes = dlsym(RTLD_DEFAULT, "sched_getattr");
-	if (set_attributes == NULL || get_attributes == NULL)
-		SKIP("this libc has no such functions");
-	thread_join(thread_start(change_attributes, NULL));
-	CHECK_EQ(sched_getscheduler(0), SCHED_OTHER);
 }
 
 /* --- signals -------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* Scheduling policies: what can be set is reported, the rest is refused. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -129,6 +130,37 @@ static void *attributes_of_own(void *arg)
 TEST(attributes_by_system_call)
 {
 	thread_join(thread_start(attributes_of_own, NULL));
+}
+
+static int (*set_attributes)(pid_t, struct attributes *, unsigned int);
+static int (*get_attributes)(pid_t, struct attributes *, unsigned int,
+			     unsigned int);
+
+static void *change_attributes(void *arg)
+{
+	struct attributes a;
+
+	CHECK_EQ(get_attributes(gettid(), &a, sizeof(a), 0), 0);
+	CHECK_EQ(a.policy, SCHED_OTHER);
+	a.policy = SCHED_BATCH;
+	CHECK_EQ(set_attributes(gettid(), &a, 0), 0);
+	CHECK_EQ(sched_getscheduler(0), SCHED_BATCH);
+	memset(&a, 0, sizeof(a));
+	CHECK_EQ(get_attributes(0, &a, sizeof(a), 0), 0);
+	CHECK_EQ(a.policy, SCHED_BATCH);
+	CHECK_ERRNO(set_attributes(0, NULL, 0), EINVAL);
+	return arg;
+}
+
+/* libc has the functions from 2.41 on. */
+TEST(attributes_by_libc)
+{
+	*(void **)&set_attributes = dlsym(RTLD_DEFAULT, "sched_setattr");
+	*(void **)&get_attributes = dlsym(RTLD_DEFAULT, "sched_getattr");
+	if (set_attributes == NULL || get_attributes == NULL)
+		SKIP("this libc has no such functions");
+	thread_join(thread_start(change_attributes, NULL));
+	CHECK_EQ(sched_getscheduler(0), SCHED_OTHER);
 }
 
 /* The numbers of functions that libc has. */
