@@ -277,21 +277,15 @@ static void warn_no_guard(int err)
 /* --- where things lie --------------------------------------------------- */
 
 /*
- * The stack's end: below the static TLS blocks, which end at a TCB's end; not
- * just above a page's border, where the first frames would touch two pages; and
- * at all other offsets alike. For stack `number` of its class, in steps of
- * COLOUR_BYTES from the lowest end that there is.
+ * The stack's end: in the page below the one in which the static TLS blocks
+ * begin; not just above a page's border, where the first frames would touch two
+ * pages; and at all other offsets alike. For stack `number` of its class, in
+ * steps of COLOUR_BYTES from the lowest end that there is. A stack that ended
+ * higher would be larger than was asked for.
  */
-static uint8_t place_top(const struct wf_slot_class *c, uint32_t number)
+static uint8_t place_top(uint32_t number)
 {
-	const uint32_t steps = WF_PAGE / COLOUR_BYTES;
-	size_t limit = c->tcb_lowest + wf_libc.pthread_bytes -
-		       wf_libc.static_tls_bytes;
-	uint32_t colour = number % NR_TOP_COLOURS;
-
-	if (c->top_lowest + WF_PAGE + colour * COLOUR_BYTES <= limit)
-		colour += steps;
-	return (uint8_t)colour;
+	return (uint8_t)(number % NR_TOP_COLOURS);
 }
 
 static struct wf_slot_note *note_of(const struct wf_slot *s)
@@ -317,7 +311,7 @@ int wf_slot_map(struct wf_slot_class *c, struct wf_slot *ret_slot)
 			warn_no_guard(err);
 	}
 	s.tcb = place_tcb((uintptr_t)s.low + c->stride, number);
-	s.stack_colour = place_top(c, number);
+	s.stack_colour = place_top(number);
 	*note_of(&s) = (struct wf_slot_note){
 		.save_top = save_top,
 		.home = s.low,

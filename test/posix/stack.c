@@ -1,5 +1,6 @@
 /* Stacks in use: nearly all of one, overflow, thousands at a time. */
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -68,6 +69,35 @@ static void overflow(void)
 TEST(overflow_is_a_fault)
 {
 	CHECK_EQ(child_signal(overflow), SIGSEGV);
+}
+
+__attribute__((noinline)) static size_t descend_below(uintptr_t low)
+{
+	volatile char frame[FRAME_BYTES / 4];
+
+	frame[0] = 1;
+	if ((uintptr_t)frame > low)
+		return descend_below(low) + (size_t)frame[0];
+	return (size_t)frame[0];
+}
+
+static void *use_as_much_as_asked(void *arg)
+{
+	char here;
+
+	CHECK(descend_below((uintptr_t)&here - STACK_BYTES) > 0);
+	return arg;
+}
+
+static void overflow_by_little(void)
+{
+	thread_join(start_small(use_as_much_as_asked));
+}
+
+/* libc's part of the stack is not the program's. */
+TEST(no_more_than_was_asked_for)
+{
+	CHECK_EQ(child_signal(overflow_by_little), SIGSEGV);
 }
 
 static void overflow_of_default(void)
