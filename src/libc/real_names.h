@@ -79,6 +79,7 @@ WF_REAL(int, pthread_setschedparam,
 WF_REAL(int, pthread_getschedparam, (pthread_t, int *, struct sched_param *))
 WF_REAL(int, pthread_setschedprio, (pthread_t, int))
 WF_REAL(int, pthread_getcpuclockid, (pthread_t, clockid_t *))
+WF_REAL(int, clock_getres, (clockid_t, struct timespec *))
 
 /* Signals. */
 WF_REAL(int, sigaction, (int, const struct sigaction *, struct sigaction *))
