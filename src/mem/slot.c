@@ -27,12 +27,13 @@ enum {
 	NR_COLOURS = 24, /* of the TCB, at most */
 	COLOUR_BYTES = 64,
 	NOTE_BYTES = sizeof(struct wf_slot_note),
-	/* For the frames of a thread that waits: 750 to 950 of weft's, and
-	 * those of the program, which may have a buffer of 1 KiB there. */
-	SHALLOW_BYTES = 2240,
+	/* For the frames of a thread that waits: up to 1250 of weft's, when it
+	 * takes completions on its way out, and those of the program, which
+	 * may have a buffer of 1 KiB there. */
+	SHALLOW_BYTES = 2432,
 	/* Of the address space, where that is limited, a region's. */
 	REGION_SHARE = 64,
-	NR_TOP_COLOURS = (WF_PAGE - SHALLOW_BYTES) / COLOUR_BYTES, /* 29 */
+	NR_TOP_COLOURS = (WF_PAGE - SHALLOW_BYTES) / COLOUR_BYTES, /* 26 */
 	/* libc takes static TLS and TCB out of the stack that was asked for;
 	 * weft does so up to here. */
 	MAX_TLS_SHARE = 2 * WF_PAGE,

@@ -254,7 +254,7 @@ TEST(little_of_a_stack_is_touched)
 	}
 	for (int i = 0; i < NR_WAITING; i++)
 		nr_pages += pages_of_stack(threads[i]);
-	CHECK(nr_pages <= NR_WAITING * 9 / 4);
+	CHECK(nr_pages <= NR_WAITING * 2 + 2);
 	for (int i = 0; i < NR_WAITING; i++) {
 		close(pairs[i][0]);
 		thread_join(threads[i]);

@@ -236,10 +236,10 @@ static void test_colours(void **state)
 		nr_tcbs += tcbs[s.tcb % WF_PAGE / 64]++ == 0;
 		assert_int_equal(pages_touched(&s), 2);
 	}
-	assert_true(nr_tops >= 28);
+	assert_true(nr_tops >= 25);
 	assert_true(nr_tcbs >= 20);
 	for (size_t i = 0; i < WF_ARRAY_LEN(tops); i++) {
-		assert_true(tops[i] <= 240 / 26);
+		assert_true(tops[i] <= 240 / 24);
 		assert_true(tcbs[i] <= 240 / 20);
 	}
 }
