@@ -15,6 +15,8 @@
 
 #include "boot/boot.h"
 #include "boot/tracer.h"
+#include "io/epoll.h"
+#include "io/kept.h"
 #include "io/ring.h"
 #include "io/server.h"
 #include "io/watch.h"
@@ -104,6 +106,8 @@ void wf_boot_fork_child(void)
 	wf_words_fork_child();
 	wf_ring_fork_child();
 	wf_watch_fork_child();
+	wf_epoll_fork_child();
+	wf_kept_fork_child();
 	wf_server_fork_child();
 	wf_once_fork_child();
 	wf_shared_fork_child();

@@ -1,5 +1,6 @@
 #include "io/own.h"
 
+#include "io/epoll.h"
 #include "io/kept.h"
 #include "io/ring.h"
 #include "io/watch.h"
@@ -9,6 +10,7 @@ void wf_io_close_comes(unsigned int first, unsigned int last)
 {
 	wf_ring_flush(first, last);
 	wf_watch_keep(first, last);
+	wf_epoll_keep(first, last);
 }
 
 void wf_io_close_done(unsigned int first, unsigned int last)

@@ -1,5 +1,5 @@
 /*
- * poll and epoll. First the call that does not wait; then requests that end
+ * poll and select. First the call that does not wait; then requests that end
  * when something may have happened; then the call again, whose answer counts.
  * Neither is started again after a handler, whatever SA_RESTART says.
  *
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "io/io.h"
+#include "io/poll.h"
 #include "io/request.h"
 #include "io/wait.h"
 #include "libc/real.h"
@@ -26,8 +27,7 @@
 /* More are watched through an epoll set that is made for the call. */
 enum { MOST_REQUESTS = 16 };
 
-/* The call was interrupted by a signal of weft's own. */
-static bool is_for_nothing(int n, uint32_t nr_handlers)
+bool wf_poll_is_for_nothing(int n, uint32_t nr_handlers)
 {
 	return n == -EINTR && wf_self->nr_handlers == nr_handlers;
 }
@@ -160,11 +160,11 @@ static int end_kernel_wait(const struct kernel_wait *k, int n,
 
 	wf_os_set_signal_mask(wf_self->sigmask);
 	errno = k->saved_errno;
-	return is_for_nothing(err, nr_handlers) ? 0 : err;
+	return wf_poll_is_for_nothing(err, nr_handlers) ? 0 : err;
 }
 
-static int wait_in_kernel(const struct pollfd *fds, nfds_t nr,
-			  int64_t deadline_ns, uint32_t nr_handlers)
+int wf_poll_in_kernel(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
+		      uint32_t nr_handlers)
 {
 	struct kernel_wait k;
 	int n = -1;
@@ -174,8 +174,7 @@ static int wait_in_kernel(const struct pollfd *fds, nfds_t nr,
 	return end_kernel_wait(&k, n, nr_handlers);
 }
 
-/* False: it has not waited; the kernel has to. */
-static bool has_waited(int *err)
+bool wf_poll_has_waited(int *err)
 {
 	if (*err == -ETIMEDOUT || *err == -ERESTART)
 		*err = 0;
@@ -195,9 +194,9 @@ static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	int err = is_few ? wait_few(fds, nr, deadline_ns, nr_handlers) :
 			   wait_many(fds, nr, deadline_ns, nr_handlers);
 
-	return has_waited(&err) ?
+	return wf_poll_has_waited(&err) ?
 		       err :
-		       wait_in_kernel(fds, nr, deadline_ns, nr_handlers);
+		       wf_poll_in_kernel(fds, nr, deadline_ns, nr_handlers);
 }
 
 static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
@@ -211,7 +210,7 @@ static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 
 		if (!is_known) {
 			n = (int)wf_sys(SYS_poll, fds, nr, 0);
-			if (n != 0 && !is_for_nothing(n, nr_handlers))
+			if (n != 0 && !wf_poll_is_for_nothing(n, nr_handlers))
 				return n;
 			if (deadline_ns <= wf_os_now())
 				return 0;
@@ -348,9 +347,41 @@ static int wait_selected(fd_set *const sets[3], int nr, int64_t deadline_ns,
 		return wait_any(fds, nr_fds, deadline_ns, nr_handlers,
 				nr_waits);
 	err = wait_sets(sets, nr, deadline_ns, nr_handlers);
-	return has_waited(&err) ?
+	return wf_poll_has_waited(&err) ?
 		       err :
 		       select_in_kernel(sets, nr, deadline_ns, nr_handlers);
+}
+
+/*
+ * Some have been closed since the wait began. What is no descriptor any more is
+ * ready for all that was asked: so the kernel tells who waits for others.
+ */
+static int select_beside_closed(fd_set *const sets[3], int nr)
+{
+	static const short ready[3] = { POLLIN | POLLHUP | POLLERR | POLLNVAL,
+					POLLOUT | POLLERR | POLLNVAL,
+					POLLPRI | POLLNVAL };
+	fd_set results[3] = { 0 };
+	struct pollfd fds[MOST_REQUESTS];
+	int from = 0, nr_ready = 0;
+
+	while (from < nr) {
+		nfds_t nr_fds = list_of(sets, nr, &from, fds);
+
+		wf_sys(SYS_poll, fds, nr_fds, 0);
+		for (nfds_t i = 0; i < 3 * nr_fds; i++) {
+			const struct pollfd *p = &fds[i / 3];
+
+			if ((p->revents & ready[i % 3]) == 0 ||
+			    !is_set(sets[i % 3], p->fd))
+				continue;
+			FD_SET(p->fd, &results[i % 3]);
+			nr_ready++;
+		}
+	}
+	if (nr_ready > 0 && put_sets(sets, nr, results) < 0)
+		return -EFAULT;
+	return nr_ready;
 }
 
 static int select_until(int nr, fd_set *const sets[3], int64_t deadline_ns,
@@ -358,12 +389,15 @@ static int select_until(int nr, fd_set *const sets[3], int64_t deadline_ns,
 {
 	static const fd_set none[3];
 	uint32_t nr_waits = 0;
+	bool has_begun = false;
 
-	for (;;) {
+	for (;; has_begun = true) {
 		int n = select_now(sets, nr);
 		int err;
 
-		if (n != 0 && !is_for_nothing(n, nr_handlers))
+		if (n == -EBADF && has_begun)
+			n = select_beside_closed(sets, nr);
+		if (n != 0 && !wf_poll_is_for_nothing(n, nr_handlers))
 			return n;
 		if (deadline_ns <= wf_os_now())
 			return put_sets(sets, nr, none);
@@ -382,41 +416,6 @@ int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 
 	wf_signal_open_for_wait(mask);
 	n = select_until(nr, sets, deadline_ns, nr_handlers);
-	wf_signal_close_after_wait(mask);
-	return n;
-}
-
-/* --- epoll ---------------------------------------------------------------- */
-
-static int epoll_until(int epfd, struct epoll_event *events, int max,
-		       int64_t deadline_ns, uint32_t nr_handlers)
-{
-	const struct pollfd set = { epfd, POLLIN, 0 };
-
-	for (;;) {
-		int n = (int)wf_sys(SYS_epoll_wait, epfd, events, max, 0);
-		int err;
-
-		if (n != 0 && !is_for_nothing(n, nr_handlers))
-			return n;
-		if (deadline_ns <= wf_os_now())
-			return 0;
-		err = wait_set(epfd, deadline_ns, nr_handlers);
-		if (err == -ENOSYS)
-			err = wait_in_kernel(&set, 1, deadline_ns, nr_handlers);
-		if (err < 0 && err != -ETIMEDOUT && err != -ERESTART)
-			return err;
-	}
-}
-
-int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
-		     int64_t deadline_ns, const uint64_t *mask)
-{
-	uint32_t nr_handlers = wf_self->nr_handlers;
-	int n;
-
-	wf_signal_open_for_wait(mask);
-	n = epoll_until(epfd, events, max, deadline_ns, nr_handlers);
 	wf_signal_close_after_wait(mask);
 	return n;
 }

@@ -194,12 +194,23 @@ static WF_NOINLINE int push_or_end(struct wf_thread *t, struct wf_request *r,
 	return 0;
 }
 
+/* Has one been done by itself? */
+static bool is_any_done(const struct wf_request *r, uint32_t nr)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < nr; i++)
+		any |= !was_ended(&r[i]);
+	return any;
+}
+
 int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		       const uint32_t *nr_handlers)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	_Atomic uint32_t nr_done = 0;
-	bool any = false;
+	struct wf_request_scope *scope = nr > 0 ? r->scope : NULL;
+	bool any;
 	uint32_t word;
 	int err;
 
@@ -213,8 +224,12 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		return -ENOSYS;
 	}
 	t->interrupted = false;
+	if (scope != NULL)
+		scope->begin(scope);
 	err = push_or_end(t, r, nr, &nr_done);
 	if (err < 0) {
+		if (scope != NULL)
+			scope->end(scope, false);
 		wf_runtime_leave(t);
 		return err;
 	}
@@ -226,9 +241,10 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 					    false);
 	} while (nr_done_of(&nr_done) == 0 && err == 0);
 	end_all(t, r, nr, &nr_done); /* X1 */
+	any = is_any_done(r, nr);
+	if (scope != NULL)
+		scope->end(scope, any);
 	wf_runtime_leave(t);
-	for (uint32_t i = 0; i < nr; i++)
-		any |= !was_ended(&r[i]);
 	if (!any && (wf_load_relaxed(&nr_done) & WF_REQUEST_REFUSED) != 0)
 		return -EAGAIN;
 	return any ? 0 : reason_to_end(t, err, nr_handlers);

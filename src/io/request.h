@@ -23,6 +23,16 @@ struct wf_thread;
 /* Any system call: addr is its struct wf_call (io/call.h), avoids_ring set. */
 enum { WF_REQUEST_OP_CALL = 255 };
 
+/*
+ * Of one call's requests: what is done just before they are handed over, and
+ * when all are done (has one come to its end by itself?). In the runtime, so
+ * that no handler runs in between; neither may block.
+ */
+struct wf_request_scope {
+	void (*begin)(struct wf_request_scope *scope);
+	void (*end)(struct wf_request_scope *scope, bool is_done);
+};
+
 struct wf_request {
 	uint8_t op; /* enum io_uring_op */
 	int fd;
@@ -35,6 +45,7 @@ struct wf_request {
 	bool avoids_ring; /* which would do something else */
 	/* It is not known that the program wants to wait (io/unasked.h). */
 	bool is_unasked;
+	struct wf_request_scope *scope; /* of the first; or NULL */
 	uint32_t fd_uses; /* if so: wf_descriptor_uses when the call began */
 
 	uint32_t unasked_row; /* io/unasked.c */

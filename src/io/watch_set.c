@@ -147,6 +147,5 @@ void wf_watch_set_fork_child(void)
 		return; /* nothing has been touched */
 	wf_sys(SYS_close, wf_watch_set_fd());
 	wf_store_relaxed(&set_fd, -1);
-	wf_kept_fork_child();
 	memset(buckets, 0, sizeof(buckets));
 }

@@ -1,0 +1,297 @@
+/*
+ * Waits for descriptors that another thread closes or replaces meanwhile: a
+ * wait is on the files, and the next event ends it. Who comes too late finds
+ * that they are gone, so on a busy machine each case may need several attempts.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <unistd.h>
+
+#include "waiting.h"
+
+enum { NR_PIPES = 40, LIMIT_MS = 20000 };
+
+static int pipes[NR_PIPES][2];
+static int epfd;
+static struct epoll_event event;
+
+static void make_pipes(void)
+{
+	for (int i = 0; i < NR_PIPES; i++)
+		CHECK_EQ(pipe(pipes[i]), 0);
+}
+
+static void fill(int i)
+{
+	CHECK_EQ(write(pipes[i][1], "x", 1), 1);
+}
+
+static void close_pipes(void)
+{
+	for (int i = 0; i < NR_PIPES; i++) {
+		close(pipes[i][0]);
+		close(pipes[i][1]);
+	}
+}
+
+/* Each attempt has new pipes, and says whether the waiter was in time. */
+static void succeeds(bool (*attempt)(void))
+{
+	enum { MOST = 20 };
+	bool is_done = false;
+
+	for (int i = 0; i < MOST && !is_done; i++) {
+		make_pipes();
+		is_done = attempt();
+		close_pipes();
+	}
+	CHECK(is_done);
+}
+
+static pthread_t start(void *(*waiter)(void *), int *nr)
+{
+	pthread_t thread;
+
+	is_ready = 0;
+	thread = thread_start(waiter, nr);
+	let_it_wait(&is_ready);
+	return thread;
+}
+
+/* --- epoll --------------------------------------------------------------- */
+
+static int make_set(uint32_t events, int i)
+{
+	struct epoll_event e = { .events = events, .data.u32 = (uint32_t)i };
+	int set = epoll_create1(0);
+
+	CHECK_EQ(epoll_ctl(set, EPOLL_CTL_ADD, pipes[i][0], &e), 0);
+	return set;
+}
+
+static void *wait_for_event(void *arg)
+{
+	is_ready = 1;
+	return outcome(epoll_wait(epfd, &event, 1, LIMIT_MS));
+}
+
+static bool closed(void)
+{
+	pthread_t thread;
+
+	epfd = make_set(EPOLLIN, 3);
+	thread = start(wait_for_event, NULL);
+	CHECK_EQ(close(epfd), 0);
+	fill(3);
+	return result_of(thread) == 1 && event.data.u32 == 3;
+}
+
+TEST(epoll_set_is_closed)
+{
+	succeeds(closed);
+}
+
+static bool replaced(void)
+{
+	int other = make_set(EPOLLIN, 4);
+	pthread_t thread;
+	bool is_done;
+
+	fill(4);
+	epfd = make_set(EPOLLIN, 3);
+	thread = start(wait_for_event, NULL);
+	CHECK_EQ(dup2(other, epfd), epfd);
+	fill(3);
+	CHECK_EQ(result_of(thread), 1);
+	is_done = event.data.u32 == 3;
+	CHECK_EQ(epoll_wait(epfd, &event, 1, 0), 1);
+	CHECK_EQ(event.data.u32, 4);
+	close(epfd);
+	close(other);
+	return is_done;
+}
+
+TEST(epoll_set_is_replaced)
+{
+	succeeds(replaced);
+}
+
+/* With all that comes behind the pipes. */
+static bool closed_with_others(void)
+{
+	pthread_t thread;
+
+	epfd = make_set(EPOLLIN, 0);
+	CHECK(epfd > pipes[NR_PIPES - 1][1]);
+	thread = start(wait_for_event, NULL);
+	CHECK_EQ(close_range((unsigned int)pipes[NR_PIPES - 1][1] + 1, ~0U, 0),
+		 0);
+	fill(0);
+	return result_of(thread) == 1 && event.data.u32 == 0;
+}
+
+TEST(epoll_set_is_closed_with_others)
+{
+	succeeds(closed_with_others);
+}
+
+static void *wait_a_little(void *arg)
+{
+	is_ready = 1;
+	return outcome(epoll_wait(epfd, &event, 1, 300));
+}
+
+static bool closed_in_vain(void)
+{
+	pthread_t thread;
+
+	epfd = make_set(EPOLLIN, 0);
+	thread = start(wait_a_little, NULL);
+	CHECK_EQ(close(epfd), 0);
+	return result_of(thread) == 0;
+}
+
+TEST(closed_epoll_set_times_out)
+{
+	succeeds(closed_in_vain);
+}
+
+/* Many wait for one set; an event is one thread's. */
+static bool closed_on_many(void)
+{
+	enum { NR = 20 };
+	pthread_t threads[NR];
+	int nr_events = 0;
+
+	epfd = make_set(EPOLLIN | EPOLLONESHOT, 0);
+	for (int i = 1; i < NR; i++) {
+		struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT };
+
+		CHECK_EQ(epoll_ctl(epfd, EPOLL_CTL_ADD, pipes[i][0], &e), 0);
+	}
+	for (int i = 0; i < NR; i++)
+		threads[i] = start(wait_for_event, NULL);
+	CHECK_EQ(close(epfd), 0);
+	for (int i = 0; i < NR; i++)
+		fill(i);
+	for (int i = 0; i < NR; i++)
+		nr_events += result_of(threads[i]) == 1;
+	return nr_events == NR;
+}
+
+TEST(closed_epoll_set_of_many)
+{
+	succeeds(closed_on_many);
+}
+
+/* --- select and poll ----------------------------------------------------- */
+
+static fd_set reads, errors;
+
+/* For the first *arg pipes. */
+static void *select_some(void *arg)
+{
+	int nr = *(int *)arg;
+
+	FD_ZERO(&reads);
+	FD_ZERO(&errors);
+	for (int i = 0; i < nr; i++)
+		FD_SET(pipes[i][0], &reads);
+	FD_SET(pipes[1][0], &errors);
+	is_ready = 1;
+	return outcome(select(pipes[nr - 1][0] + 1, &reads, NULL, &errors,
+			      &(struct timeval){ .tv_sec = LIMIT_MS / 1000 }));
+}
+
+/* What is no descriptor any more is ready, for whatever is asked. */
+static bool select_beside(int nr)
+{
+	pthread_t thread = start(select_some, &nr);
+
+	CHECK_EQ(close(pipes[1][0]), 0);
+	fill(0);
+	return result_of(thread) == 3 && FD_ISSET(pipes[0][0], &reads) &&
+	       FD_ISSET(pipes[1][0], &reads) && FD_ISSET(pipes[1][0], &errors);
+}
+
+static bool select_few(void)
+{
+	return select_beside(3);
+}
+
+TEST(select_beside_closed)
+{
+	succeeds(select_few);
+}
+
+static bool select_many(void)
+{
+	return select_beside(NR_PIPES);
+}
+
+TEST(select_of_many_beside_closed)
+{
+	succeeds(select_many);
+}
+
+/* An event of the file that was closed. */
+static bool select_closed(void)
+{
+	int nr = 3;
+	pthread_t thread = start(select_some, &nr);
+
+	CHECK_EQ(close(pipes[1][0]), 0);
+	CHECK_EQ(close(pipes[1][1]), 0);
+	return result_of(thread) == 2 && !FD_ISSET(pipes[0][0], &reads) &&
+	       FD_ISSET(pipes[1][0], &reads) && FD_ISSET(pipes[1][0], &errors);
+}
+
+TEST(select_of_closed)
+{
+	succeeds(select_closed);
+}
+
+static struct pollfd polled[NR_PIPES];
+
+static void *poll_some(void *arg)
+{
+	int nr = *(int *)arg;
+
+	for (int i = 0; i < nr; i++)
+		polled[i] = (struct pollfd){ pipes[i][0], POLLIN, 0 };
+	is_ready = 1;
+	return outcome(poll(polled, (nfds_t)nr, LIMIT_MS));
+}
+
+static bool poll_beside(int nr)
+{
+	pthread_t thread = start(poll_some, &nr);
+
+	CHECK_EQ(close(pipes[1][0]), 0);
+	fill(0);
+	return result_of(thread) == 2 && polled[0].revents == POLLIN &&
+	       polled[1].revents == POLLNVAL;
+}
+
+static bool poll_few(void)
+{
+	return poll_beside(3);
+}
+
+TEST(poll_beside_closed)
+{
+	succeeds(poll_few);
+}
+
+static bool poll_many(void)
+{
+	return poll_beside(NR_PIPES);
+}
+
+TEST(poll_of_many_beside_closed)
+{
+	succeeds(poll_many);
+}
