@@ -11,6 +11,8 @@
  *     that comes, and of the last that is over.
  * X4. What the caller could do, all can; else the process is torn, and ends, as
  *     libc has it. The caller ends it, where a handler for SIGABRT can run.
+ * X5. No signal of this may be on its way to who executes a program
+ *     (signal/preempt.c, P5).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -119,7 +121,7 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		    !is_missing(tid, &c->setxid_seen, generation))
 			continue;
 		missing++;
-		if (is_time && wf_preempt_may_broadcast())
+		if (is_time)
 			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
 	}
 	for (uint32_t i = 0; i < wf_server_count(); i++) {
@@ -210,17 +212,15 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 
 int wf_setxid(long nr, long a, long b, long c)
 {
-	struct wf_thread *t = wf_runtime_enter();
+	struct wf_thread *t;
 	uint32_t attempt;
 	bool is_torn;
 	long err;
 
-	if (!wf_is_started()) {
-		wf_runtime_leave(t);
+	if (!wf_is_started())
 		return (int)wf_sys(nr, a, b, c);
-	}
+	t = wf_preempt_broadcast_begin(); /* X5 */
 	wf_spin_lock(&change.lock);
-	wf_preempt_broadcast_begin();
 	lift_signal_limit();
 	wf_carrier_clone_lock(); /* X1 */
 	attempt = gather_processes();
@@ -235,8 +235,8 @@ int wf_setxid(long nr, long a, long b, long c)
 	wf_store_release(&attempt_over, attempt);
 	is_torn = wf_load_relaxed(&change.is_torn);
 	wf_carrier_clone_unlock();
-	wf_preempt_broadcast_end();
 	wf_spin_unlock(&change.lock);
+	wf_preempt_broadcast_end();
 	wf_runtime_leave(t);
 	if (is_torn)
 		abort();

@@ -16,10 +16,15 @@
  * P4. A signal that was pending for who executes a program would be that
  *     program's. So from before an exec until it has failed nobody is signalled
  *     or preempted, and who executes waits for what is on its way: a sender
- *     marks the carrier, then looks for an exec; the other does it the other
- *     way round. What timers have sent the kernel throws away.
- * P5. Who broadcasts says so before, and no exec begins until that is over; or
- *     it finds that one has begun, and sends when that has failed.
+ *     counts itself in, looks for an exec, sends, and counts itself out; who
+ *     executes says so, then waits until nobody is counted. What was sent then
+ *     comes on its way back from a system call. Not sent, a signal is made up
+ *     for whenever nobody executes any more. What timers have sent the kernel
+ *     throws away.
+ * P5. Who broadcasts and who executes both say so, then look for the other.
+ *     Who finds it takes back what it said, and waits outside of the runtime:
+ *     the other may need its VP to come to an end. (A handler may come there
+ *     and do the one or the other.)
  * P6. In libc's fork, which waits for locks that others have, this is the one
  *     signal that is open: who changes credentials waits for all, and lets
  *     nobody run meanwhile. Anything else has to wait until the fork is over,
@@ -47,11 +52,12 @@
 #include "sched/switch.h"
 #include "signal/arrive.h"
 #include "signal/frame.h"
+#include "wait/sleep.h"
 
 void (*wf_preempt_setxid)(void);
-static int main_pid;		  /* of the process that they are sent in */
-static _Atomic uint32_t nr_execs; /* P4 */
-static _Atomic bool is_broadcast; /* P5 */
+static int main_pid; /* of the process that they are sent in */
+static _Atomic uint32_t nr_execs, nr_senders;	     /* P4 */
+static _Atomic uint32_t nr_broadcasts, nr_kept_back; /* P5 */
 
 static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 {
@@ -198,10 +204,13 @@ void wf_preempt_signal(struct wf_carrier *c)
 {
 	int tid = wf_load_acquire(&c->tid);
 
-	if (tid != 0 && !atomic_exchange(&c->is_signalled, true) &&
-	    (atomic_load(&nr_execs) != 0 || /* P4 */
-	     wf_os_tgkill(tid, WF_PREEMPT_SIGNAL) < 0))
+	if (tid == 0 || atomic_exchange(&c->is_signalled, true))
+		return;
+	atomic_fetch_add(&nr_senders, 1); /* P4 */
+	if (atomic_load(&nr_execs) != 0 ||
+	    wf_os_tgkill(tid, WF_PREEMPT_SIGNAL) < 0)
 		wf_store_relaxed(&c->is_signalled, false);
+	atomic_fetch_sub(&nr_senders, 1);
 }
 
 void wf_preempt_init(void)
@@ -217,50 +226,16 @@ void wf_preempt_init(void)
 
 	main_pid = wf_os_getpid();
 	wf_store_relaxed(&nr_execs, 0);
-	wf_store_relaxed(&is_broadcast, false);
+	wf_store_relaxed(&nr_senders, 0);
+	wf_store_relaxed(&nr_broadcasts, 0);
+	wf_store_relaxed(&nr_kept_back, 0);
 	wf_ready_interrupt = wf_preempt_signal;
 	wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, &action, NULL, 8);
-}
-
-static void pause_shortly(void)
-{
-	const struct timespec pause = { 0, 20 * WF_NS_PER_US };
-
-	wf_sys(SYS_nanosleep, &pause, NULL);
 }
 
 bool wf_preempt_is_here(void)
 {
 	return wf_os_getpid() == main_pid;
-}
-
-void wf_preempt_exec_begin(void)
-{
-	const struct wf_thread *t = wf_self;
-
-	while (atomic_fetch_add(&nr_execs, 1), atomic_load(&is_broadcast)) {
-		atomic_fetch_sub(&nr_execs, 1); /* P5 */
-		pause_shortly();
-	}
-	wf_sys(SYS_sched_yield); /* what was sent arrives on the way back */
-	while (t != NULL && t->carrier != NULL &&
-	       atomic_load(&t->carrier->is_signalled)) /* P4 */
-		pause_shortly();
-}
-
-void wf_preempt_broadcast_begin(void)
-{
-	atomic_store(&is_broadcast, true);
-}
-
-bool wf_preempt_may_broadcast(void)
-{
-	return atomic_load(&nr_execs) == 0;
-}
-
-void wf_preempt_broadcast_end(void)
-{
-	wf_store_release(&is_broadcast, false);
 }
 
 /* What was not sent may have been a nudge (signal/route.c, W1). */
@@ -280,6 +255,55 @@ void wf_preempt_exec_end(void)
 {
 	if (atomic_fetch_sub(&nr_execs, 1) == 1)
 		signal_all();
+}
+
+/* P5. Who comes gives way to who waits, once: or two who change credentials
+ * again and again would leave no gap. */
+static void give_way(void)
+{
+	if (wf_load_relaxed(&nr_kept_back) != 0)
+		wf_sleep_until(wf_os_now() + 50 * WF_NS_PER_US);
+}
+
+static void be_kept_back(void)
+{
+	atomic_fetch_add(&nr_kept_back, 1);
+	wf_sleep_until(wf_os_now() + 20 * WF_NS_PER_US);
+	atomic_fetch_sub(&nr_kept_back, 1);
+}
+
+void wf_preempt_exec_begin(void)
+{
+	give_way();
+	while (atomic_fetch_add(&nr_execs, 1),
+	       atomic_load(&nr_broadcasts) != 0) {
+		wf_preempt_exec_end(); /* P5 */
+		be_kept_back();
+	}
+	do /* P4 */
+		wf_sys(SYS_sched_yield);
+	while (atomic_load(&nr_senders) != 0);
+	wf_sys(SYS_sched_yield); /* what was sent arrives on the way back */
+}
+
+struct wf_thread *wf_preempt_broadcast_begin(void)
+{
+	give_way();
+	for (;;) {
+		struct wf_thread *t = wf_runtime_enter();
+
+		atomic_fetch_add(&nr_broadcasts, 1);
+		if (atomic_load(&nr_execs) == 0)
+			return t;
+		wf_preempt_broadcast_end(); /* P5 */
+		wf_runtime_leave(t);
+		be_kept_back();
+	}
+}
+
+void wf_preempt_broadcast_end(void)
+{
+	atomic_fetch_sub(&nr_broadcasts, 1);
 }
 
 void wf_preempt_arm(struct wf_carrier *c)

@@ -25,17 +25,19 @@ bool wf_preempt_is_here(void);
 
 /*
  * The caller is about to replace the program: no preemption signals are sent
- * until exec has failed, and none is on its way to the caller, which stays on
- * its carrier. Nests among threads. It must not wait then for who changes
- * credentials, and who waits until it has failed. in_runtime 0.
+ * until exec has failed, and none is on its way to the caller. Nests among
+ * threads. Waits for who broadcasts. in_runtime 0.
  */
 void wf_preempt_exec_begin(void);
 void wf_preempt_exec_end(void);
 
-/* Who sends them to all kernel threads, one at a time: only if it may just
- * now, and again later. */
-void wf_preempt_broadcast_begin(void);
-bool wf_preempt_may_broadcast(void);
+/*
+ * The caller is about to send them to all kernel threads: there is no exec
+ * until the end. Waits for those that have begun, then enters the runtime. The
+ * caller holds nothing that another needs for an exec, nor for what comes when
+ * that has failed.
+ */
+struct wf_thread *wf_preempt_broadcast_begin(void);
 void wf_preempt_broadcast_end(void);
 
 /* Runs first in the handler on every kernel thread; set by boot/. */

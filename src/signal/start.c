@@ -181,9 +181,13 @@ void wf_signal_exec_failed(uint64_t given)
 
 	if (given == 0)
 		return;
-	wf_runtime_enter();
+	/* Before the runtime is entered, from where the thread may go on on
+	 * another carrier: they would be those's who run on this one. */
+	wf_os_set_signal_mask(UINT64_MAX);
 	while (wf_sys(SYS_rt_sigtimedwait, &given, &info, &now, 8) > 0)
 		wf_sigqueue_put(&t->sigqueue, &info, info.si_code != SI_TKILL);
+	wf_os_set_signal_mask(t->sigmask & ~WF_PREEMPT_BIT);
+	wf_runtime_enter();
 	if (wf_deliver_is_due(t))
 		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 	wf_runtime_leave(t);
