@@ -7,6 +7,9 @@
  * until the receiver has taken it and sleeps again. If there is no such thread
  * the receiver has put the number of the question behind its name by then: all
  * may read that, also who may not be signalled or traced by the other process.
+ * There is room for one number. So who finds that of another question, which
+ * was not there before, may have had an answer that is gone, and asks again,
+ * but only for the thread: the signal may have found it.
  */
 #include "signal/abroad.h"
 
@@ -27,6 +30,7 @@ enum {
 	SIGNAL_SHIFT = 32,
 	QUESTION_SHIFT = 40,
 	QUESTION_BITS = 18,
+	MOST_QUESTIONS = 100,
 };
 
 /* As the kernel writes it. */
@@ -102,15 +106,6 @@ static void name_of_answer(char ret_name[WF_OS_NAME_BYTES], uint64_t value)
 	*end = '\0';
 }
 
-static bool is_unknown(int proc, int receiver, uint64_t value)
-{
-	char name[WF_OS_NAME_BYTES], unknown[WF_OS_NAME_BYTES];
-
-	wf_os_thread_name(proc, receiver, name);
-	name_of_answer(unknown, value);
-	return strcmp(name, unknown) == 0;
-}
-
 /* Others ask the same receiver at about the same time. */
 static uint64_t new_question(void)
 {
@@ -119,27 +114,45 @@ static uint64_t new_question(void)
 	return mixed & ((1 << QUESTION_BITS) - 1);
 }
 
-static long send(int proc, long pid, long tid, long sig)
+/* -EAGAIN: another has had an answer meanwhile. */
+static long ask(int proc, long pid, int receiver, uint64_t what)
 {
-	uint64_t value = new_question() << QUESTION_SHIFT |
-			 (uint64_t)sig << SIGNAL_SHIFT | (uint64_t)tid;
-	int receiver = find_receiver(proc);
+	uint64_t value = new_question() << QUESTION_SHIFT | what;
+	char before[WF_OS_NAME_BYTES] = "", after[WF_OS_NAME_BYTES] = "";
+	char unknown[WF_OS_NAME_BYTES];
 	siginfo_t info;
 	long rc;
 
-	if (receiver == 0)
-		return -ESRCH;
 	memset(&info, 0, sizeof(info));
 	info.si_code = CODE;
 	info.si_pid = wf_os_getpid();
 	info.si_uid = (uid_t)wf_sys(SYS_getuid);
 	info.si_value.sival_ptr = (void *)value;
+	wf_os_thread_name(proc, receiver, before);
 	rc = wf_sys(SYS_rt_tgsigqueueinfo, pid, receiver, WF_PREEMPT_SIGNAL,
 		    &info);
 	if (rc < 0)
 		return rc;
 	await(proc, receiver);
-	return is_unknown(proc, receiver, value) ? -ESRCH : 0;
+	wf_os_thread_name(proc, receiver, after);
+	name_of_answer(unknown, value);
+	if (strcmp(after, unknown) == 0)
+		return -ESRCH;
+	return strcmp(after, before) == 0 ? 0 : -EAGAIN;
+}
+
+static long send(int proc, long pid, long tid, long sig)
+{
+	int receiver = find_receiver(proc);
+	long rc;
+
+	if (receiver == 0)
+		return -ESRCH;
+	rc = ask(proc, pid, receiver,
+		 (uint64_t)sig << SIGNAL_SHIFT | (uint64_t)tid);
+	for (int i = 0; i < MOST_QUESTIONS && rc == -EAGAIN; i++)
+		rc = ask(proc, pid, receiver, (uint64_t)tid);
+	return rc == -EAGAIN ? 0 : rc;
 }
 
 long wf_abroad_send(long pid, long tid, long sig)
