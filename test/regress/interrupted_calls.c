@@ -2,7 +2,8 @@
  * A thread computes and then waits in a system call that is compiled into it
  * and that the kernel never starts again, while others want the CPU: who asks
  * it to make room leaves the call alone. A very few are not, since it may begin
- * just as it is asked.
+ * just as it is asked. On a machine that has no time for it that may happen
+ * often: the best of several tries counts.
  */
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +13,7 @@
 
 #include "threading.h"
 
-enum { NR_HOGS = 3, NR_CALLS = 250, MOST = NR_CALLS / 25 };
+enum { NR_HOGS = 3, NR_CALLS = 250, MOST = NR_CALLS / 25, NR_TRIES = 6 };
 
 static _Atomic int is_over;
 
@@ -43,20 +44,29 @@ static long wait_unseen(int ms)
 	return rc;
 }
 
+static int count_interrupted(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < NR_CALLS && nr <= MOST; i++) {
+		compute_us(700 + i % 10 * 50);
+		nr += wait_unseen(2) == -EINTR;
+	}
+	return nr;
+}
+
 int main(void)
 {
 	pthread_t hogs[NR_HOGS];
-	int nr_interrupted = 0;
+	int nr_tries = 0;
 
 	threads_start(hogs, NR_HOGS, compute, NULL);
-	for (int i = 0; i < NR_CALLS; i++) {
-		compute_us(700 + i % 10 * 50);
-		nr_interrupted += wait_unseen(2) == -EINTR;
-	}
+	while (nr_tries < NR_TRIES && count_interrupted() > MOST)
+		nr_tries++;
 	is_over = 1;
 	threads_join(hogs, NR_HOGS);
-	if (nr_interrupted > MOST)
-		printf("%d of %d calls failed with EINTR\n", nr_interrupted,
+	if (nr_tries == NR_TRIES)
+		printf("more than %d of %d calls failed with EINTR\n", MOST,
 		       NR_CALLS);
 	else
 		printf("the calls ended by themselves\n");
