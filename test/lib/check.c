@@ -7,17 +7,25 @@
 const char *check_current = "main";
 
 static void (*clean_up_at_end)(void);
+static pid_t clean_up_of;
 
-void check_at_end(void (*clean_up)(void))
+static void clean_up(void)
 {
-	clean_up_at_end = clean_up;
+	/* What the case has made may be in use when its child ends. */
+	if (clean_up_at_end != NULL && getpid() == clean_up_of)
+		clean_up_at_end();
+}
+
+void check_at_end(void (*clean)(void))
+{
+	clean_up_at_end = clean;
+	clean_up_of = getpid();
 	atexit(clean_up);
 }
 
 static void __attribute__((noreturn)) end(int status)
 {
-	if (clean_up_at_end != NULL)
-		clean_up_at_end();
+	clean_up();
 	_exit(status);
 }
 

@@ -51,10 +51,11 @@ void check_not_equal(const char *file, int line, const char *what, long actual,
 void check_skip(const char *why) __attribute__((noreturn));
 
 /*
- * Calls clean_up at the end of the case, also of one that fails or is skipped;
- * other threads may run meanwhile and hold any lock. There can be one.
+ * Calls `clean` at the end of the case, also of one that fails or is skipped,
+ * but not of its children; other threads may run meanwhile and hold any lock.
+ * There can be one.
  */
-void check_at_end(void (*clean_up)(void));
+void check_at_end(void (*clean)(void));
 
 #define TEST(name)                                                            \
 	static void name(void);                                               \
