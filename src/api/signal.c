@@ -135,12 +135,14 @@ static bool send_to_process(pid_t pid, const siginfo_t *info)
 
 long wf_signal_kill(long pid, long sig)
 {
-	siginfo_t info = info_of((int)sig, SI_USER);
+	siginfo_t info;
 
+	if (!wf_is_started())
+		return wf_sys(SYS_kill, pid, sig);
 	/* To the kernel any thread's id means its process. */
-	if (wf_is_started() && wf_table_by_tid((int32_t)pid) != NULL)
+	if (wf_table_by_tid((int32_t)pid) != NULL)
 		pid = wf_os_getpid();
-
+	info = info_of((int)sig, SI_USER);
 	if (send_to_process((pid_t)pid, &info))
 		return 0;
 	return wf_sys(SYS_kill, pid, sig);

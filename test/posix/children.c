@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "waiting.h"
@@ -191,6 +192,47 @@ static void *see_traced_child(void *arg)
 TEST(a_traced_child_stops)
 {
 	thread_join(thread_start(see_traced_child, NULL));
+}
+
+/* Enters a child's next system call and tells its number. */
+static uint64_t next_system_call(pid_t pid)
+{
+	struct __ptrace_syscall_info info = { 0 };
+	int status = 0;
+
+	CHECK_EQ(ptrace(PTRACE_SYSCALL, pid, NULL, NULL), 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80));
+	CHECK(ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0);
+	CHECK_EQ(info.op, PTRACE_SYSCALL_INFO_ENTRY);
+	return info.entry.nr;
+}
+
+static void *see_next_system_call(void *arg)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		pid = getpid();
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		kill(pid, SIGSTOP);
+		kill(pid, SIGUSR1);
+		_exit(1);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+	CHECK_EQ(ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD),
+		 0);
+	CHECK_EQ(next_system_call(pid), SYS_kill);
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	return arg;
+}
+
+TEST(a_tracer_sees_a_single_thread_s_kill)
+{
+	thread_join(thread_start(see_next_system_call, NULL));
 }
 
 static void *wait_in_all_ways(void *arg)
