@@ -347,7 +347,7 @@ static void *hold_until_lent(void *arg)
 	await_waiter();
 	o->priority = kernel_priority();
 	CHECK_EQ(pthread_mutex_unlock(&o->mutex), 0);
-	CHECK(kernel_priority() > 0);
+	CHECK(kernel_priority() >= 0);
 	return NULL;
 }
 
