@@ -141,11 +141,9 @@ static void tell_rest(struct timeval *timeout, int64_t deadline_ns)
 	timeout->tv_usec = left % WF_NS_PER_S / WF_NS_PER_US;
 }
 
-/* A program may make its sets longer than libc's type. */
 static bool can_select(int nr, fd_set *const sets[3], const sigset_t *mask)
 {
-	return can_wait(mask) && nr >= 0 && nr <= FD_SETSIZE &&
-	       wf_io_are_sets(nr, sets);
+	return can_wait(mask) && nr >= 0 && wf_io_are_sets(nr, sets);
 }
 
 WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,

@@ -18,6 +18,7 @@
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/kthread.h"
+#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
@@ -251,9 +252,20 @@ bool wf_io_are_sets(int nr, fd_set *const sets[3])
 	return true;
 }
 
+/* Its words, of which a program may have more than libc's type. */
 static bool is_set(const fd_set *set, int fd)
 {
-	return set != NULL && FD_ISSET(fd, set);
+	const fd_mask *words = (const fd_mask *)set;
+
+	return set != NULL &&
+	       ((unsigned long)words[fd / NFDBITS] >> fd % NFDBITS & 1) != 0;
+}
+
+static void put_in(void *set, int fd)
+{
+	fd_mask *words = set;
+
+	words[fd / NFDBITS] |= (fd_mask)(1UL << fd % NFDBITS);
 }
 
 /* The next of them, from *from on. */
@@ -274,55 +286,90 @@ static nfds_t list_of(fd_set *const sets[3], int nr, int *from,
 	return nr_fds;
 }
 
-static void copy_sets(fd_set *const sets[3], int nr, fd_set copies[3],
-		      fd_set *ret_arg[3])
+/* The sets of a call, and copies that the kernel writes to. */
+struct selection {
+	fd_set *const *sets;
+	int nr;
+	size_t bytes;	 /* of a copy */
+	char *copies[3]; /* NULL: there is no such set */
+	fd_set usual[3];
+	void *memory; /* of copies that are longer; NULL: none are */
+};
+
+static int begin_selection(struct selection *s, int nr, fd_set *const sets[3])
+{
+	char *room = (char *)s->usual;
+
+	s->sets = sets;
+	s->nr = nr;
+	s->bytes = bytes_of_set(nr);
+	s->memory = NULL;
+	if (s->bytes > sizeof(fd_set))
+		s->memory = room = wf_os_reserve(3 * s->bytes);
+	for (size_t i = 0; i < 3; i++)
+		s->copies[i] = sets[i] != NULL ? room + i * s->bytes : NULL;
+	return room != NULL ? 0 : -ENOMEM;
+}
+
+/* Also when the caller is cancelled in the kernel. */
+static void end_selection(struct selection *s)
+{
+	if (s->memory != NULL)
+		wf_os_release(s->memory, 3 * s->bytes);
+}
+
+static void copy_sets(struct selection *s)
 {
 	for (int i = 0; i < 3; i++) {
-		ret_arg[i] = sets[i] != NULL ? &copies[i] : NULL;
-		if (sets[i] != NULL)
-			memcpy(&copies[i], sets[i], bytes_of_set(nr));
+		if (s->copies[i] != NULL)
+			memcpy(s->copies[i], s->sets[i], s->bytes);
 	}
 }
 
-static int put_sets(fd_set *const sets[3], int nr, const fd_set results[3])
+static void clear_copies(struct selection *s)
 {
 	for (int i = 0; i < 3; i++) {
-		if (sets[i] != NULL &&
-		    wf_memory_put(sets[i], &results[i], bytes_of_set(nr)) < 0)
+		if (s->copies[i] != NULL)
+			memset(s->copies[i], 0, s->bytes);
+	}
+}
+
+static int put_sets(const struct selection *s)
+{
+	for (int i = 0; i < 3; i++) {
+		if (s->copies[i] != NULL &&
+		    wf_memory_put(s->sets[i], s->copies[i], s->bytes) < 0)
 			return -EFAULT;
 	}
 	return 0;
 }
 
-static int select_now(fd_set *const sets[3], int nr)
+/* What is ready stays in the copies. */
+static int select_now(struct selection *s)
 {
 	struct timespec zero = { 0, 0 };
-	fd_set copies[3], *arg[3];
-	int n;
 
-	copy_sets(sets, nr, copies, arg);
-	n = (int)wf_sys(SYS_pselect6, nr, arg[0], arg[1], arg[2], &zero, NULL);
-	if (n > 0 && put_sets(sets, nr, copies) < 0)
-		return -EFAULT;
-	return n;
+	copy_sets(s);
+	return (int)wf_sys(SYS_pselect6, s->nr, s->copies[0], s->copies[1],
+			   s->copies[2], &zero, NULL);
 }
 
-static int select_in_kernel(fd_set *const sets[3], int nr, int64_t deadline_ns,
+static int select_in_kernel(struct selection *s, int64_t deadline_ns,
 			    uint32_t nr_handlers)
 {
-	fd_set copies[3], *arg[3];
 	struct kernel_wait k;
 	int n = -1;
 
-	copy_sets(sets, nr, copies, arg);
+	copy_sets(s);
 	if (begin_kernel_wait(&k, deadline_ns, nr_handlers))
-		n = wf_real.pselect(nr, arg[0], arg[1], arg[2], k.timeout,
-				    &k.mask);
+		n = wf_real.pselect(s->nr, (fd_set *)s->copies[0],
+				    (fd_set *)s->copies[1],
+				    (fd_set *)s->copies[2], k.timeout, &k.mask);
 	return end_kernel_wait(&k, n, nr_handlers);
 }
 
 /* As wait_many. */
-static int wait_sets(fd_set *const sets[3], int nr, int64_t deadline_ns,
+static int wait_sets(const struct selection *s, int64_t deadline_ns,
 		     uint32_t nr_handlers)
 {
 	int epfd = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
@@ -331,81 +378,80 @@ static int wait_sets(fd_set *const sets[3], int nr, int64_t deadline_ns,
 
 	if (epfd < 0)
 		return epfd;
-	while (err == 0 && from < nr)
-		err = watch(epfd, fds, list_of(sets, nr, &from, fds));
+	while (err == 0 && from < s->nr)
+		err = watch(epfd, fds, list_of(s->sets, s->nr, &from, fds));
 	return wait_and_close(epfd, err, deadline_ns, nr_handlers);
 }
 
-static int wait_selected(fd_set *const sets[3], int nr, int64_t deadline_ns,
+static int wait_selected(struct selection *s, int64_t deadline_ns,
 			 uint32_t nr_handlers, uint32_t *nr_waits)
 {
 	struct pollfd fds[MOST_REQUESTS];
 	int from = 0, err;
-	nfds_t nr_fds = list_of(sets, nr, &from, fds);
+	nfds_t nr_fds = list_of(s->sets, s->nr, &from, fds);
 
-	if (from == nr)
+	if (from == s->nr)
 		return wait_any(fds, nr_fds, deadline_ns, nr_handlers,
 				nr_waits);
-	err = wait_sets(sets, nr, deadline_ns, nr_handlers);
+	err = wait_sets(s, deadline_ns, nr_handlers);
 	return wf_poll_has_waited(&err) ?
 		       err :
-		       select_in_kernel(sets, nr, deadline_ns, nr_handlers);
+		       select_in_kernel(s, deadline_ns, nr_handlers);
 }
 
 /*
  * Some have been closed since the wait began. What is no descriptor any more is
  * ready for all that was asked: so the kernel tells who waits for others.
  */
-static int select_beside_closed(fd_set *const sets[3], int nr)
+static int select_beside_closed(struct selection *s)
 {
 	static const short ready[3] = { POLLIN | POLLHUP | POLLERR | POLLNVAL,
 					POLLOUT | POLLERR | POLLNVAL,
 					POLLPRI | POLLNVAL };
-	fd_set results[3] = { 0 };
 	struct pollfd fds[MOST_REQUESTS];
 	int from = 0, nr_ready = 0;
 
-	while (from < nr) {
-		nfds_t nr_fds = list_of(sets, nr, &from, fds);
+	clear_copies(s);
+	while (from < s->nr) {
+		nfds_t nr_fds = list_of(s->sets, s->nr, &from, fds);
 
 		wf_sys(SYS_poll, fds, nr_fds, 0);
 		for (nfds_t i = 0; i < 3 * nr_fds; i++) {
 			const struct pollfd *p = &fds[i / 3];
 
 			if ((p->revents & ready[i % 3]) == 0 ||
-			    !is_set(sets[i % 3], p->fd))
+			    !is_set(s->sets[i % 3], p->fd))
 				continue;
-			FD_SET(p->fd, &results[i % 3]);
+			put_in(s->copies[i % 3], p->fd);
 			nr_ready++;
 		}
 	}
-	if (nr_ready > 0 && put_sets(sets, nr, results) < 0)
-		return -EFAULT;
 	return nr_ready;
 }
 
 static int select_until(int nr, fd_set *const sets[3], int64_t deadline_ns,
 			uint32_t nr_handlers)
 {
-	static const fd_set none[3];
+	__attribute__((cleanup(end_selection))) struct selection s;
 	uint32_t nr_waits = 0;
 	bool has_begun = false;
+	int err = begin_selection(&s, nr, sets);
 
-	for (;; has_begun = true) {
-		int n = select_now(sets, nr);
-		int err;
+	while (err == 0) {
+		int n = select_now(&s);
 
 		if (n == -EBADF && has_begun)
-			n = select_beside_closed(sets, nr);
-		if (n != 0 && !wf_poll_is_for_nothing(n, nr_handlers))
+			n = select_beside_closed(&s);
+		if (wf_poll_is_for_nothing(n, nr_handlers))
+			continue;
+		if (n < 0)
 			return n;
-		if (deadline_ns <= wf_os_now())
-			return put_sets(sets, nr, none);
-		err = wait_selected(sets, nr, deadline_ns, nr_handlers,
-				    &nr_waits);
-		if (err < 0)
-			return err;
+		if (n > 0 || deadline_ns <= wf_os_now())
+			return put_sets(&s) < 0 ? -EFAULT : n;
+		err = wait_selected(&s, deadline_ns, nr_handlers, &nr_waits);
+		has_begun = true;
 	}
+	return err;
 }
 
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,

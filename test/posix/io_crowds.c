@@ -9,31 +9,17 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "sockets.h"
 
 static _Atomic int nr_begun, nr_done;
 static int epfd;
-
-/* Room for nr more descriptors than there are, or the case is skipped. */
-static void need_descriptors(rlim_t nr)
-{
-	struct rlimit limit;
-
-	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	if (limit.rlim_max < nr + 100)
-		SKIP("so many descriptors are not to be had");
-	if (limit.rlim_cur < nr + 100) {
-		limit.rlim_cur = nr + 100;
-		CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	}
-}
 
 static void add(int fd, uint32_t events, int number)
 {
