@@ -60,6 +60,51 @@ uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries, uint32_t max)
 	return nr;
 }
 
+static bool find_locked(const struct wf_inject *q, bool (*is)(uint64_t entry),
+			uint32_t *ret_i)
+{
+	uint32_t len = wf_load_relaxed(&q->len);
+
+	for (uint32_t i = 0; i < len; i++) {
+		if (is(q->entries[(q->head + i) & (q->capacity - 1)])) {
+			*ret_i = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Those before it move up: it is as if the oldest had been popped. */
+static uint64_t take_locked(struct wf_inject *q, uint32_t i)
+{
+	uint32_t mask = q->capacity - 1;
+	uint64_t entry = q->entries[(q->head + i) & mask];
+
+	for (; i > 0; i--)
+		q->entries[(q->head + i) & mask] =
+			q->entries[(q->head + i - 1) & mask];
+	q->head++;
+	wf_store_relaxed(&q->nr_popped, wf_load_relaxed(&q->nr_popped) + 1);
+	wf_store_relaxed(&q->len, wf_load_relaxed(&q->len) - 1);
+	return entry;
+}
+
+bool wf_inject_take(struct wf_inject *q, bool (*is)(uint64_t entry),
+		    uint64_t *ret_entry)
+{
+	uint32_t i;
+	bool found;
+
+	if (wf_inject_len(q) == 0)
+		return false;
+	wf_spin_lock(&q->lock);
+	found = find_locked(q, is, &i);
+	if (found)
+		*ret_entry = take_locked(q, i);
+	wf_spin_unlock(&q->lock);
+	return found;
+}
+
 void wf_inject_reset(struct wf_inject *q, uint64_t *first)
 {
 	q->lock = WF_SPIN_INIT;

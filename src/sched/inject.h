@@ -5,6 +5,8 @@
 #ifndef WEFT_SCHED_INJECT_H
 #define WEFT_SCHED_INJECT_H
 
+#include <stdbool.h>
+
 #include "base/spin.h"
 
 struct wf_inject {
@@ -25,6 +27,10 @@ void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr);
 /* Takes up to max of the oldest; returns how many. */
 uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries,
 		       uint32_t max);
+
+/* Takes the oldest for which is() holds. False: there is none. */
+bool wf_inject_take(struct wf_inject *q, bool (*is)(uint64_t entry),
+		    uint64_t *ret_entry);
 
 static inline uint32_t wf_inject_len(const struct wf_inject *q)
 {

@@ -1,5 +1,6 @@
 /* Who runs next: the order and Q1 to Q3 are in sched/queue.c. */
 #include "sched/entry.h"
+#include "sched/promotion.h"
 #include "sched/queue_internal.h"
 #include "sched/ready.h"
 #include "sched/realtime.h"
@@ -36,6 +37,7 @@ static void look(struct wf_vp *vp)
 	uint64_t *entries = vp->taken;
 	uint32_t nr;
 
+	wf_promotion_see(vp);
 	/* seq_cst: not after the look at the queues, or a later request
 	 * would be wiped out. */
 	atomic_fetch_and(&vp->look, ~(uint32_t)WF_LOOK_GIFTS);

@@ -18,6 +18,9 @@
  * T6. Who runs here may never let another run, which may be awaited: at each
  *     tick what only its VP's owner can take is laid open to other VPs, and
  *     no VP that runs a real-time thread is given anything (sched/balance.c).
+ * T7. A thread that gets its first priority may wait in another queue: from
+ *     there it is brought here (sched/promotion.h). The VP in whose queue it
+ *     seems to be is made to look, whatever it runs.
  *
  * Rejected: a queue for each VP. The priorities are the process's, so each
  * pick would look at all of them.
@@ -29,6 +32,7 @@
 #include "base/log.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
+#include "sched/promotion.h"
 #include "sched/ready.h"
 #include "sched/share.h"
 #include "sched/start.h"
@@ -170,6 +174,10 @@ struct wf_vp *wf_realtime_victim(void)
 			victim = vp;
 		}
 	}
+	for (uint32_t i = 0; i < wf_sched.nr_vps && victim == NULL; i++) {
+		if (wf_promotion_is_urgent(&wf_sched.vps[i])) /* T7 */
+			victim = &wf_sched.vps[i];
+	}
 	return victim;
 }
 
@@ -252,8 +260,7 @@ static bool claim(struct wf_thread *t)
 
 /*
  * The caller's VP sees at its runtime's exit who is to run; others are the
- * monitor's. A thread that is in a ring keeps its place there: it gets the
- * new one when it has run.
+ * monitor's.
  */
 static void see_change(struct wf_thread *t, uint32_t priority)
 {
@@ -269,7 +276,7 @@ static void see_change(struct wf_thread *t, uint32_t priority)
 
 void wf_realtime_set(struct wf_thread *t, uint32_t priority)
 {
-	bool was_in_list, is_claimed;
+	bool was_in_list, is_claimed, is_first;
 
 	WF_ASSERT(priority < NR_PRIORITIES);
 	is_claimed = priority != 0 && claim(t);
@@ -277,12 +284,16 @@ void wf_realtime_set(struct wf_thread *t, uint32_t priority)
 	was_in_list = t->rt_list != 0;
 	if (was_in_list)
 		remove_locked(t);
+	is_first = t->rt_priority == 0 && priority != 0;
 	t->rt_priority = (uint8_t)priority; /* T3 */
 	wf_spin_unlock(&lock);
-	if (was_in_list || is_claimed)
+	if (was_in_list || is_claimed) {
 		wf_ready_woken(wf_self, t);
-	else
-		see_change(t, priority);
+		return;
+	}
+	if (is_first)
+		wf_promotion_seek(t); /* T7 */
+	see_change(t, priority);
 }
 
 void wf_realtime_fork_child(void)

@@ -10,6 +10,7 @@
 #include "sched/cpu_time.h"
 #include "sched/keys.h"
 #include "sched/preempt.h"
+#include "sched/promotion.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/share.h"
@@ -221,6 +222,7 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 	struct wf_vp *vp = t->vp;
 
 	wf_vp_io_look(vp);
+	wf_promotion_see(vp);
 	if (why == WF_RESCHED_WAKE)
 		vp->lifo_run = 0; /* the woken thread is what it is for */
 	if (why == WF_RESCHED_TICK || why == WF_RESCHED_SLICE) {

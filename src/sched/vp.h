@@ -33,6 +33,8 @@ enum wf_look {
 	WF_LOOK_GIFTS = 1 << 0,	   /* the inbox or the injection queue */
 	WF_LOOK_REALTIME = 1 << 1, /* the real-time threads that wait */
 	WF_LOOK_SHARE = 1 << 2,	   /* it is others' turn; sched/share.h */
+	WF_LOOK_SORT = 1 << 3,	   /* who has become real-time in a queue */
+	WF_LOOK_SOUGHT = 1 << 4,   /* so, and soon; sched/promotion.h */
 };
 
 /* Balance between rings I and B is counted in 64ths of a tick. */

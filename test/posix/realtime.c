@@ -91,6 +91,87 @@ TEST(others_priority_raised)
 	check_order("bca");
 }
 
+/* --- who waits for its turn, without a policy ----------------------------- */
+
+enum { NR_OTHERS = 5 };
+
+static _Atomic int nr_begun, nr_turns;
+static _Atomic bool may_end;
+
+static void *take_turns(void *arg)
+{
+	nr_begun++;
+	while (!may_end) {
+		nr_turns++;
+		sched_yield();
+	}
+	note((char)(intptr_t)arg);
+	return NULL;
+}
+
+/* They have run, and are in the caller's way no more. */
+static void start_others(pthread_t threads[NR_OTHERS])
+{
+	for (int i = 0; i < NR_OTHERS; i++)
+		threads[i] = thread_start_policy(SCHED_OTHER, 0, NULL,
+						 take_turns, NOTE('a' + i));
+	while (nr_begun < NR_OTHERS)
+		sleep_ms(1);
+}
+
+TEST(raised_while_it_waits_for_its_turn)
+{
+	struct sched_param above = { .sched_priority = MAIN + 1 };
+	pthread_t threads[NR_OTHERS];
+
+	begin();
+	start_others(threads);
+	may_end = true;
+	CHECK_EQ(pthread_setschedparam(threads[3], SCHED_FIFO, &above), 0);
+	check_order("d");
+	CHECK_EQ(pthread_setschedparam(threads[1], SCHED_FIFO, &above), 0);
+	check_order("db");
+	threads_join(threads, NR_OTHERS);
+}
+
+static pthread_mutex_t lent;
+
+static void *hold_and_yield(void *arg)
+{
+	CHECK_EQ(pthread_mutex_lock(&lent), 0);
+	nr_begun++;
+	while (!may_end)
+		sched_yield();
+	CHECK_EQ(pthread_mutex_unlock(&lent), 0);
+	return arg;
+}
+
+TEST(lent_while_it_waits_for_its_turn)
+{
+	pthread_t threads[NR_OTHERS], holder;
+	pthread_mutexattr_t attr;
+	int before;
+
+	CHECK_EQ(pthread_mutexattr_init(&attr), 0);
+	CHECK_EQ(pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT), 0);
+	CHECK_EQ(pthread_mutex_init(&lent, &attr), 0);
+	begin();
+	holder =
+		thread_start_policy(SCHED_OTHER, 0, NULL, hold_and_yield, NULL);
+	while (nr_begun == 0)
+		sleep_ms(1);
+	nr_begun = 0;
+	start_others(threads);
+	may_end = true;
+	before = nr_turns;
+	CHECK_EQ(pthread_mutex_lock(&lent), 0);
+	CHECK_EQ(nr_turns, before);
+	check_order("");
+	CHECK_EQ(pthread_mutex_unlock(&lent), 0);
+	thread_join(holder);
+	threads_join(threads, NR_OTHERS);
+}
+
 static void *note_and_yield(void *arg)
 {
 	for (int i = 0; i < 3; i++) {

@@ -204,9 +204,15 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 {
 }
 
-/* No priority is changed by wf_realtime_set here. */
-
 __thread struct wf_thread *wf_self;
+
+/* All run one after the other. */
+int wf_os_membarrier(void)
+{
+	return 0;
+}
+
+/* Whom wf_realtime_set takes out of a list of its own. */
 
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 {

@@ -1,0 +1,156 @@
+/*
+ * Who makes a thread real-time does not know where it is, and the rings are for
+ * their owners to change. So it asks: each VP sorts its queues at its next
+ * pick, and that in whose rings the thread seems to be is made to pick.
+ *
+ * R1. Who queues a thread reads its rt_priority just before. So after
+ *     rt_priority was written and a membarrier passed, whoever has read it
+ *     before has also said that the thread neither waits nor runs; it is about
+ *     to be queued, or it is.
+ * R2. An owner that has read an old rt_priority has queued the thread before
+ *     its next pick, which sees what is asked. What was put into the injection
+ *     queue meanwhile that pick looks for, too.
+ * R3. A ring keeps its order: its owner takes each entry out once and puts it
+ *     back. Others may take some at the same time.
+ *
+ * Rejected: a second entry for such a thread, and the first one taken for stale
+ * when it is met. All picks would have to look at the thread first.
+ */
+#include "sched/promotion.h"
+
+#include "os/kthread.h"
+#include "sched/entry.h"
+#include "sched/idle.h"
+#include "sched/queue_internal.h"
+#include "sched/realtime.h"
+#include "sched/start.h"
+
+static bool is_in(const struct wf_runq *ring, uint64_t entry)
+{
+	uint32_t len = wf_runq_len(ring);
+
+	for (uint32_t i = 0; i < len; i++) {
+		if (wf_runq_peek(ring, i) == entry)
+			return true;
+	}
+	return false;
+}
+
+static bool seems_to_have(const struct wf_vp *vp, uint64_t entry)
+{
+	return wf_load_relaxed(&vp->lifo) == entry ||
+	       is_in(&vp->ring_i, entry) || is_in(&vp->ring_b, entry) ||
+	       wf_inject_len(&vp->inbox) != 0;
+}
+
+/* --- sorting -------------------------------------------------------------- */
+
+static bool is_promoted(uint64_t entry)
+{
+	return !wf_entry_is_stale(entry) &&
+	       wf_table_at((uint32_t)entry)->rt_priority != 0;
+}
+
+/* The entry was taken out of one of vp's queues. */
+static void move(struct wf_vp *vp, uint64_t entry, struct wf_vp *disturbed)
+{
+	bool is_fresh;
+	struct wf_thread *t = wf_entry_take(entry, &is_fresh);
+
+	if (t == NULL)
+		return;
+	if (is_fresh) {
+		wf_count_own(&vp->counters, claims);
+		wf_start_prepare(t, &vp->pool);
+	}
+	wf_realtime_put(disturbed, t, WF_READY_REJOINED);
+}
+
+static bool has_promoted(const struct wf_runq *ring)
+{
+	uint32_t len = wf_runq_len(ring);
+
+	for (uint32_t i = 0; i < len; i++) {
+		uint64_t entry = wf_runq_peek(ring, i);
+
+		if (entry != WF_ENTRY_NONE && is_promoted(entry))
+			return true;
+	}
+	return false;
+}
+
+static void sort_ring(struct wf_vp *vp, struct wf_runq *ring,
+		      struct wf_vp *disturbed)
+{
+	uint32_t len = has_promoted(ring) ? wf_runq_len(ring) : 0;
+
+	for (uint64_t entry; len > 0 && wf_runq_pop(ring, &entry); len--) {
+		if (is_promoted(entry))
+			move(vp, entry, disturbed);
+		else
+			wf_queue_push_tail(vp, ring, entry); /* R3 */
+	}
+}
+
+/* disturbed: vp, if it runs a thread that may have to give way; or NULL. */
+static void sort(struct wf_vp *vp, struct wf_vp *disturbed)
+{
+	uint64_t entry = wf_load_relaxed(&vp->lifo);
+
+	/* seq_cst: before the looks, as in pick.c. */
+	atomic_fetch_and(&vp->look, ~(uint32_t)(WF_LOOK_SORT | WF_LOOK_SOUGHT));
+	if (entry != WF_ENTRY_NONE && is_promoted(entry)) {
+		wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE);
+		move(vp, entry, disturbed);
+	}
+	sort_ring(vp, &vp->ring_i, disturbed);
+	sort_ring(vp, &vp->ring_b, disturbed);
+	while (wf_inject_take(&wf_sched.inject, is_promoted, &entry))
+		move(vp, entry, disturbed);
+	while (wf_inject_take(&vp->inbox, is_promoted, &entry))
+		move(vp, entry, disturbed);
+}
+
+void wf_promotion_sort(struct wf_vp *vp)
+{
+	sort(vp, NULL);
+}
+
+/* --- asking --------------------------------------------------------------- */
+
+/* R1 */
+static bool is_anywhere_else(const struct wf_thread *t)
+{
+	const struct wf_vp *vp = t->vp;
+
+	return wf_load_relaxed(&t->wait_bucket) != NULL ||
+	       (vp != NULL && wf_load_relaxed(&vp->cur) == t);
+}
+
+void wf_promotion_seek(struct wf_thread *t)
+{
+	struct wf_vp *own = wf_vp_of(wf_self);
+	uint64_t entry = wf_load_relaxed(&t->unstarted) == 0 ?
+				 wf_entry_started(t) :
+				 wf_entry_unstarted(t);
+	bool any_is_urgent = false;
+
+	if (t == wf_self || t->kind != WF_THREAD_MULTIPLEXED)
+		return;
+	wf_os_membarrier();
+	if (is_anywhere_else(t))
+		return;
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_vp *vp = &wf_sched.vps[i];
+		bool is_urgent = vp != own && seems_to_have(vp, entry);
+
+		atomic_fetch_or(&vp->look,
+				is_urgent ? WF_LOOK_SORT | WF_LOOK_SOUGHT :
+					    WF_LOOK_SORT);
+		any_is_urgent |= is_urgent;
+	}
+	if (own != NULL)
+		sort(own, own);
+	if (any_is_urgent || own == NULL)
+		wf_idle_wake_monitor();
+}
