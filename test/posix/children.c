@@ -276,6 +276,43 @@ TEST(all_ways_and_errors)
 	thread_join(thread_start(wait_in_all_ways, NULL));
 }
 
+/* --- the children of one thread ------------------------------------------- */
+
+enum { NR_PARENTS = 4 };
+
+static void *wait_for_own(void *barrier)
+{
+	pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (pid == 0)
+		_exit(8);
+	pthread_barrier_wait(barrier); /* there are those of others, too */
+	CHECK_EQ(waitpid(-1, &status, __WNOTHREAD), pid);
+	CHECK_EQ(WEXITSTATUS(status), 8);
+	CHECK_ERRNO(waitpid(-1, &status, __WNOTHREAD), ECHILD);
+	pthread_barrier_wait(barrier);
+	return NULL;
+}
+
+/* Those that have a kernel thread of their own. */
+TEST(a_bound_threads_own_children)
+{
+	pthread_t parents[NR_PARENTS];
+	pthread_barrier_t barrier;
+	pthread_attr_t attr;
+
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setscope(&attr, PTHREAD_SCOPE_SYSTEM), 0);
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_PARENTS), 0);
+	for (int i = 0; i < NR_PARENTS; i++)
+		CHECK_EQ(pthread_create(&parents[i], &attr, wait_for_own,
+					&barrier),
+			 0);
+	threads_join(parents, NR_PARENTS);
+}
+
 /* --- signals and cancellation --------------------------------------------- */
 
 static void *wait_for_child(void *arg)
