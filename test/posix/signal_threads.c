@@ -49,7 +49,7 @@ static void *wait_for_permit(void *sem)
 
 TEST(kill_reaches_every_state)
 {
-	enum { ROUNDS = 50, EACH = 3 };
+	enum { ROUNDS = 10, EACH = 3 };
 	pthread_t threads[2 * EACH];
 	sem_t sem;
 
