@@ -24,7 +24,11 @@
  * and the thread register load_tp, restores what was saved there and goes on
  * where that was saved. The caller has in_runtime set on both sides.
  *
- * The same for a CPU or kernel without wrfsbase: by a system call.
+ *	wf_arch_leave(void *load_sp, uintptr_t load_tp)
+ *
+ * takes over without saving anything: nobody comes back.
+ *
+ * The first for a CPU or kernel without wrfsbase: by a system call.
  */
 void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp);
 

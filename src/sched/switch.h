@@ -48,9 +48,12 @@ WF_NORETURN WF_INLINE void wf_switch_abandon(struct wf_thread *t,
 					     struct wf_thread *next,
 					     wf_post_fn *post, void *arg)
 {
+	const struct wf_context *ctx = wf_switch_prepare(t, next, post, arg);
 	void *dead;
 
-	wf_switch_load(&dead, wf_switch_prepare(t, next, post, arg));
+	if (WF_LIKELY(!wf_switch_needs_syscall))
+		wf_arch_leave(ctx->sp, ctx->tp);
+	wf_arch_switch_syscall(&dead, ctx->sp, ctx->tp);
 	__builtin_unreachable();
 }
 

@@ -181,11 +181,13 @@ static void test_preserves(void **state)
 
 static uintptr_t begin_tp;
 
-/* On the new stack and thread register. */
+/* On the new stack and thread register. Nobody comes back. */
 void probe_main(void)
 {
 	void *dead;
 
+	if (switch_now == wf_arch_switch)
+		wf_arch_leave(main_sp, begin_tp);
 	switch_now(&dead, main_sp, begin_tp);
 }
 

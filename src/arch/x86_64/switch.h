@@ -15,11 +15,11 @@
  * in functions that call nothing.
  *
  * The control words are stored when the thread register is loaded, which waits
- * for all before it: by then to the frame on the stack that has just been left
- * and that nobody else goes on from before the incoming side has called the
- * post function. A signal in between finds nothing else than without. The x87
- * word is the same on both sides nearly always, and a compare costs less than
- * to load it.
+ * for all before it: by then to the frame on the stack that has just been left.
+ * That stack is nobody else's before the incoming side calls the post function,
+ * and no signal uses it: who leaves the alternate stack does so for good, by
+ * wf_arch_leave. The x87 word is the same on both sides nearly always, and a
+ * compare costs less than to load it.
  */
 #ifndef WEFT_ARCH_X86_64_SWITCH_H
 #define WEFT_ARCH_X86_64_SWITCH_H
@@ -27,6 +27,17 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+
+#define WF_ARCH_LOAD_REGISTERS \
+	"addq $8, %%rsp\n\t"   \
+	"popq %%r15\n\t"       \
+	"popq %%r14\n\t"       \
+	"popq %%r13\n\t"       \
+	"popq %%r12\n\t"       \
+	"popq %%rbx\n\t"       \
+	"popq %%rbp\n\t"       \
+	"popq %%rcx\n\t"       \
+	"jmpq *%%rcx\n"
 
 WF_INLINE void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
 {
@@ -51,17 +62,7 @@ WF_INLINE void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
 			 "cmpw 4(%%rsp), %%cx\n\t"
 			 "je 2f\n\t"
 			 "fldcw 4(%%rsp)\n"
-			 "2:\n\t"
-			 "addq $8, %%rsp\n\t"
-			 "popq %%r15\n\t"
-			 "popq %%r14\n\t"
-			 "popq %%r13\n\t"
-			 "popq %%r12\n\t"
-			 "popq %%rbx\n\t"
-			 "popq %%rbp\n\t"
-			 "popq %%rcx\n\t"
-			 "jmpq *%%rcx\n"
-			 "1:\n\t"
+			 "2:\n\t" WF_ARCH_LOAD_REGISTERS "1:\n\t"
 			 "leaq 128(%%rsp), %%rsp"
 			 : "+D"(save_sp), "+S"(load_sp), "+d"(load_tp)
 			 :
@@ -71,6 +72,19 @@ WF_INLINE void wf_arch_switch(void **save_sp, void *load_sp, uintptr_t load_tp)
 			   "xmm13", "xmm14", "xmm15", "st", "st(1)", "st(2)",
 			   "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc",
 			   "memory");
+}
+
+/* Writes nothing to the stack that it leaves. */
+WF_NORETURN WF_INLINE void wf_arch_leave(void *load_sp, uintptr_t load_tp)
+{
+	__asm__ volatile("movq %0, %%rsp\n\t"
+			 "wrfsbase %1\n\t"
+			 "ldmxcsr (%%rsp)\n\t"
+			 "fldcw 4(%%rsp)\n\t" WF_ARCH_LOAD_REGISTERS
+			 :
+			 : "S"(load_sp), "d"(load_tp)
+			 : "memory");
+	__builtin_unreachable();
 }
 
 #endif
