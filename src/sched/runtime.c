@@ -41,7 +41,7 @@ struct wf_thread *wf_runtime_attach(void)
 	t->altstack.size = 0;
 	t->altstack.flags = SS_DISABLE;
 	t->nr_rescued = 0;
-	t->sigqueue.is_closed = false;
+	wf_store_relaxed(&t->sigqueue.is_closed, false);
 	t->holds_signals = false;
 	t->at_cancel_point = false;
 	wf_store_relaxed(&t->is_cancelled, false);

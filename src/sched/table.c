@@ -195,7 +195,8 @@ static struct wf_thread *new_thread(struct wf_slot_class *class)
 		if (i == 0)
 			return NULL;
 		t = wf_table_at(i);
-		t->sigqueue.is_closed = true; /* until it is a thread's */
+		wf_store_relaxed(&t->sigqueue.is_closed,
+				 true); /* until it is a thread's */
 	}
 	err = class != NULL ? wf_slot_map(class, &t->slot) : 0;
 	/* Last: a fork child leaves alone what has no index yet. */

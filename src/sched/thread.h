@@ -63,7 +63,7 @@ enum wf_exit_state {
 struct wf_signal_node;
 struct wf_sigqueue {
 	struct wf_spin lock;	       /* the list */
-	bool is_closed;		       /* its thread ends; lock */
+	_Atomic bool is_closed;	       /* its thread ends; self, creator */
 	_Atomic uint64_t pending;      /* bit n - 1: some n is in the list */
 	struct wf_signal_node *newest; /* of a ring, or NULL; lock */
 };

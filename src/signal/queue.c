@@ -108,7 +108,7 @@ static int append_locked(struct wf_sigqueue *q, struct wf_signal_node *n)
 {
 	uint64_t bit = WF_SIGNAL_BIT(n->info.si_signo);
 
-	if (q->is_closed)
+	if (wf_sigqueue_is_closed(q))
 		return -ESRCH;
 	if ((wf_load_relaxed(&q->pending) & bit) != 0 &&
 	    (count_overrun(q, &n->info) || is_standard(n->info.si_signo)))

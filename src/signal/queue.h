@@ -36,28 +36,36 @@ bool wf_sigqueue_take_process(struct wf_sigqueue *q, uint64_t set,
 /* Empties the queue of signals in set. */
 void wf_sigqueue_clear(struct wf_sigqueue *q, uint64_t set);
 
-/* An empty one takes puts. */
-static inline void wf_sigqueue_open(struct wf_sigqueue *q)
-{
-	q->is_closed = false;
-}
-
-/* No more puts; what is in stays until it is taken. */
-static inline void wf_sigqueue_close(struct wf_sigqueue *q)
-{
-	wf_spin_lock(&q->lock);
-	q->is_closed = true;
-	wf_spin_unlock(&q->lock);
-}
-
-/* Memory for the first signals; 0 or -ENOMEM. */
-int wf_sigqueue_start(void);
-void wf_sigqueue_fork_child(void);
-
 /* relaxed: callers order it against masks by a fence of their own. */
 static inline uint64_t wf_sigqueue_pending(struct wf_sigqueue *q)
 {
 	return wf_load_relaxed(&q->pending);
 }
+
+/* An empty one takes puts. */
+static inline void wf_sigqueue_open(struct wf_sigqueue *q)
+{
+	wf_store_relaxed(&q->is_closed, false);
+}
+
+/*
+ * No more puts by who sees it. Who does not has put where the caller, its
+ * thread, finds it when it looks afterwards, or finds out itself: W5 in
+ * route.c.
+ */
+static inline void wf_sigqueue_close(struct wf_sigqueue *q)
+{
+	wf_store_relaxed(&q->is_closed, true);
+	wf_compiler_barrier(); /* W5; the CPU's part is the membarrier. */
+}
+
+static inline bool wf_sigqueue_is_closed(const struct wf_sigqueue *q)
+{
+	return wf_load_relaxed(&q->is_closed);
+}
+
+/* Memory for the first signals; 0 or -ENOMEM. */
+int wf_sigqueue_start(void);
+void wf_sigqueue_fork_child(void);
 
 #endif

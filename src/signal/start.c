@@ -193,12 +193,24 @@ void wf_signal_exec_failed(uint64_t given)
 	wf_runtime_leave(t);
 }
 
+/* Nobody will take what is in t's queue. */
+static WF_NOINLINE void empty(struct wf_thread *me, struct wf_thread *t)
+{
+	siginfo_t info;
+
+	while (wf_sigqueue_take_process(&t->sigqueue, UINT64_MAX, &info))
+		wf_route_to_process(me, &info, NULL);
+	wf_sigqueue_clear(&t->sigqueue, UINT64_MAX);
+}
+
 /*
- * The queue is empty since it was closed. Nothing else of it is written: who
- * found the slot's last thread may have its lock just now.
+ * Nothing else of the queue is written: who found the slot's last thread may
+ * have its lock just now, or have put something since (W5 in route.c).
  */
 void wf_signal_thread_init(struct wf_thread *t)
 {
+	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))
+		empty(wf_self, t);
 	wf_sigqueue_open(&t->sigqueue);
 	wf_store_relaxed(&t->sigwait_set, 0);
 	wf_store_relaxed(&t->signal_word, 0);
@@ -236,15 +248,10 @@ void wf_signal_thread_begin(struct wf_thread *t)
 
 void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 {
-	siginfo_t info;
-
 	t->holds_signals = true;
 	wf_sigqueue_close(&t->sigqueue);
 	if (WF_UNLIKELY((~t->sigmask & wf_load_relaxed(&wf_route_shown)) != 0))
 		wf_route_leave_shown(~t->sigmask);
-	if (WF_LIKELY(wf_sigqueue_pending(&t->sigqueue) == 0))
-		return;
-	while (wf_sigqueue_take_process(&t->sigqueue, UINT64_MAX, &info))
-		wf_route_to_process(me, &info, NULL);
-	wf_sigqueue_clear(&t->sigqueue, UINT64_MAX);
+	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))
+		empty(me, t);
 }

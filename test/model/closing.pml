@@ -1,0 +1,146 @@
+/*
+ * Models how a thread that ends closes its queue of signals without a lock,
+ * beside one who puts a signal for the process there: W5 of src/signal/route.c,
+ * queue.h, start.c. Then the slot is used again, by a thread that lives on.
+ *
+ * The plain stores of the thread go through a store buffer, first in first out,
+ * as on x86; a lock waits until it is empty, a membarrier until it was empty
+ * once. Whether the sender uses a lock of its own is the same to the others.
+ *
+ * Holds: when nothing moves any more, the signal was sent on or handled, once,
+ * and the queue is empty.
+ */
+#define CLOSED 0
+#define DONE 1
+#define NR_WORDS 2
+
+byte mem[NR_WORDS];
+chan buffer = [2] of { byte, byte };
+bit pending, lock;
+byte nr_sent_on, nr_handled;
+
+#define st(word, value) buffer!word, value
+#define take_lock() atomic { lock == 0 -> lock = 1 }
+
+proctype store_buffer()
+{
+	byte word, value;
+
+end_empty:
+	do
+	:: atomic {
+		buffer?word, value ->
+		mem[word] = value;
+		word = 0;
+		value = 0
+	   }
+	od
+}
+
+/* Who takes it out knows what to do with it. */
+inline take(counter)
+{
+	take_lock();
+	if
+	:: pending ->
+		pending = 0;
+		counter++
+	:: else
+	fi;
+	lock = 0
+}
+
+proctype ending()
+{
+#ifdef BUG_LOOKS_FIRST
+	bit seen = pending;
+
+	st(CLOSED, 1);
+#else
+	bit seen;
+
+	st(CLOSED, 1);
+	seen = pending;
+#endif
+	if
+	:: seen ->
+		empty(buffer);
+		take(nr_sent_on)
+	:: else
+	fi;
+	st(DONE, 1)
+}
+
+proctype sender()
+{
+	bit was_put;
+
+	take_lock();
+	if
+	:: mem[CLOSED] -> nr_sent_on++
+	:: else ->
+		pending = 1;
+		was_put = 1
+	fi;
+	lock = 0;
+	if
+	:: was_put ->
+#ifndef BUG_NO_BARRIER
+		empty(buffer);
+#endif
+#ifndef BUG_NO_SECOND_LOOK
+		if
+		:: mem[CLOSED] -> take(nr_sent_on)
+		:: else
+		fi
+#endif
+	:: else
+	fi
+}
+
+/* The creator of the next thread in the slot, and then that thread. */
+proctype next_thread()
+{
+	mem[DONE];
+#ifdef BUG_CREATOR_DROPS
+	take_lock();
+	pending = 0;
+	lock = 0;
+#else
+	if
+	:: pending -> take(nr_sent_on)
+	:: else
+	fi;
+#endif
+	mem[CLOSED] = 0;
+end_runs:
+	do
+	:: pending -> take(nr_handled)
+	od
+}
+
+/* The slot need not be used again. */
+proctype nobody()
+{
+	skip
+}
+
+active proctype checker()
+{
+end:
+	timeout ->
+	assert(nr_sent_on + nr_handled == 1);
+	assert(!pending)
+}
+
+init {
+	atomic {
+		run store_buffer();
+		run ending();
+		run sender();
+		if
+		:: run next_thread()
+		:: run nobody()
+		fi
+	}
+}
