@@ -1,9 +1,9 @@
 /*
  * usage: bench_step NR_STEPS COMMAND...
  *
- * Lets a program run for a moment, stops all of its kernel threads, and goes on
- * with the first one alone, an instruction at a time. Prints its memory map, as
- * /proc has it, an empty line, and where each instruction was.
+ * Lets a program compute for a moment, stops all of its kernel threads, and
+ * goes on with the first one alone, an instruction at a time. Prints its memory
+ * map, as /proc has it, an empty line, and where each instruction was.
  *
  * No other thread runs meanwhile: nobody preempts the first for being slow.
  */
@@ -16,9 +16,15 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { WARM_UP_US = 100000, IMPOSSIBLE = 77, PREEMPTION = 33 };
+enum {
+	WARM_UP_NS = 100000000,
+	LOOK_US = 1000,
+	IMPOSSIBLE = 77,
+	PREEMPTION = 33
+};
 
 static pid_t program;
 
@@ -40,6 +46,25 @@ static void start(char **argv)
 	if (freopen("/dev/null", "w", stdout) != NULL)
 		execvp(argv[0], argv);
 	_exit(127);
+}
+
+/* By its own CPU time: on a busy machine it has hardly begun for long. */
+static void warm_up(void)
+{
+	struct timespec used = { 0, 0 };
+	clockid_t clock;
+
+	if (clock_getcpuclockid(program, &clock) != 0)
+		fail("clock_getcpuclockid");
+	while (used.tv_sec == 0 && used.tv_nsec < WARM_UP_NS) {
+		usleep(LOOK_US);
+		if (waitpid(program, NULL, WNOHANG) != 0) {
+			program = -1;
+			fail("the program has ended");
+		}
+		if (clock_gettime(clock, &used) != 0)
+			fail("clock_gettime");
+	}
 }
 
 static void stop(pid_t tid)
@@ -113,7 +138,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	start(argv + 2);
-	usleep(WARM_UP_US);
+	warm_up();
 	stop_all();
 	print_map();
 	for (long i = 0; i < nr; i++)
