@@ -11,6 +11,10 @@
  * K4. The word of a thread that starts may be overwritten. It clears
  *     holds_signals, then looks at is_cancelled; the canceller, with the
  *     membarrier of wf_route_alert in between, does the reverse.
+ * K5. Who is ended so is marked before the frame is built. libc does it after
+ *     it has allocated and loaded its unwinder, and until then the thread
+ *     counts as asynchronous: with another signal due, the nudge for that would
+ *     come on top of the frame, and find the cancellation again, without end.
  */
 #include "signal/cancel.h"
 
@@ -97,9 +101,6 @@ bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
 
 static void end_here(int sig, siginfo_t *info, void *ucontext)
 {
-	/* libc sets it after it has allocated and loaded its unwinder, and the
-	 * thread may still count as asynchronous: not again until then. */
-	atomic_fetch_or(wf_libc_cancel_word(wf_self->slot.tcb), IS_EXITING);
 	wf_cancel_exit();
 }
 
@@ -113,5 +114,8 @@ void wf_cancel_nudge(struct wf_thread *t, ucontext_t *uc)
 		return;
 	memset(&info, 0, sizeof(info));
 	info.si_signo = WF_PREEMPT_SIGNAL;
+	atomic_fetch_or(wf_libc_cancel_word(t->slot.tcb), IS_EXITING); /* K5 */
 	wf_deliver(t, WF_PREEMPT_SIGNAL, &info, uc, &action);
+	/* No room for the frame. */
+	atomic_fetch_and(wf_libc_cancel_word(t->slot.tcb), ~IS_EXITING);
 }
