@@ -31,11 +31,17 @@ enum { NR_SIGNALS = 64 };
 	(WF_SIGNAL_BIT(SIGCHLD) | WF_SIGNAL_BIT(SIGCONT) | \
 	 WF_SIGNAL_BIT(SIGURG) | WF_SIGNAL_BIT(SIGWINCH))
 
+/* What stops the process by default. */
+#define STOPS                                              \
+	(WF_SIGNAL_BIT(SIGTSTP) | WF_SIGNAL_BIT(SIGTTIN) | \
+	 WF_SIGNAL_BIT(SIGTTOU))
+
 /* The program cannot change them. */
 #define FIXED                                                                  \
 	(WF_SIGNAL_BIT(SIGKILL) | WF_SIGNAL_BIT(SIGSTOP) | WF_SIGNAL_BIT(32) | \
 	 WF_PREEMPT_BIT)
 
+bool (*wf_action_is_late)(void);
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct wf_action table[NR_SIGNALS + 1]; /* D1 */
 
@@ -150,16 +156,31 @@ void wf_action_uninstall(int sig)
 	give_up(sig, &default_action);
 }
 
+/* The process goes on since the signal was taken: it is forgotten. */
+static bool is_forgotten(int sig)
+{
+	const struct timespec now = { 0, 0 };
+	uint64_t set = WF_SIGNAL_BIT(sig);
+
+	if ((set & STOPS) == 0 || wf_action_is_late == NULL ||
+	    !wf_action_is_late())
+		return false;
+	wf_sys(SYS_rt_sigtimedwait, &set, NULL, &now, 8);
+	return true;
+}
+
 void wf_action_do_default(int sig, const siginfo_t *info)
 {
 	uint64_t mask = wf_os_get_signal_mask();
 
 	/* With only this one open, wait status, core and stop are native. */
-	wf_os_set_signal_mask(~WF_SIGNAL_BIT(sig));
+	wf_os_set_signal_mask(UINT64_MAX);
 	if (is_ours(sig))
 		wf_action_uninstall(sig);
 	wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(), sig,
 	       info);
+	if (!is_forgotten(sig))
+		wf_os_set_signal_mask(~WF_SIGNAL_BIT(sig));
 	/* It was one that stops, and the process goes on. */
 	wf_os_set_signal_mask(mask);
 }

@@ -60,8 +60,13 @@ bool wf_action_is_default(int sig);
 int wf_action_change(int sig, const struct wf_action *new,
 		     struct wf_action *ret_old);
 
-/* The default action, here and now; may not return. Any kernel thread. */
+/*
+ * The default action, here and now; may not return. Any kernel thread. What
+ * stops the process does nothing if the caller is told that it is late: the
+ * process has stopped and gone on since it took the signal.
+ */
 void wf_action_do_default(int sig, const siginfo_t *info);
+extern bool (*wf_action_is_late)(void);
 /* The kernel shall do what it does by default when sig comes next. */
 void wf_action_uninstall(int sig);
 

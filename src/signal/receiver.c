@@ -11,6 +11,12 @@
  * V4. It says in `armed` what it is about to wait for, passes a fence and
  *     reads want again; who takes a bit out of want passes a fence and reads
  *     `armed`. So no bit that was taken out is waited for unnoticed.
+ * V5. The kernel forgets what would stop the process when that is told to go
+ *     on. It cannot forget what is taken; but who has taken it is stopped then,
+ *     too, by another signal, and sleeps once more than to wait. So it sends
+ *     what it took to itself, where it can be forgotten again, and then looks
+ *     whether it was stopped since it began to wait. Who is traced sleeps for
+ *     the tracer, and who has to read a page, for that.
  */
 #include "signal/receiver.h"
 
@@ -18,6 +24,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "base/atomic.h"
 #include "os/clock.h"
@@ -28,6 +35,7 @@
 #include "sched/service.h"
 #include "sched/thread.h"
 #include "signal/abroad.h"
+#include "signal/action.h"
 #include "signal/preempt.h"
 #include "signal/queue.h"
 #include "signal/route.h"
@@ -77,6 +85,44 @@ static void answer(siginfo_t *info)
 		wf_abroad_answer(asked, t != NULL && err != -ESRCH);
 }
 
+struct sleeps {
+	long nr, pages;
+};
+
+static struct sleeps slept; /* before it began to wait; receiver */
+
+static struct sleeps own_sleeps(void)
+{
+	struct rusage usage = { 0 };
+
+	wf_sys(SYS_getrusage, RUSAGE_THREAD, &usage);
+	return (struct sleeps){ usage.ru_nvcsw, usage.ru_majflt };
+}
+
+static bool is_traced(void)
+{
+	int proc = wf_os_proc_open();
+	bool is = false;
+
+	if (proc >= 0) {
+		is = wf_os_tracer_of(proc, wf_os_gettid()) != 0;
+		wf_sys(SYS_close, proc);
+	}
+	return is;
+}
+
+/* V5 */
+static bool was_stopped(void)
+{
+	struct sleeps now;
+
+	if (wf_self != &self)
+		return false;
+	now = own_sleeps();
+	return now.nr > slept.nr + 1 && now.pages == slept.pages &&
+	       !is_traced();
+}
+
 static void hand_on(const siginfo_t *info)
 {
 	atomic_exchange(&is_busy, 1); /* V3 */
@@ -88,11 +134,14 @@ static void hand_on(const siginfo_t *info)
 static void run(void *arg)
 {
 	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
+	wf_action_is_late = was_stopped;
 	for (;;) {
 		uint64_t set = arm();
 		siginfo_t info;
-		long sig = wf_sys(SYS_rt_sigtimedwait, &set, &info, NULL, 8);
+		long sig;
 
+		slept = own_sleeps();
+		sig = wf_sys(SYS_rt_sigtimedwait, &set, &info, NULL, 8);
 		if (sig == WF_PREEMPT_SIGNAL)
 			answer(&info);
 		else if (sig > 0)
