@@ -23,7 +23,7 @@ enum {
 
 static char path[] = "/tmp/weft-no-program-XXXXXX";
 static char argument[ARGUMENT_BYTES];
-static _Atomic int nr_ended;
+static _Atomic int all_there, nr_ended;
 
 static void make_no_program(void)
 {
@@ -47,6 +47,9 @@ static void *fail_to_exec(void *arg)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	/* No thread can be made while another one is in exec. */
+	while (!all_there)
+		sched_yield();
 	for (int i = 0; i < NR_ROUNDS; i++) {
 		CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
 		CHECK_EQ(execv(path, argv), -1);
@@ -73,6 +76,7 @@ int main(void)
 	make_no_program();
 	threads_start(execs, NR_EXECS, fail_to_exec, NULL);
 	threads_start(changers, NR_CHANGERS, change, NULL);
+	all_there = 1;
 	threads_join(execs, NR_EXECS);
 	threads_join(changers, NR_CHANGERS);
 	CHECK_EQ(unlink(path), 0);
