@@ -25,6 +25,8 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 /* Holds "/proc/self/fd/" and a number. */
 #define FD_PATH_BYTES 32
+/* Allocated in less time than anybody sends signals at. */
+#define PIECE_BYTES (256UL << 10)
 
 void wf_file_close(int fd)
 {
@@ -119,6 +121,24 @@ int wf_file_create(const struct wf_ring_shape *shape, mode_t mode, int *ret_fd)
 	return 0;
 }
 
+/* Before Linux 6.11 a signal ends the call, which gives back all it has got. */
+static long allocate(int fd, uint64_t bytes)
+{
+	uint64_t done = 0;
+
+	while (done < bytes) {
+		uint64_t left = bytes - done;
+		uint64_t piece = left < PIECE_BYTES ? left : PIECE_BYTES;
+		long rc = wf_sys(SYS_fallocate, fd, 0, done, piece);
+
+		if (rc == 0)
+			done += piece;
+		else if (rc != -EINTR)
+			return rc;
+	}
+	return 0;
+}
+
 int wf_file_create_named(const char *name, const struct wf_ring_shape *shape,
 			 mode_t mode)
 {
@@ -132,7 +152,7 @@ int wf_file_create_named(const char *name, const struct wf_ring_shape *shape,
 	if (fd < 0)
 		return (int)fd;
 	/* /dev/shm has a limit: now, not by a signal when a page is missing. */
-	rc = wf_sys(SYS_fallocate, fd, 0, 0, wf_ring_bytes(shape));
+	rc = allocate((int)fd, wf_ring_bytes(shape));
 	if (rc == 0)
 		rc = fill((int)fd, shape);
 	if (rc == 0) {

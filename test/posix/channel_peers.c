@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 
 static int fd_there, fd_back;
 
@@ -265,6 +266,29 @@ TEST(names)
 	CHECK_EQ(weft_channel_unlink(channel_name), ENOENT);
 	CHECK_EQ(channel_get(in), 77);
 	CHECK_EQ(channel_get_error(in), EPIPE);
+}
+
+static void on_alarm(int sig)
+{
+}
+
+/* They end the kernel's call for its memory (before Linux 6.11). */
+TEST(made_while_signals_come)
+{
+	struct weft_channel_attr attr = { .message_size = 1 << 16,
+					  .messages = 250 };
+	const struct itimerval often = { { 0, 200 }, { 0, 200 } };
+	struct sigaction action = { .sa_handler = on_alarm };
+
+	snprintf(channel_name, sizeof(channel_name), "/weft-test-%d",
+		 (int)getpid());
+	check_at_end(remove_channel);
+	CHECK_EQ(sigaction(SIGALRM, &action, NULL), 0);
+	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+	for (int i = 0; i < 5; i++) {
+		CHECK_EQ(weft_channel_create_named(channel_name, &attr), 0);
+		CHECK_EQ(weft_channel_unlink(channel_name), 0);
+	}
 }
 
 /* As somebody else; who changes its ids so is not readable in /proc. */
