@@ -39,6 +39,9 @@ enum {
 	MAX_TLS_SHARE = 2 * WF_PAGE,
 };
 
+/* Of a stack or a guard: more than there can be, and few enough to add up. */
+#define MOST_BYTES (SIZE_MAX / 16)
+
 static struct wf_slot_class classes[MAX_CLASSES];
 static _Atomic uint32_t nr_classes;
 static struct wf_spin classes_lock = WF_SPIN_INIT;
@@ -90,7 +93,7 @@ static size_t round_stack(size_t bytes)
 {
 	size_t step = WF_PAGE;
 
-	if (bytes == 0 || bytes > SIZE_MAX / 16)
+	if (bytes == 0 || bytes > MOST_BYTES)
 		return 0; /* less than was asked for: refused */
 	while (step * 8 < bytes)
 		step *= 2;
@@ -189,7 +192,7 @@ struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes)
 	size_t guard = wf_align_up(guard_bytes, WF_PAGE);
 	struct wf_slot_class *c;
 
-	if (stack < stack_bytes || guard < guard_bytes)
+	if (stack < stack_bytes || guard_bytes > MOST_BYTES)
 		return NULL;
 	c = find_class(stack, guard);
 	return c != NULL ? c : make_class(stack, guard);

@@ -185,6 +185,25 @@ TEST(guard_of_a_tebibyte)
 		 EINVAL);
 }
 
+/* Those with which the sum of stack, guard and what comes on top is none. */
+TEST(guards_of_all_memory)
+{
+	size_t stack;
+
+	init();
+	CHECK_EQ(pthread_attr_getstacksize(&attr, &stack), 0);
+	for (size_t pages = 0; pages < 64; pages++) {
+		int err;
+
+		CHECK_EQ(pthread_attr_setguardsize(&attr,
+						   -stack - pages * 4096),
+			 0);
+		err = pthread_create(&(pthread_t){ 0 }, &attr, thread_nothing,
+				     NULL);
+		CHECK(err == EINVAL || err == EAGAIN);
+	}
+}
+
 TEST(own_stack)
 {
 	struct own_stack s = { .size = STACK_BYTES };
