@@ -17,16 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
-
-static int pair[2];
-static _Atomic int is_ready;
-
-static void make_pair(int type)
-{
-	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
-}
+#include "sockets.h"
 
 /* --- receiving ----------------------------------------------------------- */
 
@@ -52,21 +43,6 @@ TEST(message_waits_for_all)
 	CHECK_EQ(recvmsg(pair[0], &msg, MSG_WAITALL), 10);
 	CHECK(memcmp(head, "01", 2) == 0 && memcmp(tail, "23456789", 8) == 0);
 	thread_join(thread);
-}
-
-static void make_tcp_pair(void)
-{
-	struct sockaddr_storage name;
-	socklen_t bytes = sizeof(name);
-	int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-	CHECK_EQ(listen(listener, 1), 0);
-	CHECK_EQ(getsockname(listener, (struct sockaddr *)&name, &bytes), 0);
-	pair[1] = socket(AF_INET, SOCK_STREAM, 0);
-	CHECK_EQ(connect(pair[1], (struct sockaddr *)&name, bytes), 0);
-	pair[0] = accept(listener, NULL, NULL);
-	CHECK(pair[0] >= 0);
-	close(listener);
 }
 
 TEST(peek_waits_for_all)
@@ -249,7 +225,7 @@ TEST(writer_alone_has_the_broken_pipe)
 
 static _Atomic int nr_signals;
 
-static void on_signal(int sig)
+static void on_plain_signal(int sig)
 {
 	nr_signals++;
 }
@@ -271,7 +247,7 @@ TEST(count_comes_before_the_broken_pipe)
 {
 	pthread_t thread;
 
-	signal(SIGPIPE, on_signal);
+	signal(SIGPIPE, on_plain_signal);
 	make_pair(SOCK_STREAM);
 	thread = thread_start(send_until_it_breaks, NULL);
 	let_it_wait(&is_ready);
@@ -282,8 +258,6 @@ TEST(count_comes_before_the_broken_pipe)
 /* --- connections --------------------------------------------------------- */
 
 static struct sockaddr_un name;
-static int listener;
-
 static void fill_queue(void)
 {
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -316,7 +290,7 @@ static void *connect_and_send(void *arg)
 /* A handler that lets calls go on interrupts one that waits for its turn. */
 TEST(connect_goes_on_after_a_handler)
 {
-	struct sigaction action = { .sa_handler = on_signal,
+	struct sigaction action = { .sa_handler = on_plain_signal,
 				    .sa_flags = SA_RESTART };
 	pthread_t thread;
 
@@ -421,7 +395,7 @@ static void *read_with_rivals(void *arg)
 /* Time limits, signals and data all come at once, and nobody waits on. */
 TEST(rivals_give_up)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_plain_signal };
 	struct timeval limit = { 0, 1000 };
 	pthread_t threads[NR_RIVALS];
 

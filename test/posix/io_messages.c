@@ -4,11 +4,10 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "waiting.h"
+#include "sockets.h"
 
 enum { NR = 8, BYTES = 4096 };
 
-static int pair[2];
 static _Atomic int nr_done;
 
 struct messages {
@@ -16,11 +15,6 @@ struct messages {
 	struct iovec parts[NR];
 	char bytes[NR][BYTES];
 };
-
-static void make_pair(int type)
-{
-	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
-}
 
 /* Each is filled with its number. */
 static struct messages *messages(void)

@@ -13,16 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "threading.h"
-
-static int pair[2];
-static _Atomic int is_ready;
-
-static void make_pair(int type)
-{
-	CHECK_EQ(socketpair(AF_UNIX, type, 0, pair), 0);
-}
+#include "sockets.h"
 
 /* --- many at once -------------------------------------------------------- */
 

@@ -97,13 +97,6 @@ static void *plain_read(void *arg)
 	return arg;
 }
 
-static void *ping(void *arg)
-{
-	for (int i = 0; i < 1000; i++)
-		sched_yield();
-	return arg;
-}
-
 static void blocked_readers(void *(*reader)(void *))
 {
 	pthread_t readers[40], others[10];
@@ -111,10 +104,10 @@ static void blocked_readers(void *(*reader)(void *))
 
 	CHECK_EQ(pipe(fds), 0);
 	threads_start(readers, 40, reader, NULL);
-	threads_start(others, 10, ping, NULL);
+	threads_start(others, 10, thread_yield_often, NULL);
 	threads_join(others, 10);
 	sleep_ms(20);
-	thread_join(thread_start(ping, NULL));
+	thread_join(thread_start(thread_yield_often, NULL));
 	CHECK_EQ(nr_read, 0);
 	CHECK_EQ(write(fds[1], bytes, 40), 40);
 	threads_join(readers, 40);
@@ -241,7 +234,7 @@ TEST(writers_on_a_full_pipe)
 
 	CHECK_EQ(pipe(fds), 0);
 	threads_start(writers, 10, write_full_pipe, NULL);
-	thread_join(thread_start(ping, NULL));
+	thread_join(thread_start(thread_yield_often, NULL));
 	reader = thread_start(drain_pipe, (void *)(intptr_t)(10 * 4 * 65536));
 	threads_join(writers, 10);
 	thread_join(reader);
@@ -274,7 +267,7 @@ TEST(blocked_in_open)
 	CHECK_EQ(mkfifo(fifo, 0600), 0);
 	check_at_end(remove_fifo);
 	t = thread_start(open_fifo, fifo);
-	thread_join(thread_start(ping, NULL));
+	thread_join(thread_start(thread_yield_often, NULL));
 	fd = open(fifo, O_WRONLY);
 	CHECK(fd >= 0);
 	CHECK_EQ(write(fd, "x", 1), 1);
