@@ -9,6 +9,7 @@
 #include <linux/io_uring.h>
 #include <linux/ioprio.h>
 #include <linux/keyctl.h>
+#include <linux/perf_event.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -63,6 +64,12 @@ static bool is_own_ring(const struct io_uring_params *params)
 	       (p.flags & IORING_SETUP_SINGLE_ISSUER) != 0;
 }
 
+/* Of a thread's events; else of a control group's, or of all on a CPU. */
+static bool counts_thread(const long *a)
+{
+	return (a[4] & PERF_FLAG_PID_CGROUP) == 0 && (int)a[1] >= 0;
+}
+
 /* Does it change the calling thread, or the one that it names, alone? */
 static bool changes_thread(long nr, const long *a)
 {
@@ -84,7 +91,7 @@ static bool changes_thread(long nr, const long *a)
 	case SYS_sched_setattr:
 		return true;
 	case SYS_perf_event_open:
-		return a[1] == 0;
+		return counts_thread(a);
 	case SYS_io_uring_setup:
 		return is_own_ring((const struct io_uring_params *)a[1]);
 	case SYS_io_uring_register:
@@ -125,6 +132,8 @@ static int tid_argument(long nr, const long *a)
 	case SYS_sched_setattr:
 	case SYS_sched_getattr:
 		return 0;
+	case SYS_perf_event_open:
+		return counts_thread(a) ? 1 : -1;
 	default:
 		return -1;
 	}

@@ -133,15 +133,21 @@ static bool send_to_process(pid_t pid, const siginfo_t *info)
 	return is_taken;
 }
 
+/* To the kernel any thread's id means its process. */
+static long process_of(long id)
+{
+	return wf_is_started() && wf_table_by_tid((int32_t)id) != NULL ?
+		       wf_os_getpid() :
+		       id;
+}
+
 long wf_signal_kill(long pid, long sig)
 {
 	siginfo_t info;
 
 	if (!wf_is_started())
 		return wf_sys(SYS_kill, pid, sig);
-	/* To the kernel any thread's id means its process. */
-	if (wf_table_by_tid((int32_t)pid) != NULL)
-		pid = wf_os_getpid();
+	pid = process_of(pid);
 	info = info_of((int)sig, SI_USER);
 	if (send_to_process((pid_t)pid, &info))
 		return 0;
@@ -160,14 +166,15 @@ static bool is_forged(const siginfo_t *info, long id)
 	       wf_ids_gettid() != id;
 }
 
-long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info)
+long wf_signal_queueinfo(long id, long sig, const siginfo_t *info)
 {
+	long pid = process_of(id);
 	siginfo_t own;
 
 	if (wf_memory_get(&own, info, sizeof(own)) < 0)
 		return -EFAULT;
 	own.si_signo = (int)sig;
-	if (pid == wf_os_getpid() && is_forged(&own, pid))
+	if (pid == wf_os_getpid() && is_forged(&own, id))
 		return -EPERM;
 	if (sig >= 1 && sig <= 64 && send_to_process((pid_t)pid, &own))
 		return 0;
@@ -198,6 +205,7 @@ WF_API(int, sigqueue, pid_t pid, int sig, const union sigval value)
 	siginfo_t info = info_of(sig, SI_QUEUE);
 
 	info.si_value = value;
+	pid = (pid_t)process_of(pid);
 	if (send_to_process(pid, &info))
 		return 0;
 	return wf_api_errno((int)wf_sys(SYS_rt_sigqueueinfo, pid, sig, &info));

@@ -306,6 +306,8 @@ TEST(kill_by_a_threads_number)
 	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
 	CHECK_EQ(kill(other, SIGUSR1), 0);
 	await_count(&nr_signals, 1);
+	CHECK_EQ(sigqueue(other, SIGUSR1, (union sigval){ 0 }), 0);
+	await_count(&nr_signals, 2);
 	CHECK_EQ(sem_post(&sem), 0);
 	thread_join(t);
 }

@@ -70,13 +70,14 @@ static void *count_own(void *arg)
 {
 	struct perf_event_attr attr;
 	uint64_t idle_ns, busy_ns;
+	long id = arg != NULL ? gettid() : 0;
 	int fd;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.size = sizeof(attr);
 	attr.type = PERF_TYPE_SOFTWARE;
 	attr.config = PERF_COUNT_SW_TASK_CLOCK;
-	fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	fd = (int)syscall(SYS_perf_event_open, &attr, id, -1, -1, 0);
 	if (fd < 0)
 		SKIP("perf events are not allowed");
 	thread_join(thread_start(spin_beside, NULL));
@@ -92,6 +93,7 @@ static void *count_own(void *arg)
 TEST(counter_of_events)
 {
 	thread_join(thread_start(count_own, NULL));
+	thread_join(thread_start(count_own, "by its id"));
 }
 
 static int ring;
