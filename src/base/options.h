@@ -32,11 +32,13 @@
 #include <stdint.h>
 
 #define WF_OPTION_STRING_MAX 128
+/* Virtual processors: more than this are never made. */
+#define WF_VPS_MAX 1024
 
 /* clang-format off */
 /* field, option, variable, kind, least, greatest, value, accepts, help */
 #define WF_OPTIONS_TABLE(X) \
-	X(vps, "vps", "WEFT_VPS", COUNT, 1, 1024, "N", \
+	X(vps, "vps", "WEFT_VPS", COUNT, 1, WF_VPS_MAX, "N", \
 	  "a number from 1 to 1024", \
 	  "run on N virtual processors; if not given, one for each CPU " \
 	  "allowed") \
@@ -45,7 +47,7 @@
 	  "what a virtual processor does that has nothing to run: look for " \
 	  "work as long as that has paid before it sleeps, look always, or " \
 	  "sleep at once") \
-	X(agents, "agents", "WEFT_AGENTS", COUNT, 1, 1024, "N", \
+	X(agents, "agents", "WEFT_AGENTS", COUNT, 1, WF_VPS_MAX, "N", \
 	  "a number from 1 to 1024", \
 	  "let N virtual processors look for work at a time while the others " \
 	  "sleep; 1 if not given") \

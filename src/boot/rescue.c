@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "base/options.h"
 #include "boot/own_table.h"
 #include "boot/tick.h"
 #include "libc/text.h"
@@ -48,8 +49,7 @@ struct look {
 };
 
 /* By VP, from look to look; the monitor's own. */
-enum { MAX_VPS = 1024 };
-static struct look looks[MAX_VPS];
+static struct look looks[WF_VPS_MAX];
 
 static int proc = -1; /* the monitor's own descriptor of /proc/self/task */
 static bool has_asked_for_proc;
@@ -299,7 +299,7 @@ bool wf_rescue_all(int64_t now_ns, bool is_rescuing)
 	bool any = false;
 
 	open_proc();
-	for (uint32_t i = 0; i < wf_sched.nr_vps && i < MAX_VPS; i++)
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		any |= rescue(&wf_sched.vps[i], now_ns, is_rescuing);
 	signal_strays();
 	return any;

@@ -42,8 +42,6 @@
 #include "wait/word.h"
 #include "thread/policy.h"
 
-enum { MAX_VPS = 1024 };
-
 static struct wf_spin start_lock = WF_SPIN_INIT;
 
 /* What the process may use of the machine, and how many VPs that makes. */
@@ -59,7 +57,7 @@ static uint32_t count_vps(bool *ret_has_cpu_for_each)
 		nr = (uint32_t)wf_options.vps;
 	/* A group's time that is used up by looking stops its threads. */
 	*ret_has_cpu_for_each = quota == 0 && nr <= cpus;
-	return nr < MAX_VPS ? nr : MAX_VPS;
+	return nr < WF_VPS_MAX ? nr : WF_VPS_MAX;
 }
 
 /*

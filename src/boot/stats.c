@@ -16,7 +16,7 @@
 #include "sched/vp.h"
 #include "trace/report.h"
 
-enum { MAX_VPS = 1024, BYTES_PER_KIB = 1024 };
+enum { BYTES_PER_KIB = 1024 };
 
 static _Atomic bool is_printed;
 
@@ -35,7 +35,7 @@ static void measure(void)
 
 void wf_boot_stats_print(void)
 {
-	const struct wf_counters *of_vps[MAX_VPS];
+	const struct wf_counters *of_vps[WF_VPS_MAX];
 	uint32_t nr = wf_is_started() ? wf_sched.nr_vps : 0;
 
 	if (!wf_options.stats || atomic_exchange(&is_printed, true))
