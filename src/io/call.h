@@ -23,8 +23,6 @@ struct wf_call {
 
 /* What takes longer is worth handing over: about what that costs. */
 #define WF_CALL_QUICK_NS (50 * WF_NS_PER_US)
-/* Or this, if others are there to run meanwhile: no CPU sleeps and is woken. */
-#define WF_CALL_SHARED_NS (20 * WF_NS_PER_US)
 
 /* WF_CALL(SYS_name, up to six numbers); lives as long as its block. */
 #define WF_CALL(nr, ...) (&(struct wf_call){ (nr), { __VA_ARGS__ }, 0, false })

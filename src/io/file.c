@@ -31,8 +31,6 @@
 #include "io/wait.h"
 #include "os/mem.h"
 #include "os/sys.h"
-#include "sched/queue.h"
-#include "sched/runtime.h"
 #include "wait/ufutex.h"
 
 #ifndef SYS_cachestat
@@ -60,17 +58,6 @@ static long have_made(struct wf_call *c)
 		n = wf_call_wait(c);
 	} while (n == -EINTR);
 	return n;
-}
-
-static bool do_others_wait(void)
-{
-	struct wf_thread *t = wf_runtime_enter();
-	const struct wf_vp *vp = t->vp;
-	bool any = vp != NULL &&
-		   wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0;
-
-	wf_runtime_leave(t);
-	return any;
 }
 
 static long make_if_quick(int fd, struct wf_call *c)
@@ -115,29 +102,16 @@ static bool is_cached(int fd, int64_t at, size_t bytes)
 	       pages[0] == nr;
 }
 
-/*
- * What is read next is looked for in the page cache first, so one that takes
- * long though it is there is no worse off.
- */
-static long read_if_quick(int fd, struct wf_call *c)
-{
-	long n = make_if_quick(fd, c);
-
-	if (n >= 0 && c->ns > WF_CALL_SHARED_NS && do_others_wait())
-		wf_descriptor_set_slow(fd, true);
-	return n;
-}
-
 /* A file that cannot be asked, or of which a part is read by its position. */
 static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
 {
 	bool is_hit;
 
 	if (!wf_descriptor_is_slow(fd, false))
-		return read_if_quick(fd, c);
+		return make_if_quick(fd, c);
 	is_hit = is_cached(fd, at, total);
 	wf_descriptor_was_cached(fd, is_hit);
-	return is_hit ? wf_call_make(c) : read_if_quick(fd, c);
+	return is_hit ? wf_call_make(c) : make_if_quick(fd, c);
 }
 
 /* n bytes have come. Is that all there is, up to the end of the file? */
@@ -186,7 +160,7 @@ long wf_io_file_readv(int fd, const struct iovec *iov, int nr)
 	if (wf_descriptor_is_direct(fd))
 		return have_made(c);
 	if (!wf_descriptor_is_slow(fd, false) || nr <= 0)
-		return read_if_quick(fd, c);
+		return make_if_quick(fd, c);
 	return read_unasked(fd, c, wf_sys(SYS_lseek, fd, 0L, SEEK_CUR),
 			    wf_io_total(iov, (size_t)nr));
 }
