@@ -15,8 +15,9 @@
  *     on. It cannot forget what is taken; but who has taken it is stopped then,
  *     too, by another signal, and sleeps once more than to wait. So it sends
  *     what it took to itself, where it can be forgotten again, and then looks
- *     whether it was stopped since it began to wait. Who is traced sleeps for
- *     the tracer, and who has to read a page, for that.
+ *     whether it was stopped since it took it: it has slept though it took what
+ *     was there, or twice though it waited once. Who is traced sleeps for the
+ *     tracer, and who has to read a page, for that.
  */
 #include "signal/receiver.h"
 
@@ -89,7 +90,8 @@ struct sleeps {
 	long nr, pages;
 };
 
-static struct sleeps slept; /* before it began to wait; receiver */
+/* Before it took the signal, with the sleep to wait for it; receiver. */
+static struct sleeps slept;
 
 static struct sleeps own_sleeps(void)
 {
@@ -119,8 +121,7 @@ static bool was_stopped(void)
 	if (wf_self != &self)
 		return false;
 	now = own_sleeps();
-	return now.nr > slept.nr + 1 && now.pages == slept.pages &&
-	       !is_traced();
+	return now.nr > slept.nr && now.pages == slept.pages && !is_traced();
 }
 
 static void hand_on(const siginfo_t *info)
@@ -131,6 +132,19 @@ static void hand_on(const siginfo_t *info)
 		wf_os_futex_wake(&is_busy, INT_MAX);
 }
 
+static long take(const uint64_t *set, siginfo_t *ret_info)
+{
+	const struct timespec now = { 0, 0 };
+	long sig;
+
+	slept = own_sleeps();
+	sig = wf_sys(SYS_rt_sigtimedwait, set, ret_info, &now, 8);
+	if (sig != -EAGAIN)
+		return sig;
+	slept.nr++;
+	return wf_sys(SYS_rt_sigtimedwait, set, ret_info, NULL, 8);
+}
+
 static void run(void *arg)
 {
 	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
@@ -138,10 +152,8 @@ static void run(void *arg)
 	for (;;) {
 		uint64_t set = arm();
 		siginfo_t info;
-		long sig;
+		long sig = take(&set, &info);
 
-		slept = own_sleeps();
-		sig = wf_sys(SYS_rt_sigtimedwait, &set, &info, NULL, 8);
 		if (sig == WF_PREEMPT_SIGNAL)
 			answer(&info);
 		else if (sig > 0)

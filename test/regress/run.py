@@ -22,8 +22,11 @@ MODES = (
     ["--vps", "4", "--preempt-every", "100us"],
     ["--bound", "regress_"],
 )
-# About whom weft leaves alone unless it is told to preempt everybody.
-UNFORCED = ("regress_interrupted_calls",)
+# The option whose modes are left out: of what is about threads that weft leaves
+# alone unless it is told to preempt everybody, and of what does not always hold
+# there (docs/guide/limits.md, signals).
+LEFT_OUT = {"regress_interrupted_calls": "--preempt-every",
+            "regress_stops_before_continue": "--bound"}
 
 
 def parse(argv):
@@ -53,7 +56,7 @@ def failures(program, build):
         return 1
     failed = 0
     for mode in MODES:
-        if "--preempt-every" in mode and program.name in UNFORCED:
+        if LEFT_OUT.get(program.name) in mode:
             continue
         command = [build / "weft", "run", *mode, "--", program]
         result = runner.run(command, LIMIT_S)
