@@ -26,10 +26,11 @@ enum {
 	QUICK = 1 << 5,
 	KNOWN_STREAM_SOCKET = 1 << 6,
 	DIRECT = 1 << 7,
-	NOT_TO_BE_ASKED = 1 << 8,
+	NO_READ_TO_BE_ASKED = 1 << 8,
 	SYNCED = 1 << 9,
 	KERNELS = 1 << 10,
 	SURE = 1 << 11, /* QUICK is */
+	NO_WRITE_TO_BE_ASKED = 1 << 12,
 };
 
 /* Above these bits, how often the number was forgotten: what has been learnt of
@@ -283,14 +284,15 @@ bool wf_descriptor_is_kernels(int fd)
 	return !wf_descriptor_is_stream(fd) && (what_of(fd) & KERNELS) != 0;
 }
 
-bool wf_descriptor_can_be_asked(int fd)
+bool wf_descriptor_can_be_asked(int fd, bool to_write)
 {
-	return (what_of(fd) & NOT_TO_BE_ASKED) == 0;
+	return (what_of(fd) &
+		(to_write ? NO_WRITE_TO_BE_ASKED : NO_READ_TO_BE_ASKED)) == 0;
 }
 
-void wf_descriptor_cannot_be_asked(int fd)
+void wf_descriptor_cannot_be_asked(int fd, bool to_write)
 {
-	remember(fd, NOT_TO_BE_ASKED);
+	remember(fd, to_write ? NO_WRITE_TO_BE_ASKED : NO_READ_TO_BE_ASKED);
 }
 
 bool wf_descriptor_is_stream_socket(int fd)

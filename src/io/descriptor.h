@@ -62,9 +62,10 @@ bool wf_descriptor_is_written_through(int fd);
 /* In /proc, /sys and the like, where it counts who reads or writes. */
 bool wf_descriptor_is_kernels(int fd);
 
-/* Does RWF_NOWAIT mean anything to the file, as far as is known? */
-bool wf_descriptor_can_be_asked(int fd);
-void wf_descriptor_cannot_be_asked(int fd);
+/* Does RWF_NOWAIT mean anything to the file, as far as is known? To an eventfd
+ * it does for reads only. */
+bool wf_descriptor_can_be_asked(int fd, bool to_write);
+void wf_descriptor_cannot_be_asked(int fd, bool to_write);
 
 /*
  * Changes, mostly, when the number comes to be another file's. Of numbers that

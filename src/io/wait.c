@@ -50,13 +50,14 @@ int wf_io_wait_ready(int fd, uint32_t events)
 long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
 	       int64_t at)
 {
+	bool to_write = nr_call == SYS_pwritev2;
 	long n = -EOPNOTSUPP;
 
-	if (wf_descriptor_can_be_asked(fd))
+	if (wf_descriptor_can_be_asked(fd, to_write))
 		n = wf_sys(nr_call, fd, iov, nr, at, 0L, RWF_NOWAIT);
 	if (n != -EOPNOTSUPP && n != -ENOSYS && n != -EPERM)
 		return n;
-	wf_descriptor_cannot_be_asked(fd);
+	wf_descriptor_cannot_be_asked(fd, to_write);
 	return -EOPNOTSUPP;
 }
 
