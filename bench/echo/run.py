@@ -126,10 +126,14 @@ def servers(options, go_missing):
     found["epoll"] = lambda part: [build / "bench_echo_epoll"]
     if (build / "bench_echo_uring").exists():
         found["io_uring"] = lambda part: [build / "bench_echo_uring"]
-    if options.sides:
-        found = {side: command for side, command in found.items()
-                 if side in options.sides.split(",")}
-    return found
+    if options.sides is None:
+        return found
+    wanted = options.sides.split(",")
+    for side in wanted:
+        if side not in found:
+            sys.exit(f"bench echo: no side '{side}'; there are "
+                     f"{', '.join(found)}")
+    return {side: found[side] for side in wanted}
 
 
 def port_of(server):
