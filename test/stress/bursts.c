@@ -14,7 +14,6 @@
 #define NR_WORKERS 6
 #define JUMP_SIGNAL (SIGRTMIN + 4)
 
-static long nr_rounds;
 static _Atomic long nr_handled;
 
 /* --- timers that make threads --------------------------------------------- */
@@ -221,15 +220,6 @@ static void coroutines(uint64_t *random)
 static void (*const acts[])(uint64_t *) = { burst_of_timers, storm, set_alarm,
 					    jumps, coroutines };
 
-static void *work(void *arg)
-{
-	uint64_t random = random_start((intptr_t)arg);
-
-	for (long i = 0; i < nr_rounds; i++)
-		acts[random_below(&random, 5)](&random);
-	return NULL;
-}
-
 int main(int argc, char **argv)
 {
 	const struct sigaction count = { .sa_handler = count_signal,
@@ -239,12 +229,11 @@ int main(int argc, char **argv)
 	pthread_t workers[NR_WORKERS];
 
 	stress_begin(argc, argv);
-	nr_rounds = stress_scale(200);
 	CHECK_EQ(sigaction(SIGUSR1, &count, NULL), 0);
 	CHECK_EQ(sigaction(SIGUSR2, &count, NULL), 0);
 	CHECK_EQ(sigaction(SIGALRM, &count, NULL), 0);
 	CHECK_EQ(sigaction(JUMP_SIGNAL, &jump, NULL), 0);
-	threads_start_numbered(workers, NR_WORKERS, work);
-	threads_join(workers, NR_WORKERS);
+	stress_mix((struct stress_mixture){ acts, 5, stress_scale(200) },
+		   workers, NR_WORKERS);
 	return stress_end();
 }

@@ -14,8 +14,6 @@
 #define MOST_THREADS 6
 #define PAGE 4096
 
-static long nr_rounds;
-
 /* --- memory that does not outlive its object ------------------------------ */
 
 enum memory { MALLOCED, MAPPED, NR_MEMORIES };
@@ -320,22 +318,12 @@ static void end_cond(uint64_t *random)
 static void (*const acts[])(uint64_t *) = { end_barrier, end_sem, end_mutex,
 					    end_rwlock, end_cond };
 
-static void *work(void *arg)
-{
-	uint64_t random = random_start((intptr_t)arg);
-
-	for (long i = 0; i < nr_rounds; i++)
-		acts[random_below(&random, 5)](&random);
-	return NULL;
-}
-
 int main(int argc, char **argv)
 {
 	pthread_t workers[NR_WORKERS];
 
 	stress_begin(argc, argv);
-	nr_rounds = stress_scale(1000);
-	threads_start_numbered(workers, NR_WORKERS, work);
-	threads_join(workers, NR_WORKERS);
+	stress_mix((struct stress_mixture){ acts, 5, stress_scale(1000) },
+		   workers, NR_WORKERS);
 	return stress_end();
 }

@@ -109,4 +109,31 @@ static inline void stress_disturb(uint64_t *random)
 	}
 }
 
+/* Threads that do one of some acts after the other, at random. */
+struct stress_mixture {
+	void (*const *acts)(uint64_t *random);
+	long nr_acts;
+	long nr_rounds; /* of each thread */
+};
+
+static struct stress_mixture stress_mixed;
+
+static inline void *stress_mix_one(void *arg)
+{
+	const struct stress_mixture *m = &stress_mixed;
+	uint64_t random = random_start((intptr_t)arg);
+
+	for (long i = 0; i < m->nr_rounds; i++)
+		m->acts[random_below(&random, m->nr_acts)](&random);
+	return NULL;
+}
+
+static inline void stress_mix(struct stress_mixture mixture, pthread_t *workers,
+			      int nr_workers)
+{
+	stress_mixed = mixture;
+	threads_start_numbered(workers, nr_workers, stress_mix_one);
+	threads_join(workers, nr_workers);
+}
+
 #endif
