@@ -25,11 +25,17 @@ static char path[] = "/tmp/weft-no-program-XXXXXX";
 static char argument[ARGUMENT_BYTES];
 static _Atomic int all_there, nr_ended;
 
+static void remove_no_program(void)
+{
+	unlink(path);
+}
+
 static void make_no_program(void)
 {
 	int fd = mkstemp(path);
 
 	CHECK(fd >= 0);
+	check_at_end(remove_no_program);
 	CHECK_EQ(write(fd, "\1\2\3\4", 4), 4);
 	CHECK_EQ(fchmod(fd, 0700), 0);
 	CHECK_EQ(close(fd), 0);
@@ -79,7 +85,6 @@ int main(void)
 	all_there = 1;
 	threads_join(execs, NR_EXECS);
 	threads_join(changers, NR_CHANGERS);
-	CHECK_EQ(unlink(path), 0);
 	puts("nothing was executed");
 	return 0;
 }
