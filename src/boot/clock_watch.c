@@ -62,7 +62,6 @@ static void run(void *arg)
 {
 	static _Atomic uint32_t never;
 	uint64_t expirations;
-
 	long rc;
 
 	/* The signal says that there are credentials to follow. */
