@@ -9,6 +9,9 @@
  *     and pointers of the program's where there is no memory.
  * D4. wf_memory_uncaught has the bit of one of the two before the kernel has
  *     another disposition, and until after it has the trampoline again.
+ * D5. wf_action_stops changes under the lock. The receiver lets through what it
+ *     finds there (receiver.c, V5): before such a signal has the trampoline its
+ *     bit is gone and the receiver has closed it, both seen under the lock.
  */
 #include "signal/action.h"
 
@@ -23,6 +26,7 @@
 #include "signal/arrive.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
+#include "signal/receiver.h"
 
 enum { NR_SIGNALS = 64 };
 
@@ -41,7 +45,7 @@ enum { NR_SIGNALS = 64 };
 	(WF_SIGNAL_BIT(SIGKILL) | WF_SIGNAL_BIT(SIGSTOP) | WF_SIGNAL_BIT(32) | \
 	 WF_PREEMPT_BIT)
 
-bool (*wf_action_is_late)(void);
+_Atomic uint64_t wf_action_stops;
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct wf_action table[NR_SIGNALS + 1]; /* D1 */
 
@@ -116,8 +120,38 @@ static int install(int sig, const struct wf_action *a)
 
 static const struct wf_action default_action = { .flags = 0 };
 
+/* D5; locked. True if the receiver has to know. */
+static bool note_stop(int sig)
+{
+	uint64_t bit = STOPS & WF_SIGNAL_BIT(sig);
+
+	if (bit == 0)
+		return false;
+	if (wf_action_is_sig_dfl(&table[sig]))
+		return (atomic_fetch_or(&wf_action_stops, bit) & bit) == 0;
+	atomic_fetch_and(&wf_action_stops, ~bit);
+	return false;
+}
+
+/* D5; returns with the lock. */
+static void lock_for_handler(int sig)
+{
+	uint64_t bit = STOPS & WF_SIGNAL_BIT(sig);
+
+	wf_spin_lock(&lock);
+	while (bit != 0) {
+		atomic_fetch_and(&wf_action_stops, ~bit);
+		if ((wf_receiver_opens() & bit) == 0)
+			return;
+		wf_spin_unlock(&lock);
+		wf_receiver_close(bit);
+		wf_spin_lock(&lock);
+	}
+}
+
 struct wf_action wf_action_begin(int sig)
 {
+	bool stops = false;
 	struct wf_action a;
 
 	wf_spin_lock(&lock);
@@ -125,8 +159,11 @@ struct wf_action wf_action_begin(int sig)
 	if (wf_action_is_handler(&a) && (a.flags & SA_RESETHAND) != 0) {
 		table[sig].handler = NULL; /* SIG_DFL */
 		install(sig, &table[sig]);
+		stops = note_stop(sig);
 	}
 	wf_spin_unlock(&lock);
+	if (stops)
+		wf_receiver_rearm();
 	return a;
 }
 
@@ -134,9 +171,13 @@ int wf_action_change(int sig, const struct wf_action *new,
 		     struct wf_action *ret_old)
 {
 	struct wf_action old, a;
+	bool stops = false;
 	int err = 0;
 
-	wf_spin_lock(&lock);
+	if (new != NULL && wf_action_is_handler(new))
+		lock_for_handler(sig);
+	else
+		wf_spin_lock(&lock);
 	old = table[sig];
 	if (new != NULL) {
 		a = *new;
@@ -144,8 +185,11 @@ int wf_action_change(int sig, const struct wf_action *new,
 		err = install(sig, &a);
 		if (err == 0)
 			table[sig] = a;
+		stops = note_stop(sig);
 	}
 	wf_spin_unlock(&lock);
+	if (stops)
+		wf_receiver_rearm();
 	if (err == 0 && ret_old != NULL)
 		*ret_old = old;
 	return err;
@@ -154,19 +198,6 @@ int wf_action_change(int sig, const struct wf_action *new,
 void wf_action_uninstall(int sig)
 {
 	give_up(sig, &default_action);
-}
-
-/* The process goes on since the signal was taken: it is forgotten. */
-static bool is_forgotten(int sig)
-{
-	const struct timespec now = { 0, 0 };
-	uint64_t set = WF_SIGNAL_BIT(sig);
-
-	if ((set & STOPS) == 0 || wf_action_is_late == NULL ||
-	    !wf_action_is_late())
-		return false;
-	wf_sys(SYS_rt_sigtimedwait, &set, NULL, &now, 8);
-	return true;
 }
 
 void wf_action_do_default(int sig, const siginfo_t *info)
@@ -179,8 +210,7 @@ void wf_action_do_default(int sig, const siginfo_t *info)
 		wf_action_uninstall(sig);
 	wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(), sig,
 	       info);
-	if (!is_forgotten(sig))
-		wf_os_set_signal_mask(~WF_SIGNAL_BIT(sig));
+	wf_os_set_signal_mask(~WF_SIGNAL_BIT(sig));
 	/* It was one that stops, and the process goes on. */
 	wf_os_set_signal_mask(mask);
 }
@@ -193,12 +223,14 @@ void wf_actions_start(void)
 		kernel_action(sig, NULL, &table[sig]);
 		if (wf_action_is_handler(&table[sig]) || is_ours(sig))
 			install(sig, &table[sig]);
+		note_stop(sig);
 	}
 }
 
 void wf_actions_fork_child(void)
 {
 	lock = WF_SPIN_INIT;
+	wf_store_relaxed(&wf_action_stops, 0);
 	for (int sig = 1; sig <= NR_SIGNALS; sig++) {
 		const struct wf_action *a = &table[sig];
 

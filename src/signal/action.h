@@ -54,19 +54,20 @@ bool wf_action_ignores(int sig);
 bool wf_action_is_default(int sig);
 
 /*
+ * What stops the process now, as neither the program has changed that nor is
+ * about to (action.c, D5).
+ */
+extern _Atomic uint64_t wf_action_stops;
+
+/*
  * As sigaction, with the kernel's struct; new NULL only asks. sig is one that
- * the program may change. Returns 0 or -Exxx.
+ * the program may change. May sleep shortly. Returns 0 or -Exxx.
  */
 int wf_action_change(int sig, const struct wf_action *new,
 		     struct wf_action *ret_old);
 
-/*
- * The default action, here and now; may not return. Any kernel thread. What
- * stops the process does nothing if the caller is told that it is late: the
- * process has stopped and gone on since it took the signal.
- */
+/* The default action, here and now; may not return. Any kernel thread. */
 void wf_action_do_default(int sig, const siginfo_t *info);
-extern bool (*wf_action_is_late)(void);
 /* The kernel shall do what it does by default when sig comes next. */
 void wf_action_uninstall(int sig);
 

@@ -148,7 +148,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	wf_signal_wait_ended(t);
 	if ((action->flags & SA_RESTART) == 0)
 		wf_arch_uc_set_eintr(uc);
-	t->sigmask = handler_mask(t, sig, action); /* H3 */
+	wf_mask_close(t, handler_mask(t, sig, action)); /* H3 */
 	c->kernel_mask = t->sigmask;
 	c->is_mask_known = true;
 	if (wf_deliver_is_due(t))

@@ -19,6 +19,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "signal/action.h"
 #include "signal/deliver.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
@@ -47,7 +48,7 @@ static int apply(int how, uint64_t old, uint64_t set, uint64_t *ret_mask)
 static void take_opened(struct wf_thread *t, uint64_t opened)
 {
 	const struct timespec now = { 0, 0 };
-	uint64_t set = wf_receiver_unwanted(opened);
+	uint64_t taken, set = wf_receiver_unwanted(opened);
 	siginfo_t info;
 
 	wf_receiver_settle();
@@ -56,9 +57,12 @@ static void take_opened(struct wf_thread *t, uint64_t opened)
 		wf_sigqueue_put(&t->sigqueue, &info, true);
 	if (WF_LIKELY(set == 0))
 		return;
-	while (wf_sys(SYS_rt_sigtimedwait, &set, &info, &now, 8) > 0)
+	/* What stops the process does so when the mask opens. */
+	taken = set & ~wf_load_relaxed(&wf_action_stops);
+	while (taken != 0 &&
+	       wf_sys(SYS_rt_sigtimedwait, &taken, &info, &now, 8) > 0)
 		wf_sigqueue_put(&t->sigqueue, &info, true);
-	wf_receiver_want(set);
+	wf_receiver_open(set);
 }
 
 /* M3 */
@@ -72,12 +76,27 @@ static void pass_on_closed(struct wf_thread *t)
 		wf_route_to_process(t, &info, NULL);
 }
 
+void wf_mask_close(struct wf_thread *t, uint64_t mask)
+{
+	uint64_t closed = mask & ~t->sigmask;
+	uint64_t told = wf_load_relaxed(&wf_action_stops) |
+			wf_load_relaxed(&wf_route_shown);
+
+	t->sigmask = mask;
+	if (WF_LIKELY((closed & told) == 0))
+		return;
+	wf_fence_seq_cst();
+	wf_route_closed(t, closed);
+}
+
 void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
 {
-	uint64_t opened = t->sigmask & ~mask;
+	uint64_t opened = t->sigmask & ~mask, closed = mask & ~t->sigmask;
 
 	t->sigmask = mask;
 	wf_fence_seq_cst();
+	if (closed != 0)
+		wf_route_closed(t, closed);
 	if (opened != 0)
 		take_opened(t, opened);
 	pass_on_closed(t);
@@ -142,8 +161,6 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 	if (mask != old) {
 		wf_mask_set_locked(t, mask);
 		wf_carrier_set_mask(t->carrier, mask);
-		if ((mask & ~old & wf_load_relaxed(&wf_route_shown)) != 0)
-			wf_route_leave_shown(mask & ~old);
 	}
 	wf_runtime_leave(t);
 	return err;

@@ -28,6 +28,9 @@ uint64_t wf_mask_of_first(const struct wf_thread *t);
  */
 void wf_mask_set_locked(struct wf_thread *t, uint64_t mask);
 
+/* The same for a mask that opens nothing, and all signals blocked. */
+void wf_mask_close(struct wf_thread *t, uint64_t mask);
+
 /* t, which begins, may have another mask than its creator: takes what waited
  * for somebody who does not block it. in_runtime set. */
 void wf_mask_begin(struct wf_thread *t);

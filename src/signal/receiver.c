@@ -3,8 +3,8 @@
  *     opens a signal adds it before it leaves the runtime, and pokes if a bit
  *     is new. What all threads block stays with the kernel, or is held for
  *     the process (route.c, W3).
- * V2. It blocks everything, the preemption signal too, and takes all by
- *     sigtimedwait: no handler ever runs on it.
+ * V2. It takes signals by sigtimedwait, and blocks all but what it lets through
+ *     by V5, the preemption signal too: no handler ever runs on it.
  * V3. is_busy is set while it hands on a signal that is nowhere else. Between
  *     the kernel's answer and that nobody can know; who has to, takes what it
  *     asks about out of `armed` first.
@@ -12,12 +12,21 @@
  *     reads want again; who takes a bit out of want passes a fence and reads
  *     `armed`. So no bit that was taken out is waited for unnoticed.
  * V5. The kernel forgets what would stop the process when that is told to go
- *     on. It cannot forget what is taken; but who has taken it is stopped then,
- *     too, by another signal, and sleeps once more than to wait. So it sends
- *     what it took to itself, where it can be forgotten again, and then looks
- *     whether it was stopped since it took it: it has slept though it took what
- *     was there, or twice though it waited once. Who is traced sleeps for the
- *     tracer, and who has to read a page, for that.
+ *     on, but not what is taken. So what stops it by default is not taken while
+ *     some thread does not block it: it is open in the receiver's own mask, and
+ *     the kernel does what it does. The receiver says in `opened` what it is
+ *     about to let through, passes a fence, and then looks again whether a
+ *     thread takes it and the default is the action (D5 in action.c); who
+ *     changes either passes a fence and reads `opened`. A bit is in `opened`
+ *     and `armed` until the mask is closed.
+ * V6. wf_receiver_lone has those of `opened` that thread 0 blocks: other
+ *     threads look only there, and thread 0 adds what it closes before it looks
+ *     for takers. A thread that ends passes no fence before it looks, so who
+ *     adds passes a membarrier before it looks for takers.
+ * V7. When the last who took such a signal has closed it, it is likely to open
+ *     it soon. So the receiver looks again after a while by itself, and says so
+ *     in is_dozing. It takes that back and then reads want; who adds to want
+ *     reads is_dozing after.
  */
 #include "signal/receiver.h"
 
@@ -25,7 +34,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include "base/atomic.h"
 #include "os/clock.h"
@@ -42,29 +50,69 @@
 #include "signal/route.h"
 #include "signal/posix_timer.h"
 
-enum { WAITED_FOR = 2, POKE_AGAIN_NS = 10 * 1000 * 1000 };
+enum {
+	WAITED_FOR = 2, /* is_busy */
+	/* Nobody uses it, and unlike weft's own, a real-time signal, it can be
+	 * sent when none can be queued (RLIMIT_SIGPENDING). */
+	POKE_SIGNAL = SIGSTKFLT,
+	POKE_AGAIN_NS = 10 * 1000 * 1000,
+	DOZE_NS = 10 * 1000 * 1000,
+};
 
-static _Atomic uint64_t want;	  /* V1 */
-static _Atomic uint64_t armed;	  /* V4; receiver */
-static _Atomic uint32_t is_busy;  /* V3: 0, 1, or WAITED_FOR: with waiters */
-static _Atomic uint32_t nr_turns; /* futex: of the loop in run */
+_Atomic uint64_t wf_receiver_lone; /* V6 */
+static _Atomic uint64_t want;	   /* V1 */
+static _Atomic uint64_t armed;	   /* V4; receiver */
+static _Atomic uint64_t opened;	   /* V5; receiver */
+static _Atomic bool is_dozing;	   /* V7; receiver */
+static _Atomic uint32_t is_busy;   /* V3: 0, 1, or WAITED_FOR: with waiters */
+static _Atomic uint32_t nr_turns;  /* futex: of the loop in run */
 static _Atomic int tid;
 static struct wf_thread self;
 
-/* V4 */
-static uint64_t arm(void)
-{
-	uint64_t set, again = wf_load_acquire(&want);
+/* What it waits for, and what its mask lets through. */
+struct ways {
+	uint64_t wait, open;
+};
 
+static struct ways choose(uint64_t *ret_lone)
+{
+	uint64_t set = wf_load_acquire(&want);
+	uint64_t stops = set & wf_load_acquire(&wf_action_stops);
+	uint64_t open = wf_route_open_in_threads(stops);
+
+	*ret_lone = open & ~wf_route_open_in_first(open);
+	return (struct ways){ set & ~open, open };
+}
+
+/* V4, V5; mask is what is open now. */
+static struct ways arm(uint64_t mask)
+{
+	uint64_t lone_now, lone_again;
+	struct ways now, again = choose(&lone_again);
+	bool is_new;
+
+	wf_store_relaxed(&is_dozing, false); /* V7 */
 	do {
-		set = again;
-		wf_store_relaxed(&armed, set);
+		now = again;
+		lone_now = lone_again;
+		wf_store_relaxed(&armed, now.wait | now.open | mask);
+		wf_store_relaxed(&opened, now.open | mask);
+		is_new = (lone_now & ~wf_load_relaxed(&wf_receiver_lone)) != 0;
+		wf_store_relaxed(&wf_receiver_lone, lone_now);
 		wf_fence_seq_cst();
-		again = wf_load_acquire(&want);
-	} while (again != set);
+		if (is_new) /* V6 */
+			wf_os_pass_barrier();
+		again = choose(&lone_again);
+	} while (again.wait != now.wait || again.open != now.open ||
+		 lone_again != lone_now);
+	if (now.open != mask)
+		wf_os_set_signal_mask(~now.open);
+	wf_store_release(&opened, now.open);
+	wf_store_release(&armed, now.wait | now.open);
+	wf_store_release(&is_dozing, (mask & ~now.open) != 0);
 	atomic_fetch_add(&nr_turns, 1);
 	wf_os_futex_wake(&nr_turns, INT_MAX);
-	return (set & ~WF_SIGNAL_BIT(32)) | WF_PREEMPT_BIT;
+	return now;
 }
 
 /* Weft's own signal. */
@@ -86,42 +134,12 @@ static void answer(siginfo_t *info)
 		wf_abroad_answer(asked, t != NULL && err != -ESRCH);
 }
 
-struct sleeps {
-	long nr, pages;
-};
-
-/* Before it took the signal, with the sleep to wait for it; receiver. */
-static struct sleeps slept;
-
-static struct sleeps own_sleeps(void)
+/* The kernel may not have been able to note by whom. */
+static bool is_poke(const siginfo_t *info)
 {
-	struct rusage usage = { 0 };
-
-	wf_sys(SYS_getrusage, RUSAGE_THREAD, &usage);
-	return (struct sleeps){ usage.ru_nvcsw, usage.ru_majflt };
-}
-
-static bool is_traced(void)
-{
-	int proc = wf_os_proc_open();
-	bool is = false;
-
-	if (proc >= 0) {
-		is = wf_os_tracer_of(proc, wf_os_gettid()) != 0;
-		wf_sys(SYS_close, proc);
-	}
-	return is;
-}
-
-/* V5 */
-static bool was_stopped(void)
-{
-	struct sleeps now;
-
-	if (wf_self != &self)
-		return false;
-	now = own_sleeps();
-	return now.nr > slept.nr && now.pages == slept.pages && !is_traced();
+	return info->si_signo == POKE_SIGNAL &&
+	       (info->si_pid == 0 ||
+		(info->si_code == SI_TKILL && info->si_pid == wf_os_getpid()));
 }
 
 static void hand_on(const siginfo_t *info)
@@ -132,31 +150,30 @@ static void hand_on(const siginfo_t *info)
 		wf_os_futex_wake(&is_busy, INT_MAX);
 }
 
-static long take(const uint64_t *set, siginfo_t *ret_info)
+static long take(uint64_t set, siginfo_t *ret_info)
 {
-	const struct timespec now = { 0, 0 };
-	long sig;
+	const struct timespec while_dozing = wf_os_timespec(DOZE_NS);
 
-	slept = own_sleeps();
-	sig = wf_sys(SYS_rt_sigtimedwait, set, ret_info, &now, 8);
-	if (sig != -EAGAIN)
-		return sig;
-	slept.nr++;
-	return wf_sys(SYS_rt_sigtimedwait, set, ret_info, NULL, 8);
+	set &= ~WF_SIGNAL_BIT(32);
+	set |= WF_PREEMPT_BIT | WF_SIGNAL_BIT(POKE_SIGNAL);
+	return wf_sys(SYS_rt_sigtimedwait, &set, ret_info,
+		      wf_load_relaxed(&is_dozing) ? &while_dozing : NULL, 8);
 }
 
 static void run(void *arg)
 {
-	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
-	wf_action_is_late = was_stopped;
-	for (;;) {
-		uint64_t set = arm();
-		siginfo_t info;
-		long sig = take(&set, &info);
+	struct ways ways = { .open = 0 };
 
+	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
+	for (;;) {
+		siginfo_t info;
+		long sig;
+
+		ways = arm(ways.open);
+		sig = take(ways.wait, &info);
 		if (sig == WF_PREEMPT_SIGNAL)
 			answer(&info);
-		else if (sig > 0)
+		else if (sig > 0 && !is_poke(&info))
 			hand_on(&info);
 	}
 }
@@ -174,12 +191,41 @@ int wf_receiver_start(void)
 	return err;
 }
 
+static void poke(void)
+{
+	wf_os_tgkill(wf_load_relaxed(&tid), POKE_SIGNAL);
+}
+
+void wf_receiver_rearm(void)
+{
+	if (wf_load_relaxed(&tid) != 0)
+		poke();
+}
+
+/* It does not take these yet, or not as it should. */
+static void tell(uint64_t set)
+{
+	uint64_t stops = set & wf_load_relaxed(&wf_action_stops);
+
+	if (set != 0 && (set != stops || !atomic_load(&is_dozing))) /* V7 */
+		poke();
+}
+
 void wf_receiver_want(uint64_t set)
 {
-	if ((set & ~wf_load_relaxed(&want)) == 0)
-		return;
-	if ((set & ~atomic_fetch_or(&want, set)) != 0)
-		wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL);
+	if ((set & ~wf_load_relaxed(&want)) != 0)
+		tell(set & ~atomic_fetch_or(&want, set));
+}
+
+static uint64_t shut(uint64_t set)
+{
+	return set & wf_load_relaxed(&wf_action_stops) &
+	       ~wf_load_relaxed(&opened);
+}
+
+void wf_receiver_open(uint64_t set)
+{
+	tell((set & ~atomic_fetch_or(&want, set)) | shut(set));
 }
 
 uint64_t wf_receiver_takes(void)
@@ -189,7 +235,7 @@ uint64_t wf_receiver_takes(void)
 
 uint64_t wf_receiver_unwanted(uint64_t set)
 {
-	return set & ~wf_load_relaxed(&want);
+	return (set & ~wf_load_relaxed(&want)) | shut(set);
 }
 
 void wf_receiver_shrink(uint64_t set)
@@ -197,21 +243,48 @@ void wf_receiver_shrink(uint64_t set)
 	atomic_fetch_and(&want, ~set);
 }
 
+/* The receiver no longer has in *in what of set is not in *kept either. */
+static void await(uint64_t set, const _Atomic uint64_t *in,
+		  const _Atomic uint64_t *kept)
+{
+	for (;;) {
+		uint32_t turn = wf_load_acquire(&nr_turns);
+
+		if ((set & wf_load_acquire(in) & ~wf_load_relaxed(kept)) == 0)
+			return;
+		poke();
+		wf_os_futex_wait(&nr_turns, turn, wf_os_now() + POKE_AGAIN_NS);
+	}
+}
+
 void wf_receiver_leave_to_kernel(uint64_t set)
 {
 	wf_receiver_shrink(set);
 	wf_fence_seq_cst(); /* V4 */
-	for (;;) {
-		uint32_t turn = wf_load_acquire(&nr_turns);
-		/* Whoever wants one again takes it, or leaves it to others. */
-		uint64_t left = set & wf_load_relaxed(&armed) &
-				~wf_load_relaxed(&want);
+	/* Whoever wants one again takes it, or leaves it to others. */
+	await(set, &armed, &want);
+}
 
-		if (left == 0 ||
-		    wf_os_tgkill(wf_load_relaxed(&tid), WF_PREEMPT_SIGNAL) < 0)
-			return;
-		wf_os_futex_wait(&nr_turns, turn, wf_os_now() + POKE_AGAIN_NS);
+uint64_t wf_receiver_opens(void)
+{
+	return wf_load_acquire(&opened);
+}
+
+void wf_receiver_close(uint64_t set)
+{
+	await(set, &opened, &wf_action_stops);
+}
+
+uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set)
+{
+	if (!t->is_first)
+		return set & wf_load_relaxed(&wf_receiver_lone);
+	set &= wf_load_relaxed(&opened);
+	if (set != 0) { /* V6 */
+		atomic_fetch_or(&wf_receiver_lone, set);
+		wf_os_pass_barrier();
 	}
+	return set;
 }
 
 void wf_receiver_settle(void)
@@ -236,5 +309,8 @@ void wf_receiver_fork_child(void)
 	wf_store_relaxed(&tid, 0);
 	wf_store_relaxed(&want, 0);
 	wf_store_relaxed(&armed, 0);
+	wf_store_relaxed(&opened, 0);
+	wf_store_relaxed(&wf_receiver_lone, 0);
+	wf_store_relaxed(&is_dozing, false);
 	wf_store_relaxed(&is_busy, 0);
 }

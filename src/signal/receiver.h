@@ -5,26 +5,53 @@
 #ifndef WEFT_SIGNAL_RECEIVER_H
 #define WEFT_SIGNAL_RECEIVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "sched/thread.h"
 
 /* Starts it; it wants nothing yet. 0 or -Exxx. */
 int wf_receiver_start(void);
 void wf_receiver_fork_child(void);
 
-/* Some thread takes these from now on. Any thread, in_runtime set. */
+/*
+ * Some thread waits for these from now on / does not block them. Any thread,
+ * in_runtime set.
+ */
 void wf_receiver_want(uint64_t set);
+void wf_receiver_open(uint64_t set);
 /* What the receiver waits for, or is about to. */
 uint64_t wf_receiver_takes(void);
-/* What of set the receiver does not take. */
+/* What of set, which somebody opens, the receiver does not take yet. */
 uint64_t wf_receiver_unwanted(uint64_t set);
 /* Nobody takes these. */
 void wf_receiver_shrink(uint64_t set);
 /*
  * The same, for who looks for takers again afterwards: the receiver does not
  * wait for them when it returns, but for those that somebody has come to want.
- * It may not be told where no real-time signals can be sent.
  */
 void wf_receiver_leave_to_kernel(uint64_t set);
+
+/*
+ * What stops the process by default, and the receiver lets through instead of
+ * taking it, or is about to.
+ */
+uint64_t wf_receiver_opens(void);
+/* Those of them that thread 0 blocks. */
+extern _Atomic uint64_t wf_receiver_lone;
+/*
+ * What of set the receiver lets through, and t, which has closed set, was
+ * perhaps the last to take.
+ */
+uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set);
+/*
+ * For who has taken set out of wf_action_stops: the receiver does not let them
+ * through when it returns, but for those that are there again. May sleep
+ * shortly.
+ */
+void wf_receiver_close(uint64_t set);
+/* wf_action_stops has grown. */
+void wf_receiver_rearm(void);
 
 /* Waits until the receiver has handed on what it has in hand. */
 void wf_receiver_settle(void);

@@ -15,6 +15,7 @@
  *     or nobody who polls would see it: the receiver is made to leave it there
  *     as soon as no thread takes it, and what is in the process's queue goes
  *     back.
+ *     What stops the process by default belongs there, too (receiver.c, V5).
  * W5. A thread that ends closes its queue, then looks at it. A sender puts,
  *     then ends the thread's wait or passes a membarrier (W1), then looks
  *     whether the queue has been closed, and takes the signal out again if it
@@ -173,6 +174,24 @@ static struct wf_thread *find_taker(uint64_t bit, struct wf_thread *preferred)
 	return NULL;
 }
 
+uint64_t wf_route_open_in_first(uint64_t set)
+{
+	const struct wf_thread *first = thread_0();
+
+	return first != NULL && is_alive(first) ? set & ~first->sigmask : 0;
+}
+
+uint64_t wf_route_open_in_threads(uint64_t set)
+{
+	uint64_t open = wf_route_open_in_first(set);
+
+	for (uint64_t left = set & ~open; left != 0; left &= left - 1) {
+		if (find_taker(left & -left, NULL) != NULL)
+			open |= left & -left;
+	}
+	return open;
+}
+
 bool wf_route_has_taker(int sig)
 {
 	return find_waiter(WF_SIGNAL_BIT(sig)) != NULL ||
@@ -249,6 +268,21 @@ void wf_route_leave_shown(uint64_t set)
 	give_back(left);
 }
 
+void wf_route_closed(const struct wf_thread *t, uint64_t closed)
+{
+	uint64_t stops = wf_receiver_closing(t, closed);
+
+	wf_route_leave_shown(closed);
+	if (stops == 0)
+		return;
+	stops &= ~wf_route_open_in_threads(stops);
+	if (stops == 0)
+		return;
+	wf_receiver_leave_to_kernel(stops);
+	/* W3, as above. */
+	wf_receiver_want(stops & ~without_takers(stops));
+}
+
 void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
 			 struct wf_thread *preferred)
 {
@@ -261,7 +295,8 @@ void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
 		wf_receiver_shrink(bit);
 		wf_fence_seq_cst(); /* W3 */
 		if (!wf_route_has_taker(again.si_signo)) {
-			give_back(bit & wf_load_relaxed(&wf_route_shown));
+			give_back(bit & (wf_load_relaxed(&wf_route_shown) |
+					 wf_load_relaxed(&wf_action_stops)));
 			return;
 		}
 		wf_receiver_want(bit);

@@ -37,6 +37,10 @@ bool wf_route_prefers(const struct wf_thread *t, int sig);
 /* Does any thread not block it, or wait for it? */
 bool wf_route_has_taker(int sig);
 
+/* What of set thread 0 / some thread does not block. */
+uint64_t wf_route_open_in_first(uint64_t set);
+uint64_t wf_route_open_in_threads(uint64_t set);
+
 /*
  * Those of set that no thread takes stay with the kernel from here on; returns
  * which. May sleep shortly.
@@ -45,11 +49,14 @@ uint64_t wf_route_leave_to_kernel(uint64_t set);
 
 /* What signalfds show. */
 extern _Atomic uint64_t wf_route_shown;
-/*
- * The caller no longer takes those in set, or a signalfd has come to show
- * them: what no thread takes is the kernel's from here on. May sleep shortly.
- */
+/* A signalfd has come to show these: what no thread takes is the kernel's from
+ * here on. May sleep shortly. */
 void wf_route_leave_shown(uint64_t set);
+/*
+ * t no longer takes those in closed, and has passed a fence since: what has to
+ * be the kernel's when no thread takes it is. May sleep shortly.
+ */
+void wf_route_closed(const struct wf_thread *t, uint64_t closed);
 
 /* Makes t look at its exit_work, in which `work` is set, wherever it is. */
 void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work);

@@ -248,10 +248,17 @@ void wf_signal_thread_begin(struct wf_thread *t)
 
 void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 {
+	uint64_t told;
+
 	t->holds_signals = true;
 	wf_sigqueue_close(&t->sigqueue);
-	if (WF_UNLIKELY((~t->sigmask & wf_load_relaxed(&wf_route_shown)) != 0))
-		wf_route_leave_shown(~t->sigmask);
+	told = wf_load_relaxed(&wf_route_shown) |
+	       wf_load_relaxed(&wf_receiver_lone);
+	if (WF_UNLIKELY((~t->sigmask & told) != 0 || t->is_first)) {
+		/* Before anybody can know of its end. */
+		wf_carrier_set_mask(t->carrier, UINT64_MAX);
+		wf_route_closed(t, ~t->sigmask);
+	}
 	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))
 		empty(me, t);
 }

@@ -23,10 +23,8 @@ MODES = (
     ["--bound", "regress_"],
 )
 # The option whose modes are left out: of what is about threads that weft leaves
-# alone unless it is told to preempt everybody, and of what does not always hold
-# there (docs/guide/limits.md, signals).
-LEFT_OUT = {"regress_interrupted_calls": "--preempt-every",
-            "regress_stops_before_continue": "--bound"}
+# alone unless it is told to preempt everybody.
+LEFT_OUT = {"regress_interrupted_calls": "--preempt-every"}
 
 
 def parse(argv):
