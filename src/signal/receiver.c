@@ -22,7 +22,9 @@
  * V6. wf_receiver_lone has those of `opened` that thread 0 blocks: other
  *     threads look only there, and thread 0 adds what it closes before it looks
  *     for takers. A thread that ends passes no fence before it looks, so who
- *     adds passes a membarrier before it looks for takers.
+ *     adds passes a membarrier before it looks for takers. What is open in the
+ *     mask is taken out only when that has been closed, or who ends between
+ *     would not wait for it.
  * V7. When the last who took such a signal has closed it, it is likely to open
  *     it soon. So the receiver looks again after a while by itself, and says so
  *     in is_dozing. It takes that back and then reads want; who adds to want
@@ -69,6 +71,12 @@ static _Atomic uint32_t nr_turns;  /* futex: of the loop in run */
 static _Atomic int tid;
 static struct wf_thread self;
 
+static uint64_t may_open(uint64_t set)
+{
+	return wf_route_open_in_threads(set &
+					wf_load_acquire(&wf_action_stops));
+}
+
 /* What it waits for, and what its mask lets through. */
 struct ways {
 	uint64_t wait, open;
@@ -77,39 +85,53 @@ struct ways {
 static struct ways choose(uint64_t *ret_lone)
 {
 	uint64_t set = wf_load_acquire(&want);
-	uint64_t stops = set & wf_load_acquire(&wf_action_stops);
-	uint64_t open = wf_route_open_in_threads(stops);
+	uint64_t open = may_open(set);
 
 	*ret_lone = open & ~wf_route_open_in_first(open);
 	return (struct ways){ set & ~open, open };
 }
 
+/* Of mask, which is open, closes set; returns what is open. V5, V6 */
+static uint64_t close_mask(uint64_t mask, uint64_t set)
+{
+	if ((mask & set) != 0)
+		wf_os_set_signal_mask(~(mask & ~set));
+	mask &= ~set;
+	wf_store_release(&opened, mask);
+	atomic_fetch_and(&wf_receiver_lone, ~set);
+	return mask;
+}
+
 /* V4, V5; mask is what is open now. */
 static struct ways arm(uint64_t mask)
 {
-	uint64_t lone_now, lone_again;
-	struct ways now, again = choose(&lone_again);
-	bool is_new;
+	uint64_t closing, was_lone, lone;
+	struct ways now, again = choose(&lone);
 
 	wf_store_relaxed(&is_dozing, false); /* V7 */
+	closing = wf_load_relaxed(&wf_receiver_lone) & ~lone;
+	if (closing != 0)
+		mask = close_mask(mask, closing);
 	do {
 		now = again;
-		lone_now = lone_again;
 		wf_store_relaxed(&armed, now.wait | now.open | mask);
 		wf_store_relaxed(&opened, now.open | mask);
-		is_new = (lone_now & ~wf_load_relaxed(&wf_receiver_lone)) != 0;
-		wf_store_relaxed(&wf_receiver_lone, lone_now);
+		was_lone = atomic_fetch_or(&wf_receiver_lone, lone) | ~lone;
 		wf_fence_seq_cst();
-		if (is_new) /* V6 */
+		if (was_lone != UINT64_MAX) /* V6 */
 			wf_os_pass_barrier();
-		again = choose(&lone_again);
+		was_lone = lone;
+		again = choose(&lone);
 	} while (again.wait != now.wait || again.open != now.open ||
-		 lone_again != lone_now);
-	if (now.open != mask)
+		 (lone & ~was_lone) != 0);
+	closing = mask & ~now.open;
+	if (closing != 0)
+		mask = close_mask(mask, closing);
+	if (mask != now.open)
 		wf_os_set_signal_mask(~now.open);
 	wf_store_release(&opened, now.open);
 	wf_store_release(&armed, now.wait | now.open);
-	wf_store_release(&is_dozing, (mask & ~now.open) != 0);
+	wf_store_release(&is_dozing, closing != 0);
 	atomic_fetch_add(&nr_turns, 1);
 	wf_os_futex_wake(&nr_turns, INT_MAX);
 	return now;
@@ -243,26 +265,25 @@ void wf_receiver_shrink(uint64_t set)
 	atomic_fetch_and(&want, ~set);
 }
 
-/* The receiver no longer has in *in what of set is not in *kept either. */
-static void await(uint64_t set, const _Atomic uint64_t *in,
-		  const _Atomic uint64_t *kept)
+/* Makes it arm again, which has begun if nr_turns is no longer turn. */
+static void await_turn(uint32_t turn)
 {
-	for (;;) {
-		uint32_t turn = wf_load_acquire(&nr_turns);
-
-		if ((set & wf_load_acquire(in) & ~wf_load_relaxed(kept)) == 0)
-			return;
-		poke();
-		wf_os_futex_wait(&nr_turns, turn, wf_os_now() + POKE_AGAIN_NS);
-	}
+	poke();
+	wf_os_futex_wait(&nr_turns, turn, wf_os_now() + POKE_AGAIN_NS);
 }
 
 void wf_receiver_leave_to_kernel(uint64_t set)
 {
-	wf_receiver_shrink(set);
-	wf_fence_seq_cst(); /* V4 */
-	/* Whoever wants one again takes it, or leaves it to others. */
-	await(set, &armed, &want);
+	for (;;) {
+		uint32_t turn = wf_load_acquire(&nr_turns);
+		uint64_t left = wf_route_without_takers(set);
+
+		wf_receiver_shrink(left);
+		wf_fence_seq_cst(); /* V4 */
+		if ((left & wf_load_acquire(&armed)) == 0)
+			return;
+		await_turn(turn);
+	}
 }
 
 uint64_t wf_receiver_opens(void)
@@ -272,7 +293,13 @@ uint64_t wf_receiver_opens(void)
 
 void wf_receiver_close(uint64_t set)
 {
-	await(set, &opened, &wf_action_stops);
+	for (;;) {
+		uint32_t turn = wf_load_acquire(&nr_turns);
+
+		if ((set & wf_load_acquire(&opened) & ~may_open(set)) == 0)
+			return;
+		await_turn(turn);
+	}
 }
 
 uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set)

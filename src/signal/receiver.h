@@ -27,8 +27,8 @@ uint64_t wf_receiver_unwanted(uint64_t set);
 /* Nobody takes these. */
 void wf_receiver_shrink(uint64_t set);
 /*
- * The same, for who looks for takers again afterwards: the receiver does not
- * wait for them when it returns, but for those that somebody has come to want.
+ * The same, for who looks for takers again afterwards: when it returns, the
+ * receiver does not wait for those that nobody takes.
  */
 void wf_receiver_leave_to_kernel(uint64_t set);
 
@@ -45,9 +45,8 @@ extern _Atomic uint64_t wf_receiver_lone;
  */
 uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set);
 /*
- * For who has taken set out of wf_action_stops: the receiver does not let them
- * through when it returns, but for those that are there again. May sleep
- * shortly.
+ * What of set is not in wf_action_stops, or blocked by all threads, the receiver
+ * does not let through when it returns. May sleep shortly.
  */
 void wf_receiver_close(uint64_t set);
 /* wf_action_stops has grown. */

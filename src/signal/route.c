@@ -234,7 +234,7 @@ static void give_back(uint64_t set)
 	}
 }
 
-static uint64_t without_takers(uint64_t set)
+uint64_t wf_route_without_takers(uint64_t set)
 {
 	uint64_t idle = 0;
 
@@ -247,13 +247,19 @@ static uint64_t without_takers(uint64_t set)
 
 uint64_t wf_route_leave_to_kernel(uint64_t set)
 {
-	uint64_t idle = without_takers(set);
+	uint64_t idle = wf_route_without_takers(set), left = idle;
 
-	if (idle == 0)
-		return 0;
-	wf_receiver_leave_to_kernel(idle);
-	/* W3: has anybody opened one and seen that the receiver wanted it? */
-	wf_receiver_want(idle & ~without_takers(idle));
+	/* W3: who has opened one has seen that the receiver wanted it, or else
+	 * it may have closed it before it was wanted again. */
+	while (left != 0) {
+		uint64_t again;
+
+		wf_receiver_leave_to_kernel(left);
+		again = left & ~wf_route_without_takers(left);
+		wf_receiver_want(again);
+		wf_fence_seq_cst();
+		left = wf_route_without_takers(again);
+	}
 	return idle;
 }
 
@@ -275,12 +281,8 @@ void wf_route_closed(const struct wf_thread *t, uint64_t closed)
 	wf_route_leave_shown(closed);
 	if (stops == 0)
 		return;
-	stops &= ~wf_route_open_in_threads(stops);
-	if (stops == 0)
-		return;
-	wf_receiver_leave_to_kernel(stops);
-	/* W3, as above. */
-	wf_receiver_want(stops & ~without_takers(stops));
+	wf_route_leave_to_kernel(stops);
+	wf_receiver_close(stops); /* those that somebody waits for */
 }
 
 void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,

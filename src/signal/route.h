@@ -37,6 +37,8 @@ bool wf_route_prefers(const struct wf_thread *t, int sig);
 /* Does any thread not block it, or wait for it? */
 bool wf_route_has_taker(int sig);
 
+/* What of set nobody takes or waits for. */
+uint64_t wf_route_without_takers(uint64_t set);
 /* What of set thread 0 / some thread does not block. */
 uint64_t wf_route_open_in_first(uint64_t set);
 uint64_t wf_route_open_in_threads(uint64_t set);

@@ -257,6 +257,7 @@ void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 	if (WF_UNLIKELY((~t->sigmask & told) != 0 || t->is_first)) {
 		/* Before anybody can know of its end. */
 		wf_carrier_set_mask(t->carrier, UINT64_MAX);
+		wf_fence_seq_cst();
 		wf_route_closed(t, ~t->sigmask);
 	}
 	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))

@@ -1,0 +1,305 @@
+/*
+ * Models who lets a signal through that stops the process: V4 to V7 of
+ * src/signal/receiver.c, D5 of action.c, wf_route_closed and take_opened. One
+ * signal; thread 0, which closes and opens it, a worker, which takes it until it
+ * ends or closes it, and in VARIANT_HANDLER, in its place, one who gives it a
+ * handler and takes that away.
+ *
+ * What the worker stores when it ends goes through a store buffer, as on x86, as
+ * no fence follows; a membarrier waits until it is empty. Elsewhere the code has
+ * fences.
+ *
+ * Holds: the receiver's mask is never open when nobody takes the signal any
+ * more, and those who stopped to have returned, or when there is a handler. When
+ * nothing moves any more, it is open if somebody takes it and the default is the
+ * action, and closed otherwise.
+ */
+#ifdef BUG_HANDLER_AT_ONCE
+#define VARIANT_HANDLER
+#endif
+
+bit want = 1, armed, opened, lone, is_dozing, is_poked, is_mask_open;
+bit stops = 1, has_handler;
+bit first_closed, first_has_returned, worker_closed, worker_has_returned;
+byte nr_turns, nr_done;
+chan buffer = [1] of { bit };
+
+#define membarrier empty(buffer)
+#define is_taken (!first_closed || !worker_closed)
+
+proctype store_buffer()
+{
+end_empty:
+	do
+	:: atomic { buffer?_ -> worker_closed = 1 }
+	od
+}
+
+/* --- the receiver --------------------------------------------------------- */
+
+inline choose()
+{
+	atomic {
+		seen = want;
+		may_open = seen && stops
+	};
+	atomic {
+		may_open = may_open && is_taken;
+		alone = may_open && first_closed
+	}
+}
+
+inline close()
+{
+	is_mask_open = 0;
+	opened = 0;
+	lone = 0
+}
+
+proctype receiver()
+{
+	bit seen, may_open, alone, was_seen, was_open, was_alone, is_new;
+
+	do
+	:: is_dozing = 0;
+	   choose();
+	   if
+	   :: lone && !alone ->
+#ifdef BUG_LONE_STAYS_OPEN
+		lone = 0
+#else
+		close()
+#endif
+	   :: else
+	   fi;
+	   do
+	   :: was_seen = seen;
+	      was_open = may_open;
+	      was_alone = alone;
+	      atomic {
+		armed = seen || is_mask_open;
+		opened = may_open || is_mask_open
+	      };
+	      atomic {
+		is_new = alone && !lone;
+		lone = lone || alone
+	      };
+#ifndef BUG_NO_BARRIER
+	      if
+	      :: is_new -> membarrier
+	      :: else
+	      fi;
+#endif
+	      choose();
+#ifdef BUG_NO_SECOND_LOOK
+	      break
+#else
+	      if
+	      :: seen == was_seen && may_open == was_open &&
+		 (!alone || was_alone) -> break
+	      :: else
+	      fi
+#endif
+	   od;
+	   is_new = is_mask_open && !was_open;
+	   if
+	   :: is_new -> close()
+	   :: else -> is_mask_open = was_open
+	   fi;
+	   atomic {
+		opened = was_open;
+		armed = was_seen
+	   };
+	   is_dozing = is_new;
+	   nr_turns = 1 - nr_turns;
+end_sleeps:
+	   if
+	   :: is_poked -> is_poked = 0
+	   :: is_dozing && timeout
+	   fi
+	od
+}
+
+/* --- who closes and opens ------------------------------------------------- */
+
+/* Waits in the kernel for the receiver to arm again, or for a while. */
+inline await(condition)
+{
+	do
+	:: condition -> break
+	:: else ->
+	   turn = nr_turns;
+	   if
+	   :: condition -> break
+	   :: else -> is_poked = 1
+	   fi;
+	   if
+	   :: nr_turns != turn
+	   :: timeout
+	   fi
+	od
+}
+
+/* wf_receiver_leave_to_kernel */
+inline leave_to_kernel()
+{
+	do
+	:: turn = nr_turns;
+	   is_seen = is_taken;
+	   if
+	   :: is_seen -> break
+	   :: else -> want = 0
+	   fi;
+	   if
+	   :: !armed -> break
+	   :: else -> is_poked = 1
+	   fi;
+	   if
+	   :: nr_turns != turn
+	   :: timeout
+	   fi
+	od
+}
+
+/* wf_receiver_want */
+inline ask()
+{
+	if
+	:: want -> skip
+	:: else ->
+	   want = 1;
+	   if
+	   :: !is_dozing -> is_poked = 1
+	   :: else
+	   fi
+	fi
+}
+
+proctype first()
+{
+	byte rounds;
+	bit turn, is_let, is_seen;
+
+	do
+	:: rounds < 2 ->
+	   rounds++;
+	   first_closed = 1;
+	   is_let = opened;
+	   if
+	   :: is_let ->
+		lone = 1;
+#ifndef BUG_FIRST_NO_BARRIER
+		membarrier;
+#endif
+		if
+		:: !is_taken -> leave_to_kernel()
+		:: else
+		fi
+	   :: else
+	   fi;
+	   first_has_returned = 1;
+	   first_has_returned = 0;
+	   first_closed = 0;
+	   is_let = want;
+	   if
+	   :: !is_let || (stops && !opened) ->
+		want = 1;
+		if
+		:: !is_dozing -> is_poked = 1
+		:: else
+		fi
+	   :: else
+	   fi
+	:: break
+	od;
+	nr_done++
+}
+
+proctype worker()
+{
+	bit turn, is_lone, is_seen;
+
+	if
+	:: buffer!1 /* ends */
+	:: worker_closed = 1
+	fi;
+	is_lone = lone;
+	if
+	:: is_lone ->
+#ifndef BUG_NO_FENCE
+		empty(buffer);
+#endif
+		/* Thread 0 may open it again and again. */
+		do
+		:: is_taken -> break
+		:: else ->
+		   leave_to_kernel();
+		   if
+		   :: is_taken -> ask()
+		   :: else -> break
+		   fi
+		od
+	:: else
+	fi;
+	membarrier;
+	worker_has_returned = 1;
+	nr_done++
+}
+
+/* --- the action ----------------------------------------------------------- */
+
+#ifdef VARIANT_HANDLER
+proctype changer()
+{
+	bit turn;
+
+	if
+	:: skip
+	:: stops = 0;
+#ifndef BUG_HANDLER_AT_ONCE
+	   await(!opened || (stops && is_taken));
+#endif
+	   has_handler = 1;
+	   if
+	   :: skip
+	   :: has_handler = 0;
+	      stops = 1;
+	      is_poked = 1
+	   fi
+	fi;
+	nr_done++
+}
+#endif
+
+#define is_wrong                                            \
+	(is_mask_open &&                                    \
+	 (has_handler || (first_closed && worker_closed &&  \
+			  first_has_returned && worker_has_returned)))
+
+/* At any time. */
+active proctype monitor()
+{
+	assert(!is_wrong)
+}
+
+active proctype checker()
+{
+end:
+	timeout && !is_dozing && nr_done == 2 ->
+	assert(is_mask_open == (is_taken && stops))
+}
+
+init {
+	atomic {
+		run store_buffer();
+		run receiver();
+		run first();
+#ifdef VARIANT_HANDLER
+		worker_closed = 1;
+		worker_has_returned = 1;
+		run changer()
+#else
+		run worker()
+#endif
+	}
+}
