@@ -38,6 +38,7 @@
 #include "thread/cpu_timer.h"
 #include "thread/scope.h"
 #include "wait/agent.h"
+#include "wait/sole.h"
 #include "wait/timer.h"
 #include "wait/word.h"
 #include "thread/policy.h"
@@ -127,6 +128,7 @@ static int make_world(void)
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
 	wf_os_membarrier_register();
+	wf_sole_init(wf_sched.nr_vps);
 	wf_ring_start();
 	wf_carrier_main = wf_agent_run;
 	wf_carrier_init_hook = wf_preempt_arm;

@@ -121,6 +121,8 @@ struct wf_vp {
 				 * cost; monitor */
 	struct wf_vp_io *io;		 /* io/; NULL if there is none */
 	_Atomic uint64_t asked_switches; /* see wf_vp_ask; owner, monitor */
+	struct wf_spin inside;		 /* wait/sole.h; owner */
+	uint32_t nr_locks;		 /* wait/sole.h, S5; owner */
 
 	/* Line of those who want something of the owner. */
 	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* enum wf_look */

@@ -74,13 +74,14 @@ static bool run_start_routine(struct wf_thread *t, uint64_t tls_mark)
 }
 
 /* Its stack is free from here on. A joiner may free t at once. */
-static void set_done_and_unlock(struct wf_thread *t, uint32_t old)
+static void set_done_and_unlock(struct wf_vp *vp, struct wf_thread *t,
+				uint32_t old)
 {
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 
 	/* release: the result; pairs with the acquire in join.c. */
 	wf_store_release(&t->exit_state, old | WF_EXIT_DONE);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(vp, b);
 }
 
 static void announce_done(struct wf_carrier *c, void *arg)
@@ -88,10 +89,10 @@ static void announce_done(struct wf_carrier *c, void *arg)
 	struct wf_thread *t = arg, *me = wf_self, *joiner;
 	uint32_t old;
 
-	wf_bucket_lock(wf_bucket_of(&t->exit_state));
+	wf_bucket_lock(me, wf_bucket_of(&t->exit_state));
 	old = wf_load_relaxed(&t->exit_state);
 	joiner = wf_ufutex_take_first_locked(&t->exit_state);
-	set_done_and_unlock(t, old);
+	set_done_and_unlock(wf_bucket_vp(me), t, old);
 	if (joiner != NULL)
 		wf_ready_woken(me, joiner);
 	else if ((old & WF_EXIT_DETACHED) != 0)
@@ -101,7 +102,7 @@ static void announce_done(struct wf_carrier *c, void *arg)
 /* The joiner itself runs next. It is detached from the bucket already. */
 static void announce_to_joiner(struct wf_carrier *c, void *arg)
 {
-	set_done_and_unlock(arg, WF_EXIT_JOINABLE);
+	set_done_and_unlock(wf_load_relaxed(&c->vp), arg, WF_EXIT_JOINABLE);
 }
 
 /*
@@ -118,7 +119,7 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 	    !wf_queue_may_hand_off(t->vp))
 		return NULL;
 	b = wf_bucket_of(&t->exit_state);
-	wf_bucket_lock(b);
+	wf_bucket_lock(t, b);
 	/* It may have given up since, and one without a VP waits (J1 in
 	 * join.c). */
 	joiner = wf_table_at(wf_load_relaxed(&t->joiner));
@@ -126,7 +127,7 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 			 wf_ufutex_take_first_locked(&t->exit_state) :
 			 NULL;
 	if (joiner == NULL)
-		wf_spin_unlock(&b->lock);
+		wf_bucket_unlock(t->vp, b);
 	else
 		joiner->from_b = false; /* as if picked from the LIFO slot */
 	return joiner;

@@ -74,12 +74,12 @@ static int give_up(struct wf_thread *t, struct wf_thread *me, int err)
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 	uint64_t mask = wf_signals_close(me);
 
-	wf_bucket_lock(b);
+	wf_bucket_lock(me, b);
 	if (is_done(t))
 		err = 0;
 	else
 		wf_store_relaxed(&t->joiner, 0);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);
 	return err;
 }
@@ -135,7 +135,7 @@ static int join_in(struct wf_thread *t, struct wf_thread *me,
 		result = wf_ufutex_wait_locked(me, b, mask, &w);
 	} else {
 		wf_store_relaxed(&me->wait_bucket, NULL);
-		wf_spin_unlock(&b->lock);
+		wf_bucket_unlock(wf_bucket_vp(me), b);
 		wf_signals_open(me, mask);
 	}
 	if (WF_LIKELY(err < 0 || is_done(t)))
@@ -175,9 +175,9 @@ int wf_thread_tryjoin(struct wf_thread *t, void **ret_result)
 		return -EBUSY;
 	me = wf_runtime_enter();
 	mask = wf_signals_close(me);
-	wf_bucket_lock(b);
+	wf_bucket_lock(me, b);
 	err = begin_locked(t, me);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);
 	return finish_join(t, me, err, ret_result);
 }
@@ -190,7 +190,7 @@ int wf_thread_detach(struct wf_thread *t)
 	uint32_t old;
 	int err = 0;
 
-	wf_bucket_lock(b);
+	wf_bucket_lock(me, b);
 	old = wf_load_relaxed(&t->exit_state);
 	if (is_gone(t))
 		err = -ESRCH;
@@ -199,7 +199,7 @@ int wf_thread_detach(struct wf_thread *t)
 		err = -EINVAL;
 	else
 		wf_store_relaxed(&t->exit_state, old | WF_EXIT_DETACHED);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);
 	if (err == 0 && (old & WF_EXIT_DONE) != 0)
 		wf_table_put(wf_pool_of(me), t); /* J2 */

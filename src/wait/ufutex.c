@@ -27,6 +27,9 @@
  *
  * Lock order: two buckets by address; a bucket, then a timer heap.
  *
+ * Where there is one VP its owner mostly needs no lock (wait/sole.h). "The
+ * lock" above is then that it is alone with all buckets.
+ *
  * Rejected: a state word per waiter with compare-and-swap by waker, timer and
  * signal. It costs two more atomics per wait, and the bucket's lock already
  * decides who wins.
@@ -70,7 +73,7 @@ struct wf_list *wf_bucket_below(struct wf_bucket *b, const struct wf_thread *t)
 
 static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 {
-	wf_spin_unlock(&((struct wf_bucket *)bucket)->lock); /* U2 */
+	wf_bucket_unlock(wf_load_relaxed(&c->vp), bucket); /* U2 */
 }
 
 /* Who runs next while t holds b: t itself, if it waits for a word. */
@@ -89,7 +92,7 @@ WF_INLINE void switch_away(struct wf_thread *t, struct wf_bucket *b,
 			   struct wf_thread *next)
 {
 	if (WF_UNLIKELY(next == t))
-		wf_spin_unlock(&b->lock); /* its wait is over already */
+		wf_bucket_unlock(t->vp, b); /* its wait is over already */
 	else if (next != NULL)
 		wf_switch_to(t, next, unlock_after_switch, b);
 	else
@@ -158,7 +161,7 @@ static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
 	bool was_woken = false;
 
 	wf_store_relaxed(&t->kernel_word, 0);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(NULL, b);
 	wf_signals_open(t, mask);
 	/* acquire: pairs with the release in wake_kernel_thread. */
 	while (wf_load_acquire(&t->kernel_word) == 0) {
@@ -198,7 +201,7 @@ static WF_NOINLINE int refuse(struct wf_thread *t, struct wf_bucket *b,
 			      int refusal)
 {
 	wf_store_relaxed(&t->wait_bucket, NULL);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(t), b);
 	wf_signals_open(t, mask);
 	if (w->next != NULL)
 		wf_ready_woken(t, w->next);
@@ -371,17 +374,17 @@ static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
 		b = wf_load_relaxed(&t->wait_bucket);
 		if (b == NULL)
 			return false;
-		wf_spin_lock(&b->lock);
+		wf_bucket_lock(me, b);
 		if (wf_load_relaxed(&t->wait_bucket) == b)
 			break;
-		wf_spin_unlock(&b->lock); /* requeued meanwhile */
+		wf_bucket_unlock(wf_bucket_vp(me), b); /* moved meanwhile */
 	}
 	is_ours = t->wait_addr != NULL &&
 		  (generation == NULL ? !t->wait_is_firm :
 					t->wait_generation == *generation);
 	if (is_ours)
 		wf_bucket_take_locked(t, result);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
 	if (is_ours)
 		wf_ready_woken(me, t);
 	return is_ours;
@@ -415,6 +418,7 @@ bool wf_ufutex_interrupt(struct wf_thread *t, struct wf_thread *me)
 
 void wf_ufutex_fork_child(void)
 {
+	wf_sole_fork_child();
 	if (wf_os_zero(wf_buckets, sizeof(wf_buckets)) == 0)
 		return;
 	for (size_t i = 0; i < WF_NR_BUCKETS; i++)

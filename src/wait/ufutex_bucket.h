@@ -3,11 +3,13 @@
  *
  *     struct wf_bucket *b = wf_bucket_of(addr);
  *
- *     wf_bucket_lock(b);
+ *     wf_bucket_lock(me, b);
  *     wf_bucket_add_locked(b, t);
- *     wf_spin_unlock(&b->lock);
+ *     wf_bucket_unlock(wf_bucket_vp(me), b);
  *
- * in_runtime set, signals closed (wait/closed.h).
+ * in_runtime set, signals closed (wait/closed.h). me as in wf_ready_woken. What
+ * is said of a bucket's lock is true as well of who has all without locks
+ * (wait/sole.h), but that it is no fence then.
  */
 #ifndef WEFT_WAIT_UFUTEX_BUCKET_H
 #define WEFT_WAIT_UFUTEX_BUCKET_H
@@ -16,6 +18,7 @@
 #include "base/spin.h"
 #include "os/mem.h"
 #include "sched/thread.h"
+#include "wait/sole.h"
 
 /*
  * With a million waiters on as many words a list has 16; nobody pays for
@@ -50,23 +53,62 @@ static inline struct wf_bucket *wf_bucket_of(const void *addr)
 	return &wf_buckets[(far >> (64 - WF_BUCKET_BITS)) ^ near];
 }
 
-static inline void wf_bucket_lock(struct wf_bucket *b)
+/* The VP that me owns, or NULL. */
+static inline struct wf_vp *wf_bucket_vp(const struct wf_thread *me)
 {
-	wf_spin_lock(&b->lock);
+	return me != NULL ? wf_vp_of(me) : NULL;
+}
+
+static inline void wf_bucket_init(struct wf_bucket *b)
+{
 	if (WF_UNLIKELY(b->waiters.next == NULL))
 		wf_list_init(&b->waiters);
 }
 
+static inline void wf_bucket_lock(const struct wf_thread *me,
+				  struct wf_bucket *b)
+{
+	wf_sole_lock(wf_bucket_vp(me), &b->lock);
+	wf_bucket_init(b);
+}
+
+/* vp is that with which it was locked; it may be another's thread's by now. */
+static inline void wf_bucket_unlock(struct wf_vp *vp, struct wf_bucket *b)
+{
+	wf_sole_unlock(vp, &b->lock);
+}
+
+/* A second one: false if that is another's. */
+static inline bool wf_bucket_trylock_beside(const struct wf_thread *me,
+					    struct wf_bucket *b)
+{
+	return wf_sole_is_alone(wf_bucket_vp(me)) || wf_spin_trylock(&b->lock);
+}
+
+static inline void wf_bucket_lock_beside(const struct wf_thread *me,
+					 struct wf_bucket *b)
+{
+	if (!wf_sole_is_alone(wf_bucket_vp(me)))
+		wf_spin_lock(&b->lock);
+	wf_bucket_init(b);
+}
+
+/* Before the first one; the lock of who is alone is 0 and stays so. */
+static inline void wf_bucket_unlock_beside(struct wf_bucket *b)
+{
+	wf_spin_unlock(&b->lock);
+}
+
 /*
  * wait_bucket is published before exit_work is read: a sender of signals sets
- * exit_work, then looks for the bucket. The lock is the fence. A caller that
- * does not wait after all stores NULL before it unlocks.
+ * exit_work, then looks for the bucket, and once more after a membarrier. A
+ * caller that does not wait after all stores NULL before it unlocks.
  */
 static inline void wf_bucket_lock_to_wait(struct wf_thread *t,
 					  struct wf_bucket *b)
 {
 	wf_store_relaxed(&t->wait_bucket, b);
-	wf_bucket_lock(b);
+	wf_bucket_lock(t, b);
 }
 
 /* The first of those that wait for t's word with a lower priority, or the end

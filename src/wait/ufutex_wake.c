@@ -69,9 +69,9 @@ int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
 	uint64_t mask = wf_signals_close(me);
 	int taken;
 
-	wf_bucket_lock(b);
+	wf_bucket_lock(me, b);
 	taken = take_locked(b, addr, nr, bits, &batch);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);
 	wake_batch(&batch, me);
 	wf_runtime_leave(me);
@@ -114,11 +114,11 @@ void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
 	uint64_t mask = me != NULL ? wf_signals_close(me) : 0;
 	struct wf_thread *t;
 
-	wf_bucket_lock(b);
+	wf_bucket_lock(me, b);
 	t = wf_ufutex_take_first_locked(addr);
 	if (t != NULL)
 		wf_ready_prefetch(t);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
 	if (me != NULL)
 		wf_signals_open(me, mask);
 	if (t != NULL)
@@ -134,14 +134,14 @@ WF_INLINE int wake_one(struct wf_thread *me, const void *addr,
 	int token;
 	bool more;
 
-	wf_bucket_lock(b);
+	wf_bucket_lock(me, b);
 	t = first_locked(b, addr, &more);
 	if (WF_LIKELY(t != NULL))
 		wf_ready_prefetch(t);
 	token = decide(arg, t != NULL, more);
 	if (WF_LIKELY(t != NULL))
 		wf_bucket_take_locked(t, token);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);
 	if (t != NULL)
 		wf_ready_woken(me, t);
@@ -169,25 +169,27 @@ void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
 	struct wf_thread *me = wf_runtime_enter();
 	uint64_t mask = wf_signals_close(me);
 
-	wf_bucket_lock(b);
+	wf_bucket_lock(me, b);
 	change(arg);
-	wf_spin_unlock(&b->lock);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);
 	wf_runtime_leave(me);
 }
 
-static void lock_two(struct wf_bucket *a, struct wf_bucket *b)
+static void lock_two(const struct wf_thread *me, struct wf_bucket *a,
+		     struct wf_bucket *b)
 {
-	wf_bucket_lock(a < b ? a : b);
+	wf_bucket_lock(me, a < b ? a : b);
 	if (a != b)
-		wf_bucket_lock(a < b ? b : a);
+		wf_bucket_lock_beside(me, a < b ? b : a);
 }
 
-static void unlock_two(struct wf_bucket *a, struct wf_bucket *b)
+static void unlock_two(const struct wf_thread *me, struct wf_bucket *a,
+		       struct wf_bucket *b)
 {
-	wf_spin_unlock(&a->lock);
 	if (a != b)
-		wf_spin_unlock(&b->lock);
+		wf_bucket_unlock_beside(a < b ? b : a);
+	wf_bucket_unlock(wf_bucket_vp(me), a < b ? a : b);
 }
 
 static int move_locked(struct wf_bucket *from_b, const void *from,
@@ -230,14 +232,14 @@ int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
 		return -EAGAIN;
 	me = wf_runtime_enter();
 	mask = wf_signals_close(me);
-	lock_two(from_b, to_b);
+	lock_two(me, from_b, to_b);
 	if (wf_load_relaxed(word) == expected) {
 		nr = take_locked(from_b, from, nr_wake, WF_UFUTEX_ANY, &batch);
 		nr += move_locked(from_b, from, to_b, to, nr_requeue);
 	} else {
 		nr = -EAGAIN;
 	}
-	unlock_two(from_b, to_b);
+	unlock_two(me, from_b, to_b);
 	wf_signals_open(me, mask);
 	wake_batch(&batch, me);
 	wf_runtime_leave(me);
@@ -253,14 +255,14 @@ int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move)
 	uint64_t mask = wf_signals_close(me);
 	int nr;
 
-	lock_two(from_b, to_b);
+	lock_two(me, from_b, to_b);
 	nr = move->plan(move->arg);
 	if (nr >= 0) {
 		nr = take_locked(from_b, move->from, nr, WF_UFUTEX_ANY, &batch);
 		nr += move_locked(from_b, move->from, to_b, move->to, INT_MAX);
 		move->gone(move->arg, nr);
 	}
-	unlock_two(from_b, to_b);
+	unlock_two(me, from_b, to_b);
 	wf_signals_open(me, mask);
 	wake_batch(&batch, me);
 	wf_runtime_leave(me);

@@ -367,21 +367,23 @@ static struct wf_thread *waiter_of(struct wf_word_place place)
 }
 
 /* Two buckets in any order: the second one is only tried. */
-static bool lock_beside(struct wf_bucket *b, struct wf_bucket *held)
+static bool lock_beside(const struct wf_thread *me, struct wf_bucket *b,
+			struct wf_bucket *held)
 {
 	if (held == NULL)
-		wf_bucket_lock(b);
-	return held == NULL || b == held || wf_spin_trylock(&b->lock);
+		wf_bucket_lock(me, b);
+	return held == NULL || b == held || wf_bucket_trylock_beside(me, b);
 }
 
-struct wf_thread *wf_word_take_waiter(struct wf_word_place place, int result,
+struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
+				      struct wf_word_place place, int result,
 				      struct wf_bucket *held)
 {
 	const void *key = key_of(place);
 	struct wf_bucket *b = wf_bucket_of(key);
 	struct wf_thread *t;
 
-	if (key == NULL || !lock_beside(b, held))
+	if (key == NULL || !lock_beside(me, b, held))
 		return NULL;
 	t = waiter_of(place);
 	if (t != NULL && key_of(place) == key && t->wait_addr == key) {
@@ -394,14 +396,16 @@ struct wf_thread *wf_word_take_waiter(struct wf_word_place place, int result,
 	} else {
 		t = NULL; /* W1 */
 	}
-	if (b != held)
-		wf_spin_unlock(&b->lock);
+	if (held == NULL)
+		wf_bucket_unlock(wf_bucket_vp(me), b);
+	else if (b != held)
+		wf_bucket_unlock_beside(b);
 	return t;
 }
 
 static void ring_place(struct wf_thread *me, struct wf_word_place place)
 {
-	struct wf_thread *t = wf_word_take_waiter(place, 0, NULL);
+	struct wf_thread *t = wf_word_take_waiter(me, place, 0, NULL);
 
 	if (t == NULL)
 		return;

@@ -15,9 +15,11 @@ struct wf_word_place {
 
 /*
  * Ends the wait of who waits there, who is to be made ready; NULL if nobody
- * does any more, or if the bucket cannot be had while `held` is.
+ * does any more, or if the bucket cannot be had while `held` is. me as in
+ * wf_ready_woken.
  */
-struct wf_thread *wf_word_take_waiter(struct wf_word_place place, int result,
+struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
+				      struct wf_word_place place, int result,
 				      struct wf_bucket *held);
 
 /* Threads whose waits are for as long as a VP polls. */

@@ -153,7 +153,7 @@ struct wf_thread *wf_words_take(struct wf_vp *vp, struct wf_thread *me,
 	note_look(vp, how);
 	for (int i = 0; i < TRIES && find(&vp->word_look.at, how, &hit); i++) {
 		struct wf_thread *t =
-			wf_word_take_waiter(hit.place, hit.result, held);
+			wf_word_take_waiter(me, hit.place, hit.result, held);
 
 		if (t == NULL)
 			continue;
@@ -177,7 +177,7 @@ static int wake_hits(struct wf_look_cursor *at, enum how how,
 
 	for (int i = 0; i < most && find(at, how, &hit); i++) {
 		struct wf_thread *t =
-			wf_word_take_waiter(hit.place, hit.result, NULL);
+			wf_word_take_waiter(me, hit.place, hit.result, NULL);
 
 		if (t == NULL)
 			continue;
@@ -244,7 +244,7 @@ uint32_t wf_words_end_polled(struct wf_thread *me)
 		if (is_slot ? !wf_word_table.infos[place.n].is_polled :
 			      (wf_word_state(n) & WF_WORD_IS_POLLED) == 0)
 			continue;
-		t = wf_word_take_waiter(place, WF_WORD_UNPOLLED, NULL);
+		t = wf_word_take_waiter(me, place, WF_WORD_UNPOLLED, NULL);
 		if (t == NULL)
 			continue;
 		wf_ready_woken(me, t);
