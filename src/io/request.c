@@ -6,11 +6,14 @@
  *     then waits firmly for its end, whose result counts: no byte that was
  *     read is lost.
  * X3. Whoever completes a request changes *nr_done last (io/ring.c, G3).
- * X4. The thread sets WAIT in *nr_done before it parks; the exchange that
- *     counts a request as done says whether anybody is to be woken. A request
- *     that is done by then costs no wake. It looks at its server's status
- *     before, so that the server need not tell either (io/server.c, S6).
+ * X4. Without a ring the thread sets WAIT in *nr_done before it parks; the
+ *     exchange that counts a request as done says whether anybody is to be
+ *     woken. A request that is done by then costs no wake. It looks at its
+ *     server's status before, so that the server need not tell either
+ *     (io/server.c, S6).
  * X5. One call's requests are all in one ring, or none is in any.
+ * X6. What is in a ring its owner alone counts and refuses, so *nr_done has one
+ *     writer, who needs no exchange; it looks for the thread each time.
  */
 #include "io/attempt.h"
 #include "io/request.h"
@@ -39,26 +42,34 @@ static bool was_ended(const struct wf_request *r)
 	return r->result == -ECANCELED || r->result == -EINTR;
 }
 
-void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
+/* X3. Nothing of r is read after it. */
+static void tell(struct wf_thread *me, const struct wf_request *r, uint32_t by)
 {
 	_Atomic uint32_t *nr_done = r->nr_done;
-	uint32_t before;
+	bool has_ring = r->io != NULL;
+	uint32_t before = wf_load_relaxed(nr_done);
 
+	/* Release: what the caller and the kernel have written; pairs with
+	 * nr_done_of and begin_wait. */
+	if (WF_LIKELY(has_ring))
+		wf_store_release(nr_done, before + by); /* X6 */
+	else
+		before = atomic_fetch_add_explicit(nr_done, by,
+						   memory_order_acq_rel);
+	if (has_ring || (before & WF_REQUEST_WAIT) != 0) /* X4 */
+		wf_ufutex_wake_first(me, nr_done);
+}
+
+void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
+{
 	r->result = result;
 	wf_store_relaxed(&r->is_done, true);
-	/* acq_rel: what is written above and by the kernel; pairs with
-	 * nr_done_of and begin_wait. */
-	before = atomic_fetch_add_explicit(nr_done, 1, memory_order_acq_rel);
-	if ((before & WF_REQUEST_WAIT) != 0) /* X4 */
-		wf_ufutex_wake_first(me, nr_done);
+	tell(me, r, 1);
 }
 
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
 {
-	uint32_t before = atomic_fetch_or(r->nr_done, WF_REQUEST_REFUSED);
-
-	if ((before & WF_REQUEST_WAIT) != 0)
-		wf_ufutex_wake_first(me, r->nr_done);
+	tell(me, r, WF_REQUEST_REFUSED); /* once: it is its call's only one */
 }
 
 static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
@@ -68,8 +79,10 @@ static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
 }
 
 /* X4. Returns the word that the wait is to find. */
-static uint32_t begin_wait(_Atomic uint32_t *nr_done)
+static uint32_t begin_wait(_Atomic uint32_t *nr_done, bool has_ring)
 {
+	if (has_ring)
+		return wf_load_acquire(nr_done); /* X6: as nr_done_of */
 	return atomic_fetch_or(nr_done, WF_REQUEST_WAIT) | WF_REQUEST_WAIT;
 }
 
@@ -131,6 +144,7 @@ static uint32_t push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		    _Atomic uint32_t *nr_done)
 {
+	bool has_ring = nr > 0 && r->io != NULL;
 	int64_t pause_ns = WF_NS_PER_MS;
 
 	while (nr_done_of(nr_done) != nr) {
@@ -142,7 +156,7 @@ static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		}
 		wf_vp_io_look(t->vp);
 		do {
-			uint32_t word = begin_wait(nr_done);
+			uint32_t word = begin_wait(nr_done, has_ring);
 
 			if ((word & ~WF_REQUEST_BITS) == nr)
 				break;
@@ -204,8 +218,8 @@ static bool is_any_done(const struct wf_request *r, uint32_t nr)
 	return any;
 }
 
-int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
-		       const uint32_t *nr_handlers)
+WF_INLINE int run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
+		      const uint32_t *nr_handlers)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	_Atomic uint32_t nr_done = 0;
@@ -234,8 +248,8 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		return err;
 	}
 	do {
-		word = begin_wait(&nr_done);
-		if (word != WF_REQUEST_WAIT)
+		word = begin_wait(&nr_done, nr > 0 && r->io != NULL);
+		if ((word & ~WF_REQUEST_WAIT) != 0)
 			break;
 		err = wf_ufutex_wait_inside(t, &nr_done, word, deadline_ns,
 					    false);
@@ -250,9 +264,16 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 	return any ? 0 : reason_to_end(t, err, nr_handlers);
 }
 
+int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
+		       const uint32_t *nr_handlers)
+{
+	return run_any(r, nr, deadline_ns, nr_handlers);
+}
+
+/* Of its own, without a frame below: many threads wait here. */
 int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 {
-	int err = wf_request_run_any(r, 1, deadline_ns, NULL);
+	int err = run_any(r, 1, deadline_ns, NULL);
 
 	return err == 0 ? r->result : err;
 }
