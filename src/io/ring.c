@@ -20,6 +20,10 @@
  *     it is for, or at the same points.
  * G6. A VP makes its ring at its first request, so that programs whose threads
  *     never wait for a descriptor have none of weft's.
+ * G7. Of a busy server most sleeps are short, and in most of them those end
+ *     that have not been asked about. So who goes to sleep with more than FEW
+ *     of them naps first, and asks about all that are left after that. While
+ *     it naps they are nothing that waits to be seen to.
  */
 #include "io/ring.h"
 
@@ -43,6 +47,11 @@ enum {
 	NR_ENTRIES = 256,
 	BATCH = 32,
 	PATIENCE = 64,
+	/* To ask about so many costs no more than to sleep until a time. */
+	FEW = 4,
+	/* Who made a descriptor non-blocking behind weft's back waits so long
+	 * at most; longer sleeps are few. */
+	NAP_NS = 10 * WF_NS_PER_MS,
 };
 
 /* user_data that is not a request. */
@@ -53,6 +62,8 @@ struct wf_vp_io {
 	int wake_fd;
 	_Atomic bool is_made; /* the descriptors are there (G6) */
 	bool is_wake_armed;
+	_Atomic bool naps; /* owner; anybody reads (G7) */
+	bool has_napped;   /* for its whole time */
 	uint32_t nr_looks; /* since the kernel has had something to do */
 	struct wf_unasked unasked; /* what the ring has */
 } WF_ALIGNED(WF_CACHE_LINE);
@@ -192,13 +203,20 @@ static bool has_done(const struct wf_vp *vp)
 
 static bool is_waiting(const struct wf_vp *vp)
 {
-	return has_done(vp) || wf_uring_unsubmitted(&vp->io->ring) > 0 ||
-	       wf_unasked_any(&vp->io->unasked);
+	const struct wf_vp_io *io = vp->io;
+
+	return has_done(vp) || wf_uring_unsubmitted(&io->ring) > 0 ||
+	       (wf_unasked_any(&io->unasked) && !wf_load_relaxed(&io->naps));
 }
 
-static bool settle(struct wf_vp *vp)
+static bool settle(struct wf_vp *vp, bool is_idle)
 {
-	return wf_unasked_settle(idle_self(vp), &vp->io->unasked);
+	struct wf_vp_io *io = vp->io;
+	bool can_wait = is_idle && !io->has_napped &&
+			wf_unasked_nr(&io->unasked) > FEW; /* G7 */
+
+	io->has_napped = false;
+	return !can_wait && wf_unasked_settle(idle_self(vp), &io->unasked);
 }
 
 /* --- sleeping ------------------------------------------------------------ */
@@ -223,9 +241,16 @@ static void arm_wake(struct wf_vp *vp)
 static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 {
 	struct wf_vp_io *io = vp->io;
+	bool naps = wf_unasked_any(&io->unasked); /* G7 */
+	int64_t until_ns = naps ? wf_os_now() + NAP_NS : deadline_ns;
+	int err;
 
 	arm_wake(vp);
-	wf_uring_enter(&io->ring, 1, deadline_ns);
+	wf_store_relaxed(&io->naps, naps);
+	err = wf_uring_enter(&io->ring, 1,
+			     until_ns < deadline_ns ? until_ns : deadline_ns);
+	wf_store_relaxed(&io->naps, false);
+	io->has_napped = naps && err == -ETIME;
 	io->nr_looks = 0;
 }
 

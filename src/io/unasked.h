@@ -49,6 +49,11 @@ bool wf_unasked_settle(struct wf_thread *me, struct wf_unasked *u);
 /* Asks about r, which is in no table: shall it not wait? */
 bool wf_unasked_is_refused(struct wf_request *r);
 
+static inline uint32_t wf_unasked_nr(const struct wf_unasked *u)
+{
+	return wf_load_relaxed(&u->nr);
+}
+
 static inline bool wf_unasked_any(const struct wf_unasked *u)
 {
 	return wf_load_relaxed(&u->nr) != 0;

@@ -226,7 +226,7 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 	if (why == WF_RESCHED_WAKE)
 		vp->lifo_run = 0; /* the woken thread is what it is for */
 	if (why == WF_RESCHED_TICK || why == WF_RESCHED_SLICE) {
-		wf_vp_io_settle(vp);
+		wf_vp_io_settle(vp, false);
 		wf_queue_lay_open(vp);
 	}
 	if (WF_UNLIKELY(wf_share_is_on(vp)))

@@ -17,9 +17,10 @@ struct wf_vp_io_ops {
 	void (*submit)(struct wf_vp *vp);
 	/*
 	 * Sees to what can wait while there are threads to run. True if that
-	 * has made some runnable. Owner, as look.
+	 * has made some runnable. Owner, as look. is_idle: there are none, and
+	 * if it is much it may be left for some ms, for which a sleep ends.
 	 */
-	bool (*settle)(struct wf_vp *vp);
+	bool (*settle)(struct wf_vp *vp, bool is_idle);
 	/* Are there completions to take? */
 	bool (*has_done)(const struct wf_vp *vp);
 	/* Or something to submit or to settle? Anybody. */
@@ -46,10 +47,10 @@ static inline void wf_vp_io_submit(struct wf_vp *vp)
 		wf_vp_io_ops->submit(vp);
 }
 
-static inline bool wf_vp_io_settle(struct wf_vp *vp)
+static inline bool wf_vp_io_settle(struct wf_vp *vp, bool is_idle)
 {
 	return WF_UNLIKELY(wf_load_relaxed(&vp->nr_requests) != 0) &&
-	       wf_vp_io_ops->settle(vp);
+	       wf_vp_io_ops->settle(vp, is_idle);
 }
 
 static inline bool wf_vp_io_has_done(const struct wf_vp *vp)

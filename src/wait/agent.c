@@ -243,8 +243,11 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 		if (idle->nr_involuntary < 0 &&
 		    now - idle->begin_ns >= SHORT_POLL_NS)
 			idle->nr_involuntary = wf_os_involuntary_switches();
-		if (now - idle->begin_ns >= QUIET_AFTER_NS)
-			quiet(c);
+		if (now - idle->begin_ns < QUIET_AFTER_NS)
+			continue;
+		quiet(c);
+		if (wf_vp_io_settle(vp, false))
+			return true;
 	}
 }
 
@@ -357,7 +360,7 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 	c->idle_self.vp = vp;
 	wf_vp_io_look(vp);
 	t = wf_queue_pick(vp);
-	if (t == NULL && wf_vp_io_settle(vp))
+	if (t == NULL && wf_vp_io_settle(vp, true))
 		t = wf_queue_pick(vp);
 	if (t == NULL && wf_timers_earliest(vp) != INT64_MAX &&
 	    wf_timers_fire(vp, wf_os_now(), &c->idle_self) > 0)

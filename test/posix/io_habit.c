@@ -99,6 +99,25 @@ TEST(then_nonblocking_beside_others)
 	thread_join(busy);
 }
 
+/* Nobody has anything to do meanwhile. */
+TEST(then_many_nonblocking_elsewhere)
+{
+	enum { NR = 16 };
+	pthread_t readers[NR];
+	int fds[NR];
+
+	for (int i = 0; i < NR; i++) {
+		make_pair(SOCK_STREAM);
+		make_habit();
+		fds[i] = pair[0];
+		CHECK_EQ(fcntl(dup(fds[i]), F_SETFL, O_NONBLOCK), 0);
+	}
+	for (int i = 0; i < NR; i++)
+		readers[i] = reader_start(fds[i]);
+	for (int i = 0; i < NR; i++)
+		CHECK_EQ(result_of(readers[i]), -EAGAIN);
+}
+
 TEST(then_limited)
 {
 	const struct timeval limit = { .tv_usec = 20000 };
