@@ -16,7 +16,6 @@
 
 WF_API(ssize_t, read, int fd, void *buf, size_t bytes)
 {
-	struct iovec iov = { buf, bytes };
 	uint64_t mask;
 
 	if (wf_signalfd_is_one(fd, &mask))
@@ -25,7 +24,7 @@ WF_API(ssize_t, read, int fd, void *buf, size_t bytes)
 	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.read(fd, buf, bytes);
 	return WF_PARK_OR(wf_real.read(fd, buf, bytes),
-			  wf_io_readv(fd, &iov, 1));
+			  wf_io_read(fd, buf, bytes));
 }
 WF_API_ALIAS(read, __read);
 
@@ -44,13 +43,11 @@ WF_API(ssize_t, readv, int fd, const struct iovec *iov, int nr)
 
 WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
 {
-	struct iovec iov = { (void *)buf, bytes };
-
 	/* An empty datagram is one; writev would send none. */
 	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.write(fd, buf, bytes);
 	return WF_PARK_OR(wf_real.write(fd, buf, bytes),
-			  wf_io_writev(fd, &iov, 1));
+			  wf_io_write(fd, buf, bytes));
 }
 WF_API_ALIAS(write, __write);
 

@@ -55,7 +55,7 @@ static bool is_signalfd(int fd)
 	       memcmp(target, wanted, sizeof(wanted) - 1) == 0;
 }
 
-bool wf_signalfd_find(int fd, uint64_t *ret_mask)
+WF_NOINLINE bool wf_signalfd_find(int fd, uint64_t *ret_mask)
 {
 	const struct wf_thread *t = wf_self;
 
@@ -140,8 +140,7 @@ static ssize_t read_held(uint64_t set, char *buf, size_t bytes)
 
 static long read_kernel(int fd, void *buf, size_t bytes)
 {
-	struct iovec iov = { buf, bytes };
-	long n = wf_io_can_park() ? wf_io_readv(fd, &iov, 1) : -ENOSYS;
+	long n = wf_io_can_park() ? wf_io_read(fd, buf, bytes) : -ENOSYS;
 
 	if (n == -ENOSYS) {
 		n = wf_real.read(fd, buf, bytes);
@@ -167,7 +166,8 @@ static long read_any(int fd, uint64_t mask, void *buf, size_t bytes)
 	}
 }
 
-ssize_t wf_signalfd_read(int fd, uint64_t mask, void *buf, size_t bytes)
+WF_NOINLINE ssize_t wf_signalfd_read(int fd, uint64_t mask, void *buf,
+				     size_t bytes)
 {
 	if (bytes < sizeof(struct signalfd_siginfo))
 		return wf_api_result(-EINVAL);

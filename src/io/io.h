@@ -19,9 +19,11 @@
 bool wf_io_can_park(void);
 
 /*
- * iov can be read. -EOPNOTSUPP: the descriptor's file cannot be asked without
- * waiting, and nothing has been done.
+ * bytes is not 0, iov can be read. -EOPNOTSUPP: the descriptor's file cannot be
+ * asked without waiting, and nothing has been done.
  */
+long wf_io_read(int fd, void *buf, size_t bytes);
+long wf_io_write(int fd, const void *buf, size_t bytes);
 long wf_io_readv(int fd, const struct iovec *iov, int nr);
 long wf_io_writev(int fd, const struct iovec *iov, int nr);
 

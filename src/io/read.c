@@ -57,16 +57,29 @@ static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
-long wf_io_readv(int fd, const struct iovec *iov, int nr)
+static WF_NOINLINE long read_other(int fd, void *buf, size_t bytes)
+{
+	struct iovec iov = { buf, bytes };
+
+	return readv_other(fd, &iov, 1);
+}
+
+long wf_io_read(int fd, void *buf, size_t bytes)
 {
 	/* The same for less. */
-	if (nr == 1 && iov->iov_len > 0 && wf_descriptor_is_stream_socket(fd)) {
-		long n = wf_io_recvfrom(fd, iov->iov_base, iov->iov_len, 0,
-					NULL, NULL);
+	if (wf_descriptor_is_stream_socket(fd)) {
+		long n = wf_io_recvfrom(fd, buf, bytes, 0, NULL, NULL);
 
 		if (n != -ENOTSOCK)
 			return n;
 	}
+	return read_other(fd, buf, bytes);
+}
+
+long wf_io_readv(int fd, const struct iovec *iov, int nr)
+{
+	if (nr == 1 && iov->iov_len > 0)
+		return wf_io_read(fd, iov->iov_base, iov->iov_len);
 	return readv_other(fd, iov, nr);
 }
 

@@ -131,16 +131,10 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 	return done;
 }
 
-long wf_io_writev(int fd, const struct iovec *iov, int nr)
+static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
 {
 	long n;
 
-	/* The same for less. */
-	if (nr == 1 && iov->iov_len > 0 && wf_descriptor_is_stream_socket(fd)) {
-		n = wf_io_sendto(fd, iov->iov_base, iov->iov_len, 0, NULL, 0);
-		if (n != -ENOTSOCK)
-			return n;
-	}
 	if (!wf_descriptor_is_stream(fd))
 		return wf_io_file_writev(fd, iov, nr);
 	n = wf_io_try(SYS_pwritev2, fd, iov, nr, -1);
@@ -154,6 +148,32 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 	if (wf_descriptor_is_nonblocking(fd))
 		return n;
 	return write_rest(fd, iov, (size_t)nr, n);
+}
+
+static WF_NOINLINE long write_other(int fd, const void *buf, size_t bytes)
+{
+	struct iovec iov = { (void *)buf, bytes };
+
+	return writev_other(fd, &iov, 1);
+}
+
+long wf_io_write(int fd, const void *buf, size_t bytes)
+{
+	/* The same for less. */
+	if (wf_descriptor_is_stream_socket(fd)) {
+		long n = wf_io_sendto(fd, buf, bytes, 0, NULL, 0);
+
+		if (n != -ENOTSOCK)
+			return n;
+	}
+	return write_other(fd, buf, bytes);
+}
+
+long wf_io_writev(int fd, const struct iovec *iov, int nr)
+{
+	if (nr == 1 && iov->iov_len > 0)
+		return wf_io_write(fd, iov->iov_base, iov->iov_len);
+	return writev_other(fd, iov, nr);
 }
 
 /* What MSG_FASTOPEN says must not wait only begins a connection. */
@@ -176,25 +196,39 @@ static bool is_counted(int fd, int flags)
 	return (flags & MSG_ZEROCOPY) != 0 && may_wait(fd, flags);
 }
 
-long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
+/* Of the first call, which does not wait: is nothing left to do? */
+static bool is_all(int fd, int flags, const struct iovec *iov, size_t nr,
+		   long n)
 {
-	struct msghdr copy;
+	return (n < 0 && n != -EAGAIN) ||
+	       (n >= 0 && (size_t)n == wf_io_total(iov, nr)) ||
+	       !may_wait(fd, flags);
+}
+
+/* After n bytes or -EAGAIN. In *msg are the address and what goes along. */
+static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
+				   const struct iovec *iov, size_t nr, long n)
+{
 	struct wf_request r = {
 		.op = IORING_OP_SENDMSG,
 		.fd = fd,
-		.addr = (uintptr_t)&copy,
+		.addr = (uintptr_t)msg,
 		.len = 1,
 		.op_flags = (uint32_t)flags,
 	};
+
+	return send_rest(&r, msg, iov, nr, n);
+}
+
+long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	struct msghdr copy;
 	long n;
 
 	if (is_counted(fd, flags))
 		return wf_call_wait(WF_CALL(SYS_sendmsg, fd, (long)msg, flags));
 	n = wf_sys(SYS_sendmsg, fd, msg, flags | now_flag(flags));
-	if ((n < 0 && n != -EAGAIN) ||
-	    (n >= 0 &&
-	     (size_t)n == wf_io_total(msg->msg_iov, msg->msg_iovlen)) ||
-	    !may_wait(fd, flags))
+	if (is_all(fd, flags, msg->msg_iov, msg->msg_iovlen, n))
 		return n;
 	copy = *msg;
 	if (n > 0) {
@@ -202,24 +236,25 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 		copy.msg_control = NULL;
 		copy.msg_controllen = 0;
 	}
-	return send_rest(&r, &copy, msg->msg_iov, msg->msg_iovlen, n);
+	return send_later(fd, &copy, flags, msg->msg_iov, msg->msg_iovlen, n);
+}
+
+static WF_NOINLINE long sendto_later(int fd, const struct iovec *iov, int flags,
+				     const struct sockaddr *addr,
+				     socklen_t addr_bytes, long n)
+{
+	struct msghdr msg = {
+		.msg_name = (void *)addr,
+		.msg_namelen = addr_bytes,
+	};
+
+	return send_later(fd, &msg, flags, iov, 1, n);
 }
 
 long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		  const struct sockaddr *addr, socklen_t addr_bytes)
 {
 	struct iovec iov = { (void *)buf, bytes };
-	struct msghdr msg = {
-		.msg_name = (void *)addr,
-		.msg_namelen = addr_bytes,
-	};
-	struct wf_request r = {
-		.op = IORING_OP_SENDMSG,
-		.fd = fd,
-		.addr = (uintptr_t)&msg,
-		.len = 1,
-		.op_flags = (uint32_t)flags,
-	};
 	long n;
 
 	if (is_counted(fd, flags))
@@ -228,11 +263,9 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 					    addr_bytes));
 	n = wf_sys(SYS_sendto, fd, buf, bytes, flags | now_flag(flags), addr,
 		   addr_bytes);
-	if ((n < 0 && n != -EAGAIN) ||
-	    (n >= 0 && (size_t)n == wf_io_total(&iov, 1)) ||
-	    !may_wait(fd, flags))
+	if (is_all(fd, flags, &iov, 1, n))
 		return n;
-	return send_rest(&r, &msg, &iov, 1, n);
+	return sendto_later(fd, &iov, flags, addr, addr_bytes, n);
 }
 
 /*

@@ -113,9 +113,9 @@ struct wf_thread {
 		uint64_t fp_control;   /* of one that never ran: inherited
 					* control words; creator */
 	};
-	uint64_t sigmask;    /* bit n - 1 for signal n; self */
-	uint32_t index;	     /* own place in the array; constant */
-	uint32_t generation; /* of the slot's use; creator */
+	uint64_t sigmask;     /* bit n - 1 for signal n; self */
+	uint32_t index;	      /* own place in the array; constant */
+	uint32_t nr_handlers; /* handlers that have run; self */
 
 	/* Line 1: waiting (wait/ufutex.c). */
 	struct wf_list wait_link; /* bucket */
@@ -169,7 +169,7 @@ struct wf_thread {
 	struct wf_sigqueue sigqueue;   /* for this thread, not yet delivered */
 	_Atomic uint64_t sigwait_set;  /* what sigwait waits for; self */
 	_Atomic uint32_t signal_word;  /* futex of sigwait and sigsuspend */
-	uint32_t nr_handlers;	       /* handlers that have run; self */
+	uint32_t generation;	       /* of the slot's use; creator */
 	uint64_t suspended_mask;       /* mask to go back to; self */
 
 	uint16_t nr_rescued; /* in a row; monitor */

@@ -137,13 +137,13 @@ static bool is_interrupted(struct wf_thread *t)
 	       may_interrupt(t);
 }
 
-static int sleep_in_kernel(struct wf_thread *t, const struct wf_wait *w)
+static int sleep_in_kernel(struct wf_thread *t, const void *shared,
+			   uint32_t shared_expected, int64_t deadline_ns)
 {
-	if (w->shared != NULL)
-		return wf_os_futex_wait_beside(&t->kernel_word, 0, w->shared,
-					       w->shared_expected,
-					       w->deadline_ns);
-	return wf_os_futex_wait(&t->kernel_word, 0, w->deadline_ns);
+	if (shared != NULL)
+		return wf_os_futex_wait_beside(&t->kernel_word, 0, shared,
+					       shared_expected, deadline_ns);
+	return wf_os_futex_wait(&t->kernel_word, 0, deadline_ns);
 }
 
 /*
@@ -153,9 +153,10 @@ static int sleep_in_kernel(struct wf_thread *t, const struct wf_wait *w)
  * handler at once, which ends the wait.
  */
 static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
-					   struct wf_bucket *b,
-					   const struct wf_wait *w,
-					   uint64_t mask)
+					   struct wf_bucket *b, uint64_t mask,
+					   const void *shared,
+					   uint32_t shared_expected,
+					   int64_t deadline_ns)
 {
 	uint64_t generation = t->wait_generation;
 	bool was_woken = false;
@@ -171,11 +172,12 @@ static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
 		wf_store_release(&t->in_runtime, 0);
 		wf_compiler_barrier();
 		if (!is_interrupted(t))
-			err = sleep_in_kernel(t, w);
+			err = sleep_in_kernel(t, shared, shared_expected,
+					      deadline_ns);
 		wf_store_relaxed(&t->in_runtime, 1);
 		wf_compiler_barrier();
 		was_woken |= err == 1;
-		if (err == -ETIMEDOUT || err == -EINTR || w->shared != NULL)
+		if (err == -ETIMEDOUT || err == -EINTR || shared != NULL)
 			wf_ufutex_end_wait(t, generation, err, t);
 	}
 	if (was_woken)
@@ -197,24 +199,25 @@ WF_INLINE int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 }
 
 static WF_NOINLINE int refuse(struct wf_thread *t, struct wf_bucket *b,
-			      uint64_t mask, const struct wf_wait *w,
+			      uint64_t mask, struct wf_thread *next,
 			      int refusal)
 {
 	wf_store_relaxed(&t->wait_bucket, NULL);
 	wf_bucket_unlock(wf_bucket_vp(t), b);
 	wf_signals_open(t, mask);
-	if (w->next != NULL)
-		wf_ready_woken(t, w->next);
+	if (next != NULL)
+		wf_ready_woken(t, next);
 	return refusal;
 }
 
+/* Who is called here gets no pointer to *w, which stays in registers then. */
 WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 			  uint64_t mask, const struct wf_wait *w)
 {
 	int refusal = refusal_locked(t, w);
 
 	if (refusal < 0)
-		return refuse(t, b, mask, w, refusal);
+		return refuse(t, b, mask, w->next, refusal);
 	t->wait_addr = w->addr;
 	t->wait_bits = w->bits;
 	t->wait_generation++; /* U4 */
@@ -222,7 +225,8 @@ WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
 		park_multiplexed(t, b, w->deadline_ns, w->next);
 	else
-		park_kernel_thread(t, b, w, mask);
+		park_kernel_thread(t, b, mask, w->shared, w->shared_expected,
+				   w->deadline_ns);
 	return t->wait_result;
 }
 
@@ -338,10 +342,12 @@ int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
 				   .deadline_ns = deadline_ns };
 	int result;
 
-	t->wait_is_firm = is_firm;
+	if (is_firm)
+		t->wait_is_firm = true;
 	t->wait_was_moved = false;
 	result = wait_in(t, &w);
-	t->wait_is_firm = false;
+	if (is_firm)
+		t->wait_is_firm = false;
 	return result;
 }
 
