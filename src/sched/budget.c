@@ -16,9 +16,24 @@
 enum {
 	/* Less than this is hardly more than the look before a sleep. */
 	LEAST_NS = 4 * 1000,
+	/* Polling is worth what a wake costs waker and sleeper together. */
+	WORTH_IN_WAKES = 2,
+	/*
+	 * And no less than this, so that what comes every 20 us is waited for
+	 * by polling where wakes are quick: of a word that nobody rings for a
+	 * sleeper learns by the next tick of the monitor, later than any wake.
+	 */
+	LEAST_WORTH_NS = 32 * 1000,
 	/* So one poll in 64 finds out that the CPUs have become free. */
 	MOST_PAUSES = 64,
 };
+
+int64_t wf_budget_worth(int64_t wake_ns)
+{
+	int64_t worth_ns = WORTH_IN_WAKES * wake_ns;
+
+	return worth_ns > LEAST_WORTH_NS ? worth_ns : LEAST_WORTH_NS;
+}
 
 int64_t wf_budget_begin(struct wf_budget *b)
 {

@@ -19,6 +19,9 @@ struct wf_budget {
 	uint32_t nr_left;   /* of these are still to come */
 };
 
+/* How long polling pays where a wake takes wake_ns. */
+int64_t wf_budget_worth(int64_t wake_ns);
+
 /* An idle time begins. Returns how long to poll; 0 is not at all. */
 int64_t wf_budget_begin(struct wf_budget *b);
 

@@ -45,8 +45,6 @@ enum {
 	SHORT_POLL_NS = 4 * 1000,
 	/* Between two looks at the clock: most of it may be another's. */
 	GAP_NS = 5 * 1000,
-	/* Polling is worth what a wake costs waker and sleeper together. */
-	WORTH_IN_WAKES = 2,
 };
 
 void (*wf_agent_signal_work)(struct wf_carrier *c);
@@ -165,7 +163,7 @@ static struct wf_thread *take_changed_word(struct wf_carrier *c,
 
 static int64_t worth_ns(void)
 {
-	return WORTH_IN_WAKES * wf_idle_wake_cost();
+	return wf_budget_worth(wf_idle_wake_cost());
 }
 
 static void begin_idle(struct idle *idle, struct wf_vp *vp)

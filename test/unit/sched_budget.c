@@ -65,6 +65,22 @@ static void follows_what_it_is_worth(void **state)
 	assert_int_equal(wf_budget_begin(&b), 0);
 }
 
+/* However quick wakes are. */
+static void covers_what_comes_often(void **state)
+{
+	const int64_t often_ns = 20000, wakes_ns[] = { 0, 1000, 9000, 40000 };
+
+	for (size_t i = 0; i < sizeof(wakes_ns) / sizeof(*wakes_ns); i++) {
+		int64_t worth_ns = wf_budget_worth(wakes_ns[i]);
+		struct wf_budget b = { 0 };
+
+		assert_true(worth_ns >= 2 * wakes_ns[i]);
+		for (int nr = 0; nr < 20; nr++)
+			wf_budget_end(&b, often_ns, worth_ns);
+		assert_in_range(wf_budget_begin(&b), often_ns, worth_ns);
+	}
+}
+
 /* How many idle times in a row pass without polling. */
 static int pauses(struct wf_budget *b)
 {
@@ -102,6 +118,7 @@ int main(void)
 		cmocka_unit_test(grows_to_cover_idle_times),
 		cmocka_unit_test(shrinks_to_nothing),
 		cmocka_unit_test(follows_what_it_is_worth),
+		cmocka_unit_test(covers_what_comes_often),
 		cmocka_unit_test(gives_way),
 	};
 
