@@ -278,10 +278,11 @@ static void send_signal(struct wf_server *s, int sig)
 void wf_server_cancel(const struct wf_request *r)
 {
 	uint32_t number = wf_load_relaxed(&r->server);
-	struct wf_server *s = &wf_servers[number - 1];
+	struct wf_server *s;
 
 	if (number == 0) /* not handed over yet */
 		return;
+	s = &wf_servers[number - 1];
 	wf_spin_lock(&s->lock);
 	if (s->job == r) { /* S2 */
 		wf_store_relaxed(&s->is_asked, true);
