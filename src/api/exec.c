@@ -1,7 +1,5 @@
 /*
- * Replacing the program. From here on there are no preemption signals
- * (signal/preempt.c), nor server processes, which would keep its descriptors
- * open.
+ * Replacing the program; what has to be so for it is boot/replacing.c's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +12,8 @@
 #include "api/api.h"
 #include "api/exec.h"
 #include "base/log.h"
+#include "boot/boot.h"
 #include "boot/children.h"
-#include "io/server.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "signal/preempt.h"
@@ -23,7 +21,6 @@
 
 struct attempt {
 	bool is_ours; /* all threads end with it, if it succeeds */
-	uint64_t given;
 	struct wf_children_env env;
 };
 
@@ -36,13 +33,9 @@ static char *const *begin(struct attempt *a, int dir, const char *path,
 			  char *const envp[])
 {
 	a->is_ours = wf_is_started() && wf_preempt_is_here();
-	if (a->is_ours) {
-		/* May wait for who changes credentials: so it comes first. */
-		wf_server_end_processes();
-		wf_preempt_exec_begin();
-	}
 	envp = wf_children_env(&a->env, dir, path, envp);
-	a->given = a->is_ours ? wf_signal_exec_begin() : 0;
+	if (a->is_ours)
+		wf_replacing_begin();
 	return envp;
 }
 
@@ -51,11 +44,8 @@ static int resume(int rc, struct attempt *a)
 {
 	int saved = errno;
 
-	if (a->is_ours) {
-		wf_signal_exec_failed(a->given);
-		wf_server_exec_failed();
-		wf_preempt_exec_end();
-	}
+	if (a->is_ours)
+		wf_replacing_end();
 	wf_children_env_free(&a->env);
 	errno = saved;
 	return rc;

@@ -51,4 +51,15 @@ int wf_setxid(long nr, long a, long b, long c);
 void wf_setxid_follow(void);
 void wf_setxid_fork_child(void);
 
+/*
+ * boot/replacing.c: around exec, which the calling thread of this process is
+ * about to make. in_runtime 0. After the end, and in handlers that run in
+ * between, all is as if there were none.
+ */
+void wf_replacing_begin(void);
+void wf_replacing_end(void);
+/* For signal/, around a handler; set at the start. */
+void wf_replacing_suspend(struct wf_thread *t);
+void wf_replacing_resume(void);
+
 #endif

@@ -20,7 +20,7 @@ static void let_go(void)
 	if (!wf_is_started()) /* nothing, and perhaps a parent's memory */
 		return;
 	wf_ring_end();
-	wf_server_end_processes();
+	wf_server_end();
 }
 
 void wf_boot_end(void)

@@ -29,6 +29,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/table.h"
+#include "signal/deliver.h"
 #include "signal/mask.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
@@ -134,6 +135,8 @@ static int make_world(void)
 	wf_carrier_init_hook = wf_preempt_arm;
 	wf_carrier_bound_hook = wf_policy_begin_bound;
 	wf_preempt_setxid = wf_setxid_follow;
+	wf_deliver_suspend_exec = wf_replacing_suspend;
+	wf_deliver_resume_exec = wf_replacing_resume;
 	wf_preempt_init();
 	return 0;
 }

@@ -21,7 +21,7 @@
  *     it takes no lock, and nothing that it has to do after COMPLETE is needed:
  *     the keeper does it when it hears of its end (io/keeper.c).
  * S8. A process is made under the clone lock, and only if no thread is about to
- *     replace the program.
+ *     replace the program, or to end it.
  *
  * Rejected: a queue of requests. A server may be busy for as long as it likes
  * with one that waits for what the next in the queue would do.
@@ -41,6 +41,7 @@
 #include "io/watch.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/runtime.h"
@@ -59,8 +60,8 @@ static struct wf_server *idle[2]; /* kernel threads, processes */
 static struct wf_server *unused;  /* do not run */
 static struct wf_spin own_lock = WF_SPIN_INIT;
 
-/* How many threads are about to replace the program, or to end it (S8). */
-static _Atomic uint32_t nr_closers;
+/* The program is about to exit (S8). */
+static _Atomic bool is_ending;
 static _Atomic bool had_process;
 static _Atomic bool is_refused; /* there can be no processes */
 
@@ -161,7 +162,8 @@ static int push_to(bool is_process, struct wf_request *r,
 
 bool wf_server_may_be_made(void)
 {
-	return wf_load_relaxed(&nr_closers) == 0;
+	return !wf_load_relaxed(&is_ending) &&
+	       wf_load_relaxed(&wf_os_execs) == 0;
 }
 
 static bool is_for_process(const struct wf_request *r)
@@ -339,8 +341,7 @@ int wf_server_lose(struct wf_server *s)
 /* How many there are; each is asked to end. */
 static uint32_t ask_to_go(int sig)
 {
-	struct wf_thread *me = wf_runtime_enter();
-	uint64_t mask = wf_signals_close(me);
+	uint64_t mask = wf_os_close_signals();
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < wf_server_count(); i++) {
@@ -355,9 +356,18 @@ static uint32_t ask_to_go(int sig)
 		}
 		wf_spin_unlock(&s->lock);
 	}
-	wf_signals_open(me, mask);
-	wf_runtime_leave(me);
+	wf_os_set_signal_mask(mask);
 	return nr;
+}
+
+/* S8: whoever was making one is through. */
+static void pass_clone_lock(void)
+{
+	uint64_t mask = wf_os_close_signals();
+
+	wf_carrier_clone_lock();
+	wf_carrier_clone_unlock();
+	wf_os_set_signal_mask(mask);
 }
 
 void wf_server_end_processes(void)
@@ -367,20 +377,19 @@ void wf_server_end_processes(void)
 	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
 	int naps = 0;
 
-	atomic_fetch_add(&nr_closers, 1);
 	if (!wf_load_relaxed(&had_process))
 		return;
-	wf_carrier_clone_lock(); /* S8 */
-	wf_carrier_clone_unlock();
+	pass_clone_lock();
 	while (ask_to_go(naps < NAPS_BEFORE_KILL ? WF_SERVER_END_SIGNAL :
 						   SIGKILL) > 0 &&
 	       naps++ < MOST_NAPS)
 		wf_sys(SYS_nanosleep, &nap, NULL);
 }
 
-void wf_server_exec_failed(void)
+void wf_server_end(void)
 {
-	atomic_fetch_sub(&nr_closers, 1);
+	wf_store_relaxed(&is_ending, true);
+	wf_server_end_processes();
 }
 
 /* --- all servers --------------------------------------------------------- */
@@ -436,7 +445,7 @@ void wf_server_fork_child(void)
 		wf_servers[i].block = block;
 	}
 	wf_store_relaxed(&nr_servers, 0);
-	wf_store_relaxed(&nr_closers, 0);
+	wf_store_relaxed(&is_ending, false);
 	wf_store_relaxed(&had_process, false);
 	wf_store_relaxed(&is_refused, false);
 	lists_lock = WF_SPIN_INIT;

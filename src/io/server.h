@@ -63,12 +63,13 @@ void wf_server_cancel(const struct wf_request *r);
 int wf_server_start_own(void (*run)(void *));
 
 /*
- * The program is about to be replaced or to exit: server processes go, which
- * keep its files open, and kernel threads serve what is left. Returns when
- * they are gone. wf_server_exec_failed: it goes on. in_runtime 0.
+ * The program is about to be replaced: server processes go, which keep its
+ * files open, and kernel threads serve what is left until exec has failed
+ * (wf_os_execs). Returns when they are gone. Needs no VP. in_runtime 0.
+ * wf_server_end: it is about to exit.
  */
 void wf_server_end_processes(void);
-void wf_server_exec_failed(void);
+void wf_server_end(void);
 
 /*
  * For changes of credentials: all servers ever made, 0 .. count - 1. Each

@@ -13,6 +13,8 @@
 #include "os/clock.h"
 #include "os/sys.h"
 
+_Atomic uint32_t wf_os_execs;
+
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp)
 {

@@ -9,6 +9,11 @@
 #include "base/compiler.h"
 
 /*
+ * How many threads are in exec, or about to be (signal/preempt.c, P4).
+ */
+extern _Atomic uint32_t wf_os_execs;
+
+/*
  * Starts fn(arg) on a new kernel thread of this process, on the given stack
  * and with the given thread register; all signals are as in the caller. fn
  * never returns. Returns the tid or -Exxx.

@@ -124,7 +124,9 @@ struct wf_thread {
 	uint32_t wait_bits;			 /* bucket */
 	bool wait_was_moved;			 /* bucket: by a requeue */
 	_Atomic bool is_cancelled; /* by pthread_cancel; never taken back */
-	bool at_cancel_point;	   /* the wait may end by it; self */
+	bool at_cancel_point : 1;  /* the wait may end by it; self */
+	bool is_replacing : 1;	   /* the program by exec, in no handler just
+				    * now (boot/replacing.c); self */
 	bool interrupted;	   /* a handler without SA_RESTART ran; self */
 	int32_t wait_result;	   /* bucket: 0, token or -errno */
 	uint32_t hint;		   /* what it did last, by which the next call
@@ -170,7 +172,11 @@ struct wf_thread {
 	_Atomic uint64_t sigwait_set;  /* what sigwait waits for; self */
 	_Atomic uint32_t signal_word;  /* futex of sigwait and sigsuspend */
 	uint32_t generation;	       /* of the slot's use; creator */
-	uint64_t suspended_mask;       /* mask to go back to; self */
+	union {
+		uint64_t suspended_mask; /* to go back to; self */
+		uint64_t given;		 /* is_replacing: signals that are
+					  * left to the kernel; self */
+	};
 
 	uint16_t nr_rescued; /* in a row; monitor */
 	uint8_t rt_list;     /* as rt_priority */

@@ -34,6 +34,9 @@
 
 #define AUTODISARM (1U << 31) /* SS_AUTODISARM */
 
+void (*wf_deliver_suspend_exec)(struct wf_thread *t);
+void (*wf_deliver_resume_exec)(void);
+
 /* On the program's stack; what the kernel puts there, and some of our own. */
 struct handler_frame {
 	void (*return_address)(void);
@@ -43,6 +46,7 @@ struct handler_frame {
 	bool may_restart;     /* SA_RESTART */
 	bool was_interrupted; /* t->interrupted before the handler */
 	bool was_at_cancel_point;
+	bool was_replacing;
 	uint64_t read_set; /* of the read of a signalfd in whose middle it is */
 };
 
@@ -136,11 +140,14 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	struct handler_frame *f;
 	stack_t altstack;
 	uintptr_t top = frame_top(t, uc, action, &altstack);
+	bool was_replacing = t->is_replacing;
 	uint64_t after, read_set;
 
 	if (wf_overflow_would(t, top, top - frame_bytes(uc)))
 		return;
 	end_kernel_wait(t);
+	if (WF_UNLIKELY(was_replacing))
+		wf_deliver_suspend_exec(t);
 	after = mask_after(t);
 	t->takes_signal = false;
 	t->nr_handlers++;
@@ -161,6 +168,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	f->may_restart = (action->flags & SA_RESTART) != 0;
 	f->was_interrupted = t->interrupted;
 	f->was_at_cancel_point = t->at_cancel_point;
+	f->was_replacing = was_replacing;
 	f->read_set = read_set;
 	t->at_cancel_point = false;
 	uc = (ucontext_t *)f->uc;
@@ -205,8 +213,11 @@ void wf_signal_return(ucontext_t *uc)
 {
 	struct handler_frame *f = wf_container_of(
 		(char(*)[WF_FRAME_UC_BYTES])uc, struct handler_frame, uc);
-	struct wf_thread *t = wf_runtime_enter();
+	struct wf_thread *t;
 
+	if (WF_UNLIKELY(f->was_replacing))
+		wf_deliver_resume_exec();
+	t = wf_runtime_enter();
 	t->interrupted = f->was_interrupted || !f->may_restart;
 	t->at_cancel_point = f->was_at_cancel_point;
 	if (wf_signalfd_resume(t, f->read_set))

@@ -38,6 +38,13 @@ void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc);
 /* Makes this kernel thread run the nudge's handler as soon as it may. */
 void wf_deliver_nudge_self(void);
 
+/*
+ * A handler is about to run in the middle of an exec, everything is blocked; it
+ * has returned. Set by boot/.
+ */
+extern void (*wf_deliver_suspend_exec)(struct wf_thread *t);
+extern void (*wf_deliver_resume_exec)(void);
+
 /* Called by wf_arch_signal_return. */
 void wf_signal_return(ucontext_t *uc);
 

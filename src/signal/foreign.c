@@ -12,6 +12,7 @@
 #include "sched/runtime.h"
 #include "signal/action.h"
 #include "signal/arrive.h"
+#include "signal/deliver.h"
 #include "signal/frame.h"
 #include "signal/queue.h"
 #include "wait/ufutex_internal.h"
@@ -77,6 +78,7 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 	uint64_t mask = *wf_frame_mask(uc) | a->mask;
 	bool may_restart = (a->flags & SA_RESTART) != 0;
 	bool was_interrupted = t != NULL && t->interrupted;
+	bool was_replacing = t != NULL && t->is_replacing;
 
 	if ((a->flags & SA_NODEFER) == 0)
 		mask |= WF_SIGNAL_BIT(sig);
@@ -85,9 +87,13 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 	if (t != NULL) {
 		wf_ufutex_interrupt(t, t);
 		t->nr_handlers++;
+		if (was_replacing)
+			wf_deliver_suspend_exec(t);
 	}
 	wf_os_set_signal_mask(mask);
 	a->handler(sig, info, uc);
+	if (was_replacing)
+		wf_deliver_resume_exec();
 	/* It may have waited itself. */
 	if (t != NULL)
 		t->interrupted = was_interrupted || !may_restart;

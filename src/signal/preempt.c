@@ -24,7 +24,8 @@
  * P5. Who broadcasts and who executes both say so, then look for the other.
  *     Who finds it takes back what it said, and waits outside of the runtime:
  *     the other may need its VP to come to an end. (A handler may come there
- *     and do the one or the other.)
+ *     and do the one or the other; in the middle of an exec, too: E2 in
+ *     boot/replacing.c.)
  * P6. In libc's fork, which waits for locks that others have, this is the one
  *     signal that is open: who changes credentials waits for all, and lets
  *     nobody run meanwhile. Anything else has to wait until the fork is over,
@@ -55,8 +56,8 @@
 #include "wait/sleep.h"
 
 void (*wf_preempt_setxid)(void);
-static int main_pid; /* of the process that they are sent in */
-static _Atomic uint32_t nr_execs, nr_senders;	     /* P4 */
+static int main_pid;		    /* of the process that they are sent in */
+static _Atomic uint32_t nr_senders; /* P4, wf_os_execs, too */
 static _Atomic uint32_t nr_broadcasts, nr_kept_back; /* P5 */
 
 static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
@@ -164,7 +165,10 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	if (t == &c->idle_self || wf_load_relaxed(&nr_execs) != 0) /* P4 */
+	if (t == &c->idle_self)
+		return;
+	/* P4; by its own signals a thread leaves the runtime. */
+	if (wf_load_relaxed(&wf_os_execs) != 0 && !t->takes_signal)
 		return;
 	if (wf_load_relaxed(&c->is_forking)) {
 		wf_store_relaxed(&c->is_nudged, true); /* P6 */
@@ -207,7 +211,7 @@ void wf_preempt_signal(struct wf_carrier *c)
 	if (tid == 0 || atomic_exchange(&c->is_signalled, true))
 		return;
 	atomic_fetch_add(&nr_senders, 1); /* P4 */
-	if (atomic_load(&nr_execs) != 0 ||
+	if (atomic_load(&wf_os_execs) != 0 ||
 	    wf_os_tgkill(tid, WF_PREEMPT_SIGNAL) < 0)
 		wf_store_relaxed(&c->is_signalled, false);
 	atomic_fetch_sub(&nr_senders, 1);
@@ -225,7 +229,7 @@ void wf_preempt_init(void)
 		     wf_arch_sigreturn, UINT64_MAX };
 
 	main_pid = wf_os_getpid();
-	wf_store_relaxed(&nr_execs, 0);
+	wf_store_relaxed(&wf_os_execs, 0);
 	wf_store_relaxed(&nr_senders, 0);
 	wf_store_relaxed(&nr_broadcasts, 0);
 	wf_store_relaxed(&nr_kept_back, 0);
@@ -251,10 +255,32 @@ static void signal_all(void)
 	}
 }
 
-void wf_preempt_exec_end(void)
+static void exec_is_over(void)
 {
-	if (atomic_fetch_sub(&nr_execs, 1) == 1)
+	if (atomic_fetch_sub(&wf_os_execs, 1) == 1)
 		signal_all();
+}
+
+/* P5. In one step for handlers: they take it back (boot/replacing.c). */
+static bool try_exec(struct wf_thread *t)
+{
+	uint64_t mask = wf_os_close_signals();
+	bool may;
+
+	atomic_fetch_add(&wf_os_execs, 1);
+	may = atomic_load(&nr_broadcasts) == 0;
+	t->is_replacing = may;
+	t->given = 0;
+	if (!may)
+		exec_is_over();
+	wf_os_set_signal_mask(mask);
+	return may;
+}
+
+void wf_preempt_exec_end(struct wf_thread *t)
+{
+	t->is_replacing = false;
+	exec_is_over();
 }
 
 /* P5. Who comes gives way to who waits, once: or two who change credentials
@@ -272,14 +298,15 @@ static void be_kept_back(void)
 	atomic_fetch_sub(&nr_kept_back, 1);
 }
 
-void wf_preempt_exec_begin(void)
+void wf_preempt_exec_begin(struct wf_thread *t)
 {
 	give_way();
-	while (atomic_fetch_add(&nr_execs, 1),
-	       atomic_load(&nr_broadcasts) != 0) {
-		wf_preempt_exec_end(); /* P5 */
+	while (!try_exec(t))
 		be_kept_back();
-	}
+}
+
+void wf_preempt_exec_settle(void)
+{
 	do /* P4 */
 		wf_sys(SYS_sched_yield);
 	while (atomic_load(&nr_senders) != 0);
@@ -293,7 +320,7 @@ struct wf_thread *wf_preempt_broadcast_begin(void)
 		struct wf_thread *t = wf_runtime_enter();
 
 		atomic_fetch_add(&nr_broadcasts, 1);
-		if (atomic_load(&nr_execs) == 0)
+		if (atomic_load(&wf_os_execs) == 0)
 			return t;
 		wf_preempt_broadcast_end(); /* P5 */
 		wf_runtime_leave(t);

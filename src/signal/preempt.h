@@ -24,12 +24,14 @@ void wf_preempt_arm(struct wf_carrier *c);
 bool wf_preempt_is_here(void);
 
 /*
- * The caller is about to replace the program: no preemption signals are sent
- * until exec has failed, and none is on its way to the caller. Nests among
- * threads. Waits for who broadcasts. in_runtime 0.
+ * The caller, t, is about to replace the program: no preemption signals are
+ * sent until exec has failed, and none is on its way to the caller when it has
+ * settled. t->is_replacing tells so. Nests among threads. Waits for who
+ * broadcasts. in_runtime 0; the end with everything blocked.
  */
-void wf_preempt_exec_begin(void);
-void wf_preempt_exec_end(void);
+void wf_preempt_exec_begin(struct wf_thread *t);
+void wf_preempt_exec_settle(void);
+void wf_preempt_exec_end(struct wf_thread *t);
 
 /*
  * The caller is about to send them to all kernel threads: there is no exec

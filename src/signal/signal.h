@@ -35,12 +35,14 @@ void wf_signal_fork_parent(void);
 void wf_signal_fork_child(struct wf_thread *t);
 
 /*
- * Before exec, the last thing: what is pending for the caller and the process
- * becomes the kernel's to keep for the new program. Returns which signals;
- * after an exec that failed they are weft's again. in_runtime 0.
+ * Before exec, the last thing: what is pending for the caller, t, and the
+ * process becomes the kernel's to keep for the new program (t->given). Needs no
+ * VP. in_runtime 0. After an exec that failed it is weft's again; everything is
+ * blocked. When the mask is open, the last is for those that are due.
  */
-uint64_t wf_signal_exec_begin(void);
-void wf_signal_exec_failed(uint64_t given);
+void wf_signal_exec_begin(struct wf_thread *t);
+void wf_signal_exec_failed(struct wf_thread *t);
+void wf_signal_exec_over(struct wf_thread *t);
 
 /* The fields of a thread that is being created. */
 void wf_signal_thread_init(struct wf_thread *t);

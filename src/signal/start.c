@@ -151,42 +151,35 @@ static uint64_t give_to_kernel(struct wf_sigqueue *q)
 	return given;
 }
 
-uint64_t wf_signal_exec_begin(void)
+void wf_signal_exec_begin(struct wf_thread *t)
 {
-	struct wf_thread *t = wf_self;
-	uint64_t given;
+	uint64_t mask;
 
-	if (t == NULL || t->carrier == NULL ||
-	    (wf_sigqueue_pending(&t->sigqueue) |
-	     wf_sigqueue_pending(&wf_route_process)) == 0)
-		return 0;
-	wf_runtime_enter();
-	wf_os_set_signal_mask(UINT64_MAX);
-	wf_arrive_drain(t->carrier, t);
-	given = give_to_kernel(&t->sigqueue) |
-		give_to_kernel(&wf_route_process);
-	t->carrier->kernel_mask = t->sigmask;
-	t->carrier->is_mask_known = true;
-	/* Not the whole exit: the thread has to stay on this carrier. */
-	wf_store_release(&t->in_runtime, 0);
-	wf_os_set_signal_mask(t->sigmask & ~WF_PREEMPT_BIT);
-	return given;
+	if (t->carrier == NULL || (wf_sigqueue_pending(&t->sigqueue) |
+				   wf_sigqueue_pending(&wf_route_process)) == 0)
+		return;
+	mask = wf_os_close_signals();
+	if (t->is_replacing)
+		t->given |= give_to_kernel(&t->sigqueue) |
+			    give_to_kernel(&wf_route_process);
+	wf_os_set_signal_mask(mask);
 }
 
-void wf_signal_exec_failed(uint64_t given)
+/* From where the thread may go on on another carrier they would be those's who
+ * run on this one. */
+void wf_signal_exec_failed(struct wf_thread *t)
 {
 	const struct timespec now = { 0, 0 };
-	struct wf_thread *t = wf_self;
 	siginfo_t info;
 
-	if (given == 0)
-		return;
-	/* Before the runtime is entered, from where the thread may go on on
-	 * another carrier: they would be those's who run on this one. */
-	wf_os_set_signal_mask(UINT64_MAX);
-	while (wf_sys(SYS_rt_sigtimedwait, &given, &info, &now, 8) > 0)
+	while (t->given != 0 &&
+	       wf_sys(SYS_rt_sigtimedwait, &t->given, &info, &now, 8) > 0)
 		wf_sigqueue_put(&t->sigqueue, &info, info.si_code != SI_TKILL);
-	wf_os_set_signal_mask(t->sigmask & ~WF_PREEMPT_BIT);
+	t->given = 0;
+}
+
+void wf_signal_exec_over(struct wf_thread *t)
+{
 	wf_runtime_enter();
 	if (wf_deliver_is_due(t))
 		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);

@@ -148,7 +148,7 @@ again:
 #endif
 	nothing_is_on_its_way();
 	may_lose_vp(is_lost);
-	need_vp(is_lost);	/* wf_signal_exec_begin, or _failed */
+	need_vp(is_lost);	/* when exec has failed */
 	if
 	:: true ->
 		atomic {

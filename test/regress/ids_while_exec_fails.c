@@ -4,52 +4,27 @@
  * long. Others change credentials. Each has to wait for the other kind, but
  * not with what the other needs to go on.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "no_program.h"
 #include "threading.h"
 
 enum {
 	NR_EXECS = 4,
 	NR_CHANGERS = 2,
 	NR_ROUNDS = 100,
-	NR_ARGUMENTS = 8,
-	ARGUMENT_BYTES = 100000,
 };
 
-static char path[] = "/tmp/weft-no-program-XXXXXX";
-static char argument[ARGUMENT_BYTES];
 static _Atomic int all_there, nr_ended;
-
-static void remove_no_program(void)
-{
-	unlink(path);
-}
-
-static void make_no_program(void)
-{
-	int fd = mkstemp(path);
-
-	CHECK(fd >= 0);
-	check_at_end(remove_no_program);
-	CHECK_EQ(write(fd, "\1\2\3\4", 4), 4);
-	CHECK_EQ(fchmod(fd, 0700), 0);
-	CHECK_EQ(close(fd), 0);
-	memset(argument, 'a', sizeof(argument) - 1);
-}
 
 static void *fail_to_exec(void *arg)
 {
-	char *argv[NR_ARGUMENTS + 1] = { 0 };
 	int sig;
 	sigset_t set;
 
-	for (int i = 0; i < NR_ARGUMENTS; i++)
-		argv[i] = argument;
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
@@ -58,7 +33,7 @@ static void *fail_to_exec(void *arg)
 		sched_yield();
 	for (int i = 0; i < NR_ROUNDS; i++) {
 		CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
-		CHECK_EQ(execv(path, argv), -1);
+		CHECK_ERRNO(no_program_exec(), ENOEXEC);
 		/* The signal is still there. */
 		CHECK_EQ(sigwait(&set, &sig), 0);
 	}
@@ -79,7 +54,7 @@ int main(void)
 {
 	pthread_t execs[NR_EXECS], changers[NR_CHANGERS];
 
-	make_no_program();
+	no_program_make();
 	threads_start(execs, NR_EXECS, fail_to_exec, NULL);
 	threads_start(changers, NR_CHANGERS, change, NULL);
 	all_there = 1;

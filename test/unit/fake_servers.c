@@ -41,6 +41,7 @@ _Atomic int fake_served_result;
 bool fake_refuses_threads, fake_refuses_processes;
 struct wf_options wf_options;
 struct wf_counters wf_counters;
+_Atomic uint32_t wf_os_execs;
 
 /* What the assembly with wf_arch_sigreturn refers to besides. */
 void wf_thread_main(void);
