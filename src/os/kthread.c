@@ -1,5 +1,6 @@
 #include "os/kthread.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -15,6 +16,24 @@
 
 _Atomic uint32_t wf_os_execs;
 
+/* The kernel refuses what shares the root with one that is in exec. */
+static int retry_clone(unsigned long flags, void *stack_top, uintptr_t tp,
+		       void (*fn)(void *), void *arg)
+{
+	enum { TRIES = 200 };
+	const struct timespec nap = { .tv_nsec = 100 * WF_NS_PER_US };
+
+	for (int i = 1;; i++) {
+		bool is_exec = atomic_load(&wf_os_execs) != 0;
+		int tid = (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
+
+		is_exec = is_exec || atomic_load(&wf_os_execs) != 0;
+		if (tid != -EAGAIN || !is_exec || i == TRIES)
+			return tid;
+		wf_sys(SYS_nanosleep, &nap, NULL);
+	}
+}
+
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp)
 {
@@ -24,7 +43,7 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			      CLONE_SETTLS | CLONE_PARENT_SETTID |
 			      CLONE_CHILD_CLEARTID;
 
-	return (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
+	return retry_clone(flags, stack_top, tp, fn, arg);
 }
 
 int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
@@ -34,7 +53,7 @@ int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
 			      CLONE_SYSVSEM | CLONE_SETTLS;
 
-	return (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
+	return retry_clone(flags, stack_top, tp, fn, arg);
 }
 
 void wf_os_set_signal_mask(uint64_t mask)

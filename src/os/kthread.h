@@ -9,7 +9,8 @@
 #include "base/compiler.h"
 
 /*
- * How many threads are in exec, or about to be (signal/preempt.c, P4).
+ * How many threads are in exec, or about to be (signal/preempt.c, P4). The
+ * kernel makes no kernel thread meanwhile: for a while that is tried again.
  */
 extern _Atomic uint32_t wf_os_execs;
 
