@@ -17,6 +17,7 @@
 #include "boot/tracer.h"
 #include "io/epoll.h"
 #include "io/kept.h"
+#include "io/many.h"
 #include "io/ring.h"
 #include "io/server.h"
 #include "io/watch.h"
@@ -107,6 +108,7 @@ void wf_boot_fork_child(void)
 	wf_ring_fork_child();
 	wf_watch_fork_child();
 	wf_epoll_fork_child();
+	wf_many_fork_child();
 	wf_kept_fork_child();
 	wf_server_fork_child();
 	wf_once_fork_child();

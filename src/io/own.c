@@ -2,6 +2,7 @@
 
 #include "io/epoll.h"
 #include "io/kept.h"
+#include "io/many.h"
 #include "io/ring.h"
 #include "io/watch.h"
 #include "io/watch_set.h"
@@ -11,6 +12,7 @@ void wf_io_close_comes(unsigned int first, unsigned int last)
 	wf_ring_flush(first, last);
 	wf_watch_keep(first, last);
 	wf_epoll_keep(first, last);
+	wf_many_keep(first, last);
 }
 
 void wf_io_close_done(unsigned int first, unsigned int last)

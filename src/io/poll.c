@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "io/io.h"
+#include "io/many.h"
 #include "io/poll.h"
 #include "io/request.h"
 #include "io/wait.h"
@@ -92,22 +93,11 @@ static int watch(int epfd, const struct pollfd *fds, nfds_t nr)
 	return 0;
 }
 
-static int wait_set(int epfd, int64_t deadline_ns, uint32_t nr_handlers)
-{
-	struct wf_request r = {
-		.op = IORING_OP_POLL_ADD,
-		.fd = epfd,
-		.op_flags = POLLIN,
-	};
-
-	return wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
-}
-
-static int wait_and_close(int epfd, int err, int64_t deadline_ns,
-			  uint32_t nr_handlers)
+static int wait_and_close(struct wf_many *m, int epfd, int err,
+			  int64_t deadline_ns, uint32_t nr_handlers)
 {
 	if (err == 0)
-		err = wait_set(epfd, deadline_ns, nr_handlers);
+		err = wf_many_wait(m, epfd, deadline_ns, nr_handlers);
 	wf_sys(SYS_close, epfd);
 	return err;
 }
@@ -116,12 +106,13 @@ static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		     uint32_t nr_handlers)
 {
 	int epfd = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
+	struct wf_many m = { .fds = fds, .nr = nr };
 	int err;
 
 	if (epfd < 0)
 		return epfd;
 	err = watch(epfd, fds, nr);
-	return wait_and_close(epfd, err, deadline_ns, nr_handlers);
+	return wait_and_close(&m, epfd, err, deadline_ns, nr_handlers);
 }
 
 /*
@@ -373,6 +364,7 @@ static int wait_sets(const struct selection *s, int64_t deadline_ns,
 		     uint32_t nr_handlers)
 {
 	int epfd = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
+	struct wf_many m = { .sets = s->sets, .nr_sets = s->nr };
 	struct pollfd fds[MOST_REQUESTS];
 	int err = 0, from = 0;
 
@@ -380,7 +372,7 @@ static int wait_sets(const struct selection *s, int64_t deadline_ns,
 		return epfd;
 	while (err == 0 && from < s->nr)
 		err = watch(epfd, fds, list_of(s->sets, s->nr, &from, fds));
-	return wait_and_close(epfd, err, deadline_ns, nr_handlers);
+	return wait_and_close(&m, epfd, err, deadline_ns, nr_handlers);
 }
 
 static int wait_selected(struct selection *s, int64_t deadline_ns,

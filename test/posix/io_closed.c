@@ -238,9 +238,8 @@ TEST(select_of_many_beside_closed)
 }
 
 /* An event of the file that was closed. */
-static bool select_closed(void)
+static bool select_gone(int nr)
 {
-	int nr = 3;
 	pthread_t thread = start(select_some, &nr);
 
 	CHECK_EQ(close(pipes[1][0]), 0);
@@ -249,9 +248,24 @@ static bool select_closed(void)
 	       FD_ISSET(pipes[1][0], &reads) && FD_ISSET(pipes[1][0], &errors);
 }
 
+static bool select_gone_of_few(void)
+{
+	return select_gone(3);
+}
+
 TEST(select_of_closed)
 {
-	succeeds(select_closed);
+	succeeds(select_gone_of_few);
+}
+
+static bool select_gone_of_many(void)
+{
+	return select_gone(NR_PIPES);
+}
+
+TEST(select_of_many_of_closed)
+{
+	succeeds(select_gone_of_many);
 }
 
 static struct pollfd polled[NR_PIPES];
@@ -294,4 +308,36 @@ static bool poll_many(void)
 TEST(poll_of_many_beside_closed)
 {
 	succeeds(poll_many);
+}
+
+/* Of two that are gone one has an event. */
+static bool poll_gone(int nr)
+{
+	pthread_t thread = start(poll_some, &nr);
+
+	CHECK_EQ(close(pipes[1][0]), 0);
+	CHECK_EQ(close(pipes[2][0]), 0);
+	CHECK_EQ(close(pipes[2][1]), 0);
+	return result_of(thread) == 2 && polled[0].revents == 0 &&
+	       polled[1].revents == POLLNVAL && polled[2].revents == POLLNVAL;
+}
+
+static bool poll_gone_of_few(void)
+{
+	return poll_gone(3);
+}
+
+TEST(poll_of_closed)
+{
+	succeeds(poll_gone_of_few);
+}
+
+static bool poll_gone_of_many(void)
+{
+	return poll_gone(NR_PIPES);
+}
+
+TEST(poll_of_many_of_closed)
+{
+	succeeds(poll_gone_of_many);
 }

@@ -1,0 +1,48 @@
+/*
+ * A wait for more descriptors than there are requests for: for an epoll set
+ * that is made for the call. Such a set forgets a file when the last descriptor
+ * of it is closed, where the kernel's poll would go on waiting for it.
+ *
+ *     struct wf_many m = { .fds = fds, .nr = nr };
+ *     err = wf_many_wait(&m, epfd, deadline_ns, nr_handlers);
+ */
+#ifndef WEFT_IO_MANY_H
+#define WEFT_IO_MANY_H
+
+#include <poll.h>
+#include <stdint.h>
+#include <sys/select.h>
+
+#include "base/list.h"
+#include "io/request.h"
+
+enum { WF_MANY_KEPT = 16 };
+
+struct wf_many {
+	/* What is in the set: the caller's memory. */
+	const struct pollfd *fds; /* or NULL */
+	nfds_t nr;
+	fd_set *const *sets; /* three, if not */
+	int nr_sets;	     /* numbers in them */
+
+	/* many.c */
+	struct wf_request_scope scope;
+	struct wf_list link;
+	uint32_t nr_kept;
+	int numbers[WF_MANY_KEPT]; /* that have been closed, */
+	int kept[WF_MANY_KEPT];	   /* and duplicates of what they were */
+};
+
+/* One wait. As wf_request_run_any. */
+int wf_many_wait(struct wf_many *m, int epfd, int64_t deadline_ns,
+		 uint32_t nr_handlers);
+
+/*
+ * Before the numbers are closed or replaced, by whoever is about to. In the
+ * runtime or out of it.
+ */
+void wf_many_keep(unsigned int first, unsigned int last);
+
+void wf_many_fork_child(void);
+
+#endif
