@@ -197,8 +197,8 @@ static uint64_t differences(const struct memo *m, const attr_word *words)
 	return differ;
 }
 
-static bool recall(struct memo *m, const attr_word *words, uint64_t nr_changes,
-		   struct wf_thread_params *ret_params)
+WF_INLINE bool recall(struct memo *m, const attr_word *words,
+		      uint64_t nr_changes, struct wf_thread_params *ret_params)
 {
 	/* acquire: pairs with the last store in remember. */
 	uint32_t version = wf_load_acquire(&m->version);
@@ -327,32 +327,59 @@ static WF_COLD int read_extension(const pthread_attr_t *attr,
 	return -err;
 }
 
+/* What the attributes' bytes do not say. */
+static inline void set_others(void *(*start)(void *),
+			      struct wf_thread_params *ret_params)
+{
+	ret_params->is_bound = wf_scope_matches((void *)start);
+	ret_params->has_affinity = false;
+	ret_params->has_sigmask = false;
+}
+
+/* Reads them anew. Apart, so that others need no frame for it. */
+static WF_NOINLINE int to_params_slow(const pthread_attr_t *attr,
+				      void *(*start)(void *),
+				      uint64_t nr_changes,
+				      struct wf_thread_params *ret_params)
+{
+	const attr_word *words = (const attr_word *)attr;
+	int err;
+
+	if (words != NULL && wf_load_relaxed(&extension) == 0)
+		find_extension();
+	ret_params->user_stack = NULL;
+	ret_params->has_policy = false;
+	err = attr != NULL ? read_attr(attr, ret_params) :
+			     read_default(ret_params);
+	if (err == 0 && ret_params->user_stack == NULL &&
+	    !ret_params->has_policy && ret_params->class != NULL)
+		remember(memo_of(words), words, nr_changes, ret_params);
+	set_others(start, ret_params);
+	if (attr == NULL)
+		read_default_sigmask(ret_params);
+	else if (err == 0 && may_have_extension(words))
+		err = read_extension(attr, ret_params);
+	return err;
+}
+
+static bool is_extended(const attr_word *words)
+{
+	return words == NULL ? wf_load_relaxed(&has_default_sigmask) :
+			       may_have_extension(words);
+}
+
 int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 		      struct wf_thread_params *ret_params)
 {
 	const attr_word *words = (const attr_word *)attr;
 	/* acquire: pairs with the release in pthread_setattr_default_np. */
 	uint64_t nr_changes = wf_load_acquire(&nr_default_changes);
-	struct memo *m = memo_of(words);
-	int err = 0;
 
-	if (WF_UNLIKELY(!recall(m, words, nr_changes, ret_params))) {
-		if (words != NULL && wf_load_relaxed(&extension) == 0)
-			find_extension();
-		err = attr != NULL ? read_attr(attr, ret_params) :
-				     read_default(ret_params);
-		if (err == 0 && ret_params->user_stack == NULL &&
-		    !ret_params->has_policy && ret_params->class != NULL)
-			remember(m, words, nr_changes, ret_params);
-	}
-	ret_params->is_bound = wf_scope_matches((void *)start);
-	ret_params->has_affinity = false;
-	ret_params->has_sigmask = false;
-	if (attr == NULL)
-		read_default_sigmask(ret_params);
-	else if (err == 0 && WF_UNLIKELY(may_have_extension(words)))
-		err = read_extension(attr, ret_params);
-	return err;
+	if (WF_UNLIKELY(is_extended(words) ||
+			!recall(memo_of(words), words, nr_changes, ret_params)))
+		return to_params_slow(attr, start, nr_changes, ret_params);
+	set_others(start, ret_params);
+	return 0;
 }
 
 WF_API(int, pthread_setattr_default_np, const pthread_attr_t *attr)

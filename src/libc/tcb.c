@@ -37,12 +37,12 @@
 static struct wf_spin list_lock = WF_SPIN_INIT;
 static uintptr_t anchor;
 
+typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+typedef uint64_t any_word __attribute__((may_alias));
+
 /* Short blocks of words: memcpy takes as long to begin. */
 static inline void copy_words(void *to, const void *from, size_t bytes)
 {
-	typedef uint64_t pair
-		__attribute__((vector_size(16), aligned(8), may_alias));
-	typedef uint64_t word __attribute__((may_alias));
 	size_t i = 0;
 
 #pragma GCC unroll 4
@@ -50,15 +50,14 @@ static inline void copy_words(void *to, const void *from, size_t bytes)
 		*(pair *)((char *)to + i) =
 			*(const pair *)((const char *)from + i);
 	if (i < bytes)
-		*(word *)((char *)to + i) =
-			*(const word *)((const char *)from + i);
+		*(any_word *)((char *)to + i) =
+			*(const any_word *)((const char *)from + i);
 }
 
-/* Relocations number first to end - 1. */
-static inline void relocate(const struct wf_image *im, size_t first, size_t end,
-			    void *block, uintptr_t tcb)
+static inline void relocate(const struct wf_image *im, void *block,
+			    uintptr_t tcb)
 {
-	for (size_t i = first; i < end; i++) {
+	for (size_t i = 0; i < im->nr_relocations; i++) {
 		const struct wf_relocation *r = &im->relocations[i];
 		uintptr_t word = tcb + (uintptr_t)r->distance;
 
@@ -120,7 +119,7 @@ static void copy_libc_tls(uintptr_t tcb, bool keep_malloc_words)
 	for (size_t i = 0; i < nr; i++)
 		memcpy(&kept[i], block + wf_template.malloc_words[i], 8);
 	copy_words(block, im->bytes, im->size);
-	relocate(im, 0, im->nr_relocations, block, tcb);
+	relocate(im, block, tcb);
 	for (size_t i = 0; i < nr; i++)
 		memcpy(block + wf_template.malloc_words[i], &kept[i], 8);
 }
@@ -163,15 +162,25 @@ void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes)
 	copy_libc_tls(tcb, true);
 }
 
+/* T5. Copied and relocated, two words at a time. */
+static inline void renew_window(uintptr_t tcb)
+{
+	const uint64_t *words = wf_template.window_words;
+	const uint64_t *masks = wf_template.window_masks;
+	size_t nr = wf_template.window_bytes / sizeof(uint64_t), i = 0;
+	any_word *to = (any_word *)(tcb + wf_template.window);
+	const pair both = { tcb, tcb };
+
+	for (; i + 2 <= nr; i += 2)
+		*(pair *)&to[i] = *(const pair *)&words[i] +
+				  (*(const pair *)&masks[i] & both);
+	if (i < nr)
+		to[i] = words[i] + (masks[i] & tcb);
+}
+
 void wf_tcb_renew_clean(uintptr_t tcb, int tid)
 {
-	const struct wf_image *im = &wf_template.tcb;
-
-	copy_words((char *)tcb + wf_template.window,
-		   im->bytes + wf_template.window,
-		   wf_template.window_bytes); /* T5 */
-	relocate(im, wf_template.first_in_window, wf_template.end_of_window,
-		 (void *)tcb, tcb);
+	renew_window(tcb);
 	wf_libc_set_tid(tcb, tid);
 	copy_libc_tls(tcb, true);
 }

@@ -22,7 +22,6 @@
 enum {
 	STACK_MARGIN = 256 * 1024,
 	MAX_LIBC_TLS_BYTES = 4 * 1024,
-	MAX_WINDOW_BYTES = 256,
 };
 
 struct wf_template wf_template;
@@ -153,19 +152,23 @@ static void find_window(void)
 	const struct wf_image *im = &wf_template.tcb;
 	size_t begin = wf_libc.list_offset + 2 * sizeof(void *);
 	size_t end = wf_align_up(wf_libc.cancel_offset + sizeof(int), 8UL);
-	size_t i = 0;
 
 	wf_template.window = begin;
 	wf_template.window_bytes = 0;
-	if (end <= begin || end - begin > MAX_WINDOW_BYTES)
+	if (end <= begin || end - begin > sizeof(wf_template.window_words))
 		return;
 	wf_template.window_bytes = end - begin;
-	while (i < im->nr_relocations && im->relocations[i].offset < begin)
-		i++;
-	wf_template.first_in_window = i;
-	while (i < im->nr_relocations && im->relocations[i].offset < end)
-		i++;
-	wf_template.end_of_window = i;
+	memset(wf_template.window_masks, 0, sizeof(wf_template.window_masks));
+	memcpy(wf_template.window_words, im->bytes + begin, end - begin);
+	for (size_t i = 0; i < im->nr_relocations; i++) {
+		const struct wf_relocation *r = &im->relocations[i];
+		size_t word = (r->offset - begin) / sizeof(uint64_t);
+
+		if (r->offset < begin || r->offset >= end)
+			continue;
+		wf_template.window_words[word] = (uint64_t)r->distance;
+		wf_template.window_masks[word] = UINT64_MAX;
+	}
 }
 
 /*

@@ -12,6 +12,7 @@ enum {
 	WF_TEMPLATE_TCB_BYTES = 16 * 1024,
 	WF_TEMPLATE_RELOCATIONS = 64,
 	WF_TEMPLATE_MALLOC_WORDS = 8,
+	WF_TEMPLATE_WINDOW_WORDS = 32, /* even */
 };
 
 /* An 8-byte word of the template that points into the template's own TCB. */
@@ -42,8 +43,11 @@ struct wf_template {
 	/* From behind the list words to cancelhandling (T5 in tcb.c); 0 bytes:
 	 * libc has another order, and everything is written each time. */
 	size_t window, window_bytes;
-	size_t first_in_window, end_of_window; /* of the relocations */
-	size_t resolver_offset;		       /* pthread.res */
+	/* Its words: what they are, and what of the thread register is added,
+	 * all bits or none. */
+	uint64_t window_words[WF_TEMPLATE_WINDOW_WORDS];
+	uint64_t window_masks[WF_TEMPLATE_WINDOW_WORDS];
+	size_t resolver_offset; /* pthread.res */
 	ptrdiff_t rseq_cpu_id; /* from the thread register, if it lies below the
 				* TCB (glibc 2.42 and later); else 0 */
 };

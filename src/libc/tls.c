@@ -86,28 +86,58 @@ static size_t copy_rows(struct row *ret_rows, size_t nr_rows)
 	return used;
 }
 
-/* Every thread that begins asks. */
-static bool is_current(const struct wf_tls_cache *c)
+typedef uint64_t row_pair
+	__attribute__((vector_size(16), aligned(8), may_alias));
+
+/* nr rows of the loader's, and those known of them. */
+static inline row_pair compare_rows(row_pair differ, const char *row,
+				    const struct row *known, size_t nr)
 {
-	typedef uint64_t pair
-		__attribute__((vector_size(16), aligned(8), may_alias));
+	const char *end = row + nr * wf_libc.slotinfo_bytes;
+
+	for (; row != end; row += wf_libc.slotinfo_bytes)
+		differ |= *(const row_pair *)row ^
+			  *(const row_pair *)(known++)->words;
+	return differ;
+}
+
+static bool is_zero(row_pair pair)
+{
+	return (pair[0] | pair[1]) == 0;
+}
+
+/* The table is in several pieces. */
+static WF_NOINLINE bool is_current_long(const struct wf_tls_cache *c)
+{
 	const char *list = *(char **)wf_libc.slotinfo_list;
 	const struct row *known = c->rows;
 	size_t left = c->nr_rows;
-	pair differ = { 0, 0 };
+	row_pair differ = { 0, 0 };
 
 	while (list != NULL && left > 0) {
 		size_t len = *(const size_t *)list;
-		const char *row = list + wf_libc.slotinfo_array_offset;
 
 		len = len < left ? len : left;
+		differ = compare_rows(differ,
+				      list + wf_libc.slotinfo_array_offset,
+				      known, len);
+		known += len;
 		left -= len;
-		for (; len > 0; len--, row += wf_libc.slotinfo_bytes)
-			differ |= *(const pair *)row ^
-				  *(const pair *)(known++)->words;
 		list = *(char *const *)(list + wf_libc.slotinfo_next_offset);
 	}
-	return (differ[0] | differ[1]) == 0;
+	return is_zero(differ);
+}
+
+/* Every thread that begins asks. */
+static inline bool is_current(const struct wf_tls_cache *c)
+{
+	const char *list = *(char **)wf_libc.slotinfo_list;
+
+	if (WF_UNLIKELY(list == NULL || *(const size_t *)list < c->nr_rows))
+		return is_current_long(c);
+	return is_zero(compare_rows((row_pair){ 0, 0 },
+				    list + wf_libc.slotinfo_array_offset,
+				    c->rows, c->nr_rows));
 }
 
 /* Distance of the module's block below the thread register; 0: not static. */
@@ -251,10 +281,14 @@ static void copy_images(uintptr_t tcb, const struct wf_tls_cache *c)
 	}
 }
 
-uint64_t wf_tls_renew(uintptr_t tcb)
+static uint64_t mark_of(const struct wf_tls_cache *c, uintptr_t tcb)
 {
-	const struct wf_tls_cache *c = wf_load_acquire(&current_cache);
+	return c == NULL || c->has_dynamic ? WF_TLS_UNKNOWN :
+					     wf_tls_generation(tcb);
+}
 
+static WF_NOINLINE uint64_t renew(uintptr_t tcb, const struct wf_tls_cache *c)
+{
 	if (WF_UNLIKELY(c == NULL || !is_current(c)))
 		c = build();
 	while (c != NULL && c->nr > 0) {
@@ -263,8 +297,17 @@ uint64_t wf_tls_renew(uintptr_t tcb)
 			break;
 		c = build();
 	}
-	return c == NULL || c->has_dynamic ? WF_TLS_UNKNOWN :
-					     wf_tls_generation(tcb);
+	return mark_of(c, tcb);
+}
+
+uint64_t wf_tls_renew(uintptr_t tcb)
+{
+	const struct wf_tls_cache *c = wf_load_acquire(&current_cache);
+
+	/* Mostly nobody but libc and weft has any. */
+	if (WF_LIKELY(c != NULL && c->nr == 0 && is_current(c)))
+		return mark_of(c, tcb);
+	return renew(tcb, c);
 }
 
 /* One module's place in the DTV: the block, and what to free it by. */

@@ -214,13 +214,14 @@ static struct wf_thread *new_thread(struct wf_slot_class *class)
 /* --- what a VP has ------------------------------------------------------ */
 
 /* The place of the class in the pool, made if there is none. */
-static uint32_t place_of(struct wf_pool *pool, struct wf_slot_class *class)
+static struct wf_pool_class *place_of(struct wf_pool *pool,
+				      struct wf_slot_class *class)
 {
 	uint32_t i;
 
 	for (i = 0; i < WF_POOL_CLASSES; i++) {
 		if (pool->of[i].class == class)
-			return i;
+			return &pool->of[i];
 	}
 	for (i = 0; i < WF_POOL_CLASSES; i++) {
 		if (pool->of[i].class == NULL)
@@ -233,36 +234,36 @@ static uint32_t place_of(struct wf_pool *pool, struct wf_slot_class *class)
 	}
 	pool->of[i].class = class;
 	pool->of[i].nr = 0;
-	return i;
+	return &pool->of[i];
 }
 
 static struct wf_thread *get_pooled(struct wf_pool *pool,
 				    struct wf_slot_class *class)
 {
-	uint32_t i = pool->last = place_of(pool, class);
+	struct wf_pool_class *last = pool->last = place_of(pool, class);
 
 	pool->hot = NULL;
-	if (pool->of[i].nr == 0)
-		pool->of[i].nr = get_shared(class, pool->of[i].threads, BATCH);
-	if (pool->of[i].nr == 0)
+	if (last->nr == 0)
+		last->nr = get_shared(class, last->threads, BATCH);
+	if (last->nr == 0)
 		return NULL;
-	return pool->of[i].threads[--pool->of[i].nr];
+	return last->threads[--last->nr];
 }
 
 static void put_pooled(struct wf_pool *pool, struct wf_slot_class *class,
 		       struct wf_thread *t)
 {
-	uint32_t i = pool->last = place_of(pool, class);
+	struct wf_pool_class *last = pool->last = place_of(pool, class);
 
 	pool->hot = t;
-	if (pool->of[i].nr == WF_POOL_SIZE) {
+	if (last->nr == WF_POOL_SIZE) {
 		/* The older half, which is the colder one. */
-		put_shared(class, pool->of[i].threads, BATCH);
-		pool->of[i].nr -= BATCH;
-		memmove(pool->of[i].threads, pool->of[i].threads + BATCH,
-			BATCH * sizeof(pool->of[i].threads[0]));
+		put_shared(class, last->threads, BATCH);
+		last->nr -= BATCH;
+		memmove(last->threads, last->threads + BATCH,
+			BATCH * sizeof(last->threads[0]));
 	}
-	pool->of[i].threads[pool->of[i].nr++] = t;
+	last->threads[last->nr++] = t;
 }
 
 /* --- both --------------------------------------------------------------- */

@@ -15,15 +15,16 @@ extern struct wf_thread *wf_table;
  * owns the VP.
  */
 enum { WF_POOL_CLASSES = 4, WF_POOL_SIZE = 32 };
+struct wf_pool_class {
+	struct wf_slot_class *class; /* NULL: not used yet */
+	uint32_t nr;
+	struct wf_thread *threads[WF_POOL_SIZE];
+};
 struct wf_pool {
-	struct {
-		struct wf_slot_class *class; /* NULL: not used yet */
-		uint32_t nr;
-		struct wf_thread *threads[WF_POOL_SIZE];
-	} of[WF_POOL_CLASSES];
-	uint32_t last;	       /* the one that was used last */
-	struct wf_thread *hot; /* put back last and still there, or NULL */
-	uint32_t next_victim;  /* when a class too many comes */
+	struct wf_pool_class of[WF_POOL_CLASSES];
+	struct wf_pool_class *last; /* that was used last, or NULL */
+	struct wf_thread *hot;	    /* put back last and still there, or NULL */
+	uint32_t next_victim;	    /* when a class too many comes */
 };
 
 /* Makes the first piece of the array. Returns 0 or -ENOMEM. */
@@ -50,13 +51,12 @@ void wf_table_put_slow(struct wf_pool *pool, struct wf_thread *t);
 static inline struct wf_thread *wf_table_get(struct wf_pool *pool,
 					     struct wf_slot_class *class)
 {
+	struct wf_pool_class *last = pool != NULL ? pool->last : NULL;
 	struct wf_thread *t;
 
-	if (WF_UNLIKELY(pool == NULL || class == NULL ||
-			pool->of[pool->last].class != class ||
-			pool->of[pool->last].nr == 0))
+	if (WF_UNLIKELY(last == NULL || last->class != class || last->nr == 0))
 		return wf_table_get_slow(pool, class);
-	t = pool->of[pool->last].threads[--pool->of[pool->last].nr];
+	t = last->threads[--last->nr];
 	pool->hot = NULL;
 	t->generation++;
 	return t;
@@ -65,16 +65,15 @@ static inline struct wf_thread *wf_table_get(struct wf_pool *pool,
 /* The thread's last use of its memory is over. Any stack but its own. */
 static inline void wf_table_put(struct wf_pool *pool, struct wf_thread *t)
 {
-	struct wf_slot_class *class = t->slot.class;
+	struct wf_pool_class *last = pool != NULL ? pool->last : NULL;
 
-	if (WF_UNLIKELY(pool == NULL || class == NULL ||
-			pool->of[pool->last].class != class ||
-			pool->of[pool->last].nr == WF_POOL_SIZE)) {
+	if (WF_UNLIKELY(last == NULL || last->class != t->slot.class ||
+			last->nr == WF_POOL_SIZE)) {
 		wf_table_put_slow(pool, t);
 		return;
 	}
 	t->tid = 0;
-	pool->of[pool->last].threads[pool->of[pool->last].nr++] = t;
+	last->threads[last->nr++] = t;
 	pool->hot = t;
 }
 

@@ -328,11 +328,12 @@ static uintptr_t kernels_list(const struct wf_thread *t)
 
 void wf_inherit_thread_end(struct wf_thread *t)
 {
-	bool is_libc = wf_inherit_is_libc();
 	uintptr_t head;
+	bool is_libc;
 
-	if (t->kind != WF_THREAD_BOUND)
+	if (WF_LIKELY(t->kind != WF_THREAD_BOUND))
 		return;
+	is_libc = wf_inherit_is_libc();
 	head = kernels_list(t);
 	wf_runtime_enter();
 	if (!has_inheriting(head) || !wf_carrier_exchange(t))

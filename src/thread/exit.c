@@ -87,11 +87,12 @@ static void set_done_and_unlock(struct wf_vp *vp, struct wf_thread *t,
 static void announce_done(struct wf_carrier *c, void *arg)
 {
 	struct wf_thread *t = arg, *me = wf_self, *joiner;
+	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 	uint32_t old;
 
-	wf_bucket_lock(me, wf_bucket_of(&t->exit_state));
+	wf_bucket_lock(me, b);
 	old = wf_load_relaxed(&t->exit_state);
-	joiner = wf_ufutex_take_first_locked(&t->exit_state);
+	joiner = wf_ufutex_take_first_locked(b, &t->exit_state);
 	set_done_and_unlock(wf_bucket_vp(me), t, old);
 	if (joiner != NULL)
 		wf_ready_woken(me, joiner);
@@ -124,7 +125,7 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 	 * join.c). */
 	joiner = wf_table_at(wf_load_relaxed(&t->joiner));
 	joiner = joiner->kind == WF_THREAD_MULTIPLEXED ?
-			 wf_ufutex_take_first_locked(&t->exit_state) :
+			 wf_ufutex_take_first_locked(b, &t->exit_state) :
 			 NULL;
 	if (joiner == NULL)
 		wf_bucket_unlock(t->vp, b);

@@ -52,9 +52,10 @@ int wf_ufutex_outcome(struct wf_thread *t, int result);
 
 /*
  * Ends the wait of the first waiter, if there is any, and returns it, to be
- * made ready. The word's bucket is locked.
+ * made ready. b is the word's, and locked.
  */
-struct wf_thread *wf_ufutex_take_first_locked(const void *addr);
+struct wf_thread *wf_ufutex_take_first_locked(struct wf_bucket *b,
+					      const void *addr);
 
 /*
  * wf_ufutex_wait for a caller that is in the runtime and stays there: -EINTR

@@ -97,10 +97,11 @@ static struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
 	return first;
 }
 
-struct wf_thread *wf_ufutex_take_first_locked(const void *addr)
+struct wf_thread *wf_ufutex_take_first_locked(struct wf_bucket *b,
+					      const void *addr)
 {
 	bool more;
-	struct wf_thread *t = first_locked(wf_bucket_of(addr), addr, &more);
+	struct wf_thread *t = first_locked(b, addr, &more);
 
 	if (t != NULL)
 		wf_bucket_take_locked(t, 0);
@@ -115,7 +116,7 @@ void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
 	struct wf_thread *t;
 
 	wf_bucket_lock(me, b);
-	t = wf_ufutex_take_first_locked(addr);
+	t = wf_ufutex_take_first_locked(b, addr);
 	if (t != NULL)
 		wf_ready_prefetch(t);
 	wf_bucket_unlock(wf_bucket_vp(me), b);
