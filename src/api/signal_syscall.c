@@ -98,6 +98,8 @@ long wf_signal_syscall(long nr, const long *a)
 		return pending((uint64_t *)a[0], (size_t)a[1]);
 	case SYS_kill:
 		return wf_signal_kill(a[0], a[1]);
+	case SYS_pause:
+		return wf_signal_pause();
 	default:
 		break;
 	}

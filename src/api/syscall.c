@@ -98,6 +98,7 @@ static long dispatch(long nr, const long *a)
 	case SYS_rt_tgsigqueueinfo:
 	case SYS_sigaltstack:
 	case SYS_kill:
+	case SYS_pause:
 		if (!wf_is_started())
 			break;
 		return wf_signal_syscall(nr, a);
@@ -126,7 +127,6 @@ static long dispatch(long nr, const long *a)
 	default:
 		if (wf_kernel_state_concerns(nr))
 			return wf_kernel_state_syscall(nr, a);
-		break;
 	}
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

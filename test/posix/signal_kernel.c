@@ -101,6 +101,31 @@ TEST(raw_masks_and_waits)
 	thread_join(thread_start(raw_masks, NULL));
 }
 
+static _Atomic bool is_about_to_pause;
+
+static void *raw_pause(void *arg)
+{
+	CHECK_EQ(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL), 0);
+	is_about_to_pause = true;
+	syscall(SYS_pause);
+	return arg;
+}
+
+/* Nothing but a signal of the program's ends it. */
+TEST(raw_pause_until_cancelled)
+{
+	for (int i = 0; i < 300; i++) {
+		pthread_t t;
+
+		is_about_to_pause = false;
+		t = thread_start(raw_pause, NULL);
+		while (!is_about_to_pause)
+			sched_yield();
+		CHECK_EQ(pthread_cancel(t), 0);
+		CHECK(thread_join(t) == PTHREAD_CANCELED);
+	}
+}
+
 TEST(raw_wait_ends_in_time)
 {
 	struct timespec little = { 0, 5 * NS_PER_MS };
