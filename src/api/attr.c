@@ -422,14 +422,33 @@ static int add_affinity(struct wf_thread *t, pthread_attr_t *attr)
 	return pthread_attr_setaffinity_np(attr, sizeof(set), &set);
 }
 
+/* As libc's own: what it has been told of, or has asked for. */
+static void add_policy(const struct wf_thread *t, pthread_attr_t *attr)
+{
+	const struct sched_param param = { .sched_priority =
+						   t->sched_priority };
+
+	if (t->made_with_policy)
+		pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
+	if (!t->libc_knows_policy)
+		return;
+	pthread_attr_setschedpolicy(attr, t->sched_policy);
+	pthread_attr_setschedparam(attr, &param);
+}
+
 WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)
 {
 	struct wf_thread *t = wf_thread_of(thread);
 	const struct wf_slot *s = t != NULL ? &t->slot : NULL;
 	size_t bytes;
 
-	if (s == NULL || s->class == NULL)
-		return wf_real.pthread_getattr_np(thread, attr);
+	if (s == NULL || s->class == NULL) {
+		int err = wf_real.pthread_getattr_np(thread, attr);
+
+		if (err == 0 && t != NULL)
+			add_policy(t, attr);
+		return err;
+	}
 	keep_stack(t);
 	bytes = wf_slot_asked_bytes(s);
 	pthread_attr_init(attr);
@@ -437,5 +456,6 @@ WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)
 	pthread_attr_setguardsize(attr, wf_slot_guard_bytes(s));
 	if ((wf_load_relaxed(&t->exit_state) & WF_EXIT_DETACHED) != 0)
 		pthread_attr_setdetachstate(attr, PTHREAD_CREATE_DETACHED);
+	add_policy(t, attr);
 	return add_affinity(t, attr);
 }

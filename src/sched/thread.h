@@ -168,6 +168,7 @@ struct wf_thread {
 	uint8_t sched_policy : 4;      /* set by the program */
 	uint8_t resets_on_fork : 1;    /* SCHED_RESET_ON_FORK */
 	uint8_t libc_knows_policy : 1; /* as libc would remember it */
+	uint8_t made_with_policy : 1;  /* PTHREAD_EXPLICIT_SCHED */
 	struct wf_sigqueue sigqueue;   /* for this thread, not yet delivered */
 	_Atomic uint64_t sigwait_set;  /* what sigwait waits for; self */
 	_Atomic uint32_t signal_word;  /* futex of sigwait and sigsuspend */

@@ -122,6 +122,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->has_affinity = false;
 	t->next_sibling = 0;
 	wf_policy_inherit(t, creator);
+	t->made_with_policy = params->has_policy;
 	if (params->has_policy) {
 		t->sched_policy = (uint8_t)params->policy & 15;
 		t->sched_priority = params->priority;

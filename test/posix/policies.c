@@ -291,3 +291,58 @@ TEST(set_before_the_first_thread)
 	CHECK_EQ(sched_getscheduler(getpid()), SCHED_BATCH);
 	check_is(pthread_self(), SCHED_BATCH, 0);
 }
+
+static void check_tells(int inherit, int policy, int priority)
+{
+	struct sched_param param = { .sched_priority = -1 };
+	int is_inherit = -1, is_policy = -1;
+	pthread_attr_t attr;
+
+	CHECK_EQ(pthread_getattr_np(pthread_self(), &attr), 0);
+	CHECK_EQ(pthread_attr_getinheritsched(&attr, &is_inherit), 0);
+	CHECK_EQ(is_inherit, inherit);
+	CHECK_EQ(pthread_attr_getschedpolicy(&attr, &is_policy), 0);
+	CHECK_EQ(is_policy, policy);
+	CHECK_EQ(pthread_attr_getschedparam(&attr, &param), 0);
+	CHECK_EQ(param.sched_priority, priority);
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+}
+
+static void *tell_inherited(void *arg)
+{
+	check_tells(PTHREAD_INHERIT_SCHED, SCHED_RR, 3);
+	return arg;
+}
+
+static void *tell_own(void *arg)
+{
+	struct sched_param param = { .sched_priority = 2 };
+
+	check_tells(PTHREAD_EXPLICIT_SCHED, SCHED_RR, 3);
+	thread_join(thread_start(tell_inherited, NULL));
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_FIFO, &param), 0);
+	check_tells(PTHREAD_EXPLICIT_SCHED, SCHED_FIFO, 2);
+	return arg;
+}
+
+TEST(told_by_attributes)
+{
+	struct sched_param param = { .sched_priority = 3 };
+	pthread_attr_t attr;
+	pthread_t t;
+
+	if (real_time_error() != 0)
+		SKIP("no real-time policy may be had");
+	check_tells(PTHREAD_INHERIT_SCHED, SCHED_OTHER, 0);
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	CHECK_EQ(pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED),
+		 0);
+	CHECK_EQ(pthread_attr_setschedpolicy(&attr, SCHED_RR), 0);
+	CHECK_EQ(pthread_attr_setschedparam(&attr, &param), 0);
+	CHECK_EQ(pthread_create(&t, &attr, tell_own, NULL), 0);
+	thread_join(t);
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+	check_tells(PTHREAD_INHERIT_SCHED, SCHED_OTHER, 0);
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_RR, &param), 0);
+	check_tells(PTHREAD_INHERIT_SCHED, SCHED_RR, 3);
+}
