@@ -121,6 +121,8 @@ static int make_world(void)
 	if (err < 0)
 		return err;
 	wf_text_init();
+	if (wf_text_is_on_stacks())
+		wf_store_relaxed(&wf_slots_have_code, true);
 	if (wf_sched.nr_vps == 1)
 		wf_mutex_spins = 0; /* the owner is not running */
 	wf_idle_reset();

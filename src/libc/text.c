@@ -3,11 +3,13 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/compiler.h"
 #include "libc/elf.h"
 #include "libc/real.h"
 #include "libc/unwind.h"
+#include "os/mem.h"
 
 enum { MAX_RANGES = 8, MAX_LEAVES = 64 };
 
@@ -17,6 +19,8 @@ static struct range {
 } ranges[MAX_RANGES];
 
 static unsigned int nr_ranges;
+
+static bool is_on_stacks;
 
 /*
  * Functions that take no lock, call nobody and push nothing, and in which
@@ -48,6 +52,19 @@ static enum wf_text owner_of(const struct dl_phdr_info *info, uintptr_t low,
 	return WF_TEXT_PROGRAM;
 }
 
+/* As ld.so decides it; the kernel's object says nothing about stacks. */
+static bool wants_code_on_stacks(const struct dl_phdr_info *info, uintptr_t low,
+				 uintptr_t high)
+{
+	uintptr_t kernel = getauxval(AT_SYSINFO_EHDR);
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type == PT_GNU_STACK)
+			return (info->dlpi_phdr[i].p_flags & PF_X) != 0;
+	}
+	return kernel < low || kernel >= high;
+}
+
 static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	uintptr_t low = UINTPTR_MAX, high = 0;
@@ -61,6 +78,8 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 		low = begin < low ? begin : low;
 		high = begin + p->p_memsz > high ? begin + p->p_memsz : high;
 	}
+	if (wants_code_on_stacks(info, wf_align_down(low, WF_PAGE), high))
+		is_on_stacks = true;
 	if (low < high && nr_ranges < MAX_RANGES) {
 		enum wf_text text = owner_of(info, low, high);
 
@@ -91,6 +110,11 @@ void wf_text_init(void)
 		return;
 	wf_real.dl_iterate_phdr(add_object, NULL);
 	add_leaves();
+}
+
+bool wf_text_is_on_stacks(void)
+{
+	return is_on_stacks;
 }
 
 static bool is_leaf(uintptr_t pc)

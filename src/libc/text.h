@@ -2,6 +2,7 @@
 #ifndef WEFT_LIBC_TEXT_H
 #define WEFT_LIBC_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,11 @@ enum wf_text {
 };
 
 void wf_text_init(void);
+/*
+ * The program, or one of its libraries, asks for stacks where code may be
+ * executed: C's nested functions put some there.
+ */
+bool wf_text_is_on_stacks(void);
 /* May be called in a signal handler. */
 enum wf_text wf_text_of(uintptr_t pc);
 /* Where libc has this code; 0 if nowhere. */

@@ -42,6 +42,8 @@ enum {
 /* Of a stack or a guard: more than there can be, and few enough to add up. */
 #define MOST_BYTES (SIZE_MAX / 16)
 
+_Atomic bool wf_slots_have_code;
+
 static struct wf_slot_class classes[MAX_CLASSES];
 static _Atomic uint32_t nr_classes;
 static struct wf_spin classes_lock = WF_SPIN_INIT;
@@ -245,8 +247,10 @@ static bool open_slots_locked(struct wf_slot_class *c)
 	nr = nr < MAX_OPEN_SLOTS ? nr : MAX_OPEN_SLOTS;
 	nr = nr < left ? nr : left;
 	for (; nr > 0; nr /= 2) {
-		if (wf_os_open(c->save_next, nr * wf_slot_save_bytes()) == 0 &&
-		    wf_os_open(c->region_open, nr * c->stride) == 0)
+		if (wf_os_open(c->save_next, nr * wf_slot_save_bytes(),
+			       false) == 0 &&
+		    wf_os_open(c->region_open, nr * c->stride,
+			       wf_load_relaxed(&wf_slots_have_code)) == 0)
 			break;
 	}
 	c->region_open += nr * c->stride;
@@ -342,6 +346,16 @@ void wf_slot_trim(const struct wf_slot *s)
 	wf_os_forget(low, (size_t)(kept - low));
 	wf_os_forget(wf_slot_save_top(s) - wf_slot_save_bytes(),
 		     wf_slot_save_bytes());
+}
+
+bool wf_slot_allow_code(const struct wf_slot *s, uintptr_t addr)
+{
+	const struct wf_slot_class *c = s->class;
+	uintptr_t low = c != NULL ? (uintptr_t)s->low + c->guard_bytes : 0;
+
+	return c != NULL && c->stack_bytes != 0 && addr >= low &&
+	       addr < (uintptr_t)s->low + c->stride &&
+	       wf_os_open((void *)low, c->stride - c->guard_bytes, true) == 0;
 }
 
 void wf_slot_own_stack(struct wf_slot *s)

@@ -105,6 +105,14 @@ struct wf_slot_class *wf_slot_class_at(uint32_t i);
  */
 void wf_slot_trim(const struct wf_slot *s);
 
+/* Code may be executed on the stacks of slots that are new from now on. */
+extern _Atomic bool wf_slots_have_code;
+/*
+ * If addr is on the slot's stack, which is not the program's own, code may be
+ * executed there from now on. False if it is not, or if that is refused.
+ */
+bool wf_slot_allow_code(const struct wf_slot *s, uintptr_t addr);
+
 /* The stack as it is without a caller's: undoes wf_slot_use_stack. */
 void wf_slot_own_stack(struct wf_slot *s);
 /* The program's stack of `bytes` at `low`. */

@@ -37,9 +37,10 @@ void *wf_os_reserve_closed(size_t bytes)
 	return map(bytes, PROT_NONE);
 }
 
-int wf_os_open(void *addr, size_t bytes)
+int wf_os_open(void *addr, size_t bytes, bool has_code)
 {
-	return (int)wf_sys(SYS_mprotect, addr, bytes, PROT_READ | PROT_WRITE);
+	return (int)wf_sys(SYS_mprotect, addr, bytes,
+			   PROT_READ | PROT_WRITE | (has_code ? PROT_EXEC : 0));
 }
 
 bool wf_os_map_at(void *addr, size_t bytes)

@@ -13,10 +13,11 @@ void wf_os_release(void *addr, size_t bytes);
 /*
  * The same without access, and opened piece by piece: what is not open yet
  * counts against the limit on address space and no other, and mlockall does
- * not fill it. wf_os_open returns 0 or -Exxx.
+ * not fill it. wf_os_open returns 0 or -Exxx; code may be executed there if
+ * has_code.
  */
 void *wf_os_reserve_closed(size_t bytes);
-int wf_os_open(void *addr, size_t bytes);
+int wf_os_open(void *addr, size_t bytes, bool has_code);
 /*
  * Usable memory just there; false if something else is. For what is to grow in
  * place without a reservation, which a limit on address space would count.

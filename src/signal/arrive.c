@@ -32,6 +32,7 @@
 #include "signal/queue.h"
 #include "signal/route.h"
 #include "signal/signalfd.h"
+#include "signal/stack_code.h"
 
 bool wf_arrive_is_fault(int sig, const siginfo_t *info)
 {
@@ -162,10 +163,11 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
 	bool is_blocked;
 
-	/* Somebody looks at a wait word that is gone, or uses a pointer of the
-	 * program's that leads nowhere. */
+	/* Somebody looks at a wait word that is gone, uses a pointer of the
+	 * program's that leads nowhere, or executes code on a stack. */
 	if (wf_arrive_is_fault(sig, info) &&
-	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext)))
+	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext) ||
+	     wf_stack_code_fixup(info, ucontext)))
 		return;
 	if (c == NULL || !wf_is_started()) {
 		wf_foreign_arrived(t, sig, info, ucontext); /* R4 */

@@ -9,17 +9,22 @@
 
 #include "check.h"
 
-/* name: as seen from the program's folder */
-static inline void *module_open(const char *name)
+/* NULL if it cannot be loaded. name: as seen from the program's folder */
+static inline void *module_try_open(const char *name)
 {
 	char path[600];
 	ssize_t length = readlink("/proc/self/exe", path, 400);
-	void *module;
 
 	CHECK(length > 0);
 	path[length] = '\0';
 	strcpy(strrchr(path, '/') + 1, name);
-	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static inline void *module_open(const char *name)
+{
+	void *module = module_try_open(name);
+
 	if (module == NULL)
 		fprintf(stderr, "%s\n", dlerror());
 	CHECK(module != NULL);

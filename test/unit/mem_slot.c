@@ -449,6 +449,20 @@ static void test_fork_child(void **state)
 	map(c);
 }
 
+static void test_stack_code(void **state)
+{
+	struct wf_slot_class *c = wf_slot_class_get(3 * STACK, WF_PAGE);
+	struct wf_slot s = map(c), none = { .class = NULL };
+	uintptr_t low = (uintptr_t)s.low;
+
+	(void)state;
+	assert_false(wf_slot_allow_code(&none, low));
+	assert_false(wf_slot_allow_code(&s, low + WF_PAGE - 1));
+	assert_true(wf_slot_allow_code(&s, low + WF_PAGE));
+	assert_true(wf_slot_allow_code(&s, low + c->stride - 1));
+	assert_false(wf_slot_allow_code(&s, low + c->stride));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -472,6 +486,7 @@ int main(void)
 		cmocka_unit_test(test_own_stack_again),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_fork_child),
+		cmocka_unit_test(test_stack_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

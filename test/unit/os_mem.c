@@ -26,12 +26,13 @@ static void test_opened_piece_by_piece(void **state)
 	assert_non_null(p);
 	for (int i = 0; i < PAGES; i++) {
 		assert_true(faults(p + i * WF_PAGE));
-		assert_int_equal(wf_os_open(p + i * WF_PAGE, WF_PAGE), 0);
+		assert_int_equal(wf_os_open(p + i * WF_PAGE, WF_PAGE, false),
+				 0);
 		assert_false(faults(p + i * WF_PAGE));
 	}
 	memset(p, 1, PAGES * WF_PAGE);
 	wf_os_release(p, PAGES * WF_PAGE);
-	assert_true(wf_os_open(p, WF_PAGE) < 0);
+	assert_true(wf_os_open(p, WF_PAGE, false) < 0);
 }
 
 static void test_map_at(void **state)

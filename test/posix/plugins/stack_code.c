@@ -1,0 +1,2 @@
+/* A library that asks for stacks where code may be executed. */
+int stack_code_asked;
