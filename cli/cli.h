@@ -21,6 +21,12 @@ enum wf_exit {
 int wf_complain(int status, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/*
+ * What stdout has been given is written: returns `status`, or complains if it
+ * cannot be.
+ */
+int wf_printed(int status);
+
 bool wf_asks_for_help(const char *arg);
 
 /* cli/run.c, cli/doctor.c: argv[0] is the subcommand. */

@@ -136,7 +136,7 @@ int wf_doctor_main(char **argv)
 		return report_system();
 	if (wf_asks_for_help(argv[1])) {
 		wf_doctor_help(stdout);
-		return fflush(stdout) == 0 ? 0 : WF_EXIT_WEFT;
+		return 0;
 	}
 	if (argv[2] != NULL || argv[1][0] == '-')
 		return wf_complain(WF_EXIT_WEFT,

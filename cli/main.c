@@ -17,6 +17,13 @@ int wf_complain(int status, const char *fmt, ...)
 	return status;
 }
 
+int wf_printed(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	return wf_complain(WF_EXIT_WEFT, "cannot write to standard output");
+}
+
 static int unknown(const char *command)
 {
 	return wf_complain(WF_EXIT_WEFT,
@@ -54,10 +61,10 @@ static int help_main(const char *command)
 		wf_doctor_help(stdout);
 	else
 		return unknown(command);
-	return fflush(stdout) == 0 ? 0 : WF_EXIT_WEFT;
+	return 0;
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : NULL;
 
@@ -78,4 +85,9 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	return unknown(command);
+}
+
+int main(int argc, char **argv)
+{
+	return wf_printed(run_command(argc, argv));
 }

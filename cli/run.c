@@ -136,7 +136,7 @@ static int take_options(char ***argv)
 		}
 		if (wf_asks_for_help(arg)) {
 			wf_run_help(stdout);
-			exit(fflush(stdout) == 0 ? 0 : WF_EXIT_WEFT);
+			exit(wf_printed(0));
 		}
 		if (arg[1] != '-')
 			return wf_complain(WF_EXIT_WEFT,

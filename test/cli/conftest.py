@@ -21,9 +21,10 @@ def weft():
                  if k not in SCRUBBED and not k.startswith("WEFT_")}
         whole.update(env or {})
         whole = {k: v for k, v in whole.items() if v is not None}
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                   **options}
         return subprocess.run([str(command), *map(str, args)], env=whole,
-                              capture_output=True, text=True, timeout=60,
-                              **options)
+                              text=True, timeout=60, **options)
     return run
 
 
@@ -59,7 +60,7 @@ def write_file(tmp_path):
 def complains(result, status, *words):
     """One line of weft's own on stderr with these words, and the status."""
     assert result.returncode == status, result.stderr
-    assert result.stdout == ""
+    assert not result.stdout
     lines = result.stderr.splitlines()
     assert len(lines) == 1 and lines[0].startswith("weft: "), result.stderr
     for word in words:

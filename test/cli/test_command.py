@@ -47,6 +47,15 @@ def test_version(weft):
     assert re.fullmatch(f"weft {version}\n", result.stdout)
 
 
+@pytest.mark.parametrize("args", [["help"], ["help", "run"], ["--version"],
+                                  ["run", "--help"], ["doctor"],
+                                  ["doctor", "--help"], ["doctor", "true"]])
+def test_output_that_cannot_be_written(weft, args):
+    with open("/dev/full", "w") as full:
+        result = weft(*args, stdout=full)
+    complains(result, 125, "cannot write to standard output")
+
+
 def test_run_help_is_made_from_the_table(weft):
     result = weft("run", "--help")
     assert result.returncode == 0 and result.stderr == ""
