@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NEEDED = ("sh", "env", "dirname", "cat", "id")
+NEEDED = ("sh", "env", "dirname", "cat", "id", "mkdir")
 
 
 @pytest.fixture
@@ -104,6 +104,30 @@ def test_meson_fails(dev, tmp_path):
     assert result.returncode == 1
     assert "meson could not configure build" in result.stderr
     assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_install(dev, tmp_path, uid):
+    result = dev("install", tmp_path / "prefix", id=f"echo {uid}\n",
+                 dpkg_query="echo installed\n", meson=RECORD, ninja=RECORD,
+                 ldconfig=RECORD)
+    assert result.returncode == 0, result.stderr
+    log = [line.strip() for line in
+           (tmp_path / "log").read_text().splitlines()]
+    assert f"meson configure build -Dprefix={tmp_path}/prefix" in log
+    # Others have no right to change what the loader knows.
+    ends = ["meson install -C build --no-rebuild", "ldconfig"]
+    assert log[-2:] == ends if uid == 0 else log[-1] == ends[0]
+
+
+def test_install_where_root_alone_may(dev, tmp_path):
+    result = dev("install", "/proc/prefix", id="echo 1000\n",
+                 dpkg_query="echo installed\n", meson=RECORD, ninja=RECORD,
+                 sudo='echo sudo >> "$LOG"\nexec "$@"\n', ldconfig=RECORD)
+    assert result.returncode == 0, result.stderr
+    log = (tmp_path / "log").read_text().splitlines()
+    assert [line.strip() for line in log[-4:]] == [
+        "sudo", "meson install -C build --no-rebuild", "sudo", "ldconfig"]
 
 
 def test_bench_goes_on_without_go(dev, tmp_path):
