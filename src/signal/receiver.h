@@ -45,8 +45,8 @@ extern _Atomic uint64_t wf_receiver_lone;
  */
 uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set);
 /*
- * What of set is not in wf_action_stops, or blocked by all threads, the receiver
- * does not let through when it returns. May sleep shortly.
+ * What of set is not in wf_action_stops, or blocked by all threads, the
+ * receiver does not let through when it returns. May sleep shortly.
  */
 void wf_receiver_close(uint64_t set);
 /* wf_action_stops has grown. */

@@ -1,18 +1,18 @@
 /*
  * Models who lets a signal through that stops the process: V4 to V7 of
  * src/signal/receiver.c, D5 of action.c, wf_route_closed and take_opened. One
- * signal; thread 0, which closes and opens it, a worker, which takes it until it
- * ends or closes it, and in VARIANT_HANDLER, in its place, one who gives it a
- * handler and takes that away.
+ * signal; thread 0, which closes and opens it, a worker, which takes it until
+ * it ends or closes it, and in VARIANT_HANDLER, in its place, one who gives it
+ * a handler and takes that away.
  *
- * What the worker stores when it ends goes through a store buffer, as on x86, as
- * no fence follows; a membarrier waits until it is empty. Elsewhere the code has
- * fences.
+ * What the worker stores when it ends goes through a store buffer, as on x86,
+ * as no fence follows; a membarrier waits until it is empty. Elsewhere the code
+ * has fences.
  *
  * Holds: the receiver's mask is never open when nobody takes the signal any
- * more, and those who stopped to have returned, or when there is a handler. When
- * nothing moves any more, it is open if somebody takes it and the default is the
- * action, and closed otherwise.
+ * more, and those who stopped to have returned, or when there is a handler.
+ * When nothing moves any more, it is open if somebody takes it and the default
+ * is the action, and closed otherwise.
  */
 #ifdef BUG_HANDLER_AT_ONCE
 #define VARIANT_HANDLER
