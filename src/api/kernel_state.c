@@ -112,11 +112,17 @@ static bool changes_thread(long nr, const long *a)
 	}
 }
 
-/* Does it set a filter for all threads, weft's among them? */
+/*
+ * Does it set a filter for all threads, weft's among them? Weft's inherit the
+ * first thread's, if they are not made yet.
+ */
 static bool confines_process(long nr, const long *a)
 {
+	if (nr == SYS_prctl)
+		return a[0] == PR_SET_SECCOMP && a[1] == SECCOMP_MODE_FILTER &&
+		       !wf_is_started();
 	return nr == SYS_seccomp && a[0] == SECCOMP_SET_MODE_FILTER &&
-	       (a[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0;
+	       ((a[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0 || !wf_is_started());
 }
 
 /* The argument that is a thread's id, or -1. */
@@ -193,7 +199,7 @@ long wf_kernel_state_syscall(long nr, const long *args)
 	if (at >= 0)
 		a[at] = wf_kernel_state_tid((int)a[at]);
 	rc = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if (rc == 0 && confines_process(nr, a) && wf_is_started())
+	if (rc == 0 && confines_process(nr, a))
 		wf_sandbox_see((const struct sock_fprog *)a[2]);
 	if (changed != NULL)
 		wf_kernel_state_end_for(changed, rc);

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "base/log.h"
+#include "boot/boot.h"
 #include "boot/clock_watch.h"
 #include "os/sys.h"
 
@@ -185,9 +185,10 @@ static uint32_t answer(const struct sock_fprog *filter,
 
 static bool kills(const struct sock_fprog *filter, long nr)
 {
-	const struct seccomp_data data = { .nr = (int)nr,
-					   .arch = AUDIT_ARCH_X86_64 };
+	struct seccomp_data data = { .nr = (int)nr, .arch = AUDIT_ARCH_X86_64 };
 
+	if (nr == SYS_tgkill) /* some allow it to the process itself */
+		data.args[0] = (uint64_t)wf_sys(SYS_getpid);
 	switch (answer(filter, &data) & SECCOMP_RET_ACTION_FULL) {
 	case SECCOMP_RET_KILL_PROCESS:
 	case SECCOMP_RET_KILL_THREAD:
@@ -200,20 +201,13 @@ static bool kills(const struct sock_fprog *filter, long nr)
 
 void wf_sandbox_see(const struct sock_fprog *filter)
 {
-	static _Atomic bool is_said;
-
 	if (kills(filter, SYS_timerfd_create) ||
 	    kills(filter, SYS_timerfd_settime))
 		wf_clock_watch_forbid();
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (!kills(filter, calls[i].nr))
-			continue;
-		if (!atomic_exchange(&is_said, true))
-			wf_log("the program's seccomp filter kills for %s, "
-			       "which weft calls: run it without weft or, if "
-			       "another program starts it, that one with "
-			       "--no-children",
-			       calls[i].name);
-		return;
+		if (kills(filter, calls[i].nr)) {
+			wf_boot_killed_for(calls[i].name);
+			return;
+		}
 	}
 }

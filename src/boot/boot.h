@@ -14,6 +14,12 @@
 int wf_boot_start(void);
 
 /*
+ * The program has a seccomp filter that kills, or sends SIGSYS, for this system
+ * call, which weft makes: says so, once, as soon as weft runs in the process.
+ */
+void wf_boot_killed_for(const char *call);
+
+/*
  * boot/end.c: the process ends by the caller's next system call. Anywhere, also
  * in a signal handler.
  */

@@ -45,6 +45,8 @@
 #include "thread/policy.h"
 
 static struct wf_spin start_lock = WF_SPIN_INIT;
+/* What the program's seccomp filter kills for; NULL when that has been said. */
+static const char *_Atomic killed_for;
 
 /* What the process may use of the machine, and how many VPs that makes. */
 static uint32_t count_vps(bool *ret_has_cpu_for_each)
@@ -249,6 +251,28 @@ static int start_locked(struct wf_thread *t)
 	return 0;
 }
 
+static void say_killed_for(void)
+{
+	const char *call = atomic_exchange(&killed_for, NULL);
+
+	if (call != NULL)
+		wf_log("the program's seccomp filter kills for %s, which weft "
+		       "calls: run it without weft or, if another program "
+		       "starts it, that one with --no-children",
+		       call);
+}
+
+void wf_boot_killed_for(const char *call)
+{
+	static _Atomic bool is_known;
+
+	if (atomic_exchange(&is_known, true))
+		return;
+	wf_store_relaxed(&killed_for, call);
+	if (wf_is_started())
+		say_killed_for();
+}
+
 void wf_start_fork_child(void)
 {
 	start_lock = WF_SPIN_INIT;
@@ -262,8 +286,10 @@ int wf_boot_start(void)
 	if (wf_is_started())
 		return 0;
 	wf_spin_lock(&start_lock);
-	if (!wf_is_started())
+	if (!wf_is_started()) {
+		say_killed_for(); /* while it can be said */
 		err = start_locked(t);
+	}
 	wf_spin_unlock(&start_lock);
 	if (err == 0) {
 		wf_own_table_wait();
