@@ -21,9 +21,9 @@
  * G6. A VP makes its ring at its first request, so that programs whose threads
  *     never wait for a descriptor have none of weft's.
  * G7. Of a busy server most sleeps are short, and in most of them those end
- *     that have not been asked about. So who goes to sleep with more than FEW
- *     of them naps first, and asks about all that are left after that. While
- *     it naps they are nothing that waits to be seen to.
+ *     that have not been asked about. So who goes to sleep asks about the FEW
+ *     oldest, naps if there are more, and asks about all that are left after
+ *     that. While it naps they are nothing that waits to be seen to.
  */
 #include "io/ring.h"
 
@@ -47,7 +47,8 @@ enum {
 	NR_ENTRIES = 256,
 	BATCH = 32,
 	PATIENCE = 64,
-	/* To ask about so many costs no more than to sleep until a time. */
+	/* To ask about so many costs little more than to sleep until a time,
+	 * and where no more come from sleep to sleep none is left soon. */
 	FEW = 4,
 	/* Who made a descriptor non-blocking behind weft's back waits so long
 	 * at most; longer sleeps are few. */
@@ -212,11 +213,10 @@ static bool is_waiting(const struct wf_vp *vp)
 static bool settle(struct wf_vp *vp, bool is_idle)
 {
 	struct wf_vp_io *io = vp->io;
-	bool can_wait = is_idle && !io->has_napped &&
-			wf_unasked_nr(&io->unasked) > FEW; /* G7 */
+	uint32_t most = is_idle && !io->has_napped ? FEW : UINT32_MAX; /* G7 */
 
 	io->has_napped = false;
-	return !can_wait && wf_unasked_settle(idle_self(vp), &io->unasked);
+	return wf_unasked_settle(idle_self(vp), &io->unasked, most);
 }
 
 /* --- sleeping ------------------------------------------------------------ */

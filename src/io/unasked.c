@@ -44,8 +44,9 @@ void wf_unasked_drop(struct wf_unasked *u, struct wf_request *r)
 	wf_store_relaxed(&u->nr, wf_load_relaxed(&u->nr) - 1);
 }
 
-/* Returns true if somebody is not to wait. */
-static bool ask_until(struct wf_thread *me, struct wf_unasked *u, uint32_t end)
+/* About `most` at most. Returns true if somebody is not to wait. */
+static bool ask_until(struct wf_thread *me, struct wf_unasked *u, uint32_t end,
+		      uint32_t most)
 {
 	bool any = false;
 
@@ -54,6 +55,8 @@ static bool ask_until(struct wf_thread *me, struct wf_unasked *u, uint32_t end)
 
 		if (r == NULL)
 			continue;
+		if (most-- == 0)
+			break;
 		wf_unasked_drop(u, r);
 		if (wf_unasked_is_refused(r)) {
 			any = true;
@@ -67,7 +70,7 @@ void wf_unasked_add(struct wf_thread *me, struct wf_unasked *u,
 		    struct wf_request *r)
 {
 	if (u->next - u->first == WF_UNASKED_ROOM)
-		ask_until(me, u, u->first + 1);
+		ask_until(me, u, u->first + 1, 1);
 	r->unasked_row = u->next;
 	*row(u, u->next++) = r;
 	wf_store_relaxed(&u->nr, wf_load_relaxed(&u->nr) + 1);
@@ -77,11 +80,12 @@ void wf_unasked_age(struct wf_thread *me, struct wf_unasked *u)
 {
 	uint32_t *then = &u->nexts[u->nr_ages++ % WF_UNASKED_AGES];
 
-	ask_until(me, u, *then);
+	ask_until(me, u, *then, UINT32_MAX);
 	*then = u->next;
 }
 
-bool wf_unasked_settle(struct wf_thread *me, struct wf_unasked *u)
+bool wf_unasked_settle(struct wf_thread *me, struct wf_unasked *u,
+		       uint32_t most)
 {
-	return wf_unasked_any(u) && ask_until(me, u, u->next);
+	return wf_unasked_any(u) && ask_until(me, u, u->next, most);
 }

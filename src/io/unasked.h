@@ -43,16 +43,12 @@ void wf_unasked_drop(struct wf_unasked *u, struct wf_request *r);
 
 /* Asks about those that were there WF_UNASKED_AGES calls ago. */
 void wf_unasked_age(struct wf_thread *me, struct wf_unasked *u);
-/* Asks about all. Returns true if some are not to wait. */
-bool wf_unasked_settle(struct wf_thread *me, struct wf_unasked *u);
+/* Asks about the oldest, `most` at most. True if some are not to wait. */
+bool wf_unasked_settle(struct wf_thread *me, struct wf_unasked *u,
+		       uint32_t most);
 
 /* Asks about r, which is in no table: shall it not wait? */
 bool wf_unasked_is_refused(struct wf_request *r);
-
-static inline uint32_t wf_unasked_nr(const struct wf_unasked *u)
-{
-	return wf_load_relaxed(&u->nr);
-}
 
 static inline bool wf_unasked_any(const struct wf_unasked *u)
 {

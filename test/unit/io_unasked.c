@@ -64,6 +64,11 @@ static void add(unsigned int i, int fd)
 	wf_unasked_add(NULL, &table, &requests[i]);
 }
 
+static bool settle_all(void)
+{
+	return wf_unasked_settle(NULL, &table, UINT32_MAX);
+}
+
 static void what_has_ended(void **state)
 {
 	add(0, BUSY);
@@ -72,7 +77,7 @@ static void what_has_ended(void **state)
 	wf_unasked_drop(&table, &requests[0]);
 	wf_unasked_drop(&table, &requests[1]);
 	assert_false(wf_unasked_any(&table));
-	assert_false(wf_unasked_settle(NULL, &table));
+	assert_false(settle_all());
 	assert_int_equal(nr_asked, 0);
 }
 
@@ -81,13 +86,31 @@ static void once_each(void **state)
 	is_nonblocking = true;
 	add(0, FD);
 	add(1, BUSY);
-	assert_true(wf_unasked_settle(NULL, &table));
+	assert_true(settle_all());
 	assert_int_equal(nr_asked, 2);
 	assert_int_equal(nr_refused, 1);
 	assert_false(requests[1].is_unasked);
 	assert_false(wf_unasked_any(&table));
-	assert_false(wf_unasked_settle(NULL, &table));
+	assert_false(settle_all());
 	assert_int_equal(nr_asked, 2);
+}
+
+static void oldest_first(void **state)
+{
+	for (unsigned int i = 0; i < 5; i++)
+		add(i, BUSY);
+	wf_unasked_drop(&table, &requests[0]);
+	assert_false(wf_unasked_settle(NULL, &table, 2));
+	assert_int_equal(nr_asked, 2);
+	assert_false(requests[2].is_unasked);
+	assert_true(requests[3].is_unasked);
+	assert_true(wf_unasked_any(&table));
+	is_nonblocking = true;
+	add(5, FD);
+	assert_false(wf_unasked_settle(NULL, &table, 2));
+	assert_true(wf_unasked_settle(NULL, &table, 2));
+	assert_int_equal(nr_asked, 5);
+	assert_false(wf_unasked_any(&table));
 }
 
 static void number_of_another_file(void **state)
@@ -95,7 +118,7 @@ static void number_of_another_file(void **state)
 	is_nonblocking = true;
 	add(0, FD);
 	uses++;
-	assert_false(wf_unasked_settle(NULL, &table));
+	assert_false(settle_all());
 	assert_int_equal(nr_asked, 0);
 	assert_false(wf_unasked_any(&table));
 }
@@ -112,7 +135,7 @@ static void for_want_of_room(void **state)
 	wf_unasked_drop(&table, &requests[1]);
 	add(WF_UNASKED_ROOM + 1, BUSY);
 	assert_int_equal(nr_asked, 1);
-	wf_unasked_settle(NULL, &table);
+	settle_all();
 	assert_int_equal(nr_asked, WF_UNASKED_ROOM + 1);
 }
 
@@ -143,7 +166,7 @@ static void indices_wrap(void **state)
 	for (unsigned int i = 0; i < 4; i++)
 		add(i, BUSY);
 	wf_unasked_drop(&table, &requests[2]);
-	wf_unasked_settle(NULL, &table);
+	settle_all();
 	assert_int_equal(nr_asked, 3);
 	assert_false(wf_unasked_any(&table));
 }
@@ -153,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(what_has_ended, begin),
 		cmocka_unit_test_setup(once_each, begin),
+		cmocka_unit_test_setup(oldest_first, begin),
 		cmocka_unit_test_setup(number_of_another_file, begin),
 		cmocka_unit_test_setup(for_want_of_room, begin),
 		cmocka_unit_test_setup(after_many_others, begin),
