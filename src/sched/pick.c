@@ -296,12 +296,11 @@ static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 		if (!is_any || is_elsewhere())
 			return search(vp, is_any);
 		ring = &vp->ring_b;
-		if (wf_runq_is_empty(ring) && wf_sched.nr_vps == 1)
-			return NULL;
 	}
 	entry = pop(ring);
 	if (WF_UNLIKELY(entry == WF_ENTRY_NONE))
-		return search(vp, is_any);
+		return from_b && wf_sched.nr_vps == 1 ? NULL :
+							search(vp, is_any);
 	if (WF_UNLIKELY((entry & WF_ENTRY_UNSTARTED) != 0))
 		return take_or_search(vp, entry, from_b, is_any);
 	prefetch_following(ring);

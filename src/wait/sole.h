@@ -1,10 +1,9 @@
 /*
  * Where there is one VP, its owner goes without the locks of the wait table.
  *
- *     if (!wf_sole_begin(vp))         true: nobody else is at any bucket
- *             wf_sole_lock_slow(vp, &b->lock);
+ *     wf_sole_lock(vp, &b->lock);     perhaps nobody else is at any bucket
  *     ...
- *     wf_sole_end(vp, &b->lock);      either way
+ *     wf_sole_unlock(vp, &b->lock);   either way
  *
  * A locked instruction costs as much as twenty others, and a turn of a
  * semaphore would have two, to keep out somebody who hardly ever comes: a bound
@@ -63,7 +62,7 @@ void wf_sole_fork_child(void);
 WF_NOINLINE void wf_sole_lock_slow(struct wf_vp *vp, struct wf_spin *lock);
 WF_NOINLINE void wf_sole_end_outsider(struct wf_spin *lock);
 
-/* With in_runtime set; vp is the caller's own, or NULL. */
+/* With in_runtime set; vp is the caller's own, or NULL. True: it is alone. */
 static inline bool wf_sole_begin(struct wf_vp *vp)
 {
 	if (wf_load_relaxed(&wf_sole.state) != WF_SOLE_OWN || vp == NULL)

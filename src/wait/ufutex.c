@@ -76,15 +76,21 @@ static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 	wf_bucket_unlock(wf_load_relaxed(&c->vp), bucket); /* U2 */
 }
 
+static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
+						   struct wf_bucket *b)
+{
+	if (!wf_load_relaxed(&wf_sched.has_words))
+		return NULL;
+	return wf_words_take(t->vp, t, b,
+			     wf_words_carrier_can_fault(t->carrier));
+}
+
 /* Who runs next while t holds b: t itself, if it waits for a word. */
-static struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
+WF_INLINE struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
 {
 	struct wf_thread *next = wf_queue_pick(t->vp);
 
-	if (next != NULL || !wf_load_relaxed(&wf_sched.has_words))
-		return next;
-	return wf_words_take(t->vp, t, b,
-			     wf_words_carrier_can_fault(t->carrier));
+	return WF_LIKELY(next != NULL) ? next : take_of_words(t, b);
 }
 
 /* next as pick_next finds it. The lock is released. */
