@@ -4,7 +4,7 @@
 
 /*
  * Before the numbers are closed or replaced, by whoever is about to: waits for
- * the sets that they name go on. In the runtime or out of it; may yield.
+ * the sets that they name go on. in_runtime 0; may yield.
  */
 void wf_epoll_keep(unsigned int first, unsigned int last);
 

@@ -38,8 +38,8 @@ int wf_many_wait(struct wf_many *m, int epfd, int64_t deadline_ns,
 		 uint32_t nr_handlers);
 
 /*
- * Before the numbers are closed or replaced, by whoever is about to. In the
- * runtime or out of it.
+ * Before the numbers are closed or replaced, by whoever is about to.
+ * in_runtime 0.
  */
 void wf_many_keep(unsigned int first, unsigned int last);
 

@@ -137,7 +137,7 @@ void wf_promotion_seek(struct wf_thread *t)
 
 	if (t == wf_self || t->kind != WF_THREAD_MULTIPLEXED)
 		return;
-	wf_os_membarrier();
+	wf_os_pass_barrier();
 	if (is_anywhere_else(t))
 		return;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {

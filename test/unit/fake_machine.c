@@ -207,9 +207,8 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 __thread struct wf_thread *wf_self;
 
 /* All run one after the other. */
-int wf_os_membarrier(void)
+void wf_os_pass_barrier(void)
 {
-	return 0;
 }
 
 /* Whom wf_realtime_set takes out of a list of its own. */
