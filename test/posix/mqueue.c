@@ -155,10 +155,27 @@ static void ask_for_notice(void)
 	CHECK_EQ(mq_notify(queue, &event), 0);
 }
 
-/* What somebody waits for is his; nobody else is told. */
-TEST(notice_of_a_message)
+/* A receiver that does not wait yet finds the message, and others are told. */
+static bool is_told_to_receiver_alone(void)
 {
 	pthread_t thread;
+
+	is_ready = 0;
+	thread = thread_start(receive, NULL);
+	let_it_wait(&is_ready);
+	send_one();
+	CHECK_EQ(result_of(thread), 1);
+	usleep(5000);
+	return nr_handled == 0;
+}
+
+/*
+ * What somebody waits for is his; nobody else is told. On a busy machine it may
+ * take several attempts until he waits.
+ */
+TEST(notice_of_a_message)
+{
+	enum { MOST = 20 };
 
 	handle(SIGUSR2, on_signal, SA_RESTART);
 	queue = open_queue(0);
@@ -166,12 +183,11 @@ TEST(notice_of_a_message)
 	CHECK_ERRNO(mq_notify(queue,
 			      &(struct sigevent){ .sigev_notify = SIGEV_NONE }),
 		    EBUSY);
-	thread = thread_start(receive, NULL);
-	let_it_wait(&is_ready);
-	send_one();
-	CHECK_EQ(result_of(thread), 1);
-	usleep(5000);
-	CHECK_EQ(nr_handled, 0);
+	for (int i = 1; !is_told_to_receiver_alone(); i++) {
+		CHECK(i < MOST);
+		nr_handled = 0;
+		ask_for_notice();
+	}
 	send_one();
 	await_count(&nr_handled, 1);
 }
