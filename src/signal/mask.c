@@ -13,6 +13,7 @@
 #include "signal/mask.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 
 #include "os/kthread.h"
@@ -234,7 +235,7 @@ int wf_altstack_change(const stack_t *ss, stack_t *ret_old)
 	if (on)
 		old.ss_flags |= SS_ONSTACK;
 	if (ss != NULL) {
-		int mode = new.ss_flags & ~(1 << 31); /* SS_AUTODISARM */
+		int mode = new.ss_flags & ~INT_MIN; /* SS_AUTODISARM */
 
 		if (on)
 			return -EPERM;
