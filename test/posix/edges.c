@@ -1,5 +1,4 @@
 /* Answers at the edges: what a thread inherits, what is over, what is late. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -12,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "child.h"
 #include "cpus.h"
+#include "modules.h"
 #include "threading.h"
 
 /* POSIX leaves open what becomes of ids that are over. */
@@ -79,11 +78,8 @@ static void join_nobody(void)
 /* Debian's libc knows that there is no thread 0; others look into it. */
 TEST(thread_0_is_nobody)
 {
-	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-
-	CHECK(libc != NULL);
-	*(void **)&join_libc = dlsym(libc, "pthread_join");
-	CHECK(join_libc != NULL);
+	*(void **)&join_libc =
+		module_symbol(module_second_libc(), "pthread_join");
 	have_threads();
 	if (child_wait(child_start(join_nobody_by_libc)) != ESRCH << 8)
 		SKIP("this libc does not check for it");

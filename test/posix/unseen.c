@@ -1,6 +1,5 @@
 /* What programs do behind the back of whoever interposes functions: names by
  * version, system calls that are not libc's wrappers. */
-#include <dlfcn.h>
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <string.h>
@@ -10,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check.h"
 #include "child.h"
+#include "modules.h"
 #include "threading.h"
 
 static volatile sig_atomic_t nr_signals;
@@ -72,17 +71,47 @@ TEST(functions_by_version)
 	CHECK(dlerror() != NULL);
 }
 
-/* libc's own function; as good as an instruction in the program. */
+static void *name_itself(void *libc)
+{
+	int (*set_name)(pthread_t, const char *);
+	pid_t (*id)(void);
+	char name[16];
+
+	*(void **)&set_name = module_symbol(libc, "pthread_setname_np");
+	CHECK_EQ(set_name(pthread_self(), "by handle"), 0);
+	CHECK_EQ(pthread_getname_np(pthread_self(), name, sizeof(name)), 0);
+	CHECK(strcmp(name, "by handle") == 0);
+	*(void **)&id = module_symbol(libc, "gettid");
+	CHECK_EQ(id(), gettid());
+	return NULL;
+}
+
+/* As Python's ctypes and its like look for them. */
+TEST(functions_of_one_library)
+{
+	static const char *const names[] = { "libc.so.6", "libpthread.so.0" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		void *libc = dlopen(names[i], RTLD_NOW);
+
+		CHECK(libc != NULL);
+		thread_join(thread_start(name_itself, libc));
+		CHECK(dlsym(libc, "no_such_function") == NULL);
+		CHECK(dlerror() != NULL);
+		CHECK(dlvsym(libc, "pthread_cond_wait", "GLIBC_1") == NULL);
+		CHECK(dlerror() != NULL);
+	}
+	use_functions_of(dlopen("libc.so.6", RTLD_NOW));
+}
+
+/* As good as an instruction in the program. */
 static long raw_mask(int how, const uint64_t *set)
 {
 	static long (*function)(long, ...);
 
-	if (function == NULL) {
-		void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-
-		CHECK(libc != NULL);
-		*(void **)&function = dlsym(libc, "syscall");
-	}
+	if (function == NULL)
+		*(void **)&function =
+			module_symbol(module_second_libc(), "syscall");
 	return function(SYS_rt_sigprocmask, how, set, NULL, sizeof(*set));
 }
 

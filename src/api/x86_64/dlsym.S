@@ -1,15 +1,19 @@
 /*
+ *	void *dlsym(void *handle, const char *name);
  *	void *dlvsym(void *handle, const char *name, const char *version);
  *	rdi handle, rsi name, rdx version
  *
- * Goes on in libc's dlvsym or dlsym by a jump: RTLD_NEXT means the object
- * behind the caller's, which both learn from the return address.
+ * Each goes on in the function that its C part returns, by a jump: RTLD_NEXT
+ * means the object behind the caller's, which libc's functions learn from the
+ * return address.
  */
 	.text
-	.globl	dlvsym
-	.type	dlvsym, @function
+
+	.macro	search name, choose
+	.globl	\name
+	.type	\name, @function
 	.p2align 4
-dlvsym:
+\name:
 	.cfi_startproc
 	pushq	%rdi
 	.cfi_adjust_cfa_offset 8
@@ -17,7 +21,7 @@ dlvsym:
 	.cfi_adjust_cfa_offset 8
 	pushq	%rdx			/* and the stack is aligned again */
 	.cfi_adjust_cfa_offset 8
-	call	wf_api_dlvsym
+	call	\choose
 	popq	%rdx
 	.cfi_adjust_cfa_offset -8
 	popq	%rsi
@@ -26,6 +30,10 @@ dlvsym:
 	.cfi_adjust_cfa_offset -8
 	jmp	*%rax
 	.cfi_endproc
-	.size	dlvsym, . - dlvsym
+	.size	\name, . - \name
+	.endm
+
+	search	dlsym, wf_api_dlsym
+	search	dlvsym, wf_api_dlvsym
 
 	.section .note.GNU-stack, "", @progbits
