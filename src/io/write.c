@@ -196,12 +196,16 @@ static bool is_counted(int fd, int flags)
 	return (flags & MSG_ZEROCOPY) != 0 && may_wait(fd, flags);
 }
 
-/* Of the first call, which does not wait: is nothing left to do? */
+/* Of the first call, which does not wait: is that all? */
+static bool has_failed(long n)
+{
+	return n < 0 && n != -EAGAIN;
+}
+
 static bool is_all(int fd, int flags, const struct iovec *iov, size_t nr,
 		   long n)
 {
-	return (n < 0 && n != -EAGAIN) ||
-	       (n >= 0 && (size_t)n == wf_io_total(iov, nr)) ||
+	return (n >= 0 && (size_t)n == wf_io_total(iov, nr)) ||
 	       !may_wait(fd, flags);
 }
 
@@ -228,7 +232,9 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 	if (is_counted(fd, flags))
 		return wf_call_wait(WF_CALL(SYS_sendmsg, fd, (long)msg, flags));
 	n = wf_sys(SYS_sendmsg, fd, msg, flags | now_flag(flags));
-	if (is_all(fd, flags, msg->msg_iov, msg->msg_iovlen, n))
+	/* Only now does it lead somewhere. */
+	if (has_failed(n) ||
+	    is_all(fd, flags, msg->msg_iov, msg->msg_iovlen, n))
 		return n;
 	copy = *msg;
 	if (n > 0) {
@@ -263,7 +269,7 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 					    addr_bytes));
 	n = wf_sys(SYS_sendto, fd, buf, bytes, flags | now_flag(flags), addr,
 		   addr_bytes);
-	if (is_all(fd, flags, &iov, 1, n))
+	if (has_failed(n) || is_all(fd, flags, &iov, 1, n))
 		return n;
 	return sendto_later(fd, &iov, flags, addr, addr_bytes, n);
 }

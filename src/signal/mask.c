@@ -98,6 +98,8 @@ void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
 	wf_fence_seq_cst();
 	if (closed != 0)
 		wf_route_closed(t, closed);
+	if (opened != 0 && t->is_first)
+		wf_receiver_first_opens(opened);
 	if (opened != 0)
 		take_opened(t, opened);
 	pass_on_closed(t);

@@ -20,11 +20,11 @@
  *     changes either passes a fence and reads `opened`. A bit is in `opened`
  *     and `armed` until the mask is closed.
  * V6. wf_receiver_lone has those of `opened` that thread 0 blocks: other
- *     threads look only there, and thread 0 adds what it closes before it looks
- *     for takers. A thread that ends passes no fence before it looks, so who
+ *     threads look only there. Thread 0 adds what it closes before it looks for
+ *     takers, and takes out what it has opened. A thread that ends passes no fence before it looks, so who
  *     adds passes a membarrier before it looks for takers. What is open in the
- *     mask is taken out only when that has been closed, or who ends between
- *     would not wait for it.
+ *     mask the receiver takes out only when that has been closed, or who ends
+ *     between would not wait for it.
  * V7. When the last who took such a signal has closed it, it is likely to open
  *     it soon. So the receiver looks again after a while by itself, and says so
  *     in is_dozing. It takes that back and then reads want; who adds to want
@@ -109,21 +109,20 @@ static struct ways arm(uint64_t mask)
 	struct ways now, again = choose(&lone);
 
 	wf_store_relaxed(&is_dozing, false); /* V7 */
-	closing = wf_load_relaxed(&wf_receiver_lone) & ~lone;
-	if (closing != 0)
-		mask = close_mask(mask, closing);
 	do {
 		now = again;
 		wf_store_relaxed(&armed, now.wait | now.open | mask);
 		wf_store_relaxed(&opened, now.open | mask);
+		/* V6 */
+		atomic_fetch_and(&wf_receiver_lone, mask | lone);
 		was_lone = atomic_fetch_or(&wf_receiver_lone, lone) | ~lone;
 		wf_fence_seq_cst();
-		if (was_lone != UINT64_MAX) /* V6 */
+		if (was_lone != UINT64_MAX)
 			wf_os_pass_barrier();
 		was_lone = lone;
 		again = choose(&lone);
 	} while (again.wait != now.wait || again.open != now.open ||
-		 (lone & ~was_lone) != 0);
+		 lone != was_lone);
 	closing = mask & ~now.open;
 	if (closing != 0)
 		mask = close_mask(mask, closing);
@@ -300,6 +299,12 @@ void wf_receiver_close(uint64_t set)
 			return;
 		await_turn(turn);
 	}
+}
+
+void wf_receiver_first_opens(uint64_t set)
+{
+	if ((set & wf_load_relaxed(&wf_receiver_lone)) != 0)
+		atomic_fetch_and(&wf_receiver_lone, ~set);
 }
 
 uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set)

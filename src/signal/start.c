@@ -239,6 +239,16 @@ void wf_signal_thread_begin(struct wf_thread *t)
 	}
 }
 
+static WF_NOINLINE void end_taking(struct wf_thread *t, uint64_t taken)
+{
+	wf_fence_seq_cst();
+	/* The kernel must not find it on the carrier when somebody has seen
+	 * that the last who takes it has ended. */
+	if (wf_route_without_takers(taken) != 0)
+		wf_carrier_set_mask(t->carrier, UINT64_MAX);
+	wf_route_closed(t, taken);
+}
+
 void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 {
 	uint64_t told;
@@ -247,12 +257,8 @@ void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 	wf_sigqueue_close(&t->sigqueue);
 	told = wf_load_relaxed(&wf_route_shown) |
 	       wf_load_relaxed(&wf_receiver_lone);
-	if (WF_UNLIKELY((~t->sigmask & told) != 0 || t->is_first)) {
-		/* Before anybody can know of its end. */
-		wf_carrier_set_mask(t->carrier, UINT64_MAX);
-		wf_fence_seq_cst();
-		wf_route_closed(t, ~t->sigmask);
-	}
+	if (WF_UNLIKELY((~t->sigmask & told) != 0 || t->is_first))
+		end_taking(t, ~t->sigmask & (told | wf_receiver_opens()));
 	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))
 		empty(me, t);
 }

@@ -63,15 +63,6 @@ proctype receiver()
 	do
 	:: is_dozing = 0;
 	   choose();
-	   if
-	   :: lone && !alone ->
-#ifdef BUG_LONE_STAYS_OPEN
-		lone = 0
-#else
-		close()
-#endif
-	   :: else
-	   fi;
 	   do
 	   :: was_seen = seen;
 	      was_open = may_open;
@@ -80,6 +71,7 @@ proctype receiver()
 		armed = seen || is_mask_open;
 		opened = may_open || is_mask_open
 	      };
+	      lone = lone && (is_mask_open || alone);
 	      atomic {
 		is_new = alone && !lone;
 		lone = lone || alone
@@ -96,7 +88,7 @@ proctype receiver()
 #else
 	      if
 	      :: seen == was_seen && may_open == was_open &&
-		 (!alone || was_alone) -> break
+		 alone == was_alone -> break
 	      :: else
 	      fi
 #endif
@@ -200,6 +192,7 @@ proctype first()
 	   first_has_returned = 1;
 	   first_has_returned = 0;
 	   first_closed = 0;
+	   lone = 0;
 	   is_let = want;
 	   if
 	   :: !is_let || (stops && !opened) ->
