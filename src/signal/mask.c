@@ -77,13 +77,20 @@ static void pass_on_closed(struct wf_thread *t)
 		wf_route_to_process(t, &info, NULL);
 }
 
+static void store(struct wf_thread *t, uint64_t mask)
+{
+	t->sigmask = mask;
+	if (t->is_first)
+		wf_store_relaxed(&wf_route_first_mask, mask);
+}
+
 void wf_mask_close(struct wf_thread *t, uint64_t mask)
 {
 	uint64_t closed = mask & ~t->sigmask;
 	uint64_t told = wf_load_relaxed(&wf_action_stops) |
 			wf_load_relaxed(&wf_route_shown);
 
-	t->sigmask = mask;
+	store(t, mask);
 	if (WF_LIKELY((closed & told) == 0))
 		return;
 	wf_fence_seq_cst();
@@ -94,12 +101,10 @@ void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
 {
 	uint64_t opened = t->sigmask & ~mask, closed = mask & ~t->sigmask;
 
-	t->sigmask = mask;
+	store(t, mask);
 	wf_fence_seq_cst();
 	if (closed != 0)
 		wf_route_closed(t, closed);
-	if (opened != 0 && t->is_first)
-		wf_receiver_first_opens(opened);
 	if (opened != 0)
 		take_opened(t, opened);
 	pass_on_closed(t);

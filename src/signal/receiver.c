@@ -19,12 +19,11 @@
  *     thread takes it and the default is the action (D5 in action.c); who
  *     changes either passes a fence and reads `opened`. A bit is in `opened`
  *     and `armed` until the mask is closed.
- * V6. wf_receiver_lone has those of `opened` that thread 0 blocks: other
- *     threads look only there. Thread 0 adds what it closes before it looks for
- *     takers, and takes out what it has opened. A thread that ends passes no fence before it looks, so who
- *     adds passes a membarrier before it looks for takers. What is open in the
- *     mask the receiver takes out only when that has been closed, or who ends
- *     between would not wait for it.
+ * V6. Who closes or ends looks whether thread 0 takes it still, and only if not
+ *     for `opened`, and for other takers. A thread that ends passes no fence
+ *     before it looks at thread 0's mask: so thread 0 when it closes what is
+ *     opened, and the receiver before it opens what thread 0 blocks, pass a
+ *     membarrier before they look for takers.
  * V7. When the last who took such a signal has closed it, it is likely to open
  *     it soon. So the receiver looks again after a while by itself, and says so
  *     in is_dozing. It takes that back and then reads want; who adds to want
@@ -61,13 +60,12 @@ enum {
 	DOZE_NS = 10 * 1000 * 1000,
 };
 
-_Atomic uint64_t wf_receiver_lone; /* V6 */
-static _Atomic uint64_t want;	   /* V1 */
-static _Atomic uint64_t armed;	   /* V4; receiver */
-static _Atomic uint64_t opened;	   /* V5; receiver */
-static _Atomic bool is_dozing;	   /* V7; receiver */
-static _Atomic uint32_t is_busy;   /* V3: 0, 1, or WAITED_FOR: with waiters */
-static _Atomic uint32_t nr_turns;  /* futex: of the loop in run */
+static _Atomic uint64_t want;	  /* V1 */
+static _Atomic uint64_t armed;	  /* V4; receiver */
+static _Atomic uint64_t opened;	  /* V5; receiver */
+static _Atomic bool is_dozing;	  /* V7; receiver */
+static _Atomic uint32_t is_busy;  /* V3: 0, 1, or WAITED_FOR: with waiters */
+static _Atomic uint32_t nr_turns; /* futex: of the loop in run */
 static _Atomic int tid;
 static struct wf_thread self;
 
@@ -82,55 +80,34 @@ struct ways {
 	uint64_t wait, open;
 };
 
-static struct ways choose(uint64_t *ret_lone)
+static struct ways choose(void)
 {
-	uint64_t set = wf_load_acquire(&want);
-	uint64_t open = may_open(set);
+	uint64_t set = wf_load_acquire(&want), open = may_open(set);
 
-	*ret_lone = open & ~wf_route_open_in_first(open);
 	return (struct ways){ set & ~open, open };
-}
-
-/* Of mask, which is open, closes set; returns what is open. V5, V6 */
-static uint64_t close_mask(uint64_t mask, uint64_t set)
-{
-	if ((mask & set) != 0)
-		wf_os_set_signal_mask(~(mask & ~set));
-	mask &= ~set;
-	wf_store_release(&opened, mask);
-	atomic_fetch_and(&wf_receiver_lone, ~set);
-	return mask;
 }
 
 /* V4, V5; mask is what is open now. */
 static struct ways arm(uint64_t mask)
 {
-	uint64_t closing, was_lone, lone;
-	struct ways now, again = choose(&lone);
+	struct ways now, again = choose();
 
 	wf_store_relaxed(&is_dozing, false); /* V7 */
 	do {
 		now = again;
 		wf_store_relaxed(&armed, now.wait | now.open | mask);
 		wf_store_relaxed(&opened, now.open | mask);
-		/* V6 */
-		atomic_fetch_and(&wf_receiver_lone, mask | lone);
-		was_lone = atomic_fetch_or(&wf_receiver_lone, lone) | ~lone;
 		wf_fence_seq_cst();
-		if (was_lone != UINT64_MAX)
-			wf_os_pass_barrier();
-		was_lone = lone;
-		again = choose(&lone);
-	} while (again.wait != now.wait || again.open != now.open ||
-		 lone != was_lone);
-	closing = mask & ~now.open;
-	if (closing != 0)
-		mask = close_mask(mask, closing);
-	if (mask != now.open)
+		if ((now.open & ~mask &
+		     wf_load_relaxed(&wf_route_first_mask)) != 0)
+			wf_os_pass_barrier(); /* V6 */
+		again = choose();
+	} while (again.wait != now.wait || again.open != now.open);
+	if (now.open != mask)
 		wf_os_set_signal_mask(~now.open);
 	wf_store_release(&opened, now.open);
 	wf_store_release(&armed, now.wait | now.open);
-	wf_store_release(&is_dozing, closing != 0);
+	wf_store_release(&is_dozing, (mask & ~now.open) != 0);
 	atomic_fetch_add(&nr_turns, 1);
 	wf_os_futex_wake(&nr_turns, INT_MAX);
 	return now;
@@ -301,21 +278,11 @@ void wf_receiver_close(uint64_t set)
 	}
 }
 
-void wf_receiver_first_opens(uint64_t set)
-{
-	if ((set & wf_load_relaxed(&wf_receiver_lone)) != 0)
-		atomic_fetch_and(&wf_receiver_lone, ~set);
-}
-
 uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set)
 {
-	if (!t->is_first)
-		return set & wf_load_relaxed(&wf_receiver_lone);
-	set &= wf_load_relaxed(&opened);
-	if (set != 0) { /* V6 */
-		atomic_fetch_or(&wf_receiver_lone, set);
-		wf_os_pass_barrier();
-	}
+	set &= wf_load_relaxed(&opened) & wf_load_relaxed(&wf_route_first_mask);
+	if (t->is_first && set != 0)
+		wf_os_pass_barrier(); /* V6 */
 	return set;
 }
 
@@ -342,7 +309,6 @@ void wf_receiver_fork_child(void)
 	wf_store_relaxed(&want, 0);
 	wf_store_relaxed(&armed, 0);
 	wf_store_relaxed(&opened, 0);
-	wf_store_relaxed(&wf_receiver_lone, 0);
 	wf_store_relaxed(&is_dozing, false);
 	wf_store_relaxed(&is_busy, 0);
 }

@@ -37,10 +37,6 @@ void wf_receiver_leave_to_kernel(uint64_t set);
  * taking it, or is about to.
  */
 uint64_t wf_receiver_opens(void);
-/* Those of them that thread 0 blocks. */
-extern _Atomic uint64_t wf_receiver_lone;
-/* Thread 0, the caller, no longer blocks set. */
-void wf_receiver_first_opens(uint64_t set);
 /*
  * What of set the receiver lets through, and t, which has closed set, was
  * perhaps the last to take.

@@ -42,6 +42,7 @@
 struct wf_sigqueue wf_route_process;
 _Atomic uint32_t wf_route_nr_waiters;
 _Atomic uint64_t wf_route_shown; /* W4 */
+_Atomic uint64_t wf_route_first_mask = UINT64_MAX;
 
 static struct wf_thread *_Atomic first_thread;
 
@@ -174,18 +175,11 @@ static struct wf_thread *find_taker(uint64_t bit, struct wf_thread *preferred)
 	return NULL;
 }
 
-uint64_t wf_route_open_in_first(uint64_t set)
-{
-	const struct wf_thread *first = thread_0();
-
-	return first != NULL && is_alive(first) ? set & ~first->sigmask : 0;
-}
-
 uint64_t wf_route_open_in_threads(uint64_t set)
 {
-	uint64_t open = wf_route_open_in_first(set);
+	uint64_t open = 0;
 
-	for (uint64_t left = set & ~open; left != 0; left &= left - 1) {
+	for (uint64_t left = set; left != 0; left &= left - 1) {
 		if (find_taker(left & -left, NULL) != NULL)
 			open |= left & -left;
 	}
@@ -312,5 +306,6 @@ void wf_route_fork_child(void)
 	/* What was pending is the parent's. */
 	memset(&wf_route_process, 0, sizeof(wf_route_process));
 	wf_store_relaxed(&wf_route_nr_waiters, 0);
+	wf_store_relaxed(&wf_route_first_mask, UINT64_MAX);
 	wf_store_relaxed(&first_thread, NULL);
 }

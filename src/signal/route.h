@@ -39,8 +39,7 @@ bool wf_route_has_taker(int sig);
 
 /* What of set nobody takes or waits for. */
 uint64_t wf_route_without_takers(uint64_t set);
-/* What of set thread 0 / some thread does not block. */
-uint64_t wf_route_open_in_first(uint64_t set);
+/* What of set some thread does not block. */
 uint64_t wf_route_open_in_threads(uint64_t set);
 
 /*
@@ -48,6 +47,9 @@ uint64_t wf_route_open_in_threads(uint64_t set);
  * which. May sleep shortly.
  */
 uint64_t wf_route_leave_to_kernel(uint64_t set);
+
+/* What thread 0 blocks; all if it has ended. Thread 0 */
+extern _Atomic uint64_t wf_route_first_mask;
 
 /* What signalfds show. */
 extern _Atomic uint64_t wf_route_shown;

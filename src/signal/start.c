@@ -63,6 +63,8 @@ void wf_signal_convert(uint64_t mask)
 	wf_ufutex_is_cancelled = wf_cancel_is_due;
 	wf_agent_signal_work = drain_idle;
 	wf_actions_start();
+	if (wf_self->is_first)
+		wf_store_relaxed(&wf_route_first_mask, mask);
 	wf_receiver_want(~mask);
 }
 
@@ -255,10 +257,13 @@ void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 
 	t->holds_signals = true;
 	wf_sigqueue_close(&t->sigqueue);
+	if (WF_UNLIKELY(t->is_first))
+		wf_store_relaxed(&wf_route_first_mask, UINT64_MAX);
 	told = wf_load_relaxed(&wf_route_shown) |
-	       wf_load_relaxed(&wf_receiver_lone);
-	if (WF_UNLIKELY((~t->sigmask & told) != 0 || t->is_first))
-		end_taking(t, ~t->sigmask & (told | wf_receiver_opens()));
+	       (wf_load_relaxed(&wf_route_first_mask) &
+		wf_load_relaxed(&wf_action_stops));
+	if (WF_UNLIKELY((~t->sigmask & told) != 0))
+		end_taking(t, ~t->sigmask & told);
 	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))
 		empty(me, t);
 }

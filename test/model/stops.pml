@@ -18,7 +18,7 @@
 #define VARIANT_HANDLER
 #endif
 
-bit want = 1, armed, opened, lone, is_dozing, is_poked, is_mask_open;
+bit want = 1, armed, opened, is_dozing, is_poked, is_mask_open;
 bit stops = 1, has_handler;
 bit first_closed, first_has_returned, worker_closed, worker_has_returned;
 byte nr_turns, nr_done;
@@ -43,22 +43,12 @@ inline choose()
 		seen = want;
 		may_open = seen && stops
 	};
-	atomic {
-		may_open = may_open && is_taken;
-		alone = may_open && first_closed
-	}
-}
-
-inline close()
-{
-	is_mask_open = 0;
-	opened = 0;
-	lone = 0
+	may_open = may_open && is_taken
 }
 
 proctype receiver()
 {
-	bit seen, may_open, alone, was_seen, was_open, was_alone, is_new;
+	bit seen, may_open, was_seen, was_open, is_new;
 
 	do
 	:: is_dozing = 0;
@@ -66,17 +56,12 @@ proctype receiver()
 	   do
 	   :: was_seen = seen;
 	      was_open = may_open;
-	      was_alone = alone;
 	      atomic {
 		armed = seen || is_mask_open;
 		opened = may_open || is_mask_open
 	      };
-	      lone = lone && (is_mask_open || alone);
-	      atomic {
-		is_new = alone && !lone;
-		lone = lone || alone
-	      };
 #ifndef BUG_NO_BARRIER
+	      is_new = may_open && !is_mask_open && first_closed;
 	      if
 	      :: is_new -> membarrier
 	      :: else
@@ -87,17 +72,13 @@ proctype receiver()
 	      break
 #else
 	      if
-	      :: seen == was_seen && may_open == was_open &&
-		 alone == was_alone -> break
+	      :: seen == was_seen && may_open == was_open -> break
 	      :: else
 	      fi
 #endif
 	   od;
 	   is_new = is_mask_open && !was_open;
-	   if
-	   :: is_new -> close()
-	   :: else -> is_mask_open = was_open
-	   fi;
+	   is_mask_open = was_open;
 	   atomic {
 		opened = was_open;
 		armed = was_seen
@@ -179,7 +160,6 @@ proctype first()
 	   is_let = opened;
 	   if
 	   :: is_let ->
-		lone = 1;
 #ifndef BUG_FIRST_NO_BARRIER
 		membarrier;
 #endif
@@ -192,7 +172,6 @@ proctype first()
 	   first_has_returned = 1;
 	   first_has_returned = 0;
 	   first_closed = 0;
-	   lone = 0;
 	   is_let = want;
 	   if
 	   :: !is_let || (stops && !opened) ->
@@ -210,21 +189,22 @@ proctype first()
 
 proctype worker()
 {
-	bit turn, is_lone, is_seen;
+	bit turn, is_last, is_seen;
 
 	if
 	:: buffer!1 /* ends */
 	:: worker_closed = 1
 	fi;
-	is_lone = lone;
+	is_last = first_closed;
 	if
-	:: is_lone ->
+	:: is_last ->
 #ifndef BUG_NO_FENCE
 		empty(buffer);
 #endif
+		is_last = opened;
 		/* Thread 0 may open it again and again. */
 		do
-		:: is_taken -> break
+		:: is_taken || !is_last -> break
 		:: else ->
 		   leave_to_kernel();
 		   if
