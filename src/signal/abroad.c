@@ -4,12 +4,11 @@
  * who may send what.
  *
  * Natively the thread has the signal when tgkill returns. So the sender waits
- * until the receiver has taken it and sleeps again. If there is no such thread
- * the receiver has put the number of the question behind its name by then: all
- * may read that, also who may not be signalled or traced by the other process.
- * There is room for one number. So who finds that of another question, which
- * was not there before, may have had an answer that is gone, and asks again,
- * but only for the thread: the signal may have found it.
+ * until the receiver has taken it and sleeps again. By then the receiver has put
+ * the number of the question behind its name, and whether there is such a
+ * thread: all may read that, also who may not be signalled or traced by the
+ * other process. There is room for one number. So who finds that of another
+ * question asks again, but only for the thread: the signal may have found it.
  */
 #include "signal/abroad.h"
 
@@ -29,8 +28,10 @@ enum {
 	MOST_PAUSES = 20000,
 	SIGNAL_SHIFT = 32,
 	QUESTION_SHIFT = 40,
-	QUESTION_BITS = 18,
-	MOST_QUESTIONS = 100,
+	QUESTION_BITS = 17,
+	IS_FOUND = 1 << QUESTION_BITS,
+	ANSWER_BITS = QUESTION_BITS + 1,
+	MOST_QUESTIONS = 1000,
 };
 
 /* As the kernel writes it. */
@@ -81,45 +82,66 @@ static int find_receiver(int proc)
 	return tid;
 }
 
+/* It runs, or waits for a page of its memory, which a fork may hold up. */
+static bool is_at_work(char state)
+{
+	return state == 'R' || state == 'D';
+}
+
 static bool has_taken(int proc, int tid)
 {
 	return (wf_os_pending_of(proc, tid) & WF_PREEMPT_BIT) == 0 &&
-	       wf_os_thread_state(proc, tid) != 'R';
+	       !is_at_work(wf_os_thread_state(proc, tid));
 }
 
-static void await(int proc, int tid)
+/* False: the process may have been stopped. */
+static bool await(int proc, int tid)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
 
-	for (int i = 0; i < MOST_PAUSES && !has_taken(proc, tid); i++)
+	for (int i = 0; i < MOST_PAUSES; i++) {
+		if (has_taken(proc, tid))
+			return true;
 		wf_sys(SYS_nanosleep, &pause, NULL);
+	}
+	return false;
 }
 
-/* What the receiver is called when it has found no such thread. */
-static void name_of_answer(char ret_name[WF_OS_NAME_BYTES], uint64_t value)
+/* What the receiver is called then. */
+static void name_of_answer(char ret_name[WF_OS_NAME_BYTES], uint64_t value,
+			   bool is_found)
 {
-	uint64_t question = value >> QUESTION_SHIFT;
+	uint64_t answer = value >> QUESTION_SHIFT;
 	char *end = stpcpy(ret_name, WF_ABROAD_RECEIVER);
 
-	for (int bits = 0; bits < QUESTION_BITS; bits += 6)
-		*end++ = (char)('0' + (question >> bits & 63));
+	answer |= is_found ? IS_FOUND : 0;
+	for (int bits = 0; bits < ANSWER_BITS; bits += 6)
+		*end++ = (char)('0' + (answer >> bits & 63));
 	*end = '\0';
 }
 
-/* Others ask the same receiver at about the same time. */
-static uint64_t new_question(void)
+static bool is_answer(const char *name, uint64_t value, bool is_found)
 {
-	uint64_t mixed = (uint64_t)wf_os_now() ^ (uint64_t)wf_os_gettid() << 6;
+	char wanted[WF_OS_NAME_BYTES];
 
-	return mixed & ((1 << QUESTION_BITS) - 1);
+	name_of_answer(wanted, value, is_found);
+	return strcmp(name, wanted) == 0;
 }
 
-/* -EAGAIN: another has had an answer meanwhile. */
+/* Others ask the same receiver at about the same time, and in step. */
+static uint64_t new_question(void)
+{
+	uint64_t mixed = (uint64_t)wf_os_now() ^ (uint64_t)wf_os_gettid() << 32;
+
+	mixed *= UINT64_C(0x9e3779b97f4a7c15);
+	return mixed >> (64 - QUESTION_BITS);
+}
+
+/* -EAGAIN: another has had an answer meanwhile. 0 also if the process ended. */
 static long ask(int proc, long pid, int receiver, uint64_t what)
 {
 	uint64_t value = new_question() << QUESTION_SHIFT | what;
-	char before[WF_OS_NAME_BYTES] = "", after[WF_OS_NAME_BYTES] = "";
-	char unknown[WF_OS_NAME_BYTES];
+	char name[WF_OS_NAME_BYTES] = "";
 	siginfo_t info;
 	long rc;
 
@@ -128,17 +150,18 @@ static long ask(int proc, long pid, int receiver, uint64_t what)
 	info.si_pid = wf_os_getpid();
 	info.si_uid = (uid_t)wf_sys(SYS_getuid);
 	info.si_value.sival_ptr = (void *)value;
-	wf_os_thread_name(proc, receiver, before);
 	rc = wf_sys(SYS_rt_tgsigqueueinfo, pid, receiver, WF_PREEMPT_SIGNAL,
 		    &info);
 	if (rc < 0)
 		return rc;
-	await(proc, receiver);
-	wf_os_thread_name(proc, receiver, after);
-	name_of_answer(unknown, value);
-	if (strcmp(after, unknown) == 0)
+	if (!await(proc, receiver))
+		return 0;
+	wf_os_thread_name(proc, receiver, name);
+	if (is_answer(name, value, false))
 		return -ESRCH;
-	return strcmp(after, before) == 0 ? 0 : -EAGAIN;
+	if (is_answer(name, value, true) || name[0] == '\0')
+		return 0;
+	return -EAGAIN;
 }
 
 static long send(int proc, long pid, long tid, long sig)
@@ -150,9 +173,13 @@ static long send(int proc, long pid, long tid, long sig)
 		return -ESRCH;
 	rc = ask(proc, pid, receiver,
 		 (uint64_t)sig << SIGNAL_SHIFT | (uint64_t)tid);
+	if (rc != -EAGAIN)
+		return rc;
 	for (int i = 0; i < MOST_QUESTIONS && rc == -EAGAIN; i++)
 		rc = ask(proc, pid, receiver, (uint64_t)tid);
-	return rc == -EAGAIN ? 0 : rc;
+	/* The signal may have ended it. */
+	return rc == -EAGAIN || wf_os_thread_state(proc, receiver) == 'X' ? 0 :
+									    rc;
 }
 
 long wf_abroad_send(long pid, long tid, long sig)
@@ -198,8 +225,6 @@ void wf_abroad_answer(union sigval asked, bool is_found)
 {
 	char name[WF_OS_NAME_BYTES];
 
-	if (is_found)
-		return;
-	name_of_answer(name, (uint64_t)asked.sival_ptr);
+	name_of_answer(name, (uint64_t)asked.sival_ptr, is_found);
 	wf_sys(SYS_prctl, PR_SET_NAME, name);
 }
