@@ -4,8 +4,8 @@
  * who may send what.
  *
  * Natively the thread has the signal when tgkill returns. So the sender waits
- * until the receiver has taken it and sleeps again. By then the receiver has put
- * the number of the question behind its name, and whether there is such a
+ * until the receiver has taken it and sleeps again. By then the receiver has
+ * put the number of the question behind its name, and whether there is such a
  * thread: all may read that, also who may not be signalled or traced by the
  * other process. There is room for one number. So who finds that of another
  * question asks again, but only for the thread: the signal may have found it.
