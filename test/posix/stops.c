@@ -322,17 +322,22 @@ static void have_a_handler_block_it(void)
 	}
 }
 
+/* It is pending, and opened without being told to. */
+static void stop_after_all(void)
+{
+	expect('b');
+	send(SIGTSTP);
+	tell('s');
+	expect('p');
+	expect_stop();
+	let_go_on();
+}
+
 TEST(blocked_by_a_handler_of_another)
 {
 	job_start(have_a_handler_block_it);
-	for (int i = 0; i < NR_ROUNDS; i++) {
-		expect('b');
-		send(SIGTSTP);
-		tell('s');
-		expect('p');
-		expect_stop();
-		let_go_on();
-	}
+	for (int i = 0; i < NR_ROUNDS; i++)
+		stop_after_all();
 	job_end();
 }
 
@@ -360,12 +365,7 @@ TEST(stops_in_sigsuspend)
 {
 	job_start(suspend);
 	for (int i = 0; i < NR_ROUNDS; i++) {
-		expect('b');
-		send(SIGTSTP);
-		tell('s');
-		expect('p');
-		expect_stop();
-		let_go_on();
+		stop_after_all();
 		send(SIGUSR1);
 	}
 	job_end();
