@@ -189,15 +189,9 @@ int wf_receiver_start(void)
 	return err;
 }
 
-static void poke(void)
-{
-	wf_os_tgkill(wf_load_relaxed(&tid), POKE_SIGNAL);
-}
-
 void wf_receiver_rearm(void)
 {
-	if (wf_load_relaxed(&tid) != 0)
-		poke();
+	wf_os_tgkill(wf_load_relaxed(&tid), POKE_SIGNAL);
 }
 
 /* It does not take these yet, or not as it should. */
@@ -206,7 +200,7 @@ static void tell(uint64_t set)
 	uint64_t stops = set & wf_load_relaxed(&wf_action_stops);
 
 	if (set != 0 && (set != stops || !atomic_load(&is_dozing))) /* V7 */
-		poke();
+		wf_receiver_rearm();
 }
 
 void wf_receiver_want(uint64_t set)
@@ -244,7 +238,7 @@ void wf_receiver_shrink(uint64_t set)
 /* Makes it arm again, which has begun if nr_turns is no longer turn. */
 static void await_turn(uint32_t turn)
 {
-	poke();
+	wf_receiver_rearm();
 	wf_os_futex_wait(&nr_turns, turn, wf_os_now() + POKE_AGAIN_NS);
 }
 

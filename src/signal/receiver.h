@@ -47,7 +47,8 @@ uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set);
  * receiver does not let through when it returns. May sleep shortly.
  */
 void wf_receiver_close(uint64_t set);
-/* wf_action_stops has grown. */
+/* It looks again what it has to take, if there is one: wf_action_stops has
+ * grown. */
 void wf_receiver_rearm(void);
 
 /* Waits until the receiver has handed on what it has in hand. */

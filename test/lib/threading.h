@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -55,6 +56,13 @@ static inline void threads_join(pthread_t *threads, int nr)
 {
 	for (int i = 0; i < nr; i++)
 		thread_join(threads[i]);
+}
+
+static inline void *thread_pause_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
 }
 
 static inline void *thread_nothing(void *arg)

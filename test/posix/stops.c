@@ -62,18 +62,11 @@ static bool is_pending(void)
 	return sigismember(&set, SIGTSTP) == 1;
 }
 
-static void *park(void *arg)
-{
-	for (;;)
-		pause();
-	return arg;
-}
-
 static void park_some(void)
 {
 	pthread_t threads[NR_PARKED];
 
-	threads_start(threads, NR_PARKED, park, NULL);
+	threads_start(threads, NR_PARKED, thread_pause_for_ever, NULL);
 }
 
 /* The caller is the only one that takes it. */
@@ -145,6 +138,22 @@ static void let_go_on(void)
 	CHECK(WIFCONTINUED(status));
 }
 
+/* It sees that it is pending. */
+static void send_while_blocked(void)
+{
+	expect('b');
+	send(SIGTSTP);
+	tell('s');
+	expect('p');
+}
+
+static void forget_pending(void)
+{
+	send_while_blocked();
+	send(SIGCONT);
+	tell('c');
+}
+
 static void job_end(void)
 {
 	tell('.');
@@ -200,10 +209,7 @@ static void block_and_open(void)
 static void stop_pending(void)
 {
 	for (int i = 0; i < NR_ROUNDS; i++) {
-		expect('b');
-		send(SIGTSTP);
-		tell('s');
-		expect('p');
+		send_while_blocked();
 		tell('o');
 		expect_stop();
 		let_go_on();
@@ -248,12 +254,7 @@ TEST(forgotten_when_told_to_go_on)
 {
 	job_start(block_and_forget);
 	for (int i = 0; i < NR_ROUNDS; i++) {
-		expect('b');
-		send(SIGTSTP);
-		tell('s');
-		expect('p');
-		send(SIGCONT);
-		tell('c');
+		forget_pending();
 	}
 	job_end();
 }
@@ -293,12 +294,7 @@ TEST(pending_when_the_last_has_ended)
 		expect_stop();
 		let_go_on();
 		tell('e');
-		expect('b');
-		send(SIGTSTP);
-		tell('s');
-		expect('p');
-		send(SIGCONT);
-		tell('c');
+		forget_pending();
 	}
 	job_end();
 }
@@ -325,10 +321,7 @@ static void have_a_handler_block_it(void)
 /* It is pending, and opened without being told to. */
 static void stop_after_all(void)
 {
-	expect('b');
-	send(SIGTSTP);
-	tell('s');
-	expect('p');
+	send_while_blocked();
 	expect_stop();
 	let_go_on();
 }
@@ -438,7 +431,7 @@ static void *park_known(void *arg)
 {
 	is_of_the_job = true;
 	say('k');
-	return park(arg);
+	return thread_pause_for_ever(arg);
 }
 
 static void *stay_until_over(void *arg)

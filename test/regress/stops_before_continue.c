@@ -14,13 +14,6 @@ enum { NR_ROUNDS = 300, NR_THREADS = 3 };
 
 static int asked[2], answered[2];
 
-static void *wait_for_ever(void *arg)
-{
-	for (;;)
-		pause();
-	return arg;
-}
-
 static void answer(void)
 {
 	pthread_t threads[NR_THREADS];
@@ -28,7 +21,7 @@ static void answer(void)
 
 	alarm(0);
 	CHECK_EQ(setpgid(0, 0), 0);
-	threads_start(threads, NR_THREADS, wait_for_ever, NULL);
+	threads_start(threads, NR_THREADS, thread_pause_for_ever, NULL);
 	while (read(asked[0], &byte, 1) == 1)
 		CHECK_EQ(write(answered[1], &byte, 1), 1);
 	_exit(0);
