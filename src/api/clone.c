@@ -5,8 +5,9 @@
  * other handler does.
  *
  * So has one that borrows the memory while the parent waits for it to execute a
- * program (CLONE_VFORK): it gets a copy. It has the parent's thread register,
- * and so would be the parent's thread, which the monitor takes for blocked.
+ * program (CLONE_VFORK), once there are threads: it gets a copy. It has the
+ * parent's thread register, and so would be the parent's thread, which the
+ * monitor takes for blocked.
  *
  * Another that shares the memory is a kernel thread of the program's own. One
  * that shares the descriptors alone would close the parent's if it were taken
@@ -21,6 +22,7 @@
 
 #include "api/api.h"
 #include "boot/boot.h"
+#include "boot/borrow.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "signal/memory.h"
@@ -119,11 +121,18 @@ static int fork_to(void *stack, int flags, struct child *child, pid_t *parent,
 	return pid;
 }
 
+static bool borrows(int flags)
+{
+	return (flags & CLONE_VM) != 0 && (flags & CLONE_VFORK) != 0;
+}
+
 WF_API(int, clone, int (*run)(void *), void *stack, int flags, void *arg, ...)
 {
 	va_list rest;
 	pid_t *parent, *tid;
+	bool is_lent;
 	void *tls;
+	int pid;
 
 	va_start(rest, arg);
 	parent = va_arg(rest, pid_t *);
@@ -131,9 +140,13 @@ WF_API(int, clone, int (*run)(void *), void *stack, int flags, void *arg, ...)
 	tid = va_arg(rest, pid_t *);
 	va_end(rest);
 	flags = (int)without_borrowing((unsigned int)flags);
-	if (run == NULL || stack == NULL || !is_fork((unsigned int)flags))
-		return wf_real.clone(run, stack, flags, arg, parent, tls, tid);
-	return fork_to(stack, flags, &(struct child){ run, arg }, parent, tls,
-		       tid);
+	if (run != NULL && stack != NULL && is_fork((unsigned int)flags))
+		return fork_to(stack, flags, &(struct child){ run, arg },
+			       parent, tls, tid);
+	is_lent = borrows(flags) && wf_borrow_begin();
+	pid = wf_real.clone(run, stack, flags, arg, parent, tls, tid);
+	if (is_lent)
+		wf_borrow_end(pid);
+	return pid;
 }
 WF_API_ALIAS(clone, __clone);

@@ -13,6 +13,7 @@
 #include "api/exec.h"
 #include "base/log.h"
 #include "boot/boot.h"
+#include "boot/borrow.h"
 #include "boot/children.h"
 #include "libc/real.h"
 #include "os/sys.h"
@@ -34,6 +35,7 @@ static char *const *begin(struct attempt *a, int dir, const char *path,
 {
 	a->is_ours = wf_is_started() && wf_preempt_is_here();
 	envp = wf_children_env(&a->env, dir, path, envp);
+	wf_borrow_keep_env(&a->env);
 	if (a->is_ours)
 		wf_replacing_begin();
 	return envp;
@@ -46,7 +48,7 @@ static int resume(int rc, struct attempt *a)
 
 	if (a->is_ours)
 		wf_replacing_end();
-	wf_children_env_free(&a->env);
+	wf_borrow_free_env(&a->env);
 	errno = saved;
 	return rc;
 }

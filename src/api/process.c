@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "boot/boot.h"
+#include "boot/borrow.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "signal/signal.h"
@@ -38,15 +39,13 @@ WF_API(int, __register_atfork, void (*prepare)(void), void (*parent)(void),
 	return wf_real.__register_atfork(prepare, parent, child, dso_handle);
 }
 
-/*
- * POSIX lets vfork be fork. A child that borrows the parent's memory would
- * change the signal mask and other state that weft keeps there for the parent.
- */
-WF_API(pid_t, vfork, void)
+/* The end of vfork (api/x86_64/vfork.S) in the parent. */
+pid_t wf_vfork_end(long pid);
+pid_t wf_vfork_end(long pid)
 {
-	return fork();
+	wf_borrow_end(pid);
+	return wf_api_errno((int)pid);
 }
-WF_API_ALIAS(vfork, __vfork);
 
 /* Without handlers but for weft's own, and safe in a signal handler. */
 WF_API(pid_t, _Fork, void)

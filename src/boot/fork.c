@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "boot/boot.h"
+#include "boot/borrow.h"
 #include "boot/tracer.h"
 #include "io/epoll.h"
 #include "io/kept.h"
@@ -93,6 +94,7 @@ void wf_boot_fork_child(void)
 		restore_signals(t);
 		wf_name_fork_child(t);
 	}
+	wf_borrow_fork_child();
 	wf_loader_fork_child();
 	wf_store_relaxed(&wf_sched.is_started, false);
 	wf_table_fork_child(t);

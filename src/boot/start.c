@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/borrow.h"
 #include "boot/own_table.h"
 #include "boot/tracer.h"
 #include "io/kept.h"
@@ -285,6 +286,8 @@ int wf_boot_start(void)
 
 	if (wf_is_started())
 		return 0;
+	if (wf_is_borrower()) /* B3 */
+		return -EAGAIN;
 	wf_spin_lock(&start_lock);
 	if (!wf_is_started()) {
 		say_killed_for(); /* while it can be said */

@@ -11,6 +11,7 @@
 
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/borrow.h"
 #include "mem/slot.h"
 #include "os/sys.h"
 #include "sched/vp.h"
@@ -38,7 +39,8 @@ void wf_boot_stats_print(void)
 	const struct wf_counters *of_vps[WF_VPS_MAX];
 	uint32_t nr = wf_is_started() ? wf_sched.nr_vps : 0;
 
-	if (!wf_options.stats || atomic_exchange(&is_printed, true))
+	if (!wf_options.stats || wf_is_borrower() ||
+	    atomic_exchange(&is_printed, true))
 		return;
 	for (uint32_t i = 0; i < nr; i++)
 		of_vps[i] = &wf_sched.vps[i].counters;

@@ -130,6 +130,18 @@ def test_stats_of_a_fork_child(tmp_path):
     assert "made no threads" not in result.stderr
 
 
+def test_stats_are_not_a_vfork_childs():
+    # It ends by _exit, in memory that is its parent's.
+    script = ("import subprocess, threading\n"
+              "try: subprocess.run(['/nowhere'])\n"
+              "except FileNotFoundError: pass\n"
+              "t = threading.Thread(target=int)\n"
+              "t.start(); t.join()\n")
+    result = run([*WEFT, "--stats", "/usr/bin/python3", "-c", script])
+    assert statistics(result)["threads made"] == 1
+    assert "made no threads" not in result.stderr
+
+
 def test_stats_are_not_written_into_a_file_of_the_program(tmp_path):
     """Whose descriptor is 2 because standard error was closed."""
     data = tmp_path / "data"
