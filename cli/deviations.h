@@ -93,10 +93,6 @@ WF_DEVIATION(CREDENTIALS, SOMETIMES, setresuid)
 WF_DEVIATION(CREDENTIALS, SOMETIMES, setreuid)
 WF_DEVIATION(CREDENTIALS, SOMETIMES, setuid)
 
-WF_REASON(VFORK, "is fork once there are threads: the child gets a copy of the "
-		 "memory, and the parent does not wait for it")
-WF_DEVIATION(VFORK, SOMETIMES, vfork)
-
 WF_REASON(SIGNALFD, "read returns signals to the calling thread, too; poll, "
 		    "select, epoll, readv and a copy of the descriptor show "
 		    "those to the process only")

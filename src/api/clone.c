@@ -4,10 +4,9 @@
  * its kernel threads, so weft's child handler has to run as after fork; no
  * other handler does.
  *
- * So has one that borrows the memory while the parent waits for it to execute a
- * program (CLONE_VFORK), once there are threads: it gets a copy. It has the
- * parent's thread register, and so would be the parent's thread, which the
- * monitor takes for blocked.
+ * One that borrows the memory while the parent waits for it to execute a
+ * program (CLONE_VFORK) is like a child of vfork. By a system call it would
+ * come back here on its parent's stack, and gets a copy once there are threads.
  *
  * Another that shares the memory is a kernel thread of the program's own. One
  * that shares the descriptors alone would close the parent's if it were taken
@@ -22,7 +21,7 @@
 
 #include "api/api.h"
 #include "boot/boot.h"
-#include "boot/borrow.h"
+#include "boot/vfork.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "signal/memory.h"
@@ -121,32 +120,57 @@ static int fork_to(void *stack, int flags, struct child *child, pid_t *parent,
 	return pid;
 }
 
-static bool borrows(int flags)
+/* With its own descriptors, actions and the caller's TLS. */
+static bool borrows(unsigned int flags)
 {
-	return (flags & CLONE_VM) != 0 && (flags & CLONE_VFORK) != 0;
+	const unsigned int both = CLONE_VM | CLONE_VFORK;
+
+	return (flags & (both | CLONE_FILES | CLONE_SIGHAND | CLONE_SETTLS)) ==
+	       both;
+}
+
+/* The caller's frame stays: it waits. */
+static int run_borrower(void *arg)
+{
+	const struct child *child = arg;
+
+	wf_vfork_child();
+	return child->run(child->arg);
+}
+
+static int lend_to(void *stack, int flags, struct child *child, pid_t *parent,
+		   void *tls, pid_t *tid)
+{
+	struct wf_loan *l = wf_vfork_begin();
+	int pid;
+
+	if (l == NULL)
+		return fork_to(stack, flags & ~CLONE_VM, child, parent, tls,
+			       tid);
+	pid = wf_real.clone(run_borrower, stack, flags, child, parent, tls,
+			    tid);
+	wf_borrow_end(l);
+	return pid;
 }
 
 WF_API(int, clone, int (*run)(void *), void *stack, int flags, void *arg, ...)
 {
+	struct child child = { run, arg };
 	va_list rest;
 	pid_t *parent, *tid;
-	bool is_lent;
 	void *tls;
-	int pid;
 
 	va_start(rest, arg);
 	parent = va_arg(rest, pid_t *);
 	tls = va_arg(rest, void *);
 	tid = va_arg(rest, pid_t *);
 	va_end(rest);
-	flags = (int)without_borrowing((unsigned int)flags);
-	if (run != NULL && stack != NULL && is_fork((unsigned int)flags))
-		return fork_to(stack, flags, &(struct child){ run, arg },
-			       parent, tls, tid);
-	is_lent = borrows(flags) && wf_borrow_begin();
-	pid = wf_real.clone(run, stack, flags, arg, parent, tls, tid);
-	if (is_lent)
-		wf_borrow_end(pid);
-	return pid;
+	if (run == NULL || stack == NULL)
+		return wf_real.clone(run, stack, flags, arg, parent, tls, tid);
+	if (is_fork((unsigned int)flags))
+		return fork_to(stack, flags, &child, parent, tls, tid);
+	if (borrows((unsigned int)flags))
+		return lend_to(stack, flags, &child, parent, tls, tid);
+	return wf_real.clone(run, stack, flags, arg, parent, tls, tid);
 }
 WF_API_ALIAS(clone, __clone);

@@ -13,10 +13,10 @@
 #include "api/exec.h"
 #include "base/log.h"
 #include "boot/boot.h"
-#include "boot/borrow.h"
 #include "boot/children.h"
 #include "libc/real.h"
 #include "os/sys.h"
+#include "sched/borrow.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
 
@@ -35,7 +35,7 @@ static char *const *begin(struct attempt *a, int dir, const char *path,
 {
 	a->is_ours = wf_is_started() && wf_preempt_is_here();
 	envp = wf_children_env(&a->env, dir, path, envp);
-	wf_borrow_keep_env(&a->env);
+	wf_borrow_keep(a->env.memory, a->env.bytes);
 	if (a->is_ours)
 		wf_replacing_begin();
 	return envp;
@@ -48,7 +48,8 @@ static int resume(int rc, struct attempt *a)
 
 	if (a->is_ours)
 		wf_replacing_end();
-	wf_borrow_free_env(&a->env);
+	wf_borrow_keep(NULL, 0);
+	wf_children_env_free(&a->env);
 	errno = saved;
 	return rc;
 }

@@ -9,7 +9,6 @@
 
 #include "api/api.h"
 #include "boot/boot.h"
-#include "boot/borrow.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "signal/signal.h"
@@ -37,14 +36,6 @@ WF_API(int, __register_atfork, void (*prepare)(void), void (*parent)(void),
 {
 	wf_boot_register_fork();
 	return wf_real.__register_atfork(prepare, parent, child, dso_handle);
-}
-
-/* The end of vfork (api/x86_64/vfork.S) in the parent. */
-pid_t wf_vfork_end(long pid);
-pid_t wf_vfork_end(long pid)
-{
-	wf_borrow_end(pid);
-	return wf_api_errno((int)pid);
 }
 
 /* Without handlers but for weft's own, and safe in a signal handler. */

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "boot/boot.h"
-#include "boot/borrow.h"
 #include "boot/tracer.h"
 #include "io/epoll.h"
 #include "io/kept.h"
@@ -26,6 +25,7 @@
 #include "libc/real.h"
 #include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/borrow.h"
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
@@ -72,29 +72,18 @@ static void become_first(struct wf_thread *t)
 	wf_store_relaxed(&t->wait_bucket, NULL);
 }
 
-/* The parent's carrier had signal state of its own; the program's is ours. */
-static void restore_signals(const struct wf_thread *t)
-{
-	stack_t altstack = { .ss_flags = SS_DISABLE };
-
-	if (t->altstack.size != 0)
-		altstack = (stack_t){ t->altstack.sp, t->altstack.flags,
-				      t->altstack.size };
-	wf_sys(SYS_sigaltstack, &altstack, NULL);
-	wf_os_set_signal_mask(t->sigmask);
-}
-
 void wf_boot_fork_child(void)
 {
+	bool by_borrower = wf_borrow_fork_child();
 	struct wf_thread *t = wf_self;
 
 	if (wf_is_started())
-		wf_signal_fork_child(t);
+		wf_signal_fork_child(t, by_borrower);
 	if (t != NULL && t->carrier != NULL) {
-		restore_signals(t);
+		if (!by_borrower)
+			wf_signal_restore(t);
 		wf_name_fork_child(t);
 	}
-	wf_borrow_fork_child();
 	wf_loader_fork_child();
 	wf_store_relaxed(&wf_sched.is_started, false);
 	wf_table_fork_child(t);

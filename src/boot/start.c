@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "boot/boot.h"
-#include "boot/borrow.h"
 #include "boot/own_table.h"
 #include "boot/tracer.h"
 #include "io/kept.h"
@@ -284,10 +283,10 @@ int wf_boot_start(void)
 	struct wf_thread *t = wf_thread_self();
 	int err = 0;
 
+	if (wf_is_borrower())
+		return -EAGAIN;
 	if (wf_is_started())
 		return 0;
-	if (wf_is_borrower()) /* B3 */
-		return -EAGAIN;
 	wf_spin_lock(&start_lock);
 	if (!wf_is_started()) {
 		say_killed_for(); /* while it can be said */

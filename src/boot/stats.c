@@ -11,7 +11,6 @@
 
 #include "base/options.h"
 #include "boot/boot.h"
-#include "boot/borrow.h"
 #include "mem/slot.h"
 #include "os/sys.h"
 #include "sched/vp.h"

@@ -6,9 +6,16 @@
 #include "io/ring.h"
 #include "io/watch.h"
 #include "io/watch_set.h"
+#include "sched/borrow.h"
 
+/*
+ * A borrower's descriptors are copies: what waits for the lender's, by which
+ * numbers, is none of its business.
+ */
 void wf_io_close_comes(unsigned int first, unsigned int last)
 {
+	if (wf_is_borrower())
+		return;
 	wf_ring_flush(first, last);
 	wf_watch_keep(first, last);
 	wf_epoll_keep(first, last);
@@ -17,7 +24,8 @@ void wf_io_close_comes(unsigned int first, unsigned int last)
 
 void wf_io_close_done(unsigned int first, unsigned int last)
 {
-	wf_watch_closed(first, last);
+	if (!wf_is_borrower())
+		wf_watch_closed(first, last);
 }
 
 bool wf_io_is_own(int fd)
@@ -35,6 +43,8 @@ unsigned int wf_io_first_own(unsigned int first)
 
 bool wf_io_make_way(int fd)
 {
+	if (wf_is_borrower())
+		return true;
 	/* The file of a wait whose number was closed does not make way. */
 	return wf_ring_make_way(fd) && wf_watch_set_make_way(fd) &&
 	       (fd < 0 || wf_kept_first((unsigned int)fd) != (unsigned int)fd);

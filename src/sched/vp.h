@@ -10,6 +10,7 @@
 #ifndef WEFT_SCHED_VP_H
 #define WEFT_SCHED_VP_H
 
+#include "sched/borrow.h"
 #include "sched/budget.h"
 #include "sched/inject.h"
 #include "sched/robust_list.h"
@@ -258,9 +259,10 @@ struct wf_sched {
 
 extern struct wf_sched wf_sched;
 
+/* To a borrower it is not (sched/borrow.h). */
 static inline bool wf_is_started(void)
 {
-	return wf_load_relaxed(&wf_sched.is_started);
+	return wf_load_relaxed(&wf_sched.is_started) && !wf_is_borrower();
 }
 
 /* t's VP, if it has one that is its own. Any owner of a VP: in_runtime. */

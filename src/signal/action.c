@@ -227,7 +227,25 @@ void wf_actions_start(void)
 	}
 }
 
-void wf_actions_fork_child(void)
+void wf_actions_copy(struct wf_actions *ret)
+{
+	wf_spin_lock(&lock);
+	memcpy(ret->of, table, sizeof(ret->of));
+	wf_spin_unlock(&lock);
+}
+
+void wf_actions_give_up(const struct wf_actions *actions)
+{
+	for (int sig = 1; sig <= NR_SIGNALS; sig++) {
+		const struct wf_action *a = &actions->of[sig];
+
+		if ((FIXED & WF_SIGNAL_BIT(sig)) == 0 &&
+		    wf_action_is_handler(a) && !is_ours(sig))
+			kernel_action(sig, a, NULL);
+	}
+}
+
+void wf_actions_fork_child(bool has_own)
 {
 	lock = WF_SPIN_INIT;
 	wf_store_relaxed(&wf_action_stops, 0);
@@ -236,7 +254,7 @@ void wf_actions_fork_child(void)
 
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
-		if (wf_action_is_handler(a) || is_ours(sig))
+		if ((wf_action_is_handler(a) && !has_own) || is_ours(sig))
 			give_up(sig, a);
 	}
 }

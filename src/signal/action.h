@@ -71,8 +71,20 @@ void wf_action_do_default(int sig, const siginfo_t *info);
 /* The kernel shall do what it does by default when sig comes next. */
 void wf_action_uninstall(int sig);
 
-/* Takes over what the program has set so far / gives it back in a child. */
+/* Takes over what the program has set so far / gives it back in a child, unless
+ * that is a borrower's, which has set its own. */
 void wf_actions_start(void);
-void wf_actions_fork_child(void);
+void wf_actions_fork_child(bool has_own);
+
+/*
+ * For a child that borrows the memory: what the program has set, and in the
+ * child the kernel's for it. Those by which weft finds memory that is not there
+ * stay weft's.
+ */
+struct wf_actions {
+	struct wf_action of[65];
+};
+void wf_actions_copy(struct wf_actions *ret);
+void wf_actions_give_up(const struct wf_actions *actions);
 
 #endif

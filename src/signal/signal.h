@@ -31,8 +31,11 @@ void wf_signal_adopt_pending(struct wf_thread *t);
 /* Around fork: everything is blocked while there are two of us. */
 void wf_signal_fork_prepare(void);
 void wf_signal_fork_parent(void);
-/* Everything is the kernel's and the program's again. */
-void wf_signal_fork_child(struct wf_thread *t);
+/* Everything is the kernel's and the program's again. A borrower has set its
+ * own actions. */
+void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions);
+/* The same for mask and alternate stack of the kernel thread. */
+void wf_signal_restore(const struct wf_thread *t);
 
 /*
  * Before exec, the last thing: what is pending for the caller, t, and the

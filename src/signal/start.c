@@ -124,7 +124,18 @@ void wf_signal_fork_parent(void)
 		wf_deliver_nudge_self();
 }
 
-void wf_signal_fork_child(struct wf_thread *t)
+void wf_signal_restore(const struct wf_thread *t)
+{
+	stack_t altstack = { .ss_flags = SS_DISABLE };
+
+	if (t->altstack.size != 0)
+		altstack = (stack_t){ t->altstack.sp, t->altstack.flags,
+				      t->altstack.size };
+	wf_sys(SYS_sigaltstack, &altstack, NULL);
+	wf_os_set_signal_mask(t->sigmask);
+}
+
+void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions)
 {
 	wf_sigqueue_fork_child();
 	if (t != NULL) {
@@ -137,7 +148,7 @@ void wf_signal_fork_child(struct wf_thread *t)
 	wf_route_fork_child();
 	wf_posix_timer_fork_child();
 	wf_foreign_fork_child();
-	wf_actions_fork_child();
+	wf_actions_fork_child(has_own_actions);
 }
 
 static uint64_t give_to_kernel(struct wf_sigqueue *q)

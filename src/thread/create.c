@@ -20,11 +20,15 @@
 
 struct wf_thread *wf_thread_of(pthread_t handle)
 {
+	struct wf_thread *t;
+
 	if (WF_UNLIKELY(handle == 0))
 		return NULL;
 	if (WF_UNLIKELY(wf_libc.self_offset == 0))
 		wf_runtime_boot();
-	return *(struct wf_thread **)(handle + wf_libc.self_offset);
+	t = *(struct wf_thread **)(handle + wf_libc.self_offset);
+	return WF_LIKELY(!wf_thread_is_borrower(t)) ? t :
+						      wf_borrow_lender(handle);
 }
 
 struct wf_thread *wf_thread_of_id(int32_t id)

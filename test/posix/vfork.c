@@ -1,14 +1,17 @@
 /*
- * Before a process has threads, a child of vfork borrows its memory, and it
- * waits for the child to execute a program or to end.
+ * A child of vfork borrows its parent's memory, and the thread that made it
+ * waits until it executes a program or ends; before there are threads, and
+ * beside others. POSIX allows the child less than it does here.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +22,7 @@
 extern pid_t __vfork(void);
 
 static volatile int shared;
+static _Atomic int is_over;
 
 /* No frame of its own may lie between vfork and the child's end. */
 #define VFORK_CHILD(pid, ...)        \
@@ -39,34 +43,78 @@ static int exit_status(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-static void die_in_child(void)
+/* --- what it is done beside ----------------------------------------------- */
+
+static void *keep_busy(void *arg)
 {
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+	while (!is_over) {
+		free(malloc(100 + (size_t)(intptr_t)arg * 37));
+		pthread_mutex_lock(&mutex);
+		pthread_mutex_unlock(&mutex);
+		if ((intptr_t)arg % 2 == 0)
+			usleep(300);
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void *call(void *body)
+{
+	for (int i = 0; i < 5; i++)
+		((void (*)(void))body)();
+	return NULL;
+}
+
+/* By nr threads at a time, while others run. */
+static void in_threads(void (*body)(void), int nr)
+{
+	pthread_t busy[4], threads[100];
+
+	is_over = 0;
+	threads_start_numbered(busy, 4, keep_busy);
+	threads_start(threads, nr, call, (void *)body);
+	threads_join(threads, nr);
+	is_over = 1;
+	threads_join(busy, 4);
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+static void write_memory(void)
+{
+	int *heap = malloc(sizeof(*heap));
+	volatile int local = 1;
 	pid_t pid;
 
-	VFORK_CHILD(pid, kill(getpid(), SIGKILL));
-	CHECK_EQ(WTERMSIG(child_wait(pid)), SIGKILL);
+	*heap = 1;
+	VFORK_CHILD(pid, local = 2, *(volatile int *)heap = 3);
+	CHECK_EQ(local, 2);
+	CHECK_EQ(*heap, 3);
+	CHECK_EQ(exit_status(pid), 0);
+	free(heap);
+	pid = __vfork();
+	if (pid == 0) {
+		local = 4;
+		_exit(7);
+	}
+	CHECK_EQ(local, 4);
+	CHECK_EQ(exit_status(pid), 7);
 }
 
 TEST(memory_is_the_parents)
 {
-	volatile int local = 1;
-	pid_t pid;
-
-	shared = 1;
-	VFORK_CHILD(pid, local = 2, shared = 3);
-	CHECK_EQ(local, 2);
-	CHECK_EQ(shared, 3);
-	CHECK_EQ(exit_status(pid), 0);
-	pid = __vfork();
-	if (pid == 0) {
-		shared = 4;
-		_exit(7);
-	}
-	CHECK_EQ(shared, 4);
-	CHECK_EQ(exit_status(pid), 7);
+	write_memory();
 }
 
-TEST(why_exec_failed)
+TEST(memory_is_the_threads)
+{
+	in_threads(write_memory, 5);
+}
+
+static void fail_to_execute(void)
 {
 	volatile int err = 0;
 	pid_t pid;
@@ -76,19 +124,87 @@ TEST(why_exec_failed)
 	CHECK_EQ(exit_status(pid), 0);
 }
 
-TEST(parent_waits_for_exec)
+TEST(why_exec_failed)
+{
+	fail_to_execute();
+}
+
+TEST(why_exec_failed_in_threads)
+{
+	in_threads(fail_to_execute, 5);
+}
+
+/* --- the parent waits ----------------------------------------------------- */
+
+static void execute_late(void)
+{
+	volatile int local = 0;
+	pid_t pid;
+
+	VFORK_CHILD(pid, usleep(5000), local = 1,
+		    execl("/bin/sh", "sh", "-c", "exit 8", (char *)NULL));
+	CHECK_EQ(local, 1);
+	CHECK_EQ(exit_status(pid), 8);
+}
+
+TEST(parent_waits)
 {
 	int ends[2];
 	char c;
 	pid_t pid;
 
+	execute_late();
 	CHECK_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
 	VFORK_CHILD(pid, usleep(20000),
-		    execl("/bin/sh", "sh", "-c", "exit 8", (char *)NULL));
+		    execl("/bin/sleep", "sleep", "1000", (char *)NULL));
 	CHECK_EQ(close(ends[1]), 0);
-	CHECK_EQ(read(ends[0], &c, 1), 0); /* the child's end went by exec */
-	CHECK_EQ(exit_status(pid), 8);
-	CHECK_EQ(close(ends[0]), 0);
+	CHECK_EQ(read(ends[0], &c, 1), 0); /* the child's went by exec */
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(WTERMSIG(child_wait(pid)), SIGKILL);
+}
+
+TEST(threads_execute)
+{
+	in_threads(execute_late, 3);
+}
+
+static void be_killed(void)
+{
+	pid_t pid;
+
+	VFORK_CHILD(pid, kill(getpid(), SIGKILL));
+	CHECK_EQ(WTERMSIG(child_wait(pid)), SIGKILL);
+}
+
+TEST(child_is_killed)
+{
+	be_killed();
+}
+
+TEST(childs_of_threads_are_killed)
+{
+	in_threads(be_killed, 5);
+}
+
+/* Some of so many may get copies. */
+static void end_at_once(void)
+{
+	pid_t pid;
+
+	VFORK_CHILD(pid, usleep(100));
+	CHECK_EQ(exit_status(pid), 0);
+}
+
+TEST(many_at_a_time)
+{
+	in_threads(end_at_once, 100);
+}
+
+/* --- what is the child's -------------------------------------------------- */
+
+static void handle(int sig)
+{
+	shared = sig;
 }
 
 static void count(void)
@@ -101,80 +217,167 @@ TEST(fork_handlers_are_not_called)
 	pid_t pid;
 
 	CHECK_EQ(pthread_atfork(count, count, count), 0);
-	shared = 0;
 	VFORK_CHILD(pid, (void)0);
-	CHECK_EQ(shared, 0);
 	CHECK_EQ(exit_status(pid), 0);
-}
-
-static void handle(int sig)
-{
-	shared = sig;
+	in_threads(be_killed, 2);
+	CHECK_EQ(shared, 0);
 }
 
 /* What a shell's child does before it executes a program. */
-static void become_job(void)
-{
-	sigset_t all;
-
-	sigfillset(&all);
-	signal(SIGUSR1, SIG_DFL);
-	signal(SIGUSR2, SIG_IGN);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	close(0);
-	dup2(2, 1);
-	setsid();
-	umask(0777);
-	_exit(0);
-}
-
-TEST(other_state_is_the_childs)
+static int become_job(void)
 {
 	struct sigaction old;
-	sigset_t mask;
+	sigset_t all, old_mask;
+	int wrong = 0;
+
+	sigfillset(&all);
+	wrong |= sigaction(SIGUSR1, NULL, &old) != 0 ||
+		 old.sa_handler != handle;
+	wrong |= signal(SIGUSR1, SIG_DFL) != handle;
+	wrong |= signal(SIGUSR2, SIG_IGN) != SIG_DFL;
+	wrong |= sigprocmask(SIG_SETMASK, &all, &old_mask) != 0;
+	wrong |= sigismember(&old_mask, SIGHUP) != 1;
+	wrong |= sigismember(&old_mask, SIGTERM) != 0;
+	wrong |= close(0) != 0;
+	wrong |= dup2(2, 1) != 1;
+	wrong |= setsid() != getpid();
+	wrong |= (pid_t)syscall(SYS_gettid) != getpid();
+	wrong |= gettid() != getpid();
+	umask(0777);
+	return wrong;
+}
+
+static void start_job(void)
+{
 	pid_t pid, session = getsid(0);
-	char c;
+	struct sigaction old;
+	sigset_t mask;
 	int ends[2];
+	char c;
 
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(dup2(ends[0], 0), 0);
 	CHECK_EQ(dup2(ends[1], 1), 1);
 	CHECK(signal(SIGUSR1, handle) != SIG_ERR);
 	umask(022);
-	VFORK_CHILD(pid, become_job());
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGHUP);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &mask, NULL), 0);
+	VFORK_CHILD(pid, _exit(become_job()));
 	CHECK_EQ(exit_status(pid), 0);
 	CHECK_EQ(sigaction(SIGUSR1, NULL, &old), 0);
 	CHECK(old.sa_handler == handle);
 	CHECK_EQ(sigaction(SIGUSR2, NULL, &old), 0);
 	CHECK(old.sa_handler == SIG_DFL);
-	CHECK_EQ(sigprocmask(SIG_BLOCK, NULL, &mask), 0);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
 	CHECK_EQ(sigismember(&mask, SIGTERM), 0);
+	CHECK_EQ(sigismember(&mask, SIGHUP), 1);
 	CHECK_EQ(umask(022), 022);
 	CHECK_EQ(getsid(0), session);
 	CHECK_EQ(write(1, "x", 1), 1);
 	CHECK_EQ(read(0, &c, 1), 1);
+	CHECK_EQ(close(ends[0]), 0);
+	CHECK_EQ(close(ends[1]), 0);
+	shared = 0;
 	CHECK_EQ(raise(SIGUSR1), 0);
 	CHECK_EQ(shared, SIGUSR1);
 }
 
-TEST(child_is_killed)
+TEST(other_state_is_the_childs)
 {
-	die_in_child();
+	start_job();
 }
 
-/* The second one may get a copy. */
-TEST(vfork_in_its_child)
+TEST(other_state_is_the_childs_of_a_thread)
+{
+	in_threads(start_job, 1);
+}
+
+static void signal_child(void)
 {
 	pid_t pid;
 
-	pid = vfork();
+	CHECK(signal(SIGUSR1, handle) != SIG_ERR);
+	shared = 0;
+	VFORK_CHILD(pid, kill(getpid(), SIGUSR1), _exit(shared));
+	CHECK_EQ(exit_status(pid), SIGUSR1);
+	VFORK_CHILD(pid, raise(SIGTERM));
+	CHECK_EQ(WTERMSIG(child_wait(pid)), SIGTERM);
+}
+
+TEST(signals_to_the_child)
+{
+	signal_child();
+}
+
+TEST(signals_to_a_threads_child)
+{
+	in_threads(signal_child, 1);
+}
+
+/* Waits for all kinds of things, as its process and by itself. */
+static void wait_in_child(const int *ends)
+{
+	struct pollfd p = { ends[0], POLLIN, 0 };
+	struct timespec ms = { 0, 1000000 };
+	char c = 0;
+	int copy;
+
+	if (write(ends[1], "ab", 2) != 2 || poll(&p, 1, -1) != 1 ||
+	    read(ends[0], &c, 1) != 1 || c != 'a')
+		_exit(1);
+	copy = fcntl(ends[0], F_DUPFD_CLOEXEC, 20);
+	if (copy < 20 || close(ends[0]) != 0 || read(copy, &c, 1) != 1 ||
+	    c != 'b' || close(copy) != 0)
+		_exit(2);
+	if (nanosleep(&ms, NULL) != 0 || usleep(1000) != 0)
+		_exit(3);
+	copy = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (copy < 0 || write(copy, "x", 1) != 1 || dup2(copy, ends[1]) < 0)
+		_exit(4);
+	sched_yield();
+}
+
+static void wait_there(void)
+{
+	int ends[2];
+	char c;
+	pid_t pid;
+
+	CHECK_EQ(pipe(ends), 0);
+	VFORK_CHILD(pid, wait_in_child(ends));
+	CHECK_EQ(exit_status(pid), 0);
+	/* Its descriptors were copies. */
+	CHECK_EQ(write(ends[1], "z", 1), 1);
+	CHECK_EQ(read(ends[0], &c, 1), 1);
+	CHECK_EQ(c, 'z');
+	CHECK_EQ(close(ends[0]), 0);
+	CHECK_EQ(close(ends[1]), 0);
+}
+
+TEST(calls_that_wait)
+{
+	wait_there();
+}
+
+TEST(calls_that_wait_in_a_threads_child)
+{
+	in_threads(wait_there, 4);
+}
+
+/* --- children of children, children of fork ------------------------------- */
+
+static void have_grandchild(pid_t (*second)(void))
+{
+	pid_t pid = vfork();
+
 	if (pid == 0) {
-		pid_t second = vfork();
 		int status;
 
-		if (second == 0)
+		pid = second();
+		if (pid == 0)
 			_exit(5);
-		while (waitpid(second, &status, 0) < 0 && errno == EINTR)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			continue;
 		_exit(WEXITSTATUS(status) + 1);
 	}
@@ -182,23 +385,21 @@ TEST(vfork_in_its_child)
 	CHECK_EQ(exit_status(pid), 6);
 }
 
-TEST(fork_in_its_child)
+static void have_grandchildren(void)
 {
-	pid_t pid;
+	have_grandchild(fork);
+	have_grandchild(_Fork);
+	have_grandchild(vfork); /* it may get a copy */
+}
 
-	pid = vfork();
-	if (pid == 0) {
-		pid_t second = fork();
-		int status;
+TEST(children_of_the_child)
+{
+	have_grandchildren();
+}
 
-		if (second == 0)
-			_exit(5);
-		while (waitpid(second, &status, 0) < 0 && errno == EINTR)
-			continue;
-		_exit(WEXITSTATUS(status) + 1);
-	}
-	CHECK(pid > 0);
-	CHECK_EQ(exit_status(pid), 6);
+TEST(children_of_a_threads_child)
+{
+	in_threads(have_grandchildren, 2);
 }
 
 static void *yield_and_return(void *arg)
@@ -215,34 +416,17 @@ static void use_threads(void)
 	threads_join(threads, 20);
 }
 
-static void vfork_and_exec(void)
-{
-	pid_t pid;
-
-	VFORK_CHILD(pid, execl("/bin/sh", "sh", "-c", "exit 9", (char *)NULL));
-	CHECK_EQ(exit_status(pid), 9);
-}
-
 static void vfork_first(void)
 {
-	volatile int local = 0;
-	pid_t pid;
-
-	VFORK_CHILD(pid, local = 1);
-	CHECK_EQ(local, 1);
-	CHECK_EQ(exit_status(pid), 0);
+	write_memory();
 	use_threads();
-	vfork_and_exec();
-}
-
-TEST(threads_come_after)
-{
-	vfork_first();
+	write_memory();
+	use_threads();
 }
 
 TEST(in_a_child_of_fork)
 {
-	use_threads();
+	vfork_first();
 	CHECK_EQ(child_exit_status(vfork_first), 0);
 }
 
@@ -252,15 +436,61 @@ static int run(void *arg)
 	return 4;
 }
 
-TEST(clone_that_borrows)
+static void clone_child(void)
 {
-	static char stack[65536] __attribute__((aligned(16)));
+	enum { BYTES = 65536 };
+	char *stack = malloc(BYTES);
 	int n = 0;
-	pid_t pid = clone(run, stack + sizeof(stack),
+	pid_t pid = clone(run, stack + BYTES - 16,
 			  CLONE_VM | CLONE_VFORK | SIGCHLD, &n);
 
 	CHECK(pid > 0);
 	CHECK_EQ(n, 6);
 	CHECK_EQ(exit_status(pid), 4);
+	free(stack);
+}
+
+TEST(clone_that_borrows)
+{
+	clone_child();
 	use_threads();
+}
+
+TEST(clone_by_threads)
+{
+	in_threads(clone_child, 4);
+}
+
+/* --- the thread itself, seen by others ------------------------------------ */
+
+static _Atomic int is_lent, is_signalled;
+
+static void *lend_for_long(void *arg)
+{
+	pid_t pid;
+
+	VFORK_CHILD(pid, is_lent = 1; while (!is_signalled) usleep(1000));
+	CHECK_EQ(shared, SIGUSR2);
+	CHECK_EQ(exit_status(pid), 0);
+	return arg;
+}
+
+TEST(thread_that_lends_is_signalled)
+{
+	pthread_t thread;
+	clockid_t clock;
+	int policy;
+	struct sched_param param;
+
+	CHECK(signal(SIGUSR2, handle) != SIG_ERR);
+	thread = thread_start(lend_for_long, &thread);
+	while (!is_lent)
+		sched_yield();
+	CHECK_EQ(pthread_kill(thread, 0), 0);
+	CHECK_EQ(pthread_kill(thread, SIGUSR2), 0);
+	CHECK_EQ(pthread_getschedparam(thread, &policy, &param), 0);
+	CHECK_EQ(pthread_getcpuclockid(thread, &clock), 0);
+	CHECK_EQ(shared, 0); /* who would run the handler waits */
+	is_signalled = 1;
+	CHECK(thread_join(thread) == &thread);
 }

@@ -15,7 +15,7 @@ __vfork:
 	.cfi_startproc
 	subq	$8, %rsp
 	.cfi_adjust_cfa_offset 8
-	call	wf_borrow_begin
+	call	wf_api_vfork_begin
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	testb	%al, %al
@@ -30,7 +30,13 @@ __vfork:
 	.cfi_offset rip, -8
 	movq	%rax, %rdi
 	testq	%rax, %rax
-	jne	wf_vfork_end		/* the parent, or a failure */
+	jne	wf_api_vfork_end	/* the parent, or a failure */
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	wf_vfork_child
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	xorl	%eax, %eax
 	ret
 	.cfi_endproc
 	.size	vfork, . - vfork

@@ -1,0 +1,21 @@
+/*
+ * vfork: api/x86_64/vfork.S with these. Who cannot lend its memory has fork,
+ * as POSIX allows.
+ */
+#include <unistd.h>
+
+#include "api/api.h"
+#include "boot/vfork.h"
+
+bool wf_api_vfork_begin(void);
+bool wf_api_vfork_begin(void)
+{
+	return wf_vfork_begin() != NULL;
+}
+
+pid_t wf_api_vfork_end(long pid);
+pid_t wf_api_vfork_end(long pid)
+{
+	wf_borrow_end(wf_loan_of(wf_self));
+	return wf_api_errno((int)pid);
+}
