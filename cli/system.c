@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#ifdef __x86_64__
+#include <sys/platform/x86.h>
+#endif
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -81,11 +84,11 @@ static bool ask_avx(char *text)
 {
 	const char *best = "no AVX";
 
-	if (__builtin_cpu_supports("avx512f"))
+	if (CPU_FEATURE_ACTIVE(AVX512F))
 		best = "AVX-512";
-	else if (__builtin_cpu_supports("avx2"))
+	else if (CPU_FEATURE_ACTIVE(AVX2))
 		best = "AVX2";
-	else if (__builtin_cpu_supports("avx"))
+	else if (CPU_FEATURE_ACTIVE(AVX))
 		best = "AVX";
 	say(text, "%s: a preempted thread's registers take up to %lu bytes",
 	    best, getauxval(AT_MINSIGSTKSZ));
