@@ -21,6 +21,9 @@ enum wf_exit {
 int wf_complain(int status, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* As strerror(3). */
+const char *wf_error_text(int err);
+
 /*
  * What stdout has been given is written: returns `status`, or complains if it
  * cannot be.

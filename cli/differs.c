@@ -1,14 +1,11 @@
 #include "differs.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "elf.h"
+#include "file.h"
 
 enum { SOMETIMES, ALWAYS };
 
@@ -73,19 +70,12 @@ static void tell_all(const bool *is_called, void (*tell)(const char *text))
 void wf_differs(const char *path, void (*tell)(const char *text))
 {
 	bool is_called[NR_DEVIATIONS] = { false };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	void *bytes = MAP_FAILED;
-	struct stat st;
+	size_t size;
+	char *bytes = wf_file_map(path, &size);
 
-	if (fd < 0)
+	if (bytes == NULL)
 		return;
-	if (fstat(fd, &st) == 0 && st.st_size > 0)
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
-			     fd, 0);
-	close(fd);
-	if (bytes == MAP_FAILED)
-		return;
-	wf_elf_imports(bytes, (size_t)st.st_size, note, is_called);
-	munmap(bytes, (size_t)st.st_size);
+	wf_elf_imports(bytes, size, note, is_called);
+	wf_file_unmap(bytes, size);
 	tell_all(is_called, tell);
 }

@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "differs.h"
+#include "environment.h"
 #include "path.h"
 #include "preload.h"
 #include "system.h"
@@ -39,7 +40,7 @@ static bool try_library(void)
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
-		execve(path, argv, environ);
+		execve(path, argv, wf_environment_all());
 		_exit(WF_EXIT_CANNOT_RUN);
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -1,35 +1,14 @@
 #include "glibc.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* Maps a file to read; NULL if that cannot be done. */
-static char *map_file(const char *path, size_t *ret_size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char *bytes = MAP_FAILED;
-	struct stat st;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &st) == 0)
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
-			     fd, 0);
-	close(fd);
-	if (bytes == MAP_FAILED)
-		return NULL;
-	*ret_size = (size_t)st.st_size;
-	return bytes;
-}
+#include "file.h"
 
 static bool read_glibc_version(const char *path, char *ret_version, size_t size)
 {
 	static const char marker[] = "release version ";
 	size_t file_size, len = 0;
-	char *bytes = map_file(path, &file_size);
+	char *bytes = wf_file_map(path, &file_size);
 	char *found;
 
 	if (bytes == NULL)
@@ -45,7 +24,7 @@ static bool read_glibc_version(const char *path, char *ret_version, size_t size)
 		memcpy(ret_version, found, len);
 		ret_version[len] = '\0';
 	}
-	munmap(bytes, file_size);
+	wf_file_unmap(bytes, file_size);
 	return found != NULL;
 }
 

@@ -1,8 +1,10 @@
 /* weft: the command. */
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
+#include "environment.h"
 #include "weft/weft.h"
 
 int wf_complain(int status, const char *fmt, ...)
@@ -45,9 +47,9 @@ static void help(FILE *to)
 	      to);
 }
 
-bool wf_asks_for_help(const char *arg)
+const char *wf_error_text(int err)
 {
-	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+	return strerror(err);
 }
 
 /* command: NULL, or what help is asked for. */
@@ -89,5 +91,7 @@ static int run_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	if (!wf_environment_begin(environ))
+		return wf_complain(WF_EXIT_WEFT, "out of memory");
 	return wf_printed(run_command(argc, argv));
 }

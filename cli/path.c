@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "environment.h"
+#include "os/sys.h"
+#include "text.h"
 
 /* Of what is neither a file nor a directory; the kernel says EACCES. */
 #define NOT_A_FILE ENXIO
@@ -15,11 +17,17 @@
 /* 0, or the error that executing the file would give. */
 static int can_execute(const char *path, struct stat *ret_st)
 {
-	if (stat(path, ret_st) < 0)
-		return errno;
+	long err = wf_sys(SYS_newfstatat, AT_FDCWD, path, ret_st, 0);
+
+	if (err < 0)
+		return (int)-err;
 	if (!S_ISREG(ret_st->st_mode))
 		return S_ISDIR(ret_st->st_mode) ? EISDIR : NOT_A_FILE;
-	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0 ? errno : 0;
+	err = wf_sys(SYS_faccessat2, AT_FDCWD, path, X_OK, AT_EACCESS);
+	/* Before Linux 5.8; other effective ids are refused in any case. */
+	if (err == -ENOSYS)
+		err = wf_sys(SYS_faccessat, AT_FDCWD, path, X_OK);
+	return (int)-err;
 }
 
 static int explain(const char *program, int err)
@@ -45,7 +53,7 @@ static int explain(const char *program, int err)
 				   program);
 	default:
 		return wf_complain(WF_EXIT_CANNOT_RUN, "%s: %s", program,
-				   strerror(err));
+				   wf_error_text(err));
 	}
 }
 
@@ -54,15 +62,18 @@ static int join(const char *dir, size_t len, const char *name,
 		char ret_path[PATH_MAX])
 {
 	const char *slash = len > 0 ? "/" : "";
-	int n = snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)len, dir, slash,
-			 name);
 
-	return n < PATH_MAX ? 0 : ENAMETOOLONG;
+	ret_path[0] = '\0';
+	if (wf_text_append_bytes(ret_path, PATH_MAX, dir, len) &&
+	    wf_text_append(ret_path, PATH_MAX, slash) &&
+	    wf_text_append(ret_path, PATH_MAX, name))
+		return 0;
+	return ENAMETOOLONG;
 }
 
 int wf_path_search(const char *program, char ret_path[PATH_MAX])
 {
-	const char *path = getenv("PATH");
+	const char *path = wf_environment_get("PATH");
 	int err = ENOENT;
 	struct stat st;
 

@@ -1,12 +1,12 @@
 #include "preload.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <unistd.h>
 
 #include "cli.h"
+#include "environment.h"
+#include "place.h"
+#include "text.h"
 
 #define LIBRARY "libweft.so"
 #define TUNABLE "glibc.pthread.rseq"
@@ -14,21 +14,24 @@
 /* A list as ld.so reads them, in an environment variable. */
 struct list {
 	char *text;
-	size_t len;
+	size_t room;
 };
+
+/* Room for the variable as it is and `more` bytes of new entries. */
+static bool begin(struct list *l, const char *name, size_t more)
+{
+	const char *s = wf_environment_get(name);
+
+	l->room = (s != NULL ? strlen(s) : 0) + more;
+	l->text = wf_text_new(l->room);
+	return l->text != NULL;
+}
 
 static void append(struct list *l, const char *entry, size_t len)
 {
-	char *text = realloc(l->text, l->len + len + 2);
-
-	if (text == NULL)
-		exit(wf_complain(WF_EXIT_WEFT, "out of memory"));
-	l->text = text;
-	if (l->len > 0)
-		text[l->len++] = ':';
-	memcpy(text + l->len, entry, len);
-	l->len += len;
-	text[l->len] = '\0';
+	if (l->text[0] != '\0')
+		wf_text_append(l->text, l->room, ":");
+	wf_text_append_bytes(l->text, l->room, entry, len);
 }
 
 /*
@@ -39,7 +42,7 @@ static void append_variable(struct list *l, const char *name,
 			    const char *separators,
 			    bool (*is_replaced)(const char *entry, size_t len))
 {
-	const char *s = getenv(name);
+	const char *s = wf_environment_get(name);
 
 	while (s != NULL && *s != '\0') {
 		size_t len = strcspn(s, separators);
@@ -72,19 +75,11 @@ static bool try_library(char ret_path[PATH_MAX], const char *dir,
 {
 	char path[2 * PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s%s/" LIBRARY, dir, below);
-	return realpath(path, ret_path) != NULL;
-}
-
-/* Where /proc is not mounted, the command's path is what execve was given. */
-static void find_own_path(char ret_path[PATH_MAX])
-{
-	const char *given = (const char *)getauxval(AT_EXECFN);
-	ssize_t len = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
-
-	ret_path[len > 0 ? len : 0] = '\0';
-	if (len < 0 && (given == NULL || realpath(given, ret_path) == NULL))
-		ret_path[0] = '\0';
+	path[0] = '\0';
+	wf_text_append(path, sizeof(path), dir);
+	wf_text_append(path, sizeof(path), below);
+	wf_text_append(path, sizeof(path), "/" LIBRARY);
+	return wf_place_real(path, ret_path);
 }
 
 int wf_preload_find_library(char ret_path[PATH_MAX])
@@ -92,7 +87,7 @@ int wf_preload_find_library(char ret_path[PATH_MAX])
 	char exe[PATH_MAX];
 	char *slash;
 
-	find_own_path(exe);
+	wf_place_own(exe);
 	slash = strrchr(exe, '/');
 	if (slash != NULL) {
 		*slash = '\0';
@@ -110,14 +105,18 @@ int wf_preload_find_library(char ret_path[PATH_MAX])
 
 int wf_preload_set(const char *library, const char *sanitizer)
 {
-	struct list preload = { NULL, 0 };
-	struct list tunables = { NULL, 0 };
+	struct list preload, tunables;
 
 	if (strpbrk(library, ": ") != NULL)
 		return wf_complain(WF_EXIT_WEFT,
 				   "%s: ld.so preloads no library whose path "
 				   "has a space or a colon; move weft",
 				   library);
+	/* Each entry with its separator, and the end. */
+	if (!begin(&preload, "LD_PRELOAD",
+		   strlen(sanitizer) + strlen(library) + 3) ||
+	    !begin(&tunables, "GLIBC_TUNABLES", sizeof(TUNABLE "=0") + 1))
+		return wf_complain(WF_EXIT_WEFT, "out of memory");
 	/* By name only: ld.so finds it where it finds the program's own. */
 	if (*sanitizer != '\0')
 		append(&preload, sanitizer, strlen(sanitizer));
@@ -125,8 +124,8 @@ int wf_preload_set(const char *library, const char *sanitizer)
 	append(&preload, library, strlen(library));
 	append_variable(&tunables, "GLIBC_TUNABLES", ":", is_rseq);
 	append(&tunables, TUNABLE "=0", strlen(TUNABLE "=0"));
-	if (setenv("LD_PRELOAD", preload.text, 1) < 0 ||
-	    setenv("GLIBC_TUNABLES", tunables.text, 1) < 0)
+	if (!wf_environment_set("LD_PRELOAD", preload.text) ||
+	    !wf_environment_set("GLIBC_TUNABLES", tunables.text))
 		return wf_complain(WF_EXIT_WEFT, "out of memory");
 	return 0;
 }

@@ -4,19 +4,20 @@
  */
 #include "target.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/xattr.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "elf.h"
+#include "file.h"
+#include "os/sys.h"
 #include "path.h"
+#include "text.h"
 
 /* As many as the kernel follows before it gives up with ELOOP. */
 #define MAX_INTERPRETERS 5
@@ -30,21 +31,22 @@
  */
 static bool is_privileged(const char *path, const struct stat *st)
 {
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-	struct statvfs fs;
+	long uid = wf_sys(SYS_geteuid), real_uid = wf_sys(SYS_getuid);
+	long gid = wf_sys(SYS_getegid), real_gid = wf_sys(SYS_getgid);
+	struct statfs fs;
 
-	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
-	    statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID) == 0) {
+	if (wf_sys(SYS_prctl, PR_GET_NO_NEW_PRIVS) != 1 &&
+	    wf_sys(SYS_statfs, path, &fs) == 0 &&
+	    (fs.f_flags & ST_NOSUID) == 0) {
 		if (st->st_mode & S_ISUID)
 			uid = st->st_uid;
 		if ((st->st_mode & S_ISGID) && (st->st_mode & S_IXGRP))
 			gid = st->st_gid;
-		if (getuid() != 0 &&
-		    getxattr(path, "security.capability", NULL, 0) > 0)
+		if (real_uid != 0 &&
+		    wf_sys(SYS_getxattr, path, "security.capability") > 0)
 			return true;
 	}
-	return uid != getuid() || gid != getgid();
+	return uid != real_uid || gid != real_gid;
 }
 
 static const char *file_name(const char *path)
@@ -76,7 +78,7 @@ static int judge_loader(const char *label, const char *loader)
 			"%s: not linked with glibc, which weft needs "
 			"(its loader is %s); build it against glibc",
 			label, loader);
-	if (access(loader, F_OK) < 0)
+	if (wf_sys(SYS_faccessat, AT_FDCWD, loader, F_OK) < 0)
 		return wf_complain(
 			WF_EXIT_NOT_FOUND,
 			"%s: needs the loader %s, which is not there", label,
@@ -186,24 +188,19 @@ static int inspect_file(const char *label, struct wf_target *target,
 	const char *path = target->binary;
 	struct wf_elf elf = { .kind = WF_ELF_NONE };
 	struct stat st;
+	size_t size;
 	char *bytes;
-	int fd, status;
+	int status;
 
 	ret_next[0] = '\0';
 	status = wf_path_check(label, path, &st);
 	if (status != 0)
 		return status;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	bytes = MAP_FAILED;
-	if (fd >= 0 && st.st_size > 0)
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
-			     fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (bytes != MAP_FAILED) {
-		script_interpreter(bytes, (size_t)st.st_size, ret_next);
-		wf_elf_read(bytes, (size_t)st.st_size, &elf);
-		munmap(bytes, (size_t)st.st_size);
+	bytes = wf_file_map(path, &size);
+	if (bytes != NULL) {
+		script_interpreter(bytes, size, ret_next);
+		wf_elf_read(bytes, size, &elf);
+		wf_file_unmap(bytes, size);
 	}
 	if (ret_next[0] != '\0')
 		return 0; /* the kernel ignores a script's own set-id bits */
@@ -218,7 +215,7 @@ static int inspect_file(const char *label, struct wf_target *target,
 	strcpy(target->sanitizer, elf.sanitizer);
 	/* It loads the program that its arguments name. */
 	if (elf.kind == WF_ELF_LIBRARY && is_glibc_loader(path)) {
-		snprintf(target->loader, sizeof(target->loader), "%s", path);
+		strcpy(target->loader, path);
 		return 0;
 	}
 	return judge_elf(label, &elf);
@@ -230,8 +227,9 @@ int wf_target_inspect(const char *path, struct wf_target *ret_target)
 	char label[2 * PATH_MAX + 32];
 	char next[PATH_MAX];
 
-	snprintf(target.binary, sizeof(target.binary), "%s", path);
-	snprintf(label, sizeof(label), "%s", path);
+	label[0] = '\0';
+	wf_text_append(target.binary, sizeof(target.binary), path);
+	wf_text_append(label, sizeof(label), path);
 	for (int i = 0; i <= MAX_INTERPRETERS; i++) {
 		int status = inspect_file(label, &target, next);
 
@@ -242,8 +240,10 @@ int wf_target_inspect(const char *path, struct wf_target *ret_target)
 			return 0;
 		}
 		strcpy(target.binary, next);
-		snprintf(label, sizeof(label), "%s: its interpreter %s", path,
-			 next);
+		label[0] = '\0';
+		wf_text_append(label, sizeof(label), path);
+		wf_text_append(label, sizeof(label), ": its interpreter ");
+		wf_text_append(label, sizeof(label), next);
 	}
 	return wf_complain(WF_EXIT_CANNOT_RUN,
 			   "%s: too many interpreters of interpreters", path);

@@ -1,0 +1,88 @@
+/*
+ * The fast way into a program. libc's own start asks the CPU for its features
+ * by dozens of cpuid, each of which a hypervisor answers in 8 us, and touches
+ * thirty pages: more than all that `weft run` has to do. So the command begins
+ * here, without libc, and becomes the program if nothing is in the way.
+ *
+ * B1. What is linked into this part refers to nothing outside of it except
+ *     libc's _start: no libc, no thread register, no errno. It is linked on its
+ *     own first, with its names hidden; test/cli/test_bare.py looks at it.
+ * B2. It leaves arguments, variables and descriptors as they are. If anything
+ *     fails it returns without a word, and the same steps are taken again from
+ *     main(), which says what is wrong.
+ */
+#include <fcntl.h>
+#include <string.h>
+
+#include "cli.h"
+#include "environment.h"
+#include "os/sys.h"
+#include "place.h"
+#include "prepare.h"
+#include "text.h"
+
+/* main.c's print. */
+int wf_complain(int status, const char *fmt, ...)
+{
+	return status;
+}
+
+const char *wf_error_text(int err)
+{
+	return "";
+}
+
+static bool read_link(const char *path, char ret_path[PATH_MAX])
+{
+	long len = wf_sys(SYS_readlink, path, ret_path, PATH_MAX - 1);
+
+	ret_path[len > 0 ? len : 0] = '\0';
+	return len > 0;
+}
+
+void wf_place_own(char ret_path[PATH_MAX])
+{
+	read_link("/proc/self/exe", ret_path);
+}
+
+static bool read_descriptor(long fd, char ret_path[PATH_MAX])
+{
+	char link[32] = "/proc/self/fd/";
+	char digits[16];
+	char *digit = digits + sizeof(digits) - 1;
+
+	*digit = '\0';
+	do
+		*--digit = (char)('0' + fd % 10);
+	while ((fd /= 10) != 0);
+	return wf_text_append(link, sizeof(link), digit) &&
+	       read_link(link, ret_path);
+}
+
+bool wf_place_real(const char *path, char ret_path[PATH_MAX])
+{
+	long fd = wf_sys(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
+	bool is_known;
+
+	if (fd < 0)
+		return false;
+	/* The kernel says "(unreachable)" of what is outside of the root. */
+	is_known = read_descriptor(fd, ret_path) && ret_path[0] == '/';
+	wf_sys(SYS_close, fd);
+	return is_known;
+}
+
+/* stack: as the kernel has made it. Returns if main() is to do the work. */
+void wf_bare_main(long *stack);
+void wf_bare_main(long *stack)
+{
+	char **argv = (char **)(stack + 1);
+	char **envp = argv + stack[0] + 1;
+	struct wf_prepared prepared;
+
+	if (stack[0] < 2 || strcmp(argv[1], "run") != 0)
+		return;
+	if (wf_environment_begin(envp) && wf_prepare(argv + 1, &prepared) == 0)
+		wf_sys(SYS_execve, prepared.path, prepared.argv,
+		       wf_environment_all());
+}

@@ -1,0 +1,145 @@
+/*
+ * From `weft run`'s arguments to what execve gets. Is compiled twice: bare.c
+ * runs it without libc, and what fails there, or asks for help, comes again.
+ */
+#include "prepare.h"
+
+#include <string.h>
+
+#include "base/options.h"
+#include "cli.h"
+#include "environment.h"
+#include "path.h"
+#include "preload.h"
+#include "target.h"
+
+bool wf_asks_for_help(const char *arg)
+{
+	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+/* The row of an option named by the first len bytes, or wf_nr_options. */
+static size_t find_option(const char *name, size_t len)
+{
+	size_t row = 0;
+
+	while (row < wf_nr_options &&
+	       (strlen(wf_option_rows[row].option) != len ||
+		memcmp(wf_option_rows[row].option, name, len) != 0))
+		row++;
+	return row;
+}
+
+/* Checks the value and sets the variable. */
+static int set_option(size_t row, const char *value)
+{
+	const struct wf_option_row *r = &wf_option_rows[row];
+
+	if (wf_option_set(&wf_options, row, value) < 0)
+		return wf_complain(WF_EXIT_WEFT, "--%s: '%s' is not %s",
+				   r->option, value, r->accepts);
+	if (!wf_environment_set(r->variable, value))
+		return wf_complain(WF_EXIT_WEFT, "out of memory");
+	return 0;
+}
+
+/* Takes one option, --name, --name VALUE or --name=VALUE, off *argv. */
+static int take_option(char ***argv)
+{
+	const char *name = **argv + 2;
+	size_t len = strcspn(name, "=");
+	bool has_value = name[len] == '=';
+	size_t row = find_option(name, len);
+	const char *value;
+
+	++*argv;
+	if (row == wf_nr_options)
+		return wf_complain(WF_EXIT_WEFT,
+				   "unknown option '--%.*s'; see 'weft run "
+				   "--help'",
+				   (int)len, name);
+	if (wf_option_rows[row].kind == WF_OPTION_FLAG) {
+		if (has_value)
+			return wf_complain(WF_EXIT_WEFT,
+					   "--%.*s takes no value", (int)len,
+					   name);
+		return set_option(row, "1");
+	}
+	if (has_value)
+		return set_option(row, name + len + 1);
+	value = **argv;
+	if (value == NULL)
+		return wf_complain(WF_EXIT_WEFT, "--%s needs a value: %s", name,
+				   wf_option_rows[row].accepts);
+	++*argv;
+	return set_option(row, value);
+}
+
+/* Takes the options off *argv. */
+static int take_options(char ***argv)
+{
+	while (**argv != NULL && ***argv == '-') {
+		const char *arg = **argv;
+		int status;
+
+		if (strcmp(arg, "--") == 0) {
+			++*argv;
+			return 0;
+		}
+		if (wf_asks_for_help(arg))
+			return WF_PREPARE_HELP;
+		if (arg[1] != '-')
+			return wf_complain(WF_EXIT_WEFT,
+					   "unknown option '%s'; see 'weft run "
+					   "--help'",
+					   arg);
+		status = take_option(argv);
+		if (status != 0)
+			return status;
+	}
+	return 0;
+}
+
+/* The variables that no option has replaced have to be right, too. */
+static int check_variables(void)
+{
+	const char *name;
+
+	if (wf_options_load_env(&wf_options, wf_environment_all(), &name) == 0)
+		return 0;
+	for (size_t row = 0; row < wf_nr_options; row++) {
+		const struct wf_option_row *r = &wf_option_rows[row];
+
+		if (strcmp(r->variable, name) == 0)
+			return wf_complain(WF_EXIT_WEFT, "%s: '%s' is not %s",
+					   name, wf_environment_get(name),
+					   r->accepts);
+	}
+	return WF_EXIT_WEFT;
+}
+
+int wf_prepare(char **argv, struct wf_prepared *ret_prepared)
+{
+	struct wf_target target;
+	char library[PATH_MAX];
+	int status;
+
+	argv++;
+	status = take_options(&argv);
+	if (status == 0)
+		status = check_variables();
+	if (status != 0)
+		return status;
+	if (*argv == NULL)
+		return wf_complain(WF_EXIT_WEFT,
+				   "no program to run; see 'weft run --help'");
+	status = wf_path_find(*argv, ret_prepared->path);
+	if (status == 0)
+		status = wf_target_inspect(ret_prepared->path, &target);
+	if (status == 0)
+		status = wf_preload_find_library(library);
+	if (status == 0)
+		status = wf_preload_set(library, target.sanitizer);
+	ret_prepared->argv = argv;
+	return status;
+}
