@@ -195,3 +195,16 @@ def test_ring(bench, tmp_path):
         assert all(row["latency"] > 0 for row in ring["3"]["medians"].values())
     assert all("0 (park)" in rows for rows in table["agents"].values())
     assert "words" in result.stdout
+
+
+def test_timed():
+    result = measure.timed("row", ["sleep", "0.01"], 3)
+    assert not result.error and result.figures["row"] >= 10
+
+
+@pytest.mark.parametrize("command, limit_s, error", [
+    (["false"], 60, "status 1"),
+    (["sleep", "600"], 0.01, "no end after 0.01 s"),
+])
+def test_timed_that_fails(command, limit_s, error):
+    assert measure.timed("row", command, 3, limit_s).error == error
