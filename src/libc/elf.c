@@ -1,20 +1,7 @@
 #include "libc/elf.h"
 
 #include <elf.h>
-#include <link.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
-
-/* What a lookup needs of an object's dynamic section. */
-struct tables {
-	const uint32_t *gnu_hash;
-	const ElfW(Sym) *symbols;
-	const char *strings;
-	const ElfW(Half) *versions;
-	ElfW(Addr) base;
-	ElfW(Xword) soname; /* in strings; 0, which is "", if there is none */
-};
 
 static const void *table_at(const struct link_map *map, ElfW(Addr) ptr)
 {
@@ -22,9 +9,9 @@ static const void *table_at(const struct link_map *map, ElfW(Addr) ptr)
 	return (const void *)(ptr < map->l_addr ? ptr + map->l_addr : ptr);
 }
 
-static bool read_tables(const struct link_map *map, struct tables *ret)
+static bool read_tables(const struct link_map *map, struct wf_elf_object *ret)
 {
-	struct tables t = { .base = map->l_addr };
+	struct wf_elf_object t = { .base = map->l_addr };
 
 	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
 		const void *p = table_at(map, d->d_un.d_ptr);
@@ -60,13 +47,13 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-static bool is_default_version(const struct tables *t, uint32_t i)
+static bool is_default_version(const struct wf_elf_object *t, uint32_t i)
 {
 	/* Bit 15 hides a version from plain references. */
 	return t->versions == NULL || (t->versions[i] & 0x8000) == 0;
 }
 
-static void *symbol_address(const struct tables *t, const ElfW(Sym) *s)
+static void *symbol_address(const struct wf_elf_object *t, const ElfW(Sym) *s)
 {
 	void *p = (void *)(t->base + s->st_value);
 
@@ -76,7 +63,7 @@ static void *symbol_address(const struct tables *t, const ElfW(Sym) *s)
 }
 
 /* Layout: nbuckets, first symbol, bloom words, shift; bloom; buckets; chain. */
-static void *lookup(const struct tables *t, const char *name)
+void *wf_elf_lookup(const struct wf_elf_object *t, const char *name)
 {
 	uint32_t nr_buckets = t->gnu_hash[0];
 	uint32_t first = t->gnu_hash[1];
@@ -118,7 +105,7 @@ static bool begins_with(const char *s, const char *beginning)
 /* The program is without a name; one may be a library, as libc itself is. */
 static bool is_named(const struct link_map *map, const char *object)
 {
-	struct tables t;
+	struct wf_elf_object t;
 
 	if (*map->l_name != '\0')
 		return begins_with(base_name(map->l_name), object);
@@ -126,22 +113,28 @@ static bool is_named(const struct link_map *map, const char *object)
 	       begins_with(t.strings + t.soname, object);
 }
 
-void *wf_elf_symbol(const char *object, const char *name)
+bool wf_elf_find(const char *name, struct wf_elf_object *ret_object)
 {
 	const struct link_map *map = _r_debug.r_map;
-	struct tables t;
 
 	for (; map != NULL; map = map->l_next) {
-		if (is_named(map, object) && read_tables(map, &t))
-			return lookup(&t, name);
+		if (is_named(map, name) && read_tables(map, ret_object))
+			return true;
 	}
-	return NULL;
+	return false;
+}
+
+void *wf_elf_symbol(const char *object, const char *name)
+{
+	struct wf_elf_object o;
+
+	return wf_elf_find(object, &o) ? wf_elf_lookup(&o, name) : NULL;
 }
 
 /* What an object does not define comes before what its hash table has. */
 bool wf_elf_program_imports(const char *name)
 {
-	struct tables t;
+	struct wf_elf_object t;
 
 	if (!read_tables(_r_debug.r_map, &t))
 		return false;

@@ -18,15 +18,12 @@ struct field {
 	bool is_size;
 };
 
-static const uint32_t *debug_word(const char *name)
-{
-	return wf_elf_symbol("libc.so", name);
-}
+static struct wf_elf_object libc, loader;
 
 static const char *read_fields(const struct field *f, size_t nr)
 {
 	for (; nr > 0; nr--, f++) {
-		const uint32_t *w = debug_word(f->name);
+		const uint32_t *w = wf_elf_lookup(&libc, f->name);
 
 		if (w == NULL)
 			return f->name;
@@ -67,20 +64,21 @@ static const char *read_functions(void)
 {
 	struct wf_libc_layout *l = &wf_libc;
 	const struct {
-		const char *object, *name;
+		const struct wf_elf_object *object;
+		const char *name;
 		void *ret;
 	} rows[] = {
-		{ "ld-linux", "_dl_allocate_tls", &l->allocate_tls },
-		{ "libc.so", "malloc", &l->libc_malloc },
-		{ "libc.so", "free", &l->libc_free },
-		{ "libc.so", "__call_tls_dtors", &l->call_tls_dtors },
-		{ "libc.so", "__nptl_nthreads", &l->nr_threads },
-		{ "libc.so", "__pthread_keys", &l->keys },
-		{ "libc.so", "clock_gettime", &wf_os_clock_gettime },
+		{ &loader, "_dl_allocate_tls", &l->allocate_tls },
+		{ &libc, "malloc", &l->libc_malloc },
+		{ &libc, "free", &l->libc_free },
+		{ &libc, "__call_tls_dtors", &l->call_tls_dtors },
+		{ &libc, "__nptl_nthreads", &l->nr_threads },
+		{ &libc, "__pthread_keys", &l->keys },
+		{ &libc, "clock_gettime", &wf_os_clock_gettime },
 	};
 
 	for (size_t i = 0; i < WF_ARRAY_LEN(rows); i++) {
-		void *p = wf_elf_symbol(rows[i].object, rows[i].name);
+		void *p = wf_elf_lookup(rows[i].object, rows[i].name);
 
 		if (p == NULL)
 			return rows[i].name;
@@ -93,22 +91,25 @@ const char *wf_libc_layout_init(void)
 {
 	struct wf_libc_layout *l = &wf_libc;
 	size_t user = 0, slotinfo = 0;
-	const char *missing = read_offsets(&user, &slotinfo);
+	const char *missing;
 	void (*static_info)(size_t *, size_t *);
 	char *rtld;
 
+	if (!wf_elf_find("libc.so", &libc) || !wf_elf_find("ld-linux", &loader))
+		return "table of symbols";
+	missing = read_offsets(&user, &slotinfo);
 	if (missing == NULL)
 		missing = read_functions();
 	if (missing != NULL)
 		return missing;
-	rtld = wf_elf_symbol("ld-linux", "_rtld_global");
+	rtld = wf_elf_lookup(&loader, "_rtld_global");
 	if (rtld == NULL)
 		return "_rtld_global";
 	l->rtld_global = rtld;
 	l->stack_user_list = (void **)(rtld + user);
 	l->slotinfo_list = rtld + slotinfo;
-	static_info = (void (*)(size_t *, size_t *))wf_elf_symbol(
-		"ld-linux", "_dl_get_tls_static_info");
+	static_info = (void (*)(size_t *, size_t *))wf_elf_lookup(
+		&loader, "_dl_get_tls_static_info");
 	if (static_info == NULL)
 		return "_dl_get_tls_static_info";
 	static_info(&l->static_tls_bytes, &l->static_tls_align);

@@ -15,8 +15,12 @@ const char *wf_real_init(void)
 #undef WF_REAL
 	};
 
+	struct wf_elf_object libc;
+
+	if (!wf_elf_find("libc.so", &libc))
+		return "table of symbols";
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		void *p = wf_elf_symbol("libc.so", rows[i].name);
+		void *p = wf_elf_lookup(&libc, rows[i].name);
 
 		if (p == NULL)
 			return rows[i].name;
