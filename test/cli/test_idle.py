@@ -153,8 +153,11 @@ def counts_of(pid):
     """{task: (clock ticks, context switches)}"""
     tasks = {}
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        stat = (task / "stat").read_text().rpartition(")")[2].split()
-        status = (task / "status").read_text()
+        try:
+            stat = (task / "stat").read_text().rpartition(")")[2].split()
+            status = (task / "status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it only helped to start
         switches = re.findall(r"ctxt_switches:\s*(\d+)", status)
         tasks[task.name] = (int(stat[11]) + int(stat[12]),
                             sum(map(int, switches)))
