@@ -26,9 +26,9 @@ static void row(const char *name, const char *text)
 
 /*
  * Loads the library into a program that does nothing. It looks for what it
- * needs of libc then, and says what it misses.
+ * needs of libc then, and says what it misses. NULL, or what is wrong.
  */
-static bool try_library(void)
+static const char *try_library(void)
 {
 	char path[PATH_MAX];
 	char *argv[] = { "true", NULL };
@@ -36,30 +36,36 @@ static bool try_library(void)
 	pid_t pid;
 
 	if (wf_path_find(argv[0], path) != 0)
-		return false;
+		return "not looked for: there is no true(1) to load it into";
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
 		execve(path, argv, wf_environment_all());
 		_exit(WF_EXIT_CANNOT_RUN);
 	}
+	if (pid < 0)
+		return "not looked for: no process can be made";
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ?
+		       NULL :
+		       "not found: see above; weft cannot run";
 }
 
 static int report_library(void)
 {
 	char library[PATH_MAX];
 	int status = wf_preload_find_library(library);
+	const char *problem;
 
 	if (status == 0)
 		status = wf_preload_set(library, "");
 	if (status != 0)
 		return status;
 	row("libweft.so", library);
-	if (!try_library()) {
-		row("TCB layout", "not found: see above; weft cannot run");
+	problem = try_library();
+	if (problem != NULL) {
+		row("TCB layout", problem);
 		return WF_EXIT_WEFT;
 	}
 	row("TCB layout", "found: sizes and offsets are libc's own");

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,18 @@
 
 /* The first glibc whose threads weft knows how to make. */
 #define LEAST_GLIBC_MINOR 34
+
+/*
+ * What weft starts with: a monitor and a receiver of signals. A virtual
+ * processor more, a spare carrier and those that make calls which block come
+ * when they can.
+ */
+#define LEAST_KERNEL_THREADS 2
+
+/* Carriers, and as many servers of calls that block as there ever are. */
+#define ENOUGH_KERNEL_THREADS 256
+
+#define TRIAL_STACK_BYTES ((size_t)64 * 1024)
 
 #define say(text, ...) snprintf((text), WF_SYSTEM_TEXT, __VA_ARGS__)
 
@@ -298,12 +311,59 @@ static bool ask_address_space(char *text)
 	return true;
 }
 
+static void *await_release(void *release)
+{
+	pthread_mutex_lock(release);
+	pthread_mutex_unlock(release);
+	return NULL;
+}
+
+/*
+ * How many kernel threads can be made here, up to most. All processes of the
+ * user and of the control group count against the limits, some users are
+ * exempt, and filters may refuse: whoever does not try does not know.
+ */
+static int try_kernel_threads(int most)
+{
+	pthread_mutex_t release = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t *made = calloc((size_t)most, sizeof(*made));
+	pthread_attr_t attr;
+	int nr = 0;
+
+	if (made == NULL)
+		return 0;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, TRIAL_STACK_BYTES);
+	pthread_mutex_lock(&release);
+	while (nr < most &&
+	       pthread_create(&made[nr], &attr, await_release, &release) == 0)
+		nr++;
+	pthread_mutex_unlock(&release);
+	for (int i = 0; i < nr; i++)
+		pthread_join(made[i], NULL);
+	pthread_attr_destroy(&attr);
+	free(made);
+	return nr;
+}
+
 static bool ask_processes(char *text)
 {
-	say_limit(text, RLIMIT_NPROC,
-		  "enough kernel threads for those that block", 256,
-		  "threads that block in the kernel may hold up others");
-	return true;
+	int nr = try_kernel_threads(ENOUGH_KERNEL_THREADS);
+
+	if (nr >= ENOUGH_KERNEL_THREADS)
+		say_limit(text, RLIMIT_NPROC,
+			  "enough kernel threads for those that block", 0, "");
+	else if (nr >= LEAST_KERNEL_THREADS)
+		say(text,
+		    "%d at most can be made now: threads that block in the "
+		    "kernel may hold up others",
+		    nr);
+	else
+		say(text,
+		    "%d at most can be made now: weft needs %d kernel threads "
+		    "to start",
+		    nr, LEAST_KERNEL_THREADS);
+	return nr >= LEAST_KERNEL_THREADS;
 }
 
 static bool ask_sigpending(char *text)

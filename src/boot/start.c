@@ -278,6 +278,17 @@ void wf_start_fork_child(void)
 	start_lock = WF_SPIN_INIT;
 }
 
+/* Programs try again. */
+static void complain_once(int err)
+{
+	static _Atomic bool is_said;
+
+	if (!atomic_exchange(&is_said, true))
+		wf_log("cannot start: error %d; is the limit on processes or "
+		       "memory too low?",
+		       -err);
+}
+
 int wf_boot_start(void)
 {
 	struct wf_thread *t = wf_thread_self();
@@ -298,8 +309,6 @@ int wf_boot_start(void)
 		wf_boot_stats_register();
 	}
 	if (err < 0)
-		wf_log("cannot start: error %d; is the limit on processes or "
-		       "memory too low?",
-		       -err);
+		complain_once(err);
 	return err < 0 ? -EAGAIN : 0;
 }

@@ -10,6 +10,10 @@ import pytest
 from conftest import BUILD, LIBRARY, complains
 
 
+# A user id that nobody runs programs as.
+NOBODY_ELSE = 1_000_000_007
+
+
 def rows(result):
     return {line[:18].strip(): line[18:]
             for line in result.stdout.splitlines()}
@@ -40,6 +44,27 @@ def test_limits_are_asked_for(weft):
     found = rows(weft("doctor", preexec_fn=lower))
     assert "stacks of 1024 KiB" in found["RLIMIT_STACK"]
     assert found["RLIMIT_SIGPENDING"].startswith("7: preemption may lack")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become a user")
+@pytest.mark.parametrize("nr,status,says", [
+    (1, 125, "0 at most can be made now: weft needs 2"),
+    (2, 125, "1 at most can be made now: weft needs 2"),
+    (5, 0, "4 at most can be made now: threads that block"),
+])
+def test_kernel_threads_are_tried(weft, nr, status, says):
+    """The limit itself says nothing: the user's other processes count."""
+    def lower():
+        resource.setrlimit(resource.RLIMIT_NPROC, (nr, nr))
+        os.setresuid(NOBODY_ELSE, NOBODY_ELSE, NOBODY_ELSE)
+    try:
+        result = weft("doctor", preexec_fn=lower)
+    except PermissionError:
+        pytest.skip("others may not read the build")
+    assert rows(result)["RLIMIT_NPROC"].startswith(says)
+    if nr == 1:
+        assert rows(result)["TCB layout"].startswith("not looked for")
+    assert result.returncode == status
 
 
 def test_tls_surplus_of_the_user(weft):

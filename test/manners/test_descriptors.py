@@ -194,3 +194,16 @@ def test_messages_go_to_standard_error_alone(tmp_path, how, says):
     assert result.returncode == 7
     assert data.read_text().startswith(says) and \
         (says or not data.read_text())
+
+
+def test_what_keeps_it_from_starting_is_said_once():
+    """However often the program tries again."""
+    script = ("import os, resource, threading\n"
+              "resource.setrlimit(resource.RLIMIT_AS, (1 << 24, 1 << 24))\n"
+              "for _ in range(3):\n"
+              "    try: threading.Thread(target=int).start()\n"
+              "    except (RuntimeError, MemoryError): pass\n"
+              "os._exit(7)\n")
+    result = run([*WEFT, "/usr/bin/python3", "-c", script])
+    assert (result.returncode, result.stdout) == (7, "")
+    assert result.stderr.count("weft: cannot start") == 1
