@@ -69,6 +69,16 @@ static _Atomic uint32_t nr_turns; /* futex: of the loop in run */
 static _Atomic int tid;
 static struct wf_thread self;
 
+/*
+ * V8: what it takes to be poked by, whether it is wanted or not. seq_cst: who
+ * pokes changes something before, and the receiver reads that after, or one
+ * might send what the other no longer takes.
+ */
+static uint64_t poke_bit(void)
+{
+	return WF_SIGNAL_BIT(POKE_SIGNAL) & ~atomic_load(&wf_route_shown);
+}
+
 static uint64_t may_open(uint64_t set)
 {
 	return wf_route_open_in_threads(set &
@@ -82,9 +92,10 @@ struct ways {
 
 static struct ways choose(void)
 {
+	uint64_t poke = poke_bit(); /* first */
 	uint64_t set = wf_load_acquire(&want), open = may_open(set);
 
-	return (struct ways){ set & ~open, open };
+	return (struct ways){ (set & ~open) | poke, open };
 }
 
 /* V4, V5; mask is what is open now. */
@@ -153,7 +164,7 @@ static long take(uint64_t set, siginfo_t *ret_info)
 	const struct timespec while_dozing = wf_os_timespec(DOZE_NS);
 
 	set &= ~WF_SIGNAL_BIT(32);
-	set |= WF_PREEMPT_BIT | WF_SIGNAL_BIT(POKE_SIGNAL);
+	set |= WF_PREEMPT_BIT;
 	return wf_sys(SYS_rt_sigtimedwait, &set, ret_info,
 		      wf_load_relaxed(&is_dozing) ? &while_dozing : NULL, 8);
 }
@@ -191,7 +202,8 @@ int wf_receiver_start(void)
 
 void wf_receiver_rearm(void)
 {
-	wf_os_tgkill(wf_load_relaxed(&tid), POKE_SIGNAL);
+	wf_os_tgkill(wf_load_relaxed(&tid),
+		     poke_bit() != 0 ? POKE_SIGNAL : WF_PREEMPT_SIGNAL);
 }
 
 /* It does not take these yet, or not as it should. */
@@ -250,7 +262,7 @@ void wf_receiver_leave_to_kernel(uint64_t set)
 
 		wf_receiver_shrink(left);
 		wf_fence_seq_cst(); /* V4 */
-		if ((left & wf_load_acquire(&armed)) == 0)
+		if ((left & ~poke_bit() & wf_load_acquire(&armed)) == 0)
 			return;
 		await_turn(turn);
 	}
