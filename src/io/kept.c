@@ -18,7 +18,8 @@ static bool change(int from, int to)
 	for (uint32_t i = 0; i < MOST; i++) {
 		int found = from;
 
-		if (atomic_compare_exchange_strong(&kept[i], &found, to))
+		if (wf_load_relaxed(&kept[i]) == from &&
+		    atomic_compare_exchange_strong(&kept[i], &found, to))
 			return true;
 	}
 	return false;
@@ -28,7 +29,7 @@ int wf_kept_make(int fd)
 {
 	long own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, WF_KEPT_HIGH_FD);
 
-	if (own == -EINVAL) /* the limit on descriptors is low */
+	if (own == -EINVAL || own == -EMFILE) /* the limit is low */
 		own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
 	if (own < 0)
 		return -1;

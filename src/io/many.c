@@ -7,13 +7,17 @@
  * M3. Who begins to wait just when the number goes does not hear of its file;
  *     nor does who has lost WF_MANY_KEPT of them already, or where there is no
  *     number free.
+ * M4. The set is weft's own descriptor, and is closed before a handler runs,
+ *     which may leave the call by a jump.
  */
 #include "io/many.h"
 
 #include <linux/io_uring.h>
+#include <sys/epoll.h>
 
 #include "base/spin.h"
 #include "io/kept.h"
+#include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
 #include "wait/closed.h"
@@ -27,6 +31,14 @@ static _Atomic uint32_t nr_waits;
 static struct wf_many *wait_of(struct wf_request_scope *scope)
 {
 	return wf_container_of(scope, struct wf_many, scope);
+}
+
+/* M4; never waits. */
+static void close_set(struct wf_many *m)
+{
+	if (m->set >= 0)
+		wf_kept_close(m->set);
+	m->set = -1;
 }
 
 static void begin(struct wf_request_scope *scope)
@@ -43,26 +55,43 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	wf_list_del(&wait_of(scope)->link);
 	wf_spin_unlock(&list_lock);
 	atomic_fetch_sub(&nr_waits, 1);
+	close_set(wait_of(scope));
 }
 
-int wf_many_wait(struct wf_many *m, int epfd, int64_t deadline_ns,
-		 uint32_t nr_handlers)
+int wf_many_begin(struct wf_many *m)
+{
+	int low = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
+
+	if (low < 0)
+		return low;
+	m->set = wf_kept_make(low);
+	if (m->set < 0)
+		m->set = low; /* no room: the program may find it */
+	else
+		wf_sys(SYS_close, low);
+	return 0;
+}
+
+int wf_many_wait(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers)
 {
 	struct wf_request r = {
 		.op = IORING_OP_POLL_ADD,
-		.fd = epfd,
+		.fd = m->set,
 		.op_flags = POLLIN,
 		.scope = &m->scope,
 	};
-	int err;
 
 	m->scope = (struct wf_request_scope){ begin, end };
-	err = wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
+	return wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
+}
+
+void wf_many_end(struct wf_many *m)
+{
+	close_set(m);
 	for (uint32_t i = 0; i < m->nr_kept; i++) {
 		if (m->kept[i] >= 0)
 			wf_kept_close(m->kept[i]);
 	}
-	return err;
 }
 
 /* --- closing -------------------------------------------------------------- */

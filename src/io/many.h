@@ -4,7 +4,13 @@
  * of it is closed, where the kernel's poll would go on waiting for it.
  *
  *     struct wf_many m = { .fds = fds, .nr = nr };
- *     err = wf_many_wait(&m, epfd, deadline_ns, nr_handlers);
+ *
+ *     err = wf_many_begin(&m);
+ *     if (err < 0)
+ *             return err;
+ *     ...                                      what is in m.set
+ *     err = wf_many_wait(&m, deadline_ns, nr_handlers);
+ *     wf_many_end(&m);
  */
 #ifndef WEFT_IO_MANY_H
 #define WEFT_IO_MANY_H
@@ -26,6 +32,7 @@ struct wf_many {
 	int nr_sets;	     /* numbers in them */
 
 	/* many.c */
+	int set; /* -1: it is closed */
 	struct wf_request_scope scope;
 	struct wf_list link;
 	uint32_t nr_kept;
@@ -33,9 +40,11 @@ struct wf_many {
 	int kept[WF_MANY_KEPT];	   /* and duplicates of what they were */
 };
 
-/* One wait. As wf_request_run_any. */
-int wf_many_wait(struct wf_many *m, int epfd, int64_t deadline_ns,
-		 uint32_t nr_handlers);
+/* 0 or -Exxx. */
+int wf_many_begin(struct wf_many *m);
+/* One wait, which the set does not outlive. As wf_request_run_any. */
+int wf_many_wait(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers);
+void wf_many_end(struct wf_many *m);
 
 /*
  * Before the numbers are closed or replaced, by whoever is about to.

@@ -93,26 +93,25 @@ static int watch(int epfd, const struct pollfd *fds, nfds_t nr)
 	return 0;
 }
 
-static int wait_and_close(struct wf_many *m, int epfd, int err,
-			  int64_t deadline_ns, uint32_t nr_handlers)
+static int wait_and_end(struct wf_many *m, int err, int64_t deadline_ns,
+			uint32_t nr_handlers)
 {
 	if (err == 0)
-		err = wf_many_wait(m, epfd, deadline_ns, nr_handlers);
-	wf_sys(SYS_close, epfd);
+		err = wf_many_wait(m, deadline_ns, nr_handlers);
+	wf_many_end(m);
 	return err;
 }
 
 static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		     uint32_t nr_handlers)
 {
-	int epfd = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
 	struct wf_many m = { .fds = fds, .nr = nr };
-	int err;
+	int err = wf_many_begin(&m);
 
-	if (epfd < 0)
-		return epfd;
-	err = watch(epfd, fds, nr);
-	return wait_and_close(&m, epfd, err, deadline_ns, nr_handlers);
+	if (err < 0)
+		return err;
+	err = watch(m.set, fds, nr);
+	return wait_and_end(&m, err, deadline_ns, nr_handlers);
 }
 
 /*
@@ -363,16 +362,15 @@ static int select_in_kernel(struct selection *s, int64_t deadline_ns,
 static int wait_sets(const struct selection *s, int64_t deadline_ns,
 		     uint32_t nr_handlers)
 {
-	int epfd = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
 	struct wf_many m = { .sets = s->sets, .nr_sets = s->nr };
 	struct pollfd fds[MOST_REQUESTS];
-	int err = 0, from = 0;
+	int from = 0, err = wf_many_begin(&m);
 
-	if (epfd < 0)
-		return epfd;
+	if (err < 0)
+		return err;
 	while (err == 0 && from < s->nr)
-		err = watch(epfd, fds, list_of(s->sets, s->nr, &from, fds));
-	return wait_and_close(&m, epfd, err, deadline_ns, nr_handlers);
+		err = watch(m.set, fds, list_of(s->sets, s->nr, &from, fds));
+	return wait_and_end(&m, err, deadline_ns, nr_handlers);
 }
 
 static int wait_selected(struct selection *s, int64_t deadline_ns,
