@@ -19,6 +19,7 @@
 typedef void *(*search_fn)(void *handle, const char *name);
 typedef void *(*versioned_search_fn)(void *handle, const char *name,
 				     const char *version);
+typedef char *(*error_fn)(void);
 
 void *wf_api_dlsym(void *handle);
 void *wf_api_dlvsym(void *handle, const char *name);
@@ -56,9 +57,16 @@ static void *search_version(void *handle, const char *name, const char *version)
 	search_fn real = (search_fn)wf_elf_symbol("libc.so", "dlsym");
 	versioned_search_fn versioned =
 		(versioned_search_fn)wf_elf_symbol("libc.so", "dlvsym");
-	void *found = versioned(handle, name, version);
+	void *found = versioned(handle, name, version), *default_found;
 
-	return found != NULL ? own_for(found, real(handle, name), name) : NULL;
+	if (found == NULL || own(name) == NULL)
+		return found;
+	default_found = real(handle, name);
+	if (default_found != NULL)
+		return own_for(found, default_found, name);
+	/* libc has an old version only. To the program that is no error. */
+	((error_fn)wf_elf_symbol("libc.so", "dlerror"))();
+	return own_for(found, found, name);
 }
 
 /*
