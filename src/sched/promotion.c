@@ -130,9 +130,7 @@ static bool is_anywhere_else(const struct wf_thread *t)
 void wf_promotion_seek(struct wf_thread *t)
 {
 	struct wf_vp *own = wf_vp_of(wf_self);
-	uint64_t entry = wf_load_relaxed(&t->unstarted) == 0 ?
-				 wf_entry_started(t) :
-				 wf_entry_unstarted(t);
+	uint64_t entry;
 	bool any_is_urgent = false;
 
 	if (t == wf_self || t->kind != WF_THREAD_MULTIPLEXED)
@@ -140,6 +138,8 @@ void wf_promotion_seek(struct wf_thread *t)
 	wf_os_pass_barrier();
 	if (is_anywhere_else(t))
 		return;
+	entry = wf_load_relaxed(&t->unstarted) == 0 ? wf_entry_started(t) :
+						      wf_entry_unstarted(t);
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
 		bool is_urgent = vp != own && seems_to_have(vp, entry);
