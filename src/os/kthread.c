@@ -16,19 +16,27 @@
 
 _Atomic uint32_t wf_os_execs;
 
-/* The kernel refuses what shares the root with one that is in exec. */
+/*
+ * The kernel refuses what shares the root with one that is in exec: for as long
+ * as that takes, where others have the CPUs, or the program comes from a disk.
+ */
 static int retry_clone(unsigned long flags, void *stack_top, uintptr_t tp,
 		       void (*fn)(void *), void *arg)
 {
-	enum { TRIES = 200 };
 	const struct timespec nap = { .tv_nsec = 100 * WF_NS_PER_US };
+	const int64_t most_ns = 2 * WF_NS_PER_S;
+	int64_t begin_ns = 0;
 
-	for (int i = 1;; i++) {
+	for (;;) {
 		bool is_exec = atomic_load(&wf_os_execs) != 0;
 		int tid = (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
 
 		is_exec = is_exec || atomic_load(&wf_os_execs) != 0;
-		if (tid != -EAGAIN || !is_exec || i == TRIES)
+		if (tid != -EAGAIN || !is_exec)
+			return tid;
+		if (begin_ns == 0)
+			begin_ns = wf_os_now();
+		if (wf_os_now() - begin_ns > most_ns)
 			return tid;
 		wf_sys(SYS_nanosleep, &nap, NULL);
 	}
