@@ -66,7 +66,7 @@ def lines_of(log):
             text = begun.pop(pid, "") + half[1]
         call = re.match(r"(\w+)\((.*)", text)
         if text.endswith("<unfinished ...>"):
-            begun[pid] = text.removesuffix("<unfinished ...>")
+            begun[pid] = text.removesuffix("<unfinished ...>").rstrip()
         elif call:
             yield pid, address, call[1], call[2]
     # The process ended in these; strace does not always see in which.
