@@ -1,15 +1,21 @@
 /*
  * Pipes can be asked whether they would wait (SPLICE_F_NONBLOCK); sockets pay
- * no heed to that, so what blocks on one is a server's from the start.
+ * no heed to that, so what blocks on one is a server's from the start. But
+ * sendfile is given no more at a time than a socket has room for.
  */
 #include "io/copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
+#include <poll.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 
 #include "io/call.h"
 #include "io/descriptor.h"
+#include "io/wait.h"
+#include "os/mem.h"
 #include "os/sys.h"
 
 /* Makes the call, whose flags are its argument number `flags`. */
@@ -27,6 +33,63 @@ static long ask_first(struct wf_call *c, int flags)
 	return wf_call_wait(c);
 }
 
+/*
+ * What a socket takes at once when poll calls it writable: a third of its
+ * buffer is free then. Should it not be so a carrier waits, and is rescued.
+ */
+static size_t room_of(int fd)
+{
+	const int least = WF_PAGE;
+	int bytes = 0;
+	socklen_t size = sizeof(bytes);
+
+	wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_SNDBUF, &bytes, &size);
+	return (size_t)(bytes / 4 > least ? bytes / 4 : least);
+}
+
+/* 0, or why it is not waited for any more. */
+static int wait_writable(int fd, int64_t deadline)
+{
+	struct pollfd now = { fd, POLLOUT, 0 };
+	struct wf_request r = {
+		.op = IORING_OP_POLL_ADD,
+		.fd = fd,
+		.op_flags = POLLOUT,
+	};
+	int err;
+
+	if (wf_sys(SYS_poll, &now, 1, 0) > 0)
+		return 0;
+	err = wf_io_run(&r, deadline);
+	return err < 0 ? err : 0;
+}
+
+/* As long as the number is the file that it was. */
+static long send_in_parts(struct wf_call *c, int to, int from, size_t bytes)
+{
+	int64_t deadline = wf_descriptor_deadline(to, SO_SNDTIMEO);
+	uint32_t uses = wf_descriptor_uses(to);
+	size_t room = room_of(to), done = 0;
+	long n;
+
+	do {
+		size_t part = bytes - done < room ? bytes - done : room;
+
+		n = wait_writable(to, deadline);
+		if (n == 0 && wf_descriptor_uses(to) != uses)
+			n = -EBADF;
+		if (n < 0)
+			break;
+		c->args[3] = (long)part;
+		n = wf_call_on(from, c, false);
+		if (n > 0)
+			done += (size_t)n;
+		if (n < (long)part)
+			break;
+	} while (done < bytes);
+	return done > 0 ? (long)done : n;
+}
+
 long wf_io_sendfile(int to, int from, off_t *offset, size_t bytes)
 {
 	struct wf_call *c =
@@ -34,8 +97,13 @@ long wf_io_sendfile(int to, int from, off_t *offset, size_t bytes)
 
 	if (!wf_descriptor_is_stream(to))
 		return wf_call_on(from, c, false);
-	return wf_descriptor_is_nonblocking(to) ? wf_call_make(c) :
-						  wf_call_wait(c);
+	if (bytes == 0 || wf_descriptor_is_nonblocking(to))
+		return wf_call_make(c);
+	if (!wf_descriptor_is_stream_socket(to))
+		return wf_call_wait(c);
+	return send_in_parts(c, to, from,
+			     bytes < WF_IO_MOST_BYTES ? bytes :
+							WF_IO_MOST_BYTES);
 }
 
 static bool is_blocking_socket(int fd)

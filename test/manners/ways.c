@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -209,6 +210,29 @@ static void make_met_fifo(void)
 	close(ends[1]);
 }
 
+/* A socket that there is room in, and a file that is sent to it. */
+static int sent;
+
+static void make_sent(void)
+{
+	make_file();
+	sent = ends[0];
+	make_socket();
+}
+
+static ssize_t send_file(void)
+{
+	off_t begin = 0;
+
+	return sendfile(ends[1], sent, &begin, 8);
+}
+
+static void take_sent(void)
+{
+	while (recv(ends[0], block, sizeof(block), MSG_DONTWAIT) > 0)
+		continue;
+}
+
 static const struct kind kinds[] = {
 	{ "pipe", make_pipe, give_bytes, take_bytes },
 	{ "socket", make_socket, give_bytes, take_bytes },
@@ -220,6 +244,7 @@ static const struct kind kinds[] = {
 	{ "file", make_file, give_nothing, take_bytes },
 	{ "place", make_file, give_nothing, take_at_place },
 	{ "memory", make_memory_file, give_nothing, take_bytes },
+	{ "sending", make_sent, take_sent, send_file },
 	{ "proc", make_status, give_status, take_bytes },
 	{ "open", make_path, give_nothing, open_and_close },
 	{ "meeting", make_met_fifo, open_both_sides, open_and_close_all },
