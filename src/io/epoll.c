@@ -82,6 +82,11 @@ static void call(struct wait *w)
 	wf_store_release(&w->is_in_call, false);
 }
 
+static bool has_nothing(const struct wait *w, uint32_t nr_handlers)
+{
+	return w->n == 0 || wf_poll_is_for_nothing(w->n, nr_handlers);
+}
+
 static struct wait *wait_of(struct wf_request_scope *scope)
 {
 	return wf_container_of(scope, struct wait, scope);
@@ -132,19 +137,16 @@ static int wait_once(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 	return err;
 }
 
+/* After a look that found nothing. */
 static int wait_until(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 {
-	call(w);
-	while (w->n == 0 || wf_poll_is_for_nothing(w->n, nr_handlers)) {
-		int err;
+	do {
+		int err = wait_once(w, deadline_ns, nr_handlers);
 
-		if (deadline_ns <= wf_os_now())
-			return 0;
-		err = wait_once(w, deadline_ns, nr_handlers);
 		if (err < 0)
 			return err;
-	}
-	return w->n;
+	} while (has_nothing(w, nr_handlers) && deadline_ns > wf_os_now());
+	return has_nothing(w, nr_handlers) ? 0 : w->n;
 }
 
 int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
@@ -160,8 +162,15 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 	};
 	int n;
 
-	wf_signal_open_for_wait(mask);
-	n = wait_until(&w, deadline_ns, nr_handlers);
+	call(&w);
+	if (!has_nothing(&w, nr_handlers))
+		return w.n;
+	/* The kernel handles no signal here. */
+	if (deadline_ns <= wf_os_now())
+		return 0;
+	n = wf_poll_open(mask, nr_handlers) ?
+		    -EINTR :
+		    wait_until(&w, deadline_ns, nr_handlers);
 	wf_signal_close_after_wait(mask);
 	if (wf_load_relaxed(&w.kept_fd) >= 0)
 		wf_kept_close(wf_load_relaxed(&w.kept_fd));

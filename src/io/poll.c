@@ -6,6 +6,8 @@
  * P1. A thread that has just found nothing to receive from a socket, without
  *     waiting, and polls that knows the first answer, and no call asks. It is a
  *     guess: the request sees what is there when it is submitted.
+ * P2. What a mask of the call's opens is delivered once nothing was ready, and
+ *     then ends the call, also one that does not wait: so does the kernel.
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -190,36 +192,47 @@ static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		       wf_poll_in_kernel(fds, nr, deadline_ns, nr_handlers);
 }
 
+bool wf_poll_open(const uint64_t *mask, uint32_t nr_handlers)
+{
+	wf_signal_open_for_wait(mask);
+	return mask != NULL && wf_self->nr_handlers != nr_handlers;
+}
+
+static int poll_now(struct pollfd *fds, nfds_t nr, uint32_t nr_handlers)
+{
+	int n = (int)wf_sys(SYS_poll, fds, nr, 0);
+
+	return wf_poll_is_for_nothing(n, nr_handlers) ? 0 : n;
+}
+
+/* After a look that found nothing. */
 static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers)
 {
-	bool is_known = is_known_to_wait(fds, nr) && deadline_ns > wf_os_now();
 	uint32_t nr_waits = 0;
+	int n = 0;
 
-	for (;; is_known = false) {
-		int n, err;
-
-		if (!is_known) {
-			n = (int)wf_sys(SYS_poll, fds, nr, 0);
-			if (n != 0 && !wf_poll_is_for_nothing(n, nr_handlers))
-				return n;
-			if (deadline_ns <= wf_os_now())
-				return 0;
-		}
-		err = wait_any(fds, nr, deadline_ns, nr_handlers, &nr_waits);
-		if (err < 0)
-			return err;
+	while (n == 0 && deadline_ns > wf_os_now()) {
+		n = wait_any(fds, nr, deadline_ns, nr_handlers, &nr_waits);
+		if (n == 0)
+			n = poll_now(fds, nr, nr_handlers);
 	}
+	return n;
 }
 
 int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	       const uint64_t *mask)
 {
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	int n;
+	int n = 0;
 
-	wf_signal_open_for_wait(mask);
-	n = poll_until(fds, nr, deadline_ns, nr_handlers);
+	if (!is_known_to_wait(fds, nr) || deadline_ns <= wf_os_now())
+		n = poll_now(fds, nr, nr_handlers);
+	if (n != 0)
+		return n; /* P2 */
+	n = wf_poll_open(mask, nr_handlers) ?
+		    -EINTR :
+		    poll_until(fds, nr, deadline_ns, nr_handlers);
 	wf_signal_close_after_wait(mask);
 	return n;
 }
@@ -419,39 +432,56 @@ static int select_beside_closed(struct selection *s)
 	return nr_ready;
 }
 
-static int select_until(int nr, fd_set *const sets[3], int64_t deadline_ns,
+/* The copies are as the kernel leaves them. */
+static int select_first(struct selection *s, uint32_t nr_handlers)
+{
+	int n;
+
+	do
+		n = select_now(s);
+	while (wf_poll_is_for_nothing(n, nr_handlers));
+	return n;
+}
+
+/* After a look that found nothing. What is ready stays in the copies. */
+static int select_until(struct selection *s, int64_t deadline_ns,
 			uint32_t nr_handlers)
 {
-	__attribute__((cleanup(end_selection))) struct selection s;
 	uint32_t nr_waits = 0;
-	bool has_begun = false;
-	int err = begin_selection(&s, nr, sets);
+	int n = 0;
 
-	while (err == 0) {
-		int n = select_now(&s);
-
-		if (n == -EBADF && has_begun)
-			n = select_beside_closed(&s);
-		if (wf_poll_is_for_nothing(n, nr_handlers))
-			continue;
-		if (n < 0)
-			return n;
-		if (n > 0 || deadline_ns <= wf_os_now())
-			return put_sets(&s) < 0 ? -EFAULT : n;
-		err = wait_selected(&s, deadline_ns, nr_handlers, &nr_waits);
-		has_begun = true;
+	while (n == 0 && deadline_ns > wf_os_now()) {
+		n = wait_selected(s, deadline_ns, nr_handlers, &nr_waits);
+		if (n == 0)
+			n = select_first(s, nr_handlers);
+		if (n == -EBADF)
+			n = select_beside_closed(s);
 	}
-	return err;
+	return n;
+}
+
+static int select_with(struct selection *s, int64_t deadline_ns,
+		       const uint64_t *mask)
+{
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	int n = select_first(s, nr_handlers);
+
+	if (n != 0)
+		return n; /* P2 */
+	n = wf_poll_open(mask, nr_handlers) ?
+		    -EINTR :
+		    select_until(s, deadline_ns, nr_handlers);
+	wf_signal_close_after_wait(mask);
+	return n;
 }
 
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 		 const uint64_t *mask)
 {
-	uint32_t nr_handlers = wf_self->nr_handlers;
-	int n;
+	__attribute__((cleanup(end_selection))) struct selection s;
+	int n = begin_selection(&s, nr, sets);
 
-	wf_signal_open_for_wait(mask);
-	n = select_until(nr, sets, deadline_ns, nr_handlers);
-	wf_signal_close_after_wait(mask);
-	return n;
+	if (n == 0)
+		n = select_with(&s, deadline_ns, mask);
+	return n >= 0 && put_sets(&s) < 0 ? -EFAULT : n;
 }

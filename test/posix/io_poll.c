@@ -337,6 +337,67 @@ TEST(signal_that_waits_for_the_mask)
 	thread_join(thread_start(wait_with_one_pending, NULL));
 }
 
+static int wait_with_mask(int how, int fd, int ms, const sigset_t *mask)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+	struct timespec limit = { 0, ms * NS_PER_MS };
+	struct epoll_event event;
+	fd_set reads;
+
+	FD_ZERO(&reads);
+	FD_SET(fd, &reads);
+	switch (how) {
+	case 0:
+		return ppoll(&p, 1, &limit, mask);
+	case 1:
+		return pselect(fd + 1, &reads, NULL, NULL, &limit, mask);
+	default:
+		return epoll_pwait(epfd, &event, 1, ms, mask);
+	}
+}
+
+/*
+ * A signal that the mask lets in is handled if nothing is ready and not
+ * otherwise; by poll and select also if they do not wait.
+ */
+static void *wait_beside_one_pending(void *arg)
+{
+	sigset_t closed, open;
+	char c;
+
+	sigemptyset(&open);
+	sigemptyset(&closed);
+	sigaddset(&closed, SIGUSR1);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &closed, NULL), 0);
+	for (int how = 0; how < 3; how++) {
+		int ms = how < 2 ? 0 : 900;
+
+		nr_handled = 0;
+		CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
+		CHECK_EQ(write(ends[1], "x", 1), 1);
+		CHECK_EQ(wait_with_mask(how, ends[0], 0, &open), 1);
+		CHECK_EQ(wait_with_mask(how, ends[0], 900, &open), 1);
+		CHECK_EQ(read(ends[0], &c, 1), 1);
+		if (how == 2)
+			CHECK_EQ(wait_with_mask(how, ends[0], 0, &open), 0);
+		CHECK_EQ(nr_handled, 0);
+		CHECK_ERRNO(wait_with_mask(how, ends[0], ms, &open), EINTR);
+		CHECK_EQ(nr_handled, 1);
+	}
+	return arg;
+}
+
+TEST(signal_waits_until_nothing_is_ready)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	CHECK_EQ(pipe(ends), 0);
+	epfd = epoll_create1(0);
+	CHECK_EQ(epoll_ctl(epfd, EPOLL_CTL_ADD, ends[0], &event), 0);
+	signal(SIGUSR1, count_signal);
+	thread_join(thread_start(wait_beside_one_pending, NULL));
+}
+
 /* --- select -------------------------------------------------------------- */
 
 TEST(select_tells_what_is_ready)
