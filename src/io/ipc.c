@@ -55,6 +55,15 @@ static int patience_next(struct patience *p)
 	return wf_self->nr_handlers != p->nr_handlers ? -EINTR : 0;
 }
 
+/*
+ * What a try has found and a later call does not has been removed since, which
+ * is what the kernel tells those that wait.
+ */
+static long tell_removal(const struct patience *p, long n)
+{
+	return n == -EINVAL && p->nr_tries > 0 ? -EIDRM : n;
+}
+
 /* --- semaphores ----------------------------------------------------------- */
 
 /* The kernel's own limit, if nobody has changed that. */
@@ -104,10 +113,10 @@ int wf_io_semop(int id, struct sembuf *ops, size_t nr,
 		return err;
 	if (n != -EAGAIN || !is_any_to_wait(ops, nr) ||
 	    deadline_ns <= wf_os_now())
-		return (int)n;
+		return (int)tell_removal(&p, n);
 	n = wf_call_run(WF_CALL(SYS_semtimedop, id, (long)ops, (long)nr, 0),
 			WF_CALL_ENDS_BY_SIGNAL, deadline_ns);
-	return n == -ETIMEDOUT ? -EAGAIN : (int)n;
+	return n == -ETIMEDOUT ? -EAGAIN : (int)tell_removal(&p, n);
 }
 
 /* --- messages ------------------------------------------------------------- */
@@ -122,13 +131,13 @@ int wf_io_msgsnd(int id, const void *message, size_t bytes, int flags)
 		n = wf_sys(SYS_msgsnd, id, message, bytes, flags | IPC_NOWAIT);
 	while (n == -EAGAIN && (flags & IPC_NOWAIT) == 0 &&
 	       (err = patience_next(&p)) == 0);
-	if (n != -EAGAIN || (flags & IPC_NOWAIT) != 0)
-		return (int)n;
 	if (err == -EINTR)
 		return err;
-	return (int)wf_call_run(WF_CALL(SYS_msgsnd, id, (long)message,
+	if (n == -EAGAIN && (flags & IPC_NOWAIT) == 0)
+		n = wf_call_run(WF_CALL(SYS_msgsnd, id, (long)message,
 					(long)bytes, flags),
 				WF_CALL_ENDS_BY_SIGNAL, WF_FOREVER);
+	return (int)tell_removal(&p, n);
 }
 
 long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags)
@@ -144,13 +153,13 @@ long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags)
 		n = wf_sys(SYS_msgrcv, id, message, bytes, type,
 			   flags | IPC_NOWAIT);
 	while (n == -ENOMSG && (err = patience_next(&p)) == 0);
-	if (n != -ENOMSG)
-		return n;
 	if (err == -EINTR)
 		return err;
-	return wf_call_run(WF_CALL(SYS_msgrcv, id, (long)message, (long)bytes,
-				   type, flags),
-			   WF_CALL_ENDS_BY_SIGNAL, WF_FOREVER);
+	if (n == -ENOMSG)
+		n = wf_call_run(WF_CALL(SYS_msgrcv, id, (long)message,
+					(long)bytes, type, flags),
+				WF_CALL_ENDS_BY_SIGNAL, WF_FOREVER);
+	return tell_removal(&p, n);
 }
 
 /*
