@@ -1,6 +1,7 @@
 #include "io/wait.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -71,15 +72,32 @@ static bool is_in_background(int fd)
 }
 
 /*
+ * A pipe is not ready when each of its pages is in use, though the last one
+ * takes more if there is room in it.
+ */
+static bool may_have_room(int fd, size_t bytes)
+{
+	int held = 0;
+	long most = wf_sys(SYS_fcntl, fd, F_GETPIPE_SZ);
+
+	return most > 0 && wf_sys(SYS_ioctl, fd, FIONREAD, &held) == 0 &&
+	       (size_t)held + bytes <= (size_t)most;
+}
+
+/*
  * Terminals have limits of their own for when a read is over, and what they
  * write may wait although they are ready: a server makes these calls.
  */
-static bool is_polled(int fd, bool is_short)
+static bool is_polled(const struct pollfd *p, const struct iovec *iov, int nr,
+		      bool is_short)
 {
 	struct stat st;
 
-	return is_short && wf_sys(SYS_fstat, fd, &st) == 0 &&
-	       !S_ISCHR(st.st_mode);
+	if (!is_short || wf_sys(SYS_fstat, p->fd, &st) < 0 ||
+	    S_ISCHR(st.st_mode))
+		return false;
+	return p->events != POLLOUT ||
+	       !may_have_room(p->fd, wf_io_total(iov, (size_t)nr));
 }
 
 long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
@@ -91,7 +109,7 @@ long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 	wf_sys(SYS_poll, &now, 1, 0);
 	if ((is_short && now.revents != 0) || wf_descriptor_is_nonblocking(fd))
 		return wf_sys(nr_call, fd, iov, nr);
-	if (is_polled(fd, is_short)) {
+	if (is_polled(&now, iov, nr, is_short)) {
 		int err = wf_io_wait_ready(fd, events);
 
 		if (err == -EINTR || err == -ECANCELED)

@@ -111,6 +111,27 @@ TEST(fifo_takes_what_is_read)
 	thread_join(thread);
 }
 
+/* Each page of it is in use then, which is not ready for poll. */
+TEST(last_page_of_a_fifo_takes_more)
+{
+	static const char data[62000];
+	int fd;
+
+	have_threads();
+	make_folder();
+	CHECK_EQ(mkfifo(paths[0], 0600), 0);
+	fd = open(paths[0], O_RDWR);
+	CHECK(fd >= 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(write(fd, data, sizeof(data)), sizeof(data));
+		CHECK_EQ(write(fd, data, 8), 8);
+		CHECK_EQ(read(fd, (char[sizeof(data) + 8]){ 0 },
+			      sizeof(data) + 8),
+			 sizeof(data) + 8);
+	}
+	CHECK_EQ(close(fd), 0);
+}
+
 /* --- inotify, timerfd, /proc --------------------------------------------- */
 
 static int watcher;
