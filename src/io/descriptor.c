@@ -185,24 +185,29 @@ bool wf_descriptor_is_socket(int fd)
 	return wf_sys(SYS_fstat, fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+/* if_none: it is no socket, or has no such option. */
+static int socket_option(int fd, int option, int if_none)
+{
+	int value = if_none;
+	socklen_t bytes = sizeof(value);
+
+	wf_sys(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &bytes);
+	return value;
+}
+
 bool wf_descriptor_is_byte_stream(int fd)
 {
-	int type = 0;
-	socklen_t bytes = sizeof(type);
+	return socket_option(fd, SO_TYPE, 0) == SOCK_STREAM;
+}
 
-	return wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &bytes) ==
-		       0 &&
-	       type == SOCK_STREAM;
+bool wf_descriptor_is_unix(int fd)
+{
+	return socket_option(fd, SO_DOMAIN, AF_UNSPEC) == AF_UNIX;
 }
 
 static bool is_option_set(int fd, int option)
 {
-	int is_set = 0;
-	socklen_t bytes = sizeof(is_set);
-
-	return wf_sys(SYS_getsockopt, fd, SOL_SOCKET, option, &is_set,
-		      &bytes) == 0 &&
-	       is_set != 0;
+	return socket_option(fd, option, 0) != 0;
 }
 
 bool wf_descriptor_tells_sender(int fd)

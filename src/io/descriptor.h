@@ -46,11 +46,12 @@ void wf_descriptor_was_cached(int fd, bool is_hit);
 /* A limit is about to be set on some socket. */
 void wf_descriptor_limit_comes(void);
 
-/* These four ask the kernel each time. */
+/* These ask the kernel each time. */
 bool wf_descriptor_is_nonblocking(int fd);
 bool wf_descriptor_is_socket(int fd);
 /* A socket whose messages have no borders. */
 bool wf_descriptor_is_byte_stream(int fd);
+bool wf_descriptor_is_unix(int fd);
 /* A Unix socket whose receiver is told who has sent. */
 bool wf_descriptor_tells_sender(int fd);
 

@@ -83,6 +83,19 @@ long wf_io_readv(int fd, const struct iovec *iov, int nr)
 	return readv_other(fd, iov, nr);
 }
 
+/*
+ * Without what has found nothing because sockets of this kind take no notice of
+ * it: Unix ones have no queue of errors, datagrams no urgent data.
+ */
+static int heeded(int fd, int flags)
+{
+	if ((flags & MSG_ERRQUEUE) != 0 && wf_descriptor_is_unix(fd))
+		flags &= ~MSG_ERRQUEUE;
+	if ((flags & MSG_OOB) != 0 && !wf_descriptor_is_byte_stream(fd))
+		flags &= ~MSG_OOB;
+	return flags;
+}
+
 /* Errors and urgent data are there or not. */
 static bool may_wait(int fd, int flags)
 {
@@ -138,8 +151,10 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 
 		if (n != -EAGAIN)
 			return n;
+		flags = heeded(fd, flags);
 		if (!may_wait(fd, flags))
 			return found_dry(fd);
+		r.op_flags = (uint32_t)flags;
 	}
 	r.avoids_ring = waits_for_one(fd, flags) || has_room_for_once(fd, msg);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
@@ -263,6 +278,8 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 		wf_descriptor_was_tried(fd, false);
 		return n;
 	}
+	if (n == -EAGAIN)
+		flags = heeded(fd, flags);
 	if (!may_wait(fd, flags))
 		return n == -EAGAIN ? found_dry(fd) : n;
 	if (n > 0 && !wf_descriptor_is_byte_stream(fd))
@@ -289,13 +306,30 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	return recv_now(fd, buf, bytes, flags, addr, addr_bytes);
 }
 
-/* Says what is left of the time. */
-static int put_left(struct timespec *timeout, int64_t deadline_ns)
+static struct timespec time_left(int64_t deadline_ns)
 {
 	int64_t left_ns = deadline_ns - wf_os_now();
-	struct timespec left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+
+	return wf_os_timespec(left_ns > 0 ? left_ns : 0);
+}
+
+static int put_left(struct timespec *timeout, int64_t deadline_ns)
+{
+	struct timespec left = time_left(deadline_ns);
 
 	return wf_memory_put(timeout, &left, sizeof(left));
+}
+
+/* Those that are there, up to one more when the time is over. */
+static long recvmmsg_now(int fd, struct mmsghdr *messages, unsigned int nr,
+			 int flags, int64_t deadline_ns)
+{
+	struct timespec left;
+
+	if (deadline_ns != WF_FOREVER)
+		left = time_left(deadline_ns);
+	return wf_sys(SYS_recvmmsg, fd, messages, nr, flags | MSG_DONTWAIT,
+		      deadline_ns != WF_FOREVER ? &left : NULL);
 }
 
 /* Those that are there by one call, then one that is waited for, and so on. */
@@ -311,13 +345,13 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 	if (n < 0)
 		return (int)n;
 	for (;;) {
-		n = wf_sys(SYS_recvmmsg, fd, messages + done, nr - done,
-			   one_flags | MSG_DONTWAIT, NULL);
+		n = recvmmsg_now(fd, messages + done, nr - done, one_flags,
+				 deadline_ns);
 		done += n > 0 ? (unsigned int)n : 0;
 		if (done > 0 && (is_over(deadline_ns) || is_for_one))
 			break;
 		if (done == nr || (n < 0 && n != -EAGAIN) ||
-		    !may_wait(fd, flags))
+		    !may_wait(fd, heeded(fd, flags)))
 			break;
 		n = wf_io_recvmsg(fd, &messages[done].msg_hdr, one_flags);
 		if (n == -ENOSYS && done > 0)

@@ -77,6 +77,42 @@ TEST(errors_and_urgent_data_are_there_or_not)
 	CHECK_ERRNO(recv(pair[0], &c, 1, MSG_OOB), EINVAL);
 }
 
+static int flags_of_receive;
+
+static void *receive_with_flags(void *arg)
+{
+	char c = 0;
+
+	is_ready = 1;
+	CHECK_EQ(recv((int)(intptr_t)arg, &c, 1, flags_of_receive), 1);
+	return outcome(c);
+}
+
+static void waits_all_the_same(int flags)
+{
+	pthread_t thread;
+
+	flags_of_receive = flags;
+	is_ready = 0;
+	thread = thread_start(receive_with_flags, (void *)(intptr_t)pair[0]);
+	let_it_wait(&is_ready);
+	CHECK_EQ(send(pair[1], "w", 1, 0), 1);
+	CHECK_EQ(result_of(thread), 'w');
+}
+
+/* Unless the socket takes no notice of such flags. */
+TEST(flags_that_mean_nothing)
+{
+	make_pair(SOCK_DGRAM);
+	waits_all_the_same(MSG_ERRQUEUE);
+	make_pair(SOCK_STREAM);
+	waits_all_the_same(MSG_ERRQUEUE);
+	pair[0] = loopback_socket(SOCK_DGRAM);
+	pair[1] = inet_socket(SOCK_DGRAM);
+	connect_to_it(pair[1]);
+	waits_all_the_same(MSG_OOB);
+}
+
 /* The limit is the socket's, by whichever number it is set. */
 TEST(time_limit_through_another_number)
 {

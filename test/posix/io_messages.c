@@ -107,7 +107,7 @@ TEST(what_ends_a_receive)
 TEST(limits_of_time)
 {
 	struct timespec soon = { 0, NS_PER_MS }, none = { 0, -1 };
-	struct timespec late = { 3600, 0 };
+	struct timespec late = { 3600, 0 }, over = { 0, 0 };
 	struct messages *m = messages();
 
 	have_threads();
@@ -116,6 +116,10 @@ TEST(limits_of_time)
 	post(NR);
 	CHECK_EQ(recvmmsg(pair[0], m->headers, NR, 0, &late), NR);
 	CHECK(late.tv_sec == 3599);
+	/* The time is looked at after each message. */
+	post(2);
+	CHECK_EQ(recvmmsg(pair[0], m->headers, NR, 0, &over), 1);
+	CHECK_EQ(recvmmsg(pair[0], m->headers, NR, MSG_DONTWAIT, NULL), 1);
 	CHECK_ERRNO(recvmmsg(pair[0], m->headers, NR, MSG_DONTWAIT, NULL),
 		    EAGAIN);
 	CHECK_EQ(recvmmsg(pair[0], m->headers, 0, 0, NULL), 0);
