@@ -43,9 +43,12 @@ template <typename Wait> void interrupted_in(const char *name, Wait wait)
 
 void waits()
 {
-	boost::thread sleeper([] {
+	std::atomic<bool> is_over(false);
+	boost::thread sleeper([&] {
 		boost::this_thread::disable_interruption off;
-		boost::this_thread::sleep_for(boost::chrono::milliseconds(60));
+		while (!is_over)
+			boost::this_thread::sleep_for(
+				boost::chrono::milliseconds(1));
 	});
 
 	interrupted_in("sleep", [] {
@@ -70,11 +73,13 @@ void waits()
 	});
 	interrupted_in("restored", [] {
 		boost::this_thread::disable_interruption off;
-		boost::this_thread::sleep_for(boost::chrono::milliseconds(20));
+		while (!boost::this_thread::interruption_requested())
+			boost::this_thread::yield();
 		boost::this_thread::restore_interruption on(off);
 		boost::this_thread::interruption_point();
 	});
 	interrupted_in("join", [&] { sleeper.join(); });
+	is_over = true;
 	if (sleeper.joinable())
 		sleeper.join();
 	std::cout << "mutex free: " << mutex.try_lock() << std::endl;
