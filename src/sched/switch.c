@@ -18,16 +18,21 @@
 #include "sched/words.h"
 
 bool wf_switch_needs_syscall;
+void (*wf_switch_opened)(void);
 void (*wf_words_look)(struct wf_vp *vp);
 
 static WF_COLD void change_mask(struct wf_carrier *c, uint64_t mask)
 {
+	bool was_closed = c->is_mask_known && c->kernel_mask == UINT64_MAX;
+
 	/* Nothing is opened while a signal waits in the slot. */
 	if (mask != UINT64_MAX && wf_load_relaxed(&c->signal_slot.nr) != 0)
 		return;
 	c->kernel_mask = mask;
 	c->is_mask_known = true;
 	wf_os_set_signal_mask(mask & ~WF_PREEMPT_BIT);
+	if (was_closed && wf_switch_opened != NULL)
+		wf_switch_opened();
 }
 
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)

@@ -69,8 +69,14 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next);
 /* First thing on the incoming side. */
 void wf_switch_finish(struct wf_thread *t);
 
-/* Sets the kernel's mask of this carrier if it is another or unknown. */
+/*
+ * Sets the kernel's mask of this carrier if it is another or unknown. No lock
+ * is held, or it is all signals.
+ */
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask);
+
+/* All were blocked, as in a sleep, and no longer are; set by signal/. */
+extern void (*wf_switch_opened)(void);
 
 /* The post function that queues the outgoing thread again. */
 wf_post_fn *wf_switch_requeue(enum wf_resched why);

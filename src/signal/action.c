@@ -46,6 +46,7 @@ enum { NR_SIGNALS = 64 };
 	 WF_PREEMPT_BIT)
 
 _Atomic uint64_t wf_action_stops;
+_Atomic bool wf_action_had_handlers;
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct wf_action table[NR_SIGNALS + 1]; /* D1 */
 
@@ -111,6 +112,8 @@ static int install(int sig, const struct wf_action *a)
 
 	if (!wf_action_is_handler(a) && !(is_default && is_ours(sig)))
 		return give_up(sig, a);
+	if (!is_default)
+		wf_store_relaxed(&wf_action_had_handlers, true);
 	k.flags |= a->flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
 	err = kernel_action(sig, &k, NULL);
 	if (err == 0 && is_ours(sig)) /* D4 */

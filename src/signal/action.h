@@ -59,6 +59,9 @@ bool wf_action_is_default(int sig);
  */
 extern _Atomic uint64_t wf_action_stops;
 
+/* The program has set a handler; never taken back. */
+extern _Atomic bool wf_action_had_handlers;
+
 /*
  * As sigaction, with the kernel's struct; new NULL only asks. sig is one that
  * the program may change. May sleep shortly. Returns 0 or -Exxx.

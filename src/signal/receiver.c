@@ -36,6 +36,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "arch/arch.h"
 #include "base/atomic.h"
 #include "os/clock.h"
 #include "os/futex.h"
@@ -58,6 +59,9 @@ enum {
 	POKE_SIGNAL = SIGSTKFLT,
 	POKE_AGAIN_NS = 10 * 1000 * 1000,
 	DOZE_NS = 10 * 1000 * 1000,
+	/* V9: pauses. */
+	LOOKS = 8,
+	LOOKS_WHILE_TAKEN = 1000,
 };
 
 static _Atomic uint64_t want;	  /* V1 */
@@ -68,6 +72,7 @@ static _Atomic uint32_t is_busy;  /* V3: 0, 1, or WAITED_FOR: with waiters */
 static _Atomic uint32_t nr_turns; /* futex: of the loop in run */
 static _Atomic int tid;
 static struct wf_thread self;
+static siginfo_t taken; /* V9: si_signo 0: nothing; kernel, receiver */
 
 /*
  * V8: what it takes to be poked by, whether it is wanted or not. seq_cst: who
@@ -151,22 +156,35 @@ static bool is_poke(const siginfo_t *info)
 		(info->si_code == SI_TKILL && info->si_pid == wf_os_getpid()));
 }
 
+/* V9 */
+static _Atomic int *taken_signal(void)
+{
+	return (_Atomic int *)&taken.si_signo;
+}
+
 static void hand_on(const siginfo_t *info)
 {
 	atomic_exchange(&is_busy, 1); /* V3 */
 	wf_route_to_process(&self, info, NULL);
+	wf_store_relaxed(taken_signal(), 0);
 	if (atomic_exchange(&is_busy, 0) == WAITED_FOR)
 		wf_os_futex_wake(&is_busy, INT_MAX);
 }
 
+/* Returns what it is, in `taken` and, for weft's own use, in *ret_info. */
 static long take(uint64_t set, siginfo_t *ret_info)
 {
 	const struct timespec while_dozing = wf_os_timespec(DOZE_NS);
+	long sig;
 
 	set &= ~WF_SIGNAL_BIT(32);
 	set |= WF_PREEMPT_BIT;
-	return wf_sys(SYS_rt_sigtimedwait, &set, ret_info,
-		      wf_load_relaxed(&is_dozing) ? &while_dozing : NULL, 8);
+	sig = wf_sys(SYS_rt_sigtimedwait, &set, &taken,
+		     wf_load_relaxed(&is_dozing) ? &while_dozing : NULL, 8);
+	*ret_info = taken;
+	if (sig == WF_PREEMPT_SIGNAL || is_poke(&taken))
+		wf_store_relaxed(taken_signal(), 0);
+	return sig;
 }
 
 static void run(void *arg)
@@ -304,6 +322,20 @@ void wf_receiver_settle(void)
 	}
 }
 
+void wf_receiver_await_taken(void)
+{
+	if (!wf_load_relaxed(&wf_action_had_handlers))
+		return;
+	for (int i = 0; wf_load_relaxed(&is_busy) == 0; i++) {
+		bool is_taken = wf_load_relaxed(taken_signal()) != 0;
+
+		if (i == (is_taken ? LOOKS_WHILE_TAKEN : LOOKS))
+			return;
+		wf_cpu_pause();
+	}
+	wf_receiver_settle();
+}
+
 int wf_receiver_tid(void)
 {
 	return wf_load_relaxed(&tid);
@@ -317,4 +349,5 @@ void wf_receiver_fork_child(void)
 	wf_store_relaxed(&opened, 0);
 	wf_store_relaxed(&is_dozing, false);
 	wf_store_relaxed(&is_busy, 0);
+	wf_store_relaxed(taken_signal(), 0);
 }

@@ -53,6 +53,11 @@ void wf_receiver_rearm(void);
 
 /* Waits until the receiver has handed on what it has in hand. */
 void wf_receiver_settle(void);
+/*
+ * The same for a carrier that has slept and has just opened its mask: the
+ * receiver may not have come to say yet that it has one.
+ */
+void wf_receiver_await_taken(void);
 
 /* 0 until it has started. */
 int wf_receiver_tid(void);

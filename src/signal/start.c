@@ -62,6 +62,7 @@ void wf_signal_convert(uint64_t mask)
 	wf_ufutex_is_interrupted = is_interrupted;
 	wf_ufutex_is_cancelled = wf_cancel_is_due;
 	wf_agent_signal_work = drain_idle;
+	wf_switch_opened = wf_receiver_await_taken;
 	wf_actions_start();
 	if (wf_self->is_first)
 		wf_store_relaxed(&wf_route_first_mask, mask);
