@@ -1,0 +1,132 @@
+/*
+ * Models W1 and W5 of src/signal/route.c where the slot is used again: one who
+ * sends a signal to the process and has chosen a thread for it, that thread,
+ * which ends, and the next one in its slot, which blocks the signal or not.
+ * There are others who take it.
+ *
+ * The stores of who ends and of who makes the next thread go through a store
+ * buffer, as on x86; a membarrier waits until it is empty, and so does who
+ * starts a thread. That both are on one CPU allows more than two would.
+ *
+ * Holds: when nothing moves any more the signal has been taken once, by a
+ * thread that does not block it.
+ */
+bit pending, is_locked;
+bit is_closed, is_open = 1, exit_work;
+byte nr_taken;
+
+mtype = { CLOSED, OPEN, WORK };
+chan buffer = [4] of { mtype, bit };
+
+#define membarrier empty(buffer)
+
+proctype store_buffer()
+{
+end_empty:
+	do
+	:: atomic { buffer?CLOSED(is_closed) }
+	:: atomic { buffer?OPEN(is_open) }
+	:: atomic { buffer?WORK(exit_work) }
+	od
+}
+
+/* wf_sigqueue_take and its like: not locked if there is nothing. */
+inline take_if(condition)
+{
+	if
+	:: !(pending && condition)
+	:: pending && condition ->
+	   atomic {
+		!is_locked;
+		if
+		:: pending -> pending = 0; nr_taken++
+		:: else
+		fi
+	   }
+	fi
+}
+
+proctype slot()
+{
+	bit opens;
+
+	/* wf_signal_thread_end */
+	buffer!CLOSED(1);
+#ifndef BUG_END_DOES_NOT_LOOK
+	take_if(1);
+#else
+	skip;
+#endif
+	if
+	:: goto end_unused
+	:: skip
+	fi;
+	/* init_fields of the next one */
+	buffer!WORK(0);
+	if
+	:: opens = 0
+	:: opens = 1
+	fi;
+	buffer!OPEN(opens);
+#ifndef BUG_NEXT_DOES_NOT_LOOK
+	take_if(1);
+#endif
+	buffer!CLOSED(0);
+	/* It begins. */
+	membarrier;
+	take_if(opens);
+end_runs:
+	do
+	:: exit_work ->
+	   exit_work = 0;
+	   take_if(opens)
+	od;
+end_unused:
+	skip
+}
+
+proctype sender()
+{
+	bit was_open, goes_on;
+
+	if
+	:: is_closed -> goes_on = 1 /* is_alive */
+	:: else ->
+	   atomic { !is_locked -> is_locked = 1 };
+	   if
+	   :: is_closed -> goes_on = 1
+	   :: else -> pending = 1
+	   fi;
+	   is_locked = 0
+	fi;
+	if
+	:: goes_on -> nr_taken++ /* another is chosen */
+	:: else ->
+	   was_open = is_open;
+	   if
+	   :: was_open ->
+	      exit_work = 1;
+#ifndef BUG_NO_BARRIER
+	      membarrier;
+#endif
+#ifndef BUG_MASK_BEFORE_BARRIER
+	      was_open = is_open
+#endif
+	   :: else
+	   fi;
+	   if
+	   :: !was_open || is_closed -> take_if(1)
+	   :: else
+	   fi
+	fi
+}
+
+init {
+	atomic {
+		run store_buffer();
+		run slot();
+		run sender()
+	};
+	timeout;
+	assert(nr_taken == 1 && !pending)
+}
