@@ -1,13 +1,16 @@
 /* Message queues; semaphores and messages of System V. */
+#include <errno.h>
 #include <mqueue.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
 
+#include "api/ipc.h"
 #include "api/park.h"
 #include "boot/boot.h"
 #include "boot/own_table.h"
 #include "io/ipc.h"
 #include "libc/real.h"
+#include "os/sys.h"
 #include "sched/yield.h"
 
 /* --- message queues ------------------------------------------------------- */
@@ -79,6 +82,16 @@ WF_API(int, semtimedop, int id, struct sembuf *ops, size_t nr,
 WF_API(int, semop, int id, struct sembuf *ops, size_t nr)
 {
 	return semtimedop(id, ops, nr, NULL);
+}
+
+long wf_ipc_syscall(long nr, const long *args)
+{
+	const struct timespec *timeout =
+		nr == SYS_semop ? NULL : (const struct timespec *)args[3];
+	int rc = semtimedop((int)args[0], (struct sembuf *)args[1],
+			    (size_t)args[2], timeout);
+
+	return rc < 0 ? -errno : rc;
 }
 
 WF_API(int, msgsnd, int id, const void *message, size_t bytes, int flags)

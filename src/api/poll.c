@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
+#include "api/poll.h"
 #include "io/io.h"
 #include "libc/real.h"
 #include "os/clock.h"
@@ -180,4 +181,19 @@ WF_API(int, pselect, int nr, fd_set *restrict reads, fd_set *restrict writes,
 				       mask);
 	return wf_api_errno(WF_CANCEL_POINT(
 		wf_io_select(nr, sets, deadline_ns, bits_of(mask, &bits))));
+}
+
+/* --- by system call ------------------------------------------------------- */
+
+long wf_poll_syscall(long nr, const long *args)
+{
+	if (!wf_io_can_park())
+		return wf_syscall6(nr, args[0], args[1], args[2], args[3], 0,
+				   0);
+	if (nr == SYS_poll)
+		return wf_io_poll((struct pollfd *)args[0], (nfds_t)args[1],
+				  deadline_of_ms((int)args[2]), NULL);
+	return wf_io_epoll_wait((int)args[0], (struct epoll_event *)args[1],
+				(int)args[2], deadline_of_ms((int)args[3]),
+				NULL);
 }

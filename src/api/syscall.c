@@ -14,7 +14,9 @@
 #include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
+#include "api/ipc.h"
 #include "api/kernel_state.h"
+#include "api/poll.h"
 #include "api/robust.h"
 #include "api/sched.h"
 #include "api/signal.h"
@@ -47,6 +49,22 @@ static long membarrier(const long *a)
 	    !wf_load_relaxed(&is_registered))
 		rc &= ~bit;
 	return rc;
+}
+
+static long dispatch_other(long nr, const long *a)
+{
+	switch (nr) {
+	case SYS_poll:
+	case SYS_epoll_wait:
+		return wf_poll_syscall(nr, a);
+	case SYS_semop:
+	case SYS_semtimedop:
+		return wf_ipc_syscall(nr, a);
+	default:
+		if (wf_kernel_state_concerns(nr))
+			return wf_kernel_state_syscall(nr, a);
+	}
+	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 static long dispatch(long nr, const long *a)
@@ -125,8 +143,7 @@ static long dispatch(long nr, const long *a)
 	case SYS_rseq:
 		return -ENOSYS; /* threads change their kernel threads */
 	default:
-		if (wf_kernel_state_concerns(nr))
-			return wf_kernel_state_syscall(nr, a);
+		return dispatch_other(nr, a);
 	}
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
