@@ -1,15 +1,11 @@
 /* poll, select and epoll by threads, also with masks of signals. */
-#include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -158,91 +154,6 @@ TEST(handler_ends_a_poll)
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	thread_join(thread);
-}
-
-enum { NR_CROWD = 40 };
-
-static struct pollfd crowd[NR_CROWD];
-
-static void make_crowd(void)
-{
-	for (int i = 0; i < NR_CROWD; i++) {
-		CHECK_EQ(pipe(ends), 0);
-		crowd[i] = (struct pollfd){ ends[0], POLLIN, 0 };
-	}
-}
-
-static void *poll_crowd(void *arg)
-{
-	is_ready = 1;
-	CHECK_EQ(poll(crowd, NR_CROWD, -1), 1);
-	return arg;
-}
-
-/* Its number would be another's by the end of the wait, too. */
-TEST(poll_of_many_takes_no_number)
-{
-	int next, again;
-	pthread_t thread;
-
-	have_threads();
-	make_crowd();
-	next = dup(0);
-	CHECK_EQ(close(next), 0);
-	thread = thread_start(poll_crowd, NULL);
-	let_it_wait(&is_ready);
-	again = dup(0);
-	CHECK_EQ(again, next);
-	CHECK_EQ(write(ends[1], "x", 1), 1);
-	thread_join(thread);
-	CHECK_EQ(fcntl(again, F_GETFD), 0);
-}
-
-static sigjmp_buf back;
-
-static void jump_back(int sig)
-{
-	siglongjmp(back, 1);
-}
-
-static int count_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int nr = 0;
-
-	CHECK(dir != NULL);
-	while (readdir(dir) != NULL)
-		nr++;
-	CHECK_EQ(closedir(dir), 0);
-	return nr;
-}
-
-static void leave_polls(int nr_polls)
-{
-	const struct itimerval soon = { .it_value = { .tv_usec = 3000 } };
-
-	for (volatile int i = 0; i < nr_polls; i++) {
-		if (sigsetjmp(back, 1) != 0)
-			continue;
-		CHECK_EQ(setitimer(ITIMER_REAL, &soon, NULL), 0);
-		poll(crowd, NR_CROWD, -1);
-		CHECK(!"it ended");
-	}
-}
-
-TEST(poll_of_many_left_by_a_jump)
-{
-	enum { NR_POLLS = 60 };
-	int before;
-
-	have_threads();
-	make_crowd();
-	CHECK(signal(SIGALRM, jump_back) != SIG_ERR);
-	leave_polls(3);
-	before = count_descriptors();
-	leave_polls(NR_POLLS);
-	/* weft may need some for itself. */
-	CHECK(count_descriptors() < before + NR_POLLS / 3);
 }
 
 /* --- with a mask --------------------------------------------------------- */
