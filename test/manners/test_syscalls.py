@@ -23,7 +23,7 @@ OPTIONS = [(), ("--vps", "1", "--preempt-every", "10ms"), ("--io", "servers"),
            ("--io", "process", "--io-nice", "1")]
 WAYS = ["default", "preempted", "servers", "process"]
 # By libc, by the kernel at the end of a handler, by the real call's name.
-BY_OTHERS = {"clone", "ppoll", "rt_sigreturn"}
+BY_OTHERS = {"clone", "ppoll", "rt_sigreturn", "vfork"}
 # The kernel's own way to go on with a call.
 ALWAYS = {"restart_syscall"}
 
