@@ -5,11 +5,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "arch/arch.h"
 #include "base/atomic.h"
 #include "io/futex.h"
 #include "os/sys.h"
 #include "signal/memory.h"
 #include "sync/deadline.h"
+#include "sync/inherit.h"
 #include "thread/kernel_state.h"
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
@@ -280,8 +282,11 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		return wake_both(addr, 0, val, FUTEX_BITSET_MATCH_ANY);
 	if (cmd == FUTEX_WAKE_BITSET)
 		return wake_both(addr, 0, val, val3);
-	if (is_owned_by_caller(cmd) && wf_kernel_state_begin() < 0)
-		return -EAGAIN;
+	if (is_owned_by_caller(cmd)) {
+		wf_inherit_note_native();
+		if (wf_kernel_state_begin() < 0)
+			return -EAGAIN;
+	}
 	return wf_syscall6(SYS_futex, (long)addr, op, (long)val,
 			   (long)timeout_or_val2, (long)addr2, (long)val3);
 }

@@ -13,16 +13,12 @@
 #define WEFT_API_FUTEX_H
 
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		      const struct timespec *timeout_or_val2, uint32_t *addr2,
 		      uint32_t val3);
 
-#ifndef SYS_futex_waitv /* Of Linux 5.16. */
-#define SYS_futex_waitv 449
-#endif
 /* The system call with these arguments: a kernel thread waits in it. */
 long wf_futex_waitv(const long *args);
 

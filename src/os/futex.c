@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <linux/futex.h>
 
+#include "arch/arch.h"
 #include "os/deadline.h"
 #include "os/sys.h"
-
-#ifndef SYS_futex_waitv /* Of Linux 5.16, which older headers do not know. */
-#define SYS_futex_waitv 449
-#endif
 
 enum { U32 = 2 }; /* of the flags of futex_waitv */
 

@@ -15,9 +15,9 @@
  * P3. A thread that has the id of its kernel thread, in the TCB as well, locks
  *     by libc's functions, which use the list in the TCB: any before weft has
  *     started, foreign ones, and the first thread on the first carrier. It is
- *     bound to that when the runtime starts if it has ever locked such
- *     a mutex. No other thread is for the sake of one: the list that the
- *     kernel has of that carrier is libc's.
+ *     bound to that when the runtime starts if it has ever locked such a mutex,
+ *     or a word by FUTEX_LOCK_PI. No other thread is for the sake of one: the
+ *     list that the kernel has of that carrier is libc's.
  *
  * Rejected: a kernel thread beside the carriers that takes the mutexes for all.
  * It would get the priorities that are meant for their holders.
@@ -43,7 +43,7 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
-/* P3: the first thread has locked one by libc's functions. */
+/* P3: the first thread has locked one by libc's functions or system calls. */
 static _Atomic bool is_used_by_first;
 
 static uintptr_t link_of(const pthread_mutex_t *m)
@@ -75,7 +75,7 @@ bool wf_inherit_is_libc(void)
 	       t->tid == wf_load_relaxed(&t->carrier->tid);
 }
 
-static void see_libc_lock(void)
+void wf_inherit_note_native(void)
 {
 	const struct wf_thread *t = wf_self;
 
@@ -199,7 +199,7 @@ static int lock_in_kernel(pthread_mutex_t *m, clockid_t clock,
 static int lock_by_libc(pthread_mutex_t *m, clockid_t clock,
 			const struct timespec *abstime)
 {
-	see_libc_lock();
+	wf_inherit_note_native();
 	return abstime == NULL ?
 		       wf_real.pthread_mutex_lock(m) :
 		       wf_real.pthread_mutex_clocklock(m, clock, abstime);
@@ -260,7 +260,7 @@ int wf_inherit_trylock(pthread_mutex_t *m)
 			return EAGAIN;
 	}
 	if (wf_inherit_is_libc()) {
-		see_libc_lock();
+		wf_inherit_note_native();
 		return wf_real.pthread_mutex_trylock(m);
 	}
 	if (holds(c, m))

@@ -36,6 +36,12 @@ int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
 int wf_inherit_trylock(pthread_mutex_t *m);
 int wf_inherit_unlock(pthread_mutex_t *m);
 
+/*
+ * The caller locks what the kernel knows owners of, and not by the functions
+ * above: if it is the first thread, its kernel thread has to stay its own.
+ */
+void wf_inherit_note_native(void);
+
 /* The runtime starts, and t, the caller and the first thread, has a carrier. */
 void wf_inherit_start(struct wf_thread *t);
 

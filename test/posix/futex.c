@@ -434,30 +434,6 @@ TEST(other_system_calls_pass)
 	CHECK_EQ(syscall(SYS_munmap, area, 4096), 0);
 }
 
-static void *own_word(void *arg)
-{
-	CHECK_EQ(futex(&word, FUTEX_LOCK_PI, 0, NULL, NULL, 0), 0);
-	nr_waiting = 1;
-	while (!nr_awake)
-		sched_yield();
-	CHECK_EQ(futex(&word, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0), 0);
-	return arg;
-}
-
-TEST(word_with_an_owner)
-{
-	const struct timespec past = { 1, 0 };
-	pthread_t owner = thread_start(own_word, NULL);
-
-	while (!nr_waiting)
-		sched_yield();
-	CHECK_ERRNO(futex(&word, FUTEX_LOCK_PI, 0, &past, NULL, 0), ETIMEDOUT);
-	nr_awake = 1;
-	CHECK_EQ(futex(&word, FUTEX_LOCK_PI, 0, NULL, NULL, 0), 0);
-	CHECK_EQ(futex(&word, FUTEX_UNLOCK_PI, 0, NULL, NULL, 0), 0);
-	thread_join(owner);
-}
-
 #ifdef __x86_64__
 /*
  * The words above the return address are the caller's own if it passed fewer

@@ -17,7 +17,13 @@
 #include "base/atomic.h"
 #include "fake_wait.h"
 #include "os/clock.h"
+#include "sync/inherit.h"
 #include "thread/kernel_state.h"
+
+void wf_inherit_note_native(void)
+{
+	fail();
+}
 
 int wf_kernel_state_begin(void)
 {
