@@ -52,6 +52,17 @@ long wf_ids_set_tid_address(long address)
 	return wf_sys(SYS_set_tid_address, address);
 }
 
+/*
+ * The carrier is to go on: others need it. Without one the program may be in a
+ * sandbox that allows just this call.
+ */
+void wf_ids_exit(int status)
+{
+	if (wf_self != NULL && wf_self->carrier != NULL &&
+	    is_on_carrier(wf_self, wf_os_gettid()))
+		wf_thread_leave(wf_self, status);
+}
+
 WF_API(pid_t, gettid, void)
 {
 	return (pid_t)wf_ids_gettid();

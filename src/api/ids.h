@@ -9,4 +9,7 @@ long wf_ids_gettid_by(const long *args);
 
 long wf_ids_set_tid_address(long address);
 
+/* Returns if the caller is no thread of weft's. */
+void wf_ids_exit(int status);
+
 #endif

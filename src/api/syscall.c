@@ -20,6 +20,7 @@
 #include "api/robust.h"
 #include "api/sched.h"
 #include "api/signal.h"
+#include "arch/arch.h"
 #include "boot/boot.h"
 #include "os/sys.h"
 #include "sched/keys.h"
@@ -51,6 +52,22 @@ static long membarrier(const long *a)
 	return rc;
 }
 
+/* For what the kernel does then. */
+static void prepare(long nr, const long *a)
+{
+	switch (nr) {
+	case SYS_exit:
+		wf_ids_exit((int)a[0]);
+		break;
+	case SYS_exit_group:
+		wf_boot_end();
+		break;
+	case SYS_pkey_alloc:
+		wf_keys_begin();
+		break;
+	}
+}
+
 static long dispatch_other(long nr, const long *a)
 {
 	switch (nr) {
@@ -64,6 +81,7 @@ static long dispatch_other(long nr, const long *a)
 		if (wf_kernel_state_concerns(nr))
 			return wf_kernel_state_syscall(nr, a);
 	}
+	prepare(nr, a);
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
@@ -102,9 +120,6 @@ static long dispatch(long nr, const long *a)
 	case SYS_fork:
 	case SYS_vfork:
 		return wf_clone_syscall(nr, a);
-	case SYS_exit_group:
-		wf_boot_end();
-		break;
 	case SYS_rt_sigprocmask:
 		return wf_mask_syscall((int)a[0], (const uint64_t *)a[1],
 				       (uint64_t *)a[2], (size_t)a[3]);
@@ -137,9 +152,6 @@ static long dispatch(long nr, const long *a)
 		return wf_clock_usage((int)a[0], (struct rusage *)a[1]);
 	case SYS_membarrier:
 		return membarrier(a);
-	case SYS_pkey_alloc:
-		wf_keys_begin();
-		break;
 	case SYS_rseq:
 		return -ENOSYS; /* threads change their kernel threads */
 	default:

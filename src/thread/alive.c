@@ -11,10 +11,15 @@
  */
 #include "thread/alive.h"
 
+#include <stdlib.h>
+#include <sys/syscall.h>
+
 #include "os/kthread.h"
+#include "os/sys.h"
 
 _Atomic bool wf_alive_first_has_ended;
 static _Atomic bool last_is_known;
+static _Atomic bool has_one_left; /* by a system call */
 
 void wf_alive_reset(void)
 {
@@ -27,6 +32,7 @@ void wf_alive_reset(void)
 	wf_store_relaxed(&wf_sched.alive.nr_ended, 0);
 	wf_store_relaxed(&wf_alive_first_has_ended, false);
 	wf_store_relaxed(&last_is_known, false);
+	wf_store_relaxed(&has_one_left, false);
 }
 
 static uint64_t count(void)
@@ -54,4 +60,18 @@ bool wf_alive_is_last(void)
 		wf_os_pass_barrier(); /* L2 */
 	wf_fence_seq_cst();	      /* L3 */
 	return count() == 0 && !atomic_exchange(&last_is_known, true);
+}
+
+void wf_alive_left(void)
+{
+	wf_store_relaxed(&has_one_left, true);
+}
+
+/* L2: all that left have said so before. */
+void wf_alive_end_process(int status)
+{
+	if (!wf_load_relaxed(&has_one_left))
+		exit(status);
+	for (;;)
+		wf_sys(SYS_exit_group, status);
 }

@@ -58,4 +58,12 @@ uint32_t wf_alive_nr(void);
 /* True for one caller: nobody else is alive. */
 bool wf_alive_is_last(void);
 
+/*
+ * A thread leaves by a system call: libc does not know, natively, and so does
+ * not run the handlers of exit when the last one ends.
+ */
+void wf_alive_left(void);
+/* With what the last one says. in_runtime 0; for who was told to be that. */
+WF_NORETURN void wf_alive_end_process(int status);
+
 #endif

@@ -161,18 +161,21 @@ static struct heir choose_heir(struct wf_thread *t)
 }
 
 /* One thread less; the last one ends the process. In the runtime. */
-static void count_end(struct wf_thread *t)
+static void count_end(struct wf_thread *t, int status)
 {
 	if (WF_LIKELY(!wf_alive_ended(t)))
 		return;
 	wf_runtime_leave(t);
 	if (wf_alive_is_last())
-		exit(0);
+		wf_alive_end_process(status);
 	wf_runtime_enter();
 }
 
-/* All that has to happen on the thread's own stack. Enters the runtime. */
-static struct heir finish(struct wf_thread *t, bool had_destructors)
+/*
+ * All that has to happen on the thread's own stack. Enters the runtime. The
+ * status is the process's if this is its last thread.
+ */
+static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
 {
 	uintptr_t tcb = t->slot.tcb;
 
@@ -182,7 +185,7 @@ static struct heir finish(struct wf_thread *t, bool had_destructors)
 	wf_shared_thread_end(t);
 	wf_lending_thread_end(t);
 	wf_runtime_enter();
-	count_end(t);
+	count_end(t, status);
 	wf_signal_thread_end(t, t);
 	if (t->slot.class != NULL &&
 	    WF_UNLIKELY(wf_tls_may_be_dynamic(tcb, t->tls_mark))) {
@@ -198,8 +201,18 @@ static struct heir finish(struct wf_thread *t, bool had_destructors)
 
 void wf_thread_finish(struct wf_thread *t)
 {
-	struct heir heir = finish(t, run_destructors(t));
+	struct heir heir = finish(t, run_destructors(t), 0);
 
+	wf_switch_abandon(t, heir.next, heir.post, t);
+}
+
+void wf_thread_leave(struct wf_thread *t, int status)
+{
+	struct heir heir;
+
+	t->result = NULL;
+	wf_alive_left();
+	heir = finish(t, true, status); /* who knows what is soiled */
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }
 
@@ -227,6 +240,6 @@ void wf_thread_main(void)
 	struct wf_thread *t = wf_self;
 	struct heir heir;
 
-	heir = finish(t, run_start_routine(t, begin(t)));
+	heir = finish(t, run_start_routine(t, begin(t)), 0);
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }

@@ -57,5 +57,10 @@ int wf_thread_detach(struct wf_thread *t);
  * is the last one. in_runtime 0.
  */
 WF_NORETURN void wf_thread_finish(struct wf_thread *t);
+/*
+ * The same for one that ends by a system call: nothing is destroyed. The status
+ * is the process's if the thread is the last one.
+ */
+WF_NORETURN void wf_thread_leave(struct wf_thread *t, int status);
 
 #endif

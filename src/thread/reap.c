@@ -125,7 +125,7 @@ static void *reap(void *arg)
 
 	wf_runtime_leave(me);
 	if (must_ask && wf_alive_is_last())
-		exit(0); /* the program's last thread has ended meanwhile */
+		wf_alive_end_process(0); /* the last one ended meanwhile */
 	memcpy(me->name, "weft reaper", sizeof("weft reaper"));
 	do {
 		wf_sleep_until(wf_os_now() + PERIOD_NS);

@@ -188,6 +188,53 @@ TEST(raw_exit_flushes_nothing)
 	CHECK_EQ(strlen(text), 0);
 }
 
+static void *leave_by_number(void *arg)
+{
+	syscall(SYS_exit, (int)(intptr_t)arg);
+	return "did not leave";
+}
+
+static void *leave_later(void *arg)
+{
+	sleep_ms(50);
+	return leave_by_number(arg);
+}
+
+static void *write_later(void *arg)
+{
+	sleep_ms(20);
+	CHECK_EQ(write(STDOUT_FILENO, "x", 1), 1);
+	return arg;
+}
+
+static void leave_threads_behind(void)
+{
+	CHECK_EQ(atexit(print_atexit), 0);
+	printf("lost");
+	thread_start(write_later, NULL);
+	thread_start(leave_later, (void *)(intptr_t)7);
+	leave_by_number((void *)(intptr_t)7);
+}
+
+/* The others go on. Before Linux 5.18 the first says how the process ends,
+ * later the last. */
+TEST(first_thread_leaves_by_system_call)
+{
+	char text[64];
+
+	CHECK_EQ(child_output(leave_threads_behind, text, sizeof(text)), 7);
+	CHECK(strcmp(text, "x") == 0);
+}
+
+TEST(threads_leave_by_system_call)
+{
+	pthread_t threads[20];
+
+	threads_start_numbered(threads, 20, leave_by_number);
+	for (int i = 0; i < 20; i++)
+		CHECK(thread_join(threads[i]) == NULL);
+}
+
 static void group_exit_by_number(void)
 {
 	start_bystanders();
