@@ -24,6 +24,7 @@
 #include "boot/vfork.h"
 #include "libc/real.h"
 #include "os/sys.h"
+#include "signal/action.h"
 #include "signal/memory.h"
 #include "signal/signal.h"
 
@@ -87,12 +88,16 @@ long wf_clone_syscall(long nr, const long *args)
 	struct clone_args copy;
 	long first = args[0];
 	bool is_ours = is_fork_syscall(&nr, args, &first, &copy);
+	bool loses_handlers = is_ours && nr == SYS_clone3 &&
+			      (copy.flags & CLONE_CLEAR_SIGHAND) != 0;
 	long pid;
 
 	if (is_ours)
 		wf_boot_fork_prepare();
 	pid = wf_syscall6(nr, first, args[1], args[2], args[3], args[4],
 			  args[5]);
+	if (loses_handlers && pid == 0)
+		wf_actions_forget_handlers();
 	if (is_ours && pid == 0)
 		wf_boot_fork_child();
 	else if (is_ours)

@@ -248,6 +248,14 @@ void wf_actions_give_up(const struct wf_actions *actions)
 	}
 }
 
+void wf_actions_forget_handlers(void)
+{
+	for (int sig = 1; sig <= NR_SIGNALS; sig++) {
+		if (wf_action_is_handler(&table[sig]))
+			table[sig] = default_action;
+	}
+}
+
 void wf_actions_fork_child(bool has_own)
 {
 	lock = WF_SPIN_INIT;

@@ -78,6 +78,8 @@ void wf_action_uninstall(int sig);
  * that is a borrower's, which has set its own. */
 void wf_actions_start(void);
 void wf_actions_fork_child(bool has_own);
+/* In a child whose handlers the kernel has taken away; before the former. */
+void wf_actions_forget_handlers(void);
 
 /*
  * For a child that borrows the memory: what the program has set, and in the

@@ -15,8 +15,11 @@ int wf_kernel_state_begin(void)
 	struct wf_thread *t;
 	bool is_bound;
 
-	/* Before there are others, all are cloned from this one. */
-	if (!wf_is_started())
+	/*
+	 * Before there are others, all are cloned from this one. A child that
+	 * has a copy of the memory unknown to weft is the caller alone.
+	 */
+	if (!wf_is_started() || !wf_preempt_is_here())
 		return 0;
 	t = wf_runtime_enter();
 	is_bound = wf_carrier_bind(t);

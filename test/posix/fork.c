@@ -1,10 +1,13 @@
 /* fork in a process with threads: children that use threads, exec, fork
  * again; handlers of pthread_atfork. */
+#include <linux/close_range.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,6 +69,68 @@ static void use_threads(void)
 		sum += (intptr_t)thread_join(threads[i]);
 	CHECK_EQ(sum, 10 * 7 + 45);
 	CHECK_EQ(mine, 100);
+}
+
+static void handle_nothing(int sig)
+{
+}
+
+static bool has_default(int sig)
+{
+	struct sigaction action;
+
+	CHECK_EQ(sigaction(sig, NULL, &action), 0);
+	return action.sa_handler == SIG_DFL;
+}
+
+static pid_t fork_with(uint64_t flags)
+{
+	struct clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
+	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid < 0 && (errno == ENOSYS || errno == EPERM))
+		SKIP("no clone3");
+	CHECK(pid >= 0);
+	return pid;
+}
+
+/* What is ignored stays so. */
+TEST(child_without_handlers)
+{
+	pid_t child;
+
+	start_busy();
+	CHECK(signal(SIGUSR1, handle_nothing) != SIG_ERR);
+	CHECK(signal(SIGUSR2, SIG_IGN) != SIG_ERR);
+	child = fork_with(CLONE_CLEAR_SIGHAND);
+	if (child == 0) {
+		CHECK(has_default(SIGUSR1) && !has_default(SIGUSR2));
+		use_threads();
+		CHECK(has_default(SIGUSR1) && !has_default(SIGUSR2));
+		_exit(33);
+	}
+	CHECK_EQ(WEXITSTATUS(child_wait(child)), 33);
+	CHECK(!has_default(SIGUSR1));
+	stop_busy();
+}
+
+/* It has the parent's until it asks for its own. */
+TEST(child_that_shares_descriptors)
+{
+	int fd = dup(STDOUT_FILENO);
+	pid_t child;
+
+	CHECK(fd >= 0);
+	start_busy();
+	child = fork_with(CLONE_FILES);
+	if (child == 0) {
+		long rc = syscall(SYS_close_range, fd, fd, CLOSE_RANGE_UNSHARE);
+
+		syscall(SYS_exit_group, rc == 0 ? 33 : 1);
+	}
+	CHECK_EQ(WEXITSTATUS(child_wait(child)), 33);
+	CHECK_EQ(close(fd), 0);
+	stop_busy();
 }
 
 static void only_exit(void)
