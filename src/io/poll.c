@@ -226,7 +226,8 @@ int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	int n = 0;
 
-	if (!is_known_to_wait(fds, nr) || deadline_ns <= wf_os_now())
+	if (mask != NULL || !is_known_to_wait(fds, nr) ||
+	    deadline_ns <= wf_os_now())
 		n = poll_now(fds, nr, nr_handlers);
 	if (n != 0)
 		return n; /* P2 */

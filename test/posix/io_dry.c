@@ -4,6 +4,7 @@
  */
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -122,6 +123,35 @@ TEST(others_are_polled)
 	find_nothing(dry);
 	CHECK_EQ(poll(fds, 1, PATIENCE_MS), 1);
 	CHECK_EQ(fds[0].revents, POLLNVAL);
+}
+
+static _Atomic int nr_handled;
+
+static void count_signal(int sig)
+{
+	nr_handled++;
+}
+
+/* What is ready is told before the mask lets a signal in. */
+TEST(ready_to_be_written_beside_a_signal)
+{
+	const struct timespec limit = { 0, 900 * NS_PER_MS };
+	struct pollfd fd = { .events = POLLWRNORM };
+	sigset_t closed, open;
+
+	have_threads();
+	signal(SIGUSR1, count_signal);
+	sigemptyset(&open);
+	sigemptyset(&closed);
+	sigaddset(&closed, SIGUSR1);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &closed, NULL), 0);
+	CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
+	make_pair(SOCK_STREAM);
+	fd.fd = pair[0];
+	find_nothing(pair[0]);
+	CHECK_EQ(ppoll(&fd, 1, &limit, &open), 1);
+	CHECK_EQ(fd.revents, POLLWRNORM);
+	CHECK_EQ(nr_handled, 0);
 }
 
 static int (*end_stream)(void);
