@@ -77,6 +77,15 @@ static long dispatch_other(long nr, const long *a)
 	case SYS_semop:
 	case SYS_semtimedop:
 		return wf_ipc_syscall(nr, a);
+	case SYS_exit:
+		wf_ids_exit((int)a[0]);
+		break;
+	case SYS_exit_group:
+		wf_boot_end();
+		break;
+	case SYS_pkey_alloc:
+		wf_keys_begin();
+		break;
 	default:
 		if (wf_kernel_state_concerns(nr))
 			return wf_kernel_state_syscall(nr, a);
