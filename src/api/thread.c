@@ -37,7 +37,7 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 	int err = 0;
 
 	if (WF_UNLIKELY(!wf_is_started())) {
-		if (is_sanitizers_own(arg))
+		if (is_sanitizers_own(arg) || wf_boot_stays_native())
 			return wf_real.pthread_create(ret_thread, attr, start,
 						      arg);
 		err = wf_boot_start();
@@ -49,9 +49,17 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 	return -err;
 }
 
-WF_API(int, pthread_join, pthread_t thread, void **ret_result)
+/* NULL: libc has made it. */
+static struct wf_thread *made_by_weft(pthread_t thread)
 {
 	struct wf_thread *t = wf_thread_of(thread);
+
+	return t != NULL && t->kind != WF_THREAD_FOREIGN ? t : NULL;
+}
+
+WF_API(int, pthread_join, pthread_t thread, void **ret_result)
+{
+	struct wf_thread *t = made_by_weft(thread);
 
 	if (WF_UNLIKELY(t == NULL))
 		return wf_real.pthread_join(thread, ret_result);
@@ -60,7 +68,7 @@ WF_API(int, pthread_join, pthread_t thread, void **ret_result)
 
 WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
 {
-	struct wf_thread *t = wf_thread_of(thread);
+	struct wf_thread *t = made_by_weft(thread);
 
 	if (WF_UNLIKELY(t == NULL))
 		return wf_real.pthread_tryjoin_np(thread, ret_result);
@@ -83,7 +91,7 @@ static int join_until(struct wf_thread *t, void **ret_result, clockid_t clock,
 WF_API(int, pthread_clockjoin_np, pthread_t thread, void **ret_result,
        clockid_t clock, const struct timespec *abstime)
 {
-	struct wf_thread *t = wf_thread_of(thread);
+	struct wf_thread *t = made_by_weft(thread);
 
 	if (WF_UNLIKELY(t == NULL))
 		return wf_real.pthread_clockjoin_np(thread, ret_result, clock,
@@ -102,7 +110,7 @@ WF_API(int, pthread_timedjoin_np, pthread_t thread, void **ret_result,
 
 WF_API(int, pthread_detach, pthread_t thread)
 {
-	struct wf_thread *t = wf_thread_of(thread);
+	struct wf_thread *t = made_by_weft(thread);
 
 	if (WF_UNLIKELY(t == NULL))
 		return wf_real.pthread_detach(thread);
@@ -125,20 +133,26 @@ static void exit_cancelled(void)
 	pthread_exit(PTHREAD_CANCELED);
 }
 
-WF_API(int, pthread_cancel, pthread_t thread)
+/* It may end, and its memory with it, as soon as libc's word is set. */
+static int cancel_foreign(pthread_t thread)
 {
 	struct wf_thread *t = wf_thread_of(thread);
+	int rc;
+
+	if (t != NULL)
+		wf_store_relaxed(&t->is_cancelled, true);
+	rc = wf_real.pthread_cancel(thread);
+	if (t != NULL)
+		wf_cancel_wake(t);
+	return rc;
+}
+
+WF_API(int, pthread_cancel, pthread_t thread)
+{
+	struct wf_thread *t = made_by_weft(thread);
 
 	if (t == NULL)
-		return wf_real.pthread_cancel(thread);
-	if (t->kind == WF_THREAD_FOREIGN) {
-		int rc;
-
-		wf_store_relaxed(&t->is_cancelled, true);
-		rc = wf_real.pthread_cancel(thread);
-		wf_cancel_wake(t);
-		return rc;
-	}
+		return cancel_foreign(thread);
 	wf_cancel_exit = exit_cancelled;
 	wf_cancel_request(t);
 	return 0;

@@ -9,15 +9,20 @@
 /*
  * Starts the runtime if it has not been: VPs, carriers, monitor. Nothing of
  * it exists before the first pthread_create. in_runtime 0. Returns 0 or
- * -EAGAIN.
+ * -EAGAIN, always if the process stays native.
  */
 int wf_boot_start(void);
 
 /*
  * The program has a seccomp filter that kills, or sends SIGSYS, for this system
- * call, which weft makes: says so, once, as soon as weft runs in the process.
+ * call, which weft makes. Says so once if weft runs; if not, it never will.
  */
 void wf_boot_killed_for(const char *call);
+/*
+ * Are the process's threads to be libc's, since weft would be killed? Says so
+ * once. weft's functions serve such threads as any that it has not made.
+ */
+bool wf_boot_stays_native(void);
 
 /*
  * boot/end.c: the process ends by the caller's next system call. Anywhere, also

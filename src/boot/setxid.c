@@ -21,6 +21,7 @@
 #include "boot/boot.h"
 #include "boot/clock_watch.h"
 #include "io/server.h"
+#include "libc/real.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -210,6 +211,38 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 	}
 }
 
+/* All threads are libc's: so is the way to tell them. */
+static int change_native(long nr, long a, long b, long c)
+{
+	uid_t id[] = { (uid_t)a, (uid_t)b, (uid_t)c };
+	int rc;
+
+	switch (nr) {
+	case SYS_setuid:
+		rc = wf_real.setuid(id[0]);
+		break;
+	case SYS_setgid:
+		rc = wf_real.setgid(id[0]);
+		break;
+	case SYS_setreuid:
+		rc = wf_real.setreuid(id[0], id[1]);
+		break;
+	case SYS_setregid:
+		rc = wf_real.setregid(id[0], id[1]);
+		break;
+	case SYS_setresuid:
+		rc = wf_real.setresuid(id[0], id[1], id[2]);
+		break;
+	case SYS_setresgid:
+		rc = wf_real.setresgid(id[0], id[1], id[2]);
+		break;
+	default:
+		rc = wf_real.setgroups((size_t)a, (const gid_t *)b);
+		break;
+	}
+	return rc < 0 ? -errno : 0;
+}
+
 int wf_setxid(long nr, long a, long b, long c)
 {
 	struct wf_thread *t;
@@ -217,6 +250,8 @@ int wf_setxid(long nr, long a, long b, long c)
 	bool is_torn;
 	long err;
 
+	if (wf_boot_stays_native())
+		return change_native(nr, a, b, c);
 	if (!wf_is_started())
 		return (int)wf_sys(nr, a, b, c);
 	t = wf_preempt_broadcast_begin(); /* X5 */

@@ -45,7 +45,7 @@
 #include "thread/policy.h"
 
 static struct wf_spin start_lock = WF_SPIN_INIT;
-/* What the program's seccomp filter kills for; NULL when that has been said. */
+/* What the program's seccomp filter kills for, or NULL. */
 static const char *_Atomic killed_for;
 
 /* What the process may use of the machine, and how many VPs that makes. */
@@ -251,26 +251,31 @@ static int start_locked(struct wf_thread *t)
 	return 0;
 }
 
-static void say_killed_for(void)
+void wf_boot_killed_for(const char *call)
 {
-	const char *call = atomic_exchange(&killed_for, NULL);
+	const char *none = NULL;
 
-	if (call != NULL)
+	if (wf_cas_acq_rel(&killed_for, &none, call) && wf_is_started())
 		wf_log("the program's seccomp filter kills for %s, which weft "
 		       "calls: run it without weft or, if another program "
 		       "starts it, that one with --no-children",
 		       call);
 }
 
-void wf_boot_killed_for(const char *call)
+bool wf_boot_stays_native(void)
 {
-	static _Atomic bool is_known;
+	static _Atomic bool is_said;
+	const char *call = wf_load_relaxed(&killed_for);
 
-	if (atomic_exchange(&is_known, true))
-		return;
-	wf_store_relaxed(&killed_for, call);
-	if (wf_is_started())
-		say_killed_for();
+	if (call == NULL || wf_is_started())
+		return false;
+	if (!atomic_exchange(&is_said, true)) {
+		wf_log("the program's seccomp filter kills for %s, which weft "
+		       "calls: its threads are native ones",
+		       call);
+		wf_signal_stay_native();
+	}
+	return true;
 }
 
 void wf_start_fork_child(void)
@@ -298,11 +303,11 @@ int wf_boot_start(void)
 		return -EAGAIN;
 	if (wf_is_started())
 		return 0;
+	if (wf_boot_stays_native())
+		return -EAGAIN;
 	wf_spin_lock(&start_lock);
-	if (!wf_is_started()) {
-		say_killed_for(); /* while it can be said */
+	if (!wf_is_started())
 		err = start_locked(t);
-	}
 	wf_spin_unlock(&start_lock);
 	if (err == 0) {
 		wf_own_table_wait();

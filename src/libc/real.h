@@ -9,6 +9,7 @@
 
 #include <aio.h>
 #include <dirent.h>
+#include <grp.h>
 #include <link.h>
 #include <mqueue.h>
 #include <poll.h>

@@ -217,3 +217,16 @@ WF_REAL(DIR *, fdopendir, (int))
 WF_REAL(int, closedir, (DIR *))
 WF_REAL(void, rewinddir, (DIR *))
 WF_REAL(struct dirent *, readdir, (DIR *))
+
+/* Where all threads are libc's: what it does to each, and where they wait. */
+WF_REAL(int, setuid, (uid_t))
+WF_REAL(int, setgid, (gid_t))
+WF_REAL(int, setreuid, (uid_t, uid_t))
+WF_REAL(int, setregid, (gid_t, gid_t))
+WF_REAL(int, setresuid, (uid_t, uid_t, uid_t))
+WF_REAL(int, setresgid, (gid_t, gid_t, gid_t))
+WF_REAL(int, setgroups, (size_t, const gid_t *))
+WF_REAL(int, pause, (void))
+WF_REAL(int, sigsuspend, (const sigset_t *))
+WF_REAL(int, sigtimedwait,
+	(const sigset_t *, siginfo_t *, const struct timespec *))

@@ -80,6 +80,12 @@ void wf_cancel_wake(struct wf_thread *t)
 	wf_runtime_leave(me);
 }
 
+void wf_cancel_met(struct wf_thread *t)
+{
+	if ((word_of(t) & IS_CANCELED) != 0)
+		wf_store_relaxed(&t->is_cancelled, true);
+}
+
 bool wf_cancel_is_due(const struct wf_thread *t)
 {
 	return t->at_cancel_point && !t->holds_signals &&

@@ -15,6 +15,8 @@ void wf_cancel_request(struct wf_thread *t);
 
 /* A thread that weft did not make: libc has requested it, its wait is ended. */
 void wf_cancel_wake(struct wf_thread *t);
+/* A thread of libc's is attached: it may have been cancelled before. */
+void wf_cancel_met(struct wf_thread *t);
 
 /* libc's word says what was requested before the thread had its TCB. */
 void wf_cancel_apply(struct wf_thread *t);

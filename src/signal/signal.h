@@ -19,6 +19,8 @@ void wf_signal_save_altstack(struct wf_thread *t);
  * What can fail when the runtime starts. All signals are blocked. 0 or -Exxx.
  */
 int wf_signal_start(void);
+/* In its place where the runtime never starts: waits of threads of libc's. */
+void wf_signal_stay_native(void);
 /*
  * Signals are weft's from here on: dispositions, and those to the process.
  * `mask` is what the calling thread will block.

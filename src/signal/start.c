@@ -56,6 +56,11 @@ int wf_signal_start(void)
 	return err == 0 ? wf_receiver_start() : err;
 }
 
+void wf_signal_stay_native(void)
+{
+	wf_ufutex_is_cancelled = wf_cancel_is_due;
+}
+
 void wf_signal_convert(uint64_t mask)
 {
 	wf_runtime_signal_work = wf_arrive_at_exit;

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "libc/real.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -84,15 +85,29 @@ static bool end(struct wf_thread *t, uint64_t set, bool has_one,
 	return has_one;
 }
 
+/*
+ * The waits of threads of libc's are its own functions: these can be cancelled.
+ * They are no cancellation points for who makes a system call.
+ */
+static int outcome(int rc)
+{
+	return rc < 0 ? -errno : rc;
+}
+
 static int wait_native(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
 {
+	const struct timespec *timeout = NULL;
 	struct timespec left;
 	int64_t ns = deadline_ns - wf_os_now();
 
-	if (deadline_ns == WF_FOREVER)
-		return (int)take_from_kernel(set, ret_info, NULL);
-	left = wf_os_timespec(ns > 0 ? ns : 0);
-	return (int)take_from_kernel(set, ret_info, &left);
+	if (deadline_ns != WF_FOREVER) {
+		left = wf_os_timespec(ns > 0 ? ns : 0);
+		timeout = &left;
+	}
+	if (wf_self->at_cancel_point)
+		return outcome(wf_real.sigtimedwait((const sigset_t *)&set,
+						    ret_info, timeout));
+	return (int)take_from_kernel(set, ret_info, timeout);
 }
 
 int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
@@ -187,6 +202,8 @@ int wf_signal_suspend(uint64_t mask)
 	if (t->carrier != NULL)
 		return suspend(t, mask & ~WF_SIGNAL_UNBLOCKABLE);
 	wf_runtime_leave(t);
+	if (t->at_cancel_point)
+		return outcome(wf_real.sigsuspend((const sigset_t *)&mask));
 	return (int)wf_sys(SYS_rt_sigsuspend, &mask, 8);
 }
 
@@ -197,5 +214,6 @@ int wf_signal_pause(void)
 	if (t->carrier != NULL)
 		return suspend(t, t->sigmask);
 	wf_runtime_leave(t);
-	return (int)wf_sys(SYS_pause);
+	return t->at_cancel_point ? outcome(wf_real.pause()) :
+				    (int)wf_sys(SYS_pause);
 }

@@ -11,6 +11,7 @@
 
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/cancel.h"
 #include "thread/lifecycle.h"
 
 /* libc keeps the values of the first 32 keys in the TCB: no malloc. */
@@ -60,6 +61,7 @@ void wf_foreign_met(struct wf_thread *t)
 {
 	if (have_key())
 		pthread_setspecific(key, t);
+	wf_cancel_met(t);
 }
 
 void wf_main_exit_fork_child(void)

@@ -1,0 +1,186 @@
+/*
+ * A filter that kills for system calls of weft's, set before the first thread
+ * is made: threads are libc's then, and weft's functions serve them.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "threading.h"
+
+enum { NR_WORKERS = 8, NR_ROUNDS = 200 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t sem;
+static int whose_turn, pipe_ends[2];
+
+#define KILL_FOR(call)                                         \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+static void confine(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		KILL_FOR(io_uring_setup),
+		KILL_FOR(io_uring_enter),
+		KILL_FOR(membarrier),
+		KILL_FOR(preadv2),
+		KILL_FOR(pwritev2),
+		KILL_FOR(process_vm_readv),
+		KILL_FOR(timer_create),
+		KILL_FOR(timerfd_create),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		SKIP("filters of system calls are refused");
+}
+
+static void *take_turns(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		pthread_mutex_lock(&mutex);
+		while (whose_turn != me)
+			pthread_cond_wait(&cond, &mutex);
+		whose_turn = (me + 1) % NR_WORKERS;
+		pthread_cond_broadcast(&cond);
+		pthread_mutex_unlock(&mutex);
+	}
+	pthread_barrier_wait(&barrier);
+	return arg;
+}
+
+static void *wait_for_ever(void *arg)
+{
+	sem_wait(&sem);
+	return arg;
+}
+
+static void *wait_for_signal(void *arg)
+{
+	sigset_t set;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigwait(&set, &sig);
+	return arg;
+}
+
+static void *pause_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void *tell_user(void *ret_user)
+{
+	sem_wait(&sem);
+	*(long *)ret_user = syscall(SYS_getuid);
+	return NULL;
+}
+
+static void *read_one(void *arg)
+{
+	CHECK_EQ(read(pipe_ends[0], arg, 1), 1);
+	return arg;
+}
+
+static int double_it(void *arg)
+{
+	return 2 * *(int *)arg;
+}
+
+static void make_threads(void)
+{
+	pthread_t workers[NR_WORKERS];
+	int number = 21, doubled;
+	thrd_t c11;
+
+	for (int i = 0; i < NR_WORKERS; i++)
+		workers[i] = thread_start(take_turns, (void *)(intptr_t)i);
+	for (int i = 0; i < NR_WORKERS; i++)
+		CHECK_EQ((intptr_t)thread_join(workers[i]), i);
+	CHECK_EQ(thrd_create(&c11, double_it, &number), thrd_success);
+	CHECK_EQ(thrd_join(c11, &doubled), thrd_success);
+	CHECK_EQ(doubled, 2 * number);
+}
+
+static void end_waits(void)
+{
+	void *(*const waits[])(void *) = { wait_for_ever, wait_for_signal,
+					   pause_for_ever };
+	pthread_t reader, sleeper;
+	char got = 0;
+
+	CHECK_EQ(pipe(pipe_ends), 0);
+	reader = thread_start(read_one, &got);
+	sleep_ms(10);
+	CHECK_EQ(write(pipe_ends[1], "x", 1), 1);
+	thread_join(reader);
+	CHECK_EQ(got, 'x');
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		sleeper = thread_start(waits[i], NULL);
+		sleep_ms(10);
+		CHECK_EQ(pthread_cancel(sleeper), 0);
+		CHECK(thread_join(sleeper) == PTHREAD_CANCELED);
+	}
+}
+
+/* All threads change, or one would keep the rights of another user. */
+static void change_user(void)
+{
+	enum { NOBODY = 65534 };
+	long user = -1;
+	pthread_t other;
+
+	if (getuid() != 0)
+		return;
+	other = thread_start(tell_user, &user);
+	CHECK_EQ(setuid(NOBODY), 0);
+	sem_post(&sem);
+	thread_join(other);
+	CHECK_EQ(user, NOBODY);
+}
+
+int main(void)
+{
+	pid_t child;
+	int status;
+
+	pthread_barrier_init(&barrier, NULL, NR_WORKERS);
+	sem_init(&sem, 0, 0);
+	confine();
+	make_threads();
+	end_waits();
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		make_threads();
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	change_user();
+	puts("threads were made");
+	return 0;
+}
