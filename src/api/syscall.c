@@ -52,22 +52,6 @@ static long membarrier(const long *a)
 	return rc;
 }
 
-/* For what the kernel does then. */
-static void prepare(long nr, const long *a)
-{
-	switch (nr) {
-	case SYS_exit:
-		wf_ids_exit((int)a[0]);
-		break;
-	case SYS_exit_group:
-		wf_boot_end();
-		break;
-	case SYS_pkey_alloc:
-		wf_keys_begin();
-		break;
-	}
-}
-
 static long dispatch_other(long nr, const long *a)
 {
 	switch (nr) {
@@ -90,7 +74,6 @@ static long dispatch_other(long nr, const long *a)
 		if (wf_kernel_state_concerns(nr))
 			return wf_kernel_state_syscall(nr, a);
 	}
-	prepare(nr, a);
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
