@@ -329,7 +329,7 @@ void wf_receiver_await_taken(void)
 	for (int i = 0; wf_load_relaxed(&is_busy) == 0; i++) {
 		bool is_taken = wf_load_relaxed(taken_signal()) != 0;
 
-		if (i == (is_taken ? LOOKS_WHILE_TAKEN : LOOKS))
+		if (i >= (is_taken ? LOOKS_WHILE_TAKEN : LOOKS))
 			return;
 		wf_cpu_pause();
 	}

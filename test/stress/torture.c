@@ -92,25 +92,19 @@ static struct {
 	torture_act *act;
 	int weight;
 } acts[] = {
-	{ transfer, 30 },	 { take_permit, 20 },
-	{ use_ticket, 20 },	 { read_or_write, 20 },
-	{ spin_briefly, 10 },	 { meet, 6 },
-	{ detach, 8 },		 { join_in_time, 8 },
-	{ cancel, 8 },		 { allocate, 10 },
-	{ load_library, 2 },	 { change_self, 2 },
-	{ signal_worker, 20 },	 { signal_process, 10 },
-	{ use_timer, 4 },	 { use_sigwait, 4 },
-	{ fork_child, 2 },	 { spawn_program, 1 },
-	{ change_ids, 1 },	 { move_token, 20 },
-	{ converse, 4 },	 { wait_for_events, 10 },
-	{ replace_number, 4 },	 { accept_together, 3 },
-	{ count_events, 4 },	 { count_ticks, 4 },
-	{ use_futexes, 20 },	 { leave_lock, 10 },
-	{ lose_sem, 6 },	 { lose_mutex, 8 },
-	{ lose_cond, 6 },	 { lose_barrier, 6 },
-	{ share_with_child, 1 }, { end_child, 1 },
-	{ jump_out, 3 },	 { name_ending, 8 },
-	{ cancel_at_once, 4 },
+	{ transfer, 30 },	 { take_permit, 20 },	  { use_ticket, 20 },
+	{ read_or_write, 20 },	 { spin_briefly, 10 },	  { meet, 6 },
+	{ detach, 8 },		 { join_in_time, 8 },	  { cancel, 8 },
+	{ allocate, 10 },	 { load_library, 2 },	  { change_self, 2 },
+	{ signal_worker, 20 },	 { signal_process, 10 },  { use_timer, 4 },
+	{ use_sigwait, 4 },	 { fork_child, 2 },	  { spawn_program, 1 },
+	{ lend_memory, 2 },	 { change_ids, 1 },	  { move_token, 20 },
+	{ converse, 4 },	 { wait_for_events, 10 }, { replace_number, 4 },
+	{ accept_together, 3 },	 { count_events, 4 },	  { count_ticks, 4 },
+	{ use_futexes, 20 },	 { leave_lock, 10 },	  { lose_sem, 6 },
+	{ lose_mutex, 8 },	 { lose_cond, 6 },	  { lose_barrier, 6 },
+	{ share_with_child, 1 }, { end_child, 1 },	  { jump_out, 3 },
+	{ name_ending, 8 },	 { cancel_at_once, 4 },
 };
 
 static const size_t nr_acts = sizeof(acts) / sizeof(acts[0]);

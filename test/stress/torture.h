@@ -30,7 +30,7 @@ void torture_threads_check(void);
 
 /* torture_kernel.c */
 torture_act signal_worker, signal_process, use_timer, use_sigwait;
-torture_act fork_child, spawn_program, change_ids;
+torture_act fork_child, lend_memory, spawn_program, change_ids;
 torture_act move_token, wait_for_events, replace_number;
 /* One byte; 0: the end. Both go on after handlers. */
 ssize_t torture_read_byte(int fd, char *ret_byte);

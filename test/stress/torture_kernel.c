@@ -20,6 +20,7 @@ static const int queued_signals[] = { 1, 2 }; /* above SIGRTMIN */
 static _Atomic long nr_queued, sum_queued;    /* sent and not yet handled */
 static _Atomic long nr_in_handlers;
 static sem_t is_handled;
+static int pipes[NR_PIPES][2];
 
 /* What handlers are allowed to do, waits among it. */
 static void on_plain(int sig)
@@ -241,6 +242,32 @@ void fork_child(uint64_t *random)
 	check_child(child);
 }
 
+/* In whose memory the child says how far it got. */
+void lend_memory(uint64_t *random)
+{
+	bool executes = random_below(random, 2) == 0;
+	volatile int nr_steps = 0;
+	pid_t child;
+	int state;
+
+	/* The child would be cancelled in its place. */
+	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state), 0);
+	child = vfork();
+	if (child == 0) {
+		nr_steps++;
+		close(pipes[0][0]); /* its own copy */
+		if (executes)
+			execl("/bin/true", "true", (char *)NULL);
+		nr_steps++;
+		_exit(0);
+	}
+	CHECK(child > 0);
+	/* More than may borrow at a time get copies. */
+	CHECK(nr_steps == 0 || nr_steps == (executes ? 1 : 2));
+	CHECK_EQ(pthread_setcancelstate(state, NULL), 0);
+	check_child(child);
+}
+
 void spawn_program(uint64_t *random)
 {
 	char *const argv[] = { "true", NULL };
@@ -258,8 +285,6 @@ void change_ids(uint64_t *random)
 }
 
 /* --- descriptors ---------------------------------------------------------- */
-
-static int pipes[NR_PIPES][2];
 
 ssize_t torture_read_byte(int fd, char *ret_byte)
 {
