@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "busy.h"
 #include "check.h"
 #include "child.h"
 #include "threading.h"
@@ -18,37 +19,7 @@
 #define NR_BUSY 20
 
 static _Atomic int is_over;
-static pthread_t busy[NR_BUSY];
 static __thread int mine = 7;
-
-/* Allocates, prints and locks all the time, so that a fork meets every state
- * of libc's locks. */
-static void *keep_busy(void *arg)
-{
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-	while (!is_over) {
-		free(malloc(100 + (size_t)(intptr_t)arg * 37));
-		pthread_mutex_lock(&mutex);
-		pthread_mutex_unlock(&mutex);
-		if ((intptr_t)arg % 3 == 0)
-			usleep(300);
-		else
-			sched_yield();
-	}
-	return NULL;
-}
-
-static void start_busy(void)
-{
-	threads_start_numbered(busy, NR_BUSY, keep_busy);
-}
-
-static void stop_busy(void)
-{
-	is_over = 1;
-	threads_join(busy, NR_BUSY);
-}
 
 static void *add(void *arg)
 {
@@ -103,7 +74,7 @@ TEST(child_without_handlers)
 {
 	pid_t child;
 
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	CHECK(signal(SIGUSR1, handle_nothing) != SIG_ERR);
 	CHECK(signal(SIGUSR2, SIG_IGN) != SIG_ERR);
 	child = fork_with(CLONE_CLEAR_SIGHAND);
@@ -115,7 +86,7 @@ TEST(child_without_handlers)
 	}
 	CHECK_EQ(WEXITSTATUS(child_wait(child)), 33);
 	CHECK(!has_default(SIGUSR1));
-	stop_busy();
+	busy_stop();
 }
 
 /* It has the parent's until it asks for its own. */
@@ -125,7 +96,7 @@ TEST(child_that_shares_descriptors)
 	pid_t child;
 
 	CHECK(fd >= 0);
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	child = fork_with(CLONE_FILES);
 	if (child == 0) {
 		long rc = syscall(SYS_close_range, fd, fd, CLOSE_RANGE_UNSHARE);
@@ -134,7 +105,7 @@ TEST(child_that_shares_descriptors)
 	}
 	CHECK_EQ(WEXITSTATUS(child_wait(child)), 33);
 	CHECK_EQ(close(fd), 0);
-	stop_busy();
+	busy_stop();
 }
 
 static void only_exit(void)
@@ -144,18 +115,18 @@ static void only_exit(void)
 
 TEST(child_exits)
 {
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	for (int i = 0; i < 20; i++)
 		CHECK_EQ(child_exit_status(only_exit), 33);
-	stop_busy();
+	busy_stop();
 }
 
 TEST(child_uses_threads)
 {
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	for (int i = 0; i < 20; i++)
 		CHECK_EQ(child_exit_status(use_threads), 0);
-	stop_busy();
+	busy_stop();
 }
 
 static int nr_generations;
@@ -170,10 +141,10 @@ static void fork_again(void)
 
 TEST(forks_of_forks)
 {
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	nr_generations = 5;
 	CHECK_EQ(child_exit_status(fork_again), 0);
-	stop_busy();
+	busy_stop();
 	use_threads();
 }
 
@@ -186,9 +157,9 @@ static void *fork_from_thread(void *arg)
 
 TEST(fork_in_a_thread)
 {
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	thread_join(thread_start(fork_from_thread, NULL));
-	stop_busy();
+	busy_stop();
 }
 
 /* child.c keeps one body at a time, which is the same here. */
@@ -196,10 +167,10 @@ TEST(two_threads_fork_at_once)
 {
 	pthread_t threads[4];
 
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	threads_start(threads, 4, fork_from_thread, NULL);
 	threads_join(threads, 4);
-	stop_busy();
+	busy_stop();
 }
 
 static void exec_true(void)
@@ -219,11 +190,11 @@ TEST(exec_in_the_child)
 {
 	pthread_t threads[4];
 
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	exec_from_thread(NULL);
 	threads_start(threads, 4, exec_from_thread, NULL);
 	threads_join(threads, 4);
-	stop_busy();
+	busy_stop();
 }
 
 static void *call_exec(void *arg)
@@ -234,7 +205,7 @@ static void *call_exec(void *arg)
 
 static void exec_with_threads(void)
 {
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	thread_join(thread_start(call_exec, NULL));
 }
 
@@ -404,11 +375,11 @@ TEST(spawn_system_popen)
 {
 	pthread_t threads[4];
 
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	spawn_and_system(NULL);
 	threads_start(threads, 4, spawn_and_system, NULL);
 	threads_join(threads, 4);
-	stop_busy();
+	busy_stop();
 }
 
 static void *vfork_and_exec(void *arg)
@@ -430,11 +401,11 @@ TEST(vfork_from_threads)
 {
 	pthread_t threads[4];
 
-	start_busy();
+	busy_start(busy_in_libc, NR_BUSY);
 	vfork_and_exec(NULL);
 	threads_start(threads, 4, vfork_and_exec, NULL);
 	threads_join(threads, 4);
-	stop_busy();
+	busy_stop();
 }
 
 static pthread_mutex_t inheriting[2];

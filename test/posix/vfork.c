@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "busy.h"
 #include "check.h"
 #include "child.h"
 #include "threading.h"
@@ -22,7 +23,6 @@
 extern pid_t __vfork(void);
 
 static volatile int shared;
-static _Atomic int is_over;
 
 /* No frame of its own may lie between vfork and the child's end. */
 #define VFORK_CHILD(pid, ...)        \
@@ -43,24 +43,6 @@ static int exit_status(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* --- what it is done beside ----------------------------------------------- */
-
-static void *keep_busy(void *arg)
-{
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-	while (!is_over) {
-		free(malloc(100 + (size_t)(intptr_t)arg * 37));
-		pthread_mutex_lock(&mutex);
-		pthread_mutex_unlock(&mutex);
-		if ((intptr_t)arg % 2 == 0)
-			usleep(300);
-		else
-			sched_yield();
-	}
-	return NULL;
-}
-
 static void *call(void *body)
 {
 	for (int i = 0; i < 5; i++)
@@ -71,14 +53,12 @@ static void *call(void *body)
 /* By nr threads at a time, while others run. */
 static void in_threads(void (*body)(void), int nr)
 {
-	pthread_t busy[4], threads[100];
+	pthread_t threads[100];
 
-	is_over = 0;
-	threads_start_numbered(busy, 4, keep_busy);
+	busy_start(busy_in_libc, 4);
 	threads_start(threads, nr, call, (void *)body);
 	threads_join(threads, nr);
-	is_over = 1;
-	threads_join(busy, 4);
+	busy_stop();
 }
 
 /* --- memory --------------------------------------------------------------- */

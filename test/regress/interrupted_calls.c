@@ -11,26 +11,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "threading.h"
+#include "busy.h"
 
 enum { NR_HOGS = 3, NR_CALLS = 250, MOST = NR_CALLS / 25, NR_TRIES = 6 };
-
-static _Atomic int is_over;
-
-static void *compute(void *arg)
-{
-	while (!is_over)
-		;
-	return arg;
-}
-
-static void compute_us(int us)
-{
-	int64_t end = now_ns() + us * (int64_t)1000;
-
-	while (now_ns() < end)
-		;
-}
 
 /* poll() of nothing, behind weft's back. */
 static long wait_unseen(int ms)
@@ -49,7 +32,7 @@ static int count_interrupted(void)
 	int nr = 0;
 
 	for (int i = 0; i < NR_CALLS && nr <= MOST; i++) {
-		compute_us(700 + i % 10 * 50);
+		busy_for_us(700 + i % 10 * 50);
 		nr += wait_unseen(2) == -EINTR;
 	}
 	return nr;
@@ -57,14 +40,12 @@ static int count_interrupted(void)
 
 int main(void)
 {
-	pthread_t hogs[NR_HOGS];
 	int nr_tries = 0;
 
-	threads_start(hogs, NR_HOGS, compute, NULL);
+	busy_start(busy_computing, NR_HOGS);
 	while (nr_tries < NR_TRIES && count_interrupted() > MOST)
 		nr_tries++;
-	is_over = 1;
-	threads_join(hogs, NR_HOGS);
+	busy_stop();
 	if (nr_tries == NR_TRIES)
 		printf("more than %d of %d calls failed with EINTR\n", MOST,
 		       NR_CALLS);

@@ -11,49 +11,30 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "threading.h"
+#include "busy.h"
 
 enum { NR_HOGS = 3, NR_CALLS = 150 };
-
-static _Atomic int is_over;
-
-static void *compute(void *arg)
-{
-	while (!is_over)
-		;
-	return arg;
-}
-
-static void compute_us(int us)
-{
-	int64_t end = now_ns() + us * (int64_t)1000;
-
-	while (now_ns() < end)
-		;
-}
 
 int main(void)
 {
 	int epfd = epoll_create1(0), id = semget(IPC_PRIVATE, 1, 0600);
 	const struct timespec timeout = { 0, 2000000 };
 	struct sembuf down = { 0, -1, 0 };
-	pthread_t hogs[NR_HOGS];
 
 	CHECK(epfd >= 0 && id >= 0);
-	threads_start(hogs, NR_HOGS, compute, NULL);
+	busy_start(busy_computing, NR_HOGS);
 	for (int i = 0; i < NR_CALLS; i++) {
 		struct epoll_event event;
 
-		compute_us(300 + i % 10 * 50);
+		busy_for_us(300 + i % 10 * 50);
 		CHECK_EQ(syscall(SYS_poll, NULL, 0, 2), 0);
-		compute_us(300 + i % 10 * 50);
+		busy_for_us(300 + i % 10 * 50);
 		CHECK_EQ(syscall(SYS_epoll_wait, epfd, &event, 1, 2), 0);
-		compute_us(300 + i % 10 * 50);
+		busy_for_us(300 + i % 10 * 50);
 		CHECK_ERRNO(syscall(SYS_semtimedop, id, &down, 1, &timeout),
 			    EAGAIN);
 	}
-	is_over = 1;
-	threads_join(hogs, NR_HOGS);
+	busy_stop();
 	CHECK_EQ(semctl(id, 0, IPC_RMID), 0);
 	printf("the calls ended by themselves\n");
 	return 0;
