@@ -43,6 +43,8 @@ HEADS = {"condition variables": "conds", "agent + signal": "agent+sig",
 TARGETS = {(5, 1, "words"): 25, (5, 1, "semaphores"): 35,
            (1000, 1, "words"): 20, (1000, 1, "semaphores"): 40,
            (5, 2, "semaphores"): 110}
+# With one VP, semaphores: as slow as with so few threads, times, at most.
+FEW, MANY, MANY_SLOWER = 5, 100000, 4
 OUTSIDE_THREADS = 5
 # Often, now and then, hardly ever.
 PAUSES_US = (15, 100, 200000)
@@ -172,6 +174,14 @@ def check_targets(rings):
         checks[text] = got >= least
         print(f"{text:<30}{report.number(got):>8} times faster than signals, "
               f"at least {least}: {'yes' if got >= least else 'NO'}")
+    few, many = (rings[1].rows.get(nr, {}).get("semaphores")
+                 for nr in (FEW, MANY)) if 1 in rings else (None, None)
+    if few and many:
+        got = many["latency"] / few["latency"]
+        text = f"semaphores, n = {MANY}, VPs: 1"
+        checks[text] = got <= MANY_SLOWER
+        print(f"{text:<30}{report.number(got):>8} times as slow as n = {FEW}, "
+              f"at most {MANY_SLOWER}: {'yes' if checks[text] else 'NO'}")
     return checks
 
 
