@@ -114,10 +114,12 @@ static bool changes_thread(long nr, const long *a)
 
 /*
  * Does it set a filter for all threads, weft's among them? Weft's inherit the
- * first thread's, if they are not made yet.
+ * first thread's, if they are not made yet. A borrower's is its own.
  */
 static bool confines_process(long nr, const long *a)
 {
+	if (wf_is_borrower())
+		return false;
 	if (nr == SYS_prctl)
 		return a[0] == PR_SET_SECCOMP && a[1] == SECCOMP_MODE_FILTER &&
 		       !wf_is_started();

@@ -267,7 +267,8 @@ bool wf_boot_stays_native(void)
 	static _Atomic bool is_said;
 	const char *call = wf_load_relaxed(&killed_for);
 
-	if (call == NULL || wf_is_started())
+	/* As it is to the lender of a borrower. */
+	if (call == NULL || wf_load_relaxed(&wf_sched.is_started))
 		return false;
 	if (!atomic_exchange(&is_said, true)) {
 		wf_log("the program's seccomp filter kills for %s, which weft "

@@ -3,19 +3,16 @@
  * is made: threads are libc's then, and weft's functions serve them.
  */
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
+#include "confine.h"
 #include "threading.h"
 
 enum { NR_WORKERS = 8, NR_ROUNDS = 200 };
@@ -26,29 +23,22 @@ static pthread_barrier_t barrier;
 static sem_t sem;
 static int whose_turn, pipe_ends[2];
 
-#define KILL_FOR(call)                                         \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
-
 static void confine(void)
 {
 	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		KILL_FOR(io_uring_setup),
-		KILL_FOR(io_uring_enter),
-		KILL_FOR(membarrier),
-		KILL_FOR(preadv2),
-		KILL_FOR(pwritev2),
-		KILL_FOR(process_vm_readv),
-		KILL_FOR(timer_create),
-		KILL_FOR(timerfd_create),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		CONFINE_LOAD_NUMBER,
+		CONFINE_KILL_FOR(io_uring_setup),
+		CONFINE_KILL_FOR(io_uring_enter),
+		CONFINE_KILL_FOR(membarrier),
+		CONFINE_KILL_FOR(preadv2),
+		CONFINE_KILL_FOR(pwritev2),
+		CONFINE_KILL_FOR(process_vm_readv),
+		CONFINE_KILL_FOR(timer_create),
+		CONFINE_KILL_FOR(timerfd_create),
+		CONFINE_ALLOW,
 	};
-	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
-	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+	if (confine_to(code, sizeof(code) / sizeof(code[0])) != 0)
 		SKIP("filters of system calls are refused");
 }
 
@@ -82,13 +72,6 @@ static void *wait_for_signal(void *arg)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigwait(&set, &sig);
-	return arg;
-}
-
-static void *pause_for_ever(void *arg)
-{
-	for (;;)
-		pause();
 	return arg;
 }
 
@@ -128,7 +111,7 @@ static void make_threads(void)
 static void end_waits(void)
 {
 	void *(*const waits[])(void *) = { wait_for_ever, wait_for_signal,
-					   pause_for_ever };
+					   thread_pause_for_ever };
 	pthread_t reader, sleeper;
 	char got = 0;
 
@@ -164,22 +147,12 @@ static void change_user(void)
 
 int main(void)
 {
-	pid_t child;
-	int status;
-
 	pthread_barrier_init(&barrier, NULL, NR_WORKERS);
 	sem_init(&sem, 0, 0);
 	confine();
 	make_threads();
 	end_waits();
-	fflush(stdout);
-	child = fork();
-	if (child == 0) {
-		make_threads();
-		_exit(0);
-	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(status, 0);
+	CHECK_EQ(child_exit_status(make_threads), 0);
 	change_user();
 	puts("threads were made");
 	return 0;
