@@ -28,6 +28,15 @@
  *     it soon. So the receiver looks again after a while by itself, and says so
  *     in is_dozing. It takes that back and then reads want; who adds to want
  *     reads is_dozing after.
+ * V8. It is poked by SIGSTKFLT, whether that is wanted or not, unless a
+ *     signalfd shows it; then by the preemption signal. Who pokes changes
+ *     something before, and the receiver reads that after, both seq_cst, or one
+ *     might send what the other no longer takes.
+ * V9. A message may wake a carrier just when the receiver has taken the signal
+ *     that was sent before it, and has not said is_busy yet. So who opens its
+ *     mask after a sleep looks for a moment whether there is something in
+ *     `taken`, where the kernel puts it, and waits until it is handed on. That
+ *     makes it rare that the message is first, not impossible.
  */
 #include "signal/receiver.h"
 
@@ -74,11 +83,7 @@ static _Atomic int tid;
 static struct wf_thread self;
 static siginfo_t taken; /* V9: si_signo 0: nothing; kernel, receiver */
 
-/*
- * V8: what it takes to be poked by, whether it is wanted or not. seq_cst: who
- * pokes changes something before, and the receiver reads that after, or one
- * might send what the other no longer takes.
- */
+/* V8; 0: it is shown. */
 static uint64_t poke_bit(void)
 {
 	return WF_SIGNAL_BIT(POKE_SIGNAL) & ~atomic_load(&wf_route_shown);

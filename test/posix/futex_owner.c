@@ -77,6 +77,14 @@ static void interrupt(pthread_t waiter)
 		sched_yield();
 }
 
+/* When it certainly waits. */
+static void interrupt_often(pthread_t waiter)
+{
+	sleep_ms(20);
+	for (int i = 0; i < 10; i++)
+		interrupt(waiter);
+}
+
 static void *own_and_disown(void *arg)
 {
 	own(&word);
@@ -94,9 +102,7 @@ TEST(handler_while_another_owns_it)
 	waiter = thread_start(own_and_disown, NULL);
 	while (!(__atomic_load_n(&word, __ATOMIC_SEQ_CST) & FUTEX_WAITERS))
 		sched_yield();
-	sleep_ms(20);
-	for (int i = 0; i < 10; i++)
-		interrupt(waiter);
+	interrupt_often(waiter);
 	disown(&word);
 	thread_join(waiter);
 }
@@ -118,9 +124,7 @@ TEST(handler_before_the_wait_is_moved)
 	waiter = thread_start(wait_to_be_moved, NULL);
 	while (!waiter_id)
 		sched_yield();
-	sleep_ms(20);
-	for (int i = 0; i < 10; i++)
-		interrupt(waiter);
+	interrupt_often(waiter);
 	while (futex(&word, FUTEX_CMP_REQUEUE_PI, 1, NULL, &other, 0) != 1)
 		sched_yield();
 	disown(&other);
