@@ -48,12 +48,7 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 /* The request was given up, the connection is still being made. */
 static int wait_connected(int fd, int64_t deadline)
 {
-	struct wf_request r = {
-		.op = IORING_OP_POLL_ADD,
-		.fd = fd,
-		.op_flags = POLLOUT,
-	};
-	int err = wf_io_run(&r, deadline);
+	int err = wf_io_wait_ready(fd, POLLOUT, deadline);
 	int result = 0;
 	socklen_t bytes = sizeof(result);
 
@@ -72,14 +67,10 @@ static int wait_connected(int fd, int64_t deadline)
 static int64_t deadline_of_call(int fd, int64_t deadline)
 {
 	const int64_t patience_ns = 20 * WF_NS_PER_MS;
-	int domain = AF_UNIX;
-	socklen_t bytes = sizeof(domain);
 	int64_t until;
 
 	if (!wf_ring_is_refused() ||
-	    wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) <
-		    0 ||
-	    domain == AF_UNIX)
+	    wf_descriptor_option(fd, SO_DOMAIN, AF_UNIX) == AF_UNIX)
 		return deadline;
 	until = wf_os_now() + patience_ns;
 	return until < deadline ? until : deadline;

@@ -21,6 +21,7 @@
 #include "io/kept.h"
 #include "io/wait.h"
 #include "os/sys.h"
+#include "wait/ufutex.h"
 
 enum {
 	/* The children of the calling kernel thread: whichever thread of weft's
@@ -40,7 +41,7 @@ static int wait_for_end(pid_t pid)
 	wf_sys(SYS_close, given);
 	if (fd < 0)
 		return -ENOSYS;
-	err = wf_io_wait_ready(fd, POLLIN);
+	err = wf_io_wait_ready(fd, POLLIN, WF_FOREVER);
 	wf_kept_close(fd);
 	return err;
 }

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/io_uring.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -40,10 +39,8 @@ static long ask_first(struct wf_call *c, int flags)
 static size_t room_of(int fd)
 {
 	const int least = WF_PAGE;
-	int bytes = 0;
-	socklen_t size = sizeof(bytes);
+	int bytes = wf_descriptor_option(fd, SO_SNDBUF, 0);
 
-	wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_SNDBUF, &bytes, &size);
 	return (size_t)(bytes / 4 > least ? bytes / 4 : least);
 }
 
@@ -51,17 +48,10 @@ static size_t room_of(int fd)
 static int wait_writable(int fd, int64_t deadline)
 {
 	struct pollfd now = { fd, POLLOUT, 0 };
-	struct wf_request r = {
-		.op = IORING_OP_POLL_ADD,
-		.fd = fd,
-		.op_flags = POLLOUT,
-	};
-	int err;
 
-	if (wf_sys(SYS_poll, &now, 1, 0) > 0)
-		return 0;
-	err = wf_io_run(&r, deadline);
-	return err < 0 ? err : 0;
+	return wf_sys(SYS_poll, &now, 1, 0) > 0 ?
+		       0 :
+		       wf_io_wait_ready(fd, POLLOUT, deadline);
 }
 
 /* As long as the number is the file that it was. */

@@ -185,8 +185,7 @@ bool wf_descriptor_is_socket(int fd)
 	return wf_sys(SYS_fstat, fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
-/* if_none: it is no socket, or has no such option. */
-static int socket_option(int fd, int option, int if_none)
+int wf_descriptor_option(int fd, int option, int if_none)
 {
 	int value = if_none;
 	socklen_t bytes = sizeof(value);
@@ -197,17 +196,17 @@ static int socket_option(int fd, int option, int if_none)
 
 bool wf_descriptor_is_byte_stream(int fd)
 {
-	return socket_option(fd, SO_TYPE, 0) == SOCK_STREAM;
+	return wf_descriptor_option(fd, SO_TYPE, 0) == SOCK_STREAM;
 }
 
 bool wf_descriptor_is_unix(int fd)
 {
-	return socket_option(fd, SO_DOMAIN, AF_UNSPEC) == AF_UNIX;
+	return wf_descriptor_option(fd, SO_DOMAIN, AF_UNSPEC) == AF_UNIX;
 }
 
 static bool is_option_set(int fd, int option)
 {
-	return socket_option(fd, option, 0) != 0;
+	return wf_descriptor_option(fd, option, 0) != 0;
 }
 
 bool wf_descriptor_tells_sender(int fd)

@@ -36,14 +36,14 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 	return n == -ERESTART ? -EINTR : n;
 }
 
-int wf_io_wait_ready(int fd, uint32_t events)
+int wf_io_wait_ready(int fd, uint32_t events, int64_t deadline_ns)
 {
 	struct wf_request r = {
 		.op = IORING_OP_POLL_ADD,
 		.fd = fd,
 		.op_flags = events,
 	};
-	int n = wf_io_run(&r, WF_FOREVER);
+	int n = wf_io_run(&r, deadline_ns);
 
 	return n < 0 ? n : 0;
 }
@@ -110,7 +110,7 @@ long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 	if ((is_short && now.revents != 0) || wf_descriptor_is_nonblocking(fd))
 		return wf_sys(nr_call, fd, iov, nr);
 	if (is_polled(&now, iov, nr, is_short)) {
-		int err = wf_io_wait_ready(fd, events);
+		int err = wf_io_wait_ready(fd, events, WF_FOREVER);
 
 		if (err == -EINTR || err == -ECANCELED)
 			return err;

@@ -23,8 +23,8 @@ static inline long wf_io_result(long rc)
 	return rc < 0 ? -errno : rc;
 }
 
-/* Waits until one of the events (POLLIN, ...) of fd. 0, -EINTR, -ECANCELED. */
-int wf_io_wait_ready(int fd, uint32_t events);
+/* Waits until one of the events (POLLIN, ...) of fd. 0, or as wf_io_run. */
+int wf_io_wait_ready(int fd, uint32_t events, int64_t deadline_ns);
 
 /*
  * SYS_preadv2 or SYS_pwritev2 without waiting; `at` -1: at the file's position.

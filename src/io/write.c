@@ -14,6 +14,7 @@
 #include "io/wait.h"
 #include "libc/real.h"
 #include "os/sys.h"
+#include "wait/ufutex.h"
 
 /* So many are copied at a time. */
 enum { MOST_PARTS = 64 };
@@ -110,7 +111,7 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 		return write_rest_of_message(fd, iov, nr, done);
 	done = done < 0 ? 0 : done;
 	do {
-		long n = wf_io_wait_ready(fd, POLLOUT);
+		long n = wf_io_wait_ready(fd, POLLOUT, WF_FOREVER);
 		bool is_first = done == 0;
 		size_t nr_left =
 			is_first ? nr :
