@@ -67,7 +67,6 @@ static void become_first(struct wf_thread *t)
 		t->wait_result = -EINTR;
 	/* Who has ended it and has yet to say so is not there. */
 	wf_store_relaxed(&t->kernel_word, 1);
-	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->wait_bucket, NULL);
 }

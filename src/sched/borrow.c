@@ -46,7 +46,6 @@ static void make_self(struct wf_thread *self, const struct wf_thread *lender)
 	};
 	self->ctx.tp = lender->slot.tcb;
 	self->slot.tcb = lender->slot.tcb;
-	wf_list_init(&self->wait_link);
 }
 
 WF_NOINLINE struct wf_loan *wf_borrow_begin(void)

@@ -45,7 +45,6 @@ struct wf_thread *wf_runtime_attach(void)
 	t->holds_signals = false;
 	t->at_cancel_point = false;
 	wf_store_relaxed(&t->is_cancelled, false);
-	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->kernel_word, 1);
 	wf_store_relaxed(&t->wait_bucket, NULL);

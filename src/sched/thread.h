@@ -18,7 +18,6 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "base/list.h"
 #include "base/self.h"
 #include "base/spin.h"
 #include "mem/slot.h"
@@ -118,8 +117,8 @@ struct wf_thread {
 	uint32_t nr_handlers; /* handlers that have run; self */
 
 	/* Line 1: waiting (wait/ufutex.c). */
-	struct wf_list wait_link; /* bucket */
-	const void *wait_addr;	  /* bucket; NULL when not waiting */
+	struct wf_thread *wait_next, *wait_prev; /* of a ring; bucket */
+	const void *wait_addr; /* bucket; NULL when not waiting */
 	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
 	uint32_t wait_bits;			 /* bucket */
 	bool wait_was_moved;			 /* bucket: by a requeue */

@@ -17,6 +17,7 @@
 #ifndef WEFT_SYNC_LENDING_H
 #define WEFT_SYNC_LENDING_H
 
+#include "base/list.h"
 #include "sched/table.h"
 #include "sync/mutex.h"
 

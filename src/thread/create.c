@@ -105,7 +105,6 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->sigmask = params->has_sigmask      ? params->sigmask :
 		     creator->carrier != NULL ? creator->sigmask :
 						wf_os_get_signal_mask();
-	wf_list_init(&t->wait_link);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->kernel_word, 1);
 	wf_store_relaxed(&t->wait_bucket, NULL);

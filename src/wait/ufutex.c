@@ -4,7 +4,7 @@
  * priority that wait for the same word. As in the kernel's futex, it keeps its
  * place if its priority changes.
  *
- * U1. wait_addr, wait_bits, wait_result, wait_link and wait_bucket of a
+ * U1. wait_addr, wait_bits, wait_result, wait_bucket and the links of a
  *     waiting thread change only under the lock of the bucket that
  *     wait_bucket names. It names none when the thread is in no wait; so
  *     whoever holds the lock of the bucket that it names sees a whole wait.
@@ -56,18 +56,14 @@ bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
 struct wf_bucket wf_buckets[WF_NR_BUCKETS] WF_ALIGNED(WF_PAGE);
 
-struct wf_list *wf_bucket_below(struct wf_bucket *b, const struct wf_thread *t)
+struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
+					 const struct wf_thread *t)
 {
-	struct wf_list *at;
+	struct wf_thread *at = b->first;
 
-	for (at = b->waiters.next; at != &b->waiters; at = at->next) {
-		const struct wf_thread *other =
-			wf_container_of(at, struct wf_thread, wait_link);
-
-		if (other->wait_addr == t->wait_addr &&
-		    other->rt_priority < t->rt_priority)
-			break;
-	}
+	while (at != NULL && (at->wait_addr != t->wait_addr ||
+			      at->rt_priority >= t->rt_priority))
+		at = wf_bucket_after_locked(b, at);
 	return at;
 }
 
@@ -395,7 +391,7 @@ static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
 		  (generation == NULL ? !t->wait_is_firm :
 					t->wait_generation == *generation);
 	if (is_ours)
-		wf_bucket_take_locked(t, result);
+		wf_bucket_take_locked(b, t, result);
 	wf_bucket_unlock(wf_bucket_vp(me), b);
 	if (is_ours)
 		wf_ready_woken(me, t);

@@ -14,24 +14,24 @@
 #ifndef WEFT_WAIT_UFUTEX_BUCKET_H
 #define WEFT_WAIT_UFUTEX_BUCKET_H
 
-#include "base/list.h"
 #include "base/spin.h"
 #include "os/mem.h"
 #include "sched/thread.h"
 #include "wait/sole.h"
 
 /*
- * With a million waiters on as many words a list has 16; nobody pays for
- * buckets that no word falls in, since they are zero pages.
+ * With a million waiters on as many words a list has 8, and of 100,000 most are
+ * alone: each other one is a miss of the caches on the way to who is meant.
+ * Nobody pays for buckets that no word falls in, since they are zero pages.
  */
-enum { WF_BUCKET_BITS = 16, WF_NR_BUCKETS = 1 << WF_BUCKET_BITS };
+enum { WF_BUCKET_BITS = 17, WF_NR_BUCKETS = 1 << WF_BUCKET_BITS };
 
 struct wf_bucket {
-	/* Of those that wait for one word the highest priority first, of
-	 * equals the oldest; next NULL: never used. */
-	struct wf_list waiters;
+	/* Of a ring, NULL if nobody waits. Of those that wait for one word the
+	 * highest priority is first, of equals the oldest. */
+	struct wf_thread *first;
 	struct wf_spin lock;
-} WF_ALIGNED(32);
+};
 
 extern struct wf_bucket wf_buckets[WF_NR_BUCKETS];
 
@@ -59,17 +59,10 @@ static inline struct wf_vp *wf_bucket_vp(const struct wf_thread *me)
 	return me != NULL ? wf_vp_of(me) : NULL;
 }
 
-static inline void wf_bucket_init(struct wf_bucket *b)
-{
-	if (WF_UNLIKELY(b->waiters.next == NULL))
-		wf_list_init(&b->waiters);
-}
-
 static inline void wf_bucket_lock(const struct wf_thread *me,
 				  struct wf_bucket *b)
 {
 	wf_sole_lock(wf_bucket_vp(me), &b->lock);
-	wf_bucket_init(b);
 }
 
 /* vp is that with which it was locked; it may be another's thread's by now. */
@@ -90,7 +83,6 @@ static inline void wf_bucket_lock_beside(const struct wf_thread *me,
 {
 	if (!wf_sole_is_alone(wf_bucket_vp(me)))
 		wf_spin_lock(&b->lock);
-	wf_bucket_init(b);
 }
 
 /* Before the first one; the lock of who is alone is 0 and stays so. */
@@ -111,25 +103,54 @@ static inline void wf_bucket_lock_to_wait(struct wf_thread *t,
 	wf_bucket_lock(t, b);
 }
 
-/* The first of those that wait for t's word with a lower priority, or the end
- * of the list. */
-struct wf_list *wf_bucket_below(struct wf_bucket *b, const struct wf_thread *t);
+/* NULL after the last one. */
+static inline struct wf_thread *
+wf_bucket_after_locked(const struct wf_bucket *b, const struct wf_thread *t)
+{
+	return t->wait_next != b->first ? t->wait_next : NULL;
+}
+
+/* The first of those that wait for t's word with a lower priority, or NULL. */
+struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
+					 const struct wf_thread *t);
 
 static inline void wf_bucket_add_locked(struct wf_bucket *b,
 					struct wf_thread *t)
 {
-	struct wf_list *before = &b->waiters;
+	struct wf_thread *below = NULL, *at = b->first;
 
 	if (WF_UNLIKELY(t->rt_priority != 0))
-		before = wf_bucket_below(b, t);
-	wf_list_add_tail(before, &t->wait_link);
+		below = wf_bucket_below_locked(b, t);
+	if (at == NULL) {
+		t->wait_next = t->wait_prev = t;
+	} else {
+		at = below != NULL ? below : at;
+		t->wait_next = at;
+		t->wait_prev = at->wait_prev;
+		at->wait_prev->wait_next = t;
+		at->wait_prev = t;
+	}
+	if (below == b->first)
+		b->first = t;
 	wf_store_relaxed(&t->wait_bucket, b);
 }
 
-/* Ends t's wait. */
-static inline void wf_bucket_take_locked(struct wf_thread *t, int result)
+static inline void wf_bucket_remove_locked(struct wf_bucket *b,
+					   struct wf_thread *t)
 {
-	wf_list_del(&t->wait_link);
+	struct wf_thread *next = t->wait_next;
+
+	if (b->first == t)
+		b->first = next != t ? next : NULL;
+	t->wait_prev->wait_next = next;
+	next->wait_prev = t->wait_prev;
+}
+
+/* Ends t's wait. */
+static inline void wf_bucket_take_locked(struct wf_bucket *b,
+					 struct wf_thread *t, int result)
+{
+	wf_bucket_remove_locked(b, t);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->wait_bucket, NULL); /* U1 */
 	t->wait_result = result;		 /* U3 */

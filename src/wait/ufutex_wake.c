@@ -36,27 +36,22 @@ static void batch_add(struct batch *batch, struct wf_thread *t)
 	batch->end = &t->next;
 }
 
-static struct wf_thread *waiter(struct wf_list *link)
-{
-	return wf_container_of(link, struct wf_thread, wait_link);
-}
-
 static int take_locked(struct wf_bucket *b, const void *addr, int nr,
 		       uint32_t bits, struct batch *batch)
 {
-	struct wf_list *link = b->waiters.next;
+	struct wf_thread *t = b->first;
 	int taken = 0;
 
-	while (link != &b->waiters && taken < nr) {
-		struct wf_thread *t = waiter(link);
+	while (t != NULL && taken < nr) {
+		struct wf_thread *after = wf_bucket_after_locked(b, t);
 
-		link = link->next;
-		if (t->wait_addr != addr || (t->wait_bits & bits) == 0)
-			continue;
-		wf_ready_prefetch(t);
-		wf_bucket_take_locked(t, 0);
-		batch_add(batch, t);
-		taken++;
+		if (t->wait_addr == addr && (t->wait_bits & bits) != 0) {
+			wf_ready_prefetch(t);
+			wf_bucket_take_locked(b, t, 0);
+			batch_add(batch, t);
+			taken++;
+		}
+		t = after;
 	}
 	return taken;
 }
@@ -84,15 +79,15 @@ static struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
 	struct wf_thread *first = NULL;
 
 	*ret_more = false;
-	for (struct wf_list *l = b->waiters.next; l != &b->waiters;
-	     l = l->next) {
-		if (waiter(l)->wait_addr != addr)
+	for (struct wf_thread *t = b->first; t != NULL;
+	     t = wf_bucket_after_locked(b, t)) {
+		if (t->wait_addr != addr)
 			continue;
 		if (first != NULL) {
 			*ret_more = true;
 			break;
 		}
-		first = waiter(l);
+		first = t;
 	}
 	return first;
 }
@@ -104,7 +99,7 @@ struct wf_thread *wf_ufutex_take_first_locked(struct wf_bucket *b,
 	struct wf_thread *t = first_locked(b, addr, &more);
 
 	if (t != NULL)
-		wf_bucket_take_locked(t, 0);
+		wf_bucket_take_locked(b, t, 0);
 	return t;
 }
 
@@ -141,7 +136,7 @@ WF_INLINE int wake_one(struct wf_thread *me, const void *addr,
 		wf_ready_prefetch(t);
 	token = decide(arg, t != NULL, more);
 	if (WF_LIKELY(t != NULL))
-		wf_bucket_take_locked(t, token);
+		wf_bucket_take_locked(b, t, token);
 	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);
 	if (t != NULL)
@@ -196,24 +191,24 @@ static void unlock_two(const struct wf_thread *me, struct wf_bucket *a,
 static int move_locked(struct wf_bucket *from_b, const void *from,
 		       struct wf_bucket *to_b, const void *to, int nr)
 {
-	struct wf_list *link = from_b->waiters.next;
-	struct wf_list *last = from_b->waiters.prev;
+	struct wf_thread *t = from_b->first;
+	/* What follows it may have been appended by ourselves. */
+	const struct wf_thread *last = t != NULL ? t->wait_prev : NULL;
+	bool is_over = t == NULL;
 	int moved = 0;
 
-	while (link != &from_b->waiters && moved < nr) {
-		struct wf_thread *t = waiter(link);
-		bool is_last = link == last;
+	while (!is_over && moved < nr) {
+		struct wf_thread *next = t->wait_next;
 
-		link = link->next;
+		is_over = t == last;
 		if (t->wait_addr == from) {
-			wf_list_del(&t->wait_link);
+			wf_bucket_remove_locked(from_b, t);
 			t->wait_addr = to;
 			t->wait_was_moved = true;
 			wf_bucket_add_locked(to_b, t);
 			moved++;
 		}
-		if (is_last)
-			break; /* the rest was appended by ourselves */
+		t = next;
 	}
 	return moved;
 }

@@ -392,7 +392,7 @@ struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
 			wf_word_slot_mute_locked(place.n);
 		else
 			wf_word_leave_locked(place.n);
-		wf_bucket_take_locked(t, result);
+		wf_bucket_take_locked(b, t, result);
 	} else {
 		t = NULL; /* W1 */
 	}

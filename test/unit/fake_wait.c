@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "libc/real.h"
 #include "os/deadline.h"
 #include "sched/runtime.h"
