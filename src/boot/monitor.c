@@ -11,14 +11,14 @@
  *     again; pushers push, then load monitor_asleep. While a VP switches all
  *     the time it ticks: that one is seen with nothing that waits now and
  *     then, and would wake it at once.
+ * N4. It wakes for the timers of VPs that are busy. A VP that begins to run a
+ *     thread while it has a timer earlier than monitor_until says so.
  * N5. While somebody waits for a word that nobody has promised to ring, it
  *     looks at the words each tick if no VP has, and says so in
  *     monitor_asleep; whoever begins such a wait wakes it otherwise. When all
  *     VPs are idle and no such wait has begun for a time t, it looks after
  *     t / WATCH_SHARE again, and says that it sleeps, as in N3, before it
  *     sees that none has begun. A VP that gets busy wakes it.
- * N4. It wakes for the timers of VPs that are busy. A VP that begins to run a
- *     thread while it has a timer earlier than monitor_until says so.
  * N6. Most threads that a timer or the kernel wakes run for microseconds. So a
  *     VP that gets busy wakes it only for what waits, is under way in the
  *     kernel, or has a timer. If it was woken soon after it had gone to sleep,
