@@ -34,6 +34,9 @@ enum {
 	/* Of the address space, where that is limited, a region's. */
 	REGION_SHARE = 64,
 	NR_TOP_COLOURS = (WF_PAGE - SHALLOW_BYTES) / COLOUR_BYTES, /* 26 */
+	/* Of a slot among those that lie at unequal distances: see shift_of. */
+	NR_SHIFTS = 8,
+	WIDE_BYTES = 8 << 20,
 	/* libc takes static TLS and TCB out of the stack that was asked for;
 	 * weft does so up to here. */
 	MAX_TLS_SHARE = 2 * WF_PAGE,
@@ -162,9 +165,25 @@ static size_t lowest_top(size_t stride)
 	return wf_align_down(limit, WF_PAGE) - WF_PAGE + SHALLOW_BYTES;
 }
 
+/*
+ * CPUs fetch ahead what an instruction touches at equal distances. AMD's take
+ * one of 8 MiB and more for what is left of it above that: they look up pages
+ * which are not there, at each turn of threads that take turns in the order of
+ * their slots. So wide slots, of which the default stack makes one, lie at
+ * unequal distances.
+ */
+static size_t shift_of(const struct wf_slot_class *c, uint32_t number)
+{
+	if (c->pitch == c->stride)
+		return 0;
+	/* By the golden ratio: the next one is never near, nor as far. */
+	return (number * 2654435769U) / (UINT32_MAX / NR_SHIFTS + 1) * WF_PAGE;
+}
+
 static struct wf_slot_class *make_class(size_t stack, size_t guard)
 {
 	size_t stride = guard + stack + extra_bytes(stack);
+	size_t apart = stride < WIDE_BYTES ? 0 : (NR_SHIFTS - 1) * WF_PAGE;
 	struct wf_slot_class *c;
 	uint32_t nr;
 
@@ -177,6 +196,7 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard)
 			.stack_bytes = stack,
 			.guard_bytes = guard,
 			.stride = stride,
+			.pitch = stride + apart,
 			.tcb_lowest = lowest_tcb(stride),
 			.top_lowest = lowest_top(stride),
 			.region_slots = FIRST_REGION_SLOTS,
@@ -207,7 +227,7 @@ struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes)
  */
 static bool map_region_locked(struct wf_slot_class *c)
 {
-	size_t each = c->stride + wf_slot_save_bytes();
+	size_t each = c->pitch + wf_slot_save_bytes();
 	size_t limit = wf_os_address_limit() / REGION_SHARE;
 	size_t slots = c->region_slots;
 	char *p = NULL;
@@ -228,7 +248,7 @@ static bool map_region_locked(struct wf_slot_class *c)
 	wf_os_no_huge(p, slots * each);
 	c->region_next = p;
 	c->region_open = p;
-	c->region_end = p + slots * c->stride;
+	c->region_end = p + slots * c->pitch;
 	c->save_next = c->region_end;
 	c->region_slots = slots * 2 > MAX_REGION_SLOTS ? MAX_REGION_SLOTS :
 							 slots * 2;
@@ -241,7 +261,7 @@ static bool map_region_locked(struct wf_slot_class *c)
  */
 static bool open_slots_locked(struct wf_slot_class *c)
 {
-	size_t left = (size_t)(c->region_end - c->region_open) / c->stride;
+	size_t left = (size_t)(c->region_end - c->region_open) / c->pitch;
 	size_t nr = c->nr_mapped / 8 + 1;
 
 	nr = nr < MAX_OPEN_SLOTS ? nr : MAX_OPEN_SLOTS;
@@ -249,11 +269,11 @@ static bool open_slots_locked(struct wf_slot_class *c)
 	for (; nr > 0; nr /= 2) {
 		if (wf_os_open(c->save_next, nr * wf_slot_save_bytes(),
 			       false) == 0 &&
-		    wf_os_open(c->region_open, nr * c->stride,
+		    wf_os_open(c->region_open, nr * c->pitch,
 			       wf_load_relaxed(&wf_slots_have_code)) == 0)
 			break;
 	}
-	c->region_open += nr * c->stride;
+	c->region_open += nr * c->pitch;
 	return nr > 0;
 }
 
@@ -264,8 +284,8 @@ static int take_locked(struct wf_slot_class *c, struct wf_slot *s,
 		return -ENOMEM;
 	if (c->region_next == c->region_open && !open_slots_locked(c))
 		return -ENOMEM;
-	s->low = c->region_next;
-	c->region_next += c->stride;
+	s->low = c->region_next + shift_of(c, c->nr_mapped);
+	c->region_next += c->pitch;
 	c->save_next += wf_slot_save_bytes();
 	*ret_save_top = c->save_next;
 	*ret_number = c->nr_mapped++;
@@ -453,7 +473,7 @@ size_t wf_slot_mapped(uint32_t *ret_nr)
 
 	*ret_nr = 0;
 	for (uint32_t i = 0; i < nr; i++) {
-		bytes += classes[i].nr_mapped * classes[i].stride;
+		bytes += classes[i].nr_mapped * classes[i].pitch;
 		*ret_nr += classes[i].nr_mapped;
 	}
 	return bytes;

@@ -27,7 +27,8 @@
 struct wf_slot_class {
 	size_t stack_bytes;  /* constant; 0: TLS and TCB only */
 	size_t guard_bytes;  /* constant */
-	size_t stride;	     /* constant: bytes from slot to slot */
+	size_t stride;	     /* constant: bytes of a slot */
+	size_t pitch;	     /* constant: from slot to slot, about */
 	size_t tcb_lowest;   /* constant: where TCBs begin at the lowest */
 	size_t top_lowest;   /* constant: where stacks end at the lowest */
 	struct wf_spin lock; /* all below */
