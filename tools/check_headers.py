@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Each header compiles alone, and twice in a row, with gcc and with clang.
+"""Each header compiles alone, and twice in a row, with gcc and with clang; the
+public ones also in the oldest C and C++ that programs may be written in.
 
 usage: check_headers.py [ROOT]
 """
@@ -12,26 +13,31 @@ import shutil
 import subprocess
 import sys
 
-FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra",
-         "-Werror", "-Wno-unused-parameter", "-x", "c", "-"]
+FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+         "-Wno-unused-parameter"]
+OURS = [["-std=gnu17", "-D_GNU_SOURCE", "-x", "c"]]
+PUBLIC = OURS + [["-std=c99", "-pedantic", "-x", "c"],
+                 ["-std=c++98", "-pedantic", "-Wno-long-long", "-x", "c++"]]
 
 
 def headers(root):
-    """How to include each, without those of other architectures."""
-    for top in ("src", "include"):
+    """How to include each, without those of other architectures, and in which
+    languages."""
+    for top, languages in (("src", OURS), ("include", PUBLIC)):
         for path in sorted((root / top).rglob("*.h")):
             parts = path.relative_to(root).parts
             if parts[:2] == ("src", "arch") and len(parts) > 3 and \
                     parts[2] != platform.machine():
                 continue
-            yield str(path.relative_to(root / top))
+            for language in languages:
+                yield str(path.relative_to(root / top)), language
 
 
-def compile_alone(compiler, root, name):
+def compile_alone(compiler, root, name, language):
     """The compiler's complaint, or an empty string."""
     line = f'#include "{name}"\n'
     run = subprocess.run([compiler, f"-I{root / 'src'}",
-                          f"-I{root / 'include'}", *FLAGS],
+                          f"-I{root / 'include'}", *FLAGS, *language, "-"],
                          input=line + line, text=True, capture_output=True)
     return run.stderr if run.returncode != 0 else ""
 
@@ -42,12 +48,13 @@ def check(root, compilers=("gcc", "clang")):
               if not shutil.which(c)]
     if errors:
         return errors
-    jobs = [(c, root, name) for c in compilers for name in headers(root)]
+    jobs = [(c, root, *header) for c in compilers for header in headers(root)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda job: compile_alone(*job), jobs)
-        for (compiler, _, name), complaint in zip(jobs, results):
+        for (compiler, _, name, how), complaint in zip(jobs, results):
             if complaint:
-                errors.append(f"{compiler}: {name} alone:\n{complaint}")
+                errors.append(f"{compiler} {how[0]}: {name} alone:\n"
+                              f"{complaint}")
     return errors
 
 

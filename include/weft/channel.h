@@ -56,6 +56,9 @@
 extern "C" {
 #endif
 
+/* The <time.h> of plain C99 has none. */
+struct timespec;
+
 #define WEFT_CHANNEL_MESSAGE_MAX 65536
 #define WEFT_CHANNEL_SENDERS_MAX 64
 

@@ -30,6 +30,9 @@
 extern "C" {
 #endif
 
+/* The <time.h> of plain C99 has none. */
+struct timespec;
+
 /* The version of this header. */
 #define WEFT_VERSION "0.1.0"
 
@@ -69,7 +72,7 @@ enum {
 	WEFT_WORD_RUNG = 0x100,
 	/* Only as long as a VP polls: EAGAIN when the last one is about to
 	 * sleep, or all are busy for long. For waits that go on elsewhere. */
-	WEFT_WORD_POLLED = 0x200,
+	WEFT_WORD_POLLED = 0x200
 };
 
 /*
@@ -131,7 +134,7 @@ void weft_word_ring(const volatile void *addr);
 enum weft_agent_policy {
 	WEFT_AGENT_ADAPTIVE = 0, /* polls as long as that has paid */
 	WEFT_AGENT_POLL = 1,	 /* polls always: lowest latency */
-	WEFT_AGENT_PARK = 2,	 /* sleeps at once: lowest power */
+	WEFT_AGENT_PARK = 2	 /* sleeps at once: lowest power */
 };
 
 /*

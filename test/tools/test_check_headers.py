@@ -35,6 +35,21 @@ def test_not_alone(tree, content, why):
         assert "sched/a.h alone" in error and why in error
 
 
+@pytest.mark.parametrize("content, why", [
+    ("enum a { A, };\n", "-std=c++98"),
+    ("#include <time.h>\nvoid f(const struct timespec *t);\n", "-std=c99"),
+])
+def test_old_languages(tree, content, why):
+    header = f"#ifndef A_H\n#define A_H\n{content}#endif\n"
+    root = tree({"src/base/a.h": header})
+    assert check_headers.check(root, COMPILERS) == []
+    root = tree({"include/weft/a.h": header})
+    errors = check_headers.check(root, COMPILERS)
+    assert len(errors) == len(COMPILERS)
+    for error in errors:
+        assert "weft/a.h alone" in error and why in error
+
+
 def test_other_architectures_are_not_for_this_compiler(tree):
     root = tree({"src/arch/vax/cpu.h": "#error vax\n"})
     assert check_headers.check(root, COMPILERS) == []
