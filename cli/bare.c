@@ -40,9 +40,9 @@ static bool read_link(const char *path, char ret_path[PATH_MAX])
 	return len > 0;
 }
 
-void wf_place_own(char ret_path[PATH_MAX])
+bool wf_place_own(char ret_path[PATH_MAX])
 {
-	read_link("/proc/self/exe", ret_path);
+	return read_link("/proc/self/exe", ret_path);
 }
 
 static bool read_descriptor(long fd, char ret_path[PATH_MAX])

@@ -28,11 +28,10 @@ bool wf_environment_begin(char **envp)
 	return true;
 }
 
-/* Its place, or where it would be put. */
-static size_t find(const char *name)
+/* Its place from the i'th on, or where it would be put. */
+static size_t find_from(size_t i, const char *name)
 {
 	size_t len = strlen(name);
-	size_t i = 0;
 
 	while (i < variables.nr && (strncmp(variables.all[i], name, len) != 0 ||
 				    variables.all[i][len] != '='))
@@ -42,15 +41,23 @@ static size_t find(const char *name)
 
 const char *wf_environment_get(const char *name)
 {
-	size_t i = find(name);
+	size_t i = find_from(0, name);
 
 	return i < variables.nr ? variables.all[i] + strlen(name) + 1 : NULL;
+}
+
+static void remove_at(size_t i)
+{
+	/* With the NULL behind the last one. */
+	memmove(&variables.all[i], &variables.all[i + 1],
+		(variables.nr - i) * sizeof(*variables.all));
+	variables.nr--;
 }
 
 bool wf_environment_set(const char *name, const char *value)
 {
 	size_t name_len = strlen(name), value_len = strlen(value);
-	size_t i = find(name);
+	size_t i = find_from(0, name);
 	char *text;
 
 	if (i + 1 == variables.room) /* one stays for the NULL */
@@ -64,6 +71,9 @@ bool wf_environment_set(const char *name, const char *value)
 	if (i == variables.nr)
 		variables.nr++;
 	variables.all[i] = text;
+	/* ld.so takes the last of several. */
+	while ((i = find_from(i + 1, name)) < variables.nr)
+		remove_at(i--);
 	return true;
 }
 

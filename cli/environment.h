@@ -16,7 +16,10 @@
 bool wf_environment_begin(char **envp);
 /* The first value of the name, as getenv(3) finds it, or NULL. */
 const char *wf_environment_get(const char *name);
-/* In the place of the first one, or at the end; false without memory. */
+/*
+ * In the place of the first one, or at the end; others of the name go. False
+ * without memory.
+ */
 bool wf_environment_set(const char *name, const char *value);
 char **wf_environment_all(void);
 

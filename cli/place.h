@@ -7,8 +7,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* The command's own file; "" if that cannot be told. */
-void wf_place_own(char ret_path[PATH_MAX]);
+/* The command's own file; false if that cannot be told. */
+bool wf_place_own(char ret_path[PATH_MAX]);
 /* An absolute path without links; false if there is no such file. */
 bool wf_place_real(const char *path, char ret_path[PATH_MAX]);
 

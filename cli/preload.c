@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "cli.h"
+#include "elf.h"
 #include "environment.h"
+#include "file.h"
 #include "place.h"
 #include "text.h"
 
@@ -87,7 +89,10 @@ int wf_preload_find_library(char ret_path[PATH_MAX])
 	char exe[PATH_MAX];
 	char *slash;
 
-	wf_place_own(exe);
+	if (!wf_place_own(exe))
+		return wf_complain(WF_EXIT_WEFT,
+				   "cannot tell where the command itself is, "
+				   "and so where " LIBRARY " is; mount /proc");
 	slash = strrchr(exe, '/');
 	if (slash != NULL) {
 		*slash = '\0';
@@ -103,15 +108,39 @@ int wf_preload_find_library(char ret_path[PATH_MAX])
 			   WEFT_PREFIX "/" WEFT_LIBDIR);
 }
 
+/* ld.so warns of a library that it cannot load, and runs the program. */
+static int check_library(const char *library)
+{
+	struct wf_elf elf = { .kind = WF_ELF_NONE };
+	size_t size;
+	char *bytes;
+
+	if (strpbrk(library, ": $") != NULL)
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: ld.so preloads no library whose path "
+				   "has a space, a colon or a dollar sign; "
+				   "move weft",
+				   library);
+	bytes = wf_file_map(library, &size);
+	if (bytes != NULL) {
+		wf_elf_read(bytes, size, &elf);
+		wf_file_unmap(bytes, size);
+	}
+	if (elf.kind == WF_ELF_LIBRARY)
+		return 0;
+	return wf_complain(WF_EXIT_WEFT, "%s: %s; build or install weft anew",
+			   library,
+			   bytes == NULL ? "cannot be read" :
+					   "not a library for this CPU");
+}
+
 int wf_preload_set(const char *library, const char *sanitizer)
 {
 	struct list preload, tunables;
+	int status = check_library(library);
 
-	if (strpbrk(library, ": ") != NULL)
-		return wf_complain(WF_EXIT_WEFT,
-				   "%s: ld.so preloads no library whose path "
-				   "has a space or a colon; move weft",
-				   library);
+	if (status != 0)
+		return status;
 	/* Each entry with its separator, and the end. */
 	if (!begin(&preload, "LD_PRELOAD",
 		   strlen(sanitizer) + strlen(library) + 3) ||

@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from conftest import BUILD, LIBRARY
+from conftest import BUILD, LIBRARY, complains
 
 TUNABLE = "glibc.pthread.rseq=0"
 
@@ -250,11 +250,44 @@ def test_no_library(weft, tmp_path):
     assert "libweft.so is neither" in result.stderr
 
 
-def test_library_path_that_cannot_be_preloaded(weft, tmp_path):
-    folder = tmp_path / "with space"
+@pytest.mark.parametrize("name", ["with space", "with:colon", "$LIB"])
+def test_library_path_that_cannot_be_preloaded(weft, tmp_path, name):
+    folder = tmp_path / name
     folder.mkdir()
     shutil.copy(BUILD / "weft", folder / "weft")
     shutil.copy(LIBRARY, folder / "libweft.so")
-    result = weft("run", "true", command=folder / "weft")
-    assert result.returncode == 125
-    assert "space" in result.stderr
+    complains(weft("run", "true", command=folder / "weft"), 125, "move weft")
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"\x7fELF", None])
+def test_library_that_cannot_be_preloaded(weft, tmp_path, content):
+    """ld.so would say so, and run the program without weft."""
+    library = tmp_path / "libweft.so"
+    if content is None:
+        library.mkdir()
+    else:
+        library.write_bytes(content)
+    shutil.copy(BUILD / "weft", tmp_path / "weft")
+    complains(weft("run", "true", command=tmp_path / "weft"), 125,
+              str(library), "build or install weft anew")
+
+
+def test_variable_that_is_there_twice(weft, compile_c):
+    """Programs take the first one, and ld.so the last one."""
+    twice = compile_c(source="""
+        #include <unistd.h>
+        int main(int argc, char **argv)
+        {
+            char *all[] = { "LD_PRELOAD=", "A=1", "LD_PRELOAD=/none/1.so",
+                            "LD_PRELOAD=", "B=2", "LD_PRELOAD=/none/2.so",
+                            NULL };
+
+            return execve(argv[1], argv + 1, all);
+        }
+        """)
+    result = subprocess.run([twice, BUILD / "weft", "run", shutil.which("env")],
+                            text=True, capture_output=True, timeout=60)
+    lines = result.stdout.splitlines()
+    assert [line for line in lines if line.startswith("LD_PRELOAD=")] == \
+        [f"LD_PRELOAD={LIBRARY}"]
+    assert lines[1:3] == ["A=1", "B=2"] and result.stderr == ""
