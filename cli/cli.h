@@ -17,7 +17,10 @@ enum wf_exit {
 	WF_EXIT_NOT_FOUND = 127,
 };
 
-/* Prints "weft: ", the text and a newline on stderr; returns `status`. */
+/*
+ * Prints "weft: ", the text and a newline on stderr, in one line whatever the
+ * text is made of; returns `status`.
+ */
 int wf_complain(int status, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

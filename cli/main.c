@@ -1,4 +1,6 @@
 /* weft: the command. */
+#include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,13 +11,17 @@
 
 int wf_complain(int status, const char *fmt, ...)
 {
+	char text[4 * PATH_MAX];
 	va_list ap;
 
-	fputs("weft: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	/* A file's name may have newlines, and a script's first line a CR. */
+	for (char *c = text; *c != '\0'; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	fprintf(stderr, "weft: %s\n", text);
 	return status;
 }
 

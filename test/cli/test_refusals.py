@@ -69,6 +69,12 @@ def test_missing_interpreter(weft, write_file):
     complains(weft("run", script), 127, str(script), "/nonexistent/sh")
 
 
+def test_one_line_whatever_the_name(weft, write_file):
+    complains(weft("run", "a\nb\x1b[31m"), 127, "a?b?[31m: no such program")
+    script = write_file("program", "#!/bin/sh\r\n")
+    complains(weft("run", script), 127, "/bin/sh?: no such program")
+
+
 def test_interpreter_that_is_not_executable(weft, write_file):
     plain = write_file("plain", "", mode=0o644)
     script = write_file("script", f"#!{plain}\n")
