@@ -3,7 +3,7 @@
  * whether a program can run.
  */
 #include <errno.h>
-#include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +24,36 @@ static void row(const char *name, const char *text)
 	printf("%-18s%s\n", name, text);
 }
 
+/* Becomes true(1) with the library, which leaves a line of statistics. */
+static void become_true(char *path, const int said[2])
+{
+	char *argv[] = { "true", NULL };
+
+	close(said[0]);
+	dup2(said[1], STDERR_FILENO);
+	if (wf_environment_set("WEFT_STATS", "1"))
+		execve(path, argv, wf_environment_all());
+	_exit(WF_EXIT_CANNOT_RUN);
+}
+
+/* Passes on what the trial says; whether the statistics were there. */
+static bool pass_on(int said)
+{
+	FILE *from = fdopen(said, "r");
+	bool was_loaded = false;
+	char line[1024];
+
+	while (from != NULL && fgets(line, sizeof(line), from) != NULL) {
+		if (strstr(line, "made no threads") != NULL)
+			was_loaded = true;
+		else
+			fputs(line, stderr);
+	}
+	if (from != NULL)
+		fclose(from);
+	return was_loaded;
+}
+
 /*
  * Loads the library into a program that does nothing. It looks for what it
  * needs of libc then, and says what it misses. NULL, or what is wrong.
@@ -31,25 +61,32 @@ static void row(const char *name, const char *text)
 static const char *try_library(void)
 {
 	char path[PATH_MAX];
-	char *argv[] = { "true", NULL };
+	bool was_loaded;
+	int said[2];
 	int status;
 	pid_t pid;
 
-	if (wf_path_find(argv[0], path) != 0)
+	if (wf_path_find("true", path) != 0)
 		return "not looked for: there is no true(1) to load it into";
+	if (pipe(said) < 0)
+		return "not looked for: no pipe can be made";
 	fflush(stdout);
+	/* Else, if our creator ignores it, nobody learns how the child ends. */
+	signal(SIGCHLD, SIG_DFL);
 	pid = fork();
-	if (pid == 0) {
-		execve(path, argv, wf_environment_all());
-		_exit(WF_EXIT_CANNOT_RUN);
-	}
+	if (pid == 0)
+		become_true(path, said);
+	close(said[1]);
+	was_loaded = pass_on(said[0]);
 	if (pid < 0)
 		return "not looked for: no process can be made";
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ?
-		       NULL :
-		       "not found: see above; weft cannot run";
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return "not found: see above; weft cannot run";
+	if (!was_loaded)
+		return "not looked for: true(1) does not load the library";
+	return NULL;
 }
 
 static int report_library(void)
@@ -104,7 +141,7 @@ static int report_program(const char *program)
 	if (wf_path_find(program, path) != 0 ||
 	    wf_target_inspect(path, &target) != 0)
 		return CANNOT_RUN;
-	if (target.loader[0] == '\0' && access(target.binary, R_OK) == 0) {
+	if (target.loader[0] == '\0' && target.was_read) {
 		wf_complain(CANNOT_RUN,
 			    "%s: neither an ELF program nor a script that "
 			    "starts with #!",

@@ -197,6 +197,7 @@ static int inspect_file(const char *label, struct wf_target *target,
 	if (status != 0)
 		return status;
 	bytes = wf_file_map(path, &size);
+	target->was_read = bytes != NULL || st.st_size == 0;
 	if (bytes != NULL) {
 		script_interpreter(bytes, size, ret_next);
 		wf_elf_read(bytes, size, &elf);

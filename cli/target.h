@@ -12,11 +12,13 @@
 #define WEFT_CLI_TARGET_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct wf_target {
 	char binary[PATH_MAX]; /* what was judged: an interpreter's path for
 				 * a script, else the path that was given */
 	char loader[PATH_MAX]; /* its dynamic loader; "" if not looked at */
+	bool was_read;	       /* false: who knows what it is */
 	char sanitizer[NAME_MAX + 1]; /* library that has to be preloaded
 				       * ahead of weft, or "" */
 };

@@ -3,6 +3,7 @@
 import os
 import resource
 import shutil
+import signal
 import struct
 
 import pytest
@@ -84,6 +85,33 @@ def test_trial_of_the_library(weft, compile_c):
     result = weft("doctor", command=folder / "weft")
     assert result.returncode == 125
     assert rows(result)["TCB layout"].startswith("not found")
+
+
+def test_trial_that_loads_nothing(weft, compile_c):
+    folder = compile_c("-static", name="true").parent
+    result = weft("doctor", env={"PATH": str(folder)})
+    assert result.returncode == 125
+    assert rows(result)["TCB layout"].startswith("not looked for: true(1)")
+
+
+def test_creator_that_ignores_its_children(weft, compile_c):
+    """Nobody is told how a child ends then."""
+    folder = compile_c(source="int main(void) { return 1; }",
+                       name="true").parent
+    result = weft("doctor", env={"PATH": str(folder)},
+                  preexec_fn=lambda: signal.signal(signal.SIGCHLD,
+                                                   signal.SIG_IGN))
+    assert result.returncode == 125
+    assert rows(result)["TCB layout"].startswith("not found")
+
+
+def test_program_that_cannot_be_opened(weft, compile_c):
+    program = compile_c()
+
+    def lower():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+    result = weft("doctor", program, preexec_fn=lower)
+    assert rows(result)["verdict"] == "unknown: it cannot be read"
 
 
 def test_program(weft):
