@@ -156,8 +156,9 @@ static int run(struct wait *w, int64_t deadline_ns)
 	err = wait_for_helper(w, deadline_ns);
 	if (err != 0)
 		end(w);
-	/* What is done counts more than how the wait ended. */
-	if (w->err == 0)
+	/* What is done meanwhile counts more than a deadline, but a handler has
+	 * ended the wait before. */
+	if (w->err == 0 && err == -ETIMEDOUT)
 		err = 0;
 	else if (err == 0)
 		err = -w->err;

@@ -232,12 +232,15 @@ static size_t pages_of_stack(pthread_t t)
 	return nr;
 }
 
-/* One page for its frames and one for what libc has there. */
+/*
+ * One page for its frames and one for what libc has there; and one for the
+ * frame of a signal, by which few are preempted.
+ */
 TEST(little_of_a_stack_is_touched)
 {
 	int pairs[NR_WAITING][2];
 	pthread_t threads[NR_WAITING];
-	size_t nr_pages = 0;
+	int nr_larger = 0;
 	char byte = 'x';
 
 	CHECK_EQ(pthread_attr_init(&attr), 0);
@@ -253,8 +256,8 @@ TEST(little_of_a_stack_is_touched)
 			CHECK_EQ(read(pairs[i][0], &byte, 1), 1);
 	}
 	for (int i = 0; i < NR_WAITING; i++)
-		nr_pages += pages_of_stack(threads[i]);
-	CHECK(nr_pages <= NR_WAITING * 2 + 2);
+		nr_larger += pages_of_stack(threads[i]) > 2;
+	CHECK(nr_larger <= NR_WAITING / 4);
 	for (int i = 0; i < NR_WAITING; i++) {
 		close(pairs[i][0]);
 		thread_join(threads[i]);
