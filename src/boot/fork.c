@@ -15,7 +15,7 @@
 
 #include "boot/boot.h"
 #include "boot/tracer.h"
-#include "io/epoll.h"
+#include "io/hold.h"
 #include "io/kept.h"
 #include "io/many.h"
 #include "io/ring.h"
@@ -97,7 +97,7 @@ void wf_boot_fork_child(void)
 	wf_words_fork_child();
 	wf_ring_fork_child();
 	wf_watch_fork_child();
-	wf_epoll_fork_child();
+	wf_hold_fork_child();
 	wf_many_fork_child();
 	wf_kept_fork_child();
 	wf_server_fork_child();

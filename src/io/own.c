@@ -1,6 +1,6 @@
 #include "io/own.h"
 
-#include "io/epoll.h"
+#include "io/hold.h"
 #include "io/kept.h"
 #include "io/many.h"
 #include "io/ring.h"
@@ -18,7 +18,7 @@ void wf_io_close_comes(unsigned int first, unsigned int last)
 		return;
 	wf_ring_flush(first, last);
 	wf_watch_keep(first, last);
-	wf_epoll_keep(first, last);
+	wf_hold_keep(first, last);
 	wf_many_keep(first, last);
 }
 

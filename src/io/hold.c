@@ -1,0 +1,148 @@
+/*
+ * H1. Between its begin and its end a wait is in the bucket of its number, and
+ *     its thread in the runtime: no handler can leave it there.
+ * H2. Before a number is closed or replaced each wait on it gets a duplicate.
+ *     The thread says that it is in the call before it looks which of the two
+ *     to use; the closer looks for that after it has made the duplicate, and
+ *     waits until the call, which does not wait, is over.
+ * H3. Who begins to wait just when the number goes waits for what it is by
+ *     then, or gets EBADF; so does who waited where there is no number free for
+ *     a duplicate.
+ */
+#include "io/hold.h"
+
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/spin.h"
+#include "io/kept.h"
+#include "sched/runtime.h"
+#include "sched/yield.h"
+#include "wait/closed.h"
+
+enum { NR_BUCKETS = 64 };
+
+struct bucket {
+	struct wf_spin lock;
+	struct wf_list waits; /* of struct wf_hold; not made before the first */
+} WF_ALIGNED(WF_CACHE_LINE);
+
+static struct bucket buckets[NR_BUCKETS];
+static _Atomic uint32_t nr_waits;
+
+static struct bucket *lock(int fd)
+{
+	struct bucket *b = &buckets[(unsigned int)fd % NR_BUCKETS];
+
+	wf_spin_lock(&b->lock);
+	if (b->waits.next == NULL)
+		wf_list_init(&b->waits);
+	return b;
+}
+
+/* --- waiting -------------------------------------------------------------- */
+
+void wf_hold_begin(struct wf_hold *h)
+{
+	struct bucket *b = lock(h->fd);
+
+	wf_list_add_tail(&b->waits, &h->link);
+	wf_spin_unlock(&b->lock);
+	atomic_fetch_add(&nr_waits, 1);
+}
+
+void wf_hold_end(struct wf_hold *h)
+{
+	struct bucket *b = lock(h->fd);
+
+	wf_list_del(&h->link);
+	wf_spin_unlock(&b->lock);
+	atomic_fetch_sub(&nr_waits, 1);
+}
+
+int wf_hold_fd(const struct wf_hold *h)
+{
+	/* seq_cst: after is_in_call was set (H2). */
+	int kept = atomic_load(&h->kept_fd);
+
+	return kept >= 0 ? kept : h->fd;
+}
+
+int wf_hold_call_begin(struct wf_hold *h)
+{
+	atomic_store(&h->is_in_call, true);
+	return wf_hold_fd(h);
+}
+
+void wf_hold_call_end(struct wf_hold *h)
+{
+	/* release: the call is over; pairs with keep_all. */
+	wf_store_release(&h->is_in_call, false);
+}
+
+void wf_hold_fini(struct wf_hold *h)
+{
+	int kept = wf_load_relaxed(&h->kept_fd);
+
+	if (kept >= 0)
+		wf_kept_close(kept);
+}
+
+/* --- closing -------------------------------------------------------------- */
+
+/* H2. True if one of them is in its call. */
+static bool keep_all(struct bucket *b, unsigned int first, unsigned int last)
+{
+	bool is_in_call = false;
+
+	for (struct wf_list *l = b->waits.next; l != &b->waits; l = l->next) {
+		struct wf_hold *h = wf_container_of(l, struct wf_hold, link);
+		unsigned int fd = (unsigned int)h->fd;
+
+		if (fd < first || fd > last)
+			continue;
+		if (wf_load_relaxed(&h->kept_fd) < 0)
+			atomic_store(&h->kept_fd, wf_kept_make(h->fd));
+		/* seq_cst: after kept_fd was set; pairs with call_begin. */
+		is_in_call |= atomic_load(&h->is_in_call);
+	}
+	return is_in_call;
+}
+
+static bool see_bucket(uint32_t index, unsigned int first, unsigned int last)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+	struct bucket *b = lock((int)index);
+	bool again = keep_all(b, first, last);
+
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+	return again;
+}
+
+void wf_hold_keep(unsigned int first, unsigned int last)
+{
+	enum { YIELDS_FOR_CALL = 1000 };
+	bool is_few = last - first < NR_BUCKETS;
+	uint32_t nr = is_few ? last - first + 1 : NR_BUCKETS;
+
+	if (atomic_load(&nr_waits) == 0)
+		return;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t index = is_few ? (first + i) % NR_BUCKETS : i;
+
+		for (int yields = 0;
+		     see_bucket(index, first, last) && yields < YIELDS_FOR_CALL;
+		     yields++)
+			wf_sched_yield();
+	}
+}
+
+void wf_hold_fork_child(void)
+{
+	for (uint32_t i = 0; i < NR_BUCKETS; i++)
+		buckets[i] = (struct bucket){ 0 };
+	wf_store_relaxed(&nr_waits, 0);
+}
