@@ -1,7 +1,8 @@
-/* Connections: requests at once; neither call can be asked not to wait. */
+/* Connections. Neither call can be asked not to wait, but a ring can. */
 #include <errno.h>
 #include <linux/io_uring.h>
 
+#include "io/address.h"
 #include "io/descriptor.h"
 #include "io/io.h"
 #include "io/ring.h"
@@ -42,7 +43,14 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 		return (int)wf_sys(SYS_accept4, fd, addr, addr_bytes, flags);
 	if (is_refused(fd, flags))
 		return -ENOSYS;
-	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+	if (!wf_descriptor_expects_wait(fd)) {
+		int n = wf_address_try_accept(&r);
+
+		wf_descriptor_was_tried(fd, n == -EAGAIN);
+		if (n != -EAGAIN)
+			return n;
+	}
+	return wf_address_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
 /* The request was given up, the connection is still being made. */

@@ -31,6 +31,8 @@ enum {
 	KERNELS = 1 << 10,
 	SURE = 1 << 11, /* QUICK is */
 	NO_WRITE_TO_BE_ASKED = 1 << 12,
+	HAS_ADDRESS = 1 << 13,
+	HAS_NO_ADDRESS = 1 << 14,
 };
 
 /* Above these bits, how often the number was forgotten: what has been learnt of
@@ -270,6 +272,30 @@ bool wf_descriptor_is_stream(int fd)
 		bits |= KNOWN_STREAM_SOCKET;
 	learn(fd, what, bits);
 	return is_stream;
+}
+
+static bool is_receiver(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t bytes = sizeof(peer);
+
+	return is_option_set(fd, SO_ACCEPTCONN) ||
+	       (wf_descriptor_option(fd, SO_TYPE, 0) == SOCK_DGRAM &&
+		wf_sys(SYS_getpeername, fd, &peer, &bytes) == -ENOTCONN);
+}
+
+bool wf_descriptor_has_address(int fd)
+{
+	uint32_t what = known_of(fd);
+	bool has_one;
+
+	if (WF_LIKELY((what & (HAS_ADDRESS | HAS_NO_ADDRESS)) != 0))
+		return (what & HAS_ADDRESS) != 0;
+	if (fd < 0 || fd >= NR_KNOWN)
+		return false;
+	has_one = is_receiver(fd);
+	learn(fd, what, has_one ? HAS_ADDRESS : HAS_NO_ADDRESS);
+	return has_one;
 }
 
 bool wf_descriptor_is_direct(int fd)

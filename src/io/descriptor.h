@@ -57,6 +57,12 @@ bool wf_descriptor_is_unix(int fd);
 /* A Unix socket whose receiver is told who has sent. */
 bool wf_descriptor_tells_sender(int fd);
 
+/*
+ * A socket that has an address for itself and waits for whoever comes: it
+ * listens, or receives from anybody.
+ */
+bool wf_descriptor_has_address(int fd);
+
 /* A file with O_DIRECT when weft first met it. */
 bool wf_descriptor_is_direct(int fd);
 /* Or O_DSYNC: each write waits for the medium. */

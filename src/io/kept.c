@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include "base/atomic.h"
@@ -12,6 +13,15 @@ enum { MOST = 256 };
 
 static _Atomic int kept[MOST]; /* number + 1; 0: free */
 static _Atomic uint32_t nr_kept;
+static _Atomic uint32_t nr_used; /* of the table; the rest never was */
+
+static void use(uint32_t nr)
+{
+	uint32_t used = wf_load_relaxed(&nr_used);
+
+	while (used < nr && !atomic_compare_exchange_weak(&nr_used, &used, nr))
+		;
+}
 
 static bool change(int from, int to)
 {
@@ -19,8 +29,10 @@ static bool change(int from, int to)
 		int found = from;
 
 		if (wf_load_relaxed(&kept[i]) == from &&
-		    atomic_compare_exchange_strong(&kept[i], &found, to))
+		    atomic_compare_exchange_strong(&kept[i], &found, to)) {
+			use(i + 1);
 			return true;
+		}
 	}
 	return false;
 }
@@ -39,6 +51,17 @@ int wf_kept_make(int fd)
 	}
 	atomic_fetch_add(&nr_kept, 1);
 	return (int)own;
+}
+
+int wf_kept_make_set(void)
+{
+	int low = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC), set;
+
+	if (low < 0)
+		return low;
+	set = wf_kept_make(low);
+	wf_sys(SYS_close, low);
+	return set < 0 ? -EMFILE : set;
 }
 
 void wf_kept_prepare(void)
@@ -62,7 +85,7 @@ unsigned int wf_kept_first(unsigned int first)
 
 	if (wf_load_relaxed(&nr_kept) == 0)
 		return least;
-	for (uint32_t i = 0; i < MOST; i++) {
+	for (uint32_t i = 0; i < wf_load_relaxed(&nr_used); i++) {
 		unsigned int fd = (unsigned int)wf_load_relaxed(&kept[i]) - 1;
 
 		least = fd >= first && fd < least ? fd : least;

@@ -18,6 +18,8 @@ void wf_kept_prepare(void);
 
 /* A close-on-exec duplicate, a high one if there is room; -1: none. */
 int wf_kept_make(int fd);
+/* A new epoll set, or -Exxx. */
+int wf_kept_make_set(void);
 void wf_kept_close(int fd);
 
 /* The least of them from `first` on; ~0U if there is none. */

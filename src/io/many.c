@@ -60,16 +60,10 @@ static void end(struct wf_request_scope *scope, bool is_done)
 
 int wf_many_begin(struct wf_many *m)
 {
-	int low = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
-
-	if (low < 0)
-		return low;
-	m->set = wf_kept_make(low);
-	if (m->set < 0)
-		m->set = low; /* no room: the program may find it */
-	else
-		wf_sys(SYS_close, low);
-	return 0;
+	m->set = wf_kept_make_set();
+	if (m->set < 0) /* no room: the program may find it */
+		m->set = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
+	return m->set < 0 ? m->set : 0;
 }
 
 int wf_many_wait(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers)

@@ -3,6 +3,7 @@
 #include "io/hold.h"
 #include "io/kept.h"
 #include "io/many.h"
+#include "io/proxy.h"
 #include "io/ring.h"
 #include "io/watch.h"
 #include "io/watch_set.h"
@@ -18,14 +19,17 @@ void wf_io_close_comes(unsigned int first, unsigned int last)
 		return;
 	wf_ring_flush(first, last);
 	wf_watch_keep(first, last);
+	wf_proxy_close_comes(first, last);
 	wf_hold_keep(first, last);
 	wf_many_keep(first, last);
 }
 
 void wf_io_close_done(unsigned int first, unsigned int last)
 {
-	if (!wf_is_borrower())
-		wf_watch_closed(first, last);
+	if (wf_is_borrower())
+		return;
+	wf_proxy_close_done(first, last);
+	wf_watch_closed(first, last);
 }
 
 bool wf_io_is_own(int fd)

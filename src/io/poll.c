@@ -13,10 +13,12 @@
 #include <linux/io_uring.h>
 #include <string.h>
 
+#include "io/descriptor.h"
 #include "io/io.h"
 #include "io/many.h"
 #include "io/poll.h"
 #include "io/request.h"
+#include "io/ring.h"
 #include "io/wait.h"
 #include "libc/real.h"
 #include "os/clock.h"
@@ -174,6 +176,15 @@ bool wf_poll_has_waited(int *err)
 	return *err == 0 || *err == -EINTR || *err == -ECANCELED;
 }
 
+/* A ring keeps its files (io/address.c). */
+static bool has_address(const struct pollfd *fds, nfds_t nr)
+{
+	for (nfds_t i = 0; i < nr && !wf_ring_is_refused(); i++)
+		if (wf_descriptor_has_address(fds[i].fd))
+			return true;
+	return false;
+}
+
 /*
  * One wait for any of them; 0 also if it was for nothing. A request ends also
  * by a peer that has closed its half, so after a few of those that were for
@@ -183,7 +194,8 @@ static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    uint32_t nr_handlers, uint32_t *nr_waits)
 {
 	enum { WAITS_BEFORE_SET = 4 };
-	bool is_few = nr <= MOST_REQUESTS && (*nr_waits)++ < WAITS_BEFORE_SET;
+	bool is_few = nr <= MOST_REQUESTS && (*nr_waits)++ < WAITS_BEFORE_SET &&
+		      !has_address(fds, nr);
 	int err = is_few ? wait_few(fds, nr, deadline_ns, nr_handlers) :
 			   wait_many(fds, nr, deadline_ns, nr_handlers);
 

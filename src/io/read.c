@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "io/address.h"
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/file.h"
@@ -34,6 +35,17 @@ static long found_dry(int fd)
 	return -EAGAIN;
 }
 
+/* Anybody may send to it: the wait must not keep its address. */
+static WF_NOINLINE long receive_from_all(struct wf_request *r)
+{
+	return wf_address_run(r, wf_descriptor_deadline(r->fd, SO_RCVTIMEO));
+}
+
+WF_INLINE bool is_for_all(const struct wf_request *r)
+{
+	return !r->avoids_ring && wf_descriptor_has_address(r->fd);
+}
+
 /* Anything but a socket without borders between messages. */
 static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 {
@@ -54,6 +66,8 @@ static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 					     true);
 	if (n != -EAGAIN || wf_descriptor_is_nonblocking(fd))
 		return n;
+	if (is_for_all(&r))
+		return receive_from_all(&r);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
@@ -157,6 +171,8 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 		r.op_flags = (uint32_t)flags;
 	}
 	r.avoids_ring = waits_for_one(fd, flags) || has_room_for_once(fd, msg);
+	if (is_for_all(&r))
+		return receive_from_all(&r);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
@@ -185,7 +201,9 @@ static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
 	    0)
 		return -ENOSYS;
 	r.avoids_ring = waits_for_one(fd, flags);
-	n = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+	n = is_for_all(&r) ?
+		    (int)receive_from_all(&r) :
+		    wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 	if (n >= 0 && wf_memory_put(addr_bytes, &msg.msg_namelen,
 				    sizeof(*addr_bytes)) < 0)
 		return -EFAULT;
@@ -215,6 +233,8 @@ static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags,
 	r.is_unasked = is_unasked;
 	r.fd_uses = wf_descriptor_uses(fd);
 	r.avoids_ring = waits_for_one(fd, flags);
+	if (is_for_all(&r))
+		return receive_from_all(&r);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 

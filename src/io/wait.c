@@ -27,13 +27,10 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	int n;
 
-	do {
+	do
 		n = wf_request_run(r, deadline_ns);
-	} while (n == -ERESTART && (deadline_ns == WF_FOREVER ||
-				    wf_self->nr_handlers == nr_handlers));
-	if (n == -ETIMEDOUT)
-		return -EAGAIN;
-	return n == -ERESTART ? -EINTR : n;
+	while (wf_io_goes_on(n, deadline_ns, nr_handlers));
+	return wf_io_outcome(n);
 }
 
 int wf_io_wait_ready(int fd, uint32_t events, int64_t deadline_ns)

@@ -7,12 +7,32 @@
 #include <sys/uio.h>
 
 #include "io/request.h"
+#include "sched/runtime.h"
+#include "wait/ufutex.h"
 
 /*
  * Runs r as SA_RESTART has it: again, unless the socket has a time limit
  * (signal(7)). A limit that has passed is -EAGAIN.
  */
 int wf_io_run(struct wf_request *r, int64_t deadline_ns);
+
+/*
+ * Is a wait that ended so to be begun again? nr_handlers: the thread's at the
+ * call. Then, what the call returns.
+ */
+static inline bool wf_io_goes_on(int n, int64_t deadline_ns,
+				 uint32_t nr_handlers)
+{
+	return n == -ERESTART && (deadline_ns == WF_FOREVER ||
+				  wf_self->nr_handlers == nr_handlers);
+}
+
+static inline int wf_io_outcome(int n)
+{
+	if (n == -ETIMEDOUT)
+		return -EAGAIN;
+	return n == -ERESTART ? -EINTR : n;
+}
 
 /*
  * What is left of a call when there is neither ring nor server: its carrier

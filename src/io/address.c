@@ -1,0 +1,231 @@
+/*
+ * A ring keeps the files that its requests wait for, and the kernel destroys it
+ * some milliseconds after a process that was killed has been waited for. Where
+ * the file is a socket with an address, whoever starts a server again at once
+ * finds that in use. So a request waits for a proxy of the socket (io/proxy.h),
+ * and the call that does not wait follows.
+ *
+ * A1. That call is made before the thread leaves the runtime, also if the wait
+ *     had another end: the kernel wakes one of those who wait for each message
+ *     or connection, and no handler or cancellation may come in between.
+ * A2. What is for all, as the end by shutdown, one is told and tells the next.
+ * A3. After some waits in a row that were for nothing the proxy is in doubt.
+ */
+#include "io/address.h"
+
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "io/attempt.h"
+#include "io/descriptor.h"
+#include "io/hold.h"
+#include "io/proxy.h"
+#include "io/ring.h"
+#include "io/unasked.h"
+#include "io/wait.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "sched/vp_io.h"
+#include "wait/ufutex.h"
+
+enum {
+	WAITS_FOR_NOTHING = 16,
+	/* IORING_ACCEPT_DONTWAIT since Linux 6.10; before, what waits is
+	 * given up at once. */
+	ACCEPT_DONTWAIT = 1 << 1,
+};
+
+struct wait {
+	struct wf_request_scope scope;
+	struct wf_hold hold;
+	struct wf_request poll;
+	struct wf_request *r;
+	struct wf_proxy *proxy;
+	uint32_t nr_futile;
+	int n; /* what the call has returned; -EAGAIN: nothing yet */
+};
+
+/* --- calls that do not wait ----------------------------------------------- */
+
+/* A ring's accept, that has an end when this returns. */
+static int accept_with(struct wf_vp *vp, const struct wf_request *r, int fd,
+		       uint16_t ioprio)
+{
+	_Atomic uint32_t nr_done = 0;
+	struct wf_request now = {
+		.op = IORING_OP_ACCEPT,
+		.fd = fd,
+		.addr = r->addr,
+		.off = r->off,
+		.op_flags = r->op_flags,
+		.ioprio = ioprio,
+		.nr_done = &nr_done,
+	};
+
+	wf_ring_push(vp, &now);
+	for (;;) {
+		wf_vp_io_submit(vp);
+		wf_vp_io_look(vp);
+		if (wf_load_relaxed(&now.is_done))
+			break;
+		wf_ring_cancel(&now);
+	}
+	return now.result == -ECANCELED ? -EAGAIN : now.result;
+}
+
+/* -ENOSYS: there is no ring. The caller owns vp, in_runtime set. */
+static int accept_now(struct wf_vp *vp, const struct wf_request *r, int fd)
+{
+	static _Atomic bool waits_always;
+	uint16_t ioprio = wf_load_relaxed(&waits_always) ? 0 : ACCEPT_DONTWAIT;
+	int n;
+
+	if (wf_ring_ensure(vp) < 0)
+		return -ENOSYS;
+	n = accept_with(vp, r, fd, ioprio);
+	if (n != -EINVAL || ioprio == 0)
+		return n;
+	n = accept_with(vp, r, fd, 0);
+	if (n != -EINVAL)
+		wf_store_relaxed(&waits_always, true);
+	return n;
+}
+
+static int attempt(struct wf_request *r, int fd)
+{
+	if (r->op == IORING_OP_ACCEPT)
+		return accept_now(wf_self->vp, r, fd);
+	return wf_attempt(r, fd, POLLIN);
+}
+
+/* --- waiting -------------------------------------------------------------- */
+
+/* Want of descriptors, or of a ring, is the caller's alone. */
+static bool is_for_all(int n)
+{
+	return n <= 0 && n != -EAGAIN && n != -EMFILE && n != -ENFILE &&
+	       n != -ENOSYS;
+}
+
+/* A socket of datagrams that was shut down says so only to who would wait. */
+static bool is_shut(const struct wf_request *r, int fd)
+{
+	struct pollfd now = { fd, POLLRDHUP, 0 };
+
+	return r->op != IORING_OP_ACCEPT && wf_sys(SYS_poll, &now, 1, 0) == 1;
+}
+
+/* A1. is_told: there should be something. */
+static void call(struct wait *w, bool is_told)
+{
+	int fd = wf_hold_call_begin(&w->hold);
+	bool is_end;
+
+	w->n = attempt(w->r, fd);
+	is_end = is_told && w->n == -EAGAIN && is_shut(w->r, fd);
+	if (is_end)
+		w->n = -ENOSYS; /* a request for the socket itself */
+	if (w->proxy != NULL && (is_end || is_for_all(w->n)))
+		wf_proxy_tell(w->proxy, fd); /* A2 */
+	wf_hold_call_end(&w->hold);
+}
+
+static struct wait *wait_of(struct wf_request_scope *scope)
+{
+	return wf_container_of(scope, struct wait, scope);
+}
+
+static void begin(struct wf_request_scope *scope)
+{
+	struct wait *w = wait_of(scope);
+	int fd;
+
+	wf_hold_begin(&w->hold);
+	fd = wf_hold_fd(&w->hold);
+	w->proxy = fd == w->hold.fd ?
+			   wf_proxy_get(fd, w->nr_futile >= WAITS_FOR_NOTHING) :
+			   NULL;
+	w->poll.fd = w->proxy != NULL ? wf_proxy_set(w->proxy) : fd;
+}
+
+static void end(struct wf_request_scope *scope, bool is_done)
+{
+	struct wait *w = wait_of(scope);
+
+	call(w, is_done);
+	w->nr_futile = is_done && w->n == -EAGAIN ? w->nr_futile + 1 : 0;
+	wf_proxy_put(w->proxy);
+	wf_hold_end(&w->hold);
+}
+
+/* One wait, as wf_request_run; -ERESTART also if it was for nothing. */
+static int wait_once(struct wait *w, int64_t deadline_ns)
+{
+	int err = wf_request_run_any(&w->poll, 1, deadline_ns, NULL);
+
+	if (w->n != -EAGAIN)
+		return w->n;
+	if (err == 0)
+		return wf_self->interrupted ? -EINTR : -ERESTART;
+	return err;
+}
+
+static int run(struct wait *w, int64_t deadline_ns)
+{
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	int n;
+
+	do
+		n = wait_once(w, deadline_ns);
+	while (wf_io_goes_on(n, deadline_ns, nr_handlers));
+	wf_hold_fini(&w->hold);
+	return n;
+}
+
+/* Messages that are looked at stay, for whoever else waits. */
+static uint32_t events_of(const struct wf_request *r)
+{
+	bool peeks = r->op != IORING_OP_ACCEPT && r->op != IORING_OP_READV &&
+		     (r->op_flags & MSG_PEEK) != 0;
+
+	return peeks ? POLLIN : POLLIN | EPOLLEXCLUSIVE;
+}
+
+int wf_address_run(struct wf_request *r, int64_t deadline_ns)
+{
+	struct wait w = {
+		.scope = { begin, end },
+		.hold = { .fd = r->fd, .kept_fd = -1 },
+		.poll = { .op = IORING_OP_POLL_ADD,
+			  .op_flags = events_of(r),
+			  .scope = &w.scope },
+		.r = r,
+		.n = -EAGAIN,
+	};
+	int n = -ENOSYS;
+
+	if (!wf_ring_is_refused()) {
+		if (r->is_unasked && wf_unasked_is_refused(r))
+			return -EAGAIN;
+		r->nr_bytes = 0;
+		n = run(&w, deadline_ns);
+	}
+	return n == -ENOSYS ? wf_io_run(r, deadline_ns) : wf_io_outcome(n);
+}
+
+int wf_address_try_accept(const struct wf_request *r)
+{
+	struct wf_thread *t;
+	int n = -EAGAIN;
+
+	if (wf_ring_is_refused())
+		return n;
+	t = wf_runtime_enter();
+	if (t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL)
+		n = accept_now(t->vp, r, r->fd);
+	wf_runtime_leave(t);
+	return n == -ENOSYS ? -EAGAIN : n;
+}

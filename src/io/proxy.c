@@ -1,0 +1,227 @@
+/*
+ * O1. A number has one proxy at most, and so has a bucket: where another number
+ *     is waited for, there is none. Both change under the bucket's lock.
+ * O2. The set of a proxy has its number's file, and no other. So that is put
+ *     there, or found, each time when somebody begins to wait. Before a number
+ *     is closed its proxy goes from the bucket, and until it has been closed
+ *     nobody gets one: who waits has made sure that the file stays, and its
+ *     entry with it (io/hold.c, H2).
+ * O3. Who closes counts itself before it looks for a proxy; who gets a new one
+ *     looks for those who close after it has put it into the bucket. So one of
+ *     the two sees the other, and no lock is taken where there is no proxy.
+ * O4. A proxy that is in no bucket lives until nobody waits for it: else its
+ *     set's number might be another file's before the kernel has a request.
+ *
+ * Rejected: the set of the watcher (io/watch.c). Each wait would cost two more
+ * switches between kernel threads.
+ */
+#include "io/proxy.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/atomic.h"
+#include "base/spin.h"
+#include "io/kept.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "wait/closed.h"
+
+enum { NR_BUCKETS = 64, NR_PROXIES = 2 * NR_BUCKETS };
+
+struct wf_proxy {
+	_Atomic bool is_taken;
+	bool is_in_bucket; /* as nr_users: the bucket's lock */
+	uint32_t nr_users;
+	int number;
+	int set;
+};
+
+struct bucket {
+	struct wf_spin lock;
+	_Atomic uint32_t nr_closing;	/* O3 */
+	struct wf_proxy *_Atomic proxy; /* under the lock; anybody looks */
+} WF_ALIGNED(WF_CACHE_LINE);
+
+static struct bucket buckets[NR_BUCKETS];
+static struct wf_proxy proxies[NR_PROXIES];
+
+static struct bucket *bucket_of(int number)
+{
+	return &buckets[(unsigned int)number % NR_BUCKETS];
+}
+
+/* --- proxies -------------------------------------------------------------- */
+
+static struct wf_proxy *make(int number)
+{
+	struct wf_proxy *p = proxies;
+	int set;
+
+	while (p < proxies + NR_PROXIES && atomic_exchange(&p->is_taken, true))
+		p++;
+	if (p == proxies + NR_PROXIES)
+		return NULL;
+	set = wf_kept_make_set();
+	if (set < 0) {
+		/* release: pairs with the exchange, as below. */
+		wf_store_release(&p->is_taken, false);
+		return NULL;
+	}
+	p->nr_users = 0;
+	p->number = number;
+	p->set = set;
+	return p;
+}
+
+/* O4 */
+static void free_locked(struct wf_proxy *p)
+{
+	if (p->is_in_bucket || p->nr_users > 0)
+		return;
+	wf_kept_close(p->set);
+	/* release: nobody reads it any more; pairs with make. */
+	wf_store_release(&p->is_taken, false);
+}
+
+static void detach_locked(struct bucket *b)
+{
+	struct wf_proxy *p = atomic_load(&b->proxy);
+
+	atomic_store(&b->proxy, NULL);
+	p->is_in_bucket = false;
+	free_locked(p);
+}
+
+/* O2 */
+static bool put_in(const struct wf_proxy *p)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	long err =
+		wf_sys(SYS_epoll_ctl, p->set, EPOLL_CTL_ADD, p->number, &event);
+
+	return err == 0 || err == -EEXIST;
+}
+
+static bool is_ready(const struct wf_proxy *p)
+{
+	struct epoll_event event;
+
+	return wf_sys(SYS_epoll_wait, p->set, &event, 1, 0) > 0;
+}
+
+/* The one in the bucket, new or not; NULL. */
+static struct wf_proxy *find_locked(struct bucket *b, int fd, bool is_in_doubt)
+{
+	struct wf_proxy *p = atomic_load(&b->proxy);
+
+	if (p != NULL && p->number == fd && !(is_in_doubt && is_ready(p)))
+		return p;
+	if (p != NULL && p->number != fd && p->nr_users > 0)
+		return NULL;
+	if (p != NULL)
+		detach_locked(b);
+	p = make(fd);
+	if (p != NULL) {
+		p->is_in_bucket = true;
+		atomic_store(&b->proxy, p); /* seq_cst: O3 */
+	}
+	return p;
+}
+
+struct wf_proxy *wf_proxy_get(int fd, bool is_in_doubt)
+{
+	struct bucket *b = bucket_of(fd);
+	struct wf_proxy *p;
+
+	wf_spin_lock(&b->lock);
+	p = find_locked(b, fd, is_in_doubt);
+	if (p != NULL) {
+		/* seq_cst: O3. */
+		if (atomic_load(&b->nr_closing) == 0 && put_in(p)) {
+			p->nr_users++;
+		} else {
+			detach_locked(b);
+			p = NULL;
+		}
+	}
+	wf_spin_unlock(&b->lock);
+	return p;
+}
+
+void wf_proxy_put(struct wf_proxy *p)
+{
+	struct bucket *b;
+
+	if (p == NULL)
+		return;
+	b = bucket_of(p->number);
+	wf_spin_lock(&b->lock);
+	p->nr_users--;
+	free_locked(p);
+	wf_spin_unlock(&b->lock);
+}
+
+int wf_proxy_set(const struct wf_proxy *p)
+{
+	return p->set;
+}
+
+void wf_proxy_tell(const struct wf_proxy *p, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	/* The kernel wakes for an entry that is new, and for no old one. */
+	wf_sys(SYS_epoll_ctl, p->set, EPOLL_CTL_DEL, fd, NULL);
+	wf_sys(SYS_epoll_ctl, p->set, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* --- closing -------------------------------------------------------------- */
+
+static void detach_from(struct bucket *b, unsigned int first, unsigned int last)
+{
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+	struct wf_proxy *p;
+
+	wf_spin_lock(&b->lock);
+	p = atomic_load(&b->proxy);
+	if (p != NULL && (unsigned int)p->number >= first &&
+	    (unsigned int)p->number <= last)
+		detach_locked(b);
+	wf_spin_unlock(&b->lock);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+}
+
+static uint32_t nr_buckets(unsigned int first, unsigned int last)
+{
+	return last - first < NR_BUCKETS ? last - first + 1 : NR_BUCKETS;
+}
+
+void wf_proxy_close_comes(unsigned int first, unsigned int last)
+{
+	for (uint32_t i = 0; i < nr_buckets(first, last); i++) {
+		struct bucket *b = bucket_of((int)(first + i));
+
+		/* seq_cst: O3. */
+		atomic_fetch_add(&b->nr_closing, 1);
+		if (atomic_load(&b->proxy) != NULL)
+			detach_from(b, first, last);
+	}
+}
+
+void wf_proxy_close_done(unsigned int first, unsigned int last)
+{
+	for (uint32_t i = 0; i < nr_buckets(first, last); i++)
+		atomic_fetch_sub(&bucket_of((int)(first + i))->nr_closing, 1);
+}
+
+void wf_proxy_fork_child(void)
+{
+	/* The sets are closed as all that is kept. */
+	memset(buckets, 0, sizeof(buckets));
+	memset(proxies, 0, sizeof(proxies));
+}

@@ -1,0 +1,321 @@
+/*
+ * Threads that wait for whoever comes, many of them on one socket: each
+ * connection and each message wakes one that takes it, the end of the socket
+ * wakes all, and who closes its number ends no wait.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "sockets.h"
+
+enum { NR_CROWD = 12, NR_ROUNDS = 200 };
+
+static pthread_barrier_t all_have_one;
+
+static void make_listener(void)
+{
+	listener = loopback_socket(SOCK_STREAM);
+	CHECK_EQ(listen(listener, 100), 0);
+}
+
+static void knock(void)
+{
+	int fd = inet_socket(SOCK_STREAM);
+
+	connect_to_it(fd);
+	CHECK_EQ(close(fd), 0);
+}
+
+static void send_byte(char byte)
+{
+	int fd = inet_socket(SOCK_DGRAM);
+
+	connect_to_it(fd);
+	CHECK_EQ(send(fd, &byte, 1, 0), 1);
+	CHECK_EQ(close(fd), 0);
+}
+
+/* --- one wakes one ------------------------------------------------------- */
+
+static void *accept_and_meet(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		int fd = accept(listener, NULL, NULL);
+
+		CHECK(fd >= 0);
+		pthread_barrier_wait(&all_have_one);
+		CHECK_EQ(close(fd), 0);
+	}
+	return arg;
+}
+
+static void *receive_and_meet(void *arg)
+{
+	char byte;
+
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		CHECK_EQ(recv(listener, &byte, 1, 0), 1);
+		pthread_barrier_wait(&all_have_one);
+	}
+	return arg;
+}
+
+/* None of a crowd takes a second one before each has one. */
+static void meet(void *(*take)(void *), void (*send_one)(int))
+{
+	pthread_t threads[NR_CROWD];
+
+	CHECK_EQ(pthread_barrier_init(&all_have_one, NULL, NR_CROWD + 1), 0);
+	threads_start(threads, NR_CROWD, take, NULL);
+	for (int round = 0; round < NR_ROUNDS; round++) {
+		for (int i = 0; i < NR_CROWD; i++)
+			send_one(i);
+		pthread_barrier_wait(&all_have_one);
+	}
+	threads_join(threads, NR_CROWD);
+}
+
+static void call_once(int i)
+{
+	(void)i;
+	knock();
+}
+
+static void send_once(int i)
+{
+	send_byte((char)i);
+}
+
+TEST(each_connection_wakes_one)
+{
+	make_listener();
+	meet(accept_and_meet, call_once);
+}
+
+TEST(each_message_wakes_one)
+{
+	listener = loopback_socket(SOCK_DGRAM);
+	meet(receive_and_meet, send_once);
+}
+
+/* --- who leaves takes nothing along -------------------------------------- */
+
+static _Atomic int nr_taken, nr_interrupted;
+
+/* Takes what nobody has. */
+static void drain(void)
+{
+	struct pollfd now = { listener, POLLIN, 0 };
+
+	while (poll(&now, 1, 0) == 1)
+		CHECK_EQ(close(accept(listener, NULL, NULL)), 0);
+}
+
+static void *accept_or_leave(void *arg)
+{
+	int fd = accept(listener, NULL, NULL);
+
+	if (fd >= 0) {
+		CHECK_EQ(close(fd), 0);
+		nr_taken++;
+	} else {
+		CHECK_EQ(errno, EINTR);
+		nr_interrupted++;
+	}
+	return arg;
+}
+
+/* Half of them are interrupted while as many are called. */
+TEST(who_is_interrupted_takes_no_call_along)
+{
+	pthread_t threads[NR_CROWD];
+
+	handle(SIGUSR1, on_signal, 0);
+	make_listener();
+	for (int round = 0; round < NR_ROUNDS; round++) {
+		nr_taken = nr_interrupted = 0;
+		threads_start(threads, NR_CROWD, accept_or_leave, NULL);
+		if (round % 2 == 0)
+			usleep(1000);
+		for (int i = 0; i < NR_CROWD / 2; i++) {
+			knock();
+			pthread_kill(threads[i], SIGUSR1);
+		}
+		while (nr_taken < NR_CROWD / 2)
+			usleep(100);
+		/* A handler may have come before the call. */
+		for (int i = 0; i < NR_CROWD / 2; i++)
+			knock();
+		while (nr_taken + nr_interrupted < NR_CROWD)
+			usleep(100);
+		threads_join(threads, NR_CROWD);
+		drain();
+	}
+}
+
+/* --- ends ---------------------------------------------------------------- */
+
+static void end_all(int type, void *(*wait)(void *), long expected,
+		    bool is_closed)
+{
+	pthread_t threads[NR_CROWD];
+
+	for (int round = 0; round < 20; round++) {
+		listener = loopback_socket(type);
+		if (type == SOCK_STREAM)
+			CHECK_EQ(listen(listener, 1), 0);
+		threads_start(threads, NR_CROWD, wait, NULL);
+		let_it_wait(&is_ready);
+		/* Says ENOTCONN of what receives from anybody. */
+		shutdown(listener, SHUT_RDWR);
+		if (is_closed)
+			CHECK_EQ(close(listener), 0);
+		for (int i = 0; i < NR_CROWD; i++)
+			CHECK_EQ(result_of(threads[i]), expected);
+		if (!is_closed)
+			CHECK_EQ(close(listener), 0);
+	}
+}
+
+static void *accept_one(void *arg)
+{
+	int fd = listener;
+
+	is_ready = 1;
+	return outcome(accept(fd, NULL, NULL));
+}
+
+static void *receive_one(void *arg)
+{
+	int fd = listener;
+	char byte = 0;
+	ssize_t n;
+
+	is_ready = 1;
+	n = recv(fd, &byte, 1, 0);
+	return outcome(n > 0 ? byte : n);
+}
+
+TEST(shutdown_ends_all_receives)
+{
+	end_all(SOCK_DGRAM, receive_one, 0, false);
+}
+
+/* Who closes at once waits until all are there. */
+static _Atomic int nr_before;
+
+static void *accept_until_closed(void *arg)
+{
+	int fd = listener;
+	long rc;
+
+	nr_before++;
+	rc = accept(fd, NULL, NULL);
+	return (void *)(intptr_t)(rc < 0 && errno == EINVAL);
+}
+
+TEST(shutdown_then_close_ends_all_accepts)
+{
+	pthread_t threads[NR_CROWD];
+
+	for (int round = 0; round < 20; round++) {
+		make_listener();
+		nr_before = 0;
+		threads_start(threads, NR_CROWD, accept_until_closed, NULL);
+		await_count(&nr_before, NR_CROWD);
+		usleep(20000);
+		CHECK_EQ(shutdown(listener, SHUT_RDWR), 0);
+		CHECK_EQ(close(listener), 0);
+		for (int i = 0; i < NR_CROWD; i++)
+			CHECK_EQ(result_of(threads[i]), 1);
+	}
+}
+
+/* --- closing ------------------------------------------------------------- */
+
+/* A wait is on the file, and who waits for the number's next has that. */
+static void reuse(int type, void *(*wait)(void *))
+{
+	struct sockaddr_in old;
+	pthread_t first, second;
+	int number;
+
+	listener = loopback_socket(type);
+	if (type == SOCK_STREAM)
+		CHECK_EQ(listen(listener, 1), 0);
+	old = address;
+	number = listener;
+	is_ready = 0;
+	first = thread_start(wait, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(close(listener), 0);
+	listener = loopback_socket(type);
+	CHECK_EQ(listener, number);
+	if (type == SOCK_STREAM)
+		CHECK_EQ(listen(listener, 1), 0);
+	is_ready = 0;
+	second = thread_start(wait, NULL);
+	let_it_wait(&is_ready);
+	if (type == SOCK_STREAM)
+		knock();
+	else
+		send_byte('n');
+	CHECK(result_of(second) > 0);
+	address = old;
+	if (type == SOCK_STREAM)
+		knock();
+	else
+		send_byte('o');
+	CHECK(result_of(first) > 0);
+	CHECK_EQ(close(listener), 0);
+}
+
+TEST(accepts_of_a_number_that_is_used_again)
+{
+	for (int round = 0; round < 10; round++)
+		reuse(SOCK_STREAM, accept_one);
+}
+
+TEST(receives_of_a_number_that_is_used_again)
+{
+	for (int round = 0; round < 10; round++)
+		reuse(SOCK_DGRAM, receive_one);
+}
+
+/* --- other ends ---------------------------------------------------------- */
+
+TEST(handler_ends_an_accept)
+{
+	make_listener();
+	CHECK_EQ(after_handler(accept_one, 0, knock), -EINTR);
+}
+
+TEST(handler_with_restart_does_not)
+{
+	make_listener();
+	CHECK(after_handler(accept_one, SA_RESTART, knock) > 0);
+}
+
+TEST(accept_is_cancelled)
+{
+	make_listener();
+	is_cancelled_in(accept_one, NULL);
+}
+
+TEST(accept_has_a_limit)
+{
+	struct timeval limit = { 0, 20000 };
+
+	make_listener();
+	CHECK_EQ(setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &limit,
+			    sizeof(limit)),
+		 0);
+	CHECK_EQ(result_of(thread_start(accept_one, NULL)), -EAGAIN);
+}
+
+TEST(receive_is_cancelled)
+{
+	listener = loopback_socket(SOCK_DGRAM);
+	is_cancelled_in(receive_one, NULL);
+}
