@@ -90,7 +90,7 @@ static uint32_t begin_wait(_Atomic uint32_t *nr_done, bool has_ring)
 static int push_outside(struct wf_thread *t, struct wf_request *r)
 {
 	r->io = NULL;
-	r->kept_fd = -1;
+	wf_store_relaxed(&r->kept_fd, -1);
 	wf_store_relaxed(&r->server, 0);
 	r->is_repeated = false;
 	if (r->is_unasked && wf_unasked_is_refused(r)) {

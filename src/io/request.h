@@ -61,7 +61,8 @@ struct wf_request {
 	uint8_t watch_state;
 	uint8_t nr_futile;
 	int nr_bytes; /* received so far */
-	int kept_fd;  /* a duplicate of fd, which has been closed; or -1 */
+	/* A duplicate of fd, which has been closed; or -1. */
+	_Atomic int kept_fd;
 };
 
 /* In *nr_done, beside the number: */
@@ -104,7 +105,9 @@ void wf_request_refuse(struct wf_thread *me, struct wf_request *r);
 
 static inline int wf_request_fd(const struct wf_request *r)
 {
-	return r->kept_fd >= 0 ? r->kept_fd : r->fd;
+	int kept = wf_load_relaxed(&r->kept_fd);
+
+	return kept >= 0 ? kept : r->fd;
 }
 
 #endif

@@ -16,9 +16,8 @@
 #include "io/server_table.h"
 #include "os/sys.h"
 
-int wf_serve_call(const struct wf_request *r)
+static int call(const struct wf_request *r, int fd)
 {
-	int fd = wf_request_fd(r);
 	uint32_t done = (uint32_t)r->nr_bytes;
 	int n;
 
@@ -47,6 +46,17 @@ int wf_serve_call(const struct wf_request *r)
 	default:
 		return -EINVAL;
 	}
+}
+
+int wf_serve_call(const struct wf_request *r)
+{
+	int fd, n;
+
+	do {
+		fd = wf_request_fd(r);
+		n = call(r, fd);
+	} while (n == -EBADF && wf_request_fd(r) != fd); /* W4 in watch.c */
+	return n;
 }
 
 /*

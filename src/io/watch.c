@@ -21,10 +21,12 @@
  * W4. Before a number is closed, each request that waits on it gets a
  *     duplicate, with an entry of its own: the wait is on the file. Whoever
  *     takes the request out closes it. While the watcher is in a call on the
- *     number, the closer waits. A server's call may not have begun: that, and
- *     what libc closes by itself, is the only gap. Who begins to wait just
- *     before the number goes may find its file without an entry; so the closer
- *     looks again afterwards: such requests are for what the number is then.
+ *     number, the closer waits. A server's call that has not begun by then is
+ *     made on the duplicate if the number is no file's (wf_serve_call). That it
+ *     is another's already, and what libc closes by itself, are the only gaps.
+ *     Who begins to wait just before the number goes may find its file without
+ *     an entry; so the closer looks again afterwards: such requests are for
+ *     what the number is then.
  * W5. The epoll call under the lock does not sleep for long: it waits for
  *     other such calls, and asks the file, as io_uring would.
  *
@@ -300,11 +302,13 @@ static bool keep_locked_all(struct wf_watch_bucket *b, struct wf_list *ended,
 		struct wf_request *r = wf_watch_request(l);
 		unsigned int fd = (unsigned int)r->fd;
 
-		if (fd < first || fd > last || r->kept_fd >= 0)
+		if (fd < first || fd > last ||
+		    wf_load_relaxed(&r->kept_fd) >= 0)
 			continue;
-		if (r->watch_state == WF_WATCH_WAITING)
+		if (r->watch_state == WF_WATCH_TRYING)
+			is_trying = true;
+		else
 			wf_watch_set_keep_locked(b, r);
-		is_trying |= r->watch_state == WF_WATCH_TRYING;
 	}
 	/* The entry of the number goes, or a copy elsewhere would keep it. */
 	if (first == last)
@@ -330,7 +334,8 @@ static bool rearm_locked_all(struct wf_watch_bucket *b, struct wf_list *ended,
 		int err;
 
 		next = l->next;
-		if (fd < first || fd > last || r->kept_fd >= 0)
+		if (fd < first || fd > last ||
+		    wf_load_relaxed(&r->kept_fd) >= 0)
 			continue;
 		is_trying |= r->watch_state == WF_WATCH_TRYING;
 		err = r->watch_state == WF_WATCH_WAITING ?

@@ -81,18 +81,21 @@ int wf_watch_set_arm_locked(struct wf_watch_bucket *b, int number)
 
 void wf_watch_set_drop(struct wf_request *r)
 {
-	if (r->kept_fd < 0)
+	int kept = wf_load_relaxed(&r->kept_fd);
+
+	if (kept < 0)
 		return;
-	wf_sys(SYS_epoll_ctl, wf_watch_set_fd(), EPOLL_CTL_DEL, r->kept_fd,
-	       NULL);
-	wf_kept_close(r->kept_fd);
-	r->kept_fd = -1;
+	wf_sys(SYS_epoll_ctl, wf_watch_set_fd(), EPOLL_CTL_DEL, kept, NULL);
+	wf_kept_close(kept);
+	wf_store_relaxed(&r->kept_fd, -1);
 }
 
 void wf_watch_set_keep_locked(struct wf_watch_bucket *b, struct wf_request *r)
 {
-	r->kept_fd = wf_kept_make(r->fd);
-	if (r->kept_fd >= 0 && wf_watch_set_arm_locked(b, r->kept_fd) < 0)
+	int kept = wf_kept_make(r->fd);
+
+	wf_store_relaxed(&r->kept_fd, kept);
+	if (kept >= 0 && wf_watch_set_arm_locked(b, kept) < 0)
 		wf_watch_set_drop(r);
 }
 

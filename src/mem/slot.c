@@ -166,11 +166,11 @@ static size_t lowest_top(size_t stride)
 }
 
 /*
- * CPUs fetch ahead what an instruction touches at equal distances. AMD's take
- * one of 8 MiB and more for what is left of it above that: they look up pages
- * which are not there, at each turn of threads that take turns in the order of
- * their slots. So wide slots, of which the default stack makes one, lie at
- * unequal distances.
+ * Threads that take turns in the order of their slots are up to half slower
+ * where these lie 8 MiB or more apart, on AMD's Zen 5, but not in another
+ * order: the CPU fetches ahead what is touched at equal distances, and seems to
+ * take such a distance for a shorter one. So wide slots, of which the default
+ * stack makes one, lie at unequal distances.
  */
 static size_t shift_of(const struct wf_slot_class *c, uint32_t number)
 {
