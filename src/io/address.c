@@ -24,11 +24,9 @@
 #include "io/hold.h"
 #include "io/proxy.h"
 #include "io/ring.h"
-#include "io/unasked.h"
 #include "io/wait.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
-#include "sched/vp_io.h"
 #include "wait/ufutex.h"
 
 enum {
@@ -50,11 +48,10 @@ struct wait {
 
 /* --- calls that do not wait ----------------------------------------------- */
 
-/* A ring's accept, that has an end when this returns. */
-static int accept_with(struct wf_vp *vp, const struct wf_request *r, int fd,
+/* A ring's accept. */
+static int accept_with(struct wf_thread *t, const struct wf_request *r, int fd,
 		       uint16_t ioprio)
 {
-	_Atomic uint32_t nr_done = 0;
 	struct wf_request now = {
 		.op = IORING_OP_ACCEPT,
 		.fd = fd,
@@ -62,42 +59,30 @@ static int accept_with(struct wf_vp *vp, const struct wf_request *r, int fd,
 		.off = r->off,
 		.op_flags = r->op_flags,
 		.ioprio = ioprio,
-		.nr_done = &nr_done,
 	};
 
-	wf_ring_push(vp, &now);
-	for (;;) {
-		wf_vp_io_submit(vp);
-		wf_vp_io_look(vp);
-		if (wf_load_relaxed(&now.is_done))
-			break;
-		wf_ring_cancel(&now);
-	}
-	return now.result == -ECANCELED ? -EAGAIN : now.result;
+	return wf_request_try(t, &now);
 }
 
-/* -ENOSYS: there is no ring. The caller owns vp, in_runtime set. */
-static int accept_now(struct wf_vp *vp, const struct wf_request *r, int fd)
+/* -ENOSYS: there is no ring. In the runtime. */
+static int accept_now(struct wf_thread *t, const struct wf_request *r, int fd)
 {
-	static _Atomic bool waits_always;
-	uint16_t ioprio = wf_load_relaxed(&waits_always) ? 0 : ACCEPT_DONTWAIT;
-	int n;
+	static _Atomic bool lacks_flag;
+	uint16_t ioprio = wf_load_relaxed(&lacks_flag) ? 0 : ACCEPT_DONTWAIT;
+	int n = accept_with(t, r, fd, ioprio);
 
-	if (wf_ring_ensure(vp) < 0)
-		return -ENOSYS;
-	n = accept_with(vp, r, fd, ioprio);
 	if (n != -EINVAL || ioprio == 0)
 		return n;
-	n = accept_with(vp, r, fd, 0);
+	n = accept_with(t, r, fd, 0);
 	if (n != -EINVAL)
-		wf_store_relaxed(&waits_always, true);
+		wf_store_relaxed(&lacks_flag, true);
 	return n;
 }
 
 static int attempt(struct wf_request *r, int fd)
 {
 	if (r->op == IORING_OP_ACCEPT)
-		return accept_now(wf_self->vp, r, fd);
+		return accept_now(wf_self, r, fd);
 	return wf_attempt(r, fd, POLLIN);
 }
 
@@ -207,9 +192,7 @@ int wf_address_run(struct wf_request *r, int64_t deadline_ns)
 	};
 	int n = -ENOSYS;
 
-	if (!wf_ring_is_refused()) {
-		if (r->is_unasked && wf_unasked_is_refused(r))
-			return -EAGAIN;
+	if (!r->avoids_ring && !wf_ring_is_refused()) {
 		r->nr_bytes = 0;
 		n = run(&w, deadline_ns);
 	}
@@ -225,7 +208,7 @@ int wf_address_try_accept(const struct wf_request *r)
 		return n;
 	t = wf_runtime_enter();
 	if (t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL)
-		n = accept_now(t->vp, r, r->fd);
+		n = accept_now(t, r, r->fd);
 	wf_runtime_leave(t);
 	return n == -ENOSYS ? -EAGAIN : n;
 }

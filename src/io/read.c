@@ -35,15 +35,14 @@ static long found_dry(int fd)
 	return -EAGAIN;
 }
 
-/* Anybody may send to it: the wait must not keep its address. */
-static WF_NOINLINE long receive_from_all(struct wf_request *r)
+/* As wf_io_run. */
+static int run(struct wf_request *r)
 {
-	return wf_address_run(r, wf_descriptor_deadline(r->fd, SO_RCVTIMEO));
-}
+	int64_t deadline_ns = wf_descriptor_deadline(r->fd, SO_RCVTIMEO);
 
-WF_INLINE bool is_for_all(const struct wf_request *r)
-{
-	return !r->avoids_ring && wf_descriptor_has_address(r->fd);
+	return wf_descriptor_has_address(r->fd) ?
+		       wf_address_run(r, deadline_ns) :
+		       wf_io_run(r, deadline_ns);
 }
 
 /* Anything but a socket without borders between messages. */
@@ -66,9 +65,7 @@ static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 					     true);
 	if (n != -EAGAIN || wf_descriptor_is_nonblocking(fd))
 		return n;
-	if (is_for_all(&r))
-		return receive_from_all(&r);
-	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+	return run(&r);
 }
 
 static WF_NOINLINE long read_other(int fd, void *buf, size_t bytes)
@@ -171,9 +168,7 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 		r.op_flags = (uint32_t)flags;
 	}
 	r.avoids_ring = waits_for_one(fd, flags) || has_room_for_once(fd, msg);
-	if (is_for_all(&r))
-		return receive_from_all(&r);
-	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+	return run(&r);
 }
 
 /* With the sender's address: the same as a message of one part. */
@@ -201,9 +196,7 @@ static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
 	    0)
 		return -ENOSYS;
 	r.avoids_ring = waits_for_one(fd, flags);
-	n = is_for_all(&r) ?
-		    (int)receive_from_all(&r) :
-		    wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+	n = run(&r);
 	if (n >= 0 && wf_memory_put(addr_bytes, &msg.msg_namelen,
 				    sizeof(*addr_bytes)) < 0)
 		return -EFAULT;
@@ -233,9 +226,17 @@ static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags,
 	r.is_unasked = is_unasked;
 	r.fd_uses = wf_descriptor_uses(fd);
 	r.avoids_ring = waits_for_one(fd, flags);
-	if (is_for_all(&r))
-		return receive_from_all(&r);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
+}
+
+/* From anybody: each is tried first. */
+static WF_NOINLINE long recv_at_address(int fd, void *buf, size_t bytes,
+					int flags)
+{
+	struct wf_request r = receive_later(fd, buf, bytes, flags);
+
+	r.avoids_ring = waits_for_one(fd, flags);
+	return run(&r);
 }
 
 static bool is_over(int64_t deadline_ns)
@@ -292,6 +293,7 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 {
 	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | MSG_DONTWAIT,
 			addr, addr_bytes);
+	bool has_address;
 
 	if (n != -EAGAIN &&
 	    ((flags & MSG_WAITALL) == 0 || n <= 0 || (size_t)n >= bytes)) {
@@ -304,13 +306,15 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 		return n == -EAGAIN ? found_dry(fd) : n;
 	if (n > 0 && !wf_descriptor_is_byte_stream(fd))
 		return n;
-	wf_descriptor_was_tried(fd, true);
+	has_address = wf_descriptor_has_address(fd);
+	wf_descriptor_was_tried(fd, !has_address);
 	if (n > 0)
 		return recv_rest(fd, buf, bytes, flags, n);
 	if (addr != NULL && addr_bytes != NULL)
 		return recv_with_address(fd, buf, bytes, flags, addr,
 					 addr_bytes);
-	return recv_later(fd, buf, bytes, flags, false);
+	return has_address ? recv_at_address(fd, buf, bytes, flags) :
+			     recv_later(fd, buf, bytes, flags, false);
 }
 
 long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,

@@ -277,3 +277,15 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 
 	return err == 0 ? r->result : err;
 }
+
+int wf_request_try(struct wf_thread *t, struct wf_request *r)
+{
+	_Atomic uint32_t nr_done = 0;
+
+	if (wf_ring_ensure(t->vp) < 0 || push_or_end(t, r, 1, &nr_done) < 0)
+		return -ENOSYS;
+	wf_vp_io_submit(t->vp);
+	wf_vp_io_look(t->vp);
+	end_all(t, r, 1, &nr_done);
+	return was_ended(r) ? -EAGAIN : r->result;
+}

@@ -94,6 +94,13 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		       const uint32_t *nr_handlers);
 
 /*
+ * Hands r to the ring of t's VP, and gives it up at once if it waits: returns
+ * its result, -EAGAIN if so, -ENOSYS if there is no ring. t is the caller, in
+ * the runtime.
+ */
+int wf_request_try(struct wf_thread *t, struct wf_request *r);
+
+/*
  * r has come to its end; its memory may be gone when this returns. `me` as in
  * wf_ready_woken.
  */
