@@ -190,6 +190,8 @@ long wf_kernel_state_syscall(long nr, const long *args)
 	long a[] = { args[0], args[1], args[2], args[3], args[4], args[5] };
 	int at = tid_argument(nr, a);
 	struct wf_thread *changed = NULL;
+	const struct sock_fprog *filter;
+	bool has_left_rings;
 	long rc = 0;
 
 	if (changes_thread(nr, a))
@@ -200,9 +202,14 @@ long wf_kernel_state_syscall(long nr, const long *args)
 		return rc;
 	if (at >= 0)
 		a[at] = wf_kernel_state_tid((int)a[at]);
+	filter = confines_process(nr, a) ? (const struct sock_fprog *)a[2] :
+					   NULL;
+	has_left_rings = filter != NULL && wf_sandbox_comes(filter);
 	rc = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if (rc == 0 && confines_process(nr, a))
-		wf_sandbox_see((const struct sock_fprog *)a[2]);
+	if (filter != NULL && rc == 0)
+		wf_sandbox_see(filter);
+	else if (has_left_rings)
+		wf_sandbox_is_refused();
 	if (changed != NULL)
 		wf_kernel_state_end_for(changed, rc);
 	return rc;

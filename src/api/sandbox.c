@@ -19,7 +19,11 @@
 #include "base/atomic.h"
 #include "boot/boot.h"
 #include "boot/clock_watch.h"
+#include "io/ring.h"
+#include "os/clock.h"
 #include "os/sys.h"
+#include "sched/yield.h"
+#include "signal/memory.h"
 
 enum { SCRATCH_WORDS = 16 };
 
@@ -183,13 +187,18 @@ static uint32_t answer(const struct sock_fprog *filter,
 	return SECCOMP_RET_ALLOW;
 }
 
-static bool kills(const struct sock_fprog *filter, long nr)
+static uint32_t action(const struct sock_fprog *filter, long nr)
 {
 	struct seccomp_data data = { .nr = (int)nr, .arch = AUDIT_ARCH_X86_64 };
 
 	if (nr == SYS_tgkill) /* some allow it to the process itself */
 		data.args[0] = (uint64_t)wf_sys(SYS_getpid);
-	switch (answer(filter, &data) & SECCOMP_RET_ACTION_FULL) {
+	return answer(filter, &data) & SECCOMP_RET_ACTION_FULL;
+}
+
+static bool kills(const struct sock_fprog *filter, long nr)
+{
+	switch (action(filter, nr)) {
 	case SECCOMP_RET_KILL_PROCESS:
 	case SECCOMP_RET_KILL_THREAD:
 	case SECCOMP_RET_TRAP:
@@ -197,6 +206,51 @@ static bool kills(const struct sock_fprog *filter, long nr)
 	default:
 		return false;
 	}
+}
+
+/*
+ * What waits in rings is asked to come out while that can still be said to the
+ * kernel. A thread that has just found that there is a ring may not have pushed
+ * its request yet: so nothing has to be there for a while.
+ */
+static void leave_rings(void)
+{
+	enum { NR_QUIET = 3, MOST_LOOKS = 1000 };
+	const struct timespec pause = { 0, WF_NS_PER_MS };
+	int nr_quiet = 0;
+
+	for (int i = 0; i < MOST_LOOKS && nr_quiet < NR_QUIET; i++) {
+		nr_quiet = wf_ring_give_up() ? 0 : nr_quiet + 1;
+		if (!wf_is_started())
+			break;
+		wf_sched_yield();
+		wf_sys(SYS_nanosleep, &pause, NULL);
+	}
+}
+
+static bool refuses_rings(const struct sock_fprog *program)
+{
+	struct sock_fprog filter;
+	struct sock_filter last;
+
+	return wf_memory_get(&filter, program, sizeof(filter)) == 0 &&
+	       filter.len > 0 && filter.filter != NULL &&
+	       wf_memory_get(&last, &filter.filter[filter.len - 1],
+			     sizeof(last)) == 0 &&
+	       action(&filter, SYS_io_uring_enter) == SECCOMP_RET_ERRNO;
+}
+
+bool wf_sandbox_comes(const struct sock_fprog *filter)
+{
+	if (wf_ring_is_refused() || !refuses_rings(filter))
+		return false;
+	leave_rings();
+	return true;
+}
+
+void wf_sandbox_is_refused(void)
+{
+	wf_ring_keep_on();
 }
 
 void wf_sandbox_see(const struct sock_fprog *filter)

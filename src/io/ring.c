@@ -29,6 +29,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -341,7 +342,7 @@ int wf_ring_ensure(struct wf_vp *vp)
 	struct wf_vp_io *io;
 	int err;
 
-	if (WF_LIKELY(vp->io != NULL))
+	if (WF_LIKELY(vp->io != NULL && !wf_load_relaxed(&is_refused)))
 		return 0;
 	if (wf_ring_is_refused() || ios == NULL)
 		return -ENOSYS;
@@ -421,6 +422,27 @@ void wf_ring_end(void)
 		    wf_load_relaxed(&wf_sched.vps[i].nr_requests) > 0)
 			wf_uring_cancel_all(&ios[i].ring);
 	}
+}
+
+bool wf_ring_give_up(void)
+{
+	bool any = false;
+
+	wf_store_relaxed(&is_refused, true);
+	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
+		if (!is_made(&ios[i]) ||
+		    wf_load_relaxed(&wf_sched.vps[i].nr_requests) == 0)
+			continue;
+		any = true;
+		submit_named(&ios[i].ring, 0, UINT_MAX);
+		wf_uring_cancel_all(&ios[i].ring);
+	}
+	return any;
+}
+
+void wf_ring_keep_on(void)
+{
+	wf_store_relaxed(&is_refused, false);
 }
 
 void wf_ring_fork_child(void)

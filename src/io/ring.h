@@ -35,6 +35,14 @@ void wf_ring_flush(unsigned int first, unsigned int last);
  */
 void wf_ring_end(void);
 
+/*
+ * The kernel is about to refuse what rings need: there are none from now on,
+ * and what waits in them is made again elsewhere. True as long as something
+ * does; anybody, in_runtime 0. wf_ring_keep_on: it does not refuse.
+ */
+bool wf_ring_give_up(void);
+void wf_ring_keep_on(void);
+
 /* The least of weft's own descriptors from `first` on; ~0U if there is none. */
 unsigned int wf_ring_first_own(unsigned int first);
 /* The program wants to have a descriptor of this number. False: there is no

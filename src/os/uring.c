@@ -245,6 +245,8 @@ bool wf_uring_suffices(struct wf_uring *ring)
 		IORING_OP_READ,	    IORING_OP_WRITE,
 	};
 
+	/* A seccomp filter may refuse one call of the three. */
 	return wf_uring_has_ops(ring, needed, sizeof(needed)) &&
+	       wf_uring_enter(ring, 0, 0) == 0 &&
 	       wf_uring_cancel(ring, 1) == -ENOENT;
 }
