@@ -17,6 +17,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/borrow.h"
+#include "signal/memory.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
 
@@ -137,10 +138,13 @@ WF_API(int, posix_spawnp, pid_t *ret_pid, const char *file,
 {
 	struct wf_children_env e;
 	char path[PATH_MAX];
+	const char *found = NULL;
 	int err;
 
-	envp = wf_children_env(&e, AT_FDCWD, wf_children_find(file, path),
-			       envp);
+	/* A name that leads nowhere is the child's end, not the caller's. */
+	if (wf_memory_is_string(file, SIZE_MAX))
+		found = wf_children_find(file, path);
+	envp = wf_children_env(&e, AT_FDCWD, found, envp);
 	err = wf_real.posix_spawnp(ret_pid, file, actions, attr, argv, envp);
 	wf_children_env_free(&e);
 	return err;

@@ -1,9 +1,10 @@
 /*
  * Pointers that lead nowhere to where a call leaves what it has to say when it
- * has waited; and what the kernel finds before it looks at them.
+ * has waited; what the kernel finds before it looks at them, and a child.
  */
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/select.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
 #include "threading.h"
 
 enum { PAGE = 4096 };
@@ -174,4 +176,35 @@ static void *exceed(void *p)
 TEST(sizes_that_are_none)
 {
 	thread_join(thread_start(exceed, map(PROT_READ | PROT_WRITE)));
+}
+
+/* --- names of programs ---------------------------------------------------- */
+
+/* The child looks at the name, by its own rules; its caller lives. */
+static void *start_programs_without_names(void *p)
+{
+	const char *names[] = { NULL, p };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		pid_t pid;
+
+		if (posix_spawnp(&pid, names[i], NULL, NULL,
+				 (char *[]){ "x", NULL }, environ) == 0)
+			CHECK(child_wait(pid) != 0);
+	}
+	return NULL;
+}
+
+static void start_them_everywhere(void)
+{
+	char *p = map(PROT_NONE);
+
+	start_programs_without_names(p);
+	thread_join(thread_start(start_programs_without_names, p));
+	_exit(0);
+}
+
+TEST(names_of_programs)
+{
+	CHECK_EQ(child_exit_status(start_them_everywhere), 0);
 }
