@@ -1,19 +1,24 @@
 /*
- * M1. While its request is under way a wait is in the list, and its thread in
- *     the runtime: so what it points to stays.
- * M2. Before a number is closed or replaced each wait that has it in its set
- *     gets a duplicate, which keeps the set's entry, and is closed when the
- *     wait is over. A number counts once: what it is later is not waited for.
- * M3. Who begins to wait just when the number goes does not hear of its file;
- *     nor does who has lost WF_MANY_KEPT of them already, or where there is no
- *     number free.
+ * M1. From before its set is filled until its request is over a wait is in the
+ *     list, and its thread in the runtime: so what it points to stays.
+ * M2. Before a number is closed or replaced each wait for it gets a duplicate,
+ *     which keeps the set's entry, and is closed when the wait is over. A
+ *     number counts once: what it is later is not waited for. One that is gone
+ *     when the set is filled ends the wait.
+ * M3. Who begins to wait between that and the close is told after the close,
+ *     by a descriptor in the set that is ready, and looks again. So is who has
+ *     lost WF_MANY_KEPT of them already. Where there is no number free for a
+ *     duplicate nobody hears of the file.
  * M4. The set is weft's own descriptor, and is closed before a handler runs,
  *     which may leave the call by a jump.
  */
 #include "io/many.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <linux/io_uring.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 
 #include "base/spin.h"
 #include "io/kept.h"
@@ -25,6 +30,83 @@
 static struct wf_spin list_lock = WF_SPIN_INIT;
 static struct wf_list waits = { &waits, &waits }; /* list_lock */
 static _Atomic uint32_t nr_waits;
+
+/* --- what is waited for --------------------------------------------------- */
+
+/* The program's memory, which it may have taken away. */
+typedef int visit_fn(struct wf_many *m, const struct pollfd *p);
+
+static int visit_list(struct wf_many *m, unsigned int first, unsigned int last,
+		      visit_fn *visit)
+{
+	enum { AT_A_TIME = 64 };
+	struct pollfd fds[AT_A_TIME];
+	int err = 0;
+
+	for (nfds_t i = 0; i < m->nr && err == 0; i += AT_A_TIME) {
+		nfds_t nr = m->nr - i < AT_A_TIME ? m->nr - i : AT_A_TIME;
+
+		err = wf_memory_get(fds, &m->fds[i], nr * sizeof(fds[0]));
+		for (nfds_t k = 0; k < nr && err == 0; k++) {
+			unsigned int fd = (unsigned int)fds[k].fd;
+
+			if (fd >= first && fd <= last && fds[k].fd >= 0)
+				err = visit(m, &fds[k]);
+		}
+	}
+	return err;
+}
+
+static bool is_in(const fd_set *set, int fd)
+{
+	const fd_mask *words = (const fd_mask *)set;
+	fd_mask word;
+
+	return set != NULL &&
+	       wf_memory_get(&word, &words[fd / NFDBITS], sizeof(word)) == 0 &&
+	       ((unsigned long)word >> fd % NFDBITS & 1) != 0;
+}
+
+static int visit_sets(struct wf_many *m, unsigned int first, unsigned int last,
+		      visit_fn *visit)
+{
+	int err = 0;
+
+	for (unsigned int n = first;
+	     n <= last && n < (unsigned int)m->nr_sets && err == 0; n++) {
+		int fd = (int)n;
+		int events = wf_many_selected(is_in(m->sets[0], fd),
+					      is_in(m->sets[1], fd),
+					      is_in(m->sets[2], fd));
+
+		if (events != 0)
+			err = visit(m,
+				    &(struct pollfd){ fd, (short)events, 0 });
+	}
+	return err;
+}
+
+static int visit_all(struct wf_many *m, unsigned int first, unsigned int last,
+		     visit_fn *visit)
+{
+	return m->fds != NULL ? visit_list(m, first, last, visit) :
+				visit_sets(m, first, last, visit);
+}
+
+/* Two entries may name one descriptor; a set has it once. */
+static int put_in(struct wf_many *m, const struct pollfd *p)
+{
+	struct epoll_event event = { .events = (uint16_t)p->events };
+	long err = wf_sys(SYS_epoll_ctl, m->set, EPOLL_CTL_ADD, p->fd, &event);
+
+	if (err == -EEXIST) {
+		event.events = EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP;
+		err = wf_sys(SYS_epoll_ctl, m->set, EPOLL_CTL_MOD, p->fd,
+			     &event);
+	}
+	/* Files on disks say nothing that has not been said. */
+	return err == -EPERM ? 0 : (int)err;
+}
 
 /* --- waiting -------------------------------------------------------------- */
 
@@ -43,10 +125,15 @@ static void close_set(struct wf_many *m)
 
 static void begin(struct wf_request_scope *scope)
 {
+	struct wf_many *m = wait_of(scope);
+
 	wf_spin_lock(&list_lock);
-	wf_list_add_tail(&waits, &wait_of(scope)->link);
+	wf_list_add_tail(&waits, &m->link);
 	wf_spin_unlock(&list_lock);
 	atomic_fetch_add(&nr_waits, 1);
+	m->err = visit_all(m, 0, UINT_MAX, put_in); /* M1 */
+	if (m->err < 0)
+		m->request.fd = -1; /* which has its end at once */
 }
 
 static void end(struct wf_request_scope *scope, bool is_done)
@@ -63,20 +150,23 @@ int wf_many_begin(struct wf_many *m)
 	m->set = wf_kept_make_set();
 	if (m->set < 0) /* no room: the program may find it */
 		m->set = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
+	m->ready_fd = -1;
 	return m->set < 0 ? m->set : 0;
 }
 
 int wf_many_wait(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers)
 {
-	struct wf_request r = {
+	int err;
+
+	m->request = (struct wf_request){
 		.op = IORING_OP_POLL_ADD,
 		.fd = m->set,
 		.op_flags = POLLIN,
 		.scope = &m->scope,
 	};
-
 	m->scope = (struct wf_request_scope){ begin, end };
-	return wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
+	err = wf_request_run_any(&m->request, 1, deadline_ns, &nr_handlers);
+	return m->err < 0 ? m->err : err;
 }
 
 void wf_many_end(struct wf_many *m)
@@ -86,86 +176,76 @@ void wf_many_end(struct wf_many *m)
 		if (m->kept[i] >= 0)
 			wf_kept_close(m->kept[i]);
 	}
+	if (m->ready_fd >= 0)
+		wf_kept_close(m->ready_fd);
 }
 
 /* --- closing -------------------------------------------------------------- */
 
 /* M2 */
-static void keep(struct wf_many *m, int fd)
+static int keep(struct wf_many *m, const struct pollfd *p)
 {
 	for (uint32_t i = 0; i < m->nr_kept; i++) {
-		if (m->numbers[i] == fd)
-			return;
+		if (m->numbers[i] == p->fd)
+			return 0;
 	}
 	if (m->nr_kept == WF_MANY_KEPT)
-		return; /* M3 */
-	m->numbers[m->nr_kept] = fd;
-	m->kept[m->nr_kept++] = wf_kept_make(fd);
+		return 0; /* M3 */
+	m->numbers[m->nr_kept] = p->fd;
+	m->kept[m->nr_kept++] = wf_kept_make(p->fd);
+	return 0;
 }
 
-static void keep_of_list(struct wf_many *m, unsigned int first,
-			 unsigned int last)
+/* M3. The wait is for nothing: the call that does not wait is made again. */
+static int tell(struct wf_many *m, const struct pollfd *p)
 {
-	enum { AT_A_TIME = 64 };
-	struct pollfd fds[AT_A_TIME];
+	struct epoll_event event = { .events = EPOLLIN };
+	long low;
 
-	for (nfds_t i = 0; i < m->nr; i += AT_A_TIME) {
-		nfds_t nr = m->nr - i < AT_A_TIME ? m->nr - i : AT_A_TIME;
-
-		if (wf_memory_get(fds, &m->fds[i], nr * sizeof(fds[0])) < 0)
-			return;
-		for (nfds_t k = 0; k < nr; k++) {
-			unsigned int fd = (unsigned int)fds[k].fd;
-
-			if (fd >= first && fd <= last && fds[k].fd >= 0)
-				keep(m, fds[k].fd);
-		}
+	for (uint32_t i = 0; i < m->nr_kept; i++) {
+		if (m->numbers[i] == p->fd)
+			return 0;
 	}
+	if (m->ready_fd >= 0)
+		return 0;
+	low = wf_sys(SYS_eventfd2, 1, EFD_CLOEXEC);
+	if (low < 0)
+		return 0;
+	m->ready_fd = wf_kept_make((int)low);
+	wf_sys(SYS_close, low);
+	if (m->ready_fd >= 0)
+		wf_sys(SYS_epoll_ctl, m->set, EPOLL_CTL_ADD, m->ready_fd,
+		       &event);
+	return 0;
 }
 
-/* The program's own set, which it may have taken away. */
-static bool is_in(const fd_set *set, int fd)
-{
-	const fd_mask *words = (const fd_mask *)set;
-	fd_mask word;
-
-	return set != NULL &&
-	       wf_memory_get(&word, &words[fd / NFDBITS], sizeof(word)) == 0 &&
-	       ((unsigned long)word >> fd % NFDBITS & 1) != 0;
-}
-
-static void keep_of_sets(struct wf_many *m, unsigned int first,
-			 unsigned int last)
-{
-	for (unsigned int fd = first;
-	     fd <= last && fd < (unsigned int)m->nr_sets; fd++) {
-		if (is_in(m->sets[0], (int)fd) || is_in(m->sets[1], (int)fd) ||
-		    is_in(m->sets[2], (int)fd))
-			keep(m, (int)fd);
-	}
-}
-
-void wf_many_keep(unsigned int first, unsigned int last)
+static void see_waits(unsigned int first, unsigned int last, visit_fn *visit)
 {
 	struct wf_thread *me;
 	uint64_t mask;
 
+	/* seq_cst: after the number was closed, or before the set is filled. */
 	if (atomic_load(&nr_waits) == 0)
 		return;
 	me = wf_runtime_enter();
 	mask = wf_signals_close(me);
 	wf_spin_lock(&list_lock);
-	for (struct wf_list *l = waits.next; l != &waits; l = l->next) {
-		struct wf_many *m = wf_container_of(l, struct wf_many, link);
-
-		if (m->fds != NULL)
-			keep_of_list(m, first, last);
-		else
-			keep_of_sets(m, first, last);
-	}
+	for (struct wf_list *l = waits.next; l != &waits; l = l->next)
+		visit_all(wf_container_of(l, struct wf_many, link), first, last,
+			  visit);
 	wf_spin_unlock(&list_lock);
 	wf_signals_open(me, mask);
 	wf_runtime_leave(me);
+}
+
+void wf_many_keep(unsigned int first, unsigned int last)
+{
+	see_waits(first, last, keep);
+}
+
+void wf_many_closed(unsigned int first, unsigned int last)
+{
+	see_waits(first, last, tell);
 }
 
 void wf_many_fork_child(void)

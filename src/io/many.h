@@ -8,7 +8,6 @@
  *     err = wf_many_begin(&m);
  *     if (err < 0)
  *             return err;
- *     ...                                      what is in m.set
  *     err = wf_many_wait(&m, deadline_ns, nr_handlers);
  *     wf_many_end(&m);
  */
@@ -16,6 +15,7 @@
 #define WEFT_IO_MANY_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/select.h>
 
@@ -25,7 +25,7 @@
 enum { WF_MANY_KEPT = 16 };
 
 struct wf_many {
-	/* What is in the set: the caller's memory. */
+	/* What is waited for: the caller's memory. */
 	const struct pollfd *fds; /* or NULL */
 	nfds_t nr;
 	fd_set *const *sets; /* three, if not */
@@ -33,16 +33,29 @@ struct wf_many {
 
 	/* many.c */
 	int set; /* -1: it is closed */
+	int err; /* why it could not be filled */
+	struct wf_request request;
 	struct wf_request_scope scope;
 	struct wf_list link;
+	int ready_fd; /* -1, or why the wait ends */
 	uint32_t nr_kept;
 	int numbers[WF_MANY_KEPT]; /* that have been closed, */
 	int kept[WF_MANY_KEPT];	   /* and duplicates of what they were */
 };
 
+/* What select waits for, of a descriptor that is in some of its sets. */
+static inline int wf_many_selected(bool to_read, bool to_write, bool to_except)
+{
+	return (to_read ? POLLIN | POLLRDHUP : 0) | (to_write ? POLLOUT : 0) |
+	       (to_except ? POLLPRI : 0);
+}
+
 /* 0 or -Exxx. */
 int wf_many_begin(struct wf_many *m);
-/* One wait, which the set does not outlive. As wf_request_run_any. */
+/*
+ * One wait, which the set does not outlive. As wf_request_run_any, or -Exxx: a
+ * descriptor cannot be waited for.
+ */
 int wf_many_wait(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers);
 void wf_many_end(struct wf_many *m);
 
@@ -51,6 +64,8 @@ void wf_many_end(struct wf_many *m);
  * in_runtime 0.
  */
 void wf_many_keep(unsigned int first, unsigned int last);
+/* They have been. */
+void wf_many_closed(unsigned int first, unsigned int last);
 
 void wf_many_fork_child(void);
 

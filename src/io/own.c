@@ -30,6 +30,7 @@ void wf_io_close_done(unsigned int first, unsigned int last)
 		return;
 	wf_proxy_close_done(first, last);
 	wf_watch_closed(first, last);
+	wf_many_closed(first, last);
 }
 
 bool wf_io_is_own(int fd)

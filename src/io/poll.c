@@ -70,38 +70,14 @@ static bool is_known_to_wait(const struct pollfd *fds, nfds_t nr)
 	return (fds->events & POLLOUT) == 0;
 }
 
-/* Two entries may name one descriptor; a set has it once. */
-static int watch(int epfd, const struct pollfd *fds, nfds_t nr)
+static int wait_with(struct wf_many *m, int64_t deadline_ns,
+		     uint32_t nr_handlers)
 {
-	for (nfds_t i = 0; i < nr; i++) {
-		struct epoll_event event = {
-			.events = (uint16_t)fds[i].events,
-			.data.u32 = (uint32_t)i,
-		};
-		long err;
+	int err = wf_many_begin(m);
 
-		if (fds[i].fd < 0)
-			continue;
-		err = wf_sys(SYS_epoll_ctl, epfd, EPOLL_CTL_ADD, fds[i].fd,
-			     &event);
-		if (err == -EEXIST) {
-			event.events = EPOLLIN | EPOLLOUT | EPOLLPRI |
-				       EPOLLRDHUP;
-			err = wf_sys(SYS_epoll_ctl, epfd, EPOLL_CTL_MOD,
-				     fds[i].fd, &event);
-		}
-		/* Files on disks say nothing that has not been said. */
-		if (err < 0 && err != -EPERM)
-			return (int)err;
-	}
-	return 0;
-}
-
-static int wait_and_end(struct wf_many *m, int err, int64_t deadline_ns,
-			uint32_t nr_handlers)
-{
-	if (err == 0)
-		err = wf_many_wait(m, deadline_ns, nr_handlers);
+	if (err < 0)
+		return err;
+	err = wf_many_wait(m, deadline_ns, nr_handlers);
 	wf_many_end(m);
 	return err;
 }
@@ -110,12 +86,8 @@ static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		     uint32_t nr_handlers)
 {
 	struct wf_many m = { .fds = fds, .nr = nr };
-	int err = wf_many_begin(&m);
 
-	if (err < 0)
-		return err;
-	err = watch(m.set, fds, nr);
-	return wait_and_end(&m, err, deadline_ns, nr_handlers);
+	return wait_with(&m, deadline_ns, nr_handlers);
 }
 
 /*
@@ -291,9 +263,9 @@ static nfds_t list_of(fd_set *const sets[3], int nr, int *from,
 	nfds_t nr_fds = 0;
 
 	for (; *from < nr && nr_fds < MOST_REQUESTS; (*from)++) {
-		int events = (is_set(sets[0], *from) ? POLLIN | POLLRDHUP : 0) |
-			     (is_set(sets[1], *from) ? POLLOUT : 0) |
-			     (is_set(sets[2], *from) ? POLLPRI : 0);
+		int events = wf_many_selected(is_set(sets[0], *from),
+					      is_set(sets[1], *from),
+					      is_set(sets[2], *from));
 
 		if (events != 0)
 			fds[nr_fds++] =
@@ -384,19 +356,12 @@ static int select_in_kernel(struct selection *s, int64_t deadline_ns,
 	return end_kernel_wait(&k, n, nr_handlers);
 }
 
-/* As wait_many. */
 static int wait_sets(const struct selection *s, int64_t deadline_ns,
 		     uint32_t nr_handlers)
 {
 	struct wf_many m = { .sets = s->sets, .nr_sets = s->nr };
-	struct pollfd fds[MOST_REQUESTS];
-	int from = 0, err = wf_many_begin(&m);
 
-	if (err < 0)
-		return err;
-	while (err == 0 && from < s->nr)
-		err = watch(m.set, fds, list_of(s->sets, s->nr, &from, fds));
-	return wait_and_end(&m, err, deadline_ns, nr_handlers);
+	return wait_with(&m, deadline_ns, nr_handlers);
 }
 
 static int wait_selected(struct selection *s, int64_t deadline_ns,

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -96,4 +97,39 @@ TEST(poll_of_many_left_by_a_jump)
 	leave_polls(NR_POLLS);
 	/* weft may need some for itself. */
 	CHECK(count_descriptors() < before + NR_POLLS / 3);
+}
+
+static _Atomic int nr_polls;
+
+/* Hears of a socket that is shut down, or finds that its number is gone. */
+static void *poll_until_end(void *arg)
+{
+	nr_polls++;
+	CHECK_EQ(poll(crowd, NR_CROWD, -1), 1);
+	CHECK(crowd[NR_CROWD - 1].revents != 0);
+	return arg;
+}
+
+TEST(poll_of_many_just_when_one_is_closed)
+{
+	enum { NR_ROUNDS = 900 };
+	int sockets[2];
+
+	make_crowd();
+	for (int round = 0; round < NR_ROUNDS; round++) {
+		pthread_t thread;
+
+		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+		crowd[NR_CROWD - 1].fd = sockets[0];
+		nr_polls = 0;
+		thread = thread_start(poll_until_end, NULL);
+		while (nr_polls == 0)
+			;
+		for (volatile int i = 0; i < round % 300 * 50; i++)
+			;
+		CHECK_EQ(shutdown(sockets[0], SHUT_RDWR), 0);
+		CHECK_EQ(close(sockets[0]), 0);
+		thread_join(thread);
+		CHECK_EQ(close(sockets[1]), 0);
+	}
 }
