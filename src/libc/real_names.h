@@ -32,7 +32,6 @@ WF_REAL(int, pthread_cond_broadcast, (pthread_cond_t *))
 /* Process-shared reader-writer locks. */
 WF_REAL(int, pthread_rwlock_init,
 	(pthread_rwlock_t *, const pthread_rwlockattr_t *))
-WF_REAL(int, pthread_rwlock_destroy, (pthread_rwlock_t *))
 WF_REAL(int, pthread_rwlock_tryrdlock, (pthread_rwlock_t *))
 WF_REAL(int, pthread_rwlock_trywrlock, (pthread_rwlock_t *))
 WF_REAL(int, pthread_rwlock_unlock, (pthread_rwlock_t *))

@@ -1,4 +1,6 @@
 /* Read-write locks: all forms, both preferences, every error. */
+#include <sys/mman.h>
+
 #include "check.h"
 #include "threading.h"
 
@@ -240,6 +242,16 @@ TEST(readers_and_writers)
 		CHECK_EQ(pthread_rwlock_destroy(&lock), 0);
 	}
 	CHECK(nr_readers_max > 1);
+}
+
+/* No error to POSIX; programs destroy what they have failed to make. */
+TEST(destroy_does_not_look)
+{
+	void *page =
+		mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	CHECK_EQ(pthread_rwlock_destroy(page), 0);
 }
 
 static pthread_barrier_t all_in;
