@@ -95,28 +95,81 @@ WF_API(int, signalfd, int fd, const sigset_t *mask, int flags)
 	return made;
 }
 
+/* What the rest of a siginfo_t is about; the kernel's rules. */
+enum subject { SENDER, VALUE, TIMER, CHILD, DESCRIPTOR, FAULT, CALL };
+
+static enum subject subject_of(int sig, int code)
+{
+	if (code == SI_TIMER)
+		return TIMER;
+	if (code == SI_SIGIO)
+		return DESCRIPTOR;
+	if (code < 0)
+		return VALUE;
+	if (code == SI_USER || code >= SI_KERNEL)
+		return SENDER;
+	switch (sig) {
+	case SIGILL:
+	case SIGFPE:
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGTRAP:
+		return FAULT;
+	case SIGSYS:
+		return CALL;
+	case SIGCHLD:
+		return code <= CLD_CONTINUED ? CHILD : SENDER;
+	default: /* fcntl's F_SETSIG takes any signal in SIGIO's place */
+		return code <= POLL_HUP ? DESCRIPTOR : SENDER;
+	}
+}
+
 static struct signalfd_siginfo record_of(const siginfo_t *info)
 {
+	enum subject subject = subject_of(info->si_signo, info->si_code);
 	struct signalfd_siginfo r;
 
 	memset(&r, 0, sizeof(r));
 	r.ssi_signo = (uint32_t)info->si_signo;
 	r.ssi_errno = info->si_errno;
 	r.ssi_code = info->si_code;
-	if (info->si_code == SI_TIMER) {
-		r.ssi_tid = (uint32_t)info->si_timerid;
-		r.ssi_overrun = (uint32_t)info->si_overrun;
-	} else {
+	if (subject <= CHILD && subject != TIMER) {
 		r.ssi_pid = (uint32_t)info->si_pid;
 		r.ssi_uid = info->si_uid;
 	}
-	if (info->si_signo == SIGCHLD && info->si_code > 0) {
+	if (subject == VALUE || subject == TIMER) {
+		r.ssi_ptr = (uintptr_t)info->si_ptr;
+		r.ssi_int = info->si_int;
+	}
+	switch (subject) {
+	case TIMER:
+		r.ssi_tid = (uint32_t)info->si_timerid;
+		r.ssi_overrun = (uint32_t)info->si_overrun;
+		break;
+	case CHILD:
 		r.ssi_status = info->si_status;
 		r.ssi_utime = (uint64_t)info->si_utime;
 		r.ssi_stime = (uint64_t)info->si_stime;
-	} else if (info->si_code < 0 && info->si_code != SI_TKILL) {
-		r.ssi_ptr = (uintptr_t)info->si_ptr;
-		r.ssi_int = info->si_int;
+		break;
+	case DESCRIPTOR:
+		r.ssi_band = (uint32_t)info->si_band;
+		r.ssi_fd = info->si_fd;
+		break;
+	case FAULT:
+		r.ssi_addr = (uintptr_t)info->si_addr;
+		if (info->si_signo == SIGBUS &&
+		    (info->si_code == BUS_MCEERR_AR ||
+		     info->si_code == BUS_MCEERR_AO))
+			r.ssi_addr_lsb = (uint16_t)info->si_addr_lsb;
+		break;
+	case CALL:
+		r.ssi_call_addr = (uintptr_t)info->si_call_addr;
+		r.ssi_syscall = info->si_syscall;
+		r.ssi_arch = info->si_arch;
+		break;
+	case SENDER:
+	case VALUE:
+		break;
 	}
 	return r;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -392,4 +393,73 @@ TEST(polled_after_it_was_open)
 	CHECK_EQ(read_one(p.fd).ssi_signo, SIGUSR2);
 	CHECK_EQ(pthread_cancel(t), 0);
 	thread_join(t);
+}
+
+/* --- what a record says -------------------------------------------------- */
+
+/* One of the thread's own, with a code that only the kernel may send others. */
+static struct signalfd_siginfo record_of(int fd, int sig, int code)
+{
+	siginfo_t info;
+	unsigned char *rest = (unsigned char *)&info.si_pid;
+
+	memset(&info, 0, sizeof(info));
+	info.si_signo = sig;
+	info.si_code = code;
+	for (unsigned char i = 0; i < 32; i++)
+		rest[i] = i + 1;
+	CHECK_EQ(syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), sig, &info),
+		 0);
+	return read_one(fd);
+}
+
+/* By the bytes above, in the order of a siginfo_t. */
+#define BYTES_1_TO_4 0x04030201U
+#define BYTES_1_TO_8 0x0807060504030201UL
+#define BYTES_9_TO_12 0x0c0b0a09U
+
+static void *check_records(void *arg)
+{
+	int fd = *(int *)arg;
+	struct signalfd_siginfo r = record_of(fd, SIGIO, POLL_HUP);
+
+	CHECK_EQ(r.ssi_band, BYTES_1_TO_4);
+	CHECK_EQ(r.ssi_fd, BYTES_9_TO_12);
+	CHECK_EQ(r.ssi_pid, 0);
+	r = record_of(fd, SIGRTMIN, POLL_IN);
+	CHECK_EQ(r.ssi_fd, BYTES_9_TO_12);
+	r = record_of(fd, SIGRTMIN, SI_SIGIO);
+	CHECK_EQ(r.ssi_fd, BYTES_9_TO_12);
+	CHECK_EQ(r.ssi_int, 0);
+	r = record_of(fd, SIGBUS, BUS_MCEERR_AO);
+	CHECK_EQ(r.ssi_addr, BYTES_1_TO_8);
+	CHECK_EQ(r.ssi_addr_lsb, BYTES_9_TO_12 & 0xffff);
+	CHECK_EQ(r.ssi_pid, 0);
+	r = record_of(fd, SIGBUS, BUS_ADRALN);
+	CHECK_EQ(r.ssi_addr, BYTES_1_TO_8);
+	CHECK_EQ(r.ssi_addr_lsb, 0);
+	r = record_of(fd, SIGCHLD, CLD_EXITED);
+	CHECK_EQ(r.ssi_pid, BYTES_1_TO_4);
+	CHECK_EQ(r.ssi_status, BYTES_9_TO_12);
+	r = record_of(fd, SIGCHLD, SI_KERNEL);
+	CHECK_EQ(r.ssi_pid, BYTES_1_TO_4);
+	CHECK_EQ(r.ssi_status, 0);
+	r = record_of(fd, SIGUSR1, SI_QUEUE);
+	CHECK_EQ(r.ssi_int, BYTES_9_TO_12);
+	r = record_of(fd, SIGUSR1, SI_USER);
+	CHECK_EQ(r.ssi_pid, BYTES_1_TO_4);
+	CHECK_EQ(r.ssi_int, 0);
+	return NULL;
+}
+
+TEST(records_by_code)
+{
+	sigset_t set;
+	int fd;
+
+	sigfillset(&set);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	fd = signalfd(-1, &set, 0);
+	CHECK(fd >= 0);
+	thread_join(thread_start(check_records, &fd));
 }
