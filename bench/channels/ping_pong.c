@@ -35,6 +35,8 @@
 
 #include <weft/channel.h>
 
+#include "../lib/clock.h"
+
 #define WARM_UP 1000
 #define IMPOSSIBLE 77
 
@@ -263,18 +265,9 @@ static const struct way {
 static const struct way *way;
 static long nr_rounds;
 
-static double now_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
 static void *play(void *unused)
 {
-	double start = 0, cpu = 0;
-	uint64_t seen = 0;
+	uint64_t start = 0, cpu = 0, seen = 0;
 
 	(void)unused;
 	way->enter();
@@ -284,8 +277,8 @@ static void *play(void *unused)
 		sched_yield();
 	for (long i = 1; i <= WARM_UP + nr_rounds; i++) {
 		if (i == WARM_UP + 1) {
-			start = now_ns(CLOCK_MONOTONIC);
-			cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+			start = clock_ns(CLOCK_MONOTONIC);
+			cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 		}
 		if (me == 0)
 			way->send((uint64_t)i);
@@ -294,10 +287,11 @@ static void *play(void *unused)
 		if (me == 1)
 			way->send((uint64_t)i);
 	}
-	shared->cpu_ns[me] = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	shared->cpu_ns[me] = (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu);
 	if (me == 0)
-		printf("one_way_ns %.1f\n", (now_ns(CLOCK_MONOTONIC) - start) /
-						    2 / (double)nr_rounds);
+		printf("one_way_ns %.1f\n",
+		       (double)(clock_ns(CLOCK_MONOTONIC) - start) / 2 /
+			       (double)nr_rounds);
 	return NULL;
 }
 

@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "../lib/clock.h"
+
 static inline int64_t fair_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
+	return (int64_t)clock_ns(CLOCK_MONOTONIC);
 }
 
 static inline void fair_sleep_ns(int64_t ns)

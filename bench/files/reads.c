@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/clock.h"
+
 enum { CACHED_BYTES = 8192, CACHED_BLOCKS = 512, RANDOM_BYTES = 4096 };
 
 static int file;
@@ -30,14 +32,6 @@ static void die(const char *what)
 {
 	perror(what);
 	exit(1);
-}
-
-static double now_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
 static void open_file(const char *path, int flags)
@@ -81,13 +75,14 @@ static void read_blocks(long nr)
 
 static void *read_cached(void *arg)
 {
-	double begin_ns;
+	uint64_t begin_ns;
 
 	read_blocks(2 * CACHED_BLOCKS);
-	begin_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	read_blocks(count);
 	printf("ns %f\n",
-	       (now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / (double)count);
+	       (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) /
+		       (double)count);
 	return arg;
 }
 
@@ -129,13 +124,13 @@ static void read_by_many(long nr_threads, long ms)
 {
 	pthread_t *threads = calloc((size_t)nr_threads, sizeof(*threads));
 	struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
-	double begin_ns;
+	uint64_t begin_ns;
 	struct stat st;
 
 	if (threads == NULL || fstat(file, &st) < 0)
 		die("fstat");
 	nr_blocks = (uint64_t)st.st_size / RANDOM_BYTES;
-	begin_ns = now_ns(CLOCK_MONOTONIC);
+	begin_ns = clock_ns(CLOCK_MONOTONIC);
 	for (long i = 0; i < nr_threads; i++)
 		threads[i] = start(read_at_random, (void *)(i + 1));
 	nanosleep(&time, NULL);
@@ -143,7 +138,8 @@ static void read_by_many(long nr_threads, long ms)
 	for (long i = 0; i < nr_threads; i++)
 		pthread_join(threads[i], NULL);
 	printf("kiops %f\n",
-	       (double)nr_read * 1e6 / (now_ns(CLOCK_MONOTONIC) - begin_ns));
+	       (double)nr_read * 1e6 /
+		       (double)(clock_ns(CLOCK_MONOTONIC) - begin_ns));
 	free(threads);
 }
 

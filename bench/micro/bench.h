@@ -32,12 +32,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "../lib/clock.h"
+
 static inline uint64_t bench_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /*
@@ -48,7 +47,6 @@ static inline uint64_t bench_now_ns(void)
 static inline uint64_t bench_busy_ns(void)
 {
 	static clockid_t chosen = -1;
-	struct timespec now;
 
 	if (chosen == -1) {
 		const char *name = getenv("BENCH_CLOCK");
@@ -56,8 +54,7 @@ static inline uint64_t bench_busy_ns(void)
 
 		chosen = is_cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
 	}
-	clock_gettime(chosen, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return clock_ns(chosen);
 }
 
 static inline void bench_report(const char *name, uint64_t start_ns,

@@ -9,14 +9,6 @@
 static volatile uint64_t sink;
 static uint64_t cpu_start_ns;
 
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void steps(int me, long nr_ops)
 {
 	sink = compute((uint64_t)me, nr_ops);
@@ -28,9 +20,11 @@ static uint64_t run(long *nr_ops)
 {
 	uint64_t ns;
 
-	cpu_start_ns = cpu_now_ns();
+	cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	ns = crew_run(nr_ops);
-	cpu_ns_per_op = (double)(cpu_now_ns() - cpu_start_ns) / (double)*nr_ops;
+	cpu_ns_per_op =
+		(double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_start_ns) /
+		(double)*nr_ops;
 	return ns;
 }
 

@@ -64,14 +64,6 @@ static void ask(long nr_messages, long pause_us)
 	_exit(0);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 int main(int argc, char **argv)
 {
 	long nr_messages = bench_scale(argc, argv, MESSAGES), pause_us;
@@ -108,11 +100,11 @@ int main(int argc, char **argv)
 		bench_create(&thread, member, (void *)(intptr_t)i);
 	}
 	start = bench_now_ns();
-	cpu = cpu_ns();
+	cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	shared->answer = UINT32_MAX;
 	if (waitpid(child, &status, 0) != child || status != 0)
 		return 1;
-	cpu = cpu_ns() - cpu;
+	cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	start = bench_now_ns() - start;
 	bench_print("latency",
 		    bench_percentile(shared->samples, nr_messages, 50) /

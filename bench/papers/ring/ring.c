@@ -73,24 +73,17 @@ static void await_arrival(void)
 	}
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Nanoseconds for that many rounds, and of CPU time. */
 static uint64_t run(long nr_rounds, uint64_t *ret_real, uint64_t *ret_cpu)
 {
-	uint64_t start = bench_busy_ns(), real = bench_now_ns(), cpu = cpu_ns();
+	uint64_t start = bench_busy_ns(), real = bench_now_ns();
+	uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	nr_hops = nr_rounds * nr_members;
 	pass(0, last_data + 1);
 	await_arrival();
 	*ret_real = bench_now_ns() - real;
-	*ret_cpu = cpu_ns() - cpu;
+	*ret_cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	return bench_busy_ns() - start;
 }
 
