@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/splitmix.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { INPUT_MAX = 400, POOL = 64, LIMIT_S = 20 };
@@ -24,16 +26,6 @@ struct input {
 };
 
 static struct input pool[POOL];
-
-/* splitmix64 */
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
 
 static size_t below(uint64_t *state, size_t n)
 {

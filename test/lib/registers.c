@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "splitmix.h"
+
 _Static_assert(offsetof(struct registers, flags) == 112, "registers_x86_64.S");
 _Static_assert(offsetof(struct registers, red_zone) == 120, "the same");
 _Static_assert(offsetof(struct registers, mxcsr) == 248, "the same");
@@ -18,21 +20,12 @@ enum registers_level registers_best_level(void)
 	return __builtin_cpu_supports("avx2") ? REGISTERS_AVX : REGISTERS_SSE;
 }
 
-static uint64_t random64(uint64_t *seed)
-{
-	uint64_t z = *seed += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return z ^ z >> 31;
-}
-
 static void fill_words(void *p, size_t bytes, uint64_t *seed)
 {
 	uint64_t *w = p;
 
 	for (size_t i = 0; i < bytes / 8; i++)
-		w[i] = random64(seed);
+		w[i] = random_next(seed);
 }
 
 void registers_fill(struct registers *r, uint64_t *seed)
@@ -45,22 +38,22 @@ void registers_fill(struct registers *r, uint64_t *seed)
 	fill_words(r->general, sizeof(r->general), seed);
 	fill_words(r->red_zone, sizeof(r->red_zone), seed);
 	fill_words(r->vector, sizeof(r->vector), seed);
-	bits = random64(seed);
+	bits = random_next(seed);
 	r->flags = 2 | (bits & REGISTERS_FLAGS);
-	bits = random64(seed);
+	bits = random_next(seed);
 	/* All exceptions masked; rounding, flush to zero, sticky bits vary. */
 	r->mxcsr = 0x1f80 | (bits & 0xe07f);
-	bits = random64(seed);
+	bits = random_next(seed);
 	r->x87_control = (uint16_t)(0x7f | precision[bits % 3] << 8 |
 				    (bits >> 8 & 3) << 10);
 	for (int i = 0; i < 8; i++) {
 		/* A normal number: integer bit set, exponent in range. */
-		uint64_t mantissa = random64(seed) | 1ULL << 63;
-		uint16_t exponent = (uint16_t)(1 + random64(seed) % 0x7ffd);
+		uint64_t mantissa = random_next(seed) | 1ULL << 63;
+		uint16_t exponent = (uint16_t)(1 + random_next(seed) % 0x7ffd);
 
 		memcpy(r->x87[i], &mantissa, 8);
 		memcpy(r->x87[i] + 8, &exponent, 2);
-		r->mask[i] = random64(seed) & 0xffff;
+		r->mask[i] = random_next(seed) & 0xffff;
 	}
 }
 

@@ -26,20 +26,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "splitmix.h"
 #include "threading.h"
 
 static uint64_t stress_seed;
 static long stress_percent = 100;
-
-/* A generator of one's own for each thread: splitmix64. */
-static inline uint64_t random_next(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
 
 /* 0 to n - 1. */
 static inline long random_below(uint64_t *state, long n)

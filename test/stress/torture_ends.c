@@ -10,20 +10,10 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "child.h"
+
 #define JUMP_SIGNAL (SIGRTMIN + 4)
 #define NR_SHARED 10
-
-static int wait_child(pid_t child)
-{
-	int status;
-	pid_t pid;
-
-	do {
-		pid = waitpid(child, &status, 0);
-	} while (pid < 0 && errno == EINTR);
-	CHECK_EQ(pid, child);
-	return status;
-}
 
 /* --- a child that shares memory, until it is killed ----------------------- */
 
@@ -100,7 +90,7 @@ void share_with_child(uint64_t *random)
 	CHECK_EQ(pthread_mutex_lock(&s->robust), EOWNERDEAD);
 	CHECK_EQ(pthread_mutex_consistent(&s->robust), 0);
 	CHECK_EQ(pthread_mutex_unlock(&s->robust), 0);
-	CHECK_EQ(wait_child(child), SIGKILL);
+	CHECK_EQ(child_wait(child), SIGKILL);
 	CHECK_EQ(s->sum, 4L * NR_SHARED);
 	CHECK_EQ(munmap(s, sizeof(*s)), 0);
 }
@@ -157,7 +147,7 @@ void end_child(uint64_t *random)
 		for (;;)
 			pause();
 	}
-	status = wait_child(child);
+	status = child_wait(child);
 	CHECK(status == STATUS << 8 || status == SIGKILL ||
 	      WTERMSIG(status) == SIGABRT);
 }

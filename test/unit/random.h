@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "../lib/splitmix.h"
+
 struct test_random {
 	uint64_t state;
 };
@@ -32,14 +34,9 @@ static inline uint64_t test_seed(void)
 	return seed;
 }
 
-/* splitmix64: every seed is a good one, neighbours too. */
 static inline uint32_t test_random(struct test_random *r, uint32_t below)
 {
-	uint64_t z = r->state += 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-	return (uint32_t)((z ^ z >> 31) >> 32) % below;
+	return (uint32_t)(random_next(&r->state) >> 32) % below;
 }
 
 #endif
