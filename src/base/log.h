@@ -1,7 +1,7 @@
 /*
  * One clear line on stderr, without malloc, stdio or locks.
  *
- *     wf_log("cannot map %zu bytes for stacks: %s", size, wf_strerror(err));
+ *     wf_log("cannot map %zu bytes for stacks: error %d", size, err);
  *
  * Prints "weft: " in front and a newline behind, in one write. Safe in a
  * signal handler, before the runtime exists, and on a 4 KiB stack. Formats:

@@ -5,7 +5,7 @@
  *
  *     struct wf_place p = wf_place_find(dirfd, path);
  *
- *     if (wf_place_is_slow(&p))
+ *     if (p.state == WF_PLACE_SLOW)
  *             ...                     made by a server, in `ns`
  *     wf_place_took(&p, ns > quick_ns);
  *
