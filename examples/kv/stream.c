@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,6 +19,16 @@ union any {
 	struct sockaddr_in in;
 };
 
+/* 1 to 65535, 0 if it is none. */
+static uint16_t parse_port(const char *text)
+{
+	char *end;
+	long port = strtol(text, &end, 10);
+
+	return *end == '\0' && port > 0 && port <= UINT16_MAX ? (uint16_t)port :
+								0;
+}
+
 /* The size of the address, 0 if it is none. */
 static socklen_t parse(const char *address, union any *ret)
 {
@@ -31,8 +42,9 @@ static socklen_t parse(const char *address, union any *ret)
 	if (strncmp(address, "tcp:", 4) == 0) {
 		ret->in.sin_family = AF_INET;
 		ret->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-		ret->in.sin_port = htons((uint16_t)atoi(address + 4));
-		return sizeof(ret->in);
+		ret->in.sin_port = htons(parse_port(address + 4));
+		if (ret->in.sin_port != 0)
+			return sizeof(ret->in);
 	}
 	errno = EINVAL;
 	return 0;
@@ -47,6 +59,25 @@ static int failed(int fd)
 	return -1;
 }
 
+/* Binds to a path, in the place of a socket whose server is gone. */
+static int bind_at(int fd, const char *address, const union any *a,
+		   socklen_t size)
+{
+	int rc = bind(fd, &a->any, size), other;
+
+	if (rc == 0 || errno != EADDRINUSE || a->any.sa_family != AF_UNIX)
+		return rc;
+	other = kv_stream_connect(address);
+	if (other >= 0)
+		close(other);
+	if (other >= 0 || errno != ECONNREFUSED) {
+		errno = EADDRINUSE;
+		return -1;
+	}
+	unlink(a->un.sun_path);
+	return bind(fd, &a->any, size);
+}
+
 int kv_stream_listen(const char *address)
 {
 	union any a;
@@ -59,7 +90,7 @@ int kv_stream_listen(const char *address)
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (bind(fd, &a.any, size) != 0 || listen(fd, 128) != 0)
+	if (bind_at(fd, address, &a, size) != 0 || listen(fd, 128) != 0)
 		return failed(fd);
 	return fd;
 }
