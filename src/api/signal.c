@@ -57,7 +57,7 @@ static int send_info(struct wf_thread *t, const siginfo_t *info)
 				 (int)wf_sys(SYS_kill, pid, info->si_signo);
 	}
 	me = wf_runtime_enter();
-	err = wf_route_to_thread(me, t, info, false);
+	err = wf_route_to_thread(me, t, info);
 	wf_runtime_leave(me);
 	return err;
 }

@@ -113,7 +113,7 @@ void wf_arrive_drain(struct wf_carrier *c, struct wf_thread *t)
 		me = NULL;
 	for (uint32_t i = 0; i < nr; i++) {
 		if (t != NULL && is_for_running(infos[i].si_signo, &infos[i]))
-			wf_route_to_thread(me, t, &infos[i], false);
+			wf_route_to_thread(me, t, &infos[i]);
 		else
 			wf_route_to_process(me, &infos[i], t);
 	}

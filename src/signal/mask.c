@@ -187,7 +187,7 @@ void wf_mask_keep_raised(int sig)
 	    wf_sys(SYS_rt_sigtimedwait, &set, &info, &now, 8) != sig)
 		return;
 	wf_runtime_enter();
-	wf_route_to_thread(t, t, &info, false);
+	wf_route_to_thread(t, t, &info);
 	wf_runtime_leave(t);
 }
 

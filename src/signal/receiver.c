@@ -148,7 +148,7 @@ static void answer(siginfo_t *info)
 			wf_preempt_setxid();
 	}
 	if (t != NULL && info->si_signo != 0)
-		err = wf_route_to_thread(&self, t, info, false);
+		err = wf_route_to_thread(&self, t, info);
 	if (is_from_abroad)
 		wf_abroad_answer(asked, t != NULL && err != -ESRCH);
 }

@@ -20,6 +20,8 @@
  *     then ends the thread's wait or passes a membarrier (W1), then looks
  *     whether the queue has been closed or the mask is another, and takes the
  *     signal out again if it was for the process. One of them sees the other.
+ *     It may find an older one of the kind instead, which it gives to another
+ *     thread: as many as it has put are out again.
  *     Who uses the slot again before that sets the new thread's mask, then
  *     sends what is for the process on, and drops the rest, as the thread does;
  *     a thread that begins looks, too. test/model/reuse.pml is that in all its
@@ -99,13 +101,17 @@ void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 		wf_preempt_signal(c);
 }
 
-int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
-		       const siginfo_t *info, bool is_process)
+/*
+ * is_process: t was chosen for a signal to the process. -ESRCH then also if t
+ * blocks it by now; *info is what is to be given to another, the older one
+ * where t had one of the kind already.
+ */
+static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
+		     bool is_process)
 {
 	int sig = info->si_signo;
 	uint64_t bit = WF_SIGNAL_BIT(sig);
 	bool is_open = (t->sigmask & bit) == 0;
-	siginfo_t again;
 	int err;
 
 	if (!is_alive(t))
@@ -137,9 +143,17 @@ int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
 	/* It changed its mind, or ends: choose another. */
 	if (is_process && (!is_open || wf_sigqueue_is_closed(&t->sigqueue)) &&
 	    !waits_for(t, bit) &&
-	    wf_sigqueue_take_process(&t->sigqueue, bit, &again))
+	    wf_sigqueue_take_process(&t->sigqueue, bit, info))
 		return -ESRCH;
 	return 0;
+}
+
+int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
+		       const siginfo_t *info)
+{
+	siginfo_t own = *info;
+
+	return to_thread(me, t, &own, false);
 }
 
 /* --- to the process ----------------------------------------------------- */
@@ -197,7 +211,8 @@ bool wf_route_has_taker(int sig)
 	       find_taker(WF_SIGNAL_BIT(sig), NULL) != NULL;
 }
 
-static bool give(struct wf_thread *me, const siginfo_t *info,
+/* False: nobody takes *info, which may be an older one of the kind. */
+static bool give(struct wf_thread *me, siginfo_t *info,
 		 struct wf_thread *preferred)
 {
 	uint64_t bit = WF_SIGNAL_BIT(info->si_signo);
@@ -206,7 +221,7 @@ static bool give(struct wf_thread *me, const siginfo_t *info,
 	/* Who ends just now is not chosen again. */
 	while ((t = find_waiter(bit)) != NULL ||
 	       (t = find_taker(bit, preferred)) != NULL) {
-		if (wf_route_to_thread(me, t, info, true) != -ESRCH)
+		if (to_thread(me, t, info, true) != -ESRCH)
 			return true;
 	}
 	return false;

@@ -16,13 +16,9 @@
 /* Signals to the process that nobody has taken, and the kernel has not. */
 extern struct wf_sigqueue wf_route_process;
 
-/*
- * To one thread. is_process: it was chosen for a signal to the process.
- * Returns 0, -EAGAIN (queue full) or -ESRCH (it has ended, or, chosen for the
- * process, blocks the signal by now).
- */
+/* To one thread. 0, -EAGAIN (queue full) or -ESRCH (it has ended). */
 int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
-		       const siginfo_t *info, bool is_process);
+		       const siginfo_t *info);
 
 /*
  * To the process: to who waits for it, to thread 0 if it does not block it,
