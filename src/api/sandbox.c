@@ -10,13 +10,13 @@
  */
 #include "api/sandbox.h"
 
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/machine.h"
 #include "boot/boot.h"
 #include "boot/clock_watch.h"
 #include "io/ring.h"
@@ -189,7 +189,7 @@ static uint32_t answer(const struct sock_fprog *filter,
 
 static uint32_t action(const struct sock_fprog *filter, long nr)
 {
-	struct seccomp_data data = { .nr = (int)nr, .arch = AUDIT_ARCH_X86_64 };
+	struct seccomp_data data = { .nr = (int)nr, .arch = WF_AUDIT_ARCH };
 
 	if (nr == SYS_tgkill) /* some allow it to the process itself */
 		data.args[0] = (uint64_t)wf_sys(SYS_getpid);

@@ -15,8 +15,9 @@
  *     and its sleep; a remote submitter pushes, fences, then looks at
  *     nr_idle. So one of the two sees the other.
  * I3. A thread pushed to the owner's own rings needs no sleeper: the owner is
- *     awake. Others are woken for it by wf_idle_share and by the monitor's
- *     tick, which is what parallelism needs and correctness does not.
+ *     awake. Others are woken for it by who makes threads (share in queue.c)
+ *     and by the monitor's tick, which is what parallelism needs and
+ *     correctness does not.
  * I4. A submitter that sees a poller wakes nobody. The poller that gives up
  *     the role clears it, fences, then looks at all that is offered, and sees
  *     what a submitter, who pushes, fences, then looks for the poller, has
