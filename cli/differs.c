@@ -71,9 +71,9 @@ void wf_differs(const char *path, void (*tell)(const char *text))
 {
 	bool is_called[NR_DEVIATIONS] = { false };
 	size_t size;
-	char *bytes = wf_file_map(path, &size);
+	char *bytes;
 
-	if (bytes == NULL)
+	if (wf_file_map(path, &bytes, &size) < 0)
 		return;
 	wf_elf_imports(bytes, size, note, is_called);
 	wf_file_unmap(bytes, size);

@@ -6,23 +6,24 @@
 
 #include "os/sys.h"
 
-char *wf_file_map(const char *path, size_t *ret_size)
+int wf_file_map(const char *path, char **ret_bytes, size_t *ret_size)
 {
 	long fd = wf_sys(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	long r;
 
 	if (fd < 0)
-		return NULL;
+		return (int)fd;
 	r = wf_sys(SYS_fstat, fd, &st);
 	if (r == 0)
 		r = wf_sys(SYS_mmap, NULL, st.st_size, PROT_READ, MAP_PRIVATE,
 			   fd, 0);
 	wf_sys(SYS_close, fd);
 	if (r < 0 && r > -4096)
-		return NULL;
+		return (int)r;
+	*ret_bytes = (char *)r;
 	*ret_size = (size_t)st.st_size;
-	return (char *)r;
+	return 0;
 }
 
 void wf_file_unmap(char *bytes, size_t size)

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Maps a file to read; NULL if that cannot be done, or if it is empty. */
-char *wf_file_map(const char *path, size_t *ret_size);
+/* Maps a file to read. 0 or -Exxx; -EINVAL: it is empty. */
+int wf_file_map(const char *path, char **ret_bytes, size_t *ret_size);
 void wf_file_unmap(char *bytes, size_t size);
 
 #endif

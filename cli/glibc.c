@@ -8,10 +8,9 @@ static bool read_glibc_version(const char *path, char *ret_version, size_t size)
 {
 	static const char marker[] = "release version ";
 	size_t file_size, len = 0;
-	char *bytes = wf_file_map(path, &file_size);
-	char *found;
+	char *bytes, *found;
 
-	if (bytes == NULL)
+	if (wf_file_map(path, &bytes, &file_size) < 0)
 		return false;
 	found = memmem(bytes, file_size, marker, strlen(marker));
 	if (found != NULL) {

@@ -1,5 +1,6 @@
 #include "preload.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -114,6 +115,7 @@ static int check_library(const char *library)
 	struct wf_elf elf = { .kind = WF_ELF_NONE };
 	size_t size;
 	char *bytes;
+	int err;
 
 	if (strpbrk(library, ": $") != NULL)
 		return wf_complain(WF_EXIT_WEFT,
@@ -121,17 +123,19 @@ static int check_library(const char *library)
 				   "has a space, a colon or a dollar sign; "
 				   "move weft",
 				   library);
-	bytes = wf_file_map(library, &size);
-	if (bytes != NULL) {
+	err = wf_file_map(library, &bytes, &size);
+	/* Nor has ld.so a descriptor for any library: it will say so. */
+	if (err == -EMFILE || err == -ENFILE)
+		return 0;
+	if (err == 0) {
 		wf_elf_read(bytes, size, &elf);
 		wf_file_unmap(bytes, size);
 	}
 	if (elf.kind == WF_ELF_LIBRARY)
 		return 0;
-	return wf_complain(WF_EXIT_WEFT, "%s: %s; build or install weft anew",
-			   library,
-			   bytes == NULL ? "cannot be read" :
-					   "not a library for this CPU");
+	return wf_complain(
+		WF_EXIT_WEFT, "%s: %s; build or install weft anew", library,
+		err < 0 ? "cannot be read" : "not a library for this CPU");
 }
 
 int wf_preload_set(const char *library, const char *sanitizer)

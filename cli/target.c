@@ -196,13 +196,13 @@ static int inspect_file(const char *label, struct wf_target *target,
 	status = wf_path_check(label, path, &st);
 	if (status != 0)
 		return status;
-	bytes = wf_file_map(path, &size);
-	target->was_read = bytes != NULL || st.st_size == 0;
-	if (bytes != NULL) {
+	target->was_read = wf_file_map(path, &bytes, &size) == 0;
+	if (target->was_read) {
 		script_interpreter(bytes, size, ret_next);
 		wf_elf_read(bytes, size, &elf);
 		wf_file_unmap(bytes, size);
 	}
+	target->was_read |= st.st_size == 0;
 	if (ret_next[0] != '\0')
 		return 0; /* the kernel ignores a script's own set-id bits */
 	if (is_privileged(path, &st))
