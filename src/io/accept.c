@@ -84,14 +84,6 @@ static int64_t deadline_of_call(int fd, int64_t deadline)
 	return until < deadline ? until : deadline;
 }
 
-static bool is_connected(int fd)
-{
-	struct sockaddr_storage peer;
-	socklen_t bytes = sizeof(peer);
-
-	return wf_sys(SYS_getpeername, fd, &peer, &bytes) != -ENOTCONN;
-}
-
 int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 {
 	struct wf_request r = {
@@ -127,7 +119,8 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		if (is_local)
 			continue;
 		n = wait_connected(fd, deadline);
-		if (n == 0 && is_connected(fd)) /* to be said by the call */
+		if (n == 0 &&
+		    wf_descriptor_is_connected(fd)) /* to be said by the call */
 			wf_sys(SYS_connect, fd, addr, addr_bytes);
 		else if (n == 0 && has_begun) /* the other was told why */
 			n = -ECONNABORTED;

@@ -274,14 +274,19 @@ bool wf_descriptor_is_stream(int fd)
 	return is_stream;
 }
 
-static bool is_receiver(int fd)
+bool wf_descriptor_is_connected(int fd)
 {
 	struct sockaddr_storage peer;
 	socklen_t bytes = sizeof(peer);
 
+	return wf_sys(SYS_getpeername, fd, &peer, &bytes) != -ENOTCONN;
+}
+
+static bool is_receiver(int fd)
+{
 	return is_option_set(fd, SO_ACCEPTCONN) ||
 	       (wf_descriptor_option(fd, SO_TYPE, 0) == SOCK_DGRAM &&
-		wf_sys(SYS_getpeername, fd, &peer, &bytes) == -ENOTCONN);
+		!wf_descriptor_is_connected(fd));
 }
 
 bool wf_descriptor_has_address(int fd)

@@ -151,7 +151,9 @@ bool wf_poll_has_waited(int *err)
 /* A ring keeps its files (io/address.c). */
 static bool has_address(const struct pollfd *fds, nfds_t nr)
 {
-	for (nfds_t i = 0; i < nr && !wf_ring_is_refused(); i++)
+	if (wf_ring_is_refused())
+		return false;
+	for (nfds_t i = 0; i < nr; i++)
 		if (wf_descriptor_has_address(fds[i].fd))
 			return true;
 	return false;
