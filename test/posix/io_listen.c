@@ -156,28 +156,6 @@ TEST(who_is_interrupted_takes_no_call_along)
 
 /* --- ends ---------------------------------------------------------------- */
 
-static void end_all(int type, void *(*wait)(void *), long expected,
-		    bool is_closed)
-{
-	pthread_t threads[NR_CROWD];
-
-	for (int round = 0; round < 20; round++) {
-		listener = loopback_socket(type);
-		if (type == SOCK_STREAM)
-			CHECK_EQ(listen(listener, 1), 0);
-		threads_start(threads, NR_CROWD, wait, NULL);
-		let_it_wait(&is_ready);
-		/* Says ENOTCONN of what receives from anybody. */
-		shutdown(listener, SHUT_RDWR);
-		if (is_closed)
-			CHECK_EQ(close(listener), 0);
-		for (int i = 0; i < NR_CROWD; i++)
-			CHECK_EQ(result_of(threads[i]), expected);
-		if (!is_closed)
-			CHECK_EQ(close(listener), 0);
-	}
-}
-
 static void *accept_one(void *arg)
 {
 	int fd = listener;
@@ -199,7 +177,18 @@ static void *receive_one(void *arg)
 
 TEST(shutdown_ends_all_receives)
 {
-	end_all(SOCK_DGRAM, receive_one, 0, false);
+	pthread_t threads[NR_CROWD];
+
+	for (int round = 0; round < 20; round++) {
+		listener = loopback_socket(SOCK_DGRAM);
+		threads_start(threads, NR_CROWD, receive_one, NULL);
+		let_it_wait(&is_ready);
+		/* Says ENOTCONN of what receives from anybody. */
+		shutdown(listener, SHUT_RDWR);
+		for (int i = 0; i < NR_CROWD; i++)
+			CHECK_EQ(result_of(threads[i]), 0);
+		CHECK_EQ(close(listener), 0);
+	}
 }
 
 /* Who closes at once waits until all are there. */

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/check.h"
+#include "check.h"
 
 enum { NR_WAYS = 6, NR_ROUNDS = 4, NR_THREADS = 4 };
 

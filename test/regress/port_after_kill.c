@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/check.h"
+#include "check.h"
 
 enum { NR_ROUNDS = 3, NR_THREADS = 4 };
 

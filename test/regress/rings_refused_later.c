@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../lib/check.h"
-#include "../lib/confine.h"
+#include "check.h"
+#include "confine.h"
 
 enum { NR_READERS = 8 };
 
