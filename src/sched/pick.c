@@ -1,5 +1,6 @@
 /* Who runs next: the order and Q1 to Q3 are in sched/queue.c. */
 #include "sched/entry.h"
+#include "sched/idle.h"
 #include "sched/promotion.h"
 #include "sched/queue_internal.h"
 #include "sched/ready.h"
@@ -7,7 +8,12 @@
 #include "sched/share.h"
 #include "sched/start.h"
 
-enum { LIFO_RUN_MAX = 16, BATCH = 64, MANY = 16 };
+enum {
+	LIFO_RUN_MAX = 16,
+	BATCH = 64,
+	MANY = 16,
+	SHARE_MAX = WF_RUNQ_SIZE / 2, /* what vp->taken holds */
+};
 
 /*
  * Of those that compute the monitor takes who was next (sched/balance.c): it
@@ -31,7 +37,21 @@ static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_inbox)
 		wf_queue_push_tail(vp, &vp->ring_b, entry);
 }
 
-/* What others have asked the owner to see. */
+/* The VP's part of the injection queue, up to `most`, is in vp->taken then. */
+static uint32_t take_share(struct wf_vp *vp, uint32_t most)
+{
+	uint32_t share = wf_inject_len(&wf_sched.inject) / wf_sched.nr_vps + 1;
+
+	return wf_inject_pop(&wf_sched.inject, vp->taken,
+			     share < most ? share : most);
+}
+
+/*
+ * What others have asked the owner to see. The tick and kernel threads that
+ * wake somebody ask too, since where ring I is never empty nothing else looks
+ * at the injection queue. An idle VP, which has been woken for what is there,
+ * finds the most of it.
+ */
 static void look(struct wf_vp *vp)
 {
 	uint64_t *entries = vp->taken;
@@ -45,9 +65,9 @@ static void look(struct wf_vp *vp)
 		for (uint32_t i = 0; i < nr; i++)
 			sort_in(vp, entries[i], true);
 	}
-	/* The tick asks too, so that the injection queue never starves. */
-	if (wf_inject_pop(&wf_sched.inject, entries, 1) > 0)
-		sort_in(vp, entries[0], false);
+	nr = take_share(vp, wf_idle_is_any() ? 1 : SHARE_MAX);
+	for (uint32_t i = 0; i < nr; i++)
+		sort_in(vp, entries[i], false);
 	wf_queue_see_monitor(vp);
 }
 
@@ -78,11 +98,8 @@ void wf_queue_lay_open(struct wf_vp *vp)
 static WF_NOINLINE uint64_t take_injected(struct wf_vp *vp)
 {
 	uint64_t *entries = vp->taken;
-	uint32_t share = wf_inject_len(&wf_sched.inject) / wf_sched.nr_vps + 1;
-	uint32_t nr;
+	uint32_t nr = take_share(vp, BATCH);
 
-	nr = wf_inject_pop(&wf_sched.inject, entries,
-			   share < BATCH ? share : BATCH);
 	for (uint32_t i = 1; i < nr; i++)
 		sort_in(vp, entries[i], false);
 	if (nr > 1)

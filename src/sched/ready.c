@@ -35,14 +35,17 @@ static void take_vp(struct wf_vp *vp)
 	wf_ready_interrupt(c);
 }
 
-/* Whoever has nothing to run takes it. */
+/* Whoever has nothing to run takes it; or else the VP that it ran on last. */
 static void put_remote(struct wf_thread *t)
 {
 	struct wf_vp *vp = t->vp; /* t is anybody's once it is queued */
 	bool is_awaited = wf_idle_is_any();
 
 	wf_queue_put_remote(NULL, t, WF_READY_WOKEN);
-	if (vp != NULL && !is_awaited && wf_ready_interrupt != NULL)
+	if (vp == NULL || is_awaited)
+		return;
+	atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
+	if (wf_ready_interrupt != NULL)
 		take_vp(vp);
 }
 
