@@ -14,12 +14,22 @@
 #include "api/api.h"
 #include "api/cancel.h"
 #include "io/io.h"
+#include "sched/runtime.h"
 #include "signal/memory.h"
 
-#define WF_PARK_UNCANCELLED_OR(real, io)                        \
-	({                                                      \
-		long ret_ = wf_io_can_park() ? (io) : -ENOSYS;  \
-		ret_ == -ENOSYS ? (real) : wf_api_result(ret_); \
+/* A call that did not park has not left the runtime either: what is wanted of
+ * the thread meanwhile is seen here. */
+static inline long wf_park_is_over(long n)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&wf_self->exit_work) != 0))
+		wf_runtime_leave_slow(wf_self);
+	return n;
+}
+
+#define WF_PARK_UNCANCELLED_OR(real, io)                                      \
+	({                                                                    \
+		long ret_ = wf_io_can_park() ? wf_park_is_over(io) : -ENOSYS; \
+		ret_ == -ENOSYS ? (real) : wf_api_result(ret_);               \
 	})
 
 /* The same of cancellation points. */

@@ -56,6 +56,8 @@ enum {
 	 * stop all others for half a second at a tick per rescue. So it looks
 	 * again as soon as another may have blocked, then less and less. */
 	RESCUE_NS = 30 * 1000,
+	/* A thread that waits for a peer is likely to wait again soon. */
+	ARRIVALS_NS = 50 * 1000,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
 	/* In a tick: the runs between are shorter than a wake takes. */
 	LIVELY_SWITCHES = 64,
@@ -258,9 +260,10 @@ static void nap_quietly(int64_t until, uint32_t pokes)
 /* What run() knows from round to round. */
 struct rounds {
 	int64_t next_tick;
-	bool is_watching;   /* words, at the last tick */
-	bool is_planned;    /* next_tick, by what the last tick has decided */
-	int64_t rescue_nap; /* until the next look; TICK_NS: as usual */
+	bool is_watching; /* words, at the last tick */
+	bool is_planned;  /* next_tick, by what the last tick has decided */
+	/* Until the next look, TICK_NS: as usual. */
+	int64_t rescue_nap, arrivals_nap;
 	uint32_t quiet_ticks;
 	bool was_woken; /* from the last sleep */
 	bool was_short; /* that was soon, and no tick has been calm since */
@@ -325,26 +328,36 @@ static void plan_tick(struct rounds *r, int64_t now)
 	r->is_planned = true;
 }
 
+/* The nap after a look that found something, or did not. */
+static int64_t nap_after(bool has_found, int64_t nap_ns, int64_t least_ns)
+{
+	if (has_found)
+		return least_ns;
+	return nap_ns < TICK_NS ? nap_ns + nap_ns / 2 : nap_ns;
+}
+
+static int64_t earlier(int64_t next, int64_t now, int64_t nap_ns)
+{
+	return nap_ns < TICK_NS && now + nap_ns < next ? now + nap_ns : next;
+}
+
 /* Returns when to look again, which is the next tick or earlier. */
 static int64_t rescue_and_retry(struct rounds *r, int64_t now)
 {
 	bool is_asking;
 	int64_t next;
 
-	if (wf_rescue_all(now, r->rescue_nap < TICK_NS))
-		r->rescue_nap = RESCUE_NS;
-	else if (r->rescue_nap < TICK_NS)
-		r->rescue_nap += r->rescue_nap / 2;
+	r->rescue_nap = nap_after(wf_rescue_all(now, r->rescue_nap < TICK_NS),
+				  r->rescue_nap, RESCUE_NS);
+	r->arrivals_nap =
+		nap_after(wf_tick_arrivals(now), r->arrivals_nap, ARRIVALS_NS);
 	is_asking = wf_tick_retry(now);
 	/* Not before those have begun that the tick has ended others for. */
 	if (!is_asking && !r->is_planned)
 		plan_tick(r, now);
-	next = r->next_tick;
-	if (r->rescue_nap < TICK_NS && now + r->rescue_nap < next)
-		next = now + r->rescue_nap;
-	if (is_asking && now + WF_TICK_RETRY_NS < next)
-		next = now + WF_TICK_RETRY_NS;
-	return next;
+	next = earlier(r->next_tick, now, r->rescue_nap);
+	next = earlier(next, now, r->arrivals_nap);
+	return earlier(next, now, is_asking ? WF_TICK_RETRY_NS : TICK_NS);
 }
 
 static void rest(struct rounds *r, int64_t now, int64_t next, uint32_t pokes)
@@ -362,7 +375,7 @@ static void rest(struct rounds *r, int64_t now, int64_t next, uint32_t pokes)
 
 static void run(void *arg)
 {
-	struct rounds r = { .rescue_nap = TICK_NS };
+	struct rounds r = { .rescue_nap = TICK_NS, .arrivals_nap = TICK_NS };
 
 	wf_own_table_make(); /* N2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());

@@ -19,12 +19,14 @@
 
 #include "boot/longest.h"
 #include "boot/rescue.h"
+#include "boot/run_length.h"
 #include "os/clock.h"
 #include "sched/balance.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/share.h"
+#include "sched/vp_io.h"
 #include "signal/preempt.h"
 
 enum {
@@ -94,29 +96,6 @@ static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 }
 
 /*
- * Do the VP's threads run for long enough to wake another VP for each? Sleeps
- * count like runs, for they cost as much as a wake: or else threads that are
- * woken on one VP after the other would seem to run for long because of it.
- * If used_ns is not known (-1), no longer than all the time since.
- */
-static void see_run_length(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
-{
-	struct wf_vp_watch *w = &vp->watch;
-	uint64_t runs = wf_load_relaxed(&vp->counters.switches) +
-			wf_load_relaxed(&vp->counters.sleeps);
-	bool was_long = wf_load_relaxed(&vp->runs_long), is_long;
-
-	if (used_ns < 0)
-		used_ns = was_long ? now_ns - w->runs_ns : 0;
-	is_long = used_ns >
-		  (int64_t)(runs - w->runs + 1) * 2 * wf_idle_wake_cost();
-	w->runs = runs;
-	w->runs_ns = now_ns;
-	if (is_long != was_long)
-		wf_store_relaxed(&vp->runs_long, is_long);
-}
-
-/*
  * Charges the time since the last look. False if there is nothing to go by:
  * another carrier, a lost tick, or hardly any CPU time used.
  */
@@ -144,10 +123,10 @@ static bool charge(struct view *v, int64_t now_ns)
 	w->nr_same = is_same ? w->nr_same + 1 : 0;
 	if (!is_known || used < 0 || used > LOST_NS) {
 		w->charge_ns = 0;
-		see_run_length(v->vp, now_ns, -1);
+		wf_run_length_see(v->vp, now_ns, -1);
 		return false;
 	}
-	see_run_length(v->vp, now_ns, used);
+	wf_run_length_see(v->vp, now_ns, used);
 	w->charge_ns = is_same ? w->charge_ns + used : used;
 	v->is_full = w->charge_ns * 100 >= TICK_NS * COMPUTING_PERCENT;
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)
@@ -361,7 +340,7 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 
 	if (v.t == NULL) {
 		vp->watch.carrier_tid = 0;
-		see_run_length(vp, now_ns, -1);
+		wf_run_length_see(vp, now_ns, -1);
 		return false;
 	}
 	is_realtime = v.t->rt_priority != 0;
@@ -394,23 +373,66 @@ void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t)
 		wf_store_relaxed(&vp->turn_b, true);
 }
 
-void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
+/* K1: the thread that runs on vp gives way to one of I's. */
+static void give_way(const struct view *v, int64_t now_ns)
 {
+	struct wf_vp *vp = v->vp;
 	const struct wf_vp_watch *w = &vp->watch;
 	const struct wf_carrier *c = vp->carrier;
-	const struct view v = view_of(vp);
 	int64_t cpu;
 
-	if (v.t == NULL || (!v.t->from_b && !wf_thread_is_hog(v.t)) ||
-	    wf_load_relaxed(&vp->balance) >= WF_BALANCE_TICK ||
+	if (wf_load_relaxed(&vp->balance) >= WF_BALANCE_TICK ||
 	    wf_load_relaxed(&c->tid) != w->carrier_tid)
 		return;
 	cpu = cpu_of(c);
 	if (!is_computing(c, cpu - w->cpu_ns, now_ns - w->wall_ns))
 		return;
-	charge_slice(vp, v.t, cpu);
-	preempt(&v, is_slice_over(&v) ? WF_RESCHED_SLICE : WF_RESCHED_TICK,
+	charge_slice(vp, v->t, cpu);
+	preempt(v, is_slice_over(v) ? WF_RESCHED_SLICE : WF_RESCHED_TICK,
 		now_ns);
+}
+
+static bool is_known_to_compute(const struct view *v)
+{
+	return v->t->from_b || wf_thread_is_hog(v->t);
+}
+
+void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
+{
+	const struct view v = view_of(vp);
+
+	if (v.t != NULL && is_known_to_compute(&v))
+		give_way(&v, now_ns);
+}
+
+/* Has it run since a look that was so long ago? */
+static bool runs_for_long(const struct view *v, int64_t now_ns)
+{
+	struct wf_vp_watch *w = &v->vp->watch;
+
+	if (w->seen_switches != v->switches) {
+		w->seen_switches = v->switches;
+		w->seen_ns = now_ns;
+	}
+	return now_ns - w->seen_ns >= WF_PATIENCE_NS;
+}
+
+bool wf_tick_arrivals(int64_t now_ns)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_vp *vp = &wf_sched.vps[i];
+		const struct view v = view_of(vp);
+
+		if (v.t == NULL ||
+		    (!wf_vp_io_has_done(vp) && wf_load_relaxed(&vp->look) == 0))
+			continue;
+		any = true;
+		if (is_known_to_compute(&v) || runs_for_long(&v, now_ns))
+			give_way(&v, now_ns);
+	}
+	return any;
 }
 
 /*

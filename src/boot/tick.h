@@ -20,6 +20,13 @@ void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t);
 /* Threads of vp's became runnable because their time has come. */
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
 
+/*
+ * What the kernel or another kernel thread has made runnable is seen by a VP
+ * at its next switch: whose thread computes gives way. True if there is any to
+ * be seen: look again soon, for then more is likely to come.
+ */
+bool wf_tick_arrivals(int64_t now_ns);
+
 /* A VP gives way to a real-time thread that waits, if one can. */
 void wf_tick_realtime(int64_t now_ns);
 

@@ -13,11 +13,11 @@
  * G4. A sleeping owner is woken through an eventfd that the ring polls. It
  *     sets sleeps_in_ring before it is in the idle list (sched/idle.h, I2), so
  *     whoever takes it out of the list sees how it sleeps.
- * G5. A request is handed to the kernel when its VP has nothing to run, when
- *     BATCH of them have come together, or at the PATIENCE-th scheduling point
- *     after it was pushed. What the kernel has yet to do for requests
- *     (IORING_SQ_TASKRUN) is done in the carrier's next system call, whatever
- *     it is for, or at the same points.
+ * G5. A request is handed to the kernel when its VP has nothing to run, or
+ *     nothing but what computes, when BATCH of them have come together, or
+ *     after a number of scheduling points (enum wf_patience). What the kernel
+ *     has yet to do for requests (IORING_SQ_TASKRUN) is done in the carrier's
+ *     next system call, whatever it is for, or at the same points.
  * G6. A VP makes its ring at its first request, so that programs whose threads
  *     never wait for a descriptor have none of weft's.
  * G7. Of a busy server most sleeps are short, and in most of them those end
@@ -42,12 +42,12 @@
 #include "os/mem.h"
 #include "os/sys.h"
 #include "os/uring.h"
+#include "sched/queue.h"
 #include "sched/vp_io.h"
 
 enum {
 	NR_ENTRIES = 256,
 	BATCH = 32,
-	PATIENCE = 64,
 	/* To ask about so many costs little more than to sleep until a time,
 	 * and where no more come from sleep to sleep none is left soon. */
 	FEW = 4,
@@ -176,11 +176,11 @@ static void look(struct wf_vp *vp)
 	struct wf_vp_io *io = vp->io;
 	uint32_t nr = wf_uring_unsubmitted(&io->ring);
 
-	if (nr == 0 && !wf_uring_wants_enter(&io->ring))
-		io->nr_looks = 0;
-	else
-		io->nr_looks++;
-	if (nr >= BATCH || io->nr_looks >= PATIENCE) { /* G5 */
+	io->nr_looks = nr > 0 || wf_uring_wants_enter(&io->ring) ?
+			       io->nr_looks + 1 :
+			       0;
+	if (nr >= BATCH || io->nr_looks >= wf_load_relaxed(&vp->patience) ||
+	    (io->nr_looks > 0 && wf_queue_is_left_to_b(vp))) { /* G5 */
 		wf_uring_enter(&io->ring, 0, 0);
 		io->nr_looks = 0;
 		wf_unasked_age(idle_self(vp), &io->unasked);

@@ -9,7 +9,6 @@
 #include "sched/start.h"
 
 enum {
-	LIFO_RUN_MAX = 16,
 	BATCH = 64,
 	MANY = 16,
 	SHARE_MAX = WF_RUNQ_SIZE / 2, /* what vp->taken holds */
@@ -69,6 +68,12 @@ static void look(struct wf_vp *vp)
 	for (uint32_t i = 0; i < nr; i++)
 		sort_in(vp, entries[i], false);
 	wf_queue_see_monitor(vp);
+}
+
+/* Has the LIFO slot had enough picks in a row? */
+WF_INLINE bool is_lifo_over(const struct wf_vp *vp)
+{
+	return vp->lifo_run >= wf_load_relaxed(&vp->lifo_most);
 }
 
 static uint64_t take_lifo(struct wf_vp *vp)
@@ -210,7 +215,7 @@ static uint64_t next_of_i(struct wf_vp *vp)
 {
 	uint64_t entry;
 
-	if (vp->lifo_run < LIFO_RUN_MAX) {
+	if (!is_lifo_over(vp)) {
 		entry = take_lifo(vp);
 		if (entry != WF_ENTRY_NONE) {
 			vp->lifo_run++;
@@ -356,8 +361,7 @@ struct wf_thread *wf_queue_pick(struct wf_vp *vp)
 	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
 		return look_and_pick(vp, true);
 	if (entry == WF_ENTRY_NONE ||
-	    WF_UNLIKELY(vp->lifo_run >= LIFO_RUN_MAX ||
-			wf_load_relaxed(&vp->turn_b)))
+	    WF_UNLIKELY(is_lifo_over(vp) || wf_load_relaxed(&vp->turn_b)))
 		return take_next(vp, true);
 	/* The thread just woken, and nobody wants anything else. */
 	wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE); /* Q3 */
@@ -378,7 +382,7 @@ bool wf_queue_may_hand_off(struct wf_vp *vp)
 {
 	if (wf_load_relaxed(&vp->look) != 0 || wf_load_relaxed(&vp->turn_b))
 		return false;
-	if (WF_LIKELY(vp->lifo_run < LIFO_RUN_MAX)) {
+	if (WF_LIKELY(!is_lifo_over(vp))) {
 		vp->lifo_run++;
 		return true;
 	}

@@ -5,7 +5,7 @@
  *     what the inbox holds is sorted in first
  *     real-time threads (sched/realtime.h), but in others' share (share.h)
  *     B's head, if the tick said so
- *     LIFO, at most 16 in a row while I has work
+ *     LIFO, at most 16 in a row while I has work, less if they run for long
  *     own I; the injection queue; others' I; own B; others' B
  *
  * Q1. A started thread's entry is in exactly one of: a LIFO slot, a ring, the

@@ -38,6 +38,20 @@ enum wf_look {
 	WF_LOOK_SOUGHT = 1 << 4,   /* so, and soon; sched/promotion.h */
 };
 
+/*
+ * For how many scheduling points one who waits may be passed over for the sake
+ * of others' speed: as many as pass in WF_PATIENCE_NS.
+ */
+enum wf_patience {
+	WF_PATIENCE_LEAST = 1,
+	WF_PATIENCE_MOST = 64,
+	WF_PATIENCE_NS = 100 * 1000,
+	/* Picks from the LIFO slot in a row: a quarter of that, up to 16. Of
+	 * threads that wake each other and run for long in between, the others
+	 * would else wait for milliseconds. */
+	WF_PATIENCE_PER_LIFO = 4,
+};
+
 /* Balance between rings I and B is counted in 64ths of a tick. */
 enum { WF_BALANCE_TICK = 64 };
 
@@ -66,6 +80,8 @@ struct wf_vp_watch {
 	int64_t asked_ns, asked_cpu_ns; /* when preemption was asked for, and
 					 * cpu_ns then */
 	int64_t first_asked_ns;		/* the first time in this stay */
+	uint64_t seen_switches;		/* by who looks for arrivals */
+	int64_t seen_ns;		/* when it saw them first */
 	int64_t slice_cpu_ns; /* cpu_ns up to which slices are charged */
 	int64_t vp_ns;	      /* CPU time of all its carriers */
 	int64_t hunger_ns;    /* sched/share.h */
@@ -117,6 +133,8 @@ struct wf_vp {
 	_Atomic uint32_t resched;	 /* enum wf_resched; owner, monitor */
 	_Atomic int32_t balance;	 /* monitor */
 	_Atomic uint32_t nr_requests;	 /* to the kernel, under way; owner */
+	_Atomic uint32_t patience;	 /* enum wf_patience; monitor */
+	_Atomic uint32_t lifo_most;	 /* for lifo_run; monitor */
 	_Atomic bool turn_b;		 /* next pick is B's; monitor, owner */
 	_Atomic bool runs_long;		 /* threads run for more than two wakes'
 				 * cost; monitor */
@@ -154,6 +172,15 @@ struct wf_vp {
 	uint32_t last_created; /* index of a thread, a hint; owner */
 	struct wf_pool pool;   /* free threads; owner */
 };
+
+/* enum wf_patience; the monitor, and who makes the VP. */
+static inline void wf_vp_set_patience(struct wf_vp *vp, uint32_t patience)
+{
+	uint32_t lifo_most = patience / WF_PATIENCE_PER_LIFO;
+
+	wf_store_relaxed(&vp->patience, patience);
+	wf_store_relaxed(&vp->lifo_most, lifo_most > 0 ? lifo_most : 1);
+}
 
 /*
  * Asks vp's owner to let another thread run than that of the switch with the

@@ -3,8 +3,9 @@
  *     ld.so's, and not on the carrier's own stacks: so nobody loses its VP
  *     inside malloc, stdio or the loader. libc's string functions are as
  *     their caller is: most of a long stay in libc is in them.
- * P2. A refusal leaves exit_work, which the next runtime exit honours, and
- *     the monitor soon asks again. Who is still in libc after half a tick is
+ * P2. A refusal leaves exit_work, which the next runtime exit honours, and so
+ *     does a call that has not waited; outside of the runtime the monitor soon
+ *     asks again. Who is still in libc after half a tick is
  *     preempted there: should it hold a lock, those who want it sleep in the
  *     kernel, as natively, and lose their VPs to others meanwhile.
  *
@@ -94,6 +95,7 @@ static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 	switch (text_at(pc, sp)) {
 	case WF_TEXT_WEFT:
 		wf_count(refusals_runtime);
+		wf_store_relaxed(&c->has_refused, true);
 		return false;
 	case WF_TEXT_LIBC:
 	case WF_TEXT_LEAF:

@@ -86,6 +86,29 @@ static void test_idle_vp(void **state)
 	assert_false(runs_long(vp));
 }
 
+/* In 100 us; of one thread that computes nothing is learnt. */
+static void test_patience(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	assert_int_equal(wf_load_relaxed(&vp->patience), WF_PATIENCE_MOST);
+	machine_run(vp, machine_thread());
+	pass_tick();
+	assert_int_equal(wf_load_relaxed(&vp->patience), WF_PATIENCE_MOST);
+	count_switches(vp, 100);
+	pass_tick();
+	assert_int_equal(wf_load_relaxed(&vp->patience), 10);
+	assert_int_equal(wf_load_relaxed(&vp->lifo_most), 2);
+	count_switches(vp, 3);
+	pass_tick();
+	assert_int_equal(wf_load_relaxed(&vp->patience), WF_PATIENCE_LEAST);
+	assert_int_equal(wf_load_relaxed(&vp->lifo_most), 1);
+	count_switches(vp, 5000);
+	pass_tick();
+	assert_int_equal(wf_load_relaxed(&vp->patience), WF_PATIENCE_MOST);
+	assert_int_equal(wf_load_relaxed(&vp->lifo_most), 16);
+}
+
 /* Nor is a thread charged with what its VP has polled before. */
 static void test_polling_is_not_charged(void **state)
 {
@@ -179,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_run_length),
 		cmocka_unit_test(test_sleeps_are_no_run_length),
 		cmocka_unit_test(test_idle_vp),
+		cmocka_unit_test(test_patience),
 		cmocka_unit_test(test_polling_is_not_charged),
 		cmocka_unit_test(test_who_has_computed),
 		cmocka_unit_test(test_who_computes_and_gives_way),

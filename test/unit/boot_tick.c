@@ -236,6 +236,45 @@ static void test_timer_spares(void **state)
 	assert_int_equal(machine.nr_signals, 0);
 }
 
+/* As a kernel thread does it. */
+static void arrive(struct wf_vp *vp)
+{
+	wf_queue_put_remote(NULL, machine_thread(), WF_READY_WOKEN);
+	atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
+}
+
+static void test_arrival_preempts_b(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine_pass(TICK / 3);
+	assert_false(wf_tick_arrivals(machine.now_ns));
+	arrive(vp);
+	assert_true(wf_tick_arrivals(machine.now_ns));
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+/* Who is no hog yet, but has run for as long as others may be passed over. */
+static void test_arrival_ends_a_long_run(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_thread());
+	arrive(vp);
+	assert_true(wf_tick_arrivals(machine.now_ns));
+	machine_pass(WF_PATIENCE_NS / 2);
+	assert_true(wf_tick_arrivals(machine.now_ns));
+	/* Another one by now. */
+	wf_count_own(&vp->counters, switches);
+	machine_pass(WF_PATIENCE_NS);
+	assert_true(wf_tick_arrivals(machine.now_ns));
+	assert_int_equal(machine.nr_signals, 0);
+	machine_pass(WF_PATIENCE_NS);
+	assert_true(wf_tick_arrivals(machine.now_ns));
+	assert_int_equal(machine.nr_signals, 1);
+}
+
 /* K1 */
 static void test_system_calls_are_not_disturbed(void **state)
 {
@@ -427,6 +466,8 @@ int main(void)
 		cmocka_unit_test(test_b_is_owed),
 		cmocka_unit_test(test_timer_preempts_b),
 		cmocka_unit_test(test_timer_spares),
+		cmocka_unit_test(test_arrival_preempts_b),
+		cmocka_unit_test(test_arrival_ends_a_long_run),
 		cmocka_unit_test(test_system_calls_are_not_disturbed),
 		cmocka_unit_test(test_new_sleeper_is_not_disturbed),
 		cmocka_unit_test(test_without_proc),

@@ -19,11 +19,21 @@
 
 #include "base/options.h"
 #include "io/ring.h"
+#include "sched/carrier.h"
+#include "sched/queue.h"
 #include "sched/vp_io.h"
 
-static struct wf_vp vp;
+static struct wf_carrier carrier;
+static struct wf_vp vp = { .carrier = &carrier };
 
 struct wf_options wf_options;
+
+static bool is_left_to_b;
+
+bool wf_queue_is_left_to_b(const struct wf_vp *one)
+{
+	return is_left_to_b;
+}
 
 /* No request is made. */
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
@@ -40,6 +50,7 @@ static int start(void **state)
 {
 	wf_sched.vps = &vp;
 	wf_sched.nr_vps = 1;
+	wf_store_relaxed(&vp.patience, WF_PATIENCE_MOST);
 	return wf_ring_start();
 }
 
@@ -112,6 +123,35 @@ static void closing_submits_what_it_concerns(void **state)
 	assert_false(wf_vp_io_is_waiting(&vp));
 }
 
+/* Who computes makes no system call in which the kernel would hear of it. */
+static void what_computes_is_not_waited_for(void **state)
+{
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	push_poll();
+	wf_vp_io_look(&vp);
+	assert_true(wf_vp_io_is_waiting(&vp));
+	is_left_to_b = true;
+	wf_vp_io_look(&vp);
+	assert_false(wf_vp_io_is_waiting(&vp));
+	is_left_to_b = false;
+}
+
+/* As many points later as the tick says. */
+static void a_request_waits_for_some_points(void **state)
+{
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	push_poll();
+	wf_store_relaxed(&vp.patience, 3);
+	wf_vp_io_look(&vp);
+	wf_vp_io_look(&vp);
+	assert_true(wf_vp_io_is_waiting(&vp));
+	wf_vp_io_look(&vp);
+	assert_false(wf_vp_io_is_waiting(&vp));
+	wf_store_relaxed(&vp.patience, WF_PATIENCE_MOST);
+}
+
 static _Atomic int nr_refused;
 static _Atomic bool is_over;
 
@@ -176,6 +216,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_threads_wake),
 		cmocka_unit_test(closing_submits_what_it_concerns),
+		cmocka_unit_test(what_computes_is_not_waited_for),
+		cmocka_unit_test(a_request_waits_for_some_points),
 		cmocka_unit_test(closing_tries_again),
 	};
 

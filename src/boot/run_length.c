@@ -1,0 +1,41 @@
+#include "boot/run_length.h"
+
+#include "sched/idle.h"
+
+/* The VP has passed that many scheduling points in used_ns. */
+static void set_patience(struct wf_vp *vp, int64_t used_ns, uint64_t nr)
+{
+	uint64_t points = nr * WF_PATIENCE_NS / (uint64_t)used_ns;
+	uint32_t patience = points < WF_PATIENCE_LEAST ? WF_PATIENCE_LEAST :
+			    points > WF_PATIENCE_MOST  ? WF_PATIENCE_MOST :
+							 (uint32_t)points;
+
+	if (patience != wf_load_relaxed(&vp->patience))
+		wf_vp_set_patience(vp, patience);
+}
+
+/*
+ * Do the VP's threads run for long enough to wake another VP for each? Sleeps
+ * count like runs, for they cost as much as a wake: or else threads that are
+ * woken on one VP after the other would seem to run for long because of it.
+ * If used_ns is not known (-1), no longer than all the time since.
+ */
+void wf_run_length_see(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
+{
+	struct wf_vp_watch *w = &vp->watch;
+	uint64_t runs = wf_load_relaxed(&vp->counters.switches) +
+			wf_load_relaxed(&vp->counters.sleeps);
+	bool was_long = wf_load_relaxed(&vp->runs_long), is_long;
+
+	/* One that computes tells nothing of those that follow it. */
+	if (used_ns > 0 && runs - w->runs > 1)
+		set_patience(vp, used_ns, runs - w->runs);
+	if (used_ns < 0)
+		used_ns = was_long ? now_ns - w->runs_ns : 0;
+	is_long = used_ns >
+		  (int64_t)(runs - w->runs + 1) * 2 * wf_idle_wake_cost();
+	w->runs = runs;
+	w->runs_ns = now_ns;
+	if (is_long != was_long)
+		wf_store_relaxed(&vp->runs_long, is_long);
+}

@@ -1,0 +1,76 @@
+/*
+ * Threads that always have something to do beside threads that wait for
+ * something again and again: whoever has what it waits for runs soon.
+ *
+ *     return beside(&(struct beside){ .busy = add_up, .waiting = nap,
+ *                                     .most = 1000 });
+ */
+#ifndef WEFT_TEST_LIB_BESIDE_H
+#define WEFT_TEST_LIB_BESIDE_H
+
+#include <stdio.h>
+
+#include "threading.h"
+
+struct beside {
+	int nr_busy, nr_waiting; /* threads, up to 1000; 0: 4 */
+	/* One step; i: from 0, which of its kind it is. */
+	void (*busy)(int i);
+	void (*waiting)(int i);
+	void (*end)(void); /* of what the busy wait for, or NULL */
+	int nr_steps;	   /* of each that waits; 0: 50 */
+	/* Steps of all the busy for each of all that wait. */
+	long most;
+};
+
+static const struct beside *beside_plan;
+static _Atomic int beside_is_over;
+static _Atomic long beside_nr_busy_steps;
+
+static void *beside_busy(void *arg)
+{
+	long nr = 0;
+
+	for (; !beside_is_over; nr++)
+		beside_plan->busy((int)(intptr_t)arg);
+	beside_nr_busy_steps += nr;
+	return NULL;
+}
+
+static int beside_nr_steps(void)
+{
+	return beside_plan->nr_steps != 0 ? beside_plan->nr_steps : 50;
+}
+
+static void *beside_waiting(void *arg)
+{
+	for (int k = 0; k < beside_nr_steps(); k++)
+		beside_plan->waiting((int)(intptr_t)arg);
+	return NULL;
+}
+
+/* Of main: the exit status. */
+static inline int beside(const struct beside *plan)
+{
+	static pthread_t busy[1000], waiting[1000];
+	int nr_busy = plan->nr_busy != 0 ? plan->nr_busy : 4;
+	int nr_waiting = plan->nr_waiting != 0 ? plan->nr_waiting : 4;
+	long ratio;
+
+	beside_plan = plan;
+	threads_start_numbered(busy, nr_busy, beside_busy);
+	threads_start_numbered(waiting, nr_waiting, beside_waiting);
+	threads_join(waiting, nr_waiting);
+	beside_is_over = 1;
+	if (plan->end != NULL)
+		plan->end();
+	threads_join(busy, nr_busy);
+	ratio = beside_nr_busy_steps / ((long)nr_waiting * beside_nr_steps());
+	if (ratio > plan->most)
+		printf("%ld busy steps for one of who waits\n", ratio);
+	else
+		printf("both kinds ran\n");
+	return ratio > plan->most;
+}
+
+#endif
