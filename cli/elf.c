@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/machine.h"
+#include "os/mem.h"
 
 struct image {
 	const char *bytes;
@@ -21,12 +23,15 @@ struct image {
 	size_t nr_segments;
 };
 
+static bool is_within(const struct image *im, uint64_t offset, uint64_t size)
+{
+	return offset <= im->size && size <= im->size - offset;
+}
+
 /* size bytes at the offset, or NULL. */
 static const void *at(const struct image *im, uint64_t offset, uint64_t size)
 {
-	if (offset > im->size || size > im->size - offset)
-		return NULL;
-	return im->bytes + offset;
+	return is_within(im, offset, size) ? im->bytes + offset : NULL;
 }
 
 /* The same for a table, which no linker puts at an odd offset. */
@@ -171,6 +176,24 @@ static bool has_go_section(const struct image *im)
 	return false;
 }
 
+/*
+ * Whether all pages of the segments are in the file: whoever touches one that
+ * is not is killed. In the last page zeros follow the file's end.
+ */
+static bool is_whole(const struct image *im)
+{
+	struct image pages = { .size = wf_align_up(im->size, WF_PAGE) };
+
+	for (size_t i = 0; i < im->nr_segments; i++) {
+		const Elf64_Phdr *p = &im->segments[i];
+
+		if (p->p_type == PT_LOAD && p->p_filesz > 0 &&
+		    !is_within(&pages, p->p_offset, p->p_filesz))
+			return false;
+	}
+	return true;
+}
+
 static enum wf_elf_kind read_header(struct image *im)
 {
 	const unsigned char *ident = at(im, 0, EI_NIDENT);
@@ -190,7 +213,8 @@ static enum wf_elf_kind read_header(struct image *im)
 	im->nr_segments = h->e_phnum;
 	im->segments =
 		table_at(im, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr));
-	if (im->segments == NULL || h->e_phentsize != sizeof(Elf64_Phdr))
+	if (im->segments == NULL || h->e_phentsize != sizeof(Elf64_Phdr) ||
+	    !is_whole(im))
 		return WF_ELF_BROKEN;
 	return WF_ELF_NATIVE;
 }

@@ -30,7 +30,7 @@ static int can_execute(const char *path, struct stat *ret_st)
 	return (int)-err;
 }
 
-static int explain(const char *program, int err)
+int wf_path_explain(const char *label, int err)
 {
 	switch (err) {
 	case 0:
@@ -38,21 +38,21 @@ static int explain(const char *program, int err)
 	case ENOENT:
 	case ENOTDIR:
 		return wf_complain(WF_EXIT_NOT_FOUND, "%s: no such program",
-				   program);
+				   label);
 	case EISDIR:
 		return wf_complain(WF_EXIT_CANNOT_RUN,
-				   "%s: a directory, not a program", program);
+				   "%s: a directory, not a program", label);
 	case EACCES:
 		return wf_complain(WF_EXIT_CANNOT_RUN,
 				   "%s: not executable; check its permissions",
-				   program);
+				   label);
 	case NOT_A_FILE:
 		return wf_complain(WF_EXIT_CANNOT_RUN,
 				   "%s: a pipe, device or socket, not a "
 				   "program",
-				   program);
+				   label);
 	default:
-		return wf_complain(WF_EXIT_CANNOT_RUN, "%s: %s", program,
+		return wf_complain(WF_EXIT_CANNOT_RUN, "%s: %s", label,
 				   wf_error_text(err));
 	}
 }
@@ -105,10 +105,10 @@ int wf_path_find(const char *program, char ret_path[PATH_MAX])
 {
 	int err = wf_path_search(program, ret_path);
 
-	return explain(*program != '\0' ? program : "''", err);
+	return wf_path_explain(*program != '\0' ? program : "''", err);
 }
 
 int wf_path_check(const char *label, const char *path, struct stat *ret_st)
 {
-	return explain(label, can_execute(path, ret_st));
+	return wf_path_explain(label, can_execute(path, ret_st));
 }

@@ -18,6 +18,10 @@ int wf_path_find(const char *program, char ret_path[PATH_MAX]);
  */
 int wf_path_check(const char *label, const char *path, struct stat *ret_st);
 
+/* Says what the error, positive, means for what label names; returns the exit
+ * status, which is 0 for none. */
+int wf_path_explain(const char *label, int err);
+
 /* As wf_path_find without a message; returns 0 or the error, positive. */
 int wf_path_search(const char *program, char ret_path[PATH_MAX]);
 

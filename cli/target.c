@@ -17,12 +17,11 @@
 #include "file.h"
 #include "os/sys.h"
 #include "path.h"
+#include "script.h"
 #include "text.h"
 
 /* As many as the kernel follows before it gives up with ELOOP. */
 #define MAX_INTERPRETERS 5
-/* What the kernel reads of a script to find its interpreter. */
-#define SCRIPT_HEAD 256
 
 /*
  * Whether the kernel will run the file in secure mode, in which ld.so ignores
@@ -130,80 +129,33 @@ static int judge_elf(const char *label, const struct wf_elf *elf)
 	return judge_loader(label, elf->loader);
 }
 
-/* Cuts the next word off the line; "" if there is none. */
-static const char *next_word(char **line)
-{
-	char *word = *line + strspn(*line, " \t");
-	size_t len = strcspn(word, " \t");
-
-	*line = word + len + (word[len] != '\0');
-	word[len] = '\0';
-	return word;
-}
-
 /*
- * What env(1) is going to execute, if it can be told: the first word that is
- * neither an option nor a variable. Not found: env itself, which will say so.
- */
-static void follow_env(char *rest, char path[PATH_MAX])
-{
-	char found[PATH_MAX];
-	const char *word;
-
-	do {
-		word = next_word(&rest);
-		if (strncmp(word, "-S", 2) == 0 && word[2] != '\0')
-			word += 2;
-	} while (*word == '-' || strchr(word, '=') != NULL);
-	if (*word != '\0' && wf_path_search(word, found) == 0)
-		strcpy(path, found);
-}
-
-/* The interpreter named in a script's first line; "" if it is no script. */
-static void script_interpreter(const char *bytes, size_t size,
-			       char ret_path[PATH_MAX])
-{
-	char head[SCRIPT_HEAD + 1];
-	size_t len = size < SCRIPT_HEAD ? size : SCRIPT_HEAD;
-	char *line = head + 2;
-
-	ret_path[0] = '\0';
-	if (len < 2 || bytes[0] != '#' || bytes[1] != '!')
-		return;
-	memcpy(head, bytes, len);
-	head[len] = '\0';
-	head[strcspn(head, "\n")] = '\0';
-	strcpy(ret_path, next_word(&line));
-	if (strcmp(file_name(ret_path), "env") == 0)
-		follow_env(line, ret_path);
-}
-
-/*
- * Judges one file. Returns 0 or an exit status; fills in ret_next with the
- * interpreter to judge in its place, or with "".
+ * Judges one file. Returns 0 or an exit status; fills in ret_script with the
+ * interpreter to judge in its place, if the file is a script.
  */
 static int inspect_file(const char *label, struct wf_target *target,
-			char ret_next[PATH_MAX])
+			struct wf_script *ret_script)
 {
 	const char *path = target->binary;
-	struct wf_elf elf = { .kind = WF_ELF_NONE };
+	static struct wf_elf elf;
 	struct stat st;
 	size_t size;
 	char *bytes;
 	int status;
 
-	ret_next[0] = '\0';
+	wf_elf_read("", 0, &elf);
+	wf_script_read("", 0, ret_script);
 	status = wf_path_check(label, path, &st);
 	if (status != 0)
 		return status;
 	target->was_read = wf_file_map(path, &bytes, &size) == 0;
 	if (target->was_read) {
-		script_interpreter(bytes, size, ret_next);
+		wf_script_read(bytes, size, ret_script);
 		wf_elf_read(bytes, size, &elf);
 		wf_file_unmap(bytes, size);
 	}
 	target->was_read |= st.st_size == 0;
-	if (ret_next[0] != '\0')
+	if (ret_script->interpreter[0] != '\0')
 		return 0; /* the kernel ignores a script's own set-id bits */
 	if (is_privileged(path, &st))
 		return wf_complain(
@@ -224,27 +176,29 @@ static int inspect_file(const char *label, struct wf_target *target,
 
 int wf_target_inspect(const char *path, struct wf_target *ret_target)
 {
-	struct wf_target target = { .loader = "" };
-	char label[2 * PATH_MAX + 32];
-	char next[PATH_MAX];
+	static struct wf_target target;
+	static char label[2 * PATH_MAX + 32];
+	static struct wf_script script;
 
-	label[0] = '\0';
+	target.binary[0] = target.loader[0] = label[0] = '\0';
 	wf_text_append(target.binary, sizeof(target.binary), path);
 	wf_text_append(label, sizeof(label), path);
 	for (int i = 0; i <= MAX_INTERPRETERS; i++) {
-		int status = inspect_file(label, &target, next);
+		int status = inspect_file(label, &target, &script);
 
 		if (status != 0)
 			return status;
-		if (next[0] == '\0') {
+		if (script.interpreter[0] == '\0') {
 			*ret_target = target;
 			return 0;
 		}
-		strcpy(target.binary, next);
+		strcpy(target.binary, script.interpreter);
 		label[0] = '\0';
 		wf_text_append(label, sizeof(label), path);
 		wf_text_append(label, sizeof(label), ": its interpreter ");
-		wf_text_append(label, sizeof(label), next);
+		wf_text_append(label, sizeof(label), script.interpreter);
+		if (script.error != 0)
+			return wf_path_explain(label, script.error);
 	}
 	return wf_complain(WF_EXIT_CANNOT_RUN,
 			   "%s: too many interpreters of interpreters", path);

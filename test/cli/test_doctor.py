@@ -182,7 +182,9 @@ def test_program_without_differences(weft, compile_c):
 @pytest.mark.parametrize("line", [
     "#!/bin/dash", "#! /bin/dash -e", "#!/usr/bin/env dash",
     "#!/usr/bin/env -S dash -e", "#!/usr/bin/env -S A=b dash",
-    "#!/usr/bin/env -Sdash -e", "#!/usr/bin/env\tdash"])
+    "#!/usr/bin/env -Sdash -e", "#!/usr/bin/env\tdash", "#!/usr/bin/env dash ",
+    "#!/usr/bin/env -vS dash -e", "#!/usr/bin/env --split-string=dash -e",
+    "#!/usr/bin/env -S -i dash", "#!/usr/bin/env -S -u HOME -C / dash"])
 def test_interpreter_of_a_script(weft, write_file, line):
     script = write_file("script", line + "\n")
     result = weft("doctor", script, env={"PATH": "/usr/bin:/bin"})
@@ -199,6 +201,30 @@ def test_script_whose_interpreter_cannot(weft, compile_c, write_file):
             complains(weft(command, script, env=path),
                       1 if command == "doctor" else 125,
                       "its interpreter", "statically linked")
+
+
+@pytest.mark.parametrize("line, name", [
+    ("nosuch", "nosuch"), ("-S nosuch -e", "nosuch"),
+    ("-S A=b nosuch", "nosuch"),
+    ("dash -e", "dash -e")])  # one argument to env: a program's name
+def test_script_whose_interpreter_env_does_not_find(weft, write_file, line,
+                                                    name):
+    script = write_file("script", f"#!/usr/bin/env {line}\n")
+    write_file("nosuch", "#!/bin/sh\n")
+    for command, status in ("run", 127), ("doctor", 1):
+        complains(weft(command, script, env={"PATH": "/usr/bin:/bin"},
+                       cwd=script.parent),
+                  status, f"its interpreter {name}: no such program")
+
+
+@pytest.mark.parametrize("line", [
+    "-i dash", "A=b dash", "-S -Z dash", '-S "nosuch"', "-S PATH=/ nosuch",
+    "-S -i nosuch", "-S", ""])
+def test_script_of_which_env_knows_more(weft, write_file, line):
+    """What env does then, and says, is left to env."""
+    script = write_file("script", f"#!/usr/bin/env {line}\n")
+    result = weft("doctor", script, env={"PATH": "/usr/bin:/bin"})
+    assert rows(result)["interpreter"] == "/usr/bin/env"
 
 
 def elf_32_bit():

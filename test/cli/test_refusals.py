@@ -111,6 +111,15 @@ def test_object_file(weft, compile_c):
     complains(weft("run", program), 126, "object file")
 
 
+@pytest.mark.parametrize("bytes_left", [50, 100, 5000])
+def test_truncated(weft, compile_c, bytes_left):
+    """The kernel runs what has its headers, and kills it."""
+    program = compile_c()
+    program.write_bytes(program.read_bytes()[:bytes_left])
+    for command, status in ("run", 126), ("doctor", 1):
+        complains(weft(command, program), status, "a damaged ELF file")
+
+
 def test_script_of_a_static_interpreter(weft, compile_c, write_file):
     program = compile_c("-static")
     script = write_file("script", f"#!{program}\n")
