@@ -78,7 +78,7 @@ void wf_bare_main(long *stack)
 {
 	char **argv = (char **)(stack + 1);
 	char **envp = argv + stack[0] + 1;
-	struct wf_prepared prepared;
+	static struct wf_prepared prepared;
 
 	if (stack[0] < 2 || strcmp(argv[1], "run") != 0)
 		return;

@@ -3,6 +3,9 @@
  *
  * A function that may find the user at fault returns 0 or an exit status and
  * has printed the one line that says why.
+ *
+ * Who starts the command may allow a stack of 16 KiB (ulimit -s 16), arguments
+ * included: so what has room for a path is static.
  */
 #ifndef WEFT_CLI_CLI_H
 #define WEFT_CLI_CLI_H

@@ -60,7 +60,7 @@ static bool pass_on(int said)
  */
 static const char *try_library(void)
 {
-	char path[PATH_MAX];
+	static char path[PATH_MAX];
 	bool was_loaded;
 	int said[2];
 	int status;
@@ -91,7 +91,7 @@ static const char *try_library(void)
 
 static int report_library(void)
 {
-	char library[PATH_MAX];
+	static char library[PATH_MAX];
 	int status = wf_preload_find_library(library);
 	const char *problem;
 
@@ -135,8 +135,8 @@ static void report_difference(const char *text)
 
 static int report_program(const char *program)
 {
-	struct wf_target target;
-	char path[PATH_MAX];
+	static struct wf_target target;
+	static char path[PATH_MAX];
 
 	if (wf_path_find(program, path) != 0 ||
 	    wf_target_inspect(path, &target) != 0)

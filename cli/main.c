@@ -9,19 +9,24 @@
 #include "environment.h"
 #include "weft/weft.h"
 
+#define PREFIX "weft: "
+
 int wf_complain(int status, const char *fmt, ...)
 {
-	char text[4 * PATH_MAX];
+	static char line[4 * PATH_MAX] = PREFIX;
+	size_t room = sizeof(line) - strlen(PREFIX "\n");
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(line + strlen(PREFIX), room, fmt, ap);
 	va_end(ap);
 	/* A file's name may have newlines, and a script's first line a CR. */
-	for (char *c = text; *c != '\0'; c++)
+	for (char *c = line; *c != '\0'; c++)
 		if (iscntrl((unsigned char)*c))
 			*c = '?';
-	fprintf(stderr, "weft: %s\n", text);
+	strcat(line, "\n");
+	/* Not by fprintf, which takes a large buffer off the stack. */
+	fputs(line, stderr);
 	return status;
 }
 

@@ -76,7 +76,7 @@ static bool is_rseq(const char *entry, size_t len)
 static bool try_library(char ret_path[PATH_MAX], const char *dir,
 			const char *below)
 {
-	char path[2 * PATH_MAX];
+	static char path[2 * PATH_MAX];
 
 	path[0] = '\0';
 	wf_text_append(path, sizeof(path), dir);
@@ -87,7 +87,7 @@ static bool try_library(char ret_path[PATH_MAX], const char *dir,
 
 int wf_preload_find_library(char ret_path[PATH_MAX])
 {
-	char exe[PATH_MAX];
+	static char exe[PATH_MAX];
 	char *slash;
 
 	if (!wf_place_own(exe))
@@ -112,7 +112,7 @@ int wf_preload_find_library(char ret_path[PATH_MAX])
 /* ld.so warns of a library that it cannot load, and runs the program. */
 static int check_library(const char *library)
 {
-	struct wf_elf elf = { .kind = WF_ELF_NONE };
+	static struct wf_elf elf;
 	size_t size;
 	char *bytes;
 	int err;
@@ -133,6 +133,11 @@ static int check_library(const char *library)
 	}
 	if (elf.kind == WF_ELF_LIBRARY)
 		return 0;
+	if (err == -ENOMEM)
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: no room for it in memory; raise the "
+				   "limit on address space (ulimit -v)",
+				   library);
 	return wf_complain(
 		WF_EXIT_WEFT, "%s: %s; build or install weft anew", library,
 		err < 0 ? "cannot be read" : "not a library for this CPU");

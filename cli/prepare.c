@@ -120,8 +120,8 @@ static int check_variables(void)
 
 int wf_prepare(char **argv, struct wf_prepared *ret_prepared)
 {
-	struct wf_target target;
-	char library[PATH_MAX];
+	static struct wf_target target;
+	static char library[PATH_MAX];
 	int status;
 
 	argv++;

@@ -78,7 +78,7 @@ static int execute(const struct wf_prepared *p)
 
 int wf_run_main(char **argv)
 {
-	struct wf_prepared prepared;
+	static struct wf_prepared prepared;
 	int status = wf_prepare(argv, &prepared);
 
 	if (status == 0)

@@ -35,7 +35,8 @@ static void measure(void)
 
 void wf_boot_stats_print(void)
 {
-	const struct wf_counters *of_vps[WF_VPS_MAX];
+	/* Who exits may have a small stack, and only one gets this far. */
+	static const struct wf_counters *of_vps[WF_VPS_MAX];
 	uint32_t nr = wf_is_started() ? wf_sched.nr_vps : 0;
 
 	if (!wf_options.stats || wf_is_borrower() ||

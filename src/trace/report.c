@@ -47,7 +47,7 @@ static uint64_t gather(const struct row *row,
 
 void wf_report_print(const struct wf_counters *const *of_vps, size_t nr)
 {
-	char text[REPORT_BYTES];
+	static char text[REPORT_BYTES]; /* who exits may have a small stack */
 	const char *name = program_invocation_short_name;
 	int pid = wf_os_getpid();
 	size_t len;

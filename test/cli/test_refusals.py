@@ -1,12 +1,13 @@
 """What weft cannot run gets one clear line and a status as of env(1)."""
 
 import os
+import resource
 import shutil
 import struct
 
 import pytest
 
-from conftest import complains
+from conftest import LIBRARY, complains
 
 PT_DYNAMIC, PT_INTERP, PT_NOTE = 2, 3, 4
 
@@ -118,6 +119,16 @@ def test_truncated(weft, compile_c, bytes_left):
     program.write_bytes(program.read_bytes()[:bytes_left])
     for command, status in ("run", 126), ("doctor", 1):
         complains(weft(command, program), status, "a damaged ELF file")
+
+
+def test_no_address_space(weft):
+    limit = 3 << 20  # less than the library is large
+
+    def lower():
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    if os.path.getsize(LIBRARY) < limit:
+        pytest.skip("the library is small")
+    complains(weft("run", "true", preexec_fn=lower), 125, "ulimit -v")
 
 
 def test_script_of_a_static_interpreter(weft, compile_c, write_file):

@@ -1,6 +1,7 @@
 """weft run: the program gets what it would get natively, and weft."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -291,3 +292,15 @@ def test_variable_that_is_there_twice(weft, compile_c):
     assert [line for line in lines if line.startswith("LD_PRELOAD=")] == \
         [f"LD_PRELOAD={LIBRARY}"]
     assert lines[1:3] == ["A=1", "B=2"] and result.stderr == ""
+
+
+@pytest.mark.parametrize("args, status", [
+    (["run", "--stats", "/bin/true"], 0), (["run", "/nonexistent"], 127),
+    (["doctor", "/bin/true"], 0)])
+def test_small_stack(weft, args, status):
+    """As small as programs with few variables start with."""
+    def lower():
+        resource.setrlimit(resource.RLIMIT_STACK, (20 << 10, 20 << 10))
+    result = weft(*args, env=dict.fromkeys(os.environ), preexec_fn=lower)
+    assert result.returncode == status
+    assert result.stdout or result.stderr
