@@ -187,6 +187,14 @@ bool wf_descriptor_is_socket(int fd)
 	return wf_sys(SYS_fstat, fd, &st) == 0 && S_ISSOCK(st.st_mode);
 }
 
+bool wf_descriptor_is_device(int fd)
+{
+	struct stat st;
+
+	/* What cannot be asked may be one. */
+	return wf_sys(SYS_fstat, fd, &st) < 0 || S_ISCHR(st.st_mode);
+}
+
 int wf_descriptor_option(int fd, int option, int if_none)
 {
 	int value = if_none;

@@ -49,6 +49,8 @@ void wf_descriptor_limit_comes(void);
 /* These ask the kernel each time. */
 bool wf_descriptor_is_nonblocking(int fd);
 bool wf_descriptor_is_socket(int fd);
+/* A character device; whatever cannot be asked may be one, too. */
+bool wf_descriptor_is_device(int fd);
 /* Of a socket: it has a peer. */
 bool wf_descriptor_is_connected(int fd);
 /* An SO_ option; if_none: it is no socket, or has no such option. */

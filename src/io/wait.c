@@ -4,14 +4,15 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/io.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
 #include "sched/keys.h"
 #include "sched/runtime.h"
+#include "signal/preempt.h"
 #include "wait/ufutex.h"
 
 bool wf_io_can_park(void)
@@ -81,32 +82,56 @@ static bool may_have_room(int fd, size_t bytes)
 	       (size_t)held + bytes <= (size_t)most;
 }
 
-/*
- * Terminals have limits of their own for when a read is over, and what they
- * write may wait although they are ready: a server makes these calls.
- */
-static bool is_polled(const struct pollfd *p, const struct iovec *iov, int nr,
-		      bool is_short)
+static bool is_polled(const struct pollfd *p, const struct iovec *iov, int nr)
 {
-	struct stat st;
-
-	if (!is_short || wf_sys(SYS_fstat, p->fd, &st) < 0 ||
-	    S_ISCHR(st.st_mode))
-		return false;
 	return p->events != POLLOUT ||
 	       !may_have_room(p->fd, wf_io_total(iov, (size_t)nr));
+}
+
+/*
+ * Who reads a device that has had to be waited for again and again, and is no
+ * terminal, is most likely there for it alone, as the threads of a FUSE daemon
+ * are. A kernel thread waits in any case: as the reader's own it saves the two
+ * wakes of a server at each read, two thirds of what such a daemon takes.
+ */
+static bool is_bound_to_device(int fd)
+{
+	enum { WORDS_OF_TERMIOS = 16 }; /* the kernel's; it has 9 */
+	int settings[WORDS_OF_TERMIOS];
+	struct wf_thread *t;
+	bool is_bound;
+
+	if (!wf_descriptor_expects_wait(fd)) {
+		wf_descriptor_was_tried(fd, true);
+		return false;
+	}
+	if (wf_sys(SYS_ioctl, fd, TCGETS, settings) >= 0 ||
+	    !wf_preempt_is_here())
+		return false;
+	t = wf_runtime_enter();
+	is_bound = wf_carrier_bind(t);
+	wf_runtime_leave(t);
+	return is_bound;
 }
 
 long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 			   int nr, uint32_t events, bool is_short)
 {
 	struct pollfd now = { fd, (short)events, 0 };
+	bool is_device;
 	long n = -ENOSYS;
 
 	wf_sys(SYS_poll, &now, 1, 0);
 	if ((is_short && now.revents != 0) || wf_descriptor_is_nonblocking(fd))
 		return wf_sys(nr_call, fd, iov, nr);
-	if (is_polled(&now, iov, nr, is_short)) {
+	is_device = wf_descriptor_is_device(fd);
+	if (is_device && events == POLLIN && is_bound_to_device(fd))
+		return -ENOSYS;
+	/*
+	 * Terminals have limits of their own for when a read is over, and what
+	 * they write may wait although they are ready: a server makes the call.
+	 */
+	if (is_short && !is_device && is_polled(&now, iov, nr)) {
 		int err = wf_io_wait_ready(fd, events, WF_FOREVER);
 
 		if (err == -EINTR || err == -ECANCELED)
