@@ -26,13 +26,16 @@
  *     carry no private flag; nor do the waits for them, which go to it.
  * F4. A wait without the private flag is the kernel's, too, for processes
  *     without weft may end it. It goes through the VP's ring if that can.
- * F5. Who waits for one of several words waits in the kernel, also with the
- *     private flag, and while anybody does, private wakes go on to it. The
- *     count is raised before the kernel looks at the words; it is read after
- *     the waker has changed one, with a full barrier between.
+ * F5. Who waits for one of several words, or for one that has an owner, waits
+ *     in the kernel, also with the private flag, and while anybody does,
+ *     private wakes go on to it. The count is raised before the kernel looks at
+ *     the words; it is read after the waker has changed one, with a full
+ *     barrier between.
+ * F6. A requeue of waiters of both kinds is two, each of which compares. If the
+ *     word changes between them, the kernel's waiters are not moved.
  */
 
-static _Atomic int nr_waitv;
+static _Atomic int nr_in_kernel; /* F5 */
 
 static bool is_aligned(const uint32_t *addr)
 {
@@ -94,7 +97,7 @@ static bool concerns_kernel(int flags)
 	if (!(flags & FUTEX_PRIVATE_FLAG))
 		return true;
 	atomic_thread_fence(memory_order_seq_cst); /* F5 */
-	return atomic_load_explicit(&nr_waitv, memory_order_relaxed) != 0;
+	return atomic_load_explicit(&nr_in_kernel, memory_order_relaxed) != 0;
 }
 
 /* Waiters of the table first, then the kernel's, nr of both together. */
@@ -121,6 +124,22 @@ static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
 	return wake_both(addr, FUTEX_PRIVATE_FLAG, nr, bits);
 }
 
+/* F6. Of so many as that, nr have been woken or moved already. */
+static long requeue_in_kernel(uint32_t *from, const uint32_t *expected,
+			      long nr_wake, uint32_t *to, long nr_requeue,
+			      long nr)
+{
+	int op = expected != NULL ? FUTEX_CMP_REQUEUE : FUTEX_REQUEUE;
+	long woken = nr < nr_wake ? nr : nr_wake;
+	long rc = wf_syscall6(SYS_futex, (long)from, op | FUTEX_PRIVATE_FLAG,
+			      nr_wake - woken, nr_requeue - (nr - woken),
+			      (long)to, expected != NULL ? *expected : 0);
+
+	if (rc < 0)
+		return nr > 0 ? nr : rc;
+	return nr + rc;
+}
+
 static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
 		    uint32_t *to, uint32_t nr_requeue)
 {
@@ -138,6 +157,20 @@ static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
 		rc = wf_ufutex_requeue(from, expected ? *expected : now,
 				       (int)nr_wake, to, (int)nr_requeue);
 	} while (rc == -EAGAIN && expected == NULL);
+	if (rc < 0 || !concerns_kernel(FUTEX_PRIVATE_FLAG))
+		return rc;
+	return requeue_in_kernel(from, expected, nr_wake, to, nr_requeue, rc);
+}
+
+/* Those of the table have not said what they are moved to. */
+static long requeue_owned(uint32_t *from, int op, uint32_t nr_wake,
+			  uint32_t *to, long nr_requeue, uint32_t expected)
+{
+	long rc = wf_syscall6(SYS_futex, (long)from, op, (long)nr_wake,
+			      nr_requeue, (long)to, (long)expected);
+
+	if (rc == 0 && (op & FUTEX_PRIVATE_FLAG) && wf_ufutex_is_waited(from))
+		return -EINVAL;
 	return rc;
 }
 
@@ -205,10 +238,10 @@ static long wake_op(uint32_t *addr, uint32_t nr, uint32_t *addr2, uint32_t nr2,
 	rc = wake_op_apply(addr2, code, &old);
 	if (rc != 0)
 		return rc;
-	n = wake(addr, nr, WF_UFUTEX_ANY);
 	matches = wake_op_compare(code, old);
 	if (matches < 0)
 		return matches;
+	n = wake(addr, nr, WF_UFUTEX_ANY);
 	if (matches)
 		n += wake(addr2, nr2, WF_UFUTEX_ANY);
 	return n;
@@ -261,6 +294,18 @@ static bool is_owned_by_caller(int cmd)
 	       cmd == FUTEX_TRYLOCK_PI || cmd == FUTEX_WAIT_REQUEUE_PI;
 }
 
+/* F5. A handler that jumps out leaves the count too high, not too low. */
+static long wait_in_kernel(long nr, long a, long b, long c, long d, long e,
+			   long f)
+{
+	long rc;
+
+	nr_in_kernel++;
+	rc = wf_syscall6(nr, a, b, c, d, e, f);
+	nr_in_kernel--;
+	return rc;
+}
+
 long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		      const struct timespec *timeout_or_val2, uint32_t *addr2,
 		      uint32_t val3)
@@ -282,23 +327,23 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 		return wake_both(addr, 0, val, FUTEX_BITSET_MATCH_ANY);
 	if (cmd == FUTEX_WAKE_BITSET)
 		return wake_both(addr, 0, val, val3);
+	if (cmd == FUTEX_CMP_REQUEUE_PI)
+		return requeue_owned(addr, op, val, addr2,
+				     (long)timeout_or_val2, val3);
 	if (is_owned_by_caller(cmd)) {
 		wf_inherit_note_native();
 		if (wf_kernel_state_begin() < 0)
 			return -EAGAIN;
+		return wait_in_kernel(SYS_futex, (long)addr, op, (long)val,
+				      (long)timeout_or_val2, (long)addr2,
+				      (long)val3);
 	}
 	return wf_syscall6(SYS_futex, (long)addr, op, (long)val,
 			   (long)timeout_or_val2, (long)addr2, (long)val3);
 }
 
-/* A signal handler that jumps out leaves the count too high, not too low. */
 long wf_futex_waitv(const long *args)
 {
-	long rc;
-
-	nr_waitv++; /* F5 */
-	rc = wf_syscall6(SYS_futex_waitv, args[0], args[1], args[2], args[3],
-			 args[4], 0);
-	nr_waitv--;
-	return rc;
+	return wait_in_kernel(SYS_futex_waitv, args[0], args[1], args[2],
+			      args[3], args[4], 0);
 }

@@ -74,6 +74,9 @@ typedef int wf_ufutex_decide_fn(void *arg, bool found, bool more);
 int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide,
 		       void *arg);
 
+/* Does anybody wait for addr? */
+bool wf_ufutex_is_waited(const void *addr);
+
 /* Runs change() under the lock of addr's bucket, and does nothing else. */
 typedef void wf_ufutex_change_fn(void *arg);
 void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg);

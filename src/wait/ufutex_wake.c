@@ -159,6 +159,21 @@ int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 	return nr;
 }
 
+bool wf_ufutex_is_waited(const void *addr)
+{
+	struct wf_bucket *b = wf_bucket_of(addr);
+	struct wf_thread *me = wf_runtime_enter();
+	uint64_t mask = wf_signals_close(me);
+	bool is_waited, more;
+
+	wf_bucket_lock(me, b);
+	is_waited = first_locked(b, addr, &more) != NULL;
+	wf_bucket_unlock(wf_bucket_vp(me), b);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+	return is_waited;
+}
+
 void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);

@@ -1,5 +1,5 @@
-/* Words with an owner by the futex system call (FUTEX_LOCK_PI and its like),
- * and what a handler does to waits by system calls. */
+/* The futex system call's rarer operations: words with an owner (FUTEX_LOCK_PI
+ * and its like), one of several words; and what handlers do to such waits. */
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -131,16 +131,68 @@ TEST(handler_before_the_wait_is_moved)
 	thread_join(waiter);
 }
 
-static void *wait_for_one_of_several(void *arg)
+static void *wait_for_no_owner(void *arg)
+{
+	waiter_id = (pid_t)syscall(SYS_gettid);
+	CHECK_EQ(futex(&word, FUTEX_WAIT, 0, NULL, NULL, 0), 0);
+	return arg;
+}
+
+/* It has not said that it wants to own a word. */
+TEST(plain_waiter_does_not_become_an_owner)
+{
+	pthread_t waiter = thread_start(wait_for_no_owner, NULL);
+	long rc;
+
+	do {
+		sched_yield();
+		rc = futex(&word, FUTEX_CMP_REQUEUE_PI, 1, NULL, &other, 0);
+	} while (rc == 0);
+	CHECK(rc == -1 && errno == EINVAL);
+	CHECK_EQ(futex(&word, FUTEX_WAKE, 1, NULL, NULL, 0), 1);
+	thread_join(waiter);
+}
+
+TEST(wake_does_not_make_an_owner)
+{
+	pthread_t waiter;
+	long rc;
+
+	own(&word);
+	waiter = thread_start(own_and_disown, NULL);
+	do {
+		sched_yield();
+		rc = futex(&word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	} while (rc == 0);
+	CHECK(rc == -1 && errno == EINVAL);
+	disown(&word);
+	thread_join(waiter);
+}
+
+/* --- one of several words ------------------------------------------------- */
+
+static long wait_for_several(void)
 {
 	/* As in Linux 5.16, which older headers do not know. */
 	struct {
 		uint64_t value, address;
 		uint32_t flags, reserved;
-	} wait = { .address = (uintptr_t)&word, .flags = 2 };
+	} wait = { .address = (uintptr_t)&word,
+		   .flags = 2 | FUTEX_PRIVATE_FLAG };
 
+	return syscall(SYS_futex_waitv, &wait, 1, 0, NULL, 0);
+}
+
+static bool can_wait_for_several(void)
+{
+	return syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) == 0 ||
+	       errno != ENOSYS;
+}
+
+static void *wait_for_one_of_several(void *arg)
+{
 	waiter_id = (pid_t)syscall(SYS_gettid);
-	CHECK_ERRNO(syscall(SYS_futex_waitv, &wait, 1, 0, NULL, 0), EINTR);
+	CHECK_ERRNO(wait_for_several(), EINTR);
 	may_leave = 1;
 	return arg;
 }
@@ -149,8 +201,7 @@ TEST(handler_while_it_waits_for_several)
 {
 	pthread_t waiter;
 
-	if (syscall(SYS_futex_waitv, NULL, 0, 0, NULL, 0) == -1 &&
-	    errno == ENOSYS)
+	if (!can_wait_for_several())
 		SKIP("this kernel has no futex_waitv");
 	handle(SIGUSR1, count_handled, 0);
 	waiter = thread_start(wait_for_one_of_several, NULL);
@@ -161,5 +212,53 @@ TEST(handler_while_it_waits_for_several)
 		if (!may_leave)
 			interrupt(waiter);
 	}
+	thread_join(waiter);
+}
+
+static void *wait_for_moved(void *arg)
+{
+	CHECK_EQ(wait_for_several(), 0);
+	return arg;
+}
+
+static void move_both_kinds(int op)
+{
+	pthread_t threads[] = { thread_start(wait_for_moved, NULL),
+				thread_start(wait_for_no_owner, NULL) };
+	long nr = 0;
+
+	while (nr < 2) {
+		long moved = futex(&word, op, 0, (void *)2L, &other, 0);
+
+		CHECK(moved >= 0);
+		nr += moved;
+		sched_yield();
+	}
+	CHECK_EQ(futex(&word, FUTEX_WAKE, 2, NULL, NULL, 0), 0);
+	CHECK_EQ(futex(&other, FUTEX_WAKE, 2, NULL, NULL, 0), 2);
+	threads_join(threads, 2);
+}
+
+TEST(requeue_of_both_kinds_of_waiters)
+{
+	if (!can_wait_for_several())
+		SKIP("this kernel has no futex_waitv");
+	move_both_kinds(FUTEX_REQUEUE);
+	move_both_kinds(FUTEX_CMP_REQUEUE);
+}
+
+/* --- to wake and change another word -------------------------------------- */
+
+TEST(wake_op_that_does_not_know_how_to_compare)
+{
+	const uint32_t how = FUTEX_OP(FUTEX_OP_ADD, 3, 15, 0);
+	pthread_t waiter = thread_start(wait_for_no_owner, NULL);
+
+	sleep_ms(20);
+	CHECK_ERRNO(futex(&word, FUTEX_WAKE_OP, 1, (void *)1L, &other, how),
+		    ENOSYS);
+	CHECK_EQ(other, 3);
+	while (futex(&word, FUTEX_WAKE, 1, NULL, NULL, 0) != 1)
+		sched_yield();
 	thread_join(waiter);
 }

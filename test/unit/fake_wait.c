@@ -248,6 +248,16 @@ int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
 	return n;
 }
 
+bool wf_ufutex_is_waited(const void *addr)
+{
+	bool is_waited;
+
+	enter();
+	is_waited = next_of(&waiters, addr, WF_UFUTEX_ANY) != NULL;
+	pthread_mutex_unlock(&lock);
+	return is_waited;
+}
+
 int wf_ufutex_wake_one(const void *addr, wf_ufutex_decide_fn *decide, void *arg)
 {
 	struct waiter *w;
