@@ -3,8 +3,10 @@
  * waiting for them. Other processes are the kernel's business, but for threads
  * of theirs that it does not know.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,11 +14,15 @@
 #include "api/cancel.h"
 #include "api/ids.h"
 #include "api/signal.h"
+#include "base/log.h"
 #include "libc/real.h"
+#include "os/clock.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/abroad.h"
+#include "signal/action.h"
 #include "signal/mask.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
@@ -141,10 +147,63 @@ static long process_of(long id)
 		       id;
 }
 
+/* Has the kernel's signal come to the calling thread, which blocks it not? */
+static bool has_come(struct wf_thread *me, int sig)
+{
+	const struct wf_signal_slot *s = &me->carrier->signal_slot;
+
+	return wf_load_relaxed(&s->nr) != 0 ||
+	       (wf_sigqueue_pending(&me->sigqueue) & WF_SIGNAL_BIT(sig)) != 0;
+}
+
+/*
+ * Another kernel thread may have taken what the caller has sent to itself, by
+ * the kernel, and be about to hand it on. POSIX has the caller handle it before
+ * the call returns if nobody else takes it. Not for long: the kernel sends none
+ * where one waits already.
+ */
+static void await_own(struct wf_thread *me, int sig)
+{
+	int64_t end_ns = wf_os_now() + 20 * WF_NS_PER_MS;
+
+	if (me->carrier == NULL || (me->sigmask & WF_SIGNAL_BIT(sig)) != 0 ||
+	    !wf_route_prefers(me, sig) || wf_action_ignores(sig) ||
+	    wf_action_is_default(sig))
+		return;
+	while (!has_come(me, sig) && wf_os_now() < end_ns)
+		wf_sys(SYS_sched_yield);
+	/* Who has put it into the queue may not have come to say so yet. */
+	atomic_fetch_or(&me->exit_work, WF_WORK_SIGNAL);
+}
+
+/* sig is the process's own, too. */
+static long kill_group(long group, int sig)
+{
+	struct wf_thread *me;
+	long rc;
+
+	if (!wf_is_started() || !is_ours(sig))
+		return wf_sys(SYS_kill, group, sig);
+	me = wf_runtime_enter();
+	wf_route_leave_to_kernel(WF_SIGNAL_BIT(sig));
+	rc = wf_sys(SYS_kill, group, sig);
+	if (rc == 0)
+		await_own(me, sig);
+	wf_runtime_leave(me);
+	return rc;
+}
+
+static bool is_own_group(long pid)
+{
+	return pid == 0 || (pid < -1 && -pid == wf_sys(SYS_getpgid, 0));
+}
+
 long wf_signal_kill(long pid, long sig)
 {
 	siginfo_t info;
 
+	if (is_own_group(pid))
+		return kill_group(pid, (int)sig);
 	if (!wf_is_started())
 		return wf_sys(SYS_kill, pid, sig);
 	pid = process_of(pid);
@@ -157,6 +216,11 @@ long wf_signal_kill(long pid, long sig)
 WF_API(int, kill, pid_t pid, int sig)
 {
 	return wf_api_errno((int)wf_signal_kill(pid, sig));
+}
+
+WF_API(int, killpg, pid_t group, int sig)
+{
+	return group >= 0 ? kill(-group, sig) : wf_api_errno(-EINVAL);
 }
 
 /* Nobody but the target itself may send in the kernel's name. */
@@ -179,6 +243,50 @@ long wf_signal_queueinfo(long id, long sig, const siginfo_t *info)
 	if (sig >= 1 && sig <= 64 && send_to_process((pid_t)pid, &own))
 		return 0;
 	return wf_sys(SYS_rt_sigqueueinfo, pid, sig, info);
+}
+
+/* Is it this process's, and not a thread's (PIDFD_THREAD)? */
+static bool is_own_pidfd(int fd)
+{
+	char name[40], own[24], text[512];
+	const char *flags;
+	long about, n;
+
+	wf_format(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+	wf_format(own, sizeof(own), "\nPid:\t%d\n", wf_os_getpid());
+	about = wf_sys(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
+	if (about < 0)
+		return false;
+	n = wf_sys(SYS_read, about, text, sizeof(text) - 1);
+	wf_sys(SYS_close, about);
+	text[n > 0 ? n : 0] = '\0';
+	flags = strstr(text, "flags:\t");
+	return flags != NULL && strstr(text, own) != NULL &&
+	       (strtoul(flags + sizeof("flags:"), NULL, 8) & O_EXCL) == 0;
+}
+
+long wf_signal_pidfd(const long *a)
+{
+	const siginfo_t *info = (const siginfo_t *)a[2];
+	pid_t pid = wf_os_getpid();
+	siginfo_t own;
+
+	if (!wf_is_started() || a[3] != 0 || !is_own_pidfd((int)a[0]))
+		return wf_sys(SYS_pidfd_send_signal, a[0], a[1], a[2], a[3]);
+	if (info == NULL)
+		return wf_signal_kill(pid, a[1]);
+	if (wf_memory_get(&own, info, sizeof(own)) < 0)
+		return -EFAULT;
+	if (own.si_signo != a[1])
+		return -EINVAL;
+	return wf_signal_queueinfo(pid, a[1], info);
+}
+
+WF_API(int, pidfd_send_signal, int fd, int sig, siginfo_t *info,
+       unsigned int flags)
+{
+	return wf_api_errno((int)wf_signal_pidfd(
+		(const long[]){ fd, sig, (long)info, flags }));
 }
 
 long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info)

@@ -9,6 +9,7 @@
 
 /* As the system calls: a negative error number on failure. */
 long wf_signal_kill(long pid, long sig);
+long wf_signal_pidfd(const long *args); /* pidfd_send_signal's */
 long wf_signal_tgkill(long pid, long tid, long sig);
 long wf_signal_tkill(long tid, long sig);
 long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info);

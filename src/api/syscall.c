@@ -97,6 +97,8 @@ static long dispatch(long nr, const long *a)
 		return wf_robust_set((uintptr_t)a[0], (size_t)a[1]);
 	case SYS_tgkill:
 		return wf_signal_tgkill(a[0], a[1], a[2]);
+	case SYS_pidfd_send_signal:
+		return wf_signal_pidfd(a);
 	case SYS_tkill:
 		return wf_signal_tkill(a[0], a[1]);
 	case SYS_close:

@@ -255,6 +255,80 @@ TEST(raw_kill_of_oneself)
 	CHECK_EQ(last_info.si_code, SI_USER);
 }
 
+/* --- to the own process by other ways than kill -------------------------- */
+
+static int own_descriptor;
+
+static int to_no_group(void)
+{
+	return kill(0, SIGUSR1);
+}
+
+static int to_own_group(void)
+{
+	return killpg(getpgrp(), SIGUSR1);
+}
+
+static int to_own_descriptor(void)
+{
+	return (int)syscall(SYS_pidfd_send_signal, own_descriptor, SIGUSR1,
+			    NULL, 0);
+}
+
+static void *come_and_go(void *arg)
+{
+	while (!*(_Atomic int *)arg)
+		usleep(100);
+	return arg;
+}
+
+/* POSIX of kill: if no other thread takes the signal. */
+TEST(handled_when_the_call_that_sends_returns)
+{
+	int (*const ways[])(void) = { to_no_group, to_own_group,
+				      to_own_descriptor };
+	_Atomic int is_over = 0;
+	pthread_t thread;
+	sigset_t set;
+
+	CHECK(setpgid(0, 0) == 0 || errno == EPERM);
+	own_descriptor = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	CHECK(own_descriptor >= 0);
+	handle(SIGUSR1, note, 0);
+	set = block(SIGUSR1);
+	thread = thread_start(come_and_go, &is_over);
+	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+	for (int i = 0; i < 60000; i++) {
+		CHECK_EQ(ways[i / 20000](), 0);
+		CHECK_EQ(nr_handled, i + 1);
+		CHECK_EQ(last_info.si_code, SI_USER);
+		CHECK_EQ(last_info.si_pid, getpid());
+	}
+	is_over = 1;
+	thread_join(thread);
+}
+
+TEST(errors_of_a_process_descriptor)
+{
+	siginfo_t info = { .si_signo = SIGUSR2, .si_code = SI_QUEUE };
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	have_threads();
+	handle(SIGUSR1, note, 0);
+	CHECK_ERRNO(syscall(SYS_pidfd_send_signal, fd, SIGUSR1, &info, 0),
+		    EINVAL);
+	CHECK_ERRNO(syscall(SYS_pidfd_send_signal, fd, SIGUSR1, 16, 0), EFAULT);
+	CHECK_ERRNO(syscall(SYS_pidfd_send_signal, fd, 65, NULL, 0), EINVAL);
+	CHECK_ERRNO(syscall(SYS_pidfd_send_signal, -1, 0, NULL, 0), EBADF);
+	CHECK_EQ(syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0), 0);
+	info.si_signo = SIGUSR1;
+	info.si_value.sival_int = 7;
+	CHECK_EQ(syscall(SYS_pidfd_send_signal, fd, SIGUSR1, &info, 0), 0);
+	CHECK_EQ(nr_handled, 1);
+	CHECK_EQ(last_info.si_value.sival_int, 7);
+	CHECK_EQ(close(fd), 0);
+}
+
 /* --- exec ----------------------------------------------------------------- */
 
 /* Whether SIGUSR1 and SIGUSR2 are pending in the program that follows. */
