@@ -114,24 +114,36 @@ static bool is_bound_to_device(int fd)
 	return is_bound;
 }
 
+/*
+ * The side of a terminal that has no limits, jobs and lines: a read is over
+ * when there is anything, so it can be polled.
+ */
+static bool is_master(int fd)
+{
+	unsigned int number;
+
+	return wf_sys(SYS_ioctl, fd, TIOCGPTN, &number) == 0;
+}
+
 long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 			   int nr, uint32_t events, bool is_short)
 {
 	struct pollfd now = { fd, (short)events, 0 };
-	bool is_device;
+	bool is_servers = !is_short;
 	long n = -ENOSYS;
 
 	wf_sys(SYS_poll, &now, 1, 0);
 	if ((is_short && now.revents != 0) || wf_descriptor_is_nonblocking(fd))
 		return wf_sys(nr_call, fd, iov, nr);
-	is_device = wf_descriptor_is_device(fd);
-	if (is_device && events == POLLIN && is_bound_to_device(fd))
-		return -ENOSYS;
 	/*
 	 * Terminals have limits of their own for when a read is over, and what
 	 * they write may wait although they are ready: a server makes the call.
 	 */
-	if (is_short && !is_device && is_polled(&now, iov, nr)) {
+	if (is_short && wf_descriptor_is_device(fd))
+		is_servers = events != POLLIN || !is_master(fd);
+	if (is_servers && events == POLLIN && is_bound_to_device(fd))
+		return -ENOSYS;
+	if (!is_servers && is_polled(&now, iov, nr)) {
 		int err = wf_io_wait_ready(fd, events, WF_FOREVER);
 
 		if (err == -EINTR || err == -ECANCELED)

@@ -13,6 +13,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <weft/weft.h>
+
 #include "check.h"
 #include "threading.h"
 
@@ -312,6 +314,61 @@ TEST(stopped_reader_of_a_terminal)
 		run_shell_behind();
 	CHECK_EQ(waitpid(shell, &status, 0), shell);
 	CHECK_EQ(status, 0);
+}
+
+/* --- many masters --------------------------------------------------------- */
+
+enum { NR_MASTERS = 100 };
+
+static void *read_master(void *arg)
+{
+	const struct terminal *t = arg;
+	char c;
+
+	nr_done++;
+	CHECK_EQ(read(t->master, &c, 1), 1);
+	CHECK_EQ(c, 'm');
+	return NULL;
+}
+
+/* As another process sees it, which the child is. */
+static int nr_kernel_threads_of_parent(void)
+{
+	char path[64], line[128];
+	int nr = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)getppid());
+	f = fopen(path, "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		sscanf(line, "Threads: %d", &nr);
+	return nr;
+}
+
+/* As threads that wait for sockets: terminal emulators have one for each. */
+TEST(masters_take_no_kernel_threads)
+{
+	static struct terminal many[NR_MASTERS];
+	pthread_t threads[NR_MASTERS];
+	int status;
+	pid_t pid;
+
+	nr_done = 0;
+	for (int i = 0; i < NR_MASTERS; i++) {
+		open_terminal(&many[i], true);
+		threads[i] = thread_start(read_master, &many[i]);
+	}
+	await_count(&nr_done, NR_MASTERS);
+	sleep_ms(20);
+	pid = fork();
+	if (pid == 0)
+		_exit(nr_kernel_threads_of_parent());
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	for (int i = 0; i < NR_MASTERS; i++)
+		CHECK_EQ(write(many[i].slave, "m", 1), 1);
+	threads_join(threads, NR_MASTERS);
+	if (weft_is_active() && sysconf(_SC_NPROCESSORS_ONLN) < NR_MASTERS / 2)
+		CHECK(WEXITSTATUS(status) < NR_MASTERS);
 }
 
 /* --- cancellation -------------------------------------------------------- */
