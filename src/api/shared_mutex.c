@@ -24,6 +24,7 @@
 #include "sync/inherit.h"
 #include "sync/libc_mutex.h"
 #include "sync/mutex.h"
+#include "sync/owned.h"
 #include "sync/protect.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
@@ -104,7 +105,7 @@ static int wait_for(pthread_mutex_t *m, int64_t deadline_ns)
 static bool is_deadlock(const pthread_mutex_t *m)
 {
 	return wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP &&
-	       wf_shared_is_mine(m);
+	       wf_owned_is_mine(m);
 }
 
 static int lock_by_libc(pthread_mutex_t *m, clockid_t clock,

@@ -20,7 +20,7 @@
 #include "os/sys.h"
 #include "sync/lending.h"
 #include "sync/libc_mutex.h"
-#include "sync/shared.h"
+#include "sync/owned.h"
 
 enum {
 	MOST_CLAIMS = 256,
@@ -104,7 +104,7 @@ int wf_protect_trylock(pthread_mutex_t *m)
 	uint32_t free_word = word & ~WF_PROTECT_STATE;
 	struct claim *c;
 
-	if (wf_libc_mutex_asks_owner(m) && wf_shared_is_mine(m))
+	if (wf_libc_mutex_asks_owner(m) && wf_owned_is_mine(m))
 		return wf_libc_mutex_lock_again(m);
 	if (!may_have(word >> CEILING_SHIFT))
 		return EINVAL;
@@ -119,7 +119,7 @@ int wf_protect_trylock(pthread_mutex_t *m)
 		disclaim(c);
 		return EBUSY;
 	}
-	wf_shared_own(m);
+	wf_owned_begin(m);
 	return 0;
 }
 
@@ -128,12 +128,12 @@ int wf_protect_unlock(pthread_mutex_t *m)
 	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
 	struct claim *c;
 
-	if (wf_libc_mutex_asks_owner(m) && !wf_shared_is_mine(m))
+	if (wf_libc_mutex_asks_owner(m) && !wf_owned_is_mine(m))
 		return EPERM;
 	if (wf_libc_mutex_unlock_again(m))
 		return 0;
 	c = find_claim(m);
-	wf_shared_disown(m);
+	wf_owned_end(m);
 	/* release: pairs with the acquire in wf_protect_trylock(). */
 	while (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
 			       word & ~WF_PROTECT_STATE))

@@ -13,17 +13,11 @@
  *     and the mutex in the thread's list; a process that dies at the moment
  *     between leaves the mutex locked.
  * H2. The monitor's list is changed under `lock`, with in_runtime set.
- * H3. Threads of two processes may have the same number. A mutex that asks for
- *     its owner and is not robust has the owner's process and number, in one
- *     step, in a field that libc does not use for such mutexes. Locking and
- *     unlocking are our own, since libc's would look at the number alone, and
- *     another may get the mutex between any look of ours and theirs. Only
- *     libc's wait on a condition takes its owner for libc's, and the
- *     field is 0 until it is over.
- * H4. A thread that ends marks what its own list has, as the kernel would. No
+ * H3. A thread that ends marks what its own list has, as the kernel would. No
  *     waiter of weft's sleeps elsewhere than in the kernel.
  *
- * Mutexes with priority inheritance: sync/inherit.c.
+ * Mutexes with priority inheritance: sync/inherit.c. Those that ask for their
+ * owner and are not robust: sync/owned.c.
  */
 #include "sync/shared.h"
 
@@ -40,16 +34,15 @@
 #include "os/futex.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
-#include "sched/table.h"
 #include "sync/inherit.h"
 #include "sync/libc_mutex.h"
 #include "sync/mutex.h"
+#include "sync/owned.h"
 #include "sync/protect.h"
 #include "sync/robust.h"
 
 enum {
-	FIRST_OWN_TID = 1 << WF_TID_INDEX_BITS, /* smaller: the kernel's */
-	MOST_MUTEXES = 2048,			/* as in the kernel */
+	MOST_MUTEXES = 2048, /* as in the kernel */
 	NOBODY = -1,
 };
 
@@ -66,17 +59,6 @@ static _Atomic uint32_t *holder_of(const pthread_mutex_t *m)
 	return (_Atomic uint32_t *)&m->__data.__spins;
 }
 
-/* H3 */
-static _Atomic uint64_t *owner_of(const pthread_mutex_t *m)
-{
-	return (_Atomic uint64_t *)&m->__data.__list.__prev;
-}
-
-static uint64_t as_owner(const struct wf_thread *t)
-{
-	return (uint64_t)wf_os_getpid() << 32 | (uint32_t)t->tid;
-}
-
 static uint32_t tid_in(uint32_t word)
 {
 	return word & FUTEX_TID_MASK;
@@ -87,15 +69,6 @@ static bool is_robust(const pthread_mutex_t *m)
 {
 	return wf_libc_mutex_is_robust(m) &&
 	       (m->__data.__kind & WF_MUTEX_INHERIT) == 0;
-}
-
-/* Not robust, and asks who its owner is. H3 */
-static bool has_owner(const pthread_mutex_t *m)
-{
-	int kind = m->__data.__kind;
-
-	return (kind & WF_MUTEX_SHARED) != 0 && (kind & WF_MUTEX_ROBUST) == 0 &&
-	       wf_libc_mutex_asks_owner(m);
 }
 
 static void change_tid(pthread_mutex_t *m, uint32_t from, uint32_t to)
@@ -203,12 +176,6 @@ static void give(pthread_mutex_t *m)
 	wf_runtime_leave(t);
 }
 
-/* Has the caller a number that the kernel does not know? */
-static bool is_own(const struct wf_thread *t)
-{
-	return t != NULL && t->tid > FIRST_OWN_TID;
-}
-
 static bool is_robust_of_ours(const pthread_mutex_t *m)
 {
 	return is_robust(m) && answering_id() != 0;
@@ -216,65 +183,9 @@ static bool is_robust_of_ours(const pthread_mutex_t *m)
 
 bool wf_shared_is_ours(const pthread_mutex_t *m)
 {
-	return (is_own(wf_self) && (has_owner(m) || is_robust_of_ours(m))) ||
+	return (wf_owned_has_number(wf_self) &&
+		(wf_owned_has(m) || is_robust_of_ours(m))) ||
 	       wf_protect_has(m);
-}
-
-/* --- mutexes that ask for their owner ------------------------------------- */
-
-bool wf_shared_is_mine(const pthread_mutex_t *m)
-{
-	const struct wf_thread *t = wf_thread_self();
-
-	return m->__data.__owner == t->tid &&
-	       (!is_own(t) || wf_load_relaxed(owner_of(m)) == as_owner(t));
-}
-
-void wf_shared_own(pthread_mutex_t *m)
-{
-	m->__data.__owner = wf_self->tid;
-	m->__data.__nusers++;
-	m->__data.__count = 1;
-	if (is_own(wf_self) && has_owner(m))
-		wf_store_relaxed(owner_of(m), as_owner(wf_self));
-}
-
-void wf_shared_disown(pthread_mutex_t *m)
-{
-	if (has_owner(m))
-		wf_store_relaxed(owner_of(m), 0);
-	m->__data.__owner = 0;
-	m->__data.__nusers--;
-	m->__data.__count = 0;
-}
-
-static int try_owned(pthread_mutex_t *m)
-{
-	uint32_t word = WF_LIBC_MUTEX_FREE;
-
-	if (wf_shared_is_mine(m))
-		return wf_libc_mutex_type(m) == PTHREAD_MUTEX_RECURSIVE_NP ?
-			       wf_libc_mutex_lock_again(m) :
-			       EBUSY;
-	/* acquire: pairs with the release in unlock_owned(). */
-	if (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word, WF_LIBC_MUTEX_LOCKED))
-		return EBUSY;
-	wf_shared_own(m);
-	return 0;
-}
-
-static int unlock_owned(pthread_mutex_t *m)
-{
-	if (!wf_shared_is_mine(m))
-		return EPERM;
-	if (wf_libc_mutex_unlock_again(m))
-		return 0;
-	wf_shared_disown(m);
-	/* release: pairs with the acquire in try_owned(). */
-	if (atomic_exchange(wf_libc_mutex_word(m), WF_LIBC_MUTEX_FREE) ==
-	    WF_LIBC_MUTEX_WAITED)
-		wf_sys(SYS_futex, wf_libc_mutex_word(m), FUTEX_WAKE, 1);
-	return 0;
 }
 
 /* --- around libc's wait --------------------------------------------------- */
@@ -283,22 +194,22 @@ void wf_shared_begin(pthread_mutex_t *m)
 {
 	const struct wf_thread *t = wf_self;
 
-	if (!is_own(t))
+	if (!wf_owned_has_number(t))
 		return;
 	if (is_robust(m) && is_given(m, t))
 		take_back(m);
-	else if (has_owner(m) && wf_shared_is_mine(m))
-		wf_store_relaxed(owner_of(m), 0); /* H3 */
+	else if (wf_owned_has(m) && wf_owned_is_mine(m))
+		wf_owned_hide(m);
 }
 
 void wf_shared_end(pthread_mutex_t *m)
 {
 	const struct wf_thread *t = wf_self;
 
-	if (!is_own(t))
+	if (!wf_owned_has_number(t))
 		return;
-	if (has_owner(m))
-		wf_store_relaxed(owner_of(m), as_owner(t));
+	if (wf_owned_has(m))
+		wf_owned_show(m);
 	else if (is_robust_of_ours(m) &&
 		 tid_in(wf_load_relaxed(wf_libc_mutex_word(m))) ==
 			 (uint32_t)t->tid)
@@ -404,19 +315,19 @@ int wf_shared_trylock(pthread_mutex_t *m)
 {
 	return wf_protect_has(m) ? wf_protect_trylock(m) :
 	       is_robust(m)	 ? try_robust(m) :
-				   try_owned(m);
+				   wf_owned_trylock(m);
 }
 
 int wf_shared_unlock(pthread_mutex_t *m)
 {
 	return wf_protect_has(m) ? wf_protect_unlock(m) :
 	       is_robust(m)	 ? unlock_robust(m) :
-				   unlock_owned(m);
+				   wf_owned_unlock(m);
 }
 
 /* --- the end -------------------------------------------------------------- */
 
-/* As the kernel does it. H4 */
+/* As the kernel does it. H3 */
 static void owner_died(pthread_mutex_t *m, uint32_t tid)
 {
 	_Atomic uint32_t *word = wf_libc_mutex_word(m);

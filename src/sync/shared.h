@@ -25,12 +25,6 @@ bool wf_shared_is_ours(const pthread_mutex_t *m);
 int wf_shared_trylock(pthread_mutex_t *m);
 int wf_shared_unlock(pthread_mutex_t *m);
 
-/* m asks for its owner, and that is the caller. */
-bool wf_shared_is_mine(const pthread_mutex_t *m);
-/* Parts of the two above: the caller has just got the word, or gives it up. */
-void wf_shared_own(pthread_mutex_t *m);
-void wf_shared_disown(pthread_mutex_t *m);
-
 /*
  * Before and after libc's wait with m, which the caller holds both times: it is
  * what libc expects meanwhile. The second also after libc's lock.
