@@ -15,6 +15,12 @@
  * H2. The monitor's list is changed under `lock`, with in_runtime set.
  * H3. A thread that ends marks what its own list has, as the kernel would. No
  *     waiter of weft's sleeps elsewhere than in the kernel.
+ * H4. What a thread unmaps while it or another holds it stays locked, as the
+ *     kernel would leave it, but must not be in the monitor's list any more:
+ *     there others' mutexes are its neighbours. So it is taken out before,
+ *     and its links are 0.
+ *
+ * test/model/robust.pml has H1, H2 and H4.
  *
  * Mutexes with priority inheritance: sync/inherit.c. Those that ask for their
  * owner and are not robust: sync/owned.c.
@@ -32,6 +38,7 @@
 #include "libc/tcb.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sync/inherit.h"
@@ -94,14 +101,18 @@ static void set_pending(const pthread_mutex_t *m)
 	wf_robust_set_pending(&answering, m != NULL ? wf_robust_link(m) : 0);
 }
 
-static void move(pthread_mutex_t *m, uintptr_t to, uint32_t from_tid,
-		 uint32_t to_tid)
+static void list_locked(pthread_mutex_t *m)
 {
-	set_pending(m);
+	wf_robust_insert(wf_robust_head(&answering), wf_robust_link(m));
+	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) + 1);
+}
+
+static void unlist_locked(pthread_mutex_t *m)
+{
+	if (*wf_robust_next(wf_robust_link(m)) == 0)
+		return; /* H4: it is mapped elsewhere as well */
 	wf_robust_take_out(wf_robust_link(m));
-	change_tid(m, from_tid, to_tid);
-	wf_robust_insert(to, wf_robust_link(m));
-	set_pending(NULL);
+	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
 }
 
 /*
@@ -157,8 +168,11 @@ static void take_back(pthread_mutex_t *m)
 
 	wf_spin_lock(&lock);
 	wf_store_relaxed(holder_of(m), 0);
-	move(m, own_head(), (uint32_t)answering_tid, (uint32_t)t->tid);
-	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
+	set_pending(m);
+	unlist_locked(m);
+	change_tid(m, (uint32_t)answering_tid, (uint32_t)t->tid);
+	wf_robust_insert(own_head(), wf_robust_link(m));
+	set_pending(NULL);
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(t);
 }
@@ -168,10 +182,12 @@ static void give(pthread_mutex_t *m)
 	struct wf_thread *t = wf_runtime_enter();
 
 	wf_spin_lock(&lock);
-	move(m, wf_robust_head(&answering), (uint32_t)t->tid,
-	     (uint32_t)answering_tid);
+	set_pending(m);
+	wf_robust_take_out(wf_robust_link(m));
+	change_tid(m, (uint32_t)t->tid, (uint32_t)answering_tid);
+	list_locked(m);
+	set_pending(NULL);
 	wf_store_relaxed(holder_of(m), (uint32_t)t->tid);
-	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) + 1);
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(t);
 }
@@ -224,8 +240,7 @@ static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
 	m->__data.__count = 1;
 	m->__data.__owner = owner;
 	wf_store_relaxed(holder_of(m), (uint32_t)t->tid);
-	wf_robust_insert(wf_robust_head(&answering), wf_robust_link(m));
-	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) + 1);
+	list_locked(m);
 }
 
 static void free_word(pthread_mutex_t *m, int nr_wake)
@@ -300,13 +315,36 @@ static int unlock_robust(pthread_mutex_t *m)
 	m->__data.__nusers--;
 	wf_store_relaxed(holder_of(m), 0);
 	set_pending(m);
-	wf_robust_take_out(wf_robust_link(m));
-	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
+	unlist_locked(m);
 	free_word(m, 1);
 	set_pending(NULL);
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(t);
 	return 0;
+}
+
+static void unlist_within(uintptr_t begin, uintptr_t end)
+{
+	uintptr_t head = wf_robust_head(&answering), link, next;
+	struct wf_thread *t = wf_runtime_enter();
+
+	wf_spin_lock(&lock);
+	for (link = *wf_robust_next(head); link != head; link = next) {
+		next = *wf_robust_next(link);
+		if (link >= begin && link < end)
+			unlist_locked(wf_robust_mutex(link));
+	}
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(t);
+}
+
+void wf_shared_unmap(uintptr_t begin, size_t bytes)
+{
+	/* Whoever holds one in the range has locked it before. */
+	if (WF_UNLIKELY(wf_load_relaxed(&nr_given) != 0) &&
+	    begin % WF_PAGE == 0)
+		unlist_within(begin,
+			      wf_align_up(begin + bytes, WF_PAGE)); /* H4 */
 }
 
 /* --- in libc's place ------------------------------------------------------ */
@@ -362,6 +400,20 @@ static pthread_mutex_t *find_given(const struct wf_thread *t)
 	return found;
 }
 
+static void end_given(pthread_mutex_t *m)
+{
+	struct wf_thread *me = wf_runtime_enter();
+
+	wf_spin_lock(&lock);
+	wf_store_relaxed(holder_of(m), 0);
+	set_pending(m);
+	unlist_locked(m);
+	owner_died(m, (uint32_t)answering_tid);
+	set_pending(NULL);
+	wf_spin_unlock(&lock);
+	wf_runtime_leave(me);
+}
+
 void wf_shared_thread_end(struct wf_thread *t)
 {
 	uintptr_t head = own_head(), link;
@@ -370,7 +422,7 @@ void wf_shared_thread_end(struct wf_thread *t)
 	wf_inherit_thread_end(t);
 	while (wf_load_relaxed(&nr_given) != 0 &&
 	       (given = find_given(t)) != NULL)
-		take_back(given);
+		end_given(given);
 	if (head == 0 || wf_robust_is_empty(head))
 		return;
 	link = *wf_robust_next(head);

@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct wf_thread;
@@ -31,6 +32,9 @@ int wf_shared_unlock(pthread_mutex_t *m);
  */
 void wf_shared_begin(pthread_mutex_t *m);
 void wf_shared_end(pthread_mutex_t *m);
+
+/* The caller is about to unmap this range. */
+void wf_shared_unmap(uintptr_t begin, size_t bytes);
 
 /* The caller ends: its robust mutexes get another owner or none. */
 void wf_shared_thread_end(struct wf_thread *t);

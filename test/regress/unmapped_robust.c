@@ -1,0 +1,103 @@
+/*
+ * A process-shared robust mutex that is unmapped while it is locked, and others
+ * that other threads lock and leave behind meanwhile: weft's list of them led
+ * through the memory that was gone.
+ */
+#include <errno.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "threading.h"
+
+enum { BYTES = 4096 };
+
+static sem_t locked, over;
+
+static pthread_mutex_t *map_mutex(int protocol)
+{
+	pthread_mutexattr_t attr;
+	pthread_mutex_t *m = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(m != MAP_FAILED);
+	CHECK_EQ(pthread_mutexattr_init(&attr), 0);
+	CHECK_EQ(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST), 0);
+	CHECK_EQ(pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED),
+		 0);
+	CHECK_EQ(pthread_mutexattr_setprotocol(&attr, protocol), 0);
+	CHECK_EQ(pthread_mutex_init(m, &attr), 0);
+	return m;
+}
+
+static void *lock_and_end(void *mutex)
+{
+	CHECK_EQ(pthread_mutex_lock(mutex), 0);
+	return mutex;
+}
+
+static void *lock_and_unmap(void *mutex)
+{
+	CHECK_EQ(pthread_mutex_lock(mutex), 0);
+	/* Less than a page, which goes as a whole. */
+	CHECK_EQ(munmap(mutex, sizeof(pthread_mutex_t)), 0);
+	CHECK_EQ(sem_post(&locked), 0);
+	CHECK_EQ(sem_wait(&over), 0);
+	return mutex;
+}
+
+/* Who left it behind has ended. */
+static void take_over(pthread_mutex_t *m)
+{
+	CHECK_EQ(pthread_mutex_lock(m), EOWNERDEAD);
+	CHECK_EQ(pthread_mutex_consistent(m), 0);
+	CHECK_EQ(pthread_mutex_unlock(m), 0);
+	CHECK_EQ(pthread_mutex_lock(m), 0);
+	CHECK_EQ(pthread_mutex_unlock(m), 0);
+}
+
+static void *hold(void *mutex)
+{
+	CHECK_EQ(pthread_mutex_lock(mutex), 0);
+	CHECK_EQ(sem_post(&locked), 0);
+	CHECK_EQ(sem_wait(&over), 0);
+	CHECK_EQ(pthread_mutex_unlock(mutex), 0);
+	return mutex;
+}
+
+static void run(int protocol)
+{
+	pthread_mutex_t *before = map_mutex(protocol);
+	pthread_mutex_t *after = map_mutex(protocol);
+	pthread_t threads[2];
+
+	/* Its neighbours on both sides stay. */
+	threads[0] = thread_start(hold, before);
+	CHECK_EQ(sem_wait(&locked), 0);
+	threads[1] = thread_start(lock_and_unmap, map_mutex(protocol));
+	CHECK_EQ(sem_wait(&locked), 0);
+	for (int i = 0; i < 2; i++) {
+		thread_join(thread_start(lock_and_end, after));
+		take_over(after);
+	}
+	CHECK_EQ(sem_post(&over), 0);
+	CHECK_EQ(sem_post(&over), 0);
+	threads_join(threads, 2);
+	thread_join(thread_start(lock_and_end, before));
+	take_over(before);
+	/* What cannot be unmapped takes nothing away. */
+	CHECK_EQ(pthread_mutex_lock(after), 0);
+	CHECK_EQ(munmap((char *)after + 1, BYTES), -1);
+	CHECK_EQ(errno, EINVAL);
+	CHECK_EQ(pthread_mutex_unlock(after), 0);
+}
+
+int main(void)
+{
+	CHECK_EQ(sem_init(&locked, 0, 0), 0);
+	CHECK_EQ(sem_init(&over, 0, 0), 0);
+	run(PTHREAD_PRIO_NONE);
+	run(PTHREAD_PRIO_INHERIT);
+	puts("all ended");
+	return 0;
+}
