@@ -74,7 +74,8 @@ static inline void wf_robust_insert(uintptr_t head, uintptr_t link)
 	*wf_robust_prev(link) = head;
 	*wf_robust_next(link) = *wf_robust_next(head);
 	*wf_robust_prev(*wf_robust_next(head)) = link;
-	atomic_signal_fence(memory_order_seq_cst); /* the kernel may look */
+	/* release: the kernel may look, on another CPU; here and below. */
+	atomic_thread_fence(memory_order_release);
 	*wf_robust_next(head) = link;
 }
 
@@ -93,9 +94,9 @@ static inline void wf_robust_set_pending(struct wf_robust_list *l,
 {
 	struct robust_list *volatile *pending = &l->head.list_op_pending;
 
-	atomic_signal_fence(memory_order_seq_cst);
+	atomic_thread_fence(memory_order_release);
 	*pending = (struct robust_list *)link;
-	atomic_signal_fence(memory_order_seq_cst);
+	atomic_thread_fence(memory_order_release);
 }
 
 /* The calling kernel thread has this list from now on. 0 or -Exxx. */
