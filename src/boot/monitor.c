@@ -344,19 +344,23 @@ static int64_t earlier(int64_t next, int64_t now, int64_t nap_ns)
 /* Returns when to look again, which is the next tick or earlier. */
 static int64_t rescue_and_retry(struct rounds *r, int64_t now)
 {
+	enum wf_arrivals arrivals;
 	bool is_asking;
 	int64_t next;
 
 	r->rescue_nap = nap_after(wf_rescue_all(now, r->rescue_nap < TICK_NS),
 				  r->rescue_nap, RESCUE_NS);
-	r->arrivals_nap =
-		nap_after(wf_tick_arrivals(now), r->arrivals_nap, ARRIVALS_NS);
+	arrivals = wf_tick_arrivals(now);
+	r->arrivals_nap = nap_after(arrivals == WF_ARRIVALS_KEPT,
+				    r->arrivals_nap, ARRIVALS_NS);
 	is_asking = wf_tick_retry(now);
 	/* Not before those have begun that the tick has ended others for. */
 	if (!is_asking && !r->is_planned)
 		plan_tick(r, now);
 	next = earlier(r->next_tick, now, r->rescue_nap);
 	next = earlier(next, now, r->arrivals_nap);
+	next = earlier(next, now,
+		       arrivals == WF_ARRIVALS_SEEN ? WF_PATIENCE_NS : TICK_NS);
 	return earlier(next, now, is_asking ? WF_TICK_RETRY_NS : TICK_NS);
 }
 

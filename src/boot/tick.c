@@ -392,47 +392,53 @@ static void give_way(const struct view *v, int64_t now_ns)
 		now_ns);
 }
 
-static bool is_known_to_compute(const struct view *v)
-{
-	return v->t->from_b || wf_thread_is_hog(v->t);
-}
-
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 {
 	const struct view v = view_of(vp);
 
-	if (v.t != NULL && is_known_to_compute(&v))
+	if (v.t != NULL && (v.t->from_b || wf_thread_is_hog(v.t)))
 		give_way(&v, now_ns);
 }
 
-/* Has it run since a look that was so long ago? */
-static bool runs_for_long(const struct view *v, int64_t now_ns)
+/*
+ * Does it compute? Known for sure, or after it has run from look to look for
+ * WF_PATIENCE_NS. Where most run for far less, the tick will tell soon enough.
+ */
+static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &v->vp->watch;
+	bool is_new = w->seen_switches != v->switches;
 
-	if (w->seen_switches != v->switches) {
+	if (v->t->from_b || wf_thread_is_hog(v->t))
+		return WF_ARRIVALS_KEPT;
+	if (wf_load_relaxed(&v->vp->patience) > WF_PATIENCE_LEAST * 8)
+		return WF_ARRIVALS_NONE;
+	if (is_new) {
 		w->seen_switches = v->switches;
 		w->seen_ns = now_ns;
 	}
-	return now_ns - w->seen_ns >= WF_PATIENCE_NS;
+	return now_ns - w->seen_ns >= WF_PATIENCE_NS ? WF_ARRIVALS_KEPT :
+						       WF_ARRIVALS_SEEN;
 }
 
-bool wf_tick_arrivals(int64_t now_ns)
+enum wf_arrivals wf_tick_arrivals(int64_t now_ns)
 {
-	bool any = false;
+	enum wf_arrivals most = WF_ARRIVALS_NONE;
 
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
 		const struct view v = view_of(vp);
+		enum wf_arrivals one;
 
 		if (v.t == NULL ||
 		    (!wf_vp_io_has_done(vp) && wf_load_relaxed(&vp->look) == 0))
 			continue;
-		any = true;
-		if (is_known_to_compute(&v) || runs_for_long(&v, now_ns))
+		one = judge(&v, now_ns);
+		if (one == WF_ARRIVALS_KEPT)
 			give_way(&v, now_ns);
+		most = one > most ? one : most;
 	}
-	return any;
+	return most;
 }
 
 /*

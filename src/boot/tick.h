@@ -22,10 +22,15 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
 
 /*
  * What the kernel or another kernel thread has made runnable is seen by a VP
- * at its next switch: whose thread computes gives way. True if there is any to
- * be seen: look again soon, for then more is likely to come.
+ * at its next switch: whose thread computes gives way.
  */
-bool wf_tick_arrivals(int64_t now_ns);
+enum wf_arrivals {
+	WF_ARRIVALS_NONE,
+	WF_ARRIVALS_SEEN, /* look again in WF_PATIENCE_NS */
+	WF_ARRIVALS_KEPT, /* soon, for more is likely to come */
+};
+
+enum wf_arrivals wf_tick_arrivals(int64_t now_ns);
 
 /* A VP gives way to a real-time thread that waits, if one can. */
 void wf_tick_realtime(int64_t now_ns);
