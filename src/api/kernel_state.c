@@ -70,6 +70,21 @@ static bool counts_thread(const long *a)
 	return (a[4] & PERF_FLAG_PID_CGROUP) == 0 && (int)a[1] >= 0;
 }
 
+/*
+ * Does the process's nice value, or the one that the thread was given, become
+ * another? NSPR sets that of each thread it makes to what it is.
+ */
+static bool changes_nice(const long *a)
+{
+	const long least = -20, most = 19;
+	long nice = (int)a[2];
+
+	nice = nice < least ? least : nice > most ? most : nice;
+	/* The kernel's answers are 1 to 40, so as not to be errors. */
+	return wf_sys(SYS_getpriority, PRIO_PROCESS,
+		      wf_kernel_state_tid((int)a[1])) != most + 1 - nice;
+}
+
 /* Does it change the calling thread, or the one that it names, alone? */
 static bool changes_thread(long nr, const long *a)
 {
@@ -85,7 +100,7 @@ static bool changes_thread(long nr, const long *a)
 		return a[0] <= SECCOMP_SET_MODE_FILTER &&
 		       (a[1] & SECCOMP_FILTER_FLAG_TSYNC) == 0;
 	case SYS_setpriority:
-		return a[0] == PRIO_PROCESS;
+		return a[0] == PRIO_PROCESS && changes_nice(a);
 	case SYS_ioprio_set:
 		return a[0] == IOPRIO_WHO_PROCESS;
 	case SYS_sched_setattr:

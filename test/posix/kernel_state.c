@@ -10,6 +10,7 @@
 #include <linux/ioprio.h>
 #include <linux/keyctl.h>
 #include <linux/landlock.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "kernel_threads.h"
 #include "threading.h"
 
 enum { NR_OTHERS = 8, NR_YIELDS = 100 };
@@ -351,6 +353,38 @@ TEST(nice_values)
 	if (getpriority(PRIO_PROCESS, 0) > 14)
 		CHECK_EQ(setpriority(PRIO_PROCESS, 0, 10), 0);
 	check_state(&(struct state){ change_nice, get_nice });
+}
+
+enum { NR_NICE = 100 };
+
+static _Atomic int nr_nice;
+static sem_t may_end;
+
+static void *set_nice_as_it_is(void *arg)
+{
+	int is = getpriority(PRIO_PROCESS, 0);
+
+	CHECK_EQ(setpriority(PRIO_PROCESS, (id_t)gettid(), is), 0);
+	CHECK_EQ(nice(0), is);
+	nr_nice++;
+	CHECK_EQ(sem_wait(&may_end), 0);
+	return NULL;
+}
+
+/* NSPR's threads do so when they begin. */
+TEST(nice_values_that_are_so_already)
+{
+	pthread_t threads[NR_NICE];
+	bool are_few;
+
+	CHECK_EQ(sem_init(&may_end, 0, 0), 0);
+	threads_start(threads, NR_NICE, set_nice_as_it_is, NULL);
+	await_count(&nr_nice, NR_NICE);
+	are_few = kernel_threads_are_fewer_than(NR_NICE);
+	for (int i = 0; i < NR_NICE; i++)
+		CHECK_EQ(sem_post(&may_end), 0);
+	threads_join(threads, NR_NICE);
+	CHECK(are_few);
 }
 
 static void change_io_priority(void)
