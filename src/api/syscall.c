@@ -21,6 +21,7 @@
 #include "api/sched.h"
 #include "api/signal.h"
 #include "arch/arch.h"
+#include "arch/ended_call.h"
 #include "boot/boot.h"
 #include "os/sys.h"
 #include "sched/keys.h"
@@ -52,6 +53,23 @@ static long membarrier(const long *a)
 	return rc;
 }
 
+/* The kernel's. For a handler of weft's own it does not end. */
+static long call_kernel(long nr, const long *a)
+{
+	const struct wf_thread *t = wf_self;
+	uint32_t nr_handlers;
+	long rc;
+
+	if (t == NULL || !wf_arch_call_may_be_made_again(nr, a))
+		return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	nr_handlers = t->nr_handlers;
+	do
+		rc = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	while (rc == -EINTR && t->nr_handlers == nr_handlers &&
+	       t->carrier != NULL);
+	return rc;
+}
+
 static long dispatch_other(long nr, const long *a)
 {
 	switch (nr) {
@@ -74,7 +92,7 @@ static long dispatch_other(long nr, const long *a)
 		if (wf_kernel_state_concerns(nr))
 			return wf_kernel_state_syscall(nr, a);
 	}
-	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return call_kernel(nr, a);
 }
 
 static long dispatch(long nr, const long *a)

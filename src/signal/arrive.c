@@ -16,8 +16,10 @@
 
 #include <string.h>
 
+#include "arch/ended_call.h"
 #include "arch/memory.h"
 #include "arch/words.h"
+#include "libc/text.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
@@ -157,6 +159,12 @@ static void act(struct wf_thread *t, int sig, const siginfo_t *info,
 	}
 }
 
+void wf_arrive_call_again(ucontext_t *uc)
+{
+	if (wf_text_of(wf_arch_uc_pc(uc)) == WF_TEXT_PROGRAM)
+		wf_arch_uc_call_again(uc);
+}
+
 void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 {
 	struct wf_thread *t = wf_self, *me;
@@ -188,6 +196,9 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 		act(t, sig, info, ucontext);
 	else
 		wf_route_to_process(me, info, is_blocked ? NULL : t);
+	/* It was another thread's. */
+	if (!is_blocked)
+		wf_arrive_call_again(ucontext);
 	if (wf_deliver_is_due(t))
 		wf_deliver_nudge_self();
 	leave(t);

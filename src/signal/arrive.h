@@ -25,6 +25,13 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext);
 void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc);
 
 /*
+ * No handler of the program's has to run over uc, which weft's own has
+ * interrupted: a call of the program's own does not end for that. In weft's
+ * code and libc's it does, whose callers look at what has happened.
+ */
+void wf_arrive_call_again(ucontext_t *uc);
+
+/*
  * Sends on what lies in c's slot; in_runtime set. t is the thread that runs
  * on c, or NULL on the carrier's own stack.
  */

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/ended_call.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
@@ -153,6 +154,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	t->nr_handlers++;
 	read_set = wf_signalfd_suspend(t);
 	wf_signal_wait_ended(t);
+	wf_arch_uc_call_is_over(uc);
 	if ((action->flags & SA_RESTART) == 0)
 		wf_arch_uc_set_eintr(uc);
 	wf_mask_close(t, handler_mask(t, sig, action)); /* H3 */

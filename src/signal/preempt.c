@@ -177,6 +177,8 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 		return;
 	}
 	wf_arrive_nudge(t, ucontext);
+	if (wf_load_relaxed(&t->in_runtime) == 0)
+		wf_arrive_call_again(ucontext);
 	if (t->kind != WF_THREAD_MULTIPLEXED)
 		return;
 	/* The debug option means whoever is met. */

@@ -1,0 +1,136 @@
+/*
+ * E1. Behind a system call rcx has the address of the next instruction and r11
+ *     the flags: nothing but the kernel leaves them so together with -EINTR in
+ *     rax and `syscall` before. All other registers are as the call was given
+ *     them. Where the instruction before has put the number into eax, that is
+ *     known; else the call is left alone.
+ * E2. To make it again, the frame is set up as the kernel would: back at the
+ *     instruction, the number in rax.
+ * E3. Once a handler of the program's is entered over such a frame, EINTR is
+ *     the program's, also if another signal of weft's comes before the next
+ *     instruction. So rcx is changed, which the program takes for lost.
+ */
+#include "arch/ended_call.h"
+
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "arch/x86_64/regs.h"
+
+enum { SYSCALL_BYTES = 2 };
+
+bool wf_arch_call_may_be_made_again(long nr, const long a[6])
+{
+	switch (nr) {
+	case SYS_poll:
+		return (int)a[2] < 0;
+	case SYS_ppoll:
+		return a[2] == 0 && a[3] == 0;
+	case SYS_select:
+		return a[4] == 0;
+	case SYS_pselect6:
+		return a[4] == 0 && a[5] == 0;
+	case SYS_epoll_wait:
+		return (int)a[3] < 0;
+	case SYS_epoll_pwait:
+		return (int)a[3] < 0 && a[4] == 0;
+	case SYS_semop:
+	case SYS_msgsnd:
+	case SYS_msgrcv:
+		return true;
+	case SYS_semtimedop:
+		return a[3] == 0;
+	case SYS_io_uring_enter:
+		/* What it has submitted counts for more than EINTR. */
+		return (a[3] &
+			(IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG)) ==
+			       IORING_ENTER_GETEVENTS &&
+		       a[4] == 0;
+	default:
+		return false;
+	}
+}
+
+/* Of `mov $number, %eax`, which ends there; -1: it is something else. */
+static long number_moved(const unsigned char *end)
+{
+	uint32_t nr;
+
+	if (end[-5] != 0xb8)
+		return -1;
+	memcpy(&nr, end - 4, sizeof(nr));
+	return nr;
+}
+
+/*
+ * Of `mov %register, %eax`, which ends there. The register has it still, but
+ * for the three that the call changes.
+ */
+static long number_copied(const unsigned char *end, const greg_t *r)
+{
+	enum { LOST = -1, TO_EAX = 0xc0, HIGH = 4 };
+	static const signed char registers[16] = {
+		LOST,	 LOST,	  REG_RDX, REG_RBX, LOST,    REG_RBP,
+		REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, LOST,
+		REG_R12, REG_R13, REG_R14, REG_R15,
+	};
+	unsigned int prefix = end[-3], operands = end[-1], from;
+
+	if (end[-2] != 0x89 || (operands & 0xc7) != TO_EAX)
+		return -1;
+	from = operands >> 3 & 7;
+	if ((prefix & 0xf3) == 0x40)
+		from += (prefix & HIGH) != 0 ? 8 : 0;
+	return registers[from] != LOST ? (int)r[registers[from]] : -1;
+}
+
+/* E1. What the call was that the frame is behind, or is to make again. */
+static long number_of(const greg_t *r)
+{
+	const unsigned char *end =
+		(const unsigned char *)r[REG_RCX] - SYSCALL_BYTES;
+	const long args[] = { r[REG_RDI], r[REG_RSI], r[REG_RDX],
+			      r[REG_R10], r[REG_R8],  r[REG_R9] };
+	long nr;
+
+	if (r[REG_R11] != r[REG_EFL] ||
+	    memcmp(end, "\x0f\x05", SYSCALL_BYTES) != 0)
+		return -1;
+	nr = number_moved(end);
+	if (nr < 0)
+		nr = number_copied(end, r);
+	return wf_arch_call_may_be_made_again(nr, args) ? nr : -1;
+}
+
+void wf_arch_uc_call_again(ucontext_t *uc)
+{
+	greg_t *r = uc->uc_mcontext.gregs;
+	long nr;
+
+	if (r[REG_RAX] != -EINTR || r[REG_RCX] != r[REG_RIP])
+		return;
+	nr = number_of(r);
+	if (nr < 0)
+		return;
+	r[REG_RAX] = nr; /* E2 */
+	r[REG_RIP] -= SYSCALL_BYTES;
+}
+
+void wf_arch_uc_call_is_over(ucontext_t *uc)
+{
+	greg_t *r = uc->uc_mcontext.gregs;
+
+	if (r[REG_RCX] == r[REG_RIP] + SYSCALL_BYTES) {
+		if (r[REG_RAX] < 0 || number_of(r) != r[REG_RAX])
+			return;
+		r[REG_RAX] = -EINTR;
+		r[REG_RIP] += SYSCALL_BYTES;
+	}
+	if (r[REG_RAX] == -EINTR && r[REG_RCX] == r[REG_RIP] &&
+	    number_of(r) >= 0)
+		r[REG_RCX] = 0; /* E3 */
+}
