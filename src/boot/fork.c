@@ -18,6 +18,7 @@
 #include "io/hold.h"
 #include "io/kept.h"
 #include "io/many.h"
+#include "io/poll_call.h"
 #include "io/proxy.h"
 #include "io/ring.h"
 #include "io/server.h"
@@ -101,6 +102,7 @@ void wf_boot_fork_child(void)
 	wf_hold_fork_child();
 	wf_proxy_fork_child();
 	wf_many_fork_child();
+	wf_poll_call_fork_child();
 	wf_kept_fork_child();
 	wf_server_fork_child();
 	wf_once_fork_child();

@@ -1,13 +1,23 @@
 /*
- * poll and select. First the call that does not wait; then requests that end
- * when something may have happened; then the call again, whose answer counts.
- * Neither is started again after a handler, whatever SA_RESTART says.
+ * poll, and how select waits (io/select.c). First the call that does not wait.
+ * Then, for a few descriptors, requests that end when something may have
+ * happened, and the call again, whose answer counts; for many a server makes
+ * the call that waits. Neither is started again after a handler, whatever
+ * SA_RESTART says.
  *
  * P1. A thread that has just found nothing to receive from a socket, without
  *     waiting, and polls that knows the first answer, and no call asks. It is a
  *     guess: the request sees what is there when it is submitted.
  * P2. What a mask of the call's opens is delivered once nothing was ready, and
  *     then ends the call, also one that does not wait: so does the kernel.
+ * P3. A ring keeps its files (io/address.c): a socket with an address is
+ *     not polled by one.
+ *
+ * Rejected: an epoll set for all that are many. To fill it and take it down
+ * takes four times what the kernel's call does. It is what is left when no
+ * server is. Rejected: a set of the thread's own, which the next call changes:
+ * what a library closes unseen it would forget, and the next file of that
+ * number would be waited for in vain.
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -17,21 +27,18 @@
 #include "io/io.h"
 #include "io/many.h"
 #include "io/poll.h"
+#include "io/poll_call.h"
 #include "io/request.h"
 #include "io/ring.h"
 #include "io/wait.h"
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/kthread.h"
-#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
 #include "signal/wait.h"
 #include "wait/ufutex.h"
-
-/* More are watched through an epoll set that is made for the call. */
-enum { MOST_REQUESTS = 16 };
 
 bool wf_poll_is_for_nothing(int n, uint32_t nr_handlers)
 {
@@ -42,7 +49,7 @@ bool wf_poll_is_for_nothing(int n, uint32_t nr_handlers)
 static int wait_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    uint32_t nr_handlers)
 {
-	struct wf_request r[MOST_REQUESTS];
+	struct wf_request r[WF_POLL_FEW];
 	uint32_t nr_watched = 0;
 
 	for (nfds_t i = 0; i < nr; i++) {
@@ -70,8 +77,7 @@ static bool is_known_to_wait(const struct pollfd *fds, nfds_t nr)
 	return (fds->events & POLLOUT) == 0;
 }
 
-static int wait_with(struct wf_many *m, int64_t deadline_ns,
-		     uint32_t nr_handlers)
+int wf_poll_many(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers)
 {
 	int err = wf_many_begin(m);
 
@@ -82,30 +88,8 @@ static int wait_with(struct wf_many *m, int64_t deadline_ns,
 	return err;
 }
 
-static int wait_many(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
-		     uint32_t nr_handlers)
-{
-	struct wf_many m = { .fds = fds, .nr = nr };
-
-	return wait_with(&m, deadline_ns, nr_handlers);
-}
-
-/*
- * A wait by the plain call: for want of a descriptor there is no set, or the
- * thread has a carrier of its own. Others have its VP meanwhile.
- */
-struct kernel_wait {
-	struct timespec left, *timeout;
-	sigset_t mask;
-	int saved_errno;
-};
-
-/*
- * Signals are let in by the call and not before: one that has just been handled
- * would not end it. False if there was one; errno says so.
- */
-static bool begin_kernel_wait(struct kernel_wait *k, int64_t deadline_ns,
-			      uint32_t nr_handlers)
+bool wf_poll_begin_kernel(struct wf_poll_kernel_wait *k, int64_t deadline_ns,
+			  uint32_t nr_handlers)
 {
 	int64_t left_ns = deadline_ns - wf_os_now();
 
@@ -119,9 +103,8 @@ static bool begin_kernel_wait(struct kernel_wait *k, int64_t deadline_ns,
 	return wf_self->nr_handlers == nr_handlers;
 }
 
-/* n is what the call returned. */
-static int end_kernel_wait(const struct kernel_wait *k, int n,
-			   uint32_t nr_handlers)
+int wf_poll_end_kernel(const struct wf_poll_kernel_wait *k, int n,
+		       uint32_t nr_handlers)
 {
 	int err = n < 0 ? -errno : 0;
 
@@ -133,12 +116,12 @@ static int end_kernel_wait(const struct kernel_wait *k, int n,
 int wf_poll_in_kernel(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers)
 {
-	struct kernel_wait k;
+	struct wf_poll_kernel_wait k;
 	int n = -1;
 
-	if (begin_kernel_wait(&k, deadline_ns, nr_handlers))
+	if (wf_poll_begin_kernel(&k, deadline_ns, nr_handlers))
 		n = wf_real.ppoll((struct pollfd *)fds, nr, k.timeout, &k.mask);
-	return end_kernel_wait(&k, n, nr_handlers);
+	return wf_poll_end_kernel(&k, n, nr_handlers);
 }
 
 bool wf_poll_has_waited(int *err)
@@ -148,7 +131,7 @@ bool wf_poll_has_waited(int *err)
 	return *err == 0 || *err == -EINTR || *err == -ECANCELED;
 }
 
-/* A ring keeps its files (io/address.c). */
+/* P3 */
 static bool has_address(const struct pollfd *fds, nfds_t nr)
 {
 	if (wf_ring_is_refused())
@@ -160,21 +143,33 @@ static bool has_address(const struct pollfd *fds, nfds_t nr)
 }
 
 /*
- * One wait for any of them; 0 also if it was for nothing. A request ends also
- * by a peer that has closed its half, so after a few of those that were for
- * nothing (*nr_waits) a set is used, which does not.
+ * A request ends also by a peer that has closed its half, so there are no more
+ * of them after some that were for nothing.
  */
-static int wait_any(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
+int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
+		uint32_t nr_handlers, uint32_t *nr_waits)
+{
+	enum { MOST_WAITS = 4 };
+
+	if (nr > WF_POLL_FEW || ++*nr_waits > MOST_WAITS ||
+	    has_address(fds, nr)) /* P3 */
+		return -E2BIG;
+	return wait_few(fds, nr, deadline_ns, nr_handlers);
+}
+
+/* One wait for any of them: what the call returns, or 0: it is to look. */
+static int wait_any(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    uint32_t nr_handlers, uint32_t *nr_waits)
 {
-	enum { WAITS_BEFORE_SET = 4 };
-	bool is_few = nr <= MOST_REQUESTS && (*nr_waits)++ < WAITS_BEFORE_SET &&
-		      !has_address(fds, nr);
-	int err = is_few ? wait_few(fds, nr, deadline_ns, nr_handlers) :
-			   wait_many(fds, nr, deadline_ns, nr_handlers);
+	int n = wf_poll_few(fds, nr, deadline_ns, nr_handlers, nr_waits);
 
-	return wf_poll_has_waited(&err) ?
-		       err :
+	if (n == -E2BIG)
+		n = wf_poll_call_list(fds, nr, deadline_ns, nr_handlers);
+	if (n == -ENOSYS)
+		n = wf_poll_many(&(struct wf_many){ .fds = fds, .nr = nr },
+				 deadline_ns, nr_handlers);
+	return n > 0 || wf_poll_has_waited(&n) ?
+		       n :
 		       wf_poll_in_kernel(fds, nr, deadline_ns, nr_handlers);
 }
 
@@ -222,246 +217,4 @@ int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    poll_until(fds, nr, deadline_ns, nr_handlers);
 	wf_signal_close_after_wait(mask);
 	return n;
-}
-
-/* --- select --------------------------------------------------------------- */
-
-/* A program may make its sets no longer than they need be. */
-static size_t bytes_of_set(int nr)
-{
-	return ((size_t)nr + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
-}
-
-bool wf_io_are_sets(int nr, fd_set *const sets[3])
-{
-	for (int i = 0; i < 3; i++) {
-		if (sets[i] != NULL &&
-		    !wf_memory_is_readable(sets[i], bytes_of_set(nr)))
-			return false;
-	}
-	return true;
-}
-
-/* Its words, of which a program may have more than libc's type. */
-static bool is_set(const fd_set *set, int fd)
-{
-	const fd_mask *words = (const fd_mask *)set;
-
-	return set != NULL &&
-	       ((unsigned long)words[fd / NFDBITS] >> fd % NFDBITS & 1) != 0;
-}
-
-static void put_in(void *set, int fd)
-{
-	fd_mask *words = set;
-
-	words[fd / NFDBITS] |= (fd_mask)(1UL << fd % NFDBITS);
-}
-
-/* The next of them, from *from on. */
-static nfds_t list_of(fd_set *const sets[3], int nr, int *from,
-		      struct pollfd fds[MOST_REQUESTS])
-{
-	nfds_t nr_fds = 0;
-
-	for (; *from < nr && nr_fds < MOST_REQUESTS; (*from)++) {
-		int events = wf_many_selected(is_set(sets[0], *from),
-					      is_set(sets[1], *from),
-					      is_set(sets[2], *from));
-
-		if (events != 0)
-			fds[nr_fds++] =
-				(struct pollfd){ *from, (short)events, 0 };
-	}
-	return nr_fds;
-}
-
-/* The sets of a call, and copies that the kernel writes to. */
-struct selection {
-	fd_set *const *sets;
-	int nr;
-	size_t bytes;	 /* of a copy */
-	char *copies[3]; /* NULL: there is no such set */
-	fd_set usual[3];
-	void *memory; /* of copies that are longer; NULL: none are */
-};
-
-static int begin_selection(struct selection *s, int nr, fd_set *const sets[3])
-{
-	char *room = (char *)s->usual;
-
-	s->sets = sets;
-	s->nr = nr;
-	s->bytes = bytes_of_set(nr);
-	s->memory = NULL;
-	if (s->bytes > sizeof(fd_set))
-		s->memory = room = wf_os_reserve(3 * s->bytes);
-	for (size_t i = 0; i < 3; i++)
-		s->copies[i] = sets[i] != NULL ? room + i * s->bytes : NULL;
-	return room != NULL ? 0 : -ENOMEM;
-}
-
-/* Also when the caller is cancelled in the kernel. */
-static void end_selection(struct selection *s)
-{
-	if (s->memory != NULL)
-		wf_os_release(s->memory, 3 * s->bytes);
-}
-
-static void copy_sets(struct selection *s)
-{
-	for (int i = 0; i < 3; i++) {
-		if (s->copies[i] != NULL)
-			memcpy(s->copies[i], s->sets[i], s->bytes);
-	}
-}
-
-static void clear_copies(struct selection *s)
-{
-	for (int i = 0; i < 3; i++) {
-		if (s->copies[i] != NULL)
-			memset(s->copies[i], 0, s->bytes);
-	}
-}
-
-static int put_sets(const struct selection *s)
-{
-	for (int i = 0; i < 3; i++) {
-		if (s->copies[i] != NULL &&
-		    wf_memory_put(s->sets[i], s->copies[i], s->bytes) < 0)
-			return -EFAULT;
-	}
-	return 0;
-}
-
-/* What is ready stays in the copies. */
-static int select_now(struct selection *s)
-{
-	struct timespec zero = { 0, 0 };
-
-	copy_sets(s);
-	return (int)wf_sys(SYS_pselect6, s->nr, s->copies[0], s->copies[1],
-			   s->copies[2], &zero, NULL);
-}
-
-static int select_in_kernel(struct selection *s, int64_t deadline_ns,
-			    uint32_t nr_handlers)
-{
-	struct kernel_wait k;
-	int n = -1;
-
-	copy_sets(s);
-	if (begin_kernel_wait(&k, deadline_ns, nr_handlers))
-		n = wf_real.pselect(s->nr, (fd_set *)s->copies[0],
-				    (fd_set *)s->copies[1],
-				    (fd_set *)s->copies[2], k.timeout, &k.mask);
-	return end_kernel_wait(&k, n, nr_handlers);
-}
-
-static int wait_sets(const struct selection *s, int64_t deadline_ns,
-		     uint32_t nr_handlers)
-{
-	struct wf_many m = { .sets = s->sets, .nr_sets = s->nr };
-
-	return wait_with(&m, deadline_ns, nr_handlers);
-}
-
-static int wait_selected(struct selection *s, int64_t deadline_ns,
-			 uint32_t nr_handlers, uint32_t *nr_waits)
-{
-	struct pollfd fds[MOST_REQUESTS];
-	int from = 0, err;
-	nfds_t nr_fds = list_of(s->sets, s->nr, &from, fds);
-
-	if (from == s->nr)
-		return wait_any(fds, nr_fds, deadline_ns, nr_handlers,
-				nr_waits);
-	err = wait_sets(s, deadline_ns, nr_handlers);
-	return wf_poll_has_waited(&err) ?
-		       err :
-		       select_in_kernel(s, deadline_ns, nr_handlers);
-}
-
-/*
- * Some have been closed since the wait began. What is no descriptor any more is
- * ready for all that was asked: so the kernel tells who waits for others.
- */
-static int select_beside_closed(struct selection *s)
-{
-	static const short ready[3] = { POLLIN | POLLHUP | POLLERR | POLLNVAL,
-					POLLOUT | POLLERR | POLLNVAL,
-					POLLPRI | POLLNVAL };
-	struct pollfd fds[MOST_REQUESTS];
-	int from = 0, nr_ready = 0;
-
-	clear_copies(s);
-	while (from < s->nr) {
-		nfds_t nr_fds = list_of(s->sets, s->nr, &from, fds);
-
-		wf_sys(SYS_poll, fds, nr_fds, 0);
-		for (nfds_t i = 0; i < 3 * nr_fds; i++) {
-			const struct pollfd *p = &fds[i / 3];
-
-			if ((p->revents & ready[i % 3]) == 0 ||
-			    !is_set(s->sets[i % 3], p->fd))
-				continue;
-			put_in(s->copies[i % 3], p->fd);
-			nr_ready++;
-		}
-	}
-	return nr_ready;
-}
-
-/* The copies are as the kernel leaves them. */
-static int select_first(struct selection *s, uint32_t nr_handlers)
-{
-	int n;
-
-	do
-		n = select_now(s);
-	while (wf_poll_is_for_nothing(n, nr_handlers));
-	return n;
-}
-
-/* After a look that found nothing. What is ready stays in the copies. */
-static int select_until(struct selection *s, int64_t deadline_ns,
-			uint32_t nr_handlers)
-{
-	uint32_t nr_waits = 0;
-	int n = 0;
-
-	while (n == 0 && deadline_ns > wf_os_now()) {
-		n = wait_selected(s, deadline_ns, nr_handlers, &nr_waits);
-		if (n == 0)
-			n = select_first(s, nr_handlers);
-		if (n == -EBADF)
-			n = select_beside_closed(s);
-	}
-	return n;
-}
-
-static int select_with(struct selection *s, int64_t deadline_ns,
-		       const uint64_t *mask)
-{
-	uint32_t nr_handlers = wf_self->nr_handlers;
-	int n = select_first(s, nr_handlers);
-
-	if (n != 0)
-		return n; /* P2 */
-	n = wf_poll_open(mask, nr_handlers) ?
-		    -EINTR :
-		    select_until(s, deadline_ns, nr_handlers);
-	wf_signal_close_after_wait(mask);
-	return n;
-}
-
-int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
-		 const uint64_t *mask)
-{
-	__attribute__((cleanup(end_selection))) struct selection s;
-	int n = begin_selection(&s, nr, sets);
-
-	if (n == 0)
-		n = select_with(&s, deadline_ns, mask);
-	return n >= 0 && put_sets(&s) < 0 ? -EFAULT : n;
 }

@@ -10,6 +10,7 @@
 #include <sys/select.h>
 #include <unistd.h>
 
+#include "pollers.h"
 #include "waiting.h"
 
 enum { NR_PIPES = 40, LIMIT_MS = 20000 };
@@ -237,6 +238,12 @@ TEST(select_of_many_beside_closed)
 	succeeds(select_many);
 }
 
+TEST(select_of_many_beside_closed_beside_pollers)
+{
+	others_poll();
+	succeeds(select_many);
+}
+
 /* An event of the file that was closed. */
 static bool select_gone(int nr)
 {
@@ -265,6 +272,12 @@ static bool select_gone_of_many(void)
 
 TEST(select_of_many_of_closed)
 {
+	succeeds(select_gone_of_many);
+}
+
+TEST(select_of_many_of_closed_beside_pollers)
+{
+	others_poll();
 	succeeds(select_gone_of_many);
 }
 
@@ -310,6 +323,12 @@ TEST(poll_of_many_beside_closed)
 	succeeds(poll_many);
 }
 
+TEST(poll_of_many_beside_closed_beside_pollers)
+{
+	others_poll();
+	succeeds(poll_many);
+}
+
 /* Of two that are gone one has an event. */
 static bool poll_gone(int nr)
 {
@@ -339,5 +358,11 @@ static bool poll_gone_of_many(void)
 
 TEST(poll_of_many_of_closed)
 {
+	succeeds(poll_gone_of_many);
+}
+
+TEST(poll_of_many_of_closed_beside_pollers)
+{
+	others_poll();
 	succeeds(poll_gone_of_many);
 }

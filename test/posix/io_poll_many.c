@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "pollers.h"
 #include "threading.h"
 
 static int ends[2];
@@ -34,7 +35,7 @@ static void *poll_crowd(void *arg)
 }
 
 /* Its number would be another's by the end of the wait, too. */
-TEST(poll_of_many_takes_no_number)
+static void take_no_number(void)
 {
 	int next, again;
 	pthread_t thread;
@@ -50,6 +51,17 @@ TEST(poll_of_many_takes_no_number)
 	CHECK_EQ(write(ends[1], "x", 1), 1);
 	thread_join(thread);
 	CHECK_EQ(fcntl(again, F_GETFD), 0);
+}
+
+TEST(poll_of_many_takes_no_number)
+{
+	take_no_number();
+}
+
+TEST(poll_of_many_takes_no_number_beside_pollers)
+{
+	others_poll();
+	take_no_number();
 }
 
 static sigjmp_buf back;
@@ -84,7 +96,7 @@ static void leave_polls(int nr_polls)
 	}
 }
 
-TEST(poll_of_many_left_by_a_jump)
+static void leave_by_a_jump(void)
 {
 	enum { NR_POLLS = 60 };
 	int before;
@@ -99,6 +111,17 @@ TEST(poll_of_many_left_by_a_jump)
 	CHECK(count_descriptors() < before + NR_POLLS / 3);
 }
 
+TEST(poll_of_many_left_by_a_jump)
+{
+	leave_by_a_jump();
+}
+
+TEST(poll_of_many_left_by_a_jump_beside_pollers)
+{
+	others_poll();
+	leave_by_a_jump();
+}
+
 static _Atomic int nr_polls;
 
 /* Hears of a socket that is shut down, or finds that its number is gone. */
@@ -110,7 +133,7 @@ static void *poll_until_end(void *arg)
 	return arg;
 }
 
-TEST(poll_of_many_just_when_one_is_closed)
+static void begin_when_one_is_closed(void)
 {
 	enum { NR_ROUNDS = 900 };
 	int sockets[2];
@@ -132,4 +155,15 @@ TEST(poll_of_many_just_when_one_is_closed)
 		thread_join(thread);
 		CHECK_EQ(close(sockets[1]), 0);
 	}
+}
+
+TEST(poll_of_many_just_when_one_is_closed)
+{
+	begin_when_one_is_closed();
+}
+
+TEST(poll_of_many_just_when_one_is_closed_beside_pollers)
+{
+	others_poll();
+	begin_when_one_is_closed();
 }

@@ -1,0 +1,84 @@
+/*
+ * C1. The kernel counts the time, and leaves in the timespec what is left of
+ *     it: a server makes a call again that ended for nothing.
+ * C2. About half of the servers may be in such a call: a set serves those who
+ *     poll as well, for other calls there is nothing else. They are counted in
+ *     the runtime, which a handler does not leave by a jump.
+ * C3. The program's mask is the thread's. The server blocks all signals, and
+ *     what lets the thread run a handler ends the server's call first.
+ */
+#include "io/poll_call.h"
+
+#include <errno.h>
+
+#include "base/atomic.h"
+#include "io/call.h"
+#include "io/poll.h"
+#include "io/request.h"
+#include "os/clock.h"
+#include "os/sys.h"
+#include "wait/ufutex.h"
+
+enum { MOST_CALLS = 63 }; /* C2 */
+
+static _Atomic uint32_t nr_calls;
+
+static void begin(struct wf_request_scope *scope)
+{
+	atomic_fetch_add(&nr_calls, 1);
+}
+
+static void end(struct wf_request_scope *scope, bool is_done)
+{
+	atomic_fetch_sub(&nr_calls, 1);
+}
+
+/* c, whose timeout is *left. */
+static int run(struct wf_call *c, struct timespec *left, int64_t deadline_ns,
+	       uint32_t nr_handlers)
+{
+	struct wf_request_scope scope = { begin, end };
+	struct wf_request r = {
+		.op = WF_REQUEST_OP_CALL,
+		.fd = -1,
+		.addr = (uintptr_t)c,
+		.avoids_ring = true,
+		.scope = &scope,
+	};
+	int64_t left_ns = deadline_ns - wf_os_now();
+	int err;
+
+	if (wf_load_relaxed(&nr_calls) >= MOST_CALLS)
+		return -ENOSYS;
+	*left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+	c->args[c->nr == SYS_ppoll ? 2 : 4] =
+		deadline_ns == WF_FOREVER ? 0 : (long)left; /* C1 */
+	err = wf_request_run_any(&r, 1, WF_FOREVER, &nr_handlers);
+	if (err == 0) /* EPERM: a seccomp filter knows another such call */
+		return r.result == -EPERM ? -ENOSYS : r.result;
+	return wf_poll_has_waited(&err) ? err : -ENOSYS;
+}
+
+int wf_poll_call_list(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
+		      uint32_t nr_handlers)
+{
+	struct timespec left;
+
+	return run(WF_CALL(SYS_ppoll, (long)fds, (long)nr), &left, deadline_ns,
+		   nr_handlers);
+}
+
+int wf_poll_call_sets(int nr, char *const sets[3], int64_t deadline_ns,
+		      uint32_t nr_handlers)
+{
+	struct timespec left;
+
+	return run(WF_CALL(SYS_pselect6, nr, (long)sets[0], (long)sets[1],
+			   (long)sets[2]),
+		   &left, deadline_ns, nr_handlers);
+}
+
+void wf_poll_call_fork_child(void)
+{
+	wf_store_relaxed(&nr_calls, 0);
+}
