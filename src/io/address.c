@@ -212,3 +212,38 @@ int wf_address_try_accept(const struct wf_request *r)
 	wf_runtime_leave(t);
 	return n == -ENOSYS ? -EAGAIN : n;
 }
+
+/* --- poll ----------------------------------------------------------------- */
+
+static void begin_poll(struct wf_request_scope *scope)
+{
+	begin(scope);
+	if (wait_of(scope)->proxy == NULL)
+		wait_of(scope)->poll.fd = -1; /* which has its end at once */
+}
+
+/* All who poll are woken, each looks for itself. */
+static void end_poll(struct wf_request_scope *scope, bool is_done)
+{
+	struct wait *w = wait_of(scope);
+
+	wf_proxy_put(w->proxy);
+	wf_hold_end(&w->hold);
+}
+
+int wf_address_poll(int fd, int64_t deadline_ns, uint32_t nr_handlers,
+		    bool is_in_doubt)
+{
+	struct wait w = {
+		.scope = { begin_poll, end_poll },
+		.hold = { .fd = fd, .kept_fd = -1 },
+		.poll = { .op = IORING_OP_POLL_ADD,
+			  .op_flags = POLLIN,
+			  .scope = &w.scope },
+		.nr_futile = is_in_doubt ? WAITS_FOR_NOTHING : 0,
+	};
+	int err = wf_request_run_any(&w.poll, 1, deadline_ns, &nr_handlers);
+
+	wf_hold_fini(&w.hold);
+	return err == 0 && w.proxy == NULL ? -E2BIG : err;
+}

@@ -10,8 +10,8 @@
  *     guess: the request sees what is there when it is submitted.
  * P2. What a mask of the call's opens is delivered once nothing was ready, and
  *     then ends the call, also one that does not wait: so does the kernel.
- * P3. A ring keeps its files (io/address.c): a socket with an address is
- *     not polled by one.
+ * P3. A ring keeps its files (io/address.c): a socket with an address is polled
+ *     by its proxy or not by a ring.
  *
  * Rejected: an epoll set for all that are many. To fill it and take it down
  * takes four times what the kernel's call does. It is what is left when no
@@ -23,6 +23,7 @@
 #include <linux/io_uring.h>
 #include <string.h>
 
+#include "io/address.h"
 #include "io/descriptor.h"
 #include "io/io.h"
 #include "io/many.h"
@@ -142,6 +143,13 @@ static bool has_address(const struct pollfd *fds, nfds_t nr)
 	return false;
 }
 
+/* Can a socket with an address be polled for these by its proxy? */
+static bool are_for_proxy(int events)
+{
+	return (events & POLLIN) != 0 &&
+	       (events & ~(POLLIN | POLLRDNORM | POLLRDHUP)) == 0;
+}
+
 /*
  * A request ends also by a peer that has closed its half, so there are no more
  * of them after some that were for nothing.
@@ -149,10 +157,18 @@ static bool has_address(const struct pollfd *fds, nfds_t nr)
 int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		uint32_t nr_handlers, uint32_t *nr_waits)
 {
-	enum { MOST_WAITS = 4 };
+	enum { MOST_WAITS = 4, WAITS_BEFORE_DOUBT = 16 };
 
-	if (nr > WF_POLL_FEW || ++*nr_waits > MOST_WAITS ||
-	    has_address(fds, nr)) /* P3 */
+	if (nr > WF_POLL_FEW)
+		return -E2BIG;
+	++*nr_waits;
+	if (has_address(fds, nr)) { /* P3 */
+		if (nr > 1 || !are_for_proxy(fds->events))
+			return -E2BIG;
+		return wf_address_poll(fds->fd, deadline_ns, nr_handlers,
+				       *nr_waits % WAITS_BEFORE_DOUBT == 0);
+	}
+	if (*nr_waits > MOST_WAITS)
 		return -E2BIG;
 	return wait_few(fds, nr, deadline_ns, nr_handlers);
 }

@@ -3,9 +3,12 @@
  * connection and each message wakes one that takes it, the end of the socket
  * wakes all, and who closes its number ends no wait.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <sys/select.h>
 
 #include "sockets.h"
 
@@ -307,4 +310,154 @@ TEST(receive_is_cancelled)
 {
 	listener = loopback_socket(SOCK_DGRAM);
 	is_cancelled_in(receive_one, NULL);
+}
+
+/* --- poll ----------------------------------------------------------------- */
+
+static struct pollfd polled;
+
+static void *poll_one(void *arg)
+{
+	polled = (struct pollfd){ listener, POLLIN, 0 };
+	is_ready = 1;
+	return outcome(poll(&polled, 1, -1));
+}
+
+static void *select_one(void *arg)
+{
+	int nr = listener + 1;
+	fd_set reads;
+
+	FD_ZERO(&reads);
+	FD_SET(listener, &reads);
+	is_ready = 1;
+	return outcome(select(nr, &reads, NULL, NULL, NULL));
+}
+
+static void send_one(void)
+{
+	send_byte('p');
+}
+
+/* Of all who are woken one takes it. */
+static void *poll_and_accept(void *arg)
+{
+	for (;;) {
+		struct pollfd now = { listener, POLLIN, 0 };
+		int fd;
+
+		CHECK_EQ(poll(&now, 1, -1), 1);
+		fd = accept(listener, NULL, NULL);
+		if (fd < 0 && errno != EAGAIN)
+			return arg;
+		if (fd >= 0) {
+			CHECK_EQ(close(fd), 0);
+			nr_taken++;
+		}
+	}
+}
+
+enum { GO = 'g' }; /* who receives that leaves */
+
+static void *receive_until_told(void *arg)
+{
+	char byte;
+
+	while (recv(listener, &byte, 1, 0) == 1 && byte != GO)
+		nr_taken++;
+	return arg;
+}
+
+static void *poll_and_receive(void *arg)
+{
+	char byte = 0;
+
+	while (byte != GO) {
+		struct pollfd now = { listener, POLLIN, 0 };
+
+		CHECK_EQ(poll(&now, 1, -1), 1);
+		if (recv(listener, &byte, 1, MSG_DONTWAIT) == 1 && byte != GO)
+			nr_taken++;
+	}
+	return arg;
+}
+
+static void give_all(void (*give)(void))
+{
+	for (int i = 1; i <= NR_ROUNDS; i++) {
+		give();
+		if (i % 8 == 0)
+			await_count(&nr_taken, i);
+	}
+}
+
+TEST(connections_for_those_who_poll)
+{
+	pthread_t threads[NR_CROWD];
+
+	make_listener();
+	CHECK_EQ(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
+	threads_start(threads, NR_CROWD, poll_and_accept, NULL);
+	give_all(knock);
+	CHECK_EQ(shutdown(listener, SHUT_RDWR), 0);
+	threads_join(threads, NR_CROWD);
+	CHECK_EQ(nr_taken, NR_ROUNDS);
+}
+
+TEST(messages_for_those_who_poll_and_receive)
+{
+	pthread_t threads[2 * NR_CROWD];
+
+	listener = loopback_socket(SOCK_DGRAM);
+	threads_start(threads, NR_CROWD, poll_and_receive, NULL);
+	threads_start(threads + NR_CROWD, NR_CROWD, receive_until_told, NULL);
+	give_all(send_one);
+	for (int i = 0; i < 2 * NR_CROWD; i++)
+		send_byte(GO);
+	threads_join(threads, 2 * NR_CROWD);
+	CHECK_EQ(nr_taken, NR_ROUNDS);
+}
+
+TEST(handlers_and_cancellation_end_polls_of_a_listener)
+{
+	make_listener();
+	CHECK_EQ(after_handler(poll_one, SA_RESTART, knock), -EINTR);
+	drain();
+	CHECK_EQ(after_handler(select_one, SA_RESTART, knock), -EINTR);
+	drain();
+	is_cancelled_in(poll_one, NULL);
+	is_cancelled_in(select_one, NULL);
+	polled = (struct pollfd){ listener, POLLIN, 0 };
+	CHECK_EQ(poll(&polled, 1, 20), 0);
+}
+
+/* Did the wait begin in time? */
+static bool poll_and_close(void)
+{
+	int client = inet_socket(SOCK_STREAM);
+	pthread_t thread;
+	bool is_in_time;
+
+	make_listener();
+	is_ready = 0;
+	thread = thread_start(poll_one, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(close(listener), 0);
+	is_in_time = connect(client, (struct sockaddr *)&address,
+			     sizeof(address)) == 0;
+	CHECK_EQ(result_of(thread), 1);
+	CHECK_EQ(polled.revents, POLLNVAL);
+	CHECK_EQ(close(client), 0);
+	return is_in_time;
+}
+
+/* The wait is on the file, and then the number is looked at. */
+TEST(poll_of_a_listener_that_is_closed)
+{
+	enum { MOST = 20 };
+	bool is_done = false;
+
+	for (int i = 0; i < MOST && !is_done; i++)
+		is_done = poll_and_close();
+	CHECK(is_done);
 }
