@@ -9,7 +9,8 @@
  *     waiting, and polls that knows the first answer, and no call asks. It is a
  *     guess: the request sees what is there when it is submitted.
  * P2. What a mask of the call's opens is delivered once nothing was ready, and
- *     then ends the call, also one that does not wait: so does the kernel.
+ *     then ends the call, also one that does not wait: so does the kernel. If
+ *     something was ready at that moment it still is at the next call.
  * P3. A ring keeps its files (io/address.c): a socket with an address is polled
  *     by its proxy or not by a ring.
  *
@@ -195,6 +196,14 @@ bool wf_poll_open(const uint64_t *mask, uint32_t nr_handlers)
 	return mask != NULL && wf_self->nr_handlers != nr_handlers;
 }
 
+int wf_poll_close(const uint64_t *mask, uint32_t nr_handlers, int n)
+{
+	wf_signal_close_after_wait(mask);
+	if (n >= 0 && mask != NULL && wf_self->nr_handlers != nr_handlers)
+		n = -EINTR;
+	return n;
+}
+
 static int poll_now(struct pollfd *fds, nfds_t nr, uint32_t nr_handlers)
 {
 	int n = (int)wf_sys(SYS_poll, fds, nr, 0);
@@ -231,6 +240,5 @@ int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	n = wf_poll_open(mask, nr_handlers) ?
 		    -EINTR :
 		    poll_until(fds, nr, deadline_ns, nr_handlers);
-	wf_signal_close_after_wait(mask);
-	return n;
+	return wf_poll_close(mask, nr_handlers, n);
 }

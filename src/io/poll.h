@@ -24,9 +24,12 @@ bool wf_poll_has_waited(int *err);
 
 /*
  * Nothing was ready: the wait begins, with the call's mask, or NULL. True if
- * that let a handler run, which ends it. wf_signal_close_after_wait is next.
+ * that let a handler run, which ends it. wf_poll_close is next, or epoll's
+ * wf_signal_close_after_wait.
  */
 bool wf_poll_open(const uint64_t *mask, uint32_t nr_handlers);
+/* It is over, with n: what the call returns, a handler or a result. */
+int wf_poll_close(const uint64_t *mask, uint32_t nr_handlers, int n);
 
 /*
  * Waits by the plain call: there are no descriptors for a set, or the thread

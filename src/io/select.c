@@ -15,7 +15,6 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
-#include "signal/wait.h"
 
 /* A program may make its sets no longer than they need be. */
 static size_t bytes_of_set(int nr)
@@ -243,8 +242,7 @@ static int select_with(struct selection *s, int64_t deadline_ns,
 	n = wf_poll_open(mask, nr_handlers) ?
 		    -EINTR :
 		    select_until(s, deadline_ns, nr_handlers);
-	wf_signal_close_after_wait(mask);
-	return n;
+	return wf_poll_close(mask, nr_handlers, n);
 }
 
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,

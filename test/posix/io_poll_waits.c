@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -140,7 +141,7 @@ static void *block_and_call(void *call)
 	return (void *)n;
 }
 
-static long after_signal(void *(*const *call)(void *))
+static long after_signal(void *(*const *call)(void *), bool is_let_in)
 {
 	pthread_t thread;
 
@@ -149,7 +150,8 @@ static long after_signal(void *(*const *call)(void *))
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	sleep_ms(5);
-	fill_last();
+	if (!is_let_in)
+		fill_last();
 	return result_of(thread);
 }
 
@@ -159,14 +161,32 @@ static void check_masks(void)
 	make_pipes();
 	handle(SIGUSR1, on_signal, 0);
 	for (int i = 0; i < NR_CALLS; i++) {
-		bool has_mask = calls[i] == ppoll_all ||
-				calls[i] == pselect_all;
-
 		sigemptyset(&mask);
-		CHECK_EQ(after_signal(&calls[i]), has_mask ? -EINTR : 1);
-		drain(LAST);
+		if (calls[i] == ppoll_all || calls[i] == pselect_all)
+			CHECK_EQ(after_signal(&calls[i], true), -EINTR);
 		mask = set_of(SIGUSR1);
-		CHECK_EQ(after_signal(&calls[i]), 1);
+		CHECK_EQ(after_signal(&calls[i], false), 1);
+		drain(LAST);
+	}
+}
+
+/* Who writes and signals at once: the handler runs, or there is a result. */
+static void check_both_at_once(void)
+{
+	make_pipes();
+	handle(SIGUSR1, on_signal, 0);
+	sigemptyset(&mask);
+	for (int i = 0; i < 200; i++) {
+		void *(*const *call)(void *) = &calls[i % NR_CALLS];
+		pthread_t thread;
+
+		is_ready = 0;
+		thread = thread_start(block_and_call, (void *)call);
+		await_count(&is_ready, 1);
+		usleep(i * 10);
+		fill_last();
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		result_of(thread);
 		drain(LAST);
 	}
 }
@@ -180,6 +200,17 @@ TEST(masks_beside_pollers)
 {
 	others_poll();
 	check_masks();
+}
+
+TEST(handlers_and_results_of_waits_for_many)
+{
+	check_both_at_once();
+}
+
+TEST(handlers_and_results_beside_pollers)
+{
+	others_poll();
+	check_both_at_once();
 }
 
 /* --- times ---------------------------------------------------------------- */
