@@ -84,6 +84,8 @@ static int join_until(struct wf_thread *t, void **ret_result, clockid_t clock,
 
 	if (err != -EBUSY)
 		return err;
+	if (t == wf_self)
+		return -EDEADLK;
 	err = wf_deadline_from_abs(clock, abstime, &deadline_ns);
 	return err == 0 ? wf_thread_join(t, ret_result, deadline_ns) : err;
 }

@@ -34,7 +34,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 int wf_barrier_init(struct wf_barrier *b, unsigned int count)
 {
-	if (count == 0 || count > INT_MAX)
+	if (count == 0 || count >= INT_MAX) /* as libc has it */
 		return -EINVAL;
 	memset(b, 0, sizeof(*b));
 	b->count = count;

@@ -1,4 +1,5 @@
 /* Barriers, spin locks and pthread_once. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -48,6 +49,9 @@ TEST(barrier_of_none_is_invalid)
 	int shared = -1;
 
 	CHECK_EQ(pthread_barrier_init(&barrier, NULL, 0), EINVAL);
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, INT_MAX), EINVAL);
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, INT_MAX - 1), 0);
+	CHECK_EQ(pthread_barrier_destroy(&barrier), 0);
 	CHECK_EQ(pthread_barrierattr_init(&attr), 0);
 	CHECK_EQ(pthread_barrierattr_getpshared(&attr, &shared), 0);
 	CHECK_EQ(shared, PTHREAD_PROCESS_PRIVATE);

@@ -120,6 +120,21 @@ TEST(clock_join)
 	CHECK_EQ(pthread_clockjoin_np(t, NULL, CLOCK_MONOTONIC, &later), 0);
 }
 
+/* The time is of no matter to who would wait for itself. */
+static void *join_itself(void *arg)
+{
+	static const struct timespec bad = { .tv_nsec = 1000000000 };
+
+	CHECK_EQ(pthread_timedjoin_np(pthread_self(), NULL, &bad), EDEADLK);
+	return arg;
+}
+
+TEST(timed_join_of_itself)
+{
+	join_itself(NULL);
+	thread_join(thread_start(join_itself, NULL));
+}
+
 /* Who has not to wait needs no valid time. */
 TEST(timed_join_of_one_that_has_ended)
 {
