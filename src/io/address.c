@@ -10,6 +10,11 @@
  *     or connection, and no handler or cancellation may come in between.
  * A2. What is for all, as the end by shutdown, one is told and tells the next.
  * A3. After some waits in a row that were for nothing the proxy is in doubt.
+ * A4. The kernel may have woken one for two: a request that finds the first as
+ *     it begins takes the wake for the second with it. So who has taken one
+ *     tells the next if there is more and somebody else waits. Who begins to
+ *     wait after that look finds what is there. No socket can be told: where
+ *     there is no proxy, all are woken.
  */
 #include "io/address.h"
 
@@ -103,6 +108,15 @@ static bool is_shut(const struct wf_request *r, int fd)
 	return r->op != IORING_OP_ACCEPT && wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
+/* A4 */
+static bool is_more(const struct wait *w, int fd)
+{
+	struct pollfd now = { fd, POLLIN, 0 };
+
+	return w->n >= 0 && wf_proxy_is_shared(w->proxy) &&
+	       wf_sys(SYS_poll, &now, 1, 0) == 1;
+}
+
 /* A1. is_told: there should be something. */
 static void call(struct wait *w, bool is_told)
 {
@@ -113,14 +127,28 @@ static void call(struct wait *w, bool is_told)
 	is_end = is_told && w->n == -EAGAIN && is_shut(w->r, fd);
 	if (is_end)
 		w->n = -ENOSYS; /* a request for the socket itself */
-	if (w->proxy != NULL && (is_end || is_for_all(w->n)))
-		wf_proxy_tell(w->proxy, fd); /* A2 */
+	if (w->proxy != NULL && (is_end || is_for_all(w->n) || is_more(w, fd)))
+		wf_proxy_tell(w->proxy, fd); /* A2, A4 */
 	wf_hold_call_end(&w->hold);
 }
 
 static struct wait *wait_of(struct wf_request_scope *scope)
 {
 	return wf_container_of(scope, struct wait, scope);
+}
+
+/*
+ * One of those who wait is woken. Messages that are looked at stay, for whoever
+ * else waits, and who polls takes nothing.
+ */
+static uint32_t events_of(const struct wait *w)
+{
+	const struct wf_request *r = w->r;
+	bool peeks = r != NULL && r->op != IORING_OP_ACCEPT &&
+		     r->op != IORING_OP_READV && (r->op_flags & MSG_PEEK) != 0;
+	bool is_one = r != NULL && !peeks && w->proxy != NULL; /* A4 */
+
+	return is_one ? POLLIN | EPOLLEXCLUSIVE : POLLIN;
 }
 
 static void begin(struct wf_request_scope *scope)
@@ -134,6 +162,7 @@ static void begin(struct wf_request_scope *scope)
 			   wf_proxy_get(fd, w->nr_futile >= WAITS_FOR_NOTHING) :
 			   NULL;
 	w->poll.fd = w->proxy != NULL ? wf_proxy_set(w->proxy) : fd;
+	w->poll.op_flags = events_of(w);
 }
 
 static void end(struct wf_request_scope *scope, bool is_done)
@@ -170,23 +199,12 @@ static int run(struct wait *w, int64_t deadline_ns)
 	return n;
 }
 
-/* Messages that are looked at stay, for whoever else waits. */
-static uint32_t events_of(const struct wf_request *r)
-{
-	bool peeks = r->op != IORING_OP_ACCEPT && r->op != IORING_OP_READV &&
-		     (r->op_flags & MSG_PEEK) != 0;
-
-	return peeks ? POLLIN : POLLIN | EPOLLEXCLUSIVE;
-}
-
 int wf_address_run(struct wf_request *r, int64_t deadline_ns)
 {
 	struct wait w = {
 		.scope = { begin, end },
 		.hold = { .fd = r->fd, .kept_fd = -1 },
-		.poll = { .op = IORING_OP_POLL_ADD,
-			  .op_flags = events_of(r),
-			  .scope = &w.scope },
+		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.r = r,
 		.n = -EAGAIN,
 	};
@@ -237,9 +255,7 @@ int wf_address_poll(int fd, int64_t deadline_ns, uint32_t nr_handlers,
 	struct wait w = {
 		.scope = { begin_poll, end_poll },
 		.hold = { .fd = fd, .kept_fd = -1 },
-		.poll = { .op = IORING_OP_POLL_ADD,
-			  .op_flags = POLLIN,
-			  .scope = &w.scope },
+		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.nr_futile = is_in_doubt ? WAITS_FOR_NOTHING : 0,
 	};
 	int err = wf_request_run_any(&w.poll, 1, deadline_ns, &nr_handlers);

@@ -33,8 +33,8 @@ enum { NR_BUCKETS = 64, NR_PROXIES = 2 * NR_BUCKETS };
 
 struct wf_proxy {
 	_Atomic bool is_taken;
-	bool is_in_bucket; /* as nr_users: the bucket's lock */
-	uint32_t nr_users;
+	bool is_in_bucket;	   /* the bucket's lock */
+	_Atomic uint32_t nr_users; /* the same; anybody reads */
 	int number;
 	int set;
 };
@@ -167,6 +167,11 @@ void wf_proxy_put(struct wf_proxy *p)
 int wf_proxy_set(const struct wf_proxy *p)
 {
 	return p->set;
+}
+
+bool wf_proxy_is_shared(const struct wf_proxy *p)
+{
+	return atomic_load(&p->nr_users) > 1;
 }
 
 void wf_proxy_tell(const struct wf_proxy *p, int fd)

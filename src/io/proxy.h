@@ -29,6 +29,9 @@ void wf_proxy_put(struct wf_proxy *p);
 /* The set's number, until it is put. */
 int wf_proxy_set(const struct wf_proxy *p);
 
+/* Does anybody else wait for it, too? Who begins just then may be missed. */
+bool wf_proxy_is_shared(const struct wf_proxy *p);
+
 /*
  * Of those who wait one is woken: this wakes one more if fd, which is the
  * proxy's file by now (wf_hold_call_begin), has something.
