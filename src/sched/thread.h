@@ -120,10 +120,11 @@ struct wf_thread {
 	struct wf_thread *wait_next, *wait_prev; /* of a ring; bucket */
 	const void *wait_addr; /* bucket; NULL when not waiting */
 	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
-	uint32_t wait_bits;			 /* bucket */
-	bool wait_was_moved;			 /* bucket: by a requeue */
+	uint32_t wait_bits;  /* bucket; of who starves: since when, in ms */
+	bool wait_was_moved; /* bucket: by a requeue */
 	_Atomic bool is_cancelled; /* by pthread_cancel; never taken back */
 	bool at_cancel_point : 1;  /* the wait may end by it; self */
+	bool is_starving : 1;	   /* waits before its equals; self */
 	bool is_replacing : 1;	   /* the program by exec, in no handler just
 				    * now (boot/replacing.c); self */
 	bool interrupted;	   /* a handler without SA_RESTART ran; self */

@@ -14,8 +14,11 @@
  * whoever comes by: the running thread usually wins, and that is what makes
  * short sections cheap. A waiter that has lost such races for 1 ms sets
  * HANDOFF; from then on an unlock keeps the word locked and gives it to the
- * first waiter, so that the queue moves in order until the starving one has
- * had its turn.
+ * first waiter, until the starving one has had its turn. It waits before those
+ * that do not starve, or so not as long. A wait that a signal interrupts counts
+ * as a race that was lost: a collector of garbage that stops all threads with
+ * the mutex locked, again and again, would have them wait in the order in which
+ * it lets them go.
  *
  * Word: FREE = 0, L = LOCKED, C = CONTENDED, H = HANDOFF.
  *
@@ -42,9 +45,9 @@
  * M3. owner is the holder's id or WF_OWNER_NONE, and NONE before L goes. So
  *     a thread that reads its own id is the holder.
  * M4. Whoever sets H clears it when it leaves acquire(), unless it is gone.
- *     A hand-over to a thread that did not starve leaves H, or the starving
- *     one, which waits at the tail, could lose for ever. A thread that still
- *     starves when another clears H sets it again when it next loses.
+ *     A hand-over to another thread than that leaves H, or the starving one,
+ *     which may be on its way to the queue, could lose for ever. A thread that
+ *     still starves when another clears H sets it again when it next loses.
  *
  * Rejected: handing over always (each unlock would cost a switch as soon as
  * the lock is contended, and the queue never dissolves); a clock reading when
@@ -134,6 +137,16 @@ static void end_starvation(struct wf_mutex *m, bool is_starved)
 					  memory_order_relaxed);
 }
 
+/* M2. starves_at: 0 if the caller does not starve. */
+static int park(struct wf_mutex *m, uint32_t word, int64_t deadline_ns,
+		int64_t starves_at)
+{
+	if (WF_UNLIKELY(starves_at != 0))
+		return wf_ufutex_wait_starving(&m->word, word, deadline_ns,
+					       starves_at);
+	return wf_ufutex_wait(&m->word, word, WF_UFUTEX_ANY, deadline_ns);
+}
+
 /*
  * Takes the mutex with the bits of `take`, parking while it is locked.
  * 0 or -ETIMEDOUT. An interrupted wait goes on: a mutex is no place for EINTR.
@@ -142,7 +155,7 @@ static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t take)
 {
 	int64_t starves_at = 0;
 	bool is_starved = false;
-	bool was_woken = false;
+	bool has_lost = false;
 
 	for (;;) {
 		uint32_t word = wf_load_relaxed(&m->word);
@@ -155,15 +168,14 @@ static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t take)
 				break;
 			continue;
 		}
-		if (was_woken)
+		if (has_lost)
 			is_starved = is_starving(&starves_at);
-		was_woken = false;
+		has_lost = true; /* if this is not the last turn */
 		wait = word | WF_MUTEX_CONTENDED |
 		       (is_starved ? WF_MUTEX_HANDOFF : 0);
 		if (wait != word && !wf_cas_acq_rel(&m->word, &word, wait))
 			continue;
-		rc = wf_ufutex_wait(&m->word, wait, WF_UFUTEX_ANY,
-				    deadline_ns); /* M2 */
+		rc = park(m, wait, deadline_ns, is_starved ? starves_at : 0);
 		if (rc == WF_HANDED) {
 			/* acquire: pairs with the store in hand_over. */
 			(void)wf_load_acquire(&m->word);
@@ -175,7 +187,6 @@ static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t take)
 			return rc;
 		}
 		if (rc >= 0) {
-			was_woken = true;
 			take = WF_MUTEX_LOCKED;
 			if (rc == WF_WOKEN_MORE)
 				take |= WF_MUTEX_CONTENDED; /* M2 */

@@ -38,6 +38,7 @@
 
 #include <errno.h>
 
+#include "os/clock.h"
 #include "os/futex.h"
 #include "sched/idle.h"
 #include "sched/ready.h"
@@ -56,13 +57,22 @@ bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
 struct wf_bucket wf_buckets[WF_NR_BUCKETS] WF_ALIGNED(WF_PAGE);
 
+static bool goes_before(const struct wf_thread *t, const struct wf_thread *at)
+{
+	if (t->rt_priority != at->rt_priority)
+		return t->rt_priority > at->rt_priority;
+	return t->is_starving &&
+	       (!at->is_starving ||
+		(int32_t)((t->wait_bits - at->wait_bits) << 1) < 0);
+}
+
 struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
 					 const struct wf_thread *t)
 {
 	struct wf_thread *at = b->first;
 
-	while (at != NULL && (at->wait_addr != t->wait_addr ||
-			      at->rt_priority >= t->rt_priority))
+	while (at != NULL &&
+	       (at->wait_addr != t->wait_addr || !goes_before(t, at)))
 		at = wf_bucket_after_locked(b, at);
 	return at;
 }
@@ -286,24 +296,46 @@ int wf_ufutex_outcome(struct wf_thread *t, int result)
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
-static WF_NOINLINE int wait_and_run(const struct wf_wait *w)
+WF_INLINE int wait_as(const struct wf_wait *w, bool is_starving)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	bool was_moved;
 	int result;
 
 	t->interrupted = false;
+	if (is_starving)
+		t->is_starving = true;
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED)) {
 		t->wait_was_moved = false; /* nor is a refused wait */
 		result = wait_in(t, w);
 	} else {
 		result = wait_in_handler(t, w);
 	}
+	if (is_starving)
+		t->is_starving = false;
 	was_moved = t->wait_was_moved;
 	wf_runtime_leave(t);
 	/* A handler may have run and waited. */
 	t->wait_was_moved = was_moved;
 	return wf_ufutex_outcome(t, result);
+}
+
+static WF_NOINLINE int wait_and_run(const struct wf_wait *w)
+{
+	return wait_as(w, false);
+}
+
+int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
+			    int64_t deadline_ns, int64_t since_ns)
+{
+	const uint32_t never_0 = UINT32_C(1) << 31;
+	const struct wf_wait w = { .addr = addr,
+				   .expected = expected,
+				   .bits = (uint32_t)(since_ns / WF_NS_PER_MS) |
+					   never_0,
+				   .deadline_ns = deadline_ns };
+
+	return wait_as(&w, true);
 }
 
 int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,

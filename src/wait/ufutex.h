@@ -41,6 +41,14 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 		   int64_t deadline_ns);
 
 /*
+ * The same with WF_UFUTEX_ANY, before all of its priority that do not starve or
+ * that have done so for less time (CLOCK_MONOTONIC): who has waited before, in
+ * vain or interrupted, would be the last of them again and again.
+ */
+int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
+			    int64_t deadline_ns, int64_t since_ns);
+
+/*
  * The same without a comparison: parks if commit() returns true, which runs
  * under the bucket's lock (as decide() below). -EAGAIN if it does not; if it
  * was not asked, -EINTR, -ERESTART or -ECANCELED.
@@ -59,7 +67,7 @@ int wf_ufutex_wait_shared(const void *shared, uint32_t expected,
 
 /*
  * Wakes up to nr waiters, those of the highest priority first, of equals who
- * came first; returns how many.
+ * starves or came first; returns how many.
  */
 int wf_ufutex_wake(const void *addr, int nr, uint32_t bits);
 

@@ -28,7 +28,8 @@ enum { WF_BUCKET_BITS = 17, WF_NR_BUCKETS = 1 << WF_BUCKET_BITS };
 
 struct wf_bucket {
 	/* Of a ring, NULL if nobody waits. Of those that wait for one word the
-	 * highest priority is first, of equals the oldest. */
+	 * highest priority is first, of equals those that starve, the longest
+	 * first, then the oldest. */
 	struct wf_thread *first;
 	struct wf_spin lock;
 };
@@ -110,7 +111,7 @@ wf_bucket_after_locked(const struct wf_bucket *b, const struct wf_thread *t)
 	return t->wait_next != b->first ? t->wait_next : NULL;
 }
 
-/* The first of those that wait for t's word with a lower priority, or NULL. */
+/* The first of those that wait for t's word and come after t, or NULL. */
 struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
 					 const struct wf_thread *t);
 
@@ -119,7 +120,7 @@ static inline void wf_bucket_add_locked(struct wf_bucket *b,
 {
 	struct wf_thread *below = NULL, *at = b->first;
 
-	if (WF_UNLIKELY(t->rt_priority != 0))
+	if (WF_UNLIKELY(t->rt_priority != 0 || t->is_starving))
 		below = wf_bucket_below_locked(b, t);
 	if (at == NULL) {
 		t->wait_next = t->wait_prev = t;

@@ -192,6 +192,12 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 	return wait(addr, bits, deadline_ns);
 }
 
+int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
+			    int64_t deadline_ns, int64_t since_ns)
+{
+	return wf_ufutex_wait(addr, expected, WF_UFUTEX_ANY, deadline_ns);
+}
+
 int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
 			  void *arg, int64_t deadline_ns)
 {

@@ -1,0 +1,65 @@
+/*
+ * A thread that waits for a mutex is interrupted by signals all the time. It
+ * gets the mutex in its turn, though others pass that among them.
+ */
+#include <signal.h>
+#include <stdio.h>
+
+#include "busy.h"
+
+enum { NR_OTHERS = 4, NR_TIMES = 20, MOST_BEFORE = 1500 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int is_over, is_waiting;
+static long nr_others; /* mutex */
+
+static void on_signal(int sig)
+{
+}
+
+static void *pass_on(void *arg)
+{
+	while (!is_over) {
+		CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+		nr_others++;
+		busy_for_us(30);
+		CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	}
+	return arg;
+}
+
+static void *wait_for_it(void *arg)
+{
+	long most = 0;
+
+	for (int i = 0; i < NR_TIMES; i++) {
+		is_waiting = 1;
+		CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+		is_waiting = 0;
+		most = nr_others > most ? nr_others : most;
+		nr_others = 0;
+		CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+		sched_yield();
+	}
+	is_over = 1;
+	return most < MOST_BEFORE ? NULL : arg;
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	pthread_t others[NR_OTHERS], waiter;
+
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	threads_start(others, NR_OTHERS, pass_on, NULL);
+	waiter = thread_start(wait_for_it, &waiter);
+	while (!is_over) {
+		if (is_waiting)
+			CHECK_EQ(pthread_kill(waiter, SIGUSR1), 0);
+		usleep(20);
+	}
+	CHECK(thread_join(waiter) == NULL);
+	threads_join(others, NR_OTHERS);
+	printf("it had its turns\n");
+	return 0;
+}
