@@ -173,6 +173,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	f->was_replacing = was_replacing;
 	f->read_set = read_set;
 	t->at_cancel_point = false;
+	t->is_starving = false; /* the handler's own waits do not */
 	uc = (ucontext_t *)f->uc;
 	uc->uc_stack = altstack;
 	*wf_frame_mask(uc) = after;
