@@ -360,7 +360,7 @@ static int64_t rescue_and_retry(struct rounds *r, int64_t now)
 	next = earlier(r->next_tick, now, r->rescue_nap);
 	next = earlier(next, now, r->arrivals_nap);
 	next = earlier(next, now,
-		       arrivals == WF_ARRIVALS_SEEN ? WF_PATIENCE_NS : TICK_NS);
+		       arrivals == WF_ARRIVALS_SEEN ? WF_LONG_RUN_NS : TICK_NS);
 	return earlier(next, now, is_asking ? WF_TICK_RETRY_NS : TICK_NS);
 }
 

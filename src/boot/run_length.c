@@ -2,18 +2,6 @@
 
 #include "sched/idle.h"
 
-/* The VP has passed that many scheduling points in used_ns. */
-static void set_patience(struct wf_vp *vp, int64_t used_ns, uint64_t nr)
-{
-	uint64_t points = nr * WF_PATIENCE_NS / (uint64_t)used_ns;
-	uint32_t patience = points < WF_PATIENCE_LEAST ? WF_PATIENCE_LEAST :
-			    points > WF_PATIENCE_MOST  ? WF_PATIENCE_MOST :
-							 (uint32_t)points;
-
-	if (patience != wf_load_relaxed(&vp->patience))
-		wf_vp_set_patience(vp, patience);
-}
-
 /*
  * Do the VP's threads run for long enough to wake another VP for each? Sleeps
  * count like runs, for they cost as much as a wake: or else threads that are
@@ -29,7 +17,7 @@ void wf_run_length_see(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
 
 	/* One that computes tells nothing of those that follow it. */
 	if (used_ns > 0 && runs - w->runs > 1)
-		set_patience(vp, used_ns, runs - w->runs);
+		wf_vp_set_patience(vp, used_ns / (int64_t)(runs - w->runs));
 	if (used_ns < 0)
 		used_ns = was_long ? now_ns - w->runs_ns : 0;
 	is_long = used_ns >

@@ -39,6 +39,7 @@ enum {
 	SLICE_MAX_TICKS = 4,
 	SHARE_MIN = WF_BALANCE_TICK / 8, /* of B: 1/8 to 7/8 */
 	SHARE_MAX = WF_BALANCE_TICK - SHARE_MIN,
+	SHORT_RUN_NS = 12 * 1000,
 	/* Longer than any tick: the monitor itself was not run. */
 	LOST_NS = 50 * 1000 * 1000,
 };
@@ -402,7 +403,7 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 
 /*
  * Does it compute? Known for sure, or after it has run from look to look for
- * WF_PATIENCE_NS. Where most run for far less, the tick will tell soon enough.
+ * WF_LONG_RUN_NS. Where most run for far less, the tick will tell soon enough.
  */
 static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 {
@@ -411,13 +412,13 @@ static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 
 	if (v->t->from_b || wf_thread_is_hog(v->t))
 		return WF_ARRIVALS_KEPT;
-	if (wf_load_relaxed(&v->vp->patience) > WF_PATIENCE_LEAST * 8)
+	if (wf_load_relaxed(&v->vp->patience) > WF_PATIENCE_NS / SHORT_RUN_NS)
 		return WF_ARRIVALS_NONE;
 	if (is_new) {
 		w->seen_switches = v->switches;
 		w->seen_ns = now_ns;
 	}
-	return now_ns - w->seen_ns >= WF_PATIENCE_NS ? WF_ARRIVALS_KEPT :
+	return now_ns - w->seen_ns >= WF_LONG_RUN_NS ? WF_ARRIVALS_KEPT :
 						       WF_ARRIVALS_SEEN;
 }
 

@@ -24,9 +24,11 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
  * What the kernel or another kernel thread has made runnable is seen by a VP
  * at its next switch: whose thread computes gives way.
  */
+enum { WF_LONG_RUN_NS = 100 * 1000 };
+
 enum wf_arrivals {
 	WF_ARRIVALS_NONE,
-	WF_ARRIVALS_SEEN, /* look again in WF_PATIENCE_NS */
+	WF_ARRIVALS_SEEN, /* look again in WF_LONG_RUN_NS */
 	WF_ARRIVALS_KEPT, /* soon, for more is likely to come */
 };
 

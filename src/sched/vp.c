@@ -31,7 +31,7 @@ int wf_vps_init(uint32_t nr)
 		memset(vp, 0, sizeof(*vp));
 		vp->id = i;
 		vp->timers = timers;
-		wf_vp_set_patience(vp, WF_PATIENCE_MOST);
+		wf_vp_set_patience(vp, 0);
 		wf_runq_init(&vp->ring_i);
 		wf_runq_init(&vp->ring_b);
 		wf_inject_reset(&vp->inbox, queues);

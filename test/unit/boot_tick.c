@@ -264,16 +264,16 @@ static void test_arrival_ends_a_long_run(void **state)
 	arrive(vp);
 	/* Where others run for microseconds, it will, too. */
 	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
-	wf_vp_set_patience(vp, WF_PATIENCE_LEAST);
+	wf_vp_set_patience(vp, WF_LONG_RUN_NS);
 	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_SEEN);
-	machine_pass(WF_PATIENCE_NS / 2);
+	machine_pass(WF_LONG_RUN_NS / 2);
 	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_SEEN);
 	/* Another one by now. */
 	wf_count_own(&vp->counters, switches);
-	machine_pass(WF_PATIENCE_NS);
+	machine_pass(WF_LONG_RUN_NS);
 	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_SEEN);
 	assert_int_equal(machine.nr_signals, 0);
-	machine_pass(WF_PATIENCE_NS);
+	machine_pass(WF_LONG_RUN_NS);
 	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_KEPT);
 	assert_int_equal(machine.nr_signals, 1);
 }
