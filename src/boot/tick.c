@@ -410,6 +410,10 @@ static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 	struct wf_vp_watch *w = &v->vp->watch;
 	bool is_new = w->seen_switches != v->switches;
 
+	/* They stay, or it has been asked; the tick sees to both. */
+	if (wf_load_relaxed(&v->vp->balance) >= WF_BALANCE_TICK ||
+	    wf_vp_asked(v->vp) != WF_RESCHED_NONE)
+		return WF_ARRIVALS_NONE;
 	if (v->t->from_b || wf_thread_is_hog(v->t))
 		return WF_ARRIVALS_KEPT;
 	if (wf_load_relaxed(&v->vp->patience) > WF_PATIENCE_NS / SHORT_RUN_NS)

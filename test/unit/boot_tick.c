@@ -253,6 +253,21 @@ static void test_arrival_preempts_b(void **state)
 	arrive(vp);
 	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_KEPT);
 	assert_int_equal(machine.nr_signals, 1);
+	/* It has been asked, and is not seen to again and again for that. */
+	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+static void test_arrival_spares_b_what_it_is_owed(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine_pass(TICK / 3);
+	wf_store_relaxed(&vp->balance, WF_BALANCE_TICK);
+	arrive(vp);
+	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
+	assert_int_equal(machine.nr_signals, 0);
 }
 
 /* Who is no hog yet, but has run for as long as others may be passed over. */
@@ -470,6 +485,7 @@ int main(void)
 		cmocka_unit_test(test_timer_preempts_b),
 		cmocka_unit_test(test_timer_spares),
 		cmocka_unit_test(test_arrival_preempts_b),
+		cmocka_unit_test(test_arrival_spares_b_what_it_is_owed),
 		cmocka_unit_test(test_arrival_ends_a_long_run),
 		cmocka_unit_test(test_system_calls_are_not_disturbed),
 		cmocka_unit_test(test_new_sleeper_is_not_disturbed),
