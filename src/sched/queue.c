@@ -62,13 +62,19 @@ void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *ring, uint64_t entry)
 /*
  * What becomes runnable stays with its waker: a wake through the kernel costs
  * more than most threads run. Where they run for longer, or for one that has
- * computed before, a sleeping VP is worth its wake.
+ * computed before, a sleeping VP is worth its wake; not for the only one that
+ * a VP has to run, which it is about to do.
  */
 static bool is_shared(const struct wf_vp *vp, const struct wf_thread *t)
 {
-	return WF_UNLIKELY(wf_load_relaxed(&vp->runs_long) ||
-			   wf_thread_was_hog(t)) &&
-	       wf_idle_is_any();
+	if (WF_LIKELY(!wf_load_relaxed(&vp->runs_long) &&
+		      !wf_thread_was_hog(t)))
+		return false;
+	if (wf_load_relaxed(&vp->cur) == NULL &&
+	    wf_load_relaxed(&vp->lifo) == WF_ENTRY_NONE &&
+	    wf_runq_is_empty(&vp->ring_i))
+		return false;
+	return wf_idle_is_any();
 }
 
 static WF_COLD void share(struct wf_vp *vp, uint64_t entry)

@@ -209,6 +209,12 @@ static inline void wf_thread_set_hog(struct wf_thread *t)
 	t->hog |= WF_HOG_IS;
 }
 
+/* It ran for long, if not as long as one that computes, and waits again. */
+static inline void wf_thread_has_run_long(struct wf_thread *t)
+{
+	t->hog |= WF_HOG_IS << 1;
+}
+
 static inline void wf_thread_end_stay(struct wf_thread *t)
 {
 	t->hog = (uint8_t)(t->hog << 1) & WF_HOG_WAS;

@@ -55,6 +55,7 @@ static _Atomic uint32_t policy_epoch; /* A5 */
 /* One idle time of a VP. */
 struct idle {
 	bool has_begun, has_polled, has_slept;
+	bool was_woken;		  /* from its last sleep, by another thread */
 	bool was_tried;		  /* polling, as far as the policy allows */
 	uint32_t epoch, policy;	  /* when it began */
 	uint32_t nr_watched;	  /* wf_words_nr_watched then */
@@ -64,6 +65,14 @@ struct idle {
 	int64_t far_ns;		  /* last look at other VPs' words */
 	bool had_gap;		  /* while it polled */
 	long nr_involuntary;	  /* after SHORT_POLL_NS; -1: not known */
+};
+
+/* What a VP that was woken has run, and when that was to begin. */
+struct run {
+	struct wf_vp *vp;
+	struct wf_thread *t;
+	uint64_t switches;
+	int64_t begin_ns;
 };
 
 static void set_policy(uint32_t policy, uint32_t agents)
@@ -330,7 +339,8 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 		else if (wf_os_futex_wait(&vp->wake_word, 0, deadline) == 0 &&
 			 wf_load_acquire(&vp->wake_word) != 0)
 			wf_idle_woken(vp);
-		if (wf_load_acquire(&vp->wake_word) != 0)
+		idle->was_woken = wf_load_acquire(&vp->wake_word) != 0;
+		if (idle->was_woken)
 			idle->came_ns = wf_load_relaxed(&vp->wake_ns);
 	}
 	wf_idle_end(vp);
@@ -395,9 +405,34 @@ static void get_busy(struct wf_vp *vp, struct wf_thread *t)
 		wf_idle_wake_monitor();
 }
 
+static void begin_run(struct run *run, const struct idle *idle,
+		      struct wf_vp *vp, struct wf_thread *t)
+{
+	run->vp = idle->has_begun && idle->was_woken ? vp : NULL;
+	run->t = t;
+	run->switches = wf_load_relaxed(&vp->counters.switches) + 1;
+	run->begin_ns = idle->came_ns;
+}
+
+/*
+ * Who has a VP woken for it is worth that the next time, too, if it ran for
+ * longer than the wake took. Known of one that ran alone, and for no more than
+ * a look at the clock. It may be at its next stay by now: a hint.
+ */
+static void end_run(struct run *run, const struct wf_vp *vp)
+{
+	if (run->vp != vp ||
+	    run->switches != wf_load_relaxed(&vp->counters.switches))
+		return;
+	run->vp = NULL;
+	if (wf_os_now() - run->begin_ns > 3 * wf_idle_wake_cost())
+		wf_thread_has_run_long(run->t);
+}
+
 void wf_agent_run(struct wf_carrier *c)
 {
 	struct idle idle = { 0 };
+	struct run run = { 0 };
 
 	for (;;) {
 		struct wf_vp *vp = wf_load_relaxed(&c->vp);
@@ -417,9 +452,11 @@ void wf_agent_run(struct wf_carrier *c)
 		wf_carrier_ensure_spare();
 		t = find_thread(c, vp);
 		if (t == NULL) {
+			end_run(&run, vp);
 			wait_for_work(c, vp, &idle);
 			continue;
 		}
+		begin_run(&run, &idle, vp, t);
 		end_idle(&idle, vp);
 		get_busy(vp, t);
 		wf_switch_from_carrier(c, t);

@@ -139,6 +139,8 @@ static void test_who_has_computed(void **state)
 	struct wf_vp *vp = beside_an_idle_vp();
 	struct wf_thread *t = machine_hog();
 
+	machine_run(vp, machine_thread());
+	machine.nr_wakes = 0;
 	for (uint32_t nr_waits = 1; nr_waits <= 3; nr_waits++) {
 		wf_thread_end_stay(t);
 		assert_false(wf_thread_is_hog(t));
@@ -151,6 +153,21 @@ static void test_who_has_computed(void **state)
 	wf_queue_put(vp, t, WF_READY_WOKEN);
 	assert_int_equal(machine.nr_wakes, 3);
 	assert_int_not_equal(wf_load_relaxed(&vp->lifo), WF_ENTRY_NONE);
+}
+
+/* Nor is it worth one where its VP runs nobody and is about to run it. */
+static void test_the_only_one_stays(void **state)
+{
+	struct wf_vp *vp = beside_an_idle_vp();
+	struct wf_thread *one = machine_hog(), *other = machine_hog();
+
+	wf_thread_end_stay(one);
+	wf_thread_end_stay(other);
+	wf_queue_put(vp, one, WF_READY_WOKEN);
+	assert_int_equal(machine.nr_wakes, 0);
+	wf_queue_put(vp, other, WF_READY_WOKEN);
+	assert_int_equal(machine.nr_wakes, 1);
+	assert_ptr_equal(wf_queue_pick(vp), one);
 }
 
 static void test_who_computes_and_gives_way(void **state)
@@ -205,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_patience),
 		cmocka_unit_test(test_polling_is_not_charged),
 		cmocka_unit_test(test_who_has_computed),
+		cmocka_unit_test(test_the_only_one_stays),
 		cmocka_unit_test(test_who_computes_and_gives_way),
 		cmocka_unit_test(test_no_quiet_beside_an_idle_vp),
 	};
