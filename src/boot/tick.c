@@ -39,7 +39,6 @@ enum {
 	SLICE_MAX_TICKS = 4,
 	SHARE_MIN = WF_BALANCE_TICK / 8, /* of B: 1/8 to 7/8 */
 	SHARE_MAX = WF_BALANCE_TICK - SHARE_MIN,
-	SHORT_RUN_NS = 12 * 1000,
 	/* Longer than any tick: the monitor itself was not run. */
 	LOST_NS = 50 * 1000 * 1000,
 };
@@ -403,7 +402,8 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 
 /*
  * Does it compute? Known for sure, or after it has run from look to look for
- * WF_LONG_RUN_NS. Where most run for far less, the tick will tell soon enough.
+ * WF_LONG_RUN_NS. Where most run for less, they pass scheduling points, at which
+ * arrivals are seen; of another the tick will tell soon enough.
  */
 static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 {
@@ -416,7 +416,7 @@ static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 		return WF_ARRIVALS_NONE;
 	if (v->t->from_b || wf_thread_is_hog(v->t))
 		return WF_ARRIVALS_KEPT;
-	if (wf_load_relaxed(&v->vp->patience) > WF_PATIENCE_NS / SHORT_RUN_NS)
+	if (wf_load_relaxed(&v->vp->patience) > WF_PATIENCE_NS / WF_LONG_RUN_NS)
 		return WF_ARRIVALS_NONE;
 	if (is_new) {
 		w->seen_switches = v->switches;

@@ -48,6 +48,7 @@
 enum {
 	NR_ENTRIES = 256,
 	BATCH = 32,
+	LOOKS_PER_POINT = 2, /* as who gives way, and who comes */
 	/* To ask about so many costs little more than to sleep until a time,
 	 * and where no more come from sleep to sleep none is left soon. */
 	FEW = 4,
@@ -179,7 +180,8 @@ static void look(struct wf_vp *vp)
 	io->nr_looks = nr > 0 || wf_uring_wants_enter(&io->ring) ?
 			       io->nr_looks + 1 :
 			       0;
-	if (nr >= BATCH || io->nr_looks >= wf_load_relaxed(&vp->patience) ||
+	if (nr >= BATCH ||
+	    io->nr_looks >= LOOKS_PER_POINT * wf_load_relaxed(&vp->patience) ||
 	    (io->nr_looks > 0 && wf_queue_is_left_to_b(vp))) { /* G5 */
 		wf_uring_enter(&io->ring, 0, 0);
 		io->nr_looks = 0;

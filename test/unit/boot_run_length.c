@@ -95,10 +95,14 @@ static void test_patience(void **state)
 	machine_run(vp, machine_thread());
 	pass_tick();
 	assert_int_equal(wf_load_relaxed(&vp->patience), WF_PATIENCE_MOST);
-	count_switches(vp, 100);
+	count_switches(vp, 80);
 	pass_tick();
-	assert_int_equal(wf_load_relaxed(&vp->patience), 40);
+	assert_int_equal(wf_load_relaxed(&vp->patience), 32);
 	assert_int_equal(wf_load_relaxed(&vp->lifo_most), 2);
+	count_switches(vp, 50);
+	pass_tick();
+	assert_int_equal(wf_load_relaxed(&vp->patience), 20);
+	assert_int_equal(wf_load_relaxed(&vp->lifo_most), 1);
 	count_switches(vp, 3);
 	pass_tick();
 	assert_int_equal(wf_load_relaxed(&vp->patience), 1);
