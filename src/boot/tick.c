@@ -402,8 +402,8 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 
 /*
  * Does it compute? Known for sure, or after it has run from look to look for
- * WF_LONG_RUN_NS. Where most run for less, they pass scheduling points, at which
- * arrivals are seen; of another the tick will tell soon enough.
+ * WF_LONG_RUN_NS. Where most run for less, arrivals are seen at their
+ * scheduling points; of another the tick will tell soon enough.
  */
 static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 {
@@ -414,7 +414,7 @@ static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 	if (wf_load_relaxed(&v->vp->balance) >= WF_BALANCE_TICK ||
 	    wf_vp_asked(v->vp) != WF_RESCHED_NONE)
 		return WF_ARRIVALS_NONE;
-	if (v->t->from_b || wf_thread_is_hog(v->t))
+	if (wf_thread_is_hog(v->t))
 		return WF_ARRIVALS_KEPT;
 	if (wf_load_relaxed(&v->vp->patience) > WF_PATIENCE_NS / WF_LONG_RUN_NS)
 		return WF_ARRIVALS_NONE;

@@ -24,7 +24,8 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
  * What the kernel or another kernel thread has made runnable is seen by a VP
  * at its next switch: whose thread computes gives way.
  */
-enum { WF_LONG_RUN_NS = 100 * 1000 };
+/* To end a run costs 5 us. */
+enum { WF_LONG_RUN_NS = 400 * 1000 };
 
 enum wf_arrivals {
 	WF_ARRIVALS_NONE,

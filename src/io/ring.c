@@ -14,7 +14,7 @@
  *     sets sleeps_in_ring before it is in the idle list (sched/idle.h, I2), so
  *     whoever takes it out of the list sees how it sleeps.
  * G5. A request is handed to the kernel when its VP has nothing to run, or
- *     nothing but what computes, when BATCH of them have come together, or
+ *     begins to run who computes, when BATCH of them have come together, or
  *     after a number of scheduling points (enum wf_patience). What the kernel
  *     has yet to do for requests (IORING_SQ_TASKRUN) is done in the carrier's
  *     next system call, whatever it is for, or at the same points.
@@ -42,13 +42,11 @@
 #include "os/mem.h"
 #include "os/sys.h"
 #include "os/uring.h"
-#include "sched/queue.h"
 #include "sched/vp_io.h"
 
 enum {
 	NR_ENTRIES = 256,
 	BATCH = 32,
-	LOOKS_PER_POINT = 2, /* as who gives way, and who comes */
 	/* To ask about so many costs little more than to sleep until a time,
 	 * and where no more come from sleep to sleep none is left soon. */
 	FEW = 4,
@@ -180,9 +178,9 @@ static void look(struct wf_vp *vp)
 	io->nr_looks = nr > 0 || wf_uring_wants_enter(&io->ring) ?
 			       io->nr_looks + 1 :
 			       0;
-	if (nr >= BATCH ||
-	    io->nr_looks >= LOOKS_PER_POINT * wf_load_relaxed(&vp->patience) ||
-	    (io->nr_looks > 0 && wf_queue_is_left_to_b(vp))) { /* G5 */
+	/* G5; two looks at a switch. */
+	if (nr >= BATCH || io->nr_looks >= 2 * wf_load_relaxed(&vp->patience) ||
+	    (io->nr_looks > 0 && wf_vp_runs_hog(vp))) {
 		wf_uring_enter(&io->ring, 0, 0);
 		io->nr_looks = 0;
 		wf_unasked_age(idle_self(vp), &io->unasked);

@@ -57,8 +57,6 @@ bool wf_queue_may_hand_off(struct wf_vp *vp);
  */
 uint32_t wf_queue_waiting_i(const struct wf_vp *vp);
 uint32_t wf_queue_waiting_b(const struct wf_vp *vp);
-/* Is one of B's next, whatever there is to see to? */
-bool wf_queue_is_left_to_b(const struct wf_vp *vp);
 /* Of these, is there anything that only the owner can take? */
 bool wf_queue_has_own(const struct wf_vp *vp);
 /* Has anybody given vp work, or everybody? Reads words that rarely change. */

@@ -205,6 +205,14 @@ static inline void wf_vp_ask(struct wf_vp *vp, enum wf_resched why,
 	wf_store_release(&vp->resched, why);
 }
 
+/* Will it be long until the next scheduling point? Owner. */
+static inline bool wf_vp_runs_hog(const struct wf_vp *vp)
+{
+	const struct wf_thread *t = wf_load_relaxed(&vp->cur);
+
+	return t != NULL && wf_thread_is_hog(t);
+}
+
 /* What is asked of the thread that runs now. */
 static inline enum wf_resched wf_vp_asked(const struct wf_vp *vp)
 {

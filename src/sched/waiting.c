@@ -25,11 +25,6 @@ uint32_t wf_queue_waiting_b(const struct wf_vp *vp)
 	return wf_runq_len(&vp->ring_b);
 }
 
-bool wf_queue_is_left_to_b(const struct wf_vp *vp)
-{
-	return wf_queue_waiting_b(vp) > 0 && entries_of_i(vp) == 0;
-}
-
 bool wf_queue_has_own(const struct wf_vp *vp)
 {
 	return wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||

@@ -218,7 +218,14 @@ static void test_timer_preempts_b(void **state)
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), woken);
 }
 
-static void test_timer_spares(void **state)
+/* As a kernel thread does it. */
+static void arrive(struct wf_vp *vp)
+{
+	wf_queue_put_remote(NULL, machine_thread(), WF_READY_WOKEN);
+	atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
+}
+
+static void test_others_are_spared(void **state)
 {
 	struct wf_vp *vp = one_vp();
 
@@ -234,13 +241,9 @@ static void test_timer_spares(void **state)
 	wf_store_relaxed(&vp->balance, WF_BALANCE_TICK);
 	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 0);
-}
-
-/* As a kernel thread does it. */
-static void arrive(struct wf_vp *vp)
-{
-	wf_queue_put_remote(NULL, machine_thread(), WF_READY_WOKEN);
-	atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
+	arrive(vp);
+	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
+	assert_int_equal(machine.nr_signals, 0);
 }
 
 static void test_arrival_preempts_b(void **state)
@@ -256,18 +259,6 @@ static void test_arrival_preempts_b(void **state)
 	/* It has been asked, and is not seen to again and again for that. */
 	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
 	assert_int_equal(machine.nr_signals, 1);
-}
-
-static void test_arrival_spares_b_what_it_is_owed(void **state)
-{
-	struct wf_vp *vp = one_vp();
-
-	machine_run(vp, machine_hog());
-	machine_pass(TICK / 3);
-	wf_store_relaxed(&vp->balance, WF_BALANCE_TICK);
-	arrive(vp);
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
-	assert_int_equal(machine.nr_signals, 0);
 }
 
 /* Who is no hog yet, but has run for as long as others may be passed over. */
@@ -483,9 +474,8 @@ int main(void)
 		cmocka_unit_test(test_short_slices_beside_many),
 		cmocka_unit_test(test_b_is_owed),
 		cmocka_unit_test(test_timer_preempts_b),
-		cmocka_unit_test(test_timer_spares),
+		cmocka_unit_test(test_others_are_spared),
 		cmocka_unit_test(test_arrival_preempts_b),
-		cmocka_unit_test(test_arrival_spares_b_what_it_is_owed),
 		cmocka_unit_test(test_arrival_ends_a_long_run),
 		cmocka_unit_test(test_system_calls_are_not_disturbed),
 		cmocka_unit_test(test_new_sleeper_is_not_disturbed),
