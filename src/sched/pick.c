@@ -207,7 +207,8 @@ static void prefetch_following(const struct wf_runq *ring)
 	second = wf_runq_peek(ring, 0);
 	third = wf_runq_peek(ring, 1);
 	if ((second & WF_ENTRY_UNSTARTED) == 0)
-		wf_ready_prefetch(wf_table_at((uint32_t)second));
+		wf_ready_prefetch(wf_table_at((uint32_t)second),
+				  WF_LINES_OF_YIELD);
 	__builtin_prefetch(wf_table_at((uint32_t)third), 1);
 }
 

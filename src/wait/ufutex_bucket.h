@@ -46,11 +46,11 @@ static inline struct wf_bucket *wf_bucket_of(const void *addr)
 {
 	uint64_t a = (uintptr_t)addr;
 	uint64_t near = (a >> 6) & 63;
-	/* The page, and the quarter of the line. */
-	uint64_t far = a & ~UINT64_C(0xfcf);
+	/* The page, and the half of the line: numbers that follow each other
+	 * where words lie densely, as Fibonacci hashing spreads them best. */
+	uint64_t far = (a >> 12 << 1) | ((a >> 5) & 1);
 
-	/* Fibonacci hashing: the golden ratio, for numbers times 4096. */
-	far *= UINT64_C(0x9e3779b97f4a7);
+	far *= UINT64_C(0x9e3779b97f4a7c15); /* by the golden ratio */
 	return &wf_buckets[(far >> (64 - WF_BUCKET_BITS)) ^ near];
 }
 

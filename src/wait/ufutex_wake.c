@@ -46,7 +46,7 @@ static int take_locked(struct wf_bucket *b, const void *addr, int nr,
 		struct wf_thread *after = wf_bucket_after_locked(b, t);
 
 		if (t->wait_addr == addr && (t->wait_bits & bits) != 0) {
-			wf_ready_prefetch(t);
+			wf_ready_prefetch(t, WF_LINES_OF_WAIT);
 			wf_bucket_take_locked(b, t, 0);
 			batch_add(batch, t);
 			taken++;
@@ -113,7 +113,7 @@ void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
 	wf_bucket_lock(me, b);
 	t = wf_ufutex_take_first_locked(b, addr);
 	if (t != NULL)
-		wf_ready_prefetch(t);
+		wf_ready_prefetch(t, WF_LINES_OF_WAIT);
 	wf_bucket_unlock(wf_bucket_vp(me), b);
 	if (me != NULL)
 		wf_signals_open(me, mask);
@@ -133,7 +133,7 @@ WF_INLINE int wake_one(struct wf_thread *me, const void *addr,
 	wf_bucket_lock(me, b);
 	t = first_locked(b, addr, &more);
 	if (WF_LIKELY(t != NULL))
-		wf_ready_prefetch(t);
+		wf_ready_prefetch(t, WF_LINES_OF_WAIT);
 	token = decide(arg, t != NULL, more);
 	if (WF_LIKELY(t != NULL))
 		wf_bucket_take_locked(b, t, token);

@@ -387,7 +387,7 @@ struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
 		return NULL;
 	t = waiter_of(place);
 	if (t != NULL && key_of(place) == key && t->wait_addr == key) {
-		wf_ready_prefetch(t);
+		wf_ready_prefetch(t, WF_LINES_OF_WAIT);
 		if (place.is_slot)
 			wf_word_slot_mute_locked(place.n);
 		else
