@@ -75,8 +75,8 @@ def test_what_is_there_costs_one_call(kind, backend):
     found = calls_for_what_is_there(kind, backend)
     # Of these the next call depends on how long the last took, and under
     # strace, on a busy machine, it may take long.
-    attempts = 10 if kind in ("file", "memory", "sending", "proc",
-                               "open") else 0
+    attempts = 100 if kind in ("file", "memory", "sending", "proc",
+                                "open") else 0
     while found != READY[kind] and attempts > 0:
         found = calls_for_what_is_there(kind, backend)
         attempts -= 1
