@@ -14,13 +14,16 @@ A busy machine shows pairs that a quiet one does not: --runs 7 takes medians.
 import argparse
 import itertools
 import json
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench.lib import report, sides as lib_sides  # noqa: E402
+
 LIMIT_S = 60
 LESS, MORE = 0.5, 2
 LONG_MS = 50
@@ -35,18 +38,17 @@ def parse(argv):
                         help="1 or 2; both if not given")
     parser.add_argument("--only", action="append", default=[],
                         help="pairs with this kind")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/beside.json")
     return parser.parse_args(argv)
 
 
 def command(options, kind, nr_cpus):
-    cpus = sorted(os.sched_getaffinity(0))[-nr_cpus:]
-    pinned = ["taskset", "-c", ",".join(map(str, cpus))]
+    words = lib_sides.pinned(nr_cpus)
     if kind == "weft":
-        pinned += [str(options.build / "weft"), "run", "--vps", str(nr_cpus),
-                   "--"]
-    return pinned + [str(options.build / "bench/beside/bench_beside")]
+        words += [str(options.build / "weft"), "run", "--vps", str(nr_cpus),
+                  "--"]
+    return words + [str(options.build / "bench/beside/bench_beside")]
 
 
 def measure(options, kind, nr_cpus, pair):

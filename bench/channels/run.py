@@ -38,7 +38,7 @@ def parse(argv):
                         help="ratios of CPU time where both are on one CPU: "
                         "on a machine in use")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/channels.json")
     return parser.parse_args(argv)
 

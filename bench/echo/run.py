@@ -93,7 +93,7 @@ def parse(argv):
     parser.add_argument("--sides", help="some only, with commas between")
     parser.add_argument("--go", default="go", metavar="PATH")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/echo.json")
     options = parser.parse_args(argv)
     unknown = set(options.parts) - {part.name for part in PARTS}

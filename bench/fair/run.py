@@ -24,6 +24,10 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench.lib import report, sides as lib_sides  # noqa: E402
+
 HERE = ROOT / "bench/fair"
 PYTHON = "/usr/bin/python3"
 LIMIT_S = 60
@@ -93,19 +97,18 @@ def parse(argv):
                         help="1 or 2; both if not given")
     parser.add_argument("--only", action="append", default=[],
                         help="rows whose name contains this")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/fair.json")
     return parser.parse_args(argv)
 
 
 def prefix(options, kind, nr_cpus):
     """The command's beginning: the last nr_cpus CPUs, and weft or not."""
-    cpus = sorted(os.sched_getaffinity(0))[-nr_cpus:]
-    pinned = ["taskset", "-c", ",".join(map(str, cpus))]
     if kind == "native":
-        return pinned
-    return pinned + [str(options.build / "weft"), "run", "--stats",
-                     "--vps", str(nr_cpus), "--"]
+        return lib_sides.pinned(nr_cpus)
+    return lib_sides.pinned(nr_cpus) + [
+        str(options.build / "weft"), "run", "--stats", "--vps", str(nr_cpus),
+        "--"]
 
 
 def figures(text):

@@ -47,7 +47,7 @@ def parse(argv):
                         help="where the file is (below the build's)")
     parser.add_argument("--fio", default="fio", metavar="PATH")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/files.json")
     options = parser.parse_args(argv)
     unknown = set(options.rows) - set(ROWS)

@@ -30,7 +30,7 @@ def parse(argv):
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 4, 32])
     parser.add_argument("--value", type=int, default=32, metavar="BYTES")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/kv.json")
     return parser.parse_args(argv)
 

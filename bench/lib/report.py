@@ -4,8 +4,11 @@ A target is shown beside what was measured, met or not. Nothing is asserted:
 a figure is worth what the machine was at that moment.
 """
 
+import argparse
 import dataclasses
 import json
+import os
+import pathlib
 import statistics
 
 WIDTHS = (22, 10, 10, 10)
@@ -103,6 +106,16 @@ def summary(rows):
     failed = [row.name for row in rows if row.errors]
     text = f"{sum(checks)} of {len(checks)} targets met"
     return text + (f"; failed: {', '.join(failed)}" if failed else "")
+
+
+def result_file(name):
+    """What argparse makes of --json and --plot: said before the runs, which
+    are long, if it cannot be written behind them."""
+    path = pathlib.Path(name)
+    there = next(p for p in (path, *path.absolute().parents) if p.exists())
+    if path.is_dir() or not os.access(there, os.W_OK):
+        raise argparse.ArgumentTypeError(f"'{name}' cannot be written")
+    return path
 
 
 def write_json(path, head, rows):

@@ -26,6 +26,12 @@ def one_cpu():
     return 1 if 1 in allowed else max(allowed)
 
 
+def pinned(nr_cpus):
+    """The beginning of a command that may use that many CPUs, the last ones."""
+    cpus = sorted(os.sched_getaffinity(0))[-nr_cpus:]
+    return ["taskset", "-c", ",".join(map(str, cpus))]
+
+
 def environment(**more):
     kept = {k: v for k, v in os.environ.items()
             if k not in SCRUBBED and not k.startswith("WEFT_")}

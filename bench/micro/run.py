@@ -38,7 +38,7 @@ def parse(argv):
     parser.add_argument("--go", default="go", metavar="PATH",
                         help="the Go compiler")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/micro.json")
     options = parser.parse_args(argv)
     options.runs = options.runs or (3 if options.quick else 7)

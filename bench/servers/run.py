@@ -88,7 +88,7 @@ def parse(argv):
     parser.add_argument("--profile", type=pathlib.Path, metavar="FOLDER",
                         help="also a profile of each server there, by perf")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/servers.json")
     options = parser.parse_args(argv)
     unknown = [name for name in options.parts

@@ -41,7 +41,7 @@ def parse(argv):
     parser.add_argument("--functions", action="store_true",
                         help="by function, too")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/steps.json")
     options = parser.parse_args(argv)
     unknown = set(options.rows) - set(ROWS)

@@ -8,27 +8,10 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "robust.h"
 #include "threading.h"
 
-enum { BYTES = 4096 };
-
 static sem_t locked, over;
-
-static pthread_mutex_t *map_mutex(int protocol)
-{
-	pthread_mutexattr_t attr;
-	pthread_mutex_t *m = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
-				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(m != MAP_FAILED);
-	CHECK_EQ(pthread_mutexattr_init(&attr), 0);
-	CHECK_EQ(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST), 0);
-	CHECK_EQ(pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED),
-		 0);
-	CHECK_EQ(pthread_mutexattr_setprotocol(&attr, protocol), 0);
-	CHECK_EQ(pthread_mutex_init(m, &attr), 0);
-	return m;
-}
 
 static void *lock_and_end(void *mutex)
 {
@@ -67,14 +50,14 @@ static void *hold(void *mutex)
 
 static void run(int protocol)
 {
-	pthread_mutex_t *before = map_mutex(protocol);
-	pthread_mutex_t *after = map_mutex(protocol);
+	pthread_mutex_t *before = map_robust(1, protocol);
+	pthread_mutex_t *after = map_robust(1, protocol);
 	pthread_t threads[2];
 
 	/* Its neighbours on both sides stay. */
 	threads[0] = thread_start(hold, before);
 	CHECK_EQ(sem_wait(&locked), 0);
-	threads[1] = thread_start(lock_and_unmap, map_mutex(protocol));
+	threads[1] = thread_start(lock_and_unmap, map_robust(1, protocol));
 	CHECK_EQ(sem_wait(&locked), 0);
 	for (int i = 0; i < 2; i++) {
 		thread_join(thread_start(lock_and_end, after));
@@ -87,7 +70,7 @@ static void run(int protocol)
 	take_over(before);
 	/* What cannot be unmapped takes nothing away. */
 	CHECK_EQ(pthread_mutex_lock(after), 0);
-	CHECK_EQ(munmap((char *)after + 1, BYTES), -1);
+	CHECK_EQ(munmap((char *)after + 1, ROBUST_BYTES), -1);
 	CHECK_EQ(errno, EINVAL);
 	CHECK_EQ(pthread_mutex_unlock(after), 0);
 }

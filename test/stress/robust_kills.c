@@ -8,27 +8,12 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "robust.h"
 #include "stress.h"
 
-enum { NR_MUTEXES = 4, NR_THREADS = 6, BYTES = 4096 };
+enum { NR_MUTEXES = 4, NR_THREADS = 6 };
 
 static pthread_mutex_t *mutexes;
-
-static pthread_mutex_t *map_mutexes(int nr)
-{
-	pthread_mutexattr_t attr;
-	pthread_mutex_t *m = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
-				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(m != MAP_FAILED);
-	CHECK_EQ(pthread_mutexattr_init(&attr), 0);
-	CHECK_EQ(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST), 0);
-	CHECK_EQ(pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED),
-		 0);
-	for (int i = 0; i < nr; i++)
-		CHECK_EQ(pthread_mutex_init(&m[i], &attr), 0);
-	return m;
-}
 
 static void lock(pthread_mutex_t *m)
 {
@@ -42,10 +27,10 @@ static void lock(pthread_mutex_t *m)
 /* The kernel gives up the list of a thread that has unmapped one. */
 static void *unmap_locked(void *arg)
 {
-	pthread_mutex_t *m = map_mutexes(1);
+	pthread_mutex_t *m = map_robust(1, PTHREAD_PRIO_NONE);
 
 	lock(m);
-	CHECK_EQ(munmap(m, BYTES), 0);
+	CHECK_EQ(munmap(m, ROBUST_BYTES), 0);
 	return arg;
 }
 
@@ -90,7 +75,7 @@ int main(int argc, char **argv)
 	stress_begin(argc, argv);
 	random = stress_seed;
 	nr_kills = stress_scale(100);
-	mutexes = map_mutexes(NR_MUTEXES);
+	mutexes = map_robust(NR_MUTEXES, PTHREAD_PRIO_NONE);
 	for (long k = 0; k < nr_kills; k++) {
 		uintptr_t nr = (uintptr_t)random_next(&random);
 		pid_t child = fork();

@@ -51,9 +51,9 @@ def parse(argv):
     parser.add_argument("--bytes-per-us", type=int, default=12,
                         help="its bandwidth (12)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/ptl-n.json")
-    parser.add_argument("--plot", type=pathlib.Path,
+    parser.add_argument("--plot", type=report.result_file,
                         default=ROOT / "bench/results/ptl-n.png")
     options = parser.parse_args(argv)
     options.units = [int(unit) for unit in options.units.split(",")] \

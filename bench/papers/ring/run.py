@@ -68,9 +68,9 @@ def parse(argv):
                         "on a machine in use")
     parser.add_argument("--go", default="go", metavar="PATH")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/ring.json")
-    parser.add_argument("--plot", type=pathlib.Path,
+    parser.add_argument("--plot", type=report.result_file,
                         default=ROOT / "bench/results/ring.png")
     options = parser.parse_args(argv)
     unknown = set(options.ways.split(",")) - set(WAYS)

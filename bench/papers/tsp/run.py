@@ -37,9 +37,9 @@ def parse(argv):
                         help="length of a run in percent of 0.2 s, if one "
                         "search does not take longer (25)")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--json", type=pathlib.Path,
+    parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/tsp.json")
-    parser.add_argument("--plot", type=pathlib.Path,
+    parser.add_argument("--plot", type=report.result_file,
                         default=ROOT / "bench/results/tsp.png")
     return parser.parse_args(argv)
 
