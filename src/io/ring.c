@@ -28,15 +28,13 @@
 #include "io/ring.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include "base/options.h"
 #include "io/kept.h"
+#include "io/ring_internal.h"
 #include "io/unasked.h"
 #include "os/clock.h"
 #include "os/mem.h"
@@ -58,21 +56,8 @@ enum {
 /* user_data that is not a request. */
 enum { DATA_WAKE = 1 };
 
-struct wf_vp_io {
-	struct wf_uring ring;
-	int wake_fd;
-	_Atomic bool is_made; /* the descriptors are there (G6) */
-	bool is_wake_armed;
-	_Atomic bool naps; /* owner; anybody reads (G7) */
-	bool has_napped;   /* for its whole time */
-	uint32_t nr_looks; /* since the kernel has had something to do */
-	struct wf_unasked unasked; /* what the ring has */
-} WF_ALIGNED(WF_CACHE_LINE);
-
-static struct wf_vp_io *ios; /* by VP */
+struct wf_rings wf_rings;
 static _Atomic bool lacks_futex;
-static _Atomic bool is_refused;
-static _Atomic bool is_ending; /* wf_ring_end has just been called */
 
 /* --- taking -------------------------------------------------------------- */
 
@@ -86,7 +71,7 @@ static WF_COLD void let_it_end(void)
 
 	while (wf_sys(SYS_nanosleep, &pause, &pause) == -EINTR)
 		;
-	wf_store_relaxed(&is_ending, false);
+	wf_store_relaxed(&wf_rings.are_ending, false);
 }
 
 static void count(struct wf_vp *vp, int by)
@@ -110,7 +95,7 @@ static void take_all(struct wf_vp *vp)
 	struct wf_thread *me = idle_self(vp);
 	struct io_uring_cqe cqe;
 
-	if (WF_UNLIKELY(wf_load_relaxed(&is_ending)))
+	if (WF_UNLIKELY(wf_load_relaxed(&wf_rings.are_ending)))
 		let_it_end();
 	while (wf_uring_take_cqe(&io->ring, &cqe)) {
 		if (cqe.user_data == DATA_WAKE) {
@@ -334,7 +319,8 @@ static int make_io(struct wf_vp_io *io)
 
 bool wf_ring_is_refused(void)
 {
-	return wf_options.io != WF_IO_URING || wf_load_relaxed(&is_refused);
+	return wf_options.io != WF_IO_URING ||
+	       wf_load_relaxed(&wf_rings.are_refused);
 }
 
 int wf_ring_ensure(struct wf_vp *vp)
@@ -342,16 +328,17 @@ int wf_ring_ensure(struct wf_vp *vp)
 	struct wf_vp_io *io;
 	int err;
 
-	if (WF_LIKELY(vp->io != NULL && !wf_load_relaxed(&is_refused)))
+	if (WF_LIKELY(vp->io != NULL &&
+		      !wf_load_relaxed(&wf_rings.are_refused)))
 		return 0;
-	if (wf_ring_is_refused() || ios == NULL)
+	if (wf_ring_is_refused() || wf_rings.by_vp == NULL)
 		return -ENOSYS;
-	io = &ios[vp->id];
+	io = &wf_rings.by_vp[vp->id];
 	err = make_io(io);
 	if (err < 0) {
 		/* What may be there later is asked for again. */
 		if (err != -EMFILE && err != -ENFILE && err != -ENOMEM)
-			wf_store_relaxed(&is_refused, true);
+			wf_store_relaxed(&wf_rings.are_refused, true);
 		return -ENOSYS;
 	}
 	vp->io = io;
@@ -370,131 +357,8 @@ int wf_ring_start(void)
 	uint32_t nr = wf_sched.nr_vps;
 
 	wf_vp_io_ops = &ops;
-	if (ios == NULL)
-		ios = wf_os_reserve(wf_align_up(nr * sizeof(*ios), WF_PAGE));
-	return ios != NULL ? 0 : -ENOMEM;
-}
-
-/* --- all rings ----------------------------------------------------------- */
-
-static bool is_made(const struct wf_vp_io *io)
-{
-	/* acquire: pairs with wf_ring_ensure. */
-	return wf_load_acquire(&io->is_made);
-}
-
-/* The kernel may have no memory for it just now (EAGAIN). */
-static void submit_named(struct wf_uring *ring, unsigned int first,
-			 unsigned int last)
-{
-	enum { MOST_NAPS = 1000 };
-	const struct timespec nap = { 0, WF_NS_PER_MS };
-	int naps = 0;
-
-	while (wf_uring_names(ring, first, last) && naps < MOST_NAPS) {
-		if (wf_sys(SYS_io_uring_enter, ring->fd,
-			   wf_uring_unsubmitted(ring), 0, 0, NULL, 0) > 0)
-			continue;
-		wf_sys(SYS_nanosleep, &nap, NULL);
-		naps++;
-	}
-}
-
-/* Files come and go while threads wait for sockets: these wait on (G5). */
-void wf_ring_flush(unsigned int first, unsigned int last)
-{
-	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		if (is_made(&ios[i]))
-			submit_named(&ios[i].ring, first, last);
-	}
-}
-
-/*
- * What the kernel gives up when it destroys a ring it gives up later, and the
- * ports are in use until then. What is given up before is done when the kernel
- * threads that had submitted it end, which is before the process has ended.
- */
-void wf_ring_end(void)
-{
-	wf_store_relaxed(&is_ending, true);
-	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		if (is_made(&ios[i]) &&
-		    wf_load_relaxed(&wf_sched.vps[i].nr_requests) > 0)
-			wf_uring_cancel_all(&ios[i].ring);
-	}
-}
-
-bool wf_ring_give_up(void)
-{
-	bool any = false;
-
-	wf_store_relaxed(&is_refused, true);
-	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		if (!is_made(&ios[i]) ||
-		    wf_load_relaxed(&wf_sched.vps[i].nr_requests) == 0)
-			continue;
-		any = true;
-		submit_named(&ios[i].ring, 0, UINT_MAX);
-		wf_uring_cancel_all(&ios[i].ring);
-	}
-	return any;
-}
-
-void wf_ring_keep_on(void)
-{
-	wf_store_relaxed(&is_refused, false);
-}
-
-void wf_ring_fork_child(void)
-{
-	wf_store_relaxed(&is_ending, false);
-	/* The mappings did not come along; the descriptors did. */
-	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		if (is_made(&ios[i])) {
-			wf_sys(SYS_close, ios[i].ring.fd);
-			wf_sys(SYS_close, ios[i].wake_fd);
-		}
-		memset(&ios[i], 0, sizeof(ios[i]));
-		wf_sched.vps[i].io = NULL;
-		wf_store_relaxed(&wf_sched.vps[i].nr_requests, 0);
-	}
-}
-
-/* --- weft's own descriptors ---------------------------------------------- */
-
-unsigned int wf_ring_first_own(unsigned int first)
-{
-	unsigned int own = ~0U;
-
-	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		unsigned int ring = (unsigned int)ios[i].ring.fd;
-		unsigned int wake = (unsigned int)ios[i].wake_fd;
-
-		if (!is_made(&ios[i]))
-			continue;
-		own = ring >= first && ring < own ? ring : own;
-		own = wake >= first && wake < own ? wake : own;
-	}
-	return own;
-}
-
-/* The mappings and the requests of a ring do not depend on its number. */
-bool wf_ring_make_way(int fd)
-{
-	for (uint32_t i = 0; ios != NULL && i < wf_sched.nr_vps; i++) {
-		int *own = ios[i].ring.fd == fd ? &ios[i].ring.fd :
-			   ios[i].wake_fd == fd ? &ios[i].wake_fd :
-						  NULL;
-		long other;
-
-		if (own == NULL || !is_made(&ios[i]))
-			continue;
-		other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
-		if (other < 0)
-			other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
-		if (other < 0)
-			return false;
-		*own = (int)other;
-	}
-	return true;
+	if (wf_rings.by_vp == NULL)
+		wf_rings.by_vp = wf_os_reserve(
+			wf_align_up(nr * sizeof(*wf_rings.by_vp), WF_PAGE));
+	return wf_rings.by_vp != NULL ? 0 : -ENOMEM;
 }

@@ -1,0 +1,160 @@
+/*
+ * What concerns the rings of all VPs: descriptors that are closed or wanted,
+ * the process's end, fork. G1 to G7 are in io/ring.c.
+ */
+#include "io/ring.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "io/ring_internal.h"
+#include "os/clock.h"
+#include "os/sys.h"
+#include "sched/vp.h"
+
+/* VP i's, or NULL if it has made none. */
+static struct wf_vp_io *made(uint32_t i)
+{
+	struct wf_vp_io *io = &wf_rings.by_vp[i];
+
+	/* acquire: pairs with wf_ring_ensure. */
+	return wf_load_acquire(&io->is_made) ? io : NULL;
+}
+
+static uint32_t nr_rings(void)
+{
+	return wf_rings.by_vp != NULL ? wf_sched.nr_vps : 0;
+}
+
+static bool has_requests(uint32_t i)
+{
+	return wf_load_relaxed(&wf_sched.vps[i].nr_requests) > 0;
+}
+
+/* The kernel may have no memory for it just now (EAGAIN). */
+static void submit_named(struct wf_uring *ring, unsigned int first,
+			 unsigned int last)
+{
+	enum { MOST_NAPS = 1000 };
+	const struct timespec nap = { 0, WF_NS_PER_MS };
+	int naps = 0;
+
+	while (wf_uring_names(ring, first, last) && naps < MOST_NAPS) {
+		if (wf_sys(SYS_io_uring_enter, ring->fd,
+			   wf_uring_unsubmitted(ring), 0, 0, NULL, 0) > 0)
+			continue;
+		wf_sys(SYS_nanosleep, &nap, NULL);
+		naps++;
+	}
+}
+
+/* Files come and go while threads wait for sockets: these wait on (G5). */
+void wf_ring_flush(unsigned int first, unsigned int last)
+{
+	for (uint32_t i = 0; i < nr_rings(); i++) {
+		struct wf_vp_io *io = made(i);
+
+		if (io != NULL)
+			submit_named(&io->ring, first, last);
+	}
+}
+
+/*
+ * What the kernel gives up when it destroys a ring it gives up later, and the
+ * ports are in use until then. What is given up before is done when the kernel
+ * threads that had submitted it end, which is before the process has ended.
+ */
+void wf_ring_end(void)
+{
+	wf_store_relaxed(&wf_rings.are_ending, true);
+	for (uint32_t i = 0; i < nr_rings(); i++) {
+		struct wf_vp_io *io = made(i);
+
+		if (io != NULL && has_requests(i))
+			wf_uring_cancel_all(&io->ring);
+	}
+}
+
+bool wf_ring_give_up(void)
+{
+	bool any = false;
+
+	wf_store_relaxed(&wf_rings.are_refused, true);
+	for (uint32_t i = 0; i < nr_rings(); i++) {
+		struct wf_vp_io *io = made(i);
+
+		if (io == NULL || !has_requests(i))
+			continue;
+		any = true;
+		submit_named(&io->ring, 0, UINT_MAX);
+		wf_uring_cancel_all(&io->ring);
+	}
+	return any;
+}
+
+void wf_ring_keep_on(void)
+{
+	wf_store_relaxed(&wf_rings.are_refused, false);
+}
+
+void wf_ring_fork_child(void)
+{
+	wf_store_relaxed(&wf_rings.are_ending, false);
+	/* The mappings did not come along; the descriptors did. */
+	for (uint32_t i = 0; i < nr_rings(); i++) {
+		struct wf_vp_io *io = made(i);
+
+		if (io != NULL) {
+			wf_sys(SYS_close, io->ring.fd);
+			wf_sys(SYS_close, io->wake_fd);
+		}
+		memset(&wf_rings.by_vp[i], 0, sizeof(wf_rings.by_vp[i]));
+		wf_sched.vps[i].io = NULL;
+		wf_store_relaxed(&wf_sched.vps[i].nr_requests, 0);
+	}
+}
+
+/* --- weft's own descriptors ---------------------------------------------- */
+
+unsigned int wf_ring_first_own(unsigned int first)
+{
+	unsigned int own = ~0U;
+
+	for (uint32_t i = 0; i < nr_rings(); i++) {
+		const struct wf_vp_io *io = made(i);
+		unsigned int ring, wake;
+
+		if (io == NULL)
+			continue;
+		ring = (unsigned int)io->ring.fd;
+		wake = (unsigned int)io->wake_fd;
+		own = ring >= first && ring < own ? ring : own;
+		own = wake >= first && wake < own ? wake : own;
+	}
+	return own;
+}
+
+/* The mappings and the requests of a ring do not depend on its number. */
+bool wf_ring_make_way(int fd)
+{
+	for (uint32_t i = 0; i < nr_rings(); i++) {
+		struct wf_vp_io *io = made(i);
+		int *own = NULL;
+		long other;
+
+		if (io != NULL && io->ring.fd == fd)
+			own = &io->ring.fd;
+		else if (io != NULL && io->wake_fd == fd)
+			own = &io->wake_fd;
+		if (own == NULL)
+			continue;
+		other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, fd + 1);
+		if (other < 0)
+			other = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+		if (other < 0)
+			return false;
+		*own = (int)other;
+	}
+	return true;
+}
