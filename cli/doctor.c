@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,24 +26,25 @@ static void row(const char *name, const char *text)
 }
 
 /* Becomes true(1) with the library, which leaves a line of statistics. */
-static void become_true(char *path, const int said[2])
+static void become_true(char *path, int said)
 {
 	char *argv[] = { "true", NULL };
 
-	close(said[0]);
-	dup2(said[1], STDERR_FILENO);
+	dup2(said, STDERR_FILENO);
 	if (wf_environment_set("WEFT_STATS", "1"))
 		execve(path, argv, wf_environment_all());
 	_exit(WF_EXIT_CANNOT_RUN);
 }
 
-/* Passes on what the trial says; whether the statistics were there. */
+/* Passes on what the trial said; whether the statistics were there. */
 static bool pass_on(int said)
 {
 	FILE *from = fdopen(said, "r");
 	bool was_loaded = false;
 	char line[1024];
 
+	if (from != NULL)
+		rewind(from);
 	while (from != NULL && fgets(line, sizeof(line), from) != NULL) {
 		if (strstr(line, "made no threads") != NULL)
 			was_loaded = true;
@@ -51,6 +53,8 @@ static bool pass_on(int said)
 	}
 	if (from != NULL)
 		fclose(from);
+	else
+		close(said);
 	return was_loaded;
 }
 
@@ -62,26 +66,27 @@ static const char *try_library(void)
 {
 	static char path[PATH_MAX];
 	bool was_loaded;
-	int said[2];
 	int status;
 	pid_t pid;
+	int said;
 
 	if (wf_path_find("true", path) != 0)
 		return "not looked for: there is no true(1) to load it into";
-	if (pipe(said) < 0)
-		return "not looked for: no pipe can be made";
+	/* Not a pipe: one number may be all that is left. */
+	said = memfd_create("weft doctor", MFD_CLOEXEC);
+	if (said < 0)
+		return "not looked for: no file can be made for what it says";
 	fflush(stdout);
 	/* Else, if our creator ignores it, nobody learns how the child ends. */
 	signal(SIGCHLD, SIG_DFL);
 	pid = fork();
 	if (pid == 0)
 		become_true(path, said);
-	close(said[1]);
-	was_loaded = pass_on(said[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	was_loaded = pass_on(said);
 	if (pid < 0)
 		return "not looked for: no process can be made";
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		return "not found: see above; weft cannot run";
 	if (!was_loaded)

@@ -114,6 +114,14 @@ def test_program_that_cannot_be_opened(weft, compile_c):
     assert rows(result)["verdict"] == "unknown: it cannot be read"
 
 
+def test_few_numbers_for_files(weft):
+    """As few as programs can start with."""
+    result = weft("doctor", preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_NOFILE, (4, 4)))
+    assert result.returncode == 0 and result.stderr == ""
+    assert rows(result)["TCB layout"].startswith("found")
+
+
 def test_program(weft):
     result = weft("doctor", "env")
     assert result.returncode == 0 and result.stderr == ""
