@@ -13,6 +13,7 @@
 #include "sched/runtime.h"
 #include "signal/cancel.h"
 #include "signal/mask.h"
+#include "signal/queue.h"
 #include "sync/deadline.h"
 #include "thread/lifecycle.h"
 #include "thread/main_exit.h"
@@ -75,7 +76,10 @@ WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
 	return -wf_thread_tryjoin(t, ret_result);
 }
 
-/* Who has not to wait needs no valid time. */
+/*
+ * Who has not to wait needs no valid time. A thread that others are told has
+ * ended (ESRCH) has left the program's code: it is off its stack at once.
+ */
 static int join_until(struct wf_thread *t, void **ret_result, clockid_t clock,
 		      const struct timespec *abstime)
 {
@@ -86,6 +90,8 @@ static int join_until(struct wf_thread *t, void **ret_result, clockid_t clock,
 		return err;
 	if (t == wf_self)
 		return -EDEADLK;
+	if (wf_sigqueue_is_closed(&t->sigqueue))
+		return wf_thread_join(t, ret_result, INT64_MAX);
 	err = wf_deadline_from_abs(clock, abstime, &deadline_ns);
 	return err == 0 ? wf_thread_join(t, ret_result, deadline_ns) : err;
 }
