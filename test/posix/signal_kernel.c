@@ -367,16 +367,26 @@ TEST(pending_signals_survive_exec)
 	CHECK_EQ(child_exit_status(replace_in_thread), 0);
 }
 
+/*
+ * A signal that raise sends lies in the kernel without its sender where the
+ * user's processes have as many queued as RLIMIT_SIGPENDING allows; one that
+ * kill sends has it always.
+ */
 TEST(pending_signals_survive_a_failed_exec)
 {
-	sigset_t set = set_of(SIGUSR1);
+	sigset_t raised = set_of(SIGUSR1), sent = set_of(SIGUSR2);
 	siginfo_t info;
 
 	block(SIGUSR1);
+	block(SIGUSR2);
 	have_threads();
 	CHECK_EQ(raise(SIGUSR1), 0);
+	CHECK_EQ(kill(getpid(), SIGUSR2), 0);
 	CHECK_ERRNO(execl("/does/not/exist", "x", NULL), ENOENT);
-	CHECK_EQ(sigwaitinfo(&set, &info), SIGUSR1);
+	CHECK_EQ(sigwaitinfo(&raised, &info), SIGUSR1);
+	CHECK_EQ(info.si_code, SI_USER);
+	CHECK(info.si_pid == getpid() || info.si_pid == 0);
+	CHECK_EQ(sigwaitinfo(&sent, &info), SIGUSR2);
 	CHECK_EQ(info.si_code, SI_USER);
 	CHECK_EQ(info.si_pid, getpid());
 }
