@@ -16,6 +16,18 @@
  *     asked to give way at each tick, and does so by itself where it would let
  *     another run. So no order of what the owner and the monitor do at the same
  *     time matters for longer than a tick.
+ *     Of the word they share one bit by atomic OR and AND; both ends of a race
+ *     between them are states that H1 and H2 allow:
+ *     a. The owner ends the share (nobody is left to have it) where the monitor
+ *        just begins it: either the bit is off with hunger_ns at 950 ms, and
+ *        the next tick at which somebody waits sets it, or it is on and nobody
+ *        waits, and the owner ends it at its next pick.
+ *     b. Both end it: the second AND changes nothing.
+ *     c. The owner picks a real-time thread by the bit of just before: that
+ *        thread is asked to give way at the next tick.
+ *     Nothing is published by the bit and nobody sleeps on it, so there is
+ *     nothing to be lost, and no model in test/model: wakes beside shares are
+ *     those of idle.pml and park.pml, which the bit does not enter.
  * H4. Who is lent a priority in its share is real-time from then on: it gives
  *     way like others, and goes on when the share is over.
  *
