@@ -31,6 +31,7 @@
 
 static uint64_t stress_seed;
 static long stress_percent = 100;
+static char stress_run[40];
 
 /* 0 to n - 1. */
 static inline long random_below(uint64_t *state, long n)
@@ -59,7 +60,9 @@ static inline void stress_begin(int argc, char **argv)
 	}
 	if (argc > 2)
 		stress_percent = atol(argv[2]);
-	printf("seed %" PRIu64 "\n", stress_seed);
+	snprintf(stress_run, sizeof(stress_run), "seed %" PRIu64, stress_seed);
+	check_current = stress_run; /* in what a failure says */
+	puts(stress_run);
 	fflush(stdout);
 }
 

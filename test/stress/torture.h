@@ -49,6 +49,31 @@ torture_act lose_sem, lose_mutex, lose_cond, lose_barrier;
 torture_act share_with_child, end_child, jump_out, name_ending, cancel_at_once;
 void torture_ends_begin(void);
 
+/* torture_timers.c */
+torture_act take_ticks, start_by_timer;
+void torture_timers_begin(void);
+
+/* torture_faults.c */
+torture_act lend_stack;
+void torture_faults_begin(void);
+
+/* torture_locks.c */
+torture_act signal_in_wait, use_rwlock, meet_often;
+void torture_locks_begin(void);
+
+/* torture_cancels.c */
+torture_act cancel_crowd, cancel_anywhere, cancel_once, lose_values;
+
+/* torture_processes.c */
+torture_act fork_together, run_programs, play_with_child, kill_owners;
+void torture_processes_begin(void);
+
+/* A child whose parent fails does not stay. */
+static inline void torture_end_in_time(void)
+{
+	alarm(120);
+}
+
 /* So soon that time-outs meet wakes. */
 static inline struct timespec torture_soon(uint64_t *random, clockid_t clock)
 {

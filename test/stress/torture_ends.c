@@ -75,6 +75,8 @@ void share_with_child(uint64_t *random)
 	pthread_t threads[2];
 
 	CHECK(child >= 0);
+	if (child == 0)
+		torture_end_in_time();
 	for (int i = 0; i < 2; i++)
 		threads[i] = torture_start(random, take_part, s);
 	threads_join(threads, 2);
@@ -137,6 +139,7 @@ void end_child(uint64_t *random)
 
 	CHECK(child >= 0);
 	if (child == 0) {
+		torture_end_in_time();
 		setrlimit(RLIMIT_CORE, &none);
 		for (int i = 0; i < 3; i++)
 			torture_start(random, go_on,

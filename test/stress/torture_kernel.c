@@ -277,7 +277,6 @@ void spawn_program(uint64_t *random)
 	check_child(child);
 }
 
-/* Natively libc 2.36 may wait for ever for a thread that ends just then. */
 void change_ids(uint64_t *random)
 {
 	CHECK_EQ(setegid(getegid()), 0);
