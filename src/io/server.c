@@ -360,14 +360,25 @@ static uint32_t ask_to_go(int sig)
 	return nr;
 }
 
-/* S8: whoever was making one is through. */
+/*
+ * S8: whoever was making one is through. Signals stay open while it waits, as
+ * in wf_serve_clone: who holds the lock may be waiting for this very kernel
+ * thread to follow a change of credentials.
+ */
 static void pass_clone_lock(void)
 {
-	uint64_t mask = wf_os_close_signals();
+	bool has_passed = false;
 
-	wf_carrier_clone_lock();
-	wf_carrier_clone_unlock();
-	wf_os_set_signal_mask(mask);
+	while (!has_passed) {
+		uint64_t mask = wf_os_close_signals();
+
+		has_passed = wf_carrier_clone_trylock();
+		if (has_passed)
+			wf_carrier_clone_unlock();
+		wf_os_set_signal_mask(mask);
+		if (!has_passed)
+			wf_sys(SYS_sched_yield);
+	}
 }
 
 void wf_server_end_processes(void)

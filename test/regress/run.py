@@ -25,6 +25,8 @@ MODES = (
 # The option whose modes are left out: of what is about threads that weft leaves
 # alone unless it is told to preempt everybody.
 LEFT_OUT = {"regress_interrupted_calls": "--preempt-every"}
+# Modes that only some need.
+MORE = {"regress_ids_while_ending": (["--vps", "4", "--io", "process"],)}
 
 
 def parse(argv):
@@ -53,7 +55,7 @@ def failures(program, build):
         complain(f"{program.name} natively", native, None)
         return 1
     failed = 0
-    for mode in MODES:
+    for mode in (*MODES, *MORE.get(program.name, ())):
         if LEFT_OUT.get(program.name) in mode:
             continue
         command = [build / "weft", "run", *mode, "--", program]

@@ -77,6 +77,11 @@ void wf_carrier_clone_lock(void)
 {
 }
 
+bool wf_carrier_clone_trylock(void)
+{
+	return true;
+}
+
 void wf_carrier_clone_unlock(void)
 {
 }
