@@ -8,8 +8,9 @@
 
 enum {
 	WF_MONITOR_TICK_NS = 1000 * 1000,
-	/* A tenth of what a wake may be late; ten times what a look costs. */
-	WF_TICK_RETRY_NS = 50 * 1000,
+	/* Less than a wake may be late; ten times what it costs to ask where
+	 * the monitor has to get the CPU from who is asked. */
+	WF_TICK_RETRY_NS = WF_MONITOR_TICK_NS / 4,
 };
 
 void wf_tick_all(int64_t now_ns);
