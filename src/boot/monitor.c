@@ -26,6 +26,8 @@
  *     wakes between. If a timer is far off, it wakes for that
  *     though the VP is idle again: else each thread that runs meanwhile would
  *     wake it.
+ * N7. Where threads only switch it ticks less often (boot/pace.h), unless it
+ *     has been woken since the last tick, or a timer is due before the next.
  */
 #include <errno.h>
 
@@ -34,6 +36,7 @@
 #include "boot/clock_watch.h"
 #include "boot/longest.h"
 #include "boot/own_table.h"
+#include "boot/pace.h"
 #include "boot/rescue.h"
 #include "boot/tick.h"
 #include "os/clock.h"
@@ -59,8 +62,6 @@ enum {
 	/* A thread that waits for a peer is likely to wait again soon. */
 	ARRIVALS_NS = 50 * 1000,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
-	/* In a tick: the runs between are shorter than a wake takes. */
-	LIVELY_SWITCHES = 64,
 	/* N6 */
 	SHORT_SLEEP_NS = TICK_NS / 2,
 	SOME_SWITCHES = 2,
@@ -97,21 +98,6 @@ static bool is_needed(void)
 			return true;
 	}
 	return false;
-}
-
-/* Has any VP switched often since the last call, that is, so many times? */
-static bool was_lively(uint64_t least)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		struct wf_vp *vp = &wf_sched.vps[i];
-		uint64_t switches = wf_load_relaxed(&vp->counters.switches);
-
-		any |= switches - vp->watch.lively_switches >= least;
-		vp->watch.lively_switches = switches;
-	}
-	return any;
 }
 
 /* Of busy VPs, and of idle ones from idle_from on. */
@@ -264,7 +250,10 @@ struct rounds {
 	bool is_planned;  /* next_tick, by what the last tick has decided */
 	/* Until the next look, TICK_NS: as usual. */
 	int64_t rescue_nap, arrivals_nap;
+	struct wf_pace pace;
 	uint32_t quiet_ticks;
+	bool is_quiet;	/* until next_tick all will compute */
+	bool was_poked; /* N7 */
 	bool was_woken; /* from the last sleep */
 	bool was_short; /* that was soon, and no tick has been calm since */
 };
@@ -301,19 +290,32 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
+/* N7 */
+static bool may_be_calm(const struct rounds *r, int64_t now)
+{
+	return !r->was_short && !r->was_poked && !r->is_watching &&
+	       r->rescue_nap >= TICK_NS && r->arrivals_nap >= TICK_NS &&
+	       earliest_deadline(WF_OS_FOREVER, WF_OS_FOREVER) >
+		       now + SLOW_TICK_NS;
+}
+
 static void tick(struct rounds *r, int64_t now)
 {
-	bool is_lively =
-		was_lively(r->was_short ? SOME_SWITCHES : LIVELY_SWITCHES);
-	bool needed = is_lively || is_needed();
+	bool is_lively, needed;
 
+	wf_pace_see(&r->pace);
+	is_lively = r->pace.most >=
+		    (r->was_short ? SOME_SWITCHES : WF_PACE_LIVELY);
+	needed = is_lively || is_needed();
 	wf_count(ticks);
 	r->was_short &= is_lively;
 	r->is_watching = wf_words_watch(); /* N5 */
 	wf_tick_all(now);
 	r->quiet_ticks = needed ? 0 : r->quiet_ticks + 1;
-	r->next_tick = now + TICK_NS;
+	r->next_tick = now + wf_pace_next(&r->pace, may_be_calm(r, now));
 	r->is_planned = false;
+	r->is_quiet = false;
+	r->was_poked = false;
 }
 
 /* Where all compute, the next tick is due at the end of the first slice. */
@@ -323,7 +325,8 @@ static void plan_tick(struct rounds *r, int64_t now)
 
 	if (wf_options.preempt_every == 0 && !r->is_watching)
 		quiet_ns = wf_tick_quiet_ns();
-	if (quiet_ns > TICK_NS)
+	r->is_quiet = quiet_ns > TICK_NS;
+	if (r->is_quiet)
 		r->next_tick = now + quiet_ns;
 	r->is_planned = true;
 }
@@ -366,15 +369,17 @@ static int64_t rescue_and_retry(struct rounds *r, int64_t now)
 
 static void rest(struct rounds *r, int64_t now, int64_t next, uint32_t pokes)
 {
-	bool is_long = r->next_tick > now + TICK_NS;
-
-	if (is_long && next == r->next_tick)
+	if (r->is_quiet && next == r->next_tick)
 		nap_quietly(next, pokes);
 	else
 		nap(now, next, pokes);
-	/* Woken early: what was quiet is over. */
-	if (is_long && wf_tick_quiet_ns() == 0)
+	r->was_poked |= wf_load_relaxed(&wf_sched.monitor_poke) != pokes;
+	/* Woken early: what was quiet or calm is over. */
+	if (r->next_tick > now + TICK_NS &&
+	    (r->is_quiet ? wf_tick_quiet_ns() == 0 : r->was_poked)) {
 		r->next_tick = now + TICK_NS;
+		r->is_quiet = false;
+	}
 }
 
 static void run(void *arg)
