@@ -10,16 +10,19 @@
  *     requests FIGURE               per second
  *     memory_kib FIGURE             of the server for a connection, without
  *                                   what the kernel has for sockets
+ *     kernel_kib FIGURE             that the kernel has for a thread
  *     threads FIGURE                kernel threads of the server
  */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -75,28 +78,57 @@ static double entry(const char *path, const char *name)
 	return figure;
 }
 
-/* All threads of the machine have stacks of one size. */
-static double kernel_stack_kib(void)
+static void *wait_at(void *barrier)
 {
-	double load[3];
-	unsigned int running, all;
-	FILE *file = fopen("/proc/loadavg", "r");
-
-	if (file == NULL || fscanf(file, "%lf %lf %lf %u/%u", &load[0],
-				   &load[1], &load[2], &running, &all) != 5)
-		die("/proc/loadavg");
-	fclose(file);
-	return entry("/proc/meminfo", "KernelStack") / all;
+	pthread_barrier_wait(barrier); /* all exist */
+	pthread_barrier_wait(barrier); /* and may end */
+	return NULL;
 }
 
-static double memory_kib(const char *pid, double *ret_threads)
+/*
+ * What the kernel has for a thread that it knows: its stack, and what else it
+ * takes to be one. As threads of this process show that need no mappings.
+ */
+static double of_kernel_kib(void)
+{
+	enum { NR = 1000, STACK = 64 << 10 };
+	static pthread_t threads[NR];
+	pthread_barrier_t barrier;
+	pthread_attr_t attr;
+	double before, kib;
+	char *stacks = mmap(NULL, (size_t)NR * STACK, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stacks == MAP_FAILED)
+		die("mmap");
+	pthread_attr_init(&attr);
+	pthread_barrier_init(&barrier, NULL, NR + 1);
+	before = entry("/proc/meminfo", "KernelStack") +
+		 entry("/proc/meminfo", "SUnreclaim");
+	for (int i = 0; i < NR; i++) {
+		pthread_attr_setstack(&attr, stacks + (size_t)i * STACK, STACK);
+		errno = pthread_create(&threads[i], &attr, wait_at, &barrier);
+		if (errno != 0)
+			die("pthread_create");
+	}
+	pthread_barrier_wait(&barrier);
+	kib = entry("/proc/meminfo", "KernelStack") +
+	      entry("/proc/meminfo", "SUnreclaim") - before;
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < NR; i++)
+		pthread_join(threads[i], NULL);
+	munmap(stacks, (size_t)NR * STACK);
+	return kib / NR;
+}
+
+static double memory_kib(const char *pid, double of_kernel, double *ret_threads)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%s/status", pid);
 	*ret_threads = entry(path, "Threads");
 	return entry(path, "RssAnon") + entry(path, "VmPTE") +
-	       *ret_threads * kernel_stack_kib();
+	       *ret_threads * of_kernel;
 }
 
 /* --- connections --------------------------------------------------------- */
@@ -200,7 +232,7 @@ static int begin(int port, int nr)
 int main(int argc, char **argv)
 {
 	clockid_t server;
-	double length, start, cpu, before, memory, threads;
+	double length, start, cpu, before, memory, threads, of_kernel;
 	int epoll_fd;
 
 	if (argc != 5) {
@@ -214,10 +246,11 @@ int main(int argc, char **argv)
 		die("the server's clock");
 	memset(message, 'm', sizeof(message));
 	allow_descriptors(nr_connections);
-	before = memory_kib(argv[1], &threads);
+	of_kernel = of_kernel_kib();
+	before = memory_kib(argv[1], of_kernel, &threads);
 	epoll_fd = begin(atoi(argv[2]), nr_connections);
 	talk(epoll_fd, seconds(CLOCK_MONOTONIC) + warm_up * length);
-	memory = memory_kib(argv[1], &threads);
+	memory = memory_kib(argv[1], of_kernel, &threads);
 	nr_requests = 0;
 	cpu = seconds(server);
 	start = seconds(CLOCK_MONOTONIC);
@@ -227,6 +260,7 @@ int main(int argc, char **argv)
 	printf("cpu_us %.4g\n", cpu * 1e6 / (double)nr_requests);
 	printf("requests %.6g\n", (double)nr_requests / length);
 	printf("memory_kib %.4g\n", (memory - before) / nr_connections);
+	printf("kernel_kib %.4g\n", of_kernel);
 	printf("threads %.0f\n", threads);
 	return 0;
 }

@@ -4,7 +4,8 @@ each way of waiting for descriptors, beside Go's net package and loops over
 epoll and io_uring as floors. The server has one CPU, its client another.
 
 The server's CPU time for a request, requests per second, and the memory of a
-connection's thread: pages, page tables and kernel stacks, no sockets.
+connection's thread: pages, page tables and what the kernel has for its own
+threads, no sockets.
 """
 
 import argparse
@@ -77,7 +78,8 @@ PARTS = (
          floors=False),
 )
 FIGURES = {"cpu_us": "CPU us/request", "requests": "requests/s",
-           MEMORY: "KiB/connection", "threads": "kernel threads"}
+           MEMORY: "KiB/connection", "threads": "kernel threads",
+           "kernel_kib": "kernel KiB each"}
 
 
 def parse(argv):
