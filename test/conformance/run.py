@@ -65,6 +65,8 @@ def parse(argv):
     if unknown:
         parser.error(f"no such part: {' '.join(sorted(unknown))}")
     options.parts = options.parts or list(PARTS)
+    # Suites run in directories of their own.
+    options.build = options.build.resolve()
     return options
 
 
