@@ -9,6 +9,7 @@
 #include "boot/pace.h"
 
 #include "boot/tick.h"
+#include "sched/inject.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/vp.h"
@@ -49,13 +50,19 @@ static bool does_anybody_compute(void)
 	return false;
 }
 
+/* Does anybody wait until the tick tells VPs to look? */
+static bool is_looked_for(void)
+{
+	return wf_realtime_waits(1) || wf_inject_len(&wf_sched.inject) > 0;
+}
+
 int64_t wf_pace_next(struct wf_pace *pace, bool may_be_calm)
 {
 	bool was_long = pace->nr_calm >= TICKS_BEFORE_CALM;
 	uint64_t nr_ticks = was_long ? TICKS_IN_CALM : 1;
 
 	if (may_be_calm && pace->least >= WF_PACE_LIVELY * nr_ticks &&
-	    !does_anybody_compute() && !wf_realtime_waits(1))
+	    !does_anybody_compute() && !is_looked_for())
 		pace->nr_calm++;
 	else
 		pace->nr_calm = 0;

@@ -10,6 +10,7 @@
 
 #include "boot/pace.h"
 #include "fake_machine.h"
+#include "sched/entry.h"
 
 enum { TICK = MACHINE_TICK, LONG_TICK = 4 * TICK, ENOUGH = 100 };
 
@@ -83,6 +84,18 @@ static void test_where_there_is_something_to_see(void **state)
 	assert_int_equal(pass_tick(1, 1000), TICK);
 }
 
+/* VPs that are never without work look there when the tick says so. */
+static void test_what_waits_for_the_tick(void **state)
+{
+	uint64_t entry;
+
+	begin(1);
+	assert_int_equal(pass_ticks(1, 1000), LONG_TICK);
+	entry = wf_entry_started(machine_thread());
+	wf_inject_push(&wf_sched.inject, &entry, 1);
+	assert_int_equal(pass_tick(1, 1000), TICK);
+}
+
 static void test_what_is_seen(void **state)
 {
 	begin(2);
@@ -105,6 +118,7 @@ int main(void)
 		cmocka_unit_test(test_one_that_stays_is_looked_at),
 		cmocka_unit_test(test_beside_who_computes),
 		cmocka_unit_test(test_where_there_is_something_to_see),
+		cmocka_unit_test(test_what_waits_for_the_tick),
 		cmocka_unit_test(test_what_is_seen),
 	};
 
