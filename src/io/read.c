@@ -362,6 +362,7 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 {
 	int one_flags = flags & ~MSG_WAITFORONE;
 	bool is_for_one = one_flags != flags;
+	uint32_t uses = wf_descriptor_uses(fd);
 	unsigned int done = 0;
 	int64_t deadline_ns;
 	long n = wf_memory_get_deadline(timeout, &deadline_ns);
@@ -384,6 +385,9 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 		if (n < 0)
 			break;
 		messages[done++].msg_len = (unsigned int)n;
+		/* Is the number the file that it was? */
+		if (wf_descriptor_uses(fd) != uses)
+			break;
 	}
 	if (done > 0 && timeout != NULL && put_left(timeout, deadline_ns) < 0)
 		return -EFAULT;

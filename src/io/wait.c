@@ -7,6 +7,7 @@
 
 #include "io/call.h"
 #include "io/descriptor.h"
+#include "io/held.h"
 #include "io/io.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -34,13 +35,18 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 	return wf_io_outcome(n);
 }
 
-int wf_io_wait_ready(int fd, uint32_t events, int64_t deadline_ns)
+struct wf_request wf_io_readiness(int fd, uint32_t events)
 {
-	struct wf_request r = {
+	return (struct wf_request){
 		.op = IORING_OP_POLL_ADD,
 		.fd = fd,
 		.op_flags = events,
 	};
+}
+
+int wf_io_wait_ready(int fd, uint32_t events, int64_t deadline_ns)
+{
+	struct wf_request r = wf_io_readiness(fd, events);
 	int n = wf_io_run(&r, deadline_ns);
 
 	return n < 0 ? n : 0;
@@ -125,6 +131,22 @@ static bool is_master(int fd)
 	return wf_sys(SYS_ioctl, fd, TIOCGPTN, &number) == 0;
 }
 
+/* The wait, and the call if the number is the file's no more. */
+static long call_as_polled(long nr_call, const struct pollfd *p,
+			   const struct iovec *iov, int nr)
+{
+	struct wf_request ready = wf_io_readiness(p->fd, (uint16_t)p->events);
+	WF_HELD struct wf_held held;
+	int err, fd;
+
+	wf_held_begin(&held, &ready);
+	err = wf_io_run(&ready, WF_FOREVER);
+	if (err == -EINTR || err == -ECANCELED)
+		return err;
+	fd = wf_held_fd(&held);
+	return fd != p->fd ? wf_sys(nr_call, fd, iov, nr) : -ENOSYS;
+}
+
 long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 			   int nr, uint32_t events, bool is_short)
 {
@@ -144,10 +166,7 @@ long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 	if (is_servers && events == POLLIN && is_bound_to_device(fd))
 		return -ENOSYS;
 	if (!is_servers && is_polled(&now, iov, nr)) {
-		int err = wf_io_wait_ready(fd, events, WF_FOREVER);
-
-		if (err == -EINTR || err == -ECANCELED)
-			return err;
+		n = call_as_polled(nr_call, &now, iov, nr);
 	} else if (!is_in_background(fd)) {
 		n = wf_call_wait(WF_CALL(nr_call, fd, (long)iov, nr));
 		/* The job was stopped meanwhile, and goes on there. */

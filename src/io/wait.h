@@ -43,7 +43,10 @@ static inline long wf_io_result(long rc)
 	return rc < 0 ? -errno : rc;
 }
 
-/* Waits until one of the events (POLLIN, ...) of fd. 0, or as wf_io_run. */
+/* The request that has its end when there is one of the events (POLLIN, ...) */
+struct wf_request wf_io_readiness(int fd, uint32_t events);
+
+/* Waits until one of the events of fd. 0, or as wf_io_run. */
 int wf_io_wait_ready(int fd, uint32_t events, int64_t deadline_ns);
 
 /*

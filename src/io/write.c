@@ -10,6 +10,7 @@
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/file.h"
+#include "io/held.h"
 #include "io/io.h"
 #include "io/wait.h"
 #include "libc/real.h"
@@ -53,7 +54,9 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	int64_t deadline = wf_descriptor_deadline(r->fd, SO_SNDTIMEO);
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
+	WF_HELD struct wf_held held;
 
+	wf_held_begin(&held, r);
 	done = done < 0 ? 0 : done;
 	/* A ring that has met a full queue tries again with what is left of the
 	 * message, which is nothing: an empty one is sent. */
@@ -72,11 +75,11 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		n = wf_io_run(r, deadline);
 		/* A ring never raises SIGPIPE for a socket; the call does. */
 		if (n == -EPIPE && done == 0)
-			n = (int)wf_sys(SYS_sendmsg, r->fd, msg,
+			n = (int)wf_sys(SYS_sendmsg, wf_held_fd(&held), msg,
 					r->op_flags | MSG_DONTWAIT);
 		if (n == -ENOSYS && done > 0)
-			n = (int)wf_io_result(
-				wf_real.sendmsg(r->fd, msg, (int)r->op_flags));
+			n = (int)wf_io_result(wf_real.sendmsg(
+				wf_held_fd(&held), msg, (int)r->op_flags));
 		if (n <= 0)
 			return done > 0 ? done : n;
 		done += n;
@@ -104,25 +107,27 @@ static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
  */
 static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 {
+	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
+	WF_HELD struct wf_held held;
 
-	if (wf_descriptor_is_socket(fd))
-		return write_rest_of_message(fd, iov, nr, done);
+	wf_held_begin(&held, &ready);
 	done = done < 0 ? 0 : done;
 	do {
-		long n = wf_io_wait_ready(fd, POLLOUT, WF_FOREVER);
+		long n = wf_io_run(&ready, WF_FOREVER);
 		bool is_first = done == 0;
 		size_t nr_left =
 			is_first ? nr :
 				   skip(left, iov, nr, (size_t)done, total);
 
 		if (n == -ENOSYS && !is_first)
-			n = wf_io_result(
-				wf_real.writev(fd, left, (int)nr_left));
+			n = wf_io_result(wf_real.writev(wf_held_fd(&held), left,
+							(int)nr_left));
 		else if (n != -EINTR && n != -ECANCELED && n != -ENOSYS)
-			n = wf_sys(SYS_pwritev2, fd, is_first ? iov : left,
-				   nr_left, -1L, -1L, RWF_NOWAIT);
+			n = wf_sys(SYS_pwritev2, wf_held_fd(&held),
+				   is_first ? iov : left, nr_left, -1L, -1L,
+				   RWF_NOWAIT);
 		if (n == -EAGAIN)
 			continue;
 		if (n <= 0)
@@ -148,7 +153,9 @@ static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
 		return n;
 	if (wf_descriptor_is_nonblocking(fd))
 		return n;
-	return write_rest(fd, iov, (size_t)nr, n);
+	return wf_descriptor_is_socket(fd) ?
+		       write_rest_of_message(fd, iov, (size_t)nr, n) :
+		       write_rest(fd, iov, (size_t)nr, n);
 }
 
 static WF_NOINLINE long write_other(int fd, const void *buf, size_t bytes)
@@ -284,13 +291,15 @@ int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 	const unsigned int most = UIO_MAXIOV; /* as in the kernel */
 	bool is_single = wf_descriptor_is_byte_stream(fd) ||
 			 is_counted(fd, flags);
+	uint32_t uses = wf_descriptor_uses(fd);
 	unsigned int done = 0;
 	long n = 0;
 
 	nr = nr < most ? nr : most;
 	if (nr == 0)
 		return (int)wf_sys(SYS_sendmmsg, fd, messages, nr, flags);
-	while (done < nr) {
+	/* As long as the number is the file that it was. */
+	while (done < nr && wf_descriptor_uses(fd) == uses) {
 		struct msghdr *msg = &messages[done].msg_hdr;
 
 		if (!is_single) {

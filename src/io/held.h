@@ -1,0 +1,38 @@
+/*
+ * A call on a descriptor that waits, perhaps again and again, and goes on after
+ * each wait: it stays with the file that it has begun with, whatever becomes of
+ * the number meanwhile.
+ *
+ *     WF_HELD struct wf_held h;
+ *
+ *     wf_held_begin(&h, &r);          r.fd is the number
+ *     err = wf_io_run(&r, WF_FOREVER);
+ *     n = call(wf_held_fd(&h), ...);
+ */
+#ifndef WEFT_IO_HELD_H
+#define WEFT_IO_HELD_H
+
+#include "io/hold.h"
+#include "io/request.h"
+
+struct wf_held {
+	struct wf_request_scope scope;
+	struct wf_hold hold;
+	struct wf_request *r;
+	uint32_t uses; /* of the number, when the call began to wait */
+};
+
+/* Its end comes also when the caller is cancelled in the kernel. */
+#define WF_HELD __attribute__((cleanup(wf_held_end)))
+
+/* r, which has no other scope, is run for the file from now on. */
+void wf_held_begin(struct wf_held *h, struct wf_request *r);
+void wf_held_end(struct wf_held *h);
+
+/*
+ * What the file's number is by now; -1: it has none, for that was closed
+ * between two waits.
+ */
+int wf_held_fd(const struct wf_held *h);
+
+#endif
