@@ -100,12 +100,15 @@ static bool is_for_all(int n)
 	       n != -ENOSYS;
 }
 
-/* A socket of datagrams that was shut down says so only to who would wait. */
-static bool is_shut(const struct wf_request *r, int fd)
+/*
+ * A socket of datagrams that was shut down says so only to who would wait, and
+ * a Unix one that listens, too.
+ */
+static bool is_shut(int fd)
 {
 	struct pollfd now = { fd, POLLRDHUP, 0 };
 
-	return r->op != IORING_OP_ACCEPT && wf_sys(SYS_poll, &now, 1, 0) == 1;
+	return wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
 /* A4 */
@@ -124,7 +127,7 @@ static void call(struct wait *w, bool is_told)
 	bool is_end;
 
 	w->n = attempt(w->r, fd);
-	is_end = is_told && w->n == -EAGAIN && is_shut(w->r, fd);
+	is_end = is_told && w->n == -EAGAIN && is_shut(fd);
 	if (is_end)
 		w->n = -ENOSYS; /* a request for the socket itself */
 	if (w->proxy != NULL && (is_end || is_for_all(w->n) || is_more(w, fd)))

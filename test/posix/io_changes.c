@@ -90,18 +90,46 @@ TEST(flags_of_what_is_accepted)
 	CHECK_ERRNO(accept(listener, NULL, NULL), EAGAIN);
 }
 
-TEST(shutdown_ends_all_accepts)
+static void shut_while_all_accept(void)
 {
 	enum { NR = 5 };
 	pthread_t threads[NR];
 
-	listener = loopback_socket(SOCK_STREAM);
 	CHECK_EQ(listen(listener, 1), 0);
 	threads_start(threads, NR, accept_one, NULL);
 	let_it_wait(&is_ready);
 	CHECK_EQ(shutdown(listener, SHUT_RDWR), 0);
 	for (int i = 0; i < NR; i++)
 		CHECK_EQ(result_of(threads[i]), -EINVAL);
+}
+
+TEST(shutdown_ends_all_accepts)
+{
+	listener = loopback_socket(SOCK_STREAM);
+	shut_while_all_accept();
+}
+
+static void make_unix_listener(void)
+{
+	struct sockaddr any = { .sa_family = AF_UNIX };
+
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	CHECK_EQ(bind(listener, &any, sizeof(any.sa_family)), 0);
+}
+
+TEST(shutdown_ends_all_accepts_of_unix_socket)
+{
+	make_unix_listener();
+	shut_while_all_accept();
+}
+
+TEST(accept_of_unix_socket_that_is_shut_down)
+{
+	have_threads();
+	make_unix_listener();
+	CHECK_EQ(listen(listener, 1), 0);
+	CHECK_EQ(shutdown(listener, SHUT_RDWR), 0);
+	CHECK_ERRNO(accept(listener, NULL, NULL), EINVAL);
 }
 
 static void limit(int ms)
