@@ -221,7 +221,7 @@ WF_API(int, lio_listio, int mode, struct aiocb *const list[], int nr,
 		.nr = nr,
 		.is_for_all = true,
 	};
-	int rc;
+	int rc, state;
 
 	if (mode != LIO_WAIT || nr < 0 || !wf_io_can_park())
 		return wf_real.lio_listio(mode, list, nr, event);
@@ -229,9 +229,12 @@ WF_API(int, lio_listio, int mode, struct aiocb *const list[], int nr,
 	/* Some may have begun even so. */
 	if (rc < 0 && !is_any(list, nr, is_in_progress))
 		return rc;
+	/* As libc's, it is no cancellation point. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = run(&w, WF_FOREVER);
 	if (rc == -ENOSYS)
 		rc = -wait_for_all(&w);
+	pthread_setcancelstate(state, NULL);
 	if (rc == 0 && is_any(list, nr, has_failed))
 		rc = -EIO;
 	return wf_api_errno(rc);

@@ -339,3 +339,17 @@ TEST(a_list_that_is_waited_for)
 	take_back();
 	CHECK_EQ(result_of(thread), -EIO);
 }
+
+TEST(a_list_is_no_cancellation_point)
+{
+	pthread_t thread;
+
+	begin_long_wait();
+	take_back();
+	thread = thread_start(wait_for_list, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(pthread_cancel(thread), 0);
+	sleep_ms(20);
+	take_back();
+	CHECK_EQ(result_of(thread), -EIO);
+}
