@@ -194,10 +194,9 @@ int wf_thread_detach(struct wf_thread *t)
 	old = wf_load_relaxed(&t->exit_state);
 	if (is_gone(t))
 		err = -ESRCH;
-	else if (wf_load_relaxed(&t->joiner) != 0 ||
-		 (old & WF_EXIT_DETACHED) != 0)
+	else if ((old & WF_EXIT_DETACHED) != 0)
 		err = -EINVAL;
-	else
+	else if (wf_load_relaxed(&t->joiner) == 0) /* else as it was: libc */
 		wf_store_relaxed(&t->exit_state, old | WF_EXIT_DETACHED);
 	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);

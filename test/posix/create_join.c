@@ -166,6 +166,8 @@ TEST(detach_after_timed_out_join)
 	CHECK_EQ(sem_post(&go), 0);
 }
 
+static _Atomic int is_joining;
+
 static void *post_done(void *arg)
 {
 	while (sem_wait(&go) != 0)
@@ -186,6 +188,28 @@ TEST(detached_cannot_be_joined)
 	CHECK_EQ(pthread_join(t, NULL), EINVAL);
 	CHECK_EQ(sem_post(&go), 0);
 	CHECK_EQ(sem_wait(&done), 0);
+}
+
+static void *join_it(void *thread)
+{
+	is_joining = 1;
+	return (void *)(intptr_t)pthread_join(*(pthread_t *)thread, NULL);
+}
+
+/* As if nobody had; on a busy machine before anybody joins. */
+TEST(detach_of_thread_that_is_joined)
+{
+	pthread_t t, joiner;
+	intptr_t rc;
+
+	CHECK_EQ(sem_init(&go, 0, 0), 0);
+	t = thread_start(wait_for_go, NULL);
+	joiner = thread_start(join_it, &t);
+	let_it_wait(&is_joining);
+	CHECK_EQ(pthread_detach(t), 0);
+	CHECK_EQ(sem_post(&go), 0);
+	rc = (intptr_t)thread_join(joiner);
+	CHECK(rc == 0 || rc == EINVAL);
 }
 
 TEST(detach_of_ended_thread)
