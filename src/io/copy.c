@@ -44,14 +44,19 @@ static size_t room_of(int fd)
 	return (size_t)(bytes / 4 > least ? bytes / 4 : least);
 }
 
-/* 0, or why it is not waited for any more. */
-static int wait_writable(int fd, int64_t deadline)
+/* 0, or why it is not waited for any more. nr_handlers: before any was sent. */
+static int wait_writable(int fd, int64_t deadline, size_t done,
+			 uint32_t nr_handlers)
 {
+	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
 	struct pollfd now = { fd, POLLOUT, 0 };
+	int n;
 
-	return wf_sys(SYS_poll, &now, 1, 0) > 0 ?
-		       0 :
-		       wf_io_wait_ready(fd, POLLOUT, deadline);
+	if (wf_sys(SYS_poll, &now, 1, 0) > 0)
+		return 0;
+	n = done > 0 ? wf_io_run_rest(&ready, deadline, nr_handlers) :
+		       wf_io_run(&ready, deadline);
+	return n < 0 ? n : 0;
 }
 
 /* As long as the number is the file that it was. */
@@ -59,13 +64,14 @@ static long send_in_parts(struct wf_call *c, int to, int from, size_t bytes)
 {
 	int64_t deadline = wf_descriptor_deadline(to, SO_SNDTIMEO);
 	uint32_t uses = wf_descriptor_uses(to);
+	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t room = room_of(to), done = 0;
 	long n;
 
 	do {
 		size_t part = bytes - done < room ? bytes - done : room;
 
-		n = wait_writable(to, deadline);
+		n = wait_writable(to, deadline, done, nr_handlers);
 		if (n == 0 && wf_descriptor_uses(to) != uses)
 			n = -EBADF;
 		if (n < 0)

@@ -35,6 +35,17 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 	return wf_io_outcome(n);
 }
 
+int wf_io_run_rest(struct wf_request *r, int64_t deadline_ns,
+		   uint32_t nr_handlers)
+{
+	int err;
+
+	do
+		err = wf_request_run_any(r, 1, deadline_ns, &nr_handlers);
+	while (err == -ERESTART);
+	return err == 0 ? r->result : wf_io_outcome(err);
+}
+
 struct wf_request wf_io_readiness(int fd, uint32_t events)
 {
 	return (struct wf_request){

@@ -17,6 +17,13 @@
 int wf_io_run(struct wf_request *r, int64_t deadline_ns);
 
 /*
+ * Runs r when something of the call has been done: any handler that runs after
+ * nr_handlers (struct wf_thread) was read ends it.
+ */
+int wf_io_run_rest(struct wf_request *r, int64_t deadline_ns,
+		   uint32_t nr_handlers);
+
+/*
  * Is a wait that ended so to be begun again? nr_handlers: the thread's at the
  * call. Then, what the call returns.
  */

@@ -15,6 +15,7 @@
 #include "io/wait.h"
 #include "libc/real.h"
 #include "os/sys.h"
+#include "sched/runtime.h"
 #include "wait/ufutex.h"
 
 /* So many are copied at a time. */
@@ -52,6 +53,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		      const struct iovec *iov, size_t nr, long done)
 {
 	int64_t deadline = wf_descriptor_deadline(r->fd, SO_SNDTIMEO);
+	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
 	WF_HELD struct wf_held held;
@@ -72,7 +74,8 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 				skip(left, iov, nr, (size_t)done, total);
 			msg->msg_iov = left;
 		}
-		n = wf_io_run(r, deadline);
+		n = done > 0 ? wf_io_run_rest(r, deadline, nr_handlers) :
+			       wf_io_run(r, deadline);
 		/* A ring never raises SIGPIPE for a socket; the call does. */
 		if (n == -EPIPE && done == 0)
 			n = (int)wf_sys(SYS_sendmsg, wf_held_fd(&held), msg,
@@ -108,6 +111,7 @@ static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
 static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 {
 	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
+	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
 	WF_HELD struct wf_held held;
@@ -115,8 +119,10 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 	wf_held_begin(&held, &ready);
 	done = done < 0 ? 0 : done;
 	do {
-		long n = wf_io_run(&ready, WF_FOREVER);
 		bool is_first = done == 0;
+		long n = is_first ? wf_io_run(&ready, WF_FOREVER) :
+				    wf_io_run_rest(&ready, WF_FOREVER,
+						   nr_handlers);
 		size_t nr_left =
 			is_first ? nr :
 				   skip(left, iov, nr, (size_t)done, total);
@@ -128,6 +134,8 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 			n = wf_sys(SYS_pwritev2, wf_held_fd(&held),
 				   is_first ? iov : left, nr_left, -1L, -1L,
 				   RWF_NOWAIT);
+		if (n == -EAGAIN && wf_self->interrupted)
+			n = -EINTR;
 		if (n == -EAGAIN)
 			continue;
 		if (n <= 0)
