@@ -44,9 +44,9 @@ static size_t room_of(int fd)
 	return (size_t)(bytes / 4 > least ? bytes / 4 : least);
 }
 
-/* 0, or why it is not waited for any more. nr_handlers: before any was sent. */
-static int wait_writable(int fd, int64_t deadline, size_t done,
-			 uint32_t nr_handlers)
+/* 0, or why it is not waited for any more. As wf_io_run_part. */
+static int wait_writable(int fd, int64_t deadline, bool is_first,
+			 uint32_t *nr_handlers)
 {
 	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
 	struct pollfd now = { fd, POLLOUT, 0 };
@@ -54,8 +54,7 @@ static int wait_writable(int fd, int64_t deadline, size_t done,
 
 	if (wf_sys(SYS_poll, &now, 1, 0) > 0)
 		return 0;
-	n = done > 0 ? wf_io_run_rest(&ready, deadline, nr_handlers) :
-		       wf_io_run(&ready, deadline);
+	n = wf_io_run_part(&ready, deadline, is_first, nr_handlers);
 	return n < 0 ? n : 0;
 }
 
@@ -71,7 +70,7 @@ static long send_in_parts(struct wf_call *c, int to, int from, size_t bytes)
 	do {
 		size_t part = bytes - done < room ? bytes - done : room;
 
-		n = wait_writable(to, deadline, done, nr_handlers);
+		n = wait_writable(to, deadline, done == 0, &nr_handlers);
 		if (n == 0 && wf_descriptor_uses(to) != uses)
 			n = -EBADF;
 		if (n < 0)

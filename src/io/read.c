@@ -279,7 +279,8 @@ static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 	struct wf_request r =
 		receive_later(fd, (char *)buf + n, bytes - (size_t)n, flags);
 	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
-	long more = wf_io_run_rest(&r, deadline_ns, wf_self->nr_handlers);
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	long more = wf_io_run_part(&r, deadline_ns, false, &nr_handlers);
 
 	if (more == -ENOSYS)
 		more = recv_by_libc(fd, (char *)buf + n, r.len, flags,

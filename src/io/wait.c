@@ -35,13 +35,28 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 	return wf_io_outcome(n);
 }
 
-int wf_io_run_rest(struct wf_request *r, int64_t deadline_ns,
-		   uint32_t nr_handlers)
+static int run_first(struct wf_request *r, int64_t deadline_ns,
+		     uint32_t *nr_handlers)
+{
+	uint32_t at_call = wf_self->nr_handlers;
+	int n;
+
+	do {
+		*nr_handlers = wf_self->nr_handlers;
+		n = wf_request_run(r, deadline_ns);
+	} while (wf_io_goes_on(n, deadline_ns, at_call));
+	return wf_io_outcome(n);
+}
+
+int wf_io_run_part(struct wf_request *r, int64_t deadline_ns, bool is_first,
+		   uint32_t *nr_handlers)
 {
 	int err;
 
+	if (is_first)
+		return run_first(r, deadline_ns, nr_handlers);
 	do
-		err = wf_request_run_any(r, 1, deadline_ns, &nr_handlers);
+		err = wf_request_run_any(r, 1, deadline_ns, nr_handlers);
 	while (err == -ERESTART);
 	return err == 0 ? r->result : wf_io_outcome(err);
 }

@@ -17,11 +17,12 @@
 int wf_io_run(struct wf_request *r, int64_t deadline_ns);
 
 /*
- * Runs r when something of the call has been done: any handler that runs after
- * nr_handlers (struct wf_thread) was read ends it.
+ * Runs r for a part of what a call is to do: the first as wf_io_run, and
+ * *nr_handlers (struct wf_thread) is that when it last began; any handler that
+ * has run since then ends one for a later part.
  */
-int wf_io_run_rest(struct wf_request *r, int64_t deadline_ns,
-		   uint32_t nr_handlers);
+int wf_io_run_part(struct wf_request *r, int64_t deadline_ns, bool is_first,
+		   uint32_t *nr_handlers);
 
 /*
  * Is a wait that ended so to be begun again? nr_handlers: the thread's at the

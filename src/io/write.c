@@ -74,8 +74,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 				skip(left, iov, nr, (size_t)done, total);
 			msg->msg_iov = left;
 		}
-		n = done > 0 ? wf_io_run_rest(r, deadline, nr_handlers) :
-			       wf_io_run(r, deadline);
+		n = wf_io_run_part(r, deadline, done == 0, &nr_handlers);
 		/* A ring never raises SIGPIPE for a socket; the call does. */
 		if (n == -EPIPE && done == 0)
 			n = (int)wf_sys(SYS_sendmsg, wf_held_fd(&held), msg,
@@ -120,9 +119,8 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 	done = done < 0 ? 0 : done;
 	do {
 		bool is_first = done == 0;
-		long n = is_first ? wf_io_run(&ready, WF_FOREVER) :
-				    wf_io_run_rest(&ready, WF_FOREVER,
-						   nr_handlers);
+		long n = wf_io_run_part(&ready, WF_FOREVER, is_first,
+					&nr_handlers);
 		size_t nr_left =
 			is_first ? nr :
 				   skip(left, iov, nr, (size_t)done, total);

@@ -202,6 +202,26 @@ TEST(receive_of_all)
 	CHECK(is_done);
 }
 
+/* A handler that ran before any part was done is forgotten. */
+TEST(write_after_handler)
+{
+	enum { BYTES = 4 * 4096 };
+	pthread_t thread;
+	long n;
+
+	handle(SIGUSR1, on_signal, SA_RESTART);
+	make_pipe();
+	CHECK_EQ(fcntl(pair[0], F_SETPIPE_SZ, BYTES), BYTES);
+	CHECK_EQ(write(pair[0], bytes, BYTES), BYTES);
+	thread = start(write_all);
+	interrupt(thread);
+	for (int i = 0; i < 10; i++)
+		read_some(4096);
+	CHECK(!has_ended(thread, &n));
+	read_all(thread);
+	close_pair();
+}
+
 /* --- a handler beside a reader -------------------------------------------- */
 
 /*
