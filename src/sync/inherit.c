@@ -311,8 +311,10 @@ static bool has_inheriting(uintptr_t head)
 {
 	uintptr_t link = head != 0 ? *wf_robust_next(head) : 0;
 
-	while (link != head && (link & WF_ROBUST_PI) == 0)
-		link = *wf_robust_next(link);
+	while (link != head && (link & WF_ROBUST_PI) == 0) {
+		if (!wf_robust_follow(link, &link))
+			return false;
+	}
 	return link != head;
 }
 

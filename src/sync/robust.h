@@ -15,12 +15,15 @@
 #ifndef WEFT_SYNC_ROBUST_H
 #define WEFT_SYNC_ROBUST_H
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "base/atomic.h"
+#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/robust_list.h"
 
@@ -61,6 +64,23 @@ static inline uintptr_t wf_robust_head(struct wf_robust_list *l)
 static inline bool wf_robust_is_empty(uintptr_t head)
 {
 	return *wf_robust_next(head) == head;
+}
+
+/*
+ * The link there, which the program may have unmapped: false if it has. That is
+ * where the list ends for the kernel.
+ */
+static inline bool wf_robust_follow(uintptr_t link, uintptr_t *ret_next)
+{
+	const struct iovec from = { .iov_base = wf_robust_next(link),
+				    .iov_len = sizeof(*ret_next) };
+	long rc = wf_os_peek(&from, 1, ret_next, sizeof(*ret_next));
+
+	if (rc == -EFAULT)
+		return false;
+	if (rc < 0) /* forbidden */
+		*ret_next = *wf_robust_next(link);
+	return true;
 }
 
 static inline void wf_robust_empty(uintptr_t head)

@@ -382,56 +382,66 @@ static void owner_died(pthread_mutex_t *m, uint32_t tid)
 }
 
 /* One of the monitor's list that is t's, or NULL. */
-static pthread_mutex_t *find_given(const struct wf_thread *t)
+static pthread_mutex_t *find_given_locked(const struct wf_thread *t)
 {
 	uintptr_t head = wf_robust_head(&answering), link;
-	pthread_mutex_t *found = NULL;
+
+	for (link = *wf_robust_next(head); link != head;
+	     link = *wf_robust_next(link)) {
+		pthread_mutex_t *m = wf_robust_mutex(link);
+
+		if (wf_load_relaxed(holder_of(m)) == (uint32_t)t->tid)
+			return m;
+	}
+	return NULL;
+}
+
+/*
+ * False if t has none. Found and ended under one lock: between two, others may
+ * unmap it. H4
+ */
+static bool end_given(const struct wf_thread *t)
+{
 	struct wf_thread *me = wf_runtime_enter();
+	pthread_mutex_t *m;
 
 	wf_spin_lock(&lock);
-	for (link = *wf_robust_next(head); link != head && found == NULL;
-	     link = *wf_robust_next(link)) {
-		if (wf_load_relaxed(holder_of(wf_robust_mutex(link))) ==
-		    (uint32_t)t->tid)
-			found = wf_robust_mutex(link);
+	m = find_given_locked(t);
+	if (m != NULL) {
+		wf_store_relaxed(holder_of(m), 0);
+		set_pending(m);
+		unlist_locked(m);
+		owner_died(m, (uint32_t)answering_tid);
+		set_pending(NULL);
 	}
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(me);
-	return found;
+	return m != NULL;
 }
 
-static void end_given(pthread_mutex_t *m)
+/* Libc's list of the calling thread, which leads where the program says. */
+static void end_own(uintptr_t head, uint32_t tid)
 {
-	struct wf_thread *me = wf_runtime_enter();
+	uintptr_t link = *wf_robust_next(head), next;
 
-	wf_spin_lock(&lock);
-	wf_store_relaxed(holder_of(m), 0);
-	set_pending(m);
-	unlist_locked(m);
-	owner_died(m, (uint32_t)answering_tid);
-	set_pending(NULL);
-	wf_spin_unlock(&lock);
-	wf_runtime_leave(me);
+	for (int i = 0; i < MOST_MUTEXES && link != head; i++) {
+		if (!wf_robust_follow(link, &next))
+			return;
+		owner_died(wf_robust_mutex(link), tid);
+		link = next;
+	}
 }
 
 void wf_shared_thread_end(struct wf_thread *t)
 {
-	uintptr_t head = own_head(), link;
-	pthread_mutex_t *given;
+	uintptr_t head = own_head();
 
 	wf_inherit_thread_end(t);
-	while (wf_load_relaxed(&nr_given) != 0 &&
-	       (given = find_given(t)) != NULL)
-		end_given(given);
+	while (wf_load_relaxed(&nr_given) != 0 && end_given(t))
+		;
 	if (head == 0 || wf_robust_is_empty(head))
 		return;
-	link = *wf_robust_next(head);
-	for (int i = 0; i < MOST_MUTEXES && link != head; i++) {
-		uintptr_t next = *wf_robust_next(link);
-
-		owner_died(wf_robust_mutex(link), (uint32_t)t->tid);
-		link = next;
-	}
+	end_own(head, (uint32_t)t->tid);
 	wf_robust_empty(head);
 }
 

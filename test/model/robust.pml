@@ -172,7 +172,11 @@ proctype thread(byte me)
 	:: /* the end */
 		lock();
 		step(if :: holder[m] != me -> goto give_up :: else fi);
-		step(holder[m] = NOBODY);
+#ifdef BUG_FOUND_BEFORE
+		unlock();
+		lock();
+#endif
+		step(assert(!gone[m]); holder[m] = NOBODY);
 		set_pending(m);
 		take_out(m, p, n);
 		step(word[m] = DIED);
