@@ -426,6 +426,17 @@ static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
 						       WF_ARRIVALS_SEEN;
 }
 
+/*
+ * Not real-time threads, which are seen to at once and whose bit stays while
+ * they wait for one like them, nor others' share: who were asked for the sake
+ * of these would be asked again and again.
+ */
+static bool has_arrivals(const struct wf_vp *vp)
+{
+	return (wf_load_relaxed(&vp->look) & WF_LOOK_GIFTS) != 0 ||
+	       wf_vp_io_has_done(vp);
+}
+
 enum wf_arrivals wf_tick_arrivals(int64_t now_ns)
 {
 	enum wf_arrivals most = WF_ARRIVALS_NONE;
@@ -435,8 +446,7 @@ enum wf_arrivals wf_tick_arrivals(int64_t now_ns)
 		const struct view v = view_of(vp);
 		enum wf_arrivals one;
 
-		if (v.t == NULL ||
-		    (!wf_vp_io_has_done(vp) && wf_load_relaxed(&vp->look) == 0))
+		if (v.t == NULL || !has_arrivals(vp))
 			continue;
 		one = judge(&v, now_ns);
 		if (one == WF_ARRIVALS_KEPT)
