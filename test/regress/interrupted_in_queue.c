@@ -3,11 +3,12 @@
  * gets the mutex in its turn, though others pass that among them.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "busy.h"
 
-enum { NR_OTHERS = 4, NR_TIMES = 20, MOST_BEFORE = 1500 };
+enum { NR_OTHERS = 4, NR_TIMES = 20, MOST_BEFORE = 1500, NR_TRIES = 3 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int is_over, is_waiting;
@@ -45,12 +46,13 @@ static void *wait_for_it(void *arg)
 	return most < MOST_BEFORE ? NULL : arg;
 }
 
-int main(void)
+static bool has_its_turns(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	pthread_t others[NR_OTHERS], waiter;
+	bool is_ok;
 
-	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	nr_others = 0;
+	is_over = 0;
 	threads_start(others, NR_OTHERS, pass_on, NULL);
 	waiter = thread_start(wait_for_it, &waiter);
 	while (!is_over) {
@@ -58,8 +60,21 @@ int main(void)
 			CHECK_EQ(pthread_kill(waiter, SIGUSR1), 0);
 		usleep(20);
 	}
-	CHECK(thread_join(waiter) == NULL);
+	is_ok = thread_join(waiter) == NULL;
 	threads_join(others, NR_OTHERS);
+	return is_ok;
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	int nr_tries = 0;
+
+	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	/* A busy machine may be in its way, but not each time. */
+	do
+		CHECK(++nr_tries <= NR_TRIES);
+	while (!has_its_turns());
 	printf("it had its turns\n");
 	return 0;
 }

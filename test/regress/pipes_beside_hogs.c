@@ -29,5 +29,5 @@ int main(void)
 	return beside(&(struct beside){ .busy = compute,
 					.waiting = write_and_read,
 					.nr_steps = 200,
-					.most = 700 });
+					.most = 3000 });
 }
