@@ -65,10 +65,12 @@ static void *wait_while_zero(void *arg)
 	return NULL;
 }
 
-/* Wakes until `nr` threads were woken in all. */
+/* Wakes until `nr` threads were woken in all: nobody was awake before. */
 static void wake_exactly(uint32_t *address, int nr)
 {
-	while (nr > 0) {
+	int all = nr;
+
+	while (nr > 0 && nr_awake < all) {
 		long woken = wake(address, nr);
 
 		CHECK(woken >= 0 && woken <= nr);
