@@ -11,6 +11,7 @@
  */
 #include "boot/own_table.h"
 
+#include <limits.h>
 #include <linux/close_range.h>
 
 #include "os/clock.h"
@@ -35,7 +36,8 @@ static void set_ready(void)
 {
 	/* release: nobody closes anything any more. */
 	wf_store_release(&is_ready, 1);
-	wf_os_futex_wake(&is_ready, 1);
+	/* The monitor may wait, and who has started weft. */
+	wf_os_futex_wake(&is_ready, INT_MAX);
 }
 
 static void close_copies(void)
