@@ -12,16 +12,25 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/yield.h"
+#include "signal/wait.h"
 
 /* --- message queues ------------------------------------------------------- */
+
+/* The process has registered itself by mq_notify. */
+static _Atomic bool asks_for_signal;
 
 /* libc's headers say that the time is never NULL. */
 static int send_until(mqd_t queue, const char *message, size_t bytes,
 		      unsigned int priority, const struct timespec *until)
 {
-	return (int)WF_PARK_OR(
+	int rc = (int)WF_PARK_OR(
 		wf_real.mq_timedsend(queue, message, bytes, priority, until),
 		wf_io_mq_send(queue, message, bytes, priority, until));
+
+	/* It may be this process that is told of the message. */
+	if (wf_load_relaxed(&asks_for_signal))
+		wf_signal_take_preceding();
+	return rc;
 }
 
 static ssize_t receive_until(mqd_t queue, char *message, size_t bytes,
@@ -66,6 +75,8 @@ WF_API(int, mq_notify, mqd_t queue, const struct sigevent *event)
 		while (!wf_own_table_is_ready())
 			wf_sched_yield();
 	}
+	if (event != NULL && event->sigev_notify == SIGEV_SIGNAL)
+		wf_store_relaxed(&asks_for_signal, true);
 	return wf_real.mq_notify(queue, event);
 }
 

@@ -9,6 +9,7 @@
 #include "io/server.h"
 #include "os/futex.h"
 #include "sched/runtime.h"
+#include "signal/wait.h"
 #include "wait/ufutex.h"
 
 /* Of Linux 6.7, which older headers do not know. */
@@ -44,6 +45,20 @@ bool wf_io_will_wait_futex(void)
 	return will_wait;
 }
 
+/* In a ring or on a server. */
+static int wait_elsewhere(struct wf_request *r, int64_t deadline_ns)
+{
+	int rc = wf_io_can_wait_futex() ? wf_request_run(r, deadline_ns) :
+					  -ENOSYS;
+
+	/* All servers are busy, or the ring does not know the operation. */
+	if (rc == -ENOSYS || rc == -EINVAL)
+		rc = wf_os_futex_wait_bits((const void *)r->addr, 0,
+					   (uint32_t)r->off, (uint32_t)r->addr3,
+					   deadline_ns);
+	return rc;
+}
+
 int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
 		     int64_t deadline_ns)
 {
@@ -57,12 +72,9 @@ int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
 	int rc;
 
 	if (bits == FUTEX_BITSET_MATCH_ANY && waits_in_kernel())
-		return wf_ufutex_wait_shared(word, expected, deadline_ns);
-	rc = wf_io_can_wait_futex() ? wf_request_run(&r, deadline_ns) : -ENOSYS;
-
-	/* All servers are busy, or the ring does not know the operation. */
-	if (rc == -ENOSYS || rc == -EINVAL)
-		rc = wf_os_futex_wait_bits(word, 0, expected, bits,
-					   deadline_ns);
+		rc = wf_ufutex_wait_shared(word, expected, deadline_ns);
+	else
+		rc = wait_elsewhere(&r, deadline_ns);
+	wf_signal_take_preceding();
 	return rc;
 }

@@ -260,6 +260,13 @@ uint64_t wf_receiver_takes(void)
 	return wf_load_relaxed(&armed) | wf_load_relaxed(&want);
 }
 
+uint64_t wf_receiver_takes_for(const struct wf_thread *t)
+{
+	return wf_load_relaxed(&want) & ~t->sigmask &
+	       ~wf_load_relaxed(&wf_action_stops) & ~WF_PREEMPT_BIT &
+	       ~WF_SIGNAL_BIT(POKE_SIGNAL) & ~WF_SIGNAL_BIT(32);
+}
+
 uint64_t wf_receiver_unwanted(uint64_t set)
 {
 	return (set & ~wf_load_relaxed(&want)) | shut(set);

@@ -20,6 +20,8 @@ void wf_receiver_fork_child(void);
  */
 void wf_receiver_want(uint64_t set);
 void wf_receiver_open(uint64_t set);
+/* What t may take of what it waits for. */
+uint64_t wf_receiver_takes_for(const struct wf_thread *t);
 /* What the receiver waits for, or is about to. */
 uint64_t wf_receiver_takes(void);
 /* What of set, which somebody opens, the receiver does not take yet. */

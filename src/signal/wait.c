@@ -23,6 +23,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "signal/action.h"
 #include "signal/deliver.h"
 #include "signal/mask.h"
 #include "signal/queue.h"
@@ -46,6 +47,24 @@ static bool take(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 	return wf_sigqueue_take(&t->sigqueue, set, ret_info) ||
 	       wf_sigqueue_take(&wf_route_process, set, ret_info) ||
 	       take_from_kernel(set, ret_info, &now) > 0;
+}
+
+void wf_signal_take_preceding(void)
+{
+	const struct timespec now = { 0, 0 };
+	struct wf_thread *t;
+	siginfo_t info;
+	uint64_t set;
+
+	if (!wf_load_relaxed(&wf_action_had_handlers) || wf_self == NULL ||
+	    wf_self->carrier == NULL)
+		return;
+	t = wf_runtime_enter();
+	set = wf_receiver_takes_for(t);
+	while (set != 0 && take_from_kernel(set, &info, &now) > 0)
+		wf_route_to_thread(t, t, &info);
+	wf_receiver_await_taken();
+	wf_runtime_leave(t);
 }
 
 /* A2; true if something is there already. */

@@ -24,6 +24,13 @@ int wf_signal_suspend(uint64_t mask);
 int wf_signal_pause(void);
 
 /*
+ * What has come over from another process, or from the kernel, may have been
+ * preceded by a signal to the process, which the kernel or the receiver still
+ * has: the caller, whom that has woken, takes it first.
+ */
+void wf_signal_take_preceding(void);
+
+/*
  * Around a wait that has a mask of its own (ppoll and its relatives), called
  * by a thread that has a carrier; NULL is no mask. What the mask opens is
  * delivered; a handler restores the mask of before.
