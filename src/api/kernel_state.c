@@ -25,6 +25,7 @@
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/keys.h"
+#include "sched/retired.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
 #include "thread/kernel_state.h"
@@ -142,6 +143,23 @@ static bool confines_process(long nr, const long *a)
 	       ((a[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0 || !wf_is_started());
 }
 
+/* All that there are, unless one of them has another filter. */
+static bool confines_others(long nr, const long *a)
+{
+	return nr == SYS_seccomp && (a[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0;
+}
+
+/*
+ * What the call returns to the program. Of a thread that cannot take the filter
+ * the kernel names its own; that thread has one that is no other's.
+ */
+static long result_of(long nr, const long *a, long rc)
+{
+	return rc > 0 && confines_others(nr, a) ?
+		       wf_kernel_state_id_of((int)rc) :
+		       rc;
+}
+
 /* The argument that is a thread's id, or -1. */
 static int tid_argument(long nr, const long *a)
 {
@@ -219,6 +237,8 @@ long wf_kernel_state_syscall(long nr, const long *args)
 		a[at] = wf_kernel_state_tid((int)a[at]);
 	filter = confines_process(nr, a) ? (const struct sock_fprog *)a[2] :
 					   NULL;
+	if (confines_others(nr, a))
+		wf_carrier_await_retired();
 	has_left_rings = filter != NULL && wf_sandbox_comes(filter);
 	rc = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (filter != NULL && rc == 0)
@@ -227,7 +247,7 @@ long wf_kernel_state_syscall(long nr, const long *args)
 		wf_sandbox_is_refused();
 	if (changed != NULL)
 		wf_kernel_state_end_for(changed, rc);
-	return rc;
+	return result_of(nr, a, rc);
 }
 
 /* A thread's name is weft's to keep. */

@@ -14,14 +14,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/atomic.h"
 #include "base/machine.h"
 #include "boot/boot.h"
 #include "boot/clock_watch.h"
+#include "boot/deaths.h"
 #include "io/ring.h"
 #include "os/clock.h"
 #include "os/sys.h"
+#include "sched/table.h"
 #include "sched/yield.h"
 #include "signal/memory.h"
 
@@ -44,7 +47,14 @@ static const struct call {
 	{ SYS_membarrier, "membarrier" },
 	{ SYS_openat, "openat" },
 	{ SYS_tgkill, "tgkill" },
+	{ SYS_prctl, "prctl" },
 };
+
+/* Asked before the first filter, which may forbid that; known in one process
+ * and not in its fork children. */
+static int own_pid;
+static uint32_t own_pid_epoch;
+static bool is_confined;
 
 static uint32_t source(const struct machine *m, const struct sock_filter *s)
 {
@@ -191,8 +201,13 @@ static uint32_t action(const struct sock_fprog *filter, long nr)
 {
 	struct seccomp_data data = { .nr = (int)nr, .arch = WF_AUDIT_ARCH };
 
-	if (nr == SYS_tgkill) /* some allow it to the process itself */
-		data.args[0] = (uint64_t)wf_sys(SYS_getpid);
+	/* Some allow them for the process itself, and for some options. */
+	if (nr == SYS_tgkill && own_pid_epoch != wf_table_fork_epoch())
+		return SECCOMP_RET_ALLOW;
+	if (nr == SYS_tgkill)
+		data.args[0] = (uint64_t)own_pid;
+	if (nr == SYS_prctl)
+		data.args[0] = PR_SET_TIMERSLACK;
 	return answer(filter, &data) & SECCOMP_RET_ACTION_FULL;
 }
 
@@ -242,6 +257,10 @@ static bool refuses_rings(const struct sock_fprog *program)
 
 bool wf_sandbox_comes(const struct sock_fprog *filter)
 {
+	if (!is_confined) {
+		own_pid = wf_os_getpid();
+		own_pid_epoch = wf_table_fork_epoch();
+	}
 	if (wf_ring_is_refused() || !refuses_rings(filter))
 		return false;
 	leave_rings();
@@ -255,9 +274,12 @@ void wf_sandbox_is_refused(void)
 
 void wf_sandbox_see(const struct sock_fprog *filter)
 {
+	is_confined = true;
 	if (kills(filter, SYS_timerfd_create) ||
 	    kills(filter, SYS_timerfd_settime))
 		wf_clock_watch_forbid();
+	if (kills(filter, SYS_set_tid_address))
+		wf_deaths_forbid();
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		if (kills(filter, calls[i].nr)) {
 			wf_boot_killed_for(calls[i].name);

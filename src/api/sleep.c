@@ -15,12 +15,24 @@
 #include "sync/nanosleep.h"
 #include "thread/cpu_timer.h"
 
+/* In a process without threads it is the one system call that it is natively,
+ * which may be all that a filter allows. */
+static int sleep_natively(clockid_t clock, int flags,
+			  const struct timespec *request,
+			  struct timespec *remaining)
+{
+	return -wf_real.clock_nanosleep(clock, flags, request, remaining);
+}
+
 /* Both are the program's. */
 static int sleep_for(const struct timespec *request, struct timespec *remaining)
 {
 	struct timespec ts, left;
-	int rc = wf_memory_get(&ts, request, sizeof(ts));
+	int rc;
 
+	if (!wf_is_started())
+		return sleep_natively(CLOCK_REALTIME, 0, request, remaining);
+	rc = wf_memory_get(&ts, request, sizeof(ts));
 	if (rc == 0)
 		rc = wf_nanosleep(&ts, remaining != NULL ? &left : NULL);
 	if (rc == -EINTR && remaining != NULL &&
@@ -32,8 +44,11 @@ static int sleep_for(const struct timespec *request, struct timespec *remaining)
 static int sleep_until(clockid_t clock, const struct timespec *request)
 {
 	struct timespec ts;
-	int rc = wf_memory_get(&ts, request, sizeof(ts));
+	int rc;
 
+	if (!wf_is_started())
+		return sleep_natively(clock, TIMER_ABSTIME, request, NULL);
+	rc = wf_memory_get(&ts, request, sizeof(ts));
 	return rc == 0 ? wf_nanosleep_until(clock, &ts) : rc;
 }
 
@@ -91,6 +106,8 @@ WF_API(int, clock_nanosleep, clockid_t clock, int flags,
 	}
 	if (flags & TIMER_ABSTIME)
 		return -WF_CANCEL_POINT(sleep_until(clock, request));
+	if (!wf_is_started())
+		return -sleep_natively(clock, flags, request, remaining);
 	return -WF_CANCEL_POINT(sleep_for(request, remaining));
 }
 
@@ -100,7 +117,7 @@ WF_API(unsigned int, sleep, unsigned int seconds)
 	struct timespec request = { .tv_sec = seconds };
 	struct timespec left = { 0 };
 
-	WF_CANCEL_POINT(wf_nanosleep(&request, &left));
+	WF_CANCEL_POINT(sleep_for(&request, &left));
 	return (unsigned int)left.tv_sec;
 }
 
@@ -111,7 +128,7 @@ WF_API(int, usleep, useconds_t useconds)
 		.tv_nsec = useconds % 1000000 * 1000L,
 	};
 
-	return wf_api_errno(WF_CANCEL_POINT(wf_nanosleep(&request, NULL)));
+	return wf_api_errno(WF_CANCEL_POINT(sleep_for(&request, NULL)));
 }
 
 /* -1 when interrupted, another negative number for any other failure. */

@@ -69,10 +69,11 @@ void *wf_arch_context_at(void *sp, void (*entry)(void), uint64_t fp_control);
 
 /*
  * The clone system call with a thread register, running fn(arg), which never
- * returns, on the new stack. Returns the tid or -Exxx. libc's clone() would
- * do, were it not taken over by sanitizers.
+ * returns, on the new stack. `clear` is for CLONE_CHILD_CLEARTID, or NULL.
+ * Returns the tid or -Exxx. libc's clone() would do, were it not taken over by
+ * sanitizers.
  */
 long wf_arch_clone(unsigned long flags, void *stack_top, uintptr_t tp,
-		   void (*fn)(void *), void *arg);
+		   void (*fn)(void *), void *arg, _Atomic uint32_t *clear);
 
 #endif

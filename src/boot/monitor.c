@@ -30,10 +30,12 @@
  *     has been woken since the last tick, or a timer is due before the next.
  */
 #include <errno.h>
+#include <linux/futex.h>
 
 #include "base/options.h"
 #include "boot/boot.h"
 #include "boot/clock_watch.h"
+#include "boot/deaths.h"
 #include "boot/longest.h"
 #include "boot/own_table.h"
 #include "boot/pace.h"
@@ -43,6 +45,7 @@
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/idle.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/service.h"
@@ -184,6 +187,25 @@ static int64_t watch_pause(struct calm *calm, int64_t now)
 				      WATCH_MAX_NS;
 }
 
+/*
+ * Awake -> asleep. False: a carrier's kernel thread has ended, which is to be
+ * seen to first.
+ */
+static bool announce_sleep(void)
+{
+	uint32_t awake = WF_MONITOR_AWAKE;
+
+	return wf_cas_acq_rel(&wf_sched.monitor_asleep, &awake,
+			      WF_MONITOR_ASLEEP);
+}
+
+/* Not private: the kernel wakes it, too (enum wf_monitor_asleep). */
+static int sleep_asleep(uint32_t how, int64_t deadline)
+{
+	return wf_os_futex_wait_bits(&wf_sched.monitor_asleep, 0, how,
+				     FUTEX_BITSET_MATCH_ANY, deadline);
+}
+
 /* False if it has to announce its sleep anew, or was woken meanwhile. */
 static bool announce_watch(uint32_t wanted)
 {
@@ -207,12 +229,10 @@ static void sleep_and_watch(int64_t deadline)
 						 WF_MONITOR_WATCHING;
 
 		if (!announce_watch(how) ||
-		    wf_os_futex_wait(&wf_sched.monitor_asleep, how, until) !=
-			    -ETIMEDOUT ||
-		    until == deadline)
+		    sleep_asleep(how, until) != -ETIMEDOUT || until == deadline)
 			return;
 	}
-	wf_os_futex_wait(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP, deadline);
+	sleep_asleep(WF_MONITOR_ASLEEP, deadline);
 }
 
 /* Something waits: naps until the next tick, timer or look. */
@@ -233,13 +253,14 @@ static void nap(int64_t now, int64_t until, uint32_t pokes)
  */
 static void nap_quietly(int64_t until, uint32_t pokes)
 {
-	wf_store_relaxed(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP);
+	if (!announce_sleep())
+		return;
 	wf_fence_seq_cst();
 	until = announce(until);
 	if (wf_tick_quiet_ns() > 0 &&
 	    wf_load_acquire(&wf_sched.monitor_poke) == pokes)
-		wf_os_futex_wait(&wf_sched.monitor_asleep, 1, until);
-	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
+		sleep_asleep(WF_MONITOR_ASLEEP, until);
+	wf_idle_rouse_monitor();
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
@@ -269,8 +290,9 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 			   !any_is_busy();
 	int64_t limit = is_for_good ? WF_OS_FOREVER : now + SLOW_TICK_NS;
 
-	wf_store_relaxed(&wf_sched.monitor_until, limit);	       /* N4 */
-	wf_store_relaxed(&wf_sched.monitor_asleep, WF_MONITOR_ASLEEP); /* N3 */
+	if (!announce_sleep()) /* N3 */
+		return;
+	wf_store_relaxed(&wf_sched.monitor_until, limit); /* N4 */
 	if (wf_os_membarrier() < 0)
 		limit = now + SLOW_TICK_NS;
 	limit = earliest_deadline(limit, r->was_woken ? now + FAR_NS :
@@ -286,7 +308,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 		r->was_short = r->was_woken &&
 			       wf_os_now() - now < SHORT_SLEEP_NS;
 	}
-	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
+	wf_idle_rouse_monitor();
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
@@ -406,7 +428,8 @@ static void run(void *arg)
 		if (now >= r.next_tick)
 			tick(&r, now);
 		next = rescue_and_retry(&r, now);
-		if (r.quiet_ticks == 0 || wf_options.preempt_every != 0) {
+		if (wf_deaths_serve(now) || r.quiet_ticks == 0 ||
+		    wf_options.preempt_every != 0) {
 			rest(&r, now, next, pokes);
 			continue;
 		}

@@ -225,6 +225,42 @@ static bool waits_inline(const struct wf_carrier *c)
 	       nr == SYS_futex && wf_text_of(pc) == WF_TEXT_PROGRAM;
 }
 
+/* Who is to have vp, which is t's no more; NULL, and it is as it was. */
+static struct wf_carrier *take_for_spare(struct wf_vp *vp, struct wf_thread *t)
+{
+	struct wf_carrier *spare = wf_carrier_take_spare();
+
+	if (spare != NULL && !take(vp, t)) {
+		wf_carrier_put_back(spare);
+		spare = NULL;
+	}
+	return spare;
+}
+
+static void give(struct wf_carrier *spare, struct wf_vp *vp,
+		 struct wf_thread *t)
+{
+	wf_tick_rescued(vp, t);
+	wf_carrier_give(spare, vp);
+}
+
+bool wf_rescue_has_ended(const struct wf_carrier *c)
+{
+	int tid = wf_load_relaxed(&c->tid);
+
+	/* The process's first is a zombie until the others have ended. */
+	return wf_os_tgkill(tid, 0) == -ESRCH ||
+	       (tid == wf_os_getpid() && state_of(c) == 'Z');
+}
+
+void wf_rescue_from_dead(struct wf_vp *vp, struct wf_thread *t)
+{
+	struct wf_carrier *spare = take_for_spare(vp, t);
+
+	if (spare != NULL)
+		give(spare, vp, t);
+}
+
 static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 {
 	struct wf_thread *t = wf_load_acquire(&vp->cur);
@@ -238,21 +274,15 @@ static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 	}
 	if (!is_blocked(vp, now_ns, is_rescuing))
 		return false;
-	/* First who is to have the VP, then the VP. */
-	spare = wf_carrier_take_spare();
+	spare = take_for_spare(vp, t);
 	if (spare == NULL)
 		return false;
-	if (!take(vp, t)) {
-		wf_carrier_put_back(spare);
-		return false;
-	}
 	if (now_ms - t->rescued_ms > ROW_MS)
 		t->nr_rescued = 0;
 	t->rescued_ms = now_ms;
 	t->nr_rescued += waits_inline(blocked) ? NR_AS_OF_INLINE : 1;
 	wf_count(rescues);
-	wf_tick_rescued(vp, t);
-	wf_carrier_give(spare, vp);
+	give(spare, vp, t);
 	return true;
 }
 

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 struct wf_carrier;
+struct wf_thread;
+struct wf_vp;
 
 /* On the monitor's kernel thread, first of all. */
 void wf_rescue_init(void);
@@ -21,6 +23,13 @@ bool wf_rescue_all(int64_t now_ns, bool is_rescuing);
  * nobody knows. On the monitor's kernel thread. Costs ten times a CPU clock.
  */
 bool wf_rescue_is_runnable(const struct wf_carrier *c);
+/* Has its kernel thread ended? On the monitor's kernel thread. */
+bool wf_rescue_has_ended(const struct wf_carrier *c);
+/*
+ * vp's carrier has ended while it ran t, in the program: the VP goes to a
+ * spare, if there is one, and t's retake is TAKEN.
+ */
+void wf_rescue_from_dead(struct wf_vp *vp, struct wf_thread *t);
 /* The same, but true if nobody knows: of one whose CPU clock says enough. */
 bool wf_rescue_may_run(const struct wf_carrier *c);
 

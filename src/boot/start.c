@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "boot/boot.h"
+#include "boot/deaths.h"
 #include "boot/own_table.h"
 #include "boot/tracer.h"
 #include "io/kept.h"
@@ -166,6 +167,7 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 	c = wf_carrier_adopt(vp);
 	if (c == NULL)
 		return -ENOMEM;
+	wf_deaths_watch_first();
 	c->kernel_mask = UINT64_MAX;
 	c->is_mask_known = true;
 	t->sigmask = mask;

@@ -256,7 +256,7 @@ static int clone_locked(struct wf_server *s, void *stack_top, uintptr_t tp)
 						  tp) :
 			      -EAGAIN;
 	else
-		tid = wf_os_kthread_start(start_thread, s, stack_top, tp);
+		tid = wf_os_kthread_start(start_thread, s, stack_top, tp, NULL);
 	if (tid > 0)
 		wf_store_release(&s->tid, tid);
 	return tid;

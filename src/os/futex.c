@@ -68,6 +68,11 @@ bool wf_os_futex_can_wait_beside(void)
 	return wf_load_relaxed(&answer) > 0;
 }
 
+int wf_os_futex_wake_shared(_Atomic uint32_t *word, int nr)
+{
+	return (int)wf_sys(SYS_futex, word, FUTEX_WAKE, nr);
+}
+
 int wf_os_futex_wake(_Atomic uint32_t *word, int nr)
 {
 	return (int)wf_sys(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG,

@@ -28,5 +28,7 @@ int wf_os_futex_wait_beside(_Atomic uint32_t *word, uint32_t expected,
 bool wf_os_futex_can_wait_beside(void);
 
 int wf_os_futex_wake(_Atomic uint32_t *word, int nr);
+/* Who sleeps by wf_os_futex_wait_bits without FUTEX_PRIVATE_FLAG. */
+int wf_os_futex_wake_shared(_Atomic uint32_t *word, int nr);
 
 #endif

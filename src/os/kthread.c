@@ -21,7 +21,7 @@ _Atomic uint32_t wf_os_execs;
  * as that takes, where others have the CPUs, or the program comes from a disk.
  */
 static int retry_clone(unsigned long flags, void *stack_top, uintptr_t tp,
-		       void (*fn)(void *), void *arg)
+		       void (*fn)(void *), void *arg, _Atomic uint32_t *clear)
 {
 	const struct timespec nap = { .tv_nsec = 100 * WF_NS_PER_US };
 	const int64_t most_ns = 2 * WF_NS_PER_S;
@@ -29,7 +29,8 @@ static int retry_clone(unsigned long flags, void *stack_top, uintptr_t tp,
 
 	for (;;) {
 		bool is_exec = atomic_load(&wf_os_execs) != 0;
-		int tid = (int)wf_arch_clone(flags, stack_top, tp, fn, arg);
+		int tid = (int)wf_arch_clone(flags, stack_top, tp, fn, arg,
+					     clear);
 
 		is_exec = is_exec || atomic_load(&wf_os_execs) != 0;
 		if (tid != -EAGAIN || !is_exec)
@@ -43,7 +44,7 @@ static int retry_clone(unsigned long flags, void *stack_top, uintptr_t tp,
 }
 
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
-			uintptr_t tp)
+			uintptr_t tp, _Atomic uint32_t *clear)
 {
 	/* Those of pthread_create: filters like QEMU's refuse any others. */
 	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
@@ -51,7 +52,7 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			      CLONE_SETTLS | CLONE_PARENT_SETTID |
 			      CLONE_CHILD_CLEARTID;
 
-	return retry_clone(flags, stack_top, tp, fn, arg);
+	return retry_clone(flags, stack_top, tp, fn, arg, clear);
 }
 
 int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
@@ -61,7 +62,7 @@ int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
 			      CLONE_SYSVSEM | CLONE_SETTLS;
 
-	return retry_clone(flags, stack_top, tp, fn, arg);
+	return retry_clone(flags, stack_top, tp, fn, arg, NULL);
 }
 
 void wf_os_set_signal_mask(uint64_t mask)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 
 /*
@@ -17,10 +18,12 @@ extern _Atomic uint32_t wf_os_execs;
 /*
  * Starts fn(arg) on a new kernel thread of this process, on the given stack
  * and with the given thread register; all signals are as in the caller. fn
- * never returns. Returns the tid or -Exxx.
+ * never returns. When it ends the kernel clears *clear and wakes one who sleeps
+ * there by a futex call that is not private; NULL: nothing is cleared. Returns
+ * the tid or -Exxx.
  */
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
-			uintptr_t tp);
+			uintptr_t tp, _Atomic uint32_t *clear);
 
 /*
  * The same in a process of its own that shares address space, descriptors,

@@ -1,9 +1,11 @@
 #include "os/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "base/atomic.h"
 #include "base/log.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -15,10 +17,17 @@ static struct file {
 } log_file;
 static enum { NOT_ASKED, OPEN, CLOSED } log_state;
 
-static bool ask(struct file *ret_file)
+static _Atomic int sharer_tid;
+
+void wf_os_stderr_shared_by(int tid)
+{
+	wf_store_relaxed(&sharer_tid, tid);
+}
+
+static bool ask(int fd, struct file *ret_file)
 {
 	struct stat st;
-	long err = wf_sys(SYS_fstat, STDERR, &st);
+	long err = wf_sys(SYS_fstat, fd, &st);
 
 	if (err == 0)
 		*ret_file = (struct file){ st.st_dev, st.st_ino };
@@ -27,17 +36,20 @@ static bool ask(struct file *ret_file)
 
 void wf_os_stderr_init(void)
 {
-	log_state = ask(&log_file) ? OPEN : CLOSED;
+	log_state = ask(STDERR, &log_file) ? OPEN : CLOSED;
+}
+
+static bool is_log_file(int fd)
+{
+	struct file now;
+
+	return ask(fd, &now) && now.device == log_file.device &&
+	       now.inode == log_file.inode;
 }
 
 bool wf_os_stderr_is_there(void)
 {
-	struct file now;
-
-	if (log_state != OPEN)
-		return log_state == NOT_ASKED;
-	return ask(&now) && now.device == log_file.device &&
-	       now.inode == log_file.inode;
+	return log_state == OPEN ? is_log_file(STDERR) : log_state == NOT_ASKED;
 }
 
 /* write(2) has queued it to this kernel thread, which has it blocked. */
@@ -68,8 +80,38 @@ void wf_os_write_quietly(int fd, const char *bytes, size_t nr)
 	wf_os_set_signal_mask(mask);
 }
 
+/* Of the process's first kernel thread, or of its sharer if that has ended. */
+static int copy_stderr(void)
+{
+	int self = (int)wf_sys(SYS_pidfd_open, wf_os_getpid(), 0);
+	int copy = (int)wf_sys(SYS_pidfd_getfd, self, STDERR, 0);
+	char path[64];
+
+	if (self >= 0)
+		wf_sys(SYS_close, self);
+	if (copy >= 0)
+		return copy;
+	wf_format(path, sizeof(path), "/proc/self/task/%d/fd/%d",
+		  wf_load_relaxed(&sharer_tid), STDERR);
+	return (int)wf_sys(SYS_openat, AT_FDCWD, path,
+			   O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
+}
+
+/* For who has a table of its own, as the monitor (boot/own_table.h). */
+static void write_from_outside(const char *line, size_t len)
+{
+	int copy = copy_stderr();
+
+	if (is_log_file(copy))
+		wf_os_write_quietly(copy, line, len);
+	if (copy >= 0)
+		wf_sys(SYS_close, copy);
+}
+
 void wf_log_sink(const char *line, size_t len)
 {
 	if (wf_os_stderr_is_there())
 		wf_os_write_quietly(STDERR, line, len);
+	else if (log_state == OPEN)
+		write_from_outside(line, len);
 }

@@ -12,6 +12,12 @@
  */
 void wf_os_stderr_init(void);
 
+/*
+ * A kernel thread that has the program's descriptors for as long as the process
+ * lives: what those say who have not goes where its standard error goes.
+ */
+void wf_os_stderr_shared_by(int tid);
+
 /* Is it still that file? A program that has closed it may have a file of its
  * own there, as whatever was opened next. */
 bool wf_os_stderr_is_there(void);

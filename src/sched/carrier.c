@@ -13,6 +13,7 @@
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/promise.h"
+#include "sched/retired.h"
 #include "sched/switch.h"
 
 enum {
@@ -103,6 +104,8 @@ static struct wf_carrier *new_carrier(void **ret_stack_top)
 	uint32_t number;
 
 	c = take(&unborn);
+	if (c == NULL)
+		c = wf_carrier_reclaim();
 	if (c != NULL) {
 		init(c, c->number, head);
 		*ret_stack_top = (char *)c + bytes;
@@ -191,7 +194,8 @@ static int spawn(struct wf_carrier *c, void *top)
 	mask = wf_os_close_signals();
 	/* What it inherits it need not follow. */
 	wf_store_relaxed(&c->setxid_seen, wf_carrier_setxid_generation);
-	tid = wf_os_kthread_start(carrier_thread, c, top, c->ctx.tp);
+	tid = wf_os_kthread_start(carrier_thread, c, top, c->ctx.tp,
+				  &wf_sched.monitor_asleep);
 	/* Known before the lock is released: credentials reach it. */
 	if (tid > 0)
 		wf_store_release(&c->tid, tid);
@@ -280,20 +284,10 @@ struct wf_carrier *wf_carrier_take_spare(void)
 	return c;
 }
 
-/* The kernel clears the word when it is through. */
-static WF_NORETURN void end(struct wf_carrier *c)
-{
-	if (c->cpu_timer >= 0)
-		wf_sys(SYS_timer_delete, c->cpu_timer);
-	wf_sys(SYS_set_tid_address, &c->exiting);
-	for (;;)
-		wf_sys(SYS_exit, 0);
-}
-
 void wf_carrier_wait_for_vp(struct wf_carrier *c)
 {
-	if (wf_load_relaxed(&c->exiting) != 0)
-		end(c);
+	if (c->is_altered)
+		wf_carrier_retire(c);
 	wf_store_relaxed(&c->wake_word, 0);
 	if (!c->is_altered) /* else it sleeps for good */
 		wf_carrier_put_back(c);
@@ -305,7 +299,7 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c)
 		wf_carrier_bound_hook(c->bound);
 }
 
-static void wake_spare(struct wf_carrier *c)
+void wf_carrier_wake(struct wf_carrier *c)
 {
 	/* release: c->vp or c->bound; pairs with wf_carrier_wait_for_vp. */
 	wf_store_release(&c->wake_word, 1);
@@ -317,14 +311,14 @@ void wf_carrier_give(struct wf_carrier *c, struct wf_vp *vp)
 	wf_store_relaxed(&vp->cur, NULL);
 	vp->carrier = c;
 	wf_store_relaxed(&c->vp, vp);
-	wake_spare(c);
+	wf_carrier_wake(c);
 }
 
 void wf_carrier_give_bound(struct wf_carrier *c, struct wf_thread *t)
 {
 	wf_store_relaxed(&c->cpu_mark, 0); /* C3 in cpu_time.c */
 	c->bound = t;
-	wake_spare(c);
+	wf_carrier_wake(c);
 }
 
 struct wf_carrier *wf_carrier_need_spare(void)
@@ -444,36 +438,6 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	return 0;
 }
 
-static void leave_for(struct wf_carrier *c, void *other)
-{
-	struct wf_thread *t = c->bound;
-
-	/* Retired: no change of credentials waits for it. */
-	c->is_altered = true;
-	wf_store_relaxed(&c->exiting, 1);
-	wf_store_release(&c->promised_to, 0);
-	c->bound = NULL;
-	wf_carrier_give_bound(other, t);
-}
-
-bool wf_carrier_exchange(struct wf_thread *t)
-{
-	struct wf_carrier *old = t->carrier, *other = wf_carrier_need_spare();
-
-	if (other == NULL)
-		return false;
-	wf_switch_to_carrier(t, leave_for, other);
-	/* acquire: it uses nothing of *old any more. */
-	while (wf_load_acquire(&old->exiting) != 0)
-		wf_sys(SYS_futex, &old->exiting, FUTEX_WAIT, 1, NULL);
-	/* Who has made it may have yet to note its id. */
-	wf_spin_lock(&clone_lock);
-	wf_store_relaxed(&old->tid, 0);
-	wf_spin_unlock(&clone_lock);
-	keep_unborn(old);
-	return true;
-}
-
 void wf_carrier_fork_child(void)
 {
 	uint32_t nr = wf_carrier_count();
@@ -485,6 +449,7 @@ void wf_carrier_fork_child(void)
 	clone_lock = WF_SPIN_INIT;
 	spares = unborn = NULL;
 	wf_carrier_setxid_generation = 0;
+	wf_carrier_retired_fork_child();
 	wf_store_relaxed(&nr_spares, 0);
 	wf_store_relaxed(&nr_starting, 0);
 }

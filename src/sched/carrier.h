@@ -1,10 +1,10 @@
 /*
  * Carriers: making them, keeping spares, binding threads to them.
  *
- * C1. A carrier does not exit: what hangs on a kernel thread (parent-death
- *     signals, timers, requests in a ring) goes with it. Where the program
- *     can tell that a thread's did not exit (wf_carrier_exchange) it does;
- *     requests that the kernel gives up then are made again.
+ * C1. A carrier that threads share does not exit: what hangs on a kernel
+ *     thread (parent-death signals, timers, requests in a ring) goes with it.
+ *     One that a thread has altered for itself exits when that has ended
+ *     (sched/retired.h), as natively.
  * C2. Carriers are cloned by carriers, never by the monitor, whose descriptor
  *     table is its own. So a spare that takes over sees to the next one first.
  * C3. A spare is in the spare list from wf_carrier_wait_for_vp until the
@@ -50,6 +50,9 @@ void wf_carrier_give(struct wf_carrier *spare, struct wf_vp *vp);
 /* t, whose context is saved and which has no VP, to run on c alone. */
 void wf_carrier_give_bound(struct wf_carrier *spare, struct wf_thread *t);
 
+/* c->vp, c->bound or c->is_altered is new: it is to see that. */
+void wf_carrier_wake(struct wf_carrier *c);
+
 /* Takes a spare, which is made if need be; NULL if it cannot be. */
 struct wf_carrier *wf_carrier_need_spare(void);
 
@@ -66,19 +69,13 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t);
  * blocked carrier: t queues for one at its next entry. in_runtime set.
  */
 void wf_carrier_lend_vp(struct wf_thread *t);
-/*
- * The caller, t, goes on on another carrier, and the kernel thread of its own
- * exits: the kernel is through with that when this returns. t is bound; false:
- * nothing has been done. in_runtime set.
- */
-bool wf_carrier_exchange(struct wf_thread *t);
 /* Is t's kernel thread other than its like? Threads that it makes are so. */
 static inline bool wf_carrier_is_altered(const struct wf_thread *t)
 {
 	return t->kind == WF_THREAD_BOUND && t->carrier->is_altered;
 }
 
-/* It was so, its thread has ended, and it sleeps for good. */
+/* It was so, its thread has ended, and it exits or sleeps for good. */
 static inline bool wf_carrier_is_retired(const struct wf_carrier *c)
 {
 	return c->is_altered && wf_load_relaxed(&c->promised_to) == 0 &&

@@ -163,10 +163,23 @@ void wf_idle_see_poller(void)
 void wf_idle_wake_monitor(void)
 {
 	atomic_fetch_add(&wf_sched.monitor_poke, 1);
-	if (atomic_exchange(&wf_sched.monitor_asleep, 0) != 0)
-		wf_os_futex_wake(&wf_sched.monitor_asleep, 1);
+	if (wf_idle_rouse_monitor())
+		wf_os_futex_wake_shared(&wf_sched.monitor_asleep, 1);
 	else
 		wf_os_futex_wake(&wf_sched.monitor_poke, 1);
+}
+
+bool wf_idle_rouse_monitor(void)
+{
+	uint32_t how = wf_load_relaxed(&wf_sched.monitor_asleep);
+
+	while (how > WF_MONITOR_AWAKE) {
+		/* ASLEEP, WATCHING -> AWAKE; a DEATH stays noted. */
+		if (wf_cas_acq_rel(&wf_sched.monitor_asleep, &how,
+				   WF_MONITOR_AWAKE))
+			return true;
+	}
+	return false;
 }
 
 void wf_idle_reset(void)
@@ -175,6 +188,6 @@ void wf_idle_reset(void)
 	idle_list = NULL;
 	wf_store_relaxed(&wf_sched.nr_idle, 0);
 	wf_store_relaxed(&wf_sched.nr_pollers, 0);
-	wf_store_relaxed(&wf_sched.monitor_asleep, 0);
+	wf_store_relaxed(&wf_sched.monitor_asleep, WF_MONITOR_AWAKE);
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }

@@ -62,6 +62,8 @@ static inline bool wf_idle_is_any(void)
 void wf_idle_see_poller(void);
 
 void wf_idle_wake_monitor(void);
+/* It is awake from here on; false: it was, and need not be woken. */
+bool wf_idle_rouse_monitor(void);
 
 /*
  * A VP goes to run a thread while it has a timer: the monitor keeps time for

@@ -3,8 +3,8 @@
  *     of. It is set, and a thread's kind goes from multiplexed to bound, under
  *     the lock: so nobody is promised a carrier when it has one.
  * M2. Until its thread comes a promised carrier sleeps, in no list of spares.
- *     What was promised to a thread that has ended sleeps for good: somebody
- *     has changed it.
+ *     What was promised to a thread that has ended exits: somebody has changed
+ *     it.
  */
 #include "sched/promise.h"
 
@@ -114,6 +114,8 @@ void wf_promise_end(struct wf_thread *t)
 	if (is_late)
 		c->is_altered = true; /* M2 */
 	wf_store_release(&c->promised_to, 0);
+	if (is_late)
+		wf_carrier_wake(c);
 }
 
 void wf_promise_fork_child(void)

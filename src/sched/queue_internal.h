@@ -37,7 +37,7 @@ static inline void wf_queue_push_i(struct wf_vp *vp, uint64_t entry)
  */
 static inline void wf_queue_see_monitor(const struct wf_vp *vp)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) != 0) &&
+	if (WF_UNLIKELY(wf_monitor_sleeps()) &&
 	    (vp == NULL || wf_load_relaxed(&vp->cur) != NULL))
 		wf_idle_wake_monitor();
 }

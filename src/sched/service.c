@@ -24,7 +24,8 @@ int wf_service_start(void (*run)(void *), struct wf_thread *self,
 	self->kind = WF_THREAD_FOREIGN;
 	wf_store_relaxed(&self->in_runtime, 1);
 	tp = wf_tcb_minimal_make(block, self);
-	id = wf_os_kthread_start(run, NULL, block + tls + STACK_BYTES, tp);
+	id = wf_os_kthread_start(run, NULL, block + tls + STACK_BYTES, tp,
+				 NULL);
 	if (id < 0)
 		return id;
 	wf_store_release(tid, id);

@@ -93,9 +93,14 @@ struct wf_vp_watch {
 				 * switch will see waits */
 };
 
-/* struct wf_sched.monitor_asleep. */
+/*
+ * struct wf_sched.monitor_asleep. The kernel, too, writes it: 0, and wakes who
+ * sleeps there, when a carrier's kernel thread ends (CLONE_CHILD_CLEARTID). So
+ * it is changed by CAS, and slept on by calls that are not private.
+ */
 enum wf_monitor_asleep {
-	WF_MONITOR_AWAKE = 0,
+	WF_MONITOR_DEATH = 0, /* awake, and a carrier has ended */
+	WF_MONITOR_AWAKE,
 	WF_MONITOR_ASLEEP,   /* nothing depends on it */
 	WF_MONITOR_WATCHING, /* but for the wait words, which it looks at */
 };
@@ -302,6 +307,12 @@ struct wf_sched {
 };
 
 extern struct wf_sched wf_sched;
+
+/* Asleep, or watching: nobody looks at the queues meanwhile. */
+static inline bool wf_monitor_sleeps(void)
+{
+	return wf_load_relaxed(&wf_sched.monitor_asleep) > WF_MONITOR_AWAKE;
+}
 
 /* To a borrower it is not (sched/borrow.h). */
 static inline bool wf_is_started(void)

@@ -50,6 +50,7 @@
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
+#include "os/output.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
 #include "sched/service.h"
@@ -220,6 +221,7 @@ int wf_receiver_start(void)
 	wf_sys(SYS_prctl, PR_SET_NAME, WF_ABROAD_RECEIVER);
 	err = wf_service_start(run, &self, &tid);
 	wf_sys(SYS_prctl, PR_SET_NAME, name);
+	wf_os_stderr_shared_by(wf_receiver_tid());
 	return err;
 }
 

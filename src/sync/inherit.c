@@ -33,6 +33,7 @@
 #include "libc/tcb.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/retired.h"
 #include "sched/promise.h"
 #include "sched/runtime.h"
 #include "sync/libc_mutex.h"

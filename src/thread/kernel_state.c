@@ -10,6 +10,22 @@
 #include "signal/preempt.h"
 #include "thread/lifecycle.h"
 
+/*
+ * It will exit with t: the carrier that t runs on may have asked the kernel for
+ * what others wait for, which then would have to be asked for again. The first
+ * thread stays where /proc shows the process, if it is there.
+ */
+static bool give_carrier(struct wf_thread *t)
+{
+	bool stays = t->is_first &&
+		     wf_load_relaxed(&t->carrier->tid) == wf_os_getpid();
+
+	if (t->kind == WF_THREAD_MULTIPLEXED && !stays &&
+	    wf_promise_make(t) == NULL)
+		return false;
+	return wf_carrier_bind(t);
+}
+
 int wf_kernel_state_begin(void)
 {
 	struct wf_thread *t;
@@ -22,7 +38,7 @@ int wf_kernel_state_begin(void)
 	if (!wf_is_started() || !wf_preempt_is_here())
 		return 0;
 	t = wf_runtime_enter();
-	is_bound = wf_carrier_bind(t);
+	is_bound = give_carrier(t);
 	wf_runtime_leave(t);
 	return is_bound ? 0 : -EAGAIN;
 }
@@ -96,6 +112,20 @@ int wf_kernel_state_tid_of(const struct wf_thread *t)
 	if (c == NULL)
 		c = wf_sched.vps[0].carrier;
 	return wf_load_relaxed(&c->tid);
+}
+
+int wf_kernel_state_id_of(int tid)
+{
+	uint32_t nr = wf_carrier_count();
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct wf_carrier *c = wf_carrier_at(i);
+
+		if (c != NULL && wf_load_relaxed(&c->tid) == tid &&
+		    c->bound != NULL)
+			return c->bound->tid;
+	}
+	return tid;
 }
 
 int wf_kernel_state_tid(int tid)

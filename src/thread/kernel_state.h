@@ -34,5 +34,7 @@ void wf_kernel_state_end_for(const struct wf_thread *t, long rc);
  */
 int wf_kernel_state_tid(int tid);
 int wf_kernel_state_tid_of(const struct wf_thread *t);
+/* The reverse, of one that has such a kernel thread; else that id itself. */
+int wf_kernel_state_id_of(int tid);
 
 #endif

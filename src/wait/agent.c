@@ -401,7 +401,7 @@ static void get_busy(struct wf_vp *vp, struct wf_thread *t)
 	wf_store_release(&vp->cur, t);
 	wf_compiler_barrier();
 	wf_idle_see_timer(wf_timers_earliest(vp));
-	if (wf_load_relaxed(&wf_sched.monitor_asleep) != 0 && needs_monitor(vp))
+	if (wf_monitor_sleeps() && needs_monitor(vp))
 		wf_idle_wake_monitor();
 }
 

@@ -15,6 +15,9 @@
 #define CONFINE_KILL_FOR(call)                                 \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+#define CONFINE_KILL_THREAD_FOR(call)                          \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_THREAD)
 
 /* The calling thread, and those that it makes. 0, or -1 if that is refused. */
 static inline int confine_to(struct sock_filter *code, size_t nr)

@@ -44,6 +44,8 @@ static struct {
 	_Atomic uint32_t done;
 } found;
 
+static _Atomic uint32_t cleared;
+
 /* Enough of a TCB for compiled code. */
 static _Alignas(64) char tcb[4096];
 
@@ -73,11 +75,14 @@ static void test_begins(void **state)
 		long tid;
 
 		memset(&found, 0, sizeof(found));
-		tid = wf_arch_clone(THREAD, top, tp, run, (void *)i);
+		wf_store_relaxed(&cleared, 1);
+		tid = wf_arch_clone(THREAD | CLONE_CHILD_CLEARTID, top, tp, run,
+				    (void *)i, &cleared);
 		assert_true(tid > 0);
 		while (wf_load_acquire(&found.done) == 0 ||
 		       wf_sys(SYS_tkill, tid, 0) == 0)
 			wf_sys(SYS_sched_yield);
+		assert_int_equal(wf_load_relaxed(&cleared), 0);
 		assert_ptr_equal(found.arg, (void *)i);
 		assert_int_equal(found.tp, tp);
 		assert_int_equal(found.frame % 16, 0);
@@ -94,7 +99,7 @@ static void test_error(void **state)
 {
 	/* One of these needs the other two. */
 	assert_int_equal(wf_arch_clone(CLONE_THREAD, tcb + sizeof(tcb), 0, run,
-				       NULL),
+				       NULL, NULL),
 			 -EINVAL);
 }
 

@@ -133,7 +133,7 @@ static void *run(void *arg)
 }
 
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
-			uintptr_t tp)
+			uintptr_t tp, _Atomic uint32_t *clear)
 {
 	pthread_t thread;
 

@@ -24,6 +24,11 @@ int wf_os_futex_wake(_Atomic uint32_t *word, int nr)
 	return nr;
 }
 
+int wf_os_futex_wake_shared(_Atomic uint32_t *word, int nr)
+{
+	return wf_os_futex_wake(word, nr);
+}
+
 bool wf_realtime_waits(uint32_t least_priority)
 {
 	return false;

@@ -113,13 +113,15 @@ wf_arch_frame_resume:
 
 /*
  *	long wf_arch_clone(unsigned long flags, void *stack_top,
- *			   uintptr_t tp, void (*fn)(void *), void *arg);
+ *			   uintptr_t tp, void (*fn)(void *), void *arg,
+ *			   _Atomic uint32_t *clear);
  *	     rax           rdi                  rsi
  *			   rdx           rcx                  r8
+ *			   r9
  *
  * The system call wants flags, stack, parent tid, child tid, thread register
  * in rdi, rsi, rdx, r10, r8. The child finds fn and arg on its stack, above
- * them is room for its tid, which nobody reads; nothing is cleared at its end.
+ * them is room for its tid, which nobody reads.
  */
 	.globl	wf_arch_clone
 	.hidden	wf_arch_clone
@@ -133,7 +135,7 @@ wf_arch_clone:
 	movq	%r8, 8(%rsi)
 	movq	%rdx, %r8
 	leaq	16(%rsi), %rdx
-	xorl	%r10d, %r10d
+	movq	%r9, %r10
 	movl	$56, %eax		/* clone */
 	syscall
 	testq	%rax, %rax

@@ -1,0 +1,183 @@
+/*
+ * A thread may lose its kernel thread: to a seccomp filter that kills the
+ * thread alone, or by exit as a system call that is compiled into the program.
+ * Natively it has ended then: it can be joined, its robust mutexes have no
+ * owner, the rest of the process goes on.
+ *
+ * D1. The kernel clears wf_sched.monitor_asleep when a carrier ends, and wakes
+ *     the monitor (sched/vp.h). That is a little before the id is free, and one
+ *     notice may stand for several: it looks at all of them for a while.
+ * D2. In the program a carrier leaves nothing behind that weft needs. Its VP
+ *     goes to a spare, as from one that blocks. The thread gets another, and
+ *     begins there, at the top of its own stack, with its own end; on the dead
+ *     one's signal stack if its own is not weft's, and may be unmapped by now.
+ * D3. In weft's own code it may have left anything: that is fatal.
+ */
+#include "boot/deaths.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "arch/arch.h"
+#include "base/log.h"
+#include "boot/rescue.h"
+#include "os/clock.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/promise.h"
+#include "sched/retired.h"
+#include "sched/runtime.h"
+#include "sched/switch.h"
+#include "thread/alive.h"
+#include "thread/lifecycle.h"
+
+enum { LOOK_NS = WF_NS_PER_S };
+
+static _Atomic bool is_forbidden;
+
+void wf_deaths_watch_first(void)
+{
+	if (!wf_load_relaxed(&is_forbidden))
+		wf_sys(SYS_set_tid_address, &wf_sched.monitor_asleep);
+}
+
+void wf_deaths_forbid(void)
+{
+	wf_store_relaxed(&is_forbidden, true);
+}
+
+/* --- the thread's last steps -------------------------------------------- */
+
+/* As the kernel ends a process whose only thread it kills. */
+static WF_NORETURN void die(void)
+{
+	uint64_t open = ~(1ULL << (SIGSYS - 1));
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+
+	wf_sys(SYS_rt_sigaction, SIGSYS, &dfl, NULL, 8);
+	wf_os_set_signal_mask(open);
+	wf_os_tgkill(wf_os_gettid(), SIGSYS);
+	for (;;)
+		wf_sys(SYS_exit_group, 128 + SIGSYS);
+}
+
+/* D2. The thread's first frame on its new carrier. */
+static void end_instead(void)
+{
+	struct wf_thread *t = wf_self;
+
+	wf_switch_finish(t);
+	wf_runtime_leave(t);
+	if (t->is_first && wf_alive_nr() == 1)
+		die();
+	wf_thread_leave(t, 0);
+}
+
+/* --- the monitor's ------------------------------------------------------ */
+
+static struct wf_vp *vp_of(const struct wf_carrier *c)
+{
+	struct wf_vp *vp = wf_load_relaxed(&c->vp);
+
+	return vp != NULL && vp->carrier == c ? vp : NULL;
+}
+
+/* Which thread ran on c; NULL: none. */
+static struct wf_thread *thread_of(const struct wf_carrier *c)
+{
+	const struct wf_vp *vp = vp_of(c);
+	uint32_t high = wf_table_high();
+
+	if (c->bound != NULL)
+		return c->bound;
+	if (vp != NULL)
+		return wf_load_relaxed(&vp->cur);
+	for (uint32_t i = 1; i <= high; i++) {
+		struct wf_thread *t = wf_table_at(i);
+
+		if (t->carrier == c && wf_thread_is_living(t) &&
+		    wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN)
+			return t;
+	}
+	return NULL;
+}
+
+/* D2 */
+static bool has_own_stack(const struct wf_thread *t)
+{
+	return !t->is_first && !t->slot.has_user_stack;
+}
+
+static void end_thread(struct wf_thread *t, struct wf_carrier *dead,
+		       struct wf_carrier *spare)
+{
+	void *top = has_own_stack(t) ? wf_slot_stack_top(&t->slot) :
+				       dead->altstack + dead->altstack_bytes;
+
+	if (!wf_promise_stay(t)) {
+		wf_promise_end(t); /* it need not go there any more */
+		wf_promise_stay(t);
+	}
+	t->holds_signals = true;
+	t->vp = NULL;
+	t->carrier = spare;
+	t->ctx.tp = t->slot.tcb;
+	t->ctx.sp = wf_arch_context_make(top, end_instead,
+					 WF_ARCH_FP_CONTROL_INITIAL);
+	wf_store_relaxed(&t->in_runtime, 1);
+	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
+	wf_carrier_give_bound(spare, t);
+}
+
+/* False: it has to be done again, when there is a spare. */
+static bool see(struct wf_carrier *c)
+{
+	struct wf_thread *t = thread_of(c);
+	struct wf_vp *vp = vp_of(c);
+	struct wf_carrier *spare;
+
+	WF_CHECK(
+		t != NULL && wf_load_relaxed(&t->in_runtime) == 0 &&
+			t->wait_addr == NULL,
+		"the kernel has ended a kernel thread in weft's own code; does "
+		"a seccomp filter kill threads for what weft calls?");
+	if (vp != NULL) {
+		wf_rescue_from_dead(vp, t);
+		return false;
+	}
+	spare = wf_carrier_take_spare();
+	if (spare == NULL)
+		return false;
+	wf_carrier_bury(c, has_own_stack(t));
+	end_thread(t, c, spare);
+	return true;
+}
+
+/* One that is buried may have its id again: who made it notes it late. */
+static bool is_watched(const struct wf_carrier *c)
+{
+	return wf_load_acquire(&c->tid) != 0 && !wf_carrier_is_retired(c);
+}
+
+bool wf_deaths_serve(int64_t now_ns)
+{
+	static int64_t until_ns;
+	uint32_t nr, death = WF_MONITOR_DEATH;
+
+	/* Noted; another that ends from here on is noted anew. */
+	if (wf_load_relaxed(&wf_sched.monitor_asleep) == death &&
+	    wf_cas_acq_rel(&wf_sched.monitor_asleep, &death, WF_MONITOR_AWAKE))
+		until_ns = now_ns + LOOK_NS; /* D1 */
+	if (now_ns >= until_ns)
+		return false;
+	nr = wf_carrier_count();
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+
+		if (c != NULL && is_watched(c) && wf_rescue_has_ended(c) &&
+		    !see(c))
+			until_ns = now_ns + LOOK_NS;
+	}
+	return true;
+}
