@@ -20,9 +20,9 @@
 
 static void close_begin(int fd)
 {
+	wf_descriptor_forget(fd); /* first: io/held.c */
 	if (fd >= 0)
 		wf_io_close_comes((unsigned int)fd, (unsigned int)fd);
-	wf_descriptor_forget(fd);
 }
 
 /* Leaves errno alone. Returns rc, the call's. */
@@ -125,8 +125,8 @@ static int close_all(unsigned int first, unsigned int last, int flags)
 		if (err < 0)
 			return err;
 	}
+	wf_descriptor_forget_all(first, last); /* first: io/held.c */
 	wf_io_close_comes(first, last);
-	wf_descriptor_forget_all(first, last);
 	err = close_parts(first, last, flags);
 	/* What others have learnt meanwhile of the files that they were. */
 	wf_descriptor_forget_all(first, last);

@@ -205,7 +205,7 @@ static int run(struct wait *w, int64_t deadline_ns)
 int wf_address_run(struct wf_request *r, int64_t deadline_ns)
 {
 	struct wait w = {
-		.scope = { begin, end },
+		.scope = { .begin = begin, .end = end },
 		.hold = { .fd = r->fd, .kept_fd = -1 },
 		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.r = r,
@@ -256,7 +256,7 @@ int wf_address_poll(int fd, int64_t deadline_ns, uint32_t nr_handlers,
 		    bool is_in_doubt)
 {
 	struct wait w = {
-		.scope = { begin_poll, end_poll },
+		.scope = { .begin = begin_poll, .end = end_poll },
 		.hold = { .fd = fd, .kept_fd = -1 },
 		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.nr_futile = is_in_doubt ? WAITS_FOR_NOTHING : 0,

@@ -95,7 +95,7 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 {
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	struct wait w = {
-		.scope = { begin, end },
+		.scope = { .begin = begin, .end = end },
 		.hold = { .fd = epfd, .kept_fd = -1 },
 		.events = events,
 		.max = max,

@@ -1,3 +1,10 @@
+/*
+ * Who closes a number counts a use (wf_descriptor_forget), then leaves
+ * duplicates to those that hold it, waits until they have handed over what they
+ * were about to, and then makes sure that this has reached the kernel
+ * (wf_io_close_comes). Who begins to wait holds the number, then looks at the
+ * count: one of the two sees the other.
+ */
 #include "io/held.h"
 
 #include "io/descriptor.h"
@@ -12,7 +19,15 @@ static void begin(struct wf_request_scope *scope)
 	struct wf_held *h = held_of(scope);
 
 	wf_hold_begin(&h->hold);
+	wf_hold_call_begin(&h->hold);
+	if (h->uses == WF_HELD_ANY_USE)
+		h->uses = wf_descriptor_uses(h->hold.fd);
 	h->r->fd = wf_held_fd(h);
+}
+
+static void handed_over(struct wf_request_scope *scope)
+{
+	wf_hold_call_end(&held_of(scope)->hold);
 }
 
 static void end(struct wf_request_scope *scope, bool is_done)
@@ -20,12 +35,12 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	wf_hold_end(&held_of(scope)->hold);
 }
 
-void wf_held_begin(struct wf_held *h, struct wf_request *r)
+void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)
 {
-	h->scope = (struct wf_request_scope){ begin, end };
+	h->scope = (struct wf_request_scope){ begin, end, handed_over };
 	h->hold = (struct wf_hold){ .fd = r->fd, .kept_fd = -1 };
 	h->r = r;
-	h->uses = wf_descriptor_uses(r->fd);
+	h->uses = uses;
 	r->scope = &h->scope;
 }
 
@@ -38,5 +53,8 @@ int wf_held_fd(const struct wf_held *h)
 {
 	int fd = wf_hold_fd(&h->hold);
 
-	return fd != h->hold.fd || wf_descriptor_uses(fd) == h->uses ? fd : -1;
+	return fd != h->hold.fd || h->uses == WF_HELD_ANY_USE ||
+			       wf_descriptor_uses(fd) == h->uses ?
+		       fd :
+		       -1;
 }

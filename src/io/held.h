@@ -5,7 +5,7 @@
  *
  *     WF_HELD struct wf_held h;
  *
- *     wf_held_begin(&h, &r);          r.fd is the number
+ *     wf_held_begin(&h, &r, WF_HELD_ANY_USE);         r.fd is the number
  *     err = wf_io_run(&r, WF_FOREVER);
  *     n = call(wf_held_fd(&h), ...);
  */
@@ -19,14 +19,20 @@ struct wf_held {
 	struct wf_request_scope scope;
 	struct wf_hold hold;
 	struct wf_request *r;
-	uint32_t uses; /* of the number, when the call began to wait */
+	uint32_t uses; /* of the number, when the call began on its file */
 };
 
 /* Its end comes also when the caller is cancelled in the kernel. */
 #define WF_HELD __attribute__((cleanup(wf_held_end)))
 
-/* r, which has no other scope, is run for the file from now on. */
-void wf_held_begin(struct wf_held *h, struct wf_request *r);
+/*
+ * r, which has no other scope, is run for the file from now on. uses: those of
+ * the number (io/descriptor.h) before the call's first part was done; none has
+ * been: WF_HELD_ANY_USE, whatever it names when the first wait begins.
+ */
+#define WF_HELD_ANY_USE UINT32_MAX
+
+void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses);
 void wf_held_end(struct wf_held *h);
 
 /*

@@ -164,7 +164,7 @@ int wf_many_wait(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers)
 		.op_flags = POLLIN,
 		.scope = &m->scope,
 	};
-	m->scope = (struct wf_request_scope){ begin, end };
+	m->scope = (struct wf_request_scope){ .begin = begin, .end = end };
 	err = wf_request_run_any(&m->request, 1, deadline_ns, &nr_handlers);
 	return m->err < 0 ? m->err : err;
 }

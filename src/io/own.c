@@ -11,17 +11,18 @@
 
 /*
  * A borrower's descriptors are copies: what waits for the lender's, by which
- * numbers, is none of its business.
+ * numbers, is none of its business. Rings and the watcher come last: what those
+ * that hold the number hand over until then is to be for the file (io/held.c).
  */
 void wf_io_close_comes(unsigned int first, unsigned int last)
 {
 	if (wf_is_borrower())
 		return;
-	wf_ring_flush(first, last);
-	wf_watch_keep(first, last);
 	wf_proxy_close_comes(first, last);
 	wf_hold_keep(first, last);
 	wf_many_keep(first, last);
+	wf_ring_flush(first, last);
+	wf_watch_keep(first, last);
 }
 
 void wf_io_close_done(unsigned int first, unsigned int last)

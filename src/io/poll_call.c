@@ -37,7 +37,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 static int run(struct wf_call *c, struct timespec *left, int64_t deadline_ns,
 	       uint32_t nr_handlers)
 {
-	struct wf_request_scope scope = { begin, end };
+	struct wf_request_scope scope = { .begin = begin, .end = end };
 	struct wf_request r = {
 		.op = WF_REQUEST_OP_CALL,
 		.fd = -1,

@@ -16,6 +16,7 @@
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/file.h"
+#include "io/held.h"
 #include "io/io.h"
 #include "io/wait.h"
 #include "libc/real.h"
@@ -274,17 +275,20 @@ static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
 
 /* MSG_WAITALL: what is still missing. A later error is for the next call. */
 static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
-				  long n)
+				  long n, uint32_t uses)
 {
 	struct wf_request r =
 		receive_later(fd, (char *)buf + n, bytes - (size_t)n, flags);
 	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	long more = wf_io_run_part(&r, deadline_ns, false, &nr_handlers);
+	WF_HELD struct wf_held held;
+	long more;
 
+	wf_held_begin(&held, &r, uses);
+	more = wf_io_run_part(&r, deadline_ns, false, &nr_handlers);
 	if (more == -ENOSYS)
-		more = recv_by_libc(fd, (char *)buf + n, r.len, flags,
-				    deadline_ns);
+		more = recv_by_libc(wf_held_fd(&held), (char *)buf + n, r.len,
+				    flags, deadline_ns);
 	return n + (more > 0 ? more : 0);
 }
 
@@ -292,6 +296,7 @@ static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 				 struct sockaddr *addr, socklen_t *addr_bytes)
 {
+	uint32_t uses = wf_descriptor_uses(fd);
 	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | MSG_DONTWAIT,
 			addr, addr_bytes);
 	bool has_address;
@@ -310,7 +315,7 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 	has_address = wf_descriptor_has_address(fd);
 	wf_descriptor_was_tried(fd, !has_address);
 	if (n > 0)
-		return recv_rest(fd, buf, bytes, flags, n);
+		return recv_rest(fd, buf, bytes, flags, n, uses);
 	if (addr != NULL && addr_bytes != NULL)
 		return recv_with_address(fd, buf, bytes, flags, addr,
 					 addr_bytes);

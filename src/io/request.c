@@ -241,6 +241,8 @@ WF_INLINE int run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 	if (scope != NULL)
 		scope->begin(scope);
 	err = push_or_end(t, r, nr, &nr_done);
+	if (scope != NULL && scope->handed_over != NULL)
+		scope->handed_over(scope);
 	if (err < 0) {
 		if (scope != NULL)
 			scope->end(scope, false);

@@ -24,13 +24,14 @@ struct wf_thread;
 enum { WF_REQUEST_OP_CALL = 255 };
 
 /*
- * Of one call's requests: what is done just before they are handed over, and
- * when all are done (has one come to its end by itself?). In the runtime, so
- * that no handler runs in between; neither may block.
+ * Of one call's requests: what is done just before they are handed over, just
+ * after that (NULL: nothing), and when all are done (has one come to its end by
+ * itself?). In the runtime, so that no handler runs in between; none may block.
  */
 struct wf_request_scope {
 	void (*begin)(struct wf_request_scope *scope);
 	void (*end)(struct wf_request_scope *scope, bool is_done);
+	void (*handed_over)(struct wf_request_scope *scope);
 };
 
 struct wf_request {

@@ -165,7 +165,7 @@ static long call_as_polled(long nr_call, const struct pollfd *p,
 	WF_HELD struct wf_held held;
 	int err, fd;
 
-	wf_held_begin(&held, &ready);
+	wf_held_begin(&held, &ready, WF_HELD_ANY_USE);
 	err = wf_io_run(&ready, WF_FOREVER);
 	if (err == -EINTR || err == -ECANCELED)
 		return err;

@@ -48,9 +48,16 @@ static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 	return nr_left;
 }
 
+/* What has begun goes on with the file that it has begun with. */
+static uint32_t uses_of_file(uint32_t uses_at_call, long done)
+{
+	return done > 0 ? uses_at_call : WF_HELD_ANY_USE;
+}
+
 /* What is left is sent by messages, of which r's is made one after another. */
 static long send_rest(struct wf_request *r, struct msghdr *msg,
-		      const struct iovec *iov, size_t nr, long done)
+		      const struct iovec *iov, size_t nr, long done,
+		      uint32_t uses)
 {
 	int64_t deadline = wf_descriptor_deadline(r->fd, SO_SNDTIMEO);
 	uint32_t nr_handlers = wf_self->nr_handlers;
@@ -58,7 +65,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	struct iovec left[MOST_PARTS];
 	WF_HELD struct wf_held held;
 
-	wf_held_begin(&held, r);
+	wf_held_begin(&held, r, uses_of_file(uses, done));
 	done = done < 0 ? 0 : done;
 	/* A ring that has met a full queue tries again with what is left of the
 	 * message, which is nothing: an empty one is sent. */
@@ -90,7 +97,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 }
 
 static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
-				  long done)
+				  long done, uint32_t uses)
 {
 	struct msghdr msg = { .msg_name = NULL };
 	struct wf_request r = {
@@ -100,14 +107,15 @@ static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
 		.len = 1,
 	};
 
-	return send_rest(&r, &msg, iov, nr, done);
+	return send_rest(&r, &msg, iov, nr, done, uses);
 }
 
 /*
  * By calls of the thread itself: a ring would raise SIGPIPE for whoever runs
  * when the kernel goes on with the request.
  */
-static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
+static long write_rest(int fd, const struct iovec *iov, size_t nr, long done,
+		       uint32_t uses)
 {
 	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
 	uint32_t nr_handlers = wf_self->nr_handlers;
@@ -115,7 +123,7 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 	struct iovec left[MOST_PARTS];
 	WF_HELD struct wf_held held;
 
-	wf_held_begin(&held, &ready);
+	wf_held_begin(&held, &ready, uses_of_file(uses, done));
 	done = done < 0 ? 0 : done;
 	do {
 		bool is_first = done == 0;
@@ -145,6 +153,7 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done)
 
 static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
 {
+	uint32_t uses = wf_descriptor_uses(fd);
 	long n;
 
 	if (!wf_descriptor_is_stream(fd))
@@ -160,8 +169,8 @@ static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
 	if (wf_descriptor_is_nonblocking(fd))
 		return n;
 	return wf_descriptor_is_socket(fd) ?
-		       write_rest_of_message(fd, iov, (size_t)nr, n) :
-		       write_rest(fd, iov, (size_t)nr, n);
+		       write_rest_of_message(fd, iov, (size_t)nr, n, uses) :
+		       write_rest(fd, iov, (size_t)nr, n, uses);
 }
 
 static WF_NOINLINE long write_other(int fd, const void *buf, size_t bytes)
@@ -225,7 +234,8 @@ static bool is_all(int fd, int flags, const struct iovec *iov, size_t nr,
 
 /* After n bytes or -EAGAIN. In *msg are the address and what goes along. */
 static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
-				   const struct iovec *iov, size_t nr, long n)
+				   const struct iovec *iov, size_t nr, long n,
+				   uint32_t uses)
 {
 	struct wf_request r = {
 		.op = IORING_OP_SENDMSG,
@@ -235,11 +245,12 @@ static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
 		.op_flags = (uint32_t)flags,
 	};
 
-	return send_rest(&r, msg, iov, nr, n);
+	return send_rest(&r, msg, iov, nr, n, uses);
 }
 
 long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
+	uint32_t uses = wf_descriptor_uses(fd);
 	struct msghdr copy;
 	long n;
 
@@ -256,25 +267,28 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 		copy.msg_control = NULL;
 		copy.msg_controllen = 0;
 	}
-	return send_later(fd, &copy, flags, msg->msg_iov, msg->msg_iovlen, n);
+	return send_later(fd, &copy, flags, msg->msg_iov, msg->msg_iovlen, n,
+			  uses);
 }
 
 static WF_NOINLINE long sendto_later(int fd, const struct iovec *iov, int flags,
 				     const struct sockaddr *addr,
-				     socklen_t addr_bytes, long n)
+				     socklen_t addr_bytes, long n,
+				     uint32_t uses)
 {
 	struct msghdr msg = {
 		.msg_name = (void *)addr,
 		.msg_namelen = addr_bytes,
 	};
 
-	return send_later(fd, &msg, flags, iov, 1, n);
+	return send_later(fd, &msg, flags, iov, 1, n, uses);
 }
 
 long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		  const struct sockaddr *addr, socklen_t addr_bytes)
 {
 	struct iovec iov = { (void *)buf, bytes };
+	uint32_t uses = wf_descriptor_uses(fd);
 	long n;
 
 	if (is_counted(fd, flags))
@@ -285,7 +299,7 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		   addr_bytes);
 	if (has_failed(n) || is_all(fd, flags, &iov, 1, n))
 		return n;
-	return sendto_later(fd, &iov, flags, addr, addr_bytes, n);
+	return sendto_later(fd, &iov, flags, addr, addr_bytes, n, uses);
 }
 
 /*

@@ -29,7 +29,9 @@ LEFT_OUT = {"regress_interrupted_calls": "--preempt-every",
 # What natively nobody promises, as that mutexes are fair, and what it prints.
 WEFTS_OWN = {"regress_interrupted_in_queue": b"it had its turns\n"}
 # Modes that only some need.
-MORE = {"regress_ids_while_ending": (["--vps", "4", "--io", "process"],)}
+MORE = {"regress_ids_while_ending": (["--vps", "4", "--io", "process"],),
+        "regress_rest_to_same_file": (["--vps", "2"],
+                                      ["--vps", "2", "--io", "servers"])}
 
 
 def parse(argv):
