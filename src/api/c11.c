@@ -29,11 +29,11 @@ static int result_of(int rc)
 
 WF_API(int, mtx_init, mtx_t *mutex, int type)
 {
-	int kind = type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE_NP :
-					  PTHREAD_MUTEX_TIMED_NP;
+	/* As libc has it, any other type is a plain one. */
+	int kind = (type & ~mtx_timed) == mtx_recursive ?
+			   PTHREAD_MUTEX_RECURSIVE_NP :
+			   PTHREAD_MUTEX_TIMED_NP;
 
-	if (type & ~(mtx_plain | mtx_recursive | mtx_timed))
-		return thrd_error;
 	return result_of(wf_mutex_init((struct wf_mutex *)mutex, kind, 0));
 }
 

@@ -155,10 +155,13 @@ WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
 	int64_t deadline_ns = WF_FOREVER;
 	int n;
 
-	if (timeout != NULL) {
+	/* Libc refuses the one or the other below 0, and then adds up. */
+	if (timeout != NULL && timeout->tv_sec >= 0 && timeout->tv_usec >= 0) {
 		ts.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
 		ts.tv_nsec = timeout->tv_usec % 1000000 * 1000;
 		deadline_ns = deadline_of_timespec(&ts);
+	} else if (timeout != NULL) {
+		deadline_ns = -EINVAL;
 	}
 	if (!can_select(nr, sets, NULL) || deadline_ns < 0)
 		return wf_real.select(nr, reads, writes, exceptions, timeout);

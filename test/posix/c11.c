@@ -155,6 +155,20 @@ static int consume(void *arg)
 	return taken;
 }
 
+/* As with libc, which takes each that is none for a plain one. */
+TEST(a_mutex_of_any_other_type_is_plain)
+{
+	for (int type = 4; type < 8; type++) {
+		mtx_t mutex;
+
+		CHECK_EQ(mtx_init(&mutex, type), thrd_success);
+		CHECK_EQ(mtx_lock(&mutex), thrd_success);
+		CHECK_EQ(mtx_trylock(&mutex), thrd_busy);
+		CHECK_EQ(mtx_unlock(&mutex), thrd_success);
+		mtx_destroy(&mutex);
+	}
+}
+
 TEST(condition)
 {
 	thrd_t threads[10];

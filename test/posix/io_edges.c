@@ -486,3 +486,13 @@ TEST(refused_calls_beside_others)
 	has_ended = 1;
 	threads_join(bad, 4);
 }
+
+/* Whatever the other part makes up for. */
+TEST(select_refuses_a_time_with_a_part_below_zero)
+{
+	struct timeval below[] = { { -1, 2000000 }, { 1, -1 } };
+
+	thread_join(thread_start(thread_nothing, NULL));
+	for (int i = 0; i < 2; i++)
+		CHECK_ERRNO(select(0, NULL, NULL, NULL, &below[i]), EINVAL);
+}
