@@ -316,7 +316,7 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 	wf_descriptor_was_tried(fd, !has_address);
 	if (n > 0)
 		return recv_rest(fd, buf, bytes, flags, n, uses);
-	if (addr != NULL && addr_bytes != NULL)
+	if (addr != NULL)
 		return recv_with_address(fd, buf, bytes, flags, addr,
 					 addr_bytes);
 	return has_address ? recv_at_address(fd, buf, bytes, flags) :

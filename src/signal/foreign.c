@@ -87,6 +87,7 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 	if (t != NULL) {
 		wf_ufutex_interrupt(t, t);
 		t->nr_handlers++;
+		t->is_starving = false; /* the handler's own waits do not */
 		if (was_replacing)
 			wf_deliver_suspend_exec(t);
 	}
