@@ -91,6 +91,7 @@ void machine_run(struct wf_vp *vp, struct wf_thread *t)
 
 void machine_queue(struct wf_vp *vp, struct wf_thread *t)
 {
+	vp->first_waits = true; /* queue.c, Q4: nobody is passed over */
 	wf_queue_put(vp, t, WF_READY_EXPIRED);
 }
 
