@@ -11,6 +11,11 @@
  *     rest away. What is owed stays when B is empty: its threads may be on
  *     their way to another VP or back, and would else be owed nothing
  *     anywhere. For the same reason a VP that owes a whole tick keeps them.
+ * K4. Who has had most of a tick without a switch computes, and its place is
+ *     in ring B. So does who is found running at the end of two busy ticks
+ *     between which it has not blocked, though others ran before it: one that
+ *     comes each time right behind a sleeper would else stay in ring I for
+ *     ever, and have half of the VP.
  *
  * Rejected: plain round robin (a thread that sleeps 1 ms among six hogs wakes
  * after 64 ms); virtual run time (a clock read per switch, and no better).
@@ -32,6 +37,7 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	COMPUTING_PERCENT = 70,
+	FEW_SWITCHES = 8, /* in a tick, K4 */
 	/* More than most system calls; less than anybody waits for. */
 	COMPUTING_MIN_NS = 20 * 1000,
 	IGNORED_PERCENT = 5,
@@ -131,8 +137,12 @@ static bool charge(struct view *v, int64_t now_ns)
 	v->is_full = w->charge_ns * 100 >= TICK_NS * COMPUTING_PERCENT;
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)
 		return false;
-	if (is_same && v->is_full && v->t->rt_priority == 0)
-		wf_thread_set_hog(v->t);
+	if (v->is_full && v->t->rt_priority == 0) {
+		if (is_same)
+			wf_thread_set_hog(v->t);
+		else if (nr_switches <= FEW_SWITCHES)
+			wf_thread_suspect(v->t);
+	}
 	return true;
 }
 
@@ -456,30 +466,6 @@ enum wf_arrivals wf_tick_arrivals(int64_t now_ns)
 	return most;
 }
 
-/*
- * A ring that has not moved since the last tick is offered to all. What is in
- * the LIFO slot is its owner's (Q3 in sched/queue.c).
- */
-static void see_stuck(struct wf_vp *vp)
-{
-	struct wf_vp_watch *w = &vp->watch;
-	uint32_t head = wf_runq_head(&vp->ring_i);
-	bool is_stuck = head == w->ring_head &&
-			wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0;
-
-	if (is_stuck) {
-		if (wf_runq_len(&vp->ring_i) > 0)
-			wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_WORTH);
-		/* A poller has had its time and does not run itself. */
-		if (w->is_stuck)
-			wf_idle_wake_sleeper();
-		else
-			wf_idle_wake_any();
-	}
-	w->is_stuck = is_stuck;
-	w->ring_head = head;
-}
-
 void wf_tick_all(int64_t now_ns)
 {
 	wf_idle_see_poller();
@@ -489,7 +475,7 @@ void wf_tick_all(int64_t now_ns)
 		bool makes_progress = tick_vp(vp, now_ns);
 
 		wf_longest_see(vp);
-		see_stuck(vp);
+		wf_balance_see_stuck(vp);
 		if (makes_progress) {
 			wf_balance_vp(vp, (++vp->nr_ticks & 3) == (i & 3));
 			if (wf_inject_len(&wf_sched.inject) > 0)

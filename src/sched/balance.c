@@ -5,6 +5,7 @@
  */
 #include "sched/balance.h"
 
+#include "sched/idle.h"
 #include "sched/queue.h"
 
 static bool runs_realtime(const struct wf_vp *vp)
@@ -89,4 +90,24 @@ void wf_balance_vp(struct wf_vp *vp, bool is_fourth_tick)
 	/* vp was busy a moment ago and may be asleep by now. */
 	if (nr > 0)
 		wf_queue_offer(vp, entries, nr);
+}
+
+void wf_balance_see_stuck(struct wf_vp *vp)
+{
+	struct wf_vp_watch *w = &vp->watch;
+	uint32_t head = wf_runq_head(&vp->ring_i);
+	bool is_stuck = head == w->ring_head &&
+			wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0;
+
+	if (is_stuck) {
+		if (wf_runq_len(&vp->ring_i) > 0)
+			wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_WORTH);
+		/* A poller has had its time and does not run itself. */
+		if (w->is_stuck)
+			wf_idle_wake_sleeper();
+		else
+			wf_idle_wake_any();
+	}
+	w->is_stuck = is_stuck;
+	w->ring_head = head;
 }

@@ -15,11 +15,6 @@
  *     is empty. A thread in it has to wait for the owner's next pick: the
  *     tick preempts an owner that computes meanwhile, and gives the VP of one
  *     that sleeps in the kernel to another carrier, which is its owner then.
- * Q4. Threads that are made to stop do not take turns in one order for ever:
- *     one that empties what the one before it fills would leave nothing to
- *     all others, where the kernel's order varies. As often as not the first
- *     is passed over by another, but not twice in a row: a thread waits three
- *     slices longer at most.
  *
  * Rejected: a LIFO slot that others may take from, by an exchange on each side
  * of every wake. It costs as much as half a switch, for what is left in it
@@ -111,48 +106,34 @@ static void put_woken(struct wf_vp *vp, const struct wf_thread *t,
 		wf_queue_push_i(vp, old);
 }
 
-/* Of the first WINDOW, one that is drawn becomes the first. */
-enum { WINDOW = 4 };
-
-/* The upper bits of a linear congruential generator (Knuth's MMIX). */
-static uint32_t draw(struct wf_vp *vp)
+static void put_behind_b(struct wf_vp *vp, uint64_t entry)
 {
-	vp->drawn = vp->drawn * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(vp->drawn >> 32) % WINDOW;
+	const struct wf_thread *next = wf_load_relaxed(&vp->cur);
+
+	wf_queue_push_tail(vp, &vp->ring_b, entry);
+	wf_turns_vary(&vp->turns_b, &vp->ring_b, next != NULL && next->from_b);
 }
 
-/* Q4. */
-static void vary_turns(struct wf_vp *vp, struct wf_runq *ring)
+static void put_behind_i(struct wf_vp *vp, uint64_t entry)
 {
-	uint64_t first[WINDOW];
-	uint32_t nr = 0, drawn = draw(vp);
+	const struct wf_thread *next = wf_load_relaxed(&vp->cur);
 
-	vp->first_waits = !vp->first_waits && drawn > 0;
-	if (!vp->first_waits || wf_runq_len(ring) <= drawn)
-		return;
-	while (nr <= drawn && wf_runq_pop(ring, &first[nr]))
-		nr++;
-	for (uint32_t i = nr; i > 1; i--)
-		wf_queue_push_head(vp, ring, first[i - 2]);
-	if (nr > 0)
-		wf_queue_push_head(vp, ring, first[nr - 1]);
+	wf_queue_push_i(vp, entry);
+	wf_turns_vary(&vp->turns_i, &vp->ring_i, next != NULL && !next->from_b);
 }
 
 /* Who computes is worth the wake of a VP that has nothing to run. */
 static void put_displaced(struct wf_vp *vp, const struct wf_thread *t,
 			  uint64_t entry, bool is_next)
 {
-	if (!wf_thread_is_hog(t)) {
-		vary_turns(vp, &vp->ring_i);
-		wf_queue_push_i(vp, entry);
-	} else if (wf_idle_is_any()) {
+	if (!wf_thread_is_hog(t))
+		put_behind_i(vp, entry);
+	else if (wf_idle_is_any())
 		wf_queue_offer(NULL, &entry, 1);
-	} else if (is_next) {
+	else if (is_next)
 		wf_queue_push_head(vp, &vp->ring_b, entry);
-	} else {
-		vary_turns(vp, &vp->ring_b);
-		wf_queue_push_tail(vp, &vp->ring_b, entry);
-	}
+	else
+		put_behind_b(vp, entry);
 }
 
 /* What wf_queue_put leaves: who is real-time, new or made to stop, or shares

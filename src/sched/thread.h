@@ -83,11 +83,13 @@ struct wf_context {
 /*
  * Threads that compute, as the monitor's tick sees them. Blocking makes what
  * is so what was so, the last time, the one before and that before it: who has
- * computed for long after a wake is likely to do so again.
+ * computed for long after a wake is likely to do so again. A tick in which
+ * others ran, too, makes one a suspect; the second since it blocked says so.
  */
 enum wf_hog {
 	WF_HOG_IS = 1,
 	WF_HOG_WAS = 2 | 4 | 8,
+	WF_HOG_SUSPECT = 16,
 };
 
 /*
@@ -207,6 +209,12 @@ static inline bool wf_thread_was_hog(const struct wf_thread *t)
 static inline void wf_thread_set_hog(struct wf_thread *t)
 {
 	t->hog |= WF_HOG_IS;
+}
+
+/* As wf_thread_set_hog. */
+static inline void wf_thread_suspect(struct wf_thread *t)
+{
+	t->hog |= (t->hog & WF_HOG_SUSPECT) != 0 ? WF_HOG_IS : WF_HOG_SUSPECT;
 }
 
 /* It ran for long, if not as long as one that computes, and waits again. */

@@ -17,6 +17,7 @@
 #include "sched/runq.h"
 #include "sched/table.h"
 #include "sched/thread.h"
+#include "sched/turns.h"
 #include "sched/waits.h"
 #include "trace/counters.h"
 
@@ -167,8 +168,7 @@ struct wf_vp {
 	struct wf_inject inbox WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_counters counters WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_vp_watch watch WF_ALIGNED(WF_CACHE_LINE); /* monitor */
-	uint64_t drawn;		 /* the last one of the generator, Q4; owner */
-	bool first_waits;	 /* B's first has been passed over, Q4; owner */
+	struct wf_turns turns_i, turns_b;		    /* owner */
 	uint64_t timer_switches; /* at the carrier's last CPU timer; owner */
 	struct wf_vp_look word_look; /* owner */
 

@@ -63,6 +63,7 @@ static void test_who_switches_often_is_no_hog(void **state)
 	for (int i = 0; i < 10; i++) {
 		wf_count_own(&vp->counters, switches);
 		wf_count_own(&vp->counters, switches);
+		wf_thread_end_stay(t);
 		pass_ticks(1);
 	}
 	assert_false(wf_thread_is_hog(t));

@@ -161,10 +161,45 @@ static void test_hog_beside_short_runs(void **state)
 			(int64_t)NR_TICKS * TICK);
 }
 
+/* Two that sleep again, then t to the end of the tick. */
+static void tick_behind_sleepers(struct wf_vp *vp, struct wf_thread *t)
+{
+	machine_run(vp, machine_thread());
+	machine_queue(vp, machine_thread());
+	machine_queue(vp, t);
+	for (int i = 0; i < 2; i++) {
+		machine_pass(TICK / 100);
+		machine_block(vp);
+	}
+	assert_ptr_equal(wf_load_relaxed(&vp->cur), t);
+	machine_pass(TICK);
+	machine_tick();
+}
+
+/* K4: it computes though each tick has seen others, too. */
+static void test_hog_behind_sleepers(void **state)
+{
+	struct wf_thread *t, *blocks;
+
+	machine_init(1);
+	t = machine_thread();
+	tick_behind_sleepers(machine_vp(0), t);
+	assert_false(wf_thread_is_hog(t));
+	tick_behind_sleepers(machine_vp(0), t);
+	assert_true(wf_thread_is_hog(t));
+	blocks = machine_thread();
+	for (int i = 0; i < 8; i++) {
+		tick_behind_sleepers(machine_vp(0), blocks);
+		assert_false(wf_thread_is_hog(blocks));
+		wf_thread_end_stay(blocks);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hog_beside_short_runs),
+		cmocka_unit_test(test_hog_behind_sleepers),
 		cmocka_unit_test(test_hogs_and_a_sleeper),
 		cmocka_unit_test(test_many_hogs),
 	};

@@ -91,7 +91,9 @@ void machine_run(struct wf_vp *vp, struct wf_thread *t)
 
 void machine_queue(struct wf_vp *vp, struct wf_thread *t)
 {
-	vp->first_waits = true; /* queue.c, Q4: nobody is passed over */
+	/* Nobody is passed over. */
+	vp->turns_i.first_was_kept = true;
+	vp->turns_b.first_was_kept = true;
 	wf_queue_put(vp, t, WF_READY_EXPIRED);
 }
 
