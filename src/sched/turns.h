@@ -9,8 +9,9 @@ struct wf_runq;
 
 /* Of one ring; all 0 at first. */
 struct wf_turns {
-	uint64_t drawn;	     /* the last number of the generator */
-	uint32_t round_end;  /* position in the ring */
+	uint64_t drawn;	    /* the last number of the generator */
+	uint32_t round_end; /* position in the ring */
+	uint32_t nr_rounds;
 	bool first_was_kept; /* waiting at the last call */
 };
 

@@ -91,9 +91,6 @@ void machine_run(struct wf_vp *vp, struct wf_thread *t)
 
 void machine_queue(struct wf_vp *vp, struct wf_thread *t)
 {
-	/* Nobody is passed over. */
-	vp->turns_i.first_was_kept = true;
-	vp->turns_b.first_was_kept = true;
 	wf_queue_put(vp, t, WF_READY_EXPIRED);
 }
 

@@ -13,7 +13,7 @@
 #include "fake_machine.h"
 #include "random.h"
 
-enum { MOST = 20, ROUNDS = 5000, LONGER = 3 };
+enum { MOST = 20, ROUNDS = 20000, LONGER = 3 };
 
 static struct wf_thread *t[MOST];
 
