@@ -48,7 +48,8 @@ static void forget_all(void)
 	pthread_mutex_unlock(&no_fork);
 }
 
-static void watch_forks(void)
+/* At load: of a fork that has begun a later handler would not know. F2 */
+__attribute__((constructor)) static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork, forget_all);
 }
@@ -56,10 +57,8 @@ static void watch_forks(void)
 /* One that was used before, or a new one, which is in the list then. */
 static struct weft_channel *get(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct weft_channel *c;
 
-	pthread_once(&once, watch_forks);
 	/* acquire: pairs with the release of the push below. */
 	for (c = wf_load_acquire(&wf_channels); c != NULL; c = c->next) {
 		uint32_t unused = 0;
