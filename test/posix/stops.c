@@ -437,6 +437,7 @@ static void *park_known(void *arg)
 static void *stay_until_over(void *arg)
 {
 	is_of_the_job = true;
+	say('k');
 	hear('o');
 	is_over = true;
 	return arg;
@@ -472,7 +473,7 @@ static void end_what_may_stop(void)
 TEST(handlers_that_come_and_go)
 {
 	job_start(change_actions);
-	for (int i = 0; i < NR_PARKED; i++)
+	for (int i = 0; i < NR_PARKED + 1; i++)
 		expect('k');
 	for (int i = 0; i < NR_AT_ONCE; i++) {
 		send(SIGTSTP);
