@@ -5,7 +5,8 @@
  *
  * C1. What lends the ceiling among weft's threads (sync/lending.h) is a claim
  *     in memory of this process, since others write to the mutex. Its owner
- *     has it from before it tries the word until after it has released it.
+ *     has it from before it tries the word until after it has released it. So
+ *     there may be several for one mutex, of which one is the holder's.
  * C2. A claim is free if it is for no mutex, or its owner has ended. Claims
  *     change under the lock of sync/lending.c.
  */
@@ -30,6 +31,7 @@ enum {
 static struct claim {
 	struct wf_mutex lends;
 	const pthread_mutex_t *of; /* NULL: free */
+	_Atomic bool is_held;	   /* its owner has the mutex; owner */
 } claims[MOST_CLAIMS];
 
 /* C2 */
@@ -75,7 +77,7 @@ static void disclaim(struct claim *c)
 	wf_lending_end(me, mask);
 }
 
-/* One mutex has one holder; NULL: locked before weft started. */
+/* The holder's (C1); NULL: locked before weft started. */
 static struct claim *find_claim(const pthread_mutex_t *m)
 {
 	struct claim *found = NULL;
@@ -83,7 +85,8 @@ static struct claim *find_claim(const pthread_mutex_t *m)
 	struct wf_thread *me = wf_lending_begin(&mask);
 
 	for (int i = 0; i < MOST_CLAIMS && found == NULL; i++) {
-		if (claims[i].of == m && !is_free_locked(&claims[i]))
+		if (claims[i].of == m && wf_load_relaxed(&claims[i].is_held) &&
+		    !is_free_locked(&claims[i]))
 			found = &claims[i];
 	}
 	wf_lending_end(me, mask);
@@ -119,6 +122,7 @@ int wf_protect_trylock(pthread_mutex_t *m)
 		disclaim(c);
 		return EBUSY;
 	}
+	wf_store_relaxed(&c->is_held, true);
 	wf_owned_begin(m);
 	return 0;
 }
@@ -133,8 +137,11 @@ int wf_protect_unlock(pthread_mutex_t *m)
 	if (wf_libc_mutex_unlock_again(m))
 		return 0;
 	c = find_claim(m);
+	if (c != NULL)
+		wf_store_relaxed(&c->is_held, false);
 	wf_owned_end(m);
-	/* release: pairs with the acquire in wf_protect_trylock(). */
+	/* release: the claim is no holder's; pairs with the acquire in
+	 * wf_protect_trylock(). */
 	while (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
 			       word & ~WF_PROTECT_STATE))
 		;

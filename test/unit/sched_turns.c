@@ -29,12 +29,12 @@ static int index_of(const struct wf_thread *thread)
 /* As wf_switch_yield. */
 static struct wf_thread *turn_of_next(struct wf_vp *vp)
 {
-	struct wf_thread *t = wf_load_relaxed(&vp->cur);
+	struct wf_thread *before = wf_load_relaxed(&vp->cur);
 	struct wf_thread *next = wf_queue_pick(vp);
 
 	assert_non_null(next);
 	wf_store_relaxed(&vp->cur, next);
-	wf_queue_put(vp, t, WF_READY_EXPIRED);
+	wf_queue_put(vp, before, WF_READY_EXPIRED);
 	return next;
 }
 
