@@ -214,16 +214,21 @@ static void start_process(void *arg)
 
 /*
  * Until it says that it runs, the keeper would not hear of its end. 0, or why
- * it has ended.
+ * it has ended. A VP waits: what somebody has stopped before it ran is killed.
  */
 static int wait_for_start(struct wf_server *s, int pid)
 {
-	int64_t look_every_ns = 5 * WF_NS_PER_MS;
+	const int64_t look_every_ns = 5 * WF_NS_PER_MS;
+	int64_t kill_at = wf_os_now() + WF_NS_PER_S;
 	int state, left;
 
 	while ((state = wf_load_acquire(&s->start_word)) == 0) {
+		int64_t now = wf_os_now();
+
+		if (now >= kill_at)
+			wf_sys(SYS_kill, pid, SIGKILL);
 		wf_os_futex_wait((_Atomic uint32_t *)&s->start_word, 0,
-				 wf_os_now() + look_every_ns);
+				 now + look_every_ns);
 		if (wf_load_acquire(&s->start_word) == 0 &&
 		    wf_sys(SYS_wait4, pid, NULL, WNOHANG | __WCLONE, NULL) !=
 			    0) {

@@ -1,11 +1,13 @@
 """I/O servers that are processes: what is seen of them, and their loss."""
 
+import contextlib
 import os
 import pathlib
 import re
 import resource
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
@@ -46,6 +48,16 @@ def children_of(pid):
             status_of(entry.name).get("PPid") == str(pid)}
 
 
+def newborn_of(pid):
+    """As children_of, but sooner after their births."""
+    found = set()
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        # Threads end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found |= set(map(int, (task / "children").read_text().split()))
+    return found
+
+
 class Program:
     def __init__(self, *options, command=(PROGRAM,), **more):
         self.process = subprocess.Popen(
@@ -55,11 +67,22 @@ class Program:
         self.pid = self.process.pid
 
     def __enter__(self):
+        # One that hangs answers nothing more.
+        self.end_of_patience = threading.Timer(3 * PATIENCE_S, self.kill)
+        self.end_of_patience.start()
         return self
 
     def __exit__(self, *args):
-        self.process.kill()
+        self.end_of_patience.cancel()
+        self.kill()
         self.process.communicate()
+
+    def kill(self):
+        # A server that is stopped before it has begun outlives the program.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for pid in newborn_of(self.pid):
+                os.kill(pid, signal.SIGKILL)
+        self.process.kill()
 
     def tell(self, command):
         self.process.stdin.write(command)
@@ -146,6 +169,23 @@ def test_loss_of_a_wait_that_a_handler_ends(program):
         os.kill(pid, signal.SIGKILL)
     until(lambda: program.tell("e") == f"{NR_BLOCKED - 1} waits ended")
     assert program.tell("f") in (DONE, DONE.replace("all", "EIO"))
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_stop_before_the_start(attempt):
+    """A server that has not run yet and is stopped holds nobody up."""
+    with Program("--vps", "1") as program:
+        program.process.stdin.write("b")
+        program.process.stdin.flush()
+        stopped = set()
+        end = time.monotonic() + 0.5
+        while len(stopped) < NR_BLOCKED and time.monotonic() < end:
+            for pid in newborn_of(program.pid) - stopped:
+                os.kill(pid, signal.SIGSTOP)
+                stopped.add(pid)
+        assert stopped
+        answers = iter(lambda: program.tell("k"), "sent")
+        assert set(answers) <= {"begun"}
 
 
 def test_program_sees_no_children(program):

@@ -1,12 +1,12 @@
 """Which way a read takes, or an open, by the kind of file: what is there costs
 no more than it does natively, and what is not there is waited for by others."""
 
-import os
 import re
+import subprocess
 
 import pytest
 
-from conftest import BUILD, WEFT, need, run, statistics
+from conftest import BUILD, WEFT, environment, need, run, statistics
 
 WAYS = BUILD / "test/manners/manners_ways"
 MANY = 3000  # as in ways.c
@@ -35,21 +35,48 @@ WAITERS = {"uring": "io_uring_enter", "servers": "epoll_ctl",
            "process": "epoll_ctl"}
 
 
-def calls_between_marks(kind, how, *options):
-    """(who, call) in the order of their beginnings, and who read."""
-    # On one CPU: to wake strace on another one may take longer than a call
-    # that is thought quick.
-    cpu = str(min(os.sched_getaffinity(0)))
-    result = run([need("taskset"), "-c", cpu, need("strace"), "-f",
-                  "-o", "/dev/stdout", *WEFT, "--vps", "1", *options,
-                  "--", WAYS, kind, how])
-    if "PTRACE" in result.stderr or "ptrace" in result.stderr:
+STRACE = ("strace", "-f", "-o", "/dev/stdout")
+
+
+def check(returncode, error):
+    if "PTRACE" in error or "ptrace" in error:
         pytest.skip("ptrace is not permitted")
-    if "posix_openpt" in result.stderr:
+    if "posix_openpt" in error:
         pytest.skip("there are no terminals")
-    assert result.returncode == 0, result.stderr
+    assert returncode == 0, error
+
+
+def trace(command):
+    """strace's lines, from the program's start on."""
+    need("strace")
+    result = run([*STRACE, *command])
+    check(result.returncode, result.stderr)
+    return result.stdout.splitlines()
+
+
+def trace_when_ready(command):
+    """As trace, from when the program has printed a line: how long its calls
+    take before is not strace's doing."""
+    need("strace")
+    with subprocess.Popen(list(map(str, command)), env=environment(),
+                          text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as program:
+        is_ready = program.stdout.readline() != ""
+        result = run([*STRACE, "-p", program.pid]) if is_ready else None
+        if is_ready and result.returncode != 0:
+            program.kill()
+        error = program.communicate()[1]
+    if is_ready:
+        check(result.returncode, result.stderr)
+    check(program.returncode, error)
+    return result.stdout.splitlines()
+
+
+def calls_between_marks(tracer, kind, how, *options):
+    """(who, call) in the order of their beginnings, and who read."""
     calls, reader, is_between = [], None, False
-    for line in result.stdout.splitlines():
+    for line in tracer([*WEFT, "--vps", "1", *options, "--", WAYS, kind, how]):
         match = re.match(r"(\d+) +(\w+)\((.*)", line)
         if match is None:
             continue
@@ -65,7 +92,8 @@ def calls_between_marks(kind, how, *options):
 
 
 def calls_for_what_is_there(kind, backend):
-    calls, reader = calls_between_marks(kind, "ready", "--io", backend)
+    calls, reader = calls_between_marks(trace_when_ready, kind, "ready",
+                                        "--io", backend)
     return [call for who, call in calls if who == reader]
 
 
@@ -73,8 +101,8 @@ def calls_for_what_is_there(kind, backend):
 @pytest.mark.parametrize("kind", READY)
 def test_what_is_there_costs_one_call(kind, backend):
     found = calls_for_what_is_there(kind, backend)
-    # Of these the next call depends on how long the last took, and under
-    # strace, on a busy machine, it may take long.
+    # Of these the next call depends on how long the last took, and on a busy
+    # machine it may take long.
     attempts = 100 if kind in ("file", "memory", "sending", "proc",
                                 "open") else 0
     while found != READY[kind] and attempts > 0:
@@ -86,20 +114,22 @@ def test_what_is_there_costs_one_call(kind, backend):
 @pytest.mark.parametrize("backend", WAITERS)
 @pytest.mark.parametrize("kind", WAITS)
 def test_what_is_not_there_is_waited_for(kind, backend):
-    calls, _ = calls_between_marks(kind, "waits", "--io", backend)
+    calls, _ = calls_between_marks(trace, kind, "waits", "--io", backend)
     assert WAITERS[backend] in [call for _, call in calls]
 
 
 @pytest.mark.parametrize("backend", WAITERS)
 def test_a_server_waits_for_a_terminal(backend):
-    calls, reader = calls_between_marks("terminal", "waits", "--io", backend)
+    calls, reader = calls_between_marks(trace, "terminal", "waits",
+                                        "--io", backend)
     assert "readv" in [call for who, call in calls if who != reader]
     assert "readv" not in [call for who, call in calls if who == reader]
 
 
 @pytest.mark.parametrize("backend", WAITERS)
 def test_a_server_opens_what_waits_for_the_other_side(backend):
-    calls, opener = calls_between_marks("meeting", "waits", "--io", backend)
+    calls, opener = calls_between_marks(trace, "meeting", "waits",
+                                        "--io", backend)
     assert "openat" in [call for who, call in calls if who != opener]
     assert "openat" not in [call for who, call in calls if who == opener]
 

@@ -2,7 +2,8 @@
  * Reads of one kind of file by a thread, or opens, between two marks in its
  * system calls:
  *
- *     ways KIND ready      what is read is there
+ *     ways KIND ready      what is read is there; a line is printed before, and
+ *                          the process waits until it is traced
  *     ways KIND waits      it comes a little later
  *     ways KIND many       what is there, many times, without marks
  */
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -270,16 +272,35 @@ static void *give_later(void *arg)
 	return arg;
 }
 
+static int is_traced(void)
+{
+	char line[128];
+	int tracer = 0;
+	FILE *status = fopen("/proc/thread-self/status", "r");
+
+	check(status != NULL, "/proc/thread-self/status");
+	while (fgets(line, sizeof(line), status) != NULL &&
+	       sscanf(line, "TracerPid: %d", &tracer) != 1)
+		continue;
+	fclose(status);
+	return tracer != 0;
+}
+
 static void *read_marked(void *waits)
 {
 	pthread_t giver;
 
 	for (int i = 0; i < WARM; i++)
 		take_now();
-	if (waits != NULL)
+	if (waits != NULL) {
 		pthread_create(&giver, NULL, give_later, NULL);
-	else
+	} else {
 		kind->give();
+		puts("ready");
+		fflush(stdout);
+		while (!is_traced())
+			usleep(1000);
+	}
 	mark("begin");
 	check(kind->take() > 0, "take");
 	mark("end");
@@ -305,6 +326,7 @@ int main(int argc, char **argv)
 	}
 	if (kind == NULL)
 		return 2;
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	kind->make();
 	if (strcmp(argv[2], "many") == 0)
 		pthread_create(&thread, NULL, read_many, NULL);
