@@ -60,6 +60,6 @@ long wf_call_on(int fd, struct wf_call *c, bool is_slow)
 	else
 		n = wf_call_make(c);
 	if (n >= 0)
-		wf_descriptor_set_slow(fd, c->ns > WF_CALL_QUICK_NS);
+		wf_descriptor_set_slow(fd, c->ns > c->quick_ns);
 	return n;
 }

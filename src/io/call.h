@@ -17,15 +17,17 @@
 struct wf_call {
 	long nr;
 	long args[6];
-	int64_t ns;  /* how long it took, when it is over */
-	bool is_own; /* made by another process it would be another */
+	int64_t ns;	  /* how long it took, when it is over */
+	int64_t quick_ns; /* how long it may take and yet be quick */
+	bool is_own;	  /* made by another process it would be another */
 };
 
 /* What takes longer is worth handing over: about what that costs. */
 #define WF_CALL_QUICK_NS (50 * WF_NS_PER_US)
 
 /* WF_CALL(SYS_name, up to six numbers); lives as long as its block. */
-#define WF_CALL(nr, ...) (&(struct wf_call){ (nr), { __VA_ARGS__ }, 0, false })
+#define WF_CALL(nr, ...) \
+	(&(struct wf_call){ (nr), { __VA_ARGS__ }, 0, WF_CALL_QUICK_NS, false })
 
 enum wf_call_kind {
 	WF_CALL_RESTARTS,      /* after a handler with SA_RESTART */

@@ -11,7 +11,7 @@
  * At the file's own position it is the plain call in any case, since no other
  * moves the position and keeps two threads from reading the same: by the
  * thread as long as that is quick, or if all of it is in the page cache, and
- * else by a server.
+ * else by a server, or by a thread that has a kernel thread of its own for it.
  *
  * Rejected: reads at the file's own position by the ring. It advances it when
  * the read is over, or not at all. What is there first, without waiting: of
@@ -25,12 +25,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/ring.h"
 #include "io/wait.h"
 #include "os/mem.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/runtime.h"
 #include "wait/ufutex.h"
 
 #ifndef SYS_cachestat
@@ -90,6 +93,76 @@ static long wait_for(int fd, uint8_t op, struct wf_call *c)
 	return n == -ENOSYS ? have_made(c) : n;
 }
 
+/* A copy from the page cache takes that long at most, if left alone. */
+static int64_t copying_ns(size_t bytes)
+{
+	const int64_t call_ns = 20 * WF_NS_PER_US;
+	const size_t bytes_per_ns = 4;
+
+	return call_ns + (int64_t)(bytes / bytes_per_ns);
+}
+
+/* --- who is there for a file alone --------------------------------------- */
+
+/*
+ * Who waits for a file again and again, and for nothing else in between, gets a
+ * kernel thread of its own. A server takes two wakes and two switches of the
+ * kernel's more, half of what a quick disk takes. Not where servers are
+ * processes, which are to do it.
+ */
+enum {
+	WAITS_IN_A_ROW = 3,
+	/* A program with more threads of that kind keeps them light. */
+	MOST_CARRIERS = 64,
+};
+
+/*
+ * struct wf_thread.hint of one whose last nr waits were for this file. Odd, and
+ * no number of a descriptor is so large that another hint is the same.
+ */
+static uint32_t wait_hint(const struct wf_thread *t, int fd, uint32_t nr)
+{
+	uint32_t generation = (uint32_t)t->wait_generation & 0x3ff;
+
+	return 1U << 31 | nr << 28 | generation << 18 |
+	       (((uint32_t)fd ^ wf_descriptor_uses(fd)) & 0x1ffff) << 1 | 1;
+}
+
+static uint32_t nr_of_waits(int fd)
+{
+	uint32_t hint = wf_self->hint, nr = hint >> 28 & 7;
+
+	return hint == wait_hint(wf_self, fd, nr) ? nr : 0;
+}
+
+static bool is_there_alone(uint32_t nr_waits)
+{
+	return nr_waits >= WAITS_IN_A_ROW && wf_options.io != WF_IO_PROCESS &&
+	       wf_carrier_count() < MOST_CARRIERS;
+}
+
+/* There has been one more than nr_waits. */
+static void count_wait(int fd, uint32_t nr_waits)
+{
+	if (nr_waits < WAITS_IN_A_ROW)
+		nr_waits++;
+	wf_self->hint = wait_hint(wf_self, fd, nr_waits);
+}
+
+/* As have_made. */
+static long have_made_on(int fd, struct wf_call *c)
+{
+	uint32_t nr_waits = nr_of_waits(fd);
+	long n;
+
+	if (is_there_alone(nr_waits) && wf_io_bind(false))
+		return -ENOSYS;
+	n = have_made(c);
+	if (c->ns > copying_ns(0))
+		count_wait(fd, nr_waits);
+	return n;
+}
+
 /* --- reading ------------------------------------------------------------- */
 
 static bool is_cached(int fd, int64_t at, size_t bytes)
@@ -102,7 +175,7 @@ static bool is_cached(int fd, int64_t at, size_t bytes)
 	       pages[0] == nr;
 }
 
-/* A file that cannot be asked, or of which a part is read by its position. */
+/* A file that cannot be asked, or the next part of which is read. */
 static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
 {
 	bool is_hit;
@@ -112,6 +185,22 @@ static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
 	is_hit = is_cached(fd, at, total);
 	wf_descriptor_was_cached(fd, is_hit);
 	return is_hit ? wf_call_make(c) : make_if_quick(fd, c);
+}
+
+/* By the file's own position. */
+static long read_slow(int fd, struct wf_call *c, size_t total)
+{
+	uint32_t nr_waits = nr_of_waits(fd);
+	int64_t at = wf_sys(SYS_lseek, fd, 0L, SEEK_CUR);
+	long n;
+
+	if (is_there_alone(nr_waits) && !is_cached(fd, at, total) &&
+	    wf_io_bind(false))
+		return -ENOSYS;
+	n = read_unasked(fd, c, at, total);
+	if (c->ns > c->quick_ns)
+		count_wait(fd, nr_waits);
+	return n;
 }
 
 /* n bytes have come. Is that all there is, up to the end of the file? */
@@ -142,8 +231,10 @@ long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at)
 	if (wf_descriptor_is_direct(fd))
 		return wait_for(fd, IORING_OP_READV, c);
 	n = wf_io_try(SYS_preadv2, fd, iov, nr, at);
-	if (n == -EOPNOTSUPP)
+	if (n == -EOPNOTSUPP) {
+		c->quick_ns = copying_ns(total);
 		return read_unasked(fd, c, at, total);
+	}
 	if (n != -EAGAIN && is_all(fd, iov, nr, at, n, total))
 		return n;
 	return wait_for(fd, IORING_OP_READV, c);
@@ -154,15 +245,18 @@ long wf_io_file_readv(int fd, const struct iovec *iov, int nr)
 	struct wf_call *c = nr == 1 ? WF_CALL(SYS_read, fd, (long)iov->iov_base,
 					      (long)iov->iov_len) :
 				      WF_CALL(SYS_readv, fd, (long)iov, nr);
+	size_t total;
 
 	if (wf_descriptor_is_kernels(fd))
 		return wf_call_make(c);
 	if (wf_descriptor_is_direct(fd))
-		return have_made(c);
-	if (!wf_descriptor_is_slow(fd, false) || nr <= 0)
+		return have_made_on(fd, c);
+	if (nr <= 0)
 		return make_if_quick(fd, c);
-	return read_unasked(fd, c, wf_sys(SYS_lseek, fd, 0L, SEEK_CUR),
-			    wf_io_total(iov, (size_t)nr));
+	total = wf_io_total(iov, (size_t)nr);
+	c->quick_ns = copying_ns(total);
+	return wf_descriptor_is_slow(fd, false) ? read_slow(fd, c, total) :
+						  make_if_quick(fd, c);
 }
 
 /* --- writing ------------------------------------------------------------- */
@@ -176,8 +270,11 @@ long wf_io_file_writev(int fd, const struct iovec *iov, int nr)
 
 	if (wf_descriptor_is_kernels(fd))
 		return wf_call_make(c);
-	return wf_descriptor_is_written_through(fd) ? have_made(c) :
-						      make_if_quick(fd, c);
+	if (wf_descriptor_is_written_through(fd))
+		return have_made_on(fd, c);
+	if (nr > 0)
+		c->quick_ns += copying_ns(wf_io_total(iov, (size_t)nr));
+	return make_if_quick(fd, c);
 }
 
 /* A ring would send the signal that comes with it to whoever runs. */

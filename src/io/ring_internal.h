@@ -14,6 +14,8 @@ struct wf_vp_io {
 	bool is_wake_armed;
 	_Atomic bool naps; /* owner; anybody reads (G7) */
 	bool has_napped;   /* for its whole time */
+	bool finds_data;   /* G8 */
+	uint32_t nr_young; /* handed over since wf_unasked_age */
 	uint32_t nr_looks; /* since the kernel has had something to do */
 	struct wf_unasked unasked; /* what the ring has */
 } WF_ALIGNED(WF_CACHE_LINE);

@@ -120,6 +120,20 @@ static bool is_polled(const struct pollfd *p, const struct iovec *iov, int nr)
 	       !may_have_room(p->fd, wf_io_total(iov, (size_t)nr));
 }
 
+bool wf_io_bind(bool even_with_ring)
+{
+	struct wf_thread *t;
+	bool is_bound;
+
+	if (!wf_preempt_is_here())
+		return false;
+	t = wf_runtime_enter();
+	is_bound = (even_with_ring || t->vp == NULL || t->vp->io == NULL) &&
+		   wf_carrier_bind(t);
+	wf_runtime_leave(t);
+	return is_bound;
+}
+
 /*
  * Who reads a device that has had to be waited for again and again, and is no
  * terminal, is most likely there for it alone, as the threads of a FUSE daemon
@@ -130,20 +144,12 @@ static bool is_bound_to_device(int fd)
 {
 	enum { WORDS_OF_TERMIOS = 16 }; /* the kernel's; it has 9 */
 	int settings[WORDS_OF_TERMIOS];
-	struct wf_thread *t;
-	bool is_bound;
 
 	if (!wf_descriptor_expects_wait(fd)) {
 		wf_descriptor_was_tried(fd, true);
 		return false;
 	}
-	if (wf_sys(SYS_ioctl, fd, TCGETS, settings) >= 0 ||
-	    !wf_preempt_is_here())
-		return false;
-	t = wf_runtime_enter();
-	is_bound = wf_carrier_bind(t);
-	wf_runtime_leave(t);
-	return is_bound;
+	return wf_sys(SYS_ioctl, fd, TCGETS, settings) < 0 && wf_io_bind(true);
 }
 
 /*

@@ -65,6 +65,15 @@ long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
 	       int64_t at);
 
 /*
+ * The caller gets a kernel thread of its own, on which it makes its calls from
+ * now on. False if it cannot, or its VP has a ring and even_with_ring is false:
+ * the kernel tells of what a ring has under way to the kernel thread that has
+ * handed it over, which hears of it late while it sleeps in a file. in_runtime
+ * 0.
+ */
+bool wf_io_bind(bool even_with_ring);
+
+/*
  * struct wf_thread.hint of a thread that has found nothing to receive on a
  * socket: odd, for no semaphore has an odd address.
  */

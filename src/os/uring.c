@@ -173,16 +173,24 @@ bool wf_uring_names(const struct wf_uring *ring, unsigned int first,
 	return false;
 }
 
-int wf_uring_enter(struct wf_uring *ring, uint32_t min_complete,
-		   int64_t deadline_ns)
+int wf_uring_submit(struct wf_uring *ring, uint32_t most)
+{
+	uint32_t nr = wf_uring_unsubmitted(ring);
+	uint32_t flags = wf_uring_wants_enter(ring) ? IORING_ENTER_GETEVENTS :
+						      0;
+
+	return (int)wf_sys(SYS_io_uring_enter, ring->fd, nr < most ? nr : most,
+			   0, flags, NULL, 0);
+}
+
+int wf_uring_wait(struct wf_uring *ring, int64_t deadline_ns)
 {
 	struct __kernel_timespec ts;
 	struct io_uring_getevents_arg arg = { .sigmask_sz =
 						      KERNEL_SIGSET_BYTES };
-	uint32_t flags = IORING_ENTER_EXT_ARG;
 	long r;
 
-	if (min_complete > 0 && deadline_ns != WF_OS_FOREVER) {
+	if (deadline_ns != WF_OS_FOREVER) {
 		int64_t left = deadline_ns - wf_os_now();
 
 		left = left > 0 ? left : 0;
@@ -190,10 +198,9 @@ int wf_uring_enter(struct wf_uring *ring, uint32_t min_complete,
 		ts.tv_nsec = left % WF_NS_PER_S;
 		arg.ts = (uintptr_t)&ts;
 	}
-	if (min_complete > 0 || wf_uring_wants_enter(ring))
-		flags |= IORING_ENTER_GETEVENTS;
-	r = wf_sys(SYS_io_uring_enter, ring->fd, wf_uring_unsubmitted(ring),
-		   min_complete, flags, &arg, sizeof(arg));
+	r = wf_sys(SYS_io_uring_enter, ring->fd, wf_uring_unsubmitted(ring), 1,
+		   IORING_ENTER_EXT_ARG | IORING_ENTER_GETEVENTS, &arg,
+		   sizeof(arg));
 	return r < 0 ? (int)r : 0;
 }
 
@@ -247,6 +254,6 @@ bool wf_uring_suffices(struct wf_uring *ring)
 
 	/* A seccomp filter may refuse one call of the three. */
 	return wf_uring_has_ops(ring, needed, sizeof(needed)) &&
-	       wf_uring_enter(ring, 0, 0) == 0 &&
+	       wf_uring_submit(ring, 0) == 0 &&
 	       wf_uring_cancel(ring, 1) == -ENOENT;
 }

@@ -5,7 +5,7 @@
  *     struct io_uring_sqe *sqe = wf_uring_next_sqe(ring);
  *     ... fill it ...
  *     wf_uring_push(ring);
- *     wf_uring_enter(ring, 0, 0);              submits
+ *     wf_uring_submit(ring, WF_URING_ALL);
  *     while (wf_uring_take_cqe(ring, &cqe))
  *             ...
  */
@@ -55,12 +55,17 @@ struct io_uring_sqe *wf_uring_next_sqe(struct wf_uring *ring);
 void wf_uring_push(struct wf_uring *ring);
 
 /*
- * Submits what has been pushed, then waits until there are min_complete
- * completions or the CLOCK_MONOTONIC deadline has passed (ns). Returns 0 or
- * -Exxx; -EINTR and -ETIME only end the wait.
+ * Submits the oldest of what has been pushed, `most` at most; what the kernel
+ * has in hand for the caller is done on the way. Returns how many, or -Exxx.
  */
-int wf_uring_enter(struct wf_uring *ring, uint32_t min_complete,
-		   int64_t deadline_ns);
+#define WF_URING_ALL UINT32_MAX
+int wf_uring_submit(struct wf_uring *ring, uint32_t most);
+/*
+ * Submits all, then waits until there is a completion or the CLOCK_MONOTONIC
+ * deadline has passed (ns). Returns 0 or -Exxx; -EINTR and -ETIME only end the
+ * wait.
+ */
+int wf_uring_wait(struct wf_uring *ring, int64_t deadline_ns);
 
 /*
  * Asks for an early completion of a request that anybody pushed. Anybody may
@@ -88,10 +93,10 @@ static inline uint32_t wf_uring_unsubmitted(const struct wf_uring *ring)
 bool wf_uring_names(const struct wf_uring *ring, unsigned int first,
 		    unsigned int last);
 
-/* Has a completion come? Also by others than the owner. */
-static inline bool wf_uring_has_cqe(const struct wf_uring *ring)
+/* Completions that have come. Also by others than the owner. */
+static inline uint32_t wf_uring_nr_cqes(const struct wf_uring *ring)
 {
-	return wf_load_relaxed(ring->cq_tail) != wf_load_relaxed(ring->cq_head);
+	return wf_load_relaxed(ring->cq_tail) - wf_load_relaxed(ring->cq_head);
 }
 
 /* The kernel has completions that it posts when we enter it. */

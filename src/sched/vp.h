@@ -47,7 +47,7 @@ enum wf_patience {
 	/* Until a request is handed to the kernel by itself. That and what it
 	 * brings about costs 4 us; once in 400 us it is hardly felt. */
 	WF_PATIENCE_NS = 400 * 1000,
-	WF_PATIENCE_MOST = 32,
+	WF_PATIENCE_MOST = 128,
 	/* Picks from the LIFO slot in a row. Of threads that wake each other
 	 * and run for long in between, the others would else wait for
 	 * milliseconds. */

@@ -16,6 +16,12 @@ struct wf_vp_io_ops {
 	/* Hands everything pushed to the kernel. Owner. */
 	void (*submit)(struct wf_vp *vp);
 	/*
+	 * Hands over the oldest, as many as do well together, and takes
+	 * completions. False if there was nothing, or the kernel takes nothing
+	 * now. Owner, as look.
+	 */
+	bool (*submit_some)(struct wf_vp *vp);
+	/*
 	 * Sees to what can wait while there are threads to run. True if that
 	 * has made some runnable. Owner, as look. is_idle: there are none, and
 	 * if it is much it may be left for some ms, for which a sleep ends.
@@ -45,6 +51,12 @@ static inline void wf_vp_io_submit(struct wf_vp *vp)
 {
 	if (wf_load_relaxed(&vp->nr_requests) != 0)
 		wf_vp_io_ops->submit(vp);
+}
+
+static inline bool wf_vp_io_submit_some(struct wf_vp *vp)
+{
+	return WF_UNLIKELY(wf_load_relaxed(&vp->nr_requests) != 0) &&
+	       wf_vp_io_ops->submit_some(vp);
 }
 
 static inline bool wf_vp_io_settle(struct wf_vp *vp, bool is_idle)

@@ -368,13 +368,15 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 	c->idle_self.vp = vp;
 	wf_vp_io_look(vp);
 	t = wf_queue_pick(vp);
-	if (t == NULL && wf_vp_io_settle(vp, true))
-		t = wf_queue_pick(vp);
 	if (t == NULL && wf_timers_earliest(vp) != INT64_MAX &&
 	    wf_timers_fire(vp, wf_os_now(), &c->idle_self) > 0)
 		t = wf_queue_pick(vp);
 	if (t == NULL)
 		t = take_changed_word(c, vp);
+	while (t == NULL && wf_vp_io_submit_some(vp))
+		t = wf_queue_pick(vp);
+	if (t == NULL && wf_vp_io_settle(vp, true))
+		t = wf_queue_pick(vp);
 	return t;
 }
 

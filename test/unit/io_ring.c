@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 
 #include "base/options.h"
 #include "io/ring.h"
+#include "io/ring_internal.h"
 #include "sched/carrier.h"
 #include "sched/queue.h"
 #include "sched/vp_io.h"
@@ -28,7 +30,7 @@ static struct wf_vp vp = { .carrier = &carrier };
 
 struct wf_options wf_options;
 
-/* No request is made. */
+/* None is asked about. */
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
 {
 	fail();
@@ -36,7 +38,8 @@ void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
 
 void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 {
-	fail();
+	r->result = result;
+	wf_store_relaxed(&r->is_done, true);
 }
 
 static int start(void **state)
@@ -147,6 +150,86 @@ static void a_request_waits_for_some_points(void **state)
 	wf_store_relaxed(&vp.patience, WF_PATIENCE_MOST);
 }
 
+/* The oldest first; none twice. */
+static void some_are_handed_over_at_a_time(void **state)
+{
+	enum { NR = 100 };
+	static struct wf_request polls[NR];
+	uint32_t left = NR, before;
+	int ends[2];
+
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	wf_vp_io_ops->submit(&vp);
+	assert_false(wf_vp_io_submit_some(&vp));
+	assert_int_equal(pipe(ends), 0);
+	for (int i = 0; i < NR; i++) {
+		polls[i] = (struct wf_request){ .op = IORING_OP_POLL_ADD,
+						.fd = ends[0],
+						.op_flags = POLLIN };
+		wf_ring_push(&vp, &polls[i]);
+	}
+	while (left > 0) {
+		before = left;
+		assert_true(wf_vp_io_submit_some(&vp));
+		left = wf_uring_unsubmitted(&vp.io->ring);
+		assert_true(left < before);
+		assert_true(before == NR ? left > NR / 2 : left < before);
+	}
+	assert_false(wf_vp_io_submit_some(&vp));
+	assert_false(wf_load_relaxed(&polls[0].is_done));
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	wf_vp_io_look(&vp);
+	for (int i = 0; i < NR; i++)
+		assert_int_equal(polls[i].result, POLLIN);
+}
+
+/* Does it wait before it tries? */
+static bool push_receive(struct wf_request *receive, int fd, char *byte)
+{
+	const struct wf_uring *ring = &vp.io->ring;
+	uint32_t tail = wf_load_relaxed(ring->sq_tail);
+
+	*receive = (struct wf_request){ .op = IORING_OP_RECV,
+					.fd = fd,
+					.ioprio = IORING_RECVSEND_POLL_FIRST,
+					.addr = (uintptr_t)byte,
+					.len = 1 };
+	wf_ring_push(&vp, receive);
+	return (ring->sqes[tail & ring->sq_mask].ioprio &
+		IORING_RECVSEND_POLL_FIRST) != 0;
+}
+
+/* As the last ones found something at once, or did not. */
+static void receives_are_tried_where_there_is_something(void **state)
+{
+	static struct wf_request receives[4];
+	int ends[2];
+	char byte;
+
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	assert_int_equal(write(ends[1], "abc", 3), 3);
+	assert_true(push_receive(&receives[0], ends[0], &byte));
+	assert_true(wf_vp_io_submit_some(&vp));
+	assert_int_equal(receives[0].result, 1);
+	assert_false(push_receive(&receives[1], ends[0], &byte));
+	assert_false(push_receive(&receives[2], ends[0], &byte));
+	assert_true(wf_vp_io_submit_some(&vp));
+	assert_int_equal(receives[2].result, 1);
+	assert_int_equal(byte, 'c');
+	assert_false(push_receive(&receives[3], ends[0], &byte));
+	assert_true(wf_vp_io_submit_some(&vp));
+	assert_false(wf_load_relaxed(&receives[3].is_done));
+	assert_true(push_receive(&receives[0], ends[0], &byte));
+	/* What has been tried waits like the others. */
+	assert_int_equal(write(ends[1], "de", 2), 2);
+	assert_true(wf_vp_io_submit_some(&vp));
+	assert_int_equal(receives[3].result, 1);
+	assert_int_equal(receives[0].result, 1);
+}
+
 static _Atomic int nr_refused;
 static _Atomic bool is_over;
 
@@ -213,6 +296,8 @@ int main(void)
 		cmocka_unit_test(closing_submits_what_it_concerns),
 		cmocka_unit_test(what_computes_is_not_waited_for),
 		cmocka_unit_test(a_request_waits_for_some_points),
+		cmocka_unit_test(some_are_handed_over_at_a_time),
+		cmocka_unit_test(receives_are_tried_where_there_is_something),
 		cmocka_unit_test(closing_tries_again),
 	};
 

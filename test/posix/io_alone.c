@@ -1,0 +1,125 @@
+/*
+ * Threads that read and write a slow file, by its own position: some do nothing
+ * else, some wait for other things, too.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <weft/weft.h>
+
+#include "fuse.h"
+#include "threading.h"
+
+enum { NR_CALLS = 64, BLOCK = 4096 };
+
+/* --- the server ---------------------------------------------------------- */
+
+static char content[FUSE_FILE_BYTES];
+
+static void serve(const struct fuse_request *r)
+{
+	struct fuse_write_out written = { .size = r->arg.write.size };
+
+	if (r->head.opcode == FUSE_READ || r->head.opcode == FUSE_WRITE)
+		sleep_ms(1);
+	if (r->head.opcode == FUSE_READ)
+		fuse_reply(r, 0, content + r->arg.read.offset,
+			   r->arg.read.size);
+	else if (r->head.opcode == FUSE_WRITE)
+		fuse_reply(r, 0, &written, sizeof(written));
+	else
+		fuse_serve(r);
+}
+
+static void serve_for_ever(void)
+{
+	static struct fuse_request r;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		if (read(fuse_device, &r, sizeof(r)) > 0)
+			serve(&r);
+		else if (errno != EINTR && errno != EAGAIN && errno != ENOENT)
+			_exit(0);
+	}
+}
+
+/* --- the program --------------------------------------------------------- */
+
+static int file;
+
+/* Nothing is read ahead: each block that is read or written is a request. */
+static void start(int flags)
+{
+	char path[64];
+
+	fuse_mount();
+	for (int i = 0; i < FUSE_FILE_BYTES; i++)
+		content[i] = (char)(i / BLOCK + i % 249);
+	if (fork() == 0)
+		serve_for_ever();
+	CHECK_EQ(close(fuse_device), 0);
+	snprintf(path, sizeof(path), "%s/file", fuse_folder);
+	file = open(path, flags);
+	CHECK(file >= 0);
+	CHECK_EQ(posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM), 0);
+}
+
+static void *read_all(void *pause_ms)
+{
+	char block[BLOCK];
+
+	for (int i = 0; i < NR_CALLS; i++) {
+		CHECK_EQ(read(file, block, BLOCK), BLOCK);
+		CHECK(memcmp(block, content + i * BLOCK, BLOCK) == 0);
+		if ((intptr_t)pause_ms > 0)
+			sleep_ms((intptr_t)pause_ms);
+	}
+	return NULL;
+}
+
+static void *write_all(void *arg)
+{
+	static char block[BLOCK];
+
+	for (int i = 0; i < NR_CALLS; i++)
+		CHECK_EQ(write(file, block, BLOCK), BLOCK);
+	return arg;
+}
+
+static uint64_t parks_of(void *(*run)(void *), intptr_t pause_ms)
+{
+	struct weft_stats before, after;
+
+	weft_stats(&before, sizeof(before));
+	thread_join(thread_start(run, (void *)pause_ms));
+	weft_stats(&after, sizeof(after));
+	return after.parks - before.parks;
+}
+
+/* It has a kernel thread of its own soon, as a server would do no better. */
+TEST(who_reads_alone)
+{
+	start(O_RDONLY);
+	CHECK(parks_of(read_all, 0) < NR_CALLS / 2);
+	fuse_unmount();
+}
+
+TEST(who_writes_alone)
+{
+	start(O_WRONLY | O_DSYNC);
+	CHECK(parks_of(write_all, 0) < NR_CALLS / 2);
+	fuse_unmount();
+}
+
+/* It parks for each read, and for each pause. */
+TEST(who_waits_otherwise)
+{
+	start(O_RDONLY);
+	CHECK(!weft_is_active() || parks_of(read_all, 1) > NR_CALLS * 3 / 2);
+	fuse_unmount();
+}
