@@ -54,6 +54,11 @@ static uint32_t known_of(int fd)
 	return fd >= 0 && fd < NR_KNOWN ? wf_load_relaxed(&known[fd]) : 0;
 }
 
+bool wf_descriptor_counts_uses(int fd)
+{
+	return fd >= 0 && fd < NR_KNOWN;
+}
+
 uint32_t wf_descriptor_uses(int fd)
 {
 	return known_of(fd) / FORGOTTEN;

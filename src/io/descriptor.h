@@ -85,6 +85,8 @@ void wf_descriptor_cannot_be_asked(int fd, bool to_write);
  * nothing is kept of it never does.
  */
 uint32_t wf_descriptor_uses(int fd);
+/* False for large numbers, whose uses are not counted. */
+bool wf_descriptor_counts_uses(int fd);
 
 void wf_descriptor_forget(int fd);
 void wf_descriptor_forget_all(unsigned int first, unsigned int last);

@@ -115,7 +115,7 @@ static void look(struct wf_thread *t, struct wf_request *r, uint32_t nr)
 static void cancel(struct wf_thread *t, struct wf_request *r)
 {
 	if (r->io != NULL)
-		wf_ring_cancel(r);
+		wf_ring_cancel(t, r);
 	else if (wf_attempt_serves(r))
 		wf_watch_cancel(t, r);
 	else

@@ -47,13 +47,16 @@ struct wf_request {
 	/* It is not known that the program wants to wait (io/unasked.h). */
 	bool is_unasked;
 	struct wf_request_scope *scope; /* of the first; or NULL */
-	uint32_t fd_uses; /* if so: wf_descriptor_uses when the call began */
+	/* wf_descriptor_uses when the call began; if it is not is_unasked, when
+	 * a ring got it. */
+	uint32_t fd_uses;
 
 	uint32_t unasked_row; /* io/unasked.c */
 	int32_t result;	      /* >= 0 or -Exxx, once it is done */
 	_Atomic bool is_done;
 	_Atomic uint32_t *nr_done; /* of those run together; waited on */
 	struct wf_vp_io *io;	   /* where it was pushed; NULL: no ring */
+	_Atomic uint64_t ring_id;  /* there; io/under_way.h */
 
 	/* Without a ring. */
 	_Atomic uint32_t server;   /* number + 1 of who carries it out */

@@ -29,6 +29,10 @@
  *     asked for, since others run first. So if half of the requests that were
  *     handed over were done at once, receives are tried at once from then on,
  *     in place of waiting first: a wait costs more than a receive.
+ * G9. The kernel ends a request in the kernel thread that has handed it over.
+ *     If that sleeps, as for a disk, what came to the VP's sockets would not be
+ *     seen. So a VP's requests come to its new carrier (io/move.c), and the
+ *     poll that ends sleeps is made anew by the first that sleeps.
  *
  * Rejected: handing over all there is when a VP has nothing to run. What they
  * receive together nobody answers meanwhile, so the peers run dry and sleep.
@@ -40,7 +44,9 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
+#include "base/log.h"
 #include "base/options.h"
+#include "io/descriptor.h"
 #include "io/kept.h"
 #include "io/ring_internal.h"
 #include "io/unasked.h"
@@ -66,9 +72,6 @@ enum {
 	 * at most; longer sleeps are few. */
 	NAP_NS = 10 * WF_NS_PER_MS,
 };
-
-/* user_data that is not a request. */
-enum { DATA_WAKE = 1 };
 
 struct wf_rings wf_rings;
 static _Atomic bool lacks_futex;
@@ -103,26 +106,51 @@ static struct wf_thread *idle_self(struct wf_vp *vp)
 	return me;
 }
 
+void wf_ring_take(struct wf_vp *vp, struct wf_request *r, int result)
+{
+	struct wf_thread *me = idle_self(vp);
+
+	count(vp, -1);
+	if (r->is_unasked)
+		wf_unasked_drop(&vp->io->unasked, r);
+	wf_request_complete(me, r, result); /* G3 */
+}
+
+/* Of a request that has been given up, or of the poll that ends sleeps. */
+static WF_COLD void take_other(struct wf_vp_io *io,
+			       const struct io_uring_cqe *cqe)
+{
+	bool is_wake = (uint32_t)cqe->user_data == WF_RING_WAKE;
+	bool is_over = (cqe->flags & IORING_CQE_F_MORE) == 0;
+
+	if (is_wake &&
+	    cqe->user_data == wf_under_way_id(&io->under_way, WF_RING_WAKE)) {
+		io->is_wake_armed = !is_over;
+		return;
+	}
+	WF_CHECK(is_wake || cqe->res < 0,
+		 "a request that was given up has been done");
+	io->nr_given_up -= is_over;
+}
+
 static void take_all(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
-	struct wf_thread *me = idle_self(vp);
 	struct io_uring_cqe cqe;
 
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_rings.are_ending)))
 		let_it_end();
 	while (wf_uring_take_cqe(&io->ring, &cqe)) {
-		if (cqe.user_data == DATA_WAKE) {
-			if ((cqe.flags & IORING_CQE_F_MORE) == 0)
-				io->is_wake_armed = false;
-			continue;
-		}
-		count(vp, -1);
-		if (((struct wf_request *)cqe.user_data)->is_unasked)
-			wf_unasked_drop(&io->unasked,
-					(struct wf_request *)cqe.user_data);
-		wf_request_complete(me, (struct wf_request *)cqe.user_data,
-				    cqe.res); /* G3 */
+		struct wf_request *r =
+			(uint32_t)cqe.user_data != WF_RING_WAKE ?
+				wf_under_way_take(&io->under_way,
+						  cqe.user_data) :
+				NULL;
+
+		if (WF_LIKELY(r != NULL))
+			wf_ring_take(vp, r, cqe.res);
+		else
+			take_other(io, &cqe);
 	}
 }
 
@@ -141,7 +169,7 @@ static struct io_uring_sqe *next_sqe(struct wf_vp *vp)
 	return sqe;
 }
 
-void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
+void wf_ring_push_as(struct wf_vp *vp, struct wf_request *r, uint64_t id)
 {
 	struct wf_vp_io *io = vp->io;
 	struct io_uring_sqe *sqe = next_sqe(vp);
@@ -156,20 +184,44 @@ void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
 	sqe->off = r->off;
 	sqe->addr3 = r->addr3;
 	sqe->rw_flags = (int)r->op_flags;
-	sqe->user_data = (uintptr_t)r;
-	r->io = io;
+	sqe->user_data = id;
+	wf_store_relaxed(&r->ring_id, id);
 	wf_uring_push(&io->ring);
+}
+
+void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
+{
+	struct wf_vp_io *io = vp->io;
+
+	r->io = io;
+	if (!r->is_unasked)
+		r->fd_uses = wf_descriptor_uses(r->fd);
+	wf_ring_push_as(vp, r, wf_under_way_add(&io->under_way, r, io->era));
 	count(vp, 1);
 	if (r->is_unasked)
 		wf_unasked_add(idle_self(vp), &io->unasked, r);
 }
 
-void wf_ring_cancel(const struct wf_request *r)
+void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 {
-	wf_uring_cancel(&r->io->ring, (uintptr_t)r);
+	struct wf_vp_io *io = r->io;
+
+	if ((t->vp == NULL || t->vp->io != io) &&
+	    wf_uring_unsubmitted(&io->ring) > 0)
+		wf_store_relaxed(&io->was_entered, true);
+	/* An id that it has no more is asked about again (X2). */
+	wf_uring_cancel(&io->ring, wf_load_relaxed(&r->ring_id));
 }
 
 /* --- looking ------------------------------------------------------------- */
+
+static int enter(struct wf_vp_io *io, uint32_t most)
+{
+	int nr = wf_uring_submit(&io->ring, most);
+
+	wf_ring_has_entered(io);
+	return nr;
+}
 
 /*
  * Hands over the oldest, `most` at most. Returns false if that brings nothing.
@@ -179,7 +231,7 @@ static bool hand_over(struct wf_vp *vp, uint32_t most)
 {
 	struct wf_vp_io *io = vp->io;
 	uint32_t nr_before = wf_uring_nr_cqes(&io->ring);
-	int nr = wf_uring_submit(&io->ring, most);
+	int nr = enter(io, most);
 	uint32_t nr_done = wf_uring_nr_cqes(&io->ring) - nr_before;
 
 	io->nr_looks = 0;
@@ -200,8 +252,11 @@ static void age(struct wf_vp *vp)
 static void look(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
-	uint32_t nr = wf_uring_unsubmitted(&io->ring);
+	uint32_t nr;
 
+	if (WF_UNLIKELY(wf_ring_is_to_follow(vp)))
+		wf_ring_follow(vp);
+	nr = wf_uring_unsubmitted(&io->ring);
 	io->nr_looks = nr > 0 || wf_uring_wants_enter(&io->ring) ?
 			       io->nr_looks + 1 :
 			       0;
@@ -221,7 +276,7 @@ static void submit(struct wf_vp *vp)
 	struct wf_uring *ring = &vp->io->ring;
 
 	if (wf_uring_unsubmitted(ring) > 0 || wf_uring_wants_enter(ring))
-		wf_uring_submit(ring, WF_URING_ALL);
+		enter(vp->io, WF_URING_ALL);
 }
 
 static bool submit_some(struct wf_vp *vp)
@@ -240,7 +295,7 @@ static bool submit_some(struct wf_vp *vp)
 static bool has_done(const struct wf_vp *vp)
 {
 	return wf_uring_nr_cqes(&vp->io->ring) > 0 ||
-	       wf_uring_wants_enter(&vp->io->ring);
+	       wf_ring_wants_enter(vp->io);
 }
 
 static bool is_waiting(const struct wf_vp *vp)
@@ -267,14 +322,21 @@ static void arm_wake(struct wf_vp *vp)
 	struct wf_vp_io *io = vp->io;
 	struct io_uring_sqe *sqe;
 
-	if (io->is_wake_armed)
+	if (io->is_wake_armed && io->wake_era == io->era)
 		return;
+	if (io->is_wake_armed) { /* G9 */
+		wf_uring_give_up(&io->ring,
+				 wf_under_way_id(&io->under_way, WF_RING_WAKE));
+		io->nr_given_up++;
+	}
+	io->wake_era = io->era;
 	sqe = next_sqe(vp);
 	sqe->opcode = IORING_OP_POLL_ADD;
 	sqe->fd = io->wake_fd;
 	sqe->poll32_events = POLLIN;
 	sqe->len = IORING_POLL_ADD_MULTI;
-	sqe->user_data = DATA_WAKE;
+	sqe->user_data =
+		wf_under_way_renew(&io->under_way, WF_RING_WAKE, io->era);
 	wf_uring_push(&io->ring);
 	io->is_wake_armed = true;
 }
@@ -286,6 +348,10 @@ static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 	int64_t until_ns = naps ? wf_os_now() + NAP_NS : deadline_ns;
 	int err;
 
+	if (WF_UNLIKELY(wf_ring_is_to_follow(vp)))
+		wf_ring_follow(vp);
+	if (io->move_ns != 0 && io->move_ns < until_ns)
+		until_ns = io->move_ns;
 	arm_wake(vp);
 	wf_store_relaxed(&io->naps, naps);
 	err = wf_uring_wait(&io->ring,
@@ -373,6 +439,13 @@ static int make_io(struct wf_vp_io *io)
 	return 0;
 }
 
+static int make_rows(struct wf_vp_io *io)
+{
+	if (io->under_way.rows == NULL)
+		io->under_way.rows = wf_os_reserve(WF_UNDER_WAY_BYTES);
+	return io->under_way.rows != NULL ? 0 : -ENOMEM;
+}
+
 bool wf_ring_is_refused(void)
 {
 	return wf_options.io != WF_IO_URING ||
@@ -381,22 +454,29 @@ bool wf_ring_is_refused(void)
 
 int wf_ring_ensure(struct wf_vp *vp)
 {
+	enum { MOST_OF_A_CALL = 64 };
 	struct wf_vp_io *io;
 	int err;
 
 	if (WF_LIKELY(vp->io != NULL &&
 		      !wf_load_relaxed(&wf_rings.are_refused)))
-		return 0;
+		return wf_load_relaxed(&vp->nr_requests) <
+				       WF_UNDER_WAY_ROOM - MOST_OF_A_CALL ?
+			       0 :
+			       -ENOSYS;
 	if (wf_ring_is_refused() || wf_rings.by_vp == NULL)
 		return -ENOSYS;
 	io = &wf_rings.by_vp[vp->id];
-	err = make_io(io);
+	err = make_rows(io);
+	if (err == 0)
+		err = make_io(io);
 	if (err < 0) {
 		/* What may be there later is asked for again. */
 		if (err != -EMFILE && err != -ENFILE && err != -ENOMEM)
 			wf_store_relaxed(&wf_rings.are_refused, true);
 		return -ENOSYS;
 	}
+	io->carrier = vp->carrier;
 	vp->io = io;
 	/* release: the descriptors, for those who go through all rings. */
 	wf_store_release(&io->is_made, true);

@@ -9,7 +9,8 @@
 int wf_ring_start(void);
 /*
  * Makes the ring of vp, whose owner the caller is, if there is none yet.
- * Returns 0, or -ENOSYS if there cannot be one, now or ever.
+ * Returns 0, with room for a call's requests; or -ENOSYS if there cannot be one,
+ * now or ever, or it has too many.
  */
 int wf_ring_ensure(struct wf_vp *vp);
 /* The kernel, its administrator or the option io has refused. */
@@ -23,8 +24,8 @@ bool wf_ring_lacks_futex(void);
 /* Pushes r on the ring of vp, whose owner the caller is. */
 void wf_ring_push(struct wf_vp *vp, struct wf_request *r);
 
-/* Asks for the early end of a pushed request; anybody, in_runtime set. */
-void wf_ring_cancel(const struct wf_request *r);
+/* Asks for the early end of a pushed request; any t, in the runtime. */
+void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r);
 
 /* Requests on descriptors that are about to be closed reach the kernel. */
 void wf_ring_flush(unsigned int first, unsigned int last);

@@ -1,6 +1,6 @@
 /*
  * What concerns the rings of all VPs: descriptors that are closed or wanted,
- * the process's end, fork. G1 to G7 are in io/ring.c.
+ * the process's end, fork. G1 to G9 are in io/ring.c.
  */
 #include "io/ring.h"
 
@@ -10,6 +10,7 @@
 
 #include "io/ring_internal.h"
 #include "os/clock.h"
+#include "os/mem.h"
 #include "os/sys.h"
 #include "sched/vp.h"
 
@@ -33,14 +34,17 @@ static bool has_requests(uint32_t i)
 }
 
 /* The kernel may have no memory for it just now (EAGAIN). */
-static void submit_named(struct wf_uring *ring, unsigned int first,
+static void submit_named(struct wf_vp_io *io, unsigned int first,
 			 unsigned int last)
 {
 	enum { MOST_NAPS = 1000 };
 	const struct timespec nap = { 0, WF_NS_PER_MS };
+	struct wf_uring *ring = &io->ring;
 	int naps = 0;
 
+	wf_ring_wait_for_moves(io);
 	while (wf_uring_names(ring, first, last) && naps < MOST_NAPS) {
+		wf_store_relaxed(&io->was_entered, true);
 		if (wf_sys(SYS_io_uring_enter, ring->fd,
 			   wf_uring_unsubmitted(ring), 0, 0, NULL, 0) > 0)
 			continue;
@@ -56,7 +60,7 @@ void wf_ring_flush(unsigned int first, unsigned int last)
 		struct wf_vp_io *io = made(i);
 
 		if (io != NULL)
-			submit_named(&io->ring, first, last);
+			submit_named(io, first, last);
 	}
 }
 
@@ -87,7 +91,7 @@ bool wf_ring_give_up(void)
 		if (io == NULL || !has_requests(i))
 			continue;
 		any = true;
-		submit_named(&io->ring, 0, UINT_MAX);
+		submit_named(io, 0, UINT_MAX);
 		wf_uring_cancel_all(&io->ring);
 	}
 	return any;
@@ -108,6 +112,7 @@ void wf_ring_fork_child(void)
 		if (io != NULL) {
 			wf_sys(SYS_close, io->ring.fd);
 			wf_sys(SYS_close, io->wake_fd);
+			wf_os_release(io->under_way.rows, WF_UNDER_WAY_BYTES);
 		}
 		memset(&wf_rings.by_vp[i], 0, sizeof(wf_rings.by_vp[i]));
 		wf_sched.vps[i].io = NULL;

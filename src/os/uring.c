@@ -204,19 +204,35 @@ int wf_uring_wait(struct wf_uring *ring, int64_t deadline_ns)
 	return r < 0 ? (int)r : 0;
 }
 
-int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data)
+int wf_uring_give_up(struct wf_uring *ring, uint64_t user_data)
 {
 	struct io_uring_sync_cancel_reg reg = {
 		.addr = user_data,
 		.timeout = { .tv_sec = 0, .tv_nsec = 0 },
 	};
 
+	return (int)wf_sys(SYS_io_uring_register, ring->fd,
+			   IORING_REGISTER_SYNC_CANCEL, &reg, 1);
+}
+
+int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data)
+{
 	/* Only what has been submitted is found. */
 	if (wf_uring_unsubmitted(ring) > 0)
 		wf_sys(SYS_io_uring_enter, ring->fd, wf_uring_unsubmitted(ring),
 		       0, 0, NULL, 0);
-	return (int)wf_sys(SYS_io_uring_register, ring->fd,
-			   IORING_REGISTER_SYNC_CANCEL, &reg, 1);
+	return wf_uring_give_up(ring, user_data);
+}
+
+/*
+ * Since Linux 6.13 both who gives a wait up and who goes on with it hold the
+ * ring's lock. This bit came with 6.14.
+ */
+bool wf_uring_gives_up_surely(const struct wf_uring *ring)
+{
+	enum { FEAT_RW_ATTR = 1 << 16 };
+
+	return (ring->features & FEAT_RW_ATTR) != 0;
 }
 
 void wf_uring_cancel_all(struct wf_uring *ring)

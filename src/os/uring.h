@@ -70,9 +70,16 @@ int wf_uring_wait(struct wf_uring *ring, int64_t deadline_ns);
 /*
  * Asks for an early completion of a request that anybody pushed. Anybody may
  * call this. The request completes in any case, if it has not yet, with
- * -ECANCELED or with what it has done.
+ * -ECANCELED or with what it has done. wf_uring_give_up asks only for what has
+ * been submitted; it returns 0 if the kernel is to give it up, else -Exxx.
  */
 int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data);
+int wf_uring_give_up(struct wf_uring *ring, uint64_t user_data);
+/*
+ * Has what the kernel is to give up, and waited for a file or a word, done
+ * nothing, and will it do nothing? Older kernels may just be at it.
+ */
+bool wf_uring_gives_up_surely(const struct wf_uring *ring);
 /* The same for all that have been submitted. */
 void wf_uring_cancel_all(struct wf_uring *ring);
 
@@ -99,11 +106,17 @@ static inline uint32_t wf_uring_nr_cqes(const struct wf_uring *ring)
 	return wf_load_relaxed(ring->cq_tail) - wf_load_relaxed(ring->cq_head);
 }
 
-/* The kernel has completions that it posts when we enter it. */
+/* The kernel has completions that it posts when we enter it: */
 static inline bool wf_uring_wants_enter(const struct wf_uring *ring)
 {
 	return (wf_load_relaxed(ring->sq_flags) &
 		(IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN)) != 0;
+}
+
+/* in any case, or if it was the calling kernel thread that submitted them. */
+static inline bool wf_uring_has_overflow(const struct wf_uring *ring)
+{
+	return (wf_load_relaxed(ring->sq_flags) & IORING_SQ_CQ_OVERFLOW) != 0;
 }
 
 #endif
