@@ -136,8 +136,7 @@ static void begin_era(struct wf_vp *vp)
 	struct wf_vp_io *io = vp->io;
 	uint32_t nr = wf_load_relaxed(&vp->nr_requests);
 
-	io->carrier = vp->carrier;
-	wf_store_relaxed(&io->was_entered, false);
+	io->last_carrier = vp->carrier;
 	io->era++;
 	io->move_next = 1;
 	if (nr == 0 || !wf_uring_gives_up_surely(&io->ring))
@@ -151,10 +150,18 @@ void wf_ring_follow(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
 
-	if (io->carrier != vp->carrier || wf_load_relaxed(&io->was_entered))
+	/* acq_rel: was_entered is set again after this, or seen here; pairs with
+	 * wf_ring_enters. */
+	atomic_exchange_explicit(&io->carrier, vp->carrier,
+				 memory_order_acq_rel);
+	if (atomic_exchange_explicit(&io->was_entered, false,
+				     memory_order_relaxed) ||
+	    io->last_carrier != vp->carrier)
 		begin_era(vp);
 	if (io->move_ns != 0 && wf_os_now() >= io->move_ns)
 		move_some(vp);
+	if (io->move_ns != 0)
+		wf_store_relaxed(&io->carrier, NULL); /* look again */
 }
 
 void wf_ring_wait_for_moves(struct wf_vp_io *io)

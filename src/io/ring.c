@@ -208,7 +208,7 @@ void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 
 	if ((t->vp == NULL || t->vp->io != io) &&
 	    wf_uring_unsubmitted(&io->ring) > 0)
-		wf_store_relaxed(&io->was_entered, true);
+		wf_ring_enters(io);
 	/* An id that it has no more is asked about again (X2). */
 	wf_uring_cancel(&io->ring, wf_load_relaxed(&r->ring_id));
 }
@@ -476,7 +476,8 @@ int wf_ring_ensure(struct wf_vp *vp)
 			wf_store_relaxed(&wf_rings.are_refused, true);
 		return -ENOSYS;
 	}
-	io->carrier = vp->carrier;
+	io->last_carrier = vp->carrier;
+	wf_store_relaxed(&io->carrier, vp->carrier);
 	vp->io = io;
 	/* release: the descriptors, for those who go through all rings. */
 	wf_store_release(&io->is_made, true);

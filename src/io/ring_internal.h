@@ -10,27 +10,31 @@
 
 struct wf_vp_io {
 	struct wf_uring ring;
-	int wake_fd;
-	_Atomic bool is_made; /* the descriptors are there (G6) */
-	bool is_wake_armed;
-	_Atomic bool naps; /* owner; anybody reads (G7) */
-	bool has_napped;   /* for its whole time */
-	bool finds_data;   /* G8 */
-	uint32_t nr_young; /* handed over since wf_unasked_age */
-	uint32_t nr_looks; /* since the kernel has had something to do */
-	struct wf_unasked unasked; /* what the ring has */
 	struct wf_under_way under_way;
+	/* The VP's carrier; NULL: there is something to follow (io/move.c). */
+	_Atomic(const struct wf_carrier *) carrier;
+	uint32_t era;
+	uint32_t nr_looks; /* since the kernel has had something to do */
+	uint32_t nr_young; /* handed over since wf_unasked_age */
+	bool finds_data;   /* G8 */
+	bool has_napped;   /* for its whole time */
+	_Atomic bool naps; /* owner; anybody reads (G7) */
+	bool is_wake_armed;
+	_Atomic bool is_made; /* the descriptors are there (G6) */
+	int wake_fd;
 
 	/* io/move.c */
-	const struct wf_carrier *carrier; /* the VP's, when last looked at */
-	_Atomic bool was_entered;	  /* by another kernel thread */
-	_Atomic bool is_moving;
 	/* IORING_SQ_TASKRUN stays set, for another kernel thread. */
 	_Atomic bool has_others_flag; /* owner; anybody reads */
-	uint32_t era, wake_era;
-	uint32_t nr_given_up; /* not known to the kernel's other side yet */
+	_Atomic bool was_entered;     /* by others, who set carrier after it */
+	_Atomic bool is_moving;
+	uint32_t wake_era;
+	uint32_t nr_given_up; /* whose ends the kernel has not told yet */
 	uint32_t move_next;   /* the first number that was not seen to */
 	int64_t move_ns;      /* when to move; 0: nothing is to be moved */
+	const struct wf_carrier *last_carrier; /* of the VP */
+
+	struct wf_unasked unasked; /* what the ring has */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 struct wf_rings {
@@ -48,13 +52,18 @@ void wf_ring_push_as(struct wf_vp *vp, struct wf_request *r, uint64_t id);
 /* r is done. Owner. */
 void wf_ring_take(struct wf_vp *vp, struct wf_request *r, int result);
 
+/* Somebody else than the owner hands over what it has pushed. */
+static inline void wf_ring_enters(struct wf_vp_io *io)
+{
+	wf_store_relaxed(&io->was_entered, true);
+	/* release: pairs with wf_ring_follow. */
+	wf_store_release(&io->carrier, NULL);
+}
+
 /* Has vp another carrier than its requests? Owner. */
 static inline bool wf_ring_is_to_follow(const struct wf_vp *vp)
 {
-	const struct wf_vp_io *io = vp->io;
-
-	return io->carrier != vp->carrier || io->move_ns != 0 ||
-	       wf_load_relaxed(&io->was_entered);
+	return wf_load_relaxed(&vp->io->carrier) != vp->carrier;
 }
 /* If it has had it for long enough they come to it. Owner. */
 void wf_ring_follow(struct wf_vp *vp);

@@ -44,7 +44,7 @@ static void submit_named(struct wf_vp_io *io, unsigned int first,
 
 	wf_ring_wait_for_moves(io);
 	while (wf_uring_names(ring, first, last) && naps < MOST_NAPS) {
-		wf_store_relaxed(&io->was_entered, true);
+		wf_ring_enters(io);
 		if (wf_sys(SYS_io_uring_enter, ring->fd,
 			   wf_uring_unsubmitted(ring), 0, 0, NULL, 0) > 0)
 			continue;
