@@ -188,7 +188,7 @@ static bool ask_rseq(char *text)
 }
 
 /* As a virtual processor makes its ring. 0 or -Exxx. */
-static int try_io_uring(void)
+static int try_io_uring(bool *ret_may_move)
 {
 	struct wf_uring ring;
 	int err = wf_uring_init(&ring, 1, 0);
@@ -197,6 +197,7 @@ static int try_io_uring(void)
 		return err;
 	if (!wf_uring_suffices(&ring))
 		err = -ENOSYS;
+	*ret_may_move = wf_uring_gives_up_surely(&ring);
 	wf_uring_destroy(&ring);
 	return err;
 }
@@ -204,10 +205,15 @@ static int try_io_uring(void)
 static bool ask_io_uring(char *text)
 {
 	long disabled = read_number("/proc/sys/kernel/io_uring_disabled");
-	int err = try_io_uring();
+	bool may_move = false;
+	int err = try_io_uring(&may_move);
 
 	if (err == 0)
-		say(text, "allowed");
+		say(text, "%s",
+		    may_move ? "allowed" :
+			       "allowed; before Linux 6.14 waits are delayed "
+			       "while a thread of the same virtual processor "
+			       "sleeps for a disk");
 	else if (err == -ENOSYS || err == -EINVAL)
 		say(text, "the kernel has none, or one that can do too little");
 	else
@@ -258,6 +264,7 @@ static bool ask_backend(char *text)
 {
 	struct wf_options o = { .io = WF_IO_URING };
 	const char *bad;
+	bool may_move;
 
 	wf_options_load_env(&o, environ, &bad);
 	if (o.io == WF_IO_PROCESS)
@@ -265,7 +272,7 @@ static bool ask_backend(char *text)
 	else if (o.io == WF_IO_SERVERS)
 		say(text, "servers, as WEFT_IO asks: kernel threads wait for "
 			  "descriptors");
-	else if (try_io_uring() == 0)
+	else if (try_io_uring(&may_move) == 0)
 		say(text, "uring: io_uring waits for descriptors");
 	else
 		say(text, "servers, for want of io_uring: kernel threads wait "

@@ -94,9 +94,10 @@ static void move(struct wf_vp *vp, uint32_t i)
 	bool is_futex = r->op == WF_RING_OP_FUTEX_WAIT;
 
 	if (!does_all_or_nothing(r) || (!is_futex && !names_its_file(r)) ||
-	    wf_uring_give_up(&io->ring, id) != 0)
+	    wf_uring_give_up(&io->ring, id) < 0)
 		return;
 	io->nr_given_up++;
+	wf_count_own(&vp->counters, moves);
 	if (is_futex) {
 		/* A wake may come in between, which does not change the word:
 		 * who waits looks whether it still has to. */
@@ -150,8 +151,8 @@ void wf_ring_follow(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
 
-	/* acq_rel: was_entered is set again after this, or seen here; pairs with
-	 * wf_ring_enters. */
+	/* acq_rel: was_entered is set again after this, or seen here; pairs
+	 * with wf_ring_enters. */
 	atomic_exchange_explicit(&io->carrier, vp->carrier,
 				 memory_order_acq_rel);
 	if (atomic_exchange_explicit(&io->was_entered, false,

@@ -9,8 +9,8 @@
 int wf_ring_start(void);
 /*
  * Makes the ring of vp, whose owner the caller is, if there is none yet.
- * Returns 0, with room for a call's requests; or -ENOSYS if there cannot be one,
- * now or ever, or it has too many.
+ * Returns 0, with room for a call's requests; or -ENOSYS if there cannot be
+ * one, now or ever, or it has too many.
  */
 int wf_ring_ensure(struct wf_vp *vp);
 /* The kernel, its administrator or the option io has refused. */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/atomic.h"
+#include "base/compiler.h"
 
 struct wf_request;
 

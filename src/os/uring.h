@@ -71,7 +71,7 @@ int wf_uring_wait(struct wf_uring *ring, int64_t deadline_ns);
  * Asks for an early completion of a request that anybody pushed. Anybody may
  * call this. The request completes in any case, if it has not yet, with
  * -ECANCELED or with what it has done. wf_uring_give_up asks only for what has
- * been submitted; it returns 0 if the kernel is to give it up, else -Exxx.
+ * been submitted; it returns -Exxx if the kernel is not to give it up.
  */
 int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data);
 int wf_uring_give_up(struct wf_uring *ring, uint64_t user_data);

@@ -23,6 +23,7 @@
 	X(refusals_libc, "preemptions put off: in libc")           \
 	X(rescues, "VPs taken from blocked carriers")              \
 	X(rejoins, "threads that came back without a VP")          \
+	X(moves, "requests that followed their VP")                \
 	X(polls, "idle VPs that began to poll")                    \
 	X(hits, "polls that found work")                           \
 	X(hand_overs, "pollers that woke another VP")              \

@@ -1,0 +1,103 @@
+/*
+ * How a VP comes to its ring: at its first request (G6 in io/ring.c), if the
+ * kernel, its administrator and the limits allow.
+ */
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+
+#include "base/options.h"
+#include "io/kept.h"
+#include "io/ring_internal.h"
+#include "os/mem.h"
+#include "os/sys.h"
+#include "os/uring.h"
+
+enum {
+	NR_ENTRIES = 512,
+};
+
+static _Atomic bool lacks_futex;
+
+/* The program is to have most of the descriptors that it may have. */
+static bool has_room(void)
+{
+	struct rlimit limit;
+
+	return wf_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) < 0 ||
+	       2 * (rlim_t)wf_sched.nr_vps <= limit.rlim_cur / 4;
+}
+
+static int make_io(struct wf_vp_io *io)
+{
+	int err = has_room() ? wf_uring_init(&io->ring, NR_ENTRIES,
+					     WF_KEPT_HIGH_FD) :
+			       -ENOSYS;
+
+	if (err < 0)
+		return err;
+	if (!wf_uring_suffices(&io->ring)) {
+		wf_uring_destroy(&io->ring);
+		return -ENOSYS;
+	}
+	if (!wf_uring_has_ops(&io->ring,
+			      (const uint8_t[]){ WF_RING_OP_FUTEX_WAIT }, 1))
+		wf_store_relaxed(&lacks_futex, true);
+	io->wake_fd = (int)wf_sys(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (io->wake_fd < 0) {
+		wf_uring_destroy(&io->ring);
+		return io->wake_fd;
+	}
+	io->wake_fd = wf_uring_move_high(io->wake_fd, WF_KEPT_HIGH_FD);
+	return 0;
+}
+
+static int make_rows(struct wf_vp_io *io)
+{
+	if (io->under_way.rows == NULL)
+		io->under_way.rows = wf_os_reserve(WF_UNDER_WAY_BYTES);
+	return io->under_way.rows != NULL ? 0 : -ENOMEM;
+}
+
+bool wf_ring_is_refused(void)
+{
+	return wf_options.io != WF_IO_URING ||
+	       wf_load_relaxed(&wf_rings.are_refused);
+}
+
+int wf_ring_ensure(struct wf_vp *vp)
+{
+	enum { MOST_OF_A_CALL = 64 };
+	struct wf_vp_io *io;
+	int err;
+
+	if (WF_LIKELY(vp->io != NULL &&
+		      !wf_load_relaxed(&wf_rings.are_refused)))
+		return wf_load_relaxed(&vp->nr_requests) <
+				       WF_UNDER_WAY_ROOM - MOST_OF_A_CALL ?
+			       0 :
+			       -ENOSYS;
+	if (wf_ring_is_refused() || wf_rings.by_vp == NULL)
+		return -ENOSYS;
+	io = &wf_rings.by_vp[vp->id];
+	err = make_rows(io);
+	if (err == 0)
+		err = make_io(io);
+	if (err < 0) {
+		/* What may be there later is asked for again. */
+		if (err != -EMFILE && err != -ENFILE && err != -ENOMEM)
+			wf_store_relaxed(&wf_rings.are_refused, true);
+		return -ENOSYS;
+	}
+	io->last_carrier = vp->carrier;
+	wf_store_relaxed(&io->carrier, vp->carrier);
+	vp->io = io;
+	/* release: the descriptors, for those who go through all rings. */
+	wf_store_release(&io->is_made, true);
+	return 0;
+}
+
+bool wf_ring_lacks_futex(void)
+{
+	return wf_load_relaxed(&lacks_futex);
+}
