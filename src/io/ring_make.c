@@ -15,6 +15,7 @@
 
 enum {
 	NR_ENTRIES = 512,
+	FIRST_ROWS = 1024, /* whole pages */
 };
 
 static _Atomic bool lacks_futex;
@@ -52,11 +53,26 @@ static int make_io(struct wf_vp_io *io)
 	return 0;
 }
 
-static int make_rows(struct wf_vp_io *io)
+/* The first, or twice as many. 0 or -ENOMEM. */
+static WF_COLD int make_rows(struct wf_under_way *u)
 {
-	if (io->under_way.rows == NULL)
-		io->under_way.rows = wf_os_reserve(WF_UNDER_WAY_BYTES);
-	return io->under_way.rows != NULL ? 0 : -ENOMEM;
+	size_t bytes = wf_under_way_bytes(u);
+	size_t more = bytes != 0 ? 2 * bytes : FIRST_ROWS * sizeof(*u->rows);
+	void *rows = wf_os_regrow(u->rows, bytes, more);
+
+	if (rows == NULL)
+		return -ENOMEM;
+	u->rows = rows;
+	u->nr_rows = (uint32_t)(more / sizeof(*u->rows));
+	return 0;
+}
+
+static bool has_rows(const struct wf_vp *vp)
+{
+	enum { MOST_OF_A_CALL = 64 };
+
+	return wf_load_relaxed(&vp->nr_requests) + MOST_OF_A_CALL <
+	       vp->io->under_way.nr_rows;
 }
 
 bool wf_ring_is_refused(void)
@@ -67,20 +83,18 @@ bool wf_ring_is_refused(void)
 
 int wf_ring_ensure(struct wf_vp *vp)
 {
-	enum { MOST_OF_A_CALL = 64 };
 	struct wf_vp_io *io;
 	int err;
 
 	if (WF_LIKELY(vp->io != NULL &&
 		      !wf_load_relaxed(&wf_rings.are_refused)))
-		return wf_load_relaxed(&vp->nr_requests) <
-				       WF_UNDER_WAY_ROOM - MOST_OF_A_CALL ?
+		return has_rows(vp) || make_rows(&vp->io->under_way) == 0 ?
 			       0 :
 			       -ENOSYS;
 	if (wf_ring_is_refused() || wf_rings.by_vp == NULL)
 		return -ENOSYS;
 	io = &wf_rings.by_vp[vp->id];
-	err = make_rows(io);
+	err = io->under_way.rows != NULL ? 0 : make_rows(&io->under_way);
 	if (err == 0)
 		err = make_io(io);
 	if (err < 0) {

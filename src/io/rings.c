@@ -112,7 +112,8 @@ void wf_ring_fork_child(void)
 		if (io != NULL) {
 			wf_sys(SYS_close, io->ring.fd);
 			wf_sys(SYS_close, io->wake_fd);
-			wf_os_release(io->under_way.rows, WF_UNDER_WAY_BYTES);
+			wf_os_release(io->under_way.rows,
+				      wf_under_way_bytes(&io->under_way));
 		}
 		memset(&wf_rings.by_vp[i], 0, sizeof(wf_rings.by_vp[i]));
 		wf_sched.vps[i].io = NULL;

@@ -17,10 +17,6 @@
 
 struct wf_request;
 
-enum {
-	WF_UNDER_WAY_ROOM = 1 << 18, /* numbers; 0 is no request's */
-};
-
 struct wf_under_way_row {
 	struct wf_request *r; /* NULL: the number is free */
 	uint32_t use;
@@ -28,19 +24,23 @@ struct wf_under_way_row {
 };
 
 struct wf_under_way {
-	struct wf_under_way_row *rows; /* WF_UNDER_WAY_ROOM */
-	uint32_t first_free;	       /* or 0 */
-	uint32_t nr_used;	       /* numbers 1 to this have been in use */
+	struct wf_under_way_row *rows; /* 0 is no request's */
+	uint32_t nr_rows;
+	uint32_t first_free; /* or 0 */
+	uint32_t nr_used;    /* numbers 1 to this have been in use */
 };
 
-#define WF_UNDER_WAY_BYTES (WF_UNDER_WAY_ROOM * sizeof(struct wf_under_way_row))
+static inline size_t wf_under_way_bytes(const struct wf_under_way *u)
+{
+	return u->nr_rows * sizeof(*u->rows);
+}
 
 static inline uint64_t wf_under_way_id(const struct wf_under_way *u, uint32_t i)
 {
 	return (uint64_t)u->rows[i].use << 32 | i;
 }
 
-/* There is room: fewer than WF_UNDER_WAY_ROOM - 1 are under way. */
+/* There is room: fewer than nr_rows - 1 are under way. */
 static inline uint64_t wf_under_way_add(struct wf_under_way *u,
 					struct wf_request *r, uint32_t era)
 {
