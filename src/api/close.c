@@ -18,29 +18,31 @@
 #include "os/sys.h"
 #include "thread/kernel_state.h"
 
-static void close_begin(int fd)
+void wf_close_begin(int fd)
 {
 	wf_descriptor_forget(fd); /* first: io/held.c */
 	if (fd >= 0)
 		wf_io_close_comes((unsigned int)fd, (unsigned int)fd);
 }
 
-/* Leaves errno alone. Returns rc, the call's. */
-static int close_end(int fd, int rc)
+void wf_close_end(int fd)
 {
 	/* What others have just learnt of the file that it was. */
 	wf_descriptor_forget(fd);
 	if (fd >= 0)
 		wf_io_close_done((unsigned int)fd, (unsigned int)fd);
-	return rc;
 }
 
 WF_API(int, close, int fd)
 {
+	int rc;
+
 	if (wf_io_is_own(fd))
 		return wf_api_errno(-EBADF);
-	close_begin(fd);
-	return close_end(fd, wf_real.close(fd));
+	wf_close_begin(fd);
+	rc = wf_real.close(fd);
+	wf_close_end(fd);
+	return rc;
 }
 WF_API_ALIAS(close, __close);
 
@@ -51,13 +53,13 @@ static int replace_begin(int from, int to)
 		return -EBADF;
 	if (!wf_io_make_way(to))
 		return -EMFILE;
-	close_begin(to);
+	wf_close_begin(to);
 	return 0;
 }
 
 static int replace_end(int to, int rc)
 {
-	close_end(to, rc);
+	wf_close_end(to);
 	/* Where the program redirects its standard error, weft's lines go. */
 	if (rc == STDERR_FILENO)
 		wf_os_stderr_init();
@@ -150,10 +152,14 @@ WF_API(void, closefrom, int first)
 
 static long close_by_syscall(int fd)
 {
+	long err;
+
 	if (wf_io_is_own(fd))
 		return -EBADF;
-	close_begin(fd);
-	return close_end(fd, (int)wf_sys(SYS_close, fd));
+	wf_close_begin(fd);
+	err = wf_sys(SYS_close, fd);
+	wf_close_end(fd);
+	return err;
 }
 
 static long replace_by_syscall(long nr, const long *args)

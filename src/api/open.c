@@ -9,6 +9,7 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
+#include "api/close.h"
 #include "api/proc.h"
 #include "io/descriptor.h"
 #include "io/io.h"
@@ -177,16 +178,22 @@ static int number_of(FILE *stream)
 
 WF_API(int, fclose, FILE *stream)
 {
-	int fd = number_of(stream), rc = wf_real.fclose(stream);
+	int fd = number_of(stream), rc;
 
-	wf_descriptor_forget(fd);
+	wf_close_begin(fd);
+	rc = wf_real.fclose(stream);
+	wf_close_end(fd);
 	return rc;
 }
 
 WF_API(int, pclose, FILE *stream)
 {
-	int fd = number_of(stream), rc = wf_real.pclose(stream);
+	int fd = number_of(stream), rc;
 
+	/* Closed at once; then it waits for the child. */
+	wf_close_begin(fd);
+	wf_close_end(fd);
+	rc = wf_real.pclose(stream);
 	wf_descriptor_forget(fd);
 	return rc;
 }
@@ -195,9 +202,11 @@ WF_API(FILE *, freopen, const char *restrict path, const char *restrict mode,
        FILE *restrict stream)
 {
 	int fd = number_of(stream);
-	FILE *again = wf_real.freopen(path, mode, stream);
+	FILE *again;
 
-	wf_descriptor_forget(fd);
+	wf_close_begin(fd);
+	again = wf_real.freopen(path, mode, stream);
+	wf_close_end(fd);
 	/* As after dup2 (close.c). */
 	if (again != NULL && number_of(again) == STDERR_FILENO)
 		wf_os_stderr_init();

@@ -252,7 +252,8 @@ static bool refuses_rings(const struct sock_fprog *program)
 	       filter.len > 0 && filter.filter != NULL &&
 	       wf_memory_get(&last, &filter.filter[filter.len - 1],
 			     sizeof(last)) == 0 &&
-	       action(&filter, SYS_io_uring_enter) == SECCOMP_RET_ERRNO;
+	       (action(&filter, SYS_io_uring_enter) == SECCOMP_RET_ERRNO ||
+		action(&filter, SYS_io_uring_register) == SECCOMP_RET_ERRNO);
 }
 
 bool wf_sandbox_comes(const struct sock_fprog *filter)

@@ -142,14 +142,16 @@ static struct wait *wait_of(struct wf_request_scope *scope)
 
 /*
  * One of those who wait is woken. Messages that are looked at stay, for whoever
- * else waits, and who polls takes nothing.
+ * else waits, and who polls takes nothing. Who waits alone does not ask for
+ * that: such a request could not follow its VP (io/move.c).
  */
 static uint32_t events_of(const struct wait *w)
 {
 	const struct wf_request *r = w->r;
 	bool peeks = r != NULL && r->op != IORING_OP_ACCEPT &&
 		     r->op != IORING_OP_READV && (r->op_flags & MSG_PEEK) != 0;
-	bool is_one = r != NULL && !peeks && w->proxy != NULL; /* A4 */
+	bool is_one = r != NULL && !peeks && w->proxy != NULL &&
+		      wf_proxy_is_shared(w->proxy); /* A4 */
 
 	return is_one ? POLLIN | EPOLLEXCLUSIVE : POLLIN;
 }

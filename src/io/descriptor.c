@@ -33,6 +33,8 @@ enum {
 	NO_WRITE_TO_BE_ASKED = 1 << 12,
 	HAS_ADDRESS = 1 << 13,
 	HAS_NO_ADDRESS = 1 << 14,
+	COUNTED =
+		1 << 15, /* something waits for it (wf_descriptor_forget_all) */
 };
 
 /* Above these bits, how often the number was forgotten: what has been learnt of
@@ -85,6 +87,13 @@ static void learn(int fd, uint32_t before, uint16_t bits)
 	while ((now ^ before) < FORGOTTEN &&
 	       !wf_cas_acq_rel(&known[fd], &now, now | bits))
 		;
+}
+
+uint32_t wf_descriptor_count_uses(int fd)
+{
+	if (what_of(fd) == 0)
+		remember(fd, COUNTED);
+	return wf_descriptor_uses(fd);
 }
 
 bool wf_descriptor_is_slow(int fd, bool if_unknown)

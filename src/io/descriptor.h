@@ -85,6 +85,8 @@ void wf_descriptor_cannot_be_asked(int fd, bool to_write);
  * nothing is kept of it never does.
  */
 uint32_t wf_descriptor_uses(int fd);
+/* The same; from now on each end of a use counts, known as a file or not. */
+uint32_t wf_descriptor_count_uses(int fd);
 /* False for large numbers, whose uses are not counted. */
 bool wf_descriptor_counts_uses(int fd);
 

@@ -1,10 +1,11 @@
 /*
  * Requests follow their VP to another carrier (G9 in io/ring.c).
  *
- * M1. An era of a ring begins when its VP has another carrier, or when somebody
- *     else has handed over what was pushed. Requests of earlier eras are moved,
- *     once some time has passed: most who sleep do not sleep for long, and to
- *     move one costs about a microsecond.
+ * M1. A row says which carrier hands its request over; those of others are
+ *     moved, once some time has passed: most who sleep do not sleep for long,
+ *     and to move one costs about a microsecond. They are not where the sleeper
+ *     waits in a call that the kernel ends early (boot/rescue.c, R4): to be
+ *     given up wakes it as an end does.
  * M2. A request is moved by being given up and pushed again, by another id. It
  *     is moved only if it surely has done nothing and will do nothing
  *     [wf_uring_gives_up_surely]; what the kernel says of it later, in the
@@ -18,13 +19,17 @@
  * Rejected: to look how long the old carrier sleeps. It may return, have
  * another VP and sleep again, and nobody would know whose requests it has.
  */
+#include <errno.h>
 #include <linux/io_uring.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "io/descriptor.h"
 #include "io/ring_internal.h"
 #include "os/clock.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
+#include "sched/vp_io.h"
 
 enum {
 	/* M1: at most a tenth of the time is spent in moving. */
@@ -38,11 +43,10 @@ enum {
 /* IORING_SQ_TASKRUN may be set for another kernel thread than the owner's. */
 static bool may_have_others(const struct wf_vp_io *io)
 {
-	return io->nr_given_up > 0 || io->move_ns != 0 ||
-	       (io->era != 0 && !wf_uring_gives_up_surely(&io->ring));
+	return io->nr_given_up > 0 || io->move_ns != 0 || io->has_moved_away;
 }
 
-void wf_ring_has_entered(struct wf_vp_io *io)
+void wf_ring_see_flag(struct wf_vp_io *io)
 {
 	/* Or it was set just now; a sleep in the ring finds that. */
 	wf_store_relaxed(&io->has_others_flag,
@@ -59,7 +63,11 @@ bool wf_ring_wants_enter(const struct wf_vp_io *io)
 
 /* --- moving --------------------------------------------------------------- */
 
-/* It waits for a file, or a word, and has done nothing before. */
+/*
+ * It waits for a file, or a word, and has done nothing before. Nor does it wait
+ * as one of those of whom the kernel wakes one: what has been given up and does
+ * not know it yet takes wakes from the others.
+ */
 static bool does_all_or_nothing(const struct wf_request *r)
 {
 	switch (r->op) {
@@ -67,9 +75,10 @@ static bool does_all_or_nothing(const struct wf_request *r)
 	case IORING_OP_RECVMSG:
 	case IORING_OP_SENDMSG:
 		return (r->op_flags & MSG_WAITALL) == 0;
-	case IORING_OP_ACCEPT:
 	case IORING_OP_POLL_ADD:
-	case IORING_OP_READV:
+		return (r->op_flags & EPOLLEXCLUSIVE) == 0;
+	case IORING_OP_READV: /* where no file is read at a place */
+		return r->off == UINT64_MAX;
 	case WF_RING_OP_FUTEX_WAIT:
 		return true;
 	default:
@@ -85,6 +94,16 @@ static bool names_its_file(const struct wf_request *r)
 }
 
 /* M2 */
+static bool is_given_up(struct wf_vp_io *io, const struct wf_request *r,
+			uint64_t id)
+{
+	int err = wf_uring_give_up(&io->ring, id);
+
+	/* A futex wait that is not there any more has had its wake, and has
+	 * nothing else to do. */
+	return err >= 0 || (err == -ENOENT && r->op == WF_RING_OP_FUTEX_WAIT);
+}
+
 static void move(struct wf_vp *vp, uint32_t i)
 {
 	struct wf_vp_io *io = vp->io;
@@ -94,7 +113,7 @@ static void move(struct wf_vp *vp, uint32_t i)
 	bool is_futex = r->op == WF_RING_OP_FUTEX_WAIT;
 
 	if (!does_all_or_nothing(r) || (!is_futex && !names_its_file(r)) ||
-	    wf_uring_give_up(&io->ring, id) < 0)
+	    !is_given_up(io, r, id))
 		return;
 	io->nr_given_up++;
 	wf_count_own(&vp->counters, moves);
@@ -105,7 +124,7 @@ static void move(struct wf_vp *vp, uint32_t i)
 		wf_ring_take(vp, r, 0);
 		return;
 	}
-	wf_ring_push_as(vp, r, wf_under_way_renew(u, i, io->era));
+	wf_ring_push_as(vp, r, wf_under_way_renew(u, i, vp->carrier->number));
 }
 
 static void move_some(struct wf_vp *vp)
@@ -114,6 +133,8 @@ static void move_some(struct wf_vp *vp)
 	const struct wf_under_way *u = &io->under_way;
 	uint32_t nr = 0;
 
+	/* Only what has been submitted is found. */
+	wf_vp_io_submit(vp);
 	/* seq_cst, with the fence: M3. */
 	atomic_store(&io->is_moving, true);
 	wf_fence_seq_cst();
@@ -121,7 +142,7 @@ static void move_some(struct wf_vp *vp)
 	     io->move_next++) {
 		const struct wf_under_way_row *row = &u->rows[io->move_next];
 
-		if (row->r == NULL || row->era == io->era)
+		if (row->r == NULL || row->by == vp->carrier->number)
 			continue;
 		move(vp, io->move_next);
 		nr++;
@@ -132,37 +153,97 @@ static void move_some(struct wf_vp *vp)
 		io->move_ns = 0;
 }
 
-static void begin_era(struct wf_vp *vp)
+/* What has been pushed and not submitted will be the new carrier's. */
+static void take_over_pushed(struct wf_vp *vp)
+{
+	struct wf_uring *ring = &vp->io->ring;
+	uint32_t i = wf_load_relaxed(ring->sq_head);
+
+	for (; i != wf_load_relaxed(ring->sq_tail); i++) {
+		uint64_t id = ring->sqes[i & ring->sq_mask].user_data;
+
+		vp->io->under_way.rows[(uint32_t)id].by = vp->carrier->number;
+	}
+}
+
+/* Nobody knows which they were. */
+static void see_others(struct wf_vp_io *io)
+{
+	for (uint32_t i = 0; i <= io->under_way.nr_used; i++) {
+		struct wf_under_way_row *row = &io->under_way.rows[i];
+
+		if (i == WF_RING_WAKE || row->r != NULL)
+			row->by = WF_UNDER_WAY_NOBODY;
+	}
+}
+
+static void schedule(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
 	uint32_t nr = wf_load_relaxed(&vp->nr_requests);
 
-	io->last_carrier = vp->carrier;
-	io->era++;
 	io->move_next = 1;
-	if (nr == 0 || !wf_uring_gives_up_surely(&io->ring))
-		io->move_ns = 0;
-	else if (io->move_ns == 0)
+	if (!wf_uring_gives_up_surely(&io->ring))
+		io->has_moved_away = true;
+	else if (io->move_ns == 0 && nr > 0)
 		io->move_ns =
 			wf_os_now() + AFTER_NS + nr * (int64_t)AFTER_NS_EACH;
+}
+
+void wf_ring_see_carrier(struct wf_vp *vp)
+{
+	struct wf_vp_io *io = vp->io;
+	bool was_entered;
+
+	/* acq_rel: was_entered is set again after this, or seen here; pairs
+	 * with wf_ring_submit_for. */
+	atomic_exchange_explicit(&io->carrier, vp->carrier,
+				 memory_order_acq_rel);
+	was_entered = atomic_exchange_explicit(&io->was_entered, false,
+					       memory_order_relaxed);
+	if (was_entered)
+		see_others(io);
+	if (io->last_carrier != vp->carrier) {
+		io->last_carrier = vp->carrier;
+		take_over_pushed(vp);
+		if (!vp->requests_stay)
+			schedule(vp);
+		else
+			io->under_way.rows[WF_RING_WAKE].by =
+				vp->carrier->number;
+	}
+	if (was_entered)
+		schedule(vp);
+	if (io->move_ns != 0)
+		wf_store_relaxed(&io->carrier, NULL); /* look again */
 }
 
 void wf_ring_follow(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
 
-	/* acq_rel: was_entered is set again after this, or seen here; pairs
-	 * with wf_ring_enters. */
-	atomic_exchange_explicit(&io->carrier, vp->carrier,
-				 memory_order_acq_rel);
-	if (atomic_exchange_explicit(&io->was_entered, false,
-				     memory_order_relaxed) ||
-	    io->last_carrier != vp->carrier)
-		begin_era(vp);
-	if (io->move_ns != 0 && wf_os_now() >= io->move_ns)
-		move_some(vp);
-	if (io->move_ns != 0)
-		wf_store_relaxed(&io->carrier, NULL); /* look again */
+	wf_ring_see_carrier(vp);
+	if (io->move_ns == 0 || wf_os_now() < io->move_ns)
+		return;
+	move_some(vp);
+	if (io->move_ns == 0)
+		wf_store_relaxed(&io->carrier, vp->carrier);
+}
+
+int wf_ring_submit_for(struct wf_vp_io *io)
+{
+	const uint64_t one = 1;
+	int nr = (int)wf_sys(SYS_io_uring_enter, io->ring.fd,
+			     wf_uring_unsubmitted(&io->ring), 0, 0, NULL, 0);
+
+	if (nr <= 0)
+		return nr;
+	wf_store_relaxed(&io->was_entered, true);
+	/* release: pairs with wf_ring_see_carrier. */
+	wf_store_release(&io->carrier, NULL);
+	/* Its owner may just have gone to sleep. */
+	wf_sys(SYS_write, io->wake_fd, &one, sizeof(one));
+	return nr;
 }
 
 void wf_ring_wait_for_moves(struct wf_vp_io *io)

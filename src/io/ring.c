@@ -47,6 +47,7 @@
 #include "io/ring_internal.h"
 #include "io/unasked.h"
 #include "os/clock.h"
+#include "os/futex.h"
 #include "os/mem.h"
 #include "os/sys.h"
 #include "os/uring.h"
@@ -122,7 +123,8 @@ static WF_COLD void take_other(struct wf_vp_io *io,
 		io->is_wake_armed = !is_over;
 		return;
 	}
-	WF_CHECK(is_wake || cqe->res < 0,
+	/* A futex wait may have had its wake. */
+	WF_CHECK(is_wake || cqe->res <= 0,
 		 "a request that was given up has been done");
 	io->nr_given_up -= is_over;
 }
@@ -149,6 +151,14 @@ static void take_all(struct wf_vp *vp)
 }
 
 /* --- pushing ------------------------------------------------------------- */
+
+static int enter(struct wf_vp_io *io, uint32_t most)
+{
+	int nr = wf_uring_submit(&io->ring, most);
+
+	wf_ring_see_flag(io);
+	return nr;
+}
 
 /* While the kernel accepts nothing, it may want completions to be taken. */
 static struct io_uring_sqe *next_sqe(struct wf_vp *vp)
@@ -189,8 +199,10 @@ void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
 
 	r->io = io;
 	if (!r->is_unasked)
-		r->fd_uses = wf_descriptor_uses(r->fd);
-	wf_ring_push_as(vp, r, wf_under_way_add(&io->under_way, r, io->era));
+		r->fd_uses = wf_descriptor_count_uses(r->fd);
+	wf_ring_push_as(vp, r,
+			wf_under_way_add(&io->under_way, r,
+					 vp->carrier->number));
 	count(vp, 1);
 	if (r->is_unasked)
 		wf_unasked_add(idle_self(vp), &io->unasked, r);
@@ -200,22 +212,16 @@ void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 {
 	struct wf_vp_io *io = r->io;
 
-	if ((t->vp == NULL || t->vp->io != io) &&
-	    wf_uring_unsubmitted(&io->ring) > 0)
-		wf_ring_enters(io);
+	bool is_owner = t->vp != NULL && t->vp->io == io;
+
+	/* Only what has been submitted is found. */
+	if (wf_uring_unsubmitted(&io->ring) > 0)
+		is_owner ? enter(io, WF_URING_ALL) : wf_ring_submit_for(io);
 	/* An id that it has no more is asked about again (X2). */
-	wf_uring_cancel(&io->ring, wf_load_relaxed(&r->ring_id));
+	wf_uring_give_up(&io->ring, wf_load_relaxed(&r->ring_id));
 }
 
 /* --- looking ------------------------------------------------------------- */
-
-static int enter(struct wf_vp_io *io, uint32_t most)
-{
-	int nr = wf_uring_submit(&io->ring, most);
-
-	wf_ring_has_entered(io);
-	return nr;
-}
 
 /*
  * Hands over the oldest, `most` at most. Returns false if that brings nothing.
@@ -250,6 +256,8 @@ static void look(struct wf_vp *vp)
 
 	if (WF_UNLIKELY(wf_ring_is_to_follow(vp)))
 		wf_ring_follow(vp);
+	if (WF_UNLIKELY(wf_load_relaxed(&io->has_others_flag)))
+		wf_ring_see_flag(io);
 	nr = wf_uring_unsubmitted(&io->ring);
 	io->nr_looks = nr > 0 || wf_uring_wants_enter(&io->ring) ?
 			       io->nr_looks + 1 :
@@ -311,46 +319,59 @@ static bool settle(struct wf_vp *vp, bool is_idle)
 
 /* --- sleeping ------------------------------------------------------------ */
 
-static void arm_wake(struct wf_vp *vp)
+/* False: the kernel accepts nothing just now. */
+static bool arm_wake(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
+	struct wf_under_way *u = &io->under_way;
+	uint32_t me = vp->carrier->number;
 	struct io_uring_sqe *sqe;
 
-	if (io->is_wake_armed && io->wake_era == io->era)
-		return;
+	if (io->is_wake_armed && u->rows[WF_RING_WAKE].by == me)
+		return true;
+	sqe = wf_uring_next_sqe(&io->ring);
+	if (sqe == NULL)
+		return false;
 	if (io->is_wake_armed) { /* G9 */
-		wf_uring_give_up(&io->ring,
-				 wf_under_way_id(&io->under_way, WF_RING_WAKE));
+		int err = wf_uring_give_up(&io->ring,
+					   wf_under_way_id(u, WF_RING_WAKE));
+
+		u->rows[WF_RING_WAKE].by = me;
+		if (err < 0 && err != -ENOENT) /* a filter refuses it */
+			return true;
 		io->nr_given_up++;
 	}
-	io->wake_era = io->era;
-	sqe = next_sqe(vp);
 	sqe->opcode = IORING_OP_POLL_ADD;
 	sqe->fd = io->wake_fd;
 	sqe->poll32_events = POLLIN;
 	sqe->len = IORING_POLL_ADD_MULTI;
-	sqe->user_data =
-		wf_under_way_renew(&io->under_way, WF_RING_WAKE, io->era);
+	sqe->user_data = wf_under_way_renew(u, WF_RING_WAKE, me);
 	wf_uring_push(&io->ring);
 	io->is_wake_armed = true;
+	return true;
 }
 
+/* Whoever is ready now has not been seen: nothing here makes anybody ready. */
 static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 {
 	struct wf_vp_io *io = vp->io;
 	bool naps = wf_unasked_any(&io->unasked); /* G7 */
-	int64_t until_ns = naps ? wf_os_now() + NAP_NS : deadline_ns;
+	int64_t until_ns = naps ? wf_os_now() + NAP_NS : WF_OS_FOREVER;
 	int err;
 
 	if (WF_UNLIKELY(wf_ring_is_to_follow(vp)))
-		wf_ring_follow(vp);
-	if (io->move_ns != 0 && io->move_ns < until_ns)
+		wf_ring_see_carrier(vp);
+	if (io->move_ns != 0 && io->move_ns < until_ns) {
+		naps = false;
 		until_ns = io->move_ns;
-	arm_wake(vp);
+	}
+	if (!arm_wake(vp))
+		return;
 	wf_store_relaxed(&io->naps, naps);
 	err = wf_uring_wait(&io->ring,
 			    until_ns < deadline_ns ? until_ns : deadline_ns);
 	wf_store_relaxed(&io->naps, false);
+	wf_ring_see_flag(io);
 	io->has_napped = naps && err == -ETIME;
 	io->nr_looks = 0;
 }

@@ -13,7 +13,6 @@ struct wf_vp_io {
 	struct wf_under_way under_way;
 	/* The VP's carrier; NULL: there is something to follow (io/move.c). */
 	_Atomic(const struct wf_carrier *) carrier;
-	uint32_t era;
 	uint32_t nr_looks; /* since the kernel has had something to do */
 	uint32_t nr_young; /* handed over since wf_unasked_age */
 	bool finds_data;   /* G8 */
@@ -27,8 +26,8 @@ struct wf_vp_io {
 	/* IORING_SQ_TASKRUN stays set, for another kernel thread. */
 	_Atomic bool has_others_flag; /* owner; anybody reads */
 	_Atomic bool was_entered;     /* by others, who set carrier after it */
+	bool has_moved_away; /* from a carrier, and its requests have not */
 	_Atomic bool is_moving;
-	uint32_t wake_era;
 	uint32_t nr_given_up; /* whose ends the kernel has not told yet */
 	uint32_t move_next;   /* the first number that was not seen to */
 	int64_t move_ns;      /* when to move; 0: nothing is to be moved */
@@ -52,25 +51,25 @@ void wf_ring_push_as(struct wf_vp *vp, struct wf_request *r, uint64_t id);
 /* r is done. Owner. */
 void wf_ring_take(struct wf_vp *vp, struct wf_request *r, int result);
 
-/* Somebody else than the owner hands over what it has pushed. */
-static inline void wf_ring_enters(struct wf_vp_io *io)
-{
-	wf_store_relaxed(&io->was_entered, true);
-	/* release: pairs with wf_ring_follow. */
-	wf_store_release(&io->carrier, NULL);
-}
+/*
+ * Submits what the owner has pushed, as somebody else: the caller's kernel
+ * thread ends it then. As wf_uring_submit.
+ */
+int wf_ring_submit_for(struct wf_vp_io *io);
 
 /* Has vp another carrier than its requests? Owner. */
 static inline bool wf_ring_is_to_follow(const struct wf_vp *vp)
 {
 	return wf_load_relaxed(&vp->io->carrier) != vp->carrier;
 }
-/* If it has had it for long enough they come to it. Owner. */
+/* If so, sees which are to move, and when. Owner, as are the next two. */
+void wf_ring_see_carrier(struct wf_vp *vp);
+/* Moves requests if it is time; threads may be ready then. */
 void wf_ring_follow(struct wf_vp *vp);
 /* As wf_uring_wants_enter, for the calling owner's kernel thread. */
 bool wf_ring_wants_enter(const struct wf_vp_io *io);
-/* The owner has just entered the ring. */
-void wf_ring_has_entered(struct wf_vp_io *io);
+/* The owner has entered the ring, or IORING_SQ_TASKRUN may be clear again. */
+void wf_ring_see_flag(struct wf_vp_io *io);
 /* A descriptor's use has ended: requests on it do not move from now on. */
 void wf_ring_wait_for_moves(struct wf_vp_io *io);
 

@@ -39,14 +39,11 @@ static void submit_named(struct wf_vp_io *io, unsigned int first,
 {
 	enum { MOST_NAPS = 1000 };
 	const struct timespec nap = { 0, WF_NS_PER_MS };
-	struct wf_uring *ring = &io->ring;
 	int naps = 0;
 
 	wf_ring_wait_for_moves(io);
-	while (wf_uring_names(ring, first, last) && naps < MOST_NAPS) {
-		wf_ring_enters(io);
-		if (wf_sys(SYS_io_uring_enter, ring->fd,
-			   wf_uring_unsubmitted(ring), 0, 0, NULL, 0) > 0)
+	while (wf_uring_names(&io->ring, first, last) && naps < MOST_NAPS) {
+		if (wf_ring_submit_for(io) > 0)
 			continue;
 		wf_sys(SYS_nanosleep, &nap, NULL);
 		naps++;

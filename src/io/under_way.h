@@ -3,7 +3,7 @@
  * with another use, so what the kernel says of a request that has been given up
  * is told from what it says of the one in its place. Owner of the VP only.
  *
- *     uint64_t id = wf_under_way_add(u, r, era);
+ *     uint64_t id = wf_under_way_add(u, r, by);
  *     ... the kernel says that id is done ...
  *     r = wf_under_way_take(u, id);
  */
@@ -20,8 +20,13 @@ struct wf_request;
 struct wf_under_way_row {
 	struct wf_request *r; /* NULL: the number is free */
 	uint32_t use;
-	uint32_t era; /* of a free one: the next free number, or 0 */
+	/* The carrier that hands it over (its number), or WF_UNDER_WAY_NOBODY;
+	 * of a free one: the next free number, or 0. */
+	uint32_t by;
 };
+
+/* Not one of this VP's carriers, or nobody knows which. */
+#define WF_UNDER_WAY_NOBODY UINT32_MAX
 
 struct wf_under_way {
 	struct wf_under_way_row *rows; /* 0 is no request's */
@@ -42,16 +47,16 @@ static inline uint64_t wf_under_way_id(const struct wf_under_way *u, uint32_t i)
 
 /* There is room: fewer than nr_rows - 1 are under way. */
 static inline uint64_t wf_under_way_add(struct wf_under_way *u,
-					struct wf_request *r, uint32_t era)
+					struct wf_request *r, uint32_t by)
 {
 	uint32_t i = u->first_free;
 
 	if (i != 0)
-		u->first_free = u->rows[i].era;
+		u->first_free = u->rows[i].by;
 	else
 		i = ++u->nr_used;
 	u->rows[i].r = r;
-	u->rows[i].era = era;
+	u->rows[i].by = by;
 	return wf_under_way_id(u, i);
 }
 
@@ -67,17 +72,17 @@ static inline struct wf_request *wf_under_way_take(struct wf_under_way *u,
 		return NULL;
 	row->r = NULL;
 	row->use++;
-	row->era = u->first_free;
+	row->by = u->first_free;
 	u->first_free = i;
 	return r;
 }
 
 /* Its id until now is that of a request that has been given up. */
 static inline uint64_t wf_under_way_renew(struct wf_under_way *u, uint32_t i,
-					  uint32_t era)
+					  uint32_t by)
 {
 	u->rows[i].use++;
-	u->rows[i].era = era;
+	u->rows[i].by = by;
 	return wf_under_way_id(u, i);
 }
 

@@ -234,7 +234,7 @@ static void receives_are_tried_where_there_is_something(void **state)
 
 /* --- another carrier ------------------------------------------------------ */
 
-static struct wf_carrier other;
+static struct wf_carrier other = { .number = 1 };
 
 /* The VP has another carrier, for long enough. Does the kernel let it move? */
 static bool pass_on(void)
