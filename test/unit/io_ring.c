@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -344,6 +345,75 @@ static void waits_for_what_was_closed_stay(void **state)
 	assert_int_equal(byte, 'x');
 }
 
+/* Given up, they would take wakes from the others until the kernel hears. */
+static void who_is_one_of_several_stays(void **state)
+{
+	static struct wf_request polls;
+	int ends[2];
+	uint64_t id;
+
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	assert_int_equal(pipe(ends), 0);
+	polls = (struct wf_request){ .op = IORING_OP_POLL_ADD,
+				     .fd = ends[0],
+				     .op_flags = POLLIN | EPOLLEXCLUSIVE };
+	wf_ring_push(&vp, &polls);
+	wf_vp_io_ops->submit(&vp);
+	id = wf_load_relaxed(&polls.ring_id);
+	pass_on();
+	assert_int_equal(wf_load_relaxed(&polls.ring_id), id);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	look_for_all();
+	assert_int_equal(polls.result, POLLIN);
+}
+
+/* It would sleep, and they hear of nothing. */
+static void requests_follow_from_who_closes(void **state)
+{
+	static struct wf_request receive;
+	int ends[2];
+	uint64_t id;
+	char byte = 0;
+
+	if (wf_ring_ensure(&vp) < 0 || !wf_uring_gives_up_surely(&vp.io->ring))
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	push_receive(&receive, ends[0], &byte);
+	id = wf_load_relaxed(&receive.ring_id);
+	wf_ring_flush((unsigned int)ends[0], (unsigned int)ends[0]);
+	wf_vp_io_look(&vp);
+	usleep(2000 + 20 * wf_load_relaxed(&vp.nr_requests));
+	wf_vp_io_look(&vp);
+	assert_true(wf_load_relaxed(&receive.ring_id) != id);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	look_for_all();
+	assert_int_equal(receive.result, 1);
+}
+
+/* Nor from who is woken by each, in a call that would end by it. */
+static void requests_stay_if_told(void **state)
+{
+	static struct wf_request receive;
+	int ends[2];
+	uint64_t id;
+	char byte = 0;
+
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	push_receive(&receive, ends[0], &byte);
+	wf_vp_io_ops->submit(&vp);
+	id = wf_load_relaxed(&receive.ring_id);
+	vp.requests_stay = true;
+	pass_on();
+	vp.requests_stay = false;
+	assert_int_equal(wf_load_relaxed(&receive.ring_id), id);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	look_for_all();
+	assert_int_equal(receive.result, 1);
+}
+
 /* Who waits for a word looks at it again. */
 static void waits_for_words_end(void **state)
 {
@@ -463,6 +533,9 @@ int main(void)
 		cmocka_unit_test(requests_follow_their_vp),
 		cmocka_unit_test(what_came_before_follows),
 		cmocka_unit_test(waits_for_what_was_closed_stay),
+		cmocka_unit_test(who_is_one_of_several_stays),
+		cmocka_unit_test(requests_follow_from_who_closes),
+		cmocka_unit_test(requests_stay_if_told),
 		cmocka_unit_test(waits_for_words_end),
 		cmocka_unit_test(ids_are_used_once),
 		cmocka_unit_test(closing_tries_again),
