@@ -233,6 +233,7 @@ static bool waits_inline(const struct wf_carrier *c)
 static bool is_for_file(long nr)
 {
 	switch (nr) {
+	case -1: /* a page's */
 	case SYS_read:
 	case SYS_readv:
 	case SYS_pread64:

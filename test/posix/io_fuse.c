@@ -9,10 +9,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "fuse.h"
+#include "kernel.h"
 #include "threading.h"
 
 enum { NR_THREADS = 8, BLOCK = 4096 };
@@ -176,5 +179,54 @@ TEST(opens_wait_for_the_server)
 {
 	start_server();
 	run_threads(open_and_read, 3);
+	fuse_unmount();
+}
+
+static void *touch_page(void *arg)
+{
+	const char *page = mmap(NULL, BLOCK, PROT_READ, MAP_PRIVATE, file, 0);
+
+	CHECK(page != MAP_FAILED);
+	nr_begun++;
+	CHECK_EQ(page[1], content[1]);
+	return arg;
+}
+
+static int ends[2];
+
+static void *answer(void *arg)
+{
+	char c;
+
+	while (recv(ends[0], &c, 1, 0) == 1)
+		CHECK_EQ(send(ends[0], &c, 1, 0), 1);
+	return arg;
+}
+
+/* In no call, and it hears of what interrupts it once and then no more. */
+TEST(pages_wait_for_the_server)
+{
+	enum { NR_ROUNDS = 4, MOST_READS = 64 };
+	pthread_t answering, touching;
+	char c;
+
+	if (kernel_is_before(6, 14))
+		SKIP("who waits for a page holds others up: limits.md");
+	start_server();
+	open_file();
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	answering = thread_start(answer, NULL);
+	sleep_ms(20);
+	touching = thread_start(touch_page, NULL);
+	await_count(&nr_begun, 1);
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		sleep_ms(10);
+		CHECK_EQ(send(ends[1], "q", 1, 0), 1);
+		CHECK_EQ(recv(ends[1], &c, 1, 0), 1);
+	}
+	open_gate(MOST_READS);
+	thread_join(touching);
+	CHECK_EQ(shutdown(ends[1], SHUT_WR), 0);
+	thread_join(answering);
 	fuse_unmount();
 }

@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 
+#include "kernel.h"
 #include "threading.h"
 
 enum { NR_READERS = 8, NR_ROUNDS = 5, SLEEP_MS = 1000 };
@@ -86,17 +86,6 @@ static void *sleep_uninterrupted(void *arg)
 	CHECK(pid > 0);
 	CHECK_EQ(waitpid((pid_t)pid, NULL, 0), (pid_t)pid);
 	return arg;
-}
-
-/* Before, waits hear of it when the sleeper goes on: docs/guide/limits.md. */
-static bool is_old_kernel(void)
-{
-	struct utsname system;
-	int version = 0, release = 0;
-
-	CHECK_EQ(uname(&system), 0);
-	sscanf(system.release, "%d.%d", &version, &release);
-	return version * 1000 + release < 6014;
 }
 
 static void ask_all(void)
@@ -174,7 +163,8 @@ int main(void)
 	for (int i = 0; i < NR_READERS; i++)
 		shutdown(asked[i][0], SHUT_WR);
 	threads_join(readers, NR_READERS);
-	printf("%s\n", nr_before > 1 || is_old_kernel() ?
+	/* Before, they hear of it when it goes on: docs/guide/limits.md. */
+	printf("%s\n", nr_before > 1 || kernel_is_before(6, 14) ?
 			       "answers while it sleeps" :
 			       "no answers");
 	return 0;
