@@ -1,0 +1,55 @@
+/*
+ * One VP with a real ring, whose owner is the test, and requests without
+ * threads.
+ */
+#ifndef FAKE_RING_H
+#define FAKE_RING_H
+
+#include "base/options.h"
+#include "io/ring.h"
+#include "io/ring_internal.h"
+#include "sched/carrier.h"
+#include "sched/vp_io.h"
+
+static struct wf_carrier carrier;
+static struct wf_vp vp = { .carrier = &carrier };
+
+struct wf_options wf_options;
+
+/* None is asked about. */
+void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
+{
+	fail();
+}
+
+void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
+{
+	r->result = result;
+	wf_store_relaxed(&r->is_done, true);
+}
+
+static int start(void **state)
+{
+	wf_sched.vps = &vp;
+	wf_sched.nr_vps = 1;
+	wf_store_relaxed(&vp.patience, WF_PATIENCE_MOST);
+	return wf_ring_start();
+}
+
+/* Does it wait before it tries? */
+static bool push_receive(struct wf_request *receive, int fd, char *byte)
+{
+	const struct wf_uring *ring = &vp.io->ring;
+	uint32_t tail = wf_load_relaxed(ring->sq_tail);
+
+	*receive = (struct wf_request){ .op = IORING_OP_RECV,
+					.fd = fd,
+					.ioprio = IORING_RECVSEND_POLL_FIRST,
+					.addr = (uintptr_t)byte,
+					.len = 1 };
+	wf_ring_push(&vp, receive);
+	return (ring->sqes[tail & ring->sq_mask].ioprio &
+		IORING_RECVSEND_POLL_FIRST) != 0;
+}
+
+#endif
