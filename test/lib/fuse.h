@@ -13,9 +13,11 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -123,6 +125,24 @@ static inline void fuse_serve(const struct fuse_request *r)
 		break;
 	default:
 		fuse_reply(r, ENOSYS, NULL, 0);
+	}
+}
+
+/* A process that answers by `serve` for as long as this one lives. */
+static inline void fuse_start_server(void (*serve)(const struct fuse_request *))
+{
+	static struct fuse_request r;
+
+	if (fork() > 0) {
+		CHECK_EQ(close(fuse_device), 0);
+		return;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		if (read(fuse_device, &r, sizeof(r)) > 0)
+			serve(&r);
+		else if (errno != EINTR && errno != EAGAIN && errno != ENOENT)
+			_exit(0);
 	}
 }
 

@@ -3,10 +3,8 @@
  * else, some wait for other things, too.
  */
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <weft/weft.h>
@@ -35,19 +33,6 @@ static void serve(const struct fuse_request *r)
 		fuse_serve(r);
 }
 
-static void serve_for_ever(void)
-{
-	static struct fuse_request r;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;) {
-		if (read(fuse_device, &r, sizeof(r)) > 0)
-			serve(&r);
-		else if (errno != EINTR && errno != EAGAIN && errno != ENOENT)
-			_exit(0);
-	}
-}
-
 /* --- the program --------------------------------------------------------- */
 
 static int file;
@@ -60,9 +45,7 @@ static void start(int flags)
 	fuse_mount();
 	for (int i = 0; i < FUSE_FILE_BYTES; i++)
 		content[i] = (char)(i / BLOCK + i % 249);
-	if (fork() == 0)
-		serve_for_ever();
-	CHECK_EQ(close(fuse_device), 0);
+	fuse_start_server(serve);
 	snprintf(path, sizeof(path), "%s/file", fuse_folder);
 	file = open(path, flags);
 	CHECK(file >= 0);

@@ -6,11 +6,9 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -60,28 +58,13 @@ static void serve(const struct fuse_request *r)
 		fuse_serve(r);
 }
 
-static void serve_for_ever(void)
-{
-	static struct fuse_request r;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;) {
-		if (read(fuse_device, &r, sizeof(r)) > 0)
-			serve(&r);
-		else if (errno != EINTR && errno != EAGAIN && errno != ENOENT)
-			_exit(0);
-	}
-}
-
 static void start_server(void)
 {
 	fuse_mount();
 	CHECK_EQ(pipe(gate), 0);
 	for (int i = 0; i < FUSE_FILE_BYTES; i++)
 		content[i] = (char)(i / BLOCK + i % 249);
-	if (fork() == 0)
-		serve_for_ever();
-	CHECK_EQ(close(fuse_device), 0);
+	fuse_start_server(serve);
 }
 
 /* --- the program --------------------------------------------------------- */
