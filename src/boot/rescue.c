@@ -11,10 +11,6 @@
  * R3. A carrier that runs on without its VP is signalled until it rejoins, if
  *     it computes: it has used CPU time since it last slept. One that goes on
  *     blocking, or has just been woken, would have its call cut short.
- * R4. The kernel ends a VP's requests in the carrier that has handed them over.
- *     From one that sleeps they are moved to the next (io/move.c). They stay
- *     with one that waits in a call that the kernel does not start again when
- *     it has interrupted it for that: it is woken for each that is done.
  */
 #include "boot/rescue.h"
 
@@ -50,7 +46,6 @@ struct look {
 	const struct wf_carrier *carrier;
 	uint32_t nr_alarms; /* false ones in a row, up to a limit */
 	uint32_t nr_skips;  /* suspicions that are let pass */
-	char state;	    /* of the carrier, asleep */
 };
 
 /* By VP, from look to look; the monitor's own. */
@@ -176,8 +171,10 @@ bool wf_rescue_may_run(const struct wf_carrier *c)
  * thread, by a system call compiled into it: no more to be found ('X'), but for
  * the process's first ('Z').
  */
-static bool is_asleep(char state)
+static bool is_asleep(const struct wf_carrier *c)
 {
+	char state = state_of(c);
+
 	return state == 'S' || state == 'D' || state == 'X' || state == 'Z';
 }
 
@@ -207,8 +204,7 @@ static bool is_blocked(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 	l->carrier = c;
 	if (!is_suspect || (l->nr_skips > 0 && l->nr_skips-- > 0))
 		return false;
-	l->state = state_of(c);
-	if (is_asleep(l->state)) {
+	if (is_asleep(c)) {
 		l->nr_alarms = 0;
 		return true;
 	}
@@ -229,52 +225,6 @@ static bool waits_inline(const struct wf_carrier *c)
 	       nr == SYS_futex && wf_text_of(pc) == WF_TEXT_PROGRAM;
 }
 
-/* R4: calls that sleep for a file, or begin again. */
-static bool is_for_file(long nr)
-{
-	switch (nr) {
-	case -1: /* a page's */
-	case SYS_read:
-	case SYS_readv:
-	case SYS_pread64:
-	case SYS_preadv:
-	case SYS_preadv2:
-	case SYS_write:
-	case SYS_writev:
-	case SYS_pwrite64:
-	case SYS_pwritev:
-	case SYS_pwritev2:
-	case SYS_openat:
-	case SYS_fsync:
-	case SYS_fdatasync:
-	case SYS_newfstatat:
-	case SYS_fstat:
-	case SYS_statx:
-	case SYS_getdents64:
-	case SYS_unlinkat:
-	case SYS_renameat2:
-	case SYS_ioctl:
-	case SYS_flock:
-	case SYS_fcntl:
-	case SYS_wait4:
-	case SYS_waitid:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* R4. Nothing interrupts what is not 'S'. */
-static bool requests_stay(const struct wf_carrier *c, char state)
-{
-	uintptr_t pc;
-	long nr;
-
-	return state == 'S' &&
-	       !(wf_os_thread_call(proc, wf_load_relaxed(&c->tid), &nr, &pc) &&
-		 is_for_file(nr));
-}
-
 /* Who is to have vp, which is t's no more; NULL, and it is as it was. */
 static struct wf_carrier *take_for_spare(struct wf_vp *vp, struct wf_thread *t)
 {
@@ -288,9 +238,8 @@ static struct wf_carrier *take_for_spare(struct wf_vp *vp, struct wf_thread *t)
 }
 
 static void give(struct wf_carrier *spare, struct wf_vp *vp,
-		 struct wf_thread *t, bool requests_stay)
+		 struct wf_thread *t)
 {
-	vp->requests_stay = requests_stay;
 	wf_tick_rescued(vp, t);
 	wf_carrier_give(spare, vp);
 }
@@ -309,7 +258,7 @@ void wf_rescue_from_dead(struct wf_vp *vp, struct wf_thread *t)
 	struct wf_carrier *spare = take_for_spare(vp, t);
 
 	if (spare != NULL)
-		give(spare, vp, t, false);
+		give(spare, vp, t);
 }
 
 static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
@@ -333,7 +282,7 @@ static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 	t->rescued_ms = now_ms;
 	t->nr_rescued += waits_inline(blocked) ? NR_AS_OF_INLINE : 1;
 	wf_count(rescues);
-	give(spare, vp, t, requests_stay(blocked, looks[vp->id].state));
+	give(spare, vp, t);
 	return true;
 }
 

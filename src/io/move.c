@@ -3,9 +3,7 @@
  *
  * M1. A row says which carrier hands its request over; those of others are
  *     moved, once some time has passed: most who sleep do not sleep for long,
- *     and to move one costs about a microsecond. They are not where the sleeper
- *     waits in a call that the kernel ends early (boot/rescue.c, R4): to be
- *     given up wakes it as an end does.
+ *     and to move one costs about a microsecond.
  * M2. A request is moved by being given up and pushed again, by another id. It
  *     is moved only if it surely has done nothing and will do nothing
  *     [wf_uring_gives_up_surely]; what the kernel says of it later, in the
@@ -40,18 +38,12 @@ enum {
 
 /* --- what the kernel has for others --------------------------------------- */
 
-/* IORING_SQ_TASKRUN may be set for another kernel thread than the owner's. */
-static bool may_have_others(const struct wf_vp_io *io)
-{
-	return io->nr_given_up > 0 || io->move_ns != 0 || io->has_moved_away;
-}
-
 void wf_ring_see_flag(struct wf_vp_io *io)
 {
-	/* Or it was set just now; a sleep in the ring finds that. */
+	/* It stays set while another kernel thread has something to do that
+	 * sleeps. Or it was set just now; a sleep in the ring finds that. */
 	wf_store_relaxed(&io->has_others_flag,
-			 may_have_others(io) &&
-				 wf_uring_wants_enter(&io->ring));
+			 io->has_moved && wf_uring_wants_enter(&io->ring));
 }
 
 bool wf_ring_wants_enter(const struct wf_vp_io *io)
@@ -135,6 +127,8 @@ static void move_some(struct wf_vp *vp)
 
 	/* Only what has been submitted is found. */
 	wf_vp_io_submit(vp);
+	if (wf_uring_unsubmitted(&io->ring) > 0)
+		return;
 	/* seq_cst, with the fence: M3. */
 	atomic_store(&io->is_moving, true);
 	wf_fence_seq_cst();
@@ -182,10 +176,9 @@ static void schedule(struct wf_vp *vp)
 	struct wf_vp_io *io = vp->io;
 	uint32_t nr = wf_load_relaxed(&vp->nr_requests);
 
+	io->has_moved = true;
 	io->move_next = 1;
-	if (!wf_uring_gives_up_surely(&io->ring))
-		io->has_moved_away = true;
-	else if (io->move_ns == 0 && nr > 0)
+	if (io->move_ns == 0 && nr > 0 && wf_uring_gives_up_surely(&io->ring))
 		io->move_ns =
 			wf_os_now() + AFTER_NS + nr * (int64_t)AFTER_NS_EACH;
 }
@@ -206,11 +199,7 @@ void wf_ring_see_carrier(struct wf_vp *vp)
 	if (io->last_carrier != vp->carrier) {
 		io->last_carrier = vp->carrier;
 		take_over_pushed(vp);
-		if (!vp->requests_stay)
-			schedule(vp);
-		else
-			io->under_way.rows[WF_RING_WAKE].by =
-				vp->carrier->number;
+		schedule(vp);
 	}
 	if (was_entered)
 		schedule(vp);
@@ -227,7 +216,7 @@ void wf_ring_follow(struct wf_vp *vp)
 		return;
 	move_some(vp);
 	if (io->move_ns == 0)
-		wf_store_relaxed(&io->carrier, vp->carrier);
+		wf_ring_see_carrier(vp); /* nothing more, or more by now */
 }
 
 int wf_ring_submit_for(struct wf_vp_io *io)

@@ -26,7 +26,7 @@ struct wf_vp_io {
 	/* IORING_SQ_TASKRUN stays set, for another kernel thread. */
 	_Atomic bool has_others_flag; /* owner; anybody reads */
 	_Atomic bool was_entered;     /* by others, who set carrier after it */
-	bool has_moved_away; /* from a carrier, and its requests have not */
+	bool has_moved; /* the VP: others may have requests of its ring */
 	_Atomic bool is_moving;
 	uint32_t nr_given_up; /* whose ends the kernel has not told yet */
 	uint32_t move_next;   /* the first number that was not seen to */

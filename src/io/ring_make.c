@@ -86,9 +86,10 @@ int wf_ring_ensure(struct wf_vp *vp)
 	struct wf_vp_io *io;
 	int err;
 
-	if (WF_LIKELY(vp->io != NULL &&
-		      !wf_load_relaxed(&wf_rings.are_refused)))
-		return has_rows(vp) || make_rows(&vp->io->under_way) == 0 ?
+	if (WF_LIKELY(vp->io != NULL))
+		return !wf_load_relaxed(&wf_rings.are_refused) &&
+				       (has_rows(vp) ||
+					make_rows(&vp->io->under_way) == 0) ?
 			       0 :
 			       -ENOSYS;
 	if (wf_ring_is_refused() || wf_rings.by_vp == NULL)

@@ -238,16 +238,11 @@ bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc)
 	char buf[256];
 	const char *pc;
 
-	/* Number, six arguments, stack pointer, program counter; without the
-	 * arguments if the number is -1. */
-	if (!read_about(proc, tid, "syscall", buf, sizeof(buf)))
+	/* Number, six arguments, stack pointer, program counter. */
+	if (!read_about(proc, tid, "syscall", buf, sizeof(buf)) ||
+	    buf[0] < '0' || buf[0] > '9')
 		return false;
-	if (strncmp(buf, "-1 ", 3) == 0)
-		*ret_nr = -1;
-	else if (buf[0] >= '0' && buf[0] <= '9')
-		*ret_nr = (long)number_at(buf, 10);
-	else
-		return false;
+	*ret_nr = (long)number_at(buf, 10);
 	pc = strrchr(buf, 'x');
 	*ret_pc = pc != NULL ? number_at(pc + 1, 16) : 0;
 	return pc != NULL;

@@ -66,8 +66,7 @@ int wf_os_tracer_of(int proc, int tid);
 /* As pthread_getname_np has it; empty if nobody knows. */
 enum { WF_OS_NAME_BYTES = 16 };
 void wf_os_thread_name(int proc, int tid, char ret_name[WF_OS_NAME_BYTES]);
-/* What system call it is in, and from where; false if it runs, or unknown. -1:
- * it sleeps in none, as in a page fault. */
+/* What system call it is in, and from where; false if in none, or unknown. */
 bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc);
 /* How often it has gone to sleep; 0 if nobody knows. */
 uint64_t wf_os_thread_sleeps(int proc, int tid);

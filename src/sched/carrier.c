@@ -360,7 +360,6 @@ bool wf_carrier_bind(struct wf_thread *t)
 		wf_carrier_put_back(spare);
 		return go_where_promised(t);
 	}
-	vp->requests_stay = false;
 	/* c gives vp away before the spare may run it (V1). */
 	wf_store_relaxed(&c->vp, NULL);
 	t->vp = NULL;
@@ -383,7 +382,6 @@ void wf_carrier_lend_vp(struct wf_thread *t)
 	/* NONE or ASK -> TAKEN; the monitor's CAS fails. */
 	while (!wf_cas_acq_rel(&t->retake, &old, WF_RETAKE_TAKEN))
 		;
-	t->vp->requests_stay = false;
 	wf_carrier_give(spare, t->vp);
 }
 

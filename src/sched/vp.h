@@ -134,7 +134,6 @@ struct wf_vp {
 	/* Owner's line. */
 	_Atomic(struct wf_thread *) cur; /* V3; owner */
 	struct wf_carrier *carrier;	 /* V1 */
-	bool requests_stay;		 /* R4 in boot/rescue.c; who gives it */
 	_Atomic uint64_t lifo;		 /* entry; owner, the monitor reads */
 	uint32_t lifo_run;		 /* picks from lifo in a row; owner */
 	uint32_t id;			 /* constant */

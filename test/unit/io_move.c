@@ -172,29 +172,6 @@ static void requests_follow_from_who_closes(void **state)
 	assert_int_equal(receive.result, 1);
 }
 
-/* Nor from who is woken by each, in a call that would end by it. */
-static void requests_stay_if_told(void **state)
-{
-	static struct wf_request receive;
-	int ends[2];
-	uint64_t id;
-	char byte = 0;
-
-	if (wf_ring_ensure(&vp) < 0)
-		skip();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	push_receive(&receive, ends[0], &byte);
-	wf_vp_io_ops->submit(&vp);
-	id = wf_load_relaxed(&receive.ring_id);
-	vp.requests_stay = true;
-	pass_on();
-	vp.requests_stay = false;
-	assert_int_equal(wf_load_relaxed(&receive.ring_id), id);
-	assert_int_equal(write(ends[1], "x", 1), 1);
-	look_for_all();
-	assert_int_equal(receive.result, 1);
-}
-
 /* Who waits for a word looks at it again. */
 static void waits_for_words_end(void **state)
 {
@@ -251,7 +228,6 @@ int main(void)
 		cmocka_unit_test(waits_for_what_was_closed_stay),
 		cmocka_unit_test(who_is_one_of_several_stays),
 		cmocka_unit_test(requests_follow_from_who_closes),
-		cmocka_unit_test(requests_stay_if_told),
 		cmocka_unit_test(waits_for_words_end),
 		cmocka_unit_test(ids_are_used_once),
 	};
