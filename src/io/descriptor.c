@@ -33,8 +33,7 @@ enum {
 	NO_WRITE_TO_BE_ASKED = 1 << 12,
 	HAS_ADDRESS = 1 << 13,
 	HAS_NO_ADDRESS = 1 << 14,
-	COUNTED =
-		1 << 15, /* something waits for it (wf_descriptor_forget_all) */
+	COUNTED = 1 << 15, /* its uses are, though nothing is known */
 };
 
 /* Above these bits, how often the number was forgotten: what has been learnt of

@@ -4,7 +4,7 @@
  *
  * G1. Only the owner of the VP pushes and takes, with in_runtime set. Pushed
  *     entries are published at once, so that anybody may make the kernel
- *     submit them (wf_ring_flush, wf_uring_cancel).
+ *     submit them (wf_ring_flush, wf_ring_cancel).
  * G2. vp->nr_requests counts what is pushed and not yet taken. It is changed
  *     by the owner; the monitor reads it: a VP with requests is taken from a
  *     carrier that the kernel has put to sleep.
@@ -212,11 +212,13 @@ void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 {
 	struct wf_vp_io *io = r->io;
 
-	bool is_owner = t->vp != NULL && t->vp->io == io;
-
 	/* Only what has been submitted is found. */
-	if (wf_uring_unsubmitted(&io->ring) > 0)
-		is_owner ? enter(io, WF_URING_ALL) : wf_ring_submit_for(io);
+	if (wf_uring_unsubmitted(&io->ring) > 0) {
+		if (t->vp != NULL && t->vp->io == io)
+			enter(io, WF_URING_ALL);
+		else
+			wf_ring_submit_for(io);
+	}
 	/* An id that it has no more is asked about again (X2). */
 	wf_uring_give_up(&io->ring, wf_load_relaxed(&r->ring_id));
 }

@@ -215,15 +215,6 @@ int wf_uring_give_up(struct wf_uring *ring, uint64_t user_data)
 			   IORING_REGISTER_SYNC_CANCEL, &reg, 1);
 }
 
-int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data)
-{
-	/* Only what has been submitted is found. */
-	if (wf_uring_unsubmitted(ring) > 0)
-		wf_sys(SYS_io_uring_enter, ring->fd, wf_uring_unsubmitted(ring),
-		       0, 0, NULL, 0);
-	return wf_uring_give_up(ring, user_data);
-}
-
 /*
  * Since Linux 6.13 both who gives a wait up and who goes on with it hold the
  * ring's lock. This bit came with 6.14.
@@ -271,5 +262,5 @@ bool wf_uring_suffices(struct wf_uring *ring)
 	/* A seccomp filter may refuse one call of the three. */
 	return wf_uring_has_ops(ring, needed, sizeof(needed)) &&
 	       wf_uring_submit(ring, 0) == 0 &&
-	       wf_uring_cancel(ring, 1) == -ENOENT;
+	       wf_uring_give_up(ring, 1) == -ENOENT;
 }

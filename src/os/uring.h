@@ -68,20 +68,19 @@ int wf_uring_submit(struct wf_uring *ring, uint32_t most);
 int wf_uring_wait(struct wf_uring *ring, int64_t deadline_ns);
 
 /*
- * Asks for an early completion of a request that anybody pushed. Anybody may
- * call this. The request completes in any case, if it has not yet, with
- * -ECANCELED or with what it has done. wf_uring_give_up asks only for what has
- * been submitted; it returns -Exxx if the kernel is not to give it up.
+ * Asks for an early completion of a request that anybody has submitted. Anybody
+ * may call this. The request completes in any case, if it has not yet, with
+ * -ECANCELED or with what it has done. Returns -Exxx if the kernel is not to
+ * give it up.
  */
-int wf_uring_cancel(struct wf_uring *ring, uint64_t user_data);
 int wf_uring_give_up(struct wf_uring *ring, uint64_t user_data);
+/* The same for all that have been submitted. */
+void wf_uring_cancel_all(struct wf_uring *ring);
 /*
  * Has what the kernel is to give up, and waited for a file or a word, done
  * nothing, and will it do nothing? Older kernels may just be at it.
  */
 bool wf_uring_gives_up_surely(const struct wf_uring *ring);
-/* The same for all that have been submitted. */
-void wf_uring_cancel_all(struct wf_uring *ring);
 
 /* Takes one completion; false if there is none. */
 bool wf_uring_take_cqe(struct wf_uring *ring, struct io_uring_cqe *ret_cqe);
@@ -106,14 +105,17 @@ static inline uint32_t wf_uring_nr_cqes(const struct wf_uring *ring)
 	return wf_load_relaxed(ring->cq_tail) - wf_load_relaxed(ring->cq_head);
 }
 
-/* The kernel has completions that it posts when we enter it: */
+/*
+ * The kernel has completions that it posts when the ring is entered, by anybody
+ * or by the kernel thread that has submitted them.
+ */
 static inline bool wf_uring_wants_enter(const struct wf_uring *ring)
 {
 	return (wf_load_relaxed(ring->sq_flags) &
 		(IORING_SQ_CQ_OVERFLOW | IORING_SQ_TASKRUN)) != 0;
 }
 
-/* in any case, or if it was the calling kernel thread that submitted them. */
+/* The same, of those that it posts for anybody. */
 static inline bool wf_uring_has_overflow(const struct wf_uring *ring)
 {
 	return (wf_load_relaxed(ring->sq_flags) & IORING_SQ_CQ_OVERFLOW) != 0;
