@@ -9,9 +9,12 @@
  *     and pointers of the program's where there is no memory.
  * D4. wf_memory_uncaught has the bit of one of the two before the kernel has
  *     another disposition, and until after it has the trampoline again.
- * D5. wf_action_stops changes under the lock. The receiver lets through what it
+ * D5. wf_action_halts changes under the lock. The receiver lets through what it
  *     finds there (receiver.c, V5): before such a signal has the trampoline its
  *     bit is gone and the receiver has closed it, both seen under the lock.
+ * D6. What a thread has waited for, and would end the process, is no longer the
+ *     kernel's: a thread that waits has it before one that does not block it.
+ *     What stops the process goes to that one.
  */
 #include "signal/action.h"
 
@@ -40,15 +43,21 @@ enum { NR_SIGNALS = 64 };
 	(WF_SIGNAL_BIT(SIGTSTP) | WF_SIGNAL_BIT(SIGTTIN) | \
 	 WF_SIGNAL_BIT(SIGTTOU))
 
+/* What others send to end it, by default. Not the others that do: programs
+ * change the actions of some of these often, as that of SIGPIPE. */
+#define ENDS \
+	(WF_SIGNAL_BIT(SIGHUP) | WF_SIGNAL_BIT(SIGINT) | WF_SIGNAL_BIT(SIGTERM))
+
 /* The program cannot change them. */
 #define FIXED                                                                  \
 	(WF_SIGNAL_BIT(SIGKILL) | WF_SIGNAL_BIT(SIGSTOP) | WF_SIGNAL_BIT(32) | \
 	 WF_PREEMPT_BIT)
 
-_Atomic uint64_t wf_action_stops;
+_Atomic uint64_t wf_action_halts;
 _Atomic bool wf_action_had_handlers;
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct wf_action table[NR_SIGNALS + 1]; /* D1 */
+static _Atomic uint64_t kept;		       /* D6; grows, under the lock */
 
 static int kernel_action(int sig, const struct wf_action *new,
 			 struct wf_action *ret_old)
@@ -124,37 +133,48 @@ static int install(int sig, const struct wf_action *a)
 static const struct wf_action default_action = { .flags = 0 };
 
 /* D5; locked. True if the receiver has to know. */
-static bool note_stop(int sig)
+static bool note_halt(int sig)
 {
-	uint64_t bit = STOPS & WF_SIGNAL_BIT(sig);
+	uint64_t bit = (STOPS | ENDS) & ~wf_load_relaxed(&kept) &
+		       WF_SIGNAL_BIT(sig);
 
 	if (bit == 0)
 		return false;
 	if (wf_action_is_sig_dfl(&table[sig]))
-		return (atomic_fetch_or(&wf_action_stops, bit) & bit) == 0;
-	atomic_fetch_and(&wf_action_stops, ~bit);
+		return (atomic_fetch_or(&wf_action_halts, bit) & bit) == 0;
+	atomic_fetch_and(&wf_action_halts, ~bit);
 	return false;
 }
 
 /* D5; returns with the lock. */
-static void lock_for_handler(int sig)
+static void lock_and_close(uint64_t set)
 {
-	uint64_t bit = STOPS & WF_SIGNAL_BIT(sig);
-
 	wf_spin_lock(&lock);
-	while (bit != 0) {
-		atomic_fetch_and(&wf_action_stops, ~bit);
-		if ((wf_receiver_opens() & bit) == 0)
+	while (set != 0) {
+		atomic_fetch_and(&wf_action_halts, ~set);
+		if ((wf_receiver_opens() & set) == 0)
 			return;
 		wf_spin_unlock(&lock);
-		wf_receiver_close(bit);
+		wf_receiver_close(set);
 		wf_spin_lock(&lock);
 	}
 }
 
+void wf_action_keep(uint64_t set)
+{
+	set &= ENDS & ~wf_load_relaxed(&kept);
+	if (WF_LIKELY(set == 0))
+		return;
+	wf_spin_lock(&lock);
+	atomic_fetch_or(&kept, set);
+	wf_spin_unlock(&lock);
+	lock_and_close(set);
+	wf_spin_unlock(&lock);
+}
+
 struct wf_action wf_action_begin(int sig)
 {
-	bool stops = false;
+	bool halts = false;
 	struct wf_action a;
 
 	wf_spin_lock(&lock);
@@ -162,10 +182,10 @@ struct wf_action wf_action_begin(int sig)
 	if (wf_action_is_handler(&a) && (a.flags & SA_RESETHAND) != 0) {
 		table[sig].handler = NULL; /* SIG_DFL */
 		install(sig, &table[sig]);
-		stops = note_stop(sig);
+		halts = note_halt(sig);
 	}
 	wf_spin_unlock(&lock);
-	if (stops)
+	if (halts)
 		wf_receiver_rearm();
 	return a;
 }
@@ -174,11 +194,11 @@ int wf_action_change(int sig, const struct wf_action *new,
 		     struct wf_action *ret_old)
 {
 	struct wf_action old, a;
-	bool stops = false;
+	bool halts = false;
 	int err = 0;
 
 	if (new != NULL && wf_action_is_handler(new))
-		lock_for_handler(sig);
+		lock_and_close((STOPS | ENDS) & WF_SIGNAL_BIT(sig));
 	else
 		wf_spin_lock(&lock);
 	old = table[sig];
@@ -188,10 +208,10 @@ int wf_action_change(int sig, const struct wf_action *new,
 		err = install(sig, &a);
 		if (err == 0)
 			table[sig] = a;
-		stops = note_stop(sig);
+		halts = note_halt(sig);
 	}
 	wf_spin_unlock(&lock);
-	if (stops)
+	if (halts)
 		wf_receiver_rearm();
 	if (err == 0 && ret_old != NULL)
 		*ret_old = old;
@@ -226,7 +246,7 @@ void wf_actions_start(void)
 		kernel_action(sig, NULL, &table[sig]);
 		if (wf_action_is_handler(&table[sig]) || is_ours(sig))
 			install(sig, &table[sig]);
-		note_stop(sig);
+		note_halt(sig);
 	}
 }
 
@@ -259,7 +279,8 @@ void wf_actions_forget_handlers(void)
 void wf_actions_fork_child(bool has_own)
 {
 	lock = WF_SPIN_INIT;
-	wf_store_relaxed(&wf_action_stops, 0);
+	wf_store_relaxed(&kept, 0);
+	wf_store_relaxed(&wf_action_halts, 0);
 	for (int sig = 1; sig <= NR_SIGNALS; sig++) {
 		const struct wf_action *a = &table[sig];
 

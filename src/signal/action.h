@@ -54,10 +54,13 @@ bool wf_action_ignores(int sig);
 bool wf_action_is_default(int sig);
 
 /*
- * What stops the process now, as neither the program has changed that nor is
- * about to (action.c, D5).
+ * What stops or ends the process now, as neither the program has changed that
+ * nor is about to, and the kernel is to do by itself (action.c, D5, D6).
  */
-extern _Atomic uint64_t wf_action_stops;
+extern _Atomic uint64_t wf_action_halts;
+
+/* A thread is about to wait for these. in_runtime set; may sleep shortly. */
+void wf_action_keep(uint64_t set);
 
 /* The program has set a handler; never taken back. */
 extern _Atomic bool wf_action_had_handlers;

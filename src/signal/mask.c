@@ -58,8 +58,8 @@ static void take_opened(struct wf_thread *t, uint64_t opened)
 		wf_sigqueue_put(&t->sigqueue, &info, true);
 	if (WF_LIKELY(set == 0))
 		return;
-	/* What stops the process does so when the mask opens. */
-	taken = set & ~wf_load_relaxed(&wf_action_stops);
+	/* What stops or ends the process does so when the mask opens. */
+	taken = set & ~wf_load_relaxed(&wf_action_halts);
 	while (taken != 0 &&
 	       wf_sys(SYS_rt_sigtimedwait, &taken, &info, &now, 8) > 0)
 		wf_sigqueue_put(&t->sigqueue, &info, true);
@@ -87,7 +87,7 @@ static void store(struct wf_thread *t, uint64_t mask)
 void wf_mask_close(struct wf_thread *t, uint64_t mask)
 {
 	uint64_t closed = mask & ~t->sigmask;
-	uint64_t told = wf_load_relaxed(&wf_action_stops) |
+	uint64_t told = wf_load_relaxed(&wf_action_halts) |
 			wf_load_relaxed(&wf_route_shown);
 
 	store(t, mask);

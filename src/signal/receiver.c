@@ -12,10 +12,12 @@
  *     reads want again; who takes a bit out of want passes a fence and reads
  *     `armed`. So no bit that was taken out is waited for unnoticed.
  * V5. The kernel forgets what would stop the process when that is told to go
- *     on, but not what is taken. So what stops it by default is not taken while
- *     some thread does not block it: it is open in the receiver's own mask, and
- *     the kernel does what it does. The receiver says in `opened` what it is
- *     about to let through, passes a fence, and then looks again whether a
+ *     on, but not what is taken; and what ends the process does so before the
+ *     sender's next step, so that no thread sees, say, that another process of
+ *     the pipeline has ended, too. So what does so by default is not taken
+ *     while some thread does not block it: it is open in the receiver's own
+ *     mask, and the kernel does what it does. It says in `opened` what it is
+ *     about to let through, passes a fence, and looks again whether a
  *     thread takes it and the default is the action (D5 in action.c); who
  *     changes either passes a fence and reads `opened`. A bit is in `opened`
  *     and `armed` until the mask is closed.
@@ -93,7 +95,7 @@ static uint64_t poke_bit(void)
 static uint64_t may_open(uint64_t set)
 {
 	return wf_route_open_in_threads(set &
-					wf_load_acquire(&wf_action_stops));
+					wf_load_acquire(&wf_action_halts));
 }
 
 /* What it waits for, and what its mask lets through. */
@@ -234,9 +236,9 @@ void wf_receiver_rearm(void)
 /* It does not take these yet, or not as it should. */
 static void tell(uint64_t set)
 {
-	uint64_t stops = set & wf_load_relaxed(&wf_action_stops);
+	uint64_t halts = set & wf_load_relaxed(&wf_action_halts);
 
-	if (set != 0 && (set != stops || !atomic_load(&is_dozing))) /* V7 */
+	if (set != 0 && (set != halts || !atomic_load(&is_dozing))) /* V7 */
 		wf_receiver_rearm();
 }
 
@@ -248,7 +250,7 @@ void wf_receiver_want(uint64_t set)
 
 static uint64_t shut(uint64_t set)
 {
-	return set & wf_load_relaxed(&wf_action_stops) &
+	return set & wf_load_relaxed(&wf_action_halts) &
 	       ~wf_load_relaxed(&opened);
 }
 
@@ -265,7 +267,7 @@ uint64_t wf_receiver_takes(void)
 uint64_t wf_receiver_takes_for(const struct wf_thread *t)
 {
 	return wf_load_relaxed(&want) & ~t->sigmask &
-	       ~wf_load_relaxed(&wf_action_stops) & ~WF_PREEMPT_BIT &
+	       ~wf_load_relaxed(&wf_action_halts) & ~WF_PREEMPT_BIT &
 	       ~WF_SIGNAL_BIT(POKE_SIGNAL) & ~WF_SIGNAL_BIT(32);
 }
 

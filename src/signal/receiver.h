@@ -35,7 +35,7 @@ void wf_receiver_shrink(uint64_t set);
 void wf_receiver_leave_to_kernel(uint64_t set);
 
 /*
- * What stops the process by default, and the receiver lets through instead of
+ * What stops or ends the process by default, and the receiver lets through, not
  * taking it, or is about to.
  */
 uint64_t wf_receiver_opens(void);
@@ -45,11 +45,11 @@ uint64_t wf_receiver_opens(void);
  */
 uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set);
 /*
- * What of set is not in wf_action_stops, or blocked by all threads, the
+ * What of set is not in wf_action_halts, or blocked by all threads, the
  * receiver does not let through when it returns. May sleep shortly.
  */
 void wf_receiver_close(uint64_t set);
-/* It looks again what it has to take, if there is one: wf_action_stops has
+/* It looks again what it has to take, if there is one: wf_action_halts has
  * grown. */
 void wf_receiver_rearm(void);
 

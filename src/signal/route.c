@@ -14,8 +14,8 @@
  * W4. What a signalfd shows (wf_route_shown) has to be pending in the kernel,
  *     or nobody who polls would see it: the receiver is made to leave it there
  *     as soon as no thread takes it, and what is in the process's queue goes
- *     back.
- *     What stops the process by default belongs there, too (receiver.c, V5).
+ *     back. What stops or ends the process by default belongs there, too
+ *     (receiver.c, V5).
  * W5. A thread that ends closes its queue, then looks at it. A sender puts,
  *     then ends the thread's wait or passes a membarrier (W1), then looks
  *     whether the queue has been closed or the mask is another, and takes the
@@ -290,13 +290,13 @@ void wf_route_leave_shown(uint64_t set)
 
 void wf_route_closed(const struct wf_thread *t, uint64_t closed)
 {
-	uint64_t stops = wf_receiver_closing(t, closed);
+	uint64_t halts = wf_receiver_closing(t, closed);
 
 	wf_route_leave_shown(closed);
-	if (stops == 0)
+	if (halts == 0)
 		return;
-	wf_route_leave_to_kernel(stops);
-	wf_receiver_close(stops); /* those that somebody waits for */
+	wf_route_leave_to_kernel(halts);
+	wf_receiver_close(halts); /* those that somebody waits for */
 }
 
 void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
@@ -312,7 +312,7 @@ void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
 		wf_fence_seq_cst(); /* W3 */
 		if (!wf_route_has_taker(again.si_signo)) {
 			give_back(bit & (wf_load_relaxed(&wf_route_shown) |
-					 wf_load_relaxed(&wf_action_stops)));
+					 wf_load_relaxed(&wf_action_halts)));
 			return;
 		}
 		wf_receiver_want(bit);

@@ -278,7 +278,7 @@ void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 		wf_store_relaxed(&wf_route_first_mask, UINT64_MAX);
 	told = wf_load_relaxed(&wf_route_shown) |
 	       (wf_load_relaxed(&wf_route_first_mask) &
-		wf_load_relaxed(&wf_action_stops));
+		wf_load_relaxed(&wf_action_halts));
 	if (WF_UNLIKELY((~t->sigmask & told) != 0))
 		end_taking(t, ~t->sigmask & told);
 	if (WF_UNLIKELY(wf_sigqueue_pending(&t->sigqueue) != 0))

@@ -72,6 +72,7 @@ static bool begin(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 {
 	if (wf_sigqueue_take(&t->sigqueue, set, ret_info))
 		return true;
+	wf_action_keep(set);
 	wf_store_relaxed(&t->signal_word, 0);
 	wf_store_relaxed(&t->sigwait_set, set);
 	atomic_fetch_add(&wf_route_nr_waiters, 1);

@@ -1,5 +1,5 @@
 /*
- * Models who lets a signal through that stops the process: V4 to V7 of
+ * Models who lets a signal through that stops or ends the process: V4 to V7 of
  * src/signal/receiver.c, D5 of action.c, wf_route_closed and take_opened. One
  * signal; thread 0, which closes and opens it, a worker, which takes it until
  * it ends or closes it, and in VARIANT_HANDLER, in its place, one who gives it

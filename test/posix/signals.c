@@ -332,3 +332,69 @@ TEST(sigwait_left_by_a_jump)
 	thread_join(waiter);
 	thread_join(leaver);
 }
+
+/* --- what others send to end the process ---------------------------------- */
+
+static int said[2];
+
+/* It ends the process where it finds thread 0 before that waits. */
+static void wait_beside_who_ends(void)
+{
+	sigset_t set;
+	int sig;
+
+	thread_start(thread_pause_for_ever, NULL);
+	thread_start(thread_pause_for_ever, NULL);
+	CHECK_EQ(sigemptyset(&set), 0);
+	CHECK_EQ(sigaddset(&set, SIGTERM), 0);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	CHECK_EQ(write(said[1], "w", 1), 1);
+	CHECK_EQ(sigwait(&set, &sig), 0);
+	CHECK_EQ(sig, SIGTERM);
+	_exit(0);
+}
+
+TEST(first_thread_has_what_it_waits_for)
+{
+	int nr_had = 0;
+	char byte;
+
+	CHECK_EQ(pipe(said), 0);
+	for (int i = 0; i < 10; i++) {
+		pid_t child = child_start(wait_beside_who_ends);
+
+		CHECK_EQ(read(said[0], &byte, 1), 1);
+		sleep_ms(20);
+		CHECK_EQ(kill(child, SIGTERM), 0);
+		nr_had += child_wait(child) == 0;
+	}
+	CHECK(nr_had > 0);
+}
+
+static void say_and_exit(int sig)
+{
+	_exit(sig == SIGINT ? 0 : 1);
+}
+
+static void handle_after_all(void)
+{
+	thread_start(thread_pause_for_ever, NULL);
+	sleep_ms(5); /* It is up to the kernel. */
+	CHECK(signal(SIGINT, say_and_exit) != SIG_ERR);
+	CHECK_EQ(write(said[1], "h", 1), 1);
+	thread_pause_for_ever(NULL);
+}
+
+TEST(handler_that_comes_late)
+{
+	char byte;
+
+	CHECK_EQ(pipe(said), 0);
+	for (int i = 0; i < 20; i++) {
+		pid_t child = child_start(handle_after_all);
+
+		CHECK_EQ(read(said[0], &byte, 1), 1);
+		CHECK_EQ(kill(child, SIGINT), 0);
+		CHECK_EQ(child_wait(child), 0);
+	}
+}
