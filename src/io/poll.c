@@ -37,6 +37,7 @@
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
 #include "signal/wait.h"
@@ -174,12 +175,25 @@ int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	return wait_few(fds, nr, deadline_ns, nr_handlers);
 }
 
+bool wf_poll_has_own_carrier(void)
+{
+	enum { WAITS_BEFORE = 8, MOST_CARRIERS = 64 };
+
+	if (wf_self->nr_large_polls < WAITS_BEFORE) {
+		wf_self->nr_large_polls++;
+		return false;
+	}
+	return wf_carrier_count() < MOST_CARRIERS && wf_io_bind(true);
+}
+
 /* One wait for any of them: what the call returns, or 0: it is to look. */
 static int wait_any(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    uint32_t nr_handlers, uint32_t *nr_waits)
 {
 	int n = wf_poll_few(fds, nr, deadline_ns, nr_handlers, nr_waits);
 
+	if (n == -E2BIG && wf_poll_has_own_carrier())
+		return wf_poll_in_kernel(fds, nr, deadline_ns, nr_handlers);
 	if (n == -E2BIG)
 		n = wf_poll_call_list(fds, nr, deadline_ns, nr_handlers);
 	if (n == -ENOSYS)

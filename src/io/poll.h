@@ -61,6 +61,13 @@ int wf_poll_end_kernel(const struct wf_poll_kernel_wait *k, int n,
 int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		uint32_t nr_handlers, uint32_t *nr_waits);
 
+/*
+ * Who waits for many descriptors again and again is most likely an event loop.
+ * A kernel thread waits for them in any case: as its own it saves the two wakes
+ * of a server at each wait. True: the caller has one, now or before.
+ */
+bool wf_poll_has_own_carrier(void);
+
 /* One wait by an epoll set. As wf_many_wait, or -Exxx. */
 int wf_poll_many(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers);
 

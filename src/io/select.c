@@ -159,6 +159,8 @@ static int wait_any(struct selection *s, int64_t deadline_ns,
 	if (from == s->nr)
 		n = wf_poll_few(fds, nr_fds, deadline_ns, nr_handlers,
 				nr_waits);
+	if (n == -E2BIG && wf_poll_has_own_carrier())
+		return select_in_kernel(s, deadline_ns, nr_handlers);
 	if (n == -E2BIG) {
 		copy_sets(s);
 		n = wf_poll_call_sets(s->nr, s->copies, deadline_ns,

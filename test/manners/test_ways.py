@@ -134,6 +134,14 @@ def test_a_server_opens_what_waits_for_the_other_side(backend):
     assert "openat" not in [call for who, call in calls if who == opener]
 
 
+@pytest.mark.parametrize("backend", WAITERS)
+def test_who_polls_many_again_and_again_waits_alone(backend):
+    calls, poller = calls_between_marks(trace, "crowd", "waits",
+                                        "--io", backend)
+    polls = [who for who, call in calls if call in ("poll", "ppoll")]
+    assert polls == [poller]
+
+
 @pytest.mark.parametrize("kind", READY)
 def test_what_is_there_costs_no_switch(kind):
     result = run([*WEFT, "--vps", "1", "--stats", WAYS, kind, "many"])

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,35 @@ static void give_status(void)
 	check(lseek(ends[0], 0, SEEK_SET) == 0, "lseek");
 }
 
+/* --- many ----------------------------------------------------------------- */
+
+enum { NR_IDLE = 20, IDLE_POLLS = 10 };
+
+static struct pollfd crowd[NR_IDLE + 1]; /* the last is ends[0] */
+
+static void make_crowd(void)
+{
+	int idle[2];
+
+	for (int i = 0; i < NR_IDLE; i++) {
+		check(pipe(idle) == 0, "pipe");
+		crowd[i] = (struct pollfd){ idle[0], POLLIN, 0 };
+	}
+	make_pipe();
+	crowd[NR_IDLE] = (struct pollfd){ ends[0], POLLIN, 0 };
+}
+
+/* It is known by now to poll again and again. */
+static ssize_t take_of_crowd(void)
+{
+	static int nr_idle;
+
+	for (; nr_idle < IDLE_POLLS; nr_idle++)
+		check(poll(crowd, NR_IDLE, 1) == 0, "poll");
+	check(poll(crowd, NR_IDLE + 1, -1) == 1, "poll");
+	return take_bytes();
+}
+
 /* --- opens ---------------------------------------------------------------- */
 
 static void make_path(void)
@@ -246,6 +276,7 @@ static const struct kind kinds[] = {
 	{ "file", make_file, give_nothing, take_bytes },
 	{ "place", make_file, give_nothing, take_at_place },
 	{ "memory", make_memory_file, give_nothing, take_bytes },
+	{ "crowd", make_crowd, give_bytes, take_of_crowd },
 	{ "sending", make_sent, take_sent, send_file },
 	{ "proc", make_status, give_status, take_bytes },
 	{ "open", make_path, give_nothing, open_and_close },
