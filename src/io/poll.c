@@ -2,8 +2,8 @@
  * poll, and how select waits (io/select.c). First the call that does not wait.
  * Then, for a few descriptors, requests that end when something may have
  * happened, and the call again, whose answer counts; for many a server makes
- * the call that waits. Neither is started again after a handler, whatever
- * SA_RESTART says.
+ * the call that waits; who does so often has a kernel thread of its own. None
+ * is started again after a handler, whatever SA_RESTART says.
  *
  * P1. A thread that has just found nothing to receive from a socket, without
  *     waiting, and polls that knows the first answer, and no call asks. It is a
@@ -175,10 +175,12 @@ int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	return wait_few(fds, nr, deadline_ns, nr_handlers);
 }
 
-bool wf_poll_has_own_carrier(void)
+bool wf_poll_has_own_carrier(nfds_t nr)
 {
-	enum { WAITS_BEFORE = 8, MOST_CARRIERS = 64 };
+	enum { FEWER = 4, WAITS_BEFORE = 8, MOST_CARRIERS = 64 };
 
+	if (nr < FEWER)
+		return false;
 	if (wf_self->nr_large_polls < WAITS_BEFORE) {
 		wf_self->nr_large_polls++;
 		return false;
@@ -190,10 +192,11 @@ bool wf_poll_has_own_carrier(void)
 static int wait_any(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    uint32_t nr_handlers, uint32_t *nr_waits)
 {
-	int n = wf_poll_few(fds, nr, deadline_ns, nr_handlers, nr_waits);
+	int n;
 
-	if (n == -E2BIG && wf_poll_has_own_carrier())
+	if (wf_poll_has_own_carrier(nr))
 		return wf_poll_in_kernel(fds, nr, deadline_ns, nr_handlers);
+	n = wf_poll_few(fds, nr, deadline_ns, nr_handlers, nr_waits);
 	if (n == -E2BIG)
 		n = wf_poll_call_list(fds, nr, deadline_ns, nr_handlers);
 	if (n == -ENOSYS)

@@ -62,11 +62,13 @@ int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		uint32_t nr_handlers, uint32_t *nr_waits);
 
 /*
- * Who waits for many descriptors again and again is most likely an event loop.
- * A kernel thread waits for them in any case: as its own it saves the two wakes
- * of a server at each wait. True: the caller has one, now or before.
+ * The caller is about to wait for nr descriptors, or more. Who does so again
+ * and again is most likely an event loop, for which a kernel thread of its own
+ * is cheaper: a request for each, which is given up at the end of each wait,
+ * costs more than the kernel's switches from four of them on, and for those
+ * that are many a kernel thread waits in any case. True: the caller has one.
  */
-bool wf_poll_has_own_carrier(void);
+bool wf_poll_has_own_carrier(nfds_t nr);
 
 /* One wait by an epoll set. As wf_many_wait, or -Exxx. */
 int wf_poll_many(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers);

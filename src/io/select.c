@@ -156,11 +156,11 @@ static int wait_any(struct selection *s, int64_t deadline_ns,
 	int from = 0, n = -E2BIG;
 	nfds_t nr_fds = list_of(s->sets, s->nr, &from, fds);
 
+	if (wf_poll_has_own_carrier(nr_fds))
+		return select_in_kernel(s, deadline_ns, nr_handlers);
 	if (from == s->nr)
 		n = wf_poll_few(fds, nr_fds, deadline_ns, nr_handlers,
 				nr_waits);
-	if (n == -E2BIG && wf_poll_has_own_carrier())
-		return select_in_kernel(s, deadline_ns, nr_handlers);
 	if (n == -E2BIG) {
 		copy_sets(s);
 		n = wf_poll_call_sets(s->nr, s->copies, deadline_ns,
