@@ -1,5 +1,5 @@
 /*
- * dlsym() and dlvsym().
+ * dlsym() and dlvsym(), and dlopen().
  *
  * Along all objects, dlsym finds weft's functions as the loader does. weft's
  * names carry no version, so a search for one version of a name would pass by
@@ -9,6 +9,10 @@
  *
  * A search in one library that finds libc's own function gives weft's: Python's
  * ctypes, Java's JNA and LuaJIT's ffi open libc to call its functions.
+ *
+ * A library that is opened with RTLD_DEEPBIND would find libc's functions
+ * before weft's, and handle the program's locks as libc does. So dlopen takes
+ * no notice of that flag, as where another allocator is preloaded.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -23,6 +27,7 @@ typedef char *(*error_fn)(void);
 
 void *wf_api_dlsym(void *handle);
 void *wf_api_dlvsym(void *handle, const char *name);
+void *wf_api_dlopen(void);
 
 static void *own(const char *name)
 {
@@ -84,4 +89,9 @@ void *wf_api_dlvsym(void *handle, const char *name)
 	if (!is_along_all(handle))
 		return (void *)search_version;
 	return wf_elf_symbol("libc.so", own(name) != NULL ? "dlsym" : "dlvsym");
+}
+
+void *wf_api_dlopen(void)
+{
+	return wf_elf_symbol("libc.so", "dlopen");
 }

@@ -10,7 +10,7 @@
 #include "check.h"
 
 /* NULL if it cannot be loaded. name: as seen from the program's folder */
-static inline void *module_try_open(const char *name)
+static inline void *module_try_open_by(const char *name, int mode)
 {
 	char path[600];
 	ssize_t length = readlink("/proc/self/exe", path, 400);
@@ -18,17 +18,28 @@ static inline void *module_try_open(const char *name)
 	CHECK(length > 0);
 	path[length] = '\0';
 	strcpy(strrchr(path, '/') + 1, name);
-	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	return dlopen(path, mode);
 }
 
-static inline void *module_open(const char *name)
+static inline void *module_try_open(const char *name)
 {
-	void *module = module_try_open(name);
+	return module_try_open_by(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* mode: dlopen's */
+static inline void *module_open_by(const char *name, int mode)
+{
+	void *module = module_try_open_by(name, mode);
 
 	if (module == NULL)
 		fprintf(stderr, "%s\n", dlerror());
 	CHECK(module != NULL);
 	return module;
+}
+
+static inline void *module_open(const char *name)
+{
+	return module_open_by(name, RTLD_NOW | RTLD_LOCAL);
 }
 
 /* One more libc, that nobody interposes: its functions are as they are. */

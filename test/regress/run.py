@@ -30,6 +30,10 @@ LEFT_OUT = {"regress_interrupted_calls": "--preempt-every",
 WEFTS_OWN = {"regress_interrupted_in_queue": b"it had its turns\n"}
 # Modes that only some need.
 MORE = {"regress_ids_while_ending": (["--vps", "4", "--io", "process"],),
+        "regress_others_close": (["--io", "servers"],),
+        "regress_copies_close": (["--io", "servers"],),
+        "regress_wait_of_closed": (["--io", "servers"],
+                                   ["--io", "process"]),
         "regress_rest_to_same_file": (["--vps", "2"],
                                       ["--vps", "2", "--io", "servers"])}
 

@@ -36,4 +36,33 @@
 	search	dlsym, wf_api_dlsym
 	search	dlvsym, wf_api_dlvsym
 
+/*
+ *	void *dlopen(const char *file, int mode);
+ *	rdi file, esi mode
+ *
+ * By a jump, too: where libraries are looked for depends on the caller.
+ */
+	.globl	dlopen
+	.type	dlopen, @function
+	.p2align 4
+dlopen:
+	.cfi_startproc
+	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp		/* it is aligned again */
+	.cfi_adjust_cfa_offset 8
+	call	wf_api_dlopen
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%rsi
+	.cfi_adjust_cfa_offset -8
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	andl	$~8, %esi		/* RTLD_DEEPBIND: api/dlsym.c */
+	jmp	*%rax
+	.cfi_endproc
+	.size	dlopen, . - dlopen
+
 	.section .note.GNU-stack, "", @progbits
