@@ -154,8 +154,11 @@ static uint32_t nr_absent(uint32_t attempt, bool is_time)
 		if (!f.is_process || !is_missing(f.tid, f.arrived, attempt))
 			continue;
 		absent++;
-		if (is_time)
+		if (is_time) {
 			wf_server_signal(i, WF_PREEMPT_SIGNAL);
+			/* It may have been stopped. */
+			wf_server_signal(i, SIGCONT);
+		}
 	}
 	return absent;
 }

@@ -81,12 +81,18 @@ static void make(struct wf_server *s)
 	wf_os_futex_wake((_Atomic uint32_t *)&s->made_pid, 1);
 }
 
+bool wf_keeper_is_self(void)
+{
+	const struct wf_server *self = wf_load_relaxed(&keeper);
+
+	return self != NULL && wf_self == &self->self;
+}
+
 int wf_keeper_clone(struct wf_server *s)
 {
-	struct wf_server *self = wf_load_relaxed(&keeper);
 	int pid;
 
-	if (self != NULL && wf_self == &self->self)
+	if (wf_keeper_is_self())
 		return wf_serve_clone(s);
 	wf_store_relaxed(&s->made_pid, 0);
 	ask(to_make, (uint32_t)(s - wf_servers));

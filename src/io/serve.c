@@ -267,6 +267,18 @@ static int clone_locked(struct wf_server *s, void *stack_top, uintptr_t tp)
 	return tid;
 }
 
+/*
+ * The keeper does not wait: who holds the lock to change credentials may be
+ * waiting for a server whose end it is to see (boot/setxid.c, X3).
+ */
+static bool lock_clone(void)
+{
+	if (wf_keeper_is_self())
+		return wf_carrier_clone_trylock();
+	wf_carrier_clone_lock();
+	return true;
+}
+
 int wf_serve_clone(struct wf_server *s)
 {
 	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
@@ -274,7 +286,8 @@ int wf_serve_clone(struct wf_server *s)
 	uint64_t mask;
 	int tid;
 
-	wf_carrier_clone_lock();
+	if (!lock_clone())
+		return -EAGAIN;
 	mask = wf_os_close_signals();
 	tid = clone_locked(s, s->block + tls + STACK_BYTES, tp);
 	wf_os_set_signal_mask(mask);

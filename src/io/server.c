@@ -193,9 +193,10 @@ bool wf_server_is_free(void)
 	return is_any || wf_load_relaxed(&nr_servers) < WF_NR_SERVERS - NR_OWN;
 }
 
+static struct wf_server *own; /* which could not be started */
+
 int wf_server_start_own(void (*run)(void *))
 {
-	static struct wf_server *own; /* which could not be started */
 	int err;
 
 	wf_spin_lock(&own_lock);
@@ -461,6 +462,6 @@ void wf_server_fork_child(void)
 	wf_store_relaxed(&is_refused, false);
 	lists_lock = WF_SPIN_INIT;
 	own_lock = WF_SPIN_INIT;
-	idle[0] = idle[1] = unused = NULL;
+	idle[0] = idle[1] = unused = own = NULL;
 	wf_keeper_fork_child();
 }

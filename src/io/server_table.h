@@ -100,6 +100,8 @@ int wf_server_lose(struct wf_server *s);
 
 /* keeper.c. Starts the keeper if there is none: 0 or -Exxx. */
 int wf_keeper_start(void);
+/* Is the caller the keeper? */
+bool wf_keeper_is_self(void);
 /* As wf_serve_clone, by the keeper. On any kernel thread of weft's. */
 int wf_keeper_clone(struct wf_server *s);
 /* The word that the kernel clears when a process ends. */
