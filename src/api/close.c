@@ -16,19 +16,17 @@
 #include "libc/real.h"
 #include "os/output.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
 #include "thread/kernel_state.h"
 
 void wf_close_begin(int fd)
 {
-	wf_descriptor_forget(fd); /* first: io/held.c */
 	if (fd >= 0)
 		wf_io_close_comes((unsigned int)fd, (unsigned int)fd);
 }
 
 void wf_close_end(int fd)
 {
-	/* What others have just learnt of the file that it was. */
-	wf_descriptor_forget(fd);
 	if (fd >= 0)
 		wf_io_close_done((unsigned int)fd, (unsigned int)fd);
 }
@@ -61,7 +59,7 @@ static int replace_end(int to, int rc)
 {
 	wf_close_end(to);
 	/* Where the program redirects its standard error, weft's lines go. */
-	if (rc == STDERR_FILENO)
+	if (rc == STDERR_FILENO && !wf_has_own_files())
 		wf_os_stderr_init();
 	return rc;
 }
@@ -85,12 +83,14 @@ WF_API(int, dup3, int from, int to, int flags)
 	return replace_end(to, wf_real.dup3(from, to, flags));
 }
 
-/* A limit on the time of a wait is news. */
+/* A limit on the time of a wait is news, and how much has to be there. */
 WF_API(int, setsockopt, int fd, int level, int name, const void *value,
        socklen_t bytes)
 {
 	if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
 		wf_descriptor_limit_comes();
+	if (level == SOL_SOCKET && name == SO_RCVLOWAT)
+		wf_descriptor_mark_comes();
 	return wf_real.setsockopt(fd, level, name, value, bytes);
 }
 
@@ -118,6 +118,9 @@ static int close_all(unsigned int first, unsigned int last, int flags)
 {
 	/* The caller gets a table of its own, and so a kernel thread. */
 	bool is_private = (flags & CLOSE_RANGE_UNSHARE) != 0;
+	/* In the others' table all is as it was. */
+	bool closes = (flags & (CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)) ==
+		      0;
 	int err;
 
 	if (first > last)
@@ -127,16 +130,13 @@ static int close_all(unsigned int first, unsigned int last, int flags)
 		if (err < 0)
 			return err;
 	}
-	wf_descriptor_forget_all(first, last); /* first: io/held.c */
-	wf_io_close_comes(first, last);
+	if (closes)
+		wf_io_close_comes(first, last);
 	err = close_parts(first, last, flags);
-	/* What others have learnt meanwhile of the files that they were. */
-	wf_descriptor_forget_all(first, last);
-	/* In the others' table all is as it was. */
-	if (is_private)
-		wf_kernel_state_end(err);
-	else
+	if (closes)
 		wf_io_close_done(first, last);
+	if (is_private)
+		wf_kernel_state_files_end(err);
 	return err;
 }
 

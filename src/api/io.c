@@ -41,19 +41,76 @@ WF_API(ssize_t, readv, int fd, const struct iovec *iov, int nr)
 				wf_io_readv(fd, iov, nr));
 }
 
+/*
+ * By threads that do not park. A signal that nobody has a handler for, or that
+ * is another thread's, may cut such a call short.
+ */
+static uint32_t nr_handlers(void)
+{
+	return wf_self != NULL ? wf_self->nr_handlers : 0;
+}
+
+static ssize_t write_natively(int fd, const void *buf, size_t bytes)
+{
+	const struct iovec iov = { (void *)buf, bytes };
+	uint32_t nr = nr_handlers();
+	ssize_t n = wf_real.write(fd, buf, bytes);
+
+	return wf_io_go_on_sending(fd, &iov, 1, 0, n, nr);
+}
+
+static ssize_t writev_natively(int fd, const struct iovec *iov, int nr_parts)
+{
+	uint32_t nr = nr_handlers();
+	ssize_t n = wf_real.writev(fd, iov, nr_parts);
+
+	return n <= 0 ?
+		       n :
+		       wf_io_go_on_sending(fd, iov, (size_t)nr_parts, 0, n, nr);
+}
+
+static ssize_t sendto_natively(int fd, const void *buf, size_t bytes, int flags,
+			       const struct sockaddr *addr,
+			       socklen_t addr_bytes)
+{
+	const struct iovec iov = { (void *)buf, bytes };
+	uint32_t nr = nr_handlers();
+	ssize_t n = wf_real.sendto(fd, buf, bytes, flags, addr, addr_bytes);
+
+	return wf_io_go_on_sending(fd, &iov, 1, flags, n, nr);
+}
+
+static ssize_t sendmsg_natively(int fd, const struct msghdr *msg, int flags)
+{
+	uint32_t nr = nr_handlers();
+	ssize_t n = wf_real.sendmsg(fd, msg, flags);
+
+	return n <= 0 ? n :
+			wf_io_go_on_sending(fd, msg->msg_iov, msg->msg_iovlen,
+					    flags, n, nr);
+}
+
+static ssize_t recv_natively(int fd, void *buf, size_t bytes, int flags)
+{
+	uint32_t nr = nr_handlers();
+	ssize_t n = wf_real.recv(fd, buf, bytes, flags);
+
+	return wf_io_go_on_receiving(fd, buf, bytes, flags, n, nr);
+}
+
 WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
 {
 	/* An empty datagram is one; writev would send none. */
 	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.write(fd, buf, bytes);
-	return WF_PARK_OR(wf_real.write(fd, buf, bytes),
+	return WF_PARK_OR(write_natively(fd, buf, bytes),
 			  wf_io_write(fd, buf, bytes));
 }
 WF_API_ALIAS(write, __write);
 
 WF_API(ssize_t, writev, int fd, const struct iovec *iov, int nr)
 {
-	return WF_PARK_PARTS_OR(wf_real.writev(fd, iov, nr), iov, nr,
+	return WF_PARK_PARTS_OR(writev_natively(fd, iov, nr), iov, nr,
 				wf_io_writev(fd, iov, nr));
 }
 
@@ -72,7 +129,7 @@ WF_API(int, eventfd_write, int fd, eventfd_t value)
 
 WF_API(ssize_t, recv, int fd, void *buf, size_t bytes, int flags)
 {
-	return WF_PARK_OR(wf_real.recv(fd, buf, bytes, flags),
+	return WF_PARK_OR(recv_natively(fd, buf, bytes, flags),
 			  wf_io_recvfrom(fd, buf, bytes, flags, NULL, NULL));
 }
 
@@ -110,7 +167,7 @@ WF_API(ssize_t, recvmsg, int fd, struct msghdr *msg, int flags)
 
 WF_API(ssize_t, send, int fd, const void *buf, size_t bytes, int flags)
 {
-	return WF_PARK_OR(wf_real.send(fd, buf, bytes, flags),
+	return WF_PARK_OR(sendto_natively(fd, buf, bytes, flags, NULL, 0),
 			  wf_io_sendto(fd, buf, bytes, flags, NULL, 0));
 }
 WF_API_ALIAS(send, __send);
@@ -119,13 +176,13 @@ WF_API(ssize_t, sendto, int fd, const void *buf, size_t bytes, int flags,
        const struct sockaddr *addr, socklen_t addr_bytes)
 {
 	return WF_PARK_OR(
-		wf_real.sendto(fd, buf, bytes, flags, addr, addr_bytes),
+		sendto_natively(fd, buf, bytes, flags, addr, addr_bytes),
 		wf_io_sendto(fd, buf, bytes, flags, addr, addr_bytes));
 }
 
 WF_API(ssize_t, sendmsg, int fd, const struct msghdr *msg, int flags)
 {
-	return WF_PARK_OR(wf_real.sendmsg(fd, msg, flags),
+	return WF_PARK_OR(sendmsg_natively(fd, msg, flags),
 			  wf_io_sendmsg(fd, msg, flags));
 }
 

@@ -245,7 +245,9 @@ long wf_kernel_state_syscall(long nr, const long *args)
 		wf_sandbox_see(filter);
 	else if (has_left_rings)
 		wf_sandbox_is_refused();
-	if (changed != NULL)
+	if (nr == SYS_unshare && (a[0] & CLONE_FILES) != 0)
+		wf_kernel_state_files_end(rc);
+	else if (changed != NULL)
 		wf_kernel_state_end_for(changed, rc);
 	return result_of(nr, a, rc);
 }

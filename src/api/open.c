@@ -17,6 +17,7 @@
 #include "libc/real.h"
 #include "os/output.h"
 #include "os/sys.h"
+#include "sched/carrier.h"
 
 static bool has_mode(int flags)
 {
@@ -208,7 +209,8 @@ WF_API(FILE *, freopen, const char *restrict path, const char *restrict mode,
 	again = wf_real.freopen(path, mode, stream);
 	wf_close_end(fd);
 	/* As after dup2 (close.c). */
-	if (again != NULL && number_of(again) == STDERR_FILENO)
+	if (again != NULL && number_of(again) == STDERR_FILENO &&
+	    !wf_has_own_files())
 		wf_os_stderr_init();
 	return again;
 }

@@ -90,6 +90,29 @@ static int sleep_on(struct wf_thread *timed, int flags,
 	return wf_memory_put(remaining, &left, sizeof(left)) < 0 ? EFAULT : err;
 }
 
+/* A signal of weft's own does not end it. */
+static int sleep_in_libc(clockid_t clock, int flags,
+			 const struct timespec *request,
+			 struct timespec *remaining)
+{
+	uint32_t nr_handlers = wf_self != NULL ? wf_self->nr_handlers : 0;
+	struct timespec left, at;
+	int err;
+
+	if (wf_self == NULL || wf_memory_get(&at, request, sizeof(at)) < 0)
+		return wf_real.clock_nanosleep(clock, flags, request,
+					       remaining);
+	do {
+		err = wf_real.clock_nanosleep(clock, flags, &at, &left);
+		if (err == EINTR && (flags & TIMER_ABSTIME) == 0)
+			at = left;
+	} while (err == EINTR && wf_self->nr_handlers == nr_handlers);
+	if (err == EINTR && (flags & TIMER_ABSTIME) == 0 && remaining != NULL &&
+	    wf_memory_put(remaining, &left, sizeof(left)) < 0)
+		return EFAULT;
+	return err;
+}
+
 /* CPU-time clocks and the like: libc's, and the carrier is rescued. */
 WF_API(int, clock_nanosleep, clockid_t clock, int flags,
        const struct timespec *request, struct timespec *remaining)
@@ -101,8 +124,7 @@ WF_API(int, clock_nanosleep, clockid_t clock, int flags,
 			return EINVAL;
 		if (timed != NULL)
 			return sleep_on(timed, flags, request, remaining);
-		return wf_real.clock_nanosleep(clock, flags, request,
-					       remaining);
+		return sleep_in_libc(clock, flags, request, remaining);
 	}
 	if (flags & TIMER_ABSTIME)
 		return -WF_CANCEL_POINT(sleep_until(clock, request));

@@ -4,6 +4,7 @@
 
 #include "io/address.h"
 #include "io/descriptor.h"
+#include "io/held.h"
 #include "io/io.h"
 #include "io/ring.h"
 #include "io/wait.h"
@@ -54,16 +55,21 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 }
 
 /* The request was given up, the connection is still being made. */
-static int wait_connected(int fd, int64_t deadline)
+static int wait_connected(struct wf_held *h, int64_t deadline)
 {
-	int err = wf_io_wait_ready(fd, POLLOUT, deadline);
-	int result = 0;
-	socklen_t bytes = sizeof(result);
+	struct wf_request *connects = h->r;
+	struct wf_request ready = wf_io_readiness(h->hold.fd, POLLOUT);
+	socklen_t bytes = sizeof(int);
+	int err, result = 0;
 
+	ready.scope = &h->scope;
+	h->r = &ready;
+	err = wf_io_run(&ready, deadline);
+	h->r = connects;
 	if (err < 0)
 		return err == -EAGAIN ? -EINPROGRESS : err;
-	err = (int)wf_sys(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &result,
-			  &bytes);
+	err = (int)wf_sys(SYS_getsockopt, wf_held_fd(h), SOL_SOCKET, SO_ERROR,
+			  &result, &bytes);
 	return err < 0 ? err : -result;
 }
 
@@ -93,12 +99,14 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		.off = addr_bytes,
 	};
 	uint32_t nr_handlers = wf_self->nr_handlers;
+	WF_HELD struct wf_held h = { .hold = { .kept_fd = -1 } };
 	int64_t deadline, call_deadline;
 	bool is_local, has_begun;
 	int n;
 
 	if (wf_descriptor_is_nonblocking(fd))
 		return (int)wf_sys(SYS_connect, fd, addr, addr_bytes);
+	wf_held_begin(&h, &r, wf_descriptor_count_uses(fd));
 	deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO);
 	for (;;) {
 		call_deadline = deadline_of_call(fd, deadline);
@@ -118,7 +126,8 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 			return -EINTR;
 		if (is_local)
 			continue;
-		n = wait_connected(fd, deadline);
+		n = wait_connected(&h, deadline);
+		fd = wf_held_fd(&h);
 		if (n == 0 &&
 		    wf_descriptor_is_connected(fd)) /* to be said by the call */
 			wf_sys(SYS_connect, fd, addr, addr_bytes);

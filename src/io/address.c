@@ -178,6 +178,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	w->nr_futile = is_done && w->n == -EAGAIN ? w->nr_futile + 1 : 0;
 	wf_proxy_put(w->proxy);
 	wf_hold_end(&w->hold);
+	wf_hold_let_go(&w->hold);
 }
 
 /* One wait, as wf_request_run; -ERESTART also if it was for nothing. */
@@ -252,6 +253,7 @@ static void end_poll(struct wf_request_scope *scope, bool is_done)
 
 	wf_proxy_put(w->proxy);
 	wf_hold_end(&w->hold);
+	wf_hold_let_go(&w->hold);
 }
 
 int wf_address_poll(int fd, int64_t deadline_ns, uint32_t nr_handlers,

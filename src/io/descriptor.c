@@ -36,10 +36,15 @@ enum {
 	COUNTED = 1 << 15, /* its uses are, though nothing is known */
 };
 
-/* Above these bits, how often the number was forgotten: what has been learnt of
- * the file that it was must not be taken for news of what it is. */
-enum { FORGOTTEN = 1 << 16 };
-static _Atomic uint32_t known[NR_KNOWN];
+/*
+ * Above these bits, how often the number was forgotten: what has been learnt of
+ * the file that it was must not be taken for news of what it is. Above those,
+ * how many uses of it have ended, which a close counts when it begins, and not
+ * again when it is over: the number may be the next file's by then.
+ */
+#define FORGOTTEN ((uint64_t)1 << 16)
+#define USED ((uint64_t)1 << 40)
+static _Atomic uint64_t known[NR_KNOWN];
 
 /* Of a stream: reads that had to wait, and from MANY_WAITS on those that nobody
  * tried first, of which there are fewer than PROBE in a row. Of a slow file:
@@ -49,8 +54,9 @@ static _Atomic uint8_t nr_in_a_row[NR_KNOWN];
 
 /* Some socket has, or had, a limit; other numbers may name it, too. */
 static _Atomic bool has_limits;
+static _Atomic bool has_marks; /* low-water ones */
 
-static uint32_t known_of(int fd)
+static uint64_t known_of(int fd)
 {
 	return fd >= 0 && fd < NR_KNOWN ? wf_load_relaxed(&known[fd]) : 0;
 }
@@ -62,7 +68,7 @@ bool wf_descriptor_counts_uses(int fd)
 
 uint32_t wf_descriptor_uses(int fd)
 {
-	return known_of(fd) / FORGOTTEN;
+	return (uint32_t)(known_of(fd) / USED);
 }
 
 static uint16_t what_of(int fd)
@@ -76,14 +82,19 @@ static void remember(int fd, uint16_t bit)
 		atomic_fetch_or_explicit(&known[fd], bit, memory_order_relaxed);
 }
 
-/* Unless it was forgotten since `before` was read. */
-static void learn(int fd, uint32_t before, uint16_t bits)
+static bool is_same_file(uint64_t now, uint64_t before)
 {
-	uint32_t now = known_of(fd);
+	return ((now ^ before) & (USED - FORGOTTEN)) == 0;
+}
+
+/* Unless it was forgotten since `before` was read. */
+static void learn(int fd, uint64_t before, uint16_t bits)
+{
+	uint64_t now = known_of(fd);
 
 	if (fd < 0 || fd >= NR_KNOWN)
 		return;
-	while ((now ^ before) < FORGOTTEN &&
+	while (is_same_file(now, before) &&
 	       !wf_cas_acq_rel(&known[fd], &now, now | bits))
 		;
 }
@@ -109,7 +120,7 @@ void wf_descriptor_set_slow(int fd, bool is_slow)
 
 	if (fd < 0 || fd >= NR_KNOWN || (what_of(fd) & all) == bits)
 		return;
-	atomic_fetch_and_explicit(&known[fd], ~(uint32_t)all,
+	atomic_fetch_and_explicit(&known[fd], ~(uint64_t)all,
 				  memory_order_relaxed);
 	remember(fd, bits);
 }
@@ -122,7 +133,7 @@ bool wf_descriptor_is_surely_quick(int fd)
 void wf_descriptor_doubt(int fd)
 {
 	if (fd >= 0 && fd < NR_KNOWN)
-		atomic_fetch_and_explicit(&known[fd], ~(uint32_t)SURE,
+		atomic_fetch_and_explicit(&known[fd], ~(uint64_t)SURE,
 					  memory_order_relaxed);
 }
 
@@ -140,24 +151,54 @@ void wf_descriptor_was_cached(int fd, bool is_hit)
 	wf_store_relaxed(&nr_in_a_row[fd], nr);
 }
 
-void wf_descriptor_forget(int fd)
+/* Nothing is known of it, but that its uses are counted if they were. */
+static uint64_t forgotten(uint64_t now)
 {
-	uint32_t now = known_of(fd);
+	uint64_t counts = now & ~(FORGOTTEN - 1);
+
+	/* Not into the uses. */
+	return ((counts + FORGOTTEN) & (USED - FORGOTTEN)) |
+	       (counts & ~(USED - 1)) |
+	       ((now & (FORGOTTEN - 1)) != 0 ? COUNTED : 0);
+}
+
+static void change(int fd, uint64_t uses)
+{
+	uint64_t now = known_of(fd);
 
 	if (fd < 0 || fd >= NR_KNOWN)
 		return;
 	/* Acts as a fence: what follows asks the file that follows. */
-	while (!wf_cas_acq_rel(&known[fd], &now,
-			       (now & ~(FORGOTTEN - 1U)) + FORGOTTEN))
+	while (!wf_cas_acq_rel(&known[fd], &now, forgotten(now) + uses))
 		;
 	wf_descriptor_was_tried(fd, false);
 }
 
-void wf_descriptor_forget_all(unsigned int first, unsigned int last)
+void wf_descriptor_use_ends(int fd)
+{
+	change(fd, USED);
+}
+
+void wf_descriptor_forget(int fd)
+{
+	change(fd, 0);
+}
+
+static void change_all(unsigned int first, unsigned int last, uint64_t uses)
 {
 	for (unsigned int fd = first; fd <= last && fd < NR_KNOWN; fd++)
 		if (what_of((int)fd) != 0)
-			wf_descriptor_forget((int)fd);
+			change((int)fd, uses);
+}
+
+void wf_descriptor_uses_end(unsigned int first, unsigned int last)
+{
+	change_all(first, last, USED);
+}
+
+void wf_descriptor_forget_all(unsigned int first, unsigned int last)
+{
+	change_all(first, last, 0);
 }
 
 bool wf_descriptor_expects_wait(int fd)
@@ -191,6 +232,18 @@ void wf_descriptor_was_tried(int fd, bool has_to_wait)
 void wf_descriptor_limit_comes(void)
 {
 	wf_store_relaxed(&has_limits, true);
+}
+
+void wf_descriptor_mark_comes(void)
+{
+	wf_store_relaxed(&has_marks, true);
+}
+
+bool wf_descriptor_waits_for_more(int fd)
+{
+	return wf_load_relaxed(&has_marks) &&
+	       wf_descriptor_option(fd, SO_RCVLOWAT, 1) > 1 &&
+	       wf_descriptor_is_byte_stream(fd);
 }
 
 bool wf_descriptor_is_socket(int fd)
@@ -273,7 +326,7 @@ static uint16_t mode_of(int fd)
 
 bool wf_descriptor_is_stream(int fd)
 {
-	uint32_t what = known_of(fd);
+	uint64_t what = known_of(fd);
 	uint16_t bits;
 	struct stat st;
 	mode_t type;
@@ -312,7 +365,7 @@ static bool is_receiver(int fd)
 
 bool wf_descriptor_has_address(int fd)
 {
-	uint32_t what = known_of(fd);
+	uint64_t what = known_of(fd);
 	bool has_one;
 
 	if (WF_LIKELY((what & (HAS_ADDRESS | HAS_NO_ADDRESS)) != 0))

@@ -46,6 +46,11 @@ void wf_descriptor_was_cached(int fd, bool is_hit);
 /* A limit is about to be set on some socket. */
 void wf_descriptor_limit_comes(void);
 
+/* A low-water mark is about to be set on some socket. */
+void wf_descriptor_mark_comes(void);
+/* Does a receive wait until more than a byte is there (SO_RCVLOWAT)? */
+bool wf_descriptor_waits_for_more(int fd);
+
 /* These ask the kernel each time. */
 bool wf_descriptor_is_nonblocking(int fd);
 bool wf_descriptor_is_socket(int fd);
@@ -90,6 +95,16 @@ uint32_t wf_descriptor_count_uses(int fd);
 /* False for large numbers, whose uses are not counted. */
 bool wf_descriptor_counts_uses(int fd);
 
+/*
+ * The number is about to be closed or replaced, or was behind weft's back, and
+ * will be another file's: a use of it has ended. Nothing is known of it.
+ */
+void wf_descriptor_use_ends(int fd);
+void wf_descriptor_uses_end(unsigned int first, unsigned int last);
+/*
+ * Nothing is known of it: after it was closed, when others may have learnt of
+ * the file that it was, or be at work on the one that it is by now.
+ */
 void wf_descriptor_forget(int fd);
 void wf_descriptor_forget_all(unsigned int first, unsigned int last);
 

@@ -53,6 +53,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	if (is_done)
 		call(w);
 	wf_hold_end(&w->hold);
+	wf_hold_let_go(&w->hold);
 }
 
 /* One wait. Returns 0, with what the call says in w->n, or -Exxx. */

@@ -1,5 +1,5 @@
 /*
- * Who closes a number counts a use (wf_descriptor_forget), then leaves
+ * Who closes a number counts a use (wf_descriptor_use_ends), then leaves
  * duplicates to those that hold it, waits until they have handed over what they
  * were about to, and then makes sure that this has reached the kernel
  * (wf_io_close_comes). Who begins to wait holds the number, then looks at the
@@ -33,6 +33,8 @@ static void handed_over(struct wf_request_scope *scope)
 static void end(struct wf_request_scope *scope, bool is_done)
 {
 	wf_hold_end(&held_of(scope)->hold);
+	if (!is_done)
+		wf_hold_let_go(&held_of(scope)->hold);
 }
 
 void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)

@@ -84,8 +84,16 @@ void wf_hold_fini(struct wf_hold *h)
 {
 	int kept = wf_load_relaxed(&h->kept_fd);
 
-	if (kept >= 0)
-		wf_kept_close(kept);
+	if (kept < 0)
+		return;
+	wf_store_relaxed(&h->kept_fd, -1);
+	wf_kept_close(kept);
+}
+
+void wf_hold_let_go(struct wf_hold *h)
+{
+	if ((wf_load_relaxed(&wf_self->exit_work) & WF_WORK_SIGNAL) != 0)
+		wf_hold_fini(h);
 }
 
 /* --- closing -------------------------------------------------------------- */

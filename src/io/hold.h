@@ -37,6 +37,13 @@ int wf_hold_fd(const struct wf_hold *h);
 int wf_hold_call_begin(struct wf_hold *h);
 void wf_hold_call_end(struct wf_hold *h);
 
+/*
+ * After the end, in the runtime: if a handler is about to run, which may not
+ * return, the duplicate is closed. The wait goes on with the number then, as
+ * the kernel starts a call again.
+ */
+void wf_hold_let_go(struct wf_hold *h);
+
 /* Closes the duplicate, if there is one. */
 void wf_hold_fini(struct wf_hold *h);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -11,7 +12,11 @@
 
 enum { MOST = 256 };
 
-static _Atomic int kept[MOST]; /* number + 1; 0: free */
+/*
+ * Number + 1; 0: free. Less than 0: it is being closed, and may be a number of
+ * the program's by now.
+ */
+static _Atomic int kept[MOST];
 static _Atomic uint32_t nr_kept;
 static _Atomic uint32_t nr_used; /* of the table; the rest never was */
 
@@ -74,9 +79,22 @@ void wf_kept_prepare(void)
 
 void wf_kept_close(int fd)
 {
+	bool is_known = change(fd + 1, -(fd + 1));
+
 	wf_sys(SYS_close, fd);
-	if (change(fd + 1, 0))
+	if (is_known && change(-(fd + 1), 0))
 		atomic_fetch_sub(&nr_kept, 1);
+}
+
+bool wf_kept_is_closing(int fd)
+{
+	if (wf_load_relaxed(&nr_kept) == 0)
+		return false;
+	for (uint32_t i = 0; i < wf_load_relaxed(&nr_used); i++) {
+		if (wf_load_relaxed(&kept[i]) == -(fd + 1))
+			return true;
+	}
+	return false;
 }
 
 unsigned int wf_kept_first(unsigned int first)
@@ -86,7 +104,8 @@ unsigned int wf_kept_first(unsigned int first)
 	if (wf_load_relaxed(&nr_kept) == 0)
 		return least;
 	for (uint32_t i = 0; i < wf_load_relaxed(&nr_used); i++) {
-		unsigned int fd = (unsigned int)wf_load_relaxed(&kept[i]) - 1;
+		unsigned int fd =
+			(unsigned int)abs(wf_load_relaxed(&kept[i])) - 1;
 
 		least = fd >= first && fd < least ? fd : least;
 	}

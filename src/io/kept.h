@@ -6,6 +6,8 @@
 #ifndef WEFT_IO_KEPT_H
 #define WEFT_IO_KEPT_H
 
+#include <stdbool.h>
+
 /* Where weft's own descriptors are not in the program's way. */
 enum { WF_KEPT_HIGH_FD = 1000 };
 
@@ -21,6 +23,8 @@ int wf_kept_make(int fd);
 /* A new epoll set, or -Exxx. */
 int wf_kept_make_set(void);
 void wf_kept_close(int fd);
+/* Is it about to be the program's number, or just has come to be? */
+bool wf_kept_is_closing(int fd);
 
 /* The least of them from `first` on; ~0U if there is none. */
 unsigned int wf_kept_first(unsigned int first);

@@ -152,7 +152,7 @@ long wf_open_wait(struct wf_open *o)
 	n = wf_call_wait(c);
 	if (n < 0)
 		return n;
-	wf_descriptor_forget((int)n);
+	wf_descriptor_use_ends((int)n);
 	if (o->place.state == WF_PLACE_MEETING && !is_long(c->ns))
 		check_fifo(&o->place, (int)n);
 	wf_place_took(&o->place, is_long(c->ns));
@@ -167,7 +167,7 @@ void wf_open_made(const struct wf_open *o, int fd)
 
 	if (fd < 0)
 		return;
-	wf_descriptor_forget(fd);
+	wf_descriptor_use_ends(fd);
 	if (o->place.state != WF_PLACE_UNKNOWN)
 		wf_place_took(&o->place, took_long);
 	else if (took_long)

@@ -1,5 +1,6 @@
 #include "io/own.h"
 
+#include "io/descriptor.h"
 #include "io/hold.h"
 #include "io/kept.h"
 #include "io/many.h"
@@ -7,17 +8,22 @@
 #include "io/ring.h"
 #include "io/watch.h"
 #include "io/watch_set.h"
+#include "os/sys.h"
 #include "sched/borrow.h"
+#include "sched/carrier.h"
 
 /*
- * A borrower's descriptors are copies: what waits for the lender's, by which
- * numbers, is none of its business. Rings and the watcher come last: what those
- * that hold the number hand over until then is to be for the file (io/held.c).
+ * A borrower's descriptors are copies, as are those of a thread with a table of
+ * its own: what waits for the others', by which numbers, and what is known of
+ * these is none of its business. The uses come first (io/held.c). Rings and the
+ * watcher come last: what those that hold the number hand over until then is to
+ * be for the file.
  */
 void wf_io_close_comes(unsigned int first, unsigned int last)
 {
-	if (wf_is_borrower())
+	if (wf_has_own_files())
 		return;
+	wf_descriptor_uses_end(first, last);
 	wf_proxy_close_comes(first, last);
 	wf_hold_keep(first, last);
 	wf_many_keep(first, last);
@@ -27,8 +33,10 @@ void wf_io_close_comes(unsigned int first, unsigned int last)
 
 void wf_io_close_done(unsigned int first, unsigned int last)
 {
-	if (wf_is_borrower())
+	if (wf_has_own_files())
 		return;
+	/* What others have learnt meanwhile of the files that they were. */
+	wf_descriptor_forget_all(first, last);
 	wf_proxy_close_done(first, last);
 	wf_watch_closed(first, last);
 	wf_many_closed(first, last);
@@ -36,6 +44,10 @@ void wf_io_close_done(unsigned int first, unsigned int last)
 
 bool wf_io_is_own(int fd)
 {
+	/* By numbers that weft has had the program's files must not be taken
+	 * for weft's. */
+	while (wf_kept_is_closing(fd))
+		wf_sys(SYS_sched_yield);
 	return fd >= 0 && wf_io_first_own((unsigned int)fd) == (unsigned int)fd;
 }
 
@@ -51,6 +63,8 @@ bool wf_io_make_way(int fd)
 {
 	if (wf_is_borrower())
 		return true;
+	if (wf_has_own_files())
+		return !wf_io_is_own(fd);
 	/* The file of a wait whose number was closed does not make way. */
 	return wf_ring_make_way(fd) && wf_watch_set_make_way(fd) &&
 	       (fd < 0 || wf_kept_first((unsigned int)fd) != (unsigned int)fd);

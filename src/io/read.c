@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <string.h>
 
 #include "io/address.h"
@@ -46,6 +47,13 @@ static int run(struct wf_request *r)
 		       wf_io_run(r, deadline_ns);
 }
 
+/* Errors and urgent data are there or not. */
+static bool may_wait(int fd, int flags)
+{
+	return (flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)) == 0 &&
+	       !wf_descriptor_is_nonblocking(fd);
+}
+
 /* Anything but a socket without borders between messages. */
 static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 {
@@ -60,6 +68,8 @@ static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 
 	if (!wf_descriptor_is_stream(fd))
 		return wf_io_file_readv(fd, iov, nr);
+	if (wf_descriptor_waits_for_more(fd) && may_wait(fd, 0))
+		return wf_call_wait(WF_CALL(SYS_readv, fd, (long)iov, nr));
 	n = wf_io_try(SYS_preadv2, fd, iov, nr, -1);
 	if (n == -EOPNOTSUPP)
 		return wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN,
@@ -108,20 +118,16 @@ static int heeded(int fd, int flags)
 	return flags;
 }
 
-/* Errors and urgent data are there or not. */
-static bool may_wait(int fd, int flags)
-{
-	return (flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)) == 0 &&
-	       !wf_descriptor_is_nonblocking(fd);
-}
-
 /*
- * Only the plain call can wait for more than it leaves where it is. A server
- * makes it: a ring's news would cut a carrier's short.
+ * Only the plain call can wait for more than it leaves where it is, or than the
+ * first byte. A server makes it: a ring's news would cut a carrier's short.
  */
-static bool peeks_for_all(int fd, int flags)
+static bool is_plain(int fd, int flags)
 {
-	return (flags & (MSG_PEEK | MSG_WAITALL)) == (MSG_PEEK | MSG_WAITALL) &&
+	const int peeks_for_all = MSG_PEEK | MSG_WAITALL;
+
+	return ((flags & peeks_for_all) == peeks_for_all ||
+		wf_descriptor_waits_for_more(fd)) &&
 	       may_wait(fd, flags);
 }
 
@@ -155,7 +161,7 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 		.op_flags = (uint32_t)flags,
 	};
 
-	if (peeks_for_all(fd, flags))
+	if (is_plain(fd, flags))
 		return wf_call_wait(WF_CALL(SYS_recvmsg, fd, (long)msg, flags));
 	/* The ring knows what is missing when a part has come. */
 	if ((flags & MSG_WAITALL) == 0 || !may_wait(fd, flags)) {
@@ -240,20 +246,6 @@ static WF_NOINLINE long recv_at_address(int fd, void *buf, size_t bytes,
 	return run(&r);
 }
 
-static bool is_over(int64_t deadline_ns)
-{
-	return deadline_ns != WF_FOREVER && deadline_ns <= wf_os_now();
-}
-
-/* What a peer that is gone has sent before can still be received. */
-static bool has_error(int fd)
-{
-	struct pollfd now = { .fd = fd };
-
-	return wf_sys(SYS_poll, &now, 1, 0) < 0 ||
-	       (now.revents & ~POLLHUP) != 0;
-}
-
 /* A signal of weft's own ends such a call early; the program's and the time
  * limit end it. */
 static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
@@ -269,27 +261,100 @@ static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
 		if (n > 0)
 			done += (size_t)n;
 	} while (n > 0 && done < bytes && wf_self->nr_handlers == nr_handlers &&
-		 !is_over(deadline_ns) && !has_error(fd));
+		 !wf_io_is_over(deadline_ns) && !wf_io_has_error(fd));
 	return done > 0 ? (long)done : n;
 }
 
-/* MSG_WAITALL: what is still missing. A later error is for the next call. */
+/* What comes next is behind urgent data. */
+static bool is_at_mark(int fd)
+{
+	int at_mark = 0;
+
+	return wf_sys(SYS_ioctl, fd, SIOCATMARK, &at_mark) == 0 && at_mark != 0;
+}
+
+static bool has_data(int fd)
+{
+	int bytes = 0;
+
+	return wf_sys(SYS_ioctl, fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+/* The next part, without waiting; 0: it is over. */
+static long recv_more(struct wf_held *h, char *buf, size_t bytes, int flags,
+		      int64_t deadline_ns, uint32_t *nr_handlers)
+{
+	long n;
+
+	if (is_at_mark(wf_held_fd(h)))
+		return 0;
+	n = wf_io_run_part(h->r, deadline_ns, false, nr_handlers);
+	if (n < 0 && n != -ENOSYS)
+		return n;
+	if (wf_io_has_error(wf_held_fd(h)) && !has_data(wf_held_fd(h)))
+		return 0;
+	return n == -ENOSYS ? recv_by_libc(wf_held_fd(h), buf, bytes, flags,
+					   deadline_ns) :
+			      wf_sys(SYS_recvfrom, wf_held_fd(h), buf, bytes,
+				     flags | MSG_DONTWAIT, NULL, NULL);
+}
+
+/*
+ * MSG_WAITALL: what is still missing. A later error is the next call's: a ring
+ * that waited by the receive would have taken it.
+ */
 static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 				  long n, uint32_t uses)
 {
-	struct wf_request r =
-		receive_later(fd, (char *)buf + n, bytes - (size_t)n, flags);
+	struct wf_request ready = wf_io_readiness(fd, POLLIN);
 	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	WF_HELD struct wf_held held;
 	long more;
 
-	wf_held_begin(&held, &r, uses);
-	more = wf_io_run_part(&r, deadline_ns, false, &nr_handlers);
-	if (more == -ENOSYS)
-		more = recv_by_libc(wf_held_fd(&held), (char *)buf + n, r.len,
-				    flags, deadline_ns);
-	return n + (more > 0 ? more : 0);
+	wf_held_begin(&held, &ready, uses);
+	do {
+		more = recv_more(&held, (char *)buf + n, bytes - (size_t)n,
+				 flags, deadline_ns, &nr_handlers);
+		n += more > 0 ? more : 0;
+		if (more == -EAGAIN && !wf_io_is_over(deadline_ns) &&
+		    wf_self->nr_handlers == nr_handlers)
+			more = 1;
+	} while (more > 0 && (size_t)n < bytes);
+	return n;
+}
+
+long wf_io_go_on_receiving(int fd, void *buf, size_t bytes, int flags, long n,
+			   uint32_t nr_handlers)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (n <= 0 || (size_t)n >= bytes || (flags & MSG_WAITALL) == 0 ||
+	    (flags & MSG_PEEK) != 0 || t == NULL ||
+	    t->kind != WF_THREAD_BOUND || t->nr_handlers != nr_handlers ||
+	    !may_wait(fd, flags) || !wf_descriptor_is_byte_stream(fd) ||
+	    wf_descriptor_deadline(fd, SO_RCVTIMEO) != WF_FOREVER)
+		return n;
+	return recv_rest(fd, buf, bytes, flags, n, wf_descriptor_uses(fd));
+}
+
+/* After n bytes or -EAGAIN. Of a stream each part is one receive. */
+static long recv_parts(int fd, void *buf, size_t bytes, int flags, long n,
+		       struct sockaddr *addr, socklen_t *addr_bytes,
+		       uint32_t uses)
+{
+	bool is_for_all = (flags & MSG_WAITALL) != 0 &&
+			  wf_descriptor_is_byte_stream(fd);
+
+	if (is_for_all)
+		flags &= ~MSG_WAITALL;
+	if (n <= 0)
+		n = addr != NULL ? recv_with_address(fd, buf, bytes, flags,
+						     addr, addr_bytes) :
+				   recv_later(fd, buf, bytes, flags, false);
+	return is_for_all && n > 0 && (size_t)n < bytes ?
+		       recv_rest(fd, buf, bytes, flags, n, uses) :
+		       n;
 }
 
 /* First without waiting. */
@@ -314,22 +379,20 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 		return n;
 	has_address = wf_descriptor_has_address(fd);
 	wf_descriptor_was_tried(fd, !has_address);
-	if (n > 0)
-		return recv_rest(fd, buf, bytes, flags, n, uses);
-	if (addr != NULL)
-		return recv_with_address(fd, buf, bytes, flags, addr,
-					 addr_bytes);
-	return has_address ? recv_at_address(fd, buf, bytes, flags) :
-			     recv_later(fd, buf, bytes, flags, false);
+	return has_address && addr == NULL ?
+		       recv_at_address(fd, buf, bytes, flags) :
+		       recv_parts(fd, buf, bytes, flags, n, addr, addr_bytes,
+				  uses);
 }
 
 long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 		    struct sockaddr *addr, socklen_t *addr_bytes)
 {
 	/* Not asked first: the last ones of this descriptor had to wait. */
-	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd))
+	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd) &&
+	    !wf_descriptor_waits_for_more(fd))
 		return recv_later(fd, buf, bytes, flags, true);
-	if (peeks_for_all(fd, flags))
+	if (is_plain(fd, flags))
 		return wf_call_wait(WF_CALL(SYS_recvfrom, fd, (long)buf,
 					    (long)bytes, flags, (long)addr,
 					    (long)addr_bytes));
@@ -379,7 +442,7 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 		n = recvmmsg_now(fd, messages + done, nr - done, one_flags,
 				 deadline_ns);
 		done += n > 0 ? (unsigned int)n : 0;
-		if (done > 0 && (is_over(deadline_ns) || is_for_one))
+		if (done > 0 && (wf_io_is_over(deadline_ns) || is_for_one))
 			break;
 		if (done == nr || (n < 0 && n != -EAGAIN) ||
 		    !may_wait(fd, heeded(fd, flags)))

@@ -12,7 +12,7 @@
 #include "os/clock.h"
 #include "os/mem.h"
 #include "os/sys.h"
-#include "sched/vp.h"
+#include "sched/carrier.h"
 
 /* VP i's, or NULL if it has made none. */
 static struct wf_vp_io *made(uint32_t i)
@@ -33,7 +33,11 @@ static bool has_requests(uint32_t i)
 	return wf_load_relaxed(&wf_sched.vps[i].nr_requests) > 0;
 }
 
-/* The kernel may have no memory for it just now (EAGAIN). */
+/*
+ * The kernel may have no memory for it just now (EAGAIN). A kernel thread that
+ * may exit leaves it to the owner, which does it soon: what it has handed over
+ * itself the kernel gives up when it exits.
+ */
 static void submit_named(struct wf_vp_io *io, unsigned int first,
 			 unsigned int last)
 {
@@ -43,7 +47,7 @@ static void submit_named(struct wf_vp_io *io, unsigned int first,
 
 	wf_ring_wait_for_moves(io);
 	while (wf_uring_names(&io->ring, first, last) && naps < MOST_NAPS) {
-		if (wf_ring_submit_for(io) > 0)
+		if (!wf_carrier_may_exit() && wf_ring_submit_for(io) > 0)
 			continue;
 		wf_sys(SYS_nanosleep, &nap, NULL);
 		naps++;

@@ -27,12 +27,18 @@ bool wf_io_can_park(void)
 int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 {
 	uint32_t nr_handlers = wf_self->nr_handlers;
+	uint32_t uses = wf_descriptor_count_uses(r->fd);
 	int n;
 
-	do
+	do {
 		n = wf_request_run(r, deadline_ns);
-	while (wf_io_goes_on(n, deadline_ns, nr_handlers));
-	return wf_io_outcome(n);
+		if (!wf_io_goes_on(n, deadline_ns, nr_handlers))
+			return wf_io_outcome(n);
+		/* After a handler the kernel, too, goes by the number; before,
+		 * another file is nothing that the caller has waited for. */
+	} while (r->scope != NULL || wf_self->nr_handlers != nr_handlers ||
+		 wf_descriptor_uses(r->fd) == uses);
+	return -EBADF;
 }
 
 static int run_first(struct wf_request *r, int64_t deadline_ns,
@@ -59,6 +65,17 @@ int wf_io_run_part(struct wf_request *r, int64_t deadline_ns, bool is_first,
 		err = wf_request_run_any(r, 1, deadline_ns, nr_handlers);
 	while (err == -ERESTART);
 	return err == 0 ? r->result : wf_io_outcome(err);
+}
+
+bool wf_io_has_error(int fd)
+{
+	struct pollfd now = { .fd = fd };
+	long n;
+
+	do /* a signal, which ends it also where nothing waits */
+		n = wf_sys(SYS_poll, &now, 1, 0);
+	while (n == -EINTR);
+	return n > 0 && (now.revents & ~POLLHUP) != 0;
 }
 
 struct wf_request wf_io_readiness(int fd, uint32_t events)

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include "io/request.h"
+#include "os/clock.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 
@@ -34,6 +35,17 @@ static inline bool wf_io_goes_on(int n, int64_t deadline_ns,
 	return n == -ERESTART && (deadline_ns == WF_FOREVER ||
 				  wf_self->nr_handlers == nr_handlers);
 }
+
+static inline bool wf_io_is_over(int64_t deadline_ns)
+{
+	return deadline_ns != WF_FOREVER && deadline_ns <= wf_os_now();
+}
+
+/*
+ * Is there an error that a call which has begun is not told of, but the next
+ * one? What a peer that is gone has sent before can still be received.
+ */
+bool wf_io_has_error(int fd);
 
 static inline int wf_io_outcome(int n)
 {

@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/held.h"
 #include "io/io.h"
+#include "io/ring.h"
 #include "io/wait.h"
 #include "libc/real.h"
 #include "os/sys.h"
@@ -54,18 +55,111 @@ static uint32_t uses_of_file(uint32_t uses_at_call, long done)
 	return done > 0 ? uses_at_call : WF_HELD_ANY_USE;
 }
 
+/*
+ * Who waits for room in a Unix socket's queue is told when the other side, or
+ * its own, is shut down, and who polls is not: looks now and then.
+ */
+struct patience {
+	int64_t deadline;
+	int64_t look_ns; /* after which it looks; WF_FOREVER: it is told */
+};
+
+static struct patience patience_of(int fd)
+{
+	const int64_t first_look_ns = 10 * WF_NS_PER_MS;
+
+	return (struct patience){
+		.deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO),
+		.look_ns = wf_descriptor_is_unix(fd) ? first_look_ns :
+						       WF_FOREVER,
+	};
+}
+
+static int64_t next_look(struct patience *p)
+{
+	const int64_t most_ns = WF_NS_PER_S / 2;
+	int64_t look;
+
+	if (p->look_ns == WF_FOREVER)
+		return p->deadline;
+	look = wf_os_now() + p->look_ns;
+	p->look_ns = p->look_ns < most_ns ? 2 * p->look_ns : most_ns;
+	return look < p->deadline ? look : p->deadline;
+}
+
+/* n is a wait's result, but not the call's. */
+static bool looks_again(const struct patience *p, long n, bool is_first,
+			uint32_t nr_handlers)
+{
+	if (n == -EAGAIN)
+		return !wf_io_is_over(p->deadline) &&
+		       (is_first || wf_self->nr_handlers == nr_handlers);
+	/* A handler with SA_RESTART, and no limit but its own. */
+	return n == -EINTR && is_first && p->deadline == WF_FOREVER &&
+	       !wf_self->interrupted;
+}
+
+/*
+ * After a part: when there is room, without waiting. An error that has come
+ * meanwhile is the next call's, as natively, which raises SIGPIPE, if any does.
+ * 0: it is over.
+ */
+static long send_more(struct wf_held *h, struct msghdr *msg, uint32_t flags,
+		      struct patience *p, uint32_t *nr_handlers)
+{
+	long n = wf_io_run_part(h->r, next_look(p), false, nr_handlers);
+	int fd = wf_held_fd(h);
+
+	flags |= MSG_NOSIGNAL;
+	if ((n >= 0 || n == -ENOSYS) && wf_io_has_error(fd))
+		return 0;
+	if (n == -ENOSYS)
+		return wf_io_result(wf_real.sendmsg(fd, msg, (int)flags));
+	return n < 0 && n != -EAGAIN ?
+		       n :
+		       wf_sys(SYS_sendmsg, fd, msg, flags | MSG_DONTWAIT);
+}
+
+/* A ring never raises SIGPIPE for a socket; the call does. */
+static long fail_to_send(int fd, const struct msghdr *msg, uint32_t flags)
+{
+	/* What a sender that waits would have been told first. */
+	int err = wf_descriptor_option(fd, SO_ERROR, 0);
+
+	return err != 0 ? -err :
+			  wf_sys(SYS_sendmsg, fd, msg, flags | MSG_DONTWAIT);
+}
+
+/* The first part: a datagram is whole. */
+static long send_first(struct wf_held *h, struct msghdr *msg,
+		       struct patience *p, uint32_t *nr_handlers)
+{
+	/* A ring tries again when it is told of a shutdown. */
+	bool is_told = !h->r->avoids_ring && !wf_ring_is_refused();
+	long n = wf_io_run_part(h->r, is_told ? p->deadline : next_look(p),
+				true, nr_handlers);
+	uint32_t flags = h->r->op_flags;
+
+	if (n == -EAGAIN && !is_told)
+		n = wf_sys(SYS_sendmsg, wf_held_fd(h), msg,
+			   flags | MSG_DONTWAIT | MSG_NOSIGNAL);
+	return n == -EPIPE ? fail_to_send(wf_held_fd(h), msg, flags) : n;
+}
+
 /* What is left is sent by messages, of which r's is made one after another. */
 static long send_rest(struct wf_request *r, struct msghdr *msg,
 		      const struct iovec *iov, size_t nr, long done,
 		      uint32_t uses)
 {
-	int64_t deadline = wf_descriptor_deadline(r->fd, SO_SNDTIMEO);
+	struct patience patience = patience_of(r->fd);
+	struct wf_request ready = wf_io_readiness(r->fd, POLLOUT);
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
 	WF_HELD struct wf_held held;
 
 	wf_held_begin(&held, r, uses_of_file(uses, done));
+	ready.scope = r->scope;
 	done = done < 0 ? 0 : done;
 	/* A ring that has met a full queue tries again with what is left of the
 	 * message, which is nothing: an empty one is sent. */
@@ -73,22 +167,21 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	msg->msg_iov = (struct iovec *)iov;
 	msg->msg_iovlen = nr;
 	do {
-		int n;
+		bool is_first = done == 0;
+		long n;
 
-		/* The first is whole: a datagram has to be. */
-		if (done > 0) {
+		if (is_first) {
+			n = send_first(&held, msg, &patience, &nr_handlers);
+		} else {
+			held.r = &ready;
 			msg->msg_iovlen =
 				skip(left, iov, nr, (size_t)done, total);
 			msg->msg_iov = left;
+			n = send_more(&held, msg, r->op_flags, &patience,
+				      &nr_handlers);
 		}
-		n = wf_io_run_part(r, deadline, done == 0, &nr_handlers);
-		/* A ring never raises SIGPIPE for a socket; the call does. */
-		if (n == -EPIPE && done == 0)
-			n = (int)wf_sys(SYS_sendmsg, wf_held_fd(&held), msg,
-					r->op_flags | MSG_DONTWAIT);
-		if (n == -ENOSYS && done > 0)
-			n = (int)wf_io_result(wf_real.sendmsg(
-				wf_held_fd(&held), msg, (int)r->op_flags));
+		if (n < 0 && looks_again(&patience, n, is_first, nr_handlers))
+			continue;
 		if (n <= 0)
 			return done > 0 ? done : n;
 		done += n;
@@ -96,18 +189,28 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	return done;
 }
 
+/* After n bytes or -EAGAIN. In *msg are the address and what goes along. */
+static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
+				   const struct iovec *iov, size_t nr, long n,
+				   uint32_t uses)
+{
+	struct wf_request r = {
+		.op = IORING_OP_SENDMSG,
+		.fd = fd,
+		.addr = (uintptr_t)msg,
+		.len = 1,
+		.op_flags = (uint32_t)flags,
+	};
+
+	return send_rest(&r, msg, iov, nr, n, uses);
+}
+
 static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
 				  long done, uint32_t uses)
 {
 	struct msghdr msg = { .msg_name = NULL };
-	struct wf_request r = {
-		.op = IORING_OP_SENDMSG,
-		.fd = fd,
-		.addr = (uintptr_t)&msg,
-		.len = 1,
-	};
 
-	return send_rest(&r, &msg, iov, nr, done, uses);
+	return send_later(fd, &msg, 0, iov, nr, done, uses);
 }
 
 /*
@@ -149,6 +252,32 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done,
 		done += n;
 	} while ((size_t)done < total);
 	return done;
+}
+
+/* Has a signal cut short what a thread that does not park has sent? */
+static bool is_cut_short(int fd, int flags, size_t total, long n,
+			 uint32_t nr_handlers)
+{
+	const struct wf_thread *t = wf_self;
+
+	return n > 0 && (size_t)n < total && t != NULL &&
+	       t->kind == WF_THREAD_BOUND && t->nr_handlers == nr_handlers &&
+	       (flags & MSG_DONTWAIT) == 0 && wf_descriptor_is_stream(fd) &&
+	       !wf_descriptor_is_nonblocking(fd) &&
+	       wf_descriptor_deadline(fd, SO_SNDTIMEO) == WF_FOREVER;
+}
+
+long wf_io_go_on_sending(int fd, const struct iovec *iov, size_t nr, int flags,
+			 long n, uint32_t nr_handlers)
+{
+	uint32_t uses = wf_descriptor_uses(fd);
+	struct msghdr msg = { .msg_name = NULL };
+
+	if (!is_cut_short(fd, flags, wf_io_total(iov, nr), n, nr_handlers))
+		return n;
+	return wf_descriptor_is_socket(fd) ?
+		       send_later(fd, &msg, flags, iov, nr, n, uses) :
+		       write_rest(fd, iov, nr, n, uses);
 }
 
 static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
@@ -230,22 +359,6 @@ static bool is_all(int fd, int flags, const struct iovec *iov, size_t nr,
 {
 	return (n >= 0 && (size_t)n == wf_io_total(iov, nr)) ||
 	       !may_wait(fd, flags);
-}
-
-/* After n bytes or -EAGAIN. In *msg are the address and what goes along. */
-static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
-				   const struct iovec *iov, size_t nr, long n,
-				   uint32_t uses)
-{
-	struct wf_request r = {
-		.op = IORING_OP_SENDMSG,
-		.fd = fd,
-		.addr = (uintptr_t)msg,
-		.len = 1,
-		.op_flags = (uint32_t)flags,
-	};
-
-	return send_rest(&r, msg, iov, nr, n, uses);
 }
 
 long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)

@@ -428,6 +428,7 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	c->bound = t;
 	t->carrier = c;
 	c->is_altered = is_altered;
+	c->has_own_files = is_altered && wf_self->carrier->has_own_files;
 	tid = spawn(c, top);
 	if (tid < 0) {
 		keep_unborn(c);

@@ -17,6 +17,7 @@
 
 #include <sched.h>
 
+#include "sched/borrow.h"
 #include "sched/vp.h"
 
 /* What every carrier runs on its own stack; set once before the first. */
@@ -73,6 +74,27 @@ void wf_carrier_lend_vp(struct wf_thread *t);
 static inline bool wf_carrier_is_altered(const struct wf_thread *t)
 {
 	return t->kind == WF_THREAD_BOUND && t->carrier->is_altered;
+}
+
+/*
+ * Do the caller's descriptors have numbers of their own? Those of a borrower
+ * do, and of a thread whose table is no longer the others'.
+ */
+static inline bool wf_has_own_files(void)
+{
+	const struct wf_thread *t = wf_self;
+
+	return wf_thread_is_borrower(t) ||
+	       (t != NULL && wf_carrier_is_altered(t) &&
+		t->carrier->has_own_files);
+}
+
+/* May the caller's kernel thread exit before the process ends? */
+static inline bool wf_carrier_may_exit(void)
+{
+	const struct wf_thread *t = wf_self;
+
+	return t == NULL || t->carrier == NULL || wf_carrier_is_altered(t);
 }
 
 /* It was so, its thread has ended, and it exits or sleeps for good. */

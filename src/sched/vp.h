@@ -254,8 +254,9 @@ struct wf_carrier {
 	void *post_arg;
 	_Atomic(struct wf_vp *) vp; /* NULL: spare, or running without */
 	struct wf_thread *bound;    /* runs this thread and no other */
-	bool is_altered; /* the kernel knows it as other than its like: no
+	bool is_altered;    /* the kernel knows it as other than its like: no
 			  * other thread runs on it; its bound thread */
+	bool has_own_files; /* is_altered: so is its table of descriptors */
 	_Atomic int32_t promised_to; /* tid of a thread; sched/promise.c, M1 */
 	_Atomic int tid;	     /* 0 until it has started */
 	uint32_t number;

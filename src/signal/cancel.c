@@ -59,6 +59,18 @@ static void apply_if_whole(struct wf_thread *t)
 		wf_cancel_apply(t);
 }
 
+/*
+ * It has disabled cancellation, and if it enables it sees the request itself:
+ * nothing that it waits for is to begin again.
+ */
+static bool puts_it_off(const struct wf_thread *t)
+{
+	const int both = IS_DISABLED | IS_CANCELED;
+
+	return !*(const volatile bool *)&t->holds_signals &&
+	       (word_of(t) & both) == both;
+}
+
 void wf_cancel_request(struct wf_thread *t)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -66,7 +78,8 @@ void wf_cancel_request(struct wf_thread *t)
 	wf_bridge_find();
 	if (!atomic_exchange(&t->is_cancelled, true)) { /* K1 */
 		apply_if_whole(t);
-		wf_route_alert(me, t, WF_WORK_CANCEL);
+		if (!puts_it_off(t))
+			wf_route_alert(me, t, WF_WORK_CANCEL);
 		apply_if_whole(t); /* K4 */
 	}
 	wf_runtime_leave(me);

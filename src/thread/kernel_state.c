@@ -49,6 +49,13 @@ void wf_kernel_state_end(long rc)
 		wf_kernel_state_end_for(wf_self, rc);
 }
 
+void wf_kernel_state_files_end(long rc)
+{
+	wf_kernel_state_end(rc);
+	if (rc >= 0 && wf_self != NULL && wf_carrier_is_altered(wf_self))
+		wf_self->carrier->has_own_files = true;
+}
+
 static bool sleeps_in_kernel(const struct wf_carrier *c)
 {
 	int proc = wf_os_proc_open();

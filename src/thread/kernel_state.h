@@ -19,6 +19,8 @@
 int wf_kernel_state_begin(void);
 /* rc is what the kernel said; less than 0: it has changed nothing. */
 void wf_kernel_state_end(long rc);
+/* The same where the change is a table of descriptors of the caller's own. */
+void wf_kernel_state_files_end(long rc);
 
 /*
  * The same for any thread of weft's that lives: another one gets a kernel

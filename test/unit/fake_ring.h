@@ -15,6 +15,7 @@ static struct wf_carrier carrier;
 static struct wf_vp vp = { .carrier = &carrier };
 
 struct wf_options wf_options;
+__thread struct wf_thread *wf_self;
 
 /* None is asked about. */
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
@@ -30,6 +31,8 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 
 static int start(void **state)
 {
+	carrier.idle_self.carrier = &carrier;
+	wf_self = &carrier.idle_self;
 	wf_sched.vps = &vp;
 	wf_sched.nr_vps = 1;
 	wf_store_relaxed(&vp.patience, WF_PATIENCE_MOST);

@@ -114,7 +114,7 @@ static void waits_for_what_was_closed_stay(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, others), 0);
 	push_receive(&receive, ends[0], &byte);
 	id = wf_load_relaxed(&receive.ring_id);
-	wf_descriptor_forget(ends[0]);
+	wf_descriptor_use_ends(ends[0]);
 	wf_ring_flush((unsigned int)ends[0], (unsigned int)ends[0]);
 	assert_int_equal(dup2(others[0], ends[0]), ends[0]);
 	assert_int_equal(write(others[1], "n", 1), 1);
@@ -124,6 +124,30 @@ static void waits_for_what_was_closed_stay(void **state)
 	look_for_all();
 	assert_int_equal(receive.result, 1);
 	assert_int_equal(byte, 'x');
+}
+
+/* What it had handed over would end with it. It waits for the owner, and gives
+ * up in the end. */
+static void who_may_exit_hands_nothing_over(void **state)
+{
+	static struct wf_request receive;
+	struct wf_thread *owner = wf_self;
+	int ends[2];
+	char byte = 0;
+
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	push_receive(&receive, ends[0], &byte);
+	wf_self = NULL;
+	wf_ring_flush((unsigned int)ends[0], (unsigned int)ends[0]);
+	assert_true(wf_uring_unsubmitted(&vp.io->ring) > 0);
+	wf_self = owner;
+	wf_ring_flush((unsigned int)ends[0], (unsigned int)ends[0]);
+	assert_int_equal(wf_uring_unsubmitted(&vp.io->ring), 0);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	look_for_all();
+	assert_int_equal(receive.result, 1);
 }
 
 /* Given up, they would take wakes from the others until the kernel hears. */
@@ -226,6 +250,7 @@ int main(void)
 		cmocka_unit_test(requests_follow_their_vp),
 		cmocka_unit_test(what_came_before_follows),
 		cmocka_unit_test(waits_for_what_was_closed_stay),
+		cmocka_unit_test(who_may_exit_hands_nothing_over),
 		cmocka_unit_test(who_is_one_of_several_stays),
 		cmocka_unit_test(requests_follow_from_who_closes),
 		cmocka_unit_test(waits_for_words_end),
