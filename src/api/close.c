@@ -17,6 +17,7 @@
 #include "os/output.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "signal/memory.h"
 #include "thread/kernel_state.h"
 
 void wf_close_begin(int fd)
@@ -87,9 +88,13 @@ WF_API(int, dup3, int from, int to, int flags)
 WF_API(int, setsockopt, int fd, int level, int name, const void *value,
        socklen_t bytes)
 {
+	int mark;
+
 	if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
 		wf_descriptor_limit_comes();
-	if (level == SOL_SOCKET && name == SO_RCVLOWAT)
+	if (level == SOL_SOCKET && name == SO_RCVLOWAT &&
+	    bytes >= sizeof(mark) &&
+	    wf_memory_get(&mark, value, sizeof(mark)) == 0 && mark > 1)
 		wf_descriptor_mark_comes();
 	return wf_real.setsockopt(fd, level, name, value, bytes);
 }

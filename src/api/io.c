@@ -10,6 +10,7 @@
 
 #include "api/api.h"
 #include "api/park.h"
+#include "io/descriptor.h"
 #include "api/signalfd.h"
 #include "io/io.h"
 #include "libc/real.h"
@@ -45,28 +46,30 @@ WF_API(ssize_t, readv, int fd, const struct iovec *iov, int nr)
  * By threads that do not park. A signal that nobody has a handler for, or that
  * is another thread's, may cut such a call short.
  */
-static uint32_t nr_handlers(void)
+static struct wf_io_begun begin(int fd)
 {
-	return wf_self != NULL ? wf_self->nr_handlers : 0;
+	return (struct wf_io_begun){
+		.fd = fd,
+		.nr_handlers = wf_self != NULL ? wf_self->nr_handlers : 0,
+		.uses = wf_descriptor_count_uses(fd),
+	};
 }
 
 static ssize_t write_natively(int fd, const void *buf, size_t bytes)
 {
 	const struct iovec iov = { (void *)buf, bytes };
-	uint32_t nr = nr_handlers();
+	struct wf_io_begun b = begin(fd);
 	ssize_t n = wf_real.write(fd, buf, bytes);
 
-	return wf_io_go_on_sending(fd, &iov, 1, 0, n, nr);
+	return wf_io_go_on_sending(&b, &iov, 1, 0, n);
 }
 
-static ssize_t writev_natively(int fd, const struct iovec *iov, int nr_parts)
+static ssize_t writev_natively(int fd, const struct iovec *iov, int nr)
 {
-	uint32_t nr = nr_handlers();
-	ssize_t n = wf_real.writev(fd, iov, nr_parts);
+	struct wf_io_begun b = begin(fd);
+	ssize_t n = wf_real.writev(fd, iov, nr);
 
-	return n <= 0 ?
-		       n :
-		       wf_io_go_on_sending(fd, iov, (size_t)nr_parts, 0, n, nr);
+	return n <= 0 ? n : wf_io_go_on_sending(&b, iov, (size_t)nr, 0, n);
 }
 
 static ssize_t sendto_natively(int fd, const void *buf, size_t bytes, int flags,
@@ -74,28 +77,28 @@ static ssize_t sendto_natively(int fd, const void *buf, size_t bytes, int flags,
 			       socklen_t addr_bytes)
 {
 	const struct iovec iov = { (void *)buf, bytes };
-	uint32_t nr = nr_handlers();
+	struct wf_io_begun b = begin(fd);
 	ssize_t n = wf_real.sendto(fd, buf, bytes, flags, addr, addr_bytes);
 
-	return wf_io_go_on_sending(fd, &iov, 1, flags, n, nr);
+	return wf_io_go_on_sending(&b, &iov, 1, flags, n);
 }
 
 static ssize_t sendmsg_natively(int fd, const struct msghdr *msg, int flags)
 {
-	uint32_t nr = nr_handlers();
+	struct wf_io_begun b = begin(fd);
 	ssize_t n = wf_real.sendmsg(fd, msg, flags);
 
 	return n <= 0 ? n :
-			wf_io_go_on_sending(fd, msg->msg_iov, msg->msg_iovlen,
-					    flags, n, nr);
+			wf_io_go_on_sending(&b, msg->msg_iov, msg->msg_iovlen,
+					    flags, n);
 }
 
 static ssize_t recv_natively(int fd, void *buf, size_t bytes, int flags)
 {
-	uint32_t nr = nr_handlers();
+	struct wf_io_begun b = begin(fd);
 	ssize_t n = wf_real.recv(fd, buf, bytes, flags);
 
-	return wf_io_go_on_receiving(fd, buf, bytes, flags, n, nr);
+	return wf_io_go_on_receiving(&b, buf, bytes, flags, n);
 }
 
 WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -268,6 +269,20 @@ int wf_descriptor_option(int fd, int option, int if_none)
 
 	wf_sys(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &bytes);
 	return value;
+}
+
+bool wf_descriptor_queues_news(int fd)
+{
+	enum { ZEROCOPY = 60, TIMESTAMPING = 37, TIMESTAMPING_NEW = 65 };
+	int receives_errors = 0;
+	socklen_t bytes = sizeof(receives_errors);
+
+	wf_sys(SYS_getsockopt, fd, IPPROTO_IP, IP_RECVERR, &receives_errors,
+	       &bytes);
+	return receives_errors != 0 ||
+	       wf_descriptor_option(fd, ZEROCOPY, 0) != 0 ||
+	       wf_descriptor_option(fd, TIMESTAMPING, 0) != 0 ||
+	       wf_descriptor_option(fd, TIMESTAMPING_NEW, 0) != 0;
 }
 
 bool wf_descriptor_is_byte_stream(int fd)

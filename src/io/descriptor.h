@@ -52,6 +52,8 @@ void wf_descriptor_mark_comes(void);
 bool wf_descriptor_waits_for_more(int fd);
 
 /* These ask the kernel each time. */
+/* A socket that tells of more than errors where errors are told. */
+bool wf_descriptor_queues_news(int fd);
 bool wf_descriptor_is_nonblocking(int fd);
 bool wf_descriptor_is_socket(int fd);
 /* A character device; whatever cannot be asked may be one, too. */

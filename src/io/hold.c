@@ -18,6 +18,7 @@
 #include "io/kept.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
+#include "signal/queue.h"
 #include "wait/closed.h"
 
 enum { NR_BUCKETS = 64 };
@@ -92,7 +93,9 @@ void wf_hold_fini(struct wf_hold *h)
 
 void wf_hold_let_go(struct wf_hold *h)
 {
-	if ((wf_load_relaxed(&wf_self->exit_work) & WF_WORK_SIGNAL) != 0)
+	struct wf_thread *t = wf_self;
+
+	if ((wf_sigqueue_pending(&t->sigqueue) & ~t->sigmask) != 0)
 		wf_hold_fini(h);
 }
 

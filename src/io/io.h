@@ -60,15 +60,22 @@ int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 		     int64_t deadline_ns, const uint64_t *mask);
 
+/* A call of a thread that does not park, before it is made. */
+struct wf_io_begun {
+	int fd;
+	uint32_t nr_handlers; /* struct wf_thread */
+	uint32_t uses;	      /* io/descriptor.h */
+};
+
 /*
- * Of a thread that does not park: n is what a call on a stream has returned.
- * What a signal has cut short, without a handler of the program's since
- * nr_handlers was read, goes on; else n, and errno is the call's.
+ * n is what the call, on a stream, has returned. What a signal has cut short,
+ * without a handler of the program's since, goes on, if the number is still the
+ * file's; else n, and errno is the call's.
  */
-long wf_io_go_on_sending(int fd, const struct iovec *iov, size_t nr, int flags,
-			 long n, uint32_t nr_handlers);
+long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
+			 size_t nr, int flags, long n);
 /* The same with MSG_WAITALL. */
-long wf_io_go_on_receiving(int fd, void *buf, size_t bytes, int flags, long n,
-			   uint32_t nr_handlers);
+long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,
+			   int flags, long n);
 
 #endif

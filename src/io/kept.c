@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include "base/atomic.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "os/uring.h"
 
@@ -77,13 +78,16 @@ void wf_kept_prepare(void)
 		wf_sys(SYS_close, wf_uring_move_high(fd, WF_KEPT_HIGH_FD));
 }
 
+/* No handler comes in between, which may have the number, and not return. */
 void wf_kept_close(int fd)
 {
+	uint64_t mask = wf_os_close_signals();
 	bool is_known = change(fd + 1, -(fd + 1));
 
 	wf_sys(SYS_close, fd);
 	if (is_known && change(-(fd + 1), 0))
 		atomic_fetch_sub(&nr_kept, 1);
+	wf_os_set_signal_mask(mask);
 }
 
 bool wf_kept_is_closing(int fd)

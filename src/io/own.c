@@ -23,7 +23,10 @@ void wf_io_close_comes(unsigned int first, unsigned int last)
 {
 	if (wf_has_own_files())
 		return;
-	wf_descriptor_uses_end(first, last);
+	if (first == last)
+		wf_descriptor_use_ends((int)first);
+	else
+		wf_descriptor_uses_end(first, last);
 	wf_proxy_close_comes(first, last);
 	wf_hold_keep(first, last);
 	wf_many_keep(first, last);
@@ -42,12 +45,21 @@ void wf_io_close_done(unsigned int first, unsigned int last)
 	wf_many_closed(first, last);
 }
 
+/*
+ * The program's file must not be taken for weft's that had its number. Who
+ * closes that may take long, with SO_LINGER: the number is the program's then.
+ */
+static void wait_while_closing(int fd)
+{
+	enum { MOST_YIELDS = 1000 };
+
+	for (int i = 0; i < MOST_YIELDS && wf_kept_is_closing(fd); i++)
+		wf_sys(SYS_sched_yield);
+}
+
 bool wf_io_is_own(int fd)
 {
-	/* By numbers that weft has had the program's files must not be taken
-	 * for weft's. */
-	while (wf_kept_is_closing(fd))
-		wf_sys(SYS_sched_yield);
+	wait_while_closing(fd);
 	return fd >= 0 && wf_io_first_own((unsigned int)fd) == (unsigned int)fd;
 }
 
@@ -65,6 +77,7 @@ bool wf_io_make_way(int fd)
 		return true;
 	if (wf_has_own_files())
 		return !wf_io_is_own(fd);
+	wait_while_closing(fd);
 	/* The file of a wait whose number was closed does not make way. */
 	return wf_ring_make_way(fd) && wf_watch_set_make_way(fd) &&
 	       (fd < 0 || wf_kept_first((unsigned int)fd) != (unsigned int)fd);

@@ -280,23 +280,43 @@ static bool has_data(int fd)
 	return wf_sys(SYS_ioctl, fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-/* The next part, without waiting; 0: it is over. */
+/* The next part, when it is there; 0: it is over. */
 static long recv_more(struct wf_held *h, char *buf, size_t bytes, int flags,
-		      int64_t deadline_ns, uint32_t *nr_handlers)
+		      int64_t deadline_ns, uint32_t *nr_handlers, bool is_first)
 {
 	long n;
 
-	if (is_at_mark(wf_held_fd(h)))
+	if (!is_first && is_at_mark(wf_held_fd(h)))
 		return 0;
-	n = wf_io_run_part(h->r, deadline_ns, false, nr_handlers);
+	n = wf_io_run_part(h->r, deadline_ns, is_first, nr_handlers);
 	if (n < 0 && n != -ENOSYS)
 		return n;
-	if (wf_io_has_error(wf_held_fd(h)) && !has_data(wf_held_fd(h)))
+	if (!is_first && wf_io_has_error(wf_held_fd(h)) &&
+	    !has_data(wf_held_fd(h)))
 		return 0;
 	return n == -ENOSYS ? recv_by_libc(wf_held_fd(h), buf, bytes, flags,
 					   deadline_ns) :
 			      wf_sys(SYS_recvfrom, wf_held_fd(h), buf, bytes,
 				     flags | MSG_DONTWAIT, NULL, NULL);
+}
+
+/* Where news is an error to who polls, it waits by the receive. */
+static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
+			      long n, uint32_t uses)
+{
+	struct wf_request r =
+		receive_later(fd, buf + n, bytes - (size_t)n, flags);
+	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	WF_HELD struct wf_held held;
+	long more;
+
+	wf_held_begin(&held, &r, uses);
+	more = wf_io_run_part(&r, deadline_ns, n == 0, &nr_handlers);
+	if (more == -ENOSYS && n > 0)
+		more = recv_by_libc(wf_held_fd(&held), buf + n, r.len, flags,
+				    deadline_ns);
+	return more > 0 ? n + more : n > 0 ? n : more;
 }
 
 /*
@@ -307,54 +327,55 @@ static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 				  long n, uint32_t uses)
 {
 	struct wf_request ready = wf_io_readiness(fd, POLLIN);
-	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
+	int64_t deadline_ns;
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	WF_HELD struct wf_held held;
+	WF_HELD struct wf_held held = { .hold = { .kept_fd = -1 } };
 	long more;
 
+	if (wf_descriptor_queues_news(fd))
+		return recv_rest_at_once(fd, buf, bytes, flags, n, uses);
+	deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
 	wf_held_begin(&held, &ready, uses);
 	do {
+		bool is_first = n == 0;
+
 		more = recv_more(&held, (char *)buf + n, bytes - (size_t)n,
-				 flags, deadline_ns, &nr_handlers);
+				 flags, deadline_ns, &nr_handlers, is_first);
 		n += more > 0 ? more : 0;
 		if (more == -EAGAIN && !wf_io_is_over(deadline_ns) &&
-		    wf_self->nr_handlers == nr_handlers)
+		    (is_first || wf_self->nr_handlers == nr_handlers))
 			more = 1;
 	} while (more > 0 && (size_t)n < bytes);
-	return n;
+	return n > 0 ? n : more;
 }
 
-long wf_io_go_on_receiving(int fd, void *buf, size_t bytes, int flags, long n,
-			   uint32_t nr_handlers)
+long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,
+			   int flags, long n)
 {
 	const struct wf_thread *t = wf_self;
 
 	if (n <= 0 || (size_t)n >= bytes || (flags & MSG_WAITALL) == 0 ||
 	    (flags & MSG_PEEK) != 0 || t == NULL ||
-	    t->kind != WF_THREAD_BOUND || t->nr_handlers != nr_handlers ||
-	    !may_wait(fd, flags) || !wf_descriptor_is_byte_stream(fd) ||
-	    wf_descriptor_deadline(fd, SO_RCVTIMEO) != WF_FOREVER)
+	    t->kind != WF_THREAD_BOUND || t->nr_handlers != b->nr_handlers ||
+	    !may_wait(b->fd, flags) || !wf_descriptor_is_byte_stream(b->fd) ||
+	    wf_descriptor_deadline(b->fd, SO_RCVTIMEO) != WF_FOREVER ||
+	    wf_descriptor_uses(b->fd) != b->uses)
 		return n;
-	return recv_rest(fd, buf, bytes, flags, n, wf_descriptor_uses(fd));
+	return recv_rest(b->fd, buf, bytes, flags, n, b->uses);
 }
 
-/* After n bytes or -EAGAIN. Of a stream each part is one receive. */
-static long recv_parts(int fd, void *buf, size_t bytes, int flags, long n,
-		       struct sockaddr *addr, socklen_t *addr_bytes,
-		       uint32_t uses)
+/* After n bytes or -EAGAIN. */
+static long recv_waiting(int fd, void *buf, size_t bytes, int flags, long n,
+			 struct sockaddr *addr, socklen_t *addr_bytes,
+			 uint32_t uses)
 {
-	bool is_for_all = (flags & MSG_WAITALL) != 0 &&
-			  wf_descriptor_is_byte_stream(fd);
-
-	if (is_for_all)
-		flags &= ~MSG_WAITALL;
-	if (n <= 0)
-		n = addr != NULL ? recv_with_address(fd, buf, bytes, flags,
-						     addr, addr_bytes) :
-				   recv_later(fd, buf, bytes, flags, false);
-	return is_for_all && n > 0 && (size_t)n < bytes ?
-		       recv_rest(fd, buf, bytes, flags, n, uses) :
-		       n;
+	/* A stream tells no address, but that it has none. */
+	if ((flags & MSG_WAITALL) != 0 && (n > 0 || addr == NULL) &&
+	    wf_descriptor_is_byte_stream(fd))
+		return recv_rest(fd, buf, bytes, flags, n > 0 ? n : 0, uses);
+	return addr != NULL ? recv_with_address(fd, buf, bytes, flags, addr,
+						addr_bytes) :
+			      recv_later(fd, buf, bytes, flags, false);
 }
 
 /* First without waiting. */
@@ -381,8 +402,8 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 	wf_descriptor_was_tried(fd, !has_address);
 	return has_address && addr == NULL ?
 		       recv_at_address(fd, buf, bytes, flags) :
-		       recv_parts(fd, buf, bytes, flags, n, addr, addr_bytes,
-				  uses);
+		       recv_waiting(fd, buf, bytes, flags, n, addr, addr_bytes,
+				    uses);
 }
 
 long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,

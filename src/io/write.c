@@ -110,6 +110,8 @@ static long send_more(struct wf_held *h, struct msghdr *msg, uint32_t flags,
 	long n = wf_io_run_part(h->r, next_look(p), false, nr_handlers);
 	int fd = wf_held_fd(h);
 
+	if (h->r->op == IORING_OP_SENDMSG && n != -ENOSYS && n != -EAGAIN)
+		return n;
 	flags |= MSG_NOSIGNAL;
 	if ((n >= 0 || n == -ENOSYS) && wf_io_has_error(fd))
 		return 0;
@@ -173,7 +175,10 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		if (is_first) {
 			n = send_first(&held, msg, &patience, &nr_handlers);
 		} else {
-			held.r = &ready;
+			/* Where news is an error to who polls, as the end of
+			 * what was sent without a copy, the error goes. */
+			if (!wf_descriptor_queues_news(wf_held_fd(&held)))
+				held.r = &ready;
 			msg->msg_iovlen =
 				skip(left, iov, nr, (size_t)done, total);
 			msg->msg_iov = left;
@@ -255,29 +260,29 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done,
 }
 
 /* Has a signal cut short what a thread that does not park has sent? */
-static bool is_cut_short(int fd, int flags, size_t total, long n,
-			 uint32_t nr_handlers)
+static bool is_cut_short(const struct wf_io_begun *b, int flags, size_t total,
+			 long n)
 {
 	const struct wf_thread *t = wf_self;
 
 	return n > 0 && (size_t)n < total && t != NULL &&
-	       t->kind == WF_THREAD_BOUND && t->nr_handlers == nr_handlers &&
-	       (flags & MSG_DONTWAIT) == 0 && wf_descriptor_is_stream(fd) &&
-	       !wf_descriptor_is_nonblocking(fd) &&
-	       wf_descriptor_deadline(fd, SO_SNDTIMEO) == WF_FOREVER;
+	       t->kind == WF_THREAD_BOUND && t->nr_handlers == b->nr_handlers &&
+	       (flags & MSG_DONTWAIT) == 0 && wf_descriptor_is_stream(b->fd) &&
+	       !wf_descriptor_is_nonblocking(b->fd) &&
+	       wf_descriptor_deadline(b->fd, SO_SNDTIMEO) == WF_FOREVER &&
+	       wf_descriptor_uses(b->fd) == b->uses;
 }
 
-long wf_io_go_on_sending(int fd, const struct iovec *iov, size_t nr, int flags,
-			 long n, uint32_t nr_handlers)
+long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
+			 size_t nr, int flags, long n)
 {
-	uint32_t uses = wf_descriptor_uses(fd);
 	struct msghdr msg = { .msg_name = NULL };
 
-	if (!is_cut_short(fd, flags, wf_io_total(iov, nr), n, nr_handlers))
+	if (!is_cut_short(b, flags, wf_io_total(iov, nr), n))
 		return n;
-	return wf_descriptor_is_socket(fd) ?
-		       send_later(fd, &msg, flags, iov, nr, n, uses) :
-		       write_rest(fd, iov, nr, n, uses);
+	return wf_descriptor_is_socket(b->fd) ?
+		       send_later(b->fd, &msg, flags, iov, nr, n, b->uses) :
+		       write_rest(b->fd, iov, nr, n, b->uses);
 }
 
 static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)

@@ -162,7 +162,8 @@ static void lock_and_close(uint64_t set)
 
 void wf_action_keep(uint64_t set)
 {
-	set &= ENDS & ~wf_load_relaxed(&kept);
+	/* Another may be about to close what it keeps. */
+	set &= ENDS & (~wf_load_acquire(&kept) | wf_receiver_opens());
 	if (WF_LIKELY(set == 0))
 		return;
 	wf_spin_lock(&lock);

@@ -20,6 +20,8 @@ static void read_all(void)
 	pthread_t threads[NR_THREADS];
 	char byte;
 
+	/* Under nohup, say, it would be ignored. */
+	CHECK(signal(SIGHUP, SIG_DFL) != SIG_ERR);
 	CHECK_EQ(close(input[1]), 0);
 	threads_start(threads, NR_THREADS, thread_pause_for_ever, NULL);
 	while (read(input[0], &byte, 1) == 1)
