@@ -261,6 +261,7 @@ int wf_setxid(long nr, long a, long b, long c)
 	wf_spin_lock(&change.lock);
 	lift_signal_limit();
 	wf_carrier_clone_lock(); /* X1 */
+	wf_store_relaxed(&wf_carrier_setxid_comes, true);
 	attempt = gather_processes();
 	err = wf_sys(nr, a, b, c); /* X2 */
 	if (err >= 0) {
@@ -272,6 +273,7 @@ int wf_setxid(long nr, long a, long b, long c)
 	}
 	wf_store_release(&attempt_over, attempt);
 	is_torn = wf_load_relaxed(&change.is_torn);
+	wf_store_relaxed(&wf_carrier_setxid_comes, false);
 	wf_carrier_clone_unlock();
 	wf_spin_unlock(&change.lock);
 	wf_preempt_broadcast_end();

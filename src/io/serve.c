@@ -268,14 +268,20 @@ static int clone_locked(struct wf_server *s, void *stack_top, uintptr_t tp)
 }
 
 /*
- * The keeper does not wait: who holds the lock to change credentials may be
- * waiting for a server whose end it is to see (boot/setxid.c, X3).
+ * The keeper does not wait for who holds the lock to change credentials: that
+ * one may be waiting for a server whose end it is to see (boot/setxid.c, X3).
  */
 static bool lock_clone(void)
 {
-	if (wf_keeper_is_self())
-		return wf_carrier_clone_trylock();
-	wf_carrier_clone_lock();
+	if (!wf_keeper_is_self()) {
+		wf_carrier_clone_lock();
+		return true;
+	}
+	while (!wf_carrier_clone_trylock()) {
+		if (wf_load_relaxed(&wf_carrier_setxid_comes))
+			return false;
+		wf_sys(SYS_sched_yield);
+	}
 	return true;
 }
 

@@ -28,6 +28,7 @@ enum {
 };
 
 uint32_t wf_carrier_setxid_generation;
+_Atomic bool wf_carrier_setxid_comes;
 void (*wf_carrier_main)(struct wf_carrier *c);
 void (*wf_carrier_init_hook)(struct wf_carrier *c);
 void (*wf_carrier_bound_hook)(const struct wf_thread *t);
@@ -450,6 +451,7 @@ void wf_carrier_fork_child(void)
 	clone_lock = WF_SPIN_INIT;
 	spares = unborn = NULL;
 	wf_carrier_setxid_generation = 0;
+	wf_store_relaxed(&wf_carrier_setxid_comes, false);
 	wf_carrier_retired_fork_child();
 	wf_store_relaxed(&nr_spares, 0);
 	wf_store_relaxed(&nr_starting, 0);

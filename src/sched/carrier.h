@@ -136,6 +136,8 @@ struct wf_carrier *wf_carrier_at(uint32_t number);
  * inherit. The generation of the last one is written under the lock.
  */
 extern uint32_t wf_carrier_setxid_generation;
+/* It is held for such a change, until all have followed. */
+extern _Atomic bool wf_carrier_setxid_comes;
 void wf_carrier_clone_lock(void);
 bool wf_carrier_clone_trylock(void);
 void wf_carrier_clone_unlock(void);

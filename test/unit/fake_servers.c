@@ -36,6 +36,7 @@
 
 __thread struct wf_thread *wf_self;
 uint32_t wf_carrier_setxid_generation = 5;
+_Atomic bool wf_carrier_setxid_comes;
 struct wf_request *_Atomic fake_served;
 _Atomic int fake_served_result;
 bool fake_refuses_threads, fake_refuses_processes;
