@@ -119,11 +119,26 @@ WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
 		epfd, events, max, deadline_ns, bits_of(mask, &bits))));
 }
 
+/* A signal that nobody has a handler for does not end a wait for ever. */
+static int epoll_natively(int epfd, struct epoll_event *events, int max,
+			  int timeout)
+{
+	const struct wf_thread *t = wf_self;
+	uint32_t nr_handlers = t != NULL ? t->nr_handlers : 0;
+	int n;
+
+	do
+		n = wf_real.epoll_wait(epfd, events, max, timeout);
+	while (n < 0 && errno == EINTR && timeout < 0 && t != NULL &&
+	       t->kind == WF_THREAD_BOUND && t->nr_handlers == nr_handlers);
+	return n;
+}
+
 WF_API(int, epoll_wait, int epfd, struct epoll_event *events, int max,
        int timeout)
 {
 	if (!wf_io_can_park() || timeout == 0)
-		return wf_real.epoll_wait(epfd, events, max, timeout);
+		return epoll_natively(epfd, events, max, timeout);
 	return epoll_pwait(epfd, events, max, timeout, NULL);
 }
 

@@ -60,13 +60,12 @@ void wf_sched_yield(void)
 
 uint64_t wf_os_close_signals(void)
 {
-	fail();
 	return 0;
 }
 
 void wf_os_set_signal_mask(uint64_t mask)
 {
-	fail();
+	(void)mask;
 }
 
 void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
