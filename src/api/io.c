@@ -10,8 +10,8 @@
 
 #include "api/api.h"
 #include "api/park.h"
-#include "io/descriptor.h"
 #include "api/signalfd.h"
+#include "io/descriptor.h"
 #include "io/io.h"
 #include "libc/real.h"
 

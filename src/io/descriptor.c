@@ -45,6 +45,7 @@ enum {
  */
 #define FORGOTTEN ((uint64_t)1 << 16)
 #define USED ((uint64_t)1 << 40)
+#define EPOCH (USED - FORGOTTEN) /* the bits of the former */
 static _Atomic uint64_t known[NR_KNOWN];
 
 /* Of a stream: reads that had to wait, and from MANY_WAITS on those that nobody
@@ -85,7 +86,7 @@ static void remember(int fd, uint16_t bit)
 
 static bool is_same_file(uint64_t now, uint64_t before)
 {
-	return ((now ^ before) & (USED - FORGOTTEN)) == 0;
+	return ((now ^ before) & EPOCH) == 0;
 }
 
 /* Unless it was forgotten since `before` was read. */
@@ -155,12 +156,8 @@ void wf_descriptor_was_cached(int fd, bool is_hit)
 /* Nothing is known of it, but that its uses are counted if they were. */
 static uint64_t forgotten(uint64_t now)
 {
-	uint64_t counts = now & ~(FORGOTTEN - 1);
-
-	/* Not into the uses. */
-	return ((counts + FORGOTTEN) & (USED - FORGOTTEN)) |
-	       (counts & ~(USED - 1)) |
-	       ((now & (FORGOTTEN - 1)) != 0 ? COUNTED : 0);
+	return ((now + FORGOTTEN) & EPOCH) | (now & ~(USED - 1)) |
+	       ((uint16_t)now != 0 ? COUNTED : 0);
 }
 
 static void change(int fd, uint64_t uses)

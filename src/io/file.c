@@ -110,11 +110,7 @@ static int64_t copying_ns(size_t bytes)
  * kernel's more, half of what a quick disk takes. Not where servers are
  * processes, which are to do it.
  */
-enum {
-	WAITS_IN_A_ROW = 3,
-	/* A program with more threads of that kind keeps them light. */
-	MOST_CARRIERS = 64,
-};
+enum { WAITS_IN_A_ROW = 3 };
 
 /*
  * struct wf_thread.hint of one whose last nr waits were for this file. Odd, and
@@ -138,7 +134,7 @@ static uint32_t nr_of_waits(int fd)
 static bool is_there_alone(uint32_t nr_waits)
 {
 	return nr_waits >= WAITS_IN_A_ROW && wf_options.io != WF_IO_PROCESS &&
-	       wf_carrier_count() < MOST_CARRIERS;
+	       wf_io_has_few_carriers();
 }
 
 /* There has been one more than nr_waits. */

@@ -37,7 +37,6 @@
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"
-#include "sched/carrier.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
 #include "signal/wait.h"
@@ -177,7 +176,7 @@ int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 
 bool wf_poll_has_own_carrier(nfds_t nr)
 {
-	enum { FEWER = 4, WAITS_BEFORE = 8, MOST_CARRIERS = 64 };
+	enum { FEWER = 4, WAITS_BEFORE = 8 };
 
 	if (nr < FEWER)
 		return false;
@@ -185,7 +184,7 @@ bool wf_poll_has_own_carrier(nfds_t nr)
 		wf_self->nr_large_polls++;
 		return false;
 	}
-	return wf_carrier_count() < MOST_CARRIERS && wf_io_bind(true);
+	return wf_io_has_few_carriers() && wf_io_bind(true);
 }
 
 /* One wait for any of them: what the call returns, or 0: it is to look. */

@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "io/address.h"
 #include "io/call.h"
@@ -352,14 +352,10 @@ static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
 long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,
 			   int flags, long n)
 {
-	const struct wf_thread *t = wf_self;
-
-	if (n <= 0 || (size_t)n >= bytes || (flags & MSG_WAITALL) == 0 ||
-	    (flags & MSG_PEEK) != 0 || t == NULL ||
-	    t->kind != WF_THREAD_BOUND || t->nr_handlers != b->nr_handlers ||
+	if (!wf_io_is_cut_short(b, bytes, n) ||
+	    (flags & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL ||
 	    !may_wait(b->fd, flags) || !wf_descriptor_is_byte_stream(b->fd) ||
-	    wf_descriptor_deadline(b->fd, SO_RCVTIMEO) != WF_FOREVER ||
-	    wf_descriptor_uses(b->fd) != b->uses)
+	    wf_descriptor_deadline(b->fd, SO_RCVTIMEO) != WF_FOREVER)
 		return n;
 	return recv_rest(b->fd, buf, bytes, flags, n, b->uses);
 }

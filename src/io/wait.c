@@ -67,6 +67,15 @@ int wf_io_run_part(struct wf_request *r, int64_t deadline_ns, bool is_first,
 	return err == 0 ? r->result : wf_io_outcome(err);
 }
 
+bool wf_io_is_cut_short(const struct wf_io_begun *b, size_t total, long n)
+{
+	const struct wf_thread *t = wf_self;
+
+	return n > 0 && (size_t)n < total && t != NULL &&
+	       t->kind == WF_THREAD_BOUND && t->nr_handlers == b->nr_handlers &&
+	       wf_descriptor_uses(b->fd) == b->uses;
+}
+
 bool wf_io_has_error(int fd)
 {
 	struct pollfd now = { .fd = fd };
@@ -135,6 +144,13 @@ static bool is_polled(const struct pollfd *p, const struct iovec *iov, int nr)
 {
 	return p->events != POLLOUT ||
 	       !may_have_room(p->fd, wf_io_total(iov, (size_t)nr));
+}
+
+bool wf_io_has_few_carriers(void)
+{
+	const uint32_t few = 64;
+
+	return wf_carrier_count() < few;
 }
 
 bool wf_io_bind(bool even_with_ring)

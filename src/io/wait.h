@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <sys/uio.h>
 
+#include "io/io.h"
 #include "io/request.h"
 #include "os/clock.h"
 #include "sched/runtime.h"
@@ -40,6 +41,9 @@ static inline bool wf_io_is_over(int64_t deadline_ns)
 {
 	return deadline_ns != WF_FOREVER && deadline_ns <= wf_os_now();
 }
+
+/* Has a signal cut short the call, which returned n of total bytes? */
+bool wf_io_is_cut_short(const struct wf_io_begun *b, size_t total, long n);
 
 /*
  * Is there an error that a call which has begun is not told of, but the next
@@ -84,6 +88,8 @@ long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
  * 0.
  */
 bool wf_io_bind(bool even_with_ring);
+/* A program with more threads that would have one keeps them light. */
+bool wf_io_has_few_carriers(void);
 
 /*
  * struct wf_thread.hint of a thread that has found nothing to receive on a

@@ -155,6 +155,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 {
 	struct patience patience = patience_of(r->fd);
 	struct wf_request ready = wf_io_readiness(r->fd, POLLOUT);
+	struct wf_request *more = NULL; /* which waits for the next parts */
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
@@ -177,8 +178,12 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		} else {
 			/* Where news is an error to who polls, as the end of
 			 * what was sent without a copy, the error goes. */
-			if (!wf_descriptor_queues_news(wf_held_fd(&held)))
-				held.r = &ready;
+			if (more == NULL)
+				more = wf_descriptor_queues_news(
+					       wf_held_fd(&held)) ?
+					       r :
+					       &ready;
+			held.r = more;
 			msg->msg_iovlen =
 				skip(left, iov, nr, (size_t)done, total);
 			msg->msg_iov = left;
@@ -259,18 +264,9 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done,
 	return done;
 }
 
-/* Has a signal cut short what a thread that does not park has sent? */
-static bool is_cut_short(const struct wf_io_begun *b, int flags, size_t total,
-			 long n)
+static bool may_wait(int fd, int flags)
 {
-	const struct wf_thread *t = wf_self;
-
-	return n > 0 && (size_t)n < total && t != NULL &&
-	       t->kind == WF_THREAD_BOUND && t->nr_handlers == b->nr_handlers &&
-	       (flags & MSG_DONTWAIT) == 0 && wf_descriptor_is_stream(b->fd) &&
-	       !wf_descriptor_is_nonblocking(b->fd) &&
-	       wf_descriptor_deadline(b->fd, SO_SNDTIMEO) == WF_FOREVER &&
-	       wf_descriptor_uses(b->fd) == b->uses;
+	return (flags & MSG_DONTWAIT) == 0 && !wf_descriptor_is_nonblocking(fd);
 }
 
 long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
@@ -278,7 +274,9 @@ long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
 {
 	struct msghdr msg = { .msg_name = NULL };
 
-	if (!is_cut_short(b, flags, wf_io_total(iov, nr), n))
+	if (!wf_io_is_cut_short(b, wf_io_total(iov, nr), n) ||
+	    !wf_descriptor_is_stream(b->fd) || !may_wait(b->fd, flags) ||
+	    wf_descriptor_deadline(b->fd, SO_SNDTIMEO) != WF_FOREVER)
 		return n;
 	return wf_descriptor_is_socket(b->fd) ?
 		       send_later(b->fd, &msg, flags, iov, nr, n, b->uses) :
@@ -337,11 +335,6 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 static int now_flag(int flags)
 {
 	return (flags & MSG_FASTOPEN) != 0 ? 0 : MSG_DONTWAIT;
-}
-
-static bool may_wait(int fd, int flags)
-{
-	return (flags & MSG_DONTWAIT) == 0 && !wf_descriptor_is_nonblocking(fd);
 }
 
 /*

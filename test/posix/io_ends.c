@@ -54,15 +54,23 @@ TEST(reset_after_a_part_that_was_there)
 	CHECK_ERRNO(recv(pair[0], data, ALL, 0), ECONNRESET);
 }
 
-TEST(reset_after_a_part_that_came)
+/* A part comes while it waits. */
+static pthread_t receive_part(void *(*receive)(void *))
 {
 	pthread_t receiver;
 
 	make_tcp_pair();
-	receiver = thread_start(receive_all, NULL);
+	receiver = thread_start(receive, NULL);
 	let_it_wait(&is_ready);
 	CHECK_EQ(write(pair[1], data, PART), PART);
 	sleep_ms(20);
+	return receiver;
+}
+
+TEST(reset_after_a_part_that_came)
+{
+	pthread_t receiver = receive_part(receive_all);
+
 	reset(pair[1]);
 	CHECK_EQ((long)thread_join(receiver), PART);
 	CHECK_ERRNO(recv(pair[0], data, ALL, 0), ECONNRESET);
@@ -184,13 +192,8 @@ static void *drop_all(void *arg)
 
 TEST(drop_in_parts)
 {
-	pthread_t receiver;
+	pthread_t receiver = receive_part(drop_all);
 
-	make_tcp_pair();
-	receiver = thread_start(drop_all, NULL);
-	let_it_wait(&is_ready);
-	CHECK_EQ(write(pair[1], data, PART), PART);
-	sleep_ms(20);
 	CHECK_EQ(write(pair[1], data, ALL), ALL);
 	CHECK_EQ((long)thread_join(receiver), ALL);
 	CHECK_EQ(recv(pair[0], data, ALL, MSG_DONTWAIT), PART);

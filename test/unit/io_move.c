@@ -72,6 +72,15 @@ static void requests_follow_their_vp(void **state)
 	assert_memory_equal(bytes, "xy", 2);
 }
 
+static void receive_from_pair(struct wf_request *receive, int ends[2],
+			      char *byte)
+{
+	if (wf_ring_ensure(&vp) < 0)
+		skip();
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	push_receive(receive, ends[0], byte);
+}
+
 /* Data that came before is not lost, nor an end that was asked for before. */
 static void what_came_before_follows(void **state)
 {
@@ -80,10 +89,7 @@ static void what_came_before_follows(void **state)
 	int ends[2];
 	char byte = 0;
 
-	if (wf_ring_ensure(&vp) < 0)
-		skip();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	push_receive(&receive, ends[0], &byte);
+	receive_from_pair(&receive, ends, &byte);
 	poll_of = (struct wf_request){ .op = IORING_OP_POLL_ADD,
 				       .fd = ends[0],
 				       .op_flags = POLLPRI };
@@ -135,10 +141,7 @@ static void who_may_exit_hands_nothing_over(void **state)
 	int ends[2];
 	char byte = 0;
 
-	if (wf_ring_ensure(&vp) < 0)
-		skip();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-	push_receive(&receive, ends[0], &byte);
+	receive_from_pair(&receive, ends, &byte);
 	wf_self = NULL;
 	wf_ring_flush((unsigned int)ends[0], (unsigned int)ends[0]);
 	assert_true(wf_uring_unsubmitted(&vp.io->ring) > 0);

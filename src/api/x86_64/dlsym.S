@@ -9,7 +9,7 @@
  */
 	.text
 
-	.macro	search name, choose
+	.macro	search name, choose, last=
 	.globl	\name
 	.type	\name, @function
 	.p2align 4
@@ -28,6 +28,7 @@
 	.cfi_adjust_cfa_offset -8
 	popq	%rdi
 	.cfi_adjust_cfa_offset -8
+	\last
 	jmp	*%rax
 	.cfi_endproc
 	.size	\name, . - \name
@@ -40,29 +41,9 @@
  *	void *dlopen(const char *file, int mode);
  *	rdi file, esi mode
  *
- * By a jump, too: where libraries are looked for depends on the caller.
+ * By a jump, too: where libraries are looked for depends on the caller. Without
+ * RTLD_DEEPBIND (api/dlsym.c).
  */
-	.globl	dlopen
-	.type	dlopen, @function
-	.p2align 4
-dlopen:
-	.cfi_startproc
-	pushq	%rdi
-	.cfi_adjust_cfa_offset 8
-	pushq	%rsi
-	.cfi_adjust_cfa_offset 8
-	subq	$8, %rsp		/* it is aligned again */
-	.cfi_adjust_cfa_offset 8
-	call	wf_api_dlopen
-	addq	$8, %rsp
-	.cfi_adjust_cfa_offset -8
-	popq	%rsi
-	.cfi_adjust_cfa_offset -8
-	popq	%rdi
-	.cfi_adjust_cfa_offset -8
-	andl	$~8, %esi		/* RTLD_DEEPBIND: api/dlsym.c */
-	jmp	*%rax
-	.cfi_endproc
-	.size	dlopen, . - dlopen
+	search	dlopen, wf_api_dlopen, "andl $~8, %esi"
 
 	.section .note.GNU-stack, "", @progbits
