@@ -40,6 +40,7 @@
 #include "boot/own_table.h"
 #include "boot/pace.h"
 #include "boot/rescue.h"
+#include "boot/stop.h"
 #include "boot/tick.h"
 #include "os/clock.h"
 #include "os/futex.h"
@@ -378,7 +379,7 @@ static int64_t rescue_and_retry(struct rounds *r, int64_t now)
 	arrivals = wf_tick_arrivals(now);
 	r->arrivals_nap = nap_after(arrivals == WF_ARRIVALS_KEPT,
 				    r->arrivals_nap, ARRIVALS_NS);
-	is_asking = wf_tick_retry(now);
+	is_asking = wf_stop_retry(now);
 	/* Not before those have begun that the tick has ended others for. */
 	if (!is_asking && !r->is_planned)
 		plan_tick(r, now);

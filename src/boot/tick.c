@@ -1,21 +1,17 @@
 /*
  * Fairness without a clock in the switch.
  *
- * K1. A signal is sent only to a carrier that has used CPU time since the last
- *     look, and of which the kernel says that it could run: it computes. Who
- *     computed until it went to sleep in a system call is left alone, since
- *     some calls would fail with EINTR. Where nobody knows, without /proc, it
- *     has to have used most of that time.
  * K2. balance counts what ring B is owed, in 64ths of a tick. Running from I
  *     while B waits adds B's share; running from B while I waits takes the
  *     rest away. What is owed stays when B is empty: its threads may be on
  *     their way to another VP or back, and would else be owed nothing
  *     anywhere. For the same reason a VP that owes a whole tick keeps them.
- * K4. Who has had most of a tick without a switch computes, and its place is
- *     in ring B. So does who is found running at the end of two busy ticks
- *     between which it has not blocked, though others ran before it: one that
- *     comes each time right behind a sleeper would else stay in ring I for
- *     ever, and have half of the VP.
+ * K4. Who has had most of a tick without a switch computes if it does not give
+ *     way when it is asked (T2 in boot/stop.c), and its place is in ring B. So
+ *     does who is found running at the end of two busy ticks between which it
+ *     has not blocked, though others ran before it: one that comes each time
+ *     right behind a sleeper would else stay in ring I for ever, and have half
+ *     of the VP.
  *
  * Rejected: plain round robin (a thread that sleeps 1 ms among six hogs wakes
  * after 64 ms); virtual run time (a clock read per switch, and no better).
@@ -25,6 +21,7 @@
 #include "boot/longest.h"
 #include "boot/rescue.h"
 #include "boot/run_length.h"
+#include "boot/stop.h"
 #include "os/clock.h"
 #include "sched/balance.h"
 #include "sched/idle.h"
@@ -32,14 +29,11 @@
 #include "sched/realtime.h"
 #include "sched/share.h"
 #include "sched/vp_io.h"
-#include "signal/preempt.h"
 
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
-	COMPUTING_PERCENT = 70,
+	FULL_PERCENT = 70,
 	FEW_SWITCHES = 8, /* in a tick, K4 */
-	/* More than most system calls; less than anybody waits for. */
-	COMPUTING_MIN_NS = 20 * 1000,
 	IGNORED_PERCENT = 5,
 	SLICES_NS = 24 * TICK_NS, /* K3 */
 	SLICE_MAX_TICKS = 4,
@@ -55,6 +49,7 @@ struct view {
 	struct wf_thread *t; /* running */
 	int64_t passed_ns;   /* since the last look */
 	bool is_full;	     /* charged with a whole tick */
+	bool is_long;	     /* and t has had it: K4 */
 	int32_t waiting_i, waiting_b;
 	uint64_t switches; /* at which t was running */
 };
@@ -72,21 +67,6 @@ static struct view view_of(struct wf_vp *vp)
 	return v;
 }
 
-static int64_t cpu_of(const struct wf_carrier *c)
-{
-	return wf_os_thread_cpu(wf_load_relaxed(&c->tid));
-}
-
-/* K1: c has used cpu_ns in the last wall_ns. */
-static bool is_computing(const struct wf_carrier *c, int64_t cpu_ns,
-			 int64_t wall_ns)
-{
-	if (cpu_ns * 100 >= wall_ns * COMPUTING_PERCENT)
-		return wf_rescue_may_run(c);
-	/* Or other processes have the CPU. */
-	return cpu_ns >= COMPUTING_MIN_NS && wf_rescue_is_runnable(c);
-}
-
 /* What t has had of its slice, up to now: at each tick, and when it ends. */
 static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 {
@@ -101,6 +81,13 @@ static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 	w->slice_cpu_ns = cpu_ns;
 }
 
+/* K4 */
+static bool has_run_long(struct wf_thread *t, uint64_t nr_switches)
+{
+	return nr_switches <= 1 ||
+	       (nr_switches <= FEW_SWITCHES && wf_thread_suspect(t));
+}
+
 /*
  * Charges the time since the last look. False if there is nothing to go by:
  * another carrier, a lost tick, or hardly any CPU time used.
@@ -109,7 +96,7 @@ static bool charge(struct view *v, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &v->vp->watch;
 	const struct wf_carrier *c = v->vp->carrier;
-	int64_t cpu = cpu_of(c);
+	int64_t cpu = wf_stop_cpu_of(c);
 	int64_t polled_ns = wf_load_relaxed(&v->vp->polled_ns);
 	int64_t used = cpu - w->cpu_ns - (polled_ns - w->polled_ns);
 	uint64_t nr_switches = v->switches - w->switches;
@@ -134,15 +121,13 @@ static bool charge(struct view *v, int64_t now_ns)
 	}
 	wf_run_length_see(v->vp, now_ns, used);
 	w->charge_ns = is_same ? w->charge_ns + used : used;
-	v->is_full = w->charge_ns * 100 >= TICK_NS * COMPUTING_PERCENT;
+	v->is_full = w->charge_ns * 100 >= TICK_NS * FULL_PERCENT;
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)
 		return false;
-	if (v->is_full && v->t->rt_priority == 0) {
-		if (is_same)
-			wf_thread_set_hog(v->t);
-		else if (nr_switches <= FEW_SWITCHES)
-			wf_thread_suspect(v->t);
-	}
+	v->is_long = v->is_full && v->t->rt_priority == 0 &&
+		     has_run_long(v->t, nr_switches);
+	if (v->is_long && wf_thread_is_known_to_go_on(v->t))
+		wf_thread_set_hog(v->t);
 	return true;
 }
 
@@ -193,7 +178,7 @@ static int64_t slice_ns(const struct view *v)
 		ticks = 1;
 	/* The last tick counts when it is full. */
 	return (ticks - 1) * (int64_t)TICK_NS +
-	       (int64_t)TICK_NS * COMPUTING_PERCENT / 100;
+	       (int64_t)TICK_NS * FULL_PERCENT / 100;
 }
 
 /* Has the thread had its slice, and does another of B's wait for it? */
@@ -238,8 +223,8 @@ static enum wf_resched decide(const struct view *v, int32_t balance)
 			wf_store_relaxed(&v->vp->turn_b, true);
 			return WF_RESCHED_SLICE;
 		}
-		return wf_thread_is_hog(v->t) &&
-				       v->waiting_i + v->waiting_b > 0 ?
+		return v->is_long || (wf_thread_is_hog(v->t) &&
+				      v->waiting_i + v->waiting_b > 0) ?
 			       WF_RESCHED_SLICE :
 			       WF_RESCHED_NONE;
 	}
@@ -250,66 +235,6 @@ static enum wf_resched decide(const struct view *v, int32_t balance)
 	if (b_is_owed)
 		wf_store_relaxed(&v->vp->turn_b, true);
 	return WF_RESCHED_SLICE;
-}
-
-/* K1; cpu_ns is the carrier's by now. */
-static void ask(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
-{
-	struct wf_vp_watch *w = &vp->watch;
-
-	w->asked_ns = now_ns;
-	w->asked_cpu_ns = cpu_ns;
-	wf_store_relaxed(&vp->carrier->insist,
-			 wf_load_relaxed(&vp->carrier->has_refused) &&
-				 now_ns - w->first_asked_ns >= TICK_NS / 2);
-	wf_preempt_signal(vp->carrier);
-}
-
-static void preempt(const struct view *v, enum wf_resched why, int64_t now_ns)
-{
-	struct wf_vp *vp = v->vp;
-	struct wf_vp_watch *w = &vp->watch;
-
-	w->charge_ns = 0;
-	if (wf_load_relaxed(&vp->asked_switches) != v->switches ||
-	    w->first_asked_ns == 0) {
-		w->first_asked_ns = now_ns;
-		wf_store_relaxed(&vp->carrier->has_refused, false);
-	}
-	wf_vp_ask(vp, why, v->switches);
-	ask(vp, now_ns, cpu_of(vp->carrier));
-}
-
-static bool retry(struct wf_vp *vp, int64_t now_ns)
-{
-	const struct wf_vp_watch *w = &vp->watch;
-	struct wf_carrier *c = vp->carrier;
-	int64_t elapsed = now_ns - w->asked_ns, cpu;
-
-	if (wf_vp_asked(vp) == WF_RESCHED_NONE ||
-	    wf_load_relaxed(&vp->cur) == NULL)
-		return false;
-	/* Not answered yet? */
-	if (wf_load_relaxed(&c->is_signalled))
-		return elapsed < WF_MONITOR_TICK_NS;
-	if (!wf_load_relaxed(&c->has_refused))
-		return false;
-	if (elapsed < WF_TICK_RETRY_NS / 2)
-		return true;
-	cpu = cpu_of(c);
-	if (!is_computing(c, cpu - w->asked_cpu_ns, elapsed))
-		return elapsed < TICK_NS;
-	ask(vp, now_ns, cpu);
-	return true;
-}
-
-bool wf_tick_retry(int64_t now_ns)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
-		any |= retry(&wf_sched.vps[i], now_ns);
-	return any;
 }
 
 void wf_tick_realtime(int64_t now_ns)
@@ -324,7 +249,7 @@ void wf_tick_realtime(int64_t now_ns)
 	if (v.t == NULL || wf_vp_asked(vp) == WF_RESCHED_REALTIME ||
 	    !wf_rescue_is_runnable(vp->carrier))
 		return;
-	preempt(&v, WF_RESCHED_REALTIME, now_ns);
+	wf_stop(vp, v.t, v.switches, WF_RESCHED_REALTIME, now_ns);
 }
 
 static enum wf_resched decide_realtime(const struct view *v)
@@ -366,7 +291,7 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 		return true;
 	if (v.t->from_b)
 		wf_thread_set_hog(v.t);
-	preempt(&v, why, now_ns);
+	wf_stop(vp, v.t, v.switches, why, now_ns);
 	return true;
 }
 
@@ -383,7 +308,7 @@ void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t)
 		wf_store_relaxed(&vp->turn_b, true);
 }
 
-/* K1: the thread that runs on vp gives way to one of I's. */
+/* The thread that runs on vp gives way to one of I's if it computes. */
 static void give_way(const struct view *v, int64_t now_ns)
 {
 	struct wf_vp *vp = v->vp;
@@ -394,12 +319,12 @@ static void give_way(const struct view *v, int64_t now_ns)
 	if (wf_load_relaxed(&vp->balance) >= WF_BALANCE_TICK ||
 	    wf_load_relaxed(&c->tid) != w->carrier_tid)
 		return;
-	cpu = cpu_of(c);
-	if (!is_computing(c, cpu - w->cpu_ns, now_ns - w->wall_ns))
+	cpu = wf_stop_cpu_of(c);
+	if (!wf_stop_is_computing(c, cpu - w->cpu_ns, now_ns - w->wall_ns))
 		return;
 	charge_slice(vp, v->t, cpu);
-	preempt(v, is_slice_over(v) ? WF_RESCHED_SLICE : WF_RESCHED_TICK,
-		now_ns);
+	wf_stop(vp, v->t, v->switches,
+		is_slice_over(v) ? WF_RESCHED_SLICE : WF_RESCHED_TICK, now_ns);
 }
 
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)

@@ -45,10 +45,4 @@ void wf_tick_realtime(int64_t now_ns);
  */
 int64_t wf_tick_quiet_ns(void);
 
-/*
- * Asks again those who refused to be preempted since they were in libc. True
- * if there are any: soon again.
- */
-bool wf_tick_retry(int64_t now_ns);
-
 #endif

@@ -83,11 +83,15 @@ struct wf_vp_watch {
 	int64_t asked_ns, asked_cpu_ns; /* when preemption was asked for, and
 					 * cpu_ns then */
 	int64_t first_asked_ns;		/* the first time in this stay */
-	uint64_t seen_switches;		/* by who looks for arrivals */
-	int64_t seen_ns;		/* when it saw them first */
-	int64_t slice_cpu_ns; /* cpu_ns up to which slices are charged */
-	int64_t vp_ns;	      /* CPU time of all its carriers */
-	int64_t hunger_ns;    /* sched/share.h */
+	/* Who is to give way at its next call, since when, and the carrier's
+	 * CPU time then (boot/stop.c, T2). */
+	const struct wf_thread *gently_asked;
+	int64_t gently_ns, gently_cpu_ns;
+	uint64_t seen_switches; /* by who looks for arrivals */
+	int64_t seen_ns;	/* when it saw them first */
+	int64_t slice_cpu_ns;	/* cpu_ns up to which slices are charged */
+	int64_t vp_ns;		/* CPU time of all its carriers */
+	int64_t hunger_ns;	/* sched/share.h */
 	struct wf_waits waits_i, waits_b;
 	uint64_t next_switches; /* when next_ns was noted */
 	int64_t next_ns;	/* vp_ns since when a thread that the next

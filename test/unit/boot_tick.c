@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "boot/longest.h"
+#include "boot/stop.h"
 #include "fake_machine.h"
 #include "sched/runq.h"
 
@@ -24,10 +25,8 @@ static struct wf_vp *one_vp(void)
 
 static void pass_ticks(int nr)
 {
-	for (int i = 0; i < nr; i++) {
-		machine_pass(TICK);
-		machine_tick();
-	}
+	for (int i = 0; i < nr; i++)
+		machine_pass_tick();
 }
 
 static uint64_t longest_wait_us(uint32_t vp)
@@ -51,7 +50,12 @@ static void test_who_computes_is_a_hog(void **state)
 	machine_pass(TICK * 10 / 100);
 	machine_pass_idle(TICK * 90 / 100);
 	machine_tick();
+	/* Asked to give way, it goes on. */
+	assert_false(wf_thread_is_hog(t));
+	machine_pass(WF_TICK_RETRY_NS);
+	assert_false(wf_stop_retry(machine.now_ns));
 	assert_true(wf_thread_is_hog(t));
+	assert_int_equal(machine.nr_signals, 0); /* nobody waits */
 }
 
 static void test_who_switches_often_is_no_hog(void **state)
@@ -193,12 +197,15 @@ static void test_b_is_owed(void **state)
 	while (machine.now_ns < end) {
 		struct wf_thread *t = wf_load_relaxed(&vp->cur);
 
+		machine_pass(WF_TICK_RETRY_NS);
+		wf_stop_retry(machine.now_ns);
 		/* As if it woke anew each time. */
 		if (t != hog)
 			t->hog = 0;
-		pass_ticks(1);
-		if (t != hog)
-			t->hog = 0;
+		if (machine_switch(vp))
+			continue;
+		machine_pass(TICK - WF_TICK_RETRY_NS);
+		machine_tick();
 		machine_switch(vp);
 	}
 	/* Half of all: one thread of two. */
@@ -282,90 +289,9 @@ static void test_arrival_ends_a_long_run(void **state)
 	assert_int_equal(machine.nr_signals, 0);
 	machine_pass(WF_LONG_RUN_NS);
 	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_KEPT);
-	assert_int_equal(machine.nr_signals, 1);
-}
-
-/* K1 */
-static void test_system_calls_are_not_disturbed(void **state)
-{
-	struct wf_vp *vp = one_vp();
-
-	machine_run(vp, machine_hog());
-	machine.is_runnable = false;
-	machine_pass(TICK / 4);
-	machine_pass_idle(TICK / 2);
-	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 0);
-	/* Unless it is another process that has the CPU. */
-	machine.is_runnable = true;
-	wf_tick_timer_fired(vp, machine.now_ns);
-	assert_int_equal(machine.nr_signals, 1);
-}
-
-/* It computed all the time, and has gone to sleep just now. */
-static void test_new_sleeper_is_not_disturbed(void **state)
-{
-	struct wf_vp *vp = one_vp();
-
-	machine_run(vp, machine_hog());
-	machine_queue(vp, machine_thread());
-	machine.is_runnable = false;
-	pass_ticks(1);
-	assert_int_equal(machine.nr_signals, 0);
-	machine.is_runnable = true;
-	pass_ticks(1);
-	assert_int_equal(machine.nr_signals, 1);
-}
-
-/* K1: without /proc the CPU clock has to do. */
-static void test_without_proc(void **state)
-{
-	struct wf_vp *vp = one_vp();
-
-	machine.has_no_proc = true;
-	machine_run(vp, machine_hog());
-	machine_pass(TICK / 4);
-	machine_pass_idle(TICK / 2);
-	wf_tick_timer_fired(vp, machine.now_ns);
-	assert_int_equal(machine.nr_signals, 0);
-	machine_queue(vp, machine_thread());
-	pass_ticks(2);
-	assert_int_equal(machine.nr_signals, 1);
-}
-
-static void test_retry_after_refusals(void **state)
-{
-	struct wf_vp *vp = one_vp();
-	struct wf_carrier *c = vp->carrier;
-	uint32_t nr;
-
-	machine_run(vp, machine_hog());
-	machine_queue(vp, machine_thread());
-	pass_ticks(1);
-	assert_true(wf_tick_retry(machine.now_ns)); /* not answered */
-	assert_int_equal(machine.nr_signals, 1);
-	for (nr = 1; nr < 100 && !wf_load_relaxed(&c->insist); nr++) {
-		wf_store_relaxed(&c->is_signalled, false);
-		wf_store_relaxed(&c->has_refused, true);
-		machine_pass(WF_TICK_RETRY_NS);
-		assert_true(wf_tick_retry(machine.now_ns));
-		assert_int_equal(machine.nr_signals, nr + 1);
-	}
-	assert_int_equal(nr, 1 + TICK / 2 / WF_TICK_RETRY_NS);
-	/* Done. */
-	assert_true(machine_switch(vp));
-	assert_false(wf_tick_retry(machine.now_ns));
-}
-
-static void test_no_retry_without_refusal(void **state)
-{
-	struct wf_vp *vp = one_vp();
-
-	machine_run(vp, machine_hog());
-	machine_queue(vp, machine_thread());
-	pass_ticks(1);
-	wf_store_relaxed(&vp->carrier->is_signalled, false);
-	assert_false(wf_tick_retry(machine.now_ns + WF_TICK_RETRY_NS));
+	machine_pass(WF_TICK_RETRY_NS);
+	assert_true(wf_stop_retry(machine.now_ns));
 	assert_int_equal(machine.nr_signals, 1);
 }
 
@@ -478,11 +404,6 @@ int main(void)
 		cmocka_unit_test(test_others_are_spared),
 		cmocka_unit_test(test_arrival_preempts_b),
 		cmocka_unit_test(test_arrival_ends_a_long_run),
-		cmocka_unit_test(test_system_calls_are_not_disturbed),
-		cmocka_unit_test(test_new_sleeper_is_not_disturbed),
-		cmocka_unit_test(test_without_proc),
-		cmocka_unit_test(test_retry_after_refusals),
-		cmocka_unit_test(test_no_retry_without_refusal),
 		cmocka_unit_test(test_balance_of_i),
 		cmocka_unit_test(test_balance_of_b),
 		cmocka_unit_test(test_quiet),

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "boot/stop.h"
 #include "fake_machine.h"
 
 enum { TICK = MACHINE_TICK };
@@ -79,6 +80,7 @@ static struct result simulate(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
 			machine_tick();
 			next_tick = machine.now_ns + TICK;
 		}
+		wf_stop_retry(machine.now_ns);
 		for (uint32_t i = 0; i < nr_vps; i++)
 			machine_switch(machine_vp(i));
 	}
@@ -174,6 +176,8 @@ static void tick_behind_sleepers(struct wf_vp *vp, struct wf_thread *t)
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), t);
 	machine_pass(TICK);
 	machine_tick();
+	machine_pass(WF_TICK_RETRY_NS);
+	wf_stop_retry(machine.now_ns);
 }
 
 /* K4: it computes though each tick has seen others, too. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "boot/rescue.h"
+#include "boot/stop.h"
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "sched/cpu_time.h"
@@ -118,22 +119,50 @@ void machine_tick(void)
 	wf_tick_all(machine.now_ns);
 }
 
+void machine_pass_tick(void)
+{
+	machine_pass(WF_TICK_RETRY_NS);
+	wf_stop_retry(machine.now_ns);
+	machine_pass(MACHINE_TICK - WF_TICK_RETRY_NS);
+	machine_tick();
+}
+
+static void give_way(struct wf_vp *vp, struct wf_thread *t, enum wf_resched why)
+{
+	struct wf_thread *next = wf_switch_next(t, why);
+
+	if (next == NULL)
+		return;
+	make_current(vp, next);
+	wf_switch_requeue(why)(vp->carrier, t);
+}
+
+bool machine_call(struct wf_vp *vp)
+{
+	struct wf_thread *t = wf_load_relaxed(&vp->cur);
+	enum wf_resched why = wf_vp_asked(vp);
+
+	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_RESCHED) == 0)
+		return false;
+	wf_store_relaxed(&t->exit_work, 0);
+	if (why == WF_RESCHED_NONE)
+		return false;
+	wf_thread_answer(t);
+	give_way(vp, t, why);
+	return true;
+}
+
 bool machine_switch(struct wf_vp *vp)
 {
-	struct wf_thread *t = wf_load_relaxed(&vp->cur), *next;
+	struct wf_thread *t = wf_load_relaxed(&vp->cur);
 	enum wf_resched why = wf_vp_asked(vp);
 
 	if (!wf_load_relaxed(&vp->carrier->is_signalled))
 		return false;
 	wf_store_relaxed(&vp->carrier->is_signalled, false);
-	if (why == WF_RESCHED_NONE)
-		return false;
-	next = wf_switch_next(t, why);
-	if (next == NULL)
-		return false;
-	make_current(vp, next);
-	wf_switch_requeue(why)(vp->carrier, t);
-	return true;
+	if (why != WF_RESCHED_NONE)
+		give_way(vp, t, why);
+	return wf_load_relaxed(&vp->cur) != t;
 }
 
 void machine_block(struct wf_vp *vp)

@@ -9,7 +9,8 @@
  *     machine_tick();                         the monitor's
  *     machine_switch(vp);                     what its carrier was asked to do
  *
- * A test that counts ticks calls machine_pass(MACHINE_TICK) before each.
+ * A test that counts ticks calls machine_pass(MACHINE_TICK) before each, or
+ * machine_pass_tick.
  */
 #ifndef FAKE_MACHINE_H
 #define FAKE_MACHINE_H
@@ -43,8 +44,12 @@ void machine_pass(int64_t ns);
 /* Time passes and nobody gets any of it. */
 void machine_pass_idle(int64_t ns);
 void machine_tick(void);
+/* The time until a tick, with the monitor's look in between, and the tick. */
+void machine_pass_tick(void);
 /* Takes the signal, as the handler does; false if there is none. */
 bool machine_switch(struct wf_vp *vp);
+/* A call by the running thread; false if nothing is asked of it. */
+bool machine_call(struct wf_vp *vp);
 /* The running thread blocks; another runs, if there is one. */
 void machine_block(struct wf_vp *vp);
 

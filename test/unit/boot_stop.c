@@ -1,0 +1,198 @@
+/*
+ * src/boot/stop.c: who is told to give way, and how. boot_tick.c says when.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "boot/stop.h"
+#include "fake_machine.h"
+
+enum { TICK = MACHINE_TICK };
+
+static struct wf_vp *one_vp(void)
+{
+	machine_init(1);
+	return machine_vp(0);
+}
+
+static void pass_ticks(int nr)
+{
+	for (int i = 0; i < nr; i++)
+		machine_pass_tick();
+}
+
+/* T2: it makes calls which find at once what they ask for. */
+static void test_who_gives_way_is_no_hog(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *t = machine_thread(), *other = machine_thread();
+
+	machine_run(vp, t);
+	for (int i = 0; i < 10; i++) {
+		pass_ticks(1);
+		assert_true(machine_call(vp)); /* for nobody */
+		assert_ptr_equal(wf_load_relaxed(&vp->cur), t);
+	}
+	machine_queue(vp, other);
+	for (int i = 0; i < 10; i++) {
+		pass_ticks(1);
+		assert_true(machine_call(vp));
+		assert_ptr_equal(wf_load_relaxed(&vp->cur),
+				 i % 2 == 0 ? other : t);
+		assert_false(machine_call(vp));
+	}
+	assert_false(wf_thread_is_hog(t));
+	assert_false(wf_thread_is_hog(other));
+	assert_int_equal(machine.nr_signals, 0);
+}
+
+/* T2: who has answered has a tick's time, and is signalled then. */
+static void test_who_answers_no_more(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *t = machine_thread();
+
+	machine_run(vp, t);
+	machine_queue(vp, machine_thread());
+	wf_thread_answer(t);
+	pass_ticks(1);
+	assert_false(wf_stop_retry(machine.now_ns));
+	machine_pass(WF_TICK_RETRY_NS);
+	assert_false(wf_stop_retry(machine.now_ns));
+	/* It has not had the CPU: it could not answer. */
+	machine_pass_idle(2 * TICK);
+	machine.is_runnable = false;
+	assert_false(wf_stop_retry(machine.now_ns));
+	assert_false(wf_thread_is_hog(t));
+	machine.is_runnable = true;
+	machine_pass(TICK);
+	assert_true(wf_stop_retry(machine.now_ns));
+	assert_true(wf_thread_is_hog(t));
+	assert_false(wf_thread_has_answered(t));
+	assert_int_equal(machine.nr_signals, 1);
+	assert_true(machine_switch(vp));
+}
+
+/* T1 */
+static void test_system_calls_are_not_disturbed(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine.is_runnable = false;
+	machine_pass(TICK / 4);
+	machine_pass_idle(TICK / 2);
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 0);
+	/* Unless it is another process that has the CPU. */
+	machine.is_runnable = true;
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+/* It computed all the time, and has gone to sleep just now. */
+static void test_new_sleeper_is_not_disturbed(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine_queue(vp, machine_thread());
+	machine.is_runnable = false;
+	pass_ticks(1);
+	assert_int_equal(machine.nr_signals, 0);
+	machine.is_runnable = true;
+	pass_ticks(1);
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+/* T1: without /proc the CPU clock has to do. */
+static void test_without_proc(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine.has_no_proc = true;
+	machine_run(vp, machine_hog());
+	machine_pass(TICK / 4);
+	machine_pass_idle(TICK / 2);
+	wf_tick_timer_fired(vp, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 0);
+	machine_queue(vp, machine_thread());
+	pass_ticks(2);
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+static void test_retry_after_refusals(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_carrier *c = vp->carrier;
+	uint32_t nr;
+
+	machine_run(vp, machine_hog());
+	machine_queue(vp, machine_thread());
+	pass_ticks(1);
+	assert_true(wf_stop_retry(machine.now_ns)); /* not answered */
+	assert_int_equal(machine.nr_signals, 1);
+	for (nr = 1; nr < 100 && !wf_load_relaxed(&c->insist); nr++) {
+		wf_store_relaxed(&c->is_signalled, false);
+		wf_store_relaxed(&c->has_refused, true);
+		machine_pass(WF_TICK_RETRY_NS);
+		assert_true(wf_stop_retry(machine.now_ns));
+		assert_int_equal(machine.nr_signals, nr + 1);
+	}
+	assert_int_equal(nr, 1 + TICK / 2 / WF_TICK_RETRY_NS);
+	/* Done. */
+	assert_true(machine_switch(vp));
+	assert_false(wf_stop_retry(machine.now_ns));
+}
+
+static void test_no_retry_without_refusal(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	machine_run(vp, machine_hog());
+	machine_queue(vp, machine_thread());
+	pass_ticks(1);
+	wf_store_relaxed(&vp->carrier->is_signalled, false);
+	assert_false(wf_stop_retry(machine.now_ns + WF_TICK_RETRY_NS));
+	assert_int_equal(machine.nr_signals, 1);
+}
+
+/* T2: known to compute, the next three times. */
+static void test_who_goes_on_is_known(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *t = machine_thread();
+
+	machine_run(vp, t);
+	pass_ticks(1);
+	assert_false(wf_thread_is_hog(t));
+	pass_ticks(1);
+	for (int i = 0; i < 4; i++) {
+		assert_true(wf_thread_is_hog(t));
+		/* It has waited. */
+		wf_thread_end_stay(t);
+		wf_store_relaxed(&t->exit_work, 0);
+		pass_ticks(1);
+	}
+	assert_false(wf_thread_is_hog(t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_new_sleeper_is_not_disturbed),
+		cmocka_unit_test(test_no_retry_without_refusal),
+		cmocka_unit_test(test_retry_after_refusals),
+		cmocka_unit_test(test_system_calls_are_not_disturbed),
+		cmocka_unit_test(test_who_answers_no_more),
+		cmocka_unit_test(test_who_gives_way_is_no_hog),
+		cmocka_unit_test(test_who_goes_on_is_known),
+		cmocka_unit_test(test_without_proc),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
