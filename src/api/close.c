@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -84,6 +85,25 @@ WF_API(int, dup3, int from, int to, int flags)
 	return replace_end(to, wf_real.dup3(from, to, flags));
 }
 
+/*
+ * A negative limit means not to wait, and is told as none: it becomes the least
+ * that is told.
+ */
+static int set_limit(int fd, int name, const void *value, socklen_t bytes)
+{
+	struct timeval limit;
+
+	wf_descriptor_limit_comes();
+	if (bytes >= sizeof(limit) &&
+	    wf_memory_get(&limit, value, sizeof(limit)) == 0 &&
+	    limit.tv_sec < 0 && limit.tv_usec >= 0 && limit.tv_usec < 1000000) {
+		limit = (struct timeval){ 0, 1 };
+		value = &limit;
+		bytes = sizeof(limit);
+	}
+	return wf_real.setsockopt(fd, SOL_SOCKET, name, value, bytes);
+}
+
 /* A limit on the time of a wait is news, and how much has to be there. */
 WF_API(int, setsockopt, int fd, int level, int name, const void *value,
        socklen_t bytes)
@@ -91,7 +111,7 @@ WF_API(int, setsockopt, int fd, int level, int name, const void *value,
 	int mark;
 
 	if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
-		wf_descriptor_limit_comes();
+		return set_limit(fd, name, value, bytes);
 	if (level == SOL_SOCKET && name == SO_RCVLOWAT &&
 	    bytes >= sizeof(mark) &&
 	    wf_memory_get(&mark, value, sizeof(mark)) == 0 && mark > 1)

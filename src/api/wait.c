@@ -5,26 +5,33 @@
 #include "io/child.h"
 #include "libc/real.h"
 
-WF_API(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
+/* libc's header calls wait4 and wait3 no cancellation points, so what is
+ * cancelled there would pass by the caller's clean-up. */
+static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
 {
 	return (pid_t)WF_PARK_OR(wf_real.wait4(pid, status, options, usage),
 				 wf_io_wait4(pid, status, options, usage));
 }
 
+WF_API(pid_t, wait4, pid_t pid, int *status, int options, struct rusage *usage)
+{
+	return wait_for(pid, status, options, usage);
+}
+
 WF_API(pid_t, wait3, int *status, int options, struct rusage *usage)
 {
-	return wait4(-1, status, options, usage);
+	return wait_for(-1, status, options, usage);
 }
 
 WF_API(pid_t, waitpid, pid_t pid, int *status, int options)
 {
-	return wait4(pid, status, options, NULL);
+	return wait_for(pid, status, options, NULL);
 }
 WF_API_ALIAS(waitpid, __waitpid);
 
 WF_API(pid_t, wait, int *status)
 {
-	return wait4(-1, status, 0, NULL);
+	return wait_for(-1, status, 0, NULL);
 }
 WF_API_ALIAS(wait, __wait);
 

@@ -36,6 +36,7 @@
 #include "sched/realtime.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
+#include "signal/ignored.h"
 #include "signal/signal.h"
 #include "sync/inherit.h"
 #include "sync/once.h"
@@ -110,6 +111,7 @@ void wf_boot_fork_child(void)
 	wf_inherit_fork_child();
 	wf_lending_fork_child();
 	wf_protect_fork_child();
+	wf_ignored_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();
 	wf_start_fork_child();

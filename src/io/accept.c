@@ -1,6 +1,8 @@
 /* Connections. Neither call can be asked not to wait, but a ring can. */
 #include <errno.h>
 #include <linux/io_uring.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include "io/address.h"
 #include "io/descriptor.h"
@@ -54,8 +56,11 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 	return wf_address_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
-/* The request was given up, the connection is still being made. */
-static int wait_connected(struct wf_held *h, int64_t deadline)
+/*
+ * The request was given up, the connection is still being made; has_begun: it
+ * was before the call.
+ */
+static int wait_connected(struct wf_held *h, int64_t deadline, bool has_begun)
 {
 	struct wf_request *connects = h->r;
 	struct wf_request ready = wf_io_readiness(h->hold.fd, POLLOUT);
@@ -66,8 +71,10 @@ static int wait_connected(struct wf_held *h, int64_t deadline)
 	h->r = &ready;
 	err = wf_io_run(&ready, deadline);
 	h->r = connects;
+	if (err == -EAGAIN)
+		return has_begun ? -EALREADY : -EINPROGRESS;
 	if (err < 0)
-		return err == -EAGAIN ? -EINPROGRESS : err;
+		return err;
 	err = (int)wf_sys(SYS_getsockopt, wf_held_fd(h), SOL_SOCKET, SO_ERROR,
 			  &result, &bytes);
 	return err < 0 ? err : -result;
@@ -90,6 +97,16 @@ static int64_t deadline_of_call(int fd, int64_t deadline)
 	return until < deadline ? until : deadline;
 }
 
+/* Before the call? A server that is given up does not tell. */
+static bool is_connecting(int fd)
+{
+	uint8_t state = TCP_CLOSE;
+	socklen_t bytes = sizeof(state);
+
+	wf_sys(SYS_getsockopt, fd, IPPROTO_TCP, TCP_INFO, &state, &bytes);
+	return state == TCP_SYN_SENT;
+}
+
 int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 {
 	struct wf_request r = {
@@ -101,13 +118,15 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	WF_HELD struct wf_held h = { .hold = { .kept_fd = -1 } };
 	int64_t deadline, call_deadline;
-	bool is_local, has_begun;
+	bool is_local, has_begun, was_connecting;
 	int n;
 
 	if (wf_descriptor_is_nonblocking(fd))
 		return (int)wf_sys(SYS_connect, fd, addr, addr_bytes);
 	wf_held_begin(&h, &r, wf_descriptor_count_uses(fd));
 	deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO);
+	was_connecting = deadline != WF_FOREVER && wf_ring_is_refused() &&
+			 is_connecting(fd);
 	for (;;) {
 		call_deadline = deadline_of_call(fd, deadline);
 		n = wf_request_run(&r, call_deadline);
@@ -126,7 +145,7 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 			return -EINTR;
 		if (is_local)
 			continue;
-		n = wait_connected(&h, deadline);
+		n = wait_connected(&h, deadline, has_begun || was_connecting);
 		fd = wf_held_fd(&h);
 		if (n == 0 &&
 		    wf_descriptor_is_connected(fd)) /* to be said by the call */

@@ -10,12 +10,16 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/wait.h"
+#include "os/clock.h"
 #include "os/mem.h"
 #include "os/sys.h"
+#include "signal/memory.h"
 
 /* Makes the call, whose flags are its argument number `flags`. */
 static long ask_first(struct wf_call *c, int flags)
@@ -44,45 +48,138 @@ static size_t room_of(int fd)
 	return (size_t)(bytes / 4 > least ? bytes / 4 : least);
 }
 
-/* 0, or why it is not waited for any more. As wf_io_run_part. */
-static int wait_writable(int fd, int64_t deadline, bool is_first,
-			 uint32_t *nr_handlers)
+/* Of a stream socket's sendfile: as long as the number is the file it was. */
+struct sending {
+	struct wf_call *c;
+	int to, from;
+	off_t *offset; /* the program's, or NULL */
+	size_t bytes, done;
+	uint32_t uses, nr_handlers;
+	int64_t deadline_ns; /* WF_FOREVER, ... */
+	bool is_full;	     /* as far as copies fit */
+};
+
+/* The next bytes of the file; 0 if to read them may take long. */
+static long read_next(const struct sending *s, char *buf, size_t bytes,
+		      off_t at)
 {
-	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
-	struct pollfd now = { fd, POLLOUT, 0 };
+	size_t left = s->bytes - s->done;
+	struct iovec iov = { buf, bytes < left ? bytes : left };
+	long n = wf_sys(SYS_preadv2, s->from, &iov, 1, at, 0L, RWF_NOWAIT);
+
+	return n > 0 ? n : 0;
+}
+
+/* Where the next bytes are, or -Exxx. */
+static off_t position_of(const struct sending *s)
+{
+	off_t at;
+
+	if (s->offset == NULL)
+		return wf_sys(SYS_lseek, s->from, 0L, SEEK_CUR);
+	return wf_memory_get(&at, s->offset, sizeof(at)) == 0 ? at : -EFAULT;
+}
+
+static bool set_position(const struct sending *s, off_t at)
+{
+	if (s->offset == NULL)
+		return wf_sys(SYS_lseek, s->from, at, SEEK_SET) == at;
+	return wf_memory_put(s->offset, &at, sizeof(at)) == 0;
+}
+
+/* Sends copies until the socket is full. */
+static void fill(struct sending *s)
+{
+	enum { PIECE = 64 * 1024 };
+	char *buf = wf_os_reserve(PIECE);
+	off_t at = position_of(s);
+	long n = 1;
+
+	s->is_full = true;
+	while (buf != NULL && at >= 0 && n > 0 && s->done < s->bytes &&
+	       wf_descriptor_uses(s->to) == s->uses &&
+	       !wf_io_has_error(s->to)) {
+		n = read_next(s, buf, PIECE, at);
+		if (n > 0)
+			n = wf_sys(SYS_sendto, s->to, buf, n,
+				   MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+		if (n <= 0)
+			break;
+		at += n;
+		s->done += (size_t)n;
+		if (!set_position(s, at))
+			break;
+	}
+	if (buf != NULL)
+		wf_os_release(buf, PIECE);
+}
+
+/* 0, 1: it has waited, or why it is not waited for any more. */
+static int wait_writable(struct sending *s)
+{
+	const int64_t patience_ns = 10 * WF_NS_PER_MS;
+	struct wf_request ready = wf_io_readiness(s->to, POLLOUT);
+	struct pollfd now = { s->to, POLLOUT, 0 };
+	int64_t until = wf_os_now() + patience_ns;
 	int n;
 
 	if (wf_sys(SYS_poll, &now, 1, 0) > 0)
 		return 0;
-	n = wf_io_run_part(&ready, deadline, is_first, nr_handlers);
-	return n < 0 ? n : 0;
+	if (s->is_full || until > s->deadline_ns)
+		until = s->deadline_ns;
+	n = wf_io_run_part(&ready, until, s->done == 0, &s->nr_handlers);
+	return n < 0 ? n : 1;
 }
 
-/* As long as the number is the file that it was. */
-static long send_in_parts(struct wf_call *c, int to, int from, size_t bytes)
+/* What a sender that waits is told: an error, but not after a part. */
+static int after_wait(const struct sending *s)
 {
-	int64_t deadline = wf_descriptor_deadline(to, SO_SNDTIMEO);
-	uint32_t uses = wf_descriptor_uses(to);
-	uint32_t nr_handlers = wf_self->nr_handlers;
-	size_t room = room_of(to), done = 0;
+	if (wf_descriptor_uses(s->to) != s->uses)
+		return -EBADF;
+	if (!wf_io_has_error(s->to))
+		return 0;
+	return s->done > 0 ? -EPIPE : -wf_descriptor_option(s->to, SO_ERROR, 0);
+}
+
+/* Until there is room. 0 or -Exxx; everything may have been sent. */
+static int make_room(struct sending *s)
+{
+	int n;
+
+	do {
+		n = wait_writable(s);
+		if (n >= 0 || s->is_full || n == -ECANCELED)
+			break;
+		fill(s);
+	} while (n == -EAGAIN && s->done < s->bytes &&
+		 !wf_io_is_over(s->deadline_ns));
+	if (n < 0)
+		return n;
+	s->is_full = false;
+	return n == 1 ? after_wait(s) : 0;
+}
+
+static long send_in_parts(struct sending *s)
+{
+	size_t room = room_of(s->to);
 	long n;
 
 	do {
-		size_t part = bytes - done < room ? bytes - done : room;
+		size_t left, part;
 
-		n = wait_writable(to, deadline, done == 0, &nr_handlers);
-		if (n == 0 && wf_descriptor_uses(to) != uses)
-			n = -EBADF;
-		if (n < 0)
+		n = make_room(s);
+		if (n < 0 || s->done == s->bytes)
 			break;
-		c->args[3] = (long)part;
-		n = wf_call_on(from, c, false);
+		left = s->bytes - s->done;
+		part = left < room ? left : room;
+		s->c->args[3] = (long)part;
+		n = wf_call_on(s->from, s->c, false);
 		if (n > 0)
-			done += (size_t)n;
+			s->done += (size_t)n;
 		if (n < (long)part)
 			break;
-	} while (done < bytes);
-	return done > 0 ? (long)done : n;
+	} while (s->done < s->bytes);
+	return s->done > 0 ? (long)s->done : n;
 }
 
 long wf_io_sendfile(int to, int from, off_t *offset, size_t bytes)
@@ -96,9 +193,16 @@ long wf_io_sendfile(int to, int from, off_t *offset, size_t bytes)
 		return wf_call_make(c);
 	if (!wf_descriptor_is_stream_socket(to))
 		return wf_call_wait(c);
-	return send_in_parts(c, to, from,
-			     bytes < WF_IO_MOST_BYTES ? bytes :
-							WF_IO_MOST_BYTES);
+	return send_in_parts(&(struct sending){
+		.c = c,
+		.to = to,
+		.from = from,
+		.offset = offset,
+		.bytes = bytes < WF_IO_MOST_BYTES ? bytes : WF_IO_MOST_BYTES,
+		.uses = wf_descriptor_uses(to),
+		.nr_handlers = wf_self->nr_handlers,
+		.deadline_ns = wf_descriptor_deadline(to, SO_SNDTIMEO),
+	});
 }
 
 static bool is_blocking_socket(int fd)

@@ -13,6 +13,8 @@
  *     something was ready at that moment it still is at the next call.
  * P3. A ring keeps its files (io/address.c): a socket with an address is polled
  *     by its proxy or not by a ring.
+ * P4. A ring pays no heed to a wake for POLLPRI (io_poll_wake). That of a
+ *     socket is one for POLLIN as well; that of anything else is not.
  *
  * Rejected: an epoll set for all that are many. To fill it and take it down
  * takes four times what the kernel's call does. It is what is left when no
@@ -144,6 +146,24 @@ static bool has_address(const struct pollfd *fds, nfds_t nr)
 	return false;
 }
 
+/* P4 */
+static bool is_deaf(const struct pollfd *p)
+{
+	return p->fd >= 0 && (p->events & POLLPRI) != 0 &&
+	       ((p->events & (POLLIN | POLLRDNORM | POLLRDBAND)) == 0 ||
+		!wf_descriptor_is_socket(p->fd));
+}
+
+static bool is_any_deaf(const struct pollfd *fds, nfds_t nr)
+{
+	if (wf_ring_is_refused())
+		return false;
+	for (nfds_t i = 0; i < nr; i++)
+		if (is_deaf(&fds[i]))
+			return true;
+	return false;
+}
+
 /* Can a socket with an address be polled for these by its proxy? */
 static bool are_for_proxy(int events)
 {
@@ -160,7 +180,7 @@ int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 {
 	enum { MOST_WAITS = 4, WAITS_BEFORE_DOUBT = 16 };
 
-	if (nr > WF_POLL_FEW)
+	if (nr > WF_POLL_FEW || is_any_deaf(fds, nr)) /* P4 */
 		return -E2BIG;
 	++*nr_waits;
 	if (has_address(fds, nr)) { /* P3 */
@@ -214,10 +234,11 @@ bool wf_poll_open(const uint64_t *mask, uint32_t nr_handlers)
 
 int wf_poll_close(const uint64_t *mask, uint32_t nr_handlers, int n)
 {
+	/* What only the thread's own mask opens comes after the call. */
+	bool has_handled = wf_self->nr_handlers != nr_handlers;
+
 	wf_signal_close_after_wait(mask);
-	if (n >= 0 && mask != NULL && wf_self->nr_handlers != nr_handlers)
-		n = -EINTR;
-	return n;
+	return n >= 0 && mask != NULL && has_handled ? -EINTR : n;
 }
 
 static int poll_now(struct pollfd *fds, nfds_t nr, uint32_t nr_handlers)

@@ -19,6 +19,7 @@
 #include "io/file.h"
 #include "io/held.h"
 #include "io/io.h"
+#include "io/receive_all.h"
 #include "io/wait.h"
 #include "libc/real.h"
 #include "os/clock.h"
@@ -37,21 +38,25 @@ static long found_dry(int fd)
 	return -EAGAIN;
 }
 
-/* As wf_io_run. */
-static int run(struct wf_request *r)
+/*
+ * As wf_io_run; any handler ends one that is not the first of its call. A
+ * server's call for all heeds the limit by itself, and tells what has come
+ * along with a part, which one that is interrupted does not.
+ */
+static int run(struct wf_request *r, bool is_first)
 {
+	const int64_t grace_ns = 100 * WF_NS_PER_MS;
+	const int64_t year_ns = 365 * 24 * 3600 * WF_NS_PER_S;
 	int64_t deadline_ns = wf_descriptor_deadline(r->fd, SO_RCVTIMEO);
 
+	if (deadline_ns == WF_FOREVER && !is_first)
+		deadline_ns = wf_os_now() + year_ns;
+	else if (deadline_ns != WF_FOREVER && r->avoids_ring &&
+		 (r->op_flags & MSG_WAITALL) != 0)
+		deadline_ns += grace_ns;
 	return wf_descriptor_has_address(r->fd) ?
 		       wf_address_run(r, deadline_ns) :
 		       wf_io_run(r, deadline_ns);
-}
-
-/* Errors and urgent data are there or not. */
-static bool may_wait(int fd, int flags)
-{
-	return (flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)) == 0 &&
-	       !wf_descriptor_is_nonblocking(fd);
 }
 
 /* Anything but a socket without borders between messages. */
@@ -68,7 +73,7 @@ static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 
 	if (!wf_descriptor_is_stream(fd))
 		return wf_io_file_readv(fd, iov, nr);
-	if (wf_descriptor_waits_for_more(fd) && may_wait(fd, 0))
+	if (wf_descriptor_waits_for_more(fd) && wf_receive_may_wait(fd, 0))
 		return wf_call_wait(WF_CALL(SYS_readv, fd, (long)iov, nr));
 	n = wf_io_try(SYS_preadv2, fd, iov, nr, -1);
 	if (n == -EOPNOTSUPP)
@@ -76,7 +81,7 @@ static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 					     true);
 	if (n != -EAGAIN || wf_descriptor_is_nonblocking(fd))
 		return n;
-	return run(&r);
+	return run(&r, true);
 }
 
 static WF_NOINLINE long read_other(int fd, void *buf, size_t bytes)
@@ -118,17 +123,24 @@ static int heeded(int fd, int flags)
 	return flags;
 }
 
+/* What several have written is not received at once. */
+static bool tells_writers(int fd)
+{
+	return wf_descriptor_is_unix(fd) && wf_descriptor_tells_sender(fd);
+}
+
 /*
  * Only the plain call can wait for more than it leaves where it is, or than the
- * first byte. A server makes it: a ring's news would cut a carrier's short.
+ * first byte, or for as much as one has written. A server makes it: a ring's news would cut a carrier's short.
  */
 static bool is_plain(int fd, int flags)
 {
 	const int peeks_for_all = MSG_PEEK | MSG_WAITALL;
 
 	return ((flags & peeks_for_all) == peeks_for_all ||
-		wf_descriptor_waits_for_more(fd)) &&
-	       may_wait(fd, flags);
+		wf_descriptor_waits_for_more(fd) ||
+		((flags & MSG_WAITALL) != 0 && tells_writers(fd))) &&
+	       wf_receive_may_wait(fd, flags);
 }
 
 /* A ring takes MSG_WAITALL for several messages of some sockets. */
@@ -151,7 +163,17 @@ static bool has_room_for_once(int fd, const struct msghdr *msg)
 	       control != NULL && wf_descriptor_tells_sender(fd);
 }
 
-long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
+/* A ring takes the first part for all then. */
+static bool has_control(const struct msghdr *msg)
+{
+	size_t bytes;
+
+	return wf_memory_get(&bytes, &msg->msg_controllen, sizeof(bytes)) ==
+		       0 &&
+	       bytes != 0;
+}
+
+static long recvmsg_part(int fd, struct msghdr *msg, int flags, bool is_first)
 {
 	struct wf_request r = {
 		.op = IORING_OP_RECVMSG,
@@ -164,18 +186,25 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 	if (is_plain(fd, flags))
 		return wf_call_wait(WF_CALL(SYS_recvmsg, fd, (long)msg, flags));
 	/* The ring knows what is missing when a part has come. */
-	if ((flags & MSG_WAITALL) == 0 || !may_wait(fd, flags)) {
+	if ((flags & MSG_WAITALL) == 0 || !wf_receive_may_wait(fd, flags)) {
 		long n = wf_sys(SYS_recvmsg, fd, msg, flags | MSG_DONTWAIT);
 
 		if (n != -EAGAIN)
 			return n;
 		flags = heeded(fd, flags);
-		if (!may_wait(fd, flags))
+		if (!wf_receive_may_wait(fd, flags))
 			return found_dry(fd);
 		r.op_flags = (uint32_t)flags;
 	}
-	r.avoids_ring = waits_for_one(fd, flags) || has_room_for_once(fd, msg);
-	return run(&r);
+	r.avoids_ring = waits_for_one(fd, flags) ||
+			((flags & MSG_WAITALL) != 0 && has_control(msg)) ||
+			has_room_for_once(fd, msg);
+	return run(&r, is_first);
+}
+
+long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	return recvmsg_part(fd, msg, flags, true);
 }
 
 /* With the sender's address: the same as a message of one part. */
@@ -203,32 +232,17 @@ static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
 	    0)
 		return -ENOSYS;
 	r.avoids_ring = waits_for_one(fd, flags);
-	n = run(&r);
+	n = run(&r, true);
 	if (n >= 0 && wf_memory_put(addr_bytes, &msg.msg_namelen,
 				    sizeof(*addr_bytes)) < 0)
 		return -EFAULT;
 	return n;
 }
 
-/* One that waits before it receives. */
-static struct wf_request receive_later(int fd, void *buf, size_t bytes,
-				       int flags)
-{
-	return (struct wf_request){
-		.op = IORING_OP_RECV,
-		.ioprio = IORING_RECVSEND_POLL_FIRST,
-		.fd = fd,
-		.addr = (uintptr_t)buf,
-		.len = (uint32_t)(bytes < WF_IO_MOST_BYTES ? bytes :
-							     WF_IO_MOST_BYTES),
-		.op_flags = (uint32_t)flags,
-	};
-}
-
 static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags,
 				   bool is_unasked)
 {
-	struct wf_request r = receive_later(fd, buf, bytes, flags);
+	struct wf_request r = wf_receive_later(fd, buf, bytes, flags);
 
 	r.is_unasked = is_unasked;
 	r.fd_uses = wf_descriptor_uses(fd);
@@ -240,124 +254,10 @@ static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags,
 static WF_NOINLINE long recv_at_address(int fd, void *buf, size_t bytes,
 					int flags)
 {
-	struct wf_request r = receive_later(fd, buf, bytes, flags);
+	struct wf_request r = wf_receive_later(fd, buf, bytes, flags);
 
 	r.avoids_ring = waits_for_one(fd, flags);
-	return run(&r);
-}
-
-/* A signal of weft's own ends such a call early; the program's and the time
- * limit end it. */
-static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
-				 int64_t deadline_ns)
-{
-	uint32_t nr_handlers = wf_self->nr_handlers;
-	size_t done = 0;
-	long n;
-
-	do {
-		n = wf_io_result(
-			wf_real.recv(fd, buf + done, bytes - done, flags));
-		if (n > 0)
-			done += (size_t)n;
-	} while (n > 0 && done < bytes && wf_self->nr_handlers == nr_handlers &&
-		 !wf_io_is_over(deadline_ns) && !wf_io_has_error(fd));
-	return done > 0 ? (long)done : n;
-}
-
-/* What comes next is behind urgent data. */
-static bool is_at_mark(int fd)
-{
-	int at_mark = 0;
-
-	return wf_sys(SYS_ioctl, fd, SIOCATMARK, &at_mark) == 0 && at_mark != 0;
-}
-
-static bool has_data(int fd)
-{
-	int bytes = 0;
-
-	return wf_sys(SYS_ioctl, fd, FIONREAD, &bytes) == 0 && bytes > 0;
-}
-
-/* The next part, when it is there; 0: it is over. */
-static long recv_more(struct wf_held *h, char *buf, size_t bytes, int flags,
-		      int64_t deadline_ns, uint32_t *nr_handlers, bool is_first)
-{
-	long n;
-
-	if (!is_first && is_at_mark(wf_held_fd(h)))
-		return 0;
-	n = wf_io_run_part(h->r, deadline_ns, is_first, nr_handlers);
-	if (n < 0 && n != -ENOSYS)
-		return n;
-	if (!is_first && wf_io_has_error(wf_held_fd(h)) &&
-	    !has_data(wf_held_fd(h)))
-		return 0;
-	return n == -ENOSYS ? recv_by_libc(wf_held_fd(h), buf, bytes, flags,
-					   deadline_ns) :
-			      wf_sys(SYS_recvfrom, wf_held_fd(h), buf, bytes,
-				     flags | MSG_DONTWAIT, NULL, NULL);
-}
-
-/* Where news is an error to who polls, it waits by the receive. */
-static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
-			      long n, uint32_t uses)
-{
-	struct wf_request r =
-		receive_later(fd, buf + n, bytes - (size_t)n, flags);
-	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
-	uint32_t nr_handlers = wf_self->nr_handlers;
-	WF_HELD struct wf_held held;
-	long more;
-
-	wf_held_begin(&held, &r, uses);
-	more = wf_io_run_part(&r, deadline_ns, n == 0, &nr_handlers);
-	if (more == -ENOSYS && n > 0)
-		more = recv_by_libc(wf_held_fd(&held), buf + n, r.len, flags,
-				    deadline_ns);
-	return more > 0 ? n + more : n > 0 ? n : more;
-}
-
-/*
- * MSG_WAITALL: what is still missing. A later error is the next call's: a ring
- * that waited by the receive would have taken it.
- */
-static WF_NOINLINE long recv_rest(int fd, void *buf, size_t bytes, int flags,
-				  long n, uint32_t uses)
-{
-	struct wf_request ready = wf_io_readiness(fd, POLLIN);
-	int64_t deadline_ns;
-	uint32_t nr_handlers = wf_self->nr_handlers;
-	WF_HELD struct wf_held held = { .hold = { .kept_fd = -1 } };
-	long more;
-
-	if (wf_descriptor_queues_news(fd))
-		return recv_rest_at_once(fd, buf, bytes, flags, n, uses);
-	deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
-	wf_held_begin(&held, &ready, uses);
-	do {
-		bool is_first = n == 0;
-
-		more = recv_more(&held, (char *)buf + n, bytes - (size_t)n,
-				 flags, deadline_ns, &nr_handlers, is_first);
-		n += more > 0 ? more : 0;
-		if (more == -EAGAIN && !wf_io_is_over(deadline_ns) &&
-		    (is_first || wf_self->nr_handlers == nr_handlers))
-			more = 1;
-	} while (more > 0 && (size_t)n < bytes);
-	return n > 0 ? n : more;
-}
-
-long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,
-			   int flags, long n)
-{
-	if (!wf_io_is_cut_short(b, bytes, n) ||
-	    (flags & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL ||
-	    !may_wait(b->fd, flags) || !wf_descriptor_is_byte_stream(b->fd) ||
-	    wf_descriptor_deadline(b->fd, SO_RCVTIMEO) != WF_FOREVER)
-		return n;
-	return recv_rest(b->fd, buf, bytes, flags, n, b->uses);
+	return run(&r, true);
 }
 
 /* After n bytes or -EAGAIN. */
@@ -368,7 +268,8 @@ static long recv_waiting(int fd, void *buf, size_t bytes, int flags, long n,
 	/* A stream tells no address, but that it has none. */
 	if ((flags & MSG_WAITALL) != 0 && (n > 0 || addr == NULL) &&
 	    wf_descriptor_is_byte_stream(fd))
-		return recv_rest(fd, buf, bytes, flags, n > 0 ? n : 0, uses);
+		return wf_receive_rest(fd, buf, bytes, flags, n > 0 ? n : 0,
+				       uses);
 	return addr != NULL ? recv_with_address(fd, buf, bytes, flags, addr,
 						addr_bytes) :
 			      recv_later(fd, buf, bytes, flags, false);
@@ -379,18 +280,23 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 				 struct sockaddr *addr, socklen_t *addr_bytes)
 {
 	uint32_t uses = wf_descriptor_uses(fd);
-	long n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | MSG_DONTWAIT,
-			addr, addr_bytes);
+	bool is_for_all = (flags & MSG_WAITALL) != 0, is_end = false;
 	bool has_address;
+	long n;
 
+	if (is_for_all && addr == NULL)
+		n = wf_receive_part(fd, buf, bytes, flags, &is_end);
+	else
+		n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | MSG_DONTWAIT,
+			   addr, addr_bytes);
 	if (n != -EAGAIN &&
-	    ((flags & MSG_WAITALL) == 0 || n <= 0 || (size_t)n >= bytes)) {
+	    (!is_for_all || is_end || n <= 0 || (size_t)n >= bytes)) {
 		wf_descriptor_was_tried(fd, false);
 		return n;
 	}
 	if (n == -EAGAIN)
 		flags = heeded(fd, flags);
-	if (!may_wait(fd, flags))
+	if (!wf_receive_may_wait(fd, flags))
 		return n == -EAGAIN ? found_dry(fd) : n;
 	if (n > 0 && !wf_descriptor_is_byte_stream(fd))
 		return n;
@@ -462,9 +368,10 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 		if (done > 0 && (wf_io_is_over(deadline_ns) || is_for_one))
 			break;
 		if (done == nr || (n < 0 && n != -EAGAIN) ||
-		    !may_wait(fd, heeded(fd, flags)))
+		    !wf_receive_may_wait(fd, heeded(fd, flags)))
 			break;
-		n = wf_io_recvmsg(fd, &messages[done].msg_hdr, one_flags);
+		n = recvmsg_part(fd, &messages[done].msg_hdr, one_flags,
+				 done == 0);
 		if (n == -ENOSYS && done > 0)
 			n = wf_io_result(wf_real.recvmsg(
 				fd, &messages[done].msg_hdr, one_flags));

@@ -93,6 +93,7 @@ WF_REAL(int, setcontext, (const ucontext_t *))
 WF_REAL(void, siglongjmp, (struct __jmp_buf_tag *, int))
 
 /* The process. */
+WF_REAL(int, system, (const char *))
 WF_REAL(int, execve, (const char *, char *const *, char *const *))
 WF_REAL(int, execvpe, (const char *, char *const *, char *const *))
 WF_REAL(int, posix_spawn,

@@ -1,0 +1,171 @@
+/*
+ * MSG_WAITALL. A later error is the next call's: a ring that waited by the
+ * receive would have taken it. So it is waited for readiness, and received
+ * without waiting, part by part.
+ */
+#include "io/receive_all.h"
+
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "io/descriptor.h"
+#include "io/held.h"
+#include "io/io.h"
+#include "io/wait.h"
+#include "libc/real.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "wait/ufutex.h"
+
+bool wf_receive_may_wait(int fd, int flags)
+{
+	return (flags & (MSG_DONTWAIT | MSG_ERRQUEUE | MSG_OOB)) == 0 &&
+	       !wf_descriptor_is_nonblocking(fd);
+}
+
+struct wf_request wf_receive_later(int fd, void *buf, size_t bytes, int flags)
+{
+	return (struct wf_request){
+		.op = IORING_OP_RECV,
+		.ioprio = IORING_RECVSEND_POLL_FIRST,
+		.fd = fd,
+		.addr = (uintptr_t)buf,
+		.len = (uint32_t)(bytes < WF_IO_MOST_BYTES ? bytes :
+							     WF_IO_MOST_BYTES),
+		.op_flags = (uint32_t)flags,
+	};
+}
+
+/* They are lost, as there is no room for them; the kernel tells that. */
+long wf_receive_part(int fd, void *buf, size_t bytes, int flags,
+		     bool *ret_is_end)
+{
+	struct iovec iov = { buf, bytes };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	long n = wf_sys(SYS_recvmsg, fd, &msg, flags | MSG_DONTWAIT);
+
+	*ret_is_end = n > 0 && (msg.msg_flags & MSG_CTRUNC) != 0 &&
+		      wf_descriptor_is_unix(fd);
+	return n;
+}
+
+/* A signal of weft's own ends such a call early; the program's and the time
+ * limit end it. */
+static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
+				 int64_t deadline_ns)
+{
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	size_t done = 0;
+	long n;
+
+	do {
+		n = wf_io_result(
+			wf_real.recv(fd, buf + done, bytes - done, flags));
+		if (n > 0)
+			done += (size_t)n;
+	} while (n > 0 && done < bytes && wf_self->nr_handlers == nr_handlers &&
+		 !wf_io_is_over(deadline_ns) && !wf_io_has_error(fd));
+	return done > 0 ? (long)done : n;
+}
+
+/* What comes next is behind urgent data. */
+static bool is_at_mark(int fd)
+{
+	int at_mark = 0;
+
+	return wf_sys(SYS_ioctl, fd, SIOCATMARK, &at_mark) == 0 && at_mark != 0;
+}
+
+static bool has_data(int fd)
+{
+	int bytes = 0;
+
+	return wf_sys(SYS_ioctl, fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+/*
+ * The next part, when it is there; 0: it is over, as it is with this part if
+ * *ret_is_end is set.
+ */
+static long recv_more(struct wf_held *h, char *buf, size_t bytes, int flags,
+		      int64_t deadline_ns, uint32_t *nr_handlers, bool is_first,
+		      bool *ret_is_end)
+{
+	long n;
+
+	if (!is_first && is_at_mark(wf_held_fd(h)))
+		return 0;
+	n = wf_io_run_part(h->r, deadline_ns, is_first, nr_handlers);
+	if (n < 0 && n != -ENOSYS)
+		return n;
+	if (!is_first &&
+	    (is_at_mark(wf_held_fd(h)) ||
+	     (wf_io_has_error(wf_held_fd(h)) && !has_data(wf_held_fd(h)))))
+		return 0;
+	return n == -ENOSYS ? recv_by_libc(wf_held_fd(h), buf, bytes, flags,
+					   deadline_ns) :
+			      wf_receive_part(wf_held_fd(h), buf, bytes, flags,
+					      ret_is_end);
+}
+
+/* Where news is an error to who polls, it waits by the receive. */
+static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
+			      long n, uint32_t uses)
+{
+	struct wf_request r =
+		wf_receive_later(fd, buf + n, bytes - (size_t)n, flags);
+	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	WF_HELD struct wf_held held;
+	long more;
+
+	wf_held_begin(&held, &r, uses);
+	more = wf_io_run_part(&r, deadline_ns, n == 0, &nr_handlers);
+	if (more == -ENOSYS && n > 0)
+		more = recv_by_libc(wf_held_fd(&held), buf + n, r.len, flags,
+				    deadline_ns);
+	return more > 0 ? n + more : n > 0 ? n : more;
+}
+
+long wf_receive_rest(int fd, void *buf, size_t bytes, int flags, long n,
+		     uint32_t uses)
+{
+	struct wf_request ready = wf_io_readiness(fd, POLLIN);
+	int64_t deadline_ns;
+	uint32_t nr_handlers = wf_self->nr_handlers;
+	WF_HELD struct wf_held held = { .hold = { .kept_fd = -1 } };
+	bool is_end = false;
+	long more;
+
+	if (wf_descriptor_queues_news(fd))
+		return recv_rest_at_once(fd, buf, bytes, flags, n, uses);
+	deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
+	wf_held_begin(&held, &ready, uses);
+	do {
+		bool is_first = n == 0;
+
+		more = recv_more(&held, (char *)buf + n, bytes - (size_t)n,
+				 flags, deadline_ns, &nr_handlers, is_first,
+				 &is_end);
+		n += more > 0 ? more : 0;
+		if (more == -EAGAIN && !wf_io_is_over(deadline_ns) &&
+		    (is_first || wf_self->nr_handlers == nr_handlers))
+			more = 1;
+	} while (more > 0 && !is_end && (size_t)n < bytes);
+	return n > 0 ? n : more;
+}
+
+long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,
+			   int flags, long n)
+{
+	if (!wf_io_is_cut_short(b, bytes, n) ||
+	    (flags & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL ||
+	    !wf_receive_may_wait(b->fd, flags) ||
+	    !wf_descriptor_is_byte_stream(b->fd) ||
+	    wf_descriptor_deadline(b->fd, SO_RCVTIMEO) != WF_FOREVER)
+		return n;
+	return wf_receive_rest(b->fd, buf, bytes, flags, n, b->uses);
+}

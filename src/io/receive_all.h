@@ -1,0 +1,30 @@
+/* Receives that wait, those for all that was asked for (MSG_WAITALL) too. */
+#ifndef WEFT_IO_RECEIVE_ALL_H
+#define WEFT_IO_RECEIVE_ALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "io/request.h"
+
+/* Errors and urgent data are there or not. */
+bool wf_receive_may_wait(int fd, int flags);
+
+/* One that waits before it receives. */
+struct wf_request wf_receive_later(int fd, void *buf, size_t bytes, int flags);
+
+/*
+ * What is there, without waiting. *ret_is_end: the kernel would wait for no
+ * more of a byte stream, since it was sent with descriptors.
+ */
+long wf_receive_part(int fd, void *buf, size_t bytes, int flags,
+		     bool *ret_is_end);
+
+/*
+ * What is still missing after n bytes of a byte stream; uses is that of fd when
+ * the call began. Returns the number of all bytes, or -Exxx.
+ */
+long wf_receive_rest(int fd, void *buf, size_t bytes, int flags, long n,
+		     uint32_t uses);
+
+#endif

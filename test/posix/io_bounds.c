@@ -1,0 +1,326 @@
+/*
+ * How far a call on a descriptor goes: what wakes it, what a signal of a mask
+ * of its own does to it, where a receive of all ends, and until when sendfile
+ * sends without waiting.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "check.h"
+#include "files.h"
+#include "sockets.h"
+#include "threading.h"
+
+enum { LONG_MS = 20000 };
+
+static pthread_t waiter;
+
+/* Something is done to who waits, in a while. */
+static void *do_later(void *arg)
+{
+	void (*what)(void) = (void (*)(void))(uintptr_t)arg;
+
+	sleep_ms(50);
+	what();
+	return NULL;
+}
+
+static void later(void (*what)(void))
+{
+	waiter = pthread_self();
+	thread_start(do_later, (void *)(uintptr_t)what);
+}
+
+static void send_signal(void)
+{
+	CHECK_EQ(pthread_kill(waiter, SIGUSR1), 0);
+}
+
+/* --- what wakes ----------------------------------------------------------- */
+
+static void send_urgent(void)
+{
+	CHECK_EQ(send(pair[1], "!", 1, MSG_OOB), 1);
+}
+
+static void poll_for_urgent(short events)
+{
+	struct pollfd p = { pair[0], events, 0 };
+
+	later(send_urgent);
+	CHECK_EQ(poll(&p, 1, LONG_MS), 1);
+	CHECK((p.revents & POLLPRI) != 0);
+}
+
+TEST(poll_for_urgent_data)
+{
+	make_tcp_pair();
+	poll_for_urgent(POLLPRI);
+}
+
+TEST(poll_for_urgent_data_or_the_end)
+{
+	make_tcp_pair();
+	poll_for_urgent(POLLPRI | POLLRDHUP);
+}
+
+TEST(select_for_urgent_data)
+{
+	struct timeval limit = { LONG_MS / 1000, 0 };
+	fd_set set;
+
+	make_tcp_pair();
+	FD_ZERO(&set);
+	FD_SET(pair[0], &set);
+	later(send_urgent);
+	CHECK_EQ(select(pair[0] + 1, NULL, NULL, &set, &limit), 1);
+}
+
+/* --- masks ---------------------------------------------------------------- */
+
+static void send_signal_then_byte(void)
+{
+	send_signal();
+	sleep_ms(50);
+	CHECK_EQ(write(pair[1], "x", 1), 1);
+}
+
+/* Blocked by the call's mask, it comes after the call. */
+TEST(signal_that_the_mask_blocks)
+{
+	struct timespec limit = { 0, 200 * NS_PER_MS };
+	struct pollfd p;
+	sigset_t all;
+
+	handle(SIGUSR1, on_signal, 0);
+	make_pair(SOCK_STREAM);
+	sigfillset(&all);
+	p = (struct pollfd){ pair[0], POLLIN, 0 };
+	later(send_signal_then_byte);
+	CHECK_EQ(ppoll(&p, 1, NULL, &all), 1);
+	CHECK_EQ(nr_handled, 1);
+	CHECK_EQ(read(pair[0], &(char){ 0 }, 1), 1);
+	later(send_signal);
+	CHECK_EQ(ppoll(&p, 1, &limit, &all), 0);
+	CHECK_EQ(nr_handled, 2);
+}
+
+/* --- limits --------------------------------------------------------------- */
+
+TEST(negative_limits)
+{
+	const struct timeval none = { -1, 0 };
+	char c;
+
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &none,
+			    sizeof(none)),
+		 0);
+	CHECK_ERRNO(recv(pair[0], &c, 1, 0), EAGAIN);
+	CHECK_ERRNO(read(pair[0], &c, 1), EAGAIN);
+	CHECK_ERRNO(recv(pair[0], &c, 1, MSG_WAITALL), EAGAIN);
+}
+
+/* --- receiving all -------------------------------------------------------- */
+
+static void send_rest(void)
+{
+	CHECK_EQ(send(pair[1], "bc", 2, 0), 2);
+}
+
+TEST(all_beside_a_control_buffer)
+{
+	char data[3], control[64];
+	struct iovec iov = { data, sizeof(data) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(send(pair[1], "a", 1, 0), 1);
+	later(send_rest);
+	CHECK_EQ(recvmsg(pair[0], &msg, MSG_WAITALL), 3);
+}
+
+/* What came with the part is told. */
+TEST(credentials_of_a_part)
+{
+	const struct timeval limit = { 0, 100000 };
+	const int on = 1;
+	char data[3], control[64];
+	struct iovec iov = { data, sizeof(data) };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)),
+		 0);
+	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit,
+			    sizeof(limit)),
+		 0);
+	CHECK_EQ(send(pair[1], "a", 1, 0), 1);
+	CHECK_EQ(recvmsg(pair[0], &msg, MSG_WAITALL), 1);
+	CHECK_EQ(msg.msg_controllen, CMSG_SPACE(sizeof(struct ucred)));
+}
+
+static void send_around_mark(void)
+{
+	send_urgent();
+	CHECK_EQ(send(pair[1], "cd", 2, 0), 2);
+}
+
+TEST(urgent_data_while_it_waits)
+{
+	char data[4];
+
+	make_tcp_pair();
+	CHECK_EQ(send(pair[1], "ab", 2, 0), 2);
+	later(send_around_mark);
+	CHECK_EQ(recv(pair[0], data, sizeof(data), MSG_WAITALL), 2);
+}
+
+static void send_descriptor(void)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
+				.cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { (char *)"a", 1 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	int given = STDERR_FILENO;
+
+	memcpy(CMSG_DATA(&control.head), &given, sizeof(given));
+	CHECK_EQ(sendmsg(pair[1], &msg, 0), 1);
+}
+
+static void send_descriptor_and_rest(void)
+{
+	send_descriptor();
+	send_rest();
+}
+
+/* One that is received with nothing else ends it. */
+TEST(descriptors_end_it)
+{
+	char data[3];
+
+	make_pair(SOCK_STREAM);
+	later(send_descriptor_and_rest);
+	CHECK_EQ(recv(pair[0], data, sizeof(data), MSG_WAITALL), 1);
+	CHECK_EQ(recv(pair[0], data, 2, MSG_WAITALL), 2);
+	send_descriptor_and_rest();
+	CHECK_EQ(recv(pair[0], data, sizeof(data), MSG_WAITALL), 1);
+}
+
+/* A handler ends it after a message, though it has SA_RESTART. */
+TEST(handler_after_a_message)
+{
+	char data[2][8];
+	struct iovec iov[2] = { { data[0], 8 }, { data[1], 8 } };
+	struct mmsghdr messages[2] = {
+		{ .msg_hdr = { .msg_iov = &iov[0], .msg_iovlen = 1 } },
+		{ .msg_hdr = { .msg_iov = &iov[1], .msg_iovlen = 1 } },
+	};
+
+	handle(SIGUSR1, on_signal, SA_RESTART);
+	make_pair(SOCK_DGRAM);
+	CHECK_EQ(send(pair[1], "a", 1, 0), 1);
+	later(send_signal_then_byte);
+	CHECK_EQ(recvmmsg(pair[0], messages, 2, 0, NULL), 1);
+}
+
+/* --- connecting ----------------------------------------------------------- */
+
+/* The queue is full: who connects waits. */
+TEST(connect_that_has_begun)
+{
+	const struct timeval limit = { 0, 100000 };
+	int connecting;
+
+	listener = loopback_socket(SOCK_STREAM);
+	CHECK_EQ(listen(listener, 0), 0);
+	connect_to_it(inet_socket(SOCK_STREAM));
+	connecting = inet_socket(SOCK_STREAM);
+	CHECK_EQ(setsockopt(connecting, SOL_SOCKET, SO_SNDTIMEO, &limit,
+			    sizeof(limit)),
+		 0);
+	CHECK_ERRNO(connect(connecting, (struct sockaddr *)&address,
+			    sizeof(address)),
+		    EINPROGRESS);
+	CHECK_ERRNO(connect(connecting, (struct sockaddr *)&address,
+			    sizeof(address)),
+		    EALREADY);
+}
+
+/* --- sendfile ------------------------------------------------------------- */
+
+enum { FILE_BYTES = 100000 };
+static char contents[FILE_BYTES], received[FILE_BYTES];
+
+static void make_contents(void)
+{
+	make_file();
+	for (int i = 0; i < FILE_BYTES; i++)
+		contents[i] = (char)(i * 7 + i / 256);
+	CHECK_EQ(write(fd, contents, FILE_BYTES), FILE_BYTES);
+	CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+}
+
+static void receive_contents(size_t from, size_t bytes)
+{
+	CHECK_EQ(recv(pair[0], received, bytes, MSG_WAITALL), bytes);
+	CHECK_EQ(memcmp(received, contents + from, bytes), 0);
+}
+
+/* All of it fits, and nobody else would receive it. */
+TEST(sendfile_to_oneself)
+{
+	off_t at = 1000;
+
+	make_contents();
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(sendfile(pair[1], fd, NULL, FILE_BYTES), FILE_BYTES);
+	CHECK_EQ(lseek(fd, 0, SEEK_CUR), FILE_BYTES);
+	receive_contents(0, FILE_BYTES);
+	CHECK_EQ(sendfile(pair[1], fd, &at, FILE_BYTES), FILE_BYTES - 1000);
+	CHECK_EQ(at, FILE_BYTES);
+	receive_contents(1000, FILE_BYTES - 1000);
+}
+
+static void close_peer(void)
+{
+	CHECK_EQ(close(pair[1]), 0);
+}
+
+/* Who waits is told what has happened; no signal comes with that. */
+TEST(sendfile_to_who_closes)
+{
+	make_contents();
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(write(pair[0], "q", 1), 1);
+	while (send(pair[0], contents, FILE_BYTES, MSG_DONTWAIT) > 0)
+		continue;
+	later(close_peer);
+	CHECK_ERRNO(sendfile(pair[0], fd, NULL, 10), ECONNRESET);
+}

@@ -1,0 +1,129 @@
+/*
+ * system: children's signals and the terminal's while its command runs, and its
+ * thread when it is cancelled.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "threading.h"
+#include "waiting.h"
+
+enum { NR_COMMANDS = 30 };
+
+static void reap(int sig, siginfo_t *info, void *context)
+{
+	int saved_errno = errno;
+
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		continue;
+	errno = saved_errno;
+}
+
+static void *run_commands(void *arg)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+	for (int i = 0; i < NR_COMMANDS; i++) {
+		int status = system("exit 7");
+
+		CHECK(WIFEXITED(status));
+		CHECK_EQ(WEXITSTATUS(status), 7);
+	}
+	return NULL;
+}
+
+/* The handler that waits for all children leaves it its own. */
+TEST(beside_a_handler_that_reaps)
+{
+	sigset_t set;
+
+	handle(SIGCHLD, reap, SA_RESTART);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	thread_join(thread_start(run_commands, NULL));
+}
+
+static void *run_long(void *arg)
+{
+	is_ready = 1;
+	CHECK_EQ(system((const char *)arg), 0);
+	return NULL;
+}
+
+static void check_action(int sig, void (*expected)(int, siginfo_t *, void *))
+{
+	struct sigaction action;
+
+	CHECK_EQ(sigaction(sig, NULL, &action), 0);
+	CHECK(action.sa_sigaction == expected);
+}
+
+TEST(signals_of_the_terminal)
+{
+	pthread_t threads[2];
+
+	handle(SIGINT, on_signal, 0);
+	for (int i = 0; i < 2; i++)
+		threads[i] = thread_start(
+			run_long, (void *)(i == 0 ? "sleep 0.3" : "sleep 0.6"));
+	sleep_ms(200);
+	CHECK_EQ(kill(getpid(), SIGINT), 0);
+	CHECK_EQ(kill(getpid(), SIGQUIT), 0);
+	sleep_ms(20);
+	CHECK_EQ(nr_handled, 0);
+	thread_join(threads[0]);
+	check_action(SIGINT,
+		     (void (*)(int, siginfo_t *, void *))(uintptr_t)SIG_IGN);
+	thread_join(threads[1]);
+	check_action(SIGINT, on_signal);
+	check_action(SIGQUIT,
+		     (void (*)(int, siginfo_t *, void *))(uintptr_t)SIG_DFL);
+	CHECK_EQ(kill(getpid(), SIGINT), 0);
+	sleep_ms(20);
+	CHECK_EQ(nr_handled, 1);
+}
+
+/* The command has the signals as its caller had them. */
+TEST(signals_of_the_command)
+{
+	handle(SIGINT, on_signal, 0);
+	CHECK_EQ(WTERMSIG(system("kill -INT $$")), SIGINT);
+	CHECK(signal(SIGINT, SIG_IGN) != SIG_ERR);
+	CHECK_EQ(system("kill -INT $$"), 0);
+	CHECK_EQ(system("grep -q 'SigBlk:.*0000$' /proc/self/status"), 0);
+}
+
+/* Its command ends with it. */
+TEST(cancelled)
+{
+	pthread_t thread;
+	sigset_t set;
+
+	is_ready = 0;
+	thread = thread_start(run_long, (void *)"exec sleep 100");
+	let_it_wait(&is_ready);
+	sleep_ms(50);
+	CHECK_EQ(pthread_cancel(thread), 0);
+	CHECK(thread_join(thread) == PTHREAD_CANCELED);
+	CHECK_ERRNO(waitpid(-1, NULL, WNOHANG), ECHILD);
+	check_action(SIGINT,
+		     (void (*)(int, siginfo_t *, void *))(uintptr_t)SIG_DFL);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, &set), 0);
+	CHECK(!sigismember(&set, SIGCHLD));
+}
+
+TEST(what_it_returns)
+{
+	CHECK(system(NULL) != 0);
+	CHECK_EQ(system("true"), 0);
+	CHECK_EQ(WEXITSTATUS(system("there-is-no-such-command 2>&-")), 127);
+	CHECK(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+	CHECK_ERRNO(system("true"), ECHILD);
+}
