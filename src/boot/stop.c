@@ -13,8 +13,9 @@
  *     next three times.
  *
  * Rejected: signals for all. A server of 16 busy connections made a quarter
- * less requests: whose requests were answered at once was put behind others as one
- * that computes, and its client, with which it had shared a CPU, moved away.
+ * less requests: whose requests were answered at once was put behind others as
+ * one that computes, and its client, with which it had shared a CPU, moved
+ * away.
  */
 #include "boot/stop.h"
 

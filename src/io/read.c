@@ -11,13 +11,11 @@
 #include <linux/io_uring.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "io/address.h"
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/file.h"
-#include "io/held.h"
 #include "io/io.h"
 #include "io/receive_all.h"
 #include "io/wait.h"
@@ -131,7 +129,8 @@ static bool tells_writers(int fd)
 
 /*
  * Only the plain call can wait for more than it leaves where it is, or than the
- * first byte, or for as much as one has written. A server makes it: a ring's news would cut a carrier's short.
+ * first byte, or for as much as one has written. A server makes it: a ring's
+ * news would cut a carrier's short.
  */
 static bool is_plain(int fd, int flags)
 {

@@ -10,8 +10,9 @@ static const int signals[] = { SIGINT, SIGQUIT };
 enum { NR = WF_ARRAY_LEN(signals) };
 
 static struct wf_mutex mutex;
-static uint32_t nr_begun;	    /* mutex */
-static struct wf_action before[NR]; /* mutex; of the program, if any has begun */
+static uint32_t nr_begun; /* mutex */
+/* mutex; the program's, if any has begun */
+static struct wf_action before[NR];
 
 static void change(int sig, const struct wf_action *new,
 		   struct wf_action *ret_old)
