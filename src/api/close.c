@@ -119,16 +119,26 @@ WF_API(int, setsockopt, int fd, int level, int name, const void *value,
 	return wf_real.setsockopt(fd, level, name, value, bytes);
 }
 
-/* Part by part around weft's own. */
+/*
+ * Part by part around weft's own. Flags first, at the end where nothing is:
+ * they may be wrong, or give the caller a table of its own, also if nothing is
+ * left to close.
+ */
 static int close_parts(unsigned int first, unsigned int last, int flags)
 {
+	int err = 0;
+
+	if (flags != 0)
+		err = (int)wf_sys(SYS_close_range, ~0U, ~0U, flags);
+	if (err < 0)
+		return err;
 	while (first <= last) {
 		unsigned int own = wf_io_first_own(first);
 		unsigned int end = own <= last ? own : last + 1;
 
 		if (end > first || own > last) {
-			int err = (int)wf_sys(SYS_close_range, first, end - 1,
-					      flags);
+			err = (int)wf_sys(SYS_close_range, first, end - 1,
+					  flags);
 			if (err < 0)
 				return err;
 		}

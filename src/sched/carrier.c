@@ -221,6 +221,9 @@ static void say_no_carrier(int err)
 {
 	static _Atomic bool said;
 
+	/* While a program is executed the kernel says so, too. */
+	if (err == -EAGAIN && wf_load_relaxed(&wf_os_execs) != 0)
+		return;
 	if (!atomic_exchange(&said, true))
 		wf_log("cannot make another kernel thread (error %d): threads "
 		       "that block in system calls will delay others; raise "

@@ -407,6 +407,7 @@ TEST(ranges_to_close)
 	have_threads();
 	CHECK_ERRNO(close_range(5, 4, 0), EINVAL);
 	CHECK_ERRNO(close_range(~0U, 0, 0), EINVAL);
+	CHECK_ERRNO(close_range(~0U, ~0U, 999), EINVAL);
 	CHECK_EQ(close_range(500, 500, 0), 0);
 	CHECK_EQ(close_range(~0U, ~0U, 0), 0);
 }

@@ -251,6 +251,22 @@ TEST(own_descriptors)
 	CHECK_EQ(close(closed_fd), 0);
 }
 
+/* Nothing is open there. */
+static void change_table(void)
+{
+	unsigned int fd = (unsigned int)closed_fd;
+
+	CHECK_EQ(close_range(~0U, ~0U, CLOSE_RANGE_UNSHARE), 0);
+	CHECK_EQ(close_range(fd, fd, 0), 0);
+}
+
+TEST(own_table)
+{
+	closed_fd = open("/dev/null", O_RDONLY);
+	check_state(&(struct state){ change_table, get_descriptors });
+	CHECK_EQ(close(closed_fd), 0);
+}
+
 static void change_host(void)
 {
 	int fd = open("/proc/thread-self/ns/uts", O_RDONLY);

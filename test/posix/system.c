@@ -70,6 +70,7 @@ TEST(signals_of_the_terminal)
 	pthread_t threads[2];
 
 	handle(SIGINT, on_signal, 0);
+	CHECK(signal(SIGQUIT, SIG_DFL) != SIG_ERR);
 	for (int i = 0; i < 2; i++)
 		threads[i] = thread_start(
 			run_long, (void *)(i == 0 ? "sleep 0.3" : "sleep 0.6"));
@@ -106,6 +107,7 @@ TEST(cancelled)
 	pthread_t thread;
 	sigset_t set;
 
+	CHECK(signal(SIGINT, SIG_DFL) != SIG_ERR);
 	is_ready = 0;
 	thread = thread_start(run_long, (void *)"exec sleep 100");
 	let_it_wait(&is_ready);
