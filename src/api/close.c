@@ -85,11 +85,19 @@ WF_API(int, dup3, int from, int to, int flags)
 	return replace_end(to, wf_real.dup3(from, to, flags));
 }
 
+static bool is_limit(int name)
+{
+	enum { RCVTIMEO_NEW = 66, SNDTIMEO_NEW = 67 }; /* the same here */
+
+	return name == SO_RCVTIMEO || name == SO_SNDTIMEO ||
+	       name == RCVTIMEO_NEW || name == SNDTIMEO_NEW;
+}
+
 /*
  * A negative limit means not to wait, and is told as none: it becomes the least
  * that is told.
  */
-static int set_limit(int fd, int name, const void *value, socklen_t bytes)
+static long set_limit(int fd, int name, const void *value, socklen_t bytes)
 {
 	struct timeval limit;
 
@@ -101,22 +109,28 @@ static int set_limit(int fd, int name, const void *value, socklen_t bytes)
 		value = &limit;
 		bytes = sizeof(limit);
 	}
-	return wf_real.setsockopt(fd, SOL_SOCKET, name, value, bytes);
+	return wf_sys(SYS_setsockopt, fd, SOL_SOCKET, name, value, bytes);
 }
 
 /* A limit on the time of a wait is news, and how much has to be there. */
-WF_API(int, setsockopt, int fd, int level, int name, const void *value,
-       socklen_t bytes)
+static long set_option(int fd, int level, int name, const void *value,
+		       socklen_t bytes)
 {
 	int mark;
 
-	if (level == SOL_SOCKET && (name == SO_RCVTIMEO || name == SO_SNDTIMEO))
+	if (level == SOL_SOCKET && is_limit(name))
 		return set_limit(fd, name, value, bytes);
 	if (level == SOL_SOCKET && name == SO_RCVLOWAT &&
 	    bytes >= sizeof(mark) &&
 	    wf_memory_get(&mark, value, sizeof(mark)) == 0 && mark > 1)
 		wf_descriptor_mark_comes();
-	return wf_real.setsockopt(fd, level, name, value, bytes);
+	return wf_sys(SYS_setsockopt, fd, level, name, value, bytes);
+}
+
+WF_API(int, setsockopt, int fd, int level, int name, const void *value,
+       socklen_t bytes)
+{
+	return wf_api_errno((int)set_option(fd, level, name, value, bytes));
 }
 
 /*
@@ -214,6 +228,9 @@ long wf_close_syscall(long nr, const long *args)
 	case SYS_close_range:
 		return close_all((unsigned int)args[0], (unsigned int)args[1],
 				 (int)args[2]);
+	case SYS_setsockopt:
+		return set_option((int)args[0], (int)args[1], (int)args[2],
+				  (const void *)args[3], (socklen_t)args[4]);
 	default:
 		return replace_by_syscall(nr, args);
 	}

@@ -2,7 +2,8 @@
 #ifndef WEFT_API_CLOSE_H
 #define WEFT_API_CLOSE_H
 
-/* SYS_close, SYS_dup2, SYS_dup3 and SYS_close_range; as the kernel returns. */
+/* SYS_close, SYS_dup2, SYS_dup3, SYS_close_range, SYS_setsockopt; as the kernel
+ * returns. */
 long wf_close_syscall(long nr, const long *args);
 
 /*

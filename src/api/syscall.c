@@ -123,6 +123,7 @@ static long dispatch(long nr, const long *a)
 	case SYS_close_range:
 	case SYS_dup2:
 	case SYS_dup3:
+	case SYS_setsockopt:
 		return wf_close_syscall(nr, a);
 	case SYS_execve:
 	case SYS_execveat:

@@ -6,23 +6,21 @@
  *     has to have used most of that time.
  * T2. Who has run for long without a switch does not compute for sure: a server
  *     whose clients answer at once finds the next request each time it asks.
- *     So a thread that is not known to compute is asked to give way at its next
- *     call, and taken for one that computes, and signalled, only if it has
- *     used CPU time since and made none. Who has answered before is given a
- *     tick for that; who has not is taken for one that computes at once, the
- *     next three times.
+ *     So a thread that is not known to be deaf is asked to give way at its next
+ *     call, and signalled only if it has used CPU time since and made none: it
+ *     is deaf then, and signalled at once from then on, until it has made calls
+ *     between stops for seven times. Where the last who was asked has answered,
+ *     this one is given a tick for that.
  *
  * Rejected: signals for all. A server of 16 busy connections made a quarter
- * less requests: whose requests were answered at once was put behind others as
- * one that computes, and its client, with which it had shared a CPU, moved
- * away.
+ * less requests. Rejected: to take only those that are deaf for threads that
+ * compute. Others that never block kept who wakes waiting for a turn of each.
  */
 #include "boot/stop.h"
 
 #include "boot/rescue.h"
 #include "boot/tick.h"
 #include "os/clock.h"
-#include "sched/queue.h"
 #include "signal/preempt.h"
 
 enum {
@@ -63,17 +61,19 @@ static void send_signal(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
 /* T2: asked before, and has made no call since. */
 static bool goes_on(const struct wf_vp_watch *w, const struct wf_thread *t)
 {
-	return w->gently_asked == t &&
+	return t != NULL && w->gently_asked == t &&
 	       (wf_load_relaxed(&t->exit_work) & WF_WORK_RESCHED) != 0;
 }
 
 static void ask_gently(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 {
-	if (goes_on(&vp->watch, t))
+	struct wf_vp_watch *w = &vp->watch;
+
+	if (goes_on(w, t))
 		return; /* it still has time */
-	vp->watch.gently_asked = t;
-	vp->watch.gently_ns = now_ns;
-	vp->watch.gently_cpu_ns = wf_stop_cpu_of(vp->carrier);
+	w->gently_asked = t;
+	w->gently_ns = now_ns;
+	w->gently_cpu_ns = wf_stop_cpu_of(vp->carrier);
 	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
 }
 
@@ -81,28 +81,32 @@ void wf_stop(struct wf_vp *vp, struct wf_thread *t, uint64_t switches,
 	     enum wf_resched why, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
-	bool is_gentle = why != WF_RESCHED_REALTIME && t->rt_priority == 0 &&
-			 !wf_thread_is_hog(t);
+	bool is_new = wf_load_relaxed(&vp->asked_switches) != switches ||
+		      w->first_asked_ns == 0;
+	bool is_urgent = why == WF_RESCHED_REALTIME || t->rt_priority != 0;
 
 	w->charge_ns = 0;
-	if (wf_load_relaxed(&vp->asked_switches) != switches ||
-	    w->first_asked_ns == 0) {
+	if (is_new) {
 		w->first_asked_ns = now_ns;
+		w->is_deaf = wf_thread_is_deaf(t);
 		wf_store_relaxed(&vp->carrier->has_refused, false);
 	}
 	wf_vp_ask(vp, why, switches);
-	if (is_gentle)
+	if (!is_urgent && !w->is_deaf) {
 		ask_gently(vp, t, now_ns);
-	else
-		send_signal(vp, now_ns, wf_stop_cpu_of(vp->carrier));
+		return;
+	}
+	w->gently_asked = NULL;
+	if (!is_urgent) /* to see whether it makes calls */
+		atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
+	send_signal(vp, now_ns, wf_stop_cpu_of(vp->carrier));
 }
 
 /* T2. True if it is to be looked at again soon. */
 static bool retry_gently(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
-	int64_t time_ns = wf_thread_has_answered(t) ? TICK_NS :
-						      WF_TICK_RETRY_NS;
+	int64_t time_ns = w->has_answered ? TICK_NS : WF_TICK_RETRY_NS;
 	int64_t elapsed = now_ns - w->gently_ns, cpu;
 
 	if (elapsed < time_ns / 2)
@@ -111,22 +115,33 @@ static bool retry_gently(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	if (!wf_stop_is_computing(vp->carrier, cpu - w->gently_cpu_ns, elapsed))
 		return false;
 	w->gently_asked = NULL;
-	wf_thread_goes_on(t);
-	if (wf_vp_asked(vp) == WF_RESCHED_NONE ||
-	    wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) == 0)
-		return false; /* for nobody */
+	w->has_answered = false;
+	w->is_deaf = true;
+	wf_thread_set_deaf(t);
+	if (wf_vp_asked(vp) == WF_RESCHED_NONE)
+		return false; /* the next time */
 	send_signal(vp, now_ns, cpu);
 	return true;
 }
 
+/* Has who was asked gently made a call since? */
+static void see_answer(struct wf_vp_watch *w)
+{
+	if (w->gently_asked == NULL || goes_on(w, w->gently_asked))
+		return;
+	w->gently_asked = NULL;
+	w->has_answered = true;
+}
+
 static bool retry(struct wf_vp *vp, int64_t now_ns)
 {
-	const struct wf_vp_watch *w = &vp->watch;
+	struct wf_vp_watch *w = &vp->watch;
 	struct wf_thread *t = wf_load_acquire(&vp->cur);
 	struct wf_carrier *c = vp->carrier;
 	int64_t elapsed = now_ns - w->asked_ns, cpu;
 
-	if (t != NULL && goes_on(w, t) && !wf_thread_is_hog(t))
+	see_answer(w);
+	if (goes_on(w, t))
 		return retry_gently(vp, t, now_ns);
 	if (wf_vp_asked(vp) == WF_RESCHED_NONE || t == NULL)
 		return false;

@@ -59,15 +59,19 @@ struct sending {
 	bool is_full;	     /* as far as copies fit */
 };
 
-/* The next bytes of the file; 0 if to read them may take long. */
+static bool is_same(const struct sending *s)
+{
+	return wf_descriptor_uses(s->to) == s->uses;
+}
+
+/* The next bytes of the file; 0 at its end, -Exxx: none without waiting. */
 static long read_next(const struct sending *s, char *buf, size_t bytes,
 		      off_t at)
 {
 	size_t left = s->bytes - s->done;
 	struct iovec iov = { buf, bytes < left ? bytes : left };
-	long n = wf_sys(SYS_preadv2, s->from, &iov, 1, at, 0L, RWF_NOWAIT);
 
-	return n > 0 ? n : 0;
+	return wf_sys(SYS_preadv2, s->from, &iov, 1, at, 0L, RWF_NOWAIT);
 }
 
 /* Where the next bytes are, or -Exxx. */
@@ -96,10 +100,11 @@ static void fill(struct sending *s)
 	long n = 1;
 
 	s->is_full = true;
-	while (buf != NULL && at >= 0 && n > 0 && s->done < s->bytes &&
-	       wf_descriptor_uses(s->to) == s->uses &&
+	while (buf != NULL && at >= 0 && s->done < s->bytes && is_same(s) &&
 	       !wf_io_has_error(s->to)) {
 		n = read_next(s, buf, PIECE, at);
+		if (n == 0)
+			s->bytes = s->done; /* the end */
 		if (n > 0)
 			n = wf_sys(SYS_sendto, s->to, buf, n,
 				   MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
@@ -114,7 +119,19 @@ static void fill(struct sending *s)
 		wf_os_release(buf, PIECE);
 }
 
-/* 0, 1: it has waited, or why it is not waited for any more. */
+/* Is there nothing to wait for: the end of the file, or one that is none? */
+static bool is_over(struct sending *s)
+{
+	off_t at = position_of(s);
+	char next;
+	long n = at < 0 ? at : read_next(s, &next, 1, at);
+
+	if (n == 0)
+		s->bytes = s->done;
+	return n == 0 || n == -EBADF || n == -EISDIR || n == -EFAULT;
+}
+
+/* 0: there is room, 1: so, after a wait, or why it is not waited any more. */
 static int wait_writable(struct sending *s)
 {
 	const int64_t patience_ns = 10 * WF_NS_PER_MS;
@@ -123,19 +140,21 @@ static int wait_writable(struct sending *s)
 	int64_t until = wf_os_now() + patience_ns;
 	int n;
 
-	if (wf_sys(SYS_poll, &now, 1, 0) > 0)
+	if (wf_sys(SYS_poll, &now, 1, 0) > 0 || is_over(s))
 		return 0;
 	if (s->is_full || until > s->deadline_ns)
 		until = s->deadline_ns;
 	n = wf_io_run_part(&ready, until, s->done == 0, &s->nr_handlers);
+	/* A handler with SA_RESTART, and no limit but this one. */
+	if (n == -EINTR && s->done == 0 && s->deadline_ns == WF_FOREVER &&
+	    !wf_self->interrupted)
+		return -EAGAIN;
 	return n < 0 ? n : 1;
 }
 
 /* What a sender that waits is told: an error, but not after a part. */
 static int after_wait(const struct sending *s)
 {
-	if (wf_descriptor_uses(s->to) != s->uses)
-		return -EBADF;
 	if (!wf_io_has_error(s->to))
 		return 0;
 	return s->done > 0 ? -EPIPE : -wf_descriptor_option(s->to, SO_ERROR, 0);
@@ -156,6 +175,8 @@ static int make_room(struct sending *s)
 	if (n < 0)
 		return n;
 	s->is_full = false;
+	if (!is_same(s))
+		return -EBADF;
 	return n == 1 ? after_wait(s) : 0;
 }
 

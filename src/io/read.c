@@ -142,10 +142,14 @@ static bool is_plain(int fd, int flags)
 	       wf_receive_may_wait(fd, flags);
 }
 
-/* A ring takes MSG_WAITALL for several messages of some sockets. */
+/*
+ * A ring takes MSG_WAITALL for several messages of some sockets, and for more
+ * than came with descriptors of others.
+ */
 static bool waits_for_one(int fd, int flags)
 {
-	return (flags & MSG_WAITALL) != 0 && !wf_descriptor_is_byte_stream(fd);
+	return (flags & MSG_WAITALL) != 0 &&
+	       (!wf_descriptor_is_byte_stream(fd) || wf_descriptor_is_unix(fd));
 }
 
 /*

@@ -43,7 +43,8 @@ struct wf_request wf_receive_later(int fd, void *buf, size_t bytes, int flags)
 long wf_receive_part(int fd, void *buf, size_t bytes, int flags,
 		     bool *ret_is_end)
 {
-	struct iovec iov = { buf, bytes };
+	struct iovec iov = { buf, bytes < WF_IO_MOST_BYTES ? bytes :
+							     WF_IO_MOST_BYTES };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	long n = wf_sys(SYS_recvmsg, fd, &msg, flags | MSG_DONTWAIT);
 

@@ -158,7 +158,6 @@ WF_REAL(int, pselect,
 WF_REAL(int, close, (int))
 WF_REAL(int, dup2, (int, int))
 WF_REAL(int, dup3, (int, int, int))
-WF_REAL(int, setsockopt, (int, int, int, const void *, socklen_t))
 
 /* Children. */
 WF_REAL(pid_t, wait4, (pid_t, int *, int, struct rusage *))

@@ -117,10 +117,8 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 		    t->kind == WF_THREAD_MULTIPLEXED) {
 			enum wf_resched why = wf_vp_asked(t->vp);
 
-			if (why != WF_RESCHED_NONE) {
-				wf_thread_answer(t);
+			if (why != WF_RESCHED_NONE)
 				wf_switch_yield(t, why);
-			}
 		}
 		if (take_work(t, WF_WORK_SIGNAL | WF_WORK_CANCEL) &&
 		    wf_runtime_signal_work != NULL)

@@ -85,15 +85,13 @@ struct wf_context {
  * is so what was so, the last time, the one before and that before it: who has
  * computed for long after a wake is likely to do so again. A tick in which
  * others ran, too, makes one a suspect; the second since it blocked says so.
- * Who has given way at a call, unsignalled, is likely to do so again, as is who
- * has gone on: that is believed for some times.
+ * One that does not give way by itself when it is asked is deaf, for some times.
  */
 enum wf_hog {
 	WF_HOG_IS = 1,
 	WF_HOG_WAS = 2 | 4 | 8,
 	WF_HOG_SUSPECT = 16,
-	WF_HOG_ANSWERS = 32,
-	WF_HOG_GOES_ON = 64, /* one of up to three */
+	WF_HOG_DEAF = 32, /* one of up to seven */
 };
 
 /*
@@ -216,41 +214,26 @@ static inline void wf_thread_set_hog(struct wf_thread *t)
 	t->hog |= WF_HOG_IS;
 }
 
-/* So; it was asked to give way, and has made no call. */
-static inline void wf_thread_goes_on(struct wf_thread *t)
+/* As wf_thread_set_hog. */
+static inline void wf_thread_suspect(struct wf_thread *t)
 {
-	t->hog = (uint8_t)(t->hog & ~WF_HOG_ANSWERS) | WF_HOG_IS |
-		 3 * WF_HOG_GOES_ON;
+	t->hog |= (t->hog & WF_HOG_SUSPECT) != 0 ? WF_HOG_IS : WF_HOG_SUSPECT;
 }
 
-/* Need it not be asked? */
-static inline bool wf_thread_is_known_to_go_on(struct wf_thread *t)
+/* The same: the next times it is to be signalled at once. */
+static inline void wf_thread_set_deaf(struct wf_thread *t)
 {
-	if (t->hog < WF_HOG_GOES_ON || wf_thread_is_hog(t))
+	t->hog |= 7 * WF_HOG_DEAF;
+}
+
+/* Is this one of those times? They are counted where it has made calls. */
+static inline bool wf_thread_is_deaf(struct wf_thread *t)
+{
+	if (t->hog < WF_HOG_DEAF)
 		return false;
-	t->hog -= WF_HOG_GOES_ON;
+	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_RESCHED) == 0)
+		t->hog -= WF_HOG_DEAF;
 	return true;
-}
-
-/* As wf_thread_set_hog. Was it a suspect before? */
-static inline bool wf_thread_suspect(struct wf_thread *t)
-{
-	bool was = (t->hog & WF_HOG_SUSPECT) != 0;
-
-	t->hog |= WF_HOG_SUSPECT;
-	return was;
-}
-
-/* It, when it gives way at a call. */
-static inline void wf_thread_answer(struct wf_thread *t)
-{
-	if (!wf_thread_is_hog(t))
-		t->hog |= WF_HOG_ANSWERS;
-}
-
-static inline bool wf_thread_has_answered(const struct wf_thread *t)
-{
-	return (t->hog & WF_HOG_ANSWERS) != 0;
 }
 
 /* It ran for long, if not as long as one that computes, and waits again. */
@@ -262,7 +245,7 @@ static inline void wf_thread_has_run_long(struct wf_thread *t)
 static inline void wf_thread_end_stay(struct wf_thread *t)
 {
 	t->hog = ((uint8_t)(t->hog << 1) & WF_HOG_WAS) |
-		 (t->hog & (WF_HOG_ANSWERS | 3 * WF_HOG_GOES_ON));
+		 (t->hog & 7 * WF_HOG_DEAF);
 }
 
 /* Is it somebody, and not off its stack for good? NULL is nobody. */

@@ -84,9 +84,11 @@ struct wf_vp_watch {
 					 * cpu_ns then */
 	int64_t first_asked_ns;		/* the first time in this stay */
 	/* Who is to give way at its next call, since when, and the carrier's
-	 * CPU time then (boot/stop.c, T2). */
+	 * CPU time then; whether the last has (boot/stop.c, T2). */
 	const struct wf_thread *gently_asked;
 	int64_t gently_ns, gently_cpu_ns;
+	bool has_answered;
+	bool is_deaf;		/* who was asked since the same switch */
 	uint64_t seen_switches; /* by who looks for arrivals */
 	int64_t seen_ns;	/* when it saw them first */
 	int64_t slice_cpu_ns;	/* cpu_ns up to which slices are charged */

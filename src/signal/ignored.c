@@ -47,7 +47,9 @@ uint64_t wf_ignored_begin(void)
 void wf_ignored_end(void)
 {
 	wf_mutex_lock(&mutex);
-	nr_begun--;
+	/* Or it has begun in a parent of this process. */
+	if (nr_begun > 0)
+		nr_begun--;
 	for (int i = 0; i < NR && nr_begun == 0; i++)
 		change(signals[i], &before[i], NULL);
 	wf_mutex_unlock(&mutex);

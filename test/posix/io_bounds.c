@@ -27,7 +27,7 @@ static void *do_later(void *arg)
 {
 	void (*what)(void) = (void (*)(void))(uintptr_t)arg;
 
-	sleep_ms(50);
+	sleep_ms(100);
 	what();
 	return NULL;
 }
@@ -88,14 +88,14 @@ TEST(select_for_urgent_data)
 static void send_signal_then_byte(void)
 {
 	send_signal();
-	sleep_ms(50);
+	sleep_ms(200);
 	CHECK_EQ(write(pair[1], "x", 1), 1);
 }
 
 /* Blocked by the call's mask, it comes after the call. */
 TEST(signal_that_the_mask_blocks)
 {
-	struct timespec limit = { 0, 200 * NS_PER_MS };
+	struct timespec limit = { 0, 700 * NS_PER_MS };
 	struct pollfd p;
 	sigset_t all;
 
@@ -119,6 +119,7 @@ TEST(negative_limits)
 	const struct timeval none = { -1, 0 };
 	char c;
 
+	have_threads();
 	make_pair(SOCK_STREAM);
 	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &none,
 			    sizeof(none)),
@@ -166,6 +167,7 @@ TEST(credentials_of_a_part)
 		.msg_controllen = sizeof(control),
 	};
 
+	have_threads();
 	make_pair(SOCK_STREAM);
 	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)),
 		 0);
@@ -258,6 +260,7 @@ TEST(connect_that_has_begun)
 	const struct timeval limit = { 0, 100000 };
 	int connecting;
 
+	have_threads();
 	listener = loopback_socket(SOCK_STREAM);
 	CHECK_EQ(listen(listener, 0), 0);
 	connect_to_it(inet_socket(SOCK_STREAM));
@@ -298,6 +301,7 @@ TEST(sendfile_to_oneself)
 {
 	off_t at = 1000;
 
+	have_threads();
 	make_contents();
 	make_pair(SOCK_STREAM);
 	CHECK_EQ(sendfile(pair[1], fd, NULL, FILE_BYTES), FILE_BYTES);
@@ -306,6 +310,42 @@ TEST(sendfile_to_oneself)
 	CHECK_EQ(sendfile(pair[1], fd, &at, FILE_BYTES), FILE_BYTES - 1000);
 	CHECK_EQ(at, FILE_BYTES);
 	receive_contents(1000, FILE_BYTES - 1000);
+}
+
+/* More than there is, to a socket that is not empty or is full. */
+TEST(sendfile_at_the_end)
+{
+	off_t at = 1000;
+
+	have_threads();
+	make_contents();
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(sendfile(pair[1], fd, NULL, 1 << 30), FILE_BYTES);
+	while (send(pair[1], contents, FILE_BYTES, MSG_DONTWAIT) > 0)
+		continue;
+	CHECK_EQ(sendfile(pair[1], fd, NULL, 1 << 30), 0);
+	CHECK_ERRNO(sendfile(pair[1], -1, &at, 1000), EBADF);
+	receive_contents(0, FILE_BYTES);
+}
+
+static void send_signal_then_receive(void)
+{
+	send_signal();
+	sleep_ms(200);
+	while (recv(pair[1], received, FILE_BYTES, MSG_DONTWAIT) > 0)
+		continue;
+}
+
+TEST(sendfile_goes_on_after_a_handler)
+{
+	handle(SIGUSR1, on_signal, SA_RESTART);
+	make_contents();
+	make_pair(SOCK_STREAM);
+	while (send(pair[0], contents, FILE_BYTES, MSG_DONTWAIT) > 0)
+		continue;
+	later(send_signal_then_receive);
+	CHECK_EQ(sendfile(pair[0], fd, NULL, 1000), 1000);
+	CHECK_EQ(nr_handled, 1);
 }
 
 static void close_peer(void)

@@ -25,40 +25,82 @@ static void pass_ticks(int nr)
 		machine_pass_tick();
 }
 
-/* T2: it makes calls which find at once what they ask for. */
-static void test_who_gives_way_is_no_hog(void **state)
+/* T2: its calls find at once what they ask for. */
+static void test_who_gives_way_is_not_signalled(void **state)
 {
 	struct wf_vp *vp = one_vp();
 	struct wf_thread *t = machine_thread(), *other = machine_thread();
+	int64_t used, others;
 
 	machine_run(vp, t);
-	for (int i = 0; i < 10; i++) {
-		pass_ticks(1);
-		assert_true(machine_call(vp)); /* for nobody */
-		assert_ptr_equal(wf_load_relaxed(&vp->cur), t);
-	}
 	machine_queue(vp, other);
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < 400; i++) {
 		pass_ticks(1);
-		assert_true(machine_call(vp));
-		assert_ptr_equal(wf_load_relaxed(&vp->cur),
-				 i % 2 == 0 ? other : t);
-		assert_false(machine_call(vp));
+		machine_call(vp);
+		wf_stop_retry(machine.now_ns);
 	}
-	assert_false(wf_thread_is_hog(t));
-	assert_false(wf_thread_is_hog(other));
+	used = machine_used(t);
+	others = machine_used(other);
+	assert_in_range(used, others - 8LL * TICK, others + 8LL * TICK);
 	assert_int_equal(machine.nr_signals, 0);
 }
 
-/* T2: who has answered has a tick's time, and is signalled then. */
-static void test_who_answers_no_more(void **state)
+/* Nobody waits: nobody is asked. */
+static void test_who_computes_alone_is_left_alone(void **state)
 {
 	struct wf_vp *vp = one_vp();
 	struct wf_thread *t = machine_thread();
 
 	machine_run(vp, t);
+	pass_ticks(10);
+	assert_true(wf_thread_is_hog(t));
+	assert_int_equal(machine.nr_signals, 0);
+	assert_int_equal(wf_load_relaxed(&t->exit_work), 0);
+}
+
+/* t runs, and is asked to give way to another. */
+static struct wf_thread *run_asked(struct wf_vp *vp)
+{
+	struct wf_thread *t = machine_thread();
+
+	machine_run(vp, t);
 	machine_queue(vp, machine_thread());
-	wf_thread_answer(t);
+	pass_ticks(1);
+	assert_int_equal(machine.nr_signals, 0);
+	assert_int_equal(wf_load_relaxed(&t->exit_work), WF_WORK_RESCHED);
+	return t;
+}
+
+/* T2: who makes no call is deaf, and is signalled the next times. */
+static void test_who_goes_on_is_signalled(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *t = run_asked(vp);
+
+	assert_true(wf_stop_retry(machine.now_ns)); /* soon again */
+	machine_pass(WF_TICK_RETRY_NS);
+	assert_true(wf_stop_retry(machine.now_ns));
+	assert_int_equal(machine.nr_signals, 1);
+	assert_true(machine_switch(vp));
+	for (int i = 0; i < 20; i++)
+		assert_true(wf_thread_is_deaf(t));
+	/* It has made calls. */
+	wf_store_relaxed(&t->exit_work, 0);
+	for (int i = 0; i < 7; i++)
+		assert_true(wf_thread_is_deaf(t));
+	assert_false(wf_thread_is_deaf(t));
+}
+
+/* T2: where the last has answered, there is a tick's time. */
+static void test_time_after_an_answer(void **state)
+{
+	struct wf_vp *vp = one_vp();
+
+	run_asked(vp);
+	assert_true(machine_call(vp));
+	assert_false(wf_stop_retry(machine.now_ns));
+	machine_block(vp);
+	machine_queue(vp, machine_thread());
 	pass_ticks(1);
 	assert_false(wf_stop_retry(machine.now_ns));
 	machine_pass(WF_TICK_RETRY_NS);
@@ -67,14 +109,22 @@ static void test_who_answers_no_more(void **state)
 	machine_pass_idle(2 * TICK);
 	machine.is_runnable = false;
 	assert_false(wf_stop_retry(machine.now_ns));
-	assert_false(wf_thread_is_hog(t));
+	assert_int_equal(machine.nr_signals, 0);
 	machine.is_runnable = true;
 	machine_pass(TICK);
 	assert_true(wf_stop_retry(machine.now_ns));
-	assert_true(wf_thread_is_hog(t));
-	assert_false(wf_thread_has_answered(t));
 	assert_int_equal(machine.nr_signals, 1);
-	assert_true(machine_switch(vp));
+}
+
+/* Who gives way to a real-time thread is signalled in any case. */
+static void test_real_time_is_urgent(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *t = run_asked(vp);
+
+	wf_stop(vp, t, wf_load_relaxed(&vp->counters.switches),
+		WF_RESCHED_REALTIME, machine.now_ns);
+	assert_int_equal(machine.nr_signals, 1);
 }
 
 /* T1 */
@@ -161,36 +211,18 @@ static void test_no_retry_without_refusal(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* T2: known to compute, the next three times. */
-static void test_who_goes_on_is_known(void **state)
-{
-	struct wf_vp *vp = one_vp();
-	struct wf_thread *t = machine_thread();
-
-	machine_run(vp, t);
-	pass_ticks(1);
-	assert_false(wf_thread_is_hog(t));
-	pass_ticks(1);
-	for (int i = 0; i < 4; i++) {
-		assert_true(wf_thread_is_hog(t));
-		/* It has waited. */
-		wf_thread_end_stay(t);
-		wf_store_relaxed(&t->exit_work, 0);
-		pass_ticks(1);
-	}
-	assert_false(wf_thread_is_hog(t));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new_sleeper_is_not_disturbed),
 		cmocka_unit_test(test_no_retry_without_refusal),
+		cmocka_unit_test(test_real_time_is_urgent),
 		cmocka_unit_test(test_retry_after_refusals),
 		cmocka_unit_test(test_system_calls_are_not_disturbed),
-		cmocka_unit_test(test_who_answers_no_more),
-		cmocka_unit_test(test_who_gives_way_is_no_hog),
-		cmocka_unit_test(test_who_goes_on_is_known),
+		cmocka_unit_test(test_time_after_an_answer),
+		cmocka_unit_test(test_who_computes_alone_is_left_alone),
+		cmocka_unit_test(test_who_gives_way_is_not_signalled),
+		cmocka_unit_test(test_who_goes_on_is_signalled),
 		cmocka_unit_test(test_without_proc),
 	};
 

@@ -70,6 +70,7 @@ struct wf_thread *machine_hog(void)
 	struct wf_thread *t = machine_thread();
 
 	t->hog = WF_HOG_IS;
+	wf_thread_set_deaf(t);
 	return t;
 }
 
@@ -145,11 +146,9 @@ bool machine_call(struct wf_vp *vp)
 	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_RESCHED) == 0)
 		return false;
 	wf_store_relaxed(&t->exit_work, 0);
-	if (why == WF_RESCHED_NONE)
-		return false;
-	wf_thread_answer(t);
-	give_way(vp, t, why);
-	return true;
+	if (why != WF_RESCHED_NONE)
+		give_way(vp, t, why);
+	return why != WF_RESCHED_NONE;
 }
 
 bool machine_switch(struct wf_vp *vp)
@@ -167,7 +166,7 @@ bool machine_switch(struct wf_vp *vp)
 
 void machine_block(struct wf_vp *vp)
 {
-	wf_load_relaxed(&vp->cur)->hog = false;
+	wf_thread_end_stay(wf_load_relaxed(&vp->cur));
 	make_current(vp, wf_queue_pick(vp));
 }
 

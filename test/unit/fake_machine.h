@@ -33,7 +33,7 @@ extern struct machine machine;
 void machine_init(uint32_t nr_vps);
 struct wf_vp *machine_vp(uint32_t i);
 struct wf_thread *machine_thread(void);
-/* A thread that is known to compute. */
+/* A thread that is known to compute, and to make no calls. */
 struct wf_thread *machine_hog(void);
 
 void machine_run(struct wf_vp *vp, struct wf_thread *t);
