@@ -9,12 +9,13 @@
  *     So a thread that is not known to be deaf is asked to give way at its next
  *     call, and signalled only if it has used CPU time since and made none: it
  *     is deaf then, and signalled at once from then on, until it has made calls
- *     between stops for seven times. Where the last who was asked has answered,
+ *     between stops for three times. Where the last who was asked has answered,
  *     this one is given a tick for that.
  *
- * Rejected: signals for all. A server of 16 busy connections made a quarter
- * less requests. Rejected: to take only those that are deaf for threads that
- * compute. Others that never block kept who wakes waiting for a turn of each.
+ * Rejected: signals for all, and ring B at once. A server of 16 busy
+ * connections made a quarter less requests. Rejected: to take only the deaf for
+ * threads that compute. Others that never block kept who wakes waiting for a
+ * turn of each.
  */
 #include "boot/stop.h"
 
@@ -118,6 +119,7 @@ static bool retry_gently(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	w->has_answered = false;
 	w->is_deaf = true;
 	wf_thread_set_deaf(t);
+	wf_thread_set_hog(t);
 	if (wf_vp_asked(vp) == WF_RESCHED_NONE)
 		return false; /* the next time */
 	send_signal(vp, now_ns, cpu);

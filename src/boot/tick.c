@@ -6,11 +6,14 @@
  *     rest away. What is owed stays when B is empty: its threads may be on
  *     their way to another VP or back, and would else be owed nothing
  *     anywhere. For the same reason a VP that owes a whole tick keeps them.
- * K4. Who has had most of a tick without a switch computes, and its place is
- *     in ring B. So does who is found running at the end of two busy ticks
- *     between which it has not blocked, though others ran before it: one that
- *     comes each time right behind a sleeper would else stay in ring I for
- *     ever, and have half of the VP.
+ * K4. Who has had most of a tick without a switch computes, if it is known to
+ *     make no calls, and its place is in ring B. So does who is found running
+ *     at the end of two busy ticks between which it has not blocked, though
+ *     others ran before it: one that comes each time right behind a sleeper
+ *     would else stay in ring I for ever, and have half of the VP. Another may
+ *     be a server whose clients answer at once, which finds the next request
+ *     each time it asks: it gives way when others wait (T2 in boot/stop.c),
+ *     and computes for sure if it has not blocked for four such ticks.
  *
  * Rejected: plain round robin (a thread that sleeps 1 ms among six hogs wakes
  * after 64 ms); virtual run time (a clock read per switch, and no better).
@@ -48,6 +51,7 @@ struct view {
 	struct wf_thread *t; /* running */
 	int64_t passed_ns;   /* since the last look */
 	bool is_full;	     /* charged with a whole tick */
+	bool is_long;	     /* and t has had most of it: K4 */
 	int32_t waiting_i, waiting_b;
 	uint64_t switches; /* at which t was running */
 };
@@ -77,6 +81,21 @@ static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 	else if (used > 0 && used < LOST_NS)
 		t->slice_us += (uint32_t)(used / WF_NS_PER_US) + 1;
 	w->slice_cpu_ns = cpu_ns;
+}
+
+/* K4 */
+static bool has_run_long(struct wf_thread *t, uint64_t nr_switches)
+{
+	bool is_known = wf_thread_was_deaf(t);
+	uint32_t nr_before;
+
+	if (nr_switches > FEW_SWITCHES)
+		return false;
+	nr_before = wf_thread_suspect(t);
+	if (nr_before >= (is_known ? 1 : WF_HOG_MOST) ||
+	    (is_known && nr_switches <= 1))
+		wf_thread_set_hog(t);
+	return nr_before > 0 || nr_switches <= 1;
 }
 
 /*
@@ -115,12 +134,8 @@ static bool charge(struct view *v, int64_t now_ns)
 	v->is_full = w->charge_ns * 100 >= TICK_NS * FULL_PERCENT;
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)
 		return false;
-	if (v->is_full && v->t->rt_priority == 0) {
-		if (is_same)
-			wf_thread_set_hog(v->t);
-		else if (nr_switches <= FEW_SWITCHES)
-			wf_thread_suspect(v->t);
-	}
+	v->is_long = v->is_full && v->t->rt_priority == 0 &&
+		     has_run_long(v->t, nr_switches);
 	return true;
 }
 
@@ -216,7 +231,7 @@ static enum wf_resched decide(const struct view *v, int32_t balance)
 			wf_store_relaxed(&v->vp->turn_b, true);
 			return WF_RESCHED_SLICE;
 		}
-		return wf_thread_is_hog(v->t) &&
+		return (v->is_long || wf_thread_is_hog(v->t)) &&
 				       v->waiting_i + v->waiting_b > 0 ?
 			       WF_RESCHED_SLICE :
 			       WF_RESCHED_NONE;

@@ -83,15 +83,16 @@ struct wf_context {
 /*
  * Threads that compute, as the monitor's tick sees them. Blocking makes what
  * is so what was so, the last time, the one before and that before it: who has
- * computed for long after a wake is likely to do so again. A tick in which
- * others ran, too, makes one a suspect; the second since it blocked says so.
- * One that does not give way by itself when it is asked is deaf, for some times.
+ * computed for long after a wake is likely to do so again. Full ticks since it
+ * blocked make one a suspect, and at last say so. One that does not give way by
+ * itself when it is asked is deaf, for some times (boot/stop.c).
  */
 enum wf_hog {
 	WF_HOG_IS = 1,
 	WF_HOG_WAS = 2 | 4 | 8,
-	WF_HOG_SUSPECT = 16,
-	WF_HOG_DEAF = 32, /* one of up to seven */
+	WF_HOG_SUSPECT = 16, /* one of up to three */
+	WF_HOG_DEAF = 64,    /* so */
+	WF_HOG_MOST = 3,
 };
 
 /*
@@ -214,22 +215,31 @@ static inline void wf_thread_set_hog(struct wf_thread *t)
 	t->hog |= WF_HOG_IS;
 }
 
-/* As wf_thread_set_hog. */
-static inline void wf_thread_suspect(struct wf_thread *t)
+/* As wf_thread_set_hog. How often was it a suspect before, up to three? */
+static inline uint32_t wf_thread_suspect(struct wf_thread *t)
 {
-	t->hog |= (t->hog & WF_HOG_SUSPECT) != 0 ? WF_HOG_IS : WF_HOG_SUSPECT;
+	uint32_t nr = t->hog / WF_HOG_SUSPECT & WF_HOG_MOST;
+
+	if (nr < WF_HOG_MOST)
+		t->hog += WF_HOG_SUSPECT;
+	return nr;
 }
 
 /* The same: the next times it is to be signalled at once. */
 static inline void wf_thread_set_deaf(struct wf_thread *t)
 {
-	t->hog |= 7 * WF_HOG_DEAF;
+	t->hog |= WF_HOG_MOST * WF_HOG_DEAF;
+}
+
+static inline bool wf_thread_was_deaf(const struct wf_thread *t)
+{
+	return t->hog >= WF_HOG_DEAF;
 }
 
 /* Is this one of those times? They are counted where it has made calls. */
 static inline bool wf_thread_is_deaf(struct wf_thread *t)
 {
-	if (t->hog < WF_HOG_DEAF)
+	if (!wf_thread_was_deaf(t))
 		return false;
 	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_RESCHED) == 0)
 		t->hog -= WF_HOG_DEAF;
@@ -245,7 +255,7 @@ static inline void wf_thread_has_run_long(struct wf_thread *t)
 static inline void wf_thread_end_stay(struct wf_thread *t)
 {
 	t->hog = ((uint8_t)(t->hog << 1) & WF_HOG_WAS) |
-		 (t->hog & 7 * WF_HOG_DEAF);
+		 (t->hog & WF_HOG_MOST * WF_HOG_DEAF);
 }
 
 /* Is it somebody, and not off its stack for good? NULL is nobody. */

@@ -86,7 +86,7 @@ static void test_who_goes_on_is_signalled(void **state)
 		assert_true(wf_thread_is_deaf(t));
 	/* It has made calls. */
 	wf_store_relaxed(&t->exit_work, 0);
-	for (int i = 0; i < 7; i++)
+	for (uint32_t i = 0; i < WF_HOG_MOST; i++)
 		assert_true(wf_thread_is_deaf(t));
 	assert_false(wf_thread_is_deaf(t));
 }

@@ -41,6 +41,7 @@ static void test_who_computes_is_a_hog(void **state)
 	struct wf_vp *vp = one_vp();
 	struct wf_thread *t = machine_thread();
 
+	wf_thread_set_deaf(t);
 	machine_run(vp, t);
 	machine_pass(TICK * 69 / 100);
 	machine_pass_idle(TICK * 31 / 100);
@@ -51,6 +52,23 @@ static void test_who_computes_is_a_hog(void **state)
 	machine_pass_idle(TICK * 90 / 100);
 	machine_tick();
 	assert_true(wf_thread_is_hog(t));
+}
+
+/* K4: it may be one that makes calls. */
+static void test_unknown_becomes_a_hog(void **state)
+{
+	struct wf_vp *vp = one_vp();
+	struct wf_thread *t = machine_thread();
+
+	machine_run(vp, t);
+	pass_ticks(3);
+	assert_false(wf_thread_is_hog(t));
+	wf_thread_end_stay(t);
+	pass_ticks(3);
+	assert_false(wf_thread_is_hog(t));
+	pass_ticks(1);
+	assert_true(wf_thread_is_hog(t));
+	assert_int_equal(machine.nr_signals, 0);
 }
 
 static void test_who_switches_often_is_no_hog(void **state)
@@ -386,6 +404,7 @@ static void test_waits_end_when_nothing_waits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unknown_becomes_a_hog),
 		cmocka_unit_test(test_who_computes_is_a_hog),
 		cmocka_unit_test(test_who_switches_often_is_no_hog),
 		cmocka_unit_test(test_places),

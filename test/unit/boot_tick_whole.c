@@ -187,11 +187,13 @@ static void test_hog_behind_sleepers(void **state)
 
 	machine_init(1);
 	t = machine_thread();
+	wf_thread_set_deaf(t);
 	tick_behind_sleepers(machine_vp(0), t);
 	assert_false(wf_thread_is_hog(t));
 	tick_behind_sleepers(machine_vp(0), t);
 	assert_true(wf_thread_is_hog(t));
 	blocks = machine_thread();
+	wf_thread_set_deaf(blocks);
 	for (int i = 0; i < 8; i++) {
 		tick_behind_sleepers(machine_vp(0), blocks);
 		assert_false(wf_thread_is_hog(blocks));
