@@ -113,6 +113,10 @@ static bool retry_gently(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	if (elapsed < time_ns / 2)
 		return time_ns < TICK_NS;
 	cpu = wf_stop_cpu_of(vp->carrier);
+	if (cpu < w->gently_cpu_ns) { /* another carrier's: from now on */
+		w->gently_ns = now_ns;
+		w->gently_cpu_ns = cpu;
+	}
 	if (!wf_stop_is_computing(vp->carrier, cpu - w->gently_cpu_ns, elapsed))
 		return false;
 	w->gently_asked = NULL;

@@ -116,6 +116,30 @@ static void test_time_after_an_answer(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
+/* The VP has another carrier, which has used less CPU time. */
+static void test_time_on_another_carrier(void **state)
+{
+	struct wf_thread *t;
+	struct wf_vp *vp;
+
+	machine_init(2);
+	vp = machine_vp(0);
+	machine_run(vp, machine_thread());
+	machine_pass(100LL * TICK);
+	machine_run(machine_vp(1), machine_thread());
+	t = machine_thread();
+	machine_run(vp, t);
+	machine_queue(vp, machine_thread());
+	pass_ticks(1);
+	vp->carrier = machine_vp(1)->carrier;
+	for (int i = 0; i < 3; i++) {
+		machine_pass(TICK);
+		wf_stop_retry(machine.now_ns);
+	}
+	assert_true(wf_thread_was_deaf(t));
+	assert_int_equal(machine.nr_signals, 1);
+}
+
 /* Who gives way to a real-time thread is signalled in any case. */
 static void test_real_time_is_urgent(void **state)
 {
@@ -220,6 +244,7 @@ int main(void)
 		cmocka_unit_test(test_retry_after_refusals),
 		cmocka_unit_test(test_system_calls_are_not_disturbed),
 		cmocka_unit_test(test_time_after_an_answer),
+		cmocka_unit_test(test_time_on_another_carrier),
 		cmocka_unit_test(test_who_computes_alone_is_left_alone),
 		cmocka_unit_test(test_who_gives_way_is_not_signalled),
 		cmocka_unit_test(test_who_goes_on_is_signalled),
