@@ -97,12 +97,12 @@ static void fill(struct sending *s)
 	enum { PIECE = 64 * 1024 };
 	char *buf = wf_os_reserve(PIECE);
 	off_t at = position_of(s);
-	long n = 1;
 
 	s->is_full = true;
 	while (buf != NULL && at >= 0 && s->done < s->bytes && is_same(s) &&
 	       !wf_io_has_error(s->to)) {
-		n = read_next(s, buf, PIECE, at);
+		long n = read_next(s, buf, PIECE, at);
+
 		if (n == 0)
 			s->bytes = s->done; /* the end */
 		if (n > 0)
@@ -137,17 +137,16 @@ static int wait_writable(struct sending *s)
 	const int64_t patience_ns = 10 * WF_NS_PER_MS;
 	struct wf_request ready = wf_io_readiness(s->to, POLLOUT);
 	struct pollfd now = { s->to, POLLOUT, 0 };
-	int64_t until = wf_os_now() + patience_ns;
+	int64_t until;
 	int n;
 
 	if (wf_sys(SYS_poll, &now, 1, 0) > 0 || is_over(s))
 		return 0;
+	until = wf_os_now() + patience_ns;
 	if (s->is_full || until > s->deadline_ns)
 		until = s->deadline_ns;
 	n = wf_io_run_part(&ready, until, s->done == 0, &s->nr_handlers);
-	/* A handler with SA_RESTART, and no limit but this one. */
-	if (n == -EINTR && s->done == 0 && s->deadline_ns == WF_FOREVER &&
-	    !wf_self->interrupted)
+	if (wf_io_restarts(n, s->done == 0, s->deadline_ns))
 		return -EAGAIN;
 	return n < 0 ? n : 1;
 }

@@ -51,6 +51,16 @@ bool wf_io_is_cut_short(const struct wf_io_begun *b, size_t total, long n);
  */
 bool wf_io_has_error(int fd);
 
+/*
+ * A wait that has a limit of weft's own, and the call perhaps none, ended with
+ * n. Did a handler with SA_RESTART end it, after which the call goes on?
+ */
+static inline bool wf_io_restarts(int64_t n, bool is_first, int64_t deadline_ns)
+{
+	return n == -EINTR && is_first && deadline_ns == WF_FOREVER &&
+	       !wf_self->interrupted;
+}
+
 static inline int wf_io_outcome(int n)
 {
 	if (n == -ETIMEDOUT)

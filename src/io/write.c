@@ -94,9 +94,7 @@ static bool looks_again(const struct patience *p, long n, bool is_first,
 	if (n == -EAGAIN)
 		return !wf_io_is_over(p->deadline) &&
 		       (is_first || wf_self->nr_handlers == nr_handlers);
-	/* A handler with SA_RESTART, and no limit but its own. */
-	return n == -EINTR && is_first && p->deadline == WF_FOREVER &&
-	       !wf_self->interrupted;
+	return wf_io_restarts(n, is_first, p->deadline);
 }
 
 /*

@@ -136,7 +136,8 @@ static void send_rest(void)
 	CHECK_EQ(send(pair[1], "bc", 2, 0), 2);
 }
 
-TEST(all_beside_a_control_buffer)
+/* Three bytes, and what may come with them; *ret_bytes of that have come. */
+static ssize_t receive_with_control(size_t *ret_bytes)
 {
 	char data[3], control[64];
 	struct iovec iov = { data, sizeof(data) };
@@ -146,11 +147,20 @@ TEST(all_beside_a_control_buffer)
 		.msg_control = control,
 		.msg_controllen = sizeof(control),
 	};
+	ssize_t n = recvmsg(pair[0], &msg, MSG_WAITALL);
+
+	*ret_bytes = msg.msg_controllen;
+	return n;
+}
+
+TEST(all_beside_a_control_buffer)
+{
+	size_t bytes;
 
 	make_pair(SOCK_STREAM);
 	CHECK_EQ(send(pair[1], "a", 1, 0), 1);
 	later(send_rest);
-	CHECK_EQ(recvmsg(pair[0], &msg, MSG_WAITALL), 3);
+	CHECK_EQ(receive_with_control(&bytes), 3);
 }
 
 /* What came with the part is told. */
@@ -158,14 +168,7 @@ TEST(credentials_of_a_part)
 {
 	const struct timeval limit = { 0, 100000 };
 	const int on = 1;
-	char data[3], control[64];
-	struct iovec iov = { data, sizeof(data) };
-	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control),
-	};
+	size_t bytes;
 
 	have_threads();
 	make_pair(SOCK_STREAM);
@@ -175,8 +178,8 @@ TEST(credentials_of_a_part)
 			    sizeof(limit)),
 		 0);
 	CHECK_EQ(send(pair[1], "a", 1, 0), 1);
-	CHECK_EQ(recvmsg(pair[0], &msg, MSG_WAITALL), 1);
-	CHECK_EQ(msg.msg_controllen, CMSG_SPACE(sizeof(struct ucred)));
+	CHECK_EQ(receive_with_control(&bytes), 1);
+	CHECK_EQ(bytes, CMSG_SPACE(sizeof(struct ucred)));
 }
 
 static void send_around_mark(void)

@@ -22,13 +22,18 @@ static void reap(int sig, siginfo_t *info, void *context)
 	errno = saved_errno;
 }
 
-static void *run_commands(void *arg)
+static void change_mask(int how)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+	CHECK_EQ(pthread_sigmask(how, &set, NULL), 0);
+}
+
+static void *run_commands(void *arg)
+{
+	change_mask(SIG_UNBLOCK);
 	for (int i = 0; i < NR_COMMANDS; i++) {
 		int status = system("exit 7");
 
@@ -41,12 +46,8 @@ static void *run_commands(void *arg)
 /* The handler that waits for all children leaves it its own. */
 TEST(beside_a_handler_that_reaps)
 {
-	sigset_t set;
-
 	handle(SIGCHLD, reap, SA_RESTART);
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	change_mask(SIG_BLOCK);
 	thread_join(thread_start(run_commands, NULL));
 }
 

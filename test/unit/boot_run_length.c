@@ -15,12 +15,6 @@
 
 enum { TICK = MACHINE_TICK };
 
-static struct wf_vp *one_vp(void)
-{
-	machine_init(1);
-	return machine_vp(0);
-}
-
 static void pass_tick(void)
 {
 	machine_pass(TICK);
@@ -41,7 +35,7 @@ static bool runs_long(const struct wf_vp *vp)
 /* A wake costs 25 us here, so more than 50 is long. */
 static void test_run_length(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_thread());
 	pass_tick();
@@ -57,7 +51,7 @@ static void test_run_length(void **state)
 /* What sleeping and waking use is not the threads'. */
 static void test_sleeps_are_no_run_length(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_thread());
 	pass_tick();
@@ -71,7 +65,7 @@ static void test_sleeps_are_no_run_length(void **state)
 /* While it is idle there is only the wall clock to go by. */
 static void test_idle_vp(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_thread());
 	pass_tick();
@@ -89,7 +83,7 @@ static void test_idle_vp(void **state)
 /* Of one thread that computes nothing is learnt. */
 static void test_patience(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	assert_int_equal(wf_load_relaxed(&vp->patience), WF_PATIENCE_MOST);
 	machine_run(vp, machine_thread());
@@ -116,7 +110,7 @@ static void test_patience(void **state)
 /* Nor is a thread charged with what its VP has polled before. */
 static void test_polling_is_not_charged(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
 
 	machine_run(vp, t);
@@ -204,7 +198,7 @@ static bool is_not_waiting(const struct wf_vp *vp)
 static void test_no_quiet_beside_an_idle_vp(void **state)
 {
 	static const struct wf_vp_io_ops ops = { .is_waiting = is_not_waiting };
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_hog());
 	machine_queue(vp, machine_hog());

@@ -13,29 +13,17 @@
 
 enum { TICK = MACHINE_TICK };
 
-static struct wf_vp *one_vp(void)
-{
-	machine_init(1);
-	return machine_vp(0);
-}
-
-static void pass_ticks(int nr)
-{
-	for (int i = 0; i < nr; i++)
-		machine_pass_tick();
-}
-
 /* T2: its calls find at once what they ask for. */
 static void test_who_gives_way_is_not_signalled(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread(), *other = machine_thread();
 	int64_t used, others;
 
 	machine_run(vp, t);
 	machine_queue(vp, other);
 	for (int i = 0; i < 400; i++) {
-		pass_ticks(1);
+		machine_pass_ticks(1);
 		machine_call(vp);
 		wf_stop_retry(machine.now_ns);
 	}
@@ -48,11 +36,11 @@ static void test_who_gives_way_is_not_signalled(void **state)
 /* Nobody waits: nobody is asked. */
 static void test_who_computes_alone_is_left_alone(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
 
 	machine_run(vp, t);
-	pass_ticks(10);
+	machine_pass_ticks(10);
 	assert_true(wf_thread_is_hog(t));
 	assert_int_equal(machine.nr_signals, 0);
 	assert_int_equal(wf_load_relaxed(&t->exit_work), 0);
@@ -65,7 +53,7 @@ static struct wf_thread *run_asked(struct wf_vp *vp)
 
 	machine_run(vp, t);
 	machine_queue(vp, machine_thread());
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_int_equal(machine.nr_signals, 0);
 	assert_int_equal(wf_load_relaxed(&t->exit_work), WF_WORK_RESCHED);
 	return t;
@@ -74,7 +62,7 @@ static struct wf_thread *run_asked(struct wf_vp *vp)
 /* T2: who makes no call is deaf, and is signalled the next times. */
 static void test_who_goes_on_is_signalled(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = run_asked(vp);
 
 	assert_true(wf_stop_retry(machine.now_ns)); /* soon again */
@@ -94,14 +82,14 @@ static void test_who_goes_on_is_signalled(void **state)
 /* T2: where the last has answered, there is a tick's time. */
 static void test_time_after_an_answer(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	run_asked(vp);
 	assert_true(machine_call(vp));
 	assert_false(wf_stop_retry(machine.now_ns));
 	machine_block(vp);
 	machine_queue(vp, machine_thread());
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_false(wf_stop_retry(machine.now_ns));
 	machine_pass(WF_TICK_RETRY_NS);
 	assert_false(wf_stop_retry(machine.now_ns));
@@ -130,7 +118,7 @@ static void test_time_on_another_carrier(void **state)
 	t = machine_thread();
 	machine_run(vp, t);
 	machine_queue(vp, machine_thread());
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	vp->carrier = machine_vp(1)->carrier;
 	for (int i = 0; i < 3; i++) {
 		machine_pass(TICK);
@@ -143,7 +131,7 @@ static void test_time_on_another_carrier(void **state)
 /* Who gives way to a real-time thread is signalled in any case. */
 static void test_real_time_is_urgent(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = run_asked(vp);
 
 	wf_stop(vp, t, wf_load_relaxed(&vp->counters.switches),
@@ -154,7 +142,7 @@ static void test_real_time_is_urgent(void **state)
 /* T1 */
 static void test_system_calls_are_not_disturbed(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_hog());
 	machine.is_runnable = false;
@@ -171,22 +159,22 @@ static void test_system_calls_are_not_disturbed(void **state)
 /* It computed all the time, and has gone to sleep just now. */
 static void test_new_sleeper_is_not_disturbed(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_hog());
 	machine_queue(vp, machine_thread());
 	machine.is_runnable = false;
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_int_equal(machine.nr_signals, 0);
 	machine.is_runnable = true;
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_int_equal(machine.nr_signals, 1);
 }
 
 /* T1: without /proc the CPU clock has to do. */
 static void test_without_proc(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine.has_no_proc = true;
 	machine_run(vp, machine_hog());
@@ -195,19 +183,19 @@ static void test_without_proc(void **state)
 	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 0);
 	machine_queue(vp, machine_thread());
-	pass_ticks(2);
+	machine_pass_ticks(2);
 	assert_int_equal(machine.nr_signals, 1);
 }
 
 static void test_retry_after_refusals(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_carrier *c = vp->carrier;
 	uint32_t nr;
 
 	machine_run(vp, machine_hog());
 	machine_queue(vp, machine_thread());
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_true(wf_stop_retry(machine.now_ns)); /* not answered */
 	assert_int_equal(machine.nr_signals, 1);
 	for (nr = 1; nr < 100 && !wf_load_relaxed(&c->insist); nr++) {
@@ -225,11 +213,11 @@ static void test_retry_after_refusals(void **state)
 
 static void test_no_retry_without_refusal(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_hog());
 	machine_queue(vp, machine_thread());
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	wf_store_relaxed(&vp->carrier->is_signalled, false);
 	assert_false(wf_stop_retry(machine.now_ns + WF_TICK_RETRY_NS));
 	assert_int_equal(machine.nr_signals, 1);

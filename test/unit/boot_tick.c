@@ -17,18 +17,6 @@
 
 enum { TICK = MACHINE_TICK };
 
-static struct wf_vp *one_vp(void)
-{
-	machine_init(1);
-	return machine_vp(0);
-}
-
-static void pass_ticks(int nr)
-{
-	for (int i = 0; i < nr; i++)
-		machine_pass_tick();
-}
-
 static uint64_t longest_wait_us(uint32_t vp)
 {
 	return wf_load_relaxed(&machine_vp(vp)->counters.longest_wait_us);
@@ -38,7 +26,7 @@ static uint64_t longest_wait_us(uint32_t vp)
 
 static void test_who_computes_is_a_hog(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
 
 	wf_thread_set_deaf(t);
@@ -57,23 +45,23 @@ static void test_who_computes_is_a_hog(void **state)
 /* K4: it may be one that makes calls. */
 static void test_unknown_becomes_a_hog(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
 
 	machine_run(vp, t);
-	pass_ticks(3);
+	machine_pass_ticks(3);
 	assert_false(wf_thread_is_hog(t));
 	wf_thread_end_stay(t);
-	pass_ticks(3);
+	machine_pass_ticks(3);
 	assert_false(wf_thread_is_hog(t));
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_true(wf_thread_is_hog(t));
 	assert_int_equal(machine.nr_signals, 0);
 }
 
 static void test_who_switches_often_is_no_hog(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
 
 	machine_run(vp, t);
@@ -81,7 +69,7 @@ static void test_who_switches_often_is_no_hog(void **state)
 		wf_count_own(&vp->counters, switches);
 		wf_count_own(&vp->counters, switches);
 		wf_thread_end_stay(t);
-		pass_ticks(1);
+		machine_pass_ticks(1);
 	}
 	assert_false(wf_thread_is_hog(t));
 	assert_int_equal(machine.nr_signals, 0);
@@ -89,7 +77,7 @@ static void test_who_switches_often_is_no_hog(void **state)
 
 static void test_places(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *hog = machine_hog(), *other = machine_thread();
 	struct wf_thread *displaced = machine_hog(), *yielded;
 
@@ -113,21 +101,21 @@ static void test_places(void **state)
 
 static void test_alone_nobody_is_preempted(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_hog());
-	pass_ticks(100);
+	machine_pass_ticks(100);
 	assert_int_equal(machine.nr_signals, 0);
 }
 
 static void test_b_gives_way_to_i(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *waiting = machine_thread();
 
 	machine_run(vp, machine_hog());
 	machine_queue(vp, waiting);
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_int_equal(machine.nr_signals, 1);
 	assert_true(machine_switch(vp));
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), waiting);
@@ -142,14 +130,14 @@ static void test_slices_of_b(void **state)
 		     { 11, 2 }, { 23, 1 }, { 49, 1 } };
 
 	for (size_t i = 0; i < WF_ARRAY_LEN(rows); i++) {
-		struct wf_vp *vp = one_vp();
+		struct wf_vp *vp = machine_one_vp();
 
 		machine_run(vp, machine_hog());
 		for (int k = 0; k < rows[i].nr_waiting; k++)
 			machine_queue(vp, machine_hog());
-		pass_ticks(rows[i].ticks - 1);
+		machine_pass_ticks(rows[i].ticks - 1);
 		assert_int_equal(machine.nr_signals, 0);
-		pass_ticks(1);
+		machine_pass_ticks(1);
 		assert_int_equal(machine.nr_signals, 1);
 	}
 }
@@ -157,22 +145,22 @@ static void test_slices_of_b(void **state)
 /* Who gives way to one of I's goes on with its slice, then to B's tail. */
 static void test_slice_goes_on(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *hog = machine_hog(), *other = machine_hog();
 	struct wf_thread *woken = machine_thread();
 
 	machine_run(vp, hog);
 	machine_queue(vp, other);
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	machine_queue(vp, woken);
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_true(machine_switch(vp));
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), woken);
 	machine_block(vp);
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), hog);
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_false(machine_switch(vp));
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_true(machine_switch(vp));
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), other);
 	assert_int_equal(hog->slice_us, 0);
@@ -181,7 +169,7 @@ static void test_slice_goes_on(void **state)
 /* Beside many of I's: B has few ticks, and all of B's wait for them. */
 static void test_short_slices_beside_many(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *hog = machine_hog(), *other = machine_hog();
 
 	machine_run(vp, hog);
@@ -189,7 +177,7 @@ static void test_short_slices_beside_many(void **state)
 	for (int i = 0; i < 10; i++)
 		machine_queue(vp, machine_thread());
 	wf_store_relaxed(&vp->balance, 2 * WF_BALANCE_TICK);
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_true(machine_switch(vp));
 	assert_int_equal(hog->slice_us, 0);
 	while (wf_queue_waiting_b(vp) == 2)
@@ -200,7 +188,7 @@ static void test_short_slices_beside_many(void **state)
 /* The threads of I never block: B gets its share all the same. */
 static void test_b_is_owed(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *hog = machine_hog();
 	int64_t end;
 
@@ -227,7 +215,7 @@ static void test_b_is_owed(void **state)
 
 static void test_timer_preempts_b(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *hog = machine_hog(), *woken = machine_thread();
 
 	machine_run(vp, hog);
@@ -248,7 +236,7 @@ static void arrive(struct wf_vp *vp)
 
 static void test_others_are_spared(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	/* Who is no hog. */
 	machine_run(vp, machine_thread());
@@ -256,7 +244,7 @@ static void test_others_are_spared(void **state)
 	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 0);
 	/* When B is owed. */
-	vp = one_vp();
+	vp = machine_one_vp();
 	machine_run(vp, machine_hog());
 	machine_pass(TICK / 3);
 	wf_store_relaxed(&vp->balance, WF_BALANCE_TICK);
@@ -269,7 +257,7 @@ static void test_others_are_spared(void **state)
 
 static void test_arrival_preempts_b(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_hog());
 	machine_pass(TICK / 3);
@@ -285,7 +273,7 @@ static void test_arrival_preempts_b(void **state)
 /* Who is no hog yet, but has run for as long as others may be passed over. */
 static void test_arrival_ends_a_long_run(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_thread());
 	arrive(vp);
@@ -317,7 +305,7 @@ static void test_balance_of_i(void **state)
 	machine_run(machine_vp(1), machine_thread());
 	for (int i = 0; i < 8; i++)
 		machine_queue(machine_vp(0), machine_thread());
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_int_equal(wf_runq_len(&machine_vp(0)->ring_i), 4);
 	assert_int_equal(wf_inject_len(&machine_vp(1)->inbox), 4);
 }
@@ -332,7 +320,7 @@ static void test_balance_of_b(void **state)
 	machine_queue(machine_vp(0), machine_hog());
 	machine_queue(machine_vp(0), machine_hog());
 	/* Longer by two: at once. */
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_int_equal(wf_inject_len(&machine_vp(1)->inbox), 1);
 	/* Longer by one: on each fourth tick, so that they take turns. */
 	machine_init(2);
@@ -340,7 +328,7 @@ static void test_balance_of_b(void **state)
 	machine_run(machine_vp(1), machine_hog());
 	machine_queue(machine_vp(0), machine_hog());
 	while (wf_inject_len(&machine_vp(1)->inbox) == 0 && nr_ticks < 10) {
-		pass_ticks(1);
+		machine_pass_ticks(1);
 		nr_ticks++;
 	}
 	assert_in_range(nr_ticks, 1, 4);
@@ -348,7 +336,7 @@ static void test_balance_of_b(void **state)
 
 static void test_quiet(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *hog = machine_hog();
 
 	machine_run(vp, hog);
@@ -364,7 +352,7 @@ static void test_quiet(void **state)
 
 static void test_who_blocks_pays(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *hog = machine_hog();
 	int nr_rescues = 0;
 
@@ -384,18 +372,18 @@ static void test_who_blocks_pays(void **state)
 /* A mark of before the monitor slept is no wait of all that time. */
 static void test_waits_end_when_nothing_waits(void **state)
 {
-	struct wf_vp *vp = one_vp();
+	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *first = machine_thread(), *second = machine_thread();
 
 	machine_run(vp, machine_thread());
 	machine_queue(vp, first);
 	machine_queue(vp, second);
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	assert_in_range(longest_wait_us(0), 0, 1000);
 	machine_block(vp);
 	machine_block(vp);
 	wf_longest_nothing_waits();
-	pass_ticks(1);
+	machine_pass_ticks(1);
 	machine_pass(40LL * TICK);
 	machine_tick();
 	assert_in_range(longest_wait_us(0), 0, 1000);

@@ -51,6 +51,12 @@ void machine_init(uint32_t nr_vps)
 	}
 }
 
+struct wf_vp *machine_one_vp(void)
+{
+	machine_init(1);
+	return machine_vp(0);
+}
+
 struct wf_vp *machine_vp(uint32_t i)
 {
 	return &wf_sched.vps[i];
@@ -120,12 +126,14 @@ void machine_tick(void)
 	wf_tick_all(machine.now_ns);
 }
 
-void machine_pass_tick(void)
+void machine_pass_ticks(int nr)
 {
-	machine_pass(WF_TICK_RETRY_NS);
-	wf_stop_retry(machine.now_ns);
-	machine_pass(MACHINE_TICK - WF_TICK_RETRY_NS);
-	machine_tick();
+	for (int i = 0; i < nr; i++) {
+		machine_pass(WF_TICK_RETRY_NS);
+		wf_stop_retry(machine.now_ns);
+		machine_pass(MACHINE_TICK - WF_TICK_RETRY_NS);
+		machine_tick();
+	}
 }
 
 static void give_way(struct wf_vp *vp, struct wf_thread *t, enum wf_resched why)

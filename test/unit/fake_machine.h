@@ -10,7 +10,7 @@
  *     machine_switch(vp);                     what its carrier was asked to do
  *
  * A test that counts ticks calls machine_pass(MACHINE_TICK) before each, or
- * machine_pass_tick.
+ * machine_pass_ticks.
  */
 #ifndef FAKE_MACHINE_H
 #define FAKE_MACHINE_H
@@ -31,6 +31,8 @@ struct machine {
 extern struct machine machine;
 
 void machine_init(uint32_t nr_vps);
+/* machine_init(1), and that one. */
+struct wf_vp *machine_one_vp(void);
 struct wf_vp *machine_vp(uint32_t i);
 struct wf_thread *machine_thread(void);
 /* A thread that is known to compute, and to make no calls. */
@@ -45,7 +47,7 @@ void machine_pass(int64_t ns);
 void machine_pass_idle(int64_t ns);
 void machine_tick(void);
 /* The time until a tick, with the monitor's look in between, and the tick. */
-void machine_pass_tick(void);
+void machine_pass_ticks(int nr);
 /* Takes the signal, as the handler does; false if there is none. */
 bool machine_switch(struct wf_vp *vp);
 /* A call by the running thread; false if nothing is asked of it. */
