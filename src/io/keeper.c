@@ -14,6 +14,14 @@
  *     exit, the keeper does not: it makes them all, at the request of who
  *     needs one and waits for its id.
  *
+ * K5. Where a thread that computes has the VP which the job came from, the
+ *     server itself sends its carrier the preemption signal, whose handler
+ *     completes what is marked: two switches between kernel threads less.
+ *     Nothing depends on it. A mark stays until somebody has taken it, and a
+ *     server that finds its own there after a tick asks the keeper. Of those
+ *     that tell one carrier the first signals; the handler clears is_told
+ *     before it looks at the marks.
+ *
  * Rejected: a descriptor for each process. The program would have that many
  * less. Rejected: SIGCHLD or a wait for any child: both are the program's.
  */
@@ -22,11 +30,20 @@
 #include <sys/wait.h>
 
 #include "io/server_table.h"
+#include "os/clock.h"
 #include "os/futex.h"
+#include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/idle.h"
+#include "sched/preempt.h"
+#include "sched/ready.h"
+#include "sched/vp_io.h"
 #include "trace/counters.h"
 
-enum { NR_SETS = (WF_NR_SERVERS + 63) / 64 };
+enum {
+	NR_SETS = (WF_NR_SERVERS + 63) / 64,
+	TICK_NS = WF_NS_PER_MS,
+};
 
 static _Atomic uint32_t word; /* futex: 1 with nothing to see */
 static _Atomic uint64_t to_tell[NR_SETS], to_make[NR_SETS];
@@ -39,40 +56,109 @@ _Atomic uint32_t *wf_keeper_word(void)
 	return &word;
 }
 
-static void ask(_Atomic uint64_t set[NR_SETS], uint32_t number)
+static uint32_t number_of(const struct wf_server *s)
 {
-	atomic_fetch_or(&set[number / 64], 1ULL << number % 64);
-	/* seq_cst, both and in run: K1. Always with a wake: another server may
-	 * have been stopped before its own. Not by the private futex: the
+	return (uint32_t)(s - wf_servers);
+}
+
+static void mark(_Atomic uint64_t sets[NR_SETS], const struct wf_server *s)
+{
+	uint32_t number = number_of(s);
+
+	atomic_fetch_or(&sets[number / 64], 1ULL << number % 64);
+}
+
+static void wake(void)
+{
+	/* seq_cst, as are mark and run: K1. Always with a wake: another server
+	 * may have been stopped before its own. Not by the private futex: the
 	 * kernel's wake is none, either. */
 	atomic_store(&word, 0);
 	wf_sys(SYS_futex, &word, FUTEX_WAKE, 1);
 }
 
-void wf_keeper_notice(uint32_t number)
+/* --- telling ------------------------------------------------------------- */
+
+static bool is_to_tell(const struct wf_server *s)
 {
-	wf_count(notices);
-	ask(to_tell, number);
+	uint32_t number = number_of(s);
+
+	return (atomic_load(&to_tell[number / 64]) & 1ULL << number % 64) != 0;
 }
 
-static void for_all(_Atomic uint64_t sets[NR_SETS],
-		    void (*do_for)(struct wf_server *))
+/* K5. Is there a handler that will look? */
+static bool signal_carrier(const struct wf_server *s, struct wf_carrier *c)
+{
+	/* seq_cst: the mark before it; pairs with the handler's store. */
+	if (atomic_exchange(&c->is_told, true))
+		return true;
+	if (wf_sys(SYS_tgkill, s->main_pid, wf_load_relaxed(&c->tid),
+		   WF_PREEMPT_SIGNAL) == 0)
+		return true;
+	wf_store_relaxed(&c->is_told, false);
+	return false;
+}
+
+/* K5. Who is idle is woken by the keeper, which may take locks. */
+static bool tell_vp(const struct wf_server *s)
+{
+	const struct wf_vp *vp = s->vp;
+	const struct wf_thread *running;
+	struct wf_carrier *c;
+
+	if (vp == NULL || wf_idle_is_any() || wf_load_relaxed(&wf_os_execs) > 0)
+		return false;
+	running = wf_load_acquire(&vp->cur);
+	c = vp->carrier;
+	return running != NULL && c != NULL &&
+	       wf_ready_gives_way(vp, running) && signal_carrier(s, c);
+}
+
+void wf_keeper_notice(const struct wf_server *s)
+{
+	wf_count(notices);
+	mark(to_tell, s);
+	if (!tell_vp(s))
+		wake();
+}
+
+void wf_keeper_rest(struct wf_server *s)
+{
+	bool is_told = !is_to_tell(s);
+	int64_t until = is_told ? WF_OS_FOREVER : wf_os_now() + TICK_NS;
+	int err = wf_os_futex_wait(&s->word, 0, until);
+
+	if (!is_told && err == -ETIMEDOUT && is_to_tell(s))
+		wake();
+}
+
+/* --- what is marked ------------------------------------------------------ */
+
+static void for_all(_Atomic uint64_t sets[NR_SETS], struct wf_thread *me,
+		    void (*do_for)(struct wf_thread *me, struct wf_server *s))
 {
 	for (uint32_t i = 0; i < NR_SETS; i++) {
-		uint64_t set = atomic_exchange(&sets[i], 0);
+		uint64_t set = atomic_load(&sets[i]);
 
+		if (set == 0)
+			continue;
+		set = atomic_exchange(&sets[i], 0);
 		for (; set != 0; set &= set - 1)
-			do_for(&wf_servers[i * 64 +
-					   (uint32_t)__builtin_ctzll(set)]);
+			do_for(me, &wf_servers[i * 64 +
+					       (uint32_t)__builtin_ctzll(set)]);
 	}
 }
 
-static void tell(struct wf_server *s)
+/* wf_vp_io_tell. K5 */
+static void see_told(struct wf_thread *t)
 {
-	wf_server_finish(NULL, s);
+	if (t != NULL)
+		for_all(to_tell, t, wf_server_finish);
+	else
+		wake();
 }
 
-static void make(struct wf_server *s)
+static void make(struct wf_thread *me, struct wf_server *s)
 {
 	int pid = wf_serve_clone(s);
 
@@ -95,7 +181,8 @@ int wf_keeper_clone(struct wf_server *s)
 	if (wf_keeper_is_self())
 		return wf_serve_clone(s);
 	wf_store_relaxed(&s->made_pid, 0);
-	ask(to_make, (uint32_t)(s - wf_servers));
+	mark(to_make, s);
+	wake();
 	/* acquire: pairs with make. */
 	while ((pid = wf_load_acquire(&s->made_pid)) == 0)
 		wf_os_futex_wait((_Atomic uint32_t *)&s->made_pid, 0,
@@ -128,8 +215,8 @@ static void run(void *arg)
 	wf_store_relaxed(&keeper, arg);
 	for (;;) {
 		atomic_store(&word, 1);
-		for_all(to_tell, tell);
-		for_all(to_make, make); /* K4 */
+		for_all(to_tell, NULL, wf_server_finish);
+		for_all(to_make, NULL, make); /* K4 */
 		see_to_ends();
 		wf_sys(SYS_futex, &word, FUTEX_WAIT, 1, NULL);
 	}
@@ -143,6 +230,7 @@ int wf_keeper_start(void)
 		return 0;
 	wf_spin_lock(&start_lock);
 	if (!wf_load_relaxed(&is_started)) {
+		wf_vp_io_tell = see_told;
 		err = wf_server_start_own(run);
 		/* release: pairs with the load above. */
 		wf_store_release(&is_started, err == 0);

@@ -79,7 +79,7 @@ static void serve(struct wf_server *s)
 
 	if (s->has_signal)
 		take_signal();
-	if (s->is_process)
+	if (s->is_process && wf_serve_heeds_limits(r))
 		follow_limits(s);
 	wf_store_relaxed(&s->has_begun, true);
 	do {
@@ -98,7 +98,7 @@ static void serve(struct wf_server *s)
 				     memory_order_acq_rel) != WF_SERVER_WAIT)
 		return;
 	if (s->is_process)
-		wf_keeper_notice((uint32_t)(s - wf_servers));
+		wf_keeper_notice(s);
 	else
 		wf_server_finish(NULL, s);
 }
@@ -116,6 +116,8 @@ void wf_serve_jobs(void *arg)
 			leave();
 		if ((word & WF_SERVER_JOB) != 0)
 			serve(s);
+		else if (s->is_process)
+			wf_keeper_rest(s);
 		else
 			wf_os_futex_wait(&s->word, 0, WF_OS_FOREVER);
 	}

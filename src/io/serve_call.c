@@ -66,26 +66,27 @@ int wf_serve_call(const struct wf_request *r)
  */
 static const struct process_call {
 	long nr;
-	bool may_repeat; /* with the same result */
+	bool may_repeat;   /* with the same result */
+	bool heeds_limits; /* on descriptors or the sizes of files */
 } process_calls[] = {
-	{ SYS_read, false }, /* the position has moved */
-	{ SYS_readv, false },
-	{ SYS_write, false },
-	{ SYS_writev, false },
-	{ SYS_preadv, true },
-	{ SYS_pwritev, false }, /* it appends to some files */
-	{ SYS_fsync, false },	/* tells of an error once */
-	{ SYS_fdatasync, false },
-	{ SYS_syncfs, false },
-	{ SYS_msync, false },
-	{ SYS_sync_file_range, false },
-	{ SYS_sync, true },
-	{ SYS_ftruncate, true },
-	{ SYS_truncate, true },
-	{ SYS_fallocate, false },
-	{ SYS_copy_file_range, false },
-	{ SYS_flock, true }, /* the lock is the file's */
-	{ SYS_openat, true },
+	{ SYS_read, false, false }, /* the position has moved */
+	{ SYS_readv, false, false },
+	{ SYS_write, false, true },
+	{ SYS_writev, false, true },
+	{ SYS_preadv, true, false },
+	{ SYS_pwritev, false, true }, /* it appends to some files */
+	{ SYS_fsync, false, false },  /* tells of an error once */
+	{ SYS_fdatasync, false, false },
+	{ SYS_syncfs, false, false },
+	{ SYS_msync, false, false },
+	{ SYS_sync_file_range, false, false },
+	{ SYS_sync, true, false },
+	{ SYS_ftruncate, true, true },
+	{ SYS_truncate, true, true },
+	{ SYS_fallocate, false, true },
+	{ SYS_copy_file_range, false, true },
+	{ SYS_flock, true, false }, /* the lock is the file's */
+	{ SYS_openat, true, true },
 };
 
 static const struct process_call *find(const struct wf_call *c)
@@ -154,6 +155,13 @@ bool wf_serve_is_for_process(const struct wf_request *r)
 	default:
 		return false;
 	}
+}
+
+bool wf_serve_heeds_limits(const struct wf_request *r)
+{
+	if (r->op == WF_REQUEST_OP_CALL)
+		return find((const struct wf_call *)r->addr)->heeds_limits;
+	return r->op == IORING_OP_RECVMSG; /* descriptors may come */
 }
 
 int wf_serve_lost(const struct wf_request *r)

@@ -118,6 +118,7 @@ static bool give_job(struct wf_server *s, struct wf_request *r,
 	is_there = wf_load_relaxed(&s->tid) != 0;
 	if (is_there) {
 		s->job = r;
+		s->vp = wf_self != NULL ? wf_vp_of(wf_self) : NULL;
 		s->has_signal = wf_load_relaxed(&s->is_asked);
 		wf_store_relaxed(&s->is_asked, false);
 		wf_store_relaxed(&s->has_begun, false);

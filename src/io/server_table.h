@@ -45,6 +45,7 @@ struct wf_server {
 	struct wf_request *job; /* S2; lock */
 	_Atomic bool is_asked;	/* to end the job; written under the lock */
 	bool has_signal;	/* of the job before: to be taken; lock */
+	struct wf_vp *vp;	/* that the job came from, or NULL; lock */
 
 	_Atomic uint32_t word;	 /* futex; WF_SERVER_JOB, ... */
 	_Atomic uint32_t status; /* of the job; enum wf_server_status */
@@ -82,6 +83,8 @@ void wf_serve_set_action(void);
 int wf_serve_call(const struct wf_request *r);
 /* Is it the same, made by another process of the program's? */
 bool wf_serve_is_for_process(const struct wf_request *r);
+/* Does its result depend on limits of the process that makes it? */
+bool wf_serve_heeds_limits(const struct wf_request *r);
 /*
  * The result of a call during which its server was killed; -ERESTART if it may
  * be made once more.
@@ -106,8 +109,10 @@ bool wf_keeper_is_self(void);
 int wf_keeper_clone(struct wf_server *s);
 /* The word that the kernel clears when a process ends. */
 _Atomic uint32_t *wf_keeper_word(void);
-/* The job of server `number` is complete and is to be told. Any server. */
-void wf_keeper_notice(uint32_t number);
+/* The job of s, the calling process, is complete and is to be told. */
+void wf_keeper_notice(const struct wf_server *s);
+/* s, the calling process, waits for something to do; a while at least. */
+void wf_keeper_rest(struct wf_server *s);
 void wf_keeper_fork_child(void);
 
 #endif

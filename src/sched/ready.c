@@ -12,8 +12,7 @@ static void wake_kernel_thread(struct wf_thread *t)
 
 void (*wf_ready_interrupt)(struct wf_carrier *c);
 
-/* May the thread that runs on vp be preempted for one that is woken? */
-static bool gives_way(const struct wf_vp *vp, const struct wf_thread *running)
+bool wf_ready_gives_way(const struct wf_vp *vp, const struct wf_thread *running)
 {
 	return wf_thread_is_hog(running) &&
 	       wf_load_relaxed(&vp->balance) < WF_BALANCE_TICK;
@@ -29,7 +28,7 @@ static void take_vp(struct wf_vp *vp)
 	const struct wf_thread *running = wf_load_acquire(&vp->cur);
 	struct wf_carrier *c = vp->carrier;
 
-	if (running == NULL || c == NULL || !gives_way(vp, running))
+	if (running == NULL || c == NULL || !wf_ready_gives_way(vp, running))
 		return;
 	wf_vp_ask(vp, WF_RESCHED_WAKE, switches);
 	wf_ready_interrupt(c);
@@ -75,7 +74,7 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 		wake_kernel_thread(t);
 	else if (!has_vp(me))
 		put_remote(t);
-	else if (WF_LIKELY(!gives_way(me->vp, me)))
+	else if (WF_LIKELY(!wf_ready_gives_way(me->vp, me)))
 		wf_queue_put(me->vp, t, WF_READY_WOKEN);
 	else
 		give_way(me, t);

@@ -10,6 +10,10 @@
  */
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t);
 
+/* May who runs on vp be preempted for one that is woken? Anybody. */
+bool wf_ready_gives_way(const struct wf_vp *vp,
+			const struct wf_thread *running);
+
 /* Makes a carrier see what is asked of its VP; set at start. */
 extern void (*wf_ready_interrupt)(struct wf_carrier *c);
 

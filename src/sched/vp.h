@@ -277,6 +277,8 @@ struct wf_carrier {
 				   * monitor clears */
 	_Atomic bool insist;	       /* do it even there; monitor */
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
+	_Atomic bool is_told;	       /* so, by server processes; K5 in
+					* io/keeper.c */
 	_Atomic bool is_forking;       /* its thread is in libc's fork, ... */
 	_Atomic bool is_nudged;	       /* and was signalled there (P6) */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */

@@ -37,6 +37,13 @@ struct wf_vp_io_ops {
 	void (*wake)(struct wf_vp *vp);
 };
 
+/*
+ * Completes what I/O servers have told the carrier of by a signal: t is its
+ * thread, with a VP and in_runtime set. NULL: not here and now, so who else
+ * can is asked to. Set when the first server process is made.
+ */
+extern void (*wf_vp_io_tell)(struct wf_thread *t);
+
 /* Set once, before the first VP has requests. */
 extern const struct wf_vp_io_ops *wf_vp_io_ops;
 

@@ -21,7 +21,8 @@
  *     executes says so, then waits until nobody is counted. What was sent then
  *     comes on its way back from a system call. Not sent, a signal is made up
  *     for whenever nobody executes any more. What timers have sent the kernel
- *     throws away.
+ *     throws away. I/O servers that are processes count nothing: they are gone
+ *     before the program is replaced.
  * P5. Who broadcasts and who executes both say so, then look for the other.
  *     Who finds it takes back what it said, and waits outside of the runtime:
  *     the other may need its VP to come to an end. (A handler may come there
@@ -52,6 +53,7 @@
 #include "sched/realtime.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
+#include "sched/vp_io.h"
 #include "signal/arrive.h"
 #include "signal/frame.h"
 #include "wait/sleep.h"
@@ -157,55 +159,82 @@ static void go_where_promised(struct wf_thread *t, const ucontext_t *uc)
 	wf_switch_abandon(t, NULL, post, t);
 }
 
+/* What the signal is for besides; then, may t be preempted, which c runs? */
+static bool take(struct wf_thread *t, struct wf_carrier *c,
+		 ucontext_t *ucontext)
+{
+	if (t == &c->idle_self)
+		return false;
+	/* P4; by its own signals a thread leaves the runtime. */
+	if (wf_load_relaxed(&wf_os_execs) != 0 && !t->takes_signal)
+		return false;
+	if (wf_load_relaxed(&c->is_forking)) {
+		wf_store_relaxed(&c->is_nudged, true); /* P6 */
+		return false;
+	}
+	wf_arrive_nudge(t, ucontext);
+	if (wf_load_relaxed(&t->in_runtime) == 0)
+		wf_arrive_call_again(ucontext);
+	if (t->kind != WF_THREAD_MULTIPLEXED)
+		return false;
+	/* The debug option means whoever is met. */
+	if (wf_options.preempt_every != 0 && t->vp != NULL)
+		wf_vp_ask(t->vp, WF_RESCHED_SLICE,
+			  wf_load_relaxed(&t->vp->counters.switches));
+	if (may_preempt(t, c, ucontext))
+		return true;
+	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* P2 */
+	return false;
+}
+
+/* Its VP was taken. Returns if it has the kernel thread for itself now. */
+static void go_on_without_vp(struct wf_thread *t, const ucontext_t *ucontext)
+{
+	if (wf_carrier_bind_without_vp(t))
+		return;
+	wf_frame_save(t, ucontext);
+	t->carrier->is_mask_known = false; /* P3 */
+	wf_switch_abandon(t, NULL, wf_runtime_rejoin_begin(t), t);
+}
+
+static void handle_with_vp(struct wf_thread *t, bool is_by_timer,
+			   const ucontext_t *ucontext)
+{
+	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0)
+		go_where_promised(t, ucontext);
+	if (is_by_timer)
+		charge_by_timer(t, t->vp);
+	preempt(t, ucontext);
+}
+
 static void handle(int sig, siginfo_t *info, void *ucontext)
 {
 	struct wf_thread *t = wf_self;
 	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
+	bool is_told, may, has_vp = false;
 
 	if (wf_preempt_setxid != NULL)
 		wf_preempt_setxid();
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	if (t == &c->idle_self)
-		return;
-	/* P4; by its own signals a thread leaves the runtime. */
-	if (wf_load_relaxed(&wf_os_execs) != 0 && !t->takes_signal)
-		return;
-	if (wf_load_relaxed(&c->is_forking)) {
-		wf_store_relaxed(&c->is_nudged, true); /* P6 */
-		return;
+	/* seq_cst: before the look at what is told (io/keeper.c, K5). */
+	is_told = wf_load_relaxed(&c->is_told) &&
+		  atomic_exchange(&c->is_told, false);
+	may = take(t, c, ucontext);
+	if (may) {
+		wf_store_relaxed(&t->in_runtime, 1);
+		wf_compiler_barrier();
+		has_vp = wf_runtime_keep_vp(t);
 	}
-	wf_arrive_nudge(t, ucontext);
-	if (wf_load_relaxed(&t->in_runtime) == 0)
-		wf_arrive_call_again(ucontext);
-	if (t->kind != WF_THREAD_MULTIPLEXED)
-		return;
-	/* The debug option means whoever is met. */
-	if (wf_options.preempt_every != 0 && t->vp != NULL)
-		wf_vp_ask(t->vp, WF_RESCHED_SLICE,
-			  wf_load_relaxed(&t->vp->counters.switches));
-	if (!may_preempt(t, c, ucontext)) {
-		atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* P2 */
-		return;
-	}
-	wf_store_relaxed(&t->in_runtime, 1);
-	wf_compiler_barrier();
-	if (!wf_runtime_keep_vp(t)) {
-		if (wf_carrier_bind_without_vp(t)) {
-			wf_store_release(&t->in_runtime, 0);
-			return;
-		}
-		wf_frame_save(t, ucontext);
-		c->is_mask_known = false;
-		wf_switch_abandon(t, NULL, wf_runtime_rejoin_begin(t), t);
-	}
-	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0)
-		go_where_promised(t, ucontext);
-	if (info->si_code == SI_TIMER)
-		charge_by_timer(t, t->vp);
-	preempt(t, ucontext);
-	wf_store_release(&t->in_runtime, 0);
+	if (is_told)
+		wf_vp_io_tell(has_vp ? t : NULL);
+	if (has_vp)
+		handle_with_vp(t, info->si_code == SI_TIMER, ucontext);
+	else if (may)
+		go_on_without_vp(t, ucontext);
+	if (may)
+		wf_store_release(&t->in_runtime, 0);
 }
 
 void wf_preempt_signal(struct wf_carrier *c)

@@ -1,9 +1,12 @@
 /*
  * Models src/io/server.c, serve.c and keeper.c: two requests, each with a
- * server process of its own, one keeper for both. A requester sends, looks,
- * and waits if its server is not done; a server makes the call, says so by one
- * exchange, and tells the keeper if that finds WAIT. Each server may be killed
- * once, between any two steps; its request then gets a second server.
+ * server process of its own, one keeper for both, and a carrier on which a
+ * thread computes. A requester sends, looks, and waits if its server is not
+ * done; a server makes the call, says so by one exchange, and if that finds
+ * WAIT tells the keeper, or the carrier by a signal (K5): then it looks once
+ * more later. A handler completes what is marked, or asks the keeper. Each
+ * server may be killed once, between any two steps; its request then gets a
+ * second server.
  *
  * Holds: each request is completed once (S6) and no requester waits for ever
  * (S7, K1, K2); of what is done when its requester looks, nobody is told.
@@ -23,6 +26,8 @@ bool is_done[NR];		/* nr_done */
 bool is_second[NR];
 byte nr_completed[NR];
 bool keeper_word;		/* 1: nothing to see */
+bool is_told;			/* of the carrier */
+bool has_signal;		/* it is on its way */
 
 /* The server's lock makes these one step. */
 inline complete(i)
@@ -42,6 +47,34 @@ inline finish(i)
 	}
 }
 
+inline see(i)
+{
+	atomic {
+		if
+		:: is_to_tell[i] -> is_to_tell[i] = false; finish(i)
+		:: else
+		fi
+	}
+}
+
+inline tell_keeper()
+{
+#ifndef BUG_NOT_TOLD
+	keeper_word = false
+#else
+	skip
+#endif
+}
+
+/* One exchange, then the signal; not if somebody else has sent it. */
+inline tell_carrier()
+{
+	if
+	:: atomic { !is_told -> is_told = true }; has_signal = true
+	:: is_told
+	fi
+}
+
 proctype server(byte i)
 {
 	bool is_telling;
@@ -57,11 +90,34 @@ end:
 	if
 	:: is_telling ->
 		is_to_tell[i] = true;
-#ifndef BUG_NOT_TOLD
-		keeper_word = false
+		if
+		:: tell_keeper()
+		:: tell_carrier();
+			if
+			:: !is_to_tell[i]
+#ifndef BUG_NO_SECOND_LOOK
+			:: is_to_tell[i] -> keeper_word = false
 #endif
+			fi
+		fi
 	:: else
 	fi
+}
+
+/* It is not always where it may be preempted: then the keeper is told. */
+active proctype handler()
+{
+end:
+	has_signal -> has_signal = false;
+	if
+	:: is_told -> is_told = false
+	:: else -> goto end
+	fi;
+	if
+	:: see(0); see(1)
+	:: keeper_word = false
+	fi;
+	goto end
 }
 
 /* What the kernel does, in its order. */
@@ -95,6 +151,11 @@ proctype killed_server(byte i)
 	fi;
 	if
 	:: keeper_word = false
+	:: atomic { !is_told -> is_told = true };
+		if
+		:: has_signal = true
+		:: goto dead
+		fi
 	:: goto dead
 	fi;
 dead:
@@ -165,10 +226,7 @@ look:
 	i = 0;
 	do
 	:: i < NR ->
-		if
-		:: is_to_tell[i] -> is_to_tell[i] = false; finish(i)
-		:: else
-		fi;
+		see(i);
 		if
 		:: is_dead[i] && is_there[i] -> lose(i)
 		:: else

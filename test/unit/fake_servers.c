@@ -29,6 +29,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/ready.h"
 #include "sched/runtime.h"
 #include "trace/counters.h"
 
@@ -40,6 +41,7 @@ _Atomic bool wf_carrier_setxid_comes;
 struct wf_request *_Atomic fake_served;
 _Atomic int fake_served_result;
 bool fake_refuses_threads, fake_refuses_processes;
+_Atomic bool fake_gives_way;
 struct wf_options wf_options;
 struct wf_counters wf_counters;
 _Atomic uint32_t wf_os_execs;
@@ -100,9 +102,14 @@ void wf_watch_served(struct wf_request *r, int result)
 
 void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 {
-	assert_null(me);
+	assert_true(me == NULL || me == wf_self);
 	r->result = result;
 	atomic_fetch_add(r->nr_done, 1);
+}
+
+bool wf_ready_gives_way(const struct wf_vp *vp, const struct wf_thread *running)
+{
+	return fake_gives_way;
 }
 
 size_t wf_tcb_minimal_bytes(void)

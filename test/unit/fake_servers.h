@@ -15,6 +15,9 @@
 /* What cannot be made. */
 extern bool fake_refuses_threads, fake_refuses_processes;
 
+/* What computes is preempted for one that is woken. */
+extern _Atomic bool fake_gives_way;
+
 /* What was given back to the watcher. */
 extern struct wf_request *_Atomic fake_served;
 extern _Atomic int fake_served_result;

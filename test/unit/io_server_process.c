@@ -25,6 +25,7 @@
 #include "fake_servers.h"
 
 #include "base/options.h"
+#include "arch/arch.h"
 #include "io/call.h"
 #include "io/ring.h"
 #include "io/server.h"
@@ -34,7 +35,9 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/preempt.h"
 #include "sched/runtime.h"
+#include "sched/vp_io.h"
 #include "trace/counters.h"
 
 static void kill_server(const struct call *c)
@@ -224,6 +227,112 @@ static void killed_at_any_time(void **state)
 	assert_true(wf_counters.servers_lost > nr_lost);
 }
 
+/* --- told by a signal (keeper.c, K5) -------------------------------------- */
+
+static struct wf_vp vp;
+static struct wf_carrier carrier;
+static struct wf_thread computes = { .kind = WF_THREAD_MULTIPLEXED };
+static _Atomic int nr_signals, nr_to_refuse;
+
+/* As signal/preempt.c has it. */
+static void on_signal(int sig)
+{
+	bool is_told = atomic_exchange(&carrier.is_told, false);
+
+	nr_signals++;
+	if (!is_told)
+		return;
+	if (nr_to_refuse > 0) {
+		nr_to_refuse--;
+		wf_vp_io_tell(NULL);
+	} else {
+		wf_vp_io_tell(&computes);
+	}
+}
+
+/* The test is the thread that computes, and its kernel thread the carrier. */
+static int compute(void **state)
+{
+	struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} action = { on_signal, 0x04000000, wf_arch_sigreturn, UINT64_MAX };
+
+	assert_int_equal(wf_sys(SYS_rt_sigaction, WF_PREEMPT_SIGNAL, &action,
+				NULL, 8),
+			 0);
+	computes.vp = &vp;
+	computes.carrier = &carrier;
+	carrier.tid = wf_os_gettid();
+	vp.cur = &computes;
+	vp.carrier = &carrier;
+	wf_self = &computes;
+	fake_gives_way = true;
+	nr_signals = nr_to_refuse = 0;
+	return 0;
+}
+
+static int compute_no_more(void **state)
+{
+	fake_gives_way = false;
+	wf_self = NULL;
+	carrier.is_told = false;
+	return 0;
+}
+
+static void who_computes_is_signalled(void **state)
+{
+	for (int i = 1; i <= 50; i++) {
+		wait_is_told(state);
+		assert_int_equal(nr_signals, i);
+	}
+}
+
+/* Where the handler may not complete it, the keeper does. */
+static void signal_that_comes_amiss(void **state)
+{
+	nr_to_refuse = 50;
+	for (int i = 1; i <= 50; i++)
+		wait_is_told(state);
+	assert_int_equal(nr_to_refuse, 0);
+}
+
+/* As from a server that was killed before it sent its own. */
+static void signal_that_never_comes(void **state)
+{
+	carrier.is_told = true;
+	for (int i = 0; i < 5; i++)
+		wait_is_told(state);
+	assert_int_equal(nr_signals, 0);
+	assert_true(carrier.is_told);
+}
+
+static void carrier_that_is_gone(void **state)
+{
+	carrier.tid = INT32_MAX;
+	wait_is_told(state);
+	assert_int_equal(nr_signals, 0);
+	assert_false(carrier.is_told);
+}
+
+/* Who waits is woken by the keeper, if a VP is idle; so is who may not be. */
+static void nobody_is_signalled_for_nothing(void **state)
+{
+	wf_sched.nr_idle = 1;
+	wait_is_told(state);
+	wf_sched.nr_idle = 0;
+	vp.cur = NULL;
+	wait_is_told(state);
+	vp.cur = &computes;
+	fake_gives_way = false;
+	wait_is_told(state);
+	assert_int_equal(nr_signals, 0);
+}
+
+/* --- none ---------------------------------------------------------------- */
+
 static void threads_serve_where_processes_cannot(void **state)
 {
 	struct call kept, c;
@@ -266,6 +375,9 @@ static void threads_serve_when_processes_go(void **state)
 	wait_is_told(state);
 }
 
+#define while_computing(test) \
+	cmocka_unit_test_setup_teardown(test, compute, compute_no_more)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +395,12 @@ int main(void)
 		cmocka_unit_test(connections_are_not_lost),
 		cmocka_unit_test(opens),
 		cmocka_unit_test(killed_at_any_time),
+		while_computing(who_computes_is_signalled),
+		while_computing(signal_that_comes_amiss),
+		while_computing(signal_that_never_comes),
+		while_computing(carrier_that_is_gone),
+		while_computing(nobody_is_signalled_for_nothing),
+		while_computing(killed_at_any_time),
 		cmocka_unit_test(threads_serve_where_processes_cannot),
 		cmocka_unit_test(threads_serve_when_processes_go),
 	};
