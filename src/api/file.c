@@ -13,6 +13,7 @@
 #include "api/park.h"
 #include "io/call.h"
 #include "io/copy.h"
+#include "io/file.h"
 #include "io/lock.h"
 #include "libc/real.h"
 
@@ -59,14 +60,13 @@ WF_API_ALIAS(lockf, lockf64);
 WF_API(int, fsync, int fd)
 {
 	return (int)WF_PARK_OR(wf_real.fsync(fd),
-			       wf_call_on(fd, WF_CALL(SYS_fsync, fd), true));
+			       wf_io_sync(fd, WF_CALL(SYS_fsync, fd)));
 }
 
 WF_API(int, fdatasync, int fd)
 {
 	return (int)WF_PARK_OR(wf_real.fdatasync(fd),
-			       wf_call_on(fd, WF_CALL(SYS_fdatasync, fd),
-					  true));
+			       wf_io_sync(fd, WF_CALL(SYS_fdatasync, fd)));
 }
 
 WF_API(int, syncfs, int fd)

@@ -112,23 +112,30 @@ static int64_t copying_ns(size_t bytes)
  */
 enum { WAITS_IN_A_ROW = 3 };
 
+/* What it waits for: a file, or that whatever it has written is on its disk. */
+enum { WAIT_MASK = 0x1ffff, WAIT_SYNCS = WAIT_MASK };
+
+static uint32_t wait_file(int fd)
+{
+	return ((uint32_t)fd ^ wf_descriptor_uses(fd)) & WAIT_MASK;
+}
+
 /*
- * struct wf_thread.hint of one whose last nr waits were for this file. Odd, and
- * no number of a descriptor is so large that another hint is the same.
+ * struct wf_thread.hint of one whose last nr waits were for this. Odd, and no
+ * number of a descriptor is so large that another hint is the same.
  */
-static uint32_t wait_hint(const struct wf_thread *t, int fd, uint32_t nr)
+static uint32_t wait_hint(const struct wf_thread *t, uint32_t what, uint32_t nr)
 {
 	uint32_t generation = (uint32_t)t->wait_generation & 0x3ff;
 
-	return 1U << 31 | nr << 28 | generation << 18 |
-	       (((uint32_t)fd ^ wf_descriptor_uses(fd)) & 0x1ffff) << 1 | 1;
+	return 1U << 31 | nr << 28 | generation << 18 | what << 1 | 1;
 }
 
-static uint32_t nr_of_waits(int fd)
+static uint32_t nr_of_waits(uint32_t what)
 {
 	uint32_t hint = wf_self->hint, nr = hint >> 28 & 7;
 
-	return hint == wait_hint(wf_self, fd, nr) ? nr : 0;
+	return hint == wait_hint(wf_self, what, nr) ? nr : 0;
 }
 
 static bool is_there_alone(uint32_t nr_waits)
@@ -138,24 +145,24 @@ static bool is_there_alone(uint32_t nr_waits)
 }
 
 /* There has been one more than nr_waits. */
-static void count_wait(int fd, uint32_t nr_waits)
+static void count_wait(uint32_t what, uint32_t nr_waits)
 {
 	if (nr_waits < WAITS_IN_A_ROW)
 		nr_waits++;
-	wf_self->hint = wait_hint(wf_self, fd, nr_waits);
+	wf_self->hint = wait_hint(wf_self, what, nr_waits);
 }
 
 /* As have_made. */
 static long have_made_on(int fd, struct wf_call *c)
 {
-	uint32_t nr_waits = nr_of_waits(fd);
+	uint32_t nr_waits = nr_of_waits(wait_file(fd));
 	long n;
 
 	if (is_there_alone(nr_waits) && wf_io_bind(false))
 		return -ENOSYS;
 	n = have_made(c);
 	if (c->ns > copying_ns(0))
-		count_wait(fd, nr_waits);
+		count_wait(wait_file(fd), nr_waits);
 	return n;
 }
 
@@ -186,7 +193,7 @@ static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
 /* By the file's own position. */
 static long read_slow(int fd, struct wf_call *c, size_t total)
 {
-	uint32_t nr_waits = nr_of_waits(fd);
+	uint32_t nr_waits = nr_of_waits(wait_file(fd));
 	int64_t at = wf_sys(SYS_lseek, fd, 0L, SEEK_CUR);
 	long n;
 
@@ -195,7 +202,7 @@ static long read_slow(int fd, struct wf_call *c, size_t total)
 		return -ENOSYS;
 	n = read_unasked(fd, c, at, total);
 	if (c->ns > c->quick_ns)
-		count_wait(fd, nr_waits);
+		count_wait(wait_file(fd), nr_waits);
 	return n;
 }
 
@@ -271,6 +278,25 @@ long wf_io_file_writev(int fd, const struct iovec *iov, int nr)
 	if (nr > 0)
 		c->quick_ns += copying_ns(wf_io_total(iov, (size_t)nr));
 	return make_if_quick(fd, c);
+}
+
+/*
+ * Whether one waits for the disk is not told by the last ones on its file:
+ * others write there, too. One in a row that has not waited is not counted.
+ */
+long wf_io_sync(int fd, struct wf_call *c)
+{
+	uint32_t nr_waits = nr_of_waits(WAIT_SYNCS);
+	long n;
+
+	if (is_there_alone(nr_waits) && wf_io_bind(false))
+		return -ENOSYS;
+	n = wf_call_on(fd, c, true);
+	if (c->ns > c->quick_ns)
+		count_wait(WAIT_SYNCS, nr_waits);
+	else if (nr_waits > 0)
+		wf_self->hint = wait_hint(wf_self, WAIT_SYNCS, nr_waits);
+	return n;
 }
 
 /* A ring would send the signal that comes with it to whoever runs. */

@@ -1,6 +1,6 @@
 /*
- * Threads that read and write a slow file, by its own position: some do nothing
- * else, some wait for other things, too.
+ * Threads that read and write a slow file, by its own position, or wait until
+ * it is on its disk: some do nothing else, some wait for other things, too.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,13 +22,16 @@ static void serve(const struct fuse_request *r)
 {
 	struct fuse_write_out written = { .size = r->arg.write.size };
 
-	if (r->head.opcode == FUSE_READ || r->head.opcode == FUSE_WRITE)
+	if (r->head.opcode == FUSE_READ || r->head.opcode == FUSE_WRITE ||
+	    r->head.opcode == FUSE_FSYNC)
 		sleep_ms(1);
 	if (r->head.opcode == FUSE_READ)
 		fuse_reply(r, 0, content + r->arg.read.offset,
 			   r->arg.read.size);
 	else if (r->head.opcode == FUSE_WRITE)
 		fuse_reply(r, 0, &written, sizeof(written));
+	else if (r->head.opcode == FUSE_FSYNC)
+		fuse_reply(r, 0, NULL, 0);
 	else
 		fuse_serve(r);
 }
@@ -37,18 +40,25 @@ static void serve(const struct fuse_request *r)
 
 static int file;
 
+static int open_file(int flags)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/file", fuse_folder);
+	fd = open(path, flags);
+	CHECK(fd >= 0);
+	return fd;
+}
+
 /* Nothing is read ahead: each block that is read or written is a request. */
 static void start(int flags)
 {
-	char path[64];
-
 	fuse_mount();
 	for (int i = 0; i < FUSE_FILE_BYTES; i++)
 		content[i] = (char)(i / BLOCK + i % 249);
 	fuse_start_server(serve);
-	snprintf(path, sizeof(path), "%s/file", fuse_folder);
-	file = open(path, flags);
-	CHECK(file >= 0);
+	file = open_file(flags);
 	CHECK_EQ(posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM), 0);
 }
 
@@ -72,6 +82,25 @@ static void *write_all(void *arg)
 	for (int i = 0; i < NR_CALLS; i++)
 		CHECK_EQ(write(file, block, BLOCK), BLOCK);
 	return arg;
+}
+
+/* With calls between that do not wait, and each time for another file. */
+static void *sync_all(void *pause_ms)
+{
+	FILE *quick = tmpfile();
+
+	CHECK(quick != NULL);
+	for (int i = 0; i < NR_CALLS; i++) {
+		int again = open_file(O_RDWR);
+
+		CHECK_EQ(fsync(i % 2 == 0 ? file : again), 0);
+		CHECK_EQ(fdatasync(fileno(quick)), 0);
+		close(again);
+		if ((intptr_t)pause_ms > 0)
+			sleep_ms((intptr_t)pause_ms);
+	}
+	fclose(quick);
+	return NULL;
 }
 
 static uint64_t parks_of(void *(*run)(void *), intptr_t pause_ms)
@@ -104,6 +133,20 @@ TEST(who_writes_alone)
 {
 	start(O_WRONLY | O_DSYNC);
 	CHECK(has_processes() || parks_of(write_all, 0) < NR_CALLS / 2);
+	fuse_unmount();
+}
+
+TEST(who_syncs_alone)
+{
+	start(O_RDWR);
+	CHECK(has_processes() || parks_of(sync_all, 0) < NR_CALLS / 2);
+	fuse_unmount();
+}
+
+TEST(who_syncs_and_waits_otherwise)
+{
+	start(O_RDWR);
+	CHECK(!weft_is_active() || parks_of(sync_all, 1) > NR_CALLS * 3 / 2);
 	fuse_unmount();
 }
 
