@@ -12,6 +12,7 @@
 #include "base/options.h"
 #include "boot/boot.h"
 #include "boot/children.h"
+#include "boot/environment.h"
 #include "libc/elf.h"
 #include "libc/layout.h"
 #include "libc/real.h"
@@ -102,6 +103,7 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 					      char **envp)
 {
 	wf_runtime_boot();
+	wf_environment_restore(argv, envp);
 	wf_boot_end_register();
 	load_options(envp);
 	wf_os_stderr_init();
