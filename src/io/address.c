@@ -48,7 +48,8 @@ struct wait {
 	struct wf_request *r;
 	struct wf_proxy *proxy;
 	uint32_t nr_futile;
-	int n; /* what the call has returned; -EAGAIN: nothing yet */
+	uint32_t uses; /* of the number, when the call or last wait began */
+	int n;	       /* what the call has returned; -EAGAIN: nothing yet */
 };
 
 /* --- calls that do not wait ----------------------------------------------- */
@@ -156,6 +157,18 @@ static uint32_t events_of(const struct wait *w)
 	return is_one ? POLLIN | EPOLLEXCLUSIVE : POLLIN;
 }
 
+/*
+ * Has the number become another file's? Of that the call may fail at once, and
+ * what it waits for never come.
+ */
+static bool is_replaced(struct wait *w, int fd)
+{
+	uint32_t uses = wf_descriptor_uses(fd), before = w->uses;
+
+	w->uses = uses;
+	return w->r != NULL && fd == w->hold.fd && uses != before;
+}
+
 static void begin(struct wf_request_scope *scope)
 {
 	struct wait *w = wait_of(scope);
@@ -163,6 +176,12 @@ static void begin(struct wf_request_scope *scope)
 
 	wf_hold_begin(&w->hold);
 	fd = wf_hold_fd(&w->hold);
+	if (is_replaced(w, fd)) {
+		w->proxy = NULL;
+		w->poll.fd = -1; /* which has its end at once; A1 follows */
+		w->poll.op_flags = POLLIN;
+		return;
+	}
 	w->proxy = fd == w->hold.fd ?
 			   wf_proxy_get(fd, w->nr_futile >= WAITS_FOR_NOTHING) :
 			   NULL;
@@ -212,6 +231,7 @@ int wf_address_run(struct wf_request *r, int64_t deadline_ns)
 		.hold = { .fd = r->fd, .kept_fd = -1 },
 		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.r = r,
+		.uses = r->fd_uses,
 		.n = -EAGAIN,
 	};
 	int n = -ENOSYS;

@@ -52,9 +52,33 @@ static int run(struct wf_request *r, bool is_first)
 	else if (deadline_ns != WF_FOREVER && r->avoids_ring &&
 		 (r->op_flags & MSG_WAITALL) != 0)
 		deadline_ns += grace_ns;
-	return wf_descriptor_has_address(r->fd) ?
-		       wf_address_run(r, deadline_ns) :
-		       wf_io_run(r, deadline_ns);
+	if (!wf_descriptor_has_address(r->fd))
+		return wf_io_run(r, deadline_ns);
+	r->fd_uses = wf_descriptor_count_uses(r->fd);
+	return wf_address_run(r, deadline_ns);
+}
+
+/*
+ * A socket of packets that is asked not to wait looks for a message, then
+ * whether there may be more: the one that comes in between is there when it has
+ * said that it has ended. Who waits is told of that one first.
+ */
+static bool is_false_end(int fd, int flags)
+{
+	struct pollfd now = { fd, POLLRDHUP, 0 };
+	char byte;
+
+	return wf_receive_may_wait(fd, flags) &&
+	       wf_descriptor_option(fd, SO_TYPE, 0) == SOCK_SEQPACKET &&
+	       wf_sys(SYS_recvfrom, fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT, NULL,
+		      NULL) > 0 &&
+	       wf_sys(SYS_poll, &now, 1, 0) == 1;
+}
+
+/* n is what the call that has found it returned. */
+static long after_false_end(long n)
+{
+	return n == -EAGAIN ? 0 : n; /* somebody else has it */
 }
 
 /* Anything but a socket without borders between messages. */
@@ -77,9 +101,15 @@ static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 	if (n == -EOPNOTSUPP)
 		return wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN,
 					     true);
-	if (n != -EAGAIN || wf_descriptor_is_nonblocking(fd))
-		return n;
-	return run(&r, true);
+	if (n == -EAGAIN && !wf_descriptor_is_nonblocking(fd))
+		n = run(&r, true);
+	if (n == -EOPNOTSUPP) { /* splice has made it a file of this kind */
+		wf_descriptor_cannot_be_asked(fd, false);
+		n = wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN, true);
+	}
+	if (n == 0 && wf_io_total(iov, (size_t)nr) > 0 && is_false_end(fd, 0))
+		n = after_false_end(wf_io_try(SYS_preadv2, fd, iov, nr, -1));
+	return n;
 }
 
 static WF_NOINLINE long read_other(int fd, void *buf, size_t bytes)
@@ -205,9 +235,39 @@ static long recvmsg_part(int fd, struct msghdr *msg, int flags, bool is_first)
 	return run(&r, is_first);
 }
 
+static long recvmsg_after_false_end(int fd, struct msghdr *msg, int flags,
+				    const struct msghdr *before)
+{
+	int told;
+
+	/* A message that had no room was one. */
+	if (wf_memory_get(&told, &msg->msg_flags, sizeof(told)) < 0 ||
+	    (told & MSG_TRUNC) != 0 || !is_false_end(fd, flags))
+		return 0;
+	wf_memory_put(&msg->msg_namelen, &before->msg_namelen,
+		      sizeof(before->msg_namelen));
+	wf_memory_put(&msg->msg_controllen, &before->msg_controllen,
+		      sizeof(before->msg_controllen));
+	return after_false_end(
+		wf_sys(SYS_recvmsg, fd, msg, flags | MSG_DONTWAIT));
+}
+
+static WF_NOINLINE long recvmsg_packet(int fd, struct msghdr *msg, int flags)
+{
+	struct msghdr before;
+	bool is_there = wf_memory_get(&before, msg, sizeof(before)) == 0;
+	long n = recvmsg_part(fd, msg, flags, true);
+
+	return n == 0 && is_there ?
+		       recvmsg_after_false_end(fd, msg, flags, &before) :
+		       n;
+}
+
 long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 {
-	return recvmsg_part(fd, msg, flags, true);
+	return wf_descriptor_is_stream_socket(fd) ?
+		       recvmsg_part(fd, msg, flags, true) :
+		       recvmsg_packet(fd, msg, flags);
 }
 
 /* With the sender's address: the same as a message of one part. */
@@ -311,8 +371,8 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 				    uses);
 }
 
-long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
-		    struct sockaddr *addr, socklen_t *addr_bytes)
+static long recv_from(int fd, void *buf, size_t bytes, int flags,
+		      struct sockaddr *addr, socklen_t *addr_bytes)
 {
 	/* Not asked first: the last ones of this descriptor had to wait. */
 	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd) &&
@@ -323,6 +383,28 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 					    (long)bytes, flags, (long)addr,
 					    (long)addr_bytes));
 	return recv_now(fd, buf, bytes, flags, addr, addr_bytes);
+}
+
+/* Of a socket that may be one of packets. */
+static WF_NOINLINE long recv_packet(int fd, void *buf, size_t bytes, int flags,
+				    struct sockaddr *addr,
+				    socklen_t *addr_bytes)
+{
+	long n = recv_from(fd, buf, bytes, flags, addr, addr_bytes);
+
+	/* Packets have a connection, and so no address to tell. */
+	if (n != 0 || bytes == 0 || !is_false_end(fd, flags))
+		return n;
+	return after_false_end(wf_sys(SYS_recvfrom, fd, buf, bytes,
+				      flags | MSG_DONTWAIT, addr, addr_bytes));
+}
+
+long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
+		    struct sockaddr *addr, socklen_t *addr_bytes)
+{
+	return wf_descriptor_is_stream_socket(fd) ?
+		       recv_from(fd, buf, bytes, flags, addr, addr_bytes) :
+		       recv_packet(fd, buf, bytes, flags, addr, addr_bytes);
 }
 
 static struct timespec time_left(int64_t deadline_ns)

@@ -40,8 +40,10 @@
 #include <linux/io_uring.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include "io/attempt.h"
+#include "io/descriptor.h"
 #include "io/server.h"
 #include "io/watch_set.h"
 #include "os/clock.h"
@@ -262,6 +264,32 @@ static int start(void)
 	return err;
 }
 
+/*
+ * May the number, which another file may have by now, be a file of the call's?
+ * Of another it fails at once, and what it waits for might never come.
+ */
+static bool fits(const struct wf_request *r)
+{
+	switch (r->op) {
+	case IORING_OP_ACCEPT:
+		return wf_descriptor_option(r->fd, SO_ACCEPTCONN, 0) != 0;
+	case IORING_OP_RECV:
+	case IORING_OP_RECVMSG:
+	case IORING_OP_SENDMSG:
+		return wf_descriptor_option(r->fd, SO_TYPE, 0) != 0;
+	default:
+		return true;
+	}
+}
+
+/* -Exxx: r has its end. -ENOSYS: the caller's plain call is to be made. */
+static int arm_locked(struct wf_watch_bucket *b, const struct wf_request *r)
+{
+	int err = wf_watch_set_arm_locked(b, r->fd);
+
+	return err == 0 && !fits(r) ? -ENOSYS : err;
+}
+
 int wf_watch_push(struct wf_thread *me, struct wf_request *r)
 {
 	struct wf_watch_bucket *b;
@@ -274,7 +302,7 @@ int wf_watch_push(struct wf_thread *me, struct wf_request *r)
 	b = wf_watch_set_lock(wf_watch_set_index(r->fd));
 	r->watch_state = WF_WATCH_WAITING;
 	wf_list_add_tail(&b->requests, &r->watch_link);
-	err = wf_watch_set_arm_locked(b, r->fd);
+	err = arm_locked(b, r);
 	if (err == -EPERM && r->op == IORING_OP_POLL_ADD)
 		err = wf_attempt_always(r);
 	else if (err < 0 && err != -EBADF)
@@ -338,9 +366,7 @@ static bool rearm_locked_all(struct wf_watch_bucket *b, struct wf_list *ended,
 		    wf_load_relaxed(&r->kept_fd) >= 0)
 			continue;
 		is_trying |= r->watch_state == WF_WATCH_TRYING;
-		err = r->watch_state == WF_WATCH_WAITING ?
-			      wf_watch_set_arm_locked(b, r->fd) :
-			      0;
+		err = r->watch_state == WF_WATCH_WAITING ? arm_locked(b, r) : 0;
 		if (err < 0)
 			end_locked(r, err, ended);
 	}

@@ -251,6 +251,15 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done,
 			n = wf_sys(SYS_pwritev2, wf_held_fd(&held),
 				   is_first ? iov : left, nr_left, -1L, -1L,
 				   RWF_NOWAIT);
+		/* Another thread's splice has made it a file that cannot be
+		 * asked. */
+		if (n == -EOPNOTSUPP)
+			n = wf_call_run(WF_CALL(SYS_writev, wf_held_fd(&held),
+						(long)(is_first ? iov : left),
+						(long)nr_left),
+					is_first ? WF_CALL_RESTARTS :
+						   WF_CALL_ENDS_BY_SIGNAL,
+					WF_FOREVER);
 		if (n == -EAGAIN && wf_self->interrupted)
 			n = -EINTR;
 		if (n == -EAGAIN)

@@ -18,5 +18,6 @@ int main(int argc, char **argv)
 		}
 		next = *p + strlen(*p) + 1;
 	}
+	puts("one behind the other");
 	return 0;
 }
