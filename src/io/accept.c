@@ -40,7 +40,6 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 		.addr = (uintptr_t)addr,
 		.off = (uintptr_t)addr_bytes,
 		.op_flags = (uint32_t)flags,
-		.fd_uses = wf_descriptor_count_uses(fd),
 	};
 
 	if (wf_descriptor_is_nonblocking(fd))

@@ -15,6 +15,9 @@
  *     tells the next if there is more and somebody else waits. Who begins to
  *     wait after that look finds what is there. No socket can be told: where
  *     there is no proxy, all are woken.
+ * A5. Who begins to wait while the number is being closed or replaced does not:
+ *     it would wait for what the number is afterwards, which may be no socket.
+ *     It tries the call again, as it does if that is so already.
  */
 #include "io/address.h"
 
@@ -48,8 +51,8 @@ struct wait {
 	struct wf_request *r;
 	struct wf_proxy *proxy;
 	uint32_t nr_futile;
-	uint32_t uses; /* of the number, when the call or last wait began */
-	int n;	       /* what the call has returned; -EAGAIN: nothing yet */
+	bool is_closing; /* A5 */
+	int n;		 /* what the call has returned; -EAGAIN: nothing yet */
 };
 
 /* --- calls that do not wait ----------------------------------------------- */
@@ -157,26 +160,16 @@ static uint32_t events_of(const struct wait *w)
 	return is_one ? POLLIN | EPOLLEXCLUSIVE : POLLIN;
 }
 
-/*
- * Has the number become another file's? Of that the call may fail at once, and
- * what it waits for never come.
- */
-static bool is_replaced(struct wait *w, int fd)
-{
-	uint32_t uses = wf_descriptor_uses(fd), before = w->uses;
-
-	w->uses = uses;
-	return w->r != NULL && fd == w->hold.fd && uses != before;
-}
-
 static void begin(struct wf_request_scope *scope)
 {
 	struct wait *w = wait_of(scope);
 	int fd;
 
 	wf_hold_begin(&w->hold);
-	fd = wf_hold_fd(&w->hold);
-	if (is_replaced(w, fd)) {
+	fd = wf_hold_call_begin(&w->hold); /* until it is handed over */
+	w->is_closing = fd == w->hold.fd && wf_proxy_is_closing(fd);
+	if (w->is_closing || (fd == w->hold.fd && w->r != NULL &&
+			      !wf_attempt_fits(w->r, fd))) { /* A5 */
 		w->proxy = NULL;
 		w->poll.fd = -1; /* which has its end at once; A1 follows */
 		w->poll.op_flags = POLLIN;
@@ -187,6 +180,11 @@ static void begin(struct wf_request_scope *scope)
 			   NULL;
 	w->poll.fd = w->proxy != NULL ? wf_proxy_set(w->proxy) : fd;
 	w->poll.op_flags = events_of(w);
+}
+
+static void handed_over(struct wf_request_scope *scope)
+{
+	wf_hold_call_end(&wait_of(scope)->hold);
 }
 
 static void end(struct wf_request_scope *scope, bool is_done)
@@ -200,6 +198,18 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	wf_hold_let_go(&w->hold);
 }
 
+/* A5. A close may take long, with SO_LINGER. */
+static int let_close(int64_t deadline_ns)
+{
+	const int64_t pause_ns = 50 * WF_NS_PER_US;
+	int64_t until = wf_os_now() + pause_ns;
+	bool is_last = deadline_ns <= until;
+	int err = wf_request_run_any(NULL, 0, is_last ? deadline_ns : until,
+				     NULL);
+
+	return err == -ETIMEDOUT && !is_last ? -ERESTART : err;
+}
+
 /* One wait, as wf_request_run; -ERESTART also if it was for nothing. */
 static int wait_once(struct wait *w, int64_t deadline_ns)
 {
@@ -207,6 +217,8 @@ static int wait_once(struct wait *w, int64_t deadline_ns)
 
 	if (w->n != -EAGAIN)
 		return w->n;
+	if (w->is_closing)
+		return let_close(deadline_ns);
 	if (err == 0)
 		return wf_self->interrupted ? -EINTR : -ERESTART;
 	return err;
@@ -227,11 +239,10 @@ static int run(struct wait *w, int64_t deadline_ns)
 int wf_address_run(struct wf_request *r, int64_t deadline_ns)
 {
 	struct wait w = {
-		.scope = { .begin = begin, .end = end },
+		.scope = { begin, end, handed_over },
 		.hold = { .fd = r->fd, .kept_fd = -1 },
 		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.r = r,
-		.uses = r->fd_uses,
 		.n = -EAGAIN,
 	};
 	int n = -ENOSYS;
@@ -280,7 +291,7 @@ int wf_address_poll(int fd, int64_t deadline_ns, uint32_t nr_handlers,
 		    bool is_in_doubt)
 {
 	struct wait w = {
-		.scope = { .begin = begin_poll, .end = end_poll },
+		.scope = { begin_poll, end_poll, handed_over },
 		.hold = { .fd = fd, .kept_fd = -1 },
 		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.nr_futile = is_in_doubt ? WAITS_FOR_NOTHING : 0,

@@ -61,6 +61,20 @@ int wf_attempt(struct wf_request *r, int fd, uint32_t revents)
 	}
 }
 
+bool wf_attempt_fits(const struct wf_request *r, int fd)
+{
+	switch (r->op) {
+	case IORING_OP_ACCEPT:
+		return wf_descriptor_option(fd, SO_ACCEPTCONN, 0) != 0;
+	case IORING_OP_RECV:
+	case IORING_OP_RECVMSG:
+	case IORING_OP_SENDMSG:
+		return wf_descriptor_option(fd, SO_TYPE, 0) != 0;
+	default:
+		return true;
+	}
+}
+
 bool wf_attempt_serves(const struct wf_request *r)
 {
 	switch (r->op) {

@@ -13,6 +13,12 @@ bool wf_attempt_serves(const struct wf_request *r);
 /* POLLIN, ... */
 uint32_t wf_attempt_events(const struct wf_request *r);
 
+/*
+ * Is fd, which may be another file's number by now, a file of the call's? Of
+ * another it fails at once, and what it waits for might never come.
+ */
+bool wf_attempt_fits(const struct wf_request *r, int fd);
+
 /* What poll says of a file that is always ready. */
 int wf_attempt_always(const struct wf_request *r);
 

@@ -8,6 +8,7 @@
 #include "io/held.h"
 
 #include "io/descriptor.h"
+#include "sched/runtime.h"
 
 static struct wf_held *held_of(struct wf_request_scope *scope)
 {
@@ -18,7 +19,9 @@ static void begin(struct wf_request_scope *scope)
 {
 	struct wf_held *h = held_of(scope);
 
-	wf_hold_begin(&h->hold);
+	if (!h->is_entered)
+		wf_hold_begin(&h->hold);
+	h->is_entered = false;
 	wf_hold_call_begin(&h->hold);
 	if (h->uses == WF_HELD_ANY_USE)
 		h->uses = wf_descriptor_uses(h->hold.fd);
@@ -42,6 +45,7 @@ void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)
 	h->scope = (struct wf_request_scope){ begin, end, handed_over };
 	h->hold = (struct wf_hold){ .fd = r->fd, .kept_fd = -1 };
 	h->r = r;
+	h->is_entered = false;
 	h->uses = uses;
 	r->scope = &h->scope;
 }
@@ -49,6 +53,24 @@ void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)
 void wf_held_end(struct wf_held *h)
 {
 	wf_hold_fini(&h->hold);
+}
+
+int wf_held_enter(struct wf_held *h)
+{
+	wf_runtime_enter();
+	wf_hold_begin(&h->hold);
+	h->uses = wf_descriptor_uses(h->hold.fd);
+	h->is_entered = true;
+	return wf_hold_call_begin(&h->hold);
+}
+
+void wf_held_leave(struct wf_held *h)
+{
+	wf_hold_call_end(&h->hold);
+	wf_hold_end(&h->hold);
+	wf_hold_fini(&h->hold);
+	h->is_entered = false;
+	wf_runtime_leave(wf_self);
 }
 
 int wf_held_fd(const struct wf_held *h)

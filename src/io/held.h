@@ -19,6 +19,7 @@ struct wf_held {
 	struct wf_request_scope scope;
 	struct wf_hold hold;
 	struct wf_request *r;
+	bool is_entered;
 	uint32_t uses; /* of the number, when the call began on its file */
 };
 
@@ -34,6 +35,15 @@ struct wf_held {
 
 void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses);
 void wf_held_end(struct wf_held *h);
+
+/*
+ * Holds the file for the call's first part, which does not wait: whoever
+ * replaces the number after that leaves it to the rest. In the runtime from the
+ * enter, which returns the file's number for that, until the leave or, without
+ * one, until r is run.
+ */
+int wf_held_enter(struct wf_held *h);
+void wf_held_leave(struct wf_held *h);
 
 /*
  * What the file's number is by now; -1: it has none, for that was closed

@@ -16,6 +16,8 @@
 #include "base/atomic.h"
 #include "base/spin.h"
 #include "io/kept.h"
+#include "os/clock.h"
+#include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
 #include "signal/queue.h"
@@ -133,9 +135,24 @@ static bool see_bucket(uint32_t index, unsigned int first, unsigned int last)
 	return again;
 }
 
+/*
+ * H2. A call may take longer if its kernel thread has to wait for a CPU; in a
+ * page fault even for ever.
+ */
+static bool wait_for_call(int nr)
+{
+	enum { YIELDS = 100, NAPS = 1000 };
+	const struct timespec nap = { 0, 20 * WF_NS_PER_US };
+
+	if (nr < YIELDS)
+		wf_sched_yield();
+	else
+		wf_sys(SYS_nanosleep, &nap, NULL);
+	return nr < YIELDS + NAPS;
+}
+
 void wf_hold_keep(unsigned int first, unsigned int last)
 {
-	enum { YIELDS_FOR_CALL = 1000 };
 	bool is_few = last - first < NR_BUCKETS;
 	uint32_t nr = is_few ? last - first + 1 : NR_BUCKETS;
 
@@ -144,10 +161,9 @@ void wf_hold_keep(unsigned int first, unsigned int last)
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t index = is_few ? (first + i) % NR_BUCKETS : i;
 
-		for (int yields = 0;
-		     see_bucket(index, first, last) && yields < YIELDS_FOR_CALL;
-		     yields++)
-			wf_sched_yield();
+		for (int tries = 0;
+		     see_bucket(index, first, last) && wait_for_call(tries);)
+			tries++;
 	}
 }
 

@@ -224,6 +224,12 @@ void wf_proxy_close_done(unsigned int first, unsigned int last)
 		atomic_fetch_sub(&bucket_of((int)(first + i))->nr_closing, 1);
 }
 
+bool wf_proxy_is_closing(int fd)
+{
+	/* seq_cst: O3. */
+	return atomic_load(&bucket_of(fd)->nr_closing) != 0;
+}
+
 void wf_proxy_fork_child(void)
 {
 	/* The sets are closed as all that is kept. */

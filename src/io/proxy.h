@@ -45,6 +45,12 @@ void wf_proxy_tell(const struct wf_proxy *p, int fd);
 void wf_proxy_close_comes(unsigned int first, unsigned int last);
 void wf_proxy_close_done(unsigned int first, unsigned int last);
 
+/*
+ * Is somebody about to close or replace the number, or one of its bucket's? Who
+ * holds it (io/hold.h) and is told no is seen by whoever does later.
+ */
+bool wf_proxy_is_closing(int fd);
+
 void wf_proxy_fork_child(void);
 
 #endif

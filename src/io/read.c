@@ -52,10 +52,9 @@ static int run(struct wf_request *r, bool is_first)
 	else if (deadline_ns != WF_FOREVER && r->avoids_ring &&
 		 (r->op_flags & MSG_WAITALL) != 0)
 		deadline_ns += grace_ns;
-	if (!wf_descriptor_has_address(r->fd))
-		return wf_io_run(r, deadline_ns);
-	r->fd_uses = wf_descriptor_count_uses(r->fd);
-	return wf_address_run(r, deadline_ns);
+	return wf_descriptor_has_address(r->fd) ?
+		       wf_address_run(r, deadline_ns) :
+		       wf_io_run(r, deadline_ns);
 }
 
 /*
@@ -343,17 +342,17 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 				 struct sockaddr *addr, socklen_t *addr_bytes)
 {
 	uint32_t uses = wf_descriptor_uses(fd);
-	bool is_for_all = (flags & MSG_WAITALL) != 0, is_end = false;
+	bool is_for_all = (flags & MSG_WAITALL) != 0, is_over = false;
 	bool has_address;
 	long n;
 
 	if (is_for_all && addr == NULL)
-		n = wf_receive_part(fd, buf, bytes, flags, &is_end);
+		n = wf_receive_all(fd, buf, bytes, flags, &is_over);
 	else
 		n = wf_sys(SYS_recvfrom, fd, buf, bytes, flags | MSG_DONTWAIT,
 			   addr, addr_bytes);
 	if (n != -EAGAIN &&
-	    (!is_for_all || is_end || n <= 0 || (size_t)n >= bytes)) {
+	    (!is_for_all || is_over || n <= 0 || (size_t)n >= bytes)) {
 		wf_descriptor_was_tried(fd, false);
 		return n;
 	}

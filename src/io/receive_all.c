@@ -39,9 +39,13 @@ struct wf_request wf_receive_later(int fd, void *buf, size_t bytes, int flags)
 	};
 }
 
-/* They are lost, as there is no room for them; the kernel tells that. */
-long wf_receive_part(int fd, void *buf, size_t bytes, int flags,
-		     bool *ret_is_end)
+/*
+ * What is there, without waiting. *ret_is_end: the kernel would wait for no
+ * more of a byte stream, since it was sent with descriptors. They are lost, as
+ * there is no room for them; the kernel tells that.
+ */
+static long receive_part(int fd, void *buf, size_t bytes, int flags,
+			 bool *ret_is_end)
 {
 	struct iovec iov = { buf, bytes < WF_IO_MOST_BYTES ? bytes :
 							     WF_IO_MOST_BYTES };
@@ -108,8 +112,8 @@ static long recv_more(struct wf_held *h, char *buf, size_t bytes, int flags,
 		return 0;
 	return n == -ENOSYS ? recv_by_libc(wf_held_fd(h), buf, bytes, flags,
 					   deadline_ns) :
-			      wf_receive_part(wf_held_fd(h), buf, bytes, flags,
-					      ret_is_end);
+			      receive_part(wf_held_fd(h), buf, bytes, flags,
+					   ret_is_end);
 }
 
 /* Where news is an error to who polls, it waits by the receive. */
@@ -131,32 +135,64 @@ static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
 	return more > 0 ? n + more : n > 0 ? n : more;
 }
 
-long wf_receive_rest(int fd, void *buf, size_t bytes, int flags, long n,
-		     uint32_t uses)
+/* h is of a request for data. */
+static long receive_rest(struct wf_held *h, char *buf, size_t bytes, int flags,
+			 int64_t deadline_ns, long n)
 {
-	struct wf_request ready = wf_io_readiness(fd, POLLIN);
-	int64_t deadline_ns;
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	WF_HELD struct wf_held held = { .hold = { .kept_fd = -1 } };
 	bool is_end = false;
 	long more;
 
-	if (wf_descriptor_queues_news(fd))
-		return recv_rest_at_once(fd, buf, bytes, flags, n, uses);
-	deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
-	wf_held_begin(&held, &ready, uses);
 	do {
 		bool is_first = n == 0;
 
-		more = recv_more(&held, (char *)buf + n, bytes - (size_t)n,
-				 flags, deadline_ns, &nr_handlers, is_first,
-				 &is_end);
+		more = recv_more(h, buf + n, bytes - (size_t)n, flags,
+				 deadline_ns, &nr_handlers, is_first, &is_end);
 		n += more > 0 ? more : 0;
 		if (more == -EAGAIN && !wf_io_is_over(deadline_ns) &&
 		    (is_first || wf_self->nr_handlers == nr_handlers))
 			more = 1;
 	} while (more > 0 && !is_end && (size_t)n < bytes);
 	return n > 0 ? n : more;
+}
+
+long wf_receive_rest(int fd, void *buf, size_t bytes, int flags, long n,
+		     uint32_t uses)
+{
+	struct wf_request ready = wf_io_readiness(fd, POLLIN);
+	WF_HELD struct wf_held held = { .hold = { .kept_fd = -1 } };
+	int64_t deadline_ns;
+
+	if (wf_descriptor_queues_news(fd))
+		return recv_rest_at_once(fd, buf, bytes, flags, n, uses);
+	deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
+	wf_held_begin(&held, &ready, uses);
+	return receive_rest(&held, buf, bytes, flags, deadline_ns, n);
+}
+
+long wf_receive_all(int fd, void *buf, size_t bytes, int flags,
+		    bool *ret_is_over)
+{
+	struct wf_request ready = wf_io_readiness(fd, POLLIN);
+	WF_HELD struct wf_held held;
+	int now;
+	long n;
+
+	wf_held_begin(&held, &ready, WF_HELD_ANY_USE);
+	now = wf_held_enter(&held);
+	n = receive_part(now, buf, bytes, flags, ret_is_over);
+	if (n <= 0 || (size_t)n >= bytes) {
+		*ret_is_over = n != -EAGAIN;
+	} else if (!*ret_is_over && wf_descriptor_is_byte_stream(now) &&
+		   wf_receive_may_wait(now, flags) &&
+		   !wf_descriptor_queues_news(now)) {
+		*ret_is_over = true;
+		return receive_rest(&held, buf, bytes, flags,
+				    wf_descriptor_deadline(now, SO_RCVTIMEO),
+				    n);
+	}
+	wf_held_leave(&held);
+	return n;
 }
 
 long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,

@@ -14,11 +14,11 @@ bool wf_receive_may_wait(int fd, int flags);
 struct wf_request wf_receive_later(int fd, void *buf, size_t bytes, int flags);
 
 /*
- * What is there, without waiting. *ret_is_end: the kernel would wait for no
- * more of a byte stream, since it was sent with descriptors.
+ * What is there, without waiting; then what is missing, if it can be waited for
+ * by the file. *ret_is_over: there is no more to do.
  */
-long wf_receive_part(int fd, void *buf, size_t bytes, int flags,
-		     bool *ret_is_end);
+long wf_receive_all(int fd, void *buf, size_t bytes, int flags,
+		    bool *ret_is_over);
 
 /*
  * What is still missing after n bytes of a byte stream; uses is that of fd when

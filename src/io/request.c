@@ -228,19 +228,15 @@ WF_INLINE int run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 	uint32_t word;
 	int err;
 
-	if (nr_handlers != NULL && t->nr_handlers != *nr_handlers) {
-		wf_runtime_leave(t);
-		return -EINTR;
-	}
-	if (t->kind != WF_THREAD_MULTIPLEXED || t->vp == NULL) {
-		/* Rescued so often that it has been bound. */
-		wf_runtime_leave(t);
-		return -ENOSYS;
-	}
-	t->interrupted = false;
 	if (scope != NULL)
 		scope->begin(scope);
-	err = push_or_end(t, r, nr, &nr_done);
+	t->interrupted = false;
+	if (nr_handlers != NULL && t->nr_handlers != *nr_handlers)
+		err = -EINTR;
+	else if (t->kind != WF_THREAD_MULTIPLEXED || t->vp == NULL)
+		err = -ENOSYS; /* rescued so often that it has been bound */
+	else
+		err = push_or_end(t, r, nr, &nr_done);
 	if (scope != NULL && scope->handed_over != NULL)
 		scope->handed_over(scope);
 	if (err < 0) {

@@ -40,10 +40,8 @@
 #include <linux/io_uring.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "io/attempt.h"
-#include "io/descriptor.h"
 #include "io/server.h"
 #include "io/watch_set.h"
 #include "os/clock.h"
@@ -264,30 +262,12 @@ static int start(void)
 	return err;
 }
 
-/*
- * May the number, which another file may have by now, be a file of the call's?
- * Of another it fails at once, and what it waits for might never come.
- */
-static bool fits(const struct wf_request *r)
-{
-	switch (r->op) {
-	case IORING_OP_ACCEPT:
-		return wf_descriptor_option(r->fd, SO_ACCEPTCONN, 0) != 0;
-	case IORING_OP_RECV:
-	case IORING_OP_RECVMSG:
-	case IORING_OP_SENDMSG:
-		return wf_descriptor_option(r->fd, SO_TYPE, 0) != 0;
-	default:
-		return true;
-	}
-}
-
 /* -Exxx: r has its end. -ENOSYS: the caller's plain call is to be made. */
 static int arm_locked(struct wf_watch_bucket *b, const struct wf_request *r)
 {
 	int err = wf_watch_set_arm_locked(b, r->fd);
 
-	return err == 0 && !fits(r) ? -ENOSYS : err;
+	return err == 0 && !wf_attempt_fits(r, r->fd) ? -ENOSYS : err;
 }
 
 int wf_watch_push(struct wf_thread *me, struct wf_request *r)

@@ -223,40 +223,35 @@ static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
 
 /*
  * By calls of the thread itself: a ring would raise SIGPIPE for whoever runs
- * when the kernel goes on with the request.
+ * when the kernel goes on with the request. h is of a request for room.
  */
-static long write_rest(int fd, const struct iovec *iov, size_t nr, long done,
-		       uint32_t uses)
+static long write_rest(struct wf_held *h, const struct iovec *iov, size_t nr,
+		       long done)
 {
-	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
-	WF_HELD struct wf_held held;
 
-	wf_held_begin(&held, &ready, uses_of_file(uses, done));
 	done = done < 0 ? 0 : done;
 	do {
 		bool is_first = done == 0;
-		long n = wf_io_run_part(&ready, WF_FOREVER, is_first,
+		long n = wf_io_run_part(h->r, WF_FOREVER, is_first,
 					&nr_handlers);
-		size_t nr_left =
+		const struct iovec *parts = is_first ? iov : left;
+		size_t nr_parts =
 			is_first ? nr :
 				   skip(left, iov, nr, (size_t)done, total);
 
 		if (n == -ENOSYS && !is_first)
-			n = wf_io_result(wf_real.writev(wf_held_fd(&held), left,
-							(int)nr_left));
+			n = wf_io_result(wf_real.writev(wf_held_fd(h), left,
+							(int)nr_parts));
 		else if (n != -EINTR && n != -ECANCELED && n != -ENOSYS)
-			n = wf_sys(SYS_pwritev2, wf_held_fd(&held),
-				   is_first ? iov : left, nr_left, -1L, -1L,
-				   RWF_NOWAIT);
-		/* Another thread's splice has made it a file that cannot be
-		 * asked. */
+			n = wf_sys(SYS_pwritev2, wf_held_fd(h), parts, nr_parts,
+				   -1L, -1L, RWF_NOWAIT);
+		/* A splice has made it a file that cannot be asked. */
 		if (n == -EOPNOTSUPP)
-			n = wf_call_run(WF_CALL(SYS_writev, wf_held_fd(&held),
-						(long)(is_first ? iov : left),
-						(long)nr_left),
+			n = wf_call_run(WF_CALL(SYS_writev, wf_held_fd(h),
+						(long)parts, (long)nr_parts),
 					is_first ? WF_CALL_RESTARTS :
 						   WF_CALL_ENDS_BY_SIGNAL,
 					WF_FOREVER);
@@ -269,6 +264,34 @@ static long write_rest(int fd, const struct iovec *iov, size_t nr, long done,
 		done += n;
 	} while ((size_t)done < total);
 	return done;
+}
+
+static long write_rest_to(int fd, const struct iovec *iov, size_t nr, long done,
+			  uint32_t uses)
+{
+	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
+	WF_HELD struct wf_held held;
+
+	wf_held_begin(&held, &ready, uses_of_file(uses, done));
+	return write_rest(&held, iov, nr, done);
+}
+
+/* More than goes at once or not at all: held from the first part on. */
+static WF_NOINLINE long write_long(int fd, const struct iovec *iov, int nr,
+				   size_t total)
+{
+	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
+	WF_HELD struct wf_held held;
+	int now;
+	long n;
+
+	wf_held_begin(&held, &ready, WF_HELD_ANY_USE);
+	now = wf_held_enter(&held);
+	n = wf_io_try(SYS_pwritev2, now, iov, nr, -1);
+	if (n > 0 && (size_t)n < total && !wf_descriptor_is_nonblocking(now))
+		return write_rest(&held, iov, (size_t)nr, n);
+	wf_held_leave(&held);
+	return n;
 }
 
 static bool may_wait(int fd, int flags)
@@ -287,29 +310,29 @@ long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
 		return n;
 	return wf_descriptor_is_socket(b->fd) ?
 		       send_later(b->fd, &msg, flags, iov, nr, n, b->uses) :
-		       write_rest(b->fd, iov, nr, n, b->uses);
+		       write_rest_to(b->fd, iov, nr, n, b->uses);
 }
 
 static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
 {
 	uint32_t uses = wf_descriptor_uses(fd);
+	size_t total = wf_io_total(iov, (size_t)(nr > 0 ? nr : 0));
+	bool is_short = total <= PIPE_BUF;
 	long n;
 
 	if (!wf_descriptor_is_stream(fd))
 		return wf_io_file_writev(fd, iov, nr);
-	n = wf_io_try(SYS_pwritev2, fd, iov, nr, -1);
+	n = is_short ? wf_io_try(SYS_pwritev2, fd, iov, nr, -1) :
+		       write_long(fd, iov, nr, total);
 	if (n == -EOPNOTSUPP)
 		return wf_io_call_when_ready(SYS_writev, fd, iov, nr, POLLOUT,
-					     wf_io_total(iov, (size_t)nr) <=
-						     PIPE_BUF);
-	if (n != -EAGAIN &&
-	    (n <= 0 || (size_t)n == wf_io_total(iov, (size_t)nr)))
-		return n;
-	if (wf_descriptor_is_nonblocking(fd))
+					     is_short);
+	if ((n != -EAGAIN && (n <= 0 || (size_t)n == total || !is_short)) ||
+	    wf_descriptor_is_nonblocking(fd))
 		return n;
 	return wf_descriptor_is_socket(fd) ?
 		       write_rest_of_message(fd, iov, (size_t)nr, n, uses) :
-		       write_rest(fd, iov, (size_t)nr, n, uses);
+		       write_rest_to(fd, iov, (size_t)nr, n, uses);
 }
 
 static WF_NOINLINE long write_other(int fd, const void *buf, size_t bytes)

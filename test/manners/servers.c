@@ -124,6 +124,22 @@ static void read_file(int flags)
 	close(maker);
 }
 
+/* What waits for the disk is made by a server, behind 1 MiB. */
+static void write_behind_limit(void)
+{
+	char path[] = "/var/tmp/weft-servers-XXXXXX";
+	int maker = mkstemp(path);
+	int fd = open(path, O_WRONLY | O_DSYNC);
+
+	if (maker < 0 || unlink(path) < 0 || lseek(fd, 1 << 20, SEEK_SET) < 0)
+		exit(9);
+	printf("%s\n", write(fd, "", 1) == 1 ? "written" :
+		       errno == EFBIG	     ? "EFBIG" :
+					       "something else");
+	close(fd);
+	close(maker);
+}
+
 static void tell_children(void)
 {
 	int pid = wait(NULL);
@@ -180,6 +196,9 @@ static void obey(int command)
 	case 'd':
 		read_file(O_DIRECT);
 		break;
+	case 'w':
+		write_behind_limit();
+		break;
 	case 'c':
 		tell_children();
 		break;
@@ -222,6 +241,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGCHLD, on_child);
 	signal(SIGINT, on_interrupt);
+	signal(SIGXFSZ, SIG_IGN);
 	sigaction(SIGUSR1, &end_wait, NULL);
 	sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
