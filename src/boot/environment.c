@@ -1,3 +1,7 @@
+/*
+ * Before ld.so reads the variable it copies it, and ends each tunable in the
+ * original, which stays where the kernel has put it.
+ */
 #include "boot/environment.h"
 
 #include <stdbool.h>

@@ -35,6 +35,7 @@ enum {
 	HAS_ADDRESS = 1 << 13,
 	HAS_NO_ADDRESS = 1 << 14,
 	COUNTED = 1 << 15, /* its uses are, though nothing is known */
+	SYNCS_QUICKLY = 1 << 16,
 };
 
 /*
@@ -43,7 +44,7 @@ enum {
  * how many uses of it have ended, which a close counts when it begins, and not
  * again when it is over: the number may be the next file's by then.
  */
-#define FORGOTTEN ((uint64_t)1 << 16)
+#define FORGOTTEN ((uint64_t)1 << 17)
 #define USED ((uint64_t)1 << 40)
 #define EPOCH (USED - FORGOTTEN) /* the bits of the former */
 static _Atomic uint64_t known[NR_KNOWN];
@@ -73,12 +74,12 @@ uint32_t wf_descriptor_uses(int fd)
 	return (uint32_t)(known_of(fd) / USED);
 }
 
-static uint16_t what_of(int fd)
+static uint32_t what_of(int fd)
 {
-	return (uint16_t)known_of(fd);
+	return (uint32_t)(known_of(fd) & (FORGOTTEN - 1));
 }
 
-static void remember(int fd, uint16_t bit)
+static void remember(int fd, uint32_t bit)
 {
 	if (fd >= 0 && fd < NR_KNOWN)
 		atomic_fetch_or_explicit(&known[fd], bit, memory_order_relaxed);
@@ -90,7 +91,7 @@ static bool is_same_file(uint64_t now, uint64_t before)
 }
 
 /* Unless it was forgotten since `before` was read. */
-static void learn(int fd, uint64_t before, uint16_t bits)
+static void learn(int fd, uint64_t before, uint32_t bits)
 {
 	uint64_t now = known_of(fd);
 
@@ -110,21 +111,33 @@ uint32_t wf_descriptor_count_uses(int fd)
 
 bool wf_descriptor_is_slow(int fd, bool if_unknown)
 {
-	uint16_t what = what_of(fd) & (SLOW | QUICK);
+	uint32_t what = what_of(fd) & (SLOW | QUICK);
 
 	return what == 0 ? if_unknown : (what & SLOW) != 0;
 }
 
-void wf_descriptor_set_slow(int fd, bool is_slow)
+static void set(int fd, uint32_t all, uint32_t bits)
 {
-	const uint16_t all = SLOW | QUICK | SURE;
-	uint16_t bits = is_slow ? SLOW : QUICK | SURE;
-
 	if (fd < 0 || fd >= NR_KNOWN || (what_of(fd) & all) == bits)
 		return;
 	atomic_fetch_and_explicit(&known[fd], ~(uint64_t)all,
 				  memory_order_relaxed);
 	remember(fd, bits);
+}
+
+void wf_descriptor_set_slow(int fd, bool is_slow)
+{
+	set(fd, SLOW | QUICK | SURE, is_slow ? SLOW : QUICK | SURE);
+}
+
+bool wf_descriptor_syncs_quickly(int fd)
+{
+	return (what_of(fd) & SYNCS_QUICKLY) != 0;
+}
+
+void wf_descriptor_synced(int fd, bool is_quick)
+{
+	set(fd, SYNCS_QUICKLY, is_quick ? SYNCS_QUICKLY : 0);
 }
 
 bool wf_descriptor_is_surely_quick(int fd)
@@ -157,7 +170,7 @@ void wf_descriptor_was_cached(int fd, bool is_hit)
 static uint64_t forgotten(uint64_t now)
 {
 	return ((now + FORGOTTEN) & EPOCH) | (now & ~(USED - 1)) |
-	       ((uint16_t)now != 0 ? COUNTED : 0);
+	       ((now & (FORGOTTEN - 1)) != 0 ? COUNTED : 0);
 }
 
 static void change(int fd, uint64_t uses)
@@ -324,10 +337,10 @@ static bool is_kernels(int fd)
 	}
 }
 
-static uint16_t mode_of(int fd)
+static uint32_t mode_of(int fd)
 {
 	long flags = wf_sys(SYS_fcntl, fd, F_GETFL);
-	uint16_t bits = is_kernels(fd) ? KERNELS : 0;
+	uint32_t bits = is_kernels(fd) ? KERNELS : 0;
 
 	if (flags >= 0 && (flags & O_DIRECT) != 0)
 		bits |= DIRECT;
@@ -339,7 +352,7 @@ static uint16_t mode_of(int fd)
 bool wf_descriptor_is_stream(int fd)
 {
 	uint64_t what = known_of(fd);
-	uint16_t bits;
+	uint32_t bits;
 	struct stat st;
 	mode_t type;
 	bool is_stream;
@@ -434,7 +447,7 @@ bool wf_descriptor_is_nonblocking(int fd)
 int64_t wf_descriptor_deadline(int fd, int option)
 {
 	const int64_t most_s = INT64_MAX / 2 / WF_NS_PER_S;
-	uint16_t bit = option == SO_RCVTIMEO ? NO_RECEIVE_TIMEOUT :
+	uint32_t bit = option == SO_RCVTIMEO ? NO_RECEIVE_TIMEOUT :
 					       NO_SEND_TIMEOUT;
 	struct timeval tv = { 0 };
 	socklen_t bytes = sizeof(tv);

@@ -37,6 +37,9 @@ void wf_descriptor_set_slow(int fd, bool is_slow);
 /* It did not, and nothing has spoken against it since. */
 bool wf_descriptor_is_surely_quick(int fd);
 void wf_descriptor_doubt(int fd);
+/* Did the last call that waited until it was on its disk not take long? */
+bool wf_descriptor_syncs_quickly(int fd);
+void wf_descriptor_synced(int fd, bool is_quick);
 /*
  * Was all of it in the page cache? Each read of a slow file tells; after many
  * in a row it is quick again, or each would pay for the question for ever.

@@ -110,59 +110,75 @@ static int64_t copying_ns(size_t bytes)
  * kernel's more, half of what a quick disk takes. Not where servers are
  * processes, which are to do it.
  */
-enum { WAITS_IN_A_ROW = 3 };
+enum {
+	WAITS_IN_A_ROW = 3,
+	/* Who commits a change syncs some times at once, and then goes on to
+	 * something else. */
+	SYNCS_IN_A_ROW = 32,
+	SYNCS = 7, /* in place of a number of waits for a file */
+	WHAT_MASK = 0x1ffff,
+};
 
-/* What it waits for: a file, or that whatever it has written is on its disk. */
-enum { WAIT_MASK = 0x1ffff, WAIT_SYNCS = WAIT_MASK };
-
-static uint32_t wait_file(int fd)
+static uint32_t hint_of(uint32_t kind, uint32_t what)
 {
-	return ((uint32_t)fd ^ wf_descriptor_uses(fd)) & WAIT_MASK;
+	uint32_t generation = (uint32_t)wf_self->wait_generation & 0x3ff;
+
+	return 1U << 31 | kind << 28 | generation << 18 | what << 1 | 1;
 }
 
 /*
- * struct wf_thread.hint of one whose last nr waits were for this. Odd, and no
- * number of a descriptor is so large that another hint is the same.
+ * struct wf_thread.hint of one whose last nr waits were for this file. Odd, and
+ * no number of a descriptor is so large that another hint is the same.
  */
-static uint32_t wait_hint(const struct wf_thread *t, uint32_t what, uint32_t nr)
+static uint32_t wait_hint(int fd, uint32_t nr)
 {
-	uint32_t generation = (uint32_t)t->wait_generation & 0x3ff;
-
-	return 1U << 31 | nr << 28 | generation << 18 | what << 1 | 1;
+	return hint_of(nr, ((uint32_t)fd ^ wf_descriptor_uses(fd)) & WHAT_MASK);
 }
 
-static uint32_t nr_of_waits(uint32_t what)
+static uint32_t nr_of_waits(int fd)
 {
 	uint32_t hint = wf_self->hint, nr = hint >> 28 & 7;
 
-	return hint == wait_hint(wf_self, what, nr) ? nr : 0;
+	return hint == wait_hint(fd, nr) ? nr : 0;
+}
+
+/* The same of one whose last waits were all for disks. */
+static uint32_t nr_of_syncs(void)
+{
+	uint32_t hint = wf_self->hint, nr = hint >> 1 & WHAT_MASK;
+
+	return hint == hint_of(SYNCS, nr) ? nr : 0;
+}
+
+static bool may_be_alone(void)
+{
+	return wf_options.io != WF_IO_PROCESS && wf_io_has_few_carriers();
 }
 
 static bool is_there_alone(uint32_t nr_waits)
 {
-	return nr_waits >= WAITS_IN_A_ROW && wf_options.io != WF_IO_PROCESS &&
-	       wf_io_has_few_carriers();
+	return nr_waits >= WAITS_IN_A_ROW && may_be_alone();
 }
 
 /* There has been one more than nr_waits. */
-static void count_wait(uint32_t what, uint32_t nr_waits)
+static void count_wait(int fd, uint32_t nr_waits)
 {
 	if (nr_waits < WAITS_IN_A_ROW)
 		nr_waits++;
-	wf_self->hint = wait_hint(wf_self, what, nr_waits);
+	wf_self->hint = wait_hint(fd, nr_waits);
 }
 
 /* As have_made. */
 static long have_made_on(int fd, struct wf_call *c)
 {
-	uint32_t nr_waits = nr_of_waits(wait_file(fd));
+	uint32_t nr_waits = nr_of_waits(fd);
 	long n;
 
 	if (is_there_alone(nr_waits) && wf_io_bind(false))
 		return -ENOSYS;
 	n = have_made(c);
 	if (c->ns > copying_ns(0))
-		count_wait(wait_file(fd), nr_waits);
+		count_wait(fd, nr_waits);
 	return n;
 }
 
@@ -193,7 +209,7 @@ static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
 /* By the file's own position. */
 static long read_slow(int fd, struct wf_call *c, size_t total)
 {
-	uint32_t nr_waits = nr_of_waits(wait_file(fd));
+	uint32_t nr_waits = nr_of_waits(fd);
 	int64_t at = wf_sys(SYS_lseek, fd, 0L, SEEK_CUR);
 	long n;
 
@@ -202,7 +218,7 @@ static long read_slow(int fd, struct wf_call *c, size_t total)
 		return -ENOSYS;
 	n = read_unasked(fd, c, at, total);
 	if (c->ns > c->quick_ns)
-		count_wait(wait_file(fd), nr_waits);
+		count_wait(fd, nr_waits);
 	return n;
 }
 
@@ -281,21 +297,26 @@ long wf_io_file_writev(int fd, const struct iovec *iov, int nr)
 }
 
 /*
- * Whether one waits for the disk is not told by the last ones on its file:
- * others write there, too. One in a row that has not waited is not counted.
+ * Whether one waits for the disk is told badly by the last one on its file:
+ * others write there, too. In a row those that have not waited are left out.
  */
 long wf_io_sync(int fd, struct wf_call *c)
 {
-	uint32_t nr_waits = nr_of_waits(WAIT_SYNCS);
+	uint32_t nr_syncs = nr_of_syncs();
+	bool is_quick;
 	long n;
 
-	if (is_there_alone(nr_waits) && wf_io_bind(false))
+	if (nr_syncs >= SYNCS_IN_A_ROW && may_be_alone() && wf_io_bind(false))
 		return -ENOSYS;
-	n = wf_call_on(fd, c, true);
-	if (c->ns > c->quick_ns)
-		count_wait(WAIT_SYNCS, nr_waits);
-	else if (nr_waits > 0)
-		wf_self->hint = wait_hint(wf_self, WAIT_SYNCS, nr_waits);
+	n = wf_descriptor_syncs_quickly(fd) ? wf_call_make(c) : wf_call_wait(c);
+	if (n < 0)
+		return n;
+	is_quick = c->ns <= c->quick_ns;
+	wf_descriptor_synced(fd, is_quick);
+	if (!is_quick && nr_syncs < SYNCS_IN_A_ROW)
+		nr_syncs++;
+	if (nr_syncs > 0)
+		wf_self->hint = hint_of(SYNCS, nr_syncs);
 	return n;
 }
 

@@ -13,14 +13,15 @@
  * K4. A process dies with the kernel thread that has made it. Carriers may
  *     exit, the keeper does not: it makes them all, at the request of who
  *     needs one and waits for its id.
- *
  * K5. Where a thread that computes has the VP which the job came from, the
  *     server itself sends its carrier the preemption signal, whose handler
  *     completes what is marked: two switches between kernel threads less.
  *     Nothing depends on it. A mark stays until somebody has taken it, and a
  *     server that finds its own there after a tick asks the keeper. Of those
  *     that tell one carrier the first signals; the handler clears is_told
- *     before it looks at the marks.
+ *     before it looks at the marks. If the first was killed before its signal
+ *     they are a tick late, until the carrier gets any. A handler that comes
+ *     where nobody is preempted wakes the keeper.
  *
  * Rejected: a descriptor for each process. The program would have that many
  * less. Rejected: SIGCHLD or a wait for any child: both are the program's.
@@ -99,19 +100,20 @@ static bool signal_carrier(const struct wf_server *s, struct wf_carrier *c)
 	return false;
 }
 
-/* K5. Who is idle is woken by the keeper, which may take locks. */
+/*
+ * K5. Who is idle is woken by the keeper, which may take locks; so is who was
+ * found in libc, where a signal would be for nothing.
+ */
 static bool tell_vp(const struct wf_server *s)
 {
-	const struct wf_vp *vp = s->vp;
-	const struct wf_thread *running;
 	struct wf_carrier *c;
 
-	if (vp == NULL || wf_idle_is_any() || wf_load_relaxed(&wf_os_execs) > 0)
+	if (s->vp == NULL || wf_idle_is_any() ||
+	    wf_load_relaxed(&wf_os_execs) > 0)
 		return false;
-	running = wf_load_acquire(&vp->cur);
-	c = vp->carrier;
-	return running != NULL && c != NULL &&
-	       wf_ready_gives_way(vp, running) && signal_carrier(s, c);
+	c = wf_ready_giving_way(s->vp);
+	return c != NULL && !wf_load_relaxed(&c->has_refused) &&
+	       signal_carrier(s, c);
 }
 
 void wf_keeper_notice(const struct wf_server *s)
@@ -124,12 +126,13 @@ void wf_keeper_notice(const struct wf_server *s)
 
 void wf_keeper_rest(struct wf_server *s)
 {
-	bool is_told = !is_to_tell(s);
-	int64_t until = is_told ? WF_OS_FOREVER : wf_os_now() + TICK_NS;
-	int err = wf_os_futex_wait(&s->word, 0, until);
-
-	if (!is_told && err == -ETIMEDOUT && is_to_tell(s))
+	/* One wake: K1. The program may have been stopped. */
+	if (is_to_tell(s) &&
+	    wf_os_futex_wait(&s->word, 0, wf_os_now() + TICK_NS) ==
+		    -ETIMEDOUT &&
+	    is_to_tell(s))
 		wake();
+	wf_os_futex_wait(&s->word, 0, WF_OS_FOREVER);
 }
 
 /* --- what is marked ------------------------------------------------------ */

@@ -157,6 +157,7 @@ bool wf_serve_is_for_process(const struct wf_request *r)
 	}
 }
 
+/* So do reads of fanotify, which is for who has more rights than limits. */
 bool wf_serve_heeds_limits(const struct wf_request *r)
 {
 	if (r->op == WF_REQUEST_OP_CALL)

@@ -16,7 +16,8 @@
  * S6. Status says who completes the request: one exchange by the server, one
  *     by the requester. What is COMPLETE is completed once, by whoever takes
  *     the job out under the lock [wf_server_finish]: the requester that looks,
- *     a server that is a kernel thread, the keeper for one that is a process.
+ *     a server that is a kernel thread, for one that is a process the keeper or
+ *     the handler of a carrier that it has signalled.
  * S7. A server that is a process may be killed between any two instructions. So
  *     it takes no lock, and nothing that it has to do after COMPLETE is needed:
  *     the keeper does it when it hears of its end (io/keeper.c).

@@ -45,7 +45,8 @@ struct wf_server {
 	struct wf_request *job; /* S2; lock */
 	_Atomic bool is_asked;	/* to end the job; written under the lock */
 	bool has_signal;	/* of the job before: to be taken; lock */
-	struct wf_vp *vp;	/* that the job came from, or NULL; lock */
+	struct wf_vp *vp;	/* that the job came from, or NULL; lock, and
+				 * the process until it has told */
 
 	_Atomic uint32_t word;	 /* futex; WF_SERVER_JOB, ... */
 	_Atomic uint32_t status; /* of the job; enum wf_server_status */
@@ -111,7 +112,7 @@ int wf_keeper_clone(struct wf_server *s);
 _Atomic uint32_t *wf_keeper_word(void);
 /* The job of s, the calling process, is complete and is to be told. */
 void wf_keeper_notice(const struct wf_server *s);
-/* s, the calling process, waits for something to do; a while at least. */
+/* s, the calling process, waits for something to do; it may return early. */
 void wf_keeper_rest(struct wf_server *s);
 void wf_keeper_fork_child(void);
 

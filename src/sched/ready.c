@@ -12,10 +12,20 @@ static void wake_kernel_thread(struct wf_thread *t)
 
 void (*wf_ready_interrupt)(struct wf_carrier *c);
 
-bool wf_ready_gives_way(const struct wf_vp *vp, const struct wf_thread *running)
+/* May the thread that runs on vp be preempted for one that is woken? */
+static bool gives_way(const struct wf_vp *vp, const struct wf_thread *running)
 {
 	return wf_thread_is_hog(running) &&
 	       wf_load_relaxed(&vp->balance) < WF_BALANCE_TICK;
+}
+
+struct wf_carrier *wf_ready_giving_way(const struct wf_vp *vp)
+{
+	const struct wf_thread *running = wf_load_acquire(&vp->cur);
+	struct wf_carrier *c = vp->carrier;
+
+	return running != NULL && c != NULL && gives_way(vp, running) ? c :
+									NULL;
 }
 
 /*
@@ -25,10 +35,9 @@ bool wf_ready_gives_way(const struct wf_vp *vp, const struct wf_thread *running)
 static void take_vp(struct wf_vp *vp)
 {
 	uint64_t switches = wf_load_relaxed(&vp->counters.switches);
-	const struct wf_thread *running = wf_load_acquire(&vp->cur);
-	struct wf_carrier *c = vp->carrier;
+	struct wf_carrier *c = wf_ready_giving_way(vp);
 
-	if (running == NULL || c == NULL || !wf_ready_gives_way(vp, running))
+	if (c == NULL)
 		return;
 	wf_vp_ask(vp, WF_RESCHED_WAKE, switches);
 	wf_ready_interrupt(c);
@@ -74,7 +83,7 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 		wake_kernel_thread(t);
 	else if (!has_vp(me))
 		put_remote(t);
-	else if (WF_LIKELY(!wf_ready_gives_way(me->vp, me)))
+	else if (WF_LIKELY(!gives_way(me->vp, me)))
 		wf_queue_put(me->vp, t, WF_READY_WOKEN);
 	else
 		give_way(me, t);

@@ -10,9 +10,11 @@
  */
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t);
 
-/* May who runs on vp be preempted for one that is woken? Anybody. */
-bool wf_ready_gives_way(const struct wf_vp *vp,
-			const struct wf_thread *running);
+/*
+ * The carrier of vp if a thread runs there that may be preempted for one that
+ * is woken, or NULL. Anybody.
+ */
+struct wf_carrier *wf_ready_giving_way(const struct wf_vp *vp);
 
 /* Makes a carrier see what is asked of its VP; set at start. */
 extern void (*wf_ready_interrupt)(struct wf_carrier *c);

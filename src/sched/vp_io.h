@@ -40,7 +40,7 @@ struct wf_vp_io_ops {
 /*
  * Completes what I/O servers have told the carrier of by a signal: t is its
  * thread, with a VP and in_runtime set. NULL: not here and now, so who else
- * can is asked to. Set when the first server process is made.
+ * can is asked to. Set before the first of their processes is made.
  */
 extern void (*wf_vp_io_tell)(struct wf_thread *t);
 

@@ -159,9 +159,9 @@ static void go_where_promised(struct wf_thread *t, const ucontext_t *uc)
 	wf_switch_abandon(t, NULL, post, t);
 }
 
-/* What the signal is for besides; then, may t be preempted, which c runs? */
-static bool take(struct wf_thread *t, struct wf_carrier *c,
-		 ucontext_t *ucontext)
+/* Sees to what the signal is for besides preemption. May t be preempted? */
+static bool see_to_rest(struct wf_thread *t, struct wf_carrier *c,
+			ucontext_t *ucontext)
 {
 	if (t == &c->idle_self)
 		return false;
@@ -221,7 +221,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	/* seq_cst: before the look at what is told (io/keeper.c, K5). */
 	is_told = wf_load_relaxed(&c->is_told) &&
 		  atomic_exchange(&c->is_told, false);
-	may = take(t, c, ucontext);
+	may = see_to_rest(t, c, ucontext);
 	if (may) {
 		wf_store_relaxed(&t->in_runtime, 1);
 		wf_compiler_barrier();

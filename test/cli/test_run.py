@@ -1,6 +1,7 @@
 """weft run: the program gets what it would get natively, and weft."""
 
 import os
+import pathlib
 import resource
 import shutil
 import signal
@@ -13,6 +14,7 @@ import pytest
 from conftest import BUILD, LIBRARY, complains
 
 TUNABLE = "glibc.pthread.rseq=0"
+SOURCE = pathlib.Path(__file__).parents[1] / "regress/environment_in_a_row.c"
 
 
 def environment(result):
@@ -127,6 +129,13 @@ def test_preload_of_the_user(weft, before, after):
 def test_tunables_of_the_user(weft, before, after):
     result = weft("run", "env", env={"GLIBC_TUNABLES": before})
     assert environment(result)["GLIBC_TUNABLES"] == after
+
+
+@pytest.mark.parametrize("before", [
+    {}, {"GLIBC_TUNABLES": "glibc.malloc.check=1:glibc.malloc.arena_max=2"}])
+def test_environment_is_in_a_row(weft, compile_c, before):
+    program = compile_c(source=SOURCE.read_text())
+    assert weft("run", program, env=before).returncode == 0
 
 
 def test_nested(weft):

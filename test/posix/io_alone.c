@@ -12,7 +12,7 @@
 #include "fuse.h"
 #include "threading.h"
 
-enum { NR_CALLS = 64, BLOCK = 4096 };
+enum { NR_CALLS = 64, BLOCK = 4096, NR_BUNCHES = 10, BUNCH = 5 };
 
 /* --- the server ---------------------------------------------------------- */
 
@@ -88,19 +88,30 @@ static void *write_all(void *arg)
 static void *sync_all(void *pause_ms)
 {
 	FILE *quick = tmpfile();
+	int again = open_file(O_RDWR);
 
 	CHECK(quick != NULL);
-	for (int i = 0; i < NR_CALLS; i++) {
-		int again = open_file(O_RDWR);
-
+	for (int i = 0; i < 2 * NR_CALLS; i++) {
 		CHECK_EQ(fsync(i % 2 == 0 ? file : again), 0);
 		CHECK_EQ(fdatasync(fileno(quick)), 0);
-		close(again);
 		if ((intptr_t)pause_ms > 0)
 			sleep_ms((intptr_t)pause_ms);
 	}
+	close(again);
 	fclose(quick);
 	return NULL;
+}
+
+/* As commits do. */
+static void *sync_in_bunches(void *arg)
+{
+	for (int i = 0; i < NR_BUNCHES; i++) {
+		for (int n = 0; n < BUNCH; n++)
+			CHECK_EQ(fsync(file), 0);
+		for (int n = 0; n < BUNCH; n++)
+			sleep_ms(1);
+	}
+	return arg;
 }
 
 static uint64_t parks_of(void *(*run)(void *), intptr_t pause_ms)
@@ -139,14 +150,24 @@ TEST(who_writes_alone)
 TEST(who_syncs_alone)
 {
 	start(O_RDWR);
-	CHECK(has_processes() || parks_of(sync_all, 0) < NR_CALLS / 2);
+	CHECK(has_processes() || parks_of(sync_all, 0) < NR_CALLS);
 	fuse_unmount();
 }
 
 TEST(who_syncs_and_waits_otherwise)
 {
 	start(O_RDWR);
-	CHECK(!weft_is_active() || parks_of(sync_all, 1) > NR_CALLS * 3 / 2);
+	CHECK(!weft_is_active() || parks_of(sync_all, 1) > 3 * NR_CALLS);
+	fuse_unmount();
+}
+
+TEST(who_syncs_in_bunches)
+{
+	const uint64_t nr_waits = 2 * NR_BUNCHES * BUNCH;
+
+	start(O_RDWR);
+	CHECK(!weft_is_active() ||
+	      parks_of(sync_in_bunches, 0) > nr_waits * 3 / 4);
 	fuse_unmount();
 }
 

@@ -107,9 +107,9 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 	atomic_fetch_add(r->nr_done, 1);
 }
 
-bool wf_ready_gives_way(const struct wf_vp *vp, const struct wf_thread *running)
+struct wf_carrier *wf_ready_giving_way(const struct wf_vp *vp)
 {
-	return fake_gives_way;
+	return fake_gives_way && vp->cur != NULL ? vp->carrier : NULL;
 }
 
 size_t wf_tcb_minimal_bytes(void)
