@@ -9,6 +9,7 @@
 
 #include "io/descriptor.h"
 #include "sched/runtime.h"
+#include "signal/memory.h"
 
 static struct wf_held *held_of(struct wf_request_scope *scope)
 {
@@ -53,6 +54,16 @@ void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)
 void wf_held_end(struct wf_held *h)
 {
 	wf_hold_fini(&h->hold);
+}
+
+void wf_held_bring(const void *buf, size_t bytes)
+{
+	/* No pipe takes more at once, if its user is not privileged, and hardly
+	 * a socket. */
+	const size_t most = 1 << 20;
+
+	/* What is not there is the kernel's to refuse. */
+	(void)wf_memory_is_readable(buf, bytes < most ? bytes : most);
 }
 
 int wf_held_enter(struct wf_held *h)

@@ -12,6 +12,8 @@
 #ifndef WEFT_IO_HELD_H
 #define WEFT_IO_HELD_H
 
+#include <stddef.h>
+
 #include "io/hold.h"
 #include "io/request.h"
 
@@ -35,6 +37,12 @@ struct wf_held {
 
 void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses);
 void wf_held_end(struct wf_held *h);
+
+/*
+ * Brings in what the first part may move of a buffer: a page that has to be
+ * waited for in the runtime would hold up the VP. in_runtime 0.
+ */
+void wf_held_bring(const void *buf, size_t bytes);
 
 /*
  * Holds the file for the call's first part, which does not wait: whoever

@@ -178,6 +178,7 @@ long wf_receive_all(int fd, void *buf, size_t bytes, int flags,
 	int now;
 	long n;
 
+	wf_held_bring(buf, bytes);
 	wf_held_begin(&held, &ready, WF_HELD_ANY_USE);
 	now = wf_held_enter(&held);
 	n = receive_part(now, buf, bytes, flags, ret_is_over);

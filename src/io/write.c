@@ -285,6 +285,8 @@ static WF_NOINLINE long write_long(int fd, const struct iovec *iov, int nr,
 	int now;
 	long n;
 
+	for (int i = 0; i < nr; i++)
+		wf_held_bring(iov[i].iov_base, iov[i].iov_len);
 	wf_held_begin(&held, &ready, WF_HELD_ANY_USE);
 	now = wf_held_enter(&held);
 	n = wf_io_try(SYS_pwritev2, now, iov, nr, -1);
