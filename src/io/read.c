@@ -118,25 +118,6 @@ static WF_NOINLINE long read_other(int fd, void *buf, size_t bytes)
 	return readv_other(fd, &iov, 1);
 }
 
-long wf_io_read(int fd, void *buf, size_t bytes)
-{
-	/* The same for less. */
-	if (wf_descriptor_is_stream_socket(fd)) {
-		long n = wf_io_recvfrom(fd, buf, bytes, 0, NULL, NULL);
-
-		if (n != -ENOTSOCK)
-			return n;
-	}
-	return read_other(fd, buf, bytes);
-}
-
-long wf_io_readv(int fd, const struct iovec *iov, int nr)
-{
-	if (nr == 1 && iov->iov_len > 0)
-		return wf_io_read(fd, iov->iov_base, iov->iov_len);
-	return readv_other(fd, iov, nr);
-}
-
 /*
  * Without what has found nothing because sockets of this kind take no notice of
  * it: Unix ones have no queue of errors, datagrams no urgent data.
@@ -404,6 +385,25 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 	return wf_descriptor_is_stream_socket(fd) ?
 		       recv_from(fd, buf, bytes, flags, addr, addr_bytes) :
 		       recv_packet(fd, buf, bytes, flags, addr, addr_bytes);
+}
+
+long wf_io_read(int fd, void *buf, size_t bytes)
+{
+	/* The same for less. */
+	if (wf_descriptor_is_stream_socket(fd)) {
+		long n = recv_from(fd, buf, bytes, 0, NULL, NULL);
+
+		if (n != -ENOTSOCK)
+			return n;
+	}
+	return read_other(fd, buf, bytes);
+}
+
+long wf_io_readv(int fd, const struct iovec *iov, int nr)
+{
+	if (nr == 1 && iov->iov_len > 0)
+		return wf_io_read(fd, iov->iov_base, iov->iov_len);
+	return readv_other(fd, iov, nr);
 }
 
 static struct timespec time_left(int64_t deadline_ns)
