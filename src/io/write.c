@@ -318,12 +318,14 @@ long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
 static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
 {
 	uint32_t uses = wf_descriptor_uses(fd);
-	size_t total = wf_io_total(iov, (size_t)(nr > 0 ? nr : 0));
-	bool is_short = total <= PIPE_BUF;
+	size_t total;
+	bool is_short;
 	long n;
 
 	if (!wf_descriptor_is_stream(fd))
 		return wf_io_file_writev(fd, iov, nr);
+	total = wf_io_total(iov, (size_t)nr);
+	is_short = total <= PIPE_BUF;
 	n = is_short ? wf_io_try(SYS_pwritev2, fd, iov, nr, -1) :
 		       write_long(fd, iov, nr, total);
 	if (n == -EOPNOTSUPP)

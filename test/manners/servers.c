@@ -98,18 +98,26 @@ static void *do_nothing(void *arg)
 	return arg;
 }
 
+static int open_new_file(int flags)
+{
+	char path[] = "/var/tmp/weft-servers-XXXXXX";
+	int maker = mkstemp(path);
+	int fd = open(path, O_RDWR | flags);
+
+	if (maker < 0 || unlink(path) < 0)
+		exit(9);
+	close(maker);
+	return fd;
+}
+
 /* With threads, reads a file that was written without, as open has it. */
 static void read_file(int flags)
 {
 	enum { BLOCK = 4096, NR_BLOCKS = 50 };
 	static char block[BLOCK] __attribute__((aligned(BLOCK)));
-	char path[] = "/var/tmp/weft-servers-XXXXXX";
-	int maker = mkstemp(path), nr = 0;
-	int fd = open(path, O_RDWR | flags);
+	int fd = open_new_file(flags), nr = 0;
 	pthread_t thread;
 
-	if (maker < 0 || unlink(path) < 0)
-		exit(9);
 	for (int i = 0; i < NR_BLOCKS; i++)
 		nr += write(fd, block, BLOCK) == BLOCK;
 	pthread_create(&thread, NULL, do_nothing, NULL);
@@ -121,23 +129,19 @@ static void read_file(int flags)
 	}
 	printf("%d blocks\n", nr);
 	close(fd);
-	close(maker);
 }
 
 /* What waits for the disk is made by a server, behind 1 MiB. */
 static void write_behind_limit(void)
 {
-	char path[] = "/var/tmp/weft-servers-XXXXXX";
-	int maker = mkstemp(path);
-	int fd = open(path, O_WRONLY | O_DSYNC);
+	int fd = open_new_file(O_DSYNC);
 
-	if (maker < 0 || unlink(path) < 0 || lseek(fd, 1 << 20, SEEK_SET) < 0)
+	if (lseek(fd, 1 << 20, SEEK_SET) < 0)
 		exit(9);
 	printf("%s\n", write(fd, "", 1) == 1 ? "written" :
 		       errno == EFBIG	     ? "EFBIG" :
 					       "something else");
 	close(fd);
-	close(maker);
 }
 
 static void tell_children(void)
