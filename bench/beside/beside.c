@@ -110,6 +110,12 @@ static void step_doze(struct member *m)
 	usleep(100);
 }
 
+/* Backs off; a yield is the other way. */
+static void step_sleep_0(struct member *m)
+{
+	usleep(0);
+}
+
 static void step_sem(struct member *m)
 {
 	sem_post(&partner(m)->sem);
@@ -210,12 +216,13 @@ static const struct kind {
 } kinds[] = {
 	{ "compute", step_compute }, { "burst", step_burst },
 	{ "yield", step_yield },     { "sleep", step_sleep },
-	{ "doze", step_doze },	     { "sem", step_sem },
-	{ "mutex", step_mutex },     { "queue", step_queue },
-	{ "flag", step_flag },	     { "create", step_create },
-	{ "pipe", step_pipe },	     { "socket", step_socket },
-	{ "poll", step_poll },	     { "pread", step_pread },
-	{ "stdio", step_stdio },     { "malloc", step_malloc },
+	{ "doze", step_doze },	     { "sleep_0", step_sleep_0 },
+	{ "sem", step_sem },	     { "mutex", step_mutex },
+	{ "queue", step_queue },     { "flag", step_flag },
+	{ "create", step_create },   { "pipe", step_pipe },
+	{ "socket", step_socket },   { "poll", step_poll },
+	{ "pread", step_pread },     { "stdio", step_stdio },
+	{ "malloc", step_malloc },
 };
 
 enum { NR_KINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -1,10 +1,40 @@
+/*
+ * Sleeps that are over when they begin.
+ *
+ * Programs back off by a sleep of 0 while they wait for another thread. In the
+ * kernel it lasts for the thread's timer slack, 50 us unless prctl says
+ * otherwise, and leaves the CPU to others. Here it parks the thread until just
+ * after now. If the VP then has nothing else to run, its carrier sleeps, and
+ * the kernel adds the same slack.
+ *
+ * An absolute time that has passed lasts for no time in the kernel either. The
+ * VP runs a thread that waits a lot first, if one is runnable.
+ *
+ * Rejected: to return at once, or to yield for both. The thread then runs for
+ * whole slices beside the thread that it waits for, and with nothing else to
+ * run it takes the whole CPU.
+ */
 #include "sync/nanosleep.h"
 
 #include <errno.h>
 
 #include "os/deadline.h"
+#include "sched/runtime.h"
+#include "sched/yield.h"
 #include "sync/deadline.h"
 #include "wait/sleep.h"
+
+enum {
+	/* Long enough that the VP looks at its queues and sleeps first, and
+	 * short beside the slack that the kernel adds. */
+	SHORTEST_NS = 4 * 1000,
+};
+
+/* The kernel gives real-time threads no slack. */
+static bool has_slack(void)
+{
+	return wf_thread_self()->rt_priority == 0;
+}
 
 int wf_nanosleep(const struct timespec *request, struct timespec *ret_left)
 {
@@ -13,8 +43,11 @@ int wf_nanosleep(const struct timespec *request, struct timespec *ret_left)
 
 	if (rc != 0)
 		return rc;
-	if (request->tv_sec == 0 && request->tv_nsec == 0)
-		return 0;
+	if (request->tv_sec == 0 && request->tv_nsec == 0) {
+		if (!has_slack())
+			return 0;
+		deadline_ns += SHORTEST_NS;
+	}
 	rc = wf_sleep_until(deadline_ns);
 	if (rc != -EINTR || ret_left == NULL)
 		return rc;
@@ -31,7 +64,11 @@ int wf_nanosleep_until(clockid_t clock, const struct timespec *ts)
 	if (!wf_deadline_is_valid(clock, ts) || ts->tv_sec < 0)
 		return -EINVAL;
 	rc = wf_deadline_from_abs(clock, ts, &deadline_ns);
-	if (rc != 0 || wf_deadline_is_over(deadline_ns))
+	if (rc != 0)
 		return rc;
+	if (wf_deadline_is_over(deadline_ns)) {
+		wf_sched_let_others();
+		return 0;
+	}
 	return wf_sleep_until(deadline_ns);
 }

@@ -3,7 +3,8 @@
  *
  *     rc = wf_nanosleep(&request, &remaining);        0, -EINVAL, -EINTR
  *
- * Park. A sleep ends early when a handler of the program's has run, whatever
+ * Both park, also for a sleep of 0, which lasts for the timer slack as in the
+ * kernel. A sleep ends early when a handler of the program's has run, whatever
  * its flags are.
  */
 #ifndef WEFT_SYNC_NANOSLEEP_H
@@ -14,7 +15,10 @@
 /* For a time from now; ret_left may be NULL and is set with -EINTR only. */
 int wf_nanosleep(const struct timespec *request, struct timespec *ret_left);
 
-/* Until `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC) shows ts. */
+/*
+ * Until `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC) shows ts. If it does so
+ * already, a runnable thread that waits a lot runs first.
+ */
 int wf_nanosleep_until(clockid_t clock, const struct timespec *ts);
 
 #endif

@@ -57,6 +57,7 @@ struct idle {
 	bool has_begun, has_polled, has_slept;
 	bool was_woken;		  /* from its last sleep, by another thread */
 	bool was_tried;		  /* polling, as far as the policy allows */
+	bool was_timed;		  /* the VP's own first timer ended it */
 	uint32_t epoch, policy;	  /* when it began */
 	uint32_t nr_watched;	  /* wf_words_nr_watched then */
 	int64_t begin_ns, end_ns; /* of polling */
@@ -238,7 +239,8 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 		}
 		now = wf_os_now();
 		count_polled(idle, vp, now);
-		if (now >= wf_timers_earliest(vp))
+		idle->was_timed = now >= wf_timers_earliest(vp);
+		if (idle->was_timed)
 			return true;
 		if (now - idle->far_ns >= FAR_LOOK_NS) {
 			idle->far_ns = now;
@@ -281,14 +283,21 @@ static void end_poll(struct idle *idle, struct wf_vp *vp)
 }
 
 /*
- * What the monitor found had changed at some time in the last tick. It counts
- * as what a little more polling would have seen: else words that change often
- * would seem to change once a tick.
+ * How long the budget takes the idle time for. A time that the VP's own timer
+ * ended counts as one too long for polling: the VP knew its end beforehand, and
+ * a sleep until then costs no other thread a wake. Without this rule a thread
+ * that sleeps for 20 us again and again keeps the whole CPU busy.
+ *
+ * The monitor finds at its tick that a word has changed since the last one.
+ * That counts as an idle time that a little more polling would have covered;
+ * otherwise words that change often would seem to change once a tick.
  */
 static int64_t idle_ns(const struct idle *idle, const struct wf_vp *vp)
 {
 	int64_t a_little_more = vp->budget.poll_ns + 1;
 
+	if (idle->was_timed)
+		return WF_OS_FOREVER;
 	if (wf_load_relaxed(&wf_words_nr_watched) == idle->nr_watched)
 		return idle->came_ns - idle->begin_ns;
 	return a_little_more < worth_ns() ? a_little_more : worth_ns();
@@ -304,8 +313,8 @@ static void end_idle(struct idle *idle, struct wf_vp *vp)
 		see_disturbance(idle, vp);
 	if (idle->has_polled)
 		wf_idle_poll_leave(vp); /* A3 */
-	/* An idle time without sleep was no longer than the budget. */
-	if (may_poll(idle) && idle->has_slept)
+	/* Polling covers a time without sleep, unless a timer ended it. */
+	if (may_poll(idle) && (idle->has_slept || idle->was_timed))
 		wf_budget_end(&vp->budget, idle_ns(idle, vp), worth_ns());
 }
 
@@ -340,6 +349,7 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 			 wf_load_acquire(&vp->wake_word) != 0)
 			wf_idle_woken(vp);
 		idle->was_woken = wf_load_acquire(&vp->wake_word) != 0;
+		idle->was_timed = !idle->was_woken && wf_os_now() >= deadline;
 		if (idle->was_woken)
 			idle->came_ns = wf_load_relaxed(&vp->wake_ns);
 	}

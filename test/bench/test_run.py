@@ -116,6 +116,18 @@ def test_files(bench, tmp_path):
             assert "fio" in {**row["medians"], **row["impossible"]}
 
 
+def test_backoff(bench, tmp_path):
+    """Each way to back off passes all events on both sides, or the program
+    fails; what is missing here is said to be."""
+    result = bench("backoff", "--runs", 1, "--events", 2000, "--ms", 50)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert {"queue_usleep", "flag_usleep", "python_sleep"} <= set(rows)
+    for name, row in rows.items():
+        if name != "java_yield" or not row["impossible"]:
+            assert row["medians"]["native"] > 0 and row["medians"]["weft"] > 0
+
+
 def test_servers(bench, tmp_path):
     """A server of each side is loaded, or is said not to be there."""
     result = bench("servers", "apache_keep_16", "--runs", 1, "--seconds", 1)

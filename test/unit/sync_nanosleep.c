@@ -1,4 +1,4 @@
-/* src/sync/nanosleep.c: validity, what is left, past deadlines. */
+/* src/sync/nanosleep.c: validity, what is left, sleeps that are over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,17 @@
 
 #include "fake_wait.h"
 #include "os/clock.h"
+#include "sched/runtime.h"
+#include "sched/yield.h"
 #include "sync/nanosleep.h"
+
+static int nr_let_others;
+
+bool wf_sched_let_others(void)
+{
+	nr_let_others++;
+	return true;
+}
 
 static void test_malformed(void **state)
 {
@@ -24,17 +34,38 @@ static void test_malformed(void **state)
 			 -EINVAL);
 }
 
-static void test_no_wait(void **state)
+/* A sleep of 0 parks: the VP may run other threads or sleep. */
+static void test_zero_parks(void **state)
+{
+	uint64_t calls = fake_calls();
+
+	assert_int_equal(wf_nanosleep(&(struct timespec){ 0 }, NULL), 0);
+	assert_true(fake_calls() > calls);
+}
+
+/* The kernel gives real-time threads no timer slack. */
+static void test_zero_of_realtime(void **state)
+{
+	uint64_t calls = fake_calls();
+
+	wf_thread_self()->rt_priority = 1;
+	assert_int_equal(wf_nanosleep(&(struct timespec){ 0 }, NULL), 0);
+	wf_thread_self()->rt_priority = 0;
+	assert_int_equal(fake_calls(), calls);
+}
+
+static void test_past_deadline(void **state)
 {
 	uint64_t calls = fake_calls();
 	struct timespec past = { 1, 0 };
 
-	assert_int_equal(wf_nanosleep(&(struct timespec){ 0 }, NULL), 0);
+	nr_let_others = 0;
 	assert_int_equal(wf_nanosleep_until(CLOCK_REALTIME, &past), 0);
 	assert_int_equal(wf_nanosleep_until(CLOCK_MONOTONIC,
 					    &(struct timespec){ 0 }),
 			 0);
 	assert_int_equal(fake_calls(), calls);
+	assert_int_equal(nr_let_others, 2);
 }
 
 static void test_duration(void **state)
@@ -67,7 +98,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_no_wait),
+		cmocka_unit_test(test_zero_parks),
+		cmocka_unit_test(test_zero_of_realtime),
+		cmocka_unit_test(test_past_deadline),
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_interrupted),
 	};
