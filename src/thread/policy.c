@@ -1,8 +1,10 @@
 /*
- * A thread with a VP has its policy among weft's threads (sched/realtime.h);
- * one with a kernel thread of its own has the kernel's. What a program may not
- * have it does not get. Limits, capabilities and groups decide that, so the
- * kernel is asked: the receiver gets the policy for a moment.
+ * A thread with a VP has its policy among weft's threads (sched/realtime.h). A
+ * thread with a kernel thread of its own has the kernel's.
+ *
+ * Limits, capabilities and groups decide whether a program may have a policy.
+ * So the kernel is asked: the signal receiver gets the policy for a moment. A
+ * thread may always lower its priority or keep it; that needs no question.
  */
 #include "thread/policy.h"
 
@@ -21,17 +23,39 @@
 static struct wf_spin lock = WF_SPIN_INIT; /* the receiver's policy */
 static int base_policy, base_priority;	   /* of all carriers */
 
-static int try_policy(int tid, int policy, int priority)
+/* The receiver's own policy, which only try_policy_locked changes. */
+static struct {
+	int tid; /* of the receiver that it is about; 0: none */
+	long policy;
+	struct sched_param param;
+} own;
+
+static void learn_own_locked(int tid)
 {
-	struct sched_param before, param = { .sched_priority = priority };
-	long had = wf_sys(SYS_sched_getscheduler, tid);
+	if (own.tid == tid)
+		return;
+	own.tid = tid;
+	own.policy = wf_sys(SYS_sched_getscheduler, tid);
+	wf_sys(SYS_sched_getparam, tid, &own.param);
+}
+
+/* Sets the receiver's policy and, unless ret_interval is NULL, reads the length
+ * of its turns; then sets the receiver's own again. */
+static int try_policy_locked(int policy, int priority,
+			     struct timespec *ret_interval)
+{
+	struct sched_param param = { .sched_priority = priority };
+	int tid = wf_receiver_tid();
 	int err;
 
-	wf_sys(SYS_sched_getparam, tid, &before);
+	learn_own_locked(tid);
 	err = (int)wf_sys(SYS_sched_setscheduler, tid, policy, &param);
-	if (err == 0)
-		wf_sys(SYS_sched_setscheduler, tid, had, &before);
-	return err;
+	if (err < 0)
+		return err;
+	if (ret_interval != NULL)
+		wf_sys(SYS_sched_rr_get_interval, tid, ret_interval);
+	wf_sys(SYS_sched_setscheduler, tid, own.policy, &own.param);
+	return 0;
 }
 
 static bool is_realtime(int policy)
@@ -40,13 +64,13 @@ static bool is_realtime(int policy)
 }
 
 /* Would the kernel give them to a thread that is not real-time? */
-static int ask(int policy, int priority)
+static int ask(int policy, int priority, struct timespec *ret_interval)
 {
 	struct wf_thread *me = wf_runtime_enter();
 	int err;
 
 	wf_spin_lock(&lock);
-	err = try_policy(wf_receiver_tid(), policy, priority);
+	err = try_policy_locked(policy, priority, ret_interval);
 	wf_spin_unlock(&lock);
 	wf_runtime_leave(me);
 	return err;
@@ -74,12 +98,13 @@ static bool may_be_nicer(void)
 static int check_rights(const struct wf_thread *t, int policy, int priority,
 			bool keeps_reset)
 {
-	if (is_realtime(policy)) {
-		int err = ask(policy, priority);
+	bool is_lowered = priority <= t->sched_priority;
 
-		/* What it has it may keep, also as the other of the two. */
-		if (err == -EPERM && priority <= t->sched_priority &&
-		    (policy == t->sched_policy || ask(policy, 1) == 0))
+	if (is_realtime(policy) && !(is_lowered && policy == t->sched_policy)) {
+		int err = ask(policy, priority, NULL);
+
+		/* A priority that t has it may have with the other policy. */
+		if (err == -EPERM && is_lowered && ask(policy, 1, NULL) == 0)
 			err = 0;
 		if (err < 0)
 			return err;
@@ -97,17 +122,34 @@ int wf_policy_of(const struct wf_thread *t)
 	return t->sched_policy | (t->resets_on_fork ? SCHED_RESET_ON_FORK : 0);
 }
 
+/* The kernel is asked for policies that may be newer than weft. */
+static bool is_in_range(int policy, int priority)
+{
+	long low, high;
+
+	switch (policy) {
+	case SCHED_FIFO:
+	case SCHED_RR:
+		return priority >= 1 && priority <= 99;
+	case SCHED_OTHER:
+	case SCHED_BATCH:
+	case SCHED_IDLE:
+		return priority == 0;
+	default:
+		low = wf_sys(SYS_sched_get_priority_min, policy);
+		high = wf_sys(SYS_sched_get_priority_max, policy);
+		return low >= 0 && priority >= low && priority <= high;
+	}
+}
+
 static int check(const struct wf_thread *t, int policy, int priority)
 {
 	bool resets = (policy & SCHED_RESET_ON_FORK) != 0;
 	int plain = policy & ~SCHED_RESET_ON_FORK;
-	long low;
 
 	if (policy < 0 || plain == SCHED_DEADLINE)
 		return -EINVAL; /* which takes more than a priority */
-	low = wf_sys(SYS_sched_get_priority_min, plain);
-	if (low < 0 || priority < low ||
-	    priority > wf_sys(SYS_sched_get_priority_max, plain))
+	if (!is_in_range(plain, priority))
 		return -EINVAL;
 	return check_rights(t, plain, priority, resets);
 }
@@ -183,24 +225,12 @@ int wf_policy_check_made(const struct wf_thread *t, int policy, int priority)
 	return check(&made, policy, priority);
 }
 
-/* The kernel's own default; where nobody may have the policy, nor does t. */
+/* 100 ms, the kernel's default, where no thread of the program's may have RR. */
 static struct timespec round_robin_interval(void)
 {
 	struct timespec ts = { 0, 100 * WF_NS_PER_MS };
-	struct sched_param before, one = { .sched_priority = 1 };
-	struct wf_thread *me = wf_runtime_enter();
-	int tid = wf_receiver_tid();
-	long had;
 
-	wf_spin_lock(&lock);
-	had = wf_sys(SYS_sched_getscheduler, tid);
-	wf_sys(SYS_sched_getparam, tid, &before);
-	if (wf_sys(SYS_sched_setscheduler, tid, SCHED_RR, &one) == 0) {
-		wf_sys(SYS_sched_rr_get_interval, tid, &ts);
-		wf_sys(SYS_sched_setscheduler, tid, had, &before);
-	}
-	wf_spin_unlock(&lock);
-	wf_runtime_leave(me);
+	ask(SCHED_RR, 1, &ts);
 	return ts;
 }
 
@@ -237,6 +267,7 @@ void wf_policy_fork_child(struct wf_thread *t)
 	bool resets = t->resets_on_fork;
 
 	lock = WF_SPIN_INIT;
+	own.tid = 0;
 	wf_policy_inherit(t, t);
 	if (t->kind == WF_THREAD_MULTIPLEXED)
 		wf_policy_begin_bound(t);
