@@ -225,7 +225,7 @@ int wf_policy_check_made(const struct wf_thread *t, int policy, int priority)
 	return check(&made, policy, priority);
 }
 
-/* 100 ms, the kernel's default, where no thread of the program's may have RR. */
+/* The kernel's default is 100 ms, where the program may not have SCHED_RR. */
 static struct timespec round_robin_interval(void)
 {
 	struct timespec ts = { 0, 100 * WF_NS_PER_MS };
