@@ -260,6 +260,8 @@ int wf_carrier_ensure_spare(void)
 
 	if (wf_load_relaxed(&nr_spares) > 0)
 		return 0;
+	if (wf_self != NULL && wf_carrier_is_altered(wf_self))
+		return 0; /* C5 */
 	if (!wf_cas_acq_rel(&nr_starting, &none, 1))
 		return 0;
 	err = wf_carrier_spawn(NULL);
@@ -296,18 +298,9 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c)
 	if (!c->is_altered) /* else it sleeps for good */
 		wf_carrier_put_back(c);
 	wf_store_release(&nr_starting, 0);
-	/* acquire: pairs with the giver's release of wake_word. */
-	while (wf_load_acquire(&c->wake_word) == 0)
-		wf_os_futex_wait(&c->wake_word, 0, WF_OS_FOREVER);
+	wf_carrier_sleep(c);
 	if (wf_load_relaxed(&c->promised_to) != 0)
 		wf_carrier_bound_hook(c->bound);
-}
-
-void wf_carrier_wake(struct wf_carrier *c)
-{
-	/* release: c->vp or c->bound; pairs with wf_carrier_wait_for_vp. */
-	wf_store_release(&c->wake_word, 1);
-	wf_os_futex_wake(&c->wake_word, 1);
 }
 
 void wf_carrier_give(struct wf_carrier *c, struct wf_vp *vp)
@@ -327,6 +320,8 @@ void wf_carrier_give_bound(struct wf_carrier *c, struct wf_thread *t)
 
 struct wf_carrier *wf_carrier_need_spare(void)
 {
+	if (wf_carrier_is_altered(wf_self))
+		return wf_carrier_need_spare_altered();
 	for (;;) {
 		struct wf_carrier *c = wf_carrier_take_spare();
 

@@ -11,6 +11,8 @@
  *     giver takes it out; only the giver writes c->vp then.
  * C4. Where no kernel thread can be made, that is tried again and again: what
  *     was made ready for one is kept for the next.
+ * C5. An altered carrier makes no spare, since a clone of it would be altered,
+ *     too. It asks the spare that it takes to make the next one.
  */
 #ifndef WEFT_SCHED_CARRIER_H
 #define WEFT_SCHED_CARRIER_H
@@ -53,9 +55,13 @@ void wf_carrier_give_bound(struct wf_carrier *spare, struct wf_thread *t);
 
 /* c->vp, c->bound or c->is_altered is new: it is to see that. */
 void wf_carrier_wake(struct wf_carrier *c);
+/* Until then, on its own stack; it makes spares if it is asked to. */
+void wf_carrier_sleep(struct wf_carrier *c);
 
 /* Takes a spare, which is made if need be; NULL if it cannot be. */
 struct wf_carrier *wf_carrier_need_spare(void);
+/* The same for a caller whose carrier was altered (C5). */
+struct wf_carrier *wf_carrier_need_spare_altered(void);
 
 /*
  * Makes the calling thread own its carrier; its VP goes to a spare. Or it goes

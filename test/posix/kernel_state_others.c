@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <linux/ioprio.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 #include "check.h"
 #include "threading.h"
 
-enum { NR_OTHERS = 8, NR_YIELDS = 100 };
+enum { NR_OTHERS = 8, NR_YIELDS = 100, NR_CHANGED = 12 };
 
 /* What is changed, by a thread's id. */
 struct changeable {
@@ -165,6 +166,45 @@ TEST(threads_that_end_when_changed)
 	}
 	CHECK(nice_of(0) != to || to == 19);
 	have_threads();
+}
+
+static _Atomic pid_t ids[NR_CHANGED];
+
+static void *keep_file_user(void *arg)
+{
+	ids[(intptr_t)arg] = gettid();
+	while (!is_changed)
+		sleep_ms(1);
+	for (int i = 0; i < NR_YIELDS; i++) {
+		CHECK_EQ(setfsuid((uid_t)-1), 0);
+		sched_yield();
+	}
+	return arg;
+}
+
+static void *change_many(void *arg)
+{
+	setfsuid(1234);
+	for (int i = 0; i < NR_CHANGED; i++)
+		CHECK_EQ(set_nice_of(ids[i], 19), 0);
+	is_changed = 1;
+	return arg;
+}
+
+/* What the changing thread has changed of itself they do not get. */
+TEST(many_by_a_thread_that_is_not_as_they_are)
+{
+	pthread_t threads[NR_CHANGED];
+
+	if (geteuid() != 0)
+		SKIP("needs root");
+	threads_start_numbered(threads, NR_CHANGED, keep_file_user);
+	for (int i = 0; i < NR_CHANGED; i++) {
+		while (ids[i] == 0)
+			sched_yield();
+	}
+	thread_join(thread_start(change_many, NULL));
+	threads_join(threads, NR_CHANGED);
 }
 
 static void *change_first(void *arg)

@@ -1,0 +1,56 @@
+/*
+ * How a carrier without work sleeps, and what it is woken for: work, or to make
+ * a spare in the place of a carrier that must not (C5 in carrier.h).
+ */
+#include "os/futex.h"
+#include "os/sys.h"
+#include "sched/carrier.h"
+
+/* Bits of wake_word. */
+enum { WOKEN = 1 << 0, MAKE_SPARE = 1 << 1 };
+
+static void make_spare(struct wf_carrier *c)
+{
+	atomic_fetch_and(&c->wake_word, ~(uint32_t)MAKE_SPARE);
+	wf_carrier_ensure_spare();
+}
+
+void wf_carrier_sleep(struct wf_carrier *c)
+{
+	uint32_t word;
+
+	/* acquire: pairs with wf_carrier_wake. */
+	while (((word = wf_load_acquire(&c->wake_word)) & WOKEN) == 0) {
+		if ((word & MAKE_SPARE) != 0)
+			make_spare(c);
+		else
+			wf_os_futex_wait(&c->wake_word, word, WF_OS_FOREVER);
+	}
+	if ((word & MAKE_SPARE) != 0)
+		make_spare(c);
+}
+
+void wf_carrier_wake(struct wf_carrier *c)
+{
+	/* release: c->vp or c->bound; pairs with wf_carrier_sleep. */
+	atomic_fetch_or(&c->wake_word, WOKEN);
+	wf_os_futex_wake(&c->wake_word, 1);
+}
+
+/* There is a spare, or one is being made, unless that has failed: to wait for a
+ * while is enough. */
+struct wf_carrier *wf_carrier_need_spare_altered(void)
+{
+	enum { MOST_YIELDS = 10000 };
+	struct wf_carrier *c = wf_carrier_take_spare();
+
+	for (int i = 0; c == NULL && i < MOST_YIELDS; i++) {
+		wf_sys(SYS_sched_yield);
+		c = wf_carrier_take_spare();
+	}
+	if (c == NULL)
+		return NULL;
+	atomic_fetch_or(&c->wake_word, MAKE_SPARE);
+	wf_os_futex_wake(&c->wake_word, 1);
+	return c;
+}
