@@ -72,7 +72,7 @@ PASSED = (
      "getegid geteuid getgid getgroups getresgid getresuid getuid "
      "group_member"),
     ("process, group and session: the kernel's and the same for all threads",
-     "getpgid getpgrp getpid getppid getsid setpgid setpgrp setsid tcgetpgrp "
+     "getpgrp getpid getppid setpgid setpgrp setsid tcgetpgrp "
      "tcsetpgrp"),
     ("the directories of the process, as natively", "chdir chroot fchdir"),
     (RESCUED, """

@@ -1,13 +1,18 @@
 /*
  * Who am I: thread ids and names.
  */
+/* Or libc's headers make of prlimit the one with 64. */
+#undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "api/api.h"
 #include "api/ids.h"
+#include "api/kernel_state.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -94,4 +99,52 @@ WF_API(int, pthread_getname_np, pthread_t thread, char *buf, size_t size)
 	if (size < sizeof(t->name))
 		return ERANGE;
 	return -wf_memory_put(buf, t->name, sizeof(t->name));
+}
+
+/* --- calls that take a process's id, or that of any of its threads -------- */
+
+#define CALL(nr, ...) \
+	wf_kernel_state_syscall(nr, (const long[6]){ __VA_ARGS__ })
+
+WF_API(pid_t, getpgid, pid_t id)
+{
+	return (pid_t)wf_api_result(CALL(SYS_getpgid, id));
+}
+WF_API_ALIAS(getpgid, __getpgid);
+
+WF_API(pid_t, getsid, pid_t id)
+{
+	return (pid_t)wf_api_result(CALL(SYS_getsid, id));
+}
+
+WF_API(int, prlimit, pid_t id, enum __rlimit_resource resource,
+       const struct rlimit *limit, struct rlimit *ret_old)
+{
+	return (int)wf_api_result(
+		CALL(SYS_prlimit64, id, resource, (long)limit, (long)ret_old));
+}
+WF_API_ALIAS_64(prlimit, prlimit64);
+
+WF_API(ssize_t, process_vm_readv, pid_t id, const struct iovec *here,
+       unsigned long nr_here, const struct iovec *there, unsigned long nr_there,
+       unsigned long flags)
+{
+	return wf_api_result(CALL(SYS_process_vm_readv, id, (long)here,
+				  (long)nr_here, (long)there, (long)nr_there,
+				  (long)flags));
+}
+
+WF_API(ssize_t, process_vm_writev, pid_t id, const struct iovec *here,
+       unsigned long nr_here, const struct iovec *there, unsigned long nr_there,
+       unsigned long flags)
+{
+	return wf_api_result(CALL(SYS_process_vm_writev, id, (long)here,
+				  (long)nr_here, (long)there, (long)nr_there,
+				  (long)flags));
+}
+
+/* In libc from 2.36 on. */
+WF_API(int, pidfd_open, pid_t id, unsigned int flags)
+{
+	return (int)wf_api_result(CALL(SYS_pidfd_open, id, flags));
 }

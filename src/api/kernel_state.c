@@ -5,24 +5,22 @@
  */
 #include "api/kernel_state.h"
 
-#include <asm/prctl.h>
-#include <linux/io_uring.h>
-#include <linux/ioprio.h>
-#include <linux/keyctl.h>
-#include <linux/perf_event.h>
+#include <linux/capability.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/fsuid.h>
-#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 
 #include "api/api.h"
+#include "api/kernel_calls.h"
 #include "api/sandbox.h"
 #include "libc/real.h"
+#include "os/clock.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/keys.h"
 #include "sched/retired.h"
@@ -32,101 +30,8 @@
 #include "thread/lifecycle.h"
 #include "thread/name.h"
 
-/* Options of prctl that concern the process, or only ask. */
-static bool is_threads_option(long option)
-{
-	switch (option) {
-	case PR_SET_TIMERSLACK:
-	case PR_SET_SECCOMP:
-	case PR_SET_NO_NEW_PRIVS:
-	case PR_SET_SECUREBITS:
-	case PR_SET_KEEPCAPS:
-	case PR_CAPBSET_DROP:
-	case PR_CAP_AMBIENT:
-	case PR_SET_TSC:
-	case PR_SET_FPEMU:
-	case PR_SET_FPEXC:
-	case PR_SET_UNALIGN:
-	case PR_MCE_KILL:
-	case PR_SET_IO_FLUSHER:
-	case PR_SET_SPECULATION_CTRL:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* A ring that takes no call from any kernel thread but this one. */
-static bool is_own_ring(const struct io_uring_params *params)
-{
-	struct io_uring_params p;
-
-	return wf_memory_get(&p, params, sizeof(p)) == 0 &&
-	       (p.flags & IORING_SETUP_SINGLE_ISSUER) != 0;
-}
-
-/* Of a thread's events; else of a control group's, or of all on a CPU. */
-static bool counts_thread(const long *a)
-{
-	return (a[4] & PERF_FLAG_PID_CGROUP) == 0 && (int)a[1] >= 0;
-}
-
-/*
- * Does the process's nice value, or the one that the thread was given, become
- * another? NSPR sets that of each thread it makes to what it is.
- */
-static bool changes_nice(const long *a)
-{
-	const long least = -20, most = 19;
-	long nice = (int)a[2];
-
-	nice = nice < least ? least : nice > most ? most : nice;
-	/* The kernel's answers are 1 to 40, so as not to be errors. */
-	return wf_sys(SYS_getpriority, PRIO_PROCESS,
-		      wf_kernel_state_tid((int)a[1])) != most + 1 - nice;
-}
-
-/* Does it change the calling thread, or the one that it names, alone? */
-static bool changes_thread(long nr, const long *a)
-{
-	switch (nr) {
-	case SYS_setfsuid:
-	case SYS_setfsgid:
-		return (int)a[0] != -1; /* which asks */
-	case SYS_personality:
-		return (uint32_t)a[0] != UINT32_MAX;
-	case SYS_prctl:
-		return is_threads_option(a[0]);
-	case SYS_seccomp:
-		return a[0] <= SECCOMP_SET_MODE_FILTER &&
-		       (a[1] & SECCOMP_FILTER_FLAG_TSYNC) == 0;
-	case SYS_setpriority:
-		return a[0] == PRIO_PROCESS && changes_nice(a);
-	case SYS_ioprio_set:
-		return a[0] == IOPRIO_WHO_PROCESS;
-	case SYS_sched_setattr:
-		return true;
-	case SYS_perf_event_open:
-		return counts_thread(a);
-	case SYS_io_uring_setup:
-		return is_own_ring((const struct io_uring_params *)a[1]);
-	case SYS_io_uring_register:
-		return a[1] == IORING_REGISTER_RING_FDS ||
-		       a[1] == IORING_REGISTER_ENABLE_RINGS;
-	case SYS_arch_prctl:
-		return a[0] == ARCH_SET_GS || a[0] == ARCH_SET_CPUID;
-	case SYS_keyctl:
-		return a[0] == KEYCTL_JOIN_SESSION_KEYRING ||
-		       a[0] == KEYCTL_SET_REQKEY_KEYRING ||
-		       a[0] == KEYCTL_ASSUME_AUTHORITY;
-	case SYS_sched_getattr:
-	case SYS_getpriority:
-	case SYS_ioprio_get:
-		return false;
-	default:
-		return true;
-	}
-}
+/* Numbers that older headers do not have. */
+enum { SHADOW_STACK_FIRST = 0x5001, SHADOW_STACK_LAST = 0x5005 };
 
 /*
  * Does it set a filter for all threads, weft's among them? Weft's inherit the
@@ -160,95 +65,123 @@ static long result_of(long nr, const long *a, long rc)
 		       rc;
 }
 
-/* The argument that is a thread's id, or -1. */
-static int tid_argument(long nr, const long *a)
+/* Of a call that asks about a process 0 is not the caller: to some it means
+ * that, to others no process. */
+static void translate_ids(const struct wf_kernel_call *call, long *a)
 {
-	switch (nr) {
-	case SYS_getpriority:
-	case SYS_setpriority:
-		return a[0] == PRIO_PROCESS ? 1 : -1;
-	case SYS_ioprio_get:
-	case SYS_ioprio_set:
-		return a[0] == IOPRIO_WHO_PROCESS ? 1 : -1;
-	case SYS_sched_setattr:
-	case SYS_sched_getattr:
+	if (wf_kernel_call_target(call, a) < 0)
+		return;
+	for (int i = 0; i < 6; i++) {
+		if ((call->ids >> i & 1) != 0 &&
+		    (!call->is_of_process || (int)a[i] > 0))
+			a[i] = wf_kernel_state_tid((int)a[i]);
+	}
+}
+
+/* The thread that the call changes, which has a kernel thread of its own when
+ * this returns 0. NULL: it changes none of weft's. */
+static int begin(enum wf_effect effect, int id, struct wf_thread **ret_changed)
+{
+	*ret_changed = NULL;
+	if (effect == WF_EFFECT_NONE)
 		return 0;
-	case SYS_perf_event_open:
-		return counts_thread(a) ? 1 : -1;
-	default:
-		return -1;
-	}
+	*ret_changed = wf_thread_of_id(id);
+	return *ret_changed != NULL ? wf_kernel_state_begin_for(*ret_changed) :
+				      0;
 }
 
-bool wf_kernel_state_concerns(long nr)
+/* id: of the thread that was to be changed. */
+static void end(enum wf_effect effect, const struct wf_thread *changed, int id)
 {
-	switch (nr) {
-	case SYS_unshare:
-	case SYS_setns:
-	case SYS_capset:
-	case SYS_personality:
-	case SYS_setfsuid:
-	case SYS_setfsgid:
-	case SYS_setuid:
-	case SYS_setgid:
-	case SYS_setreuid:
-	case SYS_setregid:
-	case SYS_setresuid:
-	case SYS_setresgid:
-	case SYS_setgroups:
-	case SYS_prctl:
-	case SYS_seccomp:
-	case SYS_ptrace:
-	case SYS_perf_event_open:
-	case SYS_io_uring_setup:
-	case SYS_io_uring_register:
-	case SYS_getpriority:
-	case SYS_setpriority:
-	case SYS_ioprio_get:
-	case SYS_ioprio_set:
-	case SYS_ioperm:
-	case SYS_iopl:
-	case SYS_arch_prctl:
-	case SYS_set_mempolicy:
-	case SYS_landlock_restrict_self:
-	case SYS_keyctl:
-		return true;
-	default:
-		return false;
-	}
+	bool is_own = effect == WF_EFFECT_OWN || effect == WF_EFFECT_RENEWED;
+
+	if (!wf_is_started() && is_own && (id == 0 || id == wf_os_getpid()))
+		wf_kernel_state_note_own();
+	if (effect == WF_EFFECT_NONE || changed == NULL)
+		return;
+	if (effect == WF_EFFECT_OWN)
+		wf_kernel_state_end_own_for(changed);
+	else
+		wf_kernel_state_end_for(changed, 0);
 }
 
-long wf_kernel_state_syscall(long nr, const long *args)
+/* capget and capset have the id in memory. */
+static long call_with_header(long nr, const long *a)
 {
-	long a[] = { args[0], args[1], args[2], args[3], args[4], args[5] };
-	int at = tid_argument(nr, a);
-	struct wf_thread *changed = NULL;
-	const struct sock_fprog *filter;
+	struct __user_cap_header_struct h;
+	long rc;
+
+	if (wf_memory_get(&h, (const void *)a[0], sizeof(h)) < 0 || h.pid <= 0)
+		return wf_sys(nr, a[0], a[1]);
+	h.pid = wf_kernel_state_tid(h.pid);
+	rc = wf_sys(nr, &h, a[1]);
+	/* The kernel says which version it prefers. */
+	wf_memory_put((void *)a[0], &h.version, sizeof(h.version));
+	return rc;
+}
+
+static long call_kernel(long nr, const long *a)
+{
+	if (nr == SYS_prctl && a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV)
+		wf_os_clock_ask_kernel();
+	/* A switch of threads would have to change the stack of each. */
+	if (nr == SYS_arch_prctl && a[0] >= SHADOW_STACK_FIRST &&
+	    a[0] <= SHADOW_STACK_LAST)
+		return -EOPNOTSUPP; /* as a kernel without them */
+	if (nr == SYS_capset || nr == SYS_capget)
+		return call_with_header(nr, a);
+	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* With what it means for weft if the call sets a filter for the process. */
+static long call_and_confine(long nr, const long *a)
+{
+	const struct sock_fprog *filter =
+		confines_process(nr, a) ? (const struct sock_fprog *)a[2] :
+					  NULL;
 	bool has_left_rings;
-	long rc = 0;
+	long rc;
 
-	if (changes_thread(nr, a))
-		changed = wf_thread_of_id(at >= 0 ? (int32_t)a[at] : 0);
-	if (changed != NULL)
-		rc = wf_kernel_state_begin_for(changed);
-	if (rc < 0)
-		return rc;
-	if (at >= 0)
-		a[at] = wf_kernel_state_tid((int)a[at]);
-	filter = confines_process(nr, a) ? (const struct sock_fprog *)a[2] :
-					   NULL;
 	if (confines_others(nr, a))
 		wf_carrier_await_retired();
 	has_left_rings = filter != NULL && wf_sandbox_comes(filter);
-	rc = wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	rc = call_kernel(nr, a);
 	if (filter != NULL && rc == 0)
 		wf_sandbox_see(filter);
 	else if (has_left_rings)
 		wf_sandbox_is_refused();
+	return rc;
+}
+
+static bool is_death_signal(long nr, const long *a, long option)
+{
+	return nr == SYS_prctl && a[0] == option && wf_self != NULL;
+}
+
+long wf_kernel_state_syscall(long nr, const long *args)
+{
+	const struct wf_kernel_call *call = wf_kernel_call_find(nr);
+	long a[] = { args[0], args[1], args[2], args[3], args[4], args[5] };
+	enum wf_effect effect = call->effect(a);
+	int at = wf_kernel_call_target(call, a), sig;
+	int id = at >= 0 ? (int)a[at] : 0;
+	struct wf_thread *changed;
+	long rc;
+
+	if (is_death_signal(nr, a, PR_GET_PDEATHSIG) &&
+	    wf_kernel_state_death_signal(&sig))
+		return wf_memory_put((void *)a[1], &sig, sizeof(sig));
+	rc = begin(effect, id, &changed);
+	if (rc < 0)
+		return rc;
+	translate_ids(call, a);
+	rc = call_and_confine(nr, a);
+	if (is_death_signal(nr, a, PR_SET_PDEATHSIG) && rc == 0)
+		wf_kernel_state_note_death_signal((int)a[1]);
 	if (nr == SYS_unshare && (a[0] & CLONE_FILES) != 0)
 		wf_kernel_state_files_end(rc);
-	else if (changed != NULL)
-		wf_kernel_state_end_for(changed, rc);
+	else if (rc >= 0 || call->changes_on_failure)
+		end(effect, changed, id);
 	return result_of(nr, a, rc);
 }
 
@@ -288,6 +221,11 @@ WF_API(int, setns, int fd, int type)
 WF_API(int, capset, void *header, const void *data)
 {
 	return (int)wf_api_result(CALL(SYS_capset, (long)header, (long)data));
+}
+
+WF_API(int, capget, void *header, void *data)
+{
+	return (int)wf_api_result(CALL(SYS_capget, (long)header, (long)data));
 }
 
 /* It changes the caller's rights, which go where the thread goes. */

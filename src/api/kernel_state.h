@@ -2,11 +2,10 @@
 #ifndef WEFT_API_KERNEL_STATE_H
 #define WEFT_API_KERNEL_STATE_H
 
-#include <stdbool.h>
-
-bool wf_kernel_state_concerns(long nr);
-
-/* The kernel's answer to the call, made as the calling thread's own. */
+/*
+ * The kernel's answer to a call of api/kernel_calls.h, made as the calling
+ * thread's own.
+ */
 long wf_kernel_state_syscall(long nr, const long *args);
 
 #endif

@@ -15,6 +15,7 @@
 #include "api/futex.h"
 #include "api/ids.h"
 #include "api/ipc.h"
+#include "api/kernel_calls.h"
 #include "api/kernel_state.h"
 #include "api/poll.h"
 #include "api/robust.h"
@@ -89,7 +90,7 @@ static long dispatch_other(long nr, const long *a)
 		wf_keys_begin();
 		break;
 	default:
-		if (wf_kernel_state_concerns(nr))
+		if (wf_kernel_call_find(nr) != NULL)
 			return wf_kernel_state_syscall(nr, a);
 	}
 	return call_kernel(nr, a);

@@ -45,6 +45,7 @@
 #include "sync/shared.h"
 #include "thread/alive.h"
 #include "thread/cpu_timer.h"
+#include "thread/kernel_state.h"
 #include "thread/main_exit.h"
 #include "thread/name.h"
 #include "thread/policy.h"
@@ -96,6 +97,7 @@ void wf_boot_fork_child(void)
 	wf_cpu_time_fork_child();
 	wf_keys_fork_child();
 	wf_cpu_timer_fork_child();
+	wf_kernel_state_fork_child();
 	wf_ufutex_fork_child();
 	wf_words_fork_child();
 	wf_ring_fork_child();

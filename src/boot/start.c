@@ -38,6 +38,7 @@
 #include "sync/mutex.h"
 #include "thread/affinity.h"
 #include "thread/cpu_timer.h"
+#include "thread/kernel_state.h"
 #include "thread/scope.h"
 #include "wait/agent.h"
 #include "wait/sole.h"
@@ -240,6 +241,7 @@ static int start_locked(struct wf_thread *t)
 		wf_signal_adopt_pending(t);
 		wf_cpu_time_adopt(t);
 		wf_cpu_timer_adopt(t);
+		wf_kernel_state_adopt(t);
 	}
 	wf_store_release(&wf_sched.is_started, true);
 	if (t->is_first) {

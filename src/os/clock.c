@@ -9,6 +9,11 @@ static int ask_kernel(clockid_t clock, struct timespec *ret_time)
 
 int (*wf_os_clock_gettime)(clockid_t, struct timespec *) = ask_kernel;
 
+void wf_os_clock_ask_kernel(void)
+{
+	__atomic_store_n(&wf_os_clock_gettime, ask_kernel, __ATOMIC_RELAXED);
+}
+
 int64_t wf_os_clock(clockid_t clock)
 {
 	struct timespec ts;

@@ -15,6 +15,9 @@
  */
 extern int (*wf_os_clock_gettime)(clockid_t, struct timespec *);
 
+/* From here on by a system call: a thread may not read the CPU's counter. */
+void wf_os_clock_ask_kernel(void);
+
 /* Reads a clock through libc's vDSO path, which takes no lock. */
 int64_t wf_os_clock(clockid_t clock);
 

@@ -262,6 +262,8 @@ struct wf_carrier {
 	struct wf_thread *bound;    /* runs this thread and no other */
 	bool is_altered;    /* the kernel knows it as other than its like: no
 			  * other thread runs on it; its bound thread */
+	bool has_own_state; /* which kernel threads cloned from it do not
+			     * have: it exits with its bound thread */
 	bool has_own_files; /* is_altered: so is its table of descriptors */
 	_Atomic int32_t promised_to; /* tid of a thread; sched/promise.c, M1 */
 	_Atomic int tid;	     /* 0 until it has started */

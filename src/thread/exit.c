@@ -23,6 +23,7 @@
 #include "thread/affinity.h"
 #include "thread/alive.h"
 #include "thread/cpu_timer.h"
+#include "thread/kernel_state.h"
 #include "thread/lifecycle.h"
 #include "thread/policy.h"
 #include "thread/reap.h"
@@ -149,6 +150,7 @@ static struct heir choose_heir(struct wf_thread *t)
 		wf_affinity_end(t);
 		wf_policy_end_bound(t);
 		wf_cpu_timer_thread_end(t);
+		wf_kernel_state_thread_end(t);
 		t->carrier->bound = NULL;
 		return (struct heir){ NULL, announce_done };
 	}

@@ -1,6 +1,7 @@
 #include "thread/kernel_state.h"
 
 #include <errno.h>
+#include <sys/prctl.h>
 
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -107,6 +108,73 @@ void wf_kernel_state_end_for(const struct wf_thread *t, long rc)
 	if (rc >= 0 && c != NULL)
 		c->is_altered = true;
 }
+
+void wf_kernel_state_end_own_for(const struct wf_thread *t)
+{
+	struct wf_carrier *c = wf_promise_find(t);
+
+	if (c != NULL)
+		c->has_own_state = true;
+}
+
+/* --- before the start --------------------------------------------------- */
+
+static bool first_has_own; /* written while the process has one thread */
+static _Atomic int first_death_signal;
+
+void wf_kernel_state_note_own(void)
+{
+	first_has_own = true;
+}
+
+/*
+ * The signal of an earlier program's is still there: it is the process's until
+ * a program without it is executed. It comes whichever thread set it, so the
+ * first thread may leave its kernel thread for all that.
+ */
+void wf_kernel_state_adopt(struct wf_thread *t)
+{
+	int sig = 0;
+
+	wf_sys(SYS_prctl, PR_GET_PDEATHSIG, &sig);
+	wf_store_relaxed(&first_death_signal, sig);
+	if (!first_has_own)
+		return;
+	atomic_fetch_or(&t->exit_work, WF_WORK_BIND);
+	t->carrier->has_own_state = true;
+}
+
+void wf_kernel_state_note_death_signal(int sig)
+{
+	if (wf_self != NULL && wf_self->is_first)
+		wf_store_relaxed(&first_death_signal, sig);
+}
+
+/* A thread that sets one is bound, so a multiplexed thread has none. */
+bool wf_kernel_state_death_signal(int *ret_sig)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (!wf_is_started() || !wf_preempt_is_here() ||
+	    (!t->is_first && t->kind != WF_THREAD_MULTIPLEXED))
+		return false;
+	*ret_sig = t->is_first ? wf_load_relaxed(&first_death_signal) : 0;
+	return true;
+}
+
+void wf_kernel_state_thread_end(const struct wf_thread *t)
+{
+	if (t->carrier->has_own_state)
+		t->carrier->is_altered = true;
+}
+
+void wf_kernel_state_fork_child(void)
+{
+	first_has_own = false;
+	wf_store_relaxed(&first_death_signal, 0);
+}
+
+/* --- ids ---------------------------------------------------------------- */
 
 int wf_kernel_state_tid_of(const struct wf_thread *t)
 {

@@ -28,6 +28,25 @@ void wf_kernel_state_files_end(long rc);
  */
 int wf_kernel_state_begin_for(struct wf_thread *t);
 void wf_kernel_state_end_for(const struct wf_thread *t, long rc);
+/* The same where threads that t creates do not have what was changed, as the
+ * kernel does not give it to them: they share kernel threads as others do. */
+void wf_kernel_state_end_own_for(const struct wf_thread *t);
+
+/*
+ * Before the start: the first thread has changed what new kernel threads do not
+ * inherit. It is bound to its kernel thread when the runtime starts.
+ */
+void wf_kernel_state_note_own(void);
+void wf_kernel_state_adopt(struct wf_thread *t);
+
+/* The caller has set the signal that it gets at its parent's end. */
+void wf_kernel_state_note_death_signal(int sig);
+/* That signal of the caller; false: the kernel is to be asked. */
+bool wf_kernel_state_death_signal(int *ret_sig);
+
+/* t ends, which is bound: its kernel thread exits if that has such state. */
+void wf_kernel_state_thread_end(const struct wf_thread *t);
+void wf_kernel_state_fork_child(void);
 
 /*
  * The kernel's id for a thread id that a call was given, or for a thread of

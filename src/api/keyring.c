@@ -1,0 +1,122 @@
+/*
+ * Keyrings are part of a kernel thread's credentials. The kernel makes them
+ * when a call first needs one, for the calling kernel thread alone:
+ *
+ * - the thread keyring, of which a new thread has an empty one or none;
+ * - the process keyring, which those have that are created afterwards;
+ * - the session keyring, if there is only the user's default one.
+ *
+ * Carriers that threads share have the keyrings that the process had before
+ * its first thread, and no thread's. So a call that would make a keyring, or
+ * that uses a thread's, needs a kernel thread of its own; a call that uses one
+ * that all have does not.
+ */
+#include "api/keyring.h"
+
+#include <linux/keyctl.h>
+#include <sys/syscall.h>
+
+#include "os/sys.h"
+
+/* Operations of keyctl by number, with the arguments that name keys. */
+struct operation {
+	uint8_t uses;	 /* a bit for each argument that names a keyring */
+	uint8_t creates; /* which is made if there is none */
+	bool is_change;	 /* of the caller's credentials, always */
+};
+
+enum { A1 = 1 << 1, A2 = 1 << 2, A3 = 1 << 3, A4 = 1 << 4 };
+
+/* As security/keys/keyctl.c looks them up. */
+static const struct operation operations[] = {
+	[KEYCTL_GET_KEYRING_ID] = { .uses = A1 }, /* A2: creates it */
+	[KEYCTL_JOIN_SESSION_KEYRING] = { .is_change = true },
+	[KEYCTL_UPDATE] = { .uses = A1 },
+	[KEYCTL_REVOKE] = { .uses = A1 },
+	[KEYCTL_CHOWN] = { .creates = A1 },
+	[KEYCTL_SETPERM] = { .creates = A1 },
+	[KEYCTL_DESCRIBE] = { .uses = A1 },
+	[KEYCTL_CLEAR] = { .creates = A1 },
+	[KEYCTL_LINK] = { .creates = A1 | A2 },
+	[KEYCTL_UNLINK] = { .uses = A1 | A2 },
+	[KEYCTL_SEARCH] = { .uses = A1, .creates = A4 },
+	[KEYCTL_READ] = { .uses = A1 },
+	[KEYCTL_INSTANTIATE] = { .creates = A4 },
+	[KEYCTL_NEGATE] = { .creates = A3 },
+	[KEYCTL_SET_REQKEY_KEYRING] = { .is_change = true },
+	[KEYCTL_SET_TIMEOUT] = { .creates = A1 },
+	[KEYCTL_ASSUME_AUTHORITY] = { .is_change = true },
+	[KEYCTL_GET_SECURITY] = { .uses = A1 },
+	[KEYCTL_REJECT] = { .creates = A4 },
+	[KEYCTL_INSTANTIATE_IOV] = { .creates = A4 },
+	[KEYCTL_INVALIDATE] = { .uses = A1 },
+	[KEYCTL_GET_PERSISTENT] = { .creates = A2 },
+	[KEYCTL_RESTRICT_KEYRING] = { .uses = A1 },
+	[KEYCTL_MOVE] = { .uses = A2, .creates = A1 | A3 },
+	[KEYCTL_WATCH_KEY] = { .creates = A1 },
+};
+
+/* Its number, or less than 0: the caller has none. */
+static long find(int ring)
+{
+	return wf_sys(SYS_keyctl, KEYCTL_GET_KEYRING_ID, ring, 0);
+}
+
+static bool is_changed_by_use(int ring)
+{
+	return ring == KEY_SPEC_THREAD_KEYRING && find(ring) >= 0;
+}
+
+static bool is_changed_by_creation(int ring)
+{
+	long session;
+
+	switch (ring) {
+	case KEY_SPEC_THREAD_KEYRING:
+		return true;
+	case KEY_SPEC_PROCESS_KEYRING:
+		return find(ring) < 0;
+	case KEY_SPEC_SESSION_KEYRING:
+		session = find(ring);
+		return session < 0 ||
+		       session == find(KEY_SPEC_USER_SESSION_KEYRING);
+	default:
+		return false;
+	}
+}
+
+static enum wf_effect effect_of(bool changes)
+{
+	return changes ? WF_EFFECT_RENEWED : WF_EFFECT_NONE;
+}
+
+enum wf_effect wf_keyring_add_effect(const long *a)
+{
+	return effect_of(is_changed_by_creation((int)a[4]));
+}
+
+enum wf_effect wf_keyring_request_effect(const long *a)
+{
+	return effect_of(is_changed_by_creation((int)a[3]));
+}
+
+enum wf_effect wf_keyring_control_effect(const long *a)
+{
+	const long nr = sizeof(operations) / sizeof(operations[0]);
+	struct operation o = { 0 };
+	bool changes;
+
+	if (a[0] >= 0 && a[0] < nr)
+		o = operations[a[0]];
+	if (a[0] == KEYCTL_GET_KEYRING_ID && (int)a[2] != 0)
+		o = (struct operation){ .creates = A1 };
+	if (a[0] == KEYCTL_SET_REQKEY_KEYRING)
+		o.is_change = (int)a[1] != KEY_REQKEY_DEFL_NO_CHANGE;
+	changes = o.is_change;
+	for (int i = 1; i < 5 && !changes; i++)
+		changes = ((o.uses >> i & 1) != 0 &&
+			   is_changed_by_use((int)a[i])) ||
+			  ((o.creates >> i & 1) != 0 &&
+			   is_changed_by_creation((int)a[i]));
+	return effect_of(changes);
+}
