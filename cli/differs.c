@@ -31,10 +31,10 @@ static const struct {
 
 enum { NR_DEVIATIONS = sizeof(deviations) / sizeof(deviations[0]) };
 
+static bool is_called[NR_DEVIATIONS];
+
 static void note(const char *name, void *arg)
 {
-	bool *is_called = arg;
-
 	for (size_t i = 0; i < NR_DEVIATIONS; i++)
 		if (deviations[i].when == ALWAYS &&
 		    strcmp(name, deviations[i].name) == 0)
@@ -48,7 +48,19 @@ static void append(char *text, const char *more)
 	snprintf(text + len, WF_DIFFERS_TEXT - len, "%s", more);
 }
 
-static void tell_all(const bool *is_called, void (*tell)(const char *text))
+bool wf_differs_read(const char *path)
+{
+	size_t size;
+	char *bytes;
+
+	if (wf_file_map(path, &bytes, &size) < 0)
+		return false;
+	wf_elf_imports(bytes, size, note, NULL);
+	wf_file_unmap(bytes, size);
+	return true;
+}
+
+void wf_differs_tell(void (*tell)(const char *text))
 {
 	for (int reason = 0; reason < NR_REASONS; reason++) {
 		char text[WF_DIFFERS_TEXT] = "";
@@ -65,17 +77,4 @@ static void tell_all(const bool *is_called, void (*tell)(const char *text))
 		append(text, reasons[reason]);
 		tell(text);
 	}
-}
-
-void wf_differs(const char *path, void (*tell)(const char *text))
-{
-	bool is_called[NR_DEVIATIONS] = { false };
-	size_t size;
-	char *bytes;
-
-	if (wf_file_map(path, &bytes, &size) < 0)
-		return;
-	wf_elf_imports(bytes, size, note, is_called);
-	wf_file_unmap(bytes, size);
-	tell_all(is_called, tell);
 }

@@ -1,15 +1,24 @@
-/* What of a program is different on weft: by the functions that it calls. */
+/*
+ * What is different on weft for a program, by the functions that it calls.
+ *
+ *     wf_differs_read("/usr/bin/server");
+ *     wf_differs_tell(print);
+ */
 #ifndef WEFT_CLI_DIFFERS_H
 #define WEFT_CLI_DIFFERS_H
 
-#include <stddef.h>
+#include <stdbool.h>
 
 enum { WF_DIFFERS_TEXT = 1024 };
 
+/* Notes the functions that a file takes from its libraries. False: it cannot be
+ * read. */
+bool wf_differs_read(const char *path);
+
 /*
- * Calls tell once for each reason of deviations.h that the program's own
- * imports give: "NAME, NAME: text". What its libraries call is not looked at.
+ * Calls tell once for each reason of deviations.h that the noted functions
+ * give: "NAME, NAME: text".
  */
-void wf_differs(const char *path, void (*tell)(const char *text));
+void wf_differs_tell(void (*tell)(const char *text));
 
 #endif

@@ -9,9 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "cli.h"
 #include "differs.h"
 #include "environment.h"
+#include "libraries.h"
 #include "path.h"
 #include "preload.h"
 #include "system.h"
@@ -114,6 +116,19 @@ static int report_library(void)
 	return 0;
 }
 
+/* Names that may be another program's, or that the user believes in. */
+static void report_variables(void)
+{
+	char *const *envp = wf_environment_all();
+	char text[WF_OPTION_TEXT_MAX];
+	struct wf_option_fault fault;
+
+	while (wf_option_unknown(&envp, &fault)) {
+		wf_option_fault_text(&fault, text);
+		row("not used", text);
+	}
+}
+
 static int report_system(void)
 {
 	bool ok = true;
@@ -128,6 +143,7 @@ static int report_system(void)
 	}
 	if (report_library() != 0)
 		ok = false;
+	report_variables();
 	row("not needed", "root, capabilities, perf_event, ptrace, a kernel "
 			  "module");
 	return ok ? 0 : WF_EXIT_WEFT;
@@ -138,23 +154,61 @@ static void report_difference(const char *text)
 	row("differs", text);
 }
 
-static int report_program(const char *program)
+static void read_library(const char *path, void *arg)
+{
+	int *nr = arg;
+
+	if (wf_differs_read(path))
+		++*nr;
+}
+
+static void report_libraries(const struct wf_target *target)
+{
+	char text[WF_SYSTEM_TEXT];
+	int nr = 0;
+	bool has_all = wf_libraries_visit(target, read_library, &nr);
+
+	snprintf(text, sizeof(text), "%d read%s", nr,
+		 has_all ? "" : "; the loader has not found all of them");
+	row("libraries", text);
+}
+
+static bool is_shell(const char *path)
+{
+	static const char *const shells[] = { "sh",  "bash", "dash",   "ash",
+					      "zsh", "ksh",  "mksh",   "fish",
+					      "csh", "tcsh", "busybox" };
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+		if (strcmp(name, shells[i]) == 0)
+			return true;
+	return false;
+}
+
+static int report_program(const char *program, bool with_libraries)
 {
 	static struct wf_target target;
 	static char path[PATH_MAX];
+	bool is_script;
 
 	if (wf_path_find(program, path) != 0 ||
 	    wf_target_inspect(path, &target) != 0)
 		return CANNOT_RUN;
-	if (target.loader[0] == '\0' && target.was_read) {
-		wf_complain(CANNOT_RUN,
-			    "%s: neither an ELF program nor a script that "
-			    "starts with #!",
-			    path);
-		return CANNOT_RUN;
-	}
+	if (target.is_weft)
+		return wf_complain(CAN_RUN,
+				   "%s: weft itself; ask about the program "
+				   "that it is to run",
+				   path);
+	if (target.loader[0] == '\0' && target.was_read)
+		return wf_complain(CANNOT_RUN,
+				   "%s: neither an ELF program nor a script "
+				   "that starts with #!",
+				   path);
 	row("program", path);
-	if (strcmp(path, target.binary) != 0)
+	is_script = strcmp(path, target.binary) != 0;
+	if (is_script)
 		row("interpreter", target.binary);
 	if (target.loader[0] == '\0') {
 		row("verdict", "unknown: it cannot be read");
@@ -163,32 +217,54 @@ static int report_program(const char *program)
 	row("loader", target.loader);
 	if (target.sanitizer[0] != '\0')
 		row("preloaded first", target.sanitizer);
-	wf_differs(target.binary, report_difference);
+	wf_differs_read(target.binary);
+	if (with_libraries)
+		report_libraries(&target);
+	wf_differs_tell(report_difference);
+	/* A wrapper, as those of pyenv and the like, executes another one. */
+	if (is_script && is_shell(target.binary))
+		row("not looked at", "the programs that this shell script "
+				     "starts: ask about each of them");
 	row("verdict", "can run on weft");
 	return CAN_RUN;
 }
 
 void wf_doctor_help(FILE *to)
 {
-	fputs("usage: weft doctor [PROGRAM]\n\n"
+	fputs("usage: weft doctor [--libraries] [PROGRAM]\n\n"
 	      "Says whether PROGRAM can run on weft, and what is different "
 	      "there for it; without\nPROGRAM, what this system offers and "
 	      "what weft will use of it.\n\n"
+	      "  --libraries  looks at the functions that PROGRAM's libraries "
+	      "call as well: those\n"
+	      "               that its loader finds, and those in folders of "
+	      "its own (RUNPATH)\n\n"
 	      "Exit status: 0, 1 if PROGRAM cannot run on weft, or 125 if no "
 	      "program can.\n",
 	      to);
 }
 
+static int complain_of_usage(void)
+{
+	return wf_complain(WF_EXIT_WEFT,
+			   "usage: weft doctor [--libraries] [PROGRAM]");
+}
+
 int wf_doctor_main(char **argv)
 {
-	if (argv[1] == NULL)
-		return report_system();
-	if (wf_asks_for_help(argv[1])) {
+	bool with_libraries = false;
+
+	if (argv[1] != NULL && wf_asks_for_help(argv[1])) {
 		wf_doctor_help(stdout);
 		return 0;
 	}
+	if (argv[1] != NULL && strcmp(argv[1], "--libraries") == 0) {
+		with_libraries = true;
+		argv++;
+	}
+	if (argv[1] == NULL)
+		return with_libraries ? complain_of_usage() : report_system();
 	if (argv[2] != NULL || argv[1][0] == '-')
-		return wf_complain(WF_EXIT_WEFT,
-				   "usage: weft doctor [PROGRAM]");
-	return report_program(argv[1]);
+		return complain_of_usage();
+	return report_program(argv[1], with_libraries);
 }

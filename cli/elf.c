@@ -13,6 +13,7 @@
 
 #include "base/compiler.h"
 #include "base/machine.h"
+#include "base/note.h"
 #include "os/mem.h"
 
 struct image {
@@ -117,7 +118,9 @@ static bool is_sanitizer(const char *library)
 	return false;
 }
 
-static void find_sanitizer(const struct image *im, struct wf_elf *elf)
+/* Calls visit for each text that the dynamic section names by that tag. */
+static void visit_dynamic(const struct image *im, int64_t tag,
+			  void (*visit)(const char *text, void *arg), void *arg)
 {
 	uint64_t strings = UINT64_MAX;
 	size_t nr;
@@ -129,31 +132,87 @@ static void find_sanitizer(const struct image *im, struct wf_elf *elf)
 	if (strings == UINT64_MAX)
 		return;
 	for (size_t i = 0; i < nr && dyn[i].d_tag != DT_NULL; i++) {
-		const char *name;
+		const char *text;
 
-		if (dyn[i].d_tag != DT_NEEDED ||
+		if (dyn[i].d_tag != tag ||
 		    dyn[i].d_un.d_val > UINT64_MAX - strings)
 			continue;
-		name = text_at(im, strings + dyn[i].d_un.d_val);
-		if (name != NULL && is_sanitizer(name)) {
-			strcpy(elf->sanitizer, name);
-			return;
-		}
+		text = text_at(im, strings + dyn[i].d_un.d_val);
+		if (text != NULL)
+			visit(text, arg);
 	}
 }
 
-/* The notes of Go's linker; they are there in stripped files, too. */
-static bool has_go_note(const struct image *im)
+/* The first of several. */
+static void note_sanitizer(const char *library, void *arg)
+{
+	struct wf_elf *elf = arg;
+
+	if (elf->sanitizer[0] == '\0' && is_sanitizer(library))
+		strcpy(elf->sanitizer, library);
+}
+
+struct owner {
+	const char *name;
+	size_t size; /* with the final 0, or several */
+};
+
+static const struct owner go = { "Go\0", 4 };
+static const struct owner weft = { WF_NOTE_OWNER, sizeof(WF_NOTE_OWNER) };
+
+/*
+ * The text of the first note of an owner in one segment, NULL if there is none.
+ * Owner and text are padded to 4 bytes.
+ */
+static const char *find_note_in(const struct image *im, const Elf64_Phdr *p,
+				const struct owner *owner, size_t *ret_size)
+{
+	uint64_t offset = p->p_offset, end = p->p_offset + p->p_filesz;
+
+	if (offset % 4 != 0 || !is_within(im, offset, p->p_filesz))
+		return NULL;
+	while (end - offset >= sizeof(Elf64_Nhdr)) {
+		const Elf64_Nhdr *n = at(im, offset, sizeof(*n));
+		uint64_t text = sizeof(*n) + wf_align_up(n->n_namesz, 4);
+		uint64_t size = text + wf_align_up(n->n_descsz, 4);
+
+		if (size > end - offset)
+			return NULL;
+		if (n->n_namesz == owner->size &&
+		    memcmp(n + 1, owner->name, owner->size) == 0) {
+			*ret_size = n->n_descsz;
+			return im->bytes + offset + text;
+		}
+		offset += size;
+	}
+	return NULL;
+}
+
+/* The same of the file. Stripped files keep their notes. */
+static const char *find_note(const struct image *im, const struct owner *owner,
+			     size_t *ret_size)
 {
 	for (size_t i = 0; i < im->nr_segments; i++) {
-		const Elf64_Phdr *p = &im->segments[i];
-		const Elf64_Nhdr *n = at(im, p->p_offset, sizeof(*n) + 4);
+		const char *text = NULL;
 
-		if (p->p_type == PT_NOTE && n != NULL && p->p_offset % 4 == 0 &&
-		    n->n_namesz == 4 && memcmp(n + 1, "Go\0", 4) == 0)
-			return true;
+		if (im->segments[i].p_type == PT_NOTE)
+			text = find_note_in(im, &im->segments[i], owner,
+					    ret_size);
+		if (text != NULL)
+			return text;
 	}
-	return false;
+	return NULL;
+}
+
+static void read_version(const struct image *im, struct wf_elf *elf)
+{
+	size_t size;
+	const char *text = find_note(im, &weft, &size);
+
+	if (text == NULL || size == 0 || size > sizeof(elf->weft_version) ||
+	    text[size - 1] != '\0')
+		return;
+	memcpy(elf->weft_version, text, size);
 }
 
 static bool has_go_section(const struct image *im)
@@ -222,12 +281,15 @@ static enum wf_elf_kind read_header(struct image *im)
 void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf)
 {
 	struct image im = { .bytes = bytes, .size = size };
+	size_t size_of_note;
 	const Elf64_Phdr *p;
 
 	*ret_elf = (struct wf_elf){ .kind = read_header(&im) };
 	if (ret_elf->kind != WF_ELF_NATIVE)
 		return;
-	ret_elf->is_go = has_go_note(&im) || has_go_section(&im);
+	ret_elf->is_go = find_note(&im, &go, &size_of_note) != NULL ||
+			 has_go_section(&im);
+	read_version(&im, ret_elf);
 	p = find_segment(&im, PT_INTERP);
 	if (p != NULL) {
 		const char *loader = text_at(&im, p->p_offset);
@@ -240,7 +302,7 @@ void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf)
 	} else if (!ret_elf->is_go && is_library(&im)) {
 		ret_elf->kind = WF_ELF_LIBRARY;
 	}
-	find_sanitizer(&im, ret_elf);
+	visit_dynamic(&im, DT_NEEDED, note_sanitizer, ret_elf);
 }
 
 /* Entries of the dynamic symbol table, or NULL; also of a stripped file. */
@@ -279,4 +341,15 @@ void wf_elf_imports(const void *bytes, size_t size,
 		if (name != NULL)
 			visit(name, arg);
 	}
+}
+
+void wf_elf_runpaths(const void *bytes, size_t size,
+		     void (*visit)(const char *folders, void *arg), void *arg)
+{
+	struct image im = { .bytes = bytes, .size = size };
+
+	if (read_header(&im) != WF_ELF_NATIVE)
+		return;
+	visit_dynamic(&im, DT_RUNPATH, visit, arg);
+	visit_dynamic(&im, DT_RPATH, visit, arg);
 }

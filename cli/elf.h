@@ -23,6 +23,7 @@ struct wf_elf {
 	char loader[PATH_MAX];	      /* "" if it is linked statically */
 	char sanitizer[NAME_MAX + 1]; /* the sanitizer runtime it is linked
 				       * with, or "" */
+	char weft_version[16];	      /* of weft's own files, or "" */
 };
 
 /* Looks at a file's bytes; believes nothing that lies outside of them. */
@@ -32,5 +33,9 @@ void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf);
  * if it has no section headers. */
 void wf_elf_imports(const void *bytes, size_t size,
 		    void (*visit)(const char *name, void *arg), void *arg);
+
+/* The same for its RUNPATH and RPATH, each a list of folders with colons. */
+void wf_elf_runpaths(const void *bytes, size_t size,
+		     void (*visit)(const char *folders, void *arg), void *arg);
 
 #endif

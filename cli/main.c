@@ -49,12 +49,13 @@ static void help(FILE *to)
 	      "\n"
 	      "  run [OPTIONS] [--] PROGRAM [ARGS...]\n"
 	      "                    run PROGRAM with its threads on weft\n"
-	      "  doctor [PROGRAM]  what this system offers, or whether\n"
+	      "  doctor [--libraries] [PROGRAM]\n"
+	      "                    what this system offers, or whether\n"
 	      "                    PROGRAM can run on weft\n"
 	      "  help [COMMAND]    this text, or more on COMMAND\n"
+	      "  version           the version\n"
 	      "\n"
-	      "'weft run --help' lists the options, 'weft --version' prints\n"
-	      "the version.\n",
+	      "'weft run --help' lists the options.\n",
 	      to);
 }
 
@@ -77,6 +78,12 @@ static int help_main(const char *command)
 	return 0;
 }
 
+static bool asks_for_version(const char *arg)
+{
+	return strcmp(arg, "version") == 0 || strcmp(arg, "--version") == 0 ||
+	       strcmp(arg, "-V") == 0;
+}
+
 static int run_command(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : NULL;
@@ -93,7 +100,7 @@ static int run_command(int argc, char **argv)
 		return help_main(argv[2]);
 	if (wf_asks_for_help(command))
 		return help_main(NULL);
-	if (strcmp(command, "--version") == 0) {
+	if (asks_for_version(command)) {
 		puts("weft " WEFT_VERSION);
 		return 0;
 	}

@@ -10,6 +10,7 @@
 #include "file.h"
 #include "place.h"
 #include "text.h"
+#include "weft/weft.h"
 
 #define LIBRARY "libweft.so"
 #define TUNABLE "glibc.pthread.rseq"
@@ -109,6 +110,33 @@ int wf_preload_find_library(char ret_path[PATH_MAX])
 			   WEFT_PREFIX "/" WEFT_LIBDIR);
 }
 
+static int complain_of(const char *library, const char *problem)
+{
+	return wf_complain(WF_EXIT_WEFT, "%s: %s; build or install weft anew",
+			   library, problem);
+}
+
+/* What the file is made of, which ld.so would not say. */
+static int judge_library(const char *library, const struct wf_elf *elf)
+{
+	if (elf->kind != WF_ELF_LIBRARY)
+		return complain_of(library, "not a library for this CPU");
+	if (elf->weft_version[0] == '\0')
+		return complain_of(library, "not weft's library");
+	if (strcmp(elf->weft_version, WEFT_VERSION) != 0)
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: the library of weft %s, and this "
+				   "command is of weft " WEFT_VERSION
+				   "; build or install weft anew",
+				   library, elf->weft_version);
+	if (wf_file_try_execute(library) == -EPERM)
+		return wf_complain(WF_EXIT_WEFT,
+				   "%s: its code cannot be executed, since its "
+				   "file system is mounted noexec; move weft",
+				   library);
+	return 0;
+}
+
 /* ld.so warns of a library that it cannot load, and runs the program. */
 static int check_library(const char *library)
 {
@@ -127,20 +155,16 @@ static int check_library(const char *library)
 	/* Nor has ld.so a descriptor for any library: it will say so. */
 	if (err == -EMFILE || err == -ENFILE)
 		return 0;
-	if (err == 0) {
-		wf_elf_read(bytes, size, &elf);
-		wf_file_unmap(bytes, size);
-	}
-	if (elf.kind == WF_ELF_LIBRARY)
-		return 0;
 	if (err == -ENOMEM)
 		return wf_complain(WF_EXIT_WEFT,
 				   "%s: no room for it in memory; raise the "
 				   "limit on address space (ulimit -v)",
 				   library);
-	return wf_complain(
-		WF_EXIT_WEFT, "%s: %s; build or install weft anew", library,
-		err < 0 ? "cannot be read" : "not a library for this CPU");
+	if (err < 0)
+		return complain_of(library, "cannot be read");
+	wf_elf_read(bytes, size, &elf);
+	wf_file_unmap(bytes, size);
+	return judge_library(library, &elf);
 }
 
 int wf_preload_set(const char *library, const char *sanitizer)

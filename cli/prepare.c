@@ -43,6 +43,22 @@ static int set_option(size_t row, const char *value)
 	return 0;
 }
 
+static int complain_of_option(const char *name, size_t len)
+{
+	const struct wf_option_row *nearest =
+		wf_option_nearest(name, len, false);
+
+	if (nearest == NULL)
+		return wf_complain(WF_EXIT_WEFT,
+				   "unknown option '--%.*s'; see 'weft run "
+				   "--help'",
+				   (int)len, name);
+	return wf_complain(WF_EXIT_WEFT,
+			   "unknown option '--%.*s'; did you mean --%s? See "
+			   "'weft run --help'",
+			   (int)len, name, nearest->option);
+}
+
 /* Takes one option, --name, --name VALUE or --name=VALUE, off *argv. */
 static int take_option(char ***argv)
 {
@@ -54,19 +70,11 @@ static int take_option(char ***argv)
 
 	++*argv;
 	if (row == wf_nr_options)
-		return wf_complain(WF_EXIT_WEFT,
-				   "unknown option '--%.*s'; see 'weft run "
-				   "--help'",
-				   (int)len, name);
-	if (wf_option_rows[row].kind == WF_OPTION_FLAG) {
-		if (has_value)
-			return wf_complain(WF_EXIT_WEFT,
-					   "--%.*s takes no value", (int)len,
-					   name);
-		return set_option(row, "1");
-	}
+		return complain_of_option(name, len);
 	if (has_value)
 		return set_option(row, name + len + 1);
+	if (wf_option_rows[row].kind == WF_OPTION_FLAG)
+		return set_option(row, "1");
 	value = **argv;
 	if (value == NULL)
 		return wf_complain(WF_EXIT_WEFT, "--%s needs a value: %s", name,
@@ -103,25 +111,31 @@ static int take_options(char ***argv)
 /* The variables that no option has replaced have to be right, too. */
 static int check_variables(void)
 {
-	const char *name;
+	char text[WF_OPTION_TEXT_MAX];
+	struct wf_option_fault fault;
 
-	if (wf_options_load_env(&wf_options, wf_environment_all(), &name) == 0)
+	if (wf_options_load_env(&wf_options, wf_environment_all(), &fault) == 0)
 		return 0;
-	for (size_t row = 0; row < wf_nr_options; row++) {
-		const struct wf_option_row *r = &wf_option_rows[row];
+	wf_option_fault_text(&fault, text);
+	return wf_complain(WF_EXIT_WEFT, "%s", text);
+}
 
-		if (strcmp(r->variable, name) == 0)
-			return wf_complain(WF_EXIT_WEFT, "%s: '%s' is not %s",
-					   name, wf_environment_get(name),
-					   r->accepts);
-	}
-	return WF_EXIT_WEFT;
+/* Judges the program and sets LD_PRELOAD for it. */
+static int prepare_program(const char *path)
+{
+	static struct wf_target target;
+	static char library[PATH_MAX];
+	int status = wf_target_inspect(path, &target);
+
+	if (status == 0)
+		status = wf_preload_find_library(library);
+	if (status == 0)
+		status = wf_preload_set(library, target.sanitizer);
+	return status;
 }
 
 int wf_prepare(char **argv, struct wf_prepared *ret_prepared)
 {
-	static struct wf_target target;
-	static char library[PATH_MAX];
 	int status;
 
 	argv++;
@@ -135,11 +149,7 @@ int wf_prepare(char **argv, struct wf_prepared *ret_prepared)
 				   "no program to run; see 'weft run --help'");
 	status = wf_path_find(*argv, ret_prepared->path);
 	if (status == 0)
-		status = wf_target_inspect(ret_prepared->path, &target);
-	if (status == 0)
-		status = wf_preload_find_library(library);
-	if (status == 0)
-		status = wf_preload_set(library, target.sanitizer);
+		status = prepare_program(ret_prepared->path);
 	ret_prepared->argv = argv;
 	return status;
 }

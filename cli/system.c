@@ -263,10 +263,10 @@ static void say_process(char *text)
 static bool ask_backend(char *text)
 {
 	struct wf_options o = { .io = WF_IO_URING };
-	const char *bad;
+	struct wf_option_fault fault;
 	bool may_move;
 
-	wf_options_load_env(&o, environ, &bad);
+	wf_options_load_env(&o, environ, &fault);
 	if (o.io == WF_IO_PROCESS)
 		say_process(text);
 	else if (o.io == WF_IO_SERVERS)
@@ -326,25 +326,28 @@ static void *await_release(void *release)
 }
 
 /*
- * How many kernel threads can be made here, up to most. All processes of the
- * user and of the control group count against the limits, some users are
- * exempt, and filters may refuse: whoever does not try does not know.
+ * How many kernel threads can be made here, up to most, and why there are no
+ * more. Only a trial tells: all processes of the user and of the control group
+ * count against the limits, some users are exempt, and filters may refuse.
  */
-static int try_kernel_threads(int most)
+static int try_kernel_threads(int most, int *ret_err)
 {
 	pthread_mutex_t release = PTHREAD_MUTEX_INITIALIZER;
 	pthread_t *made = calloc((size_t)most, sizeof(*made));
 	pthread_attr_t attr;
-	int nr = 0;
+	int nr = 0, err = made == NULL ? ENOMEM : 0;
 
-	if (made == NULL)
+	*ret_err = err;
+	if (err != 0)
 		return 0;
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, TRIAL_STACK_BYTES);
 	pthread_mutex_lock(&release);
-	while (nr < most &&
-	       pthread_create(&made[nr], &attr, await_release, &release) == 0)
-		nr++;
+	while (nr < most && err == 0) {
+		err = pthread_create(&made[nr], &attr, await_release, &release);
+		nr += err == 0;
+	}
+	*ret_err = err;
 	pthread_mutex_unlock(&release);
 	for (int i = 0; i < nr; i++)
 		pthread_join(made[i], NULL);
@@ -353,13 +356,19 @@ static int try_kernel_threads(int most)
 	return nr;
 }
 
-static bool ask_processes(char *text)
+static bool ask_kernel_threads(char *text)
 {
-	int nr = try_kernel_threads(ENOUGH_KERNEL_THREADS);
+	int err, nr = try_kernel_threads(ENOUGH_KERNEL_THREADS, &err);
 
-	if (nr >= ENOUGH_KERNEL_THREADS)
+	if (err == EPERM || err == ENOSYS)
+		say(text,
+		    "%d can be made, then the kernel refuses (%s): a seccomp "
+		    "filter most likely, for clone3 or clone",
+		    nr, strerror(err));
+	else if (nr >= ENOUGH_KERNEL_THREADS)
 		say_limit(text, RLIMIT_NPROC,
-			  "enough kernel threads for those that block", 0, "");
+			  "enough for threads that block (RLIMIT_NPROC)", 0,
+			  "");
 	else if (nr >= LEAST_KERNEL_THREADS)
 		say(text,
 		    "%d at most can be made now: threads that block in the "
@@ -397,7 +406,7 @@ const struct wf_system_row wf_system_rows[] = {
 	{ "I/O backend", ask_backend },
 	{ "RLIMIT_STACK", ask_stack },
 	{ "RLIMIT_AS", ask_address_space },
-	{ "RLIMIT_NPROC", ask_processes },
+	{ "kernel threads", ask_kernel_threads },
 	{ "RLIMIT_SIGPENDING", ask_sigpending },
 };
 const size_t wf_nr_system_rows =

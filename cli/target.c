@@ -121,6 +121,8 @@ static int judge_elf(const char *label, const struct wf_elf *elf)
 				   "%s: a Go program, which has user-level "
 				   "threads of its own; run it without weft",
 				   label);
+	if (elf->loader[0] == '\0' && elf->weft_version[0] != '\0')
+		return 0; /* weft itself: `weft run weft run PROGRAM` */
 	if (elf->loader[0] == '\0')
 		return wf_complain(WF_EXIT_WEFT,
 				   "%s: statically linked, so that weft cannot "
@@ -164,6 +166,7 @@ static int inspect_file(const char *label, struct wf_target *target,
 			"capabilities, so that the kernel keeps weft "
 			"out of it; run it without weft",
 			label);
+	target->is_weft = elf.weft_version[0] != '\0';
 	strcpy(target->loader, elf.loader);
 	strcpy(target->sanitizer, elf.sanitizer);
 	/* It loads the program that its arguments name. */
@@ -181,6 +184,7 @@ int wf_target_inspect(const char *path, struct wf_target *ret_target)
 	static struct wf_script script;
 
 	target.binary[0] = target.loader[0] = label[0] = '\0';
+	target.is_weft = false;
 	wf_text_append(target.binary, sizeof(target.binary), path);
 	wf_text_append(label, sizeof(label), path);
 	for (int i = 0; i <= MAX_INTERPRETERS; i++) {

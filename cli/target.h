@@ -18,7 +18,8 @@ struct wf_target {
 	char binary[PATH_MAX]; /* what was judged: an interpreter's path for
 				 * a script, else the path that was given */
 	char loader[PATH_MAX]; /* its dynamic loader; "" if not looked at */
-	bool was_read;	       /* false: who knows what it is */
+	bool was_read;	       /* false: it may be anything */
+	bool is_weft;	       /* the command itself */
 	char sanitizer[NAME_MAX + 1]; /* library that has to be preloaded
 				       * ahead of weft, or "" */
 };

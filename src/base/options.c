@@ -204,39 +204,229 @@ int wf_option_set(struct wf_options *o, size_t row, const char *value)
 	return -EINVAL;
 }
 
-/* The first value of the name, as getenv finds it, or NULL. */
+/* --- names that are not in the table ------------------------------------- */
+
+static size_t length(const char *s)
+{
+	size_t len = 0;
+
+	while (s[len] != '\0')
+		len++;
+	return len;
+}
+
+static bool begins_with_bytes(const char *s, const char *prefix, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && s[i] == prefix[i] && s[i] != '\0')
+		i++;
+	return i == len;
+}
+
+static bool begins_with(const char *s, const char *prefix)
+{
+	return begins_with_bytes(s, prefix, length(prefix));
+}
+
+static uint8_t lesser(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+enum { NAME_MAX_BYTES = 32, FAR = NAME_MAX_BYTES };
+
+/* The last three rows of the table that `distance` fills. */
+struct rows {
+	uint8_t before[NAME_MAX_BYTES + 1];
+	uint8_t above[NAME_MAX_BYTES + 1];
+	uint8_t row[NAME_MAX_BYTES + 1];
+};
+
+static void next_row(struct rows *r, size_t len)
+{
+	for (size_t k = 0; k <= len; k++) {
+		r->before[k] = r->above[k];
+		r->above[k] = r->row[k];
+	}
+}
+
+/*
+ * How many letters are to be added, left out, changed or exchanged with the
+ * next one to get one name from the other (Damerau and Levenshtein's distance).
+ */
+static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	struct rows r;
+
+	if (a_len > NAME_MAX_BYTES || b_len > NAME_MAX_BYTES)
+		return FAR;
+	for (size_t k = 0; k <= b_len; k++)
+		r.row[k] = (uint8_t)k;
+	for (size_t i = 1; i <= a_len; i++) {
+		next_row(&r, b_len);
+		r.row[0] = (uint8_t)i;
+		for (size_t k = 1; k <= b_len; k++) {
+			bool differs = a[i - 1] != b[k - 1];
+			uint8_t d = 1 + lesser(r.above[k], r.row[k - 1]);
+
+			d = lesser(d, r.above[k - 1] + differs);
+			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] &&
+			    a[i - 2] == b[k - 1])
+				d = lesser(d, r.before[k - 2] + 1);
+			r.row[k] = d;
+		}
+	}
+	return r.row[b_len];
+}
+
+/* One slip in a short name, two in a long one; or the name is cut off. */
+static size_t slips(const char *name, size_t len, const char *known)
+{
+	const size_t short_name = 5;
+	size_t d;
+
+	if (len >= 2 && begins_with_bytes(known, name, len))
+		return 1;
+	d = distance(name, len, known, length(known));
+	return d <= (len > short_name ? 2 : 1) ? d : FAR;
+}
+
+const struct wf_option_row *wf_option_nearest(const char *name, size_t len,
+					      bool is_variable)
+{
+	const struct wf_option_row *nearest = NULL;
+	size_t prefix = is_variable ? length(WF_OPTION_PREFIX) : 0;
+	size_t best = FAR;
+
+	for (size_t i = 0; i < wf_nr_options; i++) {
+		const struct wf_option_row *r = &wf_option_rows[i];
+		const char *known = is_variable ? r->variable : r->option;
+		size_t nr = slips(name + prefix, len - prefix, known + prefix);
+
+		if (nr < best) {
+			best = nr;
+			nearest = r;
+		}
+	}
+	return nearest;
+}
+
+static size_t append(char *text, size_t len, const char *more, size_t more_len)
+{
+	for (size_t i = 0; i < more_len && len + 1 < WF_OPTION_TEXT_MAX; i++)
+		text[len++] = more[i];
+	text[len] = '\0';
+	return len;
+}
+
+static size_t append_text(char *text, size_t len, const char *more)
+{
+	return append(text, len, more, length(more));
+}
+
+void wf_option_fault_text(const struct wf_option_fault *fault,
+			  char ret_text[WF_OPTION_TEXT_MAX])
+{
+	const struct wf_option_row *nearest;
+	size_t len = append(ret_text, 0, fault->name, fault->name_len);
+
+	if (fault->row != NULL) {
+		len = append_text(ret_text, len, ": '");
+		len = append_text(ret_text, len, fault->value);
+		len = append_text(ret_text, len, "' is not ");
+		append_text(ret_text, len, fault->row->accepts);
+		return;
+	}
+	len = append_text(ret_text, len, ": weft has no such variable");
+	nearest = wf_option_nearest(fault->name, fault->name_len, true);
+	if (nearest == NULL)
+		return;
+	len = append_text(ret_text, len, "; did you mean ");
+	len = append_text(ret_text, len, nearest->variable);
+	append_text(ret_text, len, "?");
+}
+
+/* The first "NAME=VALUE" of that name, as getenv finds it, or NULL. */
 static const char *find_variable(char *const *envp, const char *name)
 {
-	for (; *envp != NULL; envp++) {
-		const char *s = *envp;
-		const char *n = name;
+	size_t len = length(name);
 
-		while (*n != '\0' && *s == *n) {
-			s++;
-			n++;
-		}
-		if (*n == '\0' && *s == '=')
-			return s + 1;
+	for (; *envp != NULL; envp++) {
+		if (begins_with(*envp, name) && (*envp)[len] == '=')
+			return *envp;
 	}
 	return NULL;
 }
 
-int wf_options_load_env(struct wf_options *o, char *const *envp,
-			const char **ret_bad_name)
+static void name_fault(struct wf_option_fault *ret_fault, const char *variable,
+		       const struct wf_option_row *row)
 {
-	struct wf_options loaded = *o;
+	size_t len = 0;
 
+	while (variable[len] != '=' && variable[len] != '\0')
+		len++;
+	*ret_fault = (struct wf_option_fault){
+		.name = variable,
+		.name_len = len,
+		.value = variable + len + (variable[len] == '='),
+		.row = row,
+	};
+}
+
+static bool is_known(const struct wf_option_fault *variable)
+{
 	for (size_t row = 0; row < wf_nr_options; row++) {
 		const char *name = wf_option_rows[row].variable;
-		const char *value = find_variable(envp, name);
+
+		if (length(name) == variable->name_len &&
+		    begins_with(variable->name, name))
+			return true;
+	}
+	return false;
+}
+
+bool wf_option_unknown(char *const **envp, struct wf_option_fault *ret_fault)
+{
+	for (; **envp != NULL; ++*envp) {
+		struct wf_option_fault fault;
+
+		if (!begins_with(**envp, WF_OPTION_PREFIX))
+			continue;
+		name_fault(&fault, **envp, NULL);
+		if (is_known(&fault))
+			continue;
+		*ret_fault = fault;
+		++*envp;
+		return true;
+	}
+	return false;
+}
+
+int wf_options_load_env(struct wf_options *o, char *const *envp,
+			struct wf_option_fault *ret_fault)
+{
+	struct wf_options loaded = *o;
+	struct wf_option_fault fault;
+
+	for (size_t row = 0; row < wf_nr_options; row++) {
+		const struct wf_option_row *r = &wf_option_rows[row];
+		const char *variable = find_variable(envp, r->variable);
 		int err;
 
-		if (value == NULL)
+		if (variable == NULL)
 			continue;
-		err = wf_option_set(&loaded, row, value);
+		err = wf_option_set(&loaded, row,
+				    variable + length(r->variable) + 1);
 		if (err < 0) {
-			*ret_bad_name = name;
+			name_fault(ret_fault, variable, r);
 			return err;
+		}
+	}
+	while (wf_option_unknown(&envp, &fault)) {
+		if (wf_option_nearest(fault.name, fault.name_len, true)) {
+			*ret_fault = fault;
+			return -ENOENT;
 		}
 	}
 	*o = loaded;

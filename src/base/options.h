@@ -2,11 +2,13 @@
  * The options of weft: one table for the command, the variables and the help.
  *
  *     struct wf_options o = { 0 };
- *     const char *bad;
- *     int err = wf_options_load_env(&o, environ, &bad);
+ *     struct wf_option_fault fault;
+ *     char text[WF_OPTION_TEXT_MAX];
  *
- *     if (err < 0)
- *             wf_log("%s is malformed or out of range", bad);
+ *     if (wf_options_load_env(&o, environ, &fault) < 0) {
+ *             wf_option_fault_text(&fault, text);
+ *             wf_log("%s", text);
+ *     }
  *
  * A row gives a field of struct wf_options, the command's long option, the
  * variable, the kind, the least and the greatest value, what the help calls
@@ -16,7 +18,7 @@
  *   SIGNED  the same, or those of a negative number after a '-'
  *   SIZE    decimal digits and K, M, G (1024-based) or nothing; bytes
  *   TIME    decimal digits and ns, us, ms or s; stored in ns; "0" is off
- *   FLAG    1 or 0; as the command's option it takes no value
+ *   FLAG    1 or 0; the command's option may leave out "=1"
  *   STRING  1 to WF_OPTION_STRING_MAX - 1 bytes, copied
  *   CHOICE  one of the words in the row's name of the value, which '|' parts;
  *           stored as its number, from 0, the default
@@ -32,6 +34,9 @@
 #include <stdint.h>
 
 #define WF_OPTION_STRING_MAX 128
+/* What every variable's name begins with. */
+#define WF_OPTION_PREFIX "WEFT_"
+#define WF_OPTION_TEXT_MAX 512
 /* Virtual processors: more than this are never made. */
 #define WF_VPS_MAX 1024
 
@@ -140,12 +145,39 @@ extern const size_t wf_nr_options;
  */
 int wf_option_set(struct wf_options *o, size_t row, const char *value);
 
+/* A variable that is wrong; the strings are those of the environment. */
+struct wf_option_fault {
+	const char *name; /* name_len bytes, then '=' */
+	size_t name_len;
+	const char *value;
+	const struct wf_option_row *row; /* NULL: weft has no such variable */
+};
+
 /*
- * Takes the variables of the table out of envp; other names are not looked
- * at. Returns 0, or with *o untouched the error of wf_option_set, and the
- * name of the variable at fault in *ret_bad_name.
+ * Takes the variables of the table out of envp. Returns 0, or with *o untouched
+ * what is wrong in *ret_fault and the error of wf_option_set, or -ENOENT for a
+ * name that is not in the table and most likely a slip of one that is.
  */
 int wf_options_load_env(struct wf_options *o, char *const *envp,
-			const char **ret_bad_name);
+			struct wf_option_fault *ret_fault);
+
+/*
+ * The next variable from *envp on that begins with WF_OPTION_PREFIX and is not
+ * in the table; *envp points behind it then. False: there is none. Others may
+ * use such names: Kubernetes makes some for a service called weft.
+ */
+bool wf_option_unknown(char *const **envp, struct wf_option_fault *ret_fault);
+
+/* One line for the user: what is wrong, and what to do. Cut off if it is too
+ * long. */
+void wf_option_fault_text(const struct wf_option_fault *fault,
+			  char ret_text[WF_OPTION_TEXT_MAX]);
+
+/*
+ * The row whose variable, or else whose option, is most like the name. NULL if
+ * the name is not most likely a slip of one.
+ */
+const struct wf_option_row *wf_option_nearest(const char *name, size_t len,
+					      bool is_variable);
 
 #endif

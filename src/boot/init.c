@@ -44,14 +44,16 @@ static void fail_without(const char *name)
 static void load_options(char **envp)
 {
 	static bool is_done;
-	const char *bad = NULL;
+	struct wf_option_fault fault;
+	char text[WF_OPTION_TEXT_MAX];
 
 	if (is_done || envp == NULL)
 		return;
 	is_done = true;
 
-	if (wf_options_load_env(&wf_options, envp, &bad) < 0) {
-		wf_log("%s is malformed or out of range", bad);
+	if (wf_options_load_env(&wf_options, envp, &fault) < 0) {
+		wf_option_fault_text(&fault, text);
+		wf_log("%s", text);
 		give_up();
 	}
 }

@@ -2,10 +2,11 @@
 
 import os
 import re
+import subprocess
 
 import pytest
 
-from conftest import ROOT, complains
+from conftest import LIBRARY, ROOT, complains
 
 OPTIONS = ["vps", "wait", "agents", "io", "io-nice", "stack-size",
            "preempt-every", "stats", "bound", "no-children"]
@@ -40,8 +41,9 @@ def test_unknown_command(weft):
     complains(weft("fly"), 125, "unknown command 'fly'", "weft help")
 
 
-def test_version(weft):
-    result = weft("--version")
+@pytest.mark.parametrize("argument", ["--version", "version", "-V"])
+def test_version(weft, argument):
+    result = weft(argument)
     version = os.environ.get("WEFT_PROJECT_VERSION", r"\d+\.\d+\.\d+")
     assert result.returncode == 0
     assert re.fullmatch(f"weft {version}\n", result.stdout)
@@ -93,7 +95,8 @@ def test_run_nothing(weft):
 
 @pytest.mark.parametrize("args, words", [
     (["--frobnicate"], ["unknown option '--frobnicate'", "weft run --help"]),
-    (["--vp", "2"], ["unknown option '--vp'"]),
+    (["--vp", "2"], ["unknown option '--vp'", "did you mean --vps?"]),
+    (["--preempt=1ms"], ["'--preempt'", "did you mean --preempt-every?"]),
     (["--vpsx=2"], ["unknown option '--vpsx'"]),
     (["-v"], ["unknown option '-v'"]),
     (["-"], ["unknown option '-'"]),
@@ -109,7 +112,13 @@ def test_run_nothing(weft):
     (["--stack-size", "99999999999999999999"], ["--stack-size"]),
     (["--preempt-every", "100"], ["--preempt-every: '100'", "100us"]),
     (["--preempt-every", "1us"], ["--preempt-every: '1us'"]),
-    (["--stats=1"], ["--stats takes no value"]),
+    (["--stats=yes"], ["--stats: 'yes' is not 1 or 0"]),
+    (["--stats="], ["--stats: ''"]),
+    (["--no-children=2"], ["--no-children: '2' is not 1 or 0"]),
+    (["--vps", "0x2"], ["--vps: '0x2'"]),
+    (["--vps", "2 "], ["--vps: '2 '"]),
+    (["--io-nice", "20"], ["--io-nice: '20'", "from -20 to 19"]),
+    (["--wait", "spin"], ["--wait: 'spin' is not adaptive, poll or park"]),
     (["--bound", ""], ["--bound: ''"]),
     (["--bound", "x" * 128], ["--bound"]),
 ])
@@ -121,6 +130,51 @@ def test_bad_option(weft, args, words):
 def test_bad_variable(weft):
     result = weft("run", "/bin/true", env={"WEFT_VPS": "many"})
     complains(result, 125, "WEFT_VPS: 'many'", "from 1 to 1024")
+
+
+@pytest.mark.parametrize("variable, words", [
+    ("WEFT_VPZ", "did you mean WEFT_VPS?"),
+    ("WEFT_STACKSIZE", "did you mean WEFT_STACK_SIZE?"),
+])
+@pytest.mark.parametrize("preloaded", [False, True])
+def test_mistyped_variable(weft, variable, words, preloaded):
+    """By the command and by the library alone, with one line."""
+    env = {variable: "1"}
+    if preloaded:
+        result = subprocess.run(
+            ["/bin/true"], env={**env, "LD_PRELOAD": LIBRARY}, text=True,
+            capture_output=True, timeout=60)
+    else:
+        result = weft("run", "/bin/true", env=env)
+    complains(result, 125, f"{variable}: weft has no such variable", words)
+
+
+def test_variable_of_another_program(weft):
+    """As those of Kubernetes for a service called weft."""
+    env = {"WEFT_SERVICE_HOST": "10.0.0.1", "WEFT_STATS": "0"}
+    result = weft("run", "true", env=env)
+    assert result.returncode == 0 and result.stderr == ""
+    result = weft("doctor", env=env)
+    unused = [line for line in result.stdout.splitlines()
+              if line.startswith("not used")]
+    assert len(unused) == 1
+    assert "WEFT_SERVICE_HOST: weft has no such variable" in unused[0]
+
+
+def test_bad_variable_of_a_preloaded_library():
+    result = subprocess.run(
+        ["/bin/true"], env={"WEFT_VPS": "many", "LD_PRELOAD": LIBRARY},
+        text=True, capture_output=True, timeout=60)
+    complains(result, 125, "WEFT_VPS: 'many' is not a number from 1 to 1024")
+
+
+@pytest.mark.parametrize("value, made", [("--stats=0", False),
+                                         ("--stats=1", True),
+                                         ("--stats", True)])
+def test_flag_with_a_value(weft, value, made):
+    result = weft("run", value, "/bin/true", env={"WEFT_STATS": "1"})
+    assert result.returncode == 0
+    assert ("made no threads" in result.stderr) == made
 
 
 def test_option_replaces_bad_variable(weft):

@@ -1,5 +1,6 @@
 """weft doctor: what the system offers, whether a program can run."""
 
+import errno
 import os
 import resource
 import shutil
@@ -8,9 +9,9 @@ import struct
 
 import pytest
 
-from conftest import BUILD, LIBRARY, complains
+from conftest import BUILD, FILTER, LIBRARY, ROOT, complains
 
-
+CLONE, CLONE3 = 56, 435  # of x86-64
 # A user id that nobody runs programs as.
 NOBODY_ELSE = 1_000_000_007
 
@@ -27,7 +28,7 @@ def test_system(weft):
     for name in ("kernel", "C library", "TLS surplus", "CPUs", "FSGSBASE",
                  "vector registers", "membarrier", "stack guards", "rseq",
                  "io_uring", "I/O backend", "RLIMIT_STACK", "RLIMIT_AS",
-                 "RLIMIT_NPROC", "RLIMIT_SIGPENDING", "libweft.so",
+                 "kernel threads", "RLIMIT_SIGPENDING", "libweft.so",
                  "TCB layout", "not needed"):
         assert found[name]
     assert found["libweft.so"] == LIBRARY
@@ -62,10 +63,23 @@ def test_kernel_threads_are_tried(weft, nr, status, says):
         result = weft("doctor", preexec_fn=lower)
     except PermissionError:
         pytest.skip("others may not read the build")
-    assert rows(result)["RLIMIT_NPROC"].startswith(says)
+    assert rows(result)["kernel threads"].startswith(says)
     if nr == 1:
         assert rows(result)["TCB layout"].startswith("not looked for")
     assert result.returncode == status
+
+
+@pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS])
+def test_kernel_threads_that_a_filter_refuses(weft, error):
+    """The limit is not to blame. Without clone3 alone libc takes clone."""
+    refuse = ["refuse", error, CLONE, CLONE3, "--", BUILD / "weft"]
+    found = rows(weft(*refuse, "doctor", command=FILTER))
+    assert found["kernel threads"].startswith(
+        f"0 can be made, then the kernel refuses ({os.strerror(error)})")
+    assert "seccomp" in found["kernel threads"]
+    refuse = ["refuse", errno.ENOSYS, CLONE3, "--", BUILD / "weft"]
+    found = rows(weft(*refuse, "doctor", command=FILTER))
+    assert "RLIMIT_NPROC" in found["kernel threads"]
 
 
 def test_tls_surplus_of_the_user(weft):
@@ -77,8 +91,15 @@ def test_tls_surplus_of_the_user(weft):
 def test_trial_of_the_library(weft, compile_c):
     """It finds out what looking at the system does not."""
     folder = compile_c(
-        "-shared", "-fPIC", name="libweft.so", source="""
+        "-shared", "-fPIC", f"-I{ROOT}/src", f"-I{ROOT}/include",
+        name="libweft.so", source="""
         #include <unistd.h>
+        #include "base/note.h"
+        #include "weft/weft.h"
+        __attribute__((section(".note.weft"), aligned(4)))
+        const struct wf_note note = {
+            sizeof(WF_NOTE_OWNER), sizeof(note.text), WF_NOTE_VERSION,
+            WF_NOTE_OWNER, WEFT_VERSION };
         __attribute__((constructor)) static void init(void) { _exit(125); }
         """).parent
     shutil.copy(BUILD / "weft", folder / "weft")
@@ -165,6 +186,32 @@ def test_functions_that_differ(weft, compile_c, flags):
     assert rows(result)["verdict"] == "can run on weft"
 
 
+def test_functions_of_libraries(weft, compile_c, tmp_path):
+    """Those that the loader finds, and those that lie beside the program."""
+    plugins = tmp_path / "lib/plugins"
+    plugins.mkdir(parents=True)
+    compile_c("-shared", "-fPIC", name="libneeded.so", source="""
+        #include <sched.h>
+        int needed(void) { return sched_setaffinity(0, 0, 0); }""")
+    compile_c("-shared", "-fPIC", name="plugin.so", source="""
+        #include <unistd.h>
+        int plugin(void) { return nice(1); }""").rename(plugins / "plugin.so")
+    program = compile_c(
+        f"-L{tmp_path}", "-lneeded", f"-Wl,-rpath,{tmp_path}:$ORIGIN/lib",
+        source="int needed(void); int main(void) { return needed(); }")
+    alone = weft("doctor", program)
+    assert alone.returncode == 0 and "differs" not in alone.stdout
+    result = weft("doctor", "--libraries", program)
+    assert result.returncode == 0 and result.stderr == ""
+    found = [line[18:].split(":")[0] for line in result.stdout.splitlines()
+             if line.startswith("differs ")]
+    assert found == ["sched_setaffinity", "nice"]
+    assert rows(result)["libraries"] == "3 read"
+    (tmp_path / "libneeded.so").unlink()
+    result = weft("doctor", "--libraries", program)
+    assert rows(result)["libraries"].endswith("has not found all of them")
+
+
 def test_functions_of_a_damaged_file(weft, compile_c):
     """The tables of symbols lie outside of it."""
     program = compile_c(source=CALLS)
@@ -198,6 +245,16 @@ def test_interpreter_of_a_script(weft, write_file, line):
     result = weft("doctor", script, env={"PATH": "/usr/bin:/bin"})
     assert result.returncode == 0, result.stderr
     assert rows(result)["interpreter"].endswith("/dash")
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_script_that_starts_others(weft, write_file, shell):
+    """As the wrappers of pyenv and the like: the shell is not the program."""
+    script = write_file("python3", f"#!{shell}\nexec /usr/bin/env\n")
+    found = rows(weft("doctor", script))
+    assert "programs that this shell script starts" in found["not looked at"]
+    script = write_file("python3", "#!/usr/bin/env cat\n")
+    assert "not looked at" not in rows(weft("doctor", script))
 
 
 def test_script_whose_interpreter_cannot(weft, compile_c, write_file):
@@ -277,3 +334,5 @@ def test_setuid(weft, compile_c):
 def test_usage(weft):
     complains(weft("doctor", "a", "b"), 125, "usage")
     complains(weft("doctor", "--frobnicate"), 125, "usage")
+    complains(weft("doctor", "--libraries"), 125, "usage")
+    complains(weft("doctor", "--libraries", "a", "b"), 125, "usage")

@@ -7,12 +7,11 @@ import resource
 
 import pytest
 
-from conftest import BUILD, complains
+from conftest import BUILD, FILTER, complains
 from test_doctor import rows
 
 PR_CAPBSET_DROP, CAP_IPC_LOCK = 24, 14
 
-FILTER = BUILD / "test/lib/filter"
 IO_URING_SETUP = 425
 
 # Threads that wait for descriptors in several ways; how many kernel threads

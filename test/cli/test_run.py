@@ -282,6 +282,54 @@ def test_library_that_cannot_be_preloaded(weft, tmp_path, content):
               str(library), "build or install weft anew")
 
 
+def test_library_of_another_origin(weft, compile_c):
+    """It would be loaded, and the program would run without weft."""
+    folder = compile_c("-shared", "-fPIC", "-Wl,-soname,libweft.so.0",
+                       name="libweft.so", source="int weft;").parent
+    shutil.copy(BUILD / "weft", folder)
+    for command in ("run", "doctor"):
+        result = weft(*(["run", "true"] if command == "run" else ["doctor"]),
+                      command=folder / "weft")
+        assert result.returncode == 125
+        assert "libweft.so: not weft's library" in result.stderr
+
+
+def test_library_of_another_release(weft, tmp_path):
+    content = pathlib.Path(LIBRARY).read_bytes()
+    version = weft("version").stdout.split()[1].encode()
+    at = content.index(b"weft\0\0\0\0" + version)
+    changed = content[:at + 8] + b"9" + content[at + 9:]
+    (tmp_path / "libweft.so").write_bytes(changed)
+    shutil.copy(BUILD / "weft", tmp_path)
+    complains(weft("run", "true", command=tmp_path / "weft"), 125,
+              "the library of weft 9", "build or install weft anew")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to mount")
+def test_library_on_a_noexec_mount(weft, tmp_path):
+    # The command lies elsewhere, and is bound over the one that may not run.
+    script = f"""mount -t tmpfs -o noexec none {tmp_path} || exit 77
+        cp {LIBRARY} {tmp_path} && touch {tmp_path}/weft &&
+        mount --bind {BUILD}/weft {tmp_path}/weft &&
+        mount -o remount,bind,exec {tmp_path}/weft &&
+        {tmp_path}/weft run true"""
+    result = subprocess.run(["unshare", "-m", "sh", "-c", script], text=True,
+                            capture_output=True, timeout=60)
+    if result.returncode == 77:
+        pytest.skip("nothing can be mounted here")
+    complains(result, 125, "libweft.so", "noexec", "move weft")
+
+
+def test_command_that_runs_itself(weft):
+    """The inner options win; each list names the library once."""
+    inner = [BUILD / "weft", "run", "--vps", "3", "env"]
+    env = environment(weft("run", "--vps", "2", "--stats", *inner))
+    assert env["WEFT_VPS"] == "3" and env["WEFT_STATS"] == "1"
+    assert env["LD_PRELOAD"] == LIBRARY
+    result = weft("run", BUILD / "weft", "run", "/nonexistent")
+    complains(result, 127, "/nonexistent")
+
+
 def test_variable_that_is_there_twice(weft, compile_c):
     """Programs take the first one, and ld.so the last one."""
     twice = compile_c(source="""

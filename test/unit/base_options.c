@@ -171,14 +171,14 @@ static void choices(void **state)
 
 static void environment(void **state)
 {
-	char *env[] = { "WEFT_VPSX=9", "WEFT_VP=9",	      "PATH=/bin",
-			"WEFT_VPS=3",  "WEFT_VPS=four",	      "WEFT_STATS=1",
-			"WEFT_OTHER=", "WEFT_STACK_SIZE=64K", NULL };
+	char *env[] = { "WEFTS=9",	 "XWEFT_VP=9",		"PATH=/bin",
+			"WEFT_VPS=3",	 "WEFT_VPS=four",	"WEFT_STATS=1",
+			"weft_other=77", "WEFT_STACK_SIZE=64K", NULL };
 	struct wf_options o = { 0 };
-	const char *bad = "untouched";
+	struct wf_option_fault fault = { .name = "untouched" };
 
-	assert_int_equal(wf_options_load_env(&o, env, &bad), 0);
-	assert_string_equal(bad, "untouched");
+	assert_int_equal(wf_options_load_env(&o, env, &fault), 0);
+	assert_string_equal(fault.name, "untouched");
 	assert_int_equal(o.vps, 3);
 	assert_true(o.stats);
 	assert_int_equal(o.stack_size, 65536);
@@ -192,15 +192,92 @@ static void environment_error(void **state)
 	char *outside[] = { "WEFT_VPS=4096", NULL };
 	char *nothing[] = { NULL };
 	struct wf_options o = { .vps = 5 };
-	const char *bad = NULL;
+	struct wf_option_fault fault;
+	char text[WF_OPTION_TEXT_MAX];
 
-	assert_int_equal(wf_options_load_env(&o, malformed, &bad), -EINVAL);
-	assert_string_equal(bad, "WEFT_PREEMPT_EVERY");
+	assert_int_equal(wf_options_load_env(&o, malformed, &fault), -EINVAL);
+	assert_string_equal(fault.row->variable, "WEFT_PREEMPT_EVERY");
 	assert_false(o.stats);
-	assert_int_equal(wf_options_load_env(&o, outside, &bad), -ERANGE);
-	assert_string_equal(bad, "WEFT_VPS");
-	assert_int_equal(wf_options_load_env(&o, nothing, &bad), 0);
+	assert_int_equal(wf_options_load_env(&o, outside, &fault), -ERANGE);
+	wf_option_fault_text(&fault, text);
+	assert_string_equal(text,
+			    "WEFT_VPS: '4096' is not a number from 1 to 1024");
+	assert_int_equal(wf_options_load_env(&o, nothing, &fault), 0);
 	assert_int_equal(o.vps, 5);
+}
+
+static const struct {
+	const char *variable, *means;
+} slips[] = {
+	{ "WEFT_VPZ=1", "WEFT_VPS" },
+	{ "WEFT_VSP=1", "WEFT_VPS" },
+	{ "WEFT_VP=", "WEFT_VPS" },
+	{ "WEFT_STACKSIZE=64K", "WEFT_STACK_SIZE" },
+	{ "WEFT_STAKC_SIZ=64K", "WEFT_STACK_SIZE" },
+	{ "WEFT_PREEMPT=1ms", "WEFT_PREEMPT_EVERY" },
+	{ "WEFT_STAT=1", "WEFT_STATS" },
+	{ "WEFT_NO_CHILD=1", "WEFT_NO_CHILDREN" },
+};
+
+/* A name that is not in the table is a fault if it is a slip of one that is. */
+static void slips_of_names(void **state)
+{
+	for (size_t i = 0; i < WF_ARRAY_LEN(slips); i++) {
+		char *env[] = { "WEFT_STATS=1", (char *)slips[i].variable,
+				NULL };
+		size_t len = strcspn(slips[i].variable, "=");
+		struct wf_options o = { 0 };
+		struct wf_option_fault fault;
+		char text[WF_OPTION_TEXT_MAX];
+
+		assert_int_equal(wf_options_load_env(&o, env, &fault), -ENOENT);
+		assert_false(o.stats);
+		assert_null(fault.row);
+		wf_option_fault_text(&fault, text);
+		assert_memory_equal(text, slips[i].variable, len);
+		assert_non_null(strstr(text, slips[i].means));
+	}
+}
+
+/* Another program's names are left alone, and are found for a warning. */
+static void names_of_others(void **state)
+{
+	char *env[] = { "WEFT_=1",
+			"WEFT_SERVICE_HOST=10.0.0.1",
+			"WEFT_VPS=2",
+			"WEFT_FOO=",
+			"WEFT_A_NAME_OF_MORE_THAN_THIRTY_TWO_BYTES=1",
+			NULL };
+	char *const *rest = env;
+	struct wf_options o = { 0 };
+	struct wf_option_fault fault;
+	char text[WF_OPTION_TEXT_MAX];
+	int nr = 0;
+
+	assert_int_equal(wf_options_load_env(&o, env, &fault), 0);
+	assert_int_equal(o.vps, 2);
+	while (wf_option_unknown(&rest, &fault)) {
+		wf_option_fault_text(&fault, text);
+		assert_non_null(strstr(text, "weft has no such variable"));
+		assert_null(strstr(text, "did you mean"));
+		nr++;
+	}
+	assert_int_equal(nr, 4);
+}
+
+/* A text that is too long is cut off, and ends. */
+static void long_value(void **state)
+{
+	char value[2 * WF_OPTION_TEXT_MAX] = "WEFT_VPS=";
+	char *env[] = { value, NULL };
+	struct wf_options o = { 0 };
+	struct wf_option_fault fault;
+	char text[WF_OPTION_TEXT_MAX];
+
+	memset(value + strlen(value), '7', sizeof(value) - strlen(value) - 1);
+	assert_int_equal(wf_options_load_env(&o, env, &fault), -ERANGE);
+	wf_option_fault_text(&fault, text);
+	assert_int_equal(strlen(text), WF_OPTION_TEXT_MAX - 1);
 }
 
 /* The variable is the option in capitals; every row can explain itself. */
@@ -227,6 +304,9 @@ int main(void)
 		cmocka_unit_test(choices),
 		cmocka_unit_test(environment),
 		cmocka_unit_test(environment_error),
+		cmocka_unit_test(slips_of_names),
+		cmocka_unit_test(names_of_others),
+		cmocka_unit_test(long_value),
 		cmocka_unit_test(table),
 	};
 

@@ -1,0 +1,16 @@
+/* The note of base/note.h. The linker makes a segment of its section. */
+#include "base/note.h"
+
+#include "weft/weft.h"
+
+_Static_assert(sizeof(WEFT_VERSION) <= sizeof(((struct wf_note *)0)->text),
+	       "the version fits");
+
+__attribute__((section(".note.weft"), used,
+	       aligned(4))) static const struct wf_note note = {
+	.owner_size = sizeof(WF_NOTE_OWNER),
+	.text_size = sizeof(note.text),
+	.type = WF_NOTE_VERSION,
+	.owner = WF_NOTE_OWNER,
+	.text = WEFT_VERSION,
+};
