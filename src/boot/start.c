@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <linux/rseq.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "libc/elf.h"
 #include "libc/layout.h"
 #include "libc/loader.h"
+#include "libc/rseq.h"
 #include "libc/tcb.h"
 #include "libc/text.h"
 #include "os/cpus.h"
@@ -91,27 +91,13 @@ static int make_anchors(void)
 	return 0;
 }
 
-/* A migrating thread's CPU number would be stale: no rseq. */
-static void unregister_rseq(void)
-{
-	const ptrdiff_t *offset = wf_elf_symbol("ld-linux", "__rseq_offset");
-	const unsigned int *size = wf_elf_symbol("ld-linux", "__rseq_size");
-	struct rseq *area;
-
-	if (offset == NULL || size == NULL || *size == 0)
-		return;
-	area = (struct rseq *)(wf_cpu_thread_register() + *offset);
-	wf_sys(SYS_rseq, area, sizeof(*area), RSEQ_FLAG_UNREGISTER, 0x53053053);
-	area->cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED;
-}
-
 static int make_world(void)
 {
 	bool has_cpu_for_each;
 	uint32_t nr = count_vps(&has_cpu_for_each);
 	int err;
 
-	unregister_rseq();
+	wf_rseq_unregister(); /* else libc's first area stays as it is */
 	wf_affinity_init();
 	wf_loader_find_lock();
 	err = wf_tcb_template_take();

@@ -272,3 +272,90 @@ def test_linked_with_the_library(tmp_path):
     result = run([*WEFT, "--stats", program, "work"])
     assert result.stdout == "total 16000\n"
     assert result.stderr.count("statistics of") == 1
+
+
+# --- preloaded without the command ---
+
+AREA_OF_ANOTHER_LENGTH = """
+    #include <dlfcn.h>
+    #include <pthread.h>
+    #include <sched.h>
+    #include <stddef.h>
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    #include <sys/syscall.h>
+    #include <unistd.h>
+
+    /* Not syscall(), by which weft refuses it. */
+    static long rseq(void *area, unsigned length, int flags)
+    {
+        register long signature __asm__("r10") = 0x53053053;
+        long r = SYS_rseq;
+
+        __asm__ volatile("syscall" : "+a"(r)
+                         : "D"(area), "S"(length), "d"(flags), "r"(signature)
+                         : "rcx", "r11", "memory");
+        return r;
+    }
+
+    /* libc's area, as newer ones register it: of 33 bytes. */
+    static int register_longer(void)
+    {
+        const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+        unsigned *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+        char *area;
+        long page = (long)size & -4096L;
+
+        if (offset == NULL || size == NULL || *size == 0)
+            return 77;
+        area = (char *)pthread_self() + *offset;
+        if (mprotect((void *)page, 8192, PROT_READ | PROT_WRITE) != 0 ||
+            rseq(area, *size < 32 ? 32 : *size, 1) != 0)
+            return 77;
+        *size = 33;
+        return rseq(area, 33, 0) != 0 ? 77 : 0;
+    }
+
+    static void *compute(void *arg)
+    {
+        volatile unsigned long n = 0;
+
+        for (int i = 0; i < 20000000; i++) {
+            n += i;
+            if (i % 1000000 == 0 && sched_getcpu() < 0)
+                abort();
+        }
+        return arg;
+    }
+
+    int main(void)
+    {
+        pthread_t threads[4];
+        int status = register_longer();
+
+        if (status != 0)
+            return status;
+        for (int i = 0; i < 4; i++)
+            if (pthread_create(&threads[i], NULL, compute, NULL) != 0)
+                return 1;
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+        return puts("computed") < 0;
+    }
+"""
+
+
+@pytest.mark.parametrize("vps", ["1", "2"])
+def test_restartable_sequences_of_another_length(tmp_path, vps):
+    """The kernel ends a process that writes to an area in use."""
+    program = compile_c(tmp_path, AREA_OF_ANOTHER_LENGTH, "-D_GNU_SOURCE",
+                        "-pthread")
+    for _ in range(3):
+        result = run([program], {"LD_PRELOAD": str(LIBRARY), "WEFT_VPS": vps,
+                                 "WEFT_STATS": "1"})
+        if result.returncode == 77:
+            pytest.skip("the kernel has none of that length")
+        assert result.returncode == 0, result.stderr
+        assert result.stdout == "computed\n"
+        assert statistics(result)["threads made"] == 4
