@@ -199,6 +199,14 @@ static void refuse_valgrind(void)
 		wf_sys(SYS_exit_group, 125);
 }
 
+/* The first call of many; where it is refused nothing may begin. */
+static int block_signals(void)
+{
+	const uint64_t all = UINT64_MAX;
+
+	return (int)wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
+}
+
 static int start_locked(struct wf_thread *t)
 {
 	uint64_t mask = wf_mask_of_first(t);
@@ -209,7 +217,9 @@ static int start_locked(struct wf_thread *t)
 	err = make_world();
 	if (err < 0)
 		return err;
-	wf_os_set_signal_mask(UINT64_MAX);
+	err = block_signals();
+	if (err < 0)
+		return err;
 	wf_kept_prepare();
 	/* First what can fail for good: it has nothing to look at yet. */
 	err = wf_monitor_start();
@@ -274,15 +284,34 @@ void wf_start_fork_child(void)
 	start_lock = WF_SPIN_INIT;
 }
 
+static const char *reason_of(int err)
+{
+	switch (err) {
+	case -EAGAIN:
+		return "no kernel thread can be made; raise the limit on "
+		       "processes (ulimit -u, TasksMax=)";
+	case -ENOMEM:
+		return "there is no memory for its tables; raise the limit on "
+		       "address space (ulimit -v)";
+	case -EPERM:
+		return "the kernel refuses a system call (Operation not "
+		       "permitted); does a seccomp filter?";
+	case -ENOSYS:
+		return "the kernel refuses a system call (Function not "
+		       "implemented); does a seccomp filter?";
+	default:
+		return "the kernel refuses a system call; does a seccomp "
+		       "filter?";
+	}
+}
+
 /* Programs try again. */
 static void complain_once(int err)
 {
 	static _Atomic bool is_said;
 
 	if (!atomic_exchange(&is_said, true))
-		wf_log("cannot start: error %d; is the limit on processes or "
-		       "memory too low?",
-		       -err);
+		wf_log("cannot start: %s (error %d)", reason_of(err), -err);
 }
 
 int wf_boot_start(void)

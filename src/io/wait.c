@@ -112,7 +112,8 @@ long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
 
 	if (wf_descriptor_can_be_asked(fd, to_write))
 		n = wf_sys(nr_call, fd, iov, nr, at, 0L, RWF_NOWAIT);
-	if (n != -EOPNOTSUPP && n != -ENOSYS && n != -EPERM)
+	/* The file cannot, the kernel cannot, or a filter refuses the call. */
+	if (n != -EOPNOTSUPP && n != -ENOSYS && n != -EPERM && n != -EACCES)
 		return n;
 	wf_descriptor_cannot_be_asked(fd, to_write);
 	return -EOPNOTSUPP;

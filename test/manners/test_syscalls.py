@@ -193,6 +193,33 @@ def test_optional_calls_are_optional(command, options, pattern):
                     options) == outcome(run(command))
 
 
+@pytest.mark.parametrize("error", [errno.EINVAL, errno.ENOSYS, errno.ENOMEM,
+                                   errno.EAGAIN, errno.EACCES])
+@pytest.mark.parametrize("command", [RUNS[0], RUNS[2], RUNS[4]],
+                         ids=["work", "compute", "descriptors"])
+def test_optional_calls_fail_in_any_way(command, error):
+    """What is not done is not taken for done."""
+    native, _ = traced(command)
+    refused = {name for name, is_optional in documented().items()
+               if is_optional} - native
+    if error in (errno.EINVAL, errno.ENOMEM, errno.EAGAIN):
+        refused -= {"preadv2", "pwritev2"}  # answers that they have anyway
+    assert filtered(["refuse", str(error)], refused, command,
+                    ("--vps", "2")) == outcome(run(command))
+
+
+@pytest.mark.parametrize("names, words", [
+    (["clone"], "refuses a system call (Operation not permitted)"),
+    (["clone", "clone3"], "refuses a system call (Operation not permitted)"),
+    (["rt_sigprocmask"], "refuses a system call (Operation not permitted)")])
+def test_refused_calls_of_the_start(names, words):
+    """The program is told that there is no thread, the user why."""
+    status, out, err = filtered(["refuse", str(errno.EPERM)], names, RUNS[0],
+                                ())
+    assert (status, out) == (99, "")
+    assert [words in line for line in err.splitlines()] == [True, False]
+
+
 def test_a_thread_that_blocks_unseen():
     """Without /proc and membarrier others go on, too."""
     apart = ["unshare", "--map-root-user", "--mount", "sh", "-c",
