@@ -3,13 +3,22 @@
 #include "arch/arch.h"
 #include "libc/tcb.h"
 
+static void tell_stack(const struct wf_slot *s)
+{
+	wf_tcb_set_stack(s->tcb, wf_slot_block_low(s), wf_slot_block_bytes(s));
+}
+
 void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 {
 	struct wf_slot *s = &t->slot;
+	struct wf_thread *other = NULL;
 
-	if (pool != NULL && wf_table_take_hot_stack(pool, t))
-		wf_tcb_set_stack(s->tcb, wf_slot_block_low(s),
-				 wf_slot_block_bytes(s));
+	if (pool != NULL)
+		other = wf_table_take_hot_stack(pool, t);
+	if (other != NULL) {
+		tell_stack(s);
+		tell_stack(&other->slot); /* its next use may be a clean one */
+	}
 	if (s->is_fresh)
 		s->is_fresh = false;
 	else if (WF_LIKELY(!t->is_soiled))

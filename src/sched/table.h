@@ -81,19 +81,20 @@ static inline void wf_table_put(struct wf_pool *pool, struct wf_thread *t)
  * A thread that is about to begin leaves its own stack, which may never have
  * been touched, for the one on which the last thread of the VP has ended: it is
  * in the cache. With a thousand threads that end before the next one begins,
- * the misses would cost as much as all the rest. False: it keeps its own.
+ * the misses would cost as much as all the rest. Returns the free thread that
+ * has got its stack, or NULL: it keeps its own.
  */
-static inline bool wf_table_take_hot_stack(struct wf_pool *pool,
-					   struct wf_thread *t)
+static inline struct wf_thread *wf_table_take_hot_stack(struct wf_pool *pool,
+							struct wf_thread *t)
 {
 	struct wf_thread *hot = pool->hot;
 
 	if (hot == NULL || hot->slot.class != t->slot.class ||
 	    t->slot.has_user_stack || wf_load_relaxed(&t->slot.keeps_stack))
-		return false;
+		return NULL;
 	wf_slot_exchange_stacks(&hot->slot, &t->slot);
 	pool->hot = NULL;
-	return true;
+	return hot;
 }
 
 /*
