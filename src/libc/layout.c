@@ -4,6 +4,8 @@
  */
 #include "libc/layout.h"
 
+#include <pthread.h>
+
 #include "arch/arch.h"
 #include "libc/elf.h"
 #include "os/clock.h"
@@ -87,6 +89,38 @@ static const char *read_functions(void)
 	return NULL;
 }
 
+/*
+ * The word that libc sets when a clean-up is registered. A libc without these
+ * functions, or with the list somewhere else, leaves the offset 0.
+ */
+static void find_cleanups(void)
+{
+	void (*push)(struct _pthread_cleanup_buffer *, void (*)(void *),
+		     void *) =
+		(void (*)(struct _pthread_cleanup_buffer *, void (*)(void *),
+			  void *))wf_elf_lookup(&libc, "_pthread_cleanup_push");
+	void (*pop)(struct _pthread_cleanup_buffer *, int) =
+		(void (*)(struct _pthread_cleanup_buffer *,
+			  int))wf_elf_lookup(&libc, "_pthread_cleanup_pop");
+	void *volatile *words = (void *volatile *)wf_cpu_thread_register();
+	struct _pthread_cleanup_buffer entry;
+	size_t nr = wf_libc.pthread_bytes / sizeof(*words), nr_found = 0,
+	       at = 0;
+
+	if (push == NULL || pop == NULL)
+		return;
+	push(&entry, NULL, NULL);
+	for (size_t i = 0; i < nr; i++) {
+		if (words[i] == &entry) {
+			at = i;
+			nr_found++;
+		}
+	}
+	pop(&entry, 0);
+	if (nr_found == 1 && words[at] == entry.__prev)
+		wf_libc.cleanup_offset = at * sizeof(*words);
+}
+
 const char *wf_libc_layout_init(void)
 {
 	struct wf_libc_layout *l = &wf_libc;
@@ -113,6 +147,7 @@ const char *wf_libc_layout_init(void)
 	if (static_info == NULL)
 		return "_dl_get_tls_static_info";
 	static_info(&l->static_tls_bytes, &l->static_tls_align);
+	find_cleanups();
 	l->self_offset = (uintptr_t)&wf_self - wf_cpu_thread_register();
 	return NULL;
 }

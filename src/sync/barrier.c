@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "libc/cleanup.h"
+
 /*
  * Barrier.
  *
@@ -14,7 +16,8 @@
  * B3. Each arrival is added to `left` once, by its thread's last access to
  *     the object. When all arrivals of all closed rounds have left, nobody
  *     will touch the object: destroying waits for that, and may be done by
- *     the first thread that returns.
+ *     the first thread that returns. A thread that leaves its wait by a jump or
+ *     by its end has arrived, and leaves.
  *
  * Both sides of the comparison in B3 count modulo 2^31; they differ by less.
  *
@@ -102,6 +105,21 @@ static bool is_open(struct wf_barrier *b, uint32_t round)
 	return (uint32_t)(wf_load_acquire(&b->arrivals) >> 32) == round;
 }
 
+static void leave_wait(void *barrier)
+{
+	leave(barrier);
+}
+
+static void await_end(struct wf_barrier *b, uint32_t round)
+{
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+
+	wf_cleanup_begin(&cleanup, leave_wait, b);
+	while (is_open(b, round)) /* B2 */
+		wf_ufutex_wait(&b->round, round, WF_UFUTEX_ANY, WF_FOREVER);
+	wf_cleanup_end(&cleanup);
+}
+
 int wf_barrier_wait(struct wf_barrier *b)
 {
 	bool is_last;
@@ -110,9 +128,7 @@ int wf_barrier_wait(struct wf_barrier *b)
 	if (is_last)
 		wf_ufutex_wake(&b->round, INT_MAX, WF_UFUTEX_ANY);
 	else
-		while (is_open(b, round)) /* B2 */
-			wf_ufutex_wait(&b->round, round, WF_UFUTEX_ANY,
-				       WF_FOREVER);
+		await_end(b, round);
 	leave(b); /* B3 */
 	return is_last ? WF_BARRIER_SERIAL : 0;
 }

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "libc/cleanup.h"
 #include "libc/real.h"
 #include "os/deadline.h"
 #include "sync/inherit.h"
@@ -50,6 +51,10 @@
  *     some thread, which will take it again, waits with it: nobody has freed
  *     it then. So broadcasting compares the field, marks the mutex, moves
  *     waiters and counts them out in one step.
+ *
+ * C9. A waiter that leaves by a jump or by its end counts itself out and takes
+ *     the mutex again, as C3 and C4 have it. A signal that had woken it goes to
+ *     the next: it is found under the lock, so the object exists. [leave_wait]
  *
  * Waiters   0 -> n      [count_in_locked]
  *           n -> n - k  [count_out_locked: by wakers for k, by a leaver for 1]
@@ -109,8 +114,15 @@ struct change {
 	struct wf_cond *cond;
 	struct wf_mutex *mutex;
 	uint32_t n;
-	bool is_last;	/* somebody waits to destroy the object */
-	bool has_begun; /* counted, and the mutex released */
+	bool is_last;	 /* a thread waits to destroy the object */
+	bool is_counted; /* in, by itself, and not yet out; in the runtime */
+	bool has_begun;	 /* counted, and the mutex released */
+};
+
+/* One wait of the caller's. */
+struct waiter {
+	struct change change;
+	struct wf_ufutex_note note;
 };
 
 /* Under the bucket's lock: n waiters will not touch the object again. */
@@ -123,15 +135,18 @@ static void count_out_locked(void *arg)
 	/* release: their accesses end here; pairs with wf_cond_fini. */
 	wf_store_release(&c->waiters, waiters);
 	change->is_last = waiters == WF_COND_DYING;
+	change->is_counted = false;
 }
 
 /* ... nor does the caller. */
-static WF_COLD void count_out(struct wf_cond *c)
+static WF_COLD void count_out(struct change *change)
 {
-	struct change change = { .cond = c, .n = 1 };
+	struct wf_cond *c = change->cond;
 
-	wf_ufutex_change(&c->seq, count_out_locked, &change);
-	if (WF_UNLIKELY(change.is_last))
+	if (!change->is_counted)
+		return;
+	wf_ufutex_change(&c->seq, count_out_locked, change);
+	if (WF_UNLIKELY(change->is_last))
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }
 
@@ -211,6 +226,7 @@ static void count_in_locked(void *arg)
 	uint32_t waiters = wf_load_relaxed(&c->waiters);
 
 	wf_store_relaxed(&c->waiters, waiters + 1);
+	change->is_counted = true;
 	if ((waiters & WF_COND_COUNT) == 0)
 		wf_store_relaxed(&c->mutex, to);
 	else if (wf_load_relaxed(&c->mutex) != to)
@@ -232,65 +248,131 @@ static bool count_in_and_release(void *arg)
 	return change->has_begun;
 }
 
-/* The wait is over, with what the user futex says; takes m again. */
-WF_INLINE int end_wait(struct wf_cond *c, struct wf_mutex *m, int rc)
+/* The caller left by a jump was woken: the next waiter, if there is one. */
+static int pass_on_locked(void *arg, bool found, bool more)
 {
+	if (found)
+		count_out_locked(arg);
+	return WF_WOKEN_LAST;
+}
+
+static WF_COLD void pass_signal_on(const struct wf_cond *c)
+{
+	struct change change = { .cond = (struct wf_cond *)c, .n = 1 };
+
+	wf_ufutex_wake_one(&c->seq, pass_on_locked, &change);
+	if (WF_UNLIKELY(change.is_last))
+		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
+}
+
+/* Has the wait that ended so been ended by a signal or broadcast? C4 */
+static bool is_woken(const struct waiter *w, int rc)
+{
+	return rc >= 0 || (rc != -EAGAIN && w->note.was_moved);
+}
+
+/* C9 */
+static void leave_wait(void *waiter)
+{
+	struct waiter *w = waiter;
+	int rc, token = WF_WOKEN_LAST;
+
+	if (!w->change.has_begun) { /* the caller has the mutex */
+		count_out(&w->change);
+		return;
+	}
+	rc = wf_ufutex_leave(&w->note);
+	if (!is_woken(w, rc))
+		count_out(&w->change);
+	else if (!w->note.was_moved)
+		pass_signal_on(w->change.cond);
+	if (rc >= 0)
+		token = rc;
+	retake_mutex(w->change.mutex, token);
+}
+
+/* The wait is over, with what the user futex says; takes m again. */
+WF_INLINE int end_wait(struct waiter *w, int rc, struct wf_cleanup *cleanup)
+{
+	struct wf_mutex *m = w->change.mutex;
 	int token = WF_WOKEN_LAST;
 	int lock_rc;
 
 	if (rc >= 0)
 		token = rc;
-	else if (rc != -EAGAIN && wf_ufutex_was_moved())
+	else if (is_woken(w, rc))
 		rc = 0; /* C4 */
 	else
-		count_out(c); /* C3 */
+		count_out(&w->change); /* C3 */
+	wf_cleanup_end(cleanup);
 	lock_rc = retake_mutex(m, token);
 	if (WF_UNLIKELY(lock_rc != 0))
 		return lock_rc; /* -EOWNERDEAD and the like, from libc */
 	return rc == -ETIMEDOUT || rc == -ECANCELED ? rc : 0;
 }
 
+/*
+ * Waits on, if rc is an interruption. That is no reason to return: the signals
+ * that came meanwhile have changed seq. A cancellation is one.
+ */
+WF_INLINE int wait_on(struct waiter *w, uint32_t seq, int64_t deadline_ns,
+		      int rc)
+{
+	while ((rc == -EINTR || rc == -ERESTART) && !w->note.was_moved)
+		rc = wf_ufutex_wait_noted(&w->change.cond->seq, seq,
+					  WF_UFUTEX_ANY, deadline_ns, &w->note);
+	return rc;
+}
+
 /* The mutex is contended, libc's or locked more than once; or a signal or a
  * cancellation waits for the caller. */
-static WF_COLD int wait_slow(struct wf_cond *c, struct wf_mutex *m,
-			     int64_t deadline_ns)
+static WF_COLD int wait_slow(struct waiter *w, int64_t deadline_ns,
+			     struct wf_cleanup *cleanup)
 {
-	struct change change = { .cond = c, .mutex = m, .n = 1 };
+	struct wf_cond *c = w->change.cond;
 	uint32_t seq;
 	int rc;
 
-	wf_ufutex_change(&c->seq, count_in_locked, &change);
+	wf_ufutex_change(&c->seq, count_in_locked, &w->change);
 	seq = wf_load_relaxed(&c->seq); /* C1 */
-	rc = release_mutex(m);
+	w->note = (struct wf_ufutex_note)WF_UFUTEX_NOTE_NONE;
+	rc = release_mutex(w->change.mutex);
 	if (WF_UNLIKELY(rc != 0)) {
-		count_out(c);
+		count_out(&w->change);
+		wf_cleanup_end(cleanup);
 		return rc;
 	}
-	/*
-	 * An interruption is no reason to return: the signals that came
-	 * meanwhile have changed seq. A cancellation is one.
-	 */
-	do {
-		rc = wf_ufutex_wait(&c->seq, seq, WF_UFUTEX_ANY, deadline_ns);
-	} while ((rc == -EINTR || rc == -ERESTART) && !wf_ufutex_was_moved());
-	return end_wait(c, m, rc);
+	w->change.has_begun = true;
+	return end_wait(w, wait_on(w, seq, deadline_ns, -EINTR), cleanup);
 }
 
 int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
 {
-	struct change change = { .cond = c, .mutex = m, .n = 1 };
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct waiter w = { .change = { .cond = c, .mutex = m, .n = 1 },
+			    .note = WF_UFUTEX_NOTE_NONE };
 	uint32_t seq = wf_load_relaxed(&c->seq);
 	int rc;
 
+	wf_cleanup_begin(&cleanup, leave_wait, &w);
 	if (WF_UNLIKELY(!wf_mutex_is_simple(m)))
-		return wait_slow(c, m, deadline_ns);
-	rc = wf_ufutex_wait_commit(&c->seq, count_in_and_release, &change,
-				   deadline_ns);
-	if (WF_UNLIKELY(!change.has_begun))
-		return rc == -ECANCELED ? rc : wait_slow(c, m, deadline_ns);
-	while ((rc == -EINTR || rc == -ERESTART) && !wf_ufutex_was_moved())
-		rc = wf_ufutex_wait(&c->seq, seq, WF_UFUTEX_ANY, deadline_ns);
-	return end_wait(c, m, rc);
+		return wait_slow(&w, deadline_ns, &cleanup);
+	rc = wf_ufutex_wait_commit(&c->seq, count_in_and_release, &w.change,
+				   deadline_ns, &w.note);
+	if (WF_UNLIKELY(!w.change.has_begun)) {
+		if (rc != -ECANCELED)
+			return wait_slow(&w, deadline_ns, &cleanup);
+		wf_cleanup_end(&cleanup);
+		return rc;
+	}
+	rc = wait_on(&w, seq, deadline_ns, rc);
+	return end_wait(&w, rc, &cleanup);
+}
+
+/* The wait below is left by a jump or by the thread's end. */
+static void retake_left(void *mutex)
+{
+	retake_mutex(mutex, WF_WOKEN_LAST);
 }
 
 /*
@@ -299,13 +381,16 @@ int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
  */
 int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int64_t pause_ns = wf_deadline_left(deadline_ns);
 	int rc = release_mutex(m);
 
 	if (rc != 0)
 		return rc;
+	wf_cleanup_begin(&cleanup, retake_left, m);
 	wf_sleep_until(wf_os_now() +
 		       (pause_ns < SHARED_POLL_NS ? pause_ns : SHARED_POLL_NS));
+	wf_cleanup_end(&cleanup);
 	rc = retake_mutex(m, WF_WOKEN_LAST);
 	if (rc != 0)
 		return rc;

@@ -8,6 +8,8 @@
  *     does sooner or later, for whoever lends in it is lent no more than that.
  * L4. A row's list is whole at any time for who cannot take the lock: the child
  *     of a fork.
+ * L5. In the child of a fork the lists are empty. The thread that forked may be
+ *     a waiter, if it did so in a handler: then its entry has no thread.
  *
  * Threads that weft did not make have their policy from the kernel and are lent
  * nothing.
@@ -141,9 +143,11 @@ void wf_lending_add_locked(struct wf_lending_waiter *w)
 
 void wf_lending_remove_locked(struct wf_lending_waiter *w)
 {
-	struct wf_lending_waiter **at =
-		&rows[row_of((uint32_t)w->thread->tid)].waiters;
+	struct wf_lending_waiter **at;
 
+	if (w->thread == NULL) /* L5 */
+		return;
+	at = &rows[row_of((uint32_t)w->thread->tid)].waiters;
 	while (*at != w)
 		at = &(*at)->next;
 	*at = w->next;
@@ -261,6 +265,7 @@ void wf_lending_fork_child(void)
 		     w = w->next) {
 			*wf_lending_first(w->mutex) = NULL;
 			atomic_fetch_and(&w->mutex->word, ~WF_LENDING_WAITED);
+			w->thread = NULL;
 		}
 		rows[i].waiters = NULL;
 		rows[i].lenders = NULL;

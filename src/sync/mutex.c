@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "libc/cleanup.h"
 #include "os/clock.h"
 #include "sync/priority.h"
 #include "wait/sleep.h"
@@ -48,6 +49,9 @@
  *     A hand-over to another thread than that leaves H, or the starving one,
  *     which may be on its way to the queue, could lose for ever. A thread that
  *     still starves when another clears H sets it again when it next loses.
+ * M5. A thread that leaves its wait by a jump or by its end does as M2 and M4
+ *     have it: it unlocks what it was handed, wakes another if it was woken,
+ *     and clears H. [leave_wait]
  *
  * Rejected: handing over always (each unlock would cost a switch as soon as
  * the lock is contended, and the queue never dissolves); a clock reading when
@@ -137,63 +141,109 @@ static void end_starvation(struct wf_mutex *m, bool is_starved)
 					  memory_order_relaxed);
 }
 
-/* M2. starves_at: 0 if the caller does not starve. */
-static int park(struct wf_mutex *m, uint32_t word, int64_t deadline_ns,
-		int64_t starves_at)
+struct waiter {
+	struct wf_mutex *mutex;
+	struct wf_ufutex_note note;
+	bool is_starved;
+	int64_t starves_at;
+};
+
+/* M2 */
+static int park(struct waiter *w, uint32_t word, int64_t deadline_ns)
 {
-	if (WF_UNLIKELY(starves_at != 0))
-		return wf_ufutex_wait_starving(&m->word, word, deadline_ns,
-					       starves_at);
-	return wf_ufutex_wait(&m->word, word, WF_UFUTEX_ANY, deadline_ns);
+	const void *addr = &w->mutex->word;
+
+	if (WF_UNLIKELY(w->is_starved))
+		return wf_ufutex_wait_starving(addr, word, deadline_ns,
+					       w->starves_at, &w->note);
+	return wf_ufutex_wait_noted(addr, word, WF_UFUTEX_ANY, deadline_ns,
+				    &w->note);
+}
+
+static int tell_more(void *arg, bool found, bool more)
+{
+	return more ? WF_WOKEN_MORE : WF_WOKEN_LAST;
+}
+
+/* M5 */
+static void leave_wait(void *waiter)
+{
+	struct waiter *w = waiter;
+	int result = wf_ufutex_leave(&w->note);
+
+	end_starvation(w->mutex, w->is_starved);
+	if (result == WF_HANDED)
+		wf_mutex_unlock_slow(w->mutex);
+	else if (result >= 0)
+		wf_ufutex_wake_one(&w->mutex->word, tell_more, NULL);
+}
+
+/* One look at the mutex: true if it was free, and is the caller's. */
+static bool take(struct wf_mutex *m, uint32_t bits, uint32_t *ret_word)
+{
+	*ret_word = wf_load_relaxed(&m->word);
+	while (!(*ret_word & WF_MUTEX_LOCKED)) {
+		/* acquire: pairs with the release in an unlock. */
+		if (wf_cas_acq_rel(&m->word, ret_word, *ret_word | bits))
+			return true;
+	}
+	return false;
 }
 
 /*
- * Takes the mutex with the bits of `take`, parking while it is locked.
- * 0 or -ETIMEDOUT. An interrupted wait goes on: a mutex is no place for EINTR.
+ * Parks until the mutex is the caller's. 0 or -ETIMEDOUT. An interrupted wait
+ * goes on: a mutex is no place for EINTR.
  */
-static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t take)
+static int await(struct waiter *w, uint32_t word, int64_t deadline_ns,
+		 uint32_t bits, struct wf_cleanup *cleanup)
 {
-	int64_t starves_at = 0;
-	bool is_starved = false;
+	struct wf_mutex *m = w->mutex;
 	bool has_lost = false;
 
-	for (;;) {
-		uint32_t word = wf_load_relaxed(&m->word);
+	do {
 		uint32_t wait;
 		int rc;
 
-		if (!(word & WF_MUTEX_LOCKED)) {
-			/* acquire: pairs with the release in an unlock. */
-			if (wf_cas_acq_rel(&m->word, &word, word | take))
-				break;
-			continue;
-		}
 		if (has_lost)
-			is_starved = is_starving(&starves_at);
+			w->is_starved = is_starving(&w->starves_at);
 		has_lost = true; /* if this is not the last turn */
 		wait = word | WF_MUTEX_CONTENDED |
-		       (is_starved ? WF_MUTEX_HANDOFF : 0);
+		       (w->is_starved ? WF_MUTEX_HANDOFF : 0);
 		if (wait != word && !wf_cas_acq_rel(&m->word, &word, wait))
 			continue;
-		rc = park(m, wait, deadline_ns, is_starved ? starves_at : 0);
-		if (rc == WF_HANDED) {
+		rc = park(w, wait, deadline_ns);
+		if (rc == WF_HANDED || rc == -ETIMEDOUT) {
+			wf_cleanup_end(cleanup);
 			/* acquire: pairs with the store in hand_over. */
 			(void)wf_load_acquire(&m->word);
-			end_starvation(m, is_starved);
-			break;
-		}
-		if (rc == -ETIMEDOUT) {
-			end_starvation(m, is_starved);
-			return rc;
+			end_starvation(m, w->is_starved);
+			return rc == WF_HANDED ? 0 : rc;
 		}
 		if (rc >= 0) {
-			take = WF_MUTEX_LOCKED;
+			bits = WF_MUTEX_LOCKED;
 			if (rc == WF_WOKEN_MORE)
-				take |= WF_MUTEX_CONTENDED; /* M2 */
+				bits |= WF_MUTEX_CONTENDED; /* M2 */
 		}
-	}
-	wf_store_relaxed(&m->owner, wf_owner_self()); /* M3 */
+	} while (!take(m, bits, &word));
+	wf_cleanup_end(cleanup);
 	return 0;
+}
+
+/* Takes the mutex with these bits. 0 or -ETIMEDOUT. */
+static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t bits)
+{
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct waiter w = { .mutex = m, .note = WF_UFUTEX_NOTE_NONE };
+	uint32_t word;
+	int rc = 0;
+
+	if (!take(m, bits, &word)) {
+		wf_cleanup_begin(&cleanup, leave_wait, &w);
+		rc = await(&w, word, deadline_ns, bits, &cleanup);
+	}
+	if (rc == 0)
+		wf_store_relaxed(&m->owner, wf_owner_self()); /* M3 */
+	return rc;
 }
 
 /* The owner of a short section runs on another VP: cheaper than a switch. */
@@ -292,11 +342,6 @@ static int hand_over(void *arg, bool found, bool more)
 	 */
 	wf_store_release(&m->word, word); /* M1 */
 	return WF_HANDED;
-}
-
-static int tell_more(void *arg, bool found, bool more)
-{
-	return more ? WF_WOKEN_MORE : WF_WOKEN_LAST;
 }
 
 WF_COLD void wf_mutex_unlock_slow(struct wf_mutex *m)

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "libc/cleanup.h"
+#include "sched/runtime.h"
 #include "wait/ufutex.h"
 
 /*
@@ -12,11 +14,11 @@
  *     0, or RUNNING of an earlier generation -> g | RUNNING  [begin_run]
  *     g | RUNNING -> g | RUNNING | WAITED                    [begin_run]
  *     g | RUNNING, with WAITED or not -> DONE                [end_run]
- *     g | RUNNING, with WAITED or not -> 0                   [end_run, left
- *                                                            early]
+ *     g | RUNNING, with WAITED or not -> 0                   [give_up]
  *
  * O1. RUNNING with the current generation g: one thread of this process is in
- *     the routine, and its end_run follows, however the routine is left.
+ *     the routine, and its end_run follows, however the routine is left
+ *     (libc/cleanup.h).
  * O2. RUNNING with another generation: that thread was not copied by fork.
  * O3. A thread parks only while WAITED is set, and end_run wakes all if so.
  */
@@ -33,17 +35,34 @@ void wf_once_fork_child(void)
 	generation += WF_ONCE_GENERATION;
 }
 
+struct run {
+	struct wf_once *once;
+	bool is_begun; /* the caller has set RUNNING */
+};
+
+/* O1. In the runtime, so that no handler leaves between the two steps. */
+static bool take(struct run *r, uint32_t *word, uint32_t running)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	/* acquire: pairs with the release in end_run. */
+	r->is_begun = wf_cas_acq_rel(&r->once->word, word, running);
+	wf_runtime_leave(t);
+	return r->is_begun;
+}
+
 /* True if the caller has to run the routine, false when it has been run. */
-static bool begin_run(struct wf_once *o)
+static bool begin_run(struct run *r)
 {
 	const uint32_t running = generation | WF_ONCE_RUNNING;
 	const uint32_t waited = running | WF_ONCE_WAITED;
+	struct wf_once *o = r->once;
 	/* acquire, here and below: pairs with the release in end_run. */
 	uint32_t word = wf_load_acquire(&o->word);
 
 	while (word != WF_ONCE_DONE) {
 		if (word != running && word != waited) { /* O2 */
-			if (wf_cas_acq_rel(&o->word, &word, running))
+			if (take(r, &word, running))
 				return true;
 			continue;
 		}
@@ -55,33 +74,35 @@ static bool begin_run(struct wf_once *o)
 	return false;
 }
 
-struct run {
-	struct wf_once *once;
-	uint32_t result; /* 0 until the routine has returned */
-};
-
-/* Also called while an exception or a forced unwind passes. */
-static void end_run(struct run *r)
+static void end_run(struct run *r, uint32_t result)
 {
 	/* release: publishes what the routine did; pairs with begin_run and
 	 * wf_once_run. */
-	uint32_t old = atomic_exchange_explicit(&r->once->word, r->result,
+	uint32_t old = atomic_exchange_explicit(&r->once->word, result,
 						memory_order_release);
 
 	if (old & WF_ONCE_WAITED)
 		wf_ufutex_wake(&r->once->word, INT_MAX, WF_UFUTEX_ANY); /* O3 */
 }
 
-static void run(struct wf_once *o, void (*routine)(void))
+/* The routine is left early, or a handler leaves just when it is done. */
+static void give_up(void *run)
 {
-	__attribute__((cleanup(end_run))) struct run r = { .once = o };
+	struct run *r = run;
 
-	routine();
-	r.result = WF_ONCE_DONE;
+	if (r->is_begun && wf_load_relaxed(&r->once->word) != WF_ONCE_DONE)
+		end_run(r, 0);
 }
 
 WF_COLD void wf_once_run_slow(struct wf_once *o, void (*routine)(void))
 {
-	if (begin_run(o))
-		run(o, routine);
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct run r = { .once = o };
+
+	wf_cleanup_begin(&cleanup, give_up, &r);
+	if (begin_run(&r)) {
+		routine();
+		end_run(&r, WF_ONCE_DONE);
+	}
+	wf_cleanup_end(&cleanup);
 }

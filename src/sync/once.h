@@ -4,10 +4,10 @@
  *     static struct wf_once once;             zero: not yet run
  *     wf_once_run(&once, routine);            returns when it has been run
  *
- * If the routine is left by an exception, by pthread_exit or by cancellation,
- * it counts as not run and a waiting thread runs it. If fork copies a process
- * in which another thread is running it, the child runs it again. Once done
- * it costs one load. May park; not for signal handlers.
+ * If the routine is left by an exception, by longjmp, by pthread_exit or by
+ * cancellation, it counts as not run and a waiting thread runs it. If fork
+ * copies a process in which another thread is running it, the child runs it
+ * again. Once done it costs one load. May park; not for signal handlers.
  */
 #ifndef WEFT_SYNC_ONCE_H
 #define WEFT_SYNC_ONCE_H

@@ -20,12 +20,16 @@
  * P4. The word of a mutex with protection is as in mutex.c. Its holder has the
  *     ceiling before it has the mutex, and until after it has released it;
  *     while it waits a claim on its stack lends it that.
+ * P5. What a waiter has on its stack is in lists. So a thread that leaves its
+ *     wait by a jump or by its end takes it out of them; if it has been given
+ *     the mutex, it unlocks it. [leave_inherit, leave_protect]
  */
 #include "sync/priority.h"
 
 #include <errno.h>
 #include <sched.h>
 
+#include "libc/cleanup.h"
 #include "os/sys.h"
 #include "sync/lending.h"
 #include "wait/ufutex_internal.h"
@@ -82,28 +86,59 @@ static bool give_up(struct wf_lending_waiter *w)
 	return !is_granted;
 }
 
+static void unlock_inherit(struct wf_mutex *m);
+
+struct waiting {
+	struct wf_lending_waiter waiter;
+	bool is_in_lists; /* or has been given the mutex; in the runtime */
+};
+
+/* P5 */
+static void leave_inherit(void *waiting)
+{
+	struct waiting *w = waiting;
+
+	if (w->is_in_lists && !give_up(&w->waiter))
+		unlock_inherit(w->waiter.mutex);
+}
+
+/* 0 or -ETIMEDOUT */
+static int await_grant(struct waiting *w, int64_t deadline_ns)
+{
+	_Atomic uint32_t *is_granted = &w->waiter.is_granted;
+
+	/* acquire: pairs with the release in unlock_inherit(). */
+	while (wf_load_acquire(is_granted) == 0) {
+		if (wf_ufutex_wait(is_granted, 0, WF_UFUTEX_ANY, deadline_ns) ==
+			    -ETIMEDOUT &&
+		    give_up(&w->waiter)) {
+			w->is_in_lists = false;
+			return -ETIMEDOUT;
+		}
+	}
+	return 0;
+}
+
 static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
 {
-	struct wf_lending_waiter w = { .mutex = m };
-	bool waits;
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct waiting w = { .waiter.mutex = m };
 	uint64_t mask;
+	int rc = 0;
 
 	if (take(m)) /* its page comes in here, too */
 		return 0;
-	w.thread = wf_lending_begin(&mask);
-	waits = enqueue_locked(&w);
-	wf_lending_end(w.thread, mask);
-	if (!waits)
-		return 0;
-	/* acquire: pairs with the release in unlock_inherit(). */
-	while (wf_load_acquire(&w.is_granted) == 0) {
-		if (wf_ufutex_wait(&w.is_granted, 0, WF_UFUTEX_ANY,
-				   deadline_ns) == -ETIMEDOUT &&
-		    give_up(&w))
-			return -ETIMEDOUT;
+	wf_cleanup_begin(&cleanup, leave_inherit, &w);
+	w.waiter.thread = wf_lending_begin(&mask);
+	w.is_in_lists = enqueue_locked(&w.waiter);
+	wf_lending_end(w.waiter.thread, mask);
+	if (w.is_in_lists) {
+		rc = await_grant(&w, deadline_ns);
+		if (rc == 0)
+			wf_store_relaxed(&m->owner, wf_owner_self());
 	}
-	wf_store_relaxed(&m->owner, wf_owner_self());
-	return 0;
+	wf_cleanup_end(&cleanup);
+	return rc;
 }
 
 /* Who is to have it; NULL: it is free. */
@@ -196,26 +231,45 @@ static bool take_protected(struct wf_mutex *m, struct wf_mutex *claim)
 	return is_taken;
 }
 
+/* The claim ends; m lends what it lent, if m is the caller's. */
+static void end_claim(struct wf_mutex *claim, struct wf_mutex *m)
+{
+	uint64_t mask;
+	struct wf_thread *me = wf_lending_begin(&mask);
+
+	wf_lending_leave_locked(claim, wf_lending_holder(claim));
+	if (m != NULL)
+		wf_lending_join_locked(m);
+	wf_lending_settle_locked(me, false);
+	wf_lending_end(me, mask);
+}
+
+/* P5 */
+static void leave_protect(void *claim)
+{
+	end_claim(claim, NULL);
+}
+
 static int lock_protect(struct wf_mutex *m, int64_t deadline_ns)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	struct wf_mutex claim = {
 		.libc.__data = { .__kind = WF_MUTEX_PROTECT,
 				 .__owner = (int)wf_owner_self(),
 				 .__nusers = wf_lending_ceiling(m) },
 	};
-	struct wf_thread *me;
-	uint64_t mask;
 	int rc = check_ceiling(m);
 
-	if (rc != 0 || take_protected(m, &claim))
+	if (rc != 0)
 		return rc;
+	wf_cleanup_begin(&cleanup, leave_protect, &claim);
+	if (take_protected(m, &claim)) {
+		wf_cleanup_end(&cleanup);
+		return 0;
+	}
 	rc = wf_mutex_acquire(m, deadline_ns);
-	me = wf_lending_begin(&mask);
-	wf_lending_leave_locked(&claim, wf_lending_holder(&claim));
-	if (rc == 0)
-		wf_lending_join_locked(m);
-	wf_lending_settle_locked(me, false);
-	wf_lending_end(me, mask);
+	end_claim(&claim, rc == 0 ? m : NULL);
+	wf_cleanup_end(&cleanup);
 	if (rc == 0 && check_ceiling(m) != 0) { /* it was changed meanwhile */
 		wf_priority_unlock(m);
 		rc = -EINVAL;

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "libc/cleanup.h"
 #include "wait/sleep.h"
 
 /*
@@ -35,7 +36,8 @@
  *     bits) or takes it (then it is).
  * R6. A writer that is preferred keeps readers out by WW alone. If it times
  *     out, WW may stand for nobody: it clears both bits and wakes all, who
- *     look again and set theirs.
+ *     look again and set theirs. So does a thread that leaves its wait by a
+ *     jump or by its end, for R5.
  *
  * After a writer, parked readers are woken first unless writers are
  * preferred; after readers, a writer first.
@@ -147,6 +149,20 @@ static int wait_for(struct wf_rwlock *l, uint32_t word, uint32_t bit,
 	return wf_ufutex_wait(&l->word, word | bit, wait_bits, deadline_ns);
 }
 
+static void wake_all(struct wf_rwlock *l)
+{
+	const uint32_t bits = WF_RWLOCK_READERS_WAIT | WF_RWLOCK_WRITERS_WAIT;
+
+	atomic_fetch_and_explicit(&l->word, ~bits, memory_order_relaxed);
+	wf_ufutex_wake(&l->word, INT_MAX, WF_UFUTEX_ANY); /* R6 */
+}
+
+/* R6 */
+static void leave_wait(void *lock)
+{
+	wake_all(lock);
+}
+
 static int deadline_of(clockid_t clock, const struct timespec *ts,
 		       int64_t *ret_deadline_ns)
 {
@@ -159,6 +175,7 @@ static int deadline_of(clockid_t clock, const struct timespec *ts,
 WF_COLD int wf_rwlock_rdlock_slow(struct wf_rwlock *l, clockid_t clock,
 				  const struct timespec *ts)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int64_t deadline_ns;
 	uint32_t word;
 	int rc = take_read(l, &word);
@@ -170,29 +187,28 @@ WF_COLD int wf_rwlock_rdlock_slow(struct wf_rwlock *l, clockid_t clock,
 	rc = deadline_of(clock, ts, &deadline_ns);
 	if (rc != 0)
 		return rc;
+	wf_cleanup_begin(&cleanup, leave_wait, l);
 	while ((rc = take_read(l, &word)) == -EBUSY) {
 		rc = wait_for(l, word, WF_RWLOCK_READERS_WAIT, BIT_READER,
 			      deadline_ns);
 		if (rc == -ETIMEDOUT)
 			break;
 	}
+	wf_cleanup_end(&cleanup);
 	return rc;
 }
 
 /* A writer stops waiting; it may have been the last that kept readers out. */
 static void give_up(struct wf_rwlock *l)
 {
-	const uint32_t bits = WF_RWLOCK_READERS_WAIT | WF_RWLOCK_WRITERS_WAIT;
-
-	if (!prefers_writers(l))
-		return;
-	atomic_fetch_and_explicit(&l->word, ~bits, memory_order_relaxed);
-	wf_ufutex_wake(&l->word, INT_MAX, WF_UFUTEX_ANY); /* R6 */
+	if (prefers_writers(l))
+		wake_all(l);
 }
 
 WF_COLD int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
 				  const struct timespec *ts)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	uint32_t take = WF_RWLOCK_WRITER;
 	int64_t deadline_ns;
 	uint32_t word;
@@ -205,6 +221,7 @@ WF_COLD int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
 	rc = deadline_of(clock, ts, &deadline_ns);
 	if (rc != 0)
 		return rc;
+	wf_cleanup_begin(&cleanup, leave_wait, l);
 	while (take_write(l, &word, take) != 0) {
 		rc = wait_for(l, word, WF_RWLOCK_WRITERS_WAIT, BIT_WRITER,
 			      deadline_ns);
@@ -212,10 +229,11 @@ WF_COLD int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
 			take |= WF_RWLOCK_WRITERS_WAIT; /* R4 */
 		if (rc == -ETIMEDOUT) {
 			give_up(l);
-			return rc;
+			break;
 		}
 	}
-	return 0;
+	wf_cleanup_end(&cleanup);
+	return rc == -ETIMEDOUT ? rc : 0;
 }
 
 /* The kind that a last holder's release from `word` wakes first: its bit. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "libc/cleanup.h"
 #include "wait/sleep.h"
 
 /*
@@ -32,6 +33,9 @@
  *     lock: then the permit goes to the value and the first waiter competes
  *     for it, or each use would cost a switch as soon as one had to wait. That
  *     it is so is a guess (its hint), of which nothing but speed depends.
+ * S6. A thread that leaves its wait by a jump or by its end gives back what it
+ *     was handed, and if it was to compete for a permit, another does (S2).
+ *     [leave_wait]
  *
  * Rejected: always competing. Two threads that take turns would pay two more
  * atomics for each turn.
@@ -52,9 +56,26 @@ int wf_sem_init(struct wf_sem *s, unsigned int value)
 	return 0;
 }
 
-int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
+struct waiter {
+	struct wf_sem *sem;
+	struct wf_ufutex_note note;
+};
+
+/* S6 */
+static void leave_wait(void *waiter)
+{
+	struct waiter *w = waiter;
+	int result = wf_ufutex_leave(&w->note);
+
+	if (result == HANDED ||
+	    (result == COMPETE && wf_sem_trywait(w->sem) == 0))
+		wf_sem_post(w->sem);
+}
+
+static int await(struct waiter *w, int64_t deadline_ns)
 {
 	uint32_t nr_handlers = wf_thread_self()->nr_handlers;
+	struct wf_sem *s = w->sem;
 
 	for (;;) {
 		uint32_t word = wf_load_relaxed(&s->word);
@@ -65,21 +86,34 @@ int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 			continue;
 		if ((word & ~WF_SEM_WAITED) != 0) {
 			if (wf_sem_trywait(s) == 0)
-				break;
+				return 0;
 			continue;
 		}
-		rc = wf_ufutex_wait(&s->word, WF_SEM_WAITED, WF_UFUTEX_ANY,
-				    deadline_ns); /* S2 */
+		rc = wf_ufutex_wait_noted(&s->word, WF_SEM_WAITED,
+					  WF_UFUTEX_ANY, deadline_ns,
+					  &w->note); /* S2 */
 		/* What the poster did happens before its wake. */
 		if (WF_LIKELY(rc == HANDED))
-			break; /* S3 */
+			return 0; /* S3 */
 		if (deadline_ns != WF_FOREVER)
 			rc = wf_sleep_outcome(rc, nr_handlers);
 		if (rc == -ETIMEDOUT || rc == -EINTR || rc == -ECANCELED)
 			return rc;
 	}
-	wf_sem_note(wf_thread_self(), s);
-	return 0;
+}
+
+int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
+{
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct waiter w = { .sem = s, .note = WF_UFUTEX_NOTE_NONE };
+	int rc;
+
+	wf_cleanup_begin(&cleanup, leave_wait, &w);
+	rc = await(&w, deadline_ns);
+	wf_cleanup_end(&cleanup);
+	if (rc == 0)
+		wf_sem_note(wf_thread_self(), s);
+	return rc;
 }
 
 WF_COLD int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,

@@ -5,9 +5,12 @@
  * J1. exit_state and joiner change under that lock only.
  * J2. DONE is set when the thread is off its stack. Who finds it set and is
  *     the joiner, or sets the second of DONE and DETACHED, frees the thread.
+ * J3. A joiner that leaves its wait by a jump or by its end is none any more.
+ *     If the thread has ended by then, it is to be joined yet. [leave_wait]
  */
 #include <errno.h>
 
+#include "libc/cleanup.h"
 #include "libc/tcb.h"
 #include "sched/entry.h"
 #include "sched/runtime.h"
@@ -69,13 +72,14 @@ static struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 }
 
 /* A time-out that met the end of the thread is no time-out. */
-static int give_up(struct wf_thread *t, struct wf_thread *me, int err)
+static int give_up(struct wf_thread *t, struct wf_thread *me, int err,
+		   bool even_if_done)
 {
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 	uint64_t mask = wf_signals_close(me);
 
 	wf_bucket_lock(me, b);
-	if (is_done(t))
+	if (is_done(t) && !even_if_done)
 		err = 0;
 	else
 		wf_store_relaxed(&t->joiner, 0);
@@ -84,19 +88,31 @@ static int give_up(struct wf_thread *t, struct wf_thread *me, int err)
 	return err;
 }
 
+/* J3 */
+static void leave_wait(void *thread)
+{
+	struct wf_thread *me = wf_runtime_enter();
+
+	give_up(thread, me, 0, true);
+	wf_runtime_leave(me);
+}
+
 /* The first wait was interrupted, or there was none. In the runtime. */
 static int wait_on(struct wf_thread *t, struct wf_thread *me,
 		   int64_t deadline_ns, int result)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int err;
 
+	wf_cleanup_begin(&cleanup, leave_wait, t);
 	wf_runtime_leave(me);
 	err = wf_ufutex_outcome(me, result);
 	while (!is_done(t) && err != -ETIMEDOUT && err != -ECANCELED)
 		err = wf_ufutex_wait(&t->exit_state, WF_EXIT_JOINABLE,
 				     WF_UFUTEX_ANY, deadline_ns);
 	wf_runtime_enter();
-	return is_done(t) ? 0 : give_up(t, me, err);
+	wf_cleanup_end(&cleanup);
+	return is_done(t) ? 0 : give_up(t, me, err, false);
 }
 
 /*

@@ -259,25 +259,61 @@ WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 }
 
 /*
- * A handler that runs in the kernel sleep of an outer wait waits itself: the
- * outer wait has been interrupted, and its outcome is kept for it (U7). Who has
- * ended it may have yet to say so, and would say so to the wait that begins.
+ * Ends the wait in whose kernel sleep a handler runs. Its waker may have yet to
+ * say so, and would say so to the wait that begins next (U7).
  */
-static WF_COLD int wait_in_handler(struct wf_thread *t, const struct wf_wait *w)
+static void end_kernel_wait(struct wf_thread *t)
 {
-	int32_t outer_result;
-	int result;
-
 	if (t->wait_addr != NULL)
 		wf_ufutex_end_wait(t, t->wait_generation, -EINTR, t);
 	/* acquire: wait_result; pairs with the release in ready.c. */
 	while (wf_load_acquire(&t->kernel_word) == 0)
 		wf_os_futex_wait(&t->kernel_word, 0, WF_OS_FOREVER);
+}
+
+static void write_note(struct wf_ufutex_note *note, int32_t result,
+		       bool was_moved)
+{
+	note->result = result;
+	note->was_moved = was_moved;
+	note->is_asleep = false;
+}
+
+/*
+ * A handler that runs in the kernel sleep of an outer wait may wait itself: the
+ * outer wait has been interrupted, and its result is kept for it (U7).
+ */
+static WF_COLD int wait_in_kernel(struct wf_thread *t, const struct wf_wait *w)
+{
+	int32_t outer_result;
+	bool outer_was_moved;
+	int result;
+
+	end_kernel_wait(t);
 	outer_result = t->wait_result;
+	outer_was_moved = t->wait_was_moved;
 	t->wait_was_moved = false;
+	if (w->note != NULL)
+		w->note->is_asleep = true;
 	result = wait_in(t, w);
+	if (w->note != NULL)
+		write_note(w->note, result, t->wait_was_moved);
 	t->wait_result = outer_result;
+	t->wait_was_moved = outer_was_moved;
 	return result;
+}
+
+int wf_ufutex_leave(struct wf_ufutex_note *note)
+{
+	struct wf_thread *t;
+
+	if (!note->is_asleep)
+		return note->result;
+	t = wf_runtime_enter();
+	end_kernel_wait(t);
+	write_note(note, t->wait_result, t->wait_was_moved);
+	wf_runtime_leave(t);
+	return note->result;
 }
 
 int wf_ufutex_outcome(struct wf_thread *t, int result)
@@ -299,7 +335,6 @@ int wf_ufutex_outcome(struct wf_thread *t, int result)
 WF_INLINE int wait_as(const struct wf_wait *w, bool is_starving)
 {
 	struct wf_thread *t = wf_runtime_enter();
-	bool was_moved;
 	int result;
 
 	t->interrupted = false;
@@ -308,15 +343,14 @@ WF_INLINE int wait_as(const struct wf_wait *w, bool is_starving)
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED)) {
 		t->wait_was_moved = false; /* nor is a refused wait */
 		result = wait_in(t, w);
+		if (w->note != NULL)
+			write_note(w->note, result, t->wait_was_moved);
 	} else {
-		result = wait_in_handler(t, w);
+		result = wait_in_kernel(t, w);
 	}
 	if (is_starving)
 		t->is_starving = false;
-	was_moved = t->wait_was_moved;
 	wf_runtime_leave(t);
-	/* A handler may have run and waited. */
-	t->wait_was_moved = was_moved;
 	return wf_ufutex_outcome(t, result);
 }
 
@@ -326,31 +360,42 @@ static WF_NOINLINE int wait_and_run(const struct wf_wait *w)
 }
 
 int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
-			    int64_t deadline_ns, int64_t since_ns)
+			    int64_t deadline_ns, int64_t since_ns,
+			    struct wf_ufutex_note *note)
 {
 	const uint32_t never_0 = UINT32_C(1) << 31;
 	const struct wf_wait w = { .addr = addr,
 				   .expected = expected,
 				   .bits = (uint32_t)(since_ns / WF_NS_PER_MS) |
 					   never_0,
-				   .deadline_ns = deadline_ns };
+				   .deadline_ns = deadline_ns,
+				   .note = note };
 
 	return wait_as(&w, true);
 }
 
-int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
-		   int64_t deadline_ns)
+int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
+			 int64_t deadline_ns, struct wf_ufutex_note *note)
 {
 	const _Atomic uint32_t *word = addr;
 	struct wf_wait w = { .addr = addr,
 			     .expected = expected,
 			     .bits = bits,
-			     .deadline_ns = deadline_ns };
+			     .deadline_ns = deadline_ns,
+			     .note = note };
 
 	/* Its page comes in here, where a fault may be rescued. */
-	if (wf_load_relaxed(word) != expected)
-		return -EAGAIN;
-	return wait_and_run(&w);
+	if (wf_load_relaxed(word) == expected)
+		return wait_and_run(&w);
+	if (note != NULL)
+		*note = (struct wf_ufutex_note){ .result = -EAGAIN };
+	return -EAGAIN;
+}
+
+int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
+		   int64_t deadline_ns)
+{
+	return wf_ufutex_wait_noted(addr, expected, bits, deadline_ns, NULL);
 }
 
 int wf_ufutex_wait_shared(const void *shared, uint32_t expected,
@@ -386,74 +431,17 @@ int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
 }
 
 int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
-			  void *arg, int64_t deadline_ns)
+			  void *arg, int64_t deadline_ns,
+			  struct wf_ufutex_note *note)
 {
 	struct wf_wait w = { .addr = addr,
 			     .bits = WF_UFUTEX_ANY,
 			     .deadline_ns = deadline_ns,
 			     .commit = commit,
-			     .commit_arg = arg };
+			     .commit_arg = arg,
+			     .note = note };
 
 	return wait_and_run(&w);
-}
-
-bool wf_ufutex_was_moved(void)
-{
-	return wf_self->wait_was_moved;
-}
-
-/* --- ending a wait otherwise -------------------------------------------- */
-
-static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
-			    int result, struct wf_thread *me)
-{
-	struct wf_bucket *b;
-	bool is_ours;
-
-	for (;;) {
-		b = wf_load_relaxed(&t->wait_bucket);
-		if (b == NULL)
-			return false;
-		wf_bucket_lock(me, b);
-		if (wf_load_relaxed(&t->wait_bucket) == b)
-			break;
-		wf_bucket_unlock(wf_bucket_vp(me), b); /* moved meanwhile */
-	}
-	is_ours = t->wait_addr != NULL &&
-		  (generation == NULL ? !t->wait_is_firm :
-					t->wait_generation == *generation);
-	if (is_ours)
-		wf_bucket_take_locked(b, t, result);
-	wf_bucket_unlock(wf_bucket_vp(me), b);
-	if (is_ours)
-		wf_ready_woken(me, t);
-	return is_ours;
-}
-
-static bool end_wait(struct wf_thread *t, const uint64_t *generation,
-		     int result, struct wf_thread *me)
-{
-	uint64_t mask;
-	bool ended;
-
-	/* weft's own kernel threads have no handlers. */
-	if (me == NULL)
-		return end_wait_closed(t, generation, result, me);
-	mask = wf_signals_close(me);
-	ended = end_wait_closed(t, generation, result, me);
-	wf_signals_open(me, mask);
-	return ended;
-}
-
-bool wf_ufutex_end_wait(struct wf_thread *t, uint64_t generation, int result,
-			struct wf_thread *me)
-{
-	return end_wait(t, &generation, result, me);
-}
-
-bool wf_ufutex_interrupt(struct wf_thread *t, struct wf_thread *me)
-{
-	return end_wait(t, NULL, -EINTR, me);
 }
 
 void wf_ufutex_fork_child(void)

@@ -41,12 +41,39 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 		   int64_t deadline_ns);
 
 /*
+ * How a wait has ended, kept for a clean-up (libc/cleanup.h): a handler that
+ * runs when it has ended, or that has ended it, may not return to it. Lies in
+ * the waiter's frame, and is written in the runtime, before any handler runs.
+ */
+struct wf_ufutex_note {
+	int32_t result; /* as a wait returns it, but -EINTR for all that are
+			 * no wake, -EAGAIN or -ETIMEDOUT */
+	bool was_moved; /* by wf_ufutex_wake_or_move or a requeue */
+	bool is_asleep; /* in the kernel: the result is not known yet */
+};
+#define WF_UFUTEX_NOTE_NONE      \
+	{                        \
+		.result = -EINTR \
+	}
+
+/* The same, noted. Each wait of a call may use one note. */
+int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
+			 int64_t deadline_ns, struct wf_ufutex_note *note);
+
+/*
+ * The caller's wait does not go on, for its frame has been left: ends it if
+ * it is under way, and returns its result. in_runtime 0.
+ */
+int wf_ufutex_leave(struct wf_ufutex_note *note);
+
+/*
  * The same with WF_UFUTEX_ANY, before all of its priority that do not starve or
- * that have done so for less time (CLOCK_MONOTONIC): who has waited before, in
- * vain or interrupted, would be the last of them again and again.
+ * that have done so for less time (CLOCK_MONOTONIC): a thread that has waited
+ * before, in vain or interrupted, would be the last of them again and again.
  */
 int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
-			    int64_t deadline_ns, int64_t since_ns);
+			    int64_t deadline_ns, int64_t since_ns,
+			    struct wf_ufutex_note *note);
 
 /*
  * The same without a comparison: parks if commit() returns true, which runs
@@ -55,7 +82,8 @@ int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
  */
 typedef bool wf_ufutex_commit_fn(void *arg);
 int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
-			  void *arg, int64_t deadline_ns);
+			  void *arg, int64_t deadline_ns,
+			  struct wf_ufutex_note *note);
 
 /*
  * A wait of a bound thread for a word that other processes wake by the kernel's
@@ -88,9 +116,6 @@ bool wf_ufutex_is_waited(const void *addr);
 /* Runs change() under the lock of addr's bucket, and does nothing else. */
 typedef void wf_ufutex_change_fn(void *arg);
 void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg);
-
-/* Had the caller's last wait been moved by wf_ufutex_requeue? */
-bool wf_ufutex_was_moved(void);
 
 /*
  * If *from == expected: wakes up to nr_wake waiters of from and makes up to

@@ -38,6 +38,7 @@ struct wf_wait {
 	 * sleeps, is woken or not as expected. Bound callers only. */
 	const void *shared;
 	uint32_t shared_expected;
+	struct wf_ufutex_note *note; /* or NULL */
 };
 
 /*

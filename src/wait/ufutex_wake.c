@@ -279,3 +279,57 @@ int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move)
 	wf_runtime_leave(me);
 	return nr;
 }
+
+/* --- ending a wait otherwise -------------------------------------------- */
+
+static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
+			    int result, struct wf_thread *me)
+{
+	struct wf_bucket *b;
+	bool is_ours;
+
+	for (;;) {
+		b = wf_load_relaxed(&t->wait_bucket);
+		if (b == NULL)
+			return false;
+		wf_bucket_lock(me, b);
+		if (wf_load_relaxed(&t->wait_bucket) == b)
+			break;
+		wf_bucket_unlock(wf_bucket_vp(me), b); /* moved meanwhile */
+	}
+	is_ours = t->wait_addr != NULL &&
+		  (generation == NULL ? !t->wait_is_firm :
+					t->wait_generation == *generation);
+	if (is_ours)
+		wf_bucket_take_locked(b, t, result);
+	wf_bucket_unlock(wf_bucket_vp(me), b);
+	if (is_ours)
+		wf_ready_woken(me, t);
+	return is_ours;
+}
+
+static bool end_wait(struct wf_thread *t, const uint64_t *generation,
+		     int result, struct wf_thread *me)
+{
+	uint64_t mask;
+	bool ended;
+
+	/* weft's own kernel threads have no handlers. */
+	if (me == NULL)
+		return end_wait_closed(t, generation, result, me);
+	mask = wf_signals_close(me);
+	ended = end_wait_closed(t, generation, result, me);
+	wf_signals_open(me, mask);
+	return ended;
+}
+
+bool wf_ufutex_end_wait(struct wf_thread *t, uint64_t generation, int result,
+			struct wf_thread *me)
+{
+	return end_wait(t, &generation, result, me);
+}
+
+bool wf_ufutex_interrupt(struct wf_thread *t, struct wf_thread *me)
+{
+	return end_wait(t, NULL, -EINTR, me);
+}

@@ -24,6 +24,7 @@
 
 #include <errno.h>
 
+#include "libc/cleanup.h"
 #include "sched/idle.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
@@ -246,6 +247,7 @@ static void put_slots(struct wait *w)
 	uint64_t mask = wf_signals_close(t);
 
 	wf_word_slots_put(w->first);
+	w->first = 0;
 	wf_signals_open(t, mask);
 	wf_runtime_leave(t);
 }
@@ -258,7 +260,8 @@ static int wait_for_slots(struct wait *w, int64_t deadline_ns)
 	if (w->first == 0)
 		return -ENOMEM;
 	w->key = &wf_word_table.slots[w->first];
-	result = wf_ufutex_wait_commit(w->key, commit_slots, w, deadline_ns);
+	result = wf_ufutex_wait_commit(w->key, commit_slots, w, deadline_ns,
+				       NULL);
 	if (w->is_noted)
 		wf_ufutex_change(w->key, leave_slots, w);
 	put_slots(w);
@@ -270,29 +273,44 @@ static int wait_for_own(struct wait *w, int64_t deadline_ns)
 	int result;
 
 	w->key = &wf_word_array.waiters[w->n];
-	result = wf_ufutex_wait_commit(w->key, commit_own, w, deadline_ns);
+	result =
+		wf_ufutex_wait_commit(w->key, commit_own, w, deadline_ns, NULL);
 	/* Who ended it through the word has seen to that. */
 	if (result < 0 && w->is_noted)
 		wf_ufutex_change(w->key, leave_own, w);
 	return result;
 }
 
+/* Its frame is left by a jump or by the thread's end. */
+static void leave_wait(void *wait)
+{
+	struct wait *w = wait;
+
+	if (w->is_noted)
+		wf_ufutex_change(w->key,
+				 w->first != 0 ? leave_slots : leave_own, w);
+	if (w->first != 0)
+		put_slots(w);
+}
+
 static int wait_once(const struct wf_word *words, size_t nr, bool is_polled,
 		     int64_t deadline_ns)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	struct wait w = { .words = words,
 			  .nr = nr,
 			  .t = wf_thread_self(),
 			  .is_polled = is_polled,
 			  .n = nr == 1 ? own_number(words) : WF_WORDS_MAX };
-	int result;
+	int result = 0;
 
-	if (w.n != WF_WORDS_MAX) {
+	wf_cleanup_begin(&cleanup, leave_wait, &w);
+	if (w.n != WF_WORDS_MAX)
 		result = wait_for_own(&w, deadline_ns);
-		if (!w.is_taken)
-			return result;
-	}
-	return wait_for_slots(&w, deadline_ns);
+	if (w.n == WF_WORDS_MAX || w.is_taken)
+		result = wait_for_slots(&w, deadline_ns);
+	wf_cleanup_end(&cleanup);
+	return result;
 }
 
 /* What a wait's result means to its caller; 0: look again. */
@@ -330,9 +348,15 @@ static int wait_for_change(const struct wf_word *words, size_t nr,
 	}
 }
 
+static void leave_polled(void *arg)
+{
+	atomic_fetch_sub(&wf_words_nr_polled, 1);
+}
+
 int wf_word_wait(const struct wf_word *words, size_t nr, size_t *ret_index,
 		 int64_t deadline_ns)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	bool is_polled = false;
 	int err;
 
@@ -343,11 +367,14 @@ int wf_word_wait(const struct wf_word *words, size_t nr, size_t *ret_index,
 			return -EINVAL;
 		is_polled |= (words[i].size & WF_WORD_POLLED) != 0;
 	}
-	if (is_polled)
-		atomic_fetch_add(&wf_words_nr_polled, 1);
-	err = wait_for_change(words, nr, is_polled, ret_index, deadline_ns);
-	if (is_polled)
-		atomic_fetch_sub(&wf_words_nr_polled, 1);
+	if (!is_polled)
+		return wait_for_change(words, nr, false, ret_index,
+				       deadline_ns);
+	wf_cleanup_begin(&cleanup, leave_polled, NULL);
+	atomic_fetch_add(&wf_words_nr_polled, 1);
+	err = wait_for_change(words, nr, true, ret_index, deadline_ns);
+	wf_cleanup_end(&cleanup);
+	leave_polled(NULL);
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "libc/layout.h"
 #include "libc/real.h"
 #include "os/deadline.h"
 #include "sched/runtime.h"
@@ -41,6 +42,9 @@ static __thread struct waiter self_waiter;
 static __thread uint64_t random_state;
 __thread struct wf_thread *wf_self;
 
+/* Without libc's list of clean-ups: the unwinder runs them. */
+struct wf_libc_layout wf_libc;
+
 struct wf_real wf_real = {
 	.pthread_mutex_lock = pthread_mutex_lock,
 	.pthread_mutex_unlock = pthread_mutex_unlock,
@@ -54,6 +58,17 @@ struct wf_thread *wf_runtime_attach(void)
 	self.tid = atomic_fetch_add(&next_tid, 1);
 	wf_self = &self;
 	return wf_self;
+}
+
+/* Nothing is wanted of threads here. */
+void wf_runtime_rejoin_slow(struct wf_thread *t)
+{
+	abort();
+}
+
+void wf_runtime_leave_slow(struct wf_thread *t)
+{
+	abort();
 }
 
 /* Mutexes with a priority protocol are not tested here. */
@@ -180,8 +195,21 @@ static int refuse(void)
 	return -EAGAIN;
 }
 
-int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
-		   int64_t deadline_ns)
+static int noted(struct wf_ufutex_note *note, int result)
+{
+	if (note != NULL)
+		*note = (struct wf_ufutex_note){ result, self_waiter.was_moved,
+						 false };
+	return result;
+}
+
+int wf_ufutex_leave(struct wf_ufutex_note *note)
+{
+	return note->result;
+}
+
+static int wait_compared(const void *addr, uint32_t expected, uint32_t bits,
+			 int64_t deadline_ns)
 {
 	int rc = begin();
 
@@ -192,20 +220,36 @@ int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
 	return wait(addr, bits, deadline_ns);
 }
 
-int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
-			    int64_t deadline_ns, int64_t since_ns)
+int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
+			 int64_t deadline_ns, struct wf_ufutex_note *note)
 {
-	return wf_ufutex_wait(addr, expected, WF_UFUTEX_ANY, deadline_ns);
+	return noted(note, wait_compared(addr, expected, bits, deadline_ns));
+}
+
+int wf_ufutex_wait(const void *addr, uint32_t expected, uint32_t bits,
+		   int64_t deadline_ns)
+{
+	return wait_compared(addr, expected, bits, deadline_ns);
+}
+
+int wf_ufutex_wait_starving(const void *addr, uint32_t expected,
+			    int64_t deadline_ns, int64_t since_ns,
+			    struct wf_ufutex_note *note)
+{
+	return wf_ufutex_wait_noted(addr, expected, WF_UFUTEX_ANY, deadline_ns,
+				    note);
 }
 
 int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
-			  void *arg, int64_t deadline_ns)
+			  void *arg, int64_t deadline_ns,
+			  struct wf_ufutex_note *note)
 {
 	int rc = begin();
 
-	if (rc != 0)
-		return rc;
-	return commit(arg) ? wait(addr, WF_UFUTEX_ANY, deadline_ns) : refuse();
+	if (rc == 0)
+		rc = commit(arg) ? wait(addr, WF_UFUTEX_ANY, deadline_ns) :
+				   refuse();
+	return noted(note, rc);
 }
 
 void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
@@ -214,11 +258,6 @@ void wf_ufutex_change(const void *addr, wf_ufutex_change_fn *change, void *arg)
 	change(arg);
 	pthread_mutex_unlock(&lock);
 	fake_delay();
-}
-
-bool wf_ufutex_was_moved(void)
-{
-	return self_waiter.was_moved;
 }
 
 static struct waiter *next_of(struct wf_list *from, const void *addr,

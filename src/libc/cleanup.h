@@ -1,0 +1,95 @@
+/*
+ * What a call takes back when its frame is left otherwise than by a return.
+ *
+ *     WF_CLEANUP struct wf_cleanup c = WF_CLEANUP_NONE;
+ *
+ *     wf_cleanup_begin(&c, take_back, object);
+ *     ...                    handlers may run here, or the thread be cancelled
+ *     wf_cleanup_end(&c);    take_back() is not called any more
+ *
+ * take_back() runs in the frame's thread, once: by the unwinder, or out of the
+ * list of clean-ups that libc keeps for each thread. longjmp runs what of that
+ * list lies in the frames that it leaves, and so does a cancellation whose
+ * unwinding ends at a function without unwind tables or passes an instruction
+ * that is no call. take_back() may park; libc's rules for handlers of
+ * cancellation hold for it.
+ *
+ * C1. Clean-ups of one thread end in the reverse order of their begin.
+ * C2. A handler runs between any two instructions outside of the runtime. So
+ *     what take_back() looks at says at any time what is held, and changes in
+ *     the runtime or by one store.
+ * C3. setcontext and swapcontext run nothing, as with libc's own clean-ups:
+ *     the thread may come back to the frame.
+ *
+ * Without libc's list (wf_libc.cleanup_offset is 0) the unwinder alone runs it.
+ */
+#ifndef WEFT_LIBC_CLEANUP_H
+#define WEFT_LIBC_CLEANUP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "arch/arch.h"
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "libc/layout.h"
+
+struct wf_cleanup {
+	struct _pthread_cleanup_buffer entry; /* in libc's list */
+	/* Where the list begins; NULL: there is none. */
+	struct _pthread_cleanup_buffer **first;
+	void (*take_back)(void *arg);
+	void *arg;
+	bool is_due;
+};
+
+#define WF_CLEANUP __attribute__((cleanup(wf_cleanup_unwound)))
+#define WF_CLEANUP_NONE         \
+	{                       \
+		.is_due = false \
+	}
+
+/* libc calls it, and takes the entry out of the list. */
+void wf_cleanup_by_libc(void *cleanup);
+
+static inline void wf_cleanup_begin(struct wf_cleanup *c,
+				    void (*take_back)(void *arg), void *arg)
+{
+	size_t offset = wf_libc.cleanup_offset;
+
+	c->take_back = take_back;
+	c->arg = arg;
+	c->first = NULL;
+	c->is_due = true;
+	if (WF_UNLIKELY(offset == 0))
+		return;
+	c->first =
+		(struct _pthread_cleanup_buffer **)(wf_cpu_thread_register() +
+						    offset);
+	c->entry.__routine = wf_cleanup_by_libc;
+	c->entry.__arg = c;
+	c->entry.__prev = *c->first;
+	wf_compiler_barrier(); /* C2 */
+	*c->first = &c->entry;
+	wf_compiler_barrier();
+}
+
+static inline void wf_cleanup_end(struct wf_cleanup *c)
+{
+	wf_compiler_barrier();
+	if (c->first != NULL)
+		*c->first = c->entry.__prev; /* C1 */
+	wf_compiler_barrier();
+	c->is_due = false;
+}
+
+/* The frame ends: by a return after the end, or it is unwound. */
+static inline void wf_cleanup_unwound(struct wf_cleanup *c)
+{
+	if (WF_LIKELY(!c->is_due))
+		return;
+	wf_cleanup_end(c);
+	c->take_back(c->arg);
+}
+
+#endif
