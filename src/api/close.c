@@ -21,45 +21,57 @@
 #include "signal/memory.h"
 #include "thread/kernel_state.h"
 
-void wf_close_begin(int fd)
+static void leave(void *fd)
 {
-	if (fd >= 0)
-		wf_io_close_comes((unsigned int)fd, (unsigned int)fd);
+	unsigned int number = *(unsigned int *)fd;
+
+	wf_io_close_done(number, number);
 }
 
-void wf_close_end(int fd)
+void wf_close_begin(int *fd, struct wf_cleanup *cleanup)
 {
-	if (fd >= 0)
-		wf_io_close_done((unsigned int)fd, (unsigned int)fd);
+	if (*fd < 0)
+		return;
+	wf_io_close_comes((unsigned int)*fd, (unsigned int)*fd);
+	wf_cleanup_begin(cleanup, leave, fd);
+}
+
+void wf_close_end(int *fd, struct wf_cleanup *cleanup)
+{
+	if (*fd < 0)
+		return;
+	wf_cleanup_end(cleanup);
+	leave(fd);
 }
 
 WF_API(int, close, int fd)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int rc;
 
 	if (wf_io_is_own(fd))
 		return wf_api_errno(-EBADF);
-	wf_close_begin(fd);
+	wf_close_begin(&fd, &cleanup);
 	rc = wf_real.close(fd);
-	wf_close_end(fd);
+	wf_close_end(&fd, &cleanup);
 	return rc;
 }
 WF_API_ALIAS(close, __close);
 
 /* 0, or why `from` cannot come to be `to`. */
-static int replace_begin(int from, int to)
+static int replace_begin(int from, int *to, struct wf_cleanup *cleanup)
 {
 	if (wf_io_is_own(from))
 		return -EBADF;
-	if (!wf_io_make_way(to))
+	if (!wf_io_make_way(*to))
 		return -EMFILE;
-	wf_close_begin(to);
+	wf_close_begin(to, cleanup);
 	return 0;
 }
 
-static int replace_end(int to, int rc)
+static int replace_end(int *to, struct wf_cleanup *cleanup, int rc)
 {
-	wf_close_end(to);
+	wf_close_end(to, cleanup);
 	/* Where the program redirects its standard error, weft's lines go. */
 	if (rc == STDERR_FILENO && !wf_has_own_files())
 		wf_os_stderr_init();
@@ -68,21 +80,23 @@ static int replace_end(int to, int rc)
 
 WF_API(int, dup2, int from, int to)
 {
-	int err = replace_begin(from, to);
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	int err = replace_begin(from, &to, &cleanup);
 
 	if (err < 0)
 		return wf_api_errno(err);
-	return replace_end(to, wf_real.dup2(from, to));
+	return replace_end(&to, &cleanup, wf_real.dup2(from, to));
 }
 WF_API_ALIAS(dup2, __dup2);
 
 WF_API(int, dup3, int from, int to, int flags)
 {
-	int err = replace_begin(from, to);
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	int err = replace_begin(from, &to, &cleanup);
 
 	if (err < 0)
 		return wf_api_errno(err);
-	return replace_end(to, wf_real.dup3(from, to, flags));
+	return replace_end(&to, &cleanup, wf_real.dup3(from, to, flags));
 }
 
 static bool is_limit(int name)
@@ -201,23 +215,27 @@ WF_API(void, closefrom, int first)
 
 static long close_by_syscall(int fd)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	long err;
 
 	if (wf_io_is_own(fd))
 		return -EBADF;
-	wf_close_begin(fd);
+	wf_close_begin(&fd, &cleanup);
 	err = wf_sys(SYS_close, fd);
-	wf_close_end(fd);
+	wf_close_end(&fd, &cleanup);
 	return err;
 }
 
 static long replace_by_syscall(long nr, const long *args)
 {
-	int to = (int)args[1], err = replace_begin((int)args[0], to);
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	int to = (int)args[1];
+	int err = replace_begin((int)args[0], &to, &cleanup);
 
 	if (err < 0)
 		return err;
-	return replace_end(to, (int)wf_sys(nr, args[0], args[1], args[2]));
+	return replace_end(&to, &cleanup,
+			   (int)wf_sys(nr, args[0], args[1], args[2]));
 }
 
 long wf_close_syscall(long nr, const long *args)

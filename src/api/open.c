@@ -179,21 +179,23 @@ static int number_of(FILE *stream)
 
 WF_API(int, fclose, FILE *stream)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int fd = number_of(stream), rc;
 
-	wf_close_begin(fd);
+	wf_close_begin(&fd, &cleanup);
 	rc = wf_real.fclose(stream);
-	wf_close_end(fd);
+	wf_close_end(&fd, &cleanup);
 	return rc;
 }
 
 WF_API(int, pclose, FILE *stream)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int fd = number_of(stream), rc;
 
 	/* Closed at once; then it waits for the child. */
-	wf_close_begin(fd);
-	wf_close_end(fd);
+	wf_close_begin(&fd, &cleanup);
+	wf_close_end(&fd, &cleanup);
 	rc = wf_real.pclose(stream);
 	wf_descriptor_forget(fd);
 	return rc;
@@ -202,12 +204,13 @@ WF_API(int, pclose, FILE *stream)
 WF_API(FILE *, freopen, const char *restrict path, const char *restrict mode,
        FILE *restrict stream)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int fd = number_of(stream);
 	FILE *again;
 
-	wf_close_begin(fd);
+	wf_close_begin(&fd, &cleanup);
 	again = wf_real.freopen(path, mode, stream);
-	wf_close_end(fd);
+	wf_close_end(&fd, &cleanup);
 	/* As after dup2 (close.c). */
 	if (again != NULL && number_of(again) == STDERR_FILENO &&
 	    !wf_has_own_files())

@@ -20,6 +20,8 @@
  * S5. `users` has the waiters that will touch the object again, from before
  *     they release the mutex until before they take it again. Destroying
  *     waits for them.
+ * S6. A waiter that leaves by a jump or by its end gives up, or signals again
+ *     if it has a signal, and takes the mutex. [leave_wait]
  *
  * Until 2.40:
  *
@@ -51,6 +53,7 @@
 #include "api/cond_words.h"
 #include "api/shared_mutex.h"
 #include "api/shared_word.h"
+#include "libc/cleanup.h"
 #include "sync/mutex.h"
 
 enum {
@@ -74,8 +77,16 @@ enum {
 
 struct waiter {
 	const struct wf_cond_words *c;
+	pthread_cond_t *cond;
+	pthread_mutex_t *mutex;
 	uint64_t place;
 	uint32_t group;
+	/* S6. Each changes in the runtime, with what it is about. */
+	bool is_counted; /* in `users`, with a place */
+	bool has_ref;	 /* R3 */
+	bool has_signal; /* or its group has ended */
+	bool has_given_up;
+	bool has_released; /* the mutex */
 };
 
 static bool has_refs(const struct wf_cond_words *c)
@@ -259,10 +270,11 @@ void wf_shared_cond_broadcast(pthread_cond_t *cond)
 
 /* --- waiting -------------------------------------------------------------- */
 
-static void drop_ref(const struct waiter *w)
+static void drop_ref(struct waiter *w)
 {
 	_Atomic uint32_t *refs = &w->c->refs[w->group];
 
+	w->has_ref = false;
 	/* release: pairs with the acquire in end_group_locked(). */
 	if (atomic_fetch_sub(refs, ONE_REF) != (ONE_REF | AWAITED))
 		return;
@@ -296,15 +308,34 @@ static bool is_signalled(const struct waiter *w, uint32_t signals,
 				(int32_t)(signals - (uint32_t)start) > 0;
 }
 
+static void add_ref(struct waiter *w)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	atomic_fetch_add(&w->c->refs[w->group], ONE_REF); /* R3 */
+	w->has_ref = true;
+	wf_runtime_leave(t);
+}
+
+static bool take_signal(struct waiter *w, uint32_t seen)
+{
+	struct wf_thread *t = wf_runtime_enter();
+
+	w->has_signal = wf_cas_acq_rel(&w->c->groups->signals[w->group], &seen,
+				       seen - one_signal(w->c)); /* B3 */
+	wf_runtime_leave(t);
+	return w->has_signal;
+}
+
 /* Until there is a signal for the waiter: 0, -ETIMEDOUT or -ECANCELED. */
-static int await_signal(const struct waiter *w, int64_t deadline_ns,
+static int await_signal(struct waiter *w, int64_t deadline_ns,
 			bool is_cancel_point)
 {
 	_Atomic uint32_t *signals = &w->c->groups->signals[w->group];
 	int rc = 0;
 
 	if (has_refs(w->c))
-		atomic_fetch_add(&w->c->refs[w->group], ONE_REF); /* R3 */
+		add_ref(w);
 	for (;;) {
 		/* acquire: pairs with the release in set_start_locked(). */
 		uint32_t seen = wf_load_acquire(signals);
@@ -313,8 +344,7 @@ static int await_signal(const struct waiter *w, int64_t deadline_ns,
 		if (has_ended(w, seen, start)) {
 			rc = 0;
 		} else if (is_signalled(w, seen, start)) {
-			if (!wf_cas_acq_rel(signals, &seen,
-					    seen - one_signal(w->c))) /* B3 */
+			if (!take_signal(w, seen))
 				continue;
 			rc = 0; /* it came first */
 		} else if (rc == 0) {
@@ -330,14 +360,16 @@ static int await_signal(const struct waiter *w, int64_t deadline_ns,
 }
 
 /* S4 */
-static void give_up(const struct waiter *w, pthread_cond_t *cond)
+static void give_up(struct waiter *w)
 {
 	const struct wf_cond_words *c = w->c;
+	pthread_cond_t *cond = w->cond;
 	uint32_t *size = &c->groups->size[w->group];
 	bool has_signal = false;
 	uint64_t start;
 
 	lock(c);
+	w->has_given_up = true;
 	start = start_of(c);
 	if (w->place < start) {
 		has_signal = true;
@@ -373,48 +405,79 @@ static int retake(pthread_mutex_t *mutex)
 		       wf_mutex_relock(m, WF_WOKEN_LAST);
 }
 
-static int wait_at(const struct waiter *w, pthread_cond_t *cond,
-		   pthread_mutex_t *mutex, int64_t deadline_ns,
-		   bool is_cancel_point)
+static void begin_wait(struct waiter *w)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	/* acquire: pairs with the release in next_group_locked(). */
+	uint64_t next = atomic_fetch_add(w->c->next, WF_COND_ONE_PLACE);
+
+	w->place = next / WF_COND_ONE_PLACE;
+	w->group = next & GROUP;
+	atomic_fetch_add(&w->c->groups->users, WF_COND_ONE_USER);
+	w->is_counted = true;
+	wf_runtime_leave(t);
+}
+
+static void end_use(struct waiter *w)
 {
 	_Atomic uint32_t *users = &w->c->groups->users;
-	int release_rc = release(mutex);
-	int rc = release_rc, lock_rc;
 
-	if (release_rc == 0)
-		rc = await_signal(w, deadline_ns, is_cancel_point);
-	if (rc != 0)
-		give_up(w, cond);
+	w->is_counted = false;
 	/* release: pairs with wf_shared_cond_fini. S5 */
 	if (atomic_fetch_sub(users, WF_COND_ONE_USER) / DYING ==
 	    (WF_COND_ONE_USER | DYING) / DYING)
 		wf_shared_word_wake(users, INT_MAX);
-	if (release_rc != 0)
-		return rc;
-	lock_rc = retake(mutex);
-	return lock_rc == 0 || rc == -ECANCELED ? rc : lock_rc;
+}
+
+/* S6 */
+static void leave_wait(void *waiter)
+{
+	struct waiter *w = waiter;
+
+	if (w->has_ref)
+		drop_ref(w);
+	if (w->is_counted && w->has_signal)
+		wf_shared_cond_signal(w->cond);
+	else if (w->is_counted && !w->has_given_up)
+		give_up(w);
+	if (w->is_counted)
+		end_use(w);
+	if (w->has_released)
+		retake(w->mutex);
+}
+
+static int wait_at(struct waiter *w, int64_t deadline_ns, bool is_cancel_point)
+{
+	int rc = release(w->mutex);
+
+	w->has_released = rc == 0;
+	if (rc == 0)
+		rc = await_signal(w, deadline_ns, is_cancel_point);
+	if (rc != 0)
+		give_up(w);
+	end_use(w);
+	return rc;
 }
 
 int wf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			int64_t deadline_ns)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	struct wf_thread *t = wf_self;
 	bool is_cancel_point = t->at_cancel_point;
 	const struct wf_cond_words words = wf_cond_words_of(cond);
-	/* acquire: pairs with the release in next_group_locked(). */
-	uint64_t next = atomic_fetch_add(words.next, WF_COND_ONE_PLACE);
-	const struct waiter w = {
-		.c = &words,
-		.place = next / WF_COND_ONE_PLACE,
-		.group = next & GROUP,
-	};
-	int rc;
+	struct waiter w = { .c = &words, .cond = cond, .mutex = mutex };
+	int rc, lock_rc = 0;
 
-	atomic_fetch_add(&words.groups->users, WF_COND_ONE_USER);
 	t->at_cancel_point = false; /* taking the mutex again is none */
-	rc = wait_at(&w, cond, mutex, deadline_ns, is_cancel_point);
+	wf_cleanup_begin(&cleanup, leave_wait, &w);
+	begin_wait(&w);
+	rc = wait_at(&w, deadline_ns, is_cancel_point);
+	wf_cleanup_end(&cleanup);
+	if (w.has_released)
+		lock_rc = retake(mutex);
 	t->at_cancel_point = is_cancel_point;
-	return rc;
+	return lock_rc == 0 || rc == -ECANCELED ? rc : lock_rc;
 }
 
 void wf_shared_cond_fini(pthread_cond_t *cond)
@@ -427,16 +490,4 @@ void wf_shared_cond_fini(pthread_cond_t *cond)
 		/* acquire: pairs with the release in wait_at(). */
 		seen = wf_load_acquire(users);
 	}
-}
-
-/* --- which protocol ------------------------------------------------------- */
-
-bool wf_shared_cond_can_wait(void)
-{
-	return wf_io_can_wait_futex() && wf_cond_words_are_known();
-}
-
-bool wf_shared_cond_will_wait(void)
-{
-	return wf_io_will_wait_futex() && wf_cond_words_are_known();
 }

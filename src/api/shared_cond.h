@@ -15,11 +15,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is libc's protocol one that we know, and can the calling thread park? If
+#include "api/cond_words.h"
+#include "io/futex.h"
+
+/* Is libc's protocol one that weft knows, and can the calling thread park? If
  * not, all of the below are libc's. */
-bool wf_shared_cond_can_wait(void);
+static inline bool wf_shared_cond_can_wait(void)
+{
+	return wf_io_can_wait_futex() && wf_cond_words_are_known();
+}
+
 /* The same, for a thread that is about to wait. */
-bool wf_shared_cond_will_wait(void);
+static inline bool wf_shared_cond_will_wait(void)
+{
+	return wf_io_will_wait_futex() && wf_cond_words_are_known();
+}
 
 /*
  * With any mutex. 0 (also spuriously), -ETIMEDOUT, -ECANCELED, or what the

@@ -9,6 +9,8 @@
  *     meanwhile, as it does when the I/O server that sleeps for the thread is
  *     killed. Then somebody may have woken this waiter and no other, so it
  *     looks at the value first. [wait_for_value]
+ * Q3. A thread that leaves its wait by a jump or by its end counts itself out.
+ *     It may have been woken, so it wakes another. [leave_wait]
  */
 #include "api/shared_sem.h"
 
@@ -17,6 +19,8 @@
 
 #include "base/atomic.h"
 #include "io/futex.h"
+#include "libc/cleanup.h"
+#include "os/sys.h"
 #include "sched/runtime.h"
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
@@ -41,30 +45,61 @@ static int wait_for_value(_Atomic uint64_t *data, int64_t deadline_ns,
 	return rc == 0 || rc == -ERESTART ? -EAGAIN : rc;
 }
 
-int wf_shared_sem_wait(sem_t *sem, int64_t deadline_ns)
-{
-	_Atomic uint64_t *data = (_Atomic uint64_t *)sem;
-	uint64_t now = atomic_load_explicit(data, memory_order_relaxed);
-	uint32_t nr_handlers;
+struct waiter {
+	_Atomic uint64_t *data;
+	bool is_counted; /* in the upper half */
+};
 
-	while ((now & VALUE) != 0)
-		/* acquire: pairs with the release in sem_post. */
-		if (wf_cas_acq_rel(data, &now, now - 1))
-			return 0;
-	now = atomic_fetch_add(data, ONE_WAITER) + ONE_WAITER; /* Q1 */
-	nr_handlers = wf_thread_self()->nr_handlers;
+/* Q3 */
+static void leave_wait(void *waiter)
+{
+	struct waiter *w = waiter;
+
+	if (!w->is_counted)
+		return;
+	if ((atomic_fetch_sub(w->data, ONE_WAITER) & VALUE) != 0)
+		wf_sys(SYS_futex, w->data, FUTEX_WAKE, 1);
+}
+
+static int await_permit(struct waiter *w, int64_t deadline_ns)
+{
+	uint32_t nr_handlers = wf_thread_self()->nr_handlers;
+	_Atomic uint64_t *data = w->data;
+	uint64_t now;
+
 	wf_thread_self()->interrupted = false;
+	w->is_counted = true;
+	now = atomic_fetch_add(data, ONE_WAITER) + ONE_WAITER; /* Q1 */
 	for (;;) {
 		int rc = -EAGAIN;
 
 		if ((now & VALUE) == 0)
 			rc = wait_for_value(data, deadline_ns, nr_handlers);
 		else if (wf_cas_acq_rel(data, &now, now - 1 - ONE_WAITER))
-			return 0;
+			rc = 0;
 		if (rc != -EAGAIN) {
-			atomic_fetch_sub(data, ONE_WAITER);
+			w->is_counted = false;
+			if (rc != 0)
+				atomic_fetch_sub(data, ONE_WAITER);
 			return rc;
 		}
 		now = atomic_load_explicit(data, memory_order_relaxed);
 	}
+}
+
+int wf_shared_sem_wait(sem_t *sem, int64_t deadline_ns)
+{
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct waiter w = { .data = (_Atomic uint64_t *)sem };
+	uint64_t now = atomic_load_explicit(w.data, memory_order_relaxed);
+	int rc;
+
+	while ((now & VALUE) != 0)
+		/* acquire: pairs with the release in sem_post. */
+		if (wf_cas_acq_rel(w.data, &now, now - 1))
+			return 0;
+	wf_cleanup_begin(&cleanup, leave_wait, &w);
+	rc = await_permit(&w, deadline_ns);
+	wf_cleanup_end(&cleanup);
+	return rc;
 }

@@ -11,17 +11,19 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "libc/cleanup.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/ignored.h"
 
 struct command {
-	pid_t pid; /* 0: it does not run, or has been waited for */
+	pid_t pid;	 /* 0: it does not run, or has been waited for */
+	bool is_ignored; /* the two signals are, by this call */
 	sigset_t mask;
 };
 
-static int start(struct command *c, const char *line, uint64_t heeded)
+static int spawn(struct command *c, const char *line, uint64_t heeded)
 {
 	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)line, NULL };
 	posix_spawnattr_t attr;
@@ -42,17 +44,61 @@ static int start(struct command *c, const char *line, uint64_t heeded)
 	return err;
 }
 
-/* Also when its thread is cancelled. */
-static void end(struct command *c)
+static void block_all(sigset_t *ret_mask)
 {
-	int saved_errno = errno;
+	sigset_t all;
 
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, ret_mask);
+}
+
+/*
+ * No handler runs before it is noted what is to be taken back. SIGCHLD stays
+ * blocked until the end.
+ */
+static int start(struct command *c, const char *line)
+{
+	sigset_t child;
+	int err;
+
+	block_all(&c->mask);
+	child = c->mask;
+	sigaddset(&child, SIGCHLD);
+	c->is_ignored = true;
+	err = spawn(c, line, wf_ignored_begin());
+	pthread_sigmask(SIG_SETMASK, &child, NULL);
+	return err;
+}
+
+/*
+ * The thread leaves its wait, by a jump or by its end. As with libc's, its
+ * signal mask is not the call's to restore then.
+ */
+static void leave(void *command)
+{
+	struct command *c = command;
+	int saved_errno = errno;
+	sigset_t mask;
+
+	block_all(&mask);
 	if (c->pid > 0) {
 		kill(c->pid, SIGKILL);
 		while (wf_sys(SYS_wait4, c->pid, NULL, 0, NULL) == -EINTR)
 			;
 	}
+	if (c->is_ignored)
+		wf_ignored_end();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	errno = saved_errno;
+}
+
+static void end(struct command *c)
+{
+	int saved_errno = errno;
+
+	block_all(NULL);
 	wf_ignored_end();
+	c->is_ignored = false;
 	pthread_sigmask(SIG_SETMASK, &c->mask, NULL);
 	errno = saved_errno;
 }
@@ -70,19 +116,24 @@ static pid_t wait_for(struct command *c, int *ret_status)
 
 static int run(const char *line)
 {
-	__attribute__((cleanup(end))) struct command c = { .pid = 0 };
-	int status = -1, err;
-	sigset_t child;
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct command c = { .pid = 0 };
+	int status = -1, type, err;
 
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	pthread_sigmask(SIG_BLOCK, &child, &c.mask);
-	err = start(&c, line, wf_ignored_begin());
+	/* Cancelled asynchronously it would be anywhere in what follows. */
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+	wf_cleanup_begin(&cleanup, leave, &c);
+	err = start(&c, line);
 	if (err != 0) {
 		errno = err;
-		return W_EXITCODE(127, 0);
+		status = W_EXITCODE(127, 0);
+	} else if (wait_for(&c, &status) < 0) {
+		status = -1;
 	}
-	return wait_for(&c, &status) < 0 ? -1 : status;
+	end(&c);
+	wf_cleanup_end(&cleanup);
+	pthread_setcanceltype(type, NULL);
+	return status;
 }
 
 WF_API(int, system, const char *line)

@@ -20,6 +20,7 @@
 #include "io/call.h"
 #include "io/kept.h"
 #include "io/wait.h"
+#include "libc/cleanup.h"
 #include "os/sys.h"
 #include "wait/ufutex.h"
 
@@ -29,9 +30,15 @@ enum {
 	NOT_MEANT = __WNOTHREAD,
 };
 
+static void leave(void *fd)
+{
+	wf_kept_close(*(int *)fd);
+}
+
 /* Waits until pid has ended. 0, -EINTR, -ECANCELED, or another -Exxx. */
 static int wait_for_end(pid_t pid)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int given = (int)wf_sys(SYS_pidfd_open, pid, 0);
 	int fd, err;
 
@@ -41,7 +48,9 @@ static int wait_for_end(pid_t pid)
 	wf_sys(SYS_close, given);
 	if (fd < 0)
 		return -ENOSYS;
+	wf_cleanup_begin(&cleanup, leave, &fd);
 	err = wf_io_wait_ready(fd, POLLIN, WF_FOREVER);
+	wf_cleanup_end(&cleanup);
 	wf_kept_close(fd);
 	return err;
 }

@@ -11,6 +11,7 @@
 #include "io/io.h"
 #include "io/poll.h"
 #include "io/request.h"
+#include "libc/cleanup.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -91,9 +92,15 @@ static int wait_until(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 	return has_nothing(w, nr_handlers) ? 0 : w->n;
 }
 
+static void leave(void *wait)
+{
+	wf_hold_fini(&((struct wait *)wait)->hold);
+}
+
 int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 		     int64_t deadline_ns, const uint64_t *mask)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	struct wait w = {
 		.scope = { .begin = begin, .end = end },
@@ -109,10 +116,12 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 	/* The kernel handles no signal here. */
 	if (deadline_ns <= wf_os_now())
 		return 0;
+	wf_cleanup_begin(&cleanup, leave, &w);
 	n = wf_poll_open(mask, nr_handlers) ?
 		    -EINTR :
 		    wait_until(&w, deadline_ns, nr_handlers);
 	wf_signal_close_after_wait(mask);
+	wf_cleanup_end(&cleanup);
 	wf_hold_fini(&w.hold);
 	return n;
 }

@@ -41,6 +41,11 @@ static void end(struct wf_request_scope *scope, bool is_done)
 		wf_hold_let_go(&held_of(scope)->hold);
 }
 
+static void leave(void *held)
+{
+	wf_hold_fini(&((struct wf_held *)held)->hold);
+}
+
 void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)
 {
 	h->scope = (struct wf_request_scope){ begin, end, handed_over };
@@ -49,10 +54,13 @@ void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)
 	h->is_entered = false;
 	h->uses = uses;
 	r->scope = &h->scope;
+	wf_cleanup_begin(&h->cleanup, leave, h);
 }
 
 void wf_held_end(struct wf_held *h)
 {
+	if (h->cleanup.is_due)
+		wf_cleanup_end(&h->cleanup);
 	wf_hold_fini(&h->hold);
 }
 

@@ -16,8 +16,10 @@
 
 #include "io/hold.h"
 #include "io/request.h"
+#include "libc/cleanup.h"
 
 struct wf_held {
+	struct wf_cleanup cleanup; /* closes the duplicate */
 	struct wf_request_scope scope;
 	struct wf_hold hold;
 	struct wf_request *r;
@@ -25,7 +27,7 @@ struct wf_held {
 	uint32_t uses; /* of the number, when the call began on its file */
 };
 
-/* Its end comes also when the caller is cancelled in the kernel. */
+/* Its end comes also when the caller leaves by a jump or by its end. */
 #define WF_HELD __attribute__((cleanup(wf_held_end)))
 
 /*

@@ -35,6 +35,7 @@
 #include "io/request.h"
 #include "io/ring.h"
 #include "io/wait.h"
+#include "libc/cleanup.h"
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -81,13 +82,21 @@ static bool is_known_to_wait(const struct pollfd *fds, nfds_t nr)
 	return (fds->events & POLLOUT) == 0;
 }
 
+static void leave_many(void *many)
+{
+	wf_many_end(many);
+}
+
 int wf_poll_many(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers)
 {
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int err = wf_many_begin(m);
 
 	if (err < 0)
 		return err;
+	wf_cleanup_begin(&cleanup, leave_many, m);
 	err = wf_many_wait(m, deadline_ns, nr_handlers);
+	wf_cleanup_end(&cleanup);
 	wf_many_end(m);
 	return err;
 }

@@ -9,6 +9,7 @@
 #include "io/many.h"
 #include "io/poll.h"
 #include "io/poll_call.h"
+#include "libc/cleanup.h"
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/mem.h"
@@ -91,9 +92,11 @@ static int begin_selection(struct selection *s, int nr, fd_set *const sets[3])
 	return room != NULL ? 0 : -ENOMEM;
 }
 
-/* Also when the caller is cancelled in the kernel. */
-static void end_selection(struct selection *s)
+/* Also when the caller leaves by a jump or by its end. */
+static void end_selection(void *selection)
 {
+	struct selection *s = selection;
+
 	if (s->memory != NULL)
 		wf_os_release(s->memory, 3 * s->bytes);
 }
@@ -250,10 +253,17 @@ static int select_with(struct selection *s, int64_t deadline_ns,
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 		 const uint64_t *mask)
 {
-	__attribute__((cleanup(end_selection))) struct selection s;
+	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
+	struct selection s;
 	int n = begin_selection(&s, nr, sets);
 
-	if (n == 0)
-		n = select_with(&s, deadline_ns, mask);
-	return n >= 0 && put_sets(&s) < 0 ? -EFAULT : n;
+	if (n < 0)
+		return n;
+	wf_cleanup_begin(&cleanup, end_selection, &s);
+	n = select_with(&s, deadline_ns, mask);
+	if (n >= 0 && put_sets(&s) < 0)
+		n = -EFAULT;
+	wf_cleanup_end(&cleanup);
+	end_selection(&s);
+	return n;
 }
