@@ -1,0 +1,205 @@
+/*
+ * Each way out of a call that waits: how a thread leaves it, and what must be
+ * left of the objects that it has waited with.
+ *
+ *     static const struct way_wait take = {
+ *             .prepare = make_semaphore,
+ *             .wait = wait_for_semaphore,
+ *             .check = is_semaphore_whole,
+ *     };
+ *
+ *     leave_by_all_ways(&take);
+ *
+ * The thread runs wait(), which does not return. It leaves by a jump out of a
+ * handler, by its end, or by a cancellation; after() then runs in the thread,
+ * and check() in the one that started it.
+ */
+#ifndef WAYS_OUT_H
+#define WAYS_OUT_H
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "waiting.h"
+#include "ways_out_bare.h"
+
+enum way {
+	BY_SIGLONGJMP,
+	BY_LONGJMP,
+	BY__LONGJMP,
+	BY_JUMP_FROM_ALTSTACK,
+	BY_JUMP_AFTER_A_WAIT,
+	BY_PTHREAD_EXIT,
+	BY_FORK_AND_JUMP, /* parent and child */
+	BY_ASYNC_CANCEL,
+	BY_CANCEL, /* from here on only of cancellation points */
+	BY_CANCEL_WITHOUT_TABLES,
+	NR_WAYS,
+};
+
+static const char *const way_names[NR_WAYS] = {
+	"siglongjmp",
+	"longjmp",
+	"_longjmp",
+	"siglongjmp from an alternate stack",
+	"siglongjmp from a handler that has waited",
+	"pthread_exit",
+	"fork and siglongjmp",
+	"asynchronous cancellation",
+	"cancellation",
+	"cancellation without unwind tables",
+};
+
+struct way_wait {
+	void (*prepare)(void);
+	void (*wait)(void);
+	void (*after)(void); /* in the thread; NULL: nothing */
+	void (*check)(void);
+	bool is_no_cancel_point;
+	bool is_no_fork;   /* the child has what is its parent's */
+	bool changes_mask; /* while it waits */
+};
+
+static struct {
+	enum way way;
+	const struct way_wait *wait;
+	sigjmp_buf env;
+	sigset_t mask; /* of the thread, before */
+} ways;
+
+static void way_check_mask(void)
+{
+	sigset_t mask;
+
+	if (ways.wait->changes_mask &&
+	    (ways.way == BY_LONGJMP || ways.way == BY__LONGJMP))
+		return;
+	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
+	/* What does not restore it leaves the handler's own signal blocked. */
+	for (int sig = 1; sig < SIGRTMIN; sig++) {
+		if (sig != SIGUSR1)
+			CHECK_EQ(sigismember(&mask, sig),
+				 sigismember(&ways.mask, sig));
+	}
+}
+
+static void way_after(void *arg)
+{
+	if (ways.wait->after != NULL)
+		ways.wait->after();
+}
+
+/* The child of a handler's fork has its object as its parent has. */
+static void way_fork(void)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	CHECK(child >= 0);
+	if (child == 0)
+		siglongjmp(ways.env, 2);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
+static void way_handler(int sig, siginfo_t *info, void *context)
+{
+	switch (ways.way) {
+	case BY_LONGJMP:
+		longjmp(ways.env, 1);
+	case BY__LONGJMP:
+		_longjmp(ways.env, 1);
+	case BY_PTHREAD_EXIT:
+		pthread_exit(PTHREAD_CANCELED);
+	case BY_FORK_AND_JUMP:
+		way_fork();
+		break;
+	case BY_JUMP_AFTER_A_WAIT:
+		usleep(1000);
+		sched_yield();
+		break;
+	default:
+		break;
+	}
+	siglongjmp(ways.env, 1);
+}
+
+static void way_use_altstack(void)
+{
+	stack_t stack = { .ss_size = 64 << 10 };
+
+	stack.ss_sp = malloc(stack.ss_size);
+	CHECK(stack.ss_sp != NULL);
+	CHECK_EQ(sigaltstack(&stack, NULL), 0);
+}
+
+static void way_wait_in(void)
+{
+	int type;
+
+	if (ways.way == BY_ASYNC_CANCEL)
+		CHECK_EQ(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS,
+					       &type),
+			 0);
+	is_ready = 1;
+	if (ways.way == BY_CANCEL_WITHOUT_TABLES)
+		bare_call(ways.wait->wait);
+	else
+		ways.wait->wait();
+	CHECK(!"the wait is for ever");
+}
+
+static void *way_thread(void *arg)
+{
+	int jumped;
+
+	if (ways.way == BY_JUMP_FROM_ALTSTACK)
+		way_use_altstack();
+	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &ways.mask), 0);
+	pthread_cleanup_push(way_after, NULL);
+	/* The environment has a mask for those that restore it. */
+	jumped = sigsetjmp(ways.env,
+			   ways.way != BY_LONGJMP && ways.way != BY__LONGJMP);
+	if (jumped == 0)
+		way_wait_in();
+	way_check_mask();
+	pthread_cleanup_pop(1);
+	if (jumped == 2)
+		_exit(0);
+	return PTHREAD_CANCELED;
+}
+
+static void leave_by(enum way way, const struct way_wait *wait)
+{
+	pthread_t thread;
+
+	fprintf(stderr, "%s\n", way_names[way]);
+	ways.way = way;
+	ways.wait = wait;
+	wait->prepare();
+	handle(SIGUSR1, way_handler,
+	       way == BY_JUMP_FROM_ALTSTACK ? SA_ONSTACK : 0);
+	is_ready = 0;
+	thread = thread_start(way_thread, NULL);
+	let_it_wait(&is_ready);
+	if (way >= BY_ASYNC_CANCEL)
+		CHECK_EQ(pthread_cancel(thread), 0);
+	else
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	CHECK(thread_join(thread) == PTHREAD_CANCELED);
+	wait->check();
+}
+
+static inline void leave_by_all_ways(const struct way_wait *wait)
+{
+	int nr = wait->is_no_cancel_point ? BY_CANCEL : NR_WAYS;
+
+	for (int way = 0; way < nr; way++) {
+		if (way != BY_FORK_AND_JUMP || !wait->is_no_fork)
+			leave_by((enum way)way, wait);
+	}
+}
+
+#endif
