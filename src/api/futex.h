@@ -12,6 +12,7 @@
 #ifndef WEFT_API_FUTEX_H
 #define WEFT_API_FUTEX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -21,5 +22,8 @@ long wf_futex_syscall(uint32_t *addr, int op, uint32_t val,
 
 /* The system call with these arguments: a kernel thread waits in it. */
 long wf_futex_waitv(const long *args);
+
+/* The same for futex_wake, futex_wait and futex_requeue; false: nr is none. */
+bool wf_futex2_syscall(long nr, const long *args, long *ret);
 
 #endif

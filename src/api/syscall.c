@@ -71,9 +71,33 @@ static long call_kernel(long nr, const long *a)
 	return rc;
 }
 
+/* The caller's errno stays as it is if the call succeeds. */
+static long call_timer(long nr, const long *a)
+{
+	int saved_errno = errno;
+	long rc = wf_timer_syscall(nr, a);
+
+	errno = saved_errno;
+	return rc;
+}
+
 static long dispatch_other(long nr, const long *a)
 {
+	long rc;
+
 	switch (nr) {
+	case SYS_timer_create:
+	case SYS_timer_settime:
+	case SYS_timer_gettime:
+	case SYS_timer_getoverrun:
+	case SYS_timer_delete:
+	case SYS_clock_getres:
+		return call_timer(nr, a);
+	case SYS_clock_nanosleep:
+		/* Others are no cancellation points, and may block. */
+		if ((clockid_t)a[0] < 0)
+			return call_timer(nr, a);
+		break;
 	case SYS_poll:
 	case SYS_epoll_wait:
 		return wf_poll_syscall(nr, a);
@@ -92,6 +116,8 @@ static long dispatch_other(long nr, const long *a)
 	default:
 		if (wf_kernel_call_find(nr) != NULL)
 			return wf_kernel_state_syscall(nr, a);
+		if (wf_futex2_syscall(nr, a, &rc))
+			return rc;
 	}
 	return call_kernel(nr, a);
 }

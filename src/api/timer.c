@@ -3,6 +3,7 @@
  * receiver (signal/posix_timer.c), those on a thread's CPU clock are on that of
  * a kernel thread (thread/cpu_timer.c); all others are libc's and the kernel's.
  */
+#include <errno.h>
 #include <signal.h>
 #include <time.h>
 
@@ -10,6 +11,7 @@
 #include "api/clock.h"
 #include "boot/boot.h"
 #include "libc/real.h"
+#include "os/sys.h"
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
@@ -176,4 +178,61 @@ WF_API(int, timer_getoverrun, timer_t timer)
 		wf_runtime_leave(me);
 	}
 	return overrun >= 0 ? overrun : wf_real.timer_getoverrun(timer);
+}
+
+/* --- all that by syscall() ------------------------------------------------ */
+
+/* The kernel's timer_t is an int; libc's is that number, but for SIGEV_THREAD,
+ * which to the kernel is a signal to the process. */
+static long create_by_number(const long *a)
+{
+	struct sigevent event;
+	timer_t timer;
+	int id;
+
+	if (a[1] != 0 &&
+	    (wf_memory_get(&event, (const void *)a[1], sizeof(event)) < 0 ||
+	     event.sigev_notify == SIGEV_THREAD))
+		return wf_sys(SYS_timer_create, a[0], a[1], a[2]);
+	if (timer_create((clockid_t)a[0], a[1] != 0 ? &event : NULL, &timer) <
+	    0)
+		return -errno;
+	id = kernel_id(timer);
+	if (wf_memory_put((void *)a[2], &id, sizeof(id)) == 0)
+		return 0;
+	timer_delete(timer);
+	return -EFAULT;
+}
+
+long wf_timer_syscall(long nr, const long *a)
+{
+	timer_t timer = (timer_t)(intptr_t)(int)a[0];
+	int rc;
+
+	switch (nr) {
+	case SYS_timer_create:
+		return create_by_number(a);
+	case SYS_timer_settime:
+		rc = timer_settime(timer, (int)a[1],
+				   (const struct itimerspec *)a[2],
+				   (struct itimerspec *)a[3]);
+		break;
+	case SYS_timer_gettime:
+		rc = timer_gettime(timer, (struct itimerspec *)a[1]);
+		break;
+	case SYS_timer_getoverrun:
+		rc = timer_getoverrun(timer);
+		break;
+	case SYS_timer_delete:
+		rc = timer_delete(timer);
+		break;
+	case SYS_clock_getres:
+		rc = clock_getres((clockid_t)a[0], (struct timespec *)a[1]);
+		break;
+	default:
+		return -clock_nanosleep((clockid_t)a[0], (int)a[1],
+					(const struct timespec *)a[2],
+					(struct timespec *)a[3]);
+	}
+	return rc < 0 ? -errno : rc;
 }

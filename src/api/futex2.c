@@ -1,0 +1,106 @@
+/*
+ * futex_wake, futex_wait and futex_requeue, which Linux has from 6.7 on, by
+ * syscall(): the same words as those of futex, so the same table. Where the
+ * kernel has not got them they fail as natively, and what weft has no words
+ * for (other sizes, NUMA nodes) is the kernel's to refuse.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+
+#include "api/futex.h"
+#include "os/sys.h"
+#include "signal/memory.h"
+
+/* Of linux/futex.h, in newer headers. */
+enum {
+	NR_WAKE = 454,
+	NR_WAIT = 455,
+	NR_REQUEUE = 456,
+	SIZE_U32 = 2,
+	PRIVATE = 128,
+};
+
+struct waiter {
+	uint64_t val, addr;
+	uint32_t flags, reserved;
+};
+
+static bool is_plain(unsigned long flags)
+{
+	return (flags & ~(unsigned long)PRIVATE) == SIZE_U32;
+}
+
+static int with_flags(int op, unsigned long flags)
+{
+	return op | ((flags & PRIVATE) != 0 ? FUTEX_PRIVATE_FLAG : 0);
+}
+
+static long call_kernel(long nr, const long *a)
+{
+	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* With flags that no kernel has, the call does nothing where it is there. */
+static bool is_there(void)
+{
+	return wf_sys(NR_WAKE, 0, 0, 0, -1) != -ENOSYS;
+}
+
+static long wake(const long *a)
+{
+	if (!is_plain((unsigned long)a[3]) || (uint32_t)a[1] != (uint64_t)a[1])
+		return call_kernel(NR_WAKE, a);
+	/* It may wake none, unlike futex. */
+	if ((int)a[2] <= 0)
+		return call_kernel(NR_WAKE, a);
+	return wf_futex_syscall((uint32_t *)a[0],
+				with_flags(FUTEX_WAKE_BITSET,
+					   (unsigned long)a[3]),
+				(uint32_t)a[2], NULL, NULL, (uint32_t)a[1]);
+}
+
+static long wait(const long *a)
+{
+	const int clock = (int)a[5];
+	int op = with_flags(FUTEX_WAIT_BITSET, (unsigned long)a[3]);
+
+	if (!is_plain((unsigned long)a[3]) ||
+	    (uint32_t)a[1] != (uint64_t)a[1] ||
+	    (uint32_t)a[2] != (uint64_t)a[2] ||
+	    (a[4] != 0 && clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME))
+		return call_kernel(NR_WAIT, a);
+	if (a[4] != 0 && clock == CLOCK_REALTIME)
+		op |= FUTEX_CLOCK_REALTIME;
+	return wf_futex_syscall((uint32_t *)a[0], op, (uint32_t)a[1],
+				(const struct timespec *)a[4], NULL,
+				(uint32_t)a[2]);
+}
+
+static long requeue(const long *a)
+{
+	struct waiter w[2];
+
+	if (wf_memory_get(w, (const void *)a[0], sizeof(w)) < 0 || a[1] != 0 ||
+	    !is_plain(w[0].flags) || w[0].flags != w[1].flags ||
+	    w[0].reserved != 0 || w[1].reserved != 0 ||
+	    (uint32_t)w[0].val != w[0].val)
+		return call_kernel(NR_REQUEUE, a);
+	return wf_futex_syscall(
+		(uint32_t *)w[0].addr,
+		with_flags(FUTEX_CMP_REQUEUE, w[0].flags), (uint32_t)a[2],
+		(const struct timespec *)(uintptr_t)(uint32_t)a[3],
+		(uint32_t *)w[1].addr, (uint32_t)w[0].val);
+}
+
+bool wf_futex2_syscall(long nr, const long *a, long *ret)
+{
+	if (nr < NR_WAKE || nr > NR_REQUEUE)
+		return false;
+	if (!is_there())
+		*ret = -ENOSYS;
+	else
+		*ret = nr == NR_WAKE ? wake(a) :
+		       nr == NR_WAIT ? wait(a) :
+				       requeue(a);
+	return true;
+}
