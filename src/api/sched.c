@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -237,11 +238,46 @@ struct attributes {
 	uint64_t flags;
 	int32_t nice;
 	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
 };
 
-static bool is_plain(const struct attributes *wanted)
+enum { FIRST_BYTES = offsetof(struct attributes, runtime_ns) };
+
+/* All versions have those of the first; later ones may be larger than ours. */
+static int get_wanted(const void *attributes, struct attributes *ret)
 {
-	return wanted->flags == 0 &&
+	struct attributes wanted = { 0 };
+	size_t bytes;
+
+	if (wf_memory_get(&wanted, attributes, FIRST_BYTES) < 0)
+		return -EFAULT;
+	/* 0 means the first version's. */
+	bytes = wanted.size != 0 && wanted.size < sizeof(wanted) ?
+			wanted.size :
+			sizeof(wanted);
+	if (bytes > FIRST_BYTES &&
+	    wf_memory_get(&wanted, attributes, bytes) < 0)
+		return -EFAULT;
+	*ret = wanted;
+	return 0;
+}
+
+/* A slice other than the thread's? 0 means the usual one. */
+static bool has_own_slice(long id, const struct attributes *wanted)
+{
+	struct attributes now = { 0 };
+	const long get[6] = { id, (long)&now, sizeof(now) };
+
+	if (wanted->policy != SCHED_OTHER && wanted->policy != SCHED_BATCH)
+		return false;
+	return wanted->runtime_ns != 0 &&
+	       (wf_kernel_state_syscall(SYS_sched_getattr, get) < 0 ||
+		now.runtime_ns != wanted->runtime_ns);
+}
+
+static bool is_plain(long id, const struct attributes *wanted)
+{
+	return wanted->flags == 0 && !has_own_slice(id, wanted) &&
 	       (wanted->policy == SCHED_OTHER ||
 		wanted->policy == SCHED_BATCH || wanted->policy == SCHED_IDLE ||
 		wanted->policy == SCHED_FIFO || wanted->policy == SCHED_RR);
@@ -267,6 +303,21 @@ static long check_attributes(const void *attributes)
 	return rc == -ESRCH ? 0 : rc;
 }
 
+/* By the kernel, on the thread's own kernel thread; weft is told. */
+static long set_in_kernel(struct wf_thread *t, const long *a,
+			  const struct attributes *wanted)
+{
+	enum { RESET_ON_FORK = 1, KEEP_POLICY = 8 };
+	long rc = wf_kernel_state_syscall(SYS_sched_setattr, a);
+
+	if (rc < 0 || (wanted->flags & KEEP_POLICY) != 0)
+		return rc;
+	t->sched_policy = (uint8_t)wanted->policy & 15;
+	t->sched_priority = (int8_t)wanted->priority;
+	t->resets_on_fork = (wanted->flags & RESET_ON_FORK) != 0;
+	return rc;
+}
+
 static long set_attributes(const long *a)
 {
 	struct wf_thread *t = wf_thread_of_id((pid_t)a[0]);
@@ -278,10 +329,11 @@ static long set_attributes(const long *a)
 	err = check_attributes((const void *)a[1]);
 	if (err < 0)
 		return err;
-	if (wf_memory_get(&wanted, (const void *)a[1], sizeof(wanted)) < 0)
-		return -EFAULT;
-	if (!is_plain(&wanted))
-		return wf_kernel_state_syscall(SYS_sched_setattr, a);
+	err = get_wanted((const void *)a[1], &wanted);
+	if (err < 0)
+		return err;
+	if (!is_plain(a[0], &wanted))
+		return set_in_kernel(t, a, &wanted);
 	err = wf_policy_set(t, (int)wanted.policy, (int)wanted.priority);
 	return err < 0 ? err : set_nice(a[0], &wanted);
 }
