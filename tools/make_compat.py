@@ -12,11 +12,11 @@ usage: make_compat.py [--check] [ROOT]
 
 import pathlib
 import re
-import subprocess
 import sys
 
 import compat_rows
 from check_symbols import map_names
+from made_page import arguments, finish, preprocess
 
 GLIBC = "2.36"
 PAGE = pathlib.Path("docs/reference/compat.md")
@@ -39,12 +39,6 @@ Names that begin with two underscores are other names of these, or libc's own
 business. `weft doctor PROGRAM` names the deviating functions that a program
 calls.
 """
-
-
-def preprocess(header, *options):
-    return subprocess.run(["cc", "-E", "-D_GNU_SOURCE", *options, "-xc", "-"],
-                          input=f"#include <{header}>\n", text=True,
-                          capture_output=True, check=True).stdout
 
 
 def own_text(header):
@@ -180,9 +174,7 @@ def section(header, names, table):
 
 
 def main(argv):
-    is_check = "--check" in argv
-    rest = [arg for arg in argv[1:] if arg != "--check"]
-    root = pathlib.Path(rest[0] if rest else pathlib.Path(__file__).parents[1])
+    is_check, root = arguments(argv)
     page = root / PAGE
     errors = []
     table = Table(root)
@@ -203,13 +195,7 @@ def main(argv):
                    for header in compat_rows.HEADERS}
     text = HEAD + "".join(section(header, headers[header], table)
                           for header in compat_rows.HEADERS)
-    if is_check:
-        if not page.exists() or page.read_text() != text:
-            errors.append(f"{page} is out of date: run tools/make_compat.py")
-    else:
-        page.write_text(text)
-    print("\n".join(errors) if errors else "compat: clean")
-    return 1 if errors else 0
+    return finish(page, text, is_check, errors, "compat")
 
 
 if __name__ == "__main__":
