@@ -129,6 +129,7 @@ static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 		pthread_attr_getstack(attr, &p->user_stack,
 				      &p->user_stack_bytes);
 		p->class = wf_slot_class_get(0, 0);
+		p->stack_slack = 0;
 		return p->user_stack_bytes < (size_t)PTHREAD_STACK_MIN ?
 			       -EINVAL :
 			       0;
@@ -137,6 +138,8 @@ static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 	if (__builtin_add_overflow(stack_bytes(attr), guard_bytes, &bytes))
 		return -EINVAL;
 	p->class = wf_slot_class_get(stack_bytes(attr), guard_bytes);
+	if (p->class != NULL)
+		p->stack_slack = wf_slot_slack(p->class, stack_bytes(attr));
 	return 0;
 }
 
@@ -167,6 +170,7 @@ enum { ATTR_WORDS = sizeof(pthread_attr_t) / sizeof(uint64_t), NR_MEMOS = 4 };
 struct memo {
 	_Atomic uint32_t version; /* M1; 0: never written */
 	_Atomic bool is_detached;
+	_Atomic uint16_t stack_slack;
 	_Atomic(struct wf_slot_class *) class;
 	_Atomic uint64_t nr_changes;
 	_Atomic uint64_t words[ATTR_WORDS];
@@ -208,6 +212,7 @@ WF_INLINE bool recall(struct memo *m, const attr_word *words,
 		differ |= differences(m, words);
 	ret_params->class = wf_load_relaxed(&m->class);
 	ret_params->is_detached = wf_load_relaxed(&m->is_detached);
+	ret_params->stack_slack = wf_load_relaxed(&m->stack_slack);
 	ret_params->user_stack = NULL;
 	ret_params->has_policy = false;
 	/* The loads above are not after this one. */
@@ -231,6 +236,7 @@ static void remember(struct memo *m, const attr_word *words,
 		wf_store_relaxed(&m->words[i], words[i]);
 	wf_store_relaxed(&m->class, p->class);
 	wf_store_relaxed(&m->is_detached, p->is_detached);
+	wf_store_relaxed(&m->stack_slack, p->stack_slack);
 	/* release: pairs with the first load in recall. */
 	wf_store_release(&m->version, version + 2);
 }
@@ -450,7 +456,7 @@ WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)
 		return err;
 	}
 	keep_stack(t);
-	bytes = wf_slot_asked_bytes(s);
+	bytes = wf_slot_asked_bytes(s, t->stack_slack);
 	pthread_attr_init(attr);
 	pthread_attr_setstack(attr, wf_slot_stack_end(s) - bytes, bytes);
 	pthread_attr_setguardsize(attr, wf_slot_guard_bytes(s));

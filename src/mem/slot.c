@@ -37,6 +37,9 @@ enum {
 	/* Of a slot among those that lie at unequal distances: see shift_of. */
 	NR_SHIFTS = 8,
 	WIDE_BYTES = 8 << 20,
+	/* Of stack sizes: a slack is less, also of a size that is rounded down
+	 * by the alignment of a page. */
+	MAX_STEP_BYTES = 2 << 20,
 	/* libc takes static TLS and TCB out of the stack that was asked for;
 	 * weft does so up to here. */
 	MAX_TLS_SHARE = 2 * WF_PAGE,
@@ -93,14 +96,17 @@ size_t wf_slot_default_stack_bytes(void)
 	return wf_align_up((size_t)limit.rlim_cur, WF_PAGE);
 }
 
-/* Few classes: four sizes per power of two. */
+/*
+ * Few classes: four sizes per power of two, and more only of stacks above
+ * 16 MiB, so that the slack fits in its 16 bits.
+ */
 static size_t round_stack(size_t bytes)
 {
 	size_t step = WF_PAGE;
 
 	if (bytes == 0 || bytes > MOST_BYTES)
 		return 0; /* less than was asked for: refused */
-	while (step * 8 < bytes)
+	while (step * 8 < bytes && step < MAX_STEP_BYTES)
 		step *= 2;
 	return wf_align_up(bytes, step);
 }
@@ -407,10 +413,20 @@ char *wf_slot_stack_end(const struct wf_slot *s)
 	return wf_slot_stack_low(s) + wf_slot_stack_bytes(s);
 }
 
-size_t wf_slot_asked_bytes(const struct wf_slot *s)
+uint16_t wf_slot_slack(const struct wf_slot_class *class, size_t stack_bytes)
 {
-	return s->has_user_stack ? note_of(s)->user_bytes :
-				   s->class->stack_bytes;
+	size_t align = wf_libc.static_tls_align;
+
+	align = align > WF_SLACK_UNIT ? align : (size_t)WF_SLACK_UNIT;
+	stack_bytes = wf_align_down(stack_bytes, align);
+	return (uint16_t)((class->stack_bytes - stack_bytes) / WF_SLACK_UNIT);
+}
+
+size_t wf_slot_asked_bytes(const struct wf_slot *s, uint16_t slack)
+{
+	return s->has_user_stack ?
+		       note_of(s)->user_bytes :
+		       s->class->stack_bytes - slack * (size_t)WF_SLACK_UNIT;
 }
 
 size_t wf_slot_guard_bytes(const struct wf_slot *s)

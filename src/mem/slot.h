@@ -72,8 +72,15 @@ char *wf_slot_stack_low(const struct wf_slot *s);
 /* Bytes from there; TLS and TCB are among them in a stack of our own. */
 size_t wf_slot_stack_bytes(const struct wf_slot *s);
 char *wf_slot_stack_end(const struct wf_slot *s);
+/*
+ * A class may have larger stacks than a thread has asked for. The slack is the
+ * difference in units of 64 bytes; a thread keeps it for wf_slot_asked_bytes.
+ * As in libc, the asked size is rounded down to the alignment of the TLS.
+ */
+enum { WF_SLACK_UNIT = 64 };
+uint16_t wf_slot_slack(const struct wf_slot_class *class, size_t stack_bytes);
 /* Bytes below the end that the program has asked for, TLS and TCB included. */
-size_t wf_slot_asked_bytes(const struct wf_slot *s);
+size_t wf_slot_asked_bytes(const struct wf_slot *s, uint16_t slack);
 size_t wf_slot_guard_bytes(const struct wf_slot *s);
 /* All of it, guard included: what libc calls the stack's block. */
 char *wf_slot_block_low(const struct wf_slot *s);

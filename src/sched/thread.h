@@ -142,7 +142,8 @@ struct wf_thread {
 	struct wf_thread *next;	    /* link in the one queue it is in */
 
 	/* Line 2: timers (wait/timer.c), kernel waits. */
-	uint32_t timer_vp;	      /* id of the VP whose heap; self */
+	uint16_t timer_vp;	      /* id of the VP whose heap; self */
+	uint16_t stack_slack;	      /* see wf_slot_slack; creator */
 	uint32_t timer_index;	      /* place in it, 0 if none; its lock */
 	_Atomic uint32_t kernel_word; /* futex a bound or foreign thread sleeps
 				       * on: 0 asleep, 1 woken or in no wait */

@@ -20,7 +20,8 @@ struct wf_thread_params {
 	bool has_sigmask; /* else the creator's */
 	int8_t policy;
 	int8_t priority;
-	bool has_affinity; /* then is_bound, too */
+	bool has_affinity;    /* then is_bound, too */
+	uint16_t stack_slack; /* wf_slot_slack; 0 for a user_stack */
 	uint64_t sigmask;
 	cpu_set_t affinity;
 };

@@ -243,7 +243,7 @@ int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 
 	if (wf_deadline_is_wall(deadline_ns) && !wf_load_relaxed(&is_watched))
 		see_unwatched();
-	t->timer_vp = t->vp->id; /* H1 */
+	t->timer_vp = (uint16_t)t->vp->id; /* H1 */
 	wf_spin_lock(&timers->lock);
 	key = key_of_locked(timers, deadline_ns);
 	WF_CHECK(wf_heap_push(&timers->heap, key, t, &t->timer_index) == 0,
