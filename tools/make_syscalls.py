@@ -36,8 +36,9 @@ date.
 * *no effect*: nothing that a thread could notice.
 
 A call has several rows if its operations differ. The rows hold for libc's
-functions and for `syscall()`. For a system call that is compiled into the
-program only those of class *process* hold; see [limits](../guide/limits.md).
+functions and for `syscall()`, but where a row says otherwise. For a system
+call that is compiled into the program only those of class *process* hold; see
+[limits](../guide/limits.md).
 
 | number | call | on | how | test |
 | --- | --- | --- | --- | --- |

@@ -106,13 +106,34 @@ const char *wf_proc_skip_own(const char *path)
 	return tail != NULL && id == wf_os_getpid() ? tail : NULL;
 }
 
+/*
+ * Is it a file that the kernel lets only the thread write whose it is? Security
+ * modules have their attributes there.
+ */
+static bool is_written_by_owner(const char *tail)
+{
+	return strncmp(tail, "/attr/", 6) == 0 ||
+	       strcmp(tail, "/loginuid") == 0 ||
+	       strcmp(tail, "/fail-nth") == 0 ||
+	       strcmp(tail, "/make-it-fail") == 0;
+}
+
+/* In the process's directory they are the first thread's, wherever it runs. */
+static bool is_of_first(const char *own, struct place *ret)
+{
+	if (!wf_thread_self()->is_first || !is_written_by_owner(own))
+		return false;
+	*ret = (struct place){ wf_thread_self(), true, own };
+	return true;
+}
+
 static bool is_place(const char *path, struct place *ret)
 {
 	const char *own = wf_proc_skip_own(path), *tail;
 	int32_t id;
 
 	if (own != NULL)
-		return is_in_task(own, ret);
+		return is_in_task(own, ret) || is_of_first(own, ret);
 	tail = find_number(path + PROC_BYTES, &id);
 	if (tail == NULL)
 		return false;
@@ -225,12 +246,25 @@ static int open_counted(const char *path, const char *name, int flags)
 	return file_of(texts, 3, flags);
 }
 
+/* The caller writes it, and has what it writes there from then on. */
+static void bind_writer(const char *path)
+{
+	struct place place;
+
+	if ((is_place(path, &place) || is_own_place(path, &place)) &&
+	    place.thread == wf_self && is_written_by_owner(place.tail) &&
+	    wf_kernel_state_begin() == 0)
+		wf_kernel_state_end(0);
+}
+
 int wf_proc_open_slow(const char *path, int flags, bool is_stream)
 {
 	const int unlike = O_ACCMODE | O_DIRECTORY | O_PATH;
 	const char *own = wf_proc_skip_own(path);
 	struct place place;
 
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		bind_writer(path);
 	if ((flags & unlike) != O_RDONLY)
 		return -ENOENT;
 	if ((is_place(path, &place) || is_own_place(path, &place)) &&

@@ -3,10 +3,13 @@
  * do; and what the kernel gives to the thread that asks for it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -119,6 +122,49 @@ TEST(descriptor_of_a_thread)
 	CHECK_EQ(poll(&p, 1, -1), 1);
 	CHECK_EQ(close(p.fd), 0);
 	have_threads();
+}
+
+/* --- a file that only its thread may write -------------------------------- */
+
+static void write_login(const char *path, int value)
+{
+	char text[16], now[16];
+	int fd = open(path, O_RDWR), n;
+
+	if (fd < 0)
+		SKIP("the kernel has no users of logins");
+	for (int i = 0; i < NR_YIELDS; i++)
+		sched_yield();
+	n = snprintf(text, sizeof(text), "%d", value);
+	if (pwrite(fd, text, (size_t)n, 0) < 0 && geteuid() != 0)
+		SKIP("needs root");
+	for (int i = 0; i < NR_YIELDS; i++) {
+		memset(now, 0, sizeof(now));
+		CHECK(pread(fd, now, sizeof(now), 0) >= n);
+		CHECK_EQ(atoi(now), value);
+		sched_yield();
+	}
+	CHECK_EQ(close(fd), 0);
+}
+
+static void *log_in(void *arg)
+{
+	char path[64];
+
+	write_login("/proc/thread-self/loginuid", 1000 + (int)(intptr_t)arg);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/loginuid", gettid());
+	write_login(path, 2000 + (int)(intptr_t)arg);
+	return arg;
+}
+
+TEST(files_that_their_thread_writes)
+{
+	pthread_t threads[NR_THREADS];
+
+	threads_start_numbered(threads, NR_THREADS, log_in);
+	write_login("/proc/self/loginuid", 3000);
+	threads_join(threads, NR_THREADS);
+	write_login("/proc/self/loginuid", 3001);
 }
 
 /* --- rings that a thread has registered ----------------------------------- */
