@@ -320,10 +320,12 @@ THREAD = (
      "none: a limit"),
     ("ioctl", "devices that know their callers by the kernel thread",
      "need `--bound`; [limits.md](../guide/limits.md)", "none: a limit"),
-    ("open", "libc's function, to write the own `attr/*` or `loginuid` below `/proc`", INHERITED,
+    ("open", "libc's function, to write the own `attr/*` or `loginuid` below "
+     "`/proc`", INHERITED,
      "kernel_state_ids:files_that_their_thread_writes"),
-    ("openat", "libc's function, to write the own `attr/*` or `loginuid` below `/proc`",
-     INHERITED, "kernel_state_ids:files_that_their_thread_writes"),
+    ("openat", "libc's function, to write the own `attr/*` or `loginuid` below "
+     "`/proc`", INHERITED,
+     "kernel_state_ids:files_that_their_thread_writes"),
     ("write", "ids of threads in files of control groups",
      "are not found; [limits.md](../guide/limits.md)", "none: a limit"),
 )
