@@ -157,7 +157,7 @@ WF_API(int, clock_getres, clockid_t clock, struct timespec *ret_time)
 	return wf_api_errno(wf_memory_put(ret_time, &one, sizeof(one)));
 }
 
-WF_API(int, getrusage, int who, struct rusage *ret_usage)
+WF_API(int, getrusage, __rusage_who_t who, struct rusage *ret_usage)
 {
 	return wf_api_errno((int)wf_clock_usage(who, ret_usage));
 }

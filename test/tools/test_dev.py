@@ -15,9 +15,10 @@ def dev(tmp_path):
     """Runs a copy of dev that sees only these commands; each is a script."""
     def run(*args, **commands):
         folder = tmp_path / "bin"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         for name in NEEDED:
-            (folder / name).symlink_to(shutil.which(name))
+            if not (folder / name).exists():
+                (folder / name).symlink_to(shutil.which(name))
         for name, script in commands.items():
             path = folder / name.replace("_", "-")
             path.unlink(missing_ok=True)
@@ -44,7 +45,7 @@ def test_help(dev):
     result = dev("help")
     assert result.returncode == 0
     for command in ("demo", "test", "build", "bench", "stress", "conformance",
-                    "lint", "install"):
+                    "lint", "install", "uninstall"):
         assert f"\n  {command} " in result.stdout
 
 
@@ -90,6 +91,61 @@ def test_installs_nothing_if_nothing_is_missing(dev, tmp_path):
                  meson=RECORD, ninja=RECORD)
     assert result.returncode == 0
     assert "apt-get" not in (tmp_path / "log").read_text()
+
+
+def updates(tmp_path):
+    log = (tmp_path / "log").read_text().splitlines()
+    return [line for line in log if line.startswith("apt-get -qq update")]
+
+
+def test_one_update_a_run(dev, tmp_path):
+    """Everything is missing, and nothing optional is to be had."""
+    result = dev("test", dpkg_query="exit 1\n", id="echo 0\n",
+                 apt_get=RECORD + 'case "$*" in *nginx*) exit 1 ;; esac\n',
+                 meson=RECORD, ninja=RECORD, rm="exit 0\n", grep="exit 1\n")
+    assert len(updates(tmp_path)) == 1, result.stderr
+    assert "going on without nginx-light" in result.stderr
+    assert "going on without curl" not in result.stderr
+    assert "meson test" in (tmp_path / "log").read_text()
+
+
+def test_no_update_after_one_that_failed(dev, tmp_path):
+    result = dev("bench", dpkg_query='[ "$4" = gcc ] && echo installed',
+                 id="echo 0\n", apt_get=RECORD + "exit 1\n", meson=RECORD,
+                 ninja=RECORD)
+    assert len(updates(tmp_path)) == 1
+    assert "apt-get update failed" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["a b", "a:b", "a$b"])
+def test_path_that_cannot_hold_the_library(dev, tmp_path, name):
+    """It is said before anything is built."""
+    (tmp_path / name).mkdir()
+    result = dev("install", tmp_path / name, dpkg_query="echo installed\n",
+                 meson=RECORD, ninja=RECORD)
+    assert result.returncode == 1 and result.stderr.count("\n") == 1
+    assert name in result.stderr and "another one" in result.stderr
+    shutil.copy(tmp_path / "dev", tmp_path / name)
+    result = subprocess.run(
+        [tmp_path / name / "dev", "build"], capture_output=True, text=True,
+        env={"PATH": str(tmp_path / "bin"), "LOG": str(tmp_path / "log")})
+    assert result.returncode == 1 and result.stderr.count("\n") == 1
+    assert "move the checkout" in result.stderr
+    assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_uninstall(dev, tmp_path, uid):
+    result = dev("uninstall", "/proc/sys", id=f"echo {uid}\n",
+                 dpkg_query="echo installed\n", meson=RECORD, ninja=RECORD,
+                 sudo='echo sudo >> "$LOG"\nexit 0\n')
+    log = (tmp_path / "log").read_text().splitlines()
+    assert "meson configure build -Dprefix=/proc/sys" in log
+    assert log.count("sudo") == (0 if uid == 0 else 2)
+    # The copy of dev has no tools beside it.
+    assert uid != 0 or "tools/uninstall.py" in result.stderr
+    result = dev("uninstall", "/nonexistent", dpkg_query="echo installed\n")
+    assert result.returncode == 1 and result.stderr.count("\n") == 1
 
 
 def test_build_fails(dev):
