@@ -33,7 +33,7 @@ void wf_close_begin(int *fd, struct wf_cleanup *cleanup)
 	if (*fd < 0)
 		return;
 	wf_io_close_comes((unsigned int)*fd, (unsigned int)*fd);
-	wf_cleanup_begin(cleanup, leave, fd);
+	wf_cleanup_begin_own(cleanup, leave, fd);
 }
 
 void wf_close_end(int *fd, struct wf_cleanup *cleanup)

@@ -7,6 +7,8 @@
  * X2. The mask changes first, by weft's own function; then libc's setcontext
  *     sets what is set already, and loads the registers. A preemption between
  *     the two restores the same mask, on whatever carrier.
+ * X3. The frames that a resumed context leaves may be a call's that waits,
+ *     which a handler has interrupted (libc/cleanup.h, C3).
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -17,18 +19,40 @@
 #include "api/api.h"
 #include "api/x86_64/context.h"
 #include "arch/arch.h"
+#include "libc/cleanup.h"
 #include "libc/real.h"
+#include "sched/thread.h"
 #include "signal/deliver.h"
 #include "signal/frame.h"
 #include "signal/mask.h"
 #include "signal/memory.h"
 
-static int resume(ucontext_t *uc)
+/*
+ * Is addr in a frame that the jump to sp leaves? The first thread's stack has
+ * no end that is known; others' are far from it.
+ */
+static bool is_left(uintptr_t addr, uintptr_t sp)
+{
+	const uintptr_t near = 16UL << 20;
+	const struct wf_thread *t = wf_self;
+	const struct wf_slot *s = &t->slot;
+
+	if (addr >= sp)
+		return false;
+	if (s->class == NULL)
+		return sp - addr < near;
+	return addr >= (uintptr_t)wf_slot_stack_low(s) &&
+	       sp <= (uintptr_t)wf_slot_stack_top(s);
+}
+
+static int resume(ucontext_t *uc, bool for_good)
 {
 	uint64_t set;
 
 	if (wf_memory_get(&set, wf_frame_mask(uc), sizeof(set)) < 0)
 		return wf_api_errno(-EFAULT);
+	if (wf_self != NULL)
+		wf_cleanup_leave(is_left, wf_arch_uc_sp(uc), for_good);
 	wf_mask_change(SIG_SETMASK, &set, NULL);
 	/* Weft's signal in it would close the carrier for good. */
 	if ((set & WF_SIGNAL_UNBLOCKABLE) != 0)
@@ -38,7 +62,7 @@ static int resume(ucontext_t *uc)
 
 WF_API(int, setcontext, const ucontext_t *uc)
 {
-	return resume((ucontext_t *)uc);
+	return resume((ucontext_t *)uc, true);
 }
 
 /* Called by swapcontext's assembly, which has saved the registers in from. */
@@ -49,13 +73,13 @@ int wf_context_swap(ucontext_t *from, ucontext_t *to)
 	wf_mask_change(SIG_BLOCK, NULL, &mask);
 	memset(&from->uc_sigmask, 0, sizeof(from->uc_sigmask));
 	*wf_frame_mask(from) = mask;
-	return resume(to);
+	return resume(to, false);
 }
 
 /* Called by the assembly to which a context's function returns. */
 void wf_context_over(ucontext_t *link)
 {
-	exit(link != NULL ? resume(link) : 0);
+	exit(link != NULL ? resume(link, false) : 0);
 }
 
 WF_API(void, makecontext, ucontext_t *uc, void (*start)(void), int nr_args, ...)

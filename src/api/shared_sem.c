@@ -98,7 +98,7 @@ int wf_shared_sem_wait(sem_t *sem, int64_t deadline_ns)
 		/* acquire: pairs with the release in sem_post. */
 		if (wf_cas_acq_rel(w.data, &now, now - 1))
 			return 0;
-	wf_cleanup_begin(&cleanup, leave_wait, &w);
+	wf_cleanup_begin_own(&cleanup, leave_wait, &w);
 	rc = await_permit(&w, deadline_ns);
 	wf_cleanup_end(&cleanup);
 	return rc;

@@ -48,7 +48,7 @@ static int wait_for_end(pid_t pid)
 	wf_sys(SYS_close, given);
 	if (fd < 0)
 		return -ENOSYS;
-	wf_cleanup_begin(&cleanup, leave, &fd);
+	wf_cleanup_begin_own(&cleanup, leave, &fd);
 	err = wf_io_wait_ready(fd, POLLIN, WF_FOREVER);
 	wf_cleanup_end(&cleanup);
 	wf_kept_close(fd);

@@ -116,7 +116,7 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 	/* The kernel handles no signal here. */
 	if (deadline_ns <= wf_os_now())
 		return 0;
-	wf_cleanup_begin(&cleanup, leave, &w);
+	wf_cleanup_begin_own(&cleanup, leave, &w);
 	n = wf_poll_open(mask, nr_handlers) ?
 		    -EINTR :
 		    wait_until(&w, deadline_ns, nr_handlers);

@@ -54,7 +54,7 @@ void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)
 	h->is_entered = false;
 	h->uses = uses;
 	r->scope = &h->scope;
-	wf_cleanup_begin(&h->cleanup, leave, h);
+	wf_cleanup_begin_own(&h->cleanup, leave, h);
 }
 
 void wf_held_end(struct wf_held *h)

@@ -94,7 +94,7 @@ int wf_poll_many(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers)
 
 	if (err < 0)
 		return err;
-	wf_cleanup_begin(&cleanup, leave_many, m);
+	wf_cleanup_begin_own(&cleanup, leave_many, m);
 	err = wf_many_wait(m, deadline_ns, nr_handlers);
 	wf_cleanup_end(&cleanup);
 	wf_many_end(m);

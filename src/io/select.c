@@ -259,7 +259,7 @@ int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 
 	if (n < 0)
 		return n;
-	wf_cleanup_begin(&cleanup, end_selection, &s);
+	wf_cleanup_begin_own(&cleanup, end_selection, &s);
 	n = select_with(&s, deadline_ns, mask);
 	if (n >= 0 && put_sets(&s) < 0)
 		n = -EFAULT;

@@ -18,8 +18,11 @@
  * C2. A handler runs between any two instructions outside of the runtime. So
  *     what take_back() looks at says at any time what is held, and changes in
  *     the runtime or by one store.
- * C3. setcontext and swapcontext run nothing, as with libc's own clean-ups:
- *     the thread may come back to the frame.
+ * C3. libc's setcontext and swapcontext run no clean-up, and leave the entries
+ *     of frames that are gone in the list. weft takes its own out. Where libc
+ *     notes nothing in the object, setcontext also runs what takes it back
+ *     (wf_cleanup_begin_own); swapcontext does not, since the thread may come
+ *     back to the frame.
  *
  * Without libc's list (wf_libc.cleanup_offset is 0) the unwinder alone runs it.
  */
@@ -41,6 +44,7 @@ struct wf_cleanup {
 	void (*take_back)(void *arg);
 	void *arg;
 	bool is_due;
+	bool is_own; /* C3 */
 };
 
 #define WF_CLEANUP __attribute__((cleanup(wf_cleanup_unwound)))
@@ -60,6 +64,7 @@ static inline void wf_cleanup_begin(struct wf_cleanup *c,
 	c->take_back = take_back;
 	c->arg = arg;
 	c->first = NULL;
+	c->is_own = false;
 	c->is_due = true;
 	if (WF_UNLIKELY(offset == 0))
 		return;
@@ -74,6 +79,14 @@ static inline void wf_cleanup_begin(struct wf_cleanup *c,
 	wf_compiler_barrier();
 }
 
+/* The same of a call in whose place libc's has nothing to take back. */
+static inline void wf_cleanup_begin_own(struct wf_cleanup *c,
+					void (*take_back)(void *arg), void *arg)
+{
+	wf_cleanup_begin(c, take_back, arg);
+	c->is_own = true;
+}
+
 static inline void wf_cleanup_end(struct wf_cleanup *c)
 {
 	wf_compiler_barrier();
@@ -82,6 +95,14 @@ static inline void wf_cleanup_end(struct wf_cleanup *c)
 	wf_compiler_barrier();
 	c->is_due = false;
 }
+
+/*
+ * The caller is about to set its stack pointer to sp, by setcontext (for_good)
+ * or swapcontext. C3. is_left says whether an address is on the same stack, and
+ * in a frame that is left.
+ */
+void wf_cleanup_leave(bool (*is_left)(uintptr_t addr, uintptr_t sp),
+		      uintptr_t sp, bool for_good);
 
 /* The frame ends: by a return after the end, or it is unwound. */
 static inline void wf_cleanup_unwound(struct wf_cleanup *c)

@@ -114,7 +114,7 @@ static void await_end(struct wf_barrier *b, uint32_t round)
 {
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 
-	wf_cleanup_begin(&cleanup, leave_wait, b);
+	wf_cleanup_begin_own(&cleanup, leave_wait, b);
 	while (is_open(b, round)) /* B2 */
 		wf_ufutex_wait(&b->round, round, WF_UFUTEX_ANY, WF_FOREVER);
 	wf_cleanup_end(&cleanup);

@@ -238,7 +238,7 @@ static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t bits)
 	int rc = 0;
 
 	if (!take(m, bits, &word)) {
-		wf_cleanup_begin(&cleanup, leave_wait, &w);
+		wf_cleanup_begin_own(&cleanup, leave_wait, &w);
 		rc = await(&w, word, deadline_ns, bits, &cleanup);
 	}
 	if (rc == 0)

@@ -128,7 +128,7 @@ static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
 
 	if (take(m)) /* its page comes in here, too */
 		return 0;
-	wf_cleanup_begin(&cleanup, leave_inherit, &w);
+	wf_cleanup_begin_own(&cleanup, leave_inherit, &w);
 	w.waiter.thread = wf_lending_begin(&mask);
 	w.is_in_lists = enqueue_locked(&w.waiter);
 	wf_lending_end(w.waiter.thread, mask);
@@ -262,7 +262,7 @@ static int lock_protect(struct wf_mutex *m, int64_t deadline_ns)
 
 	if (rc != 0)
 		return rc;
-	wf_cleanup_begin(&cleanup, leave_protect, &claim);
+	wf_cleanup_begin_own(&cleanup, leave_protect, &claim);
 	if (take_protected(m, &claim)) {
 		wf_cleanup_end(&cleanup);
 		return 0;

@@ -187,7 +187,7 @@ WF_COLD int wf_rwlock_rdlock_slow(struct wf_rwlock *l, clockid_t clock,
 	rc = deadline_of(clock, ts, &deadline_ns);
 	if (rc != 0)
 		return rc;
-	wf_cleanup_begin(&cleanup, leave_wait, l);
+	wf_cleanup_begin_own(&cleanup, leave_wait, l);
 	while ((rc = take_read(l, &word)) == -EBUSY) {
 		rc = wait_for(l, word, WF_RWLOCK_READERS_WAIT, BIT_READER,
 			      deadline_ns);
@@ -221,7 +221,7 @@ WF_COLD int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
 	rc = deadline_of(clock, ts, &deadline_ns);
 	if (rc != 0)
 		return rc;
-	wf_cleanup_begin(&cleanup, leave_wait, l);
+	wf_cleanup_begin_own(&cleanup, leave_wait, l);
 	while (take_write(l, &word, take) != 0) {
 		rc = wait_for(l, word, WF_RWLOCK_WRITERS_WAIT, BIT_WRITER,
 			      deadline_ns);

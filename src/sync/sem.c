@@ -108,7 +108,7 @@ int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 	struct waiter w = { .sem = s, .note = WF_UFUTEX_NOTE_NONE };
 	int rc;
 
-	wf_cleanup_begin(&cleanup, leave_wait, &w);
+	wf_cleanup_begin_own(&cleanup, leave_wait, &w);
 	rc = await(&w, deadline_ns);
 	wf_cleanup_end(&cleanup);
 	if (rc == 0)

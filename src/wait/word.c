@@ -304,7 +304,7 @@ static int wait_once(const struct wf_word *words, size_t nr, bool is_polled,
 			  .n = nr == 1 ? own_number(words) : WF_WORDS_MAX };
 	int result = 0;
 
-	wf_cleanup_begin(&cleanup, leave_wait, &w);
+	wf_cleanup_begin_own(&cleanup, leave_wait, &w);
 	if (w.n != WF_WORDS_MAX)
 		result = wait_for_own(&w, deadline_ns);
 	if (w.n == WF_WORDS_MAX || w.is_taken)
@@ -370,7 +370,7 @@ int wf_word_wait(const struct wf_word *words, size_t nr, size_t *ret_index,
 	if (!is_polled)
 		return wait_for_change(words, nr, false, ret_index,
 				       deadline_ns);
-	wf_cleanup_begin(&cleanup, leave_polled, NULL);
+	wf_cleanup_begin_own(&cleanup, leave_polled, NULL);
 	atomic_fetch_add(&wf_words_nr_polled, 1);
 	err = wait_for_change(words, nr, true, ret_index, deadline_ns);
 	wf_cleanup_end(&cleanup);

@@ -20,7 +20,9 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #include "waiting.h"
 #include "ways_out_bare.h"
@@ -33,7 +35,10 @@ enum way {
 	BY_JUMP_AFTER_A_WAIT,
 	BY_PTHREAD_EXIT,
 	BY_FORK_AND_JUMP, /* parent and child */
+	BY_FORK_AND_WAIT, /* the child waits on, and jumps later */
+	BY_SETCONTEXT,	  /* not among all, for libc takes nothing back then */
 	BY_ASYNC_CANCEL,
+	BY_ASYNC_SET_IN_HANDLER,
 	BY_CANCEL, /* from here on only of cancellation points */
 	BY_CANCEL_WITHOUT_TABLES,
 	NR_WAYS,
@@ -47,7 +52,10 @@ static const char *const way_names[NR_WAYS] = {
 	"siglongjmp from a handler that has waited",
 	"pthread_exit",
 	"fork and siglongjmp",
+	"fork, and the child waits on",
+	"setcontext",
 	"asynchronous cancellation",
+	"cancellation that a handler has made asynchronous",
 	"cancellation",
 	"cancellation without unwind tables",
 };
@@ -58,15 +66,19 @@ struct way_wait {
 	void (*after)(void); /* in the thread; NULL: nothing */
 	void (*check)(void);
 	bool is_no_cancel_point;
-	bool is_no_fork;   /* the child has what is its parent's */
-	bool changes_mask; /* while it waits */
+	bool is_no_fork;	/* the child has what is its parent's */
+	bool is_no_childs_wait; /* natively that fails */
+	bool is_never_async;	/* the same, of asynchronous cancellation */
+	bool changes_mask;	/* while it waits */
 };
 
 static struct {
 	enum way way;
 	const struct way_wait *wait;
 	sigjmp_buf env;
-	sigset_t mask; /* of the thread, before */
+	ucontext_t context;
+	volatile int nr_contexts; /* resumed */
+	sigset_t mask;		  /* of the thread, before */
 } ways;
 
 static void way_check_mask(void)
@@ -91,17 +103,32 @@ static void way_after(void *arg)
 		ways.wait->after();
 }
 
-/* The child of a handler's fork has its object as its parent has. */
-static void way_fork(void)
+static void way_end_child(int sig, siginfo_t *info, void *context)
+{
+	ualarm(0, 0);
+	siglongjmp(ways.env, 2);
+}
+
+/*
+ * The child of a handler's fork has its object as its parent has. True in a
+ * child that is to wait on.
+ */
+static bool way_fork(void)
 {
 	pid_t child = fork();
 	int status = -1;
 
 	CHECK(child >= 0);
+	if (child == 0 && ways.way == BY_FORK_AND_WAIT) {
+		handle(SIGALRM, way_end_child, SA_NODEFER);
+		ualarm(10000, 10000);
+		return true;
+	}
 	if (child == 0)
 		siglongjmp(ways.env, 2);
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
+	return false;
 }
 
 static void way_handler(int sig, siginfo_t *info, void *context)
@@ -111,11 +138,20 @@ static void way_handler(int sig, siginfo_t *info, void *context)
 		longjmp(ways.env, 1);
 	case BY__LONGJMP:
 		_longjmp(ways.env, 1);
+	case BY_SETCONTEXT:
+		setcontext(&ways.context);
+		break;
 	case BY_PTHREAD_EXIT:
 		pthread_exit(PTHREAD_CANCELED);
 	case BY_FORK_AND_JUMP:
-		way_fork();
+	case BY_FORK_AND_WAIT:
+		if (way_fork())
+			return;
 		break;
+	case BY_ASYNC_SET_IN_HANDLER:
+		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+		nr_handled++;
+		return;
 	case BY_JUMP_AFTER_A_WAIT:
 		usleep(1000);
 		sched_yield();
@@ -144,11 +180,31 @@ static void way_wait_in(void)
 					       &type),
 			 0);
 	is_ready = 1;
-	if (ways.way == BY_CANCEL_WITHOUT_TABLES)
-		bare_call(ways.wait->wait);
-	else
-		ways.wait->wait();
+	do {
+		errno = 0;
+		if (ways.way == BY_CANCEL_WITHOUT_TABLES)
+			bare_call(ways.wait->wait);
+		else
+			ways.wait->wait();
+	} while (errno == EINTR && (ways.way == BY_FORK_AND_WAIT ||
+				    ways.way == BY_ASYNC_SET_IN_HANDLER));
 	CHECK(!"the wait is for ever");
+}
+
+/* Jumps over stack that was the wait's. */
+static __attribute__((noinline)) void way_jump_over(volatile char *above)
+{
+	volatile char bytes[8192];
+	static jmp_buf env;
+
+	memset((char *)bytes, 0x55, sizeof(bytes));
+	if (above == NULL) {
+		if (setjmp(env) == 0)
+			way_jump_over(bytes);
+	} else {
+		CHECK_EQ(above[0], bytes[0]);
+		longjmp(env, 1);
+	}
 }
 
 static void *way_thread(void *arg)
@@ -162,8 +218,15 @@ static void *way_thread(void *arg)
 	/* The environment has a mask for those that restore it. */
 	jumped = sigsetjmp(ways.env,
 			   ways.way != BY_LONGJMP && ways.way != BY__LONGJMP);
+	if (ways.way == BY_SETCONTEXT) {
+		ways.nr_contexts = 0;
+		CHECK_EQ(getcontext(&ways.context), 0);
+		jumped = ways.nr_contexts++;
+	}
 	if (jumped == 0)
 		way_wait_in();
+	if (ways.way == BY_SETCONTEXT)
+		way_jump_over(NULL);
 	way_check_mask();
 	pthread_cleanup_pop(1);
 	if (jumped == 2)
@@ -184,6 +247,11 @@ static void leave_by(enum way way, const struct way_wait *wait)
 	is_ready = 0;
 	thread = thread_start(way_thread, NULL);
 	let_it_wait(&is_ready);
+	if (way == BY_ASYNC_SET_IN_HANDLER) {
+		nr_handled = 0;
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		await_count(&nr_handled, 1);
+	}
 	if (way >= BY_ASYNC_CANCEL)
 		CHECK_EQ(pthread_cancel(thread), 0);
 	else
@@ -192,12 +260,30 @@ static void leave_by(enum way way, const struct way_wait *wait)
 	wait->check();
 }
 
+static bool way_fits(enum way way, const struct way_wait *wait)
+{
+	switch (way) {
+	case BY_FORK_AND_JUMP:
+		return !wait->is_no_fork;
+	case BY_FORK_AND_WAIT:
+		return !wait->is_no_fork && !wait->is_no_childs_wait;
+	case BY_ASYNC_CANCEL:
+	case BY_ASYNC_SET_IN_HANDLER:
+		return !wait->is_never_async;
+	case BY_CANCEL:
+	case BY_CANCEL_WITHOUT_TABLES:
+		return !wait->is_no_cancel_point;
+	case BY_SETCONTEXT:
+		return false;
+	default:
+		return true;
+	}
+}
+
 static inline void leave_by_all_ways(const struct way_wait *wait)
 {
-	int nr = wait->is_no_cancel_point ? BY_CANCEL : NR_WAYS;
-
-	for (int way = 0; way < nr; way++) {
-		if (way != BY_FORK_AND_JUMP || !wait->is_no_fork)
+	for (int way = 0; way < NR_WAYS; way++) {
+		if (way_fits((enum way)way, wait))
 			leave_by((enum way)way, wait);
 	}
 }

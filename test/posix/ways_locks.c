@@ -73,10 +73,12 @@ static void check_mutex(void)
 
 static void leave_mutex(void (*prepare)(void), void (*wait)(void))
 {
-	leave_by_all_ways(&(struct way_wait){ .prepare = prepare,
-					      .wait = wait,
-					      .check = check_mutex,
-					      .is_no_cancel_point = true });
+	leave_by_all_ways(&(struct way_wait){
+		.prepare = prepare,
+		.wait = wait,
+		.check = check_mutex,
+		.is_no_cancel_point = true,
+		.is_no_childs_wait = prepare == prepare_inheriting });
 }
 
 TEST(mutex_goes_to_others)
@@ -84,6 +86,18 @@ TEST(mutex_goes_to_others)
 	leave_mutex(prepare_mutex, lock_mutex);
 	leave_mutex(prepare_mutex, lock_mutex_until);
 	leave_mutex(prepare_recursive, lock_mutex);
+}
+
+TEST(mutex_that_is_left_by_setcontext)
+{
+	static void (*const kinds[])(void) = { prepare_mutex, prepare_recursive,
+					       prepare_inheriting };
+
+	for (int i = 0; i < 3; i++)
+		leave_by(BY_SETCONTEXT,
+			 &(struct way_wait){ .prepare = kinds[i],
+					     .wait = lock_mutex,
+					     .check = check_mutex });
 }
 
 TEST(mutex_that_inherits_goes_to_others)

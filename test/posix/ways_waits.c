@@ -281,5 +281,6 @@ TEST(asynchronous_io)
 					      .wait = do_suspend_for_io,
 					      .after = end_read_over_canary,
 					      .check = check_read,
-					      .is_no_fork = true });
+					      .is_no_fork = true,
+					      .is_never_async = true });
 }
