@@ -27,6 +27,7 @@
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
+#include "sched/registers.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/table.h"
@@ -120,6 +121,7 @@ static int make_world(void)
 	wf_words_init();
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
+	wf_registers_init(!wf_switch_needs_syscall);
 	wf_os_membarrier_register();
 	wf_sole_init(wf_sched.nr_vps);
 	wf_ring_start();

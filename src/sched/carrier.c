@@ -13,6 +13,7 @@
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/promise.h"
+#include "sched/registers.h"
 #include "sched/retired.h"
 #include "sched/switch.h"
 
@@ -146,6 +147,7 @@ static void begin(struct wf_carrier *c)
 static void carrier_thread(void *arg)
 {
 	begin(arg);
+	wf_registers_begin_carrier();
 	/* The monitor, whose sleeps are exact, may have made it. */
 	if (!((struct wf_carrier *)arg)->is_altered)
 		wf_os_set_timer_slack(timer_slack);

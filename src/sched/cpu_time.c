@@ -18,6 +18,7 @@
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/registers.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
 
@@ -94,6 +95,8 @@ static int begin(const struct wf_thread *me)
 		wf_store_relaxed(&used[me->index], now);
 		wf_store_relaxed(&me->carrier->cpu_mark, now);
 	}
+	/* First: a switch looks at the flag only where it sees the bit. */
+	atomic_fetch_or(&wf_registers, WF_REGISTERS_CLOCK);
 	/* release: the array; pairs with the acquire in wf_cpu_time_of. */
 	wf_store_release(&wf_cpu_time_is_on, true);
 	wf_os_pass_barrier();

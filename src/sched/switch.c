@@ -8,11 +8,11 @@
 
 #include "os/kthread.h"
 #include "sched/cpu_time.h"
-#include "sched/keys.h"
 #include "sched/preempt.h"
 #include "sched/promotion.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
+#include "sched/registers.h"
 #include "sched/share.h"
 #include "sched/vp_io.h"
 #include "sched/words.h"
@@ -70,7 +70,7 @@ WF_INLINE void finish(struct wf_thread *t)
 	struct wf_carrier *c = t->carrier;
 	wf_post_fn *post = c->post;
 
-	wf_keys_load(t);
+	wf_registers_load(t);
 	if (post != NULL) {
 		c->post = NULL;
 		post(c, c->post_arg);
@@ -107,8 +107,7 @@ WF_INLINE const struct wf_context *prepare_uncharged(struct wf_thread *t,
 
 static bool is_charged(void)
 {
-	return wf_load_relaxed(&wf_cpu_time_is_on) ||
-	       wf_load_relaxed(&wf_keys_are_on);
+	return wf_registers_are_used();
 }
 
 /* Apart, so that others need no frame for it. */
@@ -118,7 +117,7 @@ static WF_COLD const struct wf_context *prepare_charged(struct wf_thread *t,
 							void *arg)
 {
 	wf_cpu_time_charge(t->carrier, t);
-	wf_keys_save(t);
+	wf_registers_save(t);
 	return prepare_uncharged(t, next, post, arg);
 }
 

@@ -171,7 +171,8 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
 	bool is_blocked;
 
-	/* Somebody looks at a wait word that is gone, uses a pointer of the
+	wf_cpu_enter_handler();
+	/* The thread looks at a wait word that is gone, uses a pointer of the
 	 * program's that leads nowhere, or executes code on a stack. */
 	if (wf_arrive_is_fault(sig, info) &&
 	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext) ||

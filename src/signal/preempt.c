@@ -213,6 +213,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
 	bool is_told, may, has_vp = false;
 
+	wf_cpu_enter_handler();
 	if (wf_preempt_setxid != NULL)
 		wf_preempt_setxid();
 	if (c == NULL || !wf_is_started())

@@ -9,7 +9,7 @@
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/entry.h"
-#include "sched/keys.h"
+#include "sched/registers.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/start.h"
@@ -94,7 +94,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_store_relaxed(&t->exit_work, 0);
 	t->kind = params->is_bound ? WF_THREAD_BOUND : WF_THREAD_MULTIPLEXED;
 	t->fp_control = wf_cpu_fp_control();
-	wf_keys_save(t);
+	wf_registers_save(t);
 	wf_cpu_time_begin(t);
 	t->hog = 0;
 	t->from_b = false;

@@ -10,7 +10,7 @@
 #include "sched/cpu_time.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
-#include "sched/keys.h"
+#include "sched/registers.h"
 #include "sched/ready.h"
 #include "sched/realtime.h"
 #include "sched/start.h"
@@ -22,7 +22,8 @@ enum { MAX_THREADS = 1024, MAX_VPS = 4, FIRST_TID = 100 };
 struct machine machine;
 struct wf_thread *wf_table;
 struct wf_counters wf_counters;
-_Atomic bool wf_keys_are_on;
+/* Of the machine's own registers nothing is read. */
+_Atomic uint32_t wf_registers = WF_REGISTERS_NO_GSBASE;
 
 static struct wf_carrier carriers[MAX_VPS];
 static int64_t cpu_ns[MAX_VPS], used_ns[MAX_THREADS];
@@ -258,12 +259,12 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 
 _Atomic bool wf_cpu_time_is_on;
 
-void wf_keys_save_slow(const struct wf_thread *t)
+void wf_registers_save_slow(const struct wf_thread *t)
 {
 	(void)t;
 }
 
-void wf_keys_load_slow(const struct wf_thread *t)
+void wf_registers_load_slow(const struct wf_thread *t)
 {
 	(void)t;
 }

@@ -58,6 +58,34 @@ static inline void wf_cpu_set_keys(uint32_t rights)
 	__asm__ volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory");
 }
 
+/* Only where AT_HWCAP2 has WF_ARCH_HWCAP2_FSGSBASE. */
+static inline uint64_t wf_cpu_gs_base(void)
+{
+	uint64_t base;
+
+	__asm__ volatile("rdgsbase %0" : "=r"(base));
+	return base;
+}
+
+static inline void wf_cpu_set_gs_base(uint64_t base)
+{
+	__asm__ volatile("wrgsbase %0" : : "r"(base) : "memory");
+}
+
+/* The kernel enters a signal handler with the alignment-check flag that the
+ * interrupted code has set; weft's own code need not bear it. */
+static inline void wf_cpu_enter_handler(void)
+{
+	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* the red zone */
+			 "pushfq\n\t"
+			 "andq $~0x40000, (%%rsp)\n\t"
+			 "popfq\n\t"
+			 "leaq 128(%%rsp), %%rsp"
+			 :
+			 :
+			 : "cc", "memory");
+}
+
 static inline void wf_cpu_pause(void)
 {
 	__builtin_ia32_pause();

@@ -1,0 +1,95 @@
+/*
+ * REGISTERS-1. bases[i] is written by the creator of thread i before thread i
+ *     can run, and by thread i itself when it is about to stop. It is 0 for
+ *     threads that stopped before the first thread had a gs base.
+ * REGISTERS-2. The bit WF_REGISTERS_GS is set before the first thread with a
+ *     gs base stops or creates another one. So each thread that runs behind it
+ *     on that kernel thread, and each that it creates, sees the bit.
+ *
+ * A context of a carrier's own has no gs base; it keeps what is in the
+ * register, which the next thread loads anew.
+ *
+ * Rejected: a word in the switch's frame for each thread. It costs a store and
+ * a compare in each switch of every program, for what hardly any program uses.
+ */
+#include "sched/registers.h"
+
+#include "base/log.h"
+#include "base/spin.h"
+#include "os/mem.h"
+#include "sched/keys.h"
+#include "sched/table.h"
+
+enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS };
+
+_Atomic uint32_t wf_registers;
+
+/* REGISTERS-1; by index, touched where it is used. */
+static _Atomic(_Atomic uint64_t *) bases;
+
+void wf_registers_init(bool has_gsbase)
+{
+	if (!has_gsbase)
+		atomic_fetch_or(&wf_registers, WF_REGISTERS_NO_GSBASE);
+}
+
+/* Two may begin at once: one of their tables is never used. */
+static void begin_gs(void)
+{
+	_Atomic uint64_t *none = NULL, *made;
+
+	made = wf_os_reserve(MAX_THREADS * sizeof(*made));
+	WF_CHECK(made != NULL, "no memory for gs bases");
+	/* release: the table; pairs with the acquire in base_of. */
+	if (!atomic_compare_exchange_strong(&bases, &none, made))
+		wf_os_release(made, MAX_THREADS * sizeof(*made));
+	atomic_fetch_or(&wf_registers, WF_REGISTERS_GS);
+}
+
+static _Atomic uint64_t *base_of(const struct wf_thread *t)
+{
+	return &wf_load_acquire(&bases)[t->index];
+}
+
+static bool has_gs(void)
+{
+	uint32_t used = wf_load_relaxed(&wf_registers);
+
+	return (used & WF_REGISTERS_GS) != 0;
+}
+
+void wf_registers_save_slow(const struct wf_thread *t)
+{
+	uint32_t used = wf_load_relaxed(&wf_registers);
+
+	if ((used & WF_REGISTERS_KEYS) != 0)
+		wf_keys_save(t);
+	if ((used & WF_REGISTERS_NO_GSBASE) != 0)
+		return;
+	if (!has_gs() && wf_cpu_gs_base() != 0)
+		begin_gs(); /* REGISTERS-2 */
+	if (has_gs())
+		wf_store_relaxed(base_of(t), wf_cpu_gs_base());
+}
+
+/* Writing takes longer than reading. */
+void wf_registers_load_slow(const struct wf_thread *t)
+{
+	uint64_t wanted;
+
+	if ((wf_load_relaxed(&wf_registers) & WF_REGISTERS_KEYS) != 0)
+		wf_keys_load(t);
+	if (!has_gs())
+		return;
+	wanted = wf_load_relaxed(base_of(t));
+	if (wf_cpu_gs_base() != wanted)
+		wf_cpu_set_gs_base(wanted);
+}
+
+void wf_registers_begin_carrier(void)
+{
+	uint32_t used = wf_load_relaxed(&wf_registers);
+
+	if ((used & WF_REGISTERS_NO_GSBASE) == 0 && wf_cpu_gs_base() != 0)
+		wf_cpu_set_gs_base(0);
+}
