@@ -115,12 +115,62 @@ static void mutex_goes_to_the_next_waiters(void)
 	CHECK(nr_lost <= MOST_LOST);
 }
 
+/* --- reader-writer locks: a writer that leaves keeps no readers out ------- */
+
+static pthread_rwlock_t rwlock;
+
+static void *write_or_leave(void *arg)
+{
+	volatile bool got = false;
+
+	if (sigsetjmp(leaving_env, 1) == 0) {
+		begin_to_wait();
+		got = pthread_rwlock_wrlock(&rwlock) == 0;
+	}
+	end_to_wait(got);
+	return NULL;
+}
+
+static void *read_next(void *arg)
+{
+	nr_waiting++;
+	CHECK_EQ(pthread_rwlock_rdlock(&rwlock), 0);
+	nr_locked++;
+	CHECK_EQ(pthread_rwlock_unlock(&rwlock), 0);
+	return NULL;
+}
+
+static void readers_are_let_in(void)
+{
+	pthread_rwlockattr_t attr;
+	pthread_t leaver, reader;
+
+	CHECK_EQ(pthread_rwlockattr_init(&attr), 0);
+	CHECK_EQ(pthread_rwlockattr_setkind_np(
+			 &attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP),
+		 0);
+	CHECK_EQ(pthread_rwlock_init(&rwlock, &attr), 0);
+	CHECK_EQ(pthread_rwlock_rdlock(&rwlock), 0);
+	nr_waiting = nr_locked = 0;
+	leaver = leaver_of(write_or_leave);
+	reader = thread_start(read_next, NULL);
+	let_it_wait(&nr_waiting);
+	CHECK_EQ(nr_locked, 0);
+	CHECK_EQ(pthread_kill(leaver, SIGUSR1), 0);
+	thread_join(leaver);
+	CHECK(!is_lost(&nr_locked, 1));
+	thread_join(reader);
+	CHECK_EQ(pthread_rwlock_unlock(&rwlock), 0);
+	CHECK_EQ(pthread_rwlock_trywrlock(&rwlock), 0);
+}
+
 int main(void)
 {
 	have_threads();
 	if (weft_is_active()) {
 		permit_goes_to_the_next_waiter();
 		mutex_goes_to_the_next_waiters();
+		readers_are_let_in();
 	}
 	printf("nothing is lost\n");
 	return 0;
