@@ -284,7 +284,8 @@ static bool may_have_extension(const attr_word *words)
 	return words != NULL && (found == 0 || words[found - 1] != 0);
 }
 
-/* The defaults' mask, while there is one. */
+/* The defaults' mask and affinity, while there are such. */
+static _Atomic bool has_default_affinity;
 static _Atomic bool has_default_sigmask;
 static _Atomic uint64_t default_sigmask;
 
@@ -316,12 +317,11 @@ static bool has_affinity(const pthread_attr_t *attr)
 	       word != ULONG_MAX;
 }
 
-static WF_COLD int read_extension(const pthread_attr_t *attr,
-				  struct wf_thread_params *p)
+static WF_COLD int read_affinity(const pthread_attr_t *attr,
+				 struct wf_thread_params *p)
 {
 	int err;
 
-	p->has_sigmask = get_sigmask(attr, &p->sigmask);
 	if (!has_affinity(attr))
 		return 0;
 	err = pthread_attr_getaffinity_np(attr, sizeof(p->affinity),
@@ -331,6 +331,25 @@ static WF_COLD int read_extension(const pthread_attr_t *attr,
 					 &p->has_affinity);
 	p->is_bound |= p->has_affinity;
 	return -err;
+}
+
+static WF_COLD int read_extension(const pthread_attr_t *attr,
+				  struct wf_thread_params *p)
+{
+	p->has_sigmask = get_sigmask(attr, &p->sigmask);
+	return read_affinity(attr, p);
+}
+
+static WF_COLD int read_default_affinity(struct wf_thread_params *p)
+{
+	pthread_attr_t attr;
+	int err = wf_real.pthread_getattr_default_np(&attr);
+
+	if (err != 0)
+		return -err;
+	err = read_affinity(&attr, p);
+	pthread_attr_destroy(&attr);
+	return err;
 }
 
 /* What the attributes' bytes do not say. */
@@ -361,17 +380,22 @@ static WF_NOINLINE int to_params_slow(const pthread_attr_t *attr,
 	    !ret_params->has_policy && ret_params->class != NULL)
 		remember(memo_of(words), words, nr_changes, ret_params);
 	set_others(start, ret_params);
-	if (attr == NULL)
+	if (attr == NULL) {
 		read_default_sigmask(ret_params);
-	else if (err == 0 && may_have_extension(words))
+		if (err == 0 && wf_load_relaxed(&has_default_affinity))
+			err = read_default_affinity(ret_params);
+	} else if (err == 0 && may_have_extension(words)) {
 		err = read_extension(attr, ret_params);
+	}
 	return err;
 }
 
 static bool is_extended(const attr_word *words)
 {
-	return words == NULL ? wf_load_relaxed(&has_default_sigmask) :
-			       may_have_extension(words);
+	if (words != NULL)
+		return may_have_extension(words);
+	return wf_load_relaxed(&has_default_sigmask) ||
+	       wf_load_relaxed(&has_default_affinity);
 }
 
 int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
@@ -396,6 +420,8 @@ WF_API(int, pthread_setattr_default_np, const pthread_attr_t *attr)
 
 	if (has_mask)
 		wf_store_relaxed(&default_sigmask, mask);
+	if (err == 0)
+		wf_store_relaxed(&has_default_affinity, has_affinity(attr));
 	if (err == 0) /* release: pairs with the acquire in read_sigmask. */
 		wf_store_release(&has_default_sigmask, has_mask);
 	/* release: who sees the new number reads the new defaults. */

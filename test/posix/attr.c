@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "cpus.h"
 #include "threading.h"
 
 #define STACK_BYTES (256 * 1024)
@@ -361,6 +362,35 @@ TEST(default_attributes)
 	CHECK_EQ(size, 512 << 10);
 	thread_join(thread_start(report_bounds, &b));
 	CHECK(b.size <= (512 << 10) + (64 << 10));
+}
+
+static void *count_cpus(void *arg)
+{
+	cpu_set_t set;
+
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(set), &set), 0);
+	*(int *)arg = CPU_COUNT(&set);
+	return arg;
+}
+
+TEST(default_affinity)
+{
+	const cpu_set_t one = set_of_cpu(first_cpu());
+	int before, with, after;
+	pthread_attr_t plain;
+
+	init();
+	CHECK_EQ(pthread_attr_init(&plain), 0);
+	thread_join(thread_start(count_cpus, &before));
+	CHECK_EQ(pthread_attr_setaffinity_np(&attr, sizeof(one), &one), 0);
+	CHECK_EQ(pthread_setattr_default_np(&attr), 0);
+	for (int i = 0; i < 3; i++) {
+		thread_join(thread_start(count_cpus, &with));
+		CHECK_EQ(with, 1);
+	}
+	CHECK_EQ(pthread_setattr_default_np(&plain), 0);
+	thread_join(thread_start(count_cpus, &after));
+	CHECK_EQ(after, before);
 }
 
 TEST(copy_is_independent)
