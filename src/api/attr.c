@@ -403,7 +403,8 @@ int wf_attr_to_params(const pthread_attr_t *attr, void *(*start)(void *),
 {
 	const attr_word *words = (const attr_word *)attr;
 	/* acquire: pairs with the release in pthread_setattr_default_np. */
-	uint64_t nr_changes = wf_load_acquire(&nr_default_changes);
+	uint64_t nr_changes = wf_load_acquire(&nr_default_changes) << 1 |
+			      wf_load_relaxed(&wf_slots_are_tight);
 
 	if (WF_UNLIKELY(is_extended(words) ||
 			!recall(memo_of(words), words, nr_changes, ret_params)))

@@ -44,6 +44,7 @@
 #include "wait/agent.h"
 #include "wait/sole.h"
 #include "wait/timer.h"
+#include "wait/ufutex_bucket.h"
 #include "wait/word.h"
 #include "thread/policy.h"
 
@@ -118,6 +119,7 @@ static int make_world(void)
 		wf_mutex_spins = 0; /* the owner is not running */
 	wf_idle_reset();
 	wf_agent_init(has_cpu_for_each);
+	wf_bucket_table_choose();
 	wf_words_init();
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;

@@ -27,6 +27,16 @@ enum {
 struct wf_template wf_template;
 
 static size_t stack_bytes; /* TLS and a margin */
+static uintptr_t creator;  /* TCB of the template's creator */
+static uintptr_t libc_data, libc_data_end;
+
+static void see_libc_data(const struct dl_phdr_info *info, const ElfW(Phdr) *p)
+{
+	if (p->p_type != PT_LOAD || (p->p_flags & PF_W) == 0)
+		return;
+	libc_data = info->dlpi_addr + p->p_vaddr;
+	libc_data_end = libc_data + p->p_memsz;
+}
 
 static int find_libc_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -36,6 +46,7 @@ static int find_libc_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	if (strncmp(file, "libc.so", 7) != 0)
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
+		see_libc_data(info, &info->dlpi_phdr[i]);
 		if (info->dlpi_phdr[i].p_type != PT_TLS)
 			continue;
 		wf_template.libc_tls.size = info->dlpi_phdr[i].p_memsz & ~7UL;
@@ -77,12 +88,45 @@ static void find_relocations(struct wf_image *im, uintptr_t tcb)
 	}
 }
 
-/* libc's words that a first malloc of a thread sets: tcache and arena. */
-static void find_malloc_words(const unsigned char *now)
+/*
+ * A first malloc makes an arena for the thread, of 64 MiB of address space, if
+ * its word for that is not set. The creator's word is most likely the one that
+ * is set there, not here, and points into libc's data: to the main arena.
+ * Returns the word here, NULL if no word or more than one is like that.
+ */
+static uint64_t *find_arena_word(uintptr_t tcb, uint64_t *ret_arena)
 {
-	void *volatile p = wf_libc.libc_malloc(24);
+	uintptr_t own = tcb - wf_template.libc_tls_below;
+	uintptr_t others = creator - wf_template.libc_tls_below;
+	uint64_t *found = NULL;
+
+	for (size_t i = 0; i + 8 <= wf_template.libc_tls.size; i += 8) {
+		uint64_t word = *(uint64_t *)(others + i);
+
+		if (*(uint64_t *)(own + i) != 0 || word < libc_data ||
+		    word >= libc_data_end)
+			continue;
+		if (found != NULL)
+			return NULL;
+		found = (uint64_t *)(own + i);
+		*ret_arena = word;
+	}
+	return found;
+}
+
+/* Is the block of the main arena? Its size is before it, with three flags. */
+static bool call_malloc(void)
+{
+	enum { NOT_OF_MAIN_ARENA = 4 };
+	uint64_t *volatile p = wf_libc.libc_malloc(24);
+	bool is_of_main = p != NULL && (p[-1] & NOT_OF_MAIN_ARENA) == 0;
 
 	wf_libc.libc_free(p);
+	return is_of_main;
+}
+
+static void note_malloc_words(const unsigned char *now)
+{
 	wf_template.nr_malloc_words = 0;
 	for (size_t i = 0; i + 8 <= wf_template.libc_tls.size; i += 8) {
 		if (memcmp(now + i, wf_template.libc_tls.bytes + i, 8) == 0)
@@ -92,6 +136,33 @@ static void find_malloc_words(const unsigned char *now)
 		wf_template.malloc_words[wf_template.nr_malloc_words++] =
 			(uint32_t)i;
 	}
+}
+
+/*
+ * libc's words that a first malloc of a thread sets: tcache and arena. With the
+ * creator's arena for the time being it sets the other only. If it does not,
+ * the guess was wrong, and it is called once more without.
+ */
+static void find_malloc_words(uintptr_t tcb)
+{
+	const unsigned char *now =
+		(unsigned char *)(tcb - wf_template.libc_tls_below);
+	uint64_t arena = 0;
+	uint64_t *word = find_arena_word(tcb, &arena);
+	bool is_of_main;
+
+	if (word != NULL)
+		*word = arena;
+	is_of_main = call_malloc();
+	note_malloc_words(now);
+	if (word == NULL)
+		return;
+	/* At the thread's end libc would take it for one that is free. */
+	*word = 0;
+	if (is_of_main && wf_template.nr_malloc_words == 2)
+		return;
+	call_malloc();
+	note_malloc_words(now);
 }
 
 /* pthread.stackblock and stackblock_size: two words with known values. */
@@ -220,7 +291,7 @@ static void *template_thread(void *stack)
 	find_relocations(&wf_template.libc_tls, tcb);
 	find_stack_words((uintptr_t)stack);
 	find_robust_list(tcb);
-	find_malloc_words((unsigned char *)(tcb - wf_template.libc_tls_below));
+	find_malloc_words(tcb);
 	find_specific_used(tcb);
 	find_window();
 	wf_template.resolver_offset = (uintptr_t)__res_state() - tcb;
@@ -240,6 +311,8 @@ int wf_tcb_template_take(void)
 	stack_bytes = bytes;
 	if (stack == NULL)
 		return -ENOMEM;
+	creator = wf_cpu_thread_register();
+	wf_libc.libc_free(wf_libc.libc_malloc(24)); /* it has an arena now */
 	pthread_attr_init(&attr);
 	/* A caller's stack, so that fork treats the copies as such. */
 	pthread_attr_setstack(&attr, stack, bytes);

@@ -16,27 +16,21 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "libc/layout.h"
+#include "mem/region.h"
 #include "os/mem.h"
 #include "os/sys.h"
 
 enum {
 	MAX_CLASSES = 128,
-	FIRST_REGION_SLOTS = 16,
-	MAX_REGION_SLOTS = 4096,
-	MAX_OPEN_SLOTS = 64,
-	NR_COLOURS = 24, /* of the TCB, at most */
+	MAX_TIGHT_CLASSES = 64, /* the others are left for all sizes */
+	NR_COLOURS = 24,	/* of the TCB, at most */
 	COLOUR_BYTES = 64,
 	NOTE_BYTES = sizeof(struct wf_slot_note),
 	/* For the frames of a thread that waits: up to 1250 of weft's, when it
 	 * takes completions on its way out, and those of the program, which
 	 * may have a buffer of 1 KiB there. */
 	SHALLOW_BYTES = 2432,
-	/* Of the address space, where that is limited, a region's. */
-	REGION_SHARE = 64,
 	NR_TOP_COLOURS = (WF_PAGE - SHALLOW_BYTES) / COLOUR_BYTES, /* 26 */
-	/* Of a slot among those that lie at unequal distances: see shift_of. */
-	NR_SHIFTS = 8,
-	WIDE_BYTES = 8 << 20,
 	/* Of stack sizes: a slack is less, also of a size that is rounded down
 	 * by the alignment of a page. */
 	MAX_STEP_BYTES = 2 << 20,
@@ -68,17 +62,20 @@ size_t wf_slot_save_bytes(void)
 }
 
 /* What a slot has on top of the stack that was asked for. */
-static size_t extra_bytes(size_t stack)
+static size_t extra_bytes(size_t stack, bool is_tight)
 {
 	size_t tls = wf_libc.static_tls_bytes;
-	size_t bytes = tls + wf_libc.static_tls_align + NOTE_BYTES +
-		       NR_COLOURS * COLOUR_BYTES;
+	size_t share = tls < MAX_TLS_SHARE ? tls : (size_t)MAX_TLS_SHARE;
+	size_t around = wf_libc.static_tls_align + NOTE_BYTES;
 
-	if (stack != 0) {
-		bytes += WF_PAGE;
-		bytes -= tls < MAX_TLS_SHARE ? tls : (size_t)MAX_TLS_SHARE;
-	}
-	return wf_align_up(bytes, WF_PAGE);
+	/* As natively, but for the few bytes around the TLS. */
+	if (is_tight)
+		return stack != 0 ? wf_align_up(tls - share, WF_PAGE) :
+				    wf_align_up(tls + around, WF_PAGE);
+	around += NR_COLOURS * COLOUR_BYTES;
+	return wf_align_up(stack != 0 ? tls - share + around + WF_PAGE :
+					tls + around,
+			   WF_PAGE);
 }
 
 size_t wf_slot_default_stack_bytes(void)
@@ -98,15 +95,15 @@ size_t wf_slot_default_stack_bytes(void)
 
 /*
  * Few classes: four sizes per power of two, and more only of stacks above
- * 16 MiB, so that the slack fits in its 16 bits.
+ * 16 MiB, so that the slack fits in its 16 bits. Tight ones are exact.
  */
-static size_t round_stack(size_t bytes)
+static size_t round_stack(size_t bytes, bool is_tight)
 {
 	size_t step = WF_PAGE;
 
 	if (bytes == 0 || bytes > MOST_BYTES)
 		return 0; /* less than was asked for: refused */
-	while (step * 8 < bytes && step < MAX_STEP_BYTES)
+	while (!is_tight && step * 8 < bytes && step < MAX_STEP_BYTES)
 		step *= 2;
 	return wf_align_up(bytes, step);
 }
@@ -137,23 +134,27 @@ static uintptr_t place_tcb(uintptr_t end, size_t number)
 	return wf_align_down(end, align);
 }
 
-static struct wf_slot_class *find_class(size_t stack, size_t guard)
+static struct wf_slot_class *find_class(size_t stack, size_t guard,
+					bool is_tight)
 {
 	/* acquire: pairs with the release in make_class. */
 	uint32_t nr = wf_load_acquire(&nr_classes);
 
 	for (uint32_t i = 0; i < nr; i++) {
 		if (classes[i].stack_bytes == stack &&
-		    classes[i].guard_bytes == guard)
+		    classes[i].guard_bytes == guard &&
+		    classes[i].is_tight == is_tight)
 			return &classes[i];
 	}
 	return NULL;
 }
 
-static size_t lowest_tcb(size_t stride)
+static size_t lowest_tcb(size_t stride, bool is_tight)
 {
-	size_t lowest = stride;
+	size_t lowest = place_tcb(stride, 0);
 
+	if (is_tight)
+		return lowest;
 	for (size_t i = 0; i < NR_COLOURS; i++) {
 		size_t at = place_tcb(stride, i);
 
@@ -162,50 +163,39 @@ static size_t lowest_tcb(size_t stride)
 	return lowest;
 }
 
-/* Below the page in which the static TLS blocks begin. */
-static size_t lowest_top(size_t stride)
+/* Below the page in which the static TLS blocks begin, or just below them. */
+static size_t lowest_top(size_t stride, bool is_tight)
 {
-	size_t limit = lowest_tcb(stride) + wf_libc.pthread_bytes -
+	size_t limit = lowest_tcb(stride, is_tight) + wf_libc.pthread_bytes -
 		       wf_libc.static_tls_bytes;
 
+	if (is_tight)
+		return wf_align_down(limit, (size_t)COLOUR_BYTES);
 	return wf_align_down(limit, WF_PAGE) - WF_PAGE + SHALLOW_BYTES;
 }
 
-/*
- * Threads that take turns in the order of their slots are up to half slower
- * where these lie 8 MiB or more apart, on AMD's Zen 5, but not in another
- * order: the CPU fetches ahead what is touched at equal distances, and seems to
- * take such a distance for a shorter one. So wide slots, of which the default
- * stack makes one, lie at unequal distances.
- */
-static size_t shift_of(const struct wf_slot_class *c, uint32_t number)
+static struct wf_slot_class *make_class(size_t stack, size_t guard, bool tight)
 {
-	if (c->pitch == c->stride)
-		return 0;
-	/* By the golden ratio: the next one is never near, nor as far. */
-	return (number * 2654435769U) / (UINT32_MAX / NR_SHIFTS + 1) * WF_PAGE;
-}
-
-static struct wf_slot_class *make_class(size_t stack, size_t guard)
-{
-	size_t stride = guard + stack + extra_bytes(stack);
-	size_t apart = stride < WIDE_BYTES ? 0 : (NR_SHIFTS - 1) * WF_PAGE;
+	size_t stride = guard + stack + extra_bytes(stack, tight);
+	size_t apart = tight ? 0 : wf_region_shift_bytes(stride);
 	struct wf_slot_class *c;
 	uint32_t nr;
 
 	wf_spin_lock(&classes_lock);
-	c = find_class(stack, guard);
+	c = find_class(stack, guard, tight);
 	nr = wf_load_relaxed(&nr_classes);
 	if (c == NULL && nr < MAX_CLASSES) {
 		c = &classes[nr];
 		*c = (struct wf_slot_class){
+			.is_tight = tight,
 			.stack_bytes = stack,
 			.guard_bytes = guard,
 			.stride = stride,
 			.pitch = stride + apart,
-			.tcb_lowest = lowest_tcb(stride),
-			.top_lowest = lowest_top(stride),
-			.region_slots = FIRST_REGION_SLOTS,
+			.save_bytes = tight ? 0 : wf_slot_save_bytes(),
+			.tcb_lowest = lowest_tcb(stride, tight),
+			.top_lowest = lowest_top(stride, tight),
+			.region_slots = WF_REGION_FIRST_SLOTS,
 		};
 		/* release: publishes the class (M1); pairs with find_class. */
 		wf_store_release(&nr_classes, nr + 1);
@@ -214,88 +204,38 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard)
 	return c;
 }
 
+/* The class if there is one; else a new one if is_new is set. */
+static struct wf_slot_class *get_class(size_t stack_bytes, size_t guard,
+				       bool is_tight, bool is_new)
+{
+	size_t stack = round_stack(stack_bytes, is_tight);
+	struct wf_slot_class *c;
+
+	if (stack < stack_bytes)
+		return NULL;
+	c = find_class(stack, guard, is_tight);
+	if (c != NULL || !is_new)
+		return c;
+	if (is_tight && wf_load_relaxed(&nr_classes) >= MAX_TIGHT_CLASSES)
+		return NULL;
+	return make_class(stack, guard, is_tight);
+}
+
 struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes)
 {
-	size_t stack = round_stack(stack_bytes);
 	size_t guard = wf_align_up(guard_bytes, WF_PAGE);
 	struct wf_slot_class *c;
 
-	if (stack < stack_bytes || guard_bytes > MOST_BYTES)
+	if (guard_bytes > MOST_BYTES)
 		return NULL;
-	c = find_class(stack, guard);
-	return c != NULL ? c : make_class(stack, guard);
-}
-
-/*
- * Reserves a region: slots, then save areas, which few threads ever touch and
- * which would cost page tables between them. Smaller when address space is
- * short.
- */
-static bool map_region_locked(struct wf_slot_class *c)
-{
-	size_t each = c->pitch + wf_slot_save_bytes();
-	size_t limit = wf_os_address_limit() / REGION_SHARE;
-	size_t slots = c->region_slots;
-	char *p = NULL;
-
-	while (slots > 1 && slots > limit / each)
-		slots /= 2;
-	for (; slots > 0; slots /= 2) {
-		size_t bytes;
-
-		if (__builtin_mul_overflow(slots, each, &bytes))
-			continue;
-		p = wf_os_reserve_closed(bytes);
-		if (p != NULL)
-			break;
-	}
-	if (p == NULL)
-		return false;
-	wf_os_no_huge(p, slots * each);
-	c->region_next = p;
-	c->region_open = p;
-	c->region_end = p + slots * c->pitch;
-	c->save_next = c->region_end;
-	c->region_slots = slots * 2 > MAX_REGION_SLOTS ? MAX_REGION_SLOTS :
-							 slots * 2;
-	return true;
-}
-
-/*
- * Opens some more slots. All at once would let mlockall fill them with memory
- * and, where nothing is overcommitted, count them against the limit.
- */
-static bool open_slots_locked(struct wf_slot_class *c)
-{
-	size_t left = (size_t)(c->region_end - c->region_open) / c->pitch;
-	size_t nr = c->nr_mapped / 8 + 1;
-
-	nr = nr < MAX_OPEN_SLOTS ? nr : MAX_OPEN_SLOTS;
-	nr = nr < left ? nr : left;
-	for (; nr > 0; nr /= 2) {
-		if (wf_os_open(c->save_next, nr * wf_slot_save_bytes(),
-			       false) == 0 &&
-		    wf_os_open(c->region_open, nr * c->pitch,
-			       wf_load_relaxed(&wf_slots_have_code)) == 0)
-			break;
-	}
-	c->region_open += nr * c->pitch;
-	return nr > 0;
-}
-
-static int take_locked(struct wf_slot_class *c, struct wf_slot *s,
-		       char **ret_save_top, uint32_t *ret_number)
-{
-	if (c->region_next == c->region_end && !map_region_locked(c))
-		return -ENOMEM;
-	if (c->region_next == c->region_open && !open_slots_locked(c))
-		return -ENOMEM;
-	s->low = c->region_next + shift_of(c, c->nr_mapped);
-	c->region_next += c->pitch;
-	c->save_next += wf_slot_save_bytes();
-	*ret_save_top = c->save_next;
-	*ret_number = c->nr_mapped++;
-	return 0;
+	c = get_class(stack_bytes, guard, wf_load_relaxed(&wf_slots_are_tight),
+		      false);
+	if (c != NULL)
+		return c;
+	wf_region_see_limits();
+	if (wf_load_relaxed(&wf_slots_are_tight))
+		c = get_class(stack_bytes, guard, true, true);
+	return c != NULL ? c : get_class(stack_bytes, guard, false, true);
 }
 
 static void warn_no_guard(int err)
@@ -334,12 +274,12 @@ int wf_slot_map(struct wf_slot_class *c, struct wf_slot *ret_slot)
 	uint32_t number;
 	int err;
 
-	wf_spin_lock(&c->lock);
-	err = take_locked(c, &s, &save_top, &number);
-	wf_spin_unlock(&c->lock);
+	err = wf_region_take(c, &s.low, &save_top, &number);
 	if (err < 0)
 		return err;
-	if (c->guard_bytes > 0) {
+	if (c->is_tight)
+		number = 0; /* no colours */
+	if (c->guard_bytes > 0 && !c->is_tight) {
 		err = wf_os_guard(s.low, c->guard_bytes);
 		if (err < 0)
 			warn_no_guard(err);
@@ -370,8 +310,9 @@ void wf_slot_trim(const struct wf_slot *s)
 		wf_align_down(c->tcb_lowest - wf_libc.static_tls_used, WF_PAGE);
 
 	wf_os_forget(low, (size_t)(kept - low));
-	wf_os_forget(wf_slot_save_top(s) - wf_slot_save_bytes(),
-		     wf_slot_save_bytes());
+	if (note_of(s)->save_top != NULL)
+		wf_os_forget(note_of(s)->save_top - wf_slot_save_bytes(),
+			     wf_slot_save_bytes());
 }
 
 bool wf_slot_allow_code(const struct wf_slot *s, uintptr_t addr)
@@ -422,6 +363,28 @@ uint16_t wf_slot_slack(const struct wf_slot_class *class, size_t stack_bytes)
 	return (uint16_t)((class->stack_bytes - stack_bytes) / WF_SLACK_UNIT);
 }
 
+static size_t slack_in(const struct wf_slot_class *c,
+		       const struct wf_slot_class *wanted)
+{
+	return (c->stack_bytes - wanted->stack_bytes) / WF_SLACK_UNIT;
+}
+
+/* The slack that comes on top of the wanted class's has to fit, too. */
+bool wf_slot_class_serves(const struct wf_slot_class *c,
+			  const struct wf_slot_class *wanted)
+{
+	return c != wanted && c->guard_bytes == wanted->guard_bytes &&
+	       wanted->stack_bytes != 0 &&
+	       c->stack_bytes >= wanted->stack_bytes &&
+	       slack_in(c, wanted) < UINT16_MAX / 2;
+}
+
+uint16_t wf_slot_slack_in(const struct wf_slot_class *c,
+			  const struct wf_slot_class *wanted, uint16_t slack)
+{
+	return (uint16_t)(slack + slack_in(c, wanted));
+}
+
 size_t wf_slot_asked_bytes(const struct wf_slot *s, uint16_t slack)
 {
 	return s->has_user_stack ?
@@ -444,9 +407,33 @@ size_t wf_slot_block_bytes(const struct wf_slot *s)
 	return s->has_user_stack ? note_of(s)->user_bytes : s->class->stride;
 }
 
-char *wf_slot_save_top(const struct wf_slot *s)
+/* Of the thread's own stack, if it is far from where the thread is. */
+static char *save_on_stack(const struct wf_slot *s, uintptr_t sp)
 {
-	return s->class != NULL ? note_of(s)->save_top : s->low;
+	char *top = wf_slot_stack_low(s) + wf_slot_save_bytes();
+	uintptr_t least = (uintptr_t)top + wf_slot_save_bytes();
+
+	if (s->has_user_stack || s->class->stack_bytes == 0 || sp < least ||
+	    sp >= (uintptr_t)wf_slot_stack_top(s))
+		return NULL;
+	return top;
+}
+
+char *wf_slot_save_for(const struct wf_slot *s, uintptr_t sp)
+{
+	size_t bytes = wf_slot_save_bytes();
+	char *top = s->class != NULL ? note_of(s)->save_top : s->low;
+
+	if (WF_LIKELY(top != NULL))
+		return top;
+	top = save_on_stack(s, sp);
+	if (top != NULL)
+		return top;
+	top = wf_os_reserve(bytes);
+	if (top == NULL)
+		return NULL;
+	note_of(s)->save_top = top + bytes;
+	return top + bytes;
 }
 
 void *wf_slot_stack_top(const struct wf_slot *s)

@@ -24,11 +24,21 @@
 
 #include "base/spin.h"
 
+/*
+ * Where memory is limited (wf_os_memory_is_limited) new classes are tight: a
+ * slot takes of each limit what a native thread takes. Stacks have the size
+ * that was asked for, no colours and no save areas of their own; slots are made
+ * one at a time, and the guard is never opened.
+ */
+extern _Atomic bool wf_slots_are_tight;
+
 struct wf_slot_class {
+	bool is_tight;	     /* constant */
 	size_t stack_bytes;  /* constant; 0: TLS and TCB only */
 	size_t guard_bytes;  /* constant */
 	size_t stride;	     /* constant: bytes of a slot */
 	size_t pitch;	     /* constant: from slot to slot, about */
+	size_t save_bytes;   /* constant: of a slot's save area, or 0 */
 	size_t tcb_lowest;   /* constant: where TCBs begin at the lowest */
 	size_t top_lowest;   /* constant: where stacks end at the lowest */
 	struct wf_spin lock; /* all below */
@@ -45,7 +55,8 @@ struct wf_slot_class {
 
 /* What is seldom asked lies behind the TCB, in a page that is touched. */
 struct wf_slot_note {
-	char *save_top; /* constant: end of the save area */
+	char *save_top; /* end of the save area; NULL: none yet. Constant, of a
+			 * tight class written by the thread */
 	char *home;	/* constant: lowest byte of the slot, guard included */
 	char *user_low; /* the program's stack; NULL: one of weft's */
 	size_t user_bytes;
@@ -85,8 +96,13 @@ size_t wf_slot_guard_bytes(const struct wf_slot *s);
 /* All of it, guard included: what libc calls the stack's block. */
 char *wf_slot_block_low(const struct wf_slot *s);
 size_t wf_slot_block_bytes(const struct wf_slot *s);
-/* End of the save area. */
-char *wf_slot_save_top(const struct wf_slot *s);
+/*
+ * End of the save area for a thread that is interrupted with its stack pointer
+ * at sp; NULL if there is none. In a tight class it is the low end of the
+ * thread's own stack if that is far from sp, else an area that is made now. By
+ * the thread, in a signal handler.
+ */
+char *wf_slot_save_for(const struct wf_slot *s, uintptr_t sp);
 
 /* Bytes of NPTL's default stack: RLIMIT_STACK or 8 MiB, or the option's. */
 size_t wf_slot_default_stack_bytes(void);
@@ -97,6 +113,13 @@ size_t wf_slot_default_stack_bytes(void);
  * NULL when there are too many classes.
  */
 struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes);
+
+/* Can a slot of `c` serve for one of `wanted`? No smaller stack, same guard. */
+bool wf_slot_class_serves(const struct wf_slot_class *c,
+			  const struct wf_slot_class *wanted);
+/* Slack of a thread that has a slot of `c` in place of one of `wanted`. */
+uint16_t wf_slot_slack_in(const struct wf_slot_class *c,
+			  const struct wf_slot_class *wanted, uint16_t slack);
 
 /* Bytes of a save area. */
 size_t wf_slot_save_bytes(void);

@@ -61,13 +61,40 @@ void wf_os_forget(void *addr, size_t bytes)
 	wf_sys(SYS_madvise, addr, bytes, MADV_DONTNEED);
 }
 
-size_t wf_os_address_limit(void)
+static size_t limit_of(int resource)
 {
 	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
 
-	wf_sys(SYS_prlimit64, 0, RLIMIT_AS, NULL, &limit);
+	wf_sys(SYS_prlimit64, 0, resource, NULL, &limit);
 	return limit.rlim_cur == RLIM_INFINITY ? SIZE_MAX :
 						 (size_t)limit.rlim_cur;
+}
+
+size_t wf_os_address_limit(void)
+{
+	return limit_of(RLIMIT_AS);
+}
+
+bool wf_os_locks_new_memory(void)
+{
+	void *page = wf_os_reserve_closed(WF_PAGE);
+	bool locks;
+
+	if (page == NULL)
+		return false;
+	/* The kernel does not drop locked pages. */
+	locks = wf_sys(SYS_madvise, page, WF_PAGE, MADV_DONTNEED) == -EINVAL;
+	wf_os_release(page, WF_PAGE);
+	return locks;
+}
+
+/* Room for 1000 stacks of the default size; smaller limits count. */
+#define AMPLE_BYTES (8UL << 30)
+
+bool wf_os_memory_is_limited(void)
+{
+	return limit_of(RLIMIT_AS) < AMPLE_BYTES ||
+	       limit_of(RLIMIT_DATA) < AMPLE_BYTES || wf_os_locks_new_memory();
 }
 
 void wf_os_release(void *addr, size_t bytes)

@@ -27,6 +27,13 @@ bool wf_os_map_at(void *addr, size_t bytes);
 void wf_os_forget(void *addr, size_t bytes);
 /* Bytes of address space that the process may have; SIZE_MAX: any. */
 size_t wf_os_address_limit(void);
+/*
+ * Is the kernel to refuse memory soon? A limit on address space or on data that
+ * a crowd of threads can reach, or new mappings that are locked at once
+ * (mlockall with MCL_FUTURE), which count against RLIMIT_MEMLOCK.
+ */
+bool wf_os_memory_is_limited(void);
+bool wf_os_locks_new_memory(void);
 /* Grows a reservation, moving it if need be; NULL if refused. */
 void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes);
 /* Private memory reads as zeroes again and takes no room. 0 or -Exxx. */

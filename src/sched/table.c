@@ -2,7 +2,8 @@
  * Free threads of a class form stacks linked by `next`, so that the slot used
  * last, which is in the cache, is used first. From time to time what is left
  * in the stack becomes old, and what is left of the old is given to be trimmed.
- * A VP has a small stack of its own above these, filled and emptied by halves.
+ * A VP has a small stack of its own above these, filled and emptied by halves,
+ * but none of tight classes: no other VP could use what is in it.
  */
 #include "sched/table.h"
 
@@ -18,8 +19,10 @@ enum {
 	/* As many as Linux has process ids for. */
 	MAX_THREADS = 1 << WF_TID_INDEX_BITS,
 	BATCH = WF_POOL_SIZE / 2,
-	TID_OF_NOBODY = -1,   /* free, and in no list */
-	OPEN_BYTES = 1 << 18, /* of the table, at a time */
+	TID_OF_NOBODY = -1, /* free, and in no list */
+	/* Of the table, at a time; less where memory is short. */
+	OPEN_BYTES = 1 << 18,
+	LEAST_BYTES = 1 << 14,
 };
 
 struct wf_thread *wf_table;
@@ -86,16 +89,25 @@ uint32_t wf_table_room(void)
 	return room;
 }
 
-static bool open_more_locked(void)
+static bool open_bytes_locked(size_t bytes)
 {
-	uint32_t room = room_of(open_bytes + OPEN_BYTES);
+	uint32_t room = room_of(open_bytes + bytes);
 
 	if (room > MAX_THREADS ||
 	    (wf_table_grow_hook != NULL && wf_table_grow_hook(room) < 0) ||
-	    !wf_os_map_at((char *)wf_table + open_bytes, OPEN_BYTES))
+	    !wf_os_map_at((char *)wf_table + open_bytes, bytes))
 		return false;
-	open_bytes += OPEN_BYTES;
+	open_bytes += bytes;
 	return true;
+}
+
+static bool open_more_locked(void)
+{
+	for (size_t bytes = OPEN_BYTES; bytes >= LEAST_BYTES; bytes /= 4) {
+		if (open_bytes_locked(bytes))
+			return true;
+	}
+	return false;
 }
 
 /* An index that was never used, 0 if there is none. */
@@ -268,17 +280,32 @@ static void put_pooled(struct wf_pool *pool, struct wf_slot_class *class,
 
 /* --- both --------------------------------------------------------------- */
 
+/* Where there is no memory for a new slot, a free one with a larger stack. */
+static struct wf_thread *get_larger(const struct wf_slot_class *class)
+{
+	struct wf_slot_class *c;
+	struct wf_thread *t = NULL;
+
+	for (uint32_t i = 0; (c = wf_slot_class_at(i)) != NULL; i++) {
+		if (wf_slot_class_serves(c, class) && get_shared(c, &t, 1) != 0)
+			break;
+	}
+	return t;
+}
+
 struct wf_thread *wf_table_get_slow(struct wf_pool *pool,
 				    struct wf_slot_class *class)
 {
 	struct wf_thread *t = NULL;
 
-	if (pool != NULL && class != NULL)
+	if (pool != NULL && class != NULL && !class->is_tight)
 		t = get_pooled(pool, class);
 	else if (class != NULL)
 		get_shared(class, &t, 1);
 	if (t == NULL)
 		t = new_thread(class);
+	if (t == NULL && class != NULL)
+		t = get_larger(class);
 	if (t != NULL)
 		t->generation++;
 	return t;
@@ -291,7 +318,7 @@ void wf_table_put_slow(struct wf_pool *pool, struct wf_thread *t)
 	t->tid = 0;
 	if (class == NULL)
 		put_foreign(t);
-	else if (pool != NULL)
+	else if (pool != NULL && !class->is_tight)
 		put_pooled(pool, class, t);
 	else
 		put_shared(class, &t, 1);

@@ -41,10 +41,21 @@ void wf_frame_poison_altstack(ucontext_t *uc)
 	uc->uc_stack.ss_flags = ALTSTACK_INVALID;
 }
 
+static uintptr_t stack_pointer(const ucontext_t *uc)
+{
+	return (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+}
+
+bool wf_frame_may_save(const struct wf_thread *t, const ucontext_t *uc)
+{
+	return wf_slot_save_for(&t->slot, stack_pointer(uc)) != NULL;
+}
+
 void wf_frame_save(struct wf_thread *t, const ucontext_t *uc)
 {
 	size_t fp_bytes = wf_frame_fp_bytes(uc);
-	uintptr_t top = (uintptr_t)wf_slot_save_top(&t->slot);
+	uintptr_t top =
+		(uintptr_t)wf_slot_save_for(&t->slot, stack_pointer(uc));
 	uintptr_t fp = (top - fp_bytes) & ~63UL;
 	uintptr_t copy = (fp - WF_FRAME_UC_BYTES) & ~63UL;
 	ucontext_t *to = (ucontext_t *)copy;

@@ -7,10 +7,17 @@
 #ifndef WEFT_SIGNAL_FRAME_H
 #define WEFT_SIGNAL_FRAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <ucontext.h>
 
 #include "sched/vp.h"
+
+/*
+ * Is there a save area for it? Where memory is limited there may be none. By t,
+ * in a signal handler.
+ */
+bool wf_frame_may_save(const struct wf_thread *t, const ucontext_t *uc);
 
 /* Saves the frame and makes t->ctx resume it. On the carrier's altstack. */
 void wf_frame_save(struct wf_thread *t, const ucontext_t *uc);

@@ -109,7 +109,7 @@ static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 	default:
 		break;
 	}
-	if (is_on_altstack(c, sp)) {
+	if (is_on_altstack(c, sp) || !wf_frame_may_save(t, uc)) {
 		wf_count(refusals_stack);
 		return false;
 	}

@@ -110,6 +110,9 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_store_relaxed(&t->wait_bucket, NULL);
 	t->timer_index = 0;
 	t->stack_slack = params->stack_slack;
+	if (WF_UNLIKELY(t->slot.class != params->class))
+		t->stack_slack = wf_slot_slack_in(t->slot.class, params->class,
+						  params->stack_slack);
 	wf_store_relaxed(&t->exit_state, params->is_detached ?
 						 WF_EXIT_DETACHED :
 						 WF_EXIT_JOINABLE);

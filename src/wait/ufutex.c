@@ -55,7 +55,39 @@ bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
 /* --- waiting ------------------------------------------------------------ */
 
-struct wf_bucket wf_buckets[WF_NR_BUCKETS] WF_ALIGNED(WF_PAGE);
+static struct wf_bucket few[1 << WF_FEW_BUCKET_BITS];
+static struct wf_spin choice_lock = WF_SPIN_INIT;
+struct wf_bucket_table wf_bucket_table WF_ALIGNED(WF_CACHE_LINE) = {
+	.buckets = few,
+	.bits = WF_FEW_BUCKET_BITS,
+};
+
+static void choose_locked(void)
+{
+	size_t bytes = sizeof(struct wf_bucket) << WF_BUCKET_BITS;
+	struct wf_bucket *many = NULL;
+
+	if (!wf_os_memory_is_limited())
+		many = wf_os_reserve(bytes);
+	if (many != NULL) {
+		wf_os_no_huge(many, bytes);
+		wf_bucket_table.buckets = many;
+		/* release: the buckets; pairs with wf_bucket_of. */
+		wf_store_release(&wf_bucket_table.bits, WF_BUCKET_BITS);
+	}
+	/* release: the table; pairs with the acquire below. */
+	wf_store_release(&wf_bucket_table.is_chosen, true);
+}
+
+void wf_bucket_table_choose(void)
+{
+	if (WF_LIKELY(wf_load_acquire(&wf_bucket_table.is_chosen)))
+		return;
+	wf_spin_lock(&choice_lock);
+	if (!wf_load_relaxed(&wf_bucket_table.is_chosen))
+		choose_locked();
+	wf_spin_unlock(&choice_lock);
+}
 
 static bool goes_before(const struct wf_thread *t, const struct wf_thread *at)
 {
@@ -289,6 +321,7 @@ static WF_COLD int wait_in_kernel(struct wf_thread *t, const struct wf_wait *w)
 	bool outer_was_moved;
 	int result;
 
+	wf_bucket_table_choose();
 	end_kernel_wait(t);
 	outer_result = t->wait_result;
 	outer_was_moved = t->wait_was_moved;
@@ -446,9 +479,14 @@ int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
 
 void wf_ufutex_fork_child(void)
 {
+	struct wf_bucket_table *table = &wf_bucket_table;
+	size_t nr = (size_t)1 << wf_load_relaxed(&table->bits);
+
+	choice_lock = WF_SPIN_INIT;
 	wf_sole_fork_child();
-	if (wf_os_zero(wf_buckets, sizeof(wf_buckets)) == 0)
+	if (table->buckets != few &&
+	    wf_os_zero(table->buckets, nr * sizeof(struct wf_bucket)) == 0)
 		return;
-	for (size_t i = 0; i < WF_NR_BUCKETS; i++)
-		wf_buckets[i] = (struct wf_bucket){ 0 };
+	for (size_t i = 0; i < nr; i++)
+		table->buckets[i] = (struct wf_bucket){ 0 };
 }

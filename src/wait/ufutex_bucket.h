@@ -22,9 +22,10 @@
 /*
  * With a million waiters on as many words a list has 8, and of 100,000 most are
  * alone: each other one is a miss of the caches on the way to who is meant.
- * Nobody pays for buckets that no word falls in, since they are zero pages.
+ * Nobody pays for buckets that no word falls in, since they are zero pages. But
+ * their 2 MiB count against a limit on memory: there are fewer then.
  */
-enum { WF_BUCKET_BITS = 17, WF_NR_BUCKETS = 1 << WF_BUCKET_BITS };
+enum { WF_BUCKET_BITS = 17, WF_FEW_BUCKET_BITS = 10 };
 
 struct wf_bucket {
 	/* Of a ring, NULL if nobody waits. Of those that wait for one word the
@@ -34,7 +35,20 @@ struct wf_bucket {
 	struct wf_spin lock;
 };
 
-extern struct wf_bucket wf_buckets[WF_NR_BUCKETS];
+/* Constant once somebody waits; see wf_bucket_table_choose. */
+struct wf_bucket_table {
+	struct wf_bucket *buckets;
+	_Atomic uint32_t bits; /* there are at least 1 << bits */
+	_Atomic bool is_chosen;
+};
+extern struct wf_bucket_table wf_bucket_table;
+
+/*
+ * Makes the table unless it has been made. To be called before the first wait;
+ * a waker that has yet to see the new table looks for waiters that there were
+ * before it, which is none. May be called by several threads. in_runtime set.
+ */
+void wf_bucket_table_choose(void);
 
 /*
  * Words that are neighbours have buckets that are: the words of one page fall
@@ -50,8 +64,11 @@ static inline struct wf_bucket *wf_bucket_of(const void *addr)
 	 * where words lie densely, as Fibonacci hashing spreads them best. */
 	uint64_t far = (a >> 12 << 1) | ((a >> 5) & 1);
 
+	/* acquire: pairs with the release in choose_locked. */
+	uint32_t bits = wf_load_acquire(&wf_bucket_table.bits);
+
 	far *= UINT64_C(0x9e3779b97f4a7c15); /* by the golden ratio */
-	return &wf_buckets[(far >> (64 - WF_BUCKET_BITS)) ^ near];
+	return &wf_bucket_table.buckets[(far >> (64 - bits)) ^ near];
 }
 
 /* The VP that me owns, or NULL. */

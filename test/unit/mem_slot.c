@@ -126,6 +126,7 @@ static void assert_laid_out(const struct wf_slot *s)
 	char *end = s->low + c->stride;
 	char *tls = (char *)s->tcb + TCB_BYTES - TLS_BYTES;
 	char *top = wf_slot_stack_top(s), *low = wf_slot_stack_low(s);
+	char *save = wf_slot_save_for(s, 0); /* elsewhere */
 
 	assert_int_equal((uintptr_t)s->low % WF_PAGE, 0);
 	assert_ptr_equal(low, s->low + c->guard_bytes);
@@ -143,9 +144,7 @@ static void assert_laid_out(const struct wf_slot *s)
 	assert_ptr_equal(low + wf_slot_stack_bytes(s), end);
 	assert_ptr_equal(wf_slot_block_low(s), s->low);
 	assert_int_equal(wf_slot_block_bytes(s), c->stride);
-	/* The save area is elsewhere. */
-	assert_true(wf_slot_save_top(s) <= s->low ||
-		    wf_slot_save_top(s) - wf_slot_save_bytes() >= end);
+	assert_true(save <= s->low || save - wf_slot_save_bytes() >= end);
 }
 
 static void assert_usable(char *low, char *end)
@@ -168,9 +167,9 @@ static void test_layout(void **state)
 			assert_laid_out(&s);
 			/* All of it may be written, and is zero before. */
 			assert_usable(wf_slot_stack_low(&s), (char *)s.tcb);
-			assert_usable(wf_slot_save_top(&s) -
+			assert_usable(wf_slot_save_for(&s, 0) -
 					      wf_slot_save_bytes(),
-				      wf_slot_save_top(&s));
+				      wf_slot_save_for(&s, 0));
 		}
 	}
 }
@@ -194,14 +193,14 @@ static int map_apart(struct wf_slot_class *c)
 		slots[i] = map(c);
 		assert_laid_out(&slots[i]);
 		memset(wf_slot_stack_low(&slots[i]), i & 0x7f, 100);
-		memset(wf_slot_save_top(&slots[i]) - 100, i & 0x7f, 100);
+		memset(wf_slot_save_for(&slots[i], 0) - 100, i & 0x7f, 100);
 	}
 	for (int i = 0; i < NR; i++) {
-		char mark[100];
+		char *save = wf_slot_save_for(&slots[i], 0), mark[100];
 
 		memset(mark, i & 0x7f, 100);
 		assert_memory_equal(wf_slot_stack_low(&slots[i]), mark, 100);
-		assert_memory_equal(wf_slot_save_top(&slots[i]) - 99, mark, 99);
+		assert_memory_equal(save - 99, mark, 99);
 		for (int j = 0; j < i; j++)
 			assert_true(slots[i].low >= slots[j].low + c->stride ||
 				    slots[j].low >= slots[i].low + c->stride);
@@ -304,7 +303,8 @@ static void test_guard_faults(void **state)
 		assert_int_equal(signal_of_write(wf_slot_stack_low(&s) - 1),
 				 SIGSEGV);
 		assert_int_equal(signal_of_write(wf_slot_stack_low(&s)), 0);
-		assert_int_equal(signal_of_write(wf_slot_save_top(&s) - 1), 0);
+		assert_int_equal(signal_of_write(wf_slot_save_for(&s, 0) - 1),
+				 0);
 		assert_int_equal(signal_of_write(wf_slot_stack_low(&first) - 1),
 				 SIGSEGV);
 	}
@@ -315,7 +315,7 @@ static void test_trim(void **state)
 {
 	struct wf_slot s = map(wf_slot_class_get(STACK, WF_PAGE));
 	char *low = wf_slot_stack_low(&s), *top = wf_slot_stack_top(&s);
-	char *save = wf_slot_save_top(&s) - wf_slot_save_bytes();
+	char *save = wf_slot_save_for(&s, 0) - wf_slot_save_bytes();
 	char *tls = (char *)s.tcb - wf_libc.static_tls_used;
 
 	memset(low, 1, (size_t)(top - low));
@@ -324,7 +324,7 @@ static void test_trim(void **state)
 	wf_slot_trim(&s);
 	for (char *p = low; p < top; p++)
 		assert_int_equal(*p, 0);
-	for (char *p = save; p < wf_slot_save_top(&s); p++)
+	for (char *p = save; p < wf_slot_save_for(&s, 0); p++)
 		assert_int_equal(*p, 0);
 	for (char *p = tls; p < (char *)s.tcb + TCB_BYTES; p++)
 		assert_int_equal(*p, 3);

@@ -75,7 +75,7 @@ static void test_exchange(void **state)
 	assert_ptr_equal(wf_slot_stack_top(&b), top);
 	assert_ptr_equal(wf_slot_block_low(&b), old_a.low);
 	assert_int_equal(a.tcb, old_a.tcb);
-	assert_ptr_equal(wf_slot_save_top(&a), wf_slot_save_top(&old_a));
+	assert_ptr_equal(wf_slot_save_for(&a, 0), wf_slot_save_for(&old_a, 0));
 	assert_ptr_equal(wf_slot_home(&a), old_a.low);
 	assert_ptr_equal(wf_slot_home(&b), a.low);
 	memset(low, 1, (size_t)(top - low));

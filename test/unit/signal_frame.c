@@ -50,7 +50,7 @@ static int level;
 
 static char *thread_stack, *save_top;
 
-char *wf_slot_save_top(const struct wf_slot *s)
+char *wf_slot_save_for(const struct wf_slot *s, uintptr_t sp)
 {
 	return save_top;
 }
