@@ -5,6 +5,8 @@
 #ifndef WEFT_ARCH_ARCH_H
 #define WEFT_ARCH_ARCH_H
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +39,24 @@ void wf_arch_thread_entry(void);
 
 /* Resumes the signal frame that lies at the stack pointer (signal/frame.c). */
 void wf_arch_frame_resume(void);
+
+/*
+ * Signals while a thread computes on an fs base of its own (signal.S). The two
+ * landings are what the kernel enters, where user code may read and write fs
+ * base (wf_arch_keeps_fs); each loads the thread register and goes on in the
+ * function that wf_arch_landings names. A frame's uc_link is the foreign base.
+ */
+enum { WF_ARCH_LANDING_SIGNAL, WF_ARCH_LANDING_PREEMPT, WF_ARCH_NR_LANDINGS };
+extern bool wf_arch_keeps_fs;
+extern void (*wf_arch_landings[WF_ARCH_NR_LANDINGS])(int, siginfo_t *, void *);
+void wf_arch_signal_landing(int sig, siginfo_t *info, void *uc);
+void wf_arch_preempt_landing(int sig, siginfo_t *info, void *uc);
+
+/* At the lowest address of an alternate stack of WF_ARCH_ALTSTACK_BYTES. */
+struct wf_arch_mark {
+	uint64_t magic;	     /* WF_ARCH_MARK_MAGIC */
+	const uintptr_t *tp; /* the thread register that was loaded last */
+};
 
 /* The restorer of the signal handlers that weft installs. */
 void wf_arch_sigreturn(void);

@@ -31,6 +31,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/table.h"
+#include "signal/arrive.h"
 #include "signal/deliver.h"
 #include "signal/mask.h"
 #include "signal/preempt.h"
@@ -124,6 +125,8 @@ static int make_world(void)
 	wf_switch_needs_syscall =
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
 	wf_registers_init(!wf_switch_needs_syscall);
+	wf_arch_keeps_fs = !wf_switch_needs_syscall;
+	wf_arch_landings[WF_ARCH_LANDING_SIGNAL] = wf_signal_arrived;
 	wf_os_membarrier_register();
 	wf_sole_init(wf_sched.nr_vps);
 	wf_ring_start();

@@ -22,7 +22,7 @@ enum {
 	MAX_CARRIERS = 16384,
 	CARRIER_MARGIN = 1024,
 	STACK_BYTES = 64 * 1024,
-	ALTSTACK_BYTES = 64 * 1024,
+	ALTSTACK_BYTES = 64 * 1024, /* with the mark, and unused bytes */
 	/* So often rescued, a thread is better off on a carrier of its own:
 	 * each rescue costs about 30 us and up to a tick of delay. */
 	RESCUES_BEFORE_BIND = 16,
@@ -89,8 +89,13 @@ static void init(struct wf_carrier *c, uint32_t number, size_t head)
 	memset(c, 0, sizeof(*c));
 	c->number = number;
 	c->altstack = (char *)c + head;
-	c->altstack_bytes = ALTSTACK_BYTES;
+	c->altstack_bytes = WF_ARCH_ALTSTACK_BYTES;
 	c->ctx.tp = wf_tcb_minimal_make(c + 1, &c->idle_self);
+	c->loaded_tp = c->ctx.tp;
+	*(struct wf_arch_mark *)c->altstack = (struct wf_arch_mark){
+		.magic = WF_ARCH_MARK_MAGIC,
+		.tp = &c->loaded_tp,
+	};
 	c->idle_self.carrier = c;
 	c->idle_self.kind = WF_THREAD_MULTIPLEXED;
 	wf_store_relaxed(&c->idle_self.in_runtime, 1);
@@ -178,6 +183,7 @@ struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp)
 		return NULL;
 	c->ctx.sp = wf_arch_context_make(top, adopted_entry,
 					 WF_ARCH_FP_CONTROL_INITIAL);
+	c->loaded_tp = wf_cpu_thread_register();
 	wf_store_relaxed(&c->vp, vp);
 	vp->carrier = c;
 	timer_slack = wf_os_timer_slack();

@@ -3,6 +3,9 @@
  *     run on c, one after the other.
  * S2. vp->cur names the incoming thread before its stack is live, and the
  *     incoming thread's in_runtime is 1, so the monitor leaves it alone.
+ * S3. c->loaded_tp is the thread register of what runs on c, from just before
+ *     it is loaded. A signal between finds the incoming thread, whose
+ *     in_runtime is 1, and is put off.
  */
 #include "sched/switch.h"
 
@@ -99,9 +102,11 @@ WF_INLINE const struct wf_context *prepare_uncharged(struct wf_thread *t,
 	set_post(c, post, arg);
 	if (next == NULL) {
 		make_idle(c, t->vp);
+		c->loaded_tp = c->ctx.tp; /* S3 */
 		return &c->ctx;
 	}
 	make_current(c, t->vp, next);
+	c->loaded_tp = next->ctx.tp; /* S3 */
 	return &next->ctx;
 }
 
@@ -160,6 +165,7 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 		next->vp = NULL;
 		next->carrier = c;
 	}
+	c->loaded_tp = next->ctx.tp; /* S3 */
 	wf_switch_load(&c->ctx.sp, &next->ctx);
 	if (c->post != NULL) {
 		wf_post_fn *post = c->post;

@@ -271,6 +271,7 @@ struct wf_carrier {
 	uint64_t kernel_mask; /* signal mask as the kernel has it */
 	bool is_mask_known;
 	struct wf_signal_slot signal_slot;
+	uintptr_t loaded_tp; /* of what it runs; read by its signal handlers */
 	char *altstack;
 	size_t altstack_bytes;
 	_Atomic uint32_t wake_word;    /* futex of a spare */

@@ -111,7 +111,8 @@ static int give_up(int sig, const struct wf_action *a)
 static int install(int sig, const struct wf_action *a)
 {
 	struct wf_action k = {
-		.handler = wf_signal_arrived,
+		.handler = wf_arch_keeps_fs ? wf_arch_signal_landing :
+					      wf_signal_arrived,
 		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER,
 		.restorer = wf_arch_sigreturn,
 		.mask = UINT64_MAX,

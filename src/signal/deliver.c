@@ -42,6 +42,7 @@ void (*wf_deliver_resume_exec)(void);
 struct handler_frame {
 	void (*return_address)(void);
 	char uc[WF_FRAME_UC_BYTES];
+	uintptr_t own_tp; /* the thread's; known to wf_arch_signal_return */
 	siginfo_t info;
 	uint64_t mask;	      /* the handler's, for wf_arch_signal_enter */
 	bool may_restart;     /* SA_RESTART */
@@ -50,6 +51,11 @@ struct handler_frame {
 	bool was_replacing;
 	uint64_t read_set; /* of the read of a signalfd in whose middle it is */
 };
+
+_Static_assert(offsetof(struct handler_frame, own_tp) -
+			       offsetof(struct handler_frame, uc) ==
+		       WF_ARCH_FRAME_TP,
+	       "signal.S knows it");
 
 /* --- where the frame goes ----------------------------------------------- */
 
@@ -165,6 +171,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	/* The program's stack may fault: out here. */
 	wf_store_release(&t->in_runtime, 0); /* H1 */
 	f = build(uc, top);
+	f->own_tp = wf_cpu_thread_register();
 	f->info = *info;
 	f->mask = t->sigmask & ~WF_PREEMPT_BIT;
 	f->may_restart = (action->flags & SA_RESTART) != 0;

@@ -259,9 +259,11 @@ void wf_preempt_init(void)
 		unsigned long flags;
 		void (*restorer)(void);
 		uint64_t mask;
-	} action = { handle, SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
+	} action = { wf_arch_keeps_fs ? wf_arch_preempt_landing : handle,
+		     SA_SIGINFO | SA_ONSTACK | SA_RESTART | 0x04000000,
 		     wf_arch_sigreturn, UINT64_MAX };
 
+	wf_arch_landings[WF_ARCH_LANDING_PREEMPT] = handle;
 	main_pid = wf_os_getpid();
 	wf_store_relaxed(&wf_os_execs, 0);
 	wf_store_relaxed(&nr_senders, 0);

@@ -18,7 +18,7 @@
 
 enum { NR_THREADS = 12, NR_ROUNDS = 200, HWCAP2_FSGSBASE = 2 };
 
-/* --- the registers ---------------------------------------------------------- */
+/* --- the registers ------------------------------------------------------- */
 
 static uint64_t gs_base(void)
 {
@@ -74,7 +74,7 @@ static void need_gs(void)
 		SKIP("there is no wrgsbase");
 }
 
-/* --- gs base ---------------------------------------------------------------- */
+/* --- gs base ------------------------------------------------------------- */
 
 static struct block {
 	uint64_t number;
@@ -251,7 +251,7 @@ TEST(gs_base_in_a_fork_child)
 	thread_join(thread_start(fork_with_own, NULL));
 }
 
-/* --- floating point ----------------------------------------------------------- */
+/* --- floating point ------------------------------------------------------ */
 
 /* Flush to zero, and the sticky flag of an inexact result. */
 static uint32_t nth_mxcsr(intptr_t n)
@@ -319,7 +319,7 @@ TEST(x87_status_of_threads_that_compute)
 	threads_join(threads, NR_THREADS);
 }
 
-/* --- flags -------------------------------------------------------------------- */
+/* --- flags --------------------------------------------------------------- */
 
 static void *keep_alignment_check(void *arg)
 {

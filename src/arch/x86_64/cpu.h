@@ -21,6 +21,12 @@
 /* AT_HWCAP2 bit that says user code may execute wrfsbase. */
 #define WF_ARCH_HWCAP2_FSGSBASE 2UL
 
+/* Known to signal.S. The size is no one that a program would choose. */
+#define WF_ARCH_ALTSTACK_BYTES 65472
+#define WF_ARCH_MARK_MAGIC 0x77656674616c7473ULL
+/* From a frame's ucontext to the thread register of its thread. */
+#define WF_ARCH_FRAME_TP 304
+
 /* mxcsr and x87 control word at a program's start: exceptions masked. */
 #define WF_ARCH_FP_CONTROL_INITIAL (0x1f80ULL | 0x37fULL << 32)
 

@@ -1,7 +1,76 @@
 /*
- * Entering the program's signal handlers and coming back from them.
+ * From the kernel into weft's signal handlers, from there into the program's,
+ * and back.
+ *
+ * A thread may compute with an fs base of its own: emulators load that of the
+ * program that they run, and make no call meanwhile. The kernel leaves it alone
+ * when it enters a handler, and weft's code needs the thread's own, its TCB.
+ * The foreign base lies in the frame in uc_link (offset 8), which is 0 in the
+ * kernel's frames; 0 is none. It is loaded again by the last instructions
+ * before rt_sigreturn, or before a handler of the program's is entered.
  */
 	.text
+
+/* wrfsbase from uc_link of the ucontext at \uc, if there is any. By rax. */
+	.macro LOAD_FOREIGN uc
+	movq	8(\uc), %rax
+	testq	%rax, %rax
+	je	99f
+	wrfsbase %rax
+99:
+	.endm
+
+/*
+ *	void wf_arch_signal_landing(int sig, siginfo_t *info, ucontext_t *uc);
+ *	void wf_arch_preempt_landing(the same);
+ *	                             rdi     rsi             rdx
+ *
+ * What the kernel enters where user code may read fs base. Each goes on in the
+ * C function that its slot of wf_arch_landings names. At the lowest address of
+ * a carrier's alternate stack (uc_stack: 16 address, 32 size) lies a mark, a
+ * struct wf_arch_mark: at 0 the magic, at 8 the address of the thread register
+ * that the carrier has loaded last. A base that is not that one is foreign.
+ */
+	.macro LANDING name, slot
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.p2align 4
+\name:
+	.cfi_startproc
+	movq	wf_arch_landings+\slot(%rip), %r11
+	cmpq	$65472, 32(%rdx)	/* WF_ARCH_ALTSTACK_BYTES */
+	jne	1f
+	movq	16(%rdx), %r10
+	testq	%r10, %r10
+	je	1f
+	movabsq	$0x77656674616c7473, %rax /* WF_ARCH_MARK_MAGIC */
+	cmpq	%rax, (%r10)
+	jne	1f
+	movq	8(%r10), %r10
+	movq	(%r10), %r10
+	rdfsbase %rax
+	cmpq	%rax, %r10
+	jne	2f
+1:	jmp	*%r11
+2:	pushq	%rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset rbx, 0
+	movq	%rdx, %rbx
+	movq	%rax, 8(%rdx)
+	wrfsbase %r10
+	call	*%r11
+	LOAD_FOREIGN %rbx
+	popq	%rbx
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore rbx
+	ret
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	LANDING wf_arch_signal_landing, 0
+	LANDING wf_arch_preempt_landing, 8
 
 /*
  *	void wf_arch_signal_enter(void *sp, const uint64_t *mask,
@@ -9,7 +78,8 @@
  *	             void *handler, long sig, void *info, void *uc);
  *	             rdx            rcx       r8          r9
  *
- * Once the mask is set, signals may come; they find a whole stack.
+ * Once the mask is set, signals may come; they find a whole stack. The handler
+ * sees a uc_link of 0, as natively.
  */
 	.globl	wf_arch_signal_enter
 	.hidden	wf_arch_signal_enter
@@ -22,6 +92,8 @@ wf_arch_signal_enter:
 	movq	%r8, %r14
 	movq	%r9, %r15
 	movq	120(%r9), %rbp		/* uc's rbp, for frame pointer walks */
+	LOAD_FOREIGN %r9
+	movq	$0, 8(%r9)
 	movl	$2, %edi		/* SIG_SETMASK */
 	xorl	%edx, %edx
 	movl	$8, %r10d
@@ -77,12 +149,36 @@ wf_arch_signal_enter:
 wf_arch_signal_return:
 	movq	%rsp, %rdi
 	movq	%rsp, %rbx
-	call	wf_signal_return
+	cmpb	$0, wf_arch_keeps_fs(%rip)
+	je	1f
+	rdfsbase %rax			/* the handler's, which stays */
+	movq	304(%rsp), %rcx		/* WF_ARCH_FRAME_TP: the thread's own */
+	cmpq	%rax, %rcx
+	je	1f
+	movq	%rax, 8(%rsp)
+	wrfsbase %rcx
+1:	call	wf_signal_return
 	movq	%rbx, %rsp
+	LOAD_FOREIGN %rbx
 	movl	$15, %eax		/* rt_sigreturn */
 	syscall
 	hlt
 	.cfi_endproc
 	.size	wf_arch_signal_return, . - wf_arch_signal_return
+
+	.bss
+	.globl	wf_arch_keeps_fs
+	.hidden	wf_arch_keeps_fs
+	.type	wf_arch_keeps_fs, @object
+	.size	wf_arch_keeps_fs, 1
+wf_arch_keeps_fs:
+	.zero	1
+	.p2align 3
+	.globl	wf_arch_landings
+	.hidden	wf_arch_landings
+	.type	wf_arch_landings, @object
+	.size	wf_arch_landings, 16
+wf_arch_landings:
+	.zero	16
 
 	.section .note.GNU-stack, "", @progbits

@@ -91,6 +91,7 @@ wf_arch_thread_entry:
  * stack pointer at the copied struct ucontext:
  *
  *	void wf_frame_resume(struct ucontext *uc);	finishes the switch
+ *	wrfsbase, if the thread had a foreign one	(signal.S)
  *	rt_sigreturn with the stack pointer at uc
  */
 	.globl	wf_arch_frame_resume
@@ -105,7 +106,11 @@ wf_arch_frame_resume:
 	andq	$-16, %rsp
 	call	wf_frame_resume
 	movq	%rbx, %rsp
-	movl	$15, %eax		/* rt_sigreturn */
+	movq	8(%rbx), %rax
+	testq	%rax, %rax
+	je	1f
+	wrfsbase %rax
+1:	movl	$15, %eax		/* rt_sigreturn */
 	syscall
 	hlt
 	.cfi_endproc
