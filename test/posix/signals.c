@@ -282,7 +282,7 @@ TEST(broken_pipe_kills)
 /* --- a handler leaves sigwait -------------------------------------------- */
 
 static sigjmp_buf before_wait;
-static _Atomic int is_out, got, is_over;
+static _Atomic int is_ready, is_out, got, is_over;
 
 static void jump_out(int sig)
 {
@@ -293,8 +293,10 @@ static void *leave_sigwait(void *set)
 {
 	int sig;
 
-	if (sigsetjmp(before_wait, 1) == 0)
+	if (sigsetjmp(before_wait, 1) == 0) {
+		is_ready = 1;
 		sigwait(set, &sig);
+	}
 	is_out = 1;
 	while (!is_over)
 		sleep_ms(1);
@@ -321,6 +323,7 @@ TEST(sigwait_left_by_a_jump)
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	CHECK(signal(SIGUSR1, jump_out) != SIG_ERR);
 	leaver = thread_start(leave_sigwait, &set);
+	await_count(&is_ready, 1);
 	sleep_ms(20);
 	CHECK_EQ(pthread_kill(leaver, SIGUSR1), 0);
 	await_count(&is_out, 1);
