@@ -8,6 +8,9 @@
  *     the beginner marks those that have not. One that gets a thread of its own
  *     has no mark before it runs that, or its time since is that thread's: so
  *     the clock of a thread that has yet to begin never goes back.
+ * C4. The kernel thread of the beginner may have run others before it. A thread
+ *     has used no more than the time since it was made, which rescued_ms tells
+ *     until it is rescued.
  */
 #include "sched/cpu_time.h"
 
@@ -81,6 +84,16 @@ static void mark_carriers(void)
 	}
 }
 
+/* What me, which asks first, has used at most. C4 */
+static int64_t most_ns(const struct wf_thread *me)
+{
+	uint32_t age_ms = wf_thread_now_ms() - me->rescued_ms;
+
+	if (me->is_first || me->nr_rescued != 0)
+		return INT64_MAX;
+	return (age_ms + INT64_C(1)) * WF_NS_PER_MS;
+}
+
 /* For me, who asks first. */
 static int begin(const struct wf_thread *me)
 {
@@ -90,9 +103,9 @@ static int begin(const struct wf_thread *me)
 		return -ENOMEM;
 	forget_marks();
 	if (me != NULL && me->carrier != NULL) {
-		int64_t now = own_ns();
+		int64_t now = own_ns(), most = most_ns(me);
 
-		wf_store_relaxed(&used[me->index], now);
+		wf_store_relaxed(&used[me->index], now < most ? now : most);
 		wf_store_relaxed(&me->carrier->cpu_mark, now);
 	}
 	/* First: a switch looks at the flag only where it sees the bit. */

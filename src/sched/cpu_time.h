@@ -5,6 +5,7 @@
 #ifndef WEFT_SCHED_CPU_TIME_H
 #define WEFT_SCHED_CPU_TIME_H
 
+#include "os/clock.h"
 #include "sched/vp.h"
 
 /* Set once; cleared in a child of fork. */
@@ -22,6 +23,12 @@ static inline void wf_cpu_time_charge(struct wf_carrier *c,
 		wf_cpu_time_charge_slow(c, t);
 }
 
+/* The time for rescued_ms of a thread that is made now. Takes 5 ns. */
+static inline uint32_t wf_thread_now_ms(void)
+{
+	return (uint32_t)(wf_os_clock(CLOCK_MONOTONIC_COARSE) / WF_NS_PER_MS);
+}
+
 /* t has used nothing yet. */
 static inline void wf_cpu_time_begin(const struct wf_thread *t)
 {
@@ -32,7 +39,7 @@ static inline void wf_cpu_time_begin(const struct wf_thread *t)
 /*
  * Nanoseconds that t, which lives, has used: since it began, or since somebody
  * first asked if that was later; the caller's own include what its kernel
- * thread had used by then. -ENOMEM.
+ * thread had used by then, up to the time since the caller was made. -ENOMEM.
  */
 int64_t wf_cpu_time_of(const struct wf_thread *t);
 

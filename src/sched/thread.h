@@ -186,11 +186,12 @@ struct wf_thread {
 					  * left to the kernel; self */
 	};
 
-	uint16_t nr_rescued; /* in a row; monitor */
-	uint8_t rt_list;     /* as rt_priority */
-	bool is_first;	     /* thread 0: the process's first */
-	uint32_t rescued_ms; /* the last time, on a clock that wraps; monitor */
-	uint32_t slice_us;   /* had of its slice in ring B; monitor, vp */
+	uint16_t nr_rescued;   /* in a row; monitor */
+	uint8_t rt_list;       /* as rt_priority */
+	bool is_first;	       /* thread 0: the process's first */
+	uint32_t rescued_ms;   /* the last time, or when it was made, on a clock
+			      * that wraps; monitor, creator */
+	uint32_t slice_us;     /* had of its slice in ring B; monitor, vp */
 	int8_t sched_priority; /* set by the program */
 	bool has_affinity;     /* its carrier's is not the process's */
 	bool wait_is_firm;     /* nothing interrupts it; self, bucket */

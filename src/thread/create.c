@@ -126,6 +126,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_signal_thread_init(t);
 	t->hint = 0;
 	t->nr_rescued = 0;
+	t->rescued_ms = wf_thread_now_ms(); /* for sched/cpu_time.c, C4 */
 	t->nr_large_polls = 0;
 	t->has_affinity = false;
 	t->next_sibling = 0;

@@ -115,6 +115,42 @@ TEST(clock_of_another_that_computes)
 	thread_join(worker);
 }
 
+static void *read_own(void *arg)
+{
+	*(int64_t *)arg = own_ns();
+	return arg;
+}
+
+/* No thread has asked before: it runs where its creator has computed. */
+TEST(clock_of_a_new_thread)
+{
+	int64_t used_ns = 1000 * 1000000LL, new_ns = 0;
+
+	while (read_clock(CLOCK_PROCESS_CPUTIME_ID) < used_ns)
+		for (volatile int i = 0; i < 10000; i++)
+			;
+	thread_join(thread_start(read_own, &new_ns));
+	CHECK(new_ns > 0);
+	CHECK(new_ns < used_ns / 2);
+}
+
+/* The same when other threads have computed on all kernel threads. */
+TEST(clock_of_a_new_thread_among_others)
+{
+	int64_t used_ns = 1000 * 1000000LL, new_ns = 0;
+	pthread_t others[NR_THREADS];
+
+	for (int i = 0; i < NR_THREADS; i++)
+		others[i] = thread_start(compute_until_over, NULL);
+	while (read_clock(CLOCK_PROCESS_CPUTIME_ID) < 2 * used_ns)
+		;
+	is_over = 1;
+	threads_join(others, NR_THREADS);
+	thread_join(thread_start(read_own, &new_ns));
+	CHECK(new_ns > 0);
+	CHECK(new_ns < used_ns / 2);
+}
+
 TEST(names_of_the_own_clock)
 {
 	int64_t first = own_ns(), second, third;
