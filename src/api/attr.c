@@ -15,12 +15,14 @@
 
 #include "api/api.h"
 #include "base/options.h"
+#include "libc/object.h"
 #include "libc/real.h"
 #include "mem/slot.h"
 #include "os/mem.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
 #include "thread/affinity.h"
+#include "thread/own_runtime.h"
 #include "thread/policy.h"
 #include "thread/scope.h"
 
@@ -475,6 +477,8 @@ WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)
 	const struct wf_slot *s = t != NULL ? &t->slot : NULL;
 	size_t bytes;
 
+	if (t == wf_self && wf_object_has_runtime(__builtin_return_address(0)))
+		wf_own_runtime_enter(); /* OWN-RUNTIME-2 */
 	if (s == NULL || s->class == NULL) {
 		int err = wf_real.pthread_getattr_np(thread, attr);
 

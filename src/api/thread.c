@@ -8,6 +8,7 @@
 #include "api/cancel.h"
 #include "api/attr.h"
 #include "boot/boot.h"
+#include "libc/object.h"
 #include "libc/real.h"
 #include "os/kthread.h"
 #include "sched/runtime.h"
@@ -37,6 +38,9 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 	struct wf_thread_params params;
 	int err = 0;
 
+	/* OWN-RUNTIME-1: the runtime's own threads are native ones. */
+	if (WF_UNLIKELY(wf_object_has_runtime((const void *)start)))
+		return wf_real.pthread_create(ret_thread, attr, start, arg);
 	if (WF_UNLIKELY(!wf_is_started())) {
 		if (is_sanitizers_own(arg) || wf_boot_stays_native())
 			return wf_real.pthread_create(ret_thread, attr, start,

@@ -138,6 +138,9 @@ static void set_altstack(struct wf_carrier *c)
 {
 	stack_t ss = { .ss_sp = c->altstack, .ss_size = c->altstack_bytes };
 
+	/* The process's first thread, when the runtime starts. */
+	if (wf_self->has_native_signals)
+		return;
 	wf_sys(SYS_sigaltstack, &ss, NULL);
 }
 

@@ -127,19 +127,21 @@ struct wf_thread {
 	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
 	uint32_t wait_bits;  /* bucket; of who starves: since when, in ms */
 	bool wait_was_moved; /* bucket: by a requeue */
-	_Atomic bool is_cancelled;  /* by pthread_cancel; never taken back */
-	bool at_cancel_point : 1;   /* the wait may end by it; self */
-	bool is_starving : 1;	    /* waits before its equals; self */
-	bool is_replacing : 1;	    /* the program by exec, in no handler just
+	_Atomic bool is_cancelled;   /* by pthread_cancel; never taken back */
+	bool at_cancel_point : 1;    /* the wait may end by it; self */
+	bool is_starving : 1;	     /* waits before its equals; self */
+	bool has_native_signals : 1; /* OWN-RUNTIME-1 in thread/own_runtime.c;
+				      * self, creator */
+	bool is_replacing : 1;	     /* the program by exec, in no handler just
 				    * now (boot/replacing.c); self */
-	uint8_t nr_large_polls : 4; /* that had to wait; self */
-	bool interrupted;	    /* a handler without SA_RESTART ran; self */
-	int32_t wait_result;	    /* bucket: 0, token or -errno */
-	uint32_t hint;		    /* what it did last, by which the next call
+	uint8_t nr_large_polls : 4;  /* that had to wait; self */
+	bool interrupted;	  /* a handler without SA_RESTART ran; self */
+	int32_t wait_result;	  /* bucket: 0, token or -errno */
+	uint32_t hint;		  /* what it did last, by which the next call
 				    * is likely to go faster: an address, cut
 				    * off, or an odd number; self */
-	uint64_t wait_generation;   /* bucket: one per wait */
-	struct wf_thread *next;	    /* link in the one queue it is in */
+	uint64_t wait_generation; /* bucket: one per wait */
+	struct wf_thread *next;	  /* link in the one queue it is in */
 
 	/* Line 2: timers (wait/timer.c), kernel waits. */
 	uint16_t timer_vp;	      /* id of the VP whose heap; self */

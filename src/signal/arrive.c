@@ -8,9 +8,10 @@
  *     handler on the same kernel thread.
  * R3. The preemption signal stays open in the runtime: by it alone, sent to
  *     itself with takes_signal set, the exit enters handlers.
- * R4. A kernel thread without a carrier is not weft's: the handler runs as
- *     the kernel would run it. In the runtime the signal is put off in the
- *     same way, into a slot of a small pool.
+ * R4. A kernel thread without a carrier is not weft's, and a thread with
+ *     native signals (thread/own_runtime.c) is not for weft to interrupt: the
+ *     handler runs as the kernel would run it. In the runtime the signal is put
+ *     off in the same way, into a slot of a small pool.
  */
 #include "signal/arrive.h"
 
@@ -178,7 +179,7 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext) ||
 	     wf_stack_code_fixup(info, ucontext)))
 		return;
-	if (c == NULL || !wf_is_started()) {
+	if (c == NULL || !wf_is_started() || t->has_native_signals) {
 		wf_foreign_arrived(t, sig, info, ucontext); /* R4 */
 		return;
 	}
@@ -205,6 +206,16 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 	leave(t);
 }
 
+/* R4: the kernel delivers what other threads have sent to t, the caller. */
+static void hand_to_kernel(struct wf_thread *t)
+{
+	siginfo_t info;
+
+	while (wf_sigqueue_take(&t->sigqueue, UINT64_MAX, &info))
+		wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(),
+		       info.si_signo, &info);
+}
+
 void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc)
 {
 	bool is_exit = t->takes_signal;
@@ -212,6 +223,10 @@ void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc)
 
 	if (wf_load_relaxed(&t->in_runtime) != 0 && !is_exit)
 		return;
+	if (t->has_native_signals) {
+		hand_to_kernel(t);
+		return;
+	}
 	if (t->holds_signals ||
 	    ((wf_load_relaxed(&t->exit_work) & WF_WORK_SIGNAL) == 0 &&
 	     !wf_deliver_is_due(t) && !wf_cancel_is_here(t, wf_arch_uc_pc(uc))))
@@ -239,8 +254,10 @@ void wf_arrive_at_exit(struct wf_thread *t)
 	for (;;) {
 		struct wf_carrier *c = t->carrier;
 
-		if (c == NULL) {
+		if (c == NULL || t->has_native_signals) {
 			wf_foreign_at_exit(t);
+			if (c != NULL)
+				hand_to_kernel(t);
 			return;
 		}
 		/* Also while t holds signals: the mask has to open again. */

@@ -235,7 +235,7 @@ int wf_altstack_change(const stack_t *ss, stack_t *ret_old)
 	stack_t old = { t->altstack.sp, t->altstack.flags, t->altstack.size };
 	stack_t new;
 
-	if (t->carrier == NULL)
+	if (t->carrier == NULL || t->has_native_signals)
 		return (int)wf_sys(SYS_sigaltstack, ss, ret_old);
 	if (ss != NULL && wf_memory_get(&new, ss, sizeof(new)) < 0)
 		return -EFAULT;

@@ -125,6 +125,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->altstack.size = 0;
 	wf_signal_thread_init(t);
 	t->hint = 0;
+	t->has_native_signals = false;
 	t->nr_rescued = 0;
 	t->rescued_ms = wf_thread_now_ms(); /* for sched/cpu_time.c, C4 */
 	t->nr_large_polls = 0;

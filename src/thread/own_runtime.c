@@ -1,0 +1,65 @@
+/*
+ * Go's runtime knows a thread by its kernel thread: it sets the alternate
+ * stack, asks for the id and signals that id by system calls that are compiled
+ * into it. It runs its handlers on that stack and aborts if it is elsewhere.
+ *
+ * OWN-RUNTIME-1. Such a thread owns its kernel thread. The kernel's alternate
+ *     stack is the thread's, not the carrier's, and its handlers run where the
+ *     kernel enters them, as in threads that weft did not make
+ *     (signal/foreign.c).
+ * OWN-RUNTIME-2. That begins before the runtime looks at the thread. Go asks
+ *     libc for the thread's stack first (pthread_getattr_np, since Go 1.21).
+ *
+ * Go has blocked all signals by then, without a call of libc's. So the kernel's
+ * mask is read, and set again on the kernel thread that the thread goes on on.
+ */
+#include "thread/own_runtime.h"
+
+#include <signal.h>
+
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+#include "thread/kernel_state.h"
+
+/* What the program has set by sigaltstack, or none. */
+static void take_altstack(const struct wf_thread *t)
+{
+	stack_t ss = { .ss_flags = SS_DISABLE };
+
+	if ((t->altstack.flags & SS_DISABLE) == 0 && t->altstack.sp != NULL) {
+		ss.ss_sp = t->altstack.sp;
+		ss.ss_size = t->altstack.size;
+		ss.ss_flags = t->altstack.flags;
+	}
+	wf_sys(SYS_sigaltstack, &ss, NULL);
+}
+
+void wf_own_runtime_enter(void)
+{
+	struct wf_thread *t = wf_thread_self();
+	uint64_t mask;
+
+	if (t->has_native_signals)
+		return;
+	if (!wf_is_started()) {
+		/* Its kernel thread's stack stays when the runtime starts. */
+		t->has_native_signals = true;
+		wf_kernel_state_note_own();
+		return;
+	}
+	if (t->carrier == NULL)
+		return; /* weft did not make it */
+	mask = wf_os_get_signal_mask();
+	wf_runtime_enter();
+	/* The next thread that runs on it opens the mask again. */
+	t->carrier->is_mask_known = false;
+	wf_runtime_leave(t);
+	if (wf_kernel_state_begin() < 0)
+		return;
+	wf_kernel_state_end_own_for(t);
+	wf_os_set_signal_mask(UINT64_MAX);
+	take_altstack(t);
+	t->has_native_signals = true;
+	wf_os_set_signal_mask(mask);
+}
