@@ -1,5 +1,5 @@
 /*
- * What is different on weft for a program, by the functions that it calls.
+ * Differences that a program meets on weft, by the functions that it calls.
  *
  *     wf_differs_read("/usr/bin/server");
  *     wf_differs_tell(print);

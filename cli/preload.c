@@ -116,7 +116,7 @@ static int complain_of(const char *library, const char *problem)
 			   library, problem);
 }
 
-/* What the file is made of, which ld.so would not say. */
+/* Judges the content of the file, of which ld.so would say nothing. */
 static int judge_library(const char *library, const struct wf_elf *elf)
 {
 	if (elf->kind != WF_ELF_LIBRARY)

@@ -29,7 +29,7 @@ PACKAGES = ["libc6-dev", "linux-libc-dev", "binutils"]
 FOLDERS = ("src", "cli", "include")
 # Of a compile command these go on to the other compiler.
 KEPT = re.compile(r"-(D|I|O|U|W(?!l,)|std=|f(?!lto|diagnostics)|m)")
-# What one compiler alone knows.
+# Options that gcc alone knows.
 GCC_ONLY = ("-mmemset-strategy",)
 
 

@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define WF_OPTION_STRING_MAX 128
-/* What every variable's name begins with. */
+/* Every variable's name begins with it. */
 #define WF_OPTION_PREFIX "WEFT_"
 #define WF_OPTION_TEXT_MAX 512
 /* Virtual processors: more than this are never made. */

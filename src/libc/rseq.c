@@ -2,7 +2,7 @@
  * The kernel forgets an area only if it is told the length that libc has
  * registered, and glibc does not publish that. It registers __rseq_size bytes,
  * but no fewer than the 32 of the first version; until 2.40 __rseq_size was
- * these 32. What may be newer than this file is tried as well.
+ * these 32. The lengths of newer versions are tried as well.
  *
  * Only an area that is no longer registered may be written to: the kernel ends
  * a process by SIGSEGV that has changed one in use.

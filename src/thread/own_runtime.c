@@ -22,7 +22,7 @@
 #include "sched/runtime.h"
 #include "thread/kernel_state.h"
 
-/* What the program has set by sigaltstack, or none. */
+/* The stack that the program has set by sigaltstack, or none. */
 static void take_altstack(const struct wf_thread *t)
 {
 	stack_t ss = { .ss_flags = SS_DISABLE };

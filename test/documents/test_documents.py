@@ -113,7 +113,7 @@ def run_commands(block, folder, installed):
             pytest.fail(f"unknown command in the documents: {line}")
 
 
-# What stands around an example in C; the marks are where it goes.
+# The code around an example in C, by a mark in it: above main, before, behind.
 FRAMES = {
     "weft_is_active": ("", "", "if (0) puts(weft_version());"),
     "ring->tail": ("""

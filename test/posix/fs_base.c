@@ -18,7 +18,7 @@
 enum { NR_THREADS = 4, NR_SIGNALS = 40, NR_ALARMS = 20, HWCAP2_FSGSBASE = 2 };
 enum { ARCH_SET_FS = 0x1002 };
 
-/* What a thread has at its foreign base. */
+/* The memory at a thread's foreign base. */
 static struct block {
 	uint64_t number;
 	uint64_t others[15];

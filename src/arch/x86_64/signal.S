@@ -25,7 +25,7 @@
  *	void wf_arch_preempt_landing(the same);
  *	                             rdi     rsi             rdx
  *
- * What the kernel enters where user code may read fs base. Each goes on in the
+ * The kernel enters these where user code may read fs base. Each goes on in the
  * C function that its slot of wf_arch_landings names. At the lowest address of
  * a carrier's alternate stack (uc_stack: 16 address, 32 size) lies a mark, a
  * struct wf_arch_mark: at 0 the magic, at 8 the address of the thread register
