@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-from conftest import (LIBRARY, PROGRAM, WEFT, both, environment, library, need,
-                      outcome, run)
+from conftest import (LIBRARY, PROGRAM, WEFT, both, compile_c, environment,
+                      library, need, outcome, run, statistics)
 
 PYTHON = "/usr/bin/python3"
 WAITS = """
@@ -187,3 +187,46 @@ def test_gdb_run():
     assert re.search(r"^#1 .*\bcrash \(", shown, re.M)
     assert re.search(r"SIGSEGV.*\n.*crash_here|crash_here[^\n]*\n[^\n]*\n?"
                      r".*SIGSEGV", shown) or "SIGSEGV" in shown
+
+
+IN_AN_EMULATOR = """
+    #include <pthread.h>
+    #include <stdio.h>
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+    static long turn, nr_turns;
+    static void *take_turns(void *arg)
+    {
+        for (int i = 0; i < 200; i++) {
+            pthread_mutex_lock(&mutex);
+            while (turn != (long)arg)
+                pthread_cond_wait(&cond, &mutex);
+            turn = (turn + 1) % 4;
+            nr_turns++;
+            pthread_cond_broadcast(&cond);
+            pthread_mutex_unlock(&mutex);
+        }
+        return NULL;
+    }
+    int main(void)
+    {
+        pthread_t threads[4];
+        for (long i = 0; i < 4; i++)
+            pthread_create(&threads[i], NULL, take_turns, (void *)i);
+        for (int i = 0; i < 4; i++)
+            pthread_join(threads[i], NULL);
+        return printf("%ld\\n", nr_turns) < 0;
+    }
+"""
+
+
+@pytest.mark.parametrize("vps", ["1", "2"])
+def test_threads_in_an_emulator(tmp_path, vps):
+    """qemu-user makes a thread for each of the program's, and its futex calls
+    are compiled into generated code."""
+    qemu = need(f"qemu-{os.uname().machine}")
+    program = compile_c(tmp_path, IN_AN_EMULATOR, "-pthread")
+    result = run([*WEFT, "--no-children", "--stats", "--vps", vps, qemu,
+                  program])
+    assert (result.returncode, result.stdout) == (0, "800\n"), result.stderr
+    assert statistics(result)["threads made"] >= 4
