@@ -128,6 +128,18 @@ def test_backoff(bench, tmp_path):
             assert row["medians"]["native"] > 0 and row["medians"]["weft"] > 0
 
 
+def test_programs(bench, tmp_path):
+    """Each program runs on both sides, or is said to be impossible here."""
+    result = bench("programs", "aio_suspend", "fio_psync", "zstd_beside_load",
+                   "--runs", 1, "--ms", 200, "--folder", tmp_path)
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = json.loads((tmp_path / "out.json").read_text())["rows"]
+    assert list(rows) == ["aio_suspend", "fio_psync", "zstd_beside_load"]
+    for row in rows.values():
+        for side in ("native", "weft"):
+            assert row["impossible"].get(side) or row["medians"][side] > 0
+
+
 def test_servers(bench, tmp_path):
     """A server of each side is loaded, or is said not to be there."""
     result = bench("servers", "apache_keep_16", "--runs", 1, "--seconds", 1)
