@@ -82,7 +82,8 @@ long wf_clock_get(clockid_t clock, struct timespec *ret_time)
 	int64_t ns;
 
 	if (!is_ours(clock) &&
-	    (clock != CLOCK_THREAD_CPUTIME_ID || !is_on_carrier())) {
+	    (clock != CLOCK_THREAD_CPUTIME_ID ||
+	     (!is_on_carrier() && wf_cpu_time_extra(t) == 0))) {
 		if (clock == CLOCK_THREAD_CPUTIME_ID)
 			wf_cpu_time_note();
 		return wf_sys(SYS_clock_gettime, clock, ret_time);
@@ -125,7 +126,7 @@ long wf_clock_usage(int who, struct rusage *ret_usage)
 
 	if (err < 0 || who != RUSAGE_THREAD)
 		return err;
-	if (!is_on_carrier()) {
+	if (!is_on_carrier() && wf_cpu_time_extra(wf_self) == 0) {
 		wf_cpu_time_note();
 		return 0;
 	}

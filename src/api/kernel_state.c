@@ -18,6 +18,7 @@
 #include "api/api.h"
 #include "api/kernel_calls.h"
 #include "api/sandbox.h"
+#include "boot/wind_down.h"
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -76,6 +77,23 @@ static void translate_ids(const struct wf_kernel_call *call, long *a)
 		    (!call->is_of_process || (int)a[i] > 0))
 			a[i] = wf_kernel_state_tid((int)a[i]);
 	}
+}
+
+/*
+ * Some calls the kernel refuses to a process with several threads. And what a
+ * process's only thread changes, later threads have, too: without weft's kernel
+ * threads there is none that has not. So the runtime ends first, unless the
+ * thread has made such a change since it began.
+ */
+static void wind_down_for(enum wf_effect effect, long nr, int id)
+{
+	bool is_refused = nr == SYS_unshare || nr == SYS_setns;
+
+	if (effect != WF_EFFECT_INHERITED || !wf_is_started() ||
+	    (id != 0 && wf_thread_of_id(id) != wf_self))
+		return;
+	if (is_refused || !wf_carrier_is_altered(wf_thread_self()))
+		wf_wind_down();
 }
 
 /* The thread that the call changes, which has a kernel thread of its own when
@@ -171,6 +189,7 @@ long wf_kernel_state_syscall(long nr, const long *args)
 	if (is_death_signal(nr, a, PR_GET_PDEATHSIG) &&
 	    wf_kernel_state_death_signal(&sig))
 		return wf_memory_put((void *)a[1], &sig, sizeof(sig));
+	wind_down_for(effect, nr, id);
 	rc = begin(effect, id, &changed);
 	if (rc < 0)
 		return rc;

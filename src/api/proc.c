@@ -14,11 +14,11 @@
 #include <limits.h>
 #include <linux/memfd.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/api.h"
 #include "base/log.h"
+#include "boot/wind_down.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -265,6 +265,8 @@ int wf_proc_open_slow(const char *path, int flags, bool is_stream)
 
 	if ((flags & O_ACCMODE) != O_RDONLY)
 		bind_writer(path);
+	if (own != NULL)
+		wf_proc_ask(own);
 	if ((flags & unlike) != O_RDONLY)
 		return -ENOENT;
 	if ((is_place(path, &place) || is_own_place(path, &place)) &&
@@ -276,6 +278,31 @@ int wf_proc_open_slow(const char *path, int flags, bool is_stream)
 	return -ENOENT;
 }
 
+/* --- questions about the process ------------------------------------------ */
+
+static bool ends_in(const char *path, const char *component)
+{
+	size_t bytes = strnlen(path, PATH_MAX), len = strlen(component);
+
+	while (bytes > 0 && path[bytes - 1] == '/')
+		bytes--;
+	return bytes >= len && strncmp(path + bytes - len, component, len) == 0;
+}
+
+void wf_proc_ask_slow(const char *path)
+{
+	static const char *const tells[] = { "/task", "/stat", "/status" };
+
+	if (!wf_memory_is_string(path, PATH_MAX))
+		return;
+	for (size_t i = 0; i < WF_ARRAY_LEN(tells); i++) {
+		if (ends_in(path, tells[i])) {
+			wf_wind_down();
+			return;
+		}
+	}
+}
+
 /* --- calls that open nothing ---------------------------------------------- */
 
 WF_API(int, access, const char *path, int mode)
@@ -284,19 +311,3 @@ WF_API(int, access, const char *path, int mode)
 
 	return wf_real.access(wf_proc_path(path, &p), mode);
 }
-
-WF_API(int, stat, const char *restrict path, struct stat *restrict ret)
-{
-	struct wf_proc_path p;
-
-	return wf_real.stat(wf_proc_path(path, &p), ret);
-}
-WF_API_ALIAS_64(stat, stat64);
-
-WF_API(int, lstat, const char *restrict path, struct stat *restrict ret)
-{
-	struct wf_proc_path p;
-
-	return wf_real.lstat(wf_proc_path(path, &p), ret);
-}
-WF_API_ALIAS_64(lstat, lstat64);

@@ -12,6 +12,9 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "sched/vp.h"
+#include "thread/alive.h"
+
 struct wf_proc_path {
 	char text[128];
 };
@@ -41,6 +44,22 @@ static inline int wf_proc_open(const char *path, int flags, bool is_stream)
 	return wf_proc_is_below(path) ?
 		       wf_proc_open_slow(path, flags, is_stream) :
 		       -ENOENT;
+}
+
+/*
+ * path, relative or not, is about to be asked about or opened. If it may be
+ * where the kernel tells how many threads the process has, and the caller is
+ * its only one, the runtime ends first: others' answers would count kernel
+ * threads of weft's, and sandboxes go by them.
+ */
+void wf_proc_ask_slow(const char *path);
+
+static inline void wf_proc_ask(const char *path)
+{
+	const struct wf_thread *t = wf_self;
+
+	if (wf_is_started() && t != NULL && t->is_first && wf_alive_nr() == 1)
+		wf_proc_ask_slow(path);
 }
 
 /* What follows the directory of the own process, NULL if path is elsewhere. */

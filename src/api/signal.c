@@ -73,18 +73,25 @@ static bool is_native(const struct wf_thread *t)
 	return !wf_is_started() || t == NULL || t->kind == WF_THREAD_FOREIGN;
 }
 
+/* A thread of weft's, which may outlive the runtime until it is joined. */
+static bool has_ended(const struct wf_thread *t)
+{
+	return t != NULL && t->kind != WF_THREAD_FOREIGN &&
+	       !wf_thread_is_living(t);
+}
+
 WF_API(int, pthread_kill, pthread_t thread, int sig)
 {
 	struct wf_thread *t = wf_thread_of(thread);
 	siginfo_t info;
 	int err;
 
-	if (is_native(t))
+	if (is_native(t) && !has_ended(t))
 		return wf_real.pthread_kill(thread, sig);
 	if (sig < 0 || sig > 64 || sig == 32 || sig == 33)
 		return EINVAL;
 	info = info_of(sig, SI_TKILL);
-	err = sig != 0 ? send_info(t, &info) : 0;
+	err = sig != 0 && !has_ended(t) ? send_info(t, &info) : 0;
 	/* As libc: a thread that has ended and is not joined takes it. */
 	return err == -ESRCH ? 0 : -err;
 }
@@ -333,6 +340,8 @@ long wf_signal_tgkill(long pid, long tid, long sig)
 	if (sig < 0 || sig > 64)
 		return -EINVAL;
 	info = info_of((int)sig, SI_TKILL);
+	if (has_ended(t))
+		return -ESRCH;
 	return sig != 0 ? send_info(t, &info) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "api/proc.h"
 #include "api/api.h"
 #include "api/clock.h"
 #include "api/clone.h"
@@ -112,6 +113,14 @@ static long dispatch_other(long nr, const long *a)
 		break;
 	case SYS_pkey_alloc:
 		wf_keys_begin();
+		break;
+	case SYS_newfstatat:
+	case SYS_statx:
+		wf_proc_ask((const char *)a[1]);
+		break;
+	case SYS_stat:
+	case SYS_lstat:
+		wf_proc_ask((const char *)a[0]);
 		break;
 	default:
 		if (wf_kernel_call_find(nr) != NULL)

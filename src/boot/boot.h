@@ -9,7 +9,8 @@
 /*
  * Starts the runtime if it has not been: VPs, carriers, monitor. Nothing of
  * it exists before the first pthread_create. in_runtime 0. Returns 0 or
- * -EAGAIN, always if the process stays native.
+ * -EAGAIN, always if the process stays native; -EINVAL if the kernel makes no
+ * kernel threads for it any more.
  */
 int wf_boot_start(void);
 
@@ -41,6 +42,10 @@ void wf_boot_stats_begin(void);
 
 /* Registers the fork handlers once, before any of the program's. */
 void wf_boot_register_fork(void);
+/* For fork.c and wind_down.c: nothing waits, and of weft's kernel threads none
+ * is left. t goes on as the first thread, without the runtime. */
+void wf_boot_forget_kernel_threads(void);
+void wf_boot_become_first(struct wf_thread *t);
 /* What they do before, and in the child. */
 void wf_boot_fork_prepare(void);
 void wf_boot_fork_child(void);
@@ -50,6 +55,8 @@ void wf_start_fork_child(void);
 
 /* boot/monitor.c: starts the monitor's kernel thread. 0 or -Exxx. */
 int wf_monitor_start(void);
+/* Ends it and what it has made, before a new start: as wf_service_dismiss. */
+bool wf_monitor_dismiss(void);
 void wf_monitor_fork_child(void);
 int wf_monitor_tid(void);
 

@@ -40,6 +40,7 @@ static struct wf_thread self;
 static int timer;     /* before the thread is made */
 static bool is_tried; /* the monitor */
 static _Atomic bool is_forbidden;
+static _Atomic uint32_t over; /* futex; 1 once it is dismissed */
 
 static int make_timer(void)
 {
@@ -60,20 +61,23 @@ static int make_timer(void)
 
 static void run(void *arg)
 {
-	static _Atomic uint32_t never;
 	uint64_t expirations;
 	long rc;
 
 	/* The signal says that there are credentials to follow. */
 	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
+	wf_store_relaxed(&over, 0);
 	wf_timers_set_watched(true);
 	do {
+		if (wf_service_is_dismissed(&tid))
+			wf_service_end();
 		wf_timers_see_clock(); /* K3 */
 		rc = wf_sys(SYS_read, timer, &expirations, sizeof(expirations));
 	} while (rc >= 0 || rc == -ECANCELED || rc == -EINTR);
 	wf_timers_set_watched(false); /* a filter refuses it */
-	for (;;)
-		wf_os_futex_wait(&never, 0, WF_OS_FOREVER);
+	while (!wf_service_is_dismissed(&tid))
+		wf_os_futex_wait(&over, 0, WF_OS_FOREVER);
+	wf_service_end();
 }
 
 /* K2 */
@@ -99,6 +103,28 @@ void wf_clock_watch_serve(void)
 	timer = make_timer();
 	if (timer >= 0)
 		start();
+}
+
+void wf_clock_watch_dismiss_begin(void)
+{
+	wf_service_dismiss_begin(&tid);
+}
+
+/* The kernel restarts a read that a signal has ended. The expiry ends it. */
+void wf_clock_watch_stop(void)
+{
+	const struct itimerspec soon = { .it_value.tv_nsec = 1 };
+
+	if (wf_load_relaxed(&tid) == 0)
+		return;
+	wf_sys(SYS_timerfd_settime, timer, 0, &soon, NULL);
+	wf_store_relaxed(&over, 1);
+	wf_os_futex_wake(&over, 1);
+}
+
+bool wf_clock_watch_dismiss(void)
+{
+	return wf_service_dismiss(&tid, NULL);
 }
 
 void wf_clock_watch_forbid(void)

@@ -15,6 +15,13 @@ extern _Atomic uint32_t wf_clock_watch_seen;
 /* The kernel kills who makes the timer: never tries, nor do children. */
 void wf_clock_watch_forbid(void);
 
+/*
+ * Ends the kernel thread: as wf_service_dismiss. Between the two the monitor,
+ * which has the descriptor, stops it before its own end.
+ */
+void wf_clock_watch_dismiss_begin(void);
+void wf_clock_watch_stop(void);
+bool wf_clock_watch_dismiss(void);
 void wf_clock_watch_fork_child(void);
 
 #endif

@@ -35,6 +35,7 @@
 #include "sched/promise.h"
 #include "sched/realtime.h"
 #include "sched/runtime.h"
+#include "sched/service.h"
 #include "sched/table.h"
 #include "signal/ignored.h"
 #include "signal/signal.h"
@@ -54,7 +55,7 @@
 #include "wait/ufutex_internal.h"
 #include "wait/word.h"
 
-static void become_first(struct wf_thread *t)
+void wf_boot_become_first(struct wf_thread *t)
 {
 	t->kind = WF_THREAD_FOREIGN;
 	t->is_first = true;
@@ -75,6 +76,26 @@ static void become_first(struct wf_thread *t)
 	wf_store_relaxed(&t->wait_bucket, NULL);
 }
 
+void wf_boot_forget_kernel_threads(void)
+{
+	wf_promise_fork_child();
+	wf_idle_reset();
+	wf_realtime_fork_child();
+	wf_ufutex_fork_child();
+	wf_words_fork_child();
+	wf_ring_fork_child();
+	wf_watch_fork_child();
+	wf_hold_fork_child();
+	wf_proxy_fork_child();
+	wf_many_fork_child();
+	wf_poll_call_fork_child();
+	wf_kept_fork_child();
+	wf_server_fork_child();
+	wf_shared_fork_child();
+	wf_monitor_fork_child();
+	wf_setxid_fork_child();
+}
+
 void wf_boot_fork_child(void)
 {
 	bool by_borrower = wf_borrow_fork_child();
@@ -91,32 +112,18 @@ void wf_boot_fork_child(void)
 	wf_store_relaxed(&wf_sched.is_started, false);
 	wf_table_fork_child(t);
 	wf_carrier_fork_child();
-	wf_promise_fork_child();
-	wf_idle_reset();
-	wf_realtime_fork_child();
+	wf_boot_forget_kernel_threads();
 	wf_cpu_time_fork_child();
 	wf_keys_fork_child();
 	wf_cpu_timer_fork_child();
 	wf_kernel_state_fork_child();
-	wf_ufutex_fork_child();
-	wf_words_fork_child();
-	wf_ring_fork_child();
-	wf_watch_fork_child();
-	wf_hold_fork_child();
-	wf_proxy_fork_child();
-	wf_many_fork_child();
-	wf_poll_call_fork_child();
-	wf_kept_fork_child();
-	wf_server_fork_child();
 	wf_once_fork_child();
-	wf_shared_fork_child();
 	wf_inherit_fork_child();
 	wf_lending_fork_child();
 	wf_protect_fork_child();
 	wf_ignored_fork_child();
-	wf_monitor_fork_child();
-	wf_setxid_fork_child();
 	wf_start_fork_child();
+	wf_service_fork_child();
 	wf_main_exit_fork_child();
 	wf_reap_fork_child();
 	wf_tracer_fork_child();
@@ -126,7 +133,7 @@ void wf_boot_fork_child(void)
 	if (t == NULL)
 		t = wf_runtime_attach();
 	wf_policy_fork_child(t);
-	become_first(t);
+	wf_boot_become_first(t);
 	wf_alive_reset();
 }
 

@@ -420,6 +420,10 @@ static void run(void *arg)
 		uint32_t pokes = wf_load_acquire(&wf_sched.monitor_poke);
 		int64_t now = wf_os_now(), next;
 
+		if (WF_UNLIKELY(wf_service_is_dismissed(&monitor_tid))) {
+			wf_clock_watch_stop();
+			wf_service_end();
+		}
 		wf_setxid_follow();
 		wf_clock_watch_serve();
 		fire_timers(now);
@@ -442,6 +446,13 @@ static void run(void *arg)
 int wf_monitor_start(void)
 {
 	return wf_service_start(run, &monitor_self, &monitor_tid);
+}
+
+bool wf_monitor_dismiss(void)
+{
+	wf_clock_watch_dismiss_begin();
+	return wf_service_dismiss(&monitor_tid, wf_idle_wake_monitor) &&
+	       wf_clock_watch_dismiss() && wf_own_table_dismiss();
 }
 
 void wf_monitor_fork_child(void)

@@ -76,12 +76,17 @@ bool wf_own_table_is_own(void)
 	return is_own;
 }
 
-void wf_own_table_wait(void)
+void wf_own_table_wait(int64_t most_ns)
 {
-	const int64_t until_ns = wf_os_now() + 100 * WF_NS_PER_MS;
+	const int64_t until_ns = wf_os_now() + most_ns;
 
 	while (!wf_own_table_is_ready() && wf_os_now() < until_ns)
 		wf_os_futex_wait(&is_ready, 0, until_ns);
+}
+
+bool wf_own_table_dismiss(void)
+{
+	return wf_service_dismiss(&closer_tid, NULL);
 }
 
 void wf_own_table_fork_child(void)

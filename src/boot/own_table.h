@@ -3,6 +3,7 @@
 #define WEFT_BOOT_OWN_TABLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Gives the calling kernel thread a table of its own, without the program's
@@ -24,8 +25,10 @@ bool wf_own_table_is_ready(void);
  * next has no other copy then, and who reads from it sees the end. But it does
  * not wait for long, for a file system may answer late.
  */
-void wf_own_table_wait(void);
+void wf_own_table_wait(int64_t most_ns);
 
+/* Waits for the kernel thread that closes the copies: wf_service_dismiss. */
+bool wf_own_table_dismiss(void);
 void wf_own_table_fork_child(void);
 
 #endif

@@ -20,6 +20,7 @@
 #include "libc/rseq.h"
 #include "libc/tcb.h"
 #include "libc/text.h"
+#include "os/clock.h"
 #include "os/cpus.h"
 #include "os/kthread.h"
 #include "os/mem.h"
@@ -337,9 +338,12 @@ int wf_boot_start(void)
 		err = start_locked(t);
 	wf_spin_unlock(&start_lock);
 	if (err == 0) {
-		wf_own_table_wait();
+		wf_own_table_wait(100 * WF_NS_PER_MS);
 		wf_boot_stats_register();
 	}
+	/* As natively after unshare(CLONE_NEWPID). */
+	if (err == -EINVAL)
+		return err;
 	if (err < 0)
 		complain_once(err);
 	return err < 0 ? -EAGAIN : 0;

@@ -69,7 +69,7 @@ static void mark(_Atomic uint64_t sets[NR_SETS], const struct wf_server *s)
 	atomic_fetch_or(&sets[number / 64], 1ULL << number % 64);
 }
 
-static void wake(void)
+void wf_keeper_wake(void)
 {
 	/* seq_cst, as are mark and run: K1. Always with a wake: another server
 	 * may have been stopped before its own. Not by the private futex: the
@@ -121,7 +121,7 @@ void wf_keeper_notice(const struct wf_server *s)
 	wf_count(notices);
 	mark(to_tell, s);
 	if (!tell_vp(s))
-		wake();
+		wf_keeper_wake();
 }
 
 void wf_keeper_rest(struct wf_server *s)
@@ -131,7 +131,7 @@ void wf_keeper_rest(struct wf_server *s)
 	    wf_os_futex_wait(&s->word, 0, wf_os_now() + TICK_NS) ==
 		    -ETIMEDOUT &&
 	    is_to_tell(s))
-		wake();
+		wf_keeper_wake();
 	wf_os_futex_wait(&s->word, 0, WF_OS_FOREVER);
 }
 
@@ -158,7 +158,7 @@ static void see_told(struct wf_thread *t)
 	if (t != NULL)
 		for_all(to_tell, t, wf_server_finish);
 	else
-		wake();
+		wf_keeper_wake();
 }
 
 static void make(struct wf_thread *me, struct wf_server *s)
@@ -185,7 +185,7 @@ int wf_keeper_clone(struct wf_server *s)
 		return wf_serve_clone(s);
 	wf_store_relaxed(&s->made_pid, 0);
 	mark(to_make, s);
-	wake();
+	wf_keeper_wake();
 	/* acquire: pairs with make. */
 	while ((pid = wf_load_acquire(&s->made_pid)) == 0)
 		wf_os_futex_wait((_Atomic uint32_t *)&s->made_pid, 0,
@@ -217,6 +217,7 @@ static void run(void *arg)
 {
 	wf_store_relaxed(&keeper, arg);
 	for (;;) {
+		wf_server_see_dismissal();
 		atomic_store(&word, 1);
 		for_all(to_tell, NULL, wf_server_finish);
 		for_all(to_make, NULL, make); /* K4 */

@@ -15,6 +15,9 @@ int wf_ring_start(void);
 int wf_ring_ensure(struct wf_vp *vp);
 /* The kernel, its administrator or the option io has refused. */
 bool wf_ring_is_refused(void);
+/* No request is under way, and none will be: gives back what the rings have of
+ * the kernel. Then wf_ring_fork_child. */
+void wf_ring_dismiss(void);
 void wf_ring_fork_child(void);
 
 /* IORING_OP_FUTEX_WAIT; a ring that has been made does not have it. */

@@ -103,6 +103,16 @@ void wf_ring_keep_on(void)
 	wf_store_relaxed(&wf_rings.are_refused, false);
 }
 
+void wf_ring_dismiss(void)
+{
+	for (uint32_t i = 0; i < nr_rings(); i++) {
+		struct wf_vp_io *io = made(i);
+
+		if (io != NULL)
+			wf_uring_destroy(&io->ring);
+	}
+}
+
 void wf_ring_fork_child(void)
 {
 	wf_store_relaxed(&wf_rings.are_ending, false);

@@ -30,10 +30,10 @@ enum {
 
 /* --- serving ------------------------------------------------------------- */
 
-static WF_NORETURN void leave(void)
+static WF_NORETURN void leave(const struct wf_server *s)
 {
 	for (;;)
-		wf_sys(SYS_exit_group, 0);
+		wf_sys(s->is_process ? SYS_exit_group : SYS_exit, 0);
 }
 
 /* S3 */
@@ -71,6 +71,15 @@ static bool is_to_go(const struct wf_server *s)
 	return (wf_load_relaxed(&s->word) & WF_SERVER_GO) != 0;
 }
 
+void wf_server_see_dismissal(void)
+{
+	const struct wf_server *s =
+		wf_container_of(wf_self, struct wf_server, self);
+
+	if (is_to_go(s))
+		leave(s);
+}
+
 static void serve(struct wf_server *s)
 {
 	struct wf_request *r = s->job;
@@ -89,7 +98,7 @@ static void serve(struct wf_server *s)
 	if (result == -EINTR && !is_asked) {
 		/* Nothing has been done; somebody else is to do it. */
 		wf_store_relaxed(&s->has_begun, false);
-		leave();
+		leave(s);
 	}
 	s->result = result;
 	atomic_fetch_and(&s->word, ~WF_SERVER_JOB);
@@ -112,8 +121,7 @@ void wf_serve_jobs(void *arg)
 		/* acquire: the job; pairs with give_job. */
 		uint32_t word = wf_load_acquire(&s->word);
 
-		if ((word & WF_SERVER_GO) != 0)
-			leave();
+		wf_server_see_dismissal();
 		if ((word & WF_SERVER_JOB) != 0)
 			serve(s);
 		else if (s->is_process)
@@ -162,9 +170,11 @@ static long die_with_parent(const struct wf_server *s)
 
 void wf_server_changed(void)
 {
-	if (die_with_parent(wf_container_of(wf_self, struct wf_server, self)) <
-	    0)
-		leave();
+	const struct wf_server *s =
+		wf_container_of(wf_self, struct wf_server, self);
+
+	if (die_with_parent(s) < 0)
+		leave(s);
 }
 
 /* Its I/O priority goes by its nice value, whatever the program's is. */
@@ -210,7 +220,7 @@ static void start_process(void *arg)
 	wf_store_release(&s->start_word, err < 0 ? (int)err : 1);
 	wf_os_futex_wake((_Atomic uint32_t *)&s->start_word, 1);
 	if (err < 0)
-		leave();
+		leave(s);
 	start_thread(s);
 }
 

@@ -72,6 +72,17 @@ void wf_server_end_processes(void);
 void wf_server_end(void);
 
 /*
+ * All servers end, and the kernel threads of wf_server_start_own, at a time
+ * when there is no request. False: some still run, after seconds; those that
+ * have ended are made again when they are needed. Only where no other thread of
+ * the program's lives. in_runtime 0, all signals of the program's blocked.
+ */
+bool wf_server_dismiss(void);
+/* What runs for ever asks this at the top of its loop. It does not return if
+ * the caller is dismissed. */
+void wf_server_see_dismissal(void);
+
+/*
  * For changes of credentials: all servers ever made, 0 .. count - 1. Each
  * follows a change by itself when it gets the signal, and writes so.
  */

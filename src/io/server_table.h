@@ -20,7 +20,7 @@ enum {
 /* Bits of wf_server.word. */
 enum {
 	WF_SERVER_JOB = 1, /* there is a job to begin (S4) */
-	WF_SERVER_GO = 2,  /* a process is to end */
+	WF_SERVER_GO = 2,  /* it is to end */
 };
 
 /* As the kernel walks it when a process ends. */
@@ -108,6 +108,8 @@ int wf_keeper_start(void);
 bool wf_keeper_is_self(void);
 /* As wf_serve_clone, by the keeper. On any kernel thread of weft's. */
 int wf_keeper_clone(struct wf_server *s);
+/* It goes through its loop again, if there is one. Anybody. */
+void wf_keeper_wake(void);
 /* The word that the kernel clears when a process ends. */
 _Atomic uint32_t *wf_keeper_word(void);
 /* The job of s, the calling process, is complete and is to be told. */

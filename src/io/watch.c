@@ -229,8 +229,11 @@ static void run(void *arg)
 	wf_spin_lock(&start_lock); /* until the set is there */
 	wf_spin_unlock(&start_lock);
 	for (;;) {
-		long nr = wf_sys(SYS_epoll_pwait, wf_watch_set_fd(), events,
-				 NR_EVENTS, -1L, NULL, 8);
+		long nr;
+
+		wf_server_see_dismissal();
+		nr = wf_sys(SYS_epoll_pwait, wf_watch_set_fd(), events,
+			    NR_EVENTS, -1L, NULL, 8);
 
 		/* Somebody has closed the set behind weft's back. */
 		if (nr < 0 && nr != -EINTR)

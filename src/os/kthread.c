@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "base/log.h"
 #include "base/spin.h"
@@ -53,6 +54,36 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			      CLONE_CHILD_CLEARTID;
 
 	return retry_clone(flags, stack_top, tp, fn, arg, clear);
+}
+
+/*
+ * The id goes just before the rest of what the kernel has of the thread. Both
+ * happen under a lock of the kernel's, which waitid takes as well.
+ */
+static void await_rest(void)
+{
+	wf_sys(SYS_waitid, P_PID, wf_os_getpid(), NULL,
+	       WEXITED | WNOHANG | WNOWAIT, NULL);
+}
+
+bool wf_os_kthread_await_end(int tid, void (*wake)(void))
+{
+	enum { YIELDS = 20, MOST_NAPS = 50 * 1000 };
+	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
+
+	for (int i = 0; i < YIELDS + MOST_NAPS; i++) {
+		if (wf_os_tgkill(tid, 0) == -ESRCH) {
+			await_rest();
+			return true;
+		}
+		if (wake != NULL)
+			wake();
+		if (i < YIELDS)
+			wf_sys(SYS_sched_yield);
+		else
+			wf_sys(SYS_nanosleep, &nap, NULL);
+	}
+	return false;
 }
 
 int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,

@@ -26,6 +26,13 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp, _Atomic uint32_t *clear);
 
 /*
+ * Waits until the kernel has removed the kernel thread `tid` of this process,
+ * which ends by itself or because of what `wake`, not NULL, does: that is
+ * called before each look. False: it is still there after some seconds.
+ */
+bool wf_os_kthread_await_end(int tid, void (*wake)(void));
+
+/*
  * The same in a process of its own that shares address space, descriptors,
  * root, umask and undone semaphores with this one. Nobody is told of its end:
  * it has to be waited for with __WCLONE.

@@ -12,6 +12,7 @@
 #include "os/kthread.h"
 #include "os/mem.h"
 #include "os/sys.h"
+#include "sched/dismiss.h"
 #include "sched/promise.h"
 #include "sched/registers.h"
 #include "sched/retired.h"
@@ -303,6 +304,10 @@ struct wf_carrier *wf_carrier_take_spare(void)
 
 void wf_carrier_wait_for_vp(struct wf_carrier *c)
 {
+	if (WF_UNLIKELY(wf_load_acquire(&c->is_dismissed))) {
+		wf_dismiss_end(c);
+		return;
+	}
 	if (c->is_altered)
 		wf_carrier_retire(c);
 	wf_store_relaxed(&c->wake_word, 0);
@@ -449,13 +454,8 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	return 0;
 }
 
-void wf_carrier_fork_child(void)
+static void reset(void)
 {
-	uint32_t nr = wf_carrier_count();
-
-	for (uint32_t i = 0; i < nr; i++)
-		wf_store_relaxed(&carriers[i], NULL);
-	wf_store_relaxed(&nr_carriers, 0);
 	spare_lock = WF_SPIN_INIT;
 	clone_lock = WF_SPIN_INIT;
 	spares = unborn = NULL;
@@ -464,4 +464,28 @@ void wf_carrier_fork_child(void)
 	wf_carrier_retired_fork_child();
 	wf_store_relaxed(&nr_spares, 0);
 	wf_store_relaxed(&nr_starting, 0);
+}
+
+void wf_carrier_forget(void)
+{
+	uint32_t nr = wf_carrier_count();
+
+	reset();
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+
+		wf_store_relaxed(&c->tid, 0);
+		wf_store_relaxed(&c->promised_to, 0);
+		keep_unborn(c);
+	}
+}
+
+void wf_carrier_fork_child(void)
+{
+	uint32_t nr = wf_carrier_count();
+
+	for (uint32_t i = 0; i < nr; i++)
+		wf_store_relaxed(&carriers[i], NULL);
+	wf_store_relaxed(&nr_carriers, 0);
+	reset();
 }

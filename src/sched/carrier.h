@@ -40,7 +40,8 @@ int wf_carrier_spawn(struct wf_vp *vp);
 /* Makes a spare if there is none. Called on carriers (C2). 0 or -Exxx. */
 int wf_carrier_ensure_spare(void);
 
-/* Sleeps until somebody gives the carrier a VP or a thread to bind. */
+/* Sleeps until somebody gives the carrier a VP or a thread to bind. A dismissed
+ * one ends (sched/dismiss.h). */
 void wf_carrier_wait_for_vp(struct wf_carrier *c);
 
 /*
@@ -148,6 +149,9 @@ void wf_carrier_clone_lock(void);
 bool wf_carrier_clone_trylock(void);
 void wf_carrier_clone_unlock(void);
 
+/* Their kernel threads are gone, and the first is nobody's: what they had is
+ * kept for those of the next start. */
+void wf_carrier_forget(void);
 void wf_carrier_fork_child(void);
 
 #endif

@@ -32,6 +32,7 @@ _Atomic bool wf_cpu_time_is_on;
 static struct wf_spin lock = WF_SPIN_INIT; /* to begin */
 static _Atomic int64_t *used; /* ns, by index; touched where it is used */
 static bool was_asked_before;
+static int64_t first_extra; /* ns; wf_cpu_time_extra of the first thread */
 
 static int64_t own_ns(void)
 {
@@ -105,7 +106,9 @@ static int begin(const struct wf_thread *me)
 	if (me != NULL && me->carrier != NULL) {
 		int64_t now = own_ns(), most = most_ns(me);
 
-		wf_store_relaxed(&used[me->index], now < most ? now : most);
+		wf_store_relaxed(&used[me->index],
+				 (now < most ? now : most) +
+					 wf_cpu_time_extra(me));
 		wf_store_relaxed(&me->carrier->cpu_mark, now);
 	}
 	/* First: a switch looks at the flag only where it sees the bit. */
@@ -161,8 +164,13 @@ static bool time_now(const struct wf_thread *t, int64_t *ret_ns)
 
 int64_t wf_cpu_time_of(const struct wf_thread *t)
 {
-	struct wf_thread *me = wf_runtime_enter();
-	int64_t ns = ensure(me);
+	struct wf_thread *me;
+	int64_t ns;
+
+	if (t == wf_self && t->kind == WF_THREAD_FOREIGN)
+		return own_ns() + wf_cpu_time_extra(t);
+	me = wf_runtime_enter();
+	ns = ensure(me);
 
 	/* Who is switched all the time has about what was read last. */
 	for (int i = 0; ns >= 0 && i < NR_TRIES; i++) {
@@ -184,8 +192,27 @@ void wf_cpu_time_adopt(const struct wf_thread *t)
 		ensure(t);
 }
 
+int64_t wf_cpu_time_extra(const struct wf_thread *t)
+{
+	return t != NULL && t->is_first ? first_extra : 0;
+}
+
+void wf_cpu_time_stop(const struct wf_thread *t)
+{
+	int64_t ns = 0;
+
+	if (!wf_load_relaxed(&wf_cpu_time_is_on))
+		return;
+	for (int i = 0; i < NR_TRIES && !time_now(t, &ns); i++)
+		;
+	first_extra = ns - own_ns();
+	was_asked_before = true;
+	wf_store_relaxed(&wf_cpu_time_is_on, false);
+}
+
 void wf_cpu_time_fork_child(void)
 {
+	first_extra = 0;
 	lock = WF_SPIN_INIT;
 	was_asked_before = false;
 	wf_store_relaxed(&wf_cpu_time_is_on, false);

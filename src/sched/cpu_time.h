@@ -49,6 +49,12 @@ void wf_cpu_time_adopt(const struct wf_thread *t);
 /* A native thread, the only one so far, has asked the kernel. */
 void wf_cpu_time_note(void);
 
+/*
+ * t, the caller, goes on on its kernel thread without the runtime: its clock is
+ * the kernel's then, and wf_cpu_time_extra more, so that it does not go back.
+ */
+void wf_cpu_time_stop(const struct wf_thread *t);
+int64_t wf_cpu_time_extra(const struct wf_thread *t);
 void wf_cpu_time_fork_child(void);
 
 #endif

@@ -27,6 +27,14 @@ static void grow_locked(struct wf_inject *q)
 	q->head = 0;
 }
 
+void wf_inject_fini(struct wf_inject *q)
+{
+	if (q->entries != q->first)
+		wf_os_release(q->entries, q->capacity * sizeof(*q->entries));
+	q->entries = q->first;
+	q->capacity = q->first != NULL ? WF_INJECT_FIRST : 0;
+}
+
 void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr)
 {
 	uint32_t len;

@@ -22,6 +22,9 @@ struct wf_inject {
 /* Above it a program that has no memory left cannot queue threads. */
 enum { WF_INJECT_FIRST = 4096 };
 
+/* Gives back what it has grown by; it is empty, and nobody else is at it. */
+void wf_inject_fini(struct wf_inject *q);
+
 /* in_runtime set, or a kernel thread of weft's own. */
 void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr);
 /* Takes up to max of the oldest; returns how many. */

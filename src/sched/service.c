@@ -1,33 +1,100 @@
+/*
+ * V1. A row belongs to the service with the id *tid from its first start on.
+ *     Its block serves again when the kernel thread is gone: after a
+ *     dismissal, and in a fork child.
+ */
 #include "sched/service.h"
 
 #include <errno.h>
 
+#include "base/log.h"
+#include "base/spin.h"
 #include "libc/tcb.h"
 #include "os/kthread.h"
 #include "os/mem.h"
+#include "os/sys.h"
 
-enum { STACK_BYTES = 64 * 1024 };
+enum { STACK_BYTES = 64 * 1024, NR_SERVICES = 8 };
+
+static struct row {
+	const _Atomic int *tid; /* V1 */
+	char *block;
+	_Atomic bool is_dismissed;
+} rows[NR_SERVICES];
+static struct wf_spin lock = WF_SPIN_INIT;
+
+static struct row *row_of(const _Atomic int *tid)
+{
+	struct row *row = rows;
+
+	wf_spin_lock(&lock);
+	while (row < rows + NR_SERVICES && row->tid != NULL && row->tid != tid)
+		row++;
+	WF_CHECK(row < rows + NR_SERVICES, "too many services");
+	row->tid = tid;
+	wf_spin_unlock(&lock);
+	return row;
+}
 
 int wf_service_start(void (*run)(void *), struct wf_thread *self,
 		     _Atomic int *tid)
 {
 	size_t tls = wf_align_up(wf_tcb_minimal_bytes(), WF_PAGE);
-	char *block;
+	struct row *row;
 	uintptr_t tp;
 	int id;
 
 	if (wf_load_relaxed(tid) != 0)
 		return 0;
-	block = wf_os_reserve(tls + STACK_BYTES);
-	if (block == NULL)
+	row = row_of(tid);
+	if (row->block == NULL)
+		row->block = wf_os_reserve(tls + STACK_BYTES);
+	if (row->block == NULL)
 		return -ENOMEM;
+	wf_store_relaxed(&row->is_dismissed, false);
 	self->kind = WF_THREAD_FOREIGN;
 	wf_store_relaxed(&self->in_runtime, 1);
-	tp = wf_tcb_minimal_make(block, self);
-	id = wf_os_kthread_start(run, NULL, block + tls + STACK_BYTES, tp,
+	tp = wf_tcb_minimal_make(row->block, self);
+	id = wf_os_kthread_start(run, NULL, row->block + tls + STACK_BYTES, tp,
 				 NULL);
 	if (id < 0)
 		return id;
 	wf_store_release(tid, id);
 	return 0;
+}
+
+void wf_service_end(void)
+{
+	for (;;)
+		wf_sys(SYS_exit, 0);
+}
+
+bool wf_service_is_dismissed(const _Atomic int *tid)
+{
+	for (const struct row *row = rows; row < rows + NR_SERVICES; row++) {
+		if (row->tid == tid)
+			return wf_load_acquire(&row->is_dismissed);
+	}
+	return false;
+}
+
+void wf_service_dismiss_begin(const _Atomic int *tid)
+{
+	wf_store_release(&row_of(tid)->is_dismissed, true);
+}
+
+bool wf_service_dismiss(_Atomic int *tid, void (*wake)(void))
+{
+	if (wf_load_acquire(tid) == 0)
+		return true;
+	wf_service_dismiss_begin(tid);
+	if (!wf_os_kthread_await_end(wf_load_relaxed(tid), wake))
+		return false;
+	wf_store_relaxed(tid, 0);
+	return true;
+}
+
+void wf_service_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
 }

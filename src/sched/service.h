@@ -16,4 +16,26 @@
 int wf_service_start(void (*run)(void *), struct wf_thread *self,
 		     _Atomic int *tid);
 
+/* What a service does instead of going on once it is dismissed. */
+WF_NORETURN void wf_service_end(void);
+
+/*
+ * Is the service to end by wf_service_end? A service asks when it holds no
+ * lock and has nothing in hand.
+ */
+bool wf_service_is_dismissed(const _Atomic int *tid);
+
+/* The service with this id is to end; it is not woken. */
+void wf_service_dismiss_begin(const _Atomic int *tid);
+
+/*
+ * Dismisses the service with this id and waits until the kernel has removed its
+ * kernel thread; *tid is 0 then. `wake` brings it to where it asks, and is
+ * called again and again. False: it still runs, after seconds. The first
+ * kernel thread, when no other thread of the program's lives.
+ */
+bool wf_service_dismiss(_Atomic int *tid, void (*wake)(void));
+
+void wf_service_fork_child(void);
+
 #endif

@@ -278,6 +278,17 @@ static void put_pooled(struct wf_pool *pool, struct wf_slot_class *class,
 	last->threads[last->nr++] = t;
 }
 
+void wf_table_empty_pool(struct wf_pool *pool)
+{
+	for (uint32_t i = 0; i < WF_POOL_CLASSES; i++) {
+		struct wf_pool_class *c = &pool->of[i];
+
+		if (c->class != NULL)
+			put_shared(c->class, c->threads, c->nr);
+	}
+	memset(pool, 0, sizeof(*pool));
+}
+
 /* --- both --------------------------------------------------------------- */
 
 /* Where there is no memory for a new slot, a free one with a larger stack. */

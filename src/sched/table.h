@@ -41,6 +41,8 @@ extern _Atomic bool wf_table_has_spare;
 struct wf_thread *wf_table_get_slow(struct wf_pool *pool,
 				    struct wf_slot_class *class);
 void wf_table_put_slow(struct wf_pool *pool, struct wf_thread *t);
+/* What it has goes to what all VPs share: its VP is no more. */
+void wf_table_empty_pool(struct wf_pool *pool);
 
 /*
  * A thread whose slot is of the class and belongs to nobody, a used one if

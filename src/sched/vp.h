@@ -289,6 +289,7 @@ struct wf_carrier {
 	uint64_t nr_sleeps;	       /* boot/rescue.c, R3; monitor */
 	int64_t awake_cpu_ns;	       /* CPU time at its first look since */
 	int cpu_timer;		       /* signal/preempt.c; -1: none */
+	_Atomic bool is_dismissed;     /* sched/dismiss.h */
 	_Atomic uint32_t exiting; /* futex: 1 from when its kernel thread is to
 				   * exit until the kernel is through */
 	struct wf_robust_list robust; /* sync/inherit.c; its bound thread */

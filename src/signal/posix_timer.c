@@ -134,6 +134,17 @@ int wf_posix_timer_overrun(int id)
 	return overrun;
 }
 
+bool wf_posix_timer_is_any(int32_t tid)
+{
+	bool is_any = false;
+
+	wf_spin_lock(&lock);
+	for (uint32_t i = 0; i < wf_load_relaxed(&nr_used); i++)
+		is_any |= entries[i].tid == tid && !entries[i].is_deleted;
+	wf_spin_unlock(&lock);
+	return is_any;
+}
+
 void wf_posix_timer_fork_child(void)
 {
 	lock = WF_SPIN_INIT;

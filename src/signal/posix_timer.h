@@ -38,6 +38,8 @@ void wf_posix_timer_delivered(const siginfo_t *info);
 int wf_posix_timer_overrun(int id);
 
 /* Timers are not inherited. */
+/* Is there one that signals the thread with this id? */
+bool wf_posix_timer_is_any(int32_t tid);
 void wf_posix_timer_fork_child(void);
 
 #endif

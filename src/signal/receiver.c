@@ -195,6 +195,17 @@ static long take(uint64_t set, siginfo_t *ret_info)
 	return sig;
 }
 
+/* Nothing is open any more, and nothing is waited for: V4, V5. */
+static WF_NORETURN void end(void)
+{
+	wf_os_set_signal_mask(UINT64_MAX);
+	wf_store_release(&opened, 0);
+	wf_store_release(&armed, 0);
+	atomic_fetch_add(&nr_turns, 1);
+	wf_os_futex_wake(&nr_turns, INT_MAX);
+	wf_service_end();
+}
+
 static void run(void *arg)
 {
 	struct ways ways = { .open = 0 };
@@ -204,6 +215,8 @@ static void run(void *arg)
 		siginfo_t info;
 		long sig;
 
+		if (wf_service_is_dismissed(&tid))
+			end();
 		ways = arm(ways.open);
 		sig = take(ways.wait, &info);
 		if (sig == WF_PREEMPT_SIGNAL)
@@ -355,6 +368,11 @@ void wf_receiver_await_taken(void)
 int wf_receiver_tid(void)
 {
 	return wf_load_relaxed(&tid);
+}
+
+bool wf_receiver_dismiss(void)
+{
+	return wf_service_dismiss(&tid, wf_receiver_rearm);
 }
 
 void wf_receiver_fork_child(void)

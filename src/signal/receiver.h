@@ -12,6 +12,8 @@
 
 /* Starts it; it wants nothing yet. 0 or -Exxx. */
 int wf_receiver_start(void);
+/* Ends it, before a new start: as wf_service_dismiss. */
+bool wf_receiver_dismiss(void);
 void wf_receiver_fork_child(void);
 
 /*

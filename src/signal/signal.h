@@ -35,6 +35,12 @@ void wf_signal_fork_prepare(void);
 void wf_signal_fork_parent(void);
 /* Everything is the kernel's and the program's again. A borrower has set its
  * own actions. */
+/*
+ * The runtime stops, and there is no receiver any more: what is pending for the
+ * process and for t, the caller, is the kernel's, and so are the actions. All
+ * signals are blocked, in_runtime is set.
+ */
+void wf_signal_stop(struct wf_thread *t);
 void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions);
 /* The same for mask and alternate stack of the kernel thread. */
 void wf_signal_restore(const struct wf_thread *t);

@@ -170,6 +170,27 @@ static uint64_t give_to_kernel(struct wf_sigqueue *q)
 	return given;
 }
 
+static void give_to_process(struct wf_sigqueue *q)
+{
+	siginfo_t info;
+
+	while (wf_sigqueue_take_process(q, UINT64_MAX, &info))
+		wf_sys(SYS_rt_sigqueueinfo, wf_os_getpid(), info.si_signo,
+		       &info);
+}
+
+void wf_signal_stop(struct wf_thread *t)
+{
+	wf_arrive_drain(t->carrier, t);
+	give_to_process(&t->sigqueue);
+	give_to_kernel(&t->sigqueue);
+	give_to_process(&wf_route_process);
+	wf_receiver_fork_child();
+	wf_route_fork_child();
+	wf_foreign_fork_child();
+	wf_actions_fork_child(false);
+}
+
 void wf_signal_exec_begin(struct wf_thread *t)
 {
 	uint64_t mask;

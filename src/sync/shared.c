@@ -451,6 +451,11 @@ void wf_shared_answer(void)
 	wf_os_futex_wake((_Atomic uint32_t *)&answering_tid, INT_MAX);
 }
 
+bool wf_shared_is_any_given(void)
+{
+	return wf_load_relaxed(&nr_given) != 0;
+}
+
 void wf_shared_fork_child(void)
 {
 	lock = WF_SPIN_INIT;

@@ -42,6 +42,8 @@ void wf_shared_thread_end(struct wf_thread *t);
 /* The calling kernel thread, which lives as long as the process, answers for
  * the robust mutexes of all. */
 void wf_shared_answer(void);
+/* Does a thread hold one that the answering kernel thread stands for? */
+bool wf_shared_is_any_given(void);
 void wf_shared_fork_child(void);
 
 #endif

@@ -156,17 +156,22 @@ struct timespec wf_cpu_timer_translate(const struct wf_thread *t,
 	return wf_os_timespec(ns > 0 ? ns : 1);
 }
 
-void wf_cpu_timer_thread_end(const struct wf_thread *t)
+bool wf_cpu_timer_is_any(int32_t tid)
 {
-	bool has_any = false;
+	bool is_any = false;
 
-	if (wf_load_relaxed(&nr_timers) == 0 || t->kind != WF_THREAD_BOUND)
-		return;
+	if (wf_load_relaxed(&nr_timers) == 0)
+		return false;
 	wf_spin_lock(&lock);
 	for (uint32_t i = 0; i < MAX_TIMERS; i++)
-		has_any |= entries[i].tid == t->tid;
+		is_any |= entries[i].tid == tid;
 	wf_spin_unlock(&lock);
-	if (has_any)
+	return is_any;
+}
+
+void wf_cpu_timer_thread_end(const struct wf_thread *t)
+{
+	if (t->kind == WF_THREAD_BOUND && wf_cpu_timer_is_any(t->tid))
 		t->carrier->is_altered = true;
 }
 

@@ -51,6 +51,8 @@ struct timespec wf_cpu_timer_until(clockid_t clock, struct timespec at);
 void wf_cpu_timer_thread_end(const struct wf_thread *t);
 
 /* Timers are not inherited. */
+/* Is there one on the clock of the thread with this id? in_runtime set. */
+bool wf_cpu_timer_is_any(int32_t tid);
 void wf_cpu_timer_fork_child(void);
 
 #endif

@@ -168,6 +168,20 @@ void wf_kernel_state_thread_end(const struct wf_thread *t)
 		t->carrier->is_altered = true;
 }
 
+bool wf_kernel_state_may_leave(const struct wf_thread *t)
+{
+	const struct wf_carrier *own = wf_promise_find(t);
+
+	return own == NULL || wf_load_relaxed(&own->tid) == wf_os_getpid() ||
+	       (own == t->carrier && !own->is_altered && !own->has_own_state &&
+		own->nr_inherited == 0);
+}
+
+void wf_kernel_state_stop(const struct wf_thread *t)
+{
+	first_has_own = t->carrier->has_own_state;
+}
+
 void wf_kernel_state_fork_child(void)
 {
 	first_has_own = false;

@@ -46,6 +46,13 @@ bool wf_kernel_state_death_signal(int *ret_sig);
 
 /* t ends, which is bound: its kernel thread exits if that has such state. */
 void wf_kernel_state_thread_end(const struct wf_thread *t);
+/*
+ * May t, the first thread, go on on the process's first kernel thread? Not if
+ * the kernel keeps something for the one that it has, or will have.
+ */
+bool wf_kernel_state_may_leave(const struct wf_thread *t);
+/* t goes on there without the runtime. */
+void wf_kernel_state_stop(const struct wf_thread *t);
 void wf_kernel_state_fork_child(void);
 
 /*

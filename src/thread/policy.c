@@ -262,6 +262,12 @@ void wf_policy_above_carriers(void)
 		set_kernel_thread(0, base_policy, base_priority + 1);
 }
 
+void wf_policy_stop(const struct wf_thread *t)
+{
+	own.tid = 0;
+	wf_policy_begin_bound(t);
+}
+
 void wf_policy_fork_child(struct wf_thread *t)
 {
 	bool resets = t->resets_on_fork;

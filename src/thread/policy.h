@@ -38,6 +38,9 @@ void wf_policy_end_bound(const struct wf_thread *t);
 void wf_policy_above_carriers(void);
 
 /* In a fork child, which is native: t, the caller, has its policy there. */
+/* t, the first thread, goes on without the runtime on the kernel thread that
+ * it is on. */
+void wf_policy_stop(const struct wf_thread *t);
 void wf_policy_fork_child(struct wf_thread *t);
 
 #endif

@@ -29,7 +29,7 @@
 #include "signal/mask.h"
 #include "thread/alive.h"
 #include "thread/lifecycle.h"
-#include "wait/sleep.h"
+#include "wait/ufutex.h"
 
 enum {
 	SPARE_SLOTS = 64, /* are worth no reaper */
@@ -38,6 +38,7 @@ enum {
 };
 
 static _Atomic bool is_running;
+static _Atomic uint32_t is_to_end; /* user futex */
 /* Fewest spare slots since the last reaper ended: those it left. */
 static _Atomic uint32_t nr_left;
 
@@ -128,8 +129,9 @@ static void *reap(void *arg)
 		wf_alive_end_process(0); /* the last one ended meanwhile */
 	memcpy(me->name, "weft reaper", sizeof("weft reaper"));
 	do {
-		wf_sleep_until(wf_os_now() + PERIOD_NS);
-	} while (reap_all());
+		wf_ufutex_wait(&is_to_end, 0, WF_UFUTEX_ANY,
+			       wf_os_now() + PERIOD_NS);
+	} while (wf_load_relaxed(&is_to_end) == 0 && reap_all());
 	wf_store_relaxed(&nr_left, nr_spare());
 	wf_runtime_enter();
 	wf_alive_created(me); /* as it ends like any */
@@ -150,6 +152,7 @@ static void start(void)
 
 	/* Inherited, so that no handler of the program's runs there. */
 	wf_mask_change(SIG_BLOCK, &all, &old);
+	wf_store_relaxed(&is_to_end, 0);
 	if (wf_thread_create(&params, reap, NULL, &thread) < 0)
 		wf_store_relaxed(&is_running, false);
 	wf_mask_change(SIG_SETMASK, &old, NULL);
@@ -168,6 +171,20 @@ void wf_reap_consider_slow(void)
 	    wf_load_relaxed(&is_running) || atomic_exchange(&is_running, true))
 		return;
 	start();
+}
+
+void wf_reap_end(void)
+{
+	enum { MOST_YIELDS = 100 * 1000 };
+
+	if (!wf_load_acquire(&is_running))
+		return;
+	wf_store_release(&is_to_end, 1);
+	wf_ufutex_wake(&is_to_end, 1, WF_UFUTEX_ANY);
+	for (int i = 0; i < MOST_YIELDS && wf_load_acquire(&is_running); i++)
+		wf_sched_yield();
+	for (int i = 0; i < MOST_YIELDS && wf_alive_nr() > 1; i++)
+		wf_sched_yield();
 }
 
 void wf_reap_fork_child(void)

@@ -18,6 +18,9 @@ static inline void wf_reap_consider(void)
 		wf_reap_consider_slow();
 }
 
+/* The caller is the only other thread: there is no reaper when this returns.
+ * Yields. in_runtime 0. */
+void wf_reap_end(void);
 /* In a fork child, where the reaper does not live on. */
 void wf_reap_fork_child(void);
 

@@ -1,3 +1,16 @@
 #include "trace/counters.h"
 
 struct wf_counters wf_counters;
+
+void wf_counters_add(const struct wf_counters *more)
+{
+#define X(name, text)                                           \
+	atomic_fetch_add_explicit(&wf_counters.name,            \
+				  wf_load_relaxed(&more->name), \
+				  memory_order_relaxed);
+	WF_COUNTERS(X)
+#undef X
+#define X(name, text) wf_count_most(name, wf_load_relaxed(&more->name));
+	WF_MAXIMA(X)
+#undef X
+}

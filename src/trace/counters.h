@@ -58,6 +58,9 @@ struct wf_counters {
 
 extern struct wf_counters wf_counters;
 
+/* A VP's, which is no more: the process's have them from now on. */
+void wf_counters_add(const struct wf_counters *more);
+
 #define wf_count(name) \
 	atomic_fetch_add_explicit(&wf_counters.name, 1, memory_order_relaxed)
 /* Owner-only: a plain increment that other threads may read. */

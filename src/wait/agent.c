@@ -89,18 +89,17 @@ static void set_policy(uint32_t policy, uint32_t agents)
 {
 	wf_store_relaxed(&wf_sched.wait_policy, policy);
 	wf_store_relaxed(&wf_sched.most_pollers, agents);
-	atomic_fetch_add(&policy_epoch, 1);
 }
 
 void wf_agent_init(bool has_cpu_for_each_vp)
 {
 	has_cpu_to_spare = has_cpu_for_each_vp && wf_sched.nr_vps > 1;
 	/* A fork child goes on with what its parent has set. */
-	if (wf_load_relaxed(&policy_epoch) == 0)
-		set_policy(wf_options.wait,
-			   wf_options.agents == 0 ?
-				   1 :
-				   (uint32_t)wf_options.agents);
+	if (wf_load_relaxed(&policy_epoch) != 0)
+		return;
+	set_policy(wf_options.wait,
+		   wf_options.agents == 0 ? 1 : (uint32_t)wf_options.agents);
+	wf_store_relaxed(&policy_epoch, 1);
 }
 
 int wf_agent_set(uint32_t policy, uint32_t agents)
@@ -111,11 +110,17 @@ int wf_agent_set(uint32_t policy, uint32_t agents)
 		return -EINVAL;
 	t = wf_runtime_enter();
 	set_policy(agents == 0 ? WF_WAIT_PARK : policy, agents);
+	wf_agent_rouse();
+	wf_runtime_leave(t);
+	return 0;
+}
+
+void wf_agent_rouse(void)
+{
+	atomic_fetch_add(&policy_epoch, 1);
 	wf_fence_seq_cst(); /* A5 */
 	while (wf_idle_wake_sleeper())
 		;
-	wf_runtime_leave(t);
-	return 0;
 }
 
 static bool may_poll(const struct idle *idle)
@@ -473,7 +478,8 @@ void wf_agent_run(struct wf_carrier *c)
 			wf_switch_from_carrier(c, c->bound);
 			continue;
 		}
-		if (vp == NULL) {
+		/* acquire: pairs with tell_all in sched/dismiss.c. */
+		if (vp == NULL || wf_load_acquire(&c->is_dismissed)) {
 			block_all(c);
 			if (!has_signal_work(c))
 				wf_carrier_wait_for_vp(c);

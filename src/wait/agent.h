@@ -19,6 +19,10 @@ void wf_agent_init(bool has_cpu_for_each_vp);
  */
 int wf_agent_set(uint32_t policy, uint32_t agents);
 
+/* Each agent that polls or sleeps goes through its loop again. in_runtime set.
+ */
+void wf_agent_rouse(void);
+
 /* A signal waits in c's slot; set by signal/. */
 extern void (*wf_agent_signal_work)(struct wf_carrier *c);
 

@@ -113,6 +113,18 @@ int wf_timers_init(void)
 	return make_room(wf_table_room());
 }
 
+void wf_timers_fini(void)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_heap *h = &all_timers[i].heap;
+
+		if (h->entries != NULL)
+			wf_os_release(h->entries,
+				      h->capacity * sizeof(*h->entries));
+		wf_heap_init(h, wf_os_regrow);
+	}
+}
+
 int64_t wf_timers_earliest(const struct wf_vp *vp)
 {
 	return wf_load_relaxed(&vp->timers->earliest);

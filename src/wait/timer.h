@@ -9,6 +9,8 @@
 
 /* Makes the heaps of all VPs, or empties them in a fork child. */
 int wf_timers_init(void);
+/* No VP runs, and no timer is set: gives back the memory. */
+void wf_timers_fini(void);
 
 /*
  * t, which begins the wait t->wait_generation, wants to be woken at the

@@ -1,0 +1,179 @@
+/*
+ * Natively a process whose threads have all been joined has one kernel thread,
+ * and may enter a user namespace. On weft there are carriers, the monitor, the
+ * receiver and I/O servers. So they end for such a call, and what has to be is
+ * made again when the program makes its next thread.
+ *
+ * W1. The caller is the only thread of the program's that lives, and blocks all
+ *     signals: so no thread is made meanwhile, nobody waits for anything, and
+ *     nothing is under way but what these kernel threads do themselves.
+ * W2. Nothing happens if a kernel thread has something that would go with it:
+ *     the caller's state where that is not the first kernel thread, robust
+ *     mutexes for which the monitor stands, timers that signal the caller or
+ *     are on its CPU clock, a close under way. Nor if the process has kernel
+ *     threads of others' making: natively the kernel refuses the call, too.
+ * W3. I/O servers end first, since only they may be in calls that take long.
+ *     If one stays, the runtime goes on. From the monitor on there is no way
+ *     back: what is dismissed is at rest, and ends at once.
+ * W4. The monitor ends before carriers do, or it would take their ends for
+ *     deaths (boot/deaths.c), and the receiver before signals are given to the
+ *     kernel.
+ * W5. Each end is waited for until the kernel does not know the id any more.
+ *     The word that it clears it clears before.
+ *
+ * Rejected: to start again at once. After unshare(CLONE_NEWPID) the kernel
+ * makes no kernel thread, and most programs that isolate themselves fork or
+ * execute next.
+ */
+#include "boot/wind_down.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "boot/boot.h"
+#include "boot/own_table.h"
+#include "io/ring.h"
+#include "io/server.h"
+#include "libc/tcb.h"
+#include "os/clock.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/cpu_time.h"
+#include "sched/dismiss.h"
+#include "sched/runtime.h"
+#include "signal/mask.h"
+#include "signal/posix_timer.h"
+#include "signal/preempt.h"
+#include "signal/receiver.h"
+#include "signal/signal.h"
+#include "sync/shared.h"
+#include "thread/alive.h"
+#include "thread/cpu_timer.h"
+#include "thread/kernel_state.h"
+#include "thread/name.h"
+#include "thread/policy.h"
+#include "thread/reap.h"
+#include "wait/agent.h"
+#include "wait/timer.h"
+
+/* W2: one that libc or a system call has made, and that has used weft. */
+static bool has_foreign(const struct wf_thread *self)
+{
+	uint32_t high = wf_table_high();
+
+	for (uint32_t i = 1; i < high; i++) {
+		const struct wf_thread *t = wf_table_at(i);
+
+		if (t != self && t->kind == WF_THREAD_FOREIGN && t->tid > 0 &&
+		    wf_os_tgkill(t->tid, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* W1, W2. in_runtime set. */
+static bool may_end(const struct wf_thread *t)
+{
+	const uint32_t unseen = WF_WORK_BIND;
+
+	return wf_alive_nr() == 1 && t->wait_addr == NULL && !t->is_replacing &&
+	       wf_load_relaxed(&wf_os_execs) == 0 &&
+	       (wf_load_relaxed(&t->exit_work) & unseen) == 0 &&
+	       wf_kernel_state_may_leave(t) && !wf_shared_is_any_given() &&
+	       !wf_posix_timer_is_any(t->tid) && !wf_cpu_timer_is_any(t->tid) &&
+	       wf_own_table_is_ready() && !has_foreign(t);
+}
+
+static bool may_end_now(void)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	bool may = may_end(t);
+
+	wf_runtime_leave(t);
+	return may;
+}
+
+static void forget_vps(void)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		struct wf_vp *vp = &wf_sched.vps[i];
+
+		wf_counters_add(&vp->counters);
+		wf_table_empty_pool(&vp->pool);
+		wf_inject_fini(&vp->inbox);
+	}
+	wf_inject_fini(&wf_sched.inject);
+	wf_timers_fini();
+}
+
+/* Another thread may have been bound to it, with a list of its own. */
+static void restore_robust_list(const struct wf_carrier *c)
+{
+	if (c->robust.head.list.next != NULL)
+		wf_sys(SYS_set_robust_list,
+		       wf_tcb_robust_list(wf_cpu_thread_register()),
+		       sizeof(struct robust_list_head));
+}
+
+/* The state of before the first pthread_create. */
+static void forget(struct wf_thread *t)
+{
+	struct wf_carrier *c = t->carrier;
+
+	wf_os_set_signal_mask(UINT64_MAX);
+	wf_signal_stop(t);
+	if (c->cpu_timer >= 0)
+		wf_sys(SYS_timer_delete, c->cpu_timer);
+	restore_robust_list(c);
+	wf_policy_stop(t);
+	wf_cpu_time_stop(t);
+	wf_kernel_state_stop(t);
+	wf_name_fork_child(t);
+	forget_vps();
+	wf_store_release(&wf_sched.is_started, false);
+	wf_ring_dismiss();
+	wf_boot_forget_kernel_threads();
+	wf_carrier_forget();
+	wf_boot_become_first(t);
+	wf_alive_reset();
+}
+
+/* False: the runtime goes on. in_runtime set if true. */
+static bool end_kernel_threads(struct wf_thread *t)
+{
+	if (!may_end_now() || !wf_server_dismiss()) /* W3 */
+		return false;
+	wf_runtime_enter();
+	if (!may_end(t)) {
+		wf_runtime_leave(t);
+		return false;
+	}
+	wf_monitor_dismiss(); /* W4 */
+	wf_receiver_dismiss();
+	wf_dismiss_carriers(t, wf_agent_rouse);
+	return true;
+}
+
+void wf_wind_down(void)
+{
+	const uint64_t all = UINT64_MAX;
+	struct wf_thread *t = wf_self;
+	uint64_t mask;
+
+	if (t == NULL || !t->is_first || !wf_is_started() ||
+	    !wf_preempt_is_here())
+		return;
+	wf_reap_end();
+	if (wf_alive_nr() != 1)
+		return;
+	wf_own_table_wait(10 * WF_NS_PER_S); /* W2 */
+	if (wf_mask_change(SIG_BLOCK, &all, &mask) < 0)
+		return;
+	if (!end_kernel_threads(t)) {
+		wf_mask_change(SIG_SETMASK, &mask, NULL);
+		return;
+	}
+	forget(t);
+	t->sigmask = mask;
+	wf_signal_restore(t);
+}

@@ -1,0 +1,60 @@
+/*
+ * All servers end, since the runtime does: boot/wind_down.c.
+ *
+ * D1. Processes first: the keeper, a kernel thread, sees to their ends.
+ * D2. A kernel thread looks for WF_SERVER_GO at the top of its loop, and is
+ *     woken until it does: a job server by its word, the keeper by its own, the
+ *     watcher by a signal, after which the kernel never restarts epoll_wait.
+ * D3. A server that has ended has tid 0, as one that was killed. Its row of the
+ *     table is set up anew only when all have ended (wf_server_fork_child).
+ * D4. The watcher and the keeper last: without them waits would not end, should
+ *     the program go on because some server did not end.
+ */
+#include "io/server.h"
+
+#include "io/server_table.h"
+#include "os/futex.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/preempt.h"
+
+static struct wf_server *asked;
+
+/* D2 */
+static void wake(void)
+{
+	wf_os_futex_wake(&asked->word, 1);
+	wf_keeper_wake();
+	wf_os_tgkill(wf_load_relaxed(&asked->tid), WF_PREEMPT_SIGNAL);
+}
+
+static bool dismiss(struct wf_server *s)
+{
+	int tid = wf_load_acquire(&s->tid);
+
+	if (tid == 0 || s->is_process)
+		return tid == 0;
+	atomic_fetch_or(&s->word, WF_SERVER_GO);
+	asked = s;
+	if (!wf_os_kthread_await_end(tid, wake))
+		return false;
+	wf_store_relaxed(&s->tid, 0); /* D3 */
+	return true;
+}
+
+static bool dismiss_all(bool are_for_jobs)
+{
+	for (uint32_t i = 0; i < wf_server_count(); i++) {
+		struct wf_server *s = &wf_servers[i];
+
+		if ((s->run == wf_serve_jobs) == are_for_jobs && !dismiss(s))
+			return false;
+	}
+	return true;
+}
+
+bool wf_server_dismiss(void)
+{
+	wf_server_end_processes();			/* D1 */
+	return dismiss_all(true) && dismiss_all(false); /* D4 */
+}

@@ -1,0 +1,110 @@
+/*
+ * A carrier is told by its word is_dismissed, and ends at the top of the
+ * agent's loop: on its own stack, with no thread and no lock.
+ *
+ * D1. A dismissed carrier may still make a spare, whose place in the table may
+ *     be before its own. So all are told and looked at again, until in two
+ *     rounds none has been there.
+ * D2. The first kernel thread cannot end. It gives up its VP, says that it
+ *     rests, and waits for the caller's thread, as a spare does that is to be
+ *     bound.
+ * D3. The carrier that the caller leaves ends by itself: the switch brings it
+ *     to the top of the agent's loop.
+ */
+#include "sched/dismiss.h"
+
+#include "os/clock.h"
+#include "os/kthread.h"
+#include "os/sys.h"
+#include "sched/switch.h"
+
+static _Atomic(struct wf_carrier *) resting; /* D2 */
+
+void wf_dismiss_end(struct wf_carrier *c)
+{
+	if (!wf_dismiss_is_first(c)) {
+		if (c->cpu_timer >= 0)
+			wf_sys(SYS_timer_delete, c->cpu_timer);
+		for (;;)
+			wf_sys(SYS_exit, 0);
+	}
+	wf_store_relaxed(&c->vp, NULL);
+	wf_store_relaxed(&c->wake_word, 0);
+	/* release: the word; pairs with the acquire in wf_dismiss_carriers. */
+	wf_store_release(&resting, c);
+	wf_carrier_sleep(c);
+}
+
+static bool runs(const struct wf_carrier *c)
+{
+	int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
+
+	return tid != 0 && wf_os_tgkill(tid, 0) == 0;
+}
+
+/* Tells all but the caller's; true if any is there. */
+static bool tell_all(const struct wf_thread *t)
+{
+	uint32_t nr = wf_carrier_count();
+	bool any = false;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+
+		if (!runs(c) || c == t->carrier ||
+		    c == wf_load_acquire(&resting))
+			continue;
+		wf_store_release(&c->is_dismissed, true);
+		wf_carrier_wake(c);
+		any = true;
+	}
+	return any;
+}
+
+/* Of all that are not at rest nor the caller's. */
+static bool await_others(const struct wf_thread *t, void (*rouse)(void))
+{
+	enum { NR_QUIET = 2, YIELDS = 20, MOST_NAPS = 50 * 1000 };
+	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
+	int nr_quiet = 0;
+
+	for (int i = 0; i < YIELDS + MOST_NAPS; i++) {
+		nr_quiet = tell_all(t) ? 0 : nr_quiet + 1;
+		if (nr_quiet == NR_QUIET) /* D1 */
+			return true;
+		rouse();
+		if (i < YIELDS)
+			wf_sys(SYS_sched_yield);
+		else
+			wf_sys(SYS_nanosleep, &nap, NULL);
+	}
+	return false;
+}
+
+/* D3. t is off its stack. */
+static void hand_over(struct wf_carrier *c, void *arg)
+{
+	struct wf_thread *t = arg;
+
+	wf_store_relaxed(&c->vp, NULL);
+	wf_store_release(&c->is_dismissed, true);
+	c->bound = NULL;
+	t->vp = NULL;
+	t->kind = WF_THREAD_BOUND;
+	wf_carrier_give_bound(wf_load_acquire(&resting), t);
+}
+
+bool wf_dismiss_carriers(struct wf_thread *t, void (*rouse)(void))
+{
+	struct wf_carrier *left = t->carrier;
+
+	wf_store_relaxed(&resting, NULL);
+	if (!await_others(t, rouse))
+		return false;
+	if (wf_dismiss_is_first(left))
+		return true;
+	if (wf_load_acquire(&resting) == NULL)
+		return false;
+	wf_switch_to_carrier(t, hand_over, t);
+	return wf_os_kthread_await_end(wf_load_relaxed(&left->tid), NULL);
+}
