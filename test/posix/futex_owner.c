@@ -234,8 +234,11 @@ static void move_both_kinds(int op)
 		nr += moved;
 		sched_yield();
 	}
-	CHECK_EQ(futex(&word, FUTEX_WAKE, 2, NULL, NULL, 0), 0);
-	CHECK_EQ(futex(&other, FUTEX_WAKE, 2, NULL, NULL, 0), 2);
+	/* The kernel may wake a waiter for several words for nothing: it begins
+	 * again, at its own word. */
+	nr = futex(&word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	CHECK(nr == 0 || nr == 1);
+	CHECK_EQ(futex(&other, FUTEX_WAKE, 2, NULL, NULL, 0), 2 - nr);
 	threads_join(threads, 2);
 }
 
