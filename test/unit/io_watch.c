@@ -1,7 +1,4 @@
-/*
- * src/io/watch.c: who gets what when a descriptor is ready, with servers that
- * only note what they are handed.
- */
+/* src/io/watch.c: ready descriptors, with servers that only note requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
