@@ -8,6 +8,7 @@
 #include "api/park.h"
 #include "boot/boot.h"
 #include "boot/own_table.h"
+#include "boot/wind_down.h"
 #include "io/ipc.h"
 #include "libc/real.h"
 #include "os/sys.h"
@@ -75,6 +76,8 @@ WF_API(int, mq_notify, mqd_t queue, const struct sigevent *event)
 		while (!wf_own_table_is_ready())
 			wf_sched_yield();
 	}
+	if (event != NULL)
+		wf_wind_down_never();
 	if (event != NULL && event->sigev_notify == SIGEV_SIGNAL)
 		wf_store_relaxed(&asks_for_signal, true);
 	return wf_real.mq_notify(queue, event);

@@ -85,15 +85,19 @@ static void translate_ids(const struct wf_kernel_call *call, long *a)
  * threads there is none that has not. So the runtime ends first, unless the
  * thread has made such a change since it began.
  */
-static void wind_down_for(enum wf_effect effect, long nr, int id)
+static void wind_down_for(enum wf_effect effect, long nr, const long *a, int id)
 {
-	bool is_refused = nr == SYS_unshare || nr == SYS_setns;
+	const long for_one = CLONE_THREAD | CLONE_SIGHAND | CLONE_VM |
+			     CLONE_NEWUSER;
+	bool is_entry = nr == SYS_unshare || nr == SYS_setns;
+	bool is_needed = nr == SYS_setns ||
+			 (nr == SYS_unshare && (a[0] & for_one) != 0);
 
 	if (effect != WF_EFFECT_INHERITED || !wf_is_started() ||
 	    (id != 0 && wf_thread_of_id(id) != wf_self))
 		return;
-	if (is_refused || !wf_carrier_is_altered(wf_thread_self()))
-		wf_wind_down();
+	if (is_entry || !wf_carrier_is_altered(wf_thread_self()))
+		wf_wind_down(is_needed);
 }
 
 /* The thread that the call changes, which has a kernel thread of its own when
@@ -189,7 +193,7 @@ long wf_kernel_state_syscall(long nr, const long *args)
 	if (is_death_signal(nr, a, PR_GET_PDEATHSIG) &&
 	    wf_kernel_state_death_signal(&sig))
 		return wf_memory_put((void *)a[1], &sig, sizeof(sig));
-	wind_down_for(effect, nr, id);
+	wind_down_for(effect, nr, a, id);
 	rc = begin(effect, id, &changed);
 	if (rc < 0)
 		return rc;

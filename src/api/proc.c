@@ -297,7 +297,7 @@ void wf_proc_ask_slow(const char *path)
 		return;
 	for (size_t i = 0; i < WF_ARRAY_LEN(tells); i++) {
 		if (ends_in(path, tells[i])) {
-			wf_wind_down();
+			wf_wind_down(false);
 			return;
 		}
 	}

@@ -10,7 +10,8 @@
  * W2. Nothing happens if a kernel thread has something that would go with it:
  *     the caller's state where that is not the first kernel thread, robust
  *     mutexes for which the monitor stands, timers that signal the caller or
- *     are on its CPU clock, a close under way. Nor if the process has kernel
+ *     are on its CPU clock, a notification of a message queue, a close under
+ *     way. Nor if the process has kernel
  *     threads of others' making: natively the kernel refuses the call, too.
  * W3. I/O servers end first, since only they may be in calls that take long.
  *     If one stays, the runtime goes on. From the monitor on there is no way
@@ -20,6 +21,10 @@
  *     kernel.
  * W5. Each end is waited for until the kernel does not know the id any more.
  *     The word that it clears it clears before.
+ * W6. A child that asks for a signal at its parent's end gets it when the
+ *     kernel thread that made it ends. Weft does not know which children have
+ *     asked. So where a carrier has children, the runtime ends only for calls
+ *     that the kernel refuses otherwise.
  *
  * Rejected: to start again at once. After unshare(CLONE_NEWPID) the kernel
  * makes no kernel thread, and most programs that isolate themselves fork or
@@ -29,6 +34,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "boot/boot.h"
 #include "boot/own_table.h"
@@ -56,6 +62,9 @@
 #include "wait/agent.h"
 #include "wait/timer.h"
 
+/* wf_wind_down_never was called in the process of this fork generation. */
+static _Atomic uint32_t never_epoch;
+
 /* W2: one that libc or a system call has made, and that has used weft. */
 static bool has_foreign(const struct wf_thread *self)
 {
@@ -71,12 +80,42 @@ static bool has_foreign(const struct wf_thread *self)
 	return false;
 }
 
+/* W6 */
+static bool has_children_elsewhere(void)
+{
+	const int any = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
+	uint32_t nr = wf_carrier_count();
+	bool has_any = false;
+	int proc;
+
+	if (wf_sys(SYS_waitid, P_ALL, 0, NULL, any, NULL) == -ECHILD)
+		return false;
+	proc = wf_os_proc_open();
+	for (uint32_t i = 0; i < nr && !has_any; i++) {
+		const struct wf_carrier *c = wf_carrier_at(i);
+		int tid = c != NULL ? wf_load_relaxed(&c->tid) : 0;
+
+		has_any = tid != 0 && tid != wf_os_getpid() &&
+			  wf_os_tgkill(tid, 0) == 0 &&
+			  wf_os_thread_has_children(proc, tid);
+	}
+	if (proc >= 0)
+		wf_sys(SYS_close, proc);
+	return has_any;
+}
+
+void wf_wind_down_never(void)
+{
+	wf_store_relaxed(&never_epoch, wf_table_fork_epoch());
+}
+
 /* W1, W2. in_runtime set. */
 static bool may_end(const struct wf_thread *t)
 {
 	const uint32_t unseen = WF_WORK_BIND;
 
-	return wf_alive_nr() == 1 && t->wait_addr == NULL && !t->is_replacing &&
+	return wf_load_relaxed(&never_epoch) != wf_table_fork_epoch() &&
+	       wf_alive_nr() == 1 && t->wait_addr == NULL && !t->is_replacing &&
 	       wf_load_relaxed(&wf_os_execs) == 0 &&
 	       (wf_load_relaxed(&t->exit_work) & unseen) == 0 &&
 	       wf_kernel_state_may_leave(t) && !wf_shared_is_any_given() &&
@@ -84,10 +123,10 @@ static bool may_end(const struct wf_thread *t)
 	       wf_own_table_is_ready() && !has_foreign(t);
 }
 
-static bool may_end_now(void)
+static bool may_end_now(bool is_needed)
 {
 	struct wf_thread *t = wf_runtime_enter();
-	bool may = may_end(t);
+	bool may = may_end(t) && (is_needed || !has_children_elsewhere());
 
 	wf_runtime_leave(t);
 	return may;
@@ -139,9 +178,9 @@ static void forget(struct wf_thread *t)
 }
 
 /* False: the runtime goes on. in_runtime set if true. */
-static bool end_kernel_threads(struct wf_thread *t)
+static bool end_kernel_threads(struct wf_thread *t, bool is_needed)
 {
-	if (!may_end_now() || !wf_server_dismiss()) /* W3 */
+	if (!may_end_now(is_needed) || !wf_server_dismiss()) /* W3 */
 		return false;
 	wf_runtime_enter();
 	if (!may_end(t)) {
@@ -154,7 +193,7 @@ static bool end_kernel_threads(struct wf_thread *t)
 	return true;
 }
 
-void wf_wind_down(void)
+void wf_wind_down(bool is_needed)
 {
 	const uint64_t all = UINT64_MAX;
 	struct wf_thread *t = wf_self;
@@ -169,7 +208,7 @@ void wf_wind_down(void)
 	wf_own_table_wait(10 * WF_NS_PER_S); /* W2 */
 	if (wf_mask_change(SIG_BLOCK, &all, &mask) < 0)
 		return;
-	if (!end_kernel_threads(t)) {
+	if (!end_kernel_threads(t, is_needed)) {
 		wf_mask_change(SIG_SETMASK, &mask, NULL);
 		return;
 	}

@@ -207,6 +207,19 @@ uint64_t wf_os_pending_of(int proc, int tid)
 	return status_of(proc, tid, "\nSigPnd:\t", 16);
 }
 
+bool wf_os_thread_has_children(int proc, int tid)
+{
+	int fd = open_about(proc, tid, "children");
+	char buf[2];
+	bool has_any;
+
+	if (fd < 0)
+		return true;
+	has_any = read_text(fd, buf, sizeof(buf));
+	wf_sys(SYS_close, fd);
+	return has_any;
+}
+
 int wf_os_tracer_of(int proc, int tid)
 {
 	return (int)status_of(proc, tid, "\nTracerPid:\t", 10);

@@ -68,6 +68,9 @@ char wf_os_thread_stat_state(int stat);
 uint64_t wf_os_pending_of_thread(void);
 /* The same of any one; proc as above, also that of another process. */
 uint64_t wf_os_pending_of(int proc, int tid);
+/* Has it made children that live, or are not waited for yet? True if that is
+ * not known. */
+bool wf_os_thread_has_children(int proc, int tid);
 /* Of the process that traces it, 0 if none does. */
 int wf_os_tracer_of(int proc, int tid);
 /* As pthread_getname_np has it; empty if nobody knows. */

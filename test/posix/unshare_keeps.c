@@ -5,8 +5,12 @@
 #include "unshare.h"
 
 #include <errno.h>
+#include <mqueue.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "signalling.h"
 
@@ -269,4 +273,80 @@ TEST(the_first_thread_stays_what_it_is)
 	CHECK_EQ(pthread_getname_np(self, name, sizeof(name)), 0);
 	CHECK_EQ(strcmp(name, "renamed"), 0);
 	CHECK_EQ(own_value, 5);
+}
+
+/* --- what hangs on kernel threads ----------------------------------------- */
+
+enum { NR_CHILDREN = 8 };
+
+static pid_t start_follower(void)
+{
+	pid_t pid;
+	char byte = 0;
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (write(ends[1], &byte, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	CHECK(pid > 0);
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+/* The first thread moves between kernel threads while it makes them. */
+TEST(children_that_are_to_end_with_their_parent_live)
+{
+	const struct timespec nap = { 0, NS_PER_MS };
+	pid_t children[NR_CHILDREN];
+	struct stat st;
+
+	for (int i = 0; i < NR_CHILDREN; i++) {
+		pthread_t threads[4];
+
+		threads_start(threads, 4, thread_yield_often, NULL);
+		for (int k = 0; k < 100; k++)
+			sched_yield();
+		children[i] = start_follower();
+		threads_join(threads, 4);
+	}
+	CHECK_EQ(stat("/proc/self/task", &st), 0);
+	CHECK_EQ(prctl(PR_SET_TIMERSLACK, 60000), 0);
+	CHECK_EQ(unshare(CLONE_FS), 0);
+	unshare_after_threads(2);
+	nanosleep(&nap, NULL);
+	for (int i = 0; i < NR_CHILDREN; i++) {
+		CHECK_EQ(waitpid(children[i], NULL, WNOHANG), 0);
+		CHECK_EQ(kill(children[i], SIGTERM), 0);
+		CHECK_EQ(waitpid(children[i], NULL, 0), children[i]);
+	}
+}
+
+TEST(a_queue_still_notifies)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
+				  .sigev_signo = SIGUSR1 };
+	struct mq_attr attr = { .mq_maxmsg = 1, .mq_msgsize = 1 };
+	char name[64];
+	mqd_t queue;
+
+	handle_usr1();
+	snprintf(name, sizeof(name), "/unshare-%d", (int)getpid());
+	queue = mq_open(name, O_CREAT | O_RDWR, 0600, &attr);
+	if (queue < 0)
+		SKIP("there are no message queues");
+	mq_unlink(name);
+	unshare_after_threads(2);
+	CHECK_EQ(mq_notify(queue, &event), 0);
+	CHECK_EQ(unshare(CLONE_FS), 0);
+	unshare_after_threads(2);
+	CHECK_EQ(mq_send(queue, "x", 1, 0), 0);
+	while (nr_handled == 0)
+		sched_yield();
 }
