@@ -79,7 +79,9 @@ static void *run_thread(void *arg)
 	return NULL;
 }
 
-void wf_server_see_dismissal(void) {}
+void wf_server_see_dismissal(void)
+{
+}
 int wf_server_start_own(void (*run)(void *))
 {
 	pthread_t thread;
