@@ -72,7 +72,7 @@ static bool ask_kernel(char *text)
 
 static bool ask_cpus(char *text)
 {
-	uint32_t nr = wf_os_cpus_allowed(), quota = wf_os_cpus_quota("");
+	uint32_t nr = wf_os_cpus_allowed(0), quota = wf_os_cpus_quota("");
 	uint32_t vps = quota != 0 && quota < nr ? quota : nr;
 	char limit[64] = "no cgroup quota";
 

@@ -47,6 +47,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/idle.h"
+#include "sched/offline.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/service.h"
@@ -92,7 +93,7 @@ static bool is_busy(const struct wf_vp *vp)
 /* Does anything wait? Also for a VP that is between two carriers. */
 static bool is_needed(void)
 {
-	if (wf_realtime_waits(1))
+	if (wf_realtime_waits(1) || wf_offline_is_pending())
 		return true;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		const struct wf_vp *vp = &wf_sched.vps[i];

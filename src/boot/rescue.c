@@ -180,7 +180,8 @@ static bool is_asleep(const struct wf_carrier *c)
 
 static bool has_work(const struct wf_vp *vp, int64_t now_ns)
 {
-	return wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
+	return wf_vp_is_offline(vp) || /* OFFLINE-3 */
+	       wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
 	       wf_realtime_waits(1) || wf_load_relaxed(&vp->nr_requests) != 0 ||
 	       wf_timers_earliest(vp) <= now_ns;
 }

@@ -57,7 +57,7 @@ static const char *_Atomic killed_for;
 /* What the process may use of the machine, and how many VPs that makes. */
 static uint32_t count_vps(bool *ret_has_cpu_for_each)
 {
-	uint32_t cpus = wf_os_cpus_allowed();
+	uint32_t cpus = wf_os_cpus_allowed(0);
 	uint32_t quota = wf_os_cpus_quota("");
 	uint32_t nr = cpus;
 

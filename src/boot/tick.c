@@ -27,6 +27,7 @@
 #include "os/clock.h"
 #include "sched/balance.h"
 #include "sched/idle.h"
+#include "sched/offline.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/share.h"
@@ -199,7 +200,7 @@ int64_t wf_tick_quiet_ns(void)
 {
 	int64_t quiet_ns = INT64_MAX;
 
-	if (wf_idle_is_any() || wf_realtime_waits(1))
+	if (wf_idle_is_any() || wf_realtime_waits(1) || wf_offline_is_pending())
 		return 0;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
@@ -245,19 +246,29 @@ static enum wf_resched decide(const struct view *v, int32_t balance)
 	return WF_RESCHED_SLICE;
 }
 
-void wf_tick_realtime(int64_t now_ns)
+static void stop_for_realtime(struct wf_vp *vp, int64_t now_ns)
 {
-	struct wf_vp *vp = wf_realtime_victim();
-	struct view v;
+	const struct view v = view_of(vp);
 
-	if (vp == NULL)
-		return;
-	v = view_of(vp);
 	/* One that sleeps in the kernel loses its VP (boot/rescue.h). */
 	if (v.t == NULL || wf_vp_asked(vp) == WF_RESCHED_REALTIME ||
 	    !wf_rescue_is_runnable(vp->carrier))
 		return;
 	wf_stop(vp, v.t, v.switches, WF_RESCHED_REALTIME, now_ns);
+}
+
+void wf_tick_realtime(int64_t now_ns)
+{
+	struct wf_vp *victim = wf_realtime_victim();
+
+	if (victim != NULL)
+		stop_for_realtime(victim, now_ns);
+	if (!wf_offline_is_pending())
+		return;
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		if (wf_vp_is_offline(&wf_sched.vps[i])) /* OFFLINE-3 */
+			stop_for_realtime(&wf_sched.vps[i], now_ns);
+	}
 }
 
 static enum wf_resched decide_realtime(const struct view *v)
@@ -281,7 +292,7 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 	enum wf_resched why;
 	bool is_realtime, is_charged;
 
-	if (v.t == NULL) {
+	if (v.t == NULL || wf_vp_is_offline(vp)) {
 		vp->watch.carrier_tid = 0;
 		wf_run_length_see(vp, now_ns, -1);
 		return false;

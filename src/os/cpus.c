@@ -23,10 +23,10 @@
 
 enum { MAX_CPUS = 8192, LINE_BYTES = PATH_MAX + 512 };
 
-uint32_t wf_os_cpus_allowed(void)
+uint32_t wf_os_cpus_allowed(int tid)
 {
 	unsigned long set[MAX_CPUS / (8 * sizeof(long))] = { 0 };
-	long bytes = wf_sys(SYS_sched_getaffinity, 0, sizeof(set), set);
+	long bytes = wf_sys(SYS_sched_getaffinity, tid, sizeof(set), set);
 	uint32_t nr = 0;
 
 	for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof(long); i++)

@@ -1,7 +1,7 @@
 /*
  * How many CPUs the process may use.
  *
- *     uint32_t nr = wf_os_cpus_allowed();
+ *     uint32_t nr = wf_os_cpus_allowed(0);
  *     uint32_t quota = wf_os_cpus_quota("");
  *
  *     if (quota != 0 && quota < nr)
@@ -14,8 +14,8 @@
 
 #include <stdint.h>
 
-/* CPUs in the caller's affinity mask, at least 1. */
-uint32_t wf_os_cpus_allowed(void);
+/* CPUs in a kernel thread's affinity mask, at least 1; tid 0 is the caller. */
+uint32_t wf_os_cpus_allowed(int tid);
 
 /*
  * The least CPU quota of the control groups that the process is in, their

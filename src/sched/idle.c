@@ -18,10 +18,13 @@ void wf_idle_begin(struct wf_vp *vp)
 	wf_store_relaxed(&vp->wake_word, 0);
 	wf_spin_lock(&idle_lock);
 	vp->is_idle = true;
-	vp->idle_next = idle_list;
-	idle_list = vp;
-	wf_store_relaxed(&wf_sched.nr_idle,
-			 wf_load_relaxed(&wf_sched.nr_idle) + 1);
+	vp->is_listed = !wf_vp_is_offline(vp);
+	if (vp->is_listed) {
+		vp->idle_next = idle_list;
+		idle_list = vp;
+		wf_store_relaxed(&wf_sched.nr_idle,
+				 wf_load_relaxed(&wf_sched.nr_idle) + 1);
+	}
 	wf_spin_unlock(&idle_lock);
 	wf_fence_seq_cst(); /* I2 */
 }
@@ -32,10 +35,12 @@ static bool remove_locked(struct wf_vp *vp)
 
 	if (!vp->is_idle)
 		return false;
+	vp->is_idle = false;
+	if (!vp->is_listed)
+		return true;
 	while (*link != vp)
 		link = &(*link)->idle_next;
 	*link = vp->idle_next;
-	vp->is_idle = false;
 	wf_store_relaxed(&wf_sched.nr_idle,
 			 wf_load_relaxed(&wf_sched.nr_idle) - 1);
 	return true;
@@ -85,7 +90,7 @@ void wf_idle_woken(struct wf_vp *vp)
 
 bool wf_idle_wake(struct wf_vp *vp)
 {
-	if (wf_load_relaxed(&wf_sched.nr_idle) == 0)
+	if (wf_load_relaxed(&wf_sched.nr_idle) == 0 && !wf_vp_is_offline(vp))
 		return false;
 	return wake(vp, wf_idle_end(vp));
 }
@@ -116,6 +121,8 @@ bool wf_idle_poll_begin(struct wf_vp *vp)
 {
 	uint32_t nr = wf_load_relaxed(&wf_sched.nr_pollers);
 
+	if (wf_vp_is_offline(vp))
+		return false;
 	do {
 		if (nr >= wf_load_relaxed(&wf_sched.most_pollers))
 			return false;

@@ -10,7 +10,8 @@
  *     IDLE -> AWAKE     [wf_idle_end, or whoever wakes it]
  *
  * I1. A VP is in the idle list from wf_idle_begin until somebody takes it out
- *     (and wakes it) or it leaves by wf_idle_end itself.
+ *     (and wakes it) or it leaves by wf_idle_end itself. An offline VP is not
+ *     in the list (OFFLINE-2): only wf_idle_wake wakes it.
  * I2. It looks at all queues between wf_idle_begin, which ends with a fence,
  *     and its sleep; a remote submitter pushes, fences, then looks at
  *     nr_idle. So one of the two sees the other.
@@ -31,7 +32,7 @@
 
 #include "sched/vp.h"
 
-/* True if vp polls from now on; false if enough others do. */
+/* True if vp polls from now on; false if it is offline, or enough others do. */
 bool wf_idle_poll_begin(struct wf_vp *vp);
 /* The poller gives up the role, to sleep next. */
 void wf_idle_poll_end(struct wf_vp *vp);

@@ -1,6 +1,7 @@
 /* Who runs next: the order and Q1 to Q3 are in sched/queue.c. */
 #include "sched/entry.h"
 #include "sched/idle.h"
+#include "sched/offline.h"
 #include "sched/promotion.h"
 #include "sched/queue_internal.h"
 #include "sched/ready.h"
@@ -337,6 +338,10 @@ static WF_COLD struct wf_thread *look_and_pick(struct wf_vp *vp, bool is_any)
 {
 	struct wf_thread *t;
 
+	if (wf_vp_is_offline(vp)) {
+		wf_offline_give(vp);
+		return NULL;
+	}
 	look(vp);
 	t = wf_share_is_on(vp) ? NULL : wf_realtime_take(1);
 	if (t == NULL)

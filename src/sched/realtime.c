@@ -32,6 +32,7 @@
 #include "base/log.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
+#include "sched/offline.h"
 #include "sched/promotion.h"
 #include "sched/ready.h"
 #include "sched/share.h"
@@ -126,7 +127,8 @@ static bool gives_way(const struct wf_vp *vp, uint32_t priority)
 {
 	const struct wf_thread *t = wf_load_acquire(&vp->cur);
 
-	return t != NULL && t->rt_priority < priority && !wf_share_is_on(vp);
+	return t != NULL && t->rt_priority < priority && !wf_share_is_on(vp) &&
+	       !wf_vp_is_offline(vp);
 }
 
 static bool is_lower_anywhere(uint32_t priority)
@@ -198,6 +200,7 @@ void wf_realtime_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 {
 	uint32_t priority;
 
+	wf_offline_begin();
 	wf_spin_lock(&lock);
 	priority = t->rt_priority;
 	if (priority != 0)
@@ -279,6 +282,8 @@ void wf_realtime_set(struct wf_thread *t, uint32_t priority)
 	bool was_in_list, is_claimed, is_first;
 
 	WF_ASSERT(priority < NR_PRIORITIES);
+	if (priority != 0)
+		wf_offline_begin();
 	is_claimed = priority != 0 && claim(t);
 	wf_spin_lock(&lock);
 	was_in_list = t->rt_list != 0;

@@ -231,6 +231,8 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 {
 	struct wf_vp *vp = t->vp;
 
+	if (wf_vp_is_offline(vp))
+		return NULL;
 	wf_vp_io_look(vp);
 	wf_promotion_see(vp);
 	if (why == WF_RESCHED_WAKE)
@@ -262,7 +264,8 @@ struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
 	if (WF_UNLIKELY(why != WF_RESCHED_NONE || t->rt_priority != 0 ||
 			wf_load_relaxed(&vp->nr_requests) != 0 ||
-			wf_share_is_on(vp)))
+			(wf_load_relaxed(&vp->look) &
+			 (WF_LOOK_SHARE | WF_LOOK_OFFLINE)) != 0))
 		return next_for(t, why);
 	return wf_queue_pick(vp);
 }
@@ -271,7 +274,7 @@ bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_thread *next = wf_switch_next(t, why);
 
-	if (next == NULL)
+	if (next == NULL && !wf_vp_is_offline(t->vp))
 		return false;
 	wf_switch_to(t, next, wf_switch_requeue(why), t);
 	return true;

@@ -41,5 +41,6 @@ int wf_vps_init(uint32_t nr)
 	wf_inject_reset(&s->inject, queues);
 	s->waits_inject = (struct wf_waits){ 0 };
 	wf_store_relaxed(&s->surplus, 0);
+	wf_store_relaxed(&s->has_realtime, false);
 	return 0;
 }

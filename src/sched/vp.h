@@ -37,6 +37,7 @@ enum wf_look {
 	WF_LOOK_SHARE = 1 << 2,	   /* it is others' turn; sched/share.h */
 	WF_LOOK_SORT = 1 << 3,	   /* who has become real-time in a queue */
 	WF_LOOK_SOUGHT = 1 << 4,   /* so, and soon; sched/promotion.h */
+	WF_LOOK_OFFLINE = 1 << 5,  /* it runs no threads; sched/offline.h */
 };
 
 /*
@@ -161,7 +162,8 @@ struct wf_vp {
 	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* enum wf_look */
 	_Atomic uint32_t wake_word; /* futex of the sleeping carrier */
 	_Atomic int64_t wake_ns;    /* when the waker set it */
-	bool is_idle;		    /* in the idle list; its lock */
+	bool is_idle;		    /* may be woken; the idle list's lock */
+	bool is_listed;		    /* in the idle list; its lock */
 	bool sleeps_in_ring;	    /* while in the idle list; owner */
 	struct wf_vp *idle_next;    /* idle list; its lock */
 	uint32_t nr_ticks;	    /* monitor */
@@ -311,6 +313,7 @@ struct wf_sched {
 	_Atomic uint32_t wait_policy;  /* enum wf_wait_policy */
 	_Atomic uint32_t most_pollers; /* at a time, as the policy allows */
 	_Atomic bool has_words;	       /* somebody has waited for a wait word */
+	_Atomic bool has_realtime;     /* sched/offline.h */
 	_Atomic int64_t monitor_until WF_ALIGNED(WF_CACHE_LINE); /* when it
 								  * wakes */
 	_Atomic uint32_t monitor_poke; /* futex of its naps */
@@ -322,6 +325,12 @@ struct wf_sched {
 };
 
 extern struct wf_sched wf_sched;
+
+/* Anybody. Such a VP runs no threads (sched/offline.h). */
+static inline bool wf_vp_is_offline(const struct wf_vp *vp)
+{
+	return (wf_load_relaxed(&vp->look) & WF_LOOK_OFFLINE) != 0;
+}
 
 /* Asleep, or watching: nobody looks at the queues meanwhile. */
 static inline bool wf_monitor_sleeps(void)

@@ -37,8 +37,18 @@ bool wf_queue_is_asked(const struct wf_vp *vp)
 	       wf_inject_len(&wf_sched.inject) != 0;
 }
 
+/* An offline VP gives away what it has, and takes nothing. */
+static bool has_to_give(const struct wf_vp *vp)
+{
+	return wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||
+	       wf_inject_len(&vp->inbox) != 0 ||
+	       wf_runq_len(&vp->ring_i) + wf_runq_len(&vp->ring_b) > 0;
+}
+
 bool wf_queue_has_work(const struct wf_vp *vp)
 {
+	if (WF_UNLIKELY(wf_vp_is_offline(vp)))
+		return has_to_give(vp) || wf_vp_io_has_done(vp);
 	if (entries_of_i(vp) + wf_queue_waiting_b(vp) > 0 ||
 	    wf_vp_io_has_done(vp) || wf_realtime_waits(1))
 		return true;

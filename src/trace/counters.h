@@ -21,6 +21,7 @@
 	X(refusals_runtime, "preemptions put off: in the runtime") \
 	X(refusals_stack, "preemptions put off: on weft's stack")  \
 	X(refusals_libc, "preemptions put off: in libc")           \
+	X(offline, "VPs taken offline: more than CPUs")            \
 	X(rescues, "VPs taken from blocked carriers")              \
 	X(rejoins, "threads that came back without a VP")          \
 	X(moves, "requests that followed their VP")                \

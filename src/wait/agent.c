@@ -119,8 +119,8 @@ void wf_agent_rouse(void)
 {
 	atomic_fetch_add(&policy_epoch, 1);
 	wf_fence_seq_cst(); /* A5 */
-	while (wf_idle_wake_sleeper())
-		;
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		wf_idle_wake(&wf_sched.vps[i]);
 }
 
 static bool may_poll(const struct idle *idle)
@@ -178,7 +178,7 @@ static bool has_changed_word(struct wf_carrier *c, struct wf_vp *vp)
 static struct wf_thread *take_changed_word(struct wf_carrier *c,
 					   struct wf_vp *vp)
 {
-	if (!wf_load_relaxed(&wf_sched.has_words))
+	if (!wf_load_relaxed(&wf_sched.has_words) || wf_vp_is_offline(vp))
 		return NULL;
 	return wf_words_take(vp, &c->idle_self, NULL, prepare_look(c));
 }
@@ -249,7 +249,7 @@ static void yield_cpu(struct idle *idle)
 static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 {
 	wf_vp_io_submit(vp);
-	for (;;) {
+	while (!wf_vp_is_offline(vp)) {
 		int64_t now;
 
 		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
@@ -281,6 +281,7 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 		if (wf_vp_io_settle(vp, false))
 			return true;
 	}
+	return false;
 }
 
 /*
@@ -450,9 +451,8 @@ static void begin_run(struct run *run, const struct idle *idle,
 }
 
 /*
- * Who has a VP woken for it is worth that the next time, too, if it ran for
- * longer than the wake took. Known of one that ran alone, and for no more than
- * a look at the clock. It may be at its next stay by now: a hint.
+ * A thread that ran for longer than the wake of its VP took is worth a wake the
+ * next time, too. A hint: the thread may have blocked and run again since.
  */
 static void end_run(struct run *run, const struct wf_vp *vp)
 {

@@ -6,6 +6,7 @@
 #include "boot/rescue.h"
 #include "boot/stop.h"
 #include "os/clock.h"
+#include "os/cpus.h"
 #include "os/kthread.h"
 #include "sched/cpu_time.h"
 #include "sched/entry.h"
@@ -50,6 +51,12 @@ void machine_init(uint32_t nr_vps)
 		wf_store_relaxed(&carriers[i].tid, FIRST_TID + (int)i);
 		wf_store_relaxed(&carriers[i].vp, &wf_sched.vps[i]);
 	}
+}
+
+/* As many as there are VPs, unless a test has fewer. */
+uint32_t wf_os_cpus_allowed(int tid)
+{
+	return machine.nr_cpus != 0 ? machine.nr_cpus : MAX_VPS;
 }
 
 struct wf_vp *machine_one_vp(void)
@@ -141,7 +148,7 @@ static void give_way(struct wf_vp *vp, struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_thread *next = wf_switch_next(t, why);
 
-	if (next == NULL)
+	if (next == NULL && !wf_vp_is_offline(vp))
 		return;
 	make_current(vp, next);
 	wf_switch_requeue(why)(vp->carrier, t);

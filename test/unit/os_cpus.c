@@ -272,14 +272,14 @@ static void affinity(void **state)
 	cpu_set_t all, one;
 
 	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
-	assert_int_equal(wf_os_cpus_allowed(), CPU_COUNT(&all));
+	assert_int_equal(wf_os_cpus_allowed(0), CPU_COUNT(&all));
 	CPU_ZERO(&one);
 	for (int cpu = 0; CPU_COUNT(&one) == 0; cpu++) {
 		if (CPU_ISSET(cpu, &all))
 			CPU_SET(cpu, &one);
 	}
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	assert_int_equal(wf_os_cpus_allowed(), 1);
+	assert_int_equal(wf_os_cpus_allowed(0), 1);
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 

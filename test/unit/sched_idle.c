@@ -83,6 +83,33 @@ static void one_of_all_sleeps_on(void **state)
 	assert_int_equal(nr_woken, 2);
 }
 
+/* OFFLINE-2: no thread counts on it, and its own work wakes it. */
+static void offline_vps_take_no_work(void **state)
+{
+	atomic_fetch_or(&vps[1].look, WF_LOOK_OFFLINE);
+	wf_idle_begin(&vps[1]);
+	assert_false(wf_idle_is_any());
+	wf_idle_wake_any();
+	assert_int_equal(nr_woken, 0);
+	assert_true(wf_idle_wake(&vps[1]));
+	assert_ptr_equal(woken, &vps[1].wake_word);
+	assert_false(wf_idle_end(&vps[1]));
+	assert_false(wf_idle_poll_begin(&vps[1]));
+}
+
+/* It was in the list before: that wake brings it out of there. */
+static void sleepers_go_offline(void **state)
+{
+	wf_idle_begin(&vps[0]);
+	wf_idle_begin(&vps[1]);
+	atomic_fetch_or(&vps[0].look, WF_LOOK_OFFLINE);
+	assert_true(wf_idle_wake(&vps[0]));
+	wf_idle_begin(&vps[0]);
+	assert_true(wf_idle_wake_sleeper());
+	assert_ptr_equal(woken, &vps[1].wake_word);
+	assert_false(wf_idle_is_any());
+}
+
 static void one_poller(void **state)
 {
 	assert_true(wf_idle_poll_begin(&vps[0]));
@@ -202,6 +229,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sleepers_are_woken_once),
 		TEST(one_of_all_sleeps_on),
+		TEST(offline_vps_take_no_work),
+		TEST(sleepers_go_offline),
 		TEST(one_poller),
 		TEST(two_pollers),
 		TEST(nobody_is_woken_beside_a_poller),

@@ -1,0 +1,126 @@
+/*
+ * A VP is offline if WF_LOOK_OFFLINE is set in its word `look`. The bit makes
+ * each pick take the slow path, which gives the VP's threads away and finds
+ * none to run.
+ *
+ * OFFLINE-1. The bit is set once and never cleared before wf_vps_init. It is
+ *     set by an atomic OR on `look`. A thread that is put into the inbox of a
+ *     VP comes with an atomic OR on the same word. So either the owner sees
+ *     the inbox entry at the pick after it has seen the bit, or the putting
+ *     thread sees the bit and wakes the owner (wf_idle_wake).
+ * OFFLINE-2. An offline VP is idle without being in the idle list. No other
+ *     thread counts on an offline VP to take work, and no wake is lost to it.
+ * OFFLINE-3. A thread that runs on a VP when that goes offline leaves it at its
+ *     next switch. The monitor preempts it as for a real-time thread. If the
+ *     thread sleeps in the kernel the monitor takes the VP from it.
+ * OFFLINE-4. The owner moves entries from its queues to the injection queue.
+ *     wf_promotion_seek may look for one of them meanwhile. The owner sorts
+ *     after it has pushed the entries: if the request came before, it finds
+ *     the entry in the injection queue; if it comes later, other VPs do.
+ *
+ * Rejected: fewer VPs in wf_sched.nr_vps. Timers, requests to the kernel and
+ * running threads of the other VPs would need to move at once.
+ * Rejected: VPs that come back when no thread is real-time. A program that
+ * changes priorities often would move threads all the time.
+ */
+#include "sched/offline.h"
+
+#include "os/cpus.h"
+#include "sched/entry.h"
+#include "sched/idle.h"
+#include "sched/promotion.h"
+#include "sched/queue_internal.h"
+
+/* Moves the caller's thread off its VP if that is offline now. */
+static void leave(struct wf_vp *vp)
+{
+	struct wf_thread *t = wf_load_relaxed(&vp->cur);
+
+	if (t == NULL || !wf_vp_is_offline(vp))
+		return;
+	wf_vp_ask(vp, WF_RESCHED_REALTIME,
+		  wf_load_relaxed(&vp->counters.switches));
+	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
+}
+
+void wf_offline_begin_slow(void)
+{
+	const struct wf_thread *me = wf_self;
+	struct wf_vp *own = me != NULL ? wf_vp_of(me) : NULL;
+	uint32_t nr_vps = wf_sched.nr_vps, nr_cpus;
+
+	if (atomic_exchange(&wf_sched.has_realtime, true))
+		return;
+	nr_cpus = wf_os_cpus_allowed(
+		wf_load_relaxed(&wf_sched.vps[0].carrier->tid));
+	for (uint32_t i = nr_cpus; i < nr_vps; i++) {
+		atomic_fetch_or(&wf_sched.vps[i].look, WF_LOOK_OFFLINE);
+		wf_count(offline);
+	}
+	/* A VP that went idle before it saw the bit leaves the idle list. */
+	for (uint32_t i = nr_cpus; i < nr_vps; i++)
+		wf_idle_wake(&wf_sched.vps[i]);
+	if (nr_cpus >= nr_vps)
+		return;
+	if (own != NULL)
+		leave(own);
+	wf_idle_wake_monitor();
+}
+
+static uint64_t take_one(struct wf_vp *vp)
+{
+	uint64_t entry = wf_load_relaxed(&vp->lifo);
+
+	if (entry != WF_ENTRY_NONE) {
+		wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE);
+		return entry;
+	}
+	if (wf_inject_pop(&vp->inbox, &entry, 1) > 0 ||
+	    wf_runq_pop(&vp->ring_i, &entry) ||
+	    wf_runq_pop(&vp->ring_b, &entry))
+		return entry;
+	return WF_ENTRY_NONE;
+}
+
+/* Some of what the VP has, into vp->taken. Returns how many. */
+static uint32_t take_some(struct wf_vp *vp)
+{
+	uint32_t nr = 0;
+
+	while (nr < WF_RUNQ_SIZE / 2) {
+		uint64_t entry = take_one(vp);
+
+		if (entry == WF_ENTRY_NONE)
+			break;
+		if (!wf_entry_is_stale(entry))
+			vp->taken[nr++] = entry;
+	}
+	return nr;
+}
+
+void wf_offline_give(struct wf_vp *vp)
+{
+	uint32_t nr;
+
+	wf_promotion_see(vp);
+	/* seq_cst: before the inbox is read, as in pick.c. */
+	atomic_fetch_and(&vp->look, ~(uint32_t)WF_LOOK_GIFTS);
+	while ((nr = take_some(vp)) > 0) {
+		wf_queue_offer(NULL, vp->taken, nr);
+		wf_queue_see_monitor(NULL);
+		wf_promotion_see(vp); /* OFFLINE-4 */
+	}
+}
+
+bool wf_offline_is_pending(void)
+{
+	if (!wf_load_relaxed(&wf_sched.has_realtime))
+		return false;
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		const struct wf_vp *vp = &wf_sched.vps[i];
+
+		if (wf_vp_is_offline(vp) && wf_load_relaxed(&vp->cur) != NULL)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,40 @@
+/*
+ * Takes VPs offline: from the first real-time thread on, no more VPs run
+ * threads than the process has CPUs.
+ *
+ *     wf_offline_begin();
+ *     ...
+ *     if (wf_vp_is_offline(vp)) {
+ *             wf_offline_give(vp);
+ *             return NULL;
+ *     }
+ *
+ * A thread of SCHED_FIFO keeps all threads of lower priorities from running.
+ * With more VPs than CPUs the kernel would divide a CPU between the VPs of a
+ * high and of a low priority. A VP that is offline still fires its timers and
+ * takes its completions; the threads that become runnable go to other VPs.
+ * VPs stay offline until the runtime starts anew, in a fork child for example.
+ *
+ * All functions need in_runtime set, or a kernel thread of weft's own.
+ */
+#ifndef WEFT_SCHED_OFFLINE_H
+#define WEFT_SCHED_OFFLINE_H
+
+#include "sched/vp.h"
+
+/* The first call takes VPs offline: those above the number of CPUs. */
+void wf_offline_begin_slow(void);
+
+static inline void wf_offline_begin(void)
+{
+	if (WF_UNLIKELY(!wf_load_relaxed(&wf_sched.has_realtime)))
+		wf_offline_begin_slow();
+}
+
+/* The owner of an offline VP: gives all its threads to the other VPs. */
+void wf_offline_give(struct wf_vp *vp);
+
+/* Does a thread still run on an offline VP? The monitor stops it. */
+bool wf_offline_is_pending(void);
+
+#endif

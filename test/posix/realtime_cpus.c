@@ -1,0 +1,128 @@
+/*
+ * No more threads run than there are CPUs, and those run that have the highest
+ * priority. Where weft has more VPs than CPUs it takes VPs offline for that.
+ *
+ * Low threads count all the time. While a thread of a higher priority computes
+ * on each CPU, the count stands still.
+ */
+#include "realtime.h"
+
+enum { LOW = 1, HIGH = 2, NR_LOW = 4, WINDOW_MS = 30 };
+
+static _Atomic bool may_end;
+static _Atomic uint64_t count;
+static _Atomic int nr_low, nr_high;
+static int nr_cpus = 1;
+
+static void *count_until_told(void *arg)
+{
+	nr_low++;
+	while (!may_end)
+		count++;
+	return arg;
+}
+
+/* Computes for a while. Did the count stand still meanwhile? */
+static bool stands_still(void)
+{
+	int64_t start = now_ns();
+	uint64_t before = count;
+
+	while (elapsed_ms(start) < WINDOW_MS)
+		;
+	return count == before;
+}
+
+static void *check_alone(void *arg)
+{
+	nr_high++;
+	while (nr_high < nr_cpus)
+		sched_yield();
+	/* It takes a moment until another CPU has heard of this thread. */
+	while (!stands_still())
+		CHECK(nr_cpus > 1);
+	nr_high++;
+	/* The other CPU stays taken until its thread has looked as well. */
+	while (nr_high < 2 * nr_cpus)
+		sched_yield();
+	return arg;
+}
+
+static void check_with(int low_policy, int low_priority, int high_policy)
+{
+	pthread_t low[NR_LOW], high[2];
+
+	begin_on(nr_cpus);
+	for (int i = 0; i < NR_LOW; i++)
+		low[i] = thread_start_policy(low_policy, low_priority, NULL,
+					     count_until_told, NULL);
+	/* They get the CPUs while this thread sleeps. */
+	while (count == 0)
+		sleep_ms(1);
+	for (int i = 0; i < nr_cpus; i++)
+		high[i] = thread_start_policy(high_policy, HIGH, NULL,
+					      check_alone, NULL);
+	threads_join(high, nr_cpus);
+	may_end = true;
+	threads_join(low, NR_LOW);
+}
+
+TEST(fifo_above_fifo)
+{
+	check_with(SCHED_FIFO, LOW, SCHED_FIFO);
+}
+
+TEST(fifo_above_round_robin)
+{
+	check_with(SCHED_RR, LOW, SCHED_FIFO);
+}
+
+TEST(round_robin_above_fifo)
+{
+	check_with(SCHED_FIFO, LOW, SCHED_RR);
+}
+
+TEST(fifo_above_other)
+{
+	check_with(SCHED_OTHER, 0, SCHED_FIFO);
+}
+
+TEST(on_two_cpus)
+{
+	nr_cpus = 2;
+	check_with(SCHED_FIFO, LOW, SCHED_FIFO);
+}
+
+TEST(others_above_creator)
+{
+	pthread_t t;
+
+	begin();
+	set_own(SCHED_FIFO, LOW);
+	t = thread_start_policy(SCHED_FIFO, HIGH, NULL, check_alone, NULL);
+	while (nr_high < 2)
+		count++;
+	thread_join(t);
+}
+
+/*
+ * Threads without a policy are spread over all VPs when the first real-time
+ * thread comes. Their carriers may need a moment to hear of it.
+ */
+TEST(first_of_all)
+{
+	pthread_t low[NR_LOW];
+	cpu_set_t one = set_of_cpu(first_cpu());
+
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	for (int i = 0; i < NR_LOW; i++)
+		low[i] = thread_start(count_until_told, NULL);
+	while (nr_low < NR_LOW)
+		sleep_ms(1);
+	if (!try_set_own(SCHED_FIFO, HIGH))
+		SKIP("real-time policies are not allowed");
+	while (!stands_still())
+		;
+	may_end = true;
+	threads_join(low, NR_LOW);
+}
