@@ -28,6 +28,7 @@
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
+#include "sched/offline.h"
 #include "sched/registers.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
@@ -246,6 +247,8 @@ static int start_locked(struct wf_thread *t)
 		wf_cpu_time_adopt(t);
 		wf_cpu_timer_adopt(t);
 		wf_kernel_state_adopt(t);
+		if (t->rt_priority != 0)
+			wf_offline_begin();
 	}
 	wf_store_release(&wf_sched.is_started, true);
 	if (t->is_first) {

@@ -5,6 +5,8 @@
  * Low threads count all the time. While a thread of a higher priority computes
  * on each CPU, the count stands still.
  */
+#include <sys/wait.h>
+
 #include "realtime.h"
 
 enum { LOW = 1, HIGH = 2, NR_LOW = 4, WINDOW_MS = 30 };
@@ -125,4 +127,45 @@ TEST(first_of_all)
 		;
 	may_end = true;
 	threads_join(low, NR_LOW);
+}
+
+static void check_first_thread(void)
+{
+	pthread_t low[NR_LOW];
+
+	for (int i = 0; i < NR_LOW; i++)
+		low[i] = thread_start_policy(SCHED_OTHER, 0, NULL,
+					     count_until_told, NULL);
+	while (!stands_still())
+		;
+	may_end = true;
+	threads_join(low, NR_LOW);
+}
+
+/* Real-time before there are threads: the runtime starts with such a one. */
+TEST(by_the_first_thread)
+{
+	cpu_set_t one = set_of_cpu(first_cpu());
+	struct sched_param param = { .sched_priority = HIGH };
+
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
+		SKIP("real-time policies are not allowed");
+	check_first_thread();
+}
+
+TEST(in_a_fork_child)
+{
+	pid_t child;
+	int status;
+
+	begin();
+	child = fork();
+	CHECK(child >= 0);
+	if (child == 0) {
+		check_first_thread();
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
 }
