@@ -26,10 +26,14 @@ static bool is_first_kernel_thread(void)
 static int flags, nr_before;
 static bool is_by_syscall;
 
+static int by_number(int what)
+{
+	return (int)syscall(SYS_unshare, what);
+}
+
 static int leave(void)
 {
-	int rc = is_by_syscall ? (int)syscall(SYS_unshare, flags) :
-				 unshare(flags);
+	int rc = unshare_alone_by(is_by_syscall ? by_number : unshare, flags);
 
 	return rc == 0 ? 0 : errno;
 }
@@ -102,10 +106,10 @@ TEST(every_flag_by_a_system_call)
 TEST(many_threads_before_and_after)
 {
 	unshare_after_threads(UNSHARE_NR_MANY);
-	CHECK_EQ(unshare(CLONE_THREAD | CLONE_FS), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD | CLONE_FS), 0);
 	CHECK(is_first_kernel_thread());
 	unshare_after_threads(UNSHARE_NR_MANY);
-	CHECK_EQ(unshare(CLONE_THREAD | CLONE_FILES), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD | CLONE_FILES), 0);
 	unshare_after_threads(2);
 }
 
@@ -113,7 +117,7 @@ TEST(round_after_round)
 {
 	for (int i = 0; i < NR_ROUNDS; i++) {
 		unshare_after_threads(1 + i % 4);
-		CHECK_EQ(unshare(CLONE_THREAD | CLONE_FS), 0);
+		CHECK_EQ(unshare_alone(CLONE_THREAD | CLONE_FS), 0);
 		CHECK(is_first_kernel_thread());
 	}
 }
@@ -128,7 +132,7 @@ static void beside_a_thread(void)
 	CHECK_ERRNO(unshare(CLONE_NEWUSER), EINVAL);
 	CHECK_EQ(pthread_cancel(other), 0);
 	thread_join(other);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 }
 
 TEST(threads_that_live_are_in_the_way)
@@ -170,8 +174,7 @@ TEST(a_thread_that_has_ended_can_be_joined_later)
 	pthread_t thread = thread_start(end_soon, &value);
 
 	await_end();
-	while (unshare(CLONE_THREAD) != 0) /* the kernel is still at it */
-		CHECK_EQ(errno, EINVAL);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	CHECK_EQ(pthread_kill(thread, 0), 0);
 	CHECK(thread_join(thread) == &value);
 	unshare_after_threads(2);
@@ -183,7 +186,6 @@ TEST(a_detached_thread_that_has_ended)
 
 	CHECK_EQ(pthread_detach(thread), 0);
 	await_end();
-	while (unshare(CLONE_THREAD) != 0)
-		CHECK_EQ(errno, EINVAL);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	unshare_after_threads(2);
 }

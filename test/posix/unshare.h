@@ -8,6 +8,7 @@
 #ifndef UNSHARE_H
 #define UNSHARE_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -89,6 +90,29 @@ static inline void unshare_after_threads(int nr)
 	threads_start(threads, nr, unshare_work, NULL);
 	threads_join(threads, nr);
 	CHECK_EQ(unshare_nr_counted, before + nr);
+}
+
+/*
+ * unshare() after the other threads were joined. A thread can be joined a
+ * moment before the kernel has forgotten it, and until then the kernel refuses.
+ */
+static inline int unshare_alone_by(int (*call)(int flags), int flags)
+{
+	enum { MOST_TRIES = 10000 };
+
+	for (int i = 0; i < MOST_TRIES; i++) {
+		if (call(flags) == 0)
+			return 0;
+		if (errno != EINVAL)
+			return -1;
+		sched_yield();
+	}
+	return -1;
+}
+
+static inline int unshare_alone(int flags)
+{
+	return unshare_alone_by(unshare, flags);
 }
 
 #endif

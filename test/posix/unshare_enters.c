@@ -15,7 +15,7 @@
 
 static void may_enter(void)
 {
-	_exit(unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
+	_exit(unshare_alone(CLONE_NEWUSER) == 0 ? 0 : errno);
 }
 
 static void need_user_namespaces(void)
@@ -30,7 +30,7 @@ static void map_user(void)
 	int uid = (int)getuid(), fd, len;
 
 	unshare_after_threads(3);
-	CHECK_EQ(unshare(CLONE_NEWUSER), 0);
+	CHECK_EQ(unshare_alone(CLONE_NEWUSER), 0);
 	fd = open("/proc/self/uid_map", O_WRONLY);
 	CHECK(fd >= 0);
 	len = snprintf(text, sizeof(text), "0 %d 1", uid);
@@ -52,7 +52,7 @@ static void stay_inside(void)
 {
 	char byte = 0;
 
-	CHECK_EQ(unshare(CLONE_NEWUSER | CLONE_NEWNS), 0);
+	CHECK_EQ(unshare_alone(CLONE_NEWUSER | CLONE_NEWNS), 0);
 	CHECK_EQ(write(ready[1], &byte, 1), 1);
 	CHECK_EQ(read(done[0], &byte, 1), 1);
 }
@@ -130,7 +130,7 @@ static void new_pids(void)
 	pthread_t thread;
 
 	unshare_after_threads(3);
-	CHECK_EQ(unshare(CLONE_NEWUSER | CLONE_NEWPID), 0);
+	CHECK_EQ(unshare_alone(CLONE_NEWUSER | CLONE_NEWPID), 0);
 	CHECK_EQ(pthread_create(&thread, NULL, thread_nothing, NULL), EINVAL);
 	CHECK_EQ(pthread_mutex_lock(&unshare_mutex), 0);
 	CHECK_EQ(pthread_mutex_unlock(&unshare_mutex), 0);

@@ -50,12 +50,12 @@ TEST(pending_signals_stay_pending)
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(sigqueue(getpid(), SIGRTMIN + 1, values[i]), 0);
 	CHECK_EQ(pthread_sigqueue(pthread_self(), SIGRTMIN + 2, values[0]), 0);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	CHECK_EQ(sigpending(&pending), 0);
 	CHECK(sigismember(&pending, SIGUSR1));
 	CHECK_EQ(nr_handled, 0);
 	unshare_after_threads(1);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	/* The kernel gives the thread's own first. */
 	CHECK_EQ(sigtimedwait(&set, &info, &now), SIGRTMIN + 2);
 	CHECK_EQ(info.si_value.sival_int, 7);
@@ -78,7 +78,7 @@ TEST(handlers_and_masks_stay)
 	sigaddset(&set, SIGUSR2);
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	unshare_after_threads(3);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, &old), 0);
 	CHECK(sigismember(&old, SIGUSR2) && !sigismember(&old, SIGUSR1));
 	CHECK_EQ(raise(SIGUSR1), 0);
@@ -86,7 +86,7 @@ TEST(handlers_and_masks_stay)
 	unshare_after_threads(1);
 	CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
 	CHECK_EQ(nr_handled, 2);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	CHECK_EQ(kill(getpid(), SIGUSR1), 0);
 	CHECK_EQ(nr_handled, 3);
 }
@@ -110,7 +110,7 @@ TEST(the_signal_stack_stays)
 	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 	CHECK_EQ(sigaltstack(&stack, NULL), 0);
 	unshare_after_threads(2);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	CHECK_EQ(raise(SIGUSR1), 0);
 	unshare_after_threads(2);
 	CHECK_EQ(raise(SIGUSR1), 0);
@@ -130,7 +130,7 @@ TEST(a_timer_goes_on)
 	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
 	CHECK_EQ(timer_settime(timer, 0, &spec, NULL), 0);
 	for (int i = 0; i < NR_ROUNDS; i++) {
-		CHECK_EQ(unshare(CLONE_THREAD), 0);
+		CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 		before = nr_handled;
 		while (nr_handled == before)
 			pause();
@@ -141,7 +141,7 @@ TEST(a_timer_goes_on)
 
 static void in_handler(int sig, siginfo_t *info, void *context)
 {
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	nr_handled++;
 }
 
@@ -209,7 +209,7 @@ TEST(locks_stay_locked)
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ(pthread_mutex_lock(&held[i]), 0);
 	CHECK_EQ(pthread_rwlock_rdlock(&lock), 0);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	CHECK_EQ(pthread_mutex_lock(&held[1]), 0);
 	CHECK_EQ(pthread_mutex_lock(&held[2]), EDEADLK);
 	CHECK_EQ(pthread_mutex_unlock(&held[1]), 0);
@@ -221,7 +221,7 @@ TEST(locks_stay_locked)
 		CHECK_EQ(pthread_mutex_unlock(&held[i]), 0);
 	CHECK_EQ(pthread_rwlock_unlock(&lock), 0);
 	thread_join(waiter);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 }
 
 static int64_t clock_ns(clockid_t clock)
@@ -246,7 +246,7 @@ TEST(the_clock_of_the_first_thread_does_not_go_back)
 			;
 		now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		CHECK(now >= last + NS_PER_MS);
-		CHECK_EQ(unshare(CLONE_THREAD), 0);
+		CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 		last = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		CHECK(last >= now);
 	}
@@ -266,7 +266,7 @@ TEST(the_first_thread_stays_what_it_is)
 	own_value = 5;
 	unshare_after_threads(2);
 	CHECK_EQ(pthread_setname_np(self, "renamed"), 0);
-	CHECK_EQ(unshare(CLONE_THREAD), 0);
+	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
 	CHECK(pthread_equal(self, pthread_self()));
 	CHECK_EQ(syscall(SYS_gettid), getpid());
 	CHECK(pthread_getspecific(key) == &key);
