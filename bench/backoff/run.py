@@ -24,9 +24,10 @@ SIDES = ("native", "weft")
 # At most 1.5 times as long as natively, or as the CPU time there.
 NEAR = report.Target(native=1 / 1.5)
 # Without a sleep, 20,000 events take less time than the kernel needs to spread
-# the threads over the CPUs, and the medians of two runs differ by a factor of 2.
+# the threads over the CPUs: the medians of two runs differ by a factor of 2.
 LONGER = 50
-SLEEPS = ("nanosleep", "usleep", "clock_nanosleep", "deadline", "thrd_sleep")
+SLEEPS = ("nanosleep", "usleep", "clock_nanosleep", "deadline",
+          "thrd_sleep")
 # These give up nothing natively either.
 NOT_SLOWER = report.Target(native=1 / 1.05)
 QUEUES = {"nanosleep": NEAR, "usleep": NEAR, "clock_nanosleep": NEAR,
