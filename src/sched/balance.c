@@ -82,7 +82,7 @@ void wf_balance_vp(struct wf_vp *vp, bool is_fourth_tick)
 	uint64_t entries[WF_RUNQ_SIZE / 2];
 	uint32_t nr;
 
-	if (runs_realtime(vp) || wf_vp_is_offline(vp))
+	if (runs_realtime(vp))
 		return;
 	nr = take_waiting(vp, entries, WF_RUNQ_SIZE / 2 - 1);
 

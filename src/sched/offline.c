@@ -31,18 +31,6 @@
 #include "sched/promotion.h"
 #include "sched/queue_internal.h"
 
-/* Moves the caller's thread off its VP if that is offline now. */
-static void leave(struct wf_vp *vp)
-{
-	struct wf_thread *t = wf_load_relaxed(&vp->cur);
-
-	if (t == NULL || !wf_vp_is_offline(vp))
-		return;
-	wf_vp_ask(vp, WF_RESCHED_REALTIME,
-		  wf_load_relaxed(&vp->counters.switches));
-	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
-}
-
 void wf_offline_begin_slow(void)
 {
 	const struct wf_thread *me = wf_self;
@@ -62,8 +50,9 @@ void wf_offline_begin_slow(void)
 		wf_idle_wake(&wf_sched.vps[i]);
 	if (nr_cpus >= nr_vps)
 		return;
-	if (own != NULL)
-		leave(own);
+	if (own != NULL && wf_vp_is_offline(own) &&
+	    wf_load_relaxed(&own->cur) != NULL)
+		wf_vp_ask_own(own, WF_RESCHED_REALTIME);
 	wf_idle_wake_monitor();
 }
 

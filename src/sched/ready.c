@@ -73,8 +73,7 @@ static WF_NOINLINE void give_way(struct wf_thread *me, struct wf_thread *t)
 		return;
 	}
 	wf_queue_put(vp, t, WF_READY_WOKEN);
-	wf_vp_ask(vp, WF_RESCHED_WAKE, wf_load_relaxed(&vp->counters.switches));
-	atomic_fetch_or(&me->exit_work, WF_WORK_RESCHED);
+	wf_vp_ask_own(vp, WF_RESCHED_WAKE);
 }
 
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)

@@ -140,22 +140,13 @@ static bool is_lower_anywhere(uint32_t priority)
 	return false;
 }
 
-static void preempt_own(struct wf_vp *vp)
-{
-	struct wf_thread *t = wf_load_relaxed(&vp->cur);
-
-	wf_vp_ask(vp, WF_RESCHED_REALTIME,
-		  wf_load_relaxed(&vp->counters.switches));
-	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
-}
-
 /* T5 */
 static void disturb(struct wf_vp *vp, uint32_t priority)
 {
 	/* seq_cst: pairs with the fence in wf_idle_begin. */
 	wf_fence_seq_cst();
 	if (vp != NULL && gives_way(vp, priority))
-		preempt_own(vp);
+		wf_vp_ask_own(vp, WF_RESCHED_REALTIME);
 	else if (wf_idle_is_any())
 		wf_idle_wake_any();
 	else if (is_lower_anywhere(priority))
@@ -272,7 +263,7 @@ static void see_change(struct wf_thread *t, uint32_t priority)
 	if (!wf_realtime_waits(priority + 1))
 		return;
 	if (t == me && t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL)
-		preempt_own(t->vp);
+		wf_vp_ask_own(t->vp, WF_RESCHED_REALTIME);
 	else
 		wf_idle_wake_monitor();
 }

@@ -274,7 +274,7 @@ bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_thread *next = wf_switch_next(t, why);
 
-	if (next == NULL && !wf_vp_is_offline(t->vp))
+	if (wf_switch_stays(t->vp, next))
 		return false;
 	wf_switch_to(t, next, wf_switch_requeue(why), t);
 	return true;

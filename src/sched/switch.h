@@ -87,6 +87,13 @@ wf_post_fn *wf_switch_requeue(enum wf_resched why);
  */
 struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why);
 
+/* Does the running thread stay on vp? Not if vp is offline (sched/offline.h). */
+static inline bool wf_switch_stays(const struct wf_vp *vp,
+				   const struct wf_thread *next)
+{
+	return next == NULL && !wf_vp_is_offline(vp);
+}
+
 /* Lets others run if there are any; returns false if there are none. */
 bool wf_switch_yield(struct wf_thread *t, enum wf_resched why);
 

@@ -220,6 +220,13 @@ static inline void wf_vp_ask(struct wf_vp *vp, enum wf_resched why,
 	wf_store_release(&vp->resched, why);
 }
 
+/* The same of the thread that runs on the caller's own VP. Owner. */
+static inline void wf_vp_ask_own(struct wf_vp *vp, enum wf_resched why)
+{
+	wf_vp_ask(vp, why, wf_load_relaxed(&vp->counters.switches));
+	atomic_fetch_or(&wf_load_relaxed(&vp->cur)->exit_work, WF_WORK_RESCHED);
+}
+
 /* Will it be long until the next scheduling point? Owner. */
 static inline bool wf_vp_runs_hog(const struct wf_vp *vp)
 {

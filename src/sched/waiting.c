@@ -25,10 +25,16 @@ uint32_t wf_queue_waiting_b(const struct wf_vp *vp)
 	return wf_runq_len(&vp->ring_b);
 }
 
-bool wf_queue_has_own(const struct wf_vp *vp)
+/* Entries where no other VP looks. */
+static bool has_private(const struct wf_vp *vp)
 {
 	return wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||
-	       wf_inject_len(&vp->inbox) != 0 || wf_vp_io_is_waiting(vp);
+	       wf_inject_len(&vp->inbox) != 0;
+}
+
+bool wf_queue_has_own(const struct wf_vp *vp)
+{
+	return has_private(vp) || wf_vp_io_is_waiting(vp);
 }
 
 bool wf_queue_is_asked(const struct wf_vp *vp)
@@ -37,18 +43,11 @@ bool wf_queue_is_asked(const struct wf_vp *vp)
 	       wf_inject_len(&wf_sched.inject) != 0;
 }
 
-/* An offline VP gives away what it has, and takes nothing. */
-static bool has_to_give(const struct wf_vp *vp)
-{
-	return wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||
-	       wf_inject_len(&vp->inbox) != 0 ||
-	       wf_runq_len(&vp->ring_i) + wf_runq_len(&vp->ring_b) > 0;
-}
-
 bool wf_queue_has_work(const struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_vp_is_offline(vp)))
-		return has_to_give(vp) || wf_vp_io_has_done(vp);
+		return has_private(vp) || wf_vp_io_has_done(vp) ||
+		       wf_runq_len(&vp->ring_i) + wf_runq_len(&vp->ring_b) > 0;
 	if (entries_of_i(vp) + wf_queue_waiting_b(vp) > 0 ||
 	    wf_vp_io_has_done(vp) || wf_realtime_waits(1))
 		return true;

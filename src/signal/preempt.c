@@ -139,7 +139,7 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 	if (why == WF_RESCHED_NONE)
 		return;
 	next = wf_switch_next(t, why);
-	if (next == NULL && !wf_vp_is_offline(vp))
+	if (wf_switch_stays(vp, next))
 		return;
 	wf_count_own(&vp->counters, preemptions);
 	wf_frame_save(t, uc);

@@ -13,6 +13,8 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -141,6 +143,20 @@ static inline void let_it_wait(_Atomic int *is_ready)
 	while (!*is_ready)
 		sleep_ms(1);
 	sleep_ms(20);
+}
+
+/* Reads a file. */
+static inline bool is_on_weft(void)
+{
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "r");
+	bool found = false;
+
+	CHECK(maps != NULL);
+	while (fgets(line, sizeof(line), maps) != NULL)
+		found |= strstr(line, "libweft") != NULL;
+	fclose(maps);
+	return found;
 }
 
 #endif

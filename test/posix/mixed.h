@@ -43,19 +43,6 @@ static inline bool is_third(void)
 	return getenv(SHARED_FD) != NULL;
 }
 
-static inline bool is_on_weft(void)
-{
-	char line[512];
-	FILE *maps = fopen("/proc/self/maps", "r");
-	bool found = false;
-
-	CHECK(maps != NULL);
-	while (fgets(line, sizeof(line), maps) != NULL)
-		found |= strstr(line, "libweft") != NULL;
-	fclose(maps);
-	return found;
-}
-
 /* This case, again, natively. */
 static inline pid_t start_third(void)
 {

@@ -1,5 +1,5 @@
 /*
- * What the tests of real-time threads share: all threads run on one CPU. Each
+ * Common to the tests of real-time threads: all threads run on one CPU. Each
  * thread notes when it runs.
  *
  *     begin();
@@ -59,11 +59,8 @@ static inline void set_own(int policy, int priority)
 	CHECK(try_set_own(policy, priority));
 }
 
-/*
- * The calling thread gets SCHED_FIFO and that many CPUs. On weft there may be
- * more VPs than that: they go offline (src/sched/offline.h).
- */
-static inline void begin_on(int nr_cpus)
+/* The process keeps the first nr_cpus of its CPUs. */
+static inline void use_cpus(int nr_cpus)
 {
 	cpu_set_t allowed = own_cpus(), few;
 
@@ -75,6 +72,15 @@ static inline void begin_on(int nr_cpus)
 			CPU_SET(cpu, &few);
 	}
 	CHECK_EQ(sched_setaffinity(0, sizeof(few), &few), 0);
+}
+
+/*
+ * The calling thread gets SCHED_FIFO and that many CPUs. On weft there may be
+ * more VPs than that: they go offline (src/sched/offline.h).
+ */
+static inline void begin_on(int nr_cpus)
+{
+	use_cpus(nr_cpus);
 	have_threads();
 	if (!try_set_own(SCHED_FIFO, MAIN))
 		SKIP("real-time policies are not allowed");

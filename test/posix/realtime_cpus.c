@@ -114,9 +114,8 @@ TEST(others_above_creator)
 TEST(first_of_all)
 {
 	pthread_t low[NR_LOW];
-	cpu_set_t one = set_of_cpu(first_cpu());
 
-	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	use_cpus(1);
 	for (int i = 0; i < NR_LOW; i++)
 		low[i] = thread_start(count_until_told, NULL);
 	while (nr_low < NR_LOW)
@@ -142,13 +141,12 @@ static void check_first_thread(void)
 	threads_join(low, NR_LOW);
 }
 
-/* Real-time before there are threads: the runtime starts with such a one. */
+/* The first thread is real-time before the runtime starts. */
 TEST(by_the_first_thread)
 {
-	cpu_set_t one = set_of_cpu(first_cpu());
 	struct sched_param param = { .sched_priority = HIGH };
 
-	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	use_cpus(1);
 	if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
 		SKIP("real-time policies are not allowed");
 	check_first_thread();

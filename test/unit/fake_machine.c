@@ -53,7 +53,7 @@ void machine_init(uint32_t nr_vps)
 	}
 }
 
-/* As many as there are VPs, unless a test has fewer. */
+/* Enough for all VPs, unless a test has fewer. */
 uint32_t wf_os_cpus_allowed(int tid)
 {
 	return machine.nr_cpus != 0 ? machine.nr_cpus : MAX_VPS;
@@ -148,7 +148,7 @@ static void give_way(struct wf_vp *vp, struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_thread *next = wf_switch_next(t, why);
 
-	if (next == NULL && !wf_vp_is_offline(vp))
+	if (wf_switch_stays(vp, next))
 		return;
 	make_current(vp, next);
 	wf_switch_requeue(why)(vp->carrier, t);

@@ -26,7 +26,7 @@ struct machine {
 	bool has_no_proc;    /* nobody knows */
 	uint32_t nr_signals; /* preemption signals sent */
 	uint32_t nr_wakes;   /* of VPs */
-	uint32_t nr_cpus;    /* 0: as many as VPs */
+	uint32_t nr_cpus;    /* 0: enough for all VPs */
 };
 
 extern struct machine machine;

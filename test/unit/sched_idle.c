@@ -83,7 +83,7 @@ static void one_of_all_sleeps_on(void **state)
 	assert_int_equal(nr_woken, 2);
 }
 
-/* OFFLINE-2: no thread counts on it, and its own work wakes it. */
+/* OFFLINE-2: no thread counts on an offline VP; its own work wakes it. */
 static void offline_vps_take_no_work(void **state)
 {
 	atomic_fetch_or(&vps[1].look, WF_LOOK_OFFLINE);
@@ -97,7 +97,7 @@ static void offline_vps_take_no_work(void **state)
 	assert_false(wf_idle_poll_begin(&vps[1]));
 }
 
-/* It was in the list before: that wake brings it out of there. */
+/* A VP that goes offline in the idle list leaves the list when it is woken. */
 static void sleepers_go_offline(void **state)
 {
 	wf_idle_begin(&vps[0]);

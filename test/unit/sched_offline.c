@@ -95,7 +95,7 @@ static void test_running_thread_is_stopped(void **state)
 	assert_ptr_equal(wf_load_relaxed(&machine_vp(0)->cur), t[1]);
 }
 
-/* What waits for it gets an online VP, whatever runs on the offline one. */
+/* A waiting real-time thread gets an online VP, not the offline one. */
 static void test_is_no_victim(void **state)
 {
 	begin(2, 1);
