@@ -87,7 +87,7 @@ wf_post_fn *wf_switch_requeue(enum wf_resched why);
  */
 struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why);
 
-/* Does the running thread stay on vp? Not if vp is offline (sched/offline.h). */
+/* Does the running thread stay on vp? Never on an offline VP. */
 static inline bool wf_switch_stays(const struct wf_vp *vp,
 				   const struct wf_thread *next)
 {
