@@ -2,6 +2,9 @@
  * V1. A row belongs to the service with the id *tid from its first start on.
  *     Its block serves again when the kernel thread is gone: after a
  *     dismissal, and in a fork child.
+ * V2. A dismissal holds from its begin until it is over. One service may start
+ *     another at that time, as the monitor does: what is dismissed is not
+ *     started, or sees it at its first look.
  */
 #include "sched/service.h"
 
@@ -47,11 +50,12 @@ int wf_service_start(void (*run)(void *), struct wf_thread *self,
 	if (wf_load_relaxed(tid) != 0)
 		return 0;
 	row = row_of(tid);
+	if (wf_load_relaxed(&row->is_dismissed)) /* V2 */
+		return -ECANCELED;
 	if (row->block == NULL)
 		row->block = wf_os_reserve(tls + STACK_BYTES);
 	if (row->block == NULL)
 		return -ENOMEM;
-	wf_store_relaxed(&row->is_dismissed, false);
 	self->kind = WF_THREAD_FOREIGN;
 	wf_store_relaxed(&self->in_runtime, 1);
 	tp = wf_tcb_minimal_make(row->block, self);
@@ -85,12 +89,13 @@ void wf_service_dismiss_begin(const _Atomic int *tid)
 
 bool wf_service_dismiss(_Atomic int *tid, void (*wake)(void))
 {
-	if (wf_load_acquire(tid) == 0)
-		return true;
+	int id = wf_load_acquire(tid);
+
 	wf_service_dismiss_begin(tid);
-	if (!wf_os_kthread_await_end(wf_load_relaxed(tid), wake))
+	if (id != 0 && !wf_os_kthread_await_end(id, wake))
 		return false;
 	wf_store_relaxed(tid, 0);
+	wf_store_relaxed(&row_of(tid)->is_dismissed, false);
 	return true;
 }
 

@@ -11,7 +11,7 @@
  * Starts run(NULL), which never returns, on a kernel thread with a minimal TLS
  * block whose wf_self is `self`. *tid is its id, 0 before; a service that has
  * one, since an earlier start failed later on, is not started again. Returns 0
- * or -Exxx.
+ * or -Exxx; -ECANCELED: it is being dismissed.
  */
 int wf_service_start(void (*run)(void *), struct wf_thread *self,
 		     _Atomic int *tid);
@@ -25,7 +25,10 @@ WF_NORETURN void wf_service_end(void);
  */
 bool wf_service_is_dismissed(const _Atomic int *tid);
 
-/* The service with this id is to end; it is not woken. */
+/*
+ * The service with this id is to end, and cannot start until wf_service_dismiss
+ * has returned true; it is not woken. Who could start it has ended by then.
+ */
 void wf_service_dismiss_begin(const _Atomic int *tid);
 
 /*
