@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/options.h"
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "os/sys.h"
@@ -142,13 +143,27 @@ static bool leads_to_process(const char *path)
 	       strncmp(path, "/dev/", 5) == 0;
 }
 
+/*
+ * Who waits for the other side of a FIFO is met by it: would a server be killed
+ * then, the other side would have met nobody, and the next one wait for ever.
+ */
+static bool is_for_own_process(const struct wf_open *o)
+{
+	struct file file;
+
+	return leads_to_process(o->path) ||
+	       o->place.state == WF_PLACE_MEETING ||
+	       (wf_options.io == WF_IO_PROCESS && meets(o) &&
+		is_found(o->dirfd, o->path, &file) && S_ISFIFO(file.mode));
+}
+
 long wf_open_wait(struct wf_open *o)
 {
 	struct wf_call *c =
 		WF_CALL(SYS_openat, o->dirfd, (long)o->path, o->flags, o->mode);
 	long n;
 
-	c->is_own = leads_to_process(o->path);
+	c->is_own = is_for_own_process(o);
 	n = wf_call_wait(c);
 	if (n < 0)
 		return n;

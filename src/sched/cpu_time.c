@@ -56,6 +56,13 @@ void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 	wf_store_release(&c->cpu_mark, now);
 }
 
+/* Of a carrier that is for one thread all is charged, and sooner. */
+void wf_cpu_time_resume_slow(struct wf_carrier *c)
+{
+	if (c->bound != NULL || wf_load_relaxed(&c->cpu_mark) == 0)
+		wf_cpu_time_charge_slow(c, NULL);
+}
+
 void wf_cpu_time_begin_slow(const struct wf_thread *t)
 {
 	wf_store_relaxed(&used[t->index], 0);

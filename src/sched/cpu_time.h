@@ -1,6 +1,6 @@
 /*
  * CPU time by thread. Nothing is measured until the program asks for the first
- * time: each switch costs a system call from then on.
+ * time: each switch away from a thread costs a system call from then on.
  */
 #ifndef WEFT_SCHED_CPU_TIME_H
 #define WEFT_SCHED_CPU_TIME_H
@@ -11,8 +11,9 @@
 /* Set once; cleared in a child of fork. */
 extern _Atomic bool wf_cpu_time_is_on;
 
-/* Slow halves of the two below. */
+/* Slow halves of those below. */
 void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t);
+void wf_cpu_time_resume_slow(struct wf_carrier *c);
 void wf_cpu_time_begin_slow(const struct wf_thread *t);
 
 /* c, the caller's, stops running t, or its own context if t is NULL. */
@@ -21,6 +22,16 @@ static inline void wf_cpu_time_charge(struct wf_carrier *c,
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_cpu_time_is_on)))
 		wf_cpu_time_charge_slow(c, t);
+}
+
+/*
+ * c, the caller's, is about to run a thread, which is charged with what little
+ * the carrier has done to find it. Who polled has charged that before.
+ */
+static inline void wf_cpu_time_resume(struct wf_carrier *c)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&wf_cpu_time_is_on)))
+		wf_cpu_time_resume_slow(c);
 }
 
 /* The time for rescued_ms of a thread that is made now. Takes 5 ns. */

@@ -158,7 +158,7 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 {
 	struct wf_vp *vp = wf_load_relaxed(&c->vp);
 
-	wf_cpu_time_charge(c, NULL);
+	wf_cpu_time_resume(c);
 	if (vp != NULL) {
 		make_current(c, vp, next);
 	} else {

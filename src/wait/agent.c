@@ -27,6 +27,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/cpu_time.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
@@ -328,15 +329,17 @@ static int64_t idle_ns(const struct idle *idle, const struct wf_vp *vp)
 }
 
 /* There is a thread to run. */
-static void end_idle(struct idle *idle, struct wf_vp *vp)
+static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 {
 	if (!idle->has_begun)
 		return;
 	idle->has_begun = false;
 	if (vp->is_poller)
 		see_disturbance(idle, vp);
-	if (idle->has_polled)
+	if (idle->has_polled) {
 		wf_idle_poll_leave(vp); /* A3 */
+		wf_cpu_time_charge(c, NULL);
+	}
 	/* Polling covers a time without sleep, unless a timer ended it. */
 	if (may_poll(idle) && (idle->has_slept || idle->was_timed))
 		wf_budget_end(&vp->budget, idle_ns(idle, vp), worth_ns());
@@ -493,7 +496,7 @@ void wf_agent_run(struct wf_carrier *c)
 			continue;
 		}
 		begin_run(&run, &idle, vp, t);
-		end_idle(&idle, vp);
+		end_idle(&idle, c, vp);
 		get_busy(vp, t);
 		wf_switch_from_carrier(c, t);
 	}

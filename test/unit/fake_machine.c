@@ -281,6 +281,11 @@ void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 	abort();
 }
 
+void wf_cpu_time_resume_slow(struct wf_carrier *c)
+{
+	abort();
+}
+
 void wf_arch_switch_syscall(void **save_sp, void *load_sp, uintptr_t load_tp)
 {
 	abort();

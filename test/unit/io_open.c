@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/options.h"
 #include "io/call.h"
 #include "io/open.h"
 #include "io/request.h"
@@ -175,7 +176,7 @@ static void fifos(void **state)
 	assert_false(reads(fifo, true));
 	for (int i = 0; i < 3; i++)
 		assert_true(reads(fifo, false));
-	assert_false(was_own);
+	assert_true(was_own);
 	assert_false(reads(file, false));
 	assert_false(is_served(AT_FDCWD, fifo, O_RDWR, true));
 	assert_false(is_served(AT_FDCWD, fifo, O_RDONLY | O_NONBLOCK, true));
@@ -186,6 +187,26 @@ static void fifos(void **state)
 	assert_true(reads(fifo, false));
 	assert_false(reads(fifo, false));
 	assert_int_equal(wf_place_nr, 0);
+}
+
+/* A server that is another process would be met by the other side. */
+static void fifo_on_a_slow_file_system(void **state)
+{
+	int both = open(fifo, O_RDWR);
+
+	assert_true(both >= 0);
+	wf_options.io = WF_IO_PROCESS;
+	assert_false(reads(file, true));
+	assert_false(reads(file, true));
+	assert_true(reads(file, true));
+	assert_false(was_own);
+	assert_true(reads(fifo, true));
+	assert_true(was_own);
+	assert_true(is_served(AT_FDCWD, fifo, O_RDWR, true));
+	assert_false(was_own);
+	wf_options.io = WF_IO_URING;
+	close(both);
+	forget(file);
 }
 
 /* A FIFO by a name of /proc's, which is another for another process. */
@@ -212,6 +233,7 @@ int main(void)
 		cmocka_unit_test(below_a_directory),
 		cmocka_unit_test(failures_teach_nothing),
 		cmocka_unit_test(addresses_that_are_none),
+		cmocka_unit_test(fifo_on_a_slow_file_system),
 		cmocka_unit_test(fifos),
 		cmocka_unit_test(names_of_the_process),
 	};
