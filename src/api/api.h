@@ -24,6 +24,11 @@
 	WF_EXPORT ret name(__VA_ARGS__); \
 	WF_EXPORT ret name(__VA_ARGS__)
 
+/* One that has no more than its fast path inline. */
+#define WF_API_FAST(ret, name, ...)                     \
+	WF_EXPORT ret name(__VA_ARGS__) WF_PREEMPTIBLE; \
+	WF_EXPORT ret name(__VA_ARGS__)
+
 #if __has_attribute(copy)
 #define WF_API_COPY(name) __attribute__((copy(name)))
 #else

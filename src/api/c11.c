@@ -42,12 +42,12 @@ WF_API(void, mtx_destroy, mtx_t *mutex)
 	wf_mutex_fini((struct wf_mutex *)mutex);
 }
 
-WF_API(int, mtx_lock, mtx_t *mutex)
+WF_API_FAST(int, mtx_lock, mtx_t *mutex)
 {
 	return result_of(wf_mutex_lock((struct wf_mutex *)mutex));
 }
 
-WF_API(int, mtx_trylock, mtx_t *mutex)
+WF_API_FAST(int, mtx_trylock, mtx_t *mutex)
 {
 	return result_of(wf_mutex_trylock((struct wf_mutex *)mutex));
 }
@@ -58,7 +58,7 @@ WF_API(int, mtx_timedlock, mtx_t *mutex, const struct timespec *abstime)
 					    CLOCK_REALTIME, abstime));
 }
 
-WF_API(int, mtx_unlock, mtx_t *mutex)
+WF_API_FAST(int, mtx_unlock, mtx_t *mutex)
 {
 	return result_of(wf_mutex_unlock((struct wf_mutex *)mutex));
 }
@@ -95,12 +95,12 @@ WF_API(int, cnd_timedwait, cnd_t *cond, mtx_t *mutex,
 	return result_of(rc);
 }
 
-WF_API(int, cnd_signal, cnd_t *cond)
+WF_API_FAST(int, cnd_signal, cnd_t *cond)
 {
 	return result_of(wf_cond_signal((struct wf_cond *)cond));
 }
 
-WF_API(int, cnd_broadcast, cnd_t *cond)
+WF_API_FAST(int, cnd_broadcast, cnd_t *cond)
 {
 	return result_of(wf_cond_broadcast((struct wf_cond *)cond));
 }

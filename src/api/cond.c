@@ -171,7 +171,7 @@ static WF_NOINLINE int signal_shared(pthread_cond_t *cond)
 	return 0;
 }
 
-WF_API(int, pthread_cond_signal, pthread_cond_t *cond)
+WF_API_FAST(int, pthread_cond_signal, pthread_cond_t *cond)
 {
 	if (WF_UNLIKELY(is_shared(cond)))
 		return signal_shared(cond);
@@ -186,7 +186,7 @@ static WF_NOINLINE int broadcast_shared(pthread_cond_t *cond)
 	return 0;
 }
 
-WF_API(int, pthread_cond_broadcast, pthread_cond_t *cond)
+WF_API_FAST(int, pthread_cond_broadcast, pthread_cond_t *cond)
 {
 	if (WF_UNLIKELY(is_shared(cond)))
 		return broadcast_shared(cond);

@@ -68,7 +68,7 @@ void wf_ids_exit(int status)
 		wf_thread_leave(wf_self, status);
 }
 
-WF_API(pid_t, gettid, void)
+WF_API_FAST(pid_t, gettid, void)
 {
 	return (pid_t)wf_ids_gettid();
 }

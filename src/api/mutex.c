@@ -73,13 +73,13 @@ static WF_NOINLINE int lock(pthread_mutex_t *mutex)
 	return -wf_mutex_lock(mutex_of(mutex));
 }
 
-WF_API(int, pthread_mutex_lock, pthread_mutex_t *mutex)
+WF_API_FAST(int, pthread_mutex_lock, pthread_mutex_t *mutex)
 {
 	return wf_mutex_lock_fast(mutex_of(mutex)) ? 0 : lock(mutex);
 }
 WF_API_ALIAS(pthread_mutex_lock, __pthread_mutex_lock);
 
-WF_API(int, pthread_mutex_trylock, pthread_mutex_t *mutex)
+WF_API_FAST(int, pthread_mutex_trylock, pthread_mutex_t *mutex)
 {
 	prepare(mutex_of(mutex));
 	if (WF_UNLIKELY(wf_mutex_is_libc(mutex_of(mutex))))
@@ -115,7 +115,7 @@ static WF_NOINLINE int unlock(pthread_mutex_t *mutex)
 	return -wf_mutex_unlock(mutex_of(mutex));
 }
 
-WF_API(int, pthread_mutex_unlock, pthread_mutex_t *mutex)
+WF_API_FAST(int, pthread_mutex_unlock, pthread_mutex_t *mutex)
 {
 	return wf_mutex_unlock_fast(mutex_of(mutex)) ? 0 : unlock(mutex);
 }

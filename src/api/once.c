@@ -6,14 +6,14 @@
 
 #include "sync/once.h"
 
-WF_API(int, pthread_once, pthread_once_t *once, void (*routine)(void))
+WF_API_FAST(int, pthread_once, pthread_once_t *once, void (*routine)(void))
 {
 	wf_once_run((struct wf_once *)once, routine);
 	return 0;
 }
 WF_API_ALIAS(pthread_once, __pthread_once);
 
-WF_API(void, call_once, once_flag *flag, void (*func)(void))
+WF_API_FAST(void, call_once, once_flag *flag, void (*func)(void))
 {
 	wf_once_run((struct wf_once *)flag, func);
 }

@@ -17,23 +17,24 @@
 #include "sched/runtime.h"
 #include "signal/memory.h"
 
-/* A call that did not park has not left the runtime either: what is wanted of
- * the thread meanwhile is seen here. */
+/* Of an expression that gives 0, -Exxx, or -ENOSYS if nothing has been done. */
+#define WF_PARK_EXPR_OR(real, expr)                              \
+	({                                                       \
+		long ret_ = wf_io_can_park() ? (expr) : -ENOSYS; \
+		ret_ == -ENOSYS ? (real) : wf_api_result(ret_);  \
+	})
+
 static inline long wf_park_is_over(long n)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&wf_self->exit_work) != 0))
-		wf_runtime_leave_slow(wf_self);
+	wf_runtime_see_work(wf_self);
 	return n;
 }
 
-#define WF_PARK_UNCANCELLED_OR(real, io)                                      \
-	({                                                                    \
-		long ret_ = wf_io_can_park() ? wf_park_is_over(io) : -ENOSYS; \
-		ret_ == -ENOSYS ? (real) : wf_api_result(ret_);               \
-	})
+#define WF_PARK_UNCANCELLED_OR(real, io) \
+	WF_PARK_EXPR_OR(real, wf_park_is_over(io))
 
 /* The same of cancellation points. */
-#define WF_PARK_OR(real, io) WF_PARK_UNCANCELLED_OR(real, WF_CANCEL_POINT(io))
+#define WF_PARK_OR(real, io) WF_PARK_EXPR_OR(real, WF_CANCEL_POINT(io))
 
 /* More than there can be: the kernel says what it thinks of that. */
 static inline bool wf_park_is_size(size_t bytes)

@@ -38,7 +38,7 @@ WF_API(int, pthread_rwlock_destroy, pthread_rwlock_t *rwlock)
 }
 WF_API_ALIAS(pthread_rwlock_destroy, __pthread_rwlock_destroy);
 
-WF_API(int, pthread_rwlock_rdlock, pthread_rwlock_t *rwlock)
+WF_API_FAST(int, pthread_rwlock_rdlock, pthread_rwlock_t *rwlock)
 {
 	if (WF_UNLIKELY(is_shared(rwlock)))
 		return wf_shared_rwlock_rdlock(rwlock, CLOCK_REALTIME, NULL);
@@ -46,7 +46,7 @@ WF_API(int, pthread_rwlock_rdlock, pthread_rwlock_t *rwlock)
 }
 WF_API_ALIAS(pthread_rwlock_rdlock, __pthread_rwlock_rdlock);
 
-WF_API(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *rwlock)
+WF_API_FAST(int, pthread_rwlock_tryrdlock, pthread_rwlock_t *rwlock)
 {
 	if (WF_UNLIKELY(is_shared(rwlock)))
 		return wf_real.pthread_rwlock_tryrdlock(rwlock);
@@ -71,7 +71,7 @@ WF_API(int, pthread_rwlock_timedrdlock, pthread_rwlock_t *rwlock,
 				      abstime);
 }
 
-WF_API(int, pthread_rwlock_wrlock, pthread_rwlock_t *rwlock)
+WF_API_FAST(int, pthread_rwlock_wrlock, pthread_rwlock_t *rwlock)
 {
 	if (WF_UNLIKELY(is_shared(rwlock)))
 		return wf_shared_rwlock_wrlock(rwlock, CLOCK_REALTIME, NULL);
@@ -79,7 +79,7 @@ WF_API(int, pthread_rwlock_wrlock, pthread_rwlock_t *rwlock)
 }
 WF_API_ALIAS(pthread_rwlock_wrlock, __pthread_rwlock_wrlock);
 
-WF_API(int, pthread_rwlock_trywrlock, pthread_rwlock_t *rwlock)
+WF_API_FAST(int, pthread_rwlock_trywrlock, pthread_rwlock_t *rwlock)
 {
 	if (WF_UNLIKELY(is_shared(rwlock)))
 		return wf_shared_rwlock_trywrlock(rwlock);
@@ -104,7 +104,7 @@ WF_API(int, pthread_rwlock_timedwrlock, pthread_rwlock_t *rwlock,
 				      abstime);
 }
 
-WF_API(int, pthread_rwlock_unlock, pthread_rwlock_t *rwlock)
+WF_API_FAST(int, pthread_rwlock_unlock, pthread_rwlock_t *rwlock)
 {
 	if (WF_UNLIKELY(is_shared(rwlock)))
 		return wf_shared_rwlock_unlock(rwlock);

@@ -63,7 +63,7 @@ static WF_NOINLINE int wait(sem_t *sem)
 }
 
 /* With a permit at hand and no cancellation there is nothing to call. */
-WF_API(int, sem_wait, sem_t *sem)
+WF_API_FAST(int, sem_wait, sem_t *sem)
 {
 	struct wf_thread *t = wf_self;
 
@@ -76,7 +76,7 @@ WF_API(int, sem_wait, sem_t *sem)
 	return 0;
 }
 
-WF_API(int, sem_trywait, sem_t *sem)
+WF_API_FAST(int, sem_trywait, sem_t *sem)
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wf_real.sem_trywait(sem);
@@ -105,14 +105,14 @@ static WF_NOINLINE int post(sem_t *sem)
 	return wf_api_errno(wf_sem_post_slow(sem_of(sem)));
 }
 
-WF_API(int, sem_post, sem_t *sem)
+WF_API_FAST(int, sem_post, sem_t *sem)
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wf_real.sem_post(sem);
 	return WF_LIKELY(wf_sem_try_post(sem_of(sem))) ? 0 : post(sem);
 }
 
-WF_API(int, sem_getvalue, sem_t *sem, int *value)
+WF_API_FAST(int, sem_getvalue, sem_t *sem, int *value)
 {
 	if (WF_UNLIKELY(wf_sem_is_shared(sem_of(sem))))
 		return wf_real.sem_getvalue(sem, value);

@@ -18,17 +18,17 @@ WF_API(int, pthread_spin_destroy, pthread_spinlock_t *lock)
 	return 0;
 }
 
-WF_API(int, pthread_spin_lock, pthread_spinlock_t *lock)
+WF_API_FAST(int, pthread_spin_lock, pthread_spinlock_t *lock)
 {
 	return -wf_spinlock_lock(spinlock_of(lock));
 }
 
-WF_API(int, pthread_spin_trylock, pthread_spinlock_t *lock)
+WF_API_FAST(int, pthread_spin_trylock, pthread_spinlock_t *lock)
 {
 	return -wf_spinlock_trylock(spinlock_of(lock));
 }
 
-WF_API(int, pthread_spin_unlock, pthread_spinlock_t *lock)
+WF_API_FAST(int, pthread_spin_unlock, pthread_spinlock_t *lock)
 {
 	return -wf_spinlock_unlock(spinlock_of(lock));
 }

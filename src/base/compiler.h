@@ -12,6 +12,9 @@
 
 /* A name that programs see. Only src/api and src/libc may use it. */
 #define WF_EXPORT __attribute__((visibility("default")))
+/* Short functions that enter no runtime themselves, hold nothing and know
+ * nothing about VPs and carriers: a thread may be preempted in them. */
+#define WF_PREEMPTIBLE __attribute__((section("weft_preemptible")))
 #define WF_COLD __attribute__((cold, noinline))
 /* Where a call would matter; gcc keeps calls that do not return. */
 #define WF_INLINE static inline __attribute__((always_inline))

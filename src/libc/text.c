@@ -22,6 +22,9 @@ static unsigned int nr_ranges;
 
 static bool is_on_stacks;
 
+/* The linker makes them. */
+extern const char __start_weft_preemptible[], __stop_weft_preemptible[];
+
 /*
  * Functions that take no lock, call nobody and push nothing, and in which
  * threads spend most of a long stay in libc.
@@ -126,8 +129,16 @@ static bool is_leaf(uintptr_t pc)
 	return false;
 }
 
+static bool is_preemptible(uintptr_t pc)
+{
+	return pc >= (uintptr_t)__start_weft_preemptible &&
+	       pc < (uintptr_t)__stop_weft_preemptible;
+}
+
 enum wf_text wf_text_of(uintptr_t pc)
 {
+	if (is_preemptible(pc))
+		return WF_TEXT_PREEMPTIBLE;
 	for (unsigned int i = 0; i < nr_ranges; i++) {
 		if (pc >= ranges[i].low && pc < ranges[i].high)
 			return ranges[i].text == WF_TEXT_LIBC && is_leaf(pc) ?

@@ -11,6 +11,7 @@ enum wf_text {
 	WF_TEXT_LIBC,	     /* libc or ld.so: may hold a lock */
 	WF_TEXT_LEAF,	     /* libc's string functions: as their caller */
 	WF_TEXT_WEFT,
+	WF_TEXT_PREEMPTIBLE, /* WF_PREEMPTIBLE */
 };
 
 void wf_text_init(void);

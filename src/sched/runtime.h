@@ -61,13 +61,22 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
 	return t;
 }
 
+/*
+ * What is wanted of t, the caller, is done. A call that has not parked may not
+ * have entered the runtime either, and sees it here. in_runtime 0.
+ */
+WF_INLINE void wf_runtime_see_work(struct wf_thread *t)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0))
+		wf_runtime_leave_slow(t);
+}
+
 WF_INLINE void wf_runtime_leave(struct wf_thread *t)
 {
 	/* release: the monitor's acquire of in_runtime 0 sees our writes. */
 	wf_store_release(&t->in_runtime, 0);
 	wf_compiler_barrier(); /* E3 */
-	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0))
-		wf_runtime_leave_slow(t);
+	wf_runtime_see_work(t);
 }
 
 #endif

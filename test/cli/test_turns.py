@@ -1,4 +1,8 @@
-"""Threads that are answered while they still look take turns."""
+"""Threads that look again and again take turns."""
+
+import re
+
+import pytest
 
 from conftest import BUILD, ROOT
 
@@ -91,3 +95,73 @@ def test_clients_take_turns(weft, compile_c):
     result = weft("run", "--vps", "1", program)
     assert result.returncode == 0, result.stderr
     assert int(result.stdout) > 75
+
+
+# Threads on one virtual processor that are in one and the same call nearly all
+# the time.
+TRIERS = """
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { TRIERS = 4, MS = 300 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static sem_t none;
+static atomic_bool is_over;
+
+static void *keep_trying(void *arg)
+{
+	while (!is_over)
+		TRY;
+	return arg;
+}
+
+static double cpu_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+int main(void)
+{
+	pthread_t threads[TRIERS];
+
+	sem_init(&none, 0, 0);
+	pthread_spin_init(&spin, 0);
+	pthread_spin_lock(&spin);
+	for (int i = 0; i < TRIERS; i++)
+		pthread_create(&threads[i], NULL, keep_trying, NULL);
+	while (cpu_ms() < MS)
+		sched_yield();
+	is_over = 1;
+	for (int i = 0; i < TRIERS; i++)
+		pthread_join(threads[i], NULL);
+}
+"""
+
+
+@pytest.mark.parametrize("call", [
+    "pthread_mutex_trylock(&mutex)",
+    "pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex)",
+    "pthread_rwlock_tryrdlock(&lock), pthread_rwlock_unlock(&lock)",
+    "pthread_spin_trylock(&spin)",
+    "sem_trywait(&none)",
+    "poll(0, 0, 0)",
+])
+def test_who_only_tries_is_stopped_there(weft, compile_c, call):
+    program = compile_c("-pthread", "-O1", f"-DTRY={call}", source=TRIERS)
+    result = weft("run", "--vps", "1", "--stats", program)
+    assert result.returncode == 0, result.stderr
+    switches, put_off = (
+        int(re.search(rf"{what}: (\d+)", result.stderr)[1])
+        for what in ("switches between threads", "put off: in the runtime"))
+    assert switches >= 20
+    assert put_off <= switches
