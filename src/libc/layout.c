@@ -89,6 +89,19 @@ static const char *read_functions(void)
 	return NULL;
 }
 
+/* A libc that does not tell asks the kernel each time. */
+static void find_policy(void)
+{
+	const struct field fields[] = {
+		{ "_thread_db_pthread_schedparam_sched_priority",
+		  &wf_libc.priority_offset, false },
+		{ "_thread_db_pthread_schedpolicy", &wf_libc.policy_offset,
+		  false },
+	};
+
+	read_fields(fields, WF_ARRAY_LEN(fields));
+}
+
 /*
  * The word that libc sets when a clean-up is registered. A libc without these
  * functions, or with the list somewhere else, leaves the offset 0.
@@ -147,6 +160,7 @@ const char *wf_libc_layout_init(void)
 	if (static_info == NULL)
 		return "_dl_get_tls_static_info";
 	static_info(&l->static_tls_bytes, &l->static_tls_align);
+	find_policy();
 	find_cleanups();
 	l->self_offset = (uintptr_t)&wf_self - wf_cpu_thread_register();
 	return NULL;

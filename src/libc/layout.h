@@ -20,6 +20,8 @@ struct wf_libc_layout {
 	size_t specific_used_offset; /* bool; 0: not known (tcb.c) */
 	size_t cancel_offset;	     /* pthread.cancelhandling */
 	size_t cleanup_offset;	     /* first clean-up; 0: not known */
+	size_t policy_offset;	     /* pthread.schedpolicy; 0: not known */
+	size_t priority_offset;	     /* in pthread.schedparam */
 	size_t dtv_offset;	     /* pthread.header.dtv */
 	size_t self_offset;	     /* wf_self minus the thread register */
 	char *rtld_global;	     /* ld.so's variables */

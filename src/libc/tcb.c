@@ -15,6 +15,11 @@
  *     knowing lies between tid and cancelhandling. libc, too, uses the TCBs of
  *     ended threads again and sets little else anew. To write all 2 KiB costs
  *     a thread that does little most of its time, in cache misses.
+ * T6. libc's aio_write and its relatives ask for the caller's policy, which
+ *     libc takes from the TCB if it has asked before, and else from the kernel
+ *     by the thread's id, which the kernel does not know: the request then got
+ *     what lay on the stack for its policy. So it is in the template, and
+ *     written where it is another.
  *
  * Rejected: building a TCB field by field. The fields that matter differ
  * between releases; a copy of a real one has them all.
@@ -22,6 +27,7 @@
 #include "libc/tcb.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <resolv.h>
 #include <stdbool.h>
 #include <string.h>
@@ -32,6 +38,7 @@
 #include "base/self.h"
 #include "base/spin.h"
 #include "libc/layout.h"
+#include "libc/real.h"
 #include "libc/template.h"
 
 static struct wf_spin list_lock = WF_SPIN_INIT;
@@ -198,6 +205,23 @@ void wf_tcb_prefetch(uintptr_t tcb)
 	__builtin_prefetch(p + wf_template.resolver_offset);
 	for (size_t i = 0; i < wf_template.libc_tls.size; i += WF_CACHE_LINE)
 		__builtin_prefetch(libc_tls + i, 1);
+}
+
+void wf_tcb_ask_policy(int *ret_policy, int *ret_priority)
+{
+	struct sched_param param = { 0 };
+
+	*ret_policy = SCHED_OTHER; /* if the kernel is not to be asked */
+	wf_real.pthread_getschedparam(pthread_self(), ret_policy, &param);
+	*ret_priority = param.sched_priority;
+}
+
+void wf_tcb_set_policy(uintptr_t tcb, int policy, int priority)
+{
+	if (wf_libc.policy_offset == 0)
+		return;
+	*(int *)(tcb + wf_libc.policy_offset) = policy;
+	*(int *)(tcb + wf_libc.priority_offset) = priority;
 }
 
 bool wf_tcb_is_soiled(uintptr_t tcb)

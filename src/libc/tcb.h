@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libc/template.h"
+
 struct wf_thread;
 
 /*
@@ -48,6 +50,19 @@ void wf_tcb_prefetch(uintptr_t tcb);
 /* The stack's block, guard included, where libc's unwinding looks for it. */
 void wf_tcb_set_stack(uintptr_t tcb, void *stack_low, size_t stack_bytes);
 bool wf_tcb_is_soiled(uintptr_t tcb);
+
+/*
+ * libc's functions are to know that the thread has this policy and priority. If
+ * it is another than wf_tcb_has_policy says yes to, the TCB is soiled.
+ */
+void wf_tcb_set_policy(uintptr_t tcb, int policy, int priority);
+/* The caller's; libc asks the kernel, if it has not, and remembers them. */
+void wf_tcb_ask_policy(int *ret_policy, int *ret_priority);
+/* Of TCBs as they are made. */
+static inline bool wf_tcb_has_policy(int policy, int priority)
+{
+	return policy == wf_template.policy && priority == wf_template.priority;
+}
 
 /*
  * Has the slot's last thread left a cache of libc's malloc? take: the caller, a

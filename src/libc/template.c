@@ -271,6 +271,7 @@ static void *template_thread(void *stack)
 {
 	uintptr_t tcb = wf_cpu_thread_register();
 
+	wf_tcb_ask_policy(&wf_template.policy, &wf_template.priority);
 	errno = 0;
 	/* Once: in the child of a fork the list may be in pieces (loader.c). */
 	if (wf_template.libc_tls.size == 0) {

@@ -37,6 +37,7 @@ struct wf_template {
 	size_t libc_tls_below; /* thread register minus start of the block */
 	size_t stack_offset;   /* pthread.stackblock; its size follows */
 	size_t robust_offset;  /* the robust list's head; 0 if unknown */
+	int policy, priority;  /* as libc knows them of the thread (T6) */
 	/* Offsets in libc_tls. */
 	uint32_t malloc_words[WF_TEMPLATE_MALLOC_WORDS];
 	size_t nr_malloc_words;

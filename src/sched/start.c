@@ -26,6 +26,8 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 	else
 		wf_tcb_renew(s->tcb, t->tid, wf_slot_block_low(s),
 			     wf_slot_block_bytes(s));
+	if (WF_UNLIKELY(!wf_tcb_has_policy(t->sched_policy, t->sched_priority)))
+		wf_tcb_set_policy(s->tcb, t->sched_policy, t->sched_priority);
 	/* Until its end shows that it was tidy. */
 	t->is_soiled = true;
 	t->ctx.tp = s->tcb;

@@ -182,7 +182,8 @@ static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
 	uintptr_t tcb = t->slot.tcb;
 
 	if (WF_UNLIKELY(had_destructors) || t->slot.has_user_stack ||
-	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_soiled(tcb))
+	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_soiled(tcb) ||
+	    !wf_tcb_has_policy(t->sched_policy, t->sched_priority))
 		t->is_soiled = true;
 	wf_shared_thread_end(t);
 	wf_lending_thread_end(t);

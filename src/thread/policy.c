@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "base/spin.h"
+#include "libc/tcb.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -158,6 +159,7 @@ void wf_policy_adopt(struct wf_thread *t)
 {
 	struct sched_param param = { .sched_priority = 0 };
 	long policy = wf_sys(SYS_sched_getscheduler, 0);
+	int libcs_policy, libcs_priority;
 
 	wf_sys(SYS_sched_getparam, 0, &param);
 	if (policy < 0)
@@ -168,6 +170,7 @@ void wf_policy_adopt(struct wf_thread *t)
 	t->rt_priority = (uint8_t)param.sched_priority;
 	base_policy = t->sched_policy;
 	base_priority = t->sched_priority;
+	wf_tcb_ask_policy(&libcs_policy, &libcs_priority);
 }
 
 static int set_kernel_thread(int tid, int policy, int priority)
@@ -203,6 +206,9 @@ int wf_policy_set(struct wf_thread *t, int policy, int priority)
 	t->sched_policy = (uint8_t)plain & 15;
 	t->sched_priority = (int8_t)priority;
 	t->resets_on_fork = plain != policy;
+	if (t->kind != WF_THREAD_FOREIGN)
+		wf_tcb_set_policy(t->slot.tcb, t->sched_policy,
+				  t->sched_priority);
 	wf_lending_changed(t);
 	return 0;
 }

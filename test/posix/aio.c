@@ -43,6 +43,67 @@ static void await(const struct aiocb *b, ssize_t result)
 
 /* --- reading and writing -------------------------------------------------- */
 
+/* libc's kernel threads take on the caller's policy for the request. */
+static void *write_by_own_policy(void *arg)
+{
+	const struct sched_param *own = arg;
+	struct aiocb b = block_of(0);
+	int policy = own->sched_priority > 0 ? SCHED_FIFO : SCHED_OTHER;
+
+	for (int i = 0; i < 3; i++) {
+		b.__policy = b.__abs_prio = 77;
+		CHECK_EQ(aio_write(&b), 0);
+		await(&b, BYTES);
+		CHECK_EQ(b.__policy, policy);
+		CHECK_EQ(b.__abs_prio, own->sched_priority);
+		sched_yield();
+	}
+	return arg;
+}
+
+static void write_with_policy(int priority, bool by_attributes)
+{
+	struct sched_param param = { .sched_priority = priority };
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	CHECK_EQ(pthread_attr_init(&attr), 0);
+	if (by_attributes) {
+		CHECK_EQ(pthread_attr_setinheritsched(&attr,
+						      PTHREAD_EXPLICIT_SCHED),
+			 0);
+		CHECK_EQ(pthread_attr_setschedpolicy(&attr, SCHED_FIFO), 0);
+		CHECK_EQ(pthread_attr_setschedparam(&attr, &param), 0);
+	}
+	CHECK_EQ(pthread_create(&thread, &attr, write_by_own_policy, &param),
+		 0);
+	thread_join(thread);
+	CHECK_EQ(pthread_attr_destroy(&attr), 0);
+}
+
+TEST(policy_of_the_caller)
+{
+	make_file();
+	for (int i = 0; i < 3; i++)
+		write_with_policy(0, false);
+}
+
+TEST(policy_of_a_realtime_thread)
+{
+	struct sched_param param = { .sched_priority = 2 };
+
+	if (geteuid() != 0)
+		SKIP("only root may have SCHED_FIFO");
+	make_file();
+	write_with_policy(0, false);
+	write_with_policy(1, true);
+	write_with_policy(0, false);
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &param) != 0)
+		SKIP("SCHED_FIFO is refused");
+	write_by_own_policy(&param);
+	write_with_policy(2, false);
+}
+
 static void *write_and_read(void *arg)
 {
 	int number = (int)(intptr_t)arg;
