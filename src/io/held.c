@@ -59,7 +59,7 @@ void wf_held_begin(struct wf_held *h, struct wf_request *r, uint32_t uses)
 
 void wf_held_end(struct wf_held *h)
 {
-	if (h->cleanup.is_due)
+	if (wf_cleanup_is_due(&h->cleanup))
 		wf_cleanup_end(&h->cleanup);
 	wf_hold_fini(&h->hold);
 }

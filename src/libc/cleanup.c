@@ -3,12 +3,24 @@
 void wf_cleanup_by_libc(void *cleanup)
 {
 	struct wf_cleanup *c = cleanup;
+	void (*take_back)(void *arg) = c->take_back;
 
 	/* It has been run by the unwinder, or is being run. */
-	if (!c->is_due)
+	if (take_back == NULL)
 		return;
-	c->is_due = false;
-	c->take_back(c->arg);
+	c->take_back = NULL;
+	take_back(c->arg);
+}
+
+void wf_cleanup_own_by_libc(void *cleanup)
+{
+	wf_cleanup_by_libc(cleanup);
+}
+
+static bool is_weft(const struct _pthread_cleanup_buffer *entry)
+{
+	return entry->__routine == wf_cleanup_by_libc ||
+	       entry->__routine == wf_cleanup_own_by_libc;
 }
 
 void wf_cleanup_leave(bool (*is_left)(uintptr_t addr, uintptr_t sp),
@@ -21,11 +33,9 @@ void wf_cleanup_leave(bool (*is_left)(uintptr_t addr, uintptr_t sp),
 	first = (struct _pthread_cleanup_buffer **)(wf_cpu_thread_register() +
 						    wf_libc.cleanup_offset);
 	while ((entry = *first) != NULL && is_left((uintptr_t)entry, sp) &&
-	       entry->__routine == wf_cleanup_by_libc) {
-		struct wf_cleanup *c = entry->__arg;
-
+	       is_weft(entry)) {
 		*first = entry->__prev;
-		if (for_good && c->is_own)
-			wf_cleanup_by_libc(c);
+		if (for_good && entry->__routine == wf_cleanup_own_by_libc)
+			wf_cleanup_by_libc(entry->__arg);
 	}
 }

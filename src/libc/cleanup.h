@@ -41,59 +41,70 @@ struct wf_cleanup {
 	struct _pthread_cleanup_buffer entry; /* in libc's list */
 	/* Where the list begins; NULL: there is none. */
 	struct _pthread_cleanup_buffer **first;
-	void (*take_back)(void *arg);
+	void (*take_back)(void *arg); /* NULL: nothing is held */
 	void *arg;
-	bool is_due;
-	bool is_own; /* C3 */
 };
 
 #define WF_CLEANUP __attribute__((cleanup(wf_cleanup_unwound)))
-#define WF_CLEANUP_NONE         \
-	{                       \
-		.is_due = false \
+#define WF_CLEANUP_NONE            \
+	{                          \
+		.take_back = NULL, \
 	}
 
-/* libc calls it, and takes the entry out of the list. */
+/* libc calls them, and takes the entry out of the list. The second: C3. */
 void wf_cleanup_by_libc(void *cleanup);
+void wf_cleanup_own_by_libc(void *cleanup);
 
-static inline void wf_cleanup_begin(struct wf_cleanup *c,
-				    void (*take_back)(void *arg), void *arg)
+/* Called once for each wait that parks: its instructions count. */
+WF_INLINE void wf_cleanup_begin_by(void (*routine)(void *cleanup),
+				   struct wf_cleanup *c,
+				   void (*take_back)(void *arg), void *arg)
 {
+	struct _pthread_cleanup_buffer **first;
 	size_t offset = wf_libc.cleanup_offset;
 
 	c->take_back = take_back;
 	c->arg = arg;
-	c->first = NULL;
-	c->is_own = false;
-	c->is_due = true;
-	if (WF_UNLIKELY(offset == 0))
+	if (WF_UNLIKELY(offset == 0)) {
+		c->first = NULL;
 		return;
-	c->first =
-		(struct _pthread_cleanup_buffer **)(wf_cpu_thread_register() +
+	}
+	first = (struct _pthread_cleanup_buffer **)(wf_cpu_thread_register() +
 						    offset);
-	c->entry.__routine = wf_cleanup_by_libc;
+	c->first = first;
+	c->entry.__routine = routine;
 	c->entry.__arg = c;
-	c->entry.__prev = *c->first;
+	c->entry.__prev = *first;
 	wf_compiler_barrier(); /* C2 */
-	*c->first = &c->entry;
+	*first = &c->entry;
 	wf_compiler_barrier();
+}
+
+static inline void wf_cleanup_begin(struct wf_cleanup *c,
+				    void (*take_back)(void *arg), void *arg)
+{
+	wf_cleanup_begin_by(wf_cleanup_by_libc, c, take_back, arg);
 }
 
 /* The same of a call in whose place libc's has nothing to take back. */
 static inline void wf_cleanup_begin_own(struct wf_cleanup *c,
 					void (*take_back)(void *arg), void *arg)
 {
-	wf_cleanup_begin(c, take_back, arg);
-	c->is_own = true;
+	wf_cleanup_begin_by(wf_cleanup_own_by_libc, c, take_back, arg);
+}
+
+static inline bool wf_cleanup_is_due(const struct wf_cleanup *c)
+{
+	return c->take_back != NULL;
 }
 
 static inline void wf_cleanup_end(struct wf_cleanup *c)
 {
 	wf_compiler_barrier();
-	if (c->first != NULL)
+	if (WF_LIKELY(c->first != NULL))
 		*c->first = c->entry.__prev; /* C1 */
 	wf_compiler_barrier();
-	c->is_due = false;
+	c->take_back = NULL;
 }
 
 /*
@@ -107,10 +118,12 @@ void wf_cleanup_leave(bool (*is_left)(uintptr_t addr, uintptr_t sp),
 /* The frame ends: by a return after the end, or it is unwound. */
 static inline void wf_cleanup_unwound(struct wf_cleanup *c)
 {
-	if (WF_LIKELY(!c->is_due))
+	void (*take_back)(void *arg) = c->take_back;
+
+	if (WF_LIKELY(take_back == NULL))
 		return;
 	wf_cleanup_end(c);
-	c->take_back(c->arg);
+	take_back(c->arg);
 }
 
 #endif

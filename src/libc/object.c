@@ -54,36 +54,32 @@ static bool find(const void *address, const char **ret_start,
 	return true;
 }
 
+_Atomic uintptr_t wf_object_program, wf_object_program_bytes;
+
 /* Its code never moves. */
-static bool is_in_program(const void *address)
+static void find_program(void)
 {
-	static _Atomic uintptr_t known_start, known_end;
-	uintptr_t at = (uintptr_t)address;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	uintptr_t start = UINTPTR_MAX, end = 1;
+	/* The header of segments lies in the first page. */
+	uintptr_t base = (uintptr_t)p & ~(uintptr_t)(WF_PAGE - 1);
 
-	if (WF_UNLIKELY(wf_load_acquire(&known_end) == 0)) {
-		const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
-		uintptr_t start = UINTPTR_MAX, end = 1;
-		/* The header of segments lies in the first page. */
-		uintptr_t base = (uintptr_t)p & ~(uintptr_t)(WF_PAGE - 1);
-
-		for (size_t i = 0; i < getauxval(AT_PHNUM); i++)
-			if (p[i].p_type == PT_PHDR)
-				base = (uintptr_t)p - p[i].p_vaddr;
-		for (size_t i = 0; i < getauxval(AT_PHNUM); i++) {
-			uintptr_t from = base + p[i].p_vaddr;
-
-			if (p[i].p_type != PT_LOAD)
-				continue;
-			start = from < start ? from : start;
-			end = from + p[i].p_memsz > end ? from + p[i].p_memsz :
-							  end;
-		}
-		wf_store_relaxed(&known_start, start);
-		/* release: known_start; pairs with the acquire above. */
-		wf_store_release(&known_end, end);
+	for (size_t i = 0; i < getauxval(AT_PHNUM); i++) {
+		if (p[i].p_type == PT_PHDR)
+			base = (uintptr_t)p - p[i].p_vaddr;
 	}
-	return at >= wf_load_relaxed(&known_start) &&
-	       at < wf_load_relaxed(&known_end);
+	for (size_t i = 0; i < getauxval(AT_PHNUM); i++) {
+		uintptr_t from = base + p[i].p_vaddr;
+
+		if (p[i].p_type != PT_LOAD)
+			continue;
+		start = from < start ? from : start;
+		end = from + p[i].p_memsz > end ? from + p[i].p_memsz : end;
+	}
+	wf_store_relaxed(&wf_object_program, start);
+	/* release: the start; pairs with the acquire in
+	 * wf_object_is_in_program. */
+	wf_store_release(&wf_object_program_bytes, end - start);
 }
 
 static bool is_go_note(const char *note, size_t bytes)
@@ -103,14 +99,16 @@ static bool is_go_note(const char *note, size_t bytes)
 	return false;
 }
 
-bool wf_object_has_runtime(const void *address)
+bool wf_object_has_runtime_slow(const void *address)
 {
 	const Elf64_Phdr *segments;
 	const Elf64_Ehdr *header;
 	const char *start;
 	uintptr_t base;
 
-	if (is_in_program(address) || !find(address, &start, &base))
+	if (wf_load_relaxed(&wf_object_program_bytes) == 0)
+		find_program();
+	if (wf_object_is_in_program(address) || !find(address, &start, &base))
 		return false;
 	header = (const Elf64_Ehdr *)start;
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)

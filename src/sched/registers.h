@@ -39,20 +39,20 @@ void wf_registers_load_slow(const struct wf_thread *t);
  * Is there anything to exchange, or CPU time to count? The caller's own gs base
  * may be the first.
  */
-static inline bool wf_registers_are_used(void)
+WF_INLINE bool wf_registers_are_used(void)
 {
 	return wf_load_relaxed(&wf_registers) != 0 || wf_cpu_gs_base() != 0;
 }
 
 /* t, the caller, is about to stop; or it creates t, which gets the same. */
-static inline void wf_registers_save(const struct wf_thread *t)
+WF_INLINE void wf_registers_save(const struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_registers_are_used()))
 		wf_registers_save_slow(t);
 }
 
 /* t goes on here. */
-static inline void wf_registers_load(const struct wf_thread *t)
+WF_INLINE void wf_registers_load(const struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_registers) != 0))
 		wf_registers_load_slow(t);

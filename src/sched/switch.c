@@ -269,13 +269,3 @@ struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 		return next_for(t, why);
 	return wf_queue_pick(vp);
 }
-
-bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
-{
-	struct wf_thread *next = wf_switch_next(t, why);
-
-	if (wf_switch_stays(t->vp, next))
-		return false;
-	wf_switch_to(t, next, wf_switch_requeue(why), t);
-	return true;
-}

@@ -95,6 +95,14 @@ static inline bool wf_switch_stays(const struct wf_vp *vp,
 }
 
 /* Lets others run if there are any; returns false if there are none. */
-bool wf_switch_yield(struct wf_thread *t, enum wf_resched why);
+WF_INLINE bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
+{
+	struct wf_thread *next = wf_switch_next(t, why);
+
+	if (wf_switch_stays(t->vp, next))
+		return false;
+	wf_switch_to(t, next, wf_switch_requeue(why), t);
+	return true;
+}
 
 #endif
