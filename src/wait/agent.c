@@ -236,12 +236,6 @@ static void count_polled(struct idle *idle, struct wf_vp *vp, int64_t now)
 			 (uint64_t)(all_ns / WF_NS_PER_US));
 }
 
-static void yield_cpu(struct idle *idle)
-{
-	wf_sys(SYS_sched_yield);
-	idle->yield_ns = wf_os_now();
-}
-
 /*
  * Polls until there seems to be something to do. False if the time is up.
  * What is polled: gifts to this VP and to all, signals, wait words, this VP's
@@ -274,8 +268,10 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 		if (idle->nr_involuntary < 0 &&
 		    now - idle->begin_ns >= SHORT_POLL_NS)
 			idle->nr_involuntary = wf_os_involuntary_switches();
-		if (now - idle->yield_ns >= YIELD_AFTER_NS)
-			yield_cpu(idle);
+		if (now - idle->yield_ns >= YIELD_AFTER_NS) {
+			wf_sys(SYS_sched_yield);
+			idle->yield_ns = wf_os_now();
+		}
 		if (now - idle->begin_ns < QUIET_AFTER_NS)
 			continue;
 		quiet(c);
