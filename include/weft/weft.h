@@ -171,6 +171,12 @@ struct weft_stats {
 	uint64_t word_waits;  /* waits for words that parked */
 	uint64_t word_hits;   /* of these, ended by a look at the words */
 	uint64_t word_rings;  /* and by a doorbell */
+	uint64_t steals;      /* threads taken from another VP */
+	uint64_t answers;     /* threads that gave way at a call, when asked */
+	uint64_t refusals;    /* preemptions put off */
+	uint64_t binds;	   /* threads that got a kernel thread of their own */
+	uint64_t requests; /* waits that io_uring was asked for */
+	uint64_t served;   /* calls that I/O servers were asked for */
 };
 
 /*

@@ -137,6 +137,13 @@ WF_API(void, weft_stats, struct weft_stats *stats, size_t size)
 		.word_waits = ALL(word_waits),
 		.word_hits = ALL(word_hits),
 		.word_rings = ALL(word_rings),
+		.steals = ALL(steals),
+		.answers = ALL(answers),
+		.refusals = ALL(refusals_runtime) + ALL(refusals_stack) +
+			    ALL(refusals_libc),
+		.binds = ALL(bound) + ALL(binds),
+		.requests = ALL(requests),
+		.served = ALL(served),
 	};
 #undef ALL
 	memset(stats, 0, size);

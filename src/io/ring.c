@@ -204,6 +204,7 @@ void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
 			wf_under_way_add(&io->under_way, r,
 					 vp->carrier->number));
 	count(vp, 1);
+	wf_count_own(&vp->counters, requests);
 	if (r->is_unasked)
 		wf_unasked_add(idle_self(vp), &io->unasked, r);
 }

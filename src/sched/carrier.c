@@ -302,6 +302,13 @@ struct wf_carrier *wf_carrier_take_spare(void)
 	return c;
 }
 
+/* t has its carrier for itself from here on. */
+static void begin_bound(const struct wf_thread *t)
+{
+	wf_count(binds);
+	wf_carrier_bound_hook(t);
+}
+
 void wf_carrier_wait_for_vp(struct wf_carrier *c)
 {
 	if (WF_UNLIKELY(wf_load_acquire(&c->is_dismissed))) {
@@ -316,7 +323,7 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c)
 	wf_store_release(&nr_starting, 0);
 	wf_carrier_sleep(c);
 	if (wf_load_relaxed(&c->promised_to) != 0)
-		wf_carrier_bound_hook(c->bound);
+		begin_bound(c->bound);
 }
 
 void wf_carrier_give(struct wf_carrier *c, struct wf_vp *vp)
@@ -380,7 +387,7 @@ bool wf_carrier_bind(struct wf_thread *t)
 	t->vp = NULL;
 	c->bound = t;
 	wf_carrier_give(spare, vp);
-	wf_carrier_bound_hook(t);
+	begin_bound(t);
 	return true;
 }
 
@@ -411,7 +418,7 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 	c->bound = t;
 	wf_store_relaxed(&c->vp, NULL);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
-	wf_carrier_bound_hook(t);
+	begin_bound(t);
 	return true;
 }
 

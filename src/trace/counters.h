@@ -17,13 +17,16 @@
 	X(parks, "waits that parked")                              \
 	X(steals, "threads taken from another VP")                 \
 	X(claims, "threads started")                               \
+	X(answers, "threads that gave way at a call, when asked")  \
 	X(preemptions, "preemptions")                              \
 	X(refusals_runtime, "preemptions put off: in the runtime") \
 	X(refusals_stack, "preemptions put off: on weft's stack")  \
 	X(refusals_libc, "preemptions put off: in libc")           \
 	X(offline, "VPs taken offline: more than CPUs")            \
+	X(binds, "threads that got a carrier of their own later")  \
 	X(rescues, "VPs taken from blocked carriers")              \
 	X(rejoins, "threads that came back without a VP")          \
+	X(requests, "requests to the ring")                        \
 	X(moves, "requests that followed their VP")                \
 	X(polls, "idle VPs that began to poll")                    \
 	X(hits, "polls that found work")                           \

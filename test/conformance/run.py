@@ -13,6 +13,7 @@ ng       what stress-ng has for threads, processes, signals and pipes, a second
          each: what it says of them has to be the same
 storm    the POSIX tests of calls on descriptors and of futexes while I/O
          servers that are processes are killed: none may hang
+mutants  every change of test/mutants has to be noticed by a test
 apps     servers and other programs that wait for descriptors, under their
          long loads, with each backend of --io
 
@@ -286,7 +287,13 @@ def run_apps(options):
     return failed
 
 
+def run_mutants(options):
+    done = subprocess.run([PYTHON, HERE.parents[1] / "tools/mutants.py"])
+    return 1 if done.returncode else 0
+
+
 PARTS = {"posix": run_posix, "storm": run_storm, "cpython": run_cpython,
+         "mutants": run_mutants,
          "glib": run_glib, "ng": run_ng, "apps": run_apps}
 
 

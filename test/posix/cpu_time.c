@@ -239,3 +239,16 @@ TEST(clock_of_a_thread_that_has_not_begun)
 		thread_join(worker);
 	}
 }
+
+/* Nobody takes its CPU away in between. */
+TEST(own_clock_while_it_computes)
+{
+	int64_t process, before;
+
+	have_threads();
+	before = own_ns();
+	process = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+	while (read_clock(CLOCK_PROCESS_CPUTIME_ID) - process < 20 * NS_PER_MS)
+		;
+	CHECK(own_ns() - before >= 5 * NS_PER_MS);
+}

@@ -1,0 +1,75 @@
+/*
+ * What weft has done since some time, for tests of threads that may have native
+ * ones' results in another way. Natively, and where the threads have kernel
+ * threads of their own from the start, these lines say nothing.
+ *
+ *     struct did before = did_begin();
+ *     ...
+ *     CHECK_DID(before, parks, >=, 1);
+ *     CHECK_DID(before, rescues, ==, 0);
+ */
+#ifndef DID_H
+#define DID_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/weft.h>
+
+#include "check.h"
+#include "threading.h"
+
+struct did {
+	struct weft_stats stats;
+	bool counts; /* the threads of this process share kernel threads */
+};
+
+static inline struct did did_begin(void)
+{
+	struct did d = { .counts = is_on_weft() &&
+				   getenv("WEFT_BOUND") == NULL };
+
+	weft_stats(&d.stats, sizeof(d.stats));
+	return d;
+}
+
+static inline struct weft_stats did_now(void)
+{
+	struct weft_stats now;
+
+	weft_stats(&now, sizeof(now));
+	return now;
+}
+
+/* Which backend and how many VPs the runner has asked for; "" if none. */
+static inline const char *did_option(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value != NULL ? value : "";
+}
+
+static inline bool did_use_ring(void)
+{
+	const char *io = did_option("WEFT_IO");
+
+	return io[0] == '\0' || strcmp(io, "uring") == 0;
+}
+
+static inline long did_vps(void)
+{
+	return strtol(did_option("WEFT_VPS"), NULL, 10);
+}
+
+#define CHECK_DID(before, field, relation, number)                            \
+	do {                                                                  \
+		long did_ = (long)(did_now().field - (before).stats.field);   \
+		if ((before).counts && !(did_ relation(long)(number)))        \
+			check_not_equal(__FILE__, __LINE__,                   \
+					"weft's " #field " " #relation, did_, \
+					(long)(number));                      \
+	} while (0)
+
+#endif

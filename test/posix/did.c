@@ -1,0 +1,417 @@
+/*
+ * That weft does what it is for, and not only that results are right: which way
+ * each wait, wake and stop has gone. Natively only the results count.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "did.h"
+#include "threading.h"
+
+enum { NR_ROUNDS = 100, NR_THREADS = 16 };
+
+static sem_t turn[2];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+static int ends[2], nr_told;
+static atomic_bool is_over;
+static _Atomic int nr_inside, nr_arrived;
+
+/* A wait parked, on a VP that nobody had to take from its carrier. */
+static void check_parked(struct did before, long least)
+{
+	CHECK_DID(before, parks, >=, least);
+	CHECK_DID(before, rescues, ==, 0);
+	CHECK_DID(before, binds, ==, 0);
+}
+
+/* Who has come so far has at most a few steps to its wait. */
+static void await_parks(struct did before, uint64_t nr)
+{
+	const int most_yields = 100000;
+
+	for (int i = 0; i < most_yields; i++) {
+		if (!before.counts ||
+		    did_now().parks - before.stats.parks >= nr)
+			return;
+		sched_yield();
+	}
+}
+
+/* --- locks and the like --------------------------------------------------- */
+
+static void *answer_turns(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		CHECK_EQ(sem_wait(&turn[1]), 0);
+		CHECK_EQ(sem_post(&turn[0]), 0);
+	}
+	return arg;
+}
+
+TEST(semaphores_park)
+{
+	struct did before = did_begin();
+	pthread_t thread;
+
+	CHECK_EQ(sem_init(&turn[0], 0, 0), 0);
+	CHECK_EQ(sem_init(&turn[1], 0, 0), 0);
+	thread = thread_start(answer_turns, NULL);
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		CHECK_EQ(sem_post(&turn[1]), 0);
+		CHECK_EQ(sem_wait(&turn[0]), 0);
+	}
+	thread_join(thread);
+	check_parked(before, NR_ROUNDS);
+	CHECK_DID(before, requests, ==, 0);
+	CHECK_DID(before, served, ==, 0);
+}
+
+static void *lock_once(void *arg)
+{
+	nr_arrived++;
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	nr_inside++;
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	return arg;
+}
+
+/* All that want the lock wait for it before it is free. */
+TEST(mutexes_park)
+{
+	struct did before = did_begin();
+	pthread_t threads[NR_THREADS];
+
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	threads_start(threads, NR_THREADS, lock_once, NULL);
+	await_count(&nr_arrived, NR_THREADS);
+	await_parks(before, NR_THREADS);
+	CHECK_DID(before, parks, >=, NR_THREADS);
+	CHECK_EQ(nr_inside, 0);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	threads_join(threads, NR_THREADS);
+	check_parked(before, NR_THREADS);
+}
+
+static void *await_told(void *arg)
+{
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	nr_arrived++;
+	while (nr_told == 0)
+		CHECK_EQ(pthread_cond_wait(&cond, &mutex), 0);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	return arg;
+}
+
+TEST(conditions_park)
+{
+	struct did before = did_begin();
+	pthread_t threads[NR_THREADS];
+
+	threads_start(threads, NR_THREADS, await_told, NULL);
+	await_count(&nr_arrived, NR_THREADS);
+	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+	nr_told = 1;
+	CHECK_EQ(pthread_cond_broadcast(&cond), 0);
+	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
+	threads_join(threads, NR_THREADS);
+	check_parked(before, NR_THREADS);
+}
+
+static void *read_shared(void *arg)
+{
+	nr_arrived++;
+	CHECK_EQ(pthread_rwlock_rdlock(&lock), 0);
+	CHECK_EQ(pthread_rwlock_unlock(&lock), 0);
+	return arg;
+}
+
+TEST(readers_park)
+{
+	struct did before = did_begin();
+	pthread_t threads[NR_THREADS];
+
+	CHECK_EQ(pthread_rwlock_wrlock(&lock), 0);
+	threads_start(threads, NR_THREADS, read_shared, NULL);
+	await_count(&nr_arrived, NR_THREADS);
+	await_parks(before, NR_THREADS);
+	CHECK_EQ(pthread_rwlock_unlock(&lock), 0);
+	threads_join(threads, NR_THREADS);
+	check_parked(before, NR_THREADS);
+}
+
+static void *meet(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS; i++)
+		pthread_barrier_wait(&barrier);
+	return arg;
+}
+
+TEST(barriers_park)
+{
+	struct did before = did_begin();
+	pthread_t threads[NR_THREADS];
+
+	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_THREADS), 0);
+	threads_start(threads, NR_THREADS, meet, NULL);
+	threads_join(threads, NR_THREADS);
+	check_parked(before, NR_ROUNDS * (NR_THREADS - 1) / 2);
+}
+
+static void *sleep_often(void *arg)
+{
+	for (int i = 0; i < 20; i++)
+		usleep(1000);
+	return arg;
+}
+
+TEST(sleeps_park)
+{
+	struct did before = did_begin();
+	pthread_t threads[NR_THREADS];
+
+	threads_start(threads, NR_THREADS, sleep_often, NULL);
+	threads_join(threads, NR_THREADS);
+	check_parked(before, NR_THREADS * 20);
+	CHECK_DID(before, requests, ==, 0);
+	CHECK_DID(before, served, ==, 0);
+}
+
+/* --- descriptors ---------------------------------------------------------- */
+
+static void *send_back(void *arg)
+{
+	char byte;
+
+	while (read(ends[1], &byte, 1) == 1)
+		CHECK_EQ(write(ends[1], &byte, 1), 1);
+	return arg;
+}
+
+/* The kernel's poll is what both backends wait by: the ring, or the watcher. */
+static void check_waited_for(struct did before, long least)
+{
+	check_parked(before, least);
+	CHECK_DID(before, served, ==, 0);
+	if (did_use_ring())
+		CHECK_DID(before, requests, >=, least);
+	else
+		CHECK_DID(before, requests, ==, 0);
+}
+
+TEST(reads_of_sockets_park)
+{
+	struct did before = did_begin();
+	pthread_t thread;
+	char byte = 'x';
+
+	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+	thread = thread_start(send_back, NULL);
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		CHECK_EQ(write(ends[0], &byte, 1), 1);
+		CHECK_EQ(read(ends[0], &byte, 1), 1);
+	}
+	CHECK_EQ(shutdown(ends[0], SHUT_WR), 0);
+	thread_join(thread);
+	check_waited_for(before, NR_ROUNDS / 2);
+}
+
+static void *read_byte(void *arg)
+{
+	char byte;
+
+	nr_arrived++;
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	return arg;
+}
+
+TEST(reads_of_pipes_park)
+{
+	struct did before = did_begin();
+	pthread_t threads[NR_THREADS];
+	char bytes[NR_THREADS] = { 0 };
+
+	CHECK_EQ(pipe(ends), 0);
+	threads_start(threads, NR_THREADS, read_byte, NULL);
+	await_count(&nr_arrived, NR_THREADS);
+	await_parks(before, NR_THREADS);
+	CHECK_EQ(write(ends[1], bytes, NR_THREADS), NR_THREADS);
+	threads_join(threads, NR_THREADS);
+	check_parked(before, NR_THREADS);
+	CHECK_DID(before, served, ==, 0);
+}
+
+static void *poll_byte(void *arg)
+{
+	struct pollfd p = { .fd = ends[0], .events = POLLIN };
+
+	nr_arrived++;
+	CHECK_EQ(poll(&p, 1, -1), 1);
+	return arg;
+}
+
+TEST(polls_park)
+{
+	struct did before = did_begin();
+	pthread_t threads[NR_THREADS];
+
+	CHECK_EQ(pipe(ends), 0);
+	threads_start(threads, NR_THREADS, poll_byte, NULL);
+	await_count(&nr_arrived, NR_THREADS);
+	await_parks(before, NR_THREADS);
+	CHECK_EQ(write(ends[1], "x", 1), 1);
+	threads_join(threads, NR_THREADS);
+	check_parked(before, NR_THREADS);
+}
+
+/* --- who runs ------------------------------------------------------------- */
+
+static void spin_until_over(void)
+{
+	while (!is_over)
+		;
+}
+
+static void *set_over(void *arg)
+{
+	is_over = true;
+	return arg;
+}
+
+static void *spin(void *arg)
+{
+	nr_arrived++;
+	spin_until_over();
+	return arg;
+}
+
+/* As many as there are VPs spin; the next one runs only if one is stopped. */
+TEST(spinners_are_stopped)
+{
+	struct did before = did_begin();
+	pthread_t threads[64];
+	int nr = (int)did_vps() + 2;
+
+	if (nr > 60)
+		SKIP("too many VPs");
+	threads_start(threads, nr, spin, NULL);
+	await_count(&nr_arrived, nr);
+	thread_join(thread_start(set_over, NULL));
+	threads_join(threads, nr);
+	CHECK_DID(before, preemptions, >=, 1);
+	CHECK_DID(before, rescues, ==, 0);
+}
+
+static void *call_until_over(void *arg)
+{
+	nr_arrived++;
+	while (!is_over)
+		CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, NULL), 0);
+	return arg;
+}
+
+/* Who makes calls gives way at one of them, before anybody forces it. */
+TEST(callers_give_way)
+{
+	struct did before = did_begin();
+	pthread_t threads[64];
+	int nr = (int)did_vps() + 2;
+
+	if (nr > 60)
+		SKIP("too many VPs");
+	threads_start(threads, nr, call_until_over, NULL);
+	await_count(&nr_arrived, nr);
+	thread_join(thread_start(set_over, NULL));
+	threads_join(threads, nr);
+	CHECK_DID(before, answers, >=, 1);
+	CHECK_DID(before, rescues, ==, 0);
+}
+
+static void *yield_often(void *arg)
+{
+	for (int i = 0; i < NR_ROUNDS; i++)
+		CHECK_EQ(sched_yield(), 0);
+	return arg;
+}
+
+TEST(yields_switch)
+{
+	struct did before = did_begin();
+	pthread_t threads[2];
+
+	threads_start(threads, 2, yield_often, NULL);
+	threads_join(threads, 2);
+	if (did_vps() == 1)
+		CHECK_DID(before, switches, >=, NR_ROUNDS);
+}
+
+static void *block_carrier(void *arg)
+{
+	char byte;
+
+	nr_arrived++;
+	CHECK_EQ(syscall(SYS_read, ends[0], &byte, 1), 1);
+	return arg;
+}
+
+/* By a system call behind weft's back, on all VPs. */
+TEST(blocked_carriers_lose_their_vps)
+{
+	struct did before = did_begin();
+	pthread_t threads[64];
+	int nr = (int)did_vps() + 2;
+
+	if (nr > 60)
+		SKIP("too many VPs");
+	CHECK_EQ(pipe(ends), 0);
+	threads_start(threads, nr, block_carrier, NULL);
+	await_count(&nr_arrived, nr);
+	thread_join(thread_start(set_over, NULL));
+	for (int i = 0; i < nr; i++)
+		CHECK_EQ(write(ends[1], "x", 1), 1);
+	threads_join(threads, nr);
+	CHECK_DID(before, rescues, >=, 1);
+}
+
+static void compute_ms(long ms)
+{
+	struct timespec now;
+	int64_t until;
+
+	CHECK_EQ(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+	until = now.tv_sec * NS_PER_S + now.tv_nsec + ms * NS_PER_MS;
+	do
+		CHECK_EQ(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+	while (now.tv_sec * NS_PER_S + now.tv_nsec < until);
+}
+
+static void *compute(void *arg)
+{
+	compute_ms(2);
+	return arg;
+}
+
+/* One VP makes them all. */
+TEST(others_take_threads)
+{
+	struct did before = did_begin();
+	pthread_t threads[64];
+
+	for (int i = 0; i < 5; i++) {
+		threads_start(threads, 64, compute, NULL);
+		compute_ms(5);
+		threads_join(threads, 64);
+	}
+	if (did_vps() != 1)
+		CHECK_DID(before, steals, >=, 1);
+}

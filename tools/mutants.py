@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Standing mutants: changes of the source that tests must notice.
+
+Each makes weft do nothing, or the wrong thing, in one place. The tables are
+test/mutants/*.toml; a row has a name, the file, a text that occurs once in it,
+what stands in its place, and the suites of which one must notice, by an
+assertion: a crash or a hang is no test's merit. Suites are
+
+    posix PROGRAM[:CASE] [OPTIONS OF test/posix/run.py]
+    unit PROGRAM
+    cli FILE[::TEST]           and manners FILE[::TEST]
+    regress PROGRAM
+
+usage: ./dev mutants [--list | --diff NAME | --of-commit N | NAME...]
+"""
+
+import argparse
+import difflib
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TABLES = ROOT / "test/mutants"
+WORK = ROOT / "build-mutants"
+SOURCE, BUILD = WORK / "source", WORK / "build"
+SUITE_LIMIT_S = 150
+ASSERTIONS = {"posix": "not true: ", "regress": "not true: ",
+              "unit": "error: Failure!", "cli": "\nE       assert",
+              "manners": "\nE       assert"}
+FIELDS = {"name", "file", "old", "new", "suites"}
+
+
+class Problem(Exception):
+    """What is wrong with a mutant itself, in one line."""
+
+
+# --- the table ----------------------------------------------------------------
+
+def table():
+    """{name: row}, in the order of the files."""
+    rows = {}
+    for path in sorted(TABLES.glob("*.toml")):
+        for row in tomllib.loads(path.read_text())["mutant"]:
+            name = row.get("name", "?")
+            if set(row) != FIELDS or name in rows or not row["suites"]:
+                raise Problem(f"{path.name}: {name} is not a row, or twice")
+            for suite in row["suites"]:
+                if suite.split()[0] not in ASSERTIONS:
+                    raise Problem(f"{name}: no suite {suite}")
+            rows[name] = row
+    return rows
+
+
+def mutated(row, root):
+    """(text, text of the mutant) of its file."""
+    text = (root / row["file"]).read_text()
+    if text.count(row["old"]) != 1:
+        raise Problem(f"{row['name']}: {row['file']} has the old text "
+                      f"{text.count(row['old'])} times, not once")
+    return text, text.replace(row["old"], row["new"])
+
+
+def diff(row):
+    before, after = mutated(row, ROOT)
+    return "".join(difflib.unified_diff(
+        before.splitlines(True), after.splitlines(True),
+        f"a/{row['file']}", f"b/{row['file']}"))
+
+
+def of_commit(rows, number):
+    """So many names, which each commit chooses anew."""
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True,
+                          capture_output=True).stdout.strip()
+    return sorted(rows, key=lambda name: hashlib.sha256(
+        f"{head} {name}".encode()).hexdigest())[:number]
+
+
+# --- building -----------------------------------------------------------------
+
+def tracked():
+    """The project's files. What is not a checkout has all but builds."""
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT,
+                          capture_output=True, text=True)
+    names = done.stdout.split("\0") if done.returncode == 0 else [
+        str(path.relative_to(ROOT)) for top in ROOT.iterdir()
+        if not top.name.startswith(("build", ".git"))
+        for path in ([top] if top.is_file() else top.rglob("*"))]
+    return [name for name in names if name and (ROOT / name).is_file()]
+
+
+def copy_source():
+    """As it is in the working tree. What has not changed keeps its time."""
+    names = set(tracked())
+    for name in names:
+        to, data = SOURCE / name, (ROOT / name).read_bytes()
+        if to.is_file() and to.read_bytes() == data:
+            continue
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_bytes(data)
+        shutil.copymode(ROOT / name, to)
+    for path in SOURCE.rglob("*"):
+        if path.is_file() and str(path.relative_to(SOURCE)) not in names and \
+                "__pycache__" not in path.parts:
+            path.unlink()
+
+
+def configure():
+    copy_source()
+    if not (BUILD / "build.ninja").is_file():
+        subprocess.run(["meson", "setup", BUILD, SOURCE], check=True,
+                       stdout=subprocess.DEVNULL)
+
+
+def targets(suites):
+    """Of ninja: what the suites run, and weft if they run on it."""
+    found = set()
+    for suite in suites:
+        kind, program = suite.split()[:2]
+        program = program.partition(":")[0]
+        if kind != "unit":
+            found |= {"weft", "libweft.so", "libweft-api.a"}
+        if kind == "posix":
+            found.add(f"test/posix/posix_{program}")
+        elif kind == "unit":
+            found.add(f"test/unit/unit_{program}")
+        elif kind == "regress":
+            found.add(f"test/regress/regress_{program}")
+        elif kind == "cli":
+            found.add("test/lib/filter")
+        else:
+            return []  # what these need is theirs to know: everything
+    return sorted(found)
+
+
+def build(suites):
+    done = subprocess.run(["ninja", "-C", BUILD, *targets(suites)],
+                          capture_output=True, text=True)
+    return None if done.returncode == 0 else \
+        "\n".join(done.stdout.splitlines()[-15:])
+
+
+# --- running ------------------------------------------------------------------
+
+def command(suite):
+    kind, program, *options = suite.split()
+    python = sys.executable
+    if kind == "posix":
+        return [python, SOURCE / "test/posix/run.py", "--build", BUILD,
+                "--mode", "weft", *options, program]
+    if kind == "regress":
+        return [python, SOURCE / "test/regress/run.py", "--build", BUILD,
+                *options, BUILD / f"test/regress/regress_{program}"]
+    if kind == "unit":
+        return [BUILD / f"test/unit/unit_{program}"]
+    return [python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+            SOURCE / "test" / kind / program]
+
+
+def run(suite):
+    """(status, output); a hang has the status of timeout(1)."""
+    environment = os.environ | {"WEFT_BUILD_DIR": str(BUILD),
+                                "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(command(suite), capture_output=True, text=True,
+                              errors="replace", timeout=SUITE_LIMIT_S,
+                              env=environment)
+    except subprocess.TimeoutExpired as over:
+        out = (over.stdout or b"") + (over.stderr or b"")
+        return 124, out.decode(errors="replace")
+    return done.returncode, done.stdout + done.stderr
+
+
+def notices(suite):
+    status, output = run(suite)
+    return status != 0 and ASSERTIONS[suite.split()[0]] in output
+
+
+def killer(row, passes):
+    """The suite that notices; None. `passes` knows suites without mutants."""
+    before, after = mutated(row, SOURCE)
+    path = SOURCE / row["file"]
+    problem = build(row["suites"])
+    if problem is not None:
+        raise Problem(f"the source does not build:\n{problem}")
+    for suite in row["suites"]:
+        if suite not in passes:
+            passes[suite] = run(suite)[0] == 0
+        if not passes[suite]:
+            raise Problem(f"{row['name']}: {suite} fails without the mutant")
+    path.write_text(after)
+    try:
+        problem = build(row["suites"])
+        if problem is not None:
+            raise Problem(f"{row['name']} does not build:\n{problem}")
+        return next((suite for suite in row["suites"] if notices(suite)), None)
+    finally:
+        path.write_text(before)
+
+
+def try_all(rows):
+    nr_killed = 0
+    passes = {}
+    configure()
+    for row in rows:
+        suite = killer(row, passes)
+        nr_killed += suite is not None
+        print(f"{row['name']}: " +
+              (f"killed by {suite}" if suite else "SURVIVED"), flush=True)
+    print(f"killed {nr_killed}, survived {len(rows) - nr_killed}")
+    return 0 if nr_killed == len(rows) else 1
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(prog="./dev mutants",
+                                     description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="mutants to try; all if none is given")
+    parser.add_argument("--list", action="store_true",
+                        help="name them, one line each")
+    parser.add_argument("--diff", metavar="NAME",
+                        help="print that one, for git apply")
+    parser.add_argument("--of-commit", type=int, metavar="N",
+                        help="try N, chosen by the commit's hash")
+    return parser.parse_args(argv)
+
+
+def main(argv):
+    options = parse(argv)
+    rows = table()
+    names = options.names or list(rows)
+    if options.diff is not None:
+        names = [options.diff]
+    unknown = [name for name in names if name not in rows]
+    if unknown:
+        raise Problem(f"no mutant {unknown[0]}; --list names them")
+    if options.list:
+        for name in names:
+            print(f"{name}: {rows[name]['file']}; "
+                  f"{', '.join(rows[name]['suites'])}")
+        return 0
+    if options.diff is not None:
+        sys.stdout.write(diff(rows[options.diff]))
+        return 0
+    if options.of_commit is not None:
+        names = of_commit(rows, options.of_commit)
+    return try_all([rows[name] for name in names])
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Problem as problem:
+        sys.exit(f"mutants: {problem}")
