@@ -19,6 +19,7 @@ FAST = ["--preempt-every", "10us"]
 LIMIT_S = 900
 # On a machine where others compute, too; without them it is thousands.
 MIN_PREEMPTIONS = 300
+MOST_RUNS = 10
 PREEMPTIONS = re.compile(rb"preemptions: (\d+)")
 
 
@@ -60,13 +61,28 @@ def judge(name, result, min_preemptions):
     return 1
 
 
+def judge_all(name, run):
+    """Until there were enough preemptions: on a machine in use the monitor
+    does not come to many in one run."""
+    number = 0
+    for _ in range(MOST_RUNS):
+        result = run()
+        number += preemptions(result)
+        if judge(name, result, 0):
+            return 1
+        if number >= MIN_PREEMPTIONS:
+            return 0
+    print(f"{name}: too few in {MOST_RUNS} runs, {number} preemptions")
+    return 1
+
+
 def registers(options):
     program = options.build / "test/stress/stress_registers"
     failed = judge("natively", runner.run([program], LIMIT_S), 0)
     for vps in options.vps or [1, 2, 4]:
         prefix = weft(options, "--vps", str(vps), "--preempt-every", "100us")
-        failed |= judge(f"{vps} VPs", runner.run(prefix + [program], LIMIT_S),
-                        MIN_PREEMPTIONS)
+        failed |= judge_all(f"{vps} VPs",
+                            lambda: runner.run(prefix + [program], LIMIT_S))
     return failed
 
 
