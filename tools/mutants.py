@@ -8,8 +8,7 @@ assertion: a crash or a hang is no test's merit. Suites are
 
     posix PROGRAM[:CASE] [OPTIONS OF test/posix/run.py]
     unit PROGRAM
-    cli FILE[::TEST]           and manners FILE[::TEST]
-    regress PROGRAM
+    cli FILE[::TEST]
 
 usage: ./dev mutants [--list | --diff NAME | --of-commit N | NAME...]
 """
@@ -29,9 +28,8 @@ TABLES = ROOT / "test/mutants"
 WORK = ROOT / "build-mutants"
 SOURCE, BUILD = WORK / "source", WORK / "build"
 SUITE_LIMIT_S = 150
-ASSERTIONS = {"posix": "not true: ", "regress": "not true: ",
-              "unit": "error: Failure!", "cli": "\nE       assert",
-              "manners": "\nE       assert"}
+ASSERTIONS = {"posix": "not true: ", "unit": "error: Failure!",
+              "cli": "\nE       assert"}
 FIELDS = {"name", "file", "old", "new", "suites"}
 
 
@@ -83,7 +81,7 @@ def of_commit(rows, number):
 # --- building -----------------------------------------------------------------
 
 def tracked():
-    """The project's files. What is not a checkout has all but builds."""
+    """The project's files; outside of a checkout all but builds."""
     done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT,
                           capture_output=True, text=True)
     names = done.stdout.split("\0") if done.returncode == 0 else [
@@ -94,7 +92,7 @@ def tracked():
 
 
 def copy_source():
-    """As it is in the working tree. What has not changed keeps its time."""
+    """Copies the working tree. Files without changes keep their time."""
     names = set(tracked())
     for name in names:
         to, data = SOURCE / name, (ROOT / name).read_bytes()
@@ -128,12 +126,8 @@ def targets(suites):
             found.add(f"test/posix/posix_{program}")
         elif kind == "unit":
             found.add(f"test/unit/unit_{program}")
-        elif kind == "regress":
-            found.add(f"test/regress/regress_{program}")
-        elif kind == "cli":
-            found.add("test/lib/filter")
         else:
-            return []  # what these need is theirs to know: everything
+            found.add("test/lib/filter")
     return sorted(found)
 
 
@@ -152,9 +146,6 @@ def command(suite):
     if kind == "posix":
         return [python, SOURCE / "test/posix/run.py", "--build", BUILD,
                 "--mode", "weft", *options, program]
-    if kind == "regress":
-        return [python, SOURCE / "test/regress/run.py", "--build", BUILD,
-                *options, BUILD / f"test/regress/regress_{program}"]
     if kind == "unit":
         return [BUILD / f"test/unit/unit_{program}"]
     return [python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
@@ -184,12 +175,12 @@ def killer(row, passes):
     """The suite that notices; None. `passes` knows suites without mutants."""
     before, after = mutated(row, SOURCE)
     path = SOURCE / row["file"]
-    problem = build(row["suites"])
+    unknown = [suite for suite in row["suites"] if suite not in passes]
+    problem = build(unknown) if unknown else None
     if problem is not None:
         raise Problem(f"the source does not build:\n{problem}")
+    passes |= {suite: run(suite)[0] == 0 for suite in unknown}
     for suite in row["suites"]:
-        if suite not in passes:
-            passes[suite] = run(suite)[0] == 0
         if not passes[suite]:
             raise Problem(f"{row['name']}: {suite} fails without the mutant")
     path.write_text(after)

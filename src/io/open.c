@@ -144,8 +144,9 @@ static bool leads_to_process(const char *path)
 }
 
 /*
- * Who waits for the other side of a FIFO is met by it: would a server be killed
- * then, the other side would have met nobody, and the next one wait for ever.
+ * The open of a FIFO is not made by a server process. If that process is killed
+ * when the other side has just opened, the other side's open has succeeded, and
+ * the repeated open waits for ever.
  */
 static bool is_for_own_process(const struct wf_open *o)
 {

@@ -25,8 +25,8 @@ static inline void wf_cpu_time_charge(struct wf_carrier *c,
 }
 
 /*
- * c, the caller's, is about to run a thread, which is charged with what little
- * the carrier has done to find it. Who polled has charged that before.
+ * c, the caller's, is about to run a thread. The thread is charged with the
+ * little time that c took to find it; time spent polling was charged before.
  */
 static inline void wf_cpu_time_resume(struct wf_carrier *c)
 {

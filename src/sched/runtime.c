@@ -107,17 +107,6 @@ static bool take_work(struct wf_thread *t, uint32_t bit)
 	return (atomic_fetch_and(&t->exit_work, ~bit) & bit) != 0;
 }
 
-/* t was asked to give way, and makes a call. */
-static void answer(struct wf_thread *t, enum wf_resched why)
-{
-	struct wf_thread *next = wf_switch_next(t, why);
-
-	if (wf_switch_stays(t->vp, next))
-		return;
-	wf_count_own(&t->vp->counters, answers);
-	wf_switch_to(t, next, wf_switch_requeue(why), t);
-}
-
 void wf_runtime_leave_slow(struct wf_thread *t)
 {
 	while (wf_load_relaxed(&t->exit_work) != 0) {
@@ -128,8 +117,8 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 		    t->kind == WF_THREAD_MULTIPLEXED) {
 			enum wf_resched why = wf_vp_asked(t->vp);
 
-			if (why != WF_RESCHED_NONE)
-				answer(t, why);
+			if (why != WF_RESCHED_NONE && wf_switch_yield(t, why))
+				wf_count(answers);
 		}
 		if (take_work(t, WF_WORK_SIGNAL | WF_WORK_CANCEL) &&
 		    wf_runtime_signal_work != NULL)

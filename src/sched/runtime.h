@@ -62,8 +62,8 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
 }
 
 /*
- * What is wanted of t, the caller, is done. A call that has not parked may not
- * have entered the runtime either, and sees it here. in_runtime 0.
+ * Does t's pending work (exit_work); t is the caller. Calls that have neither
+ * parked nor entered the runtime do it here. in_runtime 0.
  */
 WF_INLINE void wf_runtime_see_work(struct wf_thread *t)
 {

@@ -27,7 +27,8 @@ bool wf_service_is_dismissed(const _Atomic int *tid);
 
 /*
  * The service with this id is to end, and cannot start until wf_service_dismiss
- * has returned true; it is not woken. Who could start it has ended by then.
+ * has returned true; it is not woken. By then any
+ * service that could start it has ended.
  */
 void wf_service_dismiss_begin(const _Atomic int *tid);
 

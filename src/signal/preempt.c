@@ -3,8 +3,8 @@
  *     ld.so's, and not on the carrier's own stacks: so nobody loses its VP
  *     inside malloc, stdio or the loader. libc's string functions are as
  *     their caller is: most of a long stay in libc is in them. Weft's fast
- *     paths are as the program's own code (WF_PREEMPTIBLE): who tries a lock
- *     again and again is hardly ever met anywhere else.
+ *     paths are as the program's own code (WF_PREEMPTIBLE): a thread that
+ *     tries a lock again and again spends nearly all its time in them.
  * P2. A refusal leaves exit_work, which the next runtime exit honours, and so
  *     does a call that has not waited; outside of the runtime the monitor soon
  *     asks again. Who is still in libc after half a tick is

@@ -1,7 +1,6 @@
 /*
- * What weft has done since some time, for tests of threads that may have native
- * ones' results in another way. Natively, and where the threads have kernel
- * threads of their own from the start, these lines say nothing.
+ * Compares weft's counters before and after a test. CHECK_DID checks nothing
+ * natively, and with --bound, where each thread has a kernel thread.
  *
  *     struct did before = did_begin();
  *     ...

@@ -1,6 +1,6 @@
 /*
- * That weft does what it is for, and not only that results are right: which way
- * each wait, wake and stop has gone. Natively only the results count.
+ * Checks by weft's counters how each wait, wakeup and preemption was done,
+ * besides its result. Natively the tests check the results alone.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "did.h"
 #include "threading.h"
 
-enum { NR_ROUNDS = 100, NR_THREADS = 16 };
+enum { NR_ROUNDS = 100, NR_THREADS = 16, NR_MANY = 64 };
 
 static sem_t turn[2];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -27,7 +27,7 @@ static int ends[2], nr_told;
 static atomic_bool is_over;
 static _Atomic int nr_inside, nr_arrived;
 
-/* A wait parked, on a VP that nobody had to take from its carrier. */
+/* The waits parked, and the monitor took no VP from a carrier for them. */
 static void check_parked(struct did before, long least)
 {
 	CHECK_DID(before, parks, >=, least);
@@ -35,7 +35,7 @@ static void check_parked(struct did before, long least)
 	CHECK_DID(before, binds, ==, 0);
 }
 
-/* Who has come so far has at most a few steps to its wait. */
+/* The threads have arrived, and are at most a few steps before their waits. */
 static void await_parks(struct did before, uint64_t nr)
 {
 	const int most_yields = 100000;
@@ -46,6 +46,15 @@ static void await_parks(struct did before, uint64_t nr)
 			return;
 		sched_yield();
 	}
+}
+
+/* Starts threads that count themselves in nr_arrived and then wait. */
+static void start_waiters(pthread_t threads[NR_THREADS], struct did before,
+			  void *(*start)(void *))
+{
+	threads_start(threads, NR_THREADS, start, NULL);
+	await_count(&nr_arrived, NR_THREADS);
+	await_parks(before, NR_THREADS);
 }
 
 /* --- locks and the like --------------------------------------------------- */
@@ -93,9 +102,7 @@ TEST(mutexes_park)
 	pthread_t threads[NR_THREADS];
 
 	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
-	threads_start(threads, NR_THREADS, lock_once, NULL);
-	await_count(&nr_arrived, NR_THREADS);
-	await_parks(before, NR_THREADS);
+	start_waiters(threads, before, lock_once);
 	CHECK_DID(before, parks, >=, NR_THREADS);
 	CHECK_EQ(nr_inside, 0);
 	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
@@ -142,9 +149,7 @@ TEST(readers_park)
 	pthread_t threads[NR_THREADS];
 
 	CHECK_EQ(pthread_rwlock_wrlock(&lock), 0);
-	threads_start(threads, NR_THREADS, read_shared, NULL);
-	await_count(&nr_arrived, NR_THREADS);
-	await_parks(before, NR_THREADS);
+	start_waiters(threads, before, read_shared);
 	CHECK_EQ(pthread_rwlock_unlock(&lock), 0);
 	threads_join(threads, NR_THREADS);
 	check_parked(before, NR_THREADS);
@@ -242,9 +247,7 @@ TEST(reads_of_pipes_park)
 	char bytes[NR_THREADS] = { 0 };
 
 	CHECK_EQ(pipe(ends), 0);
-	threads_start(threads, NR_THREADS, read_byte, NULL);
-	await_count(&nr_arrived, NR_THREADS);
-	await_parks(before, NR_THREADS);
+	start_waiters(threads, before, read_byte);
 	CHECK_EQ(write(ends[1], bytes, NR_THREADS), NR_THREADS);
 	threads_join(threads, NR_THREADS);
 	check_parked(before, NR_THREADS);
@@ -266,21 +269,13 @@ TEST(polls_park)
 	pthread_t threads[NR_THREADS];
 
 	CHECK_EQ(pipe(ends), 0);
-	threads_start(threads, NR_THREADS, poll_byte, NULL);
-	await_count(&nr_arrived, NR_THREADS);
-	await_parks(before, NR_THREADS);
+	start_waiters(threads, before, poll_byte);
 	CHECK_EQ(write(ends[1], "x", 1), 1);
 	threads_join(threads, NR_THREADS);
 	check_parked(before, NR_THREADS);
 }
 
 /* --- who runs ------------------------------------------------------------- */
-
-static void spin_until_over(void)
-{
-	while (!is_over)
-		;
-}
 
 static void *set_over(void *arg)
 {
@@ -291,23 +286,33 @@ static void *set_over(void *arg)
 static void *spin(void *arg)
 {
 	nr_arrived++;
-	spin_until_over();
+	while (!is_over)
+		;
 	return arg;
 }
 
-/* As many as there are VPs spin; the next one runs only if one is stopped. */
+/*
+ * Starts two threads more than there are VPs. The thread that sets is_over runs
+ * only if one of them gives up its VP. Returns how many threads there are.
+ */
+static int occupy_vps(pthread_t threads[NR_MANY], void *(*start)(void *))
+{
+	int nr = (int)did_vps() + 2;
+
+	if (nr > NR_MANY - 4)
+		SKIP("too many VPs");
+	threads_start(threads, nr, start, NULL);
+	await_count(&nr_arrived, nr);
+	thread_join(thread_start(set_over, NULL));
+	return nr;
+}
+
 TEST(spinners_are_stopped)
 {
 	struct did before = did_begin();
-	pthread_t threads[64];
-	int nr = (int)did_vps() + 2;
+	pthread_t threads[NR_MANY];
 
-	if (nr > 60)
-		SKIP("too many VPs");
-	threads_start(threads, nr, spin, NULL);
-	await_count(&nr_arrived, nr);
-	thread_join(thread_start(set_over, NULL));
-	threads_join(threads, nr);
+	threads_join(threads, occupy_vps(threads, spin));
 	CHECK_DID(before, preemptions, >=, 1);
 	CHECK_DID(before, rescues, ==, 0);
 }
@@ -320,19 +325,13 @@ static void *call_until_over(void *arg)
 	return arg;
 }
 
-/* Who makes calls gives way at one of them, before anybody forces it. */
+/* A thread that makes calls yields at the next call, without a signal. */
 TEST(callers_give_way)
 {
 	struct did before = did_begin();
-	pthread_t threads[64];
-	int nr = (int)did_vps() + 2;
+	pthread_t threads[NR_MANY];
 
-	if (nr > 60)
-		SKIP("too many VPs");
-	threads_start(threads, nr, call_until_over, NULL);
-	await_count(&nr_arrived, nr);
-	thread_join(thread_start(set_over, NULL));
-	threads_join(threads, nr);
+	threads_join(threads, occupy_vps(threads, call_until_over));
 	CHECK_DID(before, answers, >=, 1);
 	CHECK_DID(before, rescues, ==, 0);
 }
@@ -368,15 +367,11 @@ static void *block_carrier(void *arg)
 TEST(blocked_carriers_lose_their_vps)
 {
 	struct did before = did_begin();
-	pthread_t threads[64];
-	int nr = (int)did_vps() + 2;
+	pthread_t threads[NR_MANY];
+	int nr;
 
-	if (nr > 60)
-		SKIP("too many VPs");
 	CHECK_EQ(pipe(ends), 0);
-	threads_start(threads, nr, block_carrier, NULL);
-	await_count(&nr_arrived, nr);
-	thread_join(thread_start(set_over, NULL));
+	nr = occupy_vps(threads, block_carrier);
 	for (int i = 0; i < nr; i++)
 		CHECK_EQ(write(ends[1], "x", 1), 1);
 	threads_join(threads, nr);
@@ -385,14 +380,10 @@ TEST(blocked_carriers_lose_their_vps)
 
 static void compute_ms(long ms)
 {
-	struct timespec now;
-	int64_t until;
+	int64_t until = now_ns() + ms * NS_PER_MS;
 
-	CHECK_EQ(clock_gettime(CLOCK_MONOTONIC, &now), 0);
-	until = now.tv_sec * NS_PER_S + now.tv_nsec + ms * NS_PER_MS;
-	do
-		CHECK_EQ(clock_gettime(CLOCK_MONOTONIC, &now), 0);
-	while (now.tv_sec * NS_PER_S + now.tv_nsec < until);
+	while (now_ns() < until)
+		;
 }
 
 static void *compute(void *arg)
@@ -401,16 +392,16 @@ static void *compute(void *arg)
 	return arg;
 }
 
-/* One VP makes them all. */
+/* All threads are made on one VP; the other VP has to steal. */
 TEST(others_take_threads)
 {
 	struct did before = did_begin();
-	pthread_t threads[64];
+	pthread_t threads[NR_MANY];
 
 	for (int i = 0; i < 5; i++) {
-		threads_start(threads, 64, compute, NULL);
+		threads_start(threads, NR_MANY, compute, NULL);
 		compute_ms(5);
-		threads_join(threads, 64);
+		threads_join(threads, NR_MANY);
 	}
 	if (did_vps() != 1)
 		CHECK_DID(before, steals, >=, 1);

@@ -1,6 +1,6 @@
 /*
- * What few kernels or machines have, or no program gets: a call does there what
- * it does natively, and says no where that says no.
+ * Thread state that few kernels or machines have: each call succeeds or fails
+ * on weft as it does natively.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -203,7 +203,7 @@ TEST(authority_over_a_key)
 	assume_authority(NULL);
 }
 
-/* What a security module keeps of the caller, as its file shows it. */
+/* The caller's attributes by system call and by their file. */
 static void *ask_security_module(void *arg)
 {
 	char label[4096], by_file[4096];
