@@ -3,8 +3,9 @@
  *     looked for (route.c, W1). It stays set: a wait checks it under the
  *     bucket's lock and not exit_work, which an exit of the runtime between
  *     the request and the wait may have cleared.
- * K2. A wait ends by it only at a cancellation point and while cancellation
- *     is enabled; else it would never get to wait.
+ * K2. A wait ends by it only while cancellation is enabled, and only at a
+ *     cancellation point or if the thread is asynchronous, which the runtime's
+ *     exit ends; else it would never get to wait.
  * K3. libc marks its blocking calls as asynchronous for as long as they last
  *     (until 2.40), or makes them in one place (libc/bridge.h): the nudge ends
  *     such a thread on the spot.

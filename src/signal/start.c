@@ -21,13 +21,20 @@
 #include "wait/agent.h"
 #include "wait/ufutex_internal.h"
 
+/* At a point by the wait's result, elsewhere by the runtime's exit (K2). */
+static bool is_cancelled(const struct wf_thread *t)
+{
+	return wf_load_relaxed(&t->is_cancelled) &&
+	       (wf_cancel_is_due(t) || wf_cancel_is_here(t, 0));
+}
+
 /* Must a wait that is about to begin end at once? */
 static bool is_interrupted(struct wf_thread *t)
 {
 	const struct wf_carrier *c = t->carrier;
 
 	return wf_deliver_is_due(t) || wf_signalfd_is_due(t) ||
-	       (wf_load_relaxed(&t->is_cancelled) && wf_cancel_is_due(t)) ||
+	       is_cancelled(t) ||
 	       (c != NULL ? !t->holds_signals &&
 				    wf_load_relaxed(&c->signal_slot.nr) != 0 :
 			    wf_foreign_is_due(t));

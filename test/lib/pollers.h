@@ -35,7 +35,7 @@ static inline void others_poll(void)
 	threads_start(threads, NR_OTHERS, poll_for_good, &quiet[0]);
 	for (int i = 0; i < NR_OTHERS; i++)
 		CHECK_EQ(pthread_detach(threads[i]), 0);
-	sleep_ms(50);
+	await_rest();
 }
 
 #endif

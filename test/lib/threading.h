@@ -4,7 +4,7 @@
  *
  *     pthread_t t = thread_start(waiter, &shared);
  *
- *     sleep_ms(10);
+ *     await_rest();
  *     CHECK_EQ(sem_post(&shared.sem), 0);
  *     CHECK(thread_join(t) == NULL);
  */
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "rest.h"
 
 #define NS_PER_S 1000000000L
 #define NS_PER_MS 1000000L
@@ -137,12 +138,13 @@ static inline void await_count(_Atomic int *value, int least)
 		sched_yield();
 }
 
-/* Until the thread that sets *is_ready is likely to wait in its next call. */
+/* Until the thread that sets *is_ready waits in its next call, as all others
+ * do. */
 static inline void let_it_wait(_Atomic int *is_ready)
 {
 	while (!*is_ready)
 		sleep_ms(1);
-	sleep_ms(20);
+	await_rest();
 }
 
 /* Reads a file. */

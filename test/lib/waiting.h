@@ -64,7 +64,7 @@ static inline long after_handler(void *(*waiter)(void *), int flags,
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	await_count(&nr_handled, 1);
-	usleep(5000);
+	await_rest();
 	end();
 	return result_of(thread);
 }

@@ -1,0 +1,106 @@
+/*
+ * Waits until threads wait: the kernel says whether a thread runs, and a test
+ * need not hope that some milliseconds are enough.
+ *
+ *     thread = thread_start(waiter, &sem);
+ *     await_rest();
+ *     ...                     the waiter waits in sem_wait
+ *
+ * On weft a thread's wait ends in one of a kernel thread's, when nothing else
+ * is to be run. Where other threads compute, wait for a counter instead.
+ */
+#ifndef REST_H
+#define REST_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The state of a kernel thread as proc(5) has it, or 'X' if it has ended. By a
+ * path below the folder, since weft takes /proc/self/task/ID for its thread. */
+static inline char rest_state(int tasks, const char *tid)
+{
+	char path[32], line[128];
+	const char *end;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.16s/stat", tid);
+	fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 'X';
+	length = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	line[length > 0 ? length : 0] = '\0';
+	end = strrchr(line, ')');
+	return end != NULL && end[1] == ' ' ? end[2] : 'X';
+}
+
+/* Whether the caller runs on this kernel thread. */
+static inline bool rest_is_own(const char *tid)
+{
+	char target[64];
+	ssize_t length =
+		readlink("/proc/thread-self", target, sizeof(target) - 1);
+
+	target[length > 0 ? length : 0] = '\0';
+	return length > 0 && strcmp(strrchr(target, '/') + 1, tid) == 0;
+}
+
+static inline void rest_turn(void)
+{
+	nanosleep(&(struct timespec){ 0, 500000 }, NULL);
+}
+
+/* Until each kernel thread but the caller's has been seen to sleep. */
+static inline void rest_look(const char *folder)
+{
+	DIR *tasks = opendir(folder);
+	struct dirent *entry;
+
+	while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
+		while (entry->d_name[0] != '.' &&
+		       rest_state(dirfd(tasks), entry->d_name) == 'R' &&
+		       !rest_is_own(entry->d_name))
+			rest_turn();
+	}
+	if (tasks != NULL)
+		closedir(tasks);
+}
+
+/* Until all other threads of a process wait, or it has ended. Looks several
+ * times, with turns for others between: a thread that has lost its CPU on the
+ * way to its wait is as quiet as a thread that waits. */
+static inline void await_rest_of(pid_t process)
+{
+	char folder[32];
+
+	snprintf(folder, sizeof(folder), "/proc/%d/task", (int)process);
+	for (int looks = 0; looks < 3; looks++) {
+		rest_turn();
+		rest_look(folder);
+	}
+}
+
+/* The same for this process. */
+static inline void await_rest(void)
+{
+	await_rest_of(getpid());
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * A thread whose cancellation is asynchronous is cancelled just as it begins to
+ * wait in a call that is no cancellation point: it ends.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+
+#include "threading.h"
+
+enum { NR_ROUNDS = 1500 };
+
+static int fds[2];
+static pthread_mutex_t mutex;
+static _Atomic int is_ready;
+
+static void wait_for_lock(void)
+{
+	flock(fds[1], LOCK_EX);
+}
+
+static void wait_for_mutex(void)
+{
+	pthread_mutex_lock(&mutex);
+}
+
+static void *wait_asynchronously(void *wait)
+{
+	CHECK_EQ(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL), 0);
+	is_ready = 1;
+	((void (*)(void))wait)();
+	return NULL;
+}
+
+static void cancel_often(void (*wait)(void))
+{
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		pthread_t thread;
+
+		CHECK_EQ(pthread_mutex_init(&mutex, NULL), 0);
+		CHECK_EQ(pthread_mutex_lock(&mutex), 0);
+		is_ready = 0;
+		thread = thread_start(wait_asynchronously, (void *)wait);
+		while (!is_ready)
+			;
+		/* A little later each time, up to some microseconds. */
+		for (volatile int turns = i % 100 * 50; turns > 0;)
+			turns = turns - 1;
+		CHECK_EQ(pthread_cancel(thread), 0);
+		CHECK(thread_join(thread) == PTHREAD_CANCELED);
+	}
+}
+
+int main(void)
+{
+	char name[] = "/tmp/weft_cancelled_XXXXXX";
+
+	fds[0] = mkstemp(name);
+	fds[1] = open(name, O_RDWR);
+	CHECK(fds[0] >= 0 && fds[1] >= 0);
+	CHECK_EQ(unlink(name), 0);
+	CHECK_EQ(flock(fds[0], LOCK_EX), 0);
+	cancel_often(wait_for_lock);
+	cancel_often(wait_for_mutex);
+	puts("all ended");
+	return 0;
+}
