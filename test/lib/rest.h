@@ -27,9 +27,10 @@
 extern "C" {
 #endif
 
-/* The state of a kernel thread as proc(5) has it, or 'X' if it has ended. By a
- * path below the folder, since weft takes /proc/self/task/ID for its thread. */
-static inline char rest_state(int tasks, const char *tid)
+/* Whether a kernel thread runs, or waits for a moment, as for a disk or for a
+ * child to execute its program. By a path below the folder, since weft takes
+ * /proc/self/task/ID for its thread. */
+static inline bool rest_runs(int tasks, const char *tid)
 {
 	char path[32], line[128];
 	const char *end;
@@ -39,12 +40,12 @@ static inline char rest_state(int tasks, const char *tid)
 	snprintf(path, sizeof(path), "%.16s/stat", tid);
 	fd = openat(tasks, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 'X';
+		return false; /* it has ended */
 	length = read(fd, line, sizeof(line) - 1);
 	close(fd);
 	line[length > 0 ? length : 0] = '\0';
 	end = strrchr(line, ')');
-	return end != NULL && end[1] == ' ' ? end[2] : 'X';
+	return end != NULL && strchr("RD", end[2]) != NULL;
 }
 
 /* Whether the caller runs on this kernel thread. */
@@ -71,7 +72,7 @@ static inline void rest_look(const char *folder)
 
 	while (tasks != NULL && (entry = readdir(tasks)) != NULL) {
 		while (entry->d_name[0] != '.' &&
-		       rest_state(dirfd(tasks), entry->d_name) == 'R' &&
+		       rest_runs(dirfd(tasks), entry->d_name) &&
 		       !rest_is_own(entry->d_name))
 			rest_turn();
 	}
