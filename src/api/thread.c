@@ -32,6 +32,17 @@ static bool is_sanitizers_own(const void *arg)
 	return arg == NULL && wf_mask_of_first(t) != wf_os_get_signal_mask();
 }
 
+/*
+ * libc writes to a stack that it is given before it makes the thread. If that
+ * faults it does so here, where the program's handler can run.
+ */
+static WF_NOINLINE void touch_stack(const struct wf_thread_params *p)
+{
+	volatile char *last = (char *)p->user_stack + p->user_stack_bytes - 1;
+
+	*last = *last;
+}
+
 WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
        void *(*start)(void *), void *arg)
 {
@@ -49,6 +60,8 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 	}
 	if (err == 0)
 		err = wf_attr_to_params(attr, start, &params);
+	if (err == 0 && WF_UNLIKELY(params.user_stack != NULL))
+		touch_stack(&params);
 	if (err == 0)
 		err = wf_thread_create(&params, start, arg, ret_thread);
 	return -err;

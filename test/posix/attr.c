@@ -1,5 +1,6 @@
 /* Thread attributes: what can be set, and that threads then have it. */
 #include <limits.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +239,30 @@ static void *little_work(void *arg)
 	sched_yield();
 	CHECK_EQ(area[sizeof(area) - 1], 1);
 	return arg;
+}
+
+static sigjmp_buf fault_env;
+
+static void leave_fault(int sig)
+{
+	siglongjmp(fault_env, 1);
+}
+
+/* The handler runs in pthread_create's caller. */
+TEST(own_stack_without_access)
+{
+	pthread_t thread;
+	void *stack = mmap(NULL, STACK_BYTES, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(stack != MAP_FAILED);
+	CHECK(signal(SIGSEGV, leave_fault) != SIG_ERR);
+	init();
+	CHECK_EQ(pthread_attr_setstack(&attr, stack, STACK_BYTES), 0);
+	if (sigsetjmp(fault_env, 1) == 0) {
+		pthread_create(&thread, &attr, thread_nothing, NULL);
+		CHECK(!"a stack without access");
+	}
 }
 
 TEST(smallest_stacks)
