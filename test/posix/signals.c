@@ -193,51 +193,6 @@ TEST(masks_are_per_thread)
 	check_open(NULL);
 }
 
-static sigset_t set_of(int a, int b)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, a);
-	sigaddset(&set, b);
-	return set;
-}
-
-/* Which of SIGUSR1, SIGUSR2 and SIGHUP the thread blocks, as bits 0 to 2. */
-static int blocked(void)
-{
-	sigset_t now;
-
-	CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, &now), 0);
-	return sigismember(&now, SIGUSR1) | sigismember(&now, SIGUSR2) << 1 |
-	       sigismember(&now, SIGHUP) << 2;
-}
-
-static void *change_mask(void *arg)
-{
-	sigset_t both = set_of(SIGUSR1, SIGUSR2), more = set_of(SIGHUP, SIGHUP);
-	sigset_t first = set_of(SIGUSR1, SIGUSR1), before;
-
-	CHECK_EQ(pthread_sigmask(SIG_SETMASK, &both, NULL), 0);
-	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &more, &before), 0);
-	CHECK(sigismember(&before, SIGUSR1) && !sigismember(&before, SIGHUP));
-	CHECK_EQ(blocked(), 7);
-	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &first, NULL), 0);
-	CHECK_EQ(blocked(), 6);
-	CHECK_EQ(pthread_sigmask(SIG_SETMASK, &first, NULL), 0);
-	CHECK_EQ(blocked(), 1);
-	CHECK_EQ(pthread_sigmask(12345, &both, NULL), EINVAL);
-	CHECK_EQ(blocked(), 1);
-	return arg;
-}
-
-TEST(masks_add_up)
-{
-	thread_join(thread_start(change_mask, NULL));
-	CHECK_EQ(blocked(), 0);
-	change_mask(NULL);
-}
-
 /* What is sent while all block it is pending, and whoever opens it gets it. */
 TEST(pending_at_once)
 {
