@@ -2,6 +2,7 @@
  * Cancellation of threads that wait, block in the kernel, compute, or have
  * disabled it; cleanup handlers and what joiners see.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -153,4 +154,39 @@ TEST(when_disabled_it_waits)
 {
 	CHECK(thread_join(thread_start(disabled, NULL)) == PTHREAD_CANCELED);
 	CHECK_EQ(nr_slept, 1);
+}
+
+static _Atomic int is_cancelled;
+
+static void *wait_later(void *arg)
+{
+	struct timespec soon;
+
+	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL), 0);
+	is_ready = 1;
+	await_count(&is_cancelled, 1);
+	soon = deadline_ms(CLOCK_REALTIME, 5);
+	CHECK_ERRNO(sem_timedwait(&sem, &soon), ETIMEDOUT);
+	is_ready = 2;
+	CHECK_EQ(sem_wait(&sem), 0);
+	usleep(1);
+	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL), 0);
+	pthread_testcancel();
+	return arg;
+}
+
+/* Waits that begin after the request are waits like others. */
+TEST(waits_while_it_is_disabled)
+{
+	pthread_t thread;
+
+	CHECK_EQ(sem_init(&sem, 0, 0), 0);
+	thread = thread_start(wait_later, NULL);
+	await_count(&is_ready, 1);
+	CHECK_EQ(pthread_cancel(thread), 0);
+	is_cancelled = 1;
+	await_count(&is_ready, 2);
+	await_rest();
+	CHECK_EQ(sem_post(&sem), 0);
+	CHECK(thread_join(thread) == PTHREAD_CANCELED);
 }
