@@ -410,7 +410,7 @@ TEST(a_list_is_no_cancellation_point)
 	thread = thread_start(wait_for_list, NULL);
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_cancel(thread), 0);
-	sleep_ms(20);
+	await_rest();
 	take_back();
 	CHECK_EQ(result_of(thread), -EIO);
 }

@@ -175,7 +175,7 @@ static void begin(pthread_t threads[2 * NR_KINDS], long ms)
 					(void *)i),
 			 0);
 	await_count(&nr_begun, 2 * NR_KINDS);
-	sleep_ms(50);
+	await_rest();
 }
 
 TEST(forward)
@@ -205,8 +205,11 @@ TEST(back)
 	threads_join(threads, 2 * NR_KINDS);
 }
 
+static _Atomic int nr_computing;
+
 static void *compute(void *arg)
 {
+	nr_computing++;
 	while (nr_ended == 0)
 		;
 	return arg;
@@ -221,9 +224,9 @@ TEST(forward_beside_who_compute)
 	may_set_clock();
 	until = deadline_ms(CLOCK_REALTIME, 4000);
 	waiter = thread_start(run, NULL);
-	await_count(&nr_begun, 1);
+	let_it_wait(&nr_begun);
 	threads_start(computing, 4, compute, NULL);
-	sleep_ms(100);
+	await_count(&nr_computing, 4);
 	move_clock(5);
 	thread_join(waiter);
 	threads_join(computing, 4);

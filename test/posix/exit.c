@@ -12,6 +12,31 @@
 #include "child.h"
 #include "threading.h"
 
+/* All others wait, or have ended. */
+static void *print_at_rest(void *arg)
+{
+	await_rest();
+	printf("%s", (const char *)arg);
+	return NULL;
+}
+
+static sem_t may_print;
+
+static void *print_when_let(void *arg)
+{
+	CHECK_EQ(sem_wait(&may_print), 0);
+	printf("%s", (const char *)arg);
+	return NULL;
+}
+
+static void *let_print_at_rest(void *nr)
+{
+	await_rest();
+	for (intptr_t i = 0; i < (intptr_t)nr; i++)
+		CHECK_EQ(sem_post(&may_print), 0);
+	return NULL;
+}
+
 static void *sleep_then_print(void *arg)
 {
 	sleep_ms(50);
@@ -30,11 +55,14 @@ static void *park_forever(void *arg)
 	return arg;
 }
 
+static _Atomic int nr_spinning;
+
 static void *spin_forever(void *arg)
 {
 	volatile long count = 0;
 
 	(void)arg;
+	nr_spinning++;
 	for (;;)
 		count = count + 1;
 	return NULL;
@@ -42,7 +70,7 @@ static void *spin_forever(void *arg)
 
 static void main_exits_first(void)
 {
-	thread_start(sleep_then_print, "from the thread");
+	thread_start(print_at_rest, "from the thread");
 	pthread_exit(NULL);
 }
 
@@ -72,12 +100,14 @@ TEST(only_thread_calls_pthread_exit)
 
 static void last_of_many(void)
 {
+	CHECK_EQ(sem_init(&may_print, 0, 0), 0);
 	for (int i = 0; i < 50; i++) {
-		pthread_t t = thread_start(sleep_then_print, "x");
+		pthread_t t = thread_start(print_when_let, "x");
 
 		if (i % 2)
 			CHECK_EQ(pthread_detach(t), 0);
 	}
+	thread_start(let_print_at_rest, (void *)50L);
 	pthread_exit(NULL);
 }
 
@@ -104,7 +134,7 @@ static void main_is_joined(void)
 {
 	main_thread = pthread_self();
 	thread_start(join_main, NULL);
-	sleep_ms(20);
+	await_rest();
 	pthread_exit("main's value");
 }
 
@@ -194,25 +224,28 @@ static void *leave_by_number(void *arg)
 	return "did not leave";
 }
 
-static void *leave_later(void *arg)
+static void *leave_last(void *writer)
 {
-	sleep_ms(50);
-	return leave_by_number(arg);
+	thread_join(*(pthread_t *)writer);
+	return leave_by_number((void *)(intptr_t)7);
 }
 
-static void *write_later(void *arg)
+/* The first thread has gone, and the last waits for this one. */
+static void *write_at_rest(void *arg)
 {
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(write(STDOUT_FILENO, "x", 1), 1);
 	return arg;
 }
 
 static void leave_threads_behind(void)
 {
+	static pthread_t writer;
+
 	CHECK_EQ(atexit(print_atexit), 0);
 	printf("lost");
-	thread_start(write_later, NULL);
-	thread_start(leave_later, (void *)(intptr_t)7);
+	writer = thread_start(write_at_rest, NULL);
+	thread_start(leave_last, &writer);
 	leave_by_number((void *)(intptr_t)7);
 }
 
@@ -314,20 +347,35 @@ TEST(atexit_may_use_threads)
 	CHECK(strcmp(text, "joining joined atexit") == 0);
 }
 
+static int ready[2];
+
+static void say_ready(void)
+{
+	CHECK_EQ(write(ready[1], "r", 1), 1);
+}
+
+static void await_ready(void)
+{
+	CHECK_EQ(read(ready[0], &(char){ 0 }, 1), 1);
+}
+
 static void idle_threads(void)
 {
 	for (int i = 0; i < 10; i++)
 		thread_start(park_forever, NULL);
-	CHECK_EQ(write(STDOUT_FILENO, "r", 1), 1);
+	say_ready();
 	park_forever(NULL);
 }
 
 TEST(sigterm_kills_idle_process)
 {
-	pid_t child = child_start(idle_threads);
+	pid_t child;
 	int status;
 
-	sleep_ms(200);
+	CHECK_EQ(pipe(ready), 0);
+	child = child_start(idle_threads);
+	await_ready();
+	await_rest_of(child);
 	CHECK_EQ(kill(child, SIGTERM), 0);
 	status = child_wait(child);
 	CHECK(WIFSIGNALED(status));
@@ -340,15 +388,19 @@ static void busy_threads(void)
 	CHECK(signal(SIGINT, SIG_DFL) != SIG_ERR);
 	for (int i = 0; i < 6; i++)
 		thread_start(spin_forever, NULL);
+	await_count(&nr_spinning, 6);
+	say_ready();
 	spin_forever(NULL);
 }
 
 TEST(sigint_kills_busy_process)
 {
-	pid_t child = child_start(busy_threads);
+	pid_t child;
 	int status;
 
-	sleep_ms(200);
+	CHECK_EQ(pipe(ready), 0);
+	child = child_start(busy_threads);
+	await_ready();
 	CHECK_EQ(kill(child, SIGINT), 0);
 	status = child_wait(child);
 	CHECK(WIFSIGNALED(status));

@@ -119,9 +119,8 @@ static void one_by_one(void)
 	pthread_t threads[20];
 
 	threads_start(threads, 20, wait_while_zero, &word);
-	while (nr_waiting < 20)
-		sched_yield();
-	sleep_ms(5);
+	await_count(&nr_waiting, 20);
+	await_rest();
 	store(&word, 1);
 	for (int i = 0; i < 20; i++)
 		if (wake(&word, 1) == 0)
@@ -223,9 +222,8 @@ static void wake_bits(void)
 	for (int i = 0; i < 8; i++)
 		may_go[i] = false;
 	threads_start_numbered(threads, 8, wait_for_bits);
-	while (nr_waiting < 8)
-		sched_yield();
-	sleep_ms(50);
+	await_count(&nr_waiting, 8);
+	await_rest();
 	CHECK_EQ(wake_bit(20), 0);
 	for (int i = 0; i < 8; i++)
 		let_go(threads[(i + 3) % 8], (i + 3) % 8);
@@ -243,9 +241,8 @@ static void requeue(bool compares)
 	long moved = 0;
 
 	threads_start(threads, 10, wait_while_zero, &word);
-	while (nr_waiting < 10)
-		sched_yield();
-	sleep_ms(50);
+	await_count(&nr_waiting, 10);
+	await_rest();
 	/* On a busy machine some do not wait yet. */
 	while (moved < 10) {
 		long n = futex(&word,
@@ -302,9 +299,8 @@ TEST(private_and_shared_side_by_side)
 	pthread_t b = thread_start(wait_any_flag,
 				   (void *)(intptr_t)FUTEX_PRIVATE_FLAG);
 
-	while (nr_waiting < 2)
-		sched_yield();
-	sleep_ms(20);
+	await_count(&nr_waiting, 2);
+	await_rest();
 	store(&word, 1);
 	flag = FUTEX_PRIVATE_FLAG;
 	wake(&word, INT_MAX);

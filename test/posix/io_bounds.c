@@ -22,12 +22,12 @@ enum { LONG_MS = 20000 };
 
 static pthread_t waiter;
 
-/* Something is done to who waits, in a while. */
-static void *do_later(void *arg)
+/* Something is done to who waits, once it does. */
+static void *do_at_rest(void *arg)
 {
 	void (*what)(void) = (void (*)(void))(uintptr_t)arg;
 
-	sleep_ms(100);
+	await_rest();
 	what();
 	return NULL;
 }
@@ -35,7 +35,7 @@ static void *do_later(void *arg)
 static void later(void (*what)(void))
 {
 	waiter = pthread_self();
-	thread_start(do_later, (void *)(uintptr_t)what);
+	thread_start(do_at_rest, (void *)(uintptr_t)what);
 }
 
 static void send_signal(void)
@@ -88,7 +88,7 @@ TEST(select_for_urgent_data)
 static void send_signal_then_byte(void)
 {
 	send_signal();
-	sleep_ms(200);
+	await_rest();
 	CHECK_EQ(write(pair[1], "x", 1), 1);
 }
 
@@ -334,7 +334,7 @@ TEST(sendfile_at_the_end)
 static void send_signal_then_receive(void)
 {
 	send_signal();
-	sleep_ms(200);
+	await_rest();
 	while (recv(pair[1], received, FILE_BYTES, MSG_DONTWAIT) > 0)
 		continue;
 }

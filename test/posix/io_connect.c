@@ -20,9 +20,9 @@
 static int ends[2], epfd;
 static _Atomic int is_ready;
 
-static void *write_later(void *arg)
+static void *write_at_rest(void *arg)
 {
-	usleep(30000);
+	await_rest();
 	CHECK_EQ(write(ends[1], "x", 1), 1);
 	return arg;
 }
@@ -208,7 +208,7 @@ TEST(descriptors_are_exhausted)
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(ends[0], 3);
 	is_ready = 1;
-	thread_join(thread_start(write_later, NULL));
+	thread_join(thread_start(write_at_rest, NULL));
 	CHECK_EQ(read(ends[0], &last, 1), 1);
 }
 
@@ -224,6 +224,6 @@ TEST(all_descriptors_are_closed)
 	closefrom(3);
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(ends[0], 3);
-	thread = thread_start(write_later, NULL);
+	thread = thread_start(write_at_rest, NULL);
 	CHECK_EQ(read(ends[0], &thread, 1), 1);
 }

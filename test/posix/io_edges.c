@@ -335,7 +335,7 @@ TEST(connect_goes_on_after_a_handler)
 	thread = thread_start(connect_and_send, NULL);
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
-	usleep(20000);
+	await_rest();
 	CHECK(accept(listener, NULL, NULL) >= 0);
 	thread_join(thread);
 	CHECK_EQ(nr_signals, 1);

@@ -68,13 +68,13 @@ TEST(fifos_wait_for_their_other_end)
 	CHECK_ERRNO(open(paths[0], O_WRONLY | O_NONBLOCK), ENXIO);
 	threads_start_numbered(threads, NR_THREADS, read_fifo);
 	await_count(&is_ready, NR_THREADS);
-	sleep_ms(20);
+	await_rest();
 	for (int i = NR_THREADS - 1; i >= 0; i--) {
 		int fd = open(paths[i], O_WRONLY);
 		char text[16];
 
 		CHECK(fd >= 0);
-		sleep_ms(2);
+		await_rest(); /* it reads */
 		snprintf(text, sizeof(text), "%05d", i);
 		CHECK_EQ(write(fd, text, 5), 5);
 		CHECK_EQ(close(fd), 0);

@@ -149,7 +149,7 @@ static long after_signal(void *(*const *call)(void *), bool is_let_in)
 	thread = thread_start(block_and_call, (void *)call);
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
-	sleep_ms(5);
+	await_rest();
 	if (!is_let_in)
 		fill_last();
 	return result_of(thread);
@@ -215,9 +215,9 @@ TEST(handlers_and_results_beside_pollers)
 
 /* --- times ---------------------------------------------------------------- */
 
-static void *fill_later(void *arg)
+static void *fill_at_rest(void *arg)
 {
-	sleep_ms(10);
+	await_rest();
 	fill_last();
 	return arg;
 }
@@ -243,7 +243,7 @@ static void check_times(void)
 	nr = set_pipes(&reads);
 	CHECK_EQ(pselect(nr, &reads, NULL, NULL, &some, NULL), 0);
 	CHECK(now_ns() - start >= 80 * NS_PER_MS);
-	thread = thread_start(fill_later, NULL);
+	thread = thread_start(fill_at_rest, NULL);
 	nr = set_pipes(&reads);
 	left = (struct timeval){ .tv_sec = 1000 };
 	CHECK_EQ(select(nr, &reads, NULL, NULL, &left), 1);
@@ -305,15 +305,16 @@ static void *poll_with(void *fd)
 	return outcome(n);
 }
 
-static void sleep_a_little(void)
+/* It ends when its parent waits for that. */
+static void end_at_rest(void)
 {
-	sleep_ms(40);
+	await_rest_of(getppid());
 }
 
 static void check_special(void)
 {
 	sigset_t usr2 = block(SIGUSR2);
-	pid_t child = child_start(sleep_a_little);
+	pid_t child = child_start(end_at_rest);
 	int fd = (int)syscall(SYS_pidfd_open, child, 0);
 	pthread_t thread;
 
@@ -346,13 +347,13 @@ TEST(children_and_signals_beside_pollers)
 
 static void poll_in_child(void)
 {
-	pthread_t thread = thread_start(fill_later, NULL);
+	pthread_t thread = thread_start(fill_at_rest, NULL);
 
 	CHECK_EQ((long)poll_all(NULL), 1);
 	thread_join(thread);
 	drain(LAST);
 	others_poll();
-	thread = thread_start(fill_later, NULL);
+	thread = thread_start(fill_at_rest, NULL);
 	CHECK_EQ((long)select_all(NULL), 1);
 	thread_join(thread);
 }

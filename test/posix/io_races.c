@@ -146,7 +146,7 @@ TEST(read_of_a_pipe_that_is_spliced)
 	let_it_wait(&is_ready);
 	/* The one takes three, the other what is left. */
 	CHECK_EQ(write(from[1], "abcdef", 3), 3);
-	sleep_ms(10);
+	await_rest();
 	CHECK_EQ(write(from[1], "defghi", 6), 6);
 	CHECK((intptr_t)thread_join(reader) >= 3);
 	CHECK_EQ((intptr_t)thread_join(splicer), 3);

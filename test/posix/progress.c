@@ -25,11 +25,13 @@ static void *spin_on_flag(void *arg)
 	return arg;
 }
 
-static void *set_flag(void *arg)
+/* It sleeps while so many spin. */
+static void *set_flag(void *nr)
 {
+	await_count(&nr_spinning, (int)(intptr_t)nr);
 	sleep_ms(20);
 	flag = 1;
-	return arg;
+	return NULL;
 }
 
 /* More of them than there are CPUs; the one that ends it comes last. */
@@ -38,7 +40,7 @@ TEST(spinners_without_yield)
 	pthread_t threads[12], setter;
 
 	threads_start(threads, 12, spin_on_flag, NULL);
-	setter = thread_start(set_flag, NULL);
+	setter = thread_start(set_flag, (void *)12L);
 	threads_join(threads, 12);
 	thread_join(setter);
 	CHECK_EQ(nr_spinning, 12);
@@ -46,7 +48,7 @@ TEST(spinners_without_yield)
 
 TEST(main_spins)
 {
-	pthread_t t = thread_start(set_flag, NULL);
+	pthread_t t = thread_start(set_flag, (void *)1L);
 
 	spin_on_flag(NULL);
 	thread_join(t);
@@ -106,7 +108,7 @@ static void blocked_readers(void *(*reader)(void *))
 	threads_start(readers, 40, reader, NULL);
 	threads_start(others, 10, thread_yield_often, NULL);
 	threads_join(others, 10);
-	sleep_ms(20);
+	await_rest();
 	thread_join(thread_start(thread_yield_often, NULL));
 	CHECK_EQ(nr_read, 0);
 	CHECK_EQ(write(fds[1], bytes, 40), 40);

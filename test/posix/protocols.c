@@ -185,7 +185,7 @@ TEST(inherits_until_the_waiter_gives_up)
 
 static void *tell_both(void *arg)
 {
-	sleep_ms(50);
+	await_rest();
 	CHECK_EQ(sem_post(&lent), 0);
 	CHECK_EQ(sem_post(&told), 0);
 	return NULL;
@@ -200,7 +200,7 @@ TEST(inherits_without_a_policy)
 	CHECK_EQ(sem_init(&told, 0, 0), 0);
 	t[0] = thread_start_policy(SCHED_OTHER, 0, NULL, hold_until_lent, NULL);
 	CHECK_EQ(sem_wait(&held), 0);
-	sleep_ms(50);
+	await_rest();
 	t[1] = start_fifo(30, note_m_when_told, NULL);
 	t[2] = start_fifo(40, want_first, NULL);
 	t[3] = start_fifo(45, tell_both, NULL);

@@ -200,7 +200,7 @@ TEST(interrupted)
 	thread = thread_start(wait_interrupted, NULL);
 	await_count(&nr_here, 1);
 	for (int i = 0; i < 6; i++) {
-		sleep_ms(5);
+		await_rest();
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 		await_count(&nr_done, i + 1);
 		if (i == 1)
@@ -237,7 +237,8 @@ TEST(condition_waiter_is_killed)
 		thread = thread_start(wait_for_condition, NULL);
 		CHECK_EQ(sem_wait(&s->answer), 0);
 		CHECK_EQ(sem_wait(&s->answer), 0);
-		sleep_ms(20);
+		await_rest();
+		await_rest_of(pid);
 		kill_child(pid);
 		post_count(&s->mutex, 2);
 		thread_join(thread);
@@ -280,7 +281,7 @@ TEST(condition_owner_is_killed)
 	CHECK_EQ(sem_wait(&s->sem), 0);
 	pid = start_child(signal_and_stay);
 	CHECK_EQ(sem_wait(&s->answer), 0);
-	sleep_ms(5);
+	await_rest(); /* it waits for the mutex */
 	kill_child(pid);
 	thread_join(thread);
 }

@@ -16,7 +16,8 @@ static struct objects {
 	pthread_cond_t cond;
 	sem_t held, may_end, done;
 	enum role role;
-	_Atomic int nr_died, nr_other, priority;
+	_Atomic int nr_wanting, nr_died, nr_other, priority;
+	_Atomic pid_t waiter;
 	_Atomic bool is_set;
 } * o;
 
@@ -24,6 +25,7 @@ static void make(int type, int robust)
 {
 	make_mutex(&o->mutex, type, robust, PTHREAD_PROCESS_SHARED,
 		   PTHREAD_PRIO_INHERIT);
+	o->nr_wanting = 0;
 }
 
 static void map(void)
@@ -44,12 +46,14 @@ static bool is_waited_for(void)
 	return (*(volatile unsigned int *)&o->mutex & FUTEX_WAITERS) != 0;
 }
 
-/* Until somebody waits for the mutex in the kernel. */
-static void await_waiter(void)
+/* Until so many threads wait for the mutex in the kernel, all of this process
+ * and of that one. */
+static void await_waiters(int nr, pid_t process)
 {
-	while (!is_waited_for())
+	while (o->nr_wanting < nr || !is_waited_for())
 		sleep_ms(1);
-	sleep_ms(20);
+	await_rest();
+	await_rest_of(process);
 }
 
 /* --- owners that end ------------------------------------------------------ */
@@ -64,8 +68,10 @@ static void *hold(void *arg)
 
 static void *want(void *arg)
 {
-	int rc = pthread_mutex_lock(&o->mutex);
+	int rc;
 
+	o->nr_wanting++;
+	rc = pthread_mutex_lock(&o->mutex);
 	if (rc == EOWNERDEAD) {
 		o->nr_died++;
 		CHECK_EQ(pthread_mutex_consistent(&o->mutex), 0);
@@ -116,7 +122,7 @@ static void end_owner(bool is_native, enum end end)
 	CHECK_EQ(sem_wait(&o->held), 0);
 	waiter = start_in(!is_native, WAITS);
 	here = thread_start(want, NULL);
-	await_waiter();
+	await_waiters(NR_THREADS + 1, waiter);
 	if (end == THREAD_ENDS) {
 		CHECK_EQ(sem_post(&o->may_end), 0);
 		CHECK_EQ(sem_wait(&o->done), 0);
@@ -159,7 +165,7 @@ static void first_ends(void)
 {
 	CHECK_EQ(pthread_mutex_lock(&o->mutex), 0);
 	thread_start(want, NULL);
-	await_waiter();
+	await_waiters(1, getpid());
 	pthread_exit(NULL);
 }
 
@@ -344,7 +350,9 @@ static void *hold_until_lent(void *arg)
 {
 	CHECK_EQ(pthread_mutex_lock(&o->mutex), 0);
 	CHECK_EQ(sem_post(&o->held), 0);
-	await_waiter();
+	while (o->waiter == 0)
+		sleep_ms(1);
+	await_waiters(1, o->waiter);
 	o->priority = kernel_priority();
 	CHECK_EQ(pthread_mutex_unlock(&o->mutex), 0);
 	CHECK(kernel_priority() >= 0);
@@ -374,7 +382,7 @@ TEST(lends_between_processes)
 	make(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
 	holder = thread_start(hold_until_lent, NULL);
 	CHECK_EQ(sem_wait(&o->held), 0);
-	waiter = start_third();
+	waiter = o->waiter = start_third();
 	CHECK_EQ(waitpid(waiter, &status, 0), waiter);
 	if (WEXITSTATUS(status) == CHECK_STATUS_SKIP)
 		SKIP("no real-time policies here");
@@ -404,7 +412,7 @@ static void *fork_holding(void *arg)
 		use_in_child();
 		_exit(0);
 	}
-	await_waiter();
+	await_waiters(NR_THREADS, pid);
 	CHECK_EQ(pthread_mutex_unlock(&o->mutex), 0);
 	await_child(pid);
 	return NULL;
@@ -439,7 +447,7 @@ TEST(handler_in_the_wait)
 	CHECK_EQ(sigaction(SIGUSR1, &sa, NULL), 0);
 	CHECK_EQ(pthread_mutex_lock(&o->mutex), 0);
 	waiter = thread_start(want, NULL);
-	await_waiter();
+	await_waiters(1, getpid());
 	CHECK_EQ(pthread_kill(waiter, SIGUSR1), 0);
 	while (!o->is_set)
 		sleep_ms(1);
@@ -479,7 +487,8 @@ TEST(cancelled_in_a_wait_for_a_condition)
 		CHECK_EQ(pthread_mutex_lock(&o->mutex), 0);
 		o->is_set = false;
 		CHECK_EQ(pthread_mutex_unlock(&o->mutex), 0);
-		sleep_ms(robust * 10);
+		if (robust)
+			await_rest();
 		CHECK_EQ(pthread_cancel(waiter), 0);
 		CHECK(thread_join(waiter) == PTHREAD_CANCELED);
 		CHECK(o->is_set);

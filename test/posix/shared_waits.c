@@ -213,7 +213,7 @@ TEST(semaphore_waiter_is_killed)
 	make_shared();
 	pid = start_child(announce_and_take);
 	CHECK_EQ(sem_wait(&s->answer), 0);
-	sleep_ms(20);
+	await_rest_of(pid);
 	kill_child(pid);
 	CHECK_EQ(sem_post(&s->sem), 0);
 	thread_join(thread_start(announce_and_take, NULL));
@@ -236,7 +236,7 @@ TEST(rwlock_waiter_is_killed)
 	CHECK_EQ(pthread_rwlock_wrlock(&s->rwlock), 0);
 	pid = start_child(announce_and_write);
 	CHECK_EQ(sem_wait(&s->answer), 0);
-	sleep_ms(20);
+	await_rest_of(pid);
 	kill_child(pid);
 	CHECK_EQ(pthread_rwlock_unlock(&s->rwlock), 0);
 	thread_join(thread_start(write_once, NULL));

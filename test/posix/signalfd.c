@@ -147,7 +147,7 @@ TEST(readers_get_their_own)
 			CHECK_EQ(pthread_sigqueue(threads[k], SIGRTMIN, value),
 				 0);
 		if (i % 3 == 0)
-			sleep_ms(1);
+			await_rest();
 		else if (i % 3 == 1)
 			sched_yield();
 	}
@@ -165,7 +165,7 @@ TEST(process_signal_ends_a_read)
 	for (; value.sival_int < NR_ROUNDS; value.sival_int++) {
 		CHECK_EQ(sigqueue(getpid(), SIGRTMIN, value), 0);
 		if (value.sival_int % 8 == 0)
-			sleep_ms(1);
+			await_rest();
 	}
 	thread_join(t);
 }
@@ -215,7 +215,7 @@ TEST(handlers_interrupt_a_read)
 	}
 	nr_handled = 0;
 	is_quiet = 1;
-	sleep_ms(5);
+	await_rest(); /* it reads again */
 	CHECK_EQ(pthread_kill(t, SIGHUP), 0);
 	await_count(&nr_handled, 1);
 	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
@@ -246,12 +246,11 @@ TEST(handlers_that_wait_interrupt_a_read)
 		nr_ready = nr_handled = 0;
 		is_quiet = i % 2;
 		t = thread_start(read_one_of, &fd);
-		await_count(&nr_ready, 1);
-		sleep_ms(2);
+		let_it_wait(&nr_ready);
 		CHECK_EQ(pthread_kill(t, SIGHUP), 0);
 		await_count(&nr_handled, 1);
 		if (is_quiet)
-			sleep_ms(2);
+			await_rest();
 		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
 		is_quiet = 1;
 		thread_join(t);
@@ -291,11 +290,10 @@ TEST(read_left_by_a_jump)
 
 	handle(SIGHUP, leave_read, 0);
 	t = thread_start(leave_and_wait, &fd);
-	await_count(&nr_ready, 1);
-	sleep_ms(5);
+	let_it_wait(&nr_ready);
 	CHECK_EQ(pthread_kill(t, SIGHUP), 0);
 	await_count(&nr_ready, 2);
-	sleep_ms(5);
+	await_rest();
 	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
 	thread_join(t);
 }
@@ -350,14 +348,14 @@ TEST(reads_after_a_sigwait)
 	}
 }
 
-/* Another process sends it, a while later. */
+/* Another process sends it while all threads of this one wait. */
 static void send_later(int sig)
 {
 	pid_t parent = getpid(), child = fork();
 	int status = -1;
 
 	if (child == 0) {
-		usleep(20000);
+		await_rest_of(parent);
 		_exit(kill(parent, sig) != 0);
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);

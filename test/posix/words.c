@@ -127,7 +127,7 @@ TEST(a_bell_wakes)
 	let_it_wait(&is_ready);
 	weft_word_ring(cell); /* it has not changed */
 	weft_word_ring(word);
-	sleep_ms(5);
+	await_rest();
 	CHECK_EQ(nr_woken, 0);
 	set_8(cell, 1);
 	weft_word_ring(cell);

@@ -35,7 +35,7 @@ static int run_child(void *arg)
 	usleep(1000);
 	CHECK_EQ(pipe(ends), 0);
 	threads_start(threads, NR_THREADS, read_one, NULL);
-	usleep(1000);
+	await_rest();
 	CHECK_EQ(write(ends[1], "abcd", NR_THREADS), NR_THREADS);
 	threads_join(threads, NR_THREADS);
 	execl("/bin/sh", "sh", "-c", arg, (char *)NULL);
@@ -87,7 +87,7 @@ int main(void)
 
 	CHECK_EQ(pipe(ends), 0);
 	threads_start(threads, NR_THREADS, read_one, NULL);
-	usleep(10000);
+	await_rest();
 	fork_in_all_ways(NULL);
 	pthread_create(&forker, NULL, fork_in_all_ways, NULL);
 	pthread_join(forker, NULL);

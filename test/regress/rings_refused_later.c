@@ -18,6 +18,7 @@
 
 #include "check.h"
 #include "confine.h"
+#include "rest.h"
 
 enum { NR_READERS = 8 };
 
@@ -167,7 +168,7 @@ static void try_with(unsigned int error, int is_all, int has_waits)
 	listen_somewhere();
 	if (has_waits) {
 		start_all(threads);
-		usleep(30000);
+		await_rest();
 		refuse(error, is_all);
 		end_all(threads);
 	} else {
@@ -175,7 +176,7 @@ static void try_with(unsigned int error, int is_all, int has_waits)
 	}
 	for (int i = 0; i < 2; i++) {
 		start_all(threads);
-		usleep(10000);
+		await_rest();
 		end_all(threads);
 	}
 }

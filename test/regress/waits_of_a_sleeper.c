@@ -154,7 +154,7 @@ int main(void)
 	others[0] = thread_start(answer_connections, NULL);
 	others[1] = thread_start(answer_messages, NULL);
 	others[2] = thread_start(answer_posts, NULL);
-	sleep_ms(50);
+	await_rest();
 	asker = thread_start(ask, NULL);
 	sleeper = thread_start(sleep_uninterrupted, NULL);
 	thread_join(asker);
