@@ -145,18 +145,23 @@ TEST(spin_try)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_once_t inner = PTHREAD_ONCE_INIT;
-static _Atomic int nr_calls;
+static _Atomic int nr_callers, nr_calls;
 static int product;
 
+enum { NR_CALLERS = 1000 };
+
+/* All others wait for its end. */
 static void slow_init(void)
 {
 	nr_calls++;
-	sleep_ms(20);
+	await_count(&nr_callers, NR_CALLERS);
+	await_rest();
 	product = 42;
 }
 
 static void *call_once_and_look(void *arg)
 {
+	nr_callers++;
 	CHECK_EQ(pthread_once(&once, slow_init), 0);
 	CHECK_EQ(product, 42);
 	return arg;
@@ -164,10 +169,10 @@ static void *call_once_and_look(void *arg)
 
 TEST(once_by_thousand)
 {
-	static pthread_t threads[1000];
+	static pthread_t threads[NR_CALLERS];
 
-	threads_start(threads, 1000, call_once_and_look, NULL);
-	threads_join(threads, 1000);
+	threads_start(threads, NR_CALLERS, call_once_and_look, NULL);
+	threads_join(threads, NR_CALLERS);
 	CHECK_EQ(nr_calls, 1);
 }
 

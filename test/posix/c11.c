@@ -231,16 +231,21 @@ TEST(thread_specific)
 	tss_delete(slot);
 }
 
+enum { NR_CALLERS = 100 };
+
+static _Atomic int nr_calling;
+
+/* All others wait for its end. */
 static void init(void)
 {
-	struct timespec pause = { 0, NS_PER_MS };
-
-	thrd_sleep(&pause, NULL);
+	await_count(&nr_calling, NR_CALLERS);
+	await_rest();
 	counter++;
 }
 
 static int call(void *arg)
 {
+	nr_calling++;
 	call_once(&once, init);
 	CHECK_EQ(counter, 1);
 	return arg != NULL;
@@ -248,11 +253,11 @@ static int call(void *arg)
 
 TEST(once_only)
 {
-	thrd_t threads[100];
+	thrd_t threads[NR_CALLERS];
 
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < NR_CALLERS; i++)
 		CHECK_EQ(thrd_create(&threads[i], call, NULL), thrd_success);
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < NR_CALLERS; i++)
 		CHECK_EQ(thrd_join(threads[i], NULL), thrd_success);
 }
 

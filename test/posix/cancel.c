@@ -12,7 +12,7 @@
 #include "check.h"
 #include "threading.h"
 
-static _Atomic int is_ready, nr_cleaned;
+static _Atomic int is_ready, nr_cleaned, nr_computed;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static sem_t sem;
@@ -24,6 +24,8 @@ static void clean(void *arg)
 	if (arg != NULL)
 		CHECK_EQ(pthread_mutex_unlock(arg), 0);
 }
+
+enum { COMPUTES = 5, ENOUGH = 100000 };
 
 static void *in_cond(void *arg)
 {
@@ -64,7 +66,7 @@ static void wait_in(void *how)
 	default:
 		pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &sig);
 		for (;;)
-			continue;
+			nr_computed++;
 	}
 }
 
@@ -88,19 +90,21 @@ static void *in_join(void *arg)
 	return arg;
 }
 
-/* At once, when it has begun, when it probably waits. */
+/* At once, when it has begun, when it waits or has computed for a while. */
 static void cancel_each_way(void *(*start)(void *), void *arg)
 {
 	for (int way = 0; way < 3; way++) {
 		int before = nr_cleaned;
 		pthread_t t;
 
-		is_ready = 0;
+		is_ready = nr_computed = 0;
 		t = thread_start(start, arg);
 		while (way > 0 && !is_ready)
 			sched_yield();
-		if (way > 1)
-			sleep_ms(3);
+		if (way > 1 && arg == (void *)COMPUTES)
+			await_count(&nr_computed, ENOUGH);
+		else if (way > 1)
+			await_rest();
 		CHECK_EQ(pthread_cancel(t), 0);
 		CHECK(thread_join(t) == PTHREAD_CANCELED);
 		if (way > 0)
@@ -114,7 +118,7 @@ TEST(in_every_wait)
 
 	CHECK_EQ(sem_init(&sem, 0, 0), 0);
 	CHECK_EQ(pipe(ends), 0);
-	for (intptr_t how = 0; how <= 5; how++)
+	for (intptr_t how = 0; how <= COMPUTES; how++)
 		cancel_each_way(in_wait, (void *)how);
 	CHECK_EQ(sem_getvalue(&sem, &left), 0);
 	CHECK_EQ(left, 0);

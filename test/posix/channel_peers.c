@@ -420,7 +420,8 @@ TEST(deadlines_hold_against_a_slot_that_changes_all_the_time)
 {
 	int fd = channel_make(8, 3, WEFT_CHANNEL_MANY);
 	struct weft_channel *in = channel_receiver(fd);
-	struct timespec soon = deadline_ms(CLOCK_MONOTONIC, 50);
+	_Atomic uint64_t *word;
+	struct timespec soon;
 	size_t size;
 	long value;
 	char *memory;
@@ -428,13 +429,16 @@ TEST(deadlines_hold_against_a_slot_that_changes_all_the_time)
 	channel_sender(fd);
 	memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(memory != MAP_FAILED);
+	word = (_Atomic uint64_t *)(memory + 4096);
 	/* A process of its own: it never yields. */
 	if (fork() == 0) {
 		alarm(CHILD_LIMIT_S);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		flip((_Atomic uint64_t *)(memory + 4096));
+		flip(word);
 	}
-	sleep_ms(20);
+	while (*word == 0)
+		sched_yield();
+	soon = deadline_ms(CLOCK_MONOTONIC, 50);
 	CHECK_EQ(weft_channel_receive_until(in, &value, 8, &size, &soon),
 		 ETIMEDOUT);
 	CHECK_EQ(weft_channel_try_receive(in, &value, 8, &size), EAGAIN);

@@ -16,7 +16,7 @@
 static void still_waits(pthread_t thread)
 {
 	others_go_on();
-	sleep_ms(5);
+	await_rest();
 	CHECK_EQ(pthread_tryjoin_np(thread, NULL), EBUSY);
 }
 
@@ -148,6 +148,7 @@ TEST(limit_from_now_on)
 	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	limit(1);
+	sleep_ms(5); /* longer than that */
 	still_waits(thread);
 	CHECK_EQ(write(pair[1], "w", 1), 1);
 	CHECK_EQ(result_of(thread), 'w');
@@ -157,7 +158,6 @@ TEST(limit_from_now_on)
 	is_ready = 0;
 	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
-	usleep(100000); /* it has begun, on a busy machine, too */
 	limit(0);
 	CHECK_EQ(result_of(thread), -EAGAIN);
 }

@@ -72,9 +72,9 @@ TEST(thousands_of_readers)
 	CHECK_EQ(nr_done, 2 * NR_READERS);
 }
 
-static void *send_later(void *arg)
+static void *send_at_rest(void *arg)
 {
-	sleep_ms(10);
+	await_rest();
 	CHECK_EQ(write(pairs[(intptr_t)arg][1], "x", 1), 1);
 	return NULL;
 }
@@ -94,7 +94,7 @@ TEST(thousands_of_descriptors)
 	for (intptr_t at = 1; at < NR_READERS; at += NR_READERS / 7) {
 		struct epoll_event event;
 
-		thread = thread_start(send_later, (void *)at);
+		thread = thread_start(send_at_rest, (void *)at);
 		CHECK_EQ(poll(fds, NR_READERS, -1), 1);
 		CHECK_EQ(fds[at].revents, POLLIN);
 		CHECK_EQ(epoll_wait(epfd, &event, 1, -1), 1);
@@ -102,7 +102,7 @@ TEST(thousands_of_descriptors)
 		CHECK_EQ(read(pairs[at][0], &c, 1), 1);
 		CHECK_EQ(poll(fds, NR_READERS, 0), 0);
 		thread_join(thread);
-		thread = thread_start(send_later, (void *)at);
+		thread = thread_start(send_at_rest, (void *)at);
 		CHECK_EQ(epoll_wait(epfd, &event, 1, -1), 1);
 		CHECK_EQ(event.data.fd, at);
 		CHECK_EQ(read(pairs[at][0], &c, 1), 1);
@@ -126,9 +126,9 @@ static void make_readable(intptr_t kind)
 		CHECK_EQ(write(behind[kind], &one, sizeof(one)), sizeof(one));
 }
 
-static void *make_readable_later(void *kind)
+static void *make_readable_at_rest(void *kind)
 {
-	sleep_ms(10);
+	await_rest();
 	make_readable((intptr_t)kind);
 	return NULL;
 }
@@ -203,8 +203,8 @@ TEST(every_kind_by_every_means)
 	make_kinds();
 	for (intptr_t kind = 0; kind < NR_KINDS; kind++) {
 		for (int i = 0; i < 3; i++) {
-			pthread_t thread =
-				thread_start(make_readable_later, (void *)kind);
+			pthread_t thread = thread_start(make_readable_at_rest,
+							(void *)kind);
 
 			waits[i]((int)kind);
 			thread_join(thread);
@@ -393,7 +393,7 @@ TEST(no_blocking_from_now_on)
 	CHECK_EQ((intptr_t)thread_join(thread), 'w');
 	CHECK_ERRNO(read(pairs[0][0], &c, 1), EAGAIN);
 	CHECK_EQ(fcntl(pairs[0][0], F_SETFL, 0), 0);
-	thread = thread_start(send_later, NULL);
+	thread = thread_start(send_at_rest, NULL);
 	CHECK_EQ(read(pairs[0][0], &c, 1), 1);
 	thread_join(thread);
 }

@@ -5,8 +5,10 @@
  * obeyed.
  */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -63,7 +65,7 @@ static pthread_t receive_part(void *(*receive)(void *))
 	receiver = thread_start(receive, NULL);
 	let_it_wait(&is_ready);
 	CHECK_EQ(write(pair[1], data, PART), PART);
-	sleep_ms(20);
+	await_rest();
 	return receiver;
 }
 
@@ -199,6 +201,17 @@ TEST(drop_in_parts)
 	CHECK_EQ(recv(pair[0], data, ALL, MSG_DONTWAIT), PART);
 }
 
+/* Until all that was sent by a TCP socket is in its peer's queue. */
+static void await_arrival(int fd)
+{
+	int nr;
+
+	do {
+		sleep_ms(1);
+		CHECK_EQ(ioctl(fd, SIOCOUTQ, &nr), 0);
+	} while (nr > 0);
+}
+
 TEST(urgent_data_ends_a_receive_of_all)
 {
 	char byte = 0;
@@ -207,7 +220,7 @@ TEST(urgent_data_ends_a_receive_of_all)
 	CHECK_EQ(send(pair[1], "abc", 3, 0), 3);
 	CHECK_EQ(send(pair[1], "!", 1, MSG_OOB), 1);
 	CHECK_EQ(send(pair[1], "def", 3, 0), 3);
-	sleep_ms(20);
+	await_arrival(pair[1]);
 	CHECK_EQ((long)thread_join(thread_start(receive_all, NULL)), 3);
 	CHECK_EQ(recv(pair[0], &byte, 1, MSG_OOB), 1);
 	CHECK_EQ(byte, '!');

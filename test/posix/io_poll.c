@@ -14,9 +14,9 @@
 static int ends[2], epfd;
 static _Atomic int is_ready;
 
-static void *write_later(void *arg)
+static void *write_at_rest(void *arg)
 {
-	usleep(30000);
+	await_rest();
 	CHECK_EQ(write(ends[1], "x", 1), 1);
 	return arg;
 }
@@ -47,7 +47,7 @@ TEST(poll_tells_what_is_ready)
 
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(pipe(others), 0);
-	thread = thread_start(write_later, NULL);
+	thread = thread_start(write_at_rest, NULL);
 	fds[0] = (struct pollfd){ others[0], POLLIN, 9 };
 	fds[1] = (struct pollfd){ ends[0], POLLIN | POLLPRI, 9 };
 	fds[2] = (struct pollfd){ -1, POLLIN, 9 };
@@ -85,7 +85,7 @@ TEST(poll_of_many)
 		char c;
 
 		ends[1] = pipes[at][1];
-		thread = thread_start(write_later, NULL);
+		thread = thread_start(write_at_rest, NULL);
 		CHECK_EQ(poll(fds, NR_FDS + 1, 5000), i == 0 ? 2 : 1);
 		CHECK_EQ(fds[at].revents, POLLIN);
 		CHECK_EQ(read(pipes[at][0], &c, 1), 1);
@@ -320,7 +320,7 @@ TEST(select_tells_what_is_ready)
 
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(pipe(others), 0);
-	thread = thread_start(write_later, NULL);
+	thread = thread_start(write_at_rest, NULL);
 	FD_ZERO(&reads);
 	FD_ZERO(&writes);
 	FD_SET(ends[0], &reads);
@@ -382,7 +382,7 @@ TEST(select_of_many)
 		for (int k = 0; k < NR_FDS; k++)
 			FD_SET(pipes[k][0], &reads);
 		ends[1] = pipes[at][1];
-		thread = thread_start(write_later, NULL);
+		thread = thread_start(write_at_rest, NULL);
 		CHECK_EQ(select(most + 1, &reads, NULL, NULL, NULL), 1);
 		CHECK(FD_ISSET(pipes[at][0], &reads));
 		CHECK_EQ(read(pipes[at][0], &c, 1), 1);
@@ -460,7 +460,7 @@ TEST(edge_triggered_epoll)
 	epfd = epoll_create1(0);
 	CHECK_EQ(epoll_ctl(epfd, EPOLL_CTL_ADD, ends[0], &event), 0);
 	for (int i = 0; i < 3; i++) {
-		thread = thread_start(write_later, NULL);
+		thread = thread_start(write_at_rest, NULL);
 		CHECK_EQ(epoll_wait(epfd, &event, 1, 5000), 1);
 		CHECK_EQ(epoll_wait(epfd, &event, 1, 20), 0);
 		thread_join(thread);

@@ -329,7 +329,7 @@ static bool received(void)
 		/* Nobody has the other end if the wait was too late. */
 		if (send(pair[1], "m", 1, MSG_NOSIGNAL) < 0)
 			break;
-		sleep_ms(1);
+		await_rest(); /* it waits for the next one */
 	}
 	nr = result_of(thread);
 	is_done = nr > 0 && memchr(contents, 'o', (size_t)nr) == NULL;

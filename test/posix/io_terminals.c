@@ -235,7 +235,7 @@ static void run_shell(void)
 	wait_for_stop(job, SIGTTIN);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
 	CHECK_EQ(kill(-job, SIGCONT), 0);
-	sleep_ms(20);
+	await_rest_of(job);
 	CHECK_EQ(write(terminals[0].master, "line\n", 5), 5);
 	CHECK_EQ(waitpid(job, &status, 0), job);
 	CHECK_EQ(status, 0);
@@ -284,7 +284,7 @@ static void run_shell_behind(void)
 	setpgid(job, job);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
 	CHECK_EQ(read(in_front[0], &c, 1), 1);
-	sleep_ms(20); /* most often it reads by now */
+	await_rest_of(job); /* it reads */
 	CHECK_EQ(kill(-job, SIGSTOP), 0);
 	wait_for_stop(job, SIGSTOP);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, getpgrp()), 0);
@@ -343,7 +343,7 @@ TEST(masters_take_no_kernel_threads)
 		threads[i] = thread_start(read_master, &many[i]);
 	}
 	await_count(&nr_done, NR_MASTERS);
-	sleep_ms(20);
+	await_rest();
 	are_few = kernel_threads_are_fewer_than(NR_MASTERS);
 	for (int i = 0; i < NR_MASTERS; i++)
 		CHECK_EQ(write(many[i].slave, "m", 1), 1);

@@ -72,7 +72,7 @@ TEST(many_readers_of_one_socket)
 	for (int i = 0; i < NR_BYTES; i++) {
 		CHECK_EQ(write(pair[1], "x", 1), 1);
 		if (i % 100 == 0)
-			usleep(1000);
+			await_rest(); /* all wait again */
 	}
 	CHECK_EQ(shutdown(pair[1], SHUT_WR), 0);
 	for (int i = 0; i < NR_READERS; i++)
@@ -120,7 +120,7 @@ TEST(datagrams_to_a_full_queue)
 		int number = -1;
 
 		if (i % 200 == 0)
-			usleep(20000);
+			await_rest(); /* the queue is full */
 		CHECK_EQ(recv(fd, &number, sizeof(number), 0), sizeof(number));
 		CHECK_EQ(number, i);
 	}
@@ -149,9 +149,8 @@ TEST(connections_wait_for_their_turn)
 	CHECK_EQ(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
 	CHECK_EQ(listen(fd, 1), 0);
 	threads_start(threads, NR_CONNECTIONS, connect_one, NULL);
-	while (is_ready < NR_CONNECTIONS)
-		usleep(1000);
-	usleep(50000);
+	await_count(&is_ready, NR_CONNECTIONS);
+	await_rest();
 	for (int i = 0; i < NR_CONNECTIONS; i++) {
 		int one = accept(fd, NULL, NULL);
 
@@ -172,9 +171,9 @@ TEST(datagram_with_waitall)
 	CHECK_EQ(recv(pair[0], buf, sizeof(buf), MSG_WAITALL), 5);
 }
 
-static void *send_later(void *arg)
+static void *send_at_rest(void *arg)
 {
-	usleep(20000);
+	await_rest();
 	CHECK_EQ(send(pair[1], "later", 5, 0), 5);
 	return arg;
 }
@@ -185,7 +184,7 @@ TEST(message_with_waitall)
 	char buf[100];
 
 	make_pair(SOCK_SEQPACKET);
-	thread = thread_start(send_later, NULL);
+	thread = thread_start(send_at_rest, NULL);
 	CHECK_EQ(recv(pair[0], buf, sizeof(buf), MSG_WAITALL), 5);
 	thread_join(thread);
 }
@@ -274,8 +273,8 @@ TEST(crowd_waits_for_shared_memory)
 	CHECK(crowd != MAP_FAILED);
 	CHECK_EQ(sem_init(&crowd->permits, 1, 0), 0);
 	threads_start(threads, NR_WAITERS, wait_for_permit, crowd);
-	while (crowd->nr_waiting < NR_WAITERS)
-		usleep(1000);
+	await_count(&crowd->nr_waiting, NR_WAITERS);
+	await_rest();
 	make_pair(SOCK_STREAM);
 	reader = reader_start(pair[0]);
 	let_it_wait(&is_ready);

@@ -192,7 +192,7 @@ TEST(many_waiters)
 
 	CHECK_EQ(sem_init(&sem, 0, 0), 0);
 	threads_start(threads, 300, wait_once, NULL);
-	sleep_ms(5);
+	await_rest();
 	for (int i = 0; i < 300; i++)
 		CHECK_EQ(sem_post(&sem), 0);
 	threads_join(threads, 300);

@@ -85,15 +85,15 @@ TEST(semaphore_interrupted)
 	make_shared();
 	sigaction(SIGUSR1, &act, NULL);
 	thread = thread_start(wait_interrupted, NULL);
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 	thread_join(thread);
 	act.sa_flags = SA_RESTART;
 	sigaction(SIGUSR1, &act, NULL);
 	thread = thread_start(wait_one, NULL);
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
-	sleep_ms(5);
+	await_rest();
 	CHECK_EQ(sem_post(&s->sem), 0);
 	thread_join(thread);
 }
@@ -105,7 +105,7 @@ static void cancel_in_semaphore(void)
 
 	make_shared();
 	thread = thread_start(wait_one, NULL);
-	sleep_ms(10);
+	await_rest();
 	CHECK_EQ(pthread_cancel(thread), 0);
 	CHECK(thread_join(thread) == PTHREAD_CANCELED);
 	CHECK_EQ(sem_post(&s->sem), 0);
@@ -132,7 +132,7 @@ TEST(semaphore_many_wait)
 
 	make_shared();
 	threads_start(threads, NR, wait_one, NULL);
-	sleep_ms(5);
+	await_rest();
 	for (int i = 0; i < NR; i++)
 		CHECK_EQ(sem_post(&s->sem), 0);
 	threads_join(threads, NR);
@@ -220,7 +220,7 @@ static void cancel_in_condition(void)
 			   PTHREAD_PROCESS_SHARED, PTHREAD_PRIO_NONE);
 		make_cond(&s->cond, CLOCK_REALTIME);
 		thread = thread_start(wait_for_condition, NULL);
-		sleep_ms(10);
+		await_rest();
 		CHECK_EQ(pthread_cancel(thread), 0);
 		CHECK(thread_join(thread) == PTHREAD_CANCELED);
 		CHECK_EQ(pthread_mutex_lock(&s->mutex), 0);

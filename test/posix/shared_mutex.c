@@ -231,7 +231,7 @@ static void thread_dies(int type, int shared, int protocol)
 	thread_join(thread_start(leave_locked, m));
 	CHECK_EQ(pthread_mutex_trylock(m), EOWNERDEAD);
 	waiter = thread_start(inherit, m);
-	sleep_ms(5);
+	await_rest();
 	CHECK_EQ(pthread_mutex_unlock(m), 0);
 	CHECK_EQ((long)thread_join(waiter), ENOTRECOVERABLE);
 	CHECK_EQ(pthread_mutex_lock(m), ENOTRECOVERABLE);
@@ -302,11 +302,11 @@ static void die_waited_for(int protocol)
 	first = start_child(hold_and_say);
 	CHECK_EQ(sem_wait(&s->answer), 0);
 	second = start_child(hold_and_say);
-	sleep_ms(20);
+	await_rest_of(second);
 	kill_child(first);
 	CHECK_EQ(sem_wait(&s->answer), 0);
 	waiter = thread_start(inherit, &s->mutex);
-	sleep_ms(5);
+	await_rest();
 	kill_child(second);
 	CHECK_EQ((long)thread_join(waiter), EOWNERDEAD);
 }

@@ -125,7 +125,7 @@ TEST(what_is_undone)
 	if (child == 0) {
 		nr_waiting = 0;
 		thread = thread_start(take_and_end, NULL);
-		sleep_ms(20);
+		await_rest();
 		give();
 		thread_join(thread);
 		_exit(semctl(id, 0, GETVAL));

@@ -303,7 +303,6 @@ static pid_t start_follower(void)
 /* The first thread moves between kernel threads while it makes them. */
 TEST(children_that_are_to_end_with_their_parent_live)
 {
-	const struct timespec nap = { 0, NS_PER_MS };
 	pid_t children[NR_CHILDREN];
 	struct stat st;
 
@@ -320,8 +319,9 @@ TEST(children_that_are_to_end_with_their_parent_live)
 	CHECK_EQ(prctl(PR_SET_TIMERSLACK, 60000), 0);
 	CHECK_EQ(unshare(CLONE_FS), 0);
 	unshare_after_threads(2);
-	nanosleep(&nap, NULL);
+	await_rest();
 	for (int i = 0; i < NR_CHILDREN; i++) {
+		await_rest_of(children[i]);
 		CHECK_EQ(waitpid(children[i], NULL, WNOHANG), 0);
 		CHECK_EQ(kill(children[i], SIGTERM), 0);
 		CHECK_EQ(waitpid(children[i], NULL, 0), children[i]);

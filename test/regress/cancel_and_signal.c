@@ -52,7 +52,7 @@ int main(void)
 		while (!is_ready)
 			sched_yield();
 		if (i % 2 == 0)
-			usleep(200);
+			await_rest();
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 		CHECK_EQ(pthread_kill(thread, SIGUSR2), 0);
 		CHECK_EQ(pthread_cancel(thread), 0);

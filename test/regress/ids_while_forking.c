@@ -44,11 +44,11 @@ int main(void)
 
 		flockfile(stdin);
 		threads[0] = thread_start(flush, NULL);
-		sleep_ms(20);
+		await_rest();
 		threads[1] = thread_start(make_child, NULL);
-		sleep_ms(20);
+		await_rest();
 		threads[2] = thread_start(change_ids, NULL);
-		sleep_ms(20);
+		await_rest();
 		funlockfile(stdin);
 		threads_join(threads, 3);
 	}

@@ -16,7 +16,7 @@
 
 enum { NR_NAPPERS = 4, NR_NAPS = 1000, MOST_KIB = 65536 };
 
-static _Atomic int is_ready, is_taken;
+static _Atomic int nr_begun, is_ready, is_taken;
 
 static void refuse_clone(void)
 {
@@ -38,6 +38,7 @@ static void refuse_clone(void)
 /* The spare kernel thread, if there is one, takes the place of this one. */
 static void *be_nice(void *arg)
 {
+	nr_begun++;
 	let_it_wait(&is_ready);
 	nice(0);
 	is_taken = 1;
@@ -46,6 +47,7 @@ static void *be_nice(void *arg)
 
 static void *nap(void *arg)
 {
+	nr_begun++;
 	let_it_wait(&is_taken);
 	for (int i = 0; i < NR_NAPS; i++)
 		usleep(50);
@@ -59,7 +61,8 @@ int main(void)
 
 	other = thread_start(be_nice, NULL);
 	threads_start(nappers, NR_NAPPERS, nap, NULL);
-	sleep_ms(10);
+	await_count(&nr_begun, NR_NAPPERS + 1);
+	await_rest();
 	refuse_clone();
 	before = usage_now().address_space_kib;
 	is_ready = 1;

@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rest.h"
+
 enum { PAGE = 4096, BYTES = 40 * PAGE };
 
 static int faults, ends[2];
@@ -67,7 +69,7 @@ static void *send_all(void *arg)
 	static const char data[BYTES];
 
 	for (int i = 0; i < 2; i++) {
-		usleep(5000);
+		await_rest(); /* the other receives */
 		if (write(ends[1], data, BYTES / 2) != BYTES / 2)
 			exit(1);
 	}

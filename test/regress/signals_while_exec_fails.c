@@ -12,9 +12,11 @@
 enum { NR_SIGNALS = 100 };
 
 static _Atomic bool is_over;
+static _Atomic int nr_begun;
 
 static void *compute(void *arg)
 {
+	nr_begun++;
 	while (!is_over)
 		;
 	return arg;
@@ -22,6 +24,7 @@ static void *compute(void *arg)
 
 static void *wait_in_kernel(void *arg)
 {
+	nr_begun++;
 	while (!is_over)
 		syscall(SYS_poll, NULL, 0, 1000);
 	return arg;
@@ -31,6 +34,7 @@ static void *fail_to_exec(void *arg)
 {
 	char *argv[] = { "nothing", NULL };
 
+	nr_begun++;
 	while (!is_over) {
 		CHECK_ERRNO(execv("/nonexistent/nothing", argv), ENOENT);
 		usleep(300);
@@ -46,7 +50,7 @@ int main(void)
 	threads[0] = thread_start(compute, NULL);
 	threads[1] = thread_start(wait_in_kernel, NULL);
 	exec = thread_start(fail_to_exec, NULL);
-	sleep_ms(10);
+	await_count(&nr_begun, 3);
 	for (int i = 1; i <= NR_SIGNALS; i++) {
 		CHECK_EQ(pthread_kill(threads[i % 2], SIGUSR1), 0);
 		await_count(&nr_handled, i);
