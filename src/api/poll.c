@@ -54,10 +54,91 @@ static bool can_wait(const sigset_t *mask)
 	       wf_memory_is_readable(mask, sizeof(uint64_t));
 }
 
+/* --- in the kernel -------------------------------------------------------- */
+
+/* A call of a thread with a carrier of its own, which weft's own signals end:
+ * they are not for the program. */
+struct native {
+	uint32_t nr_handlers;
+	int64_t deadline_ns;
+	struct timespec left;
+};
+
+static struct native begin_native(int64_t deadline_ns)
+{
+	const struct wf_thread *t = wf_self;
+
+	return (struct native){ .nr_handlers = t != NULL ? t->nr_handlers : 0,
+				.deadline_ns = deadline_ns };
+}
+
+/* It is to be made again; for the time that is left. */
+static bool is_for_nothing(struct native *c, bool has_failed)
+{
+	const struct wf_thread *t = wf_self;
+	int64_t left_ns;
+
+	if (!has_failed || errno != EINTR || t == NULL ||
+	    t->kind != WF_THREAD_BOUND || t->nr_handlers != c->nr_handlers)
+		return false;
+	left_ns = c->deadline_ns - wf_os_now();
+	c->left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+	return true;
+}
+
+/* Rounded up, as the kernel sleeps at least so long. */
+static int left_ms(const struct native *c)
+{
+	if (c->deadline_ns == WF_FOREVER)
+		return -1;
+	return (int)(c->left.tv_sec * 1000 +
+		     (c->left.tv_nsec + WF_NS_PER_MS - 1) / WF_NS_PER_MS);
+}
+
+static const struct timespec *left_of(const struct native *c)
+{
+	return c->deadline_ns == WF_FOREVER ? NULL : &c->left;
+}
+
+static int poll_natively(struct pollfd *fds, nfds_t nr, int timeout)
+{
+	struct native c = begin_native(deadline_of_ms(timeout));
+	int n = wf_real.poll(fds, nr, timeout);
+
+	while (is_for_nothing(&c, n < 0))
+		n = wf_real.poll(fds, nr, left_ms(&c));
+	return n;
+}
+
+static int ppoll_natively(struct pollfd *fds, nfds_t nr,
+			  const struct timespec *timeout, int64_t deadline_ns,
+			  const sigset_t *mask)
+{
+	struct native c = begin_native(deadline_ns);
+	int n = wf_real.ppoll(fds, nr, timeout, mask);
+
+	while (is_for_nothing(&c, n < 0))
+		n = wf_real.ppoll(fds, nr, left_of(&c), mask);
+	return n;
+}
+
+static int epoll_natively(int epfd, struct epoll_event *events, int max,
+			  int timeout)
+{
+	struct native c = begin_native(deadline_of_ms(timeout));
+	int n = wf_real.epoll_wait(epfd, events, max, timeout);
+
+	while (is_for_nothing(&c, n < 0))
+		n = wf_real.epoll_wait(epfd, events, max, left_ms(&c));
+	return n;
+}
+
+/* --- poll ----------------------------------------------------------------- */
+
 WF_API(int, poll, struct pollfd *fds, nfds_t nr, int timeout)
 {
 	if (!wf_io_can_park())
-		return wf_real.poll(fds, nr, timeout);
+		return poll_natively(fds, nr, timeout);
 	return wf_api_errno(WF_CANCEL_POINT(
 		wf_io_poll(fds, nr, deadline_of_ms(timeout), NULL)));
 }
@@ -77,7 +158,7 @@ WF_API(int, ppoll, struct pollfd *fds, nfds_t nr,
 	uint64_t bits;
 
 	if (!can_wait(mask) || deadline_ns < 0)
-		return wf_real.ppoll(fds, nr, timeout, mask);
+		return ppoll_natively(fds, nr, timeout, deadline_ns, mask);
 	return wf_api_errno(WF_CANCEL_POINT(
 		wf_io_poll(fds, nr, deadline_ns, bits_of(mask, &bits))));
 }
@@ -119,21 +200,6 @@ WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
 		epfd, events, max, deadline_ns, bits_of(mask, &bits))));
 }
 
-/* A signal that nobody has a handler for does not end a wait for ever. */
-static int epoll_natively(int epfd, struct epoll_event *events, int max,
-			  int timeout)
-{
-	const struct wf_thread *t = wf_self;
-	uint32_t nr_handlers = t != NULL ? t->nr_handlers : 0;
-	int n;
-
-	do
-		n = wf_real.epoll_wait(epfd, events, max, timeout);
-	while (n < 0 && errno == EINTR && timeout < 0 && t != NULL &&
-	       t->kind == WF_THREAD_BOUND && t->nr_handlers == nr_handlers);
-	return n;
-}
-
 WF_API(int, epoll_wait, int epfd, struct epoll_event *events, int max,
        int timeout)
 {
@@ -155,6 +221,33 @@ static void tell_rest(struct timeval *timeout, int64_t deadline_ns)
 	left = left > 0 ? left : 0;
 	timeout->tv_sec = left / WF_NS_PER_S;
 	timeout->tv_usec = left % WF_NS_PER_S / WF_NS_PER_US;
+}
+
+/* The kernel leaves the sets of a call that it interrupts. */
+static int pselect_natively(int nr, fd_set *const sets[3],
+			    const struct timespec *timeout, int64_t deadline_ns,
+			    const sigset_t *mask)
+{
+	struct native c = begin_native(deadline_ns);
+	int n = wf_real.pselect(nr, sets[0], sets[1], sets[2], timeout, mask);
+
+	while (is_for_nothing(&c, n < 0))
+		n = wf_real.pselect(nr, sets[0], sets[1], sets[2], left_of(&c),
+				    mask);
+	return n;
+}
+
+/* And in *timeout what is left of it. */
+static int select_natively(int nr, fd_set *const sets[3],
+			   struct timeval *timeout)
+{
+	struct native c = begin_native(0);
+	int n;
+
+	do
+		n = wf_real.select(nr, sets[0], sets[1], sets[2], timeout);
+	while (is_for_nothing(&c, n < 0));
+	return n;
 }
 
 static bool can_select(int nr, fd_set *const sets[3], const sigset_t *mask)
@@ -179,7 +272,7 @@ WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
 		deadline_ns = -EINVAL;
 	}
 	if (!can_select(nr, sets, NULL) || deadline_ns < 0)
-		return wf_real.select(nr, reads, writes, exceptions, timeout);
+		return select_natively(nr, sets, timeout);
 	n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns, NULL));
 	tell_rest(timeout, deadline_ns);
 	return wf_api_errno(n);
@@ -195,8 +288,7 @@ WF_API(int, pselect, int nr, fd_set *restrict reads, fd_set *restrict writes,
 	uint64_t bits;
 
 	if (!can_select(nr, sets, mask) || deadline_ns < 0)
-		return wf_real.pselect(nr, reads, writes, exceptions, timeout,
-				       mask);
+		return pselect_natively(nr, sets, timeout, deadline_ns, mask);
 	return wf_api_errno(WF_CANCEL_POINT(
 		wf_io_select(nr, sets, deadline_ns, bits_of(mask, &bits))));
 }

@@ -70,8 +70,15 @@ static long read_next(const struct sending *s, char *buf, size_t bytes,
 {
 	size_t left = s->bytes - s->done;
 	struct iovec iov = { buf, bytes < left ? bytes : left };
+	long n = wf_sys(SYS_preadv2, s->from, &iov, 1, at, 0L, RWF_NOWAIT);
 
-	return wf_sys(SYS_preadv2, s->from, &iov, 1, at, 0L, RWF_NOWAIT);
+	/* tmpfs, FUSE and others cannot be asked: it may wait for a disk. */
+	if (n == -EOPNOTSUPP)
+		n = wf_call_on(s->from,
+			       WF_CALL(SYS_pread64, s->from, (long)iov.iov_base,
+				       (long)iov.iov_len, at),
+			       false);
+	return n;
 }
 
 /* Where the next bytes are, or -Exxx. */
