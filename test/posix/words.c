@@ -83,7 +83,7 @@ TEST(deadlines)
 
 TEST(nobody_rings)
 {
-	two_waits();
+	two_waits(false);
 }
 
 /* Main computes: nobody is idle with one VP. */

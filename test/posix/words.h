@@ -65,16 +65,27 @@ static inline void *await_own_bell(void *arg)
 	return NULL;
 }
 
+/* Agents that poll are never at rest. */
+static inline void let_it_wait_for_agents(bool do_poll)
+{
+	if (!do_poll) {
+		let_it_wait(&is_ready);
+		return;
+	}
+	await_count(&is_ready, 1);
+	sleep_ms(20);
+}
+
 /* One for a word of weft_word_new, one for memory of the program's own. */
-static inline void two_waits(void)
+static inline void two_waits(bool do_agents_poll)
 {
 	uint32_t *word = weft_word_new(0);
 	pthread_t one = thread_start(await_own, word), two;
 
-	let_it_wait(&is_ready);
+	let_it_wait_for_agents(do_agents_poll);
 	is_ready = 0;
 	two = thread_start(await_cell, cell);
-	let_it_wait(&is_ready);
+	let_it_wait_for_agents(do_agents_poll);
 	CHECK_EQ(nr_woken, 0);
 	set_4(word, 1);
 	thread_join(one);

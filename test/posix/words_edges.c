@@ -236,11 +236,11 @@ TEST(policies)
 	have_threads();
 	is_weft = weft_is_active();
 	CHECK_EQ(weft_agent_set(WEFT_AGENT_POLL, 1), is_weft ? 0 : ENOTSUP);
-	two_waits();
+	two_waits(is_weft);
 	CHECK_EQ(weft_agent_set(WEFT_AGENT_POLL, 0), is_weft ? 0 : ENOTSUP);
 	set_8(cell, 0);
 	is_ready = nr_woken = 0;
-	two_waits();
+	two_waits(is_weft);
 	CHECK_EQ(weft_agent_set(WEFT_AGENT_ADAPTIVE, 1), is_weft ? 0 : ENOTSUP);
 	if (is_weft) {
 		CHECK_EQ(weft_agent_set(WEFT_AGENT_POLL, 100000), EINVAL);
@@ -254,7 +254,7 @@ TEST(statistics)
 
 	memset(&part, 0xff, sizeof(part));
 	have_threads();
-	two_waits();
+	two_waits(false);
 	weft_stats(&stats, sizeof(stats));
 	weft_stats(&part, sizeof(part.threads));
 	if (weft_is_active()) {
