@@ -39,7 +39,8 @@ static void refuse_clone(void)
 static void *be_nice(void *arg)
 {
 	nr_begun++;
-	let_it_wait(&is_ready);
+	while (!is_ready)
+		sleep_ms(1);
 	nice(0);
 	is_taken = 1;
 	return arg;
@@ -48,7 +49,8 @@ static void *be_nice(void *arg)
 static void *nap(void *arg)
 {
 	nr_begun++;
-	let_it_wait(&is_taken);
+	while (!is_taken)
+		sleep_ms(1);
 	for (int i = 0; i < NR_NAPS; i++)
 		usleep(50);
 	return arg;
