@@ -25,18 +25,24 @@ enum {
 	BRANCH_BYTES = 6, /* at most, between the test and the code */
 };
 
-static _Atomic uintptr_t site; /* of the code */
+enum { NOWHERE = 1 }; /* before glibc 2.41 */
+
+static _Atomic uintptr_t site; /* of the code; 0: not looked for */
 
 void wf_bridge_find(void)
 {
-	if (wf_load_relaxed(&site) == 0)
-		wf_store_relaxed(&site, wf_text_find(code, sizeof(code)));
+	uintptr_t found;
+
+	if (wf_load_relaxed(&site) != 0)
+		return;
+	found = wf_text_find(code, sizeof(code));
+	wf_store_relaxed(&site, found != 0 ? found : (uintptr_t)NOWHERE);
 }
 
 bool wf_bridge_holds(uintptr_t pc)
 {
 	uintptr_t begin = wf_load_relaxed(&site);
 
-	return begin != 0 && pc >= begin - BRANCH_BYTES &&
+	return begin > NOWHERE && pc >= begin - BRANCH_BYTES &&
 	       pc <= begin + sizeof(code) - SYSCALL_BYTES;
 }
