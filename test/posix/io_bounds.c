@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/select.h>
+#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -284,13 +285,18 @@ TEST(connect_that_has_begun)
 enum { FILE_BYTES = 100000 };
 static char contents[FILE_BYTES], received[FILE_BYTES];
 
-static void make_contents(void)
+static void fill_file(void)
 {
-	make_file();
 	for (int i = 0; i < FILE_BYTES; i++)
 		contents[i] = (char)(i * 7 + i / 256);
 	CHECK_EQ(write(fd, contents, FILE_BYTES), FILE_BYTES);
 	CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+}
+
+static void make_contents(void)
+{
+	make_file();
+	fill_file();
 }
 
 static void receive_contents(size_t from, size_t bytes)
@@ -313,6 +319,19 @@ TEST(sendfile_to_oneself)
 	CHECK_EQ(sendfile(pair[1], fd, &at, FILE_BYTES), FILE_BYTES - 1000);
 	CHECK_EQ(at, FILE_BYTES);
 	receive_contents(1000, FILE_BYTES - 1000);
+}
+
+/* Of such a file nobody can ask whether a read would wait. */
+TEST(sendfile_of_a_file_in_memory)
+{
+	have_threads();
+	fd = memfd_create("contents", MFD_CLOEXEC);
+	CHECK(fd >= 0);
+	fill_file();
+	make_pair(SOCK_STREAM);
+	CHECK_EQ(sendfile(pair[1], fd, NULL, 1 << 30), FILE_BYTES);
+	CHECK_EQ(sendfile(pair[1], fd, NULL, 1 << 30), 0);
+	receive_contents(0, FILE_BYTES);
 }
 
 /* More than there is, to a socket that is not empty or is full. */
