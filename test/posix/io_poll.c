@@ -21,6 +21,14 @@ static void *write_at_rest(void *arg)
 	return arg;
 }
 
+/* For who looks how much of a second is left: the wait for rest may be long. */
+static void *write_soon(void *arg)
+{
+	usleep(30000);
+	CHECK_EQ(write(ends[1], "x", 1), 1);
+	return arg;
+}
+
 /* --- poll ---------------------------------------------------------------- */
 
 TEST(poll_times_out)
@@ -320,7 +328,7 @@ TEST(select_tells_what_is_ready)
 
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(pipe(others), 0);
-	thread = thread_start(write_at_rest, NULL);
+	thread = thread_start(write_soon, NULL);
 	FD_ZERO(&reads);
 	FD_ZERO(&writes);
 	FD_SET(ends[0], &reads);
