@@ -50,7 +50,7 @@ static void *drain(void *arg)
 	static char block[65536];
 	ssize_t got;
 
-	sleep_ms(100);
+	await_rest();
 	while ((got = read(fds[0], block, sizeof(block))) > 0)
 		*(long *)arg += got;
 	return NULL;

@@ -147,7 +147,7 @@ TEST(deadlines_are_kept)
 
 static void *send_late(void *arg)
 {
-	sleep_ms(30);
+	await_rest();
 	channel_put(arg, 7);
 	return NULL;
 }
@@ -165,7 +165,7 @@ TEST(a_waiting_receiver_is_woken)
 static void *receive_late(void *arg)
 {
 	for (long i = 0; i < 5; i++) {
-		sleep_ms(10);
+		await_rest();
 		CHECK_EQ(channel_get(arg), i);
 	}
 	return NULL;
@@ -372,7 +372,7 @@ TEST(a_closed_receiver_is_told)
 
 static void *close_late(void *arg)
 {
-	sleep_ms(30);
+	await_rest();
 	CHECK_EQ(weft_channel_close(arg), 0);
 	return NULL;
 }

@@ -176,7 +176,7 @@ static void *see_traced_child(void *arg)
 	int status = 0;
 
 	if (pid == 0) {
-		usleep(20000);
+		await_rest_of(getppid());
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 		kill(getpid(), SIGUSR1);
 		_exit(1);

@@ -215,7 +215,7 @@ TEST(recursive_mutex)
 
 static void *signal_later(void *arg)
 {
-	sleep_ms(20);
+	await_rest();
 	lock();
 	nr_tickets++;
 	CHECK_EQ(pthread_cond_signal(&cond), 0);

@@ -114,7 +114,7 @@ TEST(joins_in_a_circle)
 	pthread_t t = thread_start(join, (void *)pthread_self());
 
 	CHECK_EQ(pthread_join(pthread_self(), NULL), EDEADLK);
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(pthread_cancel(t), 0);
 	CHECK(thread_join(t) == PTHREAD_CANCELED);
 }
@@ -340,7 +340,7 @@ static void cancel_of_timer(void)
 	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
 	CHECK_EQ(timer_settime(timer, 0, &soon, NULL), 0);
 	CHECK_EQ(sem_wait(&is_here), 0);
-	sleep_ms(10);
+	await_rest();
 	CHECK_EQ(pthread_cancel(of_timer), 0);
 	CHECK_EQ(sem_wait(&is_over), 0);
 	CHECK_EQ(timer_delete(timer), 0);

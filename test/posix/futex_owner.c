@@ -80,7 +80,7 @@ static void interrupt(pthread_t waiter)
 /* When it certainly waits. */
 static void interrupt_often(pthread_t waiter)
 {
-	sleep_ms(20);
+	await_rest();
 	for (int i = 0; i < 10; i++)
 		interrupt(waiter);
 }
@@ -257,7 +257,7 @@ TEST(wake_op_that_does_not_know_how_to_compare)
 	const uint32_t how = FUTEX_OP(FUTEX_OP_ADD, 3, 15, 0);
 	pthread_t waiter = thread_start(wait_for_no_owner, NULL);
 
-	sleep_ms(20);
+	await_rest();
 	CHECK_ERRNO(futex(&word, FUTEX_WAKE_OP, 1, (void *)1L, &other, how),
 		    ENOSYS);
 	CHECK_EQ(other, 3);

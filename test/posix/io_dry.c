@@ -168,7 +168,7 @@ static int close_stream(void)
 
 static void *end_later(void *arg)
 {
-	usleep(30000);
+	await_rest();
 	CHECK_EQ(end_stream(), 0);
 	return arg;
 }
@@ -198,7 +198,7 @@ TEST(stream_ends)
 
 static void *send_urgent(void *arg)
 {
-	usleep(30000);
+	await_rest();
 	CHECK_EQ(send(pair[1], "u", 1, MSG_OOB), 1);
 	return arg;
 }

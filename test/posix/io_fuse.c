@@ -199,7 +199,7 @@ TEST(pages_wait_for_the_server)
 	open_file();
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	answering = thread_start(answer, NULL);
-	sleep_ms(20);
+	await_rest();
 	touching = thread_start(touch_page, NULL);
 	await_count(&nr_begun, 1);
 	for (int i = 0; i < NR_ROUNDS; i++) {

@@ -140,13 +140,12 @@ TEST(who_is_interrupted_takes_no_call_along)
 		nr_taken = nr_interrupted = 0;
 		threads_start(threads, NR_CROWD, accept_or_leave, NULL);
 		if (round % 2 == 0)
-			usleep(1000);
+			await_rest();
 		for (int i = 0; i < NR_CROWD / 2; i++) {
 			knock();
 			pthread_kill(threads[i], SIGUSR1);
 		}
-		while (nr_taken < NR_CROWD / 2)
-			usleep(100);
+		await_count(&nr_taken, NR_CROWD / 2);
 		/* A handler may have come before the call. */
 		for (int i = 0; i < NR_CROWD / 2; i++)
 			knock();
@@ -216,7 +215,7 @@ TEST(shutdown_then_close_ends_all_accepts)
 		nr_before = 0;
 		threads_start(threads, NR_CROWD, accept_until_closed, NULL);
 		await_count(&nr_before, NR_CROWD);
-		usleep(20000);
+		await_rest();
 		CHECK_EQ(shutdown(listener, SHUT_RDWR), 0);
 		CHECK_EQ(close(listener), 0);
 		for (int i = 0; i < NR_CROWD; i++)

@@ -57,7 +57,7 @@ static void make_long(void)
 
 static void *write_to_long(void *number)
 {
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(write(long_writers[(intptr_t)number], "w", 1), 1);
 	return NULL;
 }
@@ -117,7 +117,7 @@ TEST(select_beyond_libcs_type_is_cancelled)
 	make_long();
 	threads_start(threads, 20, select_for_ever, NULL);
 	await_count(&nr_begun, 20);
-	sleep_ms(20);
+	await_rest();
 	for (int i = 0; i < 20; i++) {
 		CHECK_EQ(pthread_cancel(threads[i]), 0);
 		CHECK(thread_join(threads[i]) == PTHREAD_CANCELED);

@@ -233,7 +233,7 @@ TEST(writes_take_no_more_than_the_kernel)
 static void *send_in_pieces(void *arg)
 {
 	for (int i = 0; i < 10; i++) {
-		usleep(2000);
+		await_rest();
 		CHECK_EQ(send(pair[1], "0123456789", 10, 0), 10);
 	}
 	return arg;

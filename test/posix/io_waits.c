@@ -55,7 +55,7 @@ static bool is_on_the_file(bool by_dup2)
 		CHECK_EQ(other[0], pair[0]);
 	}
 	CHECK_EQ(write(other[1], "n", 1), 1);
-	usleep(20000);
+	await_rest();
 	if (write(pair[1], "o", 1) != 1)
 		CHECK_EQ(errno, EPIPE);
 	result = result_of(thread);
@@ -107,7 +107,7 @@ TEST(handler_with_restart_does_not)
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 		await_count(&nr_handled, 1 + i);
 	}
-	usleep(5000);
+	await_rest();
 	CHECK_EQ(write(pair[1], "x", 1), 1);
 	CHECK_EQ(result_of(thread), 'x');
 }
@@ -166,10 +166,9 @@ TEST(jump_out_of_a_read)
 	thread = thread_start(read_until_jump, NULL);
 	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
-	while (is_ready != 2)
-		usleep(1000);
+	await_count(&is_ready, 2);
 	CHECK_EQ(write(pair[1], "later", 5), 5);
-	usleep(10000);
+	await_rest();
 	is_ready = 3;
 	thread_join(thread);
 }
@@ -375,7 +374,7 @@ TEST(fork_with_reads_in_flight)
 
 	CHECK_EQ(pipe(pair), 0);
 	threads_start_numbered(threads, 20, read_numbers);
-	usleep(20000);
+	await_rest();
 	pid = fork();
 	if (pid == 0) {
 		pthread_t thread;

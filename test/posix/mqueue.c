@@ -165,7 +165,7 @@ static bool is_told_to_receiver_alone(void)
 	let_it_wait(&is_ready);
 	send_one();
 	CHECK_EQ(result_of(thread), 1);
-	usleep(5000);
+	await_rest();
 	return nr_handled == 0;
 }
 

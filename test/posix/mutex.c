@@ -62,7 +62,7 @@ static void check_any_type(pthread_mutex_t *m)
 	CHECK_EQ(elsewhere(trylock, m), EBUSY);
 	CHECK_EQ(pthread_mutex_destroy(m), EBUSY);
 	waiter = thread_start(lock_and_unlock, m);
-	sleep_ms(5);
+	await_rest();
 	CHECK_EQ(pthread_tryjoin_np(waiter, NULL), EBUSY);
 	CHECK_EQ(pthread_mutex_unlock(m), 0);
 	thread_join(waiter);
@@ -224,7 +224,7 @@ TEST(timed_lock_gets_it)
 
 	CHECK_EQ(pthread_mutex_lock(&m), 0);
 	t = thread_start(timed_getter, &m);
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(pthread_mutex_unlock(&m), 0);
 	thread_join(t);
 }

@@ -79,7 +79,7 @@ int main(void)
 	CHECK_EQ(epoll_ctl(set, EPOLL_CTL_ADD, asked[0], &event), 0);
 	writer = thread_start(write_all, NULL);
 	waiter = thread_start(wait_for_event, NULL);
-	sleep_ms(50);
+	await_rest();
 	for (int i = 0; i < NR_VFORKS; i++)
 		close_in_child();
 	thread_join(thread_start(unshare_and_close, NULL));

@@ -22,7 +22,7 @@ static void *fork_later(void *arg)
 	int status;
 	pid_t pid;
 
-	usleep(30000); /* the other one joins us */
+	await_rest(); /* the other one joins us */
 	pid = fork();
 	if (pid == 0) {
 		use_threads();

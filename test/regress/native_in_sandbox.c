@@ -117,13 +117,13 @@ static void end_waits(void)
 
 	CHECK_EQ(pipe(pipe_ends), 0);
 	reader = thread_start(read_one, &got);
-	sleep_ms(10);
+	await_rest();
 	CHECK_EQ(write(pipe_ends[1], "x", 1), 1);
 	thread_join(reader);
 	CHECK_EQ(got, 'x');
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
 		sleeper = thread_start(waits[i], NULL);
-		sleep_ms(10);
+		await_rest();
 		CHECK_EQ(pthread_cancel(sleeper), 0);
 		CHECK(thread_join(sleeper) == PTHREAD_CANCELED);
 	}

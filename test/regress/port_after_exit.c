@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "rest.h"
 
 enum { NR_WAYS = 6, NR_ROUNDS = 4, NR_THREADS = 4 };
 
@@ -56,7 +57,7 @@ static void run_and_leave(intptr_t way)
 
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_create(&thread, NULL, serve, NULL);
-	usleep(30000);
+	await_rest();
 	if (way < 4)
 		leave((void *)way);
 	pthread_create(&thread, NULL, leave, (void *)(way - 4));

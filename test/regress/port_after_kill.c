@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "rest.h"
 
 enum { NR_ROUNDS = 3, NR_THREADS = 4 };
 
@@ -144,8 +145,6 @@ static void run_until_killed(void)
 
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_create(&thread, NULL, serve, NULL);
-	/* Nothing depends on it; who has begun to wait is more of a trial. */
-	usleep(30000);
 	for (;;)
 		pause();
 }
@@ -158,7 +157,8 @@ static int round_with(int sig)
 	if (pid == 0)
 		run_until_killed();
 	CHECK_EQ(close(server), 0);
-	usleep(60000);
+	/* Nothing depends on it; who has begun to wait is more of a trial. */
+	await_rest_of(pid);
 	CHECK_EQ(kill(pid, sig), 0);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK(WIFSIGNALED(status));

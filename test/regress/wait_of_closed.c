@@ -15,7 +15,7 @@
 #include "signalling.h"
 #include "threading.h"
 
-enum { BYTES = 1 << 20, WAIT_MS = 30 };
+enum { BYTES = 1 << 20 };
 
 static char data[BYTES];
 static sigjmp_buf out;
@@ -48,11 +48,10 @@ static void leave_by_handler(void)
 	handle(SIGUSR1, jump, 0);
 	CHECK_EQ(pipe(ends), 0);
 	writer = thread_start(write_until_jump, NULL);
-	sleep_ms(WAIT_MS);
+	await_rest();
 	CHECK_EQ(close(ends[1]), 0);
 	CHECK_EQ(pthread_kill(writer, SIGUSR1), 0);
-	while (!is_out)
-		sleep_ms(1);
+	await_count(&is_out, 1);
 	do /* to its end */
 		n = read(ends[0], data, BYTES);
 	while (n > 0);
@@ -97,11 +96,11 @@ static void cancel_who_disabled_it(void)
 {
 	pthread_t receiver = begin_to_receive();
 
-	sleep_ms(WAIT_MS);
+	await_rest();
 	CHECK_EQ(close(ends[0]), 0);
 	take_number();
 	CHECK_EQ(pthread_cancel(receiver), 0);
-	sleep_ms(WAIT_MS);
+	await_rest();
 	give(receiver);
 }
 
@@ -143,7 +142,7 @@ static void connect_another(void)
 	make_listener();
 	connecting = socket(AF_INET, SOCK_STREAM, 0);
 	connector = thread_start(connect_it, NULL);
-	sleep_ms(2 * WAIT_MS);
+	await_rest();
 	CHECK_EQ(close(connecting), 0);
 	other = socket(AF_INET, SOCK_STREAM, 0);
 	for (int i = 0; i < 2; i++)
