@@ -110,7 +110,8 @@ def copy_source():
 def configure():
     copy_source()
     if not (BUILD / "build.ninja").is_file():
-        subprocess.run(["meson", "setup", BUILD, SOURCE], check=True,
+        subprocess.run(["meson", "setup", BUILD, SOURCE,
+                        "-Doptimization=1"], check=True,
                        stdout=subprocess.DEVNULL)
 
 
