@@ -78,8 +78,8 @@ static bool map_counters(void)
 
 	if (!path_of(path, sizeof(path)))
 		return false;
-	fd = call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_CLOEXEC,
-		  0666, 0, 0);
+	fd = call(SYS_openat, AT_FDCWD, (long)path,
+		  O_RDWR | O_CREAT | O_CLOEXEC, 0666, 0, 0);
 	if (fd < 0)
 		return false;
 	call(SYS_fchmod, fd, 0666, 0, 0, 0, 0);

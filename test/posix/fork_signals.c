@@ -1,4 +1,4 @@
-/* Signals and fork: what is pending is the parent's, what is blocked is both's. */
+/* Signals and fork: what is pending is the parent's, masks are both's. */
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
