@@ -1,7 +1,7 @@
 /*
  * Which way each kind of wait goes, by weft's counters: the thread parks, and
- * its VP is neither taken from a blocked carrier nor given up by a kernel thread
- * of the thread's own. Natively the tests check that the waits end.
+ * its VP is neither taken from a blocked carrier nor given up by a kernel
+ * thread of the thread's own. Natively the tests check that the waits end.
  */
 #include <errno.h>
 #include <linux/futex.h>
