@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Says which lines and branches of src/ the quick tests execute.
 
-usage: tools/coverage.py BUILD [--suite SUITE] [--keep]
+usage: tools/coverage.py BUILD
 
 BUILD has been configured with -Dcoverage=true and is built. Runs the tests and
 writes BUILD/summary.json, with line_percent and branch_percent of all of src/
@@ -9,8 +9,8 @@ and of each file, and BUILD/coverage.html, a page by folder with the lines that
 no test reaches. Fails if tests fail, or below the goals.
 
 Branches of WF_CHECK and WF_ASSERT are left out: a test that takes them ends its
-process. What processes that end by SIGKILL, _exit or exec have executed is
-counted; what is counted and how is in test/coverage/counters.c.
+process. Processes that end by SIGKILL, _exit or exec are counted, too: see
+test/coverage/counters.c.
 """
 
 import argparse
@@ -33,10 +33,6 @@ LIMIT_FACTOR = "4"  # counting makes programs slower
 def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--suite", default="quick",
-                        help="the tests to run (quick)")
-    parser.add_argument("--keep", action="store_true",
-                        help="add to what has been counted before")
     return parser.parse_args(argv)
 
 
@@ -47,11 +43,11 @@ def forget(build):
     (build / "counters").chmod(0o777)
 
 
-def run_tests(build, suite):
+def run_tests(build):
     log = build / "meson-logs/testlog.json"
     log.unlink(missing_ok=True)
     subprocess.run(["meson", "test", "-C", build, "--no-rebuild", "--suite",
-                    suite, "--print-errorlogs", "--timeout-multiplier",
+                    "quick", "--print-errorlogs", "--timeout-multiplier",
                     LIMIT_FACTOR], check=False)
     return subprocess.run([sys.executable, ROOT / "tools/test_summary.py",
                            log], check=False).returncode
@@ -69,7 +65,7 @@ def dump(build):
             environment["LD_PRELOAD"] = str(build / "libweft.so")
             environment["COVERAGE_DUMP"] = "library"
         else:
-            command = name.removeprefix("program").replace("!", "/")
+            command = name.replace("!", "/")
             environment["COVERAGE_DUMP"] = "program"
         if pathlib.Path(command).is_file():  # not a copy that a test had made
             subprocess.run([command], env=environment, check=True)
@@ -116,7 +112,8 @@ def share_of(lines):
 
 
 def missing(lines):
-    """(numbers of lines that nothing reaches, of those with such branches)"""
+    """(numbers of the lines that no test reaches, numbers of the lines with
+    branches that no test takes)"""
     never = [l["line_number"] for l in lines if l["count"] == 0 and
              not l["gcovr/noncode"]]
     partly = [l["line_number"] for l in lines if l["count"] > 0 and
@@ -139,14 +136,14 @@ def page(files, total):
     folders = collections.defaultdict(list)
     for file in files:
         folders[str(pathlib.Path(file["file"]).parent)].append(file)
-    head = "<th>lines<th>branches"
     rows = []
     for folder, inside in sorted(folders.items()):
         share = share_of(l for file in inside for l in file["lines"])
         rows.append(f"<tr><th colspan=5><h2>{html.escape(folder)}: "
                     f"{share.percent('line'):.1f} % of lines, "
                     f"{share.percent('branch'):.1f} % of branches</h2>"
-                    f"<tr><th>file{head}<th>lines never reached"
+                    "<tr><th>file<th>lines<th>branches"
+                    "<th>lines never reached"
                     "<th>lines with branches never taken")
         for file in sorted(inside, key=lambda f: f["file"]):
             share = share_of(file["lines"])
@@ -164,11 +161,9 @@ def page(files, total):
 
 
 def main(argv):
-    options = parse(argv)
-    build = options.build.resolve()
-    if not options.keep:
-        forget(build)
-    status = run_tests(build, options.suite)
+    build = parse(argv).build.resolve()
+    forget(build)
+    status = run_tests(build)
     dump(build)
     files = gather(build)
     total = share_of(l for file in files for l in file["lines"])

@@ -9,6 +9,7 @@
 #include "api/cancel.h"
 #include "api/poll.h"
 #include "io/io.h"
+#include "io/poll.h"
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/sys.h"
@@ -56,57 +57,47 @@ static bool can_wait(const sigset_t *mask)
 
 /* --- in the kernel -------------------------------------------------------- */
 
-/* A call of a thread with a carrier of its own, which weft's own signals end:
- * they are not for the program. */
-struct native {
-	uint32_t nr_handlers;
-	int64_t deadline_ns;
+static uint32_t nr_handlers_now(void)
+{
+	return wf_self != NULL ? wf_self->nr_handlers : 0;
+}
+
+/* weft's own signals end a call of a thread with a carrier of its own. They are
+ * not for the program: the call is made again, for the time that is left. */
+static bool is_for_nothing(int n, uint32_t nr_handlers)
+{
+	return n < 0 && wf_self != NULL && wf_self->kind == WF_THREAD_BOUND &&
+	       wf_poll_is_for_nothing(-errno, nr_handlers);
+}
+
+static const struct timespec *left_of(int64_t deadline_ns,
+				      struct timespec *ret_left)
+{
+	int64_t left_ns = deadline_ns - wf_os_now();
+
+	*ret_left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
+	return deadline_ns == WF_FOREVER ? NULL : ret_left;
+}
+
+/* Rounded up: the kernel sleeps at least so long. */
+static int left_ms(int64_t deadline_ns)
+{
 	struct timespec left;
-};
 
-static struct native begin_native(int64_t deadline_ns)
-{
-	const struct wf_thread *t = wf_self;
-
-	return (struct native){ .nr_handlers = t != NULL ? t->nr_handlers : 0,
-				.deadline_ns = deadline_ns };
-}
-
-/* It is to be made again; for the time that is left. */
-static bool is_for_nothing(struct native *c, bool has_failed)
-{
-	const struct wf_thread *t = wf_self;
-	int64_t left_ns;
-
-	if (!has_failed || errno != EINTR || t == NULL ||
-	    t->kind != WF_THREAD_BOUND || t->nr_handlers != c->nr_handlers)
-		return false;
-	left_ns = c->deadline_ns - wf_os_now();
-	c->left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
-	return true;
-}
-
-/* Rounded up, as the kernel sleeps at least so long. */
-static int left_ms(const struct native *c)
-{
-	if (c->deadline_ns == WF_FOREVER)
+	if (left_of(deadline_ns, &left) == NULL)
 		return -1;
-	return (int)(c->left.tv_sec * 1000 +
-		     (c->left.tv_nsec + WF_NS_PER_MS - 1) / WF_NS_PER_MS);
-}
-
-static const struct timespec *left_of(const struct native *c)
-{
-	return c->deadline_ns == WF_FOREVER ? NULL : &c->left;
+	return (int)(left.tv_sec * 1000 +
+		     (left.tv_nsec + WF_NS_PER_MS - 1) / WF_NS_PER_MS);
 }
 
 static int poll_natively(struct pollfd *fds, nfds_t nr, int timeout)
 {
-	struct native c = begin_native(deadline_of_ms(timeout));
+	int64_t deadline_ns = deadline_of_ms(timeout);
+	uint32_t nr_handlers = nr_handlers_now();
 	int n = wf_real.poll(fds, nr, timeout);
 
-	while (is_for_nothing(&c, n < 0))
-		n = wf_real.poll(fds, nr, left_ms(&c));
+	while (is_for_nothing(n, nr_handlers))
+		n = wf_real.poll(fds, nr, left_ms(deadline_ns));
 	return n;
 }
 
@@ -114,22 +105,24 @@ static int ppoll_natively(struct pollfd *fds, nfds_t nr,
 			  const struct timespec *timeout, int64_t deadline_ns,
 			  const sigset_t *mask)
 {
-	struct native c = begin_native(deadline_ns);
+	uint32_t nr_handlers = nr_handlers_now();
+	struct timespec left;
 	int n = wf_real.ppoll(fds, nr, timeout, mask);
 
-	while (is_for_nothing(&c, n < 0))
-		n = wf_real.ppoll(fds, nr, left_of(&c), mask);
+	while (is_for_nothing(n, nr_handlers))
+		n = wf_real.ppoll(fds, nr, left_of(deadline_ns, &left), mask);
 	return n;
 }
 
 static int epoll_natively(int epfd, struct epoll_event *events, int max,
 			  int timeout)
 {
-	struct native c = begin_native(deadline_of_ms(timeout));
+	int64_t deadline_ns = deadline_of_ms(timeout);
+	uint32_t nr_handlers = nr_handlers_now();
 	int n = wf_real.epoll_wait(epfd, events, max, timeout);
 
-	while (is_for_nothing(&c, n < 0))
-		n = wf_real.epoll_wait(epfd, events, max, left_ms(&c));
+	while (is_for_nothing(n, nr_handlers))
+		n = wf_real.epoll_wait(epfd, events, max, left_ms(deadline_ns));
 	return n;
 }
 
@@ -228,25 +221,26 @@ static int pselect_natively(int nr, fd_set *const sets[3],
 			    const struct timespec *timeout, int64_t deadline_ns,
 			    const sigset_t *mask)
 {
-	struct native c = begin_native(deadline_ns);
+	uint32_t nr_handlers = nr_handlers_now();
+	struct timespec left;
 	int n = wf_real.pselect(nr, sets[0], sets[1], sets[2], timeout, mask);
 
-	while (is_for_nothing(&c, n < 0))
-		n = wf_real.pselect(nr, sets[0], sets[1], sets[2], left_of(&c),
-				    mask);
+	while (is_for_nothing(n, nr_handlers))
+		n = wf_real.pselect(nr, sets[0], sets[1], sets[2],
+				    left_of(deadline_ns, &left), mask);
 	return n;
 }
 
-/* And in *timeout what is left of it. */
+/* And in *timeout the time that is left. */
 static int select_natively(int nr, fd_set *const sets[3],
 			   struct timeval *timeout)
 {
-	struct native c = begin_native(0);
+	uint32_t nr_handlers = nr_handlers_now();
 	int n;
 
 	do
 		n = wf_real.select(nr, sets[0], sets[1], sets[2], timeout);
-	while (is_for_nothing(&c, n < 0));
+	while (is_for_nothing(n, nr_handlers));
 	return n;
 }
 

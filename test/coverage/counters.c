@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "os/sys.h"
 
 struct gcov_info;
 
@@ -30,23 +30,6 @@ extern const struct gcov_info *const coverage_infos_end[];
 void __gcov_init(const struct gcov_info *info);
 void __gcov_dump(void);
 
-/* System calls by themselves: those of a library that is not there yet would
- * have to be interposed before it is. */
-static long call(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
-			   "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
 /* FOLDER/PATH.counters with '!' for '/', so that a program is found again. */
 static bool path_of(char *ret, size_t size)
 {
@@ -57,9 +40,8 @@ static bool path_of(char *ret, size_t size)
 	memcpy(ret, folder, at);
 	memcpy(ret + at, COVERAGE_NAME, (size_t)length);
 	if (strcmp(COVERAGE_NAME, "program") == 0)
-		length = call(SYS_readlink, (long)"/proc/self/exe",
-			      (long)(ret + at), (long)(size - at - 16), 0, 0,
-			      0);
+		length = wf_sys(SYS_readlink, "/proc/self/exe", ret + at,
+				size - at - 16);
 	if (length <= 0 || at + (size_t)length > size - 16)
 		return false;
 	for (size_t i = at; i < at + (size_t)length; i++)
@@ -68,7 +50,7 @@ static bool path_of(char *ret, size_t size)
 	return true;
 }
 
-static bool map_counters(void)
+static void map_counters(void)
 {
 	size_t bytes = (size_t)((char *)coverage_end - (char *)coverage_begin);
 	size_t nr = bytes / sizeof(coverage_begin[0]);
@@ -77,31 +59,30 @@ static bool map_counters(void)
 	long fd, at;
 
 	if (!path_of(path, sizeof(path)))
-		return false;
-	fd = call(SYS_openat, AT_FDCWD, (long)path,
-		  O_RDWR | O_CREAT | O_CLOEXEC, 0666, 0, 0);
+		return;
+	fd = wf_sys(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC,
+		    0666);
 	if (fd < 0)
-		return false;
-	call(SYS_fchmod, fd, 0666, 0, 0, 0, 0);
-	at = call(SYS_ftruncate, fd, (long)bytes, 0, 0, 0, 0);
+		return;
+	wf_sys(SYS_fchmod, fd, 0666);
+	at = wf_sys(SYS_ftruncate, fd, bytes);
 	if (at == 0)
-		at = call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, fd, 0);
+		at = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED, fd, 0);
 	if (at < 0 && at > -4096) {
-		call(SYS_close, fd, 0, 0, 0, 0, 0);
-		return false;
+		wf_sys(SYS_close, fd);
+		return;
 	}
-	/* What has been executed before. */
+	/* The counts so far. */
 	shared = (_Atomic int64_t *)at;
 	for (size_t i = 0; i < nr; i++) {
 		if (coverage_begin[i] != 0)
 			shared[i] += coverage_begin[i];
 	}
-	call(SYS_munmap, at, (long)bytes, 0, 0, 0, 0);
-	at = call(SYS_mmap, (long)coverage_begin, (long)bytes,
-		  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-	call(SYS_close, fd, 0, 0, 0, 0, 0);
-	return at == (long)coverage_begin;
+	wf_sys(SYS_munmap, at, bytes);
+	wf_sys(SYS_mmap, coverage_begin, bytes, PROT_READ | PROT_WRITE,
+	       MAP_SHARED | MAP_FIXED, fd, 0);
+	wf_sys(SYS_close, fd);
 }
 
 static void dump(void)
@@ -122,6 +103,6 @@ __attribute__((constructor(101))) static void start(int argc, char **argv,
 		if (strcmp(*environment, "COVERAGE_DUMP=" COVERAGE_NAME) != 0)
 			continue;
 		dump();
-		call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+		wf_sys(SYS_exit_group, 0);
 	}
 }

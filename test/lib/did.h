@@ -42,6 +42,22 @@ static inline struct weft_stats did_now(void)
 	return now;
 }
 
+/*
+ * Until so many waits have parked, or it is plain that they do not. For threads
+ * that have at most a few steps to go to their waits. The caller does not park.
+ */
+static inline void did_await_parks(struct did before, uint64_t nr)
+{
+	const int most_yields = 100000;
+
+	for (int i = 0; i < most_yields; i++) {
+		if (!before.counts ||
+		    did_now().parks - before.stats.parks >= nr)
+			return;
+		sched_yield();
+	}
+}
+
 /* Which backend and how many VPs the runner has asked for; "" if none. */
 static inline const char *did_option(const char *name)
 {

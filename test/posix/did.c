@@ -35,26 +35,13 @@ static void check_parked(struct did before, long least)
 	CHECK_DID(before, binds, ==, 0);
 }
 
-/* The threads have arrived, and are at most a few steps before their waits. */
-static void await_parks(struct did before, uint64_t nr)
-{
-	const int most_yields = 100000;
-
-	for (int i = 0; i < most_yields; i++) {
-		if (!before.counts ||
-		    did_now().parks - before.stats.parks >= nr)
-			return;
-		sched_yield();
-	}
-}
-
 /* Starts threads that count themselves in nr_arrived and then wait. */
 static void start_waiters(pthread_t threads[NR_THREADS], struct did before,
 			  void *(*start)(void *))
 {
 	threads_start(threads, NR_THREADS, start, NULL);
 	await_count(&nr_arrived, NR_THREADS);
-	await_parks(before, NR_THREADS);
+	did_await_parks(before, NR_THREADS);
 }
 
 /* --- locks and the like --------------------------------------------------- */

@@ -17,6 +17,7 @@
 
 #include "check.h"
 #include "did.h"
+#include "files.h"
 #include "signalling.h"
 #include "threading.h"
 
@@ -27,25 +28,14 @@ static void begin(void)
 	is_ready = 1;
 }
 
-/* The waiter is in its wait, or at most a few steps before it. */
-static void await_park(struct did before)
-{
-	const int most_yields = 100000;
-
-	await_count(&is_ready, 1);
-	for (int i = 0; i < most_yields && before.counts &&
-			did_now().parks == before.stats.parks;
-	     i++)
-		sched_yield();
-}
-
 /* A waiter that is ended by `end`; main does not park until it is. */
 static struct did parks_until(void *(*waiter)(void *), void (*end)(pthread_t))
 {
 	struct did before = did_begin();
 	pthread_t thread = thread_start(waiter, NULL);
 
-	await_park(before);
+	await_count(&is_ready, 1);
+	did_await_parks(before, 1);
 	CHECK_DID(before, parks, >=, 1);
 	end(thread);
 	thread_join(thread);
@@ -87,29 +77,17 @@ static void *join_other(void *arg)
 
 TEST(joins_park)
 {
-	struct did before;
-	pthread_t joiner;
-
 	other = thread_start(wait_for_word, NULL);
-	await_count(&is_ready, 1);
+	let_it_wait(&is_ready); /* its own park is not the joiner's */
 	is_ready = 0;
-	before = did_begin();
-	joiner = thread_start(join_other, NULL);
-	await_park(before);
-	CHECK_DID(before, parks, >=, 1);
-	wake_word(other);
-	thread_join(joiner);
-	CHECK_DID(before, rescues, ==, 0);
+	parks_until(join_other, wake_word);
 }
 
 static void *sigwait_usr1(void *arg)
 {
-	sigset_t set;
+	sigset_t set = block(SIGUSR1);
 	int sig;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	begin();
 	CHECK_EQ(sigwait(&set, &sig), 0);
 	CHECK_EQ(sig, SIGUSR1);
@@ -137,7 +115,7 @@ static void *pause_once(void *arg)
 	return arg;
 }
 
-/* It waits since await_park, natively at the latest at rest. */
+/* It waits since its park was counted, natively at the latest at rest. */
 static void send_at_rest(pthread_t thread)
 {
 	await_rest();
@@ -152,7 +130,7 @@ TEST(pauses_park)
 
 /* --- descriptors ---------------------------------------------------------- */
 
-static int fd, peer;
+static int peer;
 
 static void *read_number(void *arg)
 {
@@ -225,7 +203,7 @@ TEST(accepts_park)
 	parks_until(accept_one, connect_to_it);
 }
 
-/* --- what the kernel offers no way to wait for ---------------------------- */
+/* --- calls that block in any case ----------------------------------------- */
 
 /* The thread parks, and an I/O server makes the call. */
 static void is_served(void *(*waiter)(void *), void (*end)(pthread_t))
@@ -249,12 +227,8 @@ static void unlock_file(pthread_t thread)
 
 TEST(locks_of_files_are_served)
 {
-	char name[] = "/tmp/weft_did_XXXXXX";
-
-	fd = mkstemp(name);
-	peer = open(name, O_RDWR | O_CLOEXEC);
-	CHECK(fd >= 0 && peer >= 0);
-	CHECK_EQ(unlink(name), 0);
+	make_file();
+	peer = open_again();
 	CHECK_EQ(flock(fd, LOCK_EX), 0);
 	is_served(lock_file, unlock_file);
 }
@@ -305,7 +279,8 @@ static void *lock_inheriting(void *mutex)
 	return mutex;
 }
 
-/* Among processes the kernel lends, to kernel threads: who locks gets one. */
+/* Among processes the kernel lends priorities, to kernel threads: each thread
+ * that locks gets one. */
 TEST(shared_inheriting_mutexes_bind)
 {
 	struct did before = did_begin();

@@ -5,9 +5,8 @@
 
 #include "check.h"
 #include "child.h"
+#include "signalling.h"
 #include "threading.h"
-
-static sigset_t both;
 
 static int pending(void)
 {
@@ -27,7 +26,7 @@ static void in_child(void)
 	/* Nor when the child has threads. */
 	have_threads();
 	CHECK_EQ(pending(), 0);
-	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &both, NULL), 0);
+	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &now, NULL), 0);
 }
 
 static void *fork_with_pending(void *arg)
@@ -42,10 +41,8 @@ static void *fork_with_pending(void *arg)
 
 static void block_both(void)
 {
-	sigemptyset(&both);
-	sigaddset(&both, SIGUSR1);
-	sigaddset(&both, SIGUSR2);
-	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &both, NULL), 0);
+	block(SIGUSR1);
+	block(SIGUSR2);
 }
 
 TEST(pending_signals_stay_with_the_parent)

@@ -21,7 +21,7 @@ static void *write_at_rest(void *arg)
 	return arg;
 }
 
-/* For who looks how much of a second is left: the wait for rest may be long. */
+/* For a test of how much of a second is left: a wait for rest may be long. */
 static void *write_soon(void *arg)
 {
 	usleep(30000);

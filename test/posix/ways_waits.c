@@ -263,7 +263,7 @@ static void end_read_over_canary(void)
 	CHECK_EQ(write(fds[1], "1", 1), 1);
 	while (aio_error(&block_of_read) == EINPROGRESS)
 		sched_yield();
-	await_rest(); /* also who has read */
+	await_rest(); /* also a thread that has read */
 	for (size_t i = 0; i < sizeof(canary); i++)
 		CHECK_EQ(canary[i], 7);
 }

@@ -3,20 +3,20 @@
  * wait in a call that is no cancellation point: it ends.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/file.h>
 
+#include "files.h"
 #include "threading.h"
 
 enum { NR_ROUNDS = 1500 };
 
-static int fds[2];
+static int other_fd;
 static pthread_mutex_t mutex;
 static _Atomic int is_ready;
 
 static void wait_for_lock(void)
 {
-	flock(fds[1], LOCK_EX);
+	flock(other_fd, LOCK_EX);
 }
 
 static void wait_for_mutex(void)
@@ -53,13 +53,10 @@ static void cancel_often(void (*wait)(void))
 
 int main(void)
 {
-	char name[] = "/tmp/weft_cancelled_XXXXXX";
-
-	fds[0] = mkstemp(name);
-	fds[1] = open(name, O_RDWR);
-	CHECK(fds[0] >= 0 && fds[1] >= 0);
-	CHECK_EQ(unlink(name), 0);
-	CHECK_EQ(flock(fds[0], LOCK_EX), 0);
+	make_file();
+	other_fd = open_again();
+	remove_file();
+	CHECK_EQ(flock(fd, LOCK_EX), 0);
 	cancel_often(wait_for_lock);
 	cancel_often(wait_for_mutex);
 	puts("all ended");

@@ -157,7 +157,7 @@ static int round_with(int sig)
 	if (pid == 0)
 		run_until_killed();
 	CHECK_EQ(close(server), 0);
-	/* Nothing depends on it; who has begun to wait is more of a trial. */
+	/* Nothing depends on it; a waiting thread is the harder case. */
 	await_rest_of(pid);
 	CHECK_EQ(kill(pid, sig), 0);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);

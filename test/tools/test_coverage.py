@@ -56,7 +56,8 @@ def test_processes_are_counted(tmp_path):
                               capture_output=True, text=True, **more)
 
     run("gcc", "-O0", *COUNTING, "-c", "p.c").check_returncode()
-    done = run("gcc", "-D_GNU_SOURCE", '-DCOVERAGE_NAME="program"',
+    done = run("gcc", "-D_GNU_SOURCE", f"-I{ROOT}/src",
+               '-DCOVERAGE_NAME="program"',
                f'-DCOVERAGE_FOLDER="{tmp_path}/counters"', "-o", "p",
                ROOT / "test/coverage/counters.c", "p.o", "-lgcov",
                f"-Wl,-T,{ROOT}/test/coverage/counters.ld")
