@@ -85,12 +85,28 @@ WF_API(int, mq_notify, mqd_t queue, const struct sigevent *event)
 
 /* --- System V ------------------------------------------------------------- */
 
+static int semop_natively(int id, struct sembuf *ops, size_t nr,
+			  const struct timespec *timeout)
+{
+	uint32_t nr_handlers = wf_natively_handlers();
+	struct timespec left;
+	int64_t deadline_ns = 0;
+	int n;
+
+	wf_memory_get_deadline(timeout, &deadline_ns);
+	n = wf_real.semtimedop(id, ops, nr, timeout);
+	while (wf_natively_was_for_nothing(n, nr_handlers))
+		n = wf_real.semtimedop(id, ops, nr,
+				       wf_natively_left(deadline_ns, &left));
+	return n;
+}
+
 WF_API(int, semtimedop, int id, struct sembuf *ops, size_t nr,
        const struct timespec *timeout)
 {
-	return (int)WF_PARK_UNCANCELLED_OR(wf_real.semtimedop(id, ops, nr,
-							      timeout),
-					   wf_io_semop(id, ops, nr, timeout));
+	return (int)WF_PARK_EXPR_OR(
+		semop_natively(id, ops, nr, timeout),
+		wf_park_is_over(wf_io_semop(id, ops, nr, timeout)));
 }
 
 WF_API(int, semop, int id, struct sembuf *ops, size_t nr)

@@ -13,6 +13,7 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
+#include "api/natively.h"
 #include "io/io.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
@@ -31,10 +32,11 @@ static inline long wf_park_is_over(long n)
 }
 
 #define WF_PARK_UNCANCELLED_OR(real, io) \
-	WF_PARK_EXPR_OR(real, wf_park_is_over(io))
+	WF_PARK_EXPR_OR(WF_NATIVELY(real), wf_park_is_over(io))
 
 /* The same of cancellation points. */
-#define WF_PARK_OR(real, io) WF_PARK_EXPR_OR(real, WF_CANCEL_POINT(io))
+#define WF_PARK_OR(real, io) \
+	WF_PARK_EXPR_OR(WF_NATIVELY(real), WF_CANCEL_POINT(io))
 
 /* More than there can be: the kernel says what it thinks of that. */
 static inline bool wf_park_is_size(size_t bytes)

@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
+#include "api/natively.h"
 #include "api/poll.h"
 #include "io/io.h"
 #include "io/poll.h"
@@ -57,34 +58,12 @@ static bool can_wait(const sigset_t *mask)
 
 /* --- in the kernel -------------------------------------------------------- */
 
-static uint32_t nr_handlers_now(void)
-{
-	return wf_self != NULL ? wf_self->nr_handlers : 0;
-}
-
-/* weft's own signals end a call of a thread with a carrier of its own. They are
- * not for the program: the call is made again, for the time that is left. */
-static bool is_for_nothing(int n, uint32_t nr_handlers)
-{
-	return n < 0 && wf_self != NULL && wf_self->kind == WF_THREAD_BOUND &&
-	       wf_poll_is_for_nothing(-errno, nr_handlers);
-}
-
-static const struct timespec *left_of(int64_t deadline_ns,
-				      struct timespec *ret_left)
-{
-	int64_t left_ns = deadline_ns - wf_os_now();
-
-	*ret_left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
-	return deadline_ns == WF_FOREVER ? NULL : ret_left;
-}
-
 /* Rounded up: the kernel sleeps at least so long. */
 static int left_ms(int64_t deadline_ns)
 {
 	struct timespec left;
 
-	if (left_of(deadline_ns, &left) == NULL)
+	if (wf_natively_left(deadline_ns, &left) == NULL)
 		return -1;
 	return (int)(left.tv_sec * 1000 +
 		     (left.tv_nsec + WF_NS_PER_MS - 1) / WF_NS_PER_MS);
@@ -93,10 +72,10 @@ static int left_ms(int64_t deadline_ns)
 static int poll_natively(struct pollfd *fds, nfds_t nr, int timeout)
 {
 	int64_t deadline_ns = deadline_of_ms(timeout);
-	uint32_t nr_handlers = nr_handlers_now();
+	uint32_t nr_handlers = wf_natively_handlers();
 	int n = wf_real.poll(fds, nr, timeout);
 
-	while (is_for_nothing(n, nr_handlers))
+	while (wf_natively_was_for_nothing(n, nr_handlers))
 		n = wf_real.poll(fds, nr, left_ms(deadline_ns));
 	return n;
 }
@@ -105,12 +84,13 @@ static int ppoll_natively(struct pollfd *fds, nfds_t nr,
 			  const struct timespec *timeout, int64_t deadline_ns,
 			  const sigset_t *mask)
 {
-	uint32_t nr_handlers = nr_handlers_now();
+	uint32_t nr_handlers = wf_natively_handlers();
 	struct timespec left;
 	int n = wf_real.ppoll(fds, nr, timeout, mask);
 
-	while (is_for_nothing(n, nr_handlers))
-		n = wf_real.ppoll(fds, nr, left_of(deadline_ns, &left), mask);
+	while (wf_natively_was_for_nothing(n, nr_handlers))
+		n = wf_real.ppoll(fds, nr, wf_natively_left(deadline_ns, &left),
+				  mask);
 	return n;
 }
 
@@ -118,12 +98,46 @@ static int epoll_natively(int epfd, struct epoll_event *events, int max,
 			  int timeout)
 {
 	int64_t deadline_ns = deadline_of_ms(timeout);
-	uint32_t nr_handlers = nr_handlers_now();
+	uint32_t nr_handlers = wf_natively_handlers();
 	int n = wf_real.epoll_wait(epfd, events, max, timeout);
 
-	while (is_for_nothing(n, nr_handlers))
+	while (wf_natively_was_for_nothing(n, nr_handlers))
 		n = wf_real.epoll_wait(epfd, events, max, left_ms(deadline_ns));
 	return n;
+}
+
+/* glibc has it from 2.35 on. */
+static int epoll2_natively(int epfd, struct epoll_event *events, int max,
+			   const struct timespec *timeout, int64_t deadline_ns,
+			   const sigset_t *mask)
+{
+	uint32_t nr_handlers = wf_natively_handlers();
+	struct timespec left;
+	long n = wf_sys(SYS_epoll_pwait2, epfd, events, max, timeout, mask,
+			sizeof(uint64_t));
+
+	while (wf_natively_is_for_nothing((int)n, nr_handlers))
+		n = wf_sys(SYS_epoll_pwait2, epfd, events, max,
+			   wf_natively_left(deadline_ns, &left), mask,
+			   sizeof(uint64_t));
+	return wf_api_errno((int)n);
+}
+
+/* poll or epoll_wait, whose time is the third argument or the fourth. */
+static long wait_by_number(long nr, const long *args)
+{
+	long now[] = { args[0], args[1], args[2], args[3] };
+	long *timeout = &now[nr == SYS_poll ? 2 : 3];
+	int64_t deadline_ns = deadline_of_ms((int)*timeout);
+	uint32_t nr_handlers = wf_natively_handlers();
+	long n;
+
+	for (;;) {
+		n = wf_syscall6(nr, now[0], now[1], now[2], now[3], 0, 0);
+		if (!wf_natively_is_for_nothing((int)n, nr_handlers))
+			return n;
+		*timeout = left_ms(deadline_ns);
+	}
 }
 
 /* --- poll ----------------------------------------------------------------- */
@@ -171,6 +185,8 @@ WF_API(int, epoll_pwait, int epfd, struct epoll_event *events, int max,
 {
 	uint64_t bits;
 
+	if (!can_wait(mask) && mask == NULL)
+		return epoll_natively(epfd, events, max, timeout);
 	if (!can_wait(mask))
 		return wf_real.epoll_pwait(epfd, events, max, timeout, mask);
 	return wf_api_errno(WF_CANCEL_POINT(
@@ -181,14 +197,13 @@ WF_API(int, epoll_pwait, int epfd, struct epoll_event *events, int max,
 WF_API(int, epoll_pwait2, int epfd, struct epoll_event *events, int max,
        const struct timespec *timeout, const sigset_t *mask)
 {
-	int64_t deadline_ns;
+	int64_t deadline_ns = 0;
 	uint64_t bits;
 
-	/* glibc has it from 2.35 on. */
-	if (!can_wait(mask) ||
-	    wf_memory_get_deadline(timeout, &deadline_ns) < 0)
-		return wf_api_errno(wf_sys(SYS_epoll_pwait2, epfd, events, max,
-					   timeout, mask, sizeof(bits)));
+	if (wf_memory_get_deadline(timeout, &deadline_ns) < 0 ||
+	    !can_wait(mask))
+		return epoll2_natively(epfd, events, max, timeout, deadline_ns,
+				       mask);
 	return wf_api_errno(WF_CANCEL_POINT(wf_io_epoll_wait(
 		epfd, events, max, deadline_ns, bits_of(mask, &bits))));
 }
@@ -221,13 +236,13 @@ static int pselect_natively(int nr, fd_set *const sets[3],
 			    const struct timespec *timeout, int64_t deadline_ns,
 			    const sigset_t *mask)
 {
-	uint32_t nr_handlers = nr_handlers_now();
+	uint32_t nr_handlers = wf_natively_handlers();
 	struct timespec left;
 	int n = wf_real.pselect(nr, sets[0], sets[1], sets[2], timeout, mask);
 
-	while (is_for_nothing(n, nr_handlers))
+	while (wf_natively_was_for_nothing(n, nr_handlers))
 		n = wf_real.pselect(nr, sets[0], sets[1], sets[2],
-				    left_of(deadline_ns, &left), mask);
+				    wf_natively_left(deadline_ns, &left), mask);
 	return n;
 }
 
@@ -235,12 +250,12 @@ static int pselect_natively(int nr, fd_set *const sets[3],
 static int select_natively(int nr, fd_set *const sets[3],
 			   struct timeval *timeout)
 {
-	uint32_t nr_handlers = nr_handlers_now();
+	uint32_t nr_handlers = wf_natively_handlers();
 	int n;
 
 	do
 		n = wf_real.select(nr, sets[0], sets[1], sets[2], timeout);
-	while (is_for_nothing(n, nr_handlers));
+	while (wf_natively_was_for_nothing(n, nr_handlers));
 	return n;
 }
 
@@ -292,8 +307,7 @@ WF_API(int, pselect, int nr, fd_set *restrict reads, fd_set *restrict writes,
 long wf_poll_syscall(long nr, const long *args)
 {
 	if (!wf_io_can_park())
-		return wf_syscall6(nr, args[0], args[1], args[2], args[3], 0,
-				   0);
+		return wait_by_number(nr, args);
 	if (nr == SYS_poll)
 		return wf_io_poll((struct pollfd *)args[0], (nfds_t)args[1],
 				  deadline_of_ms((int)args[2]), NULL);

@@ -87,7 +87,9 @@ def require_weft(options):
 def environment(extra=None):
     kept = {name: value for name, value in os.environ.items()
             if name not in SCRUBBED and not name.startswith("WEFT_")}
-    return kept | (extra or {})
+    # ThreadSanitizer lets each process that has threads sleep for a second at
+    # its end, in which others may be found to race.
+    return {"TSAN_OPTIONS": "atexit_sleep_ms=0"} | kept | (extra or {})
 
 
 def session_processes(session):

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
 #include "did.h"
 #include "threading.h"
 
@@ -55,9 +57,8 @@ static void *answer_turns(void *arg)
 	return arg;
 }
 
-TEST(semaphores_park)
+static void take_turns(void)
 {
-	struct did before = did_begin();
 	pthread_t thread;
 
 	CHECK_EQ(sem_init(&turn[0], 0, 0), 0);
@@ -68,6 +69,13 @@ TEST(semaphores_park)
 		CHECK_EQ(sem_wait(&turn[0]), 0);
 	}
 	thread_join(thread);
+}
+
+TEST(semaphores_park)
+{
+	struct did before = did_begin();
+
+	take_turns();
 	check_parked(before, NR_ROUNDS);
 	CHECK_DID(before, requests, ==, 0);
 	CHECK_DID(before, served, ==, 0);
@@ -351,9 +359,8 @@ static void *block_carrier(void *arg)
 }
 
 /* By a system call behind weft's back, on all VPs. */
-TEST(blocked_carriers_lose_their_vps)
+static void block_carriers(void)
 {
-	struct did before = did_begin();
 	pthread_t threads[NR_MANY];
 	int nr;
 
@@ -362,6 +369,13 @@ TEST(blocked_carriers_lose_their_vps)
 	for (int i = 0; i < nr; i++)
 		CHECK_EQ(write(ends[1], "x", 1), 1);
 	threads_join(threads, nr);
+}
+
+TEST(blocked_carriers_lose_their_vps)
+{
+	struct did before = did_begin();
+
+	block_carriers();
 	CHECK_DID(before, rescues, >=, 1);
 }
 
@@ -392,4 +406,51 @@ TEST(others_take_threads)
 	}
 	if (did_vps() != 1)
 		CHECK_DID(before, steals, >=, 1);
+}
+
+static void *take_cpu(void *arg)
+{
+	cpu_set_t cpus;
+
+	CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus),
+		 0);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &cpus))
+			continue;
+		CPU_ZERO(&cpus);
+		CPU_SET(cpu, &cpus);
+		break;
+	}
+	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus),
+		 0);
+	return arg;
+}
+
+/* A CPU of a thread's own is its kernel thread's. */
+TEST(threads_with_a_cpu_are_bound)
+{
+	struct did before = did_begin();
+
+	thread_join(thread_start(take_cpu, NULL));
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		CHECK_DID(before, binds, ==, 1);
+	CHECK_DID(before, rescues, ==, 0);
+}
+
+static void count_in_child(void)
+{
+	struct did none = { .counts = did_begin().counts };
+
+	thread_join(thread_start(yield_often, NULL));
+	CHECK_DID(none, rescues, ==, 0);
+	CHECK_DID(none, parks, <, NR_ROUNDS);
+	CHECK_DID(none, binds, ==, 0);
+}
+
+TEST(children_begin_at_zero)
+{
+	take_turns();
+	block_carriers();
+	thread_join(thread_start(take_cpu, NULL));
+	CHECK_EQ(child_exit_status(count_in_child), 0);
 }

@@ -234,6 +234,8 @@ TEST(bitset_selects)
 	both(wake_bits);
 }
 
+enum { MOST_TURNS = 1000000 };
+
 /* Moves waiters of `word` to `other`; they wake there. */
 static void requeue(bool compares)
 {
@@ -244,13 +246,13 @@ static void requeue(bool compares)
 	await_count(&nr_waiting, 10);
 	await_rest();
 	/* On a busy machine some do not wait yet. */
-	while (moved < 10) {
+	for (int turns = 0; moved < 10; turns++) {
 		long n = futex(&word,
 			       compares ? FUTEX_CMP_REQUEUE : FUTEX_REQUEUE, 0,
 			       (const struct timespec *)(intptr_t)INT_MAX,
 			       &other, 0);
 
-		CHECK(n >= 0);
+		CHECK(n >= 0 && turns < MOST_TURNS);
 		moved += n;
 		sched_yield();
 	}

@@ -114,6 +114,40 @@ TEST(overflow_is_handled)
 	threads_join(threads, 4);
 }
 
+static void change_stack(int sig)
+{
+	stack_t now, other = { .ss_size = HANDLER_STACK };
+
+	other.ss_sp = malloc(HANDLER_STACK);
+	CHECK_ERRNO(sigaltstack(&other, NULL), EPERM);
+	CHECK_EQ(sigaltstack(NULL, &now), 0);
+	CHECK(now.ss_sp == stack_of_handlers);
+	free(other.ss_sp);
+}
+
+static void *change_stack_on_it(void *arg)
+{
+	stack_t mine = { .ss_size = HANDLER_STACK };
+
+	stack_of_handlers = mine.ss_sp = malloc(HANDLER_STACK);
+	CHECK_EQ(sigaltstack(&mine, NULL), 0);
+	CHECK_EQ(raise(SIGUSR1), 0);
+	mine.ss_flags = SS_DISABLE;
+	CHECK_EQ(sigaltstack(&mine, NULL), 0);
+	free(stack_of_handlers);
+	return arg;
+}
+
+TEST(stack_in_use_stays)
+{
+	CHECK_EQ(sigaction(SIGUSR1,
+			   &(struct sigaction){ .sa_handler = change_stack,
+						.sa_flags = SA_ONSTACK },
+			   NULL),
+		 0);
+	thread_join(thread_start(change_stack_on_it, NULL));
+}
+
 /* --- actions -------------------------------------------------------------- */
 
 TEST(actions_are_reported)

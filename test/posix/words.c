@@ -11,13 +11,15 @@
 TEST(refused)
 {
 	const struct timespec bad = { 0, 1000000000 };
+	const struct timespec over = { 0, 0 };
 	const struct weft_word word = { cell, 8, UINT64_MAX, 1 };
 
-	CHECK_EQ(weft_word_wait_until(cell, 3, 0, 0, NULL), EINVAL);
-	CHECK_EQ(weft_word_wait_until(cell, 0, 0, 0, NULL), EINVAL);
-	CHECK_EQ(weft_word_wait_until(cell, 16, 0, 0, NULL), EINVAL);
-	CHECK_EQ(weft_word_wait_until(cell, 8 | 0x400, 0, 0, NULL), EINVAL);
-	CHECK_EQ(weft_word_wait_until((char *)cell + 2, 4, 0, 0, NULL), EINVAL);
+	CHECK_EQ(weft_word_wait_until(cell, 3, 0, 0, &over), EINVAL);
+	CHECK_EQ(weft_word_wait_until(cell, 0, 0, 0, &over), EINVAL);
+	CHECK_EQ(weft_word_wait_until(cell, 16, 0, 0, &over), EINVAL);
+	CHECK_EQ(weft_word_wait_until(cell, 8 | 0x400, 0, 0, &over), EINVAL);
+	CHECK_EQ(weft_word_wait_until((char *)cell + 2, 4, 0, 0, &over),
+		 EINVAL);
 	CHECK_EQ(weft_word_wait_until(cell, 8, 0, 0, &bad), EINVAL);
 	CHECK_EQ(weft_word_wait_any_until(&word, 0, NULL, NULL), EINVAL);
 	CHECK_EQ(weft_word_wait_any_until(&word, WEFT_WORDS_MAX + 1, NULL,
@@ -27,6 +29,7 @@ TEST(refused)
 
 TEST(changed_already)
 {
+	const struct timespec over = { 0, 0 };
 	unsigned char *byte = (unsigned char *)cell;
 
 	set_8(cell, 0x1122334455667788);
@@ -37,8 +40,8 @@ TEST(changed_already)
 		CHECK_EQ(weft_word_wait_until(byte + i, 2, 0xffff, 0, NULL), 0);
 	CHECK_EQ(wait_4(byte + 4, 0x55667788), 0);
 	/* A value that the masked word cannot have. */
-	CHECK_EQ(weft_word_wait_until(cell, 8, 0xf, 0x10, NULL), 0);
-	CHECK_EQ(weft_word_wait_until(cell, 1, UINT64_MAX, 0x188, NULL), 0);
+	CHECK_EQ(weft_word_wait_until(cell, 8, 0xf, 0x18, &over), 0);
+	CHECK_EQ(weft_word_wait_until(cell, 1, UINT64_MAX, 0x188, &over), 0);
 }
 
 /* --- deadlines --------------------------------------------------------- */

@@ -164,6 +164,32 @@ static void test_random_ops(void **state)
 	assert_pops_range(popped, (uint32_t)(pushed - popped));
 }
 
+static bool is_divisible_by_5(uint64_t entry)
+{
+	return entry % 5 == 0;
+}
+
+/* The first that is wanted, whatever is before it; the others stay in order. */
+static void test_take(void **state)
+{
+	uint64_t entry = 77;
+
+	wf_inject_reset(&queue, NULL);
+	assert_false(wf_inject_take(&queue, is_divisible_by_5, &entry));
+	push_range(0, 2);
+	assert_pops_range(0, 2);
+	queue.head = UINT32_MAX - 2; /* around the end of the positions */
+	push_range(1, 10);
+	assert_true(wf_inject_take(&queue, is_divisible_by_5, &entry));
+	assert_int_equal(entry, 5);
+	assert_true(wf_inject_take(&queue, is_divisible_by_5, &entry));
+	assert_int_equal(entry, 10);
+	assert_false(wf_inject_take(&queue, is_divisible_by_5, &entry));
+	assert_int_equal(wf_inject_len(&queue), 8);
+	assert_pops_range(1, 4);
+	assert_pops_range(6, 4);
+}
+
 /* --- many at once ------------------------------------------------------- */
 
 enum { NR_PUSHERS = 3, NR_POPPERS = 3, NR_EACH = 300000, BATCH = 128 };
@@ -240,6 +266,7 @@ int main(void)
 		cmocka_unit_test(test_given_memory),
 		cmocka_unit_test(test_positions_wrap),
 		cmocka_unit_test(test_random_ops),
+		cmocka_unit_test(test_take),
 		cmocka_unit_test(test_each_entry_once),
 	};
 
