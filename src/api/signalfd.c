@@ -10,7 +10,6 @@
 
 #include "api/api.h"
 #include "api/cancel.h"
-#include "api/natively.h"
 #include "api/signalfd.h"
 #include "base/log.h"
 #include "io/io.h"
@@ -197,7 +196,7 @@ static long read_kernel(int fd, void *buf, size_t bytes)
 	long n = wf_io_can_park() ? wf_io_read(fd, buf, bytes) : -ENOSYS;
 
 	if (n == -ENOSYS) {
-		n = WF_NATIVELY(wf_real.read(fd, buf, bytes));
+		n = wf_real.read(fd, buf, bytes);
 		n = n < 0 ? -errno : n;
 	}
 	return n;
