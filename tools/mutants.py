@@ -124,7 +124,7 @@ def targets(suites):
         if kind != "unit":
             found |= {"weft", "libweft.so", "libweft-api.a"}
         if kind == "posix":
-            found.add(f"test/posix/posix_{program}")
+            found |= {f"test/posix/posix_{program}", "plugins"}
         elif kind == "unit":
             found.add(f"test/unit/unit_{program}")
         else:

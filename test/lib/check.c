@@ -37,11 +37,17 @@ void check_failed(const char *file, int line, const char *what)
 	end(1);
 }
 
-void check_not_equal(const char *file, int line, const char *what, long actual,
-		     long expected)
+void check_report(const char *file, int line, const char *what, long actual,
+		  long expected)
 {
 	dprintf(STDERR_FILENO, "%s:%d: %s: not true: %s: %ld, not %ld\n", file,
 		line, check_current, what, actual, expected);
+}
+
+void check_not_equal(const char *file, int line, const char *what, long actual,
+		     long expected)
+{
+	check_report(file, line, what, actual, expected);
 	end(1);
 }
 

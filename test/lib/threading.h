@@ -131,12 +131,30 @@ static inline void sleep_ms(long ms)
 		CHECK_EQ(errno, EINTR);
 }
 
-/* Until *value is at least `least`. */
-static inline void await_count(_Atomic int *value, int least)
+/* Longer than any case takes, and less than the runner gives it. */
+#define AWAIT_LIMIT_MS 12000
+
+static inline void await_count_at(const char *file, int line, const char *what,
+				  _Atomic int *value, int least)
 {
-	while (*value < least)
+	const int turns_per_look = 1000;
+	int64_t start = now_ns();
+	bool is_told = false;
+
+	for (int turns = 1; *value < least; turns++) {
 		sched_yield();
+		if (is_told || turns % turns_per_look != 0 ||
+		    elapsed_ms(start) < AWAIT_LIMIT_MS)
+			continue;
+		check_report(file, line, what, *value, least);
+		is_told = true;
+	}
 }
+
+/* Until *value is at least `least`. If that takes too long, it says so and goes
+ * on: the runner will look where the threads are. */
+#define await_count(value, least) \
+	await_count_at(__FILE__, __LINE__, "awaited " #value, value, least)
 
 /* Until the thread that sets *is_ready waits in its next call, as all others
  * do. */

@@ -113,6 +113,17 @@ TEST(flags_that_mean_nothing)
 	waits_all_the_same(MSG_OOB);
 }
 
+static _Atomic int is_over;
+
+/* For a read that nothing else would end. */
+static void *send_in_the_end(void *arg)
+{
+	for (int ms = 0; ms < 10000 && !is_over; ms++)
+		sleep_ms(1);
+	CHECK_EQ(write(pair[1], "x", 1), 1);
+	return arg;
+}
+
 /* The limit is the socket's, by whichever number it is set. */
 TEST(time_limit_through_another_number)
 {
@@ -132,7 +143,10 @@ TEST(time_limit_through_another_number)
 	CHECK_EQ(setsockopt(copy, SOL_SOCKET, SO_RCVTIMEO, &limit,
 			    sizeof(limit)),
 		 0);
+	thread = thread_start(send_in_the_end, NULL);
 	CHECK_ERRNO(read(pair[0], &c, 1), EAGAIN);
+	is_over = 1;
+	thread_join(thread);
 }
 
 /* In nanoseconds it is more than there are numbers for. */

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "check.h"
 #include "child.h"
@@ -146,6 +147,44 @@ TEST(stack_in_use_stays)
 			   NULL),
 		 0);
 	thread_join(thread_start(change_stack_on_it, NULL));
+}
+
+static int ticks[2];
+
+/* The third tick ends what the first has not. */
+static void tick(int sig)
+{
+	static int nr;
+
+	if (++nr == 3)
+		CHECK_EQ(write(ticks[1], "x", 1), 1);
+}
+
+static void read_beside_ticks(int flags, int nr_expected)
+{
+	const struct itimerval often = { { 0, 50000 }, { 0, 50000 } };
+	char byte;
+
+	CHECK_EQ(pipe(ticks), 0);
+	CHECK_EQ(sigaction(SIGALRM,
+			   &(struct sigaction){ .sa_handler = tick,
+						.sa_flags = flags },
+			   NULL),
+		 0);
+	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+	errno = 0;
+	CHECK_EQ(read(ticks[0], &byte, 1), nr_expected);
+	CHECK_EQ(errno, nr_expected < 0 ? EINTR : 0);
+}
+
+TEST(interrupted_before_there_are_threads)
+{
+	read_beside_ticks(0, -1);
+}
+
+TEST(started_again_before_there_are_threads)
+{
+	read_beside_ticks(SA_RESTART, 1);
 }
 
 /* --- actions -------------------------------------------------------------- */
