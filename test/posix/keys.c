@@ -292,9 +292,9 @@ TEST(memory_of_a_key_in_system_calls)
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	thread = thread_start(read_into_page, NULL);
 	CHECK_EQ(pkey_set(key, PKEY_DISABLE_ACCESS), 0);
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(write(ends[1], "hello", 5), 5);
-	sleep_ms(20);
+	await_rest();
 	CHECK_ERRNO(write(ends[1], page, 5), EFAULT);
 	CHECK_EQ(write(ends[1], "world", 5), 5);
 	thread_join(thread);

@@ -115,7 +115,7 @@ TEST(woken_by_one_that_computes)
 
 	CHECK_EQ(sem_init(&sem, 0, 0), 0);
 	t[0] = thread_start(wait_and_tell, NULL);
-	sleep_ms(1);
+	await_rest();
 	if (pthread_setschedparam(pthread_self(), SCHED_FIFO,
 				  &(struct sched_param){ .sched_priority =
 								 MAIN }) != 0)

@@ -180,7 +180,7 @@ static int reader_beside_writer(int kind)
 	writer = thread_start(blocked_writer, NULL);
 	while (stage == 0)
 		sched_yield();
-	sleep_ms(50);
+	await_rest();
 	err = elsewhere(try_read, &lock);
 	CHECK_EQ(stage, 1);
 	CHECK_EQ(pthread_rwlock_unlock(&lock), 0);

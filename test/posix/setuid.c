@@ -119,7 +119,7 @@ static void change_while_others_wait(void)
 	CHECK_EQ(pipe(ends), 0);
 	reader = thread_start(read_one, NULL);
 	waiter = thread_start(wait_for_permit, NULL);
-	usleep(30000);
+	await_rest();
 	CHECK_EQ(setresuid(NOBODY, NOBODY, NOBODY), 0);
 	/* All that the kernel knows; opendir would list the program's. */
 	nr_tasks = scandir("/proc/self/task", &tasks, NULL, NULL);

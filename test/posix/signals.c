@@ -323,12 +323,11 @@ TEST(sigwait_left_by_a_jump)
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
 	CHECK(signal(SIGUSR1, jump_out) != SIG_ERR);
 	leaver = thread_start(leave_sigwait, &set);
-	await_count(&is_ready, 1);
-	sleep_ms(20);
+	let_it_wait(&is_ready);
 	CHECK_EQ(pthread_kill(leaver, SIGUSR1), 0);
 	await_count(&is_out, 1);
 	waiter = thread_start(wait_well, &set);
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(kill(getpid(), SIGUSR2), 0);
 	await_count(&got, SIGUSR2);
 	is_over = 1;
@@ -367,7 +366,7 @@ TEST(first_thread_has_what_it_waits_for)
 		pid_t child = child_start(wait_beside_who_ends);
 
 		CHECK_EQ(read(said[0], &byte, 1), 1);
-		sleep_ms(20);
+		await_rest_of(child);
 		CHECK_EQ(kill(child, SIGTERM), 0);
 		nr_had += child_wait(child) == 0;
 	}
@@ -382,7 +381,7 @@ static void say_and_exit(int sig)
 static void handle_after_all(void)
 {
 	thread_start(thread_pause_for_ever, NULL);
-	sleep_ms(5); /* It is up to the kernel. */
+	await_rest(); /* It is up to the kernel. */
 	CHECK(signal(SIGINT, say_and_exit) != SIG_ERR);
 	CHECK_EQ(write(said[1], "h", 1), 1);
 	thread_pause_for_ever(NULL);

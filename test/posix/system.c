@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
@@ -51,11 +52,20 @@ TEST(beside_a_handler_that_reaps)
 	thread_join(thread_start(run_commands, NULL));
 }
 
+static _Atomic int nr_begun;
+
 static void *run_long(void *arg)
 {
-	is_ready = 1;
+	nr_begun++;
 	CHECK_EQ(system((const char *)arg), 0);
 	return NULL;
+}
+
+/* Until so many threads wait for their commands. */
+static void await_commands(int nr)
+{
+	await_count(&nr_begun, nr);
+	await_rest();
 }
 
 static void check_action(int sig, void (*expected)(int, siginfo_t *, void *))
@@ -69,26 +79,34 @@ static void check_action(int sig, void (*expected)(int, siginfo_t *, void *))
 TEST(signals_of_the_terminal)
 {
 	pthread_t threads[2];
+	char commands[2][32];
+	int ends[2][2];
 
 	handle(SIGINT, on_signal, 0);
 	CHECK(signal(SIGQUIT, SIG_DFL) != SIG_ERR);
-	for (int i = 0; i < 2; i++)
-		threads[i] = thread_start(
-			run_long, (void *)(i == 0 ? "sleep 0.5" : "sleep 2"));
-	sleep_ms(200);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(pipe(ends[i]), 0);
+		snprintf(commands[i], sizeof(commands[i]), "read line <&%d",
+			 ends[i][0]);
+		threads[i] = thread_start(run_long, commands[i]);
+	}
+	await_commands(2);
 	CHECK_EQ(kill(getpid(), SIGINT), 0);
 	CHECK_EQ(kill(getpid(), SIGQUIT), 0);
-	sleep_ms(20);
+	await_rest();
 	CHECK_EQ(nr_handled, 0);
+	CHECK_EQ(write(ends[0][1], "\n", 1), 1);
 	thread_join(threads[0]);
 	check_action(SIGINT,
 		     (void (*)(int, siginfo_t *, void *))(uintptr_t)SIG_IGN);
+	CHECK_EQ(write(ends[1][1], "\n", 1), 1);
 	thread_join(threads[1]);
 	check_action(SIGINT, on_signal);
 	check_action(SIGQUIT,
 		     (void (*)(int, siginfo_t *, void *))(uintptr_t)SIG_DFL);
 	CHECK_EQ(kill(getpid(), SIGINT), 0);
-	sleep_ms(20);
+	await_count(&nr_handled, 1);
+	await_rest();
 	CHECK_EQ(nr_handled, 1);
 }
 
@@ -110,10 +128,8 @@ TEST(cancelled)
 	sigset_t set;
 
 	CHECK(signal(SIGINT, SIG_DFL) != SIG_ERR);
-	is_ready = 0;
 	thread = thread_start(run_long, (void *)"exec sleep 100");
-	let_it_wait(&is_ready);
-	sleep_ms(50);
+	await_commands(1);
 	CHECK_EQ(pthread_cancel(thread), 0);
 	CHECK(thread_join(thread) == PTHREAD_CANCELED);
 	CHECK_ERRNO(waitpid(-1, NULL, WNOHANG), ECHILD);

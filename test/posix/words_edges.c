@@ -150,8 +150,9 @@ static void wait_in_child(void)
 	pthread_t thread;
 
 	word = weft_word_new(0);
+	is_ready = 0;
 	thread = thread_start(await_own, word);
-	sleep_ms(5);
+	let_it_wait(&is_ready);
 	set_4(word, 1);
 	thread_join(thread);
 }
@@ -222,7 +223,7 @@ TEST(blocking_hints)
 
 	CHECK_EQ(pipe(pipe_ends), 0);
 	threads_start(threads, 4, block_unseen, NULL);
-	sleep_ms(5);
+	await_rest();
 	CHECK_EQ(write(pipe_ends[1], "abcd", 4), 4);
 	for (int i = 0; i < 4; i++)
 		CHECK(thread_join(threads[i]) != NULL);
