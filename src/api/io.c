@@ -220,9 +220,7 @@ WF_API(int, accept4, int fd, struct sockaddr *restrict addr,
 
 WF_API(int, connect, int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 {
-	/* The kernel goes on after EINTR: another call says EALREADY. */
-	return (int)WF_PARK_EXPR_OR(
-		wf_real.connect(fd, addr, addr_bytes),
-		WF_CANCEL_POINT(wf_io_connect(fd, addr, addr_bytes)));
+	return (int)WF_PARK_OR(wf_real.connect(fd, addr, addr_bytes),
+			       wf_io_connect(fd, addr, addr_bytes));
 }
 WF_API_ALIAS(connect, __connect);

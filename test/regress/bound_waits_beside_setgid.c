@@ -12,6 +12,7 @@
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include "check.h"
@@ -118,31 +119,60 @@ static long by_semtimedop(void)
 	return rc;
 }
 
-static long by_recv_with_limit(void)
+static void set_limit(int fd, int which)
 {
 	struct timeval limit = { 0, 50000 };
+
+	CHECK_EQ(setsockopt(fd, SOL_SOCKET, which, &limit, sizeof(limit)), 0);
+}
+
+static long by_recv_with_limit(void)
+{
 	int pair[2];
 	char byte;
 
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	CHECK_EQ(setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit,
-			    sizeof(limit)),
-		 0);
+	set_limit(pair[0], SO_RCVTIMEO);
 	return by_time(recv(pair[0], &byte, 1, 0), EAGAIN);
+}
+
+static int listener(struct sockaddr_un *ret_address)
+{
+	socklen_t bytes = sizeof(*ret_address);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	*ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	CHECK_EQ(bind(fd, (struct sockaddr *)ret_address, sizeof(sa_family_t)),
+		 0);
+	CHECK_EQ(getsockname(fd, (struct sockaddr *)ret_address, &bytes), 0);
+	CHECK_EQ(listen(fd, 0), 0);
+	return fd;
 }
 
 static long by_accept_with_limit(void)
 {
-	struct timeval limit = { 0, 50000 };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct sockaddr_un address;
+	int fd = listener(&address);
 
-	CHECK_EQ(bind(fd, &(struct sockaddr){ .sa_family = AF_UNIX },
-		      sizeof(sa_family_t)),
-		 0);
-	CHECK_EQ(listen(fd, 1), 0);
-	CHECK_EQ(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)),
-		 0);
+	set_limit(fd, SO_RCVTIMEO);
 	return by_time(accept(fd, NULL, NULL), EAGAIN);
+}
+
+/* The first one is in the queue, which has room for no more. */
+static long by_connect_with_limit(void)
+{
+	struct sockaddr_un address;
+	struct sockaddr *to = (struct sockaddr *)&address;
+	socklen_t bytes = sizeof(sa_family_t) + 6;
+	int fds[2];
+
+	listener(&address);
+	for (int i = 0; i < 2; i++) {
+		fds[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		set_limit(fds[i], SO_SNDTIMEO);
+	}
+	CHECK_EQ(connect(fds[0], to, bytes), 0);
+	return by_time(connect(fds[1], to, bytes), EAGAIN);
 }
 
 static long by_futex(void)
@@ -176,6 +206,7 @@ static long (*const calls[])(void) = {
 	by_semtimedop,
 	by_recv_with_limit,
 	by_accept_with_limit,
+	by_connect_with_limit,
 	by_futex,
 	by_usleep,
 };
