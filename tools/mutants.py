@@ -28,8 +28,9 @@ TABLES = ROOT / "test/mutants"
 WORK = ROOT / "build-mutants"
 SOURCE, BUILD = WORK / "source", WORK / "build"
 SUITE_LIMIT_S = 150
-ASSERTIONS = {"posix": "not true: ", "unit": "error: Failure!",
-              "cli": "\nE       assert"}
+ASSERTIONS = {"posix": ("not true: ",),
+              "unit": ("error: Failure!", "not true: "),
+              "cli": ("\nE       assert",)}
 FIELDS = {"name", "file", "old", "new", "suites"}
 
 
@@ -169,7 +170,8 @@ def run(suite):
 
 def notices(suite):
     status, output = run(suite)
-    return status != 0 and ASSERTIONS[suite.split()[0]] in output
+    return status != 0 and any(mark in output
+                               for mark in ASSERTIONS[suite.split()[0]])
 
 
 def killer(row, passes):

@@ -20,7 +20,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
-#include "signal/queue.h"
+#include "signal/deliver.h"
 #include "wait/closed.h"
 
 enum { NR_BUCKETS = 64 };
@@ -97,7 +97,7 @@ void wf_hold_let_go(struct wf_hold *h)
 {
 	struct wf_thread *t = wf_self;
 
-	if ((wf_sigqueue_pending(&t->sigqueue) & ~t->sigmask) != 0)
+	if ((wf_sigqueue_pending(&t->sigqueue) & wf_deliver_open(t)) != 0)
 		wf_hold_fini(h);
 }
 

@@ -193,8 +193,10 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 	me = enter(t);
 	/* libc opens some behind weft's back, abort() its own. */
 	is_blocked = (t->sigmask & WF_SIGNAL_BIT(sig)) != 0;
-	if (is_for_running(sig, info) ||
-	    (!is_blocked && wf_route_prefers(t, sig)))
+	if (wf_route_is_awaited(t, sig) && !wf_arrive_is_fault(sig, info))
+		wf_route_to_thread(me, t, info);
+	else if (is_for_running(sig, info) ||
+		 (!is_blocked && wf_route_prefers(t, sig)))
 		act(t, sig, info, ucontext);
 	else
 		wf_route_to_process(me, info, is_blocked ? NULL : t);
@@ -240,7 +242,7 @@ void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc)
 	if (wf_signalfd_is_due(t))
 		wf_arch_uc_set_eintr(uc);
 	while (wf_deliver_is_due(t) &&
-	       wf_sigqueue_take(&t->sigqueue, ~t->sigmask, &info))
+	       wf_sigqueue_take(&t->sigqueue, wf_deliver_open(t), &info))
 		act(t, info.si_signo, &info, uc);
 	if (!is_exit)
 		leave(t);

@@ -191,7 +191,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 bool wf_deliver_is_due(struct wf_thread *t)
 {
 	return !t->holds_signals &&
-	       (wf_sigqueue_pending(&t->sigqueue) & ~t->sigmask) != 0;
+	       (wf_sigqueue_pending(&t->sigqueue) & wf_deliver_open(t)) != 0;
 }
 
 void wf_deliver_nudge_self(void)

@@ -26,7 +26,16 @@
 void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 		ucontext_t *uc, const struct wf_action *action);
 
-/* Signals that wait for t and that it does not block. */
+/*
+ * What handlers of t's take: what it does not block, but for what it waits for
+ * by sigwait, which is the wait's though it has a handler, as with the kernel.
+ */
+static inline uint64_t wf_deliver_open(const struct wf_thread *t)
+{
+	return ~(t->sigmask | wf_load_relaxed(&t->sigwait_set));
+}
+
+/* Signals that wait for t and that its handlers take. */
 bool wf_deliver_is_due(struct wf_thread *t);
 
 /*

@@ -3,7 +3,7 @@
  * one for the process.
  *
  *     err = wf_sigqueue_put(&t->sigqueue, &info, false);
- *     if (wf_sigqueue_take(&t->sigqueue, ~t->sigmask, &info)) ...
+ *     if (wf_sigqueue_take(&t->sigqueue, set, &info)) ...
  *
  * All functions need in_runtime set, or all signals blocked, since their
  * locks are spin locks. None blocks.

@@ -39,6 +39,7 @@
 #include "sched/carrier.h"
 #include "sched/table.h"
 #include "signal/action.h"
+#include "signal/deliver.h"
 #include "signal/preempt.h"
 #include "signal/queue.h"
 #include "signal/receiver.h"
@@ -65,6 +66,12 @@ static bool takes(const struct wf_thread *t, uint64_t bit)
 static bool waits_for(const struct wf_thread *t, uint64_t bit)
 {
 	return (wf_load_relaxed(&t->sigwait_set) & bit) != 0 && is_alive(t);
+}
+
+/* Does a handler of t's take it now? What t waits for is the wait's. */
+static bool is_open(const struct wf_thread *t, uint64_t bit)
+{
+	return (wf_deliver_open(t) & bit) != 0;
 }
 
 static struct wf_thread *thread_0(void)
@@ -111,12 +118,12 @@ static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 {
 	int sig = info->si_signo;
 	uint64_t bit = WF_SIGNAL_BIT(sig);
-	bool is_open = (t->sigmask & bit) == 0;
+	bool is_taken;
 	int err;
 
 	if (!is_alive(t))
 		return -ESRCH;
-	if (is_open && !waits_for(t, bit)) {
+	if (is_open(t, bit)) {
 		if (wf_action_ignores(sig))
 			return 0;
 		if (wf_action_is_default(sig)) {
@@ -135,13 +142,13 @@ static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 		wf_store_release(&t->signal_word, 1);
 		wf_ufutex_wake_first(me, &t->signal_word);
 	}
-	is_open = (t->sigmask & bit) == 0;
-	if (is_open) {
+	is_taken = is_open(t, bit);
+	if (is_taken) {
 		wf_route_alert(me, t, WF_WORK_SIGNAL);
-		is_open = (t->sigmask & bit) == 0; /* W5 */
+		is_taken = is_open(t, bit); /* W5 */
 	}
 	/* It changed its mind, or ends: choose another. */
-	if (is_process && (!is_open || wf_sigqueue_is_closed(&t->sigqueue)) &&
+	if (is_process && (!is_taken || wf_sigqueue_is_closed(&t->sigqueue)) &&
 	    !waits_for(t, bit) &&
 	    wf_sigqueue_take_process(&t->sigqueue, bit, info))
 		return -ESRCH;
@@ -157,6 +164,11 @@ int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
 }
 
 /* --- to the process ----------------------------------------------------- */
+
+bool wf_route_is_awaited(const struct wf_thread *t, int sig)
+{
+	return waits_for(t, WF_SIGNAL_BIT(sig));
+}
 
 bool wf_route_prefers(const struct wf_thread *t, int sig)
 {

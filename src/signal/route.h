@@ -27,6 +27,9 @@ int wf_route_to_thread(struct wf_thread *me, struct wf_thread *t,
 void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
 			 struct wf_thread *preferred);
 
+/* Is t in a wait for sig? */
+bool wf_route_is_awaited(const struct wf_thread *t, int sig);
+
 /* Is t, which does not block sig, the one to get a signal to the process? */
 bool wf_route_prefers(const struct wf_thread *t, int sig);
 

@@ -80,9 +80,14 @@ static _Atomic int is_ready;
 static void *receive(void *arg)
 {
 	struct weft_channel *in = open_name(WEFT_CHANNEL_RECEIVER);
+	struct timespec late = deadline_ms(CLOCK_MONOTONIC, 10000);
+	long value;
+	size_t size;
 
 	is_ready = 1;
-	CHECK_EQ(channel_get_error(in), EPROTO);
+	CHECK_EQ(weft_channel_receive_until(in, &value, sizeof(value), &size,
+					    &late),
+		 EPROTO);
 	CHECK_EQ(weft_channel_close(in), 0);
 	return arg;
 }

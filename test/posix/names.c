@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "child.h"
 #include "cpus.h"
 #include "threading.h"
 
@@ -72,6 +73,30 @@ TEST(name_is_inherited)
 {
 	CHECK_EQ(pthread_setname_np(pthread_self(), "parent"), 0);
 	thread_join(thread_start(check_inherited, "parent"));
+}
+
+static void has_name_of_thread(void)
+{
+	char name[16];
+	FILE *comm = fopen("/proc/self/comm", "r");
+
+	CHECK_EQ(pthread_getname_np(pthread_self(), name, sizeof(name)), 0);
+	CHECK_EQ(strcmp(name, "forker"), 0);
+	CHECK(comm != NULL && fgets(name, sizeof(name), comm) != NULL);
+	CHECK_EQ(strcmp(name, "forker\n"), 0);
+	fclose(comm);
+}
+
+static void *fork_with_name(void *arg)
+{
+	CHECK_EQ(pthread_setname_np(pthread_self(), "forker"), 0);
+	CHECK_EQ(child_exit_status(has_name_of_thread), 0);
+	return arg;
+}
+
+TEST(name_of_a_forked_thread)
+{
+	thread_join(thread_start(fork_with_name, NULL));
 }
 
 TEST(name_limits)

@@ -17,6 +17,8 @@
 #include "threading.h"
 
 enum { NR_THREADS = 12, NR_ROUNDS = 200, HWCAP2_FSGSBASE = 2 };
+/* Each may wait for a turn of all that compute. */
+enum { NR_YIELDS_BESIDE_COMPUTING = 20 };
 
 /* --- the registers ------------------------------------------------------- */
 
@@ -270,7 +272,7 @@ static void *keep_control_words(void *arg)
 
 	set_mxcsr(nth_mxcsr(n));
 	set_x87_control(nth_x87(n));
-	for (int i = 0; i < NR_ROUNDS; i++) {
+	for (int i = 0; i < NR_YIELDS_BESIDE_COMPUTING; i++) {
 		sched_yield();
 		CHECK_EQ(mxcsr(), nth_mxcsr(n));
 		CHECK_EQ(x87_control(), nth_x87(n));

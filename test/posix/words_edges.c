@@ -249,6 +249,39 @@ TEST(policies)
 	}
 }
 
+static uint64_t polls_of_two_waits(void)
+{
+	struct weft_stats before, after;
+
+	weft_stats(&before, sizeof(before));
+	set_8(cell, 0);
+	is_ready = nr_woken = 0;
+	two_waits(false);
+	weft_stats(&after, sizeof(after));
+	return after.polls - before.polls;
+}
+
+TEST(a_policy_without_polling)
+{
+	have_threads();
+	if (weft_agent_set(WEFT_AGENT_PARK, 0) != 0)
+		SKIP("no agents here");
+	CHECK_EQ(polls_of_two_waits(), 0);
+}
+
+static void ring_one(void)
+{
+	pthread_t thread;
+
+	set_8(cell, 0);
+	is_ready = 0;
+	thread = thread_start(await_bell, cell);
+	let_it_wait(&is_ready);
+	set_8(cell, 1);
+	weft_word_ring(cell);
+	thread_join(thread);
+}
+
 TEST(statistics)
 {
 	struct weft_stats stats, part;
@@ -264,6 +297,9 @@ TEST(statistics)
 		CHECK(stats.word_waits >= 2);
 		CHECK(stats.word_hits >= 2);
 		CHECK(stats.word_rings == 0);
+		ring_one();
+		weft_stats(&stats, sizeof(stats));
+		CHECK_EQ(stats.word_rings, 1);
 	} else {
 		CHECK_EQ(stats.threads + stats.word_waits, 0);
 	}

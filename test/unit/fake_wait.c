@@ -144,6 +144,18 @@ static void finish(struct waiter *w, int result)
 	pthread_cond_signal(&w->cond);
 }
 
+/* Longer than any test takes: nobody will end this wait. */
+static void wait_for_long(struct waiter *w)
+{
+	struct timespec late;
+
+	clock_gettime(CLOCK_MONOTONIC, &late);
+	late.tv_sec += 30;
+	fake_check(pthread_cond_clockwait(&w->cond, &lock, CLOCK_MONOTONIC,
+					  &late) != ETIMEDOUT ||
+		   !w->is_waiting);
+}
+
 static void sleep_locked(struct waiter *w, int64_t deadline_ns)
 {
 	struct timespec ts = wf_os_timespec(wf_deadline_time(deadline_ns));
@@ -152,7 +164,7 @@ static void sleep_locked(struct waiter *w, int64_t deadline_ns)
 		int rc = 0;
 
 		if (deadline_ns == WF_FOREVER)
-			pthread_cond_wait(&w->cond, &lock);
+			wait_for_long(w);
 		else
 			rc = pthread_cond_clockwait(
 				&w->cond, &lock, wf_deadline_clock(deadline_ns),

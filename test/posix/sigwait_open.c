@@ -1,0 +1,168 @@
+/*
+ * sigwait for signals that the thread does not block and that have a handler.
+ * POSIX says nothing of that; with Linux the wait gets them, and collectors of
+ * garbage stop threads so.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "child.h"
+#include "signalling.h"
+#include "threading.h"
+#include "waiting.h"
+
+enum { NR_ROUNDS = 50 };
+
+static _Atomic int nr_others, is_stopped;
+
+static void *wait_once(void *arg)
+{
+	sigset_t set = set_of(SIGUSR1);
+	int sig;
+
+	is_ready = 1;
+	CHECK_EQ(sigwait(&set, &sig), 0);
+	CHECK_EQ(sig, SIGUSR1);
+	return arg;
+}
+
+static pthread_t start_waiter(void)
+{
+	pthread_t thread;
+
+	handle(SIGUSR1, on_signal, 0);
+	is_ready = 0;
+	thread = thread_start(wait_once, NULL);
+	let_it_wait(&is_ready);
+	return thread;
+}
+
+TEST(from_a_thread)
+{
+	pthread_t thread = start_waiter();
+
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	thread_join(thread);
+	CHECK_EQ(nr_handled, 0);
+}
+
+static pid_t target;
+
+static void send_to_target(void)
+{
+	CHECK_EQ(kill(target, SIGUSR1), 0);
+}
+
+/* Nobody else has it open: it is the waiter's. */
+TEST(from_another_process)
+{
+	pthread_t thread = start_waiter();
+
+	block(SIGUSR1);
+	target = getpid();
+	CHECK_EQ(child_exit_status(send_to_target), 0);
+	thread_join(thread);
+	CHECK_EQ(nr_handled, 0);
+}
+
+static void *wait_with_limit(void *arg)
+{
+	const struct timespec limit = { 100, 0 };
+	sigset_t set = set_of(SIGUSR1);
+	siginfo_t info;
+
+	is_ready = 1;
+	CHECK_ERRNO(sigtimedwait(&set, &info, &limit), EINTR);
+	is_ready = 2;
+	CHECK_EQ(sigtimedwait(&set, &info, &limit), SIGUSR1);
+	return arg;
+}
+
+/* Of another signal the handler runs, and ends the wait. */
+TEST(beside_a_handler)
+{
+	pthread_t thread;
+
+	handle(SIGUSR1, on_signal, 0);
+	handle(SIGUSR2, on_signal, 0);
+	thread = thread_start(wait_with_limit, NULL);
+	let_it_wait(&is_ready);
+	CHECK_EQ(pthread_kill(thread, SIGUSR2), 0);
+	await_count(&is_ready, 2);
+	await_rest();
+	CHECK_EQ(nr_handled, 1);
+	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+	thread_join(thread);
+	CHECK_EQ(nr_handled, 1);
+}
+
+/* Two at once: the wait gets the one that it waits for. */
+static void *wait_for_second(void *arg)
+{
+	sigset_t set = set_of(SIGUSR1), both = set_of(SIGUSR2);
+	int sig;
+
+	sigaddset(&both, SIGUSR1);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &both, NULL), 0);
+	CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
+	CHECK_EQ(pthread_kill(pthread_self(), SIGUSR2), 0);
+	CHECK_EQ(sigwait(&set, &sig), 0);
+	CHECK_EQ(sig, SIGUSR1);
+	CHECK_EQ(nr_handled, 0);
+	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &both, NULL), 0);
+	CHECK_EQ(nr_handled, 1);
+	return arg;
+}
+
+TEST(pending_already)
+{
+	handle(SIGUSR1, on_signal, 0);
+	handle(SIGUSR2, on_signal, 0);
+	thread_join(thread_start(wait_for_second, NULL));
+}
+
+/* --- a thread that is stopped in a handler, and goes on by the same signal - */
+
+static void stop(int sig, siginfo_t *info, void *context)
+{
+	sigset_t set = set_of(SIGUSR1);
+	int got;
+
+	is_stopped = 1;
+	CHECK_EQ(sigwait(&set, &got), 0);
+	is_stopped = 0;
+}
+
+static void *compute(void *arg)
+{
+	while (!is_ready)
+		nr_others++;
+	return arg;
+}
+
+TEST(stopped_in_a_handler)
+{
+	pthread_t thread;
+
+	/* In its handler the signal stays open. */
+	handle(SIGUSR1, stop, SA_NODEFER | SA_RESTART);
+	is_ready = 0;
+	thread = thread_start(compute, NULL);
+	for (int i = 0; i < NR_ROUNDS; i++) {
+		int before;
+
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		await_count(&is_stopped, 1);
+		await_rest();
+		before = nr_others;
+		sched_yield();
+		CHECK_EQ(nr_others, before);
+		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
+		while (is_stopped)
+			sched_yield();
+	}
+	is_ready = 1;
+	thread_join(thread);
+}
