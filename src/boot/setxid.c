@@ -260,7 +260,7 @@ int wf_setxid(long nr, long a, long b, long c)
 	t = wf_preempt_broadcast_begin(); /* X5 */
 	wf_spin_lock(&change.lock);
 	lift_signal_limit();
-	wf_carrier_clone_lock(); /* X1 */
+	wf_carrier_clone_lock_last(); /* X1 */
 	wf_store_relaxed(&wf_carrier_setxid_comes, true);
 	attempt = gather_processes();
 	err = wf_sys(nr, a, b, c); /* X2 */

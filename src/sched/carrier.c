@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "base/log.h"
 #include "libc/tcb.h"
+#include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/mem.h"
@@ -43,10 +44,25 @@ static struct wf_carrier *unborn; /* no kernel thread was to be had; C4 */
 static _Atomic uint32_t nr_spares;
 static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
 static struct wf_spin clone_lock = WF_SPIN_INIT;
+static _Atomic uint32_t nr_cloning;  /* that want clone_lock */
 static long timer_slack = 50 * 1000; /* the program's; Linux's default */
 
 void wf_carrier_clone_lock(void)
 {
+	atomic_fetch_add(&nr_cloning, 1);
+	wf_spin_lock(&clone_lock);
+	atomic_fetch_sub(&nr_cloning, 1);
+}
+
+/* The lock is not fair, and threads that change credentials again and again
+ * would keep others from it for seconds. */
+void wf_carrier_clone_lock_last(void)
+{
+	enum { MOST_NAPS = 100 };
+	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
+
+	for (int i = 0; i < MOST_NAPS && wf_load_relaxed(&nr_cloning) > 0; i++)
+		wf_sys(SYS_nanosleep, &nap, NULL);
 	wf_spin_lock(&clone_lock);
 }
 
@@ -202,7 +218,7 @@ static int spawn(struct wf_carrier *c, void *top)
 
 	/* Signals stay open while it waits for the lock: who holds it may be
 	 * waiting for this very carrier to follow a change of credentials. */
-	wf_spin_lock(&clone_lock);
+	wf_carrier_clone_lock();
 	/* Nothing is delivered before the altstack is set. */
 	mask = wf_os_close_signals();
 	/* What it inherits it need not follow. */
@@ -213,7 +229,7 @@ static int spawn(struct wf_carrier *c, void *top)
 	if (tid > 0)
 		wf_store_release(&c->tid, tid);
 	wf_os_set_signal_mask(mask);
-	wf_spin_unlock(&clone_lock);
+	wf_carrier_clone_unlock();
 	return tid;
 }
 
@@ -465,6 +481,7 @@ static void reset(void)
 {
 	spare_lock = WF_SPIN_INIT;
 	clone_lock = WF_SPIN_INIT;
+	wf_store_relaxed(&nr_cloning, 0);
 	spares = unborn = NULL;
 	wf_carrier_setxid_generation = 0;
 	wf_store_relaxed(&wf_carrier_setxid_comes, false);

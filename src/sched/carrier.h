@@ -146,6 +146,8 @@ extern uint32_t wf_carrier_setxid_generation;
 /* It is held for such a change, until all have followed. */
 extern _Atomic bool wf_carrier_setxid_comes;
 void wf_carrier_clone_lock(void);
+/* The same, after those that wait for it now, but for 10 ms at most. */
+void wf_carrier_clone_lock_last(void);
 bool wf_carrier_clone_trylock(void);
 void wf_carrier_clone_unlock(void);
 

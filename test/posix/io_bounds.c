@@ -386,3 +386,40 @@ TEST(sendfile_to_who_closes)
 	later(close_peer);
 	CHECK_ERRNO(sendfile(pair[0], fd, NULL, 10), ECONNRESET);
 }
+
+/* --- by another number ---------------------------------------------------- */
+
+static _Atomic int is_over;
+
+/* For a read that nothing else would end. */
+static void *send_in_the_end(void *arg)
+{
+	for (int ms = 0; ms < 10000 && !is_over; ms++)
+		sleep_ms(1);
+	CHECK_EQ(write(pair[1], "x", 1), 1);
+	return arg;
+}
+
+/* The limit is the socket's, by whichever number it is set. */
+TEST(time_limit_through_another_number)
+{
+	struct timeval limit = { 0, 30000 };
+	pthread_t thread;
+	char c;
+	int copy;
+
+	make_pair(SOCK_STREAM);
+	is_over = 1;
+	thread = thread_start(send_in_the_end, NULL);
+	CHECK_EQ(read(pair[0], &c, 1), 1); /* without a limit */
+	thread_join(thread);
+	copy = dup(pair[0]);
+	CHECK_EQ(setsockopt(copy, SOL_SOCKET, SO_RCVTIMEO, &limit,
+			    sizeof(limit)),
+		 0);
+	is_over = 0;
+	thread = thread_start(send_in_the_end, NULL);
+	CHECK_ERRNO(read(pair[0], &c, 1), EAGAIN);
+	is_over = 1;
+	thread_join(thread);
+}

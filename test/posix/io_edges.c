@@ -113,42 +113,6 @@ TEST(flags_that_mean_nothing)
 	waits_all_the_same(MSG_OOB);
 }
 
-static _Atomic int is_over;
-
-/* For a read that nothing else would end. */
-static void *send_in_the_end(void *arg)
-{
-	for (int ms = 0; ms < 10000 && !is_over; ms++)
-		sleep_ms(1);
-	CHECK_EQ(write(pair[1], "x", 1), 1);
-	return arg;
-}
-
-/* The limit is the socket's, by whichever number it is set. */
-TEST(time_limit_through_another_number)
-{
-	struct timeval limit = { 0, 30000 };
-	pthread_t thread;
-	char c;
-	int copy;
-
-	have_threads();
-	make_pair(SOCK_STREAM);
-	thread = thread_start(send_rest_later, NULL);
-	is_ready = 1;
-	CHECK_EQ(read(pair[0], &c, 1), 1); /* without a limit */
-	thread_join(thread);
-	CHECK_EQ(recv(pair[0], (char[4]){ 0 }, 4, 0), 4);
-	copy = dup(pair[0]);
-	CHECK_EQ(setsockopt(copy, SOL_SOCKET, SO_RCVTIMEO, &limit,
-			    sizeof(limit)),
-		 0);
-	thread = thread_start(send_in_the_end, NULL);
-	CHECK_ERRNO(read(pair[0], &c, 1), EAGAIN);
-	is_over = 1;
-	thread_join(thread);
-}
-
 /* In nanoseconds it is more than there are numbers for. */
 TEST(time_limit_far_away)
 {

@@ -15,7 +15,7 @@
 
 enum { NR_ROUNDS = 50 };
 
-static _Atomic int nr_others, is_stopped;
+static _Atomic int nr_others, is_stopped, is_over;
 
 static void *wait_once(void *arg)
 {
@@ -25,7 +25,17 @@ static void *wait_once(void *arg)
 	is_ready = 1;
 	CHECK_EQ(sigwait(&set, &sig), 0);
 	CHECK_EQ(sig, SIGUSR1);
+	is_over = 1;
 	return arg;
+}
+
+/* The wait has got the signal, and no handler. */
+static void is_the_waits(pthread_t thread)
+{
+	while (!is_over && nr_handled == 0)
+		sched_yield();
+	CHECK_EQ(nr_handled, 0);
+	thread_join(thread);
 }
 
 static pthread_t start_waiter(void)
@@ -44,8 +54,7 @@ TEST(from_a_thread)
 	pthread_t thread = start_waiter();
 
 	CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
-	thread_join(thread);
-	CHECK_EQ(nr_handled, 0);
+	is_the_waits(thread);
 }
 
 static pid_t target;
@@ -63,8 +72,7 @@ TEST(from_another_process)
 	block(SIGUSR1);
 	target = getpid();
 	CHECK_EQ(child_exit_status(send_to_target), 0);
-	thread_join(thread);
-	CHECK_EQ(nr_handled, 0);
+	is_the_waits(thread);
 }
 
 static void *wait_with_limit(void *arg)

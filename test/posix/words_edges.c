@@ -232,12 +232,15 @@ TEST(blocking_hints)
 
 TEST(policies)
 {
+	struct weft_stats stats;
 	bool is_weft;
 
 	have_threads();
 	is_weft = weft_is_active();
 	CHECK_EQ(weft_agent_set(WEFT_AGENT_POLL, 1), is_weft ? 0 : ENOTSUP);
 	two_waits(is_weft);
+	weft_stats(&stats, sizeof(stats));
+	CHECK(!is_weft || stats.polls > 0);
 	CHECK_EQ(weft_agent_set(WEFT_AGENT_POLL, 0), is_weft ? 0 : ENOTSUP);
 	set_8(cell, 0);
 	is_ready = nr_woken = 0;
