@@ -221,6 +221,31 @@ def test_ring(bench, tmp_path):
     assert "words" in result.stdout
 
 
+def test_nptl(bench, tmp_path):
+    """Each side has its figures, or the model is said not to be there; what
+    enters the kernel is counted, and what does not is not."""
+    result = bench("papers/nptl", "--runs", 1, "--scale", 1)
+    assert result.returncode == 0, result.stdout + result.stderr
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert out["machine"]["cpus"] > 0 and not out["errors"]
+    has_model = (BUILD / "bench/papers/linuxthreads").exists()
+    for costs in (out["rows"], out["rows_all_cpus"]):
+        for name, row in costs.items():
+            assert all(cost > 0 for cost in row["medians"].values()), name
+            if row["paper"][0]:
+                assert {"NPTL", "weft"} <= set(row["medians"])
+                assert ("LinuxThreads" in row["medians"]) == has_model
+            assert f"\n{name} " in result.stdout
+    if "impossible" not in result.stdout:
+        calls = out["calls"]
+        assert calls["semaphore that wakes"]["NPTL"] == \
+            pytest.approx(1, abs=0.2)
+        assert calls["mutex call"]["NPTL"] < 0.2
+        # A restart is a kill(), a suspension at least two calls.
+        assert not has_model or \
+            calls["switch by semaphore"]["LinuxThreads"] > 2
+
+
 def test_timed():
     result = measure.timed("row", ["sleep", "0.01"], 3)
     assert not result.error and result.figures["row"] >= 10

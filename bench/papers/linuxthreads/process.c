@@ -20,16 +20,9 @@ enum {
 
 pid_t lt_process_clone(int (*run)(void *thread), struct lt_thread *thread)
 {
-	struct lt_signals all, before;
-	pid_t pid;
-
-	lt_signals_fill(&all);
-	lt_signals_mask(SIG_SETMASK, &all, &before);
 	/* The stack ends where the descriptor begins. */
-	pid = clone(run, thread, SHARED | FOR_LIBC | LT_END, thread, NULL,
-		    thread->tcb, lt_memory_tid(thread));
-	lt_signals_mask(SIG_SETMASK, &before, NULL);
-	return pid;
+	return clone(run, thread, SHARED | FOR_LIBC | LT_END, thread, NULL,
+		     thread->tcb, lt_memory_tid(thread));
 }
 
 void lt_process_bind(pid_t parent)

@@ -9,8 +9,9 @@
 struct lt_thread;
 
 /* Starts a process that shares everything with the caller and calls
- * run(thread) on the thread's stack, with all signals blocked. It sends LT_END
- * to the caller's process when it ends. Returns its number or -1. */
+ * run(thread) on the thread's stack, with the caller's signal mask: no handler
+ * may run before run() has set lt_current. When the process ends it sends
+ * LT_END to the caller's. Returns its number or -1. */
 pid_t lt_process_clone(int (*run)(void *thread), struct lt_thread *thread);
 
 /* From now on the kernel kills the calling process when its parent ends. If

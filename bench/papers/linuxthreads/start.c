@@ -135,6 +135,19 @@ static int manager_main(void *self)
 	lt_manager_serve(requests[0]);
 }
 
+/* With all signals blocked, which the manager inherits. */
+static pid_t clone_manager(struct lt_thread *thread)
+{
+	struct lt_signals all, before;
+	pid_t pid;
+
+	lt_signals_fill(&all);
+	lt_signals_mask(SIG_SETMASK, &all, &before);
+	pid = lt_process_clone(manager_main, thread);
+	lt_signals_mask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
 int lt_manager_start(void)
 {
 	struct lt_thread *thread;
@@ -151,7 +164,7 @@ int lt_manager_start(void)
 	if (thread != NULL) {
 		thread->id = LT_MAX_THREADS + LT_MANAGER;
 		lt_handles[LT_MANAGER].thread = thread;
-		thread->pid = manager = lt_process_clone(manager_main, thread);
+		thread->pid = manager = clone_manager(thread);
 	}
 	if (thread != NULL && manager > 0)
 		return 0;

@@ -1,0 +1,148 @@
+/*
+ * The creation of a thread and its join, each measured apart, of BATCH threads
+ * at a time, whose stacks are so small that NPTL keeps all of them for the next
+ * threads. The second argument says which:
+ *
+ * create      the threads end at once;
+ * join        the threads wait; each is woken, ends, and is joined: the join
+ *             waits for it;
+ * join_ended  all threads have come to their end before the first is joined.
+ */
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "../../micro/bench.h"
+
+/* NPTL keeps 40 MiB of stacks. */
+enum { BATCH = 100, STACK_BYTES = 256 << 10 };
+
+static pthread_t threads[BATCH];
+static pthread_attr_t attr;
+static sem_t gates[BATCH];
+static _Atomic int nr_ended;
+
+static void *end(void *arg)
+{
+	atomic_fetch_add_explicit(&nr_ended, 1, memory_order_relaxed);
+	return arg;
+}
+
+static void *wait_at_gate(void *arg)
+{
+	while (sem_wait(arg) != 0)
+		;
+	return arg;
+}
+
+static void create_all(void *(*start)(void *))
+{
+	int error;
+
+	for (int i = 0; i < BATCH; i++) {
+		error = pthread_create(&threads[i], &attr, start, &gates[i]);
+		if (error != 0)
+			bench_impossible("pthread_create", error);
+	}
+}
+
+static void join_all(void)
+{
+	for (int i = 0; i < BATCH; i++)
+		bench_join(threads[i]);
+}
+
+static void wake_and_join_all(void)
+{
+	for (int i = 0; i < BATCH; i++) {
+		sem_post(&gates[i]);
+		bench_join(threads[i]);
+	}
+}
+
+static void await_ends(void)
+{
+	while (atomic_load_explicit(&nr_ended, memory_order_relaxed) < BATCH)
+		sched_yield();
+	atomic_store_explicit(&nr_ended, 0, memory_order_relaxed);
+}
+
+/* Each makes a batch of threads and returns the nanoseconds of its part. */
+
+static uint64_t create(void)
+{
+	uint64_t start_ns = bench_busy_ns(), end_ns;
+
+	create_all(end);
+	end_ns = bench_busy_ns();
+	await_ends();
+	join_all();
+	return end_ns - start_ns;
+}
+
+static uint64_t join(void)
+{
+	uint64_t start_ns;
+
+	create_all(wait_at_gate);
+	/* On one CPU they come to their gates meanwhile. */
+	for (int i = 0; i < BATCH; i++)
+		sched_yield();
+	start_ns = bench_busy_ns();
+	wake_and_join_all();
+	return bench_busy_ns() - start_ns;
+}
+
+static uint64_t join_ended(void)
+{
+	uint64_t start_ns;
+
+	create_all(end);
+	await_ends();
+	start_ns = bench_busy_ns();
+	join_all();
+	return bench_busy_ns() - start_ns;
+}
+
+static const struct {
+	const char *name;
+	uint64_t (*run)(void);
+} parts[] = {
+	{ "create", create },
+	{ "join", join },
+	{ "join_ended", join_ended },
+};
+
+static uint64_t (*batch)(void);
+
+static uint64_t batches(long *nr_ops)
+{
+	long nr_batches = *nr_ops / BATCH + 1;
+	uint64_t sum_ns = 0;
+
+	*nr_ops = nr_batches * BATCH;
+	for (long n = 0; n < nr_batches; n++)
+		sum_ns += batch();
+	return sum_ns;
+}
+
+int main(int argc, char **argv)
+{
+	const char *wanted = argc > 2 ? argv[2] : "";
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (strcmp(parts[i].name, wanted) == 0)
+			batch = parts[i].run;
+	}
+	if (batch == NULL) {
+		fprintf(stderr, "usage: %s PERCENT create|join|join_ended\n",
+			argv[0]);
+		return 2;
+	}
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	for (int i = 0; i < BATCH; i++)
+		sem_init(&gates[i], 0, 0);
+	bench_measure(argc, argv, wanted, batches);
+	return 0;
+}

@@ -1,0 +1,126 @@
+/*
+ * usage: bench_count_calls COMMAND...
+ *
+ * Runs a command and prints how many system calls it and all its threads and
+ * children have made, as a line "calls NUMBER". What the command itself prints
+ * is dropped. The exit status is the command's, 77 if it cannot be traced.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <linux/ptrace.h>
+
+enum {
+	IMPOSSIBLE = 77,
+	SYSCALL_STOP = SIGTRAP | 0x80,
+	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
+		  PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+		  PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL,
+};
+
+static long nr_calls;
+
+static void fail(const char *what)
+{
+	printf("impossible: %s: %s\n", what, strerror(errno));
+	exit(IMPOSSIBLE);
+}
+
+/* Waits until the pipe is closed, by the parent when it traces this process. */
+static void run(int pipe_end, char **argv)
+{
+	char byte;
+
+	if (read(pipe_end, &byte, 1) != 0)
+		_exit(IMPOSSIBLE);
+	if (freopen("/dev/null", "w", stdout) != NULL)
+		execvp(argv[0], argv);
+	perror(argv[0]);
+	_exit(127);
+}
+
+static pid_t start(char **argv)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe(ends) != 0)
+		fail("pipe");
+	pid = fork();
+	if (pid < 0)
+		fail("fork");
+	if (pid == 0) {
+		close(ends[1]);
+		run(ends[0], argv);
+	}
+	close(ends[0]);
+	if (ptrace(PTRACE_SEIZE, pid, NULL, (void *)(long)OPTIONS) != 0 ||
+	    ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) != 0) {
+		kill(pid, SIGKILL);
+		fail("ptrace");
+	}
+	close(ends[1]);
+	return pid;
+}
+
+static void count(pid_t pid)
+{
+	struct ptrace_syscall_info info;
+	void *size = (void *)sizeof(info);
+
+	/* The thread may be killed meanwhile. */
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, size, &info) > 0)
+		nr_calls += info.op == PTRACE_SYSCALL_INFO_ENTRY;
+	else if (errno != ESRCH)
+		fail("PTRACE_GET_SYSCALL_INFO");
+}
+
+/* The signal that a stopped thread is to get, or 0. */
+static int signal_of(pid_t pid, int status)
+{
+	int sig = WSTOPSIG(status);
+
+	if (sig == SYSCALL_STOP)
+		count(pid);
+	return sig == SYSCALL_STOP || status >> 16 != 0 ? 0 : sig;
+}
+
+/* Until no process is left. Returns the wait status of the first. */
+static int trace(pid_t first)
+{
+	int status, end = 0;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, __WALL)) > 0) {
+		if (WIFSTOPPED(status))
+			ptrace(PTRACE_SYSCALL, pid, NULL,
+			       (void *)(long)signal_of(pid, status));
+		else if (pid == first)
+			end = status;
+	}
+	return end;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s COMMAND...\n", argv[0]);
+		return 2;
+	}
+	status = trace(start(argv + 1));
+	if (WIFSIGNALED(status)) {
+		fprintf(stderr, "signal %d\n", WTERMSIG(status));
+		return 1;
+	}
+	printf("calls %ld\n", nr_calls);
+	return WEXITSTATUS(status);
+}

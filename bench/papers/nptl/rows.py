@@ -1,0 +1,53 @@
+"""The paper's rows for x86, and the programs that measure them here."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """`paper`: what the paper has for NPTL and LinuxThreads, in `unit`.
+    `sides`: the only sides that the row is about, if not all."""
+    name: str
+    unit: str
+    program: str                 # below bench/
+    args: tuple = ()
+    paper: tuple = (None, None)
+    sides: tuple = ()
+
+    @property
+    def divisor(self):
+        return {"ns": 1, "us": 1000}[self.unit]
+
+
+SELF = "self look-up"
+SELF_BY_STACK = "self by stack pointer"
+SEM = "semaphore call"
+WAKING_SEM = "semaphore that wakes"
+CREATE, JOIN, JOIN_ENDED = "create", "join", "join, ended before"
+
+ROWS = [
+    Row(SELF, "ns", "micro/bench_uncontended", ("self",), (5.4, 5.9)),
+    Row(SELF_BY_STACK, "ns", "micro/bench_uncontended", ("self",),
+        sides=("LinuxThreads",)),
+    Row("mutex call", "ns", "micro/bench_uncontended", ("mutex",), (64, 80)),
+    Row(SEM, "ns", "micro/bench_uncontended", ("sem",), (400, 150)),
+    Row(WAKING_SEM, "ns", "papers/nptl/bench_waking_sem",
+        sides=("NPTL",)),
+    Row("switch by mutex", "us", "papers/nptl/bench_turns_mutex", (),
+        (1.53, 2.74)),
+    Row("switch by semaphore", "us", "micro/bench_ping_pong_sem", (),
+        (1.54, 2.83)),
+    Row("switch by condition", "us", "micro/bench_ping_pong_cond", (),
+        (2.28, 3.09)),
+    Row(CREATE, "us", "papers/nptl/bench_apart", ("create",), (12.5, 31.9)),
+    Row(JOIN, "us", "papers/nptl/bench_apart", ("join",), (5.7, 28.4)),
+    Row(JOIN_ENDED, "us", "papers/nptl/bench_apart", ("join_ended",)),
+]
+
+# Rows whose system calls are counted. One operation is a pair of lock and
+# unlock, of post and wait; a turn; a creation, an end and a join.
+COUNTED = [
+    *(row for row in ROWS
+      if row.name.startswith(("mutex", "semaphore", "switch"))),
+    Row("create and join", "us", "micro/bench_create_join", ("1",)),
+]
