@@ -55,9 +55,16 @@ static void return_from_main(void)
 	start_holders();
 }
 
+static void *outlive_main(void *arg)
+{
+	CHECK_EQ(pthread_join(other, NULL), 0);
+	return arg;
+}
+
 static void main_leaves(void)
 {
-	other = thread_start(thread_yield_often, NULL);
+	other = pthread_self();
+	thread_start(outlive_main, NULL);
 	pthread_exit(NULL);
 }
 

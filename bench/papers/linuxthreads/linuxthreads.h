@@ -46,7 +46,8 @@
  * pthread_once, barriers and read-write locks work; they are libc's own and
  * block by futexes. A thread that calls malloc leaves its cache behind when it
  * ends. Unsafe: setuid() and its kin (they reach the caller only, as in the
- * original), exec in a thread, waiting for another thread's child.
+ * original), exec in a thread, waiting for another thread's child, libc's locks
+ * in exit handlers: exit() first kills the other threads wherever they are.
  */
 #ifndef LINUXTHREADS_H
 #define LINUXTHREADS_H

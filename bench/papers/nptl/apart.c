@@ -8,7 +8,6 @@
  *             waits for it;
  * join_ended  all threads have come to their end before the first is joined.
  */
-#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
@@ -20,16 +19,34 @@ enum { BATCH = 100, STACK_BYTES = 256 << 10 };
 static pthread_t threads[BATCH];
 static pthread_attr_t attr;
 static sem_t gates[BATCH];
-static _Atomic int nr_ended;
+static _Atomic int nr_there;
+static sem_t all_there;
+
+/* The last of a batch tells the caller, who does not wait by sched_yield():
+ * beside other programs that takes as long as these want. */
+static void be_there(void)
+{
+	if (atomic_fetch_add_explicit(&nr_there, 1, memory_order_relaxed) + 1 ==
+	    BATCH)
+		sem_post(&all_there);
+}
+
+static void await_all(void)
+{
+	while (sem_wait(&all_there) != 0)
+		;
+	atomic_store_explicit(&nr_there, 0, memory_order_relaxed);
+}
 
 static void *end(void *arg)
 {
-	atomic_fetch_add_explicit(&nr_ended, 1, memory_order_relaxed);
+	be_there();
 	return arg;
 }
 
 static void *wait_at_gate(void *arg)
 {
+	be_there();
 	while (sem_wait(arg) != 0)
 		;
 	return arg;
@@ -60,13 +77,6 @@ static void wake_and_join_all(void)
 	}
 }
 
-static void await_ends(void)
-{
-	while (atomic_load_explicit(&nr_ended, memory_order_relaxed) < BATCH)
-		sched_yield();
-	atomic_store_explicit(&nr_ended, 0, memory_order_relaxed);
-}
-
 /* Each makes a batch of threads and returns the nanoseconds of its part. */
 
 static uint64_t create(void)
@@ -75,7 +85,7 @@ static uint64_t create(void)
 
 	create_all(end);
 	end_ns = bench_busy_ns();
-	await_ends();
+	await_all();
 	join_all();
 	return end_ns - start_ns;
 }
@@ -85,9 +95,7 @@ static uint64_t join(void)
 	uint64_t start_ns;
 
 	create_all(wait_at_gate);
-	/* On one CPU they come to their gates meanwhile. */
-	for (int i = 0; i < BATCH; i++)
-		sched_yield();
+	await_all();
 	start_ns = bench_busy_ns();
 	wake_and_join_all();
 	return bench_busy_ns() - start_ns;
@@ -98,7 +106,7 @@ static uint64_t join_ended(void)
 	uint64_t start_ns;
 
 	create_all(end);
-	await_ends();
+	await_all();
 	start_ns = bench_busy_ns();
 	join_all();
 	return bench_busy_ns() - start_ns;
@@ -139,6 +147,7 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
+	sem_init(&all_there, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	for (int i = 0; i < BATCH; i++)
