@@ -3,8 +3,9 @@
  * lock's word. The holder takes the oldest one out as it unlocks and restarts
  * it; that thread then tries again, beside any others.
  *
- * LOCK-1. Whoever holds the lock when a waiter enters the chain takes a waiter
- * out when it unlocks, and that waiter unlocks later. So no waiter is left.
+ * LOCK-1. A waiter enters the chain only while a thread holds the lock. That
+ * holder takes one waiter out when it unlocks, and this waiter unlocks later
+ * and takes out the next. So no waiter is left.
  * LOCK-2. A thread enters the chain at its beginning, by compare-and-swap. Only
  * the holder takes threads out, so links behind the first do not change
  * meanwhile.

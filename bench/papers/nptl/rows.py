@@ -15,6 +15,11 @@ class Row:
     sides: tuple = ()
 
     @property
+    def is_call(self):
+        """One thread keeps a CPU busy, and no other has a part in it."""
+        return self.unit == "ns"
+
+    @property
     def divisor(self):
         return {"ns": 1, "us": 1000}[self.unit]
 

@@ -38,6 +38,9 @@ def parse(argv):
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--scale", type=int, default=50,
                         help="length of a run in percent of 0.2 s (50)")
+    parser.add_argument("--cpu", action="store_true",
+                        help="CPU time in place of elapsed time for calls, "
+                        "which keep one CPU busy: on a machine in use")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--json", type=report.result_file,
                         default=ROOT / "bench/results/nptl.json")
@@ -79,7 +82,9 @@ class Programs:
     def run(self, row, side, vps):
         if side == "LinuxThreads" and not self.preload.exists():
             return measure.Result(impossible="the model is for x86-64 only")
-        result = measure.run(self.command(row, side, vps))
+        clock = "cpu" if self.options.cpu and row.is_call else "real"
+        result = measure.run(self.command(row, side, vps),
+                             env=lib_sides.environment(BENCH_CLOCK=clock))
         result.figures = {"cost": figure / row.divisor
                           for figure in result.figures.values()}
         return result
@@ -253,7 +258,7 @@ def main(argv):
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps({
         "suite": "papers/nptl", "machine": here, "runs": options.runs,
-        "scale": options.scale,
+        "scale": options.scale, "clock": "cpu" if options.cpu else "real",
         "rows": {name: cost.as_json() for name, cost in one.items()},
         "rows_all_cpus": {name: cost.as_json() for name, cost in many.items()},
         "calls": calls, "explanations": checks, "errors": errors},
