@@ -4,18 +4,17 @@
  * paper's lock between virtual processors, which were UNIX processes.
  *
  * All locks of a process are semaphores of one set, which lives until the
- * process exits: a set that a killed process leaves behind is one set, not one
- * for each lock.
+ * process exits: a process that is killed leaves one set behind, not one for
+ * each lock.
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/sem.h>
 
 #include "kinds.h"
 
-enum { MAX_LOCKS = 256 }; /* in the life of a process */
+enum { MAX_LOCKS = 256 }; /* at a time */
 
 struct semaphore {
 	unsigned short number;
@@ -25,20 +24,39 @@ union semun {
 	int val;
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t set_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int set = -1;
-static _Atomic int nr_used;
+static bool is_used[MAX_LOCKS];
 
 static void remove_set(void)
 {
 	semctl(set, 0, IPC_RMID);
 }
 
-static void make_set(void)
+static bool make_set(void)
 {
-	set = semget(IPC_PRIVATE, MAX_LOCKS, 0600);
-	if (set != -1)
-		atexit(remove_set);
+	if (set == -1) {
+		set = semget(IPC_PRIVATE, MAX_LOCKS, 0600);
+		if (set != -1)
+			atexit(remove_set);
+	}
+	return set != -1;
+}
+
+/* The number of a semaphore that no lock has, or -1. */
+static int take_number(void)
+{
+	int number = -1;
+
+	pthread_mutex_lock(&set_mutex);
+	for (int i = 0; make_set() && number == -1 && i < MAX_LOCKS; i++) {
+		if (!is_used[i])
+			number = i;
+	}
+	if (number != -1)
+		is_used[number] = true;
+	pthread_mutex_unlock(&set_mutex);
+	return number;
 }
 
 static size_t size(int nr_threads)
@@ -48,14 +66,20 @@ static size_t size(int nr_threads)
 
 static int init(struct lock *lock, int nr_threads)
 {
-	int number = atomic_fetch_add(&nr_used, 1);
 	union semun one = { .val = 1 };
+	int number = take_number();
 
-	pthread_once(&once, make_set);
-	if (set == -1 || number >= MAX_LOCKS)
-		return ENOSPC;
+	if (number == -1)
+		return set == -1 ? errno : ENOSPC;
 	((struct semaphore *)lock)->number = (unsigned short)number;
 	return semctl(set, number, SETVAL, one) == 0 ? 0 : errno;
+}
+
+static void fini(struct lock *lock)
+{
+	pthread_mutex_lock(&set_mutex);
+	is_used[((struct semaphore *)lock)->number] = false;
+	pthread_mutex_unlock(&set_mutex);
 }
 
 static void change(struct lock *lock, short by)
@@ -86,7 +110,7 @@ const struct lock_kind lock_semaphore = {
 	.max_threads = LOCK_MAX_THREADS,
 	.size = size,
 	.init = init,
-	.fini = lock_no_fini,
+	.fini = fini,
 	.lock = lock_it,
 	.unlock = unlock_it,
 };

@@ -1,0 +1,79 @@
+/*
+ * The locks of bench/papers/locks: does each of them keep all threads out but
+ * one? Two to eight threads change what the lock protects, by plain loads and
+ * stores, and let others run in the middle. A third argument names one kind.
+ */
+#include "stress.h"
+
+#include "locks.h"
+
+enum { MAX_THREADS = 8 };
+
+static const struct lock_kind *kind;
+static struct lock *lock;
+static long nr_rounds;
+
+/* Protected by the lock. */
+static volatile long pair[2];
+static volatile int nr_inside;
+
+static void one_section(int me, uint64_t *random)
+{
+	kind->lock(lock, me);
+	CHECK_EQ(nr_inside, 0);
+	nr_inside = 1;
+	CHECK_EQ(pair[0], pair[1]);
+	pair[0] = pair[0] + 1;
+	if (random_below(random, 8) == 0)
+		stress_disturb(random);
+	pair[1] = pair[1] + 1;
+	nr_inside = 0;
+	kind->unlock(lock, me);
+}
+
+static void *work(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+	uint64_t random = random_start(me);
+
+	for (long i = 0; i < nr_rounds; i++) {
+		one_section(me, &random);
+		if (random_below(&random, 8) == 0)
+			stress_disturb(&random);
+	}
+	return NULL;
+}
+
+static void contend(int nr_threads)
+{
+	pthread_t threads[MAX_THREADS];
+
+	if (lock_kind_unfit(kind, nr_threads) != NULL)
+		return;
+	pair[0] = pair[1] = 0;
+	lock = lock_new(kind, nr_threads);
+	CHECK(lock != NULL);
+	threads_start_numbered(threads, nr_threads, work);
+	threads_join(threads, nr_threads);
+	lock_free(kind, lock);
+	CHECK_EQ(pair[0], nr_threads * nr_rounds);
+	CHECK_EQ(pair[1], pair[0]);
+}
+
+int main(int argc, char **argv)
+{
+	stress_begin(argc, argv);
+	nr_rounds = stress_scale(300);
+	if (argc > 3 && lock_kind_named(argv[3]) == NULL) {
+		fprintf(stderr, "no lock is called %s\n", argv[3]);
+		return 2;
+	}
+	for (int i = 0; lock_kinds[i] != NULL; i++) {
+		kind = lock_kinds[i];
+		if (argc > 3 && kind != lock_kind_named(argv[3]))
+			continue;
+		for (int nr = 2; nr <= MAX_THREADS; nr++)
+			contend(nr);
+	}
+	return stress_end();
+}
