@@ -196,8 +196,8 @@ def test_too_many_threads(tmp_path):
 
 
 def test_tsp(bench, tmp_path):
-    result = bench("papers/tsp", "--cities", 5, 6, "--runs", 1, "--scale", 1,
-                   "--plot", tmp_path / "tsp.png")
+    result = bench("papers/tsp", "--cities", 5, 6, "--locks", "none", "--runs",
+                   1, "--scale", 1, "--plot", tmp_path / "tsp.png")
     assert result.returncode == 0, result.stderr
     out = json.loads((tmp_path / "out.json").read_text())
     assert set(out["cities"]) == {"5", "6"} and not out["failed"]

@@ -2,7 +2,7 @@
 """The travelling salesman, exactly, by threads that share a work queue and
 the bound: without threads, with native ones, on weft with one VP and with
 all. The more cities, the more work for each thread: with few, threads cost
-more than they gain.
+more than they gain. Then the same with each kind of lock of papers/locks.
 """
 
 import argparse
@@ -14,7 +14,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import figures  # noqa: E402
+import lock_table  # noqa: E402
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 # name: (side, VPs, or 0 for all CPUs, has threads)
@@ -41,7 +44,11 @@ def parse(argv):
                         default=ROOT / "bench/results/tsp.json")
     parser.add_argument("--plot", type=report.result_file,
                         default=ROOT / "bench/results/tsp.png")
-    return parser.parse_args(argv)
+    lock_table.add_options(parser)
+    options = parser.parse_args(argv)
+    lock_table.check_options(parser, options)
+    options.program = options.build / "bench/papers/tsp/bench_tsp"
+    return options
 
 
 def measured(sides, options, cities):
@@ -50,8 +57,8 @@ def measured(sides, options, cities):
     runners = {}
     for name, (side, vps, has_threads) in VARIANTS.items():
         command = sides.command(side, vps, [
-            options.build / "bench/papers/tsp/bench_tsp", cities,
-            options.threads if has_threads else 0, options.scale])
+            options.program, cities, options.threads if has_threads else 0,
+            options.scale])
         runners[name] = functools.partial(measure.run, command)
     samples, impossible, errors = measure.in_turn(runners, options.runs)
     lengths = {length for figures in samples.values()
@@ -75,35 +82,8 @@ def line(cities, times):
     return f"{cities:<8}{cells}{ratios}"
 
 
-def plot(path, table, options):
-    """Returns why there is no plot, or None."""
-    try:
-        import matplotlib
-    except ImportError:
-        return "python3-matplotlib is not installed"
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(7, 4.5))
-    for name, marker in zip(VARIANTS, "osv^"):
-        points = [(cities, times[name]) for cities, times in table.items()
-                  if name in times]
-        axes.plot(*zip(*points), marker=marker, label=name) if points else None
-    axes.set_yscale("log")
-    axes.set_xlabel("cities")
-    axes.set_ylabel("ms for one search")
-    axes.set_title(f"Travelling salesman, {options.threads} threads, "
-                   f"{lib_sides.machine()['cpus']} CPUs")
-    axes.grid(True, which="both", alpha=0.3)
-    axes.legend()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
-    return None
-
-
-def main(argv):
-    options = parse(argv)
-    sides = lib_sides.Sides(options.build)
+def run(sides, options):
+    """({cities: {variant: ms}}, {what failed: why})"""
     names = "".join(f"{name:>15}" for name in VARIANTS)
     print(f"ms for one search, {options.threads} threads, median of "
           f"{options.runs}")
@@ -111,21 +91,35 @@ def main(argv):
           flush=True)
     table, failed = {}, {}
     for cities in range(options.cities[0], options.cities[1] + 1):
-        try:
-            table[cities], why = measured(sides, options, cities)
-        except ValueError as error:
-            print(f"tsp: {error}", file=sys.stderr)
-            return 1
+        table[cities], why = measured(sides, options, cities)
         print(line(cities, table[cities]), flush=True)
         for name, error in why.items():
             print(f"tsp: {cities} cities, {name}: {error}", file=sys.stderr)
             failed[f"{cities}, {name}"] = error
+    return table, failed
+
+
+def main(argv):
+    options = parse(argv)
+    sides = lib_sides.Sides(options.build)
+    locks = lock_table.LockTable(options.program, sides, options)
+    try:
+        table, failed = run(sides, options)
+        locks.run()
+    except ValueError as error:
+        print(f"tsp: {error}", file=sys.stderr)
+        return 1
+    failed.update(locks.errors)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps({
         "suite": "papers/tsp", "machine": lib_sides.machine(),
         "threads": options.threads, "runs": options.runs, "unit": "ms",
-        "cities": table, "failed": failed}, indent=1) + "\n")
-    why = plot(options.plot, table, options)
+        "cities": table, "lock_threads": options.lock_threads,
+        "locks": locks.milliseconds, "lock_samples": locks.samples,
+        "impossible": locks.impossible, "failed": failed}, indent=1) + "\n")
+    title = (f"Travelling salesman, {options.threads} threads, "
+             f"{lib_sides.machine()['cpus']} CPUs")
+    why = figures.draw(options.plot, title, table, VARIANTS, locks)
     print(f"plot: {why or options.plot}")
     return 1 if failed else 0
 

@@ -1,7 +1,7 @@
 /*
  * The travelling salesman on a complete graph, exactly, by branch and bound.
  *
- *     tsp CITIES [THREADS [PERCENT]]
+ *     tsp CITIES [THREADS [PERCENT [LOCK [PAIRS]]]]
  *
  * Tours of few cities lie in a queue. Each thread takes one, tries all ways to
  * go on, and leaves a way as soon as it is as long as the best tour that any
@@ -9,13 +9,19 @@
  * and locks. Prints the length of the shortest tour and the
  * nanoseconds of one search, threads made and joined, of as many searches as
  * take a while (PERCENT of the usual).
+ *
+ * LOCK is the kind of the locks: a name of ../locks/locks.h. With PAIRS each
+ * thread locks and unlocks that often for each city that it visits, to count
+ * its visit. The sum must be that of the threads' own counts.
  */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "../../micro/bench.h"
+#include "locks.h"
 
-enum { MIN_CITIES = 4, MAX_CITIES = 16, MAX_THREADS = 64 };
+enum { MIN_CITIES = 4, MAX_CITIES = 16, MAX_THREADS = LOCK_MAX_THREADS };
 
 /* A tour that begins at city 0. */
 struct tour {
@@ -31,12 +37,37 @@ static int nr_threads;
 /* The work queue: tours of three cities, which never become more. */
 static struct tour queue[MAX_CITIES * MAX_CITIES];
 static int nr_queued;
-static pthread_mutex_t queue_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* The bound: written with the mutex, read without, for an old value only
- * means work in vain. */
+/* The bound: written with a lock, read without, for an old value only means
+ * work in vain. */
 static _Atomic int best;
-static pthread_mutex_t best_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* Visits: counted by all threads with a lock, in a cache line of its own, and
+ * by each thread for itself. */
+static int nr_pairs;
+static struct {
+	_Alignas(64) volatile long nr;
+} visits;
+static _Thread_local long nr_own_visits;
+static long nr_visits_of[MAX_THREADS];
+
+static const struct lock_kind *kind;
+static struct lock *queue_lock, *best_lock, *visits_lock;
+
+/* The calling thread's number, for the locks. */
+static _Thread_local int me;
+
+static void lock(struct lock *l)
+{
+	if (nr_threads > 0)
+		kind->lock(l, me);
+}
+
+static void unlock(struct lock *l)
+{
+	if (nr_threads > 0)
+		kind->unlock(l, me);
+}
 
 /* Cities on a plane, the same ones for every variant. */
 static void make_cities(void)
@@ -66,12 +97,10 @@ static void set_bound(int length)
 
 static void found(int length)
 {
-	if (nr_threads > 0)
-		pthread_mutex_lock(&best_mutex);
+	lock(best_lock);
 	if (length < bound())
 		set_bound(length);
-	if (nr_threads > 0)
-		pthread_mutex_unlock(&best_mutex);
+	unlock(best_lock);
 }
 
 static void extend(struct tour *tour, int city)
@@ -89,8 +118,20 @@ static void shrink(struct tour *tour)
 	tour->visited &= ~(1u << city);
 }
 
+static void count_visit(void)
+{
+	for (int i = 0; i < nr_pairs; i++) {
+		lock(visits_lock);
+		visits.nr = visits.nr + 1;
+		unlock(visits_lock);
+	}
+	nr_own_visits += nr_pairs;
+}
+
 static void search(struct tour *tour)
 {
+	if (nr_pairs > 0)
+		count_visit();
 	if (tour->length >= bound())
 		return;
 	if (tour->nr == nr_cities) {
@@ -128,13 +169,11 @@ static bool take(struct tour *ret_tour)
 {
 	bool has_one;
 
-	if (nr_threads > 0)
-		pthread_mutex_lock(&queue_mutex);
+	lock(queue_lock);
 	has_one = nr_queued > 0;
 	if (has_one)
 		*ret_tour = queue[--nr_queued];
-	if (nr_threads > 0)
-		pthread_mutex_unlock(&queue_mutex);
+	unlock(queue_lock);
 	return has_one;
 }
 
@@ -142,8 +181,11 @@ static void *worker(void *arg)
 {
 	struct tour tour;
 
+	me = (int)(intptr_t)arg;
+	nr_own_visits = 0;
 	while (take(&tour))
 		search(&tour);
+	nr_visits_of[me] = nr_own_visits;
 	return arg;
 }
 
@@ -153,12 +195,25 @@ static void search_all(void)
 
 	set_bound(INT32_MAX);
 	fill_queue();
+	visits.nr = 0;
 	if (nr_threads == 0)
 		worker(NULL);
 	for (int i = 0; i < nr_threads; i++)
-		bench_create(&threads[i], worker, NULL);
+		bench_create(&threads[i], worker, (void *)(intptr_t)i);
 	for (int i = 0; i < nr_threads; i++)
 		bench_join(threads[i]);
+}
+
+static void check_visits(void)
+{
+	long sum = 0;
+
+	for (int i = 0; i < MAX_THREADS; i++)
+		sum += nr_visits_of[i];
+	if (visits.nr != sum) {
+		fprintf(stderr, "%ld visits lost\n", sum - visits.nr);
+		exit(1);
+	}
 }
 
 static uint64_t searches(long *nr_ops)
@@ -168,6 +223,7 @@ static uint64_t searches(long *nr_ops)
 
 	for (long i = 0; i < *nr_ops; i++) {
 		search_all();
+		check_visits();
 		if (length != 0 && bound() != length) {
 			fprintf(stderr, "two shortest tours\n");
 			exit(1);
@@ -177,18 +233,48 @@ static uint64_t searches(long *nr_ops)
 	return bench_now_ns() - start_ns;
 }
 
+static void make_lock(struct lock **ret_lock)
+{
+	*ret_lock = lock_new(kind, nr_threads > 0 ? nr_threads : 1);
+	if (*ret_lock == NULL)
+		bench_impossible(kind->name, errno);
+}
+
+static void make_locks(void)
+{
+	const char *why = lock_kind_unfit(kind, nr_threads);
+
+	if (why != NULL) {
+		printf("impossible: %s: %s\n", kind->name, why);
+		exit(77);
+	}
+	make_lock(&queue_lock);
+	make_lock(&best_lock);
+	make_lock(&visits_lock);
+}
+
+static bool parse(int argc, char **argv)
+{
+	nr_cities = argc > 1 ? atoi(argv[1]) : 0;
+	nr_threads = argc > 2 ? atoi(argv[2]) : 0;
+	kind = lock_kind_named(argc > 4 ? argv[4] : "mutex");
+	nr_pairs = argc > 5 ? atoi(argv[5]) : 0;
+	return nr_cities >= MIN_CITIES && nr_cities <= MAX_CITIES &&
+	       nr_threads >= 0 && nr_threads <= MAX_THREADS && kind != NULL &&
+	       nr_pairs >= 0;
+}
+
 int main(int argc, char **argv)
 {
 	char *measure_argv[2] = { argv[0], argc > 3 ? argv[3] : "100" };
 
-	nr_cities = argc > 1 ? atoi(argv[1]) : 0;
-	nr_threads = argc > 2 ? atoi(argv[2]) : 0;
-	if (nr_cities < MIN_CITIES || nr_cities > MAX_CITIES ||
-	    nr_threads < 0 || nr_threads > MAX_THREADS) {
-		fprintf(stderr, "usage: %s CITIES [THREADS [PERCENT]]\n",
+	if (!parse(argc, argv)) {
+		fprintf(stderr,
+			"usage: %s CITIES [THREADS [PERCENT [LOCK [PAIRS]]]]\n",
 			argv[0]);
 		return 2;
 	}
+	make_locks();
 	make_cities();
 	bench_measure(2, measure_argv, "search", searches);
 	printf("length %d\n", bound());
