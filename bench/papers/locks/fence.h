@@ -1,8 +1,8 @@
 /*
  * What the locks of loads and stores need beside loads and stores: fences, and
  * a way to wait. A processor keeps its latest stores in a buffer and lets later
- * loads overtake them; a fence waits until the buffer is empty. Where LOCK_COUNT
- * is defined, the fences are counted.
+ * loads overtake them; a fence waits until the buffer is empty. Where
+ * LOCK_COUNT is defined, the fences are counted.
  *
  *     atomic_store_explicit(&l->wants[me], 1, memory_order_relaxed);
  *     lock_fence();
