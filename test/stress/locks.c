@@ -63,7 +63,7 @@ static void contend(int nr_threads)
 int main(int argc, char **argv)
 {
 	stress_begin(argc, argv);
-	nr_rounds = stress_scale(300);
+	nr_rounds = stress_scale(100);
 	if (argc > 3 && lock_kind_named(argv[3]) == NULL) {
 		fprintf(stderr, "no lock is called %s\n", argv[3]);
 		return 2;
