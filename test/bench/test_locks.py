@@ -30,7 +30,7 @@ def stress(front, percent=100):
 
 
 @pytest.mark.parametrize("front, percent", [
-    ([], 1000), ([*WEFT, "--vps", "2", "--"], 100)], ids=["native", "weft"])
+    ([], 300), ([*WEFT, "--vps", "2", "--"], 100)], ids=["native", "weft"])
 def test_locks_exclude(front, percent):
     stress(front, percent)
 

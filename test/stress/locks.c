@@ -1,7 +1,8 @@
 /*
  * The locks of bench/papers/locks: does each of them keep all threads out but
  * one? Two to eight threads change what the lock protects, by plain loads and
- * stores, and let others run in the middle. A third argument names one kind.
+ * stores, and let others run in the middle; then two threads do so as fast as
+ * they can. A third argument names one kind.
  */
 #include "stress.h"
 
@@ -11,7 +12,11 @@ enum { MAX_THREADS = 8 };
 
 static const struct lock_kind *kind;
 static struct lock *lock;
+static pthread_barrier_t start;
 static long nr_rounds;
+
+/* Whether threads do nothing but lock and unlock. */
+static bool is_tight;
 
 /* Protected by the lock. */
 static volatile long pair[2];
@@ -24,7 +29,7 @@ static void one_section(int me, uint64_t *random)
 	nr_inside = 1;
 	CHECK_EQ(pair[0], pair[1]);
 	pair[0] = pair[0] + 1;
-	if (random_below(random, 8) == 0)
+	if (!is_tight && random_below(random, 8) == 0)
 		stress_disturb(random);
 	pair[1] = pair[1] + 1;
 	nr_inside = 0;
@@ -36,9 +41,10 @@ static void *work(void *arg)
 	int me = (int)(intptr_t)arg;
 	uint64_t random = random_start(me);
 
+	pthread_barrier_wait(&start);
 	for (long i = 0; i < nr_rounds; i++) {
 		one_section(me, &random);
-		if (random_below(&random, 8) == 0)
+		if (!is_tight && random_below(&random, 8) == 0)
 			stress_disturb(&random);
 	}
 	return NULL;
@@ -53,8 +59,10 @@ static void contend(int nr_threads)
 	pair[0] = pair[1] = 0;
 	lock = lock_new(kind, nr_threads);
 	CHECK(lock != NULL);
+	pthread_barrier_init(&start, NULL, (unsigned int)nr_threads);
 	threads_start_numbered(threads, nr_threads, work);
 	threads_join(threads, nr_threads);
+	pthread_barrier_destroy(&start);
 	lock_free(kind, lock);
 	CHECK_EQ(pair[0], nr_threads * nr_rounds);
 	CHECK_EQ(pair[1], pair[0]);
@@ -63,7 +71,6 @@ static void contend(int nr_threads)
 int main(int argc, char **argv)
 {
 	stress_begin(argc, argv);
-	nr_rounds = stress_scale(100);
 	if (argc > 3 && lock_kind_named(argv[3]) == NULL) {
 		fprintf(stderr, "no lock is called %s\n", argv[3]);
 		return 2;
@@ -72,8 +79,13 @@ int main(int argc, char **argv)
 		kind = lock_kinds[i];
 		if (argc > 3 && kind != lock_kind_named(argv[3]))
 			continue;
+		nr_rounds = stress_scale(50);
 		for (int nr = 2; nr <= MAX_THREADS; nr++)
 			contend(nr);
+		nr_rounds = stress_scale(200000);
+		is_tight = true;
+		contend(2);
+		is_tight = false;
 	}
 	return stress_end();
 }
