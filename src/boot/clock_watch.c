@@ -29,6 +29,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/clone_lock.h"
 #include "sched/preempt.h"
 #include "sched/service.h"
 #include "wait/timer.h"
@@ -83,13 +84,13 @@ static void run(void *arg)
 /* K2 */
 static void start(void)
 {
-	while (!wf_carrier_clone_trylock()) {
+	while (!wf_clone_trylock()) {
 		wf_setxid_follow();
 		wf_sys(SYS_sched_yield);
 	}
 	wf_store_relaxed(&wf_clock_watch_seen, wf_carrier_setxid_generation);
 	wf_service_start(run, &self, &tid);
-	wf_carrier_clone_unlock();
+	wf_clone_unlock();
 }
 
 void wf_clock_watch_serve(void)

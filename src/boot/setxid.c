@@ -25,6 +25,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/clone_lock.h"
 #include "sched/idle.h"
 #include "sched/preempt.h"
 #include "sched/runtime.h"
@@ -260,7 +261,7 @@ int wf_setxid(long nr, long a, long b, long c)
 	t = wf_preempt_broadcast_begin(); /* X5 */
 	wf_spin_lock(&change.lock);
 	lift_signal_limit();
-	wf_carrier_clone_lock_last(); /* X1 */
+	wf_clone_lock_last(); /* X1 */
 	wf_store_relaxed(&wf_carrier_setxid_comes, true);
 	attempt = gather_processes();
 	err = wf_sys(nr, a, b, c); /* X2 */
@@ -274,7 +275,7 @@ int wf_setxid(long nr, long a, long b, long c)
 	wf_store_release(&attempt_over, attempt);
 	is_torn = wf_load_relaxed(&change.is_torn);
 	wf_store_relaxed(&wf_carrier_setxid_comes, false);
-	wf_carrier_clone_unlock();
+	wf_clone_unlock();
 	wf_spin_unlock(&change.lock);
 	wf_preempt_broadcast_end();
 	wf_runtime_leave(t);

@@ -18,6 +18,7 @@
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/clone_lock.h"
 #include "sched/preempt.h"
 
 enum {
@@ -286,10 +287,10 @@ static int clone_locked(struct wf_server *s, void *stack_top, uintptr_t tp)
 static bool lock_clone(void)
 {
 	if (!wf_keeper_is_self()) {
-		wf_carrier_clone_lock();
+		wf_clone_lock();
 		return true;
 	}
-	while (!wf_carrier_clone_trylock()) {
+	while (!wf_clone_trylock()) {
 		if (wf_load_relaxed(&wf_carrier_setxid_comes))
 			return false;
 		wf_sys(SYS_sched_yield);
@@ -309,7 +310,7 @@ int wf_serve_clone(struct wf_server *s)
 	mask = wf_os_close_signals();
 	tid = clone_locked(s, s->block + tls + STACK_BYTES, tp);
 	wf_os_set_signal_mask(mask);
-	wf_carrier_clone_unlock();
+	wf_clone_unlock();
 	return tid;
 }
 

@@ -45,6 +45,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/clone_lock.h"
 #include "sched/runtime.h"
 #include "trace/counters.h"
 #include "wait/closed.h"
@@ -375,9 +376,9 @@ static void pass_clone_lock(void)
 	while (!has_passed) {
 		uint64_t mask = wf_os_close_signals();
 
-		has_passed = wf_carrier_clone_trylock();
+		has_passed = wf_clone_trylock();
 		if (has_passed)
-			wf_carrier_clone_unlock();
+			wf_clone_unlock();
 		wf_os_set_signal_mask(mask);
 		if (!has_passed)
 			wf_sys(SYS_sched_yield);

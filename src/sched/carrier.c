@@ -8,11 +8,11 @@
 #include "arch/arch.h"
 #include "base/log.h"
 #include "libc/tcb.h"
-#include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/mem.h"
 #include "os/sys.h"
+#include "sched/clone_lock.h"
 #include "sched/dismiss.h"
 #include "sched/promise.h"
 #include "sched/registers.h"
@@ -46,35 +46,6 @@ static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
 static struct wf_spin clone_lock = WF_SPIN_INIT;
 static _Atomic uint32_t nr_cloning;  /* that want clone_lock */
 static long timer_slack = 50 * 1000; /* the program's; Linux's default */
-
-void wf_carrier_clone_lock(void)
-{
-	atomic_fetch_add(&nr_cloning, 1);
-	wf_spin_lock(&clone_lock);
-	atomic_fetch_sub(&nr_cloning, 1);
-}
-
-/* The lock is not fair, and threads that change credentials again and again
- * would keep others from it for seconds. */
-void wf_carrier_clone_lock_last(void)
-{
-	enum { MOST_NAPS = 100 };
-	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
-
-	for (int i = 0; i < MOST_NAPS && wf_load_relaxed(&nr_cloning) > 0; i++)
-		wf_sys(SYS_nanosleep, &nap, NULL);
-	wf_spin_lock(&clone_lock);
-}
-
-bool wf_carrier_clone_trylock(void)
-{
-	return wf_spin_trylock(&clone_lock);
-}
-
-void wf_carrier_clone_unlock(void)
-{
-	wf_spin_unlock(&clone_lock);
-}
 
 uint32_t wf_carrier_count(void)
 {
@@ -218,7 +189,7 @@ static int spawn(struct wf_carrier *c, void *top)
 
 	/* Signals stay open while it waits for the lock: who holds it may be
 	 * waiting for this very carrier to follow a change of credentials. */
-	wf_carrier_clone_lock();
+	wf_clone_lock();
 	/* Nothing is delivered before the altstack is set. */
 	mask = wf_os_close_signals();
 	/* What it inherits it need not follow. */
@@ -229,7 +200,7 @@ static int spawn(struct wf_carrier *c, void *top)
 	if (tid > 0)
 		wf_store_release(&c->tid, tid);
 	wf_os_set_signal_mask(mask);
-	wf_carrier_clone_unlock();
+	wf_clone_unlock();
 	return tid;
 }
 
@@ -480,8 +451,7 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 static void reset(void)
 {
 	spare_lock = WF_SPIN_INIT;
-	clone_lock = WF_SPIN_INIT;
-	wf_store_relaxed(&nr_cloning, 0);
+	wf_clone_lock_fork_child();
 	spares = unborn = NULL;
 	wf_carrier_setxid_generation = 0;
 	wf_store_relaxed(&wf_carrier_setxid_comes, false);

@@ -138,18 +138,10 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity);
 uint32_t wf_carrier_count(void);
 struct wf_carrier *wf_carrier_at(uint32_t number);
 
-/*
- * Held while nobody may be cloned: changes of credentials, which new carriers
- * inherit. The generation of the last one is written under the lock.
- */
+/* Of the last change of credentials; under wf_clone_lock. */
 extern uint32_t wf_carrier_setxid_generation;
-/* It is held for such a change, until all have followed. */
+/* The lock is held for such a change, until all have followed. */
 extern _Atomic bool wf_carrier_setxid_comes;
-void wf_carrier_clone_lock(void);
-/* The same, after those that wait for it now, but for 10 ms at most. */
-void wf_carrier_clone_lock_last(void);
-bool wf_carrier_clone_trylock(void);
-void wf_carrier_clone_unlock(void);
 
 /* Their kernel threads are gone, and the first is nobody's: what they had is
  * kept for those of the next start. */

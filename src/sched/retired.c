@@ -11,6 +11,7 @@
 
 #include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/clone_lock.h"
 #include "sched/switch.h"
 
 static struct wf_spin lock = WF_SPIN_INIT;
@@ -95,9 +96,9 @@ struct wf_carrier *wf_carrier_reclaim(void)
 	wf_spin_unlock(&lock);
 	if (c == NULL)
 		return NULL;
-	wf_carrier_clone_lock(); /* X2 */
+	wf_clone_lock(); /* X2 */
 	wf_store_relaxed(&c->tid, 0);
-	wf_carrier_clone_unlock();
+	wf_clone_unlock();
 	return c;
 }
 

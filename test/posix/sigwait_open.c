@@ -131,7 +131,7 @@ TEST(pending_already)
 	thread_join(thread_start(wait_for_second, NULL));
 }
 
-/* --- a thread that is stopped in a handler, and goes on by the same signal - */
+/* --- a thread that a handler stops until the same signal comes again ------ */
 
 static void stop(int sig, siginfo_t *info, void *context)
 {

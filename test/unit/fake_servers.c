@@ -76,16 +76,16 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 	abort();
 }
 
-void wf_carrier_clone_lock(void)
+void wf_clone_lock(void)
 {
 }
 
-bool wf_carrier_clone_trylock(void)
+bool wf_clone_trylock(void)
 {
 	return true;
 }
 
-void wf_carrier_clone_unlock(void)
+void wf_clone_unlock(void)
 {
 }
 

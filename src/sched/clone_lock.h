@@ -1,0 +1,25 @@
+/*
+ * Held while kernel threads are made, and while none may be: a change of
+ * credentials reaches those that there are, and new ones inherit it. Signals
+ * stay open while a thread waits for the lock, since its holder may be waiting
+ * for just this kernel thread to follow.
+ */
+#ifndef WEFT_SCHED_CLONE_LOCK_H
+#define WEFT_SCHED_CLONE_LOCK_H
+
+#include <stdbool.h>
+
+/* By a thread that makes a kernel thread. */
+void wf_clone_lock(void);
+bool wf_clone_trylock(void);
+void wf_clone_unlock(void);
+
+/*
+ * By a thread that changes credentials: after those that wait for the lock now,
+ * but for 10 ms at most.
+ */
+void wf_clone_lock_last(void);
+
+void wf_clone_lock_fork_child(void);
+
+#endif
