@@ -43,8 +43,6 @@ static struct wf_carrier *spares;
 static struct wf_carrier *unborn; /* no kernel thread was to be had; C4 */
 static _Atomic uint32_t nr_spares;
 static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
-static struct wf_spin clone_lock = WF_SPIN_INIT;
-static _Atomic uint32_t nr_cloning;  /* that want clone_lock */
 static long timer_slack = 50 * 1000; /* the program's; Linux's default */
 
 uint32_t wf_carrier_count(void)

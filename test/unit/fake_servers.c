@@ -29,6 +29,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/clone_lock.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "trace/counters.h"
