@@ -119,7 +119,7 @@ def test_files(bench, tmp_path):
 def test_backoff(bench, tmp_path):
     """Each way to back off passes all events on both sides, or the program
     fails; what is missing here is said to be."""
-    result = bench("backoff", "--runs", 1, "--events", 2000, "--ms", 50)
+    result = bench("backoff", "--runs", 1, "--events", 500, "--ms", 20)
     assert result.returncode == 0, result.stdout + result.stderr
     rows = json.loads((tmp_path / "out.json").read_text())["rows"]
     assert {"queue_usleep", "flag_usleep", "python_sleep"} <= set(rows)

@@ -8,7 +8,7 @@
 #include "files.h"
 #include "threading.h"
 
-enum { NR_ROUNDS = 1500 };
+enum { NR_ROUNDS = 800 };
 
 static int other_fd;
 static pthread_mutex_t mutex;
