@@ -14,8 +14,10 @@
 #include <limits.h>
 #include <linux/close_range.h>
 
+#include "boot/boot.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/idle.h"
 #include "sched/service.h"
@@ -76,12 +78,35 @@ bool wf_own_table_is_own(void)
 	return is_own;
 }
 
-void wf_own_table_wait(int64_t most_ns)
+/* Has the kernel thread that closes the copies, or makes the other, yet to get
+ * a CPU? Otherwise a file system keeps it waiting. */
+static bool is_about_to_run(void)
 {
-	const int64_t until_ns = wf_os_now() + most_ns;
+	int closer = wf_load_relaxed(&closer_tid);
+	int proc = wf_os_proc_open();
+	char state = wf_os_thread_state(proc, closer != 0 ? closer :
+							    wf_monitor_tid());
 
-	while (!wf_own_table_is_ready() && wf_os_now() < until_ns)
+	if (proc >= 0)
+		wf_sys(SYS_close, proc);
+	return state == 'R';
+}
+
+void wf_own_table_wait(int64_t patience_ns)
+{
+	const int64_t last_ns = wf_os_now() + 10 * WF_NS_PER_S;
+	int64_t until_ns = wf_os_now() + patience_ns;
+
+	while (!wf_own_table_is_ready()) {
+		int64_t now_ns = wf_os_now();
+
+		if (now_ns >= until_ns) {
+			if (now_ns >= last_ns || !is_about_to_run())
+				return;
+			until_ns = now_ns + patience_ns;
+		}
 		wf_os_futex_wait(&is_ready, 0, until_ns);
+	}
 }
 
 bool wf_own_table_dismiss(void)
