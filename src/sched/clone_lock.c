@@ -26,11 +26,14 @@ void wf_clone_unlock(void)
 	wf_spin_unlock(&lock);
 }
 
-/* The lock is not fair: threads that change credentials again and again would
- * keep the others from it for seconds. */
+/*
+ * The lock is not fair: threads that change credentials again and again would
+ * keep the others from it for seconds. On a busy machine a waiting thread may
+ * have no CPU for tens of ms; a second is the limit in case that it was killed.
+ */
 void wf_clone_lock_last(void)
 {
-	enum { MOST_NAPS = 100 };
+	enum { MOST_NAPS = 10000 };
 	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
 
 	for (int i = 0; i < MOST_NAPS && wf_load_relaxed(&nr_cloning) > 0; i++)

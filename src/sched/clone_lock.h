@@ -16,7 +16,7 @@ void wf_clone_unlock(void);
 
 /*
  * By a thread that changes credentials: after those that wait for the lock now,
- * but for 10 ms at most.
+ * but for about a second at most.
  */
 void wf_clone_lock_last(void);
 
