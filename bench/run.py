@@ -2,6 +2,8 @@
 """Runs a suite of benchmarks: a folder below this one that has a run.py.
 
 usage: ./dev bench [SUITE] [ARGS]     SUITE is micro if not told otherwise
+
+The suite papers runs all suites papers/NAME and makes one page of them.
 """
 
 import os
@@ -14,7 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 def suites():
     """{name: script}"""
     return {str(script.parent.relative_to(HERE)): script
-            for script in sorted(HERE.glob("*/**/run.py"))}
+            for script in sorted(HERE.glob("*/**/run.py"),
+                                 key=lambda script: script.parent)}
 
 
 def main(argv):

@@ -1,0 +1,87 @@
+"""Looks up cells of one experiment, and compares them.
+
+    cells = Cells(records, "locks")
+    cells.get("kernel semaphore", "lock").text()
+    cells.ratio(("kernel semaphore", "lock"), ("plain variable", "lock"))
+"""
+
+import dataclasses
+
+from bench.lib import report
+
+# Stands for the interval of a cell that has a median only.
+ASSUMED = 0.1
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    value: float = None
+    unit: str = ""
+    low: float = None
+    high: float = None
+    why: str = "not measured"
+
+    @property
+    def bounds(self):
+        if self.low is None or self.high is None:
+            return (self.value * (1 - ASSUMED), self.value * (1 + ASSUMED))
+        return self.low, self.high
+
+    def text(self):
+        return "-" if self.value is None else report.number(self.value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratio:
+    value: float
+    low: float
+    high: float
+
+    @property
+    def may_be_1(self):
+        return self.low <= 1 <= self.high
+
+    def text(self):
+        return ("~" if self.may_be_1 else "") + report.number(self.value)
+
+
+class Cells:
+    def __init__(self, records, experiment):
+        self.cells = {}
+        for one in records:
+            if one.get("experiment") != experiment:
+                continue
+            self.cells[one.get("row"), one.get("column")] = Cell(
+                one.get("value"), one.get("unit", ""), one.get("low"),
+                one.get("high"), one.get("why", ""))
+
+    def get(self, row, column):
+        return self.cells.get((row, column), Cell())
+
+    def has(self, row, column):
+        return self.get(row, column).value is not None
+
+    def rows(self):
+        return list(dict.fromkeys(row for row, _ in self.cells))
+
+    def columns(self, *rows):
+        """Of these rows, or of all."""
+        return list(dict.fromkeys(column for row, column in self.cells
+                                  if not rows or row in rows))
+
+    def ratio(self, over, under):
+        """Of two (row, column), or None."""
+        over, under = self.get(*over), self.get(*under)
+        if over.value is None or not under.value or not all(under.bounds):
+            return None
+        return Ratio(over.value / under.value,
+                     over.bounds[0] / under.bounds[1],
+                     over.bounds[1] / under.bounds[0])
+
+    def missing(self):
+        """{why: [cell...]} of the cells without a value."""
+        found = {}
+        for (row, column), cell in self.cells.items():
+            if cell.value is None:
+                found.setdefault(cell.why, []).append(f"{row}: {column}")
+        return found

@@ -1,0 +1,50 @@
+"""The experiments of `./dev bench papers`, in the order in which they run: the
+short ones first. An experiment is a folder of bench/papers with a run.py.
+"""
+
+import dataclasses
+import pathlib
+
+PAPERS = pathlib.Path(__file__).resolve().parents[1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """`quick` and `full`: the options of its run.py. `quick_s` and `full_s`:
+    the seconds that it takes on two CPUs, a first guess for the time left."""
+    name: str
+    quick: tuple = ()
+    full: tuple = ()
+    quick_s: int = 60
+    full_s: int = 600
+    has_plot: bool = False
+
+    @property
+    def script(self):
+        return PAPERS / self.name / "run.py"
+
+    def options(self, is_quick):
+        return list(self.quick if is_quick else self.full)
+
+    def seconds(self, is_quick):
+        return self.quick_s if is_quick else self.full_s
+
+
+KNOWN = (
+    Experiment("locks", ("--runs", "3", "--scale", "20"), (), 5, 30),
+    Experiment("nptl", ("--runs", "3", "--scale", "10"), (), 40, 150),
+    Experiment("tsp", ("--runs", "3", "--scale", "5", "--cities", "6", "12",
+                       "--lock-cities", "10", "11"), (), 60, 900, True),
+    Experiment("ring", ("--runs", "3", "--scale", "10", "--threads", "2", "3",
+                        "4", "5", "10", "100", "1000"), (), 120, 1200, True),
+    Experiment("ptl-n", ("--runs", "3", "--mib", "2", "--units", "8,64,256"),
+               (), 150, 1800, True),
+)
+
+
+def found():
+    """Those that exist. A new one that KNOWN lacks runs with its defaults."""
+    here = {script.parent.name for script in PAPERS.glob("*/run.py")}
+    known = [e for e in KNOWN if e.name in here]
+    new = sorted(here - {e.name for e in KNOWN})
+    return known + [Experiment(name) for name in new]

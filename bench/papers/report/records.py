@@ -1,0 +1,166 @@
+"""Turns the results of the experiments into one list of records:
+
+    {experiment, row, column, value, unit, low, high}
+
+`value` is a median. `low` and `high` are the quartiles of the samples, or their
+least and largest if there are fewer than four. They are null where the
+experiment keeps medians only. A cell without a value has a null in its place
+and says why: `why`.
+
+There is one function for each experiment. None of them relies on a key.
+"""
+
+import statistics
+
+NO_FIGURE = "the program gave no figure"
+
+
+def interval(samples):
+    """(low, high), or (None, None) without samples."""
+    if not samples:
+        return None, None
+    if len(samples) < 4:
+        return min(samples), max(samples)
+    low, _, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return low, high
+
+
+def under(found, *keys):
+    """found[key][key]..., or {} where one is missing or null."""
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return {} if found is None else found
+
+
+class Writer:
+    """Collects the records of one experiment."""
+
+    def __init__(self, experiment):
+        self.experiment, self.records = experiment, []
+
+    def add(self, row, column, unit, value=None, samples=(), scale=1,
+            why=""):
+        """scale: what figures are multiplied with to be in that unit."""
+        samples = [figure * scale for figure in samples or ()]
+        if value is not None:
+            value = value * scale
+        elif samples:
+            value = statistics.median(samples)
+        low, high = interval(samples)
+        one = {"experiment": self.experiment, "row": row, "column": column,
+               "value": value, "unit": unit, "low": low, "high": high}
+        if value is None:
+            one["why"] = why or NO_FIGURE
+        self.records.append(one)
+
+
+def locks(data, out):
+    for name, row in under(data, "rows").items():
+        medians, samples = under(row, "medians"), under(row, "samples")
+        why = row.get("error") or row.get("impossible")
+        for column in ("lock", "unlock"):
+            out.add(name, column, data.get("unit", "ns"), medians.get(column),
+                    samples.get(column), why=why)
+        for column in ("lock_fences", "unlock_fences"):
+            out.add(name, column.replace("_", " "), "fences",
+                    medians.get(column), why=why)
+
+
+def nptl(data, out):
+    for key, cpus in (("rows", "1 CPU"), ("rows_all_cpus", "all CPUs")):
+        for name, row in under(data, key).items():
+            medians, samples = under(row, "medians"), under(row, "samples")
+            errors = {**under(row, "impossible"), **under(row, "errors")}
+            for side in {**samples, **medians, **errors}:
+                out.add(f"{name}, {cpus}", side, row.get("unit", ""),
+                        medians.get(side), samples.get(side),
+                        why=errors.get(side))
+    for name, sides in under(data, "calls").items():
+        for side, calls in sides.items():
+            out.add(f"{name}, system calls", side, "calls", calls)
+
+
+def tsp(data, out):
+    failed = under(data, "failed")
+    for cities, row in under(data, "cities").items():
+        names = [key.partition(", ")[2] for key in failed
+                 if key.startswith(f"{cities}, ")]
+        for name in {**row, **dict.fromkeys(names)}:
+            out.add(f"{cities} cities", name, "ms", row.get(name),
+                    under(data, "samples", cities, name),
+                    why=failed.get(f"{cities}, {name}"))
+    for pairs, table in under(data, "locks").items():
+        for cities, variants in table.items():
+            for variant, row in variants.items():
+                tsp_locks(data, out, pairs, cities, variant, row)
+
+
+def tsp_locks(data, out, pairs, cities, variant, row):
+    impossible, failed = under(data, "impossible"), under(data, "failed")
+    locks_of_all = {lock: None
+                    for variants in under(data, "locks", pairs).values()
+                    for each in variants.values() for lock in each}
+    for lock in locks_of_all:
+        why = impossible.get(f"{variant}, {lock}") or failed.get(
+            f"{cities} cities, {pairs} pairs, {variant}, {lock}")
+        out.add(f"{cities} cities, {variant}, {pairs} locks a city", lock,
+                "ms", row.get(lock),
+                under(data, "lock_samples", pairs, cities, variant, lock),
+                why=why)
+
+
+def ring(data, out):
+    for vps, table in under(data, "rings").items():
+        for nr, row in table.items():
+            medians, samples = under(row, "medians"), under(row, "samples")
+            why = {**under(row, "impossible"), **under(row, "errors")}
+            for way in {**medians, **why}:
+                out.add(f"{nr} threads, {vps} VPs", way, "ns",
+                        under(medians, way).get("latency"),
+                        under(samples, way, "latency")
+                        if way in medians else (), why=why.get(way))
+    for pause_us, policies in under(data, "agents").items():
+        for policy, row in policies.items():
+            for figure, unit in (("latency", "ns"), ("cpu", "CPU s/s")):
+                out.add(f"a word every {pause_us} us, {figure}", policy, unit,
+                        under(row).get(figure))
+
+
+def ptl_n(data, out):
+    figures = (("elapsed", "elapsed_us", "ms", 1e-3),
+               ("effective", "spin_us", "ms", 1e-3),
+               ("I/O", "io_us", "ms", 1e-3),
+               ("notices", "notices", "notices", 1))
+    for combination, table in under(data, "rows").items():
+        for unit, row in table.items():
+            name = f"{combination}, {unit} KiB"
+            medians, samples = under(row, "medians"), under(row, "samples")
+            failed = under(row, "failed")
+            for side in {**medians, **failed}:
+                for figure, key, of, scale in figures:
+                    got = under(medians, side).get(key)
+                    if figure == "notices" and got is None:
+                        continue        # most sides do not count them
+                    out.add(f"{name}, {figure}", side, of, got,
+                            under(samples, side, key), scale,
+                            why=failed.get(side))
+            for side, share in under(row, "usable").items():
+                if share is not None:
+                    out.add(f"{name}, usable", side, "%", share, scale=100)
+
+
+READERS = {"locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
+           "ptl-n": ptl_n}
+
+
+def of(experiment, data):
+    """(records, why there are none)."""
+    reader = READERS.get(experiment)
+    if reader is None:
+        return [], "this report knows no such experiment yet"
+    out = Writer(experiment)
+    try:
+        reader(data, out)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return out.records, f"its result has an unexpected form: {error!r}"
+    return out.records, None if out.records else "its result has no rows"

@@ -1,0 +1,87 @@
+"""Small results of the papers' experiments, in the form that each writes."""
+
+
+def side(elapsed_us, spin_us, notices=None):
+    found = {"elapsed_us": elapsed_us, "spin_us": spin_us, "io_us": 100}
+    return found if notices is None else {**found, "notices": notices}
+
+
+def listed(medians):
+    return {key: {name: [figure * 0.9, figure, figure * 1.1]
+                  for name, figure in got.items()}
+            for key, got in medians.items()}
+
+
+def lock(lock_ns, unlock_ns, fences=0):
+    return {"medians": {"lock": lock_ns, "unlock": unlock_ns,
+                        "lock_fences": fences, "unlock_fences": 0},
+            "samples": {"lock": [lock_ns - 1, lock_ns, lock_ns + 1],
+                        "unlock": [unlock_ns]},
+            "impossible": "", "error": ""}
+
+
+LOCKS = {"suite": "papers/locks", "unit": "ns", "rows": {
+    "libc mutex": lock(10, 8),
+    "kernel semaphore": lock(320, 200),
+    "plain variable": lock(4, 2),
+    "Peterson, 2 threads": lock(8, 1, fences=1),
+    "bakery, 8 threads": {"medians": {}, "samples": {},
+                          "impossible": "no more than <2> threads"}}}
+
+
+def cost(unit, nptl, linuxthreads, weft):
+    samples = {"NPTL": nptl, "LinuxThreads": linuxthreads, "weft": weft}
+    return {"unit": unit, "samples": samples,
+            "medians": {name: sorted(each)[len(each) // 2]
+                        for name, each in samples.items()}}
+
+
+NPTL = {"suite": "papers/nptl", "rows": {
+    "mutex call": cost("ns", [9, 10, 11, 12], [9, 10, 11, 12], [5, 5, 5, 5]),
+    "create": cost("us", [10, 11, 12], [30, 31, 32], [1, 1, 1]),
+    "join": {"unit": "us", "medians": {"NPTL": 5}, "samples": {},
+             "errors": {"LinuxThreads": "status 1"}}},
+    "calls": {"semaphore call": {"NPTL": 0.0, "LinuxThreads": 0.0},
+              "semaphore that wakes": {"NPTL": 1.0}}}
+
+TSP = {"suite": "papers/tsp", "cities": {
+    "6": {"no threads": 0.1, "native": 0.4, "weft, 1 VP": 0.2,
+          "weft, all VPs": 0.2},
+    "11": {"no threads": 100, "native": 52, "weft, 1 VP": 101,
+           "weft, all VPs": 51}},
+    "locks": {"1": {"11": {"native": {"mutex": 60, "semaphore": 300},
+                           "weft, 1 VP": {"plain": 100}}}},
+    "lock_samples": {"1": {"11": {"native": {"mutex": [59, 60, 61]}}}},
+    "impossible": {"native, plain": "right on one CPU only"},
+    "failed": {"6, weft, all VPs": "status 2"}}
+
+
+def ways(**latencies):
+    medians = {way.replace("_", " "): {"latency": ns}
+               for way, ns in latencies.items()}
+    return {"medians": medians, "samples": listed(medians)}
+
+
+RING = {"suite": "papers/ring", "rings": {
+    "1": {"5": ways(signals=2000, words=100, semaphores=50),
+          "1000": {**ways(signals=4000, words=200),
+                   "impossible": {"polling": "over 10 s a round"}}},
+    "2": {"2": ways(signals=5000, polling=100),
+          "3": ways(signals=5000, polling=2000000)}},
+    "agents": {"15": {"0 (park)": {"latency": 9000, "cpu": 0.3},
+                      "adaptive": {"latency": 700, "cpu": 1.5}}}}
+
+MISS = {"plain": side(10000, 0), "native": side(10100, 9000),
+        "weft process favoured": side(12000, 9900, 160),
+        "model favoured": side(11000, 9500), "model copies": side(15000, 9500),
+        "model tells": side(12000, 9000)}
+HIT = {"plain": side(200, 0), "native": side(400, 150),
+       "weft process": side(500, 150, 0)}
+PTL_N = {"suite": "papers/ptl-n", "rows": {
+    "slow-read-miss": {"8": {
+        "medians": MISS, "samples": listed(MISS),
+        "usable": {"native": 0.95, "weft process favoured": 0.91},
+        "failed": {"weft uring": "no io_uring"}}},
+    "local-read-hit": {"64": {"medians": HIT}}}}
+
+ALL = {"locks": LOCKS, "nptl": NPTL, "tsp": TSP, "ring": RING, "ptl-n": PTL_N}
