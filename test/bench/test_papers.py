@@ -117,6 +117,14 @@ def test_ratio_that_may_be_1():
                        ("11 cities", "weft, all VPs")).may_be_1
 
 
+def test_cells_as_text():
+    cells = Cells(all_records(), "locks")
+    assert cells.get("Peterson, 2 threads", "lock fences").text() == "1"
+    assert cells.get("libc mutex", "lock").text() == "10.0"
+    assert cells.get("bakery, 8 threads", "lock").text() == "-"
+    assert cells.get("fly", "lock").why == "not measured"
+
+
 def test_warnings():
     state = {"ring": {"load": 3.0, "others": 0.3}, "tsp": {"load": 0.1}}
     found = about.warnings(
@@ -342,7 +350,9 @@ def test_estimate():
     assert estimate.seconds("a", 4) == 136
     estimate.end("a", 20)
     assert estimate.seconds() == 260
-    assert estimate.seconds("c", 90) == 200
+    assert estimate.seconds("c", 90) == 206
+    estimate.end("b", 1)
+    assert estimate.seconds() == 15
 
 
 # --- comparison ---------------------------------------------------------------

@@ -187,6 +187,13 @@ def test_install_where_root_alone_may(dev, tmp_path):
         "sudo", "meson install -C build --no-rebuild", "sudo", "ldconfig"]
 
 
+def test_two_results_are_compared_without_a_build(dev):
+    result = dev("bench", "papers", "--compare", "old.json", "new.json",
+                 dpkg_query="exit 1\n")
+    # The copy of dev has no benchmarks beside it.
+    assert "bench/run.py" in result.stderr and "gcc" not in result.stderr
+
+
 def test_bench_goes_on_without_go(dev, tmp_path):
     result = dev("bench", dpkg_query='[ "$4" != golang-go ] && echo installed',
                  id="echo 0\n", apt_get="exit 1\n", meson=RECORD, ninja=RECORD)

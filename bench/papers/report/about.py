@@ -4,7 +4,6 @@ that the machine was too busy to trust it.
 
 import datetime
 import hashlib
-import json
 import os
 import pathlib
 import re
@@ -42,11 +41,12 @@ def cpu_model():
 def compiler(build):
     """The one that the build folder was configured with."""
     try:
-        text = (build / "meson-info/intro-compilers.json").read_text()
-        c = json.loads(text)["host"]["c"]
-        return c.get("full_version") or f"{c['id']} {c['version']}"
-    except (OSError, ValueError, KeyError):
+        text = (build / "meson-logs/meson-log.txt").read_text(errors="replace")
+    except OSError:
         return "unknown"
+    found = re.search(r"^C compiler for the host machine: .*\"(.+)\"", text,
+                      re.MULTILINE)
+    return found.group(1) if found else "unknown"
 
 
 def library(build):

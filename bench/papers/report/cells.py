@@ -11,6 +11,8 @@ from bench.lib import report
 
 # Stands for the interval of a cell that has a median only.
 ASSUMED = 0.1
+# {unit: digits behind the point}, of what is no time.
+DIGITS = {"fences": 0, "notices": 0, "%": 0, "calls": 2}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +30,11 @@ class Cell:
         return self.low, self.high
 
     def text(self):
-        return "-" if self.value is None else report.number(self.value)
+        if self.value is None:
+            return "-"
+        if self.unit in DIGITS:
+            return f"{self.value:.{DIGITS[self.unit]}f}"
+        return report.number(self.value)
 
 
 @dataclasses.dataclass(frozen=True)

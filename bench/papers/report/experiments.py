@@ -31,8 +31,8 @@ class Experiment:
 
 
 KNOWN = (
-    Experiment("locks", ("--runs", "3", "--scale", "20"), (), 5, 30),
-    Experiment("nptl", ("--runs", "3", "--scale", "10"), (), 40, 150),
+    Experiment("locks", ("--runs", "3", "--scale", "20"), (), 4, 30),
+    Experiment("nptl", ("--runs", "3", "--scale", "10"), (), 80, 250),
     Experiment("tsp", ("--runs", "3", "--scale", "5", "--cities", "6", "12",
                        "--lock-cities", "10", "11"), (), 60, 900, True),
     Experiment("ring", ("--runs", "3", "--scale", "10", "--threads", "2", "3",

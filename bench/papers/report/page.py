@@ -47,6 +47,8 @@ across machines; all of ours come from one machine.</p>
 its interval includes 1. The interval of a figure is the middle half of its
 runs, or all of them if there are fewer than four. Where an experiment keeps
 medians only, 10 % either way stand for it.</p>
+<p>A dash stands for a cell without a value. Below each experiment the page says
+why, unless the row is not about that column at all.</p>
 """
 
 

@@ -65,14 +65,19 @@ class Estimate:
         self.taken += seconds
 
     def factor(self):
-        return self.taken / self.guessed if self.guessed else 1.0
+        """The guesses are for another machine, but not for another one of
+        each experiment: one that was far off says little of the rest."""
+        if not self.guessed:
+            return 1.0
+        return min(3.0, max(0.5, self.taken / self.guessed))
 
     def seconds(self, running=None, since=0.0):
         """With `running` for `since` seconds already."""
         left = {name: guess * self.factor()
                 for name, guess in self.left.items()}
         if running in left:
-            left[running] = max(0.0, left[running] - since)
+            # Never nothing while it runs.
+            left[running] = max(left[running] / 10, left[running] - since)
         return sum(left.values())
 
 

@@ -65,8 +65,9 @@ def ratios_found(cells):
         lines.append(f"NPTL over LinuxThreads, {name}: {times(ratio)}; the "
                      f"paper on x86: {report.number(nptl / lt)}.")
     if all_nr:
-        lines.insert(0, f"In {same} of {all_nr} rows the faster library is the "
-                     f"paper's; in {unclear} the two may be equal.")
+        lines.insert(0, "With 1 CPU the same library is faster as in the paper "
+                     f"in {same} of {all_nr} rows; the two may be equal in "
+                     f"{unclear}.")
     return lines
 
 
