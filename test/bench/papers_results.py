@@ -62,7 +62,7 @@ def ways(**latencies):
     return {"medians": medians, "samples": listed(medians)}
 
 
-RING = {"suite": "papers/ring", "rings": {
+RING = {"suite": "papers/ring", "go": None, "rings": {
     "1": {"5": ways(signals=2000, words=100, semaphores=50),
           "1000": {**ways(signals=4000, words=200),
                    "impossible": {"polling": "over 10 s a round"}}},

@@ -71,6 +71,13 @@ def test_missing_cells_say_why():
         "over 10 s a round"
     assert cells["ptl-n", "slow-read-miss, 8 KiB, elapsed", "weft uring"][
         "why"] == "no io_uring"
+    assert cells["ring", "5 threads, 1 VPs", "agent + signal"]["why"] == \
+        "the agent needs a CPU of its own"
+    assert "Go compiler" in cells["ring", "3 threads, 2 VPs", "Go channels"][
+        "why"]
+    rows = {"local-read-hit": papers_results.PTL_N["rows"]["local-read-hit"]}
+    cells = by_key(records.of("ptl-n", {"rows": rows})[0])
+    assert "libfuse3" in cells["ptl-n", "slow file system", "all sides"]["why"]
 
 
 def without(data):

@@ -34,9 +34,9 @@ KNOWN = (
     Experiment("locks", ("--runs", "3", "--scale", "20"), (), 4, 30),
     Experiment("nptl", ("--runs", "3", "--scale", "10"), (), 80, 250),
     Experiment("tsp", ("--runs", "3", "--scale", "5", "--cities", "6", "12",
-                       "--lock-cities", "10", "11"), (), 60, 900, True),
+                       "--lock-cities", "10", "11"), (), 30, 900, True),
     Experiment("ring", ("--runs", "3", "--scale", "10", "--threads", "2", "3",
-                        "4", "5", "10", "100", "1000"), (), 120, 1200, True),
+                        "4", "5", "10", "100", "1000"), (), 70, 1200, True),
     Experiment("ptl-n", ("--runs", "3", "--mib", "2", "--units", "8,64,256"),
                (), 150, 1800, True),
 )

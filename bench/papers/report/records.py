@@ -109,11 +109,22 @@ def tsp_locks(data, out, pairs, cities, variant, row):
                 why=why)
 
 
+def ring_left_out(data, vps):
+    """{way: why} of the ways that the experiment does not try."""
+    found = {}
+    if "go" in data and data["go"] is None:
+        found["Go channels"] = "no Go compiler was found"
+    if vps == "1":
+        found["agent + signal"] = "the agent needs a CPU of its own"
+    return found
+
+
 def ring(data, out):
     for vps, table in under(data, "rings").items():
         for nr, row in table.items():
             medians, samples = under(row, "medians"), under(row, "samples")
-            why = {**under(row, "impossible"), **under(row, "errors")}
+            why = {**ring_left_out(data, vps), **under(row, "impossible"),
+                   **under(row, "errors")}
             for way in {**medians, **why}:
                 out.add(f"{nr} threads, {vps} VPs", way, "ns",
                         under(medians, way).get("latency"),
@@ -147,6 +158,10 @@ def ptl_n(data, out):
             for side, share in under(row, "usable").items():
                 if share is not None:
                     out.add(f"{name}, usable", side, "%", share, scale=100)
+    if out.records and not any(name.startswith("slow")
+                               for name in under(data, "rows")):
+        out.add("slow file system", "all sides", "ms",
+                why="it needs libfuse3 at the build, and /dev/fuse")
 
 
 READERS = {"locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
