@@ -8,7 +8,6 @@ same options and the same library are kept.
 
 import argparse
 import json
-import os
 import pathlib
 import shutil
 import signal
@@ -140,10 +139,6 @@ def main(argv):
         write_page(path, stored(path))
         status = 0
     else:
-        load, cpus = os.getloadavg()[0], len(os.sched_getaffinity(0))
-        if load > about.BUSY_LOAD * cpus:
-            print(f"papers: warning: the machine is busy (load {load:.1f}); do "
-                  "not trust these figures", flush=True)
         status = measure(options)
     if options.save and status != 130:
         save(path)

@@ -11,7 +11,8 @@ NONE = "No plots: python3-matplotlib is not installed."
 @dataclasses.dataclass(frozen=True)
 class Plot:
     """series: {label: [(x, y)...]}. `paper`: points that stand for what the
-    paper says, drawn as crosses."""
+    paper says, drawn as crosses. `dashed`: {label: the label of the series
+    whose colour it has}."""
     title: str
     x: str
     y: str
@@ -19,6 +20,7 @@ class Plot:
     paper: tuple = ()
     log_x: bool = False
     has_lines: bool = True
+    dashed: dict = dataclasses.field(default_factory=dict)
 
     def has_points(self):
         return any(self.series.values())
@@ -49,9 +51,13 @@ def ticks(axes, plot):
 
 
 def draw(axes, plot):
-    for nr, (label, points) in enumerate(plot.series.items()):
+    numbers = {label: nr for nr, label in enumerate(
+        label for label in plot.series if label not in plot.dashed)}
+    for label, points in plot.series.items():
+        nr = numbers.get(plot.dashed.get(label, label), 0)
+        style = "--" if label in plot.dashed else "-"
         if points:
-            axes.plot(*zip(*points), "-" if plot.has_lines else "",
+            axes.plot(*zip(*points), style if plot.has_lines else "",
                       marker=MARKERS[nr % len(MARKERS)], color=f"C{nr % 10}",
                       label=label)
     if plot.paper:
@@ -62,7 +68,7 @@ def draw(axes, plot):
     axes.set_ylabel(plot.y)
     axes.set_title(plot.title, fontsize=10)
     axes.grid(True, alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
 
 
 def svg(plot):
@@ -70,7 +76,7 @@ def svg(plot):
     module = pyplot()
     if module is None or not plot.has_points():
         return ""
-    figure, axes = module.subplots(figsize=(6.4, 4.2))
+    figure, axes = module.subplots(figsize=(7.6, 4.2))
     draw(axes, plot)
     figure.tight_layout()
     out = io.StringIO()

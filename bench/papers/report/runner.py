@@ -166,6 +166,9 @@ class Runner:
                 if state.get("status") else ""
             print(f"papers: {one.name}: kept, made "
                   f"{state.get('date', 'before')}{failed}", flush=True)
+        if todo and load > about.BUSY_LOAD * len(os.sched_getaffinity(0)):
+            print(f"papers: warning: the machine is busy (load {load:.1f}); do "
+                  "not trust these figures", flush=True)
         estimate = Estimate({one.name: self.guess(one) for one in todo})
         missing = {}
         for nr, one in enumerate(todo, 1):

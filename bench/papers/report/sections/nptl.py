@@ -44,11 +44,14 @@ def our_table(cells, cpus):
                      if cells.has(row, side)), "")
         ratios = [cells.ratio((row, "NPTL"), (row, other))
                   for other in ("LinuxThreads", "weft")]
-        rows.append([row.removesuffix(ending), unit,
+        name = row.removesuffix(ending)
+        paper = PAPER.get(name)
+        rows.append([name, unit,
                      *(cells.get(row, side).text() for side in SIDES),
-                     *(ratio.text() if ratio else "-" for ratio in ratios)])
-    return Table(f"With {cpus}", ("", "unit", *SIDES, "NPTL/LT", "NPTL/weft"),
-                 rows)
+                     *(ratio.text() if ratio else "-" for ratio in ratios),
+                     f"{paper[2] / paper[3]:.2g}" if paper else "-"])
+    return Table(f"With {cpus}", ("", "unit", *SIDES, "NPTL/LT", "NPTL/weft",
+                                  "paper: NPTL/LT"), rows)
 
 
 def ratios_found(cells):

@@ -10,6 +10,8 @@ PANELS = (("local", "read"), ("local", "write"), ("slow", "read"),
           ("slow", "write"))
 PLACES = {"local": "local file system", "slow": "slow file system"}
 OURS = ("weft process favoured", "model favoured")
+# Those that are drawn.
+SIDES = ("plain", "native", "weft uring", *OURS)
 
 
 def units(cells):
@@ -51,8 +53,7 @@ def plots(cells, all_units):
         key = (place, operation, "miss")
         each = all_units.get(key, [])
         series = {}
-        for side in ("plain", "native", "weft uring", "weft process favoured",
-                     "model favoured"):
+        for side in SIDES:
             for figure in ("elapsed", "effective"):
                 if side == "plain" and figure == "effective":
                     continue
@@ -63,7 +64,9 @@ def plots(cells, all_units):
         blocks.append(Plot(f"{PLACES[place]}, {operation}: elapsed and "
                            "effective CPU time", "unit, KiB", "ms",
                            {label: points for label, points in series.items()
-                            if points}, log_x=True))
+                            if points}, log_x=True,
+                           dashed={f"{side}, effective": f"{side}, elapsed"
+                                   for side in SIDES}))
     return blocks
 
 
