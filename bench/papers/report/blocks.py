@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from bench.lib import report
+from bench.papers.report.cells import quotient
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,10 +24,12 @@ def times(ratio):
 
 
 def beside(what, ratio, paper):
-    """A sentence on a ratio of ours and the paper's, or [] without ours."""
+    """A sentence on a ratio of ours and the paper's, a number or text; or []
+    without ours."""
     if ratio is None:
         return []
-    return [f"{what}: {times(ratio)}; the paper: {report.number(paper)}."]
+    paper = paper if isinstance(paper, str) else quotient(paper)
+    return [f"{what}: {times(ratio)}; the paper: {paper}."]
 
 
 def same_way(ratio, paper):

@@ -11,6 +11,7 @@ from bench.lib import report
 
 # Stands for the interval of a cell that has a median only.
 ASSUMED = 0.1
+SMALL = 0.01
 # {unit: digits behind the point}, of what is no time.
 DIGITS = {"fences": 0, "notices": 0, "%": 0, "calls": 2}
 
@@ -37,6 +38,13 @@ class Cell:
         return report.number(self.value)
 
 
+def quotient(ratio):
+    """A small one as 1/N."""
+    if 0 < ratio < SMALL:
+        return f"1/{1 / ratio:.0f}"
+    return report.number(ratio)
+
+
 @dataclasses.dataclass(frozen=True)
 class Ratio:
     value: float
@@ -48,7 +56,7 @@ class Ratio:
         return self.low <= 1 <= self.high
 
     def text(self):
-        return ("~" if self.may_be_1 else "") + report.number(self.value)
+        return ("~" if self.may_be_1 else "") + quotient(self.value)
 
 
 class Cells:

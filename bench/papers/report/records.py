@@ -103,7 +103,7 @@ def tsp_locks(data, out, pairs, cities, variant, row):
     for lock in locks_of_all:
         why = impossible.get(f"{variant}, {lock}") or failed.get(
             f"{cities} cities, {pairs} pairs, {variant}, {lock}")
-        out.add(f"{cities} cities, {variant}, {pairs} locks a city", lock,
+        out.add(f"{cities} cities, {variant}, locks a city: {pairs}", lock,
                 "ms", row.get(lock),
                 under(data, "lock_samples", pairs, cities, variant, lock),
                 why=why)
@@ -126,7 +126,8 @@ def ring(data, out):
             why = {**ring_left_out(data, vps), **under(row, "impossible"),
                    **under(row, "errors")}
             for way in {**medians, **why}:
-                out.add(f"{nr} threads, {vps} VPs", way, "ns",
+                out.add(f"{nr} threads, {vps} VP{'s' * (vps != '1')}", way,
+                        "ns",
                         under(medians, way).get("latency"),
                         under(samples, way, "latency")
                         if way in medians else (), why=why.get(way))

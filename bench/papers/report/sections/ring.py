@@ -5,7 +5,7 @@ import re
 from bench.papers.report.blocks import Table, beside, of_cells, times
 from bench.papers.report.plots import Plot
 
-ROW = re.compile(r"(\d+) threads, (\d+) VPs$")
+ROW = re.compile(r"(\d+) threads, (\d+) VPs?$")
 WORD_ROW = re.compile(r"a word every (\d+) us, (latency|cpu)$")
 OURS = ("words", "words random", "semaphores")
 # (number of threads, faster way, slower way): times, in the paper.

@@ -6,7 +6,7 @@ from bench.papers.report.blocks import beside, of_cells, times
 from bench.papers.report.plots import Plot
 
 ROW = re.compile(r"(\d+) cities$")
-LOCK_ROW = re.compile(r"(\d+) cities, (.+), (\d+) locks a city$")
+LOCK_ROW = re.compile(r"(\d+) cities, (.+), locks a city: (\d+)$")
 NO, NATIVE = "no threads", "native"
 ONE, ALL = "weft, 1 VP", "weft, all VPs"
 PAPER_CITIES, PAPER_RATIO = 11, 0.6
@@ -44,7 +44,8 @@ def found(cells, cities):
         if any(cells.has(row, name) for row in cities.values()):
             lines.append(f"Threads ({name}) are faster than no threads "
                          + (f"from {least} cities on." if least else
-                            "for none of these numbers of cities, surely."))
+                            "with none of these numbers of cities, or may be "
+                            "equal."))
     if cities:
         nr, row = list(cities.items())[-1]
         ratio = cells.ratio((row, NATIVE), (row, ALL))
@@ -64,8 +65,8 @@ def lock_blocks(cells):
             rows.setdefault(pairs, {})[f"{cities}, {variant}"] = row
     blocks = []
     for pairs, names in sorted(rows.items()):
-        each = f"{pairs} more locks for each city"
-        blocks.append(of_cells(f"ms for one search by the kind of lock, {each}",
+        blocks.append(of_cells("ms for one search by the kind of lock; locks "
+                               f"and unlocks for each city besides: {pairs}",
                                cells, names, cells.columns(*names.values()),
                                "cities"))
     return blocks
