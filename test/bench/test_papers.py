@@ -92,7 +92,7 @@ def without(data):
 
 @pytest.mark.parametrize("name", papers_results.ALL)
 def test_no_key_is_taken_for_granted(name, monkeypatch):
-    monkeypatch.setattr(plots, "pyplot", lambda: None)     # slow
+    monkeypatch.setattr(plots, "pyplot", lambda: None)
     for data in without(papers_results.ALL[name]):
         found, why = records.of(name, data)
         assert found or why
@@ -195,8 +195,8 @@ def test_page():
                    "11 cities, all virtual processors over one: 0.505 times; "
                    "the paper: 0.600.",
                    "5 threads with 1 VP, signals over weft's words: 20.0 times",
-                   "3 threads on 2 CPUs, signals over polling: 1/400 times; the "
-                   "paper: 1/2557.",
+                   "3 threads on 2 CPUs, signals over polling: 1/400 times; "
+                   "the paper: 1/2557.",
                    "model favoured over plain I/O: ~1.10 times",
                    "native: 95 to 95 %; the paper: about 90 %",
                    "1.00 system calls for an operation"):
@@ -340,6 +340,8 @@ def test_interrupted(suites):
     started = time.monotonic()
     pid = os.fork()
     if pid == 0:
+        # As in the background of a shell.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         os._exit(suites.main())
     while not (experiments.PAPERS / "two/runs").exists():
         assert time.monotonic() - started < 30

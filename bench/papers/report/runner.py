@@ -18,6 +18,8 @@ import time
 from bench.papers.report import about
 
 TELL_EVERY_S = 20
+# What an interrupted experiment has for its clean-up.
+END_LIMIT_S = 30
 
 
 def result_path(folder, name):
@@ -105,6 +107,21 @@ def follow(process, tell):
     return rest.decode(errors="replace").strip() or last
 
 
+def heed_interrupts():
+    """A shell lets commands that it runs in the background ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def interrupt(process):
+    """ptl-n unmounts its file system when it is interrupted."""
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        process.wait(END_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def run_one(command, folder, name, tell):
     """Returns (status, last line, seconds, share of other programs)."""
     for path in (state_path(folder, name), result_path(folder, name)):
@@ -114,14 +131,13 @@ def run_one(command, folder, name, tell):
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT,
-                               start_new_session=True)
+                               start_new_session=True,
+                               preexec_fn=heed_interrupts)
     try:
         last = follow(process, lambda: tell(time.monotonic() - start))
         status = process.wait()
     except KeyboardInterrupt:
-        # ptl-n unmounts its file system when it is interrupted.
-        os.killpg(process.pid, signal.SIGINT)
-        process.wait()
+        interrupt(process)
         raise
     return status, last, time.monotonic() - start, others.share()
 
