@@ -390,8 +390,8 @@ def test_compare(tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "not the same cpu: A, B",
-        "e: apart: c: 10.0 -> 20.0 ns (2.00 times slower)",
-        "e: much: c: 100.0 -> 50.0 ns (0.50 times faster)",
+        "e: apart: c: 10.0 -> 20.0 ns (2.00 times, slower)",
+        "e: much: c: 100.0 -> 50.0 ns (0.50 times, faster)",
         "e: gone: c: has no value any more",
         "e: none: c: has a value now",
         "2 of 6 cells changed beyond noise"]

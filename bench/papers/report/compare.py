@@ -26,7 +26,7 @@ class Change:
     def text(self):
         word = ""
         if self.unit in TIMES and "effective" not in self.key[1]:
-            word = " faster" if self.new < self.old else " slower"
+            word = ", faster" if self.new < self.old else ", slower"
         ratio = f"{self.ratio:.2f} times" if self.old else "from nothing"
         return (f"{': '.join(self.key)}: {report.number(self.old)} -> "
                 f"{report.number(self.new)} {self.unit} ({ratio}{word})")
