@@ -10,10 +10,12 @@
  * A process that cannot open the file, in a sandbox or without descriptors,
  * counts for itself alone.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -50,6 +52,30 @@ static bool path_of(char *ret, size_t size)
 	return true;
 }
 
+static long open_counters(const char *path)
+{
+	return wf_sys(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+}
+
+/* Under another name until it has its size; if another process has been faster
+ * the file of that one stays. */
+static void make_counters(const char *path, size_t bytes)
+{
+	char own[4096 + 16];
+	long fd;
+
+	snprintf(own, sizeof(own), "%s.%ld", path, wf_sys(SYS_getpid));
+	fd = wf_sys(SYS_openat, AT_FDCWD, own, O_RDWR | O_CREAT | O_CLOEXEC,
+		    0666);
+	if (fd < 0)
+		return;
+	wf_sys(SYS_fchmod, fd, 0666);
+	if (wf_sys(SYS_ftruncate, fd, bytes) == 0)
+		wf_sys(SYS_linkat, AT_FDCWD, own, AT_FDCWD, path, 0);
+	wf_sys(SYS_unlinkat, AT_FDCWD, own, 0);
+	wf_sys(SYS_close, fd);
+}
+
 static void map_counters(void)
 {
 	size_t bytes = (size_t)((char *)coverage_end - (char *)coverage_begin);
@@ -60,15 +86,16 @@ static void map_counters(void)
 
 	if (!path_of(path, sizeof(path)))
 		return;
-	fd = wf_sys(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC,
-		    0666);
+	/* Most processes find it, and make no calls that a filter refuses. */
+	fd = open_counters(path);
+	if (fd == -ENOENT) {
+		make_counters(path, bytes);
+		fd = open_counters(path);
+	}
 	if (fd < 0)
 		return;
-	wf_sys(SYS_fchmod, fd, 0666);
-	at = wf_sys(SYS_ftruncate, fd, bytes);
-	if (at == 0)
-		at = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_SHARED, fd, 0);
+	at = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, 0);
 	if (at < 0 && at > -4096) {
 		wf_sys(SYS_close, fd);
 		return;
