@@ -2,6 +2,7 @@
  * How a carrier without work sleeps, and what it is woken for: work, or to make
  * a spare in the place of a carrier that must not (C5 in carrier.h).
  */
+#include "os/clock.h"
 #include "os/futex.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -37,15 +38,22 @@ void wf_carrier_wake(struct wf_carrier *c)
 	wf_os_futex_wake(&c->wake_word, 1);
 }
 
-/* There is a spare, or one is being made, unless that has failed: to wait for a
- * while is enough. */
+/*
+ * There is a spare, or one is being made, unless that has failed: the wait ends
+ * after about a second. The kernel thread that makes it may have to wait for a
+ * CPU itself.
+ */
 struct wf_carrier *wf_carrier_need_spare_altered(void)
 {
-	enum { MOST_YIELDS = 10000 };
+	enum { YIELDS = 100, NAPS = 10000 };
+	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
 	struct wf_carrier *c = wf_carrier_take_spare();
 
-	for (int i = 0; c == NULL && i < MOST_YIELDS; i++) {
-		wf_sys(SYS_sched_yield);
+	for (int i = 0; c == NULL && i < YIELDS + NAPS; i++) {
+		if (i < YIELDS)
+			wf_sys(SYS_sched_yield);
+		else
+			wf_sys(SYS_nanosleep, &nap, NULL);
 		c = wf_carrier_take_spare();
 	}
 	if (c == NULL)
