@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "base/self.h"
+#include "io/poll.h"
 #include "os/clock.h"
 #include "sched/thread.h"
 #include "wait/ufutex.h"
@@ -25,9 +26,8 @@ static inline uint32_t wf_natively_handlers(void)
 /* Has the call ended so though none of the program's handlers has run? */
 static inline bool wf_natively_is_for_nothing(int err, uint32_t nr_handlers)
 {
-	return err == -EINTR && wf_self != NULL &&
-	       wf_self->kind == WF_THREAD_BOUND &&
-	       wf_self->nr_handlers == nr_handlers;
+	return wf_self != NULL && wf_self->kind == WF_THREAD_BOUND &&
+	       wf_poll_is_for_nothing(err, nr_handlers);
 }
 
 /* The same of a result of libc's. */
@@ -36,7 +36,7 @@ static inline bool wf_natively_was_for_nothing(long n, uint32_t nr_handlers)
 	return n == -1 && wf_natively_is_for_nothing(-errno, nr_handlers);
 }
 
-/* What is left till the deadline, in *ret_left; NULL: for ever. */
+/* The time left till the deadline, in *ret_left; NULL: for ever. */
 static inline const struct timespec *wf_natively_left(int64_t deadline_ns,
 						      struct timespec *ret_left)
 {

@@ -185,10 +185,11 @@ WF_API(int, epoll_pwait, int epfd, struct epoll_event *events, int max,
 {
 	uint64_t bits;
 
-	if (!can_wait(mask) && mask == NULL)
-		return epoll_natively(epfd, events, max, timeout);
 	if (!can_wait(mask))
-		return wf_real.epoll_pwait(epfd, events, max, timeout, mask);
+		return mask == NULL ?
+			       epoll_natively(epfd, events, max, timeout) :
+			       wf_real.epoll_pwait(epfd, events, max, timeout,
+						   mask);
 	return wf_api_errno(WF_CANCEL_POINT(
 		wf_io_epoll_wait(epfd, events, max, deadline_of_ms(timeout),
 				 bits_of(mask, &bits))));

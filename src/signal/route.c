@@ -68,7 +68,7 @@ static bool waits_for(const struct wf_thread *t, uint64_t bit)
 	return (wf_load_relaxed(&t->sigwait_set) & bit) != 0 && is_alive(t);
 }
 
-/* Does a handler of t's take it now? What t waits for is the wait's. */
+/* Does a handler of t's take the signal now? */
 static bool is_open(const struct wf_thread *t, uint64_t bit)
 {
 	return (wf_deliver_open(t) & bit) != 0;

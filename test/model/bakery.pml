@@ -27,7 +27,7 @@ store_buffer buffer[NR_THREADS];
 bool draws[NR_THREADS];
 byte number[NR_THREADS];
 
-/* What is true, known to no thread. */
+/* The true state, which no thread knows. */
 byte nr_inside;
 
 #define fence(me) empty(buffer[me].stores)

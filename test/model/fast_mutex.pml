@@ -25,7 +25,7 @@ store_buffer buffer[NR_THREADS + 1];
 bool tries[NR_THREADS + 1];
 byte last, owner;
 
-/* What is true, known to no thread. */
+/* The true state, which no thread knows. */
 byte nr_inside;
 
 #define fence(me) empty(buffer[me].stores)
@@ -45,7 +45,7 @@ end_empty:
 	od
 }
 
-/* What thread `me` sees. */
+/* The value that thread `me` sees. */
 #define seen_owner (buffer[me].stores??[OWNER, _] -> own : owner)
 #define is_last (buffer[me].stores??[LAST, _] || last == me)
 

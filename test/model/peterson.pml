@@ -23,7 +23,7 @@ store_buffer buffer[NR_THREADS];
 bool wants[NR_THREADS];
 byte first;
 
-/* What is true, known to no thread. */
+/* The true state, which no thread knows. */
 byte nr_inside;
 
 #define fence(me) empty(buffer[me].stores)
@@ -60,7 +60,7 @@ end_empty:
 
 #define other (1 - me)
 
-/* What the thread itself stores there lets the other one go first. */
+/* The thread's own store there lets the other one go first. */
 #define may_go_first (!(buffer[me].stores??[FIRST, _]) && first == me)
 
 proctype thread(byte me)

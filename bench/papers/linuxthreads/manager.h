@@ -49,7 +49,7 @@ void lt_manager_ask(const struct lt_request *request);
 
 /* In manager.c. */
 
-/* What the manager runs; `requests` is the end of the pipe to read. */
+/* The manager's main function; `requests` is the end of the pipe to read. */
 void lt_manager_serve(int requests) __attribute__((noreturn));
 
 /* The handler of LT_END in the manager. */

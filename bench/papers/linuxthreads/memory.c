@@ -32,7 +32,7 @@ struct tcb_head {
 	uintptr_t sysinfo, stack_guard, pointer_guard;
 };
 
-/* What libnptl_db reads: where a field lies in libc's descriptor. */
+/* The place of a field in libc's descriptor, as libnptl_db reads it. */
 struct field {
 	uint32_t bits, nr, offset;
 };

@@ -29,7 +29,7 @@ void lt_memory_free(unsigned int index);
 /* Where libc expects the thread's number. */
 pid_t *lt_memory_tid(struct lt_thread *thread);
 
-/* What a new thread calls first: per-thread state of libc's. */
+/* Sets up libc's per-thread state; a new thread calls it first. */
 void lt_memory_begin_thread(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a new thread's process runs. */
+/* The main function of a new thread's process. */
 #ifndef LT_THREAD_H
 #define LT_THREAD_H
 

@@ -1,6 +1,6 @@
 /*
- * What the locks of loads and stores need beside loads and stores: fences, and
- * a way to wait. A processor keeps its latest stores in a buffer and lets later
+ * Fences, and a way to wait: the locks of loads and stores need both beside loads
+ * and stores. A processor keeps its latest stores in a buffer and lets later
  * loads overtake them; a fence waits until the buffer is empty. Where
  * LOCK_COUNT is defined, the fences are counted.
  *

@@ -1,6 +1,6 @@
 /*
- * What the files of this folder share: the kinds that kinds.c lists, one in
- * each file, and functions for kinds that have nothing to initialise.
+ * Declarations that the files of this folder share: the kinds that kinds.c
+ * lists, one in each file, and functions for kinds without an initialisation.
  */
 #ifndef LOCKS_KINDS_H
 #define LOCKS_KINDS_H

@@ -1,5 +1,5 @@
 /*
- * What it takes to lock and to unlock, each on its own, a lock that no other
+ * The cost to lock and to unlock, each on its own, a lock that no other
  * thread wants.
  *
  *     bench_locks PERCENT KIND [THREADS]

@@ -2,8 +2,8 @@
  * usage: bench_count_calls COMMAND...
  *
  * Runs a command and prints how many system calls it and all its threads and
- * children have made, as a line "calls NUMBER". What the command itself prints
- * is dropped. The exit status is the command's, 77 if it cannot be traced.
+ * children have made, as a line "calls NUMBER". The command's own output is
+ * dropped. The exit status is the command's, 77 if it cannot be traced.
  */
 #include <errno.h>
 #include <signal.h>

@@ -18,7 +18,7 @@ import time
 from bench.papers.report import about
 
 TELL_EVERY_S = 20
-# What an interrupted experiment has for its clean-up.
+# The time that an interrupted experiment has for its clean-up.
 END_LIMIT_S = 30
 
 
@@ -55,7 +55,7 @@ def clock(seconds):
 
 
 class Estimate:
-    """The time left. What the experiments so far took beside their guess
+    """The time left. The time that experiments took so far beside the guess
     corrects the guesses for the rest."""
 
     def __init__(self, guesses):
