@@ -27,9 +27,9 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 		ucontext_t *uc, const struct wf_action *action);
 
 /*
- * The signals that t's handlers take: those that t does not block. A signal that
- * t waits for by sigwait goes to the wait, though it has a handler, as with the
- * kernel.
+ * The signals that t's handlers take: those that t does not block. A signal
+ * that t waits for by sigwait goes to the wait, though it has a handler, as
+ * with the kernel.
  */
 static inline uint64_t wf_deliver_open(const struct wf_thread *t)
 {

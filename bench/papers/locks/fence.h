@@ -1,8 +1,8 @@
 /*
- * Fences, and a way to wait: the locks of loads and stores need both beside loads
- * and stores. A processor keeps its latest stores in a buffer and lets later
- * loads overtake them; a fence waits until the buffer is empty. Where
- * LOCK_COUNT is defined, the fences are counted.
+ * Fences, and a way to wait: the locks of loads and stores need both.
+ * A processor keeps its latest stores in a buffer and lets later loads overtake
+ * them; a fence waits until the buffer is empty. Where LOCK_COUNT is defined,
+ * the fences are counted.
  *
  *     atomic_store_explicit(&l->wants[me], 1, memory_order_relaxed);
  *     lock_fence();
