@@ -3,6 +3,7 @@ no more than it does natively, and what is not there is waited for by others."""
 
 import re
 import subprocess
+import tempfile
 
 import pytest
 
@@ -54,23 +55,30 @@ def trace(command):
     return result.stdout.splitlines()
 
 
+def start(command, output):
+    return subprocess.Popen(list(map(str, command)), env=environment(),
+                            text=True, stdin=subprocess.PIPE, stdout=output,
+                            stderr=subprocess.PIPE)
+
+
 def trace_when_ready(command):
     """As trace, from when the program has printed a line: how long its calls
-    take before is not strace's doing."""
+    take before is not strace's doing. strace says that it has attached after
+    it has told each thread to stop, so no call after the byte escapes it."""
     need("strace")
-    with subprocess.Popen(list(map(str, command)), env=environment(),
-                          text=True, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE) as program:
-        is_ready = program.stdout.readline() != ""
-        result = run([*STRACE, "-p", program.pid]) if is_ready else None
-        if is_ready and result.returncode != 0:
-            program.kill()
-        error = program.communicate()[1]
-    if is_ready:
-        check(result.returncode, result.stderr)
-    check(program.returncode, error)
-    return result.stdout.splitlines()
+    with tempfile.TemporaryFile("w+") as lines, \
+            start(command, subprocess.PIPE) as program:
+        if program.stdout.readline() == "":
+            check(program.wait(), program.communicate()[1])
+            pytest.fail("the program ended before it was ready")
+        with start([*STRACE, "-p", program.pid], lines) as strace:
+            attached = strace.stderr.readline()
+            error = program.communicate(
+                "x" if "attached" in attached else "")[1]
+            check(strace.wait(), attached + strace.stderr.read())
+        check(program.returncode, error)
+        lines.seek(0)
+        return lines.read().splitlines()
 
 
 def calls_between_marks(tracer, kind, how, *options):

@@ -13,7 +13,7 @@
 
 #include "busy.h"
 
-enum { NR_HOGS = 3, NR_CALLS = 150 };
+enum { NR_HOGS = 3, NR_CALLS = 50 };
 
 int main(void)
 {

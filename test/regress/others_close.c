@@ -10,7 +10,7 @@
 
 #include "threading.h"
 
-enum { NR_WRITERS = 4, NR_CLOSERS = 3, NR_ROUNDS = 400, BYTES = 1 << 20 };
+enum { NR_WRITERS = 4, NR_CLOSERS = 3, NR_ROUNDS = 150, BYTES = 1 << 20 };
 
 static char block[BYTES];
 static _Atomic int is_over;

@@ -102,7 +102,8 @@ def test_one_update_a_run(dev, tmp_path):
     """Everything is missing, and nothing optional is to be had."""
     result = dev("test", dpkg_query="exit 1\n", id="echo 0\n",
                  apt_get=RECORD + 'case "$*" in *nginx*) exit 1 ;; esac\n',
-                 meson=RECORD, ninja=RECORD, rm="exit 0\n", grep="exit 1\n")
+                 meson=RECORD, ninja=RECORD, nproc="echo 2\n",
+                 rm="exit 0\n", grep="exit 1\n")
     assert len(updates(tmp_path)) == 1, result.stderr
     assert "going on without nginx-light" in result.stderr
     assert "going on without curl" not in result.stderr
