@@ -118,6 +118,19 @@ def test_no_update_after_one_that_failed(dev, tmp_path):
     assert "apt-get update failed" in result.stderr
 
 
+def test_conformance_installs_the_tests_of_its_python(dev, tmp_path):
+    version = subprocess.run(["/usr/bin/python3", "--version"], text=True,
+                             capture_output=True).stdout.split()[1]
+    package = f"libpython{version.rpartition('.')[0]}-testsuite"
+    result = dev("conformance", dpkg_query='case "$4" in *testsuite) ;; '
+                 "*) echo installed ;; esac\n", id="echo 0\n",
+                 apt_get=RECORD, meson=RECORD, ninja=RECORD)
+    log = (tmp_path / "log").read_text().splitlines()
+    installs = [line for line in log if " install " in line]
+    assert len(installs) == 1, result.stderr
+    assert installs[0].endswith(f"--no-install-recommends {package}")
+
+
 @pytest.mark.parametrize("name", ["a b", "a:b", "a$b"])
 def test_path_that_cannot_hold_the_library(dev, tmp_path, name):
     """It is said before anything is built."""
