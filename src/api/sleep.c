@@ -164,8 +164,7 @@ WF_API(int, thrd_sleep, const struct timespec *duration,
 
 WF_API(int, sched_yield, void)
 {
-	wf_sched_yield();
-	return 0;
+	return wf_sched_yield();
 }
 WF_API_ALIAS(sched_yield, __sched_yield);
 

@@ -165,7 +165,6 @@ static int adopt_first(struct wf_thread *t, uint64_t mask)
 		return -ENOMEM;
 	wf_deaths_watch_first();
 	c->kernel_mask = UINT64_MAX;
-	c->is_mask_known = true;
 	t->sigmask = mask;
 	t->carrier = c;
 	t->vp = vp;

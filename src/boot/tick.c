@@ -222,14 +222,14 @@ int64_t wf_tick_quiet_ns(void)
 	return quiet_ns + quiet_ns / 32 + TICK_NS / 50;
 }
 
-/* Should another thread run? Sets turn_b if it should be one of B's. */
+/* Should another thread run? Sets WF_LOOK_TURN_B if it should be one of B's. */
 static enum wf_resched decide(const struct view *v, int32_t balance)
 {
 	bool b_is_owed = balance >= WF_BALANCE_TICK;
 
 	if (!v->t->from_b) {
 		if (v->waiting_b > 0 && b_is_owed) {
-			wf_store_relaxed(&v->vp->turn_b, true);
+			atomic_fetch_or(&v->vp->look, WF_LOOK_TURN_B);
 			return WF_RESCHED_SLICE;
 		}
 		return (v->is_long || wf_thread_is_hog(v->t)) &&
@@ -242,7 +242,7 @@ static enum wf_resched decide(const struct view *v, int32_t balance)
 	if (!is_slice_over(v))
 		return WF_RESCHED_NONE;
 	if (b_is_owed)
-		wf_store_relaxed(&v->vp->turn_b, true);
+		atomic_fetch_or(&v->vp->look, WF_LOOK_TURN_B);
 	return WF_RESCHED_SLICE;
 }
 
@@ -324,7 +324,7 @@ void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t)
 
 	v.t = t;
 	if (update_balance(&v) >= WF_BALANCE_TICK && v.waiting_b > 0)
-		wf_store_relaxed(&vp->turn_b, true);
+		atomic_fetch_or(&vp->look, WF_LOOK_TURN_B);
 }
 
 /* The thread that runs on vp gives way to one of I's if it computes. */

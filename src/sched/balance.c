@@ -63,7 +63,7 @@ static uint32_t take_waiting(struct wf_vp *vp, uint64_t *ret_entries,
 /* The one whose turn has just come would else never find it there. */
 static bool has_only_next(const struct wf_vp *vp)
 {
-	return wf_load_relaxed(&vp->turn_b) && wf_runq_len(&vp->ring_b) == 1;
+	return wf_vp_has_turn_of_b(vp) && wf_runq_len(&vp->ring_b) == 1;
 }
 
 static uint32_t take_computing(struct wf_vp *vp, uint64_t *ret_entry,

@@ -155,11 +155,8 @@ static void carrier_thread(void *arg)
 static void adopted_entry(void)
 {
 	struct wf_carrier *c = wf_self->carrier;
-	wf_post_fn *post = c->post;
 
-	c->post = NULL;
-	if (post != NULL)
-		post(c, c->post_arg);
+	c->post(c, c->post_arg);
 	wf_carrier_main(c);
 }
 

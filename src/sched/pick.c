@@ -11,7 +11,6 @@
 
 enum {
 	BATCH = 64,
-	MANY = 16,
 	SHARE_MAX = WF_RUNQ_SIZE / 2, /* what vp->taken holds */
 };
 
@@ -195,22 +194,22 @@ static bool is_elsewhere(void)
 }
 
 /*
- * Of many that take turns little is in the cache when its turn comes. What the
- * one after the next will run on is fetched now, and the struct of who comes
- * behind that. Whoever else takes them has lost nothing by it.
+ * Where many threads take turns, the caches have lost the state of the next
+ * one. So the pick fetches the frames of the second entry, and the struct of
+ * the third. Another VP may take them: then the fetch was for nothing. Called
+ * last, and returns t.
  */
-static void prefetch_following(const struct wf_runq *ring)
+static WF_NOINLINE struct wf_thread *
+prefetch_following(const struct wf_runq *ring, struct wf_thread *t)
 {
-	uint64_t second, third;
+	uint64_t second = wf_runq_peek(ring, 0);
+	uint64_t third = wf_runq_peek(ring, 1);
 
-	if (wf_runq_len(ring) < MANY)
-		return;
-	second = wf_runq_peek(ring, 0);
-	third = wf_runq_peek(ring, 1);
 	if ((second & WF_ENTRY_UNSTARTED) == 0)
 		wf_ready_prefetch(wf_table_at((uint32_t)second),
 				  WF_LINES_OF_YIELD);
 	__builtin_prefetch(wf_table_at((uint32_t)third), 1);
+	return t;
 }
 
 static uint64_t next_of_i(struct wf_vp *vp)
@@ -244,8 +243,8 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 	uint64_t entry = WF_ENTRY_NONE;
 
 	*ret_from_b = true;
-	if (WF_UNLIKELY(wf_load_relaxed(&vp->turn_b))) {
-		wf_store_relaxed(&vp->turn_b, false);
+	if (WF_UNLIKELY(wf_vp_has_turn_of_b(vp))) {
+		atomic_fetch_and(&vp->look, ~(uint32_t)WF_LOOK_TURN_B);
 		entry = pop(&vp->ring_b);
 		if (entry != WF_ENTRY_NONE)
 			return entry;
@@ -300,20 +299,17 @@ take_or_search(struct wf_vp *vp, uint64_t entry, bool from_b, bool is_any)
 	return t != NULL ? t : search(vp, is_any);
 }
 
-/*
- * Not one of B's unless is_any or it is B's turn. What most picks find is taken
- * here: who has run before and is first in a ring.
- */
-static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
+typedef bool take_entry_fn(struct wf_runq *ring, uint64_t *ret_entry);
+
+/* Most picks find a thread that has run before, first in a ring. */
+WF_INLINE struct wf_thread *take_first_of(struct wf_vp *vp, bool is_any,
+					  take_entry_fn *take_entry)
 {
 	struct wf_runq *ring = &vp->ring_i;
 	uint64_t entry;
 	struct wf_thread *t;
 	bool from_b;
 
-	if (wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||
-	    WF_UNLIKELY(wf_load_relaxed(&vp->turn_b)))
-		return search(vp, is_any);
 	vp->lifo_run = 0;
 	from_b = wf_runq_is_empty(ring);
 	if (from_b) {
@@ -321,16 +317,38 @@ static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 			return search(vp, is_any);
 		ring = &vp->ring_b;
 	}
-	entry = pop(ring);
-	if (WF_UNLIKELY(entry == WF_ENTRY_NONE))
-		return from_b && wf_sched.nr_vps == 1 ? NULL :
-							search(vp, is_any);
+	if (WF_UNLIKELY(!take_entry(ring, &entry)))
+		return search(vp, is_any);
 	if (WF_UNLIKELY((entry & WF_ENTRY_UNSTARTED) != 0))
 		return take_or_search(vp, entry, from_b, is_any);
-	prefetch_following(ring);
 	t = wf_table_at((uint32_t)entry);
 	t->from_b = from_b;
+	if (WF_UNLIKELY(wf_ready_is_of_many(t)))
+		return prefetch_following(ring, t);
 	return t;
+}
+
+static WF_NOINLINE struct wf_thread *take_first_of_several(struct wf_vp *vp,
+							   bool is_any)
+{
+	return take_first_of(vp, is_any, wf_runq_pop);
+}
+
+/* One VP's rings are robbed by nobody. */
+static struct wf_thread *take_first(struct wf_vp *vp, bool is_any)
+{
+	if (wf_sched.nr_vps > 1)
+		return take_first_of_several(vp, is_any);
+	return take_first_of(vp, is_any, wf_runq_pop_alone);
+}
+
+/* Not one of B's unless is_any or it is B's turn. */
+static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
+{
+	if (wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||
+	    wf_vp_has_turn_of_b(vp))
+		return search(vp, is_any);
+	return take_first(vp, is_any);
 }
 
 /* Gifts are sorted in; then who goes before all others. */
@@ -359,22 +377,33 @@ struct wf_thread *wf_queue_pick_other(struct wf_vp *vp, bool is_any)
 	return take_next(vp, is_any);
 }
 
-struct wf_thread *wf_queue_pick(struct wf_vp *vp)
+WF_INLINE struct wf_thread *pick_unasked(struct wf_vp *vp)
 {
 	uint64_t entry = wf_load_relaxed(&vp->lifo);
 	struct wf_thread *t;
 
-	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
-		return look_and_pick(vp, true);
-	if (entry == WF_ENTRY_NONE ||
-	    WF_UNLIKELY(is_lifo_over(vp) || wf_load_relaxed(&vp->turn_b)))
-		return take_next(vp, true);
+	if (entry == WF_ENTRY_NONE)
+		return take_first(vp, true);
+	if (WF_UNLIKELY(is_lifo_over(vp)))
+		return search(vp, true);
 	/* The thread just woken, and nobody wants anything else. */
 	wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE); /* Q3 */
 	vp->lifo_run++;
 	t = wf_table_at((uint32_t)entry);
 	t->from_b = false;
 	return t;
+}
+
+struct wf_thread *wf_queue_pick_unasked(struct wf_vp *vp)
+{
+	return pick_unasked(vp);
+}
+
+struct wf_thread *wf_queue_pick(struct wf_vp *vp)
+{
+	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
+		return look_and_pick(vp, true);
+	return pick_unasked(vp);
 }
 
 struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp)
@@ -386,7 +415,7 @@ struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp)
 
 bool wf_queue_may_hand_off(struct wf_vp *vp)
 {
-	if (wf_load_relaxed(&vp->look) != 0 || wf_load_relaxed(&vp->turn_b))
+	if (wf_load_relaxed(&vp->look) != 0)
 		return false;
 	if (WF_LIKELY(!is_lifo_over(vp))) {
 		vp->lifo_run++;

@@ -38,6 +38,9 @@ void wf_queue_offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr);
 /* The next thread to run on vp, or NULL. Owner only. */
 struct wf_thread *wf_queue_pick(struct wf_vp *vp);
 
+/* The same where the caller has found vp->look to be 0. */
+struct wf_thread *wf_queue_pick_unasked(struct wf_vp *vp);
+
 /* One of ring I's, or of B's if that has its turn; else NULL. Owner only. */
 struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp);
 

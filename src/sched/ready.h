@@ -27,14 +27,27 @@ extern void (*wf_ready_interrupt)(struct wf_carrier *c);
 enum { WF_LINES_OF_WAIT = 10, WF_LINES_OF_YIELD = 6 };
 
 /*
- * t is about to be woken or picked: fetches what its next run touches first,
- * the frames and the TCB. What is not fetched is a miss for each of them when
- * many take turns, and what is fetched for nothing costs as well.
+ * The program has so many threads that the second-level cache does not hold
+ * what each of them runs on, some 2 KiB: slots are taken from the lowest.
+ */
+enum { WF_READY_MANY = 64 };
+
+WF_INLINE bool wf_ready_is_of_many(const struct wf_thread *t)
+{
+	return t->index >= WF_READY_MANY;
+}
+
+/*
+ * The caller is about to wake or to pick t: fetches the frames and the TCB,
+ * which the next run of t touches first. Each line that is not fetched costs a
+ * miss where many threads take turns, and nothing where there are few.
  */
 WF_INLINE void wf_ready_prefetch(const struct wf_thread *t, int nr_lines)
 {
 	const char *sp = t->ctx.sp;
 
+	if (WF_LIKELY(!wf_ready_is_of_many(t)))
+		return;
 #pragma GCC unroll 10
 	for (int i = 0; i < nr_lines; i++)
 		__builtin_prefetch(sp + i * WF_CACHE_LINE);

@@ -107,7 +107,10 @@ static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
 	return true;
 }
 
-/* Owner, if nobody else ever takes one: the same without a CAS. */
+/*
+ * Owner, if nobody else ever takes one: the same without a CAS. A position that
+ * wraps counts up the version, which no CAS compares here.
+ */
 static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 {
 	uint64_t head = wf_load_relaxed(&q->head); /* the owner's own */
@@ -116,7 +119,7 @@ static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 		return false;
 	*ret_entry = wf_load_relaxed(
 		&q->slot[wf_runq_position(head) & WF_RUNQ_MASK]);
-	wf_store_relaxed(&q->head, wf_runq_moved(head, 1));
+	wf_store_relaxed(&q->head, head + 1);
 	return true;
 }
 

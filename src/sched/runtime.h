@@ -71,6 +71,12 @@ WF_INLINE void wf_runtime_see_work(struct wf_thread *t)
 		wf_runtime_leave_slow(t);
 }
 
+/* in_runtime set. A signal that comes later is as one that comes after. */
+WF_INLINE bool wf_runtime_has_work(const struct wf_thread *t)
+{
+	return WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0);
+}
+
 WF_INLINE void wf_runtime_leave(struct wf_thread *t)
 {
 	/* release: the monitor's acquire of in_runtime 0 sees our writes. */

@@ -1,11 +1,17 @@
 /*
- * S1. c->post is set by the outgoing and cleared by the incoming side; both
- *     run on c, one after the other.
+ * S1. c->post is set by each outgoing side and called by the incoming side;
+ *     both run on c, one after the other.
  * S2. vp->cur names the incoming thread before its stack is live, and the
  *     incoming thread's in_runtime is 1, so the monitor leaves it alone.
  * S3. c->loaded_tp is the thread register of what runs on c, from just before
  *     it is loaded. A signal between finds the incoming thread, whose
  *     in_runtime is 1, and is put off.
+ * S4. While signals wait in c->signal_slot, c->kernel_mask is WF_MASK_UNKNOWN
+ *     or UINT64_MAX, which is no thread's mask: the handler that fills the slot
+ *     stores the former, and only wf_carrier_set_mask (UINT64_MAX) and
+ *     wf_carrier_note_mask, which looks at the slot, store another value. So
+ *     one compare on the incoming side finds both a mask that has to change
+ *     and a signal that has to be delivered.
  */
 #include "sched/switch.h"
 
@@ -26,13 +32,12 @@ void (*wf_words_look)(struct wf_vp *vp);
 
 static WF_COLD void change_mask(struct wf_carrier *c, uint64_t mask)
 {
-	bool was_closed = c->is_mask_known && c->kernel_mask == UINT64_MAX;
+	bool was_closed = c->kernel_mask == UINT64_MAX;
 
 	/* Nothing is opened while a signal waits in the slot. */
 	if (mask != UINT64_MAX && wf_load_relaxed(&c->signal_slot.nr) != 0)
 		return;
 	c->kernel_mask = mask;
-	c->is_mask_known = true;
 	wf_os_set_signal_mask(mask & ~WF_PREEMPT_BIT);
 	if (was_closed && wf_switch_opened != NULL)
 		wf_switch_opened();
@@ -40,8 +45,19 @@ static WF_COLD void change_mask(struct wf_carrier *c, uint64_t mask)
 
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
 {
-	if (WF_UNLIKELY(!c->is_mask_known || c->kernel_mask != mask))
+	if (WF_UNLIKELY(c->kernel_mask != mask))
 		change_mask(c, mask);
+}
+
+/*
+ * On the incoming side. While a signal waits in the slot, kernel_mask is no
+ * thread's (S4).
+ */
+static WF_COLD void change_mask_of(struct wf_carrier *c, struct wf_thread *t)
+{
+	if (wf_load_relaxed(&c->signal_slot.nr) != 0)
+		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
+	change_mask(c, t->sigmask);
 }
 
 static void set_post(struct wf_carrier *c, wf_post_fn *post, void *arg)
@@ -71,20 +87,17 @@ static void make_idle(struct wf_carrier *c, struct wf_vp *vp)
 WF_INLINE void finish(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
+	struct wf_vp *vp = t->vp;
 	wf_post_fn *post = c->post;
 
 	wf_registers_load(t);
-	if (post != NULL) {
-		c->post = NULL;
-		post(c, c->post_arg);
+	post(c, c->post_arg); /* S1 */
+	if (vp != NULL) {     /* no lock is held here */
+		wf_vp_io_look(vp);
+		wf_words_see(vp);
 	}
-	if (t->vp != NULL) { /* no lock is held here */
-		wf_vp_io_look(t->vp);
-		wf_words_see(t->vp);
-	}
-	if (WF_UNLIKELY(wf_load_relaxed(&c->signal_slot.nr) != 0))
-		atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
-	wf_carrier_set_mask(c, t->sigmask);
+	if (WF_UNLIKELY(c->kernel_mask != t->sigmask))
+		change_mask_of(c, t);
 }
 
 void wf_switch_finish(struct wf_thread *t)
@@ -142,16 +155,37 @@ const struct wf_context *wf_switch_prepare(struct wf_thread *t,
 	return prepare(t, next, post, arg);
 }
 
+/* Where the thread register needs a system call, too (sched/registers.h). */
+static WF_NOINLINE void switch_charged(struct wf_thread *t,
+				       struct wf_thread *next, wf_post_fn *post,
+				       void *arg)
+{
+	wf_switch_load(&t->ctx.sp, prepare_charged(t, next, post, arg));
+	finish(t);
+}
+
 void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg)
 {
-	wf_switch_load(&t->ctx.sp, prepare(t, next, post, arg));
+	const struct wf_context *ctx;
+
+	if (WF_UNLIKELY(is_charged())) {
+		switch_charged(t, next, post, arg);
+		return;
+	}
+	ctx = prepare_uncharged(t, next, post, arg);
+	wf_arch_switch(&t->ctx.sp, ctx->sp, ctx->tp);
 	finish(t);
 }
 
 void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg)
 {
 	wf_switch_to(t, NULL, post, arg);
+}
+
+/* The carrier has nothing to do for a thread that it leaves its stack for. */
+static void no_post(struct wf_carrier *c, void *arg)
+{
 }
 
 void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
@@ -165,14 +199,10 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 		next->vp = NULL;
 		next->carrier = c;
 	}
+	set_post(c, no_post, NULL);
 	c->loaded_tp = next->ctx.tp; /* S3 */
 	wf_switch_load(&c->ctx.sp, &next->ctx);
-	if (c->post != NULL) {
-		wf_post_fn *post = c->post;
-
-		c->post = NULL;
-		post(c, c->post_arg);
-	}
+	c->post(c, c->post_arg); /* S1 */
 }
 
 static void requeue_yielded(struct wf_carrier *c, void *arg)
@@ -231,6 +261,7 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 {
 	struct wf_vp *vp = t->vp;
 
+	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
 	if (wf_vp_is_offline(vp))
 		return NULL;
 	wf_vp_io_look(vp);
@@ -261,11 +292,9 @@ struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_vp *vp = t->vp;
 
-	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
 	if (WF_UNLIKELY(why != WF_RESCHED_NONE || t->rt_priority != 0 ||
 			wf_load_relaxed(&vp->nr_requests) != 0 ||
-			(wf_load_relaxed(&vp->look) &
-			 (WF_LOOK_SHARE | WF_LOOK_OFFLINE)) != 0))
+			wf_load_relaxed(&vp->look) != 0))
 		return next_for(t, why);
-	return wf_queue_pick(vp);
+	return wf_queue_pick_unasked(vp);
 }

@@ -75,6 +75,14 @@ void wf_switch_finish(struct wf_thread *t);
  */
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask);
 
+/* The kernel's mask has been set to a thread's by other means. */
+static inline void wf_carrier_note_mask(struct wf_carrier *c, uint64_t mask)
+{
+	bool has_signals = wf_load_relaxed(&c->signal_slot.nr) != 0;
+
+	c->kernel_mask = has_signals ? WF_MASK_UNKNOWN : mask;
+}
+
 /* All were blocked, as in a sleep, and no longer are; set by signal/. */
 extern void (*wf_switch_opened)(void);
 

@@ -38,6 +38,7 @@ enum wf_look {
 	WF_LOOK_SORT = 1 << 3,	   /* who has become real-time in a queue */
 	WF_LOOK_SOUGHT = 1 << 4,   /* so, and soon; sched/promotion.h */
 	WF_LOOK_OFFLINE = 1 << 5,  /* it runs no threads; sched/offline.h */
+	WF_LOOK_TURN_B = 1 << 6,   /* the next pick is ring B's */
 };
 
 /*
@@ -150,7 +151,6 @@ struct wf_vp {
 	_Atomic uint32_t nr_requests;	 /* to the kernel, under way; owner */
 	_Atomic uint32_t patience;	 /* enum wf_patience; monitor */
 	_Atomic uint32_t lifo_most;	 /* for lifo_run; monitor */
-	_Atomic bool turn_b;		 /* next pick is B's; monitor, owner */
 	_Atomic bool runs_long;		 /* threads run for more than two wakes'
 				 * cost; monitor */
 	struct wf_vp_io *io;		 /* io/; NULL if there is none */
@@ -256,6 +256,13 @@ typedef void wf_post_fn(struct wf_carrier *c, void *arg);
  * that was just being made lets through (signal/arrive.c).
  */
 enum { WF_SIGNAL_SLOTS = 4 };
+
+/*
+ * struct wf_carrier.kernel_mask differs from each thread's mask, none of which
+ * holds SIGKILL: the next switch sets the kernel's mask and looks at the slot.
+ */
+#define WF_MASK_UNKNOWN (UINT64_C(1) << 8)
+
 struct wf_signal_slot {
 	_Atomic uint32_t nr;
 	unsigned char info[WF_SIGNAL_SLOTS][128]; /* siginfo_t */
@@ -277,8 +284,8 @@ struct wf_carrier {
 	_Atomic int32_t promised_to; /* tid of a thread; sched/promise.c, M1 */
 	_Atomic int tid;	     /* 0 until it has started */
 	uint32_t number;
-	uint64_t kernel_mask; /* signal mask as the kernel has it */
-	bool is_mask_known;
+	uint64_t kernel_mask; /* signal mask as the kernel has it, or
+			       * WF_MASK_UNKNOWN */
 	struct wf_signal_slot signal_slot;
 	uintptr_t loaded_tp; /* of what it runs; read by its signal handlers */
 	char *altstack;
@@ -337,6 +344,12 @@ extern struct wf_sched wf_sched;
 static inline bool wf_vp_is_offline(const struct wf_vp *vp)
 {
 	return (wf_load_relaxed(&vp->look) & WF_LOOK_OFFLINE) != 0;
+}
+
+/* Anybody. The monitor says so; the pick that follows takes it back. */
+static inline bool wf_vp_has_turn_of_b(const struct wf_vp *vp)
+{
+	return (wf_load_relaxed(&vp->look) & WF_LOOK_TURN_B) != 0;
 }
 
 /* Asleep, or watching: nobody looks at the queues meanwhile. */

@@ -6,17 +6,19 @@
 #include "sched/switch.h"
 #include "sched/vp_io.h"
 
-void wf_sched_yield(void)
+int wf_sched_yield(void)
 {
 	struct wf_thread *t = wf_runtime_enter();
-	bool switched = false;
 
-	if (t->kind == WF_THREAD_MULTIPLEXED)
-		switched = wf_switch_yield(t, WF_RESCHED_NONE);
+	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED) &&
+	    wf_switch_yield(t, WF_RESCHED_NONE)) {
+		wf_runtime_leave(t);
+		return 0;
+	}
 	wf_runtime_leave(t);
 	/* A spinning program's peer may be on another carrier. */
-	if (!switched)
-		wf_sys(SYS_sched_yield);
+	wf_sys(SYS_sched_yield);
+	return 0;
 }
 
 bool wf_sched_let_others(void)

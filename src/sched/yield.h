@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* in_runtime 0. Without anybody to run, the kernel is asked to yield. */
-void wf_sched_yield(void);
+/* in_runtime 0. If no thread of the VP can run, asks the kernel. Returns 0. */
+int wf_sched_yield(void);
 
 /*
  * For a thread that would block next: one that waits a lot runs first, if one

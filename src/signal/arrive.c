@@ -82,7 +82,7 @@ static void put_off(struct wf_thread *t, struct wf_carrier *c,
 	*wf_frame_mask(uc) = ~WF_PREEMPT_BIT;
 	if ((faults & WF_SIGNAL_BIT(info->si_signo)) == 0)
 		*wf_frame_mask(uc) &= ~faults;
-	c->is_mask_known = false;
+	c->kernel_mask = WF_MASK_UNKNOWN;
 	atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 }
 
@@ -105,7 +105,7 @@ void wf_arrive_drain(struct wf_carrier *c, struct wf_thread *t)
 	if (wf_load_relaxed(&s->nr) == 0)
 		return;
 	wf_os_set_signal_mask(UINT64_MAX); /* R2 */
-	c->is_mask_known = false;
+	c->kernel_mask = WF_MASK_UNKNOWN;
 	nr = wf_load_relaxed(&s->nr);
 	memcpy(infos, s->info, nr * sizeof(infos[0]));
 	wf_store_relaxed(&s->nr, 0);

@@ -23,6 +23,7 @@
 #include "os/sys.h"
 #include "sched/preempt.h"
 #include "sched/runtime.h"
+#include "sched/switch.h"
 #include "signal/arrive.h"
 #include "signal/cancel.h"
 #include "signal/frame.h"
@@ -164,8 +165,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	if ((action->flags & SA_RESTART) == 0)
 		wf_arch_uc_set_eintr(uc);
 	wf_mask_close(t, handler_mask(t, sig, action)); /* H3 */
-	c->kernel_mask = t->sigmask;
-	c->is_mask_known = true;
+	wf_carrier_note_mask(c, t->sigmask);
 	if (wf_deliver_is_due(t))
 		wf_deliver_nudge_self(); /* H4 */
 	/* The program's stack may fault: out here. */
@@ -240,11 +240,10 @@ void wf_signal_return(ucontext_t *uc)
 	}
 	wf_os_set_signal_mask(UINT64_MAX); /* H3 */
 	wf_frame_poison_altstack(uc);	   /* H2 */
-	t->carrier->is_mask_known = false;
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_mask_set_locked(t, *wf_frame_mask(uc) & ~WF_SIGNAL_UNBLOCKABLE);
 	wf_deliver_before_sigreturn(t, uc);
 	*wf_frame_mask(uc) = t->sigmask;
-	t->carrier->kernel_mask = t->sigmask;
-	t->carrier->is_mask_known = true;
+	wf_carrier_note_mask(t->carrier, t->sigmask);
 	wf_store_release(&t->in_runtime, 0);
 }

@@ -79,8 +79,7 @@ void wf_frame_resume(ucontext_t *uc)
 	wf_os_set_signal_mask(UINT64_MAX); /* F1 */
 	wf_deliver_before_sigreturn(t, uc);
 	*wf_frame_mask(uc) = t->sigmask & ~WF_PREEMPT_BIT;
-	t->carrier->kernel_mask = t->sigmask;
-	t->carrier->is_mask_known = true;
+	wf_carrier_note_mask(t->carrier, t->sigmask);
 	wf_frame_poison_altstack(uc);
 	wf_store_release(&t->in_runtime, 0);
 }

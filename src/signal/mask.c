@@ -45,25 +45,38 @@ static int apply(int how, uint64_t old, uint64_t set, uint64_t *ret_mask)
 	}
 }
 
-/* M2 */
-static void take_opened(struct wf_thread *t, uint64_t opened)
+static WF_NOINLINE void take_from_process(struct wf_thread *t, uint64_t opened)
 {
-	const struct timespec now = { 0, 0 };
-	uint64_t taken, set = wf_receiver_unwanted(opened);
 	siginfo_t info;
 
-	wf_receiver_settle();
 	while ((wf_sigqueue_pending(&wf_route_process) & opened) != 0 &&
 	       wf_sigqueue_take(&wf_route_process, opened, &info))
 		wf_sigqueue_put(&t->sigqueue, &info, true);
-	if (WF_LIKELY(set == 0))
-		return;
-	/* What stops or ends the process does so when the mask opens. */
-	taken = set & ~wf_load_relaxed(&wf_action_halts);
+}
+
+/* What stops or ends the process does so when the mask opens. */
+static WF_COLD void take_from_kernel(struct wf_thread *t, uint64_t set)
+{
+	const struct timespec now = { 0, 0 };
+	uint64_t taken = set & ~wf_load_relaxed(&wf_action_halts);
+	siginfo_t info;
+
 	while (taken != 0 &&
 	       wf_sys(SYS_rt_sigtimedwait, &taken, &info, &now, 8) > 0)
 		wf_sigqueue_put(&t->sigqueue, &info, true);
 	wf_receiver_open(set);
+}
+
+/* M2. Each thread passes here when it begins. */
+static void take_opened(struct wf_thread *t, uint64_t opened)
+{
+	uint64_t set = wf_receiver_unwanted(opened);
+
+	wf_receiver_settle();
+	if (WF_UNLIKELY((wf_sigqueue_pending(&wf_route_process) & opened) != 0))
+		take_from_process(t, opened);
+	if (WF_UNLIKELY(set != 0))
+		take_from_kernel(t, set);
 }
 
 /* M3 */

@@ -145,7 +145,7 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 		return;
 	wf_count_own(&vp->counters, preemptions);
 	wf_frame_save(t, uc);
-	t->carrier->is_mask_known = false; /* P3 */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* P3 */
 	wf_switch_abandon(t, next, wf_switch_requeue(why), t);
 }
 
@@ -157,7 +157,7 @@ static void go_where_promised(struct wf_thread *t, const ucontext_t *uc)
 	if (post == NULL)
 		return;
 	wf_frame_save(t, uc);
-	t->carrier->is_mask_known = false; /* P3 */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* P3 */
 	wf_switch_abandon(t, NULL, post, t);
 }
 
@@ -195,7 +195,7 @@ static void go_on_without_vp(struct wf_thread *t, const ucontext_t *ucontext)
 	if (wf_carrier_bind_without_vp(t))
 		return;
 	wf_frame_save(t, ucontext);
-	t->carrier->is_mask_known = false; /* P3 */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* P3 */
 	wf_switch_abandon(t, NULL, wf_runtime_rejoin_begin(t), t);
 }
 

@@ -110,7 +110,7 @@ void wf_signal_fork_prepare(void)
 	/* The child has the parent's handlers and no carriers yet. */
 	if (c == NULL)
 		return;
-	c->is_mask_known = false;
+	c->kernel_mask = WF_MASK_UNKNOWN;
 	wf_os_set_signal_mask(UINT64_MAX);
 	wf_store_relaxed(&c->is_nudged, false);
 	wf_store_relaxed(&c->is_forking, true);
@@ -129,7 +129,7 @@ void wf_signal_fork_parent(void)
 	wf_os_set_signal_mask(UINT64_MAX);
 	wf_store_relaxed(&c->is_forking, false);
 	is_nudged = wf_load_relaxed(&c->is_nudged);
-	c->is_mask_known = false;
+	c->kernel_mask = WF_MASK_UNKNOWN;
 	wf_runtime_enter();
 	wf_carrier_set_mask(t->carrier, t->sigmask);
 	wf_runtime_leave(t);
@@ -269,7 +269,8 @@ void wf_signal_thread_init(struct wf_thread *t)
  */
 static bool is_closed(const struct wf_carrier *c)
 {
-	return wf_load_relaxed(&c->signal_slot.nr) != 0 || !c->is_mask_known;
+	return wf_load_relaxed(&c->signal_slot.nr) != 0 ||
+	       c->kernel_mask == WF_MASK_UNKNOWN;
 }
 
 void wf_signal_thread_begin(struct wf_thread *t)

@@ -6,10 +6,12 @@
 #include "libc/cleanup.h"
 #include "libc/real.h"
 #include "os/deadline.h"
+#include "sched/runtime.h"
 #include "sync/inherit.h"
 #include "sync/libc_mutex.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
+#include "wait/ufutex_internal.h"
 
 /*
  * Condition variable: a sequence number to park on and a count of waiters.
@@ -51,10 +53,10 @@
  *     some thread, which will take it again, waits with it: nobody has freed
  *     it then. So broadcasting compares the field, marks the mutex, moves
  *     waiters and counts them out in one step.
- *
  * C9. A waiter that leaves by a jump or by its end counts itself out and takes
  *     the mutex again, as C3 and C4 have it. A signal that had woken it goes to
  *     the next: it is found under the lock, so the object exists. [leave_wait]
+ *     No handler runs in the runtime: a wait there needs no clean-up.
  *
  * Waiters   0 -> n      [count_in_locked]
  *           n -> n - k  [count_out_locked: by wakers for k, by a leaver for 1]
@@ -62,8 +64,8 @@
  *
  * Rejected: a flag instead of the count (the thread between release and park
  * still reads seq, and destroying could not wait for it); counting out by the
- * woken threads (a signal for a waiter that is woken but has not run
- * would take the slow path, and destroying with the mutex held would hang).
+ * woken threads (a signal for a waiter that has yet to run would take the slow
+ * path, and destroying with the mutex held would hang).
  */
 
 _Static_assert(sizeof(struct wf_cond) == sizeof(pthread_cond_t),
@@ -346,27 +348,55 @@ static WF_COLD int wait_slow(struct waiter *w, int64_t deadline_ns,
 	return end_wait(w, wait_on(w, seq, deadline_ns, -EINTR), cleanup);
 }
 
-int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
+/* t, unless NULL, has waited in the runtime with result rc, and leaves it. */
+static WF_NOINLINE int wait_registered(struct waiter *w, int64_t deadline_ns,
+				       uint32_t seq, struct wf_thread *t,
+				       int rc)
 {
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
-	struct waiter w = { .change = { .cond = c, .mutex = m, .n = 1 },
-			    .note = WF_UFUTEX_NOTE_NONE };
-	uint32_t seq = wf_load_relaxed(&c->seq);
-	int rc;
 
-	wf_cleanup_begin(&cleanup, leave_wait, &w);
-	if (WF_UNLIKELY(!wf_mutex_is_simple(m)))
-		return wait_slow(&w, deadline_ns, &cleanup);
-	rc = wf_ufutex_wait_commit(&c->seq, count_in_and_release, &w.change,
-				   deadline_ns, &w.note);
-	if (WF_UNLIKELY(!w.change.has_begun)) {
+	wf_cleanup_begin(&cleanup, leave_wait, w);
+	if (t != NULL) {
+		w->note =
+			(struct wf_ufutex_note){ rc, t->wait_was_moved, false };
+		wf_runtime_leave(t);
+		rc = wf_ufutex_outcome(t, rc);
+	} else if (wf_mutex_is_simple(w->change.mutex)) {
+		rc = wf_ufutex_wait_commit(&w->change.cond->seq,
+					   count_in_and_release, &w->change,
+					   deadline_ns, &w->note);
+	} else {
+		return wait_slow(w, deadline_ns, &cleanup);
+	}
+	if (WF_UNLIKELY(!w->change.has_begun)) {
 		if (rc != -ECANCELED)
-			return wait_slow(&w, deadline_ns, &cleanup);
+			return wait_slow(w, deadline_ns, &cleanup);
 		wf_cleanup_end(&cleanup);
 		return rc;
 	}
-	rc = wait_on(&w, seq, deadline_ns, rc);
-	return end_wait(&w, rc, &cleanup);
+	rc = wait_on(w, seq, deadline_ns, rc);
+	return end_wait(w, rc, &cleanup);
+}
+
+int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
+{
+	struct waiter w = { .change = { .cond = c, .mutex = m, .n = 1 },
+			    .note = WF_UFUTEX_NOTE_NONE };
+	uint32_t seq = wf_load_relaxed(&c->seq);
+	struct wf_thread *t = wf_thread_self();
+	int rc;
+
+	if (deadline_ns != WF_FOREVER || !wf_mutex_is_simple(m) ||
+	    t->kind != WF_THREAD_MULTIPLEXED)
+		return wait_registered(&w, deadline_ns, seq, NULL, 0);
+	t = wf_runtime_enter();
+	rc = wf_ufutex_park_commit(t, &c->seq, count_in_and_release, &w.change);
+	if (WF_UNLIKELY(rc != WF_WOKEN_LAST) || wf_runtime_has_work(t) ||
+	    WF_UNLIKELY(!wf_mutex_take(m, (uint32_t)t->tid)))
+		return wait_registered(&w, deadline_ns, seq, t, rc);
+	wf_mutex_count_wait(m, -1);
+	wf_runtime_leave(t);
+	return 0;
 }
 
 /* The wait below is left by a jump or by the thread's end. */

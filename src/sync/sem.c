@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "libc/cleanup.h"
+#include "sched/runtime.h"
 #include "wait/sleep.h"
+#include "wait/ufutex_internal.h"
 
 /*
  * Semaphore, slow paths.
@@ -72,19 +74,24 @@ static void leave_wait(void *waiter)
 		wf_sem_post(w->sem);
 }
 
+/* Is the word W, so that the caller may park? It sets W if it is 0. */
+WF_INLINE bool is_waited(struct wf_sem *s)
+{
+	uint32_t word = wf_load_relaxed(&s->word);
+
+	return word == WF_SEM_WAITED ||
+	       (word == 0 && wf_cas_acq_rel(&s->word, &word, WF_SEM_WAITED));
+}
+
 static int await(struct waiter *w, int64_t deadline_ns)
 {
 	uint32_t nr_handlers = wf_thread_self()->nr_handlers;
 	struct wf_sem *s = w->sem;
 
 	for (;;) {
-		uint32_t word = wf_load_relaxed(&s->word);
 		int rc;
 
-		if (word == 0 &&
-		    !wf_cas_acq_rel(&s->word, &word, WF_SEM_WAITED))
-			continue;
-		if ((word & ~WF_SEM_WAITED) != 0) {
+		if (!is_waited(s)) {
 			if (wf_sem_trywait(s) == 0)
 				return 0;
 			continue;
@@ -92,8 +99,7 @@ static int await(struct waiter *w, int64_t deadline_ns)
 		rc = wf_ufutex_wait_noted(&s->word, WF_SEM_WAITED,
 					  WF_UFUTEX_ANY, deadline_ns,
 					  &w->note); /* S2 */
-		/* What the poster did happens before its wake. */
-		if (WF_LIKELY(rc == HANDED))
+		if (rc == HANDED)
 			return 0; /* S3 */
 		if (deadline_ns != WF_FOREVER)
 			rc = wf_sleep_outcome(rc, nr_handlers);
@@ -102,18 +108,46 @@ static int await(struct waiter *w, int64_t deadline_ns)
 	}
 }
 
-int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
+/*
+ * t has waited in the runtime, where no handler runs, with that result; or
+ * -EAGAIN: it has not. It leaves the runtime here: S6 holds from now on.
+ */
+static WF_NOINLINE int wait_on(struct wf_sem *s, int64_t deadline_ns,
+			       struct wf_thread *t, int result)
 {
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	struct waiter w = { .sem = s, .note = WF_UFUTEX_NOTE_NONE };
-	int rc;
+	int rc = 0;
 
+	if (result != -EAGAIN)
+		w.note.result = result;
 	wf_cleanup_begin_own(&cleanup, leave_wait, &w);
-	rc = await(&w, deadline_ns);
+	wf_runtime_leave(t);
+	result = wf_ufutex_outcome(t, result);
+	if (result == -EINTR || result == -ECANCELED)
+		rc = result;
+	else if (result != HANDED)
+		rc = await(&w, deadline_ns);
 	wf_cleanup_end(&cleanup);
 	if (rc == 0)
 		wf_sem_note(wf_thread_self(), s);
 	return rc;
+}
+
+int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
+{
+	struct wf_thread *t = wf_runtime_enter();
+	int result = -EAGAIN;
+
+	if (deadline_ns == WF_FOREVER && t->kind == WF_THREAD_MULTIPLEXED &&
+	    is_waited(s))
+		result = wf_ufutex_park(t, &s->word, WF_SEM_WAITED); /* S2 */
+	/* What the poster did happens before its wake. */
+	if (WF_UNLIKELY(result != HANDED) || wf_runtime_has_work(t))
+		return wait_on(s, deadline_ns, t, result);
+	wf_sem_note(t, s);
+	wf_runtime_leave(t); /* S3 */
+	return 0;
 }
 
 WF_COLD int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,

@@ -13,6 +13,7 @@
 #include "sched/ready.h"
 #include "sched/runtime.h"
 #include "sched/start.h"
+#include "signal/deliver.h"
 #include "signal/signal.h"
 #include "thread/alive.h"
 #include "thread/lifecycle.h"
@@ -102,7 +103,8 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_store_relaxed(&t->slot.keeps_stack, false);
 	t->vp = NULL;
 	t->carrier = NULL;
-	t->sigmask = params->has_sigmask      ? params->sigmask :
+	t->sigmask = params->has_sigmask ?
+			     params->sigmask & ~WF_SIGNAL_UNBLOCKABLE :
 		     creator->carrier != NULL ? creator->sigmask :
 						wf_os_get_signal_mask();
 	t->wait_addr = NULL;

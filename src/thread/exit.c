@@ -198,7 +198,7 @@ static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
 	}
 	/* AddressSanitizer's blocks all signals by a system call of its own. */
 	if (WF_UNLIKELY(had_destructors))
-		t->carrier->is_mask_known = false;
+		t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	return choose_heir(t);
 }
 

@@ -53,7 +53,7 @@ void wf_own_runtime_enter(void)
 	mask = wf_os_get_signal_mask();
 	wf_runtime_enter();
 	/* The next thread that runs on it opens the mask again. */
-	t->carrier->is_mask_known = false;
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_runtime_leave(t);
 	if (wf_kernel_state_begin() < 0)
 		return;

@@ -55,40 +55,6 @@ bool (*wf_ufutex_is_cancelled)(const struct wf_thread *t);
 
 /* --- waiting ------------------------------------------------------------ */
 
-static struct wf_bucket few[1 << WF_FEW_BUCKET_BITS];
-static struct wf_spin choice_lock = WF_SPIN_INIT;
-struct wf_bucket_table wf_bucket_table WF_ALIGNED(WF_CACHE_LINE) = {
-	.buckets = few,
-	.bits = WF_FEW_BUCKET_BITS,
-};
-
-static void choose_locked(void)
-{
-	size_t bytes = sizeof(struct wf_bucket) << WF_BUCKET_BITS;
-	struct wf_bucket *many = NULL;
-
-	if (!wf_os_memory_is_limited())
-		many = wf_os_reserve(bytes);
-	if (many != NULL) {
-		wf_os_no_huge(many, bytes);
-		wf_bucket_table.buckets = many;
-		/* release: the buckets; pairs with wf_bucket_of. */
-		wf_store_release(&wf_bucket_table.bits, WF_BUCKET_BITS);
-	}
-	/* release: the table; pairs with the acquire below. */
-	wf_store_release(&wf_bucket_table.is_chosen, true);
-}
-
-void wf_bucket_table_choose(void)
-{
-	if (WF_LIKELY(wf_load_acquire(&wf_bucket_table.is_chosen)))
-		return;
-	wf_spin_lock(&choice_lock);
-	if (!wf_load_relaxed(&wf_bucket_table.is_chosen))
-		choose_locked();
-	wf_spin_unlock(&choice_lock);
-}
-
 static bool goes_before(const struct wf_thread *t, const struct wf_thread *at)
 {
 	if (t->rt_priority != at->rt_priority)
@@ -463,6 +429,35 @@ int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
 	return result;
 }
 
+WF_INLINE int park_in(struct wf_thread *t, const struct wf_wait *w)
+{
+	t->interrupted = false;
+	t->wait_was_moved = false;
+	return wait_in(t, w);
+}
+
+int wf_ufutex_park(struct wf_thread *t, const void *addr, uint32_t expected)
+{
+	const struct wf_wait w = { .addr = addr,
+				   .expected = expected,
+				   .bits = WF_UFUTEX_ANY,
+				   .deadline_ns = WF_FOREVER };
+
+	return park_in(t, &w);
+}
+
+int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
+			  wf_ufutex_commit_fn *commit, void *arg)
+{
+	const struct wf_wait w = { .addr = addr,
+				   .bits = WF_UFUTEX_ANY,
+				   .deadline_ns = WF_FOREVER,
+				   .commit = commit,
+				   .commit_arg = arg };
+
+	return park_in(t, &w);
+}
+
 int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
 			  void *arg, int64_t deadline_ns,
 			  struct wf_ufutex_note *note)
@@ -475,18 +470,4 @@ int wf_ufutex_wait_commit(const void *addr, wf_ufutex_commit_fn *commit,
 			     .note = note };
 
 	return wait_and_run(&w);
-}
-
-void wf_ufutex_fork_child(void)
-{
-	struct wf_bucket_table *table = &wf_bucket_table;
-	size_t nr = (size_t)1 << wf_load_relaxed(&table->bits);
-
-	choice_lock = WF_SPIN_INIT;
-	wf_sole_fork_child();
-	if (table->buckets != few &&
-	    wf_os_zero(table->buckets, nr * sizeof(struct wf_bucket)) == 0)
-		return;
-	for (size_t i = 0; i < nr; i++)
-		table->buckets[i] = (struct wf_bucket){ 0 };
 }

@@ -38,7 +38,7 @@ struct wf_bucket {
 /* Constant once somebody waits; see wf_bucket_table_choose. */
 struct wf_bucket_table {
 	struct wf_bucket *buckets;
-	_Atomic uint32_t bits; /* there are at least 1 << bits */
+	_Atomic uint32_t shift; /* there are at least 1 << (64 - shift) */
 	_Atomic bool is_chosen;
 };
 extern struct wf_bucket_table wf_bucket_table;
@@ -58,17 +58,22 @@ void wf_bucket_table_choose(void);
  */
 static inline struct wf_bucket *wf_bucket_of(const void *addr)
 {
-	uint64_t a = (uintptr_t)addr;
-	uint64_t near = (a >> 6) & 63;
-	/* The page, and the half of the line: numbers that follow each other
-	 * where words lie densely, as Fibonacci hashing spreads them best. */
-	uint64_t far = (a >> 12 << 1) | ((a >> 5) & 1);
+	/* Lines of a page are neighbours. */
+	uint64_t near = ((uintptr_t)addr >> 6) & 63;
+	/* The page, in bits 7 and up, and the half of the line, in bit 0. */
+	uint64_t far = ((uintptr_t)addr >> 5) & ~UINT64_C(0x7e);
+	/*
+	 * A page counts 128 times as much: numbers that follow each other where
+	 * words lie densely, as hashing by the golden ratio spreads them best.
+	 * Bit 0 counts half of the table.
+	 */
+	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15) >> 7 |
+				UINT64_C(1) << 63;
 
 	/* acquire: pairs with the release in choose_locked. */
-	uint32_t bits = wf_load_acquire(&wf_bucket_table.bits);
+	uint32_t shift = wf_load_acquire(&wf_bucket_table.shift);
 
-	far *= UINT64_C(0x9e3779b97f4a7c15); /* by the golden ratio */
-	return &wf_bucket_table.buckets[(far >> (64 - bits)) ^ near];
+	return &wf_bucket_table.buckets[((far * factor) >> shift) ^ near];
 }
 
 /* The VP that me owns, or NULL. */
@@ -158,8 +163,12 @@ static inline void wf_bucket_remove_locked(struct wf_bucket *b,
 {
 	struct wf_thread *next = t->wait_next;
 
+	if (WF_LIKELY(next == t)) {
+		b->first = NULL;
+		return;
+	}
 	if (b->first == t)
-		b->first = next != t ? next : NULL;
+		b->first = next;
 	t->wait_prev->wait_next = next;
 	next->wait_prev = t->wait_prev;
 }

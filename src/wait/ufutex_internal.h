@@ -66,6 +66,12 @@ struct wf_thread *wf_ufutex_take_first_locked(struct wf_bucket *b,
 int wf_ufutex_wait_inside(struct wf_thread *t, const void *addr,
 			  uint32_t expected, int64_t deadline_ns, bool is_firm);
 
+/* The same of a multiplexed thread, without an end and not firm. */
+int wf_ufutex_park(struct wf_thread *t, const void *addr, uint32_t expected);
+/* As wf_ufutex_wait_commit. */
+int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
+			  wf_ufutex_commit_fn *commit, void *arg);
+
 void wf_ufutex_fork_child(void);
 
 /* Set by signal/: must the caller's wait end before it begins? Bucket lock. */

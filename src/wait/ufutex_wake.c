@@ -73,22 +73,24 @@ int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
 	return taken;
 }
 
+/* The first waiter for the word from t on, which may be NULL, or NULL. */
+WF_INLINE struct wf_thread *next_of_word_locked(const struct wf_bucket *b,
+						struct wf_thread *t,
+						const void *addr)
+{
+	while (t != NULL && WF_UNLIKELY(t->wait_addr != addr))
+		t = wf_bucket_after_locked(b, t);
+	return t;
+}
+
 static struct wf_thread *first_locked(struct wf_bucket *b, const void *addr,
 				      bool *ret_more)
 {
-	struct wf_thread *first = NULL;
+	struct wf_thread *first = next_of_word_locked(b, b->first, addr);
 
-	*ret_more = false;
-	for (struct wf_thread *t = b->first; t != NULL;
-	     t = wf_bucket_after_locked(b, t)) {
-		if (t->wait_addr != addr)
-			continue;
-		if (first != NULL) {
-			*ret_more = true;
-			break;
-		}
-		first = t;
-	}
+	*ret_more = first != NULL &&
+		    next_of_word_locked(b, wf_bucket_after_locked(b, first),
+					addr) != NULL;
 	return first;
 }
 

@@ -47,7 +47,7 @@ bool wf_words_can_fault(const struct wf_thread *t)
 
 bool wf_words_carrier_can_fault(const struct wf_carrier *c)
 {
-	return c != NULL && c->is_mask_known &&
+	return c != NULL && c->kernel_mask != WF_MASK_UNKNOWN &&
 	       (c->kernel_mask & wf_words_fault_signals()) == 0;
 }
 

@@ -56,6 +56,8 @@ struct wf_thread *wf_runtime_attach(void)
 	static __thread struct wf_thread self;
 
 	self.tid = atomic_fetch_add(&next_tid, 1);
+	/* Half of them wait inside of the runtime where they may. */
+	self.kind = self.tid % 2 == 0 ? WF_THREAD_MULTIPLEXED : WF_THREAD_BOUND;
 	wf_self = &self;
 	return wf_self;
 }
@@ -87,9 +89,9 @@ void wf_priority_unlock(struct wf_mutex *m)
 	abort();
 }
 
-void wf_sched_yield(void)
+int wf_sched_yield(void)
 {
-	sched_yield();
+	return sched_yield();
 }
 
 /* --- random choices ----------------------------------------------------- */

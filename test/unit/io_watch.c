@@ -50,9 +50,10 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 	fail();
 }
 
-void wf_sched_yield(void)
+int wf_sched_yield(void)
 {
 	usleep(100);
+	return 0;
 }
 
 uint64_t wf_os_close_signals(void)

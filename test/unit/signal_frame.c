@@ -199,7 +199,7 @@ static void hold_at(int which)
 	interrupt_every(PERIOD_US);
 	while (nr_interrupted < NR_INTERRUPTIONS) {
 		wf_store_relaxed(&thread.in_runtime, 1);
-		carrier.is_mask_known = false;
+		carrier.kernel_mask = WF_MASK_UNKNOWN;
 		change_altstack();
 		switch_to(&scheduler_sp, thread.ctx.sp);
 		assert_altstack();
@@ -210,7 +210,7 @@ static void hold_at(int which)
 	assert_string_equal(difference != NULL ? difference : "", "");
 	assert_in_range(nr_finished, nr - 2, nr);
 	assert_int_equal(wf_load_relaxed(&thread.in_runtime), 0);
-	assert_true(carrier.is_mask_known);
+	assert_true(carrier.kernel_mask != WF_MASK_UNKNOWN);
 	wf_os_set_signal_mask(0);
 	teardown();
 }

@@ -1,0 +1,55 @@
+/*
+ * The buckets' memory: a small table, and a large one from the first wait on
+ * where memory is not limited.
+ */
+#include "os/mem.h"
+#include "wait/ufutex_bucket.h"
+#include "wait/ufutex_internal.h"
+
+static struct wf_bucket few[1 << WF_FEW_BUCKET_BITS];
+static struct wf_spin choice_lock = WF_SPIN_INIT;
+struct wf_bucket_table wf_bucket_table WF_ALIGNED(WF_CACHE_LINE) = {
+	.buckets = few,
+	.shift = 64 - WF_FEW_BUCKET_BITS,
+};
+
+static void choose_locked(void)
+{
+	size_t bytes = sizeof(struct wf_bucket) << WF_BUCKET_BITS;
+	struct wf_bucket *many = NULL;
+
+	if (!wf_os_memory_is_limited())
+		many = wf_os_reserve(bytes);
+	if (many != NULL) {
+		wf_os_no_huge(many, bytes);
+		wf_bucket_table.buckets = many;
+		/* release: the buckets; pairs with wf_bucket_of. */
+		wf_store_release(&wf_bucket_table.shift, 64 - WF_BUCKET_BITS);
+	}
+	/* release: the table; pairs with the acquire below. */
+	wf_store_release(&wf_bucket_table.is_chosen, true);
+}
+
+void wf_bucket_table_choose(void)
+{
+	if (WF_LIKELY(wf_load_acquire(&wf_bucket_table.is_chosen)))
+		return;
+	wf_spin_lock(&choice_lock);
+	if (!wf_load_relaxed(&wf_bucket_table.is_chosen))
+		choose_locked();
+	wf_spin_unlock(&choice_lock);
+}
+
+void wf_ufutex_fork_child(void)
+{
+	struct wf_bucket_table *table = &wf_bucket_table;
+	size_t nr = (size_t)1 << (64 - wf_load_relaxed(&table->shift));
+
+	choice_lock = WF_SPIN_INIT;
+	wf_sole_fork_child();
+	if (table->buckets != few &&
+	    wf_os_zero(table->buckets, nr * sizeof(struct wf_bucket)) == 0)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		table->buckets[i] = (struct wf_bucket){ 0 };
+}
