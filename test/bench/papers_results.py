@@ -67,9 +67,20 @@ RING = {"suite": "papers/ring", "go": None, "rings": {
           "1000": {**ways(signals=4000, words=200),
                    "impossible": {"polling": "over 10 s a round"}}},
     "2": {"2": ways(signals=5000, polling=100),
-          "3": ways(signals=5000, polling=2000000)}},
-    "agents": {"15": {"0 (park)": {"latency": 9000, "cpu": 0.3},
-                      "adaptive": {"latency": 700, "cpu": 1.5}}}}
+          "3": ways(signals=5000, polling=2000000)}}}
+
+
+def power(latency, cpu):
+    return {"medians": {"latency": latency, "cpu": cpu},
+            "samples": {"latency": [latency], "cpu": [cpu]}}
+
+
+WORDS = {"0": power(9000, 0.3), "1": power(300, 0.9), "2": power(280, 1.8),
+         "adaptive": power(310, 0.8)}
+POWER = {"suite": "papers/power", "vps": {
+    "2": {"a ring of 5 threads": WORDS,
+          "a word every 15 us": {**WORDS, "2": {"error": "status 1"}}},
+    "4": {"a word every 15 us": WORDS}}}
 
 MISS = {"plain": side(10000, 0), "native": side(10100, 9000),
         "weft process favoured": side(12000, 9900, 160),
@@ -84,4 +95,5 @@ PTL_N = {"suite": "papers/ptl-n", "rows": {
         "failed": {"weft uring": "no io_uring"}}},
     "local-read-hit": {"64": {"medians": HIT}}}}
 
-ALL = {"locks": LOCKS, "nptl": NPTL, "tsp": TSP, "ring": RING, "ptl-n": PTL_N}
+ALL = {"locks": LOCKS, "nptl": NPTL, "tsp": TSP, "ring": RING, "power": POWER,
+       "ptl-n": PTL_N}

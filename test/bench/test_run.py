@@ -217,8 +217,24 @@ def test_ring(bench, tmp_path):
         assert {"signals", "words", "words random"} == \
             set(ring["3"]["medians"])
         assert all(row["latency"] > 0 for row in ring["3"]["medians"].values())
-    assert all("0 (park)" in rows for rows in table["agents"].values())
     assert "words" in result.stdout
+
+
+def test_power(bench, tmp_path):
+    """Each number of agents has its figures: no token and no word is lost."""
+    result = bench("papers/power", "--runs", 1, "--scale", 1, "--pauses", 15,
+                   "20000", "--vps", 1, 3)
+    assert result.returncode == 0, result.stdout + result.stderr
+    tables = json.loads((tmp_path / "out.json").read_text())["vps"]
+    for vps, agents in (("1", ["0", "1"]), ("3", ["0", "1", "2", "3"])):
+        assert set(tables[vps]) == {"a ring of 5 threads",
+                                    "a word every 15 us",
+                                    "a word every 20000 us"}
+        for rows in tables[vps].values():
+            assert list(rows) == [*agents, "adaptive"]
+            for row in rows.values():
+                assert row["medians"]["latency"] > 0
+                assert row["medians"]["cpu"] > 0
 
 
 def test_nptl(bench, tmp_path):

@@ -36,7 +36,9 @@ KNOWN = (
     Experiment("tsp", ("--runs", "3", "--scale", "5", "--cities", "6", "12",
                        "--lock-cities", "10", "11"), (), 30, 900, True),
     Experiment("ring", ("--runs", "3", "--scale", "10", "--threads", "2", "3",
-                        "4", "5", "10", "100", "1000"), (), 70, 1200, True),
+                        "4", "5", "10", "100", "1000"), (), 60, 1100, True),
+    Experiment("power", ("--runs", "3", "--scale", "10", "--pauses", "15",
+                         "1000", "200000"), (), 40, 500),
     Experiment("ptl-n", ("--runs", "3", "--mib", "2", "--units", "8,64,256"),
                (), 150, 1800, True),
 )

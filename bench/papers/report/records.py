@@ -131,11 +131,18 @@ def ring(data, out):
                         under(medians, way).get("latency"),
                         under(samples, way, "latency")
                         if way in medians else (), why=why.get(way))
-    for pause_us, policies in under(data, "agents").items():
-        for policy, row in policies.items():
-            for figure, unit in (("latency", "ns"), ("cpu", "CPU s/s")):
-                out.add(f"a word every {pause_us} us, {figure}", policy, unit,
-                        under(row).get(figure))
+
+
+def power(data, out):
+    for vps, cases in under(data, "vps").items():
+        for case, policies in cases.items():
+            name = f"{case}, {vps} VP{'s' * (vps != '1')}"
+            for policy, row in policies.items():
+                for figure, unit in (("latency", "ns"), ("cpu", "CPU s/s")):
+                    out.add(f"{name}, {figure}", policy, unit,
+                            under(row, "medians").get(figure),
+                            under(row, "samples", figure),
+                            why=under(row, "error") or "")
 
 
 def ptl_n(data, out):
@@ -166,7 +173,7 @@ def ptl_n(data, out):
 
 
 READERS = {"locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
-           "ptl-n": ptl_n}
+           "power": power, "ptl-n": ptl_n}
 
 
 def of(experiment, data):

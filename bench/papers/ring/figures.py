@@ -64,16 +64,7 @@ def curves(axes, table):
     axes.set_title(f"{name}: {title}", fontsize=9)
 
 
-def power(axes, rows):
-    for label, cell in rows.items():
-        axes.plot(cell["cpu"], cell["latency"], "o")
-        axes.annotate(label, (cell["cpu"], cell["latency"]), fontsize=7,
-                      xytext=(4, 4), textcoords="offset points")
-    axes.set_xlabel("CPU seconds in each second")
-    axes.set_title("Latency or power: a word from another process", fontsize=9)
-
-
-def draw(path, one, every, agents, cpus):
+def draw(path, one, every, cpus):
     """Returns why there is no plot, or None."""
     try:
         import matplotlib
@@ -87,7 +78,7 @@ def draw(path, one, every, agents, cpus):
         bars(place, every, cpus, figure)
     curves(axes[1][1], one)
     axes[1][1].set_title(axes[1][1].get_title() + ", one CPU", fontsize=9)
-    power(axes[1][2], agents)
+    axes[1][2].axis("off")
     for place in axes.flat:
         if place.has_data():
             place.set_yscale("log")

@@ -45,15 +45,6 @@ TARGETS = {(5, 1, "words"): 25, (5, 1, "semaphores"): 35,
            (5, 2, "semaphores"): 110}
 # With one VP, semaphores: as slow as with so few threads, times, at most.
 FEW, MANY, MANY_SLOWER = 5, 100000, 4
-OUTSIDE_THREADS = 5
-# Often, now and then, hardly ever.
-PAUSES_US = (15, 100, 200000)
-# Times the number of runs for those that take milliseconds: from one process to
-# the next a hand-over between CPUs takes 100 or 150 ns, whatever the policy.
-MORE_IF_SHORT, SHORT_US = 5, 1000
-# adaptive: times as slow as one that polls when words change often, and CPU
-# seconds more than none that polls when they hardly ever do, at most.
-ADAPTIVE_SLOWER, ADAPTIVE_CPU = 1.1, 0.01
 WIDTH = 10
 
 
@@ -191,53 +182,6 @@ def check_growth(ring):
     return {text: got <= MANY_SLOWER}
 
 
-def agents_table(sides, options, vps, pause_us):
-    """{policy: medians} for a word that another process changes."""
-    policies = {"0 (park)": ["--wait", "park"], "adaptive": []}
-    for nr in range(1, vps + 1):
-        policies[f"{nr} (poll)"] = ["--wait", "poll", "--agents", str(nr)]
-    call = [str(options.build / "bench/papers/ring/bench_outside"),
-            str(options.scale), str(OUTSIDE_THREADS), str(pause_us)]
-    # In front of what the command is to run.
-    front = sides.command("weft", vps, [])[:-1]
-    runners = {name: functools.partial(measure.run, [*front, *args, "--",
-                                                     *call])
-               for name, args in policies.items()}
-    times = MORE_IF_SHORT if pause_us < SHORT_US else 1
-    samples, impossible, errors = measure.in_turn(runners,
-                                                  options.runs * times)
-    print(f"\nA word from another process every {pause_us} us through "
-          f"{OUTSIDE_THREADS} threads, {vps} VPs\n"
-          f"{'agents':<12}{'ns one way':>12}{'CPU s/s':>10}")
-    rows = {}
-    for name, got in samples.items():
-        if name in errors or name in impossible:
-            print(f"{name:<12}{'failed':>12}")
-            continue
-        rows[name] = medians(got)
-        print(f"{name:<12}{report.number(rows[name]['latency']):>12}"
-              f"{report.number(rows[name]['cpu']):>10}", flush=True)
-    return rows, errors
-
-
-def check_agents(agents):
-    often, rarely = agents[min(PAUSES_US)], agents[max(PAUSES_US)]
-    checks = {}
-    if {"adaptive", "1 (poll)"} <= often.keys():
-        slower = often["adaptive"]["latency"] / often["1 (poll)"]["latency"]
-        checks["adaptive beside poll, often"] = slower <= ADAPTIVE_SLOWER
-        print(f"adaptive is {slower:.2f} times as slow as poll when words "
-              f"change often, at most {ADAPTIVE_SLOWER}: "
-              f"{'yes' if slower <= ADAPTIVE_SLOWER else 'NO'}")
-    if {"adaptive", "0 (park)"} <= rarely.keys():
-        more = rarely["adaptive"]["cpu"] - rarely["0 (park)"]["cpu"]
-        checks["adaptive beside park, rarely"] = more <= ADAPTIVE_CPU
-        print(f"adaptive uses {more:.4f} CPUs more than park when they hardly "
-              f"ever do, at most {ADAPTIVE_CPU}: "
-              f"{'yes' if more <= ADAPTIVE_CPU else 'NO'}")
-    return checks
-
-
 def main(argv):
     options = parse(argv)
     cpus = len(os.sched_getaffinity(0))
@@ -253,13 +197,8 @@ def main(argv):
         ring.head()
         for nr in options.threads:
             ring.measure(nr)
-    agents, failed = {}, {}
-    for pause_us in PAUSES_US:
-        agents[pause_us], errors = agents_table(sides, options, cpus, pause_us)
-        failed |= errors
     print()
-    checks = (check_targets(rings) | check_growth(rings[1])
-              | check_agents(agents))
+    checks = check_targets(rings) | check_growth(rings[1])
     print(f"{sum(checks.values())} of {len(checks)} targets met")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps({
@@ -267,12 +206,12 @@ def main(argv):
         "go": sides.go_version, "runs": options.runs, "scale": options.scale,
         "unit": "ns", "rings": {str(vps): ring.as_json()
                                 for vps, ring in rings.items()},
-        "agents": agents, "targets": checks}, indent=1) + "\n")
+        "targets": checks}, indent=1) + "\n")
     why = figures.draw(options.plot, rings[1].rows, rings[max(rings)].rows,
-                       agents[PAUSES_US[1]], cpus)
+                       cpus)
     print(f"plot: {why or options.plot}")
-    return 1 if failed or any(any(ring.errors.values())
-                              for ring in rings.values()) else 0
+    return 1 if any(any(ring.errors.values())
+                    for ring in rings.values()) else 0
 
 
 if __name__ == "__main__":

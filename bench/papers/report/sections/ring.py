@@ -6,7 +6,6 @@ from bench.papers.report.blocks import Table, beside, of_cells, times
 from bench.papers.report.plots import Plot
 
 ROW = re.compile(r"(\d+) threads, (\d+) VPs?$")
-WORD_ROW = re.compile(r"a word every (\d+) us, (latency|cpu)$")
 OURS = ("words", "words random", "semaphores")
 # (number of threads, faster way, slower way): times, in the paper.
 PAPER = (
@@ -83,30 +82,6 @@ def peers(cells, rows, where):
     return lines
 
 
-def power(cells):
-    """The tables and plots of latency against CPU time."""
-    pauses = sorted({int(match[1]) for row in cells.rows()
-                     if (match := WORD_ROW.match(row))})
-    blocks = []
-    for pause_us in pauses:
-        latency, cpu = (f"a word every {pause_us} us, {figure}"
-                        for figure in ("latency", "cpu"))
-        policies = cells.columns(latency)
-        blocks.append(Table(
-            f"A word from another process every {pause_us} us",
-            ("agents that poll", "ns one way", "CPU s in each s"),
-            [[policy, cells.get(latency, policy).text(),
-              cells.get(cpu, policy).text()] for policy in policies]))
-        series = {policy: [(cells.get(cpu, policy).value,
-                            cells.get(latency, policy).value)]
-                  for policy in policies if cells.has(latency, policy)
-                  and cells.has(cpu, policy)}
-        blocks.append(Plot(f"Latency or power, a word every {pause_us} us",
-                           "CPU seconds in each second", "ns one way", series,
-                           has_lines=False))
-    return blocks
-
-
 def section(cells, make):
     all_rings = rings(cells)
     ours = []
@@ -129,10 +104,8 @@ def section(cells, make):
                   "thread more.",
                   "An agent that switches straight to the waiting thread is "
                   "about five times faster than signals, with few threads "
-                  "and with many.",
-                  "The more agents poll, the shorter the latency and the more "
-                  "CPU time it costs."],
-        ours=ours + power(cells),
+                  "and with many."],
+        ours=ours,
         found=found(cells, all_rings),
         explained=[
             "A signal enters the kernel twice and wakes a kernel thread. A "
