@@ -82,6 +82,18 @@ POWER = {"suite": "papers/power", "vps": {
           "a word every 15 us": {**WORDS, "2": {"error": "status 1"}}},
     "4": {"a word every 15 us": WORDS}}}
 
+PEERS = {"suite": "papers/peers", "cpus": {
+    "1 CPU": {
+        "ring of 5": {"unit": "ns", "medians": {
+            "native": 4000, "weft": 40, "Go": 120, "tokio": 60},
+            "samples": {"weft": [39, 40, 41], "tokio": [59, 60, 61]},
+            "impossible": {"may": "no 'cargo' is installed"}},
+        "yield of 2": {"unit": "ns", "medians": {
+            "native": 900, "weft": 30, "Go": 20}, "samples": {}}},
+    "all CPUs": {
+        "ring of 5": {"unit": "ns", "medians": {"native": 9000, "weft": 90},
+                      "samples": {}, "errors": {"Go": "status 2"}}}}}
+
 MISS = {"plain": side(10000, 0), "native": side(10100, 9000),
         "weft process favoured": side(12000, 9900, 160),
         "model favoured": side(11000, 9500), "model copies": side(15000, 9500),
@@ -96,4 +108,4 @@ PTL_N = {"suite": "papers/ptl-n", "rows": {
     "local-read-hit": {"64": {"medians": HIT}}}}
 
 ALL = {"locks": LOCKS, "nptl": NPTL, "tsp": TSP, "ring": RING, "power": POWER,
-       "ptl-n": PTL_N}
+       "peers": PEERS, "ptl-n": PTL_N}

@@ -74,6 +74,8 @@ def test_missing_cells_say_why():
         "why"] == "no io_uring"
     assert cells["ring", "5 threads, 1 VP", "agent + signal"]["why"] == \
         "the agent needs a CPU of its own"
+    assert "cargo" in cells["peers", "ring of 5, 1 CPU", "may"]["why"]
+    assert cells["peers", "ring of 5, all CPUs", "Go"]["why"] == "status 2"
     assert cells["power", "a word every 15 us, 2 VPs, latency", "2"]["why"] \
         == "status 1"
     assert "Go compiler" in cells["ring", "3 threads, 2 VPs", "Go channels"][
@@ -200,6 +202,9 @@ def test_page():
                    "5 threads with 1 VP, signals over weft's words: 20.0 times",
                    "a word every 15 us, 4 VPs: without agents the latency is "
                    "30.0 times that of one agent, which uses 3.00 times",
+                   "With 1 CPU native threads take 30 to 100 times as long",
+                   "faster than the best peer in 1 rows, slower in 1, and may "
+                   "be equal in 0. The best peer is tokio in 1, Go in 1.",
                    "3 threads on 2 CPUs, signals over polling: 1/400 times; "
                    "the paper: 1/2557.",
                    "model favoured over plain I/O: ~1.10 times",

@@ -145,6 +145,17 @@ def power(data, out):
                             why=under(row, "error") or "")
 
 
+def peers(data, out):
+    for cpus, rows in under(data, "cpus").items():
+        for name, row in rows.items():
+            medians, samples = under(row, "medians"), under(row, "samples")
+            errors = {**under(row, "impossible"), **under(row, "errors")}
+            for side in {**medians, **errors}:
+                out.add(f"{name}, {cpus}", side, row.get("unit", ""),
+                        medians.get(side), samples.get(side),
+                        why=errors.get(side))
+
+
 def ptl_n(data, out):
     figures = (("elapsed", "elapsed_us", "ms", 1e-3),
                ("effective", "spin_us", "ms", 1e-3),
@@ -173,7 +184,7 @@ def ptl_n(data, out):
 
 
 READERS = {"locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
-           "power": power, "ptl-n": ptl_n}
+           "power": power, "peers": peers, "ptl-n": ptl_n}
 
 
 def of(experiment, data):

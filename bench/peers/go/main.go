@@ -161,6 +161,26 @@ func pingPongSem(int) func(int) int {
 	}
 }
 
+// turnsMutex is turns_mutex.c with goroutines: two walk around a ring of three
+// mutexes, one step behind each other. Go lets
+// any goroutine unlock, so they are placed before they exist.
+func turnsMutex(int) func(int) int {
+	var mutexes [3]sync.Mutex
+	place := [2]int{0, 1}
+	mutexes[0].Lock()
+	mutexes[1].Lock()
+	return func(n int) int {
+		return crew(2, n, func(me, n int) {
+			for i := 0; i < n; i++ {
+				next := (place[me] + 1) % len(mutexes)
+				mutexes[next].Lock()
+				mutexes[place[me]].Unlock()
+				place[me] = next
+			}
+		})
+	}
+}
+
 func ring(count int) func(int) int {
 	doors := make([]chan struct{}, count)
 	arrived := make(chan struct{}, 1)
@@ -195,6 +215,7 @@ var rows = map[string]func(count int) func(int) int{
 	"fork_join_fib":  forkJoin,
 	"ping_pong_cond": pingPongCond,
 	"ping_pong_sem":  pingPongSem,
+	"turns_mutex":    turnsMutex,
 	"ring":           ring,
 }
 

@@ -1,0 +1,110 @@
+"""The peers' programs: each measures every row, or is said to be missing and
+why; a program of one's own joins by its path."""
+
+import json
+import subprocess
+
+import pytest
+
+from bench.lib import measure, peers
+from bench.papers.peers import run as suite
+from conftest import BUILD
+
+# These need a registry at their first build, so no test builds them.
+FETCHED = ("tokio", "may", "Java")
+PROGRAM = """#!/bin/sh
+echo "$2_$3" 1234
+"""
+
+
+@pytest.fixture(scope="module")
+def built():
+    """What the build folder has of the peers that need nothing fetched."""
+    names = [name for name in peers.BUILDERS if name not in FETCHED]
+    return peers.build_all(BUILD, names)
+
+
+@pytest.mark.parametrize("row", suite.ROWS.values(), ids=list(suite.ROWS))
+@pytest.mark.parametrize("name", [name for name in peers.BUILDERS
+                                  if name not in FETCHED])
+def test_row(built, name, row):
+    """One figure, of that row. GNU Pth takes a second for some."""
+    found, missing = built
+    if name in missing:
+        pytest.skip(missing[name])
+    if name == "GNU Pth" and row.count == 1000:
+        pytest.skip("it looks at all waiting threads at each switch")
+    result = measure.run([*map(str, found[name].command), "1", row.peer,
+                          str(row.count)])
+    assert list(result.figures) == [f"{row.peer}_{row.count}"], result
+    assert result.figures[f"{row.peer}_{row.count}"] > 0
+
+
+@pytest.mark.parametrize("args", [
+    ["1", "fly", "2"], ["1", "yield"], ["0", "yield", "2"],
+    ["1", "yield", "0"]])
+def test_wrong_arguments(built, args):
+    for peer in built[0].values():
+        done = subprocess.run([*map(str, peer.command), *args],
+                              capture_output=True, timeout=60)
+        assert done.returncode == 2 and done.stderr and not done.stdout
+
+
+def test_missing(monkeypatch, tmp_path):
+    """Each says what it lacks."""
+    monkeypatch.setattr(peers.shutil, "which", lambda _: None)
+    monkeypatch.setattr(peers.pathlib.Path, "exists", lambda _: False)
+    found, missing = peers.build_all(tmp_path)
+    assert not found and set(missing) == set(peers.BUILDERS)
+    assert missing["tokio"] == "no 'cargo' is installed"
+    assert missing["State Threads"] == "there is no <st.h>"
+    assert "GNU Pth: left out, there is no <pth.h>" in \
+        peers.lines(found, missing)
+
+
+def test_failed_build(tmp_path):
+    with pytest.raises(peers.Missing, match="^sh failed: an error of it$"):
+        peers.run("sh", "sh", "-c", "echo note; echo an error of it >&2; "
+                  "exit 1")
+    with pytest.raises(peers.Missing, match="^x: No such file"):
+        peers.run("x", tmp_path / "x")
+
+
+def test_suite(bench, tmp_path):
+    """The kernel's threads, weft's, a peer or its absence, and a program by its
+    path, with one CPU and with all."""
+    program = tmp_path / "own"
+    program.write_text(PROGRAM)
+    program.chmod(0o755)
+    result = bench("papers/peers", "ring of 5", "switch by mutex", "--runs", 1,
+                   "--scale", 1, "--peers", "State Threads", "--peer",
+                   f"own={program}")
+    assert result.returncode == 0, result.stdout + result.stderr
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert set(out["cpus"]) == {"1 CPU", "all CPUs"}
+    for rows in out["cpus"].values():
+        assert set(rows) == {"ring of 5", "switch by mutex"}
+        for row in rows.values():
+            assert row["medians"]["native"] > 0 and row["medians"]["weft"] > 0
+            assert row["medians"]["own"] == 1234
+    for row in out["cpus"]["1 CPU"].values():
+        assert ("State Threads" in row["medians"]) != \
+            ("State Threads" in out["missing"])
+    row = out["cpus"]["all CPUs"]["ring of 5"]
+    assert "State Threads" in row["impossible"]
+
+
+def test_too_slow():
+    result = suite.one_run(["sleep", "10"], 0.1)
+    assert not result.error
+    assert result.impossible == "a run takes more than 0.1 s"
+
+
+def test_unknown(bench, tmp_path):
+    for args, message in ((["fly"], "no row is called fly"),
+                          (["--peers", "fly"], "no peer is called fly"),
+                          (["--peer", "a"], "'a' is not NAME=PATH"),
+                          (["--peer", f"a={tmp_path}/x"],
+                           "cannot be executed")):
+        result = bench("papers/peers", *args)
+        assert result.returncode == 2 and message in result.stderr
