@@ -107,5 +107,15 @@ PTL_N = {"suite": "papers/ptl-n", "rows": {
         "failed": {"weft uring": "no io_uring"}}},
     "local-read-hit": {"64": {"medians": HIT}}}}
 
+DECODE = {"suite": "papers/decode", "rows": {
+    "slow, 64 KiB, decoding takes 1 of reading": {
+        "medians": {name: {"elapsed_us": us, "decode_us": 900, "sum": 7}
+                    for name, us in (("read only", 1000), ("decode only", 990),
+                                     ("plain", 2000), ("native", 1100),
+                                     ("weft process", 1050))},
+        "samples": {"plain": {"elapsed_us": [1990, 2000, 2010]}},
+        "hidden": {"native": 0.9, "weft process": 0.95, "weft uring": None},
+        "failed": {"weft uring": "its samples differ"}}}}
+
 ALL = {"locks": LOCKS, "nptl": NPTL, "tsp": TSP, "ring": RING, "power": POWER,
-       "peers": PEERS, "ptl-n": PTL_N}
+       "peers": PEERS, "ptl-n": PTL_N, "decode": DECODE}

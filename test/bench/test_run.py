@@ -2,6 +2,7 @@
 writes, not how fast anything is."""
 
 import json
+import random
 
 import pytest
 
@@ -95,6 +96,10 @@ def test_ptl_n(bench, tmp_path):
         assert figures["elapsed_us"] > 0 and figures["io_us"] >= 0
     assert hit["model"]["notices"] <= hit["model tells"]["notices"] == 4
     assert hit["weft process"]["notices"] == 0
+    miss = out["rows"]["local-read-miss"]["256"]["medians"]
+    for side in ("model by timer", "model by socket"):
+        assert side not in hit and miss[side]["elapsed_us"] > 0
+        assert miss[side]["notices"] <= 4
     if "MB/s" in result.stdout:
         slow = out["rows"]["slow-read-miss"]["256"]["medians"]
         # It sleeps for the time of the bytes at least.
@@ -273,3 +278,63 @@ def test_timed():
 ])
 def test_timed_that_fails(command, limit_s, error):
     assert measure.timed("row", command, 3, limit_s).error == error
+
+
+DECODER = BUILD / "bench/papers/decode/bench_decode"
+
+
+def decoded(path, *args, front=()):
+    result = measure.run([*map(str, front), str(DECODER), str(path), *args])
+    assert not result.error, result
+    return result.figures["sum"]
+
+
+def test_decoder(tmp_path):
+    """The samples are those of the specification: the first four are worked out
+    by hand, and silence follows."""
+    path = tmp_path / "sound"
+    # The low nibble first: 7 with step 7 is 11 more; 9, which is -1, with step
+    # 16 is 6 less; 0 with steps 14 and 13 is 1 more. Then -0 and +0 in turn,
+    # whose differences cancel.
+    path.write_bytes(bytes([0x97, 0x00]) + b"\x08" * ((1 << 20) - 2))
+    samples, sample, index = [], 0, 0
+    steps = [7, 8, 9, 10, 11, 12, 13, 14, 16, 17]
+    for nibble in (7, 9, 0, 0, *[8, 0] * ((1 << 20) - 2)):
+        step = steps[index]
+        size = (step >> 3) + sum(step >> shift for bit, shift in
+                                 ((4, 0), (2, 1), (1, 2)) if nibble & bit)
+        sample += -size if nibble & 8 else size
+        index = max(0, index + (8 if nibble & 7 == 7 else -1))
+        samples.append(sample)
+    assert samples[:4] == [11, 5, 6, 7] and samples[-1] == samples[-3]
+    assert decoded(path, "1", "4", "hit", "1", "plain") == sum(samples)
+
+
+@pytest.mark.parametrize("front", [
+    (), (BUILD / "weft", "run", "--vps", "1", "--"),
+    (BUILD / "weft", "run", "--io", "process", "--")],
+    ids=["native", "weft", "weft_process"])
+def test_decoding_while_reading(tmp_path, front):
+    """Two threads decode what one decodes, whatever the units."""
+    path = tmp_path / "sound"
+    path.write_bytes(random.Random(1).randbytes(1 << 20))
+    right = decoded(path, "1", "1024", "hit", "1", "plain")
+    for unit in ("4", "64"):
+        assert decoded(path, "1", unit, "miss", "1", "threads",
+                       front=front) == right
+
+
+def test_decode(bench, tmp_path):
+    result = bench("papers/decode", "--runs", 1, "--mib", 1, "--units", 256,
+                   "--bytes-per-us", 100)
+    assert result.returncode == 0, result.stdout + result.stderr
+    out = json.loads((tmp_path / "out.json").read_text())
+    places = {"local", "slow"} if out["slow"] == "mounted" else {"local"}
+    assert {name.split(",")[0] for name in out["rows"]} == places
+    assert len(out["rows"]) == 3 * len(places)
+    for row in out["rows"].values():
+        assert {"read only", "decode only", "plain", "native", "weft process",
+                "weft process favoured"} <= set(row["medians"])
+        sums = {got["sum"] for side, got in row["medians"].items()
+                if side != "read only"}
+        assert len(sums) == 1 and not row["failed"]

@@ -4,17 +4,22 @@
  * process of its own. The first thread is a chain of completions: its next
  * step is taken by the signal's handler, on top of the second.
  *
- *     bench_ptl_n_model share|copy ask|tell NICE
+ *     bench_ptl_n_model share|copy ask|tell|timer|socket NICE
  *                       FILE MIB UNIT_KIB read|write hit|miss spin|alone
  *
  * share: the server has the same address space; copy: blocks go through shared
  * memory. ask: the requester looks before it waits, and a signal is sent only
- * if it waits (YET, WAIT, COMPLETE); tell: a signal for each completion. NICE
- * is added to the first process's nice value. Prints notices, too.
+ * if it waits (YET, WAIT, COMPLETE); tell: a signal for each completion. The
+ * other two look first as well. timer: a waiting requester looks again at each
+ * tick of a 10 ms timer, and the server sends nothing; socket: the server sends
+ * a byte, and the kernel signals that the socket can be read. NICE is added to
+ * the first process's nice value. Prints the number of notices, too.
  *
  * M1. A request is the server's from the store of `asked` until the exchange
  *     of `status`.
  * M2. Steps are taken with the signal blocked.
+ * M3. A tick may come before a request is complete, and the signal of a socket
+ *     once more for a byte that has been read.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -24,12 +29,26 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include "io.h"
 
 enum status { YET, WAIT, COMPLETE };
-enum { MODEL_ARGS = 3, NOTICE = SIGUSR1, STACK = 1 << 16 };
+enum { MODEL_ARGS = 3, STACK = 1 << 16, TICK_US = 10000 };
+
+/* How the requester learns of a completion, and the signal that runs it. */
+static const struct way {
+	const char *name;
+	int signal;
+} ways[] = {
+	{ "ask", SIGUSR1 },
+	{ "tell", SIGUSR1 },
+	{ "timer", SIGALRM },
+	{ "socket", SIGIO },
+};
+enum way_nr { ASK, TELL, TIMER, SOCKET, NR_WAYS };
 
 /* In memory that both processes share, whatever else they do. */
 struct channel {
@@ -41,12 +60,23 @@ struct channel {
 
 static struct experiment e;
 static struct channel *channel;
-static bool copies, tells;
+static bool copies;
+static enum way_nr way;
+static int sockets[2]; /* the server's, and the first process's */
 static char *buffer;
 static pid_t main_pid;
 static double step_us;
 
 /* --- the server ---------------------------------------------------------- */
+
+static void notify(void)
+{
+	channel->nr_notices++;
+	if (way != SOCKET)
+		kill(main_pid, ways[way].signal);
+	else if (write(sockets[0], "", 1) != 1)
+		die("socket");
+}
 
 static int serve(void *arg)
 {
@@ -59,13 +89,21 @@ static int serve(void *arg)
 				NULL, NULL, 0);
 		nr++;
 		io_unit(&e, copies ? channel->block : buffer);
-		if (atomic_exchange(&channel->status, COMPLETE) == WAIT ||
-		    tells) {
-			channel->nr_notices++;
-			kill(main_pid, NOTICE);
-		}
+		if (atomic_exchange(&channel->status, COMPLETE) == WAIT &&
+		    way != TIMER)
+			notify();
 	}
 	return 0;
+}
+
+static enum way_nr way_of(const char *name)
+{
+	for (int nr = 0; nr < NR_WAYS; nr++) {
+		if (strcmp(ways[nr].name, name) == 0)
+			return (enum way_nr)nr;
+	}
+	fprintf(stderr, "model: no way is called %s\n", name);
+	exit(2);
 }
 
 static void start_server(void)
@@ -86,18 +124,18 @@ static void ask(void)
 {
 	if (copies && e.writes)
 		memcpy(channel->block, buffer, e.unit);
-	channel->status = tells ? WAIT : YET;
+	channel->status = way == TELL ? WAIT : YET;
 	channel->asked++; /* M1 */
 	syscall(SYS_futex, &channel->asked, FUTEX_WAKE, 1, NULL, NULL, 0);
 	sched_yield(); /* what it has at once is there when we look */
 }
 
-/* Has the last request's end been seen? Else a signal will tell. */
+/* Has the last request's end been seen? Else a notice or a tick follows. */
 static bool is_complete(void)
 {
 	unsigned int yet = YET;
 
-	return !tells &&
+	return way != TELL &&
 	       !atomic_compare_exchange_strong(&channel->status, &yet, WAIT);
 }
 
@@ -121,22 +159,53 @@ static void go_on(void)
 	step_us += us_of(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
+/* M3 */
+static bool is_for_request(void)
+{
+	char byte;
+
+	if (way == SOCKET)
+		return read(sockets[1], &byte, 1) == 1;
+	if (way == TIMER && channel->status == COMPLETE)
+		channel->nr_notices++;
+	return channel->status == COMPLETE;
+}
+
 static void on_notice(int sig)
 {
+	if (e.done >= e.total || !is_for_request())
+		return;
 	take(); /* M2: the kernel blocks it here */
 	go_on();
 }
 
 /* --- both ---------------------------------------------------------------- */
 
+static void make_socket(void)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) < 0 ||
+	    fcntl(sockets[1], F_SETOWN, getpid()) < 0 ||
+	    fcntl(sockets[1], F_SETFL, O_NONBLOCK | O_ASYNC) < 0)
+		die("socket");
+}
+
+static void start_ticks(void)
+{
+	const struct itimerval tick = { { 0, TICK_US }, { 0, TICK_US } };
+
+	if (way == TIMER && setitimer(ITIMER_REAL, &tick, NULL) < 0)
+		die("timer");
+}
+
 static void run(void)
 {
 	struct sigaction action = { .sa_handler = on_notice };
 	sigset_t notice, before;
 
-	sigaction(NOTICE, &action, NULL);
+	sigaction(ways[way].signal, &action, NULL);
 	sigemptyset(&notice);
-	sigaddset(&notice, NOTICE);
+	sigaddset(&notice, ways[way].signal);
+	start_ticks();
 	sigprocmask(SIG_BLOCK, &notice, &before);
 	go_on();
 	while (!e.spins && e.done < e.total)
@@ -151,12 +220,13 @@ int main(int argc, char **argv)
 	double start, cpu_us;
 
 	if (argc != 1 + MODEL_ARGS + NR_EXPERIMENT_ARGS) {
-		fprintf(stderr, "usage: model share|copy ask|tell "
-				"NICE " EXPERIMENT_ARGS "\n");
+		fprintf(stderr,
+			"usage: model share|copy "
+			"ask|tell|timer|socket NICE " EXPERIMENT_ARGS "\n");
 		return 2;
 	}
 	copies = strcmp(argv[1], "copy") == 0;
-	tells = strcmp(argv[2], "tell") == 0;
+	way = way_of(argv[2]);
 	e = experiment_of(argv + 1 + MODEL_ARGS);
 	buffer = new_buffer(e.unit);
 	main_pid = getpid();
@@ -164,6 +234,7 @@ int main(int argc, char **argv)
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (channel == MAP_FAILED)
 		die("channel");
+	make_socket();
 	start_server();
 	if (setpriority(PRIO_PROCESS, 0, atoi(argv[3])) < 0)
 		die("nice");

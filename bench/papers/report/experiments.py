@@ -39,10 +39,12 @@ KNOWN = (
                         "4", "5", "10", "100", "1000"), (), 60, 1100, True),
     Experiment("power", ("--runs", "3", "--scale", "10", "--pauses", "15",
                          "1000", "200000"), (), 40, 500),
+    Experiment("decode", ("--runs", "3", "--mib", "1", "--units", "64"),
+               ("--mib", "4"), 20, 350),
     Experiment("peers", ("--runs", "3", "--scale", "10", "--limit", "5"), (),
                90, 400),
     Experiment("ptl-n", ("--runs", "3", "--mib", "2", "--units", "8,64,256"),
-               (), 150, 1800, True),
+               (), 170, 2150, True),
 )
 
 

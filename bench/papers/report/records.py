@@ -183,8 +183,27 @@ def ptl_n(data, out):
                 why="it needs libfuse3 at the build, and /dev/fuse")
 
 
+def decode(data, out):
+    for name, row in under(data, "rows").items():
+        medians, samples = under(row, "medians"), under(row, "samples")
+        failed = under(row, "failed")
+        for side in {**medians, **failed}:
+            out.add(f"{name}, elapsed", side, "ms",
+                    under(medians, side).get("elapsed_us"),
+                    under(samples, side, "elapsed_us"), 1e-3,
+                    why=failed.get(side))
+        for side, share in under(row, "hidden").items():
+            if share is not None:
+                out.add(f"{name}, hidden", side, "%", share, scale=100)
+    if out.records and not any(name.startswith("slow")
+                               for name in under(data, "rows")):
+        out.add("slow file system", "all sides", "ms",
+                why="it needs libfuse3 at the build, and /dev/fuse")
+
+
 READERS = {"locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
-           "power": power, "peers": peers, "ptl-n": ptl_n}
+           "power": power, "peers": peers, "ptl-n": ptl_n,
+           "decode": decode}
 
 
 def of(experiment, data):
