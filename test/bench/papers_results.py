@@ -117,5 +117,19 @@ DECODE = {"suite": "papers/decode", "rows": {
         "hidden": {"native": 0.9, "weft process": 0.95, "weft uring": None},
         "failed": {"weft uring": "its samples differ"}}}}
 
+
+def mixed(us, mb):
+    medians = {"small_us": us, "small_p99_us": 9 * us, "turn_us": 2 * us,
+               "read_mb": mb, "write_mb": mb, "compute": 0.5}
+    return medians, {name: [figure] for name, figure in medians.items()}
+
+
+PRIORITIES = {"suite": "papers/priorities", "rows": {"slow": {
+    "medians": {"io-nice 0": mixed(400, 10)[0], "io-nice -5": mixed(300, 9)[0]},
+    "samples": {"io-nice 0": mixed(400, 10)[1],
+                "io-nice -5": mixed(300, 9)[1]},
+    "failed": {"native": "status 1"}}}}
+
 ALL = {"locks": LOCKS, "nptl": NPTL, "tsp": TSP, "ring": RING, "power": POWER,
-       "peers": PEERS, "ptl-n": PTL_N, "decode": DECODE}
+       "peers": PEERS, "ptl-n": PTL_N, "decode": DECODE,
+       "priorities": PRIORITIES}

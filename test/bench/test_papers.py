@@ -76,6 +76,8 @@ def test_missing_cells_say_why():
         "the agent needs a CPU of its own"
     assert cells["decode", "slow, 64 KiB, decoding takes 1 of reading, "
                  "elapsed", "weft uring"]["why"] == "its samples differ"
+    assert cells["priorities", "slow, large reads", "native"]["why"] == \
+        "status 1"
     assert "cargo" in cells["peers", "ring of 5, 1 CPU", "may"]["why"]
     assert cells["peers", "ring of 5, all CPUs", "Go"]["why"] == "status 2"
     assert cells["power", "a word every 15 us, 2 VPs, latency", "2"]["why"] \
@@ -204,6 +206,8 @@ def test_page():
                    "5 threads with 1 VP, signals over weft's words: 20.0 times",
                    "a word every 15 us, 4 VPs: without agents the latency is "
                    "30.0 times that of one agent, which uses 3.00 times",
+                   "Slow file system, io-nice -5 over io-nice 0: small read "
+                   "0.750, small",
                    "95 to 95 % of the time that can be hidden",
                    "With 1 CPU native threads take 30 to 100 times as long",
                    "faster than the best peer in 1 rows, slower in 1, and may "

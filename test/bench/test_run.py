@@ -338,3 +338,19 @@ def test_decode(bench, tmp_path):
         sums = {got["sum"] for side, got in row["medians"].items()
                 if side != "read only"}
         assert len(sums) == 1 and not row["failed"]
+
+
+def test_priorities(bench, tmp_path):
+    """Each nice value has all figures: every kind of request was made."""
+    result = bench("papers/priorities", "--runs", 1, "--ms", 300, "--mib", 2,
+                   "--io-nice", 0, "-5")
+    assert result.returncode == 0, result.stdout + result.stderr
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert set(out["rows"]) == ({"local", "slow"} if out["slow"] == "mounted"
+                                else {"local"})
+    for row in out["rows"].values():
+        assert set(row["medians"]) == {"native", "io-nice 0", "io-nice -5"}
+        for figures in row["medians"].values():
+            assert len(figures) == 6 and not row["failed"]
+            assert 0 < figures["small_us"] <= figures["small_p99_us"]
+            assert figures["turn_us"] > 0

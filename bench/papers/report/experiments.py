@@ -41,6 +41,8 @@ KNOWN = (
                          "1000", "200000"), (), 40, 500),
     Experiment("decode", ("--runs", "3", "--mib", "1", "--units", "64"),
                ("--mib", "4"), 20, 350),
+    Experiment("priorities", ("--runs", "3", "--ms", "300", "--io-nice", "0",
+                              "-5"), (), 10, 110),
     Experiment("peers", ("--runs", "3", "--scale", "10", "--limit", "5"), (),
                90, 400),
     Experiment("ptl-n", ("--runs", "3", "--mib", "2", "--units", "8,64,256"),

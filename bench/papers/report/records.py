@@ -201,9 +201,26 @@ def decode(data, out):
                 why="it needs libfuse3 at the build, and /dev/fuse")
 
 
+def priorities(data, out):
+    figures = (("small read", "small_us", "us"),
+               ("small read, 99th percentile", "small_p99_us", "us"),
+               ("turn with the mutex", "turn_us", "us"),
+               ("large reads", "read_mb", "MB/s"),
+               ("large writes", "write_mb", "MB/s"),
+               ("CPU share of the computing thread", "compute", "CPU s/s"))
+    for place, row in under(data, "rows").items():
+        medians, samples = under(row, "medians"), under(row, "samples")
+        failed = under(row, "failed")
+        for side in {**medians, **failed}:
+            for name, key, unit in figures:
+                out.add(f"{place}, {name}", side, unit,
+                        under(medians, side).get(key),
+                        under(samples, side, key), why=failed.get(side))
+
+
 READERS = {"locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
            "power": power, "peers": peers, "ptl-n": ptl_n,
-           "decode": decode}
+           "decode": decode, "priorities": priorities}
 
 
 def of(experiment, data):
