@@ -12,7 +12,7 @@ NONE = "No plots: python3-matplotlib is not installed."
 class Plot:
     """series: {label: [(x, y)...]}. `paper`: points that stand for what the
     paper says, drawn as crosses. `dashed`: {label: the label of the series
-    whose colour it has}."""
+    whose colour it has}; the markers of these are hollow."""
     title: str
     x: str
     y: str
@@ -55,10 +55,13 @@ def draw(axes, plot):
         label for label in plot.series if label not in plot.dashed)}
     for label, points in plot.series.items():
         nr = numbers.get(plot.dashed.get(label, label), 0)
-        style = "--" if label in plot.dashed else "-"
+        is_dashed = label in plot.dashed
+        style = "--" if is_dashed else "-"
         if points:
-            axes.plot(*zip(*points), style if plot.has_lines else "",
+            axes.plot(*zip(*points),
+                      linestyle=style if plot.has_lines else "none",
                       marker=MARKERS[nr % len(MARKERS)], color=f"C{nr % 10}",
+                      markerfacecolor="white" if is_dashed else f"C{nr % 10}",
                       label=label)
     if plot.paper:
         axes.plot(*zip(*plot.paper), "kx", markersize=9, label="the paper")

@@ -11,12 +11,13 @@ import java.util.concurrent.locks.ReentrantLock;
  * <pre>java Peer PERCENT ROW COUNT</pre>
  *
  * Prints a line "ROW_COUNT NS_PER_OPERATION", measured as by the other peers:
- * more and more operations until they take long enough. Before that it runs for
- * half a second, so that the operations are compiled.
+ * more and more operations until they take long enough. Before that it runs
+ * five times as long, or half a second, so that the operations are compiled.
  */
 final class Peer {
     private static final long USUAL_NS = 200_000_000;
-    private static final long WARM_UP_NS = 500_000_000;
+    private static final long LEAST_WARM_UP_NS = 500_000_000;
+    private static final int WARM_UP = 5;
     private static final int MOST_GROWTH = 50;
 
     /** Does about that many operations and returns how many it did. */
@@ -190,13 +191,14 @@ final class Peer {
     private static double measure(long wanted, Run run)
             throws InterruptedException {
         long begin = System.nanoTime();
+        long warmUp = Math.max(LEAST_WARM_UP_NS, WARM_UP * wanted);
         int n = run.apply(1);
         while (true) {
             long start = System.nanoTime();
             n = run.apply(n);
             long end = System.nanoTime();
             long took = end - start + 1;
-            boolean isWarm = start - begin >= WARM_UP_NS;
+            boolean isWarm = start - begin >= warmUp;
             if (took >= wanted && isWarm) {
                 return (double) took / n;
             }

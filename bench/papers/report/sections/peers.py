@@ -111,5 +111,6 @@ def section(cells, make):
             "Boost.Fiber), its mutexes and condition variables make one. The "
             "ring uses channels in Go, notifications in tokio and "
             "semaphores elsewhere.",
-            "Java's figures come after half a second of warm-up, in which it "
-            "translates the operations."])
+            "Java's figures come after a warm-up of five times the length of a "
+            "run, in which it translates the operations. A quick run gives it "
+            "half a second, which is short."])
