@@ -53,7 +53,6 @@
 #include "sched/service.h"
 #include "signal/preempt.h"
 #include "sync/shared.h"
-#include "thread/policy.h"
 #include "wait/timer.h"
 #include "wait/word.h"
 
@@ -414,7 +413,6 @@ static void run(void *arg)
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* Its naps are shorter than the kernel's default of 50 us. */
 	wf_os_set_timer_slack(1);
-	wf_policy_above_carriers();
 	wf_shared_answer();
 	wf_rescue_init();
 	for (;;) {

@@ -37,6 +37,7 @@
 #include "signal/deliver.h"
 #include "signal/mask.h"
 #include "signal/preempt.h"
+#include "signal/receiver.h"
 #include "signal/signal.h"
 #include "sync/inherit.h"
 #include "sync/mutex.h"
@@ -96,6 +97,12 @@ static int make_anchors(void)
 	return 0;
 }
 
+static void begin_carrier(struct wf_carrier *c)
+{
+	wf_policy_begin_carrier(c);
+	wf_preempt_arm(c);
+}
+
 static int make_world(void)
 {
 	bool has_cpu_for_each;
@@ -133,7 +140,7 @@ static int make_world(void)
 	wf_sole_init(wf_sched.nr_vps);
 	wf_ring_start();
 	wf_carrier_main = wf_agent_run;
-	wf_carrier_init_hook = wf_preempt_arm;
+	wf_carrier_init_hook = begin_carrier;
 	wf_carrier_bound_hook = wf_policy_begin_bound;
 	wf_preempt_setxid = wf_setxid_follow;
 	wf_deliver_suspend_exec = wf_replacing_suspend;
@@ -215,6 +222,22 @@ static int block_signals(void)
 	return (int)wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
 }
 
+static int start_services(void)
+{
+	int err;
+
+	wf_policy_learn();
+	err = wf_monitor_start();
+	if (err == 0)
+		err = wf_signal_start();
+	if (err < 0)
+		return err;
+	/* By this thread: busy carriers might never let them do it. */
+	wf_policy_above_carriers(wf_monitor_tid());
+	wf_policy_above_carriers(wf_receiver_tid());
+	return 0;
+}
+
 static int start_locked(struct wf_thread *t)
 {
 	uint64_t mask = wf_mask_of_first(t);
@@ -230,9 +253,7 @@ static int start_locked(struct wf_thread *t)
 		return err;
 	wf_kept_prepare();
 	/* First what can fail for good: it has nothing to look at yet. */
-	err = wf_monitor_start();
-	if (err == 0)
-		err = wf_signal_start();
+	err = start_services();
 	if (err == 0)
 		err = make_carriers(t, mask);
 	if (err < 0) {

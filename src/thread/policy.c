@@ -40,17 +40,23 @@ static void learn_own_locked(int tid)
 	wf_sys(SYS_sched_getparam, tid, &own.param);
 }
 
+static int set_kernel_thread(int tid, int policy, int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+
+	return (int)wf_sys(SYS_sched_setscheduler, tid, policy, &param);
+}
+
 /* Sets the receiver's policy and, unless ret_interval is NULL, reads the length
  * of its turns; then sets the receiver's own again. */
 static int try_policy_locked(int policy, int priority,
 			     struct timespec *ret_interval)
 {
-	struct sched_param param = { .sched_priority = priority };
 	int tid = wf_receiver_tid();
 	int err;
 
 	learn_own_locked(tid);
-	err = (int)wf_sys(SYS_sched_setscheduler, tid, policy, &param);
+	err = set_kernel_thread(tid, policy, priority);
 	if (err < 0)
 		return err;
 	if (ret_interval != NULL)
@@ -155,6 +161,27 @@ static int check(const struct wf_thread *t, int policy, int priority)
 	return check_rights(t, plain, priority, resets);
 }
 
+void wf_policy_learn(void)
+{
+	struct sched_param param = { .sched_priority = 0 };
+	long policy = wf_sys(SYS_sched_getscheduler, 0);
+	int flag;
+
+	wf_sys(SYS_sched_getparam, 0, &param);
+	if (policy < 0)
+		policy = SCHED_OTHER; /* the call may be refused */
+	flag = (int)policy & SCHED_RESET_ON_FORK;
+	base_policy = (int)policy & ~SCHED_RESET_ON_FORK;
+	base_priority = param.sched_priority;
+	if (base_priority == 0)
+		return;
+	/* May services have a higher priority? Else carriers have a lower. */
+	if (set_kernel_thread(0, (int)policy, base_priority + 1) == 0)
+		set_kernel_thread(0, base_policy | flag, base_priority);
+	else if (base_priority > 1)
+		base_priority--;
+}
+
 void wf_policy_adopt(struct wf_thread *t)
 {
 	struct sched_param param = { .sched_priority = 0 };
@@ -168,16 +195,7 @@ void wf_policy_adopt(struct wf_thread *t)
 	t->resets_on_fork = (policy & SCHED_RESET_ON_FORK) != 0;
 	t->sched_priority = (int8_t)param.sched_priority;
 	t->rt_priority = (uint8_t)param.sched_priority;
-	base_policy = t->sched_policy;
-	base_priority = t->sched_priority;
 	wf_tcb_ask_policy(&libcs_policy, &libcs_priority);
-}
-
-static int set_kernel_thread(int tid, int policy, int priority)
-{
-	struct sched_param param = { .sched_priority = priority };
-
-	return (int)wf_sys(SYS_sched_setscheduler, tid, policy, &param);
 }
 
 static int kernel_tid(const struct wf_thread *t)
@@ -262,10 +280,16 @@ void wf_policy_end_bound(const struct wf_thread *t)
 		set_kernel_thread(0, base_policy, base_priority);
 }
 
-void wf_policy_above_carriers(void)
+void wf_policy_begin_carrier(const struct wf_carrier *c)
+{
+	if (base_priority > 0 || c->is_altered)
+		set_kernel_thread(0, base_policy, base_priority);
+}
+
+void wf_policy_above_carriers(int tid)
 {
 	if (base_priority > 0)
-		set_kernel_thread(0, base_policy, base_priority + 1);
+		set_kernel_thread(tid, base_policy, base_priority + 1);
 }
 
 void wf_policy_stop(const struct wf_thread *t)

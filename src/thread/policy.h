@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "sched/carrier.h"
 #include "sched/thread.h"
 
 /*
@@ -17,6 +18,14 @@ int wf_policy_of(const struct wf_thread *t);
  * started, in_runtime 0. Returns 0, -EINVAL or -EPERM.
  */
 int wf_policy_check_made(const struct wf_thread *t, int policy, int priority);
+
+/*
+ * When the runtime starts, before it makes kernel threads: the policy of the
+ * caller's kernel thread is to be that of all carriers. Services have the next
+ * higher priority. The kernel may refuse that priority; carriers then have the
+ * next lower one.
+ */
+void wf_policy_learn(void);
 
 /* When the runtime starts: t, the caller, has what the kernel says. */
 void wf_policy_adopt(struct wf_thread *t);
@@ -34,13 +43,18 @@ int wf_policy_interval(const struct wf_thread *t, struct timespec *ret_ts);
 void wf_policy_begin_bound(const struct wf_thread *t);
 void wf_policy_end_bound(const struct wf_thread *t);
 
-/* The caller is a kernel thread that has to run beside busy carriers. */
-void wf_policy_above_carriers(void);
+/* The calling kernel thread is c. The kernel thread that has cloned it may have
+ * had another policy: a service, or a thread with a kernel thread of its own. */
+void wf_policy_begin_carrier(const struct wf_carrier *c);
 
-/* In a fork child, which is native: t, the caller, has its policy there. */
+/* The kernel thread tid is a service: it has to run beside busy carriers. */
+void wf_policy_above_carriers(int tid);
+
 /* t, the first thread, goes on without the runtime on the kernel thread that
  * it is on. */
 void wf_policy_stop(const struct wf_thread *t);
+
+/* In a fork child, which is native: t, the caller, has its policy there. */
 void wf_policy_fork_child(struct wf_thread *t);
 
 #endif

@@ -5,11 +5,13 @@
  * Low threads count all the time. While a thread of a higher priority computes
  * on each CPU, the count stands still.
  */
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "realtime.h"
 
-enum { LOW = 1, HIGH = 2, NR_LOW = 4, WINDOW_MS = 30 };
+enum { LOW = 1, HIGH = 2, MOST = 99, NR_LOW = 4, WINDOW_MS = 30 };
 
 static _Atomic bool may_end;
 static _Atomic uint64_t count;
@@ -166,4 +168,53 @@ TEST(in_a_fork_child)
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
+}
+
+/*
+ * The first thread is real-time before there are threads, so weft's kernel
+ * threads are, too. The first thread sleeps beside threads that compute, and
+ * takes a signal to the process. The limit ends a test that hangs.
+ */
+static void sleep_beside_lower(int flags, int priority)
+{
+	struct sched_param param = { .sched_priority = priority };
+	struct rlimit time = { 10 * 1000 * 1000, 10 * 1000 * 1000 };
+	pthread_t low[NR_LOW];
+	sigset_t set;
+	int sig;
+
+	use_cpus(1);
+	CHECK_EQ(setrlimit(RLIMIT_RTTIME, &time), 0);
+	if (sched_setscheduler(0, SCHED_FIFO | flags, &param) != 0)
+		SKIP("real-time policies are not allowed");
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	for (int i = 0; i < NR_LOW; i++)
+		low[i] = thread_start_policy(SCHED_RR, LOW, NULL,
+					     count_until_told, NULL);
+	for (int i = 0; i < 5; i++)
+		sleep_ms(1);
+	CHECK_EQ(kill(getpid(), SIGUSR1), 0);
+	CHECK_EQ(sigwait(&set, &sig), 0);
+	CHECK_EQ(sig, SIGUSR1);
+	CHECK_EQ(sched_getscheduler(0), SCHED_FIFO | flags);
+	may_end = true;
+	threads_join(low, NR_LOW);
+}
+
+TEST(first_thread_sleeps)
+{
+	sleep_beside_lower(0, HIGH);
+}
+
+TEST(first_thread_that_makes_no_realtime_threads_sleeps)
+{
+	sleep_beside_lower(SCHED_RESET_ON_FORK, HIGH);
+}
+
+/* No thread can have a higher priority. */
+TEST(first_thread_with_the_highest_priority_sleeps)
+{
+	sleep_beside_lower(0, MOST);
 }
