@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -20,6 +21,7 @@
 #include "signal/memory.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
+#include "thread/policy.h"
 
 struct attempt {
 	bool is_ours; /* all threads end with it, if it succeeds */
@@ -119,13 +121,45 @@ WF_API(int, execveat, int dir, const char *path, char *const argv[],
 	return wf_api_errno((int)wf_exec_syscall(SYS_execveat, args));
 }
 
+/*
+ * libc makes the child by a system call of its own, so the child would have the
+ * policy of the kernel thread. Returns attr, or *copy with the caller's policy.
+ */
+static const posix_spawnattr_t *with_policy(const posix_spawnattr_t *attr,
+					    posix_spawnattr_t *copy)
+{
+	struct sched_param param;
+	int policy, priority;
+	short flags = 0;
+
+	if (attr != NULL)
+		posix_spawnattr_getflags(attr, &flags);
+	if ((flags & POSIX_SPAWN_SETSCHEDULER) != 0 ||
+	    !wf_policy_of_child(wf_thread_self(), &policy, &priority))
+		return attr;
+	if (attr != NULL)
+		memcpy(copy, attr, sizeof(*copy));
+	else
+		posix_spawnattr_init(copy);
+	/* A priority that the program has set is one of that policy. */
+	if ((flags & POSIX_SPAWN_SETSCHEDPARAM) == 0) {
+		param = (struct sched_param){ .sched_priority = priority };
+		posix_spawnattr_setschedparam(copy, &param);
+	}
+	posix_spawnattr_setschedpolicy(copy, policy);
+	posix_spawnattr_setflags(copy, flags | POSIX_SPAWN_SETSCHEDULER);
+	return copy;
+}
+
 WF_API(int, posix_spawn, pid_t *ret_pid, const char *path,
        const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
        char *const argv[], char *const envp[])
 {
 	struct wf_children_env e;
+	posix_spawnattr_t copy;
 	int err;
 
+	attr = with_policy(attr, &copy);
 	envp = wf_children_env(&e, AT_FDCWD, path, envp);
 	err = wf_real.posix_spawn(ret_pid, path, actions, attr, argv, envp);
 	wf_children_env_free(&e);
@@ -139,8 +173,10 @@ WF_API(int, posix_spawnp, pid_t *ret_pid, const char *file,
 	struct wf_children_env e;
 	char path[PATH_MAX];
 	const char *found = NULL;
+	posix_spawnattr_t copy;
 	int err;
 
+	attr = with_policy(attr, &copy);
 	/* A name that leads nowhere is the child's end, not the caller's. */
 	if (wf_memory_is_string(file, SIZE_MAX))
 		found = wf_children_find(file, path);

@@ -13,6 +13,7 @@
 #include "sched/runtime.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
+#include "thread/policy.h"
 
 void wf_replacing_begin(void)
 {
@@ -22,11 +23,13 @@ void wf_replacing_begin(void)
 	wf_preempt_exec_settle();
 	wf_server_end_processes();
 	wf_signal_exec_begin(t);
+	wf_policy_exec_begin(t);
 }
 
 /* E2 */
 void wf_replacing_suspend(struct wf_thread *t)
 {
+	wf_policy_exec_end(t);
 	wf_signal_exec_failed(t);
 	wf_preempt_exec_end(t);
 }

@@ -11,6 +11,7 @@
 #include "sched/vp.h"
 #include "signal/action.h"
 #include "signal/signal.h"
+#include "thread/policy.h"
 
 /* Of the lenders, from before the child is made: it must not wait for a lock,
  * nor be killed while it holds one. */
@@ -34,6 +35,7 @@ void wf_vfork_child(void)
 
 	if (wf_load_relaxed(&wf_sched.is_started))
 		wf_actions_give_up(&actions[l - wf_loans]);
+	wf_policy_vfork_child(lender);
 	if (lender->carrier != NULL)
 		wf_signal_restore(lender);
 	else

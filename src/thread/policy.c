@@ -292,6 +292,40 @@ void wf_policy_above_carriers(int tid)
 		set_kernel_thread(tid, base_policy, base_priority + 1);
 }
 
+void wf_policy_exec_begin(const struct wf_thread *t)
+{
+	if (t->kind == WF_THREAD_MULTIPLEXED)
+		wf_policy_begin_bound(t);
+}
+
+void wf_policy_exec_end(const struct wf_thread *t)
+{
+	if (t->kind == WF_THREAD_MULTIPLEXED)
+		wf_policy_end_bound(t);
+}
+
+bool wf_policy_of_child(const struct wf_thread *t, int *ret_policy,
+			int *ret_priority)
+{
+	struct wf_thread made = { 0 };
+
+	if (t->kind == WF_THREAD_FOREIGN)
+		return false;
+	wf_policy_inherit(&made, t);
+	*ret_policy = made.sched_policy;
+	*ret_priority = made.sched_priority;
+	return t->resets_on_fork ||
+	       (t->kind == WF_THREAD_MULTIPLEXED && !is_as_carriers(&made));
+}
+
+void wf_policy_vfork_child(const struct wf_thread *lender)
+{
+	int policy, priority;
+
+	if (wf_policy_of_child(lender, &policy, &priority))
+		set_kernel_thread(0, policy, priority);
+}
+
 void wf_policy_stop(const struct wf_thread *t)
 {
 	own.tid = 0;

@@ -54,6 +54,18 @@ void wf_policy_above_carriers(int tid);
  * it is on. */
 void wf_policy_stop(const struct wf_thread *t);
 
+/* t, the caller, is about to execute a program; or that has failed. */
+void wf_policy_exec_begin(const struct wf_thread *t);
+void wf_policy_exec_end(const struct wf_thread *t);
+
+/* What a child of t's has natively. True: the child would have another policy,
+ * that of the kernel thread that makes it. */
+bool wf_policy_of_child(const struct wf_thread *t, int *ret_policy,
+			int *ret_priority);
+
+/* In a child that the lender of its memory has made: the child's own policy. */
+void wf_policy_vfork_child(const struct wf_thread *lender);
+
 /* In a fork child, which is native: t, the caller, has its policy there. */
 void wf_policy_fork_child(struct wf_thread *t);
 

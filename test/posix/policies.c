@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -231,6 +234,106 @@ TEST(kept_by_a_child)
 	if (real_time_error() != 0)
 		SKIP("real-time policies are not allowed");
 	thread_join(thread_start(fork_real_time, NULL));
+}
+
+/* A shell that ends with its policy, as the kernel has it, and TOLD. */
+#define TELL "read -r l < /proc/$$/stat; set -- $l; exit $((${41} + 40))"
+enum { TOLD = 40 };
+static char *const shell[] = { "sh", "-c", TELL, NULL };
+
+static int status_of(pid_t child)
+{
+	int status;
+
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	return WEXITSTATUS(status) - TOLD;
+}
+
+static int policy_of_vforked(void)
+{
+	pid_t child = vfork();
+
+	if (child == 0) {
+		execv("/bin/sh", shell);
+		_exit(127);
+	}
+	return status_of(child);
+}
+
+static int policy_of_spawned(short flags)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	posix_spawnattr_t attr;
+	pid_t child;
+
+	CHECK_EQ(posix_spawnattr_init(&attr), 0);
+	CHECK_EQ(posix_spawnattr_setschedpolicy(&attr, SCHED_RR), 0);
+	CHECK_EQ(posix_spawnattr_setschedparam(&attr, &param), 0);
+	CHECK_EQ(posix_spawnattr_setflags(&attr, flags), 0);
+	CHECK_EQ(posix_spawn(&child, "/bin/sh", NULL, &attr, shell, environ),
+		 0);
+	CHECK_EQ(posix_spawnattr_destroy(&attr), 0);
+	return status_of(child);
+}
+
+static int policy_of_plainly_spawned(void)
+{
+	pid_t child;
+
+	CHECK_EQ(posix_spawnp(&child, "sh", NULL, NULL, shell, environ), 0);
+	return status_of(child);
+}
+
+static void *start_programs(void *arg)
+{
+	const int *policies = arg;
+	struct sched_param param = { .sched_priority = 3 };
+
+	CHECK_EQ(pthread_setschedparam(pthread_self(), policies[0], &param), 0);
+	CHECK_EQ(policy_of_vforked(), policies[1]);
+	CHECK_EQ(policy_of_plainly_spawned(), policies[1]);
+	CHECK_EQ(policy_of_spawned(0), policies[1]);
+	CHECK_EQ(policy_of_spawned(POSIX_SPAWN_SETSCHEDULER), SCHED_RR);
+	CHECK_EQ(WEXITSTATUS(system(TELL)), policies[1] + TOLD);
+	return NULL;
+}
+
+static void become_a_program(void)
+{
+	struct sched_param param = { .sched_priority = 3 };
+
+	thread_join(thread_start(start_programs,
+				 (int[]){ SCHED_FIFO, SCHED_FIFO }));
+	CHECK_EQ(pthread_setschedparam(pthread_self(), SCHED_FIFO, &param), 0);
+	CHECK_ERRNO(execl("/nowhere", "nowhere", NULL), ENOENT);
+	execv("/bin/sh", shell);
+}
+
+TEST(kept_by_programs)
+{
+	int resets[] = { SCHED_RR | SCHED_RESET_ON_FORK, SCHED_OTHER };
+
+	if (real_time_error() != 0)
+		SKIP("real-time policies are not allowed");
+	thread_join(thread_start(start_programs, resets));
+	CHECK_EQ(child_exit_status(become_a_program), SCHED_FIFO + TOLD);
+}
+
+/* All kernel threads have the policy of the first thread at that time. */
+TEST(kept_by_programs_of_other_threads)
+{
+	struct sched_param param = { .sched_priority = 5 };
+
+	if (real_time_error() != 0)
+		SKIP("real-time policies are not allowed");
+	CHECK_EQ(sched_setscheduler(0, SCHED_FIFO, &param), 0);
+	thread_join(
+		thread_start(start_programs, (int[]){ SCHED_RR, SCHED_RR }));
+	param.sched_priority = 0;
+	CHECK_EQ(sched_setscheduler(0, SCHED_OTHER, &param), 0);
+	CHECK_EQ(policy_of_vforked(), SCHED_OTHER);
+	CHECK_EQ(policy_of_plainly_spawned(), SCHED_OTHER);
 }
 
 static void *own_policy(void *arg)
