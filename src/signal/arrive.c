@@ -12,6 +12,10 @@
  *     native signals (thread/own_runtime.c) is not for weft to interrupt: the
  *     handler runs as the kernel would run it. In the runtime the signal is put
  *     off in the same way, into a slot of a small pool.
+ * R5. A thread with a kernel thread of its own may set the kernel's alternate
+ *     stack by a call that is compiled into the program. The first signal that
+ *     comes after that finds the stack in its frame, and the thread has native
+ *     signals from then on.
  */
 #include "signal/arrive.h"
 
@@ -166,6 +170,16 @@ void wf_arrive_call_again(ucontext_t *uc)
 		wf_arch_uc_call_again(uc);
 }
 
+/* R5 */
+static void notice_altstack(struct wf_thread *t, struct wf_carrier *c,
+			    const ucontext_t *uc)
+{
+	if (WF_LIKELY(c->bound != t || uc->uc_stack.ss_sp == c->altstack))
+		return;
+	c->has_own_state = true; /* it ends with t */
+	t->has_native_signals = true;
+}
+
 void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 {
 	struct wf_thread *t = wf_self, *me;
@@ -188,6 +202,11 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 			die_of_fault(t, sig, info, ucontext);
 		else
 			put_off(t, c, info, ucontext);
+		return;
+	}
+	notice_altstack(t, c, ucontext);
+	if (t->has_native_signals) {
+		wf_foreign_arrived(t, sig, info, ucontext);
 		return;
 	}
 	me = enter(t);
@@ -225,6 +244,7 @@ void wf_arrive_nudge(struct wf_thread *t, ucontext_t *uc)
 
 	if (wf_load_relaxed(&t->in_runtime) != 0 && !is_exit)
 		return;
+	notice_altstack(t, t->carrier, uc);
 	if (t->has_native_signals) {
 		hand_to_kernel(t);
 		return;
