@@ -436,7 +436,8 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	tid = spawn(c, top);
 	if (tid < 0) {
 		keep_unborn(c);
-		return -EAGAIN;
+		/* As libc has it, which passes on other refusals. */
+		return tid == -ENOMEM ? -EAGAIN : tid;
 	}
 	if (affinity != NULL)
 		wf_sys(SYS_sched_setaffinity, tid, sizeof(*affinity), affinity);

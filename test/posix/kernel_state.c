@@ -294,6 +294,29 @@ TEST(own_namespace)
 	check_state(&(struct state){ change_host, get_host });
 }
 
+static void *return_arg(void *arg)
+{
+	return arg;
+}
+
+static void *leave_namespace(void *arg)
+{
+	pthread_t t;
+
+	if (unshare(CLONE_NEWPID) != 0)
+		SKIP("namespaces are not allowed");
+	CHECK_EQ(pthread_create(&t, NULL, return_arg, NULL), EINVAL);
+	return arg;
+}
+
+/* Only a child of the caller can be in the new namespace. */
+TEST(threads_of_another_namespace)
+{
+	need_root();
+	thread_join(thread_start(leave_namespace, NULL));
+	thread_join(thread_start(return_arg, NULL));
+}
+
 static void change_slack(void)
 {
 	CHECK_EQ(prctl(PR_SET_TIMERSLACK, 123456), 0);
