@@ -43,8 +43,10 @@ int wf_policy_interval(const struct wf_thread *t, struct timespec *ret_ts);
 void wf_policy_begin_bound(const struct wf_thread *t);
 void wf_policy_end_bound(const struct wf_thread *t);
 
-/* The calling kernel thread is c. The kernel thread that has cloned it may have
- * had another policy: a service, or a thread with a kernel thread of its own. */
+/*
+ * The calling kernel thread is c. The kernel thread that has cloned it may have
+ * had another policy: a service, or a thread with a kernel thread of its own.
+ */
 void wf_policy_begin_carrier(const struct wf_carrier *c);
 
 /* The kernel thread tid is a service: it has to run beside busy carriers. */
