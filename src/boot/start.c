@@ -31,13 +31,13 @@
 #include "sched/offline.h"
 #include "sched/registers.h"
 #include "sched/runtime.h"
+#include "sched/service.h"
 #include "sched/switch.h"
 #include "sched/table.h"
 #include "signal/arrive.h"
 #include "signal/deliver.h"
 #include "signal/mask.h"
 #include "signal/preempt.h"
-#include "signal/receiver.h"
 #include "signal/signal.h"
 #include "sync/inherit.h"
 #include "sync/mutex.h"
@@ -141,6 +141,7 @@ static int make_world(void)
 	wf_ring_start();
 	wf_carrier_main = wf_agent_run;
 	wf_carrier_init_hook = begin_carrier;
+	wf_service_hook = wf_policy_above_carriers;
 	wf_carrier_bound_hook = wf_policy_begin_bound;
 	wf_preempt_setxid = wf_setxid_follow;
 	wf_deliver_suspend_exec = wf_replacing_suspend;
@@ -228,14 +229,7 @@ static int start_services(void)
 
 	wf_policy_learn();
 	err = wf_monitor_start();
-	if (err == 0)
-		err = wf_signal_start();
-	if (err < 0)
-		return err;
-	/* By this thread: busy carriers might never let them do it. */
-	wf_policy_above_carriers(wf_monitor_tid());
-	wf_policy_above_carriers(wf_receiver_tid());
-	return 0;
+	return err == 0 ? wf_signal_start() : err;
 }
 
 static int start_locked(struct wf_thread *t)

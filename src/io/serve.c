@@ -20,6 +20,7 @@
 #include "sched/carrier.h"
 #include "sched/clone_lock.h"
 #include "sched/preempt.h"
+#include "sched/service.h"
 
 enum {
 	STACK_BYTES = 64 * 1024,
@@ -275,8 +276,11 @@ static int clone_locked(struct wf_server *s, void *stack_top, uintptr_t tp)
 			      -EAGAIN;
 	else
 		tid = wf_os_kthread_start(start_thread, s, stack_top, tp, NULL);
-	if (tid > 0)
+	if (tid > 0) {
 		wf_store_release(&s->tid, tid);
+		if (wf_service_hook != NULL)
+			wf_service_hook(tid);
+	}
 	return tid;
 }
 

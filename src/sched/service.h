@@ -7,6 +7,10 @@
 
 #include "sched/thread.h"
 
+/* Called with the id of each kernel thread that must not wait for carriers that
+ * compute: services and I/O servers. Set by boot; NULL in unit tests. */
+extern void (*wf_service_hook)(int tid);
+
 /*
  * Starts run(NULL), which never returns, on a kernel thread with a minimal TLS
  * block whose wf_self is `self`. *tid is its id, 0 before; a service that has

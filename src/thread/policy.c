@@ -165,20 +165,21 @@ void wf_policy_learn(void)
 {
 	struct sched_param param = { .sched_priority = 0 };
 	long policy = wf_sys(SYS_sched_getscheduler, 0);
-	int flag;
 
 	wf_sys(SYS_sched_getparam, 0, &param);
 	if (policy < 0)
 		policy = SCHED_OTHER; /* the call may be refused */
-	flag = (int)policy & SCHED_RESET_ON_FORK;
 	base_policy = (int)policy & ~SCHED_RESET_ON_FORK;
 	base_priority = param.sched_priority;
 	if (base_priority == 0)
 		return;
-	/* May services have a higher priority? Else carriers have a lower. */
-	if (set_kernel_thread(0, (int)policy, base_priority + 1) == 0)
-		set_kernel_thread(0, base_policy | flag, base_priority);
-	else if (base_priority > 1)
+	/* Without rights it keeps the policy that it has. */
+	policy &= SCHED_RESET_ON_FORK;
+	if (set_kernel_thread(0, SCHED_RR | (int)policy, base_priority) == 0) {
+		set_kernel_thread(0, base_policy | (int)policy, base_priority);
+		base_policy = SCHED_RR;
+	}
+	if (base_priority > 1)
 		base_priority--;
 }
 

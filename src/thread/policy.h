@@ -20,10 +20,11 @@ int wf_policy_of(const struct wf_thread *t);
 int wf_policy_check_made(const struct wf_thread *t, int policy, int priority);
 
 /*
- * When the runtime starts, before it makes kernel threads: the policy of the
- * caller's kernel thread is to be that of all carriers. Services have the next
- * higher priority. The kernel may refuse that priority; carriers then have the
- * next lower one.
+ * When the runtime starts, before it makes kernel threads: if the caller is
+ * real-time, all carriers become so. Threads of any priority run on them. So
+ * they take turns with other processes of their priority (SCHED_RR), which is
+ * the next lower one than the caller's: services, and children that have the
+ * caller's priority, do not wait for a carrier that computes.
  */
 void wf_policy_learn(void);
 

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "child.h"
 #include "realtime.h"
 
 enum { LOW = 1, HIGH = 2, MOST = 99, NR_LOW = 4, WINDOW_MS = 30 };
@@ -170,10 +171,15 @@ TEST(in_a_fork_child)
 	CHECK_EQ(status, 0);
 }
 
+static void exit_at_once(void)
+{
+	_exit(3);
+}
+
 /*
  * The first thread is real-time before there are threads, so weft's kernel
- * threads are, too. The first thread sleeps beside threads that compute, and
- * takes a signal to the process. The limit ends a test that hangs.
+ * threads are, too. The first thread sleeps beside threads that compute, takes
+ * a signal to the process, and has a child that ends. The limit ends a test that hangs.
  */
 static void sleep_beside_lower(int flags, int priority)
 {
@@ -199,6 +205,8 @@ static void sleep_beside_lower(int flags, int priority)
 	CHECK_EQ(sigwait(&set, &sig), 0);
 	CHECK_EQ(sig, SIGUSR1);
 	CHECK_EQ(sched_getscheduler(0), SCHED_FIFO | flags);
+	if (flags == 0)
+		CHECK_EQ(child_exit_status(exit_at_once), 3);
 	may_end = true;
 	threads_join(low, NR_LOW);
 }
