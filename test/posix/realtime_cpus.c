@@ -179,7 +179,8 @@ static void exit_at_once(void)
 /*
  * The first thread is real-time before there are threads, so weft's kernel
  * threads are, too. The first thread sleeps beside threads that compute, takes
- * a signal to the process, and has a child that ends. The limit ends a test that hangs.
+ * a signal to the process, and has a child that ends. The limit ends a test
+ * that hangs.
  */
 static void sleep_beside_lower(int flags, int priority)
 {

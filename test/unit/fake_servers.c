@@ -32,12 +32,14 @@
 #include "sched/clone_lock.h"
 #include "sched/ready.h"
 #include "sched/runtime.h"
+#include "sched/service.h"
 #include "trace/counters.h"
 
 /* --- fakes --------------------------------------------------------------- */
 
 __thread struct wf_thread *wf_self;
 uint32_t wf_carrier_setxid_generation = 5;
+void (*wf_service_hook)(int tid);
 _Atomic bool wf_carrier_setxid_comes;
 struct wf_request *_Atomic fake_served;
 _Atomic int fake_served_result;
