@@ -84,10 +84,7 @@ static void run(void *arg)
 /* K2 */
 static void start(void)
 {
-	while (!wf_clone_trylock()) {
-		wf_setxid_follow();
-		wf_sys(SYS_sched_yield);
-	}
+	wf_clone_lock_beside(wf_setxid_follow);
 	wf_store_relaxed(&wf_clock_watch_seen, wf_carrier_setxid_generation);
 	wf_service_start(run, &self, &tid);
 	wf_clone_unlock();

@@ -22,6 +22,7 @@
 #include "boot/clock_watch.h"
 #include "io/server.h"
 #include "libc/real.h"
+#include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -31,6 +32,10 @@
 #include "sched/runtime.h"
 #include "signal/preempt.h"
 #include "signal/receiver.h"
+#include "wait/sleep.h"
+
+/* How long a thread parks that another thread's change keeps waiting. */
+#define TURN_NS (100 * WF_NS_PER_US)
 
 static struct {
 	struct wf_spin lock;
@@ -247,6 +252,24 @@ static int change_native(long nr, long a, long b, long c)
 	return rc < 0 ? -errno : 0;
 }
 
+/*
+ * X5. A change takes as long as the slowest kernel thread takes to follow, tens
+ * of ms on a busy machine: a thread that waits for its turn parks, so that its
+ * VP runs others. Returns the caller, in the runtime, with change.lock.
+ */
+static struct wf_thread *begin_change(void)
+{
+	for (;;) {
+		struct wf_thread *t = wf_preempt_broadcast_begin();
+
+		if (wf_spin_trylock(&change.lock))
+			return t;
+		wf_preempt_broadcast_end();
+		wf_runtime_leave(t);
+		wf_sleep_until(wf_os_now() + TURN_NS);
+	}
+}
+
 int wf_setxid(long nr, long a, long b, long c)
 {
 	struct wf_thread *t;
@@ -258,8 +281,7 @@ int wf_setxid(long nr, long a, long b, long c)
 		return change_native(nr, a, b, c);
 	if (!wf_is_started())
 		return (int)wf_sys(nr, a, b, c);
-	t = wf_preempt_broadcast_begin(); /* X5 */
-	wf_spin_lock(&change.lock);
+	t = begin_change();
 	lift_signal_limit();
 	wf_clone_lock_last(); /* X1 */
 	wf_store_relaxed(&wf_carrier_setxid_comes, true);

@@ -364,27 +364,6 @@ static uint32_t ask_to_go(int sig)
 	return nr;
 }
 
-/*
- * S8: whoever was making one is through. Signals stay open while it waits, as
- * in wf_serve_clone: who holds the lock may be waiting for this very kernel
- * thread to follow a change of credentials.
- */
-static void pass_clone_lock(void)
-{
-	bool has_passed = false;
-
-	while (!has_passed) {
-		uint64_t mask = wf_os_close_signals();
-
-		has_passed = wf_clone_trylock();
-		if (has_passed)
-			wf_clone_unlock();
-		wf_os_set_signal_mask(mask);
-		if (!has_passed)
-			wf_sys(SYS_sched_yield);
-	}
-}
-
 void wf_server_end_processes(void)
 {
 	/* A call that cannot be interrupted may take longer. */
@@ -394,7 +373,7 @@ void wf_server_end_processes(void)
 
 	if (!wf_load_relaxed(&had_process))
 		return;
-	pass_clone_lock();
+	wf_clone_pass(); /* S8: no thread is making a server any more */
 	while (ask_to_go(naps < NAPS_BEFORE_KILL ? WF_SERVER_END_SIGNAL :
 						   SIGKILL) > 0 &&
 	       naps++ < MOST_NAPS)

@@ -4,16 +4,28 @@
 
 #include "base/spin.h"
 #include "os/clock.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static _Atomic uint32_t nr_cloning; /* threads that wait in wf_clone_lock() */
+/* Threads that wait, except for those that change credentials. */
+static _Atomic uint32_t nr_waiting;
 
 void wf_clone_lock(void)
 {
-	atomic_fetch_add(&nr_cloning, 1);
+	atomic_fetch_add(&nr_waiting, 1);
 	wf_spin_lock(&lock);
-	atomic_fetch_sub(&nr_cloning, 1);
+	atomic_fetch_sub(&nr_waiting, 1);
+}
+
+void wf_clone_lock_beside(void (*meanwhile)(void))
+{
+	atomic_fetch_add(&nr_waiting, 1);
+	while (!wf_clone_trylock()) {
+		meanwhile();
+		wf_sys(SYS_sched_yield);
+	}
+	atomic_fetch_sub(&nr_waiting, 1);
 }
 
 bool wf_clone_trylock(void)
@@ -27,6 +39,29 @@ void wf_clone_unlock(void)
 }
 
 /*
+ * No handler runs while the caller has the lock: it might make a kernel thread.
+ * Handlers may run while it waits.
+ */
+static bool try_to_pass(void)
+{
+	uint64_t mask = wf_os_close_signals();
+	bool has_passed = wf_clone_trylock();
+
+	if (has_passed)
+		wf_clone_unlock();
+	wf_os_set_signal_mask(mask);
+	return has_passed;
+}
+
+void wf_clone_pass(void)
+{
+	atomic_fetch_add(&nr_waiting, 1);
+	while (!try_to_pass())
+		wf_sys(SYS_sched_yield);
+	atomic_fetch_sub(&nr_waiting, 1);
+}
+
+/*
  * The lock is not fair: threads that change credentials again and again would
  * keep the others from it for seconds. On a busy machine a waiting thread may
  * have no CPU for tens of ms; a second is the limit in case that it was killed.
@@ -36,7 +71,7 @@ void wf_clone_lock_last(void)
 	enum { MOST_NAPS = 10000 };
 	const struct timespec nap = { 0, 100 * WF_NS_PER_US };
 
-	for (int i = 0; i < MOST_NAPS && wf_load_relaxed(&nr_cloning) > 0; i++)
+	for (int i = 0; i < MOST_NAPS && wf_load_relaxed(&nr_waiting) > 0; i++)
 		wf_sys(SYS_nanosleep, &nap, NULL);
 	wf_spin_lock(&lock);
 }
@@ -44,5 +79,5 @@ void wf_clone_lock_last(void)
 void wf_clone_lock_fork_child(void)
 {
 	lock = WF_SPIN_INIT;
-	wf_store_relaxed(&nr_cloning, 0);
+	wf_store_relaxed(&nr_waiting, 0);
 }

@@ -11,8 +11,13 @@
 
 /* By a thread that makes a kernel thread. */
 void wf_clone_lock(void);
+/* The same; meanwhile() is called between two attempts. */
+void wf_clone_lock_beside(void (*meanwhile)(void));
 bool wf_clone_trylock(void);
 void wf_clone_unlock(void);
+
+/* Returns when each thread that held the lock has released it. */
+void wf_clone_pass(void);
 
 /*
  * By a thread that changes credentials: after those that wait for the lock now,

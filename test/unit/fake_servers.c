@@ -92,6 +92,10 @@ void wf_clone_unlock(void)
 {
 }
 
+void wf_clone_pass(void)
+{
+}
+
 bool wf_attempt_serves(const struct wf_request *r)
 {
 	return r->op == IORING_OP_RECV;
