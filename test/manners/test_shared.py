@@ -4,6 +4,7 @@ import ctypes
 import pathlib
 import platform
 import subprocess
+import tempfile
 
 import pytest
 
@@ -16,10 +17,13 @@ PAIRS = [("weft", "native"), ("native", "weft"), ("weft", "weft"),
 
 
 @pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "objects"
-    assert run([SHARED, "make", path]).stdout == "ok\n"
-    return path
+def file():
+    """In memory: a page of a file on a disk may be written back just when a
+    thread stores to it, and the store blocks the carrier."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = pathlib.Path(folder) / "objects"
+        assert run([SHARED, "make", path]).stdout == "ok\n"
+        yield path
 
 
 def start(way, what, file):
