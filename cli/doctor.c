@@ -33,7 +33,8 @@ static void become_true(char *path, int said)
 	char *argv[] = { "true", NULL };
 
 	dup2(said, STDERR_FILENO);
-	if (wf_environment_set("WEFT_STATS", "1"))
+	if (wf_environment_set("WEFT_STATS", "1") &&
+	    wf_environment_set("WEFT_STATS_FILE", "/proc/self/fd/2"))
 		execve(path, argv, wf_environment_all());
 	_exit(WF_EXIT_CANNOT_RUN);
 }

@@ -59,6 +59,12 @@ static int complain_of_option(const char *name, size_t len)
 			   (int)len, name, nearest->option);
 }
 
+static bool may_omit_value(size_t row)
+{
+	return wf_option_rows[row].kind == WF_OPTION_FLAG ||
+	       wf_option_rows[row].kind == WF_OPTION_SWITCH;
+}
+
 /* Takes one option, --name, --name VALUE or --name=VALUE, off *argv. */
 static int take_option(char ***argv)
 {
@@ -73,7 +79,7 @@ static int take_option(char ***argv)
 		return complain_of_option(name, len);
 	if (has_value)
 		return set_option(row, name + len + 1);
-	if (wf_option_rows[row].kind == WF_OPTION_FLAG)
+	if (may_omit_value(row))
 		return set_option(row, "1");
 	value = **argv;
 	if (value == NULL)

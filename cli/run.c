@@ -44,11 +44,13 @@ void wf_run_help(FILE *to)
 	      to);
 	for (size_t i = 0; i < wf_nr_options; i++) {
 		const struct wf_option_row *r = &wf_option_rows[i];
+		bool is_switch = r->kind == WF_OPTION_SWITCH;
 		const char *space = *r->value != '\0' ? " " : "";
 		char left[64], variable[256];
 
-		snprintf(left, sizeof(left), "--%s%s%s", r->option, space,
-			 r->value);
+		snprintf(left, sizeof(left), "--%s%s%s%s", r->option,
+			 is_switch ? "[=" : space, r->value,
+			 is_switch ? "]" : "");
 		fprintf(to, "  %-*s", HELP_INDENT - 2, left);
 		if (strlen(left) > HELP_INDENT - 4)
 			fprintf(to, "\n%*s", HELP_INDENT, "");

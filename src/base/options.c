@@ -199,6 +199,7 @@ int wf_option_set(struct wf_options *o, size_t row, const char *value)
 	case WF_OPTION_STRING:
 		return set_string(field, value);
 	case WF_OPTION_CHOICE:
+	case WF_OPTION_SWITCH:
 		return set_choice(field, r, value);
 	}
 	return -EINVAL;

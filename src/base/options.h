@@ -22,6 +22,7 @@
  *   STRING  1 to WF_OPTION_STRING_MAX - 1 bytes, copied
  *   CHOICE  one of the words in the row's name of the value, which '|' parts;
  *           stored as its number, from 0, the default
+ *   SWITCH  the same; the command's option may leave out "=1"
  *
  * Nothing here blocks, allocates, reads a locale or touches errno, so all of
  * it may be called in a signal handler and before libc is ready.
@@ -73,8 +74,14 @@
 	  10000, 3600ULL * 1000000000, "TIME", \
 	  "0 or a time from 10us to 3600s, such as 100us or 2ms", \
 	  "for debugging: interrupt every running thread this often") \
-	X(stats, "stats", "WEFT_STATS", FLAG, 0, 1, "", "1 or 0", \
-	  "print counters to standard error when the program exits") \
+	X(stats, "stats", "WEFT_STATS", SWITCH, 0, 0, "0|1|json", \
+	  "1, 0 or json", \
+	  "print counters to standard error when the program exits, as text " \
+	  "or as one line of JSON") \
+	X(stats_file, "stats-file", "WEFT_STATS_FILE", STRING, 0, 0, "FILE", \
+	  "1 to 127 characters", \
+	  "with --stats: append the counters to FILE and not to standard " \
+	  "error") \
 	X(bound, "bound", "WEFT_BOUND", STRING, 0, 0, "PATTERN", \
 	  "1 to 127 characters", \
 	  "give threads a kernel thread each if the name of the object that " \
@@ -90,6 +97,7 @@
 #define WF_OPTION_FIELD_FLAG(name) bool name
 #define WF_OPTION_FIELD_STRING(name) char name[WF_OPTION_STRING_MAX]
 #define WF_OPTION_FIELD_CHOICE(name) uint32_t name
+#define WF_OPTION_FIELD_SWITCH(name) uint32_t name
 #define WF_OPTION_FIELD(name, opt, var, kind, ...) WF_OPTION_FIELD_##kind(name);
 
 /* Every field is 0, false or "" if the option is not given. */
@@ -105,6 +113,7 @@ enum wf_option_kind {
 	WF_OPTION_FLAG,
 	WF_OPTION_STRING,
 	WF_OPTION_CHOICE,
+	WF_OPTION_SWITCH,
 };
 
 /* Of the option wait, in the order of its row's words. */
@@ -119,6 +128,13 @@ enum wf_io_backend {
 	WF_IO_URING = 0,
 	WF_IO_SERVERS,
 	WF_IO_PROCESS,
+};
+
+/* Of the option stats. */
+enum wf_stats_form {
+	WF_STATS_NONE = 0,
+	WF_STATS_TEXT,
+	WF_STATS_JSON,
 };
 
 struct wf_option_row {

@@ -4,13 +4,13 @@ struct wf_counters wf_counters;
 
 void wf_counters_add(const struct wf_counters *more)
 {
-#define X(name, text)                                           \
+#define X(name, key, text)                                      \
 	atomic_fetch_add_explicit(&wf_counters.name,            \
 				  wf_load_relaxed(&more->name), \
 				  memory_order_relaxed);
 	WF_COUNTERS(X)
 #undef X
-#define X(name, text) wf_count_most(name, wf_load_relaxed(&more->name));
+#define X(name, key, text) wf_count_most(name, wf_load_relaxed(&more->name));
 	WF_MAXIMA(X)
 #undef X
 }

@@ -1,5 +1,7 @@
 /*
- * Counters: one row here is one field per VP and one line of --stats.
+ * Counters: one row here is one field per VP and one line of --stats. A row
+ * gives the field, the key in the JSON form, and the text form's words. Keys
+ * are stable: programs read them.
  *
  * A VP's counters are written by its owner alone, the process's by anybody.
  */
@@ -10,51 +12,57 @@
 
 #include "base/atomic.h"
 
-#define WF_COUNTERS(X)                                             \
-	X(made, "threads made")                                    \
-	X(bound, "threads made with a carrier of their own")       \
-	X(switches, "switches between threads")                    \
-	X(parks, "waits that parked")                              \
-	X(steals, "threads taken from another VP")                 \
-	X(claims, "threads started")                               \
-	X(answers, "threads that gave way at a call, when asked")  \
-	X(preemptions, "preemptions")                              \
-	X(refusals_runtime, "preemptions put off: in the runtime") \
-	X(refusals_stack, "preemptions put off: on weft's stack")  \
-	X(refusals_libc, "preemptions put off: in libc")           \
-	X(offline, "VPs taken offline: more than CPUs")            \
-	X(binds, "threads that got a carrier of their own later")  \
-	X(rescues, "VPs taken from blocked carriers")              \
-	X(rejoins, "threads that came back without a VP")          \
-	X(requests, "requests to the ring")                        \
-	X(moves, "requests that followed their VP")                \
-	X(polls, "idle VPs that began to poll")                    \
-	X(hits, "polls that found work")                           \
-	X(hand_overs, "pollers that woke another VP")              \
-	X(polled_us, "time spent polling, us")                     \
-	X(sleeps, "VPs that went to sleep")                        \
-	X(wakes, "sleeping VPs woken")                             \
-	X(word_waits, "waits for words that parked")               \
-	X(word_hits, "waits for words ended by a look")            \
-	X(word_rings, "waits for words ended by a doorbell")       \
-	X(ticks, "monitor ticks")                                  \
-	X(carriers, "carriers made")                               \
-	X(attaches, "foreign threads met")                         \
-	X(served, "requests to I/O servers")                       \
-	X(served_at_once, "requests done at once")                 \
-	X(notices, "completions told by I/O server processes")     \
-	X(servers_lost, "I/O server processes lost")
+#define WF_COUNTERS(X)                                                         \
+	X(made, threads_made, "threads made")                                  \
+	X(bound, bound, "threads made with a carrier of their own")            \
+	X(switches, switches, "switches between threads")                      \
+	X(parks, parks, "waits that parked")                                   \
+	X(steals, steals, "threads taken from another VP")                     \
+	X(claims, threads_started, "threads started")                          \
+	X(answers, preemptions_cooperative,                                    \
+	  "threads that gave way at a call, when asked")                       \
+	X(preemptions, preemptions, "preemptions")                             \
+	X(refusals_runtime, preemptions_deferred_runtime,                      \
+	  "preemptions put off: in the runtime")                               \
+	X(refusals_stack, preemptions_deferred_stack,                          \
+	  "preemptions put off: on weft's stack")                              \
+	X(refusals_libc, preemptions_deferred_libc,                            \
+	  "preemptions put off: in libc")                                      \
+	X(offline, vps_offline, "VPs taken offline: more than CPUs")           \
+	X(binds, bound_later, "threads that got a carrier of their own later") \
+	X(rescues, handoffs, "VPs taken from blocked carriers")                \
+	X(rejoins, reacquires, "threads that came back without a VP")          \
+	X(requests, uring_requests, "requests to the ring")                    \
+	X(moves, requests_migrated, "requests that followed their VP")         \
+	X(polls, polls, "idle VPs that began to poll")                         \
+	X(hits, poll_hits, "polls that found work")                            \
+	X(hand_overs, poll_wakes, "pollers that woke another VP")              \
+	X(polled_us, polled_us, "time spent polling, us")                      \
+	X(sleeps, vp_sleeps, "VPs that went to sleep")                         \
+	X(wakes, vp_wakes, "sleeping VPs woken")                               \
+	X(word_waits, word_waits, "waits for words that parked")               \
+	X(word_hits, word_hits, "waits for words ended by a look")             \
+	X(word_rings, word_doorbells, "waits for words ended by a doorbell")   \
+	X(ticks, ticks, "monitor ticks")                                       \
+	X(carriers, carriers, "carriers made")                                 \
+	X(attaches, foreign_threads, "foreign threads met")                    \
+	X(served, worker_requests, "requests to I/O servers")                  \
+	X(served_at_once, worker_requests_at_once, "requests done at once")    \
+	X(notices, io_server_completions,                                      \
+	  "completions told by I/O server processes")                          \
+	X(servers_lost, io_servers_lost, "I/O server processes lost")
 
 /* Those of which the largest counts; the last three are set at the end. */
-#define WF_MAXIMA(X)                                                \
-	X(most_threads, "threads at once, at most")                 \
-	X(longest_wait_us, "longest wait of a runnable thread, us") \
-	X(stacks, "stacks made")                                    \
-	X(stack_kib, "address space of stacks, KiB")                \
-	X(peak_kib, "memory of the process at its most, KiB")
+#define WF_MAXIMA(X)                                              \
+	X(most_threads, threads_most, "threads at once, at most") \
+	X(longest_wait_us, runnable_wait_most_us,                 \
+	  "longest wait of a runnable thread, us")                \
+	X(stacks, stacks, "stacks made")                          \
+	X(stack_kib, stack_kib, "address space of stacks, KiB")   \
+	X(peak_kib, memory_most_kib, "memory of the process at its most, KiB")
 
 struct wf_counters {
-#define X(name, text) _Atomic uint64_t name;
+#define X(name, key, text) _Atomic uint64_t name;
 	WF_COUNTERS(X)
 	WF_MAXIMA(X)
 #undef X

@@ -1,27 +1,54 @@
+/*
+ * The report is formatted in one buffer and leaves by one write, so that the
+ * reports of several processes do not mix, neither on standard error nor in a
+ * file that all of them append to.
+ */
 #include "trace/report.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 
 #include "base/compiler.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "os/output.h"
 #include "os/sys.h"
 #include "trace/counters.h"
 
-enum { STDERR = 2, REPORT_BYTES = 4096 };
+enum { STDERR = 2, REPORT_BYTES = 4096, FILE_MODE = 0666 };
 
 static const struct row {
 	size_t offset;
+	const char *key;
 	const char *text;
 	bool is_maximum;
 } rows[] = {
-#define X(name, text) { offsetof(struct wf_counters, name), text, false },
+#define X(name, key, text) \
+	{ offsetof(struct wf_counters, name), #key, text, false },
 	WF_COUNTERS(X)
 #undef X
-#define X(name, text) { offsetof(struct wf_counters, name), text, true },
+#define X(name, key, text) \
+	{ offsetof(struct wf_counters, name), #key, text, true },
 		WF_MAXIMA(X)
 #undef X
 };
+
+/* A static buffer: the exiting thread may have a small stack. */
+static struct report {
+	char bytes[REPORT_BYTES];
+	size_t len;
+} report;
+
+__attribute__((format(printf, 1, 2))) static void add(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report.len += wf_vformat(report.bytes + report.len,
+				 sizeof(report.bytes) - report.len, fmt, ap);
+	va_end(ap);
+}
 
 static uint64_t value_in(const struct wf_counters *c, const struct row *row)
 {
@@ -45,28 +72,66 @@ static uint64_t gather(const struct row *row,
 	return all;
 }
 
-void wf_report_print(const struct wf_counters *const *of_vps, size_t nr)
+static void format_text(const struct wf_counters *const *of_vps, size_t nr)
 {
-	static char text[REPORT_BYTES]; /* who exits may have a small stack */
 	const char *name = program_invocation_short_name;
 	int pid = wf_os_getpid();
-	size_t len;
 
-	if (!wf_os_stderr_is_there())
-		return;
 	if (nr == 0) {
-		len = wf_format(text, sizeof(text),
-				"weft: %s (process %d) made no threads\n", name,
-				pid);
-		wf_os_write_quietly(STDERR, text, len);
+		add("weft: %s (process %d) made no threads\n", name, pid);
 		return;
 	}
-	/* In one write, so that those of several processes do not mix. */
-	len = wf_format(text, sizeof(text),
-			"weft: statistics of %s (process %d)\n", name, pid);
+	add("weft: statistics of %s (process %d)\n", name, pid);
 	for (size_t r = 0; r < WF_ARRAY_LEN(rows); r++)
-		len += wf_format(text + len, sizeof(text) - len,
-				 "weft: %s: %lu\n", rows[r].text,
-				 (unsigned long)gather(&rows[r], of_vps, nr));
-	wf_os_write_quietly(STDERR, text, len);
+		add("weft: %s: %lu\n", rows[r].text,
+		    (unsigned long)gather(&rows[r], of_vps, nr));
+}
+
+/* A name may have any bytes. JSON allows UTF-8 only: other bytes become '?'. */
+static void add_json_string(const char *string)
+{
+	add("\"");
+	for (const char *s = string; *s != '\0'; s++) {
+		bool is_plain = *s >= ' ' && *s <= '~';
+
+		add("%s%c", *s == '"' || *s == '\\' ? "\\" : "",
+		    is_plain ? *s : '?');
+	}
+	add("\"");
+}
+
+static void format_json(const struct wf_counters *const *of_vps, size_t nr)
+{
+	add("{\"program\": ");
+	add_json_string(program_invocation_short_name);
+	add(", \"process\": %d", wf_os_getpid());
+	for (size_t r = 0; r < WF_ARRAY_LEN(rows); r++)
+		add(", \"%s\": %lu", rows[r].key,
+		    (unsigned long)gather(&rows[r], of_vps, nr));
+	add("}\n");
+}
+
+static int open_file(void)
+{
+	if (wf_options.stats_file[0] == '\0')
+		return -ENOENT;
+	return (int)wf_sys(SYS_openat, AT_FDCWD, wf_options.stats_file,
+			   O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
+			   FILE_MODE);
+}
+
+void wf_report_print(const struct wf_counters *const *of_vps, size_t nr)
+{
+	int fd = open_file();
+
+	if (fd < 0 && !wf_os_stderr_is_there())
+		return;
+	report.len = 0;
+	if (wf_options.stats == WF_STATS_JSON)
+		format_json(of_vps, nr);
+	else
+		format_text(of_vps, nr);
+	wf_os_write_quietly(fd < 0 ? STDERR : fd, report.bytes, report.len);
+	if (fd >= 0)
+		wf_sys(SYS_close, fd);
 }

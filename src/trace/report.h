@@ -1,4 +1,9 @@
-/* Prints the counters: one table, one line a row. */
+/*
+ * Prints the counters in the form of --stats: one line a row, or one JSON
+ * object on one line.
+ *
+ *     wf_report_print(of_vps, wf_sched.nr_vps);
+ */
 #ifndef WEFT_TRACE_REPORT_H
 #define WEFT_TRACE_REPORT_H
 
@@ -7,9 +12,11 @@
 struct wf_counters;
 
 /*
- * Prints the process's and `nr` VPs' counters to standard error, if that is
- * there (os/output.h); with nr 0 that there were no threads. Safe in a
- * signal handler; blocks as write(2) does.
+ * Prints the counters of the process and of `nr` VPs to the file of
+ * --stats-file, else to standard error if that is there (os/output.h). With nr
+ * 0 the text form says that there were no threads, and the JSON form has all
+ * keys, as ever. Call it once. Safe in a signal handler; blocks as open(2) and
+ * write(2) do.
  */
 void wf_report_print(const struct wf_counters *const *of_vps, size_t nr);
 

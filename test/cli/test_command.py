@@ -9,7 +9,7 @@ import pytest
 from conftest import LIBRARY, ROOT, complains
 
 OPTIONS = ["vps", "wait", "agents", "io", "io-nice", "stack-size",
-           "preempt-every", "stats", "bound", "no-children"]
+           "preempt-every", "stats", "stats-file", "bound", "no-children"]
 
 
 def test_help(weft):
@@ -112,8 +112,9 @@ def test_run_nothing(weft):
     (["--stack-size", "99999999999999999999"], ["--stack-size"]),
     (["--preempt-every", "100"], ["--preempt-every: '100'", "100us"]),
     (["--preempt-every", "1us"], ["--preempt-every: '1us'"]),
-    (["--stats=yes"], ["--stats: 'yes' is not 1 or 0"]),
+    (["--stats=yes"], ["--stats: 'yes' is not 1, 0 or json"]),
     (["--stats="], ["--stats: ''"]),
+    (["--stats-file="], ["--stats-file: '' is not 1 to 127 characters"]),
     (["--no-children=2"], ["--no-children: '2' is not 1 or 0"]),
     (["--vps", "0x2"], ["--vps: '0x2'"]),
     (["--vps", "2 "], ["--vps: '2 '"]),

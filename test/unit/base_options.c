@@ -103,18 +103,33 @@ static void numbers(void **state)
 static void flags(void **state)
 {
 	struct wf_options o = { 0 };
-	size_t row = row_of("stats");
+	size_t row = row_of("no-children");
 
 	assert_int_equal(wf_option_set(&o, row, "1"), 0);
-	assert_true(o.stats);
+	assert_true(o.no_children);
 	assert_int_equal(wf_option_set(&o, row, "yes"), -EINVAL);
 	assert_int_equal(wf_option_set(&o, row, "11"), -EINVAL);
 	assert_int_equal(wf_option_set(&o, row, ""), -EINVAL);
-	assert_true(o.stats);
-	assert_int_equal(wf_option_set(&o, row, "0"), 0);
-	assert_false(o.stats);
-	assert_int_equal(wf_option_set(&o, row_of("no-children"), "1"), 0);
 	assert_true(o.no_children);
+	assert_int_equal(wf_option_set(&o, row, "0"), 0);
+	assert_false(o.no_children);
+}
+
+static void switches(void **state)
+{
+	struct wf_options o = { 0 };
+	size_t row = row_of("stats");
+
+	assert_int_equal(wf_option_set(&o, row, "1"), 0);
+	assert_int_equal(o.stats, WF_STATS_TEXT);
+	assert_int_equal(wf_option_set(&o, row, "json"), 0);
+	assert_int_equal(o.stats, WF_STATS_JSON);
+	assert_int_equal(wf_option_set(&o, row, "JSON"), -EINVAL);
+	assert_int_equal(wf_option_set(&o, row, "2"), -EINVAL);
+	assert_int_equal(wf_option_set(&o, row, ""), -EINVAL);
+	assert_int_equal(o.stats, WF_STATS_JSON);
+	assert_int_equal(wf_option_set(&o, row, "0"), 0);
+	assert_int_equal(o.stats, WF_STATS_NONE);
 }
 
 static void strings(void **state)
@@ -300,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(flags),
+		cmocka_unit_test(switches),
 		cmocka_unit_test(strings),
 		cmocka_unit_test(choices),
 		cmocka_unit_test(environment),

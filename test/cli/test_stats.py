@@ -1,0 +1,183 @@
+"""--stats=json, --stats-file: one JSON object on one line, with stable keys."""
+
+import json
+import re
+
+import pytest
+
+from conftest import ROOT, complains
+
+KEYS = """
+    program process threads_made bound switches parks steals threads_started
+    preemptions_cooperative preemptions preemptions_deferred_runtime
+    preemptions_deferred_stack preemptions_deferred_libc vps_offline bound_later
+    handoffs reacquires uring_requests requests_migrated polls poll_hits
+    poll_wakes polled_us vp_sleeps vp_wakes word_waits word_hits word_doorbells
+    ticks carriers foreign_threads worker_requests worker_requests_at_once
+    io_server_completions io_servers_lost threads_most runnable_wait_most_us
+    stacks stack_kib memory_most_kib""".split()
+
+# Makes threads one after the other, then ends in a way. With "fork" a child
+# makes two threads and then the parent three.
+PROGRAM = """
+    #include <pthread.h>
+    #include <signal.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <sys/wait.h>
+    #include <unistd.h>
+
+    static void *run(void *arg) { return arg; }
+
+    static void make(int nr)
+    {
+        pthread_t t;
+
+        for (; nr > 0; nr--) {
+            pthread_create(&t, NULL, run, NULL);
+            pthread_join(t, NULL);
+        }
+    }
+
+    int main(int argc, char **argv)
+    {
+        if (strcmp(argv[1], "fork") == 0) {
+            if (fork() == 0) {
+                make(2);
+                _exit(0);
+            }
+            wait(NULL);
+            make(3);
+            return 0;
+        }
+        make(5);
+        if (strcmp(argv[1], "_exit") == 0)
+            _exit(0);
+        if (strcmp(argv[1], "quick_exit") == 0)
+            quick_exit(0);
+        if (strcmp(argv[1], "signal") == 0)
+            raise(SIGTERM);
+        exit(0);
+    }
+"""
+
+
+@pytest.fixture
+def program(compile_c):
+    return compile_c("-pthread", source=PROGRAM)
+
+
+def objects(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def text_rows(text):
+    """[(text, value)] of the text form."""
+    return [(row, int(value)) for row, value in
+            re.findall(r"^weft: (.*): (\d+)$", text, re.M)]
+
+
+@pytest.mark.parametrize("how", ["exit", "_exit", "quick_exit"])
+def test_json(weft, program, how):
+    result = weft("run", "--vps", "1", "--stats=json", program, how)
+    [found] = objects(result.stderr)
+    assert result.returncode == 0 and result.stderr.count("\n") == 1
+    assert list(found) == KEYS
+    assert found["program"] == "program" and found["process"] > 1
+    assert all(type(found[key]) is int for key in KEYS[1:])
+    assert found["threads_made"] == found["threads_started"] == 5
+    assert found["threads_most"] == 2
+    assert found["switches"] > 0 and found["stacks"] > 0
+
+
+def test_values_are_those_of_the_text_form(weft, program):
+    """The counters that do not depend on times; the unit test has all."""
+    [found] = objects(weft("run", "--vps", "1", "--stats=json", program,
+                           "exit").stderr)
+    rows = text_rows(weft("run", "--vps", "1", "--stats=1", program,
+                          "exit").stderr)
+    assert len(rows) == len(KEYS) - 2
+    values = {key: value for key, (_, value) in zip(KEYS[2:], rows)}
+    for key in ("threads_made", "bound", "threads_started", "steals",
+                "threads_most", "stacks", "stack_kib", "bound_later"):
+        assert found[key] == values[key], key
+
+
+def test_variable(weft, program):
+    result = weft("run", program, "exit", env={"WEFT_STATS": "json"})
+    assert list(objects(result.stderr)[0]) == KEYS
+    result = weft("run", "--stats", program, "exit",
+                  env={"WEFT_STATS": "json"})
+    assert text_rows(result.stderr)[0] == ("threads made", 5)
+
+
+def test_without_threads(weft):
+    result = weft("run", "--stats=json", "/bin/true")
+    [found] = objects(result.stderr)
+    assert list(found) == KEYS
+    assert found["program"] == "true" and found["threads_made"] == 0
+
+
+def test_no_json_by_a_signal(weft, program):
+    """As in the text form."""
+    result = weft("run", "--stats=json", program, "signal")
+    assert result.returncode == -15 and result.stderr == ""
+
+
+def test_program_with_a_name_that_json_has_to_escape(weft, program):
+    other = program.with_name('a "b"\\c\n')
+    program.rename(other)
+    result = weft("run", "--stats=json", other, "exit")
+    assert objects(result.stderr)[0]["program"] == 'a "b"\\c?'
+
+
+@pytest.mark.parametrize("form", ["json", "1"])
+def test_file(weft, program, tmp_path, form):
+    """All processes append to it; standard error stays empty."""
+    file = tmp_path / "stats"
+    for _ in range(2):
+        result = weft("run", f"--stats={form}", "--stats-file", file, program,
+                      "fork")
+        assert (result.returncode, result.stderr) == (0, "")
+    if form == "json":
+        made = [each["threads_made"] for each in objects(file.read_text())]
+    else:
+        made = [value for row, value in text_rows(file.read_text())
+                if row == "threads made"]
+    assert made == [2, 3, 2, 3]
+
+
+def test_file_that_cannot_be_opened(weft, program, tmp_path):
+    result = weft("run", "--stats=json", "--stats-file", tmp_path / "a/b",
+                  program, "exit")
+    assert result.returncode == 0
+    assert list(objects(result.stderr)[0]) == KEYS
+
+
+def test_file_without_stats(weft, program, tmp_path):
+    file = tmp_path / "stats"
+    result = weft("run", "--stats-file", file, program, "exit")
+    assert (result.returncode, result.stderr) == (0, "") and not file.exists()
+
+
+def test_doctor_does_not_write_to_the_file(weft, tmp_path):
+    """Its trial of the library reads the line that the text form prints."""
+    file = tmp_path / "stats"
+    env = {"WEFT_STATS": "json", "WEFT_STATS_FILE": file}
+    result = weft("doctor", env=env)
+    assert result.returncode == 0, result.stdout
+    assert result.stdout.splitlines() == weft("doctor").stdout.splitlines()
+    assert not file.exists()
+
+
+def test_value_is_no_argument(weft):
+    """A program may be called json."""
+    complains(weft("run", "--stats", "json"), 127, "json")
+
+
+def test_reference_lists_every_key(weft, program):
+    page = (ROOT / "docs/reference/options.md").read_text()
+    listed = re.findall(r"^\| `(\w+)` \| ([^`|]*) \|$", page, re.M)
+    result = weft("run", "--stats", program, "exit")
+    texts = [row for row, _ in text_rows(result.stderr)]
+    assert listed == list(zip(KEYS[2:], texts))
