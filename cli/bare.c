@@ -4,12 +4,12 @@
  * thirty pages: more than all that `weft run` has to do. So the command begins
  * here, without libc, and becomes the program if nothing is in the way.
  *
- * B1. What is linked into this part refers to nothing outside of it except
+ * BARE-1. What is linked into this part refers to nothing outside of it except
  *     libc's _start: no libc, no thread register, no errno. It is linked on its
  *     own first, with its names hidden; test/cli/test_bare.py looks at it.
- * B2. It leaves arguments, variables and descriptors as they are. If anything
- *     fails it returns without a word, and the same steps are taken again from
- *     main(), which says what is wrong.
+ * BARE-2. It leaves arguments, variables and descriptors as they are. If
+ *     anything fails it returns without a word, and the same steps are taken
+ *     again from main(), which says what is wrong.
  */
 #include <fcntl.h>
 #include <string.h>

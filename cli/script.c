@@ -1,10 +1,10 @@
 /*
  * Reads a script's first line as the kernel does, and env's argument as env.
  *
- * S1. The kernel makes one argument of all that follows the interpreter. env
- *     splits it only if it begins with -S.
- * S2. Where that is more than names, variables and the common options, the
- *     interpreter is env itself: it will say what is wrong.
+ * SCRIPT-1. The kernel makes one argument of all that follows the interpreter.
+ *     env splits it only if it begins with -S.
+ * SCRIPT-2. Where that is more than names, variables and the common options,
+ *     the interpreter is env itself: it will say what is wrong.
  */
 #include "script.h"
 
@@ -54,7 +54,7 @@ static const char *split_program(char *line, bool *ret_is_path_ours)
 	const char *word;
 
 	if (strpbrk(line, "\"'\\$#") != NULL)
-		return ""; /* S2 */
+		return ""; /* SCRIPT-2 */
 	for (;;) {
 		word = next_word(&line);
 		if (*word == '-') {
@@ -63,7 +63,7 @@ static const char *split_program(char *line, bool *ret_is_path_ours)
 				next_word(&line);
 			else if (strcmp(word, "-") != 0 &&
 				 strcmp(word, "-i") != 0)
-				return ""; /* S2 */
+				return ""; /* SCRIPT-2 */
 		} else if (strchr(word, '=') == NULL) {
 			break;
 		} else if (has_prefix(word, "PATH=")) {
@@ -77,7 +77,7 @@ static const char *split_program(char *line, bool *ret_is_path_ours)
 static void follow_env(char *argument, struct wf_script *script)
 {
 	char *line = after_split(argument);
-	const char *program = argument; /* S1 */
+	const char *program = argument; /* SCRIPT-1 */
 	static char found[PATH_MAX];
 	bool is_path_ours = true;
 	int err;
@@ -85,7 +85,7 @@ static void follow_env(char *argument, struct wf_script *script)
 	if (line != NULL)
 		program = split_program(line, &is_path_ours);
 	else if (*argument == '-' || strchr(argument, '=') != NULL)
-		return; /* S2 */
+		return; /* SCRIPT-2 */
 	if (*program == '\0')
 		return;
 	err = wf_path_search(program, found);

@@ -164,13 +164,13 @@ static int read_default(struct wf_thread_params *p)
  * to is remembered: by their bytes, which are all that the getters look at,
  * and by how often the defaults have changed.
  *
- * M1. version is odd while somebody writes; a reader that finds the same even
- *     number before and after has read what belongs together.
+ * ATTR-1. version is odd while somebody writes; a reader that finds the same
+ *     even number before and after has read what belongs together.
  */
 enum { ATTR_WORDS = sizeof(pthread_attr_t) / sizeof(uint64_t), NR_MEMOS = 4 };
 
 struct memo {
-	_Atomic uint32_t version; /* M1; 0: never written */
+	_Atomic uint32_t version; /* ATTR-1; 0: never written */
 	_Atomic bool is_detached;
 	_Atomic uint16_t stack_slack;
 	_Atomic(struct wf_slot_class *) class;
@@ -478,7 +478,7 @@ WF_API(int, pthread_getattr_np, pthread_t thread, pthread_attr_t *attr)
 	size_t bytes;
 
 	if (t == wf_self && wf_object_has_runtime(__builtin_return_address(0)))
-		wf_own_runtime_enter(); /* OWN-RUNTIME-2 */
+		wf_own_runtime_enter(); /* OWN_RUNTIME-2 */
 	if (s == NULL || s->class == NULL) {
 		int err = wf_real.pthread_getattr_np(thread, attr);
 

@@ -2,13 +2,13 @@
  * User contexts. libc's functions set the kernel's mask themselves, and the
  * mask of a thread is weft's; so the ones that resume a context are here.
  *
- * X1. getcontext stays libc's: while a thread runs code of the program's, the
- *     kernel's mask is the thread's own (signal/mask.c, M1).
- * X2. The mask changes first, by weft's own function; then libc's setcontext
- *     sets what is set already, and loads the registers. A preemption between
- *     the two restores the same mask, on whatever carrier.
- * X3. The frames that a resumed context leaves may be a call's that waits,
- *     which a handler has interrupted (libc/cleanup.h, C3).
+ * CONTEXT-1. getcontext stays libc's: while a thread runs code of the
+ *     program's, the kernel's mask is the thread's own (signal/mask.c, MASK-1).
+ * CONTEXT-2. The mask changes first, by weft's own function; then libc's
+ *     setcontext sets what is set already, and loads the registers. A
+ *     preemption between the two restores the same mask, on whatever carrier.
+ * CONTEXT-3. The frames that a resumed context leaves may be a call's that
+ *     waits, which a handler has interrupted (libc/cleanup.h, CLEANUP-3).
  */
 #include <stdarg.h>
 #include <stdint.h>

@@ -7,9 +7,10 @@
  * nobody, the sleep ends after a millisecond to look again; after a 64th of the
  * time that it has waited for, if that is more, and 16 milliseconds at most.
  *
- * B1. A waiter counts itself, fences, notes the bell, looks at its words, then
- *     sleeps unless the bell has rung. A ringer changes the word, fences, then
- *     looks whether anybody is counted. So one of the two sees the other.
+ * FALLBACK-1. A waiter counts itself, fences, notes the bell, looks at its
+ *     words, then sleeps unless the bell has rung. A ringer changes the word,
+ *     fences, then looks whether anybody is counted. So one of the two sees the
+ *     other.
  */
 #include <errno.h>
 #include <limits.h>
@@ -38,7 +39,7 @@ enum {
 
 #define NS_PER_S 1000000000LL
 
-static _Atomic uint32_t bell, nr_waiters; /* B1 */
+static _Atomic uint32_t bell, nr_waiters; /* FALLBACK-1 */
 
 static const struct weft_runtime_functions *runtime(void)
 {
@@ -175,7 +176,7 @@ static int sleep_for(const struct weft_word *words, size_t nr,
 	int64_t begin_ns = now_ns();
 	int rc;
 
-	atomic_fetch_add(&nr_waiters, 1); /* seq_cst: B1 */
+	atomic_fetch_add(&nr_waiters, 1); /* seq_cst: FALLBACK-1 */
 	pthread_cleanup_push(leave, NULL);
 	for (;;) {
 		uint32_t seen = atomic_load(&bell);
@@ -255,7 +256,7 @@ void weft_word_ring(const volatile void *addr)
 		r->word_ring(addr);
 		return;
 	}
-	atomic_thread_fence(memory_order_seq_cst); /* B1 */
+	atomic_thread_fence(memory_order_seq_cst); /* FALLBACK-1 */
 	if (atomic_load_explicit(&nr_waiters, memory_order_relaxed) == 0)
 		return;
 	atomic_fetch_add(&bell, 1);

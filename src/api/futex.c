@@ -17,25 +17,25 @@
 #include "wait/ufutex.h"
 
 /*
- * F1. A wait with the private flag is ended by wakes through this function
+ * FUTEX-1. A wait with the private flag is ended by wakes through this function
  *     only: the kernel knows nothing of it.
- * F2. A word of the program's is read or changed with in_runtime 0 before the
- *     user futex looks at it under its lock, so that a page fault, or
+ * FUTEX-2. A word of the program's is read or changed with in_runtime 0 before
+ *     the user futex looks at it under its lock, so that a page fault, or
  *     a fault that kills the program, happens out here.
- * F3. Wakes that the kernel does in its own name (thread exit, robust lists)
- *     carry no private flag; nor do the waits for them, which go to it.
- * F4. A wait without the private flag is the kernel's, too, for processes
+ * FUTEX-3. Wakes that the kernel does in its own name (thread exit, robust
+ *     lists) carry no private flag; nor do the waits for them, which go to it.
+ * FUTEX-4. A wait without the private flag is the kernel's, too, for processes
  *     without weft may end it. It goes through the VP's ring if that can.
- * F5. Who waits for one of several words, or for one that has an owner, waits
- *     in the kernel, also with the private flag, and while anybody does,
+ * FUTEX-5. Who waits for one of several words, or for one that has an owner,
+ *     waits in the kernel, also with the private flag, and while anybody does,
  *     private wakes go on to it. The count is raised before the kernel looks at
  *     the words; it is read after the waker has changed one, with a full
  *     barrier between.
- * F6. A requeue of waiters of both kinds is two, each of which compares. If the
- *     word changes between them, the kernel's waiters are not moved.
+ * FUTEX-6. A requeue of waiters of both kinds is two, each of which compares.
+ *     If the word changes between them, the kernel's waiters are not moved.
  */
 
-static _Atomic int nr_in_kernel; /* F5 */
+static _Atomic int nr_in_kernel; /* FUTEX-5 */
 
 static bool is_aligned(const uint32_t *addr)
 {
@@ -96,7 +96,7 @@ static bool concerns_kernel(int flags)
 {
 	if (!(flags & FUTEX_PRIVATE_FLAG))
 		return true;
-	atomic_thread_fence(memory_order_seq_cst); /* F5 */
+	atomic_thread_fence(memory_order_seq_cst); /* FUTEX-5 */
 	return atomic_load_explicit(&nr_in_kernel, memory_order_relaxed) != 0;
 }
 
@@ -124,7 +124,7 @@ static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
 	return wake_both(addr, FUTEX_PRIVATE_FLAG, nr, bits);
 }
 
-/* F6. Of so many as that, nr have been woken or moved already. */
+/* FUTEX-6. Of so many as that, nr have been woken or moved already. */
 static long requeue_in_kernel(uint32_t *from, const uint32_t *expected,
 			      long nr_wake, uint32_t *to, long nr_requeue,
 			      long nr)
@@ -152,7 +152,7 @@ static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
 	if (!wf_memory_is_readable(from, sizeof(*from)))
 		return expected != NULL ? -EFAULT : 0;
 	do {
-		uint32_t now = *(volatile uint32_t *)from; /* F2 */
+		uint32_t now = *(volatile uint32_t *)from; /* FUTEX-2 */
 
 		rc = wf_ufutex_requeue(from, expected ? *expected : now,
 				       (int)nr_wake, to, (int)nr_requeue);
@@ -294,7 +294,7 @@ static bool is_owned_by_caller(int cmd)
 	       cmd == FUTEX_TRYLOCK_PI || cmd == FUTEX_WAIT_REQUEUE_PI;
 }
 
-/* F5. A handler that jumps out leaves the count too high, not too low. */
+/* FUTEX-5. A handler that jumps out leaves the count too high, not too low. */
 static long wait_in_kernel(long nr, long a, long b, long c, long d, long e,
 			   long f)
 {

@@ -2,9 +2,9 @@
  * Lists of the process's threads, /proc/self/task: the kernel's has weft's
  * kernel threads. The program gets its own, by their ids.
  *
- * D1. An entry is free if dir is NULL; who exchanges that for a stream owns it
- *     until the stream is closed. What is in it besides is that stream's, and
- *     used by one thread at a time as that itself.
+ * PROC_LIST-1. An entry is free if dir is NULL; who exchanges that for a stream
+ *     owns it until the stream is closed. What is in it besides is that
+ *     stream's, and used by one thread at a time as that itself.
  */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
@@ -26,7 +26,7 @@
 enum { MAX_LISTS = 32, NR_DOTS = 2, FIRST = NR_DOTS - 1 };
 
 struct list {
-	_Atomic(DIR *) dir;  /* D1 */
+	_Atomic(DIR *) dir;  /* PROC_LIST-1 */
 	uint32_t next;	     /* 0 and 1: dots; then FIRST + a thread's index */
 	struct dirent entry; /* that was told last */
 };

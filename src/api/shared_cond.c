@@ -6,47 +6,51 @@
  * that new waiters join. They take turns at being group 0 and 1 of the words
  * below.
  *
- * S1. Under the lock: `start`, `size`, the number of places of the first group
- *     (in the word of the lock), and which group new waiters join (in `next`,
- *     changed in one step with the place that the next of them gets).
- * S2. size[g] is how many of the first group have no signal yet. Of the other
- *     group it is 0 less those that gave up; its number comes on top when
- *     it becomes the first.
- * S3. A group ends, for the other to become the first, when its size is 0 and
- *     somebody waits in the other.
- * S4. A waiter gives up under the lock, by taking itself out of its group's
- *     size. If its group has ended or has signals for all, it has a signal
- *     that another needs: it signals again.
- * S5. `users` has the waiters that will touch the object again, from before
- *     they release the mutex until before they take it again. Destroying
+ * SHARED_COND-1. Under the lock: `start`, `size`, the number of places of the
+ *     first group (in the word of the lock), and which group new waiters join
+ *     (in `next`, changed in one step with the place that the next of them
+ *     gets).
+ * SHARED_COND-2. size[g] is how many of the first group have no signal yet. Of
+ *     the other group it is 0 less those that gave up; its number comes on top
+ *     when it becomes the first.
+ * SHARED_COND-3. A group ends, for the other to become the first, when its size
+ *     is 0 and somebody waits in the other.
+ * SHARED_COND-4. A waiter gives up under the lock, by taking itself out of its
+ *     group's size. If its group has ended or has signals for all, it has a
+ *     signal that another needs: it signals again.
+ * SHARED_COND-5. `users` has the waiters that will touch the object again, from
+ *     before they release the mutex until before they take it again. Destroying
  *     waits for them.
- * S6. A waiter that leaves by a jump or by its end gives up, or signals again
- *     if it has a signal, and takes the mutex. [leave_wait]
+ * SHARED_COND-6. A waiter that leaves by a jump or by its end gives up, or
+ *     signals again if it has a signal, and takes the mutex. [leave_wait]
  *
  * Until 2.40:
  *
- * R1. signals[g] counts, in twos, signals that nobody took. Waiters of the
- *     group sleep while it is 0. Its lowest bit says that the group has ended:
- *     each waiter has its signal.
- * R2. When a group ends the bit of R1 is set, `start` moves when refs[g] is 0,
- *     and then signals[g] is 0 again, for the next group.
- * R3. So whoever counts itself in refs[g], and then finds its place not
- *     before `start`, knows that signals[g] is its own group's until it counts
- *     itself out. libc's waiters count only while they sleep, and may take a
- *     signal of a later group, which they then replace. Ours do not. Who gives
- *     up has counted itself out.
+ * SHARED_COND-7. signals[g] counts, in twos, signals that nobody took. Waiters
+ *     of the group sleep while it is 0. Its lowest bit says that the group has
+ *     ended: each waiter has its signal.
+ * SHARED_COND-8. When a group ends the bit of SHARED_COND-7 is set, `start`
+ *     moves when refs[g] is 0, and then signals[g] is 0 again, for the next
+ *     group.
+ * SHARED_COND-9. So whoever counts itself in refs[g], and then finds its place
+ *     not before `start`, knows that signals[g] is its own group's until it
+ *     counts itself out. libc's waiters count only while they sleep, and may
+ *     take a signal of a later group, which they then replace. Ours do not. Who
+ *     gives up has counted itself out.
  *
  * Since 2.41, without refs:
  *
- * B1. signals[g] is above the lower half of `start` by the signals that nobody
- *     took, if g is the first group. Waiters of it sleep while it is not above.
- * B2. When a group ends `start` moves at once, and when the other has become
- *     the first its signals[g] is set to `start`. Of the group that ended it
- *     stays as it is, at most `start`: those who join it next sleep.
- * B3. `start` only grows. So the numbers that signals[g] has for one group are
- *     above all that it had for earlier ones, and who takes a signal by
- *     compare-and-swap takes one that was there when it read `start`: its own
- *     group's, or one that is left of a group that ended with all its signals.
+ * SHARED_COND-10. signals[g] is above the lower half of `start` by the signals
+ *     that nobody took, if g is the first group. Waiters of it sleep while it
+ *     is not above.
+ * SHARED_COND-11. When a group ends `start` moves at once, and when the other
+ *     has become the first its signals[g] is set to `start`. Of the group that
+ *     ended it stays as it is, at most `start`: those who join it next sleep.
+ * SHARED_COND-12. `start` only grows. So the numbers that signals[g] has for
+ *     one group are above all that it had for earlier ones, and who takes a
+ *     signal by compare-and-swap takes one that was there when it read `start`:
+ *     its own group's, or one that is left of a group that ended with all its
+ *     signals.
  */
 #include "api/shared_cond.h"
 
@@ -81,9 +85,9 @@ struct waiter {
 	pthread_mutex_t *mutex;
 	uint64_t place;
 	uint32_t group;
-	/* S6. Each changes in the runtime, with what it is about. */
+	/* SHARED_COND-6. Each changes in the runtime, with what it is about. */
 	bool is_counted; /* in `users`, with a place */
-	bool has_ref;	 /* R3 */
+	bool has_ref;	 /* SHARED_COND-9 */
 	bool has_signal; /* or its group has ended */
 	bool has_given_up;
 	bool has_released; /* the mutex */
@@ -152,7 +156,7 @@ static uint64_t start_of(const struct wf_cond_words *c)
 	return has_refs(c) ? start / WF_COND_ONE_PLACE : start;
 }
 
-/* R2: until nobody looks at the group's signals. */
+/* SHARED_COND-8: until nobody looks at the group's signals. */
 static void end_group_locked(const struct wf_cond_words *c, uint32_t g)
 {
 	uint32_t refs;
@@ -182,15 +186,16 @@ static void set_start_locked(const struct wf_cond_words *c, uint64_t start,
 		end_group_locked(c, first);
 		wf_store_relaxed(c->start, start * WF_COND_ONE_PLACE | first);
 		/* release: pairs with the acquire in await_signal(). */
-		wf_store_release(&signals[first], 0); /* R2 */
+		wf_store_release(&signals[first], 0); /* SHARED_COND-8 */
 	} else {
 		wf_store_relaxed(c->start, start);
 		/* release: the same. */
-		wf_store_release(&signals[first ^ 1], (uint32_t)start); /* B2 */
+		/* SHARED_COND-11 */
+		wf_store_release(&signals[first ^ 1], (uint32_t)start);
 	}
 }
 
-/* S3. False: nobody waits. `next` is an earlier value. */
+/* SHARED_COND-3. False: nobody waits. `next` is an earlier value. */
 static bool next_group_locked(const struct wf_cond_words *c, uint64_t next)
 {
 	uint32_t joined = next & GROUP;
@@ -203,11 +208,11 @@ static bool next_group_locked(const struct wf_cond_words *c, uint64_t next)
 	/* release: pairs with the acquire of those that join the other. */
 	last = atomic_fetch_xor(c->next, GROUP) / WF_COND_ONE_PLACE;
 	set_places_locked(c, (uint32_t)(last - end));
-	*size += (uint32_t)(last - end); /* S2 */
+	*size += (uint32_t)(last - end); /* SHARED_COND-2 */
 	return *size != 0;
 }
 
-/* R1, B1 */
+/* SHARED_COND-7, SHARED_COND-10 */
 static uint32_t one_signal(const struct wf_cond_words *c)
 {
 	return has_refs(c) ? 2 : 1;
@@ -300,7 +305,7 @@ static bool has_ended(const struct waiter *w, uint32_t signals, uint64_t start)
 	return w->place < start || (has_refs(w->c) && (signals & ENDED));
 }
 
-/* R1, B1 */
+/* SHARED_COND-7, SHARED_COND-10 */
 static bool is_signalled(const struct waiter *w, uint32_t signals,
 			 uint64_t start)
 {
@@ -312,7 +317,7 @@ static void add_ref(struct waiter *w)
 {
 	struct wf_thread *t = wf_runtime_enter();
 
-	atomic_fetch_add(&w->c->refs[w->group], ONE_REF); /* R3 */
+	atomic_fetch_add(&w->c->refs[w->group], ONE_REF); /* SHARED_COND-9 */
 	w->has_ref = true;
 	wf_runtime_leave(t);
 }
@@ -322,7 +327,8 @@ static bool take_signal(struct waiter *w, uint32_t seen)
 	struct wf_thread *t = wf_runtime_enter();
 
 	w->has_signal = wf_cas_acq_rel(&w->c->groups->signals[w->group], &seen,
-				       seen - one_signal(w->c)); /* B3 */
+				       /* SHARED_COND-12 */
+				       seen - one_signal(w->c));
 	wf_runtime_leave(t);
 	return w->has_signal;
 }
@@ -359,7 +365,7 @@ static int await_signal(struct waiter *w, int64_t deadline_ns,
 	return rc;
 }
 
-/* S4 */
+/* SHARED_COND-4 */
 static void give_up(struct waiter *w)
 {
 	const struct wf_cond_words *c = w->c;
@@ -423,13 +429,13 @@ static void end_use(struct waiter *w)
 	_Atomic uint32_t *users = &w->c->groups->users;
 
 	w->is_counted = false;
-	/* release: pairs with wf_shared_cond_fini. S5 */
+	/* release: pairs with wf_shared_cond_fini. SHARED_COND-5 */
 	if (atomic_fetch_sub(users, WF_COND_ONE_USER) / DYING ==
 	    (WF_COND_ONE_USER | DYING) / DYING)
 		wf_shared_word_wake(users, INT_MAX);
 }
 
-/* S6 */
+/* SHARED_COND-6 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -485,7 +491,7 @@ void wf_shared_cond_fini(pthread_cond_t *cond)
 	_Atomic uint32_t *users = &wf_cond_words_of(cond).groups->users;
 	uint32_t seen = atomic_fetch_or(users, DYING) | DYING;
 
-	while (seen >= WF_COND_ONE_USER) { /* S5 */
+	while (seen >= WF_COND_ONE_USER) { /* SHARED_COND-5 */
 		wf_shared_word_wait(users, seen, WF_FOREVER);
 		/* acquire: pairs with the release in wait_at(). */
 		seen = wf_load_acquire(users);

@@ -1,15 +1,15 @@
 /*
  * Locking is libc's trylock, and sleeping on the word as libc's own waiters do.
  *
- * L1. Who sleeps has marked the word as waited for, and the word is compared
- *     with that mark. The word of a plain mutex is 0, 1 or 2, the last with
- *     waiters; that of a robust one is its owner's id and FUTEX_WAITERS.
- * L2. An unlock takes the mark away and wakes one. That one leaves the mark on
- *     the word once it has the mutex, for there may be others; if it has to
- *     sleep again, or gives up, it has marked the word before.
- * L3. Mutexes with priority inheritance are the kernel's (sync/inherit.h).
- *     Those with priority protection have their ceiling in the word, above
- *     what plain ones have (sync/protect.h).
+ * SHARED_MUTEX-1. Who sleeps has marked the word as waited for, and the word is
+ *     compared with that mark. The word of a plain mutex is 0, 1 or 2, the last
+ *     with waiters; that of a robust one is its owner's id and FUTEX_WAITERS.
+ * SHARED_MUTEX-2. An unlock takes the mark away and wakes one. That one leaves
+ *     the mark on the word once it has the mutex, for there may be others; if
+ *     it has to sleep again, or gives up, it has marked the word before.
+ * SHARED_MUTEX-3. Mutexes with priority inheritance are the kernel's
+ *     (sync/inherit.h). Those with priority protection have their ceiling in
+ *     the word, above what plain ones have (sync/protect.h).
  */
 #include "api/shared_mutex.h"
 
@@ -51,7 +51,7 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 
 	if (is_invalid(m))
 		return EINVAL;
-	if (wf_inherit_has(m)) /* L3 */
+	if (wf_inherit_has(m)) /* SHARED_MUTEX-3 */
 		return wf_inherit_trylock(m);
 	if (wf_shared_is_ours(m))
 		return wf_shared_trylock(m);
@@ -61,7 +61,7 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 	return rc;
 }
 
-/* What the word is to be for who waits; 0: it may be free. L1 */
+/* What the word is to be for who waits; 0: it may be free. SHARED_MUTEX-1 */
 static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
 {
 	if (wf_libc_mutex_is_robust(m))
@@ -129,7 +129,7 @@ static int lock_slow(pthread_mutex_t *m, int64_t deadline_ns)
 	if (rc == 0 || rc == EOWNERDEAD) {
 		uint32_t word;
 
-		mark(m, &word); /* L2 */
+		mark(m, &word); /* SHARED_MUTEX-2 */
 	}
 	return rc;
 }
@@ -142,7 +142,7 @@ int wf_shared_mutex_lock(pthread_mutex_t *m, clockid_t clock,
 
 	if (is_invalid(m))
 		return EINVAL;
-	if (wf_inherit_has(m)) /* L3 */
+	if (wf_inherit_has(m)) /* SHARED_MUTEX-3 */
 		return wf_inherit_lock(m, clock, abstime);
 	if (!wf_io_can_wait_futex() && !wf_shared_is_ours(m))
 		return lock_by_libc(m, clock, abstime);
@@ -159,7 +159,7 @@ int wf_shared_mutex_unlock(pthread_mutex_t *m)
 {
 	if (is_invalid(m))
 		return EINVAL;
-	if (wf_inherit_has(m)) /* L3 */
+	if (wf_inherit_has(m)) /* SHARED_MUTEX-3 */
 		return wf_inherit_unlock(m);
 	return wf_shared_is_ours(m) ? wf_shared_unlock(m) :
 				      wf_real.pthread_mutex_unlock(m);

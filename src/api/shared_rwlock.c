@@ -3,32 +3,34 @@
  * that hold it or wait for it. WRITER says that there is a first writer; it
  * holds the lock if WRITE_PHASE is set, too. Threads wait on words beside it.
  *
- * R1. Readers that are counted hold the lock while WRITE_PHASE is not set. It
- *     is set only when none is counted and there is a first writer: by that
- *     writer, or for it by the last reader to leave.
- * R2. It is taken away by a writer that leaves while readers are counted, and
- *     by a counted reader while there is no WRITER.
- * R3. Who changes WRITE_PHASE for others then writes it to `phase`, as the last
- *     thing it does to the object apart from waking. Who was counted, or is
- *     first writer, before the change goes on only when it has seen both: the
- *     phase in `readers`, and after that `phase`. So nobody who changes the
- *     phase finds the object destroyed.
- * R4. A wait is given up only by undoing, in one step, what R1 counts: a reader
- *     while WRITE_PHASE is set, a first writer while it is not. If
- *     that fails the lock is as good as handed over, and it is waited for.
- * R5. `first` is 1 while writers may sleep for the place of the first writer,
- *     and 0 before WRITER is given away. One is woken, and keeps SLEPT_ON
- *     there once it is first, for there may be others.
- * R6. If writers go first, those that wait for that place are counted in
- *     `writers`. A writer that leaves sets HANDED_OVER there instead of giving
- *     WRITER away; one of the counted takes it and is first. So the last
- *     of them may not stop waiting while it is set.
- * R7. If readers do not lock twice either, a reader that finds a first writer
- *     waiting for other readers sets READERS_WAIT and sleeps on `readers`,
- *     uncounted. Whoever ends this state takes the bit away and wakes all.
- * R8. Threads of two processes may have the same number: a writer's process and
- *     number are noted in one step, while it holds the lock, in a field that
- *     libc does not use.
+ * SHARED_RWLOCK-1. Readers that are counted hold the lock while WRITE_PHASE is
+ *     not set. It is set only when none is counted and there is a first writer:
+ *     by that writer, or for it by the last reader to leave.
+ * SHARED_RWLOCK-2. It is taken away by a writer that leaves while readers are
+ *     counted, and by a counted reader while there is no WRITER.
+ * SHARED_RWLOCK-3. Who changes WRITE_PHASE for others then writes it to
+ *     `phase`, as the last thing it does to the object apart from waking. Who
+ *     was counted, or is first writer, before the change goes on only when it
+ *     has seen both: the phase in `readers`, and after that `phase`. So nobody
+ *     who changes the phase finds the object destroyed.
+ * SHARED_RWLOCK-4. A wait is given up only by undoing, in one step, what
+ *     SHARED_RWLOCK-1 counts: a reader while WRITE_PHASE is set, a first writer
+ *     while it is not. If that fails the lock is as good as handed over, and it
+ *     is waited for.
+ * SHARED_RWLOCK-5. `first` is 1 while writers may sleep for the place of the
+ *     first writer, and 0 before WRITER is given away. One is woken, and keeps
+ *     SLEPT_ON there once it is first, for there may be others.
+ * SHARED_RWLOCK-6. If writers go first, those that wait for that place are
+ *     counted in `writers`. A writer that leaves sets HANDED_OVER there instead
+ *     of giving WRITER away; one of the counted takes it and is first. So the
+ *     last of them may not stop waiting while it is set.
+ * SHARED_RWLOCK-7. If readers do not lock twice either, a reader that finds a
+ *     first writer waiting for other readers sets READERS_WAIT and sleeps on
+ *     `readers`, uncounted. Whoever ends this state takes the bit away and
+ *     wakes all.
+ * SHARED_RWLOCK-8. Threads of two processes may have the same number: a
+ *     writer's process and number are noted in one step, while it holds the
+ *     lock, in a field that libc does not use.
  *
  * Unlocking is libc's: only the writer can find its number in the lock that it
  * holds.
@@ -59,7 +61,7 @@ enum { SLEPT_ON = 1 << 1 };
 
 struct words {
 	_Atomic uint32_t readers, writers, phase, first;
-	_Atomic uint64_t writer; /* R8 */
+	_Atomic uint64_t writer; /* SHARED_RWLOCK-8 */
 	_Atomic uint32_t owner;	 /* a writer's number */
 };
 
@@ -89,7 +91,7 @@ static uint64_t as_writer(uint32_t number)
 	return (uint64_t)wf_os_getpid() << 32 | number;
 }
 
-/* R8 */
+/* SHARED_RWLOCK-8 */
 static bool is_writer(struct words *l)
 {
 	uint32_t me = wf_owner_self();
@@ -107,8 +109,8 @@ static void note_writer(struct words *l)
 }
 
 /*
- * Until R3 allows to go on in `phase` (0 or WRITE_PHASE). False: the time is
- * up, which R4 may still forbid.
+ * Until SHARED_RWLOCK-3 allows to go on in `phase` (0 or WRITE_PHASE). False:
+ * the time is up, which SHARED_RWLOCK-4 may still forbid.
  */
 static bool await_phase(struct words *l, uint32_t phase, int64_t deadline_ns)
 {
@@ -137,7 +139,7 @@ static bool await_phase(struct words *l, uint32_t phase, int64_t deadline_ns)
 
 /* --- readers -------------------------------------------------------------- */
 
-/* R7. False: the time is up. */
+/* SHARED_RWLOCK-7. False: the time is up. */
 static bool let_writer_pass(struct words *l, int64_t deadline_ns)
 {
 	uint32_t seen = wf_load_relaxed(&l->readers);
@@ -155,7 +157,7 @@ static bool let_writer_pass(struct words *l, int64_t deadline_ns)
 	return true;
 }
 
-/* R4 */
+/* SHARED_RWLOCK-4 */
 static bool stop_reading(struct words *l)
 {
 	uint32_t seen = wf_load_relaxed(&l->readers);
@@ -169,7 +171,8 @@ static bool stop_reading(struct words *l)
 
 static int read_locked(struct words *l, uint32_t seen, int64_t deadline_ns)
 {
-	while ((seen & (WRITE_PHASE | WRITER)) == WRITE_PHASE) { /* R2 */
+	/* SHARED_RWLOCK-2 */
+	while ((seen & (WRITE_PHASE | WRITER)) == WRITE_PHASE) {
 		/* acquire: pairs with the release of the last writer. */
 		if (!wf_cas_acq_rel(&l->readers, &seen, seen ^ WRITE_PHASE))
 			continue;
@@ -180,7 +183,7 @@ static int read_locked(struct words *l, uint32_t seen, int64_t deadline_ns)
 	while (!await_phase(l, 0, deadline_ns)) {
 		if (stop_reading(l))
 			return ETIMEDOUT;
-		deadline_ns = WF_FOREVER; /* R4 */
+		deadline_ns = WF_FOREVER; /* SHARED_RWLOCK-4 */
 	}
 	return 0;
 }
@@ -207,13 +210,13 @@ int wf_shared_rwlock_rdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 			return EAGAIN;
 	}
 	if ((seen & WRITE_PHASE) == 0)
-		return 0; /* R1 */
+		return 0; /* SHARED_RWLOCK-1 */
 	return read_locked(l, seen, deadline_ns);
 }
 
 /* --- writers -------------------------------------------------------------- */
 
-/* R5. Also ends when another cannot be slept for. */
+/* SHARED_RWLOCK-5. Also ends when another cannot be slept for. */
 static int sleep_for_first(struct words *l, int64_t deadline_ns,
 			   bool *ret_slept)
 {
@@ -230,7 +233,7 @@ static int sleep_for_first(struct words *l, int64_t deadline_ns,
 	return wf_shared_word_wait(&l->first, 1 | SLEPT_ON, deadline_ns);
 }
 
-/* R6: what was handed over becomes the caller's. */
+/* SHARED_RWLOCK-6: what was handed over becomes the caller's. */
 static bool take_over(struct words *l)
 {
 	uint32_t writers = wf_load_relaxed(&l->writers);
@@ -244,7 +247,7 @@ static bool take_over(struct words *l)
 	return false;
 }
 
-/* R6. False: the caller is the first writer, after all. */
+/* SHARED_RWLOCK-6. False: the caller is the first writer, after all. */
 static bool stop_waiting_for_first(struct words *l)
 {
 	uint32_t writers = wf_load_relaxed(&l->writers);
@@ -289,12 +292,16 @@ static int become_first(struct words *l, bool in_order, int64_t deadline_ns,
 			break;
 	}
 first:
-	wf_store_relaxed(&l->first, has_slept ? 1 | SLEPT_ON : 1); /* R5 */
+	/* SHARED_RWLOCK-5 */
+	wf_store_relaxed(&l->first, has_slept ? 1 | SLEPT_ON : 1);
 	*ret_readers = seen | WRITER;
 	return 0;
 }
 
-/* R4, R5, R6: somebody else may be first, or nobody. */
+/*
+ * SHARED_RWLOCK-4, SHARED_RWLOCK-5, SHARED_RWLOCK-6: somebody else may be
+ * first, or nobody.
+ */
 static bool stop_writing(struct words *l, bool in_order)
 {
 	/* Those that sleep are woken when the place has been given away. */
@@ -319,11 +326,11 @@ static bool stop_writing(struct words *l, bool in_order)
 	if (wakes)
 		wf_shared_word_wake(&l->first, 1);
 	if (seen & READERS_WAIT)
-		wf_shared_word_wake(&l->readers, INT_MAX); /* R7 */
+		wf_shared_word_wake(&l->readers, INT_MAX); /* SHARED_RWLOCK-7 */
 	return true;
 }
 
-/* The caller is first. R1, R3 */
+/* The caller is first. SHARED_RWLOCK-1, SHARED_RWLOCK-3 */
 static int begin_writing(struct words *l, uint32_t seen, bool in_order,
 			 int64_t deadline_ns)
 {
@@ -339,7 +346,7 @@ static int begin_writing(struct words *l, uint32_t seen, bool in_order,
 	while (!await_phase(l, WRITE_PHASE, deadline_ns)) {
 		if (stop_writing(l, in_order))
 			return ETIMEDOUT;
-		deadline_ns = WF_FOREVER; /* R4 */
+		deadline_ns = WF_FOREVER; /* SHARED_RWLOCK-4 */
 	}
 	return 0;
 }

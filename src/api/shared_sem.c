@@ -3,14 +3,15 @@
  * waiters in its upper half. A post adds to the value and wakes one if there
  * are waiters.
  *
- * Q1. Who may sleep has counted itself in. Taking a permit and counting oneself
- *     out is one step, so the number of waiters is never too small.
- * Q2. A handler ends the wait with EINTR also if the sleep ended otherwise
- *     meanwhile, as it does when the I/O server that sleeps for the thread is
- *     killed. Then somebody may have woken this waiter and no other, so it
- *     looks at the value first. [wait_for_value]
- * Q3. A thread that leaves its wait by a jump or by its end counts itself out.
- *     It may have been woken, so it wakes another. [leave_wait]
+ * SHARED_SEM-1. Who may sleep has counted itself in. Taking a permit and
+ *     counting oneself out is one step, so the number of waiters is never too
+ *     small.
+ * SHARED_SEM-2. A handler ends the wait with EINTR also if the sleep ended
+ *     otherwise meanwhile, as it does when the I/O server that sleeps for the
+ *     thread is killed. Then somebody may have woken this waiter and no other,
+ *     so it looks at the value first. [wait_for_value]
+ * SHARED_SEM-3. A thread that leaves its wait by a jump or by its end counts
+ *     itself out. It may have been woken, so it wakes another. [leave_wait]
  */
 #include "api/shared_sem.h"
 
@@ -37,7 +38,7 @@ static int wait_for_value(_Atomic uint64_t *data, int64_t deadline_ns,
 {
 	int rc;
 
-	if (wf_thread_self()->interrupted) /* Q2 */
+	if (wf_thread_self()->interrupted) /* SHARED_SEM-2 */
 		return -EINTR;
 	rc = wf_io_futex_wait(data, 0, FUTEX_BITSET_MATCH_ANY, deadline_ns);
 	if (deadline_ns != WF_FOREVER)
@@ -50,7 +51,7 @@ struct waiter {
 	bool is_counted; /* in the upper half */
 };
 
-/* Q3 */
+/* SHARED_SEM-3 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -69,7 +70,8 @@ static int await_permit(struct waiter *w, int64_t deadline_ns)
 
 	wf_thread_self()->interrupted = false;
 	w->is_counted = true;
-	now = atomic_fetch_add(data, ONE_WAITER) + ONE_WAITER; /* Q1 */
+	/* SHARED_SEM-1 */
+	now = atomic_fetch_add(data, ONE_WAITER) + ONE_WAITER;
 	for (;;) {
 		int rc = -EAGAIN;
 

@@ -49,7 +49,7 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 	struct wf_thread_params params;
 	int err = 0;
 
-	/* OWN-RUNTIME-1: the runtime's own threads are native ones. */
+	/* OWN_RUNTIME-1: the runtime's own threads are native ones. */
 	if (WF_UNLIKELY(wf_object_has_runtime((const void *)start)))
 		return wf_real.pthread_create(ret_thread, attr, start, arg);
 	if (WF_UNLIKELY(!wf_is_started())) {

@@ -3,8 +3,8 @@
  * 4 * (i - 2) + 3: the four lie in one cache line of the array, and a step
  * down the heap reads one line.
  *
- * H1. The key of an entry is not less than its parent's.
- * H2. The item of entry i has i in its index word. The word's place in the
+ * HEAP-1. The key of an entry is not less than its parent's.
+ * HEAP-2. The item of entry i has i in its index word. The word's place in the
  *     item is kept once, so that an entry has 16 bytes.
  *
  * Rejected: a binary heap (twice the depth, and a line per step as well); a
@@ -43,7 +43,7 @@ static uint32_t *index_word(const struct wf_heap *h, void *item)
 static void put(struct wf_heap *h, uint32_t i, struct wf_heap_entry e)
 {
 	h->entries[i] = e;
-	*index_word(h, e.item) = i; /* H2 */
+	*index_word(h, e.item) = i; /* HEAP-2 */
 }
 
 /* Places e at i or above, moving larger parents down. */
@@ -144,7 +144,9 @@ void wf_heap_rekey(struct wf_heap *h, wf_heap_rekey_fn *rekey, int64_t arg)
 {
 	for (uint32_t i = ROOT; i < end(h); i++)
 		h->entries[i].key = rekey(h->entries[i].key, arg);
-	/* H1, from the last upwards: each has children that are in order. */
+	/*
+	 * HEAP-1, from the last upwards: each has children that are in order.
+	 */
 	for (uint32_t i = end(h); i-- > ROOT;)
 		sift_down(h, i, h->entries[i]);
 }

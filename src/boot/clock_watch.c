@@ -2,16 +2,18 @@
  * A kernel thread reads a timer that never expires: the kernel ends the read
  * when the clock was set, and when the machine has slept.
  *
- * K1. The monitor makes the timer and the kernel thread, which so share its
- *     table of descriptors (own_table.c): the program neither sees this one nor
- *     closes it, and may have used up all that it may have.
- * K2. It is made under the clone lock, or a change of credentials could miss
- *     it. Who has that lock may be waiting for the monitor to follow.
- * K3. The timer tells of each change since it was set or last read. So a look
- *     after each of these misses none.
+ * CLOCK_WATCH-1. The monitor makes the timer and the kernel thread, which so
+ *     share its table of descriptors (own_table.c): the program neither sees
+ *     this one nor closes it, and may have used up all that it may have.
+ * CLOCK_WATCH-2. It is made under the clone lock, or a change of credentials
+ *     could miss it. Who has that lock may be waiting for the monitor to
+ *     follow.
+ * CLOCK_WATCH-3. The timer tells of each change since it was set or last read.
+ *     So a look after each of these misses none.
  *
  * Where it cannot be, each wait till a time of that clock begins with a look at
- * it (wait/timer.c, H6), and one that is set forward meanwhile is noticed late.
+ * it (wait/timer.c, TIMER-6), and one that is set forward meanwhile is noticed
+ * late.
  *
  * Rejected: to watch from the start. Most programs that never wait for a time
  * of this clock would have a kernel thread more. Rejected: a kernel timer for
@@ -72,7 +74,7 @@ static void run(void *arg)
 	do {
 		if (wf_service_is_dismissed(&tid))
 			wf_service_end();
-		wf_timers_see_clock(); /* K3 */
+		wf_timers_see_clock(); /* CLOCK_WATCH-3 */
 		rc = wf_sys(SYS_read, timer, &expirations, sizeof(expirations));
 	} while (rc >= 0 || rc == -ECANCELED || rc == -EINTR);
 	wf_timers_set_watched(false); /* a filter refuses it */
@@ -81,7 +83,7 @@ static void run(void *arg)
 	wf_service_end();
 }
 
-/* K2 */
+/* CLOCK_WATCH-2 */
 static void start(void)
 {
 	wf_clone_lock_beside(wf_setxid_follow);

@@ -4,14 +4,15 @@
  * Natively it has ended then: it can be joined, its robust mutexes have no
  * owner, the rest of the process goes on.
  *
- * D1. The kernel clears wf_sched.monitor_asleep when a carrier ends, and wakes
- *     the monitor (sched/vp.h). That is a little before the id is free, and one
- *     notice may stand for several: it looks at all of them for a while.
- * D2. In the program a carrier leaves nothing behind that weft needs. Its VP
- *     goes to a spare, as from one that blocks. The thread gets another, and
+ * DEATHS-1. The kernel clears wf_sched.monitor_asleep when a carrier ends, and
+ *     wakes the monitor (sched/vp.h). That is a little before the id is free,
+ *     and one notice may stand for several: it looks at all of them for a
+ *     while.
+ * DEATHS-2. In the program a carrier leaves nothing behind that weft needs. Its
+ *     VP goes to a spare, as from one that blocks. The thread gets another, and
  *     begins there, at the top of its own stack, with its own end; on the dead
  *     one's signal stack if its own is not weft's, and may be unmapped by now.
- * D3. In weft's own code it may have left anything: that is fatal.
+ * DEATHS-3. In weft's own code it may have left anything: that is fatal.
  */
 #include "boot/deaths.h"
 
@@ -62,7 +63,7 @@ static WF_NORETURN void die(void)
 		wf_sys(SYS_exit_group, 128 + SIGSYS);
 }
 
-/* D2. The thread's first frame on its new carrier. */
+/* DEATHS-2. The thread's first frame on its new carrier. */
 static void end_instead(void)
 {
 	struct wf_thread *t = wf_self;
@@ -103,7 +104,7 @@ static struct wf_thread *thread_of(const struct wf_carrier *c)
 	return NULL;
 }
 
-/* D2 */
+/* DEATHS-2 */
 static bool has_own_stack(const struct wf_thread *t)
 {
 	return !t->is_first && !t->slot.has_user_stack;
@@ -168,7 +169,7 @@ bool wf_deaths_serve(int64_t now_ns)
 	/* Noted; another that ends from here on is noted anew. */
 	if (wf_load_relaxed(&wf_sched.monitor_asleep) == death &&
 	    wf_cas_acq_rel(&wf_sched.monitor_asleep, &death, WF_MONITOR_AWAKE))
-		until_ns = now_ns + LOOK_NS; /* D1 */
+		until_ns = now_ns + LOOK_NS; /* DEATHS-1 */
 	if (now_ns >= until_ns)
 		return false;
 	nr = wf_carrier_count();

@@ -3,31 +3,33 @@
  * are busy, preempts, balances, and takes VPs from carriers that the kernel
  * has put to sleep.
  *
- * N1. It never calls malloc or the loader and takes no lock of the program's:
- *     whoever holds one may be waiting for it.
- * N2. It has a descriptor table of its own, since it opens files in /proc.
- * N3. It sleeps for good only when nothing waits; whoever makes something wait
- *     wakes it. It stores monitor_asleep, passes a membarrier, then looks
- *     again; pushers push, then load monitor_asleep. While a VP switches all
- *     the time it ticks: that one is seen with nothing that waits now and
- *     then, and would wake it at once.
- * N4. It wakes for the timers of VPs that are busy. A VP that begins to run a
- *     thread while it has a timer earlier than monitor_until says so.
- * N5. While somebody waits for a word that nobody has promised to ring, it
- *     looks at the words each tick if no VP has, and says so in
+ * MONITOR-1. It never calls malloc or the loader and takes no lock of the
+ *     program's: whoever holds one may be waiting for it.
+ * MONITOR-2. It has a descriptor table of its own, since it opens files in
+ *     /proc.
+ * MONITOR-3. It sleeps for good only when nothing waits; whoever makes
+ *     something wait wakes it. It stores monitor_asleep, passes a membarrier,
+ *     then looks again; pushers push, then load monitor_asleep. While a VP
+ *     switches all the time it ticks: that one is seen with nothing that waits
+ *     now and then, and would wake it at once.
+ * MONITOR-4. It wakes for the timers of VPs that are busy. A VP that begins to
+ *     run a thread while it has a timer earlier than monitor_until says so.
+ * MONITOR-5. While somebody waits for a word that nobody has promised to ring,
+ *     it looks at the words each tick if no VP has, and says so in
  *     monitor_asleep; whoever begins such a wait wakes it otherwise. When all
  *     VPs are idle and no such wait has begun for a time t, it looks after
- *     t / WATCH_SHARE again, and says that it sleeps, as in N3, before it
- *     sees that none has begun. A VP that gets busy wakes it.
- * N6. Most threads that a timer or the kernel wakes run for microseconds. So a
- *     VP that gets busy wakes it only for what waits, is under way in the
- *     kernel, or has a timer. If it was woken soon after it had gone to sleep,
- *     it ticks until a tick sees hardly a switch: a tick costs less than the
- *     wakes between. If a timer is far off, it wakes for that
- *     though the VP is idle again: else each thread that runs meanwhile would
- *     wake it.
- * N7. Where threads only switch it ticks less often (boot/pace.h), unless it
- *     has been woken since the last tick, or a timer is due before the next.
+ *     t / WATCH_SHARE again, and says that it sleeps, as in MONITOR-3, before
+ *     it sees that none has begun. A VP that gets busy wakes it.
+ * MONITOR-6. Most threads that a timer or the kernel wakes run for
+ *     microseconds. So a VP that gets busy wakes it only for what waits, is
+ *     under way in the kernel, or has a timer. If it was woken soon after it
+ *     had gone to sleep, it ticks until a tick sees hardly a switch: a tick
+ *     costs less than the wakes between. If a timer is far off, it wakes for
+ *     that though the VP is idle again: else each thread that runs meanwhile
+ *     would wake it.
+ * MONITOR-7. Where threads only switch it ticks less often (boot/pace.h),
+ *     unless it has been woken since the last tick, or a timer is due before
+ *     the next.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -66,12 +68,14 @@ enum {
 	/* A thread that waits for a peer is likely to wait again soon. */
 	ARRIVALS_NS = 50 * 1000,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
-	/* N6 */
+	/* MONITOR-6 */
 	SHORT_SLEEP_NS = TICK_NS / 2,
 	SOME_SWITCHES = 2,
 	FAR_NS = 100 * TICK_NS,
-	/* N5: a change is seen with 2 % of the time that it took to come, and
-	 * what is idle uses 0.1 % of a CPU. */
+	/*
+	 * MONITOR-5: a change is seen with 2 % of the time that it took to
+	 * come, and what is idle uses 0.1 % of a CPU.
+	 */
 	WATCH_SHARE = 64,
 	WATCH_MAX_NS = 16 * TICK_NS,
 };
@@ -152,7 +156,7 @@ static void preempt_all(void)
 
 /*
  * Announces until when it will sleep, which is `limit` or the first timer of a
- * busy VP. A VP that gets busy with an earlier one pokes (N4).
+ * busy VP. A VP that gets busy with an earlier one pokes (MONITOR-4).
  */
 static int64_t announce(int64_t limit)
 {
@@ -160,7 +164,10 @@ static int64_t announce(int64_t limit)
 	return earliest_deadline(limit, WF_OS_FOREVER);
 }
 
-/* N5: since when all VPs have been idle, and no wait for a word has begun. */
+/*
+ * MONITOR-5: since when all VPs have been idle, and no wait for a word has
+ * begun.
+ */
 struct calm {
 	uint64_t nr_waits;
 	int64_t since_ns;
@@ -218,7 +225,7 @@ static bool announce_watch(uint32_t wanted)
 	       wf_cas_acq_rel(&wf_sched.monitor_asleep, &asleep, wanted);
 }
 
-/* N5 */
+/* MONITOR-5 */
 static void sleep_and_watch(int64_t deadline)
 {
 	static struct calm calm;
@@ -249,8 +256,8 @@ static void nap(int64_t now, int64_t until, uint32_t pokes)
 
 /*
  * All compute: sleeps for more than a tick. Who makes another thread wait
- * wakes it, as in N3; one that is missed for want of a membarrier waits for
- * the end of the nap.
+ * wakes it, as in MONITOR-3; one that is missed for want of a membarrier waits
+ * for the end of the nap.
  */
 static void nap_quietly(int64_t until, uint32_t pokes)
 {
@@ -275,15 +282,15 @@ struct rounds {
 	struct wf_pace pace;
 	uint32_t quiet_ticks;
 	bool is_quiet;	/* until next_tick all will compute */
-	bool was_poked; /* N7 */
+	bool was_poked; /* MONITOR-7 */
 	bool was_woken; /* from the last sleep */
 	bool was_short; /* that was soon, and no tick has been calm since */
 };
 
 /*
- * Nothing waits: sleeps until something does (N3). It does not sleep for good
- * at once if a thread computes. Without membarrier pushers may miss that it
- * sleeps, so it never does.
+ * Nothing waits: sleeps until something does (MONITOR-3). It does not sleep for
+ * good at once if a thread computes. Without membarrier pushers may miss that
+ * it sleeps, so it never does.
  */
 static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 {
@@ -291,13 +298,14 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 			   !any_is_busy();
 	int64_t limit = is_for_good ? WF_OS_FOREVER : now + SLOW_TICK_NS;
 
-	if (!announce_sleep()) /* N3 */
+	if (!announce_sleep()) /* MONITOR-3 */
 		return;
-	wf_store_relaxed(&wf_sched.monitor_until, limit); /* N4 */
+	wf_store_relaxed(&wf_sched.monitor_until, limit); /* MONITOR-4 */
 	if (wf_os_membarrier() < 0)
 		limit = now + SLOW_TICK_NS;
 	limit = earliest_deadline(limit, r->was_woken ? now + FAR_NS :
-							WF_OS_FOREVER); /* N6 */
+							/* MONITOR-6 */
+							WF_OS_FOREVER);
 	wf_store_relaxed(&wf_sched.monitor_until, limit);
 	r->was_woken = false;
 	/* Whoever changes credentials stores, then wakes. */
@@ -313,7 +321,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
-/* N7 */
+/* MONITOR-7 */
 static bool may_be_calm(const struct rounds *r, int64_t now)
 {
 	return !r->was_short && !r->was_poked && !r->is_watching &&
@@ -332,7 +340,7 @@ static void tick(struct rounds *r, int64_t now)
 	needed = is_lively || is_needed();
 	wf_count(ticks);
 	r->was_short &= is_lively;
-	r->is_watching = wf_words_watch(); /* N5 */
+	r->is_watching = wf_words_watch(); /* MONITOR-5 */
 	wf_tick_all(now);
 	r->quiet_ticks = needed ? 0 : r->quiet_ticks + 1;
 	r->next_tick = now + wf_pace_next(&r->pace, may_be_calm(r, now));
@@ -409,7 +417,7 @@ static void run(void *arg)
 {
 	struct rounds r = { .rescue_nap = TICK_NS, .arrivals_nap = TICK_NS };
 
-	wf_own_table_make(); /* N2 */
+	wf_own_table_make(); /* MONITOR-2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* Its naps are shorter than the kernel's default of 50 us. */
 	wf_os_set_timer_slack(1);

@@ -1,6 +1,6 @@
 /*
- * The monitor's own table of descriptors (monitor.c, N2), which begins as a
- * copy of the program's.
+ * The monitor's own table of descriptors (monitor.c, MONITOR-2), which begins
+ * as a copy of the program's.
  *
  * Closing a copy asks the file system, which may be one that another process
  * serves and answer late, or only after threads of the program have run. So it

@@ -1,11 +1,12 @@
 /*
- * E1. Until exec has failed nobody is preempted (signal/preempt.c, P4), there
- *     are no server processes, and the caller's signals are the kernel's. So
- *     nothing here needs a VP: who computes would not give it back.
- * E2. A handler may come at any of these instructions, change credentials,
- *     fork, execute another program, wait, or never return. So the attempt is
- *     taken back before it runs, in one step (everything is blocked), and is
- *     begun again when it returns.
+ * REPLACING-1. Until exec has failed nobody is preempted (signal/preempt.c,
+ *     PREEMPT-4), there are no server processes, and the caller's signals are
+ *     the kernel's. So nothing here needs a VP: who computes would not give it
+ *     back.
+ * REPLACING-2. A handler may come at any of these instructions, change
+ *     credentials, fork, execute another program, wait, or never return. So the
+ *     attempt is taken back before it runs, in one step (everything is
+ *     blocked), and is begun again when it returns.
  */
 #include "boot/boot.h"
 #include "io/server.h"
@@ -26,7 +27,7 @@ void wf_replacing_begin(void)
 	wf_policy_exec_begin(t);
 }
 
-/* E2 */
+/* REPLACING-2 */
 void wf_replacing_suspend(struct wf_thread *t)
 {
 	wf_policy_exec_end(t);

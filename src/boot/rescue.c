@@ -1,16 +1,17 @@
 /*
- * R1. The protocol of retake: CAS NONE -> ASK; membarrier;
+ * RESCUE-1. The protocol of retake: CAS NONE -> ASK; membarrier;
  *     in_runtime read first, vp->cur second; CAS ASK -> TAKEN or -> NONE.
  *     After the membarrier either the thread's entry sees ASK, or we see its
  *     in_runtime; both words of it are changed by CAS on both sides, so the
  *     VP always has exactly one owner.
- * R2. A carrier is suspected if its VP made no switch since the last look and
- *     its CPU clock advanced by less than half the time, or if it has had the
- *     VP only since the last rescue: then /proc is asked, and only then is a
- *     membarrier paid.
- * R3. A carrier that runs on without its VP is signalled until it rejoins, if
- *     it computes: it has used CPU time since it last slept. One that goes on
- *     blocking, or has just been woken, would have its call cut short.
+ * RESCUE-2. A carrier is suspected if its VP made no switch since the last look
+ *     and its CPU clock advanced by less than half the time, or if it has had
+ *     the VP only since the last rescue: then /proc is asked, and only then is
+ *     a membarrier paid.
+ * RESCUE-3. A carrier that runs on without its VP is signalled until it
+ *     rejoins, if it computes: it has used CPU time since it last slept. One
+ *     that goes on blocking, or has just been woken, would have its call cut
+ *     short.
  */
 #include "boot/rescue.h"
 
@@ -136,7 +137,7 @@ static bool pass_barrier(const struct wf_vp *vp)
 	return state == 'S' || state == 'X';
 }
 
-/* R1 */
+/* RESCUE-1 */
 static bool take(struct wf_vp *vp, struct wf_thread *t)
 {
 	uint32_t none = WF_RETAKE_NONE, ask = WF_RETAKE_ASK;
@@ -186,7 +187,7 @@ static bool has_work(const struct wf_vp *vp, int64_t now_ns)
 	       wf_timers_earliest(vp) <= now_ns;
 }
 
-/* R2 */
+/* RESCUE-2 */
 static bool is_blocked(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 {
 	struct look *l = &looks[vp->id];
@@ -287,7 +288,7 @@ static bool rescue(struct wf_vp *vp, int64_t now_ns, bool is_rescuing)
 	return true;
 }
 
-/* R3 */
+/* RESCUE-3 */
 static bool computes(struct wf_carrier *c, int tid)
 {
 	uint64_t nr_sleeps;

@@ -3,16 +3,17 @@
  * threads one. glibc's own broadcast would signal thread ids that the kernel
  * does not know; this one visits weft's kernel threads.
  *
- * X1. No carrier is cloned between the count and the end (clone lock).
- * X2. The caller goes first; if it fails nobody else has changed.
- * X3. With its new credentials the caller might not be allowed to signal server
- *     processes. So they are signalled before: they wait in their handlers for
- *     what becomes of the caller's call. Two numbers say so: of the attempt
- *     that comes, and of the last that is over.
- * X4. What the caller could do, all can; else the process is torn, and ends, as
- *     libc has it. The caller ends it, where a handler for SIGABRT can run.
- * X5. No signal of this may be on its way to who executes a program
- *     (signal/preempt.c, P5).
+ * SETXID-1. No carrier is cloned between the count and the end (clone lock).
+ * SETXID-2. The caller goes first; if it fails nobody else has changed.
+ * SETXID-3. With its new credentials the caller might not be allowed to signal
+ *     server processes. So they are signalled before: they wait in their
+ *     handlers for what becomes of the caller's call. Two numbers say so: of
+ *     the attempt that comes, and of the last that is over.
+ * SETXID-4. What the caller could do, all can; else the process is torn, and
+ *     ends, as libc has it. The caller ends it, where a handler for SIGABRT can
+ *     run.
+ * SETXID-5. No signal of this may be on its way to who executes a program
+ *     (signal/preempt.c, PREEMPT-5).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,10 +42,10 @@ static struct {
 	struct wf_spin lock;
 	_Atomic uint32_t generation; /* of the last change; 0: none yet */
 	long nr, args[3];
-	_Atomic bool is_torn; /* X4 */
+	_Atomic bool is_torn; /* SETXID-4 */
 } change;
 
-static _Atomic uint32_t attempt_begun, attempt_over; /* X3 */
+static _Atomic uint32_t attempt_begun, attempt_over; /* SETXID-3 */
 static _Atomic uint32_t monitor_seen, receiver_seen;
 
 static void follow(_Atomic uint32_t *seen)
@@ -56,12 +57,12 @@ static void follow(_Atomic uint32_t *seen)
 		return;
 	if (wf_sys(change.nr, change.args[0], change.args[1], change.args[2]) <
 	    0)
-		wf_store_relaxed(&change.is_torn, true); /* X4 */
+		wf_store_relaxed(&change.is_torn, true); /* SETXID-4 */
 	/* release: done; pairs with the acquire in nr_missing. */
 	wf_store_release(seen, generation);
 }
 
-/* X3 */
+/* SETXID-3 */
 static void follow_as_process(const struct wf_server_follower *f)
 {
 	/* acquire: pairs with gather_processes. */
@@ -137,7 +138,7 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		if (!is_missing(f.tid, f.seen, generation))
 			continue;
 		missing++;
-		if (is_time && !f.is_process) /* X3 */
+		if (is_time && !f.is_process) /* SETXID-3 */
 			wf_server_signal(i, WF_PREEMPT_SIGNAL);
 	}
 	if (is_missing(wf_clock_watch_tid(), &wf_clock_watch_seen,
@@ -149,7 +150,9 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 	return missing;
 }
 
-/* The same of server processes that have not come for the attempt (X3). */
+/*
+ * The same of server processes that have not come for the attempt (SETXID-3).
+ */
 static uint32_t nr_absent(uint32_t attempt, bool is_time)
 {
 	uint32_t absent = 0;
@@ -171,7 +174,7 @@ static uint32_t nr_absent(uint32_t attempt, bool is_time)
 
 enum { YIELDS_PER_SIGNAL = 1000 };
 
-/* X3. Returns the number of the attempt. */
+/* SETXID-3. Returns the number of the attempt. */
 static uint32_t gather_processes(void)
 {
 	uint32_t attempt = wf_load_relaxed(&attempt_begun) + 1;
@@ -253,7 +256,8 @@ static int change_native(long nr, long a, long b, long c)
 }
 
 /*
- * X5. A change takes as long as the slowest kernel thread takes to follow, tens
+ * SETXID-5. A change takes as long as the slowest kernel thread takes to
+ *     follow, tens
  * of ms on a busy machine: a thread that waits for its turn parks, so that its
  * VP runs others. Returns the caller, in the runtime, with change.lock.
  */
@@ -283,10 +287,10 @@ int wf_setxid(long nr, long a, long b, long c)
 		return (int)wf_sys(nr, a, b, c);
 	t = begin_change();
 	lift_signal_limit();
-	wf_clone_lock_last(); /* X1 */
+	wf_clone_lock_last(); /* SETXID-1 */
 	wf_store_relaxed(&wf_carrier_setxid_comes, true);
 	attempt = gather_processes();
-	err = wf_sys(nr, a, b, c); /* X2 */
+	err = wf_sys(nr, a, b, c); /* SETXID-2 */
 	if (err >= 0) {
 		change.nr = nr;
 		change.args[0] = a;

@@ -1,16 +1,16 @@
 /*
- * T1. A signal is sent only to a carrier that has used CPU time since the last
- *     look, and of which the kernel says that it could run: it computes. Who
- *     computed until it went to sleep in a system call is left alone, since
+ * STOP-1. A signal is sent only to a carrier that has used CPU time since the
+ *     last look, and of which the kernel says that it could run: it computes.
+ *     Who computed until it went to sleep in a system call is left alone, since
  *     some calls would fail with EINTR. Where nobody knows, without /proc, it
  *     has to have used most of that time.
- * T2. Who has run for long without a switch does not compute for sure: a server
- *     whose clients answer at once finds the next request each time it asks.
- *     So a thread that is not known to be deaf is asked to give way at its next
- *     call, and signalled only if it has used CPU time since and made none: it
- *     is deaf then, and signalled at once from then on, until it has made calls
- *     between stops for three times. Where the last who was asked has answered,
- *     this one is given a tick for that.
+ * STOP-2. Who has run for long without a switch does not compute for sure: a
+ *     server whose clients answer at once finds the next request each time it
+ *     asks. So a thread that is not known to be deaf is asked to give way at
+ *     its next call, and signalled only if it has used CPU time since and made
+ *     none: it is deaf then, and signalled at once from then on, until it has
+ *     made calls between stops for three times. Where the last who was asked
+ *     has answered, this one is given a tick for that.
  *
  * Rejected: signals for all, and ring B at once. A server of 16 busy
  * connections made a quarter less requests. Rejected: to take only the deaf for
@@ -36,7 +36,7 @@ int64_t wf_stop_cpu_of(const struct wf_carrier *c)
 	return wf_os_thread_cpu(wf_load_relaxed(&c->tid));
 }
 
-/* T1 */
+/* STOP-1 */
 bool wf_stop_is_computing(const struct wf_carrier *c, int64_t cpu_ns,
 			  int64_t wall_ns)
 {
@@ -46,7 +46,7 @@ bool wf_stop_is_computing(const struct wf_carrier *c, int64_t cpu_ns,
 	return cpu_ns >= COMPUTING_MIN_NS && wf_rescue_is_runnable(c);
 }
 
-/* T1; cpu_ns is the carrier's by now. */
+/* STOP-1; cpu_ns is the carrier's by now. */
 static void send_signal(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
@@ -59,7 +59,7 @@ static void send_signal(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
 	wf_preempt_signal(vp->carrier);
 }
 
-/* T2: asked before, and has made no call since. */
+/* STOP-2: asked before, and has made no call since. */
 static bool goes_on(const struct wf_vp_watch *w, const struct wf_thread *t)
 {
 	return t != NULL && w->gently_asked == t &&
@@ -103,7 +103,7 @@ void wf_stop(struct wf_vp *vp, struct wf_thread *t, uint64_t switches,
 	send_signal(vp, now_ns, wf_stop_cpu_of(vp->carrier));
 }
 
-/* T2. True if it is to be looked at again soon. */
+/* STOP-2. True if it is to be looked at again soon. */
 static bool retry_gently(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;

@@ -1,19 +1,25 @@
 /*
  * Fairness without a clock in the switch.
  *
- * K2. balance counts what ring B is owed, in 64ths of a tick. Running from I
- *     while B waits adds B's share; running from B while I waits takes the
+ * TICK-2. balance counts what ring B is owed, in 64ths of a tick. Running from
+ *     I while B waits adds B's share; running from B while I waits takes the
  *     rest away. What is owed stays when B is empty: its threads may be on
  *     their way to another VP or back, and would else be owed nothing
  *     anywhere. For the same reason a VP that owes a whole tick keeps them.
- * K4. Who has had most of a tick without a switch computes, if it is known to
- *     make no calls, and its place is in ring B. So does who is found running
- *     at the end of two busy ticks between which it has not blocked, though
- *     others ran before it: one that comes each time right behind a sleeper
- *     would else stay in ring I for ever, and have half of the VP. Another may
- *     be a server whose clients answer at once, which finds the next request
- *     each time it asks: it gives way when others wait (T2 in boot/stop.c),
- *     and computes for sure if it has not blocked for four such ticks.
+ * TICK-3. A thread of B's gives way to another of B's after up to four ticks,
+ *     but so that nobody waits for more than 24 ticks if it can be helped: each
+ *     preemption costs both of them their caches. Who gives way to one of I's
+ *     before goes to B's head, and on with its slice: else a sleeper that wakes
+ *     in step with the slices takes them from always the same.
+ * TICK-4. Who has had most of a tick without a switch computes, if it is known
+ *     to make no calls, and its place is in ring B. So does who is found
+ *     running at the end of two busy ticks between which it has not blocked,
+ *     though others ran before it: one that comes each time right behind a
+ *     sleeper would else stay in ring I for ever, and have half of the VP.
+ *     Another may be a server whose clients answer at once, which finds the
+ *     next request each time it asks: it gives way when others wait (STOP-2 in
+ *     boot/stop.c), and computes for sure if it has not blocked for four such
+ *     ticks.
  *
  * Rejected: plain round robin (a thread that sleeps 1 ms among six hogs wakes
  * after 64 ms); virtual run time (a clock read per switch, and no better).
@@ -36,9 +42,9 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	FULL_PERCENT = 70,
-	FEW_SWITCHES = 8, /* in a tick, K4 */
+	FEW_SWITCHES = 8, /* in a tick, TICK-4 */
 	IGNORED_PERCENT = 5,
-	SLICES_NS = 24 * TICK_NS, /* K3 */
+	SLICES_NS = 24 * TICK_NS, /* TICK-3 */
 	SLICE_MAX_TICKS = 4,
 	SHARE_MIN = WF_BALANCE_TICK / 8, /* of B: 1/8 to 7/8 */
 	SHARE_MAX = WF_BALANCE_TICK - SHARE_MIN,
@@ -52,7 +58,7 @@ struct view {
 	struct wf_thread *t; /* running */
 	int64_t passed_ns;   /* since the last look */
 	bool is_full;	     /* charged with a whole tick */
-	bool is_long;	     /* and t has had most of it: K4 */
+	bool is_long;	     /* and t has had most of it: TICK-4 */
 	int32_t waiting_i, waiting_b;
 	uint64_t switches; /* at which t was running */
 };
@@ -84,7 +90,7 @@ static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 	w->slice_cpu_ns = cpu_ns;
 }
 
-/* K4 */
+/* TICK-4 */
 static bool has_run_long(struct wf_thread *t, uint64_t nr_switches)
 {
 	bool is_known = wf_thread_was_deaf(t);
@@ -145,7 +151,7 @@ static int32_t clamp(int32_t x, int32_t low, int32_t high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* K2 */
+/* TICK-2 */
 static int32_t update_balance(const struct view *v)
 {
 	int32_t from_b = v->t->from_b, from_i = !from_b;
@@ -170,13 +176,7 @@ static int32_t update_balance(const struct view *v)
 	return balance;
 }
 
-/*
- * K3. A thread of B's gives way to another of B's after up to four ticks, but
- *     so that nobody waits for more than 24 ticks if it can be helped: each
- *     preemption costs both of them their caches. Who gives way to one of I's
- *     before goes to B's head, and on with its slice: else a sleeper that wakes
- *     in step with the slices takes them from always the same.
- */
+/* TICK-3 */
 static int64_t slice_ns(const struct view *v)
 {
 	int32_t ticks = clamp(SLICES_NS / TICK_NS / (v->waiting_b + 1), 1,

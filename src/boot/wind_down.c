@@ -4,27 +4,28 @@
  * receiver and I/O servers. So they end for such a call, and what has to be is
  * made again when the program makes its next thread.
  *
- * W1. The caller is the only thread of the program's that lives, and blocks all
- *     signals: so no thread is made meanwhile, nobody waits for anything, and
- *     nothing is under way but what these kernel threads do themselves.
- * W2. Nothing happens if a kernel thread has something that would go with it:
- *     the caller's state where that is not the first kernel thread, robust
- *     mutexes for which the monitor stands, timers that signal the caller or
- *     are on its CPU clock, a notification of a message queue, a close under
- *     way. Nor if the process has kernel
+ * WIND_DOWN-1. The caller is the only thread of the program's that lives, and
+ *     blocks all signals: so no thread is made meanwhile, nobody waits for
+ *     anything, and nothing is under way but what these kernel threads do
+ *     themselves.
+ * WIND_DOWN-2. Nothing happens if a kernel thread has something that would go
+ *     with it: the caller's state where that is not the first kernel thread,
+ *     robust mutexes for which the monitor stands, timers that signal the
+ *     caller or are on its CPU clock, a notification of a message queue, a
+ *     close under way. Nor if the process has kernel
  *     threads of others' making: natively the kernel refuses the call, too.
- * W3. I/O servers end first, since only they may be in calls that take long.
- *     If one stays, the runtime goes on. From the monitor on there is no way
- *     back: what is dismissed is at rest, and ends at once.
- * W4. The monitor ends before carriers do, or it would take their ends for
- *     deaths (boot/deaths.c), and the receiver before signals are given to the
- *     kernel.
- * W5. Each end is waited for until the kernel does not know the id any more.
- *     The word that it clears it clears before.
- * W6. A child that asks for a signal at its parent's end gets it when the
- *     kernel thread that made it ends. Weft does not know which children have
- *     asked. So where a carrier has children, the runtime ends only for calls
- *     that the kernel refuses otherwise.
+ * WIND_DOWN-3. I/O servers end first, since only they may be in calls that take
+ *     long. If one stays, the runtime goes on. From the monitor on there is no
+ *     way back: what is dismissed is at rest, and ends at once.
+ * WIND_DOWN-4. The monitor ends before carriers do, or it would take their ends
+ *     for deaths (boot/deaths.c), and the receiver before signals are given to
+ *     the kernel.
+ * WIND_DOWN-5. Each end is waited for until the kernel does not know the id any
+ *     more. The word that it clears it clears before.
+ * WIND_DOWN-6. A child that asks for a signal at its parent's end gets it when
+ *     the kernel thread that made it ends. Weft does not know which children
+ *     have asked. So where a carrier has children, the runtime ends only for
+ *     calls that the kernel refuses otherwise.
  *
  * Rejected: to start again at once. After unshare(CLONE_NEWPID) the kernel
  * makes no kernel thread, and most programs that isolate themselves fork or
@@ -65,7 +66,9 @@
 /* wf_wind_down_never was called in the process of this fork generation. */
 static _Atomic uint32_t never_epoch;
 
-/* W2: one that libc or a system call has made, and that has used weft. */
+/*
+ * WIND_DOWN-2: one that libc or a system call has made, and that has used weft.
+ */
 static bool has_foreign(const struct wf_thread *self)
 {
 	uint32_t high = wf_table_high();
@@ -80,7 +83,7 @@ static bool has_foreign(const struct wf_thread *self)
 	return false;
 }
 
-/* W6 */
+/* WIND_DOWN-6 */
 static bool has_children_elsewhere(void)
 {
 	const int any = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
@@ -109,7 +112,7 @@ void wf_wind_down_never(void)
 	wf_store_relaxed(&never_epoch, wf_table_fork_epoch());
 }
 
-/* W1, W2. in_runtime set. */
+/* WIND_DOWN-1, WIND_DOWN-2. in_runtime set. */
 static bool may_end(const struct wf_thread *t)
 {
 	const uint32_t unseen = WF_WORK_BIND;
@@ -180,14 +183,14 @@ static void forget(struct wf_thread *t)
 /* False: the runtime goes on. in_runtime set if true. */
 static bool end_kernel_threads(struct wf_thread *t, bool is_needed)
 {
-	if (!may_end_now(is_needed) || !wf_server_dismiss()) /* W3 */
+	if (!may_end_now(is_needed) || !wf_server_dismiss()) /* WIND_DOWN-3 */
 		return false;
 	wf_runtime_enter();
 	if (!may_end(t)) {
 		wf_runtime_leave(t);
 		return false;
 	}
-	wf_monitor_dismiss(); /* W4 */
+	wf_monitor_dismiss(); /* WIND_DOWN-4 */
 	wf_receiver_dismiss();
 	wf_dismiss_carriers(t, wf_agent_rouse);
 	return true;
@@ -205,7 +208,7 @@ void wf_wind_down(bool is_needed)
 	wf_reap_end();
 	if (wf_alive_nr() != 1)
 		return;
-	wf_own_table_wait(10 * WF_NS_PER_S); /* W2 */
+	wf_own_table_wait(10 * WF_NS_PER_S); /* WIND_DOWN-2 */
 	if (wf_mask_change(SIG_BLOCK, &all, &mask) < 0)
 		return;
 	if (!end_kernel_threads(t, is_needed)) {

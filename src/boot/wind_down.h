@@ -15,8 +15,8 @@
  * program's lives, weft's kernel threads end. The caller is on the process's
  * first kernel thread then, and the process is as before its first
  * pthread_create. Otherwise nothing happens, nor if something needs weft's
- * kernel threads (wind_down.c, W2). is_needed: the kernel refuses what comes
- * next as long as they are there. in_runtime 0; sleeps.
+ * kernel threads (wind_down.c, WIND_DOWN-2). is_needed: the kernel refuses what
+ * comes next as long as they are there. in_runtime 0; sleeps.
  */
 void wf_wind_down(bool is_needed);
 

@@ -5,19 +5,22 @@
  * finds that in use. So a request waits for a proxy of the socket (io/proxy.h),
  * and the call that does not wait follows.
  *
- * A1. That call is made before the thread leaves the runtime, also if the wait
- *     had another end: the kernel wakes one of those who wait for each message
- *     or connection, and no handler or cancellation may come in between.
- * A2. What is for all, as the end by shutdown, one is told and tells the next.
- * A3. After some waits in a row that were for nothing the proxy is in doubt.
- * A4. The kernel may have woken one for two: a request that finds the first as
- *     it begins takes the wake for the second with it. So who has taken one
- *     tells the next if there is more and somebody else waits. Who begins to
- *     wait after that look finds what is there. No socket can be told: where
- *     there is no proxy, all are woken.
- * A5. Who begins to wait while the number is being closed or replaced does not:
- *     it would wait for what the number is afterwards, which may be no socket.
- *     It tries the call again, as it does if that is so already.
+ * ADDRESS-1. That call is made before the thread leaves the runtime, also if
+ *     the wait had another end: the kernel wakes one of those who wait for each
+ *     message or connection, and no handler or cancellation may come in
+ *     between.
+ * ADDRESS-2. What is for all, as the end by shutdown, one is told and tells the
+ *     next.
+ * ADDRESS-3. After some waits in a row that were for nothing the proxy is in
+ *     doubt.
+ * ADDRESS-4. The kernel may have woken one for two: a request that finds the
+ *     first as it begins takes the wake for the second with it. So who has
+ *     taken one tells the next if there is more and somebody else waits. Who
+ *     begins to wait after that look finds what is there. No socket can be
+ *     told: where there is no proxy, all are woken.
+ * ADDRESS-5. Who begins to wait while the number is being closed or replaced
+ *     does not: it would wait for what the number is afterwards, which may be
+ *     no socket. It tries the call again, as it does if that is so already.
  */
 #include "io/address.h"
 
@@ -51,7 +54,7 @@ struct wait {
 	struct wf_request *r;
 	struct wf_proxy *proxy;
 	uint32_t nr_futile;
-	bool is_closing; /* A5 */
+	bool is_closing; /* ADDRESS-5 */
 	int n;		 /* what the call has returned; -EAGAIN: nothing yet */
 };
 
@@ -115,7 +118,7 @@ static bool is_shut(int fd)
 	return wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
-/* A4 */
+/* ADDRESS-4 */
 static bool is_more(const struct wait *w, int fd)
 {
 	struct pollfd now = { fd, POLLIN, 0 };
@@ -124,7 +127,7 @@ static bool is_more(const struct wait *w, int fd)
 	       wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
-/* A1. is_told: there should be something. */
+/* ADDRESS-1. is_told: there should be something. */
 static void call(struct wait *w, bool is_told)
 {
 	int fd = wf_hold_call_begin(&w->hold);
@@ -135,7 +138,7 @@ static void call(struct wait *w, bool is_told)
 	if (is_end)
 		w->n = -ENOSYS; /* a request for the socket itself */
 	if (w->proxy != NULL && (is_end || is_for_all(w->n) || is_more(w, fd)))
-		wf_proxy_tell(w->proxy, fd); /* A2, A4 */
+		wf_proxy_tell(w->proxy, fd); /* ADDRESS-2, ADDRESS-4 */
 	wf_hold_call_end(&w->hold);
 }
 
@@ -155,7 +158,7 @@ static uint32_t events_of(const struct wait *w)
 	bool peeks = r != NULL && r->op != IORING_OP_ACCEPT &&
 		     r->op != IORING_OP_READV && (r->op_flags & MSG_PEEK) != 0;
 	bool is_one = r != NULL && !peeks && w->proxy != NULL &&
-		      wf_proxy_is_shared(w->proxy); /* A4 */
+		      wf_proxy_is_shared(w->proxy); /* ADDRESS-4 */
 
 	return is_one ? POLLIN | EPOLLEXCLUSIVE : POLLIN;
 }
@@ -169,9 +172,10 @@ static void begin(struct wf_request_scope *scope)
 	fd = wf_hold_call_begin(&w->hold); /* until it is handed over */
 	w->is_closing = fd == w->hold.fd && wf_proxy_is_closing(fd);
 	if (w->is_closing || (fd == w->hold.fd && w->r != NULL &&
-			      !wf_attempt_fits(w->r, fd))) { /* A5 */
+			      !wf_attempt_fits(w->r, fd))) { /* ADDRESS-5 */
 		w->proxy = NULL;
-		w->poll.fd = -1; /* which has its end at once; A1 follows */
+		/* which has its end at once; ADDRESS-1 follows */
+		w->poll.fd = -1;
 		w->poll.op_flags = POLLIN;
 		return;
 	}
@@ -198,7 +202,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	wf_hold_let_go(&w->hold);
 }
 
-/* A5. A close may take long, with SO_LINGER. */
+/* ADDRESS-5. A close may take long, with SO_LINGER. */
 static int let_close(int64_t deadline_ns)
 {
 	const int64_t pause_ns = 50 * WF_NS_PER_US;

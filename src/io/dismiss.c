@@ -1,14 +1,17 @@
 /*
  * All servers end, since the runtime does: boot/wind_down.c.
  *
- * D1. Processes first: the keeper, a kernel thread, sees to their ends.
- * D2. A kernel thread looks for WF_SERVER_GO at the top of its loop, and is
- *     woken until it does: a job server by its word, the keeper by its own, the
- *     watcher by a signal, after which the kernel never restarts epoll_wait.
- * D3. A server that has ended has tid 0, as one that was killed. Its row of the
- *     table is set up anew only when all have ended (wf_server_fork_child).
- * D4. The watcher and the keeper last: without them waits would not end, should
- *     the program go on because some server did not end.
+ * IO_DISMISS-1. Processes first: the keeper, a kernel thread, sees to their
+ *     ends.
+ * IO_DISMISS-2. A kernel thread looks for WF_SERVER_GO at the top of its loop,
+ *     and is woken until it does: a job server by its word, the keeper by its
+ *     own, the watcher by a signal, after which the kernel never restarts
+ *     epoll_wait.
+ * IO_DISMISS-3. A server that has ended has tid 0, as one that was killed. Its
+ *     row of the table is set up anew only when all have ended
+ *     (wf_server_fork_child).
+ * IO_DISMISS-4. The watcher and the keeper last: without them waits would not
+ *     end, should the program go on because some server did not end.
  */
 #include "io/server.h"
 
@@ -20,7 +23,7 @@
 
 static struct wf_server *asked;
 
-/* D2 */
+/* IO_DISMISS-2 */
 static void wake(void)
 {
 	wf_os_futex_wake(&asked->word, 1);
@@ -38,7 +41,7 @@ static bool dismiss(struct wf_server *s)
 	asked = s;
 	if (!wf_os_kthread_await_end(tid, wake))
 		return false;
-	wf_store_relaxed(&s->tid, 0); /* D3 */
+	wf_store_relaxed(&s->tid, 0); /* IO_DISMISS-3 */
 	return true;
 }
 
@@ -55,6 +58,6 @@ static bool dismiss_all(bool are_for_jobs)
 
 bool wf_server_dismiss(void)
 {
-	wf_server_end_processes();			/* D1 */
-	return dismiss_all(true) && dismiss_all(false); /* D4 */
+	wf_server_end_processes();			/* IO_DISMISS-1 */
+	return dismiss_all(true) && dismiss_all(false); /* IO_DISMISS-4 */
 }

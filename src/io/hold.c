@@ -1,11 +1,11 @@
 /*
- * H1. Between its begin and its end a wait is in the bucket of its number, and
- *     its thread in the runtime: no handler can leave it there.
- * H2. Before a number is closed or replaced each wait on it gets a duplicate.
- *     The thread says that it is in the call before it looks which of the two
- *     to use; the closer looks for that after it has made the duplicate, and
- *     waits until the call, which does not wait, is over.
- * H3. Who begins to wait just when the number goes waits for what it is by
+ * HOLD-1. Between its begin and its end a wait is in the bucket of its number,
+ *     and its thread in the runtime: no handler can leave it there.
+ * HOLD-2. Before a number is closed or replaced each wait on it gets a
+ *     duplicate. The thread says that it is in the call before it looks which
+ *     of the two to use; the closer looks for that after it has made the
+ *     duplicate, and waits until the call, which does not wait, is over.
+ * HOLD-3. Who begins to wait just when the number goes waits for what it is by
  *     then, or gets EBADF; so does who waited where there is no number free for
  *     a duplicate.
  */
@@ -65,7 +65,7 @@ void wf_hold_end(struct wf_hold *h)
 
 int wf_hold_fd(const struct wf_hold *h)
 {
-	/* seq_cst: after is_in_call was set (H2). */
+	/* seq_cst: after is_in_call was set (HOLD-2). */
 	int kept = atomic_load(&h->kept_fd);
 
 	return kept >= 0 ? kept : h->fd;
@@ -103,7 +103,7 @@ void wf_hold_let_go(struct wf_hold *h)
 
 /* --- closing -------------------------------------------------------------- */
 
-/* H2. True if one of them is in its call. */
+/* HOLD-2. True if one of them is in its call. */
 static bool keep_all(struct bucket *b, unsigned int first, unsigned int last)
 {
 	bool is_in_call = false;
@@ -136,7 +136,8 @@ static bool see_bucket(uint32_t index, unsigned int first, unsigned int last)
 }
 
 /*
- * H2. A call may take longer if its kernel thread has to wait for a CPU; in a
+ * HOLD-2. A call may take longer if its kernel thread has to wait for a CPU; in
+ *     a
  * page fault even for ever.
  */
 static bool wait_for_call(int nr)

@@ -21,10 +21,10 @@
 #include "base/list.h"
 
 struct wf_hold {
-	struct wf_list link; /* H1; the bucket's lock */
+	struct wf_list link; /* HOLD-1; the bucket's lock */
 	int fd;
 	_Atomic int kept_fd; /* a duplicate, or -1; closer, under the lock */
-	_Atomic bool is_in_call; /* H2; its thread */
+	_Atomic bool is_in_call; /* HOLD-2; its thread */
 };
 
 /* Neither waits; the thread stays in the runtime in between. */

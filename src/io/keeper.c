@@ -2,19 +2,20 @@
  * The keeper: a kernel thread that makes server processes, tells of what they
  * have done, and sees to those that have ended.
  *
- * K1. A server process marks itself and clears the keeper's word when there is
- *     something to be told; the kernel clears it when a process ends, after it
- *     has marked the process's owner word. So the keeper, which sets its word
- *     before it looks, sleeps only if there is nothing to see.
- * K2. A process that is killed after the exchange that made its job COMPLETE,
- *     and before it told, is one that has ended: its job is found complete.
- * K3. A process is waited for, and its id becomes another's, only when nobody
- *     can find it in the table any more.
- * K4. A process dies with the kernel thread that has made it. Carriers may
- *     exit, the keeper does not: it makes them all, at the request of who
+ * KEEPER-1. A server process marks itself and clears the keeper's word when
+ *     there is something to be told; the kernel clears it when a process ends,
+ *     after it has marked the process's owner word. So the keeper, which sets
+ *     its word before it looks, sleeps only if there is nothing to see.
+ * KEEPER-2. A process that is killed after the exchange that made its job
+ *     COMPLETE, and before it told, is one that has ended: its job is found
+ *     complete.
+ * KEEPER-3. A process is waited for, and its id becomes another's, only when
+ *     nobody can find it in the table any more.
+ * KEEPER-4. A process dies with the kernel thread that has made it. Carriers
+ *     may exit, the keeper does not: it makes them all, at the request of who
  *     needs one and waits for its id.
- * K5. Where a thread that computes has the VP which the job came from, the
- *     server itself sends its carrier the preemption signal, whose handler
+ * KEEPER-5. Where a thread that computes has the VP which the job came from,
+ *     the server itself sends its carrier the preemption signal, whose handler
  *     completes what is marked: two switches between kernel threads less.
  *     Nothing depends on it. A mark stays until somebody has taken it, and a
  *     server that finds its own there after a tick asks the keeper. Of those
@@ -71,9 +72,11 @@ static void mark(_Atomic uint64_t sets[NR_SETS], const struct wf_server *s)
 
 void wf_keeper_wake(void)
 {
-	/* seq_cst, as are mark and run: K1. Always with a wake: another server
-	 * may have been stopped before its own. Not by the private futex: the
-	 * kernel's wake is none, either. */
+	/*
+	 * seq_cst, as are mark and run: KEEPER-1. Always with a wake: another
+	 * server may have been stopped before its own. Not by the private
+	 * futex: the kernel's wake is none, either.
+	 */
 	atomic_store(&word, 0);
 	wf_sys(SYS_futex, &word, FUTEX_WAKE, 1);
 }
@@ -87,7 +90,7 @@ static bool is_to_tell(const struct wf_server *s)
 	return (atomic_load(&to_tell[number / 64]) & 1ULL << number % 64) != 0;
 }
 
-/* K5. Is there a handler that will look? */
+/* KEEPER-5. Is there a handler that will look? */
 static bool signal_carrier(const struct wf_server *s, struct wf_carrier *c)
 {
 	/* seq_cst: the mark before it; pairs with the handler's store. */
@@ -101,7 +104,8 @@ static bool signal_carrier(const struct wf_server *s, struct wf_carrier *c)
 }
 
 /*
- * K5. Who is idle is woken by the keeper, which may take locks; so is who was
+ * KEEPER-5. Who is idle is woken by the keeper, which may take locks; so is who
+ *     was
  * found in libc, where a signal would be for nothing.
  */
 static bool tell_vp(const struct wf_server *s)
@@ -126,7 +130,7 @@ void wf_keeper_notice(const struct wf_server *s)
 
 void wf_keeper_rest(struct wf_server *s)
 {
-	/* One wake: K1. The program may have been stopped. */
+	/* One wake: KEEPER-1. The program may have been stopped. */
 	if (is_to_tell(s) &&
 	    wf_os_futex_wait(&s->word, 0, wf_os_now() + TICK_NS) ==
 		    -ETIMEDOUT &&
@@ -152,7 +156,7 @@ static void for_all(_Atomic uint64_t sets[NR_SETS], struct wf_thread *me,
 	}
 }
 
-/* wf_vp_io_tell. K5 */
+/* wf_vp_io_tell. KEEPER-5 */
 static void see_told(struct wf_thread *t)
 {
 	if (t != NULL)
@@ -208,7 +212,7 @@ static void see_to_ends(void)
 		struct wf_server *s = &wf_servers[i];
 		int pid = has_ended(s) ? wf_server_lose(s) : 0;
 
-		if (pid != 0) /* K3 */
+		if (pid != 0) /* KEEPER-3 */
 			wf_sys(SYS_wait4, pid, NULL, __WCLONE, NULL);
 	}
 }
@@ -220,7 +224,7 @@ static void run(void *arg)
 		wf_server_see_dismissal();
 		atomic_store(&word, 1);
 		for_all(to_tell, NULL, wf_server_finish);
-		for_all(to_make, NULL, make); /* K4 */
+		for_all(to_make, NULL, make); /* KEEPER-4 */
 		see_to_ends();
 		wf_sys(SYS_futex, &word, FUTEX_WAIT, 1, NULL);
 	}

@@ -1,16 +1,16 @@
 /*
- * M1. From before its set is filled until its request is over a wait is in the
- *     list, and its thread in the runtime: so what it points to stays.
- * M2. Before a number is closed or replaced each wait for it gets a duplicate,
- *     which keeps the set's entry, and is closed when the wait is over. A
- *     number counts once: what it is later is not waited for. One that is gone
- *     when the set is filled ends the wait.
- * M3. Who begins to wait between that and the close is told after the close,
- *     by a descriptor in the set that is ready, and looks again. So is who has
- *     lost WF_MANY_KEPT of them already. Where there is no number free for a
- *     duplicate nobody hears of the file.
- * M4. The set is weft's own descriptor, and is closed before a handler runs,
- *     which may leave the call by a jump.
+ * MANY-1. From before its set is filled until its request is over a wait is in
+ *     the list, and its thread in the runtime: so what it points to stays.
+ * MANY-2. Before a number is closed or replaced each wait for it gets a
+ *     duplicate, which keeps the set's entry, and is closed when the wait is
+ *     over. A number counts once: what it is later is not waited for. One that
+ *     is gone when the set is filled ends the wait.
+ * MANY-3. Who begins to wait between that and the close is told after the
+ *     close, by a descriptor in the set that is ready, and looks again. So is
+ *     who has lost WF_MANY_KEPT of them already. Where there is no number free
+ *     for a duplicate nobody hears of the file.
+ * MANY-4. The set is weft's own descriptor, and is closed before a handler
+ *     runs, which may leave the call by a jump.
  */
 #include "io/many.h"
 
@@ -115,7 +115,7 @@ static struct wf_many *wait_of(struct wf_request_scope *scope)
 	return wf_container_of(scope, struct wf_many, scope);
 }
 
-/* M4; never waits. */
+/* MANY-4; never waits. */
 static void close_set(struct wf_many *m)
 {
 	if (m->set >= 0)
@@ -131,7 +131,7 @@ static void begin(struct wf_request_scope *scope)
 	wf_list_add_tail(&waits, &m->link);
 	wf_spin_unlock(&list_lock);
 	atomic_fetch_add(&nr_waits, 1);
-	m->err = visit_all(m, 0, UINT_MAX, put_in); /* M1 */
+	m->err = visit_all(m, 0, UINT_MAX, put_in); /* MANY-1 */
 	if (m->err < 0)
 		m->request.fd = -1; /* which has its end at once */
 }
@@ -182,7 +182,7 @@ void wf_many_end(struct wf_many *m)
 
 /* --- closing -------------------------------------------------------------- */
 
-/* M2 */
+/* MANY-2 */
 static int keep(struct wf_many *m, const struct pollfd *p)
 {
 	for (uint32_t i = 0; i < m->nr_kept; i++) {
@@ -190,13 +190,15 @@ static int keep(struct wf_many *m, const struct pollfd *p)
 			return 0;
 	}
 	if (m->nr_kept == WF_MANY_KEPT)
-		return 0; /* M3 */
+		return 0; /* MANY-3 */
 	m->numbers[m->nr_kept] = p->fd;
 	m->kept[m->nr_kept++] = wf_kept_make(p->fd);
 	return 0;
 }
 
-/* M3. The wait is for nothing: the call that does not wait is made again. */
+/*
+ * MANY-3. The wait is for nothing: the call that does not wait is made again.
+ */
 static int tell(struct wf_many *m, const struct pollfd *p)
 {
 	struct epoll_event event = { .events = EPOLLIN };

@@ -1,14 +1,14 @@
 /*
- * Requests follow their VP to another carrier (G9 in io/ring.c).
+ * Requests follow their VP to another carrier (IO_RING-9 in io/ring.c).
  *
- * M1. A row says which carrier hands its request over; those of others are
+ * MOVE-1. A row says which carrier hands its request over; those of others are
  *     moved, once some time has passed: most who sleep do not sleep for long,
  *     and to move one costs about a microsecond.
- * M2. A request is moved by being given up and pushed again, by another id. It
- *     is moved only if it surely has done nothing and will do nothing
+ * MOVE-2. A request is moved by being given up and pushed again, by another id.
+ *     It is moved only if it surely has done nothing and will do nothing
  *     [wf_uring_gives_up_surely]; what the kernel says of it later, in the
  *     kernel thread that sleeps, bears the old id. Any other ends there.
- * M3. A wait is for the file, and the entry names a number. The mover sets
+ * MOVE-3. A wait is for the file, and the entry names a number. The mover sets
  *     is_moving, fences, and reads the number's uses for each entry; who ends a
  *     use counts it, fences, and waits until nothing is moving, then makes the
  *     kernel take the entries that name the number. One of the two sees the
@@ -30,7 +30,7 @@
 #include "sched/vp_io.h"
 
 enum {
-	/* M1: at most a tenth of the time is spent in moving. */
+	/* MOVE-1: at most a tenth of the time is spent in moving. */
 	AFTER_NS = 2 * WF_NS_PER_MS,
 	AFTER_NS_EACH = 13 * WF_NS_PER_US,
 	ROWS_AT_ONCE = 256,
@@ -78,14 +78,14 @@ static bool does_all_or_nothing(const struct wf_request *r)
 	}
 }
 
-/* M3 */
+/* MOVE-3 */
 static bool names_its_file(const struct wf_request *r)
 {
 	return wf_descriptor_counts_uses(r->fd) &&
 	       wf_descriptor_uses(r->fd) == r->fd_uses;
 }
 
-/* M2 */
+/* MOVE-2 */
 static bool is_given_up(struct wf_vp_io *io, const struct wf_request *r,
 			uint64_t id)
 {
@@ -129,7 +129,7 @@ static void move_some(struct wf_vp *vp)
 	wf_vp_io_submit(vp);
 	if (wf_uring_unsubmitted(&io->ring) > 0)
 		return;
-	/* seq_cst, with the fence: M3. */
+	/* seq_cst, with the fence: MOVE-3. */
 	atomic_store(&io->is_moving, true);
 	wf_fence_seq_cst();
 	for (; io->move_next <= u->nr_used && nr < ROWS_AT_ONCE;
@@ -239,7 +239,7 @@ void wf_ring_wait_for_moves(struct wf_vp_io *io)
 {
 	const struct timespec nap = { 0, 50 * WF_NS_PER_US };
 
-	wf_fence_seq_cst(); /* M3: after the use was counted */
+	wf_fence_seq_cst(); /* MOVE-3: after the use was counted */
 	while (wf_load_acquire(&io->is_moving))
 		wf_sys(SYS_nanosleep, &nap, NULL);
 }

@@ -5,15 +5,15 @@
  * the call that waits; who does so often has a kernel thread of its own. None
  * is started again after a handler, whatever SA_RESTART says.
  *
- * P1. A thread that has just found nothing to receive from a socket, without
- *     waiting, and polls that knows the first answer, and no call asks. It is a
- *     guess: the request sees what is there when it is submitted.
- * P2. What a mask of the call's opens is delivered once nothing was ready, and
- *     then ends the call, also one that does not wait: so does the kernel. If
- *     something was ready at that moment it still is at the next call.
- * P3. A ring keeps its files (io/address.c): a socket with an address is polled
- *     by its proxy or not by a ring.
- * P4. A ring pays no heed to a wake for POLLPRI (io_poll_wake). That of a
+ * POLL-1. A thread that has just found nothing to receive from a socket,
+ *     without waiting, and polls that knows the first answer, and no call asks.
+ *     It is a guess: the request sees what is there when it is submitted.
+ * POLL-2. What a mask of the call's opens is delivered once nothing was ready,
+ *     and then ends the call, also one that does not wait: so does the kernel.
+ *     If something was ready at that moment it still is at the next call.
+ * POLL-3. A ring keeps its files (io/address.c): a socket with an address is
+ *     polled by its proxy or not by a ring.
+ * POLL-4. A ring pays no heed to a wake for POLLPRI (io_poll_wake). That of a
  *     socket is one for POLLIN as well; that of anything else is not.
  *
  * Rejected: an epoll set for all that are many. To fill it and take it down
@@ -69,7 +69,7 @@ static int wait_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	return wf_request_run_any(r, nr_watched, deadline_ns, &nr_handlers);
 }
 
-/* P1. Once for each receive that found nothing. */
+/* POLL-1. Once for each receive that found nothing. */
 static bool is_known_to_wait(const struct pollfd *fds, nfds_t nr)
 {
 	struct wf_thread *t = wf_self;
@@ -144,7 +144,7 @@ bool wf_poll_has_waited(int *err)
 	return *err == 0 || *err == -EINTR || *err == -ECANCELED;
 }
 
-/* P3 */
+/* POLL-3 */
 static bool has_address(const struct pollfd *fds, nfds_t nr)
 {
 	if (wf_ring_is_refused())
@@ -155,7 +155,7 @@ static bool has_address(const struct pollfd *fds, nfds_t nr)
 	return false;
 }
 
-/* P4 */
+/* POLL-4 */
 static bool is_deaf(const struct pollfd *p)
 {
 	return p->fd >= 0 && (p->events & POLLPRI) != 0 &&
@@ -189,10 +189,10 @@ int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 {
 	enum { MOST_WAITS = 4, WAITS_BEFORE_DOUBT = 16 };
 
-	if (nr > WF_POLL_FEW || is_any_deaf(fds, nr)) /* P4 */
+	if (nr > WF_POLL_FEW || is_any_deaf(fds, nr)) /* POLL-4 */
 		return -E2BIG;
 	++*nr_waits;
-	if (has_address(fds, nr)) { /* P3 */
+	if (has_address(fds, nr)) { /* POLL-3 */
 		if (nr > 1 || !are_for_proxy(fds->events))
 			return -E2BIG;
 		return wf_address_poll(fds->fd, deadline_ns, nr_handlers,
@@ -282,7 +282,7 @@ int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	    deadline_ns <= wf_os_now())
 		n = poll_now(fds, nr, nr_handlers);
 	if (n != 0)
-		return n; /* P2 */
+		return n; /* POLL-2 */
 	n = wf_poll_open(mask, nr_handlers) ?
 		    -EINTR :
 		    poll_until(fds, nr, deadline_ns, nr_handlers);

@@ -1,11 +1,12 @@
 /*
- * C1. The kernel counts the time, and leaves in the timespec what is left of
- *     it: a server makes a call again that ended for nothing.
- * C2. About half of the servers may be in such a call: a set serves those who
- *     poll as well, for other calls there is nothing else. They are counted in
- *     the runtime, which a handler does not leave by a jump.
- * C3. The program's mask is the thread's. The server blocks all signals, and
- *     what lets the thread run a handler ends the server's call first.
+ * POLL_CALL-1. The kernel counts the time, and leaves in the timespec what is
+ *     left of it: a server makes a call again that ended for nothing.
+ * POLL_CALL-2. About half of the servers may be in such a call: a set serves
+ *     those who poll as well, for other calls there is nothing else. They are
+ *     counted in the runtime, which a handler does not leave by a jump.
+ * POLL_CALL-3. The program's mask is the thread's. The server blocks all
+ *     signals, and what lets the thread run a handler ends the server's call
+ *     first.
  */
 #include "io/poll_call.h"
 
@@ -19,7 +20,7 @@
 #include "os/sys.h"
 #include "wait/ufutex.h"
 
-enum { MOST_CALLS = 63 }; /* C2 */
+enum { MOST_CALLS = 63 }; /* POLL_CALL-2 */
 
 static _Atomic uint32_t nr_calls;
 
@@ -52,7 +53,7 @@ static int run(struct wf_call *c, struct timespec *left, int64_t deadline_ns,
 		return -ENOSYS;
 	*left = wf_os_timespec(left_ns > 0 ? left_ns : 0);
 	c->args[c->nr == SYS_ppoll ? 2 : 4] =
-		deadline_ns == WF_FOREVER ? 0 : (long)left; /* C1 */
+		deadline_ns == WF_FOREVER ? 0 : (long)left; /* POLL_CALL-1 */
 	err = wf_request_run_any(&r, 1, WF_FOREVER, &nr_handlers);
 	if (err == 0) /* EPERM: a seccomp filter knows another such call */
 		return r.result == -EPERM ? -ENOSYS : r.result;

@@ -1,16 +1,16 @@
 /*
- * O1. A number has one proxy at most, and so has a bucket: where another number
- *     is waited for, there is none. Both change under the bucket's lock.
- * O2. The set of a proxy has its number's file, and no other. So that is put
- *     there, or found, each time when somebody begins to wait. Before a number
- *     is closed its proxy goes from the bucket, and until it has been closed
- *     nobody gets one: who waits has made sure that the file stays, and its
- *     entry with it (io/hold.c, H2).
- * O3. Who closes counts itself before it looks for a proxy; who gets a new one
- *     looks for those who close after it has put it into the bucket. So one of
- *     the two sees the other, and no lock is taken where there is no proxy.
- * O4. A proxy that is in no bucket lives until nobody waits for it: else its
- *     set's number might be another file's before the kernel has a request.
+ * PROXY-1. A number has one proxy at most, and so has a bucket: where another
+ *     number is waited for, there is none. Both change under the bucket's lock.
+ * PROXY-2. The set of a proxy has its number's file, and no other. So that is
+ *     put there, or found, each time when somebody begins to wait. Before a
+ *     number is closed its proxy goes from the bucket, and until it has been
+ *     closed nobody gets one: who waits has made sure that the file stays, and
+ *     its entry with it (io/hold.c, HOLD-2).
+ * PROXY-3. Who closes counts itself before it looks for a proxy; who gets a new
+ *     one looks for those who close after it has put it into the bucket. So one
+ *     of the two sees the other, and no lock is taken where there is no proxy.
+ * PROXY-4. A proxy that is in no bucket lives until nobody waits for it: else
+ *     its set's number might be another file's before the kernel has a request.
  *
  * Rejected: the set of the watcher (io/watch.c). Each wait would cost two more
  * switches between kernel threads.
@@ -41,7 +41,7 @@ struct wf_proxy {
 
 struct bucket {
 	struct wf_spin lock;
-	_Atomic uint32_t nr_closing;	/* O3 */
+	_Atomic uint32_t nr_closing;	/* PROXY-3 */
 	struct wf_proxy *_Atomic proxy; /* under the lock; anybody looks */
 } WF_ALIGNED(WF_CACHE_LINE);
 
@@ -76,7 +76,7 @@ static struct wf_proxy *make(int number)
 	return p;
 }
 
-/* O4 */
+/* PROXY-4 */
 static void free_locked(struct wf_proxy *p)
 {
 	if (p->is_in_bucket || p->nr_users > 0)
@@ -95,7 +95,7 @@ static void detach_locked(struct bucket *b)
 	free_locked(p);
 }
 
-/* O2 */
+/* PROXY-2 */
 static bool put_in(const struct wf_proxy *p)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -126,7 +126,7 @@ static struct wf_proxy *find_locked(struct bucket *b, int fd, bool is_in_doubt)
 	p = make(fd);
 	if (p != NULL) {
 		p->is_in_bucket = true;
-		atomic_store(&b->proxy, p); /* seq_cst: O3 */
+		atomic_store(&b->proxy, p); /* seq_cst: PROXY-3 */
 	}
 	return p;
 }
@@ -139,7 +139,7 @@ struct wf_proxy *wf_proxy_get(int fd, bool is_in_doubt)
 	wf_spin_lock(&b->lock);
 	p = find_locked(b, fd, is_in_doubt);
 	if (p != NULL) {
-		/* seq_cst: O3. */
+		/* seq_cst: PROXY-3. */
 		if (atomic_load(&b->nr_closing) == 0 && put_in(p)) {
 			p->nr_users++;
 		} else {
@@ -211,7 +211,7 @@ void wf_proxy_close_comes(unsigned int first, unsigned int last)
 	for (uint32_t i = 0; i < nr_buckets(first, last); i++) {
 		struct bucket *b = bucket_of((int)(first + i));
 
-		/* seq_cst: O3. */
+		/* seq_cst: PROXY-3. */
 		atomic_fetch_add(&b->nr_closing, 1);
 		if (atomic_load(&b->proxy) != NULL)
 			detach_from(b, first, last);
@@ -226,7 +226,7 @@ void wf_proxy_close_done(unsigned int first, unsigned int last)
 
 bool wf_proxy_is_closing(int fd)
 {
-	/* seq_cst: O3. */
+	/* seq_cst: PROXY-3. */
 	return atomic_load(&bucket_of(fd)->nr_closing) != 0;
 }
 

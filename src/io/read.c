@@ -28,7 +28,7 @@
 
 /*
  * There was nothing, and the caller does not wait here: it is about to poll
- * (io/poll.c, P1).
+ * (io/poll.c, POLL-1).
  */
 static long found_dry(int fd)
 {

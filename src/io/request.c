@@ -1,19 +1,20 @@
 /*
- * X1. A request lies on its thread's stack and points to the program's memory.
- *     The thread neither goes on nor runs a handler, which might not return,
- *     before the request is done.
- * X2. A wait that ends otherwise asks the kernel to give the request up, and
- *     then waits firmly for its end, whose result counts: no byte that was
+ * REQUEST-1. A request lies on its thread's stack and points to the program's
+ *     memory. The thread neither goes on nor runs a handler, which might not
+ *     return, before the request is done.
+ * REQUEST-2. A wait that ends otherwise asks the kernel to give the request up,
+ *     and then waits firmly for its end, whose result counts: no byte that was
  *     read is lost.
- * X3. Whoever completes a request changes *nr_done last (io/ring.c, G3).
- * X4. Without a ring the thread sets WAIT in *nr_done before it parks; the
- *     exchange that counts a request as done says whether anybody is to be
+ * REQUEST-3. Whoever completes a request changes *nr_done last (io/ring.c,
+ *     IO_RING-3).
+ * REQUEST-4. Without a ring the thread sets WAIT in *nr_done before it parks;
+ *     the exchange that counts a request as done says whether anybody is to be
  *     woken. A request that is done by then costs no wake. It looks at its
  *     server's status before, so that the server need not tell either
- *     (io/server.c, S6).
- * X5. One call's requests are all in one ring, or none is in any.
- * X6. What is in a ring its owner alone counts and refuses, so *nr_done has one
- *     writer, who needs no exchange; it looks for the thread each time.
+ *     (io/server.c, SERVER-6).
+ * REQUEST-5. One call's requests are all in one ring, or none is in any.
+ * REQUEST-6. What is in a ring its owner alone counts and refuses, so *nr_done
+ *     has one writer, who needs no exchange; it looks for the thread each time.
  */
 #include "io/attempt.h"
 #include "io/request.h"
@@ -42,7 +43,7 @@ static bool was_ended(const struct wf_request *r)
 	return r->result == -ECANCELED || r->result == -EINTR;
 }
 
-/* X3. Nothing of r is read after it. */
+/* REQUEST-3. Nothing of r is read after it. */
 static void tell(struct wf_thread *me, const struct wf_request *r, uint32_t by)
 {
 	_Atomic uint32_t *nr_done = r->nr_done;
@@ -52,11 +53,11 @@ static void tell(struct wf_thread *me, const struct wf_request *r, uint32_t by)
 	/* Release: what the caller and the kernel have written; pairs with
 	 * nr_done_of and begin_wait. */
 	if (WF_LIKELY(has_ring))
-		wf_store_release(nr_done, before + by); /* X6 */
+		wf_store_release(nr_done, before + by); /* REQUEST-6 */
 	else
 		before = atomic_fetch_add_explicit(nr_done, by,
 						   memory_order_acq_rel);
-	if (has_ring || (before & WF_REQUEST_WAIT) != 0) /* X4 */
+	if (has_ring || (before & WF_REQUEST_WAIT) != 0) /* REQUEST-4 */
 		wf_ufutex_wake_first(me, nr_done);
 }
 
@@ -78,11 +79,11 @@ static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
 	return wf_load_acquire(nr_done) & ~WF_REQUEST_BITS;
 }
 
-/* X4. Returns the word that the wait is to find. */
+/* REQUEST-4. Returns the word that the wait is to find. */
 static uint32_t begin_wait(_Atomic uint32_t *nr_done, bool has_ring)
 {
 	if (has_ring)
-		return wf_load_acquire(nr_done); /* X6: as nr_done_of */
+		return wf_load_acquire(nr_done); /* REQUEST-6: as nr_done_of */
 	return atomic_fetch_or(nr_done, WF_REQUEST_WAIT) | WF_REQUEST_WAIT;
 }
 
@@ -103,7 +104,7 @@ static int push_outside(struct wf_thread *t, struct wf_request *r)
 	return wf_server_serves(r) ? wf_server_push(r, WF_SERVER_YET) : -ENOSYS;
 }
 
-/* X4, for what a server has: it is done by now, or will be told. */
+/* REQUEST-4, for what a server has: it is done by now, or will be told. */
 static void look(struct wf_thread *t, struct wf_request *r, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
@@ -138,7 +139,8 @@ static uint32_t push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 }
 
 /*
- * X2. A request that the kernel is just about to start again is not found, and
+ * REQUEST-2. A request that the kernel is just about to start again is not
+ *     found, and
  * a server may not have begun the call, so it is asked for more than once.
  */
 static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
@@ -180,7 +182,7 @@ static int reason_to_end(struct wf_thread *t, int err,
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
-/* Is there a ring, as X5 has it? One is not made for who avoids it. */
+/* Is there a ring, as REQUEST-5 has it? One is not made for who avoids it. */
 static bool ensure_ring(struct wf_vp *vp, const struct wf_request *r,
 			uint32_t nr)
 {
@@ -252,7 +254,7 @@ WF_INLINE int run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		err = wf_ufutex_wait_inside(t, &nr_done, word, deadline_ns,
 					    false);
 	} while (nr_done_of(&nr_done) == 0 && err == 0);
-	end_all(t, r, nr, &nr_done); /* X1 */
+	end_all(t, r, nr, &nr_done); /* REQUEST-1 */
 	any = is_any_done(r, nr);
 	if (scope != NULL)
 		scope->end(scope, any);

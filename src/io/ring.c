@@ -2,37 +2,37 @@
  * Each VP has a ring. Threads push requests on the ring of the VP they run on
  * and park; completions are taken at scheduling points of that VP's owner.
  *
- * G1. Only the owner of the VP pushes and takes, with in_runtime set. Pushed
- *     entries are published at once, so that anybody may make the kernel
+ * IO_RING-1. Only the owner of the VP pushes and takes, with in_runtime set.
+ *     Pushed entries are published at once, so that anybody may make the kernel
  *     submit them (wf_ring_flush, wf_ring_cancel).
- * G2. vp->nr_requests counts what is pushed and not yet taken. It is changed
- *     by the owner; the monitor reads it: a VP with requests is taken from a
- *     carrier that the kernel has put to sleep.
- * G3. The memory of a request is its thread's, which goes on as soon as
+ * IO_RING-2. vp->nr_requests counts what is pushed and not yet taken. It is
+ *     changed by the owner; the monitor reads it: a VP with requests is taken
+ *     from a carrier that the kernel has put to sleep.
+ * IO_RING-3. The memory of a request is its thread's, which goes on as soon as
  *     *nr_done says so: nothing is read from it after that.
- * G4. A sleeping owner is woken through an eventfd that the ring polls. It
- *     sets sleeps_in_ring before it is in the idle list (sched/idle.h, I2), so
- *     whoever takes it out of the list sees how it sleeps.
- * G5. A request is handed to the kernel when its VP has nothing to run, SOME at
- *     a time and the oldest first, or begins to run who computes; when
+ * IO_RING-4. A sleeping owner is woken through an eventfd that the ring polls.
+ *     It sets sleeps_in_ring before it is in the idle list (sched/idle.h,
+ *     IDLE-2), so whoever takes it out of the list sees how it sleeps.
+ * IO_RING-5. A request is handed to the kernel when its VP has nothing to run,
+ *     SOME at a time and the oldest first, or begins to run who computes; when
  *     MOST_PUSHED have come together, or after a number of scheduling points
  *     (enum wf_patience). What the kernel has yet to do for requests
  *     (IORING_SQ_TASKRUN) is done in the carrier's next system call, whatever
  *     it is for, or at the same points.
- * G6. A VP makes its ring at its first request, so that programs whose threads
- *     never wait for a descriptor have none of weft's.
- * G7. Of a busy server most sleeps are short, and in most of them those end
- *     that have not been asked about. So who goes to sleep asks about the FEW
- *     oldest, naps if there are more, and asks about all that are left after
- *     that. While it naps they are nothing that waits to be seen to.
- * G8. On a busy server what a thread asks for has come by the time that it is
- *     asked for, since others run first. So if half of the requests that were
- *     handed over were done at once, receives are tried at once from then on,
- *     in place of waiting first: a wait costs more than a receive.
- * G9. The kernel ends a request in the kernel thread that has handed it over.
- *     If that sleeps, as for a disk, what came to the VP's sockets would not be
- *     seen. So a VP's requests come to its new carrier (io/move.c), and the
- *     poll that ends sleeps is made anew by the first that sleeps.
+ * IO_RING-6. A VP makes its ring at its first request, so that programs whose
+ *     threads never wait for a descriptor have none of weft's.
+ * IO_RING-7. Of a busy server most sleeps are short, and in most of them those
+ *     end that have not been asked about. So who goes to sleep asks about the
+ *     FEW oldest, naps if there are more, and asks about all that are left
+ *     after that. While it naps they are nothing that waits to be seen to.
+ * IO_RING-8. On a busy server what a thread asks for has come by the time that
+ *     it is asked for, since others run first. So if half of the requests that
+ *     were handed over were done at once, receives are tried at once from then
+ *     on, in place of waiting first: a wait costs more than a receive.
+ * IO_RING-9. The kernel ends a request in the kernel thread that has handed it
+ *     over. If that sleeps, as for a disk, what came to the VP's sockets would
+ *     not be seen. So a VP's requests come to its new carrier (io/move.c), and
+ *     the poll that ends sleeps is made anew by the first that sleeps.
  *
  * Rejected: handing over all there is when a VP has nothing to run. What they
  * receive together nobody answers meanwhile, so the peers run dry and sleep.
@@ -108,7 +108,7 @@ void wf_ring_take(struct wf_vp *vp, struct wf_request *r, int result)
 	count(vp, -1);
 	if (r->is_unasked)
 		wf_unasked_drop(&vp->io->unasked, r);
-	wf_request_complete(me, r, result); /* G3 */
+	wf_request_complete(me, r, result); /* IO_RING-3 */
 }
 
 /* Of a request that has been given up, or of the poll that ends sleeps. */
@@ -181,7 +181,7 @@ void wf_ring_push_as(struct wf_vp *vp, struct wf_request *r, uint64_t id)
 	sqe->opcode = r->op;
 	sqe->ioprio = io->finds_data && r->op == IORING_OP_RECV ?
 			      r->ioprio & ~IORING_RECVSEND_POLL_FIRST :
-			      r->ioprio; /* G8 */
+			      r->ioprio; /* IO_RING-8 */
 	sqe->fd = r->fd;
 	sqe->addr = r->addr;
 	sqe->len = r->len;
@@ -220,7 +220,7 @@ void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 		else
 			wf_ring_submit_for(io);
 	}
-	/* An id that it has no more is asked about again (X2). */
+	/* An id that it has no more is asked about again (REQUEST-2). */
 	wf_uring_give_up(&io->ring, wf_load_relaxed(&r->ring_id));
 }
 
@@ -228,7 +228,7 @@ void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 
 /*
  * Hands over the oldest, `most` at most. Returns false if that brings nothing.
- * G8: what it brings tells what the next ones will.
+ * IO_RING-8: what it brings tells what the next ones will.
  */
 static bool hand_over(struct wf_vp *vp, uint32_t most)
 {
@@ -265,7 +265,7 @@ static void look(struct wf_vp *vp)
 	io->nr_looks = nr > 0 || wf_uring_wants_enter(&io->ring) ?
 			       io->nr_looks + 1 :
 			       0;
-	/* G5; two looks at a switch. */
+	/* IO_RING-5; two looks at a switch. */
 	if (nr >= MOST_PUSHED ||
 	    io->nr_looks >= 2 * wf_load_relaxed(&vp->patience) ||
 	    (io->nr_looks > 0 && wf_vp_runs_hog(vp))) {
@@ -314,7 +314,8 @@ static bool is_waiting(const struct wf_vp *vp)
 static bool settle(struct wf_vp *vp, bool is_idle)
 {
 	struct wf_vp_io *io = vp->io;
-	uint32_t most = is_idle && !io->has_napped ? FEW : UINT32_MAX; /* G7 */
+	/* IO_RING-7 */
+	uint32_t most = is_idle && !io->has_napped ? FEW : UINT32_MAX;
 
 	io->has_napped = false;
 	return wf_unasked_settle(idle_self(vp), &io->unasked, most);
@@ -335,7 +336,7 @@ static bool arm_wake(struct wf_vp *vp)
 	sqe = wf_uring_next_sqe(&io->ring);
 	if (sqe == NULL)
 		return false;
-	if (io->is_wake_armed) { /* G9 */
+	if (io->is_wake_armed) { /* IO_RING-9 */
 		int err = wf_uring_give_up(&io->ring,
 					   wf_under_way_id(u, WF_RING_WAKE));
 
@@ -358,7 +359,7 @@ static bool arm_wake(struct wf_vp *vp)
 static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 {
 	struct wf_vp_io *io = vp->io;
-	bool naps = wf_unasked_any(&io->unasked); /* G7 */
+	bool naps = wf_unasked_any(&io->unasked); /* IO_RING-7 */
 	int64_t until_ns = naps ? wf_os_now() + NAP_NS : WF_OS_FOREVER;
 	int err;
 

@@ -1,4 +1,7 @@
-/* A ring, and what those of all VPs share. G1 to G9 are in io/ring.c. */
+/*
+ * A ring, and what those of all VPs share. IO_RING-1 to IO_RING-9 are in
+ * io/ring.c.
+ */
 #ifndef WEFT_IO_RING_INTERNAL_H
 #define WEFT_IO_RING_INTERNAL_H
 
@@ -15,11 +18,11 @@ struct wf_vp_io {
 	_Atomic(const struct wf_carrier *) carrier;
 	uint32_t nr_looks; /* since the kernel has had something to do */
 	uint32_t nr_young; /* handed over since wf_unasked_age */
-	bool finds_data;   /* G8 */
+	bool finds_data;   /* IO_RING-8 */
 	bool has_napped;   /* for its whole time */
-	_Atomic bool naps; /* owner; anybody reads (G7) */
+	_Atomic bool naps; /* owner; anybody reads (IO_RING-7) */
 	bool is_wake_armed;
-	_Atomic bool is_made; /* the descriptors are there (G6) */
+	_Atomic bool is_made; /* the descriptors are there (IO_RING-6) */
 	int wake_fd;
 
 	/* io/move.c */

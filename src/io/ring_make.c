@@ -1,6 +1,6 @@
 /*
- * How a VP comes to its ring: at its first request (G6 in io/ring.c), if the
- * kernel, its administrator and the limits allow.
+ * How a VP comes to its ring: at its first request (IO_RING-6 in io/ring.c), if
+ * the kernel, its administrator and the limits allow.
  */
 #include <errno.h>
 #include <sys/eventfd.h>

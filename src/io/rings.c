@@ -1,6 +1,6 @@
 /*
  * What concerns the rings of all VPs: descriptors that are closed or wanted,
- * the process's end, fork. G1 to G9 are in io/ring.c.
+ * the process's end, fork. IO_RING-1 to IO_RING-9 are in io/ring.c.
  */
 #include "io/ring.h"
 
@@ -54,7 +54,9 @@ static void submit_named(struct wf_vp_io *io, unsigned int first,
 	}
 }
 
-/* Files come and go while threads wait for sockets: these wait on (G5). */
+/*
+ * Files come and go while threads wait for sockets: these wait on (IO_RING-5).
+ */
 void wf_ring_flush(unsigned int first, unsigned int last)
 {
 	for (uint32_t i = 0; i < nr_rings(); i++) {

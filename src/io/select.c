@@ -243,7 +243,7 @@ static int select_with(struct selection *s, int64_t deadline_ns,
 	int n = select_first(s, nr_handlers);
 
 	if (n != 0)
-		return n; /* P2 */
+		return n; /* POLL-2 */
 	n = wf_poll_open(mask, nr_handlers) ?
 		    -EINTR :
 		    select_until(s, deadline_ns, nr_handlers);

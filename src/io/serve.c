@@ -1,4 +1,7 @@
-/* What runs on a server, and how it comes to run: S1 to S8 are in server.c. */
+/*
+ * What runs on a server, and how it comes to run: SERVER-1 to SERVER-8 are in
+ * server.c.
+ */
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -38,7 +41,7 @@ static WF_NORETURN void leave(const struct wf_server *s)
 		wf_sys(s->is_process ? SYS_exit_group : SYS_exit, 0);
 }
 
-/* S3 */
+/* SERVER-3 */
 static void take_signal(void)
 {
 	const struct timespec now = { 0, 0 };
@@ -96,7 +99,7 @@ static void serve(struct wf_server *s)
 	do {
 		result = wf_serve_call(r);
 		is_asked = wf_load_relaxed(&s->is_asked);
-	} while (result == -EINTR && !is_asked && !is_to_go(s)); /* S3 */
+	} while (result == -EINTR && !is_asked && !is_to_go(s)); /* SERVER-3 */
 	if (result == -EINTR && !is_asked) {
 		/* Nothing has been done; somebody else is to do it. */
 		wf_store_relaxed(&s->has_begun, false);
@@ -104,7 +107,10 @@ static void serve(struct wf_server *s)
 	}
 	s->result = result;
 	atomic_fetch_and(&s->word, ~WF_SERVER_JOB);
-	/* acq_rel: the result; pairs with wf_server_finish and _look (S6). */
+	/*
+	 * acq_rel: the result; pairs with wf_server_finish and _look
+	 * (SERVER-6).
+	 */
 	if (atomic_exchange_explicit(&s->status, WF_SERVER_COMPLETE,
 				     memory_order_acq_rel) != WF_SERVER_WAIT)
 		return;
@@ -286,7 +292,8 @@ static int clone_locked(struct wf_server *s, void *stack_top, uintptr_t tp)
 
 /*
  * The keeper does not wait for who holds the lock to change credentials: that
- * one may be waiting for a server whose end it is to see (boot/setxid.c, X3).
+ * one may be waiting for a server whose end it is to see (boot/setxid.c,
+ * SETXID-3).
  */
 static bool lock_clone(void)
 {

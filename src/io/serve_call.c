@@ -55,7 +55,8 @@ int wf_serve_call(const struct wf_request *r)
 	do {
 		fd = wf_request_fd(r);
 		n = call(r, fd);
-	} while (n == -EBADF && wf_request_fd(r) != fd); /* W4 in watch.c */
+		/* WATCH-4 in watch.c */
+	} while (n == -EBADF && wf_request_fd(r) != fd);
 	return n;
 }
 

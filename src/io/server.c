@@ -1,28 +1,29 @@
 /*
- * S1. A request is handed to a server that has nothing to do; none waits for
- *     its turn. With all busy the push is refused and the caller makes the
+ * SERVER-1. A request is handed to a server that has nothing to do; none waits
+ *     for its turn. With all busy the push is refused and the caller makes the
  *     plain call, which blocks its carrier: the monitor sees to its VP. So
  *     what one request waits for never keeps another from being served.
- * S2. server->job is the request that it is at. It changes, and the signal that
- *     ends the call is sent, under the server's lock: a signal is for that
- *     request and no other. One that comes before the call begins is lost, so
- *     the asker asks again (io/request.c, X2).
- * S3. A server takes what is left of the signal for one job before the next. A
- *     call that ends with EINTR though nobody asked is made again.
- * S4. A server has nothing to do from when it is in an idle list until a pusher
- *     takes it out, writes job and, last, word.
- * S5. No thread of the program's runs on a server, nor a handler of its. It
- *     follows changes of credentials as carriers do (boot/setxid.c).
- * S6. Status says who completes the request: one exchange by the server, one
- *     by the requester. What is COMPLETE is completed once, by whoever takes
- *     the job out under the lock [wf_server_finish]: the requester that looks,
- *     a server that is a kernel thread, for one that is a process the keeper or
- *     the handler of a carrier that it has signalled.
- * S7. A server that is a process may be killed between any two instructions. So
- *     it takes no lock, and nothing that it has to do after COMPLETE is needed:
- *     the keeper does it when it hears of its end (io/keeper.c).
- * S8. A process is made under the clone lock, and only if no thread is about to
- *     replace the program, or to end it.
+ * SERVER-2. server->job is the request that it is at. It changes, and the
+ *     signal that ends the call is sent, under the server's lock: a signal is
+ *     for that request and no other. One that comes before the call begins is
+ *     lost, so the asker asks again (io/request.c, REQUEST-2).
+ * SERVER-3. A server takes what is left of the signal for one job before the
+ *     next. A call that ends with EINTR though nobody asked is made again.
+ * SERVER-4. A server has nothing to do from when it is in an idle list until a
+ *     pusher takes it out, writes job and, last, word.
+ * SERVER-5. No thread of the program's runs on a server, nor a handler of its.
+ *     It follows changes of credentials as carriers do (boot/setxid.c).
+ * SERVER-6. Status says who completes the request: one exchange by the server,
+ *     one by the requester. What is COMPLETE is completed once, by whoever
+ *     takes the job out under the lock [wf_server_finish]: the requester that
+ *     looks, a server that is a kernel thread, for one that is a process the
+ *     keeper or the handler of a carrier that it has signalled.
+ * SERVER-7. A server that is a process may be killed between any two
+ *     instructions. So it takes no lock, and nothing that it has to do after
+ *     COMPLETE is needed: the keeper does it when it hears of its end
+ *     (io/keeper.c).
+ * SERVER-8. A process is made under the clone lock, and only if no thread is
+ *     about to replace the program, or to end it.
  *
  * Rejected: a queue of requests. A server may be busy for as long as it likes
  * with one that waits for what the next in the queue would do.
@@ -62,7 +63,7 @@ static struct wf_server *idle[2]; /* kernel threads, processes */
 static struct wf_server *unused;  /* do not run */
 static struct wf_spin own_lock = WF_SPIN_INIT;
 
-/* The program is about to exit (S8). */
+/* The program is about to exit (SERVER-8). */
 static _Atomic bool is_ending;
 static _Atomic bool had_process;
 static _Atomic bool is_refused; /* there can be no processes */
@@ -110,7 +111,7 @@ bool wf_server_serves(const struct wf_request *r)
 	       (r->op == IORING_OP_RECVMSG && (r->op_flags & MSG_WAITALL) != 0);
 }
 
-/* S4. From here on r may be over. False: s has ended. */
+/* SERVER-4. From here on r may be over. False: s has ended. */
 static bool give_job(struct wf_server *s, struct wf_request *r,
 		     enum wf_server_status status)
 {
@@ -222,7 +223,7 @@ static void deliver(struct wf_thread *me, struct wf_request *r, int result)
 		wf_request_complete(me, r, result);
 }
 
-/* S6. NULL: somebody else has it, or it is not complete. */
+/* SERVER-6. NULL: somebody else has it, or it is not complete. */
 static struct wf_request *take_job_locked(struct wf_server *s)
 {
 	struct wf_request *r = s->job;
@@ -290,7 +291,7 @@ void wf_server_cancel(const struct wf_request *r)
 		return;
 	s = &wf_servers[number - 1];
 	wf_spin_lock(&s->lock);
-	if (s->job == r) { /* S2 */
+	if (s->job == r) { /* SERVER-2 */
 		wf_store_relaxed(&s->is_asked, true);
 		send_signal(s, WF_SERVER_END_SIGNAL);
 	}
@@ -373,7 +374,7 @@ void wf_server_end_processes(void)
 
 	if (!wf_load_relaxed(&had_process))
 		return;
-	wf_clone_pass(); /* S8: no thread is making a server any more */
+	wf_clone_pass(); /* SERVER-8: no thread is making a server any more */
 	while (ask_to_go(naps < NAPS_BEFORE_KILL ? WF_SERVER_END_SIGNAL :
 						   SIGKILL) > 0 &&
 	       naps++ < MOST_NAPS)

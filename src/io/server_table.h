@@ -19,7 +19,7 @@ enum {
 
 /* Bits of wf_server.word. */
 enum {
-	WF_SERVER_JOB = 1, /* there is a job to begin (S4) */
+	WF_SERVER_JOB = 1, /* there is a job to begin (SERVER-4) */
 	WF_SERVER_GO = 2,  /* it is to end */
 };
 
@@ -42,7 +42,7 @@ struct wf_server {
 	bool is_process; /* starter */
 
 	struct wf_spin lock;
-	struct wf_request *job; /* S2; lock */
+	struct wf_request *job; /* SERVER-2; lock */
 	_Atomic bool is_asked;	/* to end the job; written under the lock */
 	bool has_signal;	/* of the job before: to be taken; lock */
 	struct wf_vp *vp;	/* that the job came from, or NULL; lock, and
@@ -55,7 +55,8 @@ struct wf_server {
 	struct wf_server *next;	 /* lists_lock */
 
 	/* Of a process. */
-	_Atomic int made_pid;	/* futex: as wf_serve_clone; keeper.c, K4 */
+	/* futex: as wf_serve_clone; keeper.c, KEEPER-4 */
+	_Atomic int made_pid;
 	_Atomic int start_word; /* futex: 1 it runs, -Exxx it cannot */
 	int main_pid;		/* whose server it is */
 	struct wf_robust_head robust_head;
@@ -97,7 +98,7 @@ int wf_serve_lost(const struct wf_request *r);
  * do. On a kernel thread of this process.
  */
 void wf_server_finish(struct wf_thread *me, struct wf_server *s);
-/* May a process be made? Asked under the clone lock (S8). */
+/* May a process be made? Asked under the clone lock (SERVER-8). */
 bool wf_server_may_be_made(void);
 /* The process of s has ended, which the caller is to see to. Its pid. */
 int wf_server_lose(struct wf_server *s);

@@ -1,12 +1,12 @@
 /*
  * A ring of rows in the order of their requests, whose ends make holes.
  *
- * N1. A row that is not NULL is a request that is under way, whose is_unasked
- *     is set and which names its row.
- * N2. first <= next <= first + WF_UNASKED_ROOM; all that is in no row from
- *     first to next is in none.
- * N3. A number that has been given up since the call began says nothing of the
- *     file that is waited for. Nothing is asked then: the wait goes on.
+ * UNASKED-1. A row that is not NULL is a request that is under way, whose
+ *     is_unasked is set and which names its row.
+ * UNASKED-2. first <= next <= first + WF_UNASKED_ROOM; all that is in no row
+ *     from first to next is in none.
+ * UNASKED-3. A number that has been given up since the call began says nothing
+ *     of the file that is waited for. Nothing is asked then: the wait goes on.
  *
  * Rejected: a list through the requests. They lie on the stacks of threads
  * that wait, and each change would touch its neighbours' stacks.
@@ -30,7 +30,7 @@ bool wf_unasked_is_refused(struct wf_request *r)
 {
 	r->is_unasked = false;
 	if (!is_still_named(r) || !wf_descriptor_is_nonblocking(r->fd) ||
-	    !is_still_named(r)) /* N3 */
+	    !is_still_named(r)) /* UNASKED-3 */
 		return false;
 	/* The next ones need not wait to learn it. */
 	wf_descriptor_was_tried(r->fd, false);

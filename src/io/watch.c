@@ -1,6 +1,6 @@
 /*
- * W1. A request is in the bucket of its number from wf_watch_push until it is
- *     about to be completed; list and states change under the bucket's lock
+ * WATCH-1. A request is in the bucket of its number from wf_watch_push until it
+ *     is about to be completed; list and states change under the bucket's lock
  *     (io/watch_set.h).
  *
  *         OUT -> WAITING       [wf_watch_push]
@@ -9,16 +9,16 @@
  *         WAITING -> SERVED    a server makes the call that might wait
  *         any -> OUT           who takes it out completes it, and nobody else
  *
- * W2. A number has one entry in the set, for one event (EPOLLONESHOT), armed
- *     under the bucket's lock for all that its waiting requests wait for. So
- *     no request waits that the entry does not know of; where the kernel
+ * WATCH-2. A number has one entry in the set, for one event (EPOLLONESHOT),
+ *     armed under the bucket's lock for all that its waiting requests wait for.
+ *     So no request waits that the entry does not know of; where the kernel
  *     refuses to arm it they end. An event that finds nobody is for nothing.
- * W3. The watcher alone makes calls on ready descriptors, each for the first
- *     that waits, then for the next: nobody is woken for what another has
+ * WATCH-3. The watcher alone makes calls on ready descriptors, each for the
+ *     first that waits, then for the next: nobody is woken for what another has
  *     taken. It makes no call that may block: accept, which cannot be asked
  *     not to, and what stays EAGAIN though poll says ready (a datagram to a
  *     peer whose queue is full) is a server's. One accept per number at a time.
- * W4. Before a number is closed, each request that waits on it gets a
+ * WATCH-4. Before a number is closed, each request that waits on it gets a
  *     duplicate, with an entry of its own: the wait is on the file. Whoever
  *     takes the request out closes it. While the watcher is in a call on the
  *     number, the closer waits. A server's call that has not begun by then is
@@ -27,7 +27,7 @@
  *     Who begins to wait just before the number goes may find its file without
  *     an entry; so the closer looks again afterwards: such requests are for
  *     what the number is then.
- * W5. The epoll call under the lock does not sleep for long: it waits for
+ * WATCH-5. The epoll call under the lock does not sleep for long: it waits for
  *     other such calls, and asks the file, as io_uring would.
  *
  * Rejected: waking the thread to make the call. Between ready and running the
@@ -63,7 +63,7 @@ static struct wf_spin start_lock = WF_SPIN_INIT;
 
 /* --- ending -------------------------------------------------------------- */
 
-/* W1. The caller completes it when the lock is released. */
+/* WATCH-1. The caller completes it when the lock is released. */
 static void take_locked(struct wf_request *r)
 {
 	wf_list_del(&r->watch_link);
@@ -98,7 +98,7 @@ static void complete_all(struct wf_thread *me, struct wf_list *ended)
 	}
 }
 
-/* W2, after an event or an accept. Releases the lock. */
+/* WATCH-2, after an event or an accept. Releases the lock. */
 static void rearm_and_unlock(struct wf_watch_bucket *b, int number)
 {
 	int err = wf_watch_set_arm_locked(b, number);
@@ -146,7 +146,7 @@ void wf_watch_served(struct wf_request *r, int result)
 
 /* --- calls --------------------------------------------------------------- */
 
-/* W3 */
+/* WATCH-3 */
 static bool is_for_server(const struct wf_request *r)
 {
 	return r->op == IORING_OP_ACCEPT || r->nr_futile >= TRIES_BEFORE_SERVER;
@@ -154,7 +154,7 @@ static bool is_for_server(const struct wf_request *r)
 
 /*
  * The first that waits for one of the events; none of a kind that has met
- * EAGAIN in this round, nor a second accept (W3).
+ * EAGAIN in this round, nor a second accept (WATCH-3).
  */
 static struct wf_request *next_locked(struct wf_watch_bucket *b, int number,
 				      uint32_t revents, uint32_t blocked)
@@ -302,7 +302,7 @@ int wf_watch_push(struct wf_thread *me, struct wf_request *r)
 
 /* --- descriptors ---------------------------------------------------------- */
 
-/* W4. True if the watcher is in a call on one of the numbers. */
+/* WATCH-4. True if the watcher is in a call on one of the numbers. */
 static bool keep_locked_all(struct wf_watch_bucket *b, struct wf_list *ended,
 			    unsigned int first, unsigned int last)
 {
@@ -329,7 +329,8 @@ static bool keep_locked_all(struct wf_watch_bucket *b, struct wf_list *ended,
 }
 
 /*
- * W4. Who has begun to wait since waits for what the number is now. True as
+ * WATCH-4. Who has begun to wait since waits for what the number is now. True
+ *     as
  * above. Those that cannot go to `ended`, with their result.
  */
 static bool rearm_locked_all(struct wf_watch_bucket *b, struct wf_list *ended,

@@ -1,6 +1,6 @@
 /*
  * What waits for descriptors without a ring, by number, and the epoll set that
- * tells of them (io/watch.c, W1 to W5):
+ * tells of them (io/watch.c, WATCH-1 to WATCH-5):
  *
  *     b = wf_watch_set_lock(wf_watch_set_index(fd));
  *     ...                     requests come, go and change their states
@@ -16,7 +16,7 @@
 
 enum { WF_WATCH_BUCKETS = 1024 };
 
-/* struct wf_request.watch_state; W1 in watch.c */
+/* struct wf_request.watch_state; WATCH-1 in watch.c */
 enum {
 	WF_WATCH_OUT = 0,
 	WF_WATCH_WAITING,
@@ -47,11 +47,11 @@ struct wf_watch_bucket *wf_watch_set_lock(uint32_t index);
  * waits would never hear.
  */
 int wf_watch_set_arm_locked(struct wf_watch_bucket *b, int number);
-/* W3. Is a server in an accept of the number? */
+/* WATCH-3. Is a server in an accept of the number? */
 bool wf_watch_set_is_accepting_locked(struct wf_watch_bucket *b, int number);
 
 /*
- * W4. r, which waits, gets a duplicate with an entry of its own. Without a
+ * WATCH-4. r, which waits, gets a duplicate with an entry of its own. Without a
  * descriptor, or room in the set, it stays with the number.
  */
 void wf_watch_set_keep_locked(struct wf_watch_bucket *b, struct wf_request *r);

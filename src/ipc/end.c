@@ -4,13 +4,14 @@
  * An end's lock (peer.c) must not outlive its process in a child of fork, which
  * shares the open file description:
  *
- * F1. All ends of a process are in a list, and a child closes what it got of
+ * END-1. All ends of a process are in a list, and a child closes what it got of
  *     them before its fork returns. A child made by a raw clone() keeps them,
  *     until it executes a program.
- * F2. No fork comes between opening or closing a descriptor and noting that.
- * F3. An end that is closed gives its lock up by itself: a child may not have
- *     come to F1 yet.
- * F4. Nothing is mapped through that description, for children keep mappings.
+ * END-2. No fork comes between opening or closing a descriptor and noting that.
+ * END-3. An end that is closed gives its lock up by itself: a child may not
+ *     have come to END-1 yet.
+ * END-4. Nothing is mapped through that description, for children keep
+ *     mappings.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +23,7 @@
 #include "ipc/peer.h"
 
 struct weft_channel *_Atomic wf_channels;
-static pthread_mutex_t no_fork = PTHREAD_MUTEX_INITIALIZER; /* F2 */
+static pthread_mutex_t no_fork = PTHREAD_MUTEX_INITIALIZER; /* END-2 */
 
 static void before_fork(void)
 {
@@ -34,7 +35,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&no_fork);
 }
 
-/* In a fork child, before anything else of the program's runs there. F1 */
+/* In a fork child, before anything else of the program's runs there. END-1 */
 static void forget_all(void)
 {
 	struct weft_channel *c = wf_load_acquire(&wf_channels);
@@ -48,7 +49,7 @@ static void forget_all(void)
 	pthread_mutex_unlock(&no_fork);
 }
 
-/* At load: of a fork that has begun a later handler would not know. F2 */
+/* At load: of a fork that has begun a later handler would not know. END-2 */
 __attribute__((constructor)) static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork, forget_all);
@@ -114,7 +115,7 @@ static int open_lock(struct weft_channel *c, int fd)
 static void close_lock(struct weft_channel *c)
 {
 	pthread_mutex_lock(&no_fork);
-	wf_peer_unlock(c->lock_fd, c->end); /* F3 */
+	wf_peer_unlock(c->lock_fd, c->end); /* END-3 */
 	wf_file_close(c->lock_fd);
 	c->lock_fd = -1;
 	pthread_mutex_unlock(&no_fork);

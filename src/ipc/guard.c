@@ -4,12 +4,12 @@
  * goes on. No slot of a ring in use is zero but that of position 0, so calls
  * find what no honest peer writes; those that wait look at is_cut.
  *
- * G1. The range is set before the ring is touched and taken away before it is
- *     unmapped. So a fault at an address of a range that is set is that ring's:
- *     an older user of the address has gone before it was mapped anew.
- * G2. Its two words are not of one moment: the beginning is read again after
- *     the size.
- * G3. Faults elsewhere are for whoever had the signal before.
+ * GUARD-1. The range is set before the ring is touched and taken away before it
+ *     is unmapped. So a fault at an address of a range that is set is that
+ *     ring's: an older user of the address has gone before it was mapped anew.
+ * GUARD-2. Its two words are not of one moment: the beginning is read again
+ *     after the size.
+ * GUARD-3. Faults elsewhere are for whoever had the signal before.
  *
  * Rejected: seals, which files of tmpfs cannot have. Rejected: a memfd behind
  * the name. Its sealed memory can only be had from a process that lives as long
@@ -25,7 +25,7 @@
 
 #include "os/sys.h"
 
-static struct sigaction before; /* G3 */
+static struct sigaction before; /* GUARD-3 */
 
 /* True if the access may be tried again. */
 static bool mend(struct weft_channel *c, uintptr_t at)
@@ -36,7 +36,7 @@ static bool mend(struct weft_channel *c, uintptr_t at)
 
 	if (begin == NULL || at < (uintptr_t)begin ||
 	    at - (uintptr_t)begin >= bytes ||
-	    wf_load_relaxed(&c->guarded) != begin) /* G2 */
+	    wf_load_relaxed(&c->guarded) != begin) /* GUARD-2 */
 		return false;
 	wf_store_relaxed(&c->is_cut, true);
 	return wf_sys(SYS_mmap, begin, bytes, PROT_READ | PROT_WRITE,
@@ -91,7 +91,7 @@ void wf_guard_begin(struct weft_channel *c, uint64_t bytes)
 	pthread_once(&once, install);
 	wf_store_relaxed(&c->guarded_bytes, bytes);
 	/* release: the size; pairs with mend. */
-	wf_store_release(&c->guarded, c->memory); /* G1 */
+	wf_store_release(&c->guarded, c->memory); /* GUARD-1 */
 }
 
 void wf_guard_end(struct weft_channel *c)

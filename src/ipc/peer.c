@@ -8,11 +8,11 @@
  *	OPEN -> CLOSED                 leave, with the lock
  *	OPEN -> DEAD                   check, by CAS: nobody holds the lock
  *
- * P1. OPEN is written, and CLOSED before the lock is given up, by who holds the
- *     lock; so OPEN without a lock is a death.
- * P2. Each arrival has another generation, so that a check that took long does
- *     not declare dead who has just come.
- * P3. Who takes a dead sender's number abandons what that one had claimed
+ * PEER-1. OPEN is written, and CLOSED before the lock is given up, by who holds
+ *     the lock; so OPEN without a lock is a death.
+ * PEER-2. Each arrival has another generation, so that a check that took long
+ *     does not declare dead who has just come.
+ * PEER-3. Who takes a dead sender's number abandons what that one had claimed
  *     before it is OPEN. So a slot claimed by a number that is not OPEN, the
  *     slot being read before the state, has no owner.
  *
@@ -76,10 +76,10 @@ void wf_peer_arrive(struct wf_ring *r, uint32_t end)
 	if (end != WF_PEER_RECEIVER) {
 		if ((old & 3) == WF_PEER_OPEN)
 			atomic_fetch_add(&r->header->nr_died, 1);
-		wf_ring_abandon_all(r); /* P3 */
+		wf_ring_abandon_all(r); /* PEER-3 */
 	}
 	/* release: what was abandoned; pairs with wf_peer_sender_is_open. */
-	wf_store_release(state, ((old | 3) + 1) | WF_PEER_OPEN); /* P2 */
+	wf_store_release(state, ((old | 3) + 1) | WF_PEER_OPEN); /* PEER-2 */
 }
 
 void wf_peer_leave(struct wf_ring *r, uint32_t end)
@@ -98,7 +98,8 @@ static bool bury(struct wf_ring *r, int fd, uint32_t end)
 	uint32_t seen = wf_load_acquire(state);
 
 	return (seen & 3) == WF_PEER_OPEN && !is_locked(fd, end) &&
-	       wf_cas_acq_rel(state, &seen, seen | WF_PEER_DEAD); /* P1, P2 */
+	       /* PEER-1, PEER-2 */
+	       wf_cas_acq_rel(state, &seen, seen | WF_PEER_DEAD);
 }
 
 void wf_peer_check_receiver(struct wf_ring *r, int fd)

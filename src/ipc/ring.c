@@ -13,17 +13,18 @@
  *	ABANDONED(p) -> FREE(p + n) the receiver               [look]
  *	CLAIMED(p, s) -> FREE(p + n) the receiver, s is dead   [skip]
  *
- * R1. The positions in the words of the n slots are n successive numbers, slot
- *     i having those that are i modulo n. The receiver's is the least; those
- *     from it up to the tail are not FREE, those from the tail on are.
- * R2. A position never comes again (54 bits), so a CAS that expects one cannot
- *     succeed late.
- * R3. header->head and header->tail are hints. Each is behind the truth if its
- *     writer died between two stores, never ahead of it; who begins with one
- *     goes on until the words agree.
- * R4. Nothing from the memory is used as an index, a size or a count of loops
- *     before it was masked or compared with this end's own copy of the shape.
- *     What no honest peer writes is -EPROTO.
+ * IPC_RING-1. The positions in the words of the n slots are n successive
+ *     numbers, slot i having those that are i modulo n. The receiver's is the
+ *     least; those from it up to the tail are not FREE, those from the tail on
+ *     are.
+ * IPC_RING-2. A position never comes again (54 bits), so a CAS that expects one
+ *     cannot succeed late.
+ * IPC_RING-3. header->head and header->tail are hints. Each is behind the truth
+ *     if its writer died between two stores, never ahead of it; who begins with
+ *     one goes on until the words agree.
+ * IPC_RING-4. Nothing from the memory is used as an index, a size or a count of
+ *     loops before it was masked or compared with this end's own copy of the
+ *     shape. What no honest peer writes is -EPROTO.
  *
  * Rejected: a tail that senders increment before they write their number into
  * the slot. Who is killed between the two blocks the ring for ever. Rejected:
@@ -83,7 +84,8 @@ void wf_ring_format(void *memory, const struct wf_ring_shape *shape)
 	for (uint32_t i = 0; i < shape->nr_slots; i++) {
 		wf_store_relaxed(&((struct wf_ring_slot *)slot)->word,
 				 wf_ring_slot_word(i, 0,
-						   WF_SLOT_FREE)); /* R1 */
+						   /* IPC_RING-1 */
+						   WF_SLOT_FREE));
 		slot += stride_of(shape->message_size);
 	}
 }
@@ -91,7 +93,9 @@ void wf_ring_format(void *memory, const struct wf_ring_shape *shape)
 int wf_ring_shape_read(const void *memory, uint64_t bytes,
 		       struct wf_ring_shape *ret_shape)
 {
-	/* volatile: each is read once, others may write meanwhile. R4 */
+	/*
+	 * volatile: each is read once, others may write meanwhile. IPC_RING-4
+	 */
 	const volatile struct wf_ring_header *header = memory;
 	struct wf_ring_shape shape;
 
@@ -109,7 +113,7 @@ int wf_ring_shape_read(const void *memory, uint64_t bytes,
 
 static struct wf_ring_slot *slot_at(const struct wf_ring *r, uint64_t position)
 {
-	uint64_t index = position & (r->shape.nr_slots - 1); /* R4 */
+	uint64_t index = position & (r->shape.nr_slots - 1); /* IPC_RING-4 */
 
 	return (struct wf_ring_slot *)(r->slots + index * r->stride);
 }
@@ -140,7 +144,7 @@ static bool is_past(const struct wf_ring *r, uint64_t word, uint64_t position)
 	       wf_ring_slot_position(word) == plus(position, r->shape.nr_slots);
 }
 
-/* R3: from the hint on to the first position that is the end's own. */
+/* IPC_RING-3: from the hint on to the first position that is the end's own. */
 static int recover(struct wf_ring *r, bool is_sender, uint64_t hint)
 {
 	uint64_t position = hint & WF_SLOT_POSITION_MASK;
@@ -208,12 +212,13 @@ static int claim_at(struct wf_ring *r, uint64_t tail, uint64_t word)
 		uint64_t claimed =
 			wf_ring_slot_word(tail, r->sender, WF_SLOT_CLAIMED);
 
-		if (!wf_cas_acq_rel(wf_ring_word(r), &word, claimed)) /* R2 */
+		/* IPC_RING-2 */
+		if (!wf_cas_acq_rel(wf_ring_word(r), &word, claimed))
 			return -EAGAIN;
 		wf_cas_acq_rel(&r->header->tail, &hint, plus(tail, 1));
 		return 0;
 	}
-	if (is_past(r, word, tail)) /* R3 */
+	if (is_past(r, word, tail)) /* IPC_RING-3 */
 		wf_cas_acq_rel(&r->header->tail, &hint, plus(tail, 1));
 	else if (wf_load_relaxed(&r->header->tail) == tail)
 		return -EPROTO;
@@ -276,7 +281,7 @@ int wf_ring_publish(struct wf_ring *r, uint32_t size)
 	wf_store_release(&slot->word,
 			 wf_ring_slot_word(r->position, 0, WF_SLOT_FULL));
 	r->position = plus(r->position, 1);
-	wf_store_relaxed(&r->header->tail, r->position); /* R3 */
+	wf_store_relaxed(&r->header->tail, r->position); /* IPC_RING-3 */
 	/* It was freed by the receiver: on its way while others work. */
 	__builtin_prefetch(slot_at(r, r->position));
 	return 0;
@@ -296,7 +301,8 @@ void wf_ring_abandon_all(struct wf_ring *r)
 		if (wf_ring_slot_state(word) == WF_SLOT_CLAIMED &&
 		    wf_ring_slot_sender(word) == r->sender)
 			wf_cas_acq_rel(at, &word,
-				       word | WF_SLOT_ABANDONED); /* R2 */
+				       /* IPC_RING-2 */
+				       word | WF_SLOT_ABANDONED);
 	}
 }
 
@@ -310,7 +316,7 @@ static uint64_t freed(const struct wf_ring *r)
 static void step(struct wf_ring *r)
 {
 	r->position = plus(r->position, 1);
-	wf_store_relaxed(&r->header->head, r->position); /* R3 */
+	wf_store_relaxed(&r->header->head, r->position); /* IPC_RING-3 */
 }
 
 int wf_ring_look(struct wf_ring *r, uint64_t *ret_word)
@@ -335,7 +341,7 @@ int wf_ring_message(struct wf_ring *r, const void **ret_message,
 		    uint32_t *ret_size)
 {
 	struct wf_ring_slot *slot = slot_at(r, r->position);
-	uint32_t size = wf_load_relaxed(&slot->size); /* once: R4 */
+	uint32_t size = wf_load_relaxed(&slot->size); /* once: IPC_RING-4 */
 
 	if (size > r->shape.message_size)
 		return -EPROTO;

@@ -3,17 +3,17 @@
  * paid lately, then lets the runtime's agents look if the program runs on weft
  * and one polls, then sleeps in the kernel.
  *
- * W1. A sleeper writes WANTED into its bell, then reads the slot; the other
- *     side writes the slot, then reads the bell; between the two both have a
- *     full fence. So one of them sees the other.
- * W2. Nobody sleeps for longer than WF_PEER_LOOK_NS. So a waker that is killed
- *     after it wrote the slot, or a hostile one that never rings, delays, and
- *     no more.
- * W3. A receiver reads its senders' bell without a fence when it frees a slot:
- *     the slot's line is far away then, and its next message is what it should
- *     look for. It may miss a sender that is just falling asleep; it reads the
- *     bell again at the next slot, and with a fence before it waits itself, and
- *     else there is W2.
+ * IPC_WAIT-1. A sleeper writes WANTED into its bell, then reads the slot; the
+ *     other side writes the slot, then reads the bell; between the two both
+ *     have a full fence. So one of them sees the other.
+ * IPC_WAIT-2. Nobody sleeps for longer than WF_PEER_LOOK_NS. So a waker that is
+ *     killed after it wrote the slot, or a hostile one that never rings,
+ *     delays, and no more.
+ * IPC_WAIT-3. A receiver reads its senders' bell without a fence when it frees
+ *     a slot: the slot's line is far away then, and its next message is what it
+ *     should look for. It may miss a sender that is just falling asleep; it
+ *     reads the bell again at the next slot, and with a fence before it waits
+ *     itself, and else there is IPC_WAIT-2.
  *
  * Two processes on one CPU cannot both look: there the end that waits yields
  * the CPU, which costs half of what sleeping and waking does.
@@ -237,7 +237,7 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 	if (spin(c, word))
 		return 0;
 	if (!wf_channel_is_sender(c)) {
-		wf_fence_seq_cst(); /* W3 */
+		wf_fence_seq_cst(); /* IPC_WAIT-3 */
 		wf_channel_ring_senders(c);
 	}
 	for (;;) {
@@ -252,7 +252,7 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 		now = now_ns(CLOCK_MONOTONIC);
 		if (now >= deadline_ns)
 			return -ETIMEDOUT;
-		until = now + WF_PEER_LOOK_NS; /* W2 */
+		until = now + WF_PEER_LOOK_NS; /* IPC_WAIT-2 */
 		if (until > deadline_ns)
 			until = deadline_ns;
 		if (is_announced) {
@@ -263,7 +263,7 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 			is_announced = false;
 		} else if (!wait_polled(c, word, until)) {
 			wf_store_relaxed(bell, BELL_WANTED);
-			wf_fence_seq_cst(); /* W1 */
+			wf_fence_seq_cst(); /* IPC_WAIT-1 */
 			is_announced = true;
 		}
 	}
@@ -273,7 +273,7 @@ void wf_channel_ring_receiver(struct weft_channel *c)
 {
 	_Atomic uint32_t *bell = &c->ring.header->message_bell;
 
-	wf_fence_seq_cst(); /* W1 */
+	wf_fence_seq_cst(); /* IPC_WAIT-1 */
 	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0))
 		ring(bell);
 }
@@ -282,12 +282,13 @@ void wf_channel_ring_senders(struct weft_channel *c)
 {
 	_Atomic uint32_t *bell = &c->ring.header->room_bell;
 
-	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0)) /* W3 */
+	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0)) /* IPC_WAIT-3 */
 		ring(bell);
 }
 
 void wf_channel_ring_all(struct weft_channel *c)
 {
-	wf_fence_seq_cst(); /* W1, with the end's state in place of the slot */
+	/* IPC_WAIT-1, with the end's state in place of the slot */
+	wf_fence_seq_cst();
 	ring(bell_of(c, !wf_channel_is_sender(c)));
 }

@@ -14,15 +14,15 @@
  * that is no call. take_back() may park; libc's rules for handlers of
  * cancellation hold for it.
  *
- * C1. Clean-ups of one thread end in the reverse order of their begin.
- * C2. A handler runs between any two instructions outside of the runtime. So
- *     what take_back() looks at says at any time what is held, and changes in
- *     the runtime or by one store.
- * C3. libc's setcontext and swapcontext run no clean-up, and leave the entries
- *     of frames that are gone in the list. weft takes its own out. Where libc
- *     notes nothing in the object, setcontext also runs what takes it back
- *     (wf_cleanup_begin_own); swapcontext does not, since the thread may come
- *     back to the frame.
+ * CLEANUP-1. Clean-ups of one thread end in the reverse order of their begin.
+ * CLEANUP-2. A handler runs between any two instructions outside of the
+ *     runtime. So what take_back() looks at says at any time what is held, and
+ *     changes in the runtime or by one store.
+ * CLEANUP-3. libc's setcontext and swapcontext run no clean-up, and leave the
+ *     entries of frames that are gone in the list. weft takes its own out.
+ *     Where libc notes nothing in the object, setcontext also runs what takes
+ *     it back (wf_cleanup_begin_own); swapcontext does not, since the thread
+ *     may come back to the frame.
  *
  * Without libc's list (wf_libc.cleanup_offset is 0) the unwinder alone runs it.
  */
@@ -51,7 +51,9 @@ struct wf_cleanup {
 		.take_back = NULL, \
 	}
 
-/* libc calls them, and takes the entry out of the list. The second: C3. */
+/*
+ * libc calls them, and takes the entry out of the list. The second: CLEANUP-3.
+ */
 void wf_cleanup_by_libc(void *cleanup);
 void wf_cleanup_own_by_libc(void *cleanup);
 
@@ -75,7 +77,7 @@ WF_INLINE void wf_cleanup_begin_by(void (*routine)(void *cleanup),
 	c->entry.__routine = routine;
 	c->entry.__arg = c;
 	c->entry.__prev = *first;
-	wf_compiler_barrier(); /* C2 */
+	wf_compiler_barrier(); /* CLEANUP-2 */
 	*first = &c->entry;
 	wf_compiler_barrier();
 }
@@ -102,15 +104,15 @@ static inline void wf_cleanup_end(struct wf_cleanup *c)
 {
 	wf_compiler_barrier();
 	if (WF_LIKELY(c->first != NULL))
-		*c->first = c->entry.__prev; /* C1 */
+		*c->first = c->entry.__prev; /* CLEANUP-1 */
 	wf_compiler_barrier();
 	c->take_back = NULL;
 }
 
 /*
  * The caller is about to set its stack pointer to sp, by setcontext (for_good)
- * or swapcontext. C3. is_left says whether an address is on the same stack, and
- * in a frame that is left.
+ * or swapcontext. CLEANUP-3. is_left says whether an address is on the same
+ * stack, and in a frame that is left.
  */
 void wf_cleanup_leave(bool (*is_left)(uintptr_t addr, uintptr_t sp),
 		      uintptr_t sp, bool for_good);

@@ -1,21 +1,22 @@
 /*
  * Invariants:
  *
- * T1. The template is written by the template thread only and constant after
+ * TCB-1. The template is written by the template thread only and constant after
  *     it was joined.
- * T2. A TCB is in ld.so's list before ld.so allocates its TLS, so a library
+ * TCB-2. A TCB is in ld.so's list before ld.so allocates its TLS, so a library
  *     that is loaded at the same time initialises either through the list or
  *     through the allocation, never not at all.
- * T3. Slots are inserted between the two anchors and never removed, so ld.so,
- *     which walks the list under a lock that we cannot take, always sees a
- *     whole list: an insertion publishes the new element by one release store.
- * T4. A prepared slot's DTV word never changes, not even for a moment: a fork
- *     may copy the moment, and the child uses the slot again.
- * T5. What a thread may leave in a TCB without wf_tcb_is_soiled or its caller
- *     knowing lies between tid and cancelhandling. libc, too, uses the TCBs of
- *     ended threads again and sets little else anew. To write all 2 KiB costs
- *     a thread that does little most of its time, in cache misses.
- * T6. libc's aio_write and its relatives ask for the caller's policy, which
+ * TCB-3. Slots are inserted between the two anchors and never removed, so
+ *     ld.so, which walks the list under a lock that we cannot take, always sees
+ *     a whole list: an insertion publishes the new element by one release
+ *     store.
+ * TCB-4. A prepared slot's DTV word never changes, not even for a moment: a
+ *     fork may copy the moment, and the child uses the slot again.
+ * TCB-5. What a thread may leave in a TCB without wf_tcb_is_soiled or its
+ *     caller knowing lies between tid and cancelhandling. libc, too, uses the
+ *     TCBs of ended threads again and sets little else anew. To write all 2 KiB
+ *     costs a thread that does little most of its time, in cache misses.
+ * TCB-6. libc's aio_write and its relatives ask for the caller's policy, which
  *     libc takes from the TCB if it has asked before, and else from the kernel
  *     by the thread's id, which the kernel does not know: the request then got
  *     what lay on the stack for its policy. So it is in the template, and
@@ -72,7 +73,10 @@ static inline void relocate(const struct wf_image *im, void *block,
 	}
 }
 
-/* What belongs to the slot for ever: the list words (T3) and the DTV (T4). */
+/*
+ * What belongs to the slot for ever: the list words (TCB-3) and the DTV
+ * (TCB-4).
+ */
 static bool is_kept(size_t offset)
 {
 	size_t list = wf_libc.list_offset;
@@ -143,7 +147,7 @@ void wf_tcb_link(uintptr_t tcb)
 	links[0] = next;
 	links[1] = (void *)first;
 	next[1] = links;
-	/* release: ld.so walks by the next words (T3). */
+	/* release: ld.so walks by the next words (TCB-3). */
 	wf_store_release(first, (void *)links);
 	wf_spin_unlock(&list_lock);
 }
@@ -169,7 +173,7 @@ void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes)
 	copy_libc_tls(tcb, true);
 }
 
-/* T5. Copied and relocated, two words at a time. */
+/* TCB-5. Copied and relocated, two words at a time. */
 static inline void renew_window(uintptr_t tcb)
 {
 	const uint64_t *words = wf_template.window_words;

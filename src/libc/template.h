@@ -1,6 +1,6 @@
 /*
  * What all TCBs are made from (libc/tcb.h): one of libc's own, and where things
- * lie in it that libc does not tell. Constant after it was taken (T1).
+ * lie in it that libc does not tell. Constant after it was taken (TCB-1).
  */
 #ifndef WEFT_LIBC_TEMPLATE_H
 #define WEFT_LIBC_TEMPLATE_H
@@ -37,12 +37,14 @@ struct wf_template {
 	size_t libc_tls_below; /* thread register minus start of the block */
 	size_t stack_offset;   /* pthread.stackblock; its size follows */
 	size_t robust_offset;  /* the robust list's head; 0 if unknown */
-	int policy, priority;  /* as libc knows them of the thread (T6) */
+	int policy, priority;  /* as libc knows them of the thread (TCB-6) */
 	/* Offsets in libc_tls. */
 	uint32_t malloc_words[WF_TEMPLATE_MALLOC_WORDS];
 	size_t nr_malloc_words;
-	/* From behind the list words to cancelhandling (T5 in tcb.c); 0 bytes:
-	 * libc has another order, and everything is written each time. */
+	/*
+	 * From behind the list words to cancelhandling (TCB-5 in tcb.c); 0
+	 * bytes: libc has another order, and everything is written each time.
+	 */
 	size_t window, window_bytes;
 	/* Its words: what they are, and what of the thread register is added,
 	 * all bits or none. */

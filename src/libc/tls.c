@@ -3,15 +3,15 @@
  * the list of modules has changed: a renewal then reads neither memory that
  * dlclose may unmap nor a lock.
  *
- * L1. A cache is immutable once published. A superseded one is kept: somebody
- *     may still be copying from it. There is one per change of the set of
- *     modules with TLS, while threads begin. So caches take no more memory than
- *     they need, some hundred bytes, one behind the other in a block.
- * L2. A cache is right if the loader's table of modules is as it was when the
- *     cache was taken, before and after the copy. ld.so
+ * TLS-1. A cache is immutable once published. A superseded one is kept:
+ *     somebody may still be copying from it. There is one per change of the set
+ *     of modules with TLS, while threads begin. So caches take no more memory
+ *     than they need, some hundred bytes, one behind the other in a block.
+ * TLS-2. A cache is right if the loader's table of modules is as it was when
+ *     the cache was taken, before and after the copy. ld.so
  *     enters a module into the table before it initialises the module's
  *     static TLS in the listed threads.
- * L3. ld.so gives a new module a free row below the last one in use, or the
+ * TLS-3. ld.so gives a new module a free row below the last one in use, or the
  *     row behind it. So the rows up to that one tell of every change.
  */
 #include "libc/tls.h"
@@ -43,7 +43,7 @@ struct row {
 };
 
 struct wf_tls_cache {
-	size_t nr_rows; /* of the table when the cache was taken: L3 */
+	size_t nr_rows; /* of the table when the cache was taken: TLS-3 */
 	struct row *rows;
 	bool has_dynamic; /* some module's TLS is allocated lazily */
 	size_t nr, most;
@@ -262,10 +262,10 @@ static struct wf_tls_cache *build(void)
 	c->free = (char *)(c->images + nr_rows);
 	c->end = (char *)c + bytes;
 	memset(c->rows, 0, nr_rows * sizeof(struct row));
-	copy_rows(c->rows, nr_rows); /* L2 */
+	copy_rows(c->rows, nr_rows); /* TLS-2 */
 	wf_real.dl_iterate_phdr(add_module, c);
 	leave_rest(c->free, end);
-	/* release: publishes the cache (L1); pairs with the renewal. */
+	/* release: publishes the cache (TLS-1); pairs with the renewal. */
 	wf_store_release(&current_cache, c);
 	return c;
 }
@@ -293,7 +293,7 @@ static WF_NOINLINE uint64_t renew(uintptr_t tcb, const struct wf_tls_cache *c)
 		c = build();
 	while (c != NULL && c->nr > 0) {
 		copy_images(tcb, c);
-		if (WF_LIKELY(is_current(c))) /* L2 */
+		if (WF_LIKELY(is_current(c))) /* TLS-2 */
 			break;
 		c = build();
 	}

@@ -1,7 +1,7 @@
 /*
- * M1. A class is never removed and its constant fields never change, so a
+ * SLOT-1. A class is never removed and its constant fields never change, so a
  *     pointer to it is valid for ever.
- * M2. A slot belongs to its class for ever; nothing is unmapped.
+ * SLOT-2. A slot belongs to its class for ever; nothing is unmapped.
  *
  * Rejected: one mapping per stack. The kernel's limit on mappings
  * (vm.max_map_count) ends that at about 32,000 threads.
@@ -197,7 +197,9 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard, bool tight)
 			.top_lowest = lowest_top(stride, tight),
 			.region_slots = WF_REGION_FIRST_SLOTS,
 		};
-		/* release: publishes the class (M1); pairs with find_class. */
+		/*
+		 * release: publishes the class (SLOT-1); pairs with find_class.
+		 */
 		wf_store_release(&nr_classes, nr + 1);
 	}
 	wf_spin_unlock(&classes_lock);

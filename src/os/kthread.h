@@ -10,8 +10,8 @@
 #include "base/compiler.h"
 
 /*
- * How many threads are in exec, or about to be (signal/preempt.c, P4). The
- * kernel makes no kernel thread meanwhile: for a while that is tried again.
+ * How many threads are in exec, or about to be (signal/preempt.c, PREEMPT-4).
+ * The kernel makes no kernel thread meanwhile: for a while that is tried again.
  */
 extern _Atomic uint32_t wf_os_execs;
 

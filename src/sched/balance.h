@@ -14,8 +14,8 @@ void wf_balance_vp(struct wf_vp *vp, bool is_fourth_tick);
 
 /*
  * The monitor, at its tick: a ring of vp's that has not moved since the last
- * one is offered to all. What is in the LIFO slot is its owner's (Q3 in
- * sched/queue.c).
+ * one is offered to all. What is in the LIFO slot is its owner's (SCHED_QUEUE-3
+ * in sched/queue.c).
  */
 void wf_balance_see_stuck(struct wf_vp *vp);
 

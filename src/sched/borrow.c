@@ -1,14 +1,14 @@
 /*
- * B1. The lender waits in the kernel until the child has gone, with all signals
- *     closed, so that nobody but the child runs with its TLS. There wf_self is
- *     the loan's: of the lender's own struct, which others read and write, the
- *     child touches nothing.
- * B2. The loan has its lender from before wf_self is the loan's until after it
- *     is the lender's again. So who finds a loan in a thread's TCB finds the
- *     thread by it, unless the loan is another one's by then, or nobody's; then
- *     the TCB names its thread again.
- * B3. A child may go at any instruction, by a signal. What it was at in its
- *     loan goes with it.
+ * BORROW-1. The lender waits in the kernel until the child has gone, with all
+ *     signals closed, so that nobody but the child runs with its TLS. There
+ *     wf_self is the loan's: of the lender's own struct, which others read and
+ *     write, the child touches nothing.
+ * BORROW-2. The loan has its lender from before wf_self is the loan's until
+ *     after it is the lender's again. So who finds a loan in a thread's TCB
+ *     finds the thread by it, unless the loan is another one's by then, or
+ *     nobody's; then the TCB names its thread again.
+ * BORROW-3. A child may go at any instruction, by a signal. What it was at in
+ *     its loan goes with it.
  */
 #include "sched/borrow.h"
 
@@ -71,7 +71,7 @@ WF_NOINLINE void wf_borrow_end(struct wf_loan *l)
 
 	if (l->memory != NULL)
 		wf_os_release(l->memory, l->bytes);
-	wf_self = wf_load_relaxed(&l->lender); /* B2 */
+	wf_self = wf_load_relaxed(&l->lender); /* BORROW-2 */
 	wf_compiler_barrier();
 	wf_store_release(&l->lender, NULL); /* pairs with the CAS in claim */
 	wf_os_set_signal_mask(mask);
@@ -94,7 +94,7 @@ struct wf_thread *wf_borrow_lender(uintptr_t tcb)
 		/* acquire: pairs with the CAS in claim. */
 		t = wf_load_acquire(&wf_loan_of(t)->lender);
 		if (t != NULL && t->slot.tcb == tcb)
-			return t; /* B2 */
+			return t; /* BORROW-2 */
 	}
 }
 

@@ -40,7 +40,8 @@ static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS + CARRIER_MARGIN];
 static _Atomic uint32_t nr_carriers;
 static struct wf_spin spare_lock = WF_SPIN_INIT;
 static struct wf_carrier *spares;
-static struct wf_carrier *unborn; /* no kernel thread was to be had; C4 */
+/* no kernel thread was to be had; CARRIER-4 */
+static struct wf_carrier *unborn;
 static _Atomic uint32_t nr_spares;
 static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
 static long timer_slack = 50 * 1000; /* the program's; Linux's default */
@@ -255,7 +256,7 @@ int wf_carrier_ensure_spare(void)
 	if (wf_load_relaxed(&nr_spares) > 0)
 		return 0;
 	if (wf_self != NULL && wf_carrier_is_altered(wf_self))
-		return 0; /* C5 */
+		return 0; /* CARRIER-5 */
 	if (!wf_cas_acq_rel(&nr_starting, &none, 1))
 		return 0;
 	err = wf_carrier_spawn(NULL);
@@ -318,7 +319,7 @@ void wf_carrier_give(struct wf_carrier *c, struct wf_vp *vp)
 
 void wf_carrier_give_bound(struct wf_carrier *c, struct wf_thread *t)
 {
-	wf_store_relaxed(&c->cpu_mark, 0); /* C3 in cpu_time.c */
+	wf_store_relaxed(&c->cpu_mark, 0); /* CPU_TIME-3 in cpu_time.c */
 	c->bound = t;
 	wf_carrier_wake(c);
 }
@@ -364,7 +365,7 @@ bool wf_carrier_bind(struct wf_thread *t)
 		wf_carrier_put_back(spare);
 		return go_where_promised(t);
 	}
-	/* c gives vp away before the spare may run it (V1). */
+	/* c gives vp away before the spare may run it (VP-1). */
 	wf_store_relaxed(&c->vp, NULL);
 	t->vp = NULL;
 	c->bound = t;

@@ -1,18 +1,19 @@
 /*
  * Carriers: making them, keeping spares, binding threads to them.
  *
- * C1. A carrier that threads share does not exit: what hangs on a kernel
+ * CARRIER-1. A carrier that threads share does not exit: what hangs on a kernel
  *     thread (parent-death signals, timers, requests in a ring) goes with it.
  *     One that a thread has altered for itself exits when that has ended
  *     (sched/retired.h), as natively.
- * C2. Carriers are cloned by carriers, never by the monitor, whose descriptor
- *     table is its own. So a spare that takes over sees to the next one first.
- * C3. A spare is in the spare list from wf_carrier_wait_for_vp until the
+ * CARRIER-2. Carriers are cloned by carriers, never by the monitor, whose
+ *     descriptor table is its own. So a spare that takes over sees to the next
+ *     one first.
+ * CARRIER-3. A spare is in the spare list from wf_carrier_wait_for_vp until the
  *     giver takes it out; only the giver writes c->vp then.
- * C4. Where no kernel thread can be made, that is tried again and again: what
- *     was made ready for one is kept for the next.
- * C5. An altered carrier makes no spare, since a clone of it would be altered,
- *     too. It asks the spare that it takes to make the next one.
+ * CARRIER-4. Where no kernel thread can be made, that is tried again and again:
+ *     what was made ready for one is kept for the next.
+ * CARRIER-5. An altered carrier makes no spare, since a clone of it would be
+ *     altered, too. It asks the spare that it takes to make the next one.
  */
 #ifndef WEFT_SCHED_CARRIER_H
 #define WEFT_SCHED_CARRIER_H
@@ -37,7 +38,9 @@ struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp);
 /* A new kernel thread that runs vp, or waits as a spare if vp is NULL. */
 int wf_carrier_spawn(struct wf_vp *vp);
 
-/* Makes a spare if there is none. Called on carriers (C2). 0 or -Exxx. */
+/*
+ * Makes a spare if there is none. Called on carriers (CARRIER-2). 0 or -Exxx.
+ */
 int wf_carrier_ensure_spare(void);
 
 /* Sleeps until somebody gives the carrier a VP or a thread to bind. A dismissed
@@ -61,7 +64,7 @@ void wf_carrier_sleep(struct wf_carrier *c);
 
 /* Takes a spare, which is made if need be; NULL if it cannot be. */
 struct wf_carrier *wf_carrier_need_spare(void);
-/* The same for a caller whose carrier was altered (C5). */
+/* The same for a caller whose carrier was altered (CARRIER-5). */
 struct wf_carrier *wf_carrier_need_spare_altered(void);
 
 /*

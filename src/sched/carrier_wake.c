@@ -1,6 +1,6 @@
 /*
  * How a carrier without work sleeps, and what it is woken for: work, or to make
- * a spare in the place of a carrier that must not (C5 in carrier.h).
+ * a spare in the place of a carrier that must not (CARRIER-5 in carrier.h).
  */
 #include "os/clock.h"
 #include "os/futex.h"

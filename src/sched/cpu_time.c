@@ -1,16 +1,18 @@
 /*
- * C1. used[i] is changed by the carrier that runs thread i, when it stops to
- *     run it; by its creator before it can run; and once when measuring
- *     begins.
- * C2. c->cpu_mark is the CPU time of carrier c up to which its threads have
- *     been charged; the carrier's own, and at the beginning the beginner's.
- * C3. When measuring has begun each carrier marks itself as it switches, and
- *     the beginner marks those that have not. One that gets a thread of its own
- *     has no mark before it runs that, or its time since is that thread's: so
- *     the clock of a thread that has yet to begin never goes back.
- * C4. The kernel thread of the beginner may have run others before it. A thread
- *     has used no more than the time since it was made, which rescued_ms tells
- *     until it is rescued.
+ * CPU_TIME-1. used[i] is changed by the carrier that runs thread i, when it
+ *     stops to run it; by its creator before it can run; and once when
+ *     measuring begins.
+ * CPU_TIME-2. c->cpu_mark is the CPU time of carrier c up to which its threads
+ *     have been charged; the carrier's own, and at the beginning the
+ *     beginner's.
+ * CPU_TIME-3. When measuring has begun each carrier marks itself as it
+ *     switches, and the beginner marks those that have not. One that gets a
+ *     thread of its own has no mark before it runs that, or its time since is
+ *     that thread's: so the clock of a thread that has yet to begin never goes
+ *     back.
+ * CPU_TIME-4. The kernel thread of the beginner may have run others before it.
+ *     A thread has used no more than the time since it was made, which
+ *     rescued_ms tells until it is rescued.
  */
 #include "sched/cpu_time.h"
 
@@ -48,7 +50,8 @@ void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 	int64_t mark = wf_load_relaxed(&c->cpu_mark);
 
 	if (t == NULL || t == &c->idle_self)
-		t = c->bound; /* all its time, once it is for a thread: C3 */
+		/* all its time, once it is for a thread: CPU_TIME-3 */
+		t = c->bound;
 	if (t != NULL && mark != 0)
 		wf_store_relaxed(&used[t->index],
 				 wf_load_relaxed(&used[t->index]) + now - mark);
@@ -78,7 +81,7 @@ static void forget_marks(void)
 	}
 }
 
-/* Of those that have not switched since measuring began. C3 */
+/* Of those that have not switched since measuring began. CPU_TIME-3 */
 static void mark_carriers(void)
 {
 	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
@@ -92,7 +95,7 @@ static void mark_carriers(void)
 	}
 }
 
-/* What me, which asks first, has used at most. C4 */
+/* What me, which asks first, has used at most. CPU_TIME-4 */
 static int64_t most_ns(const struct wf_thread *me)
 {
 	uint32_t age_ms = wf_thread_now_ms() - me->rescued_ms;
@@ -161,7 +164,7 @@ static bool time_now(const struct wf_thread *t, int64_t *ret_ns)
 
 	mark = is_running ? wf_load_acquire(&c->cpu_mark) : 0;
 	*ret_ns = wf_load_relaxed(&used[t->index]);
-	if (mark == 0) /* C3 */
+	if (mark == 0) /* CPU_TIME-3 */
 		return is_running == is_running_on(t, t->carrier);
 	now = wf_os_thread_cpu(wf_load_relaxed(&c->tid));
 	if (now > mark)

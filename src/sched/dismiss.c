@@ -2,14 +2,14 @@
  * A carrier is told by its word is_dismissed, and ends at the top of the
  * agent's loop: on its own stack, with no thread and no lock.
  *
- * D1. A dismissed carrier may still make a spare, whose place in the table may
- *     be before its own. So all are told and looked at again, until in two
- *     rounds none has been there.
- * D2. The first kernel thread cannot end. It gives up its VP, says that it
- *     rests, and waits for the caller's thread, as a spare does that is to be
- *     bound.
- * D3. The carrier that the caller leaves ends by itself: the switch brings it
- *     to the top of the agent's loop.
+ * SCHED_DISMISS-1. A dismissed carrier may still make a spare, whose place in
+ *     the table may be before its own. So all are told and looked at again,
+ *     until in two rounds none has been there.
+ * SCHED_DISMISS-2. The first kernel thread cannot end. It gives up its VP, says
+ *     that it rests, and waits for the caller's thread, as a spare does that is
+ *     to be bound.
+ * SCHED_DISMISS-3. The carrier that the caller leaves ends by itself: the
+ *     switch brings it to the top of the agent's loop.
  */
 #include "sched/dismiss.h"
 
@@ -18,7 +18,7 @@
 #include "os/sys.h"
 #include "sched/switch.h"
 
-static _Atomic(struct wf_carrier *) resting; /* D2 */
+static _Atomic(struct wf_carrier *) resting; /* SCHED_DISMISS-2 */
 
 void wf_dismiss_end(struct wf_carrier *c)
 {
@@ -70,7 +70,7 @@ static bool await_others(const struct wf_thread *t, void (*rouse)(void))
 
 	for (int i = 0; i < YIELDS + MOST_NAPS; i++) {
 		nr_quiet = tell_all(t) ? 0 : nr_quiet + 1;
-		if (nr_quiet == NR_QUIET) /* D1 */
+		if (nr_quiet == NR_QUIET) /* SCHED_DISMISS-1 */
 			return true;
 		rouse();
 		if (i < YIELDS)
@@ -81,7 +81,7 @@ static bool await_others(const struct wf_thread *t, void (*rouse)(void))
 	return false;
 }
 
-/* D3. t is off its stack. */
+/* SCHED_DISMISS-3. t is off its stack. */
 static void hand_over(struct wf_carrier *c, void *arg)
 {
 	struct wf_thread *t = arg;

@@ -26,7 +26,7 @@ void wf_idle_begin(struct wf_vp *vp)
 				 wf_load_relaxed(&wf_sched.nr_idle) + 1);
 	}
 	wf_spin_unlock(&idle_lock);
-	wf_fence_seq_cst(); /* I2 */
+	wf_fence_seq_cst(); /* IDLE-2 */
 }
 
 static bool remove_locked(struct wf_vp *vp)
@@ -111,7 +111,7 @@ bool wf_idle_wake_sleeper(void)
 
 void wf_idle_wake_any(void)
 {
-	if (wf_load_relaxed(&wf_sched.nr_pollers) == 0) /* I4 */
+	if (wf_load_relaxed(&wf_sched.nr_pollers) == 0) /* IDLE-4 */
 		wf_idle_wake_sleeper();
 }
 
@@ -136,7 +136,7 @@ void wf_idle_poll_end(struct wf_vp *vp)
 {
 	WF_ASSERT(vp->is_poller);
 	vp->is_poller = false;
-	/* I4: the fence is wf_idle_begin's. */
+	/* IDLE-4: the fence is wf_idle_begin's. */
 	atomic_fetch_sub_explicit(&wf_sched.nr_pollers, 1,
 				  memory_order_relaxed);
 }
@@ -153,7 +153,7 @@ void wf_idle_poll_leave(struct wf_vp *vp)
 	if (vp->is_poller) {
 		wf_count_own(&vp->counters, hits);
 		wf_idle_poll_end(vp);
-		wf_fence_seq_cst(); /* I4; pairs with the submitter's */
+		wf_fence_seq_cst(); /* IDLE-4; pairs with the submitter's */
 	}
 	if (is_more() && wf_idle_wake_sleeper())
 		wf_count_own(&vp->counters, hand_overs);

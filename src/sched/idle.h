@@ -9,23 +9,23 @@
  *     AWAKE -> IDLE     [wf_idle_begin]
  *     IDLE -> AWAKE     [wf_idle_end, or whoever wakes it]
  *
- * I1. A VP is in the idle list from wf_idle_begin until somebody takes it out
- *     (and wakes it) or it leaves by wf_idle_end itself. An offline VP is not
- *     in the list (OFFLINE-2): only wf_idle_wake wakes it.
- * I2. It looks at all queues between wf_idle_begin, which ends with a fence,
- *     and its sleep; a remote submitter pushes, fences, then looks at
+ * IDLE-1. A VP is in the idle list from wf_idle_begin until somebody takes it
+ *     out (and wakes it) or it leaves by wf_idle_end itself. An offline VP is
+ *     not in the list (OFFLINE-2): only wf_idle_wake wakes it.
+ * IDLE-2. It looks at all queues between wf_idle_begin, which ends with a
+ *     fence, and its sleep; a remote submitter pushes, fences, then looks at
  *     nr_idle. So one of the two sees the other.
- * I3. A thread pushed to the owner's own rings needs no sleeper: the owner is
- *     awake. Others are woken for it by who makes threads (share in queue.c)
+ * IDLE-3. A thread pushed to the owner's own rings needs no sleeper: the owner
+ *     is awake. Others are woken for it by who makes threads (share in queue.c)
  *     and by the monitor's tick, which is what parallelism needs and
  *     correctness does not.
- * I4. A submitter that sees a poller wakes nobody. The poller that gives up
+ * IDLE-4. A submitter that sees a poller wakes nobody. The poller that gives up
  *     the role clears it, fences, then looks at all that is offered, and sees
  *     what a submitter, who pushes, fences, then looks for the poller, has
- *     left to it: it sleeps only if there is nothing (I2), and goes to run a
- *     thread, whether it had to give up the role for that or had given it up
+ *     left to it: it sleeps only if there is nothing (IDLE-2), and goes to run
+ *     a thread, whether it had to give up the role for that or had given it up
  *     to sleep, only after it has woken another VP for the rest.
- * I5. A poller is in no idle list: a role is given up before wf_idle_begin.
+ * IDLE-5. A poller is in no idle list: a role is given up before wf_idle_begin.
  */
 #ifndef WEFT_SCHED_IDLE_H
 #define WEFT_SCHED_IDLE_H
@@ -50,7 +50,9 @@ bool wf_idle_end(struct wf_vp *vp);
 bool wf_idle_wake(struct wf_vp *vp);
 /* Wakes any one VP that sleeps, poller or not. True if there was one. */
 bool wf_idle_wake_sleeper(void);
-/* There is something for whoever is idle: sees to it that one knows (I4). */
+/*
+ * There is something for whoever is idle: sees to it that one knows (IDLE-4).
+ */
 void wf_idle_wake_any(void);
 /* Is any VP idle, asleep or polling? */
 static inline bool wf_idle_is_any(void)

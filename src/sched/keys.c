@@ -1,13 +1,14 @@
 /*
- * K1. rights[i] is written by the creator of thread i before that can run, and
- *     by the thread itself when it is about to stop. It is what differs from
- *     usual, so that threads which have stopped before the beginning, or were
- *     created before it, have what they had: nobody has been given a key then.
- * K2. Who has a key has heard of it from who asked for it, since that one had
- *     begun: it sees WF_REGISTERS_KEYS.
- * K3. In a handler the kernel sets the register to what all begin with, and it
- *     takes the interrupted one from the frame at the end, also from one that
- *     was copied (signal/frame.c).
+ * KEYS-1. rights[i] is written by the creator of thread i before that can run,
+ *     and by the thread itself when it is about to stop. It is what differs
+ *     from usual, so that threads which have stopped before the beginning, or
+ *     were created before it, have what they had: nobody has been given a key
+ *     then.
+ * KEYS-2. Who has a key has heard of it from who asked for it, since that one
+ *     had begun: it sees WF_REGISTERS_KEYS.
+ * KEYS-3. In a handler the kernel sets the register to what all begin with, and
+ *     it takes the interrupted one from the frame at the end, also from one
+ *     that was copied (signal/frame.c).
  */
 #include "sched/keys.h"
 
@@ -22,7 +23,8 @@ enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS };
 
 static struct wf_spin lock = WF_SPIN_INIT; /* to begin */
 static uint32_t usual;			   /* what all begin with */
-static _Atomic uint32_t *rights; /* K1, by index; touched where it is used */
+/* KEYS-1, by index; touched where it is used */
+static _Atomic uint32_t *rights;
 
 static bool are_on(void)
 {
@@ -41,7 +43,7 @@ void wf_keys_begin(void)
 		usual = wf_cpu_keys();
 		rights = wf_os_reserve(MAX_THREADS * sizeof(*rights));
 		WF_CHECK(rights != NULL, "no memory for protection keys");
-		/* seq_cst, release would do: the above; pairs with K2. */
+		/* seq_cst, release would do: the above; pairs with KEYS-2. */
 		atomic_fetch_or(&wf_registers, WF_REGISTERS_KEYS);
 	}
 	wf_spin_unlock(&lock);

@@ -1,4 +1,7 @@
-/* Who runs next: the order and Q1 to Q3 are in sched/queue.c. */
+/*
+ * Who runs next: the order and SCHED_QUEUE-1 to SCHED_QUEUE-3 are in
+ * sched/queue.c.
+ */
 #include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/offline.h"
@@ -78,7 +81,7 @@ WF_INLINE bool is_lifo_over(const struct wf_vp *vp)
 
 static uint64_t take_lifo(struct wf_vp *vp)
 {
-	uint64_t entry = wf_load_relaxed(&vp->lifo); /* Q3 */
+	uint64_t entry = wf_load_relaxed(&vp->lifo); /* SCHED_QUEUE-3 */
 
 	if (entry != WF_ENTRY_NONE)
 		wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE);
@@ -387,7 +390,7 @@ WF_INLINE struct wf_thread *pick_unasked(struct wf_vp *vp)
 	if (WF_UNLIKELY(is_lifo_over(vp)))
 		return search(vp, true);
 	/* The thread just woken, and nobody wants anything else. */
-	wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE); /* Q3 */
+	wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE); /* SCHED_QUEUE-3 */
 	vp->lifo_run++;
 	t = wf_table_at((uint32_t)entry);
 	t->from_b = false;

@@ -1,16 +1,16 @@
 /*
- * M1. c->promised_to is the tid of a thread that c is or will be the carrier
- *     of. It is set, and a thread's kind goes from multiplexed to bound, under
- *     the lock: so nobody is promised a carrier when it has one.
- * M2. Until its thread comes a promised carrier sleeps, in no list of spares.
- *     What was promised to a thread that has ended exits: somebody has changed
- *     it.
+ * PROMISE-1. c->promised_to is the tid of a thread that c is or will be the
+ *     carrier of. It is set, and a thread's kind goes from multiplexed to
+ *     bound, under the lock: so nobody is promised a carrier when it has one.
+ * PROMISE-2. Until its thread comes a promised carrier sleeps, in no list of
+ *     spares. What was promised to a thread that has ended exits: somebody has
+ *     changed it.
  */
 #include "sched/promise.h"
 
 #include "sched/carrier.h"
 
-static struct wf_spin lock = WF_SPIN_INIT; /* M1 */
+static struct wf_spin lock = WF_SPIN_INIT; /* PROMISE-1 */
 static _Atomic bool has_any;		   /* set once */
 
 static struct wf_carrier *find_promised(const struct wf_thread *t)
@@ -112,7 +112,7 @@ void wf_promise_end(struct wf_thread *t)
 	if (c == NULL)
 		return;
 	if (is_late)
-		c->is_altered = true; /* M2 */
+		c->is_altered = true; /* PROMISE-2 */
 	wf_store_release(&c->promised_to, 0);
 	if (is_late)
 		wf_carrier_wake(c);

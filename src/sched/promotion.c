@@ -3,15 +3,15 @@
  * their owners to change. So it asks: each VP sorts its queues at its next
  * pick, and that in whose rings the thread seems to be is made to pick.
  *
- * R1. Who queues a thread reads its rt_priority just before. So after
+ * PROMOTION-1. Who queues a thread reads its rt_priority just before. So after
  *     rt_priority was written and a membarrier passed, whoever has read it
  *     before has also said that the thread neither waits nor runs; it is about
  *     to be queued, or it is.
- * R2. An owner that has read an old rt_priority has queued the thread before
- *     its next pick, which sees what is asked. What was put into the injection
- *     queue meanwhile that pick looks for, too.
- * R3. A ring keeps its order: its owner takes each entry out once and puts it
- *     back. Others may take some at the same time.
+ * PROMOTION-2. An owner that has read an old rt_priority has queued the thread
+ *     before its next pick, which sees what is asked. What was put into the
+ *     injection queue meanwhile that pick looks for, too.
+ * PROMOTION-3. A ring keeps its order: its owner takes each entry out once and
+ *     puts it back. Others may take some at the same time.
  *
  * Rejected: a second entry for such a thread, and the first one taken for stale
  * when it is met. All picks would have to look at the thread first.
@@ -88,7 +88,7 @@ static void sort_ring(struct wf_vp *vp, struct wf_runq *ring,
 		if (is_promoted(entry))
 			move(vp, entry, disturbed);
 		else
-			wf_queue_push_tail(vp, ring, entry); /* R3 */
+			wf_queue_push_tail(vp, ring, entry); /* PROMOTION-3 */
 	}
 }
 
@@ -118,7 +118,7 @@ void wf_promotion_sort(struct wf_vp *vp)
 
 /* --- asking --------------------------------------------------------------- */
 
-/* R1 */
+/* PROMOTION-1 */
 static bool is_anywhere_else(const struct wf_thread *t)
 {
 	const struct wf_vp *vp = t->vp;

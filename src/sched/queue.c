@@ -8,13 +8,14 @@
  *     LIFO, at most 16 in a row while I has work, less if they run for long
  *     own I; the injection queue; others' I; own B; others' B
  *
- * Q1. A started thread's entry is in exactly one of: a LIFO slot, a ring, the
- *     injection queue, an inbox, or the hands of who took it out.
- * Q2. Rings are pushed to by the VP's owner only; anybody may take.
- * Q3. The LIFO slot is its owner's alone; the monitor only reads whether it
- *     is empty. A thread in it has to wait for the owner's next pick: the
- *     tick preempts an owner that computes meanwhile, and gives the VP of one
- *     that sleeps in the kernel to another carrier, which is its owner then.
+ * SCHED_QUEUE-1. A started thread's entry is in exactly one of: a LIFO slot, a
+ *     ring, the injection queue, an inbox, or the hands of who took it out.
+ * SCHED_QUEUE-2. Rings are pushed to by the VP's owner only; anybody may take.
+ * SCHED_QUEUE-3. The LIFO slot is its owner's alone; the monitor only reads
+ *     whether it is empty. A thread in it has to wait for the owner's next
+ *     pick: the tick preempts an owner that computes meanwhile, and gives the
+ *     VP of one that sleeps in the kernel to another carrier, which is its
+ *     owner then.
  *
  * Rejected: a LIFO slot that others may take from, by an exchange on each side
  * of every wake. It costs as much as half a switch, for what is left in it
@@ -100,7 +101,7 @@ static void put_woken(struct wf_vp *vp, const struct wf_thread *t,
 		share(vp, entry);
 		return;
 	}
-	old = wf_load_relaxed(&vp->lifo); /* Q3 */
+	old = wf_load_relaxed(&vp->lifo); /* SCHED_QUEUE-3 */
 	wf_store_relaxed(&vp->lifo, entry);
 	if (old != WF_ENTRY_NONE)
 		wf_queue_push_i(vp, old);
@@ -187,7 +188,7 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	uint64_t entry = wf_entry_started(t);
 
 	if (why == WF_READY_WOKEN && is_plain_wake(vp, t)) {
-		wf_store_relaxed(&vp->lifo, entry); /* Q3 */
+		wf_store_relaxed(&vp->lifo, entry); /* SCHED_QUEUE-3 */
 	} else if (why == WF_READY_YIELDED && t->rt_priority == 0) {
 		wf_queue_push_tail(vp, &vp->ring_b, entry);
 	} else {

@@ -1,26 +1,27 @@
 /*
  * A bitmap of priorities and a list of threads for each.
  *
- * T1. All fields are under `lock`; `best` is the highest priority that waits,
- *     0 if none does, and may be read by anybody.
- * T2. While some thread waits, every VP's `look` has WF_LOOK_REALTIME: set
- *     and cleared under `lock`. So who picks sees it, and an idle VP that
+ * REALTIME-1. All fields are under `lock`; `best` is the highest priority that
+ *     waits, 0 if none does, and may be read by anybody.
+ * REALTIME-2. While some thread waits, every VP's `look` has WF_LOOK_REALTIME:
+ *     set and cleared under `lock`. So who picks sees it, and an idle VP that
  *     announces itself and looks again does.
- * T3. t->rt_priority is written under `lock`; t->rt_list is the list that t
- *     is in, 0 if none. A thread in a list is in no other queue.
- * T4. A thread that has never run is not offered here but made ready first: no
- *     joiner takes it, so the lists may link threads.
- * T5. Who puts a thread disturbs one VP: its own, if it runs a lower priority
- *     there; else an idle one; else the monitor looks for one to preempt, for
- *     it knows whether a signal would end a system call. What is
+ * REALTIME-3. t->rt_priority is written under `lock`; t->rt_list is the list
+ *     that t is in, 0 if none. A thread in a list is in no other queue.
+ * REALTIME-4. A thread that has never run is not offered here but made ready
+ *     first: no joiner takes it, so the lists may link threads.
+ * REALTIME-5. Who puts a thread disturbs one VP: its own, if it runs a lower
+ *     priority there; else an idle one; else the monitor looks for one to
+ *     preempt, for it knows whether a signal would end a system call. What is
  *     missed since a VP switches meanwhile is found at the next tick. Nobody
  *     disturbs a VP that others have their share of (sched/share.h).
- * T6. Who runs here may never let another run, which may be awaited: at each
- *     tick what only its VP's owner can take is laid open to other VPs, and
- *     no VP that runs a real-time thread is given anything (sched/balance.c).
- * T7. A thread that gets its first priority may wait in another queue: from
- *     there it is brought here (sched/promotion.h). The VP in whose queue it
- *     seems to be is made to look, whatever it runs.
+ * REALTIME-6. Who runs here may never let another run, which may be awaited: at
+ *     each tick what only its VP's owner can take is laid open to other VPs,
+ *     and no VP that runs a real-time thread is given anything
+ *     (sched/balance.c).
+ * REALTIME-7. A thread that gets its first priority may wait in another queue:
+ *     from there it is brought here (sched/promotion.h). The VP in whose queue
+ *     it seems to be is made to look, whatever it runs.
  *
  * Rejected: a queue for each VP. The priorities are the process's, so each
  * pick would look at all of them.
@@ -45,7 +46,7 @@ static struct {
 	struct wf_thread *first, *last;
 } lists[NR_PRIORITIES];
 static uint64_t bitmap[NR_PRIORITIES / WORD_BITS + 1];
-static _Atomic uint32_t best; /* T1 */
+static _Atomic uint32_t best; /* REALTIME-1 */
 
 bool wf_realtime_waits(uint32_t least_priority)
 {
@@ -79,7 +80,7 @@ static void set_best_locked(void)
 		highest = WORD_BITS - 1 - (uint32_t)__builtin_clzll(bitmap[0]);
 	wf_store_relaxed(&best, highest);
 	if ((highest != 0) != (was != 0))
-		set_looks_locked(highest != 0); /* T2 */
+		set_looks_locked(highest != 0); /* REALTIME-2 */
 }
 
 static void insert_locked(struct wf_thread *t, bool at_front)
@@ -122,7 +123,7 @@ static void remove_locked(struct wf_thread *t)
 
 /* --- whom to disturb ------------------------------------------------------ */
 
-/* Does vp run a thread that has to let one of that priority run? H3 */
+/* Does vp run a thread that has to let one of that priority run? SHARE-3 */
 static bool gives_way(const struct wf_vp *vp, uint32_t priority)
 {
 	const struct wf_thread *t = wf_load_acquire(&vp->cur);
@@ -140,7 +141,7 @@ static bool is_lower_anywhere(uint32_t priority)
 	return false;
 }
 
-/* T5 */
+/* REALTIME-5 */
 static void disturb(struct wf_vp *vp, uint32_t priority)
 {
 	/* seq_cst: pairs with the fence in wf_idle_begin. */
@@ -168,7 +169,7 @@ struct wf_vp *wf_realtime_victim(void)
 		}
 	}
 	for (uint32_t i = 0; i < wf_sched.nr_vps && victim == NULL; i++) {
-		if (wf_promotion_is_urgent(&wf_sched.vps[i])) /* T7 */
+		if (wf_promotion_is_urgent(&wf_sched.vps[i])) /* REALTIME-7 */
 			victim = &wf_sched.vps[i];
 	}
 	return victim;
@@ -235,12 +236,12 @@ enum wf_resched wf_realtime_at_tick(const struct wf_vp *vp,
 	if (is_round_robin(t) && wf_realtime_waits(t->rt_priority))
 		return WF_RESCHED_SLICE;
 	return wf_queue_has_own(vp) ? WF_RESCHED_TICK :
-				      WF_RESCHED_NONE; /* T6 */
+				      WF_RESCHED_NONE; /* REALTIME-6 */
 }
 
 /* --- changes -------------------------------------------------------------- */
 
-/* An unstarted thread becomes one that waits here, as if joined. T4 */
+/* An unstarted thread becomes one that waits here, as if joined. REALTIME-4 */
 static bool claim(struct wf_thread *t)
 {
 	uint32_t generation = wf_load_acquire(&t->unstarted);
@@ -281,14 +282,14 @@ void wf_realtime_set(struct wf_thread *t, uint32_t priority)
 	if (was_in_list)
 		remove_locked(t);
 	is_first = t->rt_priority == 0 && priority != 0;
-	t->rt_priority = (uint8_t)priority; /* T3 */
+	t->rt_priority = (uint8_t)priority; /* REALTIME-3 */
 	wf_spin_unlock(&lock);
 	if (was_in_list || is_claimed) {
 		wf_ready_woken(wf_self, t);
 		return;
 	}
 	if (is_first)
-		wf_promotion_seek(t); /* T7 */
+		wf_promotion_seek(t); /* REALTIME-7 */
 	see_change(t, priority);
 }
 

@@ -1,9 +1,10 @@
 /*
- * X1. Who retires is in the list before it exits, and nobody takes it from
- *     there until the kernel has cleared c->exiting: it is off its stack then.
- * X2. Its tid may be noted late, by who has made it, under the lock on clones.
- *     So it is forgotten under that lock, when its memory is used again; until
- *     then nothing is asked of it (wf_carrier_is_retired).
+ * RETIRED-1. Who retires is in the list before it exits, and nobody takes it
+ *     from there until the kernel has cleared c->exiting: it is off its stack
+ *     then.
+ * RETIRED-2. Its tid may be noted late, by who has made it, under the lock on
+ *     clones. So it is forgotten under that lock, when its memory is used
+ *     again; until then nothing is asked of it (wf_carrier_is_retired).
  */
 #include "sched/retired.h"
 
@@ -15,7 +16,7 @@
 #include "sched/switch.h"
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static struct wf_carrier *retired; /* X1; the lock */
+static struct wf_carrier *retired; /* RETIRED-1; the lock */
 
 static void put(struct wf_carrier *c)
 {
@@ -96,7 +97,7 @@ struct wf_carrier *wf_carrier_reclaim(void)
 	wf_spin_unlock(&lock);
 	if (c == NULL)
 		return NULL;
-	wf_clone_lock(); /* X2 */
+	wf_clone_lock(); /* RETIRED-2 */
 	wf_store_relaxed(&c->tid, 0);
 	wf_clone_unlock();
 	return c;

@@ -2,21 +2,21 @@
  * Positions count up and wrap at 2^32; a position's slot is its remainder.
  * The head word holds the first entry's position and a version.
  *
- * I1. head <= tail <= head + WF_RUNQ_SIZE (positions wrap, differences do
+ * RUNQ-1. head <= tail <= head + WF_RUNQ_SIZE (positions wrap, differences do
  *     not).
- * I2. Only the owner moves tail, and only upwards. Only the owner moves head
- *     down.
- * I3. A slot whose position lies in [head, tail) is never written.
- * I4. Every move of head changes the version. So a CAS on head that succeeds
- *     proves that head stood still since it was read: what was read from
- *     [head, tail) in between were the entries (I3), and nobody else got
- *     them.
- * I5. Entries are read before the CAS and belong to the reader only if it
+ * RUNQ-2. Only the owner moves tail, and only upwards. Only the owner moves
+ *     head down.
+ * RUNQ-3. A slot whose position lies in [head, tail) is never written.
+ * RUNQ-4. Every move of head changes the version. So a CAS on head that
+ *     succeeds proves that head stood still since it was read: what was read
+ *     from [head, tail) in between were the entries (RUNQ-3), and nobody else
+ *     got them.
+ * RUNQ-5. Entries are read before the CAS and belong to the reader only if it
  *     succeeds.
  *
- * Without I4, push_head could bring head back to a position at which a thief
- * has read the former entry: the thief's CAS would succeed, the old entry run
- * twice and the new one never.
+ * Without RUNQ-4, push_head could bring head back to a position at which a
+ * thief has read the former entry: the thief's CAS would succeed, the old entry
+ * run twice and the new one never.
  *
  * A version wraps after 2^32 moves of head. A thief would have to be stopped
  * in pop while head moves, for more than a minute at full speed, a multiple
@@ -40,14 +40,14 @@ void wf_runq_init(struct wf_runq *q)
 
 bool wf_runq_push_head(struct wf_runq *q, uint64_t entry)
 {
-	uint32_t tail = wf_load_relaxed(&q->tail); /* I2 */
+	uint32_t tail = wf_load_relaxed(&q->tail); /* RUNQ-2 */
 	/* acquire: as in push_tail. */
 	uint64_t head = wf_load_acquire(&q->head);
 
 	do {
 		if (tail - wf_runq_position(head) == WF_RUNQ_SIZE)
 			return false;
-		/* I3: the slot before head is outside of [head, tail). */
+		/* RUNQ-3: the slot before head is outside of [head, tail). */
 		wf_store_relaxed(
 			&q->slot[(wf_runq_position(head) - 1) & WF_RUNQ_MASK],
 			entry);
@@ -82,7 +82,7 @@ uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 					 WF_RUNQ_MASK]);
 		/* release: as in pop. */
 	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, nr)));
-	return nr; /* I5 */
+	return nr; /* RUNQ-5 */
 }
 
 uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry))

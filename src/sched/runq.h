@@ -47,7 +47,7 @@ static inline uint32_t wf_runq_position(uint64_t head)
 	return (uint32_t)head;
 }
 
-/* The head word after a move by `by` positions (I4). */
+/* The head word after a move by `by` positions (RUNQ-4). */
 static inline uint64_t wf_runq_moved(uint64_t head, uint32_t by)
 {
 	uint32_t version = (uint32_t)(head >> 32) + 1;
@@ -62,15 +62,15 @@ void wf_runq_init(struct wf_runq *q);
 /* Owner. Returns false if the ring is full. */
 static inline bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry)
 {
-	uint32_t tail = wf_load_relaxed(&q->tail); /* I2 */
+	uint32_t tail = wf_load_relaxed(&q->tail); /* RUNQ-2 */
 	/* acquire: the slot's last reader is done with it; pairs with the CAS
 	 * in pop and take_half. */
 	uint64_t head = wf_load_acquire(&q->head);
 
-	/* An old head only makes the ring look fuller (I2). */
+	/* An old head only makes the ring look fuller (RUNQ-2). */
 	if (tail - wf_runq_position(head) == WF_RUNQ_SIZE)
 		return false;
-	wf_store_relaxed(&q->slot[tail & WF_RUNQ_MASK], entry); /* I3 */
+	wf_store_relaxed(&q->slot[tail & WF_RUNQ_MASK], entry); /* RUNQ-3 */
 	/* release: publishes the slot; pairs with the acquire of tail in pop
 	 * and take_half. */
 	wf_store_release(&q->tail, tail + 1);
@@ -95,7 +95,7 @@ static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
 
 	do {
 		/* acquire: the entries up to tail; pairs with the release in
-		 * push_tail. Read after head, so at least as new (I1). */
+		 * push_tail. Read after head, so at least as new (RUNQ-1). */
 		if (wf_load_acquire(&q->tail) == wf_runq_position(head))
 			return false;
 		entry = wf_load_relaxed(
@@ -103,7 +103,7 @@ static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
 		/* release: the slot was read before it may be written; pairs
 		 * with the acquire of head in push_tail and push_head. */
 	} while (!wf_cas_acq_rel(&q->head, &head, wf_runq_moved(head, 1)));
-	*ret_entry = entry; /* I5 */
+	*ret_entry = entry; /* RUNQ-5 */
 	return true;
 }
 

@@ -7,13 +7,14 @@
  *              malloc, no page of the program's touched for the first time
  *     wf_runtime_leave(t);
  *
- * E1. While in_runtime is 1 and retake is not TAKEN, the thread owns its VP
- *     (if it is multiplexed) and nobody else touches the VP's owner fields.
- * E2. in_runtime is stored, then retake is read; the monitor stores ASK, runs
- *     a membarrier, then reads in_runtime: one of the two sees the other.
- * E3. in_runtime 0 is stored, then exit_work is read; whoever sets exit_work
- *     and finds in_runtime 1 may rely on the exit to see it, since a signal
- *     handler interrupts between two instructions of the same kernel thread.
+ * RUNTIME-1. While in_runtime is 1 and retake is not TAKEN, the thread owns its
+ *     VP (if it is multiplexed) and nobody else touches the VP's owner fields.
+ * RUNTIME-2. in_runtime is stored, then retake is read; the monitor stores ASK,
+ *     runs a membarrier, then reads in_runtime: one of the two sees the other.
+ * RUNTIME-3. in_runtime 0 is stored, then exit_work is read; whoever sets
+ *     exit_work and finds in_runtime 1 may rely on the exit to see it, since a
+ *     signal handler interrupts between two instructions of the same kernel
+ *     thread.
  *
  * May be called in a signal handler of the program's; not recursive.
  */
@@ -55,7 +56,8 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
 	struct wf_thread *t = wf_thread_self();
 
 	wf_store_relaxed(&t->in_runtime, 1);
-	wf_compiler_barrier(); /* E2; the CPU's part is the membarrier. */
+	/* RUNTIME-2; the CPU's part is the membarrier. */
+	wf_compiler_barrier();
 	if (WF_UNLIKELY(wf_load_acquire(&t->retake) != WF_RETAKE_NONE))
 		wf_runtime_rejoin_slow(t);
 	return t;
@@ -81,7 +83,7 @@ WF_INLINE void wf_runtime_leave(struct wf_thread *t)
 {
 	/* release: the monitor's acquire of in_runtime 0 sees our writes. */
 	wf_store_release(&t->in_runtime, 0);
-	wf_compiler_barrier(); /* E3 */
+	wf_compiler_barrier(); /* RUNTIME-3 */
 	wf_runtime_see_work(t);
 }
 

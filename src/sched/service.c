@@ -1,9 +1,9 @@
 /*
- * V1. A row belongs to the service with the id *tid from its first start on.
- *     Its block serves again when the kernel thread is gone: after a
+ * SERVICE-1. A row belongs to the service with the id *tid from its first start
+ *     on. Its block serves again when the kernel thread is gone: after a
  *     dismissal, and in a fork child.
- * V2. A dismissal holds from its begin until it is over. One service may start
- *     another at that time, as the monitor does: what is dismissed is not
+ * SERVICE-2. A dismissal holds from its begin until it is over. One service may
+ *     start another at that time, as the monitor does: what is dismissed is not
  *     started, or sees it at its first look.
  */
 #include "sched/service.h"
@@ -20,7 +20,7 @@
 enum { STACK_BYTES = 64 * 1024, NR_SERVICES = 8 };
 
 static struct row {
-	const _Atomic int *tid; /* V1 */
+	const _Atomic int *tid; /* SERVICE-1 */
 	char *block;
 	_Atomic bool is_dismissed;
 } rows[NR_SERVICES];
@@ -52,7 +52,7 @@ int wf_service_start(void (*run)(void *), struct wf_thread *self,
 	if (wf_load_relaxed(tid) != 0)
 		return 0;
 	row = row_of(tid);
-	if (wf_load_relaxed(&row->is_dismissed)) /* V2 */
+	if (wf_load_relaxed(&row->is_dismissed)) /* SERVICE-2 */
 		return -ECANCELED;
 	if (row->block == NULL)
 		row->block = wf_os_reserve(tls + STACK_BYTES);

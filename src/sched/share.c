@@ -17,25 +17,25 @@ void wf_share_end(struct wf_vp *vp)
 
 void wf_share_used(struct wf_vp *vp, int64_t ns)
 {
-	int64_t *hunger_ns = &vp->watch.hunger_ns; /* H1 */
+	int64_t *hunger_ns = &vp->watch.hunger_ns; /* SHARE-1 */
 
 	if (*hunger_ns == 0)
 		return;
 	*hunger_ns -= RATIO * ns;
 	if (*hunger_ns <= 0) {
 		*hunger_ns = 0;
-		wf_share_end(vp); /* H2 */
+		wf_share_end(vp); /* SHARE-2 */
 	}
 }
 
 void wf_share_missed(struct wf_vp *vp, int64_t ns)
 {
-	int64_t *hunger_ns = &vp->watch.hunger_ns; /* H1 */
+	int64_t *hunger_ns = &vp->watch.hunger_ns; /* SHARE-1 */
 
 	*hunger_ns += ns;
 	if (*hunger_ns < HUNGER_MAX_NS)
 		return;
 	*hunger_ns = HUNGER_MAX_NS;
 	if (!wf_share_is_on(vp))
-		atomic_fetch_or(&vp->look, WF_LOOK_SHARE); /* H2 */
+		atomic_fetch_or(&vp->look, WF_LOOK_SHARE); /* SHARE-2 */
 }

@@ -3,21 +3,21 @@
  * that always run: the kernel's, 50 ms of each second. What they get by
  * themselves counts.
  *
- * H1. watch.hunger_ns is the time that others have waited while real-time
+ * SHARE-1. watch.hunger_ns is the time that others have waited while real-time
  *     threads had the VP, less 19 times that for which others had it, from 0
  *     to 950 ms. Where real-time threads leave a twentieth of the VP by
  *     themselves it never comes to 950, and nothing changes.
- * H2. A share begins at 950 ms while others wait, and ends at 0, or when the
- *     owner finds nobody to run in it. So as long as anybody waits, others
+ * SHARE-2. A share begins at 950 ms while others wait, and ends at 0, or when
+ *     the owner finds nobody to run in it. So as long as anybody waits, others
  *     have at least a twentieth of the VP in the long run, and none of them
  *     waits for its share for longer than 950 ms.
- * H3. While it lasts (WF_LOOK_SHARE), the owner passes over the real-time
+ * SHARE-3. While it lasts (WF_LOOK_SHARE), the owner passes over the real-time
  *     threads that wait, and nobody disturbs it for one. The one that runs is
  *     asked to give way at each tick, and does so by itself where it would let
  *     another run. So no order of what the owner and the monitor do at the same
  *     time matters for longer than a tick.
  *     Of the word they share one bit by atomic OR and AND; both ends of a race
- *     between them are states that H1 and H2 allow:
+ *     between them are states that SHARE-1 and SHARE-2 allow:
  *     a. The owner ends the share (nobody is left to have it) where the monitor
  *        just begins it: either the bit is off with hunger_ns at 950 ms, and
  *        the next tick at which somebody waits sets it, or it is on and nobody
@@ -28,8 +28,8 @@
  *     Nothing is published by the bit and nobody sleeps on it, so there is
  *     nothing to be lost, and no model in test/model: wakes beside shares are
  *     those of idle.pml and park.pml, which the bit does not enter.
- * H4. Who is lent a priority in its share is real-time from then on: it gives
- *     way like others, and goes on when the share is over.
+ * SHARE-4. Who is lent a priority in its share is real-time from then on: it
+ *     gives way like others, and goes on when the share is over.
  *
  * Rejected: to stop real-time threads for a part of each second (the kernel
  * before Linux 6.8). A VP would be idle beside threads that can run.

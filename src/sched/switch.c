@@ -1,17 +1,17 @@
 /*
- * S1. c->post is set by each outgoing side and called by the incoming side;
- *     both run on c, one after the other.
- * S2. vp->cur names the incoming thread before its stack is live, and the
+ * SWITCH-1. c->post is set by each outgoing side and called by the incoming
+ *     side; both run on c, one after the other.
+ * SWITCH-2. vp->cur names the incoming thread before its stack is live, and the
  *     incoming thread's in_runtime is 1, so the monitor leaves it alone.
- * S3. c->loaded_tp is the thread register of what runs on c, from just before
- *     it is loaded. A signal between finds the incoming thread, whose
+ * SWITCH-3. c->loaded_tp is the thread register of what runs on c, from just
+ *     before it is loaded. A signal between finds the incoming thread, whose
  *     in_runtime is 1, and is put off.
- * S4. While signals wait in c->signal_slot, c->kernel_mask is WF_MASK_UNKNOWN
- *     or UINT64_MAX, which is no thread's mask: the handler that fills the slot
- *     stores the former, and only wf_carrier_set_mask (UINT64_MAX) and
- *     wf_carrier_note_mask, which looks at the slot, store another value. So
- *     one compare on the incoming side finds both a mask that has to change
- *     and a signal that has to be delivered.
+ * SWITCH-4. While signals wait in c->signal_slot, c->kernel_mask is
+ *     WF_MASK_UNKNOWN or UINT64_MAX, which is no thread's mask: the handler
+ *     that fills the slot stores the former, and only wf_carrier_set_mask
+ *     (UINT64_MAX) and wf_carrier_note_mask, which looks at the slot, store
+ *     another value. So one compare on the incoming side finds both a mask that
+ *     has to change and a signal that has to be delivered.
  */
 #include "sched/switch.h"
 
@@ -51,7 +51,7 @@ void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
 
 /*
  * On the incoming side. While a signal waits in the slot, kernel_mask is no
- * thread's (S4).
+ * thread's (SWITCH-4).
  */
 static WF_COLD void change_mask_of(struct wf_carrier *c, struct wf_thread *t)
 {
@@ -62,7 +62,7 @@ static WF_COLD void change_mask_of(struct wf_carrier *c, struct wf_thread *t)
 
 static void set_post(struct wf_carrier *c, wf_post_fn *post, void *arg)
 {
-	c->post_arg = arg; /* S1 */
+	c->post_arg = arg; /* SWITCH-1 */
 	c->post = post;
 }
 
@@ -72,7 +72,7 @@ static void make_current(struct wf_carrier *c, struct wf_vp *vp,
 	t->vp = vp;
 	t->carrier = c;
 	wf_count_own(&vp->counters, switches);
-	/* release: the monitor reads t through cur (S2). */
+	/* release: the monitor reads t through cur (SWITCH-2). */
 	wf_store_release(&vp->cur, t);
 }
 
@@ -91,7 +91,7 @@ WF_INLINE void finish(struct wf_thread *t)
 	wf_post_fn *post = c->post;
 
 	wf_registers_load(t);
-	post(c, c->post_arg); /* S1 */
+	post(c, c->post_arg); /* SWITCH-1 */
 	if (vp != NULL) {     /* no lock is held here */
 		wf_vp_io_look(vp);
 		wf_words_see(vp);
@@ -115,11 +115,11 @@ WF_INLINE const struct wf_context *prepare_uncharged(struct wf_thread *t,
 	set_post(c, post, arg);
 	if (next == NULL) {
 		make_idle(c, t->vp);
-		c->loaded_tp = c->ctx.tp; /* S3 */
+		c->loaded_tp = c->ctx.tp; /* SWITCH-3 */
 		return &c->ctx;
 	}
 	make_current(c, t->vp, next);
-	c->loaded_tp = next->ctx.tp; /* S3 */
+	c->loaded_tp = next->ctx.tp; /* SWITCH-3 */
 	return &next->ctx;
 }
 
@@ -200,9 +200,9 @@ void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next)
 		next->carrier = c;
 	}
 	set_post(c, no_post, NULL);
-	c->loaded_tp = next->ctx.tp; /* S3 */
+	c->loaded_tp = next->ctx.tp; /* SWITCH-3 */
 	wf_switch_load(&c->ctx.sp, &next->ctx);
-	c->post(c, c->post_arg); /* S1 */
+	c->post(c, c->post_arg); /* SWITCH-1 */
 }
 
 static void requeue_yielded(struct wf_carrier *c, void *arg)

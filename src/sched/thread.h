@@ -109,7 +109,7 @@ struct wf_thread {
 	uint8_t hog;		     /* enum wf_hog; monitor, self */
 	bool from_b;		     /* picked from ring B; vp */
 	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or lent; 0:
-				      * neither; T3 in sched/realtime.c */
+				      * neither; REALTIME-3 */
 	struct wf_vp *vp;	     /* stale once retake is TAKEN; vp */
 	struct wf_carrier *carrier;  /* vp */
 	union {
@@ -130,7 +130,7 @@ struct wf_thread {
 	_Atomic bool is_cancelled;   /* by pthread_cancel; never taken back */
 	bool at_cancel_point : 1;    /* the wait may end by it; self */
 	bool is_starving : 1;	     /* waits before its equals; self */
-	bool has_native_signals : 1; /* OWN-RUNTIME-1 in thread/own_runtime.c;
+	bool has_native_signals : 1; /* OWN_RUNTIME-1 in thread/own_runtime.c;
 				      * self, creator */
 	bool is_replacing : 1;	     /* the program by exec, in no handler just
 				    * now (boot/replacing.c); self */

@@ -3,17 +3,17 @@
  * that empties what the one before it fills would leave nothing to all others,
  * where the kernel's order varies.
  *
- * T1. In each round all have one turn: what enters the ring after a round has
- *     begun has its turn in the next, but for who had the last turn of the
+ * TURNS-1. In each round all have one turn: what enters the ring after a round
+ *     has begun has its turn in the next, but for who had the last turn of the
  *     round before, and is still running then.
- * T2. Of the first WINDOW of the round one that is drawn becomes the first,
- *     but nobody passes the first one twice in a row. So a thread waits for
- *     WINDOW - 1 turns more than in a ring at most.
- * T3. Only one round in EVERY is varied: threads that spin until each of the
- *     others has done its part, as redis' I/O threads, lose up to a round
+ * TURNS-2. Of the first WINDOW of the round one that is drawn becomes the
+ *     first, but nobody passes the first one twice in a row. So a thread waits
+ *     for WINDOW - 1 turns more than in a ring at most.
+ * TURNS-3. Only one round in EVERY is varied: threads that spin until each of
+ *     the others has done its part, as redis' I/O threads, lose up to a round
  *     where their order changes. Varying each took 0.28 of redis' requests.
- * T4. Others may rob the ring meanwhile: whoever is in it then is taken once,
- *     by them or by us.
+ * TURNS-4. Others may rob the ring meanwhile: whoever is in it then is taken
+ *     once, by them or by us.
  */
 #include "sched/turns.h"
 
@@ -29,7 +29,7 @@ static uint32_t draw(struct wf_turns *turns, uint32_t below)
 	return (uint32_t)(turns->drawn >> 32) % below;
 }
 
-/* T1: how many of those in ring are of the round, a new one at its end. */
+/* TURNS-1: how many of those in ring are of the round, a new one at its end. */
 static uint32_t see_round(struct wf_turns *turns, const struct wf_runq *ring,
 			  uint32_t nr_running)
 {
@@ -51,7 +51,7 @@ static void make_first(struct wf_runq *ring, uint32_t n)
 	uint64_t entries[WINDOW];
 	uint32_t nr = 0;
 
-	while (nr <= n && wf_runq_pop(ring, &entries[nr])) /* T4 */
+	while (nr <= n && wf_runq_pop(ring, &entries[nr])) /* TURNS-4 */
 		nr++;
 	if (nr == 0)
 		return;

@@ -1,10 +1,10 @@
 /*
  * Virtual processors and the carriers that run them.
  *
- * V1. A VP has one owner: the carrier in vp->carrier while it has in_runtime
+ * VP-1. A VP has one owner: the carrier in vp->carrier while it has in_runtime
  *     set or sleeps, or the monitor between TAKEN and the hand-over.
- * V2. Only the owner touches the fields marked "owner".
- * V3. vp->cur is the thread whose context is live on the VP's carrier, or
+ * VP-2. Only the owner touches the fields marked "owner".
+ * VP-3. vp->cur is the thread whose context is live on the VP's carrier, or
  *     NULL while the carrier runs on its own stack.
  */
 #ifndef WEFT_SCHED_VP_H
@@ -86,7 +86,7 @@ struct wf_vp_watch {
 					 * cpu_ns then */
 	int64_t first_asked_ns;		/* the first time in this stay */
 	/* Who is to give way at its next call, since when, and the carrier's
-	 * CPU time then; whether the last has (boot/stop.c, T2). */
+	 * CPU time then; whether the last has (boot/stop.c, STOP-2). */
 	const struct wf_thread *gently_asked;
 	int64_t gently_ns, gently_cpu_ns;
 	bool has_answered;
@@ -140,8 +140,8 @@ struct wf_alive {
 
 struct wf_vp {
 	/* Owner's line. */
-	_Atomic(struct wf_thread *) cur; /* V3; owner */
-	struct wf_carrier *carrier;	 /* V1 */
+	_Atomic(struct wf_thread *) cur; /* VP-3; owner */
+	struct wf_carrier *carrier;	 /* VP-1 */
 	_Atomic uint64_t lifo;		 /* entry; owner, the monitor reads */
 	uint32_t lifo_run;		 /* picks from lifo in a row; owner */
 	uint32_t id;			 /* constant */
@@ -156,7 +156,7 @@ struct wf_vp {
 	struct wf_vp_io *io;		 /* io/; NULL if there is none */
 	_Atomic uint64_t asked_switches; /* see wf_vp_ask; owner, monitor */
 	struct wf_spin inside;		 /* wait/sole.h; owner */
-	uint32_t nr_locks;		 /* wait/sole.h, S5; owner */
+	uint32_t nr_locks;		 /* wait/sole.h, SOLE-5; owner */
 
 	/* Line of those who want something of the owner. */
 	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* enum wf_look */
@@ -281,8 +281,9 @@ struct wf_carrier {
 	bool has_own_state; /* which kernel threads cloned from it do not
 			     * have: it exits with its bound thread */
 	bool has_own_files; /* is_altered: so is its table of descriptors */
-	_Atomic int32_t promised_to; /* tid of a thread; sched/promise.c, M1 */
-	_Atomic int tid;	     /* 0 until it has started */
+	/* tid of a thread; sched/promise.c, PROMISE-1 */
+	_Atomic int32_t promised_to;
+	_Atomic int tid; /* 0 until it has started */
 	uint32_t number;
 	uint64_t kernel_mask; /* signal mask as the kernel has it, or
 			       * WF_MASK_UNKNOWN */
@@ -296,13 +297,13 @@ struct wf_carrier {
 				   * monitor clears */
 	_Atomic bool insist;	       /* do it even there; monitor */
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
-	_Atomic bool is_told;	       /* so, by server processes; K5 in
+	_Atomic bool is_told;	       /* so, by server processes; KEEPER-5 in
 					* io/keeper.c */
 	_Atomic bool is_forking;       /* its thread is in libc's fork, ... */
-	_Atomic bool is_nudged;	       /* and was signalled there (P6) */
+	_Atomic bool is_nudged;	       /* and was signalled there (PREEMPT-6) */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
-	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, C2 */
-	uint64_t nr_sleeps;	       /* boot/rescue.c, R3; monitor */
+	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, CPU_TIME-2 */
+	uint64_t nr_sleeps;	       /* boot/rescue.c, RESCUE-3; monitor */
 	int64_t awake_cpu_ns;	       /* CPU time at its first look since */
 	int cpu_timer;		       /* signal/preempt.c; -1: none */
 	_Atomic bool is_dismissed;     /* sched/dismiss.h */

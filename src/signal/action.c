@@ -1,20 +1,21 @@
 /*
- * D1. table is constant before the runtime starts; after that it changes
+ * ACTION-1. table is constant before the runtime starts; after that it changes
  *     under the lock, and the kernel's disposition with it.
- * D2. The kernel's has SA_RESTART always: whether a system call ends with
+ * ACTION-2. The kernel's has SA_RESTART always: whether a system call ends with
  *     EINTR is decided at the delivery, for the thread that runs the handler,
  *     and not for the one that happened to be interrupted.
- * D3. SIGSEGV and SIGBUS have the trampoline even if the program has no
+ * ACTION-3. SIGSEGV and SIGBUS have the trampoline even if the program has no
  *     handler, for the sake of the message about an overflow, and of wait words
  *     and pointers of the program's where there is no memory.
- * D4. wf_memory_uncaught has the bit of one of the two before the kernel has
- *     another disposition, and until after it has the trampoline again.
- * D5. wf_action_halts changes under the lock. The receiver lets through what it
- *     finds there (receiver.c, V5): before such a signal has the trampoline its
- *     bit is gone and the receiver has closed it, both seen under the lock.
- * D6. What a thread has waited for, and would end the process, is no longer the
- *     kernel's: a thread that waits has it before one that does not block it.
- *     What stops the process goes to that one.
+ * ACTION-4. wf_memory_uncaught has the bit of one of the two before the kernel
+ *     has another disposition, and until after it has the trampoline again.
+ * ACTION-5. wf_action_halts changes under the lock. The receiver lets through
+ *     what it finds there (receiver.c, RECEIVER-5): before such a signal has
+ *     the trampoline its bit is gone and the receiver has closed it, both seen
+ *     under the lock.
+ * ACTION-6. What a thread has waited for, and would end the process, is no
+ *     longer the kernel's: a thread that waits has it before one that does not
+ *     block it. What stops the process goes to that one.
  */
 #include "signal/action.h"
 
@@ -56,8 +57,9 @@ enum { NR_SIGNALS = 64 };
 _Atomic uint64_t wf_action_halts;
 _Atomic bool wf_action_had_handlers;
 static struct wf_spin lock = WF_SPIN_INIT;
-static struct wf_action table[NR_SIGNALS + 1]; /* D1 */
-static _Atomic uint64_t kept;		       /* D6; grows, under the lock */
+static struct wf_action table[NR_SIGNALS + 1]; /* ACTION-1 */
+/* ACTION-6; grows, under the lock */
+static _Atomic uint64_t kept;
 
 static int kernel_action(int sig, const struct wf_action *new,
 			 struct wf_action *ret_old)
@@ -93,13 +95,13 @@ bool wf_action_is_default(int sig)
 	       (IGNORED_BY_DEFAULT & WF_SIGNAL_BIT(sig)) == 0;
 }
 
-/* D3 */
+/* ACTION-3 */
 static bool is_ours(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS;
 }
 
-/* D4 */
+/* ACTION-4 */
 static int give_up(int sig, const struct wf_action *a)
 {
 	if (is_ours(sig))
@@ -107,7 +109,7 @@ static int give_up(int sig, const struct wf_action *a)
 	return kernel_action(sig, a, NULL);
 }
 
-/* The kernel's disposition for what the program has set. D2, D3 */
+/* The kernel's disposition for what the program has set. ACTION-2, ACTION-3 */
 static int install(int sig, const struct wf_action *a)
 {
 	struct wf_action k = {
@@ -126,14 +128,14 @@ static int install(int sig, const struct wf_action *a)
 		wf_store_relaxed(&wf_action_had_handlers, true);
 	k.flags |= a->flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
 	err = kernel_action(sig, &k, NULL);
-	if (err == 0 && is_ours(sig)) /* D4 */
+	if (err == 0 && is_ours(sig)) /* ACTION-4 */
 		atomic_fetch_and(&wf_memory_uncaught, ~WF_SIGNAL_BIT(sig));
 	return err;
 }
 
 static const struct wf_action default_action = { .flags = 0 };
 
-/* D5; locked. True if the receiver has to know. */
+/* ACTION-5; locked. True if the receiver has to know. */
 static bool note_halt(int sig)
 {
 	uint64_t bit = (STOPS | ENDS) & ~wf_load_relaxed(&kept) &
@@ -147,7 +149,7 @@ static bool note_halt(int sig)
 	return false;
 }
 
-/* D5; returns with the lock. */
+/* ACTION-5; returns with the lock. */
 static void lock_and_close(uint64_t set)
 {
 	wf_spin_lock(&lock);

@@ -55,7 +55,8 @@ bool wf_action_is_default(int sig);
 
 /*
  * What stops or ends the process now, as neither the program has changed that
- * nor is about to, and the kernel is to do by itself (action.c, D5, D6).
+ * nor is about to, and the kernel is to do by itself (action.c, ACTION-5,
+ * ACTION-6).
  */
 extern _Atomic uint64_t wf_action_halts;
 

@@ -1,21 +1,21 @@
 /*
- * R1. Handlers of the program's never run with in_runtime set. What arrives
- *     then is put into the carrier's slot, and the interrupted frame's mask is
- *     closed, so that at most the few follow that a change of the mask in
- *     progress lets through. The runtime's exit, the next thread's if this
+ * ARRIVE-1. Handlers of the program's never run with in_runtime set. What
+ *     arrives then is put into the carrier's slot, and the interrupted frame's
+ *     mask is closed, so that at most the few follow that a change of the mask
+ *     in progress lets through. The runtime's exit, the next thread's if this
  *     one parks, or the agent empties the slot.
- * R2. The slot is emptied with everything blocked: whoever fills it is a
+ * ARRIVE-2. The slot is emptied with everything blocked: whoever fills it is a
  *     handler on the same kernel thread.
- * R3. The preemption signal stays open in the runtime: by it alone, sent to
- *     itself with takes_signal set, the exit enters handlers.
- * R4. A kernel thread without a carrier is not weft's, and a thread with
+ * ARRIVE-3. The preemption signal stays open in the runtime: by it alone, sent
+ *     to itself with takes_signal set, the exit enters handlers.
+ * ARRIVE-4. A kernel thread without a carrier is not weft's, and a thread with
  *     native signals (thread/own_runtime.c) is not for weft to interrupt: the
  *     handler runs as the kernel would run it. In the runtime the signal is put
  *     off in the same way, into a slot of a small pool.
- * R5. A thread with a kernel thread of its own may set the kernel's alternate
- *     stack by a call that is compiled into the program. The first signal that
- *     comes after that finds the stack in its frame, and the thread has native
- *     signals from then on.
+ * ARRIVE-5. A thread with a kernel thread of its own may set the kernel's
+ *     alternate stack by a call that is compiled into the program. The first
+ *     signal that comes after that finds the stack in its frame, and the thread
+ *     has native signals from then on.
  */
 #include "signal/arrive.h"
 
@@ -66,7 +66,7 @@ static bool is_for_running(int sig, const siginfo_t *info)
 
 /* --- in the runtime ----------------------------------------------------- */
 
-/* R1 */
+/* ARRIVE-1 */
 static void put_off(struct wf_thread *t, struct wf_carrier *c,
 		    const siginfo_t *info, ucontext_t *uc)
 {
@@ -108,7 +108,7 @@ void wf_arrive_drain(struct wf_carrier *c, struct wf_thread *t)
 
 	if (wf_load_relaxed(&s->nr) == 0)
 		return;
-	wf_os_set_signal_mask(UINT64_MAX); /* R2 */
+	wf_os_set_signal_mask(UINT64_MAX); /* ARRIVE-2 */
 	c->kernel_mask = WF_MASK_UNKNOWN;
 	nr = wf_load_relaxed(&s->nr);
 	memcpy(infos, s->info, nr * sizeof(infos[0]));
@@ -170,7 +170,7 @@ void wf_arrive_call_again(ucontext_t *uc)
 		wf_arch_uc_call_again(uc);
 }
 
-/* R5 */
+/* ARRIVE-5 */
 static void notice_altstack(struct wf_thread *t, struct wf_carrier *c,
 			    const ucontext_t *uc)
 {
@@ -194,7 +194,7 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 	     wf_stack_code_fixup(info, ucontext)))
 		return;
 	if (c == NULL || !wf_is_started() || t->has_native_signals) {
-		wf_foreign_arrived(t, sig, info, ucontext); /* R4 */
+		wf_foreign_arrived(t, sig, info, ucontext); /* ARRIVE-4 */
 		return;
 	}
 	if (wf_load_relaxed(&t->in_runtime) != 0 || t->holds_signals) {
@@ -227,7 +227,9 @@ void wf_signal_arrived(int sig, siginfo_t *info, void *ucontext)
 	leave(t);
 }
 
-/* R4: the kernel delivers what other threads have sent to t, the caller. */
+/*
+ * ARRIVE-4: the kernel delivers what other threads have sent to t, the caller.
+ */
 static void hand_to_kernel(struct wf_thread *t)
 {
 	siginfo_t info;
@@ -289,7 +291,7 @@ void wf_arrive_at_exit(struct wf_thread *t)
 			continue;
 		if (!wf_deliver_is_due(t) && !wf_cancel_is_here(t, 0))
 			return;
-		t->takes_signal = true; /* R3 */
+		t->takes_signal = true; /* ARRIVE-3 */
 		wf_compiler_barrier();
 		wf_os_signal_self(wf_load_relaxed(&c->tid), WF_PREEMPT_SIGNAL);
 		/* The handler has run; where are we? */

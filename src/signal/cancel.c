@@ -1,19 +1,19 @@
 /*
- * K1. is_cancelled is set, then libc's word, then exit_work, then the thread is
- *     looked for (route.c, W1). It stays set: a wait checks it under the
- *     bucket's lock and not exit_work, which an exit of the runtime between
- *     the request and the wait may have cleared.
- * K2. A wait ends by it only while cancellation is enabled, and only at a
+ * CANCEL-1. is_cancelled is set, then libc's word, then exit_work, then the
+ *     thread is looked for (route.c, ROUTE-1). It stays set: a wait checks it
+ *     under the bucket's lock and not exit_work, which an exit of the runtime
+ *     between the request and the wait may have cleared.
+ * CANCEL-2. A wait ends by it only while cancellation is enabled, and only at a
  *     cancellation point or if the thread is asynchronous, which the runtime's
  *     exit ends; else it would never get to wait.
- * K3. libc marks its blocking calls as asynchronous for as long as they last
- *     (until 2.40), or makes them in one place (libc/bridge.h): the nudge ends
- *     such a thread on the spot.
- * K4. The word of a thread that starts may be overwritten. It clears
+ * CANCEL-3. libc marks its blocking calls as asynchronous for as long as they
+ *     last (until 2.40), or makes them in one place (libc/bridge.h): the nudge
+ *     ends such a thread on the spot.
+ * CANCEL-4. The word of a thread that starts may be overwritten. It clears
  *     holds_signals, then looks at is_cancelled; the canceller, with the
  *     membarrier of wf_route_alert in between, does the reverse.
- * K5. Who is ended so is marked before the frame is built. libc does it after
- *     it has allocated and loaded its unwinder, and until then the thread
+ * CANCEL-5. Who is ended so is marked before the frame is built. libc does it
+ *     after it has allocated and loaded its unwinder, and until then the thread
  *     counts as asynchronous: with another signal due, the nudge for that would
  *     come on top of the frame, and find the cancellation again, without end.
  */
@@ -53,7 +53,7 @@ void wf_cancel_apply(struct wf_thread *t)
 			IS_CANCELING | IS_CANCELED);
 }
 
-/* K4 */
+/* CANCEL-4 */
 static void apply_if_whole(struct wf_thread *t)
 {
 	if (!*(volatile bool *)&t->holds_signals)
@@ -77,11 +77,11 @@ void wf_cancel_request(struct wf_thread *t)
 	struct wf_thread *me = wf_runtime_enter();
 
 	wf_bridge_find();
-	if (!atomic_exchange(&t->is_cancelled, true)) { /* K1 */
+	if (!atomic_exchange(&t->is_cancelled, true)) { /* CANCEL-1 */
 		apply_if_whole(t);
 		if (!puts_it_off(t))
 			wf_route_alert(me, t, WF_WORK_CANCEL);
-		apply_if_whole(t); /* K4 */
+		apply_if_whole(t); /* CANCEL-4 */
 	}
 	wf_runtime_leave(me);
 }
@@ -104,7 +104,7 @@ bool wf_cancel_is_due(const struct wf_thread *t)
 {
 	return t->at_cancel_point && !t->holds_signals &&
 	       (word_of(t) & (IS_DISABLED | IS_CANCELED | IS_EXITING)) ==
-		       IS_CANCELED; /* K2 */
+		       IS_CANCELED; /* CANCEL-2 */
 }
 
 bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
@@ -116,7 +116,7 @@ bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc)
 	word = word_of(t);
 	return (word & (IS_DISABLED | IS_CANCELED | IS_EXITING)) ==
 		       IS_CANCELED &&
-	       ((word & IS_ASYNC) != 0 || wf_bridge_holds(pc)); /* K3 */
+	       ((word & IS_ASYNC) != 0 || wf_bridge_holds(pc)); /* CANCEL-3 */
 }
 
 static void end_here(int sig, siginfo_t *info, void *ucontext)
@@ -134,7 +134,8 @@ void wf_cancel_nudge(struct wf_thread *t, ucontext_t *uc)
 		return;
 	memset(&info, 0, sizeof(info));
 	info.si_signo = WF_PREEMPT_SIGNAL;
-	atomic_fetch_or(wf_libc_cancel_word(t->slot.tcb), IS_EXITING); /* K5 */
+	/* CANCEL-5 */
+	atomic_fetch_or(wf_libc_cancel_word(t->slot.tcb), IS_EXITING);
 	wf_deliver(t, WF_PREEMPT_SIGNAL, &info, uc, &action);
 	/* No room for the frame. */
 	atomic_fetch_and(wf_libc_cancel_word(t->slot.tcb), ~IS_EXITING);

@@ -1,16 +1,16 @@
 /*
- * H1. A handler is entered with in_runtime 0, on the program's stack or its
- *     virtual alternate stack, by a frame that looks like the kernel's. So it
- *     may be preempted, park, or leave by longjmp or an exception.
- * H2. The alternate stack that the kernel knows is the carrier's, always. The
- *     frame shows the handler the program's; before rt_sigreturn it is made
- *     invalid, so that the kernel leaves the carrier's alone.
- * H3. Between the change of t->sigmask and rt_sigreturn, or the change of the
- *     kernel's mask in wf_arch_signal_enter, everything is blocked.
- * H4. What is due when a mask opens is delivered by a nudge that is queued
- *     while everything is blocked: the kernel delivers it on the context
+ * DELIVER-1. A handler is entered with in_runtime 0, on the program's stack or
+ *     its virtual alternate stack, by a frame that looks like the kernel's. So
+ *     it may be preempted, park, or leave by longjmp or an exception.
+ * DELIVER-2. The alternate stack that the kernel knows is the carrier's,
+ *     always. The frame shows the handler the program's; before rt_sigreturn it
+ *     is made invalid, so that the kernel leaves the carrier's alone.
+ * DELIVER-3. Between the change of t->sigmask and rt_sigreturn, or the change
+ *     of the kernel's mask in wf_arch_signal_enter, everything is blocked.
+ * DELIVER-4. What is due when a mask opens is delivered by a nudge that is
+ *     queued while everything is blocked: the kernel delivers it on the context
  *     that is resumed, so handlers nest only as the masks allow.
- * H5. After a handler the thread may be on another carrier, or in a fork
+ * DELIVER-5. After a handler the thread may be on another carrier, or in a fork
  *     child that has no carriers at all.
  */
 #include "signal/deliver.h"
@@ -164,12 +164,12 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	wf_arch_uc_call_is_over(uc);
 	if ((action->flags & SA_RESTART) == 0)
 		wf_arch_uc_set_eintr(uc);
-	wf_mask_close(t, handler_mask(t, sig, action)); /* H3 */
+	wf_mask_close(t, handler_mask(t, sig, action)); /* DELIVER-3 */
 	wf_carrier_note_mask(c, t->sigmask);
 	if (wf_deliver_is_due(t))
-		wf_deliver_nudge_self(); /* H4 */
+		wf_deliver_nudge_self(); /* DELIVER-4 */
 	/* The program's stack may fault: out here. */
-	wf_store_release(&t->in_runtime, 0); /* H1 */
+	wf_store_release(&t->in_runtime, 0); /* DELIVER-1 */
 	f = build(uc, top);
 	f->own_tp = wf_cpu_thread_register();
 	f->info = *info;
@@ -204,7 +204,7 @@ void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc)
 	wf_arrive_drain(t->carrier, t);
 	if (wf_deliver_is_due(t) || wf_cancel_is_here(t, wf_arch_uc_pc(uc)) ||
 	    (wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0)
-		wf_deliver_nudge_self(); /* H4 */
+		wf_deliver_nudge_self(); /* DELIVER-4 */
 }
 
 /* --- coming back -------------------------------------------------------- */
@@ -233,13 +233,13 @@ void wf_signal_return(ucontext_t *uc)
 	if (wf_signalfd_resume(t, f->read_set))
 		wf_arch_uc_set_eintr(uc);
 	rearm_altstack(t, uc);
-	if (t->carrier == NULL) { /* H5 */
+	if (t->carrier == NULL) { /* DELIVER-5 */
 		wf_frame_poison_altstack(uc);
 		wf_store_release(&t->in_runtime, 0);
 		return;
 	}
-	wf_os_set_signal_mask(UINT64_MAX); /* H3 */
-	wf_frame_poison_altstack(uc);	   /* H2 */
+	wf_os_set_signal_mask(UINT64_MAX); /* DELIVER-3 */
+	wf_frame_poison_altstack(uc);	   /* DELIVER-2 */
 	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_mask_set_locked(t, *wf_frame_mask(uc) & ~WF_SIGNAL_UNBLOCKABLE);
 	wf_deliver_before_sigreturn(t, uc);

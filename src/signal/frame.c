@@ -1,5 +1,5 @@
 /*
- * F1. Between the store of in_runtime 0 and rt_sigreturn everything is
+ * FRAME-1. Between the store of in_runtime 0 and rt_sigreturn everything is
  *     blocked, the preemption signal too; the kernel opens the mask and
  *     resumes the thread in one step. Else a signal there would interrupt
  *     weft's code on the save area's stack with in_runtime clear.
@@ -76,7 +76,7 @@ void wf_frame_resume(ucontext_t *uc)
 	struct wf_thread *t = wf_self;
 
 	wf_switch_finish(t);
-	wf_os_set_signal_mask(UINT64_MAX); /* F1 */
+	wf_os_set_signal_mask(UINT64_MAX); /* FRAME-1 */
 	wf_deliver_before_sigreturn(t, uc);
 	*wf_frame_mask(uc) = t->sigmask & ~WF_PREEMPT_BIT;
 	wf_carrier_note_mask(t->carrier, t->sigmask);

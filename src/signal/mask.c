@@ -1,14 +1,15 @@
 /*
- * M1. While a thread runs code of the program's, the kernel's mask of its
+ * MASK-1. While a thread runs code of the program's, the kernel's mask of its
  *     carrier is its own, t->sigmask, or everything.
- * M2. Who opens a signal passes a fence after its mask is set, then looks at
- *     the queues. What the receiver does not take it takes from the kernel
+ * MASK-2. Who opens a signal passes a fence after its mask is set, then looks
+ *     at the queues. What the receiver does not take it takes from the kernel
  *     itself, or the order of sending and opening would be lost, and then adds
- *     it to the receiver's set; see W2 and W3 in route.c for the other side.
- * M3. What was sent to the process and is blocked by the thread that was
+ *     it to the receiver's set; see ROUTE-2 and ROUTE-3 in route.c for the
+ *     other side.
+ * MASK-3. What was sent to the process and is blocked by the thread that was
  *     chosen for it goes to another.
- * M4. What a failing call sends to its caller, which blocks it, is not left to
- *     the carrier: others run there who do not block it.
+ * MASK-4. What a failing call sends to its caller, which blocks it, is not left
+ *     to the carrier: others run there who do not block it.
  */
 #include "signal/mask.h"
 
@@ -67,7 +68,7 @@ static WF_COLD void take_from_kernel(struct wf_thread *t, uint64_t set)
 	wf_receiver_open(set);
 }
 
-/* M2. Each thread passes here when it begins. */
+/* MASK-2. Each thread passes here when it begins. */
 static void take_opened(struct wf_thread *t, uint64_t opened)
 {
 	uint64_t set = wf_receiver_unwanted(opened);
@@ -79,7 +80,7 @@ static void take_opened(struct wf_thread *t, uint64_t opened)
 		take_from_kernel(t, set);
 }
 
-/* M3 */
+/* MASK-3 */
 static void pass_on_closed(struct wf_thread *t)
 {
 	uint64_t closed = t->sigmask & ~wf_load_relaxed(&t->sigwait_set);
@@ -172,7 +173,7 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 	if (set != NULL && apply(how, old, *set, &mask) < 0)
 		return -EINVAL;
 	/* Now, or it costs a system call if what is closed are the signals of
-	 * a fault (memory.c, G2). */
+	 * a fault (memory.c, MEMORY-2). */
 	if (ret_old != NULL)
 		err = wf_memory_put(ret_old, &told, sizeof(told));
 	wf_runtime_enter();
@@ -194,8 +195,10 @@ void wf_mask_keep_raised(int sig)
 	struct wf_thread *t = wf_self;
 	siginfo_t info;
 
-	/* M4; at once: the thread may enter the runtime here and leave it on
-	 * another carrier. */
+	/*
+	 * MASK-4; at once: the thread may enter the runtime here and leave it
+	 * on another carrier.
+	 */
 	if (t == NULL || t->carrier == NULL || (t->sigmask & set) == 0 ||
 	    wf_sys(SYS_rt_sigtimedwait, &set, &info, &now, 8) != sig)
 		return;

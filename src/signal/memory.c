@@ -1,12 +1,13 @@
 /*
- * G1. While the signals of a fault are open and their handler is weft's, memory
- *     is just used, and the handler ends a copy that faults (arch/memory.h).
- * G2. Else the kernel would end the process by the signal: the program blocks
- *     or ignores it, or the runtime has not started, or weft did not make the
- *     thread. The kernel is asked first then, by calls that look at the memory
- *     and after that refuse to know what to do with it.
- * G3. What lies on the stack of the caller, above its frame, is there. So most
- *     of what is passed costs nothing then either.
+ * MEMORY-1. While the signals of a fault are open and their handler is weft's,
+ *     memory is just used, and the handler ends a copy that faults
+ *     (arch/memory.h).
+ * MEMORY-2. Else the kernel would end the process by the signal: the program
+ *     blocks or ignores it, or the runtime has not started, or weft did not
+ *     make the thread. The kernel is asked first then, by calls that look at
+ *     the memory and after that refuse to know what to do with it.
+ * MEMORY-3. What lies on the stack of the caller, above its frame, is there. So
+ *     most of what is passed costs nothing then either.
  *
  * Rejected: always to ask, which costs as much as many a call that does so.
  * process_vm_readv, which costs three times that and is often forbidden. To
@@ -26,7 +27,7 @@
 
 _Atomic uint64_t wf_memory_uncaught = WF_MEMORY_SIGNALS;
 
-/* G1 */
+/* MEMORY-1 */
 static bool is_guarded(void)
 {
 	const struct wf_thread *t = wf_self;
@@ -43,7 +44,7 @@ static bool touch(uintptr_t at)
 	return wf_arch_copy(&unused, (const void *)at, sizeof(unused)) == 0;
 }
 
-/* G2. The kernel copies the set before it looks at what to do with it. */
+/* MEMORY-2. The kernel copies the set before it looks at what to do with it. */
 static bool ask_read(uintptr_t at)
 {
 	enum { NO_SUCH_HOW = -1, SET_BYTES = 8 };
@@ -54,7 +55,7 @@ static bool ask_read(uintptr_t at)
 		      SET_BYTES) != -EFAULT;
 }
 
-/* G2. It adds 0 before it looks at how to compare the old value. */
+/* MEMORY-2. It adds 0 before it looks at how to compare the old value. */
 static bool ask_write(uintptr_t at)
 {
 	const int no_such_comparison = 15;
@@ -82,7 +83,9 @@ static bool all(const void *at, size_t bytes, bool (*find)(uintptr_t at))
 	return true;
 }
 
-/* G3. In a stack of weft's own: of the slot the guard alone is no memory. */
+/*
+ * MEMORY-3. In a stack of weft's own: of the slot the guard alone is no memory.
+ */
 static bool is_on_stack(const void *at, size_t bytes)
 {
 	const struct wf_thread *t = wf_self;

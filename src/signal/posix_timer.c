@@ -1,11 +1,11 @@
 /*
- * T1. Entries change under the lock only. Entries [0, nr_used) have been used,
- *     id 0 .. INT_MAX.
- * T2. The kernel sends the receiver weft's own signal, which it always waits
- *     for. The program's signal waits in the thread's own queue.
- * T3. The receiver may have the signal of a timer in hand when the timer is
- *     deleted. The entry then says that it was a thread's, so that nobody
- *     else gets the signal; it is used again after all others.
+ * POSIX_TIMER-1. Entries change under the lock only. Entries [0, nr_used) have
+ *     been used, id 0 .. INT_MAX.
+ * POSIX_TIMER-2. The kernel sends the receiver weft's own signal, which it
+ *     always waits for. The program's signal waits in the thread's own queue.
+ * POSIX_TIMER-3. The receiver may have the signal of a timer in hand when the
+ *     timer is deleted. The entry then says that it was a thread's, so that
+ *     nobody else gets the signal; it is used again after all others.
  */
 #include "signal/posix_timer.h"
 
@@ -23,11 +23,11 @@ struct entry {
 	int32_t tid;
 	int sig;
 	int overrun;
-	bool is_deleted; /* T3 */
+	bool is_deleted; /* POSIX_TIMER-3 */
 };
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static struct entry entries[MAX_TIMERS]; /* T1 */
+static struct entry entries[MAX_TIMERS]; /* POSIX_TIMER-1 */
 static _Atomic uint32_t nr_used;	 /* lock; may be read without */
 static uint32_t next_free;		 /* lock */
 
@@ -43,7 +43,9 @@ static struct entry *find_locked(int id, bool is_deleted)
 	return NULL;
 }
 
-/* One that was never used, or else one of those deleted first: T3. */
+/*
+ * One that was never used, or else one of those deleted first: POSIX_TIMER-3.
+ */
 static struct entry *find_free_locked(void)
 {
 	uint32_t nr = wf_load_relaxed(&nr_used);
@@ -99,7 +101,7 @@ bool wf_posix_timer_target(siginfo_t *info, struct wf_thread **ret_target)
 	e = find_locked(info->si_timerid, false);
 	if (e != NULL) {
 		tid = e->tid;
-		info->si_signo = e->sig; /* T2 */
+		info->si_signo = e->sig; /* POSIX_TIMER-2 */
 	} else {
 		is_deleted = find_locked(info->si_timerid, true) != NULL;
 	}

@@ -1,22 +1,22 @@
 /*
- * P1. A thread is preempted only in code that is neither weft's, libc's nor
- *     ld.so's, and not on the carrier's own stacks: so nobody loses its VP
+ * PREEMPT-1. A thread is preempted only in code that is neither weft's, libc's
+ *     nor ld.so's, and not on the carrier's own stacks: so nobody loses its VP
  *     inside malloc, stdio or the loader. libc's string functions are as
  *     their caller is: most of a long stay in libc is in them. Weft's fast
  *     paths are as the program's own code (WF_PREEMPTIBLE): a thread that
  *     tries a lock again and again spends nearly all its time in them.
- * P2. A refusal leaves exit_work, which the next runtime exit honours, and so
- *     does a call that has not waited; outside of the runtime the monitor soon
- *     asks again. Who is still in libc after half a tick is
+ * PREEMPT-2. A refusal leaves exit_work, which the next runtime exit honours,
+ *     and so does a call that has not waited; outside of the runtime the
+ *     monitor soon asks again. Who is still in libc after half a tick is
  *     preempted there: should it hold a lock, those who want it sleep in the
  *     kernel, as natively, and lose their VPs to others meanwhile.
  *
  * Rejected: taking the VP from who is in libc for long. Its carrier goes on
  * beside the VP's new one, on the same CPUs; a few such threads, and whoever
  * waits for a turn waits for theirs, too.
- * P3. All signals are blocked in the handler. Left by a switch, the carrier's
- *     mask is marked unknown, so the incoming side sets it.
- * P4. A signal that was pending for who executes a program would be that
+ * PREEMPT-3. All signals are blocked in the handler. Left by a switch, the
+ *     carrier's mask is marked unknown, so the incoming side sets it.
+ * PREEMPT-4. A signal that was pending for who executes a program would be that
  *     program's. So from before an exec until it has failed nobody is signalled
  *     or preempted, and who executes waits for what is on its way: a sender
  *     counts itself in, looks for an exec, sends, and counts itself out; who
@@ -25,15 +25,15 @@
  *     for whenever nobody executes any more. What timers have sent the kernel
  *     throws away. I/O servers that are processes count nothing: they are gone
  *     before the program is replaced.
- * P5. Who broadcasts and who executes both say so, then look for the other.
- *     Who finds it takes back what it said, and waits outside of the runtime:
- *     the other may need its VP to come to an end. (A handler may come there
- *     and do the one or the other; in the middle of an exec, too: E2 in
- *     boot/replacing.c.)
- * P6. In libc's fork, which waits for locks that others have, this is the one
- *     signal that is open: who changes credentials waits for all, and lets
- *     nobody run meanwhile. Anything else has to wait until the fork is over,
- *     since the child is to begin where the parent's thread was.
+ * PREEMPT-5. Who broadcasts and who executes both say so, then look for the
+ *     other. Who finds it takes back what it said, and waits outside of the
+ *     runtime: the other may need its VP to come to an end. (A handler may come
+ *     there and do the one or the other; in the middle of an exec, too:
+ *     REPLACING-2 in boot/replacing.c.)
+ * PREEMPT-6. In libc's fork, which waits for locks that others have, this is
+ *     the one signal that is open: who changes credentials waits for all, and
+ *     lets nobody run meanwhile. Anything else has to wait until the fork is
+ *     over, since the child is to begin where the parent's thread was.
  */
 #include "signal/preempt.h"
 
@@ -62,8 +62,8 @@
 
 void (*wf_preempt_setxid)(void);
 static int main_pid;		    /* of the process that they are sent in */
-static _Atomic uint32_t nr_senders; /* P4, wf_os_execs, too */
-static _Atomic uint32_t nr_broadcasts, nr_kept_back; /* P5 */
+static _Atomic uint32_t nr_senders; /* PREEMPT-4, wf_os_execs, too */
+static _Atomic uint32_t nr_broadcasts, nr_kept_back; /* PREEMPT-5 */
 
 static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 {
@@ -85,7 +85,7 @@ static enum wf_text text_at(uintptr_t pc, uintptr_t sp)
 	return text;
 }
 
-/* P1 */
+/* PREEMPT-1 */
 static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 			const ucontext_t *uc)
 {
@@ -104,7 +104,7 @@ static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 	case WF_TEXT_LIBC:
 	case WF_TEXT_LEAF:
 		if (wf_load_relaxed(&c->insist))
-			break; /* P2 */
+			break; /* PREEMPT-2 */
 		wf_count(refusals_libc);
 		wf_store_relaxed(&c->has_refused, true);
 		return false;
@@ -145,7 +145,7 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 		return;
 	wf_count_own(&vp->counters, preemptions);
 	wf_frame_save(t, uc);
-	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* P3 */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* PREEMPT-3 */
 	wf_switch_abandon(t, next, wf_switch_requeue(why), t);
 }
 
@@ -157,7 +157,7 @@ static void go_where_promised(struct wf_thread *t, const ucontext_t *uc)
 	if (post == NULL)
 		return;
 	wf_frame_save(t, uc);
-	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* P3 */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* PREEMPT-3 */
 	wf_switch_abandon(t, NULL, post, t);
 }
 
@@ -167,11 +167,11 @@ static bool see_to_rest(struct wf_thread *t, struct wf_carrier *c,
 {
 	if (t == &c->idle_self)
 		return false;
-	/* P4; by its own signals a thread leaves the runtime. */
+	/* PREEMPT-4; by its own signals a thread leaves the runtime. */
 	if (wf_load_relaxed(&wf_os_execs) != 0 && !t->takes_signal)
 		return false;
 	if (wf_load_relaxed(&c->is_forking)) {
-		wf_store_relaxed(&c->is_nudged, true); /* P6 */
+		wf_store_relaxed(&c->is_nudged, true); /* PREEMPT-6 */
 		return false;
 	}
 	wf_arrive_nudge(t, ucontext);
@@ -185,7 +185,7 @@ static bool see_to_rest(struct wf_thread *t, struct wf_carrier *c,
 			  wf_load_relaxed(&t->vp->counters.switches));
 	if (may_preempt(t, c, ucontext))
 		return true;
-	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* P2 */
+	atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED); /* PREEMPT-2 */
 	return false;
 }
 
@@ -195,7 +195,7 @@ static void go_on_without_vp(struct wf_thread *t, const ucontext_t *ucontext)
 	if (wf_carrier_bind_without_vp(t))
 		return;
 	wf_frame_save(t, ucontext);
-	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* P3 */
+	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* PREEMPT-3 */
 	wf_switch_abandon(t, NULL, wf_runtime_rejoin_begin(t), t);
 }
 
@@ -221,7 +221,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	/* seq_cst: before the look at what is told (io/keeper.c, K5). */
+	/* seq_cst: before the look at what is told (io/keeper.c, KEEPER-5). */
 	is_told = wf_load_relaxed(&c->is_told) &&
 		  atomic_exchange(&c->is_told, false);
 	may = see_to_rest(t, c, ucontext);
@@ -246,7 +246,7 @@ void wf_preempt_signal(struct wf_carrier *c)
 
 	if (tid == 0 || atomic_exchange(&c->is_signalled, true))
 		return;
-	atomic_fetch_add(&nr_senders, 1); /* P4 */
+	atomic_fetch_add(&nr_senders, 1); /* PREEMPT-4 */
 	if (atomic_load(&wf_os_execs) != 0 ||
 	    wf_os_tgkill(tid, WF_PREEMPT_SIGNAL) < 0)
 		wf_store_relaxed(&c->is_signalled, false);
@@ -280,7 +280,7 @@ bool wf_preempt_is_here(void)
 	return wf_os_getpid() == main_pid;
 }
 
-/* What was not sent may have been a nudge (signal/route.c, W1). */
+/* What was not sent may have been a nudge (signal/route.c, ROUTE-1). */
 static void signal_all(void)
 {
 	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
@@ -299,7 +299,7 @@ static void exec_is_over(void)
 		signal_all();
 }
 
-/* P5. In one step for handlers: they take it back (boot/replacing.c). */
+/* PREEMPT-5. In one step for handlers: they take it back (boot/replacing.c). */
 static bool try_exec(struct wf_thread *t)
 {
 	uint64_t mask = wf_os_close_signals();
@@ -321,8 +321,11 @@ void wf_preempt_exec_end(struct wf_thread *t)
 	exec_is_over();
 }
 
-/* P5. Who comes gives way to who waits, once: or two who change credentials
- * again and again would leave no gap. */
+/*
+ * PREEMPT-5. Who comes gives way to who waits, once: or two who change
+ *     credentials
+ * again and again would leave no gap.
+ */
 static void give_way(void)
 {
 	if (wf_load_relaxed(&nr_kept_back) != 0)
@@ -345,7 +348,7 @@ void wf_preempt_exec_begin(struct wf_thread *t)
 
 void wf_preempt_exec_settle(void)
 {
-	do /* P4 */
+	do /* PREEMPT-4 */
 		wf_sys(SYS_sched_yield);
 	while (atomic_load(&nr_senders) != 0);
 	wf_sys(SYS_sched_yield); /* what was sent arrives on the way back */
@@ -360,7 +363,7 @@ struct wf_thread *wf_preempt_broadcast_begin(void)
 		atomic_fetch_add(&nr_broadcasts, 1);
 		if (atomic_load(&wf_os_execs) == 0)
 			return t;
-		wf_preempt_broadcast_end(); /* P5 */
+		wf_preempt_broadcast_end(); /* PREEMPT-5 */
 		wf_runtime_leave(t);
 		be_kept_back();
 	}

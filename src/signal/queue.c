@@ -1,10 +1,11 @@
 /*
- * Q1. Bit n - 1 of q->pending is set as long as a signal n is in the list;
- *     both change under the lock only.
- * Q2. A node is in one list or in the free list. Nodes are never given back.
- * Q3. A list is a ring: its newest node is followed by its oldest. So who puts
- *     one takes the same time, however many there are, and so does who takes
- *     one of a kind of which there are more.
+ * SIGNAL_QUEUE-1. Bit n - 1 of q->pending is set as long as a signal n is in
+ *     the list; both change under the lock only.
+ * SIGNAL_QUEUE-2. A node is in one list or in the free list. Nodes are never
+ *     given back.
+ * SIGNAL_QUEUE-3. A list is a ring: its newest node is followed by its oldest.
+ *     So who puts one takes the same time, however many there are, and so does
+ *     who takes one of a kind of which there are more.
  */
 #include "signal/queue.h"
 
@@ -121,8 +122,8 @@ static int append_locked(struct wf_sigqueue *q, struct wf_signal_node *n)
 		n->next = q->newest->next;
 		q->newest->next = n;
 	}
-	q->newest = n;			   /* Q3 */
-	atomic_fetch_or(&q->pending, bit); /* Q1 */
+	q->newest = n;			   /* SIGNAL_QUEUE-3 */
+	atomic_fetch_or(&q->pending, bit); /* SIGNAL_QUEUE-1 */
 	return 0;
 }
 
@@ -176,7 +177,8 @@ static struct wf_signal_node *unlink_oldest_locked(struct wf_sigqueue *q,
 	n = before->next;
 	unlink_behind_locked(q, before);
 	if (!are_more)
-		atomic_fetch_and(&q->pending, ~WF_SIGNAL_BIT(sig)); /* Q1 */
+		/* SIGNAL_QUEUE-1 */
+		atomic_fetch_and(&q->pending, ~WF_SIGNAL_BIT(sig));
 	return n;
 }
 

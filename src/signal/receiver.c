@@ -1,44 +1,45 @@
 /*
- * V1. want is a superset of what some thread does not block or waits for: who
- *     opens a signal adds it before it leaves the runtime, and pokes if a bit
- *     is new. What all threads block stays with the kernel, or is held for
- *     the process (route.c, W3).
- * V2. It takes signals by sigtimedwait, and blocks all but what it lets through
- *     by V5, the preemption signal too: no handler ever runs on it.
- * V3. is_busy is set while it hands on a signal that is nowhere else. Between
- *     the kernel's answer and that nobody can know; who has to, takes what it
- *     asks about out of `armed` first.
- * V4. It says in `armed` what it is about to wait for, passes a fence and
- *     reads want again; who takes a bit out of want passes a fence and reads
- *     `armed`. So no bit that was taken out is waited for unnoticed.
- * V5. The kernel forgets what would stop the process when that is told to go
- *     on, but not what is taken; and what ends the process does so before the
- *     sender's next step, so that no thread sees, say, that another process of
- *     the pipeline has ended, too. So what does so by default is not taken
+ * RECEIVER-1. want is a superset of what some thread does not block or waits
+ *     for: who opens a signal adds it before it leaves the runtime, and pokes
+ *     if a bit is new. What all threads block stays with the kernel, or is held
+ *     for the process (route.c, ROUTE-3).
+ * RECEIVER-2. It takes signals by sigtimedwait, and blocks all but what it lets
+ *     through by RECEIVER-5, the preemption signal too: no handler ever runs on
+ *     it.
+ * RECEIVER-3. is_busy is set while it hands on a signal that is nowhere else.
+ *     Between the kernel's answer and that nobody can know; who has to, takes
+ *     what it asks about out of `armed` first.
+ * RECEIVER-4. It says in `armed` what it is about to wait for, passes a fence
+ *     and reads want again; who takes a bit out of want passes a fence and
+ *     reads `armed`. So no bit that was taken out is waited for unnoticed.
+ * RECEIVER-5. The kernel forgets what would stop the process when that is told
+ *     to go on, but not what is taken; and what ends the process does so before
+ *     the sender's next step, so that no thread sees, say, that another process
+ *     of the pipeline has ended, too. So what does so by default is not taken
  *     while some thread does not block it: it is open in the receiver's own
  *     mask, and the kernel does what it does. It says in `opened` what it is
  *     about to let through, passes a fence, and looks again whether a
- *     thread takes it and the default is the action (D5 in action.c); who
+ *     thread takes it and the default is the action (ACTION-5 in action.c); who
  *     changes either passes a fence and reads `opened`. A bit is in `opened`
  *     and `armed` until the mask is closed.
- * V6. Who closes or ends looks whether thread 0 takes it still, and only if not
- *     for `opened`, and for other takers. A thread that ends passes no fence
- *     before it looks at thread 0's mask: so thread 0 when it closes what is
- *     opened, and the receiver before it opens what thread 0 blocks, pass a
- *     membarrier before they look for takers.
- * V7. When the last who took such a signal has closed it, it is likely to open
- *     it soon. So the receiver looks again after a while by itself, and says so
- *     in is_dozing. It takes that back and then reads want; who adds to want
- *     reads is_dozing after.
- * V8. It is poked by SIGSTKFLT, whether that is wanted or not, unless a
+ * RECEIVER-6. Who closes or ends looks whether thread 0 takes it still, and
+ *     only if not for `opened`, and for other takers. A thread that ends passes
+ *     no fence before it looks at thread 0's mask: so thread 0 when it closes
+ *     what is opened, and the receiver before it opens what thread 0 blocks,
+ *     pass a membarrier before they look for takers.
+ * RECEIVER-7. When the last who took such a signal has closed it, it is likely
+ *     to open it soon. So the receiver looks again after a while by itself, and
+ *     says so in is_dozing. It takes that back and then reads want; who adds to
+ *     want reads is_dozing after.
+ * RECEIVER-8. It is poked by SIGSTKFLT, whether that is wanted or not, unless a
  *     signalfd shows it; then by the preemption signal. Who pokes changes
  *     something before, and the receiver reads that after, both seq_cst, or one
  *     might send what the other no longer takes.
- * V9. A message may wake a carrier just when the receiver has taken the signal
- *     that was sent before it, and has not said is_busy yet. So who opens its
- *     mask after a sleep looks for a moment whether there is something in
- *     `taken`, where the kernel puts it, and waits until it is handed on. That
- *     makes it rare that the message is first, not impossible.
+ * RECEIVER-9. A message may wake a carrier just when the receiver has taken the
+ *     signal that was sent before it, and has not said is_busy yet. So who
+ *     opens its mask after a sleep looks for a moment whether there is
+ *     something in `taken`, where the kernel puts it, and waits until it is
+ *     handed on. That makes it rare that the message is first, not impossible.
  */
 #include "signal/receiver.h"
 
@@ -71,22 +72,23 @@ enum {
 	POKE_SIGNAL = SIGSTKFLT,
 	POKE_AGAIN_NS = 10 * 1000 * 1000,
 	DOZE_NS = 10 * 1000 * 1000,
-	/* V9: pauses. */
+	/* RECEIVER-9: pauses. */
 	LOOKS = 8,
 	LOOKS_WHILE_TAKEN = 1000,
 };
 
-static _Atomic uint64_t want;	  /* V1 */
-static _Atomic uint64_t armed;	  /* V4; receiver */
-static _Atomic uint64_t opened;	  /* V5; receiver */
-static _Atomic bool is_dozing;	  /* V7; receiver */
-static _Atomic uint32_t is_busy;  /* V3: 0, 1, or WAITED_FOR: with waiters */
+static _Atomic uint64_t want;	/* RECEIVER-1 */
+static _Atomic uint64_t armed;	/* RECEIVER-4; receiver */
+static _Atomic uint64_t opened; /* RECEIVER-5; receiver */
+static _Atomic bool is_dozing;	/* RECEIVER-7; receiver */
+/* RECEIVER-3: 0, 1, or WAITED_FOR: with waiters */
+static _Atomic uint32_t is_busy;
 static _Atomic uint32_t nr_turns; /* futex: of the loop in run */
 static _Atomic int tid;
 static struct wf_thread self;
-static siginfo_t taken; /* V9: si_signo 0: nothing; kernel, receiver */
+static siginfo_t taken; /* RECEIVER-9: si_signo 0: nothing; kernel, receiver */
 
-/* V8; 0: it is shown. */
+/* RECEIVER-8; 0: it is shown. */
 static uint64_t poke_bit(void)
 {
 	return WF_SIGNAL_BIT(POKE_SIGNAL) & ~atomic_load(&wf_route_shown);
@@ -111,12 +113,12 @@ static struct ways choose(void)
 	return (struct ways){ (set & ~open) | poke, open };
 }
 
-/* V4, V5; mask is what is open now. */
+/* RECEIVER-4, RECEIVER-5; mask is what is open now. */
 static struct ways arm(uint64_t mask)
 {
 	struct ways now, again = choose();
 
-	wf_store_relaxed(&is_dozing, false); /* V7 */
+	wf_store_relaxed(&is_dozing, false); /* RECEIVER-7 */
 	do {
 		now = again;
 		wf_store_relaxed(&armed, now.wait | now.open | mask);
@@ -124,7 +126,7 @@ static struct ways arm(uint64_t mask)
 		wf_fence_seq_cst();
 		if ((now.open & ~mask &
 		     wf_load_relaxed(&wf_route_first_mask)) != 0)
-			wf_os_pass_barrier(); /* V6 */
+			wf_os_pass_barrier(); /* RECEIVER-6 */
 		again = choose();
 	} while (again.wait != now.wait || again.open != now.open);
 	if (now.open != mask)
@@ -164,7 +166,7 @@ static bool is_poke(const siginfo_t *info)
 		(info->si_code == SI_TKILL && info->si_pid == wf_os_getpid()));
 }
 
-/* V9 */
+/* RECEIVER-9 */
 static _Atomic int *taken_signal(void)
 {
 	return (_Atomic int *)&taken.si_signo;
@@ -172,7 +174,7 @@ static _Atomic int *taken_signal(void)
 
 static void hand_on(const siginfo_t *info)
 {
-	atomic_exchange(&is_busy, 1); /* V3 */
+	atomic_exchange(&is_busy, 1); /* RECEIVER-3 */
 	wf_route_to_process(&self, info, NULL);
 	wf_store_relaxed(taken_signal(), 0);
 	if (atomic_exchange(&is_busy, 0) == WAITED_FOR)
@@ -195,7 +197,9 @@ static long take(uint64_t set, siginfo_t *ret_info)
 	return sig;
 }
 
-/* Nothing is open any more, and nothing is waited for: V4, V5. */
+/*
+ * Nothing is open any more, and nothing is waited for: RECEIVER-4, RECEIVER-5.
+ */
 static WF_NORETURN void end(void)
 {
 	wf_os_set_signal_mask(UINT64_MAX);
@@ -210,7 +214,7 @@ static void run(void *arg)
 {
 	struct ways ways = { .open = 0 };
 
-	wf_os_set_signal_mask(UINT64_MAX); /* V2 */
+	wf_os_set_signal_mask(UINT64_MAX); /* RECEIVER-2 */
 	for (;;) {
 		siginfo_t info;
 		long sig;
@@ -251,7 +255,8 @@ static void tell(uint64_t set)
 {
 	uint64_t halts = set & wf_load_relaxed(&wf_action_halts);
 
-	if (set != 0 && (set != halts || !atomic_load(&is_dozing))) /* V7 */
+	/* RECEIVER-7 */
+	if (set != 0 && (set != halts || !atomic_load(&is_dozing)))
 		wf_receiver_rearm();
 }
 
@@ -308,7 +313,7 @@ void wf_receiver_leave_to_kernel(uint64_t set)
 		uint64_t left = wf_route_without_takers(set);
 
 		wf_receiver_shrink(left);
-		wf_fence_seq_cst(); /* V4 */
+		wf_fence_seq_cst(); /* RECEIVER-4 */
 		if ((left & ~poke_bit() & wf_load_acquire(&armed)) == 0)
 			return;
 		await_turn(turn);
@@ -335,7 +340,7 @@ uint64_t wf_receiver_closing(const struct wf_thread *t, uint64_t set)
 {
 	set &= wf_load_relaxed(&opened) & wf_load_relaxed(&wf_route_first_mask);
 	if (t->is_first && set != 0)
-		wf_os_pass_barrier(); /* V6 */
+		wf_os_pass_barrier(); /* RECEIVER-6 */
 	return set;
 }
 

@@ -1,27 +1,27 @@
 /*
- * W1. A sender puts the signal into the queue, sets exit_work, then looks
- *     where the thread is. If it waits, the wait is ended (ufutex.c, U6). If
- *     after a membarrier it runs, its carrier is nudged. In all other states
+ * ROUTE-1. A sender puts the signal into the queue, sets exit_work, then looks
+ *     where the thread is. If it waits, the wait is ended (ufutex.c, UFUTEX-6).
+ *     If after a membarrier it runs, its carrier is nudged. In all other states
  *     the thread passes through the runtime's exit, or resumes a saved frame,
  *     before it runs code of the program's, and looks at exit_work there.
- * W2. A sender puts, then reads masks and sigwait sets; a thread changes its
- *     mask or set, then looks at the queues; both with a fence between. So
+ * ROUTE-2. A sender puts, then reads masks and sigwait sets; a thread changes
+ *     its mask or set, then looks at the queues; both with a fence between. So
  *     no signal lies in a queue unnoticed by both.
- * W3. A signal to the process that nobody takes is put into the process's
+ * ROUTE-3. A signal to the process that nobody takes is put into the process's
  *     queue, its bit leaves the receiver's set, and then the threads are
  *     looked at once more. Who opens a signal sets its mask, passes a fence,
- *     and then looks at the queue and at the receiver's set (mask.c, M2).
- * W4. What a signalfd shows (wf_route_shown) has to be pending in the kernel,
- *     or nobody who polls would see it: the receiver is made to leave it there
- *     as soon as no thread takes it, and what is in the process's queue goes
- *     back. What stops or ends the process by default belongs there, too
- *     (receiver.c, V5).
- * W5. A thread that ends closes its queue, then looks at it. A sender puts,
- *     then ends the thread's wait or passes a membarrier (W1), then looks
- *     whether the queue has been closed or the mask is another, and takes the
- *     signal out again if it was for the process. One of them sees the other.
- *     It may find an older one of the kind instead, which it gives to another
- *     thread: as many as it has put are out again.
+ *     and then looks at the queue and at the receiver's set (mask.c, MASK-2).
+ * ROUTE-4. What a signalfd shows (wf_route_shown) has to be pending in the
+ *     kernel, or nobody who polls would see it: the receiver is made to leave
+ *     it there as soon as no thread takes it, and what is in the process's
+ *     queue goes back. What stops or ends the process by default belongs there,
+ *     too (receiver.c, RECEIVER-5).
+ * ROUTE-5. A thread that ends closes its queue, then looks at it. A sender
+ *     puts, then ends the thread's wait or passes a membarrier (ROUTE-1), then
+ *     looks whether the queue has been closed or the mask is another, and takes
+ *     the signal out again if it was for the process. One of them sees the
+ *     other. It may find an older one of the kind instead, which it gives to
+ *     another thread: as many as it has put are out again.
  *     Who uses the slot again before that sets the new thread's mask, then
  *     sends what is for the process on, and drops the rest, as the thread does;
  *     a thread that begins looks, too. test/model/reuse.pml is that in all its
@@ -47,7 +47,7 @@
 
 struct wf_sigqueue wf_route_process;
 _Atomic uint32_t wf_route_nr_waiters;
-_Atomic uint64_t wf_route_shown; /* W4 */
+_Atomic uint64_t wf_route_shown; /* ROUTE-4 */
 _Atomic uint64_t wf_route_first_mask = UINT64_MAX;
 
 static struct wf_thread *_Atomic first_thread;
@@ -92,7 +92,7 @@ static struct wf_thread *thread_0(void)
 
 /* --- to a thread -------------------------------------------------------- */
 
-/* W1 */
+/* ROUTE-1 */
 void wf_route_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 {
 	struct wf_carrier *c;
@@ -134,7 +134,7 @@ static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 	err = wf_sigqueue_put(&t->sigqueue, info, is_process);
 	if (err < 0)
 		return err;
-	wf_fence_seq_cst(); /* W2 */
+	wf_fence_seq_cst(); /* ROUTE-2 */
 	if (waits_for(t, bit) &&
 	    wf_load_relaxed(&t->signal_word) == WF_SIGNAL_WORD_READS) {
 		wf_route_alert(me, t, WF_WORK_SIGNAL);
@@ -145,7 +145,7 @@ static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 	is_taken = is_open(t, bit);
 	if (is_taken) {
 		wf_route_alert(me, t, WF_WORK_SIGNAL);
-		is_taken = is_open(t, bit); /* W5 */
+		is_taken = is_open(t, bit); /* ROUTE-5 */
 	}
 	/* It changed its mind, or ends: choose another. */
 	if (is_process && (!is_taken || wf_sigqueue_is_closed(&t->sigqueue)) &&
@@ -239,7 +239,7 @@ static bool give(struct wf_thread *me, siginfo_t *info,
 	return false;
 }
 
-/* W4 */
+/* ROUTE-4 */
 static void give_back(uint64_t set)
 {
 	int pid = wf_os_getpid();
@@ -275,8 +275,10 @@ uint64_t wf_route_leave_to_kernel(uint64_t set)
 {
 	uint64_t idle = wf_route_without_takers(set), left = idle;
 
-	/* W3: who has opened one has seen that the receiver wanted it, or else
-	 * it may have closed it before it was wanted again. */
+	/*
+	 * ROUTE-3: who has opened one has seen that the receiver wanted it, or
+	 * else it may have closed it before it was wanted again.
+	 */
 	while (left != 0) {
 		uint64_t again;
 
@@ -321,7 +323,7 @@ void wf_route_to_process(struct wf_thread *me, const siginfo_t *info,
 		if (wf_sigqueue_put(&wf_route_process, &again, true) < 0)
 			return;
 		wf_receiver_shrink(bit);
-		wf_fence_seq_cst(); /* W3 */
+		wf_fence_seq_cst(); /* ROUTE-3 */
 		if (!wf_route_has_taker(again.si_signo)) {
 			give_back(bit & (wf_load_relaxed(&wf_route_shown) |
 					 wf_load_relaxed(&wf_action_halts)));

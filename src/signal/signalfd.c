@@ -1,15 +1,15 @@
 /*
- * F1. A reader's sigwait_set is what it reads, its signal_word
+ * SIGNALFD-1. A reader's sigwait_set is what it reads, its signal_word
  *     WF_SIGNAL_WORD_READS. Who queues such a signal then ends the reader's
- *     wait (W1 and W2 in route.c). The reader looks at its queue itself when
- *     a wait is about to begin and at the runtime's exit after one, both with
- *     exit_work set, and then the call is not restarted.
- * F2. The reader is not counted among the waiters and the receiver does not
- *     want its signals: what is sent to the process stays in the kernel, where
- *     the descriptor shows it to everybody who polls.
- * F3. In a handler in the middle of a read the thread is no reader: the handler
- *     may wait for signals itself, or leave the read by siglongjmp. When it
- *     returns the thread is one again and looks at its queue.
+ *     wait (ROUTE-1 and ROUTE-2 in route.c). The reader looks at its queue
+ *     itself when a wait is about to begin and at the runtime's exit after one,
+ *     both with exit_work set, and then the call is not restarted.
+ * SIGNALFD-2. The reader is not counted among the waiters and the receiver does
+ *     not want its signals: what is sent to the process stays in the kernel,
+ *     where the descriptor shows it to everybody who polls.
+ * SIGNALFD-3. In a handler in the middle of a read the thread is no reader: the
+ *     handler may wait for signals itself, or leave the read by siglongjmp.
+ *     When it returns the thread is one again and looks at its queue.
  */
 #include "signal/signalfd.h"
 
@@ -39,12 +39,12 @@ void wf_signalfd_begin(uint64_t set)
 
 	wf_store_relaxed(&t->signal_word, WF_SIGNAL_WORD_READS);
 	wf_store_relaxed(&t->sigwait_set, set);
-	wf_fence_seq_cst(); /* W2 */
+	wf_fence_seq_cst(); /* ROUTE-2 */
 }
 
 void wf_signalfd_before_wait(void)
 {
-	atomic_fetch_or(&wf_self->exit_work, WF_WORK_SIGNAL); /* F1 */
+	atomic_fetch_or(&wf_self->exit_work, WF_WORK_SIGNAL); /* SIGNALFD-1 */
 }
 
 bool wf_signalfd_is_due(struct wf_thread *t)
@@ -76,7 +76,7 @@ bool wf_signalfd_resume(struct wf_thread *t, uint64_t set)
 		return false;
 	wf_store_relaxed(&t->signal_word, WF_SIGNAL_WORD_READS);
 	wf_store_relaxed(&t->sigwait_set, set);
-	wf_fence_seq_cst(); /* W2 */
+	wf_fence_seq_cst(); /* ROUTE-2 */
 	return wf_signalfd_is_due(t);
 }
 

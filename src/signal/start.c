@@ -21,7 +21,9 @@
 #include "wait/agent.h"
 #include "wait/ufutex_internal.h"
 
-/* At a point by the wait's result, elsewhere by the runtime's exit (K2). */
+/*
+ * At a point by the wait's result, elsewhere by the runtime's exit (CANCEL-2).
+ */
 static bool is_cancelled(const struct wf_thread *t)
 {
 	return wf_load_relaxed(&t->is_cancelled) &&
@@ -114,7 +116,7 @@ void wf_signal_fork_prepare(void)
 	wf_os_set_signal_mask(UINT64_MAX);
 	wf_store_relaxed(&c->is_nudged, false);
 	wf_store_relaxed(&c->is_forking, true);
-	wf_os_set_signal_mask(~WF_PREEMPT_BIT); /* preempt.c, P6 */
+	wf_os_set_signal_mask(~WF_PREEMPT_BIT); /* preempt.c, PREEMPT-6 */
 }
 
 void wf_signal_fork_parent(void)
@@ -245,7 +247,7 @@ static WF_NOINLINE void empty(struct wf_thread *me, struct wf_thread *t)
 
 /*
  * Nothing else of the queue is written: who found the slot's last thread may
- * have its lock just now, or have put something since (W5 in route.c).
+ * have its lock just now, or have put something since (ROUTE-5 in route.c).
  */
 void wf_signal_thread_init(struct wf_thread *t)
 {

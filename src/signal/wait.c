@@ -1,17 +1,18 @@
 /*
- * A1. A waiter parks on t->signal_word while it is 0. Whoever puts a signal
- *     that it waits for into its queue stores 1 first and then wakes: the
- *     user futex loses no wake. sigsuspend's is stored by the delivery of the
- *     handler, so one that runs before the park ends it, too.
- * A2. sigwait publishes its set, passes a fence, then looks at the queues and
- *     at what the kernel has, and lets the receiver take the rest; senders
- *     put, fence, then look at the set (route.c, W2 and W3).
- * A3. A waiter that gives up withdraws its set, then looks once more; what it
- *     does not take and was meant for the process goes to others.
- * A4. A handler ends a wait, and may leave it by siglongjmp: the set is
- *     withdrawn before it runs.
- * A5. Every wait leaves 1 in signal_word when it is over. So a handler that
- *     runs between A2 and the park, and may wait itself, ends the wait, too.
+ * SIGNAL_WAIT-1. A waiter parks on t->signal_word while it is 0. Whoever puts a
+ *     signal that it waits for into its queue stores 1 first and then wakes:
+ *     the user futex loses no wake. sigsuspend's is stored by the delivery of
+ *     the handler, so one that runs before the park ends it, too.
+ * SIGNAL_WAIT-2. sigwait publishes its set, passes a fence, then looks at the
+ *     queues and at what the kernel has, and lets the receiver take the rest;
+ *     senders put, fence, then look at the set (route.c, ROUTE-2 and ROUTE-3).
+ * SIGNAL_WAIT-3. A waiter that gives up withdraws its set, then looks once
+ *     more; what it does not take and was meant for the process goes to others.
+ * SIGNAL_WAIT-4. A handler ends a wait, and may leave it by siglongjmp: the set
+ *     is withdrawn before it runs.
+ * SIGNAL_WAIT-5. Every wait leaves 1 in signal_word when it is over. So a
+ *     handler that runs between SIGNAL_WAIT-2 and the park, and may wait
+ *     itself, ends the wait, too.
  */
 #include "signal/wait.h"
 
@@ -67,7 +68,7 @@ void wf_signal_take_preceding(void)
 	wf_runtime_leave(t);
 }
 
-/* A2; true if something is there already. */
+/* SIGNAL_WAIT-2; true if something is there already. */
 static bool begin(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 {
 	if (wf_sigqueue_take(&t->sigqueue, set, ret_info))
@@ -88,12 +89,12 @@ void wf_signal_wait_ended(struct wf_thread *t)
 	if (wf_load_relaxed(&t->sigwait_set) == 0)
 		return;
 	wf_store_relaxed(&t->sigwait_set, 0);
-	wf_store_relaxed(&t->signal_word, 1); /* A5 */
+	wf_store_relaxed(&t->signal_word, 1); /* SIGNAL_WAIT-5 */
 	atomic_fetch_sub(&wf_route_nr_waiters, 1);
 	wf_fence_seq_cst();
 }
 
-/* A3 */
+/* SIGNAL_WAIT-3 */
 static bool end(struct wf_thread *t, uint64_t set, bool has_one,
 		siginfo_t *ret_info)
 {
@@ -173,7 +174,7 @@ static bool take_back(struct wf_thread *t)
 	if (!*(volatile bool *)&t->is_suspended)
 		return false;
 	t->is_suspended = false;
-	wf_store_relaxed(&t->signal_word, 1); /* A5 */
+	wf_store_relaxed(&t->signal_word, 1); /* SIGNAL_WAIT-5 */
 	wf_mask_change(SIG_SETMASK, &t->suspended_mask, NULL);
 	return true;
 }

@@ -7,19 +7,20 @@
 /*
  * Barrier.
  *
- * B1. Arriving is one CAS on round and number together; the last one to
+ * BARRIER-1. Arriving is one CAS on round and number together; the last one to
  *     arrive opens the next round with the same CAS. So each arrival belongs
  *     to one round, also if more threads than count use the barrier.
- * B2. A thread parks only while its round is open, and goes only when it is
- *     closed. It looks again after a wake: the thread that closed a round may
- *     wake late, when others already wait in the next one.
- * B3. Each arrival is added to `left` once, by its thread's last access to
- *     the object. When all arrivals of all closed rounds have left, nobody
+ * BARRIER-2. A thread parks only while its round is open, and goes only when it
+ *     is closed. It looks again after a wake: the thread that closed a round
+ *     may wake late, when others already wait in the next one.
+ * BARRIER-3. Each arrival is added to `left` once, by its thread's last access
+ *     to the object. When all arrivals of all closed rounds have left, nobody
  *     will touch the object: destroying waits for that, and may be done by
  *     the first thread that returns. A thread that leaves its wait by a jump or
  *     by its end has arrived, and leaves.
  *
- * Both sides of the comparison in B3 count modulo 2^31; they differ by less.
+ * Both sides of the comparison in BARRIER-3 count modulo 2^31; they differ by
+ * less.
  *
  * Left   n -> n + 1            [leave]
  *        n -> n | DYING        [wf_barrier_fini]
@@ -27,7 +28,7 @@
  * Destroying ends with count 0, which the round does not fit.
  *
  * Rejected: letting the waker count out those it wakes, to save their atomic.
- * Its late wake (B2) also reaches threads that have to stay.
+ * Its late wake (BARRIER-2) also reaches threads that have to stay.
  */
 
 _Static_assert(sizeof(struct wf_barrier) == sizeof(pthread_barrier_t),
@@ -52,7 +53,8 @@ static void leave(struct wf_barrier *b)
 						 memory_order_release);
 
 	if (WF_UNLIKELY(old & WF_BARRIER_DYING))
-		wf_ufutex_wake(&b->left, INT_MAX, WF_UFUTEX_ANY); /* B3 */
+		/* BARRIER-3 */
+		wf_ufutex_wake(&b->left, INT_MAX, WF_UFUTEX_ANY);
 }
 
 int wf_barrier_fini(struct wf_barrier *b)
@@ -81,7 +83,9 @@ int wf_barrier_fini(struct wf_barrier *b)
 	return 0;
 }
 
-/* Returns the round before the arrival, and whether it was the last. B1 */
+/*
+ * Returns the round before the arrival, and whether it was the last. BARRIER-1
+ */
 static uint32_t arrive(struct wf_barrier *b, bool *ret_is_last)
 {
 	uint64_t arrivals = wf_load_relaxed(&b->arrivals);
@@ -115,7 +119,7 @@ static void await_end(struct wf_barrier *b, uint32_t round)
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 
 	wf_cleanup_begin_own(&cleanup, leave_wait, b);
-	while (is_open(b, round)) /* B2 */
+	while (is_open(b, round)) /* BARRIER-2 */
 		wf_ufutex_wait(&b->round, round, WF_UFUTEX_ANY, WF_FOREVER);
 	wf_cleanup_end(&cleanup);
 }
@@ -129,6 +133,6 @@ int wf_barrier_wait(struct wf_barrier *b)
 		wf_ufutex_wake(&b->round, INT_MAX, WF_UFUTEX_ANY);
 	else
 		await_end(b, round);
-	leave(b); /* B3 */
+	leave(b); /* BARRIER-3 */
 	return is_last ? WF_BARRIER_SERIAL : 0;
 }

@@ -16,47 +16,47 @@
 /*
  * Condition variable: a sequence number to park on and a count of waiters.
  *
- * C1. seq and waiters change only under the lock of seq's bucket. A waiter
+ * COND-1. seq and waiters change only under the lock of seq's bucket. A waiter
  *     counts itself and reads seq while it holds the mutex. A signal that must
  *     wake it comes, by the mutex, after both: it sees a count above 0 and a
  *     seq that is not newer than what the waiter read.
- * C2. A signal counts seq up and then wakes the first thread parked on it. A
- *     thread parks only while seq is what it read. So of the threads that
+ * COND-2. A signal counts seq up and then wakes the first thread parked on it.
+ *     A thread parks only while seq is what it read. So of the threads that
  *     waited before the signal, those that have not parked yet do not park
  *     any more, and all that have parked did so before: count and choice are
  *     one step under the lock. Either way one that waited before the signal
  *     goes on; a later one cannot steal its wake.
  *     (A thread that is held up between reading seq and parking while exactly
  *     2^32 signals arrive would be wrong. They would take minutes.)
- * C3. Each waiter leaves the count once. Whoever takes it off seq, waking or
- *     moving it to the mutex, counts it out; a waiter that ends its wait
+ * COND-3. Each waiter leaves the count once. Whoever takes it off seq, waking
+ *     or moving it to the mutex, counts it out; a waiter that ends its wait
  *     itself (seq differs, time-out, interruption for good) does so, before it
  *     takes the mutex. A thread that was counted out never touches the
  *     object again. So destroying has only to wait for the count to be 0,
  *     and may even be done with the mutex held.
- * C4. Time-out against signal: the user futex lets exactly one end the wait.
- *     If the signal did, the result is 0. If the time-out did, the signal has
- *     found the next waiter, or none was left. A waiter that a broadcast had
- *     moved before its time was out has been woken in the sense of POSIX: 0.
- * C5. Waiters are moved to a mutex word only if that is marked as contended,
- *     by the broadcaster if it holds the mutex, else by one waiter that is
- *     woken and takes the mutex as WF_WOKEN_MORE demands (M2 in mutex.c).
- * C6. Broadcasting does not touch the mutex beyond comparing its owner.
+ * COND-4. Time-out against signal: the user futex lets exactly one end the
+ *     wait. If the signal did, the result is 0. If the time-out did, the signal
+ *     has found the next waiter, or none was left. A waiter that a broadcast
+ *     had moved before its time was out has been woken: 0.
+ * COND-5. Waiters are moved to a mutex word only if that is marked as
+ *     contended, by the broadcaster if it holds the mutex, else by one waiter
+ *     that is woken and takes the mutex as WF_WOKEN_MORE demands (MUTEX-2).
+ * COND-6. Broadcasting does not touch the mutex beyond comparing its owner.
  *     Moved waiters want just this mutex, or its hand-off would give a thread
  *     a mutex it did not ask for: waiters with different mutexes at a time,
  *     which POSIX forbids and programs do, set the field to NULL.
- * C7. The usual waiter counts itself, releases the mutex and enters the list
- *     under one hold of the bucket's lock: no signal comes between, it need
- *     not compare seq. Others count themselves, release the mutex and then
- *     park as C2 has it.
- * C8. A mutex is looked at only under the lock and while the count says that
- *     some thread, which will take it again, waits with it: nobody has freed
- *     it then. So broadcasting compares the field, marks the mutex, moves
+ * COND-7. The usual waiter counts itself, releases the mutex and enters the
+ *     list under one hold of the bucket's lock: no signal comes between, it
+ *     need not compare seq. Others count themselves, release the mutex and then
+ *     park as COND-2 has it.
+ * COND-8. A mutex is looked at only under the lock and while the count says
+ *     that some thread, which will take it again, waits with it: nobody has
+ *     freed it then. So broadcasting compares the field, marks the mutex, moves
  *     waiters and counts them out in one step.
- * C9. A waiter that leaves by a jump or by its end counts itself out and takes
- *     the mutex again, as C3 and C4 have it. A signal that had woken it goes to
- *     the next: it is found under the lock, so the object exists. [leave_wait]
- *     No handler runs in the runtime: a wait there needs no clean-up.
+ * COND-9. A waiter that leaves by a jump or by its end counts itself out and
+ *     takes the mutex again, as COND-3 and COND-4 have it. A signal that had
+ *     woken it goes to the next: it is found under the lock, so the object
+ *     exists. [leave_wait] A wait in the runtime cannot be left so.
  *
  * Waiters   0 -> n      [count_in_locked]
  *           n -> n - k  [count_out_locked: by wakers for k, by a leaver for 1]
@@ -107,7 +107,7 @@ int wf_cond_fini(struct wf_cond *c)
 	wf_ufutex_change(&c->seq, set_dying_locked, c);
 	while (((waiters = wf_load_acquire(&c->waiters)) & WF_COND_COUNT) != 0)
 		wf_ufutex_wait(&c->waiters, waiters, WF_UFUTEX_ANY,
-			       WF_FOREVER); /* C3 */
+			       WF_FOREVER); /* COND-3 */
 	wf_store_relaxed(&c->waiters, 0);
 	return 0;
 }
@@ -218,7 +218,7 @@ WF_INLINE int retake_mutex(struct wf_mutex *m, int token)
 	return rc;
 }
 
-/* Counts the caller, which holds m. C1 */
+/* Counts the caller, which holds m. COND-1 */
 static void count_in_locked(void *arg)
 {
 	struct change *change = arg;
@@ -232,10 +232,10 @@ static void count_in_locked(void *arg)
 	if ((waiters & WF_COND_COUNT) == 0)
 		wf_store_relaxed(&c->mutex, to);
 	else if (wf_load_relaxed(&c->mutex) != to)
-		wf_store_relaxed(&c->mutex, NULL); /* C6 */
+		wf_store_relaxed(&c->mutex, NULL); /* COND-6 */
 }
 
-/* The same, and releases m, if that is one step. C7 */
+/* The same, and releases m, if that is one step. COND-7 */
 static bool count_in_and_release(void *arg)
 {
 	struct change *change = arg;
@@ -267,13 +267,13 @@ static WF_COLD void pass_signal_on(const struct wf_cond *c)
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }
 
-/* Has the wait that ended so been ended by a signal or broadcast? C4 */
+/* Has the wait that ended so been ended by a signal or broadcast? COND-4 */
 static bool is_woken(const struct waiter *w, int rc)
 {
 	return rc >= 0 || (rc != -EAGAIN && w->note.was_moved);
 }
 
-/* C9 */
+/* COND-9 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -303,9 +303,9 @@ WF_INLINE int end_wait(struct waiter *w, int rc, struct wf_cleanup *cleanup)
 	if (rc >= 0)
 		token = rc;
 	else if (is_woken(w, rc))
-		rc = 0; /* C4 */
+		rc = 0; /* COND-4 */
 	else
-		count_out(&w->change); /* C3 */
+		count_out(&w->change); /* COND-3 */
 	wf_cleanup_end(cleanup);
 	lock_rc = retake_mutex(m, token);
 	if (WF_UNLIKELY(lock_rc != 0))
@@ -336,7 +336,7 @@ static WF_COLD int wait_slow(struct waiter *w, int64_t deadline_ns,
 	int rc;
 
 	wf_ufutex_change(&c->seq, count_in_locked, &w->change);
-	seq = wf_load_relaxed(&c->seq); /* C1 */
+	seq = wf_load_relaxed(&c->seq); /* COND-1 */
 	w->note = (struct wf_ufutex_note)WF_UFUTEX_NOTE_NONE;
 	rc = release_mutex(w->change.mutex);
 	if (WF_UNLIKELY(rc != 0)) {
@@ -442,7 +442,7 @@ static int signal_locked(void *arg, bool found, bool more)
 {
 	struct change *change = arg;
 
-	count_up_locked(change->cond); /* C2 */
+	count_up_locked(change->cond); /* COND-2 */
 	if (WF_LIKELY(found))
 		count_out_locked(change);
 	return WF_WOKEN_LAST; /* it leaves nobody behind on the mutex */
@@ -471,9 +471,9 @@ static int plan_locked(void *arg)
 	if (any && wf_load_relaxed(&c->mutex) != b->mutex)
 		return -EAGAIN;
 	count_up_locked(c);
-	if (!any || b->mutex == NULL) /* C8 */
+	if (!any || b->mutex == NULL) /* COND-8 */
 		return INT_MAX;
-	return wf_mutex_expect_waiters(b->mutex) ? 0 : 1; /* C5 */
+	return wf_mutex_expect_waiters(b->mutex) ? 0 : 1; /* COND-5 */
 }
 
 static void gone_locked(void *arg, int nr)

@@ -91,14 +91,14 @@ static inline clockid_t wf_cond_clock(const struct wf_cond *c)
 
 static inline int wf_cond_signal(struct wf_cond *c)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0)) /* C1 */
+	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0)) /* COND-1 */
 		wf_cond_signal_slow(c);
 	return 0;
 }
 
 static inline int wf_cond_broadcast(struct wf_cond *c)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0)) /* C1 */
+	if (WF_UNLIKELY(wf_load_relaxed(&c->waiters) != 0)) /* COND-1 */
 		wf_cond_broadcast_slow(c);
 	return 0;
 }

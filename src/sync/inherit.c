@@ -4,20 +4,20 @@
  * its list when it exits. All is as libc has it; only whose id the word has
  * and in which list the mutex is differs.
  *
- * P1. Who locks such a mutex owns its carrier (is bound) from then on. The word
- *     has the id of that kernel thread, and robust mutexes are in a list of
- *     the carrier's. Both are changed by the holder alone, but for what
+ * INHERIT-1. Who locks such a mutex owns its carrier (is bound) from then on.
+ *     The word has the id of that kernel thread, and robust mutexes are in a
+ *     list of the carrier's. Both are changed by the holder alone, but for what
  *     the kernel does for those who wait.
- * P2. The kernel ends a mutex only with a kernel thread. So a thread that ends
- *     and holds robust ones goes to another carrier and has its own exit.
- *     Other mutexes stay locked, and their carrier sleeps for good: the next
- *     thread on it does not hold them.
- * P3. A thread that has the id of its kernel thread, in the TCB as well, locks
- *     by libc's functions, which use the list in the TCB: any before weft has
- *     started, foreign ones, and the first thread on the first carrier. It is
- *     bound to that when the runtime starts if it has ever locked such a mutex,
- *     or a word by FUTEX_LOCK_PI. No other thread is for the sake of one: the
- *     list that the kernel has of that carrier is libc's.
+ * INHERIT-2. The kernel ends a mutex only with a kernel thread. So a thread
+ *     that ends and holds robust ones goes to another carrier and has its own
+ *     exit. Other mutexes stay locked, and their carrier sleeps for good: the
+ *     next thread on it does not hold them.
+ * INHERIT-3. A thread that has the id of its kernel thread, in the TCB as well,
+ *     locks by libc's functions, which use the list in the TCB: any before weft
+ *     has started, foreign ones, and the first thread on the first carrier. It
+ *     is bound to that when the runtime starts if it has ever locked such a
+ *     mutex, or a word by FUTEX_LOCK_PI. No other thread is for the sake of
+ *     one: the list that the kernel has of that carrier is libc's.
  *
  * Rejected: a kernel thread beside the carriers that takes the mutexes for all.
  * It would get the priorities that are meant for their holders.
@@ -44,7 +44,10 @@
 #define FUTEX_LOCK_PI2 13
 #endif
 
-/* P3: the first thread has locked one by libc's functions or system calls. */
+/*
+ * INHERIT-3: the first thread has locked one by libc's functions or system
+ * calls.
+ */
 static _Atomic bool is_used_by_first;
 
 static uintptr_t link_of(const pthread_mutex_t *m)
@@ -65,7 +68,7 @@ static bool holds(const struct wf_carrier *c, const pthread_mutex_t *m)
 
 /* --- the kernel thread ---------------------------------------------------- */
 
-/* P3 */
+/* INHERIT-3 */
 bool wf_inherit_is_libc(void)
 {
 	const struct wf_thread *t = wf_self;
@@ -84,7 +87,10 @@ void wf_inherit_note_native(void)
 		wf_store_relaxed(&is_used_by_first, true);
 }
 
-/* P1. The caller's carrier, or NULL: there is no kernel thread to be had. */
+/*
+ * INHERIT-1. The caller's carrier, or NULL: there is no kernel thread to be
+ *     had.
+ */
 static struct wf_carrier *own_carrier(void)
 {
 	struct wf_thread *t = wf_self;
@@ -96,7 +102,7 @@ static struct wf_carrier *own_carrier(void)
 		is_bound = t->is_first ||
 			   wf_load_relaxed(&t->carrier->tid) !=
 				   wf_os_getpid() ||
-			   wf_promise_make(t) != NULL; /* P3 */
+			   wf_promise_make(t) != NULL; /* INHERIT-3 */
 		is_bound = is_bound && wf_carrier_bind(t);
 		wf_runtime_leave(t);
 	}

@@ -1,15 +1,17 @@
 /*
- * L1. Everything is under `lock`.
- * L2. A mutex that is held and lends a priority is in the row of its holder's
- *     id. The holder keeps it in memory: it leaves the row before it is free.
- * L3. Where a thread's priority changes that waits for a mutex with inheritance
- *     itself, it changes its place there, and what that mutex lends changes:
- *     settling follows the chain as long as something does. In a circle nothing
- *     does sooner or later, for whoever lends in it is lent no more than that.
- * L4. A row's list is whole at any time for who cannot take the lock: the child
- *     of a fork.
- * L5. In the child of a fork the lists are empty. The thread that forked may be
- *     a waiter, if it did so in a handler: then its entry has no thread.
+ * LENDING-1. Everything is under `lock`.
+ * LENDING-2. A mutex that is held and lends a priority is in the row of its
+ *     holder's id. The holder keeps it in memory: it leaves the row before it
+ *     is free.
+ * LENDING-3. Where a thread's priority changes that waits for a mutex with
+ *     inheritance itself, it changes its place there, and what that mutex lends
+ *     changes: settling follows the chain as long as something does. In a
+ *     circle nothing does sooner or later, for whoever lends in it is lent no
+ *     more than that.
+ * LENDING-4. A row's list is whole at any time for who cannot take the lock:
+ *     the child of a fork.
+ * LENDING-5. In the child of a fork the lists are empty. The thread that forked
+ *     may be a waiter, if it did so in a handler: then its entry has no thread.
  *
  * Threads that weft did not make have their policy from the kernel and are lent
  * nothing.
@@ -28,7 +30,7 @@ enum { NR_ROWS = 64 };
 
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct {
-	struct wf_mutex *lenders;	   /* L2 */
+	struct wf_mutex *lenders;	   /* LENDING-2 */
 	struct wf_lending_waiter *waiters; /* by the thread's id */
 } rows[NR_ROWS];
 
@@ -89,7 +91,7 @@ void wf_lending_join_locked(struct wf_mutex *m)
 	if (lent_by(m) == 0)
 		return;
 	*next_of(m) = *row;
-	atomic_signal_fence(memory_order_seq_cst); /* L4 */
+	atomic_signal_fence(memory_order_seq_cst); /* LENDING-4 */
 	*row = m;
 }
 
@@ -137,7 +139,7 @@ void wf_lending_add_locked(struct wf_lending_waiter *w)
 
 	add_to_mutex_locked(w);
 	w->next = *row;
-	atomic_signal_fence(memory_order_seq_cst); /* L4 */
+	atomic_signal_fence(memory_order_seq_cst); /* LENDING-4 */
 	*row = w;
 }
 
@@ -145,7 +147,7 @@ void wf_lending_remove_locked(struct wf_lending_waiter *w)
 {
 	struct wf_lending_waiter **at;
 
-	if (w->thread == NULL) /* L5 */
+	if (w->thread == NULL) /* LENDING-5 */
 		return;
 	at = &rows[row_of((uint32_t)w->thread->tid)].waiters;
 	while (*at != w)
@@ -194,7 +196,7 @@ static void set_locked(struct wf_thread *t, uint32_t priority)
 		       is_own ? t->sched_policy : SCHED_FIFO, &param);
 }
 
-/* L3 */
+/* LENDING-3 */
 void wf_lending_settle_locked(struct wf_thread *t, bool is_new)
 {
 	for (; t != NULL; is_new = false) {

@@ -33,25 +33,26 @@
  *     LCH   -> LCH, L [hand_over, to the first waiter, with others or not]
  *     LCH   -> FREE   [hand_over, nobody waits]
  *
- * M1. Only the owner takes L away, and it does so (or gives the mutex to
+ * MUTEX-1. Only the owner takes L away, and it does so (or gives the mutex to
  *     another thread) with its last access to the object: after that it uses
  *     the word's address as a key and nothing else. The next owner may free
  *     the memory.
- * M2. If a thread is parked on the word, then C is set, or the unlock that
+ * MUTEX-2. If a thread is parked on the word, then C is set, or the unlock that
  *     cleared it has yet to wake one, or a thread woken with WF_WOKEN_MORE is
  *     on its way. That thread either takes the word with C or sets C before
  *     it parks (or finds its deadline passed) again. So no thread stays
  *     behind. A thread parks only while the word has C, which the user futex
  *     checks under its bucket's lock.
- * M3. owner is the holder's id or WF_OWNER_NONE, and NONE before L goes. So
- *     a thread that reads its own id is the holder.
- * M4. Whoever sets H clears it when it leaves acquire(), unless it is gone.
- *     A hand-over to another thread than that leaves H, or the starving one,
- *     which may be on its way to the queue, could lose for ever. A thread that
- *     still starves when another clears H sets it again when it next loses.
- * M5. A thread that leaves its wait by a jump or by its end does as M2 and M4
- *     have it: it unlocks what it was handed, wakes another if it was woken,
- *     and clears H. [leave_wait]
+ * MUTEX-3. owner is the holder's id or WF_OWNER_NONE, and NONE before L goes.
+ *     So a thread that reads its own id is the holder.
+ * MUTEX-4. Whoever sets H clears it when it leaves acquire(), unless it is
+ *     gone. A hand-over to another thread than that leaves H, or the starving
+ *     one, which may be on its way to the queue, could lose for ever. A thread
+ *     that still starves when another clears H sets it again when it next
+ *     loses.
+ * MUTEX-5. A thread that leaves its wait by a jump or by its end does as
+ *     MUTEX-2 and MUTEX-4 have it: it unlocks what it was handed, wakes another
+ *     if it was woken, and clears H. [leave_wait]
  *
  * Rejected: handing over always (each unlock would cost a switch as soon as
  * the lock is contended, and the queue never dissolves); a clock reading when
@@ -136,7 +137,7 @@ static bool is_starving(int64_t *starves_at)
 /* The starving thread got its turn, or gives up. */
 static void end_starvation(struct wf_mutex *m, bool is_starved)
 {
-	if (is_starved) /* M4 */
+	if (is_starved) /* MUTEX-4 */
 		atomic_fetch_and_explicit(&m->word, ~(uint32_t)WF_MUTEX_HANDOFF,
 					  memory_order_relaxed);
 }
@@ -148,7 +149,7 @@ struct waiter {
 	int64_t starves_at;
 };
 
-/* M2 */
+/* MUTEX-2 */
 static int park(struct waiter *w, uint32_t word, int64_t deadline_ns)
 {
 	const void *addr = &w->mutex->word;
@@ -165,7 +166,7 @@ static int tell_more(void *arg, bool found, bool more)
 	return more ? WF_WOKEN_MORE : WF_WOKEN_LAST;
 }
 
-/* M5 */
+/* MUTEX-5 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -222,7 +223,7 @@ static int await(struct waiter *w, uint32_t word, int64_t deadline_ns,
 		if (rc >= 0) {
 			bits = WF_MUTEX_LOCKED;
 			if (rc == WF_WOKEN_MORE)
-				bits |= WF_MUTEX_CONTENDED; /* M2 */
+				bits |= WF_MUTEX_CONTENDED; /* MUTEX-2 */
 		}
 	} while (!take(m, bits, &word));
 	wf_cleanup_end(cleanup);
@@ -242,7 +243,7 @@ static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t bits)
 		rc = await(&w, word, deadline_ns, bits, &cleanup);
 	}
 	if (rc == 0)
-		wf_store_relaxed(&m->owner, wf_owner_self()); /* M3 */
+		wf_store_relaxed(&m->owner, wf_owner_self()); /* MUTEX-3 */
 	return rc;
 }
 
@@ -302,7 +303,7 @@ int wf_mutex_relock_slow(struct wf_mutex *m, int token)
 	if (token == WF_HANDED) {
 		/* acquire: pairs with the store in hand_over. */
 		(void)wf_load_acquire(&m->word);
-		wf_store_relaxed(&m->owner, self); /* M3 */
+		wf_store_relaxed(&m->owner, self); /* MUTEX-3 */
 		return 0;
 	}
 	if (wf_mutex_is_mine(m, self)) /* the wait released one lock of many */
@@ -317,10 +318,10 @@ int wf_mutex_relock_slow(struct wf_mutex *m, int token)
 
 bool wf_mutex_expect_waiters(struct wf_mutex *m)
 {
-	if (wf_load_relaxed(&m->owner) != wf_owner_self()) /* M3 */
+	if (wf_load_relaxed(&m->owner) != wf_owner_self()) /* MUTEX-3 */
 		return false;
 	atomic_fetch_or_explicit(&m->word, WF_MUTEX_CONTENDED,
-				 memory_order_relaxed); /* M2 */
+				 memory_order_relaxed); /* MUTEX-2 */
 	return true;
 }
 
@@ -333,14 +334,14 @@ static int hand_over(void *arg, bool found, bool more)
 	if (found)
 		word = WF_MUTEX_LOCKED;
 	if (found && more)
-		word |= WF_MUTEX_CONTENDED | WF_MUTEX_HANDOFF; /* M4 */
+		word |= WF_MUTEX_CONTENDED | WF_MUTEX_HANDOFF; /* MUTEX-4 */
 	/*
 	 * release: publishes the section; pairs with the acquire of the
 	 * thread that is handed the mutex, or of any that finds it free. A
 	 * bit that somebody set since we looked was set on the way to
 	 * a wait, which will now find another word and set it again.
 	 */
-	wf_store_release(&m->word, word); /* M1 */
+	wf_store_release(&m->word, word); /* MUTEX-1 */
 	return WF_HANDED;
 }
 
@@ -356,7 +357,7 @@ WF_COLD void wf_mutex_unlock_slow(struct wf_mutex *m)
 		/* release: publishes the section; pairs with acquire(). */
 		if (!wf_cas_acq_rel(&m->word, &word, WF_MUTEX_FREE))
 			continue;
-		if (word & WF_MUTEX_CONTENDED) /* M1, M2 */
+		if (word & WF_MUTEX_CONTENDED) /* MUTEX-1, MUTEX-2 */
 			wf_ufutex_wake_one(&m->word, tell_more, NULL);
 		return;
 	}

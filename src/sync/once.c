@@ -16,11 +16,11 @@
  *     g | RUNNING, with WAITED or not -> DONE                [end_run]
  *     g | RUNNING, with WAITED or not -> 0                   [give_up]
  *
- * O1. RUNNING with the current generation g: one thread of this process is in
- *     the routine, and its end_run follows, however the routine is left
+ * ONCE-1. RUNNING with the current generation g: one thread of this process is
+ *     in the routine, and its end_run follows, however the routine is left
  *     (libc/cleanup.h).
- * O2. RUNNING with another generation: that thread was not copied by fork.
- * O3. A thread parks only while WAITED is set, and end_run wakes all if so.
+ * ONCE-2. RUNNING with another generation: that thread was not copied by fork.
+ * ONCE-3. A thread parks only while WAITED is set, and end_run wakes all if so.
  */
 
 _Static_assert(sizeof(struct wf_once) == sizeof(pthread_once_t) &&
@@ -40,7 +40,7 @@ struct run {
 	bool is_begun; /* the caller has set RUNNING */
 };
 
-/* O1. In the runtime, so that no handler leaves between the two steps. */
+/* ONCE-1. In the runtime, so that no handler leaves between the two steps. */
 static bool take(struct run *r, uint32_t *word, uint32_t running)
 {
 	struct wf_thread *t = wf_runtime_enter();
@@ -61,7 +61,7 @@ static bool begin_run(struct run *r)
 	uint32_t word = wf_load_acquire(&o->word);
 
 	while (word != WF_ONCE_DONE) {
-		if (word != running && word != waited) { /* O2 */
+		if (word != running && word != waited) { /* ONCE-2 */
 			if (take(r, &word, running))
 				return true;
 			continue;
@@ -82,7 +82,8 @@ static void end_run(struct run *r, uint32_t result)
 						memory_order_release);
 
 	if (old & WF_ONCE_WAITED)
-		wf_ufutex_wake(&r->once->word, INT_MAX, WF_UFUTEX_ANY); /* O3 */
+		/* ONCE-3 */
+		wf_ufutex_wake(&r->once->word, INT_MAX, WF_UFUTEX_ANY);
 }
 
 /* The routine is left early, or a handler leaves just when it is done. */

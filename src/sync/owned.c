@@ -1,11 +1,11 @@
 /*
- * W1. Threads of two processes may have the same number. So a mutex has the
- *     owner's process and number, in one step, in a field that libc does not
- *     use for such mutexes. Locking and unlocking are our own, since libc's
+ * OWNED-1. Threads of two processes may have the same number. So a mutex has
+ *     the owner's process and number, in one step, in a field that libc does
+ *     not use for such mutexes. Locking and unlocking are our own, since libc's
  *     would look at the number alone, and another may get the mutex between any
  *     look of ours and theirs.
- * W2. Only libc's wait on a condition takes the owner for libc's, and the field
- *     is 0 until it is over.
+ * OWNED-2. Only libc's wait on a condition takes the owner for libc's, and the
+ *     field is 0 until it is over.
  */
 #include "sync/owned.h"
 
@@ -23,7 +23,7 @@ enum {
 	FIRST_OWN_TID = 1 << WF_TID_INDEX_BITS, /* smaller: the kernel's */
 };
 
-/* W1 */
+/* OWNED-1 */
 static _Atomic uint64_t *owner_of(const pthread_mutex_t *m)
 {
 	return (_Atomic uint64_t *)&m->__data.__list.__prev;
@@ -63,7 +63,7 @@ void wf_owned_show(pthread_mutex_t *m)
 
 void wf_owned_hide(pthread_mutex_t *m)
 {
-	wf_store_relaxed(owner_of(m), 0); /* W2 */
+	wf_store_relaxed(owner_of(m), 0); /* OWNED-2 */
 }
 
 void wf_owned_begin(pthread_mutex_t *m)

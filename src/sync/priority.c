@@ -1,11 +1,11 @@
 /*
  * Mutexes with priority inheritance and protection, over sync/lending.c.
  *
- * P1. Of a mutex with inheritance, a free one is taken, and one that nobody
- *     waits for released, by one step on its word. All else is under the lock
- *     of sync/lending.c.
- * P2. Its word is the holder's id, and WAITED if and only if its list of
- *     waiters is not empty. An unlock hands it to the first of these: the
+ * PRIORITY-1. Of a mutex with inheritance, a free one is taken, and one that
+ *     nobody waits for released, by one step on its word. All else is under the
+ *     lock of sync/lending.c.
+ * PRIORITY-2. Its word is the holder's id, and WAITED if and only if its list
+ *     of waiters is not empty. An unlock hands it to the first of these: the
  *     highest priority, of equals the one that came first.
  *
  *     0 -> id                  [take]
@@ -14,15 +14,16 @@
  *     id | WAITED -> id        [give_up, the last waiter]
  *     id | WAITED -> id', id' | WAITED [hand_over_locked]
  *
- * P3. Who has been handed the mutex may free it: `is_granted` is the last
- *     access, in one step with the wake. The releasing thread, which may have
- *     been above it only by what the mutex lent, can lose the CPU only then.
- * P4. The word of a mutex with protection is as in mutex.c. Its holder has the
- *     ceiling before it has the mutex, and until after it has released it;
- *     while it waits a claim on its stack lends it that.
- * P5. What a waiter has on its stack is in lists. So a thread that leaves its
- *     wait by a jump or by its end takes it out of them; if it has been given
- *     the mutex, it unlocks it. [leave_inherit, leave_protect]
+ * PRIORITY-3. Who has been handed the mutex may free it: `is_granted` is the
+ *     last access, in one step with the wake. The releasing thread, which may
+ *     have been above it only by what the mutex lent, can lose the CPU only
+ *     then.
+ * PRIORITY-4. The word of a mutex with protection is as in mutex.c. Its holder
+ *     has the ceiling before it has the mutex, and until after it has released
+ *     it; while it waits a claim on its stack lends it that.
+ * PRIORITY-5. What a waiter has on its stack is in lists. So a thread that
+ *     leaves its wait by a jump or by its end takes it out of them; if it has
+ *     been given the mutex, it unlocks it. [leave_inherit, leave_protect]
  */
 #include "sync/priority.h"
 
@@ -93,7 +94,7 @@ struct waiting {
 	bool is_in_lists; /* or has been given the mutex; in the runtime */
 };
 
-/* P5 */
+/* PRIORITY-5 */
 static void leave_inherit(void *waiting)
 {
 	struct waiting *w = waiting;
@@ -164,7 +165,7 @@ static struct wf_lending_waiter *hand_over_locked(struct wf_mutex *m)
 	return w;
 }
 
-/* P3 */
+/* PRIORITY-3 */
 static int grant(void *waiter, bool found, bool more)
 {
 	/* release: publishes the section; pairs with lock_inherit(). */
@@ -244,7 +245,7 @@ static void end_claim(struct wf_mutex *claim, struct wf_mutex *m)
 	wf_lending_end(me, mask);
 }
 
-/* P5 */
+/* PRIORITY-5 */
 static void leave_protect(void *claim)
 {
 	end_claim(claim, NULL);
@@ -277,7 +278,7 @@ static int lock_protect(struct wf_mutex *m, int64_t deadline_ns)
 	return rc;
 }
 
-/* P4 */
+/* PRIORITY-4 */
 static void unlock_protect(struct wf_mutex *m)
 {
 	uint32_t word = WF_MUTEX_LOCKED;

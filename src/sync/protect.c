@@ -3,12 +3,12 @@
  * waited for. libc's own functions raise the priority of the kernel thread
  * that has the caller's id, and fail where there is none.
  *
- * C1. What lends the ceiling among weft's threads (sync/lending.h) is a claim
- *     in memory of this process, since others write to the mutex. Its owner
- *     has it from before it tries the word until after it has released it. So
- *     there may be several for one mutex, of which one is the holder's.
- * C2. A claim is free if it is for no mutex, or its owner has ended. Claims
- *     change under the lock of sync/lending.c.
+ * PROTECT-1. What lends the ceiling among weft's threads (sync/lending.h) is a
+ *     claim in memory of this process, since others write to the mutex. Its
+ *     owner has it from before it tries the word until after it has released
+ *     it. So there may be several for one mutex, of which one is the holder's.
+ * PROTECT-2. A claim is free if it is for no mutex, or its owner has ended.
+ *     Claims change under the lock of sync/lending.c.
  */
 #include "sync/protect.h"
 
@@ -34,7 +34,7 @@ static struct claim {
 	_Atomic bool is_held;	   /* its owner has the mutex; owner */
 } claims[MOST_CLAIMS];
 
-/* C2 */
+/* PROTECT-2 */
 static bool is_free_locked(const struct claim *c)
 {
 	return c->of == NULL ||
@@ -77,7 +77,7 @@ static void disclaim(struct claim *c)
 	wf_lending_end(me, mask);
 }
 
-/* The holder's (C1); NULL: locked before weft started. */
+/* The holder's (PROTECT-1); NULL: locked before weft started. */
 static struct claim *find_claim(const pthread_mutex_t *m)
 {
 	struct claim *found = NULL;

@@ -19,25 +19,25 @@
  *     last holder -> 0, less the bit of the kind that is woken [unlock]
  *     WW -> 0, RW -> 0           [give_up: a preferred writer timed out]
  *
- * R1. A thread parks only while the word is what it saw: held, and with the
- *     bit of its kind.
- * R2. The last holder's release is one CAS; what it has to know of the object
- *     (the preference) it reads before, and wakes by address after. Whoever
- *     takes the lock then may free it.
- * R3. If readers are parked, RW is set, or whoever cleared it has yet to wake
- *     them, which is always all of them.
- * R4. If writers are parked, WW is set, or whoever cleared it has yet to wake
- *     one, or a woken writer is on its way. That one takes the lock with WW
- *     or sets WW before it parks or gives up.
- * R5. While the lock is free and somebody is parked, somebody is on the way:
- *     a release that is about to wake, or a thread that it woke. A release
+ * RWLOCK-1. A thread parks only while the word is what it saw: held, and with
+ *     the bit of its kind.
+ * RWLOCK-2. The last holder's release is one CAS; what it has to know of the
+ *     object (the preference) it reads before, and wakes by address after.
+ *     Whoever takes the lock then may free it.
+ * RWLOCK-3. If readers are parked, RW is set, or whoever cleared it has yet to
+ *     wake them, which is always all of them.
+ * RWLOCK-4. If writers are parked, WW is set, or whoever cleared it has yet to
+ *     wake one, or a woken writer is on its way. That one takes the lock with
+ *     WW or sets WW before it parks or gives up.
+ * RWLOCK-5. While the lock is free and somebody is parked, somebody is on the
+ *     way: a release that is about to wake, or a thread that it woke. A release
  *     wakes one kind and, if none of that kind was parked, the other. A woken
  *     thread finds the lock held (then the last holder is next to look at the
  *     bits) or takes it (then it is).
- * R6. A writer that is preferred keeps readers out by WW alone. If it times
- *     out, WW may stand for nobody: it clears both bits and wakes all, who
- *     look again and set theirs. So does a thread that leaves its wait by a
- *     jump or by its end, for R5.
+ * RWLOCK-6. A writer that is preferred keeps readers out by WW alone. If it
+ *     times out, WW may stand for nobody: it clears both bits and wakes all,
+ *     who look again and set theirs. So does a thread that leaves its wait by a
+ *     jump or by its end, for RWLOCK-5.
  *
  * After a writer, parked readers are woken first unless writers are
  * preferred; after readers, a writer first.
@@ -140,7 +140,7 @@ int wf_rwlock_trywrlock(struct wf_rwlock *l)
 	return take_write(l, &word, WF_RWLOCK_WRITER);
 }
 
-/* Parks as one of a kind while the word is `word`, which says held. R1 */
+/* Parks as one of a kind while the word is `word`, which says held. RWLOCK-1 */
 static int wait_for(struct wf_rwlock *l, uint32_t word, uint32_t bit,
 		    uint32_t wait_bits, int64_t deadline_ns)
 {
@@ -154,10 +154,10 @@ static void wake_all(struct wf_rwlock *l)
 	const uint32_t bits = WF_RWLOCK_READERS_WAIT | WF_RWLOCK_WRITERS_WAIT;
 
 	atomic_fetch_and_explicit(&l->word, ~bits, memory_order_relaxed);
-	wf_ufutex_wake(&l->word, INT_MAX, WF_UFUTEX_ANY); /* R6 */
+	wf_ufutex_wake(&l->word, INT_MAX, WF_UFUTEX_ANY); /* RWLOCK-6 */
 }
 
-/* R6 */
+/* RWLOCK-6 */
 static void leave_wait(void *lock)
 {
 	wake_all(lock);
@@ -226,7 +226,7 @@ WF_COLD int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
 		rc = wait_for(l, word, WF_RWLOCK_WRITERS_WAIT, BIT_WRITER,
 			      deadline_ns);
 		if (rc >= 0)
-			take |= WF_RWLOCK_WRITERS_WAIT; /* R4 */
+			take |= WF_RWLOCK_WRITERS_WAIT; /* RWLOCK-4 */
 		if (rc == -ETIMEDOUT) {
 			give_up(l);
 			break;
@@ -271,11 +271,14 @@ WF_COLD void wf_rwlock_unlock_slow(struct wf_rwlock *l)
 						 word - 1;
 		first = is_held(next) ? 0 : first_to_wake(l, word);
 		next &= ~first;
-		/* release: publishes the section; pairs with take_...(). R2 */
+		/*
+		 * release: publishes the section; pairs with take_...().
+		 * RWLOCK-2
+		 */
 	} while (!wf_cas_acq_rel(&l->word, &word, next));
 	if (first == 0)
 		return;
 	other = next & (WF_RWLOCK_READERS_WAIT | WF_RWLOCK_WRITERS_WAIT);
 	if (wake(l, first) == 0 && other != 0)
-		wake(l, other); /* R5 */
+		wake(l, other); /* RWLOCK-5 */
 }

@@ -16,28 +16,28 @@
  *            v | W -> v + 1 | W      [post_locked, wakes one of several]
  *            v | W -> v + 1          [post_locked, wakes the last or nobody]
  *
- * S1. A permit is in the value, or on the way to exactly one thread whose wait
- *     it has ended. So no race of a post with a time-out, a signal or another
- *     waiter can lose one.
- * S2. A thread parks only while the word is W, which is compared under the
+ * SEM-1. A permit is in the value, or on the way to exactly one thread whose
+ *     wait it has ended. So no race of a post with a time-out, a signal or
+ *     another waiter can lose one.
+ * SEM-2. A thread parks only while the word is W, which is compared under the
  *     bucket's lock, and W is taken away under that lock only, when nobody
  *     stays parked. So if a thread is parked, W is set, and each post comes to
  *     the lock and finds it. If the value is above 0 then, as many threads or
  *     more have been woken and not yet tried: each takes a permit or finds
  *     none.
- * S3. A post touches the object for the last time when its permit is in the
+ * SEM-3. A post touches the object for the last time when its permit is in the
  *     value, or before the thread that gets it can run. That thread may free
  *     the semaphore; it does not touch it again itself.
- * S4. W stays when the last waiter is handed a permit: threads that hand
+ * SEM-4. W stays when the last waiter is handed a permit: threads that hand
  *     permits to and fro come back to it. One post without a waiter takes it
  *     away.
- * S5. A thread that posts what it took from the same semaphore uses it as a
+ * SEM-5. A thread that posts what it took from the same semaphore uses it as a
  *     lock: then the permit goes to the value and the first waiter competes
  *     for it, or each use would cost a switch as soon as one had to wait. That
  *     it is so is a guess (its hint), of which nothing but speed depends.
- * S6. A thread that leaves its wait by a jump or by its end gives back what it
- *     was handed, and if it was to compete for a permit, another does (S2).
- *     [leave_wait]
+ * SEM-6. A thread that leaves its wait by a jump or by its end gives back what
+ *     it was handed, and if it was to compete for a permit, another does
+ *     (SEM-2). [leave_wait]
  *
  * Rejected: always competing. Two threads that take turns would pay two more
  * atomics for each turn.
@@ -63,7 +63,7 @@ struct waiter {
 	struct wf_ufutex_note note;
 };
 
-/* S6 */
+/* SEM-6 */
 static void leave_wait(void *waiter)
 {
 	struct waiter *w = waiter;
@@ -98,9 +98,9 @@ static int await(struct waiter *w, int64_t deadline_ns)
 		}
 		rc = wf_ufutex_wait_noted(&s->word, WF_SEM_WAITED,
 					  WF_UFUTEX_ANY, deadline_ns,
-					  &w->note); /* S2 */
+					  &w->note); /* SEM-2 */
 		if (rc == HANDED)
-			return 0; /* S3 */
+			return 0; /* SEM-3 */
 		if (deadline_ns != WF_FOREVER)
 			rc = wf_sleep_outcome(rc, nr_handlers);
 		if (rc == -ETIMEDOUT || rc == -EINTR || rc == -ECANCELED)
@@ -110,7 +110,7 @@ static int await(struct waiter *w, int64_t deadline_ns)
 
 /*
  * t has waited in the runtime, where no handler runs, with that result; or
- * -EAGAIN: it has not. It leaves the runtime here: S6 holds from now on.
+ * -EAGAIN: it has not. It leaves the runtime here: SEM-6 holds from now on.
  */
 static WF_NOINLINE int wait_on(struct wf_sem *s, int64_t deadline_ns,
 			       struct wf_thread *t, int result)
@@ -141,12 +141,12 @@ int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 
 	if (deadline_ns == WF_FOREVER && t->kind == WF_THREAD_MULTIPLEXED &&
 	    is_waited(s))
-		result = wf_ufutex_park(t, &s->word, WF_SEM_WAITED); /* S2 */
+		result = wf_ufutex_park(t, &s->word, WF_SEM_WAITED); /* SEM-2 */
 	/* What the poster did happens before its wake. */
 	if (WF_UNLIKELY(result != HANDED) || wf_runtime_has_work(t))
 		return wait_on(s, deadline_ns, t, result);
 	wf_sem_note(t, s);
-	wf_runtime_leave(t); /* S3 */
+	wf_runtime_leave(t); /* SEM-3 */
 	return 0;
 }
 
@@ -161,7 +161,7 @@ WF_COLD int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,
 
 struct post {
 	struct wf_sem *sem;
-	bool gives_back; /* S5 */
+	bool gives_back; /* SEM-5 */
 	bool is_too_many;
 };
 
@@ -173,7 +173,7 @@ static int post_locked(void *arg, bool found, bool more)
 	uint32_t old;
 
 	if (WF_LIKELY(found && !post->gives_back))
-		return HANDED; /* S2, S4 */
+		return HANDED; /* SEM-2, SEM-4 */
 	old = wf_load_relaxed(word);
 	do {
 		post->is_too_many = (old & ~WF_SEM_WAITED) == SEM_VALUE_MAX;

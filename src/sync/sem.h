@@ -83,7 +83,7 @@ static inline int wf_sem_trywait(struct wf_sem *s)
 	return -EAGAIN;
 }
 
-/* t has a permit of s. S5 */
+/* t has a permit of s. SEM-5 */
 static inline void wf_sem_note(struct wf_thread *t, const struct wf_sem *s)
 {
 	t->hint = (uint32_t)(uintptr_t)s;

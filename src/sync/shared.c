@@ -5,22 +5,22 @@
  * its robust process-shared mutexes have to be in the list of a kernel thread
  * of its own with that one's id: the monitor's.
  *
- * H1. A robust process-shared mutex that a thread of weft's holds has the
+ * SHARED-1. A robust process-shared mutex that a thread of weft's holds has the
  *     monitor's id in its word, is in the monitor's list and has the holder's
  *     id in a field that libc does not use for robust mutexes. Locking and
  *     unlocking are therefore our own. Only libc's wait on a condition
  *     sees it as libc would have left it, the thread's id in the word
  *     and the mutex in the thread's list; a process that dies at the moment
  *     between leaves the mutex locked.
- * H2. The monitor's list is changed under `lock`, with in_runtime set.
- * H3. A thread that ends marks what its own list has, as the kernel would. No
- *     waiter of weft's sleeps elsewhere than in the kernel.
- * H4. What a thread unmaps while it or another holds it stays locked, as the
- *     kernel would leave it, but must not be in the monitor's list any more:
- *     there others' mutexes are its neighbours. So it is taken out before,
- *     and its links are 0.
+ * SHARED-2. The monitor's list is changed under `lock`, with in_runtime set.
+ * SHARED-3. A thread that ends marks what its own list has, as the kernel
+ *     would. No waiter of weft's sleeps elsewhere than in the kernel.
+ * SHARED-4. What a thread unmaps while it or another holds it stays locked, as
+ *     the kernel would leave it, but must not be in the monitor's list any
+ *     more: there others' mutexes are its neighbours. So it is taken out
+ *     before, and its links are 0.
  *
- * test/model/robust.pml has H1, H2 and H4.
+ * test/model/robust.pml has SHARED-1, SHARED-2 and SHARED-4.
  *
  * Mutexes with priority inheritance: sync/inherit.c. Those that ask for their
  * owner and are not robust: sync/owned.c.
@@ -56,11 +56,11 @@ enum {
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct wf_robust_list answering;
 static _Atomic int answering_tid; /* 0: nobody yet */
-static _Atomic uint32_t nr_given; /* H2 */
+static _Atomic uint32_t nr_given; /* SHARED-2 */
 
 /* --- fields --------------------------------------------------------------- */
 
-/* H1: the holder's id, where libc counts spins and elisions. */
+/* SHARED-1: the holder's id, where libc counts spins and elisions. */
 static _Atomic uint32_t *holder_of(const pthread_mutex_t *m)
 {
 	return (_Atomic uint32_t *)&m->__data.__spins;
@@ -95,7 +95,7 @@ static uintptr_t own_head(void)
 	return wf_tcb_robust_list(wf_cpu_thread_register());
 }
 
-/* H2 */
+/* SHARED-2 */
 static void set_pending(const pthread_mutex_t *m)
 {
 	wf_robust_set_pending(&answering, m != NULL ? wf_robust_link(m) : 0);
@@ -110,7 +110,7 @@ static void list_locked(pthread_mutex_t *m)
 static void unlist_locked(pthread_mutex_t *m)
 {
 	if (*wf_robust_next(wf_robust_link(m)) == 0)
-		return; /* H4: it is mapped elsewhere as well */
+		return; /* SHARED-4: it is mapped elsewhere as well */
 	wf_robust_take_out(wf_robust_link(m));
 	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
 }
@@ -234,7 +234,7 @@ void wf_shared_end(pthread_mutex_t *m)
 
 /* --- robust mutexes ------------------------------------------------------- */
 
-/* The word is ours. H1 */
+/* The word is ours. SHARED-1 */
 static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
 {
 	m->__data.__count = 1;
@@ -344,7 +344,8 @@ void wf_shared_unmap(uintptr_t begin, size_t bytes)
 	if (WF_UNLIKELY(wf_load_relaxed(&nr_given) != 0) &&
 	    begin % WF_PAGE == 0)
 		unlist_within(begin,
-			      wf_align_up(begin + bytes, WF_PAGE)); /* H4 */
+			      /* SHARED-4 */
+			      wf_align_up(begin + bytes, WF_PAGE));
 }
 
 /* --- in libc's place ------------------------------------------------------ */
@@ -365,7 +366,7 @@ int wf_shared_unlock(pthread_mutex_t *m)
 
 /* --- the end -------------------------------------------------------------- */
 
-/* As the kernel does it. H3 */
+/* As the kernel does it. SHARED-3 */
 static void owner_died(pthread_mutex_t *m, uint32_t tid)
 {
 	_Atomic uint32_t *word = wf_libc_mutex_word(m);
@@ -398,7 +399,7 @@ static pthread_mutex_t *find_given_locked(const struct wf_thread *t)
 
 /*
  * False if t has none. Found and ended under one lock: between two, others may
- * unmap it. H4
+ * unmap it. SHARED-4
  */
 static bool end_given(const struct wf_thread *t)
 {

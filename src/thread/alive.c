@@ -1,13 +1,13 @@
 /*
  * Counted per VP, without atomics.
  *
- * L1. While the process's first thread lives, nobody is the last: the others
- *     only count.
- * L2. A thread counts its end, then looks whether the first has ended; the
+ * ALIVE-1. While the process's first thread lives, nobody is the last: the
+ *     others only count.
+ * ALIVE-2. A thread counts its end, then looks whether the first has ended; the
  *     first says so, passes a membarrier, then adds up. One sees the other.
- * L3. Who adds up reads all ends before any creation, so that the sum is never
- *     less than the number alive in between: no false zero. Of several that
- *     end at once the last to pass its fence finds zero.
+ * ALIVE-3. Who adds up reads all ends before any creation, so that the sum is
+ *     never less than the number alive in between: no false zero. Of several
+ *     that end at once the last to pass its fence finds zero.
  */
 #include "thread/alive.h"
 
@@ -39,7 +39,7 @@ static uint64_t count(void)
 {
 	uint64_t created, ended;
 
-	/* L3 */
+	/* ALIVE-3 */
 	ended = wf_load_acquire(&wf_sched.alive.nr_ended);
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		ended += wf_load_acquire(&wf_sched.vps[i].alive.nr_ended);
@@ -57,8 +57,8 @@ uint32_t wf_alive_nr(void)
 bool wf_alive_is_last(void)
 {
 	if (wf_self->is_first)
-		wf_os_pass_barrier(); /* L2 */
-	wf_fence_seq_cst();	      /* L3 */
+		wf_os_pass_barrier(); /* ALIVE-2 */
+	wf_fence_seq_cst();	      /* ALIVE-3 */
 	return count() == 0 && !atomic_exchange(&last_is_known, true);
 }
 
@@ -67,7 +67,7 @@ void wf_alive_left(void)
 	wf_store_relaxed(&has_one_left, true);
 }
 
-/* L2: all that left have said so before. */
+/* ALIVE-2: all that left have said so before. */
 void wf_alive_end_process(int status)
 {
 	if (!wf_load_relaxed(&has_one_left))

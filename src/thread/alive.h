@@ -49,7 +49,7 @@ static inline bool wf_alive_ended(struct wf_thread *t)
 	wf_alive_undo(t);
 	if (WF_UNLIKELY(t->is_first))
 		wf_store_relaxed(&wf_alive_first_has_ended, true);
-	wf_compiler_barrier(); /* L2; the CPU's part is the membarrier. */
+	wf_compiler_barrier(); /* ALIVE-2; the CPU's part is the membarrier. */
 	return wf_load_relaxed(&wf_alive_first_has_ended);
 }
 

@@ -1,5 +1,5 @@
 /*
- * A1. Entries change under the lock only. One with tid 0 is free.
+ * CPU_TIMER-1. Entries change under the lock only. One with tid 0 is free.
  *
  * What weft knows of a thread's CPU time it knows at switches: too late for a
  * timer. To arm one in the carrier whenever the thread begins to run would cost
@@ -31,7 +31,7 @@ struct entry {
 };
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static struct entry entries[MAX_TIMERS]; /* A1 */
+static struct entry entries[MAX_TIMERS]; /* CPU_TIMER-1 */
 static _Atomic uint32_t nr_timers;	 /* lock; may be read without */
 static bool first_is_timed;		 /* before the start */
 

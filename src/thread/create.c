@@ -129,7 +129,8 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->hint = 0;
 	t->has_native_signals = false;
 	t->nr_rescued = 0;
-	t->rescued_ms = wf_thread_now_ms(); /* for sched/cpu_time.c, C4 */
+	/* for sched/cpu_time.c, CPU_TIME-4 */
+	t->rescued_ms = wf_thread_now_ms();
 	t->nr_large_polls = 0;
 	t->has_affinity = false;
 	t->next_sibling = 0;
@@ -223,7 +224,7 @@ int wf_thread_create(const struct wf_thread_params *params,
 	}
 	init_fields(t, me, params);
 	if (params->has_sigmask)
-		wf_fence_seq_cst(); /* M2 in signal/mask.c */
+		wf_fence_seq_cst(); /* MASK-2 in signal/mask.c */
 	if (WF_UNLIKELY(wf_carrier_is_altered(me)))
 		t->kind = WF_THREAD_BOUND;
 	t->start_routine = start;
@@ -234,7 +235,7 @@ int wf_thread_create(const struct wf_thread_params *params,
 		err = start_bound(me, t, params);
 	} else if (WF_UNLIKELY(t->rt_priority != 0)) {
 		count_made(me);
-		wf_start_prepare(t, NULL); /* T4 in sched/realtime.c */
+		wf_start_prepare(t, NULL); /* REALTIME-4 in sched/realtime.c */
 		wf_ready_woken(me, t);
 	} else {
 		/* release: all fields; pairs with the acquire of the claim. */

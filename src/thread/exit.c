@@ -122,7 +122,7 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 		return NULL;
 	b = wf_bucket_of(&t->exit_state);
 	wf_bucket_lock(t, b);
-	/* It may have given up since, and one without a VP waits (J1 in
+	/* It may have given up since, and one without a VP waits (JOIN-1 in
 	 * join.c). */
 	joiner = wf_table_at(wf_load_relaxed(&t->joiner));
 	joiner = joiner->kind == WF_THREAD_MULTIPLEXED ?

@@ -2,11 +2,12 @@
  * Joiners wait on exit_state. The lock of its bucket decides between joiners,
  * detaching, time-outs and the end.
  *
- * J1. exit_state and joiner change under that lock only.
- * J2. DONE is set when the thread is off its stack. Who finds it set and is
+ * JOIN-1. exit_state and joiner change under that lock only.
+ * JOIN-2. DONE is set when the thread is off its stack. Who finds it set and is
  *     the joiner, or sets the second of DONE and DETACHED, frees the thread.
- * J3. A joiner that leaves its wait by a jump or by its end is none any more.
- *     If the thread has ended by then, it is to be joined yet. [leave_wait]
+ * JOIN-3. A joiner that leaves its wait by a jump or by its end is none any
+ *     more. If the thread has ended by then, it is to be joined yet.
+ *     [leave_wait]
  */
 #include <errno.h>
 
@@ -52,7 +53,7 @@ static int begin_locked(struct wf_thread *t, struct wf_thread *me)
 		return -EDEADLK;
 	if (wf_load_relaxed(&t->joiner) != 0)
 		return -EINVAL;
-	wf_store_relaxed(&t->joiner, me->index); /* J1 */
+	wf_store_relaxed(&t->joiner, me->index); /* JOIN-1 */
 	return 0;
 }
 
@@ -88,7 +89,7 @@ static int give_up(struct wf_thread *t, struct wf_thread *me, int err,
 	return err;
 }
 
-/* J3 */
+/* JOIN-3 */
 static void leave_wait(void *thread)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -217,7 +218,7 @@ int wf_thread_detach(struct wf_thread *t)
 	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);
 	if (err == 0 && (old & WF_EXIT_DONE) != 0)
-		wf_table_put(wf_pool_of(me), t); /* J2 */
+		wf_table_put(wf_pool_of(me), t); /* JOIN-2 */
 	wf_runtime_leave(me);
 	return err;
 }

@@ -3,11 +3,11 @@
  * stack, asks for the id and signals that id by system calls that are compiled
  * into it. It runs its handlers on that stack and aborts if it is elsewhere.
  *
- * OWN-RUNTIME-1. Such a thread owns its kernel thread. The kernel's alternate
+ * OWN_RUNTIME-1. Such a thread owns its kernel thread. The kernel's alternate
  *     stack is the thread's, not the carrier's, and its handlers run where the
  *     kernel enters them, as in threads that weft did not make
  *     (signal/foreign.c).
- * OWN-RUNTIME-2. That begins before the runtime looks at the thread. Go asks
+ * OWN_RUNTIME-2. That begins before the runtime looks at the thread. Go asks
  *     libc for the thread's stack first (pthread_getattr_np, since Go 1.21).
  *
  * Go has blocked all signals by then, without a call of libc's. So the kernel's

@@ -12,7 +12,7 @@
 
 /*
  * The caller gets a kernel thread of its own, whose id, alternate stack and
- * handlers are what the kernel would give it (OWN-RUNTIME-1). Does nothing if
+ * handlers are what the kernel would give it (OWN_RUNTIME-1). Does nothing if
  * it has that already, or if there is no kernel thread to be had. in_runtime 0.
  */
 void wf_own_runtime_enter(void);

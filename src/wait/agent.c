@@ -2,16 +2,16 @@
  * An idle time begins when a VP has nothing to run and ends when it has. The
  * VP polls if not enough others do and the policy allows, then sleeps.
  *
- * A1. Between wf_idle_begin and the sleep the agent looks at every queue and
- *     at its timers again (sched/idle.h, I2).
- * A2. A carrier that sleeps, or polls for long, blocks the program's signals;
- *     not those of faults while it looks at words that may be gone.
- * A3. A poller keeps the role while it looks at the queues itself, and
- *     gives it up before it sleeps or runs a thread (sched/idle.h, I4).
- * A4. Words that others write at each of their switches are looked at every
- *     FAR_LOOK_NS at most: each look takes the cache line from its writer.
- * A5. Who changes the policy raises its epoch, fences, and wakes who sleeps;
- *     who goes to sleep is in the idle list, fences, then reads the epoch.
+ * AGENT-1. Between wf_idle_begin and the sleep the agent looks at every queue
+ *     and at its timers again (sched/idle.h, IDLE-2).
+ * AGENT-2. A carrier that sleeps, or polls for long, blocks the program's
+ *     signals; not those of faults while it looks at words that may be gone.
+ * AGENT-3. A poller keeps the role while it looks at the queues itself, and
+ *     gives it up before it sleeps or runs a thread (sched/idle.h, IDLE-4).
+ * AGENT-4. Words that others write at each of their switches are looked at
+ *     every FAR_LOOK_NS at most: each takes the cache line from its writer.
+ * AGENT-5. A new policy raises the epoch, fences, and wakes sleeping VPs; a VP
+ *     that goes to sleep enters the idle list, fences, then reads the epoch.
  *
  * Rejected: several pollers, if not asked for. They take lines and work from
  * each other, and the first to find something wakes the next if there is more.
@@ -40,7 +40,7 @@
 enum {
 	/* Looks at words that rarely change: about half a microsecond. */
 	LOOKS_PER_CLOCK = 16,
-	FAR_LOOK_NS = 2 * 1000, /* A4 */
+	FAR_LOOK_NS = 2 * 1000, /* AGENT-4 */
 	/* A change of the mask costs less than 1 % of this. */
 	QUIET_AFTER_NS = 50 * 1000,
 	/* Who polls for less is not asked whether it was in the way. */
@@ -59,7 +59,7 @@ enum {
 void (*wf_agent_signal_work)(struct wf_carrier *c);
 
 static bool has_cpu_to_spare;
-static _Atomic uint32_t policy_epoch; /* A5 */
+static _Atomic uint32_t policy_epoch; /* AGENT-5 */
 
 /* One idle time of a VP. */
 struct idle {
@@ -119,7 +119,7 @@ int wf_agent_set(uint32_t policy, uint32_t agents)
 void wf_agent_rouse(void)
 {
 	atomic_fetch_add(&policy_epoch, 1);
-	wf_fence_seq_cst(); /* A5 */
+	wf_fence_seq_cst(); /* AGENT-5 */
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		wf_idle_wake(&wf_sched.vps[i]);
 }
@@ -140,7 +140,7 @@ static bool has_signal_work(struct wf_carrier *c)
 	return wf_load_relaxed(&c->signal_slot.nr) != 0;
 }
 
-/* A2: while it looks. */
+/* AGENT-2: while it looks. */
 static void quiet(struct wf_carrier *c)
 {
 	wf_carrier_set_mask(c, wf_words_has_slots() ?
@@ -148,7 +148,7 @@ static void quiet(struct wf_carrier *c)
 				       UINT64_MAX);
 }
 
-/* A2: before it sleeps. What came until now is in the slot. */
+/* AGENT-2: before it sleeps. What came until now is in the slot. */
 static void block_all(struct wf_carrier *c)
 {
 	wf_carrier_set_mask(c, UINT64_MAX);
@@ -300,7 +300,7 @@ static void end_poll(struct idle *idle, struct wf_vp *vp)
 {
 	idle->was_tried = true;
 	see_disturbance(idle, vp);
-	wf_idle_poll_end(vp); /* A3 */
+	wf_idle_poll_end(vp); /* AGENT-3 */
 }
 
 /*
@@ -333,7 +333,7 @@ static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 	if (vp->is_poller)
 		see_disturbance(idle, vp);
 	if (idle->has_polled) {
-		wf_idle_poll_leave(vp); /* A3 */
+		wf_idle_poll_leave(vp); /* AGENT-3 */
 		wf_cpu_time_charge(c, NULL);
 	}
 	/* Polling covers a time without sleep, unless a timer ended it. */
@@ -359,7 +359,8 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 	vp->sleeps_in_ring = wf_load_relaxed(&vp->nr_requests) != 0;
 	wf_idle_begin(vp);
 	deadline = wf_timers_earliest(vp);
-	if (!wf_queue_has_work(vp) && !is_policy_new(idle)) { /* A1, A5 */
+	/* AGENT-1, AGENT-5 */
+	if (!wf_queue_has_work(vp) && !is_policy_new(idle)) {
 		wf_count_own(&vp->counters, sleeps);
 		idle->has_slept = true;
 		idle->came_ns = deadline;

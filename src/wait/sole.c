@@ -2,7 +2,7 @@
 
 #include "os/kthread.h"
 
-/* A revocation costs some us, and a lock 5 ns: S5. */
+/* A revocation costs some us, and a lock 5 ns: SOLE-5. */
 enum { LOCKS_BEFORE_OWN = 8192 };
 
 struct wf_sole wf_sole;
@@ -21,7 +21,7 @@ void wf_sole_fork_child(void)
 	wf_sole = (struct wf_sole){ 0 };
 }
 
-/* S3, S4 */
+/* SOLE-3, SOLE-4 */
 static void own_table(void)
 {
 	uint32_t state = WF_SOLE_LOCKS;
@@ -37,7 +37,7 @@ static void own_table(void)
 	wf_cas_acq_rel(&wf_sole.state, &state, WF_SOLE_LOCKS);
 }
 
-/* S2 */
+/* SOLE-2 */
 static WF_COLD void revoke(void)
 {
 	struct wf_spin *inside = &wf_sched.vps[0].inside;
@@ -58,7 +58,7 @@ static void begin_outsider(void)
 {
 	uint32_t state;
 
-	/* seq_cst: before the look at the state (S3). */
+	/* seq_cst: before the look at the state (SOLE-3). */
 	atomic_fetch_add(&wf_sole.nr_outsiders, 1);
 	/* acquire: the owner is out; pairs with revoke. */
 	state = wf_load_acquire(&wf_sole.state);

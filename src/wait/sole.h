@@ -9,22 +9,22 @@
  * semaphore would have two, to keep out somebody who hardly ever comes: a bound
  * or a foreign thread, or a kernel thread of weft's own, here an *outsider*.
  *
- * S1. state says who may be at a bucket:
+ * SOLE-1. state says who may be at a bucket:
  *     LOCKS    whoever has its lock
  *     OWN      the VP's owner, while `inside` of the VP is 1
  *     REVOKED  the owner with its lock; outsiders wait for LOCKS
  *     NEVER    whoever has its lock, for good: there are other VPs
  *     LOCKS -> OWN [own_table], OWN -> LOCKS [own_table, which regrets it],
  *     OWN -> REVOKED -> LOCKS [revoke].
- * S2. The owner stores inside, then reads state; who revokes stores state,
+ * SOLE-2. The owner stores inside, then reads state; who revokes stores state,
  *     passes a membarrier, then reads inside: one of the two sees the other.
  *     It waits until inside is 0. So from LOCKS on the owner is at no bucket
  *     without its lock, and what it wrote there is seen.
- * S3. An outsider counts itself, then reads state, and is counted until it has
- *     unlocked. The owner stores OWN, passes a fence, then reads the count, and
- *     goes back to LOCKS if it is not 0. So in OWN no outsider has a lock.
- * S4. The owner takes the table when it has no lock: it alone knows that.
- * S5. To take it pays once the owner has locked often with no revocation in
+ * SOLE-3. An outsider counts itself, then reads state, and is counted until it
+ *     has unlocked. The owner stores OWN, passes a fence, then reads the count,
+ *     and goes back to LOCKS if it is not 0. So in OWN no outsider has a lock.
+ * SOLE-4. The owner takes the table when it has no lock: it alone knows that.
+ * SOLE-5. To take it pays once the owner has locked often with no revocation in
  *     between: what it has paid for locks by then is what a revocation costs,
  *     several times. So revocations cost a part of what is saved.
  *
@@ -48,7 +48,7 @@ enum wf_sole_state {
 
 struct wf_sole {
 	_Atomic uint32_t state;	       /* enum wf_sole_state */
-	_Atomic uint32_t nr_outsiders; /* S3; no matter in NEVER */
+	_Atomic uint32_t nr_outsiders; /* SOLE-3; no matter in NEVER */
 	struct wf_spin lock;	       /* of who revokes */
 } WF_ALIGNED(WF_CACHE_LINE);
 
@@ -68,7 +68,7 @@ static inline bool wf_sole_begin(struct wf_vp *vp)
 	if (wf_load_relaxed(&wf_sole.state) != WF_SOLE_OWN || vp == NULL)
 		return false;
 	wf_store_relaxed(&vp->inside.word, 1);
-	wf_compiler_barrier(); /* S2; the CPU's part is the membarrier. */
+	wf_compiler_barrier(); /* SOLE-2; the CPU's part is the membarrier. */
 	/* acquire: what outsiders wrote; pairs with revoke. */
 	if (WF_LIKELY(wf_load_acquire(&wf_sole.state) == WF_SOLE_OWN))
 		return true;

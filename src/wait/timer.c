@@ -1,21 +1,21 @@
 /*
- * H1. A thread is in at most one heap: that of the VP it parked on, named by
- *     timer_vp; timer_index changes under that heap's lock.
- * H2. A thread takes itself out of the heap before it begins its next wait.
- *     So while it is in the heap, under the lock, its wait_generation is the
- *     one the deadline belongs to.
- * H3. Each heap has room for all threads of the table, which does not grow
+ * TIMER-1. A thread is in at most one heap: that of the VP it parked on, named
+ *     by timer_vp; timer_index changes under that heap's lock.
+ * TIMER-2. A thread takes itself out of the heap before it begins its next
+ *     wait. So while it is in the heap, under the lock, its wait_generation is
+ *     the one the deadline belongs to.
+ * TIMER-3. Each heap has room for all threads of the table, which does not grow
  *     without that: so a wait never fails for want of memory.
- * H4. Keys are times of CLOCK_MONOTONIC: even ones for deadlines on that clock,
- *     odd ones for those on CLOCK_REALTIME, which shows the heap's wall_offset
- *     more. That and the odd keys change together, under the heap's lock, when
- *     the clock was set [wf_timers_see_clock].
- * H5. The offset in use is never above the true one but for the time between
- *     the clock's being set and the look at it, so no deadline comes too early;
- *     and whoever takes out an odd key has seen on CLOCK_REALTIME that its time
- *     has come: that may have been set back just now.
- * H6. While nobody watches the clock, each deadline on CLOCK_REALTIME begins
- *     with a look at it.
+ * TIMER-4. Keys are times of CLOCK_MONOTONIC: even ones for deadlines on that
+ *     clock, odd ones for those on CLOCK_REALTIME, which shows the heap's
+ *     wall_offset more. That and the odd keys change together, under the heap's
+ *     lock, when the clock was set [wf_timers_see_clock].
+ * TIMER-5. The offset in use is never above the true one but for the time
+ *     between the clock's being set and the look at it, so no deadline comes
+ *     too early; and whoever takes out an odd key has seen on CLOCK_REALTIME
+ *     that its time has come: that may have been set back just now.
+ * TIMER-6. While nobody watches the clock, each deadline on CLOCK_REALTIME
+ *     begins with a look at it.
  *
  * Rejected: to look at CLOCK_REALTIME at each tick and before each sleep. A
  * sleep till a deadline on the other clock would have to end early.
@@ -34,8 +34,9 @@
 
 struct wf_timers {
 	struct wf_spin lock;
-	struct wf_heap heap;	  /* lock */
-	int64_t wall_offset;	  /* H4; ns; lock, written with clock_lock */
+	struct wf_heap heap; /* lock */
+	/* TIMER-4; ns; lock, written with clock_lock */
+	int64_t wall_offset;
 	_Atomic int64_t earliest; /* lock; read by anybody */
 } WF_ALIGNED(WF_CACHE_LINE);
 
@@ -46,9 +47,9 @@ enum { MAX_FIRED = 256 };
 
 static struct wf_timers *all_timers;
 static struct wf_spin clock_lock = WF_SPIN_INIT; /* before those of the heaps */
-static _Atomic bool wants_watch, is_watched;	 /* H6 */
+static _Atomic bool wants_watch, is_watched;	 /* TIMER-6 */
 
-/* Before the table grows (H3). */
+/* Before the table grows (TIMER-3). */
 static int make_room(uint32_t nr_threads)
 {
 	int err = 0;
@@ -172,7 +173,7 @@ static bool set_offset(struct wf_timers *timers, int64_t offset)
 	wf_spin_lock(&timers->lock);
 	before = wf_heap_min_key(&timers->heap);
 	wf_heap_rekey(&timers->heap, move_wall, timers->wall_offset - offset);
-	timers->wall_offset = offset; /* H4 */
+	timers->wall_offset = offset; /* TIMER-4 */
 	update_earliest_locked(timers);
 	is_earlier = wf_heap_min_key(&timers->heap) < before;
 	wf_spin_unlock(&timers->lock);
@@ -187,7 +188,9 @@ static void set_offset_of_all(int64_t offset)
 		if (!set_offset(&all_timers[i], offset))
 			continue;
 		any_is_earlier = true;
-		/* Pairs with the fence of who goes to sleep (idle.h, I2). */
+		/*
+		 * Pairs with the fence of who goes to sleep (idle.h, IDLE-2).
+		 */
 		wf_fence_seq_cst();
 		wf_idle_wake(&wf_sched.vps[i]);
 	}
@@ -204,7 +207,7 @@ void wf_timers_see_clock(void)
 	least &= ~1LL;
 	offset = all_timers[0].wall_offset;
 	if (offset < least || offset > most)
-		set_offset_of_all(least); /* H5 */
+		set_offset_of_all(least); /* TIMER-5 */
 	wf_spin_unlock(&clock_lock);
 }
 
@@ -220,12 +223,12 @@ void wf_timers_set_watched(bool is)
 
 static WF_COLD void see_unwatched(void)
 {
-	wf_timers_see_clock(); /* H6 */
+	wf_timers_see_clock(); /* TIMER-6 */
 	if (!atomic_exchange(&wants_watch, true))
 		wf_idle_wake_monitor();
 }
 
-/* H4 */
+/* TIMER-4 */
 static int64_t key_of_locked(const struct wf_timers *timers,
 			     int64_t deadline_ns)
 {
@@ -239,7 +242,7 @@ static int64_t key_of_locked(const struct wf_timers *timers,
 	return wall_key(key);
 }
 
-/* H5 */
+/* TIMER-5 */
 static bool is_too_early_locked(const struct wf_timers *timers, int64_t key)
 {
 	return is_wall(key) && key != FIRST_WALL_KEY &&
@@ -255,11 +258,11 @@ int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 
 	if (wf_deadline_is_wall(deadline_ns) && !wf_load_relaxed(&is_watched))
 		see_unwatched();
-	t->timer_vp = (uint16_t)t->vp->id; /* H1 */
+	t->timer_vp = (uint16_t)t->vp->id; /* TIMER-1 */
 	wf_spin_lock(&timers->lock);
 	key = key_of_locked(timers, deadline_ns);
 	WF_CHECK(wf_heap_push(&timers->heap, key, t, &t->timer_index) == 0,
-		 "more timers than threads"); /* H3 */
+		 "more timers than threads"); /* TIMER-3 */
 	update_earliest_locked(timers);
 	wf_spin_unlock(&timers->lock);
 	return key;
@@ -291,7 +294,7 @@ static struct wf_thread *take_due(struct wf_timers *timers, int64_t now_ns,
 		*ret_was_set_back = true;
 	} else if (key <= now_ns) {
 		t = wf_heap_pop(&timers->heap);
-		*ret_generation = t->wait_generation; /* H2 */
+		*ret_generation = t->wait_generation; /* TIMER-2 */
 		update_earliest_locked(timers);
 	}
 	wf_spin_unlock(&timers->lock);

@@ -4,26 +4,26 @@
  * priority that wait for the same word. As in the kernel's futex, it keeps its
  * place if its priority changes.
  *
- * U1. wait_addr, wait_bits, wait_result, wait_bucket and the links of a
+ * UFUTEX-1. wait_addr, wait_bits, wait_result, wait_bucket and the links of a
  *     waiting thread change only under the lock of the bucket that
  *     wait_bucket names. It names none when the thread is in no wait; so
  *     whoever holds the lock of the bucket that it names sees a whole wait.
- * U2. A thread that parks holds its bucket's lock until its context is saved:
- *     the post-switch callback releases it. So whoever finds it in the list
- *     may make it runnable.
- * U3. Whoever takes a waiter out of the list, and nobody else, ends its wait
- *     and sets wait_result.
- * U4. wait_generation counts a thread's waits. A timer that fires late names
- *     an old generation and ends nothing.
- * U5. The word is compared under the bucket's lock, and a waker changes it
- *     before it takes the lock: no wake is lost between compare and park.
- * U6. No handler of the program's runs on a kernel thread that holds a bucket:
- *     on carriers in_runtime defers it, elsewhere it is blocked.
- * U7. A handler may wait while the wait that it interrupted is under way. So
- *     kernel_word is 0 from when a bound or foreign thread's wait begins until
- *     whoever has ended it has said so, and 1 at all other times.
- * U8. commit() is the last thing that may refuse a wait: if it returns true,
- *     the caller is in the list when the lock is released.
+ * UFUTEX-2. A thread that parks holds its bucket's lock until its context is
+ *     saved: the post-switch callback releases it. So whoever finds it in the
+ *     list may make it runnable.
+ * UFUTEX-3. Whoever takes a waiter out of the list, and nobody else, ends its
+ *     wait and sets wait_result.
+ * UFUTEX-4. wait_generation counts a thread's waits. A timer that fires late
+ *     names an old generation and ends nothing.
+ * UFUTEX-5. The word is compared under the bucket's lock, and a waker changes
+ *     it before it takes the lock: no wake is lost between compare and park.
+ * UFUTEX-6. No handler of the program's runs on a kernel thread that holds a
+ *     bucket: on carriers in_runtime defers it, elsewhere it is blocked.
+ * UFUTEX-7. A handler may wait while the wait that it interrupted is under way.
+ *     So kernel_word is 0 from when a bound or foreign thread's wait begins
+ *     until whoever has ended it has said so, and 1 at all other times.
+ * UFUTEX-8. commit() is the last thing that may refuse a wait: if it returns
+ *     true, the caller is in the list when the lock is released.
  *
  * Lock order: two buckets by address; a bucket, then a timer heap.
  *
@@ -77,7 +77,7 @@ struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
 
 static void unlock_after_switch(struct wf_carrier *c, void *bucket)
 {
-	wf_bucket_unlock(wf_load_relaxed(&c->vp), bucket); /* U2 */
+	wf_bucket_unlock(wf_load_relaxed(&c->vp), bucket); /* UFUTEX-2 */
 }
 
 static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
@@ -199,11 +199,12 @@ WF_INLINE int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 {
 	const _Atomic uint32_t *word = w->addr;
 
-	if (w->commit == NULL && wf_load_relaxed(word) != w->expected) /* U5 */
+	/* UFUTEX-5 */
+	if (w->commit == NULL && wf_load_relaxed(word) != w->expected)
 		return -EAGAIN;
 	if (is_interrupted(t))
 		return -EINTR;
-	if (w->commit != NULL && !w->commit(w->commit_arg)) /* U8 */
+	if (w->commit != NULL && !w->commit(w->commit_arg)) /* UFUTEX-8 */
 		return -EAGAIN;
 	return 0;
 }
@@ -230,7 +231,7 @@ WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 		return refuse(t, b, mask, w->next, refusal);
 	t->wait_addr = w->addr;
 	t->wait_bits = w->bits;
-	t->wait_generation++; /* U4 */
+	t->wait_generation++; /* UFUTEX-4 */
 	wf_bucket_add_locked(b, t);
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED))
 		park_multiplexed(t, b, w->deadline_ns, w->next);
@@ -258,7 +259,7 @@ WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 
 /*
  * Ends the wait in whose kernel sleep a handler runs. Its waker may have yet to
- * say so, and would say so to the wait that begins next (U7).
+ * say so, and would say so to the wait that begins next (UFUTEX-7).
  */
 static void end_kernel_wait(struct wf_thread *t)
 {
@@ -279,7 +280,7 @@ static void write_note(struct wf_ufutex_note *note, int32_t result,
 
 /*
  * A handler that runs in the kernel sleep of an outer wait may wait itself: the
- * outer wait has been interrupted, and its result is kept for it (U7).
+ * outer wait has been interrupted, and its result is kept for it (UFUTEX-7).
  */
 static WF_COLD int wait_in_kernel(struct wf_thread *t, const struct wf_wait *w)
 {

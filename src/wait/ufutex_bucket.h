@@ -179,8 +179,8 @@ static inline void wf_bucket_take_locked(struct wf_bucket *b,
 {
 	wf_bucket_remove_locked(b, t);
 	t->wait_addr = NULL;
-	wf_store_relaxed(&t->wait_bucket, NULL); /* U1 */
-	t->wait_result = result;		 /* U3 */
+	wf_store_relaxed(&t->wait_bucket, NULL); /* UFUTEX-1 */
+	t->wait_result = result;		 /* UFUTEX-3 */
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The waking side of the user futex; U1 to U7 are in wait/ufutex.c.
+ * The waking side of the user futex; UFUTEX-1 to UFUTEX-7 are in wait/ufutex.c.
  */
 #include "wait/ufutex.h"
 

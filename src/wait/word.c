@@ -3,18 +3,18 @@
  * the place where its word is noted, in wait/word_array.c if it is one word of
  * ours that nobody waits for yet, else in wait/word_table.c.
  *
- * W1. What is noted of a wait changes under the lock of its key's bucket,
- *     which is also the lock that decides who ends the wait (U3). Who looks
- *     needs no lock, may see what is half noted, and decides under it.
- * W2. A wait is noted, then, if its words are rung, a full fence passes, then
- *     they are looked at once more, then the thread parks. A writer that rings
- *     changes the word, fences, then looks who waits. So one of the two sees
- *     the other.
- * W3. A wait may end though nothing has changed: the waiter looks again.
- * W4. A word that nobody has promised to ring is looked at by somebody at
+ * WORD-1. What is noted of a wait changes under the lock of its key's bucket,
+ *     which is also the lock that decides who ends the wait (UFUTEX-3). Who
+ *     looks needs no lock, may see what is half noted, and decides under it.
+ * WORD-2. A wait is noted, then, if its words are rung, a full fence passes,
+ *     then they are looked at once more, then the thread parks. A writer that
+ *     rings changes the word, fences, then looks who waits. So one of the two
+ *     sees the other.
+ * WORD-3. A wait may end though nothing has changed: the waiter looks again.
+ * WORD-4. A word that nobody has promised to ring is looked at by somebody at
  *     least once a tick, or less often when nothing has happened for long:
  *     whoever begins such a wait wakes the monitor if it sleeps and will not
- *     look at the next tick (boot/monitor.c, N5).
+ *     look at the next tick (boot/monitor.c, MONITOR-5).
  *
  * Rejected: slots that know the number of the wait, and no key. Who looks
  * would have to hold a lock of the slot while it takes that of the bucket, or
@@ -150,7 +150,7 @@ static void count_wait(struct wf_thread *t)
 /*
  * The wait is noted, and counted. No fence before the look at the monitor: it
  * passes a membarrier between its announcement and its look (boot/monitor.c,
- * N3 and N5).
+ * MONITOR-3 and MONITOR-5).
  */
 static void see_watch(const struct wait *w, bool is_rung)
 {
@@ -161,7 +161,7 @@ static void see_watch(const struct wait *w, bool is_rung)
 	if ((!is_rung || w->is_polled) &&
 	    WF_UNLIKELY(wf_load_relaxed(&wf_sched.monitor_asleep) ==
 			WF_MONITOR_ASLEEP))
-		wf_idle_wake_monitor(); /* W4 */
+		wf_idle_wake_monitor(); /* WORD-4 */
 }
 
 static uint8_t state_of(const struct wait *w)
@@ -180,7 +180,7 @@ static bool commit_own(void *arg)
 		w->is_taken = true;
 		return false;
 	}
-	if (has_own_changed(w->n, old)) { /* W2 */
+	if (has_own_changed(w->n, old)) { /* WORD-2 */
 		wf_word_leave_locked(w->n);
 		return false;
 	}
@@ -214,7 +214,7 @@ static bool commit_slots(void *arg)
 		all_rung &= is_rung(&w->words[i]);
 		n = wf_word_table.infos[n].next;
 	}
-	wf_fence_seq_cst(); /* W2 */
+	wf_fence_seq_cst(); /* WORD-2 */
 	for (size_t i = 0; i < w->nr; i++) {
 		if (look(&w->words[i], can_fault) != 0)
 			return false;
@@ -324,7 +324,7 @@ static int outcome(int result)
 	case -ECANCELED:
 		return result;
 	default:
-		/* Handlers of signals have run, or W3. */
+		/* Handlers of signals have run, or WORD-3. */
 		return 0;
 	}
 }
@@ -421,7 +421,7 @@ struct wf_thread *wf_word_take_waiter(struct wf_thread *me,
 			wf_word_leave_locked(place.n);
 		wf_bucket_take_locked(b, t, result);
 	} else {
-		t = NULL; /* W1 */
+		t = NULL; /* WORD-1 */
 	}
 	if (held == NULL)
 		wf_bucket_unlock(wf_bucket_vp(me), b);
@@ -467,7 +467,7 @@ void wf_word_ring(const volatile void *addr)
 	struct wf_thread *me;
 	uint64_t mask;
 
-	wf_fence_seq_cst(); /* W2 */
+	wf_fence_seq_cst(); /* WORD-2 */
 	if (!wf_load_relaxed(&wf_sched.has_words) ||
 	    (wf_load_relaxed(&wf_word_table.high) <= 1 &&
 	     (n == WF_WORDS_MAX || wf_word_state(n) == 0)))

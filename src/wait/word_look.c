@@ -2,10 +2,10 @@
  * Looking at the words of all waiting threads: by agents, by VPs that are about
  * to be idle, by busy VPs now and then, and by the monitor.
  *
- * L1. A look goes on behind the last hit, through our own words, then through
- *     the slots, and round: nobody waits for longer because of others.
- * L2. A busy VP looks when a hundred times as long has passed as the last look
- *     has taken, and reads the clock at few of its switches.
+ * WORD_LOOK-1. A look goes on behind the last hit, through our own words, then
+ *     through the slots, and round: nobody waits for longer because of others.
+ * WORD_LOOK-2. A busy VP looks when a hundred times as long has passed as the
+ *     last look has taken, and reads the clock at few of its switches.
  */
 #include "wait/word.h"
 
@@ -20,7 +20,7 @@
 #include "wait/word_table.h"
 
 enum {
-	BUSY_SHARE = 100, /* L2: 1 % */
+	BUSY_SHARE = 100, /* WORD_LOOK-2: 1 % */
 	FIRST_SWITCHES = 64,
 	MOST_SWITCHES = 4096,
 	HITS_PER_LOOK = 16,
@@ -101,7 +101,7 @@ static uint32_t end_of_list(const struct wf_look_cursor *at)
 				      WF_ARCH_GROUP;
 }
 
-/* L1 */
+/* WORD_LOOK-1 */
 static bool find(struct wf_look_cursor *at, enum how how, struct hit *ret_hit)
 {
 	struct wf_look_cursor begin = *at;
@@ -188,7 +188,10 @@ static int wake_hits(struct wf_look_cursor *at, enum how how,
 	return nr_woken;
 }
 
-/* L2: the next reading of the clock, by the rate of the switches of late. */
+/*
+ * WORD_LOOK-2: the next reading of the clock, by the rate of the switches of
+ * late.
+ */
 static uint32_t switches_until(int64_t ns, uint32_t nr_switches, int64_t in_ns)
 {
 	int64_t nr = in_ns > 0 ? ns * nr_switches / in_ns : MOST_SWITCHES;

@@ -1,10 +1,10 @@
 /*
- * T1. A free slot points to a word of ours, with a mask of 0: it never seems
- *     to have changed, and whoever looks needs no lock.
- * T2. A slot that is being changed may seem to have changed. Whoever finds one
- *     takes the lock of its bucket and looks who waits.
- * T3. The first free slot is taken, and `high` follows the last that is used:
- *     a look is as long as many wait now, not as ever have.
+ * WORD_TABLE-1. A free slot points to a word of ours, with a mask of 0: it
+ *     never seems to have changed, and whoever looks needs no lock.
+ * WORD_TABLE-2. A slot that is being changed may seem to have changed. Whoever
+ *     finds one takes the lock of its bucket and looks who waits.
+ * WORD_TABLE-3. The first free slot is taken, and `high` follows the last that
+ *     is used: a look is as long as many wait now, not as ever have.
  */
 #include "wait/word_table.h"
 
@@ -47,7 +47,7 @@ static bool is_used(uint32_t n)
 	return (used[n / 64] >> (n % 64) & 1) != 0;
 }
 
-/* T3 */
+/* WORD_TABLE-3 */
 static void put_locked(uint32_t first)
 {
 	uint32_t high = wf_load_relaxed(&wf_word_table.high);
@@ -75,7 +75,7 @@ static uint32_t get_locked(void)
 	n = not_full * 64 + (uint32_t)__builtin_ctzll(~used[not_full]);
 	used[not_full] |= 1ULL << (n % 64);
 	if (n >= wf_load_relaxed(&w->high)) {
-		w->slots[n].at = &nothing; /* T1 */
+		w->slots[n].at = &nothing; /* WORD_TABLE-1 */
 		/* release: the slot; pairs with the acquire of who looks. */
 		wf_store_release(&w->high, n + 1);
 	}
@@ -115,7 +115,7 @@ void wf_word_slot_mute_locked(uint32_t n)
 
 	__atomic_store_n(&s->mask, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&s->old, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->at, &nothing, __ATOMIC_RELAXED); /* T1 */
+	__atomic_store_n(&s->at, &nothing, __ATOMIC_RELAXED); /* WORD_TABLE-1 */
 }
 
 void wf_word_slot_arm_locked(uint32_t n, const void *key, struct wf_thread *t,

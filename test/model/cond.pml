@@ -2,12 +2,12 @@
  * Models src/sync/cond.c: a mutex, the words seq and waiters, the bucket of
  * seq with its lock and its list. Two threads wait for `ready`, which one
  * thread sets before it signals: each signal is for one. A waiter counts
- * itself, releases the mutex and enters the list in one (C7), or in steps
- * (C2), as it likes. One more thread
+ * itself, releases the mutex and enters the list in one (COND-7), or in steps
+ * (COND-2), as it likes. One more thread
  * broadcasts for nothing.
  *
  * Holds: every waiter returns (a stuck state would be reported); the count is
- * 0 at last (C3). A destroyer that waits for the count is woken.
+ * 0 at last (COND-3). A destroyer that waits for the count is woken.
  */
 #define NR_WAITERS 2
 #define NONE 0
@@ -53,7 +53,7 @@ proctype waiter(byte me)
 	:: else ->
 		state[me] = NONE;
 		if
-		:: true ->			/* C7 */
+		:: true ->			/* COND-7 */
 			lock();
 #ifdef BUG_RELEASED_FIRST
 			unlock_mutex();
@@ -66,7 +66,7 @@ proctype waiter(byte me)
 			state[me] = PARKED;
 			unlock();
 			state[me] == WOKEN
-		:: true ->			/* C2 */
+		:: true ->			/* COND-2 */
 			lock();
 			waiters++;
 			unlock();
@@ -100,7 +100,7 @@ proctype waiter(byte me)
 inline signal()
 {
 	if
-	:: waiters != 0 ->			/* C1: no lock */
+	:: waiters != 0 ->			/* COND-1: no lock */
 		lock();
 #ifndef BUG_SEQ_KEPT
 		seq++;

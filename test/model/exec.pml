@@ -1,9 +1,9 @@
 /*
- * Models P4 and P5 of src/signal/preempt.c with src/boot/setxid.c: one virtual
- * processor, a thread that executes a program, perhaps in vain, a second one
- * that does so in vain beside it, a sender of a preemption signal that is a
- * nudge, and a thread that changes credentials, for which the carrier has to
- * take a signal.
+ * Models PREEMPT-4 and PREEMPT-5 of src/signal/preempt.c with
+ * src/boot/setxid.c: one virtual processor, a thread that executes a program,
+ * perhaps in vain, a second one that does so in vain beside it, a sender of a
+ * preemption signal that is a nudge, and a thread that changes credentials, for
+ * which the carrier has to take a signal.
  *
  * The first one may lose its VP before it executes, and while it does; it needs
  * it again before it can go on (what waits for it is given to the kernel and

@@ -1,11 +1,11 @@
 /*
- * E1. One kernel thread; each thread of the case has a stack of its own and
- *     runs from stop to stop. The explorer runs on the program's stack.
- * E2. path[] holds the choices of the current execution. A choice is a
+ * EXPLORE-1. One kernel thread; each thread of the case has a stack of its own
+ *     and runs from stop to stop. The explorer runs on the program's stack.
+ * EXPLORE-2. path[] holds the choices of the current execution. A choice is a
  *     thread that was ready to run; choices count up, and when all were tried
  *     the step before it is changed.
- * E3. A thread's future depends on what it has learnt and on what is shared;
- *     a hash of both for all threads names a state.
+ * EXPLORE-3. A thread's future depends on what it has learnt and on what is
+ *     shared; a hash of both for all threads names a state.
  */
 #include "explore.h"
 
@@ -30,7 +30,7 @@ static const struct explore_case *the_case;
 static jmp_buf scheduler;
 static int current;
 
-static uint8_t path[EXPLORE_STEPS_MAX];	 /* E2 */
+static uint8_t path[EXPLORE_STEPS_MAX];	 /* EXPLORE-2 */
 static uint8_t ready[EXPLORE_STEPS_MAX]; /* who could run there, bit by bit */
 static size_t path_len, step;
 
@@ -157,7 +157,7 @@ static bool execute(void)
 	begin_all();
 	for (step = 0; ready_now() != 0; step++) {
 		if (step == path_len) {
-			if (!note_state(hash_state())) /* E3 */
+			if (!note_state(hash_state())) /* EXPLORE-3 */
 				return false;
 			if (path_len == EXPLORE_STEPS_MAX)
 				explore_fail("too many steps");
@@ -170,7 +170,9 @@ static bool execute(void)
 	return true;
 }
 
-/* E2: the last choice that can still be changed; false if there is none. */
+/*
+ * EXPLORE-2: the last choice that can still be changed; false if there is none.
+ */
 static bool next_path(void)
 {
 	for (; path_len > 0; path_len--) {

@@ -127,7 +127,7 @@ static bool receive_one(struct wf_ring *r)
 	return true;
 }
 
-/* As peer.c does it: P3. */
+/* As peer.c does it: PEER-3. */
 static bool succeed(char kind, struct wf_ring *r)
 {
 	_Atomic uint64_t *is_dead = kind == 's' ? &shared.is_dead[0] :

@@ -5,7 +5,7 @@
  * another file that gets it.
  *
  * Holds: what is sent is received once, from the file that the wait began on
- * (M2, M3), and the request does not get lost.
+ * (MOVE-2, MOVE-3), and the request does not get lost.
  */
 #define WAITED_FOR 1
 #define ANOTHER 2

@@ -5,8 +5,8 @@
  * for the mutex to be handed over. Each step on the word is one atomic step,
  * as it is there a load or a compare-and-swap.
  *
- * Holds: one at a time has the mutex; nobody stays parked (M2: a stuck state
- * would be reported); when all have left, the word is FREE.
+ * Holds: one at a time has the mutex; nobody stays parked (MUTEX-2: a stuck
+ * state would be reported); when all have left, the word is FREE.
  */
 #define NONE 255
 #define NR_THREADS 3
@@ -90,7 +90,7 @@ again:
 	if
 	:: result[me] == HANDED ->
 		if
-		:: is_starved -> word = word & ~H	/* M4 */
+		:: is_starved -> word = word & ~H	/* MUTEX-4 */
 		:: else
 		fi;
 		goto inside

@@ -7,14 +7,14 @@
  * Thread 1 waits on word 1. A signal may end one wait of thread 0.
  *
  * wait_bucket names the bucket from just before the thread takes the lock until
- * its wait is over, then none (U1): so who holds the lock and finds it named
- * may go on. Were the name kept, the thread could begin to wait in another
- * bucket meanwhile (BUG_BUCKET_KEPT).
+ * its wait is over, then none (UFUTEX-1): so who holds the lock and finds it
+ * named may go on. Were the name kept, the thread could begin to wait in
+ * another bucket meanwhile (BUG_BUCKET_KEPT).
  *
  * Holds: a thread runs again only after its context was saved, and once per
- * wait (U2, U3); each waiter that a waker counted was woken by it, and the
- * other way round; no wait is left over (a stuck state would be reported); a
- * deadline never ends a wait that has none (U4, H2).
+ * wait (UFUTEX-2, UFUTEX-3); each waiter that a waker counted was woken by it,
+ * and the other way round; no wait is left over (a stuck state would be
+ * reported); a deadline never ends a wait that has none (UFUTEX-4, TIMER-2).
  */
 #define NONE 255
 #define NR_THREADS 2
@@ -27,7 +27,7 @@
 bool word[2];
 bool locked[2];			/* bucket locks; bucket n holds word n */
 
-/* Of a thread; U1. */
+/* Of a thread; UFUTEX-1. */
 byte wait_addr[NR_THREADS] = NONE;
 byte wait_bucket[NR_THREADS] = NONE;
 byte generation[NR_THREADS];
@@ -75,7 +75,7 @@ inline save_and_switch(b)
 	is_saved[me] = true;
 #else
 	is_saved[me] = true;
-	unlock(b);		/* the callback behind the switch; U2 */
+	unlock(b);		/* the callback behind the switch; UFUTEX-2 */
 #endif
 	atomic { may_run[me] -> may_run[me] = false }
 }
@@ -96,7 +96,7 @@ again:
 	wait_bucket[me] = b;
 	lock(b);
 #ifndef BUG_COMPARE_BEFORE_LOCK
-	is_equal = !word[b];	/* U5 */
+	is_equal = !word[b];	/* UFUTEX-5 */
 #endif
 #ifndef BUG_WORK_READ_FIRST
 	has_work = (me == 0 && exit_work);
@@ -295,7 +295,7 @@ end_not_armed:
 	atomic {
 		is_armed ->
 		is_armed = false;
-		g = generation[0]	/* H2 */
+		g = generation[0]	/* TIMER-2 */
 	};
 	end_wait(0, g, TIMED_OUT)
 }

@@ -1,8 +1,8 @@
 /*
- * Models W1 and W5 of src/signal/route.c where the slot is used again: one who
- * sends a signal to the process and has chosen a thread for it, that thread,
- * which ends, and the next one in its slot, which blocks the signal or not.
- * There are others who take it.
+ * Models ROUTE-1 and ROUTE-5 of src/signal/route.c where the slot is used
+ * again: one who sends a signal to the process and has chosen a thread for it,
+ * that thread, which ends, and the next one in its slot, which blocks the
+ * signal or not. There are others who take it.
  *
  * The stores of who ends and of who makes the next thread go through a store
  * buffer, as on x86; a membarrier waits until it is empty, and so does who

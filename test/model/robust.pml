@@ -6,12 +6,13 @@
  * Each step on a word or a link is one atomic step; a process that dies stops
  * between any two of them.
  *
- * Left out: waiting, and libc's wait on a condition, during which H1 does not
- * hold.
+ * Left out: waiting, and libc's wait on a condition, during which SHARED-1 does
+ * not hold.
  *
  * Holds: when the process has died, no mutex that it had and did not unmap has
- * the answering thread's id (H1); nobody follows a link to memory that is gone
- * (H4); the other process has what it locked for itself, its links too.
+ * the answering thread's id (SHARED-1); nobody follows a link to memory that is
+ * gone (SHARED-4); the other process has what it locked for itself, its links
+ * too.
  */
 #define NR_MUTEXES 2
 #define NR_THREADS 2

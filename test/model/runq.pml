@@ -2,7 +2,7 @@
  * Models src/sched/runq.c: the owner pushes at both ends and pops, two thieves
  * pop or take half, on a ring of two. Every access is a step of its own.
  *
- * Holds: I1 (head <= tail <= head + SIZE); each entry that was put in comes
+ * Holds: RUNQ-1 (head <= tail <= head + SIZE); each entry that was put in comes
  * out once.
  */
 #define SIZE 2

@@ -6,8 +6,8 @@
  * compare-and-swap. So is what is done under the bucket's lock: it looks at the
  * word at most once, and nobody touches the lists without it.
  *
- * Holds: a writer is alone; nobody stays parked while the lock is free (R5: a
- * stuck state would be reported).
+ * Holds: a writer is alone; nobody stays parked while the lock is free
+ * (RWLOCK-5: a stuck state would be reported).
  */
 #define NR_THREADS 4
 
@@ -67,7 +67,7 @@ again:
 	};
 	atomic {
 		if
-		:: word != (seen | mark) -> goto again	/* R1 */
+		:: word != (seen | mark) -> goto again	/* RWLOCK-1 */
 		:: word == (seen | mark) && writes -> writers!me
 		:: word == (seen | mark) && !writes -> readers!me
 		fi;
@@ -87,7 +87,7 @@ again:
 	if
 	:: !is_late ->
 #ifndef BUG_OTHERS_FORGOTTEN
-		take = (writes -> W | WW : 1);		/* R4 */
+		take = (writes -> W | WW : 1);		/* RWLOCK-4 */
 #endif
 		goto again
 	:: else
@@ -95,7 +95,7 @@ again:
 #ifdef VARIANT_WRITERS_FIRST
 	if
 	:: writes ->
-		word = word & ~WAIT;			/* R6 */
+		word = word & ~WAIT;			/* RWLOCK-6 */
 		atomic {
 			do
 			:: len(readers) > 0 ->
@@ -160,7 +160,7 @@ wake:
 	fi;
 #ifndef BUG_ONE_KIND_ONLY
 	if
-	:: wakes != 0 && !is_found && (wanted & WAIT) != 0 -> /* R5 */
+	:: wakes != 0 && !is_found && (wanted & WAIT) != 0 -> /* RWLOCK-5 */
 		wakes = wanted & WAIT;
 		wanted = 0;
 		goto wake

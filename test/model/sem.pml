@@ -5,8 +5,9 @@
  * takes one if it is there. Each step on the word is one atomic step, as it
  * is there a load or a compare-and-swap; the lock orders the rest.
  *
- * Holds: permits are neither lost nor made (S1); while a thread is parked, the
- * word has W, and as many others are on their way as there are permits (S2).
+ * Holds: permits are neither lost nor made (SEM-1); while a thread is parked,
+ * the word has W, and as many others are on their way as there are permits
+ * (SEM-2).
  */
 #define NONE 255
 #define NR_WAITERS 2
@@ -65,7 +66,7 @@ again:
 	}
 #ifndef BUG_NOT_COMPARED
 	if
-	:: word != W -> unlock(); goto again	/* S2 */
+	:: word != W -> unlock(); goto again	/* SEM-2 */
 	:: else
 	fi;
 #endif
@@ -162,7 +163,7 @@ proctype taker()
 	fi
 }
 
-/* S2, whenever nobody holds the lock. */
+/* SEM-2, whenever nobody holds the lock. */
 active proctype observer()
 {
 end:

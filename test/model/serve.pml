@@ -3,13 +3,14 @@
  * server process of its own, one keeper for both, and a carrier on which a
  * thread computes. A requester sends, looks, and waits if its server is not
  * done; a server makes the call, says so by one exchange, and if that finds
- * WAIT tells the keeper, or the carrier by a signal (K5): then it looks once
- * more later. A handler completes what is marked, or asks the keeper. Each
+ * WAIT tells the keeper, or the carrier by a signal (KEEPER-5): then it looks
+ * once more later. A handler completes what is marked, or asks the keeper. Each
  * server may be killed once, between any two steps; its request then gets a
  * second server.
  *
- * Holds: each request is completed once (S6) and no requester waits for ever
- * (S7, K1, K2); of what is done when its requester looks, nobody is told.
+ * Holds: each request is completed once (SERVER-6) and no requester waits for
+ * ever (SERVER-7, KEEPER-1, KEEPER-2); of what is done when its requester
+ * looks, nobody is told.
  */
 #define NR 2
 
@@ -18,7 +19,7 @@
 #define COMPLETE 2
 
 byte status[NR];
-bool has_job[NR];		/* S2 */
+bool has_job[NR];		/* SERVER-2 */
 bool is_there[NR];		/* tid != 0 */
 bool is_dead[NR];		/* the kernel's mark in the owner word */
 bool is_to_tell[NR];

@@ -5,8 +5,8 @@
  * `ready` for the two, each time with a signal.
  *
  * A sleep begins if the word is as it was seen, and ends by a wake alone. How
- * the lock is waited for, and those that look at a group's signals (R2), is not
- * modelled; nor is `users`.
+ * the lock is waited for, and those that look at a group's signals
+ * (SHARED_COND-8), is not modelled; nor is `users`.
  *
  * Holds: both waiters return, whoever takes whose signal.
  */
@@ -68,7 +68,7 @@ inline set_start_locked(old)
 #ifdef BY_START
 	start = end;
 #ifndef BUG_SIGNALS_KEPT
-	signals[1 - old] = end		/* B2 */
+	signals[1 - old] = end		/* SHARED_COND-11 */
 #endif
 #else
 	signals[old] = signals[old] | 1;
@@ -131,7 +131,7 @@ inline signal()
 	}
 }
 
-/* S4 */
+/* SHARED_COND-4 */
 inline give_up()
 {
 	lock();

@@ -1,10 +1,10 @@
 /*
  * Models who looks at words that nobody has promised to ring: the sleep of
- * src/boot/monitor.c (N3, N5) and the begin of a wait in src/wait/word.c
- * (see_watch, W4). Each of two threads waits once, and its wait may end. A
- * third makes work for the monitor (src/sched/queue_internal.h, see_monitor). A
- * short pause of the monitor ends by itself, a long one and a sleep for good
- * only if it is woken.
+ * src/boot/monitor.c (MONITOR-3, MONITOR-5) and the begin of a wait in
+ * src/wait/word.c (see_watch, WORD-4). Each of two threads waits once, and its
+ * wait may end. A third makes work for the monitor (src/sched/queue_internal.h,
+ * see_monitor). A short pause of the monitor ends by itself, a long one and a
+ * sleep for good only if it is woken.
  *
  * Plain stores go through a store buffer, first in first out, as on x86. A
  * locked instruction or a system call waits until the own one is empty, a

@@ -86,7 +86,7 @@ inline make_ready()
 	}
 }
 
-/* wf_word_take_waiter: W1. */
+/* wf_word_take_waiter: WORD-1. */
 inline take_waiter()
 {
 	taken = false;
@@ -131,7 +131,7 @@ again:
 		st(STATE, 1);
 #ifndef BUG_NO_FENCE_IN_WAIT
 #ifndef VARIANT_LOOK
-		fence;	/* W2; not where nobody rings */
+		fence;	/* WORD-2; not where nobody rings */
 #endif
 #endif
 		ld(WORD, now);

@@ -53,7 +53,7 @@ static void check(const struct wf_heap *h)
 		const struct wf_heap_entry *e = &h->entries[i];
 		const struct item *it = e->item;
 
-		assert_int_equal(it->index, i); /* H2 */
+		assert_int_equal(it->index, i); /* HEAP-2 */
 		assert_int_equal(it->key, e->key);
 		assert_true(it->is_in);
 		assert_true(e->key >= wf_heap_min_key(h));

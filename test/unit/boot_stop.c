@@ -13,7 +13,7 @@
 
 enum { TICK = MACHINE_TICK };
 
-/* T2: its calls find at once what they ask for. */
+/* STOP-2: its calls find at once what they ask for. */
 static void test_who_gives_way_is_not_signalled(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -59,7 +59,7 @@ static struct wf_thread *run_asked(struct wf_vp *vp)
 	return t;
 }
 
-/* T2: who makes no call is deaf, and is signalled the next times. */
+/* STOP-2: who makes no call is deaf, and is signalled the next times. */
 static void test_who_goes_on_is_signalled(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -79,7 +79,7 @@ static void test_who_goes_on_is_signalled(void **state)
 	assert_false(wf_thread_is_deaf(t));
 }
 
-/* T2: where the last has answered, there is a tick's time. */
+/* STOP-2: where the last has answered, there is a tick's time. */
 static void test_time_after_an_answer(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -139,7 +139,7 @@ static void test_real_time_is_urgent(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* T1 */
+/* STOP-1 */
 static void test_system_calls_are_not_disturbed(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -171,7 +171,7 @@ static void test_new_sleeper_is_not_disturbed(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* T1: without /proc the CPU clock has to do. */
+/* STOP-1: without /proc the CPU clock has to do. */
 static void test_without_proc(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();

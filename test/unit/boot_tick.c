@@ -42,7 +42,7 @@ static void test_who_computes_is_a_hog(void **state)
 	assert_true(wf_thread_is_hog(t));
 }
 
-/* K4: it may be one that makes calls. */
+/* TICK-4: it may be one that makes calls. */
 static void test_unknown_becomes_a_hog(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();

@@ -180,7 +180,7 @@ static void tick_behind_sleepers(struct wf_vp *vp, struct wf_thread *t)
 	wf_stop_retry(machine.now_ns);
 }
 
-/* K4: it computes though each tick has seen others, too. */
+/* TICK-4: it computes though each tick has seen others, too. */
 static void test_hog_behind_sleepers(void **state)
 {
 	struct wf_thread *t, *blocks;

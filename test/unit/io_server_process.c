@@ -227,7 +227,7 @@ static void killed_at_any_time(void **state)
 	assert_true(wf_counters.servers_lost > nr_lost);
 }
 
-/* --- told by a signal (keeper.c, K5) -------------------------------------- */
+/* --- told by a signal (keeper.c, KEEPER-5) -------------------------------- */
 
 static struct wf_vp vp;
 static struct wf_carrier carrier;

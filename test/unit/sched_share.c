@@ -96,7 +96,7 @@ static void test_beside_several(void **state)
 	assert_int_equal(machine_used(t[2]), 0);
 }
 
-/* H1: real-time threads that leave enough are never disturbed. */
+/* SHARE-1: real-time threads that leave enough are never disturbed. */
 static void test_those_who_leave_enough(void **state)
 {
 	struct wf_thread *fifo, *other;
@@ -118,7 +118,7 @@ static void test_those_who_leave_enough(void **state)
 	assert_int_equal(machine.nr_signals, 0);
 }
 
-/* H2: nobody is left to have it. */
+/* SHARE-2: nobody is left to have it. */
 static void test_ends_when_not_used(void **state)
 {
 	struct wf_thread *fifo;
@@ -147,7 +147,7 @@ static void test_yield_in_a_share(void **state)
 	assert_true(wf_share_is_on(machine_vp(0)));
 }
 
-/* H3: the one that computes does not answer, but yields. */
+/* SHARE-3: the one that computes does not answer, but yields. */
 static void test_by_itself(void **state)
 {
 	struct wf_thread *fifo, *other;
@@ -164,7 +164,7 @@ static void test_by_itself(void **state)
 	assert_ptr_equal(wf_switch_next(fifo, WF_RESCHED_NONE), other);
 }
 
-/* H3: whoever wakes a real-time thread in a share goes on. */
+/* SHARE-3: whoever wakes a real-time thread in a share goes on. */
 static void test_is_not_disturbed(void **state)
 {
 	struct wf_thread *fifo, *other, *higher;
@@ -174,7 +174,7 @@ static void test_is_not_disturbed(void **state)
 	other = begin(fifo);
 	pass_ticks(HUNGRY_TICKS + 1);
 	higher = realtime_thread(SCHED_FIFO, 50);
-	wf_store_relaxed(&other->exit_work, 0); /* T2 in boot/stop.c */
+	wf_store_relaxed(&other->exit_work, 0); /* STOP-2 in boot/stop.c */
 	wf_queue_put(machine_vp(0), higher, WF_READY_WOKEN);
 	assert_int_equal(other->exit_work, 0);
 	pass_ticks(1);
@@ -183,7 +183,7 @@ static void test_is_not_disturbed(void **state)
 	assert_ptr_equal(running(0), higher);
 }
 
-/* H4 */
+/* SHARE-4 */
 static void test_lent_in_a_share(void **state)
 {
 	struct wf_thread *fifo, *other, *third;
@@ -202,7 +202,7 @@ static void test_lent_in_a_share(void **state)
 	assert_ptr_equal(running(0), other);
 }
 
-/* T6 of realtime.c */
+/* REALTIME-6 of realtime.c */
 static void test_laid_open(void **state)
 {
 	struct wf_vp *vp;
@@ -235,8 +235,8 @@ static void test_is_given_nothing(void **state)
 }
 
 /*
- * H2, whoever blocks and wakes: beside two that always can run, others that
- * nearly always can get a twentieth, and no more than they would take.
+ * SHARE-2, whoever blocks and wakes: beside two that always can run, others
+ * that nearly always can get a twentieth, and no more than they would take.
  */
 static void test_at_random(void **state)
 {

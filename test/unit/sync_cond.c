@@ -388,7 +388,7 @@ static void test_destroy_after_broadcast(void **state)
 	}
 }
 
-/* C8: the one that the count told of has left, and freed its mutex. */
+/* COND-8: the one that the count told of has left, and freed its mutex. */
 static void test_broadcast_to_one_who_has_left(void **state)
 {
 	struct wf_mutex *m = mmap(NULL, WF_PAGE, PROT_READ | PROT_WRITE,

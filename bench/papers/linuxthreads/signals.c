@@ -1,10 +1,10 @@
 /*
  * Suspension and restart by a real-time signal.
  *
- * SUSPEND-1. The restart signal is blocked when a thread looks at is_restarted,
+ * SIGNALS-1. The restart signal is blocked when a thread looks at is_restarted,
  * and sigsuspend() lets it through in the same step in which it sleeps. So no
  * restart is lost between the look and the sleep.
- * SUSPEND-2. A thread goes on only after the signal has arrived. So its process
+ * SIGNALS-2. A thread goes on only after the signal has arrived. So its process
  * exists while lt_restart() sends the signal, even if it ends at once then.
  */
 #include "signals.h"
@@ -123,7 +123,7 @@ void lt_suspend(struct lt_thread *self)
 	lt_signals_mask(SIG_BLOCK, &set, &mask);
 	lt_signals_remove(&mask, LT_RESTART);
 	while (!atomic_load_explicit(&self->is_restarted,
-				     memory_order_relaxed)) /* SUSPEND-1 */
+				     memory_order_relaxed)) /* SIGNALS-1 */
 		syscall(SYS_rt_sigsuspend, &mask, sizeof(mask));
 	atomic_store_explicit(&self->is_restarted, false, memory_order_relaxed);
 	/* acquire: what the restarting thread wrote before it sent the signal;
@@ -138,6 +138,6 @@ void lt_restart(struct lt_thread *thread)
 
 	/* release: pairs with the fence in lt_suspend(). */
 	atomic_thread_fence(memory_order_release);
-	syscall(SYS_kill, thread->pid, LT_RESTART); /* SUSPEND-2 */
+	syscall(SYS_kill, thread->pid, LT_RESTART); /* SIGNALS-2 */
 	errno = saved;
 }

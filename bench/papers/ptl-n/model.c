@@ -15,11 +15,11 @@
  * a byte, and the kernel signals that the socket can be read. NICE is added to
  * the first process's nice value. Prints the number of notices, too.
  *
- * M1. A request is the server's from the store of `asked` until the exchange
- *     of `status`.
- * M2. Steps are taken with the signal blocked.
- * M3. A tick may come before a request is complete, and the signal of a socket
- *     once more for a byte that has been read.
+ * MODEL-1. A request is the server's from the store of `asked` until the
+ *     exchange of `status`.
+ * MODEL-2. Steps are taken with the signal blocked.
+ * MODEL-3. A tick may come before a request is complete, and the signal of a
+ *     socket once more for a byte that has been read.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -125,7 +125,7 @@ static void ask(void)
 	if (copies && e.writes)
 		memcpy(channel->block, buffer, e.unit);
 	channel->status = way == TELL ? WAIT : YET;
-	channel->asked++; /* M1 */
+	channel->asked++; /* MODEL-1 */
 	syscall(SYS_futex, &channel->asked, FUTEX_WAKE, 1, NULL, NULL, 0);
 	sched_yield(); /* what it has at once is there when we look */
 }
@@ -159,7 +159,7 @@ static void go_on(void)
 	step_us += us_of(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
-/* M3 */
+/* MODEL-3 */
 static bool is_for_request(void)
 {
 	char byte;
@@ -175,7 +175,7 @@ static void on_notice(int sig)
 {
 	if (e.done >= e.total || !is_for_request())
 		return;
-	take(); /* M2: the kernel blocks it here */
+	take(); /* MODEL-2: the kernel blocks it here */
 	go_on();
 }
 

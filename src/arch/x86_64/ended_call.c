@@ -1,14 +1,14 @@
 /*
- * E1. Behind a system call rcx has the address of the next instruction and r11
- *     the flags: nothing but the kernel leaves them so together with -EINTR in
- *     rax and `syscall` before. All other registers are as the call was given
- *     them. Where the instruction before has put the number into eax, that is
- *     known; else the call is left alone.
- * E2. To make it again, the frame is set up as the kernel would: back at the
- *     instruction, the number in rax.
- * E3. Once a handler of the program's is entered over such a frame, EINTR is
- *     the program's, also if another signal of weft's comes before the next
- *     instruction. So rcx is changed, which the program takes for lost.
+ * ENDED_CALL-1. Behind a system call rcx has the address of the next
+ *     instruction and r11 the flags: nothing but the kernel leaves them so
+ *     together with -EINTR in rax and `syscall` before. All other registers are
+ *     as the call was given them. Where the instruction before has put the
+ *     number into eax, that is known; else the call is left alone.
+ * ENDED_CALL-2. To make it again, the frame is set up as the kernel would: back
+ *     at the instruction, the number in rax.
+ * ENDED_CALL-3. Once a handler of the program's is entered over such a frame,
+ *     EINTR is the program's, also if another signal of weft's comes before the
+ *     next instruction. So rcx is changed, which the program takes for lost.
  */
 #include "arch/ended_call.h"
 
@@ -88,7 +88,10 @@ static long number_copied(const unsigned char *end, const greg_t *r)
 	return registers[from] != LOST ? (int)r[registers[from]] : -1;
 }
 
-/* E1. What the call was that the frame is behind, or is to make again. */
+/*
+ * ENDED_CALL-1. What the call was that the frame is behind, or is to make
+ *     again.
+ */
 static long number_of(const greg_t *r)
 {
 	const unsigned char *end =
@@ -116,7 +119,7 @@ void wf_arch_uc_call_again(ucontext_t *uc)
 	nr = number_of(r);
 	if (nr < 0)
 		return;
-	r[REG_RAX] = nr; /* E2 */
+	r[REG_RAX] = nr; /* ENDED_CALL-2 */
 	r[REG_RIP] -= SYSCALL_BYTES;
 }
 
@@ -132,5 +135,5 @@ void wf_arch_uc_call_is_over(ucontext_t *uc)
 	}
 	if (r[REG_RAX] == -EINTR && r[REG_RCX] == r[REG_RIP] &&
 	    number_of(r) >= 0)
-		r[REG_RCX] = 0; /* E3 */
+		r[REG_RCX] = 0; /* ENDED_CALL-3 */
 }
