@@ -22,111 +22,16 @@ import shutil
 import subprocess
 import sys
 
+from debian_packages import Packages, Skipped, output, unpack
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUITE = "testing"
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PACKAGES = ["libc6-dev", "linux-libc-dev", "binutils"]
 FOLDERS = ("src", "cli", "include")
 # Of a compile command these go on to the other compiler.
 KEPT = re.compile(r"-(D|I|O|U|W(?!l,)|std=|f(?!lto|diagnostics)|m)")
 # Options that gcc alone knows.
 GCC_ONLY = ("-mmemset-strategy",)
-
-
-class Skipped(Exception):
-    """It cannot be done here, which is not the code's fault."""
-
-
-def output(command, **more):
-    done = subprocess.run([str(word) for word in command], text=True,
-                          capture_output=True, check=False, **more)
-    if done.returncode != 0:
-        raise Skipped(f"{command[0]} failed: {done.stderr.strip()[-200:]}")
-    return done.stdout
-
-
-# --- packages -----------------------------------------------------------------
-
-class Packages:
-    """apt with lists and a state of its own, in which nothing is installed."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        for name in ("lists/partial", "archives/partial", "etc"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / "status").touch()
-        (folder / "etc/sources.list").write_text(
-            f"deb [signed-by={KEYRING}] {mirror()} {SUITE} main\n")
-
-    def options(self):
-        paths = {"Dir::State::Lists": "lists", "Dir::State::Status": "status",
-                 "Dir::Cache::Archives": "archives",
-                 "Dir::Cache::pkgcache": "pkgcache.bin",
-                 "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
-                 "Dir::Etc::SourceList": "etc/sources.list",
-                 "Dir::Etc::SourceParts": "etc/none",
-                 "Dir::Etc::Preferences": "etc/none",
-                 "Dir::Etc::PreferencesParts": "etc/none"}
-        found = ["-qq", "-o", "APT::Sandbox::User=root", "-o",
-                 "APT::Install-Recommends=false", "-o",
-                 "Acquire::Languages=none", "-o", "Debug::NoLocking=1"]
-        for option, name in paths.items():
-            found += ["-o", f"{option}={self.folder / name}"]
-        return found
-
-    def apt_get(self, *args):
-        return output(["apt-get", *self.options(), *args])
-
-    def newest(self, compiler):
-        """The name of its package with the highest version: gcc-15."""
-        text = output(["apt-cache", *self.options(), "pkgnames",
-                       f"{compiler}-"])
-        versions = re.findall(rf"^{compiler}-(\d+)$", text, re.M)
-        if not versions:
-            raise Skipped(f"{SUITE} has no {compiler}")
-        return f"{compiler}-{max(versions, key=int)}"
-
-    def fetch(self, names):
-        """Paths of these packages and of all that they depend on."""
-        self.apt_get("--download-only", "-y", "install", *names)
-        uris = self.apt_get("--print-uris", "--reinstall", "-y", "install",
-                            *names)
-        wanted = re.findall(r"^'[^']*' (\S+\.deb) ", uris, re.M)
-        archives = self.folder / "archives"
-        # Those that are there already are not printed.
-        return [archives / name for name in wanted] or \
-            sorted(archives.glob("*.deb"))
-
-
-def mirror():
-    text = output(["apt-get", "indextargets", "--format",
-                   "$(REPO_URI) $(LABEL)", "Created-By: Packages"])
-    for line in text.splitlines():
-        uri, _, label = line.partition(" ")
-        if label == "Debian":
-            return uri
-    raise Skipped("apt has no mirror of Debian")
-
-
-def unpack(archives, tree):
-    """Makes the tree anew if it is of other packages."""
-    names = "\n".join(sorted(path.name for path in archives))
-    stamp = tree / "packages"
-    if stamp.exists() and stamp.read_text() == names:
-        return
-    shutil.rmtree(tree, ignore_errors=True)
-    # As an installed system has them.
-    for folder in ("bin", "lib", "lib64", "sbin"):
-        (tree / "usr" / folder).mkdir(parents=True)
-        (tree / folder).symlink_to(f"usr/{folder}")
-    (tree / "tmp").mkdir()
-    for path in archives:
-        # Over what is there: a folder of the package may be a link.
-        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path],
-                              stdout=subprocess.PIPE) as data:
-            output(["tar", "-x", "-C", tree, "--keep-directory-symlink"],
-                   stdin=data.stdout)
-    stamp.write_text(names)
 
 
 # --- compiling ----------------------------------------------------------------
@@ -201,7 +106,7 @@ def main(argv):
     try:
         if os.geteuid() != 0:
             raise Skipped("only root can use chroot")
-        packages = Packages(folder)
+        packages = Packages(folder, SUITE)
         packages.apt_get("update")
         compilers = [packages.newest("gcc"), packages.newest("clang")]
         tree = folder / "tree"
