@@ -3,11 +3,13 @@
  * thread's index gives its stack and its stack pointer its descriptor. The
  * lowest page of each stays without access, as a guard.
  *
- * A thread register points to libc's own thread descriptor, behind static TLS.
- * libc makes both and clears its descriptor; what it needs there of a thread
- * that it has not made is the thread's number, the two guards, a link in a list
- * of threads, from which fork() takes the caller, and that the memory for rseq
- * is not in use.
+ * A thread register points to static TLS, beside libc's own thread descriptor:
+ * on x86-64 to the descriptor, behind static TLS; elsewhere to a place above
+ * the descriptor and below static TLS, and on MIPS 0x7000 bytes further. libc
+ * makes both and clears its descriptor; what it needs there of a thread that it
+ * has not made is the thread's number, on x86-64 the two guards, that there are
+ * several threads, a link in a list of threads, from which fork() takes the
+ * caller, and that the memory for rseq is not in use.
  */
 #include "memory.h"
 
@@ -21,16 +23,27 @@
 #include "fail.h"
 #include "linuxthreads.h"
 
-#ifndef __x86_64__
-#error "the head of libc's thread descriptor is known for x86-64 only"
-#endif
-
 /* The head of a thread descriptor of glibc's, which is an ABI. */
-struct tcb_head {
+#if defined(__x86_64__)
+struct head {
 	void *tcb, *dtv, *self;
 	int has_threads, unused;
 	uintptr_t sysinfo, stack_guard, pointer_guard;
 };
+#elif defined(__aarch64__) || defined(__riscv) || defined(__mips64)
+struct head {
+	int has_threads;
+};
+#else
+#error "the head of libc's thread descriptor is not known"
+#endif
+
+/* From what _dl_allocate_tls() returns to the thread register. */
+#ifdef __mips__
+enum { TP_OFFSET = 0x7000 };
+#else
+enum { TP_OFFSET = 0 };
+#endif
 
 /* The place of a field in libc's descriptor, as libnptl_db reads it. */
 struct field {
@@ -44,6 +57,7 @@ static void (*free_tls)(void *tcb, bool with_descriptor);
 static void (*init_ctype)(void);
 static const struct field *tid_field, *list_field;
 static const ptrdiff_t *rseq_offset; /* since glibc 2.35, else NULL */
+static ptrdiff_t tp_offset;	     /* from libc's descriptor */
 
 /* Casts from void * to a function are not C. */
 static bool find(void *ret_pointer, const char *name)
@@ -54,13 +68,26 @@ static bool find(void *ret_pointer, const char *name)
 	return found != NULL;
 }
 
+/* libc's pthread_t is the address of its descriptor. */
+static bool find_tp_offset(void)
+{
+	pthread_t (*self)(void);
+	void *found = dlsym(RTLD_NEXT, "pthread_self");
+
+	memcpy(&self, &found, sizeof(found));
+	if (found == NULL)
+		return false;
+	tp_offset = (char *)__builtin_thread_pointer() - (char *)self();
+	return true;
+}
+
 int lt_memory_start(void)
 {
 	size_t size = (LT_MAX_THREADS + 1) * LT_STACK_BYTES;
 	uintptr_t start;
 
 	find(&rseq_offset, "__rseq_offset");
-	if (!find(&allocate_tls, "_dl_allocate_tls") ||
+	if (!find_tp_offset() || !find(&allocate_tls, "_dl_allocate_tls") ||
 	    !find(&free_tls, "_dl_deallocate_tls") ||
 	    !find(&init_ctype, "__ctype_init") ||
 	    !find(&tid_field, "_thread_db_pthread_tid") ||
@@ -80,23 +107,39 @@ static char *stack_of(unsigned int index)
 	return stacks + index * LT_STACK_BYTES;
 }
 
+static char *descriptor_of(void *tcb)
+{
+	return (char *)tcb - tp_offset;
+}
+
+/* What libc's own threads have from the thread that made them. */
+static void inherit(struct head *head, void *tcb)
+{
+	const struct head *mine =
+		(void *)descriptor_of(__builtin_thread_pointer());
+
+#ifdef __x86_64__
+	head->tcb = head->self = tcb;
+	head->stack_guard = mine->stack_guard;
+	head->pointer_guard = mine->pointer_guard;
+#else
+	(void)tcb;
+#endif
+	head->has_threads = mine->has_threads;
+}
+
 static void *new_tcb(void)
 {
-	const struct tcb_head *mine = __builtin_thread_pointer();
-	char *tcb = allocate_tls(NULL);
-	struct tcb_head *head = (struct tcb_head *)tcb;
+	char *allocated = allocate_tls(NULL);
+	char *tcb = allocated + TP_OFFSET;
 	void **list;
 	int no_cpu = -1;
 
-	if (tcb == NULL)
+	if (allocated == NULL)
 		return NULL;
-	list = (void **)(tcb + list_field->offset);
+	list = (void **)(descriptor_of(tcb) + list_field->offset);
 	list[0] = list[1] = list; /* in no list */
-	head->tcb = tcb;
-	head->self = tcb;
-	head->has_threads = 1;
-	head->stack_guard = mine->stack_guard;
-	head->pointer_guard = mine->pointer_guard;
+	inherit((struct head *)descriptor_of(tcb), tcb);
 	if (rseq_offset != NULL)
 		memcpy(tcb + *rseq_offset + sizeof(int), &no_cpu,
 		       sizeof(no_cpu));
@@ -128,7 +171,7 @@ void lt_memory_free(unsigned int index)
 	struct lt_thread *thread = lt_descriptor_of_stack((uintptr_t)stack);
 
 	if (thread->tcb != NULL)
-		free_tls(thread->tcb, true);
+		free_tls((char *)thread->tcb - TP_OFFSET, true);
 	/* Gives the memory back and keeps the addresses. */
 	if (mmap(stack, LT_STACK_BYTES, PROT_NONE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
@@ -138,7 +181,7 @@ void lt_memory_free(unsigned int index)
 
 pid_t *lt_memory_tid(struct lt_thread *thread)
 {
-	return (pid_t *)((char *)thread->tcb + tid_field->offset);
+	return (pid_t *)(descriptor_of(thread->tcb) + tid_field->offset);
 }
 
 void lt_memory_begin_thread(void)
