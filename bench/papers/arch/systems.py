@@ -1,0 +1,206 @@
+"""On which kernels and C libraries weft runs: a machine is emulated with a
+kernel and a glibc of Debian's, and some of the POSIX tests run there natively
+and on weft. Cases that fail natively lack something there, such as a shell.
+
+    table = systems.table(place, build, ["trixie"], deadline)
+"""
+
+import dataclasses
+import shutil
+import subprocess
+import time
+
+from bench.lib.sides import environment
+from bench.papers.arch import cpio, emulator, machines, output
+from tools.debian_packages import Skipped, extract
+
+CPU = "x86-64"
+# Where Debian's libc6 has its files, in older and newer releases.
+LIBC_FILES = ("./lib/x86_64-linux-gnu/*", "./usr/lib/x86_64-linux-gnu/*.so*")
+WEFT = ("weft", "libweft.so")
+TESTS = ("create_join", "mutex", "cond", "sem", "rwlock", "cancel", "signals",
+         "io_waits", "fork", "keys")
+LIMIT_S = 60
+MOST_NAMES = 6
+# One emulated CPU would hide races between virtual processors.
+CPUS = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class System:
+    """Suites of Debian: whose kernel, whose glibc. None: this machine's."""
+    name: str
+    kernel: str = None
+    libc: str = None
+
+
+# Older suites have a glibc that weft refuses.
+ALL = (
+    System("host"),
+    System("bullseye", "bullseye", "bookworm"),
+    System("bookworm", "bookworm", "bookworm"),
+    System("trixie", "trixie", "trixie"),
+    System("testing", "testing", "testing"),
+)
+NAMES = [system.name for system in ALL]
+
+
+def command(name):
+    return f"./dev bench papers/arch --machines --systems {name}"
+
+
+def weft_files(build):
+    """{path in the machine: file}"""
+    return {f"weft/{name}": build / name for name in WEFT}
+
+
+def doctor(lines):
+    """(kernel, libc) of what `weft doctor` prints."""
+    found = {}
+    for line in lines:
+        name, _, value = line.partition("  ")
+        found[name.strip()] = value.strip()
+    kernel = found.get("kernel", "").removeprefix("Linux ")
+    return kernel.partition(" on ")[0], found.get("C library", "")
+
+
+class Packed:
+    """The files that such a system starts with."""
+
+    def __init__(self, place, build):
+        self.place, self.build = place, build
+        self.ready = place.ready(machines.named(CPU))
+
+    def libc(self, suite):
+        folder = self.place.folder / f"libc-{suite}"
+        stamp = folder / "complete"
+        if not stamp.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            path = self.place.packages(f"packages-{suite}-amd64", suite,
+                                       "amd64").fetch_alone("libc6")
+            for pattern in LIBC_FILES:
+                try:
+                    extract(path, folder, pattern)
+                except Skipped:
+                    continue    # the package has the other one
+            path.unlink()
+            stamp.touch()
+        return {path.name: path for path in folder.rglob("*.so*")
+                if path.is_file()}
+
+    def kernel(self, suite):
+        machine = dataclasses.replace(self.ready.machine, name=f"{CPU}-{suite}",
+                                      suite=suite)
+        return self.place.ready(machine)
+
+    def image(self, system, ready):
+        # What libc6 lacks, such as libgcc_s, is this machine's.
+        ours = self.place.libraries(self.ready)
+        libc = {**{path.name: path for path in ours.values()},
+                **self.libc(system.libc)}
+        loader = self.ready.machine.loader.lstrip("/")
+        files = {"init": self.place.guest(self.ready),
+                 loader: libc[loader.rpartition("/")[2]],
+                 **{f"lib/{name}": path for name, path in libc.items()}}
+        files.update(weft_files(self.build))
+        for name in TESTS:
+            files[f"bin/posix_{name}"] = \
+                self.build / f"test/posix/posix_{name}"
+        missing = [name for name, path in files.items() if not path.is_file()]
+        if missing:
+            raise Skipped(f"not built: {', '.join(missing[:3])}")
+        path = ready.built / "systems.cpio"
+        path.write_bytes(cpio.archive({name: file.read_bytes()
+                                       for name, file in files.items()}))
+        return path
+
+
+class Here:
+    """This machine, with what the emulated ones have of Emulator."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def run(self, words, limit_s=LIMIT_S):
+        try:
+            done = subprocess.run(list(map(str, words)), text=True,
+                                  stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=limit_s,
+                                  stdin=subprocess.DEVNULL, check=False,
+                                  env=environment(), errors="replace")
+        except subprocess.TimeoutExpired:
+            return output.Answer(output.LATE, ())
+        return output.Answer(done.returncode, tuple(done.stdout.splitlines()))
+
+
+def passed(machine, *command):
+    """The set of cases that pass."""
+    answer = machine.run(command, limit_s=LIMIT_S)
+    found = {line.removeprefix("ok ") for line in answer.lines
+             if line.startswith("ok ")}
+    if not found and answer.status != 0:
+        raise Skipped(f"{command[0]}: status {answer.status} {answer.last}")
+    return found
+
+
+def run_tests(machine, weft, folder, deadline):
+    """({program: number of cases that pass natively}, ["program:case"...] of
+    those that fail on weft)"""
+    natively, failed = {}, []
+    for name in TESTS:
+        if time.monotonic() > deadline:
+            raise Skipped("the time was too short for it")
+        program = f"{folder}/posix_{name}"
+        cases = passed(machine, program)
+        natively[name] = len(cases)
+        failed += [f"{name}:{case}" for case in sorted(
+            cases - passed(machine, weft, "run", "--", program))]
+    return natively, failed
+
+
+def measured(place, build, system, deadline):
+    """The row of one system."""
+    weft, folder, machine = "/weft/weft", "/bin", None
+    if system.kernel is None:
+        weft, folder, machine = build / "weft", build / "test/posix", Here()
+    else:
+        packed = Packed(place, build)
+        ready = packed.kernel(system.kernel)
+        image = packed.image(system, ready)
+        machine = emulator.Emulator(
+            ready, image, ready.built, cpus=CPUS,
+            boot_s=max(1, deadline - time.monotonic()))
+    with machine:
+        kernel, libc = doctor(machine.run([weft, "doctor"]).lines)
+        natively, failed = run_tests(machine, weft, folder, deadline)
+    return {"kernel": kernel, "libc": libc, "natively": natively,
+            "failed": failed}
+
+
+def table(place, build, names, deadline, say=print):
+    """[{system, cpu, kernel, libc, natively, failed, command, why}...]. A
+    row without an entry in `why` has all."""
+    found = []
+    for system in ALL:
+        if system.name not in names:
+            continue
+        row = {"system": system.name, "cpu": CPU, "kernel": "", "libc": "",
+               "natively": {}, "failed": [],
+               "command": command(system.name), "why": ""}
+        try:
+            if time.monotonic() > deadline:
+                raise Skipped("no time was left for it")
+            row.update(measured(place, build, system, deadline))
+        except (Skipped, emulator.Ended, OSError) as why:
+            row["why"] = str(why)
+        found.append(row)
+        whole = sum(row["natively"].values())
+        say(f"{system.name}: Linux {row['kernel'] or '?'}, "
+            f"{row['libc'] or '?'}: "
+            + (row["why"] or f"{whole - len(row['failed'])} of {whole} cases "
+               f"pass {' '.join(row['failed'][:MOST_NAMES])}".rstrip()))
+    return found
