@@ -1,5 +1,7 @@
 """Small results of the papers' experiments, in the form that each writes."""
 
+from arch_results import ARCH
+
 
 def side(elapsed_us, spin_us, notices=None):
     found = {"elapsed_us": elapsed_us, "spin_us": spin_us, "io_us": 100}
@@ -132,4 +134,4 @@ PRIORITIES = {"suite": "papers/priorities", "rows": {"slow": {
 
 ALL = {"locks": LOCKS, "nptl": NPTL, "tsp": TSP, "ring": RING, "power": POWER,
        "peers": PEERS, "ptl-n": PTL_N, "decode": DECODE,
-       "priorities": PRIORITIES}
+       "priorities": PRIORITIES, "arch": ARCH}

@@ -13,7 +13,8 @@ from bench.lib import report
 ASSUMED = 0.1
 SMALL = 0.01
 # {unit: digits behind the point}, of what is no time.
-DIGITS = {"fences": 0, "notices": 0, "%": 0, "calls": 2}
+DIGITS = {"fences": 0, "notices": 0, "%": 0, "calls": 2,
+          "cases": 0}
 
 
 @dataclasses.dataclass(frozen=True)

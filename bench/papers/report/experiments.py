@@ -33,6 +33,8 @@ class Experiment:
 KNOWN = (
     Experiment("locks", ("--runs", "3", "--scale", "20"), (), 4, 30),
     Experiment("nptl", ("--runs", "3", "--scale", "10"), (), 80, 250),
+    Experiment("arch", ("--runs", "2", "--scale", "5", "--seconds", "150",
+                        "--systems", "host", "bookworm"), (), 140, 900),
     Experiment("tsp", ("--runs", "3", "--scale", "5", "--cities", "6", "12",
                        "--lock-cities", "10", "11"), (), 30, 900, True),
     Experiment("ring", ("--runs", "3", "--scale", "10", "--threads", "2", "3",

@@ -183,6 +183,43 @@ def ptl_n(data, out):
                 why="it needs libfuse3 at the build, and /dev/fuse")
 
 
+def arch(data, out):
+    for row, one in under(data, "native").items():
+        out.add(f"this machine, {row}", "NPTL", "ns",
+                samples=under(one, "samples"), why=under(one, "why"))
+    for machine, table in under(data, "machines").items():
+        for row, one in under(table, "rows").items():
+            unit = one.get("unit") or ""
+            for side, cell in under(one, "sides").items():
+                arch_cell(out, f"{machine}, {row}", side, unit, cell)
+            if len(under(one, "sides")) == 2:
+                out.add(f"{machine}, {row}", "weft", unit, why="no port yet")
+    for one in under(data, "systems"):
+        cases = sum(under(one, "natively").values())
+        name = (f"weft on {one['system']}: Linux {one.get('kernel') or '?'}, "
+                f"{one.get('libc') or '?'}")
+        why = one.get("why")
+        out.add(name, "native", "cases", None if why else cases, why=why)
+        out.add(name, "weft", "cases",
+                None if why else cases - len(under(one, "failed")), why=why)
+
+
+def arch_cell(out, row, side, unit, cell):
+    why = cell.get("counted_why")
+    kinds = cell.get("kinds")
+    if cell.get("is_timed"):
+        out.add(row, side, unit, cell.get("median"), cell.get("samples"),
+                why=cell.get("why"))
+    out.add(f"{row}, instructions", side, "instructions",
+            cell.get("instructions"), why=why)
+    if cell.get("is_counted"):
+        out.add(f"{row}, system calls", side, "calls", under(kinds).get("call"),
+                why=why)
+        if "emulated" in under(kinds):
+            out.add(f"{row}, emulated instructions", side, "calls",
+                    kinds["emulated"])
+
+
 def decode(data, out):
     for name, row in under(data, "rows").items():
         medians, samples = under(row, "medians"), under(row, "samples")
@@ -218,7 +255,7 @@ def priorities(data, out):
                         under(samples, side, key), why=failed.get(side))
 
 
-READERS = {"locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
+READERS = {"arch": arch, "locks": locks, "nptl": nptl, "tsp": tsp, "ring": ring,
            "power": power, "peers": peers, "ptl-n": ptl_n,
            "decode": decode, "priorities": priorities}
 

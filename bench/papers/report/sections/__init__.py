@@ -2,13 +2,13 @@
 that are there. It is called with Cells and with the class of the result.
 """
 
-from bench.papers.report.sections import (decode, locks, nptl, peers,
+from bench.papers.report.sections import (arch, decode, locks, nptl, peers,
                                            power, priorities, ptl_n, ring,
                                            tsp)
 
 # In the order of the papers.
 SECTIONS = {"ptl-n": ptl_n.section, "decode": decode.section,
             "priorities": priorities.section, "locks": locks.section,
-            "tsp": tsp.section, "nptl": nptl.section, "ring": ring.section,
-            "power": power.section,
+            "tsp": tsp.section, "nptl": nptl.section, "arch": arch.section,
+            "ring": ring.section, "power": power.section,
             "peers": peers.section}
