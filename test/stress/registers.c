@@ -22,7 +22,6 @@ enum {
 
 static int64_t end_ns;
 static int level;
-static _Atomic long nr_held;
 static __thread long local = 17;
 
 static void hold(struct registers *in, struct registers *out, uint64_t *seed)
@@ -34,7 +33,6 @@ static void hold(struct registers *in, struct registers *out, uint64_t *seed)
 	which = registers_differ(in, out, level);
 	if (which != NULL)
 		check_failed(__FILE__, __LINE__, which);
-	nr_held++;
 }
 
 static void *hold_on_thread_stack(void *arg)
@@ -44,10 +42,10 @@ static void *hold_on_thread_stack(void *arg)
 	struct registers in, out;
 
 	local += number;
-	while (now_ns() < end_ns) {
+	do {
 		hold(&in, &out, &seed);
 		CHECK_EQ(local, 17 + number);
-	}
+	} while (now_ns() < end_ns);
 	return arg;
 }
 
@@ -108,7 +106,6 @@ static void check_coroutine(const struct coroutine *c)
 		CHECK_EQ(c->below[i], PATTERN);
 	for (size_t i = 0; i < sizeof(c->stack) - STACK_IN_USE; i++)
 		CHECK_EQ(c->stack[i], PATTERN);
-	nr_held++;
 }
 
 static void *hold_on_small_stacks(void *arg)
@@ -119,7 +116,7 @@ static void *hold_on_small_stacks(void *arg)
 	CHECK(crew.all != NULL);
 	for (int i = 0; i < NR_COROUTINES; i++)
 		start_coroutine(&crew, &crew.all[i]);
-	while (now_ns() < end_ns) {
+	do {
 		for (int i = 0; i < NR_COROUTINES; i++) {
 			struct coroutine *c = &crew.all[i];
 
@@ -127,7 +124,7 @@ static void *hold_on_small_stacks(void *arg)
 			CHECK_EQ(swapcontext(&crew.thread, &c->context), 0);
 			check_coroutine(c);
 		}
-	}
+	} while (now_ns() < end_ns);
 	free(crew.all);
 	return arg;
 }
@@ -146,6 +143,5 @@ int main(int argc, char **argv)
 						       hold_on_small_stacks,
 					  (void *)i);
 	threads_join(threads, (int)nr);
-	CHECK(nr_held >= nr);
 	return stress_end();
 }

@@ -9,6 +9,7 @@
 #define NR_NODES 64
 
 static long nr_rounds;
+static _Atomic long nr_done;
 
 struct ticket_lock {
 	uint32_t next;
@@ -160,9 +161,11 @@ static long check_registers(long n)
 static void *work(void *arg)
 {
 	uint64_t random = random_start((intptr_t)arg);
+	int64_t start_ns = now_ns();
 
-	for (long i = 0; i < nr_rounds; i++) {
+	for (long i = 0; stress_goes_on(i, nr_rounds, start_ns); i++) {
 		use_ticket_lock();
+		nr_done++;
 		for (int n = 0; n < 50; n++) {
 			write_sequenced();
 			read_sequenced();
@@ -186,7 +189,7 @@ int main(int argc, char **argv)
 		push(node);
 	threads_start_numbered(threads, NR_THREADS, work);
 	threads_join(threads, NR_THREADS);
-	CHECK_EQ(pair[0], NR_THREADS * nr_rounds);
+	CHECK_EQ(pair[0], nr_done);
 	CHECK_EQ(pair[1], pair[0]);
 	while (pop() != 0)
 		nr_left++;

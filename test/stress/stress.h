@@ -73,6 +73,17 @@ static inline long stress_scale(long nr)
 	return scaled > 0 ? scaled : 1;
 }
 
+/*
+ * Whether round i of nr is to be run. Threads that wait for each other by
+ * sched_yield do fewer rounds beside other load: at each yield the kernel may
+ * run that for a time slice. So a second ends the rounds, too.
+ */
+static inline bool stress_goes_on(long i, long nr, int64_t start_ns)
+{
+	return i < nr &&
+	       (i % 16 != 0 || i == 0 || now_ns() - start_ns < NS_PER_S);
+}
+
 static inline int stress_end(void)
 {
 	puts("held");
