@@ -10,7 +10,8 @@ HEADERS = ("pthread.h", "threads.h", "semaphore.h", "signal.h", "sched.h",
 # Names that reach an export of another name.
 REACHES = {"pthread_atfork": "__register_atfork"}
 
-RESCUED = "waits in the kernel; the CPU of its kernel thread is given to others"
+HANDED_OFF = ("waits in the kernel; "
+              "the CPU of its kernel thread is given to others")
 
 # (what happens, names)
 PASSED = (
@@ -75,7 +76,7 @@ PASSED = (
      "getpgrp getpid getppid setpgid setpgrp setsid tcgetpgrp "
      "tcsetpgrp"),
     ("the directories of the process, as natively", "chdir chroot fchdir"),
-    (RESCUED, """
+    (HANDED_OFF, """
      getpass"""),
     ("kernel threads of libc's do the work and run what "
      "`SIGEV_THREAD` names", """

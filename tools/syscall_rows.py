@@ -88,7 +88,7 @@ def numbers():
 BOUND = "binds the thread"
 INHERITED = "binds the thread; threads that it creates have it, too"
 TRANSLATED = "a thread's id becomes that of a kernel thread"
-PROMISED = "gives the thread that the id names a kernel thread of its own"
+RESERVED_FOR = "gives the thread that the id names a kernel thread of its own"
 SIGNALS = "weft's own masks, pending signals and handlers"
 OWN = "weft's own"
 ALIKE = "asks the kernel thread, which is as all others or the thread's own"
@@ -165,11 +165,11 @@ THREAD = (
     ("personality", "", INHERITED, "kernel_state_each:personalities"),
     ("getpriority", "`PRIO_PROCESS`", TRANSLATED,
      "kernel_state_others:nice_value_of_another"),
-    ("setpriority", "`PRIO_PROCESS`", PROMISED,
+    ("setpriority", "`PRIO_PROCESS`", RESERVED_FOR,
      "kernel_state_others:nice_value_of_another"),
     ("ioprio_get", "`IOPRIO_WHO_PROCESS`", TRANSLATED,
      "kernel_state_others:io_priority_of_another"),
-    ("ioprio_set", "`IOPRIO_WHO_PROCESS`", PROMISED,
+    ("ioprio_set", "`IOPRIO_WHO_PROCESS`", RESERVED_FOR,
      "kernel_state_others:io_priority_of_another"),
     ("sched_setparam", "", OWN, "policies:by_system_call"),
     ("sched_getparam", "", OWN, "policies:by_system_call"),
@@ -177,12 +177,12 @@ THREAD = (
     ("sched_getscheduler", "", OWN, "policies:by_system_call"),
     ("sched_rr_get_interval", "", OWN, "policies:by_system_call"),
     ("sched_setattr", "policy, priority, nice value", OWN + "; a nice value: "
-     + PROMISED, "policies:attributes_by_system_call"),
-    ("sched_setattr", "flags, slices, deadlines", PROMISED,
+     + RESERVED_FOR, "policies:attributes_by_system_call"),
+    ("sched_setattr", "flags, slices, deadlines", RESERVED_FOR,
      "kernel_state_sched:deadlines"),
     ("sched_getattr", "", OWN + "; the rest: " + TRANSLATED,
      "policies:attributes_by_system_call"),
-    ("sched_setaffinity", "", PROMISED, "names:pinning_another_thread"),
+    ("sched_setaffinity", "", RESERVED_FOR, "names:pinning_another_thread"),
     ("sched_getaffinity", "", TRANSLATED, "names:affinity_can_be_set"),
     ("getcpu", "", "the CPU at this time", "names:pinning_one_thread"),
     ("prctl", "`PR_SET_NAME`, `PR_GET_NAME`", OWN,
@@ -211,7 +211,7 @@ THREAD = (
      "kernel_state_each:option_death_signal"),
     ("prctl", "`PR_SET_SYSCALL_USER_DISPATCH`", BOUND,
      "kernel_state_ids:dispatch_of_system_calls"),
-    ("prctl", "`PR_SCHED_CORE`, scope of a thread", PROMISED,
+    ("prctl", "`PR_SCHED_CORE`, scope of a thread", RESERVED_FOR,
      "kernel_state_rare:core_of_a_thread"),
     ("prctl", "`PR_TASK_PERF_EVENTS_ENABLE`, `PR_TASK_PERF_EVENTS_DISABLE`",
      "of the thread's own events, with which it is bound",
@@ -250,7 +250,7 @@ THREAD = (
      "CPU time is the thread's; the rest is that of its kernel thread",
      "cpu_time:together_no_more_than_the_process"),
     ("timer_create", "for a thread, or on its CPU clock",
-     "a timer of the receiver's; " + PROMISED,
+     "a timer of the receiver's; " + RESERVED_FOR,
      "timers_by_number:timers_of_threads_by_system_call"),
     ("timer_settime", "", "of such timers",
      "timers_by_number:timer_on_own_clock_by_system_call"),
@@ -264,7 +264,7 @@ THREAD = (
      "cpu_time:names_of_the_own_clock"),
     ("clock_getres", "clocks of threads", OWN,
      "timers_by_number:timer_on_own_clock_by_system_call"),
-    ("clock_nanosleep", "clocks of threads", PROMISED,
+    ("clock_nanosleep", "clocks of threads", RESERVED_FOR,
      "timers:sleep_on_the_clock_of_another"),
     ("nanosleep", "timer slack",
      "libc's function parks for the slack of its thread, `syscall()` "
@@ -291,7 +291,7 @@ THREAD = (
     ("setns", "", INHERITED, "kernel_state:own_namespace"),
     ("close_range", "`CLOSE_RANGE_UNSHARE`", INHERITED,
      "kernel_state:own_descriptors"),
-    ("perf_event_open", "of a thread", PROMISED,
+    ("perf_event_open", "of a thread", RESERVED_FOR,
      "kernel_state_handles:counter_of_events"),
     ("seccomp", "a filter for the thread", INHERITED, "regress/filters"),
     ("landlock_restrict_self", "", INHERITED,
@@ -305,7 +305,7 @@ THREAD = (
     ("io_uring_enter", "`IORING_ENTER_REGISTERED_RING`",
      "by the thread that registered the ring, which is bound",
      "kernel_state_ids:registered_ring_from_before_the_first_thread"),
-    ("pidfd_open", "`PIDFD_THREAD`", PROMISED,
+    ("pidfd_open", "`PIDFD_THREAD`", RESERVED_FOR,
      "kernel_state_ids:descriptor_of_a_thread"),
     ("lsm_set_self_attr", "", INHERITED, "kernel_state_rare:security_modules"),
     ("lsm_get_self_attr", "", ALIKE,

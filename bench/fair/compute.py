@@ -4,7 +4,7 @@
 import threading
 import time
 
-HOGS = 8
+CPU_BOUND = 8
 RUN_S = 2
 SLEEP_S = 0.005
 
@@ -16,9 +16,9 @@ def compute(counts, index, is_over):
 
 
 def main():
-    counts, is_over, times = [0] * HOGS, [], []
+    counts, is_over, times = [0] * CPU_BOUND, [], []
     threads = [threading.Thread(target=compute, args=(counts, i, is_over))
-               for i in range(HOGS)]
+               for i in range(CPU_BOUND)]
     for thread in threads:
         thread.start()
     # To start them takes a while in which they compute, too.

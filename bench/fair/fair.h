@@ -44,9 +44,10 @@ static inline pthread_t fair_create(void *(*start)(void *), void *arg)
 }
 
 /* One thread that computes. Others read its count, on a line of its own. */
-struct fair_hog {
+struct fair_worker {
 	_Alignas(128) volatile uint64_t count;
-	void (*work)(struct fair_hog *hog); /* one step; NULL: arithmetic */
+	/* One step; NULL: arithmetic. */
+	void (*work)(struct fair_worker *worker);
 	void *arg;
 	volatile int *stop;
 	pthread_t thread;
@@ -61,40 +62,40 @@ static inline void fair_compute(int steps)
 	__asm__ volatile("" : : "r"(x)); /* x is wanted */
 }
 
-static inline void *fair_hog_run(void *arg)
+static inline void *fair_worker_run(void *arg)
 {
-	struct fair_hog *hog = arg;
+	struct fair_worker *worker = arg;
 
-	while (!*hog->stop) {
-		if (hog->work != NULL)
-			hog->work(hog);
+	while (!*worker->stop) {
+		if (worker->work != NULL)
+			worker->work(worker);
 		else
 			fair_compute(1000);
-		hog->count++;
+		worker->count++;
 	}
 	return NULL;
 }
 
-static inline void fair_hogs_start(struct fair_hog *hogs, int nr,
-				   void (*work)(struct fair_hog *hog),
-				   volatile int *stop)
+static inline void fair_workers_start(struct fair_worker *workers, int nr,
+				      void (*work)(struct fair_worker *worker),
+				      volatile int *stop)
 {
 	for (int i = 0; i < nr; i++) {
-		hogs[i].count = 0;
-		hogs[i].work = work;
-		hogs[i].stop = stop;
-		hogs[i].thread = fair_create(fair_hog_run, &hogs[i]);
+		workers[i].count = 0;
+		workers[i].work = work;
+		workers[i].stop = stop;
+		workers[i].thread = fair_create(fair_worker_run, &workers[i]);
 	}
 }
 
 /* Tells them to stop; what they did, and most by least. */
-static inline void fair_hogs_report(struct fair_hog *hogs, int nr,
-				    volatile int *stop, const char *name)
+static inline void fair_workers_report(struct fair_worker *workers, int nr,
+				       volatile int *stop, const char *name)
 {
 	uint64_t sum = 0, most = 0, least = UINT64_MAX;
 
 	for (int i = 0; i < nr; i++) {
-		uint64_t count = hogs[i].count;
+		uint64_t count = workers[i].count;
 
 		sum += count;
 		most = count > most ? count : most;
@@ -102,7 +103,7 @@ static inline void fair_hogs_report(struct fair_hog *hogs, int nr,
 	}
 	*stop = 1;
 	for (int i = 0; i < nr; i++)
-		pthread_join(hogs[i].thread, NULL);
+		pthread_join(workers[i].thread, NULL);
 	fair_report(name, (double)sum);
 	fair_report("share", least > 0 ? (double)most / (double)least : 1e9);
 }

@@ -3,7 +3,7 @@
 
 #include "fair.h"
 
-enum { NR_HOGS = 2, NR_PAIRS = 50, RUN_MS = 1000 };
+enum { NR_WORKERS = 2, NR_PAIRS = 50, RUN_MS = 1000 };
 
 static struct pair {
 	_Alignas(128) sem_t ping;
@@ -12,7 +12,7 @@ static struct pair {
 	pthread_t first, second;
 } pairs[NR_PAIRS];
 
-static struct fair_hog hogs[NR_HOGS];
+static struct fair_worker workers[NR_WORKERS];
 static volatile int stop, pairs_stop;
 
 static void *ping(void *arg)
@@ -44,7 +44,7 @@ int main(void)
 {
 	uint64_t rounds = 0;
 
-	fair_hogs_start(hogs, NR_HOGS, NULL, &stop);
+	fair_workers_start(workers, NR_WORKERS, NULL, &stop);
 	for (int i = 0; i < NR_PAIRS; i++) {
 		sem_init(&pairs[i].ping, 0, 0);
 		sem_init(&pairs[i].pong, 0, 0);
@@ -55,7 +55,7 @@ int main(void)
 	for (int i = 0; i < NR_PAIRS; i++)
 		rounds += pairs[i].rounds;
 	pairs_stop = 1;
-	fair_hogs_report(hogs, NR_HOGS, &stop, "work");
+	fair_workers_report(workers, NR_WORKERS, &stop, "work");
 	for (int i = 0; i < NR_PAIRS; i++) {
 		pthread_join(pairs[i].first, NULL);
 		pthread_join(pairs[i].second, NULL);

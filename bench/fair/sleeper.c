@@ -10,17 +10,17 @@
 
 #include "fair.h"
 
-enum { NR_HOGS = 6, RUN_MS = 1000, MAX_SLEEPS = 10000, BYTES = 32 << 20 };
+enum { NR_WORKERS = 6, RUN_MS = 1000, MAX_SLEEPS = 10000, BYTES = 32 << 20 };
 
-static struct fair_hog hogs[NR_HOGS];
+static struct fair_worker workers[NR_WORKERS];
 static volatile int stop;
 static int64_t sleep_ns;
 static int64_t times[MAX_SLEEPS];
 static int nr_sleeps;
 
-static void fill(struct fair_hog *hog)
+static void fill(struct fair_worker *worker)
 {
-	memset(hog->arg, (int)hog->count, BYTES);
+	memset(worker->arg, (int)worker->count, BYTES);
 }
 
 static void *sleep_often(void *arg)
@@ -44,15 +44,15 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	sleep_ns = atol(argv[1]) * 1000;
-	for (int i = 0; is_memset && i < NR_HOGS; i++) {
-		hogs[i].arg = malloc(BYTES);
-		if (hogs[i].arg == NULL)
+	for (int i = 0; is_memset && i < NR_WORKERS; i++) {
+		workers[i].arg = malloc(BYTES);
+		if (workers[i].arg == NULL)
 			return 1;
 	}
-	fair_hogs_start(hogs, NR_HOGS, is_memset ? fill : NULL, &stop);
+	fair_workers_start(workers, NR_WORKERS, is_memset ? fill : NULL, &stop);
 	sleeper = fair_create(sleep_often, NULL);
 	pthread_join(sleeper, NULL);
-	fair_hogs_report(hogs, NR_HOGS, &stop, "work");
+	fair_workers_report(workers, NR_WORKERS, &stop, "work");
 	fair_report_times(times, nr_sleeps);
 	return 0;
 }

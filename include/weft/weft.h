@@ -161,7 +161,7 @@ struct weft_stats {
 	uint64_t switches;    /* between threads */
 	uint64_t parks;	      /* waits that parked */
 	uint64_t preemptions; /* of threads that computed */
-	uint64_t rescues;     /* VPs taken from blocked kernel threads */
+	uint64_t handoffs;    /* VPs taken from blocked kernel threads */
 	uint64_t polls;	      /* idle VPs that began to poll */
 	uint64_t poll_hits;   /* polls that found work */
 	uint64_t poll_ns;     /* time spent polling */
@@ -169,11 +169,11 @@ struct weft_stats {
 	uint64_t sleeps;      /* VPs that went to sleep */
 	uint64_t wakes;	      /* sleeping VPs woken */
 	uint64_t word_waits;  /* waits for words that parked */
-	uint64_t word_hits;   /* of these, ended by a look at the words */
+	uint64_t word_hits;   /* of these, ended by polling */
 	uint64_t word_rings;  /* and by a doorbell */
 	uint64_t steals;      /* threads taken from another VP */
-	uint64_t answers;     /* threads that gave way at a call, when asked */
-	uint64_t refusals;    /* preemptions put off */
+	uint64_t preemptions_cooperative; /* threads that yielded when asked */
+	uint64_t refusals;		  /* preemptions put off */
 	uint64_t binds;	   /* threads that got a kernel thread of their own */
 	uint64_t requests; /* waits that io_uring was asked for */
 	uint64_t served;   /* calls that I/O servers were asked for */

@@ -442,7 +442,7 @@ static void keep_stack(struct wf_thread *t)
 	/* Pairs with the claim's compare-and-swap (sched/entry.h). */
 	atomic_thread_fence(memory_order_seq_cst);
 	/* A real-time thread is on its own, and may not run while we do. */
-	while (wf_load_relaxed(&t->unstarted) == 0 && t->rt_priority == 0 &&
+	while (wf_load_relaxed(&t->not_started) == 0 && t->rt_priority == 0 &&
 	       *(struct wf_carrier *volatile *)&t->carrier == NULL)
 		wf_sched_yield();
 }

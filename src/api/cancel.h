@@ -35,7 +35,7 @@ static inline int wf_cancel_point_end(bool was_at_one, int rc)
 	struct wf_thread *t = wf_self;
 
 	t->at_cancel_point = was_at_one;
-	wf_runtime_see_work(t);
+	wf_runtime_do_work(t);
 	if (WF_LIKELY(rc >= 0))
 		return rc;
 	if (WF_UNLIKELY(wf_load_relaxed(&t->is_cancelled)))

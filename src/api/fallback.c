@@ -31,9 +31,9 @@ extern const struct weft_runtime_functions *weft_runtime(void)
 
 enum {
 	POLL_NS = 30 * 1000,
-	LOOK_NS = 1000 * 1000,
-	MAX_LOOK_NS = 16 * LOOK_NS,
-	LOOK_SHARE = 64,
+	INTERVAL_NS = 1000 * 1000,
+	MAX_INTERVAL_NS = 16 * INTERVAL_NS,
+	POLL_PART = 64,
 	FLAGS = WEFT_WORD_RUNG | WEFT_WORD_POLLED,
 };
 
@@ -162,12 +162,14 @@ static void leave(void *arg)
 	atomic_fetch_sub(&nr_waiters, 1);
 }
 
-/* Until the next look at words that nobody rings. */
-static int64_t look_after(int64_t waited_ns)
+/* Until the next poll of words that nobody rings. */
+static int64_t poll_interval(int64_t waited_ns)
 {
-	int64_t ns = waited_ns / LOOK_SHARE;
+	int64_t ns = waited_ns / POLL_PART;
 
-	return ns < LOOK_NS ? LOOK_NS : ns < MAX_LOOK_NS ? ns : MAX_LOOK_NS;
+	return ns < INTERVAL_NS	    ? INTERVAL_NS :
+	       ns < MAX_INTERVAL_NS ? ns :
+				      MAX_INTERVAL_NS;
 }
 
 static int sleep_for(const struct weft_word *words, size_t nr,
@@ -187,8 +189,8 @@ static int sleep_for(const struct weft_word *words, size_t nr,
 			rc = ETIMEDOUT;
 		if (rc >= 0)
 			break;
-		if (!all_rung && until > now + look_after(now - begin_ns))
-			until = now + look_after(now - begin_ns);
+		if (!all_rung && until > now + poll_interval(now - begin_ns))
+			until = now + poll_interval(now - begin_ns);
 		sleep_on_bell(seen, until);
 	}
 	pthread_cleanup_pop(1);

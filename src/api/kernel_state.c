@@ -23,8 +23,8 @@
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/carrier_exit.h"
 #include "sched/keys.h"
-#include "sched/retired.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
 #include "thread/kernel_state.h"
@@ -165,7 +165,7 @@ static long call_and_confine(long nr, const long *a)
 	long rc;
 
 	if (confines_others(nr, a))
-		wf_carrier_await_retired();
+		wf_carrier_await_exited();
 	has_left_rings = filter != NULL && wf_sandbox_comes(filter);
 	rc = call_kernel(nr, a);
 	if (filter != NULL && rc == 0)

@@ -27,7 +27,7 @@
 
 static inline long wf_park_is_over(long n)
 {
-	wf_runtime_see_work(wf_self);
+	wf_runtime_do_work(wf_self);
 	return n;
 }
 

@@ -113,7 +113,7 @@ static int sleep_in_libc(clockid_t clock, int flags,
 	return err;
 }
 
-/* CPU-time clocks and the like: libc's, and the carrier is rescued. */
+/* CPU-time clocks and the like: libc's, and the carrier loses its VP. */
 WF_API(int, clock_nanosleep, clockid_t clock, int flags,
        const struct timespec *request, struct timespec *remaining)
 {

@@ -127,7 +127,7 @@ WF_API(void, weft_stats, struct weft_stats *stats, size_t size)
 		.switches = ALL(switches),
 		.parks = ALL(parks),
 		.preemptions = ALL(preemptions),
-		.rescues = ALL(rescues),
+		.handoffs = ALL(handoffs),
 		.polls = ALL(polls),
 		.poll_hits = ALL(hits),
 		.poll_ns = ALL(polled_us) * 1000,
@@ -138,7 +138,7 @@ WF_API(void, weft_stats, struct weft_stats *stats, size_t size)
 		.word_hits = ALL(word_hits),
 		.word_rings = ALL(word_rings),
 		.steals = ALL(steals),
-		.answers = ALL(answers),
+		.preemptions_cooperative = ALL(preemptions_cooperative),
 		.refusals = ALL(refusals_runtime) + ALL(refusals_stack) +
 			    ALL(refusals_libc),
 		.binds = ALL(bound) + ALL(binds),

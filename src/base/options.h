@@ -50,12 +50,12 @@
 	  "allowed") \
 	X(wait, "wait", "WEFT_WAIT", CHOICE, 0, 0, "adaptive|poll|park", \
 	  "adaptive, poll or park", \
-	  "what a virtual processor does that has nothing to run: look for " \
-	  "work as long as that has paid before it sleeps, look always, or " \
+	  "what a virtual processor does that has nothing to run: poll for " \
+	  "work as long as that has paid before it sleeps, poll always, or " \
 	  "sleep at once") \
 	X(agents, "agents", "WEFT_AGENTS", COUNT, 1, WF_VPS_MAX, "N", \
 	  "a number from 1 to 1024", \
-	  "let N virtual processors look for work at a time while the others " \
+	  "let N virtual processors poll for work at a time while the others " \
 	  "sleep; 1 if not given") \
 	X(io, "io", "WEFT_IO", CHOICE, 0, 0, "uring|servers|process", \
 	  "uring, servers or process", \

@@ -9,11 +9,11 @@
  *     could miss it. Who has that lock may be waiting for the monitor to
  *     follow.
  * CLOCK_WATCH-3. The timer tells of each change since it was set or last read.
- *     So a look after each of these misses none.
+ *     So a check after each of these misses none.
  *
- * Where it cannot be, each wait till a time of that clock begins with a look at
- * it (wait/timer.c, TIMER-6), and one that is set forward meanwhile is noticed
- * late.
+ * Where it cannot be, each wait till a time of that clock begins with a check
+ * of it (wait/timer.c, TIMER-6), and one that is set forward meanwhile is
+ * noticed late.
  *
  * Rejected: to watch from the start. Most programs that never wait for a time
  * of this clock would have a kernel thread more. Rejected: a kernel timer for
@@ -74,7 +74,7 @@ static void run(void *arg)
 	do {
 		if (wf_service_is_dismissed(&tid))
 			wf_service_end();
-		wf_timers_see_clock(); /* CLOCK_WATCH-3 */
+		wf_timers_check_clock(); /* CLOCK_WATCH-3 */
 		rc = wf_sys(SYS_read, timer, &expirations, sizeof(expirations));
 	} while (rc >= 0 || rc == -ECANCELED || rc == -EINTR);
 	wf_timers_set_watched(false); /* a filter refuses it */

@@ -21,19 +21,19 @@
 
 #include "arch/arch.h"
 #include "base/log.h"
-#include "boot/rescue.h"
+#include "boot/handoff.h"
 #include "os/clock.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
-#include "sched/promise.h"
-#include "sched/retired.h"
+#include "sched/carrier_exit.h"
+#include "sched/reserved.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "thread/alive.h"
 #include "thread/lifecycle.h"
 
-enum { LOOK_NS = WF_NS_PER_S };
+enum { POLL_NS = WF_NS_PER_S };
 
 static _Atomic bool is_forbidden;
 
@@ -116,9 +116,9 @@ static void end_thread(struct wf_thread *t, struct wf_carrier *dead,
 	void *top = has_own_stack(t) ? wf_slot_stack_top(&t->slot) :
 				       dead->altstack + dead->altstack_bytes;
 
-	if (!wf_promise_stay(t)) {
-		wf_promise_end(t); /* it need not go there any more */
-		wf_promise_stay(t);
+	if (!wf_reserved_stay(t)) {
+		wf_reserved_end(t); /* it need not go there any more */
+		wf_reserved_stay(t);
 	}
 	t->holds_signals = true;
 	t->vp = NULL;
@@ -144,21 +144,21 @@ static bool see(struct wf_carrier *c)
 		"the kernel has ended a kernel thread in weft's own code; does "
 		"a seccomp filter kill threads for what weft calls?");
 	if (vp != NULL) {
-		wf_rescue_from_dead(vp, t);
+		wf_handoff_from_dead(vp, t);
 		return false;
 	}
 	spare = wf_carrier_take_spare();
 	if (spare == NULL)
 		return false;
-	wf_carrier_bury(c, has_own_stack(t));
+	wf_carrier_note_exited(c, has_own_stack(t));
 	end_thread(t, c, spare);
 	return true;
 }
 
-/* One that is buried may have its id again: who made it notes it late. */
+/* An exited carrier may have its id again: its maker notes that late. */
 static bool is_watched(const struct wf_carrier *c)
 {
-	return wf_load_acquire(&c->tid) != 0 && !wf_carrier_is_retired(c);
+	return wf_load_acquire(&c->tid) != 0 && !wf_carrier_is_exited(c);
 }
 
 bool wf_deaths_serve(int64_t now_ns)
@@ -169,16 +169,16 @@ bool wf_deaths_serve(int64_t now_ns)
 	/* Noted; another that ends from here on is noted anew. */
 	if (wf_load_relaxed(&wf_sched.monitor_asleep) == death &&
 	    wf_cas_acq_rel(&wf_sched.monitor_asleep, &death, WF_MONITOR_AWAKE))
-		until_ns = now_ns + LOOK_NS; /* DEATHS-1 */
+		until_ns = now_ns + POLL_NS; /* DEATHS-1 */
 	if (now_ns >= until_ns)
 		return false;
 	nr = wf_carrier_count();
 	for (uint32_t i = 0; i < nr; i++) {
 		struct wf_carrier *c = wf_carrier_at(i);
 
-		if (c != NULL && is_watched(c) && wf_rescue_has_ended(c) &&
+		if (c != NULL && is_watched(c) && wf_handoff_has_ended(c) &&
 		    !see(c))
-			until_ns = now_ns + LOOK_NS;
+			until_ns = now_ns + POLL_NS;
 	}
 	return true;
 }

@@ -32,16 +32,16 @@
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
 #include "sched/keys.h"
-#include "sched/promise.h"
 #include "sched/realtime.h"
+#include "sched/reserved.h"
 #include "sched/runtime.h"
 #include "sched/service.h"
 #include "sched/table.h"
 #include "signal/ignored.h"
 #include "signal/signal.h"
 #include "sync/inherit.h"
-#include "sync/once.h"
 #include "sync/lending.h"
+#include "sync/once.h"
 #include "sync/protect.h"
 #include "sync/shared.h"
 #include "thread/alive.h"
@@ -78,7 +78,7 @@ void wf_boot_become_first(struct wf_thread *t)
 
 void wf_boot_forget_kernel_threads(void)
 {
-	wf_promise_fork_child();
+	wf_reserved_fork_child();
 	wf_idle_reset();
 	wf_realtime_fork_child();
 	wf_ufutex_fork_child();

@@ -1,7 +1,7 @@
 /*
  * The monitor: one kernel thread without a VP that keeps time for VPs that
- * are busy, preempts, balances, and takes VPs from carriers that the kernel
- * has put to sleep.
+ * are busy, preempts, balances the load, and takes VPs from carriers that the
+ * kernel has put to sleep.
  *
  * MONITOR-1. It never calls malloc or the loader and takes no lock of the
  *     program's: whoever holds one may be waiting for it.
@@ -27,9 +27,9 @@
  *     costs less than the wakes between. If a timer is far off, it wakes for
  *     that though the VP is idle again: else each thread that runs meanwhile
  *     would wake it.
- * MONITOR-7. Where threads only switch it ticks less often (boot/pace.h),
- *     unless it has been woken since the last tick, or a timer is due before
- *     the next.
+ * MONITOR-7. Where threads only switch it ticks less often
+ *     (boot/tick_interval.h), unless it has been woken since the last tick, or
+ *     a timer is due before the next.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -38,12 +38,12 @@
 #include "boot/boot.h"
 #include "boot/clock_watch.h"
 #include "boot/deaths.h"
-#include "boot/longest.h"
+#include "boot/handoff.h"
+#include "boot/latency_stats.h"
 #include "boot/own_table.h"
-#include "boot/pace.h"
-#include "boot/rescue.h"
-#include "boot/stop.h"
+#include "boot/preempt_request.h"
 #include "boot/tick.h"
+#include "boot/tick_interval.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/kthread.h"
@@ -61,12 +61,12 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	SLOW_TICK_NS = 10 * TICK_NS,
-	/* After a rescue more threads are likely to block: 500 of them would
-	 * stop all others for half a second at a tick per rescue. So it looks
+	/* After a handoff more threads are likely to block: 500 of them would
+	 * stop all others for half a second at a tick per handoff. So it looks
 	 * again as soon as another may have blocked, then less and less. */
-	RESCUE_NS = 30 * 1000,
+	HANDOFF_NS = 30 * 1000,
 	/* A thread that waits for a peer is likely to wait again soon. */
-	ARRIVALS_NS = 50 * 1000,
+	REMOTE_WAKEUPS_NS = 50 * 1000,
 	QUIET_TICKS_BEFORE_SLEEP = 10,
 	/* MONITOR-6 */
 	SHORT_SLEEP_NS = TICK_NS / 2,
@@ -101,7 +101,7 @@ static bool is_needed(void)
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		const struct wf_vp *vp = &wf_sched.vps[i];
 
-		if (wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
+		if (wf_queue_nr_interactive(vp) + wf_queue_nr_batch(vp) > 0 ||
 		    (is_busy(vp) && wf_load_relaxed(&vp->nr_requests) != 0))
 			return true;
 	}
@@ -147,7 +147,7 @@ static void preempt_all(void)
 		cpu = wf_os_thread_cpu(wf_load_relaxed(&vp->carrier->tid));
 		if (cpu - vp->watch.forced_cpu_ns <
 			    (int64_t)wf_options.preempt_every / 2 ||
-		    !wf_rescue_may_run(vp->carrier))
+		    !wf_handoff_may_run(vp->carrier))
 			continue;
 		vp->watch.forced_cpu_ns = cpu;
 		wf_preempt_signal(vp->carrier);
@@ -243,7 +243,7 @@ static void sleep_and_watch(int64_t deadline)
 	sleep_asleep(WF_MONITOR_ASLEEP, deadline);
 }
 
-/* Something waits: naps until the next tick, timer or look. */
+/* Something waits: naps until the next tick, timer or check. */
 static void nap(int64_t now, int64_t until, uint32_t pokes)
 {
 	if (wf_options.preempt_every != 0 &&
@@ -277,9 +277,9 @@ struct rounds {
 	int64_t next_tick;
 	bool is_watching; /* words, at the last tick */
 	bool is_planned;  /* next_tick, by what the last tick has decided */
-	/* Until the next look, TICK_NS: as usual. */
-	int64_t rescue_nap, arrivals_nap;
-	struct wf_pace pace;
+	/* Until the next check, TICK_NS: as usual. */
+	int64_t handoff_nap, remote_wakeups_nap;
+	struct wf_tick_interval interval;
 	uint32_t quiet_ticks;
 	bool is_quiet;	/* until next_tick all will compute */
 	bool was_poked; /* MONITOR-7 */
@@ -311,7 +311,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 	/* Whoever changes credentials stores, then wakes. */
 	wf_setxid_follow();
 	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes) {
-		wf_longest_nothing_waits();
+		wf_latency_stats_reset();
 		sleep_and_watch(limit);
 		r->was_woken = wf_load_acquire(&wf_sched.monitor_poke) != pokes;
 		r->was_short = r->was_woken &&
@@ -325,7 +325,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 static bool may_be_calm(const struct rounds *r, int64_t now)
 {
 	return !r->was_short && !r->was_poked && !r->is_watching &&
-	       r->rescue_nap >= TICK_NS && r->arrivals_nap >= TICK_NS &&
+	       r->handoff_nap >= TICK_NS && r->remote_wakeups_nap >= TICK_NS &&
 	       earliest_deadline(WF_OS_FOREVER, WF_OS_FOREVER) >
 		       now + SLOW_TICK_NS;
 }
@@ -334,16 +334,17 @@ static void tick(struct rounds *r, int64_t now)
 {
 	bool is_lively, needed;
 
-	wf_pace_see(&r->pace);
-	is_lively = r->pace.most >=
-		    (r->was_short ? SOME_SWITCHES : WF_PACE_LIVELY);
+	wf_tick_interval_update(&r->interval);
+	is_lively = r->interval.most >=
+		    (r->was_short ? SOME_SWITCHES : WF_TICK_LIVELY);
 	needed = is_lively || is_needed();
 	wf_count(ticks);
 	r->was_short &= is_lively;
 	r->is_watching = wf_words_watch(); /* MONITOR-5 */
 	wf_tick_all(now);
 	r->quiet_ticks = needed ? 0 : r->quiet_ticks + 1;
-	r->next_tick = now + wf_pace_next(&r->pace, may_be_calm(r, now));
+	r->next_tick =
+		now + wf_tick_interval_next(&r->interval, may_be_calm(r, now));
 	r->is_planned = false;
 	r->is_quiet = false;
 	r->was_poked = false;
@@ -362,7 +363,7 @@ static void plan_tick(struct rounds *r, int64_t now)
 	r->is_planned = true;
 }
 
-/* The nap after a look that found something, or did not. */
+/* The nap after a check that found something, or did not. */
 static int64_t nap_after(bool has_found, int64_t nap_ns, int64_t least_ns)
 {
 	if (has_found)
@@ -375,26 +376,29 @@ static int64_t earlier(int64_t next, int64_t now, int64_t nap_ns)
 	return nap_ns < TICK_NS && now + nap_ns < next ? now + nap_ns : next;
 }
 
-/* Returns when to look again, which is the next tick or earlier. */
-static int64_t rescue_and_retry(struct rounds *r, int64_t now)
+/* Returns when to check again, which is the next tick or earlier. */
+static int64_t hand_off_and_retry(struct rounds *r, int64_t now)
 {
-	enum wf_arrivals arrivals;
+	enum wf_remote_wakeups wakeups;
 	bool is_asking;
 	int64_t next;
 
-	r->rescue_nap = nap_after(wf_rescue_all(now, r->rescue_nap < TICK_NS),
-				  r->rescue_nap, RESCUE_NS);
-	arrivals = wf_tick_arrivals(now);
-	r->arrivals_nap = nap_after(arrivals == WF_ARRIVALS_KEPT,
-				    r->arrivals_nap, ARRIVALS_NS);
-	is_asking = wf_stop_retry(now);
+	r->handoff_nap =
+		nap_after(wf_handoff_all(now, r->handoff_nap < TICK_NS),
+			  r->handoff_nap, HANDOFF_NS);
+	wakeups = wf_tick_remote_wakeups(now);
+	r->remote_wakeups_nap = nap_after(wakeups == WF_REMOTE_WAKEUPS_KEPT,
+					  r->remote_wakeups_nap,
+					  REMOTE_WAKEUPS_NS);
+	is_asking = wf_preempt_request_retry(now);
 	/* Not before those have begun that the tick has ended others for. */
 	if (!is_asking && !r->is_planned)
 		plan_tick(r, now);
-	next = earlier(r->next_tick, now, r->rescue_nap);
-	next = earlier(next, now, r->arrivals_nap);
+	next = earlier(r->next_tick, now, r->handoff_nap);
+	next = earlier(next, now, r->remote_wakeups_nap);
 	next = earlier(next, now,
-		       arrivals == WF_ARRIVALS_SEEN ? WF_LONG_RUN_NS : TICK_NS);
+		       wakeups == WF_REMOTE_WAKEUPS_PENDING ? WF_LONG_RUN_NS :
+							      TICK_NS);
 	return earlier(next, now, is_asking ? WF_TICK_RETRY_NS : TICK_NS);
 }
 
@@ -415,14 +419,15 @@ static void rest(struct rounds *r, int64_t now, int64_t next, uint32_t pokes)
 
 static void run(void *arg)
 {
-	struct rounds r = { .rescue_nap = TICK_NS, .arrivals_nap = TICK_NS };
+	struct rounds r = { .handoff_nap = TICK_NS,
+			    .remote_wakeups_nap = TICK_NS };
 
 	wf_own_table_make(); /* MONITOR-2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* Its naps are shorter than the kernel's default of 50 us. */
 	wf_os_set_timer_slack(1);
 	wf_shared_answer();
-	wf_rescue_init();
+	wf_handoff_init();
 	for (;;) {
 		uint32_t pokes = wf_load_acquire(&wf_sched.monitor_poke);
 		int64_t now = wf_os_now(), next;
@@ -439,7 +444,7 @@ static void run(void *arg)
 			preempt_all();
 		if (now >= r.next_tick)
 			tick(&r, now);
-		next = rescue_and_retry(&r, now);
+		next = hand_off_and_retry(&r, now);
 		if (wf_deaths_serve(now) || r.quiet_ticks == 0 ||
 		    wf_options.preempt_every != 0) {
 			rest(&r, now, next, pokes);

@@ -60,7 +60,7 @@ static void run_closer(void *arg)
 void wf_own_table_make(void)
 {
 	/* Most often it is a matter of microseconds. */
-	const int64_t patience_ns = 2 * WF_NS_PER_MS;
+	const int64_t most_ns = 2 * WF_NS_PER_MS;
 
 	is_own = wf_sys(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) == 0;
 	if (!is_own) {
@@ -70,7 +70,7 @@ void wf_own_table_make(void)
 	if (wf_service_start(run_closer, &closer_self, &closer_tid) < 0)
 		close_copies();
 	else
-		wf_os_futex_wait(&is_ready, 0, wf_os_now() + patience_ns);
+		wf_os_futex_wait(&is_ready, 0, wf_os_now() + most_ns);
 }
 
 bool wf_own_table_is_own(void)
@@ -92,10 +92,10 @@ static bool is_about_to_run(void)
 	return state == 'R';
 }
 
-void wf_own_table_wait(int64_t patience_ns)
+void wf_own_table_wait(int64_t most_ns)
 {
 	const int64_t last_ns = wf_os_now() + 10 * WF_NS_PER_S;
-	int64_t until_ns = wf_os_now() + patience_ns;
+	int64_t until_ns = wf_os_now() + most_ns;
 
 	while (!wf_own_table_is_ready()) {
 		int64_t now_ns = wf_os_now();
@@ -103,7 +103,7 @@ void wf_own_table_wait(int64_t patience_ns)
 		if (now_ns >= until_ns) {
 			if (now_ns >= last_ns || !is_about_to_run())
 				return;
-			until_ns = now_ns + patience_ns;
+			until_ns = now_ns + most_ns;
 		}
 		wf_os_futex_wait(&is_ready, 0, until_ns);
 	}

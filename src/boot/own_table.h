@@ -23,10 +23,10 @@ bool wf_own_table_is_ready(void);
 /*
  * The first pthread_create returns when that is so: what the program closes
  * next has no other copy then, and who reads from it sees the end. But it does
- * not wait for long, for a file system may answer late: patience_ns, and on a
+ * not wait for long, for a file system may answer late: most_ns, and on a
  * busy machine as much again as long as no CPU is to be had, 10 s at most.
  */
-void wf_own_table_wait(int64_t patience_ns);
+void wf_own_table_wait(int64_t most_ns);
 
 /* Waits for the kernel thread that closes the copies: wf_service_dismiss. */
 bool wf_own_table_dismiss(void);

@@ -124,8 +124,8 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		struct wf_carrier *c = wf_carrier_at(i);
 		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
 
-		/* A retired one could perhaps not follow. */
-		if (tid == self_tid || c == NULL || wf_carrier_is_retired(c) ||
+		/* An exited one could perhaps not follow. */
+		if (tid == self_tid || c == NULL || wf_carrier_is_exited(c) ||
 		    !is_missing(tid, &c->setxid_seen, generation))
 			continue;
 		missing++;

@@ -67,7 +67,8 @@ static uint32_t count_vps(bool *ret_has_cpu_for_each)
 		nr = quota;
 	if (wf_options.vps != 0)
 		nr = (uint32_t)wf_options.vps;
-	/* A group's time that is used up by looking stops its threads. */
+	/* Under a CPU quota polling uses up the quota, and the control group
+	 * gets throttled. */
 	*ret_has_cpu_for_each = quota == 0 && nr <= cpus;
 	return nr < WF_VPS_MAX ? nr : WF_VPS_MAX;
 }

@@ -1,42 +1,46 @@
 /*
  * Fairness without a clock in the switch.
  *
- * TICK-2. balance counts what ring B is owed, in 64ths of a tick. Running from
- *     I while B waits adds B's share; running from B while I waits takes the
- *     rest away. What is owed stays when B is empty: its threads may be on
- *     their way to another VP or back, and would else be owed nothing
- *     anywhere. For the same reason a VP that owes a whole tick keeps them.
- * TICK-3. A thread of B's gives way to another of B's after up to four ticks,
- *     but so that nobody waits for more than 24 ticks if it can be helped: each
- *     preemption costs both of them their caches. Who gives way to one of I's
- *     before goes to B's head, and on with its slice: else a sleeper that wakes
- *     in step with the slices takes them from always the same.
- * TICK-4. Who has had most of a tick without a switch computes, if it is known
- *     to make no calls, and its place is in ring B. So does who is found
- *     running at the end of two busy ticks between which it has not blocked,
- *     though others ran before it: one that comes each time right behind a
- *     sleeper would else stay in ring I for ever, and have half of the VP.
- *     Another may be a server whose clients answer at once, which finds the
- *     next request each time it asks: it gives way when others wait (STOP-2 in
- *     boot/stop.c), and computes for sure if it has not blocked for four such
- *     ticks.
+ * TICK-2. batch_deficit counts what the batch run queue is owed, in 64ths of a
+ *     tick. A tick of an interactive thread while batch threads wait adds the
+ *     batch queue's part; a tick of a batch thread while interactive threads
+ *     wait takes the rest away. The deficit stays when the batch queue is
+ *     empty: its threads may be on their way to another VP or back, and would
+ *     else be owed nothing anywhere. For the same reason a VP with a deficit of
+ *     a whole tick keeps them.
+ * TICK-3. A batch thread yields to another one after up to four ticks, fewer if
+ *     else one would wait for more than 24 ticks: each preemption costs both
+ *     threads their caches. A batch thread that yields to an interactive thread
+ *     before goes to the head of the batch queue, and on with its slice: else a
+ *     sleeper that wakes in step with the slices takes them from always the
+ *     same thread.
+ * TICK-4. A thread that has had most of a tick without a switch is CPU-bound,
+ *     if it is known to make no calls, and belongs in the batch queue. So does
+ *     a thread that runs at the end of two busy ticks and has not blocked
+ *     between them, though others ran before it: else a thread that comes each
+ *     time right behind a sleeper would stay in the interactive queue for ever,
+ *     and have half of the VP. Another thread may be a server that finds the
+ *     next request each time it asks: it yields when others wait
+ *     (PREEMPT_REQUEST-2 in boot/preempt_request.c), and is CPU-bound if it has
+ *     not blocked for four such ticks.
  *
- * Rejected: plain round robin (a thread that sleeps 1 ms among six hogs wakes
- * after 64 ms); virtual run time (a clock read per switch, and no better).
+ * Rejected: plain round robin (a thread that sleeps 1 ms among six CPU-bound
+ * ones wakes after 64 ms); virtual run time (a clock read per switch, and no
+ * better).
  */
 #include "boot/tick.h"
 
-#include "boot/longest.h"
-#include "boot/rescue.h"
-#include "boot/run_length.h"
-#include "boot/stop.h"
+#include "boot/handoff.h"
+#include "boot/latency_stats.h"
+#include "boot/mean_burst.h"
+#include "boot/preempt_request.h"
 #include "os/clock.h"
-#include "sched/balance.h"
 #include "sched/idle.h"
+#include "sched/load_balance.h"
 #include "sched/offline.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
-#include "sched/share.h"
+#include "sched/throttle.h"
 #include "sched/vp_io.h"
 
 enum {
@@ -46,8 +50,8 @@ enum {
 	IGNORED_PERCENT = 5,
 	SLICES_NS = 24 * TICK_NS, /* TICK-3 */
 	SLICE_MAX_TICKS = 4,
-	SHARE_MIN = WF_BALANCE_TICK / 8, /* of B: 1/8 to 7/8 */
-	SHARE_MAX = WF_BALANCE_TICK - SHARE_MIN,
+	PART_MIN = WF_DEFICIT_TICK / 8, /* of the batch queue: 1/8 to 7/8 */
+	PART_MAX = WF_DEFICIT_TICK - PART_MIN,
 	/* Longer than any tick: the monitor itself was not run. */
 	LOST_NS = 50 * 1000 * 1000,
 };
@@ -56,10 +60,10 @@ enum {
 struct view {
 	struct wf_vp *vp;
 	struct wf_thread *t; /* running */
-	int64_t passed_ns;   /* since the last look */
+	int64_t passed_ns;   /* since the last check */
 	bool is_full;	     /* charged with a whole tick */
 	bool is_long;	     /* and t has had most of it: TICK-4 */
-	int32_t waiting_i, waiting_b;
+	int32_t nr_interactive, nr_batch;
 	uint64_t switches; /* at which t was running */
 };
 
@@ -69,8 +73,8 @@ static struct view view_of(struct wf_vp *vp)
 		.vp = vp,
 		.t = wf_load_acquire(&vp->cur),
 		.switches = wf_load_relaxed(&vp->counters.switches),
-		.waiting_i = (int32_t)wf_queue_waiting_i(vp),
-		.waiting_b = (int32_t)wf_queue_waiting_b(vp),
+		.nr_interactive = (int32_t)wf_queue_nr_interactive(vp),
+		.nr_batch = (int32_t)wf_queue_nr_batch(vp),
 	};
 
 	return v;
@@ -83,7 +87,7 @@ static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 	int64_t used = cpu_ns - w->slice_cpu_ns;
 
 	/* 0 is who has not begun. Longer: another carrier, or a lost tick. */
-	if (!t->from_b)
+	if (!t->from_batch)
 		t->slice_us = 0;
 	else if (used > 0 && used < LOST_NS)
 		t->slice_us += (uint32_t)(used / WF_NS_PER_US) + 1;
@@ -93,27 +97,27 @@ static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 /* TICK-4 */
 static bool has_run_long(struct wf_thread *t, uint64_t nr_switches)
 {
-	bool is_known = wf_thread_was_deaf(t);
+	bool is_known = wf_thread_was_uncooperative(t);
 	uint32_t nr_before;
 
 	if (nr_switches > FEW_SWITCHES)
 		return false;
-	nr_before = wf_thread_suspect(t);
-	if (nr_before >= (is_known ? 1 : WF_HOG_MOST) ||
+	nr_before = wf_thread_note_candidate(t);
+	if (nr_before >= (is_known ? 1 : WF_CPU_BOUND_MOST) ||
 	    (is_known && nr_switches <= 1))
-		wf_thread_set_hog(t);
+		wf_thread_set_cpu_bound(t);
 	return nr_before > 0 || nr_switches <= 1;
 }
 
 /*
- * Charges the time since the last look. False if there is nothing to go by:
+ * Charges the time since the last check. False if there is nothing to go by:
  * another carrier, a lost tick, or hardly any CPU time used.
  */
 static bool charge(struct view *v, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &v->vp->watch;
 	const struct wf_carrier *c = v->vp->carrier;
-	int64_t cpu = wf_stop_cpu_of(c);
+	int64_t cpu = wf_preempt_request_cpu_of(c);
 	int64_t polled_ns = wf_load_relaxed(&v->vp->polled_ns);
 	int64_t used = cpu - w->cpu_ns - (polled_ns - w->polled_ns);
 	uint64_t nr_switches = v->switches - w->switches;
@@ -133,10 +137,10 @@ static bool charge(struct view *v, int64_t now_ns)
 	w->nr_same = is_same ? w->nr_same + 1 : 0;
 	if (!is_known || used < 0 || used > LOST_NS) {
 		w->charge_ns = 0;
-		wf_run_length_see(v->vp, now_ns, -1);
+		wf_mean_burst_update(v->vp, now_ns, -1);
 		return false;
 	}
-	wf_run_length_see(v->vp, now_ns, used);
+	wf_mean_burst_update(v->vp, now_ns, used);
 	w->charge_ns = is_same ? w->charge_ns + used : used;
 	v->is_full = w->charge_ns * 100 >= TICK_NS * FULL_PERCENT;
 	if (used * 100 < TICK_NS * IGNORED_PERCENT)
@@ -152,48 +156,49 @@ static int32_t clamp(int32_t x, int32_t low, int32_t high)
 }
 
 /* TICK-2 */
-static int32_t update_balance(const struct view *v)
+static int32_t update_deficit(const struct view *v)
 {
-	int32_t from_b = v->t->from_b, from_i = !from_b;
-	int32_t all_i = v->waiting_i + from_i;
-	int32_t all_b = v->waiting_b + from_b;
-	int32_t share = clamp(WF_BALANCE_TICK * all_b / (all_i + all_b),
-			      SHARE_MIN, SHARE_MAX);
-	int32_t balance = wf_load_relaxed(&v->vp->balance);
+	int32_t from_batch = v->t->from_batch, from_interactive = !from_batch;
+	int32_t all_interactive = v->nr_interactive + from_interactive;
+	int32_t all_batch = v->nr_batch + from_batch;
+	int32_t part = clamp(WF_DEFICIT_TICK * all_batch /
+				     (all_interactive + all_batch),
+			     PART_MIN, PART_MAX);
+	int32_t batch_deficit = wf_load_relaxed(&v->vp->batch_deficit);
 
-	if (from_i && v->waiting_b > 0)
-		balance += share;
-	else if (from_i)
-		balance = balance > 0 ? balance : 0;
-	else if (v->waiting_i > 0)
-		balance -= WF_BALANCE_TICK - share;
+	if (from_interactive && v->nr_batch > 0)
+		batch_deficit += part;
+	else if (from_interactive)
+		batch_deficit = batch_deficit > 0 ? batch_deficit : 0;
+	else if (v->nr_interactive > 0)
+		batch_deficit -= WF_DEFICIT_TICK - part;
 	else
-		balance = balance > WF_BALANCE_TICK ?
-				  balance - WF_BALANCE_TICK :
-				  0;
-	balance = clamp(balance, -WF_BALANCE_TICK, WF_BALANCE_TICK);
-	wf_store_relaxed(&v->vp->balance, balance);
-	return balance;
+		batch_deficit = batch_deficit > WF_DEFICIT_TICK ?
+					batch_deficit - WF_DEFICIT_TICK :
+					0;
+	batch_deficit = clamp(batch_deficit, -WF_DEFICIT_TICK, WF_DEFICIT_TICK);
+	wf_store_relaxed(&v->vp->batch_deficit, batch_deficit);
+	return batch_deficit;
 }
 
 /* TICK-3 */
 static int64_t slice_ns(const struct view *v)
 {
-	int32_t ticks = clamp(SLICES_NS / TICK_NS / (v->waiting_b + 1), 1,
+	int32_t ticks = clamp(SLICES_NS / TICK_NS / (v->nr_batch + 1), 1,
 			      SLICE_MAX_TICKS);
 
-	/* B has a small part of the ticks then. */
-	if (v->waiting_i > v->waiting_b)
+	/* The batch queue has a small part of the ticks then. */
+	if (v->nr_interactive > v->nr_batch)
 		ticks = 1;
 	/* The last tick counts when it is full. */
 	return (ticks - 1) * (int64_t)TICK_NS +
 	       (int64_t)TICK_NS * FULL_PERCENT / 100;
 }
 
-/* Has the thread had its slice, and does another of B's wait for it? */
+/* Is the thread's slice over, and does another batch thread wait? */
 static bool is_slice_over(const struct view *v)
 {
-	return v->waiting_b > 0 && v->t->slice_us * WF_NS_PER_US >= slice_ns(v);
+	return v->nr_batch > 0 && v->t->slice_us * WF_NS_PER_US >= slice_ns(v);
 }
 
 int64_t wf_tick_quiet_ns(void)
@@ -207,11 +212,11 @@ int64_t wf_tick_quiet_ns(void)
 		const struct view v = view_of(vp);
 		int64_t left;
 
-		if (v.waiting_i > 0 || (v.t == NULL && v.waiting_b > 0) ||
-		    (v.t != NULL && (!wf_thread_is_hog(v.t) ||
+		if (v.nr_interactive > 0 || (v.t == NULL && v.nr_batch > 0) ||
+		    (v.t != NULL && (!wf_thread_is_cpu_bound(v.t) ||
 				     wf_load_relaxed(&vp->nr_requests) != 0)))
 			return 0;
-		if (v.t == NULL || v.waiting_b == 0)
+		if (v.t == NULL || v.nr_batch == 0)
 			continue;
 		left = slice_ns(&v) - v.t->slice_us * WF_NS_PER_US;
 		quiet_ns = left < quiet_ns ? left : quiet_ns;
@@ -222,39 +227,39 @@ int64_t wf_tick_quiet_ns(void)
 	return quiet_ns + quiet_ns / 32 + TICK_NS / 50;
 }
 
-/* Should another thread run? Sets WF_LOOK_TURN_B if it should be one of B's. */
-static enum wf_resched decide(const struct view *v, int32_t balance)
+/* Should another thread run? Sets WF_PENDING_BATCH if a batch thread should. */
+static enum wf_resched decide(const struct view *v, int32_t batch_deficit)
 {
-	bool b_is_owed = balance >= WF_BALANCE_TICK;
+	bool batch_is_owed = batch_deficit >= WF_DEFICIT_TICK;
 
-	if (!v->t->from_b) {
-		if (v->waiting_b > 0 && b_is_owed) {
-			atomic_fetch_or(&v->vp->look, WF_LOOK_TURN_B);
+	if (!v->t->from_batch) {
+		if (v->nr_batch > 0 && batch_is_owed) {
+			atomic_fetch_or(&v->vp->pending, WF_PENDING_BATCH);
 			return WF_RESCHED_SLICE;
 		}
-		return (v->is_long || wf_thread_is_hog(v->t)) &&
-				       v->waiting_i + v->waiting_b > 0 ?
+		return (v->is_long || wf_thread_is_cpu_bound(v->t)) &&
+				       v->nr_interactive + v->nr_batch > 0 ?
 			       WF_RESCHED_SLICE :
 			       WF_RESCHED_NONE;
 	}
-	if (v->waiting_i > 0 && !b_is_owed)
+	if (v->nr_interactive > 0 && !batch_is_owed)
 		return is_slice_over(v) ? WF_RESCHED_SLICE : WF_RESCHED_TICK;
 	if (!is_slice_over(v))
 		return WF_RESCHED_NONE;
-	if (b_is_owed)
-		atomic_fetch_or(&v->vp->look, WF_LOOK_TURN_B);
+	if (batch_is_owed)
+		atomic_fetch_or(&v->vp->pending, WF_PENDING_BATCH);
 	return WF_RESCHED_SLICE;
 }
 
-static void stop_for_realtime(struct wf_vp *vp, int64_t now_ns)
+static void preempt_for_realtime(struct wf_vp *vp, int64_t now_ns)
 {
 	const struct view v = view_of(vp);
 
-	/* One that sleeps in the kernel loses its VP (boot/rescue.h). */
+	/* One that sleeps in the kernel loses its VP (boot/handoff.h). */
 	if (v.t == NULL || wf_vp_asked(vp) == WF_RESCHED_REALTIME ||
-	    !wf_rescue_is_runnable(vp->carrier))
+	    !wf_handoff_is_runnable(vp->carrier))
 		return;
-	wf_stop(vp, v.t, v.switches, WF_RESCHED_REALTIME, now_ns);
+	wf_preempt_request(vp, v.t, v.switches, WF_RESCHED_REALTIME, now_ns);
 }
 
 void wf_tick_realtime(int64_t now_ns)
@@ -262,27 +267,27 @@ void wf_tick_realtime(int64_t now_ns)
 	struct wf_vp *victim = wf_realtime_victim();
 
 	if (victim != NULL)
-		stop_for_realtime(victim, now_ns);
+		preempt_for_realtime(victim, now_ns);
 	if (!wf_offline_is_pending())
 		return;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		if (wf_vp_is_offline(&wf_sched.vps[i])) /* OFFLINE-3 */
-			stop_for_realtime(&wf_sched.vps[i], now_ns);
+			preempt_for_realtime(&wf_sched.vps[i], now_ns);
 	}
 }
 
 static enum wf_resched decide_realtime(const struct view *v)
 {
-	return wf_share_is_on(v->vp) ? WF_RESCHED_TICK :
-				       wf_realtime_at_tick(v->vp, v->t);
+	return wf_throttle_is_on(v->vp) ? WF_RESCHED_TICK :
+					  wf_realtime_at_tick(v->vp, v->t);
 }
 
-static void charge_share(const struct view *v, bool is_realtime)
+static void charge_throttle(const struct view *v, bool is_realtime)
 {
 	if (!is_realtime)
-		wf_share_used(v->vp, v->passed_ns);
-	else if (v->waiting_i + v->waiting_b > 0)
-		wf_share_missed(v->vp, v->passed_ns);
+		wf_throttle_others_ran(v->vp, v->passed_ns);
+	else if (v->nr_interactive + v->nr_batch > 0)
+		wf_throttle_realtime_ran(v->vp, v->passed_ns);
 }
 
 /* True if the VP makes progress: others may give it work. */
@@ -294,55 +299,57 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 
 	if (v.t == NULL || wf_vp_is_offline(vp)) {
 		vp->watch.carrier_tid = 0;
-		wf_run_length_see(vp, now_ns, -1);
+		wf_mean_burst_update(vp, now_ns, -1);
 		return false;
 	}
 	is_realtime = v.t->rt_priority != 0;
 	is_charged = charge(&v, now_ns);
 	if (is_charged || is_realtime)
-		charge_share(&v, is_realtime);
+		charge_throttle(&v, is_realtime);
 	if (!is_charged)
 		return false;
 	why = is_realtime ? decide_realtime(&v) :
-			    decide(&v, update_balance(&v));
+			    decide(&v, update_deficit(&v));
 	if (why == WF_RESCHED_NONE || !v.is_full ||
-	    !wf_rescue_may_run(vp->carrier))
+	    !wf_handoff_may_run(vp->carrier))
 		return true;
-	if (v.t->from_b)
-		wf_thread_set_hog(v.t);
-	wf_stop(vp, v.t, v.switches, why, now_ns);
+	if (v.t->from_batch)
+		wf_thread_set_cpu_bound(v.t);
+	wf_preempt_request(vp, v.t, v.switches, why, now_ns);
 	return true;
 }
 
 /*
  * A carrier that sleeps uses no CPU time, but its VP stood still: one tick.
- * Else threads that block in turn would keep all of ring B waiting.
+ * Else threads that block in turn would keep the batch queue waiting.
  */
-void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t)
+void wf_tick_handed_off(struct wf_vp *vp, struct wf_thread *t)
 {
 	struct view v = view_of(vp);
 
 	v.t = t;
-	if (update_balance(&v) >= WF_BALANCE_TICK && v.waiting_b > 0)
-		atomic_fetch_or(&vp->look, WF_LOOK_TURN_B);
+	if (update_deficit(&v) >= WF_DEFICIT_TICK && v.nr_batch > 0)
+		atomic_fetch_or(&vp->pending, WF_PENDING_BATCH);
 }
 
-/* The thread that runs on vp gives way to one of I's if it computes. */
-static void give_way(const struct view *v, int64_t now_ns)
+/* Preempts the thread of vp for an interactive one, if it computes. */
+static void preempt_for_interactive(const struct view *v, int64_t now_ns)
 {
 	struct wf_vp *vp = v->vp;
 	const struct wf_vp_watch *w = &vp->watch;
 	const struct wf_carrier *c = vp->carrier;
 	int64_t cpu;
 
-	if (wf_load_relaxed(&vp->balance) >= WF_BALANCE_TICK ||
+	if (wf_load_relaxed(&vp->batch_deficit) >= WF_DEFICIT_TICK ||
 	    wf_load_relaxed(&c->tid) != w->carrier_tid)
 		return;
-	cpu = wf_stop_cpu_of(c);
-	if (!wf_stop_is_computing(c, cpu - w->cpu_ns, now_ns - w->wall_ns))
+	cpu = wf_preempt_request_cpu_of(c);
+	if (!wf_preempt_request_is_computing(c, cpu - w->cpu_ns,
+					     now_ns - w->wall_ns))
 		return;
 	charge_slice(vp, v->t, cpu);
-	wf_stop(vp, v->t, v->switches,
+	wf_preempt_request(
+		vp, v->t, v->switches,
 		is_slice_over(v) ? WF_RESCHED_SLICE : WF_RESCHED_TICK, now_ns);
 }
 
@@ -350,61 +357,64 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 {
 	const struct view v = view_of(vp);
 
-	if (v.t != NULL && (v.t->from_b || wf_thread_is_hog(v.t)))
-		give_way(&v, now_ns);
+	if (v.t != NULL && (v.t->from_batch || wf_thread_is_cpu_bound(v.t)))
+		preempt_for_interactive(&v, now_ns);
 }
 
 /*
- * Does it compute? Known for sure, or after it has run from look to look for
- * WF_LONG_RUN_NS. Where most run for less, arrivals are seen at their
- * scheduling points; of another the tick will tell soon enough.
+ * Does the thread compute? It does if it is CPU-bound, or if it has run for
+ * WF_LONG_RUN_NS by these checks. Where most threads run for less, the VP
+ * notices remote wakeups at its scheduling points; the tick finds the
+ * exceptions.
  */
-static enum wf_arrivals judge(const struct view *v, int64_t now_ns)
+static enum wf_remote_wakeups judge(const struct view *v, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &v->vp->watch;
 	bool is_new = w->seen_switches != v->switches;
 
 	/* They stay, or it has been asked; the tick sees to both. */
-	if (wf_load_relaxed(&v->vp->balance) >= WF_BALANCE_TICK ||
+	if (wf_load_relaxed(&v->vp->batch_deficit) >= WF_DEFICIT_TICK ||
 	    wf_vp_asked(v->vp) != WF_RESCHED_NONE)
-		return WF_ARRIVALS_NONE;
-	if (wf_thread_is_hog(v->t))
-		return WF_ARRIVALS_KEPT;
-	if (wf_load_relaxed(&v->vp->patience) > WF_PATIENCE_NS / WF_LONG_RUN_NS)
-		return WF_ARRIVALS_NONE;
+		return WF_REMOTE_WAKEUPS_NONE;
+	if (wf_thread_is_cpu_bound(v->t))
+		return WF_REMOTE_WAKEUPS_KEPT;
+	if (wf_load_relaxed(&v->vp->starvation_bound) >
+	    WF_STARVATION_NS / WF_LONG_RUN_NS)
+		return WF_REMOTE_WAKEUPS_NONE;
 	if (is_new) {
 		w->seen_switches = v->switches;
 		w->seen_ns = now_ns;
 	}
-	return now_ns - w->seen_ns >= WF_LONG_RUN_NS ? WF_ARRIVALS_KEPT :
-						       WF_ARRIVALS_SEEN;
+	return now_ns - w->seen_ns >= WF_LONG_RUN_NS ?
+		       WF_REMOTE_WAKEUPS_KEPT :
+		       WF_REMOTE_WAKEUPS_PENDING;
 }
 
 /*
- * Not real-time threads, which are seen to at once and whose bit stays while
- * they wait for one like them, nor others' share: who were asked for the sake
- * of these would be asked again and again.
+ * Real-time threads and throttling do not count. Their bits stay while
+ * real-time threads wait: a thread that is preempted for them would be
+ * preempted again and again.
  */
-static bool has_arrivals(const struct wf_vp *vp)
+static bool has_remote_wakeups(const struct wf_vp *vp)
 {
-	return (wf_load_relaxed(&vp->look) & WF_LOOK_GIFTS) != 0 ||
+	return (wf_load_relaxed(&vp->pending) & WF_PENDING_REMOTE) != 0 ||
 	       wf_vp_io_has_done(vp);
 }
 
-enum wf_arrivals wf_tick_arrivals(int64_t now_ns)
+enum wf_remote_wakeups wf_tick_remote_wakeups(int64_t now_ns)
 {
-	enum wf_arrivals most = WF_ARRIVALS_NONE;
+	enum wf_remote_wakeups most = WF_REMOTE_WAKEUPS_NONE;
 
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
 		const struct view v = view_of(vp);
-		enum wf_arrivals one;
+		enum wf_remote_wakeups one;
 
-		if (v.t == NULL || !has_arrivals(vp))
+		if (v.t == NULL || !has_remote_wakeups(vp))
 			continue;
 		one = judge(&v, now_ns);
-		if (one == WF_ARRIVALS_KEPT)
-			give_way(&v, now_ns);
+		if (one == WF_REMOTE_WAKEUPS_KEPT)
+			preempt_for_interactive(&v, now_ns);
 		most = one > most ? one : most;
 	}
 	return most;
@@ -412,18 +422,19 @@ enum wf_arrivals wf_tick_arrivals(int64_t now_ns)
 
 void wf_tick_all(int64_t now_ns)
 {
-	wf_idle_see_poller();
-	wf_longest_see_injected();
+	wf_idle_check_poller();
+	wf_latency_stats_update_injected();
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_vp *vp = &wf_sched.vps[i];
 		bool makes_progress = tick_vp(vp, now_ns);
 
-		wf_longest_see(vp);
-		wf_balance_see_stuck(vp);
+		wf_latency_stats_update(vp);
+		wf_load_balance_check_stuck(vp);
 		if (makes_progress) {
-			wf_balance_vp(vp, (++vp->nr_ticks & 3) == (i & 3));
+			wf_load_balance_vp(vp, (++vp->nr_ticks & 3) == (i & 3));
 			if (wf_inject_len(&wf_sched.inject) > 0)
-				atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
+				atomic_fetch_or(&vp->pending,
+						WF_PENDING_REMOTE);
 		}
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * The monitor's tick: who has computed for long, who goes next.
+ * The monitor's tick: which threads are CPU-bound, and when they are preempted.
  */
 #ifndef WEFT_BOOT_TICK_H
 #define WEFT_BOOT_TICK_H
@@ -15,28 +15,29 @@ enum {
 
 void wf_tick_all(int64_t now_ns);
 
-/* vp was taken from t, which the kernel has put to sleep. */
-void wf_tick_rescued(struct wf_vp *vp, struct wf_thread *t);
+/* vp was taken from t, which sleeps in the kernel. */
+void wf_tick_handed_off(struct wf_vp *vp, struct wf_thread *t);
 
 /* Threads of vp's became runnable because their time has come. */
 void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns);
 
 /*
- * What the kernel or another kernel thread has made runnable is seen by a VP
- * at its next switch: whose thread computes gives way.
+ * A VP notices remote wakeups, of the kernel or of kernel threads without a VP,
+ * at its next switch. If its thread runs for longer than this, the thread is
+ * preempted: that costs 5 us.
  */
-/* To end a run costs 5 us. */
 enum { WF_LONG_RUN_NS = 400 * 1000 };
 
-enum wf_arrivals {
-	WF_ARRIVALS_NONE,
-	WF_ARRIVALS_SEEN, /* look again in WF_LONG_RUN_NS */
-	WF_ARRIVALS_KEPT, /* soon, for more is likely to come */
+enum wf_remote_wakeups {
+	WF_REMOTE_WAKEUPS_NONE,
+	WF_REMOTE_WAKEUPS_PENDING, /* check again in WF_LONG_RUN_NS */
+	WF_REMOTE_WAKEUPS_KEPT,	   /* soon, for more is likely to come */
 };
 
-enum wf_arrivals wf_tick_arrivals(int64_t now_ns);
+enum wf_remote_wakeups wf_tick_remote_wakeups(int64_t now_ns);
 
-/* A VP gives way to a real-time thread that waits, if one can. */
+/* Preempts a VP for a real-time thread that waits, if one has a lower priority.
+ * */
 void wf_tick_realtime(int64_t now_ns);
 
 /*

@@ -142,7 +142,7 @@ static void forget_vps(void)
 
 		wf_counters_add(&vp->counters);
 		wf_table_empty_pool(&vp->pool);
-		wf_inject_fini(&vp->inbox);
+		wf_inject_fini(&vp->remote);
 	}
 	wf_inject_fini(&wf_sched.inject);
 	wf_timers_fini();

@@ -87,13 +87,13 @@ static int wait_connected(struct wf_held *h, int64_t deadline, bool has_begun)
  */
 static int64_t deadline_of_call(int fd, int64_t deadline)
 {
-	const int64_t patience_ns = 20 * WF_NS_PER_MS;
+	const int64_t most_ns = 20 * WF_NS_PER_MS;
 	int64_t until;
 
 	if (!wf_ring_is_refused() ||
 	    wf_descriptor_option(fd, SO_DOMAIN, AF_UNIX) == AF_UNIX)
 		return deadline;
-	until = wf_os_now() + patience_ns;
+	until = wf_os_now() + most_ns;
 	return until < deadline ? until : deadline;
 }
 

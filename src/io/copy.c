@@ -38,7 +38,7 @@ static long ask_first(struct wf_call *c, int flags)
 
 /*
  * What a socket takes at once when poll calls it writable: a third of its
- * buffer is free then. Should it not be so a carrier waits, and is rescued.
+ * buffer is free then. Should it not be, a carrier waits, and loses its VP.
  */
 static size_t room_of(int fd)
 {
@@ -141,7 +141,7 @@ static bool is_over(struct sending *s)
 /* 0: there is room, 1: so, after a wait, or why it is not waited any more. */
 static int wait_writable(struct sending *s)
 {
-	const int64_t patience_ns = 10 * WF_NS_PER_MS;
+	const int64_t most_ns = 10 * WF_NS_PER_MS;
 	struct wf_request ready = wf_io_readiness(s->to, POLLOUT);
 	struct pollfd now = { s->to, POLLOUT, 0 };
 	int64_t until;
@@ -149,7 +149,7 @@ static int wait_writable(struct sending *s)
 
 	if (wf_sys(SYS_poll, &now, 1, 0) > 0 || is_over(s))
 		return 0;
-	until = wf_os_now() + patience_ns;
+	until = wf_os_now() + most_ns;
 	if (s->is_full || until > s->deadline_ns)
 		until = s->deadline_ns;
 	n = wf_io_run_part(&ready, until, s->done == 0, &s->nr_handlers);

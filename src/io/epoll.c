@@ -80,7 +80,7 @@ static int wait_once(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 	return err;
 }
 
-/* After a look that found nothing. */
+/* After a check that found nothing. */
 static int wait_until(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 {
 	do {

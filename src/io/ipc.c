@@ -23,14 +23,14 @@ static const struct timespec zero;
 
 /* --- tries --------------------------------------------------------------- */
 
-struct patience {
+struct retries {
 	uint32_t nr_handlers; /* when the call began */
 	int nr_tries;
 };
 
-static struct patience patience_begin(void)
+static struct retries retries_begin(void)
 {
-	return (struct patience){ wf_self->nr_handlers, 0 };
+	return (struct retries){ wf_self->nr_handlers, 0 };
 }
 
 /*
@@ -41,7 +41,7 @@ static struct patience patience_begin(void)
  * Where none can run, the kernel may run a server first that has just been
  * woken. Else two threads that have met there would for ever.
  */
-static int patience_next(struct patience *p)
+static int retries_next(struct retries *p)
 {
 	enum { MOST = 8 };
 
@@ -59,7 +59,7 @@ static int patience_next(struct patience *p)
  * What a try has found and a later call does not has been removed since, which
  * is what the kernel tells those that wait.
  */
-static long tell_removal(const struct patience *p, long n)
+static long tell_removal(const struct retries *p, long n)
 {
 	return n == -EINVAL && p->nr_tries > 0 ? -EIDRM : n;
 }
@@ -96,7 +96,7 @@ static WF_NOINLINE int try_semop(int id, const struct sembuf *ops, size_t nr)
 int wf_io_semop(int id, struct sembuf *ops, size_t nr,
 		const struct timespec *timeout)
 {
-	struct patience p = patience_begin();
+	struct retries p = retries_begin();
 	int64_t deadline_ns;
 	int err = 0;
 	long n;
@@ -108,7 +108,7 @@ int wf_io_semop(int id, struct sembuf *ops, size_t nr,
 	do
 		n = try_semop(id, ops, nr);
 	while (n == -EAGAIN && is_any_to_wait(ops, nr) &&
-	       (err = patience_next(&p)) == 0);
+	       (err = retries_next(&p)) == 0);
 	if (err == -EINTR)
 		return err;
 	if (n != -EAGAIN || !is_any_to_wait(ops, nr) ||
@@ -123,14 +123,14 @@ int wf_io_semop(int id, struct sembuf *ops, size_t nr,
 
 int wf_io_msgsnd(int id, const void *message, size_t bytes, int flags)
 {
-	struct patience p = patience_begin();
+	struct retries p = retries_begin();
 	int err = 0;
 	long n;
 
 	do
 		n = wf_sys(SYS_msgsnd, id, message, bytes, flags | IPC_NOWAIT);
 	while (n == -EAGAIN && (flags & IPC_NOWAIT) == 0 &&
-	       (err = patience_next(&p)) == 0);
+	       (err = retries_next(&p)) == 0);
 	if (err == -EINTR)
 		return err;
 	if (n == -EAGAIN && (flags & IPC_NOWAIT) == 0)
@@ -142,7 +142,7 @@ int wf_io_msgsnd(int id, const void *message, size_t bytes, int flags)
 
 long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags)
 {
-	struct patience p = patience_begin();
+	struct retries p = retries_begin();
 	int err = 0;
 	long n;
 
@@ -152,7 +152,7 @@ long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags)
 	do
 		n = wf_sys(SYS_msgrcv, id, message, bytes, type,
 			   flags | IPC_NOWAIT);
-	while (n == -ENOMSG && (err = patience_next(&p)) == 0);
+	while (n == -ENOMSG && (err = retries_next(&p)) == 0);
 	if (err == -EINTR)
 		return err;
 	if (n == -ENOMSG)

@@ -115,7 +115,7 @@ static bool tell_vp(const struct wf_server *s)
 	if (s->vp == NULL || wf_idle_is_any() ||
 	    wf_load_relaxed(&wf_os_execs) > 0)
 		return false;
-	c = wf_ready_giving_way(s->vp);
+	c = wf_ready_yielding(s->vp);
 	return c != NULL && !wf_load_relaxed(&c->has_refused) &&
 	       signal_carrier(s, c);
 }
@@ -156,7 +156,7 @@ static void for_all(_Atomic uint64_t sets[NR_SETS], struct wf_thread *me,
 	}
 }
 
-/* wf_vp_io_tell. KEEPER-5 */
+/* wf_vp_io_report. KEEPER-5 */
 static void see_told(struct wf_thread *t)
 {
 	if (t != NULL)
@@ -238,7 +238,7 @@ int wf_keeper_start(void)
 		return 0;
 	wf_spin_lock(&start_lock);
 	if (!wf_load_relaxed(&is_started)) {
-		wf_vp_io_tell = see_told;
+		wf_vp_io_report = see_told;
 		err = wf_server_start_own(run);
 		/* release: pairs with the load above. */
 		wf_store_release(&is_started, err == 0);

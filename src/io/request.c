@@ -156,7 +156,7 @@ static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 			if (!is_done(&r[i]))
 				cancel(t, &r[i]);
 		}
-		wf_vp_io_look(t->vp);
+		wf_vp_io_poll(t->vp);
 		do {
 			uint32_t word = begin_wait(nr_done, has_ring);
 
@@ -206,7 +206,7 @@ static WF_NOINLINE int push_or_end(struct wf_thread *t, struct wf_request *r,
 		end_all(t, r, nr_pushed, nr_done);
 		return -ENOSYS;
 	}
-	wf_vp_io_look(t->vp);
+	wf_vp_io_poll(t->vp);
 	return 0;
 }
 
@@ -236,7 +236,7 @@ WF_INLINE int run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 	if (nr_handlers != NULL && t->nr_handlers != *nr_handlers)
 		err = -EINTR;
 	else if (t->kind != WF_THREAD_MULTIPLEXED || t->vp == NULL)
-		err = -ENOSYS; /* rescued so often that it has been bound */
+		err = -ENOSYS; /* bound after many handoffs */
 	else
 		err = push_or_end(t, r, nr, &nr_done);
 	if (scope != NULL && scope->handed_over != NULL)
@@ -285,7 +285,7 @@ int wf_request_try(struct wf_thread *t, struct wf_request *r)
 	if (wf_ring_ensure(t->vp) < 0 || push_or_end(t, r, 1, &nr_done) < 0)
 		return -ENOSYS;
 	wf_vp_io_submit(t->vp);
-	wf_vp_io_look(t->vp);
+	wf_vp_io_poll(t->vp);
 	end_all(t, r, 1, &nr_done);
 	return was_ended(r) ? -EAGAIN : r->result;
 }

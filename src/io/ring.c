@@ -16,7 +16,7 @@
  * IO_RING-5. A request is handed to the kernel when its VP has nothing to run,
  *     SOME at a time and the oldest first, or begins to run who computes; when
  *     MOST_PUSHED have come together, or after a number of scheduling points
- *     (enum wf_patience). What the kernel has yet to do for requests
+ *     (enum wf_starvation). What the kernel has yet to do for requests
  *     (IORING_SQ_TASKRUN) is done in the carrier's next system call, whatever
  *     it is for, or at the same points.
  * IO_RING-6. A VP makes its ring at its first request, so that programs whose
@@ -224,7 +224,7 @@ void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 	wf_uring_give_up(&io->ring, wf_load_relaxed(&r->ring_id));
 }
 
-/* --- looking ------------------------------------------------------------- */
+/* --- polling ------------------------------------------------------------- */
 
 /*
  * Hands over the oldest, `most` at most. Returns false if that brings nothing.
@@ -237,7 +237,7 @@ static bool hand_over(struct wf_vp *vp, uint32_t most)
 	int nr = enter(io, most);
 	uint32_t nr_done = wf_uring_nr_cqes(&io->ring) - nr_before;
 
-	io->nr_looks = 0;
+	io->nr_polls = 0;
 	if (nr > 0) {
 		io->finds_data = 2 * nr_done >= (uint32_t)nr;
 		io->nr_young += (uint32_t)nr;
@@ -252,7 +252,7 @@ static void age(struct wf_vp *vp)
 	wf_unasked_age(idle_self(vp), &vp->io->unasked);
 }
 
-static void look(struct wf_vp *vp)
+static void poll_requests(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
 	uint32_t nr;
@@ -262,13 +262,13 @@ static void look(struct wf_vp *vp)
 	if (WF_UNLIKELY(wf_load_relaxed(&io->has_others_flag)))
 		wf_ring_see_flag(io);
 	nr = wf_uring_unsubmitted(&io->ring);
-	io->nr_looks = nr > 0 || wf_uring_wants_enter(&io->ring) ?
-			       io->nr_looks + 1 :
+	io->nr_polls = nr > 0 || wf_uring_wants_enter(&io->ring) ?
+			       io->nr_polls + 1 :
 			       0;
-	/* IO_RING-5; two looks at a switch. */
+	/* IO_RING-5; two polls at a switch. */
 	if (nr >= MOST_PUSHED ||
-	    io->nr_looks >= 2 * wf_load_relaxed(&vp->patience) ||
-	    (io->nr_looks > 0 && wf_vp_runs_hog(vp))) {
+	    io->nr_polls >= 2 * wf_load_relaxed(&vp->starvation_bound) ||
+	    (io->nr_polls > 0 && wf_vp_runs_cpu_bound(vp))) {
 		hand_over(vp, WF_URING_ALL);
 		age(vp);
 	} else if (wf_uring_nr_cqes(&io->ring) > 0) {
@@ -377,7 +377,7 @@ static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 	wf_store_relaxed(&io->naps, false);
 	wf_ring_see_flag(io);
 	io->has_napped = naps && err == -ETIME;
-	io->nr_looks = 0;
+	io->nr_polls = 0;
 }
 
 static long write_one(int fd)
@@ -413,7 +413,7 @@ static void wake(struct wf_vp *vp)
 }
 
 static const struct wf_vp_io_ops ops = {
-	.look = look,
+	.poll = poll_requests,
 	.submit = submit,
 	.submit_some = submit_some,
 	.settle = settle,

@@ -16,7 +16,7 @@ struct wf_vp_io {
 	struct wf_under_way under_way;
 	/* The VP's carrier; NULL: there is something to follow (io/move.c). */
 	_Atomic(const struct wf_carrier *) carrier;
-	uint32_t nr_looks; /* since the kernel has had something to do */
+	uint32_t nr_polls; /* since the kernel has had something to do */
 	uint32_t nr_young; /* handed over since wf_unasked_age */
 	bool finds_data;   /* IO_RING-8 */
 	bool has_napped;   /* for its whole time */

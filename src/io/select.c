@@ -219,7 +219,7 @@ static int select_first(struct selection *s, uint32_t nr_handlers)
 	return n;
 }
 
-/* After a look that found nothing. What is ready stays in the copies. */
+/* After a check that found nothing. What is ready stays in the copies. */
 static int select_until(struct selection *s, int64_t deadline_ns,
 			uint32_t nr_handlers)
 {

@@ -59,23 +59,23 @@ static uint32_t uses_of_file(uint32_t uses_at_call, long done)
  * Who waits for room in a Unix socket's queue is told when the other side, or
  * its own, is shut down, and who polls is not: looks now and then.
  */
-struct patience {
+struct retries {
 	int64_t deadline;
 	int64_t look_ns; /* after which it looks; WF_FOREVER: it is told */
 };
 
-static struct patience patience_of(int fd)
+static struct retries retries_of(int fd)
 {
 	const int64_t first_look_ns = 10 * WF_NS_PER_MS;
 
-	return (struct patience){
+	return (struct retries){
 		.deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO),
 		.look_ns = wf_descriptor_is_unix(fd) ? first_look_ns :
 						       WF_FOREVER,
 	};
 }
 
-static int64_t next_look(struct patience *p)
+static int64_t next_look(struct retries *p)
 {
 	const int64_t most_ns = WF_NS_PER_S / 2;
 	int64_t look;
@@ -88,7 +88,7 @@ static int64_t next_look(struct patience *p)
 }
 
 /* n is a wait's result, but not the call's. */
-static bool looks_again(const struct patience *p, long n, bool is_first,
+static bool looks_again(const struct retries *p, long n, bool is_first,
 			uint32_t nr_handlers)
 {
 	if (n == -EAGAIN)
@@ -103,7 +103,7 @@ static bool looks_again(const struct patience *p, long n, bool is_first,
  * 0: it is over.
  */
 static long send_more(struct wf_held *h, struct msghdr *msg, uint32_t flags,
-		      struct patience *p, uint32_t *nr_handlers)
+		      struct retries *p, uint32_t *nr_handlers)
 {
 	long n = wf_io_run_part(h->r, next_look(p), false, nr_handlers);
 	int fd = wf_held_fd(h);
@@ -131,8 +131,8 @@ static long fail_to_send(int fd, const struct msghdr *msg, uint32_t flags)
 }
 
 /* The first part: a datagram is whole. */
-static long send_first(struct wf_held *h, struct msghdr *msg,
-		       struct patience *p, uint32_t *nr_handlers)
+static long send_first(struct wf_held *h, struct msghdr *msg, struct retries *p,
+		       uint32_t *nr_handlers)
 {
 	/* A ring tries again when it is told of a shutdown. */
 	bool is_told = !h->r->avoids_ring && !wf_ring_is_refused();
@@ -151,7 +151,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		      const struct iovec *iov, size_t nr, long done,
 		      uint32_t uses)
 {
-	struct patience patience = patience_of(r->fd);
+	struct retries retries = retries_of(r->fd);
 	struct wf_request ready = wf_io_readiness(r->fd, POLLOUT);
 	struct wf_request *more = NULL; /* which waits for the next parts */
 	uint32_t nr_handlers = wf_self->nr_handlers;
@@ -172,7 +172,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		long n;
 
 		if (is_first) {
-			n = send_first(&held, msg, &patience, &nr_handlers);
+			n = send_first(&held, msg, &retries, &nr_handlers);
 		} else {
 			/* Where news is an error to who polls, as the end of
 			 * what was sent without a copy, the error goes. */
@@ -185,10 +185,10 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 			msg->msg_iovlen =
 				skip(left, iov, nr, (size_t)done, total);
 			msg->msg_iov = left;
-			n = send_more(&held, msg, r->op_flags, &patience,
+			n = send_more(&held, msg, r->op_flags, &retries,
 				      &nr_handlers);
 		}
-		if (n < 0 && looks_again(&patience, n, is_first, nr_handlers))
+		if (n < 0 && looks_again(&retries, n, is_first, nr_handlers))
 			continue;
 		if (n <= 0)
 			return done > 0 ? done : n;

@@ -92,7 +92,7 @@ void wf_peer_leave(struct wf_ring *r, uint32_t end)
 }
 
 /* Declares the end dead if it is; true if this call did. */
-static bool bury(struct wf_ring *r, int fd, uint32_t end)
+static bool remove_dead(struct wf_ring *r, int fd, uint32_t end)
 {
 	_Atomic uint32_t *state = state_of(r, end);
 	uint32_t seen = wf_load_acquire(state);
@@ -104,13 +104,13 @@ static bool bury(struct wf_ring *r, int fd, uint32_t end)
 
 void wf_peer_check_receiver(struct wf_ring *r, int fd)
 {
-	bury(r, fd, WF_PEER_RECEIVER);
+	remove_dead(r, fd, WF_PEER_RECEIVER);
 }
 
 void wf_peer_check_senders(struct wf_ring *r, int fd)
 {
 	for (uint32_t i = 0; i < wf_ring_nr_senders(r); i++) {
-		if (bury(r, fd, i))
+		if (remove_dead(r, fd, i))
 			atomic_fetch_add(&r->header->nr_died, 1);
 	}
 }

@@ -42,7 +42,7 @@
 /* And yields, of half a microsecond at least. */
 #define YIELDS 4
 /* Waits in vain before the deadline counts more than the next one. */
-#define PATIENCE 8
+#define MOST_WAITS 8
 #define SHORT_SLEEP_NS (2000LL * WF_CHANNEL_SPIN_US)
 
 static int64_t now_ns(clockid_t clock)
@@ -230,7 +230,7 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 	_Atomic uint32_t *bell = bell_of(c, wf_channel_is_sender(c));
 	bool is_announced = false;
 
-	if (nr_waits > PATIENCE && now_ns(CLOCK_MONOTONIC) >= deadline_ns)
+	if (nr_waits > MOST_WAITS && now_ns(CLOCK_MONOTONIC) >= deadline_ns)
 		return deadline_ns == WF_CHANNEL_TRY ? -EAGAIN : -ETIMEDOUT;
 	if (deadline_ns == WF_CHANNEL_TRY)
 		return try_wait(c, word);

@@ -12,11 +12,11 @@
 #include "os/kthread.h"
 #include "os/mem.h"
 #include "os/sys.h"
+#include "sched/carrier_exit.h"
 #include "sched/clone_lock.h"
 #include "sched/dismiss.h"
-#include "sched/promise.h"
 #include "sched/registers.h"
-#include "sched/retired.h"
+#include "sched/reserved.h"
 #include "sched/switch.h"
 
 enum {
@@ -25,9 +25,9 @@ enum {
 	CARRIER_MARGIN = 1024,
 	STACK_BYTES = 64 * 1024,
 	ALTSTACK_BYTES = 64 * 1024, /* with the mark, and unused bytes */
-	/* So often rescued, a thread is better off on a carrier of its own:
-	 * each rescue costs about 30 us and up to a tick of delay. */
-	RESCUES_BEFORE_BIND = 16,
+	/* After so many handoffs a thread is better off on a carrier of its
+	 * own: each costs about 30 us and up to a tick of delay. */
+	HANDOFFS_BEFORE_BIND = 16,
 };
 
 uint32_t wf_carrier_setxid_generation;
@@ -299,13 +299,13 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c)
 		return;
 	}
 	if (c->is_altered)
-		wf_carrier_retire(c);
+		wf_carrier_exit(c);
 	wf_store_relaxed(&c->wake_word, 0);
 	if (!c->is_altered) /* else it sleeps for good */
 		wf_carrier_put_back(c);
 	wf_store_release(&nr_starting, 0);
 	wf_carrier_sleep(c);
-	if (wf_load_relaxed(&c->promised_to) != 0)
+	if (wf_load_relaxed(&c->reserved_for) != 0)
 		begin_bound(c->bound);
 }
 
@@ -341,9 +341,9 @@ struct wf_carrier *wf_carrier_need_spare(void)
 
 /* --- binding ------------------------------------------------------------ */
 
-static bool go_where_promised(struct wf_thread *t)
+static bool go_to_reserved(struct wf_thread *t)
 {
-	wf_post_fn *post = wf_promise_keep_begin(t);
+	wf_post_fn *post = wf_reserved_go_begin(t);
 
 	if (post == NULL)
 		return false;
@@ -356,14 +356,14 @@ bool wf_carrier_bind(struct wf_thread *t)
 	struct wf_carrier *c = t->carrier, *spare;
 	struct wf_vp *vp = t->vp;
 
-	if (t->kind != WF_THREAD_MULTIPLEXED || go_where_promised(t))
+	if (t->kind != WF_THREAD_MULTIPLEXED || go_to_reserved(t))
 		return true;
 	spare = wf_carrier_need_spare();
 	if (spare == NULL)
 		return false;
-	if (!wf_promise_stay(t)) {
+	if (!wf_reserved_stay(t)) {
 		wf_carrier_put_back(spare);
-		return go_where_promised(t);
+		return go_to_reserved(t);
 	}
 	/* c gives vp away before the spare may run it (VP-1). */
 	wf_store_relaxed(&c->vp, NULL);
@@ -394,8 +394,8 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
 
-	/* Once it has a VP again it goes where it was promised. */
-	if (t->nr_rescued < RESCUES_BEFORE_BIND || !wf_promise_stay(t))
+	/* Once it has a VP again it goes to its reserved carrier. */
+	if (t->nr_handoffs < HANDOFFS_BEFORE_BIND || !wf_reserved_stay(t))
 		return false;
 	t->vp = NULL;
 	c->bound = t;
@@ -452,7 +452,7 @@ static void reset(void)
 	spares = unborn = NULL;
 	wf_carrier_setxid_generation = 0;
 	wf_store_relaxed(&wf_carrier_setxid_comes, false);
-	wf_carrier_retired_fork_child();
+	wf_carrier_exit_fork_child();
 	wf_store_relaxed(&nr_spares, 0);
 	wf_store_relaxed(&nr_starting, 0);
 }
@@ -466,7 +466,7 @@ void wf_carrier_forget(void)
 		struct wf_carrier *c = wf_carrier_at(i);
 
 		wf_store_relaxed(&c->tid, 0);
-		wf_store_relaxed(&c->promised_to, 0);
+		wf_store_relaxed(&c->reserved_for, 0);
 		keep_unborn(c);
 	}
 }

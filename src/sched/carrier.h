@@ -4,7 +4,7 @@
  * CARRIER-1. A carrier that threads share does not exit: what hangs on a kernel
  *     thread (parent-death signals, timers, requests in a ring) goes with it.
  *     One that a thread has altered for itself exits when that has ended
- *     (sched/retired.h), as natively.
+ *     (sched/carrier_exit.h), as natively.
  * CARRIER-2. Carriers are cloned by carriers, never by the monitor, whose
  *     descriptor table is its own. So a spare that takes over sees to the next
  *     one first.
@@ -69,7 +69,7 @@ struct wf_carrier *wf_carrier_need_spare_altered(void);
 
 /*
  * Makes the calling thread own its carrier; its VP goes to a spare. Or it goes
- * to the carrier that it was promised. Called with in_runtime set. Returns
+ * to its reserved carrier. Called with in_runtime set. Returns
  * false, and changes nothing, if it cannot.
  */
 bool wf_carrier_bind(struct wf_thread *t);
@@ -108,9 +108,9 @@ static inline bool wf_carrier_may_exit(void)
 }
 
 /* It was so, its thread has ended, and it exits or sleeps for good. */
-static inline bool wf_carrier_is_retired(const struct wf_carrier *c)
+static inline bool wf_carrier_is_exited(const struct wf_carrier *c)
 {
-	return c->is_altered && wf_load_relaxed(&c->promised_to) == 0 &&
+	return c->is_altered && wf_load_relaxed(&c->reserved_for) == 0 &&
 	       *(struct wf_thread *const volatile *)&c->bound == NULL;
 }
 

@@ -12,7 +12,7 @@
  *     back.
  * CPU_TIME-4. The kernel thread of the beginner may have run others before it.
  *     A thread has used no more than the time since it was made, which
- *     rescued_ms tells until it is rescued.
+ *     handoff_ms has until a VP is taken from it.
  */
 #include "sched/cpu_time.h"
 
@@ -98,9 +98,9 @@ static void mark_carriers(void)
 /* What me, which asks first, has used at most. CPU_TIME-4 */
 static int64_t most_ns(const struct wf_thread *me)
 {
-	uint32_t age_ms = wf_thread_now_ms() - me->rescued_ms;
+	uint32_t age_ms = wf_thread_now_ms() - me->handoff_ms;
 
-	if (me->is_first || me->nr_rescued != 0)
+	if (me->is_first || me->nr_handoffs != 0)
 		return INT64_MAX;
 	return (age_ms + INT64_C(1)) * WF_NS_PER_MS;
 }

@@ -34,7 +34,7 @@ static inline void wf_cpu_time_resume(struct wf_carrier *c)
 		wf_cpu_time_resume_slow(c);
 }
 
-/* The time for rescued_ms of a thread that is made now. Takes 5 ns. */
+/* The time for handoff_ms of a thread that is made now. Takes 5 ns. */
 static inline uint32_t wf_thread_now_ms(void)
 {
 	return (uint32_t)(wf_os_clock(CLOCK_MONOTONIC_COARSE) / WF_NS_PER_MS);

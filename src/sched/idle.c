@@ -141,11 +141,11 @@ void wf_idle_poll_end(struct wf_vp *vp)
 				  memory_order_relaxed);
 }
 
-/* What is offered to all, and worth a wake. */
+/* Is there work for any VP that is worth a wake? */
 static bool is_more(void)
 {
 	return wf_inject_len(&wf_sched.inject) != 0 || wf_realtime_waits(1) ||
-	       wf_load_relaxed(&wf_sched.surplus) == WF_SURPLUS_WORTH;
+	       wf_load_relaxed(&wf_sched.stealable) == WF_STEALABLE_MANY;
 }
 
 void wf_idle_poll_leave(struct wf_vp *vp)
@@ -159,7 +159,7 @@ void wf_idle_poll_leave(struct wf_vp *vp)
 		wf_count_own(&vp->counters, hand_overs);
 }
 
-void wf_idle_see_poller(void)
+void wf_idle_check_poller(void)
 {
 	if (wf_load_relaxed(&wf_sched.wait_policy) == WF_WAIT_POLL &&
 	    wf_load_relaxed(&wf_sched.nr_pollers) <

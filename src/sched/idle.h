@@ -1,6 +1,6 @@
 /*
  * VPs without work, and who wakes them. One of them, or as many as --agents
- * says, may be pollers: they look at the queues all the time, so nobody has to
+ * says, may be pollers: they poll the queues all the time, so nobody has to
  * wake them, which costs the waker 12 us and the sleeper 25. The others sleep
  * in the kernel.
  *
@@ -15,12 +15,12 @@
  * IDLE-2. It looks at all queues between wf_idle_begin, which ends with a
  *     fence, and its sleep; a remote submitter pushes, fences, then looks at
  *     nr_idle. So one of the two sees the other.
- * IDLE-3. A thread pushed to the owner's own rings needs no sleeper: the owner
- *     is awake. Others are woken for it by who makes threads (share in queue.c)
+ * IDLE-3. A thread pushed to the owner's own run queues needs no sleeper: the
+ *     owner is awake. push_stealable in queue.c wakes other VPs for it,
  *     and by the monitor's tick, which is what parallelism needs and
  *     correctness does not.
  * IDLE-4. A submitter that sees a poller wakes nobody. The poller that gives up
- *     the role clears it, fences, then looks at all that is offered, and sees
+ *     the role clears it, fences, then polls the shared queues, and sees
  *     what a submitter, who pushes, fences, then looks for the poller, has
  *     left to it: it sleeps only if there is nothing (IDLE-2), and goes to run
  *     a thread, whether it had to give up the role for that or had given it up
@@ -51,7 +51,7 @@ bool wf_idle_wake(struct wf_vp *vp);
 /* Wakes any one VP that sleeps, poller or not. True if there was one. */
 bool wf_idle_wake_sleeper(void);
 /*
- * There is something for whoever is idle: sees to it that one knows (IDLE-4).
+ * There is work for any idle VP: wakes one unless one polls (IDLE-4).
  */
 void wf_idle_wake_any(void);
 /* Is any VP idle, asleep or polling? */
@@ -62,7 +62,7 @@ static inline bool wf_idle_is_any(void)
 }
 
 /* The monitor: under --wait poll as many idle VPs poll as may. */
-void wf_idle_see_poller(void);
+void wf_idle_check_poller(void);
 
 void wf_idle_wake_monitor(void);
 /* It is awake from here on; false: it was, and need not be woken. */
@@ -72,7 +72,7 @@ bool wf_idle_rouse_monitor(void);
  * A VP goes to run a thread while it has a timer: the monitor keeps time for
  * it, and must not sleep for longer. Only a plain load in the usual case.
  */
-static inline void wf_idle_see_timer(int64_t deadline_ns)
+static inline void wf_idle_check_timer(int64_t deadline_ns)
 {
 	if (WF_UNLIKELY(deadline_ns < wf_load_relaxed(&wf_sched.monitor_until)))
 		wf_idle_wake_monitor();

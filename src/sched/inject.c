@@ -1,6 +1,6 @@
 /*
- * A ring that grows. Entries and not linked threads, since an unstarted
- * thread may be claimed by a joiner while its entry is still in here.
+ * A circular array that grows. Entries and not linked threads, since an
+ * unclaimed thread may be claimed by a joiner while its entry is still in here.
  */
 #include "sched/inject.h"
 

@@ -1,6 +1,6 @@
 /*
  * A queue of entries that anybody may use: the process's injection queue, and
- * one inbox per VP through which others give it threads.
+ * one remote queue per VP through which others give it threads.
  */
 #ifndef WEFT_SCHED_INJECT_H
 #define WEFT_SCHED_INJECT_H

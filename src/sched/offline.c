@@ -1,20 +1,20 @@
 /*
- * A VP is offline if WF_LOOK_OFFLINE is set in its word `look`. The bit makes
- * each pick take the slow path, which gives the VP's threads away and finds
- * none to run.
+ * A VP is offline if WF_PENDING_OFFLINE is set in its word `pending`. The bit
+ * makes each pick take the slow path, which gives the VP's threads away and
+ * finds none to run.
  *
  * OFFLINE-1. The bit is set once and never cleared before wf_vps_init. It is
- *     set by an atomic OR on `look`. A thread that is put into the inbox of a
- *     VP comes with an atomic OR on the same word. So either the owner sees
- *     the inbox entry at the pick after it has seen the bit, or the putting
- *     thread sees the bit and wakes the owner (wf_idle_wake).
+ *     set by an atomic OR on `pending`. A thread that is put into the remote
+ *     queue of a VP comes with an atomic OR on the same word. So either the
+ *     owner sees the remote entry at the pick after it has seen the bit, or the
+ *     putting thread sees the bit and wakes the owner (wf_idle_wake).
  * OFFLINE-2. An offline VP is idle without being in the idle list. No other
  *     thread counts on an offline VP to take work, and no wake is lost to it.
  * OFFLINE-3. A thread that runs on a VP when that goes offline leaves it at its
  *     next switch. The monitor preempts it as for a real-time thread. If the
  *     thread sleeps in the kernel the monitor takes the VP from it.
  * OFFLINE-4. The owner moves entries from its queues to the injection queue.
- *     wf_promotion_seek may look for one of them meanwhile. The owner sorts
+ *     wf_requeue_ask may look for one of them meanwhile. The owner sorts
  *     after it has pushed the entries: if the request came before, it finds
  *     the entry in the injection queue; if it comes later, other VPs do.
  *
@@ -28,8 +28,8 @@
 #include "os/cpus.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
-#include "sched/promotion.h"
 #include "sched/queue_internal.h"
+#include "sched/requeue.h"
 
 void wf_offline_begin_slow(void)
 {
@@ -42,7 +42,7 @@ void wf_offline_begin_slow(void)
 	nr_cpus = wf_os_cpus_allowed(
 		wf_load_relaxed(&wf_sched.vps[0].carrier->tid));
 	for (uint32_t i = nr_cpus; i < nr_vps; i++) {
-		atomic_fetch_or(&wf_sched.vps[i].look, WF_LOOK_OFFLINE);
+		atomic_fetch_or(&wf_sched.vps[i].pending, WF_PENDING_OFFLINE);
 		wf_count(offline);
 	}
 	/* A VP that went idle before it saw the bit leaves the idle list. */
@@ -58,15 +58,15 @@ void wf_offline_begin_slow(void)
 
 static uint64_t take_one(struct wf_vp *vp)
 {
-	uint64_t entry = wf_load_relaxed(&vp->lifo);
+	uint64_t entry = wf_load_relaxed(&vp->next_slot);
 
 	if (entry != WF_ENTRY_NONE) {
-		wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE);
+		wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE);
 		return entry;
 	}
-	if (wf_inject_pop(&vp->inbox, &entry, 1) > 0 ||
-	    wf_runq_pop(&vp->ring_i, &entry) ||
-	    wf_runq_pop(&vp->ring_b, &entry))
+	if (wf_inject_pop(&vp->remote, &entry, 1) > 0 ||
+	    wf_runq_pop(&vp->interactive, &entry) ||
+	    wf_runq_pop(&vp->batch, &entry))
 		return entry;
 	return WF_ENTRY_NONE;
 }
@@ -91,13 +91,13 @@ void wf_offline_give(struct wf_vp *vp)
 {
 	uint32_t nr;
 
-	wf_promotion_see(vp);
-	/* seq_cst: before the inbox is read, as in pick.c. */
-	atomic_fetch_and(&vp->look, ~(uint32_t)WF_LOOK_GIFTS);
+	wf_requeue_check(vp);
+	/* seq_cst: before the remote queue is read, as in pick.c. */
+	atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_REMOTE);
 	while ((nr = take_some(vp)) > 0) {
-		wf_queue_offer(NULL, vp->taken, nr);
-		wf_queue_see_monitor(NULL);
-		wf_promotion_see(vp); /* OFFLINE-4 */
+		wf_queue_push_remote(NULL, vp->taken, nr);
+		wf_queue_check_monitor(NULL);
+		wf_requeue_check(vp); /* OFFLINE-4 */
 	}
 }
 

@@ -5,143 +5,146 @@
 #include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/offline.h"
-#include "sched/promotion.h"
 #include "sched/queue_internal.h"
 #include "sched/ready.h"
 #include "sched/realtime.h"
-#include "sched/share.h"
+#include "sched/requeue.h"
 #include "sched/start.h"
+#include "sched/throttle.h"
 
 enum {
 	BATCH = 64,
-	SHARE_MAX = WF_RUNQ_SIZE / 2, /* what vp->taken holds */
+	PART_MAX = WF_RUNQ_SIZE / 2, /* what vp->taken holds */
 };
 
 /*
- * Of those that compute the monitor takes who was next (sched/balance.c): it
- * is next here. At the tail, one that moves in step with the slices would
+ * Of those that compute the monitor takes who was next (sched/load_balance.c):
+ * it is next here. At the tail, one that moves in step with the slices would
  * never run.
  */
-static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_inbox)
+static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_remote)
 {
 	struct wf_thread *t = wf_table_at((uint32_t)entry);
 
 	if (wf_entry_is_stale(entry))
 		return;
 	if (WF_UNLIKELY(t->rt_priority != 0) &&
-	    (entry & WF_ENTRY_UNSTARTED) == 0)
-		wf_realtime_put(NULL, t, WF_READY_REJOINED);
-	else if ((entry & WF_ENTRY_UNSTARTED) != 0 || !wf_thread_is_hog(t))
-		wf_queue_push_i(vp, entry);
-	else if (is_inbox)
-		wf_queue_push_head(vp, &vp->ring_b, entry);
+	    (entry & WF_ENTRY_NOT_STARTED) == 0)
+		wf_realtime_put(NULL, t, WF_READY_REACQUIRING);
+	else if ((entry & WF_ENTRY_NOT_STARTED) != 0 ||
+		 !wf_thread_is_cpu_bound(t))
+		wf_queue_push_interactive(vp, entry);
+	else if (is_remote)
+		wf_queue_push_head(vp, &vp->batch, entry);
 	else
-		wf_queue_push_tail(vp, &vp->ring_b, entry);
+		wf_queue_push_tail(vp, &vp->batch, entry);
 }
 
 /* The VP's part of the injection queue, up to `most`, is in vp->taken then. */
-static uint32_t take_share(struct wf_vp *vp, uint32_t most)
+static uint32_t take_part(struct wf_vp *vp, uint32_t most)
 {
-	uint32_t share = wf_inject_len(&wf_sched.inject) / wf_sched.nr_vps + 1;
+	uint32_t part = wf_inject_len(&wf_sched.inject) / wf_sched.nr_vps + 1;
 
 	return wf_inject_pop(&wf_sched.inject, vp->taken,
-			     share < most ? share : most);
+			     part < most ? part : most);
 }
 
 /*
- * What others have asked the owner to see. The tick and kernel threads that
- * wake somebody ask too, since where ring I is never empty nothing else looks
- * at the injection queue. An idle VP, which has been woken for what is there,
- * finds the most of it.
+ * Checks what vp->pending says. The tick sets WF_PENDING_REMOTE for the
+ * injection queue, and so do kernel threads that wake a thread: where the
+ * interactive run queue is never empty nothing else polls the injection queue.
+ * An idle VP, which has been woken for its work, finds the most of it.
  */
-static void look(struct wf_vp *vp)
+static void check_pending(struct wf_vp *vp)
 {
 	uint64_t *entries = vp->taken;
 	uint32_t nr;
 
-	wf_promotion_see(vp);
-	/* seq_cst: not after the look at the queues, or a later request
+	wf_requeue_check(vp);
+	/* seq_cst: not after the check of the queues, or a later request
 	 * would be wiped out. */
-	atomic_fetch_and(&vp->look, ~(uint32_t)WF_LOOK_GIFTS);
-	while ((nr = wf_inject_pop(&vp->inbox, entries, BATCH)) > 0) {
+	atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_REMOTE);
+	while ((nr = wf_inject_pop(&vp->remote, entries, BATCH)) > 0) {
 		for (uint32_t i = 0; i < nr; i++)
 			sort_in(vp, entries[i], true);
 	}
-	nr = take_share(vp, wf_idle_is_any() ? 1 : SHARE_MAX);
+	nr = take_part(vp, wf_idle_is_any() ? 1 : PART_MAX);
 	for (uint32_t i = 0; i < nr; i++)
 		sort_in(vp, entries[i], false);
-	wf_queue_see_monitor(vp);
+	wf_queue_check_monitor(vp);
 }
 
-/* Has the LIFO slot had enough picks in a row? */
-WF_INLINE bool is_lifo_over(const struct wf_vp *vp)
+/* Has the next slot had enough picks in a row? */
+WF_INLINE bool is_next_slot_over(const struct wf_vp *vp)
 {
-	return vp->lifo_run >= wf_load_relaxed(&vp->lifo_most);
+	return vp->nr_next_picks >= wf_load_relaxed(&vp->most_next_picks);
 }
 
-static uint64_t take_lifo(struct wf_vp *vp)
+static uint64_t take_next_slot(struct wf_vp *vp)
 {
-	uint64_t entry = wf_load_relaxed(&vp->lifo); /* SCHED_QUEUE-3 */
+	uint64_t entry = wf_load_relaxed(&vp->next_slot); /* SCHED_QUEUE-3 */
 
 	if (entry != WF_ENTRY_NONE)
-		wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE);
+		wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE);
 	return entry;
 }
 
-static void flush_lifo(struct wf_vp *vp)
+static void flush_next_slot(struct wf_vp *vp)
 {
-	uint64_t entry = take_lifo(vp);
+	uint64_t entry = take_next_slot(vp);
 
 	if (entry != WF_ENTRY_NONE)
-		wf_queue_push_i(vp, entry);
+		wf_queue_push_interactive(vp, entry);
 }
 
-void wf_queue_lay_open(struct wf_vp *vp)
+void wf_queue_expose(struct wf_vp *vp)
 {
-	flush_lifo(vp);
-	if ((wf_load_relaxed(&vp->look) & WF_LOOK_GIFTS) != 0)
-		look(vp);
+	flush_next_slot(vp);
+	if ((wf_load_relaxed(&vp->pending) & WF_PENDING_REMOTE) != 0)
+		check_pending(vp);
 }
 
 static WF_NOINLINE uint64_t take_injected(struct wf_vp *vp)
 {
 	uint64_t *entries = vp->taken;
-	uint32_t nr = take_share(vp, BATCH);
+	uint32_t nr = take_part(vp, BATCH);
 
 	for (uint32_t i = 1; i < nr; i++)
 		sort_in(vp, entries[i], false);
 	if (nr > 1)
-		wf_queue_see_monitor(vp);
+		wf_queue_check_monitor(vp);
 	return nr > 0 ? entries[0] : WF_ENTRY_NONE;
 }
 
-/* Half of another VP's ring I, or one entry of its ring B. */
-static uint64_t steal_from(struct wf_vp *vp, struct wf_vp *other, bool from_b)
+/* Half of another VP's interactive run queue, or one entry of its batch one. */
+static uint64_t steal_from(struct wf_vp *vp, struct wf_vp *other,
+			   bool from_batch)
 {
 	uint64_t *got = vp->taken;
 	uint32_t nr;
 
-	if (from_b)
-		nr = wf_runq_pop(&other->ring_b, &got[0]) ? 1 : 0;
+	if (from_batch)
+		nr = wf_runq_pop(&other->batch, &got[0]) ? 1 : 0;
 	else
-		nr = wf_runq_take_half(&other->ring_i, got, WF_RUNQ_SIZE / 2);
+		nr = wf_runq_take_half(&other->interactive, got,
+				       WF_RUNQ_SIZE / 2);
 	if (nr == 0)
 		return WF_ENTRY_NONE;
 	wf_count_own(&vp->counters, steals);
 	for (uint32_t k = 1; k < nr; k++)
-		wf_queue_push_i(vp, got[k]);
+		wf_queue_push_interactive(vp, got[k]);
 	if (nr > 1)
-		wf_queue_see_monitor(vp);
+		wf_queue_check_monitor(vp);
 	return got[0];
 }
 
-static WF_NOINLINE uint64_t steal(struct wf_vp *vp, bool from_b)
+static WF_NOINLINE uint64_t steal(struct wf_vp *vp, bool from_batch)
 {
 	uint32_t nr_vps = wf_sched.nr_vps;
 
 	for (uint32_t i = 1; i < nr_vps; i++) {
 		struct wf_vp *other = &wf_sched.vps[(vp->id + i) % nr_vps];
-		uint64_t entry = steal_from(vp, other, from_b);
+		uint64_t entry = steal_from(vp, other, from_batch);
 
 		if (entry != WF_ENTRY_NONE)
 			return entry;
@@ -149,13 +152,13 @@ static WF_NOINLINE uint64_t steal(struct wf_vp *vp, bool from_b)
 	return WF_ENTRY_NONE;
 }
 
-/* Does it still hold? A lone entry is no surplus, but may be worth a wake. */
-static bool has_surplus(uint32_t surplus)
+/* Is there stealable work? A lone entry is none, but may be worth a wake. */
+static bool has_stealable(uint32_t stealable)
 {
-	uint32_t least = surplus == WF_SURPLUS_WORTH ? 1 : 2;
+	uint32_t least = stealable == WF_STEALABLE_MANY ? 1 : 2;
 
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		if (wf_runq_len(&wf_sched.vps[i].ring_i) >= least)
+		if (wf_runq_len(&wf_sched.vps[i].interactive) >= least)
 			return true;
 	}
 	return false;
@@ -165,35 +168,35 @@ static bool has_surplus(uint32_t surplus)
  * The word is cleared first and set again if there is more: what is pushed
  * and said while this one looks is not wiped out.
  */
-static WF_NOINLINE uint64_t steal_surplus(struct wf_vp *vp)
+static WF_NOINLINE uint64_t steal_interactive(struct wf_vp *vp)
 {
-	uint32_t surplus = wf_load_relaxed(&wf_sched.surplus);
+	uint32_t stealable = wf_load_relaxed(&wf_sched.stealable);
 	uint64_t entry;
 
-	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_NONE);
-	wf_fence_seq_cst(); /* pairs with the one in share() */
+	wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_NONE);
+	wf_fence_seq_cst(); /* pairs with the one in push_stealable() */
 	entry = steal(vp, false);
-	if (entry != WF_ENTRY_NONE && has_surplus(surplus))
-		wf_store_relaxed(&wf_sched.surplus, surplus);
+	if (entry != WF_ENTRY_NONE && has_stealable(stealable))
+		wf_store_relaxed(&wf_sched.stealable, stealable);
 	return entry;
 }
 
-/* One VP's rings are robbed by nobody. */
-WF_INLINE uint64_t pop(struct wf_runq *ring)
+/* With one VP no other VP steals. */
+WF_INLINE uint64_t pop(struct wf_runq *queue)
 {
 	uint64_t entry = WF_ENTRY_NONE;
 
 	if (wf_sched.nr_vps == 1)
-		wf_runq_pop_alone(ring, &entry);
+		wf_runq_pop_alone(queue, &entry);
 	else
-		wf_runq_pop(ring, &entry);
+		wf_runq_pop(queue, &entry);
 	return entry;
 }
 
 static bool is_elsewhere(void)
 {
 	return wf_inject_len(&wf_sched.inject) != 0 ||
-	       wf_load_relaxed(&wf_sched.surplus) != WF_SURPLUS_NONE;
+	       wf_load_relaxed(&wf_sched.stealable) != WF_STEALABLE_NONE;
 }
 
 /*
@@ -203,41 +206,41 @@ static bool is_elsewhere(void)
  * last, and returns t.
  */
 static WF_NOINLINE struct wf_thread *
-prefetch_following(const struct wf_runq *ring, struct wf_thread *t)
+prefetch_following(const struct wf_runq *queue, struct wf_thread *t)
 {
-	uint64_t second = wf_runq_peek(ring, 0);
-	uint64_t third = wf_runq_peek(ring, 1);
+	uint64_t second = wf_runq_peek(queue, 0);
+	uint64_t third = wf_runq_peek(queue, 1);
 
-	if ((second & WF_ENTRY_UNSTARTED) == 0)
+	if ((second & WF_ENTRY_NOT_STARTED) == 0)
 		wf_ready_prefetch(wf_table_at((uint32_t)second),
 				  WF_LINES_OF_YIELD);
 	__builtin_prefetch(wf_table_at((uint32_t)third), 1);
 	return t;
 }
 
-static uint64_t next_of_i(struct wf_vp *vp)
+static uint64_t next_interactive(struct wf_vp *vp)
 {
 	uint64_t entry;
 
-	if (!is_lifo_over(vp)) {
-		entry = take_lifo(vp);
+	if (!is_next_slot_over(vp)) {
+		entry = take_next_slot(vp);
 		if (entry != WF_ENTRY_NONE) {
-			vp->lifo_run++;
+			vp->nr_next_picks++;
 			return entry;
 		}
 	} else {
-		flush_lifo(vp);
+		flush_next_slot(vp);
 	}
-	vp->lifo_run = 0;
-	entry = wf_runq_is_empty(&vp->ring_i) ? WF_ENTRY_NONE :
-						pop(&vp->ring_i);
+	vp->nr_next_picks = 0;
+	entry = wf_runq_is_empty(&vp->interactive) ? WF_ENTRY_NONE :
+						     pop(&vp->interactive);
 	if (entry != WF_ENTRY_NONE)
 		return entry;
 	if (WF_UNLIKELY(wf_inject_len(&wf_sched.inject) != 0))
 		entry = take_injected(vp);
 	if (entry == WF_ENTRY_NONE &&
-	    wf_load_relaxed(&wf_sched.surplus) != WF_SURPLUS_NONE)
-		entry = steal_surplus(vp);
+	    wf_load_relaxed(&wf_sched.stealable) != WF_STEALABLE_NONE)
+		entry = steal_interactive(vp);
 	return entry;
 }
 
@@ -246,25 +249,25 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 	uint64_t entry = WF_ENTRY_NONE;
 
 	*ret_from_b = true;
-	if (WF_UNLIKELY(wf_vp_has_turn_of_b(vp))) {
-		atomic_fetch_and(&vp->look, ~(uint32_t)WF_LOOK_TURN_B);
-		entry = pop(&vp->ring_b);
+	if (WF_UNLIKELY(wf_vp_is_batch_due(vp))) {
+		atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_BATCH);
+		entry = pop(&vp->batch);
 		if (entry != WF_ENTRY_NONE)
 			return entry;
 	}
-	entry = next_of_i(vp);
+	entry = next_interactive(vp);
 	*ret_from_b = entry == WF_ENTRY_NONE;
 	if (!is_any)
 		return entry;
 	if (entry == WF_ENTRY_NONE)
-		entry = pop(&vp->ring_b);
+		entry = pop(&vp->batch);
 	if (entry == WF_ENTRY_NONE && wf_sched.nr_vps > 1)
 		entry = steal(vp, true);
 	return entry;
 }
 
 /* The thread that an entry is for, ready to run; NULL: a joiner has it. */
-static struct wf_thread *take(struct wf_vp *vp, uint64_t entry, bool from_b)
+static struct wf_thread *take(struct wf_vp *vp, uint64_t entry, bool from_batch)
 {
 	bool is_fresh;
 	struct wf_thread *t = wf_entry_take(entry, &is_fresh);
@@ -275,7 +278,7 @@ static struct wf_thread *take(struct wf_vp *vp, uint64_t entry, bool from_b)
 		wf_count_own(&vp->counters, claims);
 		wf_start_prepare(t, &vp->pool);
 	}
-	t->from_b = from_b;
+	t->from_batch = from_batch;
 	return t;
 }
 
@@ -284,50 +287,50 @@ static WF_NOINLINE struct wf_thread *search(struct wf_vp *vp, bool is_any)
 	struct wf_thread *t = NULL;
 
 	while (t == NULL) {
-		bool from_b;
-		uint64_t entry = next_entry(vp, is_any, &from_b);
+		bool from_batch;
+		uint64_t entry = next_entry(vp, is_any, &from_batch);
 
 		if (entry == WF_ENTRY_NONE)
 			return NULL;
-		t = take(vp, entry, from_b);
+		t = take(vp, entry, from_batch);
 	}
 	return t;
 }
 
 static WF_NOINLINE struct wf_thread *
-take_or_search(struct wf_vp *vp, uint64_t entry, bool from_b, bool is_any)
+take_or_search(struct wf_vp *vp, uint64_t entry, bool from_batch, bool is_any)
 {
-	struct wf_thread *t = take(vp, entry, from_b);
+	struct wf_thread *t = take(vp, entry, from_batch);
 
 	return t != NULL ? t : search(vp, is_any);
 }
 
-typedef bool take_entry_fn(struct wf_runq *ring, uint64_t *ret_entry);
+typedef bool take_entry_fn(struct wf_runq *queue, uint64_t *ret_entry);
 
-/* Most picks find a thread that has run before, first in a ring. */
+/* Most picks find a thread that has run before, first in a queue. */
 WF_INLINE struct wf_thread *take_first_of(struct wf_vp *vp, bool is_any,
 					  take_entry_fn *take_entry)
 {
-	struct wf_runq *ring = &vp->ring_i;
+	struct wf_runq *queue = &vp->interactive;
 	uint64_t entry;
 	struct wf_thread *t;
-	bool from_b;
+	bool from_batch;
 
-	vp->lifo_run = 0;
-	from_b = wf_runq_is_empty(ring);
-	if (from_b) {
+	vp->nr_next_picks = 0;
+	from_batch = wf_runq_is_empty(queue);
+	if (from_batch) {
 		if (!is_any || is_elsewhere())
 			return search(vp, is_any);
-		ring = &vp->ring_b;
+		queue = &vp->batch;
 	}
-	if (WF_UNLIKELY(!take_entry(ring, &entry)))
+	if (WF_UNLIKELY(!take_entry(queue, &entry)))
 		return search(vp, is_any);
-	if (WF_UNLIKELY((entry & WF_ENTRY_UNSTARTED) != 0))
-		return take_or_search(vp, entry, from_b, is_any);
+	if (WF_UNLIKELY((entry & WF_ENTRY_NOT_STARTED) != 0))
+		return take_or_search(vp, entry, from_batch, is_any);
 	t = wf_table_at((uint32_t)entry);
-	t->from_b = from_b;
+	t->from_batch = from_batch;
 	if (WF_UNLIKELY(wf_ready_is_of_many(t)))
-		return prefetch_following(ring, t);
+		return prefetch_following(queue, t);
 	return t;
 }
 
@@ -337,7 +340,7 @@ static WF_NOINLINE struct wf_thread *take_first_of_several(struct wf_vp *vp,
 	return take_first_of(vp, is_any, wf_runq_pop);
 }
 
-/* One VP's rings are robbed by nobody. */
+/* With one VP no other VP steals. */
 static struct wf_thread *take_first(struct wf_vp *vp, bool is_any)
 {
 	if (wf_sched.nr_vps > 1)
@@ -345,17 +348,17 @@ static struct wf_thread *take_first(struct wf_vp *vp, bool is_any)
 	return take_first_of(vp, is_any, wf_runq_pop_alone);
 }
 
-/* Not one of B's unless is_any or it is B's turn. */
+/* No batch thread unless is_any or the batch run queue is due. */
 static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 {
-	if (wf_load_relaxed(&vp->lifo) != WF_ENTRY_NONE ||
-	    wf_vp_has_turn_of_b(vp))
+	if (wf_load_relaxed(&vp->next_slot) != WF_ENTRY_NONE ||
+	    wf_vp_is_batch_due(vp))
 		return search(vp, is_any);
 	return take_first(vp, is_any);
 }
 
-/* Gifts are sorted in; then who goes before all others. */
-static WF_COLD struct wf_thread *look_and_pick(struct wf_vp *vp, bool is_any)
+/* Sorts remote entries in; real-time threads go before all others. */
+static WF_COLD struct wf_thread *check_and_pick(struct wf_vp *vp, bool is_any)
 {
 	struct wf_thread *t;
 
@@ -363,12 +366,12 @@ static WF_COLD struct wf_thread *look_and_pick(struct wf_vp *vp, bool is_any)
 		wf_offline_give(vp);
 		return NULL;
 	}
-	look(vp);
-	t = wf_share_is_on(vp) ? NULL : wf_realtime_take(1);
+	check_pending(vp);
+	t = wf_throttle_is_on(vp) ? NULL : wf_realtime_take(1);
 	if (t == NULL)
 		t = take_next(vp, is_any);
-	if (t == NULL && is_any && wf_share_is_on(vp)) {
-		wf_share_end(vp); /* nobody is left to have it */
+	if (t == NULL && is_any && wf_throttle_is_on(vp)) {
+		wf_throttle_end(vp); /* nobody is left to have it */
 		t = wf_realtime_take(1);
 	}
 	return t;
@@ -376,58 +379,58 @@ static WF_COLD struct wf_thread *look_and_pick(struct wf_vp *vp, bool is_any)
 
 struct wf_thread *wf_queue_pick_other(struct wf_vp *vp, bool is_any)
 {
-	look(vp);
+	check_pending(vp);
 	return take_next(vp, is_any);
 }
 
-WF_INLINE struct wf_thread *pick_unasked(struct wf_vp *vp)
+WF_INLINE struct wf_thread *pick_plain(struct wf_vp *vp)
 {
-	uint64_t entry = wf_load_relaxed(&vp->lifo);
+	uint64_t entry = wf_load_relaxed(&vp->next_slot);
 	struct wf_thread *t;
 
 	if (entry == WF_ENTRY_NONE)
 		return take_first(vp, true);
-	if (WF_UNLIKELY(is_lifo_over(vp)))
+	if (WF_UNLIKELY(is_next_slot_over(vp)))
 		return search(vp, true);
 	/* The thread just woken, and nobody wants anything else. */
-	wf_store_relaxed(&vp->lifo, WF_ENTRY_NONE); /* SCHED_QUEUE-3 */
-	vp->lifo_run++;
+	wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE); /* SCHED_QUEUE-3 */
+	vp->nr_next_picks++;
 	t = wf_table_at((uint32_t)entry);
-	t->from_b = false;
+	t->from_batch = false;
 	return t;
 }
 
-struct wf_thread *wf_queue_pick_unasked(struct wf_vp *vp)
+struct wf_thread *wf_queue_pick_plain(struct wf_vp *vp)
 {
-	return pick_unasked(vp);
+	return pick_plain(vp);
 }
 
 struct wf_thread *wf_queue_pick(struct wf_vp *vp)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
-		return look_and_pick(vp, true);
-	return pick_unasked(vp);
+	if (WF_UNLIKELY(wf_load_relaxed(&vp->pending) != 0))
+		return check_and_pick(vp, true);
+	return pick_plain(vp);
 }
 
 struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp)
 {
-	if (WF_UNLIKELY(wf_load_relaxed(&vp->look) != 0))
-		return look_and_pick(vp, false);
+	if (WF_UNLIKELY(wf_load_relaxed(&vp->pending) != 0))
+		return check_and_pick(vp, false);
 	return take_next(vp, false);
 }
 
-bool wf_queue_may_hand_off(struct wf_vp *vp)
+bool wf_queue_may_switch_to(struct wf_vp *vp)
 {
-	if (wf_load_relaxed(&vp->look) != 0)
+	if (wf_load_relaxed(&vp->pending) != 0)
 		return false;
-	if (WF_LIKELY(!is_lifo_over(vp))) {
-		vp->lifo_run++;
+	if (WF_LIKELY(!is_next_slot_over(vp))) {
+		vp->nr_next_picks++;
 		return true;
 	}
-	/* Offers that joiners have taken are nobody's turn. */
-	wf_runq_drop(&vp->ring_i, wf_entry_is_stale);
-	if (wf_runq_len(&vp->ring_i) + wf_inject_len(&wf_sched.inject) > 0)
+	/* Drops entries of threads that joiners have claimed. */
+	wf_runq_drop(&vp->interactive, wf_entry_is_stale);
+	if (wf_runq_len(&vp->interactive) + wf_inject_len(&wf_sched.inject) > 0)
 		return false;
-	vp->lifo_run = 1;
+	vp->nr_next_picks = 1;
 	return true;
 }

@@ -1,23 +1,26 @@
 /*
- * Each VP has a LIFO slot, ring I and ring B; the process has one injection
- * queue. The order of wf_queue_pick:
+ * Each VP has a next slot, an interactive and a batch run queue, and a remote
+ * queue; the process has one injection queue. The order of wf_queue_pick:
  *
- *     what the inbox holds is sorted in first
- *     real-time threads (sched/realtime.h), but in others' share (share.h)
- *     B's head, if the tick said so
- *     LIFO, at most 16 in a row while I has work, less if they run for long
- *     own I; the injection queue; others' I; own B; others' B
+ *     the entries of the remote queue are sorted into the run queues
+ *     real-time threads (sched/realtime.h), unless throttled (throttle.h)
+ *     the head of the batch run queue, if the tick said so
+ *     the next slot, at most 16 times in a row while the interactive run
+ *         queue has work, less often if the threads run for long
+ *     the VP's interactive run queue; the injection queue; other VPs'
+ *         interactive run queues; the VP's batch run queue; other VPs'
  *
- * SCHED_QUEUE-1. A started thread's entry is in exactly one of: a LIFO slot, a
- *     ring, the injection queue, an inbox, or the hands of who took it out.
- * SCHED_QUEUE-2. Rings are pushed to by the VP's owner only; anybody may take.
- * SCHED_QUEUE-3. The LIFO slot is its owner's alone; the monitor only reads
+ * SCHED_QUEUE-1. A started thread's entry is in exactly one of: a next slot, a
+ *     run queue, the injection queue, a remote queue, or the hands of the VP
+ *     that took it out.
+ * SCHED_QUEUE-2. Only a VP's owner pushes to its run queues; all may take.
+ * SCHED_QUEUE-3. The next slot is its owner's alone; the monitor only reads
  *     whether it is empty. A thread in it has to wait for the owner's next
  *     pick: the tick preempts an owner that computes meanwhile, and gives the
  *     VP of one that sleeps in the kernel to another carrier, which is its
  *     owner then.
  *
- * Rejected: a LIFO slot that others may take from, by an exchange on each side
+ * Rejected: a next slot that others may take from, by an exchange on each side
  * of every wake. It costs as much as half a switch, for what is left in it
  * only when its owner blocks or computes.
  * Rejected: one queue for all (its lock is the bottleneck of every wake);
@@ -30,11 +33,11 @@
 #include "sched/queue_internal.h"
 #include "sched/realtime.h"
 
-/* Half of a full ring moves to the injection queue, under one lock. */
-static void spill(struct wf_vp *vp, struct wf_runq *ring)
+/* Half of a full queue moves to the injection queue, under one lock. */
+static void spill(struct wf_vp *vp, struct wf_runq *queue)
 {
 	uint64_t *half = vp->spilled;
-	uint32_t nr = wf_runq_take_half(ring, half, WF_RUNQ_SIZE / 2);
+	uint32_t nr = wf_runq_take_half(queue, half, WF_RUNQ_SIZE / 2);
 	uint32_t nr_live = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
@@ -45,19 +48,19 @@ static void spill(struct wf_vp *vp, struct wf_runq *ring)
 		wf_inject_push(&wf_sched.inject, half, nr_live);
 }
 
-void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *ring,
+void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *queue,
 			   uint64_t entry)
 {
 	do
-		spill(vp, ring);
-	while (!wf_runq_push_tail(ring, entry));
+		spill(vp, queue);
+	while (!wf_runq_push_tail(queue, entry));
 }
 
-void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *ring, uint64_t entry)
+void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *queue, uint64_t entry)
 {
-	/* In an empty ring the same, but positions count up. */
-	if (wf_runq_len(ring) == 0 || !wf_runq_push_head(ring, entry))
-		wf_queue_push_tail(vp, ring, entry);
+	/* In an empty queue the same, but positions count up. */
+	if (wf_runq_len(queue) == 0 || !wf_runq_push_head(queue, entry))
+		wf_queue_push_tail(vp, queue, entry);
 }
 
 /*
@@ -66,29 +69,29 @@ void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *ring, uint64_t entry)
  * computed before, a sleeping VP is worth its wake; not for the only one that
  * a VP has to run, which it is about to do.
  */
-static bool is_shared(const struct wf_vp *vp, const struct wf_thread *t)
+static bool is_worth_wake(const struct wf_vp *vp, const struct wf_thread *t)
 {
 	if (WF_LIKELY(!wf_load_relaxed(&vp->runs_long) &&
-		      !wf_thread_was_hog(t)))
+		      !wf_thread_was_cpu_bound(t)))
 		return false;
 	if (wf_load_relaxed(&vp->cur) == NULL &&
-	    wf_load_relaxed(&vp->lifo) == WF_ENTRY_NONE &&
-	    wf_runq_is_empty(&vp->ring_i))
+	    wf_load_relaxed(&vp->next_slot) == WF_ENTRY_NONE &&
+	    wf_runq_is_empty(&vp->interactive))
 		return false;
 	return wf_idle_is_any();
 }
 
-static WF_COLD void share(struct wf_vp *vp, uint64_t entry)
+static WF_COLD void push_stealable(struct wf_vp *vp, uint64_t entry)
 {
-	wf_queue_push_tail(vp, &vp->ring_i, entry);
-	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_WORTH);
+	wf_queue_push_tail(vp, &vp->interactive, entry);
+	wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_MANY);
 	wf_fence_seq_cst(); /* pairs with the one in wf_idle_begin */
 	wf_idle_wake_any();
 }
 
 static uint64_t entry_of(const struct wf_thread *t, enum wf_ready why)
 {
-	return why == WF_READY_NEW ? wf_entry_unstarted(t) :
+	return why == WF_READY_NEW ? wf_entry_not_started(t) :
 				     wf_entry_started(t);
 }
 
@@ -97,48 +100,50 @@ static void put_woken(struct wf_vp *vp, const struct wf_thread *t,
 {
 	uint64_t old;
 
-	if (is_shared(vp, t)) {
-		share(vp, entry);
+	if (is_worth_wake(vp, t)) {
+		push_stealable(vp, entry);
 		return;
 	}
-	old = wf_load_relaxed(&vp->lifo); /* SCHED_QUEUE-3 */
-	wf_store_relaxed(&vp->lifo, entry);
+	old = wf_load_relaxed(&vp->next_slot); /* SCHED_QUEUE-3 */
+	wf_store_relaxed(&vp->next_slot, entry);
 	if (old != WF_ENTRY_NONE)
-		wf_queue_push_i(vp, old);
+		wf_queue_push_interactive(vp, old);
 }
 
-static void put_behind_b(struct wf_vp *vp, uint64_t entry)
+static void put_batch(struct wf_vp *vp, uint64_t entry)
 {
 	const struct wf_thread *next = wf_load_relaxed(&vp->cur);
 
-	wf_queue_push_tail(vp, &vp->ring_b, entry);
-	wf_turns_vary(&vp->turns_b, &vp->ring_b, next != NULL && next->from_b);
+	wf_queue_push_tail(vp, &vp->batch, entry);
+	wf_runq_order_vary(&vp->batch_order, &vp->batch,
+			   next != NULL && next->from_batch);
 }
 
-static void put_behind_i(struct wf_vp *vp, uint64_t entry)
+static void put_interactive(struct wf_vp *vp, uint64_t entry)
 {
 	const struct wf_thread *next = wf_load_relaxed(&vp->cur);
 
-	wf_queue_push_i(vp, entry);
-	wf_turns_vary(&vp->turns_i, &vp->ring_i, next != NULL && !next->from_b);
+	wf_queue_push_interactive(vp, entry);
+	wf_runq_order_vary(&vp->interactive_order, &vp->interactive,
+			   next != NULL && !next->from_batch);
 }
 
-/* Who computes is worth the wake of a VP that has nothing to run. */
+/* A CPU-bound thread is worth the wake of a VP that has nothing to run. */
 static void put_displaced(struct wf_vp *vp, const struct wf_thread *t,
 			  uint64_t entry, bool is_next)
 {
-	if (!wf_thread_is_hog(t))
-		put_behind_i(vp, entry);
+	if (!wf_thread_is_cpu_bound(t))
+		put_interactive(vp, entry);
 	else if (wf_idle_is_any())
-		wf_queue_offer(NULL, &entry, 1);
+		wf_queue_push_remote(NULL, &entry, 1);
 	else if (is_next)
-		wf_queue_push_head(vp, &vp->ring_b, entry);
+		wf_queue_push_head(vp, &vp->batch, entry);
 	else
-		put_behind_b(vp, entry);
+		put_batch(vp, entry);
 }
 
-/* What wf_queue_put leaves: who is real-time, new or made to stop, or shares
- * the LIFO slot. */
+/* The cases that wf_queue_put leaves: the thread is real-time, new or
+ * preempted, or the next slot is taken. */
 static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 			    enum wf_ready why)
 {
@@ -146,7 +151,7 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 
 	if (WF_UNLIKELY(t->rt_priority != 0)) {
 		wf_realtime_put(vp, t, why);
-		wf_queue_see_monitor(vp);
+		wf_queue_check_monitor(vp);
 		return;
 	}
 	switch (why) {
@@ -154,14 +159,14 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 		put_woken(vp, t, entry);
 		break;
 	case WF_READY_NEW:
-	case WF_READY_REJOINED:
-		if (is_shared(vp, t))
-			share(vp, entry);
+	case WF_READY_REACQUIRING:
+		if (is_worth_wake(vp, t))
+			push_stealable(vp, entry);
 		else
-			wf_queue_push_i(vp, entry);
+			wf_queue_push_interactive(vp, entry);
 		break;
 	case WF_READY_YIELDED: /* was real-time a moment ago */
-		wf_queue_push_tail(vp, &vp->ring_b, entry);
+		wf_queue_push_tail(vp, &vp->batch, entry);
 		break;
 	case WF_READY_PREEMPTED:
 		put_displaced(vp, t, entry, true);
@@ -172,15 +177,15 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 	}
 	/* Who ends slices knows of it. */
 	if (why != WF_READY_EXPIRED)
-		wf_queue_see_monitor(vp);
+		wf_queue_check_monitor(vp);
 }
 
-/* Is it to have the LIFO slot, and that for itself? */
+/* Does t go to the next slot, and is the slot free? */
 static bool is_plain_wake(const struct wf_vp *vp, const struct wf_thread *t)
 {
-	return WF_LIKELY(t->rt_priority == 0 && !wf_thread_was_hog(t) &&
+	return WF_LIKELY(t->rt_priority == 0 && !wf_thread_was_cpu_bound(t) &&
 			 !wf_load_relaxed(&vp->runs_long)) &&
-	       wf_load_relaxed(&vp->lifo) == WF_ENTRY_NONE;
+	       wf_load_relaxed(&vp->next_slot) == WF_ENTRY_NONE;
 }
 
 void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
@@ -188,25 +193,27 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	uint64_t entry = wf_entry_started(t);
 
 	if (why == WF_READY_WOKEN && is_plain_wake(vp, t)) {
-		wf_store_relaxed(&vp->lifo, entry); /* SCHED_QUEUE-3 */
+		wf_store_relaxed(&vp->next_slot, entry); /* SCHED_QUEUE-3 */
 	} else if (why == WF_READY_YIELDED && t->rt_priority == 0) {
-		wf_queue_push_tail(vp, &vp->ring_b, entry);
+		wf_queue_push_tail(vp, &vp->batch, entry);
 	} else {
 		put(vp, t, why);
 		return;
 	}
-	wf_queue_see_monitor(vp);
+	wf_queue_check_monitor(vp);
 }
 
 /*
  * Whoever pushes fences, then looks for a sleeper; the sleeper announces
  * itself, fences, then looks at the queues.
  */
-void wf_queue_offer(struct wf_vp *vp, const uint64_t *entries, uint32_t nr)
+void wf_queue_push_remote(struct wf_vp *vp, const uint64_t *entries,
+			  uint32_t nr)
 {
-	wf_inject_push(vp != NULL ? &vp->inbox : &wf_sched.inject, entries, nr);
+	wf_inject_push(vp != NULL ? &vp->remote : &wf_sched.inject, entries,
+		       nr);
 	if (vp != NULL)
-		atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
+		atomic_fetch_or(&vp->pending, WF_PENDING_REMOTE);
 	/* seq_cst: pairs with the fence in wf_idle_begin. */
 	wf_fence_seq_cst();
 	if (vp != NULL)
@@ -223,6 +230,6 @@ void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 	if (WF_UNLIKELY(t->rt_priority != 0))
 		wf_realtime_put(NULL, t, why);
 	else
-		wf_queue_offer(vp, &entry, 1);
-	wf_queue_see_monitor(NULL);
+		wf_queue_push_remote(vp, &entry, 1);
+	wf_queue_check_monitor(NULL);
 }

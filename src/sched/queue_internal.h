@@ -9,24 +9,25 @@
 #include "sched/idle.h"
 #include "sched/queue.h"
 
-/* The ring is full: makes room first. Owner, as for all of these. */
-WF_COLD void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *ring,
+/* The queue is full: makes room first. Owner, as for all of these. */
+WF_COLD void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *queue,
 				   uint64_t entry);
-void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *ring, uint64_t entry);
+void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *queue,
+			uint64_t entry);
 
-static inline void wf_queue_push_tail(struct wf_vp *vp, struct wf_runq *ring,
+static inline void wf_queue_push_tail(struct wf_vp *vp, struct wf_runq *queue,
 				      uint64_t entry)
 {
-	if (WF_UNLIKELY(!wf_runq_push_tail(ring, entry)))
-		wf_queue_push_to_full(vp, ring, entry);
+	if (WF_UNLIKELY(!wf_runq_push_tail(queue, entry)))
+		wf_queue_push_to_full(vp, queue, entry);
 }
 
-static inline void wf_queue_push_i(struct wf_vp *vp, uint64_t entry)
+static inline void wf_queue_push_interactive(struct wf_vp *vp, uint64_t entry)
 {
-	wf_queue_push_tail(vp, &vp->ring_i, entry);
-	if (wf_runq_len(&vp->ring_i) >= 2 &&
-	    wf_load_relaxed(&wf_sched.surplus) == 0)
-		wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_SOME);
+	wf_queue_push_tail(vp, &vp->interactive, entry);
+	if (wf_runq_len(&vp->interactive) >= 2 &&
+	    wf_load_relaxed(&wf_sched.stealable) == 0)
+		wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_SOME);
 }
 
 /*
@@ -35,7 +36,7 @@ static inline void wf_queue_push_i(struct wf_vp *vp, uint64_t entry)
  * owner of an idle VP takes what it queues at once, and looks when it runs it
  * (get_busy of wait/agent.c).
  */
-static inline void wf_queue_see_monitor(const struct wf_vp *vp)
+static inline void wf_queue_check_monitor(const struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_monitor_sleeps()) &&
 	    (vp == NULL || wf_load_relaxed(&vp->cur) != NULL))

@@ -13,19 +13,21 @@ static void wake_kernel_thread(struct wf_thread *t)
 void (*wf_ready_interrupt)(struct wf_carrier *c);
 
 /* May the thread that runs on vp be preempted for one that is woken? */
-static bool gives_way(const struct wf_vp *vp, const struct wf_thread *running)
+static bool is_preemptible(const struct wf_vp *vp,
+			   const struct wf_thread *running)
 {
-	return wf_thread_is_hog(running) &&
-	       wf_load_relaxed(&vp->balance) < WF_BALANCE_TICK;
+	return wf_thread_is_cpu_bound(running) &&
+	       wf_load_relaxed(&vp->batch_deficit) < WF_DEFICIT_TICK;
 }
 
-struct wf_carrier *wf_ready_giving_way(const struct wf_vp *vp)
+struct wf_carrier *wf_ready_yielding(const struct wf_vp *vp)
 {
 	const struct wf_thread *running = wf_load_acquire(&vp->cur);
 	struct wf_carrier *c = vp->carrier;
 
-	return running != NULL && c != NULL && gives_way(vp, running) ? c :
-									NULL;
+	return running != NULL && c != NULL && is_preemptible(vp, running) ?
+		       c :
+		       NULL;
 }
 
 /*
@@ -35,7 +37,7 @@ struct wf_carrier *wf_ready_giving_way(const struct wf_vp *vp)
 static void take_vp(struct wf_vp *vp)
 {
 	uint64_t switches = wf_load_relaxed(&vp->counters.switches);
-	struct wf_carrier *c = wf_ready_giving_way(vp);
+	struct wf_carrier *c = wf_ready_yielding(vp);
 
 	if (c == NULL)
 		return;
@@ -52,7 +54,7 @@ static void put_remote(struct wf_thread *t)
 	wf_queue_put_remote(NULL, t, WF_READY_WOKEN);
 	if (vp == NULL || is_awaited)
 		return;
-	atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
+	atomic_fetch_or(&vp->pending, WF_PENDING_REMOTE);
 	if (wf_ready_interrupt != NULL)
 		take_vp(vp);
 }
@@ -63,7 +65,7 @@ static bool has_vp(const struct wf_thread *me)
 	       me->vp != NULL;
 }
 
-/* A computing thread gives way to whom it wakes, if nobody is idle. */
+/* A CPU-bound thread yields to a thread that it wakes, if no VP is idle. */
 static WF_NOINLINE void give_way(struct wf_thread *me, struct wf_thread *t)
 {
 	struct wf_vp *vp = me->vp;
@@ -82,7 +84,7 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 		wake_kernel_thread(t);
 	else if (!has_vp(me))
 		put_remote(t);
-	else if (WF_LIKELY(!gives_way(me->vp, me)))
+	else if (WF_LIKELY(!is_preemptible(me->vp, me)))
 		wf_queue_put(me->vp, t, WF_READY_WOKEN);
 	else
 		give_way(me, t);

@@ -14,7 +14,7 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t);
  * The carrier of vp if a thread runs there that may be preempted for one that
  * is woken, or NULL. Anybody.
  */
-struct wf_carrier *wf_ready_giving_way(const struct wf_vp *vp);
+struct wf_carrier *wf_ready_yielding(const struct wf_vp *vp);
 
 /* Makes a carrier see what is asked of its VP; set at start. */
 extern void (*wf_ready_interrupt)(struct wf_carrier *c);
@@ -54,7 +54,7 @@ WF_INLINE void wf_ready_prefetch(const struct wf_thread *t, int nr_lines)
 	__builtin_prefetch((const void *)t->ctx.tp);
 }
 
-/* Queues a new, unstarted thread. */
+/* Queues a new thread, which has not started. */
 void wf_ready_new(struct wf_thread *me, struct wf_thread *t);
 
 #endif

@@ -3,24 +3,24 @@
  *
  * REALTIME-1. All fields are under `lock`; `best` is the highest priority that
  *     waits, 0 if none does, and may be read by anybody.
- * REALTIME-2. While some thread waits, every VP's `look` has WF_LOOK_REALTIME:
- *     set and cleared under `lock`. So who picks sees it, and an idle VP that
- *     announces itself and looks again does.
+ * REALTIME-2. While some thread waits, every VP's `pending` has
+ *     WF_PENDING_REALTIME: set and cleared under `lock`. So who picks sees it,
+ *     and an idle VP that announces itself and looks again does.
  * REALTIME-3. t->rt_priority is written under `lock`; t->rt_list is the list
  *     that t is in, 0 if none. A thread in a list is in no other queue.
- * REALTIME-4. A thread that has never run is not offered here but made ready
- *     first: no joiner takes it, so the lists may link threads.
+ * REALTIME-4. A thread that has never run is claimed before it is put here: no
+ *     joiner takes it then, so the lists may link threads.
  * REALTIME-5. Who puts a thread disturbs one VP: its own, if it runs a lower
  *     priority there; else an idle one; else the monitor looks for one to
  *     preempt, for it knows whether a signal would end a system call. What is
  *     missed since a VP switches meanwhile is found at the next tick. Nobody
- *     disturbs a VP that others have their share of (sched/share.h).
+ *     disturbs a VP where real-time threads are throttled (sched/throttle.h).
  * REALTIME-6. Who runs here may never let another run, which may be awaited: at
- *     each tick what only its VP's owner can take is laid open to other VPs,
+ *     each tick its VP moves to the run queues what only the owner could take,
  *     and no VP that runs a real-time thread is given anything
- *     (sched/balance.c).
+ *     (sched/load_balance.c).
  * REALTIME-7. A thread that gets its first priority may wait in another queue:
- *     from there it is brought here (sched/promotion.h). The VP in whose queue
+ *     from there it is brought here (sched/requeue.h). The VP in whose queue
  *     it seems to be is made to look, whatever it runs.
  *
  * Rejected: a queue for each VP. The priorities are the process's, so each
@@ -34,10 +34,10 @@
 #include "sched/entry.h"
 #include "sched/idle.h"
 #include "sched/offline.h"
-#include "sched/promotion.h"
 #include "sched/ready.h"
-#include "sched/share.h"
+#include "sched/requeue.h"
 #include "sched/start.h"
+#include "sched/throttle.h"
 
 enum { NR_PRIORITIES = 100, WORD_BITS = 64 };
 
@@ -60,12 +60,13 @@ bool wf_realtime_waits(uint32_t least_priority)
 static void set_looks_locked(bool any)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		_Atomic uint32_t *look = &wf_sched.vps[i].look;
+		_Atomic uint32_t *pending = &wf_sched.vps[i].pending;
 
 		if (any)
-			atomic_fetch_or(look, WF_LOOK_REALTIME);
+			atomic_fetch_or(pending, WF_PENDING_REALTIME);
 		else
-			atomic_fetch_and(look, ~(uint32_t)WF_LOOK_REALTIME);
+			atomic_fetch_and(pending,
+					 ~(uint32_t)WF_PENDING_REALTIME);
 	}
 }
 
@@ -123,19 +124,19 @@ static void remove_locked(struct wf_thread *t)
 
 /* --- whom to disturb ------------------------------------------------------ */
 
-/* Does vp run a thread that has to let one of that priority run? SHARE-3 */
-static bool gives_way(const struct wf_vp *vp, uint32_t priority)
+/* Does vp run a thread that has to let one of that priority run? THROTTLE-3 */
+static bool yields(const struct wf_vp *vp, uint32_t priority)
 {
 	const struct wf_thread *t = wf_load_acquire(&vp->cur);
 
-	return t != NULL && t->rt_priority < priority && !wf_share_is_on(vp) &&
-	       !wf_vp_is_offline(vp);
+	return t != NULL && t->rt_priority < priority &&
+	       !wf_throttle_is_on(vp) && !wf_vp_is_offline(vp);
 }
 
 static bool is_lower_anywhere(uint32_t priority)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
-		if (gives_way(&wf_sched.vps[i], priority))
+		if (yields(&wf_sched.vps[i], priority))
 			return true;
 	}
 	return false;
@@ -146,7 +147,7 @@ static void disturb(struct wf_vp *vp, uint32_t priority)
 {
 	/* seq_cst: pairs with the fence in wf_idle_begin. */
 	wf_fence_seq_cst();
-	if (vp != NULL && gives_way(vp, priority))
+	if (vp != NULL && yields(vp, priority))
 		wf_vp_ask_own(vp, WF_RESCHED_REALTIME);
 	else if (wf_idle_is_any())
 		wf_idle_wake_any();
@@ -163,13 +164,13 @@ struct wf_vp *wf_realtime_victim(void)
 		struct wf_vp *vp = &wf_sched.vps[i];
 		const struct wf_thread *t = wf_load_acquire(&vp->cur);
 
-		if (t != NULL && gives_way(vp, lowest)) {
+		if (t != NULL && yields(vp, lowest)) {
 			lowest = t->rt_priority;
 			victim = vp;
 		}
 	}
 	for (uint32_t i = 0; i < wf_sched.nr_vps && victim == NULL; i++) {
-		if (wf_promotion_is_urgent(&wf_sched.vps[i])) /* REALTIME-7 */
+		if (wf_requeue_is_urgent(&wf_sched.vps[i])) /* REALTIME-7 */
 			victim = &wf_sched.vps[i];
 	}
 	return victim;
@@ -201,7 +202,7 @@ void wf_realtime_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	if (priority != 0)
 		disturb(vp, priority);
 	else /* changed a moment ago */
-		wf_queue_put_remote(NULL, t, WF_READY_REJOINED);
+		wf_queue_put_remote(NULL, t, WF_READY_REACQUIRING);
 }
 
 struct wf_thread *wf_realtime_take(uint32_t least_priority)
@@ -214,8 +215,8 @@ struct wf_thread *wf_realtime_take(uint32_t least_priority)
 	if (wf_realtime_waits(least_priority)) {
 		t = lists[wf_load_relaxed(&best)].first;
 		remove_locked(t);
-		t->from_b = false;
-		t->hog = 0;
+		t->from_batch = false;
+		t->cpu_bound = 0;
 	}
 	wf_spin_unlock(&lock);
 	return t;
@@ -241,10 +242,10 @@ enum wf_resched wf_realtime_at_tick(const struct wf_vp *vp,
 
 /* --- changes -------------------------------------------------------------- */
 
-/* An unstarted thread becomes one that waits here, as if joined. REALTIME-4 */
+/* A not-yet-started thread becomes one that waits here. REALTIME-4 */
 static bool claim(struct wf_thread *t)
 {
-	uint32_t generation = wf_load_acquire(&t->unstarted);
+	uint32_t generation = wf_load_acquire(&t->not_started);
 
 	if (generation == 0 || wf_vp_of(wf_self) == NULL ||
 	    !wf_thread_claim(t, generation))
@@ -289,7 +290,7 @@ void wf_realtime_set(struct wf_thread *t, uint32_t priority)
 		return;
 	}
 	if (is_first)
-		wf_promotion_seek(t); /* REALTIME-7 */
+		wf_requeue_ask(t); /* REALTIME-7 */
 	see_change(t, priority);
 }
 

@@ -1,7 +1,7 @@
 /*
  * Threads with SCHED_FIFO and SCHED_RR: one queue for all VPs, before all
- * others. A VP takes from it before it looks at its own rings, and a thread
- * of a lower priority gives way at once.
+ * others. A VP takes from it before it looks at its own queues, and a thread
+ * of a lower priority yields at once.
  *
  * What a program that uses none of this pays is a byte of struct wf_thread,
  * looked at where a thread is queued; picking sees a bit of a word of the VP
@@ -36,7 +36,7 @@ enum wf_resched wf_realtime_at_tick(const struct wf_vp *vp,
 
 /*
  * t's priority is changed: 0 is none. If t waits in a queue it changes its
- * place; whoever runs and has to give way does.
+ * place; a running thread that has to yield does.
  */
 void wf_realtime_set(struct wf_thread *t, uint32_t priority);
 

@@ -25,10 +25,10 @@
  * Rejected: Chase-Lev, where the owner takes from its own end without a CAS.
  * Fair order needs both ends in the owner's hands and takes from the head
  * only, and the fence that the owner's end needs costs as much as the CAS.
- * Rejected: a growing ring. The old array would have to outlive the thieves
+ * Rejected: an array that grows. The old one would have to outlive the thieves
  * that read it; overflow to the injection queue is rare and simple.
  * Rejected: a sequence number in each slot instead of the version. It doubles
- * the ring, and taking half needs one CAS for all entries, not one each.
+ * the queue, and taking half needs one CAS for all entries, not one each.
  */
 #include "sched/runq.h"
 
@@ -125,7 +125,7 @@ uint32_t wf_runq_live(const struct wf_runq *q, bool (*is_stale)(uint64_t entry))
 	uint32_t len = wf_runq_len(q), live = len;
 	uint32_t pos = wf_runq_position(wf_load_relaxed(&q->head));
 
-	for (uint32_t i = 0; i < len && i < WF_RUNQ_LOOK; i++)
+	for (uint32_t i = 0; i < len && i < WF_RUNQ_PEEK; i++)
 		live -= is_stale(
 			wf_load_relaxed(&q->slot[(pos + i) & WF_RUNQ_MASK]));
 	return live;

@@ -1,10 +1,10 @@
 /*
- * Run queue: a bounded ring of 64-bit entries, owned by one VP and robbed by
- * the others.
+ * Run queue: a bounded circular array of 64-bit entries, which one VP owns and
+ * from which the others steal.
  *
- *     if (!wf_runq_push_tail(&vp->ring_i, entry))    owner
+ *     if (!wf_runq_push_tail(&vp->interactive, entry))    owner
  *             ... full: move half of it elsewhere
- *     if (wf_runq_pop(&other->ring_i, &entry))       anybody
+ *     if (wf_runq_pop(&other->interactive, &entry))       anybody
  *             ... entry is ours
  *
  * An entry that was pushed is returned exactly once. The owner is whoever has
@@ -59,7 +59,7 @@ static inline uint64_t wf_runq_moved(uint64_t head, uint32_t by)
 /* Nobody else may be using it. */
 void wf_runq_init(struct wf_runq *q);
 
-/* Owner. Returns false if the ring is full. */
+/* Owner. Returns false if the queue is full. */
 static inline bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry)
 {
 	uint32_t tail = wf_load_relaxed(&q->tail); /* RUNQ-2 */
@@ -67,7 +67,7 @@ static inline bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry)
 	 * in pop and take_half. */
 	uint64_t head = wf_load_acquire(&q->head);
 
-	/* An old head only makes the ring look fuller (RUNQ-2). */
+	/* An old head only makes the queue look fuller (RUNQ-2). */
 	if (tail - wf_runq_position(head) == WF_RUNQ_SIZE)
 		return false;
 	wf_store_relaxed(&q->slot[tail & WF_RUNQ_MASK], entry); /* RUNQ-3 */
@@ -77,7 +77,7 @@ static inline bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry)
 	return true;
 }
 
-/* Owner. In front of all others; false if the ring is full. */
+/* Owner. In front of all others; false if the queue is full. */
 bool wf_runq_push_head(struct wf_runq *q, uint64_t entry);
 
 /* Owner: no entry. Anybody: there was none a moment ago. */
@@ -147,9 +147,9 @@ uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry));
 
 /*
  * Anybody. wf_runq_len without the entries of which is_stale says so, as far
- * as it looks: at the first WF_RUNQ_LOOK.
+ * as it looks: at the first WF_RUNQ_PEEK.
  */
-enum { WF_RUNQ_LOOK = 64 };
+enum { WF_RUNQ_PEEK = 64 };
 uint32_t wf_runq_live(const struct wf_runq *q,
 		      bool (*is_stale)(uint64_t entry));
 

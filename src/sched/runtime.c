@@ -35,12 +35,12 @@ struct wf_thread *wf_runtime_attach(void)
 	wf_store_relaxed(&t->exit_state, WF_EXIT_JOINABLE);
 	wf_store_relaxed(&t->joiner, 0);
 	t->is_first = false;
-	t->hog = 0;
+	t->cpu_bound = 0;
 	t->sigmask = 0;
 	t->altstack.sp = NULL;
 	t->altstack.size = 0;
 	t->altstack.flags = SS_DISABLE;
-	t->nr_rescued = 0;
+	t->nr_handoffs = 0;
 	wf_store_relaxed(&t->sigqueue.is_closed, false);
 	t->holds_signals = false;
 	t->at_cancel_point = false;
@@ -55,22 +55,22 @@ struct wf_thread *wf_runtime_attach(void)
 	return t;
 }
 
-static void requeue_rejoined(struct wf_carrier *c, void *arg)
+static void requeue_reacquiring(struct wf_carrier *c, void *arg)
 {
 	struct wf_thread *t = arg;
 
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
-	wf_queue_put_remote(NULL, t, WF_READY_REJOINED);
+	wf_queue_put_remote(NULL, t, WF_READY_REACQUIRING);
 }
 
-wf_post_fn *wf_runtime_rejoin_begin(struct wf_thread *t)
+wf_post_fn *wf_runtime_reacquire_begin(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
 
-	wf_count(rejoins);
+	wf_count(reacquires);
 	t->vp = NULL;
 	wf_store_relaxed(&c->vp, NULL);
-	return requeue_rejoined;
+	return requeue_reacquiring;
 }
 
 bool wf_runtime_keep_vp(struct wf_thread *t)
@@ -88,7 +88,7 @@ bool wf_runtime_keep_vp(struct wf_thread *t)
 	}
 }
 
-void wf_runtime_rejoin_slow(struct wf_thread *t)
+void wf_runtime_reacquire_slow(struct wf_thread *t)
 {
 	if (wf_runtime_keep_vp(t))
 		return;
@@ -96,7 +96,7 @@ void wf_runtime_rejoin_slow(struct wf_thread *t)
 		 "a VP was taken from a thread that has none");
 	if (wf_carrier_bind_without_vp(t))
 		return;
-	wf_switch_to_carrier(t, wf_runtime_rejoin_begin(t), t);
+	wf_switch_to_carrier(t, wf_runtime_reacquire_begin(t), t);
 }
 
 /* Takes the work bit; true if it was set. */
@@ -118,7 +118,7 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 			enum wf_resched why = wf_vp_asked(t->vp);
 
 			if (why != WF_RESCHED_NONE && wf_switch_yield(t, why))
-				wf_count(answers);
+				wf_count(preemptions_cooperative);
 		}
 		if (take_work(t, WF_WORK_SIGNAL | WF_WORK_CANCEL) &&
 		    wf_runtime_signal_work != NULL)

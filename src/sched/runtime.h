@@ -2,7 +2,7 @@
  * Entering and leaving the runtime.
  *
  *     struct wf_thread *t = wf_runtime_enter();
- *     ...      t->vp and t->carrier are stable, no preemption, no rescue, no
+ *     ...      t->vp and t->carrier are stable, no preemption, no handoff, no
  *              handler of the program's; no system call that may block, no
  *              malloc, no page of the program's touched for the first time
  *     wf_runtime_leave(t);
@@ -28,7 +28,7 @@ void wf_runtime_boot(void);
 /* A kernel thread's first call: gives it a struct wf_thread. */
 WF_COLD struct wf_thread *wf_runtime_attach(void);
 /* retake is ASK or TAKEN: keep the VP or queue for one. */
-WF_COLD void wf_runtime_rejoin_slow(struct wf_thread *t);
+WF_COLD void wf_runtime_reacquire_slow(struct wf_thread *t);
 /* Called for each foreign thread but the first; set at start. */
 extern void (*wf_runtime_attach_hook)(struct wf_thread *t);
 /* ASK is taken back; false if the VP is gone (retake is TAKEN). */
@@ -37,7 +37,7 @@ bool wf_runtime_keep_vp(struct wf_thread *t);
  * retake is TAKEN: cuts t and its carrier from the VP. Returns the post
  * function with which to switch to the carrier; it queues t.
  */
-wf_post_fn *wf_runtime_rejoin_begin(struct wf_thread *t);
+wf_post_fn *wf_runtime_reacquire_begin(struct wf_thread *t);
 /* Delivers what waits for t; set by signal/, called with in_runtime set. */
 extern void (*wf_runtime_signal_work)(struct wf_thread *t);
 /* exit_work is not 0. */
@@ -59,7 +59,7 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
 	/* RUNTIME-2; the CPU's part is the membarrier. */
 	wf_compiler_barrier();
 	if (WF_UNLIKELY(wf_load_acquire(&t->retake) != WF_RETAKE_NONE))
-		wf_runtime_rejoin_slow(t);
+		wf_runtime_reacquire_slow(t);
 	return t;
 }
 
@@ -67,7 +67,7 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
  * Does t's pending work (exit_work); t is the caller. Calls that have neither
  * parked nor entered the runtime do it here. in_runtime 0.
  */
-WF_INLINE void wf_runtime_see_work(struct wf_thread *t)
+WF_INLINE void wf_runtime_do_work(struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0))
 		wf_runtime_leave_slow(t);
@@ -84,7 +84,7 @@ WF_INLINE void wf_runtime_leave(struct wf_thread *t)
 	/* release: the monitor's acquire of in_runtime 0 sees our writes. */
 	wf_store_release(&t->in_runtime, 0);
 	wf_compiler_barrier(); /* RUNTIME-3 */
-	wf_runtime_see_work(t);
+	wf_runtime_do_work(t);
 }
 
 #endif

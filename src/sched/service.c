@@ -4,7 +4,7 @@
  *     dismissal, and in a fork child.
  * SERVICE-2. A dismissal holds from its begin until it is over. One service may
  *     start another at that time, as the monitor does: what is dismissed is not
- *     started, or sees it at its first look.
+ *     started, or sees it at its first check.
  */
 #include "sched/service.h"
 

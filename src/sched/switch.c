@@ -18,17 +18,17 @@
 #include "os/kthread.h"
 #include "sched/cpu_time.h"
 #include "sched/preempt.h"
-#include "sched/promotion.h"
 #include "sched/queue.h"
 #include "sched/realtime.h"
 #include "sched/registers.h"
-#include "sched/share.h"
+#include "sched/requeue.h"
+#include "sched/throttle.h"
 #include "sched/vp_io.h"
 #include "sched/words.h"
 
 bool wf_switch_needs_syscall;
 void (*wf_switch_opened)(void);
-void (*wf_words_look)(struct wf_vp *vp);
+void (*wf_words_poll)(struct wf_vp *vp);
 
 static WF_COLD void change_mask(struct wf_carrier *c, uint64_t mask)
 {
@@ -93,8 +93,8 @@ WF_INLINE void finish(struct wf_thread *t)
 	wf_registers_load(t);
 	post(c, c->post_arg); /* SWITCH-1 */
 	if (vp != NULL) {     /* no lock is held here */
-		wf_vp_io_look(vp);
-		wf_words_see(vp);
+		wf_vp_io_poll(vp);
+		wf_words_check(vp);
 	}
 	if (WF_UNLIKELY(c->kernel_mask != t->sigmask))
 		change_mask_of(c, t);
@@ -237,10 +237,11 @@ wf_post_fn *wf_switch_requeue(enum wf_resched why)
 	}
 }
 
-/* Who has its VP in others' share lets one of those run, if anybody. */
-static struct wf_thread *next_in_share(struct wf_thread *t, enum wf_resched why)
+/* Real-time threads are throttled: t lets another thread run, if one waits. */
+static struct wf_thread *next_throttled(struct wf_thread *t,
+					enum wf_resched why)
 {
-	bool for_i = why == WF_RESCHED_TICK && wf_thread_is_hog(t);
+	bool for_i = why == WF_RESCHED_TICK && wf_thread_is_cpu_bound(t);
 	struct wf_thread *next;
 
 	if (t->rt_priority == 0)
@@ -249,13 +250,13 @@ static struct wf_thread *next_in_share(struct wf_thread *t, enum wf_resched why)
 			       wf_queue_pick_other(t->vp, !for_i);
 	next = wf_queue_pick_other(t->vp, true);
 	if (next == NULL) {
-		wf_share_end(t->vp);
+		wf_throttle_end(t->vp);
 		next = wf_realtime_instead_of(t, why);
 	}
 	return next;
 }
 
-/* For a reason, or where not only the rings say who is next. */
+/* For a reason, or where not only the queues say who is next. */
 static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 					      enum wf_resched why)
 {
@@ -264,26 +265,26 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 	wf_store_relaxed(&vp->resched, WF_RESCHED_NONE);
 	if (wf_vp_is_offline(vp))
 		return NULL;
-	wf_vp_io_look(vp);
-	wf_promotion_see(vp);
+	wf_vp_io_poll(vp);
+	wf_requeue_check(vp);
 	if (why == WF_RESCHED_WAKE)
-		vp->lifo_run = 0; /* the woken thread is what it is for */
+		vp->nr_next_picks = 0; /* the woken thread is what it is for */
 	if (why == WF_RESCHED_TICK || why == WF_RESCHED_SLICE) {
 		wf_vp_io_settle(vp, false);
-		wf_queue_lay_open(vp);
+		wf_queue_expose(vp);
 	}
-	if (WF_UNLIKELY(wf_share_is_on(vp)))
-		return next_in_share(t, why);
+	if (WF_UNLIKELY(wf_throttle_is_on(vp)))
+		return next_throttled(t, why);
 	if (WF_UNLIKELY(t->rt_priority != 0))
 		return wf_realtime_instead_of(t, why);
 	if (why == WF_RESCHED_REALTIME)
 		return wf_realtime_take(1);
 	/*
-	 * Asked to give way to one of I's, which another VP may have taken
-	 * meanwhile. To change places with B's first then, and that with it at
-	 * the next tick, would keep the rest of B waiting.
+	 * Asked to yield to an interactive thread, which another VP may have
+	 * taken meanwhile. To change places with the first batch thread then,
+	 * and back at the next tick, would keep other batch threads waiting.
 	 */
-	return why == WF_RESCHED_TICK && wf_thread_is_hog(t) ?
+	return why == WF_RESCHED_TICK && wf_thread_is_cpu_bound(t) ?
 		       wf_queue_pick_waiting(vp) :
 		       wf_queue_pick(vp);
 }
@@ -294,7 +295,7 @@ struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why)
 
 	if (WF_UNLIKELY(why != WF_RESCHED_NONE || t->rt_priority != 0 ||
 			wf_load_relaxed(&vp->nr_requests) != 0 ||
-			wf_load_relaxed(&vp->look) != 0))
+			wf_load_relaxed(&vp->pending) != 0))
 		return next_for(t, why);
-	return wf_queue_pick_unasked(vp);
+	return wf_queue_pick_plain(vp);
 }

@@ -411,7 +411,7 @@ void wf_table_fork_child(struct wf_thread *self)
 		if (t == self || t->index == 0)
 			continue;
 		send_stack_home(t, self);
-		wf_store_relaxed(&t->unstarted, 0);
+		wf_store_relaxed(&t->not_started, 0);
 		t->sigqueue = (struct wf_sigqueue){ .is_closed = true };
 		wf_table_put(NULL, t);
 	}

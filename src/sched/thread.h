@@ -36,7 +36,7 @@ enum wf_thread_kind {
 enum wf_retake {
 	WF_RETAKE_NONE = 0,
 	WF_RETAKE_ASK,	 /* the monitor wants the VP and has not got it */
-	WF_RETAKE_TAKEN, /* the VP is gone; rejoin at the next entry */
+	WF_RETAKE_TAKEN, /* the VP is gone; reacquire one at the next entry */
 };
 
 /* struct wf_thread.exit_work: what the runtime's exit has to see to. */
@@ -64,7 +64,7 @@ struct wf_sigqueue {
 	struct wf_spin lock;	       /* the list */
 	_Atomic bool is_closed;	       /* its thread ends; self, creator */
 	_Atomic uint64_t pending;      /* bit n - 1: some n is in the list */
-	struct wf_signal_node *newest; /* of a ring, or NULL; lock */
+	struct wf_signal_node *newest; /* circular list, or NULL; lock */
 };
 
 /* As stack_t, but small. */
@@ -81,18 +81,19 @@ struct wf_context {
 };
 
 /*
- * Threads that compute, as the monitor's tick sees them. Blocking makes what
- * is so what was so, the last time, the one before and that before it: who has
- * computed for long after a wake is likely to do so again. Full ticks since it
- * blocked make one a suspect, and at last say so. One that does not give way by
- * itself when it is asked is deaf, for some times (boot/stop.c).
+ * CPU-bound threads, as the monitor's tick finds them. When a thread blocks,
+ * its CPU-bound flag moves into a history of three entries: a thread that has
+ * computed for long after a wake is likely to do so again. Full ticks without
+ * blocking make a thread a candidate, and three of them make it CPU-bound. A
+ * thread that ignores a cooperative preemption request is uncooperative for
+ * some ticks (boot/preempt_request.c).
  */
-enum wf_hog {
-	WF_HOG_IS = 1,
-	WF_HOG_WAS = 2 | 4 | 8,
-	WF_HOG_SUSPECT = 16, /* one of up to three */
-	WF_HOG_DEAF = 64,    /* so */
-	WF_HOG_MOST = 3,
+enum wf_cpu_bound {
+	WF_CPU_BOUND_NOW = 1,
+	WF_CPU_BOUND_BEFORE = 2 | 4 | 8,
+	WF_CPU_BOUND_CANDIDATE = 16,	 /* one tick; up to MOST */
+	WF_CPU_BOUND_UNCOOPERATIVE = 64, /* one time; up to MOST */
+	WF_CPU_BOUND_MOST = 3,
 };
 
 /*
@@ -106,8 +107,8 @@ struct wf_thread {
 	_Atomic uint32_t retake;     /* enum wf_retake; monitor and self, CAS */
 	_Atomic uint32_t exit_work;  /* enum wf_exit_work; anyone, atomic or */
 	uint8_t kind;		     /* enum wf_thread_kind; self */
-	uint8_t hog;		     /* enum wf_hog; monitor, self */
-	bool from_b;		     /* picked from ring B; vp */
+	uint8_t cpu_bound;	     /* enum wf_cpu_bound; monitor, self */
+	bool from_batch;	     /* picked from the batch queue; vp */
 	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or lent; 0:
 				      * neither; REALTIME-3 */
 	struct wf_vp *vp;	     /* stale once retake is TAKEN; vp */
@@ -122,7 +123,7 @@ struct wf_thread {
 	uint32_t nr_handlers; /* handlers that have run; self */
 
 	/* Line 1: waiting (wait/ufutex.c). */
-	struct wf_thread *wait_next, *wait_prev; /* of a ring; bucket */
+	struct wf_thread *wait_next, *wait_prev; /* circular list; bucket */
 	const void *wait_addr; /* bucket; NULL when not waiting */
 	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
 	uint32_t wait_bits;  /* bucket; of who starves: since when, in ms */
@@ -151,11 +152,11 @@ struct wf_thread {
 				       * on: 0 asleep, 1 woken or in no wait */
 
 	/* Identity. */
-	_Atomic uint32_t unstarted;  /* generation | 1 << 31 until claimed */
-	int32_t tid;		     /* what the program sees; creator */
-	_Atomic uint32_t exit_state; /* enum wf_exit_state */
-	_Atomic uint32_t joiner;     /* index of who joins it, 0: nobody */
-	uint32_t next_sibling;	     /* index of what its creator made next, 0
+	_Atomic uint32_t not_started; /* generation | 1 << 31 until claimed */
+	int32_t tid;		      /* what the program sees; creator */
+	_Atomic uint32_t exit_state;  /* enum wf_exit_state */
+	_Atomic uint32_t joiner;      /* index of who joins it, 0: nobody */
+	uint32_t next_sibling;	      /* index of what its creator made next, 0
 				      * if none: a hint */
 	void *(*start_routine)(void *);
 	union {
@@ -188,12 +189,12 @@ struct wf_thread {
 					  * left to the kernel; self */
 	};
 
-	uint16_t nr_rescued;   /* in a row; monitor */
+	uint16_t nr_handoffs;  /* in a row; monitor */
 	uint8_t rt_list;       /* as rt_priority */
 	bool is_first;	       /* thread 0: the process's first */
-	uint32_t rescued_ms;   /* the last time, or when it was made, on a clock
+	uint32_t handoff_ms;   /* the last time, or when it was made, on a clock
 			      * that wraps; monitor, creator */
-	uint32_t slice_us;     /* had of its slice in ring B; monitor, vp */
+	uint32_t slice_us;     /* CPU time of its slice so far; monitor, vp */
 	int8_t sched_priority; /* set by the program */
 	bool has_affinity;     /* its carrier's is not the process's */
 	bool wait_is_firm;     /* nothing interrupts it; self, bucket */
@@ -203,63 +204,65 @@ struct wf_thread {
 
 _Static_assert(sizeof(struct wf_thread) <= 320, "see above");
 
-static inline bool wf_thread_is_hog(const struct wf_thread *t)
+static inline bool wf_thread_is_cpu_bound(const struct wf_thread *t)
 {
-	return (t->hog & WF_HOG_IS) != 0;
+	return (t->cpu_bound & WF_CPU_BOUND_NOW) != 0;
 }
 
-static inline bool wf_thread_was_hog(const struct wf_thread *t)
+static inline bool wf_thread_was_cpu_bound(const struct wf_thread *t)
 {
-	return (t->hog & WF_HOG_WAS) != 0;
+	return (t->cpu_bound & WF_CPU_BOUND_BEFORE) != 0;
 }
 
 /* A tick's store at the same time may be lost, or stay for a wait's time. */
-static inline void wf_thread_set_hog(struct wf_thread *t)
+static inline void wf_thread_set_cpu_bound(struct wf_thread *t)
 {
-	t->hog |= WF_HOG_IS;
+	t->cpu_bound |= WF_CPU_BOUND_NOW;
 }
 
-/* As wf_thread_set_hog. How often was it a suspect before, up to three? */
-static inline uint32_t wf_thread_suspect(struct wf_thread *t)
+/* As wf_thread_set_cpu_bound. Returns for how many ticks, up to three, t was a
+ * candidate before. */
+static inline uint32_t wf_thread_note_candidate(struct wf_thread *t)
 {
-	uint32_t nr = t->hog / WF_HOG_SUSPECT & WF_HOG_MOST;
+	uint32_t nr = t->cpu_bound / WF_CPU_BOUND_CANDIDATE & WF_CPU_BOUND_MOST;
 
-	if (nr < WF_HOG_MOST)
-		t->hog += WF_HOG_SUSPECT;
+	if (nr < WF_CPU_BOUND_MOST)
+		t->cpu_bound += WF_CPU_BOUND_CANDIDATE;
 	return nr;
 }
 
 /* The same: the next times it is to be signalled at once. */
-static inline void wf_thread_set_deaf(struct wf_thread *t)
+static inline void wf_thread_set_uncooperative(struct wf_thread *t)
 {
-	t->hog |= WF_HOG_MOST * WF_HOG_DEAF;
+	t->cpu_bound |= WF_CPU_BOUND_MOST * WF_CPU_BOUND_UNCOOPERATIVE;
 }
 
-static inline bool wf_thread_was_deaf(const struct wf_thread *t)
+static inline bool wf_thread_was_uncooperative(const struct wf_thread *t)
 {
-	return t->hog >= WF_HOG_DEAF;
+	return t->cpu_bound >= WF_CPU_BOUND_UNCOOPERATIVE;
 }
 
 /* Is this one of those times? They are counted where it has made calls. */
-static inline bool wf_thread_is_deaf(struct wf_thread *t)
+static inline bool wf_thread_is_uncooperative(struct wf_thread *t)
 {
-	if (!wf_thread_was_deaf(t))
+	if (!wf_thread_was_uncooperative(t))
 		return false;
 	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_RESCHED) == 0)
-		t->hog -= WF_HOG_DEAF;
+		t->cpu_bound -= WF_CPU_BOUND_UNCOOPERATIVE;
 	return true;
 }
 
 /* It ran for long, if not as long as one that computes, and waits again. */
 static inline void wf_thread_has_run_long(struct wf_thread *t)
 {
-	t->hog |= WF_HOG_IS << 1;
+	t->cpu_bound |= WF_CPU_BOUND_NOW << 1;
 }
 
 static inline void wf_thread_end_stay(struct wf_thread *t)
 {
-	t->hog = ((uint8_t)(t->hog << 1) & WF_HOG_WAS) |
-		 (t->hog & WF_HOG_MOST * WF_HOG_DEAF);
+	t->cpu_bound =
+		((uint8_t)(t->cpu_bound << 1) & WF_CPU_BOUND_BEFORE) |
+		(t->cpu_bound & WF_CPU_BOUND_MOST * WF_CPU_BOUND_UNCOOPERATIVE);
 }
 
 /* Is it somebody, and not off its stack for good? NULL is nobody. */

@@ -8,7 +8,7 @@
 
 struct wf_sched wf_sched;
 const struct wf_vp_io_ops *wf_vp_io_ops;
-void (*wf_vp_io_tell)(struct wf_thread *t);
+void (*wf_vp_io_report)(struct wf_thread *t);
 
 int wf_vps_init(uint32_t nr)
 {
@@ -32,15 +32,15 @@ int wf_vps_init(uint32_t nr)
 		memset(vp, 0, sizeof(*vp));
 		vp->id = i;
 		vp->timers = timers;
-		wf_vp_set_patience(vp, 0);
-		wf_runq_init(&vp->ring_i);
-		wf_runq_init(&vp->ring_b);
-		wf_inject_reset(&vp->inbox, queues);
+		wf_vp_set_starvation_bound(vp, 0);
+		wf_runq_init(&vp->interactive);
+		wf_runq_init(&vp->batch);
+		wf_inject_reset(&vp->remote, queues);
 		queues += WF_INJECT_FIRST;
 	}
 	wf_inject_reset(&s->inject, queues);
-	s->waits_inject = (struct wf_waits){ 0 };
-	wf_store_relaxed(&s->surplus, 0);
+	s->latency_inject = (struct wf_latency){ 0 };
+	wf_store_relaxed(&s->stealable, 0);
 	wf_store_relaxed(&s->has_realtime, false);
 	return 0;
 }

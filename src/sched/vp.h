@@ -11,60 +11,67 @@
 #define WEFT_SCHED_VP_H
 
 #include "sched/borrow.h"
-#include "sched/budget.h"
 #include "sched/inject.h"
+#include "sched/latency.h"
 #include "sched/robust_list.h"
 #include "sched/runq.h"
+#include "sched/runq_order.h"
+#include "sched/spin_budget.h"
 #include "sched/table.h"
 #include "sched/thread.h"
-#include "sched/turns.h"
-#include "sched/waits.h"
 #include "trace/counters.h"
 
 /* What a VP's runtime exit is asked to do. */
 enum wf_resched {
 	WF_RESCHED_NONE = 0,
-	WF_RESCHED_TICK,  /* the tick's rules want another thread to run */
-	WF_RESCHED_SLICE, /* so, and the thread has had its slice of ring B */
-	WF_RESCHED_WAKE,  /* a hog woke a thread that goes first */
+	WF_RESCHED_TICK,     /* the tick's rules want another thread to run */
+	WF_RESCHED_SLICE,    /* so, and the thread's slice is over */
+	WF_RESCHED_WAKE,     /* a CPU-bound thread woke one that goes first */
 	WF_RESCHED_REALTIME, /* a thread of a higher priority waits */
 };
 
-/* What a VP's owner has to look at when it picks. */
-enum wf_look {
-	WF_LOOK_GIFTS = 1 << 0,	   /* the inbox or the injection queue */
-	WF_LOOK_REALTIME = 1 << 1, /* the real-time threads that wait */
-	WF_LOOK_SHARE = 1 << 2,	   /* it is others' turn; sched/share.h */
-	WF_LOOK_SORT = 1 << 3,	   /* who has become real-time in a queue */
-	WF_LOOK_SOUGHT = 1 << 4,   /* so, and soon; sched/promotion.h */
-	WF_LOOK_OFFLINE = 1 << 5,  /* it runs no threads; sched/offline.h */
-	WF_LOOK_TURN_B = 1 << 6,   /* the next pick is ring B's */
+/* What a VP's owner has to check when it picks. */
+enum wf_pending {
+	/* The remote queue or the injection queue has work. */
+	WF_PENDING_REMOTE = 1 << 0,
+	/* A real-time thread waits. */
+	WF_PENDING_REALTIME = 1 << 1,
+	/* Real-time threads are throttled (sched/throttle.h). */
+	WF_PENDING_THROTTLE = 1 << 2,
+	/* A queue may have a thread that has become real-time ... */
+	WF_PENDING_REQUEUE = 1 << 3,
+	/* ... and has to be sorted soon (sched/requeue.h). */
+	WF_PENDING_REQUEUE_SOON = 1 << 4,
+	/* The VP runs no threads (sched/offline.h). */
+	WF_PENDING_OFFLINE = 1 << 5,
+	/* The next pick is from the batch run queue. */
+	WF_PENDING_BATCH = 1 << 6,
 };
 
 /*
- * For how many scheduling points one who waits may be passed over for the sake
- * of others' speed, up to a number: as many as pass in a time.
+ * Starvation bound: for how many scheduling points an older waiter may be
+ * passed over: as many as pass in a time, up to a number.
  */
-enum wf_patience {
+enum wf_starvation {
 	/* Until a request is handed to the kernel by itself. That and what it
 	 * brings about costs 4 us; once in 400 us it is hardly felt. */
-	WF_PATIENCE_NS = 400 * 1000,
-	WF_PATIENCE_MOST = 128,
-	/* Picks from the LIFO slot in a row. Of threads that wake each other
+	WF_STARVATION_NS = 400 * 1000,
+	WF_STARVATION_MOST = 128,
+	/* Picks from the next slot in a row. Of threads that wake each other
 	 * and run for long in between, the others would else wait for
 	 * milliseconds. */
-	WF_LIFO_NS = 25 * 1000,
-	WF_LIFO_MOST = 16,
+	WF_NEXT_SLOT_NS = 25 * 1000,
+	WF_NEXT_SLOT_MOST = 16,
 };
 
-/* Balance between rings I and B is counted in 64ths of a tick. */
-enum { WF_BALANCE_TICK = 64 };
+/* The batch deficit is counted in 64ths of a tick. */
+enum { WF_DEFICIT_TICK = 64 };
 
-/* struct wf_sched.surplus: what other VPs may take from rings I. */
-enum wf_surplus {
-	WF_SURPLUS_NONE = 0,
-	WF_SURPLUS_SOME,  /* for those who are awake */
-	WF_SURPLUS_WORTH, /* enough to wake a sleeping VP for */
+/* struct wf_sched.stealable: may other VPs take interactive threads? */
+enum wf_stealable {
+	WF_STEALABLE_NONE = 0,
+	WF_STEALABLE_SOME, /* VPs that are awake may */
+	WF_STEALABLE_MANY, /* enough to wake a sleeping VP for */
 };
 
 /* The monitor's memory of a VP, from tick to tick. */
@@ -75,28 +82,29 @@ struct wf_vp_watch {
 	int64_t wall_ns;
 	int64_t charge_ns; /* CPU time while it switched at most once */
 	int carrier_tid;
-	uint32_t nr_same;   /* ticks in a row with at most one switch */
-	uint32_t ring_head; /* of ring I */
-	bool is_stuck;	    /* it had not moved at the last tick */
-	uint64_t runs;	    /* switches and sleeps */
-	int64_t runs_ns;    /* when they were looked at */
+	uint32_t nr_same;	   /* ticks in a row with at most one switch */
+	uint32_t interactive_head; /* of the run queue */
+	bool is_stuck;		   /* it had not moved at the last tick */
+	uint64_t runs;		   /* switches and sleeps */
+	int64_t runs_ns;	   /* when they were looked at */
 	int64_t polled_ns;
 	int64_t forced_cpu_ns; /* cpu_ns at the last forced preemption */
 	int64_t asked_ns, asked_cpu_ns; /* when preemption was asked for, and
 					 * cpu_ns then */
 	int64_t first_asked_ns;		/* the first time in this stay */
-	/* Who is to give way at its next call, since when, and the carrier's
-	 * CPU time then; whether the last has (boot/stop.c, STOP-2). */
-	const struct wf_thread *gently_asked;
-	int64_t gently_ns, gently_cpu_ns;
-	bool has_answered;
-	bool is_deaf;		/* who was asked since the same switch */
-	uint64_t seen_switches; /* by who looks for arrivals */
+	/* The thread that is requested to yield at its next call, since when,
+	 * and the carrier's CPU time then; whether the last such thread has
+	 * yielded (boot/preempt_request.c, PREEMPT_REQUEST-2). */
+	const struct wf_thread *requested;
+	int64_t requested_ns, requested_cpu_ns;
+	bool has_yielded;
+	bool is_uncooperative;	/* the thread that was asked since the switch */
+	uint64_t seen_switches; /* at the last check for remote wakeups */
 	int64_t seen_ns;	/* when it saw them first */
 	int64_t slice_cpu_ns;	/* cpu_ns up to which slices are charged */
 	int64_t vp_ns;		/* CPU time of all its carriers */
-	int64_t hunger_ns;	/* sched/share.h */
-	struct wf_waits waits_i, waits_b;
+	int64_t throttled_ns;	/* sched/throttle.h */
+	struct wf_latency latency_interactive, latency_batch;
 	uint64_t next_switches; /* when next_ns was noted */
 	int64_t next_ns;	/* vp_ns since when a thread that the next
 				 * switch will see waits */
@@ -111,23 +119,23 @@ enum wf_monitor_asleep {
 	WF_MONITOR_DEATH = 0, /* awake, and a carrier has ended */
 	WF_MONITOR_AWAKE,
 	WF_MONITOR_ASLEEP,   /* nothing depends on it */
-	WF_MONITOR_WATCHING, /* but for the wait words, which it looks at */
+	WF_MONITOR_WATCHING, /* but for the wait words, which it polls */
 };
 
-/* How far a look at the wait words has come (wait/word_look.c). */
-struct wf_look_cursor {
+/* How far a poll of the wait words has come (wait/word_poll.c). */
+struct wf_poll_cursor {
 	uint32_t n; /* of the next word or slot */
 	bool in_slots;
 };
 
-/* A VP's looks at the wait words. */
-struct wf_vp_look {
-	struct wf_look_cursor at;
-	uint32_t countdown;   /* switches until the next look at the clock */
+/* A VP's polls of the wait words. */
+struct wf_word_poll {
+	struct wf_poll_cursor at;
+	uint32_t countdown;   /* switches until the next check of the clock */
 	uint32_t nr_switches; /* that countdown began with */
-	int64_t nr_counted;   /* switches since the last look */
-	int64_t cost_ns, ended_ns; /* of the last look */
-	_Atomic uint64_t nr;	   /* looks; read by the monitor */
+	int64_t nr_counted;   /* switches since the last poll */
+	int64_t cost_ns, ended_ns; /* of the last poll */
+	_Atomic uint64_t nr;	   /* polls; read by the monitor */
 };
 
 struct wf_timers;
@@ -142,15 +150,15 @@ struct wf_vp {
 	/* Owner's line. */
 	_Atomic(struct wf_thread *) cur; /* VP-3; owner */
 	struct wf_carrier *carrier;	 /* VP-1 */
-	_Atomic uint64_t lifo;		 /* entry; owner, the monitor reads */
-	uint32_t lifo_run;		 /* picks from lifo in a row; owner */
-	uint32_t id;			 /* constant */
-	struct wf_timers *timers;	 /* wait/timer.h; constant */
-	_Atomic uint32_t resched;	 /* enum wf_resched; owner, monitor */
-	_Atomic int32_t balance;	 /* monitor */
-	_Atomic uint32_t nr_requests;	 /* to the kernel, under way; owner */
-	_Atomic uint32_t patience;	 /* enum wf_patience; monitor */
-	_Atomic uint32_t lifo_most;	 /* for lifo_run; monitor */
+	_Atomic uint64_t next_slot;	 /* entry; owner, the monitor reads */
+	uint32_t nr_next_picks;	  /* picks from next_slot in a row; owner */
+	uint32_t id;		  /* constant */
+	struct wf_timers *timers; /* wait/timer.h; constant */
+	_Atomic uint32_t resched; /* enum wf_resched; owner, monitor */
+	_Atomic int32_t batch_deficit;	   /* monitor */
+	_Atomic uint32_t nr_requests;	   /* to the kernel, under way; owner */
+	_Atomic uint32_t starvation_bound; /* enum wf_starvation; monitor */
+	_Atomic uint32_t most_next_picks;  /* for nr_next_picks; monitor */
 	_Atomic bool runs_long;		 /* threads run for more than two wakes'
 				 * cost; monitor */
 	struct wf_vp_io *io;		 /* io/; NULL if there is none */
@@ -158,8 +166,8 @@ struct wf_vp {
 	struct wf_spin inside;		 /* wait/sole.h; owner */
 	uint32_t nr_locks;		 /* wait/sole.h, SOLE-5; owner */
 
-	/* Line of those who want something of the owner. */
-	_Atomic uint32_t look WF_ALIGNED(WF_CACHE_LINE); /* enum wf_look */
+	/* Line of the requests to the owner. enum wf_pending: */
+	_Atomic uint32_t pending WF_ALIGNED(WF_CACHE_LINE);
 	_Atomic uint32_t wake_word; /* futex of the sleeping carrier */
 	_Atomic int64_t wake_ns;    /* when the waker set it */
 	bool is_idle;		    /* may be woken; the idle list's lock */
@@ -168,17 +176,17 @@ struct wf_vp {
 	struct wf_vp *idle_next;    /* idle list; its lock */
 	uint32_t nr_ticks;	    /* monitor */
 	bool is_poller;		    /* sched/idle.h; owner */
-	struct wf_budget budget;    /* for polling; owner */
-	_Atomic int64_t polled_ns;  /* time spent polling; owner */
+	struct wf_spin_budget spin_budget; /* for polling; owner */
+	_Atomic int64_t polled_ns;	   /* time spent polling; owner */
 
-	struct wf_runq ring_i WF_ALIGNED(WF_CACHE_LINE);
-	struct wf_runq ring_b;
-	struct wf_inject inbox WF_ALIGNED(WF_CACHE_LINE);
+	struct wf_runq interactive WF_ALIGNED(WF_CACHE_LINE);
+	struct wf_runq batch;
+	struct wf_inject remote WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_counters counters WF_ALIGNED(WF_CACHE_LINE);
-	struct wf_vp_watch watch WF_ALIGNED(WF_CACHE_LINE); /* monitor */
-	struct wf_turns turns_i, turns_b;		    /* owner */
+	struct wf_vp_watch watch WF_ALIGNED(WF_CACHE_LINE);  /* monitor */
+	struct wf_runq_order interactive_order, batch_order; /* owner */
 	uint64_t timer_switches; /* at the carrier's last CPU timer; owner */
-	struct wf_vp_look word_look; /* owner */
+	struct wf_word_poll word_poll; /* owner */
 
 	/* Entries on their way; owner. Not on the stacks of threads that park,
 	 * of which they would touch a page more. */
@@ -198,12 +206,15 @@ static inline uint32_t wf_points_in(int64_t ns, int64_t point_ns, uint32_t most)
 }
 
 /* A scheduling point takes so long. The monitor, and who makes the VP. */
-static inline void wf_vp_set_patience(struct wf_vp *vp, int64_t point_ns)
+static inline void wf_vp_set_starvation_bound(struct wf_vp *vp,
+					      int64_t point_ns)
 {
-	wf_store_relaxed(&vp->patience, wf_points_in(WF_PATIENCE_NS, point_ns,
-						     WF_PATIENCE_MOST));
-	wf_store_relaxed(&vp->lifo_most,
-			 wf_points_in(WF_LIFO_NS, point_ns, WF_LIFO_MOST));
+	wf_store_relaxed(&vp->starvation_bound,
+			 wf_points_in(WF_STARVATION_NS, point_ns,
+				      WF_STARVATION_MOST));
+	wf_store_relaxed(&vp->most_next_picks,
+			 wf_points_in(WF_NEXT_SLOT_NS, point_ns,
+				      WF_NEXT_SLOT_MOST));
 }
 
 /*
@@ -228,11 +239,11 @@ static inline void wf_vp_ask_own(struct wf_vp *vp, enum wf_resched why)
 }
 
 /* Will it be long until the next scheduling point? Owner. */
-static inline bool wf_vp_runs_hog(const struct wf_vp *vp)
+static inline bool wf_vp_runs_cpu_bound(const struct wf_vp *vp)
 {
 	const struct wf_thread *t = wf_load_relaxed(&vp->cur);
 
-	return t != NULL && wf_thread_is_hog(t);
+	return t != NULL && wf_thread_is_cpu_bound(t);
 }
 
 /* What is asked of the thread that runs now. */
@@ -281,8 +292,8 @@ struct wf_carrier {
 	bool has_own_state; /* which kernel threads cloned from it do not
 			     * have: it exits with its bound thread */
 	bool has_own_files; /* is_altered: so is its table of descriptors */
-	/* tid of a thread; sched/promise.c, PROMISE-1 */
-	_Atomic int32_t promised_to;
+	/* tid of a thread; sched/reserved.c, RESERVED-1 */
+	_Atomic int32_t reserved_for;
 	_Atomic int tid; /* 0 until it has started */
 	uint32_t number;
 	uint64_t kernel_mask; /* signal mask as the kernel has it, or
@@ -303,8 +314,8 @@ struct wf_carrier {
 	_Atomic bool is_nudged;	       /* and was signalled there (PREEMPT-6) */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
 	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, CPU_TIME-2 */
-	uint64_t nr_sleeps;	       /* boot/rescue.c, RESCUE-3; monitor */
-	int64_t awake_cpu_ns;	       /* CPU time at its first look since */
+	uint64_t nr_sleeps;	       /* boot/handoff.c, HANDOFF-3; monitor */
+	int64_t awake_cpu_ns;	       /* CPU time at its first check since */
 	int cpu_timer;		       /* signal/preempt.c; -1: none */
 	_Atomic bool is_dismissed;     /* sched/dismiss.h */
 	_Atomic uint32_t exiting; /* futex: 1 from when its kernel thread is to
@@ -317,12 +328,12 @@ struct wf_sched {
 	_Atomic bool is_started;
 	uint32_t nr_vps;
 	struct wf_vp *vps;
-	uint64_t *queues; /* first memory of inject and all inboxes */
+	uint64_t *queues; /* first memory of inject and all remote queues */
 	struct wf_inject inject;
-	struct wf_waits waits_inject; /* monitor */
+	struct wf_latency latency_inject; /* monitor */
 	/* Read-mostly words, each on a line of its own. */
-	/* enum wf_surplus */
-	_Atomic uint32_t surplus WF_ALIGNED(WF_CACHE_LINE);
+	/* enum wf_stealable */
+	_Atomic uint32_t stealable WF_ALIGNED(WF_CACHE_LINE);
 	_Atomic uint32_t nr_idle WF_ALIGNED(WF_CACHE_LINE); /* asleep */
 	_Atomic uint32_t nr_pollers;			    /* sched/idle.h */
 	_Atomic uint32_t wait_policy;  /* enum wf_wait_policy */
@@ -344,13 +355,13 @@ extern struct wf_sched wf_sched;
 /* Anybody. Such a VP runs no threads (sched/offline.h). */
 static inline bool wf_vp_is_offline(const struct wf_vp *vp)
 {
-	return (wf_load_relaxed(&vp->look) & WF_LOOK_OFFLINE) != 0;
+	return (wf_load_relaxed(&vp->pending) & WF_PENDING_OFFLINE) != 0;
 }
 
 /* Anybody. The monitor says so; the pick that follows takes it back. */
-static inline bool wf_vp_has_turn_of_b(const struct wf_vp *vp)
+static inline bool wf_vp_is_batch_due(const struct wf_vp *vp)
 {
-	return (wf_load_relaxed(&vp->look) & WF_LOOK_TURN_B) != 0;
+	return (wf_load_relaxed(&vp->pending) & WF_PENDING_BATCH) != 0;
 }
 
 /* Asleep, or watching: nobody looks at the queues meanwhile. */

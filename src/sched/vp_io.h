@@ -12,18 +12,18 @@ struct wf_vp_io_ops {
 	 * Takes completions and wakes their threads, submits what has waited
 	 * long enough. Owner; in_runtime set, no lock held.
 	 */
-	void (*look)(struct wf_vp *vp);
+	void (*poll)(struct wf_vp *vp);
 	/* Hands everything pushed to the kernel. Owner. */
 	void (*submit)(struct wf_vp *vp);
 	/*
 	 * Hands over the oldest, as many as do well together, and takes
 	 * completions. False if there was nothing, or the kernel takes nothing
-	 * now. Owner, as look.
+	 * now. Owner, as poll.
 	 */
 	bool (*submit_some)(struct wf_vp *vp);
 	/*
 	 * Sees to what can wait while there are threads to run. True if that
-	 * has made some runnable. Owner, as look. is_idle: there are none, and
+	 * has made some runnable. Owner, as poll. is_idle: there are none, and
 	 * if it is much it may be left for some ms, for which a sleep ends.
 	 */
 	bool (*settle)(struct wf_vp *vp, bool is_idle);
@@ -42,16 +42,16 @@ struct wf_vp_io_ops {
  * thread, with a VP and in_runtime set. NULL: not here and now, so who else
  * can is asked to. Set before the first of their processes is made.
  */
-extern void (*wf_vp_io_tell)(struct wf_thread *t);
+extern void (*wf_vp_io_report)(struct wf_thread *t);
 
 /* Set once, before the first VP has requests. */
 extern const struct wf_vp_io_ops *wf_vp_io_ops;
 
 /* At scheduling points of the owner. */
-static inline void wf_vp_io_look(struct wf_vp *vp)
+static inline void wf_vp_io_poll(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&vp->nr_requests) != 0))
-		wf_vp_io_ops->look(vp);
+		wf_vp_io_ops->poll(vp);
 }
 
 static inline void wf_vp_io_submit(struct wf_vp *vp)

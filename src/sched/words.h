@@ -1,18 +1,18 @@
-/* What the scheduler knows of wait words: that a busy VP looks at them. */
+/* What the scheduler knows of wait words: that a busy VP polls them. */
 #ifndef WEFT_SCHED_WORDS_H
 #define WEFT_SCHED_WORDS_H
 
 #include "sched/vp.h"
 
 /* Looks, if it is time to; set by wait/. Owner; in_runtime set, no lock. */
-extern void (*wf_words_look)(struct wf_vp *vp);
+extern void (*wf_words_poll)(struct wf_vp *vp);
 
 /* At scheduling points of the owner. */
-static inline void wf_words_see(struct wf_vp *vp)
+static inline void wf_words_check(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.has_words)) &&
-	    vp->word_look.countdown-- == 0)
-		wf_words_look(vp);
+	    vp->word_poll.countdown-- == 0)
+		wf_words_poll(vp);
 }
 
 #endif

@@ -28,7 +28,7 @@ bool wf_sched_let_others(void)
 
 	if (t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL &&
 	    t->rt_priority == 0) {
-		wf_vp_io_look(t->vp);
+		wf_vp_io_poll(t->vp);
 		next = wf_queue_pick_waiting(t->vp);
 	}
 	if (next != NULL) {

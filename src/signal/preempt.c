@@ -49,10 +49,10 @@
 #include "os/sys.h"
 #include "sched/carrier.h"
 #include "sched/preempt.h"
-#include "sched/promise.h"
 #include "sched/queue.h"
 #include "sched/ready.h"
 #include "sched/realtime.h"
+#include "sched/reserved.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/vp_io.h"
@@ -125,8 +125,8 @@ static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 
 	if (vp->timer_switches == now && t->rt_priority == 0 &&
 	    (wf_realtime_waits(1) ||
-	     wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0)) {
-		wf_thread_set_hog(t);
+	     wf_queue_nr_interactive(vp) + wf_queue_nr_batch(vp) > 0)) {
+		wf_thread_set_cpu_bound(t);
 		wf_vp_ask(vp, WF_RESCHED_SLICE, now);
 	}
 	vp->timer_switches = now;
@@ -149,10 +149,10 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 	wf_switch_abandon(t, next, wf_switch_requeue(why), t);
 }
 
-/* Returns if it was promised no carrier. */
-static void go_where_promised(struct wf_thread *t, const ucontext_t *uc)
+/* Returns if no carrier is reserved for it. */
+static void go_to_reserved(struct wf_thread *t, const ucontext_t *uc)
 {
-	wf_post_fn *post = wf_promise_keep_begin(t);
+	wf_post_fn *post = wf_reserved_go_begin(t);
 
 	if (post == NULL)
 		return;
@@ -196,14 +196,14 @@ static void go_on_without_vp(struct wf_thread *t, const ucontext_t *ucontext)
 		return;
 	wf_frame_save(t, ucontext);
 	t->carrier->kernel_mask = WF_MASK_UNKNOWN; /* PREEMPT-3 */
-	wf_switch_abandon(t, NULL, wf_runtime_rejoin_begin(t), t);
+	wf_switch_abandon(t, NULL, wf_runtime_reacquire_begin(t), t);
 }
 
 static void handle_with_vp(struct wf_thread *t, bool is_by_timer,
 			   const ucontext_t *ucontext)
 {
 	if ((wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0)
-		go_where_promised(t, ucontext);
+		go_to_reserved(t, ucontext);
 	if (is_by_timer)
 		charge_by_timer(t, t->vp);
 	preempt(t, ucontext);
@@ -221,7 +221,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	/* seq_cst: before the look at what is told (io/keeper.c, KEEPER-5). */
+	/* seq_cst: before the check of what is told (io/keeper.c, KEEPER-5). */
 	is_told = wf_load_relaxed(&c->is_told) &&
 		  atomic_exchange(&c->is_told, false);
 	may = see_to_rest(t, c, ucontext);
@@ -231,7 +231,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 		has_vp = wf_runtime_keep_vp(t);
 	}
 	if (is_told)
-		wf_vp_io_tell(has_vp ? t : NULL);
+		wf_vp_io_report(has_vp ? t : NULL);
 	if (has_vp)
 		handle_with_vp(t, info->si_code == SI_TIMER, ucontext);
 	else if (may)
@@ -322,11 +322,10 @@ void wf_preempt_exec_end(struct wf_thread *t)
 }
 
 /*
- * PREEMPT-5. Who comes gives way to who waits, once: or two who change
- *     credentials
- * again and again would leave no gap.
+ * PREEMPT-5. A thread that comes lets those that wait go first, once: else two
+ *     that change credentials again and again would leave no gap.
  */
-static void give_way(void)
+static void let_others_first(void)
 {
 	if (wf_load_relaxed(&nr_kept_back) != 0)
 		wf_sleep_until(wf_os_now() + 50 * WF_NS_PER_US);
@@ -341,7 +340,7 @@ static void be_kept_back(void)
 
 void wf_preempt_exec_begin(struct wf_thread *t)
 {
-	give_way();
+	let_others_first();
 	while (!try_exec(t))
 		be_kept_back();
 }
@@ -356,7 +355,7 @@ void wf_preempt_exec_settle(void)
 
 struct wf_thread *wf_preempt_broadcast_begin(void)
 {
-	give_way();
+	let_others_first();
 	for (;;) {
 		struct wf_thread *t = wf_runtime_enter();
 

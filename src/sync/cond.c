@@ -74,7 +74,7 @@ _Static_assert(offsetof(struct wf_cond, words[WF_COND_FLAGS_NEW]) >=
 		       offsetof(struct wf_cond, mutex) + sizeof(void *),
 	       "the flags are libc's");
 
-/* How long a wait on somebody else's condition sleeps between looks. */
+/* How long a wait on somebody else's condition sleeps between checks. */
 #define SHARED_POLL_NS WF_NS_PER_MS
 
 /* Does not block. For process-private ones. */

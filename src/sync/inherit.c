@@ -33,8 +33,8 @@
 #include "libc/tcb.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
-#include "sched/retired.h"
-#include "sched/promise.h"
+#include "sched/carrier_exit.h"
+#include "sched/reserved.h"
 #include "sched/runtime.h"
 #include "sync/libc_mutex.h"
 #include "sync/robust.h"
@@ -102,7 +102,7 @@ static struct wf_carrier *own_carrier(void)
 		is_bound = t->is_first ||
 			   wf_load_relaxed(&t->carrier->tid) !=
 				   wf_os_getpid() ||
-			   wf_promise_make(t) != NULL; /* INHERIT-3 */
+			   wf_reserved_make(t) != NULL; /* INHERIT-3 */
 		is_bound = is_bound && wf_carrier_bind(t);
 		wf_runtime_leave(t);
 	}

@@ -179,7 +179,7 @@ static void leave_wait(void *waiter)
 		wf_ufutex_wake_one(&w->mutex->word, tell_more, NULL);
 }
 
-/* One look at the mutex: true if it was free, and is the caller's. */
+/* One check of the mutex: true if it was free, and is the caller's. */
 static bool take(struct wf_mutex *m, uint32_t bits, uint32_t *ret_word)
 {
 	*ret_word = wf_load_relaxed(&m->word);

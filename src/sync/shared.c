@@ -117,7 +117,7 @@ static void unlist_locked(pthread_mutex_t *m)
 
 /*
  * Who answers, for good: what was locked one way has to be unlocked so. Of the
- * monitor and who has lost patience the first one says. Returns what is so.
+ * monitor and a thread that has waited for long the first one says. Returns it.
  */
 static int settle(int tid)
 {

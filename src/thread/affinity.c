@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "os/sys.h"
-#include "sched/promise.h"
+#include "sched/reserved.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
 #include "thread/kernel_state.h"
@@ -108,7 +108,7 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 		return err;
 	/* All carriers but those of such threads have the process's. */
 	if (!is_partial && t->kind == WF_THREAD_MULTIPLEXED &&
-	    wf_promise_find(t) == NULL)
+	    wf_reserved_find(t) == NULL)
 		return 0;
 	err = wf_kernel_state_begin_for(t);
 	if (err < 0)

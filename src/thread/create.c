@@ -97,8 +97,8 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->fp_control = wf_cpu_fp_control();
 	wf_registers_save(t);
 	wf_cpu_time_begin(t);
-	t->hog = 0;
-	t->from_b = false;
+	t->cpu_bound = 0;
+	t->from_batch = false;
 	t->is_first = false;
 	wf_store_relaxed(&t->slot.keeps_stack, false);
 	t->vp = NULL;
@@ -128,9 +128,9 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	wf_signal_thread_init(t);
 	t->hint = 0;
 	t->has_native_signals = false;
-	t->nr_rescued = 0;
+	t->nr_handoffs = 0;
 	/* for sched/cpu_time.c, CPU_TIME-4 */
-	t->rescued_ms = wf_thread_now_ms();
+	t->handoff_ms = wf_thread_now_ms();
 	t->nr_large_polls = 0;
 	t->has_affinity = false;
 	t->next_sibling = 0;
@@ -214,7 +214,8 @@ int wf_thread_create(const struct wf_thread_params *params,
 
 	if (params->class == NULL)
 		return -EAGAIN;
-	/* Its page comes in here, where a fault may be rescued. */
+	/* Its page comes in here, where a fault costs no more than a handoff.
+	 * */
 	*(volatile pthread_t *)ret_handle = *ret_handle;
 	me = wf_runtime_enter();
 	t = get_thread(me, params);
@@ -239,9 +240,9 @@ int wf_thread_create(const struct wf_thread_params *params,
 		wf_ready_woken(me, t);
 	} else {
 		/* release: all fields; pairs with the acquire of the claim. */
-		wf_store_release(&t->unstarted,
+		wf_store_release(&t->not_started,
 				 (t->generation & WF_GENERATION_MASK) |
-					 WF_UNSTARTED_BIT);
+					 WF_NOT_STARTED_BIT);
 		note_sibling(me, t);
 		count_made(me);
 		wf_ready_new(me, t);

@@ -11,9 +11,9 @@
 #include "libc/layout.h"
 #include "libc/tcb.h"
 #include "libc/tls.h"
-#include "sched/promise.h"
 #include "sched/queue.h"
 #include "sched/ready.h"
+#include "sched/reserved.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/table.h"
@@ -118,7 +118,7 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 
 	/* Nobody, at index 0, is of no kind. */
 	if (joiner->kind != WF_THREAD_MULTIPLEXED ||
-	    !wf_queue_may_hand_off(t->vp))
+	    !wf_queue_may_switch_to(t->vp))
 		return NULL;
 	b = wf_bucket_of(&t->exit_state);
 	wf_bucket_lock(t, b);
@@ -131,7 +131,8 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 	if (joiner == NULL)
 		wf_bucket_unlock(t->vp, b);
 	else
-		joiner->from_b = false; /* as if picked from the LIFO slot */
+		joiner->from_batch =
+			false; /* as if picked from the next slot */
 	return joiner;
 }
 
@@ -145,7 +146,7 @@ static struct heir choose_heir(struct wf_thread *t)
 {
 	struct wf_thread *joiner;
 
-	wf_promise_end(t);
+	wf_reserved_end(t);
 	if (t->kind == WF_THREAD_BOUND) {
 		wf_affinity_end(t);
 		wf_policy_end_bound(t);

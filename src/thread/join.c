@@ -63,8 +63,8 @@ static int begin_locked(struct wf_thread *t, struct wf_thread *me)
  */
 static struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 {
-	if (wf_load_relaxed(&t->unstarted) == 0 ||
-	    wf_load_relaxed(&me->vp->look) != 0 || /* others come first */
+	if (wf_load_relaxed(&t->not_started) == 0 ||
+	    wf_load_relaxed(&me->vp->pending) != 0 || /* others come first */
 	    !wf_thread_claim(t, t->generation))
 		return NULL;
 	wf_count_own(&me->vp->counters, claims);
@@ -125,7 +125,7 @@ static void prefetch_next(const struct wf_thread *t)
 {
 	const struct wf_thread *next = wf_table_at(t->next_sibling);
 
-	if (WF_LIKELY(next == t) || wf_load_relaxed(&next->unstarted) == 0)
+	if (WF_LIKELY(next == t) || wf_load_relaxed(&next->not_started) == 0)
 		return;
 	wf_tcb_prefetch(next->slot.tcb);
 }

@@ -6,7 +6,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
-#include "sched/promise.h"
+#include "sched/reserved.h"
 #include "sched/runtime.h"
 #include "signal/preempt.h"
 #include "thread/lifecycle.h"
@@ -22,7 +22,7 @@ static bool give_carrier(struct wf_thread *t)
 		     wf_load_relaxed(&t->carrier->tid) == wf_os_getpid();
 
 	if (t->kind == WF_THREAD_MULTIPLEXED && !stays &&
-	    wf_promise_make(t) == NULL)
+	    wf_reserved_make(t) == NULL)
 		return false;
 	return wf_carrier_bind(t);
 }
@@ -94,7 +94,7 @@ int wf_kernel_state_begin_for(struct wf_thread *t)
 	if (t == wf_self)
 		return wf_kernel_state_begin();
 	me = wf_runtime_enter();
-	has_own = wf_promise_make(t) != NULL;
+	has_own = wf_reserved_make(t) != NULL;
 	if (has_own)
 		hurry(t);
 	wf_runtime_leave(me);
@@ -103,7 +103,7 @@ int wf_kernel_state_begin_for(struct wf_thread *t)
 
 void wf_kernel_state_end_for(const struct wf_thread *t, long rc)
 {
-	struct wf_carrier *c = wf_promise_find(t);
+	struct wf_carrier *c = wf_reserved_find(t);
 
 	if (rc >= 0 && c != NULL)
 		c->is_altered = true;
@@ -111,7 +111,7 @@ void wf_kernel_state_end_for(const struct wf_thread *t, long rc)
 
 void wf_kernel_state_end_own_for(const struct wf_thread *t)
 {
-	struct wf_carrier *c = wf_promise_find(t);
+	struct wf_carrier *c = wf_reserved_find(t);
 
 	if (c != NULL)
 		c->has_own_state = true;
@@ -170,7 +170,7 @@ void wf_kernel_state_thread_end(const struct wf_thread *t)
 
 bool wf_kernel_state_may_leave(const struct wf_thread *t)
 {
-	const struct wf_carrier *own = wf_promise_find(t);
+	const struct wf_carrier *own = wf_reserved_find(t);
 
 	return own == NULL || wf_load_relaxed(&own->tid) == wf_os_getpid() ||
 	       (own == t->carrier && !own->is_altered && !own->has_own_state &&
@@ -197,7 +197,7 @@ int wf_kernel_state_tid_of(const struct wf_thread *t)
 	/* In a child of fork, too, whose VPs are still the parent's. */
 	if (t->kind == WF_THREAD_FOREIGN)
 		return t == wf_self ? 0 : t->tid;
-	c = wf_promise_find(t);
+	c = wf_reserved_find(t);
 	if (c == NULL)
 		c = wf_sched.vps[0].carrier;
 	return wf_load_relaxed(&c->tid);

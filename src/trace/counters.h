@@ -19,8 +19,8 @@
 	X(parks, parks, "waits that parked")                                   \
 	X(steals, steals, "threads taken from another VP")                     \
 	X(claims, threads_started, "threads started")                          \
-	X(answers, preemptions_cooperative,                                    \
-	  "threads that gave way at a call, when asked")                       \
+	X(preemptions_cooperative, preemptions_cooperative,                    \
+	  "cooperative preemptions")                                           \
 	X(preemptions, preemptions, "preemptions")                             \
 	X(refusals_runtime, preemptions_deferred_runtime,                      \
 	  "preemptions put off: in the runtime")                               \
@@ -30,8 +30,8 @@
 	  "preemptions put off: in libc")                                      \
 	X(offline, vps_offline, "VPs taken offline: more than CPUs")           \
 	X(binds, bound_later, "threads that got a carrier of their own later") \
-	X(rescues, handoffs, "VPs taken from blocked carriers")                \
-	X(rejoins, reacquires, "threads that came back without a VP")          \
+	X(handoffs, handoffs, "VPs taken from blocked carriers")               \
+	X(reacquires, reacquires, "threads that came back without a VP")       \
 	X(requests, uring_requests, "requests to the ring")                    \
 	X(moves, requests_migrated, "requests that followed their VP")         \
 	X(polls, polls, "idle VPs that began to poll")                         \
@@ -41,7 +41,7 @@
 	X(sleeps, vp_sleeps, "VPs that went to sleep")                         \
 	X(wakes, vp_wakes, "sleeping VPs woken")                               \
 	X(word_waits, word_waits, "waits for words that parked")               \
-	X(word_hits, word_hits, "waits for words ended by a look")             \
+	X(word_hits, word_hits, "waits for words ended by a poll")             \
 	X(word_rings, word_doorbells, "waits for words ended by a doorbell")   \
 	X(ticks, ticks, "monitor ticks")                                       \
 	X(carriers, carriers, "carriers made")                                 \
@@ -55,7 +55,7 @@
 /* Those of which the largest counts; the last three are set at the end. */
 #define WF_MAXIMA(X)                                              \
 	X(most_threads, threads_most, "threads at once, at most") \
-	X(longest_wait_us, runnable_wait_most_us,                 \
+	X(runnable_wait_most_us, runnable_wait_most_us,           \
 	  "longest wait of a runnable thread, us")                \
 	X(stacks, stacks, "stacks made")                          \
 	X(stack_kib, stack_kib, "address space of stacks, KiB")   \

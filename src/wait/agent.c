@@ -5,11 +5,11 @@
  * AGENT-1. Between wf_idle_begin and the sleep the agent looks at every queue
  *     and at its timers again (sched/idle.h, IDLE-2).
  * AGENT-2. A carrier that sleeps, or polls for long, blocks the program's
- *     signals; not those of faults while it looks at words that may be gone.
- * AGENT-3. A poller keeps the role while it looks at the queues itself, and
+ *     signals; not those of faults while it polls words that may be gone.
+ * AGENT-3. A poller keeps the role while it polls the queues itself, and
  *     gives it up before it sleeps or runs a thread (sched/idle.h, IDLE-4).
  * AGENT-4. Words that others write at each of their switches are looked at
- *     every FAR_LOOK_NS at most: each takes the cache line from its writer.
+ *     every FAR_POLL_NS at most: each takes the cache line from its writer.
  * AGENT-5. A new policy raises the epoch, fences, and wakes sleeping VPs; a VP
  *     that goes to sleep enters the idle list, fences, then reads the epoch.
  *
@@ -40,7 +40,7 @@
 enum {
 	/* Looks at words that rarely change: about half a microsecond. */
 	LOOKS_PER_CLOCK = 16,
-	FAR_LOOK_NS = 2 * 1000, /* AGENT-4 */
+	FAR_POLL_NS = 2 * 1000, /* AGENT-4 */
 	/* A change of the mask costs less than 1 % of this. */
 	QUIET_AFTER_NS = 50 * 1000,
 	/* Who polls for less is not asked whether it was in the way. */
@@ -52,7 +52,7 @@ enum {
 	 * takes 0.3 us where no other kernel thread waits.
 	 */
 	YIELD_AFTER_NS = 8 * 1000,
-	/* Between two looks at the clock: most of it may be another's. */
+	/* Between two checks of the clock: most of it may be another's. */
 	GAP_NS = 5 * 1000,
 };
 
@@ -71,8 +71,8 @@ struct idle {
 	uint32_t nr_watched;	  /* wf_words_nr_watched then */
 	int64_t begin_ns, end_ns; /* of polling */
 	int64_t came_ns;	  /* when what woke it came */
-	int64_t seen_ns;	  /* last look at the clock */
-	int64_t far_ns;		  /* last look at other VPs' words */
+	int64_t seen_ns;	  /* last check of the clock */
+	int64_t far_ns;		  /* last check of other VPs' words */
 	int64_t yield_ns;	  /* when it last let others have the CPU */
 	bool had_gap;		  /* while it polled */
 	long nr_involuntary;	  /* after SHORT_POLL_NS; -1: not known */
@@ -163,7 +163,7 @@ static void see_signals(struct wf_carrier *c)
 /* --- wait words ----------------------------------------------------------- */
 
 /* May it look at addresses that may fault? */
-static bool prepare_look(struct wf_carrier *c)
+static bool prepare_poll(struct wf_carrier *c)
 {
 	if (wf_words_has_slots() && !wf_words_carrier_can_fault(c))
 		quiet(c);
@@ -173,7 +173,7 @@ static bool prepare_look(struct wf_carrier *c)
 static bool has_changed_word(struct wf_carrier *c, struct wf_vp *vp)
 {
 	return wf_load_relaxed(&wf_sched.has_words) &&
-	       wf_words_have_hit(vp, prepare_look(c));
+	       wf_words_have_hit(vp, prepare_poll(c));
 }
 
 static struct wf_thread *take_changed_word(struct wf_carrier *c,
@@ -181,14 +181,14 @@ static struct wf_thread *take_changed_word(struct wf_carrier *c,
 {
 	if (!wf_load_relaxed(&wf_sched.has_words) || wf_vp_is_offline(vp))
 		return NULL;
-	return wf_words_take(vp, &c->idle_self, NULL, prepare_look(c));
+	return wf_words_take(vp, &c->idle_self, NULL, prepare_poll(c));
 }
 
 /* --- polling ------------------------------------------------------------ */
 
 static int64_t worth_ns(void)
 {
-	return wf_budget_worth(wf_idle_wake_cost());
+	return wf_spin_budget_worth(wf_idle_wake_cost());
 }
 
 static void begin_idle(struct idle *idle, struct wf_vp *vp)
@@ -204,7 +204,8 @@ static void begin_idle(struct idle *idle, struct wf_vp *vp)
 	idle->yield_ns = idle->begin_ns;
 	idle->end_ns = WF_OS_FOREVER;
 	if (idle->policy == WF_WAIT_ADAPTIVE)
-		idle->end_ns = idle->begin_ns + wf_budget_begin(&vp->budget);
+		idle->end_ns =
+			idle->begin_ns + wf_spin_budget_begin(&vp->spin_budget);
 }
 
 /* Takes the role if it is to be had and there is time left. */
@@ -223,7 +224,7 @@ static bool try_poll(struct idle *idle, struct wf_vp *vp)
 	return true;
 }
 
-/* Charges the polling since the last look at the clock. */
+/* Charges the polling since the last check of the clock. */
 static void count_polled(struct idle *idle, struct wf_vp *vp, int64_t now)
 {
 	int64_t ns = now - idle->seen_ns;
@@ -237,9 +238,8 @@ static void count_polled(struct idle *idle, struct wf_vp *vp, int64_t now)
 }
 
 /*
- * Polls until there seems to be something to do. False if the time is up.
- * What is polled: gifts to this VP and to all, signals, wait words, this VP's
- * timers, and what other VPs can spare.
+ * Polls the remote and the injection queue, signals, wait words, this VP's
+ * timers, and other VPs' stealable work. False if the time is up.
  */
 static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 {
@@ -248,7 +248,7 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 		int64_t now;
 
 		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-			if (wf_queue_is_asked(vp) || has_signal_work(c) ||
+			if (wf_queue_has_pending(vp) || has_signal_work(c) ||
 			    wf_vp_io_has_done(vp) || has_changed_word(c, vp))
 				return true;
 			wf_cpu_pause();
@@ -258,7 +258,7 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 		idle->was_timed = now >= wf_timers_earliest(vp);
 		if (idle->was_timed)
 			return true;
-		if (now - idle->far_ns >= FAR_LOOK_NS) {
+		if (now - idle->far_ns >= FAR_POLL_NS) {
 			idle->far_ns = now;
 			if (wf_queue_has_work(vp))
 				return true;
@@ -290,9 +290,9 @@ static void see_disturbance(struct idle *idle, struct wf_vp *vp)
 	if (idle->policy != WF_WAIT_ADAPTIVE || idle->nr_involuntary < 0)
 		return;
 	count_polled(idle, vp, wf_os_now());
-	wf_budget_polled(&vp->budget,
-			 idle->had_gap && wf_os_involuntary_switches() !=
-						  idle->nr_involuntary);
+	wf_spin_budget_polled(&vp->spin_budget,
+			      idle->had_gap && wf_os_involuntary_switches() !=
+						       idle->nr_involuntary);
 }
 
 /* Nothing came in time. */
@@ -304,10 +304,9 @@ static void end_poll(struct idle *idle, struct wf_vp *vp)
 }
 
 /*
- * How long the budget takes the idle time for. A time that the VP's own timer
- * ended counts as one too long for polling: the VP knew its end beforehand, and
- * a sleep until then costs no other thread a wake. Without this rule a thread
- * that sleeps for 20 us again and again keeps the whole CPU busy.
+ * How long the spin budget takes the idle time for. A time that the VP's own
+ * timer ended counts as one too long for polling: the VP knew its end
+ * beforehand, and a sleep until then costs no other thread a wake.
  *
  * The monitor finds at its tick that a word has changed since the last one.
  * That counts as an idle time that a little more polling would have covered;
@@ -315,7 +314,7 @@ static void end_poll(struct idle *idle, struct wf_vp *vp)
  */
 static int64_t idle_ns(const struct idle *idle, const struct wf_vp *vp)
 {
-	int64_t a_little_more = vp->budget.poll_ns + 1;
+	int64_t a_little_more = vp->spin_budget.poll_ns + 1;
 
 	if (idle->was_timed)
 		return WF_OS_FOREVER;
@@ -338,7 +337,8 @@ static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 	}
 	/* Polling covers a time without sleep, unless a timer ended it. */
 	if (may_poll(idle) && (idle->has_slept || idle->was_timed))
-		wf_budget_end(&vp->budget, idle_ns(idle, vp), worth_ns());
+		wf_spin_budget_end(&vp->spin_budget, idle_ns(idle, vp),
+				   worth_ns());
 }
 
 /* --- sleeping ----------------------------------------------------------- */
@@ -400,7 +400,7 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 	struct wf_thread *t;
 
 	c->idle_self.vp = vp;
-	wf_vp_io_look(vp);
+	wf_vp_io_poll(vp);
 	t = wf_queue_pick(vp);
 	if (t == NULL && wf_timers_earliest(vp) != INT64_MAX &&
 	    wf_timers_fire(vp, wf_os_now(), &c->idle_self) > 0)
@@ -422,7 +422,7 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
  */
 static bool needs_monitor(const struct wf_vp *vp)
 {
-	return wf_queue_waiting_i(vp) + wf_queue_waiting_b(vp) > 0 ||
+	return wf_queue_nr_interactive(vp) + wf_queue_nr_batch(vp) > 0 ||
 	       wf_realtime_waits(1) || wf_load_relaxed(&vp->nr_requests) != 0 ||
 	       wf_load_relaxed(&wf_sched.has_words) ||
 	       wf_load_relaxed(&wf_sched.wait_policy) == WF_WAIT_POLL;
@@ -436,7 +436,7 @@ static void get_busy(struct wf_vp *vp, struct wf_thread *t)
 {
 	wf_store_release(&vp->cur, t);
 	wf_compiler_barrier();
-	wf_idle_see_timer(wf_timers_earliest(vp));
+	wf_idle_check_timer(wf_timers_earliest(vp));
 	if (wf_monitor_sleeps() && needs_monitor(vp))
 		wf_idle_wake_monitor();
 }

@@ -58,7 +58,7 @@ static void begin_outsider(void)
 {
 	uint32_t state;
 
-	/* seq_cst: before the look at the state (SOLE-3). */
+	/* seq_cst: before the check of the state (SOLE-3). */
 	atomic_fetch_add(&wf_sole.nr_outsiders, 1);
 	/* acquire: the owner is out; pairs with revoke. */
 	state = wf_load_acquire(&wf_sole.state);

@@ -9,13 +9,13 @@
  * TIMER-4. Keys are times of CLOCK_MONOTONIC: even ones for deadlines on that
  *     clock, odd ones for those on CLOCK_REALTIME, which shows the heap's
  *     wall_offset more. That and the odd keys change together, under the heap's
- *     lock, when the clock was set [wf_timers_see_clock].
+ *     lock, when the clock was set [wf_timers_check_clock].
  * TIMER-5. The offset in use is never above the true one but for the time
- *     between the clock's being set and the look at it, so no deadline comes
+ *     between the clock's being set and the check of it, so no deadline comes
  *     too early; and whoever takes out an odd key has seen on CLOCK_REALTIME
  *     that its time has come: that may have been set back just now.
  * TIMER-6. While nobody watches the clock, each deadline on CLOCK_REALTIME
- *     begins with a look at it.
+ *     begins with a check of it.
  *
  * Rejected: to look at CLOCK_REALTIME at each tick and before each sleep. A
  * sleep till a deadline on the other clock would have to end early.
@@ -198,7 +198,7 @@ static void set_offset_of_all(int64_t offset)
 		wf_idle_wake_monitor();
 }
 
-void wf_timers_see_clock(void)
+void wf_timers_check_clock(void)
 {
 	int64_t least, most, offset;
 
@@ -223,7 +223,7 @@ void wf_timers_set_watched(bool is)
 
 static WF_COLD void see_unwatched(void)
 {
-	wf_timers_see_clock(); /* TIMER-6 */
+	wf_timers_check_clock(); /* TIMER-6 */
 	if (!atomic_exchange(&wants_watch, true))
 		wf_idle_wake_monitor();
 }
@@ -316,7 +316,7 @@ uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me)
 			nr_ended += wf_ufutex_end_wait(t, generation,
 						       -ETIMEDOUT, me);
 		else if (was_set_back)
-			wf_timers_see_clock();
+			wf_timers_check_clock();
 		else
 			break;
 	}

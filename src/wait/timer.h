@@ -36,10 +36,10 @@ uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me);
  * shows them, and who sleeps for too long is woken. Any kernel thread of
  * weft's, or in_runtime set.
  */
-void wf_timers_see_clock(void);
+void wf_timers_check_clock(void);
 /* Has anybody waited till a time of that clock? The monitor is woken then. */
 bool wf_timers_want_watch(void);
-/* Does the caller call wf_timers_see_clock whenever it has been set? */
+/* Does the caller call wf_timers_check_clock whenever it has been set? */
 void wf_timers_set_watched(bool is);
 
 #endif

@@ -117,7 +117,7 @@ static WF_NOINLINE void park_timed(struct wf_thread *t, struct wf_bucket *b,
 	if (next == NULL)
 		next = pick_next(t, b);
 	if (next != NULL)
-		wf_idle_see_timer(ends_ns);
+		wf_idle_check_timer(ends_ns);
 	switch_away(t, b, next);
 	wf_timer_remove(t);
 }
@@ -384,7 +384,8 @@ int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
 			     .deadline_ns = deadline_ns,
 			     .note = note };
 
-	/* Its page comes in here, where a fault may be rescued. */
+	/* Its page comes in here, where a fault costs no more than a handoff.
+	 * */
 	if (wf_load_relaxed(word) == expected)
 		return wait_and_run(&w);
 	if (note != NULL)

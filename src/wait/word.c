@@ -11,10 +11,10 @@
  *     rings changes the word, fences, then looks who waits. So one of the two
  *     sees the other.
  * WORD-3. A wait may end though nothing has changed: the waiter looks again.
- * WORD-4. A word that nobody has promised to ring is looked at by somebody at
- *     least once a tick, or less often when nothing has happened for long:
- *     whoever begins such a wait wakes the monitor if it sleeps and will not
- *     look at the next tick (boot/monitor.c, MONITOR-5).
+ * WORD-4. A word that nobody has promised to ring is polled by some kernel
+ *     thread at least once a tick, or less often when nothing has happened for
+ *     long: whoever begins such a wait wakes the monitor if it sleeps and will
+ *     not check_word at the next tick (boot/monitor.c, MONITOR-5).
  *
  * Rejected: slots that know the number of the wait, and no key. Who looks
  * would have to hold a lock of the slot while it takes that of the bucket, or
@@ -88,7 +88,7 @@ static bool has_own_changed(uint32_t n, uint32_t old)
 }
 
 /* 1, 0, -EFAULT. */
-static int look(const struct wf_word *w, bool can_fault)
+static int check_word(const struct wf_word *w, bool can_fault)
 {
 	uint32_t n = own_number(w);
 	struct wf_arch_slot slot;
@@ -98,7 +98,7 @@ static int look(const struct wf_word *w, bool can_fault)
 	if (n != WF_WORDS_MAX)
 		return has_own_changed(n, (uint32_t)w->old);
 	slot = slot_of(w);
-	return wf_word_slot_look(&slot, can_fault);
+	return wf_word_slot_check(&slot, can_fault);
 }
 
 static int look_at_all(const struct wf_word *words, size_t nr,
@@ -107,7 +107,7 @@ static int look_at_all(const struct wf_word *words, size_t nr,
 	bool can_fault = wf_words_can_fault(wf_thread_self());
 
 	for (size_t i = 0; i < nr; i++) {
-		int rc = look(&words[i], can_fault);
+		int rc = check_word(&words[i], can_fault);
 
 		if (rc == 0)
 			continue;
@@ -148,9 +148,9 @@ static void count_wait(struct wf_thread *t)
 }
 
 /*
- * The wait is noted, and counted. No fence before the look at the monitor: it
- * passes a membarrier between its announcement and its look (boot/monitor.c,
- * MONITOR-3 and MONITOR-5).
+ * The wait is noted, and counted. No fence before the check_word at the
+ * monitor: it passes a membarrier between its announcement and its check_word
+ * (boot/monitor.c, MONITOR-3 and MONITOR-5).
  */
 static void see_watch(const struct wait *w, bool is_rung)
 {
@@ -216,7 +216,7 @@ static bool commit_slots(void *arg)
 	}
 	wf_fence_seq_cst(); /* WORD-2 */
 	for (size_t i = 0; i < w->nr; i++) {
-		if (look(&w->words[i], can_fault) != 0)
+		if (check_word(&w->words[i], can_fault) != 0)
 			return false;
 	}
 	see_watch(w, all_rung);
@@ -313,7 +313,7 @@ static int wait_once(const struct wf_word *words, size_t nr, bool is_polled,
 	return result;
 }
 
-/* What a wait's result means to its caller; 0: look again. */
+/* What a wait's result means to its caller; 0: check_word again. */
 static int outcome(int result)
 {
 	switch (result) {

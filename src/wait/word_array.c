@@ -2,7 +2,7 @@
  * One reservation of address space, cut into arrays; pages come in as words
  * are made. Free words are linked through `old`.
  *
- * Rejected: words of 8 bytes. A look passes over half as many at a time, and
+ * Rejected: words of 8 bytes. A poll passes over half as many at a time, and
  * who waits for more than a number waits at an address of his own.
  */
 #include "wait/word_array.h"

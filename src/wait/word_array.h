@@ -1,6 +1,6 @@
 /*
  * The words of weft_word_new: they lie together, each beside the value that
- * its waiter has seen, so that one look passes over many.
+ * its waiter has seen, so that one poll passes over many.
  */
 #ifndef WEFT_WAIT_WORD_ARRAY_H
 #define WEFT_WAIT_WORD_ARRAY_H

@@ -1,4 +1,4 @@
-/* What word.c and word_look.c share. */
+/* What word.c and word_poll.c share. */
 #ifndef WEFT_WAIT_WORD_INTERNAL_H
 #define WEFT_WAIT_WORD_INTERNAL_H
 

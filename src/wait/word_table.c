@@ -4,7 +4,7 @@
  * WORD_TABLE-2. A slot that is being changed may seem to have changed. Whoever
  *     finds one takes the lock of its bucket and looks who waits.
  * WORD_TABLE-3. The first free slot is taken, and `high` follows the last that
- *     is used: a look is as long as many wait now, not as ever have.
+ *     is used: a poll is as long as many wait now, not as ever have.
  */
 #include "wait/word_table.h"
 
@@ -203,7 +203,7 @@ uint32_t wf_word_slot_find(uint32_t from, uint32_t end, bool can_fault,
 			  slots);
 }
 
-int wf_word_slot_look(const struct wf_arch_slot *what, bool can_fault)
+int wf_word_slot_check(const struct wf_arch_slot *what, bool can_fault)
 {
 	bool faulted;
 

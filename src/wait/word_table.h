@@ -55,7 +55,7 @@ uint32_t wf_word_slot_find(uint32_t from, uint32_t end, bool can_fault,
 			   bool *ret_faulted);
 
 /* Has the one word changed? 1, 0, -EFAULT. */
-int wf_word_slot_look(const struct wf_arch_slot *what, bool can_fault);
+int wf_word_slot_check(const struct wf_arch_slot *what, bool can_fault);
 
 void wf_word_table_fork_child(void);
 

@@ -62,7 +62,7 @@ static void *wait_in_turn(void *arg)
 	return w;
 }
 
-static void *wake_a_share(void *arg)
+static void *wake_while_throttled(void *arg)
 {
 	long first = (long)(intptr_t)arg;
 
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 		start(&threads[i], wait_in_turn, &waiters[i]);
 	}
 	for (intptr_t i = 0; i < NR_WAKERS; i++)
-		start(&wakers[i], wake_a_share, (void *)i);
+		start(&wakers[i], wake_while_throttled, (void *)i);
 	for (int i = 0; i < NR_WAKERS; i++)
 		pthread_join(wakers[i], NULL);
 	for (long i = 0; i < nr_waiters; i++) {

@@ -136,7 +136,7 @@ KINDS = ["waitpid", "waitid", "flock", "fcntl", "semop", "msgrcv",
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_rescue(weft, compile_c, kind):
+def test_no_handoff(weft, compile_c, kind):
     program = compile_c("-pthread", source=PROGRAM)
     result = weft("run", "--vps", "1", "--stats", program, kind)
     assert result.returncode == 0, result.stderr

@@ -344,12 +344,12 @@ OUTSIDE = """
 #include <unistd.h>
 #include <weft/weft.h>
 
-enum { TURNS = 3000 };
+enum { RUNQ_ORDER = 3000 };
 static volatile unsigned int *asked, *answered;
 
 static void *answer(void *arg)
 {
-	for (unsigned int turn = 0; turn < TURNS; turn++) {
+	for (unsigned int turn = 0; turn < RUNQ_ORDER; turn++) {
 		if (weft_word_wait_until(asked, 4, UINT32_MAX, turn, NULL))
 			abort();
 		*answered = turn + 1;
@@ -366,7 +366,7 @@ int main(void)
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	answered = asked + 1024;
 	if (fork() == 0) {
-		for (unsigned int turn = 1; turn <= TURNS; turn++) {
+		for (unsigned int turn = 1; turn <= RUNQ_ORDER; turn++) {
 			*asked = turn;
 			while (*answered != turn)
 				;
@@ -393,7 +393,7 @@ def test_polls_where_words_change_often(weft, compile_c):
                         source=OUTSIDE)
     for _ in range(40):
         seen = statistics(weft, "--vps", "2", program)
-        if (seen["waits for words ended by a look"] > 1000 and
+        if (seen["waits for words ended by a poll"] > 1000 and
                 seen["VPs that went to sleep"] < 100):
             return
     pytest.fail("nobody polls for words")

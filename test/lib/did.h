@@ -5,7 +5,7 @@
  *     struct did before = did_begin();
  *     ...
  *     CHECK_DID(before, parks, >=, 1);
- *     CHECK_DID(before, rescues, ==, 0);
+ *     CHECK_DID(before, handoffs, ==, 0);
  */
 #ifndef DID_H
 #define DID_H

@@ -17,12 +17,12 @@ from conftest import BUILD, FILTER, WEFT, environment, run
 PROGRAM = BUILD / "test/manners/manners_servers"
 NR_BLOCKED = 9
 DONE = f"{NR_BLOCKED - 1} posted, received all"
-PATIENCE_S = 30
+LIMIT_S = 30
 
 
 def until(condition):
     """What the condition says, once it says something."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + LIMIT_S
     while not (said := condition()):
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -68,12 +68,12 @@ class Program:
 
     def __enter__(self):
         # One that hangs answers nothing more.
-        self.end_of_patience = threading.Timer(3 * PATIENCE_S, self.kill)
-        self.end_of_patience.start()
+        self.end_of_limit = threading.Timer(3 * LIMIT_S, self.kill)
+        self.end_of_limit.start()
         return self
 
     def __exit__(self, *args):
-        self.end_of_patience.cancel()
+        self.end_of_limit.cancel()
         self.kill()
         self.process.communicate()
 

@@ -1,10 +1,10 @@
 /*
  * Models src/sched/entry.h with src/thread/create.c, join.c and exit.c: one
  * slot, used by one thread after another. An entry of a thread that has not
- * run says so and names the generation (UNSTARTED); who wins the CAS on the
- * slot's word `unstarted` runs the thread, the other drops its entry. A
+ * run says so and names the generation (NOT_STARTED); who wins the CAS on the
+ * slot's word `not_started` runs the thread, the other drops its entry. A
  * joiner claims, too. Stale entries lie in the queue while the slot is used
- * again. A thread that has run is queued without UNSTARTED and runs whenever
+ * again. A thread that has run is queued without NOT_STARTED and runs whenever
  * its entry is met.
  *
  * Holds: each generation is started once, runs in one place at a time and is
@@ -16,7 +16,7 @@
 #define DETACHED 1
 #define DONE 2
 
-byte unstarted;		/* generation, 0 when claimed */
+byte not_started;		/* generation, 0 when claimed */
 byte exit_state;
 chan queue = [NR_GENERATIONS + 2] of { bool, byte };
 
@@ -28,9 +28,9 @@ byte nr_started[NR_GENERATIONS + 1];
 inline claim(g)
 {
 	d_step {
-		is_mine = (unstarted == g);
+		is_mine = (not_started == g);
 		if
-		:: is_mine -> unstarted = 0
+		:: is_mine -> not_started = 0
 		:: else
 		fi
 	}
@@ -95,18 +95,18 @@ inline go_on()
 active [NR_PICKERS] proctype picker()
 {
 	byte g, old;
-	bool is_mine, is_unstarted;
+	bool is_mine, is_not_started;
 
 end_idle:
 	do
-	:: queue?is_unstarted, g ->
+	:: queue?is_not_started, g ->
 #ifdef BUG_NO_BIT_IN_ENTRY
 		/* What the slot says now is not what the entry meant. */
-		is_unstarted = (unstarted != 0);
-		g = unstarted;
+		is_not_started = (not_started != 0);
+		g = not_started;
 #endif
 		if
-		:: is_unstarted ->
+		:: is_not_started ->
 			claim(g);
 			if
 			:: is_mine -> start()
@@ -121,7 +121,7 @@ dropped:
 			g = 0;
 			old = 0;
 			is_mine = false;
-			is_unstarted = false
+			is_not_started = false
 		}
 	od
 }
@@ -139,7 +139,7 @@ active proctype creator()
 			is_used = true;
 			generation++;
 			exit_state = 0;
-			unstarted = generation
+			not_started = generation
 		};
 		queue!true, generation;
 		if

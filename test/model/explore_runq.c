@@ -1,6 +1,6 @@
 /*
- * src/sched/runq.c in every order of its accesses, on a ring of 2 or 4: an
- * owner and thieves do a few operations each, then the ring is emptied. Each
+ * src/sched/runq.c in every order of its accesses, on a queue of 2 or 4: an
+ * owner and thieves do a few operations each, then the queue is emptied. Each
  * entry that was put in must have come out once, and if all were put in at the
  * tail, no thread gets one that is older than its last.
  *
@@ -12,7 +12,7 @@
  *     p  pop
  *     2  take half, at most 2              1, 4: at most 1, 4
  *
- * A new entry that finds the ring full counts as come out.
+ * A new entry that finds the queue full counts as come out.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ enum { ENTRIES_MAX = 32 };
 
 struct scenario {
 	const char *ops[EXPLORE_THREADS_MAX]; /* the owner's first */
-	int nr_before;	     /* entries in the ring at the start */
+	int nr_before;	     /* entries in the queue at the start */
 	uint32_t position;   /* of head at the start */
 	bool is_never_empty; /* no pop may fail */
 };
@@ -36,7 +36,7 @@ static const struct scenario scenarios[] = {
 	{ { "rr", "2" }, 2, 0, false },
 	{ { "phth", "p", "2" }, 2, 0, false },
 	{ { "hphp", "p", "1" }, 1, 1, false },
-	/* A full ring, positions that wrap. */
+	/* A full queue, positions that wrap. */
 	{ { "tttt", "pp", "p" }, 0, UINT32_MAX - 1, false },
 	{ { "tt2tt", "2p" }, 2, UINT32_MAX, false },
 	{ { "hthth", "p", "2" }, 1, 0, false },
@@ -45,7 +45,7 @@ static const struct scenario scenarios[] = {
 	/* Two or three thieves at once, nobody pushes. */
 	{ { "", "p", "p", "p" }, 2, 0, false },
 	{ { "p", "2", "2" }, 2, UINT32_MAX, false },
-	/* Whoever fails to pop must have seen an empty ring. */
+	/* Whoever fails to pop must have seen an empty queue. */
 	{ { "", "p", "p" }, 2, 0, true },
 	{ { "r", "p" }, 2, 0, true },
 	{ { "tp", "p" }, 1, 0, true },
@@ -80,7 +80,7 @@ static void pop(int number, bool puts_back)
 
 	if (!wf_runq_pop(&q, &entry)) {
 		if (now->is_never_empty)
-			explore_fail("pop failed on a ring with entries");
+			explore_fail("pop failed on a queue with entries");
 		return;
 	}
 	if (!puts_back || !wf_runq_push_head(&q, entry))

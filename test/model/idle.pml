@@ -25,7 +25,7 @@
 
 /* Words of memory; of those for each VP the first. */
 #define INJECT 0		/* length of the injection queue */
-#define RING 1			/* length of a VP's ring */
+#define QUEUE 1			/* length of a VP's queue */
 #define IS_IDLE 3
 #define WAKE 5			/* wake word */
 #define CUR 7
@@ -138,11 +138,11 @@ active proctype submitter()
 
 inline push_own()
 {
-	ring++;
-	st(RING + me, ring)
+	queue++;
+	st(QUEUE + me, queue)
 }
 
-/* What is injected: one to run, the others into the ring. */
+/* What is injected: one to run, the others into the queue. */
 inline take_injected()
 {
 	lock(INJECT_LOCK);
@@ -248,7 +248,7 @@ inline fire()
 	fi
 }
 
-/* wf_switch_from_carrier: the VP's own context gives way to a thread. */
+/* wf_switch_from_carrier: the VP's own context switches to a thread. */
 inline begin_running()
 {
 #ifdef BUG_SEEN_BEFORE_RUNNING
@@ -265,7 +265,7 @@ inline begin_running()
 
 proctype vp(byte me)
 {
-	byte ring, n;
+	byte queue, n;
 	bool is_running;
 
 	do
@@ -275,19 +275,19 @@ proctype vp(byte me)
 		:: else
 		fi;
 		if
-		:: ring > 0 ->
+		:: queue > 0 ->
 			atomic {
-				fence;	/* CAS on the ring's head */
-				ring--;
-				mem[RING + me] = ring
+				fence;	/* CAS on the queue's head */
+				queue--;
+				mem[QUEUE + me] = queue
 			}
-		:: ring == 0 && mem[INJECT] != 0 ->
+		:: queue == 0 && mem[INJECT] != 0 ->
 			take_injected();
 			if
 			:: n == 0 -> goto idle	/* another VP was first */
 			:: else -> n = 0
 			fi
-		:: ring == 0 && mem[INJECT] == 0 -> goto idle
+		:: queue == 0 && mem[INJECT] == 0 -> goto idle
 		fi;
 		if
 		:: !is_running -> begin_running()
@@ -328,7 +328,7 @@ inline look_if_needed()
 	if
 	:: mem[CUR] != 0 ->
 		if
-		:: mem[RING] != 0 || has_timer -> is_needed = true
+		:: mem[QUEUE] != 0 || has_timer -> is_needed = true
 		:: else ->
 			if
 			:: mem[INJECT] != 0 -> is_needed = true
@@ -393,7 +393,7 @@ active proctype checker()
 {
 end:
 	timeout ->
-	assert(mem[INJECT] == 0 && mem[RING + 0] == 0 && mem[RING + 1] == 0);
+	assert(mem[INJECT] == 0 && mem[QUEUE + 0] == 0 && mem[QUEUE + 1] == 0);
 	assert(!has_timer)
 }
 

@@ -1,8 +1,8 @@
 /*
- * Models the poller: src/sched/idle.c, src/wait/agent.c, and offer, share and
- * steal_surplus of src/sched/pick.c. Two VPs, a foreign thread that submits to
- * the injection queue. There is no monitor, whose tick would make good what is
- * lost here.
+ * Models the poller: src/sched/idle.c, src/wait/agent.c, and offer,
+ * push_stealable and steal_interactive of src/sched/pick.c. Two VPs, a foreign
+ * thread that submits to the injection queue. There is no monitor, whose tick
+ * would make good what is lost here.
  *
  * Some threads make another one, which their VP shares. Then a thread ends, or
  * computes for ever, so that all the rest is up to the other VP. Polling ends
@@ -33,7 +33,7 @@
 
 /* Words of memory; of those for each VP the first. */
 #define INJECT 0		/* length of the injection queue */
-#define HEAD 1			/* of a VP's ring */
+#define HEAD 1			/* of a VP's queue */
 #define TAIL 3
 #define IS_IDLE 5
 #define WAKE 7			/* wake word */
@@ -136,7 +136,7 @@ active proctype submitter()
 
 /* --- a VP --------------------------------------------------------------- */
 
-inline share()
+inline push_stealable()
 {
 	tail++;
 	st(TAIL + me, tail);
@@ -147,7 +147,7 @@ inline share()
 	wake_any()
 }
 
-/* CAS on the ring's head. */
+/* CAS on the queue's head. */
 inline take_from(vp, its_tail)
 {
 	atomic {
@@ -173,7 +173,7 @@ inline take_injected()
 	unlock(INJECT_LOCK)
 }
 
-inline steal_surplus()
+inline steal_interactive()
 {
 #ifndef BUG_CLEARED_AFTER
 	st(SURPLUS, 0);
@@ -201,7 +201,7 @@ inline pick()
 	:: else
 	fi;
 	if
-	:: !has_thread && mem[SURPLUS] != 0 -> steal_surplus()
+	:: !has_thread && mem[SURPLUS] != 0 -> steal_interactive()
 	:: else
 	fi
 }
@@ -328,7 +328,7 @@ end_polling:
 			if
 			:: has_offers -> goto next
 #ifndef VARIANT_POLL
-			:: true	/* the budget is used up */
+			:: true	/* the spin budget is used up */
 #endif
 			fi
 		:: else
@@ -370,7 +370,7 @@ running:
 			nr_to_create > 0 ->
 			nr_to_create--
 		   };
-			share()
+			push_stealable()
 		:: true -> break
 		od;
 		if

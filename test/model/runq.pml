@@ -1,13 +1,13 @@
 /*
  * Models src/sched/runq.c: the owner pushes at both ends and pops, two thieves
- * pop or take half, on a ring of two. Every access is a step of its own.
+ * pop or take half, on a queue of two. Every access is a step of its own.
  *
  * Holds: RUNQ-1 (head <= tail <= head + SIZE); each entry that was put in comes
  * out once.
  */
 #define SIZE 2
 #define MASK 1
-#define NR_ENTRIES 3	/* the first is in the ring at the start */
+#define NR_ENTRIES 3	/* the first is in the queue at the start */
 #define OWNER_OPS 3
 
 byte head = 4;	/* not 0, so that push_head finds room below */

@@ -239,7 +239,7 @@ TEST(signal_ends_timed_wait)
  * is announced by one signal and taken by somebody. */
 static int nr_left;
 
-static void *impatient(void *arg)
+static void *short_waiter(void *arg)
 {
 	for (;;) {
 		struct timespec ts = deadline_ms(CLOCK_REALTIME, 0);
@@ -265,7 +265,7 @@ TEST(time_outs_beside_signals)
 	pthread_t threads[10];
 
 	nr_left = 2000;
-	threads_start(threads, 10, impatient, NULL);
+	threads_start(threads, 10, short_waiter, NULL);
 	for (int i = 0; i < 2000; i++) {
 		lock();
 		nr_tickets++;

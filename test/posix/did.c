@@ -33,7 +33,7 @@ static _Atomic int nr_inside, nr_arrived;
 static void check_parked(struct did before, long least)
 {
 	CHECK_DID(before, parks, >=, least);
-	CHECK_DID(before, rescues, ==, 0);
+	CHECK_DID(before, handoffs, ==, 0);
 	CHECK_DID(before, binds, ==, 0);
 }
 
@@ -309,7 +309,7 @@ TEST(spinners_are_stopped)
 
 	threads_join(threads, occupy_vps(threads, spin));
 	CHECK_DID(before, preemptions, >=, 1);
-	CHECK_DID(before, rescues, ==, 0);
+	CHECK_DID(before, handoffs, ==, 0);
 }
 
 static void *call_until_over(void *arg)
@@ -322,7 +322,7 @@ static void *call_until_over(void *arg)
 
 /* A thread that makes calls yields at the next call, without a signal. One that
  * has lost its CPU just then does not: it is another round's turn. */
-TEST(callers_give_way)
+TEST(callers_yield)
 {
 	enum { MOST_ROUNDS = 5 };
 	struct did before = did_begin();
@@ -332,11 +332,12 @@ TEST(callers_give_way)
 		is_over = false;
 		nr_arrived = 0;
 		threads_join(threads, occupy_vps(threads, call_until_over));
-		if (did_now().answers > before.stats.answers)
+		if (did_now().preemptions_cooperative >
+		    before.stats.preemptions_cooperative)
 			break;
 	}
-	CHECK_DID(before, answers, >=, 1);
-	CHECK_DID(before, rescues, ==, 0);
+	CHECK_DID(before, preemptions_cooperative, >=, 1);
+	CHECK_DID(before, handoffs, ==, 0);
 }
 
 static void *yield_often(void *arg)
@@ -384,7 +385,7 @@ TEST(blocked_carriers_lose_their_vps)
 	struct did before = did_begin();
 
 	block_carriers();
-	CHECK_DID(before, rescues, >=, 1);
+	CHECK_DID(before, handoffs, >=, 1);
 }
 
 static void compute_ms(long ms)
@@ -442,7 +443,7 @@ TEST(threads_with_a_cpu_are_bound)
 	thread_join(thread_start(take_cpu, NULL));
 	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
 		CHECK_DID(before, binds, ==, 1);
-	CHECK_DID(before, rescues, ==, 0);
+	CHECK_DID(before, handoffs, ==, 0);
 }
 
 static void count_in_child(void)
@@ -450,7 +451,7 @@ static void count_in_child(void)
 	struct did none = { .counts = did_begin().counts };
 
 	thread_join(thread_start(yield_often, NULL));
-	CHECK_DID(none, rescues, ==, 0);
+	CHECK_DID(none, handoffs, ==, 0);
 	CHECK_DID(none, parks, <, NR_ROUNDS);
 	CHECK_DID(none, binds, ==, 0);
 }

@@ -39,7 +39,7 @@ static struct did parks_until(void *(*waiter)(void *), void (*end)(pthread_t))
 	CHECK_DID(before, parks, >=, 1);
 	end(thread);
 	thread_join(thread);
-	CHECK_DID(before, rescues, ==, 0);
+	CHECK_DID(before, handoffs, ==, 0);
 	CHECK_DID(before, binds, ==, 0);
 	return before;
 }

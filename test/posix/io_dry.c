@@ -10,7 +10,7 @@
 
 #include "sockets.h"
 
-enum { NR_ROUNDS = 100, PATIENCE_MS = 5000 };
+enum { NR_ROUNDS = 100, LIMIT_MS = 5000 };
 
 static void find_nothing(int fd)
 {
@@ -27,7 +27,7 @@ static char receive_by_poll(int *nr_waits)
 
 	while (recv(pair[0], &c, 1, MSG_DONTWAIT) != 1) {
 		CHECK_EQ(errno, EAGAIN);
-		CHECK_EQ(poll(&fd, 1, PATIENCE_MS), 1);
+		CHECK_EQ(poll(&fd, 1, LIMIT_MS), 1);
 		CHECK_EQ(fd.revents, POLLIN);
 		++*nr_waits;
 	}
@@ -110,18 +110,18 @@ TEST(others_are_polled)
 	fds[0] = (struct pollfd){ dry, POLLIN, 9 };
 	fds[1] = (struct pollfd){ pair[0], POLLIN, 9 };
 	find_nothing(dry);
-	CHECK_EQ(poll(fds, 2, PATIENCE_MS), 1);
+	CHECK_EQ(poll(fds, 2, LIMIT_MS), 1);
 	CHECK_EQ(fds[0].revents, 0);
 	CHECK_EQ(fds[1].revents, POLLIN);
 	find_nothing(dry);
-	CHECK_EQ(poll(&fds[1], 1, PATIENCE_MS), 1);
+	CHECK_EQ(poll(&fds[1], 1, LIMIT_MS), 1);
 	fds[0].events = POLLIN | POLLOUT;
 	find_nothing(dry);
-	CHECK_EQ(poll(fds, 1, PATIENCE_MS), 1);
+	CHECK_EQ(poll(fds, 1, LIMIT_MS), 1);
 	CHECK_EQ(fds[0].revents, POLLOUT);
 	fds[0].fd = 9999;
 	find_nothing(dry);
-	CHECK_EQ(poll(fds, 1, PATIENCE_MS), 1);
+	CHECK_EQ(poll(fds, 1, LIMIT_MS), 1);
 	CHECK_EQ(fds[0].revents, POLLNVAL);
 }
 
@@ -181,7 +181,7 @@ static int revents_at_end(int (*end)(void))
 	end_stream = end;
 	thread = thread_start(end_later, NULL);
 	find_nothing(pair[0]);
-	CHECK_EQ(poll(&fd, 1, PATIENCE_MS), 1);
+	CHECK_EQ(poll(&fd, 1, LIMIT_MS), 1);
 	thread_join(thread);
 	return fd.revents;
 }
@@ -215,7 +215,7 @@ TEST(urgent_data)
 	thread = thread_start(send_urgent, NULL);
 	do {
 		find_nothing(pair[0]);
-		CHECK_EQ(poll(&fd, 1, PATIENCE_MS), 1);
+		CHECK_EQ(poll(&fd, 1, LIMIT_MS), 1);
 	} while ((fd.revents & POLLPRI) == 0);
 	CHECK_EQ(recv(pair[0], &c, 1, MSG_OOB), 1);
 	CHECK_EQ(c, 'u');

@@ -116,7 +116,7 @@ static void blocked_readers(void *(*reader)(void *))
 	CHECK_EQ(nr_read, 40);
 }
 
-/* Whatever makes a blocking read give way leaves the descriptor as it is:
+/* A blocking read that yields its VP leaves the descriptor as it is:
  * other processes may share it. */
 TEST(descriptors_stay_blocking)
 {
@@ -300,27 +300,27 @@ static void *take_turns(void *arg)
 
 TEST(waiting_threads_beside_computing)
 {
-	pthread_t hogs[6], pair[2];
+	pthread_t computing[6], pair[2];
 
-	threads_start(hogs, 6, spin_on_flag, NULL);
+	threads_start(computing, 6, spin_on_flag, NULL);
 	threads_start_numbered(pair, 2, take_turns);
 	threads_join(pair, 2);
 	CHECK_EQ(turn, 400);
 	flag = 1;
-	threads_join(hogs, 6);
+	threads_join(computing, 6);
 }
 
 TEST(sleeps_beside_computing)
 {
 	int64_t start = now_ns();
-	pthread_t hogs[6];
+	pthread_t computing[6];
 
-	threads_start(hogs, 6, spin_on_flag, NULL);
+	threads_start(computing, 6, spin_on_flag, NULL);
 	for (int i = 0; i < 20; i++)
 		usleep(1000);
 	CHECK(elapsed_ms(start) < 5000);
 	flag = 1;
-	threads_join(hogs, 6);
+	threads_join(computing, 6);
 }
 
 /* memset runs inside libc, where no preemption may happen: the CPU must be
@@ -343,16 +343,16 @@ static void *set_nothing(void *arg)
 TEST(loops_inside_libc)
 {
 	int64_t start = now_ns();
-	pthread_t hogs[6];
+	pthread_t computing[6];
 
-	threads_start_numbered(hogs, 6, set_memory);
+	threads_start_numbered(computing, 6, set_memory);
 	for (int i = 0; i < 20; i++) {
 		usleep(1000);
 		thread_join(thread_start(set_nothing, NULL));
 	}
 	CHECK(elapsed_ms(start) < 15000);
 	flag = 1;
-	threads_join(hogs, 6);
+	threads_join(computing, 6);
 }
 
 /* A program may have used up its memory by the time that many are to run. */

@@ -1,4 +1,4 @@
-/* Real-time threads: who runs, in which order, and who gives way to whom. */
+/* Real-time threads: which run, in which order, and which are preempted. */
 #include <errno.h>
 
 #include "realtime.h"

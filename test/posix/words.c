@@ -99,7 +99,7 @@ TEST(beside_a_thread_that_computes)
 	let_it_wait(&is_ready);
 	set_4(word, 1);
 	set_8(cell, 1);
-	while (nr_woken < 2) /* and gives way to nobody */
+	while (nr_woken < 2) /* and yields to no other thread */
 		;
 	threads_join(threads, 2);
 	weft_word_free(word);

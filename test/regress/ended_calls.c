@@ -15,7 +15,7 @@
 
 #include "busy.h"
 
-enum { NR_HOGS = 2, NR_CALLS = 200, NR_ENDED = 50 };
+enum { NR_CPU_BOUND = 2, NR_CALLS = 200, NR_ENDED = 50 };
 
 static int ends[2], epoll, semaphores;
 static _Atomic int nr_begun, is_over;
@@ -202,7 +202,7 @@ int main(void)
 	semaphores = semget(IPC_PRIVATE, 1, 0600);
 	CHECK(epoll >= 0 && semaphores >= 0);
 	CHECK_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event), 0);
-	busy_start(busy_computing, NR_HOGS);
+	busy_start(busy_computing, NR_CPU_BOUND);
 	wait_often(by_poll);
 	wait_often(by_epoll);
 	wait_often(by_semaphore);

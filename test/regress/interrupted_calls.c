@@ -13,7 +13,7 @@
 
 #include "busy.h"
 
-enum { NR_HOGS = 3, NR_CALLS = 250, MOST = NR_CALLS / 25, NR_TRIES = 6 };
+enum { NR_CPU_BOUND = 3, NR_CALLS = 250, MOST = NR_CALLS / 25, NR_TRIES = 6 };
 
 /* poll() of nothing, behind weft's back. */
 static long wait_unseen(int ms)
@@ -42,7 +42,7 @@ int main(void)
 {
 	int nr_tries = 0;
 
-	busy_start(busy_computing, NR_HOGS);
+	busy_start(busy_computing, NR_CPU_BOUND);
 	while (nr_tries < NR_TRIES && count_interrupted() > MOST)
 		nr_tries++;
 	busy_stop();

@@ -13,7 +13,7 @@
 
 #include "busy.h"
 
-enum { NR_HOGS = 3, NR_CALLS = 50 };
+enum { NR_CPU_BOUND = 3, NR_CALLS = 50 };
 
 int main(void)
 {
@@ -22,7 +22,7 @@ int main(void)
 	struct sembuf down = { 0, -1, 0 };
 
 	CHECK(epfd >= 0 && id >= 0);
-	busy_start(busy_computing, NR_HOGS);
+	busy_start(busy_computing, NR_CPU_BOUND);
 	for (int i = 0; i < NR_CALLS; i++) {
 		struct epoll_event event;
 

@@ -8,7 +8,7 @@
 
 #include "threading.h"
 
-enum { NR_HOGS = 6, NR_SLEEPS = 30, BYTES = 8 << 20 };
+enum { NR_CPU_BOUND = 6, NR_SLEEPS = 30, BYTES = 8 << 20 };
 
 static volatile int stop;
 static void *(*volatile fill)(void *, int, size_t) = memset;
@@ -38,16 +38,16 @@ static void *convert(void *arg)
 	return arg;
 }
 
-static void sleep_beside(void *(*hog)(void *))
+static void sleep_beside(void *(*cpu_bound)(void *))
 {
-	pthread_t hogs[NR_HOGS];
+	pthread_t computing[NR_CPU_BOUND];
 
 	stop = 0;
-	threads_start(hogs, NR_HOGS, hog, NULL);
+	threads_start(computing, NR_CPU_BOUND, cpu_bound, NULL);
 	for (int i = 0; i < NR_SLEEPS; i++)
 		sleep_ms(1);
 	stop = 1;
-	threads_join(hogs, NR_HOGS);
+	threads_join(computing, NR_CPU_BOUND);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
  * Real-time threads that have one CPU together wait for the same semaphore, not
  * for long. The kernel preempted one while it held a lock of weft's, for which
- * one with a higher priority then waited without ever giving way to it.
+ * one with a higher priority then waited without ever yielding to it.
  */
 #include <semaphore.h>
 #include <stdio.h>

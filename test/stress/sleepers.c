@@ -10,7 +10,7 @@
 #include "stress.h"
 
 #define NR_SLEEPERS 200
-#define NR_HOGS 3
+#define NR_CPU_BOUND 3
 #define NR_FORMS 8
 
 static _Atomic int is_over;
@@ -103,7 +103,7 @@ static void *compute(void *arg)
 
 int main(int argc, char **argv)
 {
-	pthread_t sleepers[NR_SLEEPERS], hogs[NR_HOGS];
+	pthread_t sleepers[NR_SLEEPERS], computing[NR_CPU_BOUND];
 
 	stress_begin(argc, argv);
 	nr_rounds = stress_scale(50);
@@ -111,11 +111,11 @@ int main(int argc, char **argv)
 	CHECK_EQ(pthread_mutex_lock(&held), 0);
 	CHECK_EQ(pthread_rwlock_wrlock(&written), 0);
 	CHECK_EQ(pthread_barrier_init(&all_in, NULL, NR_SLEEPERS), 0);
-	threads_start(hogs, NR_HOGS, compute, NULL);
+	threads_start(computing, NR_CPU_BOUND, compute, NULL);
 	threads_start_numbered(sleepers, NR_SLEEPERS, sleep_on);
 	threads_join(sleepers, NR_SLEEPERS);
 	is_over = 1;
-	threads_join(hogs, NR_HOGS);
+	threads_join(computing, NR_CPU_BOUND);
 	CHECK_EQ(nr_waits, NR_SLEEPERS * nr_rounds);
 	return stress_end();
 }

@@ -114,19 +114,19 @@ static void use_monotonic_clock(void)
 int main(int argc, char **argv)
 {
 	pthread_t permit_takers[NR_TAKERS], ticket_takers[NR_TAKERS];
-	pthread_t patient[NR_TAKERS], givers[NR_GIVERS];
+	pthread_t untimed[NR_TAKERS], givers[NR_GIVERS];
 	int left;
 
 	stress_begin(argc, argv);
 	nr_rounds = stress_scale(4000);
 	use_monotonic_clock();
 	CHECK_EQ(sem_init(&permits, 0, NR_TAKERS), 0);
-	threads_start(patient, NR_TAKERS, take_one_ticket, NULL);
+	threads_start(untimed, NR_TAKERS, take_one_ticket, NULL);
 	threads_start_numbered(permit_takers, NR_TAKERS, take_permits);
 	threads_start_numbered(ticket_takers, NR_TAKERS, take_tickets);
 	threads_start_numbered(givers, NR_GIVERS, give);
 	threads_join(givers, NR_GIVERS);
-	/* Whatever was taken from them, the patient get theirs. */
+	/* Whatever was taken from them, the untimed get theirs. */
 	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
 	nr_tickets += NR_TAKERS;
 	CHECK_EQ(pthread_cond_broadcast(&announced), 0);
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
 		CHECK_EQ(pthread_cond_signal(&announced), 0);
 		CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
 	}
-	threads_join(patient, NR_TAKERS);
+	threads_join(untimed, NR_TAKERS);
 	CHECK_EQ(sem_getvalue(&permits, &left), 0);
 	CHECK_EQ(nr_permits_taken + left,
 		 nr_permits_given + NR_TAKERS + 2 * NR_TAKERS);

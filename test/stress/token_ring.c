@@ -13,7 +13,7 @@
 
 #define NR_RINGS 8
 #define NR_PLACES 25
-#define NR_HOGS 3
+#define NR_CPU_BOUND 3
 
 struct place {
 	sem_t full;
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
 {
 	static pthread_t threads[NR_RINGS * NR_PLACES];
 	long per_round = NR_PLACES * (NR_PLACES - 1) / 2;
-	pthread_t hogs[NR_HOGS];
+	pthread_t computing[NR_CPU_BOUND];
 
 	stress_begin(argc, argv);
 	nr_rounds = stress_scale(150);
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 		CHECK_EQ(pthread_mutex_init(&p->mutex, NULL), 0);
 		CHECK_EQ(pthread_cond_init(&p->changed, NULL), 0);
 	}
-	threads_start(hogs, NR_HOGS, compute, NULL);
+	threads_start(computing, NR_CPU_BOUND, compute, NULL);
 	threads_start_numbered(threads, NR_RINGS * NR_PLACES, pass_on);
 	for (int ring = 0; ring < NR_RINGS; ring++)
 		put(&places[ring][0], ring % NR_WAYS, 1);
@@ -147,6 +147,6 @@ int main(int argc, char **argv)
 		CHECK_EQ(token, i % NR_PLACES ? 0 : 1 + nr_rounds * per_round);
 	}
 	is_over = 1;
-	threads_join(hogs, NR_HOGS);
+	threads_join(computing, NR_CPU_BOUND);
 	return stress_end();
 }

@@ -10,56 +10,56 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-#include "boot/longest.h"
-#include "boot/stop.h"
+#include "boot/latency_stats.h"
+#include "boot/preempt_request.h"
 #include "fake_machine.h"
 #include "sched/runq.h"
 
 enum { TICK = MACHINE_TICK };
 
-static uint64_t longest_wait_us(uint32_t vp)
+static uint64_t runnable_wait_most_us(uint32_t vp)
 {
-	return wf_load_relaxed(&machine_vp(vp)->counters.longest_wait_us);
+	return wf_load_relaxed(&machine_vp(vp)->counters.runnable_wait_most_us);
 }
 
-/* --- hogs --------------------------------------------------------------- */
+/* --- CPU-bound threads ---------------------------------------------------- */
 
-static void test_who_computes_is_a_hog(void **state)
+static void test_who_computes_is_cpu_bound(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
 
-	wf_thread_set_deaf(t);
+	wf_thread_set_uncooperative(t);
 	machine_run(vp, t);
 	machine_pass(TICK * 69 / 100);
 	machine_pass_idle(TICK * 31 / 100);
 	machine_tick();
-	assert_false(wf_thread_is_hog(t));
+	assert_false(wf_thread_is_cpu_bound(t));
 	/* What it has used is counted on while it is not switched. */
 	machine_pass(TICK * 10 / 100);
 	machine_pass_idle(TICK * 90 / 100);
 	machine_tick();
-	assert_true(wf_thread_is_hog(t));
+	assert_true(wf_thread_is_cpu_bound(t));
 }
 
 /* TICK-4: it may be one that makes calls. */
-static void test_unknown_becomes_a_hog(void **state)
+static void test_unknown_becomes_cpu_bound(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
 
 	machine_run(vp, t);
 	machine_pass_ticks(3);
-	assert_false(wf_thread_is_hog(t));
+	assert_false(wf_thread_is_cpu_bound(t));
 	wf_thread_end_stay(t);
 	machine_pass_ticks(3);
-	assert_false(wf_thread_is_hog(t));
+	assert_false(wf_thread_is_cpu_bound(t));
 	machine_pass_ticks(1);
-	assert_true(wf_thread_is_hog(t));
+	assert_true(wf_thread_is_cpu_bound(t));
 	assert_int_equal(machine.nr_signals, 0);
 }
 
-static void test_who_switches_often_is_no_hog(void **state)
+static void test_who_switches_often_is_not_cpu_bound(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = machine_thread();
@@ -71,28 +71,29 @@ static void test_who_switches_often_is_no_hog(void **state)
 		wf_thread_end_stay(t);
 		machine_pass_ticks(1);
 	}
-	assert_false(wf_thread_is_hog(t));
+	assert_false(wf_thread_is_cpu_bound(t));
 	assert_int_equal(machine.nr_signals, 0);
 }
 
 static void test_places(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
-	struct wf_thread *hog = machine_hog(), *other = machine_thread();
-	struct wf_thread *displaced = machine_hog(), *yielded;
+	struct wf_thread *cpu_bound = machine_cpu_bound(),
+			 *other = machine_thread();
+	struct wf_thread *displaced = machine_cpu_bound(), *yielded;
 
-	wf_queue_put(vp, hog, WF_READY_EXPIRED);
-	assert_int_equal(wf_queue_waiting_b(vp), 1);
+	wf_queue_put(vp, cpu_bound, WF_READY_EXPIRED);
+	assert_int_equal(wf_queue_nr_batch(vp), 1);
 	wf_queue_put(vp, displaced, WF_READY_PREEMPTED);
 	wf_queue_put(vp, other, WF_READY_PREEMPTED);
-	assert_int_equal(wf_queue_waiting_i(vp), 1);
+	assert_int_equal(wf_queue_nr_interactive(vp), 1);
 	yielded = machine_thread();
 	wf_queue_put(vp, yielded, WF_READY_YIELDED);
 	assert_ptr_equal(wf_queue_pick(vp), other);
-	assert_false(other->from_b);
+	assert_false(other->from_batch);
 	assert_ptr_equal(wf_queue_pick(vp), displaced);
-	assert_true(displaced->from_b);
-	assert_ptr_equal(wf_queue_pick(vp), hog);
+	assert_true(displaced->from_batch);
+	assert_ptr_equal(wf_queue_pick(vp), cpu_bound);
 	assert_ptr_equal(wf_queue_pick(vp), yielded);
 	assert_null(wf_queue_pick(vp));
 }
@@ -103,23 +104,23 @@ static void test_alone_nobody_is_preempted(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 
-	machine_run(vp, machine_hog());
+	machine_run(vp, machine_cpu_bound());
 	machine_pass_ticks(100);
 	assert_int_equal(machine.nr_signals, 0);
 }
 
-static void test_b_gives_way_to_i(void **state)
+static void test_batch_yields_to_interactive(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *waiting = machine_thread();
 
-	machine_run(vp, machine_hog());
+	machine_run(vp, machine_cpu_bound());
 	machine_queue(vp, waiting);
 	machine_pass_ticks(1);
 	assert_int_equal(machine.nr_signals, 1);
 	assert_true(machine_switch(vp));
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), waiting);
-	assert_int_equal(wf_queue_waiting_b(vp), 1);
+	assert_int_equal(wf_queue_nr_batch(vp), 1);
 }
 
 static void test_slices_of_b(void **state)
@@ -132,9 +133,9 @@ static void test_slices_of_b(void **state)
 	for (size_t i = 0; i < WF_ARRAY_LEN(rows); i++) {
 		struct wf_vp *vp = machine_one_vp();
 
-		machine_run(vp, machine_hog());
+		machine_run(vp, machine_cpu_bound());
 		for (int k = 0; k < rows[i].nr_waiting; k++)
-			machine_queue(vp, machine_hog());
+			machine_queue(vp, machine_cpu_bound());
 		machine_pass_ticks(rows[i].ticks - 1);
 		assert_int_equal(machine.nr_signals, 0);
 		machine_pass_ticks(1);
@@ -142,14 +143,16 @@ static void test_slices_of_b(void **state)
 	}
 }
 
-/* Who gives way to one of I's goes on with its slice, then to B's tail. */
+/* A batch thread that yields to an interactive one goes on with its slice, then
+ * goes to the tail of the batch queue. */
 static void test_slice_goes_on(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
-	struct wf_thread *hog = machine_hog(), *other = machine_hog();
+	struct wf_thread *cpu_bound = machine_cpu_bound(),
+			 *other = machine_cpu_bound();
 	struct wf_thread *woken = machine_thread();
 
-	machine_run(vp, hog);
+	machine_run(vp, cpu_bound);
 	machine_queue(vp, other);
 	machine_pass_ticks(1);
 	machine_queue(vp, woken);
@@ -157,52 +160,53 @@ static void test_slice_goes_on(void **state)
 	assert_true(machine_switch(vp));
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), woken);
 	machine_block(vp);
-	assert_ptr_equal(wf_load_relaxed(&vp->cur), hog);
+	assert_ptr_equal(wf_load_relaxed(&vp->cur), cpu_bound);
 	machine_pass_ticks(1);
 	assert_false(machine_switch(vp));
 	machine_pass_ticks(1);
 	assert_true(machine_switch(vp));
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), other);
-	assert_int_equal(hog->slice_us, 0);
+	assert_int_equal(cpu_bound->slice_us, 0);
 }
 
-/* Beside many of I's: B has few ticks, and all of B's wait for them. */
+/* Beside many interactive threads the batch queue has few ticks. */
 static void test_short_slices_beside_many(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
-	struct wf_thread *hog = machine_hog(), *other = machine_hog();
+	struct wf_thread *cpu_bound = machine_cpu_bound(),
+			 *other = machine_cpu_bound();
 
-	machine_run(vp, hog);
+	machine_run(vp, cpu_bound);
 	machine_queue(vp, other);
 	for (int i = 0; i < 10; i++)
 		machine_queue(vp, machine_thread());
-	wf_store_relaxed(&vp->balance, 2 * WF_BALANCE_TICK);
+	wf_store_relaxed(&vp->batch_deficit, 2 * WF_DEFICIT_TICK);
 	machine_pass_ticks(1);
 	assert_true(machine_switch(vp));
-	assert_int_equal(hog->slice_us, 0);
-	while (wf_queue_waiting_b(vp) == 2)
+	assert_int_equal(cpu_bound->slice_us, 0);
+	while (wf_queue_nr_batch(vp) == 2)
 		machine_block(vp);
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), other);
 }
 
-/* The threads of I never block: B gets its share all the same. */
+/* Interactive threads that never block: the batch queue gets its part. */
 static void test_b_is_owed(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
-	struct wf_thread *hog = machine_hog();
+	struct wf_thread *cpu_bound = machine_cpu_bound();
 	int64_t end;
 
-	machine_queue(vp, hog);
+	machine_queue(vp, cpu_bound);
 	machine_run(vp, machine_thread());
 	end = machine.now_ns + 1000LL * TICK;
 	while (machine.now_ns < end) {
 		struct wf_thread *t = wf_load_relaxed(&vp->cur);
 
 		machine_pass(WF_TICK_RETRY_NS);
-		wf_stop_retry(machine.now_ns);
+		wf_preempt_request_retry(machine.now_ns);
 		/* As if it woke anew each time. */
-		if (t != hog)
-			t->hog = 0;
+		if (t != cpu_bound)
+			t->cpu_bound = 0;
 		if (machine_switch(vp))
 			continue;
 		machine_pass(TICK - WF_TICK_RETRY_NS);
@@ -210,15 +214,16 @@ static void test_b_is_owed(void **state)
 		machine_switch(vp);
 	}
 	/* Half of all: one thread of two. */
-	assert_in_range(machine_used(hog), 400LL * TICK, 600LL * TICK);
+	assert_in_range(machine_used(cpu_bound), 400LL * TICK, 600LL * TICK);
 }
 
 static void test_timer_preempts_b(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
-	struct wf_thread *hog = machine_hog(), *woken = machine_thread();
+	struct wf_thread *cpu_bound = machine_cpu_bound(),
+			 *woken = machine_thread();
 
-	machine_run(vp, hog);
+	machine_run(vp, cpu_bound);
 	machine_pass(TICK / 3);
 	wf_queue_put_remote(NULL, woken, WF_READY_WOKEN);
 	wf_tick_timer_fired(vp, machine.now_ns);
@@ -231,74 +236,83 @@ static void test_timer_preempts_b(void **state)
 static void arrive(struct wf_vp *vp)
 {
 	wf_queue_put_remote(NULL, machine_thread(), WF_READY_WOKEN);
-	atomic_fetch_or(&vp->look, WF_LOOK_GIFTS);
+	atomic_fetch_or(&vp->pending, WF_PENDING_REMOTE);
 }
 
 static void test_others_are_spared(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 
-	/* Who is no hog. */
+	/* Not CPU-bound. */
 	machine_run(vp, machine_thread());
 	machine_pass(TICK / 3);
 	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 0);
-	/* When B is owed. */
+	/* When the batch queue is owed a tick. */
 	vp = machine_one_vp();
-	machine_run(vp, machine_hog());
+	machine_run(vp, machine_cpu_bound());
 	machine_pass(TICK / 3);
-	wf_store_relaxed(&vp->balance, WF_BALANCE_TICK);
+	wf_store_relaxed(&vp->batch_deficit, WF_DEFICIT_TICK);
 	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 0);
 	arrive(vp);
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_NONE);
 	assert_int_equal(machine.nr_signals, 0);
 }
 
-static void test_arrival_preempts_b(void **state)
+static void test_remote_wakeup_preempts_batch(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 
-	machine_run(vp, machine_hog());
+	machine_run(vp, machine_cpu_bound());
 	machine_pass(TICK / 3);
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_NONE);
 	arrive(vp);
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_KEPT);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_KEPT);
 	assert_int_equal(machine.nr_signals, 1);
 	/* It has been asked, and is not seen to again and again for that. */
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_NONE);
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* Who is no hog yet, but has run for as long as others may be passed over. */
-static void test_arrival_ends_a_long_run(void **state)
+/* Not CPU-bound yet, but it has run for as long as the starvation bound. */
+static void test_remote_wakeup_ends_a_long_run(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_thread());
 	arrive(vp);
 	/* Where others run for microseconds, it will, too. */
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_NONE);
-	wf_vp_set_patience(vp, WF_LONG_RUN_NS);
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_SEEN);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_NONE);
+	wf_vp_set_starvation_bound(vp, WF_LONG_RUN_NS);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_PENDING);
 	machine_pass(WF_LONG_RUN_NS / 2);
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_SEEN);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_PENDING);
 	/* Another one by now. */
 	wf_count_own(&vp->counters, switches);
 	machine_pass(WF_LONG_RUN_NS);
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_SEEN);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_PENDING);
 	assert_int_equal(machine.nr_signals, 0);
 	machine_pass(WF_LONG_RUN_NS);
-	assert_int_equal(wf_tick_arrivals(machine.now_ns), WF_ARRIVALS_KEPT);
+	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
+			 WF_REMOTE_WAKEUPS_KEPT);
 	assert_int_equal(machine.nr_signals, 0);
 	machine_pass(WF_TICK_RETRY_NS);
-	assert_true(wf_stop_retry(machine.now_ns));
+	assert_true(wf_preempt_request_retry(machine.now_ns));
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* --- several VPs, the monitor's sleep, rescue --------------------------- */
+/* --- several VPs, the monitor's sleep, handoff -------------------------- */
 
-static void test_balance_of_i(void **state)
+static void test_load_balance_of_interactive(void **state)
 {
 	machine_init(2);
 	machine_run(machine_vp(0), machine_thread());
@@ -306,28 +320,28 @@ static void test_balance_of_i(void **state)
 	for (int i = 0; i < 8; i++)
 		machine_queue(machine_vp(0), machine_thread());
 	machine_pass_ticks(1);
-	assert_int_equal(wf_runq_len(&machine_vp(0)->ring_i), 4);
-	assert_int_equal(wf_inject_len(&machine_vp(1)->inbox), 4);
+	assert_int_equal(wf_runq_len(&machine_vp(0)->interactive), 4);
+	assert_int_equal(wf_inject_len(&machine_vp(1)->remote), 4);
 }
 
-static void test_balance_of_b(void **state)
+static void test_load_balance_of_batch(void **state)
 {
 	int nr_ticks = 0;
 
 	machine_init(2);
-	machine_run(machine_vp(0), machine_hog());
-	machine_run(machine_vp(1), machine_hog());
-	machine_queue(machine_vp(0), machine_hog());
-	machine_queue(machine_vp(0), machine_hog());
+	machine_run(machine_vp(0), machine_cpu_bound());
+	machine_run(machine_vp(1), machine_cpu_bound());
+	machine_queue(machine_vp(0), machine_cpu_bound());
+	machine_queue(machine_vp(0), machine_cpu_bound());
 	/* Longer by two: at once. */
 	machine_pass_ticks(1);
-	assert_int_equal(wf_inject_len(&machine_vp(1)->inbox), 1);
+	assert_int_equal(wf_inject_len(&machine_vp(1)->remote), 1);
 	/* Longer by one: on each fourth tick, so that they take turns. */
 	machine_init(2);
-	machine_run(machine_vp(0), machine_hog());
-	machine_run(machine_vp(1), machine_hog());
-	machine_queue(machine_vp(0), machine_hog());
-	while (wf_inject_len(&machine_vp(1)->inbox) == 0 && nr_ticks < 10) {
+	machine_run(machine_vp(0), machine_cpu_bound());
+	machine_run(machine_vp(1), machine_cpu_bound());
+	machine_queue(machine_vp(0), machine_cpu_bound());
+	while (wf_inject_len(&machine_vp(1)->remote) == 0 && nr_ticks < 10) {
 		machine_pass_ticks(1);
 		nr_ticks++;
 	}
@@ -337,15 +351,15 @@ static void test_balance_of_b(void **state)
 static void test_quiet(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
-	struct wf_thread *hog = machine_hog();
+	struct wf_thread *cpu_bound = machine_cpu_bound();
 
-	machine_run(vp, hog);
+	machine_run(vp, cpu_bound);
 	assert_int_equal(wf_tick_quiet_ns(), 0); /* nobody waits */
-	machine_queue(vp, machine_hog());
+	machine_queue(vp, machine_cpu_bound());
 	assert_in_range(wf_tick_quiet_ns(), 3 * TICK, 4 * TICK);
-	hog->hog = 0;
+	cpu_bound->cpu_bound = 0;
 	assert_int_equal(wf_tick_quiet_ns(), 0);
-	hog->hog = WF_HOG_IS;
+	cpu_bound->cpu_bound = WF_CPU_BOUND_NOW;
 	machine_queue(vp, machine_thread());
 	assert_int_equal(wf_tick_quiet_ns(), 0);
 }
@@ -353,20 +367,20 @@ static void test_quiet(void **state)
 static void test_who_blocks_pays(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
-	struct wf_thread *hog = machine_hog();
-	int nr_rescues = 0;
+	struct wf_thread *cpu_bound = machine_cpu_bound();
+	int nr_handoffs = 0;
 
-	machine_queue(vp, hog);
+	machine_queue(vp, cpu_bound);
 	for (int i = 0; i < 100; i++)
 		machine_queue(vp, machine_thread());
 	machine_run(vp, wf_queue_pick(vp));
-	while (wf_load_relaxed(&vp->cur) != hog && nr_rescues < 100) {
-		wf_tick_rescued(vp, wf_load_relaxed(&vp->cur));
+	while (wf_load_relaxed(&vp->cur) != cpu_bound && nr_handoffs < 100) {
+		wf_tick_handed_off(vp, wf_load_relaxed(&vp->cur));
 		machine_block(vp);
-		nr_rescues++;
+		nr_handoffs++;
 	}
-	/* B's share is an eighth at least. */
-	assert_in_range(nr_rescues, 1, 8);
+	/* The batch queue gets at least an eighth. */
+	assert_in_range(nr_handoffs, 1, 8);
 }
 
 /* A mark of before the monitor slept is no wait of all that time. */
@@ -379,35 +393,35 @@ static void test_waits_end_when_nothing_waits(void **state)
 	machine_queue(vp, first);
 	machine_queue(vp, second);
 	machine_pass_ticks(1);
-	assert_in_range(longest_wait_us(0), 0, 1000);
+	assert_in_range(runnable_wait_most_us(0), 0, 1000);
 	machine_block(vp);
 	machine_block(vp);
-	wf_longest_nothing_waits();
+	wf_latency_stats_reset();
 	machine_pass_ticks(1);
 	machine_pass(40LL * TICK);
 	machine_tick();
-	assert_in_range(longest_wait_us(0), 0, 1000);
+	assert_in_range(runnable_wait_most_us(0), 0, 1000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unknown_becomes_a_hog),
-		cmocka_unit_test(test_who_computes_is_a_hog),
-		cmocka_unit_test(test_who_switches_often_is_no_hog),
+		cmocka_unit_test(test_unknown_becomes_cpu_bound),
+		cmocka_unit_test(test_who_computes_is_cpu_bound),
+		cmocka_unit_test(test_who_switches_often_is_not_cpu_bound),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_alone_nobody_is_preempted),
-		cmocka_unit_test(test_b_gives_way_to_i),
+		cmocka_unit_test(test_batch_yields_to_interactive),
 		cmocka_unit_test(test_slices_of_b),
 		cmocka_unit_test(test_slice_goes_on),
 		cmocka_unit_test(test_short_slices_beside_many),
 		cmocka_unit_test(test_b_is_owed),
 		cmocka_unit_test(test_timer_preempts_b),
 		cmocka_unit_test(test_others_are_spared),
-		cmocka_unit_test(test_arrival_preempts_b),
-		cmocka_unit_test(test_arrival_ends_a_long_run),
-		cmocka_unit_test(test_balance_of_i),
-		cmocka_unit_test(test_balance_of_b),
+		cmocka_unit_test(test_remote_wakeup_preempts_batch),
+		cmocka_unit_test(test_remote_wakeup_ends_a_long_run),
+		cmocka_unit_test(test_load_balance_of_interactive),
+		cmocka_unit_test(test_load_balance_of_batch),
 		cmocka_unit_test(test_quiet),
 		cmocka_unit_test(test_who_blocks_pays),
 		cmocka_unit_test(test_waits_end_when_nothing_waits),

@@ -9,44 +9,46 @@
 
 #include <cmocka.h>
 
-#include "boot/stop.h"
+#include "boot/preempt_request.h"
 #include "fake_machine.h"
 
 enum { TICK = MACHINE_TICK };
 
-static uint64_t longest_wait_us(uint32_t vp)
+static uint64_t runnable_wait_most_us(uint32_t vp)
 {
-	return wf_load_relaxed(&machine_vp(vp)->counters.longest_wait_us);
+	return wf_load_relaxed(&machine_vp(vp)->counters.runnable_wait_most_us);
 }
 
 enum { STEP = TICK / 20, NR_MAX = 64 };
 
 struct result {
 	int64_t late_ns; /* the sleeper's longest */
-	double share;	 /* of the hogs: most by least */
+	double ratio;	 /* CPU time of CPU-bound threads: most by least */
 };
 
 static void forget_waits(void)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
-		wf_store_relaxed(&machine_vp(i)->counters.longest_wait_us, 0);
+		wf_store_relaxed(&machine_vp(i)->counters.runnable_wait_most_us,
+				 0);
 }
 
 /*
  * The sleeper works for a step, then sleeps; everybody else computes. In the
  * first ticks it is not known yet who does what.
  */
-static struct result simulate(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
+static struct result simulate(uint32_t nr_vps, int nr_cpu_bound,
+			      int64_t sleep_ns)
 {
-	struct wf_thread *hogs[NR_MAX], *sleeper;
+	struct wf_thread *computing[NR_MAX], *sleeper;
 	int64_t warm, end, wake_ns, next_tick, most = 0, least = INT64_MAX;
 	struct result r = { 0, 0 };
 	bool sleeps = true;
 
 	machine_init(nr_vps);
-	for (int i = 0; i < nr_hogs; i++) {
-		hogs[i] = machine_thread();
-		wf_queue_put(machine_vp(0), hogs[i], WF_READY_WOKEN);
+	for (int i = 0; i < nr_cpu_bound; i++) {
+		computing[i] = machine_thread();
+		wf_queue_put(machine_vp(0), computing[i], WF_READY_WOKEN);
 	}
 	for (uint32_t i = 0; i < nr_vps; i++)
 		machine_run(machine_vp(i), wf_queue_pick(machine_vp(0)));
@@ -80,33 +82,33 @@ static struct result simulate(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
 			machine_tick();
 			next_tick = machine.now_ns + TICK;
 		}
-		wf_stop_retry(machine.now_ns);
+		wf_preempt_request_retry(machine.now_ns);
 		for (uint32_t i = 0; i < nr_vps; i++)
 			machine_switch(machine_vp(i));
 	}
-	for (int i = 0; i < nr_hogs; i++) {
-		int64_t used = machine_used(hogs[i]);
+	for (int i = 0; i < nr_cpu_bound; i++) {
+		int64_t used = machine_used(computing[i]);
 
 		most = used > most ? used : most;
 		least = used < least ? used : least;
 	}
-	r.share = least > 0 ? (double)most / (double)least : 1e9;
+	r.ratio = least > 0 ? (double)most / (double)least : 1e9;
 	return r;
 }
 
-static void assert_fair(uint32_t nr_vps, int nr_hogs, int64_t sleep_ns)
+static void assert_fair(uint32_t nr_vps, int nr_cpu_bound, int64_t sleep_ns)
 {
-	struct result r = simulate(nr_vps, nr_hogs, sleep_ns);
+	struct result r = simulate(nr_vps, nr_cpu_bound, sleep_ns);
 
 	/* It works for one step, which counts. */
 	assert_in_range(r.late_ns, 0, 3 * STEP);
 	/* With two VPs its own seventh is one VP's loss. */
-	assert_true(r.share < (nr_vps == 1 ? 1.1 : 1.3));
+	assert_true(r.ratio < (nr_vps == 1 ? 1.1 : 1.3));
 	for (uint32_t i = 0; i < nr_vps; i++)
-		assert_in_range(longest_wait_us(i), 0, 50 * 1000);
+		assert_in_range(runnable_wait_most_us(i), 0, 50 * 1000);
 }
 
-static void test_hogs_and_a_sleeper(void **state)
+static void test_cpu_bound_and_a_sleeper(void **state)
 {
 	for (uint32_t nr_vps = 1; nr_vps <= 2; nr_vps++) {
 		assert_fair(nr_vps, 6, TICK * 3 / 10);
@@ -116,29 +118,30 @@ static void test_hogs_and_a_sleeper(void **state)
 	}
 }
 
-static void test_many_hogs(void **state)
+static void test_many_cpu_bound(void **state)
 {
 	assert_fair(1, 50, 10 * TICK);
 	/* They do wait, and the counter sees it. */
-	assert_in_range(longest_wait_us(0), 40 * 1000, 50 * 1000);
+	assert_in_range(runnable_wait_most_us(0), 40 * 1000, 50 * 1000);
 }
 
 /*
- * Short runs whose rings I are long and short in turn, so that the balance
- * takes the hog to and fro: its share is owed to it wherever it waits.
+ * Short runs. The interactive run queues are long and short in turn, so that
+ * load balancing takes the CPU-bound thread to and fro: the deficit is with it
+ * on both VPs.
  */
-static void test_hog_beside_short_runs(void **state)
+static void test_cpu_bound_beside_short_runs(void **state)
 {
 	enum { NR_SHORT = 60, NR_TICKS = 1000 };
-	struct wf_thread *hog;
+	struct wf_thread *cpu_bound;
 
 	machine_init(2);
 	for (uint32_t i = 0; i < 2; i++)
 		machine_run(machine_vp(i), machine_thread());
 	for (int i = 0; i < NR_SHORT; i++)
 		machine_queue(machine_vp(0), machine_thread());
-	hog = machine_hog();
-	machine_queue(machine_vp(0), hog);
+	cpu_bound = machine_cpu_bound();
+	machine_queue(machine_vp(0), cpu_bound);
 	for (int step = 0; step < NR_TICKS * TICK / STEP; step++) {
 		struct wf_vp *longer = machine_vp(step * STEP / TICK % 2);
 
@@ -150,16 +153,16 @@ static void test_hog_beside_short_runs(void **state)
 			struct wf_vp *vp = machine_vp(i);
 			struct wf_thread *t = wf_load_relaxed(&vp->cur);
 
-			if (t == hog)
+			if (t == cpu_bound)
 				continue;
 			machine_block(vp);
-			wf_queue_put(longer, t, WF_READY_REJOINED);
+			wf_queue_put(longer, t, WF_READY_REACQUIRING);
 		}
 		for (uint32_t i = 0; i < 2; i++)
 			machine_switch(machine_vp(i));
 	}
 	/* An eighth of one VP is owed, and its ways take a tick each. */
-	assert_in_range(machine_used(hog), (int64_t)NR_TICKS * TICK / 16,
+	assert_in_range(machine_used(cpu_bound), (int64_t)NR_TICKS * TICK / 16,
 			(int64_t)NR_TICKS * TICK);
 }
 
@@ -177,26 +180,26 @@ static void tick_behind_sleepers(struct wf_vp *vp, struct wf_thread *t)
 	machine_pass(TICK);
 	machine_tick();
 	machine_pass(WF_TICK_RETRY_NS);
-	wf_stop_retry(machine.now_ns);
+	wf_preempt_request_retry(machine.now_ns);
 }
 
 /* TICK-4: it computes though each tick has seen others, too. */
-static void test_hog_behind_sleepers(void **state)
+static void test_cpu_bound_behind_sleepers(void **state)
 {
 	struct wf_thread *t, *blocks;
 
 	machine_init(1);
 	t = machine_thread();
-	wf_thread_set_deaf(t);
+	wf_thread_set_uncooperative(t);
 	tick_behind_sleepers(machine_vp(0), t);
-	assert_false(wf_thread_is_hog(t));
+	assert_false(wf_thread_is_cpu_bound(t));
 	tick_behind_sleepers(machine_vp(0), t);
-	assert_true(wf_thread_is_hog(t));
+	assert_true(wf_thread_is_cpu_bound(t));
 	blocks = machine_thread();
-	wf_thread_set_deaf(blocks);
+	wf_thread_set_uncooperative(blocks);
 	for (int i = 0; i < 8; i++) {
 		tick_behind_sleepers(machine_vp(0), blocks);
-		assert_false(wf_thread_is_hog(blocks));
+		assert_false(wf_thread_is_cpu_bound(blocks));
 		wf_thread_end_stay(blocks);
 	}
 }
@@ -204,10 +207,10 @@ static void test_hog_behind_sleepers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hog_beside_short_runs),
-		cmocka_unit_test(test_hog_behind_sleepers),
-		cmocka_unit_test(test_hogs_and_a_sleeper),
-		cmocka_unit_test(test_many_hogs),
+		cmocka_unit_test(test_cpu_bound_beside_short_runs),
+		cmocka_unit_test(test_cpu_bound_behind_sleepers),
+		cmocka_unit_test(test_cpu_bound_and_a_sleeper),
+		cmocka_unit_test(test_many_cpu_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

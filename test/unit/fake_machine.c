@@ -3,17 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "boot/rescue.h"
-#include "boot/stop.h"
+#include "boot/handoff.h"
+#include "boot/preempt_request.h"
 #include "os/clock.h"
 #include "os/cpus.h"
 #include "os/kthread.h"
 #include "sched/cpu_time.h"
 #include "sched/entry.h"
 #include "sched/idle.h"
-#include "sched/registers.h"
 #include "sched/ready.h"
 #include "sched/realtime.h"
+#include "sched/registers.h"
 #include "sched/start.h"
 #include "sched/switch.h"
 #include "signal/preempt.h"
@@ -79,12 +79,12 @@ struct wf_thread *machine_thread(void)
 	return t;
 }
 
-struct wf_thread *machine_hog(void)
+struct wf_thread *machine_cpu_bound(void)
 {
 	struct wf_thread *t = machine_thread();
 
-	t->hog = WF_HOG_IS;
-	wf_thread_set_deaf(t);
+	t->cpu_bound = WF_CPU_BOUND_NOW;
+	wf_thread_set_uncooperative(t);
 	return t;
 }
 
@@ -100,7 +100,7 @@ static void make_current(struct wf_vp *vp, struct wf_thread *t)
 
 void machine_run(struct wf_vp *vp, struct wf_thread *t)
 {
-	t->from_b = t->hog;
+	t->from_batch = t->cpu_bound;
 	make_current(vp, t);
 	machine_tick(); /* the monitor has seen it */
 }
@@ -138,7 +138,7 @@ void machine_pass_ticks(int nr)
 {
 	for (int i = 0; i < nr; i++) {
 		machine_pass(WF_TICK_RETRY_NS);
-		wf_stop_retry(machine.now_ns);
+		wf_preempt_request_retry(machine.now_ns);
 		machine_pass(MACHINE_TICK - WF_TICK_RETRY_NS);
 		machine_tick();
 	}
@@ -198,12 +198,12 @@ int64_t wf_os_thread_cpu(int tid)
 	return cpu_ns[tid - FIRST_TID];
 }
 
-bool wf_rescue_is_runnable(const struct wf_carrier *c)
+bool wf_handoff_is_runnable(const struct wf_carrier *c)
 {
 	return machine.is_runnable && !machine.has_no_proc;
 }
 
-bool wf_rescue_may_run(const struct wf_carrier *c)
+bool wf_handoff_may_run(const struct wf_carrier *c)
 {
 	return machine.is_runnable || machine.has_no_proc;
 }
@@ -236,7 +236,7 @@ void wf_idle_wake_any(void)
 	machine.nr_wakes++;
 }
 
-void wf_idle_see_poller(void)
+void wf_idle_check_poller(void)
 {
 }
 

@@ -37,10 +37,10 @@ struct wf_vp *machine_one_vp(void);
 struct wf_vp *machine_vp(uint32_t i);
 struct wf_thread *machine_thread(void);
 /* A thread that is known to compute, and to make no calls. */
-struct wf_thread *machine_hog(void);
+struct wf_thread *machine_cpu_bound(void);
 
 void machine_run(struct wf_vp *vp, struct wf_thread *t);
-/* t waits in the ring that its kind of thread is in. */
+/* t waits in the run queue for its kind of thread. */
 void machine_queue(struct wf_vp *vp, struct wf_thread *t);
 
 void machine_pass(int64_t ns);

@@ -35,7 +35,7 @@ static int start(void **state)
 	wf_self = &carrier.idle_self;
 	wf_sched.vps = &vp;
 	wf_sched.nr_vps = 1;
-	wf_store_relaxed(&vp.patience, WF_PATIENCE_MOST);
+	wf_store_relaxed(&vp.starvation_bound, WF_STARVATION_MOST);
 	return wf_ring_start();
 }
 

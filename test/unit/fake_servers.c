@@ -44,7 +44,7 @@ _Atomic bool wf_carrier_setxid_comes;
 struct wf_request *_Atomic fake_served;
 _Atomic int fake_served_result;
 bool fake_refuses_threads, fake_refuses_processes;
-_Atomic bool fake_gives_way;
+_Atomic bool fake_yields;
 struct wf_options wf_options;
 struct wf_counters wf_counters;
 _Atomic uint32_t wf_os_execs;
@@ -69,7 +69,7 @@ struct wf_thread *wf_runtime_attach(void)
 	return &first;
 }
 
-void wf_runtime_rejoin_slow(struct wf_thread *t)
+void wf_runtime_reacquire_slow(struct wf_thread *t)
 {
 	abort();
 }
@@ -114,9 +114,9 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 	atomic_fetch_add(r->nr_done, 1);
 }
 
-struct wf_carrier *wf_ready_giving_way(const struct wf_vp *vp)
+struct wf_carrier *wf_ready_yielding(const struct wf_vp *vp)
 {
-	return fake_gives_way && vp->cur != NULL ? vp->carrier : NULL;
+	return fake_yields && vp->cur != NULL ? vp->carrier : NULL;
 }
 
 size_t wf_tcb_minimal_bytes(void)

@@ -16,7 +16,7 @@
 extern bool fake_refuses_threads, fake_refuses_processes;
 
 /* What computes is preempted for one that is woken. */
-extern _Atomic bool fake_gives_way;
+extern _Atomic bool fake_yields;
 
 /* What was given back to the watcher. */
 extern struct wf_request *_Atomic fake_served;

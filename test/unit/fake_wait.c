@@ -63,7 +63,7 @@ struct wf_thread *wf_runtime_attach(void)
 }
 
 /* Nothing is wanted of threads here. */
-void wf_runtime_rejoin_slow(struct wf_thread *t)
+void wf_runtime_reacquire_slow(struct wf_thread *t)
 {
 	abort();
 }

@@ -24,10 +24,10 @@ static bool pass_on(void)
 	uint32_t nr_given_up = vp.io->nr_given_up;
 
 	vp.carrier = vp.carrier == &carrier ? &other : &carrier;
-	wf_vp_io_look(&vp);
+	wf_vp_io_poll(&vp);
 	assert_int_equal(vp.io->nr_given_up, nr_given_up);
 	usleep(2000 + 20 * wf_load_relaxed(&vp.nr_requests));
-	wf_vp_io_look(&vp);
+	wf_vp_io_poll(&vp);
 	return wf_uring_gives_up_surely(&vp.io->ring);
 }
 
@@ -37,7 +37,7 @@ static void look_for_all(void)
 	wf_vp_io_ops->submit(&vp);
 	wf_uring_submit(&vp.io->ring, 0);
 	usleep(1000);
-	wf_vp_io_look(&vp);
+	wf_vp_io_poll(&vp);
 }
 
 static void requests_follow_their_vp(void **state)
@@ -190,9 +190,9 @@ static void requests_follow_from_who_closes(void **state)
 	push_receive(&receive, ends[0], &byte);
 	id = wf_load_relaxed(&receive.ring_id);
 	wf_ring_flush((unsigned int)ends[0], (unsigned int)ends[0]);
-	wf_vp_io_look(&vp);
+	wf_vp_io_poll(&vp);
 	usleep(2000 + 20 * wf_load_relaxed(&vp.nr_requests));
-	wf_vp_io_look(&vp);
+	wf_vp_io_poll(&vp);
 	assert_true(wf_load_relaxed(&receive.ring_id) != id);
 	assert_int_equal(write(ends[1], "x", 1), 1);
 	look_for_all();

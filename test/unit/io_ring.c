@@ -94,15 +94,15 @@ static void closing_submits_what_it_concerns(void **state)
 /* Who computes makes no system call in which the kernel would hear of it. */
 static void what_computes_is_not_waited_for(void **state)
 {
-	static struct wf_thread hog = { .hog = WF_HOG_IS };
+	static struct wf_thread cpu_bound = { .cpu_bound = WF_CPU_BOUND_NOW };
 
 	if (wf_ring_ensure(&vp) < 0)
 		skip();
 	push_poll();
-	wf_vp_io_look(&vp);
+	wf_vp_io_poll(&vp);
 	assert_true(wf_vp_io_is_waiting(&vp));
-	wf_store_relaxed(&vp.cur, &hog);
-	wf_vp_io_look(&vp);
+	wf_store_relaxed(&vp.cur, &cpu_bound);
+	wf_vp_io_poll(&vp);
 	assert_false(wf_vp_io_is_waiting(&vp));
 	wf_store_relaxed(&vp.cur, NULL);
 }
@@ -113,13 +113,13 @@ static void a_request_waits_for_some_points(void **state)
 	if (wf_ring_ensure(&vp) < 0)
 		skip();
 	push_poll();
-	wf_store_relaxed(&vp.patience, 3);
-	for (int nr_looks = 1; nr_looks < 6; nr_looks++)
-		wf_vp_io_look(&vp);
+	wf_store_relaxed(&vp.starvation_bound, 3);
+	for (int nr_polls = 1; nr_polls < 6; nr_polls++)
+		wf_vp_io_poll(&vp);
 	assert_true(wf_vp_io_is_waiting(&vp));
-	wf_vp_io_look(&vp);
+	wf_vp_io_poll(&vp);
 	assert_false(wf_vp_io_is_waiting(&vp));
-	wf_store_relaxed(&vp.patience, WF_PATIENCE_MOST);
+	wf_store_relaxed(&vp.starvation_bound, WF_STARVATION_MOST);
 }
 
 /* The oldest first; none twice. */
@@ -151,7 +151,7 @@ static void some_are_handed_over_at_a_time(void **state)
 	assert_false(wf_vp_io_submit_some(&vp));
 	assert_false(wf_load_relaxed(&polls[0].is_done));
 	assert_int_equal(write(ends[1], "x", 1), 1);
-	wf_vp_io_look(&vp);
+	wf_vp_io_poll(&vp);
 	for (int i = 0; i < NR; i++)
 		assert_int_equal(polls[i].result, POLLIN);
 }

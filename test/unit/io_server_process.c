@@ -244,9 +244,9 @@ static void on_signal(int sig)
 		return;
 	if (nr_to_refuse > 0) {
 		nr_to_refuse--;
-		wf_vp_io_tell(NULL);
+		wf_vp_io_report(NULL);
 	} else {
-		wf_vp_io_tell(&computes);
+		wf_vp_io_report(&computes);
 	}
 }
 
@@ -269,14 +269,14 @@ static int compute(void **state)
 	vp.cur = &computes;
 	vp.carrier = &carrier;
 	wf_self = &computes;
-	fake_gives_way = true;
+	fake_yields = true;
 	nr_signals = nr_to_refuse = 0;
 	return 0;
 }
 
 static int compute_no_more(void **state)
 {
-	fake_gives_way = false;
+	fake_yields = false;
 	wf_self = NULL;
 	carrier.is_told = false;
 	return 0;
@@ -326,7 +326,7 @@ static void nobody_is_signalled_for_nothing(void **state)
 	vp.cur = NULL;
 	wait_is_told(state);
 	vp.cur = &computes;
-	fake_gives_way = false;
+	fake_yields = false;
 	wait_is_told(state);
 	assert_int_equal(nr_signals, 0);
 }

@@ -40,7 +40,7 @@ struct wf_thread *wf_runtime_attach(void)
 	return &self;
 }
 
-void wf_runtime_rejoin_slow(struct wf_thread *t)
+void wf_runtime_reacquire_slow(struct wf_thread *t)
 {
 	fail();
 }

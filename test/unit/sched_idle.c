@@ -86,7 +86,7 @@ static void one_of_all_sleeps_on(void **state)
 /* OFFLINE-2: no thread counts on an offline VP; its own work wakes it. */
 static void offline_vps_take_no_work(void **state)
 {
-	atomic_fetch_or(&vps[1].look, WF_LOOK_OFFLINE);
+	atomic_fetch_or(&vps[1].pending, WF_PENDING_OFFLINE);
 	wf_idle_begin(&vps[1]);
 	assert_false(wf_idle_is_any());
 	wf_idle_wake_any();
@@ -102,7 +102,7 @@ static void sleepers_go_offline(void **state)
 {
 	wf_idle_begin(&vps[0]);
 	wf_idle_begin(&vps[1]);
-	atomic_fetch_or(&vps[0].look, WF_LOOK_OFFLINE);
+	atomic_fetch_or(&vps[0].pending, WF_PENDING_OFFLINE);
 	assert_true(wf_idle_wake(&vps[0]));
 	wf_idle_begin(&vps[0]);
 	assert_true(wf_idle_wake_sleeper());
@@ -156,7 +156,7 @@ static void leaves_with_nothing_more(void **state)
 {
 	wf_idle_begin(&vps[0]);
 	wf_idle_poll_begin(&vps[1]);
-	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_SOME);
+	wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_SOME);
 	wf_idle_poll_leave(&vps[1]);
 	assert_int_equal(nr_woken, 0);
 	assert_int_equal(wf_load_relaxed(&wf_sched.nr_pollers), 0);
@@ -179,7 +179,7 @@ static void hands_over_what_is_worth_it(void **state)
 {
 	wf_idle_begin(&vps[0]);
 	wf_idle_poll_begin(&vps[1]);
-	wf_store_relaxed(&wf_sched.surplus, WF_SURPLUS_WORTH);
+	wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_MANY);
 	wf_idle_poll_leave(&vps[1]);
 	assert_int_equal(nr_woken, 1);
 }
@@ -211,14 +211,14 @@ static void hands_over_to_nobody(void **state)
 static void the_tick_sees_to_a_poller(void **state)
 {
 	wf_idle_begin(&vps[0]);
-	wf_idle_see_poller();
+	wf_idle_check_poller();
 	assert_int_equal(nr_woken, 0);
 	wf_store_relaxed(&wf_sched.wait_policy, WF_WAIT_POLL);
 	wf_idle_poll_begin(&vps[1]);
-	wf_idle_see_poller();
+	wf_idle_check_poller();
 	assert_int_equal(nr_woken, 0);
 	wf_idle_poll_leave(&vps[1]);
-	wf_idle_see_poller();
+	wf_idle_check_poller();
 	assert_int_equal(nr_woken, 1);
 }
 

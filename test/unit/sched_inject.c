@@ -70,7 +70,7 @@ static void test_first_in_first_out(void **state)
 	assert_int_equal(wf_inject_len(&queue), 0);
 }
 
-/* Grows with its entries at every position of the ring. */
+/* Grows with its entries at every position of the array. */
 static void test_grows(void **state)
 {
 	for (uint32_t at = 0; at <= WF_INJECT_FIRST; at += 512) {

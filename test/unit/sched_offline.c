@@ -63,7 +63,7 @@ static void test_gives_all_away(void **state)
 	wf_queue_put(vp, t[0], WF_READY_WOKEN);
 	wf_queue_put(vp, t[1], WF_READY_YIELDED);
 	entry = wf_entry_started(t[2]);
-	wf_queue_offer(vp, &entry, 1);
+	wf_queue_push_remote(vp, &entry, 1);
 	wf_offline_begin();
 	assert_true(wf_queue_has_work(vp));
 	assert_null(wf_queue_pick(vp));
@@ -74,7 +74,7 @@ static void test_gives_all_away(void **state)
 }
 
 /* OFFLINE-3 */
-static void test_running_thread_is_stopped(void **state)
+static void test_running_thread_is_preempted(void **state)
 {
 	struct wf_vp *vp;
 
@@ -113,13 +113,13 @@ static void test_is_no_victim(void **state)
 static void test_is_given_nothing(void **state)
 {
 	begin(2, 1);
-	machine_run(machine_vp(0), machine_hog());
+	machine_run(machine_vp(0), machine_cpu_bound());
 	machine_run(machine_vp(1), t[0]);
 	for (int i = 0; i < 8; i++)
-		machine_queue(machine_vp(0), machine_hog());
+		machine_queue(machine_vp(0), machine_cpu_bound());
 	wf_offline_begin();
 	machine_pass_ticks(20);
-	assert_int_equal(wf_inject_len(&machine_vp(1)->inbox), 0);
+	assert_int_equal(wf_inject_len(&machine_vp(1)->remote), 0);
 }
 
 int main(void)
@@ -128,7 +128,7 @@ int main(void)
 		cmocka_unit_test(test_begins_with_a_realtime_thread),
 		cmocka_unit_test(test_enough_cpus),
 		cmocka_unit_test(test_gives_all_away),
-		cmocka_unit_test(test_running_thread_is_stopped),
+		cmocka_unit_test(test_running_thread_is_preempted),
 		cmocka_unit_test(test_is_no_victim),
 		cmocka_unit_test(test_is_given_nothing),
 	};

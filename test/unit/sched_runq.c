@@ -1,6 +1,6 @@
 /*
  * src/sched/runq.c: both ends, limits, wrapped positions; then an owner and
- * three thieves. Built with the real size and with rings of 2 and 4 entries.
+ * three thieves. Built with the real size and with queues of 2 and 4 entries.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -140,7 +140,7 @@ static void test_take_half(void **state)
 	}
 }
 
-/* Across the ends of the ring and of the positions; pop goes on from there. */
+/* Across the ends of the queue and of the positions; pop goes on from there. */
 static void test_pop_alone(void **state)
 {
 	struct wf_runq q;
@@ -173,7 +173,7 @@ static bool is_odd(uint64_t entry)
 
 static void test_drop_and_live(void **state)
 {
-	const int nr_looks = WF_RUNQ_LOOK;
+	const int nr_peeks = WF_RUNQ_PEEK;
 	struct wf_runq q;
 
 	for_each_start(&q)
@@ -184,7 +184,7 @@ static void test_drop_and_live(void **state)
 		for (uint64_t i = 0; i < SIZE; i++)
 			assert_true(wf_runq_push_tail(&q, 2 * i + 1));
 		assert_int_equal(wf_runq_live(&q, is_odd),
-				 SIZE > nr_looks ? SIZE - nr_looks : 0);
+				 SIZE > nr_peeks ? SIZE - nr_peeks : 0);
 		assert_int_equal(wf_runq_drop(&q, is_odd), SIZE);
 		assert_int_equal(wf_runq_len(&q), 0);
 		/* Only those in front of the first that is not. */
@@ -336,7 +336,7 @@ static void *run_thief(void *arg)
 	return NULL;
 }
 
-/* As a VP does: a full ring gives half away; some are put back in front. */
+/* As a VP does: a full queue gives half away; some are put back in front. */
 static void own(struct heist *h)
 {
 	struct test_random *r = &h->random[NR_THIEVES];

@@ -213,7 +213,7 @@ static void test_exclusion(void **state)
 
 /* --- hand-off ----------------------------------------------------------- */
 
-static void hog(void *arg, int number)
+static void cpu_bound(void *arg, int number)
 {
 	struct shared *s = arg;
 
@@ -232,12 +232,12 @@ static void test_starving_thread_is_handed_the_mutex(void **state)
 {
 	for (int i = 0; i < 20; i++) {
 		struct shared s = { .m = with_kind(0) };
-		struct fake_crew *hogs = fake_start(3, hog, &s);
+		struct fake_crew *computing = fake_start(3, cpu_bound, &s);
 
 		wf_mutex_lock(&s.m);
 		s.nr_locked = 1;
 		wf_mutex_unlock(&s.m);
-		fake_join(hogs);
+		fake_join(computing);
 		assert_int_equal(s.m.word & WF_MUTEX_LOCKED, 0);
 		assert_int_equal(fake_waiters(&s.m.word), 0);
 	}

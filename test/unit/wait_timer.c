@@ -117,7 +117,7 @@ static int fire(uint32_t vp)
 static void watch(void)
 {
 	wf_timers_set_watched(true);
-	wf_timers_see_clock();
+	wf_timers_check_clock();
 	forget();
 }
 
@@ -150,7 +150,7 @@ static void test_no_deadline_comes_early(void **state)
 		int64_t deadline, key;
 
 		ahead_ns = WALL_AHEAD + i;
-		wf_timers_see_clock();
+		wf_timers_check_clock();
 		deadline = wall_in(1000 + i);
 		key = wf_timer_add(&threads[0], deadline);
 		assert_true(key + ahead_ns >= wf_deadline_time(deadline));
@@ -171,7 +171,7 @@ static void test_set_forward(void **state)
 	wf_timer_add(&threads[2], now_ns + 5 * WF_NS_PER_S);
 	wf_timer_add(&threads[1], now_ns + 5 * WF_NS_PER_S);
 	ahead_ns += 8 * WF_NS_PER_S;
-	wf_timers_see_clock();
+	wf_timers_check_clock();
 	assert_true(was_woken[0] && !was_woken[1] && monitor_was_woken);
 	assert_int_equal(fire(0), 0);
 	now_ns += 2 * WF_NS_PER_S;
@@ -195,7 +195,7 @@ static void test_set_too_far(void **state)
 		wf_timer_add(&threads[0], wall_in(WF_NS_PER_S));
 		wf_timer_add(&threads[1], wf_deadline_of_wall(INT64_MAX - 1));
 		ahead_ns += leaps[i];
-		wf_timers_see_clock();
+		wf_timers_check_clock();
 		assert_true(wf_timers_earliest(&vps[0]) >= 0);
 		assert_int_equal(fire(0), 1);
 		assert_int_equal(fire(1), 0);
@@ -237,7 +237,7 @@ static void test_set_to_and_fro(void **state)
 	wf_timer_add(&threads[0], wall_in(WF_NS_PER_S));
 	for (int i = 0; i < 100; i++) {
 		ahead_ns += i % 2 == 0 ? -WF_NS_PER_S : WF_NS_PER_S;
-		wf_timers_see_clock();
+		wf_timers_check_clock();
 		assert_int_equal(fire(0), 0);
 	}
 	now_ns += WF_NS_PER_S;
@@ -252,7 +252,7 @@ static void test_not_set(void **state)
 	watch();
 	for (int i = 0; i < 100; i++) {
 		read_step_ns = 10 + i; /* as at the start, or slower */
-		wf_timers_see_clock();
+		wf_timers_check_clock();
 	}
 	assert_true(wf_timers_earliest(&vps[0]) == key);
 	assert_true(!was_woken[0] && !monitor_was_woken);
@@ -298,7 +298,7 @@ static void test_against_model(void **state)
 			ahead_ns += (int64_t)test_random(&random, 900) *
 					    WF_NS_PER_MS -
 				    450 * WF_NS_PER_MS;
-			wf_timers_see_clock();
+			wf_timers_check_clock();
 		}
 		now_ns += 1000; /* than which no key is later */
 		fire(0);

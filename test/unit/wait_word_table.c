@@ -151,7 +151,7 @@ static void memory_that_is_gone(void **state)
 					   &faulted),
 			 numbers[40]);
 	assert_true(faulted);
-	assert_int_equal(wf_word_slot_look(&what, false), -EFAULT);
+	assert_int_equal(wf_word_slot_check(&what, false), -EFAULT);
 	munmap(nothing, 4096);
 }
 

@@ -21,7 +21,7 @@ BOOT_S = 180
 SHIFT = 3
 NS_OF_INSTRUCTION = 1 << SHIFT
 # The emulated clock may be slower than ours, and the machine may be busy.
-PATIENCE = 5
+LIMIT_FACTOR = 5
 PROMPT = b"(qemu) "
 
 
@@ -153,7 +153,7 @@ class Emulator:
             self.process.stdin.flush()
         except OSError as error:
             raise Ended(f"the emulator ended: {error}") from error
-        return self.lines.until(output.answer, limit_s * PATIENCE)
+        return self.lines.until(output.answer, limit_s * LIMIT_FACTOR)
 
     def count(self, words, environment=None, limit_s=20):
         """(the Answer with the number of system calls, the log of interrupts

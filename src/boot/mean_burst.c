@@ -1,0 +1,30 @@
+#include "boot/mean_burst.h"
+
+#include "sched/idle.h"
+
+/*
+ * Do the VP's threads run for long enough to wake another VP for each? Sleeps
+ * count like runs, for they cost as much as a wake: or else threads that are
+ * woken on one VP after the other would seem to run for long because of it.
+ * If used_ns is not known (-1), no longer than all the time since.
+ */
+void wf_mean_burst_update(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
+{
+	struct wf_vp_watch *w = &vp->watch;
+	uint64_t runs = wf_load_relaxed(&vp->counters.switches) +
+			wf_load_relaxed(&vp->counters.sleeps);
+	bool was_long = wf_load_relaxed(&vp->runs_long), is_long;
+
+	/* One that computes tells nothing of those that follow it. */
+	if (used_ns > 0 && runs - w->runs > 1)
+		wf_vp_set_starvation_bound(vp,
+					   used_ns / (int64_t)(runs - w->runs));
+	if (used_ns < 0)
+		used_ns = was_long ? now_ns - w->runs_ns : 0;
+	is_long = used_ns >
+		  (int64_t)(runs - w->runs + 1) * 2 * wf_idle_wake_cost();
+	w->runs = runs;
+	w->runs_ns = now_ns;
+	if (is_long != was_long)
+		wf_store_relaxed(&vp->runs_long, is_long);
+}

@@ -1,0 +1,125 @@
+/*
+ * RESERVED-1. c->reserved_for is the tid of a thread that c is or will be the
+ *     carrier of. It is set, and a thread's kind goes from multiplexed to
+ *     bound, under the lock: so no carrier is reserved for a thread that has
+ *     one.
+ * RESERVED-2. Until its thread comes a reserved carrier sleeps, in no list of
+ *     spares. A carrier that was reserved for a thread which has ended exits:
+ *     another thread has changed it.
+ */
+#include "sched/reserved.h"
+
+#include "sched/carrier.h"
+
+static struct wf_spin lock = WF_SPIN_INIT; /* RESERVED-1 */
+static _Atomic bool has_any;		   /* set once */
+
+static struct wf_carrier *find_reserved(const struct wf_thread *t)
+{
+	int32_t tid = t->tid; /* 0 once its slot is free */
+	uint32_t nr;
+
+	if (!wf_load_acquire(&has_any) || tid <= 0)
+		return NULL;
+	nr = wf_carrier_count();
+	for (uint32_t i = 0; i < nr; i++) {
+		struct wf_carrier *c = wf_carrier_at(i);
+
+		if (c != NULL && wf_load_acquire(&c->reserved_for) == tid)
+			return c;
+	}
+	return NULL;
+}
+
+struct wf_carrier *wf_reserved_find(const struct wf_thread *t)
+{
+	struct wf_carrier *c = find_reserved(t);
+
+	/* t->carrier is the one that t leaves until it has come. */
+	if (c != NULL || t->kind != WF_THREAD_BOUND)
+		return c;
+	return t->carrier;
+}
+
+struct wf_carrier *wf_reserved_make(struct wf_thread *t)
+{
+	struct wf_carrier *c = wf_reserved_find(t), *spare;
+
+	if (c != NULL)
+		return c;
+	spare = wf_carrier_need_spare();
+	if (spare == NULL)
+		return NULL;
+	wf_spin_lock(&lock);
+	c = wf_reserved_find(t);
+	if (c == NULL) {
+		c = spare;
+		/* release: pairs with find_reserved. */
+		wf_store_release(&c->reserved_for, t->tid);
+		wf_store_release(&has_any, true);
+		atomic_fetch_or(&t->exit_work, WF_WORK_BIND);
+	}
+	wf_spin_unlock(&lock);
+	if (c != spare)
+		wf_carrier_put_back(spare);
+	/* It was kept for a carrier that blocks: the caller's may do next. */
+	wf_carrier_ensure_spare();
+	return c;
+}
+
+/* t is off its stack. */
+static void hand_over(struct wf_carrier *c, void *arg)
+{
+	struct wf_thread *t = arg;
+
+	t->vp = NULL;
+	wf_carrier_give_bound(find_reserved(t), t);
+}
+
+wf_post_fn *wf_reserved_go_begin(struct wf_thread *t)
+{
+	bool goes;
+
+	wf_spin_lock(&lock);
+	goes = t->kind == WF_THREAD_MULTIPLEXED && find_reserved(t) != NULL;
+	if (goes) {
+		atomic_fetch_and(&t->exit_work, ~(uint32_t)WF_WORK_BIND);
+		t->kind = WF_THREAD_BOUND;
+	}
+	wf_spin_unlock(&lock);
+	return goes ? hand_over : NULL;
+}
+
+bool wf_reserved_stay(struct wf_thread *t)
+{
+	bool stays;
+
+	wf_spin_lock(&lock);
+	stays = find_reserved(t) == NULL;
+	if (stays)
+		t->kind = WF_THREAD_BOUND;
+	wf_spin_unlock(&lock);
+	return stays;
+}
+
+void wf_reserved_end(struct wf_thread *t)
+{
+	bool is_late = t->kind == WF_THREAD_MULTIPLEXED;
+	struct wf_carrier *c;
+
+	if (is_late && (wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) == 0)
+		return;
+	c = find_reserved(t);
+	if (c == NULL)
+		return;
+	if (is_late)
+		c->is_altered = true; /* RESERVED-2 */
+	wf_store_release(&c->reserved_for, 0);
+	if (is_late)
+		wf_carrier_wake(c);
+}
+
+void wf_reserved_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
+}

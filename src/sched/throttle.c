@@ -1,0 +1,42 @@
+#include "sched/throttle.h"
+
+#include "os/clock.h"
+
+enum {
+	PERIOD_MS = 1000,
+	OTHERS_MS = 50,
+	REALTIME_NS = (PERIOD_MS - OTHERS_MS) * WF_NS_PER_MS,
+	/* What real-time threads have for each of the others'. */
+	RATIO = (PERIOD_MS - OTHERS_MS) / OTHERS_MS,
+};
+
+void wf_throttle_end(struct wf_vp *vp)
+{
+	atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_THROTTLE);
+}
+
+void wf_throttle_others_ran(struct wf_vp *vp, int64_t ns)
+{
+	int64_t *throttled_ns = &vp->watch.throttled_ns; /* THROTTLE-1 */
+
+	if (*throttled_ns == 0)
+		return;
+	*throttled_ns -= RATIO * ns;
+	if (*throttled_ns <= 0) {
+		*throttled_ns = 0;
+		wf_throttle_end(vp); /* THROTTLE-2 */
+	}
+}
+
+void wf_throttle_realtime_ran(struct wf_vp *vp, int64_t ns)
+{
+	int64_t *throttled_ns = &vp->watch.throttled_ns; /* THROTTLE-1 */
+
+	*throttled_ns += ns;
+	if (*throttled_ns < REALTIME_NS)
+		return;
+	*throttled_ns = REALTIME_NS;
+	if (!wf_throttle_is_on(vp))
+		atomic_fetch_or(&vp->pending,
+				WF_PENDING_THROTTLE); /* THROTTLE-2 */
+}
