@@ -35,6 +35,8 @@ void wf_boot_end_register(void);
 
 /* boot/stats.c: --stats. Prints once; anywhere, also in a signal handler. */
 void wf_boot_stats_print(void);
+/* Prints before a signal ends the process; before wf_signal_convert. */
+void wf_boot_stats_start(void);
 /* Prints at the process's end. May call malloc. */
 void wf_boot_stats_register(void);
 void wf_boot_stats_fork_child(void);

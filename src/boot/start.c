@@ -255,6 +255,7 @@ static int start_locked(struct wf_thread *t)
 		wf_os_set_signal_mask(mask);
 		return err;
 	}
+	wf_boot_stats_start();
 	wf_signal_convert(mask);
 	wf_boot_stats_begin();
 	if (t->is_first) {

@@ -4,7 +4,9 @@
  * exit and the end of main come here by a handler that is registered when the
  * first thread is made, so that programs which close their standard error in
  * a handler of their own (those of coreutils) do that later; quick_exit by a
- * handler, too; _exit, _Exit and syscall(SYS_exit_group) by their wrappers.
+ * handler, too; _exit, _Exit and syscall(SYS_exit_group) by their wrappers. A
+ * signal that ends the process comes here by weft's trampoline
+ * (signal/action.c, ACTION-7).
  */
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -14,6 +16,7 @@
 #include "mem/slot.h"
 #include "os/sys.h"
 #include "sched/vp.h"
+#include "signal/action.h"
 #include "trace/report.h"
 
 enum { BYTES_PER_KIB = 1024 };
@@ -46,6 +49,12 @@ void wf_boot_stats_print(void)
 		of_vps[i] = &wf_sched.vps[i].counters;
 	measure();
 	wf_report_print(of_vps, nr);
+}
+
+void wf_boot_stats_start(void)
+{
+	if (wf_options.stats)
+		wf_action_before_end = wf_boot_stats_print; /* ACTION-7 */
 }
 
 /* Without a handler for want of memory the destructor does it. */

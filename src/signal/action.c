@@ -16,6 +16,9 @@
  * ACTION-6. What a thread has waited for, and would end the process, is no
  *     longer the kernel's: a thread that waits has it before one that does not
  *     block it. What stops the process goes to that one.
+ * ACTION-7. With --stats each signal that ends the process by default has the
+ *     trampoline: weft prints the statistics and then has the kernel end the
+ *     process. Such a signal is not in wf_action_halts.
  */
 #include "signal/action.h"
 
@@ -54,6 +57,13 @@ enum { NR_SIGNALS = 64 };
 	(WF_SIGNAL_BIT(SIGKILL) | WF_SIGNAL_BIT(SIGSTOP) | WF_SIGNAL_BIT(32) | \
 	 WF_PREEMPT_BIT)
 
+/* ACTION-7. The kernel raises SIGTRAP and SIGSYS once, behind the instruction:
+ * executed again, it would not end the process. The receiver has SIGSTKFLT. */
+#define NOT_REPORTED                                                   \
+	(IGNORED_BY_DEFAULT | STOPS | FIXED | WF_SIGNAL_BIT(SIGTRAP) | \
+	 WF_SIGNAL_BIT(SIGSYS) | WF_SIGNAL_BIT(SIGSTKFLT))
+
+void (*wf_action_before_end)(void);
 _Atomic uint64_t wf_action_halts;
 _Atomic bool wf_action_had_handlers;
 static struct wf_spin lock = WF_SPIN_INIT;
@@ -96,20 +106,34 @@ bool wf_action_is_default(int sig)
 }
 
 /* ACTION-3 */
-static bool is_ours(int sig)
+static bool is_of_memory(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS;
+}
+
+/* ACTION-7 */
+static bool is_reported(int sig)
+{
+	return wf_action_before_end != NULL &&
+	       (NOT_REPORTED & WF_SIGNAL_BIT(sig)) == 0;
+}
+
+/* Does weft handle the default action of sig? */
+static bool is_ours(int sig)
+{
+	return is_of_memory(sig) || is_reported(sig);
 }
 
 /* ACTION-4 */
 static int give_up(int sig, const struct wf_action *a)
 {
-	if (is_ours(sig))
+	if (is_of_memory(sig))
 		atomic_fetch_or(&wf_memory_uncaught, WF_SIGNAL_BIT(sig));
 	return kernel_action(sig, a, NULL);
 }
 
-/* The kernel's disposition for what the program has set. ACTION-2, ACTION-3 */
+/* The kernel's disposition for what the program has set. ACTION-2, ACTION-3,
+ * ACTION-7 */
 static int install(int sig, const struct wf_action *a)
 {
 	struct wf_action k = {
@@ -128,7 +152,7 @@ static int install(int sig, const struct wf_action *a)
 		wf_store_relaxed(&wf_action_had_handlers, true);
 	k.flags |= a->flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
 	err = kernel_action(sig, &k, NULL);
-	if (err == 0 && is_ours(sig)) /* ACTION-4 */
+	if (err == 0 && is_of_memory(sig)) /* ACTION-4 */
 		atomic_fetch_and(&wf_memory_uncaught, ~WF_SIGNAL_BIT(sig));
 	return err;
 }
@@ -141,7 +165,7 @@ static bool note_halt(int sig)
 	uint64_t bit = (STOPS | ENDS) & ~wf_load_relaxed(&kept) &
 		       WF_SIGNAL_BIT(sig);
 
-	if (bit == 0)
+	if (bit == 0 || is_reported(sig))
 		return false;
 	if (wf_action_is_sig_dfl(&table[sig]))
 		return (atomic_fetch_or(&wf_action_halts, bit) & bit) == 0;
@@ -224,6 +248,8 @@ int wf_action_change(int sig, const struct wf_action *new,
 
 void wf_action_uninstall(int sig)
 {
+	if (is_ours(sig) && wf_action_before_end != NULL)
+		wf_action_before_end();
 	give_up(sig, &default_action);
 }
 
@@ -266,8 +292,8 @@ void wf_actions_give_up(const struct wf_actions *actions)
 	for (int sig = 1; sig <= NR_SIGNALS; sig++) {
 		const struct wf_action *a = &actions->of[sig];
 
-		if ((FIXED & WF_SIGNAL_BIT(sig)) == 0 &&
-		    wf_action_is_handler(a) && !is_ours(sig))
+		if ((FIXED & WF_SIGNAL_BIT(sig)) == 0 && !is_of_memory(sig) &&
+		    (wf_action_is_handler(a) || is_reported(sig)))
 			kernel_action(sig, a, NULL);
 	}
 }
@@ -290,7 +316,9 @@ void wf_actions_fork_child(bool has_own)
 
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
-		if ((wf_action_is_handler(a) && !has_own) || is_ours(sig))
+		if (((wf_action_is_handler(a) || is_reported(sig)) &&
+		     !has_own) ||
+		    is_of_memory(sig))
 			give_up(sig, a);
 	}
 }

@@ -75,8 +75,15 @@ int wf_action_change(int sig, const struct wf_action *new,
 
 /* The default action, here and now; may not return. Any kernel thread. */
 void wf_action_do_default(int sig, const siginfo_t *info);
-/* The kernel shall do what it does by default when sig comes next. */
+/* The kernel shall do what it does by default when sig comes next: it ends the
+ * process. */
 void wf_action_uninstall(int sig);
+
+/*
+ * Called before a signal that the program does not handle ends the process; set
+ * before wf_actions_start, or NULL. On any stack, in a signal handler.
+ */
+extern void (*wf_action_before_end)(void);
 
 /* Takes over what the program has set so far / gives it back in a child, unless
  * that is a borrower's, which has set its own. */

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import pytest
 
@@ -55,9 +56,110 @@ PROGRAM = """
             _exit(0);
         if (strcmp(argv[1], "quick_exit") == 0)
             quick_exit(0);
-        if (strcmp(argv[1], "signal") == 0)
-            raise(SIGTERM);
         exit(0);
+    }
+"""
+
+# Makes five threads and ends by a signal, argv[1]. It comes by the way argv[2]:
+# "wait": from another process, while all threads wait; "run": the same, while
+# they compute; "raise": by raise; "fault": by an instruction.
+BY_SIGNAL = r"""
+    #include <pthread.h>
+    #include <signal.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <sys/resource.h>
+    #include <unistd.h>
+
+    static const char *way;
+    static int started[2];
+
+    /* Another process, which sends the signal when it is told to. */
+    static void make_sender(int sig)
+    {
+        char c;
+
+        pipe(started);
+        if (fork() != 0)
+            return;
+        close(started[1]);
+        if (read(started[0], &c, 1) == 1)
+            kill(getppid(), sig);
+        _exit(0);
+    }
+
+    static void *run(void *arg)
+    {
+        volatile int computes = strcmp(way, "run") == 0;
+
+        while (computes)
+            ;
+        pause();
+        return arg;
+    }
+
+    static void fault(int sig)
+    {
+        static volatile int seven = 7, zero;
+
+        if (sig == SIGSEGV)
+            *(volatile int *)8 = 1;
+        if (sig == SIGFPE)
+            exit(seven / zero);
+        if (sig == SIGILL)
+            __builtin_trap();
+        if (sig == SIGABRT)
+            abort();
+    }
+
+    int main(int argc, char **argv)
+    {
+        const struct rlimit no_core = { 0, 0 };
+        int sig = atoi(argv[1]);
+        pthread_t t;
+
+        way = argv[2];
+        setrlimit(RLIMIT_CORE, &no_core);
+        make_sender(sig);
+        for (int i = 0; i < 5; i++)
+            pthread_create(&t, NULL, run, NULL);
+        if (strcmp(way, "raise") == 0)
+            raise(sig);
+        if (strcmp(way, "fault") == 0)
+            fault(sig);
+        write(started[1], "s", 1);
+        run(NULL);
+        return 1;
+    }
+"""
+
+
+# The default action is seen, and changed, as natively.
+WITH_HANDLER = r"""
+    #include <pthread.h>
+    #include <signal.h>
+    #include <stdlib.h>
+    #include <unistd.h>
+
+    static void *run(void *arg) { return arg; }
+
+    static void leave(int sig) { exit(7); }
+
+    int main(void)
+    {
+        struct sigaction old;
+        pthread_t t;
+
+        pthread_create(&t, NULL, run, NULL);
+        pthread_join(t, NULL);
+        if (sigaction(SIGTERM, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
+            return 1;
+        if (signal(SIGTERM, SIG_IGN) != SIG_DFL || raise(SIGTERM) != 0)
+            return 2;
+        if (signal(SIGTERM, leave) != SIG_IGN)
+            return 3;
+        raise(SIGTERM);
+        return 4;
     }
 """
 
@@ -65,6 +167,18 @@ PROGRAM = """
 @pytest.fixture
 def program(compile_c):
     return compile_c("-pthread", source=PROGRAM)
+
+
+@pytest.fixture
+def program_by_signal(compile_c):
+    return compile_c("-pthread", source=BY_SIGNAL)
+
+
+def threads_made(form, text):
+    """In each of the reports in the text."""
+    if form == "json":
+        return [each["threads_made"] for each in objects(text)]
+    return [value for row, value in text_rows(text) if row == "threads made"]
 
 
 def objects(text):
@@ -118,10 +232,40 @@ def test_without_threads(weft):
     assert found["program"] == "true" and found["threads_made"] == 0
 
 
-def test_no_json_by_a_signal(weft, program):
-    """As in the text form."""
-    result = weft("run", "--stats=json", program, "signal")
-    assert result.returncode == -15 and result.stderr == ""
+
+@pytest.mark.parametrize("form", ["json", "1"])
+@pytest.mark.parametrize("sig, way", [
+    (signal.SIGTERM, "wait"), (signal.SIGTERM, "run"),
+    (signal.SIGTERM, "raise"), (signal.SIGINT, "wait"),
+    (signal.SIGINT, "run"), (signal.SIGHUP, "wait"), (signal.SIGQUIT, "wait"),
+    (signal.SIGUSR1, "run"), (signal.SIGALRM, "raise"),
+    (signal.SIGRTMAX, "wait"), (signal.SIGSEGV, "fault"),
+    (signal.SIGSEGV, "raise"), (signal.SIGFPE, "fault"),
+    (signal.SIGILL, "fault"), (signal.SIGABRT, "fault")])
+def test_end_by_a_signal(weft, program_by_signal, tmp_path, form, sig, way):
+    """The counters are printed, and the process still ends by the signal."""
+    options = ["run", "--vps", "2", f"--stats={form}"]
+    result = weft(*options, program_by_signal, int(sig), way)
+    assert result.returncode == -sig
+    assert threads_made(form, result.stderr) == [5]
+    file = tmp_path / "stats"
+    result = weft(*options, "--stats-file", file, program_by_signal, int(sig),
+                  way)
+    assert (result.returncode, result.stderr) == (-sig, "")
+    assert threads_made(form, file.read_text()) == [5]
+
+
+def test_end_by_sigkill_prints_nothing(weft, program_by_signal):
+    result = weft("run", "--stats", program_by_signal, int(signal.SIGKILL),
+                  "wait")
+    assert (result.returncode, result.stderr) == (-signal.SIGKILL, "")
+
+
+def test_signal_that_the_program_has_a_handler_for(weft, compile_c):
+    """weft handles all signals; the program sees its own handlers."""
+    program = compile_c("-pthread", source=WITH_HANDLER)
+    result = weft("run", "--stats=json", program)
+    assert result.returncode == 7 and len(objects(result.stderr)) == 1
 
 
 def test_program_with_a_name_that_json_has_to_escape(weft, program):
@@ -139,12 +283,7 @@ def test_file(weft, program, tmp_path, form):
         result = weft("run", f"--stats={form}", "--stats-file", file, program,
                       "fork")
         assert (result.returncode, result.stderr) == (0, "")
-    if form == "json":
-        made = [each["threads_made"] for each in objects(file.read_text())]
-    else:
-        made = [value for row, value in text_rows(file.read_text())
-                if row == "threads made"]
-    assert made == [2, 3, 2, 3]
+    assert threads_made(form, file.read_text()) == [2, 3, 2, 3]
 
 
 def test_file_that_cannot_be_opened(weft, program, tmp_path):
