@@ -1,5 +1,5 @@
 /*
- * Channels: rings of messages in shared memory, between threads of a process
+ * Channels: queues of messages in shared memory, between threads of a process
  * or of several. One receiver; one sender, or up to 64.
  *
  *     struct weft_channel_attr attr = { .message_size = 64, .messages = 255 };
@@ -29,8 +29,8 @@
  * exited without weft_channel_close, within 100 ms, and EPIPE if no sender is
  * left (before the first has come, it waits). A sender gets EOWNERDEAD while
  * the receiver is dead and EPIPE when it has closed its end; before the first
- * receiver has come the ring takes messages. Another receiver or sender may
- * take the place of one that is gone, and finds what is still in the ring; the
+ * receiver has come the queue takes messages. Another receiver or sender may
+ * take the place of one that is gone, and finds what is still in the queue; the
  * last message that a killed receiver got, or was looking at, comes again.
  *
  * Trust. Nothing in the memory is believed before it was checked, each time; a
@@ -119,7 +119,7 @@ int weft_channel_open_named(const char *name, int end,
 int weft_channel_close(struct weft_channel *channel);
 
 /*
- * Copies a message into the ring; waits while it is full.
+ * Copies a message into the queue; waits while it is full.
  *
  * EMSGSIZE: larger than the channel's message_size. EPIPE, EOWNERDEAD: see
  * above. EAGAIN: full (try). ETIMEDOUT. EINVAL: a bad deadline. EBUSY: a

@@ -3,7 +3,7 @@
  *
  * A message that was received stays in its slot until the next call for this
  * end: then a reply that the program sends first does not wait for the slot's
- * cache line, which the sender has. The ring has a slot more for that.
+ * cache line, which the sender has. The queue has a slot more for that.
  */
 #include "ipc/channel.h"
 
@@ -47,10 +47,10 @@ static int claim(struct weft_channel *c, int64_t deadline_ns)
 {
 	for (unsigned int i = 0;; i++) {
 		uint64_t word;
-		int rc = wf_peer_receiver(&c->ring);
+		int rc = wf_peer_receiver(&c->queue);
 
 		if (rc == 0)
-			rc = wf_ring_claim(&c->ring, &word);
+			rc = wf_channel_queue_claim(&c->queue, &word);
 		if (WF_LIKELY(rc != -EAGAIN))
 			return rc;
 		rc = wf_channel_wait(c, word, deadline_ns, i);
@@ -68,14 +68,14 @@ static void sent(struct weft_channel *c)
 
 static int publish(struct weft_channel *c, size_t size)
 {
-	c->ring.cpu = wf_channel_cpu();
-	return wf_ring_publish(&c->ring, (uint32_t)size);
+	c->queue.cpu = wf_channel_cpu();
+	return wf_channel_queue_publish(&c->queue, (uint32_t)size);
 }
 
 static int put(struct weft_channel *c, const void *message, size_t size)
 {
 	if (size != 0)
-		memcpy(wf_ring_room(&c->ring), message, size);
+		memcpy(wf_channel_queue_room(&c->queue), message, size);
 	return publish(c, size);
 }
 
@@ -84,7 +84,7 @@ static int send(struct weft_channel *c, const void *message, size_t size,
 {
 	int rc = sender_check(c);
 
-	if (rc == 0 && size > c->ring.shape.message_size)
+	if (rc == 0 && size > c->queue.shape.message_size)
 		rc = -EMSGSIZE;
 	if (rc == 0)
 		rc = claim(c, deadline_ns);
@@ -122,7 +122,7 @@ static int send_batch(struct weft_channel *c, const struct iovec *messages,
 	size_t i;
 
 	for (i = 0; i < nr && rc == 0; i++) {
-		if (messages[i].iov_len > c->ring.shape.message_size) {
+		if (messages[i].iov_len > c->queue.shape.message_size) {
 			rc = -EMSGSIZE;
 			break;
 		}
@@ -172,7 +172,7 @@ int weft_channel_reserve_until(struct weft_channel *c, void **ret_room,
 	if (rc != 0)
 		return -rc;
 	c->is_held = true;
-	*ret_room = wf_ring_room(&c->ring);
+	*ret_room = wf_channel_queue_room(&c->queue);
 	return 0;
 }
 
@@ -188,7 +188,7 @@ int weft_channel_commit(struct weft_channel *c, size_t size)
 {
 	int rc = held_check(c);
 
-	if (rc == 0 && size > c->ring.shape.message_size)
+	if (rc == 0 && size > c->queue.shape.message_size)
 		rc = -EMSGSIZE;
 	if (rc != 0)
 		return -rc;
@@ -206,7 +206,7 @@ int weft_channel_abandon(struct weft_channel *c)
 	if (rc != 0)
 		return -rc;
 	c->is_held = false;
-	rc = wf_ring_give_up(&c->ring);
+	rc = wf_channel_queue_give_up(&c->queue);
 	sent(c); /* Others' messages may lie behind it. */
 	return -rc;
 }
@@ -226,7 +226,7 @@ static bool free_taken(struct weft_channel *c)
 	if (!c->is_taken)
 		return false;
 	c->is_taken = false;
-	wf_ring_free(&c->ring);
+	wf_channel_queue_free(&c->queue);
 	return true;
 }
 
@@ -235,14 +235,15 @@ static int look(struct weft_channel *c, const void **ret_message,
 		uint32_t *ret_size, int64_t deadline_ns)
 {
 	for (unsigned int i = 0;; i++) {
-		uint64_t word, position = c->ring.position;
-		int rc = wf_ring_look(&c->ring, &word);
+		uint64_t word, position = c->queue.position;
+		int rc = wf_channel_queue_peek(&c->queue, &word);
 
 		if (WF_LIKELY(rc == 0))
-			return wf_ring_message(&c->ring, ret_message, ret_size);
+			return wf_channel_queue_message(&c->queue, ret_message,
+							ret_size);
 		if (rc != -EAGAIN)
 			return rc;
-		if (c->ring.position != position)
+		if (c->queue.position != position)
 			wf_channel_ring_senders(
 				c); /* What was abandoned is room. */
 		rc = wf_channel_wait(c, word, deadline_ns, i);

@@ -6,7 +6,7 @@
 
 #include <weft/channel.h>
 
-#include "ipc/ring.h"
+#include "ipc/channel_queue.h"
 
 /* Deadlines in nanoseconds; WF_CHANNEL_TRY: do not wait. */
 #define WF_CHANNEL_TRY INT64_MIN
@@ -17,7 +17,7 @@
 
 /* A mapping of its own. Who uses the end writes it, but for `next`, `use`. */
 struct weft_channel {
-	struct wf_ring ring;
+	struct wf_channel_queue queue;
 	void *memory;
 	int lock_fd;	    /* -1 in a fork child of the owner */
 	uint32_t end;	    /* number, as in peer.h */
@@ -38,10 +38,10 @@ extern struct weft_channel *_Atomic wf_channels;
 
 static inline bool wf_channel_is_sender(const struct weft_channel *c)
 {
-	return c->end < WF_RING_SENDERS_MAX;
+	return c->end < WF_CHANNEL_SENDERS_MAX;
 }
 
-/* The CPU that we are on, as ring.h has it. */
+/* The CPU that we are on, as channel_queue.h has it. */
 static inline uint32_t wf_channel_cpu(void)
 {
 	return (uint32_t)sched_getcpu() + 1;

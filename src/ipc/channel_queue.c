@@ -1,5 +1,5 @@
 /*
- * The ring. Each slot has one word with the position of a message, the state
+ * The queue. Each slot has one word with the position of a message, the state
  * of the slot for it, and the number of the sender that claimed it; so a
  * message and the news of it travel in one cache line, and a claim and its
  * owner are one store: there is no instant at which a dead sender has a slot
@@ -10,28 +10,28 @@
  *	CLAIMED(p, s) -> FULL(p)    s, by CAS                  [publish]
  *	CLAIMED(p, s) -> ABANDONED  s, or the next who is s    [give_up]
  *	FULL(p) -> FREE(p + n)      the receiver               [free]
- *	ABANDONED(p) -> FREE(p + n) the receiver               [look]
+ *	ABANDONED(p) -> FREE(p + n) the receiver               [peek]
  *	CLAIMED(p, s) -> FREE(p + n) the receiver, s is dead   [skip]
  *
- * IPC_RING-1. The positions in the words of the n slots are n successive
+ * CHANNEL_QUEUE-1. The positions in the words of the n slots are n successive
  *     numbers, slot i having those that are i modulo n. The receiver's is the
  *     least; those from it up to the tail are not FREE, those from the tail on
  *     are.
- * IPC_RING-2. A position never comes again (54 bits), so a CAS that expects one
- *     cannot succeed late.
- * IPC_RING-3. header->head and header->tail are hints. Each is behind the truth
- *     if its writer died between two stores, never ahead of it; who begins with
- *     one goes on until the words agree.
- * IPC_RING-4. Nothing from the memory is used as an index, a size or a count of
- *     loops before it was masked or compared with this end's own copy of the
- *     shape. What no honest peer writes is -EPROTO.
+ * CHANNEL_QUEUE-2. A position never comes again (54 bits), so a CAS that
+ *     expects one cannot succeed late.
+ * CHANNEL_QUEUE-3. header->head and header->tail are hints. Each is behind the
+ *     truth if its writer died between two stores, never ahead of it; who
+ *     begins with one goes on until the words agree.
+ * CHANNEL_QUEUE-4. Nothing from the memory is used as an index, a size or a
+ *     count of loops before it was masked or compared with this end's own copy
+ *     of the shape. What no honest peer writes is -EPROTO.
  *
  * Rejected: a tail that senders increment before they write their number into
- * the slot. Who is killed between the two blocks the ring for ever. Rejected:
+ * the slot. Who is killed between the two blocks the queue for ever. Rejected:
  * free slots counted by a head that senders read. It is one line more that
  * travels.
  */
-#include "ipc/ring.h"
+#include "ipc/channel_queue.h"
 
 #include <errno.h>
 
@@ -40,82 +40,88 @@
 /* Senders that lose so often without end find a tail that somebody forges. */
 #define CLAIM_TRIES 1000000
 
-uint32_t wf_ring_slots_for(uint32_t messages)
+uint32_t wf_channel_slots_for(uint32_t messages)
 {
 	uint32_t nr = 2;
 
-	while (nr <= messages && nr < WF_RING_SLOTS_MAX)
+	while (nr <= messages && nr < WF_CHANNEL_SLOTS_MAX)
 		nr *= 2;
 	return nr;
 }
 
 static uint32_t stride_of(uint32_t message_size)
 {
-	return wf_align_up((uint32_t)offsetof(struct wf_ring_slot, room) +
+	return wf_align_up((uint32_t)offsetof(struct wf_channel_slot, room) +
 				   message_size,
 			   (uint32_t)WF_CACHE_LINE);
 }
 
-bool wf_ring_shape_is_valid(const struct wf_ring_shape *shape)
+bool wf_channel_shape_is_valid(const struct wf_channel_shape *shape)
 {
-	return (shape->flags & ~WF_RING_FLAG_MANY) == 0 &&
+	return (shape->flags & ~WF_CHANNEL_FLAG_MANY) == 0 &&
 	       shape->message_size >= 1 &&
-	       shape->message_size <= WF_RING_MESSAGE_MAX &&
-	       shape->nr_slots >= 2 && shape->nr_slots <= WF_RING_SLOTS_MAX &&
+	       shape->message_size <= WF_CHANNEL_MESSAGE_MAX &&
+	       shape->nr_slots >= 2 &&
+	       shape->nr_slots <= WF_CHANNEL_SLOTS_MAX &&
 	       (shape->nr_slots & (shape->nr_slots - 1)) == 0;
 }
 
-uint64_t wf_ring_bytes(const struct wf_ring_shape *shape)
+uint64_t wf_channel_queue_bytes(const struct wf_channel_shape *shape)
 {
-	return WF_RING_HEADER_BYTES +
+	return WF_CHANNEL_HEADER_BYTES +
 	       (uint64_t)shape->nr_slots * stride_of(shape->message_size);
 }
 
-void wf_ring_format(void *memory, const struct wf_ring_shape *shape)
+void wf_channel_queue_format(void *memory, const struct wf_channel_shape *shape)
 {
-	struct wf_ring_header *header = memory;
-	unsigned char *slot = (unsigned char *)memory + WF_RING_HEADER_BYTES;
+	struct wf_channel_header *header = memory;
+	unsigned char *slot = (unsigned char *)memory + WF_CHANNEL_HEADER_BYTES;
 
-	header->magic = WF_RING_MAGIC;
-	header->version = WF_RING_VERSION;
+	header->magic = WF_CHANNEL_MAGIC;
+	header->version = WF_CHANNEL_VERSION;
 	header->flags = shape->flags;
 	header->message_size = shape->message_size;
 	header->nr_slots = shape->nr_slots;
 	for (uint32_t i = 0; i < shape->nr_slots; i++) {
-		wf_store_relaxed(&((struct wf_ring_slot *)slot)->word,
-				 wf_ring_slot_word(i, 0,
-						   /* IPC_RING-1 */
-						   WF_SLOT_FREE));
+		wf_store_relaxed(&((struct wf_channel_slot *)slot)->word,
+				 wf_channel_slot_word(i, 0,
+						      /* CHANNEL_QUEUE-1 */
+						      WF_SLOT_FREE));
 		slot += stride_of(shape->message_size);
 	}
 }
 
-int wf_ring_shape_read(const void *memory, uint64_t bytes,
-		       struct wf_ring_shape *ret_shape)
+int wf_channel_shape_read(const void *memory, uint64_t bytes,
+			  struct wf_channel_shape *ret_shape)
 {
 	/*
-	 * volatile: each is read once, others may write meanwhile. IPC_RING-4
+	 * volatile: each is read once, others may write meanwhile.
+	 * CHANNEL_QUEUE-4
 	 */
-	const volatile struct wf_ring_header *header = memory;
-	struct wf_ring_shape shape;
+	const volatile struct wf_channel_header *header = memory;
+	struct wf_channel_shape shape;
 
-	if (bytes < WF_RING_HEADER_BYTES || header->magic != WF_RING_MAGIC ||
-	    header->version != WF_RING_VERSION)
+	if (bytes < WF_CHANNEL_HEADER_BYTES ||
+	    header->magic != WF_CHANNEL_MAGIC ||
+	    header->version != WF_CHANNEL_VERSION)
 		return -EPROTO;
 	shape.flags = header->flags;
 	shape.message_size = header->message_size;
 	shape.nr_slots = header->nr_slots;
-	if (!wf_ring_shape_is_valid(&shape) || wf_ring_bytes(&shape) > bytes)
+	if (!wf_channel_shape_is_valid(&shape) ||
+	    wf_channel_queue_bytes(&shape) > bytes)
 		return -EPROTO;
 	*ret_shape = shape;
 	return 0;
 }
 
-static struct wf_ring_slot *slot_at(const struct wf_ring *r, uint64_t position)
+static struct wf_channel_slot *slot_at(const struct wf_channel_queue *r,
+				       uint64_t position)
 {
-	uint64_t index = position & (r->shape.nr_slots - 1); /* IPC_RING-4 */
+	uint64_t index = position &
+			 (r->shape.nr_slots - 1); /* CHANNEL_QUEUE-4 */
 
-	return (struct wf_ring_slot *)(r->slots + index * r->stride);
+	return (struct wf_channel_slot *)(r->slots + index * r->stride);
 }
 
 static uint64_t plus(uint64_t position, uint64_t nr)
@@ -124,37 +130,43 @@ static uint64_t plus(uint64_t position, uint64_t nr)
 }
 
 /* Does the slot of `position` still have the message of the last round? */
-static bool is_full(const struct wf_ring *r, uint64_t word, uint64_t position)
+static bool is_full(const struct wf_channel_queue *r, uint64_t word,
+		    uint64_t position)
 {
-	return wf_ring_slot_state(word) != WF_SLOT_FREE &&
-	       plus(wf_ring_slot_position(word), r->shape.nr_slots) == position;
+	return wf_channel_slot_state(word) != WF_SLOT_FREE &&
+	       plus(wf_channel_slot_position(word), r->shape.nr_slots) ==
+		       position;
 }
 
 /* Is the word what the slot has when `position` is the next to be written? */
-static bool is_tail(const struct wf_ring *r, uint64_t word, uint64_t position)
+static bool is_tail(const struct wf_channel_queue *r, uint64_t word,
+		    uint64_t position)
 {
-	return word == wf_ring_slot_word(position, 0, WF_SLOT_FREE) ||
+	return word == wf_channel_slot_word(position, 0, WF_SLOT_FREE) ||
 	       is_full(r, word, position);
 }
 
 /* Did the position's turn come before: is it taken, or even free again? */
-static bool is_past(const struct wf_ring *r, uint64_t word, uint64_t position)
+static bool is_past(const struct wf_channel_queue *r, uint64_t word,
+		    uint64_t position)
 {
-	return wf_ring_slot_position(word) == position ||
-	       wf_ring_slot_position(word) == plus(position, r->shape.nr_slots);
+	return wf_channel_slot_position(word) == position ||
+	       wf_channel_slot_position(word) ==
+		       plus(position, r->shape.nr_slots);
 }
 
-/* IPC_RING-3: from the hint on to the first position that is the end's own. */
-static int recover(struct wf_ring *r, bool is_sender, uint64_t hint)
+/* CHANNEL_QUEUE-3: from the hint on to the first position that is the end's
+ * own. */
+static int recover(struct wf_channel_queue *r, bool is_sender, uint64_t hint)
 {
 	uint64_t position = hint & WF_SLOT_POSITION_MASK;
 
 	for (uint32_t i = 0; i <= r->shape.nr_slots; i++) {
 		/* acquire: pairs with the release in publish and free. */
 		uint64_t word = wf_load_acquire(&slot_at(r, position)->word);
-		bool is_found = is_sender ?
-					is_tail(r, word, position) :
-					wf_ring_slot_position(word) == position;
+		bool is_found = is_sender ? is_tail(r, word, position) :
+					    wf_channel_slot_position(word) ==
+						    position;
 
 		if (is_found) {
 			r->position = position;
@@ -167,20 +179,20 @@ static int recover(struct wf_ring *r, bool is_sender, uint64_t hint)
 	return -EPROTO;
 }
 
-int wf_ring_attach(struct wf_ring *r, void *memory,
-		   const struct wf_ring_shape *shape, bool is_sender,
-		   uint32_t sender)
+int wf_channel_queue_attach(struct wf_channel_queue *r, void *memory,
+			    const struct wf_channel_shape *shape,
+			    bool is_sender, uint32_t sender)
 {
-	struct wf_ring_header *header = memory;
+	struct wf_channel_header *header = memory;
 
-	*r = (struct wf_ring){
+	*r = (struct wf_channel_queue){
 		.header = header,
-		.slots = (unsigned char *)memory + WF_RING_HEADER_BYTES,
+		.slots = (unsigned char *)memory + WF_CHANNEL_HEADER_BYTES,
 		.shape = *shape,
 		.stride = stride_of(shape->message_size),
 		.sender = sender,
 	};
-	if (is_sender && wf_ring_is_many(r)) {
+	if (is_sender && wf_channel_queue_is_many(r)) {
 		r->position = wf_load_relaxed(&header->tail) &
 			      WF_SLOT_POSITION_MASK;
 		return 0;
@@ -190,12 +202,12 @@ int wf_ring_attach(struct wf_ring *r, void *memory,
 						   &header->head));
 }
 
-_Atomic uint64_t *wf_ring_word(const struct wf_ring *r)
+_Atomic uint64_t *wf_channel_queue_word(const struct wf_channel_queue *r)
 {
 	return &slot_at(r, r->position)->word;
 }
 
-void *wf_ring_room(const struct wf_ring *r)
+void *wf_channel_queue_room(const struct wf_channel_queue *r)
 {
 	return slot_at(r, r->position)->room;
 }
@@ -204,28 +216,28 @@ void *wf_ring_room(const struct wf_ring *r)
  * Takes the slot at the tail, whose word is `word`, or moves a tail that is
  * behind. -EAGAIN: there may be more luck at the next try.
  */
-static int claim_at(struct wf_ring *r, uint64_t tail, uint64_t word)
+static int claim_at(struct wf_channel_queue *r, uint64_t tail, uint64_t word)
 {
 	uint64_t hint = tail;
 
-	if (word == wf_ring_slot_word(tail, 0, WF_SLOT_FREE)) {
+	if (word == wf_channel_slot_word(tail, 0, WF_SLOT_FREE)) {
 		uint64_t claimed =
-			wf_ring_slot_word(tail, r->sender, WF_SLOT_CLAIMED);
+			wf_channel_slot_word(tail, r->sender, WF_SLOT_CLAIMED);
 
-		/* IPC_RING-2 */
-		if (!wf_cas_acq_rel(wf_ring_word(r), &word, claimed))
+		/* CHANNEL_QUEUE-2 */
+		if (!wf_cas_acq_rel(wf_channel_queue_word(r), &word, claimed))
 			return -EAGAIN;
 		wf_cas_acq_rel(&r->header->tail, &hint, plus(tail, 1));
 		return 0;
 	}
-	if (is_past(r, word, tail)) /* IPC_RING-3 */
+	if (is_past(r, word, tail)) /* CHANNEL_QUEUE-3 */
 		wf_cas_acq_rel(&r->header->tail, &hint, plus(tail, 1));
 	else if (wf_load_relaxed(&r->header->tail) == tail)
 		return -EPROTO;
 	return -EAGAIN;
 }
 
-static int claim_among_many(struct wf_ring *r, uint64_t *ret_word)
+static int claim_among_many(struct wf_channel_queue *r, uint64_t *ret_word)
 {
 	for (int i = 0; i < CLAIM_TRIES; i++) {
 		uint64_t tail = wf_load_acquire(&r->header->tail);
@@ -234,9 +246,9 @@ static int claim_among_many(struct wf_ring *r, uint64_t *ret_word)
 		if (tail > WF_SLOT_POSITION_MASK)
 			return -EPROTO;
 		r->position = tail;
-		/* acquire: pairs with the release in wf_ring_free: the
+		/* acquire: pairs with the release in wf_channel_queue_free: the
 		 * receiver has read what was in the room. */
-		*ret_word = wf_load_acquire(wf_ring_word(r));
+		*ret_word = wf_load_acquire(wf_channel_queue_word(r));
 		if (is_full(r, *ret_word, tail))
 			return -EAGAIN;
 		rc = claim_at(r, tail, *ret_word);
@@ -246,102 +258,105 @@ static int claim_among_many(struct wf_ring *r, uint64_t *ret_word)
 	return -EPROTO;
 }
 
-int wf_ring_claim(struct wf_ring *r, uint64_t *ret_word)
+int wf_channel_queue_claim(struct wf_channel_queue *r, uint64_t *ret_word)
 {
-	if (wf_ring_is_many(r))
+	if (wf_channel_queue_is_many(r))
 		return claim_among_many(r, ret_word);
-	/* acquire: pairs with the release in wf_ring_free. */
-	*ret_word = wf_load_acquire(wf_ring_word(r));
+	/* acquire: pairs with the release in wf_channel_queue_free. */
+	*ret_word = wf_load_acquire(wf_channel_queue_word(r));
 	if (WF_LIKELY(*ret_word ==
-		      wf_ring_slot_word(r->position, 0, WF_SLOT_FREE)))
+		      wf_channel_slot_word(r->position, 0, WF_SLOT_FREE)))
 		return 0;
 	return is_full(r, *ret_word, r->position) ? -EAGAIN : -EPROTO;
 }
 
 /* Ends a claim of one of many. */
-static int settle(struct wf_ring *r, enum wf_ring_slot_state state)
+static int settle(struct wf_channel_queue *r, enum wf_channel_slot_state state)
 {
 	uint64_t mine =
-		wf_ring_slot_word(r->position, r->sender, WF_SLOT_CLAIMED);
-	uint64_t settled = wf_ring_slot_word(r->position, r->sender, state);
+		wf_channel_slot_word(r->position, r->sender, WF_SLOT_CLAIMED);
+	uint64_t settled = wf_channel_slot_word(r->position, r->sender, state);
 
 	/* release: publishes the message; pairs with the acquire in look. */
-	return wf_cas_acq_rel(wf_ring_word(r), &mine, settled) ? 0 : -EPIPE;
+	return wf_cas_acq_rel(wf_channel_queue_word(r), &mine, settled) ?
+		       0 :
+		       -EPIPE;
 }
 
-int wf_ring_publish(struct wf_ring *r, uint32_t size)
+int wf_channel_queue_publish(struct wf_channel_queue *r, uint32_t size)
 {
-	struct wf_ring_slot *slot = slot_at(r, r->position);
+	struct wf_channel_slot *slot = slot_at(r, r->position);
 
 	wf_store_relaxed(&slot->size, size);
 	wf_store_relaxed(&slot->cpu, r->cpu);
-	if (wf_ring_is_many(r))
+	if (wf_channel_queue_is_many(r))
 		return settle(r, WF_SLOT_FULL);
 	/* release: publishes the message; pairs with the acquire in look. */
 	wf_store_release(&slot->word,
-			 wf_ring_slot_word(r->position, 0, WF_SLOT_FULL));
+			 wf_channel_slot_word(r->position, 0, WF_SLOT_FULL));
 	r->position = plus(r->position, 1);
-	wf_store_relaxed(&r->header->tail, r->position); /* IPC_RING-3 */
+	wf_store_relaxed(&r->header->tail, r->position); /* CHANNEL_QUEUE-3 */
 	/* It was freed by the receiver: on its way while others work. */
 	__builtin_prefetch(slot_at(r, r->position));
 	return 0;
 }
 
-int wf_ring_give_up(struct wf_ring *r)
+int wf_channel_queue_give_up(struct wf_channel_queue *r)
 {
-	return wf_ring_is_many(r) ? settle(r, WF_SLOT_ABANDONED) : 0;
+	return wf_channel_queue_is_many(r) ? settle(r, WF_SLOT_ABANDONED) : 0;
 }
 
-void wf_ring_abandon_all(struct wf_ring *r)
+void wf_channel_queue_abandon_all(struct wf_channel_queue *r)
 {
 	for (uint32_t i = 0; i < r->shape.nr_slots; i++) {
 		_Atomic uint64_t *at = &slot_at(r, i)->word;
 		uint64_t word = wf_load_relaxed(at);
 
-		if (wf_ring_slot_state(word) == WF_SLOT_CLAIMED &&
-		    wf_ring_slot_sender(word) == r->sender)
+		if (wf_channel_slot_state(word) == WF_SLOT_CLAIMED &&
+		    wf_channel_slot_sender(word) == r->sender)
 			wf_cas_acq_rel(at, &word,
-				       /* IPC_RING-2 */
+				       /* CHANNEL_QUEUE-2 */
 				       word | WF_SLOT_ABANDONED);
 	}
 }
 
 /* The slot at hand becomes the one of its next position. */
-static uint64_t freed(const struct wf_ring *r)
+static uint64_t freed(const struct wf_channel_queue *r)
 {
-	return wf_ring_slot_word(plus(r->position, r->shape.nr_slots), 0,
-				 WF_SLOT_FREE);
+	return wf_channel_slot_word(plus(r->position, r->shape.nr_slots), 0,
+				    WF_SLOT_FREE);
 }
 
-static void step(struct wf_ring *r)
+static void step(struct wf_channel_queue *r)
 {
 	r->position = plus(r->position, 1);
-	wf_store_relaxed(&r->header->head, r->position); /* IPC_RING-3 */
+	wf_store_relaxed(&r->header->head, r->position); /* CHANNEL_QUEUE-3 */
 }
 
-int wf_ring_look(struct wf_ring *r, uint64_t *ret_word)
+int wf_channel_queue_peek(struct wf_channel_queue *r, uint64_t *ret_word)
 {
 	for (uint32_t i = 0; i <= r->shape.nr_slots; i++) {
 		/* acquire: pairs with the release in publish. */
-		uint64_t word = wf_load_acquire(wf_ring_word(r));
+		uint64_t word = wf_load_acquire(wf_channel_queue_word(r));
 
 		*ret_word = word;
-		if (wf_ring_slot_position(word) != r->position)
+		if (wf_channel_slot_position(word) != r->position)
 			return -EPROTO;
-		if (wf_ring_slot_state(word) == WF_SLOT_FULL)
+		if (wf_channel_slot_state(word) == WF_SLOT_FULL)
 			return 0;
-		if (wf_ring_slot_state(word) != WF_SLOT_ABANDONED)
+		if (wf_channel_slot_state(word) != WF_SLOT_ABANDONED)
 			return -EAGAIN;
-		wf_ring_free(r);
+		wf_channel_queue_free(r);
 	}
 	return -EPROTO;
 }
 
-int wf_ring_message(struct wf_ring *r, const void **ret_message,
-		    uint32_t *ret_size)
+int wf_channel_queue_message(struct wf_channel_queue *r,
+			     const void **ret_message, uint32_t *ret_size)
 {
-	struct wf_ring_slot *slot = slot_at(r, r->position);
-	uint32_t size = wf_load_relaxed(&slot->size); /* once: IPC_RING-4 */
+	struct wf_channel_slot *slot = slot_at(r, r->position);
+	uint32_t size =
+		wf_load_relaxed(&slot->size); /* once: CHANNEL_QUEUE-4 */
 
 	if (size > r->shape.message_size)
 		return -EPROTO;
@@ -351,16 +366,16 @@ int wf_ring_message(struct wf_ring *r, const void **ret_message,
 	return 0;
 }
 
-void wf_ring_free(struct wf_ring *r)
+void wf_channel_queue_free(struct wf_channel_queue *r)
 {
 	/* release: the message was read; pairs with the acquire in claim. */
-	wf_store_release(wf_ring_word(r), freed(r));
+	wf_store_release(wf_channel_queue_word(r), freed(r));
 	step(r);
 }
 
-void wf_ring_skip(struct wf_ring *r, uint64_t word)
+void wf_channel_queue_skip(struct wf_channel_queue *r, uint64_t word)
 {
 	/* Fails if the next owner of the number abandoned it first. */
-	if (wf_cas_acq_rel(wf_ring_word(r), &word, freed(r)))
+	if (wf_cas_acq_rel(wf_channel_queue_word(r), &word, freed(r)))
 		step(r);
 }

@@ -122,27 +122,27 @@ static void close_lock(struct weft_channel *c)
 }
 
 /* c->memory is mapped and c->lock_fd open. */
-static int begin(struct weft_channel *c, const struct wf_ring_shape *shape,
+static int begin(struct weft_channel *c, const struct wf_channel_shape *shape,
 		 bool is_sender)
 {
-	bool is_many = (shape->flags & WF_RING_FLAG_MANY) != 0;
-	int rc = lock_end(c, is_sender, is_many ? WF_RING_SENDERS_MAX : 1);
+	bool is_many = (shape->flags & WF_CHANNEL_FLAG_MANY) != 0;
+	int rc = lock_end(c, is_sender, is_many ? WF_CHANNEL_SENDERS_MAX : 1);
 
 	if (rc == 0)
-		rc = wf_ring_attach(&c->ring, c->memory, shape, is_sender,
-				    is_sender ? c->end : 0);
+		rc = wf_channel_queue_attach(&c->queue, c->memory, shape,
+					     is_sender, is_sender ? c->end : 0);
 	if (rc != 0)
 		return rc;
 	c->is_held = false;
 	c->is_taken = false;
 	c->spin_us = WF_CHANNEL_SPIN_US;
 	c->checked_ns = 0;
-	c->nr_seen = wf_load_relaxed(&c->ring.header->nr_died);
-	wf_peer_arrive(&c->ring, c->end);
+	c->nr_seen = wf_load_relaxed(&c->queue.header->nr_died);
+	wf_peer_arrive(&c->queue, c->end);
 	return 0;
 }
 
-static void unmap(struct weft_channel *c, const struct wf_ring_shape *shape)
+static void unmap(struct weft_channel *c, const struct wf_channel_shape *shape)
 {
 	wf_guard_end(c);
 	wf_file_unmap(c->memory, shape);
@@ -151,14 +151,14 @@ static void unmap(struct weft_channel *c, const struct wf_ring_shape *shape)
 static int open_end(struct weft_channel *c, int fd, bool must_seal,
 		    bool is_sender)
 {
-	struct wf_ring_shape shape;
+	struct wf_channel_shape shape;
 	int rc = wf_file_map(fd, must_seal, &c->memory, &shape);
 
 	if (rc != 0)
 		return rc;
 	wf_store_relaxed(&c->is_cut, false);
 	if (!must_seal)
-		wf_guard_begin(c, wf_ring_bytes(&shape));
+		wf_guard_begin(c, wf_channel_queue_bytes(&shape));
 	rc = open_lock(c, fd);
 	if (rc == 0) {
 		rc = begin(c, &shape, is_sender);
@@ -212,31 +212,31 @@ int weft_channel_close(struct weft_channel *c)
 {
 	if (c->lock_fd >= 0) {
 		if (wf_channel_is_sender(c) && c->is_held)
-			wf_ring_give_up(&c->ring);
+			wf_channel_queue_give_up(&c->queue);
 		else if (!wf_channel_is_sender(c) && c->is_taken)
-			wf_ring_free(&c->ring);
-		wf_peer_leave(&c->ring, c->end);
+			wf_channel_queue_free(&c->queue);
+		wf_peer_leave(&c->queue, c->end);
 		wf_channel_ring_all(c);
 		close_lock(c);
 	}
-	unmap(c, &c->ring.shape);
+	unmap(c, &c->queue.shape);
 	put(c);
 	return 0;
 }
 
 /* What attr asks for; -EINVAL if that is no channel. */
 static int shape_of(const struct weft_channel_attr *attr,
-		    struct wf_ring_shape *ret_shape)
+		    struct wf_channel_shape *ret_shape)
 {
-	struct wf_ring_shape shape = { .flags = attr->flags,
-				       .message_size = attr->message_size };
+	struct wf_channel_shape shape = { .flags = attr->flags,
+					  .message_size = attr->message_size };
 
-	if (attr->messages < 1 || attr->messages >= WF_RING_SLOTS_MAX ||
+	if (attr->messages < 1 || attr->messages >= WF_CHANNEL_SLOTS_MAX ||
 	    (attr->mode & ~0777U) != 0)
 		return -EINVAL;
 	/* One more: the message that was received last is freed late. */
-	shape.nr_slots = wf_ring_slots_for(attr->messages);
-	if (!wf_ring_shape_is_valid(&shape))
+	shape.nr_slots = wf_channel_slots_for(attr->messages);
+	if (!wf_channel_shape_is_valid(&shape))
 		return -EINVAL;
 	*ret_shape = shape;
 	return 0;
@@ -249,7 +249,7 @@ static mode_t mode_of(const struct weft_channel_attr *attr)
 
 int weft_channel_create(const struct weft_channel_attr *attr, int *ret_fd)
 {
-	struct wf_ring_shape shape;
+	struct wf_channel_shape shape;
 	int rc = shape_of(attr, &shape);
 
 	if (rc == 0)
@@ -260,7 +260,7 @@ int weft_channel_create(const struct weft_channel_attr *attr, int *ret_fd)
 int weft_channel_create_named(const char *name,
 			      const struct weft_channel_attr *attr)
 {
-	struct wf_ring_shape shape;
+	struct wf_channel_shape shape;
 	int rc = shape_of(attr, &shape);
 
 	if (rc == 0)

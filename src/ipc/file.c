@@ -79,15 +79,15 @@ static int map(int fd, uint64_t bytes, void **ret_memory)
 	return 0;
 }
 
-void wf_file_unmap(void *memory, const struct wf_ring_shape *shape)
+void wf_file_unmap(void *memory, const struct wf_channel_shape *shape)
 {
-	wf_sys(SYS_munmap, memory, wf_ring_bytes(shape));
+	wf_sys(SYS_munmap, memory, wf_channel_queue_bytes(shape));
 }
 
 /* Gives the empty file its size and contents. */
-static int fill(int fd, const struct wf_ring_shape *shape)
+static int fill(int fd, const struct wf_channel_shape *shape)
 {
-	uint64_t bytes = wf_ring_bytes(shape);
+	uint64_t bytes = wf_channel_queue_bytes(shape);
 	void *memory;
 	long rc = wf_sys(SYS_ftruncate, fd, bytes);
 
@@ -95,12 +95,13 @@ static int fill(int fd, const struct wf_ring_shape *shape)
 		rc = map(fd, bytes, &memory);
 	if (rc != 0)
 		return (int)rc;
-	wf_ring_format(memory, shape);
+	wf_channel_queue_format(memory, shape);
 	wf_file_unmap(memory, shape);
 	return 0;
 }
 
-int wf_file_create(const struct wf_ring_shape *shape, mode_t mode, int *ret_fd)
+int wf_file_create(const struct wf_channel_shape *shape, mode_t mode,
+		   int *ret_fd)
 {
 	long fd = wf_sys(SYS_memfd_create, "weft-channel",
 			 MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -139,7 +140,7 @@ static long allocate(int fd, uint64_t bytes)
 	return 0;
 }
 
-int wf_file_create_named(const char *name, const struct wf_ring_shape *shape,
+int wf_file_create_named(const char *name, const struct wf_channel_shape *shape,
 			 mode_t mode)
 {
 	char path[sizeof(SHM_FOLDER) + 256], unnamed[FD_PATH_BYTES];
@@ -152,7 +153,7 @@ int wf_file_create_named(const char *name, const struct wf_ring_shape *shape,
 	if (fd < 0)
 		return (int)fd;
 	/* /dev/shm has a limit: now, not by a signal when a page is missing. */
-	rc = allocate((int)fd, wf_ring_bytes(shape));
+	rc = allocate((int)fd, wf_channel_queue_bytes(shape));
 	if (rc == 0)
 		rc = fill((int)fd, shape);
 	if (rc == 0) {
@@ -222,10 +223,10 @@ static int size_of(int fd, bool must_seal, uint64_t *ret_bytes)
 }
 
 int wf_file_map(int fd, bool must_seal, void **ret_memory,
-		struct wf_ring_shape *ret_shape)
+		struct wf_channel_shape *ret_shape)
 {
-	struct wf_ring_header header;
-	struct wf_ring_shape shape;
+	struct wf_channel_header header;
+	struct wf_channel_shape shape;
 	uint64_t bytes;
 	int rc = size_of(fd, must_seal, &bytes);
 
@@ -235,9 +236,9 @@ int wf_file_map(int fd, bool must_seal, void **ret_memory,
 	if (wf_sys(SYS_pread64, fd, &header, sizeof(header), 0) !=
 	    sizeof(header))
 		return -EPROTO;
-	rc = wf_ring_shape_read(&header, bytes, &shape);
+	rc = wf_channel_shape_read(&header, bytes, &shape);
 	if (rc == 0)
-		rc = map(fd, wf_ring_bytes(&shape), ret_memory);
+		rc = map(fd, wf_channel_queue_bytes(&shape), ret_memory);
 	if (rc == 0)
 		*ret_shape = shape;
 	return rc;

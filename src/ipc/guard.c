@@ -1,12 +1,12 @@
 /*
  * Who touches memory of a file that was shrunk is sent SIGBUS. A handler puts
- * zero pages of the process's own in place of the whole ring, and the access
- * goes on. No slot of a ring in use is zero but that of position 0, so calls
+ * zero pages of the process's own in place of the whole queue, and the access
+ * goes on. No slot of a queue in use is zero but that of position 0, so calls
  * find what no honest peer writes; those that wait look at is_cut.
  *
- * GUARD-1. The range is set before the ring is touched and taken away before it
- *     is unmapped. So a fault at an address of a range that is set is that
- *     ring's: an older user of the address has gone before it was mapped anew.
+ * GUARD-1. The range is set before the queue is touched and taken away before
+ *     it is unmapped. So a fault at an address of a range that is set is that
+ *     queue's: an older user of the address has gone before it was mapped anew.
  * GUARD-2. Its two words are not of one moment: the beginning is read again
  *     after the size.
  * GUARD-3. Faults elsewhere are for whoever had the signal before.

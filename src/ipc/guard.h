@@ -1,7 +1,7 @@
 /*
- * Rings whose memory may go away: somebody shrinks the file of a name.
+ * Queues whose memory may go away: somebody shrinks the file of a name.
  *
- *     wf_guard_begin(c, bytes);       before the ring is touched
+ *     wf_guard_begin(c, bytes);       before the queue is touched
  *     ...                             EPROTO, not SIGBUS
  *     wf_guard_end(c);                before it is unmapped
  */

@@ -62,13 +62,13 @@ static bool is_locked(int fd, uint32_t end)
 	return rc < 0 || lock.l_type != F_UNLCK;
 }
 
-static _Atomic uint32_t *state_of(struct wf_ring *r, uint32_t end)
+static _Atomic uint32_t *state_of(struct wf_channel_queue *r, uint32_t end)
 {
 	return end == WF_PEER_RECEIVER ? &r->header->receiver :
 					 &r->header->sender[end];
 }
 
-void wf_peer_arrive(struct wf_ring *r, uint32_t end)
+void wf_peer_arrive(struct wf_channel_queue *r, uint32_t end)
 {
 	_Atomic uint32_t *state = state_of(r, end);
 	uint32_t old = wf_load_relaxed(state);
@@ -76,13 +76,13 @@ void wf_peer_arrive(struct wf_ring *r, uint32_t end)
 	if (end != WF_PEER_RECEIVER) {
 		if ((old & 3) == WF_PEER_OPEN)
 			atomic_fetch_add(&r->header->nr_died, 1);
-		wf_ring_abandon_all(r); /* PEER-3 */
+		wf_channel_queue_abandon_all(r); /* PEER-3 */
 	}
 	/* release: what was abandoned; pairs with wf_peer_sender_is_open. */
 	wf_store_release(state, ((old | 3) + 1) | WF_PEER_OPEN); /* PEER-2 */
 }
 
-void wf_peer_leave(struct wf_ring *r, uint32_t end)
+void wf_peer_leave(struct wf_channel_queue *r, uint32_t end)
 {
 	_Atomic uint32_t *state = state_of(r, end);
 
@@ -92,7 +92,7 @@ void wf_peer_leave(struct wf_ring *r, uint32_t end)
 }
 
 /* Declares the end dead if it is; true if this call did. */
-static bool remove_dead(struct wf_ring *r, int fd, uint32_t end)
+static bool remove_dead(struct wf_channel_queue *r, int fd, uint32_t end)
 {
 	_Atomic uint32_t *state = state_of(r, end);
 	uint32_t seen = wf_load_acquire(state);
@@ -102,31 +102,31 @@ static bool remove_dead(struct wf_ring *r, int fd, uint32_t end)
 	       wf_cas_acq_rel(state, &seen, seen | WF_PEER_DEAD);
 }
 
-void wf_peer_check_receiver(struct wf_ring *r, int fd)
+void wf_peer_check_receiver(struct wf_channel_queue *r, int fd)
 {
 	remove_dead(r, fd, WF_PEER_RECEIVER);
 }
 
-void wf_peer_check_senders(struct wf_ring *r, int fd)
+void wf_peer_check_senders(struct wf_channel_queue *r, int fd)
 {
-	for (uint32_t i = 0; i < wf_ring_nr_senders(r); i++) {
+	for (uint32_t i = 0; i < wf_channel_queue_nr_senders(r); i++) {
 		if (remove_dead(r, fd, i))
 			atomic_fetch_add(&r->header->nr_died, 1);
 	}
 }
 
-bool wf_peer_sender_is_open(struct wf_ring *r, uint32_t sender)
+bool wf_peer_sender_is_open(struct wf_channel_queue *r, uint32_t sender)
 {
 	/* acquire: pairs with the release in wf_peer_arrive. */
 	return (wf_load_acquire(&r->header->sender[sender]) & 3) ==
 	       WF_PEER_OPEN;
 }
 
-int wf_peer_senders(struct wf_ring *r, uint32_t nr_seen)
+int wf_peer_senders(struct wf_channel_queue *r, uint32_t nr_seen)
 {
 	bool has_open = false, has_been = false;
 
-	for (uint32_t i = 0; i < wf_ring_nr_senders(r); i++) {
+	for (uint32_t i = 0; i < wf_channel_queue_nr_senders(r); i++) {
 		/* acquire: pairs with the release in wf_peer_leave. */
 		uint32_t state = wf_load_acquire(&r->header->sender[i]) & 3;
 

@@ -7,7 +7,7 @@
  *     other side writes the slot, then reads the bell; between the two both
  *     have a full fence. So one of them sees the other.
  * IPC_WAIT-2. Nobody sleeps for longer than WF_PEER_LOOK_NS. So a waker that is
- *     killed after it wrote the slot, or a hostile one that never rings,
+ *     killed after it wrote the slot, or a hostile one that queues no bell,
  *     delays, and no more.
  * IPC_WAIT-3. A receiver reads its senders' bell without a fence when it frees
  *     a slot: the slot's line is far away then, and its next message is what it
@@ -55,27 +55,27 @@ static int64_t now_ns(clockid_t clock)
 
 static bool has_changed(const struct weft_channel *c, uint64_t word)
 {
-	/* acquire: pairs with the releases in ring.c. */
-	return wf_load_acquire(wf_ring_word(&c->ring)) != word;
+	/* acquire: pairs with the releases in channel_queue.c. */
+	return wf_load_acquire(wf_channel_queue_word(&c->queue)) != word;
 }
 
 static _Atomic uint32_t *bell_of(struct weft_channel *c, bool is_sender)
 {
-	return is_sender ? &c->ring.header->room_bell :
-			   &c->ring.header->message_bell;
+	return is_sender ? &c->queue.header->room_bell :
+			   &c->queue.header->message_bell;
 }
 
 /* Is the other end, as far as we know, on another CPU than we are? */
 static bool is_apart(struct weft_channel *c)
 {
-	_Atomic uint32_t *receiver = &c->ring.header->receiver_cpu;
+	_Atomic uint32_t *receiver = &c->queue.header->receiver_cpu;
 	uint32_t cpu = wf_channel_cpu();
 
 	if (wf_channel_is_sender(c))
 		return wf_load_relaxed(receiver) != cpu;
 	if (wf_load_relaxed(receiver) != cpu)
 		wf_store_relaxed(receiver, cpu);
-	return c->ring.cpu != cpu;
+	return c->queue.cpu != cpu;
 }
 
 static bool look_hot(const struct weft_channel *c, uint64_t word)
@@ -140,7 +140,7 @@ static bool wait_polled(struct weft_channel *c, uint64_t word, int64_t until_ns)
 
 	if (!weft_is_active())
 		return false;
-	rc = weft_word_wait_until(wf_ring_word(&c->ring),
+	rc = weft_word_wait_until(wf_channel_queue_word(&c->queue),
 				  sizeof(word) | WEFT_WORD_POLLED, UINT64_MAX,
 				  word, &until);
 	return rc == 0 || rc == ETIMEDOUT;
@@ -165,9 +165,9 @@ void wf_channel_check(struct weft_channel *c, clockid_t clock)
 		return;
 	c->checked_ns = now;
 	if (wf_channel_is_sender(c))
-		wf_peer_check_receiver(&c->ring, c->lock_fd);
+		wf_peer_check_receiver(&c->queue, c->lock_fd);
 	else
-		wf_peer_check_senders(&c->ring, c->lock_fd);
+		wf_peer_check_senders(&c->queue, c->lock_fd);
 }
 
 /*
@@ -181,20 +181,20 @@ static int verdict(struct weft_channel *c, uint64_t word)
 	if (WF_UNLIKELY(wf_load_relaxed(&c->is_cut)))
 		return -EPROTO;
 	if (wf_channel_is_sender(c))
-		return wf_peer_receiver(&c->ring);
-	if (wf_ring_slot_state(word) == WF_SLOT_CLAIMED &&
-	    !wf_peer_sender_is_open(&c->ring, wf_ring_slot_sender(word)))
-		wf_ring_skip(&c->ring, word);
-	rc = wf_peer_senders(&c->ring, c->nr_seen);
+		return wf_peer_receiver(&c->queue);
+	if (wf_channel_slot_state(word) == WF_SLOT_CLAIMED &&
+	    !wf_peer_sender_is_open(&c->queue, wf_channel_slot_sender(word)))
+		wf_channel_queue_skip(&c->queue, word);
+	rc = wf_peer_senders(&c->queue, c->nr_seen);
 	/* What was sent before the sender went comes first. */
-	if (rc != 0 && wf_ring_look(&c->ring, &word) == 0)
+	if (rc != 0 && wf_channel_queue_peek(&c->queue, &word) == 0)
 		return 0;
 	if (rc == -EOWNERDEAD)
 		c->nr_seen++;
 	return rc;
 }
 
-static void ring(_Atomic uint32_t *bell)
+static void ring_bell(_Atomic uint32_t *bell)
 {
 	int saved = errno;
 
@@ -206,11 +206,11 @@ static void ring(_Atomic uint32_t *bell)
 /* Is it worth waiting on? 0, or what wf_channel_wait returns. */
 static int judge(struct weft_channel *c, uint64_t word, bool *ret_changed)
 {
-	uint64_t position = c->ring.position;
+	uint64_t position = c->queue.position;
 	int rc = verdict(c, word);
 
 	*ret_changed = rc == 0 &&
-		       (c->ring.position != position || has_changed(c, word));
+		       (c->queue.position != position || has_changed(c, word));
 	return rc;
 }
 
@@ -271,24 +271,24 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 
 void wf_channel_ring_receiver(struct weft_channel *c)
 {
-	_Atomic uint32_t *bell = &c->ring.header->message_bell;
+	_Atomic uint32_t *bell = &c->queue.header->message_bell;
 
 	wf_fence_seq_cst(); /* IPC_WAIT-1 */
 	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0))
-		ring(bell);
+		ring_bell(bell);
 }
 
 void wf_channel_ring_senders(struct weft_channel *c)
 {
-	_Atomic uint32_t *bell = &c->ring.header->room_bell;
+	_Atomic uint32_t *bell = &c->queue.header->room_bell;
 
 	if (WF_UNLIKELY(wf_load_relaxed(bell) != 0)) /* IPC_WAIT-3 */
-		ring(bell);
+		ring_bell(bell);
 }
 
 void wf_channel_ring_all(struct weft_channel *c)
 {
 	/* IPC_WAIT-1, with the end's state in place of the slot */
 	wf_fence_seq_cst();
-	ring(bell_of(c, !wf_channel_is_sender(c)));
+	ring_bell(bell_of(c, !wf_channel_is_sender(c)));
 }

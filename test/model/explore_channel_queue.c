@@ -1,7 +1,8 @@
 /*
- * src/ipc/ring.c in every order of its accesses, on a ring of two slots, while
- * one end is killed: each case is run with the mortal thread ending before its
- * first access to shared memory, before its second, and so on.
+ * src/ipc/channel_queue.c in every order of its accesses, on a queue of two
+ * slots, while one end is killed: each case is run with the mortal thread
+ * ending before its first access to shared memory, before its second, and so
+ * on.
  *
  * A thread is a string; its first letter says who it is:
  *
@@ -14,7 +15,7 @@
  *
  * In the end, every message whose sending was complete has come once, in its
  * sender's order; one that was cut off has come once or not at all; after the
- * death of a receiver its last one may have come twice. And the ring works.
+ * death of a receiver its last one may have come twice. And the queue works.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -26,7 +27,7 @@
 /* The mortal thread may end at each stop. */
 static void stop(void);
 #define explore_stop stop
-#include "../../src/ipc/ring.c"
+#include "../../src/ipc/channel_queue.c"
 #undef explore_stop
 
 enum { NR_SLOTS = 2, MESSAGES_MAX = 32, NEVER = 1000 };
@@ -40,21 +41,21 @@ static const struct scenario scenarios[] = {
 	{ { "S...", "R...." }, 0 },
 	{ { "S..!", "s..", "R..." }, 0 },
 	{ { "S...", "R..!", "r.." }, 0 },
-	{ { "S.", "T.", "R.." }, WF_RING_FLAG_MANY },
-	{ { "S...", "T..", "R" }, WF_RING_FLAG_MANY },
-	{ { "S.!", "T.", "R.." }, WF_RING_FLAG_MANY },
-	{ { "S.!", "s.", "R.." }, WF_RING_FLAG_MANY },
-	{ { "S..", "R..!", "r." }, WF_RING_FLAG_MANY },
+	{ { "S.", "T.", "R.." }, WF_CHANNEL_FLAG_MANY },
+	{ { "S...", "T..", "R" }, WF_CHANNEL_FLAG_MANY },
+	{ { "S.!", "T.", "R.." }, WF_CHANNEL_FLAG_MANY },
+	{ { "S.!", "s.", "R.." }, WF_CHANNEL_FLAG_MANY },
+	{ { "S..", "R..!", "r." }, WF_CHANNEL_FLAG_MANY },
 };
 
 static struct {
-	_Alignas(4096) unsigned char memory[WF_RING_HEADER_BYTES + 64 * 2];
+	_Alignas(4096) unsigned char memory[WF_CHANNEL_HEADER_BYTES + 64 * 2];
 	/* What the locks and states of peer.c say. */
 	_Atomic uint64_t is_dead[2], receiver_is_dead;
 } shared;
 
 static const struct scenario *now;
-static const struct wf_ring_shape *shape;
+static const struct wf_channel_shape *shape;
 static int mortal, die_at, nr_stops;
 static bool has_died;
 static jmp_buf grave;
@@ -73,18 +74,18 @@ static void stop(void)
 }
 
 /* Messages of a thread: 8 * its number, and so on. */
-static void send_one(int number, struct wf_ring *r)
+static void send_one(int number, struct wf_channel_queue *r)
 {
 	uint64_t word;
-	int message, rc = wf_ring_claim(r, &word);
+	int message, rc = wf_channel_queue_claim(r, &word);
 
 	if (rc == -EAGAIN)
 		return;
 	if (rc != 0)
 		explore_fail("a sender found nonsense");
 	message = 8 * number + next_message[number]++;
-	*(uint64_t *)wf_ring_room(r) = (uint64_t)message;
-	if (wf_ring_publish(r, sizeof(uint64_t)) != 0)
+	*(uint64_t *)wf_channel_queue_room(r) = (uint64_t)message;
+	if (wf_channel_queue_publish(r, sizeof(uint64_t)) != 0)
 		explore_fail("a living sender was taken for dead");
 	is_sent[message] = true;
 }
@@ -103,39 +104,40 @@ static void came(const void *at)
 }
 
 /* As wait.c does it. False if there is nothing. */
-static bool receive_one(struct wf_ring *r)
+static bool receive_one(struct wf_channel_queue *r)
 {
 	const void *message;
 	uint64_t word;
 	uint32_t size;
-	int rc = wf_ring_look(r, &word);
+	int rc = wf_channel_queue_peek(r, &word);
 
-	if (rc == -EAGAIN && wf_ring_slot_state(word) == WF_SLOT_CLAIMED &&
-	    wf_load_acquire(&shared.is_dead[wf_ring_slot_sender(word)])) {
+	if (rc == -EAGAIN && wf_channel_slot_state(word) == WF_SLOT_CLAIMED &&
+	    wf_load_acquire(&shared.is_dead[wf_channel_slot_sender(word)])) {
 #ifndef EXPLORE_BUG_NO_SKIP
-		wf_ring_skip(r, word);
+		wf_channel_queue_skip(r, word);
 		return true;
 #endif
 	}
 	if (rc == -EAGAIN)
 		return false;
-	if (rc != 0 || wf_ring_message(r, &message, &size) != 0 ||
+	if (rc != 0 || wf_channel_queue_message(r, &message, &size) != 0 ||
 	    size != sizeof(uint64_t))
 		explore_fail("the receiver found nonsense");
 	came(message);
-	wf_ring_free(r);
+	wf_channel_queue_free(r);
 	return true;
 }
 
 /* As peer.c does it: PEER-3. */
-static bool succeed(char kind, struct wf_ring *r)
+static bool succeed(char kind, struct wf_channel_queue *r)
 {
 	_Atomic uint64_t *is_dead = kind == 's' ? &shared.is_dead[0] :
 						  &shared.receiver_is_dead;
 
 	if (!wf_load_acquire(is_dead))
 		return false;
-	if (wf_ring_attach(r, shared.memory, shape, kind == 's', 0) != 0)
+	if (wf_channel_queue_attach(r, shared.memory, shape, kind == 's', 0) !=
+	    0)
 		explore_fail("a successor found nonsense");
 #ifdef EXPLORE_BUG_TRUST_HINT
 	r->position = wf_load_relaxed(kind == 's' ? &r->header->tail :
@@ -143,7 +145,7 @@ static bool succeed(char kind, struct wf_ring *r)
 #endif
 	if (kind == 's') {
 #ifndef EXPLORE_BUG_NO_ABANDON
-		wf_ring_abandon_all(r);
+		wf_channel_queue_abandon_all(r);
 #endif
 		wf_store_release(is_dead, 0);
 	}
@@ -153,13 +155,13 @@ static bool succeed(char kind, struct wf_ring *r)
 static void live(int number, const char *thread)
 {
 	bool is_sender = strchr("STs", thread[0]) != NULL;
-	struct wf_ring r;
+	struct wf_channel_queue r;
 
 	if (thread[0] == 's' || thread[0] == 'r') {
 		if (!succeed(thread[0], &r))
 			return;
-	} else if (wf_ring_attach(&r, shared.memory, shape, is_sender,
-				  thread[0] == 'T') != 0) {
+	} else if (wf_channel_queue_attach(&r, shared.memory, shape, is_sender,
+					   thread[0] == 'T') != 0) {
 		explore_fail("an end found nonsense");
 	}
 	for (const char *p = thread + 1; *p == '.'; p++) {
@@ -189,7 +191,7 @@ static void body(int number)
 static void begin(void)
 {
 	memset(&shared, 0, sizeof(shared));
-	wf_ring_format(shared.memory, shape);
+	wf_channel_queue_format(shared.memory, shape);
 	memset(is_sent, 0, sizeof(is_sent));
 	memset(nr_came, 0, sizeof(nr_came));
 	memset(last_came, 0, sizeof(last_came));
@@ -198,33 +200,33 @@ static void begin(void)
 }
 
 /* Every slot can be used. */
-static void check_ring(struct wf_ring *in)
+static void check_ring(struct wf_channel_queue *in)
 {
-	struct wf_ring out;
+	struct wf_channel_queue out;
 	uint64_t word;
 
-	if (wf_ring_attach(&out, shared.memory, shape, true, 3) != 0)
-		explore_fail("the ring is broken");
+	if (wf_channel_queue_attach(&out, shared.memory, shape, true, 3) != 0)
+		explore_fail("the queue is broken");
 	for (int i = 0; i < NR_SLOTS; i++) {
-		if (wf_ring_claim(&out, &word) != 0 ||
-		    wf_ring_publish(&out, 8) != 0)
+		if (wf_channel_queue_claim(&out, &word) != 0 ||
+		    wf_channel_queue_publish(&out, 8) != 0)
 			explore_fail("a slot is lost");
 	}
-	if (wf_ring_claim(&out, &word) != -EAGAIN)
-		explore_fail("the ring has grown");
+	if (wf_channel_queue_claim(&out, &word) != -EAGAIN)
+		explore_fail("the queue has grown");
 	for (int i = 0; i < NR_SLOTS; i++) {
-		if (wf_ring_look(in, &word) != 0)
+		if (wf_channel_queue_peek(in, &word) != 0)
 			explore_fail("a message does not come");
-		wf_ring_free(in);
+		wf_channel_queue_free(in);
 	}
 }
 
 static void end(void)
 {
 	bool may_repeat = atomic_load(&shared.receiver_is_dead);
-	struct wf_ring in;
+	struct wf_channel_queue in;
 
-	if (wf_ring_attach(&in, shared.memory, shape, false, 0) != 0)
+	if (wf_channel_queue_attach(&in, shared.memory, shape, false, 0) != 0)
 		explore_fail("nobody can receive");
 	while (receive_one(&in))
 		;
@@ -258,7 +260,7 @@ static void run(struct explore_counts *sum)
 int main(void)
 {
 	for (size_t i = 0; i < WF_ARRAY_LEN(scenarios); i++) {
-		struct wf_ring_shape s = { scenarios[i].flags, 8, NR_SLOTS };
+		struct wf_channel_shape s = { scenarios[i].flags, 8, NR_SLOTS };
 		struct explore_counts sum = { 0 };
 
 		now = &scenarios[i];

@@ -424,7 +424,7 @@ static bool has_huge_shared_pages(void)
 	       strstr(line, "[advise]") == NULL;
 }
 
-/* A ring takes memory as messages fill it. */
+/* A queue takes memory as messages fill it. */
 TEST(room_is_not_taken_before_it_is_used)
 {
 	int fd = channel_make(65536, 1000, 0);

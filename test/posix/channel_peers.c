@@ -185,7 +185,7 @@ TEST(a_receiver_is_killed)
 	channel_put(out, 9);
 }
 
-/* A sender that never fills the ring learns it, too. */
+/* A sender that never fills the queue learns it, too. */
 TEST(a_dead_receiver_is_noticed_without_waiting)
 {
 	struct weft_channel *out;
