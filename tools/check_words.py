@@ -4,8 +4,9 @@
 usage: check_words.py [--update | --list RULE] [ROOT]
 
 A rule finds sentences without a subject, or a private word that has a standard
-term. tools/check_words.limits has the count of each rule over the whole tree.
-The check fails if a count is above its limit, and prints the lines of the last
+term; the last rule, such words in the identifiers of C files.
+tools/check_words.limits has the count of each rule over the whole tree. The
+check fails if a count is above its limit, and prints the lines of the last
 change that match. It also fails if a count is below its limit: --update lowers
 the limits. --update never raises a limit: that takes an edit of the file, and
 an answer in the review. --list prints all matches of one rule.
@@ -113,6 +114,14 @@ RETIRED = [Rule(name, word(pattern), instead) for name, pattern, instead in (
      "(look|looks|looked|looking) for work", "poll, check"),
 )]
 RULES = SENTENCES + WHO + RETIRED
+# Parts of identifiers in C: wf_rescue_all, vp->inbox.
+NAMES = Rule("names", re.compile(
+    r"(?<![A-Za-z0-9])(lifo|gifts?|inbox|unstarted|hogs?|suspects?|deaf|gently|"
+    r"patience|hunger|pace|promot(e|ed|ion)|promised?|retired?|bury|"
+    r"rescue[ds]?|rejoins?)(?![A-Za-z0-9])"),
+    "the standard term (docs/internals/glossary.md)")
+NAMED = ("src/", "cli/", "include/")
+ALL = RULES + [NAMES]
 
 
 def beginnings(unit):
@@ -156,12 +165,23 @@ def git(root, *args):
     return done.stdout if done.returncode == 0 else None
 
 
+def hits_of_names(name, text):
+    """Of the code of a C file; comments and messages are prose."""
+    if not name.endswith((".c", ".h", ".S")):
+        return
+    code = prose.C_TOKEN.sub(
+        lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+    for nr, line in enumerate(code.split("\n"), 1):
+        if NAMES.pattern.search(line):
+            yield Hit(name, nr, line.strip()[:65])
+
+
 def hits_of(root):
     """{rule's name: [Hit]} of the tree, its files in order."""
     listed = git(root, "ls-files", "-z", "-co", "--exclude-standard")
     if listed is None:
         sys.exit(f"words: {root} is no git repository")
-    hits = {rule.name: [] for rule in RULES}
+    hits = {rule.name: [] for rule in ALL}
     for name in sorted(set(listed.split("\0")[:-1])):
         try:
             text = (root / name).read_text()
@@ -172,6 +192,8 @@ def hits_of(root):
                 hits[rule.name].append(
                     Hit(name, unit.line_at(offset),
                         unit.text[max(0, offset - 25):offset + 40]))
+        if name.startswith(NAMED):
+            hits[NAMES.name] += hits_of_names(name, text)
     return hits
 
 
@@ -218,12 +240,12 @@ def read_limits(root):
 def write_limits(root, limits):
     (root / LIMITS).parent.mkdir(exist_ok=True)
     (root / LIMITS).write_text(HEADER + "".join(
-        f"{rule.name} {limits[rule.name]}\n" for rule in RULES))
+        f"{rule.name} {limits[rule.name]}\n" for rule in ALL))
 
 
 def compare(root, hits, limits):
     """Lines that say which counts differ from their limits."""
-    for rule in RULES:
+    for rule in ALL:
         count, limit = len(hits[rule.name]), limits.get(rule.name, 0)
         if count < limit:
             yield (f"{rule.name}: {count}, the limit is {limit}: lower the "

@@ -183,6 +183,14 @@ def test_names_of_code_are_no_words(text):
     assert found(text) == []
 
 
+@pytest.mark.parametrize("text, nr", [
+    ("int wf_rescue_all;\n", 1), ("vp->inbox = x;\nif (is_deaf)\n", 2),
+    ("int namespace, hogwash; /* inbox */ f(\"hog\");\n", 0)])
+def test_identifiers(repository, text, nr):
+    root = repository({"src/a.c": text, "test/a.c": text})
+    assert len(check_words.hits_of(root)["names"]) == nr
+
+
 # --- limits ---
 
 @pytest.fixture
@@ -199,7 +207,7 @@ def test_limits_are_written_and_kept(project, capsys):
     rows = dict(line.split() for line in
                 (project / LIMITS).read_text().splitlines()
                 if not line.startswith("#"))
-    assert list(rows) == list(RULES)
+    assert list(rows) == [*RULES, "names"]
     assert rows.pop("hog") == "2" and set(rows.values()) == {"0"}
     assert check(project, capsys) == (0, "words: clean\n")
 
