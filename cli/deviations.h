@@ -26,9 +26,8 @@ WF_DEVIATION(PRIORITY, SOMETIMES, pthread_attr_setschedpolicy)
 WF_DEVIATION(PRIORITY, SOMETIMES, sched_setscheduler)
 WF_DEVIATION(PRIORITY, SOMETIMES, sched_setparam)
 
-WF_REASON(PROTOCOL,
-	  "lends a priority among the process's own threads; a robust or "
-	  "process-shared mutex with inheritance binds who locks it")
+WF_REASON(PROTOCOL, "boosts among the process's own threads; a robust or "
+		    "process-shared mutex with inheritance binds who locks it")
 WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutexattr_setprotocol)
 WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutexattr_setprioceiling)
 WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutex_setprioceiling)

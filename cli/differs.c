@@ -60,7 +60,7 @@ bool wf_differs_read(const char *path)
 	return true;
 }
 
-void wf_differs_tell(void (*tell)(const char *text))
+void wf_differs_report(void (*tell)(const char *text))
 {
 	for (int reason = 0; reason < NR_REASONS; reason++) {
 		char text[WF_DIFFERS_TEXT] = "";

@@ -2,7 +2,7 @@
  * Differences that a program meets on weft, by the functions that it calls.
  *
  *     wf_differs_read("/usr/bin/server");
- *     wf_differs_tell(print);
+ *     wf_differs_report(print);
  */
 #ifndef WEFT_CLI_DIFFERS_H
 #define WEFT_CLI_DIFFERS_H
@@ -19,6 +19,6 @@ bool wf_differs_read(const char *path);
  * Calls tell once for each reason of deviations.h that the noted functions
  * give: "NAME, NAME: text".
  */
-void wf_differs_tell(void (*tell)(const char *text));
+void wf_differs_report(void (*tell)(const char *text));
 
 #endif

@@ -221,7 +221,7 @@ static int report_program(const char *program, bool with_libraries)
 	wf_differs_read(target.binary);
 	if (with_libraries)
 		report_libraries(&target);
-	wf_differs_tell(report_difference);
+	wf_differs_report(report_difference);
 	/* A wrapper, as those of pyenv and the like, executes another one. */
 	if (is_script && is_shell(target.binary))
 		row("not looked at", "the programs that this shell script "

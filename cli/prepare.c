@@ -34,11 +34,16 @@ static size_t find_option(const char *name, size_t len)
 static int set_option(size_t row, const char *value)
 {
 	const struct wf_option_row *r = &wf_option_rows[row];
+	const char *new_value = wf_option_new_value(r, value);
 
 	if (wf_option_set(&wf_options, row, value) < 0)
 		return wf_complain(WF_EXIT_WEFT, "--%s: '%s' is not %s",
 				   r->option, value, r->accepts);
-	if (!wf_environment_set(r->variable, value))
+	if (new_value != NULL)
+		wf_complain(0, "--%s %s is now --%s %s", r->option, value,
+			    r->option, new_value);
+	if (!wf_environment_set(r->variable,
+				new_value != NULL ? new_value : value))
 		return wf_complain(WF_EXIT_WEFT, "out of memory");
 	return 0;
 }
@@ -114,6 +119,25 @@ static int take_options(char ***argv)
 	return 0;
 }
 
+/* The program's processes get the new names, and need not say so again. */
+static int rename_values(void)
+{
+	struct wf_option_fault old;
+	const char *new_value;
+	size_t row = 0;
+
+	while ((new_value = wf_options_next_renamed(&row, wf_environment_all(),
+						    &old)) != NULL) {
+		const char *variable = old.row->variable;
+
+		wf_complain(0, "%s=%s is now %s=%s", variable, old.value,
+			    variable, new_value);
+		if (!wf_environment_set(variable, new_value))
+			return wf_complain(WF_EXIT_WEFT, "out of memory");
+	}
+	return 0;
+}
+
 /* The variables that no option has replaced have to be right, too. */
 static int check_variables(void)
 {
@@ -121,7 +145,7 @@ static int check_variables(void)
 	struct wf_option_fault fault;
 
 	if (wf_options_load_env(&wf_options, wf_environment_all(), &fault) == 0)
-		return 0;
+		return rename_values();
 	wf_option_fault_text(&fault, text);
 	return wf_complain(WF_EXIT_WEFT, "%s", text);
 }

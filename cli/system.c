@@ -38,7 +38,7 @@
  */
 #define LEAST_KERNEL_THREADS 2
 
-/* Carriers, and as many servers of calls that block as there ever are. */
+/* Carriers, and as many workers for calls that block as there ever are. */
 #define ENOUGH_KERNEL_THREADS 256
 
 #define TRIAL_STACK_BYTES ((size_t)64 * 1024)
@@ -227,7 +227,7 @@ static int leave(void *arg)
 	return 0;
 }
 
-/* As an I/O server is made that is a process. 0 or -Exxx. */
+/* Makes a process as an I/O server is made. 0 or -Exxx. */
 static int try_server_process(void)
 {
 	enum { STACK_BYTES = 64 * 1024 };
@@ -255,7 +255,7 @@ static void say_process(char *text)
 			  "descriptors, processes make calls that block");
 	else
 		say(text,
-		    "servers: WEFT_IO asks for processes that share "
+		    "workers: WEFT_IO asks for processes that share "
 		    "memory, which the kernel refuses (%s)",
 		    strerror(-err));
 }
@@ -269,13 +269,13 @@ static bool ask_backend(char *text)
 	wf_options_load_env(&o, environ, &fault);
 	if (o.io == WF_IO_PROCESS)
 		say_process(text);
-	else if (o.io == WF_IO_SERVERS)
-		say(text, "servers, as WEFT_IO asks: kernel threads wait for "
+	else if (o.io == WF_IO_WORKERS)
+		say(text, "workers, as WEFT_IO asks: kernel threads wait for "
 			  "descriptors");
 	else if (try_io_uring(&may_move) == 0)
 		say(text, "uring: io_uring waits for descriptors");
 	else
-		say(text, "servers, for want of io_uring: kernel threads wait "
+		say(text, "workers, for want of io_uring: kernel threads wait "
 			  "for descriptors");
 	return true;
 }

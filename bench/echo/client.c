@@ -1,5 +1,5 @@
 /*
- * The echo servers' client: one loop over epoll, a message under way on each
+ * The echo servers' client: one loop over epoll, a message in flight on each
  * connection all the time.
  *
  *     client PID PORT CONNECTIONS SECONDS

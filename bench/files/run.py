@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Reads of files: from the page cache, what weft adds to the call; past it, at
-random by 64 threads, beside fio's io_uring engine with as many under way.
+random by 64 threads, beside fio's io_uring engine with as many in flight.
 
 Native threads, weft with each way to wait, and fio in turn. What is in the page
 cache is read by one thread, by CPU time; at random all CPUs are used.

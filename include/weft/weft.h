@@ -176,7 +176,7 @@ struct weft_stats {
 	uint64_t refusals;		  /* preemptions put off */
 	uint64_t binds;	   /* threads that got a kernel thread of their own */
 	uint64_t requests; /* waits that io_uring was asked for */
-	uint64_t served;   /* calls that I/O servers were asked for */
+	uint64_t served;   /* calls that I/O workers were asked for */
 };
 
 /*

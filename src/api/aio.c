@@ -18,7 +18,7 @@
 
 #include "api/api.h"
 #include "io/io.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "libc/real.h"
 #include "os/deadline.h"
 #include "wait/sleep.h"

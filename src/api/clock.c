@@ -43,8 +43,8 @@ static struct wf_thread *thread_of(clockid_t clock)
 	uint32_t payload = ~((uint32_t)clock >> KIND_BITS);
 	struct wf_thread *t = wf_table_at(payload & INDEX_MASK);
 
-	if ((payload & INDEX_MASK) >= wf_table_high() ||
-	    !wf_thread_is_living(t) || clock_of(t) != clock)
+	if ((payload & INDEX_MASK) >= wf_table_high() || !wf_thread_exists(t) ||
+	    clock_of(t) != clock)
 		return NULL;
 	return t;
 }
@@ -169,7 +169,7 @@ WF_API(int, pthread_getcpuclockid, pthread_t thread, clockid_t *ret_clock)
 
 	if (t == NULL || t->kind == WF_THREAD_FOREIGN)
 		return wf_real.pthread_getcpuclockid(thread, ret_clock);
-	if (!wf_thread_is_living(t))
+	if (!wf_thread_exists(t))
 		return ESRCH;
 	*ret_clock = clock_of(t);
 	return 0;

@@ -4,7 +4,7 @@
  * its kernel threads, so weft's child handler has to run as after fork; no
  * other handler does.
  *
- * One that borrows the memory while the parent waits for it to execute a
+ * A child in its parent's memory while the parent waits for it to execute a
  * program (CLONE_VFORK) is like a child of vfork. By a system call it would
  * come back here on its parent's stack, and gets a copy once there are threads.
  *
@@ -38,8 +38,8 @@ static bool is_fork(uint64_t flags)
 	return (flags & (CLONE_VM | CLONE_FILES)) == 0;
 }
 
-/* A child that would borrow the memory gets its own. */
-static uint64_t without_borrowing(uint64_t flags)
+/* A vfork child gets memory of its own. */
+static uint64_t without_vfork(uint64_t flags)
 {
 	const uint64_t others = CLONE_FILES | CLONE_SIGHAND | CLONE_SETTLS;
 
@@ -62,7 +62,7 @@ static bool is_fork_syscall(long *nr, const long *args, long *first,
 	switch (*nr) {
 	case SYS_clone:
 		if (args[1] == 0)
-			*first = (long)without_borrowing((uint64_t)args[0]);
+			*first = (long)without_vfork((uint64_t)args[0]);
 		return is_fork((uint64_t)*first) && args[1] == 0;
 	case SYS_clone3:
 		/* The kernel says what is wrong. */
@@ -74,7 +74,7 @@ static bool is_fork_syscall(long *nr, const long *args, long *first,
 			return false;
 		if (bytes > sizeof(*copy))
 			return is_fork(copy->flags);
-		copy->flags = without_borrowing(copy->flags);
+		copy->flags = without_vfork(copy->flags);
 		*first = (long)copy;
 		return is_fork(copy->flags);
 	default:
@@ -126,7 +126,7 @@ static int fork_to(void *stack, int flags, struct child *child, pid_t *parent,
 }
 
 /* With its own descriptors, actions and the caller's TLS. */
-static bool borrows(unsigned int flags)
+static bool is_vfork(unsigned int flags)
 {
 	const unsigned int both = CLONE_VM | CLONE_VFORK;
 
@@ -135,26 +135,26 @@ static bool borrows(unsigned int flags)
 }
 
 /* The caller's frame stays: it waits. */
-static int run_borrower(void *arg)
+static int run_vfork_child(void *arg)
 {
 	const struct child *child = arg;
 
-	wf_vfork_child();
+	wf_vfork_enter_child();
 	return child->run(child->arg);
 }
 
-static int lend_to(void *stack, int flags, struct child *child, pid_t *parent,
-		   void *tls, pid_t *tid)
+static int start_vfork_child(void *stack, int flags, struct child *child,
+			     pid_t *parent, void *tls, pid_t *tid)
 {
-	struct wf_loan *l = wf_vfork_begin();
+	struct wf_vfork_child *l = wf_vfork_begin();
 	int pid;
 
 	if (l == NULL)
 		return fork_to(stack, flags & ~CLONE_VM, child, parent, tls,
 			       tid);
-	pid = wf_real.clone(run_borrower, stack, flags, child, parent, tls,
+	pid = wf_real.clone(run_vfork_child, stack, flags, child, parent, tls,
 			    tid);
-	wf_borrow_end(l);
+	wf_vfork_child_end(l);
 	return pid;
 }
 
@@ -174,8 +174,9 @@ WF_API(int, clone, int (*run)(void *), void *stack, int flags, void *arg, ...)
 		return wf_real.clone(run, stack, flags, arg, parent, tls, tid);
 	if (is_fork((unsigned int)flags))
 		return fork_to(stack, flags, &child, parent, tls, tid);
-	if (borrows((unsigned int)flags))
-		return lend_to(stack, flags, &child, parent, tls, tid);
+	if (is_vfork((unsigned int)flags))
+		return start_vfork_child(stack, flags, &child, parent, tls,
+					 tid);
 	return wf_real.clone(run, stack, flags, arg, parent, tls, tid);
 }
 WF_API_ALIAS(clone, __clone);

@@ -13,7 +13,7 @@
 #include "api/api.h"
 #include "api/close.h"
 #include "io/descriptor.h"
-#include "io/own.h"
+#include "io/closing.h"
 #include "libc/real.h"
 #include "os/output.h"
 #include "os/sys.h"
@@ -25,14 +25,14 @@ static void leave(void *fd)
 {
 	unsigned int number = *(unsigned int *)fd;
 
-	wf_io_close_done(number, number);
+	wf_io_after_close(number, number);
 }
 
 void wf_close_begin(int *fd, struct wf_cleanup *cleanup)
 {
 	if (*fd < 0)
 		return;
-	wf_io_close_comes((unsigned int)*fd, (unsigned int)*fd);
+	wf_io_before_close((unsigned int)*fd, (unsigned int)*fd);
 	wf_cleanup_begin_own(cleanup, leave, fd);
 }
 
@@ -49,7 +49,7 @@ WF_API(int, close, int fd)
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int rc;
 
-	if (wf_io_is_own(fd))
+	if (wf_io_is_private(fd))
 		return wf_api_errno(-EBADF);
 	wf_close_begin(&fd, &cleanup);
 	rc = wf_real.close(fd);
@@ -61,7 +61,7 @@ WF_API_ALIAS(close, __close);
 /* 0, or why `from` cannot come to be `to`. */
 static int replace_begin(int from, int *to, struct wf_cleanup *cleanup)
 {
-	if (wf_io_is_own(from))
+	if (wf_io_is_private(from))
 		return -EBADF;
 	if (!wf_io_make_way(*to))
 		return -EMFILE;
@@ -161,7 +161,7 @@ static int close_parts(unsigned int first, unsigned int last, int flags)
 	if (err < 0)
 		return err;
 	while (first <= last) {
-		unsigned int own = wf_io_first_own(first);
+		unsigned int own = wf_io_first_private(first);
 		unsigned int end = own <= last ? own : last + 1;
 
 		if (end > first || own > last) {
@@ -194,10 +194,10 @@ static int close_all(unsigned int first, unsigned int last, int flags)
 			return err;
 	}
 	if (closes)
-		wf_io_close_comes(first, last);
+		wf_io_before_close(first, last);
 	err = close_parts(first, last, flags);
 	if (closes)
-		wf_io_close_done(first, last);
+		wf_io_after_close(first, last);
 	if (is_private)
 		wf_kernel_state_files_end(err);
 	return err;
@@ -218,7 +218,7 @@ static long close_by_syscall(int fd)
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	long err;
 
-	if (wf_io_is_own(fd))
+	if (wf_io_is_private(fd))
 		return -EBADF;
 	wf_close_begin(&fd, &cleanup);
 	err = wf_sys(SYS_close, fd);

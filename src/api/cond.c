@@ -10,7 +10,7 @@
 #include "libc/real.h"
 #include "sync/cond.h"
 #include "sync/inherit.h"
-#include "sync/protect.h"
+#include "sync/ceiling.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
 
@@ -40,7 +40,7 @@ static bool is_libc(pthread_mutex_t *mutex)
 {
 	return wf_mutex_is_libc(mutex_of(mutex)) &&
 	       (!wf_inherit_has(mutex) || wf_inherit_is_libc()) &&
-	       !wf_protect_has(mutex) && !wf_shared_cond_will_wait();
+	       !wf_ceiling_has(mutex) && !wf_shared_cond_will_wait();
 }
 
 static void hold_again(void *mutex)

@@ -17,7 +17,7 @@
 #include "boot/children.h"
 #include "libc/real.h"
 #include "os/sys.h"
-#include "sched/borrow.h"
+#include "sched/vfork_child.h"
 #include "signal/memory.h"
 #include "signal/preempt.h"
 #include "signal/signal.h"
@@ -29,16 +29,16 @@ struct attempt {
 };
 
 /*
- * Before the start there is nothing to do, and the memory may be that of a
- * parent that has lent it; a child by clone() may share it later, too. Returns
- * the environment.
+ * Before the start there is nothing to do, and the memory may be the parent's
+ * of a vfork child; a child by clone() may share it later, too. Returns the
+ * environment.
  */
 static char *const *begin(struct attempt *a, int dir, const char *path,
 			  char *const envp[])
 {
 	a->is_ours = wf_is_started() && wf_preempt_is_here();
 	envp = wf_children_env(&a->env, dir, path, envp);
-	wf_borrow_keep(a->env.memory, a->env.bytes);
+	wf_vfork_child_unmaps(a->env.memory, a->env.bytes);
 	if (a->is_ours)
 		wf_replacing_begin();
 	return envp;
@@ -51,7 +51,7 @@ static int resume(int rc, struct attempt *a)
 
 	if (a->is_ours)
 		wf_replacing_end();
-	wf_borrow_keep(NULL, 0);
+	wf_vfork_child_unmaps(NULL, 0);
 	wf_children_env_free(&a->env);
 	errno = saved;
 	return rc;

@@ -114,7 +114,8 @@ static int read_word(const struct weft_word *w, uint64_t *ret_value)
 }
 
 /* -1: none has changed; else the error, and which it is. */
-static int look(const struct weft_word *words, size_t nr, size_t *ret_index)
+static int poll_once(const struct weft_word *words, size_t nr,
+		     size_t *ret_index)
 {
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t value;
@@ -138,7 +139,8 @@ static int poll_for(const struct weft_word *words, size_t nr, size_t *ret_index,
 	int rc;
 
 	/* Whoever is to change the word may want this very CPU. */
-	while ((rc = look(words, nr, ret_index)) < 0 && now_ns() < until_ns)
+	while ((rc = poll_once(words, nr, ret_index)) < 0 &&
+	       now_ns() < until_ns)
 		syscall(SYS_sched_yield);
 	return rc;
 }
@@ -184,7 +186,7 @@ static int sleep_for(const struct weft_word *words, size_t nr,
 		uint32_t seen = atomic_load(&bell);
 		int64_t now = now_ns(), until = deadline_ns;
 
-		rc = look(words, nr, ret_index);
+		rc = poll_once(words, nr, ret_index);
 		if (rc < 0 && now >= deadline_ns)
 			rc = ETIMEDOUT;
 		if (rc >= 0)

@@ -86,7 +86,7 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 			     wf_ufutex_wait(addr, val, bits, deadline_ns) :
 			     wf_io_futex_wait(addr, val, bits, deadline_ns);
 		if (deadline_ns != WF_FOREVER)
-			rc = wf_sleep_outcome(rc, nr_handlers);
+			rc = wf_sleep_result(rc, nr_handlers);
 	} while (rc == -ERESTART);
 	return rc > 0 ? 0 : rc;
 }

@@ -51,7 +51,7 @@ static struct wf_io_begun begin(int fd)
 	return (struct wf_io_begun){
 		.fd = fd,
 		.nr_handlers = wf_self != NULL ? wf_self->nr_handlers : 0,
-		.uses = wf_descriptor_count_uses(fd),
+		.generation = wf_descriptor_count_generations(fd),
 	};
 }
 

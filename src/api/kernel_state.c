@@ -36,11 +36,11 @@ enum { SHADOW_STACK_FIRST = 0x5001, SHADOW_STACK_LAST = 0x5005 };
 
 /*
  * Does it set a filter for all threads, weft's among them? Weft's inherit the
- * first thread's, if they are not made yet. A borrower's is its own.
+ * first thread's, if they are not made yet. A vfork child's is its own.
  */
 static bool confines_process(long nr, const long *a)
 {
-	if (wf_is_borrower())
+	if (wf_is_vfork_child())
 		return false;
 	if (nr == SYS_prctl)
 		return a[0] == PR_SET_SECCOMP && a[1] == SECCOMP_MODE_FILTER &&
@@ -169,7 +169,7 @@ static long call_and_confine(long nr, const long *a)
 	has_left_rings = filter != NULL && wf_sandbox_comes(filter);
 	rc = call_kernel(nr, a);
 	if (filter != NULL && rc == 0)
-		wf_sandbox_see(filter);
+		wf_sandbox_check(filter);
 	else if (has_left_rings)
 		wf_sandbox_is_refused();
 	return rc;

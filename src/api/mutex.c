@@ -54,8 +54,8 @@ WF_API(int, pthread_mutex_destroy, pthread_mutex_t *mutex)
 }
 WF_API_ALIAS(pthread_mutex_destroy, __pthread_mutex_destroy);
 
-/* Before the runtime starts the kernel has the caller's priority, and nothing
- * lends it another. */
+/* Before the runtime starts the kernel has the caller's priority, and no mutex
+ * boosts it. */
 static void prepare(const struct wf_mutex *m)
 {
 	int kind = wf_mutex_kind(m); /* -1: it was destroyed */

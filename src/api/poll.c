@@ -220,7 +220,7 @@ WF_API(int, epoll_wait, int epfd, struct epoll_event *events, int max,
 /* --- select --------------------------------------------------------------- */
 
 /* The kernel leaves in *timeout what is left of it. */
-static void tell_rest(struct timeval *timeout, int64_t deadline_ns)
+static void report_rest(struct timeval *timeout, int64_t deadline_ns)
 {
 	int64_t left;
 
@@ -284,7 +284,7 @@ WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
 	if (!can_select(nr, sets, NULL) || deadline_ns < 0)
 		return select_natively(nr, sets, timeout);
 	n = WF_CANCEL_POINT(wf_io_select(nr, sets, deadline_ns, NULL));
-	tell_rest(timeout, deadline_ns);
+	report_rest(timeout, deadline_ns);
 	return wf_api_errno(n);
 }
 WF_API_ALIAS(select, __select);

@@ -24,7 +24,7 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 #include "signal/memory.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 #include "thread/kernel_state.h"
 #include "thread/name.h"
 
@@ -61,8 +61,7 @@ static struct wf_thread *thread_of(int32_t id)
 
 	if (id >= 1 << WF_TID_INDEX_BITS)
 		t = wf_table_by_tid(id);
-	return wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ? t :
-									NULL;
+	return wf_thread_exists(t) && t->kind != WF_THREAD_FOREIGN ? t : NULL;
 }
 
 /* What follows the component, NULL if the path goes on with another. */
@@ -242,7 +241,7 @@ static int open_counted(const char *path, const char *name, int flags)
 	while (*count >= '0' && *count <= '9')
 		count++;
 	texts[2] = count;
-	wf_format(number, sizeof(number), "%u", wf_alive_nr());
+	wf_format(number, sizeof(number), "%u", wf_thread_count_nr());
 	return file_of(texts, 3, flags);
 }
 

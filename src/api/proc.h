@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "sched/vp.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 
 struct wf_proc_path {
 	char text[128];
@@ -58,7 +58,8 @@ static inline void wf_proc_ask(const char *path)
 {
 	const struct wf_thread *t = wf_self;
 
-	if (wf_is_started() && t != NULL && t->is_first && wf_alive_nr() == 1)
+	if (wf_is_started() && t != NULL && t->is_first &&
+	    wf_thread_count_nr() == 1)
 		wf_proc_ask_slow(path);
 }
 

@@ -131,7 +131,7 @@ static const struct wf_thread *next_thread(struct list *l)
 	while (l->next - FIRST < wf_table_high()) {
 		const struct wf_thread *t = wf_table_at(l->next++ - FIRST);
 
-		if (wf_thread_is_living(t))
+		if (wf_thread_exists(t))
 			return t;
 	}
 	return NULL;

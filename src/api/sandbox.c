@@ -273,7 +273,7 @@ void wf_sandbox_is_refused(void)
 	wf_ring_keep_on();
 }
 
-void wf_sandbox_see(const struct sock_fprog *filter)
+void wf_sandbox_check(const struct sock_fprog *filter)
 {
 	is_confined = true;
 	if (kills(filter, SYS_timerfd_create) ||

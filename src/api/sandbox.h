@@ -19,6 +19,6 @@ void wf_sandbox_is_refused(void);
  * one. If it kills, or sends SIGSYS, for a system call that weft goes on
  * making, that is said, once, as soon as weft runs.
  */
-void wf_sandbox_see(const struct sock_fprog *filter);
+void wf_sandbox_check(const struct sock_fprog *filter);
 
 #endif

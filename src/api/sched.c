@@ -17,7 +17,7 @@
 #include "os/sys.h"
 #include "sched/yield.h"
 #include "signal/memory.h"
-#include "sync/lending.h"
+#include "sync/boost.h"
 #include "thread/affinity.h"
 #include "thread/lifecycle.h"
 #include "thread/policy.h"
@@ -112,7 +112,7 @@ WF_API(int, pthread_setschedparam, pthread_t thread, int policy,
 
 	if (is_native(t))
 		return wf_real.pthread_setschedparam(thread, policy, param);
-	if (!wf_thread_is_living(t))
+	if (!wf_thread_exists(t))
 		return ESRCH;
 	err = set_policy_of(t, policy, param);
 	if (err == 0)
@@ -128,7 +128,7 @@ WF_API(int, pthread_getschedparam, pthread_t thread, int *ret_policy,
 	if (is_native(t))
 		return wf_real.pthread_getschedparam(thread, ret_policy,
 						     ret_param);
-	if (!wf_thread_is_living(t))
+	if (!wf_thread_exists(t))
 		return ESRCH;
 	t->libc_knows_policy = true;
 	*ret_policy = wf_policy_of(t);
@@ -142,7 +142,7 @@ WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
 
 	if (is_native(t))
 		return wf_real.pthread_setschedprio(thread, priority);
-	if (!wf_thread_is_living(t))
+	if (!wf_thread_exists(t))
 		return ESRCH;
 	return -wf_policy_set(t, wf_policy_of(t), priority);
 }
@@ -183,7 +183,7 @@ static int get_priority(pid_t id, struct sched_param *ret_param)
 	if (t == NULL || ret_param == NULL)
 		return (int)wf_sys(SYS_sched_getparam, id, ret_param);
 	/* As natively: to the kernel what protects is the thread's priority. */
-	ceiling = (int)wf_lending_protected(t);
+	ceiling = (int)wf_boost_protected(t);
 	param.sched_priority = ceiling > t->sched_priority ? ceiling :
 							     t->sched_priority;
 	return wf_memory_put(ret_param, &param, sizeof(param));

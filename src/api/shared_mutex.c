@@ -9,7 +9,7 @@
  *     it has to sleep again, or gives up, it has marked the word before.
  * SHARED_MUTEX-3. Mutexes with priority inheritance are the kernel's
  *     (sync/inherit.h). Those with priority protection have their ceiling in
- *     the word, above what plain ones have (sync/protect.h).
+ *     the word, above what plain ones have (sync/ceiling.h).
  */
 #include "api/shared_mutex.h"
 
@@ -25,7 +25,7 @@
 #include "sync/libc_mutex.h"
 #include "sync/mutex.h"
 #include "sync/owned.h"
-#include "sync/protect.h"
+#include "sync/ceiling.h"
 #include "sync/shared.h"
 #include "wait/sleep.h"
 
@@ -71,9 +71,9 @@ static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
 			       word | FUTEX_WAITERS;
 	if ((m->__data.__kind & WF_MUTEX_PROTECT) == 0)
 		return word == WF_LIBC_MUTEX_FREE ? 0 : WF_LIBC_MUTEX_WAITED;
-	return (word & WF_PROTECT_STATE) == WF_LIBC_MUTEX_FREE ?
+	return (word & WF_CEILING_STATE) == WF_LIBC_MUTEX_FREE ?
 		       0 :
-		       (word & ~WF_PROTECT_STATE) | WF_LIBC_MUTEX_WAITED;
+		       (word & ~WF_CEILING_STATE) | WF_LIBC_MUTEX_WAITED;
 }
 
 /* False: it may be free. */

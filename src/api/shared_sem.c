@@ -7,7 +7,7 @@
  *     counting oneself out is one step, so the number of waiters is never too
  *     small.
  * SHARED_SEM-2. A handler ends the wait with EINTR also if the sleep ended
- *     otherwise meanwhile, as it does when the I/O server that sleeps for the
+ *     otherwise meanwhile, as it does when the I/O worker that sleeps for the
  *     thread is killed. Then somebody may have woken this waiter and no other,
  *     so it looks at the value first. [wait_for_value]
  * SHARED_SEM-3. A thread that leaves its wait by a jump or by its end counts
@@ -42,7 +42,7 @@ static int wait_for_value(_Atomic uint64_t *data, int64_t deadline_ns,
 		return -EINTR;
 	rc = wf_io_futex_wait(data, 0, FUTEX_BITSET_MATCH_ANY, deadline_ns);
 	if (deadline_ns != WF_FOREVER)
-		rc = wf_sleep_outcome(rc, nr_handlers);
+		rc = wf_sleep_result(rc, nr_handlers);
 	return rc == 0 || rc == -ERESTART ? -EAGAIN : rc;
 }
 

@@ -21,13 +21,13 @@
 #include "sched/carrier.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
-#include "signal/abroad.h"
+#include "signal/other_process.h"
 #include "signal/action.h"
 #include "signal/mask.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
-#include "signal/route.h"
-#include "signal/wait.h"
+#include "signal/routing.h"
+#include "signal/sigwait.h"
 #include "thread/lifecycle.h"
 
 /* --- sending -------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static int send_info(struct wf_thread *t, const siginfo_t *info)
 				 (int)wf_sys(SYS_kill, pid, info->si_signo);
 	}
 	me = wf_runtime_enter();
-	err = wf_route_to_thread(me, t, info);
+	err = wf_routing_to_thread(me, t, info);
 	wf_runtime_leave(me);
 	return err;
 }
@@ -77,7 +77,7 @@ static bool is_native(const struct wf_thread *t)
 static bool has_ended(const struct wf_thread *t)
 {
 	return t != NULL && t->kind != WF_THREAD_FOREIGN &&
-	       !wf_thread_is_living(t);
+	       !wf_thread_exists(t);
 }
 
 WF_API(int, pthread_kill, pthread_t thread, int sig)
@@ -107,7 +107,7 @@ WF_API(int, pthread_sigqueue, pthread_t thread, int sig,
 	if (sig < 0 || sig > 64 || sig == 32 || sig == 33)
 		return EINVAL;
 	info.si_value = value;
-	if (!wf_thread_is_living(t))
+	if (!wf_thread_exists(t))
 		return ESRCH;
 	return sig != 0 ? -send_info(t, &info) : 0;
 }
@@ -139,9 +139,10 @@ static bool send_to_process(pid_t pid, const siginfo_t *info)
 	    !is_ours(info->si_signo))
 		return false;
 	wf_runtime_enter();
-	is_taken = wf_route_leave_to_kernel(WF_SIGNAL_BIT(info->si_signo)) == 0;
+	is_taken = wf_routing_leave_to_kernel(WF_SIGNAL_BIT(info->si_signo)) ==
+		   0;
 	if (is_taken)
-		wf_route_to_process(me, info, me);
+		wf_routing_to_process(me, info, me);
 	wf_runtime_leave(me);
 	return is_taken;
 }
@@ -174,7 +175,7 @@ static void await_own(struct wf_thread *me, int sig)
 	int64_t end_ns = wf_os_now() + 20 * WF_NS_PER_MS;
 
 	if (me->carrier == NULL || (me->sigmask & WF_SIGNAL_BIT(sig)) != 0 ||
-	    !wf_route_prefers(me, sig) || wf_action_ignores(sig) ||
+	    !wf_routing_prefers(me, sig) || wf_action_ignores(sig) ||
 	    wf_action_is_default(sig))
 		return;
 	while (!has_come(me, sig) && wf_os_now() < end_ns)
@@ -192,7 +193,7 @@ static long kill_group(long group, int sig)
 	if (!wf_is_started() || !is_ours(sig))
 		return wf_sys(SYS_kill, group, sig);
 	me = wf_runtime_enter();
-	wf_route_leave_to_kernel(WF_SIGNAL_BIT(sig));
+	wf_routing_leave_to_kernel(WF_SIGNAL_BIT(sig));
 	rc = wf_sys(SYS_kill, group, sig);
 	if (rc == 0)
 		await_own(me, sig);
@@ -333,8 +334,9 @@ long wf_signal_tgkill(long pid, long tid, long sig)
 
 	if (wf_is_started() && pid == wf_os_getpid())
 		t = wf_table_by_tid((int32_t)tid);
-	if (is_native(t) && wf_abroad_is_id(tid) && pid != wf_os_getpid())
-		return wf_abroad_send(pid, tid, sig);
+	if (is_native(t) && wf_other_process_is_id(tid) &&
+	    pid != wf_os_getpid())
+		return wf_other_process_send(pid, tid, sig);
 	if (is_native(t) || sig == 32 || sig == 33)
 		return wf_sys(SYS_tgkill, pid, tid, sig);
 	if (sig < 0 || sig > 64)

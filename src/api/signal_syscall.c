@@ -15,7 +15,7 @@
 #include "signal/action.h"
 #include "signal/mask.h"
 #include "signal/memory.h"
-#include "signal/wait.h"
+#include "signal/sigwait.h"
 
 static long action(long sig, const struct wf_action *new,
 		   struct wf_action *ret_old)

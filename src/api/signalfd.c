@@ -17,7 +17,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
-#include "signal/route.h"
+#include "signal/routing.h"
 #include "signal/signalfd.h"
 
 enum { MAX_KNOWN = 64 };
@@ -75,9 +75,9 @@ static void show(uint64_t mask)
 {
 	struct wf_thread *me = wf_runtime_enter();
 
-	atomic_fetch_or(&wf_route_shown, mask);
+	atomic_fetch_or(&wf_routing_shown, mask);
 	if (wf_is_started())
-		wf_route_leave_shown(mask);
+		wf_routing_leave_shown(mask);
 	wf_runtime_leave(me);
 }
 

@@ -15,7 +15,7 @@
 #include "api/exec.h"
 #include "api/futex.h"
 #include "api/ids.h"
-#include "api/ipc.h"
+#include "api/sysv.h"
 #include "api/kernel_calls.h"
 #include "api/kernel_state.h"
 #include "api/poll.h"
@@ -104,7 +104,7 @@ static long dispatch_other(long nr, const long *a)
 		return wf_poll_syscall(nr, a);
 	case SYS_semop:
 	case SYS_semtimedop:
-		return wf_ipc_syscall(nr, a);
+		return wf_sysv_syscall(nr, a);
 	case SYS_exit:
 		wf_ids_exit((int)a[0]);
 		break;

@@ -18,7 +18,7 @@
 #include "signal/mask.h"
 #include "signal/memory.h"
 #include "signal/posix_timer.h"
-#include "signal/receiver.h"
+#include "signal/signal_receiver.h"
 #include "thread/cpu_timer.h"
 
 /* Since 2.34 a timer_t that has no SIGEV_THREAD is the kernel's number. */
@@ -36,7 +36,7 @@ static int create_for(struct wf_thread *t, clockid_t clock,
 	timer_t timer;
 	int err;
 
-	event._sigev_un._tid = wf_receiver_tid();
+	event._sigev_un._tid = wf_signal_receiver_tid();
 	event.sigev_signo = WF_PREEMPT_SIGNAL;
 	if (wf_real.timer_create(clock, &event, &timer) < 0)
 		return -errno;

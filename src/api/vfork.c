@@ -1,6 +1,6 @@
 /*
- * vfork: api/x86_64/vfork.S with these. Who cannot lend its memory has fork,
- * as POSIX allows.
+ * vfork: api/x86_64/vfork.S with these. A child that cannot run in its parent's
+ * memory is forked, as POSIX allows.
  */
 #include <unistd.h>
 
@@ -16,6 +16,6 @@ bool wf_api_vfork_begin(void)
 pid_t wf_api_vfork_end(long pid);
 pid_t wf_api_vfork_end(long pid)
 {
-	wf_borrow_end(wf_loan_of(wf_self));
+	wf_vfork_child_end(wf_vfork_child_of(wf_self));
 	return wf_api_errno((int)pid);
 }

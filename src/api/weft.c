@@ -94,7 +94,7 @@ WF_API(void, weft_block_begin, void)
 {
 	struct wf_thread *t = wf_runtime_enter();
 
-	wf_carrier_lend_vp(t);
+	wf_carrier_hand_off(t);
 	wf_runtime_leave(t);
 }
 

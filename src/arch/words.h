@@ -38,7 +38,7 @@ struct wf_arch_slot {
 
 /*
  * The first of the slots from `from` to before `end` with (*at & mask) != old,
- * `end` if there is none. If the look at it faulted, bit 0 of the address is
+ * `end` if there is none. If the access to it faulted, bit 0 of the address is
  * set; that needs SIGSEGV and SIGBUS open and wf_arch_slots_fixup in their
  * handler, which says whether it was such a fault.
  */

@@ -169,10 +169,30 @@ static int find_word(const char *words, const char *word)
 	}
 }
 
+/* Until the release after the one that renamed them. */
+static const struct {
+	const char *option, *old_value, *new_value;
+} renamed[] = {
+	{ "io", "servers", "workers" },
+};
+
+const char *wf_option_new_value(const struct wf_option_row *row,
+				const char *value)
+{
+	for (size_t i = 0; i < WF_ARRAY_LEN(renamed); i++) {
+		if (is_equal(renamed[i].option, row->option) &&
+		    is_equal(renamed[i].old_value, value))
+			return renamed[i].new_value;
+	}
+	return NULL;
+}
+
 static int set_choice(void *field, const struct wf_option_row *row,
 		      const char *value)
 {
-	int number = find_word(row->value, value);
+	const char *new_value = wf_option_new_value(row, value);
+	int number =
+		find_word(row->value, new_value != NULL ? new_value : value);
 
 	if (number < 0)
 		return number;
@@ -402,6 +422,24 @@ bool wf_option_unknown(char *const **envp, struct wf_option_fault *ret_fault)
 		return true;
 	}
 	return false;
+}
+
+const char *wf_options_next_renamed(size_t *row, char *const *envp,
+				    struct wf_option_fault *ret_variable)
+{
+	while (*row < wf_nr_options) {
+		const struct wf_option_row *r = &wf_option_rows[(*row)++];
+		const char *variable = find_variable(envp, r->variable);
+		const char *new_value;
+
+		if (variable == NULL)
+			continue;
+		name_fault(ret_variable, variable, r);
+		new_value = wf_option_new_value(r, ret_variable->value);
+		if (new_value != NULL)
+			return new_value;
+	}
+	return NULL;
 }
 
 int wf_options_load_env(struct wf_options *o, char *const *envp,

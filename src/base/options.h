@@ -57,11 +57,11 @@
 	  "a number from 1 to 1024", \
 	  "let N virtual processors poll for work at a time while the others " \
 	  "sleep; 1 if not given") \
-	X(io, "io", "WEFT_IO", CHOICE, 0, 0, "uring|servers|process", \
-	  "uring, servers or process", \
-	  "who waits for descriptors: the kernel's io_uring, where it is " \
-	  "allowed, kernel threads, or processes of their own for calls that " \
-	  "block") \
+	X(io, "io", "WEFT_IO", CHOICE, 0, 0, "uring|workers|process", \
+	  "uring, workers or process", \
+	  "the backend that waits for descriptors: the kernel's io_uring, " \
+	  "where it is allowed, kernel threads (I/O workers), or processes " \
+	  "of their own (I/O servers) for calls that block") \
 	X(io_nice, "io-nice", "WEFT_IO_NICE", SIGNED, -20, 19, "N", \
 	  "a number from -20 to 19", \
 	  "with --io process: nice value of those processes, counted from " \
@@ -126,7 +126,7 @@ enum wf_wait_policy {
 /* Of the option io. */
 enum wf_io_backend {
 	WF_IO_URING = 0,
-	WF_IO_SERVERS,
+	WF_IO_WORKERS,
 	WF_IO_PROCESS,
 };
 
@@ -161,6 +161,13 @@ extern const size_t wf_nr_options;
  */
 int wf_option_set(struct wf_options *o, size_t row, const char *value);
 
+/*
+ * The present name of a value that the release before knew by another, which
+ * wf_option_set still takes; NULL: `value` is none of those.
+ */
+const char *wf_option_new_value(const struct wf_option_row *row,
+				const char *value);
+
 /* A variable that is wrong; the strings are those of the environment. */
 struct wf_option_fault {
 	const char *name; /* name_len bytes, then '=' */
@@ -183,6 +190,13 @@ int wf_options_load_env(struct wf_options *o, char *const *envp,
  * use such names: Kubernetes makes some for a service called weft.
  */
 bool wf_option_unknown(char *const **envp, struct wf_option_fault *ret_fault);
+
+/*
+ * The next variable, from *row on, whose value has a new name; *row is the row
+ * behind it then. Returns the new name, or NULL: there is none.
+ */
+const char *wf_options_next_renamed(size_t *row, char *const *envp,
+				    struct wf_option_fault *ret_variable);
 
 /* One line for the user: what is wrong, and what to do. Cut off if it is too
  * long. */

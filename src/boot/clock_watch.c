@@ -3,8 +3,8 @@
  * when the clock was set, and when the machine has slept.
  *
  * CLOCK_WATCH-1. The monitor makes the timer and the kernel thread, which so
- *     share its table of descriptors (own_table.c): the program neither sees
- *     this one nor closes it, and may have used up all that it may have.
+ *     share its table of descriptors (private_table.c): the program neither
+ *     sees this one nor closes it, and may have used up all that it may have.
  * CLOCK_WATCH-2. It is made under the clone lock, or a change of credentials
  *     could miss it. Who has that lock may be waiting for the monitor to
  *     follow.
@@ -26,7 +26,7 @@
 #include <sys/timerfd.h>
 
 #include "boot/boot.h"
-#include "boot/own_table.h"
+#include "boot/private_table.h"
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/sys.h"
@@ -36,7 +36,7 @@
 #include "sched/service.h"
 #include "wait/timer.h"
 
-_Atomic uint32_t wf_clock_watch_seen;
+_Atomic uint32_t wf_clock_watch_followed;
 
 static _Atomic int tid;
 static struct wf_thread self;
@@ -87,7 +87,8 @@ static void run(void *arg)
 static void start(void)
 {
 	wf_clone_lock_beside(wf_setxid_follow);
-	wf_store_relaxed(&wf_clock_watch_seen, wf_carrier_setxid_generation);
+	wf_store_relaxed(&wf_clock_watch_followed,
+			 wf_carrier_setxid_generation);
 	wf_service_start(run, &self, &tid);
 	wf_clone_unlock();
 }
@@ -95,10 +96,10 @@ static void start(void)
 void wf_clock_watch_serve(void)
 {
 	if (WF_LIKELY(!wf_timers_want_watch()) || is_tried ||
-	    !wf_own_table_is_ready())
+	    !wf_private_table_is_ready())
 		return;
 	is_tried = true;
-	if (!wf_own_table_is_own() || wf_load_relaxed(&is_forbidden))
+	if (!wf_private_table_is_made() || wf_load_relaxed(&is_forbidden))
 		return;
 	timer = make_timer();
 	if (timer >= 0)

@@ -10,7 +10,7 @@ void wf_clock_watch_serve(void);
 /* For changes of credentials: 0 before it has started. */
 int wf_clock_watch_tid(void);
 /* The number of the last change that it has followed. */
-extern _Atomic uint32_t wf_clock_watch_seen;
+extern _Atomic uint32_t wf_clock_watch_followed;
 
 /* The kernel kills who makes the timer: never tries, nor do children. */
 void wf_clock_watch_forbid(void);

@@ -30,7 +30,7 @@
 #include "sched/reserved.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 #include "thread/lifecycle.h"
 
 enum { POLL_NS = WF_NS_PER_S };
@@ -70,7 +70,7 @@ static void end_instead(void)
 
 	wf_switch_finish(t);
 	wf_runtime_leave(t);
-	if (t->is_first && wf_alive_nr() == 1)
+	if (t->is_first && wf_thread_count_nr() == 1)
 		die();
 	wf_thread_leave(t, 0);
 }
@@ -97,7 +97,7 @@ static struct wf_thread *thread_of(const struct wf_carrier *c)
 	for (uint32_t i = 1; i <= high; i++) {
 		struct wf_thread *t = wf_table_at(i);
 
-		if (t->carrier == c && wf_thread_is_living(t) &&
+		if (t->carrier == c && wf_thread_exists(t) &&
 		    wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN)
 			return t;
 	}
@@ -132,7 +132,7 @@ static void end_thread(struct wf_thread *t, struct wf_carrier *dead,
 }
 
 /* False: it has to be done again, when there is a spare. */
-static bool see(struct wf_carrier *c)
+static bool check(struct wf_carrier *c)
 {
 	struct wf_thread *t = thread_of(c);
 	struct wf_vp *vp = vp_of(c);
@@ -177,7 +177,7 @@ bool wf_deaths_serve(int64_t now_ns)
 		struct wf_carrier *c = wf_carrier_at(i);
 
 		if (c != NULL && is_watched(c) && wf_handoff_has_ended(c) &&
-		    !see(c))
+		    !check(c))
 			until_ns = now_ns + POLL_NS;
 	}
 	return true;

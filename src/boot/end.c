@@ -9,7 +9,7 @@
 
 #include "boot/boot.h"
 #include "io/ring.h"
-#include "io/server.h"
+#include "io/worker.h"
 
 /* Of the C++ ABI; in libc, in no header. */
 int __cxa_atexit(void (*handler)(void *), void *arg, void *dso_handle);
@@ -20,7 +20,7 @@ static void let_go(void)
 	if (!wf_is_started()) /* nothing, and perhaps a parent's memory */
 		return;
 	wf_ring_end();
-	wf_server_end();
+	wf_worker_end();
 }
 
 void wf_boot_end(void)

@@ -15,19 +15,19 @@
 
 #include "boot/boot.h"
 #include "boot/tracer.h"
-#include "io/hold.h"
-#include "io/kept.h"
+#include "io/pin.h"
+#include "io/private_fd.h"
 #include "io/many.h"
 #include "io/poll_call.h"
-#include "io/proxy.h"
+#include "io/epoll_proxy.h"
 #include "io/ring.h"
-#include "io/server.h"
-#include "io/watch.h"
+#include "io/worker.h"
+#include "io/watcher.h"
 #include "libc/loader.h"
 #include "libc/real.h"
 #include "os/kthread.h"
 #include "os/sys.h"
-#include "sched/borrow.h"
+#include "sched/vfork_child.h"
 #include "sched/carrier.h"
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
@@ -40,11 +40,11 @@
 #include "signal/ignored.h"
 #include "signal/signal.h"
 #include "sync/inherit.h"
-#include "sync/lending.h"
+#include "sync/boost.h"
 #include "sync/once.h"
-#include "sync/protect.h"
+#include "sync/ceiling.h"
 #include "sync/shared.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 #include "thread/cpu_timer.h"
 #include "thread/kernel_state.h"
 #include "thread/main_exit.h"
@@ -84,13 +84,13 @@ void wf_boot_forget_kernel_threads(void)
 	wf_ufutex_fork_child();
 	wf_words_fork_child();
 	wf_ring_fork_child();
-	wf_watch_fork_child();
-	wf_hold_fork_child();
-	wf_proxy_fork_child();
+	wf_watcher_fork_child();
+	wf_pin_fork_child();
+	wf_epoll_proxy_fork_child();
 	wf_many_fork_child();
 	wf_poll_call_fork_child();
-	wf_kept_fork_child();
-	wf_server_fork_child();
+	wf_private_fd_fork_child();
+	wf_worker_fork_child();
 	wf_shared_fork_child();
 	wf_monitor_fork_child();
 	wf_setxid_fork_child();
@@ -98,13 +98,13 @@ void wf_boot_forget_kernel_threads(void)
 
 void wf_boot_fork_child(void)
 {
-	bool by_borrower = wf_borrow_fork_child();
+	bool by_vfork_child = wf_vfork_child_fork_child();
 	struct wf_thread *t = wf_self;
 
 	if (wf_is_started())
-		wf_signal_fork_child(t, by_borrower);
+		wf_signal_fork_child(t, by_vfork_child);
 	if (t != NULL && t->carrier != NULL) {
-		if (!by_borrower)
+		if (!by_vfork_child)
 			wf_signal_restore(t);
 		wf_name_fork_child(t);
 	}
@@ -119,8 +119,8 @@ void wf_boot_fork_child(void)
 	wf_kernel_state_fork_child();
 	wf_once_fork_child();
 	wf_inherit_fork_child();
-	wf_lending_fork_child();
-	wf_protect_fork_child();
+	wf_boost_fork_child();
+	wf_ceiling_fork_child();
 	wf_ignored_fork_child();
 	wf_start_fork_child();
 	wf_service_fork_child();
@@ -134,7 +134,7 @@ void wf_boot_fork_child(void)
 		t = wf_runtime_attach();
 	wf_policy_fork_child(t);
 	wf_boot_become_first(t);
-	wf_alive_reset();
+	wf_thread_count_reset();
 }
 
 void wf_boot_fork_prepare(void)

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/options.h"
-#include "boot/own_table.h"
+#include "boot/private_table.h"
 #include "boot/tick.h"
 #include "libc/text.h"
 #include "os/clock.h"
@@ -77,7 +77,7 @@ void wf_handoff_init(void)
 /* Once the monitor may open files. */
 static void open_proc(void)
 {
-	if (has_asked_for_proc || !wf_own_table_is_ready())
+	if (has_asked_for_proc || !wf_private_table_is_ready())
 		return;
 	proc = wf_os_proc_open();
 	has_asked_for_proc = true;
@@ -109,7 +109,8 @@ static char ask_kept(const struct wf_carrier *c, int tid)
 static char state_of(const struct wf_carrier *c)
 {
 	int tid = wf_load_relaxed(&c->tid);
-	bool is_kept = c->number < NR_KEPT && tid != 0 && wf_own_table_is_own();
+	bool is_kept = c->number < NR_KEPT && tid != 0 &&
+		       wf_private_table_is_made();
 	char state = is_kept ? ask_kept(c, tid) : wf_os_thread_state(proc, tid);
 
 	if (state != 'X')

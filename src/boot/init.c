@@ -21,7 +21,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/table.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 #include "thread/main_exit.h"
 
 /* As env(1) and nice(1): the tool itself failed. */
@@ -46,6 +46,8 @@ static void load_options(char **envp)
 	static bool is_done;
 	struct wf_option_fault fault;
 	char text[WF_OPTION_TEXT_MAX];
+	const char *new_value;
+	size_t row = 0;
 
 	if (is_done || envp == NULL)
 		return;
@@ -56,6 +58,10 @@ static void load_options(char **envp)
 		wf_log("%s", text);
 		give_up();
 	}
+	while ((new_value = wf_options_next_renamed(&row, envp, &fault)) !=
+	       NULL)
+		wf_log("%s=%s is now %s=%s", fault.row->variable, fault.value,
+		       fault.row->variable, new_value);
 }
 
 /* The environment as ld.so found it; libc may not have been told yet. */
@@ -96,7 +102,7 @@ void wf_runtime_boot(void)
 	first->sigmask = wf_os_get_signal_mask();
 	wf_sys(SYS_prctl, PR_GET_NAME, first->name);
 	wf_runtime_attach_hook = wf_foreign_met;
-	wf_alive_reset();
+	wf_thread_count_reset();
 	wf_boot_register_fork();
 }
 

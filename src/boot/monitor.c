@@ -21,12 +21,12 @@
  *     t / WATCH_SHARE again, and says that it sleeps, as in MONITOR-3, before
  *     it sees that none has begun. A VP that gets busy wakes it.
  * MONITOR-6. Most threads that a timer or the kernel wakes run for
- *     microseconds. So a VP that gets busy wakes it only for what waits, is
- *     under way in the kernel, or has a timer. If it was woken soon after it
- *     had gone to sleep, it ticks until a tick sees hardly a switch: a tick
- *     costs less than the wakes between. If a timer is far off, it wakes for
- *     that though the VP is idle again: else each thread that runs meanwhile
- *     would wake it.
+ *     microseconds. So a VP that gets busy wakes it only for what waits, is in
+ *     flight in the kernel, or has a timer. If it was woken soon after it had
+ *     gone to sleep, it ticks until a tick sees hardly a switch: a tick costs
+ *     less than the wakes between. If a timer is far off, it wakes for that
+ *     though the VP is idle again: else each thread that runs meanwhile would
+ *     wake it.
  * MONITOR-7. Where threads only switch it ticks less often
  *     (boot/tick_interval.h), unless it has been woken since the last tick, or
  *     a timer is due before the next.
@@ -40,7 +40,7 @@
 #include "boot/deaths.h"
 #include "boot/handoff.h"
 #include "boot/latency_stats.h"
-#include "boot/own_table.h"
+#include "boot/private_table.h"
 #include "boot/preempt_request.h"
 #include "boot/tick.h"
 #include "boot/tick_interval.h"
@@ -422,7 +422,7 @@ static void run(void *arg)
 	struct rounds r = { .handoff_nap = TICK_NS,
 			    .remote_wakeups_nap = TICK_NS };
 
-	wf_own_table_make(); /* MONITOR-2 */
+	wf_private_table_make(); /* MONITOR-2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* Its naps are shorter than the kernel's default of 50 us. */
 	wf_os_set_timer_slack(1);
@@ -464,12 +464,12 @@ bool wf_monitor_dismiss(void)
 {
 	wf_clock_watch_dismiss_begin();
 	return wf_service_dismiss(&monitor_tid, wf_idle_wake_monitor) &&
-	       wf_clock_watch_dismiss() && wf_own_table_dismiss();
+	       wf_clock_watch_dismiss() && wf_private_table_dismiss();
 }
 
 void wf_monitor_fork_child(void)
 {
 	wf_store_relaxed(&monitor_tid, 0);
-	wf_own_table_fork_child();
+	wf_private_table_fork_child();
 	wf_clock_watch_fork_child();
 }

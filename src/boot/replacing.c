@@ -1,7 +1,7 @@
 /*
  * REPLACING-1. Until exec has failed nobody is preempted (signal/preempt.c,
- *     PREEMPT-4), there are no server processes, and the caller's signals are
- *     the kernel's. So nothing here needs a VP: who computes would not give it
+ *     PREEMPT-4), there are no I/O servers, and the caller's signals are the
+ *     kernel's. So nothing here needs a VP: who computes would not give it
  *     back.
  * REPLACING-2. A handler may come at any of these instructions, change
  *     credentials, fork, execute another program, wait, or never return. So the
@@ -9,7 +9,7 @@
  *     blocked), and is begun again when it returns.
  */
 #include "boot/boot.h"
-#include "io/server.h"
+#include "io/worker.h"
 #include "os/kthread.h"
 #include "sched/runtime.h"
 #include "signal/preempt.h"
@@ -22,7 +22,7 @@ void wf_replacing_begin(void)
 
 	wf_preempt_exec_begin(t);
 	wf_preempt_exec_settle();
-	wf_server_end_processes();
+	wf_worker_end_processes();
 	wf_signal_exec_begin(t);
 	wf_policy_exec_begin(t);
 }

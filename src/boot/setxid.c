@@ -6,9 +6,9 @@
  * SETXID-1. No carrier is cloned between the count and the end (clone lock).
  * SETXID-2. The caller goes first; if it fails nobody else has changed.
  * SETXID-3. With its new credentials the caller might not be allowed to signal
- *     server processes. So they are signalled before: they wait in their
- *     handlers for what becomes of the caller's call. Two numbers say so: of
- *     the attempt that comes, and of the last that is over.
+ *     I/O servers. So they are signalled before: they wait in their handlers
+ *     for what becomes of the caller's call. Two numbers say so: of the attempt
+ *     that comes, and of the last that is over.
  * SETXID-4. What the caller could do, all can; else the process is torn, and
  *     ends, as libc has it. The caller ends it, where a handler for SIGABRT can
  *     run.
@@ -21,7 +21,7 @@
 
 #include "boot/boot.h"
 #include "boot/clock_watch.h"
-#include "io/server.h"
+#include "io/worker.h"
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -32,7 +32,7 @@
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "signal/preempt.h"
-#include "signal/receiver.h"
+#include "signal/signal_receiver.h"
 #include "wait/sleep.h"
 
 /* How long a thread parks that another thread's change keeps waiting. */
@@ -63,7 +63,7 @@ static void follow(_Atomic uint32_t *seen)
 }
 
 /* SETXID-3 */
-static void follow_as_process(const struct wf_server_follower *f)
+static void follow_as_process(const struct wf_worker_follower *f)
 {
 	/* acquire: pairs with gather_processes. */
 	uint32_t attempt = wf_load_acquire(&attempt_begun);
@@ -78,30 +78,30 @@ static void follow_as_process(const struct wf_server_follower *f)
 	if (wf_load_acquire(&change.generation) == wf_load_relaxed(f->seen))
 		return;
 	follow(f->seen);
-	wf_server_changed();
+	wf_worker_changed();
 }
 
 void wf_setxid_follow(void)
 {
 	struct wf_thread *t = wf_self;
-	struct wf_server_follower server = wf_server_self(t);
+	struct wf_worker_follower worker = wf_worker_self(t);
 
-	if (server.is_process) {
-		follow_as_process(&server);
+	if (worker.is_process) {
+		follow_as_process(&worker);
 		return;
 	}
 	if (wf_load_relaxed(&change.generation) == 0)
 		return;
 	if (t != NULL && t->carrier != NULL)
 		follow(&t->carrier->setxid_seen);
-	else if (server.seen != NULL)
-		follow(server.seen);
+	else if (worker.seen != NULL)
+		follow(worker.seen);
 	else if (wf_os_gettid() == wf_monitor_tid())
 		follow(&monitor_seen);
-	else if (wf_os_gettid() == wf_receiver_tid())
+	else if (wf_os_gettid() == wf_signal_receiver_tid())
 		follow(&receiver_seen);
 	else if (wf_os_gettid() == wf_clock_watch_tid())
-		follow(&wf_clock_watch_seen);
+		follow(&wf_clock_watch_followed);
 }
 
 static bool is_missing(int tid, const _Atomic uint32_t *seen,
@@ -112,7 +112,7 @@ static bool is_missing(int tid, const _Atomic uint32_t *seen,
 }
 
 /*
- * Carriers, I/O servers and who watches the clock that have not followed, which
+ * Carriers, I/O workers and who watches the clock that have not followed, which
  * are signalled if is_time. A signal may be refused for want of memory or by a
  * limit, and is then sent again.
  */
@@ -132,16 +132,16 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		if (is_time)
 			wf_os_tgkill(tid, WF_PREEMPT_SIGNAL);
 	}
-	for (uint32_t i = 0; i < wf_server_count(); i++) {
-		struct wf_server_follower f = wf_server_at(i);
+	for (uint32_t i = 0; i < wf_worker_count(); i++) {
+		struct wf_worker_follower f = wf_worker_at(i);
 
 		if (!is_missing(f.tid, f.seen, generation))
 			continue;
 		missing++;
 		if (is_time && !f.is_process) /* SETXID-3 */
-			wf_server_signal(i, WF_PREEMPT_SIGNAL);
+			wf_worker_signal(i, WF_PREEMPT_SIGNAL);
 	}
-	if (is_missing(wf_clock_watch_tid(), &wf_clock_watch_seen,
+	if (is_missing(wf_clock_watch_tid(), &wf_clock_watch_followed,
 		       generation)) {
 		missing++;
 		if (is_time)
@@ -151,22 +151,22 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 }
 
 /*
- * The same of server processes that have not come for the attempt (SETXID-3).
+ * The same of I/O servers that have not come for the attempt (SETXID-3).
  */
 static uint32_t nr_absent(uint32_t attempt, bool is_time)
 {
 	uint32_t absent = 0;
 
-	for (uint32_t i = 0; i < wf_server_count(); i++) {
-		struct wf_server_follower f = wf_server_at(i);
+	for (uint32_t i = 0; i < wf_worker_count(); i++) {
+		struct wf_worker_follower f = wf_worker_at(i);
 
 		if (!f.is_process || !is_missing(f.tid, f.arrived, attempt))
 			continue;
 		absent++;
 		if (is_time) {
-			wf_server_signal(i, WF_PREEMPT_SIGNAL);
+			wf_worker_signal(i, WF_PREEMPT_SIGNAL);
 			/* It may have been stopped. */
-			wf_server_signal(i, SIGCONT);
+			wf_worker_signal(i, SIGCONT);
 		}
 	}
 	return absent;
@@ -217,7 +217,8 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 	       wf_load_acquire(&monitor_seen) != generation ||
 	       wf_load_acquire(&receiver_seen) != generation) {
 		if (yields == 0)
-			wf_os_tgkill(wf_receiver_tid(), WF_PREEMPT_SIGNAL);
+			wf_os_tgkill(wf_signal_receiver_tid(),
+				     WF_PREEMPT_SIGNAL);
 		yields = (yields + 1) % YIELDS_PER_SIGNAL;
 		wf_sys(SYS_sched_yield);
 	}

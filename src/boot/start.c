@@ -10,9 +10,9 @@
 #include "base/options.h"
 #include "boot/boot.h"
 #include "boot/deaths.h"
-#include "boot/own_table.h"
+#include "boot/private_table.h"
 #include "boot/tracer.h"
-#include "io/kept.h"
+#include "io/private_fd.h"
 #include "io/ring.h"
 #include "libc/elf.h"
 #include "libc/layout.h"
@@ -34,7 +34,7 @@
 #include "sched/service.h"
 #include "sched/switch.h"
 #include "sched/table.h"
-#include "signal/arrive.h"
+#include "signal/signal_entry.h"
 #include "signal/deliver.h"
 #include "signal/mask.h"
 #include "signal/preempt.h"
@@ -46,7 +46,7 @@
 #include "thread/kernel_state.h"
 #include "thread/scope.h"
 #include "wait/agent.h"
-#include "wait/sole.h"
+#include "wait/biased.h"
 #include "wait/timer.h"
 #include "wait/ufutex_bucket.h"
 #include "wait/word.h"
@@ -136,9 +136,9 @@ static int make_world(void)
 		(getauxval(AT_HWCAP2) & WF_ARCH_HWCAP2_FSGSBASE) == 0;
 	wf_registers_init(!wf_switch_needs_syscall);
 	wf_arch_keeps_fs = !wf_switch_needs_syscall;
-	wf_arch_landings[WF_ARCH_LANDING_SIGNAL] = wf_signal_arrived;
+	wf_arch_landings[WF_ARCH_LANDING_SIGNAL] = wf_signal_entry;
 	wf_os_membarrier_register();
-	wf_sole_init(wf_sched.nr_vps);
+	wf_biased_init(wf_sched.nr_vps);
 	wf_ring_start();
 	wf_carrier_main = wf_agent_run;
 	wf_carrier_init_hook = begin_carrier;
@@ -246,7 +246,7 @@ static int start_locked(struct wf_thread *t)
 	err = block_signals();
 	if (err < 0)
 		return err;
-	wf_kept_prepare();
+	wf_private_fd_prepare();
 	/* First what can fail for good: it has nothing to look at yet. */
 	err = start_services();
 	if (err == 0)
@@ -294,7 +294,7 @@ bool wf_boot_stays_native(void)
 	static _Atomic bool is_said;
 	const char *call = wf_load_relaxed(&killed_for);
 
-	/* As it is to the lender of a borrower. */
+	/* It is started for the parent of a vfork child. */
 	if (call == NULL || wf_load_relaxed(&wf_sched.is_started))
 		return false;
 	if (!atomic_exchange(&is_said, true)) {
@@ -346,7 +346,7 @@ int wf_boot_start(void)
 	struct wf_thread *t = wf_thread_self();
 	int err = 0;
 
-	if (wf_is_borrower())
+	if (wf_is_vfork_child())
 		return -EAGAIN;
 	if (wf_is_started())
 		return 0;
@@ -357,7 +357,7 @@ int wf_boot_start(void)
 		err = start_locked(t);
 	wf_spin_unlock(&start_lock);
 	if (err == 0) {
-		wf_own_table_wait(100 * WF_NS_PER_MS);
+		wf_private_table_wait(100 * WF_NS_PER_MS);
 		wf_boot_stats_register();
 	}
 	/* As natively after unshare(CLONE_NEWPID). */

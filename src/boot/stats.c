@@ -42,7 +42,7 @@ void wf_boot_stats_print(void)
 	static const struct wf_counters *of_vps[WF_VPS_MAX];
 	uint32_t nr = wf_is_started() ? wf_sched.nr_vps : 0;
 
-	if (!wf_options.stats || wf_is_borrower() ||
+	if (!wf_options.stats || wf_is_vfork_child() ||
 	    atomic_exchange(&is_printed, true))
 		return;
 	for (uint32_t i = 0; i < nr; i++)

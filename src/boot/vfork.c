@@ -1,7 +1,7 @@
 /*
- * vfork and clone's like: what the child has of its own, signal mask, actions
- * and alternate stack, is made to be what the program takes it for, as in a
- * child of fork. Who lends, and to whom, is sched/borrow.h's.
+ * vfork, and clone with CLONE_VFORK: gives the child the signal mask, the
+ * actions and the alternate stack that the program has set, as in a child of
+ * fork. Which thread has which child is in sched/vfork_child.h.
  */
 #include "boot/vfork.h"
 
@@ -13,31 +13,31 @@
 #include "signal/signal.h"
 #include "thread/policy.h"
 
-/* Of the lenders, from before the child is made: it must not wait for a lock,
+/* Of the parents, from before the child is made: it must not wait for a lock,
  * nor be killed while it holds one. */
-static struct wf_actions actions[WF_LOANS];
+static struct wf_actions actions[WF_VFORK_CHILDREN];
 
-struct wf_loan *wf_vfork_begin(void)
+struct wf_vfork_child *wf_vfork_begin(void)
 {
-	struct wf_loan *l;
+	struct wf_vfork_child *l;
 
 	wf_tracer_fork();
-	l = wf_borrow_begin();
+	l = wf_vfork_child_begin();
 	if (l != NULL && wf_load_relaxed(&wf_sched.is_started))
-		wf_actions_copy(&actions[l - wf_loans]);
+		wf_actions_copy(&actions[l - wf_vfork_children]);
 	return l;
 }
 
-void wf_vfork_child(void)
+void wf_vfork_enter_child(void)
 {
-	const struct wf_loan *l = wf_loan_of(wf_self);
-	const struct wf_thread *lender = wf_load_relaxed(&l->lender);
+	const struct wf_vfork_child *l = wf_vfork_child_of(wf_self);
+	const struct wf_thread *parent = wf_load_relaxed(&l->parent);
 
 	if (wf_load_relaxed(&wf_sched.is_started))
-		wf_actions_give_up(&actions[l - wf_loans]);
-	wf_policy_vfork_child(lender);
-	if (lender->carrier != NULL)
-		wf_signal_restore(lender);
+		wf_actions_give_up(&actions[l - wf_vfork_children]);
+	wf_policy_vfork_child(parent);
+	if (parent->carrier != NULL)
+		wf_signal_restore(parent);
 	else
 		wf_os_set_signal_mask(l->mask);
 }

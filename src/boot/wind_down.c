@@ -1,20 +1,20 @@
 /*
  * Natively a process whose threads have all been joined has one kernel thread,
  * and may enter a user namespace. On weft there are carriers, the monitor, the
- * receiver and I/O servers. So they end for such a call, and what has to be is
+ * receiver and I/O workers. So they end for such a call, and what has to be is
  * made again when the program makes its next thread.
  *
  * WIND_DOWN-1. The caller is the only thread of the program's that lives, and
  *     blocks all signals: so no thread is made meanwhile, nobody waits for
- *     anything, and nothing is under way but what these kernel threads do
+ *     anything, and nothing is in flight but what these kernel threads do
  *     themselves.
  * WIND_DOWN-2. Nothing happens if a kernel thread has something that would go
  *     with it: the caller's state where that is not the first kernel thread,
  *     robust mutexes for which the monitor stands, timers that signal the
  *     caller or are on its CPU clock, a notification of a message queue, a
- *     close under way. Nor if the process has kernel
- *     threads of others' making: natively the kernel refuses the call, too.
- * WIND_DOWN-3. I/O servers end first, since only they may be in calls that take
+ *     close in flight. Nor if the process has kernel threads of others' making:
+ *     natively the kernel refuses the call, too.
+ * WIND_DOWN-3. I/O workers end first, since only they may be in calls that take
  *     long. If one stays, the runtime goes on. From the monitor on there is no
  *     way back: what is dismissed is at rest, and ends at once.
  * WIND_DOWN-4. The monitor ends before carriers do, or it would take their ends
@@ -38,9 +38,9 @@
 #include <sys/wait.h>
 
 #include "boot/boot.h"
-#include "boot/own_table.h"
+#include "boot/private_table.h"
 #include "io/ring.h"
-#include "io/server.h"
+#include "io/worker.h"
 #include "libc/tcb.h"
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -51,10 +51,10 @@
 #include "signal/mask.h"
 #include "signal/posix_timer.h"
 #include "signal/preempt.h"
-#include "signal/receiver.h"
+#include "signal/signal_receiver.h"
 #include "signal/signal.h"
 #include "sync/shared.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 #include "thread/cpu_timer.h"
 #include "thread/kernel_state.h"
 #include "thread/name.h"
@@ -118,12 +118,12 @@ static bool may_end(const struct wf_thread *t)
 	const uint32_t unseen = WF_WORK_BIND;
 
 	return wf_load_relaxed(&never_epoch) != wf_table_fork_epoch() &&
-	       wf_alive_nr() == 1 && t->wait_addr == NULL && !t->is_replacing &&
-	       wf_load_relaxed(&wf_os_execs) == 0 &&
+	       wf_thread_count_nr() == 1 && t->wait_addr == NULL &&
+	       !t->is_replacing && wf_load_relaxed(&wf_os_execs) == 0 &&
 	       (wf_load_relaxed(&t->exit_work) & unseen) == 0 &&
 	       wf_kernel_state_may_leave(t) && !wf_shared_is_any_given() &&
 	       !wf_posix_timer_is_any(t->tid) && !wf_cpu_timer_is_any(t->tid) &&
-	       wf_own_table_is_ready() && !has_foreign(t);
+	       wf_private_table_is_ready() && !has_foreign(t);
 }
 
 static bool may_end_now(bool is_needed)
@@ -177,13 +177,13 @@ static void forget(struct wf_thread *t)
 	wf_boot_forget_kernel_threads();
 	wf_carrier_forget();
 	wf_boot_become_first(t);
-	wf_alive_reset();
+	wf_thread_count_reset();
 }
 
 /* False: the runtime goes on. in_runtime set if true. */
 static bool end_kernel_threads(struct wf_thread *t, bool is_needed)
 {
-	if (!may_end_now(is_needed) || !wf_server_dismiss()) /* WIND_DOWN-3 */
+	if (!may_end_now(is_needed) || !wf_worker_dismiss()) /* WIND_DOWN-3 */
 		return false;
 	wf_runtime_enter();
 	if (!may_end(t)) {
@@ -191,7 +191,7 @@ static bool end_kernel_threads(struct wf_thread *t, bool is_needed)
 		return false;
 	}
 	wf_monitor_dismiss(); /* WIND_DOWN-4 */
-	wf_receiver_dismiss();
+	wf_signal_receiver_dismiss();
 	wf_dismiss_carriers(t, wf_agent_rouse);
 	return true;
 }
@@ -206,9 +206,9 @@ void wf_wind_down(bool is_needed)
 	    !wf_preempt_is_here())
 		return;
 	wf_reap_end();
-	if (wf_alive_nr() != 1)
+	if (wf_thread_count_nr() != 1)
 		return;
-	wf_own_table_wait(10 * WF_NS_PER_S); /* WIND_DOWN-2 */
+	wf_private_table_wait(10 * WF_NS_PER_S); /* WIND_DOWN-2 */
 	if (wf_mask_change(SIG_BLOCK, &all, &mask) < 0)
 		return;
 	if (!end_kernel_threads(t, is_needed)) {

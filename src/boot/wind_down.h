@@ -21,7 +21,7 @@
 void wf_wind_down(bool is_needed);
 
 /* This process has registered a message queue's notification, which a new start
- * would take back (boot/own_table.h): it does not wind down any more. */
+ * would take back (boot/private_table.h): it does not wind down any more. */
 void wf_wind_down_never(void);
 
 #endif

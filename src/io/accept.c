@@ -6,10 +6,10 @@
 
 #include "io/address.h"
 #include "io/descriptor.h"
-#include "io/held.h"
+#include "io/pinned_call.h"
 #include "io/io.h"
 #include "io/ring.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -60,10 +60,11 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
  * The request was given up, the connection is still being made; has_begun: it
  * was before the call.
  */
-static int wait_connected(struct wf_held *h, int64_t deadline, bool has_begun)
+static int wait_connected(struct wf_pinned_call *h, int64_t deadline,
+			  bool has_begun)
 {
 	struct wf_request *connects = h->r;
-	struct wf_request ready = wf_io_readiness(h->hold.fd, POLLOUT);
+	struct wf_request ready = wf_io_readiness(h->pin.fd, POLLOUT);
 	socklen_t bytes = sizeof(int);
 	int err, result = 0;
 
@@ -75,13 +76,13 @@ static int wait_connected(struct wf_held *h, int64_t deadline, bool has_begun)
 		return has_begun ? -EALREADY : -EINPROGRESS;
 	if (err < 0)
 		return err;
-	err = (int)wf_sys(SYS_getsockopt, wf_held_fd(h), SOL_SOCKET, SO_ERROR,
-			  &result, &bytes);
+	err = (int)wf_sys(SYS_getsockopt, wf_pinned_call_fd(h), SOL_SOCKET,
+			  SO_ERROR, &result, &bytes);
 	return err < 0 ? err : -result;
 }
 
 /*
- * A server makes the call and is given a while for it; then it is wanted for
+ * A worker makes the call and is given a while for it; then it is wanted for
  * others, and the rest is waited for by poll. A connection to a socket of this
  * machine's that waits for its turn would begin anew.
  */
@@ -97,7 +98,7 @@ static int64_t deadline_of_call(int fd, int64_t deadline)
 	return until < deadline ? until : deadline;
 }
 
-/* Before the call? A server that is given up does not tell. */
+/* Before the call? A worker that is given up does not tell. */
 static bool is_connecting(int fd)
 {
 	uint8_t state = TCP_CLOSE;
@@ -116,14 +117,14 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		.off = addr_bytes,
 	};
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	WF_HELD struct wf_held h = { .hold = { .kept_fd = -1 } };
+	WF_PINNED_CALL struct wf_pinned_call h = { .pin = { .pinned_fd = -1 } };
 	int64_t deadline, call_deadline;
 	bool is_local, has_begun, was_connecting;
 	int n;
 
 	if (wf_descriptor_is_nonblocking(fd))
 		return (int)wf_sys(SYS_connect, fd, addr, addr_bytes);
-	wf_held_begin(&h, &r, wf_descriptor_count_uses(fd));
+	wf_pinned_call_begin(&h, &r, wf_descriptor_count_generations(fd));
 	deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO);
 	was_connecting = deadline != WF_FOREVER && wf_ring_is_refused() &&
 			 is_connecting(fd);
@@ -146,13 +147,13 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		if (is_local)
 			continue;
 		n = wait_connected(&h, deadline, has_begun || was_connecting);
-		fd = wf_held_fd(&h);
+		fd = wf_pinned_call_fd(&h);
 		if (n == 0 &&
 		    wf_descriptor_is_connected(fd)) /* to be said by the call */
 			wf_sys(SYS_connect, fd, addr, addr_bytes);
 		else if (n == 0 && has_begun) /* the other was told why */
 			n = -ECONNABORTED;
-		else if (n == 0) /* its server was lost before the call */
+		else if (n == 0) /* its worker was lost before the call */
 			continue;
 		return n;
 	}

@@ -1,9 +1,9 @@
 /*
  * A ring keeps the files that its requests wait for, and the kernel destroys it
  * some milliseconds after a process that was killed has been waited for. Where
- * the file is a socket with an address, whoever starts a server again at once
- * finds that in use. So a request waits for a proxy of the socket (io/proxy.h),
- * and the call that does not wait follows.
+ * the file is a socket with an address, a server that is started again at once
+ * finds the address in use. So a request waits for an epoll proxy of the socket
+ * (io/epoll_proxy.h), and the call that does not wait follows.
  *
  * ADDRESS-1. That call is made before the thread leaves the runtime, also if
  *     the wait had another end: the kernel wakes one of those who wait for each
@@ -11,13 +11,13 @@
  *     between.
  * ADDRESS-2. What is for all, as the end by shutdown, one is told and tells the
  *     next.
- * ADDRESS-3. After some waits in a row that were for nothing the proxy is in
- *     doubt.
+ * ADDRESS-3. After some waits in a row that were for nothing the epoll proxy is
+ *     in doubt.
  * ADDRESS-4. The kernel may have woken one for two: a request that finds the
  *     first as it begins takes the wake for the second with it. So who has
  *     taken one tells the next if there is more and somebody else waits. Who
  *     begins to wait after that look finds what is there. No socket can be
- *     told: where there is no proxy, all are woken.
+ *     told: without an epoll proxy all are woken.
  * ADDRESS-5. Who begins to wait while the number is being closed or replaced
  *     does not: it would wait for what the number is afterwards, which may be
  *     no socket. It tries the call again, as it does if that is so already.
@@ -32,10 +32,10 @@
 
 #include "io/attempt.h"
 #include "io/descriptor.h"
-#include "io/hold.h"
-#include "io/proxy.h"
+#include "io/pin.h"
+#include "io/epoll_proxy.h"
 #include "io/ring.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
@@ -49,10 +49,10 @@ enum {
 
 struct wait {
 	struct wf_request_scope scope;
-	struct wf_hold hold;
+	struct wf_pin pin;
 	struct wf_request poll;
 	struct wf_request *r;
-	struct wf_proxy *proxy;
+	struct wf_epoll_proxy *proxy;
 	uint32_t nr_futile;
 	bool is_closing; /* ADDRESS-5 */
 	int n;		 /* what the call has returned; -EAGAIN: nothing yet */
@@ -123,14 +123,14 @@ static bool is_more(const struct wait *w, int fd)
 {
 	struct pollfd now = { fd, POLLIN, 0 };
 
-	return w->n >= 0 && wf_proxy_is_shared(w->proxy) &&
+	return w->n >= 0 && wf_epoll_proxy_is_shared(w->proxy) &&
 	       wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
 /* ADDRESS-1. is_told: there should be something. */
 static void call(struct wait *w, bool is_told)
 {
-	int fd = wf_hold_call_begin(&w->hold);
+	int fd = wf_pin_call_begin(&w->pin);
 	bool is_end;
 
 	w->n = attempt(w->r, fd);
@@ -138,8 +138,9 @@ static void call(struct wait *w, bool is_told)
 	if (is_end)
 		w->n = -ENOSYS; /* a request for the socket itself */
 	if (w->proxy != NULL && (is_end || is_for_all(w->n) || is_more(w, fd)))
-		wf_proxy_tell(w->proxy, fd); /* ADDRESS-2, ADDRESS-4 */
-	wf_hold_call_end(&w->hold);
+		wf_epoll_proxy_wake_next(w->proxy,
+					 fd); /* ADDRESS-2, ADDRESS-4 */
+	wf_pin_call_end(&w->pin);
 }
 
 static struct wait *wait_of(struct wf_request_scope *scope)
@@ -150,7 +151,7 @@ static struct wait *wait_of(struct wf_request_scope *scope)
 /*
  * One of those who wait is woken. Messages that are looked at stay, for whoever
  * else waits, and who polls takes nothing. Who waits alone does not ask for
- * that: such a request could not follow its VP (io/move.c).
+ * that: such a request could not follow its VP (io/migrate.c).
  */
 static uint32_t events_of(const struct wait *w)
 {
@@ -158,7 +159,7 @@ static uint32_t events_of(const struct wait *w)
 	bool peeks = r != NULL && r->op != IORING_OP_ACCEPT &&
 		     r->op != IORING_OP_READV && (r->op_flags & MSG_PEEK) != 0;
 	bool is_one = r != NULL && !peeks && w->proxy != NULL &&
-		      wf_proxy_is_shared(w->proxy); /* ADDRESS-4 */
+		      wf_epoll_proxy_is_shared(w->proxy); /* ADDRESS-4 */
 
 	return is_one ? POLLIN | EPOLLEXCLUSIVE : POLLIN;
 }
@@ -168,10 +169,10 @@ static void begin(struct wf_request_scope *scope)
 	struct wait *w = wait_of(scope);
 	int fd;
 
-	wf_hold_begin(&w->hold);
-	fd = wf_hold_call_begin(&w->hold); /* until it is handed over */
-	w->is_closing = fd == w->hold.fd && wf_proxy_is_closing(fd);
-	if (w->is_closing || (fd == w->hold.fd && w->r != NULL &&
+	wf_pin_begin(&w->pin);
+	fd = wf_pin_call_begin(&w->pin); /* until it is handed over */
+	w->is_closing = fd == w->pin.fd && wf_epoll_proxy_is_closing(fd);
+	if (w->is_closing || (fd == w->pin.fd && w->r != NULL &&
 			      !wf_attempt_fits(w->r, fd))) { /* ADDRESS-5 */
 		w->proxy = NULL;
 		/* which has its end at once; ADDRESS-1 follows */
@@ -179,16 +180,17 @@ static void begin(struct wf_request_scope *scope)
 		w->poll.op_flags = POLLIN;
 		return;
 	}
-	w->proxy = fd == w->hold.fd ?
-			   wf_proxy_get(fd, w->nr_futile >= WAITS_FOR_NOTHING) :
+	w->proxy = fd == w->pin.fd ?
+			   wf_epoll_proxy_get(fd, w->nr_futile >=
+							  WAITS_FOR_NOTHING) :
 			   NULL;
-	w->poll.fd = w->proxy != NULL ? wf_proxy_set(w->proxy) : fd;
+	w->poll.fd = w->proxy != NULL ? wf_epoll_proxy_set(w->proxy) : fd;
 	w->poll.op_flags = events_of(w);
 }
 
 static void handed_over(struct wf_request_scope *scope)
 {
-	wf_hold_call_end(&wait_of(scope)->hold);
+	wf_pin_call_end(&wait_of(scope)->pin);
 }
 
 static void end(struct wf_request_scope *scope, bool is_done)
@@ -197,13 +199,13 @@ static void end(struct wf_request_scope *scope, bool is_done)
 
 	call(w, is_done);
 	w->nr_futile = is_done && w->n == -EAGAIN ? w->nr_futile + 1 : 0;
-	wf_proxy_put(w->proxy);
-	wf_hold_end(&w->hold);
-	wf_hold_let_go(&w->hold);
+	wf_epoll_proxy_put(w->proxy);
+	wf_pin_end(&w->pin);
+	wf_pin_release_for_handler(&w->pin);
 }
 
 /* ADDRESS-5. A close may take long, with SO_LINGER. */
-static int let_close(int64_t deadline_ns)
+static int pass_close_barrier(int64_t deadline_ns)
 {
 	const int64_t pause_ns = 50 * WF_NS_PER_US;
 	int64_t until = wf_os_now() + pause_ns;
@@ -222,7 +224,7 @@ static int wait_once(struct wait *w, int64_t deadline_ns)
 	if (w->n != -EAGAIN)
 		return w->n;
 	if (w->is_closing)
-		return let_close(deadline_ns);
+		return pass_close_barrier(deadline_ns);
 	if (err == 0)
 		return wf_self->interrupted ? -EINTR : -ERESTART;
 	return err;
@@ -236,7 +238,7 @@ static int run(struct wait *w, int64_t deadline_ns)
 	do
 		n = wait_once(w, deadline_ns);
 	while (wf_io_goes_on(n, deadline_ns, nr_handlers));
-	wf_hold_fini(&w->hold);
+	wf_pin_fini(&w->pin);
 	return n;
 }
 
@@ -244,7 +246,7 @@ int wf_address_run(struct wf_request *r, int64_t deadline_ns)
 {
 	struct wait w = {
 		.scope = { begin, end, handed_over },
-		.hold = { .fd = r->fd, .kept_fd = -1 },
+		.pin = { .fd = r->fd, .pinned_fd = -1 },
 		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.r = r,
 		.n = -EAGAIN,
@@ -255,7 +257,7 @@ int wf_address_run(struct wf_request *r, int64_t deadline_ns)
 		r->nr_bytes = 0;
 		n = run(&w, deadline_ns);
 	}
-	return n == -ENOSYS ? wf_io_run(r, deadline_ns) : wf_io_outcome(n);
+	return n == -ENOSYS ? wf_io_run(r, deadline_ns) : wf_io_wait_result(n);
 }
 
 int wf_address_try_accept(const struct wf_request *r)
@@ -286,9 +288,9 @@ static void end_poll(struct wf_request_scope *scope, bool is_done)
 {
 	struct wait *w = wait_of(scope);
 
-	wf_proxy_put(w->proxy);
-	wf_hold_end(&w->hold);
-	wf_hold_let_go(&w->hold);
+	wf_epoll_proxy_put(w->proxy);
+	wf_pin_end(&w->pin);
+	wf_pin_release_for_handler(&w->pin);
 }
 
 int wf_address_poll(int fd, int64_t deadline_ns, uint32_t nr_handlers,
@@ -296,12 +298,12 @@ int wf_address_poll(int fd, int64_t deadline_ns, uint32_t nr_handlers,
 {
 	struct wait w = {
 		.scope = { begin_poll, end_poll, handed_over },
-		.hold = { .fd = fd, .kept_fd = -1 },
+		.pin = { .fd = fd, .pinned_fd = -1 },
 		.poll = { .op = IORING_OP_POLL_ADD, .scope = &w.scope },
 		.nr_futile = is_in_doubt ? WAITS_FOR_NOTHING : 0,
 	};
 	int err = wf_request_run_any(&w.poll, 1, deadline_ns, &nr_handlers);
 
-	wf_hold_fini(&w.hold);
+	wf_pin_fini(&w.pin);
 	return err == 0 && w.proxy == NULL ? -E2BIG : err;
 }

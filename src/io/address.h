@@ -20,8 +20,8 @@ int wf_address_try_accept(const struct wf_request *r);
 
 /*
  * One wait of poll's for such a socket alone, until there is something to read
- * or to accept; as wf_request_run_any. -E2BIG: it has no proxy. is_in_doubt:
- * several waits before it were for nothing.
+ * or to accept; as wf_request_run_any. -E2BIG: it has no epoll proxy.
+ * is_in_doubt: several waits before it were for nothing.
  */
 int wf_address_poll(int fd, int64_t deadline_ns, uint32_t nr_handlers,
 		    bool is_in_doubt);

@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 
 #include "io/descriptor.h"
-#include "io/server.h"
+#include "io/worker.h"
 #include "os/sys.h"
 
 enum { POLL_BITS = 0xffff };
@@ -86,7 +86,7 @@ bool wf_attempt_serves(const struct wf_request *r)
 	case IORING_OP_READV:
 		return r->off == UINT64_MAX; /* of a stream */
 	case IORING_OP_RECVMSG:
-		return !wf_server_serves(r);
+		return !wf_worker_handles(r);
 	default:
 		return false;
 	}

@@ -25,7 +25,7 @@ long wf_call_run(struct wf_call *c, enum wf_call_kind kind, int64_t deadline_ns)
 	if (n == -ERESTART)
 		return -EINTR;
 	/* A signal comes with these, SIGPIPE or SIGXFSZ. It was sent to the
-	 * server, which blocks it; it is the caller's. */
+	 * worker, which blocks it; it is the caller's. */
 	return n == -EPIPE || n == -EFBIG ? wf_call_make(c) : n;
 }
 

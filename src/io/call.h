@@ -1,6 +1,6 @@
 /*
- * System calls that may block and that the kernel offers no way to wait for:
- * an I/O server makes the call while the thread parks.
+ * System calls that may block and that the kernel offers no way to wait for: an
+ * I/O worker makes the call while the thread parks.
  *
  *     long n = wf_call_run(WF_CALL(SYS_flock, fd, LOCK_EX), WF_CALL_RESTARTS,
  *                          WF_FOREVER);
@@ -47,7 +47,7 @@ long wf_call_wait(struct wf_call *c);
 
 /*
  * A call on fd that hardly waits for anybody, but perhaps for a disk. It is
- * made at once as long as such calls on fd are quick, and else by a server;
+ * made at once as long as such calls on fd are quick, and else by a worker;
  * is_slow is taken for granted of a descriptor about which nothing is known.
  */
 long wf_call_on(int fd, struct wf_call *c, bool is_slow);

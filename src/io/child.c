@@ -1,11 +1,11 @@
 /*
- * First the call that does not wait. Then a server waits, which is of the same
+ * First the call that does not wait. Then a worker waits, which is of the same
  * process, so that the children are its, too: who of several that wait gets a
  * child, stops, continuations and traced children are the kernel's affair. A
- * server that is told to end looks for children once more: the handler of
+ * worker that is told to end looks for children once more: the handler of
  * SIGCHLD does not hide the child that it is about.
  *
- * With all servers busy the end of one child can be waited for by descriptor.
+ * With all workers busy the end of one child can be waited for by descriptor.
  *
  * Rejected: a descriptor always. It tells of no stop, nor of a child that is
  * traced, and there is none for "any child".
@@ -18,8 +18,8 @@
 #include <stddef.h>
 
 #include "io/call.h"
-#include "io/kept.h"
-#include "io/wait.h"
+#include "io/private_fd.h"
+#include "io/run.h"
 #include "libc/cleanup.h"
 #include "os/sys.h"
 #include "wait/ufutex.h"
@@ -32,7 +32,7 @@ enum {
 
 static void leave(void *fd)
 {
-	wf_kept_close(*(int *)fd);
+	wf_private_fd_close(*(int *)fd);
 }
 
 /* Waits until pid has ended. 0, -EINTR, -ECANCELED, or another -Exxx. */
@@ -44,14 +44,14 @@ static int wait_for_end(pid_t pid)
 
 	if (given < 0)
 		return -ENOSYS;
-	fd = wf_kept_make(given);
+	fd = wf_private_fd_duplicate(given);
 	wf_sys(SYS_close, given);
 	if (fd < 0)
 		return -ENOSYS;
 	wf_cleanup_begin_own(&cleanup, leave, &fd);
 	err = wf_io_wait_ready(fd, POLLIN, WF_FOREVER);
 	wf_cleanup_end(&cleanup);
-	wf_kept_close(fd);
+	wf_private_fd_close(fd);
 	return err;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Pipes can be asked whether they would wait (SPLICE_F_NONBLOCK); sockets pay
- * no heed to that, so what blocks on one is a server's from the start. But
+ * no heed to that, so what blocks on one is a worker's from the start. But
  * sendfile is given no more at a time than a socket has room for.
  */
 #include "io/copy.h"
@@ -15,7 +15,7 @@
 
 #include "io/call.h"
 #include "io/descriptor.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "os/clock.h"
 #include "os/mem.h"
 #include "os/sys.h"
@@ -54,14 +54,14 @@ struct sending {
 	int to, from;
 	off_t *offset; /* the program's, or NULL */
 	size_t bytes, done;
-	uint32_t uses, nr_handlers;
+	uint32_t generation, nr_handlers;
 	int64_t deadline_ns; /* WF_FOREVER, ... */
 	bool is_full;	     /* as far as copies fit */
 };
 
 static bool is_same(const struct sending *s)
 {
-	return wf_descriptor_uses(s->to) == s->uses;
+	return wf_descriptor_generation(s->to) == s->generation;
 }
 
 /* The next bytes of the file; 0 at its end, -Exxx: none without waiting. */
@@ -152,7 +152,7 @@ static int wait_writable(struct sending *s)
 	until = wf_os_now() + most_ns;
 	if (s->is_full || until > s->deadline_ns)
 		until = s->deadline_ns;
-	n = wf_io_run_part(&ready, until, s->done == 0, &s->nr_handlers);
+	n = wf_io_run_partial(&ready, until, s->done == 0, &s->nr_handlers);
 	if (wf_io_restarts(n, s->done == 0, s->deadline_ns))
 		return -EAGAIN;
 	return n < 0 ? n : 1;
@@ -226,7 +226,7 @@ long wf_io_sendfile(int to, int from, off_t *offset, size_t bytes)
 		.from = from,
 		.offset = offset,
 		.bytes = bytes < WF_IO_MOST_BYTES ? bytes : WF_IO_MOST_BYTES,
-		.uses = wf_descriptor_uses(to),
+		.generation = wf_descriptor_generation(to),
 		.nr_handlers = wf_self->nr_handlers,
 		.deadline_ns = wf_descriptor_deadline(to, SO_SNDTIMEO),
 	});

@@ -34,14 +34,14 @@ enum {
 	NO_WRITE_TO_BE_ASKED = 1 << 12,
 	HAS_ADDRESS = 1 << 13,
 	HAS_NO_ADDRESS = 1 << 14,
-	COUNTED = 1 << 15, /* its uses are, though nothing is known */
+	COUNTED = 1 << 15, /* its generation is, though nothing is known */
 	SYNCS_QUICKLY = 1 << 16,
 };
 
 /*
- * Above these bits, how often the number was forgotten: what has been learnt of
- * the file that it was must not be taken for news of what it is. Above those,
- * how many uses of it have ended, which a close counts when it begins, and not
+ * Above these bits, how often the number was forgotten: what is known of its
+ * former file must not be taken for knowledge of the present one. Above those,
+ * the number's generation, which a close counts up when it begins, and not
  * again when it is over: the number may be the next file's by then.
  */
 #define FORGOTTEN ((uint64_t)1 << 17)
@@ -64,12 +64,12 @@ static uint64_t known_of(int fd)
 	return fd >= 0 && fd < NR_KNOWN ? wf_load_relaxed(&known[fd]) : 0;
 }
 
-bool wf_descriptor_counts_uses(int fd)
+bool wf_descriptor_counts_generations(int fd)
 {
 	return fd >= 0 && fd < NR_KNOWN;
 }
 
-uint32_t wf_descriptor_uses(int fd)
+uint32_t wf_descriptor_generation(int fd)
 {
 	return (uint32_t)(known_of(fd) / USED);
 }
@@ -102,11 +102,11 @@ static void learn(int fd, uint64_t before, uint32_t bits)
 		;
 }
 
-uint32_t wf_descriptor_count_uses(int fd)
+uint32_t wf_descriptor_count_generations(int fd)
 {
 	if (what_of(fd) == 0)
 		remember(fd, COUNTED);
-	return wf_descriptor_uses(fd);
+	return wf_descriptor_generation(fd);
 }
 
 bool wf_descriptor_is_slow(int fd, bool if_unknown)
@@ -166,26 +166,26 @@ void wf_descriptor_was_cached(int fd, bool is_hit)
 	wf_store_relaxed(&nr_in_a_row[fd], nr);
 }
 
-/* Nothing is known of it, but that its uses are counted if they were. */
+/* Nothing is known of it, but that its generation is counted if it was. */
 static uint64_t forgotten(uint64_t now)
 {
 	return ((now + FORGOTTEN) & EPOCH) | (now & ~(USED - 1)) |
 	       ((now & (FORGOTTEN - 1)) != 0 ? COUNTED : 0);
 }
 
-static void change(int fd, uint64_t uses)
+static void change(int fd, uint64_t more)
 {
 	uint64_t now = known_of(fd);
 
 	if (fd < 0 || fd >= NR_KNOWN)
 		return;
 	/* Acts as a fence: what follows asks the file that follows. */
-	while (!wf_cas_acq_rel(&known[fd], &now, forgotten(now) + uses))
+	while (!wf_cas_acq_rel(&known[fd], &now, forgotten(now) + more))
 		;
 	wf_descriptor_was_tried(fd, false);
 }
 
-void wf_descriptor_use_ends(int fd)
+void wf_descriptor_generation_ends(int fd)
 {
 	change(fd, USED);
 }
@@ -195,14 +195,14 @@ void wf_descriptor_forget(int fd)
 	change(fd, 0);
 }
 
-static void change_all(unsigned int first, unsigned int last, uint64_t uses)
+static void change_all(unsigned int first, unsigned int last, uint64_t more)
 {
 	for (unsigned int fd = first; fd <= last && fd < NR_KNOWN; fd++)
 		if (what_of((int)fd) != 0)
-			change((int)fd, uses);
+			change((int)fd, more);
 }
 
-void wf_descriptor_uses_end(unsigned int first, unsigned int last)
+void wf_descriptor_generations_end(unsigned int first, unsigned int last)
 {
 	change_all(first, last, USED);
 }
@@ -281,7 +281,7 @@ int wf_descriptor_option(int fd, int option, int if_none)
 	return value;
 }
 
-bool wf_descriptor_queues_news(int fd)
+bool wf_descriptor_queues_reports(int fd)
 {
 	enum { ZEROCOPY = 60, TIMESTAMPING = 37, TIMESTAMPING_NEW = 65 };
 	int receives_errors = 0;
@@ -310,7 +310,7 @@ static bool is_option_set(int fd, int option)
 	return wf_descriptor_option(fd, option, 0) != 0;
 }
 
-bool wf_descriptor_tells_sender(int fd)
+bool wf_descriptor_reports_sender(int fd)
 {
 	enum { PASS_PIDFD = 76 }; /* SO_PASSPIDFD since Linux 6.5 */
 

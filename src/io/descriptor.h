@@ -1,8 +1,8 @@
 /*
- * What is known of descriptors without asking the kernel each time, by number.
- * It is forgotten when weft sees the number closed or replaced; what libc
- * closes behind weft's back may be remembered wrongly, so nothing that is kept
- * here may decide between right and wrong, only between fast and slow.
+ * A cache of what is known of descriptors, by number, and each number's
+ * generation. weft forgets an entry when it sees the number closed or replaced.
+ * A number that libc closes behind weft's back may be remembered wrongly: so an
+ * entry decides between fast and slow, never between right and wrong.
  */
 #ifndef WEFT_IO_DESCRIPTOR_H
 #define WEFT_IO_DESCRIPTOR_H
@@ -56,7 +56,7 @@ bool wf_descriptor_waits_for_more(int fd);
 
 /* These ask the kernel each time. */
 /* A socket that tells of more than errors where errors are told. */
-bool wf_descriptor_queues_news(int fd);
+bool wf_descriptor_queues_reports(int fd);
 bool wf_descriptor_is_nonblocking(int fd);
 bool wf_descriptor_is_socket(int fd);
 /* A character device; whatever cannot be asked may be one, too. */
@@ -69,7 +69,7 @@ int wf_descriptor_option(int fd, int option, int if_none);
 bool wf_descriptor_is_byte_stream(int fd);
 bool wf_descriptor_is_unix(int fd);
 /* A Unix socket whose receiver is told who has sent. */
-bool wf_descriptor_tells_sender(int fd);
+bool wf_descriptor_reports_sender(int fd);
 
 /*
  * A socket that has an address for itself and waits for whoever comes: it
@@ -91,21 +91,21 @@ bool wf_descriptor_can_be_asked(int fd, bool to_write);
 void wf_descriptor_cannot_be_asked(int fd, bool to_write);
 
 /*
- * Changes, mostly, when the number comes to be another file's. Of numbers that
- * nothing is kept of it never does.
+ * The number's generation: it changes, mostly, when the number becomes another
+ * file's. That of numbers without an entry never does.
  */
-uint32_t wf_descriptor_uses(int fd);
-/* The same; from now on each end of a use counts, known as a file or not. */
-uint32_t wf_descriptor_count_uses(int fd);
-/* False for large numbers, whose uses are not counted. */
-bool wf_descriptor_counts_uses(int fd);
+uint32_t wf_descriptor_generation(int fd);
+/* The same; from now on each close counts, whether the file is known or not. */
+uint32_t wf_descriptor_count_generations(int fd);
+/* False for large numbers, which have no generation. */
+bool wf_descriptor_counts_generations(int fd);
 
 /*
  * The number is about to be closed or replaced, or was behind weft's back, and
- * will be another file's: a use of it has ended. Nothing is known of it.
+ * will be another file's: its generation ends. Nothing is known of it.
  */
-void wf_descriptor_use_ends(int fd);
-void wf_descriptor_uses_end(unsigned int first, unsigned int last);
+void wf_descriptor_generation_ends(int fd);
+void wf_descriptor_generations_end(unsigned int first, unsigned int last);
 /*
  * Nothing is known of it: after it was closed, when others may have learnt of
  * the file that it was, or be at work on the one that it is by now.

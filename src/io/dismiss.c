@@ -1,43 +1,43 @@
 /*
- * All servers end, since the runtime does: boot/wind_down.c.
+ * All workers end, since the runtime does: boot/wind_down.c.
  *
- * IO_DISMISS-1. Processes first: the keeper, a kernel thread, sees to their
+ * IO_DISMISS-1. Processes first: the supervisor, a kernel thread, sees to their
  *     ends.
- * IO_DISMISS-2. A kernel thread looks for WF_SERVER_GO at the top of its loop,
- *     and is woken until it does: a job server by its word, the keeper by its
- *     own, the watcher by a signal, after which the kernel never restarts
+ * IO_DISMISS-2. A kernel thread looks for WF_WORKER_GO at the top of its loop,
+ *     and is woken until it does: a job worker by its word, the supervisor by
+ *     its own, the watcher by a signal, after which the kernel never restarts
  *     epoll_wait.
- * IO_DISMISS-3. A server that has ended has tid 0, as one that was killed. Its
+ * IO_DISMISS-3. A worker that has ended has tid 0, as one that was killed. Its
  *     row of the table is set up anew only when all have ended
- *     (wf_server_fork_child).
- * IO_DISMISS-4. The watcher and the keeper last: without them waits would not
- *     end, should the program go on because some server did not end.
+ *     (wf_worker_fork_child).
+ * IO_DISMISS-4. The watcher and the supervisor last: without them waits would
+ *     not end, should the program go on because some worker did not end.
  */
-#include "io/server.h"
+#include "io/worker.h"
 
-#include "io/server_table.h"
+#include "io/worker_table.h"
 #include "os/futex.h"
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
 
-static struct wf_server *asked;
+static struct wf_worker *asked;
 
 /* IO_DISMISS-2 */
 static void wake(void)
 {
 	wf_os_futex_wake(&asked->word, 1);
-	wf_keeper_wake();
+	wf_supervisor_wake();
 	wf_os_tgkill(wf_load_relaxed(&asked->tid), WF_PREEMPT_SIGNAL);
 }
 
-static bool dismiss(struct wf_server *s)
+static bool dismiss(struct wf_worker *s)
 {
 	int tid = wf_load_acquire(&s->tid);
 
 	if (tid == 0 || s->is_process)
 		return tid == 0;
-	atomic_fetch_or(&s->word, WF_SERVER_GO);
+	atomic_fetch_or(&s->word, WF_WORKER_GO);
 	asked = s;
 	if (!wf_os_kthread_await_end(tid, wake))
 		return false;
@@ -47,17 +47,18 @@ static bool dismiss(struct wf_server *s)
 
 static bool dismiss_all(bool are_for_jobs)
 {
-	for (uint32_t i = 0; i < wf_server_count(); i++) {
-		struct wf_server *s = &wf_servers[i];
+	for (uint32_t i = 0; i < wf_worker_count(); i++) {
+		struct wf_worker *s = &wf_workers[i];
 
-		if ((s->run == wf_serve_jobs) == are_for_jobs && !dismiss(s))
+		if ((s->run == wf_worker_run_jobs) == are_for_jobs &&
+		    !dismiss(s))
 			return false;
 	}
 	return true;
 }
 
-bool wf_server_dismiss(void)
+bool wf_worker_dismiss(void)
 {
-	wf_server_end_processes();			/* IO_DISMISS-1 */
+	wf_worker_end_processes();			/* IO_DISMISS-1 */
 	return dismiss_all(true) && dismiss_all(false); /* IO_DISMISS-4 */
 }

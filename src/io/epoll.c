@@ -1,13 +1,13 @@
 /*
  * epoll_wait. First the call that does not wait; then a request for the set;
  * then the call again, whose answer counts. Any handler ends it. A wait is on
- * the set, as the kernel's is, and not on its number (io/hold.h).
+ * the set, as the kernel's is, and not on its number (io/pin.h).
  */
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <poll.h>
 
-#include "io/hold.h"
+#include "io/pin.h"
 #include "io/io.h"
 #include "io/poll.h"
 #include "io/request.h"
@@ -15,11 +15,11 @@
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
-#include "signal/wait.h"
+#include "signal/sigwait.h"
 
 struct wait {
 	struct wf_request_scope scope;
-	struct wf_hold hold;
+	struct wf_pin pin;
 	struct epoll_event *events;
 	int max;
 	int n; /* what the call has returned */
@@ -27,9 +27,9 @@ struct wait {
 
 static void call(struct wait *w)
 {
-	w->n = (int)wf_sys(SYS_epoll_wait, wf_hold_call_begin(&w->hold),
+	w->n = (int)wf_sys(SYS_epoll_wait, wf_pin_call_begin(&w->pin),
 			   w->events, w->max, 0);
-	wf_hold_call_end(&w->hold);
+	wf_pin_call_end(&w->pin);
 }
 
 static bool has_nothing(const struct wait *w, uint32_t nr_handlers)
@@ -44,7 +44,7 @@ static struct wait *wait_of(struct wf_request_scope *scope)
 
 static void begin(struct wf_request_scope *scope)
 {
-	wf_hold_begin(&wait_of(scope)->hold);
+	wf_pin_begin(&wait_of(scope)->pin);
 }
 
 static void end(struct wf_request_scope *scope, bool is_done)
@@ -53,8 +53,8 @@ static void end(struct wf_request_scope *scope, bool is_done)
 
 	if (is_done)
 		call(w);
-	wf_hold_end(&w->hold);
-	wf_hold_let_go(&w->hold);
+	wf_pin_end(&w->pin);
+	wf_pin_release_for_handler(&w->pin);
 }
 
 /* One wait. Returns 0, with what the call says in w->n, or -Exxx. */
@@ -62,7 +62,7 @@ static int wait_once(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 {
 	struct wf_request r = {
 		.op = IORING_OP_POLL_ADD,
-		.fd = wf_hold_fd(&w->hold),
+		.fd = wf_pin_fd(&w->pin),
 		.op_flags = POLLIN,
 		.scope = &w->scope,
 	};
@@ -72,7 +72,7 @@ static int wait_once(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 	err = wf_request_run_any(&r, 1, deadline_ns, &nr_handlers);
 	if (wf_poll_has_waited(&err))
 		return err;
-	err = wf_poll_in_kernel(&(struct pollfd){ wf_hold_fd(&w->hold), POLLIN,
+	err = wf_poll_in_kernel(&(struct pollfd){ wf_pin_fd(&w->pin), POLLIN,
 						  0 },
 				1, deadline_ns, nr_handlers);
 	if (err == 0)
@@ -94,7 +94,7 @@ static int wait_until(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 
 static void leave(void *wait)
 {
-	wf_hold_fini(&((struct wait *)wait)->hold);
+	wf_pin_fini(&((struct wait *)wait)->pin);
 }
 
 int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
@@ -104,7 +104,7 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	struct wait w = {
 		.scope = { .begin = begin, .end = end },
-		.hold = { .fd = epfd, .kept_fd = -1 },
+		.pin = { .fd = epfd, .pinned_fd = -1 },
 		.events = events,
 		.max = max,
 	};
@@ -122,6 +122,6 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 		    wait_until(&w, deadline_ns, nr_handlers);
 	wf_signal_close_after_wait(mask);
 	wf_cleanup_end(&cleanup);
-	wf_hold_fini(&w.hold);
+	wf_pin_fini(&w.pin);
 	return n;
 }

@@ -1,6 +1,6 @@
 /*
  * What lies in the page cache is read by one call that does not wait. The rest
- * is a request to the ring, or without one a server's call. A file that cannot
+ * is a request to the ring, or without one a worker's call. A file that cannot
  * be asked so is read by the plain call as long as that is quick, and then as
  * long as all of it is in the page cache. With O_DIRECT nothing is there at
  * once and the kernel would wait even if asked not to.
@@ -9,9 +9,9 @@
  * With O_DIRECT or O_DSYNC they always do.
  *
  * At the file's own position it is the plain call in any case, since no other
- * moves the position and keeps two threads from reading the same: by the
- * thread as long as that is quick, or if all of it is in the page cache, and
- * else by a server, or by a thread that has a kernel thread of its own for it.
+ * moves the position and keeps two threads from reading the same: by the thread
+ * as long as that is quick, or if all of it is in the page cache, and else by a
+ * worker, or by a thread that has a kernel thread of its own for it.
  *
  * Rejected: reads at the file's own position by the ring. It advances it when
  * the read is over, or not at all. What is there first, without waiting: of
@@ -29,7 +29,7 @@
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/ring.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
@@ -52,7 +52,7 @@ static bool is_plain(int fd, const struct iovec *iov, int nr, int64_t at)
 
 /* --- waiting ------------------------------------------------------------- */
 
-/* A server makes the call. A handler that has run is no reason to end it. */
+/* A worker makes the call. A handler that has run is no reason to end it. */
 static long have_made(struct wf_call *c)
 {
 	long n;
@@ -73,7 +73,7 @@ static long make_if_quick(int fd, struct wf_call *c)
 	return n;
 }
 
-/* By the ring, or by a server. */
+/* By the ring, or by a worker. */
 static long wait_for(int fd, uint8_t op, struct wf_call *c)
 {
 	struct wf_request r = {
@@ -106,8 +106,8 @@ static int64_t copying_ns(size_t bytes)
 
 /*
  * Who waits for a file again and again, and for nothing else in between, gets a
- * kernel thread of its own. A server takes two wakes and two switches of the
- * kernel's more, half of what a quick disk takes. Not where servers are
+ * kernel thread of its own. A worker takes two wakes and two switches of the
+ * kernel's more, half of what a quick disk takes. Not where workers are
  * processes, which are to do it.
  */
 enum {
@@ -132,7 +132,8 @@ static uint32_t hint_of(uint32_t kind, uint32_t what)
  */
 static uint32_t wait_hint(int fd, uint32_t nr)
 {
-	return hint_of(nr, ((uint32_t)fd ^ wf_descriptor_uses(fd)) & WHAT_MASK);
+	return hint_of(nr, ((uint32_t)fd ^ wf_descriptor_generation(fd)) &
+				   WHAT_MASK);
 }
 
 static uint32_t nr_of_waits(int fd)
@@ -195,7 +196,7 @@ static bool is_cached(int fd, int64_t at, size_t bytes)
 }
 
 /* A file that cannot be asked, or the next part of which is read. */
-static long read_unasked(int fd, struct wf_call *c, int64_t at, size_t total)
+static long read_unchecked(int fd, struct wf_call *c, int64_t at, size_t total)
 {
 	bool is_hit;
 
@@ -216,7 +217,7 @@ static long read_slow(int fd, struct wf_call *c, size_t total)
 	if (is_there_alone(nr_waits) && !is_cached(fd, at, total) &&
 	    wf_io_bind(false))
 		return -ENOSYS;
-	n = read_unasked(fd, c, at, total);
+	n = read_unchecked(fd, c, at, total);
 	if (c->ns > c->quick_ns)
 		count_wait(fd, nr_waits);
 	return n;
@@ -252,7 +253,7 @@ long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at)
 	n = wf_io_try(SYS_preadv2, fd, iov, nr, at);
 	if (n == -EOPNOTSUPP) {
 		c->quick_ns = copying_ns(total);
-		return read_unasked(fd, c, at, total);
+		return read_unchecked(fd, c, at, total);
 	}
 	if (n != -EAGAIN && is_all(fd, iov, nr, at, n, total))
 		return n;

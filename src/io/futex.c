@@ -6,10 +6,10 @@
 #include "io/io.h"
 #include "io/request.h"
 #include "io/ring.h"
-#include "io/server.h"
+#include "io/worker.h"
 #include "os/futex.h"
 #include "sched/runtime.h"
-#include "signal/wait.h"
+#include "signal/sigwait.h"
 #include "wait/ufutex.h"
 
 /* Of Linux 6.7, which older headers do not know. */
@@ -40,18 +40,18 @@ bool wf_io_will_wait_futex(void)
 	if (t->kind == WF_THREAD_MULTIPLEXED && t->vp != NULL)
 		will_wait = (wf_ring_ensure(t->vp) == 0 &&
 			     !wf_ring_lacks_futex()) ||
-			    wf_server_is_free();
+			    wf_worker_is_free();
 	wf_runtime_leave(t);
 	return will_wait;
 }
 
-/* In a ring or on a server. */
+/* In a ring or on a worker. */
 static int wait_elsewhere(struct wf_request *r, int64_t deadline_ns)
 {
 	int rc = wf_io_can_wait_futex() ? wf_request_run(r, deadline_ns) :
 					  -ENOSYS;
 
-	/* All servers are busy, or the ring does not know the operation. */
+	/* All workers are busy, or the ring does not know the operation. */
 	if (rc == -ENOSYS || rc == -EINVAL)
 		rc = wf_os_futex_wait_bits((const void *)r->addr, 0,
 					   (uint32_t)r->off, (uint32_t)r->addr3,

@@ -18,14 +18,14 @@ bool wf_io_can_wait_futex(void);
 
 /*
  * The same, for a thread that is about to wait: it tries to have a ring or
- * finds a server free. So the answer holds unless the thread moves to another
- * VP or others take the last servers. in_runtime 0.
+ * finds a worker free. So the answer holds unless the thread moves to another
+ * VP or others take the last workers. in_runtime 0.
  */
 bool wf_io_will_wait_futex(void);
 
 /*
  * FUTEX_WAIT_BITSET until a deadline (os/deadline.h); a plain system call where
- * neither a ring nor a server is to be had. Called with in_runtime 0. Returns
+ * neither a ring nor a worker is to be had. Called with in_runtime 0. Returns
  * what the system call returns (0, -EAGAIN, -EFAULT, ...), or as wf_request_run
  * -ETIMEDOUT, -EINTR, -ERESTART, -ECANCELED. A wake that the waker counted is
  * never lost.

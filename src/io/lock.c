@@ -1,5 +1,5 @@
 /*
- * First the call that does not wait, then a server. It has the process's table
+ * First the call that does not wait, then a worker. It has the process's table
  * of descriptors and so is the same owner of locks: it gets what the caller
  * would get, EDEADLK too.
  */

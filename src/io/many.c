@@ -7,10 +7,10 @@
  *     is gone when the set is filled ends the wait.
  * MANY-3. Who begins to wait between that and the close is told after the
  *     close, by a descriptor in the set that is ready, and looks again. So is
- *     who has lost WF_MANY_KEPT of them already. Where there is no number free
- *     for a duplicate nobody hears of the file.
- * MANY-4. The set is weft's own descriptor, and is closed before a handler
- *     runs, which may leave the call by a jump.
+ *     who has lost WF_MANY_PINNED of them already. Where there is no number
+ *     free for a duplicate nobody hears of the file.
+ * MANY-4. The set is a private descriptor, and is closed before a handler runs,
+ *     which may leave the call by a jump.
  */
 #include "io/many.h"
 
@@ -21,7 +21,7 @@
 #include <sys/eventfd.h>
 
 #include "base/spin.h"
-#include "io/kept.h"
+#include "io/private_fd.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
@@ -119,7 +119,7 @@ static struct wf_many *wait_of(struct wf_request_scope *scope)
 static void close_set(struct wf_many *m)
 {
 	if (m->set >= 0)
-		wf_kept_close(m->set);
+		wf_private_fd_close(m->set);
 	m->set = -1;
 }
 
@@ -147,7 +147,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 
 int wf_many_begin(struct wf_many *m)
 {
-	m->set = wf_kept_make_set();
+	m->set = wf_private_fd_make_set();
 	if (m->set < 0) /* no room: the program may find it */
 		m->set = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
 	m->ready_fd = -1;
@@ -172,39 +172,39 @@ int wf_many_wait(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers)
 void wf_many_end(struct wf_many *m)
 {
 	close_set(m);
-	for (uint32_t i = 0; i < m->nr_kept; i++) {
-		if (m->kept[i] >= 0)
-			wf_kept_close(m->kept[i]);
+	for (uint32_t i = 0; i < m->nr_pinned; i++) {
+		if (m->pinned[i] >= 0)
+			wf_private_fd_close(m->pinned[i]);
 	}
 	if (m->ready_fd >= 0)
-		wf_kept_close(m->ready_fd);
+		wf_private_fd_close(m->ready_fd);
 }
 
 /* --- closing -------------------------------------------------------------- */
 
 /* MANY-2 */
-static int keep(struct wf_many *m, const struct pollfd *p)
+static int pin_file(struct wf_many *m, const struct pollfd *p)
 {
-	for (uint32_t i = 0; i < m->nr_kept; i++) {
+	for (uint32_t i = 0; i < m->nr_pinned; i++) {
 		if (m->numbers[i] == p->fd)
 			return 0;
 	}
-	if (m->nr_kept == WF_MANY_KEPT)
+	if (m->nr_pinned == WF_MANY_PINNED)
 		return 0; /* MANY-3 */
-	m->numbers[m->nr_kept] = p->fd;
-	m->kept[m->nr_kept++] = wf_kept_make(p->fd);
+	m->numbers[m->nr_pinned] = p->fd;
+	m->pinned[m->nr_pinned++] = wf_private_fd_duplicate(p->fd);
 	return 0;
 }
 
 /*
  * MANY-3. The wait is for nothing: the call that does not wait is made again.
  */
-static int tell(struct wf_many *m, const struct pollfd *p)
+static int report(struct wf_many *m, const struct pollfd *p)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	long low;
 
-	for (uint32_t i = 0; i < m->nr_kept; i++) {
+	for (uint32_t i = 0; i < m->nr_pinned; i++) {
 		if (m->numbers[i] == p->fd)
 			return 0;
 	}
@@ -213,7 +213,7 @@ static int tell(struct wf_many *m, const struct pollfd *p)
 	low = wf_sys(SYS_eventfd2, 1, EFD_CLOEXEC);
 	if (low < 0)
 		return 0;
-	m->ready_fd = wf_kept_make((int)low);
+	m->ready_fd = wf_private_fd_duplicate((int)low);
 	wf_sys(SYS_close, low);
 	if (m->ready_fd >= 0)
 		wf_sys(SYS_epoll_ctl, m->set, EPOLL_CTL_ADD, m->ready_fd,
@@ -221,7 +221,7 @@ static int tell(struct wf_many *m, const struct pollfd *p)
 	return 0;
 }
 
-static void see_waits(unsigned int first, unsigned int last, visit_fn *visit)
+static void visit_waits(unsigned int first, unsigned int last, visit_fn *visit)
 {
 	struct wf_thread *me;
 	uint64_t mask;
@@ -240,14 +240,14 @@ static void see_waits(unsigned int first, unsigned int last, visit_fn *visit)
 	wf_runtime_leave(me);
 }
 
-void wf_many_keep(unsigned int first, unsigned int last)
+void wf_many_before_close(unsigned int first, unsigned int last)
 {
-	see_waits(first, last, keep);
+	visit_waits(first, last, pin_file);
 }
 
-void wf_many_closed(unsigned int first, unsigned int last)
+void wf_many_after_close(unsigned int first, unsigned int last)
 {
-	see_waits(first, last, tell);
+	visit_waits(first, last, report);
 }
 
 void wf_many_fork_child(void)

@@ -22,7 +22,7 @@
 #include "base/list.h"
 #include "io/request.h"
 
-enum { WF_MANY_KEPT = 16 };
+enum { WF_MANY_PINNED = 16 };
 
 struct wf_many {
 	/* What is waited for: the caller's memory. */
@@ -38,9 +38,9 @@ struct wf_many {
 	struct wf_request_scope scope;
 	struct wf_list link;
 	int ready_fd; /* -1, or why the wait ends */
-	uint32_t nr_kept;
-	int numbers[WF_MANY_KEPT]; /* that have been closed, */
-	int kept[WF_MANY_KEPT];	   /* and duplicates of what they were */
+	uint32_t nr_pinned;
+	int numbers[WF_MANY_PINNED]; /* that have been closed, */
+	int pinned[WF_MANY_PINNED];  /* and duplicates of what they were */
 };
 
 /* What select waits for, of a descriptor that is in some of its sets. */
@@ -63,9 +63,9 @@ void wf_many_end(struct wf_many *m);
  * Before the numbers are closed or replaced, by whoever is about to.
  * in_runtime 0.
  */
-void wf_many_keep(unsigned int first, unsigned int last);
+void wf_many_before_close(unsigned int first, unsigned int last);
 /* They have been. */
-void wf_many_closed(unsigned int first, unsigned int last);
+void wf_many_after_close(unsigned int first, unsigned int last);
 
 void wf_many_fork_child(void);
 

@@ -1,7 +1,7 @@
 /*
  * An open is the plain call, whose time is taken. Where two in a row took long
  * on one file system, and of a FIFO, which waits for the other side, the next
- * ones are made by a server, until they are quick again. So a local file costs
+ * ones are made by a worker, until they are quick again. So a local file costs
  * no call more, and the first opens of a slow file system hold up a VP until
  * the monitor notices.
  *
@@ -40,7 +40,7 @@ struct file {
 	uint32_t major, minor; /* of its file system */
 };
 
-/* Without asking a server in the network for what is not known here. */
+/* Without asking a worker in the network for what is not known here. */
 static bool is_found(int dirfd, const char *path, struct file *ret)
 {
 	struct statx st;
@@ -77,13 +77,14 @@ static void suspect_file_system(const struct wf_open *o,
 	while (len > 0) {
 		do
 			len--;
-		while (len > 0 && !wf_place_is_end(path, len));
+		while (len > 0 && !wf_path_latency_is_end(path, len));
 		path[len] = '\0';
 		if (!is_on(file, o->dirfd, path, o->path[0] == '/'))
 			break;
 		least = len;
 	}
-	wf_place_set(wf_place_key(o->dirfd, o->path, least), WF_PLACE_SUSPECT);
+	wf_path_latency_set(wf_path_latency_key(o->dirfd, o->path, least),
+			    WF_PATH_MAYBE_SLOW);
 }
 
 /* Would it wait for the other side, if it is a FIFO? */
@@ -101,26 +102,27 @@ static void learn(const struct wf_open *o, int fd)
 	if (!is_found(fd, "", &file))
 		return;
 	if (S_ISFIFO(file.mode) && meets(o))
-		wf_place_set(wf_place_key(o->dirfd, o->path, strlen(o->path)),
-			     WF_PLACE_MEETING);
+		wf_path_latency_set(wf_path_latency_key(o->dirfd, o->path,
+							strlen(o->path)),
+				    WF_PATH_FIFO);
 	else if (S_ISREG(file.mode) || S_ISDIR(file.mode))
 		suspect_file_system(o, &file);
 }
 
 /* Under the name of a FIFO. */
-static void check_fifo(const struct wf_place *p, int fd)
+static void check_fifo(const struct wf_path_latency *p, int fd)
 {
 	struct file file;
 
 	if (is_found(fd, "", &file) && !S_ISFIFO(file.mode))
-		wf_place_set(p->key, WF_PLACE_UNKNOWN);
+		wf_path_latency_set(p->key, WF_PATH_UNKNOWN);
 }
 
 /* --- opening -------------------------------------------------------------- */
 
 static int64_t now(const struct wf_open *o)
 {
-	return o->place.state == WF_PLACE_UNKNOWN ?
+	return o->latency.state == WF_PATH_UNKNOWN ?
 		       wf_os_clock(CLOCK_MONOTONIC_COARSE) :
 		       wf_os_now();
 }
@@ -128,12 +130,12 @@ static int64_t now(const struct wf_open *o)
 bool wf_open_may_wait(struct wf_open *o)
 {
 	/* A path that leads nowhere is the kernel's to refuse. */
-	if (wf_load_relaxed(&wf_place_nr) != 0 &&
+	if (wf_load_relaxed(&wf_path_latency_nr) != 0 &&
 	    wf_memory_is_string(o->path, PATH_MAX))
-		o->place = wf_place_find(o->dirfd, o->path);
+		o->latency = wf_path_latency_find(o->dirfd, o->path);
 	o->begin_ns = now(o);
-	return o->place.state == WF_PLACE_SLOW ||
-	       (o->place.state == WF_PLACE_MEETING && meets(o));
+	return o->latency.state == WF_PATH_SLOW ||
+	       (o->latency.state == WF_PATH_FIFO && meets(o));
 }
 
 /* Another process would find itself in /proc, and not the same terminal. */
@@ -144,7 +146,7 @@ static bool leads_to_process(const char *path)
 }
 
 /*
- * The open of a FIFO is not made by a server process. If that process is killed
+ * The open of a FIFO is not made by an I/O server. If that process is killed
  * when the other side has just opened, the other side's open has succeeded, and
  * the repeated open waits for ever.
  */
@@ -152,8 +154,7 @@ static bool is_for_own_process(const struct wf_open *o)
 {
 	struct file file;
 
-	return leads_to_process(o->path) ||
-	       o->place.state == WF_PLACE_MEETING ||
+	return leads_to_process(o->path) || o->latency.state == WF_PATH_FIFO ||
 	       (wf_options.io == WF_IO_PROCESS && meets(o) &&
 		is_found(o->dirfd, o->path, &file) && S_ISFIFO(file.mode));
 }
@@ -168,10 +169,10 @@ long wf_open_wait(struct wf_open *o)
 	n = wf_call_wait(c);
 	if (n < 0)
 		return n;
-	wf_descriptor_use_ends((int)n);
-	if (o->place.state == WF_PLACE_MEETING && !is_long(c->ns))
-		check_fifo(&o->place, (int)n);
-	wf_place_took(&o->place, is_long(c->ns));
+	wf_descriptor_generation_ends((int)n);
+	if (o->latency.state == WF_PATH_FIFO && !is_long(c->ns))
+		check_fifo(&o->latency, (int)n);
+	wf_path_latency_took(&o->latency, is_long(c->ns));
 	/* So are its first reads, most likely. */
 	wf_descriptor_set_slow((int)n, is_long(c->ns));
 	return n;
@@ -183,9 +184,9 @@ void wf_open_made(const struct wf_open *o, int fd)
 
 	if (fd < 0)
 		return;
-	wf_descriptor_use_ends(fd);
-	if (o->place.state != WF_PLACE_UNKNOWN)
-		wf_place_took(&o->place, took_long);
+	wf_descriptor_generation_ends(fd);
+	if (o->latency.state != WF_PATH_UNKNOWN)
+		wf_path_latency_took(&o->latency, took_long);
 	else if (took_long)
 		learn(o, fd);
 }

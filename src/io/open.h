@@ -1,5 +1,5 @@
 /*
- * Opening files: where it takes long a server does, and the thread parks.
+ * Opening files: where it takes long a worker does, and the thread parks.
  *
  *     struct wf_open o = wf_open_of(dirfd, path, flags, mode);
  *
@@ -16,14 +16,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "io/place.h"
+#include "io/path_latency.h"
 
 struct wf_open {
 	int dirfd;
 	const char *path;
 	int flags;
 	mode_t mode;
-	struct wf_place place;
+	struct wf_path_latency latency;
 	int64_t begin_ns;
 };
 
@@ -38,7 +38,7 @@ static inline struct wf_open wf_open_of(int dirfd, const char *path, int flags,
 /* Is it known to take long, or to wait for somebody? */
 bool wf_open_may_wait(struct wf_open *o);
 
-/* A server opens it. As io/io.h has it; a cancellation point's. */
+/* A worker opens it. As io/io.h has it; a cancellation point's. */
 long wf_open_wait(struct wf_open *o);
 
 /* The caller has made the plain call, right after wf_open_may_wait. */

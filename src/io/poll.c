@@ -1,7 +1,7 @@
 /*
  * poll, and how select waits (io/select.c). First the call that does not wait.
  * Then, for a few descriptors, requests that end when something may have
- * happened, and the call again, whose answer counts; for many a server makes
+ * happened, and the call again, whose answer counts; for many a worker makes
  * the call that waits; who does so often has a kernel thread of its own. None
  * is started again after a handler, whatever SA_RESTART says.
  *
@@ -12,13 +12,13 @@
  *     and then ends the call, also one that does not wait: so does the kernel.
  *     If something was ready at that moment it still is at the next call.
  * POLL-3. A ring keeps its files (io/address.c): a socket with an address is
- *     polled by its proxy or not by a ring.
+ *     polled by its epoll proxy or not by a ring.
  * POLL-4. A ring pays no heed to a wake for POLLPRI (io_poll_wake). That of a
  *     socket is one for POLLIN as well; that of anything else is not.
  *
  * Rejected: an epoll set for all that are many. To fill it and take it down
  * takes four times what the kernel's call does. It is what is left when no
- * server is. Rejected: a set of the thread's own, which the next call changes:
+ * worker is. Rejected: a set of the thread's own, which the next call changes:
  * what a library closes unseen it would forget, and the next file of that
  * number would be waited for in vain.
  */
@@ -34,7 +34,7 @@
 #include "io/poll_call.h"
 #include "io/request.h"
 #include "io/ring.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "libc/cleanup.h"
 #include "libc/real.h"
 #include "os/clock.h"
@@ -42,7 +42,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/memory.h"
-#include "signal/wait.h"
+#include "signal/sigwait.h"
 #include "wait/ufutex.h"
 
 bool wf_poll_is_for_nothing(int n, uint32_t nr_handlers)
@@ -173,7 +173,7 @@ static bool is_any_uncooperative(const struct pollfd *fds, nfds_t nr)
 	return false;
 }
 
-/* Can a socket with an address be polled for these by its proxy? */
+/* Can a socket with an address be polled for these by its epoll proxy? */
 static bool are_for_proxy(int events)
 {
 	return (events & POLLIN) != 0 &&

@@ -1,11 +1,11 @@
 /*
  * POLL_CALL-1. The kernel counts the time, and leaves in the timespec what is
- *     left of it: a server makes a call again that ended for nothing.
- * POLL_CALL-2. About half of the servers may be in such a call: a set serves
+ *     left of it: a worker makes a call again that ended for nothing.
+ * POLL_CALL-2. About half of the workers may be in such a call: a set serves
  *     those who poll as well, for other calls there is nothing else. They are
  *     counted in the runtime, which a handler does not leave by a jump.
- * POLL_CALL-3. The program's mask is the thread's. The server blocks all
- *     signals, and what lets the thread run a handler ends the server's call
+ * POLL_CALL-3. The program's mask is the thread's. The worker blocks all
+ *     signals, and what lets the thread run a handler ends the worker's call
  *     first.
  */
 #include "io/poll_call.h"

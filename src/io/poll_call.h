@@ -1,5 +1,5 @@
 /*
- * poll and select that an I/O server makes while the thread parks: it costs no
+ * poll and select that an I/O worker makes while the thread parks: it costs no
  * more for each descriptor than natively, and waits for the files as they were
  * when it began, whatever becomes of their numbers.
  */

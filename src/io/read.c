@@ -18,7 +18,7 @@
 #include "io/file.h"
 #include "io/io.h"
 #include "io/receive_all.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "libc/real.h"
 #include "os/clock.h"
 #include "os/sys.h"
@@ -38,7 +38,7 @@ static long found_dry(int fd)
 
 /*
  * As wf_io_run; any handler ends one that is not the first of its call. A
- * server's call for all heeds the limit by itself, and tells what has come
+ * worker's call for all heeds the limit by itself, and tells what has come
  * along with a part, which one that is interrupted does not.
  */
 static int run(struct wf_request *r, bool is_first)
@@ -134,12 +134,12 @@ static int heeded(int fd, int flags)
 /* What several have written is not received at once. */
 static bool tells_writers(int fd)
 {
-	return wf_descriptor_is_unix(fd) && wf_descriptor_tells_sender(fd);
+	return wf_descriptor_is_unix(fd) && wf_descriptor_reports_sender(fd);
 }
 
 /*
  * Only the plain call can wait for more than it leaves where it is, or than the
- * first byte, or for as much as one has written. A server makes it: a ring's
+ * first byte, or for as much as one has written. A worker makes it: a ring's
  * news would cut a carrier's short.
  */
 static bool is_plain(int fd, int flags)
@@ -173,7 +173,7 @@ static bool has_room_for_once(int fd, const struct msghdr *msg)
 
 	return wf_memory_get(&control, &msg->msg_control, sizeof(control)) ==
 		       0 &&
-	       control != NULL && wf_descriptor_tells_sender(fd);
+	       control != NULL && wf_descriptor_reports_sender(fd);
 }
 
 /* A ring takes the first part for all then. */
@@ -283,12 +283,12 @@ static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
 }
 
 static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags,
-				   bool is_unasked)
+				   bool is_unchecked)
 {
 	struct wf_request r = wf_receive_later(fd, buf, bytes, flags);
 
-	r.is_unasked = is_unasked;
-	r.fd_uses = wf_descriptor_uses(fd);
+	r.is_unchecked = is_unchecked;
+	r.fd_generation = wf_descriptor_generation(fd);
 	r.avoids_ring = waits_for_one(fd, flags);
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
@@ -306,13 +306,13 @@ static WF_NOINLINE long recv_at_address(int fd, void *buf, size_t bytes,
 /* After n bytes or -EAGAIN. */
 static long recv_waiting(int fd, void *buf, size_t bytes, int flags, long n,
 			 struct sockaddr *addr, socklen_t *addr_bytes,
-			 uint32_t uses)
+			 uint32_t generation)
 {
 	/* A stream tells no address, but that it has none. */
 	if ((flags & MSG_WAITALL) != 0 && (n > 0 || addr == NULL) &&
 	    wf_descriptor_is_byte_stream(fd))
 		return wf_receive_rest(fd, buf, bytes, flags, n > 0 ? n : 0,
-				       uses);
+				       generation);
 	return addr != NULL ? recv_with_address(fd, buf, bytes, flags, addr,
 						addr_bytes) :
 			      recv_later(fd, buf, bytes, flags, false);
@@ -322,7 +322,7 @@ static long recv_waiting(int fd, void *buf, size_t bytes, int flags, long n,
 static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 				 struct sockaddr *addr, socklen_t *addr_bytes)
 {
-	uint32_t uses = wf_descriptor_uses(fd);
+	uint32_t generation = wf_descriptor_generation(fd);
 	bool is_for_all = (flags & MSG_WAITALL) != 0, is_over = false;
 	bool has_address;
 	long n;
@@ -348,7 +348,7 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 	return has_address && addr == NULL ?
 		       recv_at_address(fd, buf, bytes, flags) :
 		       recv_waiting(fd, buf, bytes, flags, n, addr, addr_bytes,
-				    uses);
+				    generation);
 }
 
 static long recv_from(int fd, void *buf, size_t bytes, int flags,
@@ -438,7 +438,7 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 {
 	int one_flags = flags & ~MSG_WAITFORONE;
 	bool is_for_one = one_flags != flags;
-	uint32_t uses = wf_descriptor_uses(fd);
+	uint32_t generation = wf_descriptor_generation(fd);
 	unsigned int done = 0;
 	int64_t deadline_ns;
 	long n = wf_memory_get_deadline(timeout, &deadline_ns);
@@ -463,7 +463,7 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 			break;
 		messages[done++].msg_len = (unsigned int)n;
 		/* Is the number the file that it was? */
-		if (wf_descriptor_uses(fd) != uses)
+		if (wf_descriptor_generation(fd) != generation)
 			break;
 	}
 	if (done > 0 && timeout != NULL && put_left(timeout, deadline_ns) < 0)

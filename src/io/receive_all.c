@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 
 #include "io/descriptor.h"
-#include "io/held.h"
+#include "io/pinned_call.h"
 #include "io/io.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -95,49 +95,49 @@ static bool has_data(int fd)
  * The next part, when it is there; 0: it is over, as it is with this part if
  * *ret_is_end is set.
  */
-static long recv_more(struct wf_held *h, char *buf, size_t bytes, int flags,
-		      int64_t deadline_ns, uint32_t *nr_handlers, bool is_first,
-		      bool *ret_is_end)
+static long recv_more(struct wf_pinned_call *h, char *buf, size_t bytes,
+		      int flags, int64_t deadline_ns, uint32_t *nr_handlers,
+		      bool is_first, bool *ret_is_end)
 {
 	long n;
 
-	if (!is_first && is_at_mark(wf_held_fd(h)))
+	if (!is_first && is_at_mark(wf_pinned_call_fd(h)))
 		return 0;
-	n = wf_io_run_part(h->r, deadline_ns, is_first, nr_handlers);
+	n = wf_io_run_partial(h->r, deadline_ns, is_first, nr_handlers);
 	if (n < 0 && n != -ENOSYS)
 		return n;
-	if (!is_first &&
-	    (is_at_mark(wf_held_fd(h)) ||
-	     (wf_io_has_error(wf_held_fd(h)) && !has_data(wf_held_fd(h)))))
+	if (!is_first && (is_at_mark(wf_pinned_call_fd(h)) ||
+			  (wf_io_has_error(wf_pinned_call_fd(h)) &&
+			   !has_data(wf_pinned_call_fd(h)))))
 		return 0;
-	return n == -ENOSYS ? recv_by_libc(wf_held_fd(h), buf, bytes, flags,
-					   deadline_ns) :
-			      receive_part(wf_held_fd(h), buf, bytes, flags,
-					   ret_is_end);
+	return n == -ENOSYS ? recv_by_libc(wf_pinned_call_fd(h), buf, bytes,
+					   flags, deadline_ns) :
+			      receive_part(wf_pinned_call_fd(h), buf, bytes,
+					   flags, ret_is_end);
 }
 
 /* Where news is an error to who polls, it waits by the receive. */
 static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
-			      long n, uint32_t uses)
+			      long n, uint32_t generation)
 {
 	struct wf_request r =
 		wf_receive_later(fd, buf + n, bytes - (size_t)n, flags);
 	int64_t deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	WF_HELD struct wf_held held;
+	WF_PINNED_CALL struct wf_pinned_call pinned;
 	long more;
 
-	wf_held_begin(&held, &r, uses);
-	more = wf_io_run_part(&r, deadline_ns, n == 0, &nr_handlers);
+	wf_pinned_call_begin(&pinned, &r, generation);
+	more = wf_io_run_partial(&r, deadline_ns, n == 0, &nr_handlers);
 	if (more == -ENOSYS && n > 0)
-		more = recv_by_libc(wf_held_fd(&held), buf + n, r.len, flags,
-				    deadline_ns);
+		more = recv_by_libc(wf_pinned_call_fd(&pinned), buf + n, r.len,
+				    flags, deadline_ns);
 	return more > 0 ? n + more : n > 0 ? n : more;
 }
 
 /* h is of a request for data. */
-static long receive_rest(struct wf_held *h, char *buf, size_t bytes, int flags,
-			 int64_t deadline_ns, long n)
+static long receive_rest(struct wf_pinned_call *h, char *buf, size_t bytes,
+			 int flags, int64_t deadline_ns, long n)
 {
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	bool is_end = false;
@@ -157,42 +157,43 @@ static long receive_rest(struct wf_held *h, char *buf, size_t bytes, int flags,
 }
 
 long wf_receive_rest(int fd, void *buf, size_t bytes, int flags, long n,
-		     uint32_t uses)
+		     uint32_t generation)
 {
 	struct wf_request ready = wf_io_readiness(fd, POLLIN);
-	WF_HELD struct wf_held held = { .hold = { .kept_fd = -1 } };
+	WF_PINNED_CALL struct wf_pinned_call pinned = { .pin = { .pinned_fd =
+									 -1 } };
 	int64_t deadline_ns;
 
-	if (wf_descriptor_queues_news(fd))
-		return recv_rest_at_once(fd, buf, bytes, flags, n, uses);
+	if (wf_descriptor_queues_reports(fd))
+		return recv_rest_at_once(fd, buf, bytes, flags, n, generation);
 	deadline_ns = wf_descriptor_deadline(fd, SO_RCVTIMEO);
-	wf_held_begin(&held, &ready, uses);
-	return receive_rest(&held, buf, bytes, flags, deadline_ns, n);
+	wf_pinned_call_begin(&pinned, &ready, generation);
+	return receive_rest(&pinned, buf, bytes, flags, deadline_ns, n);
 }
 
 long wf_receive_all(int fd, void *buf, size_t bytes, int flags,
 		    bool *ret_is_over)
 {
 	struct wf_request ready = wf_io_readiness(fd, POLLIN);
-	WF_HELD struct wf_held held;
+	WF_PINNED_CALL struct wf_pinned_call pinned;
 	int now;
 	long n;
 
-	wf_held_bring(buf, bytes);
-	wf_held_begin(&held, &ready, WF_HELD_ANY_USE);
-	now = wf_held_enter(&held);
+	wf_pinned_call_fault_in(buf, bytes);
+	wf_pinned_call_begin(&pinned, &ready, WF_ANY_GENERATION);
+	now = wf_pinned_call_enter(&pinned);
 	n = receive_part(now, buf, bytes, flags, ret_is_over);
 	if (n <= 0 || (size_t)n >= bytes) {
 		*ret_is_over = n != -EAGAIN;
 	} else if (!*ret_is_over && wf_descriptor_is_byte_stream(now) &&
 		   wf_receive_may_wait(now, flags) &&
-		   !wf_descriptor_queues_news(now)) {
+		   !wf_descriptor_queues_reports(now)) {
 		*ret_is_over = true;
-		return receive_rest(&held, buf, bytes, flags,
+		return receive_rest(&pinned, buf, bytes, flags,
 				    wf_descriptor_deadline(now, SO_RCVTIMEO),
 				    n);
 	}
-	wf_held_leave(&held);
+	wf_pinned_call_leave(&pinned);
 	return n;
 }
 
@@ -205,5 +206,5 @@ long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,
 	    !wf_descriptor_is_byte_stream(b->fd) ||
 	    wf_descriptor_deadline(b->fd, SO_RCVTIMEO) != WF_FOREVER)
 		return n;
-	return wf_receive_rest(b->fd, buf, bytes, flags, n, b->uses);
+	return wf_receive_rest(b->fd, buf, bytes, flags, n, b->generation);
 }

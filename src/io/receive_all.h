@@ -21,10 +21,10 @@ long wf_receive_all(int fd, void *buf, size_t bytes, int flags,
 		    bool *ret_is_over);
 
 /*
- * What is still missing after n bytes of a byte stream; uses is that of fd when
- * the call began. Returns the number of all bytes, or -Exxx.
+ * Receives the rest after n bytes of a byte stream; generation is that of fd
+ * when the call began. Returns the number of all bytes, or -Exxx.
  */
 long wf_receive_rest(int fd, void *buf, size_t bytes, int flags, long n,
-		     uint32_t uses);
+		     uint32_t generation);
 
 #endif

@@ -10,8 +10,8 @@
  * REQUEST-4. Without a ring the thread sets WAIT in *nr_done before it parks;
  *     the exchange that counts a request as done says whether anybody is to be
  *     woken. A request that is done by then costs no wake. It looks at its
- *     server's status before, so that the server need not tell either
- *     (io/server.c, SERVER-6).
+ *     worker's status before, so that the worker need not tell either
+ *     (io/worker.c, WORKER-6).
  * REQUEST-5. One call's requests are all in one ring, or none is in any.
  * REQUEST-6. What is in a ring its owner alone counts and refuses, so *nr_done
  *     has one writer, who needs no exchange; it looks for the thread each time.
@@ -24,9 +24,9 @@
 #include <stdbool.h>
 
 #include "io/ring.h"
-#include "io/server.h"
-#include "io/unasked.h"
-#include "io/watch.h"
+#include "io/worker.h"
+#include "io/nonblock.h"
+#include "io/watcher.h"
 #include "os/clock.h"
 #include "sched/runtime.h"
 #include "sched/vp_io.h"
@@ -44,7 +44,8 @@ static bool was_ended(const struct wf_request *r)
 }
 
 /* REQUEST-3. Nothing of r is read after it. */
-static void tell(struct wf_thread *me, const struct wf_request *r, uint32_t by)
+static void report(struct wf_thread *me, const struct wf_request *r,
+		   uint32_t by)
 {
 	_Atomic uint32_t *nr_done = r->nr_done;
 	bool has_ring = r->io != NULL;
@@ -65,12 +66,12 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 {
 	r->result = result;
 	wf_store_relaxed(&r->is_done, true);
-	tell(me, r, 1);
+	report(me, r, 1);
 }
 
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
 {
-	tell(me, r, WF_REQUEST_REFUSED); /* once: it is its call's only one */
+	report(me, r, WF_REQUEST_REFUSED); /* once: it is its call's only one */
 }
 
 static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
@@ -91,25 +92,27 @@ static uint32_t begin_wait(_Atomic uint32_t *nr_done, bool has_ring)
 static int push_outside(struct wf_thread *t, struct wf_request *r)
 {
 	r->io = NULL;
-	wf_store_relaxed(&r->kept_fd, -1);
-	wf_store_relaxed(&r->server, 0);
+	wf_store_relaxed(&r->pinned_fd, -1);
+	wf_store_relaxed(&r->worker, 0);
 	r->is_repeated = false;
-	if (r->is_unasked && wf_unasked_is_refused(r)) {
+	if (r->is_unchecked && wf_nonblock_is_refused(r)) {
 		wf_request_refuse(t, r);
 		wf_request_complete(t, r, -ECANCELED);
 		return 0;
 	}
 	if (wf_attempt_serves(r))
-		return wf_watch_push(t, r);
-	return wf_server_serves(r) ? wf_server_push(r, WF_SERVER_YET) : -ENOSYS;
+		return wf_watcher_push(t, r);
+	return wf_worker_handles(r) ? wf_worker_push(r, WF_WORKER_YET) :
+				      -ENOSYS;
 }
 
-/* REQUEST-4, for what a server has: it is done by now, or will be told. */
-static void look(struct wf_thread *t, struct wf_request *r, uint32_t nr)
+/* REQUEST-4, for what a worker has: it is done by now, or will be told. */
+static void check_workers(struct wf_thread *t, struct wf_request *r,
+			  uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
-		if (r[i].io == NULL && wf_server_serves(&r[i]))
-			wf_server_look(t, &r[i]);
+		if (r[i].io == NULL && wf_worker_handles(&r[i]))
+			wf_worker_check(t, &r[i]);
 	}
 }
 
@@ -118,9 +121,9 @@ static void cancel(struct wf_thread *t, struct wf_request *r)
 	if (r->io != NULL)
 		wf_ring_cancel(t, r);
 	else if (wf_attempt_serves(r))
-		wf_watch_cancel(t, r);
+		wf_watcher_cancel(t, r);
 	else
-		wf_server_cancel(r);
+		wf_worker_cancel(r);
 }
 
 /* Returns how many have been pushed. */
@@ -141,7 +144,7 @@ static uint32_t push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 /*
  * REQUEST-2. A request that the kernel is just about to start again is not
  *     found, and
- * a server may not have begun the call, so it is asked for more than once.
+ * a worker may not have begun the call, so it is asked for more than once.
  */
 static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		    _Atomic uint32_t *nr_done)
@@ -201,7 +204,7 @@ static WF_NOINLINE int push_or_end(struct wf_thread *t, struct wf_request *r,
 	uint32_t nr_pushed = push_all(t, r, nr, nr_done, has_ring);
 
 	if (!has_ring)
-		look(t, r, nr_pushed);
+		check_workers(t, r, nr_pushed);
 	if (nr_pushed < nr) {
 		end_all(t, r, nr_pushed, nr_done);
 		return -ENOSYS;

@@ -1,7 +1,7 @@
 /*
  * Requests that a thread waits for without holding its VP. Its VP's ring
- * carries them out; where there is none, kernel threads do (io/watch.h,
- * io/server.h).
+ * carries them out; where there is none, kernel threads do (io/watcher.h,
+ * io/worker.h).
  *
  *     struct wf_request r = { .op = IORING_OP_RECV, .fd = fd,
  *                             .addr = (uintptr_t)buf, .len = bytes };
@@ -44,29 +44,29 @@ struct wf_request {
 	uint32_t op_flags; /* msg_flags, rw_flags, poll32_events, ... */
 	uint16_t ioprio;
 	bool avoids_ring; /* which would do something else */
-	/* It is not known that the program wants to wait (io/unasked.h). */
-	bool is_unasked;
+	/* The O_NONBLOCK check is deferred (io/nonblock.h). */
+	bool is_unchecked;
 	struct wf_request_scope *scope; /* of the first; or NULL */
-	/* wf_descriptor_uses when the call began; if it is not is_unasked, when
-	 * a ring got it. */
-	uint32_t fd_uses;
+	/* wf_descriptor_generation when the call began; if it is not
+	 * is_unchecked, when a ring got it. */
+	uint32_t fd_generation;
 
-	uint32_t unasked_row; /* io/unasked.c */
-	int32_t result;	      /* >= 0 or -Exxx, once it is done */
+	uint32_t unchecked_row; /* io/nonblock.c */
+	int32_t result;		/* >= 0 or -Exxx, once it is done */
 	_Atomic bool is_done;
 	_Atomic uint32_t *nr_done; /* of those run together; waited on */
 	struct wf_vp_io *io;	   /* where it was pushed; NULL: no ring */
-	_Atomic uint64_t ring_id;  /* there; io/under_way.h */
+	_Atomic uint64_t ring_id;  /* there; io/in_flight.h */
 
 	/* Without a ring. */
-	_Atomic uint32_t server;   /* number + 1 of who carries it out */
-	bool is_repeated;	   /* its first server was lost in the call */
-	struct wf_list watch_link; /* io/watch.c; so are the others */
-	uint8_t watch_state;
+	_Atomic uint32_t worker; /* number + 1 of the one that carries it out */
+	bool is_repeated;	 /* its first worker was lost in the call */
+	struct wf_list watcher_link; /* io/watcher.c; so are the others */
+	uint8_t watcher_state;
 	uint8_t nr_futile;
 	int nr_bytes; /* received so far */
 	/* A duplicate of fd, which has been closed; or -1. */
-	_Atomic int kept_fd;
+	_Atomic int pinned_fd;
 };
 
 /* In *nr_done, beside the number: */
@@ -82,7 +82,7 @@ struct wf_request {
  *   -ERESTART   interrupted otherwise and nothing had been done: run it again,
  *               unless any handler ends the call
  *   -ECANCELED  the thread is to end; nothing had been done
- *   -EAGAIN     is_unasked, the descriptor is non-blocking; nothing was done
+ *   -EAGAIN     is_unchecked, the descriptor is non-blocking; nothing was done
  *   -ENOSYS     it cannot wait so; nothing has been done
  * What was done meanwhile is always reported.
  */
@@ -116,9 +116,9 @@ void wf_request_refuse(struct wf_thread *me, struct wf_request *r);
 
 static inline int wf_request_fd(const struct wf_request *r)
 {
-	int kept = wf_load_relaxed(&r->kept_fd);
+	int pinned = wf_load_relaxed(&r->pinned_fd);
 
-	return kept >= 0 ? kept : r->fd;
+	return pinned >= 0 ? pinned : r->fd;
 }
 
 #endif

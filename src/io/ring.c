@@ -31,8 +31,8 @@
  *     on, in place of waiting first: a wait costs more than a receive.
  * IO_RING-9. The kernel ends a request in the kernel thread that has handed it
  *     over. If that sleeps, as for a disk, what came to the VP's sockets would
- *     not be seen. So a VP's requests come to its new carrier (io/move.c), and
- *     the poll that ends sleeps is made anew by the first that sleeps.
+ *     not be seen. So a VP's requests come to its new carrier (io/migrate.c),
+ *     and the poll that ends sleeps is made anew by the first that sleeps.
  *
  * Rejected: handing over all there is when a VP has nothing to run. What they
  * receive together nobody answers meanwhile, so the peers run dry and sleep.
@@ -45,7 +45,7 @@
 #include "base/log.h"
 #include "io/descriptor.h"
 #include "io/ring_internal.h"
-#include "io/unasked.h"
+#include "io/nonblock.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/mem.h"
@@ -77,7 +77,7 @@ struct wf_rings wf_rings;
  * Requests that have been given up for the exit would be made again. If the
  * process has not ended by then, they are.
  */
-static WF_COLD void let_it_end(void)
+static WF_COLD void wait_for_exit(void)
 {
 	struct timespec pause = { 0, 10 * WF_NS_PER_MS };
 
@@ -106,8 +106,8 @@ void wf_ring_take(struct wf_vp *vp, struct wf_request *r, int result)
 	struct wf_thread *me = idle_self(vp);
 
 	count(vp, -1);
-	if (r->is_unasked)
-		wf_unasked_drop(&vp->io->unasked, r);
+	if (r->is_unchecked)
+		wf_nonblock_drop(&vp->io->nonblock, r);
 	wf_request_complete(me, r, result); /* IO_RING-3 */
 }
 
@@ -119,7 +119,7 @@ static WF_COLD void take_other(struct wf_vp_io *io,
 	bool is_over = (cqe->flags & IORING_CQE_F_MORE) == 0;
 
 	if (is_wake &&
-	    cqe->user_data == wf_under_way_id(&io->under_way, WF_RING_WAKE)) {
+	    cqe->user_data == wf_in_flight_id(&io->in_flight, WF_RING_WAKE)) {
 		io->is_wake_armed = !is_over;
 		return;
 	}
@@ -135,11 +135,11 @@ static void take_all(struct wf_vp *vp)
 	struct io_uring_cqe cqe;
 
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_rings.are_ending)))
-		let_it_end();
+		wait_for_exit();
 	while (wf_uring_take_cqe(&io->ring, &cqe)) {
 		struct wf_request *r =
 			(uint32_t)cqe.user_data != WF_RING_WAKE ?
-				wf_under_way_take(&io->under_way,
+				wf_in_flight_take(&io->in_flight,
 						  cqe.user_data) :
 				NULL;
 
@@ -156,7 +156,7 @@ static int enter(struct wf_vp_io *io, uint32_t most)
 {
 	int nr = wf_uring_submit(&io->ring, most);
 
-	wf_ring_see_flag(io);
+	wf_ring_update_flag(io);
 	return nr;
 }
 
@@ -198,15 +198,15 @@ void wf_ring_push(struct wf_vp *vp, struct wf_request *r)
 	struct wf_vp_io *io = vp->io;
 
 	r->io = io;
-	if (!r->is_unasked)
-		r->fd_uses = wf_descriptor_count_uses(r->fd);
+	if (!r->is_unchecked)
+		r->fd_generation = wf_descriptor_count_generations(r->fd);
 	wf_ring_push_as(vp, r,
-			wf_under_way_add(&io->under_way, r,
+			wf_in_flight_add(&io->in_flight, r,
 					 vp->carrier->number));
 	count(vp, 1);
 	wf_count_own(&vp->counters, requests);
-	if (r->is_unasked)
-		wf_unasked_add(idle_self(vp), &io->unasked, r);
+	if (r->is_unchecked)
+		wf_nonblock_add(idle_self(vp), &io->nonblock, r);
 }
 
 void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
@@ -249,7 +249,7 @@ static bool hand_over(struct wf_vp *vp, uint32_t most)
 static void age(struct wf_vp *vp)
 {
 	vp->io->nr_young = 0;
-	wf_unasked_age(idle_self(vp), &vp->io->unasked);
+	wf_nonblock_age(idle_self(vp), &vp->io->nonblock);
 }
 
 static void poll_requests(struct wf_vp *vp)
@@ -260,7 +260,7 @@ static void poll_requests(struct wf_vp *vp)
 	if (WF_UNLIKELY(wf_ring_is_to_follow(vp)))
 		wf_ring_follow(vp);
 	if (WF_UNLIKELY(wf_load_relaxed(&io->has_others_flag)))
-		wf_ring_see_flag(io);
+		wf_ring_update_flag(io);
 	nr = wf_uring_unsubmitted(&io->ring);
 	io->nr_polls = nr > 0 || wf_uring_wants_enter(&io->ring) ?
 			       io->nr_polls + 1 :
@@ -308,7 +308,7 @@ static bool is_waiting(const struct wf_vp *vp)
 	const struct wf_vp_io *io = vp->io;
 
 	return has_done(vp) || wf_uring_unsubmitted(&io->ring) > 0 ||
-	       (wf_unasked_any(&io->unasked) && !wf_load_relaxed(&io->naps));
+	       (wf_nonblock_any(&io->nonblock) && !wf_load_relaxed(&io->naps));
 }
 
 static bool settle(struct wf_vp *vp, bool is_idle)
@@ -318,7 +318,7 @@ static bool settle(struct wf_vp *vp, bool is_idle)
 	uint32_t most = is_idle && !io->has_napped ? FEW : UINT32_MAX;
 
 	io->has_napped = false;
-	return wf_unasked_settle(idle_self(vp), &io->unasked, most);
+	return wf_nonblock_check_oldest(idle_self(vp), &io->nonblock, most);
 }
 
 /* --- sleeping ------------------------------------------------------------ */
@@ -327,7 +327,7 @@ static bool settle(struct wf_vp *vp, bool is_idle)
 static bool arm_wake(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
-	struct wf_under_way *u = &io->under_way;
+	struct wf_in_flight *u = &io->in_flight;
 	uint32_t me = vp->carrier->number;
 	struct io_uring_sqe *sqe;
 
@@ -338,7 +338,7 @@ static bool arm_wake(struct wf_vp *vp)
 		return false;
 	if (io->is_wake_armed) { /* IO_RING-9 */
 		int err = wf_uring_give_up(&io->ring,
-					   wf_under_way_id(u, WF_RING_WAKE));
+					   wf_in_flight_id(u, WF_RING_WAKE));
 
 		u->rows[WF_RING_WAKE].by = me;
 		if (err < 0 && err != -ENOENT) /* a filter refuses it */
@@ -349,7 +349,7 @@ static bool arm_wake(struct wf_vp *vp)
 	sqe->fd = io->wake_fd;
 	sqe->poll32_events = POLLIN;
 	sqe->len = IORING_POLL_ADD_MULTI;
-	sqe->user_data = wf_under_way_renew(u, WF_RING_WAKE, me);
+	sqe->user_data = wf_in_flight_renew(u, WF_RING_WAKE, me);
 	wf_uring_push(&io->ring);
 	io->is_wake_armed = true;
 	return true;
@@ -359,15 +359,15 @@ static bool arm_wake(struct wf_vp *vp)
 static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 {
 	struct wf_vp_io *io = vp->io;
-	bool naps = wf_unasked_any(&io->unasked); /* IO_RING-7 */
+	bool naps = wf_nonblock_any(&io->nonblock); /* IO_RING-7 */
 	int64_t until_ns = naps ? wf_os_now() + NAP_NS : WF_OS_FOREVER;
 	int err;
 
 	if (WF_UNLIKELY(wf_ring_is_to_follow(vp)))
-		wf_ring_see_carrier(vp);
-	if (io->move_ns != 0 && io->move_ns < until_ns) {
+		wf_ring_update_carrier(vp);
+	if (io->migrate_ns != 0 && io->migrate_ns < until_ns) {
 		naps = false;
-		until_ns = io->move_ns;
+		until_ns = io->migrate_ns;
 	}
 	if (!arm_wake(vp))
 		return;
@@ -375,7 +375,7 @@ static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 	err = wf_uring_wait(&io->ring,
 			    until_ns < deadline_ns ? until_ns : deadline_ns);
 	wf_store_relaxed(&io->naps, false);
-	wf_ring_see_flag(io);
+	wf_ring_update_flag(io);
 	io->has_napped = naps && err == -ETIME;
 	io->nr_polls = 0;
 }
@@ -389,7 +389,7 @@ static long write_one(int fd)
 
 /*
  * For who has a descriptor table of its own, as the monitor. What is still
- * being closed there may be these, too (boot/own_table.c).
+ * being closed there may be these, too (boot/private_table.c).
  */
 static WF_COLD void wake_from_outside(int wake_fd)
 {

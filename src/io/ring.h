@@ -15,7 +15,7 @@ int wf_ring_start(void);
 int wf_ring_ensure(struct wf_vp *vp);
 /* The kernel, its administrator or the option io has refused. */
 bool wf_ring_is_refused(void);
-/* No request is under way, and none will be: gives back what the rings have of
+/* No request is in flight, and none will be: gives back what the rings have of
  * the kernel. Then wf_ring_fork_child. */
 void wf_ring_dismiss(void);
 void wf_ring_fork_child(void);
@@ -47,10 +47,10 @@ void wf_ring_end(void);
 bool wf_ring_give_up(void);
 void wf_ring_keep_on(void);
 
-/* The least of weft's own descriptors from `first` on; ~0U if there is none. */
-unsigned int wf_ring_first_own(unsigned int first);
-/* The program wants to have a descriptor of this number. False: there is no
- * other for weft's own. */
+/* The least private descriptor from `first` on; ~0U if there is none. */
+unsigned int wf_ring_first_private(unsigned int first);
+/* Frees the number for the program. False: no other number is free for the
+ * private descriptor there. */
 bool wf_ring_make_way(int fd);
 
 #endif

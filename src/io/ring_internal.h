@@ -7,17 +7,18 @@
 
 #include "base/atomic.h"
 #include "io/ring.h"
-#include "io/unasked.h"
-#include "io/under_way.h"
+#include "io/nonblock.h"
+#include "io/in_flight.h"
 #include "os/uring.h"
 
 struct wf_vp_io {
 	struct wf_uring ring;
-	struct wf_under_way under_way;
-	/* The VP's carrier; NULL: there is something to follow (io/move.c). */
+	struct wf_in_flight in_flight;
+	/* The VP's carrier; NULL: there is something to follow
+	 * (io/migrate.c). */
 	_Atomic(const struct wf_carrier *) carrier;
 	uint32_t nr_polls; /* since the kernel has had something to do */
-	uint32_t nr_young; /* handed over since wf_unasked_age */
+	uint32_t nr_young; /* handed over since wf_nonblock_age */
 	bool finds_data;   /* IO_RING-8 */
 	bool has_napped;   /* for its whole time */
 	_Atomic bool naps; /* owner; anybody reads (IO_RING-7) */
@@ -25,18 +26,18 @@ struct wf_vp_io {
 	_Atomic bool is_made; /* the descriptors are there (IO_RING-6) */
 	int wake_fd;
 
-	/* io/move.c */
+	/* io/migrate.c */
 	/* IORING_SQ_TASKRUN stays set, for another kernel thread. */
 	_Atomic bool has_others_flag; /* owner; anybody reads */
 	_Atomic bool was_entered;     /* by others, who set carrier after it */
-	bool has_moved; /* the VP: others may have requests of its ring */
-	_Atomic bool is_moving;
-	uint32_t nr_given_up; /* whose ends the kernel has not told yet */
-	uint32_t move_next;   /* the first number that was not seen to */
-	int64_t move_ns;      /* when to move; 0: nothing is to be moved */
+	bool has_migrated; /* the VP: other carriers may have its requests */
+	_Atomic bool is_migrating;
+	uint32_t nr_given_up;  /* completions to come */
+	uint32_t migrate_next; /* the first number that is not yet done */
+	int64_t migrate_ns;    /* when to migrate; 0: nothing migrates */
 	const struct wf_carrier *last_carrier; /* of the VP */
 
-	struct wf_unasked unasked; /* what the ring has */
+	struct wf_nonblock nonblock; /* of requests in the ring */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 struct wf_rings {
@@ -65,15 +66,17 @@ static inline bool wf_ring_is_to_follow(const struct wf_vp *vp)
 {
 	return wf_load_relaxed(&vp->io->carrier) != vp->carrier;
 }
-/* If so, sees which are to move, and when. Owner, as are the next two. */
-void wf_ring_see_carrier(struct wf_vp *vp);
-/* Moves requests if it is time; threads may be ready then. */
+/* If so, determines which requests migrate, and when. Owner, as are the next
+ * two. */
+void wf_ring_update_carrier(struct wf_vp *vp);
+/* Migrates requests if it is time; threads may be ready then. */
 void wf_ring_follow(struct wf_vp *vp);
 /* As wf_uring_wants_enter, for the calling owner's kernel thread. */
 bool wf_ring_wants_enter(const struct wf_vp_io *io);
 /* The owner has entered the ring, or IORING_SQ_TASKRUN may be clear again. */
-void wf_ring_see_flag(struct wf_vp_io *io);
-/* A descriptor's use has ended: requests on it do not move from now on. */
-void wf_ring_wait_for_moves(struct wf_vp_io *io);
+void wf_ring_update_flag(struct wf_vp_io *io);
+/* A descriptor's generation has ended: requests on it do not migrate from now
+ * on. */
+void wf_ring_wait_for_migration(struct wf_vp_io *io);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/options.h"
-#include "io/kept.h"
+#include "io/private_fd.h"
 #include "io/ring_internal.h"
 #include "os/mem.h"
 #include "os/sys.h"
@@ -32,7 +32,7 @@ static bool has_room(void)
 static int make_io(struct wf_vp_io *io)
 {
 	int err = has_room() ? wf_uring_init(&io->ring, NR_ENTRIES,
-					     WF_KEPT_HIGH_FD) :
+					     WF_PRIVATE_FD_HIGH) :
 			       -ENOSYS;
 
 	if (err < 0)
@@ -49,14 +49,14 @@ static int make_io(struct wf_vp_io *io)
 		wf_uring_destroy(&io->ring);
 		return io->wake_fd;
 	}
-	io->wake_fd = wf_uring_move_high(io->wake_fd, WF_KEPT_HIGH_FD);
+	io->wake_fd = wf_uring_move_high(io->wake_fd, WF_PRIVATE_FD_HIGH);
 	return 0;
 }
 
 /* The first, or twice as many. 0 or -ENOMEM. */
-static WF_COLD int make_rows(struct wf_under_way *u)
+static WF_COLD int make_rows(struct wf_in_flight *u)
 {
-	size_t bytes = wf_under_way_bytes(u);
+	size_t bytes = wf_in_flight_bytes(u);
 	size_t more = bytes != 0 ? 2 * bytes : FIRST_ROWS * sizeof(*u->rows);
 	void *rows = wf_os_regrow(u->rows, bytes, more);
 
@@ -72,7 +72,7 @@ static bool has_rows(const struct wf_vp *vp)
 	enum { MOST_OF_A_CALL = 64 };
 
 	return wf_load_relaxed(&vp->nr_requests) + MOST_OF_A_CALL <
-	       vp->io->under_way.nr_rows;
+	       vp->io->in_flight.nr_rows;
 }
 
 bool wf_ring_is_refused(void)
@@ -89,13 +89,13 @@ int wf_ring_ensure(struct wf_vp *vp)
 	if (WF_LIKELY(vp->io != NULL))
 		return !wf_load_relaxed(&wf_rings.are_refused) &&
 				       (has_rows(vp) ||
-					make_rows(&vp->io->under_way) == 0) ?
+					make_rows(&vp->io->in_flight) == 0) ?
 			       0 :
 			       -ENOSYS;
 	if (wf_ring_is_refused() || wf_rings.by_vp == NULL)
 		return -ENOSYS;
 	io = &wf_rings.by_vp[vp->id];
-	err = io->under_way.rows != NULL ? 0 : make_rows(&io->under_way);
+	err = io->in_flight.rows != NULL ? 0 : make_rows(&io->in_flight);
 	if (err == 0)
 		err = make_io(io);
 	if (err < 0) {

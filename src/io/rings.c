@@ -45,7 +45,7 @@ static void submit_named(struct wf_vp_io *io, unsigned int first,
 	const struct timespec nap = { 0, WF_NS_PER_MS };
 	int naps = 0;
 
-	wf_ring_wait_for_moves(io);
+	wf_ring_wait_for_migration(io);
 	while (wf_uring_names(&io->ring, first, last) && naps < MOST_NAPS) {
 		if (!wf_carrier_may_exit() && wf_ring_submit_for(io) > 0)
 			continue;
@@ -125,8 +125,8 @@ void wf_ring_fork_child(void)
 		if (io != NULL) {
 			wf_sys(SYS_close, io->ring.fd);
 			wf_sys(SYS_close, io->wake_fd);
-			wf_os_release(io->under_way.rows,
-				      wf_under_way_bytes(&io->under_way));
+			wf_os_release(io->in_flight.rows,
+				      wf_in_flight_bytes(&io->in_flight));
 		}
 		memset(&wf_rings.by_vp[i], 0, sizeof(wf_rings.by_vp[i]));
 		wf_sched.vps[i].io = NULL;
@@ -134,9 +134,9 @@ void wf_ring_fork_child(void)
 	}
 }
 
-/* --- weft's own descriptors ---------------------------------------------- */
+/* --- private descriptors ------------------------------------------------- */
 
-unsigned int wf_ring_first_own(unsigned int first)
+unsigned int wf_ring_first_private(unsigned int first)
 {
 	unsigned int own = ~0U;
 

@@ -10,10 +10,10 @@
 #include "io/call.h"
 #include "io/descriptor.h"
 #include "io/file.h"
-#include "io/held.h"
+#include "io/pinned_call.h"
 #include "io/io.h"
 #include "io/ring.h"
-#include "io/wait.h"
+#include "io/run.h"
 #include "libc/real.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
@@ -50,9 +50,9 @@ static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 }
 
 /* What has begun goes on with the file that it has begun with. */
-static uint32_t uses_of_file(uint32_t uses_at_call, long done)
+static uint32_t generation_of_file(uint32_t uses_at_call, long done)
 {
-	return done > 0 ? uses_at_call : WF_HELD_ANY_USE;
+	return done > 0 ? uses_at_call : WF_ANY_GENERATION;
 }
 
 /*
@@ -61,29 +61,29 @@ static uint32_t uses_of_file(uint32_t uses_at_call, long done)
  */
 struct retries {
 	int64_t deadline;
-	int64_t look_ns; /* after which it looks; WF_FOREVER: it is told */
+	int64_t poll_ns; /* after which it looks; WF_FOREVER: it is told */
 };
 
 static struct retries retries_of(int fd)
 {
-	const int64_t first_look_ns = 10 * WF_NS_PER_MS;
+	const int64_t first_poll_ns = 10 * WF_NS_PER_MS;
 
 	return (struct retries){
 		.deadline = wf_descriptor_deadline(fd, SO_SNDTIMEO),
-		.look_ns = wf_descriptor_is_unix(fd) ? first_look_ns :
+		.poll_ns = wf_descriptor_is_unix(fd) ? first_poll_ns :
 						       WF_FOREVER,
 	};
 }
 
-static int64_t next_look(struct retries *p)
+static int64_t next_poll(struct retries *p)
 {
 	const int64_t most_ns = WF_NS_PER_S / 2;
 	int64_t look;
 
-	if (p->look_ns == WF_FOREVER)
+	if (p->poll_ns == WF_FOREVER)
 		return p->deadline;
-	look = wf_os_now() + p->look_ns;
-	p->look_ns = p->look_ns < most_ns ? 2 * p->look_ns : most_ns;
+	look = wf_os_now() + p->poll_ns;
+	p->poll_ns = p->poll_ns < most_ns ? 2 * p->poll_ns : most_ns;
 	return look < p->deadline ? look : p->deadline;
 }
 
@@ -102,11 +102,11 @@ static bool looks_again(const struct retries *p, long n, bool is_first,
  * meanwhile is the next call's, as natively, which raises SIGPIPE, if any does.
  * 0: it is over.
  */
-static long send_more(struct wf_held *h, struct msghdr *msg, uint32_t flags,
-		      struct retries *p, uint32_t *nr_handlers)
+static long send_more(struct wf_pinned_call *h, struct msghdr *msg,
+		      uint32_t flags, struct retries *p, uint32_t *nr_handlers)
 {
-	long n = wf_io_run_part(h->r, next_look(p), false, nr_handlers);
-	int fd = wf_held_fd(h);
+	long n = wf_io_run_partial(h->r, next_poll(p), false, nr_handlers);
+	int fd = wf_pinned_call_fd(h);
 
 	if (h->r->op == IORING_OP_SENDMSG && n != -ENOSYS && n != -EAGAIN)
 		return n;
@@ -131,25 +131,25 @@ static long fail_to_send(int fd, const struct msghdr *msg, uint32_t flags)
 }
 
 /* The first part: a datagram is whole. */
-static long send_first(struct wf_held *h, struct msghdr *msg, struct retries *p,
-		       uint32_t *nr_handlers)
+static long send_first(struct wf_pinned_call *h, struct msghdr *msg,
+		       struct retries *p, uint32_t *nr_handlers)
 {
 	/* A ring tries again when it is told of a shutdown. */
 	bool is_told = !h->r->avoids_ring && !wf_ring_is_refused();
-	long n = wf_io_run_part(h->r, is_told ? p->deadline : next_look(p),
-				true, nr_handlers);
+	long n = wf_io_run_partial(h->r, is_told ? p->deadline : next_poll(p),
+				   true, nr_handlers);
 	uint32_t flags = h->r->op_flags;
 
 	if (n == -EAGAIN && !is_told)
-		n = wf_sys(SYS_sendmsg, wf_held_fd(h), msg,
+		n = wf_sys(SYS_sendmsg, wf_pinned_call_fd(h), msg,
 			   flags | MSG_DONTWAIT | MSG_NOSIGNAL);
-	return n == -EPIPE ? fail_to_send(wf_held_fd(h), msg, flags) : n;
+	return n == -EPIPE ? fail_to_send(wf_pinned_call_fd(h), msg, flags) : n;
 }
 
 /* What is left is sent by messages, of which r's is made one after another. */
 static long send_rest(struct wf_request *r, struct msghdr *msg,
 		      const struct iovec *iov, size_t nr, long done,
-		      uint32_t uses)
+		      uint32_t generation)
 {
 	struct retries retries = retries_of(r->fd);
 	struct wf_request ready = wf_io_readiness(r->fd, POLLOUT);
@@ -157,9 +157,9 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
-	WF_HELD struct wf_held held;
+	WF_PINNED_CALL struct wf_pinned_call pinned;
 
-	wf_held_begin(&held, r, uses_of_file(uses, done));
+	wf_pinned_call_begin(&pinned, r, generation_of_file(generation, done));
 	ready.scope = r->scope;
 	done = done < 0 ? 0 : done;
 	/* A ring that has met a full queue tries again with what is left of the
@@ -172,20 +172,20 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		long n;
 
 		if (is_first) {
-			n = send_first(&held, msg, &retries, &nr_handlers);
+			n = send_first(&pinned, msg, &retries, &nr_handlers);
 		} else {
 			/* Where news is an error to who polls, as the end of
 			 * what was sent without a copy, the error goes. */
 			if (more == NULL)
-				more = wf_descriptor_queues_news(
-					       wf_held_fd(&held)) ?
+				more = wf_descriptor_queues_reports(
+					       wf_pinned_call_fd(&pinned)) ?
 					       r :
 					       &ready;
-			held.r = more;
+			pinned.r = more;
 			msg->msg_iovlen =
 				skip(left, iov, nr, (size_t)done, total);
 			msg->msg_iov = left;
-			n = send_more(&held, msg, r->op_flags, &retries,
+			n = send_more(&pinned, msg, r->op_flags, &retries,
 				      &nr_handlers);
 		}
 		if (n < 0 && looks_again(&retries, n, is_first, nr_handlers))
@@ -200,7 +200,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 /* After n bytes or -EAGAIN. In *msg are the address and what goes along. */
 static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
 				   const struct iovec *iov, size_t nr, long n,
-				   uint32_t uses)
+				   uint32_t generation)
 {
 	struct wf_request r = {
 		.op = IORING_OP_SENDMSG,
@@ -210,23 +210,23 @@ static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
 		.op_flags = (uint32_t)flags,
 	};
 
-	return send_rest(&r, msg, iov, nr, n, uses);
+	return send_rest(&r, msg, iov, nr, n, generation);
 }
 
 static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
-				  long done, uint32_t uses)
+				  long done, uint32_t generation)
 {
 	struct msghdr msg = { .msg_name = NULL };
 
-	return send_later(fd, &msg, 0, iov, nr, done, uses);
+	return send_later(fd, &msg, 0, iov, nr, done, generation);
 }
 
 /*
  * By calls of the thread itself: a ring would raise SIGPIPE for whoever runs
  * when the kernel goes on with the request. h is of a request for room.
  */
-static long write_rest(struct wf_held *h, const struct iovec *iov, size_t nr,
-		       long done)
+static long write_rest(struct wf_pinned_call *h, const struct iovec *iov,
+		       size_t nr, long done)
 {
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t total = wf_io_total(iov, nr);
@@ -235,22 +235,23 @@ static long write_rest(struct wf_held *h, const struct iovec *iov, size_t nr,
 	done = done < 0 ? 0 : done;
 	do {
 		bool is_first = done == 0;
-		long n = wf_io_run_part(h->r, WF_FOREVER, is_first,
-					&nr_handlers);
+		long n = wf_io_run_partial(h->r, WF_FOREVER, is_first,
+					   &nr_handlers);
 		const struct iovec *parts = is_first ? iov : left;
 		size_t nr_parts =
 			is_first ? nr :
 				   skip(left, iov, nr, (size_t)done, total);
 
 		if (n == -ENOSYS && !is_first)
-			n = wf_io_result(wf_real.writev(wf_held_fd(h), left,
-							(int)nr_parts));
+			n = wf_io_result(wf_real.writev(wf_pinned_call_fd(h),
+							left, (int)nr_parts));
 		else if (n != -EINTR && n != -ECANCELED && n != -ENOSYS)
-			n = wf_sys(SYS_pwritev2, wf_held_fd(h), parts, nr_parts,
-				   -1L, -1L, RWF_NOWAIT);
+			n = wf_sys(SYS_pwritev2, wf_pinned_call_fd(h), parts,
+				   nr_parts, -1L, -1L, RWF_NOWAIT);
 		/* A splice has made it a file that cannot be asked. */
 		if (n == -EOPNOTSUPP)
-			n = wf_call_run(WF_CALL(SYS_writev, wf_held_fd(h),
+			n = wf_call_run(WF_CALL(SYS_writev,
+						wf_pinned_call_fd(h),
 						(long)parts, (long)nr_parts),
 					is_first ? WF_CALL_RESTARTS :
 						   WF_CALL_ENDS_BY_SIGNAL,
@@ -267,32 +268,34 @@ static long write_rest(struct wf_held *h, const struct iovec *iov, size_t nr,
 }
 
 static long write_rest_to(int fd, const struct iovec *iov, size_t nr, long done,
-			  uint32_t uses)
+			  uint32_t generation)
 {
 	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
-	WF_HELD struct wf_held held;
+	WF_PINNED_CALL struct wf_pinned_call pinned;
 
-	wf_held_begin(&held, &ready, uses_of_file(uses, done));
-	return write_rest(&held, iov, nr, done);
+	wf_pinned_call_begin(&pinned, &ready,
+			     generation_of_file(generation, done));
+	return write_rest(&pinned, iov, nr, done);
 }
 
-/* More than goes at once or not at all: held from the first part on. */
+/* More than goes at once or not at all: the file is pinned from the first
+ * partial transfer on. */
 static WF_NOINLINE long write_long(int fd, const struct iovec *iov, int nr,
 				   size_t total)
 {
 	struct wf_request ready = wf_io_readiness(fd, POLLOUT);
-	WF_HELD struct wf_held held;
+	WF_PINNED_CALL struct wf_pinned_call pinned;
 	int now;
 	long n;
 
 	for (int i = 0; i < nr; i++)
-		wf_held_bring(iov[i].iov_base, iov[i].iov_len);
-	wf_held_begin(&held, &ready, WF_HELD_ANY_USE);
-	now = wf_held_enter(&held);
+		wf_pinned_call_fault_in(iov[i].iov_base, iov[i].iov_len);
+	wf_pinned_call_begin(&pinned, &ready, WF_ANY_GENERATION);
+	now = wf_pinned_call_enter(&pinned);
 	n = wf_io_try(SYS_pwritev2, now, iov, nr, -1);
 	if (n > 0 && (size_t)n < total && !wf_descriptor_is_nonblocking(now))
-		return write_rest(&held, iov, (size_t)nr, n);
-	wf_held_leave(&held);
+		return write_rest(&pinned, iov, (size_t)nr, n);
+	wf_pinned_call_leave(&pinned);
 	return n;
 }
 
@@ -311,13 +314,14 @@ long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
 	    wf_descriptor_deadline(b->fd, SO_SNDTIMEO) != WF_FOREVER)
 		return n;
 	return wf_descriptor_is_socket(b->fd) ?
-		       send_later(b->fd, &msg, flags, iov, nr, n, b->uses) :
-		       write_rest_to(b->fd, iov, nr, n, b->uses);
+		       send_later(b->fd, &msg, flags, iov, nr, n,
+				  b->generation) :
+		       write_rest_to(b->fd, iov, nr, n, b->generation);
 }
 
 static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
 {
-	uint32_t uses = wf_descriptor_uses(fd);
+	uint32_t generation = wf_descriptor_generation(fd);
 	size_t total;
 	bool is_short;
 	long n;
@@ -335,8 +339,9 @@ static WF_NOINLINE long writev_other(int fd, const struct iovec *iov, int nr)
 	    wf_descriptor_is_nonblocking(fd))
 		return n;
 	return wf_descriptor_is_socket(fd) ?
-		       write_rest_of_message(fd, iov, (size_t)nr, n, uses) :
-		       write_rest_to(fd, iov, (size_t)nr, n, uses);
+		       write_rest_of_message(fd, iov, (size_t)nr, n,
+					     generation) :
+		       write_rest_to(fd, iov, (size_t)nr, n, generation);
 }
 
 static WF_NOINLINE long write_other(int fd, const void *buf, size_t bytes)
@@ -373,7 +378,7 @@ static int now_flag(int flags)
 
 /*
  * The kernel tells of the end of each call, so there is to be just one, which a
- * server makes: a ring's news would cut a carrier's short.
+ * worker makes: a ring's news would cut a carrier's short.
  */
 static bool is_counted(int fd, int flags)
 {
@@ -395,7 +400,7 @@ static bool is_all(int fd, int flags, const struct iovec *iov, size_t nr,
 
 long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	uint32_t uses = wf_descriptor_uses(fd);
+	uint32_t generation = wf_descriptor_generation(fd);
 	struct msghdr copy;
 	long n;
 
@@ -413,27 +418,27 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 		copy.msg_controllen = 0;
 	}
 	return send_later(fd, &copy, flags, msg->msg_iov, msg->msg_iovlen, n,
-			  uses);
+			  generation);
 }
 
 static WF_NOINLINE long sendto_later(int fd, const struct iovec *iov, int flags,
 				     const struct sockaddr *addr,
 				     socklen_t addr_bytes, long n,
-				     uint32_t uses)
+				     uint32_t generation)
 {
 	struct msghdr msg = {
 		.msg_name = (void *)addr,
 		.msg_namelen = addr_bytes,
 	};
 
-	return send_later(fd, &msg, flags, iov, 1, n, uses);
+	return send_later(fd, &msg, flags, iov, 1, n, generation);
 }
 
 long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		  const struct sockaddr *addr, socklen_t addr_bytes)
 {
 	struct iovec iov = { (void *)buf, bytes };
-	uint32_t uses = wf_descriptor_uses(fd);
+	uint32_t generation = wf_descriptor_generation(fd);
 	long n;
 
 	if (is_counted(fd, flags))
@@ -444,7 +449,7 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		   addr_bytes);
 	if (has_failed(n) || is_all(fd, flags, &iov, 1, n))
 		return n;
-	return sendto_later(fd, &iov, flags, addr, addr_bytes, n, uses);
+	return sendto_later(fd, &iov, flags, addr, addr_bytes, n, generation);
 }
 
 /*
@@ -456,7 +461,7 @@ int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 	const unsigned int most = UIO_MAXIOV; /* as in the kernel */
 	bool is_single = wf_descriptor_is_byte_stream(fd) ||
 			 is_counted(fd, flags);
-	uint32_t uses = wf_descriptor_uses(fd);
+	uint32_t generation = wf_descriptor_generation(fd);
 	unsigned int done = 0;
 	long n = 0;
 
@@ -464,7 +469,7 @@ int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 	if (nr == 0)
 		return (int)wf_sys(SYS_sendmmsg, fd, messages, nr, flags);
 	/* As long as the number is the file that it was. */
-	while (done < nr && wf_descriptor_uses(fd) == uses) {
+	while (done < nr && wf_descriptor_generation(fd) == generation) {
 		struct msghdr *msg = &messages[done].msg_hdr;
 
 		if (!is_single) {

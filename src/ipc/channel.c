@@ -231,8 +231,8 @@ static bool free_taken(struct weft_channel *c)
 }
 
 /* The next message, in place. */
-static int look(struct weft_channel *c, const void **ret_message,
-		uint32_t *ret_size, int64_t deadline_ns)
+static int poll_message(struct weft_channel *c, const void **ret_message,
+			uint32_t *ret_size, int64_t deadline_ns)
 {
 	for (unsigned int i = 0;; i++) {
 		uint64_t word, position = c->queue.position;
@@ -257,7 +257,7 @@ static int take(struct weft_channel *c, void *buffer, size_t capacity,
 {
 	const void *message;
 	uint32_t size;
-	int rc = look(c, &message, &size, deadline_ns);
+	int rc = poll_message(c, &message, &size, deadline_ns);
 
 	if (rc != 0)
 		return rc;
@@ -356,7 +356,7 @@ int weft_channel_peek_until(struct weft_channel *c, const void **ret_message,
 		rc = begin_receive(c);
 	if (rc != 0)
 		return -rc;
-	rc = look(c, ret_message, &size, deadline_ns);
+	rc = poll_message(c, ret_message, &size, deadline_ns);
 	if (rc != 0)
 		return -rc;
 	c->is_held = true;

@@ -59,7 +59,7 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 /* Wakes the receiver if it sleeps; after messages were published. */
 void wf_channel_ring_receiver(struct weft_channel *c);
 /* Wakes senders that sleep; after slots were freed. May miss one that is just
- * falling asleep (IPC_WAIT-3 in wait.c). */
+ * falling asleep (CHANNEL_WAIT-3 in channel_wait.c). */
 void wf_channel_ring_senders(struct weft_channel *c);
 /* Wakes the other side, whether it sleeps or not: the end is closed. */
 void wf_channel_ring_all(struct weft_channel *c);

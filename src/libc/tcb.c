@@ -12,10 +12,10 @@
  *     store.
  * TCB-4. A prepared slot's DTV word never changes, not even for a moment: a
  *     fork may copy the moment, and the child uses the slot again.
- * TCB-5. What a thread may leave in a TCB without wf_tcb_is_soiled or its
- *     caller knowing lies between tid and cancelhandling. libc, too, uses the
- *     TCBs of ended threads again and sets little else anew. To write all 2 KiB
- *     costs a thread that does little most of its time, in cache misses.
+ * TCB-5. What a thread may leave in a TCB without wf_tcb_is_dirty or its caller
+ *     knowing lies between tid and cancelhandling. libc, too, uses the TCBs of
+ *     ended threads again and sets little else anew. To write all 2 KiB costs a
+ *     thread that does little most of its time, in cache misses.
  * TCB-6. libc's aio_write and its relatives ask for the caller's policy, which
  *     libc takes from the TCB if it has asked before, and else from the kernel
  *     by the thread's id, which the kernel does not know: the request then got
@@ -228,7 +228,7 @@ void wf_tcb_set_policy(uintptr_t tcb, int policy, int priority)
 	*(int *)(tcb + wf_libc.priority_offset) = priority;
 }
 
-bool wf_tcb_is_soiled(uintptr_t tcb)
+bool wf_tcb_is_dirty(uintptr_t tcb)
 {
 	const struct __res_state *res =
 		(struct __res_state *)(tcb + wf_template.resolver_offset);

@@ -41,19 +41,19 @@ void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes);
 /*
  * The same, on the same stack, after a thread that has returned from its start
  * routine, without thread-specific data, not cancelled, and of which
- * wf_tcb_is_soiled said no at its end.
+ * wf_tcb_is_dirty said no at its end.
  */
 void wf_tcb_renew_clean(uintptr_t tcb, int tid);
-/* Reads ahead what that and wf_tcb_is_soiled touch. */
+/* Reads ahead what that and wf_tcb_is_dirty touch. */
 void wf_tcb_prefetch(uintptr_t tcb);
 
 /* The stack's block, guard included, where libc's unwinding looks for it. */
 void wf_tcb_set_stack(uintptr_t tcb, void *stack_low, size_t stack_bytes);
-bool wf_tcb_is_soiled(uintptr_t tcb);
+bool wf_tcb_is_dirty(uintptr_t tcb);
 
 /*
  * libc's functions are to know that the thread has this policy and priority. If
- * it is another than wf_tcb_has_policy says yes to, the TCB is soiled.
+ * it is another than wf_tcb_has_policy says yes to, the TCB is dirty.
  */
 void wf_tcb_set_policy(uintptr_t tcb, int policy, int priority);
 /* The caller's; libc asks the kernel, if it has not, and remembers them. */

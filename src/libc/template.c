@@ -30,7 +30,7 @@ static size_t stack_bytes; /* TLS and a margin */
 static uintptr_t creator;  /* TCB of the template's creator */
 static uintptr_t libc_data, libc_data_end;
 
-static void see_libc_data(const struct dl_phdr_info *info, const ElfW(Phdr) *p)
+static void read_libc_data(const struct dl_phdr_info *info, const ElfW(Phdr) *p)
 {
 	if (p->p_type != PT_LOAD || (p->p_flags & PF_W) == 0)
 		return;
@@ -46,7 +46,7 @@ static int find_libc_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	if (strncmp(file, "libc.so", 7) != 0)
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
-		see_libc_data(info, &info->dlpi_phdr[i]);
+		read_libc_data(info, &info->dlpi_phdr[i]);
 		if (info->dlpi_phdr[i].p_type != PT_TLS)
 			continue;
 		wf_template.libc_tls.size = info->dlpi_phdr[i].p_memsz & ~7UL;
@@ -57,7 +57,7 @@ static int find_libc_tls(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* Static TLS lies next to the thread register, on the template's stack. */
-static int see_static_tls(struct dl_phdr_info *info, size_t size, void *arg)
+static int read_static_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	size_t below =
 		wf_cpu_thread_register() - (uintptr_t)info->dlpi_tls_data;
@@ -276,7 +276,7 @@ static void *template_thread(void *stack)
 	/* Once: in the child of a fork the list may be in pieces (loader.c). */
 	if (wf_template.libc_tls.size == 0) {
 		wf_real.dl_iterate_phdr(find_libc_tls, NULL);
-		wf_real.dl_iterate_phdr(see_static_tls, NULL);
+		wf_real.dl_iterate_phdr(read_static_tls, NULL);
 	}
 	wf_template.tcb.size = wf_libc.pthread_bytes;
 	if (wf_template.tcb.size > WF_TEMPLATE_TCB_BYTES ||

@@ -27,7 +27,7 @@ enum {
 
 _Atomic bool wf_slots_are_tight;
 
-void wf_region_see_limits(void)
+void wf_region_update_limits(void)
 {
 	if (!wf_load_relaxed(&wf_slots_are_tight) && wf_os_memory_is_limited())
 		wf_store_relaxed(&wf_slots_are_tight, true);
@@ -59,7 +59,7 @@ static size_t slots_to_reserve(const struct wf_slot_class *c, size_t each)
 	size_t limit = wf_os_address_limit() / REGION_SHARE;
 	size_t slots = c->region_slots;
 
-	wf_region_see_limits();
+	wf_region_update_limits();
 	/* Locked memory counts as soon as it is reserved. */
 	if (wf_load_relaxed(&wf_slots_are_tight) && wf_os_locks_new_memory())
 		return 1;

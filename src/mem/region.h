@@ -17,7 +17,7 @@ enum { WF_REGION_FIRST_SLOTS = 16 };
 size_t wf_region_shift_bytes(size_t stride);
 
 /* Looks at the limits: sets wf_slots_are_tight if memory is limited. */
-void wf_region_see_limits(void);
+void wf_region_update_limits(void);
 
 /*
  * A slot of the class that was never used: its low end, the end of its save

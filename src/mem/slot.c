@@ -234,7 +234,7 @@ struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes)
 		      false);
 	if (c != NULL)
 		return c;
-	wf_region_see_limits();
+	wf_region_update_limits();
 	if (wf_load_relaxed(&wf_slots_are_tight))
 		c = get_class(stack_bytes, guard, true, true);
 	return c != NULL ? c : get_class(stack_bytes, guard, false, true);

@@ -8,7 +8,7 @@
  *     if (wf_deadline_is_over(deadline))
  *             return -ETIMEDOUT;
  *
- * No two can be compared without a look at their clocks.
+ * Two can be compared only with their clocks.
  */
 #ifndef WEFT_OS_DEADLINE_H
 #define WEFT_OS_DEADLINE_H

@@ -28,7 +28,7 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 /*
  * Waits until the kernel has removed the kernel thread `tid` of this process,
  * which ends by itself or because of what `wake`, not NULL, does: that is
- * called before each look. False: it is still there after some seconds.
+ * called before each check. False: it is still there after some seconds.
  */
 bool wf_os_kthread_await_end(int tid, void (*wake)(void));
 

@@ -97,7 +97,7 @@ static int copy_stderr(void)
 			   O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
 }
 
-/* For who has a table of its own, as the monitor (boot/own_table.h). */
+/* For who has a table of its own, as the monitor (boot/private_table.h). */
 static void write_from_outside(const char *line, size_t len)
 {
 	int copy = copy_stderr();

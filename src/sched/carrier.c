@@ -374,7 +374,7 @@ bool wf_carrier_bind(struct wf_thread *t)
 	return true;
 }
 
-void wf_carrier_lend_vp(struct wf_thread *t)
+void wf_carrier_hand_off(struct wf_thread *t)
 {
 	struct wf_carrier *spare;
 	uint32_t old = WF_RETAKE_NONE;

@@ -20,7 +20,7 @@
 
 #include <sched.h>
 
-#include "sched/borrow.h"
+#include "sched/vfork_child.h"
 #include "sched/vp.h"
 
 /* What every carrier runs on its own stack; set once before the first. */
@@ -79,7 +79,7 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t);
  * Gives the VP of t, the caller, to a spare, as if it had been taken from a
  * blocked carrier: t queues for one at its next entry. in_runtime set.
  */
-void wf_carrier_lend_vp(struct wf_thread *t);
+void wf_carrier_hand_off(struct wf_thread *t);
 /* Is t's kernel thread other than its like? Threads that it makes are so. */
 static inline bool wf_carrier_is_altered(const struct wf_thread *t)
 {
@@ -87,14 +87,14 @@ static inline bool wf_carrier_is_altered(const struct wf_thread *t)
 }
 
 /*
- * Do the caller's descriptors have numbers of their own? Those of a borrower
- * do, and of a thread whose table is no longer the others'.
+ * Do the caller's descriptors have numbers of their own? Those of a vfork child
+ * do, and of a thread that has unshared its table of descriptors.
  */
 static inline bool wf_has_own_files(void)
 {
 	const struct wf_thread *t = wf_self;
 
-	return wf_thread_is_borrower(t) ||
+	return wf_thread_is_vfork_child(t) ||
 	       (t != NULL && wf_carrier_is_altered(t) &&
 		t->carrier->has_own_files);
 }

@@ -1,7 +1,7 @@
 /*
  * The preemption signal. libc refuses it to programs and strips it from their
- * masks; debuggers pass it silently. weft uses it for preemption, for nudges
- * and for changes of credentials on all kernel threads.
+ * masks; debuggers pass it silently. weft uses it for preemption, for kicks and
+ * for changes of credentials on all kernel threads.
  */
 #ifndef WEFT_SCHED_PREEMPT_H
 #define WEFT_SCHED_PREEMPT_H

@@ -8,7 +8,7 @@
 #include "sched/thread.h"
 
 /* Called with the id of each kernel thread that must not wait for carriers that
- * compute: services and I/O servers. Set by boot; NULL in unit tests. */
+ * compute: services and I/O workers. Set by boot; NULL in unit tests. */
 extern void (*wf_service_hook)(int tid);
 
 /*

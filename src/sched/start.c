@@ -3,7 +3,7 @@
 #include "arch/arch.h"
 #include "libc/tcb.h"
 
-static void tell_stack(const struct wf_slot *s)
+static void report_stack(const struct wf_slot *s)
 {
 	wf_tcb_set_stack(s->tcb, wf_slot_block_low(s), wf_slot_block_bytes(s));
 }
@@ -16,12 +16,13 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 	if (pool != NULL)
 		other = wf_table_take_hot_stack(pool, t);
 	if (other != NULL) {
-		tell_stack(s);
-		tell_stack(&other->slot); /* its next use may be a clean one */
+		report_stack(s);
+		report_stack(
+			&other->slot); /* its next use may be a clean one */
 	}
 	if (s->is_fresh)
 		s->is_fresh = false;
-	else if (WF_LIKELY(!t->is_soiled))
+	else if (WF_LIKELY(!t->is_dirty))
 		wf_tcb_renew_clean(s->tcb, t->tid);
 	else
 		wf_tcb_renew(s->tcb, t->tid, wf_slot_block_low(s),
@@ -29,7 +30,7 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 	if (WF_UNLIKELY(!wf_tcb_has_policy(t->sched_policy, t->sched_priority)))
 		wf_tcb_set_policy(s->tcb, t->sched_policy, t->sched_priority);
 	/* Until its end shows that it was tidy. */
-	t->is_soiled = true;
+	t->is_dirty = true;
 	t->ctx.tp = s->tcb;
 	t->ctx.sp = wf_arch_context_make(wf_slot_stack_top(s),
 					 wf_arch_thread_entry, t->fp_control);

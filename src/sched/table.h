@@ -124,8 +124,9 @@ void wf_table_fork_child(struct wf_thread *self);
 uint32_t wf_table_fork_epoch(void);
 
 /*
- * A number in [2^22 + 1, 2^30) that no other living thread has, and none of
- * the last 254 that used the same slot: the index, above it the generation.
+ * A number in [2^22 + 1, 2^30) that no other thread has that has not yet
+ * exited, and none of the last 254 that used the same slot: the index, above it
+ * the generation.
  */
 extern uint32_t wf_tid_seed; /* so that processes differ in most numbers */
 enum { WF_TID_INDEX_BITS = 22, WF_TID_GENERATIONS = 255 };
@@ -136,7 +137,7 @@ static inline int32_t wf_table_tid(const struct wf_thread *t)
 	return (int32_t)(high << WF_TID_INDEX_BITS | t->index);
 }
 
-/* The living thread with this tid, or NULL. */
+/* The thread with this tid, or NULL: it has exited. */
 struct wf_thread *wf_table_by_tid(int32_t tid);
 
 #endif

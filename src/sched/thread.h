@@ -109,7 +109,7 @@ struct wf_thread {
 	uint8_t kind;		     /* enum wf_thread_kind; self */
 	uint8_t cpu_bound;	     /* enum wf_cpu_bound; monitor, self */
 	bool from_batch;	     /* picked from the batch queue; vp */
-	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or lent; 0:
+	uint8_t rt_priority;	     /* 1 to 99: SCHED_FIFO or RR, or boost; 0:
 				      * neither; REALTIME-3 */
 	struct wf_vp *vp;	     /* stale once retake is TAKEN; vp */
 	struct wf_carrier *carrier;  /* vp */
@@ -198,7 +198,7 @@ struct wf_thread {
 	int8_t sched_priority; /* set by the program */
 	bool has_affinity;     /* its carrier's is not the process's */
 	bool wait_is_firm;     /* nothing interrupts it; self, bucket */
-	bool is_soiled;	       /* the next to use the slot has to write the
+	bool is_dirty;	       /* the next to use the slot has to write the
 				* TCB as a whole; as slot */
 } WF_ALIGNED(WF_CACHE_LINE);
 
@@ -265,8 +265,8 @@ static inline void wf_thread_end_stay(struct wf_thread *t)
 		(t->cpu_bound & WF_CPU_BOUND_MOST * WF_CPU_BOUND_UNCOOPERATIVE);
 }
 
-/* Is it somebody, and not off its stack for good? NULL is nobody. */
-static inline bool wf_thread_is_living(const struct wf_thread *t)
+/* Is t a thread that has not yet exited, that is, left its stack for good? */
+static inline bool wf_thread_exists(const struct wf_thread *t)
 {
 	return t != NULL && t->tid > 0 &&
 	       (wf_load_relaxed(&t->exit_state) & WF_EXIT_DONE) == 0;

@@ -10,7 +10,7 @@
 #ifndef WEFT_SCHED_VP_H
 #define WEFT_SCHED_VP_H
 
-#include "sched/borrow.h"
+#include "sched/vfork_child.h"
 #include "sched/inject.h"
 #include "sched/latency.h"
 #include "sched/robust_list.h"
@@ -141,8 +141,9 @@ struct wf_word_poll {
 struct wf_timers;
 struct wf_vp_io;
 
-/* Threads that were created and that came to their end (thread/alive.c). */
-struct wf_alive {
+/* Threads that were created and that came to their end
+ * (thread/thread_count.c). */
+struct wf_thread_count {
 	_Atomic uint64_t nr_created, nr_ended;
 };
 
@@ -156,15 +157,15 @@ struct wf_vp {
 	struct wf_timers *timers; /* wait/timer.h; constant */
 	_Atomic uint32_t resched; /* enum wf_resched; owner, monitor */
 	_Atomic int32_t batch_deficit;	   /* monitor */
-	_Atomic uint32_t nr_requests;	   /* to the kernel, under way; owner */
+	_Atomic uint32_t nr_requests;	   /* to the kernel, in flight; owner */
 	_Atomic uint32_t starvation_bound; /* enum wf_starvation; monitor */
 	_Atomic uint32_t most_next_picks;  /* for nr_next_picks; monitor */
 	_Atomic bool runs_long;		 /* threads run for more than two wakes'
 				 * cost; monitor */
 	struct wf_vp_io *io;		 /* io/; NULL if there is none */
 	_Atomic uint64_t asked_switches; /* see wf_vp_ask; owner, monitor */
-	struct wf_spin inside;		 /* wait/sole.h; owner */
-	uint32_t nr_locks;		 /* wait/sole.h, SOLE-5; owner */
+	struct wf_spin inside;		 /* wait/biased.h; owner */
+	uint32_t nr_locks;		 /* wait/biased.h, BIASED-5; owner */
 
 	/* Line of the requests to the owner. enum wf_pending: */
 	_Atomic uint32_t pending WF_ALIGNED(WF_CACHE_LINE);
@@ -193,7 +194,7 @@ struct wf_vp {
 	uint64_t taken[WF_RUNQ_SIZE / 2];
 	uint64_t spilled[WF_RUNQ_SIZE / 2];
 
-	struct wf_alive alive; /* by threads of this VP; owner */
+	struct wf_thread_count thread_count; /* by threads of this VP; owner */
 	uint32_t last_created; /* index of a thread, a hint; owner */
 	struct wf_pool pool;   /* free threads; owner */
 };
@@ -262,9 +263,9 @@ static inline enum wf_resched wf_vp_asked(const struct wf_vp *vp)
 typedef void wf_post_fn(struct wf_carrier *c, void *arg);
 
 /*
- * Signals that arrived while the runtime could not take them. The first
- * closes the carrier's mask; what may still come is what a change of the mask
- * that was just being made lets through (signal/arrive.c).
+ * Signals that arrived while the runtime could not take them. The first closes
+ * the carrier's mask; what may still come is what a change of the mask that was
+ * just being made lets through (signal/signal_entry.c).
  */
 enum { WF_SIGNAL_SLOTS = 4 };
 
@@ -308,10 +309,10 @@ struct wf_carrier {
 				   * monitor clears */
 	_Atomic bool insist;	       /* do it even there; monitor */
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
-	_Atomic bool is_told;	       /* so, by server processes; KEEPER-5 in
-					* io/keeper.c */
+	_Atomic bool is_told;	       /* so, by I/O servers; SUPERVISOR-5 in
+					* io/supervisor.c */
 	_Atomic bool is_forking;       /* its thread is in libc's fork, ... */
-	_Atomic bool is_nudged;	       /* and was signalled there (PREEMPT-6) */
+	_Atomic bool is_kicked;	       /* and was signalled there (PREEMPT-6) */
 	_Atomic uint32_t setxid_seen;  /* last credential change done here */
 	_Atomic int64_t cpu_mark;      /* sched/cpu_time.c, CPU_TIME-2 */
 	uint64_t nr_sleeps;	       /* boot/handoff.c, HANDOFF-3; monitor */
@@ -346,7 +347,7 @@ struct wf_sched {
 	/* enum wf_monitor_asleep */
 	_Atomic uint32_t monitor_asleep WF_ALIGNED(WF_CACHE_LINE);
 	/* By threads without a VP; the process's first thread counts. */
-	struct wf_alive alive WF_ALIGNED(WF_CACHE_LINE);
+	struct wf_thread_count thread_count WF_ALIGNED(WF_CACHE_LINE);
 	_Atomic uint32_t nr_threads; /* alive, counted for --stats only */
 };
 
@@ -370,10 +371,10 @@ static inline bool wf_monitor_sleeps(void)
 	return wf_load_relaxed(&wf_sched.monitor_asleep) > WF_MONITOR_AWAKE;
 }
 
-/* To a borrower it is not (sched/borrow.h). */
+/* False in a vfork child (sched/vfork_child.h). */
 static inline bool wf_is_started(void)
 {
-	return wf_load_relaxed(&wf_sched.is_started) && !wf_is_borrower();
+	return wf_load_relaxed(&wf_sched.is_started) && !wf_is_vfork_child();
 }
 
 /* t's VP, if it has one that is its own. Any owner of a VP: in_runtime. */

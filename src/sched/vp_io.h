@@ -38,9 +38,9 @@ struct wf_vp_io_ops {
 };
 
 /*
- * Completes what I/O servers have told the carrier of by a signal: t is its
- * thread, with a VP and in_runtime set. NULL: not here and now, so who else
- * can is asked to. Set before the first of their processes is made.
+ * Completes what I/O workers have told the carrier of by a signal: t is its
+ * thread, with a VP and in_runtime set. NULL: not here and now, so who else can
+ * is asked to. Set before the first of their processes is made.
  */
 extern void (*wf_vp_io_report)(struct wf_thread *t);
 

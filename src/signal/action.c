@@ -10,9 +10,9 @@
  * ACTION-4. wf_memory_uncaught has the bit of one of the two before the kernel
  *     has another disposition, and until after it has the trampoline again.
  * ACTION-5. wf_action_halts changes under the lock. The receiver lets through
- *     what it finds there (receiver.c, RECEIVER-5): before such a signal has
- *     the trampoline its bit is gone and the receiver has closed it, both seen
- *     under the lock.
+ *     what it finds there (signal_receiver.c, SIGNAL_RECEIVER-5): before such a
+ *     signal has the trampoline its bit is gone and the receiver has closed it,
+ *     both seen under the lock.
  * ACTION-6. What a thread has waited for, and would end the process, is no
  *     longer the kernel's: a thread that waits has it before one that does not
  *     block it. What stops the process goes to that one.
@@ -30,10 +30,10 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/preempt.h"
-#include "signal/arrive.h"
+#include "signal/signal_entry.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
-#include "signal/receiver.h"
+#include "signal/signal_receiver.h"
 
 enum { NR_SIGNALS = 64 };
 
@@ -138,7 +138,7 @@ static int install(int sig, const struct wf_action *a)
 {
 	struct wf_action k = {
 		.handler = wf_arch_keeps_fs ? wf_arch_signal_landing :
-					      wf_signal_arrived,
+					      wf_signal_entry,
 		.flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_RESTORER,
 		.restorer = wf_arch_sigreturn,
 		.mask = UINT64_MAX,
@@ -179,10 +179,10 @@ static void lock_and_close(uint64_t set)
 	wf_spin_lock(&lock);
 	while (set != 0) {
 		atomic_fetch_and(&wf_action_halts, ~set);
-		if ((wf_receiver_opens() & set) == 0)
+		if ((wf_signal_receiver_opens() & set) == 0)
 			return;
 		wf_spin_unlock(&lock);
-		wf_receiver_close(set);
+		wf_signal_receiver_close(set);
 		wf_spin_lock(&lock);
 	}
 }
@@ -190,7 +190,7 @@ static void lock_and_close(uint64_t set)
 void wf_action_keep(uint64_t set)
 {
 	/* Another may be about to close what it keeps. */
-	set &= ENDS & (~wf_load_acquire(&kept) | wf_receiver_opens());
+	set &= ENDS & (~wf_load_acquire(&kept) | wf_signal_receiver_opens());
 	if (WF_LIKELY(set == 0))
 		return;
 	wf_spin_lock(&lock);
@@ -214,7 +214,7 @@ struct wf_action wf_action_begin(int sig)
 	}
 	wf_spin_unlock(&lock);
 	if (halts)
-		wf_receiver_rearm();
+		wf_signal_receiver_rearm();
 	return a;
 }
 
@@ -240,7 +240,7 @@ int wf_action_change(int sig, const struct wf_action *new,
 	}
 	wf_spin_unlock(&lock);
 	if (halts)
-		wf_receiver_rearm();
+		wf_signal_receiver_rearm();
 	if (err == 0 && ret_old != NULL)
 		*ret_old = old;
 	return err;

@@ -86,16 +86,16 @@ void wf_action_uninstall(int sig);
 extern void (*wf_action_before_end)(void);
 
 /* Takes over what the program has set so far / gives it back in a child, unless
- * that is a borrower's, which has set its own. */
+ * that is a vfork child's, which has set its own. */
 void wf_actions_start(void);
 void wf_actions_fork_child(bool has_own);
 /* In a child whose handlers the kernel has taken away; before the former. */
 void wf_actions_forget_handlers(void);
 
 /*
- * For a child that borrows the memory: what the program has set, and in the
- * child the kernel's for it. Those by which weft finds memory that is not there
- * stay weft's.
+ * For a vfork child: what the program has set, which the kernel's actions
+ * become in the child. Those by which weft finds memory that is not there stay
+ * weft's.
  */
 struct wf_actions {
 	struct wf_action of[65];

@@ -1,20 +1,20 @@
 /*
  * CANCEL-1. is_cancelled is set, then libc's word, then exit_work, then the
- *     thread is looked for (route.c, ROUTE-1). It stays set: a wait checks it
- *     under the bucket's lock and not exit_work, which an exit of the runtime
- *     between the request and the wait may have cleared.
+ *     thread is looked for (routing.c, ROUTING-1). It stays set: a wait checks
+ *     it under the bucket's lock and not exit_work, which an exit of the
+ *     runtime between the request and the wait may have cleared.
  * CANCEL-2. A wait ends by it only while cancellation is enabled, and only at a
  *     cancellation point or if the thread is asynchronous, which the runtime's
  *     exit ends; else it would never get to wait.
  * CANCEL-3. libc marks its blocking calls as asynchronous for as long as they
- *     last (until 2.40), or makes them in one place (libc/bridge.h): the nudge
+ *     last (until 2.40), or makes them in one place (libc/bridge.h): the kick
  *     ends such a thread on the spot.
  * CANCEL-4. The word of a thread that starts may be overwritten. It clears
  *     holds_signals, then looks at is_cancelled; the canceller, with the
- *     membarrier of wf_route_alert in between, does the reverse.
+ *     membarrier of wf_routing_alert in between, does the reverse.
  * CANCEL-5. Who is ended so is marked before the frame is built. libc does it
  *     after it has allocated and loaded its unwinder, and until then the thread
- *     counts as asynchronous: with another signal due, the nudge for that would
+ *     counts as asynchronous: with another signal due, the kick for that would
  *     come on top of the frame, and find the cancellation again, without end.
  */
 #include "signal/cancel.h"
@@ -28,7 +28,7 @@
 #include "libc/layout.h"
 #include "sched/runtime.h"
 #include "signal/deliver.h"
-#include "signal/route.h"
+#include "signal/routing.h"
 #include "wait/ufutex_internal.h"
 
 /* glibc's bits of pthread.cancelhandling. */
@@ -80,7 +80,7 @@ void wf_cancel_request(struct wf_thread *t)
 	if (!atomic_exchange(&t->is_cancelled, true)) { /* CANCEL-1 */
 		apply_if_whole(t);
 		if (!puts_it_off(t))
-			wf_route_alert(me, t, WF_WORK_CANCEL);
+			wf_routing_alert(me, t, WF_WORK_CANCEL);
 		apply_if_whole(t); /* CANCEL-4 */
 	}
 	wf_runtime_leave(me);
@@ -124,7 +124,7 @@ static void end_here(int sig, siginfo_t *info, void *ucontext)
 	wf_cancel_exit();
 }
 
-void wf_cancel_nudge(struct wf_thread *t, ucontext_t *uc)
+void wf_cancel_kick(struct wf_thread *t, ucontext_t *uc)
 {
 	const struct wf_action action = { .handler = end_here,
 					  .flags = SA_RESTART | SA_NODEFER };

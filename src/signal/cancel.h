@@ -28,10 +28,10 @@ bool wf_cancel_is_due(const struct wf_thread *t);
 bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc);
 
 /*
- * In the nudge's handler, in_runtime set: ends the thread if it may be ended
+ * In the kick's handler, in_runtime set: ends the thread if it may be ended
  * where it is, and does not return then.
  */
-void wf_cancel_nudge(struct wf_thread *t, ucontext_t *uc);
+void wf_cancel_kick(struct wf_thread *t, ucontext_t *uc);
 
 /* How a thread ends itself: pthread_exit(PTHREAD_CANCELED); set by api/. */
 extern void (*wf_cancel_exit)(void);

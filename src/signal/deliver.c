@@ -7,7 +7,7 @@
  *     is made invalid, so that the kernel leaves the carrier's alone.
  * DELIVER-3. Between the change of t->sigmask and rt_sigreturn, or the change
  *     of the kernel's mask in wf_arch_signal_enter, everything is blocked.
- * DELIVER-4. What is due when a mask opens is delivered by a nudge that is
+ * DELIVER-4. What is due when a mask opens is delivered by a kick that is
  *     queued while everything is blocked: the kernel delivers it on the context
  *     that is resumed, so handlers nest only as the masks allow.
  * DELIVER-5. After a handler the thread may be on another carrier, or in a fork
@@ -24,14 +24,14 @@
 #include "sched/preempt.h"
 #include "sched/runtime.h"
 #include "sched/switch.h"
-#include "signal/arrive.h"
+#include "signal/signal_entry.h"
 #include "signal/cancel.h"
 #include "signal/frame.h"
 #include "signal/mask.h"
 #include "signal/overflow.h"
 #include "signal/queue.h"
 #include "signal/signalfd.h"
-#include "signal/wait.h"
+#include "signal/sigwait.h"
 #include "wait/ufutex_internal.h"
 
 #define AUTODISARM (1U << 31) /* SS_AUTODISARM */
@@ -167,7 +167,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	wf_mask_close(t, handler_mask(t, sig, action)); /* DELIVER-3 */
 	wf_carrier_note_mask(c, t->sigmask);
 	if (wf_deliver_is_due(t))
-		wf_deliver_nudge_self(); /* DELIVER-4 */
+		wf_deliver_kick_self(); /* DELIVER-4 */
 	/* The program's stack may fault: out here. */
 	wf_store_release(&t->in_runtime, 0); /* DELIVER-1 */
 	f = build(uc, top);
@@ -194,17 +194,17 @@ bool wf_deliver_is_due(struct wf_thread *t)
 	       (wf_sigqueue_pending(&t->sigqueue) & wf_deliver_open(t)) != 0;
 }
 
-void wf_deliver_nudge_self(void)
+void wf_deliver_kick_self(void)
 {
 	wf_os_signal_self(wf_os_gettid(), WF_PREEMPT_SIGNAL);
 }
 
 void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc)
 {
-	wf_arrive_drain(t->carrier, t);
+	wf_signal_entry_drain(t->carrier, t);
 	if (wf_deliver_is_due(t) || wf_cancel_is_here(t, wf_arch_uc_pc(uc)) ||
 	    (wf_load_relaxed(&t->exit_work) & WF_WORK_BIND) != 0)
-		wf_deliver_nudge_self(); /* DELIVER-4 */
+		wf_deliver_kick_self(); /* DELIVER-4 */
 }
 
 /* --- coming back -------------------------------------------------------- */

@@ -45,8 +45,8 @@ bool wf_deliver_is_due(struct wf_thread *t);
  */
 void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc);
 
-/* Makes this kernel thread run the nudge's handler as soon as it may. */
-void wf_deliver_nudge_self(void);
+/* Makes this kernel thread run the kick's handler as soon as it may. */
+void wf_deliver_kick_self(void);
 
 /*
  * A handler is about to run in the middle of an exec, everything is blocked; it

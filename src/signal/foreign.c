@@ -11,7 +11,7 @@
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "signal/action.h"
-#include "signal/arrive.h"
+#include "signal/signal_entry.h"
 #include "signal/deliver.h"
 #include "signal/frame.h"
 #include "signal/queue.h"
@@ -100,10 +100,10 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 		t->interrupted = was_interrupted || !may_restart;
 }
 
-void wf_foreign_arrived(struct wf_thread *t, int sig, siginfo_t *info,
-			ucontext_t *uc)
+void wf_foreign_entry(struct wf_thread *t, int sig, siginfo_t *info,
+		      ucontext_t *uc)
 {
-	bool is_fault = wf_arrive_is_fault(sig, info);
+	bool is_fault = wf_signal_entry_is_fault(sig, info);
 	struct wf_action a;
 
 	if (t != NULL && wf_load_relaxed(&t->in_runtime) != 0 && !is_fault) {

@@ -9,8 +9,8 @@
 #include "sched/thread.h"
 
 /* t may be NULL: a thread that has never met weft. */
-void wf_foreign_arrived(struct wf_thread *t, int sig, siginfo_t *info,
-			ucontext_t *uc);
+void wf_foreign_entry(struct wf_thread *t, int sig, siginfo_t *info,
+		      ucontext_t *uc);
 /* Was a signal put off that t has yet to handle? */
 bool wf_foreign_is_due(const struct wf_thread *t);
 /* Delivers what was put off; in_runtime set. */

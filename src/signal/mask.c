@@ -4,8 +4,8 @@
  * MASK-2. Who opens a signal passes a fence after its mask is set, then looks
  *     at the queues. What the receiver does not take it takes from the kernel
  *     itself, or the order of sending and opening would be lost, and then adds
- *     it to the receiver's set; see ROUTE-2 and ROUTE-3 in route.c for the
- *     other side.
+ *     it to the receiver's set; see ROUTING-2 and ROUTING-3 in routing.c for
+ *     the other side.
  * MASK-3. What was sent to the process and is blocked by the thread that was
  *     chosen for it goes to another.
  * MASK-4. What a failing call sends to its caller, which blocks it, is not left
@@ -25,8 +25,8 @@
 #include "signal/deliver.h"
 #include "signal/memory.h"
 #include "signal/queue.h"
-#include "signal/receiver.h"
-#include "signal/route.h"
+#include "signal/signal_receiver.h"
+#include "signal/routing.h"
 
 static int apply(int how, uint64_t old, uint64_t set, uint64_t *ret_mask)
 {
@@ -50,8 +50,8 @@ static WF_NOINLINE void take_from_process(struct wf_thread *t, uint64_t opened)
 {
 	siginfo_t info;
 
-	while ((wf_sigqueue_pending(&wf_route_process) & opened) != 0 &&
-	       wf_sigqueue_take(&wf_route_process, opened, &info))
+	while ((wf_sigqueue_pending(&wf_routing_process) & opened) != 0 &&
+	       wf_sigqueue_take(&wf_routing_process, opened, &info))
 		wf_sigqueue_put(&t->sigqueue, &info, true);
 }
 
@@ -65,16 +65,17 @@ static WF_COLD void take_from_kernel(struct wf_thread *t, uint64_t set)
 	while (taken != 0 &&
 	       wf_sys(SYS_rt_sigtimedwait, &taken, &info, &now, 8) > 0)
 		wf_sigqueue_put(&t->sigqueue, &info, true);
-	wf_receiver_open(set);
+	wf_signal_receiver_open(set);
 }
 
 /* MASK-2. Each thread passes here when it begins. */
 static void take_opened(struct wf_thread *t, uint64_t opened)
 {
-	uint64_t set = wf_receiver_unwanted(opened);
+	uint64_t set = wf_signal_receiver_unwanted(opened);
 
-	wf_receiver_settle();
-	if (WF_UNLIKELY((wf_sigqueue_pending(&wf_route_process) & opened) != 0))
+	wf_signal_receiver_settle();
+	if (WF_UNLIKELY((wf_sigqueue_pending(&wf_routing_process) & opened) !=
+			0))
 		take_from_process(t, opened);
 	if (WF_UNLIKELY(set != 0))
 		take_from_kernel(t, set);
@@ -88,27 +89,27 @@ static void pass_on_closed(struct wf_thread *t)
 
 	while ((wf_sigqueue_pending(&t->sigqueue) & closed) != 0 &&
 	       wf_sigqueue_take_process(&t->sigqueue, closed, &info))
-		wf_route_to_process(t, &info, NULL);
+		wf_routing_to_process(t, &info, NULL);
 }
 
 static void store(struct wf_thread *t, uint64_t mask)
 {
 	t->sigmask = mask;
 	if (t->is_first)
-		wf_store_relaxed(&wf_route_first_mask, mask);
+		wf_store_relaxed(&wf_routing_first_mask, mask);
 }
 
 void wf_mask_close(struct wf_thread *t, uint64_t mask)
 {
 	uint64_t closed = mask & ~t->sigmask;
 	uint64_t told = wf_load_relaxed(&wf_action_halts) |
-			wf_load_relaxed(&wf_route_shown);
+			wf_load_relaxed(&wf_routing_shown);
 
 	store(t, mask);
 	if (WF_LIKELY((closed & told) == 0))
 		return;
 	wf_fence_seq_cst();
-	wf_route_closed(t, closed);
+	wf_routing_closed(t, closed);
 }
 
 void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
@@ -118,7 +119,7 @@ void wf_mask_set_locked(struct wf_thread *t, uint64_t mask)
 	store(t, mask);
 	wf_fence_seq_cst();
 	if (closed != 0)
-		wf_route_closed(t, closed);
+		wf_routing_closed(t, closed);
 	if (opened != 0)
 		take_opened(t, opened);
 	pass_on_closed(t);
@@ -203,14 +204,15 @@ void wf_mask_keep_raised(int sig)
 	    wf_sys(SYS_rt_sigtimedwait, &set, &info, &now, 8) != sig)
 		return;
 	wf_runtime_enter();
-	wf_route_to_thread(t, t, &info);
+	wf_routing_to_thread(t, t, &info);
 	wf_runtime_leave(t);
 }
 
 static void leave_blocked(struct wf_thread *t)
 {
 	if (t->carrier != NULL)
-		wf_route_leave_to_kernel(t->sigmask & wf_receiver_takes());
+		wf_routing_leave_to_kernel(t->sigmask &
+					   wf_signal_receiver_takes());
 }
 
 void wf_mask_leave_blocked(void)
@@ -227,11 +229,11 @@ uint64_t wf_mask_pending(void)
 	uint64_t pending = 0;
 
 	leave_blocked(t);
-	wf_receiver_settle();
+	wf_signal_receiver_settle();
 	wf_sys(SYS_rt_sigpending, &pending, 8);
 	if (t->carrier != NULL) {
 		pending |= wf_sigqueue_pending(&t->sigqueue);
-		pending |= wf_sigqueue_pending(&wf_route_process);
+		pending |= wf_sigqueue_pending(&wf_routing_process);
 		pending &= t->sigmask;
 	}
 	wf_runtime_leave(t);

@@ -23,8 +23,8 @@
  *     executes says so, then waits until nobody is counted. What was sent then
  *     comes on its way back from a system call. Not sent, a signal is made up
  *     for whenever nobody executes any more. What timers have sent the kernel
- *     throws away. I/O servers that are processes count nothing: they are gone
- *     before the program is replaced.
+ *     throws away. I/O servers count nothing: they are gone before the program
+ *     is replaced.
  * PREEMPT-5. Who broadcasts and who executes both say so, then look for the
  *     other. Who finds it takes back what it said, and waits outside of the
  *     runtime: the other may need its VP to come to an end. (A handler may come
@@ -56,7 +56,7 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "sched/vp_io.h"
-#include "signal/arrive.h"
+#include "signal/signal_entry.h"
 #include "signal/frame.h"
 #include "wait/sleep.h"
 
@@ -162,8 +162,8 @@ static void go_to_reserved(struct wf_thread *t, const ucontext_t *uc)
 }
 
 /* Sees to what the signal is for besides preemption. May t be preempted? */
-static bool see_to_rest(struct wf_thread *t, struct wf_carrier *c,
-			ucontext_t *ucontext)
+static bool handle_other_uses(struct wf_thread *t, struct wf_carrier *c,
+			      ucontext_t *ucontext)
 {
 	if (t == &c->idle_self)
 		return false;
@@ -171,12 +171,12 @@ static bool see_to_rest(struct wf_thread *t, struct wf_carrier *c,
 	if (wf_load_relaxed(&wf_os_execs) != 0 && !t->takes_signal)
 		return false;
 	if (wf_load_relaxed(&c->is_forking)) {
-		wf_store_relaxed(&c->is_nudged, true); /* PREEMPT-6 */
+		wf_store_relaxed(&c->is_kicked, true); /* PREEMPT-6 */
 		return false;
 	}
-	wf_arrive_nudge(t, ucontext);
+	wf_signal_entry_kick(t, ucontext);
 	if (wf_load_relaxed(&t->in_runtime) == 0)
-		wf_arrive_call_again(ucontext);
+		wf_signal_entry_restart_call(ucontext);
 	if (t->kind != WF_THREAD_MULTIPLEXED)
 		return false;
 	/* The debug option means whoever is met. */
@@ -221,10 +221,11 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	/* seq_cst: before the check of what is told (io/keeper.c, KEEPER-5). */
+	/* seq_cst: before the check of what is told (io/supervisor.c,
+	 * SUPERVISOR-5). */
 	is_told = wf_load_relaxed(&c->is_told) &&
 		  atomic_exchange(&c->is_told, false);
-	may = see_to_rest(t, c, ucontext);
+	may = handle_other_uses(t, c, ucontext);
 	if (may) {
 		wf_store_relaxed(&t->in_runtime, 1);
 		wf_compiler_barrier();
@@ -280,7 +281,7 @@ bool wf_preempt_is_here(void)
 	return wf_os_getpid() == main_pid;
 }
 
-/* What was not sent may have been a nudge (signal/route.c, ROUTE-1). */
+/* What was not sent may have been a kick (signal/routing.c, ROUTING-1). */
 static void signal_all(void)
 {
 	for (uint32_t i = 0; i < wf_carrier_count(); i++) {

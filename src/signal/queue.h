@@ -50,13 +50,14 @@ static inline void wf_sigqueue_open(struct wf_sigqueue *q)
 
 /*
  * No more puts by who sees it. Who does not has put where the caller, its
- * thread, finds it when it looks afterwards, or finds out itself: ROUTE-5 in
- * route.c.
+ * thread, finds it when it looks afterwards, or finds out itself: ROUTING-5 in
+ * routing.c.
  */
 static inline void wf_sigqueue_close(struct wf_sigqueue *q)
 {
 	wf_store_relaxed(&q->is_closed, true);
-	wf_compiler_barrier(); /* ROUTE-5; the CPU's part is the membarrier. */
+	/* ROUTING-5; the CPU's part is the membarrier. */
+	wf_compiler_barrier();
 }
 
 static inline bool wf_sigqueue_is_closed(const struct wf_sigqueue *q)

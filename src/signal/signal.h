@@ -33,7 +33,7 @@ void wf_signal_adopt_pending(struct wf_thread *t);
 /* Around fork: everything is blocked while there are two of us. */
 void wf_signal_fork_prepare(void);
 void wf_signal_fork_parent(void);
-/* Everything is the kernel's and the program's again. A borrower has set its
+/* Everything is the kernel's and the program's again. A vfork child has set its
  * own actions. */
 /*
  * The runtime stops, and there is no receiver any more: what is pending for the

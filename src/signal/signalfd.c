@@ -1,9 +1,9 @@
 /*
  * SIGNALFD-1. A reader's sigwait_set is what it reads, its signal_word
  *     WF_SIGNAL_WORD_READS. Who queues such a signal then ends the reader's
- *     wait (ROUTE-1 and ROUTE-2 in route.c). The reader looks at its queue
- *     itself when a wait is about to begin and at the runtime's exit after one,
- *     both with exit_work set, and then the call is not restarted.
+ *     wait (ROUTING-1 and ROUTING-2 in routing.c). The reader looks at its
+ *     queue itself when a wait is about to begin and at the runtime's exit
+ *     after one, both with exit_work set, and then the call is not restarted.
  * SIGNALFD-2. The reader is not counted among the waiters and the receiver does
  *     not want its signals: what is sent to the process stays in the kernel,
  *     where the descriptor shows it to everybody who polls.
@@ -16,7 +16,7 @@
 #include "sched/runtime.h"
 #include "signal/deliver.h"
 #include "signal/queue.h"
-#include "signal/route.h"
+#include "signal/routing.h"
 
 uint64_t wf_signalfd_set(uint64_t mask)
 {
@@ -27,7 +27,7 @@ bool wf_signalfd_take(uint64_t set, siginfo_t *ret_info)
 {
 	struct wf_thread *t = wf_runtime_enter();
 	bool has_one = wf_sigqueue_take(&t->sigqueue, set, ret_info) ||
-		       wf_sigqueue_take(&wf_route_process, set, ret_info);
+		       wf_sigqueue_take(&wf_routing_process, set, ret_info);
 
 	wf_runtime_leave(t);
 	return has_one;
@@ -39,7 +39,7 @@ void wf_signalfd_begin(uint64_t set)
 
 	wf_store_relaxed(&t->signal_word, WF_SIGNAL_WORD_READS);
 	wf_store_relaxed(&t->sigwait_set, set);
-	wf_fence_seq_cst(); /* ROUTE-2 */
+	wf_fence_seq_cst(); /* ROUTING-2 */
 }
 
 void wf_signalfd_before_wait(void)
@@ -50,7 +50,7 @@ void wf_signalfd_before_wait(void)
 bool wf_signalfd_is_due(struct wf_thread *t)
 {
 	uint64_t pending = wf_sigqueue_pending(&t->sigqueue) |
-			   wf_sigqueue_pending(&wf_route_process);
+			   wf_sigqueue_pending(&wf_routing_process);
 
 	if (wf_load_relaxed(&t->signal_word) != WF_SIGNAL_WORD_READS ||
 	    (pending & wf_load_relaxed(&t->sigwait_set)) == 0)
@@ -76,7 +76,7 @@ bool wf_signalfd_resume(struct wf_thread *t, uint64_t set)
 		return false;
 	wf_store_relaxed(&t->signal_word, WF_SIGNAL_WORD_READS);
 	wf_store_relaxed(&t->sigwait_set, set);
-	wf_fence_seq_cst(); /* ROUTE-2 */
+	wf_fence_seq_cst(); /* ROUTING-2 */
 	return wf_signalfd_is_due(t);
 }
 
@@ -87,6 +87,6 @@ bool wf_signalfd_end(uint64_t set)
 	wf_store_relaxed(&t->sigwait_set, 0);
 	wf_store_relaxed(&t->signal_word, 0);
 	return ((wf_sigqueue_pending(&t->sigqueue) |
-		 wf_sigqueue_pending(&wf_route_process)) &
+		 wf_sigqueue_pending(&wf_routing_process)) &
 		set) != 0;
 }

@@ -8,14 +8,14 @@
 #include "sched/runtime.h"
 #include "sched/switch.h"
 #include "signal/action.h"
-#include "signal/arrive.h"
+#include "signal/signal_entry.h"
 #include "signal/cancel.h"
 #include "signal/deliver.h"
 #include "signal/foreign.h"
 #include "signal/mask.h"
 #include "signal/queue.h"
-#include "signal/receiver.h"
-#include "signal/route.h"
+#include "signal/signal_receiver.h"
+#include "signal/routing.h"
 #include "signal/signalfd.h"
 #include "signal/posix_timer.h"
 #include "wait/agent.h"
@@ -45,7 +45,7 @@ static bool is_interrupted(struct wf_thread *t)
 static void drain_idle(struct wf_carrier *c)
 {
 	c->idle_self.vp = wf_load_relaxed(&c->vp);
-	wf_arrive_drain(c, NULL);
+	wf_signal_entry_drain(c, NULL);
 }
 
 void wf_signal_save_altstack(struct wf_thread *t)
@@ -62,7 +62,7 @@ int wf_signal_start(void)
 {
 	int err = wf_sigqueue_start();
 
-	return err == 0 ? wf_receiver_start() : err;
+	return err == 0 ? wf_signal_receiver_start() : err;
 }
 
 void wf_signal_stay_native(void)
@@ -72,15 +72,15 @@ void wf_signal_stay_native(void)
 
 void wf_signal_convert(uint64_t mask)
 {
-	wf_runtime_signal_work = wf_arrive_at_exit;
+	wf_runtime_signal_work = wf_signal_entry_at_exit;
 	wf_ufutex_is_interrupted = is_interrupted;
 	wf_ufutex_is_cancelled = wf_cancel_is_due;
 	wf_agent_signal_work = drain_idle;
-	wf_switch_opened = wf_receiver_await_taken;
+	wf_switch_opened = wf_signal_receiver_await_taken;
 	wf_actions_start();
 	if (wf_self->is_first)
-		wf_store_relaxed(&wf_route_first_mask, mask);
-	wf_receiver_want(~mask);
+		wf_store_relaxed(&wf_routing_first_mask, mask);
+	wf_signal_receiver_want(~mask);
 }
 
 /*
@@ -114,7 +114,7 @@ void wf_signal_fork_prepare(void)
 		return;
 	c->kernel_mask = WF_MASK_UNKNOWN;
 	wf_os_set_signal_mask(UINT64_MAX);
-	wf_store_relaxed(&c->is_nudged, false);
+	wf_store_relaxed(&c->is_kicked, false);
 	wf_store_relaxed(&c->is_forking, true);
 	wf_os_set_signal_mask(~WF_PREEMPT_BIT); /* preempt.c, PREEMPT-6 */
 }
@@ -123,20 +123,20 @@ void wf_signal_fork_parent(void)
 {
 	struct wf_thread *t = wf_self;
 	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
-	bool is_nudged;
+	bool is_kicked;
 
 	if (c == NULL)
 		return;
 	/* Blocked, nothing has moved the thread or filled the slot. */
 	wf_os_set_signal_mask(UINT64_MAX);
 	wf_store_relaxed(&c->is_forking, false);
-	is_nudged = wf_load_relaxed(&c->is_nudged);
+	is_kicked = wf_load_relaxed(&c->is_kicked);
 	c->kernel_mask = WF_MASK_UNKNOWN;
 	wf_runtime_enter();
 	wf_carrier_set_mask(t->carrier, t->sigmask);
 	wf_runtime_leave(t);
-	if (is_nudged)
-		wf_deliver_nudge_self();
+	if (is_kicked)
+		wf_deliver_kick_self();
 }
 
 void wf_signal_restore(const struct wf_thread *t)
@@ -159,8 +159,8 @@ void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions)
 		wf_signal_thread_init(t);
 		t->holds_signals = false;
 	}
-	wf_receiver_fork_child();
-	wf_route_fork_child();
+	wf_signal_receiver_fork_child();
+	wf_routing_fork_child();
 	wf_posix_timer_fork_child();
 	wf_foreign_fork_child();
 	wf_actions_fork_child(has_own_actions);
@@ -190,12 +190,12 @@ static void give_to_process(struct wf_sigqueue *q)
 
 void wf_signal_stop(struct wf_thread *t)
 {
-	wf_arrive_drain(t->carrier, t);
+	wf_signal_entry_drain(t->carrier, t);
 	give_to_process(&t->sigqueue);
 	give_to_kernel(&t->sigqueue);
-	give_to_process(&wf_route_process);
-	wf_receiver_fork_child();
-	wf_route_fork_child();
+	give_to_process(&wf_routing_process);
+	wf_signal_receiver_fork_child();
+	wf_routing_fork_child();
 	wf_foreign_fork_child();
 	wf_actions_fork_child(false);
 }
@@ -204,13 +204,14 @@ void wf_signal_exec_begin(struct wf_thread *t)
 {
 	uint64_t mask;
 
-	if (t->carrier == NULL || (wf_sigqueue_pending(&t->sigqueue) |
-				   wf_sigqueue_pending(&wf_route_process)) == 0)
+	if (t->carrier == NULL ||
+	    (wf_sigqueue_pending(&t->sigqueue) |
+	     wf_sigqueue_pending(&wf_routing_process)) == 0)
 		return;
 	mask = wf_os_close_signals();
 	if (t->is_replacing)
 		t->given |= give_to_kernel(&t->sigqueue) |
-			    give_to_kernel(&wf_route_process);
+			    give_to_kernel(&wf_routing_process);
 	wf_os_set_signal_mask(mask);
 }
 
@@ -241,13 +242,13 @@ static WF_NOINLINE void empty(struct wf_thread *me, struct wf_thread *t)
 	siginfo_t info;
 
 	while (wf_sigqueue_take_process(&t->sigqueue, UINT64_MAX, &info))
-		wf_route_to_process(me, &info, NULL);
+		wf_routing_to_process(me, &info, NULL);
 	wf_sigqueue_clear(&t->sigqueue, UINT64_MAX);
 }
 
 /*
  * Nothing else of the queue is written: who found the slot's last thread may
- * have its lock just now, or have put something since (ROUTE-5 in route.c).
+ * have its lock just now, or have put something since (ROUTING-5 in routing.c).
  */
 void wf_signal_thread_init(struct wf_thread *t)
 {
@@ -294,9 +295,9 @@ static WF_NOINLINE void end_taking(struct wf_thread *t, uint64_t taken)
 	wf_fence_seq_cst();
 	/* The kernel must not find it on the carrier when somebody has seen
 	 * that the last who takes it has ended. */
-	if (wf_route_without_takers(taken) != 0)
+	if (wf_routing_without_takers(taken) != 0)
 		wf_carrier_set_mask(t->carrier, UINT64_MAX);
-	wf_route_closed(t, taken);
+	wf_routing_closed(t, taken);
 }
 
 void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
@@ -306,9 +307,9 @@ void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t)
 	t->holds_signals = true;
 	wf_sigqueue_close(&t->sigqueue);
 	if (WF_UNLIKELY(t->is_first))
-		wf_store_relaxed(&wf_route_first_mask, UINT64_MAX);
-	told = wf_load_relaxed(&wf_route_shown) |
-	       (wf_load_relaxed(&wf_route_first_mask) &
+		wf_store_relaxed(&wf_routing_first_mask, UINT64_MAX);
+	told = wf_load_relaxed(&wf_routing_shown) |
+	       (wf_load_relaxed(&wf_routing_first_mask) &
 		wf_load_relaxed(&wf_action_halts));
 	if (WF_UNLIKELY((~t->sigmask & told) != 0))
 		end_taking(t, ~t->sigmask & told);

@@ -360,7 +360,7 @@ static WF_NOINLINE int wait_registered(struct waiter *w, int64_t deadline_ns,
 		w->note =
 			(struct wf_ufutex_note){ rc, t->wait_was_moved, false };
 		wf_runtime_leave(t);
-		rc = wf_ufutex_outcome(t, rc);
+		rc = wf_ufutex_result(t, rc);
 	} else if (wf_mutex_is_simple(w->change.mutex)) {
 		rc = wf_ufutex_wait_commit(&w->change.cond->seq,
 					   count_in_and_release, &w->change,

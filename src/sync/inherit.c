@@ -1,7 +1,7 @@
 /*
- * The kernel lends the priority of who waits to the kernel thread whose id the
- * word has, hands the mutex over when that one unlocks it, and ends what is in
- * its list when it exits. All is as libc has it; only whose id the word has
+ * The kernel boosts the kernel thread whose id the word has to the priority of
+ * the waiters, hands the mutex over when that one unlocks it, and ends what is
+ * in its list when it exits. All is as libc has it; only whose id the word has
  * and in which list the mutex is differs.
  *
  * INHERIT-1. Who locks such a mutex owns its carrier (is bound) from then on.

@@ -161,7 +161,7 @@ static int park(struct waiter *w, uint32_t word, int64_t deadline_ns)
 				    &w->note);
 }
 
-static int tell_more(void *arg, bool found, bool more)
+static int note_more(void *arg, bool found, bool more)
 {
 	return more ? WF_WOKEN_MORE : WF_WOKEN_LAST;
 }
@@ -176,7 +176,7 @@ static void leave_wait(void *waiter)
 	if (result == WF_HANDED)
 		wf_mutex_unlock_slow(w->mutex);
 	else if (result >= 0)
-		wf_ufutex_wake_one(&w->mutex->word, tell_more, NULL);
+		wf_ufutex_wake_one(&w->mutex->word, note_more, NULL);
 }
 
 /* One check of the mutex: true if it was free, and is the caller's. */
@@ -358,7 +358,7 @@ WF_COLD void wf_mutex_unlock_slow(struct wf_mutex *m)
 		if (!wf_cas_acq_rel(&m->word, &word, WF_MUTEX_FREE))
 			continue;
 		if (word & WF_MUTEX_CONTENDED) /* MUTEX-1, MUTEX-2 */
-			wf_ufutex_wake_one(&m->word, tell_more, NULL);
+			wf_ufutex_wake_one(&m->word, note_more, NULL);
 		return;
 	}
 }

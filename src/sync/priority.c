@@ -1,9 +1,9 @@
 /*
- * Mutexes with priority inheritance and protection, over sync/lending.c.
+ * Mutexes with priority inheritance or a ceiling, over sync/boost.c.
  *
  * PRIORITY-1. Of a mutex with inheritance, a free one is taken, and one that
  *     nobody waits for released, by one step on its word. All else is under the
- *     lock of sync/lending.c.
+ *     lock of sync/boost.c.
  * PRIORITY-2. Its word is the holder's id, and WAITED if and only if its list
  *     of waiters is not empty. An unlock hands it to the first of these: the
  *     highest priority, of equals the one that came first.
@@ -16,14 +16,13 @@
  *
  * PRIORITY-3. Who has been handed the mutex may free it: `is_granted` is the
  *     last access, in one step with the wake. The releasing thread, which may
- *     have been above it only by what the mutex lent, can lose the CPU only
- *     then.
- * PRIORITY-4. The word of a mutex with protection is as in mutex.c. Its holder
+ *     have been above it only by the mutex's boost, can lose the CPU only then.
+ * PRIORITY-4. The word of a mutex with a ceiling is as in mutex.c. Its holder
  *     has the ceiling before it has the mutex, and until after it has released
- *     it; while it waits a claim on its stack lends it that.
+ *     it; while it waits a claim on its stack boosts it.
  * PRIORITY-5. What a waiter has on its stack is in lists. So a thread that
  *     leaves its wait by a jump or by its end takes it out of them; if it has
- *     been given the mutex, it unlocks it. [leave_inherit, leave_protect]
+ *     been given the mutex, it unlocks it. [leave_inherit, leave_ceiling]
  */
 #include "sync/priority.h"
 
@@ -32,7 +31,7 @@
 
 #include "libc/cleanup.h"
 #include "os/sys.h"
-#include "sync/lending.h"
+#include "sync/boost.h"
 #include "wait/ufutex_internal.h"
 
 /* --- inheritance ---------------------------------------------------------- */
@@ -49,48 +48,48 @@ static bool take(struct wf_mutex *m)
 }
 
 /* False: the mutex was free, and is the caller's. */
-static bool enqueue_locked(struct wf_lending_waiter *w)
+static bool enqueue_locked(struct wf_boost_waiter *w)
 {
 	uint32_t word = wf_load_relaxed(&w->mutex->word);
 
-	while ((word & WF_LENDING_WAITED) == 0) {
+	while ((word & WF_BOOST_WAITED) == 0) {
 		if (word == 0 && take(w->mutex))
 			return false;
 		if (word != 0 && wf_cas_acq_rel(&w->mutex->word, &word,
-						word | WF_LENDING_WAITED))
+						word | WF_BOOST_WAITED))
 			break;
 		word = wf_load_relaxed(&w->mutex->word);
 	}
-	wf_lending_add_locked(w);
-	wf_lending_join_locked(w->mutex);
-	wf_lending_settle_locked(wf_lending_thread(wf_lending_holder(w->mutex)),
-				 false);
+	wf_boost_add_locked(w);
+	wf_boost_join_locked(w->mutex);
+	wf_boost_settle_locked(wf_boost_thread(wf_boost_holder(w->mutex)),
+			       false);
 	return true;
 }
 
 /* False: it has been handed the mutex meanwhile. */
-static bool give_up(struct wf_lending_waiter *w)
+static bool give_up(struct wf_boost_waiter *w)
 {
 	uint64_t mask;
-	struct wf_thread *me = wf_lending_begin(&mask);
+	struct wf_thread *me = wf_boost_begin(&mask);
 	bool is_granted = wf_load_relaxed(&w->is_granted) != 0;
 
 	if (!is_granted) {
-		wf_lending_remove_locked(w);
-		if (*wf_lending_first(w->mutex) == NULL)
-			atomic_fetch_and(&w->mutex->word, ~WF_LENDING_WAITED);
-		wf_lending_join_locked(w->mutex);
-		wf_lending_settle_locked(
-			wf_lending_thread(wf_lending_holder(w->mutex)), false);
+		wf_boost_remove_locked(w);
+		if (*wf_boost_first(w->mutex) == NULL)
+			atomic_fetch_and(&w->mutex->word, ~WF_BOOST_WAITED);
+		wf_boost_join_locked(w->mutex);
+		wf_boost_settle_locked(
+			wf_boost_thread(wf_boost_holder(w->mutex)), false);
 	}
-	wf_lending_end(me, mask);
+	wf_boost_end(me, mask);
 	return !is_granted;
 }
 
 static void unlock_inherit(struct wf_mutex *m);
 
 struct waiting {
-	struct wf_lending_waiter waiter;
+	struct wf_boost_waiter waiter;
 	bool is_in_lists; /* or has been given the mutex; in the runtime */
 };
 
@@ -130,9 +129,9 @@ static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
 	if (take(m)) /* its page comes in here, too */
 		return 0;
 	wf_cleanup_begin_own(&cleanup, leave_inherit, &w);
-	w.waiter.thread = wf_lending_begin(&mask);
+	w.waiter.thread = wf_boost_begin(&mask);
 	w.is_in_lists = enqueue_locked(&w.waiter);
-	wf_lending_end(w.waiter.thread, mask);
+	wf_boost_end(w.waiter.thread, mask);
 	if (w.is_in_lists) {
 		rc = await_grant(&w, deadline_ns);
 		if (rc == 0)
@@ -143,25 +142,25 @@ static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
 }
 
 /* Who is to have it; NULL: it is free. */
-static struct wf_lending_waiter *hand_over_locked(struct wf_mutex *m)
+static struct wf_boost_waiter *hand_over_locked(struct wf_mutex *m)
 {
-	struct wf_thread *from = wf_lending_thread(wf_lending_holder(m));
-	struct wf_lending_waiter *w = *wf_lending_first(m);
+	struct wf_thread *from = wf_boost_thread(wf_boost_holder(m));
+	struct wf_boost_waiter *w = *wf_boost_first(m);
 
-	wf_lending_leave_locked(m, wf_lending_holder(m));
+	wf_boost_leave_locked(m, wf_boost_holder(m));
 	if (w == NULL) { /* it has given up a moment ago */
 		/* release: publishes the section; pairs with take(). */
 		wf_store_release(&m->word, 0);
 		return NULL;
 	}
-	wf_lending_remove_locked(w);
-	wf_store_relaxed(&m->word, (uint32_t)w->thread->tid |
-					   (*wf_lending_first(m) != NULL ?
-						    WF_LENDING_WAITED :
-						    0));
-	wf_lending_join_locked(m);
-	wf_lending_settle_locked(from, false);
-	wf_lending_settle_locked(w->thread, false);
+	wf_boost_remove_locked(w);
+	wf_store_relaxed(&m->word,
+			 (uint32_t)w->thread->tid |
+				 (*wf_boost_first(m) != NULL ? WF_BOOST_WAITED :
+							       0));
+	wf_boost_join_locked(m);
+	wf_boost_settle_locked(from, false);
+	wf_boost_settle_locked(w->thread, false);
 	return w;
 }
 
@@ -169,7 +168,7 @@ static struct wf_lending_waiter *hand_over_locked(struct wf_mutex *m)
 static int grant(void *waiter, bool found, bool more)
 {
 	/* release: publishes the section; pairs with lock_inherit(). */
-	wf_store_release(&((struct wf_lending_waiter *)waiter)->is_granted, 1);
+	wf_store_release(&((struct wf_boost_waiter *)waiter)->is_granted, 1);
 	return 0;
 }
 
@@ -177,18 +176,18 @@ static void unlock_inherit(struct wf_mutex *m)
 {
 	uint32_t word = wf_owner_self();
 	struct wf_thread *me;
-	struct wf_lending_waiter *next;
+	struct wf_boost_waiter *next;
 	uint64_t mask;
 
 	wf_store_relaxed(&m->owner, WF_OWNER_NONE);
 	/* release: publishes the section; pairs with take(). */
 	if (wf_cas_acq_rel(&m->word, &word, 0))
 		return;
-	me = wf_lending_begin(&mask);
+	me = wf_boost_begin(&mask);
 	next = hand_over_locked(m);
 	if (next != NULL)
 		wf_ufutex_wake_one_from(me, &next->is_granted, grant, next);
-	wf_lending_end(me, mask);
+	wf_boost_end(me, mask);
 }
 
 /* --- protection ----------------------------------------------------------- */
@@ -207,64 +206,64 @@ static int check_ceiling(const struct wf_mutex *m)
 		priority = param.sched_priority;
 	}
 	if ((policy != SCHED_FIFO && policy != SCHED_RR) ||
-	    priority > (int)wf_lending_ceiling(m))
+	    priority > (int)wf_boost_ceiling(m))
 		return -EINVAL;
 	return 0;
 }
 
 /* The caller holds m, or claims to. */
-static void protect_locked(struct wf_mutex *m, struct wf_thread *me)
+static void ceiling_locked(struct wf_mutex *m, struct wf_thread *me)
 {
-	wf_lending_join_locked(m);
-	wf_lending_settle_locked(me, false);
+	wf_boost_join_locked(m);
+	wf_boost_settle_locked(me, false);
 }
 
 /* If it is free. False: but for the claim nothing has been done. */
-static bool take_protected(struct wf_mutex *m, struct wf_mutex *claim)
+static bool take_ceiling(struct wf_mutex *m, struct wf_mutex *claim)
 {
 	uint64_t mask;
-	struct wf_thread *me = wf_lending_begin(&mask);
+	struct wf_thread *me = wf_boost_begin(&mask);
 	bool is_taken = wf_mutex_take(m, (uint32_t)me->tid);
 
 	if (is_taken || claim != NULL)
-		protect_locked(is_taken ? m : claim, me);
-	wf_lending_end(me, mask);
+		ceiling_locked(is_taken ? m : claim, me);
+	wf_boost_end(me, mask);
 	return is_taken;
 }
 
-/* The claim ends; m lends what it lent, if m is the caller's. */
+/* The claim ends; m boosts the caller in its place, if m is the caller's. */
 static void end_claim(struct wf_mutex *claim, struct wf_mutex *m)
 {
 	uint64_t mask;
-	struct wf_thread *me = wf_lending_begin(&mask);
+	struct wf_thread *me = wf_boost_begin(&mask);
 
-	wf_lending_leave_locked(claim, wf_lending_holder(claim));
+	wf_boost_leave_locked(claim, wf_boost_holder(claim));
 	if (m != NULL)
-		wf_lending_join_locked(m);
-	wf_lending_settle_locked(me, false);
-	wf_lending_end(me, mask);
+		wf_boost_join_locked(m);
+	wf_boost_settle_locked(me, false);
+	wf_boost_end(me, mask);
 }
 
 /* PRIORITY-5 */
-static void leave_protect(void *claim)
+static void leave_ceiling(void *claim)
 {
 	end_claim(claim, NULL);
 }
 
-static int lock_protect(struct wf_mutex *m, int64_t deadline_ns)
+static int lock_ceiling(struct wf_mutex *m, int64_t deadline_ns)
 {
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	struct wf_mutex claim = {
 		.libc.__data = { .__kind = WF_MUTEX_PROTECT,
 				 .__owner = (int)wf_owner_self(),
-				 .__nusers = wf_lending_ceiling(m) },
+				 .__nusers = wf_boost_ceiling(m) },
 	};
 	int rc = check_ceiling(m);
 
 	if (rc != 0)
 		return rc;
-	wf_cleanup_begin_own(&cleanup, leave_protect, &claim);
-	if (take_protected(m, &claim)) {
+	wf_cleanup_begin_own(&cleanup, leave_ceiling, &claim);
+	if (take_ceiling(m, &claim)) {
 		wf_cleanup_end(&cleanup);
 		return 0;
 	}
@@ -279,48 +278,48 @@ static int lock_protect(struct wf_mutex *m, int64_t deadline_ns)
 }
 
 /* PRIORITY-4 */
-static void unlock_protect(struct wf_mutex *m)
+static void unlock_ceiling(struct wf_mutex *m)
 {
 	uint32_t word = WF_MUTEX_LOCKED;
 	struct wf_thread *me, *holder;
 	uint64_t mask;
 
-	me = wf_lending_begin(&mask);
-	holder = wf_lending_thread(wf_lending_holder(m));
-	wf_lending_leave_locked(m, wf_lending_holder(m));
-	wf_lending_end(me, mask);
+	me = wf_boost_begin(&mask);
+	holder = wf_boost_thread(wf_boost_holder(m));
+	wf_boost_leave_locked(m, wf_boost_holder(m));
+	wf_boost_end(me, mask);
 	wf_store_relaxed(&m->owner, WF_OWNER_NONE);
 	/* release: publishes the section; pairs with wf_mutex_take. */
 	if (!wf_cas_acq_rel(&m->word, &word, WF_MUTEX_FREE))
 		wf_mutex_unlock_slow(m);
-	me = wf_lending_begin(&mask);
-	wf_lending_settle_locked(holder, false);
-	wf_lending_end(me, mask);
+	me = wf_boost_begin(&mask);
+	wf_boost_settle_locked(holder, false);
+	wf_boost_end(me, mask);
 }
 
 /* --- both ----------------------------------------------------------------- */
 
 int wf_priority_lock(struct wf_mutex *m, int64_t deadline_ns)
 {
-	return wf_lending_inherits(m) ? lock_inherit(m, deadline_ns) :
-					lock_protect(m, deadline_ns);
+	return wf_boost_inherits(m) ? lock_inherit(m, deadline_ns) :
+				      lock_ceiling(m, deadline_ns);
 }
 
 int wf_priority_trylock(struct wf_mutex *m)
 {
-	int rc = wf_lending_inherits(m) ? 0 : check_ceiling(m);
+	int rc = wf_boost_inherits(m) ? 0 : check_ceiling(m);
 
 	if (rc != 0)
 		return rc;
-	return (wf_lending_inherits(m) ? take(m) : take_protected(m, NULL)) ?
+	return (wf_boost_inherits(m) ? take(m) : take_ceiling(m, NULL)) ?
 		       0 :
 		       -EBUSY;
 }
 
 void wf_priority_unlock(struct wf_mutex *m)
 {
-	if (wf_lending_inherits(m))
+	if (wf_boost_inherits(m))
 		unlock_inherit(m);
 	else
-		unlock_protect(m);
+		unlock_ceiling(m);
 }

@@ -1,7 +1,7 @@
 /*
- * Process-private mutexes that lend their holder a priority:
- * PTHREAD_PRIO_INHERIT that of their waiters, PTHREAD_PRIO_PROTECT their
- * ceiling.
+ * Process-private mutexes that boost the priority of their holder: with
+ * PTHREAD_PRIO_INHERIT to that of their first waiter, with PTHREAD_PRIO_PROTECT
+ * to their ceiling.
  *
  *     if (wf_mutex_has_protocol(m))
  *             return wf_priority_lock(m, deadline_ns);

@@ -102,7 +102,7 @@ static int await(struct waiter *w, int64_t deadline_ns)
 		if (rc == HANDED)
 			return 0; /* SEM-3 */
 		if (deadline_ns != WF_FOREVER)
-			rc = wf_sleep_outcome(rc, nr_handlers);
+			rc = wf_sleep_result(rc, nr_handlers);
 		if (rc == -ETIMEDOUT || rc == -EINTR || rc == -ECANCELED)
 			return rc;
 	}
@@ -123,7 +123,7 @@ static WF_NOINLINE int wait_on(struct wf_sem *s, int64_t deadline_ns,
 		w.note.result = result;
 	wf_cleanup_begin_own(&cleanup, leave_wait, &w);
 	wf_runtime_leave(t);
-	result = wf_ufutex_outcome(t, result);
+	result = wf_ufutex_result(t, result);
 	if (result == -EINTR || result == -ECANCELED)
 		rc = result;
 	else if (result != HANDED)

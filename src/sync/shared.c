@@ -45,7 +45,7 @@
 #include "sync/libc_mutex.h"
 #include "sync/mutex.h"
 #include "sync/owned.h"
-#include "sync/protect.h"
+#include "sync/ceiling.h"
 #include "sync/robust.h"
 
 enum {
@@ -201,7 +201,7 @@ bool wf_shared_is_ours(const pthread_mutex_t *m)
 {
 	return (wf_owned_has_number(wf_self) &&
 		(wf_owned_has(m) || is_robust_of_ours(m))) ||
-	       wf_protect_has(m);
+	       wf_ceiling_has(m);
 }
 
 /* --- around libc's wait --------------------------------------------------- */
@@ -352,14 +352,14 @@ void wf_shared_unmap(uintptr_t begin, size_t bytes)
 
 int wf_shared_trylock(pthread_mutex_t *m)
 {
-	return wf_protect_has(m) ? wf_protect_trylock(m) :
+	return wf_ceiling_has(m) ? wf_ceiling_trylock(m) :
 	       is_robust(m)	 ? try_robust(m) :
 				   wf_owned_trylock(m);
 }
 
 int wf_shared_unlock(pthread_mutex_t *m)
 {
-	return wf_protect_has(m) ? wf_protect_unlock(m) :
+	return wf_ceiling_has(m) ? wf_ceiling_unlock(m) :
 	       is_robust(m)	 ? unlock_robust(m) :
 				   wf_owned_unlock(m);
 }

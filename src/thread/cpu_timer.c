@@ -121,7 +121,7 @@ bool wf_cpu_timer_owner(timer_t timer, const struct wf_thread **ret_thread)
 	if (tid == 0)
 		return false;
 	t = wf_table_by_tid(tid);
-	*ret_thread = wf_thread_is_living(t) ? t : NULL;
+	*ret_thread = wf_thread_exists(t) ? t : NULL;
 	return true;
 }
 

@@ -15,7 +15,7 @@
 #include "sched/start.h"
 #include "signal/deliver.h"
 #include "signal/signal.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 #include "thread/lifecycle.h"
 #include "thread/policy.h"
 
@@ -28,8 +28,9 @@ struct wf_thread *wf_thread_of(pthread_t handle)
 	if (WF_UNLIKELY(wf_libc.self_offset == 0))
 		wf_runtime_boot();
 	t = *(struct wf_thread **)(handle + wf_libc.self_offset);
-	return WF_LIKELY(!wf_thread_is_borrower(t)) ? t :
-						      wf_borrow_lender(handle);
+	return WF_LIKELY(!wf_thread_is_vfork_child(t)) ?
+		       t :
+		       wf_vfork_child_parent(handle);
 }
 
 struct wf_thread *wf_thread_of_id(int32_t id)
@@ -38,8 +39,7 @@ struct wf_thread *wf_thread_of_id(int32_t id)
 
 	if (wf_is_started())
 		t = id == 0 ? wf_self : wf_table_by_tid(id);
-	return wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN ? t :
-									NULL;
+	return wf_thread_exists(t) && t->kind != WF_THREAD_FOREIGN ? t : NULL;
 }
 
 /* The slot's memory as this thread needs it; ld.so's locks, malloc. */
@@ -54,7 +54,7 @@ static int prepare_slot(struct wf_thread *t,
 				  params->user_stack_bytes);
 	else if (s->has_user_stack)
 		wf_slot_own_stack(s);
-	t->is_soiled = true;
+	t->is_dirty = true;
 	if (s->link_epoch != wf_table_fork_epoch()) {
 		struct wf_thread *me = wf_runtime_enter();
 
@@ -168,7 +168,7 @@ static int start_bound(struct wf_thread *me, struct wf_thread *t,
 		t, params->has_affinity ? &params->affinity : NULL);
 	if (err < 0) {
 		wf_signal_thread_end(me, t);
-		wf_alive_undo(me);
+		wf_thread_count_undo(me);
 		wf_table_put(wf_pool_of(me), t);
 	}
 	return err;
@@ -230,7 +230,7 @@ int wf_thread_create(const struct wf_thread_params *params,
 		t->kind = WF_THREAD_BOUND;
 	t->start_routine = start;
 	t->start_arg = arg;
-	wf_alive_created(me);
+	wf_thread_count_created(me);
 	*ret_handle = t->slot.tcb;
 	if (WF_UNLIKELY(t->kind == WF_THREAD_BOUND)) {
 		err = start_bound(me, t, params);

@@ -18,10 +18,10 @@
 #include "sched/switch.h"
 #include "sched/table.h"
 #include "signal/signal.h"
-#include "sync/lending.h"
+#include "sync/boost.h"
 #include "sync/shared.h"
 #include "thread/affinity.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 #include "thread/cpu_timer.h"
 #include "thread/kernel_state.h"
 #include "thread/lifecycle.h"
@@ -62,16 +62,16 @@ static bool run_start_routine(struct wf_thread *t, uint64_t tls_mark)
 		__pthread_register_cancel(&buf);
 		result = t->start_routine(arg);
 		has_returned = true;
-		t->is_soiled = false;
+		t->is_dirty = false;
 	} else {
 		has_returned = false;
-		t->is_soiled = true;
+		t->is_dirty = true;
 	}
 	had_destructors = run_destructors(t);
 	__pthread_unregister_cancel(&buf);
 	if (has_returned)
 		t->result = result;
-	return had_destructors || t->is_soiled;
+	return had_destructors || t->is_dirty;
 }
 
 /* Its stack is free from here on. A joiner may free t at once. */
@@ -166,11 +166,11 @@ static struct heir choose_heir(struct wf_thread *t)
 /* One thread less; the last one ends the process. In the runtime. */
 static void count_end(struct wf_thread *t, int status)
 {
-	if (WF_LIKELY(!wf_alive_ended(t)))
+	if (WF_LIKELY(!wf_thread_count_ended(t)))
 		return;
 	wf_runtime_leave(t);
-	if (wf_alive_is_last())
-		wf_alive_end_process(status);
+	if (wf_thread_count_is_last())
+		wf_thread_count_end_process(status);
 	wf_runtime_enter();
 }
 
@@ -183,11 +183,11 @@ static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
 	uintptr_t tcb = t->slot.tcb;
 
 	if (WF_UNLIKELY(had_destructors) || t->slot.has_user_stack ||
-	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_soiled(tcb) ||
+	    wf_load_relaxed(&t->is_cancelled) || wf_tcb_is_dirty(tcb) ||
 	    !wf_tcb_has_policy(t->sched_policy, t->sched_priority))
-		t->is_soiled = true;
+		t->is_dirty = true;
 	wf_shared_thread_end(t);
-	wf_lending_thread_end(t);
+	wf_boost_thread_end(t);
 	wf_runtime_enter();
 	count_end(t, status);
 	wf_signal_thread_end(t, t);
@@ -215,8 +215,8 @@ void wf_thread_leave(struct wf_thread *t, int status)
 	struct heir heir;
 
 	t->result = NULL;
-	wf_alive_left();
-	heir = finish(t, true, status); /* who knows what is soiled */
+	wf_thread_count_left();
+	heir = finish(t, true, status); /* who knows what is dirty */
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }
 

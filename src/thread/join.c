@@ -107,7 +107,7 @@ static int wait_on(struct wf_thread *t, struct wf_thread *me,
 
 	wf_cleanup_begin(&cleanup, leave_wait, t);
 	wf_runtime_leave(me);
-	err = wf_ufutex_outcome(me, result);
+	err = wf_ufutex_result(me, result);
 	while (!is_done(t) && err != -ETIMEDOUT && err != -ECANCELED)
 		err = wf_ufutex_wait(&t->exit_state, WF_EXIT_JOINABLE,
 				     WF_UFUTEX_ANY, deadline_ns);

@@ -70,10 +70,10 @@ static bool sleeps_in_kernel(const struct wf_carrier *c)
 }
 
 /*
- * Who does not run looks at its exit_work before it does (ROUTE-1 in
- * signal/route.c), or when its carrier's CPU timer asks it to. One that sleeps
- * in a system call is let be, since a signal might cut that short: it will lose
- * its VP, and then the monitor sends for it as soon as it computes.
+ * Who does not run looks at its exit_work before it does (ROUTING-1 in
+ * signal/routing.c), or when its carrier's CPU timer asks it to. One that
+ * sleeps in a system call is let be, since a signal might cut that short: it
+ * will lose its VP, and then the monitor sends for it as soon as it computes.
  */
 static void hurry(const struct wf_thread *t)
 {

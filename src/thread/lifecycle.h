@@ -37,8 +37,8 @@ int wf_thread_create(const struct wf_thread_params *params,
 /* The thread behind a pthread_t; NULL for 0 and one that weft never met. */
 struct wf_thread *wf_thread_of(pthread_t handle);
 /*
- * The living thread of weft's that an id means to a system call, 0 the caller;
- * NULL if there is none.
+ * The thread of weft's, not yet exited, that an id means to a system call, 0
+ * the caller; NULL if there is none.
  */
 struct wf_thread *wf_thread_of_id(int32_t id);
 

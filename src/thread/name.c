@@ -8,7 +8,7 @@
 
 bool wf_name_is_kept(const struct wf_thread *t)
 {
-	return wf_thread_is_living(t) && t->kind != WF_THREAD_FOREIGN;
+	return wf_thread_exists(t) && t->kind != WF_THREAD_FOREIGN;
 }
 
 /* It may be another thread that runs there. */

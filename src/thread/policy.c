@@ -17,8 +17,8 @@
 #include "os/clock.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
-#include "signal/receiver.h"
-#include "sync/lending.h"
+#include "signal/signal_receiver.h"
+#include "sync/boost.h"
 #include "thread/kernel_state.h"
 
 static struct wf_spin lock = WF_SPIN_INIT; /* the receiver's policy */
@@ -52,7 +52,7 @@ static int set_kernel_thread(int tid, int policy, int priority)
 static int try_policy_locked(int policy, int priority,
 			     struct timespec *ret_interval)
 {
-	int tid = wf_receiver_tid();
+	int tid = wf_signal_receiver_tid();
 	int err;
 
 	learn_own_locked(tid);
@@ -87,7 +87,7 @@ static int ask(int policy, int priority, struct timespec *ret_interval)
 static bool may_be_nicer(void)
 {
 	struct wf_thread *me = wf_runtime_enter();
-	int tid = wf_receiver_tid();
+	int tid = wf_signal_receiver_tid();
 	long nice;
 	bool may;
 
@@ -228,7 +228,7 @@ int wf_policy_set(struct wf_thread *t, int policy, int priority)
 	if (t->kind != WF_THREAD_FOREIGN)
 		wf_tcb_set_policy(t->slot.tcb, t->sched_policy,
 				  t->sched_priority);
-	wf_lending_changed(t);
+	wf_boost_changed(t);
 	return 0;
 }
 
@@ -319,11 +319,11 @@ bool wf_policy_of_child(const struct wf_thread *t, int *ret_policy,
 	       (t->kind == WF_THREAD_MULTIPLEXED && !is_as_carriers(&made));
 }
 
-void wf_policy_vfork_child(const struct wf_thread *lender)
+void wf_policy_vfork_child(const struct wf_thread *parent)
 {
 	int policy, priority;
 
-	if (wf_policy_of_child(lender, &policy, &priority))
+	if (wf_policy_of_child(parent, &policy, &priority))
 		set_kernel_thread(0, policy, priority);
 }
 

@@ -66,8 +66,8 @@ void wf_policy_exec_end(const struct wf_thread *t);
 bool wf_policy_of_child(const struct wf_thread *t, int *ret_policy,
 			int *ret_priority);
 
-/* In a child that the lender of its memory has made: the child's own policy. */
-void wf_policy_vfork_child(const struct wf_thread *lender);
+/* In a vfork child: gives it the policy that its parent has set. */
+void wf_policy_vfork_child(const struct wf_thread *parent);
 
 /* In a fork child, which is native: t, the caller, has its policy there. */
 void wf_policy_fork_child(struct wf_thread *t);

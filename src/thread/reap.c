@@ -8,7 +8,7 @@
  *
  * The reaper is a thread like the program's, since it needs malloc and real
  * threads, but the process does not live on for its sake: it does not count as
- * alive (thread/alive.h) while it works.
+ * alive (thread/thread_count.h) while it works.
  *
  * Rejected: reaping at the end of each thread. It costs three page faults
  * and a kernel thread's life where reuse costs nothing.
@@ -27,7 +27,7 @@
 #include "sched/table.h"
 #include "sched/yield.h"
 #include "signal/mask.h"
-#include "thread/alive.h"
+#include "thread/thread_count.h"
 #include "thread/lifecycle.h"
 #include "wait/ufutex.h"
 
@@ -45,7 +45,7 @@ static _Atomic uint32_t nr_left;
 static uint32_t nr_spare(void)
 {
 	uint32_t nr_slots = wf_table_high();
-	uint32_t nr_threads = wf_alive_nr();
+	uint32_t nr_threads = wf_thread_count_nr();
 
 	return nr_slots > nr_threads ? nr_slots - nr_threads : 0;
 }
@@ -122,11 +122,12 @@ static bool reap_all(void)
 static void *reap(void *arg)
 {
 	struct wf_thread *me = wf_runtime_enter();
-	bool must_ask = wf_alive_ended(me);
+	bool must_ask = wf_thread_count_ended(me);
 
 	wf_runtime_leave(me);
-	if (must_ask && wf_alive_is_last())
-		wf_alive_end_process(0); /* the last one ended meanwhile */
+	if (must_ask && wf_thread_count_is_last())
+		wf_thread_count_end_process(
+			0); /* the last one ended meanwhile */
 	memcpy(me->name, "weft reaper", sizeof("weft reaper"));
 	do {
 		wf_ufutex_wait(&is_to_end, 0, WF_UFUTEX_ANY,
@@ -134,7 +135,7 @@ static void *reap(void *arg)
 	} while (wf_load_relaxed(&is_to_end) == 0 && reap_all());
 	wf_store_relaxed(&nr_left, nr_spare());
 	wf_runtime_enter();
-	wf_alive_created(me); /* as it ends like any */
+	wf_thread_count_created(me); /* as it ends like any */
 	wf_runtime_leave(me);
 	wf_store_release(&is_running, false);
 	return arg;
@@ -183,7 +184,7 @@ void wf_reap_end(void)
 	wf_ufutex_wake(&is_to_end, 1, WF_UFUTEX_ANY);
 	for (int i = 0; i < MOST_YIELDS && wf_load_acquire(&is_running); i++)
 		wf_sched_yield();
-	for (int i = 0; i < MOST_YIELDS && wf_alive_nr() > 1; i++)
+	for (int i = 0; i < MOST_YIELDS && wf_thread_count_nr() > 1; i++)
 		wf_sched_yield();
 }
 

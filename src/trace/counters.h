@@ -33,7 +33,7 @@
 	X(handoffs, handoffs, "VPs taken from blocked carriers")               \
 	X(reacquires, reacquires, "threads that came back without a VP")       \
 	X(requests, uring_requests, "requests to the ring")                    \
-	X(moves, requests_migrated, "requests that followed their VP")         \
+	X(migrations, requests_migrated, "requests that followed their VP")    \
 	X(polls, polls, "idle VPs that began to poll")                         \
 	X(hits, poll_hits, "polls that found work")                            \
 	X(hand_overs, poll_wakes, "pollers that woke another VP")              \
@@ -46,11 +46,11 @@
 	X(ticks, ticks, "monitor ticks")                                       \
 	X(carriers, carriers, "carriers made")                                 \
 	X(attaches, foreign_threads, "foreign threads met")                    \
-	X(served, worker_requests, "requests to I/O servers")                  \
+	X(served, worker_requests, "requests to I/O workers")                  \
 	X(served_at_once, worker_requests_at_once, "requests done at once")    \
-	X(notices, io_server_completions,                                      \
-	  "completions told by I/O server processes")                          \
-	X(servers_lost, io_servers_lost, "I/O server processes lost")
+	X(completions, io_server_completions,                                  \
+	  "completions reported by I/O servers")                               \
+	X(servers_lost, io_servers_lost, "I/O servers lost")
 
 /* Those of which the largest counts; the last three are set at the end. */
 #define WF_MAXIMA(X)                                              \

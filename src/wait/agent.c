@@ -154,7 +154,7 @@ static void block_all(struct wf_carrier *c)
 	wf_carrier_set_mask(c, UINT64_MAX);
 }
 
-static void see_signals(struct wf_carrier *c)
+static void check_signals(struct wf_carrier *c)
 {
 	if (WF_UNLIKELY(has_signal_work(c)) && wf_agent_signal_work != NULL)
 		wf_agent_signal_work(c);
@@ -285,7 +285,7 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
  * The poller was disturbed if somebody else has run on its CPU. The kernel is
  * asked only if there was time for that: a thread waits to run.
  */
-static void see_disturbance(struct idle *idle, struct wf_vp *vp)
+static void check_disturbance(struct idle *idle, struct wf_vp *vp)
 {
 	if (idle->policy != WF_WAIT_ADAPTIVE || idle->nr_involuntary < 0)
 		return;
@@ -299,7 +299,7 @@ static void see_disturbance(struct idle *idle, struct wf_vp *vp)
 static void end_poll(struct idle *idle, struct wf_vp *vp)
 {
 	idle->was_tried = true;
-	see_disturbance(idle, vp);
+	check_disturbance(idle, vp);
 	wf_idle_poll_end(vp); /* AGENT-3 */
 }
 
@@ -330,7 +330,7 @@ static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 		return;
 	idle->has_begun = false;
 	if (vp->is_poller)
-		see_disturbance(idle, vp);
+		check_disturbance(idle, vp);
 	if (idle->has_polled) {
 		wf_idle_poll_leave(vp); /* AGENT-3 */
 		wf_cpu_time_charge(c, NULL);
@@ -416,7 +416,7 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 
 /*
  * Has the monitor, asleep, something to do while vp is busy? What waits or is
- * under way in the kernel, as it asks itself before it sleeps; words and the
+ * in flight in the kernel, as it asks itself before it sleeps; words and the
  * role of the poller, which it sees to as well. Mostly a thread runs for some
  * microseconds, and waits again.
  */
@@ -473,7 +473,7 @@ void wf_agent_run(struct wf_carrier *c)
 		struct wf_vp *vp = wf_load_relaxed(&c->vp);
 		struct wf_thread *t;
 
-		see_signals(c);
+		check_signals(c);
 		if (c->bound != NULL) {
 			wf_switch_from_carrier(c, c->bound);
 			continue;

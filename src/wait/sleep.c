@@ -19,7 +19,7 @@ int wf_sleep_until(int64_t deadline_ns)
 	do {
 		err = wf_ufutex_wait(&t->index, t->index, WF_UFUTEX_ANY,
 				     deadline_ns);
-		err = wf_sleep_outcome(err, nr_handlers);
+		err = wf_sleep_result(err, nr_handlers);
 	} while (err == -ERESTART);
 	return err == -ETIMEDOUT ? 0 : err;
 }

@@ -12,7 +12,7 @@
  * What a wait with a deadline has to say that ended with err: as in the
  * kernel, any handler since nr_handlers ends it, with SA_RESTART or not.
  */
-static inline int wf_sleep_outcome(int err, uint32_t nr_handlers)
+static inline int wf_sleep_result(int err, uint32_t nr_handlers)
 {
 	return err == -ERESTART && wf_self->nr_handlers != nr_handlers ?
 		       -EINTR :

@@ -221,7 +221,7 @@ void wf_timers_set_watched(bool is)
 	wf_store_relaxed(&is_watched, is);
 }
 
-static WF_COLD void see_unwatched(void)
+static WF_COLD void check_unwatched(void)
 {
 	wf_timers_check_clock(); /* TIMER-6 */
 	if (!atomic_exchange(&wants_watch, true))
@@ -257,7 +257,7 @@ int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns)
 	int64_t key;
 
 	if (wf_deadline_is_wall(deadline_ns) && !wf_load_relaxed(&is_watched))
-		see_unwatched();
+		check_unwatched();
 	t->timer_vp = (uint16_t)t->vp->id; /* TIMER-1 */
 	wf_spin_lock(&timers->lock);
 	key = key_of_locked(timers, deadline_ns);

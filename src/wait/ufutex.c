@@ -19,7 +19,7 @@
  *     it before it takes the lock: no wake is lost between compare and park.
  * UFUTEX-6. No handler of the program's runs on a kernel thread that holds a
  *     bucket: on carriers in_runtime defers it, elsewhere it is blocked.
- * UFUTEX-7. A handler may wait while the wait that it interrupted is under way.
+ * UFUTEX-7. A handler may wait while the wait that it interrupted is in flight.
  *     So kernel_word is 0 from when a bound or foreign thread's wait begins
  *     until whoever has ended it has said so, and 1 at all other times.
  * UFUTEX-8. commit() is the last thing that may refuse a wait: if it returns
@@ -27,7 +27,7 @@
  *
  * Lock order: two buckets by address; a bucket, then a timer heap.
  *
- * Where there is one VP its owner mostly needs no lock (wait/sole.h). "The
+ * Where there is one VP its owner mostly needs no lock (wait/biased.h). "The
  * lock" above is then that it is alone with all buckets.
  *
  * Rejected: a state word per waiter with compare-and-swap by waker, timer and
@@ -316,7 +316,7 @@ int wf_ufutex_leave(struct wf_ufutex_note *note)
 	return note->result;
 }
 
-int wf_ufutex_outcome(struct wf_thread *t, int result)
+int wf_ufutex_result(struct wf_thread *t, int result)
 {
 	if (WF_LIKELY(result != -EINTR))
 		return result;
@@ -351,7 +351,7 @@ WF_INLINE int wait_as(const struct wf_wait *w, bool is_starving)
 	if (is_starving)
 		t->is_starving = false;
 	wf_runtime_leave(t);
-	return wf_ufutex_outcome(t, result);
+	return wf_ufutex_result(t, result);
 }
 
 static WF_NOINLINE int wait_and_run(const struct wf_wait *w)

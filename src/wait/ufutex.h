@@ -61,8 +61,8 @@ int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
 			 int64_t deadline_ns, struct wf_ufutex_note *note);
 
 /*
- * The caller's wait does not go on, for its frame has been left: ends it if
- * it is under way, and returns its result. in_runtime 0.
+ * The caller's wait does not go on, for its frame has been left: ends it if it
+ * is in flight, and returns its result. in_runtime 0.
  */
 int wf_ufutex_leave(struct wf_ufutex_note *note);
 

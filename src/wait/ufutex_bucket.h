@@ -9,7 +9,7 @@
  *
  * in_runtime set, signals closed (wait/closed.h). me as in wf_ready_woken. What
  * is said of a bucket's lock is true as well of who has all without locks
- * (wait/sole.h), but that it is no fence then.
+ * (wait/biased.h), but that it is no fence then.
  */
 #ifndef WEFT_WAIT_UFUTEX_BUCKET_H
 #define WEFT_WAIT_UFUTEX_BUCKET_H
@@ -17,7 +17,7 @@
 #include "base/spin.h"
 #include "os/mem.h"
 #include "sched/thread.h"
-#include "wait/sole.h"
+#include "wait/biased.h"
 
 /*
  * With a million waiters on as many words a list has 8, and of 100,000 most are
@@ -85,26 +85,27 @@ static inline struct wf_vp *wf_bucket_vp(const struct wf_thread *me)
 static inline void wf_bucket_lock(const struct wf_thread *me,
 				  struct wf_bucket *b)
 {
-	wf_sole_lock(wf_bucket_vp(me), &b->lock);
+	wf_biased_lock(wf_bucket_vp(me), &b->lock);
 }
 
 /* vp is that with which it was locked; it may be another's thread's by now. */
 static inline void wf_bucket_unlock(struct wf_vp *vp, struct wf_bucket *b)
 {
-	wf_sole_unlock(vp, &b->lock);
+	wf_biased_unlock(vp, &b->lock);
 }
 
 /* A second one: false if that is another's. */
 static inline bool wf_bucket_trylock_beside(const struct wf_thread *me,
 					    struct wf_bucket *b)
 {
-	return wf_sole_is_alone(wf_bucket_vp(me)) || wf_spin_trylock(&b->lock);
+	return wf_biased_is_alone(wf_bucket_vp(me)) ||
+	       wf_spin_trylock(&b->lock);
 }
 
 static inline void wf_bucket_lock_beside(const struct wf_thread *me,
 					 struct wf_bucket *b)
 {
-	if (!wf_sole_is_alone(wf_bucket_vp(me)))
+	if (!wf_biased_is_alone(wf_bucket_vp(me)))
 		wf_spin_lock(&b->lock);
 }
 

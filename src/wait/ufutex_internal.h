@@ -44,12 +44,12 @@ struct wf_wait {
 /*
  * One wait of the caller, who is in the runtime, in no other wait, and has
  * locked the bucket to wait; the lock is released. `mask` as wf_signals_close
- * has returned it. wf_ufutex_outcome makes of its result what a wait returns,
+ * has returned it. wf_ufutex_result makes of its result what a wait returns,
  * when the runtime has been left.
  */
 int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
 			  uint64_t mask, const struct wf_wait *w);
-int wf_ufutex_outcome(struct wf_thread *t, int result);
+int wf_ufutex_result(struct wf_thread *t, int result);
 
 /*
  * Ends the wait of the first waiter, if there is any, and returns it, to be

@@ -46,7 +46,7 @@ void wf_ufutex_fork_child(void)
 	size_t nr = (size_t)1 << (64 - wf_load_relaxed(&table->shift));
 
 	choice_lock = WF_SPIN_INIT;
-	wf_sole_fork_child();
+	wf_biased_fork_child();
 	if (table->buckets != few &&
 	    wf_os_zero(table->buckets, nr * sizeof(struct wf_bucket)) == 0)
 		return;

@@ -101,8 +101,7 @@ static int check_word(const struct wf_word *w, bool can_fault)
 	return wf_word_slot_check(&slot, can_fault);
 }
 
-static int look_at_all(const struct wf_word *words, size_t nr,
-		       size_t *ret_index)
+static int check_all(const struct wf_word *words, size_t nr, size_t *ret_index)
 {
 	bool can_fault = wf_words_can_fault(wf_thread_self());
 
@@ -152,7 +151,7 @@ static void count_wait(struct wf_thread *t)
  * monitor: it passes a membarrier between its announcement and its check_word
  * (boot/monitor.c, MONITOR-3 and MONITOR-5).
  */
-static void see_watch(const struct wait *w, bool is_rung)
+static void check_watch(const struct wait *w, bool is_rung)
 {
 	if (WF_UNLIKELY(!wf_load_relaxed(&wf_sched.has_words)))
 		wf_store_relaxed(&wf_sched.has_words, true);
@@ -185,7 +184,7 @@ static bool commit_own(void *arg)
 		return false;
 	}
 	w->is_noted = true;
-	see_watch(w, is_rung(w->words));
+	check_watch(w, is_rung(w->words));
 	return true;
 }
 
@@ -219,7 +218,7 @@ static bool commit_slots(void *arg)
 		if (check_word(&w->words[i], can_fault) != 0)
 			return false;
 	}
-	see_watch(w, all_rung);
+	check_watch(w, all_rung);
 	return true;
 }
 
@@ -314,7 +313,7 @@ static int wait_once(const struct wf_word *words, size_t nr, bool is_polled,
 }
 
 /* What a wait's result means to its caller; 0: check_word again. */
-static int outcome(int result)
+static int wait_result(int result)
 {
 	switch (result) {
 	case WF_WORD_UNPOLLED:
@@ -336,13 +335,13 @@ static int wait_for_change(const struct wf_word *words, size_t nr,
 	int err = 0;
 
 	for (;;) {
-		int rc = look_at_all(words, nr, ret_index);
+		int rc = check_all(words, nr, ret_index);
 
 		if (rc != 0)
 			return rc > 0 ? 0 : rc;
 		if (err != 0)
 			return err;
-		err = outcome(wait_once(words, nr, is_polled, deadline_ns));
+		err = wait_result(wait_once(words, nr, is_polled, deadline_ns));
 		if (err == -ECANCELED)
 			return err;
 	}

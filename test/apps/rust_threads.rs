@@ -105,7 +105,7 @@ fn run_workers() {
     println!("dropped {}", DROPPED.load(Ordering::SeqCst));
 }
 
-// Threads that borrow from the stack of the one that made them.
+// Threads with references to the stack of the one that made them.
 fn run_scoped() {
     let numbers: Vec<u64> = (0..10_000).collect();
     let total = Mutex::new(0u64);

@@ -193,9 +193,9 @@ int main(int argc, char **argv)
 
 
 @pytest.mark.parametrize("kind", ["semaphores", "messages"])
-def test_two_threads_need_no_server(weft, compile_c, kind):
+def test_two_threads_need_no_worker(weft, compile_c, kind):
     program = compile_c("-pthread", source=PAIR)
     result = weft("run", "--vps", "1", "--stats", program, kind)
     assert result.returncode == 0, result.stderr
-    found = re.search(r"requests to I/O servers: (\d+)", result.stderr)
+    found = re.search(r"requests to I/O workers: (\d+)", result.stderr)
     assert int(found.group(1)) < 500  # of 10000 waits

@@ -437,7 +437,7 @@ int main(void)
 
 
 @pytest.mark.parametrize("wait", ["adaptive", "park"])
-def test_words_are_looked_at_ever_less_often(weft, compile_c, wait):
+def test_words_are_polled_ever_less_often(weft, compile_c, wait):
     program = compile_c("-pthread", f"-I{ROOT / 'include'}",
                         "-x", "none", BUILD / "libweft-api.a", source=UNRUNG)
     with subprocess.Popen(

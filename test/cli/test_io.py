@@ -67,8 +67,8 @@ int main(void)
 
 
 def test_doctor_names_what_is_asked_for(weft):
-    found = rows(weft("doctor", env={"WEFT_IO": "servers"}))
-    assert found["I/O backend"].startswith("servers, as WEFT_IO asks")
+    found = rows(weft("doctor", env={"WEFT_IO": "workers"}))
+    assert found["I/O backend"].startswith("workers, as WEFT_IO asks")
 
 
 @pytest.mark.parametrize("nice", ["-21", "20", "+1", "--1", "1.5", ""])
@@ -79,10 +79,23 @@ def test_malformed_nice(weft, nice):
 
 def test_malformed(weft):
     complains(weft("run", "--io", "aio", "true"), 125,
-              "--io: 'aio' is not uring, servers or process")
+              "--io: 'aio' is not uring, workers or process")
 
 
-@pytest.mark.parametrize("backend", ["uring", "servers", "process"])
+def test_old_name_of_a_value(weft):
+    """The release before called the workers servers: said once, the program's
+    children see the new name."""
+    child = ["sh", "-c", f"echo $WEFT_IO; {BUILD / 'weft'} run true"]
+    for result, said in (
+            (weft("run", "--io", "servers", *child),
+             "weft: --io servers is now --io workers\n"),
+            (weft("run", *child, env={"WEFT_IO": "servers"}),
+             "weft: WEFT_IO=workers is now WEFT_IO=workers\n")):
+        assert (result.returncode, result.stdout) == (0, "workers\n")
+        assert result.stderr == said
+
+
+@pytest.mark.parametrize("backend", ["uring", "workers", "process"])
 def test_waits_take_no_kernel_threads(weft, compile_c, backend):
     program = compile_c("-pthread", source=CROWD)
     result = weft("run", "--vps", "2", "--io", backend, program)
@@ -101,7 +114,7 @@ def test_refused(weft, compile_c, error, text):
     refuse = ["refuse", error, IO_URING_SETUP, "--", BUILD / "weft"]
     found = rows(weft(*refuse, "doctor", command=FILTER))
     assert found["io_uring"].startswith(text)
-    assert found["I/O backend"].startswith("servers, for want of io_uring")
+    assert found["I/O backend"].startswith("workers, for want of io_uring")
     program = compile_c("-pthread", source=CROWD, name="crowd")
     result = weft(*refuse, "run", "--vps", "2", program, command=FILTER)
     assert result.returncode == 0

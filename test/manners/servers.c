@@ -1,5 +1,5 @@
 /*
- * Threads that wait where an I/O server has to: for semaphores that processes
+ * Threads that wait where an I/O worker has to: for semaphores that processes
  * share, and for all of a message. Commands come from standard input, a
  * character each; what is done is told in a line each.
  */

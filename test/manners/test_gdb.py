@@ -96,7 +96,7 @@ def at_terminal(command):
 
 @pytest.mark.parametrize("prefix", WAYS)
 def test_interrupt(prefix):
-    """Ctrl-C, a look around, and on; several times."""
+    """Ctrl-C, some commands, and on; several times."""
     with at_terminal([need("gdb"), *QUIET, "--args", *prefix, PROGRAM,
                       "wait"]) as gdb:
         gdb.send("run\n")

@@ -1,4 +1,4 @@
-"""I/O servers that are processes: what is seen of them, and their loss."""
+"""I/O servers: what is seen of them, and their loss."""
 
 import contextlib
 import os
@@ -112,30 +112,30 @@ def program(request):
         yield started
 
 
-def test_requests_are_served_and_told(program):
+def test_requests_are_completed_and_reported(program):
     servers = program.begin()
     assert {status_of(pid)["Name"] for pid in servers} == {"weft-io"}
     assert program.tell("f") == DONE
     found = program.end()
-    assert found["requests to I/O servers"] >= NR_BLOCKED
-    assert found["completions told by I/O server processes"] + \
+    assert found["requests to I/O workers"] >= NR_BLOCKED
+    assert found["completions reported by I/O servers"] + \
         found["requests done at once"] == \
-        found["requests to I/O servers"]
-    assert found["I/O server processes lost"] == 0
+        found["requests to I/O workers"]
+    assert found["I/O servers lost"] == 0
 
 
 def test_cache_hits_raise_no_notice(program):
     assert program.tell("h") == "1050 blocks"
-    assert program.end()["completions told by I/O server processes"] == 0
+    assert program.end()["completions reported by I/O servers"] == 0
 
 
-def test_disks_are_waited_for_by_servers(program):
+def test_disks_are_waited_for_by_workers(program):
     if program.tell("d") != "1050 blocks":
         pytest.skip("the file system has no O_DIRECT")
     found = program.end()
-    assert found["requests to I/O servers"] > 0
-    assert found["completions told by I/O server processes"] + \
-        found["requests done at once"] == found["requests to I/O servers"]
+    assert found["requests to I/O workers"] > 0
+    assert found["completions reported by I/O servers"] + \
+        found["requests done at once"] == found["requests to I/O workers"]
 
 
 @pytest.mark.parametrize("nr", [1, 4, NR_BLOCKED])
@@ -156,7 +156,7 @@ def test_loss(program, nr):
     until(lambda: len(children_of(program.pid)) >= nr_needed)
     # What is left of a stream that was broken comes first.
     assert program.tell("f").startswith("8 posted")
-    assert program.end()["I/O server processes lost"] == nr
+    assert program.end()["I/O servers lost"] == nr
 
 
 def test_loss_of_a_wait_that_a_handler_ends(program):
@@ -204,7 +204,7 @@ def test_signals_of_the_terminal_are_the_programs():
         until(lambda: program.tell("i") == "1 interrupts")
         assert program.servers() == servers
         assert program.tell("f") == DONE
-        assert program.end()["I/O server processes lost"] == 0
+        assert program.end()["I/O servers lost"] == 0
 
 
 def test_kernel_threads_that_end_take_none_along(program):
@@ -212,7 +212,7 @@ def test_kernel_threads_that_end_take_none_along(program):
     assert program.tell("p") == "owner died"
     assert program.tell("f") == DONE
     assert program.servers() == servers
-    assert program.end()["I/O server processes lost"] == 0
+    assert program.end()["I/O servers lost"] == 0
 
 
 @pytest.mark.parametrize("command", ["q", "_"])
@@ -240,7 +240,7 @@ def test_exec_that_fails(program):
     program.begin()
     assert program.tell("x") == "exec failed"
     assert program.tell("f") == DONE
-    assert program.end()["I/O server processes lost"] == 0
+    assert program.end()["I/O servers lost"] == 0
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
@@ -291,8 +291,8 @@ def test_processes_are_refused():
         assert program.tell("f") == DONE
         assert not children_of(program.pid)
         found = program.end()
-        assert found["requests to I/O servers"] > 0
-        assert found["completions told by I/O server processes"] == 0
+        assert found["requests to I/O workers"] > 0
+        assert found["completions reported by I/O servers"] == 0
 
 
 def test_doctor_names_what_is_asked_for():

@@ -19,9 +19,9 @@ RUNS = [(PROGRAM, "work"), (PROGRAM, "timed"), (PROGRAM, "compute"),
         (CALLS, "blocking")]
 IDS = [command[1] for command in RUNS]
 # Seldom enough for a program under strace to get on.
-OPTIONS = [(), ("--vps", "1", "--preempt-every", "10ms"), ("--io", "servers"),
+OPTIONS = [(), ("--vps", "1", "--preempt-every", "10ms"), ("--io", "workers"),
            ("--io", "process", "--io-nice", "1")]
-WAYS = ["default", "preempted", "servers", "process"]
+WAYS = ["default", "preempted", "workers", "process"]
 # By libc, by the kernel at the end of a handler, by the real call's name.
 BY_OTHERS = {"clone", "ppoll", "rt_sigreturn", "vfork"}
 # The kernel's own way to go on with a call.

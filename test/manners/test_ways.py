@@ -32,7 +32,7 @@ READY = {
 # Who waits for what is not there: a ring or a set of descriptors; a server
 # makes the read of a terminal.
 WAITS = ["pipe", "socket", "datagrams", "eventfd", "fifo", "inotify"]
-WAITERS = {"uring": "io_uring_enter", "servers": "epoll_ctl",
+WAITERS = {"uring": "io_uring_enter", "workers": "epoll_ctl",
            "process": "epoll_ctl"}
 
 
@@ -127,7 +127,7 @@ def test_what_is_not_there_is_waited_for(kind, backend):
 
 
 @pytest.mark.parametrize("backend", WAITERS)
-def test_a_server_waits_for_a_terminal(backend):
+def test_a_worker_waits_for_a_terminal(backend):
     calls, reader = calls_between_marks(trace, "terminal", "waits",
                                         "--io", backend)
     assert "readv" in [call for who, call in calls if who != reader]
@@ -135,7 +135,7 @@ def test_a_server_waits_for_a_terminal(backend):
 
 
 @pytest.mark.parametrize("backend", WAITERS)
-def test_a_server_opens_what_waits_for_the_other_side(backend):
+def test_a_worker_opens_what_waits_for_the_other_side(backend):
     calls, opener = calls_between_marks(trace, "meeting", "waits",
                                         "--io", backend)
     assert "openat" in [call for who, call in calls if who != opener]

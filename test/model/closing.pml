@@ -1,7 +1,7 @@
 /*
  * Models how a thread that ends closes its queue of signals without a lock,
- * beside one who puts a signal for the process there: ROUTE-5 of
- * src/signal/route.c, queue.h, start.c. Then the slot is used again, by a
+ * beside one who puts a signal for the process there: ROUTING-5 of
+ * src/signal/routing.c, queue.h, start.c. Then the slot is used again, by a
  * thread that lives on.
  *
  * The plain stores of the thread go through a store buffer, first in first out,

@@ -2,7 +2,7 @@
  * Models PREEMPT-4 and PREEMPT-5 of src/signal/preempt.c with
  * src/boot/setxid.c: one virtual processor, a thread that executes a program,
  * perhaps in vain, a second one that does so in vain beside it, a sender of a
- * preemption signal that is a nudge, and a thread that changes credentials, for
+ * preemption signal that is a kick, and a thread that changes credentials, for
  * which the carrier has to take a signal.
  *
  * The first one may lose its VP before it executes, and while it does; it needs
@@ -10,7 +10,7 @@
  * taken back).
  *
  * Holds: no signal is pending for a program that was executed, nor sent to it
- * later; a nudge that was not sent is made up for; nobody is stuck.
+ * later; a kick that was not sent is made up for; nobody is stuck.
  */
 byte nr_execs, nr_senders, nr_broadcasts;
 bool is_vp_taken;
@@ -21,7 +21,7 @@ byte nr_pending;	/* in the kernel; 2: or more */
 bool has_followed;
 bool has_executed;
 
-bool is_nudge_due;
+bool is_kick_due;
 byte nr_going = 3;	/* all but the first thread */
 
 #define take_vp() atomic { !is_vp_taken -> is_vp_taken = true }
@@ -158,9 +158,9 @@ again:
 		}
 	:: true ->
 		exec_end(was, execs, left);
-		/* It computes until it is nudged. */
+		/* It computes until it is kicked. */
 		give_vp();
-		(!is_nudge_due && nr_going == 0)
+		(!is_kick_due && nr_going == 0)
 	fi
 }
 
@@ -175,7 +175,7 @@ end_none:
 		has_followed = true;
 		is_signalled = false;
 		if
-		:: nr_execs == 0 -> is_nudge_due = false
+		:: nr_execs == 0 -> is_kick_due = false
 		:: else
 		fi }
 	od
@@ -208,7 +208,7 @@ active proctype sender()
 	bool was;
 
 	{
-	is_nudge_due = true;
+	is_kick_due = true;
 	signal_carrier(was, execs);
 	nr_going--
 	} unless { has_executed }

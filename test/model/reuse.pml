@@ -1,5 +1,5 @@
 /*
- * Models ROUTE-1 and ROUTE-5 of src/signal/route.c where the slot is used
+ * Models ROUTING-1 and ROUTING-5 of src/signal/routing.c where the slot is used
  * again: one who sends a signal to the process and has chosen a thread for it,
  * that thread, which ends, and the next one in its slot, which blocks the
  * signal or not. There are others who take it.
@@ -90,7 +90,7 @@ proctype sender()
 	bit was_open, goes_on;
 
 	if
-	:: is_closed -> goes_on = 1 /* is_alive */
+	:: is_closed -> goes_on = 1 /* takes_signals */
 	:: else ->
 	   atomic { !is_locked -> is_locked = 1 };
 	   if

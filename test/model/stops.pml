@@ -1,9 +1,10 @@
 /*
- * Models who lets a signal through that stops or ends the process: RECEIVER-4
- * to RECEIVER-7 of src/signal/receiver.c, ACTION-5 of action.c, wf_route_closed
- * and take_opened. One signal; thread 0, which closes and opens it, a worker,
- * which takes it until it ends or closes it, and in VARIANT_HANDLER, in its
- * place, one who gives it a handler and takes that away.
+ * Models who lets a signal through that stops or ends the process:
+ * SIGNAL_RECEIVER-4 to SIGNAL_RECEIVER-7 of src/signal/signal_receiver.c,
+ * ACTION-5 of action.c, wf_routing_closed and take_opened. One signal; thread
+ * 0, which closes and opens it, a worker, which takes it until it ends or
+ * closes it, and in VARIANT_HANDLER, in its place, one who gives it a handler
+ * and takes that away.
  *
  * What the worker stores when it ends goes through a store buffer, as on x86,
  * as no fence follows; a membarrier waits until it is empty. Elsewhere the code
@@ -113,7 +114,7 @@ inline await(condition)
 	od
 }
 
-/* wf_receiver_leave_to_kernel */
+/* wf_signal_receiver_leave_to_kernel */
 inline leave_to_kernel()
 {
 	do
@@ -134,7 +135,7 @@ inline leave_to_kernel()
 	od
 }
 
-/* wf_receiver_want */
+/* wf_signal_receiver_want */
 inline ask()
 {
 	if

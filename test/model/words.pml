@@ -1,6 +1,6 @@
 /*
  * Models a wait for a word: src/wait/word.c, with the user futex's bucket
- * (src/wait/ufutex.c), a look by another VP (src/wait/word_poll.c), a doorbell
+ * (src/wait/ufutex.c), a poll by another VP (src/wait/word_poll.c), a doorbell
  * and a time-out. The word changes once; one thread waits for that, twice in a
  * row at the same place, and nobody else uses its bucket.
  *

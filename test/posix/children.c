@@ -70,7 +70,7 @@ TEST(each_waits_for_its_own_child)
 	each_waits_for_its_own(30);
 }
 
-TEST(more_wait_than_weft_has_servers)
+TEST(more_wait_than_weft_has_workers)
 {
 	each_waits_for_its_own(140);
 }

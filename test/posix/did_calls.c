@@ -205,7 +205,7 @@ TEST(accepts_park)
 
 /* --- calls that block in any case ----------------------------------------- */
 
-/* The thread parks, and an I/O server makes the call. */
+/* The thread parks, and an I/O worker makes the call. */
 static void is_served(void *(*waiter)(void *), void (*end)(pthread_t))
 {
 	struct did before = parks_until(waiter, end);
@@ -279,7 +279,7 @@ static void *lock_inheriting(void *mutex)
 	return mutex;
 }
 
-/* Among processes the kernel lends priorities, to kernel threads: each thread
+/* Among processes the kernel boosts priorities, of kernel threads: each thread
  * that locks gets one. */
 TEST(shared_inheriting_mutexes_bind)
 {

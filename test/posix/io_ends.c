@@ -43,7 +43,7 @@ static void *send_many(void *arg)
 	return (void *)(n < 0 ? -errno : n);
 }
 
-TEST(reset_after_a_part_that_was_there)
+TEST(reset_after_what_was_there)
 {
 	pthread_t receiver;
 
@@ -69,7 +69,7 @@ static pthread_t receive_part(void *(*receive)(void *))
 	return receiver;
 }
 
-TEST(reset_after_a_part_that_came)
+TEST(reset_after_what_came)
 {
 	pthread_t receiver = receive_part(receive_all);
 
@@ -78,7 +78,7 @@ TEST(reset_after_a_part_that_came)
 	CHECK_ERRNO(recv(pair[0], data, ALL, 0), ECONNRESET);
 }
 
-TEST(reset_after_a_part_was_sent)
+TEST(reset_after_a_partial_send)
 {
 	pthread_t sender;
 	long n;
@@ -136,7 +136,7 @@ TEST(shutdowns_end_senders)
 	shut_down(SOCK_DGRAM, 0, SHUT_WR);
 }
 
-TEST(shutdown_after_a_part_was_sent)
+TEST(shutdown_after_a_partial_send)
 {
 	pthread_t sender;
 	long n;

@@ -390,7 +390,7 @@ static void *answer(void *number)
 	return NULL;
 }
 
-TEST(more_threads_poll_many_than_there_are_servers)
+TEST(more_threads_poll_many_than_there_are_workers)
 {
 	pthread_t threads[NR_CROWD];
 

@@ -260,7 +260,7 @@ static void change_table(void)
 	CHECK_EQ(close_range(fd, fd, 0), 0);
 }
 
-TEST(own_table)
+TEST(private_table)
 {
 	closed_fd = open("/dev/null", O_RDONLY);
 	check_state(&(struct state){ change_table, get_descriptors });

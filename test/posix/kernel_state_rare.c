@@ -91,7 +91,7 @@ TEST(restartable_sequences)
 static void *ask_for_shadow_stack(void *arg)
 {
 	if (!is_on_weft())
-		SKIP("would take effect on a function that is under way");
+		SKIP("would take effect on a function that is in flight");
 	for (int code = SHADOW_STACK_ENABLE; code <= SHADOW_STACK_LOCK; code++)
 		CHECK_ERRNO(syscall(SYS_arch_prctl, code, 0L), EOPNOTSUPP);
 	return arg;

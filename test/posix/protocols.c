@@ -1,5 +1,5 @@
-/* Mutexes with priority inheritance and protection: who lends a priority to
- * whom, and when it is given back. */
+/* Mutexes with priority inheritance or a ceiling: which thread is boosted to
+ * which priority, and when that ends. */
 #include <errno.h>
 
 #include "realtime.h"
@@ -113,7 +113,7 @@ TEST(inherits_along_a_chain)
 	check_order("lbcmyx");
 }
 
-/* Two mutexes at once: what is left lends what is left. */
+/* Two mutexes at once: the one that is left boosts. */
 static void *hold_two(void *arg)
 {
 	lock(&first);
@@ -219,7 +219,7 @@ static void *hold_and_tell(void *arg)
 	return NULL;
 }
 
-/* A waiter's priority changes, and so does what it lends. */
+/* A waiter's priority changes, and so does the boost. */
 TEST(inherits_less_than_before)
 {
 	pthread_t t[3];
@@ -260,7 +260,7 @@ TEST(goes_by_priority)
 	check_order("abcd");
 }
 
-TEST(protects_from_others)
+TEST(ceiling_keeps_others_out)
 {
 	pthread_t t[2];
 
@@ -271,7 +271,7 @@ TEST(protects_from_others)
 	check_order("lmx");
 }
 
-TEST(protects_by_the_highest_of_all)
+TEST(highest_ceiling_of_all)
 {
 	pthread_t t[3];
 
@@ -291,7 +291,7 @@ static void *fail_to_lock(void *arg)
 	return NULL;
 }
 
-TEST(protects_only_who_has_it)
+TEST(ceiling_of_the_holder_alone)
 {
 	pthread_t t[2];
 
@@ -316,7 +316,7 @@ static void check_own(int priority, int priority_in_kernel)
 	CHECK_EQ(param.sched_priority, priority_in_kernel);
 }
 
-TEST(protection_is_seen)
+TEST(ceiling_is_seen)
 {
 	begin_with(PTHREAD_PRIO_PROTECT, 60, 70);
 	lock(&first);
@@ -332,7 +332,7 @@ TEST(protection_is_seen)
 }
 
 /* The process has no other thread. */
-TEST(protection_of_the_only_thread)
+TEST(ceiling_of_the_only_thread)
 {
 	struct sched_param param = { .sched_priority = MAIN };
 
@@ -345,7 +345,7 @@ TEST(protection_of_the_only_thread)
 	check_own(MAIN, MAIN);
 }
 
-TEST(protection_has_rules)
+TEST(ceiling_has_rules)
 {
 	struct timespec past = { 0 };
 	int old;
@@ -378,7 +378,7 @@ static void *refuse(void *arg)
 }
 
 /* Each asks once: to libc who was refused has the priority. */
-TEST(protects_real_time_threads_only)
+TEST(ceiling_of_real_time_threads_only)
 {
 	make(&first, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, 10);
 	refuse(NULL);
@@ -469,7 +469,7 @@ static void *lock_in_a_chain(void *arg)
 }
 
 /* Priorities change all the time, and in the end the highest is nobody's. */
-TEST(lends_in_a_crowd)
+TEST(boosts_in_a_crowd)
 {
 	pthread_t t[NR_THREADS], last[2];
 

@@ -146,7 +146,7 @@ static void *hold_and_yield(void *arg)
 	return arg;
 }
 
-TEST(lent_while_it_waits_for_its_turn)
+TEST(boosted_while_it_waits_for_its_turn)
 {
 	pthread_t threads[NR_OTHERS], holder;
 	pthread_mutexattr_t attr;

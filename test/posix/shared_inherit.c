@@ -369,8 +369,8 @@ static void want_as_fifo(void)
 	exit(0);
 }
 
-/* Who waits natively lends its priority to a thread on weft. */
-TEST(lends_between_processes)
+/* A thread that waits natively boosts a thread on weft. */
+TEST(boosts_between_processes)
 {
 	pthread_t holder;
 	pid_t waiter;

@@ -1,7 +1,7 @@
 /*
- * A child of vfork borrows its parent's memory, and the thread that made it
- * waits until it executes a program or ends; before there are threads, and
- * beside others. POSIX allows the child less than it does here.
+ * A child of vfork runs in its parent's memory, and the thread that made it
+ * waits until the child executes a program or ends; before there are threads,
+ * and beside others. POSIX allows the child less than it does here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -430,7 +430,7 @@ static void clone_child(void)
 	free(stack);
 }
 
-TEST(clone_that_borrows)
+TEST(clone_that_shares_memory)
 {
 	clone_child();
 	use_threads();
@@ -445,7 +445,7 @@ TEST(clone_by_threads)
 
 static _Atomic int is_lent, is_signalled;
 
-static void *lend_for_long(void *arg)
+static void *vfork_for_long(void *arg)
 {
 	pid_t pid;
 
@@ -455,7 +455,7 @@ static void *lend_for_long(void *arg)
 	return arg;
 }
 
-TEST(thread_that_lends_is_signalled)
+TEST(thread_that_boosts_is_signalled)
 {
 	pthread_t thread;
 	clockid_t clock;
@@ -463,7 +463,7 @@ TEST(thread_that_lends_is_signalled)
 	struct sched_param param;
 
 	CHECK(signal(SIGUSR2, handle) != SIG_ERR);
-	thread = thread_start(lend_for_long, &thread);
+	thread = thread_start(vfork_for_long, &thread);
 	while (!is_lent)
 		sched_yield();
 	CHECK_EQ(pthread_kill(thread, 0), 0);

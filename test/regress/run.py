@@ -31,12 +31,12 @@ WEFTS_OWN = {"regress_interrupted_in_queue": b"it had its turns\n",
              "regress_bound_waits_beside_setgid": b"no call has ended early\n"}
 # Modes that only some need.
 MORE = {"regress_ids_while_ending": (["--vps", "4", "--io", "process"],),
-        "regress_others_close": (["--io", "servers"],),
-        "regress_copies_close": (["--io", "servers"],),
-        "regress_wait_of_closed": (["--io", "servers"],
+        "regress_others_close": (["--io", "workers"],),
+        "regress_copies_close": (["--io", "workers"],),
+        "regress_wait_of_closed": (["--io", "workers"],
                                    ["--io", "process"]),
         "regress_rest_to_same_file": (["--vps", "2"],
-                                      ["--vps", "2", "--io", "servers"])}
+                                      ["--vps", "2", "--io", "workers"])}
 
 
 def parse(argv):

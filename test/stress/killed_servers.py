@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills I/O servers that are processes, again and again, while threads wait for
+"""Kills I/O servers, again and again, while threads wait for
 them: each case of a POSIX test program has to pass.
 
 Calls that have moved bytes may fail then, with EIO, and so may the cases of

@@ -30,7 +30,7 @@ void torture_threads_check(void);
 
 /* torture_kernel.c */
 torture_act signal_worker, signal_process, use_timer, use_sigwait;
-torture_act fork_child, lend_memory, spawn_program, change_ids;
+torture_act fork_child, vfork_and_exec, spawn_program, change_ids;
 torture_act move_token, wait_for_events, replace_number;
 /* One byte; 0: the end. Both go on after handlers. */
 ssize_t torture_read_byte(int fd, char *ret_byte);
@@ -54,7 +54,7 @@ torture_act take_ticks, start_by_timer;
 void torture_timers_begin(void);
 
 /* torture_faults.c */
-torture_act lend_stack;
+torture_act vfork_on_stack;
 void torture_faults_begin(void);
 
 /* torture_locks.c */

@@ -167,7 +167,7 @@ static pthread_t start_on(struct own_stack *o, void *(*start)(void *))
 }
 
 /* Whose stack is another's, or gone, as soon as it is joined. */
-void lend_stack(uint64_t *random)
+void vfork_on_stack(uint64_t *random)
 {
 	struct own_stack o = { .random = random_next(random) };
 

@@ -243,7 +243,7 @@ void fork_child(uint64_t *random)
 }
 
 /* In whose memory the child says how far it got. */
-void lend_memory(uint64_t *random)
+void vfork_and_exec(uint64_t *random)
 {
 	bool executes = random_below(random, 2) == 0;
 	volatile int nr_steps = 0;
@@ -262,7 +262,7 @@ void lend_memory(uint64_t *random)
 		_exit(0);
 	}
 	CHECK(child > 0);
-	/* More than may borrow at a time get copies. */
+	/* More vfork children than weft allows at a time get copies. */
 	CHECK(nr_steps == 0 || nr_steps == (executes ? 1 : 2));
 	CHECK_EQ(pthread_setcancelstate(state, NULL), 0);
 	check_child(child);

@@ -1,6 +1,6 @@
 /*
  * src/arch/x86_64/words.c and words.S: each way to look through an array finds
- * what a look at one word after the other does; slots may lie where nothing
+ * what a check of one word after the other does; slots may lie where nothing
  * is.
  */
 #include <setjmp.h>

@@ -295,6 +295,26 @@ static void long_value(void **state)
 	assert_int_equal(strlen(text), WF_OPTION_TEXT_MAX - 1);
 }
 
+/* A value of the release before is accepted, and has a new name. */
+static void renamed_value(void **state)
+{
+	char *env[] = { "WEFT_WAIT=park", "WEFT_IO=servers", NULL };
+	char *now[] = { "WEFT_IO=workers", NULL };
+	struct wf_options o = { 0 };
+	struct wf_option_fault fault;
+	size_t row = 0;
+
+	assert_int_equal(wf_options_load_env(&o, env, &fault), 0);
+	assert_int_equal(o.io, WF_IO_WORKERS);
+	assert_string_equal(wf_options_next_renamed(&row, env, &fault),
+			    "workers");
+	assert_string_equal(fault.row->variable, "WEFT_IO");
+	assert_string_equal(fault.value, "servers");
+	assert_null(wf_options_next_renamed(&row, env, &fault));
+	row = 0;
+	assert_null(wf_options_next_renamed(&row, now, &fault));
+}
+
 /* The variable is the option in capitals; every row can explain itself. */
 static void table(void **state)
 {
@@ -323,6 +343,7 @@ int main(void)
 		cmocka_unit_test(slips_of_names),
 		cmocka_unit_test(names_of_others),
 		cmocka_unit_test(long_value),
+		cmocka_unit_test(renamed_value),
 		cmocka_unit_test(table),
 	};
 

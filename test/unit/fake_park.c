@@ -24,7 +24,7 @@ int wf_ufutex_park_commit(struct wf_thread *t, const void *addr,
 	return parked(t, &note);
 }
 
-int wf_ufutex_outcome(struct wf_thread *t, int result)
+int wf_ufutex_result(struct wf_thread *t, int result)
 {
 	return result;
 }

@@ -23,9 +23,9 @@ enum { FD = 41, QUICK_NS = 1000, SLOW_NS = 1000 * 1000 };
 static struct wf_thread me;
 __thread struct wf_thread *wf_self;
 
-/* What the server reports, one after another; the last again and again. */
+/* What the worker reports, one after another; the last again and again. */
 static const int *results;
-static int64_t server_ns;
+static int64_t worker_ns;
 static bool is_handled; /* a handler runs meanwhile */
 static int nr_served;
 
@@ -35,7 +35,7 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 
 	assert_int_equal(r->op, WF_REQUEST_OP_CALL);
 	assert_true(r->avoids_ring);
-	c->ns = server_ns;
+	c->ns = worker_ns;
 	nr_served++;
 	if (is_handled)
 		me.nr_handlers++;
@@ -46,7 +46,7 @@ static void reset(const int *script)
 {
 	wf_self = &me;
 	results = script;
-	server_ns = QUICK_NS;
+	worker_ns = QUICK_NS;
 	is_handled = false;
 	nr_served = 0;
 	wf_descriptor_forget(FD);
@@ -84,7 +84,7 @@ static void ended_by_any_handler(void **state)
 	assert_int_equal(nr_served, 1);
 }
 
-/* What raised a signal for the server is the caller's to do again. */
+/* What raised a signal for the worker is the caller's to do again. */
 static void made_again_for_its_signal(void **state)
 {
 	static const int pipe_is_closed[] = { -EPIPE, 0 };
@@ -104,7 +104,7 @@ static long on_descriptor(bool is_slow)
 	return wf_call_on(FD, WF_CALL(SYS_getpid, 0), is_slow);
 }
 
-/* The server says 7, the thread itself its process. */
+/* The worker says 7, the thread itself its process. */
 static const int seven[] = { 7, 7 };
 
 static void as_it_is_taken_for(void **state)
@@ -118,10 +118,10 @@ static void as_it_is_taken_for(void **state)
 static void by_how_long_the_last_took(void **state)
 {
 	reset(seven);
-	server_ns = SLOW_NS;
+	worker_ns = SLOW_NS;
 	assert_int_equal(on_descriptor(true), 7);
 	assert_int_equal(on_descriptor(false), 7);
-	server_ns = QUICK_NS;
+	worker_ns = QUICK_NS;
 	assert_int_equal(on_descriptor(false), 7);
 	assert_int_equal(on_descriptor(true), getpid());
 	wf_descriptor_forget(FD);
@@ -166,7 +166,7 @@ static void after_a_failure(void **state)
 	static const int fails[] = { -ENOSYS, 0 };
 
 	reset(fails);
-	server_ns = SLOW_NS;
+	worker_ns = SLOW_NS;
 	assert_int_equal(on_descriptor(true), -ENOSYS);
 	assert_int_equal(on_descriptor(false), getpid());
 }

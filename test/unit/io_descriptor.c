@@ -94,7 +94,7 @@ static void cached_again_and_again(void **state)
 static void forgotten(void **state)
 {
 	int pair[2], message[2];
-	uint32_t uses;
+	uint32_t generation;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_true(wf_descriptor_is_stream_socket(pair[0]));
@@ -102,13 +102,13 @@ static void forgotten(void **state)
 		wf_descriptor_was_tried(pair[0], true);
 	assert_true(wf_descriptor_expects_wait(pair[0]));
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, message), 0);
-	uses = wf_descriptor_uses(pair[0]);
-	wf_descriptor_use_ends(pair[0]);
-	assert_int_not_equal(wf_descriptor_uses(pair[0]), uses);
-	uses = wf_descriptor_uses(pair[0]);
+	generation = wf_descriptor_generation(pair[0]);
+	wf_descriptor_generation_ends(pair[0]);
+	assert_int_not_equal(wf_descriptor_generation(pair[0]), generation);
+	generation = wf_descriptor_generation(pair[0]);
 	assert_int_equal(dup2(message[0], pair[0]), pair[0]);
 	wf_descriptor_forget(pair[0]);
-	assert_int_equal(wf_descriptor_uses(pair[0]), uses);
+	assert_int_equal(wf_descriptor_generation(pair[0]), generation);
 	assert_false(wf_descriptor_is_stream_socket(pair[0]));
 	assert_true(wf_descriptor_is_stream(pair[0]));
 	assert_false(wf_descriptor_expects_wait(pair[0]));

@@ -1,5 +1,5 @@
 /*
- * src/io/open.c: which opens a server makes.
+ * src/io/open.c: which opens a worker makes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 static struct wf_thread me;
 __thread struct wf_thread *wf_self = &me;
 
-static int64_t server_ns; /* how long it takes */
+static int64_t worker_ns; /* how long it takes */
 static bool was_own;
 
 int wf_request_run(struct wf_request *r, int64_t deadline_ns)
@@ -34,7 +34,7 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 	int n = (int)wf_call_make(c);
 
 	assert_int_equal(c->nr, SYS_openat);
-	c->ns = server_ns;
+	c->ns = worker_ns;
 	was_own = c->is_own;
 	return n;
 }
@@ -44,14 +44,14 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 static char folder[] = "/tmp/weft-unit-XXXXXX";
 static char file[64], fifo[64];
 
-/* By whom it is opened, if it takes the thread or the server so long. */
+/* By whom it is opened, if it takes the thread or the worker so long. */
 static bool is_served(int dirfd, const char *path, int flags, bool is_long)
 {
 	struct wf_open o = wf_open_of(dirfd, path, flags, 0600);
 	bool waits = wf_open_may_wait(&o);
 	int fd;
 
-	server_ns = is_long ? WF_NS_PER_MS : 0;
+	worker_ns = is_long ? WF_NS_PER_MS : 0;
 	if (waits) {
 		fd = (int)wf_open_wait(&o);
 	} else {
@@ -76,7 +76,7 @@ static void forget(const char *path)
 {
 	for (int i = 0; i < 3; i++)
 		reads(path, false);
-	assert_int_equal(wf_place_nr, 0);
+	assert_int_equal(wf_path_latency_nr, 0);
 }
 
 static int make_files(void **state)
@@ -107,7 +107,7 @@ static void quick_opens(void **state)
 {
 	for (int i = 0; i < 10; i++)
 		assert_false(reads(file, false));
-	assert_int_equal(wf_place_nr, 0);
+	assert_int_equal(wf_path_latency_nr, 0);
 }
 
 static void two_that_took_long(void **state)
@@ -129,7 +129,7 @@ static void one_now_and_then(void **state)
 		assert_false(reads(file, true));
 		assert_false(reads(file, false));
 	}
-	assert_int_equal(wf_place_nr, 0);
+	assert_int_equal(wf_path_latency_nr, 0);
 }
 
 /* Relative names, and those of a directory that is open. */
@@ -147,7 +147,7 @@ static void below_a_directory(void **state)
 	assert_false(is_served(dirfd, "file", O_RDONLY, true));
 	assert_true(is_served(dirfd, "file", O_RDONLY, false));
 	assert_false(is_served(dirfd, "file", O_RDONLY, false));
-	assert_int_equal(wf_place_nr, 0);
+	assert_int_equal(wf_path_latency_nr, 0);
 	close(dirfd);
 }
 
@@ -155,7 +155,7 @@ static void failures_teach_nothing(void **state)
 {
 	for (int i = 0; i < 3; i++)
 		assert_false(reads("/tmp/weft-unit-none/such", true));
-	assert_int_equal(wf_place_nr, 0);
+	assert_int_equal(wf_path_latency_nr, 0);
 }
 
 static void addresses_that_are_none(void **state)
@@ -186,10 +186,10 @@ static void fifos(void **state)
 	assert_int_equal(symlink(file, fifo), 0);
 	assert_true(reads(fifo, false));
 	assert_false(reads(fifo, false));
-	assert_int_equal(wf_place_nr, 0);
+	assert_int_equal(wf_path_latency_nr, 0);
 }
 
-/* A server that is another process would be met by the other side. */
+/* A worker that is another process would be met by the other side. */
 static void fifo_on_a_slow_file_system(void **state)
 {
 	int both = open(fifo, O_RDWR);

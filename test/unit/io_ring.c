@@ -26,9 +26,9 @@
 static uint64_t nr_wakes(void)
 {
 	uint64_t sum = 0, n;
-	unsigned int fd = wf_ring_first_own(0);
+	unsigned int fd = wf_ring_first_private(0);
 
-	for (; fd != ~0U; fd = wf_ring_first_own(fd + 1)) {
+	for (; fd != ~0U; fd = wf_ring_first_private(fd + 1)) {
 		if (read((int)fd, &n, sizeof(n)) == sizeof(n))
 			sum += n;
 	}
@@ -45,7 +45,7 @@ static void *wake(void *arg)
 
 static void all_threads_wake(void **state)
 {
-	static char own_table;
+	static char private_table;
 	pthread_t thread;
 	void *failed;
 
@@ -55,7 +55,8 @@ static void all_threads_wake(void **state)
 	wake(NULL);
 	assert_int_equal(nr_wakes(), 1);
 	/* As the monitor does it. */
-	assert_int_equal(pthread_create(&thread, NULL, wake, &own_table), 0);
+	assert_int_equal(pthread_create(&thread, NULL, wake, &private_table),
+			 0);
 	assert_int_equal(pthread_join(thread, &failed), 0);
 	assert_null(failed);
 	assert_int_equal(nr_wakes(), 1);

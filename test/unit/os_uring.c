@@ -44,7 +44,7 @@ static void entries_that_wait_are_seen(void **state)
 	assert_true(wf_uring_names(&ring, NAMED, NAMED));
 }
 
-/* Between the looks at tail and head more was pushed and taken. */
+/* Between the reads of tail and head more was pushed and taken. */
 static void the_head_may_be_past_the_tail(void **state)
 {
 	for (int i = 0; i < NR_ENTRIES; i++)

@@ -184,7 +184,7 @@ static void hands_over_what_is_worth_it(void **state)
 	assert_int_equal(nr_woken, 1);
 }
 
-/* It would have slept, and saw something at its last look. */
+/* It would have slept, and saw something at its last poll. */
 static void hands_over_after_the_role(void **state)
 {
 	wf_idle_begin(&vps[0]);

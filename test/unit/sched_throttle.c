@@ -185,7 +185,7 @@ static void test_is_not_disturbed(void **state)
 }
 
 /* THROTTLE-4 */
-static void test_lent_while_throttled(void **state)
+static void test_boosted_while_throttled(void **state)
 {
 	struct wf_thread *fifo, *other, *third;
 
@@ -282,7 +282,7 @@ int main(void)
 		cmocka_unit_test(test_yield_while_throttled),
 		cmocka_unit_test(test_by_itself),
 		cmocka_unit_test(test_is_not_disturbed),
-		cmocka_unit_test(test_lent_while_throttled),
+		cmocka_unit_test(test_boosted_while_throttled),
 		cmocka_unit_test(test_laid_open),
 		cmocka_unit_test(test_is_given_nothing),
 		cmocka_unit_test(test_at_random),

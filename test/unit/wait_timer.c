@@ -258,7 +258,7 @@ static void test_not_set(void **state)
 	assert_true(!was_woken[0] && !monitor_was_woken);
 }
 
-/* Each wait till such a time looks then, and the first asks for a watch. */
+/* Each wait till such a time looks then, and the first asks for a watcher. */
 static void test_unwatched(void **state)
 {
 	assert_false(wf_timers_want_watch());

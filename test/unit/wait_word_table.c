@@ -80,7 +80,7 @@ static void chains(void **state)
 	assert_int_equal(wf_load_relaxed(&wf_word_table.high), high);
 }
 
-static void a_look_is_as_long_as_many_wait(void **state)
+static void a_poll_is_as_long_as_many_wait(void **state)
 {
 	uint32_t high = wf_load_relaxed(&wf_word_table.high);
 	uint32_t many = wf_word_slots_get(1000), one = wf_word_slots_get(1);
@@ -162,7 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_is_handed_out_once),
 		TEST(chains),
-		TEST(a_look_is_as_long_as_many_wait),
+		TEST(a_poll_is_as_long_as_many_wait),
 		TEST(more_than_there_are),
 		TEST(both_ways_agree),
 		TEST(muted_and_free_ones_are_no_hits),

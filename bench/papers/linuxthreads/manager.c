@@ -6,7 +6,7 @@
  * detached, after a join has asked for it: the later of the two frees it.
  * MANAGER-2. The handler of the end signal sets the time limit of ppoll() to 0
  * after it has set has_ended. The kernel reads the limit from memory. So a
- * signal between the look at has_ended and the call does not wait for the next
+ * signal between the check of has_ended and the call does not wait for the next
  * request.
  */
 #include "manager.h"
@@ -30,7 +30,7 @@ static struct lt_thread *alive;	     /* threads whose process is not reaped */
 static struct lt_thread *main_waits; /* of LT_MAIN_EXIT */
 static pthread_t generation = 2;     /* the manager has 1 */
 
-static volatile bool has_ended; /* a thread, since the last look */
+static volatile bool has_ended; /* a thread, since the last check */
 static volatile struct timespec limit;
 
 static void list_add(struct lt_thread *thread)

@@ -3,7 +3,7 @@
  *
  * SIGNALS-1. The restart signal is blocked when a thread looks at is_restarted,
  * and sigsuspend() lets it through in the same step in which it sleeps. So no
- * restart is lost between the look and the sleep.
+ * restart is lost between the check and the sleep.
  * SIGNALS-2. A thread goes on only after the signal has arrived. So its process
  * exists while lt_restart() sends the signal, even if it ends at once then.
  */

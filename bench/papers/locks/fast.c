@@ -8,8 +8,8 @@
  * Else it says that it does not try any more, waits until each thread has
  * decided, and goes in if it is the owner then.
  *
- * FAST-1. `tries` and `last` are visible before the look at `owner`.
- * FAST-2. `owner` is visible before the look at `last`.
+ * FAST-1. `tries` and `last` are visible before the read of `owner`.
+ * FAST-2. `owner` is visible before the read of `last`.
  * FAST-3. A thread that has stopped trying has stored its `owner` before.
  *
  * test/model/fast_mutex.pml shows that both fences are needed.

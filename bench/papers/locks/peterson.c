@@ -31,7 +31,7 @@ static void lock_it(struct lock *lock, int me)
 
 	atomic_store_explicit(&p->wants[me], 1, memory_order_relaxed);
 	lock_store_fence(); /* PETERSON-1 */
-	/* release: pairs with the look at it below, in the other thread. */
+	/* release: pairs with the read of it below, in the other thread. */
 	atomic_store_explicit(&p->first, other, memory_order_release);
 	lock_fence(); /* PETERSON-2 */
 	/* acquire: sees the other's last critical section; pairs with unlock,

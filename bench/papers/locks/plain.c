@@ -2,7 +2,7 @@
  * A variable, without atomic instructions, fences or the kernel: enough for a
  * thread library that has one processor, such as the paper's PTL.
  *
- * A preemption must not come between the look at the variable and its change.
+ * A preemption must not come between the read of the variable and its change.
  * On x86 one instruction does both, without the prefix that would lock the bus:
  * an interrupt comes before or after it, another processor in its middle.
  * Elsewhere the lock is right only where threads are not preempted.

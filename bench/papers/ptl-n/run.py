@@ -33,7 +33,7 @@ NICE = 5
 # Share of plain I/O's time below which nobody waits.
 LEAST_WAIT = 0.1
 BY_TIMER, BY_SOCKET = "model by timer", "model by socket"
-NOTICES = re.compile(r"completions told[^:]*: (\d+)")
+NOTICES = re.compile(r"completions reported[^:]*: (\d+)")
 USABLE_LESS, USABLE_LONG, LONG_US = 0.05, 0.97, 5000
 LONGER, SHORT_US = 1.05, 1000
 

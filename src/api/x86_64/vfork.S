@@ -33,7 +33,7 @@ __vfork:
 	jne	wf_api_vfork_end	/* the parent, or a failure */
 	subq	$8, %rsp
 	.cfi_adjust_cfa_offset 8
-	call	wf_vfork_child
+	call	wf_vfork_enter_child
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	xorl	%eax, %eax

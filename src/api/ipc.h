@@ -1,8 +1,0 @@
-/* System calls that wait for semaphores of System V. */
-#ifndef WEFT_API_IPC_H
-#define WEFT_API_IPC_H
-
-/* SYS_semop, SYS_semtimedop: the result or -Exxx. */
-long wf_ipc_syscall(long nr, const long *args);
-
-#endif

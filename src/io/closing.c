@@ -1,0 +1,86 @@
+#include "io/closing.h"
+
+#include "io/descriptor.h"
+#include "io/pin.h"
+#include "io/private_fd.h"
+#include "io/many.h"
+#include "io/epoll_proxy.h"
+#include "io/ring.h"
+#include "io/watcher.h"
+#include "io/watcher_set.h"
+#include "os/sys.h"
+#include "sched/vfork_child.h"
+#include "sched/carrier.h"
+
+/*
+ * A vfork child's descriptors are copies, as are those of a thread that has
+ * unshared its table: waits on the other threads' descriptors, and what is
+ * known of these, do not concern it. Generations come first (io/pinned_call.c).
+ * Rings and the watcher come last: what the waits that have pinned the file
+ * hand over until then is to be for the file.
+ */
+void wf_io_before_close(unsigned int first, unsigned int last)
+{
+	if (wf_has_own_files())
+		return;
+	if (first == last)
+		wf_descriptor_generation_ends((int)first);
+	else
+		wf_descriptor_generations_end(first, last);
+	wf_epoll_proxy_before_close(first, last);
+	wf_pin_before_close(first, last);
+	wf_many_before_close(first, last);
+	wf_ring_flush(first, last);
+	wf_watcher_before_close(first, last);
+}
+
+void wf_io_after_close(unsigned int first, unsigned int last)
+{
+	if (wf_has_own_files())
+		return;
+	/* What others have learnt meanwhile of the files that they were. */
+	wf_descriptor_forget_all(first, last);
+	wf_epoll_proxy_after_close(first, last);
+	wf_watcher_after_close(first, last);
+	wf_many_after_close(first, last);
+}
+
+/*
+ * The program's file must not be taken for weft's that had its number. Who
+ * closes that may take long, with SO_LINGER: the number is the program's then.
+ */
+static void wait_while_closing(int fd)
+{
+	enum { MOST_YIELDS = 1000 };
+
+	for (int i = 0; i < MOST_YIELDS && wf_private_fd_is_closing(fd); i++)
+		wf_sys(SYS_sched_yield);
+}
+
+bool wf_io_is_private(int fd)
+{
+	wait_while_closing(fd);
+	return fd >= 0 &&
+	       wf_io_first_private((unsigned int)fd) == (unsigned int)fd;
+}
+
+unsigned int wf_io_first_private(unsigned int first)
+{
+	unsigned int ring = wf_ring_first_private(first);
+	unsigned int watch = wf_watcher_set_first_private(first);
+
+	return ring < watch ? ring : watch;
+}
+
+bool wf_io_make_way(int fd)
+{
+	if (wf_is_vfork_child())
+		return true;
+	if (wf_has_own_files())
+		return !wf_io_is_private(fd);
+	wait_while_closing(fd);
+	/* A duplicate of a closed file that a wait has pinned stays. */
+	return wf_ring_make_way(fd) && wf_watcher_set_make_way(fd) &&
+	       (fd < 0 ||
+		wf_private_fd_first((unsigned int)fd) != (unsigned int)fd);
+}

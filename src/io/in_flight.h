@@ -1,0 +1,89 @@
+/*
+ * The requests that a ring has in flight, by number. Each use of a number
+ * counts up: so a completion of a request that has been given up is told apart
+ * from one of the request in its place. Owner of the VP only.
+ *
+ *     uint64_t id = wf_in_flight_add(u, r, by);
+ *     ... the kernel says that id is done ...
+ *     r = wf_in_flight_take(u, id);
+ */
+#ifndef WEFT_IO_IN_FLIGHT_H
+#define WEFT_IO_IN_FLIGHT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+struct wf_request;
+
+struct wf_in_flight_row {
+	struct wf_request *r; /* NULL: the number is free */
+	uint32_t use;
+	/* The carrier that hands it over (its number), or WF_IN_FLIGHT_UNKNOWN;
+	 * of a free one: the next free number, or 0. */
+	uint32_t by;
+};
+
+/* Not one of this VP's carriers, or nobody knows which. */
+#define WF_IN_FLIGHT_UNKNOWN UINT32_MAX
+
+struct wf_in_flight {
+	struct wf_in_flight_row *rows; /* 0 is no request's */
+	uint32_t nr_rows;
+	uint32_t first_free; /* or 0 */
+	uint32_t nr_used;    /* numbers 1 to this have been in use */
+};
+
+static inline size_t wf_in_flight_bytes(const struct wf_in_flight *u)
+{
+	return u->nr_rows * sizeof(*u->rows);
+}
+
+static inline uint64_t wf_in_flight_id(const struct wf_in_flight *u, uint32_t i)
+{
+	return (uint64_t)u->rows[i].use << 32 | i;
+}
+
+/* There is room: fewer than nr_rows - 1 are in flight. */
+static inline uint64_t wf_in_flight_add(struct wf_in_flight *u,
+					struct wf_request *r, uint32_t by)
+{
+	uint32_t i = u->first_free;
+
+	if (i != 0)
+		u->first_free = u->rows[i].by;
+	else
+		i = ++u->nr_used;
+	u->rows[i].r = r;
+	u->rows[i].by = by;
+	return wf_in_flight_id(u, i);
+}
+
+/* NULL: that one has been given up. */
+static inline struct wf_request *wf_in_flight_take(struct wf_in_flight *u,
+						   uint64_t id)
+{
+	uint32_t i = (uint32_t)id;
+	struct wf_in_flight_row *row = &u->rows[i];
+	struct wf_request *r = row->r;
+
+	if (WF_UNLIKELY(row->use != id >> 32))
+		return NULL;
+	row->r = NULL;
+	row->use++;
+	row->by = u->first_free;
+	u->first_free = i;
+	return r;
+}
+
+/* Its id until now is that of a request that has been given up. */
+static inline uint64_t wf_in_flight_renew(struct wf_in_flight *u, uint32_t i,
+					  uint32_t by)
+{
+	u->rows[i].use++;
+	u->rows[i].by = by;
+	return wf_in_flight_id(u, i);
+}
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The deferred O_NONBLOCK check: whether the descriptor of a receive in a ring
+ * is non-blocking. Nearly all receives complete by what they receive, long
+ * before that matters. So weft asks the kernel only about receives that are
+ * still in flight when their VP has nothing else to do, is preempted, or has
+ * handed over WF_NONBLOCK_AGES batches of others since.
+ *
+ *     r->is_unchecked = true;
+ *     wf_nonblock_add(me, &u, r);
+ *     ...
+ *     if (r->is_unchecked)  // it is complete
+ *             wf_nonblock_drop(&u, r);
+ *
+ * All are called by the owner of the VP, with in_runtime set and no lock held.
+ */
+#ifndef WEFT_IO_NONBLOCK_H
+#define WEFT_IO_NONBLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+
+struct wf_request;
+struct wf_thread;
+
+enum {
+	WF_NONBLOCK_ROOM = 512,
+	WF_NONBLOCK_AGES = 8,
+};
+
+struct wf_nonblock {
+	struct wf_request *rows[WF_NONBLOCK_ROOM]; /* NULL: no more */
+	uint32_t first, next;		  /* indices wrap, differences do not */
+	uint32_t nexts[WF_NONBLOCK_AGES]; /* at the last calls of _age */
+	uint32_t nr_ages;
+	_Atomic uint32_t nr; /* owner; anybody reads */
+};
+
+/* `me` as in wf_ready_woken. Without room, checks the oldest first. */
+void wf_nonblock_add(struct wf_thread *me, struct wf_nonblock *u,
+		     struct wf_request *r);
+void wf_nonblock_drop(struct wf_nonblock *u, struct wf_request *r);
+
+/* Checks the requests that were there WF_NONBLOCK_AGES calls ago. */
+void wf_nonblock_age(struct wf_thread *me, struct wf_nonblock *u);
+/* Checks the oldest, `most` at most. True if some are not to wait. */
+bool wf_nonblock_check_oldest(struct wf_thread *me, struct wf_nonblock *u,
+			      uint32_t most);
+
+/* Checks r, which is in no table. True: it is not to wait. */
+bool wf_nonblock_is_refused(struct wf_request *r);
+
+static inline bool wf_nonblock_any(const struct wf_nonblock *u)
+{
+	return wf_load_relaxed(&u->nr) != 0;
+}
+
+#endif

@@ -1,0 +1,23 @@
+/* Semaphores and messages of System V, message queues; as io/io.h. */
+#ifndef WEFT_IO_SYSV_H
+#define WEFT_IO_SYSV_H
+
+#include <mqueue.h>
+#include <stddef.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <time.h>
+
+/* timeout: relative, or NULL */
+int wf_io_semop(int id, struct sembuf *ops, size_t nr,
+		const struct timespec *timeout);
+int wf_io_msgsnd(int id, const void *message, size_t bytes, int flags);
+long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags);
+
+/* until: a CLOCK_REALTIME time, or NULL */
+int wf_io_mq_send(mqd_t queue, const char *message, size_t bytes,
+		  unsigned int priority, const struct timespec *until);
+long wf_io_mq_receive(mqd_t queue, char *message, size_t bytes,
+		      unsigned int *ret_priority, const struct timespec *until);
+
+#endif

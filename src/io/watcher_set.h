@@ -1,0 +1,75 @@
+/*
+ * What waits for descriptors without a ring, by number, and the epoll set that
+ * tells of them (io/watcher.c, WATCHER-1 to WATCHER-5):
+ *
+ *     b = wf_watcher_set_lock(wf_watcher_set_index(fd));
+ *     ...                     requests come, go and change their states
+ *     err = wf_watcher_set_arm_locked(b, fd);
+ *     wf_spin_unlock(&b->lock);
+ */
+#ifndef WEFT_IO_WATCHER_SET_H
+#define WEFT_IO_WATCHER_SET_H
+
+#include "base/list.h"
+#include "base/spin.h"
+#include "io/request.h"
+
+enum { WF_WATCHER_BUCKETS = 1024 };
+
+/* struct wf_request.watcher_state; WATCHER-1 in watcher.c */
+enum {
+	WF_WATCHER_OUT = 0,
+	WF_WATCHER_WAITING,
+	WF_WATCHER_TRYING,
+	WF_WATCHER_SERVED,
+};
+
+struct wf_watcher_bucket {
+	struct wf_spin lock;
+	struct wf_list requests; /* oldest first */
+};
+
+static inline struct wf_request *wf_watcher_request(struct wf_list *link)
+{
+	return wf_container_of(link, struct wf_request, watcher_link);
+}
+
+static inline uint32_t wf_watcher_set_index(int fd)
+{
+	return (uint32_t)fd % WF_WATCHER_BUCKETS;
+}
+
+struct wf_watcher_bucket *wf_watcher_set_lock(uint32_t index);
+
+/*
+ * Arms the number's entry for all that waits for it; the event's data.u64 has
+ * the bucket's index above the number. 0, or why it cannot be in a set: who
+ * waits would never hear.
+ */
+int wf_watcher_set_arm_locked(struct wf_watcher_bucket *b, int number);
+/* WATCHER-3. Is a worker in an accept of the number? */
+bool wf_watcher_set_is_accepting_locked(struct wf_watcher_bucket *b,
+					int number);
+
+/*
+ * WATCHER-4. r, which waits, gets a duplicate with an entry of its own. Without
+ * a descriptor, or room in the set, it stays with the number.
+ */
+void wf_watcher_set_pin_locked(struct wf_watcher_bucket *b,
+			       struct wf_request *r);
+/* It goes, if there is one. */
+void wf_watcher_set_drop(struct wf_request *r);
+
+/* The set; -1: there is none. */
+int wf_watcher_set_fd(void);
+/* Makes it, -Exxx else; it is there once it is published. */
+int wf_watcher_set_make(void);
+void wf_watcher_set_publish(int fd);
+
+/* As wf_ring_first_private and wf_ring_make_way. */
+unsigned int wf_watcher_set_first_private(unsigned int first);
+bool wf_watcher_set_make_way(int fd);
+
+void wf_watcher_set_fork_child(void);
+
+#endif

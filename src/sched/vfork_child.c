@@ -1,0 +1,119 @@
+/*
+ * VFORK_CHILD-1. The parent waits in the kernel until the child has gone, with
+ *     all signals closed, so that only the child runs with the parent's TLS.
+ *     There wf_self is the child's: the child does not touch the parent's own
+ *     struct, which other threads read and write.
+ * VFORK_CHILD-2. The row has its parent from before wf_self is the child's
+ *     until after it is the parent's again. So whatever finds a vfork child in
+ *     a thread's TCB finds the thread by it, unless the row is free or another
+ *     parent's by then: then the TCB names its thread again.
+ * VFORK_CHILD-3. A child may go at any instruction, by a signal. What it was at
+ *     in its row goes with it.
+ */
+#include "sched/vfork_child.h"
+
+#include <signal.h>
+
+#include "libc/layout.h"
+#include "os/kthread.h"
+#include "os/mem.h"
+#include "os/sys.h"
+#include "sched/runtime.h"
+
+struct wf_vfork_child wf_vfork_children[WF_VFORK_CHILDREN];
+
+static struct wf_vfork_child *claim(struct wf_thread *parent)
+{
+	for (int i = 0; i < WF_VFORK_CHILDREN; i++) {
+		struct wf_thread *nobody = NULL;
+
+		if (wf_cas_acq_rel(&wf_vfork_children[i].parent, &nobody,
+				   parent))
+			return &wf_vfork_children[i];
+	}
+	return NULL;
+}
+
+/* To the program the child is the thread that made it. */
+static void make_self(struct wf_thread *self, const struct wf_thread *parent)
+{
+	*self = (struct wf_thread){
+		.kind = WF_THREAD_FOREIGN,
+		.tid = parent->tid,
+		.sigmask = parent->sigmask,
+		.altstack.flags = SS_DISABLE,
+		.is_first = parent->is_first,
+		.kernel_word = 1,
+	};
+	self->ctx.tp = parent->slot.tcb;
+	self->slot.tcb = parent->slot.tcb;
+}
+
+WF_NOINLINE struct wf_vfork_child *wf_vfork_child_begin(void)
+{
+	struct wf_thread *t = wf_thread_self();
+	struct wf_vfork_child *c;
+
+	if (wf_thread_is_vfork_child(t))
+		return NULL;
+	c = claim(t);
+	if (c == NULL)
+		return NULL;
+	make_self(&c->self, t);
+	c->memory = NULL;
+	c->mask = wf_os_close_signals();
+	wf_self = &c->self;
+	return c;
+}
+
+WF_NOINLINE void wf_vfork_child_end(struct wf_vfork_child *c)
+{
+	uint64_t mask = c->mask;
+
+	if (c->memory != NULL)
+		wf_os_release(c->memory, c->bytes);
+	wf_self = wf_load_relaxed(&c->parent); /* VFORK_CHILD-2 */
+	wf_compiler_barrier();
+	wf_store_release(&c->parent, NULL); /* pairs with the CAS in claim */
+	wf_os_set_signal_mask(mask);
+}
+
+struct wf_vfork_child *wf_vfork_child_of(struct wf_thread *child)
+{
+	return (struct wf_vfork_child *)child;
+}
+
+struct wf_thread *wf_vfork_child_parent(uintptr_t tcb)
+{
+	const size_t at = wf_libc.self_offset;
+
+	for (;;) {
+		struct wf_thread *t = *(struct wf_thread *volatile *)(tcb + at);
+
+		if (!wf_thread_is_vfork_child(t))
+			return t;
+		/* acquire: pairs with the CAS in claim. */
+		t = wf_load_acquire(&wf_vfork_child_of(t)->parent);
+		if (t != NULL && t->slot.tcb == tcb)
+			return t; /* VFORK_CHILD-2 */
+	}
+}
+
+void wf_vfork_child_unmaps(void *memory, size_t bytes)
+{
+	if (!wf_is_vfork_child())
+		return;
+	wf_vfork_child_of(wf_self)->memory = memory;
+	wf_vfork_child_of(wf_self)->bytes = bytes;
+}
+
+bool wf_vfork_child_fork_child(void)
+{
+	bool by_vfork_child = wf_is_vfork_child();
+
+	if (by_vfork_child)
+		wf_self = wf_load_relaxed(&wf_vfork_child_of(wf_self)->parent);
+	for (int i = 0; i < WF_VFORK_CHILDREN; i++)
+		wf_store_relaxed(&wf_vfork_children[i].parent, NULL);
+	return by_vfork_child;
+}

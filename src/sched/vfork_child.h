@@ -1,0 +1,64 @@
+/*
+ * A child of vfork, until it has executed a program or ended. It runs in its
+ * parent's memory and with the TLS of the thread that made it, which waits in
+ * the kernel meanwhile. To weft the child is as a process without threads: what
+ * it asks the kernel for concerns its own process.
+ *
+ *     c = wf_vfork_child_begin();     in the parent; NULL: fork instead
+ *     ... the child runs, here wf_is_vfork_child() is true ...
+ *     wf_vfork_child_end(c);          in the parent, once the child has gone
+ */
+#ifndef WEFT_SCHED_VFORK_CHILD_H
+#define WEFT_SCHED_VFORK_CHILD_H
+
+#include "sched/thread.h"
+
+enum { WF_VFORK_CHILDREN = 32 }; /* at a time; more get a copy of the memory */
+
+struct wf_vfork_child {
+	struct wf_thread self;		    /* wf_self of the child */
+	_Atomic(struct wf_thread *) parent; /* NULL: free */
+	uint64_t mask;			    /* the kernel's, of the parent */
+	void *memory; /* mapped by the child, for its program; or NULL */
+	size_t bytes;
+};
+
+extern struct wf_vfork_child wf_vfork_children[WF_VFORK_CHILDREN];
+
+static inline bool wf_thread_is_vfork_child(const struct wf_thread *t)
+{
+	return (uintptr_t)t - (uintptr_t)wf_vfork_children <
+	       sizeof(wf_vfork_children);
+}
+
+/* Is the caller such a child? */
+static inline bool wf_is_vfork_child(void)
+{
+	return wf_thread_is_vfork_child(wf_self);
+}
+
+/*
+ * The caller is about to make a vfork child: closes all signals, and makes
+ * wf_self the child's. Returns NULL, and does nothing, if the caller is a vfork
+ * child itself or there are WF_VFORK_CHILDREN already.
+ */
+struct wf_vfork_child *wf_vfork_child_begin(void);
+/* The parent runs again. */
+void wf_vfork_child_end(struct wf_vfork_child *c);
+/* The row of a vfork child. */
+struct wf_vfork_child *wf_vfork_child_of(struct wf_thread *child);
+
+/* The thread of the TCB, in which a vfork child was found. */
+struct wf_thread *wf_vfork_child_parent(uintptr_t tcb);
+
+/* If the caller is a vfork child, its parent unmaps this once the child has
+ * gone. NULL: it does not. */
+void wf_vfork_child_unmaps(void *memory, size_t bytes);
+
+/*
+ * In a fork child, whose memory is its own. True if a vfork child has made it:
+ * then the caller becomes a copy of the vfork child's parent.
+ */
+bool wf_vfork_child_fork_child(void);
+
+#endif

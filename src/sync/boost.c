@@ -1,0 +1,273 @@
+/*
+ * BOOST-1. Everything is under `lock`.
+ * BOOST-2. A mutex that boosts its holder is in the row of the holder's id. The
+ *     holder keeps it in memory: it leaves the row before it is free.
+ * BOOST-3. If the thread with a new priority waits for a mutex with inheritance
+ *     itself, its place among the waiters changes, and with it that mutex's
+ *     boost: settling follows the chain until nothing changes. In a circle it
+ *     ends, too: no boost there is above the highest priority of its threads.
+ * BOOST-4. A row's list is whole at any time for who cannot take the lock: the
+ *     child of a fork.
+ * BOOST-5. In the child of a fork the lists are empty. The thread that forked
+ *     may be a waiter, if it did so in a handler: then its entry has no thread.
+ *
+ * Threads that weft did not make have their policy from the kernel and are not
+ * boosted.
+ *
+ * Rejected: lists in struct wf_thread. It has no room for what so few use.
+ */
+#include "sync/boost.h"
+
+#include <sched.h>
+
+#include "os/sys.h"
+#include "sched/realtime.h"
+#include "wait/closed.h"
+
+enum { NR_ROWS = 64 };
+
+static struct wf_spin lock = WF_SPIN_INIT;
+static struct {
+	struct wf_mutex *boosting;	 /* BOOST-2 */
+	struct wf_boost_waiter *waiters; /* by the thread's id */
+} rows[NR_ROWS];
+
+/* libc has a list of robust mutexes there. */
+static struct wf_mutex **next_of(struct wf_mutex *m)
+{
+	return (struct wf_mutex **)&m->libc.__data.__list.__prev;
+}
+
+static uint32_t row_of(uint32_t id)
+{
+	return (id ^ id >> WF_TID_INDEX_BITS) % NR_ROWS;
+}
+
+/* The priority that m gives its holder. */
+static uint32_t boost_of(struct wf_mutex *m)
+{
+	if (!wf_boost_inherits(m))
+		return wf_boost_ceiling(m);
+	return *wf_boost_first(m) != NULL ?
+		       (*wf_boost_first(m))->thread->rt_priority :
+		       0;
+}
+
+struct wf_thread *wf_boost_begin(uint64_t *ret_mask)
+{
+	struct wf_thread *me = wf_runtime_enter();
+
+	*ret_mask = wf_signals_close(me);
+	wf_spin_lock(&lock);
+	return me;
+}
+
+void wf_boost_end(struct wf_thread *me, uint64_t mask)
+{
+	wf_spin_unlock(&lock);
+	wf_signals_open(me, mask);
+	wf_runtime_leave(me);
+}
+
+/* --- lists ---------------------------------------------------------------- */
+
+void wf_boost_leave_locked(struct wf_mutex *m, uint32_t holder)
+{
+	struct wf_mutex **at = &rows[row_of(holder)].boosting;
+
+	while (*at != NULL && *at != m)
+		at = next_of(*at);
+	if (*at != NULL)
+		*at = *next_of(m);
+}
+
+void wf_boost_join_locked(struct wf_mutex *m)
+{
+	struct wf_mutex **row = &rows[row_of(wf_boost_holder(m))].boosting;
+
+	wf_boost_leave_locked(m, wf_boost_holder(m));
+	if (boost_of(m) == 0)
+		return;
+	*next_of(m) = *row;
+	atomic_signal_fence(memory_order_seq_cst); /* BOOST-4 */
+	*row = m;
+}
+
+static struct wf_boost_waiter *waiter_in(struct wf_list *link)
+{
+	return wf_container_of(link, struct wf_boost_waiter, link);
+}
+
+static void add_to_mutex_locked(struct wf_boost_waiter *w)
+{
+	struct wf_boost_waiter **first = wf_boost_first(w->mutex),
+			       *before = *first;
+
+	if (before == NULL) {
+		wf_list_init(&w->link);
+		*first = w;
+		return;
+	}
+	/* From the end: most are of equal priority. */
+	while (waiter_in(before->link.prev)->thread->rt_priority <
+	       w->thread->rt_priority) {
+		before = waiter_in(before->link.prev);
+		if (before == *first) {
+			*first = w;
+			break;
+		}
+	}
+	wf_list_add_tail(&before->link, &w->link);
+}
+
+static void take_from_mutex_locked(struct wf_boost_waiter *w)
+{
+	struct wf_boost_waiter **first = wf_boost_first(w->mutex);
+	struct wf_boost_waiter *next = waiter_in(w->link.next);
+
+	if (*first == w)
+		*first = next != w ? next : NULL;
+	wf_list_del(&w->link);
+}
+
+void wf_boost_add_locked(struct wf_boost_waiter *w)
+{
+	struct wf_boost_waiter **row =
+		&rows[row_of((uint32_t)w->thread->tid)].waiters;
+
+	add_to_mutex_locked(w);
+	w->next = *row;
+	atomic_signal_fence(memory_order_seq_cst); /* BOOST-4 */
+	*row = w;
+}
+
+void wf_boost_remove_locked(struct wf_boost_waiter *w)
+{
+	struct wf_boost_waiter **at;
+
+	if (w->thread == NULL) /* BOOST-5 */
+		return;
+	at = &rows[row_of((uint32_t)w->thread->tid)].waiters;
+	while (*at != w)
+		at = &(*at)->next;
+	*at = w->next;
+	take_from_mutex_locked(w);
+}
+
+/* What t waits for, or NULL. */
+static struct wf_boost_waiter *wait_of_locked(const struct wf_thread *t)
+{
+	struct wf_boost_waiter *w = rows[row_of((uint32_t)t->tid)].waiters;
+
+	while (w != NULL && w->thread != t)
+		w = w->next;
+	return w;
+}
+
+/* --- priorities ----------------------------------------------------------- */
+
+static uint32_t boost_for_locked(const struct wf_thread *t, bool ceilings_only)
+{
+	struct wf_mutex *m = rows[row_of((uint32_t)t->tid)].boosting;
+	uint32_t highest = 0;
+
+	for (; m != NULL; m = *next_of(m)) {
+		if (wf_boost_holder(m) == (uint32_t)t->tid &&
+		    !(ceilings_only && wf_boost_inherits(m)) &&
+		    boost_of(m) > highest)
+			highest = boost_of(m);
+	}
+	return highest;
+}
+
+/* A bound thread gets the priority from the kernel, if the process may have
+ * that. */
+static void set_locked(struct wf_thread *t, uint32_t priority)
+{
+	bool is_own = priority == (uint32_t)t->sched_priority;
+	struct sched_param param = { .sched_priority = (int)priority };
+
+	wf_realtime_set(t, priority);
+	if (t->kind == WF_THREAD_BOUND && t->carrier != NULL)
+		wf_sys(SYS_sched_setscheduler,
+		       wf_load_relaxed(&t->carrier->tid),
+		       is_own ? t->sched_policy : SCHED_FIFO, &param);
+}
+
+/* BOOST-3 */
+void wf_boost_settle_locked(struct wf_thread *t, bool is_new)
+{
+	for (; t != NULL; is_new = false) {
+		uint32_t own = (uint32_t)t->sched_priority;
+		uint32_t boost = boost_for_locked(t, false);
+		uint32_t priority = boost > own ? boost : own;
+		struct wf_boost_waiter *w;
+
+		if (priority == t->rt_priority && !is_new)
+			return;
+		set_locked(t, priority);
+		w = wait_of_locked(t);
+		if (w == NULL)
+			return;
+		take_from_mutex_locked(w);
+		add_to_mutex_locked(w);
+		wf_boost_join_locked(w->mutex);
+		t = wf_boost_thread(wf_boost_holder(w->mutex));
+	}
+}
+
+/* --- threads -------------------------------------------------------------- */
+
+uint32_t wf_boost_protected(const struct wf_thread *t)
+{
+	uint64_t mask;
+	struct wf_thread *me = wf_boost_begin(&mask);
+	uint32_t ceiling = boost_for_locked(t, true);
+
+	wf_boost_end(me, mask);
+	return ceiling;
+}
+
+void wf_boost_changed(struct wf_thread *t)
+{
+	uint64_t mask;
+	struct wf_thread *me = wf_boost_begin(&mask);
+
+	/* Also if it is the same: t goes behind its equals. */
+	wf_boost_settle_locked(t, true);
+	wf_boost_end(me, mask);
+}
+
+void wf_boost_thread_end(const struct wf_thread *t)
+{
+	struct wf_mutex **at;
+	struct wf_thread *me;
+	uint64_t mask;
+
+	if (rows[row_of((uint32_t)t->tid)].boosting == NULL)
+		return;
+	me = wf_boost_begin(&mask);
+	at = &rows[row_of((uint32_t)t->tid)].boosting;
+	while (*at != NULL) {
+		if (wf_boost_holder(*at) == (uint32_t)t->tid)
+			*at = *next_of(*at);
+		else
+			at = next_of(*at);
+	}
+	wf_boost_end(me, mask);
+}
+
+void wf_boost_fork_child(void)
+{
+	lock = WF_SPIN_INIT;
+	for (int i = 0; i < NR_ROWS; i++) {
+		for (struct wf_boost_waiter *w = rows[i].waiters; w != NULL;
+		     w = w->next) {
+			*wf_boost_first(w->mutex) = NULL;
+			atomic_fetch_and(&w->mutex->word, ~WF_BOOST_WAITED);
+			w->thread = NULL;
+		}
+		rows[i].waiters = NULL;
+		rows[i].boosting = NULL;
+	}
+}

@@ -1,0 +1,81 @@
+/*
+ * Counted per VP, without atomics.
+ *
+ * THREAD_COUNT-1. As long as the process's first thread has not exited, no
+ *     thread is the last: the others only count.
+ * THREAD_COUNT-2. A thread counts its end, then reads whether the first has
+ *     ended. The first says so, passes a membarrier, then adds up. One sees the
+ *     other.
+ * THREAD_COUNT-3. The thread that adds up reads all ends before any creation,
+ *     so that the sum is never less than the number of threads in between: no
+ *     false zero. Of several that end at once the last to pass its fence finds
+ *     zero.
+ */
+#include "thread/thread_count.h"
+
+#include <stdlib.h>
+#include <sys/syscall.h>
+
+#include "os/kthread.h"
+#include "os/sys.h"
+
+_Atomic bool wf_thread_count_first_has_ended;
+static _Atomic bool last_is_known;
+static _Atomic bool has_one_left; /* by a system call */
+
+void wf_thread_count_reset(void)
+{
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
+		wf_store_relaxed(&wf_sched.vps[i].thread_count.nr_created, 0);
+		wf_store_relaxed(&wf_sched.vps[i].thread_count.nr_ended, 0);
+	}
+	wf_store_relaxed(&wf_sched.nr_threads, 1);
+	wf_store_relaxed(&wf_sched.thread_count.nr_created, 1);
+	wf_store_relaxed(&wf_sched.thread_count.nr_ended, 0);
+	wf_store_relaxed(&wf_thread_count_first_has_ended, false);
+	wf_store_relaxed(&last_is_known, false);
+	wf_store_relaxed(&has_one_left, false);
+}
+
+static uint64_t count(void)
+{
+	uint64_t created, ended;
+
+	/* THREAD_COUNT-3 */
+	ended = wf_load_acquire(&wf_sched.thread_count.nr_ended);
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		ended +=
+			wf_load_acquire(&wf_sched.vps[i].thread_count.nr_ended);
+	created = wf_load_acquire(&wf_sched.thread_count.nr_created);
+	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
+		created += wf_load_acquire(
+			&wf_sched.vps[i].thread_count.nr_created);
+	return created - ended;
+}
+
+uint32_t wf_thread_count_nr(void)
+{
+	return (uint32_t)count();
+}
+
+bool wf_thread_count_is_last(void)
+{
+	if (wf_self->is_first)
+		wf_os_pass_barrier(); /* THREAD_COUNT-2 */
+	wf_fence_seq_cst();	      /* THREAD_COUNT-3 */
+	return count() == 0 && !atomic_exchange(&last_is_known, true);
+}
+
+void wf_thread_count_left(void)
+{
+	wf_store_relaxed(&has_one_left, true);
+}
+
+/* THREAD_COUNT-2: all that left have said so before. */
+void wf_thread_count_end_process(int status)
+{
+	if (!wf_load_relaxed(&has_one_left))
+		exit(status);
+	for (;;)
+		wf_sys(SYS_exit_group, status);
+}

@@ -1,0 +1,268 @@
+/*
+ * Models src/io/worker.c, worker_run.c and supervisor.c: two requests, each
+ * with an I/O server of its own, one supervisor for both, and a carrier on
+ * which a thread computes. A requester sends, looks, and waits if its worker is
+ * not done; a worker makes the call, says so by one exchange, and if that finds
+ * WAIT tells the supervisor, or the carrier by a signal (SUPERVISOR-5): then it
+ * looks once more later. A handler completes what is marked, or asks the
+ * supervisor. Each worker may be killed once, between any two steps; its
+ * request then gets a second worker.
+ *
+ * Holds: each request is completed once (WORKER-6) and no requester waits for
+ * ever (WORKER-7, SUPERVISOR-1, SUPERVISOR-2); of what is done when its
+ * requester looks, nobody is told.
+ */
+#define NR 2
+
+#define YET 0
+#define WAIT 1
+#define COMPLETE 2
+
+byte status[NR];
+bool has_job[NR];		/* WORKER-2 */
+bool is_there[NR];		/* tid != 0 */
+bool is_dead[NR];		/* the kernel's mark in the owner word */
+bool is_to_report[NR];
+bool is_done[NR];		/* nr_done */
+bool is_second[NR];
+byte nr_completed[NR];
+bool supervisor_word;		/* 1: nothing to see */
+bool is_told;			/* of the carrier */
+bool has_signal;		/* it is on its way */
+
+/* The worker's lock makes these one step. */
+inline complete(i)
+{
+	nr_completed[i]++;
+	has_job[i] = false;
+	is_done[i] = true
+}
+
+inline finish(i)
+{
+	atomic {
+		if
+		:: has_job[i] && status[i] == COMPLETE -> complete(i)
+		:: else
+		fi
+	}
+}
+
+inline see(i)
+{
+	atomic {
+		if
+		:: is_to_report[i] -> is_to_report[i] = false; finish(i)
+		:: else
+		fi
+	}
+}
+
+inline report_to_supervisor()
+{
+#ifndef BUG_NOT_TOLD
+	supervisor_word = false
+#else
+	skip
+#endif
+}
+
+/* One exchange, then the signal; not if somebody else has sent it. */
+inline tell_carrier()
+{
+	if
+	:: atomic { !is_told -> is_told = true }; has_signal = true
+	:: is_told
+	fi
+}
+
+proctype worker(byte i)
+{
+	bool is_reporting;
+
+end:
+	has_job[i];
+#ifdef BUG_NO_EXCHANGE
+	is_reporting = status[i] == WAIT;
+	status[i] = COMPLETE;
+#else
+	atomic { is_reporting = (status[i] == WAIT); status[i] = COMPLETE };
+#endif
+	if
+	:: is_reporting ->
+		is_to_report[i] = true;
+		if
+		:: report_to_supervisor()
+		:: tell_carrier();
+			if
+			:: !is_to_report[i]
+#ifndef BUG_NO_SECOND_LOOK
+			:: is_to_report[i] -> supervisor_word = false
+#endif
+			fi
+		fi
+	:: else
+	fi
+}
+
+/* It is not always where it may be preempted: then the supervisor is told. */
+active proctype handler()
+{
+end:
+	has_signal -> has_signal = false;
+	if
+	:: is_told -> is_told = false
+	:: else -> goto end
+	fi;
+	if
+	:: see(0); see(1)
+	:: supervisor_word = false
+	fi;
+	goto end
+}
+
+/* What the kernel does, in its order. */
+inline die(i)
+{
+#ifdef BUG_CLEARED_BEFORE_MARKED
+	supervisor_word = false;
+	is_dead[i] = true
+#else
+	is_dead[i] = true;
+	supervisor_word = false
+#endif
+}
+
+/* A worker that is killed somewhere: it has come as far as it has come. */
+proctype killed_worker(byte i)
+{
+	bool is_reporting;
+
+	if
+	:: has_job[i]
+	:: goto dead
+	fi;
+	if
+	:: atomic { is_reporting = (status[i] == WAIT); status[i] = COMPLETE }
+	:: goto dead
+	fi;
+	if
+	:: is_reporting -> is_to_report[i] = true
+	:: goto dead
+	fi;
+	if
+	:: supervisor_word = false
+	:: atomic { !is_told -> is_told = true };
+		if
+		:: has_signal = true
+		:: goto dead
+		fi
+	:: goto dead
+	fi;
+dead:
+	die(i)
+}
+
+proctype requester(byte i)
+{
+	/* give_job */
+	atomic { is_there[i]; status[i] = YET; has_job[i] = true };
+	/* wf_worker_check */
+	atomic {
+		if
+		:: has_job[i] && status[i] == YET && !is_second[i] ->
+#ifndef BUG_NO_LOOK
+			status[i] = WAIT
+#else
+			skip
+#endif
+		:: has_job[i] && status[i] == COMPLETE ->
+			assert(is_second[i] || !is_to_report[i]);
+			complete(i)
+		:: else
+		fi
+	};
+	is_done[i]
+}
+
+/* wf_worker_lose: a job that is not complete is another worker's. */
+inline lose(i)
+{
+	atomic {
+		is_there[i] = false;
+		if
+		:: has_job[i] && status[i] != COMPLETE ->
+			is_second[i] = true;
+			is_there[i] = true;
+			is_dead[i] = false;
+#ifdef BUG_SECOND_NOT_WAITED
+			status[i] = YET;
+#else
+			status[i] = WAIT;
+#endif
+			run worker(i)
+		:: has_job[i] && status[i] == COMPLETE ->
+#ifndef BUG_COMPLETE_IS_LOST
+			complete(i)
+#else
+			skip
+#endif
+		:: else ->
+			/* Nothing to do: the pusher makes another. */
+			is_there[i] = true;
+			is_dead[i] = false;
+			run worker(i)
+		fi
+	}
+}
+
+active proctype supervisor()
+{
+	byte i;
+
+look:
+#ifndef BUG_LOOKS_BEFORE
+	supervisor_word = true;
+#endif
+	i = 0;
+	do
+	:: i < NR ->
+		see(i);
+		if
+		:: is_dead[i] && is_there[i] -> lose(i)
+		:: else
+		fi;
+		i++
+	:: else -> break
+	od;
+#ifdef BUG_LOOKS_BEFORE
+	supervisor_word = true;
+#endif
+end:
+	!supervisor_word -> goto look
+}
+
+active proctype checker()
+{
+end:
+	timeout ->
+	assert(is_done[0] && is_done[1]);
+	assert(nr_completed[0] == 1 && nr_completed[1] == 1)
+}
+
+init {
+	atomic {
+		is_there[0] = true;
+		is_there[1] = true;
+		if
+		:: run worker(0)
+		:: run killed_worker(0)
+		fi;
+		if
+		:: run worker(1)
+		:: run killed_worker(1)
+		fi;
+		run requester(0);
+		run requester(1)
+	}
+}
