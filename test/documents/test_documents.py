@@ -326,6 +326,25 @@ def test_links_lead_somewhere():
     assert not broken
 
 
+def test_glossary_names_files_that_exist():
+    """Each term has a file, and the terms are in order."""
+    text = (ROOT / "docs/internals/glossary.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in
+            text.split("## Old words")[0].splitlines()
+            if line.startswith("| ")][2:]
+    assert len(rows) > 50
+    missing = []
+    for term, _, where in rows:
+        files = re.findall(r"`([\w.]+/[\w./]+)`", where)
+        missing += [(term, name) for name in files
+                    if not (ROOT / name).is_file()]
+        if not files:
+            missing.append((term, where))
+    assert not missing
+    terms = [row[0].lower() for row in rows]
+    assert terms == sorted(terms)
+
+
 def headings(text):
     found = set()
     for title in re.findall(r"^#+ (.*)$", text, re.M):
