@@ -118,7 +118,9 @@ RULES = SENTENCES + WHO + RETIRED
 NAMES = Rule("names", re.compile(
     r"(?<![A-Za-z0-9])(lifo|gifts?|inbox|unstarted|hogs?|suspects?|deaf|gently|"
     r"patience|hunger|pace|promot(e|ed|ion)|promised?|retired?|bury|"
-    r"rescue[ds]?|rejoins?)(?![A-Za-z0-9])"),
+    r"rescue[ds]?|rejoins?|borrow(s|ed|ers?|ing)?|loans?|lenders?|lending|"
+    r"lent|outsiders?|sole|keeper|unasked|under_way|abroad|soiled|nudge[ds]?|"
+    r"living|outcomes?)(?![A-Za-z0-9])"),
     "the standard term (docs/internals/glossary.md)")
 NAMED = ("src/", "cli/", "include/")
 ALL = RULES + [NAMES]

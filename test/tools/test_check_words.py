@@ -185,6 +185,7 @@ def test_names_of_code_are_no_words(text):
 
 @pytest.mark.parametrize("text, nr", [
     ("int wf_rescue_all;\n", 1), ("vp->inbox = x;\nif (is_deaf)\n", 2),
+    ("struct wf_loan *l = own;\nr->is_unasked = lent;\n", 2),
     ("int namespace, hogwash; /* inbox */ f(\"hog\");\n", 0)])
 def test_identifiers(repository, text, nr):
     root = repository({"src/a.c": text, "test/a.c": text})
