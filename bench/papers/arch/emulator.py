@@ -1,4 +1,5 @@
-"""An emulated machine that runs.
+"""An emulated machine that runs. Its kernel rests before the first program is
+measured.
 
     with Emulator(ready, image, folder, counts=True) as machine:
         machine.run(["/bin/bench_uncontended", "10", "mutex"])
@@ -13,7 +14,7 @@ import socket
 import subprocess
 import time
 
-from bench.papers.arch import output
+from bench.papers.arch import children, output, rest
 
 BOOT_S = 180
 # Malta's kernel computes for a second of its clock when it starts: 125 million
@@ -82,9 +83,12 @@ class Monitor:
 
 
 class Emulator:
+    """`boot_s`: the time for the kernel to start and to come to rest."""
+
     def __init__(self, ready, image, folder, counts=False, cpus=1,
-                 boot_s=BOOT_S):
+                 boot_s=BOOT_S, processes=None):
         self.ready, self.counts, self.limit_s = ready, counts, boot_s
+        self.processes = processes or children.Children()
         self.log = folder / f"{ready.machine.name}.log"
         ours, theirs = socket.socketpair()
         options = ["-smp", str(cpus), "-kernel", str(ready.kernel), "-initrd",
@@ -98,11 +102,16 @@ class Emulator:
                         str(self.log)]
         elif cpus > 1:
             options += ["-accel", "tcg,thread=multi"]
-        self.process = subprocess.Popen(
-            ready.command(*options), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            pass_fds=[theirs.fileno()], env=ready.environment)
-        theirs.close()
+        try:
+            self.process = self.processes.start(
+                ready.command(*options), stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                pass_fds=[theirs.fileno()], env=ready.environment)
+        except children.Closed as why:
+            ours.close()
+            raise Ended(str(why)) from None
+        finally:
+            theirs.close()
         self.monitor_end = ours
         self.lines = Lines(self.process.stdout.fileno())
 
@@ -116,6 +125,7 @@ class Emulator:
                                                      self.limit_s)
             self.boot_s = time.monotonic() - start
             self.monitor = Monitor(self.monitor_end)
+            self.await_rest(start + self.limit_s)
         except BaseException:
             self.stop()
             raise
@@ -131,9 +141,19 @@ class Emulator:
             raise Ended(f"the guest failed: {why}")
         return output.ready(lines)
 
+    def await_rest(self, end):
+        one = rest.Rest()
+        while not one.is_reached(self.ticks()):
+            if time.monotonic() > end:
+                raise Ended(f"its kernel did not rest in {self.limit_s:.0f} s")
+            time.sleep(rest.SAMPLE_S)
+
+    def ticks(self):
+        """rest.Ticks of its CPUs."""
+        return self.ask("ticks", output.ticks, BOOT_S)
+
     def stop(self):
-        self.process.kill()
-        self.process.wait()
+        self.processes.end(self.process)
         self.process.stdin.close()
         self.process.stdout.close()
         self.monitor_end.close()
@@ -148,12 +168,17 @@ class Emulator:
                  for name, value in (environment or {}).items()]
         line = " ".join([verb, str(limit_s), "LD_LIBRARY_PATH=/lib", *named,
                          *map(str, words)])
+        return self.ask(line, output.answer, limit_s * LIMIT_FACTOR)
+
+    def ask(self, line, found, limit_s):
+        """Sends the guest a line and waits for what `found` makes of its
+        answer."""
         try:
             self.process.stdin.write(line.encode() + b"\n")
             self.process.stdin.flush()
         except OSError as error:
             raise Ended(f"the emulator ended: {error}") from error
-        return self.lines.until(output.answer, limit_s * LIMIT_FACTOR)
+        return self.lines.until(found, limit_s)
 
     def count(self, words, environment=None, limit_s=20):
         """(the Answer with the number of system calls, the log of interrupts

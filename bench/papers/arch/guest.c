@@ -5,6 +5,7 @@
  *
  *     run LIMIT_S NAME=VALUE... PROGRAM ARGUMENT...
  *     count LIMIT_S NAME=VALUE... PROGRAM ARGUMENT...
+ *     ticks
  *
  * and the answers are lines that begin with an @:
  *
@@ -12,6 +13,7 @@
  *     @out TEXT                a line that the program has printed
  *     @calls NUMBER            after a program of count: the system calls of
  *                              the whole machine, this process's included
+ *     @ticks LINE              the first line of /proc/stat
  *     @end STATUS              its exit status, 128 + N after signal N, or
  *                              "late" after LIMIT_S seconds
  *
@@ -199,6 +201,17 @@ static void answer_run(char **words, int nr_words)
 		printf("@end %d\n", WEXITSTATUS(status));
 }
 
+static void answer_ticks(void)
+{
+	FILE *file = fopen("/proc/stat", "r");
+	char line[MOST_LINE];
+
+	if (file == NULL || fgets(line, sizeof(line), file) == NULL)
+		fail("/proc/stat");
+	fclose(file);
+	printf("@ticks %s", line);
+}
+
 static void answer(char *line)
 {
 	char *words[MOST_WORDS + 1], *rest = line;
@@ -207,7 +220,9 @@ static void answer(char *line)
 	while (nr < MOST_WORDS && (words[nr] = strsep(&rest, " \n")) != NULL)
 		nr += words[nr][0] != '\0';
 	words[nr] = NULL;
-	if (nr > 0)
+	if (nr == 1 && strcmp(words[0], "ticks") == 0)
+		answer_ticks();
+	else if (nr > 0)
 		answer_run(words, nr);
 }
 

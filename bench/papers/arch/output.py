@@ -10,9 +10,11 @@ import collections
 import dataclasses
 import re
 
+from bench.papers.arch import rest
+
 LATE = "late"
-READY, OUT, CALLS, END, FAILED = MARKS = (
-    "@ready ", "@out ", "@calls ", "@end ", "@failed ")
+READY, OUT, CALLS, END, FAILED, TICKS = MARKS = (
+    "@ready ", "@out ", "@calls ", "@end ", "@failed ", "@ticks ")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +62,14 @@ def ready(lines):
         words = line.split()
         if line.startswith(READY) and len(words) == 3:
             return words[1], words[2]
+    return None
+
+
+def ticks(lines):
+    """rest.Ticks if they are there, else None."""
+    for line in map(cleaned, lines):
+        if line.startswith(TICKS):
+            return rest.parse(line.removeprefix(TICKS))
     return None
 
 

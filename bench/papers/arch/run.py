@@ -16,6 +16,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 
@@ -23,8 +24,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
-from bench.papers.arch import (emulator, machines, measuring,  # noqa: E402
-                               prepare, programs, rows, systems)
+from bench.papers.arch import (children, emulator,  # noqa: E402
+                               machines, measuring, prepare, programs, rows,
+                               systems)
 from tools.debian_packages import Skipped  # noqa: E402
 
 NAMES = [machine.name for machine in machines.ALL]
@@ -103,15 +105,15 @@ class Tables:
         return {**self.about, "why": self.why, "rows": found}
 
 
-def two_passes(tables, ready, image, options, deadline):
+def two_passes(tables, ready, image, options, deadline, processes):
     """[function of a pass...]; each may run in a thread of its own."""
     name = tables.machine.name
 
     def one_pass(counts):
         one = measuring.Pass(
-            lambda limit_s: emulator.Emulator(ready, image, ready.built,
-                                              counts, boot_s=limit_s),
-            deadline)
+            lambda limit_s: emulator.Emulator(
+                ready, image, ready.built, counts, boot_s=limit_s,
+                processes=processes), deadline)
         start = time.monotonic()
         try:
             if counts:
@@ -158,16 +160,23 @@ def measured(options):
     def deadline(nr):
         return start + options.seconds * (nr + 1) / shares
 
+    processes = children.Children()
     # A machine has one CPU. The passes of one machine run at the same time.
-    with concurrent.futures.ThreadPoolExecutor(
-            min(2, len(os.sched_getaffinity(0)))) as pool:
+    pool = concurrent.futures.ThreadPoolExecutor(
+        min(2, len(os.sched_getaffinity(0))))
+    try:
         done = [pool.submit(one) for nr, name in enumerate(ready)
                 for one in two_passes(found[name], *ready[name], options,
-                                      deadline(nr))]
+                                      deadline(nr), processes)]
         for one in done:
             one.result()
-    return found, systems.table(place, options.build, options.systems,
-                                start + options.seconds, say)
+        return found, systems.table(place, options.build, options.systems,
+                                    start + options.seconds, pool, processes,
+                                    say)
+    finally:
+        # After an interruption the threads find their machines ended.
+        processes.close()
+        pool.shutdown(cancel_futures=True)
 
 
 # --- this machine -------------------------------------------------------------
@@ -219,8 +228,22 @@ def print_table(tables):
               + "".join(f"{cell:>8}" for cell in cells))
 
 
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def main(argv):
     options = parse(argv)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
+    try:
+        return run(options)
+    except KeyboardInterrupt:
+        print("\narch: interrupted", file=sys.stderr)
+        return 130
+
+
+def run(options):
     here = lib_sides.machine()
     registers = native(options)
     print("this machine, ns: " + "; ".join(

@@ -11,7 +11,8 @@ import subprocess
 import time
 
 from bench.lib.sides import environment
-from bench.papers.arch import cpio, emulator, machines, output
+from bench.papers.arch import (children, cpio, emulator, machines,
+                               output)
 from tools.debian_packages import Skipped, extract
 
 CPU = "x86-64"
@@ -119,6 +120,9 @@ class Packed:
 class Here:
     """This machine, with what the emulated ones have of Emulator."""
 
+    def __init__(self, processes):
+        self.processes = processes
+
     def __enter__(self):
         return self
 
@@ -127,14 +131,21 @@ class Here:
 
     def run(self, words, limit_s=LIMIT_S):
         try:
-            done = subprocess.run(list(map(str, words)), text=True,
-                                  stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=limit_s,
-                                  stdin=subprocess.DEVNULL, check=False,
-                                  env=environment(), errors="replace")
-        except subprocess.TimeoutExpired:
+            process = self.processes.start(
+                list(map(str, words)), text=True, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                env=environment(), errors="replace")
+        except children.Closed as why:
+            raise emulator.Ended(str(why)) from None
+        with process:
+            try:
+                text, _ = process.communicate(timeout=limit_s)
+            except subprocess.TimeoutExpired:
+                text = None
+            status = self.processes.end(process)
+        if text is None:
             return output.Answer(output.LATE, ())
-        return output.Answer(done.returncode, tuple(done.stdout.splitlines()))
+        return output.Answer(status, tuple(text.splitlines()))
 
 
 def passed(machine, *command):
@@ -162,26 +173,32 @@ def run_tests(machine, weft, folder, deadline):
     return natively, failed
 
 
-def measured(place, build, system, deadline):
-    """The row of one system."""
-    weft, folder, machine = "/weft/weft", "/bin", None
-    if system.kernel is None:
-        weft, folder, machine = build / "weft", build / "test/posix", Here()
-    else:
-        packed = Packed(place, build)
-        ready = packed.kernel(system.kernel)
-        image = packed.image(system, ready)
-        machine = emulator.Emulator(
-            ready, image, ready.built, cpus=CPUS,
-            boot_s=max(1, deadline - time.monotonic()))
-    with machine:
+def tested(start, weft, folder, deadline):
+    """start() returns the machine."""
+    with start() as machine:
         kernel, libc = doctor(machine.run([weft, "doctor"]).lines)
         natively, failed = run_tests(machine, weft, folder, deadline)
     return {"kernel": kernel, "libc": libc, "natively": natively,
             "failed": failed}
 
 
-def table(place, build, names, deadline, say=print):
+def measured(place, build, system, deadline, pool, processes):
+    """The row of one system. Its machine runs in a thread of the pool."""
+    if system.kernel is None:
+        return pool.submit(tested, lambda: Here(processes), build / "weft",
+                           build / "test/posix", deadline).result()
+    packed = Packed(place, build)
+    ready = packed.kernel(system.kernel)
+    image = packed.image(system, ready)
+
+    def start():
+        return emulator.Emulator(
+            ready, image, ready.built, cpus=CPUS, processes=processes,
+            boot_s=max(1, deadline - time.monotonic()))
+    return pool.submit(tested, start, "/weft/weft", "/bin", deadline).result()
+
+
+def table(place, build, names, deadline, pool, processes, say=print):
     """[{system, cpu, kernel, libc, natively, failed, command, why}...]. A
     row without an entry in `why` has all."""
     found = []
@@ -194,7 +211,8 @@ def table(place, build, names, deadline, say=print):
         try:
             if time.monotonic() > deadline:
                 raise Skipped("no time was left for it")
-            row.update(measured(place, build, system, deadline))
+            row.update(measured(place, build, system, deadline, pool,
+                                processes))
         except (Skipped, emulator.Ended, OSError) as why:
             row["why"] = str(why)
         found.append(row)
