@@ -44,7 +44,15 @@ NPTL = {"suite": "papers/nptl", "rows": {
     "join": {"unit": "us", "medians": {"NPTL": 5}, "samples": {},
              "errors": {"LinuxThreads": "status 1"}}},
     "calls": {"semaphore call": {"NPTL": 0.0, "LinuxThreads": 0.0},
-              "semaphore that wakes": {"NPTL": 1.0}}}
+              "semaphore that wakes": {"NPTL": 1.0},
+              "switch by mutex": {"NPTL": 1.2, "LinuxThreads": 2.0,
+                                  "weft": 0.0}},
+    "calls_by_kind": {
+        "semaphore call": {"NPTL": {}, "LinuxThreads": {}},
+        "semaphore that wakes": {"NPTL": {"futex": 1.0}},
+        "switch by mutex": {"NPTL": {"futex": 1.2}, "weft": {},
+                            "LinuxThreads": {"kill": 1.0,
+                                             "rt_sigsuspend": 1.0}}}}
 
 TSP = {"suite": "papers/tsp", "cities": {
     "6": {"no threads": 0.1, "native": 0.4, "weft, 1 VP": 0.2,

@@ -216,7 +216,9 @@ def test_page():
                    "the paper: 1/2557.",
                    "model favoured over plain I/O: ~1.10 times",
                    "native: 95 to 95 %; the paper: about 90 %",
-                   "1.00 system calls for an operation"):
+                   "1.00 system calls for an operation",
+                   "System calls of switch by mutex: NPTL futex 1.20; "
+                   "LinuxThreads kill 1.00, rt_sigsuspend 1.00; weft none."):
         assert wanted in words, wanted
     assert ("svg" in parser.tags) == (plots.pyplot() is not None)
 

@@ -2,19 +2,10 @@
 emulated machine. Skipped where the packages for it are not below the build
 folder."""
 
-import os
-import pathlib
-import sys
-
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build"))
-sys.path.insert(0, str(ROOT))
-
-from bench.papers.arch import (emulator, machines, prepare,  # noqa: E402
-                               programs)
-from tools.debian_packages import Skipped  # noqa: E402
+from conftest import started
+from bench.papers.arch import prepare, programs
 
 # Entering the kernel takes up to 80 times as long there. One emulated CPU: two
 # that wake each other take many times as long on a busy machine.
@@ -24,19 +15,8 @@ CASE_LIMIT_S = 120
 @pytest.fixture(scope="module")
 def arm():
     """The machine with the tests, started."""
-    place = prepare.Place(BUILD / "arch")
-    machine = machines.named("aarch64")
-    if not place.has(machine):
-        pytest.skip("the packages are not there: ./dev bench papers/arch "
-                    "--machines aarch64 --systems")
-    try:
-        ready = place.ready(machine)
-        image = place.image(ready, programs.TESTS, name="tests.cpio")
-    except Skipped as why:
-        pytest.skip(str(why))
-    with emulator.Emulator(ready, image, ready.built) as found:
+    with started("aarch64", programs.TESTS) as found:
         yield found
-    image.unlink()
 
 
 @pytest.mark.parametrize("name, self_by", [("linuxthreads", "register"),

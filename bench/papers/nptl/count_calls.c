@@ -2,8 +2,9 @@
  * usage: bench_count_calls COMMAND...
  *
  * Runs a command and prints how many system calls it and all its threads and
- * children have made, as a line "calls NUMBER". The command's own output is
- * dropped. The exit status is the command's, 77 if it cannot be traced.
+ * children have made, as a line "calls NUMBER", and as a line "call_N NUMBER"
+ * for each system call N among them. The command's own output is dropped. The
+ * exit status is the command's, 77 if it cannot be traced.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,13 +20,15 @@
 
 enum {
 	IMPOSSIBLE = 77,
+	/* Above the number of every system call. */
+	MOST_CALLS = 1024,
 	SYSCALL_STOP = SIGTRAP | 0x80,
 	OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
 		  PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
 		  PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL,
 };
 
-static long nr_calls;
+static long nr_calls, calls[MOST_CALLS];
 
 static void fail(const char *what)
 {
@@ -75,11 +78,26 @@ static void count(pid_t pid)
 	struct ptrace_syscall_info info;
 	void *size = (void *)sizeof(info);
 
-	/* The thread may be killed meanwhile. */
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, size, &info) > 0)
-		nr_calls += info.op == PTRACE_SYSCALL_INFO_ENTRY;
-	else if (errno != ESRCH)
-		fail("PTRACE_GET_SYSCALL_INFO");
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, size, &info) <= 0) {
+		/* The thread may be killed meanwhile. */
+		if (errno != ESRCH)
+			fail("PTRACE_GET_SYSCALL_INFO");
+		return;
+	}
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return;
+	nr_calls++;
+	if (info.entry.nr < MOST_CALLS)
+		calls[info.entry.nr]++;
+}
+
+static void print_calls(void)
+{
+	printf("calls %ld\n", nr_calls);
+	for (int nr = 0; nr < MOST_CALLS; nr++) {
+		if (calls[nr] > 0)
+			printf("call_%d %ld\n", nr, calls[nr]);
+	}
 }
 
 /* The signal that a stopped thread is to get, or 0. */
@@ -121,6 +139,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "signal %d\n", WTERMSIG(status));
 		return 1;
 	}
-	printf("calls %ld\n", nr_calls);
+	print_calls();
 	return WEXITSTATUS(status);
 }

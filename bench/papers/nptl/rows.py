@@ -56,3 +56,15 @@ COUNTED = [
       if row.name.startswith(("mutex", "semaphore", "switch"))),
     Row("create and join", "us", "micro/bench_create_join", ("1",)),
 ]
+
+# Of x86-64. Others go by "call N".
+CALLS = {0: "read", 1: "write", 9: "mmap", 11: "munmap", 14: "rt_sigprocmask",
+         15: "rt_sigreturn", 28: "madvise", 56: "clone", 60: "exit",
+         61: "wait4", 62: "kill", 110: "getppid", 130: "rt_sigsuspend",
+         157: "prctl", 200: "tkill", 202: "futex", 231: "exit_group",
+         234: "tgkill", 271: "ppoll", 273: "set_robust_list", 334: "rseq",
+         435: "clone3"}
+
+
+def call_name(nr):
+    return CALLS.get(nr, f"call {nr}")

@@ -30,6 +30,8 @@ SHORT = {"NPTL": "NPTL", "LinuxThreads": "LT", "weft": "weft"}
 COUNTED_OPS = (500, 1500)
 # Between a call that enters the kernel and one that does not.
 ENTERS = 0.5
+# So few system calls of an operation are those of the start and the end.
+LEAST_CALLS = 0.05
 
 
 def parse(argv):
@@ -90,7 +92,8 @@ class Programs:
         return result
 
     def calls(self, row, side):
-        """System calls of one operation with one CPU, as a Result."""
+        """System calls of one operation with one CPU, as a Result with the
+        figures "calls" and "call_N"."""
         if side == "LinuxThreads" and not self.preload.exists():
             return measure.Result(impossible="the model is for x86-64 only")
         numbers = []
@@ -100,10 +103,12 @@ class Programs:
                 env=lib_sides.environment(BENCH_OPS=str(nr_ops)))
             if not result.figures:
                 return result
-            numbers.append(result.figures["calls"])
+            numbers.append(result.figures)
+        few, many = numbers
         more = COUNTED_OPS[1] - COUNTED_OPS[0]
         return measure.Result(figures={
-            "calls": max(0, numbers[1] - numbers[0]) / more})
+            name: max(0, many.get(name, 0) - few.get(name, 0)) / more
+            for name in {**few, **many}})
 
 
 def quartiles(figures):
@@ -191,17 +196,30 @@ def table(programs, vps):
     return costs
 
 
+def kinds(figures):
+    """{name of a system call: number of an operation}, the most frequent
+    first."""
+    found = {rows.call_name(int(name.removeprefix("call_"))): number
+             for name, number in figures.items()
+             if name.startswith("call_") and number >= LEAST_CALLS}
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+
+
 def calls_table(programs):
-    """({title: {side: system calls of an operation}}, {what: error})"""
+    """({title: {side: system calls of an operation}}, the same with kinds(),
+    {what: error})"""
     print(f"\nsystem calls of one operation, 1 CPU\n{'':<25}"
           + "".join(f"{SHORT[side]:>8}" for side in SIDES), flush=True)
-    found, errors = {}, {}
+    found, by_kind, errors = {}, {}, {}
     for row in rows.COUNTED:
         counts, cells = {}, []
+        by_kind[row.name] = {}
         for side in SIDES:
             result = measure.Result() if row.sides and side not in row.sides \
                 else programs.calls(row, side)
-            counts.update({side: n for n in result.figures.values()})
+            if result.figures:
+                counts[side] = result.figures["calls"]
+                by_kind[row.name][side] = kinds(result.figures)
             cells.append(f"{counts[side]:.2f}" if side in counts else
                          "failed" if result.error else
                          "imposs." if result.impossible else "-")
@@ -212,7 +230,7 @@ def calls_table(programs):
         found[row.name] = counts
         print(f"{row.name:<25}"
               + "".join(f"{cell:>8}" for cell in cells), flush=True)
-    return found, errors
+    return found, by_kind, errors
 
 
 def explanations(costs, calls):
@@ -252,7 +270,7 @@ def main(argv):
         print(f"the machine is busy (load {here['load_average']:.1f}): do not "
               "trust these figures")
     one, many = table(programs, 1), table(programs, 0)
-    calls, errors = calls_table(programs)
+    calls, by_kind, errors = calls_table(programs)
     print()
     checks = explanations(one, calls)
     options.json.parent.mkdir(parents=True, exist_ok=True)
@@ -261,8 +279,8 @@ def main(argv):
         "scale": options.scale, "clock": "cpu" if options.cpu else "real",
         "rows": {name: cost.as_json() for name, cost in one.items()},
         "rows_all_cpus": {name: cost.as_json() for name, cost in many.items()},
-        "calls": calls, "explanations": checks, "errors": errors},
-        indent=1) + "\n")
+        "calls": calls, "calls_by_kind": by_kind, "explanations": checks,
+        "errors": errors}, indent=1) + "\n")
     failed = errors or any(cost.errors
                            for cost in (*one.values(), *many.values()))
     return 1 if failed else 0

@@ -78,6 +78,10 @@ def nptl(data, out):
     for name, sides in under(data, "calls").items():
         for side, calls in sides.items():
             out.add(f"{name}, system calls", side, "calls", calls)
+    for name, sides in under(data, "calls_by_kind").items():
+        for side, kinds in sides.items():
+            for kind, calls in kinds.items():
+                out.add(f"{name}, system call {kind}", side, "calls", calls)
 
 
 def tsp(data, out):

@@ -19,7 +19,7 @@ PAPER = {
     "join": ("thread join", "us", 5.7, 28.4, 80.5, 841),
 }
 SIDES = ("NPTL", "LinuxThreads", "weft")
-CALLS = ", system calls"
+CALLS, KIND = ", system calls", ", system call "
 
 
 def paper_table():
@@ -107,6 +107,25 @@ def calls_found(cells):
     return lines
 
 
+def kinds_found(cells, calls):
+    """The system calls of each side, by name."""
+    kinds = {}
+    for row in cells.rows():
+        name, is_kind, kind = row.partition(KIND)
+        if is_kind:
+            kinds.setdefault(name, []).append((kind, row))
+    lines = []
+    for name, each in kinds.items():
+        parts = []
+        for side in SIDES:
+            there = ", ".join(f"{kind} {cells.get(row, side).text()}"
+                              for kind, row in each if cells.has(row, side))
+            if cells.has(calls.get(name, ""), side):
+                parts.append(f"{side} {there or 'none'}")
+        lines.append(f"System calls of {name}: {'; '.join(parts)}.")
+    return lines
+
+
 def section(cells, make):
     calls = {row.removesuffix(CALLS): row for row in cells.rows()
              if row.endswith(CALLS)}
@@ -122,7 +141,8 @@ def section(cells, make):
                        SIDES),
               "MIPS: not measured. This suite runs on the architecture of the "
               "machine only."],
-        found=ratios_found(cells) + weft_found(cells) + calls_found(cells),
+        found=ratios_found(cells) + weft_found(cells) + calls_found(cells)
+        + kinds_found(cells, calls),
         explained=[
             "LinuxThreads is in no libc any more. Ours is a small model of it, "
             "preloaded into the same programs.",

@@ -1,0 +1,122 @@
+"""The explanations of the paper on NPTL and LinuxThreads, by the system calls
+of one operation: which library enters the kernel, and for what. Natively on
+x86-64, on one CPU, with a tracer that counts."""
+
+import platform
+
+import pytest
+
+from conftest import BUILD
+from bench.lib import measure, sides
+from bench.papers.arch import rows as arch
+from bench.papers.nptl import rows, run as nptl
+
+NPTL, LT, WEFT = nptl.SIDES
+SWITCHES = ("switch by mutex", "switch by semaphore", "switch by condition")
+CREATE_JOIN = "create and join"
+# A restart of a LinuxThreads' thread: another sends it a signal, the handler
+# returns, and the thread waits for the next signal.
+RESTART = {"kill", "rt_sigreturn", "rt_sigsuspend"}
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64",
+                                reason="the model is for x86-64 only")
+ROWS = {row.name: row for row in (*rows.ROWS, *rows.COUNTED)}
+
+
+@pytest.fixture(scope="module")
+def programs():
+    return nptl.Programs(nptl.parse(["--build", str(BUILD), "--scale", "1"]))
+
+
+@pytest.fixture
+def kinds(programs):
+    """kinds(row, side): {system call: number of an operation}"""
+    def count(name, side):
+        result = programs.calls(ROWS[name], side)
+        if "ptrace" in result.impossible:
+            pytest.skip(result.impossible)
+        assert result.figures, (name, side, result)
+        found = nptl.kinds(result.figures)
+        # All that are counted have a kind.
+        assert abs(sum(found.values()) - result.figures["calls"]) < \
+            len(rows.CALLS) * nptl.LEAST_CALLS
+        return found
+    return count
+
+
+@pytest.mark.parametrize("side", nptl.SIDES)
+@pytest.mark.parametrize("name", [rows.SELF, "mutex call", rows.SEM])
+def test_calls_without_contention_stay_out_of_the_kernel(kinds, name, side):
+    """Today's NPTL has such a semaphore, too."""
+    assert kinds(name, side) == {}
+
+
+def test_a_semaphore_that_always_wakes_enters_the_kernel(kinds):
+    """NPTL's was such a one then: this is why the paper found it slower than
+    LinuxThreads'."""
+    found = kinds(rows.WAKING_SEM, NPTL)
+    assert set(found) == {"futex"}
+    assert found["futex"] == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_of_nptl_is_made_by_futexes(kinds, name):
+    found = kinds(name, NPTL)
+    assert set(found) == {"futex"}
+    assert 0.5 <= found["futex"] <= 3
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_of_linuxthreads_is_made_by_restart_signals(kinds, name):
+    found = kinds(name, LT)
+    assert RESTART <= set(found) and "futex" not in found
+    for call in RESTART:
+        assert 0.5 <= found[call] <= 3, found
+    # Every signal interrupts one wait.
+    assert found["kill"] == pytest.approx(found["rt_sigsuspend"], abs=0.1)
+    assert sum(found.values()) > sum(kinds(name, NPTL).values()) + 1
+
+
+@pytest.mark.parametrize("name", [*SWITCHES, CREATE_JOIN])
+def test_nothing_of_wefts_enters_the_kernel(kinds, name):
+    assert kinds(name, WEFT) == {}
+
+
+def test_nptl_creates_a_thread_by_one_call_and_joins_it_by_a_futex(kinds):
+    found = kinds(CREATE_JOIN, NPTL)
+    assert found.get("clone3", 0) + found.get("clone", 0) == \
+        pytest.approx(1, abs=0.05)
+    assert not set(found) & {"read", "write", "kill", "wait4"}
+    assert found["futex"] <= 1.1
+
+
+def test_linuxthreads_asks_a_manager_through_a_pipe(kinds):
+    """The manager creates the thread, and reaps it like any process."""
+    found = kinds(CREATE_JOIN, LT)
+    assert found["clone"] == pytest.approx(1, abs=0.05)
+    for call in ("write", "read", "wait4"):
+        assert found[call] >= 0.9, found
+    # The thread that joins and the one that creates are restarted.
+    assert RESTART <= set(found)
+    assert sum(found.values()) > 1.5 * sum(kinds(CREATE_JOIN, NPTL).values())
+
+
+@pytest.mark.parametrize("name, number", [
+    (arch.READ, 0), (arch.SET, 0), (arch.SWITCH, 0), (arch.SET_CALL, 1),
+    (arch.SWITCH_CALL, 1)])
+def test_the_thread_register(programs, name, number):
+    """By an instruction nothing enters the kernel; by arch_prctl each time,
+    which stands for CPUs on which only the kernel sets it."""
+    row = next(row for row in arch.ROWS if row.name == name)
+    program = BUILD / "bench/papers/arch" / row.program
+    counts = []
+    for nr_ops in nptl.COUNTED_OPS:
+        result = measure.run(
+            [programs.counter, program, "1", *row.args],
+            env=sides.environment(BENCH_OPS=str(nr_ops)))
+        if result.impossible:
+            pytest.skip(result.impossible)
+        assert result.figures, result
+        counts.append(result.figures["calls"])
+    more = nptl.COUNTED_OPS[1] - nptl.COUNTED_OPS[0]
+    assert (counts[1] - counts[0]) / more == pytest.approx(number, abs=0.02)
