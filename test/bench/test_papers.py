@@ -13,8 +13,8 @@ import pytest
 
 import papers_results
 from bench.papers import run as papers
-from bench.papers.report import (about, compare, experiments, page, plots,
-                                 records, runner)
+from bench.papers.report import (about, compare, experiments, page, records,
+                                 runner)
 from bench.papers.report.cells import Cells
 from conftest import ROOT
 
@@ -100,8 +100,7 @@ def without(data):
 
 
 @pytest.mark.parametrize("name", papers_results.ALL)
-def test_no_key_is_taken_for_granted(name, monkeypatch):
-    monkeypatch.setattr(plots, "pyplot", lambda: None)
+def test_no_key_is_taken_for_granted(name):
     for data in without(papers_results.ALL[name]):
         found, why = records.of(name, data)
         assert found or why
@@ -220,13 +219,7 @@ def test_page():
                    "System calls of switch by mutex: NPTL futex 1.20; "
                    "LinuxThreads kill 1.00, rt_sigsuspend 1.00; weft none."):
         assert wanted in words, wanted
-    assert ("svg" in parser.tags) == (plots.pyplot() is not None)
-
-
-def test_page_without_matplotlib(monkeypatch):
-    monkeypatch.setattr(plots, "pyplot", lambda: None)
-    text = page.build(result())
-    assert "svg" not in parsed(text).tags and plots.NONE in text
+    assert parser.tags.count("svg") >= 8
 
 
 def test_page_of_nothing():

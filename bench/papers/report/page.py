@@ -6,34 +6,45 @@ import dataclasses
 import html
 import re
 
-from bench.papers.report import about, plots
+from bench.papers.report import about, drawing, plots
 from bench.papers.report.cells import Cells
 from bench.papers.report.sections import SECTIONS
 
 STYLE = """
-body { font: 15px/1.5 sans-serif; color: #222; max-width: 1200px;
-       margin: 2em auto; padding: 0 1em; }
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --rule: #ddd;
+        --head: #f1f4f6; --title: #2c5577; --weak: #5c6168;
+        --notice: #fff3cd; --edge: #c9a93c; }
+@media (prefers-color-scheme: dark) {
+:root { --ink: #ddd; --paper: #1b1d20; --rule: #3a3d42; --head: #26292e;
+        --title: #8fc1ea; --weak: #a4abb3; --notice: #3a3218;
+        --edge: #8a7432; }
+}
+body { font: 15px/1.5 sans-serif; color: var(--ink); background: var(--paper);
+       max-width: 1200px; margin: 2em auto; padding: 0 1em;
+       overflow-wrap: break-word; }
 h1, h2, h3 { line-height: 1.2; }
-h2 { margin-top: 2.5em; border-top: 2px solid #ddd; padding-top: 0.7em; }
-h3 { margin: 1.2em 0 0.3em; font-size: 1em; color: #357; }
+h2 { margin-top: 2.5em; border-top: 2px solid var(--rule);
+     padding-top: 0.7em; }
+h3 { margin: 1.2em 0 0.3em; font-size: 1em; color: var(--title); }
 .pair { display: flex; flex-wrap: wrap; gap: 0 2.5em; align-items: start; }
 .pair > div { max-width: 100%; overflow-x: auto; }
 table { border-collapse: collapse; margin: 0.5em 0 1em; font-size: 13px; }
 caption { text-align: left; font-weight: bold; padding: 0.3em 0; }
-th, td { padding: 2px 9px; border-bottom: 1px solid #e3e3e3; }
-th { text-align: right; background: #f4f6f8; }
+th, td { padding: 2px 9px; border-bottom: 1px solid var(--rule); }
+th { text-align: right; background: var(--head); }
 td { text-align: right; font-variant-numeric: tabular-nums; }
 th:first-child, td:first-child { text-align: left; }
-.warning { background: #fff3cd; border: 1px solid #e0c060;
+.warning { background: var(--notice); border: 1px solid var(--edge);
            padding: 0.5em 1em; }
-.missing { color: #666; font-size: 13px; }
+.missing { color: var(--weak); font-size: 13px; }
 svg { max-width: 100%; height: auto; }
-"""
+""" + drawing.STYLE
 
 HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
 <title>Four papers: every experiment, theirs beside ours</title>
 <style>{style}</style>
 </head>
@@ -78,7 +89,7 @@ def table(block):
 
 
 def block(one):
-    if isinstance(one, plots.Plot):
+    if isinstance(one, (plots.Plot, plots.Bars)):
         drawn = plots.svg(one)
         return f"<div>{drawn}</div>\n" if drawn else ""
     if isinstance(one, str):
@@ -149,8 +160,6 @@ def notices(result):
     if lines:
         parts.append('<div class="warning">\n<ul>\n' + "".join(
             f"<li>{text(line)}</li>\n" for line in lines) + "</ul>\n</div>\n")
-    if plots.pyplot() is None:
-        parts.append(f'<p class="warning">{text(plots.NONE)}</p>\n')
     return "".join(parts)
 
 
