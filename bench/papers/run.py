@@ -11,6 +11,7 @@ import json
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -20,6 +21,7 @@ from bench.papers.report import (about, compare, experiments,  # noqa: E402
                                  page, records, runner)
 
 SAVED = ROOT / "bench/results"
+MAKE_FIGURES = ROOT / "tools/make_figures.py"
 
 
 def parse(argv):
@@ -41,6 +43,9 @@ def parse(argv):
     parser.add_argument("--render", type=pathlib.Path, metavar="FILE.json",
                         help="run nothing, build the page of that file: "
                         "FILE.html")
+    parser.add_argument("--figures", action="store_true",
+                        help="run nothing, fill the saved result into the "
+                        "documents")
     parser.add_argument("--compare", type=pathlib.Path, nargs=2,
                         metavar=("OLD.json", "NEW.json"),
                         help="run nothing, say what changed beyond noise")
@@ -103,6 +108,7 @@ def save(path):
         if one.resolve() != to.resolve():
             shutil.copy(one, to)
         print(f"papers: saved {to}")
+    print("papers: ./dev bench papers --figures fills it into the documents")
 
 
 def interrupt(*_):
@@ -131,6 +137,9 @@ def measure(options):
 
 def main(argv):
     options = parse(argv)
+    if options.figures:
+        return subprocess.run([sys.executable, MAKE_FIGURES],
+                              check=False).returncode
     if options.compare:
         print(compare.text(*map(stored, options.compare)))
         return 0

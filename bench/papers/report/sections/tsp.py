@@ -89,16 +89,22 @@ def lock_found(cells):
     return lines
 
 
-def section(cells, make):
-    cities = cities_of(cells)
-    columns = cells.columns(*cities.values())
+def figure_2(cells, cities):
     series = {column: [(nr, cells.get(row, column).value)
                        for nr, row in cities.items()
-                       if cells.has(row, column)] for column in columns}
+                       if cells.has(row, column)]
+              for column in cells.columns(*cities.values())}
     paper = ()
     if cells.has(f"{PAPER_CITIES} cities", ONE):
         paper = ((PAPER_CITIES, PAPER_RATIO * cells.get(
             f"{PAPER_CITIES} cities", ONE).value),)
+    return Plot("Figure 2: one search by the number of cities", "cities",
+                "ms for one search", series, paper)
+
+
+def section(cells, make):
+    cities = cities_of(cells)
+    columns = cells.columns(*cities.values())
     return make(
         "Virtual processors: the travelling salesman (section 2, figure 2)",
         "From which size of a problem on do threads on several processors "
@@ -117,9 +123,7 @@ def section(cells, make):
         ours=[of_cells("ms for one search", cells,
                        {str(nr): row for nr, row in cities.items()}, columns,
                        "cities"),
-              Plot("Figure 2: one search by the number of cities", "cities",
-                   "ms for one search", series, paper),
-              *lock_blocks(cells)],
+              figure_2(cells, cities), *lock_blocks(cells)],
         found=found(cells, cities) + lock_found(cells),
         explained=[
             "The salesman takes few locks: the more cities, the more a thread "

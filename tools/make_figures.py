@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Fills the figures of the papers into README.md and the guide, from the
+result that is committed: bench/results/papers.json. A figure stands between
+two lines of its own:
+
+    <!-- figure: ring -->
+    <!-- end of figure -->
+
+Tables and text go there, plots go to docs/guide/figures. The names are those of
+bench/papers/report/documents.py. Where the result lacks a value, the figure and
+this script say so.
+
+usage: make_figures.py [--check] [ROOT]
+"""
+
+import json
+import os
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from made_page import arguments  # noqa: E402
+from bench.papers.report import documents, plots  # noqa: E402
+from bench.papers.report.blocks import Table  # noqa: E402
+
+RESULT = pathlib.Path("bench/results/papers.json")
+DOCUMENTS = ("README.md", "docs/guide/benchmarks.md", "docs/guide/papers.md")
+FOLDER = pathlib.Path("docs/guide/figures")
+FIGURE = re.compile(r"^<!-- figure: (\S+) -->\n.*?^(<!-- end of figure -->)$",
+                    re.M | re.S)
+
+
+def cell(text):
+    return str(text).replace("|", "\\|")
+
+
+def table(one):
+    """Names to the left, figures to the right."""
+    lines = [one.head, ["---", *["--:"] * (len(one.head) - 1)], *one.rows]
+    text = "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines)
+    # No space at an end, and none doubled for an empty cell.
+    text = re.sub(r"\|  \|", "| |", text)
+    return f"{one.caption}:\n\n{text}" if one.caption else text
+
+
+class Figures:
+    """`pictures`: {path below the root: content} of those that are made."""
+
+    def __init__(self, result):
+        self.result, self.pictures, self.errors = result, {}, []
+
+    def picture(self, plot, name, document):
+        nr = 2
+        path = FOLDER / f"{name}.svg"
+        while self.pictures.get(path, "") not in ("", plots.svg(plot, True)):
+            path = FOLDER / f"{name}-{nr}.svg"
+            nr += 1
+        self.pictures[path] = plots.svg(plot, is_alone=True)
+        link = os.path.relpath(path, pathlib.Path(document).parent)
+        return f"![{plot.title}]({link})"
+
+    def text(self, name, document):
+        """The text between the two lines."""
+        parts = []
+        for block in documents.figure(name, self.result):
+            if isinstance(block, Table):
+                parts.append(table(block))
+            elif isinstance(block, str):
+                parts.append(block)
+            else:
+                parts.append(self.picture(block, name, document))
+        return "\n\n".join(parts)
+
+    def filled(self, document, text):
+        def one(match):
+            name = match[1]
+            if name not in documents.FIGURES:
+                self.errors.append(f"{document}: no figure is called {name}")
+                return match[0]
+            return (f"<!-- figure: {name} -->\n\n{self.text(name, document)}"
+                    f"\n\n{match[2]}")
+        return FIGURE.sub(one, text)
+
+
+def read(path):
+    """Its content, or {} without the file; raises ValueError."""
+    if not path.exists():
+        return {}
+    result = json.loads(path.read_text())
+    if not isinstance(result, dict) or \
+            not isinstance(result.get("records"), list):
+        raise ValueError("it holds no records of ./dev bench papers")
+    return result
+
+
+def notes(result):
+    """A line for each experiment that the committed result lacks."""
+    if not result:
+        return [f"note: there is no {RESULT} yet: run ./dev bench papers "
+                "--save"]
+    gone = {}
+    for name in documents.FIGURES:
+        gone.update(documents.missing(name, result))
+    return [f"note: {RESULT} has no value of papers/{name}: {why}"
+            for name, why in gone.items()]
+
+
+def wanted(root, figures):
+    """{path: content} of all documents and pictures."""
+    found = {root / name: figures.filled(name, (root / name).read_text())
+             for name in DOCUMENTS}
+    return {**found, **{root / path: text
+                        for path, text in figures.pictures.items()}}
+
+
+def main(argv):
+    is_check, root = arguments(argv)
+    try:
+        result = read(root / RESULT)
+    except ValueError as why:
+        print(f"{RESULT}: {why}")
+        return 1
+    figures = Figures(result)
+    files = wanted(root, figures)
+    errors = figures.errors
+    old = set((root / FOLDER).glob("*.svg")) - files.keys()
+    if is_check:
+        errors += [f"{path.relative_to(root)} is out of date: run "
+                   "tools/make_figures.py" for path, text in files.items()
+                   if not path.exists() or path.read_text() != text]
+        errors += [f"{path.relative_to(root)} is no figure any more"
+                   for path in sorted(old)]
+    else:
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        for path in old:
+            path.unlink()
+    print("\n".join(notes(result) + (errors or ["figures: clean"])))
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
