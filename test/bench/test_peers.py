@@ -2,13 +2,15 @@
 why; a program of one's own joins by its path."""
 
 import json
+import os
 import subprocess
+import sys
 
 import pytest
 
 from bench.lib import measure, peers
 from bench.papers.peers import run as suite
-from conftest import BUILD
+from conftest import BUILD, ROOT
 
 # These need a registry at their first build: they are tested once they have
 # been built, which leaves this below BUILD/bench/peers.
@@ -65,6 +67,59 @@ def test_missing(monkeypatch, tmp_path):
     assert missing["State Threads"] == "there is no <st.h>"
     assert "GNU Pth: left out, there is no <pth.h>" in \
         peers.lines(found, missing)
+
+
+# Debian 12's says this.
+OLD_CARGO = """#!/bin/sh
+[ "$1" != --version ] || exec echo "cargo 1.65.0"
+echo "error: failed to parse lock file at: $PWD/Cargo.lock" >&2
+exit 101
+"""
+TOO_OLD = "cargo is 1.65, too old: Cargo.lock needs 1.78"
+
+
+@pytest.fixture
+def old_cargo(tmp_path, monkeypatch):
+    path = tmp_path / "bin/cargo"
+    path.parent.mkdir()
+    path.write_text(OLD_CARGO)
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("name", ["tokio", "may"])
+def test_a_cargo_that_is_too_old(old_cargo, tmp_path, name):
+    found, missing = peers.build_all(tmp_path / "build", [name])
+    assert not found and missing == {name: TOO_OLD}
+
+
+def test_a_cargo_whose_version_is_unknown(tmp_path):
+    path = tmp_path / "cargo"
+    for line in ("cargo 1.78.0 (54d8815d0 2024-03-26)", "cargo 2.0.0", "?"):
+        path.write_text(f"#!/bin/sh\necho '{line}'\n")
+        path.chmod(0o755)
+        peers.check_cargo(path)
+
+
+def test_the_suite_goes_on_without_tokio(old_cargo, tmp_path):
+    """A note, a reason in its cells, and no failure."""
+    build = tmp_path / "build"
+    (build / "bench").mkdir(parents=True)
+    for name in ("bench/micro", "bench/papers", "weft", "libweft.so"):
+        (build / name).symlink_to(BUILD / name)
+    result = subprocess.run(
+        [sys.executable, ROOT / "bench/run.py", "papers/peers", "yield of 2",
+         "--runs", "1", "--scale", "1", "--peers", "tokio", "--build", build,
+         "--json", tmp_path / "out.json"],
+        capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"tokio: left out, {TOO_OLD}" in result.stdout
+    out = json.loads((tmp_path / "out.json").read_text())
+    assert out["missing"] == {"tokio": TOO_OLD}
+    for rows in out["cpus"].values():
+        row = rows["yield of 2"]
+        assert row["impossible"]["tokio"] == TOO_OLD and not row["errors"]
+        assert row["medians"]["weft"] > 0
 
 
 def test_failed_build(tmp_path):
