@@ -4,6 +4,7 @@ again. No experiment runs here: results are stored ones, suites are scripts."""
 import html.parser
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,8 +14,8 @@ import pytest
 
 import papers_results
 from bench.papers import run as papers
-from bench.papers.report import (about, compare, experiments, page, records,
-                                 runner)
+from bench.papers.report import (about, compare, experiments, page, plots,
+                                 records, runner)
 from bench.papers.report.cells import Cells
 from conftest import ROOT
 
@@ -100,7 +101,9 @@ def without(data):
 
 
 @pytest.mark.parametrize("name", papers_results.ALL)
-def test_no_key_is_taken_for_granted(name):
+def test_no_key_is_taken_for_granted(name, monkeypatch):
+    # Thousands of pages, and a plot does not know where a value comes from.
+    monkeypatch.setattr(plots, "svg", lambda *_: "")
     for data in without(papers_results.ALL[name]):
         found, why = records.of(name, data)
         assert found or why
@@ -297,6 +300,8 @@ print("a line of", here.name)
 how = (here / "how").read_text() if (here / "how").exists() else "write"
 if how == "sleep":
     time.sleep(60)
+while how == "wait" and not (here / "go").exists():
+    time.sleep(0.01)
 if how != "fail":
     out.write_text(json.dumps({"rows": {}}))
 sys.exit(3 if how == "fail" else 0)
@@ -336,6 +341,7 @@ def test_resume(suites, tmp_path, capsys):
     assert suites.runs() == ["one", "two"]
     out = capsys.readouterr()
     assert "1 of 2: one: about" in out.out and "a line of one" in out.out
+    assert "papers: 2 of 2 experiments took 0:0" in out.out
     assert "status 3 and without a result: a line of two" in out.err
     stored = json.loads((suites.folder / "papers.json").read_text())
     assert "status 3" in stored["missing"]["two"]
@@ -346,6 +352,22 @@ def test_resume(suites, tmp_path, capsys):
     assert suites.runs() == ["one"]
     (tmp_path / "libweft.so").write_text("another library")
     assert suites.main() == 0 and suites.runs() == ["one", "two"]
+
+
+def test_progress(suites, monkeypatch, capsys):
+    """While an experiment runs the time left is told."""
+    estimate = runner.Estimate.seconds
+
+    def seconds(self, running=None, since=0.0):
+        if running == "two":
+            (experiments.PAPERS / "two/go").touch()
+        return estimate(self, running, since)
+    monkeypatch.setattr(runner.Estimate, "seconds", seconds)
+    monkeypatch.setattr(runner, "TELL_EVERY_S", 0)
+    suites.how("two", "wait")
+    assert suites.main() == 0
+    assert re.search(r"^papers: 2 of 2: two: 0:0\d min so far, about \S+ min "
+                     "left$", capsys.readouterr().out, re.M)
 
 
 def test_interrupted(suites):
@@ -367,6 +389,22 @@ def test_interrupted(suites):
     assert suites.runs() == ["one", "two"]
     suites.how("two", "write")
     assert suites.main() == 0 and suites.runs() == ["two"]
+
+
+def test_the_plan_has_an_end():
+    """A quick run takes 8 minutes at most and a full one two hours, by what
+    each experiment takes; each has an estimate."""
+    known = {one.name: one for one in experiments.KNOWN}
+    assert [one.name for one in experiments.found()] == list(known)
+    for is_quick, limit_s in ((True, experiments.QUICK_LIMIT_S),
+                              (False, experiments.FULL_LIMIT_S)):
+        # Emulated machines stop measuring at a limit of their own, which is
+        # above the estimate.
+        options = known["arch"].options(is_quick)
+        arch_s = int(options[options.index("--seconds") + 1])
+        assert known["arch"].seconds(is_quick) <= arch_s
+        assert arch_s + sum(one.seconds(is_quick) for one in known.values()
+                            if one.name != "arch") <= limit_s
 
 
 def test_estimate():

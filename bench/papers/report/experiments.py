@@ -6,12 +6,16 @@ import dataclasses
 import pathlib
 
 PAPERS = pathlib.Path(__file__).resolve().parents[1]
+# Limits of a whole run, once everything is installed and built.
+QUICK_LIMIT_S, FULL_LIMIT_S = 8 * 60, 2 * 3600
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
     """`quick` and `full`: the options of its run.py. `quick_s` and `full_s`:
-    the seconds that it takes on two CPUs, a first guess for the time left."""
+    the seconds that it takes on two CPUs, a first guess for the time left.
+    Most of it is the number of runs times the length of one, and up to 50 ms
+    to start its program."""
     name: str
     quick: tuple = ()
     full: tuple = ()
@@ -32,9 +36,9 @@ class Experiment:
 
 KNOWN = (
     Experiment("locks", ("--runs", "3", "--scale", "20"), (), 4, 30),
-    Experiment("nptl", ("--runs", "3", "--scale", "10"), (), 80, 250),
-    Experiment("arch", ("--runs", "2", "--scale", "5", "--seconds", "150",
-                        "--systems", "host", "bookworm"), (), 140, 900),
+    Experiment("nptl", ("--runs", "3", "--scale", "10"), (), 60, 250),
+    Experiment("arch", ("--runs", "2", "--scale", "5", "--seconds", "110",
+                        "--systems", "host"), ("--seconds", "1100"), 95, 900),
     Experiment("tsp", ("--runs", "3", "--scale", "5", "--cities", "6", "12",
                        "--lock-cities", "10", "11"), (), 30, 900, True),
     Experiment("ring", ("--runs", "3", "--scale", "10", "--threads", "2", "3",
@@ -42,13 +46,14 @@ KNOWN = (
     Experiment("power", ("--runs", "3", "--scale", "5", "--pauses", "15",
                          "1000", "200000"), (), 30, 500),
     Experiment("decode", ("--runs", "3", "--mib", "1", "--units", "64"),
-               ("--mib", "4"), 20, 350),
+               ("--mib", "4"), 20, 420),
     Experiment("priorities", ("--runs", "3", "--ms", "300", "--io-nice", "0",
                               "-5"), (), 10, 110),
-    Experiment("peers", ("--runs", "3", "--scale", "10", "--limit", "5"), (),
-               80, 400),
-    Experiment("ptl-n", ("--runs", "3", "--mib", "2", "--units", "8,64,256"),
-               (), 170, 2150, True),
+    # Java warms up for half a second in each run.
+    Experiment("peers", ("--runs", "2", "--scale", "10", "--limit", "3"), (),
+               55, 400),
+    Experiment("ptl-n", ("--runs", "3", "--mib", "1", "--units", "8,64,256"),
+               (), 95, 2150, True),
 )
 
 

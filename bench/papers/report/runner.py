@@ -186,13 +186,16 @@ class Runner:
             print(f"papers: warning: the machine is busy (load {load:.1f}); do "
                   "not trust these figures", flush=True)
         estimate = Estimate({one.name: self.guess(one) for one in todo})
-        missing = {}
+        missing, start = {}, time.monotonic()
         for nr, one in enumerate(todo, 1):
             where = f"{nr} of {len(todo)}: {one.name}"
             why = self.run_and_remember(one, where, estimate, load)
             if why:
                 missing[one.name] = why
                 print(f"papers: {one.name}: {why}", file=sys.stderr)
+        if todo:
+            print(f"papers: {len(todo)} of {len(experiments)} experiments took "
+                  f"{clock(time.monotonic() - start)}", flush=True)
         return missing
 
     def run_and_remember(self, one, where, estimate, load):
