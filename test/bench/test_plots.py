@@ -116,6 +116,16 @@ def test_many_threads_on_a_log_axis():
     assert {"2", "100,000"} <= set(texts)
 
 
+def test_few_short_values_of_x_are_written_as_they_are():
+    def written(*xs, **more):
+        return check(plots.Plot("t", "threads", "ns", {
+            "a": [(x, 5) for x in xs]}, **more))
+    assert {"1", "4", "7"} <= set(written(*range(1, 8), has_lines=False))
+    assert {"0.5", "2"} <= set(written(0.5, 1, 2))
+    assert "0.123" not in written(0.123, 0.9, 3)
+    assert "11" not in written(*range(12))
+
+
 def test_a_long_title_widens_the_plot():
     check(plots.Plot("a title " * 15, "x", "y", {"a": [(1, 1)]}))
 

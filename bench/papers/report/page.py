@@ -33,7 +33,7 @@ caption { text-align: left; font-weight: bold; padding: 0.3em 0; }
 th, td { padding: 2px 9px; border-bottom: 1px solid var(--rule); }
 th { text-align: right; background: var(--head); }
 td { text-align: right; font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; white-space: nowrap; }
 .warning { background: var(--notice); border: 1px solid var(--edge);
            padding: 0.5em 1em; }
 .missing { color: var(--weak); font-size: 13px; }

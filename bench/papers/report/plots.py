@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from bench.papers.report import axes
 from bench.papers.report.axes import Scale
 from bench.papers.report.drawing import EM, Drawing, width
 
@@ -10,8 +11,9 @@ WIDTH, HEIGHT = 500, 290
 GAP = 8
 LINE = 17
 BAR = 13
-# So many values of x are written as they are.
+# So many values of x are written as they are, if they are short.
 MOST_OWN = 10
+SHORT = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +121,9 @@ def scales(plot, points):
                 *(point for point in plot.paper if plot.is_drawn(point))]
     xs, ys = zip(*together)
     own = sorted({x for each in points.values() for x, _ in each})
-    own = own if plot.has_lines and len(own) <= MOST_OWN else ()
+    is_short = all(float(x).is_integer() or len(axes.label(x)) <= SHORT
+                   for x in own)
+    own = own if is_short and len(own) <= MOST_OWN else ()
     ys = ys if plot.log_y else (0, *ys)
 
     def x_scale(frame):
