@@ -18,7 +18,6 @@ LIGHT = ("#1f6fb2", "#c8540a", "#2a8a3e", "#c0292b", "#7d4bb5", "#8a5a3c",
          "#b83a8f", "#5f6b73", "#7d7800", "#0b7f89")
 DARK = ("#6cb2f0", "#ff9a52", "#63cf78", "#ff8080", "#bb92f2", "#cf9f80",
         "#f28ad0", "#a9b6bf", "#d5cf4e", "#4fd3de")
-SIZE = 3.5
 
 
 def colours(palette, ink, paper, grid):
