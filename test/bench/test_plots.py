@@ -165,6 +165,8 @@ def test_bars():
     assert svg.count('class="mark') == 7
     check(plots.Bars("t", "ns", {"a": {"x": 5}}))
     assert not plots.Bars("t", "ns", {"a": {}}).has_points()
+    plot = plots.Bars("t", "ns", {"a": {"x": 0, "y": 5}}, log_x=True, base=1)
+    assert "x" not in check(plot)
 
 
 def test_text_is_escaped():

@@ -154,7 +154,8 @@ def lock(source):
     series = {column: {row: cell.value for row in cells.rows()
                        if (cell := cells.get(row, column)).value is not None}
               for column in ("lock", "unlock")}
-    plot = plots.Bars("A lock that no other thread wants", "ns", series)
+    plot = plots.Bars("A lock that no other thread wants", "ns", series,
+                      log_x=True, base=1)
     return [plot] if plot.has_points() else []
 
 

@@ -56,8 +56,14 @@ class Bars:
     log_x: bool = False
     base: float = 0
 
+    def rows(self):
+        """{label: {row: value}} of those that can be drawn."""
+        return {label: {row: value for row, value in each.items()
+                        if value > 0 or not self.log_x}
+                for label, each in self.series.items()}
+
     def has_points(self):
-        return any(self.series.values())
+        return any(self.rows().values())
 
 
 class Frame:
@@ -172,10 +178,9 @@ def curves(plot, is_alone):
 # --- bars ---------------------------------------------------------------------
 
 def bars(plot, is_alone):
-    rows = list(dict.fromkeys(row for each in plot.series.values()
-                              for row in each))
-    values = [value for each in plot.series.values()
-              for value in each.values()]
+    series = plot.rows().values()
+    rows = list(dict.fromkeys(row for each in series for row in each))
+    values = [value for each in series for value in each.values()]
     row_height = BAR * len(plot.series) + GAP
     frame = Frame(2 * GAP + max(map(width, rows)), row_height * len(rows))
     scale = Scale([*values, plot.base], frame.left, frame.right, plot.log_x)
@@ -185,7 +190,7 @@ def bars(plot, is_alone):
         top = frame.top + nr * row_height + GAP / 2
         frame.drawing.text(frame.left - GAP, top + row_height / 2,
                            row, "end")
-        for number, each in enumerate(plot.series.values()):
+        for number, each in enumerate(series):
             if row in each:
                 x = scale.at(each[row])
                 frame.drawing.box(min(x, base), top + number * BAR,
