@@ -34,7 +34,7 @@ extern "C" {
 struct timespec;
 
 /* The version of this header. */
-#define WEFT_VERSION "0.1.0"
+#define WEFT_VERSION "0.2.0"
 
 /*
  * The version of the library that runs, as "MAJOR.MINOR.PATCH". Never fails,
