@@ -107,7 +107,7 @@ static int report_library(void)
 		status = wf_preload_set(library, "");
 	if (status != 0)
 		return status;
-	row("libweft.so", library);
+	row("libweft.so.0", library);
 	problem = try_library();
 	if (problem != NULL) {
 		row("TCB layout", problem);

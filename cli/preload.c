@@ -12,7 +12,9 @@
 #include "text.h"
 #include "weft/weft.h"
 
-#define LIBRARY "libweft.so"
+#define LIBRARY "libweft.so.0"
+/* The name for the linker, which a user may have written. */
+#define LIBRARY_LINK "libweft.so"
 #define TUNABLE "glibc.pthread.rseq"
 
 /* A list as ld.so reads them, in an environment variable. */
@@ -58,14 +60,19 @@ static void append_variable(struct list *l, const char *name,
 	}
 }
 
+static bool is_name(const char *text, size_t len, const char *name)
+{
+	return len == strlen(name) && memcmp(text, name, len) == 0;
+}
+
 static bool is_weft(const char *entry, size_t len)
 {
 	const char *slash = memrchr(entry, '/', len);
 	const char *name = slash != NULL ? slash + 1 : entry;
 	size_t name_len = len - (size_t)(name - entry);
 
-	return name_len == strlen(LIBRARY) &&
-	       memcmp(name, LIBRARY, name_len) == 0;
+	return is_name(name, name_len, LIBRARY) ||
+	       is_name(name, name_len, LIBRARY_LINK);
 }
 
 static bool is_rseq(const char *entry, size_t len)

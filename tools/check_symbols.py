@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The names that libweft.so exports are those of src/weft.map, the reference
-has them all, and only folders api and libc refer to them: everybody else would
-call weft's own wrapper where the runtime means libc's function.
+"""The names that libweft.so.0 exports are those of src/weft.map, with that
+version, and those of src/interposed.txt, with none. The reference has them all.
+Only the folders api and libc refer to them: any other folder would call weft's
+own wrapper where the runtime means libc's function.
 
 usage: check_symbols.py BUILD_DIR [ROOT]
 """
@@ -16,34 +17,56 @@ MAY_REFER = {"api", "libc"}
 
 
 def map_names(text):
-    """The names between "global:" and "local:" of an anonymous version."""
+    """{name: version} of a map with one version."""
     text = re.sub(r"/\*.*?\*/|#[^\n]*", " ", text, flags=re.S)
     match = re.fullmatch(
-        r"\s*\{\s*global:([^{}]*)\blocal:\s*\*\s*;\s*\}\s*;\s*", text)
+        r"\s*(\w+\.\d+)\s*\{\s*global:([^{}]*)\blocal:[^{}]*\}\s*;\s*", text)
     if not match:
-        raise ValueError("not of the form { global: NAME; ... local: *; };")
-    return {name for name in re.split(r"[;\s]+", match.group(1)) if name}
+        raise ValueError("not of the form VERSION { global: NAME; ... "
+                         "local: NAME; };")
+    return dict.fromkeys(filter(None, re.split(r"[;\s]+", match[2])), match[1])
+
+
+def list_names(text):
+    """The names of libc's, one a line; a line may be a comment."""
+    return {line for line in text.splitlines()
+            if line and not line.startswith("#")}
+
+
+def exported(root):
+    """{name: version}; libc's names have none: ""."""
+    names = dict.fromkeys(
+        list_names((root / "src/interposed.txt").read_text()), "")
+    return names | map_names((root / "src/weft.map").read_text())
 
 
 def nm(path, *args):
-    """The names, without version suffix."""
+    """{name: version}"""
     run = subprocess.run(["nm", "--format=posix", *args, str(path)],
                          check=True, text=True, capture_output=True)
-    return {line.split()[0].split("@")[0]
-            for line in run.stdout.splitlines() if " " in line}
+    names = (line.split()[0].partition("@") for line
+             in run.stdout.splitlines() if " " in line)
+    return {name: version.lstrip("@") for name, _, version in names}
 
 
-def check_exports(library, wanted):
-    found = nm(library, "-D", "--defined-only")
+def check_exports(library, names):
+    versions = nm(library, "-D", "--defined-only")
+    # The linker defines a symbol for each version.
+    for version in set(names.values()):
+        versions.pop(version, None)
+    found, wanted = set(versions), set(names)
     return ([f"{library}: exports {name}, which is not in the map"
              for name in sorted(found - wanted)] +
             [f"{library}: does not export {name}, which is in the map"
-             for name in sorted(wanted - found)])
+             for name in sorted(wanted - found)] +
+            [f"{library}: {name} has the version '{versions[name]}', not "
+             f"'{names[name]}'" for name in sorted(wanted & found)
+             if versions[name] != names[name]])
 
 
 def check_reference(page, wanted):
     found = set(re.findall(r"`(\w+)`", page.read_text()))
-    return [f"{page}: has no {name}" for name in sorted(wanted - found)]
+    return [f"{page}: has no {name}" for name in sorted(set(wanted) - found)]
 
 
 def library_objects(build, root):
@@ -52,12 +75,12 @@ def library_objects(build, root):
     commands = json.loads((build / "compile_commands.json").read_text())
     for command in commands:
         output = command["output"]
-        if not output.startswith("libweft.so.p/"):
+        if not output.startswith("libweft.so.0.p/"):
             continue
         directory = pathlib.Path(command["directory"])
         source = (directory / command["file"]).resolve()
         if src not in source.parents:
-            raise ValueError(f"{source} is in libweft.so and not in {src}")
+            raise ValueError(f"{source} is in libweft.so.0 and not in {src}")
         yield source.relative_to(src).parts[0], directory / output
 
 
@@ -65,11 +88,11 @@ def check_references(build, root, interposed):
     errors = []
     objects = list(library_objects(build, root))
     if not objects:
-        return [f"{build}: no object of libweft.so in compile_commands.json"]
+        return [f"{build}: no object of libweft.so.0 in compile_commands.json"]
     for folder, path in objects:
         if folder in MAY_REFER:
             continue
-        for name in sorted(nm(path, "-u") & interposed):
+        for name in sorted(set(nm(path, "-u")) & set(interposed)):
             errors.append(f"{path}: {folder}/ refers to {name}, which "
                           "weft interposes; call it through libc/")
     return errors
@@ -83,8 +106,8 @@ def main(argv):
     root = pathlib.Path(argv[2] if len(argv) > 2
                         else pathlib.Path(__file__).parents[1])
     try:
-        names = map_names((root / "src" / "weft.map").read_text())
-        errors = check_exports(build / "libweft.so", names)
+        names = exported(root)
+        errors = check_exports(build / "libweft.so.0", names)
         errors += check_references(build, root, names)
         errors += check_reference(
             root / "docs" / "reference" / "functions.md", names)

@@ -62,7 +62,7 @@ def dump(build):
         environment = dict(os.environ)
         if name == "library":
             command = "/bin/true"
-            environment["LD_PRELOAD"] = str(build / "libweft.so")
+            environment["LD_PRELOAD"] = str(build / "libweft.so.0")
             environment["COVERAGE_DUMP"] = "library"
         else:
             command = name.replace("!", "/")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes docs/reference/compat.md: what every function of the headers about
-threads is on weft. Handled is what src/weft.map exports, deviating what
+threads is on weft. Handled is what weft exports, deviating what
 cli/deviations.h names; the rest is in compat_rows.py.
 
 The names are those that the headers of the page's glibc declare. With another
@@ -15,7 +15,7 @@ import re
 import sys
 
 import compat_rows
-from check_symbols import map_names
+from check_symbols import exported
 from made_page import arguments, finish, preprocess
 
 GLIBC = "2.36"
@@ -125,7 +125,7 @@ class Table:
     """What is known of each function."""
 
     def __init__(self, root):
-        self.exported = map_names((root / "src/weft.map").read_text())
+        self.exported = set(exported(root))
         self.deviating = deviations((root / "cli/deviations.h").read_text())
         self.unconcerned = set(compat_rows.UNCONCERNED.split())
         self.passed = {}

@@ -123,7 +123,7 @@ def targets(suites):
         kind, program = suite.split()[:2]
         program = program.partition(":")[0]
         if kind != "unit":
-            found |= {"weft", "libweft.so", "libweft-api.a"}
+            found |= {"weft", "libweft.so.0", "libweft-api.a"}
         if kind == "posix":
             found |= {f"test/posix/posix_{program}", "plugins"}
         elif kind == "unit":

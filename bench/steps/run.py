@@ -108,7 +108,7 @@ def count(text, function):
     """Instructions of one operation: all, and {function: of these}."""
     trace = Trace(text)
     symbols = trace.symbols()
-    library = next(path for path in symbols if path.endswith("/libweft.so"))
+    library = next(path for path in symbols if path.endswith("/libweft.so.0"))
     begin = symbols[library].address_of(function)
     places = {address: trace.find(address) for address in set(trace.steps)}
     calls = [i for i, step in enumerate(trace.steps)

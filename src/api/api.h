@@ -7,8 +7,9 @@
  *     }
  *     WF_API_ALIAS(pthread_mutex_unlock, __pthread_mutex_unlock);
  *
- * Each name is also a line of src/weft.map. Inside weft functions return 0 or
- * -Exxx and leave errno alone; here the sign flips.
+ * Each name is also a line of src/interposed.txt, or of src/weft.map if weft.h
+ * has it. Inside weft functions return 0 or -Exxx and leave errno alone; here
+ * the sign flips.
  */
 #ifndef WEFT_API_API_H
 #define WEFT_API_API_H

@@ -41,14 +41,19 @@ static bool is_separator(char c)
 	return c == ':' || c == ' ';
 }
 
-static bool is_weft(const char *entry, size_t len)
+static bool is_file(const char *entry, size_t len, const char *name)
 {
-	static const char name[] = "libweft.so";
-	size_t name_len = sizeof(name) - 1;
+	size_t name_len = strlen(name);
 
 	return len >= name_len &&
 	       strncmp(entry + len - name_len, name, name_len) == 0 &&
 	       (len == name_len || entry[len - name_len - 1] == '/');
+}
+
+static bool is_weft(const char *entry, size_t len)
+{
+	return is_file(entry, len, "libweft.so.0") ||
+	       is_file(entry, len, "libweft.so");
 }
 
 /* By its name only, as the command puts it there. */

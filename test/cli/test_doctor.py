@@ -28,10 +28,10 @@ def test_system(weft):
     for name in ("kernel", "C library", "TLS surplus", "CPUs", "FSGSBASE",
                  "vector registers", "membarrier", "stack guards", "rseq",
                  "io_uring", "I/O backend", "RLIMIT_STACK", "RLIMIT_AS",
-                 "kernel threads", "RLIMIT_SIGPENDING", "libweft.so",
+                 "kernel threads", "RLIMIT_SIGPENDING", "libweft.so.0",
                  "TCB layout", "not needed"):
         assert found[name]
-    assert found["libweft.so"] == LIBRARY
+    assert found["libweft.so.0"] == LIBRARY
     assert found["C library"] == os.confstr("CS_GNU_LIBC_VERSION")
     assert f"{len(os.sched_getaffinity(0))} allowed" in found["CPUs"]
     assert found["kernel"] == f"Linux {os.uname().release} on " \
@@ -92,7 +92,7 @@ def test_trial_of_the_library(weft, compile_c):
     """It finds out what looking at the system does not."""
     folder = compile_c(
         "-shared", "-fPIC", f"-I{ROOT}/src", f"-I{ROOT}/include",
-        name="libweft.so", source="""
+        name="libweft.so.0", source="""
         #include <unistd.h>
         #include "base/note.h"
         #include "weft/weft.h"

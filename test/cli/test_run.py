@@ -246,7 +246,7 @@ def test_moved_installation(weft, tmp_path):
                     "--quiet", "--destdir", tmp_path], check=True)
     installed = {p.name: p for p in tmp_path.rglob("*") if p.is_file()}
     env = environment(weft("run", "env", command=installed["weft"]))
-    assert env["LD_PRELOAD"] == str(installed["libweft.so"])
+    assert env["LD_PRELOAD"] == str(installed["libweft.so.0"])
     assert {"weft.h", "weft.pc"} <= set(installed)
 
 
@@ -257,7 +257,7 @@ def test_no_library(weft, tmp_path):
     if result.returncode == 0:
         pytest.skip("weft is installed on this system")
     assert result.returncode == 125
-    assert "libweft.so is neither" in result.stderr
+    assert "libweft.so.0 is neither" in result.stderr
 
 
 @pytest.mark.parametrize("name", ["with space", "with:colon", "$LIB"])
@@ -265,14 +265,14 @@ def test_library_path_that_cannot_be_preloaded(weft, tmp_path, name):
     folder = tmp_path / name
     folder.mkdir()
     shutil.copy(BUILD / "weft", folder / "weft")
-    shutil.copy(LIBRARY, folder / "libweft.so")
+    shutil.copy(LIBRARY, folder / "libweft.so.0")
     complains(weft("run", "true", command=folder / "weft"), 125, "move weft")
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x7fELF", None])
 def test_library_that_cannot_be_preloaded(weft, tmp_path, content):
     """ld.so would say so, and run the program without weft."""
-    library = tmp_path / "libweft.so"
+    library = tmp_path / "libweft.so.0"
     if content is None:
         library.mkdir()
     else:
@@ -285,13 +285,13 @@ def test_library_that_cannot_be_preloaded(weft, tmp_path, content):
 def test_library_of_another_origin(weft, compile_c):
     """It would be loaded, and the program would run without weft."""
     folder = compile_c("-shared", "-fPIC", "-Wl,-soname,libweft.so.0",
-                       name="libweft.so", source="int weft;").parent
+                       name="libweft.so.0", source="int weft;").parent
     shutil.copy(BUILD / "weft", folder)
     for command in ("run", "doctor"):
         result = weft(*(["run", "true"] if command == "run" else ["doctor"]),
                       command=folder / "weft")
         assert result.returncode == 125
-        assert "libweft.so: not weft's library" in result.stderr
+        assert "libweft.so.0: not weft's library" in result.stderr
 
 
 def test_library_of_another_release(weft, tmp_path):
@@ -299,7 +299,7 @@ def test_library_of_another_release(weft, tmp_path):
     version = weft("version").stdout.split()[1].encode()
     at = content.index(b"weft\0\0\0\0" + version)
     changed = content[:at + 8] + b"9" + content[at + 9:]
-    (tmp_path / "libweft.so").write_bytes(changed)
+    (tmp_path / "libweft.so.0").write_bytes(changed)
     shutil.copy(BUILD / "weft", tmp_path)
     complains(weft("run", "true", command=tmp_path / "weft"), 125,
               "the library of weft 9", "build or install weft anew")

@@ -55,7 +55,7 @@ def folder(tmp_path):
     and `weft` in PATH."""
     (tmp_path / "build").mkdir()
     (tmp_path / "bin").mkdir()
-    for name in ("weft", "libweft.so"):
+    for name in ("weft", "libweft.so.0"):
         shutil.copy(BUILD / name, tmp_path / "build")
     (tmp_path / "bin/weft").symlink_to(tmp_path / "build/weft")
     (tmp_path / "server.c").write_text(SERVER_C)

@@ -83,7 +83,7 @@ def calls_in(log, program):
     for pid, address, name, rest in lines_of(log):
         if name == "execve" and rest.startswith(f'"{program}"'):
             every, own, ranges = set(), set(), []
-        elif name == "openat" and '/libweft.so"' in rest:
+        elif name == "openat" and '/libweft.so.0"' in rest:
             loading[pid] = rest.rsplit("= ", 1)[1].split()[0]
         elif name == "mmap" and f", {loading.get(pid)}, 0) = 0x" in rest:
             base = int(rest.rsplit("= ", 1)[1], 16)

@@ -8,7 +8,8 @@ import make_compat
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FILES = ("src/weft.map", "cli/deviations.h", "docs/reference/compat.md")
+FILES = ("src/weft.map", "src/interposed.txt", "cli/deviations.h",
+         "docs/reference/compat.md")
 
 needs_page_glibc = pytest.mark.skipif(
     make_compat.glibc_version() != make_compat.GLIBC,
@@ -18,7 +19,7 @@ needs_page_glibc = pytest.mark.skipif(
 @pytest.fixture
 def copy(tmp_path):
     for name in FILES:
-        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -40,18 +41,18 @@ def test_clean(copy, capsys):
 
 
 def test_page_that_is_out_of_date(copy, capsys):
-    replace(copy / FILES[2], "`sem_post`, ", "")
+    replace(copy / FILES[3], "`sem_post`, ", "")
     assert make_compat.main(["", str(copy)]) == 0
     status, _ = check(copy, capsys)
     assert status == 0
-    replace(copy / FILES[2], "handled |", "passed through |")
+    replace(copy / FILES[3], "handled |", "passed through |")
     status, out = check(copy, capsys)
     assert status == 1 and "out of date" in out
 
 
 @needs_page_glibc
 def test_function_that_is_no_longer_exported(copy, capsys):
-    replace(copy / FILES[0], "\tnanosleep;\n", "")
+    replace(copy / FILES[1], "\nnanosleep\n", "\n")
     status, out = check(copy, capsys)
     assert status == 1 and "<time.h> has nanosleep" in out
 
@@ -65,7 +66,7 @@ def test_reach_of_another_name(copy):
 
 @needs_page_glibc
 def test_row_that_is_not_libcs_alone(copy, capsys):
-    replace(copy / FILES[0], "\tnanosleep;\n", "\tnanosleep;\n\tgetpgrp;\n")
+    replace(copy / FILES[1], "\nnanosleep\n", "\nnanosleep\ngetpgrp\n")
     status, out = check(copy, capsys)
     assert status == 1 and "has getpgrp, which is not libc's alone" in out
 
@@ -92,8 +93,8 @@ def test_another_glibc(copy, capsys, monkeypatch):
     monkeypatch.setattr(make_compat, "glibc_version", lambda: "3.0")
     status, out = check(copy, capsys)
     assert status == 0 and "note: <time.h> has new_function" in out
-    replace(copy / FILES[2], "`nanosleep`, ", "")
-    replace(copy / FILES[0], "\tsleep;\n", "")
+    replace(copy / FILES[3], "`nanosleep`, ", "")
+    replace(copy / FILES[1], "\nsleep\n", "\n")
     status, out = check(copy, capsys)
     assert status == 1 and "out of date" in out
 

@@ -18,7 +18,7 @@ from tools.debian_packages import Skipped, extract
 CPU = "x86-64"
 # Where Debian's libc6 has its files, in older and newer releases.
 LIBC_FILES = ("./lib/x86_64-linux-gnu/*", "./usr/lib/x86_64-linux-gnu/*.so*")
-WEFT = ("weft", "libweft.so")
+WEFT = ("weft", "libweft.so.0")
 TESTS = ("create_join", "mutex", "cond", "sem", "rwlock", "cancel", "signals",
          "io_waits", "fork", "keys")
 LIMIT_S = 60
