@@ -52,6 +52,9 @@ static void help(FILE *to)
 	      "  doctor [--libraries] [PROGRAM]\n"
 	      "                    what this system offers, or whether\n"
 	      "                    PROGRAM can run on weft\n"
+	      "  unit [--check] SERVICE\n"
+	      "                    print a drop-in for systemd that runs\n"
+	      "                    SERVICE on weft, or say what is in the way\n"
 	      "  help [COMMAND]    this text, or more on COMMAND\n"
 	      "  version           the version\n"
 	      "\n"
@@ -73,6 +76,8 @@ static int help_main(const char *command)
 		wf_run_help(stdout);
 	else if (strcmp(command, "doctor") == 0)
 		wf_doctor_help(stdout);
+	else if (strcmp(command, "unit") == 0)
+		wf_unit_help(stdout);
 	else
 		return unknown(command);
 	return 0;
@@ -96,6 +101,8 @@ static int run_command(int argc, char **argv)
 		return wf_run_main(argv + 1);
 	if (strcmp(command, "doctor") == 0)
 		return wf_doctor_main(argv + 1);
+	if (strcmp(command, "unit") == 0)
+		return wf_unit_main(argv + 1);
 	if (strcmp(command, "help") == 0)
 		return help_main(argv[2]);
 	if (wf_asks_for_help(command))

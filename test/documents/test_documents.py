@@ -63,7 +63,7 @@ def check_dev(line, folder):
 
 def check_weft(line, folder):
     """`weft ...`, by whatever path: it succeeds."""
-    if re.search(r"\b(OPTIONS|PROGRAM|COMMAND)\b", line):
+    if re.search(r"\b(OPTIONS|PROGRAM|COMMAND|SERVICE)\b", line):
         check_usage(line, folder)
         return
     result = run(folder, "sh", "-c", line)
@@ -269,6 +269,10 @@ def act_out_image(block, folder):
 SHOWN = {
     "/usr/bin/python3 with 2000 threads": "output of ./dev demo",
     "base arch os libc": "the layers, which tools/check_layers.py reads",
+    "weft unit --check": "changes services; test/cli/test_unit.py runs it",
+    "find_package(weft": "test/packages/test_find.py builds with it",
+    "weft = dependency(": "test/packages/test_find.py builds with it",
+    "apt-get install": "tools/deb_chroot.py installs the packages",
     "folder: what changes": "the form of a commit's message",
 }
 

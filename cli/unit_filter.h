@@ -1,0 +1,26 @@
+/*
+ * Applies SystemCallFilter= and SystemCallErrorNumber= to weft's system calls.
+ *
+ *     char missing[WF_UNIT_MISSING];
+ *
+ *     if (wf_unit_filter(&unit, missing) == WF_UNIT_KILLS)
+ *             printf("SystemCallFilter=%s\n", missing);
+ */
+#ifndef WEFT_CLI_UNIT_FILTER_H
+#define WEFT_CLI_UNIT_FILTER_H
+
+#include "unit_file.h"
+
+enum { WF_UNIT_MISSING = 2048 };
+
+enum wf_unit_verdict {
+	WF_UNIT_ALLOWS,	 /* all that weft needs */
+	WF_UNIT_REFUSES, /* calls that it needs, with an error */
+	WF_UNIT_KILLS	 /* the service, at some of weft's calls */
+};
+
+/* ret_missing: the names of the calls to be allowed, separated by spaces. */
+enum wf_unit_verdict wf_unit_filter(const struct wf_unit *unit,
+				    char ret_missing[WF_UNIT_MISSING]);
+
+#endif
