@@ -272,6 +272,7 @@ SHOWN = {
     "weft unit --check": "changes services; test/cli/test_unit.py runs it",
     "find_package(weft": "test/packages/test_find.py builds with it",
     "weft = dependency(": "test/packages/test_find.py builds with it",
+    "meson setup build -Dtests": "test/packages/test_dist.py builds so",
     "apt-get install": "tools/deb_chroot.py installs the packages",
     "folder: what changes": "the form of a commit's message",
 }

@@ -1,0 +1,116 @@
+"""tools/deb.py: what it compares and copies; the packages themselves are built
+by ./dev deb."""
+
+import shutil
+import subprocess
+
+import deb
+import deb_chroot
+import pytest
+
+
+def package(folder, version="1.0", name="weft", content="text", depends=None):
+    """A package of Debian's with one file."""
+    tree = folder / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    (tree / "DEBIAN").mkdir(parents=True)
+    (tree / "file").write_text(content)
+    (tree / "DEBIAN/control").write_text(
+        f"Package: {name}\nVersion: {version}\nArchitecture: all\n"
+        f"Depends: {depends or 'libc6'}\n"
+        "Maintainer: a <a@example.org>\nDescription: a\n")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, folder],
+                   check=True, stdout=subprocess.DEVNULL,
+                   env={"PATH": "/usr/bin:/bin", "SOURCE_DATE_EPOCH": "1"})
+    shutil.rmtree(tree)
+    return folder / f"{name}_{version}_all.deb"
+
+
+@pytest.fixture
+def folders(tmp_path):
+    if shutil.which("dpkg-deb") is None:
+        pytest.skip("dpkg-deb is not installed")
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    return tmp_path / "a", tmp_path / "b"
+
+
+def test_equal(folders):
+    for folder in folders:
+        package(folder)
+    assert deb.compare(*folders) == "1 packages, built twice, are equal"
+
+
+def test_not_equal(folders):
+    package(folders[0])
+    package(folders[1], content="other")
+    with pytest.raises(deb.Failed, match="weft_1.0_all.deb"):
+        deb.compare(*folders)
+
+
+def test_other_packages(folders):
+    package(folders[0])
+    with pytest.raises(deb.Failed, match="other packages"):
+        deb.compare(*folders)
+    with pytest.raises(deb.Failed, match="other packages"):
+        deb.compare(folders[1], folders[1])
+
+
+def test_older_package(folders):
+    path = package(folders[0], version="1.0", depends="libweft0 (= 1.0)")
+    deb_chroot.older(path, folders[1])
+    older, = folders[1].glob("*.deb")
+    shown = subprocess.run(["dpkg-deb", "-f", older, "Version", "Depends"],
+                           text=True, capture_output=True, check=True).stdout
+    assert shown == (f"Version: {deb_chroot.OLDER}\n"
+                     f"Depends: libweft0 (= {deb_chroot.OLDER})\n")
+
+
+def test_files_of_a_tarball(tmp_path):
+    for name in ("src/a.c", "build/a.o", "build-gcc/a.o", "src/__pycache__/x",
+                 "debian/rules"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert sorted(deb.files(tmp_path)) == ["debian/rules", "src/a.c"]
+
+
+def test_files_of_a_checkout(tmp_path):
+    for name in ("kept", "new", "ignored"):
+        (tmp_path / name).touch()
+    (tmp_path / ".gitignore").write_text("ignored\n")
+    for command in (["init", "-q"], ["add", "kept"]):
+        subprocess.run(["git", "-C", tmp_path, *command], check=True)
+    assert sorted(deb.files(tmp_path)) == [".gitignore", "kept", "new"]
+
+
+def test_command_that_fails():
+    with pytest.raises(deb.Failed, match="status 3"):
+        deb.run("sh", "-c", "exit 3")
+
+
+def test_usage(capsys):
+    assert deb.main(["", "--other"]) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_only_root_makes_a_root(monkeypatch, tmp_path):
+    monkeypatch.setattr(deb_chroot.os, "geteuid", lambda: 1000)
+    with pytest.raises(deb.Skipped, match="root"):
+        deb_chroot.make_root("bookworm", tmp_path)
+
+
+def test_what_cannot_be_checked_is_skipped(monkeypatch, capsys, folders):
+    """The other checks are made."""
+    def cannot(*_):
+        raise deb.Skipped("not here")
+
+    for folder in folders:
+        package(folder)
+    monkeypatch.setattr(deb, "lint", cannot)
+    monkeypatch.setattr(deb, "build", lambda *_: folders[1])
+    monkeypatch.setattr(deb_chroot, "check", cannot)
+    deb.check(folders[0])
+    assert capsys.readouterr().out.splitlines() == [
+        "lintian: skipped: not here",
+        "again: 1 packages, built twice, are equal",
+        "bookworm: skipped: not here", "trixie: skipped: not here"]
