@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The fast way into a program. libc's own start asks the CPU for its features
  * by dozens of cpuid, each of which a hypervisor answers in 8 us, and touches

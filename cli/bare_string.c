@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions of <string.h> for bare.c, beside those of src/arch/string.c. The
  * barriers keep compilers from making calls to the very function of a loop.

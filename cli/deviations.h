@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions of libc's that behave differently on weft, and why: what `weft
  * doctor PROGRAM` looks for and what tools/make_compat.py reads. The includer

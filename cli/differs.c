@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "differs.h"
 
 #include <stdbool.h>

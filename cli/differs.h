@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Differences that a program meets on weft, by the functions that it calls.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * weft doctor: what this system offers and what weft will use of it, or
  * whether a program can run.

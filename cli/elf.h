@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an ELF file says about itself. */
 #ifndef WEFT_CLI_ELF_H
 #define WEFT_CLI_ELF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The variables that the program will get.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files to look into. May be called without libc (bare.c). */
 #ifndef WEFT_CLI_FILE_H
 #define WEFT_CLI_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "glibc.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which glibc this system has. */
 #ifndef WEFT_CLI_GLIBC_H
 #define WEFT_CLI_GLIBC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The libraries of a program, for `weft doctor --libraries`.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* weft: the command. */
 #include <ctype.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds a program as execvp(3) does. */
 #ifndef WEFT_CLI_PATH_H
 #define WEFT_CLI_PATH_H

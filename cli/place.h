@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Where files are. In two ways, with libc (place.c) and without (bare.c).
  */

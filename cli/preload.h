@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Puts weft into the environment of a program that is about to run. */
 #ifndef WEFT_CLI_PRELOAD_H
 #define WEFT_CLI_PRELOAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * From `weft run`'s arguments to what execve gets. Is compiled twice: bare.c
  * runs it without libc, and what fails there, or asks for help, comes again.

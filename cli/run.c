@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * weft run: checks, sets up the environment and becomes the program, so that
  * pid, exit status, signals and descriptors are the program's own.

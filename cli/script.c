@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads a script's first line as the kernel does, and env's argument as env.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Who runs a script: what its first line names, and if that is env(1), what
  * env is going to execute.

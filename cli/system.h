@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a system offers that weft makes use of: one row a question, asked of
  * the system itself, never of a version number.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Judges a program before it runs: a line from weft beats what would happen
  * otherwise, a program that runs on native threads and nobody notices.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Appending to strings, for code that may run without libc (bare.c). */
 #ifndef WEFT_CLI_TEXT_H
 #define WEFT_CLI_TEXT_H

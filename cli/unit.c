@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * weft unit: the drop-in that runs a service of systemd's on weft, and what in
  * the service's sandbox is in the way.

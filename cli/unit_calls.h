@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The system calls that weft makes in a service, which SystemCallFilter= has to
  * allow: WF_UNIT_CALL(name, need, groups). docs/reference/syscalls.md says what

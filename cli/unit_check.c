@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "unit_check.h"
 
 #include <ctype.h>

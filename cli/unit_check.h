@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Finds the settings of a unit that are in weft's way. */
 #ifndef WEFT_CLI_UNIT_CHECK_H
 #define WEFT_CLI_UNIT_CHECK_H

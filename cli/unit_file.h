@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads the [Service] section of a systemd unit, with its drop-ins.
  *

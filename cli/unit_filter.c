@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "unit_filter.h"
 
 #include <stdbool.h>

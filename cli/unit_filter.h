@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Applies SystemCallFilter= and SystemCallErrorNumber= to weft's system calls.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Each header compiles alone, and twice in a row, with gcc and with clang; the
 public ones also in the oldest C and C++ that programs may be written in.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Invariants have names that are unique in the tree, and citations name one.
 
 usage: check_invariants.py [ROOT]

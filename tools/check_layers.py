@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Dependencies point downwards: a file in src/ includes only from folders of
 lower rank or from its own.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """No file above 500 lines, no C function above 80, no line above 80 columns
 (a tab is 8).
 

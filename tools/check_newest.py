@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Checks src/ and cli/ with the newest gcc and clang of Debian testing.
 
 usage: tools/check_newest.py BUILD

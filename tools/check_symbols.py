@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The names that libweft.so.0 exports are those of src/weft.map, with that
 version, and those of src/interposed.txt, with none. The reference has them all.
 Only the folders api and libc refer to them: any other folder would call weft's

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The words of comments, documents, messages and the change log.
 
 usage: check_words.py [--update | --list RULE] [ROOT]

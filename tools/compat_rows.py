@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What libc's own functions do for threads on weft: data of make_compat.py.
 
 Every function of the headers that weft does not export is in one of PASSED and

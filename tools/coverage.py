@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Says which lines and branches of src/ the quick tests execute.
 
 usage: tools/coverage.py BUILD

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Builds the packages of Debian and checks them.
 
 usage: tools/deb.py [--check]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tries weft's packages in a fresh root file system of a suite of Debian's.
 
     print(check("bookworm", pathlib.Path("build/deb/first")))

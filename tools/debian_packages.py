@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Packages of Debian, downloaded and unpacked into a folder: nothing is
 installed. apt gets lists and a state of its own there, so the packages may be
 of another suite or for another CPU.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the system's Python with 2000 threads, natively and on weft, compares
 what both print, and shows both times.
 

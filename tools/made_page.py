@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the scripts that make pages of docs/reference have in common: the
 headers of the compiler, and a page that is written or compared."""
 

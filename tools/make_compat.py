@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes docs/reference/compat.md: what every function of the headers about
 threads is on weft. Handled is what weft exports, deviating what
 cli/deviations.h names; the rest is in compat_rows.py.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Fills the figures of the papers into README.md and the guide, from the
 result that is committed: bench/results/papers.json. A figure stands between
 two lines of its own:

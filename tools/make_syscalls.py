@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Makes the last section of docs/reference/syscalls.md: what each system call
 of the kernel means for threads, by syscall_rows.py.
 

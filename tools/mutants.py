@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Standing mutants: changes of the source that tests must notice.
 
 Each makes weft do nothing, or the wrong thing, in one place. The tables are

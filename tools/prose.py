@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The prose of a source file or a document: comments, documents, messages.
 
     for unit in prose.units("src/wait/park.c", text):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The kernel's system calls and what they mean for threads: data of
 make_syscalls.py.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """One line for the whole of a `meson test`: "N passed, N failed, N skipped".
 
 Counts the cases inside a test where its output tells them (pytest, cmocka),

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Removes the files that `meson install` puts into the prefix of a build, and
 the folders below the prefix that are empty then.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An echo server as one writes it with threads: one for each connection,
  * which reads and writes.

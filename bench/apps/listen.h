@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the echo servers have in common: a listening socket of this machine's,
  * whose port is told on standard output.

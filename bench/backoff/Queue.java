@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Writers and readers of a bounded queue that back off by time.sleep(0).
 
 usage: queue.py THREADS EVENTS

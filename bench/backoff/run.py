@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Threads that wait by giving up the CPU again and again: by a sleep of 0, by
 a yield, by a wait whose time is over, or by calls that give up nothing.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two groups of threads beside each other: how many steps each of them makes
  * in a second, and how long one of its threads was without any.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Groups of threads that do different things beside each other: how many
 steps each group makes, natively and on weft in turn on the same CPUs, with one
 VP and with two. Prints each pair in which a group makes less than half of its

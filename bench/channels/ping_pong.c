@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two processes send 8 bytes back and forth, each from a thread of its own.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Two processes send 8 bytes to and fro: over channels, pipes, Unix sockets,
 message queues, futexes and real-time signals; and the least there is, a cache
 line that goes between two spinning cores.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The echo servers' client: one loop over epoll, a message in flight on each
  * connection all the time.

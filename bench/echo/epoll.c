@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The echo server as one loop over epoll: a floor for those with threads. */
 #include <errno.h>
 #include <string.h>

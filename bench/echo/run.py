@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """An echo server with a thread for each connection, natively and on weft with
 each way of waiting for descriptors, beside Go's net package and loops over
 epoll and io_uring as floors. The server has one CPU, its client another.

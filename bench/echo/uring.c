@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The echo server as one loop over io_uring, with what makes it fast: receives
  * that stay, buffers that the kernel picks, work done when the loop asks.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Eight Python threads that compute beside one that sleeps 5 ms."""
 
 import threading

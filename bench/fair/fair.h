@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the fairness programs share: threads that compute until told to stop
  * and count what they did, and how late others wake. Each program runs for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * OpenMP with more threads than CPUs: libgomp's barriers spin, and wait by
  * futex calls that it issues inline.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two threads that compute beside 50 pairs that play ping-pong. */
 #include <semaphore.h>
 

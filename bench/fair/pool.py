@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """multiprocessing's Pool(4).map from a process with 50 busy threads."""
 
 import multiprocessing

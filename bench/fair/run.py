@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Fairness: threads that compute beside threads that wait, natively and on
 weft in turn, each on the same CPUs, with one VP and with two. Prints the
 median of each figure, what is asked of it, and whether it is so; writes all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Six threads that compute beside one that sleeps for a given time again and
  * again: how long its sleeps take, and what each of the six gets.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Reads of files: from the page cache, what weft adds to the call; past it, at
 random by 64 threads, beside fio's io_uring engine with as many in flight.
 

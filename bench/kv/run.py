@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The key-value store of examples/kv over channels, natively and on weft, and
 over Unix sockets and TCP with native threads: requests per second and latency
 of clients that each wait for the answer before they ask again.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs commands and collects the figures that they print.
 
 A command prints lines "NAME FIGURE". Where it cannot do what it is asked for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The peers: other libraries and languages whose threads run in user space.
 Each has a program with the same command line:
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """From samples to rows: medians, ratios, targets; and how they are shown.
 
 A target is shown beside what was measured, met or not. Nothing is asserted:

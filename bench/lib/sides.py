@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The sides of a comparison: how a program is started on each of them, with
 the CPUs that it may use.
 

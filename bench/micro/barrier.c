@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* COUNT threads meet at a barrier again and again. One operation is one
  * thread's arrival, so a round is COUNT of them. */
 #include "crew.h"

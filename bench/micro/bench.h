@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the micro benchmarks share. Each measures one operation and prints a
  * line "NAME FIGURE" for each figure, nanoseconds per operation if its name

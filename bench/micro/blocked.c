@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * COUNT threads block at once in reads that only the kernel sees. How long,
  * in milliseconds, another thread that yields all the time and one that

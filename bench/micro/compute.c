@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * COUNT threads that only compute: what being preempted costs them. The
  * second figure is the CPU time of the whole process, which other processes

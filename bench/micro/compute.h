@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Work that only computes; what it computes depends on every step. */
 #ifndef COMPUTE_H
 #define COMPUTE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* COUNT threads want the same mutex all the time, and hold it shortly. */
 #include "crew.h"
 

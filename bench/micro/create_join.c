@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads that do nothing: COUNT are created, then joined. */
 #include "bench.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A crew: threads that live from the first measurement to the program's end
  * and do their work in step, so that no measurement contains their creation.

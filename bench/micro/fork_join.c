@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The naive recursive Fibonacci with a thread for each left branch: the cost
  * of a thread when many are made and joined in a tree. Every thread needs

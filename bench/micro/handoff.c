@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread blocks in a read that only the kernel sees: how long, in
  * milliseconds, until another thread runs, with one CPU.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that exist and wait: what one costs to create, and in memory.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two threads take turns by a mutex and a condition variable. One operation
  * is one turn: a signal, a wait and a switch. */
 #include "crew.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two threads take turns by two semaphores. One operation is one turn: a
  * post, a wait and a switch. */
 #include <semaphore.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A blocking read that nothing between the program and the kernel can see:
  * like a driver's or a language runtime's own system call.

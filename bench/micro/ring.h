@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A ring of COUNT threads that hand one token on. One operation is one hop.
  * What they wait by is the includer's: wait_for_token(me), pass_token(next),

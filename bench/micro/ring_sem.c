@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A ring of threads, each waiting at a semaphore of its own. */
 #include "ring.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A ring of threads, each waiting for a real-time signal to itself. */
 #include <signal.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The rows of the micro benchmarks, and what each ought to reach."""
 
 import dataclasses

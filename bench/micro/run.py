@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """One operation at a time: native threads, weft and goroutines in turn.
 
 With one VP every side has one CPU (taskset, GOMAXPROCS=1), with two (rows

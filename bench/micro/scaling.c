@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many times faster COUNT threads do a fixed work than one thread. */
 #include "bench.h"
 #include "compute.h"

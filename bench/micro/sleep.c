@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How much later than asked a sleep of COUNT microseconds ends, in
  * microseconds: the median, and what 99 of 100 do not exceed. */
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the memory of parked threads costs by itself: the baseline of parked.c.
  *

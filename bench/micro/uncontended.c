@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Operations that nobody competes for, in a process that has another thread:
  * without one glibc may leave out the atomic instructions. A pair, such as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sched_yield by COUNT threads that do nothing else. */
 #include <sched.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs the experiments of all papers and writes one page of them: the papers'
 tables and figures beside ours, in build/papers/papers.html and papers.json.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that loop over aio_write and aio_suspend, each on its own block.
  *

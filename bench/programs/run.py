@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Programs that people run, natively and on weft: POSIX AIO, fio, stress-ng,
 zstd and hackbench, some of them beside other load.
 

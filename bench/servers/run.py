@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """MariaDB with a thread for each connection under sysbench, and Apache's worker
 MPM under ab, natively and on weft: requests per second, and the CPU time of
 server and client for a request.

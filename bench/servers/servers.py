@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """MariaDB and Apache as the benchmark starts them, and the clients that load
 them. All processes of a server are in one session, whose CPU time is read."""
 

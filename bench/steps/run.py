@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Instructions of an operation on weft, counted one by one.
 
 A program of `micro` runs with one VP. It is stopped and its first kernel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The client library: one request at a time over one of three transports. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The load generator: clients that ask one thing after the other.
  *

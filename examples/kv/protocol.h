@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What client and server say to each other: one request, one reply. */
 #ifndef KV_PROTOCOL_H
 #define KV_PROTOCOL_H

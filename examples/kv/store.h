@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The store: a hash table in memory, for one thread at a time. */
 #ifndef KV_STORE_H
 #define KV_STORE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whole messages over sockets. */
 #ifndef KV_STREAM_H
 #define KV_STREAM_H

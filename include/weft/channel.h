@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Channels: queues of messages in shared memory, between threads of a process
  * or of several. One receiver; one sender, or up to 64.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How libweft-api.a finds the runtime in a process that has one: by a weak
  * reference to weft_runtime. Between the two libraries only; not installed.

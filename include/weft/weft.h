@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * weft: POSIX threads on lightweight user-level threads.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Attribute objects are libc's own; weft reads them through libc's getters.
  *

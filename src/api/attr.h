@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What thread attributes mean to weft. */
 #ifndef WEFT_API_ATTR_H
 #define WEFT_API_ATTR_H

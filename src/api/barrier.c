@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pthread_barrier_*. Process-shared ones are as libc has them. */
 #include "api/api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* <threads.h>: mtx_* and cnd_* are mutexes and conditions by other names. */
 #include "api/api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* <threads.h>: threads; thread-specific data is libc's own. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What syscall() does for calls that read the clocks of threads. */
 #ifndef WEFT_API_CLOCK_H
 #define WEFT_API_CLOCK_H

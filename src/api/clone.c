@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Forks that do not go through libc's fork: clone() and its system calls
  * without CLONE_VM. The child has a copy of the parent's memory and none of

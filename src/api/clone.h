@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by clone() and syscall(SYS_clone). */
 #ifndef WEFT_API_CLONE_H
 #define WEFT_API_CLONE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Descriptors that go away or are replaced. What was pushed on them and has
  * not reached the kernel names the number, so it goes first; weft's own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Closing and replacing descriptors, by syscall() and by libc itself. */
 #ifndef WEFT_API_CLOSE_H
 #define WEFT_API_CLOSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pthread_cond_*. Process-shared ones are as libc has them, and libc's own
  * where we do not know its protocol or cannot park.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which protocol is libc's: distributions move fixes between versions, so it is
  * known by what libc's own signal and broadcast make of an object whose waiters

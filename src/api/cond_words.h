@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The words of libc's condition variable. It has had two protocols, which lay
  * them out differently and count signals differently; shared_cond.c says how.

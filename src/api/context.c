@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * User contexts. libc's functions set the kernel's mask themselves, and the
  * mask of a thread is weft's; so the ones that resume a context are here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Replacing the program; what has to be so for it is boot/replacing.c's.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shared by the exec family and syscall(SYS_execve). */
 #ifndef WEFT_API_EXEC_H
 #define WEFT_API_EXEC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * weft.h for programs that may run without weft: each function asks the runtime
  * if there is one, and else does what it says with the kernel alone.

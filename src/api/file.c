@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Locks on files, writing to disks, and moving bytes between descriptors.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "api/futex.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * syscall(SYS_futex, ...) of the program, on the user futex.
  *

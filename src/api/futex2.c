@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * futex_wake, futex_wait and futex_requeue, which Linux has from 6.7 on, by
  * syscall(): the same words as those of futex, so the same table. Where the

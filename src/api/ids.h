@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What syscall() does for the numbers of these names, gettid() too. */
 #ifndef WEFT_API_IDS_H
 #define WEFT_API_IDS_H

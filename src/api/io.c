@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reading, writing and connections. Threads of weft's wait without holding a
  * VP; everybody else calls libc.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One row for each call. Most change the caller whatever their arguments are;
  * for the others a function decides, so that a thread that only asks, or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls about what the kernel keeps for each of its threads: which
  * effect a call has, and which of its arguments are thread ids.

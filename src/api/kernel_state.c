@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls that change the kernel thread and not the process. A thread that makes
  * one has a kernel thread of its own from then on (thread/kernel_state.h); one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Calls about what the kernel keeps for each of its threads, by syscall(). */
 #ifndef WEFT_API_KERNEL_STATE_H
 #define WEFT_API_KERNEL_STATE_H

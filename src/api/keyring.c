@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Keyrings are part of a kernel thread's credentials. The kernel makes them
  * when a call first needs one, for the calling kernel thread alone:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which calls about keys change the keyrings of the calling kernel thread. */
 #ifndef WEFT_API_KEYRING_H
 #define WEFT_API_KEYRING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signal masks and alternate stacks of threads, and jumps that restore masks.
  */

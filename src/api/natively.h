@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waits in the kernel, by libc's own functions, of threads with a kernel thread
  * of their own. A signal of weft's own, which is not for the program, ends

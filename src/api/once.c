@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pthread_once and call_once. */
 #include "api/api.h"
 

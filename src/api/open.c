@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening files. */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls that wait by io/, or by libc's own function where the thread cannot
  * park.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waiting for descriptors: poll, select and epoll. */
 #include <poll.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls that wait for descriptors. */
 #ifndef WEFT_API_POLL_H
 #define WEFT_API_POLL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread's directory in /proc is that of a kernel thread: the one that it
  * runs on or has for itself, or, while it waits, any. Of the files in it "comm"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Paths below /proc that name threads of weft's: /proc/self/task/TID, and
  * /proc/TID. The kernel knows no such ids.

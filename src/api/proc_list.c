@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lists of the process's threads, /proc/self/task: the kernel's has weft's
  * kernel threads. The program gets its own, by their ids.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * stat and its relatives. The links of /proc/self/task are how sandboxes count
  * the threads of their process.

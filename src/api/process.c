@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The process as a whole: its end, fork handlers, credentials.
  */

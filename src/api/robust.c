@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The list of robust mutexes that a thread tells the kernel. The kernel has
  * the carriers' lists, which are empty; a program that asks means its own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What syscall() does for SYS_get_robust_list and SYS_set_robust_list. */
 #ifndef WEFT_API_ROBUST_H
 #define WEFT_API_ROBUST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pthread_rwlock_*. Process-shared ones are as libc has them. */
 #include "api/api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A seccomp filter that refuses a system call with an error is nothing to weft:
  * it falls back. One that kills is the end of the process, from a kernel thread

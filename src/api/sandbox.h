@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program that confines itself, with weft in it. */
 #ifndef WEFT_API_SANDBOX_H
 #define WEFT_API_SANDBOX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Scheduling attributes, affinity and CPU clocks of threads.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What syscall() does for the numbers of the functions in api/sched.c, and for
  * SYS_sched_setattr and SYS_sched_getattr, which have none. */
 #ifndef WEFT_API_SCHED_H

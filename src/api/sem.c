@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sem_*. Process-shared ones, also those of sem_open, are as libc has them. */
 #include "api/api.h"
 #include "api/cancel.h"

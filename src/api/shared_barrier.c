@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libc's words: how many have come, up to which of them may go, how many have
  * gone. Who comes gets the next number, beginning with 1.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Process-shared barriers, in libc's layout and by libc's protocol.
  *

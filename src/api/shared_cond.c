@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two protocols of glibc's: that of 2.25 to 2.40, and that of 2.41, which
  * distributions have brought into older versions as well. Waiters get

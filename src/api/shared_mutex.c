@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Locking is libc's trylock, and sleeping on the word as libc's own waiters do.
  *

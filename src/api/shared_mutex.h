@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutexes in libc's layout: robust ones and process-shared ones. What they do
  * is libc's; waiting for them does not hold a VP.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libc's words. `readers` is the lock: three bits below the number of readers
  * that hold it or wait for it. WRITER says that there is a first writer; it

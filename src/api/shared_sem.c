@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libc's word: the value in its lower half, which is the futex, the number of
  * waiters in its upper half. A post adds to the value and wakes one if there

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waiting on process-shared semaphores, those of sem_open among them, in
  * libc's layout and by libc's protocol.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel's futex on a word of a process-shared object, for calls that are
  * no cancellation points.

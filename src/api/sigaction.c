@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the program does about signals: native until the runtime starts, then
  * kept by signal/action.c.

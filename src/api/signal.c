@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sending signals to oneself, to other threads and to the own process, and
  * waiting for them. Other processes are the kernel's business, but for threads

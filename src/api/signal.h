@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What syscall() does about signals. */
 #ifndef WEFT_API_SIGNAL_H
 #define WEFT_API_SIGNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The system calls about signals, as syscall() makes them: dispositions, masks
  * and queues are weft's, so libc's way around them must not lead to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * signalfd: a reader sees the signals to itself, too. Descriptors are known by
  * number; whether the number still means a signalfd is asked at each read, as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What read() does about signalfd. */
 #ifndef WEFT_API_SIGNALFD_H
 #define WEFT_API_SIGNALFD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The sleep family, and giving up the VP. */
 #include "api/api.h"
 #include "api/cancel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pthread_spin_*. */
 #include "api/api.h"
 

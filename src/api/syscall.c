@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * syscall(): the numbers that concern threads are weft's business, all others
  * go to the kernel as they are. The stub is api/x86_64/syscall.S.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * system: libc's own blocks SIGCHLD and ignores two signals without anybody's
  * knowing. The program's handlers would run meanwhile, and one that waits for

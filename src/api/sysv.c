@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Message queues; semaphores and messages of System V. */
 #include <errno.h>
 #include <mqueue.h>

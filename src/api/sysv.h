@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* System calls that wait for semaphores of System V. */
 #ifndef WEFT_API_SYSV_H
 #define WEFT_API_SYSV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * POSIX timers. Those that signal one thread of weft's are aimed at the
  * receiver (signal/posix_timer.c), those on a thread's CPU clock are on that of

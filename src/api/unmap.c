@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* munmap: weft's list of robust mutexes leads through the program's memory. */
 #include <sys/mman.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * vfork: api/x86_64/vfork.S with these. A child that cannot run in its parent's
  * memory is forked, as POSIX allows.

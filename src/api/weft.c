@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* weft.h: the library's own names. */
 #include <weft/runtime.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What an architecture provides. Each one has a folder with cpu.h, the
  * assembly routines declared here and nothing else; build files choose it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls that wait for as long as it takes, and that the kernel makes
  * never again when a handler has run: if that was weft's own, nobody should

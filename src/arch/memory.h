@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Copying from and to where there may be no memory. */
 #ifndef WEFT_ARCH_MEMORY_H
 #define WEFT_ARCH_MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The functions of <string.h> that weft calls, for its own use: hidden
  * definitions under libc's names, to which the compiler's calls bind.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Finding wait words that have changed: many at a time where they lie in
  * arrays, one by one at addresses that may fault.

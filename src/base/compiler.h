@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Compiler shorthand. Nothing here has a cost of its own.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The root is entry 3 and the children of i are entries 4 * (i - 2) to
  * 4 * (i - 2) + 3: the four lie in one cache line of the array, and a step

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Min-heap with four children per node, of {key, item} pairs in one array.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Circular doubly linked list, links inside the elements.
  *

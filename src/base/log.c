@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A formatter of some hundred lines instead of libc's: that one may allocate,
  * takes locks and reads the locale, all of which the caller may be holding or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One clear line on stderr, without malloc, stdio or locks.
  *

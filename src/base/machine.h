@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What this machine is called: in ELF headers (e_machine), to the kernel. */
 #ifndef WEFT_BASE_MACHINE_H
 #define WEFT_BASE_MACHINE_H

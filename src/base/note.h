@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The ELF note by which the command knows libweft.so, without loading it, and
  * itself:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Strict by intent: no blanks, signs, lower-case sizes or default units, so
  * that a slip is an error and not another number. Own parsers, because libc's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The options of weft: one table for the command, the variables and the help.
  *

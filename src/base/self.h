@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The calling thread; NULL in a kernel thread that has not met weft yet. It
  * lives in each thread's own TLS block and never changes for that thread, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Spin lock for the runtime's own short critical sections.
  *

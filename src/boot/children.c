@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The programs that the program executes. Weft's places in LD_PRELOAD and
  * GLIBC_TUNABLES are taken away

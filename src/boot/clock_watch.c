@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A kernel thread reads a timer that never expires: the kernel ends the read
  * when the clock was set, and when the machine has slept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who notices that CLOCK_REALTIME was set, for waits till a time of it. */
 #ifndef WEFT_BOOT_CLOCK_WATCH_H
 #define WEFT_BOOT_CLOCK_WATCH_H

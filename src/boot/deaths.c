@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread may lose its kernel thread: to a seccomp filter that kills the
  * thread alone, or by exit as a system call that is compiled into the program.

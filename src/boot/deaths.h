@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads whose kernel thread ends without them. */
 #ifndef WEFT_BOOT_DEATHS_H
 #define WEFT_BOOT_DEATHS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The process's end by exit, quick_exit, _exit, _Exit or a system call.
  *

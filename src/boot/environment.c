@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Before ld.so reads the variable it copies it, and ends each tunable in the
  * original, which stays where the kernel has put it.

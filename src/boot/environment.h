@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The environment as the kernel has laid it out. */
 #ifndef WEFT_BOOT_ENVIRONMENT_H
 #define WEFT_BOOT_ENVIRONMENT_H

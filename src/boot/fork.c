@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * fork: in the child the calling thread alone lives on. It is the child's
  * first thread, native until the child creates a thread of its own; then the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * HANDOFF-1. The protocol of retake: CAS NONE -> ASK; membarrier;
  *     in_runtime read first, vp->cur second; CAS ASK -> TAKEN or -> NONE.

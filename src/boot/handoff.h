@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Handoff: takes VPs from carriers that sleep in the kernel, for others. */
 #ifndef WEFT_BOOT_HANDOFF_H
 #define WEFT_BOOT_HANDOFF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Before main: tables are filled and the first thread is known, nothing else.
  * The library is linked with -z initfirst, so this runs before every other

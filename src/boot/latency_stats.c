@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "boot/latency_stats.h"
 
 static void update_for_queue(struct wf_latency *latency,

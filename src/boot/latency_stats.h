@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How long threads that could run have waited at most, for --stats: at each
  * tick marks are put into the queues (sched/latency.h). The monitor's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "boot/mean_burst.h"
 
 #include "sched/idle.h"

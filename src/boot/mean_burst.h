@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For how long the threads of a VP run, and what is worth while then. */
 #ifndef WEFT_BOOT_MEAN_BURST_H
 #define WEFT_BOOT_MEAN_BURST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The monitor: one kernel thread without a VP that keeps time for VPs that
  * are busy, preempts, balances the load, and takes VPs from carriers that the

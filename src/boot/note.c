@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The note of base/note.h. The linker makes a segment of its section. */
 #include "base/note.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PREEMPT_REQUEST-1. A signal is sent only to a carrier that has used CPU time
  *     since the last check, and of which the kernel says that it could run: it

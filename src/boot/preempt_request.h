@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Preemption requests: asks a running thread to yield, first by a flag that it
  * sees at its next call, then by a signal.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The monitor's own table of descriptors (monitor.c, MONITOR-2), which begins
  * as a copy of the program's.

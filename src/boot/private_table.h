@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The monitor's own table of descriptors. */
 #ifndef WEFT_BOOT_PRIVATE_TABLE_H
 #define WEFT_BOOT_PRIVATE_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * REPLACING-1. Until exec has failed nobody is preempted (signal/preempt.c,
  *     PREEMPT-4), there are no I/O servers, and the caller's signals are the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * POSIX gives a process one set of credentials, the kernel gives each of its
  * threads one. glibc's own broadcast would signal thread ids that the kernel

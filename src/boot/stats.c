@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * --stats: the counters once, at whichever way out of the process is taken.
  *

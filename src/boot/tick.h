@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The monitor's tick: which threads are CPU-bound, and when they are preempted.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A tick costs the monitor 20 us where a hypervisor sets the timers, and those
  * that it interrupts their caches: a server that had a CPU for itself lost 4 %.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The interval between ticks, by how often VPs switch. */
 #ifndef WEFT_BOOT_TICK_INTERVAL_H
 #define WEFT_BOOT_TICK_INTERVAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "boot/tracer.h"
 
 #include <stdbool.h>

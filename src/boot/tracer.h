@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that trace other processes own their carriers, since the kernel
  * knows a tracer by its kernel thread: ptrace fails from any other. ptrace

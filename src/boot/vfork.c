@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * vfork, and clone with CLONE_VFORK: gives the child the signal mask, the
  * actions and the alternate stack that the program has set, as in a child of

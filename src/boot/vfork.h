@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Children in their parent's memory: vfork, and clone with CLONE_VFORK. */
 #ifndef WEFT_BOOT_VFORK_H
 #define WEFT_BOOT_VFORK_H

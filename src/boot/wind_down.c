@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Natively a process whose threads have all been joined has one kernel thread,
  * and may enter a user namespace. On weft there are carriers, the monitor, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The runtime ends, and starts again with the next pthread_create. Calls that
  * the kernel refuses to a process with several threads need that, as unshare:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Connections. Neither call can be asked not to wait, but a ring can. */
 #include <errno.h>
 #include <linux/io_uring.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A ring keeps the files that its requests wait for, and the kernel destroys it
  * some milliseconds after a process that was killed has been waited for. Where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waits for sockets whose address another process may want as soon as this one
  * has ended (wf_descriptor_has_address).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "io/attempt.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The calls of requests that can be made without waiting, and what they wait
  * for if that fails.

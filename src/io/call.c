@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "io/call.h"
 
 #include <errno.h>

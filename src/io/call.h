@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls that may block and that the kernel offers no way to wait for: an
  * I/O worker makes the call while the thread parks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * First the call that does not wait. Then a worker waits, which is of the same
  * process, so that the children are its, too: who of several that wait gets a

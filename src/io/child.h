@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waiting for children. As io/io.h: in_runtime 0, the system call's result or
  * -Exxx, -ENOSYS if the thread cannot wait so.

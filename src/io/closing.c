@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "io/closing.h"
 
 #include "io/descriptor.h"

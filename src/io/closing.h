@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The steps around the close of descriptors, and the descriptors that are
  * private to weft: to the program these are not there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Pipes can be asked whether they would wait (SPLICE_F_NONBLOCK); sockets pay
  * no heed to that, so what blocks on one is a worker's from the start. But

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Moving bytes between descriptors, as io/io.h. */
 #ifndef WEFT_IO_COPY_H
 #define WEFT_IO_COPY_H

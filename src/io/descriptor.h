@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A cache of what is known of descriptors, by number, and each number's
  * generation. weft forgets an entry when it sees the number closed or replaced.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * All workers end, since the runtime does: boot/wind_down.c.
  *

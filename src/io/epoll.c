@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * epoll_wait. First the call that does not wait; then a request for the set;
  * then the call again, whose answer counts. Any handler ends it. A wait is on

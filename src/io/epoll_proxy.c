@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * EPOLL_PROXY-1. A number has one epoll proxy at most, and so has a bucket:
  *     where another number is waited for, there is none. Both change under the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An epoll set in place of a socket: a request for the set waits for the
  * socket's readiness and does not keep its file, which the kernel closes late

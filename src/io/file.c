@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What lies in the page cache is read by one call that does not wait. The rest
  * is a request to the ring, or without one a worker's call. A file that cannot

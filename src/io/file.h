@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads and writes of files on disks. As io/io.h has it; no handler ends them,
  * as in the kernel.

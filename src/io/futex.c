@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "io/futex.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waiting for a word that other processes may wake: the kernel's futex, without
  * the private flag, and without holding a VP.

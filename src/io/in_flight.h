@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The requests that a ring has in flight, by number. Each use of a number
  * counts up: so a completion of a request that has been given up is told apart

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls on descriptors that may wait: they wait without holding a VP. Each is
  * called with in_runtime 0 and returns what the system call returns, or -Exxx;

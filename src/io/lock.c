@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * First the call that does not wait, then a worker. It has the process's table
  * of descriptors and so is the same owner of locks: it gets what the caller

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Locks on files, as io/io.h. */
 #ifndef WEFT_IO_LOCK_H
 #define WEFT_IO_LOCK_H

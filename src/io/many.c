@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * MANY-1. From before its set is filled until its request is over a wait is in
  *     the list, and its thread in the runtime: so what it points to stays.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A wait for more descriptors than there are requests for: for an epoll set
  * that is made for the call. Such a set forgets a file when the last descriptor

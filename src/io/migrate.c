@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Migration: requests follow their VP to another carrier (IO_RING-9 in
  * io/ring.c).

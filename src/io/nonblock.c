@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A circle of rows in the order of their requests; a request that completes
  * leaves a hole.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The deferred O_NONBLOCK check: whether the descriptor of a receive in a ring
  * is non-blocking. Nearly all receives complete by what they receive, long

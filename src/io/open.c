@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An open is the plain call, whose time is taken. Where two in a row took long
  * on one file system, and of a FIFO, which waits for the other side, the next

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Opening files: where it takes long a worker does, and the thread parks.
  *

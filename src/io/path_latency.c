@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hashes of names, each at the one place in a table that its hash says. A later
  * name takes the place over. The lowest bits of a hash are the state.

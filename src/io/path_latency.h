@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The path latency cache: whether opens below a path take long. It knows, by
  * the names that the program has for them, the roots of file systems whose

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PIN-1. Between its begin and its end a wait is in the bucket of its number,
  *     and its thread in the runtime: no handler can leave it there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A pinned file: a wait that stays with its file whatever becomes of the
  * number. The thread that closes or replaces the number leaves the wait a

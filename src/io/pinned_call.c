@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The closing thread counts the number's generation up
  * (wf_descriptor_generation_ends), then leaves duplicates to the waits that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A call with a pinned file (io/pin.h): it waits, perhaps again and again, goes
  * on after each wait, and stays with the file that it has begun with.

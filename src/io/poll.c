@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * poll, and how select waits (io/select.c). First the call that does not wait.
  * Then, for a few descriptors, requests that end when something may have

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What waits for descriptors have in common. */
 #ifndef WEFT_IO_POLL_H
 #define WEFT_IO_POLL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * POLL_CALL-1. The kernel counts the time, and leaves in the timespec what is
  *     left of it: a worker makes a call again that ended for nothing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * poll and select that an I/O worker makes while the thread parks: it costs no
  * more for each descriptor than natively, and waits for the files as they were

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "io/private_fd.h"
 
 #include <errno.h>

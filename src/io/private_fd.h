@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Private descriptors: weft waits for them and the program does not know of
  * them. They are duplicates of descriptors that the program has closed or is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Receiving. First the call that does not wait: what is there costs one system
  * call and no switch. Then a request, which waits for the file and not for the

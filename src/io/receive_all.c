@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * MSG_WAITALL. A later error is the next call's: a ring that waited by the
  * receive would have taken it. So it is waited for readiness, and received

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Receives that wait, those for all that was asked for (MSG_WAITALL) too. */
 #ifndef WEFT_IO_RECEIVE_ALL_H
 #define WEFT_IO_RECEIVE_ALL_H

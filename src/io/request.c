@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * REQUEST-1. A request lies on its thread's stack and points to the program's
  *     memory. The thread neither goes on nor runs a handler, which might not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Requests that a thread waits for without holding its VP. Its VP's ring
  * carries them out; where there is none, kernel threads do (io/watcher.h,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Each VP has a ring. Threads push requests on the ring of the VP they run on
  * and park; completions are taken at scheduling points of that VP's owner.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The io_uring of each VP. */
 #ifndef WEFT_IO_RING_H
 #define WEFT_IO_RING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A ring, and what those of all VPs share. IO_RING-1 to IO_RING-9 are in
  * io/ring.c.

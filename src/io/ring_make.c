@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How a VP comes to its ring: at its first request (IO_RING-6 in io/ring.c), if
  * the kernel, its administrator and the limits allow.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What concerns the rings of all VPs: descriptors that are closed or wanted,
  * the process's end, fork. IO_RING-1 to IO_RING-9 are in io/ring.c.

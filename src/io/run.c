@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "io/run.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs requests by the rules of the calls that they are for: restarts after
  * signals, time limits, and partial transfers. Reading, writing and polling

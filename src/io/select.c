@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * select: as poll (io/poll.c), with sets in place of a list. The kernel writes
  * to copies of the program's, which are unchanged as long as a wait goes on.

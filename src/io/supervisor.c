@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The supervisor of the I/O servers: a kernel thread that makes them, reports
  * what they have completed, and cleans up after those that have ended.

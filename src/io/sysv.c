@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread that waits for a message or a semaphore is in a queue of the
  * kernel's, which hands over to the first; so after the call that does not wait

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Semaphores and messages of System V, message queues; as io/io.h. */
 #ifndef WEFT_IO_SYSV_H
 #define WEFT_IO_SYSV_H

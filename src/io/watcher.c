@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * WATCHER-1. A request is in the bucket of its number from wf_watcher_push
  *     until it is about to be completed; list and states change under the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The readiness watcher: requests that wait for a descriptor to get ready,
  * without a ring. One kernel thread has them all in an epoll set. When a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "io/watcher_set.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What waits for descriptors without a ring, by number, and the epoll set that
  * tells of them (io/watcher.c, WATCHER-1 to WATCHER-5):

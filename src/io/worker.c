@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * WORKER-1. A request is handed to a worker that has nothing to do; no request
  *     waits for a busy one. With all busy the push is refused and the caller

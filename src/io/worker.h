@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * I/O workers: they carry out requests by the plain system call, one at a time,
  * and are made when they are needed. A worker is a kernel thread or, with --io

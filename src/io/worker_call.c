@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The calls that workers make. To the kernel it is the caller of a call that is
  * meant, not who asked for it: what says whose process it was, or acts on the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What runs on a worker, and how it comes to run: WORKER-1 to WORKER-8 are in
  * worker.c.

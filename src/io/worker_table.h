@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the files of the I/O workers share: the table (worker.c), what runs on a
  * worker (worker_run.c, worker_call.c), and the supervisor of the I/O servers

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sending. A blocking send of a stream takes all bytes; what the first call,
  * which does not wait, leaves is sent by requests, up to what one call of the

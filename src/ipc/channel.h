@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One end of a channel, and how it waits. */
 #ifndef WEFT_IPC_CHANNEL_H
 #define WEFT_IPC_CHANNEL_H

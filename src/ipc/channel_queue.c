@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The queue. Each slot has one word with the position of a message, the state
  * of the slot for it, and the number of the sender that claimed it; so a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A queue of messages in memory that other processes write to as well: the
  * layout, and the protocol as far as it is memory accesses alone. None of

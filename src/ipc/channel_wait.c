@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How an end waits for a slot to change: it polls it for as long as that paid
  * lately, then lets the runtime's agents poll if the program runs on weft and

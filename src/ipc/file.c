@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A memfd takes seals: nobody can shrink it, so a page that was there stays
  * readable, and whatever else a peer does to the file is to its contents. Files

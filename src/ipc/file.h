@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The files that queues lie in: sealed memfds, and names in /dev/shm. All
  * return 0 or -Exxx.

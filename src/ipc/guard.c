@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Who touches memory of a file that was shrunk is sent SIGBUS. A handler puts
  * zero pages of the process's own in place of the whole queue, and the access

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Queues whose memory may go away: somebody shrinks the file of a name.
  *

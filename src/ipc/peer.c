@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Who is there. An end's state is a word that its owner writes; whether the
  * owner lives is told by a lock on the byte of its number, taken through an

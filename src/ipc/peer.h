@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Whether the ends of a queue are there. Each end holds a lock on one byte of
  * the file, which the kernel gives up when its process ends, however it ends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libc/bridge.h"
 
 #include "base/atomic.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * glibc 2.41 and later make every blocking call through one function, the
  * cancellable syscall bridge, and a thread is cancelled where its program

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libc/cleanup.h"
 
 void wf_cleanup_by_libc(void *cleanup)

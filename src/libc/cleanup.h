@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a call takes back when its frame is left otherwise than by a return.
  *

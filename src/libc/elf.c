@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libc/elf.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Symbols of the loaded libc and ld.so, looked up in their ELF tables.
  *

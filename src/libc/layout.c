@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The _thread_db_* tables are triples {bits, count, offset} for fields and
  * single words for sizes; libc exports them for libthread_db.

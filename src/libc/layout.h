@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Where things lie inside glibc: sizes and offsets, read at start from what
  * libc.so and ld.so export for debuggers and for each other.

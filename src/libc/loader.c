@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libc gives the child of a fork new locks for dlopen and for TLS. The third,
  * which ld.so holds while it changes its lists of objects or dl_iterate_phdr

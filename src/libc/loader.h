@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ld.so's lock of its lists of objects, across a fork. */
 #ifndef WEFT_LIBC_LOADER_H
 #define WEFT_LIBC_LOADER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The note is looked for in the memory of the object, whose first page is its
  * ELF header. Addresses in the program itself, where most start routines are,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loaded objects by an address in their code. */
 #ifndef WEFT_LIBC_OBJECT_H
 #define WEFT_LIBC_OBJECT_H

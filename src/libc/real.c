@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libc/real.h"
 
 #include "libc/elf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libc's own functions under the names that weft interposes: a table of
  * pointers, filled before anything else of weft runs and constant after.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libc's functions that weft calls although it interposes their names, for
  * real.h and real.c: WF_REAL(type of the result, name, arguments).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel forgets an area only if it is told the length that libc has
  * registered, and glibc does not publish that. It registers __rseq_size bytes,

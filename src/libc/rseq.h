@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The area by which the kernel tells libc's threads their CPU (rseq(2)). */
 #ifndef WEFT_LIBC_RSEQ_H
 #define WEFT_LIBC_RSEQ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Thread control blocks: relocated copies of a real one
  * (docs/internals/identity.md).

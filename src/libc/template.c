@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libc/template.h"
 
 #include <errno.h>

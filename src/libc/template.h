@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What all TCBs are made from (libc/tcb.h): one of libc's own, and where things
  * lie in it that libc does not tell. Constant after it was taken (TCB-1).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "libc/text.h"
 
 #include <elf.h>

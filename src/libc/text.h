@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Whose code is it? Ranges of executable memory, taken once at start. */
 #ifndef WEFT_LIBC_TEXT_H
 #define WEFT_LIBC_TEXT_H

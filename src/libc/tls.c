@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Images are copied into a cache of our own, in dl_iterate_phdr, when
  * the list of modules has changed: a renewal then reads neither memory that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Thread-local storage of the program's modules, and thread-specific data,
  * when a slot changes its thread. Both run in the thread's own context with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * .eh_frame_hdr is a header, the number of functions, and for each, sorted,
  * its address and that of its entry in .eh_frame, as distances from the

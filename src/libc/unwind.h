@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Extents of functions, from the unwind tables of loaded objects. */
 #ifndef WEFT_LIBC_UNWIND_H
 #define WEFT_LIBC_UNWIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program in C has no unwinder until libc needs one. Linked with libgcc_s,
  * weft brought it into each: to load it costs a tenth of a millisecond, as it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The unwinder's own functions, by name. Never NULL: without one the process
  * ends. Called where the stack is unwound, by arch/x86_64/landing.S; loads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A region is reserved without access and opened piece by piece: what is not
  * open counts against the limit on address space and no other, and mlockall

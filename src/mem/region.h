@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The address space of slots: large reservations in which the slots of a class
  * lie one behind the other, opened a few at a time.

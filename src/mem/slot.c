@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SLOT-1. A class is never removed and its constant fields never change, so a
  *     pointer to it is valid for ever.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Memory of a thread: stack, static TLS and TCB in one slot that is made once
  * and used again and again, and a save area for the frame of a preempted

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Clocks in nanoseconds. */
 #ifndef WEFT_OS_CLOCK_H
 #define WEFT_OS_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * /proc/self/cgroup names a group in each hierarchy; /proc/self/mountinfo
  * says where hierarchies are mounted, and which group each mount shows as its

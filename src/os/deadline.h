@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Deadlines: until when somebody waits, in one number. Not negative, it is a
  * time of CLOCK_MONOTONIC in ns. With the sign bit, it is a time of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The kernel's futex, private, as weft's own kernel threads sleep on it. */
 #ifndef WEFT_OS_FUTEX_H
 #define WEFT_OS_FUTEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "os/kthread.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Kernel threads that glibc does not know of. */
 #ifndef WEFT_OS_KTHREAD_H
 #define WEFT_OS_KTHREAD_H

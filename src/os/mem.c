@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "os/mem.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Address space: reserve, guard, give back. Sizes are multiples of a page. */
 #ifndef WEFT_OS_MEM_H
 #define WEFT_OS_MEM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "os/output.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Writing to a descriptor that is the program's and not ours. */
 #ifndef WEFT_OS_OUTPUT_H
 #define WEFT_OS_OUTPUT_H

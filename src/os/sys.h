@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Raw system calls: no errno, no cancellation, nobody's wrapper in between.
  * Each returns the result or -Exxx.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The two queues are single-producer, single-consumer: our release store of
  * the submission tail pairs with the kernel's acquire, the kernel's release

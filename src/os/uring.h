@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One io_uring, by raw system calls. The caller serialises pushing and taking:
  * a ring is used by the owner of the VP that it belongs to.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/carrier.h"
 
 #include <errno.h>

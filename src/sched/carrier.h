@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Carriers: making them, keeping spares, binding threads to them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CARRIER_EXIT-1. A carrier that exits is put into the list before, and no
  *     thread takes it from there until the kernel has cleared c->exiting: it is

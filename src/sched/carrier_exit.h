@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Carriers whose kernel threads exit, or have. */
 #ifndef WEFT_SCHED_CARRIER_EXIT_H
 #define WEFT_SCHED_CARRIER_EXIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How a carrier without work sleeps, and what it is woken for: work, or to make
  * a spare in the place of a carrier that must not (CARRIER-5 in carrier.h).

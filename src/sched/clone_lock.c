@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/clone_lock.h"
 
 #include <time.h>

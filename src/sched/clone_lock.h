@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Held while kernel threads are made, and while none may be: a change of
  * credentials reaches those that there are, and new ones inherit it. Signals

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CPU_TIME-1. used[i] is changed by the carrier that runs thread i, when it
  *     stops to run it; by its creator before it can run; and once when

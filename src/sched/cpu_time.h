@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CPU time by thread. Nothing is measured until the program asks for the first
  * time: each switch away from a thread costs a system call from then on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A carrier is told by its word is_dismissed, and ends at the top of the
  * agent's loop: on its own stack, with no thread and no lock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * All carriers end but the process's first kernel thread, which the only thread
  * of the program's goes on on:

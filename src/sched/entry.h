@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What run queues hold: 64-bit entries.
  *

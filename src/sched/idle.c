@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/idle.h"
 
 #include "base/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * VPs without work, and who wakes them. One of them, or as many as --agents
  * says, may be pollers: they poll the queues all the time, so nobody has to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A circular array that grows. Entries and not linked threads, since an
  * unclaimed thread may be claimed by a joiner while its entry is still in here.

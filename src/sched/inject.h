@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A queue of entries that anybody may use: the process's injection queue, and
  * one remote queue per VP through which others give it threads.

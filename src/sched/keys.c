@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * KEYS-1. rights[i] is written by the creator of thread i before that can run,
  *     and by the thread itself when it is about to stop. It is what differs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Memory protection keys. What a thread may do with memory of each key is in a
  * register that the kernel keeps for each of its threads, and the program

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * With all marks in use no new one is put: the oldest one's wait is longer
  * than that of any that would have followed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How long the longest wait in a queue is, without a clock in the switch.
  *

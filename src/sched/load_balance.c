@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The monitor balances the load of busy VPs. It moves half of the excess of the
  * longest interactive run queue. It moves one CPU-bound thread if another VP

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Work moves between VPs that are all busy. An idle VP takes by itself
  * (sched/queue.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A VP is offline if WF_PENDING_OFFLINE is set in its word `pending`. The bit
  * makes each pick take the slow path, which gives the VP's threads away and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Takes VPs offline: from the first real-time thread on, no more VPs run
  * threads than the process has CPUs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Who runs next: the order and SCHED_QUEUE-1 to SCHED_QUEUE-3 are in
  * sched/queue.c.

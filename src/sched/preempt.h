@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The preemption signal. libc refuses it to programs and strips it from their
  * masks; debuggers pass it silently. weft uses it for preemption, for kicks and

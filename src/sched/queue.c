@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Each VP has a next slot, an interactive and a batch run queue, and a remote
  * queue; the process has one injection queue. The order of wf_queue_pick:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The queues of runnable threads: who goes where, who is next.
  */

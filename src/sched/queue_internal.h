@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What putting (sched/queue.c) and picking (sched/pick.c) share. What hardly
  * ever happens is apart and called last, there as well: who calls it needs no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/ready.h"
 
 #include "os/futex.h"

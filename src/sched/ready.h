@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making threads runnable: the bottom of every wake. */
 #ifndef WEFT_SCHED_READY_H
 #define WEFT_SCHED_READY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A bitmap of priorities and a list of threads for each.
  *

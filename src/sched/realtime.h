@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads with SCHED_FIFO and SCHED_RR: one queue for all VPs, before all
  * others. A VP takes from it before it looks at its own queues, and a thread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * REGISTERS-1. bases[i] is written by the creator of thread i before thread i
  *     can run, and by thread i itself when it is about to stop. It is 0 for

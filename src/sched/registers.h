@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Registers that the kernel keeps for each of its threads, and that a program
  * writes without a call: rights by protection key (PKRU) and the base of the gs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The caller that makes a thread real-time does not know where the thread is,
  * and only a VP's owner may change the VP's queues. So the caller asks: each VP

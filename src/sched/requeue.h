@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Requeue on a priority change: a thread becomes real-time, by its policy or by
  * a mutex, while it waits in one of the queues of sched/queue.h. It is moved to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * RESERVED-1. c->reserved_for is the tid of a thread that c is or will be the
  *     carrier of. It is set, and a thread's kind goes from multiplexed to

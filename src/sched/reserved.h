@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reserved carriers. A caller may want to change what the kernel keeps for each
  * kernel thread, of a thread that shares its kernel thread with others. Then it

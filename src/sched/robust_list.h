@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A list of robust mutexes that a kernel thread of weft's has told the kernel
  * (sync/robust.h). */
 #ifndef WEFT_SCHED_ROBUST_LIST_H

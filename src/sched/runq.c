@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Positions count up and wrap at 2^32; a position's slot is its remainder.
  * The head word holds the first entry's position and a version.

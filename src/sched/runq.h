@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Run queue: a bounded circular array of 64-bit entries, which one VP owns and
  * from which the others steal.

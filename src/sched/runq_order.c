@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CPU-bound threads must not run in one order for ever: a thread that empties
  * what the thread before it fills would leave nothing to all others. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The order in which preempted threads run again, in each of the run queues. */
 #ifndef WEFT_SCHED_RUNQ_ORDER_H
 #define WEFT_SCHED_RUNQ_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/runtime.h"
 
 #include <signal.h>

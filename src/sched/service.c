@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SERVICE-1. A row belongs to the service with the id *tid from its first start
  *     on. Its block serves again when the kernel thread is gone: after a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Kernel threads that serve the runtime and run no thread of the program's:
  * the monitor, the receiver of signals.

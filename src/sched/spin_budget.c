@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Polling pays if work comes before it would have cost more than a sleep and
  * a wake do. The next idle time is not known, so the spin budget follows the

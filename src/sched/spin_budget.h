@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How long an idle VP polls before it sleeps in the kernel.
  *

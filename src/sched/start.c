@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/start.h"
 
 #include "arch/arch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Making a claimed thread ready to run for the first time. */
 #ifndef WEFT_SCHED_START_H
 #define WEFT_SCHED_START_H

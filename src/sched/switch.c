@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SWITCH-1. c->post is set by each outgoing side and called by the incoming
  *     side; both run on c, one after the other.

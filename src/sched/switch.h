@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Switching threads. All functions need in_runtime set and a VP unless they
  * say otherwise.

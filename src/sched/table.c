@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Free threads of a class form stacks linked by `next`, so that the slot used
  * last, which is in the cache, is used first. From time to time what is left

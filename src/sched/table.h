@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The table of all threads: a dense array that never moves or shrinks.
  * Index 0 is nobody.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * struct wf_thread: everything weft knows of one POSIX thread.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/throttle.h"
 
 #include "os/clock.h"

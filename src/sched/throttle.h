@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Real-time throttling: threads without a real-time policy get 50 ms of each
  * second of a VP that real-time threads keep busy, as in the kernel. CPU time

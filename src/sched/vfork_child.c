@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * VFORK_CHILD-1. The parent waits in the kernel until the child has gone, with
  *     all signals closed, so that only the child runs with the parent's TLS.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A child of vfork, until it has executed a program or ended. It runs in its
  * parent's memory and with the TLS of the thread that made it, which waits in

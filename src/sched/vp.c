@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/vp.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Virtual processors and the carriers that run them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the scheduler knows of a VP's requests to the kernel: whether there is
  * something to see to, and how to sleep with them. The rest is in io/.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What waits, for those who do not take it: the monitor, and an idle VP before
  * it sleeps. All of it may have changed by the time that they know.

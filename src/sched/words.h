@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the scheduler knows of wait words: that a busy VP polls them. */
 #ifndef WEFT_SCHED_WORDS_H
 #define WEFT_SCHED_WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sched/yield.h"
 
 #include "os/sys.h"

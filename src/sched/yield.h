@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sched_yield: other runnable threads first, of this VP or another. */
 #ifndef WEFT_SCHED_YIELD_H
 #define WEFT_SCHED_YIELD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ACTION-1. table is constant before the runtime starts; after that it changes
  *     under the lock, and the kernel's disposition with it.

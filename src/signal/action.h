@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the program has set for each signal. Once the runtime has started the
  * kernel has weft's trampoline wherever the program has a handler, and the

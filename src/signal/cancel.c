@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CANCEL-1. is_cancelled is set, then libc's word, then exit_work, then the
  *     thread is looked for (routing.c, ROUTING-1). It stays set: a wait checks

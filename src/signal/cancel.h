@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Cancellation. libc's word in the TCB is the only state; libc's own points
  * look at it themselves. Weft wakes the thread, and makes its own waits points.

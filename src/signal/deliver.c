@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * DELIVER-1. A handler is entered with in_runtime 0, on the program's stack or
  *     its virtual alternate stack, by a frame that looks like the kernel's. So

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel keeps mask and pending signals of such a thread. The trampoline
  * only does what the kernel would have done for the program's own handler.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signals on kernel threads that are not carriers. */
 #ifndef WEFT_SIGNAL_FOREIGN_H
 #define WEFT_SIGNAL_FOREIGN_H

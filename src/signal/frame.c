@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * FRAME-1. Between the store of in_runtime 0 and rt_sigreturn everything is
  *     blocked, the preemption signal too; the kernel opens the mask and

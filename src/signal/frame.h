@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Frames of interrupted threads. A preempted thread's frame, with its
  * extended state, is copied off the carrier's alternate stack into the

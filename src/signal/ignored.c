@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "signal/ignored.h"
 
 #include "arch/arch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What system() ignores while its command runs. */
 #ifndef WEFT_SIGNAL_IGNORED_H
 #define WEFT_SIGNAL_IGNORED_H

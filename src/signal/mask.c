@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * MASK-1. While a thread runs code of the program's, the kernel's mask of its
  *     carrier is its own, t->sigmask, or everything.

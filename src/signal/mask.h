@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The calling thread's signal mask and alternate stack. */
 #ifndef WEFT_SIGNAL_MASK_H
 #define WEFT_SIGNAL_MASK_H

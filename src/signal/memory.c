@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * MEMORY-1. While the signals of a fault are open and their handler is weft's,
  *     memory is just used, and the handler ends a copy that faults

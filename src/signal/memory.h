@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The program's memory, where weft looks at it in the kernel's place: there a
  * pointer that leads nowhere is an error and raises no signal.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The signal is WF_PREEMPT_SIGNAL, whose value has the thread's id, the number
  * that the thread is to get, and a number of the question. The kernel looks at

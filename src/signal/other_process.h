@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signals to threads of other processes on weft, by the ids they show. The
  * kernel does not know them: it signals the receiver there, which asks here

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The loader's list of objects is walked without its lock, in a process that
  * is about to die: a torn name is worth less than a deadlock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Says which thread has overflowed its stack. Signal handler, altstack. */
 #ifndef WEFT_SIGNAL_OVERFLOW_H
 #define WEFT_SIGNAL_OVERFLOW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * POSIX_TIMER-1. Entries change under the lock only. Entries [0, nr_used) have
  *     been used, id 0 .. INT_MAX.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * POSIX timers that signal one thread. The kernel knows no tid of the
  * program's: it signals the receiver, which asks here whom the timer is for.

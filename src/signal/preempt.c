@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PREEMPT-1. A thread is preempted only in code that is neither weft's, libc's
  *     nor ld.so's, and not on the carrier's own stacks: so nobody loses its VP

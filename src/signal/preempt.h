@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The handler of the preemption signal. */
 #ifndef WEFT_SIGNAL_PREEMPT_H
 #define WEFT_SIGNAL_PREEMPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SIGNAL_QUEUE-1. Bit n - 1 of q->pending is set as long as a signal n is in
  *     the list; both change under the lock only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Queues of signals that were sent and not yet delivered: one in each thread,
  * one for the process.

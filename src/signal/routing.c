@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ROUTING-1. A sender puts the signal into the queue, sets exit_work, then
  *     looks where the thread is. If it waits, the wait is ended (ufutex.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signal routing: which thread gets a signal. in_runtime set, or a kernel
  * thread that never leaves the runtime. `me` is the calling thread if it has a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The signal layer as the rest of the runtime sees it.
  */

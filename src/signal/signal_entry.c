@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SIGNAL_ENTRY-1. Handlers of the program's never run with in_runtime set. What
  *     arrives then is put into the carrier's slot, and the interrupted frame's

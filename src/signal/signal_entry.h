@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signal entry: the function that the kernel calls for every signal that the
  * program has a handler for, and the handler of the kick.

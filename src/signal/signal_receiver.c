@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SIGNAL_RECEIVER-1. want is a superset of what some thread does not block or
  *     waits for: who opens a signal adds it before it leaves the runtime, and

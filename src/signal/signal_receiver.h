@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The signal receiver thread, short: the receiver. This kernel thread takes
  * signals to the process while the carriers sleep, which block everything.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SIGNALFD-1. A reader's sigwait_set is what it reads, its signal_word
  *     WF_SIGNAL_WORD_READS. Who queues such a signal then ends the reader's

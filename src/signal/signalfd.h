@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reading a signalfd: signals to the process are the kernel's to give, those
  * to the calling thread wait in a queue of weft's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * SIGWAIT-1. A waiter parks on t->signal_word while it is 0. Whoever puts a
  *     signal that it waits for into its queue stores 1 first and then wakes:

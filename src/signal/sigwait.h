@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waiting for signals: the thread parks. in_runtime 0.
  */

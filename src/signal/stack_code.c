@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * C's nested functions are called through a few instructions on the stack of
  * the thread that takes their address. The program or library that has some

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code on the stacks of threads. Signal handler. */
 #ifndef WEFT_SIGNAL_STACK_CODE_H
 #define WEFT_SIGNAL_STACK_CODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "signal/signal.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sync/barrier.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Barrier over the user futex, inside a pthread_barrier_t.
  *

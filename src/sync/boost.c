@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * BOOST-1. Everything is under `lock`.
  * BOOST-2. A mutex that boosts its holder is in the row of the holder's id. The

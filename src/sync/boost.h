@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Priority boost: mutexes with a priority protocol raise the priority of their
  * holders (sync/priority.c).

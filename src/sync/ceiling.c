@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The word has the ceiling, and below it 0: free, 1: locked, 2: locked and
  * waited for. libc's own functions raise the priority of the kernel thread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Process-shared mutexes with priority protection, in libc's layout: what takes
  * the place of libc's functions for threads that the kernel does not know.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Condition variable over the user futex, inside a pthread_cond_t.
  *

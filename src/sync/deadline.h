@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Cheap checks of an absolute time, before anybody reads a clock.
  *

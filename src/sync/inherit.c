@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel boosts the kernel thread whose id the word has to the priority of
  * the waiters, hands the mutex over when that one unlocks it, and ends what is

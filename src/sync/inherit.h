@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutexes with priority inheritance that are robust or shared by processes, in
  * the kernel's and libc's layout. Results are those of the pthread_mutex_...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutexes in libc's layout, whichever of weft's files locks them. None blocks.
  */

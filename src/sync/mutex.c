@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sync/mutex.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutex: one word over the user futex, inside a pthread_mutex_t.
  *

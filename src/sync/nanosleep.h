@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sleeps with the semantics of POSIX: validity, clocks, remaining time.
  *

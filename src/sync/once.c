@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sync/once.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One-time initialisation: pthread_once_t and once_flag.
  *

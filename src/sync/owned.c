@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * OWNED-1. Threads of two processes may have the same number. So a mutex has
  *     the owner's process and number, in one step, in a field that libc does

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Process-shared mutexes that ask who their owner is and are not robust, in
  * libc's layout, of threads that the kernel does not know.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Who holds a lock: the thread's id as the program sees it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutexes with priority inheritance or a ceiling, over sync/boost.c.
  *

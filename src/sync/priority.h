@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Process-private mutexes that boost the priority of their holder: with
  * PTHREAD_PRIO_INHERIT to that of their first waiter, with PTHREAD_PRIO_PROTECT

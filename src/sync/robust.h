@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lists of robust mutexes, as the kernel and libc have them: a link leads to
  * the `__next` word of a mutex, or to a head; the word before it is the link

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sync/rwlock.h"
 
 #include <limits.h>

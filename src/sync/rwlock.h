@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reader-writer lock: one word over the user futex, in a pthread_rwlock_t.
  *

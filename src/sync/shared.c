@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel ends the robust mutexes of a kernel thread that exits: those in
  * its list whose word has its id. A thread of weft has an id that the kernel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Process-shared and robust mutexes, in libc's layout, of threads that the
  * kernel does not know: whose they are, beyond what libc notes in them.

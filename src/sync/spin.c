@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "sync/spin.h"
 
 #include "arch/arch.h"

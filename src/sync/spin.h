@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * pthread_spinlock_t: spins for a moment, then lets other threads run.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "thread/affinity.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CPU affinity of threads. A set that is not the one that the process had when
  * the runtime started binds the thread: it then owns a carrier, which has that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * CPU_TIMER-1. Entries change under the lock only. One with tid 0 is free.
  *

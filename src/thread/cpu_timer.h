@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * POSIX timers on the CPU clocks of threads. A thread whose clock is timed has
  * a kernel thread of its own from then on, whose clock the timer is on:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The last steps of a thread, in the order in which libc takes them natively:
  * thread_local destructors, keys' destructors, lazily allocated TLS; then the

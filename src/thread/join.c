@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Joiners wait on exit_state. The lock of its bucket decides between joiners,
  * detaching, time-outs and the end.

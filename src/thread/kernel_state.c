@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "thread/kernel_state.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * State that the kernel keeps for each of its threads, and that a thread of
  * the program's changes for itself alone: namespaces, credentials, priorities

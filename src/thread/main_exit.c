@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * libc unwinds the first thread's frames to its own last one, where it runs
  * the destructors of thread-specific data and then exits the process or the

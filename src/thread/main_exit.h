@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The ends of threads whose last frame is libc's: the process's first thread,
  * and those that weft did not make.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "thread/name.h"
 
 #include <fcntl.h>

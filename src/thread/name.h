@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Names of threads. weft keeps them; the process's first thread's is the
  * process's, too, and so with the kernel.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Go's runtime knows a thread by its kernel thread: it sets the alternate
  * stack, asks for the id and signals that id by system calls that are compiled

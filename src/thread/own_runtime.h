@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that run a runtime which speaks to the kernel about them itself: Go
  * as a library in a C, C++ or Python program.

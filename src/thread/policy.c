@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread with a VP has its policy among weft's threads (sched/realtime.h). A
  * thread with a kernel thread of its own has the kernel's.

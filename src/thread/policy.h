@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scheduling policies and priorities. */
 #ifndef WEFT_THREAD_POLICY_H
 #define WEFT_THREAD_POLICY_H

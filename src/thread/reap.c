@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A reaper thread is made when threads end and leave many slots, and ends when
  * all that are left have been reaped: a program at rest has none. It looks

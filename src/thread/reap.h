@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Slots that nobody needs any more give their memory back: stacks to the
  * kernel, the caches of libc's malloc to libc.

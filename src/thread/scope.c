@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "thread/scope.h"
 
 #include <dlfcn.h>

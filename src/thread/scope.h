@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which threads are bound from birth. */
 #ifndef WEFT_THREAD_SCOPE_H
 #define WEFT_THREAD_SCOPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How many threads have not yet exited: the last one to end ends the process.
  *

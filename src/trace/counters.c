@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "trace/counters.h"
 
 struct wf_counters wf_counters;

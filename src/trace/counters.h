@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Counters: one row here is one field per VP and one line of --stats. A row
  * gives the field, the key in the JSON form, and the text form's words. Keys

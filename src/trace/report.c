@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The report is formatted in one buffer and leaves by one write, so that the
  * reports of several processes do not mix, neither on standard error nor in a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Prints the counters in the form of --stats: one line a row, or one JSON
  * object on one line.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * An idle time begins when a VP has nothing to run and ends when it has. The
  * VP polls if not enough others do and the policy allows, then sleeps.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The agent: what a carrier runs on its own stack when its VP has no thread
  * to run. It finds one, fires timers, polls for work, or sleeps until somebody

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "wait/biased.h"
 
 #include "os/kthread.h"

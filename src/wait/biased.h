@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A biased lock: where there is one VP, its owner goes without the locks of the
  * wait table.

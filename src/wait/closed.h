@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Closing signals around a bucket's lock.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sleeping: a user futex that nobody wakes. */
 #ifndef WEFT_WAIT_SLEEP_H
 #define WEFT_WAIT_SLEEP_H

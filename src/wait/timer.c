@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * TIMER-1. A thread is in at most one heap: that of the VP it parked on, named
  *     by timer_vp; timer_index changes under that heap's lock.

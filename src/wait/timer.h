@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Deadlines of waiting threads: one heap per VP, with a lock of its own. Those
  * on CLOCK_REALTIME follow when that is set, if somebody says so.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A fixed table of buckets keyed by address. A waiter is in the list of one
  * bucket: in order of arrival, but real-time threads before those of a lower

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * User futex: compare and park on a 32-bit word, wake by address.
  *

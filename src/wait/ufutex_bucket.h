@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The buckets of the user futex: lists of waiters, keyed by address.
  *

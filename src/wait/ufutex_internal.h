@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What timers and signals need of the user futex. */
 #ifndef WEFT_WAIT_UFUTEX_INTERNAL_H
 #define WEFT_WAIT_UFUTEX_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The buckets' memory: a small table, and a large one from the first wait on
  * where memory is not limited.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The waking side of the user futex; UFUTEX-1 to UFUTEX-7 are in wait/ufutex.c.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A wait for words is a wait on a user futex that no waker knows: its key is
  * the place where its word is noted, in wait/word_array.c if it is one word of

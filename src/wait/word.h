@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Wait words: memory that something outside the scheduler changes.
  *

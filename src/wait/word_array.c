@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One reservation of address space, cut into arrays; pages come in as words
  * are made. Free words are linked through `old`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The words of weft_word_new: they lie together, each beside the value that
  * its waiter has seen, so that one poll passes over many.

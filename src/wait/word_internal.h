@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What word.c and word_poll.c share. */
 #ifndef WEFT_WAIT_WORD_INTERNAL_H
 #define WEFT_WAIT_WORD_INTERNAL_H

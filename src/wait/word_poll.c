@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Polls the words of all waiting threads: by agents, by VPs that are about
  * to be idle, by busy VPs now and then, and by the monitor.

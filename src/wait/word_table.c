@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * WORD_TABLE-1. A free slot points to a word of ours, with a mask of 0: it
  *     never seems to have changed, and whoever looks needs no lock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waits for words at arbitrary addresses: a table of slots, each of which says
  * where to look and for what.

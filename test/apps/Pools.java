@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /* A virtual machine whose own threads (compilers, collectors) are threads too. */
 import java.util.ArrayList;
 import java.util.List;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * As many threads as are asked for, all with a deadline: they sleep or wait
  * for what comes for some of them only. Nobody may wake too early, and nobody

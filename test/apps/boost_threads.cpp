@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Boost.Thread on interruption and exit, which it builds from conditions, keys
  * and cleanup of its own: threads interrupted in each kind of wait, where

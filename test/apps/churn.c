@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64 threads that block in every way there is, mixed at random: raw system
  * calls, sleeps, locks, semaphores, a pipe, computing, yields. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // Everything that the C++ standard library has for threads, at once, in 200
 // threads; prints counts that do not depend on the order of things.
 #include <atomic>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Worker processes of multiprocessing, forked while 50 threads run."""
 
 import concurrent.futures

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* OpenMP: libgomp waits by futexes that it issues inline, and spins. */
 #include <omp.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * As many threads as are asked for, which wait, each at a door of its own, and
  * are let through in random order by several others, round after round. What

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Python's own tools made of threads: executors, asyncio, timers, queues,
 barriers, semaphores."""
 

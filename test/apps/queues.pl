@@ -1,4 +1,5 @@
 #!/usr/bin/perl
+# SPDX-License-Identifier: MIT
 # Perl's interpreter threads: each is a copy of the interpreter.
 use strict;
 use warnings;

@@ -1,4 +1,5 @@
 #!/usr/bin/ruby
+# SPDX-License-Identifier: MIT
 # Ruby's threads, and what stops them: timeouts, kill, fork.
 require 'timeout'
 

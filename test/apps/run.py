@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs real programs natively once and then on weft, and compares what they
 print and how they end. A program that does not end is a hang, and its threads'
 backtraces are kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Everything that Rust's standard library has for threads, in 200 threads;
 // prints sums that do not depend on the order of things.
 use std::cell::RefCell;

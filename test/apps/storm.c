@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 200 threads that allocate, free, print and sort all the time: libc's own
  * locks and caches under as much switching as there can be. */
 #include <errno.h>

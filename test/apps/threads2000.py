@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """2000 threads, all alive at once, hand each other work by everything that
 the threading module offers. Prints one line for each kind with a checksum
 that does not depend on the order in which the threads ran.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Worker threads, libuv's pool and an HTTP server in one process.
 const { Worker, isMainThread, parentPort, workerData } =
 	require("worker_threads");

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A small result of papers/arch, in the form that it writes."""
 
 

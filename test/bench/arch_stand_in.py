@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Stands for an emulator in the tests of papers/arch.
 
 usage: arch_stand_in.py FOLDER EMULATOR_OPTION...

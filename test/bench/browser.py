@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A page in headless Chromium: the places of its elements, and a picture.
 
     page = Browser(tmp_path).open(path, is_dark=True)

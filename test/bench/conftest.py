@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The benchmarks' runner is a package below the project's root."""
 
 import os

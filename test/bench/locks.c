@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The locks of bench/papers/locks, in the build that counts fences: what each
  * kind says of itself is what it does.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Small results of the papers' experiments, in the form that each writes."""
 
 from arch_results import ARCH

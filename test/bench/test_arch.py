@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The emulated machines of papers/arch. None is started here: what they print
 is read from stored output."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The processes of papers/arch: a machine is measured when its kernel rests,
 and an interruption leaves no emulator. A script stands for the emulator."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The locks of bench/papers/locks and the salesman that runs with them: each
 keeps threads apart, natively and on weft; the suites write all rows."""
 

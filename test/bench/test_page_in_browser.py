@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The papers' page and the documents' plots in headless Chromium: no plot is
 empty, none has text that leaves it or lies on other text, and all is drawn, in
 light and dark. Skipped without Chromium."""

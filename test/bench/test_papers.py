@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The papers' report: its records, its page, what is kept and what is run
 again. No experiment runs here: results are stored ones, suites are scripts."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The peers' programs: each measures every row, or is said to be missing and
 why; a program of one's own joins by its path."""
 

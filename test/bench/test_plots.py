@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The plots of the papers' page: scales, and that no text leaves a plot or
 lies on other text, by an estimate of its width."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What becomes of samples: medians, ratios, targets, the table."""
 
 from bench.lib import measure, report

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The runner and every program once, each measuring next to nothing: what it
 writes, not how fast anything is."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests of the command share: how to run it, how to make programs."""
 
 import os

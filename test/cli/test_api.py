@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """libweft-api.a as a program uses it: found by pkg-config, from C and C++,
 position-independent or not; it finds the runtime if there is one."""
 

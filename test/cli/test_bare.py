@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """weft run becomes the program before libc is ready, or else with libc."""
 
 import shutil

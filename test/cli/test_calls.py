@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Calls that wait in the kernel park their thread: no VP is held by one until
 the monitor takes it away."""
 

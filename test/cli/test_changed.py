@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Threads that others change, where nobody is preempted by force."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """weft without a program: help, version, doctor, options."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """How many CPUs a program sees, and how many virtual processors it gets."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """weft doctor: what the system offers, whether a program can run."""
 
 import errno

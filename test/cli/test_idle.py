@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Virtual processors without work: who sleeps, who polls, who is woken. Counts
 of the kernel and of weft are compared, never times."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Who waits for descriptors: io_uring, or kernel threads and processes where it
 is refused or not wanted."""
 

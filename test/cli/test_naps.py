@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What short runs of threads that mostly wait cost, in context switches."""
 
 import pytest

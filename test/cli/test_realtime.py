@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Real-time threads, by what weft counts."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What weft cannot run gets one clear line and a status as of env(1)."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """weft run: the program gets what it would get natively, and weft."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A program that confines itself, and weft in it, by a seccomp filter."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--stats=json, --stats-file: one JSON object on one line, with stable keys."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Threads that look again and again take turns."""
 
 import re

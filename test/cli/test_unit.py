@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """`weft unit`: the drop-in for a service, and what is in its way."""
 
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The long run: what ./dev test has a fast part of.
 
 usage: test/conformance/run.py [OPTIONS] [PART]...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Linked into what is built for coverage. The counters that the compiler adds
  * lie in pages of their own (counters.ld); they are mapped from a file that all

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Examples of the documents, and a folder in which their commands run."""
 
 import os

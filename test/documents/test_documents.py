@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Every example in the documents runs. One that is not known here fails."""
 
 import pathlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * examples/kv: the same answers over each transport, and what happens when
  * either side is killed. KV_SERVER is the server's path.

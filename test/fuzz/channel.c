@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A channel with a peer that writes anything into its memory, or shrinks the
  * file of its name, between any two calls of an honest end. No call may fault,

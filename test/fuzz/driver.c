@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs a fuzz target without libFuzzer, on inputs that a seed makes.
  *

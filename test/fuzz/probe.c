@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Can clang link a fuzzer here? */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Apache with its worker MPM: a thread per connection in a few processes."""
 
 import os

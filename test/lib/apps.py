@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The table of all real programs that are run natively and on weft, and what
 makes a result good."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that always have something to do beside threads that wait for
  * something again and again: whoever has what it waits for runs soon.

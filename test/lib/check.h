@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A harness for programs made of named test cases. The program knows nothing
  * of what runs its threads; `prog NAME` runs one case in this process, `prog`

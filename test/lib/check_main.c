@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The main function of programs made of cases. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Programs that fetch many files at once, from a server that runs natively."""
 
 import dataclasses

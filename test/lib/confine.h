@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Seccomp filters that a test puts on itself. */
 #ifndef CONFINE_H
 #define CONFINE_H

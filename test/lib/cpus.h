@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sets of one CPU. */
 #ifndef CPUS_H
 #define CPUS_H

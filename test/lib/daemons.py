@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Servers that go into the background: the command ends, and what is left of
 it is found by the number in a file."""
 

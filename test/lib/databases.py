@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """MariaDB with a thread for each connection."""
 
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many descriptors a test may have. */
 #ifndef DESCRIPTORS_H
 #define DESCRIPTORS_H

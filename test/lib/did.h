@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Compares weft's counters before and after a test. CHECK_DID checks nothing
  * natively, and with --bound, where each thread has a kernel thread.

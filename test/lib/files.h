@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A file of the test's own, which is gone when the test has ended. */
 #ifndef FILES_H
 #define FILES_H

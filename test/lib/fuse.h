@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A file system of the test's own, by the kernel's FUSE protocol: any name is a
  * file of FUSE_FILE_BYTES.

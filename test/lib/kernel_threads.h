@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How many kernel threads the process has, as other processes see it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread that waits, and leaves its wait by a jump out of a handler just when
  * it gets what it waits for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Libraries that a test loads, which lie beside it. */
 #ifndef MODULES_H
 #define MODULES_H

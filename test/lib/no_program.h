@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A file that looks like a program and is none: an exec of it fails. It takes
  * some time for that, since its arguments are long.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads that have a policy from their start. */
 #ifndef POLICIES_H
 #define POLICIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that poll many descriptors for good. weft has kernel threads for so
  * many such calls and makes epoll sets for more.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Kinds of programs that are run natively and on weft. Each has a name,
 missing(), which says why it cannot be run or None, and run(prefix), whose
 result's output is what is compared."""

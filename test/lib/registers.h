@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Holds known values in every register of user code while something else,
  * such as a preemption, happens.

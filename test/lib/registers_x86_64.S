@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  *	void registers_hold(const struct registers *in,		rdi
  *			    struct registers *ret_out,		rsi

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waits until threads wait: the kernel says whether a thread runs, and a test
  * need not hope that some milliseconds are enough.

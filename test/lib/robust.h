@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Robust mutexes that processes share. */
 #ifndef TEST_ROBUST_H
 #define TEST_ROBUST_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs a command with a limit, natively or on weft, and says how it ended.
 
 A command that does not end in time is a hang: the threads of all its processes

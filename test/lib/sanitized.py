@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The project's own test programs, built with sanitizers: each case that a
 sanitizer leaves alone natively has to pass on weft, without a report."""
 

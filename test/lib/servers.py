@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Servers with many threads, under load: every value that is read back is
 checked, and how the server ends. Clients run natively."""
 

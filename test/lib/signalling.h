@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Short forms of what every test of signals does; each must succeed. */
 #ifndef SIGNALLING_H
 #define SIGNALLING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A pair of connected sockets, one who reads from a descriptor, one who calls a
  * server of this machine.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Short forms of what every test of threads does: a call that must succeed,
  * deadlines on a clock, time that passed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory that the process has. */
 #ifndef USAGE_H
 #define USAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the tests of calls that wait have in common: others run meanwhile, and
  * handlers and cancellation end the waits.

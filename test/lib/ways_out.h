@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Each way out of a call that waits: how a thread leaves it, and what must be
  * left of the objects that it has waited with.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "ways_out_bare.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Frames of code that is built without unwind tables. */
 #ifndef WAYS_OUT_BARE_H
 #define WAYS_OUT_BARE_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Servers of files by HTTP."""
 
 import random

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the tests of system calls run: each command uses one part of weft. The
  * output is the same natively and on weft.

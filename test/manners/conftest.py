@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the tests of the manners share: programs run natively and on weft."""
 
 import os

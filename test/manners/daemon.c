@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A daemon as they are written: it leaves its terminal, closes all descriptors,
  * starts its threads in the last child and writes that one's number to a file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program as those that fill the screen: it puts the terminal in order before
  * it is stopped by the terminal's key, and again when it goes on. Its threads

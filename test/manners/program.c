@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the tests of the manners run: a program with threads, each command of
  * which does one thing that weft must not be noticed by.

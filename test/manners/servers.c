@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that wait where an I/O worker has to: for semaphores that processes
  * share, and for all of a message. Commands come from standard input, a

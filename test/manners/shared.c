@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One of several processes that share objects in a file, each natively or on
  * weft.

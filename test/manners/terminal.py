@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A program at a terminal of its own: lines are sent and answers waited for."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """--bound: threads with kernel threads of their own. That they behave as all
 others is test/posix's business, which runs with --bound, too."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Programs that leave their terminal and serve in the background: the command
 ends, what is left of it is served by threads."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Descriptors: the program sees the numbers that it would get natively, and
 closing what it does not know does weft no harm."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Debugging as a user does it: the program behind `weft run` from its start, at
 a terminal, one that is running; and gdb as a program on weft."""
 

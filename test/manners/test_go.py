@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Go libraries (go build -buildmode=c-shared) in programs of C and Python.
 
 test/regress/own_runtime.c makes the same system calls without Go.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Job control: an interactive bash on a terminal of its own, with programs that
 have threads as its jobs, natively and on weft."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The process is the program's own: pid, exit, environment, children."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """I/O servers: what is seen of them, and their loss."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Objects that processes on weft share with others, which need not be."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """docs/reference/syscalls.md against the source, strace and seccomp filters."""
 
 import collections

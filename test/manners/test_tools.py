@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Preloads of the user's own, tracers, profilers, debuggers."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Which way a read takes, or an open, by the kind of file: what is there costs
 no more than it does natively, and what is not there is waited for by others."""
 

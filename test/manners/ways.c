@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads of one kind of file by a thread, or opens, between two marks in its
  * system calls:

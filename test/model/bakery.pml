@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models bench/papers/locks/bakery.c, Lamport's bakery: two threads or, with
  * VARIANT_THREE, three, on a machine with store buffers. A store goes into its

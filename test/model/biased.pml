@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models how the owner of the only VP goes without the locks of the wait table,
  * and how others make it take them again: src/wait/biased.h and biased.c. An

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/sched/entry.h with src/thread/create.c, join.c and exit.c: one
  * slot, used by one thread after another. An entry of a thread that has not

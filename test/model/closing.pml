@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models how a thread that ends closes its queue of signals without a lock,
  * beside one who puts a signal for the process there: ROUTING-5 of

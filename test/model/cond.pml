@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/sync/cond.c: a mutex, the words seq and waiters, the bucket of
  * seq with its lock and its list. Two threads wait for `ready`, which one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models PREEMPT-4 and PREEMPT-5 of src/signal/preempt.c with
  * src/boot/setxid.c: one virtual processor, a thread that executes a program,

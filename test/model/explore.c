@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * EXPLORE-1. One kernel thread; each thread of the case has a stack of its own
  *     and runs from stop to stop. The explorer runs on the program's stack.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Runs a few threads of C code in every order that a sequentially consistent
  * machine could run them in.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * base/atomic.h with a stop before each access, for code that the explorer
  * runs. Force it in front of the file under test:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/ipc/channel_queue.c in every order of its accesses, on a queue of two
  * slots, while one end is killed: each case is run with the mortal thread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/sched/runq.c in every order of its accesses, on a queue of 2 or 4: an
  * owner and thieves do a few operations each, then the queue is emptied. Each

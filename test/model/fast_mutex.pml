@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models bench/papers/locks/fast.c, Lamport's fast mutex: two threads or, with
  * VARIANT_THREE, three, again and again, on a machine with store buffers. A

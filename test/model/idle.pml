@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models who sleeps and who wakes: src/sched/idle.c, queue.c (offer,
  * see_monitor), src/wait/agent.c and the sleep of src/boot/monitor.c. One VP,

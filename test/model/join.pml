@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/thread/join.c with the end of a thread (exit.c): two threads
  * that join it, the first until a time that may come, and one that detaches it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/io/migrate.c: the owner of a VP moves one request, a receive that
  * the carrier before has handed over, which sleeps and may wake at any time.

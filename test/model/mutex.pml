@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/sync/mutex.c over the user futex: one word, one bucket, its lock
  * and its list. Three threads lock the mutex, one of them twice; one may give

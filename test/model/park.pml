@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/wait/ufutex.c with src/wait/timer.c and the switch: two words in
  * two buckets, waiters that park, a waker, a requeue (a condition variable's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models a VP's remote queue and the word `pending` that says there is
  * something in it: src/sched/pick.c (check_pending), queue.c

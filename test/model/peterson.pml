@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models bench/papers/locks/peterson.c: two threads, again and again, on a
  * machine with store buffers. A store goes into its thread's buffer, first in

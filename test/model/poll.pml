@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models the poller: src/sched/idle.c, src/wait/agent.c, and offer,
  * push_stealable and steal_interactive of src/sched/pick.c. Two VPs, a foreign

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/sched/reserved.c: two who want to change what the kernel keeps for
  * a thread, and that thread, which leaves the runtime, then binds itself, or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models the protocol by which the monitor takes a VP from a carrier that
  * sleeps in the kernel: src/sched/runtime.h and .c, switch.c, carrier.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models ROUTING-1 and ROUTING-5 of src/signal/routing.c where the slot is used
  * again: one who sends a signal to the process and has chosen a thread for it,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models the robust mutexes of src/sync/shared.c. Two threads lock mutexes that
  * another process shares, and unlock, unmap or leave them behind; at some

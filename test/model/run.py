@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Checks a Promela model in all its states, and that the model can fail.
 
 usage: run.py MODEL.pml...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/sched/runq.c: the owner pushes at both ends and pops, two thieves
  * pop or take half, on a queue of two. Every access is a step of its own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/sync/rwlock.c over the user futex: one word, and the lists of who
  * is parked on it, by kind. Two threads read, two write, and one of each kind

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/sync/sem.c over the user futex: one word, one bucket, its lock
  * and its list. Two threads want one permit each, of which one may give up;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/api/shared_cond.c, the protocol until glibc 2.40, and with
  * VARIANT_BY_START that since 2.41. Two threads wait for `ready`, and a third

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models who lets a signal through that stops or ends the process:
  * SIGNAL_RECEIVER-4 to SIGNAL_RECEIVER-7 of src/signal/signal_receiver.c,

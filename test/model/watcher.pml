@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models who looks at words that nobody has promised to ring: the sleep of
  * src/boot/monitor.c (MONITOR-3, MONITOR-5) and the begin of a wait in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models a wait for a word: src/wait/word.c, with the user futex's bucket
  * (src/wait/ufutex.c), a poll by another VP (src/wait/word_poll.c), a doorbell

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Models src/io/worker.c, worker_run.c and supervisor.c: two requests, each
  * with an I/O server of its own, one supervisor for both, and a carrier on

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """weft as it is installed, and small programs that find it there."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A tarball that `meson dist` makes of the last commit is complete: it builds,
 with its tests or without, and one of them runs."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """pkg-config, CMake and Meson find the installed library, for programs in C11,
 C++20 and Rust."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The protections that docs/guide/packages.md names are there."""
 
 import subprocess

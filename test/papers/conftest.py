@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Emulated machines for the tests of the papers' programs."""
 
 import contextlib

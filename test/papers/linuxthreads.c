@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The model of LinuxThreads: what POSIX says of the functions that it has, and
  * that it works in the way it is to model. Run with the library preloaded.

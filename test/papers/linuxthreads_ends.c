@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The model of LinuxThreads: how a program of several processes ends, and how
  * it forks. Run with the library preloaded.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The model of LinuxThreads passes its tests on Debian's arm64 kernel, in an
 emulated machine. Skipped where the packages for it are not below the build
 folder."""

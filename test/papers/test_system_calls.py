@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The explanations of the paper on NPTL and LinuxThreads, by the system calls
 of one operation: which library enters the kernel, and for what. Natively on
 x86-64, on one CPU, with a tracer that counts."""

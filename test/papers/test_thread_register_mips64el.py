@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The paper's MIPS has no thread register, so its kernel emulates one: this is
 why a look-up of the own thread is so slow there. In an emulated machine without
 that register, the emulated instructions of one operation are counted. Skipped

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Asynchronous I/O: many at once, all ways of notice, waits that end. */
 #include <aio.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Other names of functions: what old programs call. */
 #include <sched.h>
 #include <sys/eventfd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Thread attributes: what can be set, and that threads then have it. */
 #include <limits.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Barriers, spin locks and pthread_once. */
 #include <limits.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* C11 <threads.h>. */
 #include <stdlib.h>
 #include <threads.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Callbacks that libc runs, some with a lock held, and what they may do:
  * block, yield, compute for long. */
 #include <ftw.h>

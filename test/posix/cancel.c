@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Cancellation of threads that wait, block in the kernel, compute, or have
  * disabled it; cleanup handlers and what joiners see.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls that need not wait, made by a thread that is to be cancelled: the
  * cancellation points end it, the others do not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Channels between threads of a process, and what their calls answer. */
 #include "channel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Short forms for tests of channels; ends the case if a call fails. */
 #ifndef CHANNEL_H
 #define CHANNEL_H

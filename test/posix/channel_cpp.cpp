@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* channel.h from C++: structures in place, between std::threads. */
 #include <memory>
 #include <new>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Channels with names, whose files a peer shrinks. */
 #include "channel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ends of channels beside fork: they are the parent's, and nobody else's. */
 #include "channel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Channels between processes: the other side ends, or is not what it says. */
 #include "channel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waiting for children: who gets which, what ends a wait, and what does not. */
 #include <fcntl.h>
 #include <sys/ptrace.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waits till a time of CLOCK_REALTIME while that clock is set. Others use the
  * machine's clock, too: only where CLOCK_SET_TEST is set in the environment,

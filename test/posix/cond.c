@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Condition variables: both clocks, signal and broadcast, time-outs. */
 #include "check.h"
 #include "threading.h"

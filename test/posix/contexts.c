@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* User contexts: coroutines in threads, and their signal masks. */
 #include <errno.h>
 #include <fenv.h>

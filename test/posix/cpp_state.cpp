@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 // C++ state that belongs to a thread: thread_local objects and their
 // destructors, exceptions in flight, initialisation of statics.
 #include <atomic>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* CPU clocks of threads: each counts what its thread uses and nothing else. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* pthread_create, pthread_join and its relatives, pthread_detach. */
 #include <semaphore.h>
 #include <signal.h>

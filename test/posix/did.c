@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Checks by weft's counters how each wait, wakeup and preemption was done,
  * besides its result. Natively the tests check the results alone.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Which way each kind of wait goes, by weft's counters: the thread parks, and
  * its VP is neither taken from a blocked carrier nor given up by a kernel

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Libraries that are loaded and unloaded while hundreds of threads exist. */
 #include <dlfcn.h>
 #include <link.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A program with a library that uses threads, locks and symbols before main,
  * and an allocator that does so inside malloc (plugins/early_hooks.c). */
 #include <stdlib.h>

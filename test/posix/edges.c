@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Answers at the edges: what a thread inherits, what is over, what is late. */
 #include <errno.h>
 #include <limits.h>

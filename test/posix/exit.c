@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The many ways in which a process with threads ends. */
 #include <semaphore.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reading and writing files at a position: what comes, from the page cache,
  * from the disk and past the cache; errors, handlers.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Writing to disks, and moving bytes between descriptors: who waits in such a
  * call keeps nobody else from running; errors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Locks on files: who waits for one keeps nobody else from running; what ends
  * the waits; errors.

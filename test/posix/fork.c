@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* fork in a process with threads: children that use threads, exec, fork
  * again; handlers of pthread_atfork. */
 #include <linux/close_range.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signals and fork: what is pending is the parent's, masks are both's. */
 #include <pthread.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread that computes on an fs base of its own, as emulators do: it loads
  * the base, makes no call of libc's, and loads its own again. Meanwhile it is

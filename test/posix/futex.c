@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The futex system call through syscall(), as Rust's std, abseil and InnoDB
  * use it, with and without the private flag. */
 #include <limits.h>

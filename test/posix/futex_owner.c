@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The futex system call's rarer operations: words with an owner (FUTEX_LOCK_PI
  * and its like), one of several words; and what handlers do to such waits. */
 #include <linux/futex.h>

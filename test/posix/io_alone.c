@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that read and write a slow file, by its own position, or wait until
  * it is on its disk: some do nothing else, some wait for other things, too.

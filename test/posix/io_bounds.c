@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * How far a call on a descriptor goes: what wakes it, what a signal of a mask
  * of its own does to it, where a receive of all ends, and until when sendfile

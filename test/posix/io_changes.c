@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What changes while a thread waits for a descriptor: flags and limits, which
  * are for later calls; the state of a connection; urgent data, errors that

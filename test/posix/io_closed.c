@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waits for descriptors that another thread closes or replaces meanwhile: a
  * wait is on the files, and the next event ends it. Who comes too late finds

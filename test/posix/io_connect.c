@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Connections made and taken by many threads, cancellation of threads in every
  * call that waits for a descriptor, and the ends of the descriptor table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Thousands of descriptors and threads that wait for them by whatever means;
  * epoll in the ways that servers use it.

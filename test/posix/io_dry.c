@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * As servers wait: a receive that finds nothing and does not wait, then poll
  * until there is something, then the receive again.

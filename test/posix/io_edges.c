@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Rare ways to call: flags, lengths and limits whose meaning the kernel gives
  * them, for calls that would wait and for those that must not.

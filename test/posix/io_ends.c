@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What ends a call on a socket that has begun: the error of a connection that
  * is reset is the next call's, a sender that waits hears of a shutdown, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program that has used up its descriptors: there can be neither ring nor
  * set of descriptors, and who waits does so in the kernel. Calls mean what they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Files on disks, in memory and on block devices, with and without the page
  * cache: threads read and write one file at once and find every byte where it

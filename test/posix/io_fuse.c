@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A file system that answers when it likes: a server in another process, by
  * the kernel's FUSE protocol. Each request waits for a byte in a pipe, which

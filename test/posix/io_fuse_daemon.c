@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A FUSE daemon: threads that do nothing but read requests from a device and
  * answer them, while another process uses the file system.

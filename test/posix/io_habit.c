@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A reader whose reads have all had to wait is about to find something else:
  * another mode, a limit, data that is there, another file of the same number.

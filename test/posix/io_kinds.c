@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Kinds of files that wait otherwise than pipes and sockets: FIFOs that are
  * opened by path, inotify, timerfd, /proc. Many threads wait, each for a file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that wait for whoever comes, many of them on one socket: each
  * connection and each message wakes one that takes it, the end of the socket

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Several messages by one call: recvmmsg and sendmmsg. */
 #include <fcntl.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Opens that wait, of FIFOs for the other side: who waits keeps nobody else
  * from running; what ends the waits; what comes of them. Each first has its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls that have done a part of what they are to do and wait for the rest:
  * any handler ends them with what has been done, SA_RESTART or not. On a busy

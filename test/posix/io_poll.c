@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* poll, select and epoll by threads, also with masks of signals. */
 #include <poll.h>
 #include <pthread.h>

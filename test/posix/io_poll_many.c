@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* poll of more descriptors than a wait has requests for. */
 #include <dirent.h>
 #include <fcntl.h>

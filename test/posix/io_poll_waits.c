@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * poll and select of many descriptors that have to wait: what ends them, and
  * what does not. Each case is also run beside others that do the same.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What other threads do to a file or its number just when a call begins, or
  * between its first part and the rest.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* select with sets that are longer than libc's type. */
 #include <sys/select.h>
 #include <unistd.h>

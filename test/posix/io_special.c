@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Kinds of descriptors and flags that few programs use: one thread waits, the
  * others go on, and each call means what it means.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls that wait, perhaps several times, while another thread makes their
  * number another file's: they stay with their file, and the other gets nothing.

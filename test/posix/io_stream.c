@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Reads and writes on pipes and sockets by threads: what arrives, and what the
  * kernel's errors, limits and modes make of them.

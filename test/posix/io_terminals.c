@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Terminals: lines and limits of their own, jobs, ends. Many threads wait, each
  * at a terminal of its own, and main goes on meanwhile.

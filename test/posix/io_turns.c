@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waits that take turns or lose their descriptor: numbers that are used again
  * while a reader is about to run, peers whose queue is full, connections that

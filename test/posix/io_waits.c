@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What ends the wait of a thread that reads, and what does not; other kinds of
  * descriptors; children that are made meanwhile.

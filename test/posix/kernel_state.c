@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the kernel keeps for each of its threads: one thread changes it, those
  * that it creates have it, too, and no other sees anything of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the kernel keeps for each of its threads, as a table: threads set values
  * of their own, yield often, and each reads its own back; the others still have

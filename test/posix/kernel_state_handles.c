@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the kernel gives to one of its threads, and takes from no other: a
  * traced process, a counter of that thread's own events, a ring.

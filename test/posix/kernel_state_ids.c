@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * System calls that take a thread's id, or a process's where a thread's will
  * do; and what the kernel gives to the thread that asks for it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What the kernel keeps for each of its threads, changed by another thread: it
  * is so for that one and for those that it creates, and for nobody else.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Thread state that few kernels or machines have: each call succeeds or fails
  * on weft as it does natively.

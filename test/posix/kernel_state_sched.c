@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Attributes of the scheduler that weft leaves to the kernel: each thread has
  * its own.

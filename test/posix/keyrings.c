@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Keyrings that belong to the calling thread: each thread finds its own keys
  * and no other thread's, however often it yields.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory protection keys: each thread has rights of its own. */
 #include <pthread.h>
 #include <setjmp.h>

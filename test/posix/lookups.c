@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What libc loads on its own account while threads exist: name services,
  * character sets; and what it keeps per thread for them. */
 #include <iconv.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signal masks: how they change, and what handlers block while they run. */
 #include <pthread.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory of threads: stacks of the program's own, guards, locked memory, a
  * limited address space, what a crowd leaves behind and what waits takes. */
 #include <malloc.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads where memory is limited: by address space, by data, by locked memory.
  * A case sets its limit and executes the program anew, so that the limit is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Objects that processes on weft and others share: a case starts itself once
  * more without LD_PRELOAD, and that one finds the same memory.

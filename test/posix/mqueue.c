@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Message queues: threads that wait for them do not keep others from running,
  * and what ends their waits.

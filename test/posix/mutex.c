@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mutexes of every type, by attribute and by static initialiser, with every
  * error; contention and fairness. */
 #include <semaphore.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Thread names, ids, affinity, concurrency level, scheduling parameters. */
 #include <limits.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Descriptors of weft's own, which it needs for waits: the program has none of
  * these numbers, and a fork child has none of these files.

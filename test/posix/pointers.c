@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Pointers that lead nowhere are an error to system calls and no signal, also
  * where the program blocks or ignores that signal, or handles it.

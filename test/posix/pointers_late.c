@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Pointers that lead nowhere to where a call leaves what it has to say when it
  * has waited; what the kernel finds before it looks at them, and a child.

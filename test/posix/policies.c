@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Scheduling policies: what can be set is reported, the rest is refused. */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Programs that a naive scheduler of user threads would stall: they spin
  * without yielding, or block in calls that nobody intercepts. */
 #include <fcntl.h>

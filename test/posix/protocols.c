@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mutexes with priority inheritance or a ceiling: which thread is boosted to
  * which priority, and when that ends. */
 #include <errno.h>

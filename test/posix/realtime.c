@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Real-time threads: which run, in which order, and which are preempted. */
 #include <errno.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Common to the tests of real-time threads: all threads run on one CPU. Each
  * thread notes when it runs.

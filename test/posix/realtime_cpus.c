@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * No more threads run than there are CPUs, and those run that have the highest
  * priority. Where weft has more VPs than CPUs it takes VPs offline for that.

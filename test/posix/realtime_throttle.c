@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Beside real-time threads that can always run others do, too: each second the
  * kernel, and weft, gives them some milliseconds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Registers and flags of a thread that no call announces: each thread has its
  * own, whatever it does meanwhile, and a new thread has its creator's.

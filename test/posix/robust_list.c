@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The list of robust mutexes, as a thread may ask the kernel for it. */
 #include <linux/futex.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs every case of the POSIX test programs in a process of its own, natively
 and on weft, and compares how they end.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Read-write locks: all forms, both preferences, every error. */
 #include <sys/mman.h>
 

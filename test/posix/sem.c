@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Unnamed and named semaphores. */
 #include <fcntl.h>
 #include <limits.h>

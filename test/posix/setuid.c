@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Changing the user in a process with threads changes it for all of them. */
 #include <dirent.h>
 #include <grp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Semaphores, conditions and other objects between processes; the futex. */
 #include <errno.h>
 #include <fcntl.h>

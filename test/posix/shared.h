@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of objects between processes share: memory, and children. */
 #ifndef SHARED_H
 #define SHARED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutexes with priority protection between processes: the case's own, a forked
  * child, and one that starts without LD_PRELOAD. All threads that lock them

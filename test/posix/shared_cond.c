@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Single waits on process-shared conditions: deadlines, interruptions, crowds,
  * cancellation, and waiters and owners whose process dies. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutexes with priority inheritance between processes: the case's own, its
  * forked children, and one that starts without LD_PRELOAD. So on weft some are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Objects that three processes use at once: the case's own, a forked child, and
  * a program that starts without LD_PRELOAD. So on weft two are on weft and one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mutexes between processes, and robust ones. */
 #include <errno.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Single waits on process-shared reader-writer locks, barriers and semaphores:
  * deadlines, crowds, and waiters whose process dies. */
 #include <errno.h>

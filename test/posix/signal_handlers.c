@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What handlers of threads may do: jump out, run on a stack of their own, use
  * the library; what the program is told about its actions.

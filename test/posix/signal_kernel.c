@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signals as the kernel's interface knows them: system calls behind
  * libc's back, exec.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signals in programs with threads: to one thread in each of its states, to
  * the process, masks, waits that are interrupted, waiting for signals.

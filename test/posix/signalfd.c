@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* signalfd in programs with threads. */
 #include <errno.h>
 #include <fcntl.h>

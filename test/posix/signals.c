@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What this library promises about signals so far: handlers of the program
  * run, also beside threads that compute and threads that are parked. */
 #include <pthread.h>

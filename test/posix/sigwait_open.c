@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * sigwait for signals that the thread does not block and that have a handler.
  * POSIX says nothing of that; with Linux the wait gets them, and collectors of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* sleep, usleep, nanosleep, clock_nanosleep: never too short, errors. */
 #include <unistd.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stacks in use: nearly all of one, overflow, thousands at a time. */
 #include <signal.h>
 #include <stdint.h>

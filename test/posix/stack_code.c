@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Code on the stacks of threads, as C's nested functions have it there: in a
  * program that asks for such stacks, or once it has loaded a library that does.

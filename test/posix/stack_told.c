@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What pthread_getattr_np tells of stacks: the size and the guard that were
  * asked for. No thread ends before the last one has begun, so that libc maps

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls that wait inside libc, where no wrapper sees them: stdio on pipes and
  * sockets, programs that are run, names that are looked up. Others run

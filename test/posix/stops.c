@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What stops a process: SIGTSTP and its relatives, with their default action
  * and without. The process is a job of the test's own; the two talk by bytes,

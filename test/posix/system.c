@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * system: children's signals and the terminal's while its command runs, and its
  * thread when it is cancelled.

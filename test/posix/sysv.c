@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Semaphores and messages of System V: threads that wait for them do not keep
  * others from running, and what ends their waits.

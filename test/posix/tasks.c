@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a process reads of its own threads in /proc. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* POSIX timers in programs with threads, of each kind of notification. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Timers of threads, made by syscall(): profilers make them so. The kernel's
  * numbers are integers, and the thread that is signalled has weft's id.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What belongs to a thread and must travel with it: __thread variables, errno,
  * locale, rounding mode, stack protector, jump buffers. */
 #include <fenv.h>

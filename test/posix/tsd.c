@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Thread-specific data: keys, values, destructors. */
 #include <limits.h>
 #include <stdlib.h>

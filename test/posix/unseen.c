@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What programs do behind the back of whoever interposes functions: names by
  * version, system calls that are not libc's wrappers. */
 #include <linux/membarrier.h>

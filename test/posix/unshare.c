@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A process whose threads have all been joined has one thread, as the kernel
  * sees it: it may enter namespaces, and make threads again.

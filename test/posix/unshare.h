@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that wait for all kinds of things and are joined, before and after
  * the process asks the kernel for what is for one thread only.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Namespaces for a process that has had threads, and how many it has, as
  * sandboxes ask.

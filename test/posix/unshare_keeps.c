@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What a process keeps that has had threads, asks the kernel for what is for
  * one thread only, and makes threads again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Unwinding of threads in a program that is linked with no unwinder: libc, or a
  * library in C++, brings one along when it is needed.

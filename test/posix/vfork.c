@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A child of vfork runs in its parent's memory, and the thread that made it
  * waits until the child executes a program or ends; before there are threads,

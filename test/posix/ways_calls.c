@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Each way out of a system call that waits: it has taken nothing, and writes to
  * no frame that is gone; actions, masks and descriptors are as before, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Exceptions that handlers throw through calls that wait: what the calls had
  * begun is taken back.

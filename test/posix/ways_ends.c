@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Handlers that end the process, or execute another program, while their thread
  * waits: nothing that the call holds hinders the end.

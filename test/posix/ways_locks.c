@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Each way out of a wait for a lock: the lock is none of the thread's, and
  * others get it. Also when the thread has been woken for it, or given it, and

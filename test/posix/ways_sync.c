@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Each way out of a wait with an object of pthreads: what the thread has noted
  * in the object is taken back, as natively by the clean-up that libc registers.

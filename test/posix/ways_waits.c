@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Each way out of a wait for signals, children, time and messages.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Wait words and doorbells of weft.h: by libweft-api.a, which finds the
  * runtime if there is one, and does without natively.

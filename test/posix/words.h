@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the tests of wait words share: how to wait, and threads that do. */
 #ifndef WORDS_H
 #define WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* weft.h from C++, with std::atomic_ref's elder: a word that threads share. */
 #include <atomic>
 #include <thread>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Wait words whose memory goes away, beside signals, cancellation and fork; the
  * rest of weft.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each way out of a wait for words: nothing of it stays noted. */
 #include <weft/runtime.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that change what the kernel keeps for each of its threads, one after
  * the other. The kernel thread of each stayed when it had ended, asleep: after

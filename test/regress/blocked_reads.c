@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Five hundred threads block at once in reads that nobody intercepts. Others
  * go on meanwhile, and in the end each reader gets its byte.

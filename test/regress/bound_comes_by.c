@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that pass tokens on while one with a kernel thread of its own comes
  * by now and then, takes a token, and puts it back: the others must see that it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread whose VP has been taken so often that it becomes bound, and which
  * learns so inside of a call that was to wait in a ring.

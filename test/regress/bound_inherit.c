@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads wait for a process-shared mutex with priority inheritance, and for
  * conditions with it. The word of such a mutex has an id that the kernel does

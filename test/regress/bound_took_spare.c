@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread with a CPU and so a kernel thread of its own, then one without, and
  * the first thread blocks in a call that weft does not see: no kernel thread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Calls that no handler restarts, in threads that wait in the kernel, while
  * another thread changes the credentials of all: weft's own signal, by which it

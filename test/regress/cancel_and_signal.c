@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread that waits inside libc is sent a signal and cancelled at the same
  * time: its handler may run, and the thread ends.

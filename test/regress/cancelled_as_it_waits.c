@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread whose cancellation is asynchronous is cancelled just as it begins to
  * wait in a call that is no cancellation point: it ends.

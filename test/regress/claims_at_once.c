@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Several threads try one process-shared mutex with priority protection at
  * once: who gets it has the ceiling until it gives it back, whatever those do

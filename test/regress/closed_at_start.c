@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A pipe's reading end is closed just after the first thread was made: the next
  * write finds nobody. weft's monitor had a copy of it for a moment.

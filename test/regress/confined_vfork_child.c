@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A child of vfork puts a filter on itself that kills for system calls of
  * weft's: it is not its parent's, whose threads are weft's all the same.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads wait for files of which others close what are copies: a child of
  * vfork, which shares the memory and not the table of descriptors, and threads

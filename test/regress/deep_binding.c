@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A library that is loaded so that its own symbols and those of libc come first
  * (RTLD_DEEPBIND) handles the program's locks: as the program does, and not as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loaded by deep_binding.c: it handles locks of the program's. */
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A process whose threads wait is told to end, and then its input ends, as when
  * a whole pipeline is told: it does not live to see that and take it for the

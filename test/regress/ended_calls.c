@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads wait for as long as it takes in system calls that are compiled into
  * the program and that the kernel never starts again: weft's own signals do not

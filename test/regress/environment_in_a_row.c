@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The strings of the environment lie one behind the other, as programs that
  * change their title expect: ld.so puts a copy of GLIBC_TUNABLES there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A child process that shares memory and descriptors executes a program, which
  * is no exec of the threads' own: they were never preempted again.

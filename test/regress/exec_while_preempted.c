@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread that has computed replaces the program while others compute and are
  * preempted: a preemption signal that was on its way must not reach the new

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A detached thread that ends by a system call of its own, as one does that
  * has unmapped its stack: with it ends the kernel thread that runs it, and the

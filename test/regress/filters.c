@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Seccomp filters: one that allows hardly anything, one that forbids what weft
  * asked next by itself, and one that cannot be set for all threads.

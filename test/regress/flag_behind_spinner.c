@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread waits for a flag without ever yielding, and who sets it stands
  * behind it in the queue: as a new thread, as one that was woken, and as one

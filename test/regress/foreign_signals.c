@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signals to a thread of libc's own that is in the runtime. What came from
  * another process while it was about to wait was handled when the wait was

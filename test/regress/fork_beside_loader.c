@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A fork while another thread goes through ld.so's list of objects, whose lock
  * libc does not give back in the child: who made a thread there waited for it.

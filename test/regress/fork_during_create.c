@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Forks while other threads are in the middle of pthread_create: the child
  * makes threads in memory that its parent was just preparing for others.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A child is made by a thread that another one joins: the child's threads may
  * get the joiner's place, and are not waiting for their creator.

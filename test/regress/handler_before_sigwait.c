@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A handler runs when its thread is about to wait for another signal: the wait
  * had lost what it waits for, and went on for ever. The handler may wait itself

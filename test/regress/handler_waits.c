@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads with kernel threads of their own, whose handlers wait just when
  * somebody has ended the waits that they interrupt, and has yet to say so: the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Handlers run while a thread is about to execute what is no program: they
  * change the process's credentials, try to execute a program, or never return.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stacks of sizes that no machine has: an error, at once. */
 #include <stdint.h>
 #include <stdio.h>

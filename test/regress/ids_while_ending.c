@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Processes end while threads of theirs change credentials, which all kernel
  * threads have to follow before it is done. The one that ended the process

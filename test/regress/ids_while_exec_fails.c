@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads with signals that wait for them try to execute what is no program,
  * and wait for each other in the kernel meanwhile, since their arguments are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread changes the process's ids while another one forks and waits for a
  * lock of libc's in that, which a third one gives back when it gets to run. The

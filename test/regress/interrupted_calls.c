@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread computes and then waits in a system call that is compiled into it
  * and that the kernel never starts again, while others want the CPU: who asks

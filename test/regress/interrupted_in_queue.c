@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread that waits for a mutex is interrupted by signals all the time. It
  * gets the mutex in its turn, though others pass that among them.

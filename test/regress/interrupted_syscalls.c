@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread computes and then waits by syscall() in calls that the kernel never
  * starts again, while others want the CPU: who asks it to make room does not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel ends a thread without the rest of its process: by a seccomp filter
  * that kills threads, or by exit as a system call. The process hung: who joins

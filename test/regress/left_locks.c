@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread gets a permit or a mutex just when a handler of its own jumps out of
  * the wait: those behind it waited for ever. libc's own waiters may as well, so

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that hardly ever leave libc: where nobody may be preempted at once,
  * others still get their turn.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A filter that kills for system calls of weft's, set before the first thread
  * is made: threads are libc's then, and weft's functions serve them.

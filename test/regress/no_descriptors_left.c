@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A program that lets itself have no more descriptors, as sandboxes do: threads
  * that block in system calls still hold up nobody else.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * No kernel thread can be made any more, which weft goes on to try as long as
  * it has no spare one: that takes no memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The kernel queues no signals any more: handlers run nevertheless, since the
  * signals of old need no place in a queue.

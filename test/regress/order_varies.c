@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One thread fills what eight others empty: each of them is to get something.
  * Where threads that compute take turns in the same order for ever, only the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread writes more than there is room for, while others open and close
  * files: it writes all of it. The number that it writes to was theirs until

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A library with a runtime that speaks to the kernel about its threads, as Go's
  * does: alternate stacks, ids and signals are those of the calling thread, also

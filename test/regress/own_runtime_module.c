@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Loaded by own_runtime.c. It speaks to the kernel about its threads by system
  * calls that are compiled in, in the order in which Go's runtime does, and has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A large write from memory, and a receive for all into memory, whose pages
  * another thread of the program brings in: it must not be kept from running.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The first thread has one CPU for itself when it makes others, which have
  * other CPUs: by their attributes, as those of OpenMP with OMP_PROC_BIND, or by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that compute beside pairs that write to each other by pipes: what has
  * been written is read before all the others have had their turn.

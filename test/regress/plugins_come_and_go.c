@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A library with storage of threads is loaded and unloaded while threads begin.
  * Each change of the set of such libraries took 16 KiB for good.

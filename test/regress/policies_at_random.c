@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads change each other's policies and priorities at random, by all
  * functions for that, with the rights of root and of others, and print what

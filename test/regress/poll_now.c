@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Asking what is ready, without waiting, while threads are preempted: the call
  * is not interrupted by anything that the program could know of.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A signal of another process's is taken and gone while a thread that has just
  * woken looks whether one is: it looked on for ever.

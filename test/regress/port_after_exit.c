@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A server ends while threads of it wait for connections and data; whoever
  * starts it again at once gets its port. With io_uring the kernel let go of the

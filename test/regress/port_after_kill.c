@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A server is killed while threads of it wait, by whatever call, for who comes;
  * whoever starts it again at once gets its address. A ring's request kept the

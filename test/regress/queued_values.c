@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signals to the process that threads get while they open and close their
  * masks: each value comes once, whoever it was meant for first.

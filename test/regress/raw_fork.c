@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A threaded process forks without libc's fork, as QProcess does: the child
  * took the parent's kernel threads for its own and crashed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Real-time threads that have one CPU together wait for the same semaphore, not
  * for long. The kernel preempted one while it held a lock of weft's, for which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two SCHED_RR threads of one priority wake at the same moment, on an otherwise
  * idle process, and each computes until the other has run. The monitor was not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * While a thread is in a call that transfers more than fits, another makes its
  * number name another file, just when the first part is through: the rest is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A process puts a filter on all its threads that refuses io_uring when some
  * wait for descriptors already. Their waits had no end then, and neither had

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Robust mutexes that are locked when the process gets its first threads, while
  * signals come: who could not wait until the monitor said that it answers for

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Runs a program natively and on weft, in several ways, and compares what it
 prints and how it ends.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Credentials change while the kernel threads that have to follow are being
  * made: a new one that did not listen yet was waited for without end. Each

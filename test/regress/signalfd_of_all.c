@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A signalfd shows all signals, as those of daemons do. None of them keeps the
  * process busy while it waits there to be read.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Signals to threads that neither call weft nor leave their system call, while
  * another thread tries to execute a program that is not there.

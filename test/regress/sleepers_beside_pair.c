@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two threads wake each other all the time; 300 others sleep for a millisecond
  * again and again. Whose time is over runs though the two never stop: natively

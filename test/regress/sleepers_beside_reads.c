@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads read what is in the page cache, all the time. Who sleeps beside them
  * runs when its time is over: a thread is preempted though it is nearly always

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A sleep of 0 gives up the CPU, as does every way to ask for one: it is a
  * voluntary switch of some kernel thread when nothing else runs. A thread that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Loaded by static_tls_reuse.c: its storage lies in every thread's block. */
 #define STATIC_TLS __attribute__((tls_model("initial-exec")))
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A library with static TLS is loaded while threads exist. Later threads use
  * the memory of earlier ones again, and must find the storage as at its start

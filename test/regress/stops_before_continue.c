@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A process whose threads wait is told several times to stop, and then to go
  * on: what had not stopped it by then does not stop it later.

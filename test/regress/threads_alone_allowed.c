@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A filter that allows threads as pthread_create clones them, and nothing else,
  * as QEMU's and Chromium's do: weft's kernel threads have the same flags.

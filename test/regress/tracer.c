@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Debuggers with threads: ptrace has to come from the kernel thread that forked
  * the child or attached to it, while the tracer switches between its requests.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Several processes ask another one at the same time for a thread that has
  * ended. Each is told that there is no such thread.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Process-shared robust mutexes that are unmapped while who holds them ends: by
  * another thread at that moment, and by the first thread before. Natively the

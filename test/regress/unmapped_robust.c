@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A process-shared robust mutex that is unmapped while it is locked, and others
  * that other threads lock and leave behind meanwhile: weft's list of them led

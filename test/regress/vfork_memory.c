@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Children in their parent's memory until they execute a program, which take
  * longer for that than a thread may sleep in the kernel until it loses its VP.

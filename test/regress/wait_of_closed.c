@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waits for files whose numbers have been closed, and are other files' by now:
  * a handler that does not return leaves nothing behind that keeps the file, a

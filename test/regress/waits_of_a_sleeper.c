@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A thread sleeps in the kernel, as for a disk, and nothing interrupts it; the
  * other threads of its VP, which wait since before, get what they wait for and

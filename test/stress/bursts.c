@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Bursts: timers whose expirations make threads, signals to threads that end,
  * alarms, jumps out of handlers from an alternate stack, and coroutines that

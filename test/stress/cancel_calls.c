@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads in all kinds of calls that wait are cancelled, at any time before,
  * in and after the call, while other threads do what ends the wait, close its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A peer writes into a channel's memory while honest ends use it, in the middle
  * of their calls: words that are likely to be taken for good, and any others.

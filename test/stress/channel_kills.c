@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ends of channels are killed while they send or receive, wherever that is, and
  * replaced. Each message tells who sent it, which one it is, and has a sum:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that are made, detached, joined in any way and end in any way, from
  * several threads at once. Each leaves a trace in counters, by its result or

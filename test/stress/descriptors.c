@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sockets whose readers are interrupted, shut down and cancelled, and whose
  * numbers are used again and again. Each message names its connection: nobody

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Modules with thread-local variables that are loaded, used and unloaded by
  * many threads, while threads are created and end and hold libc's own locks.

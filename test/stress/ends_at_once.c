@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Objects that are destroyed as soon as they may be, and whose memory is then
  * overwritten, given back or used for another object: barriers after the wait,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Processes that end in many ways while their threads go on: by exit from any
  * thread or handler, by the end of the last thread, long after main's, by a

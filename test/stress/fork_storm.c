@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads that fork at the same time while others allocate, lock, are created
  * and end; each child uses threads, and some fork again.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Futexes used through syscall() by many threads on few words: waits with and
  * without time-outs, wakes of some and of all, bit sets, requeues, private and

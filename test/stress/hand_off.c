@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutexes of all types that many threads fight for by every way of locking;
  * what they guard is counted without atomics, by owner and in all, and nobody

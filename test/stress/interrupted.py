@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Interrupts programs at a high rate and looks whether it happened: threads
 that hold values in all registers, and sections of code stepped through.
 

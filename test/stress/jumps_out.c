@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads wait for mutexes, a condition and a semaphore, and handlers jump out
  * of the waits at any moment. No lock stays with a thread that has left, no

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Kills I/O servers, again and again, while threads wait for
 them: each case of a POSIX test program has to pass.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The locks of bench/papers/locks: does each of them keep all threads out but
  * one? Two to eight threads change what the lock protects, by plain loads and

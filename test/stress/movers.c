@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Threads of a VP sleep in the kernel, uninterrupted, again and again, so that
  * the VP has one carrier after the other, while its other threads wait for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Read-write locks of every kind under readers and writers that come by every
  * form: a writer is alone, readers see nothing half done, and all get through.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * More threads than CPUs hold known values in every register and in a red
  * zone; some do so on small stacks of their own making (coroutines). Whatever

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Processes are killed while their threads lock robust mutexes, two at a time,
  * end with them, or unmap some while they hold them. Whatever was locked then

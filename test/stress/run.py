@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Repeats the stress programs and the real programs on weft, with 1, 2 and 4
 VPs, with and without a high rate of preemption, for a time or a number of
 rounds; one round is every program in every configuration once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Small critical sections in user code that a preemption may hit at every
  * instruction: a ticket lock, a sequence lock, a stack without locks, and

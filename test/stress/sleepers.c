@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Hundreds of threads that wait for times of their own by every call that
  * takes a time, beside some that compute: nobody wakes early, nobody is

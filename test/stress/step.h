@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What step_program.c and step.c agree on: a mark is a breakpoint instruction
  * with the mark's kind in rdi and the section's number in rsi. The tracer

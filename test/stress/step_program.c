@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Sections of code that step.c interrupts at each of their instructions, with
  * other threads that do the same at the same time. It needs the tracer, which

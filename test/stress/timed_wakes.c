@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Time-outs that race with wakes: every permit of a semaphore and every ticket
  * that a condition variable announces is taken exactly once or left over,

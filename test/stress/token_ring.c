@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Rings of threads that pass tokens on by semaphores, condition variables,
  * futexes and yields, beside threads that only compute: parking, waking and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A random mixture of all that threads do: a fixed number of workers, each of
  * which does one act after the other while all others do the same, and signals

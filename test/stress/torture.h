@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The parts of the torture: torture.c has the workers and chooses, the other
  * files have what they do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cancellation against time-outs, signals and once; what ends with a thread. */
 #include "torture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ends: of processes, by jumps, and of threads that others name. */
 #include "torture.h"
 

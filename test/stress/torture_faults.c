@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Stacks: the callers' own, alternate ones, and faults handled on those. */
 #include "torture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signals, processes, descriptors. */
 #include "torture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Signals to threads in each kind of wait, and locks of each kind. */
 #include "torture.h"
 

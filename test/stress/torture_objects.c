@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Locks made of futexes, mutexes whose owners end, and objects whose memory
  * goes as soon as it may: who still looks there gets a SIGSEGV.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Processes that several threads make at once, and objects shared with them. */
 #include "torture.h"
 

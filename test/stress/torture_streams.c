@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bytes, counts, connections: none is lost, and none comes twice. */
 #include "torture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mutexes, semaphores, conditions, reader-writer and spin locks. */
 #include "torture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads that are made, meet, end, are joined, detached and cancelled. */
 #include "torture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Timers that send signals or start threads, and who takes such signals. */
 #include "torture.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Waves of threads with pauses between them, long enough for what the last
  * one left to be given back, and not: each thread finds its thread-local

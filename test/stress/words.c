@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Pairs of threads that hand a turn to each other by wait words: of
  * weft_word_new, at any address, bytes that share a cell, rung or not, one or

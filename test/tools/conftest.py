@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The tools are scripts; the tests import them."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 import check_layers
 import pytest
 

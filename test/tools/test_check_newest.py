@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """tools/check_newest.py: flags for other compilers, and what is skipped."""
 
 import importlib.util

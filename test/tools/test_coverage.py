@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What a process has executed is counted, however it ends."""
 
 import os

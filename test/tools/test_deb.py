@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """tools/deb.py: what it compares and copies; the packages themselves are built
 by ./dev deb."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """./dev with a package manager that is not one."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The page is made of the real headers and of tables that are spoilt here."""
 
 import pathlib

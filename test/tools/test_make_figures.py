@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The papers' figures in the documents, made of a small stored result."""
 
 import json

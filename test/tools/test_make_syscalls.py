@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The section is made of the real rows, and of rows that are spoilt here."""
 
 import pathlib

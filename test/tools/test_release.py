@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The project has one version, and a change log that can be read."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """tools/uninstall.py removes what `meson install` has put there."""
 
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/api/futex.c: results as those of the kernel, table and kernel mixed. */
 #include <setjmp.h>
 #include <stdarg.h>

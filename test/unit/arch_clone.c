@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * wf_arch_clone of src/arch/x86_64/switch.S: the kernel thread begins in the
  * function, on its stack and thread register; the caller's are untouched.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/arch/x86_64/ended_call.c: frames as the kernel makes them behind system
  * calls, with few differences each.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/arch/string.c, which this program is linked with in libc's place,
  * against the plainest code that does the same.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/arch/x86_64/switch.S and context.c: what a switch preserves, and how a
  * new context begins. Each test runs with both forms of the switch.

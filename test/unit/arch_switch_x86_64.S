@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  *	void switch_with(const struct saved *in,	rdi
  *			 struct saved *ret_out,		rsi

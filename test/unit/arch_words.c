@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/arch/x86_64/words.c and words.S: each way to look through an array finds
  * what a check of one word after the other does; slots may lie where nothing

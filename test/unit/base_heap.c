@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/base/heap.c: order, removal by index, growth, random against a model. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/base/log.c: every conversion, cut lines, one write per line, panic. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/base/options.c: every kind, its limits, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/boot/tick.c, sched/queue.c: do threads run for long enough to wake a VP
  * for each?

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/boot/preempt_request.c: which threads are preempted, and how. boot_tick.c
  * says when.

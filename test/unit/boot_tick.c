@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/boot/tick.c: the rules of fairness one by one. boot_tick_whole.c has
  * them all together.

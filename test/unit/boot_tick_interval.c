@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/boot/tick_interval.c: how often the monitor ticks.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/boot/tick.c: its rules together, in whole machines that run for some
  * seconds of their own time.

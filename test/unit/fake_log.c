@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What os/ provides to base/log.c, for tests that only need it to link. */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * VPs, carriers and threads in a time of their own, around the real queues:
  * so that the rules of fairness can be tested without a clock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Waits in the runtime, made of those of fake_wait.c. */
 #include "wait/ufutex_internal.h"
 

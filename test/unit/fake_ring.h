@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * One VP with a real ring, whose owner is the test, and requests without
  * threads.

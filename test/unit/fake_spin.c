@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What os/ provides to base/spin.h, for tests without os/kthread.c. */
 #include <sched.h>
 

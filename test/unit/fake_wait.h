@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The user futex as the sync objects see it, over plain libc threads: so that
  * src/sync can be tested without a scheduler. Waits are delayed and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* See fake_workers.h. */
 #include <setjmp.h>
 #include <stdarg.h>

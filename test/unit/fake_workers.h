@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * For the tests of I/O workers: requests to them, and in fake_workers.c what
  * their code needs of the rest. Servers that are kernel threads are made by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/io/call.c: which calls are handed over, and what ends them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/io/descriptor.c: when a read is not tried first, when a file is slow.
  */

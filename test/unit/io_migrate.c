@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/io/migrate.c, in_flight.h: what follows a VP to its next carrier. */
 #include <errno.h>
 #include <linux/io_uring.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/io/nonblock.c: which receives the kernel is asked about, and when.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/io/path_latency.c: which names are known, and what makes them slow or
  * quick.

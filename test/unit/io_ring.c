@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/io/ring.c: who may wake a VP that sleeps in its ring, who submits. */
 #include <errno.h>
 #include <linux/filter.h>

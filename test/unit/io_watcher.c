@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/io/watcher.c: ready descriptors, with workers that only note requests. */
 #include <setjmp.h>
 #include <stdarg.h>

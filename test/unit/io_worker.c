@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/io/worker.c and serve.c: requests that are carried out, ended early,
  * refused, on kernel threads.

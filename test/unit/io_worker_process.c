@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/io/worker.c, serve.c and supervisor.c: workers that are processes, and
  * are killed at any time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The queue of a channel: what is in the memory is checked before it is used.
  * */
 #include "ipc/channel_queue.h"

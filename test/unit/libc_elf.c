@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/libc/elf.c: what it finds in the loaded libc and ld.so is what dlsym
  * finds.

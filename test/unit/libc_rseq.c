@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/libc/rseq.c: areas of any length that libc may have registered, with a
  * faked __rseq_size. Each case has a kernel thread of its own.

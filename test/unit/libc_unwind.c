@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/libc/unwind.c: where functions of this program and of libc are. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/mem/slot.c: classes and their sizes, where the parts of a slot lie,
  * guards (faults in a child), colours, stacks of the program's own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/os/cpus.c: quotas in faked trees of files, and the real system's. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/os/mem.c: what is open, what faults, what is given back. */
 #include <setjmp.h>
 #include <stdarg.h>

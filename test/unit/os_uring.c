@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/os/uring.c: what may be asked of a ring that others use meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sched/idle.c: who is woken, and by whom; the poller's role. */
 #include <setjmp.h>
 #include <stdarg.h>

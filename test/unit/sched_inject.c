@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/sched/inject.c: order, growth, wrapping, against a model; then pushers
  * and poppers. An entry's value says who pushed it and when.

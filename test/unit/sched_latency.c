@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sched/latency.c: a queue whose waits are known, and what is seen of it.
  * */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sched/offline.c: which VPs run no threads, and where their threads go. */
 #include <setjmp.h>
 #include <stdarg.h>

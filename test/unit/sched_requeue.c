@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/sched/requeue.c: a thread becomes real-time in each of the queues, and
  * runs next; what waits there with it keeps its order.

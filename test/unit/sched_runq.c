@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/sched/runq.c: both ends, limits, wrapped positions; then an owner and
  * three thieves. Built with the real size and with queues of 2 and 4 entries.

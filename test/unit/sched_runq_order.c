@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/sched/runq_order.c: the turns of threads that compute, with the real
  * queues. Each has its share, waits three slices longer at most than in a

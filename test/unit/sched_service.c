@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/sched/service.c: starts and dismissals of services, with kernel threads
  * that are only counted. One that is being dismissed does not start: another

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sched/spin_budget.c: the spin budget follows the idle times. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/sched/table.c: threads come and go by a VP's pool, those that begin take
  * the stack that is in the cache, a fork child has every stack once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/sched/throttle.c: what is left to others beside real-time threads, with
  * the real queues and the real tick.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/signal/frame.c with the real switch: a function that holds known values
  * in all registers and in its red zone is interrupted, its frame saved, other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/signal/memory.c: what is there and what is not, by the handler of the
  * fault and by asking the kernel.

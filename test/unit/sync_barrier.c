@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sync/barrier.c: rounds, one serial thread, destroying at once. */
 #include <setjmp.h>
 #include <stdarg.h>

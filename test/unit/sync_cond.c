@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sync/cond.c: no signal is lost, time-outs, moving, destroying. */
 #include <setjmp.h>
 #include <stdarg.h>

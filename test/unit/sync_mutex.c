@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sync/mutex.c: types, results, exclusion, hand-off, freeing. */
 #include <setjmp.h>
 #include <stdarg.h>

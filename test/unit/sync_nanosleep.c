@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sync/nanosleep.c: validity, what is left, sleeps that are over. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sync/once.c and spin.c. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sync/rwlock.c: readers or one writer, preferences, results, freeing. */
 #include <setjmp.h>
 #include <stdarg.h>

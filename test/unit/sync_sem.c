@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/sync/sem.c: permits are conserved, results, freeing after a wait. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* src/trace/report.c: both forms have the same values, and where they go. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/wait/timer.c: deadlines on both clocks, of which the second is set now
  * and then; and who is woken for that.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * src/wait/word_table.c: slots are handed out once, chains are whole, free and
  * muted ones are never hits; the kernel's way of looking finds what the CPU's

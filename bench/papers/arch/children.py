@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Processes that end when papers/arch is interrupted.
 
     children = Children()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Archives of the kernel's kind, "newc", of files that all may execute.
 
     archive({"init": b"...", "lib/libc.so.6": b"..."})

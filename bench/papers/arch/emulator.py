@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """An emulated machine that runs. Its kernel rests before the first program is
 measured.
 

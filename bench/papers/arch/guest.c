@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The first process of an emulated machine: it runs programs that the console
  * names, one after the other. It is linked statically. A line from the console

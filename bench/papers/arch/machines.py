@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The emulated machines: what emulates them, and what runs on them."""
 
 import dataclasses

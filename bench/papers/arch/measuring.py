@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Measures the rows on one emulated machine, in two passes.
 
 The first takes times. In the second the machine's clock counts instructions.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Reads what an emulated machine prints (guest.c), and the interrupts that its
 emulator logs (-d int).
 

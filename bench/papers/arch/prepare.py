@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Downloads what the emulated machines need from Debian, unpacks it, compiles
 the programs for them and packs the files that they boot with.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What is compiled for the emulated machines: {name: (sources, flags)}."""
 
 import pathlib

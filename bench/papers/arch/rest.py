@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tells when the kernel of a machine rests.
 
 A kernel goes on computing after its first process has begun: it tests itself

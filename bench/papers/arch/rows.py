@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The rows of the tables: those of papers/nptl, and the thread register's."""
 
 import dataclasses

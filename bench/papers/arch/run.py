@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The tables of NPTL and LinuxThreads on emulated machines: mips64el, aarch64,
 riscv64 and x86-64, each with a kernel of Debian's.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """On which kernels and C libraries weft runs: a machine is emulated with a
 kernel and a glibc of Debian's, and some of the POSIX tests run there natively
 and on weft. Cases that fail natively lack something there, such as a shell.

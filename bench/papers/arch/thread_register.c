@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The register by which a thread finds itself, alone: what it costs to read it
  * and to set it. The second argument says which:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * IMA ADPCM by its specification. A nibble has a sign and three bits of
  * magnitude. The difference to the last sample is (magnitude + 1/2) / 4 of the

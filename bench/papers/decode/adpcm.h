@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A decoder of IMA ADPCM: sound with four bits for a sample of 16.
  *

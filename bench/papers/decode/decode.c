@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What PTL-N is for: decoding while reading. A file of sound is read in units
  * and decoded, by one thread, or by one that reads and one that decodes with

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Decoding while reading: a file of sound is read in units and decoded, by one
 thread, or by one that reads and one that decodes. How much of the waiting for
 the file do two threads hide, with decoders that take half as long as the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Condition variables: a queue under a lock. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "end.h"
 
 #include <signal.h>

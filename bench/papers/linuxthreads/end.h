@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The end of the program. The manager kills all threads. Unless the main
  * process ends the program itself, it then ends as the thread did that ended

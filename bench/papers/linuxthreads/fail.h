@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef LT_FAIL_H
 #define LT_FAIL_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A model of LinuxThreads, the thread library of Linux before NPTL, as a
  * library to preload into an unmodified program:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A lock whose waiters form a chain, the newest first, that begins in the
  * lock's word. The holder takes the oldest one out as it unlocks and restarts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A lock of one word, and a queue of threads that such a lock protects.
  *

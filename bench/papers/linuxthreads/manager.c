@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The manager's loop. Only the manager changes the table of threads, so it
  * needs no lock to read it; others read an entry under the entry's lock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The manager: a process that creates threads, reaps them, and ends them all
  * when the program ends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * All stacks lie in one reserved range, aligned to their size, so that a
  * thread's index gives its stack and its stack pointer its descriptor. The

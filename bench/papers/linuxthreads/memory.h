@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Stacks with thread descriptors at their tops, and the thread registers that
  * libc needs.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutexes, in the memory of libc's pthread_mutex_t. The types come from libc's
  * attributes and initializers; an adaptive mutex is a normal one.

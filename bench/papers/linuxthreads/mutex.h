@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #ifndef LT_MUTEX_H
 #define LT_MUTEX_H
 

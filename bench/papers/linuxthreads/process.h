@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The processes that threads are: how one begins and is bound to its parent.
  */

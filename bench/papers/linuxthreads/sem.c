@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Semaphores: a value and a queue under a lock. A post with a thread in the
  * queue gives that thread the semaphore; the value stays 0. */
 #include <errno.h>

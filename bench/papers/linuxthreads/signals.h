@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The two signals of LinuxThreads: a thread sleeps in lt_suspend() until
  * another calls lt_restart(), and the end of a thread wakes the manager.

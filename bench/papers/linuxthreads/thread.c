@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The functions of <pthread.h> that make, end and name threads. */
 #include "thread.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The main function of a new thread's process. */
 #ifndef LT_THREAD_H
 #define LT_THREAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Functions that would take this library's objects for libc's own: they end the
  * program. Declared here without arguments, so not by <pthread.h>.

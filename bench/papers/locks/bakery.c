@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lamport's bakery, for any number of threads, by loads and stores. A thread
  * draws a number higher than all that it sees, and goes in when no other thread

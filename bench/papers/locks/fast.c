@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Lamport's fast mutex, for any number of threads, by loads and stores. Without
  * contention a lock is five accesses and an unlock two, however many threads

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Fences, and a way to wait: the locks of loads and stores need both.
  * A processor keeps its latest stores in a buffer and lets later loads overtake

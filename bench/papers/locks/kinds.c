@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The list of all kinds of locks, and what is the same for each of them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Declarations that the files of this folder share: the kinds that kinds.c
  * lists, one in each file, and functions for kinds without an initialisation.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Mutual exclusion in several ways, each behind the same calls, so that a
  * program can be measured with one after the other.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The mutex of libc, or of the runtime that runs the program.
  */

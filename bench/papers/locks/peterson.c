@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Peterson's lock, for two threads, by loads and stores. A thread says that it
  * wants the lock, lets the other one go first, and waits as long as the other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A variable, without atomic instructions, fences or the kernel: enough for a
  * thread library that has one processor, such as the paper's PTL.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The cost to lock and to unlock a lock that no other thread wants, each
 on its own: table 1 of the paper on virtual processors, and the locks that it
 leaves open, which need neither the kernel nor special instructions.

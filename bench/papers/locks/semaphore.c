@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A System V semaphore of value 1 as a mutex: each lock and each unlock is a
  * system call, whether another thread wants the lock or not. It is the

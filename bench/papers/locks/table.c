@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The cost to lock and to unlock, each on its own, a lock that no other
  * thread wants.

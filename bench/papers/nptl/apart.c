@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The creation of a thread and its join, each measured apart, of BATCH threads
  * at a time, whose stacks are so small that NPTL keeps all of them for the next

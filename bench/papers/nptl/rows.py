@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The paper's rows for x86, and the programs that measure them here."""
 
 import dataclasses

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """NPTL beside LinuxThreads and weft: what a thread's look-up of itself, a call
 of a mutex or a semaphore, a context switch, a creation and a join cost, and
 what the paper had for the first two.

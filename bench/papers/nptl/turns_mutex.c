@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Two threads take turns by mutexes, each unlocked by the thread that locked
  * it. They walk around a ring of three, one step behind each other, and lock

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A semaphore whose post always calls the kernel, as NPTL's did when the paper
  * was written: it adds one and wakes a thread, whether one waits or not. Today

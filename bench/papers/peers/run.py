@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The peers' threads beside weft's and the kernel's: a ring of threads, a
 yield, a switch by a mutex, a semaphore and a condition variable, a creation and
 a join.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Latency or power: another process writes a word in shared memory; n threads
  * here, the first of which waits for it, pass a token on by wait words, and

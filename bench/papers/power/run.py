@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Power against latency: how long threads wait for a word to change, and how
 much CPU time that costs, with 0 to n polling agents.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Requests of several kinds at once, beside a thread that computes: small reads
  * of which one thread waits for each, small reads under a mutex that another

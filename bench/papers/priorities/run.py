@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The priority of the I/O servers: small reads, small reads under a mutex that
 another thread wants, large reads and large writes at once, beside a thread that
 computes, on one CPU. Which nice value of the I/O servers serves whom?

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The paper's figures 5 to 8 with what was measured: elapsed and effective CPU
 time by unit, for reading and writing on the local and on the slow file
 system."""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The experiment's I/O: a file of so many MiB, read or written from its
  * beginning in units, with what is to be in the page cache there or not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * PTL-N as its paper has it, in small: a process with two user-level threads,
  * of which one reads or writes and the other spins, and an I/O server in a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """File I/O that blocks only its caller: a file is read and written in units of
 8 to 256 KiB, on a local file system and on one as slow as in a network, from
 the page cache and not, while another thread spins. How long it takes, and how

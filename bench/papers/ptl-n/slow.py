@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """A mounted file system of the benchmark's own, as slow as one in a network."""
 
 import contextlib

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A file system with one file, as far away as a server in a network: each
  * request takes a latency and the time of its bytes. The file is in memory.

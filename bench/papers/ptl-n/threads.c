@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The experiment with threads: one reads or writes, another spins meanwhile.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The machine and the versions that a result was measured with, and what says
 that the machine was too busy to trust it.
 """

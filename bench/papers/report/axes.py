@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Scales of a plot: where a value lies, and which values are written beside the
 axis.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Tables and sentences of the page, made of cells."""
 
 import dataclasses

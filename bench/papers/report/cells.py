@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Looks up cells of one experiment, and compares them.
 
     cells = Cells(records, "locks")

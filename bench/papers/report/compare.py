@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Compares two stored results: which cells changed beyond noise."""
 
 import dataclasses

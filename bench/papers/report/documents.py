@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Figures of the documents: each has a name, and is made of the records that
 papers.json holds. tools/make_figures.py puts them where the name stands.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Elements of an SVG picture, and its colours in light and dark.
 
     drawing = Drawing()

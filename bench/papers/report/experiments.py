@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The experiments of `./dev bench papers`, in the order in which they run: the
 short ones first. An experiment is a folder of bench/papers with a run.py.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Builds papers.html of the records: one file with its style and its plots
 inside, and no scripts.
 """

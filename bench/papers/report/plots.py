@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Plots as SVG: curves and bars, with their legend beside them."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Turns the results of the experiments into one list of records:
 
     {experiment, row, column, value, unit, low, high}

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Runs experiments one after the other and remembers which are done.
 
 Beside NAME.json, which the experiment writes, lies NAME.state.json: the options

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The paper's figures 3, 4, 6, 11 and 12 with what was measured here. The paper
 gives its results as ratios to real-time signals; each is drawn as the latency
 that signals have here, divided by the ratio."""

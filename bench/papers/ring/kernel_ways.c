@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ways of the kernel's and of libc's. */
 #include <limits.h>
 #include <linux/futex.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * usage: bench_ring PERCENT N WAY [random]
  *

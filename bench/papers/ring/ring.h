@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The paper's experiment: n threads in a ring, each with a buffer. Who finds
  * data in its buffer reads the eight bytes and writes them into its

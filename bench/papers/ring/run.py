@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """A ring of threads, each waiting for its neighbour to write into its buffer:
 by real-time signals, by polling, by a polling agent that signals, by wait words
 on weft, where agents switch straight to the thread, and by what else there is.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Ways of weft.h. As in the paper, the writer tells nobody: whoever looks at
  * the words finds the one that has changed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Figure 2 of the paper on virtual processors: the time of one search by the
 number of cities, with a log axis; and the same for each kind of lock.
 """

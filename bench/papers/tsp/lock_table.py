@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The salesman with each kind of lock, and with more of them: as many pairs of
 lock and unlock as wanted for each city that a thread visits.
 """

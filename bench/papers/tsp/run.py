@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """The travelling salesman, exactly, by threads that share a work queue and
 the bound: without threads, with native ones, on weft with one VP and with
 all. The more cities, the more work for each thread: with few, threads cost

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The travelling salesman on a complete graph, exactly, by branch and bound.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Boost.Fiber: one kernel thread for each CPU allowed. With more than one they
  * steal fibers from each other. It has no semaphore; a counter, a mutex and a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * GNU Pth: user-level threads on one kernel thread, without preemption. It has
  * no semaphore; a counter, a mutex and a condition variable are one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * The rows of operations for libraries of user-level threads that are written
  * in C or C++. A peer includes this file and defines the functions that are

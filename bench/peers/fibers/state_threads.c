@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * State Threads: user-level threads on one kernel thread, without preemption.
  * It has no semaphore: between two switches a counter is one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The micro benchmarks' operations done by goroutines.
 //
 //	go_peer PERCENT ROW COUNT

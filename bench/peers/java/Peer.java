@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.locks.Condition;

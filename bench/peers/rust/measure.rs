@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! Measures a row of operations, in the same way as the other peers: more and
 //! more operations until they take long enough.
 //!

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  *	int swapcontext(ucontext_t *from, const ucontext_t *to);
  *	                rdi               rsi

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What of user contexts depends on the processor. */
 #ifndef WEFT_API_X86_64_CONTEXT_H
 #define WEFT_API_X86_64_CONTEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  *	void *dlsym(void *handle, const char *name);
  *	void *dlvsym(void *handle, const char *name, const char *version);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  *	long syscall(long nr, ...);
  *	rdi nr, rsi rdx rcx r8 r9 and 8(%rsp): up to six arguments

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  *	pid_t vfork(void);
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* x86-64: thread register, pause, system call instruction. */
 #ifndef WEFT_ARCH_X86_64_CPU_H
 #define WEFT_ARCH_X86_64_CPU_H

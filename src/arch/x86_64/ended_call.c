@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * ENDED_CALL-1. Behind a system call rcx has the address of the next
  *     instruction and r11 the flags: nothing but the kernel leaves them so

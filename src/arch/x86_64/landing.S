@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What compilers call where an exception, or libc's unwinding of a cancelled
  * thread, passes one of weft's own functions: the unwinder's

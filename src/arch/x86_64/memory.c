@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "arch/memory.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* x86-64: the registers in a signal frame. */
 #ifndef WEFT_ARCH_X86_64_REGS_H
 #define WEFT_ARCH_X86_64_REGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * From the kernel into weft's signal handlers, from there into the program's,
  * and back.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * Context switch, x86-64 System V ABI. Frame at the saved stack pointer, low
  * to high:

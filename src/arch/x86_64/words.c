@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "arch/words.h"
 
 #include <immintrin.h>

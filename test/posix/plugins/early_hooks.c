@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * What allocators and profilers do before main runs: an allocator that locks,
  * looks up symbols and keeps thread-specific data on its first call, from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opens a library that only this module's own RUNPATH leads to. */
 #include <dlfcn.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A library in C++ for a program in C, which has no unwinder of its own. */
 #include <pthread.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
  * A module with thread-local variables, built several times: as it is
  * (general dynamic), and with TLS_MODEL "initial-exec", whose variables lie in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """What the page says of each experiment: one function each, made of the cells
 that are there. It is called with Cells and with the class of the result.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The tables of the paper on NPTL and LinuxThreads on other CPUs, which are
 emulated, and on which systems weft runs."""
 

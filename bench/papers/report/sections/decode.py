@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Decoding while reading, which is what PTL-N was made for."""
 
 import re

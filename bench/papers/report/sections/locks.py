@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Table 1 of the paper on virtual processors: lock and unlock apart."""
 
 from bench.papers.report.blocks import Table, beside, of_cells, times

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The tables of the paper on NPTL and LinuxThreads."""
 
 from bench.lib import report

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Section 4's ring and section 3's operations beside today's peers."""
 
 from bench.papers.report.blocks import Table

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Power against latency, which the paper on polling agents leaves as a
 setting."""
 

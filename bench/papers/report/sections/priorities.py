@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Priorities of the I/O servers, which section 1 leaves open."""
 
 from bench.papers.report.blocks import Table

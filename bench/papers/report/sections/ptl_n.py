@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The figures of the paper on PTL-N: file I/O that blocks only its caller."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """The ring of threads of the paper on polling agents."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 """Figure 2 of the paper on virtual processors: the travelling salesman."""
 
 import re

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! The rows of operations by may's coroutines, which have stacks of their own,
 //! on a worker for each CPU.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 //! The rows of operations by tokio's tasks. With one CPU they run on the
 //! runtime for one kernel thread, else on that with a worker for each CPU.
 
