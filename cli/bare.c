@@ -9,8 +9,8 @@
  *     libc's _start: no libc, no thread register, no errno. It is linked on its
  *     own first, with its names hidden; test/cli/test_bare.py looks at it.
  * BARE-2. It leaves arguments, variables and descriptors as they are. If
- *     anything fails it returns without a word, and the same steps are taken
- *     again from main(), which says what is wrong.
+ *     anything fails, or there is a line to print, it returns without a word,
+ *     and main() takes the same steps again and prints.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -22,9 +22,12 @@
 #include "prepare.h"
 #include "text.h"
 
-/* main.c's print. */
+static bool has_complained;
+
+/* main.c's prints. */
 int wf_complain(int status, const char *fmt, ...)
 {
+	has_complained = true;
 	return status;
 }
 
@@ -83,7 +86,8 @@ void wf_bare_main(long *stack)
 
 	if (stack[0] < 2 || strcmp(argv[1], "run") != 0)
 		return;
-	if (wf_environment_begin(envp) && wf_prepare(argv + 1, &prepared) == 0)
+	if (wf_environment_begin(envp) &&
+	    wf_prepare(argv + 1, &prepared) == 0 && !has_complained)
 		wf_sys(SYS_execve, prepared.path, prepared.argv,
 		       wf_environment_all());
 }

@@ -118,7 +118,7 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		.off = addr_bytes,
 	};
 	uint32_t nr_handlers = wf_self->nr_handlers;
-	WF_PINNED_CALL struct wf_pinned_call h = { .pin = { .pinned_fd = -1 } };
+	WF_PINNED_CALL struct wf_pinned_call h = { .pin.pinned_fd = -1 };
 	int64_t deadline, call_deadline;
 	bool is_local, has_begun, was_connecting;
 	int n;

@@ -18,8 +18,8 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 		other = wf_table_take_hot_stack(pool, t);
 	if (other != NULL) {
 		report_stack(s);
-		report_stack(
-			&other->slot); /* its next use may be a clean one */
+		/* Its next use may be a clean one. */
+		report_stack(&other->slot);
 	}
 	if (s->is_fresh)
 		s->is_fresh = false;

@@ -127,8 +127,7 @@ static void *reap(void *arg)
 
 	wf_runtime_leave(me);
 	if (must_ask && wf_thread_count_is_last())
-		wf_thread_count_end_process(
-			0); /* the last one ended meanwhile */
+		wf_thread_count_end_process(0); /* the last ended */
 	memcpy(me->name, "weft reaper", sizeof("weft reaper"));
 	do {
 		wf_ufutex_wait(&is_to_end, 0, WF_UFUTEX_ANY,

@@ -91,7 +91,7 @@ def test_old_name_of_a_value(weft):
             (weft("run", "--io", "servers", *child),
              "weft: --io servers is now --io workers\n"),
             (weft("run", *child, env={"WEFT_IO": "servers"}),
-             "weft: WEFT_IO=workers is now WEFT_IO=workers\n")):
+             "weft: WEFT_IO=servers is now WEFT_IO=workers\n")):
         assert (result.returncode, result.stdout) == (0, "workers\n")
         assert result.stderr == said
 

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WEFT_BUILD_DIR", ROOT / "build")).resolve()
 PROGRAM = BUILD / "test/manners/manners_program"
 FILTER = BUILD / "test/lib/filter"
-LIBRARY = BUILD / "libweft.so"
+LIBRARY = BUILD / "libweft.so.0"
 WEFT = [BUILD / "weft", "run"]
 SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES", "LD_LIBRARY_PATH",
             "MALLOC_PERTURB_")

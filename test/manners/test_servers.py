@@ -285,7 +285,7 @@ def test_limits_are_the_programs():
 def test_processes_are_refused():
     refuse = [FILTER, "processes", "--"]
     found = run([*refuse, BUILD / "weft", "doctor"], {"WEFT_IO": "process"})
-    assert re.search(r"I/O backend +servers: .* refuses \(Operation not perm",
+    assert re.search(r"I/O backend +workers: .* refuses \(Operation not perm",
                      found.stdout)
     with Program(command=[*refuse, PROGRAM]) as program:
         assert program.tell("b") == "begun"
