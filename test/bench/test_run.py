@@ -71,7 +71,7 @@ def test_echo(bench, tmp_path):
     parts = json.loads((tmp_path / "out.json").read_text())["parts"]
     assert set(parts) == {"100", "10000_8M"}
     medians = parts["100"]["medians"]
-    assert {"native", "weft uring", "weft servers", "epoll"} <= set(medians)
+    assert {"native", "weft uring", "weft workers", "epoll"} <= set(medians)
     for figures in medians.values():
         assert figures["cpu_us"] > 0 and figures["requests"] > 0
     # A thread for each, of the kernel's or not.
@@ -91,7 +91,7 @@ def test_ptl_n(bench, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     out = json.loads((tmp_path / "out.json").read_text())
     hit = out["rows"]["local-read-hit"]["256"]["medians"]
-    assert {"plain", "native", "weft uring", "weft servers alone",
+    assert {"plain", "native", "weft uring", "weft workers alone",
             "model copies"} <= set(hit)
     for figures in hit.values():
         assert figures["elapsed_us"] > 0 and figures["io_us"] >= 0
