@@ -24,6 +24,7 @@
 #include "boot/deaths.h"
 #include "io/ring.h"
 #include "os/clock.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/table.h"
 #include "sched/yield.h"
@@ -212,9 +213,9 @@ static uint32_t action(const struct sock_fprog *filter, long nr)
 	return answer(filter, &data) & SECCOMP_RET_ACTION_FULL;
 }
 
-static bool kills(const struct sock_fprog *filter, long nr)
+static bool is_deadly(uint32_t action)
 {
-	switch (action(filter, nr)) {
+	switch (action) {
 	case SECCOMP_RET_KILL_PROCESS:
 	case SECCOMP_RET_KILL_THREAD:
 	case SECCOMP_RET_TRAP:
@@ -222,6 +223,20 @@ static bool kills(const struct sock_fprog *filter, long nr)
 	default:
 		return false;
 	}
+}
+
+static bool kills(const struct sock_fprog *filter, long nr)
+{
+	return is_deadly(action(filter, nr));
+}
+
+static bool kills_for_names(const struct sock_fprog *filter)
+{
+	struct seccomp_data data = { .nr = SYS_prctl,
+				     .arch = WF_AUDIT_ARCH,
+				     .args = { PR_SET_NAME } };
+
+	return is_deadly(answer(filter, &data) & SECCOMP_RET_ACTION_FULL);
 }
 
 /*
@@ -280,6 +295,8 @@ void wf_sandbox_check(const struct sock_fprog *filter)
 	if (kills(filter, SYS_timerfd_create) ||
 	    kills(filter, SYS_timerfd_settime))
 		wf_clock_watch_forbid();
+	if (kills_for_names(filter))
+		wf_os_forbid_thread_names();
 	if (kills(filter, SYS_set_tid_address))
 		wf_deaths_forbid();
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {

@@ -68,6 +68,7 @@ static void run(void *arg)
 	uint64_t expirations;
 	long rc;
 
+	wf_os_set_thread_name("weft-clock");
 	/* The signal says that there are credentials to follow. */
 	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
 	wf_store_relaxed(&over, 0);

@@ -423,6 +423,7 @@ static void run(void *arg)
 	struct rounds r = { .handoff_nap = TICK_NS,
 			    .remote_wakeups_nap = TICK_NS };
 
+	wf_os_set_thread_name("weft-monitor");
 	wf_private_table_make(); /* MONITOR-2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
 	/* Its naps are shorter than the kernel's default of 50 us. */

@@ -51,6 +51,7 @@ static void close_copies(void)
 
 static void run_closer(void *arg)
 {
+	wf_os_set_thread_name("weft-closer");
 	close_copies();
 	if (wf_timers_want_watch()) /* and has found that it has to wait */
 		wf_idle_wake_monitor();

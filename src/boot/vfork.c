@@ -12,6 +12,7 @@
 #include "sched/vp.h"
 #include "signal/action.h"
 #include "signal/signal.h"
+#include "thread/name.h"
 #include "thread/policy.h"
 
 /* Of the parents, from before the child is made: it must not wait for a lock,
@@ -37,8 +38,10 @@ void wf_vfork_enter_child(void)
 	if (wf_load_relaxed(&wf_sched.is_started))
 		wf_actions_give_up(&actions[l - wf_vfork_children]);
 	wf_policy_vfork_child(parent);
-	if (parent->carrier != NULL)
+	if (parent->carrier != NULL) {
+		wf_name_fork_child(parent);
 		wf_signal_restore(parent);
-	else
+	} else {
 		wf_os_set_signal_mask(l->mask);
+	}
 }

@@ -223,6 +223,7 @@ static void finish_ended(void)
 
 static void run(void *arg)
 {
+	wf_os_set_thread_name("weft-supervisor");
 	wf_store_relaxed(&supervisor, arg);
 	for (;;) {
 		wf_worker_check_dismissal();

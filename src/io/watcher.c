@@ -46,6 +46,7 @@
 #include "io/worker.h"
 #include "io/watcher_set.h"
 #include "os/clock.h"
+#include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/runtime.h"
 #include "sched/yield.h"
@@ -228,6 +229,7 @@ static void run(void *arg)
 	const struct timespec a_while = { 0, 10 * WF_NS_PER_MS };
 	struct epoll_event events[NR_EVENTS];
 
+	wf_os_set_thread_name("weft-watcher");
 	wf_spin_lock(&start_lock); /* until the set is there */
 	wf_spin_unlock(&start_lock);
 	for (;;) {

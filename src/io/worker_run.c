@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "arch/arch.h"
+#include "base/log.h"
 #include "base/options.h"
 #include "io/worker_table.h"
 #include "libc/tcb.h"
@@ -121,11 +122,21 @@ static void serve(struct wf_worker *s)
 		wf_worker_finish(NULL, s);
 }
 
+static void name_thread(const struct wf_worker *s)
+{
+	char name[WF_OS_NAME_BYTES];
+
+	wf_format(name, sizeof(name), "weft-io%u", (unsigned)(s - wf_workers));
+	wf_os_set_thread_name(name);
+}
+
 void wf_worker_run_jobs(void *arg)
 {
 	struct wf_worker *s = arg;
 
 	wf_os_set_signal_mask(~(WF_PREEMPT_BIT | END_BIT));
+	if (!s->is_process)
+		name_thread(s);
 	for (;;) {
 		/* acquire: the job; pairs with give_job. */
 		uint32_t word = wf_load_acquire(&s->word);
@@ -224,7 +235,7 @@ static void start_process(void *arg)
 
 	if (err == 0)
 		err = die_with_parent(s);
-	wf_sys(SYS_prctl, PR_SET_NAME, "weft-io", 0, 0, 0);
+	wf_os_set_thread_name("weft-io");
 	set_priority();
 	wf_store_release(&s->start_word, err < 0 ? (int)err : 1);
 	wf_os_futex_wake((_Atomic uint32_t *)&s->start_word, 1);

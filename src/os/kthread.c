@@ -249,6 +249,19 @@ void wf_os_thread_name(int proc, int tid, char ret_name[WF_OS_NAME_BYTES])
 	}
 }
 
+static _Atomic bool names_are_forbidden;
+
+void wf_os_set_thread_name(const char *name)
+{
+	if (!wf_load_relaxed(&names_are_forbidden))
+		wf_sys(SYS_prctl, PR_SET_NAME, name, 0, 0, 0);
+}
+
+void wf_os_forbid_thread_names(void)
+{
+	wf_store_relaxed(&names_are_forbidden, true);
+}
+
 int wf_os_thread_stat_open(int proc, int tid)
 {
 	return open_about(proc, tid, "stat");

@@ -77,6 +77,9 @@ int wf_os_tracer_of(int proc, int tid);
 /* As pthread_getname_np has it; empty if nobody knows. */
 enum { WF_OS_NAME_BYTES = 16 };
 void wf_os_thread_name(int proc, int tid, char ret_name[WF_OS_NAME_BYTES]);
+/* Names the calling kernel thread, unless a seccomp filter kills for that. */
+void wf_os_set_thread_name(const char *name);
+void wf_os_forbid_thread_names(void);
 /* What system call it is in, and from where; false if in none, or unknown. */
 bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc);
 /* How often it has gone to sleep; 0 if nobody knows. */

@@ -14,6 +14,7 @@
 #include "os/mem.h"
 #include "os/sys.h"
 #include "sched/carrier_exit.h"
+#include "sched/carrier_name.h"
 #include "sched/clone_lock.h"
 #include "sched/dismiss.h"
 #include "sched/registers.h"
@@ -136,6 +137,7 @@ static void begin(struct wf_carrier *c)
 {
 	set_altstack(c);
 	wf_store_release(&c->tid, wf_os_gettid());
+	wf_carrier_name_begin(c);
 	if (wf_carrier_init_hook != NULL)
 		wf_carrier_init_hook(c);
 }
@@ -290,6 +292,7 @@ struct wf_carrier *wf_carrier_take_spare(void)
 static void begin_bound(const struct wf_thread *t)
 {
 	wf_count(binds);
+	wf_carrier_name_bound(t->carrier, t);
 	wf_carrier_bound_hook(t);
 }
 
@@ -301,6 +304,7 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c)
 	}
 	if (c->is_altered)
 		wf_carrier_exit(c);
+	wf_carrier_name_spare(c);
 	wf_store_relaxed(&c->wake_word, 0);
 	if (!c->is_altered) /* else it sleeps for good */
 		wf_carrier_put_back(c);

@@ -14,6 +14,7 @@
 #include "sched/table.h"
 #include "signal/cancel.h"
 #include "thread/lifecycle.h"
+#include "thread/name.h"
 
 /* libc keeps the values of the first 32 keys in the TCB: no malloc. */
 enum { MAX_KEY = 31 };
@@ -63,6 +64,7 @@ void wf_foreign_met(struct wf_thread *t)
 	if (have_key())
 		pthread_setspecific(key, t);
 	wf_cancel_met(t);
+	wf_name_met();
 }
 
 void wf_main_exit_fork_child(void)

@@ -5,23 +5,41 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "base/log.h"
+#include "os/kthread.h"
 #include "os/sys.h"
+#include "sched/carrier_name.h"
 
 bool wf_name_is_kept(const struct wf_thread *t)
 {
 	return wf_thread_exists(t) && t->kind != WF_THREAD_FOREIGN;
 }
 
-/* It may be another thread that runs there. */
-static void name_process(const char *name)
+static void write_comm(const char *path, const char *name)
 {
-	int fd = (int)wf_sys(SYS_openat, AT_FDCWD, "/proc/self/comm",
-			     O_WRONLY | O_CLOEXEC);
+	int fd = (int)wf_sys(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
 	wf_sys(SYS_write, fd, name, strlen(name));
 	wf_sys(SYS_close, fd);
+}
+
+/* A bound thread's kernel thread has its name, too. */
+static void name_carrier(const struct wf_thread *t)
+{
+	struct wf_carrier *c = t->carrier;
+	char path[48];
+
+	if (t == wf_self) {
+		wf_carrier_name_bound(c, t);
+		return;
+	}
+	if (c == NULL || c->named == WF_NAMED_PROCESS)
+		return;
+	wf_format(path, sizeof(path), "/proc/self/task/%d/comm",
+		  wf_load_relaxed(&c->tid));
+	write_comm(path, t->name);
 }
 
 void wf_name_set(struct wf_thread *t, const char *name)
@@ -30,11 +48,36 @@ void wf_name_set(struct wf_thread *t, const char *name)
 
 	memcpy(t->name, name, len);
 	memset(t->name + len, 0, sizeof(t->name) - len);
-	if (t->is_first)
-		name_process(t->name);
+	if (t->kind == WF_THREAD_BOUND)
+		name_carrier(t);
+	if (t->is_first) /* another thread may run on that kernel thread */
+		write_comm("/proc/self/comm", t->name);
+}
+
+void wf_name_met(void)
+{
+	static const char own[] = "weft-";
+	char name[WF_OS_NAME_BYTES + 1] = "";
+	long nr;
+	int fd;
+
+	wf_sys(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
+	if (strncmp(name, own, sizeof(own) - 1) != 0)
+		return;
+	fd = (int)wf_sys(SYS_openat, AT_FDCWD, "/proc/self/comm",
+			 O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	memset(name, 0, sizeof(name));
+	nr = wf_sys(SYS_read, fd, name, WF_OS_NAME_BYTES);
+	if (nr > 0) {
+		name[nr - 1] = '\0'; /* the newline */
+		wf_os_set_thread_name(name);
+	}
+	wf_sys(SYS_close, fd);
 }
 
 void wf_name_fork_child(const struct wf_thread *t)
 {
-	wf_sys(SYS_prctl, PR_SET_NAME, t->name);
+	wf_os_set_thread_name(t->name);
 }

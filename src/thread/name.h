@@ -14,6 +14,12 @@ bool wf_name_is_kept(const struct wf_thread *t);
 /* Cut off at 15 characters. in_runtime 0. */
 void wf_name_set(struct wf_thread *t, const char *name);
 
+/*
+ * The calling kernel thread is not weft's. If a carrier has made it, it has the
+ * carrier's name: it gets the process's, as natively from its creator.
+ */
+void wf_name_met(void);
+
 /* In a fork child, which is native: t, the caller, has its name there. */
 void wf_name_fork_child(const struct wf_thread *t);
 

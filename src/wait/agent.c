@@ -28,6 +28,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier.h"
+#include "sched/carrier_name.h"
 #include "sched/cpu_time.h"
 #include "sched/idle.h"
 #include "sched/queue.h"
@@ -342,8 +343,6 @@ static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 				   worth_ns());
 }
 
-/* --- sleeping ----------------------------------------------------------- */
-
 static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 		       struct idle *idle)
 {
@@ -393,8 +392,6 @@ static void wait_for_work(struct wf_carrier *c, struct wf_vp *vp,
 	}
 	sleep_idle(c, vp, idle);
 }
-
-/* --- running ------------------------------------------------------------ */
 
 static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 {
@@ -476,6 +473,7 @@ void wf_agent_run(struct wf_carrier *c)
 
 		check_signals(c);
 		if (c->bound != NULL) {
+			wf_carrier_name_bound(c, c->bound);
 			wf_switch_from_carrier(c, c->bound);
 			continue;
 		}
@@ -486,6 +484,7 @@ void wf_agent_run(struct wf_carrier *c)
 				wf_carrier_wait_for_vp(c);
 			continue;
 		}
+		wf_carrier_name_vp(c, vp);
 		wf_carrier_ensure_spare();
 		t = find_thread(c, vp);
 		if (t == NULL) {

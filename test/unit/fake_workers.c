@@ -186,6 +186,10 @@ int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 	return pid < 0 ? -EAGAIN : pid;
 }
 
+void wf_os_set_thread_name(const char *name)
+{
+}
+
 void wf_os_set_signal_mask(uint64_t mask)
 {
 	wf_sys(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);

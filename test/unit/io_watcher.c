@@ -53,8 +53,7 @@ void wf_runtime_leave_slow(struct wf_thread *t)
 
 int wf_sched_yield(void)
 {
-	usleep(100);
-	return 0;
+	return usleep(100);
 }
 
 uint64_t wf_os_close_signals(void)
@@ -62,9 +61,12 @@ uint64_t wf_os_close_signals(void)
 	return 0;
 }
 
+void wf_os_set_thread_name(const char *name)
+{
+}
+
 void wf_os_set_signal_mask(uint64_t mask)
 {
-	(void)mask;
 }
 
 void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
@@ -74,7 +76,6 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 }
 
 static void (*run_watcher)(void *);
-
 static void *run_thread(void *arg)
 {
 	run_watcher(NULL);
