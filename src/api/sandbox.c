@@ -246,11 +246,11 @@ static bool kills_for_names(const struct sock_fprog *filter)
  */
 static void leave_rings(void)
 {
-	enum { NR_QUIET = 3, MOST_LOOKS = 1000 };
+	enum { NR_QUIET = 3, MOST_POLLS = 1000 };
 	const struct timespec pause = { 0, WF_NS_PER_MS };
 	int nr_quiet = 0;
 
-	for (int i = 0; i < MOST_LOOKS && nr_quiet < NR_QUIET; i++) {
+	for (int i = 0; i < MOST_POLLS && nr_quiet < NR_QUIET; i++) {
 		nr_quiet = wf_ring_give_up() ? 0 : nr_quiet + 1;
 		if (!wf_is_started())
 			break;

@@ -7,7 +7,7 @@
  * CHANNEL_WAIT-1. A sleeper writes WANTED into its bell, then reads the slot;
  *     the other side writes the slot, then reads the bell; between the two both
  *     have a full fence. So one of them sees the other.
- * CHANNEL_WAIT-2. Nobody sleeps for longer than WF_PEER_LOOK_NS. So a waker
+ * CHANNEL_WAIT-2. Nobody sleeps for longer than WF_PEER_CHECK_NS. So a waker
  *     that is killed after it wrote the slot, or a hostile one that queues no
  *     bell, delays, and no more.
  * CHANNEL_WAIT-3. A receiver reads its senders' bell without a fence when it
@@ -38,8 +38,8 @@
 
 #define BELL_WANTED 1U
 /* Looks without and with a pause (some 40 ns) before the clock is read. */
-#define HOT_LOOKS 300
-#define WARM_LOOKS 30
+#define HOT_POLLS 300
+#define WARM_POLLS 30
 /* And yields, of half a microsecond at least. */
 #define YIELDS 4
 /* Waits in vain before the deadline counts more than the next one. */
@@ -81,11 +81,11 @@ static bool is_apart(struct weft_channel *c)
 
 static bool poll_hot(const struct weft_channel *c, uint64_t word)
 {
-	for (int i = 0; i < HOT_LOOKS; i++) {
+	for (int i = 0; i < HOT_POLLS; i++) {
 		if (has_changed(c, word))
 			return true;
 	}
-	for (int i = 0; i < WARM_LOOKS; i++) {
+	for (int i = 0; i < WARM_POLLS; i++) {
 		if (has_changed(c, word))
 			return true;
 		wf_cpu_pause();
@@ -162,7 +162,7 @@ void wf_channel_check(struct weft_channel *c, clockid_t clock)
 {
 	int64_t now = now_ns(clock);
 
-	if (now - c->checked_ns < WF_PEER_LOOK_NS)
+	if (now - c->checked_ns < WF_PEER_CHECK_NS)
 		return;
 	c->checked_ns = now;
 	if (wf_channel_is_sender(c))
@@ -253,7 +253,7 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 		now = now_ns(CLOCK_MONOTONIC);
 		if (now >= deadline_ns)
 			return -ETIMEDOUT;
-		until = now + WF_PEER_LOOK_NS; /* CHANNEL_WAIT-2 */
+		until = now + WF_PEER_CHECK_NS; /* CHANNEL_WAIT-2 */
 		if (until > deadline_ns)
 			until = deadline_ns;
 		if (is_announced) {

@@ -11,7 +11,7 @@
 #include "ipc/channel_queue.h"
 
 /* How long a waiting end does not look whether others live. */
-#define WF_PEER_LOOK_NS 50000000LL
+#define WF_PEER_CHECK_NS 50000000LL
 
 /* The number of the receiver's end; senders have theirs from 0 on. */
 #define WF_PEER_RECEIVER WF_CHANNEL_SENDERS_MAX

@@ -74,8 +74,8 @@ enum {
 	POKE_AGAIN_NS = 10 * 1000 * 1000,
 	DOZE_NS = 10 * 1000 * 1000,
 	/* SIGNAL_RECEIVER-9: pauses. */
-	LOOKS = 8,
-	LOOKS_WHILE_TAKEN = 1000,
+	POLLS = 8,
+	POLLS_WHILE_TAKEN = 1000,
 };
 
 static _Atomic uint64_t want;	/* SIGNAL_RECEIVER-1 */
@@ -367,7 +367,7 @@ void wf_signal_receiver_await_taken(void)
 	for (int i = 0; wf_load_relaxed(&is_busy) == 0; i++) {
 		bool is_taken = wf_load_relaxed(taken_signal()) != 0;
 
-		if (i >= (is_taken ? LOOKS_WHILE_TAKEN : LOOKS))
+		if (i >= (is_taken ? POLLS_WHILE_TAKEN : POLLS))
 			return;
 		wf_cpu_pause();
 	}

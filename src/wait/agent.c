@@ -41,7 +41,7 @@
 
 enum {
 	/* Looks at words that rarely change: about half a microsecond. */
-	LOOKS_PER_CLOCK = 16,
+	POLLS_PER_CLOCK = 16,
 	FAR_POLL_NS = 2 * 1000, /* AGENT-4 */
 	/* A change of the mask costs less than 1 % of this. */
 	QUIET_AFTER_NS = 50 * 1000,
@@ -249,7 +249,7 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 	while (!wf_vp_is_offline(vp)) {
 		int64_t now;
 
-		for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+		for (int i = 0; i < POLLS_PER_CLOCK; i++) {
 			if (wf_queue_has_pending(vp) || has_signal_work(c) ||
 			    wf_vp_io_has_done(vp) || has_changed_word(c, vp))
 				return true;

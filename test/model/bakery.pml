@@ -69,7 +69,7 @@ proctype thread(byte me, nr_turns)
 		mine++;
 		buffer[me].stores!NUMBER, mine;
 		buffer[me].stores!DRAWS, 0;
-#ifndef BUG_NO_FENCE_BEFORE_LOOK
+#ifndef BUG_NO_FENCE_BEFORE_CHECK
 		fence(me);	/* BAKERY-2 */
 #endif
 		for (i : 0 .. NR_THREADS - 1) {

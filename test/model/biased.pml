@@ -56,7 +56,7 @@ inline begin()
 	if
 	:: state == OWN ->
 		buffer!INSIDE, 1;
-#ifdef BUG_NO_SECOND_LOOK
+#ifdef BUG_NO_SECOND_CHECK
 		is_alone = true
 #else
 		if

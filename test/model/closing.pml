@@ -54,7 +54,7 @@ inline take(counter)
 
 proctype ending()
 {
-#ifdef BUG_LOOKS_FIRST
+#ifdef BUG_CHECKS_FIRST
 	bit seen = pending;
 
 	st(CLOSED, 1);
@@ -90,7 +90,7 @@ proctype sender()
 #ifndef BUG_NO_BARRIER
 		empty(buffer);
 #endif
-#ifndef BUG_NO_SECOND_LOOK
+#ifndef BUG_NO_SECOND_CHECK
 		if
 		:: mem[CLOSED] -> take(nr_sent_on)
 		:: else

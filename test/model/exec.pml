@@ -125,7 +125,7 @@ active proctype executes()
 	take_vp();
 	may_lose_vp(is_lost);
 again:
-#ifdef BUG_LOOKED_FIRST
+#ifdef BUG_CHECKED_FIRST
 	if
 	:: nr_broadcasts != 0 ->
 		be_kept_back(is_lost);

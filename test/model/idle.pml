@@ -309,7 +309,7 @@ idle:
 		fi;
 		idle_begin();
 		if
-#ifndef BUG_NO_SECOND_LOOK
+#ifndef BUG_NO_SECOND_CHECK
 		:: mem[INJECT] != 0
 #endif
 		:: else -> idle_sleep()
@@ -374,7 +374,7 @@ proctype monitor()
 		fi;
 		mem[ASLEEP] = 1;
 		membarrier();
-#ifndef BUG_NO_SECOND_LOOK_OF_MONITOR
+#ifndef BUG_NO_SECOND_CHECK_OF_MONITOR
 		look_if_needed();
 #endif
 		if

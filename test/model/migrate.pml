@@ -44,7 +44,7 @@ active proctype owner()
 {
 	bool is_over, may_push;
 
-#ifdef BUG_LOOKS_FIRST
+#ifdef BUG_CHECKS_FIRST
 	is_over = is_use_over;
 	is_moving = true;
 #else

@@ -254,7 +254,7 @@ inline end_wait(t, g, how)
 		:: else
 		fi;
 		lock(b);
-#ifdef BUG_NO_SECOND_LOOK
+#ifdef BUG_NO_SECOND_CHECK
 		if
 		:: true -> break
 		fi

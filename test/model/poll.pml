@@ -17,7 +17,7 @@
  * it.
  */
 #define NR_VPS 2
-#if defined(VARIANT_SUBMITS) || defined(BUG_LOOK_BEFORE_LEAVE) || \
+#if defined(VARIANT_SUBMITS) || defined(BUG_CHECK_BEFORE_LEAVE) || \
 	defined(BUG_NO_HAND_OVER) || defined(BUG_NO_HAND_OVER_AFTER_POLL)
 #define NR_SUBMITS 2
 #define NR_CREATES 0
@@ -229,7 +229,7 @@ inline give_up_role()
 /* wf_idle_poll_leave */
 inline leave()
 {
-#ifdef BUG_LOOK_BEFORE_LEAVE
+#ifdef BUG_CHECK_BEFORE_LEAVE
 	look();
 #endif
 	if
@@ -237,7 +237,7 @@ inline leave()
 		give_up_role()
 	:: else
 	fi;
-#ifndef BUG_LOOK_BEFORE_LEAVE
+#ifndef BUG_CHECK_BEFORE_LEAVE
 	look();
 #endif
 #ifndef BUG_NO_HAND_OVER
@@ -334,7 +334,7 @@ end_polling:
 			fi
 		:: else
 		fi;
-#ifndef BUG_ROLE_KEPT_FOR_THE_LOOK
+#ifndef BUG_ROLE_KEPT_FOR_THE_CHECK
 		if
 		:: is_poller ->
 			is_poller = false;
@@ -346,13 +346,13 @@ end_polling:
 		fi;
 #endif
 		idle_begin();
-#ifndef BUG_NO_SECOND_LOOK
+#ifndef BUG_NO_SECOND_CHECK
 		look();
 #endif
 		if
 		:: is_more -> is_more = false
 		:: else ->
-#ifdef BUG_ROLE_KEPT_FOR_THE_LOOK
+#ifdef BUG_ROLE_KEPT_FOR_THE_CHECK
 			if
 			:: is_poller ->
 				is_poller = false;

@@ -32,7 +32,7 @@ proctype asks(byte me)
 		spare = OLD + 1 + me
 	   };
 	   lock();
-#ifdef BUG_NO_SECOND_LOOK
+#ifdef BUG_NO_SECOND_CHECK
 	   c = 0;
 #else
 	   c = found;

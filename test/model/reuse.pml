@@ -53,7 +53,7 @@ proctype slot()
 
 	/* wf_signal_thread_end */
 	buffer!CLOSED(1);
-#ifndef BUG_END_DOES_NOT_LOOK
+#ifndef BUG_END_DOES_NOT_CHECK
 	take_if(1);
 #else
 	skip;
@@ -69,7 +69,7 @@ proctype slot()
 	:: opens = 1
 	fi;
 	buffer!OPEN(opens);
-#ifndef BUG_NEXT_DOES_NOT_LOOK
+#ifndef BUG_NEXT_DOES_NOT_CHECK
 	take_if(1);
 #endif
 	buffer!CLOSED(0);

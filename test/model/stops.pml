@@ -70,7 +70,7 @@ proctype receiver()
 	      fi;
 #endif
 	      choose();
-#ifdef BUG_NO_SECOND_LOOK
+#ifdef BUG_NO_SECOND_CHECK
 	      break
 #else
 	      if

@@ -9,16 +9,16 @@
  * locked instruction or a fence waits until the own one is empty.
  *
  * Holds: whoever waits for a word that has changed comes back, once for each
- * wait, and nobody is left in the bucket or in the array. With VARIANT_LOOK
+ * wait, and nobody is left in the bucket or in the array. With VARIANT_CHECK
  * nobody rings, and somebody looks for as long as somebody waits; with
  * VARIANT_TIMED the wait may end by its deadline.
  */
 #define WAITER 0
 #define WRITER 1
-#define LOOKER 2
+#define POLLER 2
 #define NR 3
 
-#ifdef VARIANT_LOOK
+#ifdef VARIANT_CHECK
 #define RINGS 0
 #else
 #define RINGS 1
@@ -131,12 +131,12 @@ again:
 		st(HOLDER, 1);
 		st(STATE, 1);
 #ifndef BUG_NO_FENCE_IN_WAIT
-#ifndef VARIANT_LOOK
+#ifndef VARIANT_CHECK
 		fence;	/* WORD-2; not where nobody rings */
 #endif
 #endif
 		ld(WORD, now);
-#ifdef BUG_NO_SECOND_LOOK
+#ifdef BUG_NO_SECOND_CHECK
 		now = 0;
 #endif
 		if
@@ -215,7 +215,7 @@ proctype writer(byte me)
 }
 
 /* It may see what is half noted; never looks, perhaps, if one rings. */
-proctype looker(byte me)
+proctype poller(byte me)
 {
 	byte state, now, holder;
 	bool taken;
@@ -242,9 +242,9 @@ init {
 	atomic {
 		run store_buffer(WAITER);
 		run store_buffer(WRITER);
-		run store_buffer(LOOKER);
+		run store_buffer(POLLER);
 		run waiter(WAITER);
 		run writer(WRITER);
-		run looker(LOOKER)
+		run poller(POLLER)
 	}
 }

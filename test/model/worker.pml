@@ -97,7 +97,7 @@ end:
 		:: tell_carrier();
 			if
 			:: !is_to_report[i]
-#ifndef BUG_NO_SECOND_LOOK
+#ifndef BUG_NO_SECOND_CHECK
 			:: is_to_report[i] -> supervisor_word = false
 #endif
 			fi
@@ -172,7 +172,7 @@ proctype requester(byte i)
 	atomic {
 		if
 		:: has_job[i] && status[i] == YET && !is_second[i] ->
-#ifndef BUG_NO_LOOK
+#ifndef BUG_NO_CHECK
 			status[i] = WAIT
 #else
 			skip
@@ -222,7 +222,7 @@ active proctype supervisor()
 	byte i;
 
 look:
-#ifndef BUG_LOOKS_BEFORE
+#ifndef BUG_CHECKS_BEFORE
 	supervisor_word = true;
 #endif
 	i = 0;
@@ -236,7 +236,7 @@ look:
 		i++
 	:: else -> break
 	od;
-#ifdef BUG_LOOKS_BEFORE
+#ifdef BUG_CHECKS_BEFORE
 	supervisor_word = true;
 #endif
 end:
