@@ -29,6 +29,7 @@ HASH_COMMENT = re.compile(r"(?:^|\s)#(?:\s+(.*))?$")
 # "* ", "1. ", "UFUTEX-3. "
 ITEM = re.compile(r"\s*(?:[*-]|(?:[A-Z][A-Z_]*-)?\d+\.|[A-Z]\d+\.)\s+")
 CODE_SPAN = re.compile(r"(`+)(.+?)\1")
+LICENCE = re.compile(r"^(/\*|//|#) SPDX-License-Identifier:.*\n", re.M)
 
 
 class Unit:
@@ -170,6 +171,8 @@ def of_markdown(text):
 
 def units(name, text):
     """The units of a file whose path from the root is `name`."""
+    # The licence's line is no sentence, and none goes on behind it.
+    text = LICENCE.sub("\n", text)
     path = pathlib.PurePath(name)
     if path.suffix == ".md":
         return of_markdown(text)

@@ -286,3 +286,13 @@ def test_wrong_arguments(project, capsys, args):
 def test_no_repository(tree):
     with pytest.raises(SystemExit):
         check_words.main(["", str(tree({"a.md": "Text.\n"}))])
+
+
+@pytest.mark.parametrize("name, begin, end", [
+    ("dev", "# ", ""), ("src/meson.build", "# ", ""),
+    ("src/a.c", "/* ", " */")])
+def test_sentence_behind_the_licence(name, begin, end):
+    """The licence's line is none, and the next one begins anew."""
+    text = "".join(f"{begin}{line}{end}\n" for line in
+                   ("SPDX-License-Identifier: MIT", "Who waits."))
+    assert [unit.text for unit in prose.units(name, text)] == ["Who waits."]
