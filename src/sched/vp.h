@@ -298,7 +298,7 @@ struct wf_carrier {
 	_Atomic int32_t reserved_for;
 	_Atomic int tid; /* 0 until it has started */
 	uint32_t number;
-	uint32_t named; /* enum wf_carrier_named; itself */
+	uint32_t named;	      /* enum wf_carrier_named; itself */
 	uint64_t kernel_mask; /* signal mask as the kernel has it, or
 			       * WF_MASK_UNKNOWN */
 	struct wf_signal_slot signal_slot;
