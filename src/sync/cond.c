@@ -437,8 +437,7 @@ static uint32_t count_up_locked(struct wf_cond *c)
 	return seq;
 }
 
-/* Under the bucket's lock: the thread that was found is still counted, so
- * the object exists. */
+/* Under the bucket's lock. A found thread is counted: the object exists. */
 static int signal_locked(void *arg, bool found, bool more)
 {
 	struct change *change = arg;

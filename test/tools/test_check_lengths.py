@@ -15,7 +15,6 @@ def complaints(tree, content, name="src/a.c"):
 
 @pytest.mark.parametrize("content", [
     "x\n" * 500,
-    "/* SPDX-License-Identifier: MIT */\n" + "x\n" * 500,
     function(80) + function(80),
     "\t" * 9 + "x" * 8 + "\n",
     "struct s {\n" + "\tint x;\n" * 100 + "};\n",

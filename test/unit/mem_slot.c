@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * src/mem/slot.c: classes and their sizes, where the parts of a slot lie,
- * guards (faults in a child), colours, stacks of the program's own.
- */
+/* src/mem/slot.c: classes and their sizes, where the parts of a slot lie,
+ * guards (faults in a child), colours, stacks of the program's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
