@@ -125,6 +125,12 @@ static bool is_ours(int sig)
 	return is_of_memory(sig) || is_reported(sig);
 }
 
+/* May the kernel have the trampoline for sig? */
+static bool may_be_entered(int sig, const struct wf_action *a)
+{
+	return wf_action_is_handler(a) || is_ours(sig);
+}
+
 /* ACTION-4 */
 static int give_up(int sig, const struct wf_action *a)
 {
@@ -249,7 +255,7 @@ int wf_action_change(int sig, const struct wf_action *new,
 
 void wf_action_uninstall(int sig)
 {
-	if (is_ours(sig) && wf_action_before_end != NULL)
+	if (is_reported(sig))
 		wf_action_before_end();
 	give_up(sig, &default_action);
 }
@@ -275,7 +281,7 @@ void wf_actions_start(void)
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
 		kernel_action(sig, NULL, &table[sig]);
-		if (wf_action_is_handler(&table[sig]) || is_ours(sig))
+		if (may_be_entered(sig, &table[sig]))
 			install(sig, &table[sig]);
 		note_halt(sig);
 	}
@@ -294,7 +300,7 @@ void wf_actions_give_up(const struct wf_actions *actions)
 		const struct wf_action *a = &actions->of[sig];
 
 		if ((FIXED & WF_SIGNAL_BIT(sig)) == 0 && !is_of_memory(sig) &&
-		    (wf_action_is_handler(a) || is_reported(sig)))
+		    may_be_entered(sig, a))
 			kernel_action(sig, a, NULL);
 	}
 }
@@ -317,9 +323,7 @@ void wf_actions_fork_child(bool has_own)
 
 		if ((FIXED & WF_SIGNAL_BIT(sig)) != 0)
 			continue;
-		if (((wf_action_is_handler(a) || is_reported(sig)) &&
-		     !has_own) ||
-		    is_of_memory(sig))
+		if (may_be_entered(sig, a) && (!has_own || is_of_memory(sig)))
 			give_up(sig, a);
 	}
 }
