@@ -40,16 +40,17 @@ struct machine {
 
 static const struct call {
 	long nr;
+	uint64_t arg; /* the first */
 	const char *name;
 } calls[] = {
-	{ SYS_io_uring_enter, "io_uring_enter" },
-	{ SYS_rt_sigtimedwait, "rt_sigtimedwait" },
-	{ SYS_preadv2, "preadv2" },
-	{ SYS_pwritev2, "pwritev2" },
-	{ SYS_membarrier, "membarrier" },
-	{ SYS_openat, "openat" },
-	{ SYS_tgkill, "tgkill" },
-	{ SYS_prctl, "prctl" },
+	{ SYS_io_uring_enter, 0, "io_uring_enter" },
+	{ SYS_rt_sigtimedwait, 0, "rt_sigtimedwait" },
+	{ SYS_preadv2, 0, "preadv2" },
+	{ SYS_pwritev2, 0, "pwritev2" },
+	{ SYS_membarrier, 0, "membarrier" },
+	{ SYS_openat, 0, "openat" },
+	{ SYS_tgkill, 0, "tgkill" },
+	{ SYS_prctl, PR_SET_TIMERSLACK, "prctl" },
 };
 
 /* Asked before the first filter, which may forbid that; known in one process
@@ -199,23 +200,24 @@ static uint32_t answer(const struct sock_fprog *filter,
 	return SECCOMP_RET_ALLOW;
 }
 
-static uint32_t action(const struct sock_fprog *filter, long nr)
+/* arg: the call's first argument. Some filters allow tgkill for the process
+ * itself alone, and prctl for some options. */
+static uint32_t action(const struct sock_fprog *filter, long nr, uint64_t arg)
 {
-	struct seccomp_data data = { .nr = (int)nr, .arch = WF_AUDIT_ARCH };
+	struct seccomp_data data = { .nr = (int)nr,
+				     .arch = WF_AUDIT_ARCH,
+				     .args = { arg } };
 
-	/* Some allow them for the process itself, and for some options. */
 	if (nr == SYS_tgkill && own_pid_epoch != wf_table_fork_epoch())
 		return SECCOMP_RET_ALLOW;
 	if (nr == SYS_tgkill)
 		data.args[0] = (uint64_t)own_pid;
-	if (nr == SYS_prctl)
-		data.args[0] = PR_SET_TIMERSLACK;
 	return answer(filter, &data) & SECCOMP_RET_ACTION_FULL;
 }
 
-static bool is_deadly(uint32_t action)
+static bool kills(const struct sock_fprog *filter, long nr, uint64_t arg)
 {
-	switch (action) {
+	switch (action(filter, nr, arg)) {
 	case SECCOMP_RET_KILL_PROCESS:
 	case SECCOMP_RET_KILL_THREAD:
 	case SECCOMP_RET_TRAP:
@@ -223,20 +225,6 @@ static bool is_deadly(uint32_t action)
 	default:
 		return false;
 	}
-}
-
-static bool kills(const struct sock_fprog *filter, long nr)
-{
-	return is_deadly(action(filter, nr));
-}
-
-static bool kills_for_names(const struct sock_fprog *filter)
-{
-	struct seccomp_data data = { .nr = SYS_prctl,
-				     .arch = WF_AUDIT_ARCH,
-				     .args = { PR_SET_NAME } };
-
-	return is_deadly(answer(filter, &data) & SECCOMP_RET_ACTION_FULL);
 }
 
 /*
@@ -268,8 +256,8 @@ static bool refuses_rings(const struct sock_fprog *program)
 	       filter.len > 0 && filter.filter != NULL &&
 	       wf_memory_get(&last, &filter.filter[filter.len - 1],
 			     sizeof(last)) == 0 &&
-	       (action(&filter, SYS_io_uring_enter) == SECCOMP_RET_ERRNO ||
-		action(&filter, SYS_io_uring_register) == SECCOMP_RET_ERRNO);
+	       (action(&filter, SYS_io_uring_enter, 0) == SECCOMP_RET_ERRNO ||
+		action(&filter, SYS_io_uring_register, 0) == SECCOMP_RET_ERRNO);
 }
 
 bool wf_sandbox_comes(const struct sock_fprog *filter)
@@ -292,15 +280,15 @@ void wf_sandbox_is_refused(void)
 void wf_sandbox_check(const struct sock_fprog *filter)
 {
 	is_confined = true;
-	if (kills(filter, SYS_timerfd_create) ||
-	    kills(filter, SYS_timerfd_settime))
+	if (kills(filter, SYS_timerfd_create, 0) ||
+	    kills(filter, SYS_timerfd_settime, 0))
 		wf_clock_watch_forbid();
-	if (kills_for_names(filter))
+	if (kills(filter, SYS_prctl, PR_SET_NAME))
 		wf_os_forbid_thread_names();
-	if (kills(filter, SYS_set_tid_address))
+	if (kills(filter, SYS_set_tid_address, 0))
 		wf_deaths_forbid();
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (kills(filter, calls[i].nr)) {
+		if (kills(filter, calls[i].nr, calls[i].arg)) {
 			wf_boot_killed_for(calls[i].name);
 			return;
 		}
