@@ -95,6 +95,8 @@ WF_API(int, pthread_getname_np, pthread_t thread, char *buf, size_t size)
 {
 	const struct wf_thread *t = wf_thread_of(thread);
 
+	if (t == NULL)
+		wf_name_meet_caller(); /* which thread perhaps is */
 	if (!wf_name_is_kept(t))
 		return wf_real.pthread_getname_np(thread, buf, size);
 	if (size < sizeof(t->name))

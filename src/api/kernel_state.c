@@ -212,8 +212,10 @@ long wf_kernel_state_syscall(long nr, const long *args)
 /* A thread's name is weft's to keep. */
 static bool is_name(long option)
 {
-	return (option == PR_SET_NAME || option == PR_GET_NAME) &&
-	       wf_name_is_kept(wf_self);
+	if (option != PR_SET_NAME && option != PR_GET_NAME)
+		return false;
+	wf_name_meet_caller();
+	return wf_name_is_kept(wf_self);
 }
 
 static int prctl_name(long option, char *name)

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "os/clock.h"
 #include "os/kthread.h"
@@ -226,5 +225,5 @@ void wf_other_process_answer(union sigval asked, bool is_found)
 	char name[WF_OS_NAME_BYTES];
 
 	name_of_answer(name, (uint64_t)asked.sival_ptr, is_found);
-	wf_sys(SYS_prctl, PR_SET_NAME, name);
+	wf_os_set_thread_name(name);
 }

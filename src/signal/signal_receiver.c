@@ -240,9 +240,9 @@ int wf_signal_receiver_start(void)
 	int err;
 
 	wf_sys(SYS_prctl, PR_GET_NAME, name);
-	wf_sys(SYS_prctl, PR_SET_NAME, WF_SIGNAL_RECEIVER_NAME);
+	wf_os_set_thread_name(WF_SIGNAL_RECEIVER_NAME);
 	err = wf_service_start(run, &self, &tid);
-	wf_sys(SYS_prctl, PR_SET_NAME, name);
+	wf_os_set_thread_name(name);
 	wf_os_stderr_shared_by(wf_signal_receiver_tid());
 	return err;
 }

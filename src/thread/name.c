@@ -9,6 +9,7 @@
 #include "os/kthread.h"
 #include "os/sys.h"
 #include "sched/carrier_name.h"
+#include "sched/runtime.h"
 
 bool wf_name_is_kept(const struct wf_thread *t)
 {
@@ -54,27 +55,28 @@ void wf_name_set(struct wf_thread *t, const char *name)
 		write_comm("/proc/self/comm", t->name);
 }
 
+void wf_name_meet_caller(void)
+{
+	if (wf_self == NULL && wf_is_started())
+		wf_thread_self();
+}
+
 void wf_name_met(void)
 {
 	static const char own[] = "weft-";
-	char name[WF_OS_NAME_BYTES + 1] = "";
-	long nr;
-	int fd;
+	char name[WF_OS_NAME_BYTES] = "";
+	int proc;
 
 	wf_sys(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
 	if (strncmp(name, own, sizeof(own) - 1) != 0)
 		return;
-	fd = (int)wf_sys(SYS_openat, AT_FDCWD, "/proc/self/comm",
-			 O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	proc = wf_os_proc_open();
+	if (proc < 0)
 		return;
-	memset(name, 0, sizeof(name));
-	nr = wf_sys(SYS_read, fd, name, WF_OS_NAME_BYTES);
-	if (nr > 0) {
-		name[nr - 1] = '\0'; /* the newline */
+	wf_os_thread_name(proc, wf_os_getpid(), name);
+	wf_sys(SYS_close, proc);
+	if (name[0] != '\0') /* it is known */
 		wf_os_set_thread_name(name);
-	}
-	wf_sys(SYS_close, fd);
 }
 
 void wf_name_fork_child(const struct wf_thread *t)

@@ -8,15 +8,24 @@
 
 #include "sched/thread.h"
 
-/* Does weft keep t's name? Else the kernel does. NULL is nobody. */
+/* Does weft keep t's name? Otherwise the kernel does. t may be NULL. */
 bool wf_name_is_kept(const struct wf_thread *t);
 
 /* Cut off at 15 characters. in_runtime 0. */
 void wf_name_set(struct wf_thread *t, const char *name);
 
 /*
- * The calling kernel thread is not weft's. If a carrier has made it, it has the
- * carrier's name: it gets the process's, as natively from its creator.
+ * Attaches the calling kernel thread if weft has started and has not met it
+ * yet. A caller that asks for its own name needs this: libc makes threads for
+ * timers and look-ups, and one that a carrier makes has the carrier's name
+ * until wf_name_met.
+ */
+void wf_name_meet_caller(void);
+
+/*
+ * Called once for each attached kernel thread that is not weft's, by itself. A
+ * kernel thread that a carrier made has the carrier's name. This gives it the
+ * process's name; natively it would have its creator's.
  */
 void wf_name_met(void);
 

@@ -3,11 +3,13 @@
 #include <limits.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -74,6 +76,41 @@ TEST(name_is_inherited)
 {
 	CHECK_EQ(pthread_setname_np(pthread_self(), "parent"), 0);
 	thread_join(thread_start(check_inherited, "parent"));
+}
+
+static char name_in_notify[16];
+static _Atomic int is_notified;
+
+static void note_name(union sigval value)
+{
+	CHECK_EQ(pthread_getname_np(pthread_self(), name_in_notify, 16), 0);
+	is_notified = 1;
+}
+
+static void *make_timer(void *arg)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD,
+				  .sigev_notify_function = note_name };
+	const struct itimerspec soon = { .it_value.tv_nsec = 1 };
+	timer_t timer;
+
+	CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	CHECK_EQ(timer_settime(timer, 0, &soon, NULL), 0);
+	return arg;
+}
+
+/* libc makes it on whatever kernel thread its creator runs. The first thread
+ * computes, so that this is mostly another one than the process's first. */
+TEST(name_of_a_thread_of_libc)
+{
+	pthread_t t;
+
+	CHECK_EQ(pthread_setname_np(pthread_self(), "parent"), 0);
+	t = thread_start(make_timer, NULL);
+	while (!is_notified)
+		continue;
+	thread_join(t);
+	CHECK(strcmp(name_in_notify, "parent") == 0);
 }
 
 static void has_name_of_thread(void)
