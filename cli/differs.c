@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "elf.h"
-#include "file.h"
+#include "imports.h"
 
 enum { SOMETIMES, ALWAYS };
 
@@ -51,14 +50,7 @@ static void append(char *text, const char *more)
 
 bool wf_differs_read(const char *path)
 {
-	size_t size;
-	char *bytes;
-
-	if (wf_file_map(path, &bytes, &size) < 0)
-		return false;
-	wf_elf_imports(bytes, size, note, NULL);
-	wf_file_unmap(bytes, size);
-	return true;
+	return wf_imports_visit(path, note, NULL);
 }
 
 void wf_differs_report(void (*tell)(const char *text))

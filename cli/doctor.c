@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "advice.h"
 #include "base/options.h"
 #include "cli.h"
 #include "differs.h"
@@ -156,21 +157,31 @@ static void report_difference(const char *text)
 	row("differs", text);
 }
 
+/* The libraries of a program. */
+struct libraries {
+	bool with_differences; /* note the calls that are different on weft */
+	int nr;		       /* that were read */
+};
+
 static void read_library(const char *path, void *arg)
 {
-	int *nr = arg;
+	struct libraries *l = arg;
 
-	if (wf_differs_read(path))
-		++*nr;
+	wf_advice_read(path, false);
+	if (l->with_differences && wf_differs_read(path))
+		l->nr++;
 }
 
-static void report_libraries(const struct wf_target *target)
+static void read_libraries(const struct wf_target *target,
+			   bool with_differences)
 {
+	struct libraries l = { .with_differences = with_differences };
+	bool has_all = wf_libraries_visit(target, read_library, &l);
 	char text[WF_SYSTEM_TEXT];
-	int nr = 0;
-	bool has_all = wf_libraries_visit(target, read_library, &nr);
 
-	snprintf(text, sizeof(text), "%d read%s", nr,
+	if (!with_differences)
+		return;
+	snprintf(text, sizeof(text), "%d read%s", l.nr,
 		 has_all ? "" : "; the loader has not found all of them");
 	row("libraries", text);
 }
@@ -220,23 +231,24 @@ static int report_program(const char *program, bool with_libraries)
 	if (target.sanitizer[0] != '\0')
 		row("preloaded first", target.sanitizer);
 	wf_differs_read(target.binary);
-	if (with_libraries)
-		report_libraries(&target);
+	wf_advice_read(target.binary, true);
+	read_libraries(&target, with_libraries);
 	wf_differs_report(report_difference);
 	/* A wrapper, as those of pyenv and the like, executes another one. */
 	if (is_script && is_shell(target.binary))
 		row("not looked at", "the programs that this shell script "
 				     "starts: ask about each of them");
 	row("verdict", "can run on weft");
+	row("should", wf_advice());
 	return CAN_RUN;
 }
 
 void wf_doctor_help(FILE *to)
 {
 	fputs("usage: weft doctor [--libraries] [PROGRAM]\n\n"
-	      "Says whether PROGRAM can run on weft, and what is different "
-	      "there for it; without\nPROGRAM, what this system offers and "
-	      "what weft will use of it.\n\n"
+	      "Says whether PROGRAM can run on weft, whether it should, and "
+	      "what is different\nthere for it; without PROGRAM, what this "
+	      "system offers and what weft will use\nof it.\n\n"
 	      "  --libraries  looks at the functions that PROGRAM's libraries "
 	      "call as well: those\n"
 	      "               that its loader finds, and those in folders of "

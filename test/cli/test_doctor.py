@@ -152,6 +152,75 @@ def test_program(weft):
     assert found["program"].endswith("/env") and "loader" in found
 
 
+WORK = """
+    #include <dlfcn.h>
+    #include <pthread.h>
+    #include <sys/epoll.h>
+    #include <sys/socket.h>
+    pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+    void *run(void *arg) { return arg; }
+    int main(int argc, char **argv)
+    {
+        (void)argv;
+        if (argc > 1) { pthread_t t; struct epoll_event e;
+            CALLS; (void)t; (void)e; (void)run; }
+        return 0;
+    }"""
+CREATE = "pthread_create(&t, 0, run, 0);"
+
+
+@pytest.mark.parametrize("calls, says", [
+    ("", "no: neither it nor its libraries create threads"),
+    ("dlopen(argv[1], 0);", "measure: it creates no threads itself, but the "
+     "libraries that it loads (dlopen) may"),
+    (CREATE, "measure: it has threads (pthread_create), and its calls do not "
+     "show what they wait for"),
+    (CREATE + "accept(0, 0, 0);", "yes: it has threads (pthread_create) that "
+     "wait for connections (accept)"),
+    (CREATE + "pthread_cond_wait(&c, &m);", "yes, if it has more threads "
+     "(pthread_create) than CPUs: they wait for each other "
+     "(pthread_cond_wait)"),
+    (CREATE + "accept(0, 0, 0); epoll_wait(0, &e, 1, 0);",
+     "measure: it has threads (pthread_create) and an event loop (epoll_wait); "
+     "weft helps where threads serve the connections"),
+])
+def test_should(weft, compile_c, calls, says):
+    program = compile_c(source=WORK.replace("CALLS", calls))
+    result = weft("doctor", program)
+    assert result.returncode == 0 and result.stderr == ""
+    assert rows(result)["should"] == says
+
+
+def test_should_with_openmp(weft, compile_c):
+    program = compile_c("-fopenmp", source="""
+        int main(int argc, char **argv)
+        {
+            int n = 0;
+            #pragma omp parallel reduction(+ : n)
+            n += argc;
+            return argv[0] == 0 ? n : 0;
+        }""")
+    assert rows(weft("doctor", program))["should"].startswith(
+        "measure: it computes on one thread for each CPU (libgomp.so.1)")
+
+
+def test_should_by_a_library(weft, compile_c):
+    """The threads are the library's."""
+    library = compile_c("-shared", "-fPIC", name="libworkers.so", source="""
+        #include <pthread.h>
+        static void *run(void *arg) { return arg; }
+        void begin(void) { pthread_t t; pthread_create(&t, 0, run, 0); }""")
+    program = compile_c(
+        f"-L{library.parent}", "-lworkers", f"-Wl,-rpath,{library.parent}",
+        source="void begin(void); int main(void) { begin(); return 0; }")
+    assert "threads (pthread_create)" in rows(weft("doctor", program))["should"]
+
+
+def test_should_is_not_said_of_what_cannot_run(weft, compile_c):
+    assert "should" not in rows(weft("doctor", compile_c("-static")))
+
+
 CALLS = '''
     #include <pthread.h>
     #include <sched.h>
