@@ -122,9 +122,10 @@ static inline long bench_count(int argc, char **argv, long otherwise)
 	return count;
 }
 
+/* Four digits are enough. dietlibc writes large numbers wrongly by %g. */
 static inline void bench_print(const char *name, double figure)
 {
-	printf("%s %.4g\n", name, figure);
+	printf(figure < 1000 ? "%s %.4g\n" : "%s %.0f\n", name, figure);
 	fflush(stdout);
 }
 

@@ -53,7 +53,12 @@ NPTL = {"suite": "papers/nptl", "rows": {
         "semaphore that wakes": {"NPTL": {"futex": 1.0}},
         "switch by mutex": {"NPTL": {"futex": 1.2}, "weft": {},
                             "LinuxThreads": {"kill": 1.0,
-                                             "rt_sigsuspend": 1.0}}}}
+                                             "rt_sigsuspend": 1.0}}},
+    "witness": {"rows": {"mutex call": {
+        "unit": "ns", "samples": {"NPTL": [9, 10, 11]}, "medians": {"NPTL": 10},
+        "impossible": {"dietlibc": "does not build: no <header>"},
+        "errors": {}}},
+                "calls": {"mutex call": {"NPTL": 0.0}}}}
 
 TSP = {"suite": "papers/tsp", "cities": {
     "6": {"no threads": 0.1, "native": 0.4, "weft, 1 VP": 0.2,

@@ -68,6 +68,10 @@ def test_missing_cells_say_why():
     assert cells["locks", "bakery, 8 threads", "lock"]["why"] == \
         "no more than <2> threads"
     assert cells["nptl", "join, 1 CPU", "LinuxThreads"]["why"] == "status 1"
+    assert cells["nptl", "witness, mutex call", "NPTL"]["value"] == 10
+    assert cells["nptl", "witness, mutex call", "dietlibc"]["why"] == \
+        "does not build: no <header>"
+    assert cells["nptl", "witness, mutex call, calls", "NPTL"]["value"] == 0
     assert cells["tsp", "11 cities, native, locks a city: 1", "plain"][
         "why"] == "right on one CPU only"
     assert cells["ring", "1000 threads, 1 VP", "polling"]["why"] == \

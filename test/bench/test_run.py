@@ -4,6 +4,7 @@ writes, not how fast anything is."""
 
 import json
 import random
+import shutil
 
 import pytest
 
@@ -258,6 +259,9 @@ def test_nptl(bench, tmp_path):
                 assert {"NPTL", "weft"} <= set(row["medians"])
                 assert ("LinuxThreads" in row["medians"]) == has_model
             assert f"\n{name} " in result.stdout
+    for name, row in out["witness"]["rows"].items():
+        assert "NPTL" in row["medians"], name
+        assert ("dietlibc" in row["medians"]) == bool(shutil.which("diet"))
     if "impossible" not in result.stdout:
         calls = out["calls"]
         assert calls["semaphore that wakes"]["NPTL"] == \

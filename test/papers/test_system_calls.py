@@ -10,7 +10,7 @@ import pytest
 from conftest import BUILD
 from bench.lib import measure, sides
 from bench.papers.arch import rows as arch
-from bench.papers.nptl import rows, run as nptl
+from bench.papers.nptl import counting, rows, run as nptl, witness
 
 NPTL, LT, WEFT = nptl.SIDES
 SWITCHES = ("switch by mutex", "switch by semaphore", "switch by condition")
@@ -110,14 +110,45 @@ def test_the_thread_register(programs, name, number):
     which stands for CPUs on which only the kernel sets it."""
     row = next(row for row in arch.ROWS if row.name == name)
     program = BUILD / "bench/papers/arch" / row.program
-    counts = []
-    for nr_ops in nptl.COUNTED_OPS:
-        result = measure.run(
-            [programs.counter, program, "1", *row.args],
-            env=sides.environment(BENCH_OPS=str(nr_ops)))
+    result = counting.counted(programs.counter, [program, "1", *row.args],
+                              nptl.COUNTED_OPS)
+    if result.impossible:
+        pytest.skip(result.impossible)
+    assert result.figures["calls"] == pytest.approx(number, abs=0.02), result
+
+
+@pytest.fixture
+def dietlibc(programs):
+    """dietlibc(kind): {system call: number of an operation} with its threads,
+    which are of the family of LinuxThreads and are not ours."""
+    one = witness.Witness(programs)
+    if one.why:
+        pytest.skip(one.why)
+
+    def count(kind):
+        ops = next(row[3] for row in witness.ROWS if row[2] == kind)
+        result = one.calls(kind, ops, "dietlibc")
         if result.impossible:
             pytest.skip(result.impossible)
         assert result.figures, result
-        counts.append(result.figures["calls"])
-    more = nptl.COUNTED_OPS[1] - nptl.COUNTED_OPS[0]
-    assert (counts[1] - counts[0]) / more == pytest.approx(number, abs=0.02)
+        return nptl.kinds(result.figures)
+    return count
+
+
+@pytest.mark.parametrize("kind", ["mutex", "sem"])
+def test_the_witness_stays_out_of_the_kernel_too(dietlibc, kind):
+    assert dietlibc(kind) == {}
+
+
+@pytest.mark.parametrize("kind", ["turn_sem", "turn_cond"])
+def test_the_witness_switches_by_restart_signals_too(dietlibc, kind):
+    found = dietlibc(kind)
+    assert RESTART <= set(found) and "futex" not in found
+    for call in RESTART:
+        assert 0.5 <= found[call] <= 3, found
+
+
+def test_the_witness_has_a_manager_too(dietlibc):
+    found = dietlibc("create_join")
+    assert found["clone"] == pytest.approx(1, abs=0.05)
+    assert {"read", "write", "wait4"} <= set(found)

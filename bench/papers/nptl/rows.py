@@ -2,6 +2,9 @@
 """The paper's rows for x86, and the programs that measure them here."""
 
 import dataclasses
+import pathlib
+
+FOLDER = pathlib.Path(__file__).resolve().parent
 
 
 @dataclasses.dataclass(frozen=True)

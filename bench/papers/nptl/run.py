@@ -22,7 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import counting  # noqa: E402
 import rows  # noqa: E402
+import witness  # noqa: E402
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 SIDES = ("NPTL", "LinuxThreads", "weft")
@@ -76,15 +78,24 @@ class Programs:
                 self.options.scale, *row.args]
         if side == "LinuxThreads":
             self_by = "stack" if row.name == rows.SELF_BY_STACK else "register"
-            # By env: taskset has no threads to preload a library for.
-            call = ["env", f"LD_PRELOAD={self.preload}",
-                    f"LINUXTHREADS_SELF={self_by}", *call]
+            call = self.preloaded(call, self_by)
         return self.sides.command("weft" if side == "weft" else "native", vps,
                                   call)
 
-    def run(self, row, side, vps):
+    def preloaded(self, call, self_by):
+        """By env: taskset has no threads to preload a library for."""
+        return ["env", f"LD_PRELOAD={self.preload}",
+                f"LINUXTHREADS_SELF={self_by}", *call]
+
+    def why(self, side):
+        """Why a side cannot run, or ""."""
         if side == "LinuxThreads" and not self.preload.exists():
-            return measure.Result(impossible="the model is for x86-64 only")
+            return "the model is for x86-64 only"
+        return ""
+
+    def run(self, row, side, vps):
+        if self.why(side):
+            return measure.Result(impossible=self.why(side))
         clock = "cpu" if self.options.cpu and row.is_call else "real"
         result = measure.run(self.command(row, side, vps),
                              env=lib_sides.environment(BENCH_CLOCK=clock))
@@ -95,21 +106,10 @@ class Programs:
     def calls(self, row, side):
         """System calls of one operation with one CPU, as a Result with the
         figures "calls" and "call_N"."""
-        if side == "LinuxThreads" and not self.preload.exists():
-            return measure.Result(impossible="the model is for x86-64 only")
-        numbers = []
-        for nr_ops in COUNTED_OPS:
-            result = measure.run(
-                [self.counter, *self.command(row, side, 1)],
-                env=lib_sides.environment(BENCH_OPS=str(nr_ops)))
-            if not result.figures:
-                return result
-            numbers.append(result.figures)
-        few, many = numbers
-        more = COUNTED_OPS[1] - COUNTED_OPS[0]
-        return measure.Result(figures={
-            name: max(0, many.get(name, 0) - few.get(name, 0)) / more
-            for name in {**few, **many}})
+        if self.why(side):
+            return measure.Result(impossible=self.why(side))
+        return counting.counted(self.counter, self.command(row, side, 1),
+                                COUNTED_OPS)
 
 
 def quartiles(figures):
@@ -272,6 +272,10 @@ def main(argv):
               "trust these figures")
     one, many = table(programs, 1), table(programs, 0)
     calls, by_kind, errors = calls_table(programs)
+    second = witness.table(programs)
+    errors |= {f"witness, {title}, {side}": error
+               for title, row in second["rows"].items()
+               for side, error in row["errors"].items()}
     print()
     checks = explanations(one, calls)
     options.json.parent.mkdir(parents=True, exist_ok=True)
@@ -280,7 +284,8 @@ def main(argv):
         "scale": options.scale, "clock": "cpu" if options.cpu else "real",
         "rows": {name: cost.as_json() for name, cost in one.items()},
         "rows_all_cpus": {name: cost.as_json() for name, cost in many.items()},
-        "calls": calls, "calls_by_kind": by_kind, "explanations": checks,
+        "calls": calls, "calls_by_kind": by_kind, "witness": second,
+        "explanations": checks,
         "errors": errors}, indent=1) + "\n")
     failed = errors or any(cost.errors
                            for cost in (*one.values(), *many.values()))

@@ -14,6 +14,8 @@ There is one function for each experiment. None of them relies on a key.
 import statistics
 
 NO_FIGURE = "the program gave no figure"
+# Rows of the program that a second LinuxThreads can run as well.
+WITNESS = "witness, "
 
 
 def interval(samples):
@@ -67,15 +69,18 @@ def locks(data, out):
                     medians.get(column), why=why)
 
 
+def costs(out, name, row):
+    medians, samples = under(row, "medians"), under(row, "samples")
+    errors = {**under(row, "impossible"), **under(row, "errors")}
+    for side in {**samples, **medians, **errors}:
+        out.add(name, side, row.get("unit", ""), medians.get(side),
+                samples.get(side), why=errors.get(side))
+
+
 def nptl(data, out):
     for key, cpus in (("rows", "1 CPU"), ("rows_all_cpus", "all CPUs")):
         for name, row in under(data, key).items():
-            medians, samples = under(row, "medians"), under(row, "samples")
-            errors = {**under(row, "impossible"), **under(row, "errors")}
-            for side in {**samples, **medians, **errors}:
-                out.add(f"{name}, {cpus}", side, row.get("unit", ""),
-                        medians.get(side), samples.get(side),
-                        why=errors.get(side))
+            costs(out, f"{name}, {cpus}", row)
     for name, sides in under(data, "calls").items():
         for side, calls in sides.items():
             out.add(f"{name}, system calls", side, "calls", calls)
@@ -83,6 +88,11 @@ def nptl(data, out):
         for side, kinds in sides.items():
             for kind, calls in kinds.items():
                 out.add(f"{name}, system call {kind}", side, "calls", calls)
+    for name, row in under(data, "witness", "rows").items():
+        costs(out, f"{WITNESS}{name}", row)
+    for name, sides in under(data, "witness", "calls").items():
+        for side, calls in sides.items():
+            out.add(f"{WITNESS}{name}, calls", side, "calls", calls)
 
 
 def tsp(data, out):

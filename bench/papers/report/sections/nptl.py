@@ -3,6 +3,7 @@
 
 from bench.lib import report
 from bench.papers.report.blocks import Table, of_cells, same_way, times
+from bench.papers.report.records import WITNESS
 
 # Ours: (the paper's name, unit, x86 NPTL, LT, MIPS NPTL, LT).
 PAPER = {
@@ -21,6 +22,7 @@ PAPER = {
 }
 SIDES = ("NPTL", "LinuxThreads", "weft")
 CALLS, KIND = ", system calls", ", system call "
+WITNESSES, WITNESS_CALLS = ("NPTL", "LinuxThreads", "dietlibc"), ", calls"
 
 
 def paper_table():
@@ -53,6 +55,26 @@ def our_table(cells, cpus):
                      f"{paper[2] / paper[3]:.2g}" if paper else "-"])
     return Table(f"With {cpus}", ("", "unit", *SIDES, "NPTL/LT", "NPTL/weft",
                                   "paper: NPTL/LT"), rows)
+
+
+def witness_tables(cells):
+    """The model beside dietlibc, in one program: times and system calls. In a
+    list, which is empty for a result from before it."""
+    rows = []
+    for row in cells.rows():
+        if not row.startswith(WITNESS) or row.endswith(WITNESS_CALLS):
+            continue
+        unit = next((cells.get(row, side).unit for side in WITNESSES
+                     if cells.has(row, side)), "")
+        rows.append([row.removeprefix(WITNESS), unit,
+                     *(cells.get(row, side).text() for side in WITNESSES),
+                     *(cells.get(row + WITNESS_CALLS, side).text()
+                       for side in WITNESSES)])
+    return [Table("A second witness, 1 CPU: times, then system calls of one "
+                  "operation",
+                  ("", "unit", *WITNESSES,
+                   *(f"{side}, calls" for side in WITNESSES)), rows)
+            ] if rows else []
 
 
 def ratios_found(cells):
@@ -140,6 +162,7 @@ def section(cells, make):
         ours=[our_table(cells, "1 CPU"), our_table(cells, "all CPUs"),
               of_cells("System calls of one operation, 1 CPU", cells, calls,
                        SIDES),
+              *witness_tables(cells),
               "This is the architecture of the machine; the next section has "
               "MIPS and others."],
         found=ratios_found(cells) + weft_found(cells) + calls_found(cells)
@@ -147,6 +170,12 @@ def section(cells, make):
         explained=[
             "LinuxThreads is in no libc any more. Ours is a small model of it, "
             "preloaded into the same programs.",
+            "dietlibc has a library of that family, written by others: a "
+            "manager that gets requests by a pipe, threads that are processes, "
+            "and a signal to block and one to wake. Its calls confirm the "
+            "model's. Its times are its own: it finds a thread in a table and "
+            "not by a register, and where a lock is taken it tries again after "
+            "2 ms, so its creation takes 2 ms.",
             "Each post of NPTL's first semaphore entered the kernel. Today's "
             "enters it only if a thread waits, so the row of the semaphore "
             "that wakes stands for it.",
