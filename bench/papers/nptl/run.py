@@ -74,8 +74,8 @@ class Programs:
 
     def command(self, row, side, vps):
         """vps: 1, or 0 for all CPUs."""
-        call = [self.options.build / "bench" / row.program,
-                self.options.scale, *row.args]
+        percent = max(1, round(self.options.scale * row.length))
+        call = [self.options.build / "bench" / row.program, percent, *row.args]
         if side == "LinuxThreads":
             self_by = "stack" if row.name == rows.SELF_BY_STACK else "register"
             call = self.preloaded(call, self_by)
