@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The owner of the only VP counts how often it locks, and takes the table after
+ * LOCKS_BEFORE_OWN locks. A revoking thread counts itself, takes the table
+ * back, and locks as usual. The protocol and its invariants are in
+ * wait/biased.h.
+ */
 #include "wait/biased.h"
 
 #include "os/kthread.h"
 
-/* A revocation costs some us, and a lock 5 ns: BIASED-5. */
+/* A revocation costs a few us, and a lock 5 ns: BIASED-5. */
 enum { LOCKS_BEFORE_OWN = 8192 };
 
 struct wf_biased wf_biased;
@@ -12,8 +18,10 @@ void wf_biased_init(uint32_t nr_vps)
 {
 	bool is_biased = nr_vps == 1 && wf_os_membarrier() == 0;
 
-	/* Else it is LOCKS, and has counted revoking threads from the
-	 * beginning. */
+	/*
+	 * Otherwise the state is LOCKS, and revoking threads count themselves
+	 * from the beginning.
+	 */
 	if (!is_biased)
 		wf_store_relaxed(&wf_biased.state, WF_BIASED_NEVER);
 }
@@ -32,8 +40,10 @@ static void own_table(void)
 	    !wf_cas_acq_rel(&wf_biased.state, &state, WF_BIASED_OWNED))
 		return;
 	wf_fence_seq_cst(); /* pairs with the counting in begin_revoker */
-	/* acquire: what revoking threads wrote; pairs with
-	 * wf_biased_end_revoker. */
+	/*
+	 * acquire: the writes of revoking threads; pairs with
+	 * wf_biased_end_revoker.
+	 */
 	if (wf_load_acquire(&wf_biased.nr_revokers) == 0)
 		return;
 	state = WF_BIASED_OWNED;
@@ -63,7 +73,7 @@ static void begin_revoker(void)
 
 	/* seq_cst: before the check of the state (BIASED-3). */
 	atomic_fetch_add(&wf_biased.nr_revokers, 1);
-	/* acquire: the owner is out; pairs with revoke. */
+	/* acquire: the owner has left its bucket; pairs with revoke. */
 	state = wf_load_acquire(&wf_biased.state);
 	if (state == WF_BIASED_OWNED || state == WF_BIASED_REVOKED)
 		revoke();
@@ -86,7 +96,7 @@ void wf_biased_end_revoker(struct wf_spin *lock)
 {
 	wf_spin_unlock(lock);
 	if (wf_load_relaxed(&wf_biased.state) != WF_BIASED_NEVER)
-		/* release: pairs with the acquire in private_table. */
+		/* release: pairs with the acquire in own_table. */
 		atomic_fetch_sub_explicit(&wf_biased.nr_revokers, 1,
 					  memory_order_release);
 }

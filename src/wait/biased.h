@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A biased lock: where there is one VP, its owner goes without the locks of the
- * wait table.
+ * A biased lock: with one VP, its owner passes the locks of the wait table
+ * without an atomic instruction.
  *
- *     wf_biased_lock(vp, &b->lock);     perhaps no other thread is at a bucket
+ *     wf_biased_lock(vp, &b->lock);     the owner may take no lock at all
  *     ...
- *     wf_biased_unlock(vp, &b->lock);   either way
+ *     wf_biased_unlock(vp, &b->lock);   in both cases
  *
- * A locked instruction costs as much as twenty others, and a turn of a
- * semaphore would have two. They would keep out threads that hardly ever come:
- * bound and foreign threads, and weft's own kernel threads. Such a thread is a
- * *revoking thread* here.
+ * A locked instruction costs as much as twenty others, and each operation on a
+ * semaphore would have two. They would only keep out threads that hardly ever
+ * come: bound and foreign threads, and weft's kernel threads. Such a thread is
+ * a *revoking thread* here.
  *
  * BIASED-1. state says which thread may be at a bucket:
  *     LOCKS    the thread that has its lock
  *     OWNED    the VP's owner, while `inside` of the VP is 1
  *     REVOKED  the owner with its lock; revoking threads wait for LOCKS
- *     NEVER    the thread that has its lock, for good: there are other VPs
- *     LOCKS -> OWNED [own_table], OWNED -> LOCKS [own_table, which regrets it],
+ *     NEVER    the thread that has its lock; final, as there are other VPs
+ *     LOCKS -> OWNED [own_table], OWNED -> LOCKS [own_table, if revokers],
  *     OWNED -> REVOKED -> LOCKS [revoke].
- * BIASED-2. The owner stores inside, then reads state. The thread that revokes
- *     stores state, passes a membarrier, then reads inside: one of the two sees
- *     the other. It waits until inside is 0. So from LOCKS on the owner is at
- *     no bucket without its lock, and what it wrote there is visible.
+ * BIASED-2. The owner stores inside, then reads state. The revoking thread
+ *     stores state, passes a membarrier, then reads inside. So at least one of
+ *     the two reads the store of the other. The revoking thread waits until
+ *     inside is 0. So from LOCKS on the owner is at no bucket without its lock,
+ *     and its earlier writes are visible.
  * BIASED-3. A revoking thread counts itself, then reads state, and is counted
  *     until it has unlocked. The owner stores OWNED, passes a fence, then reads
  *     the count, and goes back to LOCKS if it is not 0. So in OWNED no revoking
  *     thread has a lock.
- * BIASED-4. The owner takes the table when it has no lock: it alone knows that.
- * BIASED-5. To take it pays once the owner has locked often with no revocation
- *     in between: what it has paid for locks by then is what a revocation
- *     costs, several times. So revocations cost a part of what is saved.
+ * BIASED-4. The owner takes the table when it has no lock: only the owner knows
+ *     that.
+ * BIASED-5. The owner takes the table after many locks without a revocation. By
+ *     then it has paid several times the cost of a revocation for locks. So
+ *     revocations cost only a part of the savings.
  *
- * inside is a spin lock's word: a thread waits for it as for any spin lock.
- * test/model/biased.pml is this in all its states.
+ * A revoking thread waits for `inside` as for any spin lock.
+ * test/model/biased.pml is a model of all states.
  *
- * Rejected: the same for each of several VPs, with buckets that belong to one.
- * Words are used from all VPs, and a revocation takes 2 us and more.
+ * Rejected: a biased lock for each of several VPs, with buckets that belong to
+ * a VP. All VPs use the same words, and a revocation takes 2 us and more.
  */
 #ifndef WEFT_WAIT_BIASED_H
 #define WEFT_WAIT_BIASED_H
@@ -52,28 +54,34 @@ enum wf_biased_state {
 
 struct wf_biased {
 	_Atomic uint32_t state;	      /* enum wf_biased_state */
-	_Atomic uint32_t nr_revokers; /* BIASED-3; no matter in NEVER */
+	_Atomic uint32_t nr_revokers; /* BIASED-3; unused in NEVER */
 	struct wf_spin lock;	      /* of the thread that revokes */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 extern struct wf_biased wf_biased;
 
-/* When the number of VPs is known. */
+/* Called when the number of VPs is known. */
 void wf_biased_init(uint32_t nr_vps);
 void wf_biased_fork_child(void);
 
-/* As wf_spin_lock, if wf_biased_begin says no. vp NULL: a revoking thread. */
+/*
+ * As wf_spin_lock, if wf_biased_begin returns false. vp is NULL in a revoking
+ * thread.
+ */
 WF_NOINLINE void wf_biased_lock_slow(struct wf_vp *vp, struct wf_spin *lock);
 WF_NOINLINE void wf_biased_end_revoker(struct wf_spin *lock);
 
-/* With in_runtime set; vp is the caller's own, or NULL. True: it is alone. */
+/*
+ * in_runtime set; vp is the caller's VP, or NULL. True: the caller may pass
+ * without a lock, until it unlocks `inside`.
+ */
 static inline bool wf_biased_begin(struct wf_vp *vp)
 {
 	if (wf_load_relaxed(&wf_biased.state) != WF_BIASED_OWNED || vp == NULL)
 		return false;
 	wf_store_relaxed(&vp->inside.word, 1);
-	wf_compiler_barrier(); /* BIASED-2; the CPU's part is the membarrier. */
-	/* acquire: what revoking threads wrote; pairs with revoke. */
+	wf_compiler_barrier(); /* BIASED-2; membarrier orders the CPU. */
+	/* acquire: the writes of revoking threads; pairs with revoke. */
 	if (WF_LIKELY(wf_load_acquire(&wf_biased.state) == WF_BIASED_OWNED))
 		return true;
 	wf_spin_unlock(&vp->inside);
@@ -90,7 +98,9 @@ static inline void wf_biased_lock(struct wf_vp *vp, struct wf_spin *lock)
 		wf_biased_lock_slow(vp, lock);
 }
 
-/* The caller has locked a bucket: is it alone with all others, too? */
+/*
+ * The caller is at a bucket. May it pass all other buckets without locks, too?
+ */
 static inline bool wf_biased_is_alone(const struct wf_vp *vp)
 {
 	return vp != NULL && wf_load_relaxed(&vp->inside.word) != 0;
@@ -102,7 +112,7 @@ static inline void wf_biased_unlock(struct wf_vp *vp, struct wf_spin *lock)
 		wf_biased_end_revoker(lock);
 		return;
 	}
-	/* Nobody has the lock if the caller was alone: it is 0 and stays so. */
+	/* If the caller passed without the lock, it is 0 and stays 0. */
 	wf_spin_unlock(lock);
 	/* release: pairs with the acquire in revoke. */
 	wf_spin_unlock(&vp->inside);

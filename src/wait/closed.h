@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing signals around a bucket's lock.
+ * Blocks signals around a bucket's lock.
  *
- * On a carrier in_runtime defers the program's handlers. Nothing does so on
- * other kernel threads: there a handler could interrupt the holder of a lock
- * and wait for it. So all signals are blocked for as long, by the kernel.
+ *     uint64_t mask = wf_signals_close(t);
+ *     ...
+ *     wf_signals_open(t, mask);
+ *
+ * On a carrier in_runtime defers the program's handlers, so both do nothing. On
+ * other kernel threads nothing defers a handler. It could interrupt the holder
+ * of a lock and then wait for that lock. So the kernel blocks all signals there
+ * meanwhile.
  */
 #ifndef WEFT_WAIT_CLOSED_H
 #define WEFT_WAIT_CLOSED_H

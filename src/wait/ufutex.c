@@ -1,39 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fixed table of buckets keyed by address. A waiter is in the list of one
- * bucket: in order of arrival, but real-time threads before those of a lower
- * priority that wait for the same word. As in the kernel's futex, it keeps its
- * place if its priority changes.
+ * The waiting side of the user futex. A fixed table of buckets is keyed by
+ * address, and a waiter is in the list of one bucket. A waiter locks the
+ * bucket, compares the word, enters the list and switches to another thread. A
+ * waker locks the same bucket and takes the waiter out (wait/ufutex_wake.c).
+ * The list is in order of arrival, but a real-time thread is before waiters of
+ * a lower priority for the same word. As in the kernel's futex, a waiter keeps
+ * its place if its priority changes.
  *
  * UFUTEX-1. wait_addr, wait_bits, wait_result, wait_bucket and the links of a
- *     waiting thread change only under the lock of the bucket that
- *     wait_bucket names. It names none when the thread is in no wait; so
- *     whoever holds the lock of the bucket that it names sees a whole wait.
+ *     waiting thread change only under the lock of the bucket that wait_bucket
+ *     names. It is NULL while the thread is in no wait. So a thread that holds
+ *     the lock of the named bucket finds the wait complete.
  * UFUTEX-2. A thread that parks holds its bucket's lock until its context is
- *     saved: the post-switch callback releases it. So whoever finds it in the
- *     list may make it runnable.
- * UFUTEX-3. Whoever takes a waiter out of the list, and nobody else, ends its
- *     wait and sets wait_result.
+ *     saved: the post-switch callback releases it. So a waker that finds it in
+ *     the list may make it runnable.
+ * UFUTEX-3. Only the thread that takes a waiter out of the list ends its wait
+ *     and sets wait_result.
  * UFUTEX-4. wait_generation counts a thread's waits. A timer that fires late
  *     names an old generation and ends nothing.
- * UFUTEX-5. The word is compared under the bucket's lock, and a waker changes
- *     it before it takes the lock: no wake is lost between compare and park.
- * UFUTEX-6. No handler of the program's runs on a kernel thread that holds a
- *     bucket: on carriers in_runtime defers it, elsewhere it is blocked.
+ * UFUTEX-5. The waiter compares the word under the bucket's lock, and a waker
+ *     changes the word before it takes the lock. So no wake is lost between
+ *     compare and park.
+ * UFUTEX-6. No handler of the program runs on a kernel thread that holds a
+ *     bucket. On carriers in_runtime defers it, elsewhere the kernel blocks it.
  * UFUTEX-7. A handler may wait while the wait that it interrupted is in flight.
- *     So kernel_word is 0 from when a bound or foreign thread's wait begins
- *     until whoever has ended it has said so, and 1 at all other times.
- * UFUTEX-8. commit() is the last thing that may refuse a wait: if it returns
+ *     So kernel_word is 0 from the begin of a bound or foreign thread's wait
+ *     until the thread that ended it has stored 1. It is 1 at all other times.
+ * UFUTEX-8. commit() is the last step that may refuse a wait: if it returns
  *     true, the caller is in the list when the lock is released.
  *
  * Lock order: two buckets by address; a bucket, then a timer heap.
  *
- * Where there is one VP its owner mostly needs no lock (wait/biased.h). "The
- * lock" above is then that it is alone with all buckets.
+ * With one VP its owner mostly needs no lock (wait/biased.h): "the lock" above
+ * then means that no other thread is at any bucket.
  *
  * Rejected: a state word per waiter with compare-and-swap by waker, timer and
  * signal. It costs two more atomics per wait, and the bucket's lock already
- * decides who wins.
+ * decides which of them ends the wait.
  */
 #include "wait/ufutex.h"
 
@@ -90,7 +94,10 @@ static WF_NOINLINE struct wf_thread *take_of_words(struct wf_thread *t,
 			     wf_words_carrier_can_fault(t->carrier));
 }
 
-/* Who runs next while t holds b: t itself, if it waits for a word. */
+/*
+ * The thread to run next while t holds b, or NULL. It is t if t waits for a
+ * word that has changed.
+ */
 WF_INLINE struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
 {
 	struct wf_thread *next = wf_queue_pick(t->vp);
@@ -98,12 +105,12 @@ WF_INLINE struct wf_thread *pick_next(struct wf_thread *t, struct wf_bucket *b)
 	return WF_LIKELY(next != NULL) ? next : take_of_words(t, b);
 }
 
-/* next as pick_next finds it. The lock is released. */
+/* Switches to next, the result of pick_next. The lock is released. */
 WF_INLINE void switch_away(struct wf_thread *t, struct wf_bucket *b,
 			   struct wf_thread *next)
 {
 	if (WF_UNLIKELY(next == t))
-		wf_bucket_unlock(t->vp, b); /* its wait is over already */
+		wf_bucket_unlock(t->vp, b); /* its wait is over */
 	else if (next != NULL)
 		wf_switch_to(t, next, unlock_after_switch, b);
 	else
@@ -140,7 +147,10 @@ static WF_NOINLINE bool may_interrupt(struct wf_thread *t)
 	       wf_ufutex_is_interrupted(t);
 }
 
-/* Something has come that only the runtime's exit delivers. */
+/*
+ * Is a signal or a cancellation pending that only the exit of the runtime
+ * delivers?
+ */
 static bool is_interrupted(struct wf_thread *t)
 {
 	return WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0 ||
@@ -158,10 +168,10 @@ static int sleep_in_kernel(struct wf_thread *t, const void *shared,
 }
 
 /*
- * Bound and foreign threads sleep in the kernel, in this very place. A signal
- * that was put off on the way here has closed the kernel's mask: it would stay
- * where it is for as long as the sleep lasts. One that comes later runs its
- * handler at once, which ends the wait.
+ * Bound and foreign threads sleep in the kernel, in this function. A signal
+ * that was deferred before the sleep has closed the kernel's mask, so it would
+ * stay pending for the whole sleep: is_interrupted ends the wait. A signal that
+ * comes later runs its handler at once, which ends the wait.
  */
 static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
 					   struct wf_bucket *b, uint64_t mask,
@@ -179,7 +189,7 @@ static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
 	while (wf_load_acquire(&t->kernel_word) == 0) {
 		int err = -EINTR;
 
-		/* Handlers of the program's may run from here on. */
+		/* From here on handlers of the program may run. */
 		wf_store_release(&t->in_runtime, 0);
 		wf_compiler_barrier();
 		if (!is_interrupted(t))
@@ -195,7 +205,7 @@ static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
 		t->wait_result = 0; /* the waker has counted it */
 }
 
-/* Why the wait must not begin, or 0. */
+/* Returns why the wait must not begin, or 0. */
 WF_INLINE int refusal_locked(struct wf_thread *t, const struct wf_wait *w)
 {
 	const _Atomic uint32_t *word = w->addr;
@@ -222,7 +232,7 @@ static WF_NOINLINE int refuse(struct wf_thread *t, struct wf_bucket *b,
 	return refusal;
 }
 
-/* Who is called here gets no pointer to *w, which stays in registers then. */
+/* No function gets a pointer to *w here, so its fields stay in registers. */
 WF_INLINE int wait_locked(struct wf_thread *t, struct wf_bucket *b,
 			  uint64_t mask, const struct wf_wait *w)
 {
@@ -248,7 +258,7 @@ int wf_ufutex_wait_locked(struct wf_thread *t, struct wf_bucket *b,
 	return wait_locked(t, b, mask, w);
 }
 
-/* One wait, in the runtime. Returns the result. */
+/* One wait, in the runtime. Returns its result. */
 WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 {
 	struct wf_bucket *b = wf_bucket_of(w->addr);
@@ -259,8 +269,9 @@ WF_INLINE int wait_in(struct wf_thread *t, const struct wf_wait *w)
 }
 
 /*
- * Ends the wait in whose kernel sleep a handler runs. Its waker may have yet to
- * say so, and would say so to the wait that begins next (UFUTEX-7).
+ * Ends the outer wait: its kernel sleep is interrupted by the handler that runs
+ * now. The outer wait's waker may not yet have stored kernel_word. It would
+ * store it during the wait that begins next, so wait for it first (UFUTEX-7).
  */
 static void end_kernel_wait(struct wf_thread *t)
 {
@@ -280,8 +291,9 @@ static void write_note(struct wf_ufutex_note *note, int32_t result,
 }
 
 /*
- * A handler that runs in the kernel sleep of an outer wait may wait itself: the
- * outer wait has been interrupted, and its result is kept for it (UFUTEX-7).
+ * The caller may be a handler that interrupts the kernel sleep of an outer
+ * wait. The outer wait is ended, and its result kept until the inner wait is
+ * over (UFUTEX-7).
  */
 static WF_COLD int wait_in_kernel(struct wf_thread *t, const struct wf_wait *w)
 {
@@ -323,13 +335,13 @@ int wf_ufutex_result(struct wf_thread *t, int result)
 		return result;
 	if (wf_load_relaxed(&t->is_cancelled) &&
 	    wf_ufutex_is_cancelled != NULL && wf_ufutex_is_cancelled(t)) {
-		/* What the caller has yet to wait for is no such point. */
+		/* The rest of the caller's call is no cancellation point. */
 		t->at_cancel_point = false;
 		return -ECANCELED;
 	}
-	if (!wf_is_started()) /* the kernel says what its handlers want */
+	if (!wf_is_started()) /* the kernel restarts or not, by SA_RESTART */
 		return result;
-	/* A handler with SA_RESTART, or none at all. */
+	/* -ERESTART: a handler with SA_RESTART ran, or none. */
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
@@ -342,7 +354,7 @@ WF_INLINE int wait_as(const struct wf_wait *w, bool is_starving)
 	if (is_starving)
 		t->is_starving = true;
 	if (WF_LIKELY(t->kind == WF_THREAD_MULTIPLEXED)) {
-		t->wait_was_moved = false; /* nor is a refused wait */
+		t->wait_was_moved = false; /* also if refused */
 		result = wait_in(t, w);
 		if (w->note != NULL)
 			write_note(w->note, result, t->wait_was_moved);
@@ -385,8 +397,10 @@ int wf_ufutex_wait_noted(const void *addr, uint32_t expected, uint32_t bits,
 			     .deadline_ns = deadline_ns,
 			     .note = note };
 
-	/* Its page comes in here, where a fault costs no more than a handoff.
-	 * */
+	/*
+	 * This read brings the word's page in. Outside the runtime a page fault
+	 * costs no more than a handoff.
+	 */
 	if (wf_load_relaxed(word) == expected)
 		return wait_and_run(&w);
 	if (note != NULL)

@@ -8,9 +8,10 @@
  *     wf_bucket_add_locked(b, t);
  *     wf_bucket_unlock(wf_bucket_vp(me), b);
  *
- * in_runtime set, signals closed (wait/closed.h). me as in wf_ready_woken. What
- * is said of a bucket's lock is true as well of who has all without locks
- * (wait/biased.h), but that it is no fence then.
+ * The caller has in_runtime set and signals closed (wait/closed.h). `me` is as
+ * in wf_ready_woken. Comments on a bucket's lock also hold for the owner of the
+ * biased lock, which passes all buckets without a lock (wait/biased.h). But
+ * then locking is no fence.
  */
 #ifndef WEFT_WAIT_UFUTEX_BUCKET_H
 #define WEFT_WAIT_UFUTEX_BUCKET_H
@@ -21,51 +22,55 @@
 #include "wait/biased.h"
 
 /*
- * With a million waiters on as many words a list has 8, and of 100,000 most are
- * alone: each other one is a miss of the caches on the way to who is meant.
- * Nobody pays for buckets that no word falls in, since they are zero pages. But
- * their 2 MiB count against a limit on memory: there are fewer then.
+ * With a million waiters on as many words a list has 8 waiters. With 100,000
+ * most lists have one: each further waiter costs a cache miss on the way to the
+ * wanted one. The buckets are zero pages, so a bucket that no word uses costs
+ * no memory. But the table's 2 MiB count against a limit on memory. Under a
+ * limit there are only 1 << WF_FEW_BUCKET_BITS.
  */
 enum { WF_BUCKET_BITS = 17, WF_FEW_BUCKET_BITS = 10 };
 
 struct wf_bucket {
-	/* Of a ring, NULL if nobody waits. Of those that wait for one word the
-	 * highest priority is first, of equals those that starve, the longest
-	 * first, then the oldest. */
+	/*
+	 * First of a circular list; NULL if no thread waits. Of the threads
+	 * that wait for one word, the highest priority is first. Within a
+	 * priority the starving threads are first, the longest first, then the
+	 * others in order of arrival.
+	 */
 	struct wf_thread *first;
 	struct wf_spin lock;
 };
 
-/* Constant once somebody waits; see wf_bucket_table_choose. */
+/* Constant once a thread waits; see wf_bucket_table_choose. */
 struct wf_bucket_table {
 	struct wf_bucket *buckets;
-	_Atomic uint32_t shift; /* there are at least 1 << (64 - shift) */
+	_Atomic uint32_t shift; /* at least 1 << (64 - shift) buckets */
 	_Atomic bool is_chosen;
 };
 extern struct wf_bucket_table wf_bucket_table;
 
 /*
- * Makes the table unless it has been made. To be called before the first wait;
- * a waker that has yet to see the new table looks for waiters that there were
- * before it, which is none. May be called by several threads. in_runtime set.
+ * Makes the table unless it has been made. Called before the first wait. A
+ * waker that still reads the old table searches it for earlier waiters, and
+ * there are none. Several threads may call it at a time. in_runtime set.
  */
 void wf_bucket_table_choose(void);
 
 /*
- * Words that are neighbours have buckets that are: the words of one page fall
- * in a few pages of buckets. Words of one cache line, as a condition's and its
- * mutex's often are, have buckets far apart: those of the one must not be
- * searched for the other's.
+ * Neighbouring words have neighbouring buckets: the words of a page fall into a
+ * few pages of buckets. Words of one cache line, as a condition's and its
+ * mutex's often are, have buckets far apart. So a search for one does not pass
+ * the waiters of the other.
  */
 static inline struct wf_bucket *wf_bucket_of(const void *addr)
 {
-	/* Lines of a page are neighbours. */
+	/* The number of the cache line within its page. */
 	uint64_t near = ((uintptr_t)addr >> 6) & 63;
 	/* The page, in bits 7 and up, and the half of the line, in bit 0. */
 	uint64_t far = ((uintptr_t)addr >> 5) & ~UINT64_C(0x7e);
 	/*
-	 * A page counts 128 times as much: numbers that follow each other where
-	 * words lie densely, as hashing by the golden ratio spreads them best.
+	 * A page counts 128 times as much. So the pages of dense words get
+	 * numbers in sequence, which hashing by the golden ratio spreads best.
 	 * Bit 0 counts half of the table.
 	 */
 	const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15) >> 7 |
@@ -89,13 +94,13 @@ static inline void wf_bucket_lock(const struct wf_thread *me,
 	wf_biased_lock(wf_bucket_vp(me), &b->lock);
 }
 
-/* vp is that with which it was locked; it may be another's thread's by now. */
+/* `vp` is the VP that was locked with; it may have another owner by now. */
 static inline void wf_bucket_unlock(struct wf_vp *vp, struct wf_bucket *b)
 {
 	wf_biased_unlock(vp, &b->lock);
 }
 
-/* A second one: false if that is another's. */
+/* Locks a second bucket; false if another thread has its lock. */
 static inline bool wf_bucket_trylock_beside(const struct wf_thread *me,
 					    struct wf_bucket *b)
 {
@@ -110,16 +115,20 @@ static inline void wf_bucket_lock_beside(const struct wf_thread *me,
 		wf_spin_lock(&b->lock);
 }
 
-/* Before the first one; the lock of who is alone is 0 and stays so. */
+/*
+ * Unlocks the second bucket, before the first. If the caller passed without
+ * locks, the lock is 0 and stays 0.
+ */
 static inline void wf_bucket_unlock_beside(struct wf_bucket *b)
 {
 	wf_spin_unlock(&b->lock);
 }
 
 /*
- * wait_bucket is published before exit_work is read: a sender of signals sets
- * exit_work, then looks for the bucket, and once more after a membarrier. A
- * caller that does not wait after all stores NULL before it unlocks.
+ * Stores wait_bucket before the caller reads exit_work. A sender of signals
+ * sets exit_work, then reads wait_bucket, and reads it again after a
+ * membarrier. A caller that does not wait after all stores NULL before it
+ * unlocks.
  */
 static inline void wf_bucket_lock_to_wait(struct wf_thread *t,
 					  struct wf_bucket *b)
@@ -128,14 +137,14 @@ static inline void wf_bucket_lock_to_wait(struct wf_thread *t,
 	wf_bucket_lock(t, b);
 }
 
-/* NULL after the last one. */
+/* The waiter after t, or NULL. */
 static inline struct wf_thread *
 wf_bucket_after_locked(const struct wf_bucket *b, const struct wf_thread *t)
 {
 	return t->wait_next != b->first ? t->wait_next : NULL;
 }
 
-/* The first of those that wait for t's word and come after t, or NULL. */
+/* The first waiter for t's word that comes after t by priority, or NULL. */
 struct wf_thread *wf_bucket_below_locked(const struct wf_bucket *b,
 					 const struct wf_thread *t);
 
@@ -175,7 +184,7 @@ static inline void wf_bucket_remove_locked(struct wf_bucket *b,
 	next->wait_prev = t->wait_prev;
 }
 
-/* Ends t's wait. */
+/* Takes t out of the list and ends its wait. */
 static inline void wf_bucket_take_locked(struct wf_bucket *b,
 					 struct wf_thread *t, int result)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The buckets' memory: a small table, and a large one from the first wait on
- * where memory is not limited.
+ * The memory of the buckets. The process starts with a small static table. The
+ * first wait replaces it by a large one, unless the process has a memory limit.
+ * No thread waits before that, so there is nothing to move.
  */
 #include "os/mem.h"
 #include "wait/ufutex_bucket.h"
@@ -24,7 +25,9 @@ static void choose_locked(void)
 	if (many != NULL) {
 		wf_os_no_huge(many, bytes);
 		wf_bucket_table.buckets = many;
-		/* release: the buckets; pairs with wf_bucket_of. */
+		/*
+		 * release: the buckets; pairs with the acquire in wf_bucket_of.
+		 */
 		wf_store_release(&wf_bucket_table.shift, 64 - WF_BUCKET_BITS);
 	}
 	/* release: the table; pairs with the acquire below. */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The waking side of the user futex; UFUTEX-1 to UFUTEX-7 are in wait/ufutex.c.
+ * The waking side of the user futex. A waker locks the bucket of the address,
+ * takes waiters out of its list, unlocks, and only then makes them runnable. So
+ * a woken thread does not meet the lock. Requeues move waiters to another word
+ * in one step. Timers and signals end single waits here, too. The invariants
+ * UFUTEX-1 to UFUTEX-8 are in wait/ufutex.c.
  */
 #include "wait/ufutex.h"
 
@@ -74,7 +78,7 @@ int wf_ufutex_wake(const void *addr, int nr, uint32_t bits)
 	return taken;
 }
 
-/* The first waiter for the word from t on, which may be NULL, or NULL. */
+/* The first waiter for addr from t on, or NULL. t may be NULL. */
 WF_INLINE struct wf_thread *next_of_word_locked(const struct wf_bucket *b,
 						struct wf_thread *t,
 						const void *addr)
@@ -210,7 +214,10 @@ static int move_locked(struct wf_bucket *from_b, const void *from,
 		       struct wf_bucket *to_b, const void *to, int nr)
 {
 	struct wf_thread *t = from_b->first;
-	/* What follows it may have been appended by ourselves. */
+	/*
+	 * Waiters after `last` were appended by this loop: from and to may
+	 * share a bucket.
+	 */
 	const struct wf_thread *last = t != NULL ? t->wait_prev : NULL;
 	bool is_over = t == NULL;
 	int moved = 0;
@@ -283,7 +290,7 @@ int wf_ufutex_wake_or_move(const struct wf_ufutex_move *move)
 	return nr;
 }
 
-/* --- ending a wait otherwise -------------------------------------------- */
+/* --- ending a wait without a wake --------------------------------------- */
 
 static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
 			    int result, struct wf_thread *me)
@@ -298,7 +305,7 @@ static bool end_wait_closed(struct wf_thread *t, const uint64_t *generation,
 		wf_bucket_lock(me, b);
 		if (wf_load_relaxed(&t->wait_bucket) == b)
 			break;
-		wf_bucket_unlock(wf_bucket_vp(me), b); /* moved meanwhile */
+		wf_bucket_unlock(wf_bucket_vp(me), b); /* moved by a requeue */
 	}
 	is_ours = t->wait_addr != NULL &&
 		  (generation == NULL ? !t->wait_is_firm :
