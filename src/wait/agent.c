@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An idle time begins when a VP has nothing to run and ends when it has. The
- * VP polls if not enough others do and the policy allows, then sleeps.
+ * An idle time begins when a VP has no thread to run and ends when it has one.
+ * Meanwhile the agent polls, if the policy allows and not enough other VPs
+ * poll, then sleeps in the kernel. The spin budget says how long polling pays.
  *
- * AGENT-1. Between wf_idle_begin and the sleep the agent looks at every queue
- *     and at its timers again (sched/idle.h, IDLE-2).
+ * AGENT-1. Between wf_idle_begin and the sleep the agent checks every queue and
+ *     its timers again (sched/idle.h, IDLE-2).
  * AGENT-2. A carrier that sleeps, or polls for long, blocks the program's
- *     signals; not those of faults while it polls words that may be gone.
- * AGENT-3. A poller keeps the role while it polls the queues itself, and
- *     gives it up before it sleeps or runs a thread (sched/idle.h, IDLE-4).
- * AGENT-4. Words that others write at each of their switches are looked at
- *     every FAR_POLL_NS at most: each takes the cache line from its writer.
- * AGENT-5. A new policy raises the epoch, fences, and wakes sleeping VPs; a VP
+ *     signals. SIGSEGV and SIGBUS stay open while it polls words that may
+ *     fault.
+ * AGENT-3. A VP keeps the poller role while it polls the queues, and gives it
+ *     up before it sleeps or runs a thread (sched/idle.h, IDLE-4).
+ * AGENT-4. The agent reads words that other VPs write at each switch at most
+ *     once in FAR_POLL_NS: each read takes the cache line from its writer.
+ * AGENT-5. A new policy raises the epoch, fences, and wakes sleeping VPs. A VP
  *     that goes to sleep enters the idle list, fences, then reads the epoch.
  *
- * Rejected: several pollers, if not asked for. They take lines and work from
- * each other, and the first to find something wakes the next if there is more.
+ * Rejected: several pollers by default. They take cache lines and work from
+ * each other. The first to find work wakes another VP if there is more.
  */
 #include "wait/agent.h"
 
@@ -40,21 +42,21 @@
 #include "wait/word.h"
 
 enum {
-	/* Looks at words that rarely change: about half a microsecond. */
+	/* About 0.5 us of polls between two checks of the clock. */
 	POLLS_PER_CLOCK = 16,
 	FAR_POLL_NS = 2 * 1000, /* AGENT-4 */
 	/* A change of the mask costs less than 1 % of this. */
 	QUIET_AFTER_NS = 50 * 1000,
-	/* Who polls for less is not asked whether it was in the way. */
+	/* A shorter poll does not count involuntary switches. */
 	SHORT_POLL_NS = 4 * 1000,
 	/*
-	 * Between two yields of the CPU while it polls. A carrier may wait for
-	 * just this CPU, and may be the one that will end the idle time: two
-	 * processes on two CPUs each got a fifth of their native rate. A yield
-	 * takes 0.3 us where no other kernel thread waits.
+	 * Between two yields of the CPU while polling. Another carrier may wait
+	 * for this CPU, perhaps the carrier that will end the idle time.
+	 * Without yields two processes on two CPUs each got a fifth of their
+	 * native rate. A yield takes 0.3 us if no other kernel thread waits.
 	 */
 	YIELD_AFTER_NS = 8 * 1000,
-	/* Between two checks of the clock: most of it may be another's. */
+	/* So long a gap between two checks: was the CPU taken? */
 	GAP_NS = 5 * 1000,
 };
 
@@ -67,20 +69,20 @@ static _Atomic uint32_t policy_epoch; /* AGENT-5 */
 struct idle {
 	bool has_begun, has_polled, has_slept;
 	bool was_woken;		  /* from its last sleep, by another thread */
-	bool was_tried;		  /* polling, as far as the policy allows */
+	bool was_tried;		  /* polled as long as the policy allows */
 	bool was_timed;		  /* the VP's own first timer ended it */
-	uint32_t epoch, policy;	  /* when it began */
-	uint32_t nr_watched;	  /* wf_words_nr_watched then */
+	uint32_t epoch, policy;	  /* at its begin */
+	uint32_t nr_watched;	  /* wf_words_nr_watched at its begin */
 	int64_t begin_ns, end_ns; /* of polling */
-	int64_t came_ns;	  /* when what woke it came */
+	int64_t came_ns;	  /* when the wakeup or deadline came */
 	int64_t seen_ns;	  /* last check of the clock */
-	int64_t far_ns;		  /* last check of other VPs' words */
-	int64_t yield_ns;	  /* when it last let others have the CPU */
+	int64_t far_ns;		  /* last check of other VPs' queues */
+	int64_t yield_ns;	  /* last yield of the CPU */
 	bool had_gap;		  /* while it polled */
-	long nr_involuntary;	  /* after SHORT_POLL_NS; -1: not known */
+	long nr_involuntary;	  /* at SHORT_POLL_NS; -1: not read */
 };
 
-/* What a VP that was woken has run, and when that was to begin. */
+/* The thread that a woken VP runs, and when the VP was woken. */
 struct run {
 	struct wf_vp *vp;
 	struct wf_thread *t;
@@ -97,7 +99,7 @@ static void set_policy(uint32_t policy, uint32_t agents)
 void wf_agent_init(bool has_cpu_for_each_vp)
 {
 	has_cpu_to_spare = has_cpu_for_each_vp && wf_sched.nr_vps > 1;
-	/* A fork child goes on with what its parent has set. */
+	/* A fork child keeps its parent's policy. */
 	if (wf_load_relaxed(&policy_epoch) != 0)
 		return;
 	set_policy(wf_options.wait,
@@ -142,7 +144,7 @@ static bool has_signal_work(struct wf_carrier *c)
 	return wf_load_relaxed(&c->signal_slot.nr) != 0;
 }
 
-/* AGENT-2: while it looks. */
+/* AGENT-2: for polling. */
 static void quiet(struct wf_carrier *c)
 {
 	wf_carrier_set_mask(c, wf_words_has_slots() ?
@@ -150,7 +152,7 @@ static void quiet(struct wf_carrier *c)
 				       UINT64_MAX);
 }
 
-/* AGENT-2: before it sleeps. What came until now is in the slot. */
+/* AGENT-2: for sleep. Earlier signals are in the slot. */
 static void block_all(struct wf_carrier *c)
 {
 	wf_carrier_set_mask(c, UINT64_MAX);
@@ -164,7 +166,7 @@ static void check_signals(struct wf_carrier *c)
 
 /* --- wait words ----------------------------------------------------------- */
 
-/* May it look at addresses that may fault? */
+/* Prepares c's mask. Returns whether c may poll addresses that may fault. */
 static bool prepare_poll(struct wf_carrier *c)
 {
 	if (wf_words_has_slots() && !wf_words_carrier_can_fault(c))
@@ -196,7 +198,7 @@ static int64_t worth_ns(void)
 static void begin_idle(struct idle *idle, struct wf_vp *vp)
 {
 	*idle = (struct idle){ .has_begun = true, .nr_involuntary = -1 };
-	/* Before the policy: one that is set meanwhile is new. */
+	/* Before the policy: a change in between counts as new. */
 	idle->epoch = wf_load_acquire(&policy_epoch);
 	idle->policy = wf_load_relaxed(&wf_sched.wait_policy);
 	if (!may_poll(idle))
@@ -210,7 +212,7 @@ static void begin_idle(struct idle *idle, struct wf_vp *vp)
 			idle->begin_ns + wf_spin_budget_begin(&vp->spin_budget);
 }
 
-/* Takes the role if it is to be had and there is time left. */
+/* Makes vp a poller if the policy and the spin budget allow. */
 static bool try_poll(struct idle *idle, struct wf_vp *vp)
 {
 	if (!may_poll(idle) || idle->was_tried ||
@@ -226,7 +228,7 @@ static bool try_poll(struct idle *idle, struct wf_vp *vp)
 	return true;
 }
 
-/* Charges the polling since the last check of the clock. */
+/* Charges the time polled since the last check of the clock. */
 static void count_polled(struct idle *idle, struct wf_vp *vp, int64_t now)
 {
 	int64_t ns = now - idle->seen_ns;
@@ -284,8 +286,8 @@ static bool poll(struct wf_carrier *c, struct wf_vp *vp, struct idle *idle)
 }
 
 /*
- * The poller was disturbed if somebody else has run on its CPU. The kernel is
- * asked only if there was time for that: a thread waits to run.
+ * Did another kernel thread run on the poller's CPU? The kernel is asked only
+ * if there was a gap, since a runnable thread waits meanwhile.
  */
 static void check_disturbance(struct idle *idle, struct wf_vp *vp)
 {
@@ -297,7 +299,7 @@ static void check_disturbance(struct idle *idle, struct wf_vp *vp)
 						       idle->nr_involuntary);
 }
 
-/* Nothing came in time. */
+/* The polling time is up. */
 static void end_poll(struct idle *idle, struct wf_vp *vp)
 {
 	idle->was_tried = true;
@@ -306,13 +308,12 @@ static void end_poll(struct idle *idle, struct wf_vp *vp)
 }
 
 /*
- * How long the spin budget takes the idle time for. A time that the VP's own
- * timer ended counts as one too long for polling: the VP knew its end
- * beforehand, and a sleep until then costs no other thread a wake.
+ * The length of the idle time for the spin budget. If the VP's timer ended it,
+ * it counts as too long to poll: a sleep until a known deadline needs no waker.
  *
- * The monitor finds at its tick that a word has changed since the last one.
- * That counts as an idle time that a little more polling would have covered;
- * otherwise words that change often would seem to change once a tick.
+ * If the monitor found a changed word, the time of the change is unknown, since
+ * the monitor polls once a tick. The idle time then counts as one that a little
+ * more polling would have covered, as words may change more often than ticks.
  */
 static int64_t idle_ns(const struct idle *idle, const struct wf_vp *vp)
 {
@@ -325,7 +326,7 @@ static int64_t idle_ns(const struct idle *idle, const struct wf_vp *vp)
 	return a_little_more < worth_ns() ? a_little_more : worth_ns();
 }
 
-/* There is a thread to run. */
+/* There is a thread to run: the idle time ends. */
 static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 {
 	if (!idle->has_begun)
@@ -337,7 +338,7 @@ static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 		wf_idle_poll_leave(vp); /* AGENT-3 */
 		wf_cpu_time_charge(c, NULL);
 	}
-	/* Polling covers a time without sleep, unless a timer ended it. */
+	/* The budget was right if work ended the poll. */
 	if (may_poll(idle) && (idle->has_slept || idle->was_timed))
 		wf_spin_budget_end(&vp->spin_budget, idle_ns(idle, vp),
 				   worth_ns());
@@ -351,7 +352,7 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 	block_all(c);
 	if (has_signal_work(c))
 		return;
-	/* Somebody may have been ended, who is to run now. */
+	/* No VP polls: ends the waits of WF_WORD_POLLED. */
 	if (wf_words_has_polled() &&
 	    wf_load_relaxed(&wf_sched.nr_pollers) == 0 &&
 	    wf_words_end_polled(&c->idle_self) > 0)
@@ -366,7 +367,7 @@ static void sleep_idle(struct wf_carrier *c, struct wf_vp *vp,
 		idle->came_ns = deadline;
 		/* acquire: pairs with the waker's release of wake_word. */
 		if (wf_load_acquire(&vp->wake_word) != 0)
-			; /* by now */
+			; /* woken meanwhile */
 		else if (vp->sleeps_in_ring)
 			wf_vp_io_ops->sleep(vp, deadline);
 		else if (wf_os_futex_wait(&vp->wake_word, 0, deadline) == 0 &&
@@ -413,10 +414,9 @@ static struct wf_thread *find_thread(struct wf_carrier *c, struct wf_vp *vp)
 }
 
 /*
- * Has the monitor, asleep, something to do while vp is busy? What waits or is
- * in flight in the kernel, as it asks itself before it sleeps; words and the
- * role of the poller, which it sees to as well. Mostly a thread runs for some
- * microseconds, and waits again.
+ * Must the monitor wake, since vp gets busy? It must for runnable threads,
+ * requests in the kernel, wait words and the poller role. It need not for the
+ * usual thread, which runs for some microseconds and waits again.
  */
 static bool needs_monitor(const struct wf_vp *vp)
 {
@@ -427,8 +427,8 @@ static bool needs_monitor(const struct wf_vp *vp)
 }
 
 /*
- * The VP is busy from here on, and the monitor, which may be about to sleep,
- * passes a membarrier before it looks: it sees that, or we see it asleep.
+ * The VP is busy from here on. A monitor that goes to sleep says so, passes a
+ * membarrier, then checks vp->cur. So it finds vp busy, or vp finds it asleep.
  */
 static void get_busy(struct wf_vp *vp, struct wf_thread *t)
 {
@@ -449,8 +449,8 @@ static void begin_run(struct run *run, const struct idle *idle,
 }
 
 /*
- * A thread that ran for longer than the wake of its VP took is worth a wake the
- * next time, too. A hint: the thread may have blocked and run again since.
+ * A thread that ran for 3 times the cost of a wake is worth a wake the next
+ * time, too. This is a hint: the thread may have blocked and run again.
  */
 static void end_run(struct run *run, const struct wf_vp *vp)
 {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agent: what a carrier runs on its own stack when its VP has no thread
- * to run. It finds one, fires timers, polls for work, or sleeps until somebody
- * needs the VP.
+ * The agent: the loop that a carrier runs on its own stack while its VP has no
+ * thread to run. It picks a thread, fires timers, polls for work, or sleeps
+ * until a waker needs the VP.
+ *
+ *     wf_agent_init(has_cpu_for_each_vp);     once, at start
+ *     ...
+ *     wf_agent_run(c);                        on each carrier
  */
 #ifndef WEFT_WAIT_AGENT_H
 #define WEFT_WAIT_AGENT_H
@@ -11,20 +15,26 @@
 
 WF_NORETURN void wf_agent_run(struct wf_carrier *c);
 
-/* Before the first VP runs: may an idle VP poll at all for a while? */
+/*
+ * Called before the first VP runs. Without a CPU for each VP, idle VPs poll
+ * only under WF_WAIT_POLL.
+ */
 void wf_agent_init(bool has_cpu_for_each_vp);
 
 /*
- * Another policy (enum wf_wait_policy), and how many VPs may poll at a time: 0
- * is WF_WAIT_PARK. Returns 0 or -EINVAL. in_runtime 0, the runtime has started.
+ * Sets the policy (enum wf_wait_policy) and how many VPs may poll at a time; 0
+ * agents means WF_WAIT_PARK. Returns 0, or -EINVAL for an unknown policy or
+ * more agents than VPs. in_runtime 0; the runtime must have started.
  */
 int wf_agent_set(uint32_t policy, uint32_t agents);
 
-/* Each agent that polls or sleeps goes through its loop again. in_runtime set.
+/*
+ * Makes each agent that polls or sleeps run through its loop again. in_runtime
+ * set.
  */
 void wf_agent_rouse(void);
 
-/* A signal waits in c's slot; set by signal/. */
+/* Delivers the signals in c's slot; set by signal/. */
 extern void (*wf_agent_signal_work)(struct wf_carrier *c);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A sleeping thread waits on a word that no thread changes or wakes, so only
+ * the deadline or a signal ends the wait. All times become deadlines in
+ * nanoseconds; times beyond the range of an int64_t saturate.
+ */
 #include "wait/sleep.h"
 
 #include <errno.h>
@@ -14,8 +19,8 @@ int wf_sleep_until(int64_t deadline_ns)
 	int err;
 
 	/*
-	 * On a word that nobody changes, and close to other sleepers' words:
-	 * so are their buckets.
+	 * The word is the thread's index in the table. The indices of other
+	 * sleepers are close to it, and so are their buckets.
 	 */
 	do {
 		err = wf_ufutex_wait(&t->index, t->index, WF_UFUTEX_ANY,

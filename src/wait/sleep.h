@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sleeping: a user futex that nobody wakes. */
+/*
+ * Sleeping: a wait on a user futex that no thread wakes; and conversions of
+ * timespecs to deadlines.
+ *
+ *     err = wf_deadline_from_rel(ts, &deadline_ns);
+ *     if (err == 0)
+ *             err = wf_sleep_until(deadline_ns);
+ */
 #ifndef WEFT_WAIT_SLEEP_H
 #define WEFT_WAIT_SLEEP_H
 
@@ -10,8 +17,9 @@
 #include "sched/runtime.h"
 
 /*
- * What a wait with a deadline has to say that ended with err: as in the
- * kernel, any handler since nr_handlers ends it, with SA_RESTART or not.
+ * The result of a wait with a deadline that ended with err. As in the kernel,
+ * any handler that ran since nr_handlers was read ends it, also with
+ * SA_RESTART.
  */
 static inline int wf_sleep_result(int err, uint32_t nr_handlers)
 {
@@ -20,18 +28,22 @@ static inline int wf_sleep_result(int err, uint32_t nr_handlers)
 		       err;
 }
 
-/* Parks until the deadline. Returns 0 or -EINTR (a handler ran). */
+/* Parks until the deadline. Returns 0, or -EINTR if a handler ran. */
 int wf_sleep_until(int64_t deadline_ns);
 
 /*
- * An absolute time of `clock` as a deadline (os/deadline.h); saturates.
- * Returns -EINVAL for a nanosecond field outside 0..999999999 or a clock other
- * than CLOCK_REALTIME and CLOCK_MONOTONIC. A NULL ts is WF_FOREVER.
+ * Converts an absolute time of `clock` to a deadline (os/deadline.h). A time
+ * out of range saturates. Returns -EINVAL for nanoseconds outside 0..999999999
+ * or a clock other than CLOCK_REALTIME and CLOCK_MONOTONIC. A NULL ts is
+ * WF_FOREVER.
  */
 int wf_deadline_from_abs(clockid_t clock, const struct timespec *ts,
 			 int64_t *ret_deadline_ns);
 
-/* A relative time from now; negative and malformed times are -EINVAL. */
+/*
+ * Converts a time from now. Returns -EINVAL for negative and malformed times. A
+ * NULL ts is WF_FOREVER.
+ */
 int wf_deadline_from_rel(const struct timespec *ts, int64_t *ret_deadline_ns);
 
 #endif

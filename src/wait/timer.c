@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TIMER-1. A thread is in at most one heap: that of the VP it parked on, named
- *     by timer_vp; timer_index changes under that heap's lock.
- * TIMER-2. A thread takes itself out of the heap before it begins its next
- *     wait. So while it is in the heap, under the lock, its wait_generation is
- *     the one the deadline belongs to.
- * TIMER-3. Each heap has room for all threads of the table, which does not grow
- *     without that: so a wait never fails for want of memory.
- * TIMER-4. Keys are times of CLOCK_MONOTONIC: even ones for deadlines on that
- *     clock, odd ones for those on CLOCK_REALTIME, which shows the heap's
- *     wall_offset more. That and the odd keys change together, under the heap's
- *     lock, when the clock was set [wf_timers_check_clock].
- * TIMER-5. The offset in use is never above the true one but for the time
- *     between the clock's being set and the check of it, so no deadline comes
- *     too early; and whoever takes out an odd key has seen on CLOCK_REALTIME
- *     that its time has come: that may have been set back just now.
- * TIMER-6. While nobody watches the clock, each deadline on CLOCK_REALTIME
- *     begins with a check of it.
+ * Deadlines of waiting threads. A thread that parks with a deadline enters the
+ * heap of its VP and leaves it when it runs again. The VP's agent and the
+ * monitor take due threads out and end their waits. All heaps are in
+ * CLOCK_MONOTONIC, so deadlines on CLOCK_REALTIME are converted, and moved when
+ * that clock is set.
  *
- * Rejected: to look at CLOCK_REALTIME at each tick and before each sleep. A
- * sleep till a deadline on the other clock would have to end early.
+ * TIMER-1. A thread is in at most one heap: that of the VP it parked on, named
+ *     by timer_vp. timer_index changes under that heap's lock.
+ * TIMER-2. A thread removes its timer before it begins its next wait. So while
+ *     it is in the heap, under the lock, its deadline belongs to its
+ *     wait_generation.
+ * TIMER-3. Each heap has room for all threads of the table, and the table grows
+ *     only after the heaps. So no wait fails for want of memory.
+ * TIMER-4. Keys are times of CLOCK_MONOTONIC. Keys of deadlines on that clock
+ *     are even. Keys of deadlines on CLOCK_REALTIME are odd: the deadline is
+ *     the key plus the heap's wall_offset. The offset and the odd keys change
+ *     together, under the heap's lock, when the clock was set
+ *     [wf_timers_check_clock].
+ * TIMER-5. wall_offset is never above the true offset, except between a setting
+ *     of the clock and the check for it. So no deadline comes too early. A
+ *     thread that takes out an odd key first reads CLOCK_REALTIME, which may
+ *     have been set back just now.
+ * TIMER-6. While no thread watches the clock, each wait with a deadline on
+ *     CLOCK_REALTIME first checks whether it was set.
+ *
+ * Rejected: to read CLOCK_REALTIME at each tick and before each sleep. A sleep
+ * until a deadline on the other clock would have to end early.
  */
 #include "wait/timer.h"
 
@@ -38,19 +45,19 @@ struct wf_timers {
 	struct wf_heap heap; /* lock */
 	/* TIMER-4; ns; lock, written with clock_lock */
 	int64_t wall_offset;
-	_Atomic int64_t earliest; /* lock; read by anybody */
+	_Atomic int64_t earliest; /* lock; any thread reads it */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 enum { MAX_FIRED = 256 };
-/* The first and the last odd key; INT64_MAX is none. */
+/* The first and the last odd key; INT64_MAX means none. */
 #define FIRST_WALL_KEY 1LL
 #define LAST_WALL_KEY (INT64_MAX - 2)
 
 static struct wf_timers *all_timers;
-static struct wf_spin clock_lock = WF_SPIN_INIT; /* before those of the heaps */
+static struct wf_spin clock_lock = WF_SPIN_INIT; /* before the heaps' locks */
 static _Atomic bool wants_watch, is_watched;	 /* TIMER-6 */
 
-/* Before the table grows (TIMER-3). */
+/* Runs before the table grows (TIMER-3). */
 static int make_room(uint32_t nr_threads)
 {
 	int err = 0;
@@ -66,8 +73,8 @@ static int make_room(uint32_t nr_threads)
 }
 
 /*
- * By how much CLOCK_REALTIME is ahead: not less than *ret_least nor more than
- * *ret_most, which are as close as the clocks can be read.
+ * Measures by how many ns CLOCK_REALTIME is ahead: between *ret_least and
+ * *ret_most, the closest of TIMES readings.
  */
 static void measure(int64_t *ret_least, int64_t *ret_most)
 {
@@ -104,7 +111,10 @@ int wf_timers_init(void)
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		struct wf_timers *timers = &all_timers[i];
 
-		/* A parent may have been growing the heap: left behind. */
+		/*
+		 * A fork child: the parent may have been growing the heap, so
+		 * leave its memory.
+		 */
 		wf_heap_init(&timers->heap, wf_os_regrow);
 		timers->lock = WF_SPIN_INIT;
 		timers->wall_offset = least & ~1LL;
@@ -165,7 +175,7 @@ static int64_t move_wall(int64_t key, int64_t by)
 	return wall_key(moved);
 }
 
-/* True: the heap's first deadline comes earlier than it did. */
+/* Returns true if the heap's first deadline is earlier than before. */
 static bool set_offset(struct wf_timers *timers, int64_t offset)
 {
 	int64_t before;
@@ -189,9 +199,7 @@ static void set_offset_of_all(int64_t offset)
 		if (!set_offset(&all_timers[i], offset))
 			continue;
 		any_is_earlier = true;
-		/*
-		 * Pairs with the fence of who goes to sleep (idle.h, IDLE-2).
-		 */
+		/* Pairs with the sleeper's fence (IDLE-2). */
 		wf_fence_seq_cst();
 		wf_idle_wake(&wf_sched.vps[i]);
 	}
@@ -281,7 +289,9 @@ void wf_timer_remove(struct wf_thread *t)
 	wf_spin_unlock(&timers->lock);
 }
 
-/* NULL if none is due, or the first is not because the clock was set back. */
+/*
+ * NULL if no timer is due, or if the clock was set back before the first one.
+ */
 static struct wf_thread *take_due(struct wf_timers *timers, int64_t now_ns,
 				  uint64_t *ret_generation,
 				  bool *ret_was_set_back)

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deadlines of waiting threads: one heap per VP, with a lock of its own. Those
- * on CLOCK_REALTIME follow when that is set, if somebody says so.
+ * The deadlines of waiting threads: one heap per VP, each with a lock. When
+ * CLOCK_REALTIME is set, the deadlines on it move, once a thread calls
+ * wf_timers_check_clock.
+ *
+ *     wf_timer_add(t, deadline_ns);       before t parks
+ *     ...                                 t is woken, or its timer fires
+ *     wf_timer_remove(t);
  */
 #ifndef WEFT_WAIT_TIMER_H
 #define WEFT_WAIT_TIMER_H
@@ -10,37 +15,49 @@
 
 /* Makes the heaps of all VPs, or empties them in a fork child. */
 int wf_timers_init(void);
-/* No VP runs, and no timer is set: gives back the memory. */
+/* Releases the memory. No VP runs, and no timer is set. */
 void wf_timers_fini(void);
 
 /*
- * t, which begins the wait t->wait_generation, wants to be woken at the
- * deadline (os/deadline.h). Returns when that is by CLOCK_MONOTONIC. Owner of
- * t->vp.
+ * Adds a timer for the wait t->wait_generation of t, which is about to park.
+ * deadline_ns is as in os/deadline.h. Returns the deadline as a time of
+ * CLOCK_MONOTONIC in ns. Owner of t->vp.
  */
 int64_t wf_timer_add(struct wf_thread *t, int64_t deadline_ns);
-/* t's wait is over. No-op if its deadline has been taken out to fire. */
+/*
+ * Removes the timer of t, which has ended its wait. Does nothing if the timer
+ * has fired.
+ */
 void wf_timer_remove(struct wf_thread *t);
 
-/* CLOCK_MONOTONIC ns of the first deadline, INT64_MAX if none. Anybody. */
+/*
+ * CLOCK_MONOTONIC ns of the first deadline, INT64_MAX if there is none. Any
+ * thread.
+ */
 int64_t wf_timers_earliest(const struct wf_vp *vp);
 
 /*
- * Ends the waits whose deadline is at or before now_ns, but not more than a
- * few hundred, so that others get their turn. `me` as in wf_ready_woken.
- * Returns how many ended.
+ * Ends the waits with a deadline at or before now_ns: at most 256 at a time, so
+ * that the caller gets to its other work. `me` as in wf_ready_woken. Returns
+ * how many waits ended.
  */
 uint32_t wf_timers_fire(struct wf_vp *vp, int64_t now_ns, struct wf_thread *me);
 
 /*
- * CLOCK_REALTIME may have been set: if it was, deadlines on it come when it
- * shows them, and who sleeps for too long is woken. Any kernel thread of
- * weft's, or in_runtime set.
+ * Checks whether CLOCK_REALTIME was set. If it was, moves the deadlines on it,
+ * and wakes VPs that sleep for too long. Called by a kernel thread of weft, or
+ * with in_runtime set.
  */
 void wf_timers_check_clock(void);
-/* Has anybody waited till a time of that clock? The monitor is woken then. */
+/*
+ * Has any thread waited for a time of CLOCK_REALTIME? The first such wait wakes
+ * the monitor.
+ */
 bool wf_timers_want_watch(void);
-/* Does the caller call wf_timers_check_clock whenever it has been set? */
+/*
+ * Is there a caller that calls wf_timers_check_clock each time the clock is
+ * set?
+ */
 void wf_timers_set_watched(bool is);
 
 #endif

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A wait for words is a wait on a user futex that no waker knows: its key is
- * the place where its word is noted, in wait/word_array.c if it is one word of
- * ours that nobody waits for yet, else in wait/word_table.c.
+ * Waiting for words. The thread parks on a user futex that no waker knows; its
+ * key is the place where the wait is noted. A single word of weft_word_new that
+ * no other thread waits for is noted in wait/word_array.c. All other words are
+ * noted in slots of wait/word_table.c. Pollers (wait/word_poll.c) read the
+ * notes and end the waits.
  *
- * WORD-1. What is noted of a wait changes under the lock of its key's bucket,
- *     which is also the lock that decides who ends the wait (UFUTEX-3). Who
- *     looks needs no lock, may see what is half noted, and decides under it.
- * WORD-2. A wait is noted, then, if its words are rung, a full fence passes,
- *     then they are looked at once more, then the thread parks. A writer that
- *     rings changes the word, fences, then looks who waits. So one of the two
- *     sees the other.
- * WORD-3. A wait may end though nothing has changed: the waiter looks again.
- * WORD-4. A word that nobody has promised to ring is polled by some kernel
- *     thread at least once a tick, or less often when nothing has happened for
- *     long: whoever begins such a wait wakes the monitor if it sleeps and will
- *     not check_word at the next tick (boot/monitor.c, MONITOR-5).
+ * WORD-1. The note of a wait changes under the lock of its key's bucket. That
+ *     lock also decides which thread ends the wait (UFUTEX-3). A poller reads
+ *     notes without a lock, may read a note half written, and decides under the
+ *     lock.
+ * WORD-2. A thread notes its wait, passes a full fence if the words are rung,
+ *     checks the words once more, then parks. A writer that rings changes the
+ *     word, fences, then checks for waiters. So the writer finds the waiter, or
+ *     the waiter finds the change.
+ * WORD-3. A wait may end though no word has changed: the waiter checks again.
+ * WORD-4. A word without WF_WORD_RUNG is polled by some kernel thread at least
+ *     once a tick, or less often if no such wait has begun for long. A thread
+ *     that begins such a wait wakes the monitor if it sleeps without polling at
+ *     the next tick (boot/monitor.c, MONITOR-5).
  *
- * Rejected: slots that know the number of the wait, and no key. Who looks
- * would have to hold a lock of the slot while it takes that of the bucket, or
- * end another wait of the same thread.
+ * Rejected: slots with the number of the wait, and no key. A poller would have
+ * to hold a lock of the slot while it takes that of the bucket. Otherwise it
+ * could end another wait of the same thread.
  */
 #include "wait/word.h"
 
@@ -52,7 +55,9 @@ static bool is_valid(const struct wf_word *w)
 	       ((uintptr_t)w->addr & (bytes - 1)) == 0;
 }
 
-/* In the aligned 8 bytes that it lies in, which no page's end parts. */
+/*
+ * The slot of the aligned 8 bytes that have the word. They never cross a page.
+ */
 static struct wf_arch_slot slot_of(const struct wf_word *w)
 {
 	uintptr_t addr = (uintptr_t)w->addr;
@@ -66,7 +71,7 @@ static struct wf_arch_slot slot_of(const struct wf_word *w)
 	};
 }
 
-/* An old value with bits that the word cannot have is never met. */
+/* An old value with bits that the word cannot have differs from every value. */
 static bool is_always_changed(const struct wf_word *w)
 {
 	uint64_t all = UINT64_MAX >> (64 - 8 * bytes_of(w));
@@ -74,7 +79,7 @@ static bool is_always_changed(const struct wf_word *w)
 	return (w->old & ~(w->mask & all)) != 0;
 }
 
-/* Its number, if it can be waited for as one of ours. */
+/* The word's number in the array, or WF_WORDS_MAX if the table must be used. */
 static uint32_t own_number(const struct wf_word *w)
 {
 	if (bytes_of(w) != sizeof(uint32_t) || (uint32_t)w->mask != UINT32_MAX)
@@ -88,7 +93,7 @@ static bool has_own_changed(uint32_t n, uint32_t old)
 	       old;
 }
 
-/* 1, 0, -EFAULT. */
+/* Has the word changed? Returns 1, 0 or -EFAULT. */
 static int check_word(const struct wf_word *w, bool can_fault)
 {
 	uint32_t n = own_number(w);
@@ -126,9 +131,9 @@ struct wait {
 	struct wf_thread *t;
 	bool is_polled;
 	bool is_noted;	/* bucket */
-	bool is_taken;	/* somebody else waits for the word; bucket */
-	uint32_t n;	/* number of our own word */
-	uint32_t first; /* of the slots */
+	bool is_taken;	/* another thread waits for it; bucket */
+	uint32_t n;	/* number in the array */
+	uint32_t first; /* slot; 0: none */
 	const void *key;
 };
 
@@ -148,9 +153,9 @@ static void count_wait(struct wf_thread *t)
 }
 
 /*
- * The wait is noted, and counted. No fence before the check_word at the
- * monitor: it passes a membarrier between its announcement and its check_word
- * (boot/monitor.c, MONITOR-3 and MONITOR-5).
+ * The wait is noted: counts it, and wakes the monitor if need be. No fence
+ * before the monitor's state is read: the monitor announces its sleep, passes a
+ * membarrier, then checks the words (boot/monitor.c, MONITOR-3 and MONITOR-5).
  */
 static void check_watch(const struct wait *w, bool is_rung)
 {
@@ -189,7 +194,7 @@ static bool commit_own(void *arg)
 	return true;
 }
 
-/* After a wait that nobody has ended through the word. */
+/* Clears the note of a wait that did not end through the word. */
 static void leave_own(void *arg)
 {
 	struct wait *w = arg;
@@ -275,13 +280,13 @@ static int wait_for_own(struct wait *w, int64_t deadline_ns)
 	w->key = &wf_word_array.waiters[w->n];
 	result =
 		wf_ufutex_wait_commit(w->key, commit_own, w, deadline_ns, NULL);
-	/* Who ended it through the word has seen to that. */
+	/* A wake through the word has cleared the note. */
 	if (result < 0 && w->is_noted)
 		wf_ufutex_change(w->key, leave_own, w);
 	return result;
 }
 
-/* Its frame is left by a jump or by the thread's end. */
+/* The waiter's frame is left by a jump or by the thread's exit. */
 static void leave_wait(void *wait)
 {
 	struct wait *w = wait;
@@ -313,7 +318,7 @@ static int wait_once(const struct wf_word *words, size_t nr, bool is_polled,
 	return result;
 }
 
-/* What a wait's result means to its caller; 0: check_word again. */
+/* Converts the result of a wait for its caller; 0: check the words again. */
 static int wait_result(int result)
 {
 	switch (result) {
@@ -324,7 +329,7 @@ static int wait_result(int result)
 	case -ECANCELED:
 		return result;
 	default:
-		/* Handlers of signals have run, or WORD-3. */
+		/* A handler has run, or WORD-3. */
 		return 0;
 	}
 }
@@ -393,7 +398,7 @@ static struct wf_thread *waiter_of(struct wf_word_place place)
 			       wf_load_relaxed(&wf_word_array.waiters[place.n]);
 }
 
-/* Two buckets in any order: the second one is only tried. */
+/* Locks b beside `held`, in any order: so a second bucket is only tried. */
 static bool lock_beside(const struct wf_thread *me, struct wf_bucket *b,
 			struct wf_bucket *held)
 {
@@ -446,7 +451,7 @@ static void ring_own(struct wf_thread *me, uint32_t n)
 		ring_place(me, (struct wf_word_place){ .n = n });
 }
 
-/* The caller has just written to the word: it is there. */
+/* The caller has just written to the word, so reading it cannot fault. */
 static void ring_slots(struct wf_thread *me, const volatile void *addr)
 {
 	const volatile uint64_t *at =

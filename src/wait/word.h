@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wait words: memory that something outside the scheduler changes.
+ * Wait words: memory that something outside the scheduler changes, such as
+ * another process or a device.
  *
  *     struct wf_word w = { .addr = &ring->tail, .size = 4,
  *                          .mask = UINT32_MAX, .old = seen };
  *
  *     err = wf_word_wait(&w, 1, NULL, deadline_ns);
  *
- * The thread parks as on a user futex; agents, busy VPs now and then, and the
- * monitor look whether the word has changed, and end the wait then.
+ * The thread parks as on a user futex. Agents, the monitor, and now and then
+ * busy VPs poll the word, and end the wait when it has changed.
  */
 #ifndef WEFT_WAIT_WORD_H
 #define WEFT_WAIT_WORD_H
@@ -16,7 +17,7 @@
 #include "sched/vp.h"
 #include "wait/ufutex_bucket.h"
 
-/* As struct weft_word, and its flags. */
+/* As struct weft_word and its flags. */
 struct wf_word {
 	const volatile void *addr;
 	size_t size;
@@ -30,52 +31,57 @@ enum {
 };
 
 /*
- * Waits until one of nr words has changed; its number is in *ret_index, if
- * that is not NULL. in_runtime 0. Returns 0, -ETIMEDOUT, -EFAULT (*ret_index is
- * set), -EINVAL, -EAGAIN, -ENOMEM, or -ECANCELED at a cancellation point. The
- * runtime must have started.
+ * Waits until one of nr words has changed, and stores its index to *ret_index
+ * if that is not NULL. in_runtime 0. Returns 0, -ETIMEDOUT, -EFAULT (*ret_index
+ * is set), -EINVAL, -EAGAIN (a WF_WORD_POLLED word, and no VP polls), -ENOMEM,
+ * or -ECANCELED at a cancellation point. The runtime must have started.
  */
 int wf_word_wait(const struct wf_word *words, size_t nr, size_t *ret_index,
 		 int64_t deadline_ns);
 
-/* Ends the waits for the word at addr that has changed. in_runtime 0. */
+/* Ends the waits for the word at addr if it has changed. in_runtime 0. */
 void wf_word_ring(const volatile void *addr);
 
 /*
- * A thread whose word has changed, to be run by the caller, or NULL. Owner of
- * vp; me is the caller, who may hold a bucket. can_fault: as of
- * wf_word_slot_find; addresses that cannot be read are passed over without.
+ * Returns a thread with a changed word, for the caller to run, or NULL. The
+ * caller is the owner of vp; `me` may hold the bucket `held`. can_fault as in
+ * wf_word_slot_find; if it is false, words at arbitrary addresses are skipped.
  */
 struct wf_thread *wf_words_take(struct wf_vp *vp, struct wf_thread *me,
 				struct wf_bucket *held, bool can_fault);
-/* Is there one? The next wf_words_take finds it. Owner of vp. */
+/* Is there such a thread? The next wf_words_take finds it. Owner of vp. */
 bool wf_words_have_hit(struct wf_vp *vp, bool can_fault);
 /*
- * Are signals of faults open? In t, which is not in the runtime; in the
- * runtime, where the kernel's mask may be another. c may be NULL.
+ * Are SIGSEGV and SIGBUS open? The first is for a thread outside the runtime.
+ * The second is for the runtime, where the kernel's mask may differ. c may be
+ * NULL.
  */
 bool wf_words_can_fault(const struct wf_thread *t);
 bool wf_words_carrier_can_fault(const struct wf_carrier *c);
-/* What a carrier leaves open while it looks. */
+/* The set of SIGSEGV and SIGBUS, which a carrier leaves open while it polls. */
 uint64_t wf_words_fault_signals(void);
-/* Does anybody wait at an address that may fault? */
+/* Does any thread wait for a word at an address that may fault? */
 bool wf_words_has_slots(void);
 
-/* Nobody polls any more: ends the waits that are for as long. How many? */
+/*
+ * No VP polls any more: ends the waits with WF_WORD_POLLED. Returns how many.
+ */
 uint32_t wf_words_end_polled(struct wf_thread *me);
 bool wf_words_has_polled(void);
 
 /*
- * The monitor, once a tick: looks at the words if no VP has since the last
- * time. True if it has to go on doing so.
+ * Called by the monitor once a tick: polls the words if no VP has polled since
+ * the last call. Returns true if the monitor must continue to call it.
  */
 bool wf_words_watch(void);
-/* Waits for words that have begun. Later ones raise it before they look
- * whether the monitor sleeps. */
+/*
+ * The number of waits for words that have begun. A new wait raises it before it
+ * checks whether the monitor sleeps.
+ */
 uint64_t wf_words_nr_waits(void);
 /*
- * How often it has found some. Nobody knows then when they changed, but that
- * it was in the last tick.
+ * How often the monitor has found changed words. The time of such a change is
+ * unknown: some time in the last tick.
  */
 extern _Atomic uint32_t wf_words_nr_watched;
 

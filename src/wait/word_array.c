@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One reservation of address space, cut into arrays; pages come in as words
- * are made. Free words are linked through `old`.
+ * One reservation of address space, cut into arrays. The kernel adds pages as
+ * words are made. Free words are linked through `old`. A poll compares a group
+ * of words at a time (arch/words.h).
  *
- * Rejected: words of 8 bytes. A poll passes over half as many at a time, and
- * who waits for more than a number waits at an address of his own.
+ * Rejected: words of 8 bytes. A poll would check half as many at a time. A
+ * thread that waits for more than a number can use an address elsewhere.
  */
 #include "wait/word_array.h"
 
@@ -15,7 +16,7 @@
 struct wf_word_array wf_word_array;
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static uint32_t first_free; /* number and 1; 0: none; lock */
+static uint32_t first_free; /* number + 1; 0: none; lock */
 static uint32_t nr_made;    /* lock */
 
 /* --- making ------------------------------------------------------------- */
@@ -111,7 +112,7 @@ bool wf_word_enter_locked(uint32_t n, struct wf_thread *t, uint32_t old,
 	__atomic_store_n(&a->old[n], old, __ATOMIC_RELAXED);
 	set_state(n, state);
 	if ((state & WF_WORD_IS_RUNG) != 0)
-		wf_fence_seq_cst(); /* pairs with the one in wf_word_ring */
+		wf_fence_seq_cst(); /* pairs with wf_word_ring's */
 	else
 		wf_compiler_barrier();
 	return true;
@@ -146,7 +147,7 @@ uint32_t wf_word_find(uint32_t from, uint32_t end)
 	return from < end ? from : end;
 }
 
-/* Nobody waits there, and the words are as they were. */
+/* No thread waits in the child; the words keep their values. */
 void wf_word_array_fork_child(void)
 {
 	struct wf_word_array *a = &wf_word_array;

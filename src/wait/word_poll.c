@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Polls the words of all waiting threads: by agents, by VPs that are about
- * to be idle, by busy VPs now and then, and by the monitor.
+ * Polls the words of all waiting threads. Agents poll while they are idle. A
+ * thread that parks polls before its VP gets idle. Busy VPs poll now and then,
+ * the monitor once a tick if no VP does. A poll searches the word array, then
+ * the slots of the word table, and ends the waits for changed words.
  *
- * WORD_POLL-1. A poll goes on behind the last hit, through our own words, then
- *     through the slots, and round: nobody waits for longer because of others.
- * WORD_POLL-2. A busy VP polls when a hundred times as long has passed as the
- *     last poll has taken, and reads the clock at few of its switches.
+ * WORD_POLL-1. A poll starts after the last hit and searches the array and the
+ *     slots in a circle. So no waiter waits longer because others hit often.
+ * WORD_POLL-2. A busy VP polls when 100 times the last poll's duration has
+ *     passed, so polls take at most 1 % of its time. It reads the clock at few
+ *     of its switches.
  */
 #include "wait/word.h"
 
@@ -31,7 +34,7 @@ enum {
 
 _Atomic uint32_t wf_words_nr_watched;
 
-/* The monitor's. */
+/* Of the monitor. */
 static struct wf_poll_cursor watch_cursor;
 static uint64_t watched_polls;
 
@@ -66,8 +69,8 @@ bool wf_words_has_polled(void)
 
 enum how {
 	HOW_FAULT, /* faults are caught */
-	HOW_PEEK,  /* they would not be: the kernel reads */
-	HOW_SKIP,  /* no slots */
+	HOW_PEEK,  /* not caught: the kernel reads */
+	HOW_SKIP,  /* do not read slots */
 };
 
 struct hit {
@@ -75,7 +78,7 @@ struct hit {
 	int result; /* 0 or -EFAULT */
 };
 
-/* In the list that the cursor is in, up to `end`; the cursor moves behind. */
+/* Searches the cursor's list up to `end`, and moves the cursor past the hit. */
 static bool find_in_list(struct wf_poll_cursor *at, uint32_t end, enum how how,
 			 struct hit *ret_hit)
 {
@@ -190,8 +193,8 @@ static int wake_hits(struct wf_poll_cursor *at, enum how how,
 }
 
 /*
- * WORD_POLL-2: the next reading of the clock, by the rate of the switches of
- * late.
+ * WORD_POLL-2: how many switches take ns, by the rate of the last nr_switches,
+ * which took in_ns.
  */
 static uint32_t switches_until(int64_t ns, uint32_t nr_switches, int64_t in_ns)
 {
@@ -218,7 +221,7 @@ static void poll_when_due(struct wf_vp *vp)
 	note_poll(vp, how);
 	wake_hits(&l->at, how, me, HITS_PER_POLL);
 	after = wf_os_now();
-	l->cost_ns = 2 * (after - now); /* with the two clocks */
+	l->cost_ns = 2 * (after - now); /* 2: for the clock reads */
 	l->ended_ns = after;
 	l->nr_counted = 0;
 	l->nr_switches = FIRST_SWITCHES;
@@ -257,7 +260,7 @@ uint32_t wf_words_end_polled(struct wf_thread *me)
 	return nr_ended;
 }
 
-/* Is there a word to poll that no thread rings? */
+/* Does any thread wait for a word that must be polled? */
 static bool has_unrung(void)
 {
 	uint32_t nr_words =
@@ -295,7 +298,7 @@ bool wf_words_watch(void)
 		return false;
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++)
 		polls += wf_load_relaxed(&wf_sched.vps[i].word_poll.nr);
-	/* It blocks all signals, those of faults too. */
+	/* HOW_PEEK: the monitor blocks all signals, also those of faults. */
 	if (polls == watched_polls &&
 	    wake_hits(&watch_cursor, HOW_PEEK, NULL, HITS_PER_WATCH) > 0)
 		atomic_fetch_add(&wf_words_nr_watched, 1);

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * WORD_TABLE-1. A free slot points to a word of ours, with a mask of 0: it
- *     never seems to have changed, and whoever looks needs no lock.
- * WORD_TABLE-2. A slot that is being changed may seem to have changed. Whoever
- *     finds one takes the lock of its bucket and looks who waits.
- * WORD_TABLE-3. The first free slot is taken, and `high` follows the last that
- *     is used: a poll is as long as many wait now, not as ever have.
+ * Slots for words at arbitrary addresses. Each word of a wait has a slot with
+ * the address, the mask and the old value. Pollers read the slots up to `high`
+ * without a lock. A read may fault: the handler of weft catches that, or the
+ * kernel reads.
+ *
+ * WORD_TABLE-1. A free slot points to `nothing`, with a mask of 0. So it never
+ *     seems to have changed, and a poller needs no lock.
+ * WORD_TABLE-2. A slot may seem to have changed while it is written. So a
+ *     poller that finds a change takes the lock of the slot's bucket and checks
+ *     for a waiter.
+ * WORD_TABLE-3. A wait gets the first free slot, and `high` follows the last
+ *     used one. So a poll reads as many slots as are in use, not as were ever
+ *     in use.
  */
 #include "wait/word_table.h"
 
@@ -36,7 +43,7 @@ static bool reserve_locked(void)
 	if (block == NULL)
 		return false;
 	used = (void *)(block + slots + infos);
-	used[0] = 1; /* 0 is none */
+	used[0] = 1; /* slot 0 means none */
 	w->infos = (void *)(block + slots);
 	w->slots = (void *)block;
 	wf_store_relaxed(&w->high, 1);
@@ -62,7 +69,7 @@ static void put_locked(uint32_t first)
 	wf_store_relaxed(&wf_word_table.high, high);
 }
 
-/* The first free one. */
+/* Takes the first free slot; 0 if there is none. */
 static uint32_t get_locked(void)
 {
 	struct wf_word_table *w = &wf_word_table;
@@ -77,7 +84,7 @@ static uint32_t get_locked(void)
 	used[not_full] |= 1ULL << (n % 64);
 	if (n >= wf_load_relaxed(&w->high)) {
 		w->slots[n].at = &nothing; /* WORD_TABLE-1 */
-		/* release: the slot; pairs with the acquire of who looks. */
+		/* release: the slot; pairs with the pollers' acquire. */
 		wf_store_release(&w->high, n + 1);
 	}
 	return n;
@@ -142,9 +149,9 @@ void wf_word_slot_disarm_locked(uint32_t n)
 	wf_store_relaxed(&wf_word_table.infos[n].key, NULL);
 }
 
-/* --- looking ------------------------------------------------------------ */
+/* --- polling ------------------------------------------------------------ */
 
-/* By the kernel: no signal, whatever is there. */
+/* The kernel reads, so there is no signal, whatever the addresses are. */
 static const struct wf_arch_slot *
 scan_by_kernel(const struct wf_arch_slot *from, const struct wf_arch_slot *end)
 {
@@ -165,7 +172,7 @@ scan_by_kernel(const struct wf_arch_slot *from, const struct wf_arch_slot *end)
 		}
 		got = wf_os_peek(there, nr, values, nr * sizeof(values[0]));
 		if (got < 0 && got != -EFAULT)
-			return end; /* not allowed: others look */
+			return end; /* not allowed: another poller reads */
 		got = got < 0 ? 0 : got / (long)sizeof(values[0]);
 		for (size_t i = 0; i < nr; i++) {
 			if (i >= (size_t)got)
@@ -213,7 +220,7 @@ int wf_word_slot_check(const struct wf_arch_slot *what, bool can_fault)
 	return faulted ? -EFAULT : 1;
 }
 
-/* Nobody waits there. */
+/* No thread waits in the child. */
 void wf_word_table_fork_child(void)
 {
 	struct wf_word_table *w = &wf_word_table;

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for words at arbitrary addresses: a table of slots, each of which says
- * where to look and for what.
+ * Waits for words at arbitrary addresses: a table of slots, each with an
+ * address, a mask and the old value.
+ *
+ *     first = wf_word_slots_get(nr);
+ *     wf_word_slot_arm_locked(first, key, t, &slot, is_rung, is_polled);
+ *     ...                                 t parks
+ *     wf_word_slot_disarm_locked(first);
+ *     wf_word_slots_put(first);
  */
 #ifndef WEFT_WAIT_WORD_TABLE_H
 #define WEFT_WAIT_WORD_TABLE_H
@@ -11,35 +17,38 @@
 
 enum { WF_WORD_SLOTS_MAX = 1 << 20 };
 
-/* What nobody reads who only looks for changes. Bucket of the key. */
+/*
+ * The part of a slot that a search does not read. Under the lock of the key's
+ * bucket.
+ */
 struct wf_word_slot_info {
-	_Atomic(const void *) key; /* of the wait's bucket; NULL: none */
-	uint32_t next;		   /* slot of the same wait; 0: none */
+	_Atomic(const void *) key; /* of the wait's bucket; or NULL */
+	uint32_t next;		   /* next slot of the wait; 0: none */
 	bool is_rung, is_polled;
 };
 
-/* A slot's number is its index; 0 is none. */
+/* A slot's number is its index; 0 means none. */
 struct wf_word_table {
 	struct wf_arch_slot *slots; /* owner: the thread that waits */
 	struct wf_word_slot_info *infos;
-	_Atomic uint32_t high; /* all in use are below */
+	_Atomic uint32_t high; /* above all slots in use */
 };
 
 extern struct wf_word_table wf_word_table;
 
 /*
- * nr slots, chained by next; the first one's number, or 0 for want of memory.
- * in_runtime set, signals closed.
+ * Takes nr slots, linked by next. Returns the number of the first, or 0 for
+ * want of memory. in_runtime set, signals closed.
  */
 uint32_t wf_word_slots_get(size_t nr);
 void wf_word_slots_put(uint32_t first);
 
-/* From now on t is woken through the slot. */
+/* Notes in slot n that t waits for `what`, with the user futex `key`. */
 void wf_word_slot_arm_locked(uint32_t n, const void *key, struct wf_thread *t,
 			     const struct wf_arch_slot *what, bool is_rung,
 			     bool is_polled);
 void wf_word_slot_disarm_locked(uint32_t n);
-/* It is not looked at any more. */
+/* From now on polls skip the slot. */
 void wf_word_slot_mute_locked(uint32_t n);
 
 static inline struct wf_thread *wf_word_slot_waiter(uint32_t n)
@@ -48,14 +57,14 @@ static inline struct wf_thread *wf_word_slot_waiter(uint32_t n)
 }
 
 /*
- * The first slot from `from` to before `end` whose word has changed, or end.
- * *ret_faulted: there is no memory any more. can_fault: SIGSEGV and SIGBUS are
- * open; else the kernel reads, which takes fifty times as long.
+ * The first slot from `from` to before `end` with a changed word, or end.
+ * *ret_faulted: its address is not readable any more. can_fault: SIGSEGV and
+ * SIGBUS are open. Otherwise the kernel reads, which takes 50 times as long.
  */
 uint32_t wf_word_slot_find(uint32_t from, uint32_t end, bool can_fault,
 			   bool *ret_faulted);
 
-/* Has the one word changed? 1, 0, -EFAULT. */
+/* Has the word changed? Returns 1, 0 or -EFAULT. */
 int wf_word_slot_check(const struct wf_arch_slot *what, bool can_fault);
 
 void wf_word_table_fork_child(void);
