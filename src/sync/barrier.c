@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "sync/barrier.h"
-
-#include <string.h>
-
-#include "libc/cleanup.h"
-
 /*
- * Barrier.
+ * Barrier. The round and the number of arrivals are one 64-bit word. The last
+ * thread to arrive begins the next round and wakes the others, which are parked
+ * on the round. Each thread then counts itself in `left`, so destroying knows
+ * when no thread accesses the object any more.
  *
- * BARRIER-1. Arriving is one CAS on round and number together; the last one to
- *     arrive opens the next round with the same CAS. So each arrival belongs
- *     to one round, also if more threads than count use the barrier.
- * BARRIER-2. A thread parks only while its round is open, and goes only when it
- *     is closed. It looks again after a wake: the thread that closed a round
- *     may wake late, when others already wait in the next one.
+ * BARRIER-1. An arrival is one CAS on round and number together. The last
+ *     thread to arrive opens the next round with the same CAS. So each arrival
+ *     belongs to one round, also if more threads than count use the barrier.
+ * BARRIER-2. A thread parks only while its round is open, and leaves only when
+ *     it is closed. It checks again after a wake. The thread that closed a
+ *     round may wake late, when threads already wait in the next round.
  * BARRIER-3. Each arrival is added to `left` once, by its thread's last access
- *     to the object. When all arrivals of all closed rounds have left, nobody
- *     will touch the object: destroying waits for that, and may be done by
- *     the first thread that returns. A thread that leaves its wait by a jump or
- *     by its end has arrived, and leaves.
+ *     to the object. When all arrivals of all closed rounds have left, no
+ *     thread will access it. Destroying waits for that, and may be done by the
+ *     first thread that returns. A thread that leaves its wait by a jump or by
+ *     its exit has arrived, and is added, too.
  *
  * Both sides of the comparison in BARRIER-3 count modulo 2^31; they differ by
  * less.
@@ -26,11 +23,16 @@
  * Left   n -> n + 1            [leave]
  *        n -> n | DYING        [wf_barrier_fini]
  *
- * Destroying ends with count 0, which the round does not fit.
+ * Destroying ends with count 0, to which no round fits.
  *
- * Rejected: letting the waker count out those it wakes, to save their atomic.
- * Its late wake (BARRIER-2) also reaches threads that have to stay.
+ * Rejected: that the waker counts out the threads it wakes, to save their
+ * atomic. Its late wake (BARRIER-2) also reaches threads that must stay.
  */
+#include "sync/barrier.h"
+
+#include <string.h>
+
+#include "libc/cleanup.h"
 
 _Static_assert(sizeof(struct wf_barrier) == sizeof(pthread_barrier_t),
 	       "the object has libc's size");
@@ -39,17 +41,19 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 int wf_barrier_init(struct wf_barrier *b, unsigned int count)
 {
-	if (count == 0 || count >= INT_MAX) /* as libc has it */
+	if (count == 0 || count >= INT_MAX) /* as libc */
 		return -EINVAL;
 	memset(b, 0, sizeof(*b));
 	b->count = count;
 	return 0;
 }
 
-/* The caller's arrival has ended; it does not touch the object again. */
+/* The caller's arrival ends; it does not access the object again. */
 static void leave(struct wf_barrier *b)
 {
-	/* release: our accesses end here; pairs with wf_barrier_fini. */
+	/*
+	 * release: the caller's accesses end here; pairs with wf_barrier_fini.
+	 */
 	uint32_t old = atomic_fetch_add_explicit(&b->left, WF_BARRIER_ONE_LEFT,
 						 memory_order_release);
 
@@ -68,7 +72,7 @@ int wf_barrier_fini(struct wf_barrier *b)
 	if ((uint32_t)arrivals != 0)
 		return -EBUSY;
 	if (b->count == 0)
-		return 0; /* destroyed before; libc has no objection either */
+		return 0; /* destroyed before; libc allows that, too */
 	/* acquire: pairs with the release in leave. */
 	left = wf_load_acquire(&b->left);
 	while ((left & ~(uint32_t)WF_BARRIER_DYING) != all) {
@@ -84,9 +88,7 @@ int wf_barrier_fini(struct wf_barrier *b)
 	return 0;
 }
 
-/*
- * Returns the round before the arrival, and whether it was the last. BARRIER-1
- */
+/* Returns the caller's round, and whether the caller is its last. BARRIER-1 */
 static uint32_t arrive(struct wf_barrier *b, bool *ret_is_last)
 {
 	uint64_t arrivals = wf_load_relaxed(&b->arrivals);
@@ -98,15 +100,17 @@ static uint32_t arrive(struct wf_barrier *b, bool *ret_is_last)
 		*ret_is_last = (uint32_t)arrivals + 1 == b->count;
 		next = *ret_is_last ? (uint64_t)(round + 1) << 32 :
 				      arrivals + 1;
-		/* Both: everything before an arrival happens before whatever
-		 * follows the end of the round. */
+		/*
+		 * Both orders: all before an arrival happens before all after
+		 * the round's end.
+		 */
 	} while (!wf_cas_acq_rel(&b->arrivals, &arrivals, next));
 	return round;
 }
 
 static bool is_open(struct wf_barrier *b, uint32_t round)
 {
-	/* acquire: pairs with the CAS of the last to arrive. */
+	/* acquire: pairs with the CAS of the last thread. */
 	return (uint32_t)(wf_load_acquire(&b->arrivals) >> 32) == round;
 }
 

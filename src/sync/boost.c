@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * BOOST-1. Everything is under `lock`.
- * BOOST-2. A mutex that boosts its holder is in the row of the holder's id. The
- *     holder keeps it in memory: it leaves the row before it is free.
- * BOOST-3. If the thread with a new priority waits for a mutex with inheritance
- *     itself, its place among the waiters changes, and with it that mutex's
- *     boost: settling follows the chain until nothing changes. In a circle it
- *     ends, too: no boost there is above the highest priority of its threads.
- * BOOST-4. A row's list is whole at any time for who cannot take the lock: the
- *     child of a fork.
- * BOOST-5. In the child of a fork the lists are empty. The thread that forked
- *     may be a waiter, if it did so in a handler: then its entry has no thread.
+ * A table of rows, by thread id, has the mutexes that boost a holder and the
+ * waiters for mutexes with inheritance. After each change the affected thread
+ * is settled: it gets the highest of its own priority and its mutexes' boosts.
  *
- * Threads that weft did not make have their policy from the kernel and are not
- * boosted.
+ * BOOST-1. All of it is under `lock`.
+ * BOOST-2. A mutex that boosts its holder is in the row of the holder's id. It
+ *     is removed before it is free, so its memory is valid while it is in the
+ *     row.
+ * BOOST-3. A thread with a new priority may itself wait for a mutex with
+ *     inheritance. Then its place among the waiters changes, and with it that
+ *     mutex's boost. So settling follows the chain until nothing changes. It
+ *     also ends in a circle: no boost there exceeds the highest priority of its
+ *     threads.
+ * BOOST-4. A row's list is complete at any time, since a fork child reads it
+ *     without the lock.
+ * BOOST-5. In a fork child the lists are empty. If the thread called fork in a
+ *     handler, it may be a waiter: then its entry has no thread.
  *
- * Rejected: lists in struct wf_thread. It has no room for what so few use.
+ * Foreign threads have their policy from the kernel and are not boosted.
+ *
+ * Rejected: lists in struct wf_thread. It has no room for a feature that few
+ * threads use.
  */
 #include "sync/boost.h"
 
@@ -33,7 +39,7 @@ static struct {
 	struct wf_boost_waiter *waiters; /* by the thread's id */
 } rows[NR_ROWS];
 
-/* libc has a list of robust mutexes there. */
+/* libc's link of robust mutexes, unused here. */
 static struct wf_mutex **next_of(struct wf_mutex *m)
 {
 	return (struct wf_mutex **)&m->libc.__data.__list.__prev;
@@ -109,7 +115,7 @@ static void add_to_mutex_locked(struct wf_boost_waiter *w)
 		*first = w;
 		return;
 	}
-	/* From the end: most are of equal priority. */
+	/* From the end, since most waiters have equal priorities. */
 	while (waiter_in(before->link.prev)->thread->rt_priority <
 	       w->thread->rt_priority) {
 		before = waiter_in(before->link.prev);
@@ -155,7 +161,7 @@ void wf_boost_remove_locked(struct wf_boost_waiter *w)
 	take_from_mutex_locked(w);
 }
 
-/* What t waits for, or NULL. */
+/* The wait of t, or NULL. */
 static struct wf_boost_waiter *wait_of_locked(const struct wf_thread *t)
 {
 	struct wf_boost_waiter *w = rows[row_of((uint32_t)t->tid)].waiters;
@@ -181,8 +187,10 @@ static uint32_t boost_for_locked(const struct wf_thread *t, bool ceilings_only)
 	return highest;
 }
 
-/* A bound thread gets the priority from the kernel, if the process may have
- * that. */
+/*
+ * The kernel also sets the priority of a bound thread's carrier, if the process
+ * may do that.
+ */
 static void set_locked(struct wf_thread *t, uint32_t priority)
 {
 	bool is_own = priority == (uint32_t)t->sched_priority;
@@ -234,7 +242,7 @@ void wf_boost_changed(struct wf_thread *t)
 	uint64_t mask;
 	struct wf_thread *me = wf_boost_begin(&mask);
 
-	/* Also if it is the same: t goes behind its equals. */
+	/* Also if the priority is the same: t moves behind its equals. */
 	wf_boost_settle_locked(t, true);
 	wf_boost_end(me, mask);
 }

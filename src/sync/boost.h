@@ -3,17 +3,17 @@
  * Priority boost: mutexes with a priority protocol raise the priority of their
  * holders (sync/priority.c).
  *
- * A thread runs with its own priority, or with the highest boost of the mutexes
- * that it holds. The boost of a mutex with priority inheritance is the priority
- * of its first waiter, that of one with a priority ceiling is the ceiling.
- *
  *     me = wf_boost_begin(&mask);
  *     wf_boost_join_locked(m);
  *     wf_boost_settle_locked(me, false);
  *     wf_boost_end(me, mask);
  *
- * The functions that end in _locked are for between begin and end, the others
- * are called with in_runtime 0. None blocks.
+ * A thread runs with the highest of its own priority and the boosts of the
+ * mutexes that it holds. With priority inheritance the boost of a mutex is the
+ * priority of its first waiter. With a priority ceiling it is the ceiling.
+ *
+ * Functions that end in _locked are called between begin and end, the others
+ * with in_runtime 0. None blocks.
  */
 #ifndef WEFT_SYNC_BOOST_H
 #define WEFT_SYNC_BOOST_H
@@ -22,16 +22,18 @@
 #include "sched/table.h"
 #include "sync/mutex.h"
 
-/* Of the word of a mutex with inheritance: the rest is its holder's id. */
+/*
+ * In the word of a mutex with inheritance; the other bits are its holder's id.
+ */
 #define WF_BOOST_WAITED (1U << 31)
 
-/* One that waits for a mutex with inheritance, on its own stack. */
+/* A waiter for a mutex with inheritance, on its own stack. */
 struct wf_boost_waiter {
-	struct wf_list link; /* of the mutex's waiters, in a circle */
+	struct wf_list link; /* circular, of the mutex */
 	struct wf_boost_waiter *next;
 	struct wf_thread *thread;
 	struct wf_mutex *mutex;
-	_Atomic uint32_t is_granted; /* what it parks on */
+	_Atomic uint32_t is_granted; /* the waiter parks on it */
 };
 
 static inline bool wf_boost_inherits(const struct wf_mutex *m)
@@ -39,8 +41,10 @@ static inline bool wf_boost_inherits(const struct wf_mutex *m)
 	return (wf_mutex_kind(m) & WF_MUTEX_INHERIT) != 0;
 }
 
-/* Its waiters, the highest priority first, where libc has a list of robust
- * mutexes. */
+/*
+ * The waiters of m, the highest priority first. The field is libc's link of
+ * robust mutexes, and m is not robust.
+ */
 static inline struct wf_boost_waiter **wf_boost_first(struct wf_mutex *m)
 {
 	return (struct wf_boost_waiter **)&m->libc.__data.__list.__next;
@@ -51,7 +55,7 @@ static inline uint32_t wf_boost_ceiling(const struct wf_mutex *m)
 	return m->libc.__data.__nusers;
 }
 
-/* An id, WF_OWNER_NONE if it is free. */
+/* The holder's id, WF_OWNER_NONE if m is free. */
 static inline uint32_t wf_boost_holder(const struct wf_mutex *m)
 {
 	return wf_boost_inherits(m) ?
@@ -59,7 +63,7 @@ static inline uint32_t wf_boost_holder(const struct wf_mutex *m)
 		       wf_load_relaxed(&m->owner);
 }
 
-/* NULL: it is gone. */
+/* NULL if the thread has exited. */
 static inline struct wf_thread *wf_boost_thread(uint32_t id)
 {
 	return wf_table_by_tid((int32_t)id);
@@ -68,16 +72,21 @@ static inline struct wf_thread *wf_boost_thread(uint32_t id)
 struct wf_thread *wf_boost_begin(uint64_t *ret_mask);
 void wf_boost_end(struct wf_thread *me, uint64_t mask);
 
-/* m is held: it boosts its holder from now on / no longer. */
+/* m is held: from now on it boosts its holder, or does so no longer. */
 void wf_boost_join_locked(struct wf_mutex *m);
 void wf_boost_leave_locked(struct wf_mutex *m, uint32_t holder);
 
-/* Of w->mutex. If its boost changes by that, the caller settles its holder. */
+/*
+ * Adds w to, or removes it from, the waiters of w->mutex. If that changes the
+ * mutex's boost, the caller settles its holder.
+ */
 void wf_boost_add_locked(struct wf_boost_waiter *w);
 void wf_boost_remove_locked(struct wf_boost_waiter *w);
 
-/* The boost of t, which may be NULL, has changed, or t's own priority is
- * new. */
+/*
+ * Sets the priority of t after a change of its boosts. is_new: t's own priority
+ * was set. t may be NULL.
+ */
 void wf_boost_settle_locked(struct wf_thread *t, bool is_new);
 
 /* The highest ceiling of the mutexes that t holds, 0 if there is none. */
@@ -86,10 +95,10 @@ uint32_t wf_boost_protected(const struct wf_thread *t);
 /* t's own policy or priority has been set. */
 void wf_boost_changed(struct wf_thread *t);
 
-/* The caller ends, and the mutexes that it holds boost no thread any more. */
+/* The caller exits: the mutexes that it holds boost no thread any more. */
 void wf_boost_thread_end(const struct wf_thread *t);
 
-/* In a fork child: nobody waits. */
+/* In a fork child no thread waits. */
 void wf_boost_fork_child(void);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The word has the ceiling, and below it 0: free, 1: locked, 2: locked and
- * waited for. libc's own functions raise the priority of the kernel thread
- * that has the caller's id, and fail where there is none.
+ * Priority ceilings of process-shared mutexes. libc's functions raise the
+ * priority of the kernel thread with the caller's id, and fail if there is
+ * none. So weft locks the word and boosts the caller by a claim. The word has
+ * the ceiling, and below it 0: free, 1: locked, 2: locked, and threads may
+ * wait.
  *
- * CEILING-1. A claim in memory of this process gives the ceiling to the owner
- *     of the claim (sync/boost.h), since other processes write to the mutex.
- *     The owner has the claim from before it tries the word until after it has
- *     released it. So one mutex may have several claims, of which one is the
- *     holder's.
- * CEILING-2. A claim is free if it is for no mutex, or its owner has ended.
+ * CEILING-1. A claim in memory of this process gives the ceiling to its owner
+ *     (sync/boost.h), since other processes write to the mutex. The owner has
+ *     the claim from before it tries the word until it has released the word.
+ *     So a mutex may have several claims, and one of them is the holder's.
+ * CEILING-2. A claim is free if it is for no mutex, or its owner has exited.
  *     Claims change under the lock of sync/boost.c.
  */
 #include "sync/ceiling.h"
@@ -33,7 +34,7 @@ enum {
 static struct claim {
 	struct wf_mutex boost;
 	const pthread_mutex_t *of; /* NULL: free */
-	_Atomic bool is_held;	   /* its owner has the mutex; owner */
+	_Atomic bool is_held;	   /* its owner has the mutex; owner writes */
 } claims[MOST_CLAIMS];
 
 /* CEILING-2 */
@@ -43,7 +44,7 @@ static bool is_free_locked(const struct claim *c)
 	       wf_boost_thread(wf_boost_holder(&c->boost)) == NULL;
 }
 
-/* Of the caller for m; NULL: there are too many. */
+/* Makes a claim of the caller for m. NULL: there are MOST_CLAIMS. */
 static struct claim *claim(const pthread_mutex_t *m, uint32_t ceiling)
 {
 	struct claim *found = NULL;
@@ -78,7 +79,7 @@ static void disclaim(struct claim *c)
 	wf_boost_end(me, mask);
 }
 
-/* The holder's (CEILING-1); NULL: locked before weft started. */
+/* The holder's claim (CEILING-1). NULL: m was locked before weft started. */
 static struct claim *find_claim(const pthread_mutex_t *m)
 {
 	struct claim *found = NULL;
@@ -141,8 +142,10 @@ int wf_ceiling_unlock(pthread_mutex_t *m)
 	if (c != NULL)
 		wf_store_relaxed(&c->is_held, false);
 	wf_owned_end(m);
-	/* release: the claim is no holder's; pairs with the acquire in
-	 * wf_ceiling_trylock(). */
+	/*
+	 * release: the claim is not held any more; pairs with the acquire in
+	 * wf_ceiling_trylock().
+	 */
 	while (!wf_cas_acq_rel(wf_libc_mutex_word(m), &word,
 			       word & ~WF_CEILING_STATE))
 		;

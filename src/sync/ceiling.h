@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Process-shared mutexes with priority protection, in libc's layout: what takes
- * the place of libc's functions for threads that the kernel does not know.
- * Results are those of the pthread_mutex_... functions.
- * Called with in_runtime 0; none waits.
+ * Process-shared mutexes with a priority ceiling, in libc's layout, for threads
+ * that the kernel does not know. The functions return 0 or Exxx, as
+ * pthread_mutex_...:
+ *
+ *     if (wf_ceiling_has(m))
+ *             rc = wf_ceiling_trylock(m);
+ *
+ * Called with in_runtime 0. They do not block.
  */
 #ifndef WEFT_SYNC_CEILING_H
 #define WEFT_SYNC_CEILING_H
@@ -15,12 +19,12 @@
 #include "sched/runtime.h"
 #include "sync/mutex.h"
 
-/* The rest of the word is the ceiling. */
+/* The bits of the word below the ceiling. */
 #define WF_CEILING_STATE ((UINT32_C(1) << 19) - 1)
 
 /*
- * Is m, which is libc's, such a mutex, and the caller a thread of weft's? One
- * that was destroyed, of kind -1, is none.
+ * Is m, in libc's layout, such a mutex, and the caller a thread of weft? False
+ * for a destroyed mutex, of kind -1.
  */
 static inline bool wf_ceiling_has(const pthread_mutex_t *m)
 {
@@ -29,8 +33,10 @@ static inline bool wf_ceiling_has(const pthread_mutex_t *m)
 	       wf_self->kind != WF_THREAD_FOREIGN;
 }
 
-/* What wf_shared_trylock() and wf_shared_unlock() do then. EAGAIN also if the
- * process holds too many. */
+/*
+ * The parts of wf_shared_trylock() and wf_shared_unlock(). EAGAIN also if the
+ * process holds too many such mutexes.
+ */
 int wf_ceiling_trylock(pthread_mutex_t *m);
 int wf_ceiling_unlock(pthread_mutex_t *m);
 

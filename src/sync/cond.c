@@ -1,4 +1,58 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Condition variable: a sequence number to park on and a count of waiters. A
+ * signal changes both and wakes the first waiter in one step. The count is 0
+ * when no thread accesses the object any more, and destroying waits for that.
+ *
+ * COND-1. seq and waiters change only under the lock of seq's bucket. A waiter
+ *     counts itself and reads seq while it holds the mutex. A signal that must
+ *     wake it comes, by the mutex, after both. So it finds a count above 0 and
+ *     a seq not newer than the waiter's.
+ * COND-2. A signal increments seq and then wakes the first thread parked on it.
+ *     A thread parks only while seq is the value that it read. So a thread that
+ *     waited before the signal has parked already, or will not park at all.
+ *     Count and choice are one step under the lock. So a later thread cannot
+ *     take the wake of an earlier one. (Exactly 2^32 signals between reading
+ *     seq and parking would break this. They would take minutes.)
+ * COND-3. Each waiter is counted out once. A waker that takes it off seq, by a
+ *     wake or a move to the mutex, counts it out. A waiter that ends its wait
+ *     itself (seq differs, time-out, cancellation) counts itself out, before it
+ *     locks the mutex. A thread that was counted out never accesses the object
+ *     again. So destroying waits for a count of 0, and may even be done with
+ *     the mutex held.
+ * COND-4. Time-out against signal: the user futex lets exactly one of them end
+ *     the wait. If the signal did, the result is 0. If the time-out did, the
+ *     signal has found the next waiter, or none was left. A waiter that timed
+ *     out after a broadcast had moved it was woken: 0.
+ * COND-5. Waiters are moved to a mutex word only after it is marked as
+ *     contended. The broadcaster marks it if it holds the mutex. Otherwise one
+ *     waiter is woken, and takes the mutex as WF_WOKEN_MORE demands (MUTEX-2).
+ * COND-6. A broadcast accesses no field of the mutex but its owner. All moved
+ *     waiters must want this mutex, or a hand-over would give a thread the
+ *     wrong one. POSIX forbids waiters with different mutexes, but programs
+ *     have them: they set the field to NULL.
+ * COND-7. The usual waiter counts itself, releases the mutex and enters the
+ *     list under one hold of the bucket's lock. No signal comes between, so it
+ *     need not compare seq. Other waiters count themselves, release the mutex,
+ *     then park as in COND-2.
+ * COND-8. A broadcast accesses a mutex only under the lock and while the count
+ *     is not 0. Then a thread that will lock the mutex again waits with it, so
+ *     the mutex exists. Comparing the field, marking the mutex, moving waiters
+ *     and counting them out are one step.
+ * COND-9. A waiter that leaves by a jump or by its exit counts itself out and
+ *     locks the mutex again, as in COND-3 and COND-4. A signal that had woken
+ *     it goes to the next waiter, which is found under the lock, so the object
+ *     exists. [leave_wait] No jump leaves a wait in the runtime.
+ *
+ * Waiters   0 -> n      [count_in_locked]
+ *           n -> n - k  [count_out_locked: k by a waker, 1 by a waiter]
+ *           n -> n | DYING, and 0 | DYING wakes the destroyer [wf_cond_fini]
+ *
+ * Rejected: a flag instead of the count. A thread between release and park
+ * still reads seq, and destroying could not wait for it. Rejected: that woken
+ * threads count themselves out. A signal before they run would take the slow
+ * path, and destroying with the mutex held would hang.
+ */
 #include "sync/cond.h"
 
 #include <limits.h>
@@ -14,71 +68,16 @@
 #include "wait/sleep.h"
 #include "wait/ufutex_internal.h"
 
-/*
- * Condition variable: a sequence number to park on and a count of waiters.
- *
- * COND-1. seq and waiters change only under the lock of seq's bucket. A waiter
- *     counts itself and reads seq while it holds the mutex. A signal that must
- *     wake it comes, by the mutex, after both: it sees a count above 0 and a
- *     seq that is not newer than what the waiter read.
- * COND-2. A signal counts seq up and then wakes the first thread parked on it.
- *     A thread parks only while seq is what it read. So of the threads that
- *     waited before the signal, those that have not parked yet do not park
- *     any more, and all that have parked did so before: count and choice are
- *     one step under the lock. Either way one that waited before the signal
- *     goes on; a later one cannot steal its wake.
- *     (A thread that is held up between reading seq and parking while exactly
- *     2^32 signals arrive would be wrong. They would take minutes.)
- * COND-3. Each waiter leaves the count once. Whoever takes it off seq, waking
- *     or moving it to the mutex, counts it out; a waiter that ends its wait
- *     itself (seq differs, time-out, interruption for good) does so, before it
- *     takes the mutex. A thread that was counted out never touches the
- *     object again. So destroying has only to wait for the count to be 0,
- *     and may even be done with the mutex held.
- * COND-4. Time-out against signal: the user futex lets exactly one end the
- *     wait. If the signal did, the result is 0. If the time-out did, the signal
- *     has found the next waiter, or none was left. A waiter that a broadcast
- *     had moved before its time was out has been woken: 0.
- * COND-5. Waiters are moved to a mutex word only if that is marked as
- *     contended, by the broadcaster if it holds the mutex, else by one waiter
- *     that is woken and takes the mutex as WF_WOKEN_MORE demands (MUTEX-2).
- * COND-6. Broadcasting does not touch the mutex beyond comparing its owner.
- *     Moved waiters want just this mutex, or its hand-off would give a thread
- *     a mutex it did not ask for: waiters with different mutexes at a time,
- *     which POSIX forbids and programs do, set the field to NULL.
- * COND-7. The usual waiter counts itself, releases the mutex and enters the
- *     list under one hold of the bucket's lock: no signal comes between, it
- *     need not compare seq. Others count themselves, release the mutex and then
- *     park as COND-2 has it.
- * COND-8. A mutex is looked at only under the lock and while the count says
- *     that some thread, which will take it again, waits with it: nobody has
- *     freed it then. So broadcasting compares the field, marks the mutex, moves
- *     waiters and counts them out in one step.
- * COND-9. A waiter that leaves by a jump or by its end counts itself out and
- *     takes the mutex again, as COND-3 and COND-4 have it. A signal that had
- *     woken it goes to the next: it is found under the lock, so the object
- *     exists. [leave_wait] A wait in the runtime cannot be left so.
- *
- * Waiters   0 -> n      [count_in_locked]
- *           n -> n - k  [count_out_locked: by wakers for k, by a leaver for 1]
- *           n -> n | DYING, and 0 | DYING wakes who set it [wf_cond_fini]
- *
- * Rejected: a flag instead of the count (the thread between release and park
- * still reads seq, and destroying could not wait for it); counting out by the
- * woken threads (a signal for a waiter that has yet to run would take the slow
- * path, and destroying with the mutex held would hang).
- */
-
 _Static_assert(sizeof(struct wf_cond) == sizeof(pthread_cond_t),
 	       "the object has libc's size");
 _Static_assert(offsetof(struct wf_cond, words[WF_COND_FLAGS_NEW]) >=
 		       offsetof(struct wf_cond, mutex) + sizeof(void *),
 	       "the flags are libc's");
 
-/* How long a wait on somebody else's condition sleeps between checks. */
+/* How long a wait on a libc condition sleeps between two checks. */
 #define SHARED_POLL_NS WF_NS_PER_MS
 
-/* Does not block. For process-private ones. */
+/* Does not block. For process-private conditions. */
 int wf_cond_init(struct wf_cond *c, clockid_t clock)
 {
 	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)
@@ -97,7 +96,7 @@ static void set_dying_locked(void *arg)
 			 wf_load_relaxed(&c->waiters) | WF_COND_DYING);
 }
 
-/* Parks while threads that were not woken by a signal are leaving. */
+/* Parks while threads that no signal has woken are leaving. */
 int wf_cond_fini(struct wf_cond *c)
 {
 	uint32_t waiters;
@@ -118,17 +117,17 @@ struct change {
 	struct wf_mutex *mutex;
 	uint32_t n;
 	bool is_last;	 /* a thread waits to destroy the object */
-	bool is_counted; /* in, by itself, and not yet out; in the runtime */
+	bool is_counted; /* has counted itself, not yet out; in the runtime */
 	bool has_begun;	 /* counted, and the mutex released */
 };
 
-/* One wait of the caller's. */
+/* One wait of the caller. */
 struct waiter {
 	struct change change;
 	struct wf_ufutex_note note;
 };
 
-/* Under the bucket's lock: n waiters will not touch the object again. */
+/* Under the bucket's lock: n waiters will not access the object again. */
 static void count_out_locked(void *arg)
 {
 	struct change *change = arg;
@@ -141,7 +140,7 @@ static void count_out_locked(void *arg)
 	change->is_counted = false;
 }
 
-/* ... nor does the caller. */
+/* Counts the caller out, unless it is. */
 static WF_COLD void count_out(struct change *change)
 {
 	struct wf_cond *c = change->cond;
@@ -153,7 +152,7 @@ static WF_COLD void count_out(struct change *change)
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }
 
-/* The caller holds it once. */
+/* The caller holds the lock once. */
 static WF_COLD int release_libc_mutex(pthread_mutex_t *m)
 {
 	if (wf_inherit_has(m))
@@ -171,7 +170,7 @@ static int lock_by_libc(pthread_mutex_t *m)
 	return rc;
 }
 
-/* No process is told that a mutex is free but by the kernel's futex. */
+/* Only the kernel's futex tells another process that a mutex is free. */
 static int await_shared(pthread_mutex_t *m)
 {
 	int rc;
@@ -188,7 +187,7 @@ static WF_COLD int retake_libc_mutex(pthread_mutex_t *m)
 	bool is_cancel_point = t->at_cancel_point;
 	int rc;
 
-	t->at_cancel_point = false; /* taking the mutex again is none */
+	t->at_cancel_point = false; /* locking again is no cancellation point */
 	if (wf_inherit_has(m))
 		rc = wf_inherit_lock(m, CLOCK_REALTIME, NULL);
 	else
@@ -236,7 +235,7 @@ static void count_in_locked(void *arg)
 		wf_store_relaxed(&c->mutex, NULL); /* COND-6 */
 }
 
-/* The same, and releases m, if that is one step. COND-7 */
+/* Also releases m, unless it is contended. COND-7 */
 static bool count_in_and_release(void *arg)
 {
 	struct change *change = arg;
@@ -251,7 +250,7 @@ static bool count_in_and_release(void *arg)
 	return change->has_begun;
 }
 
-/* The caller left by a jump was woken: the next waiter, if there is one. */
+/* The caller, left by a jump, was woken: wakes the next waiter instead. */
 static int pass_on_locked(void *arg, bool found, bool more)
 {
 	if (found)
@@ -268,7 +267,7 @@ static WF_COLD void pass_signal_on(const struct wf_cond *c)
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }
 
-/* Has the wait that ended so been ended by a signal or broadcast? COND-4 */
+/* Has a signal or broadcast ended the wait, which returned rc? COND-4 */
 static bool is_woken(const struct waiter *w, int rc)
 {
 	return rc >= 0 || (rc != -EAGAIN && w->note.was_moved);
@@ -294,7 +293,7 @@ static void leave_wait(void *waiter)
 	retake_mutex(w->change.mutex, token);
 }
 
-/* The wait is over, with what the user futex says; takes m again. */
+/* The user futex wait has returned rc: counts out, locks m again. */
 WF_INLINE int end_wait(struct waiter *w, int rc, struct wf_cleanup *cleanup)
 {
 	struct wf_mutex *m = w->change.mutex;
@@ -315,8 +314,8 @@ WF_INLINE int end_wait(struct waiter *w, int rc, struct wf_cleanup *cleanup)
 }
 
 /*
- * Waits on, if rc is an interruption. That is no reason to return: the signals
- * that came meanwhile have changed seq. A cancellation is one.
+ * Waits again if rc is an interruption: a signal that came meanwhile has
+ * changed seq. A cancellation ends the wait.
  */
 WF_INLINE int wait_on(struct waiter *w, uint32_t seq, int64_t deadline_ns,
 		      int rc)
@@ -327,8 +326,7 @@ WF_INLINE int wait_on(struct waiter *w, uint32_t seq, int64_t deadline_ns,
 	return rc;
 }
 
-/* The mutex is contended, libc's or locked more than once; or a signal or a
- * cancellation waits for the caller. */
+/* For a contended or not simple mutex, and for a pending signal. */
 static WF_COLD int wait_slow(struct waiter *w, int64_t deadline_ns,
 			     struct wf_cleanup *cleanup)
 {
@@ -349,7 +347,9 @@ static WF_COLD int wait_slow(struct waiter *w, int64_t deadline_ns,
 	return end_wait(w, wait_on(w, seq, deadline_ns, -EINTR), cleanup);
 }
 
-/* t, unless NULL, has waited in the runtime with result rc, and leaves it. */
+/*
+ * If t is not NULL, it has waited in the runtime with result rc, and leaves it.
+ */
 static WF_NOINLINE int wait_registered(struct waiter *w, int64_t deadline_ns,
 				       uint32_t seq, struct wf_thread *t,
 				       int rc)
@@ -400,15 +400,15 @@ int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns)
 	return 0;
 }
 
-/* The wait below is left by a jump or by the thread's end. */
+/* The wait below is left by a jump or by the thread's exit. */
 static void retake_left(void *mutex)
 {
 	retake_mutex(mutex, WF_WOKEN_LAST);
 }
 
 /*
- * libc's wait would release m by libc's rules. POSIX lets a wait end for no
- * reason, so ending each after a moment loses no signal.
+ * libc's wait would release m by libc's rules. POSIX allows a wait to end
+ * without a signal, so a wait that ends after SHARED_POLL_NS loses no signal.
  */
 int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns)
 {
@@ -428,7 +428,7 @@ int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns)
 	return wf_deadline_is_over(deadline_ns) ? -ETIMEDOUT : 0;
 }
 
-/* Returns what seq is then. */
+/* Returns the new seq. */
 static uint32_t count_up_locked(struct wf_cond *c)
 {
 	uint32_t seq = wf_load_relaxed(&c->seq) + 1;
@@ -437,7 +437,7 @@ static uint32_t count_up_locked(struct wf_cond *c)
 	return seq;
 }
 
-/* Under the bucket's lock. A found thread is counted: the object exists. */
+/* Under the bucket's lock. A found thread is counted, so the object exists. */
 static int signal_locked(void *arg, bool found, bool more)
 {
 	struct change *change = arg;
@@ -445,7 +445,7 @@ static int signal_locked(void *arg, bool found, bool more)
 	count_up_locked(change->cond); /* COND-2 */
 	if (WF_LIKELY(found))
 		count_out_locked(change);
-	return WF_WOKEN_LAST; /* it leaves nobody behind on the mutex */
+	return WF_WOKEN_LAST; /* moves no thread to the mutex */
 }
 
 void wf_cond_signal_slow(struct wf_cond *c)
@@ -459,7 +459,7 @@ void wf_cond_signal_slow(struct wf_cond *c)
 
 struct broadcast {
 	struct change change;
-	struct wf_mutex *mutex; /* to whose word the waiters are moved */
+	struct wf_mutex *mutex; /* its word gets the waiters */
 };
 
 static int plan_locked(void *arg)
@@ -494,7 +494,7 @@ WF_COLD void wf_cond_broadcast_slow(struct wf_cond *c)
 		to = b.mutex != NULL ? (const void *)&b.mutex->word : &c->seq;
 	} while (wf_ufutex_wake_or_move(&(struct wf_ufutex_move){
 			 &c->seq, to, plan_locked, gone_locked, &b }) ==
-		 -EAGAIN); /* another mutex came between */
+		 -EAGAIN); /* the waiters have another mutex now */
 	if (WF_UNLIKELY(b.change.is_last))
 		wf_ufutex_wake(&c->waiters, INT_MAX, WF_UFUTEX_ANY);
 }

@@ -7,34 +7,35 @@
  *             rc = wf_cond_wait(&c, &m, deadline);
  *     wf_mutex_unlock(&m);
  *
- *     wf_mutex_lock(&m);                      elsewhere
+ *     wf_mutex_lock(&m);                      in another thread
  *     ready = true;
  *     wf_mutex_unlock(&m);
  *     wf_cond_signal(&c);
  *
- * A signal or broadcast without waiters is one load. With waiters each counts
- * a sequence number up, then wakes by address; a broadcast moves the waiters
- * to the mutex, so that they run one after the other as it becomes free.
+ * A signal or broadcast without waiters is one load. With waiters it increments
+ * a sequence number, then wakes by address. A broadcast moves the waiters to
+ * the mutex: each runs when the mutex becomes free.
  *
- * Process-shared ones are libc's: ask wf_cond_is_shared first. Waiting parks;
- * signal and broadcast do not block; destroying waits for threads that are
- * about to leave. None may be called in a signal handler.
+ * Process-shared conditions have libc's layout and code: check
+ * wf_cond_is_shared first. Waiting parks. Signal and broadcast do not block.
+ * Destroying waits for threads that are about to leave. None may be called in a
+ * signal handler.
  */
 #ifndef WEFT_SYNC_COND_H
 #define WEFT_SYNC_COND_H
 
 #include "sync/mutex.h"
 
-/* As libc's pthread_cond_init leaves them. */
+/* As libc's pthread_cond_init sets them. */
 enum wf_cond_flags {
 	WF_COND_SHARED = 1 << 0,
 	WF_COND_MONOTONIC = 1 << 1,
 };
 
 /*
- * Which of the object's words has them in a process-shared one: it depends on
- * libc (api/cond_words.h). The other has no bit of a process-private one's,
- * whose flags are where they were of old.
+ * The index of the object's word with the flags. For a process-shared condition
+ * it depends on the version of libc (api/cond_words.h). A process-private one
+ * has them in the old word, and the other has none of these bits.
  */
 enum wf_cond_flags_word {
 	WF_COND_FLAGS_NEW = 7,
@@ -43,17 +44,21 @@ enum wf_cond_flags_word {
 
 /* wf_cond.waiters */
 enum wf_cond_waiters {
-	WF_COND_COUNT = 0x7fffffff, /* threads that will touch the object */
-	WF_COND_DYING = 1U << 31,   /* somebody waits for the count to be 0 */
+	WF_COND_COUNT = 0x7fffffff, /* threads that will access the object */
+	WF_COND_DYING = 1U << 31,   /* a thread waits for the count to be 0 */
 };
 
 struct wf_cond {
 	union {
 		struct {
-			_Atomic uint32_t seq;	  /* signals; anyone, atomic */
-			_Atomic uint32_t waiters; /* anyone, atomic */
-			/* Of the waiters, NULL if they may not be moved to
-			 * it; waiters write it while they hold it. */
+			_Atomic uint32_t seq;	  /* signals; any thread,
+						   * atomic */
+			_Atomic uint32_t waiters; /* any thread, atomic */
+			/*
+			 * The mutex of the waiters, or NULL if they may not be
+			 * moved to it. Waiters write it while they hold the
+			 * mutex.
+			 */
 			_Atomic(struct wf_mutex *) mutex;
 		};
 		pthread_cond_t libc;
@@ -65,12 +70,15 @@ int wf_cond_init(struct wf_cond *c, clockid_t clock);
 int wf_cond_fini(struct wf_cond *c);
 
 /*
- * Releases m, parks until signalled, takes m again. 0 (also spuriously),
- * -ETIMEDOUT, or what releasing m says (-EPERM), then without having waited.
+ * Releases m, parks until signalled, locks m again. Returns 0, also without a
+ * signal, or -ETIMEDOUT. If releasing m fails (-EPERM), returns that at once.
  */
 int wf_cond_wait(struct wf_cond *c, struct wf_mutex *m, int64_t deadline_ns);
 
-/* The same for a process-shared c and an m that libc could not release. */
+/*
+ * wf_cond_wait for a process-shared condition with a mutex that libc could not
+ * release.
+ */
 int wf_cond_wait_shared(struct wf_mutex *m, int64_t deadline_ns);
 
 void wf_cond_signal_slow(struct wf_cond *c);
@@ -82,7 +90,7 @@ static inline bool wf_cond_is_shared(const struct wf_cond *c)
 	       WF_COND_SHARED;
 }
 
-/* Of a process-private one. */
+/* For process-private conditions. */
 static inline clockid_t wf_cond_clock(const struct wf_cond *c)
 {
 	return c->words[WF_COND_FLAGS_OLD] & WF_COND_MONOTONIC ?

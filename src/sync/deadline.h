@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cheap checks of an absolute time, before anybody reads a clock.
+ * Cheap checks of an absolute time, before a clock is read.
  *
  *     if (!wf_deadline_is_valid(clock, ts))
  *             return -EINVAL;
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* The clocks that locks and conditions can wait on. */
+/* Locks and conditions can wait on these clocks. */
 static inline bool wf_deadline_has_clock(clockid_t clock)
 {
 	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;

@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel boosts the kernel thread whose id the word has to the priority of
- * the waiters, hands the mutex over when that one unlocks it, and ends what is
- * in its list when it exits. All is as libc has it; only whose id the word has
- * and in which list the mutex is differs.
+ * Priority inheritance by the kernel. The word of a mutex has the id of a
+ * kernel thread. The kernel boosts that kernel thread to the priority of the
+ * waiters, and hands the mutex over when it unlocks. All is as in libc, with
+ * two differences. The word has the id of the thread's carrier, and robust
+ * mutexes are in a list of that carrier.
  *
- * INHERIT-1. Who locks such a mutex owns its carrier (is bound) from then on.
- *     The word has the id of that kernel thread, and robust mutexes are in a
- *     list of the carrier's. Both are changed by the holder alone, but for what
- *     the kernel does for those who wait.
- * INHERIT-2. The kernel ends a mutex only with a kernel thread. So a thread
- *     that ends and holds robust ones goes to another carrier and has its own
- *     exit. Other mutexes stay locked, and their carrier sleeps for good: the
- *     next thread on it does not hold them.
- * INHERIT-3. A thread that has the id of its kernel thread, in the TCB as well,
- *     locks by libc's functions, which use the list in the TCB: any before weft
- *     has started, foreign ones, and the first thread on the first carrier. It
- *     is bound to that when the runtime starts if it has ever locked such a
- *     mutex, or a word by FUTEX_LOCK_PI. No other thread is for the sake of
- *     one: the list that the kernel has of that carrier is libc's.
+ * INHERIT-1. A thread that locks such a mutex is bound to its carrier from then
+ *     on. The word has the id of that kernel thread, and robust mutexes are in
+ *     the carrier's list. Only the holder changes both, except for what the
+ *     kernel does for waiters.
+ * INHERIT-2. The kernel marks robust mutexes only when a kernel thread exits.
+ *     So a thread that exits with such mutexes changes to another carrier, and
+ *     its old kernel thread exits. Mutexes that are not robust stay locked.
+ *     Their carrier sleeps for ever, since another thread on it would seem to
+ *     hold them.
+ * INHERIT-3. A thread that has the id of its kernel thread, also in the TCB,
+ *     locks by libc's functions, which use the list in the TCB. That holds
+ *     before weft has started, for foreign threads, and for the first thread on
+ *     the first carrier. It is bound to that carrier at the start of the
+ *     runtime if it has ever locked such a mutex, or a word by FUTEX_LOCK_PI.
+ *     The kernel's list of the first carrier is libc's. So another thread that
+ *     locks such a mutex there gets another carrier.
  *
- * Rejected: a kernel thread beside the carriers that takes the mutexes for all.
- * It would get the priorities that are meant for their holders.
+ * Rejected: a kernel thread beside the carriers that locks for all threads. It
+ * would get the priorities that are meant for the holders.
  */
 #include "sync/inherit.h"
 
@@ -41,13 +44,13 @@
 #include "sync/robust.h"
 #include "wait/sleep.h"
 
-#ifndef FUTEX_LOCK_PI2 /* Of Linux 5.14. */
+#ifndef FUTEX_LOCK_PI2 /* Since Linux 5.14. */
 #define FUTEX_LOCK_PI2 13
 #endif
 
 /*
- * INHERIT-3: the first thread has locked one by libc's functions or system
- * calls.
+ * INHERIT-3: the first thread has locked such a mutex by libc's functions or a
+ * word by system calls.
  */
 static _Atomic bool is_used_by_first;
 
@@ -67,7 +70,7 @@ static bool holds(const struct wf_carrier *c, const pthread_mutex_t *m)
 	       id_of(c);
 }
 
-/* --- the kernel thread ---------------------------------------------------- */
+/* --- the kernel thread of a thread -------------------------------------- */
 
 /* INHERIT-3 */
 bool wf_inherit_is_libc(void)
@@ -89,8 +92,8 @@ void wf_inherit_note_native(void)
 }
 
 /*
- * INHERIT-1. The caller's carrier, or NULL: there is no kernel thread to be
- *     had.
+ * INHERIT-1. Binds the caller and returns its carrier. NULL: no kernel thread
+ *     is available.
  */
 static struct wf_carrier *own_carrier(void)
 {
@@ -146,7 +149,7 @@ static void enlist(struct wf_carrier *c, pthread_mutex_t *m)
 	end_pending(c);
 }
 
-/* The word, which is pending, is ours. */
+/* The caller has set the word, which is pending. */
 static int own(struct wf_carrier *c, pthread_mutex_t *m)
 {
 	if (wf_load_acquire(wf_libc_mutex_word(m)) & FUTEX_OWNER_DIED) {
@@ -154,7 +157,7 @@ static int own(struct wf_carrier *c, pthread_mutex_t *m)
 				 ~(uint32_t)FUTEX_OWNER_DIED);
 		m->__data.__owner = WF_ROBUST_INCONSISTENT;
 		enlist(c, m);
-		return EOWNERDEAD; /* the dead one's use counts for this */
+		return EOWNERDEAD; /* counted by the dead owner */
 	}
 	if (wf_libc_mutex_is_robust(m) &&
 	    m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
@@ -169,7 +172,7 @@ static int own(struct wf_carrier *c, pthread_mutex_t *m)
 	return 0;
 }
 
-/* Nobody will unlock it. */
+/* No thread will unlock it: waits until the deadline. */
 static int wait_in_vain(clockid_t clock, const struct timespec *abstime)
 {
 	int64_t deadline_ns;
@@ -182,7 +185,7 @@ static int wait_in_vain(clockid_t clock, const struct timespec *abstime)
 	return ETIMEDOUT;
 }
 
-/* Handlers run meanwhile, and the kernel goes on with the wait. */
+/* Handlers run meanwhile, and then the wait continues. */
 static int lock_in_kernel(pthread_mutex_t *m, clockid_t clock,
 			  const struct timespec *abstime)
 {
@@ -194,11 +197,11 @@ static int lock_in_kernel(pthread_mutex_t *m, clockid_t clock,
 		rc = wf_sys(SYS_futex, wf_libc_mutex_word(m), op, 0, abstime);
 	} while (rc == -EAGAIN || rc == -EINTR);
 	switch (rc) {
-	case -ESRCH:   /* the owner has ended */
-	case -EDEADLK: /* it is the caller, or waits for the caller */
+	case -ESRCH:   /* the owner has exited */
+	case -EDEADLK: /* the owner is or awaits the caller */
 		return wait_in_vain(clock, abstime);
 	case -ENOSYS:
-		return EINVAL; /* with this clock, as libc has it */
+		return EINVAL; /* this clock needs LOCK_PI2; as libc */
 	default:
 		return (int)-rc;
 	}
@@ -243,7 +246,7 @@ int wf_inherit_lock(pthread_mutex_t *m, clockid_t clock,
 	return own(c, m);
 }
 
-/* The kernel gives what the dead have left. */
+/* The kernel hands over a mutex that a dead owner has left. */
 static int try_word(const struct wf_carrier *c, pthread_mutex_t *m)
 {
 	uint32_t word = 0;
@@ -307,7 +310,7 @@ int wf_inherit_unlock(pthread_mutex_t *m)
 	return 0;
 }
 
-/* --- beginning and end ---------------------------------------------------- */
+/* --- start and exit ----------------------------------------------------- */
 
 void wf_inherit_start(struct wf_thread *t)
 {
@@ -326,7 +329,7 @@ static bool has_inheriting(uintptr_t head)
 	return link != head;
 }
 
-/* The list that the kernel has of t's carrier, 0 if it has none. */
+/* The kernel's list for t's carrier, 0 if there is none. */
 static uintptr_t kernels_list(const struct wf_thread *t)
 {
 	if (wf_inherit_is_libc())
@@ -349,7 +352,7 @@ void wf_inherit_thread_end(struct wf_thread *t)
 	if (!has_inheriting(head) || !wf_carrier_exchange(t))
 		t->carrier->is_altered |= t->carrier->nr_inherited != 0;
 	else if (is_libc)
-		wf_robust_empty(head); /* which is still this thread's */
+		wf_robust_empty(head); /* the TCB still has this list */
 	wf_runtime_leave(t);
 }
 

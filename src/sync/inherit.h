@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes with priority inheritance that are robust or shared by processes, in
- * the kernel's and libc's layout. Results are those of the pthread_mutex_...
- * functions:
+ * Robust or process-shared mutexes with priority inheritance, in the layout of
+ * the kernel and libc. The functions return 0 or Exxx, as pthread_mutex_...:
  *
  *     if (wf_inherit_has(m))
  *             return wf_inherit_lock(m, CLOCK_REALTIME, NULL);
  *
- * Who locks one has a kernel thread of its own from then on, and waits there.
- * Called with in_runtime 0.
+ * A thread that locks such a mutex is bound from then on, and waits in the
+ * kernel. Called with in_runtime 0.
  */
 #ifndef WEFT_SYNC_INHERIT_H
 #define WEFT_SYNC_INHERIT_H
@@ -19,15 +18,15 @@
 
 #include "sync/mutex.h"
 
-/* m is libc's. One that was destroyed, of kind -1, has nothing. */
+/* m has libc's layout. A destroyed mutex, of kind -1, has no protocol. */
 static inline bool wf_inherit_has(const pthread_mutex_t *m)
 {
 	return m->__data.__kind > 0 && (m->__data.__kind & WF_MUTEX_INHERIT);
 }
 
 /*
- * Is the caller's id the kernel's? Then it locks by libc's own functions, and
- * those may wait for a condition with m.
+ * Does the kernel know the caller's id? Then libc's own functions lock, and
+ * libc may wait for a condition with m.
  */
 bool wf_inherit_is_libc(void);
 
@@ -38,15 +37,18 @@ int wf_inherit_trylock(pthread_mutex_t *m);
 int wf_inherit_unlock(pthread_mutex_t *m);
 
 /*
- * The caller locks what the kernel knows owners of, and not by the functions
- * above: if it is the first thread, its kernel thread has to stay its own.
+ * The caller will take a lock of which the kernel knows the owner, and not by
+ * the functions above. If it is the first thread, it must stay on its kernel
+ * thread.
  */
 void wf_inherit_note_native(void);
 
-/* The runtime starts, and t, the caller and the first thread, has a carrier. */
+/*
+ * The runtime starts. t is the caller and the first thread, and has a carrier.
+ */
 void wf_inherit_start(struct wf_thread *t);
 
-/* The caller ends: the kernel ends what it holds. */
+/* The caller exits: the kernel marks the robust mutexes that it holds. */
 void wf_inherit_thread_end(struct wf_thread *t);
 
 void wf_inherit_fork_child(void);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes in libc's layout, whichever of weft's files locks them. None blocks.
+ * Fields of a mutex in libc's layout, for all files of weft that lock such
+ * mutexes.
+ *
+ *     _Atomic uint32_t *word = wf_libc_mutex_word(m);
+ *
+ * None of the functions blocks.
  */
 #ifndef WEFT_SYNC_LIBC_MUTEX_H
 #define WEFT_SYNC_LIBC_MUTEX_H
@@ -12,11 +17,11 @@
 
 #include "sync/mutex.h"
 
-/* The word of one that is not robust; above it may be a ceiling. */
+/* The word of a mutex that is not robust. The bits above may have a ceiling. */
 enum wf_libc_mutex {
 	WF_LIBC_MUTEX_FREE = 0,
 	WF_LIBC_MUTEX_LOCKED = 1,
-	WF_LIBC_MUTEX_WAITED = 2, /* locked, and others may wait */
+	WF_LIBC_MUTEX_WAITED = 2, /* locked, and threads may wait */
 };
 
 static inline _Atomic uint32_t *wf_libc_mutex_word(const pthread_mutex_t *m)
@@ -41,7 +46,7 @@ static inline bool wf_libc_mutex_asks_owner(const pthread_mutex_t *m)
 	       wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP;
 }
 
-/* The owner unlocks. True: it had locked more than once, and keeps it. */
+/* The owner unlocks. True: it keeps the mutex, which it had locked again. */
 static inline bool wf_libc_mutex_unlock_again(pthread_mutex_t *m)
 {
 	if (wf_libc_mutex_type(m) != PTHREAD_MUTEX_RECURSIVE_NP ||
@@ -51,7 +56,7 @@ static inline bool wf_libc_mutex_unlock_again(pthread_mutex_t *m)
 	return true;
 }
 
-/* The owner locks once more. EBUSY: this type lets it wait for itself. */
+/* The owner locks again. EBUSY: with this type the owner waits for itself. */
 static inline int wf_libc_mutex_lock_again(pthread_mutex_t *m)
 {
 	switch (wf_libc_mutex_type(m)) {

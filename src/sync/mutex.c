@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "sync/mutex.h"
-
-#include <string.h>
-
-#include "arch/arch.h"
-#include "libc/cleanup.h"
-#include "os/clock.h"
-#include "sync/priority.h"
-#include "wait/sleep.h"
-
 /*
- * Mutex, slow paths: barging by default, hand-off after starvation.
+ * Mutex, slow paths: the woken thread competes; after starvation the unlock
+ * hands over.
  *
  * An unlock frees the word and wakes the first waiter, which competes with
- * whoever comes by: the running thread usually wins, and that is what makes
- * short sections cheap. A waiter that has lost such races for 1 ms sets
- * HANDOFF; from then on an unlock keeps the word locked and gives it to the
- * first waiter, until the starving one has had its turn. It waits before those
- * that do not starve, or so not as long. A wait that a signal interrupts counts
- * as a race that was lost: a collector of garbage that stops all threads with
- * the mutex locked, again and again, would have them wait in the order in which
- * it lets them go.
+ * every thread that locks meanwhile. The running thread usually wins, and that
+ * makes short sections cheap. A waiter that has lost such races for 1 ms
+ * starves: it sets HANDOFF and waits before those that starve for less time or
+ * not at all. From then on an unlock keeps the word locked and gives it to the
+ * first waiter, until the starving thread has had the mutex.
+ *
+ * A wait that a signal interrupts counts as a lost race. A garbage collector
+ * may stop all threads again and again while one holds the mutex. Without that
+ * rule they would queue in the order in which the collector resumes them.
  *
  * Word: FREE = 0, L = LOCKED, C = CONTENDED, H = HANDOFF.
  *
@@ -32,36 +24,44 @@
  *     L     -> FREE   [wf_mutex_unlock]
  *     LC    -> FREE   [wf_mutex_unlock_slow, then wakes one]
  *     LCH   -> LCH, L [hand_over, to the first waiter, with others or not]
- *     LCH   -> FREE   [hand_over, nobody waits]
+ *     LCH   -> FREE   [hand_over, no thread waits]
  *
- * MUTEX-1. Only the owner takes L away, and it does so (or gives the mutex to
- *     another thread) with its last access to the object: after that it uses
- *     the word's address as a key and nothing else. The next owner may free
- *     the memory.
+ * MUTEX-1. Only the owner clears L. Clearing L, or handing the mutex over, is
+ *     the owner's last access to the object: afterwards it uses the word's
+ *     address only as a key. The next owner may free the memory.
  * MUTEX-2. If a thread is parked on the word, then C is set, or the unlock that
- *     cleared it has yet to wake one, or a thread woken with WF_WOKEN_MORE is
- *     on its way. That thread either takes the word with C or sets C before
- *     it parks (or finds its deadline passed) again. So no thread stays
- *     behind. A thread parks only while the word has C, which the user futex
- *     checks under its bucket's lock.
- * MUTEX-3. owner is the holder's id or WF_OWNER_NONE, and NONE before L goes.
- *     So a thread that reads its own id is the holder.
- * MUTEX-4. Whoever sets H clears it when it leaves acquire(), unless it is
- *     gone. A hand-over to another thread than that leaves H, or the starving
- *     one, which may be on its way to the queue, could lose for ever. A thread
- *     that still starves when another clears H sets it again when it next
- *     loses.
- * MUTEX-5. A thread that leaves its wait by a jump or by its end does as
- *     MUTEX-2 and MUTEX-4 have it: it unlocks what it was handed, wakes another
- *     if it was woken, and clears H. [leave_wait]
+ *     cleared it has yet to wake a thread, or a thread woken with WF_WOKEN_MORE
+ *     has yet to run. That thread takes the word with C, or sets C before it
+ *     parks again or times out. So no thread stays parked for ever. A thread
+ *     parks only while the word has C, which the user futex checks under its
+ *     bucket's lock.
+ * MUTEX-3. owner is the holder's id or WF_OWNER_NONE, and NONE before L is
+ *     cleared. So a thread that reads its own id is the holder.
+ * MUTEX-4. A thread that sets H clears it when it leaves acquire(), unless H is
+ *     clear by then. A hand-over to another thread leaves H set. Otherwise the
+ *     starving thread, which may not be in the queue yet, could lose for ever.
+ *     A starving thread sets H again when it next loses, if another has cleared
+ *     it.
+ * MUTEX-5. A thread that leaves its wait by a jump or by its exit keeps MUTEX-2
+ *     and MUTEX-4. It unlocks a mutex that was handed to it, wakes another
+ *     thread if it was woken, and clears H. [leave_wait]
  *
- * Rejected: handing over always (each unlock would cost a switch as soon as
- * the lock is contended, and the queue never dissolves); a clock reading when
- * a wait begins (25 ns for each contended lock; the first park is therefore
- * not counted, only what follows the first lost race).
+ * Rejected: to hand over always. Each unlock of a contended mutex would cost a
+ * switch, and the queue would never dissolve. Rejected: to read the clock when
+ * a wait begins, 25 ns for each contended lock. So the time to starvation
+ * begins with the first lost race.
  */
+#include "sync/mutex.h"
 
-/* As long as Go lets a waiter lose races: far above a switch, below notice. */
+#include <string.h>
+
+#include "arch/arch.h"
+#include "libc/cleanup.h"
+#include "os/clock.h"
+#include "sync/priority.h"
+#include "wait/sleep.h"
+
+/* As in Go: far above the cost of a switch, and too short to be noticed. */
 #define STARVING_NS WF_NS_PER_MS
 
 uint32_t wf_mutex_spins = WF_MUTEX_SPINS_DEFAULT;
@@ -75,7 +75,7 @@ _Static_assert(PTHREAD_MUTEX_RECURSIVE_NP == 1 &&
 		       PTHREAD_MUTEX_ERRORCHECK_NP == 2,
 	       "wf_mutex_checks_owner tells the types apart");
 
-/* Does not block. kind is of enum wf_mutex_kind without ROBUST and SHARED. */
+/* Does not block. kind: enum wf_mutex_kind without ROBUST and SHARED. */
 int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling)
 {
 	memset(m, 0, sizeof(*m));
@@ -84,14 +84,16 @@ int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling)
 	return 0;
 }
 
-/* Does not block. 0 or -EBUSY: it is locked, or somebody will take it again. */
+/*
+ * Does not block. -EBUSY: it is locked, or a condition wait will lock it again.
+ */
 int wf_mutex_fini(struct wf_mutex *m)
 {
 	/* acquire: pairs with the release of the last unlock. */
 	if (wf_load_acquire(&m->word) != WF_MUTEX_FREE ||
 	    wf_load_relaxed(&m->nr_waits) != 0)
 		return -EBUSY;
-	m->libc.__data.__kind = -1; /* libc's: EINVAL from now on */
+	m->libc.__data.__kind = -1; /* as libc: EINVAL from now on */
 	return 0;
 }
 
@@ -103,7 +105,7 @@ int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling)
 	return 0;
 }
 
-/* Locks the mutex meanwhile, hence may park; the old ceiling is no matter. */
+/* Locks the mutex meanwhile, so it may park. The old ceiling is not checked. */
 int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old)
 {
 	bool is_mine = wf_mutex_is_mine(m, wf_owner_self());
@@ -125,7 +127,9 @@ int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old)
 	return 0;
 }
 
-/* Has the caller lost races since long? *starves_at is 0 before the first. */
+/*
+ * Has the caller lost races for STARVING_NS? *starves_at is 0 before the first.
+ */
 static bool is_starving(int64_t *starves_at)
 {
 	int64_t now = wf_os_now();
@@ -135,7 +139,7 @@ static bool is_starving(int64_t *starves_at)
 	return now >= *starves_at;
 }
 
-/* The starving thread got its turn, or gives up. */
+/* The starving thread has got the mutex, or has stopped waiting. */
 static void end_starvation(struct wf_mutex *m, bool is_starved)
 {
 	if (is_starved) /* MUTEX-4 */
@@ -180,7 +184,7 @@ static void leave_wait(void *waiter)
 		wf_ufutex_wake_one(&w->mutex->word, note_more, NULL);
 }
 
-/* One check of the mutex: true if it was free, and is the caller's. */
+/* Takes the mutex with `bits` if it is free. False: *ret_word has L. */
 static bool take(struct wf_mutex *m, uint32_t bits, uint32_t *ret_word)
 {
 	*ret_word = wf_load_relaxed(&m->word);
@@ -193,8 +197,8 @@ static bool take(struct wf_mutex *m, uint32_t bits, uint32_t *ret_word)
 }
 
 /*
- * Parks until the mutex is the caller's. 0 or -ETIMEDOUT. An interrupted wait
- * goes on: a mutex is no place for EINTR.
+ * Parks until the caller has the mutex. Returns 0 or -ETIMEDOUT. After an
+ * interruption it waits again: POSIX has no EINTR for mutexes.
  */
 static int await(struct waiter *w, uint32_t word, int64_t deadline_ns,
 		 uint32_t bits, struct wf_cleanup *cleanup)
@@ -208,7 +212,7 @@ static int await(struct waiter *w, uint32_t word, int64_t deadline_ns,
 
 		if (has_lost)
 			w->is_starved = is_starving(&w->starves_at);
-		has_lost = true; /* if this is not the last turn */
+		has_lost = true; /* for the next turn */
 		wait = word | WF_MUTEX_CONTENDED |
 		       (w->is_starved ? WF_MUTEX_HANDOFF : 0);
 		if (wait != word && !wf_cas_acq_rel(&m->word, &word, wait))
@@ -231,7 +235,7 @@ static int await(struct waiter *w, uint32_t word, int64_t deadline_ns,
 	return 0;
 }
 
-/* Takes the mutex with these bits. 0 or -ETIMEDOUT. */
+/* Takes the mutex with `bits` set in its word. Returns 0 or -ETIMEDOUT. */
 static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t bits)
 {
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
@@ -248,7 +252,10 @@ static int acquire(struct wf_mutex *m, int64_t deadline_ns, uint32_t bits)
 	return rc;
 }
 
-/* The owner of a short section runs on another VP: cheaper than a switch. */
+/*
+ * With several VPs the owner of a short section runs: spinning costs less than
+ * a switch.
+ */
 static bool spin(struct wf_mutex *m)
 {
 	for (uint32_t i = 0; i < wf_mutex_spins; i++) {
@@ -281,7 +288,7 @@ WF_COLD int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
 	int64_t deadline_ns;
 	int rc;
 
-	/* Who has not to wait needs no valid time. */
+	/* A caller that need not wait needs no valid time. */
 	if (wf_mutex_has_protocol(m)) {
 		rc = wf_priority_trylock(m);
 		if (rc != -EBUSY)
@@ -307,7 +314,7 @@ int wf_mutex_relock_slow(struct wf_mutex *m, int token)
 		wf_store_relaxed(&m->owner, self); /* MUTEX-3 */
 		return 0;
 	}
-	if (wf_mutex_is_mine(m, self)) /* the wait released one lock of many */
+	if (wf_mutex_is_mine(m, self)) /* one of several locks was released */
 		return wf_mutex_nest(m);
 	if (wf_mutex_has_protocol(m))
 		return wf_priority_lock(m, WF_FOREVER);
@@ -326,7 +333,7 @@ bool wf_mutex_expect_waiters(struct wf_mutex *m)
 	return true;
 }
 
-/* Under the bucket's lock, nobody can begin or end a wait on the word. */
+/* Under the bucket's lock: no thread can begin or end a wait on the word. */
 static int hand_over(void *arg, bool found, bool more)
 {
 	struct wf_mutex *m = arg;
@@ -337,10 +344,10 @@ static int hand_over(void *arg, bool found, bool more)
 	if (found && more)
 		word |= WF_MUTEX_CONTENDED | WF_MUTEX_HANDOFF; /* MUTEX-4 */
 	/*
-	 * release: publishes the section; pairs with the acquire of the
-	 * thread that is handed the mutex, or of any that finds it free. A
-	 * bit that somebody set since we looked was set on the way to
-	 * a wait, which will now find another word and set it again.
+	 * release: publishes the section; pairs with the acquire of the thread
+	 * that gets the mutex, now or later. The store may drop a bit that a
+	 * thread has just set before parking. That thread will find another
+	 * word, and set the bit again.
 	 */
 	wf_store_release(&m->word, word); /* MUTEX-1 */
 	return WF_HANDED;

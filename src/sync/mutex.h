@@ -8,14 +8,15 @@
  *     ...
  *     rc = wf_mutex_unlock(&m);
  *
- * Normal, adaptive, recursive and errorcheck mutexes. Private ones with a
- * priority protocol are locked in sync/priority.c. Robust and process-shared
- * ones are libc's: ask wf_mutex_is_libc first.
+ * For normal, adaptive, recursive and errorcheck mutexes. Process-private
+ * mutexes with a priority protocol are locked in sync/priority.c. Robust and
+ * process-shared mutexes have libc's layout: libc, sync/shared.c or
+ * sync/inherit.c locks them. So check wf_mutex_is_libc first.
  *
  * Without contention lock and unlock are one atomic each and no call. Locking
- * may park; unlocking does not block. Neither may be called in a signal
- * handler unless the mutex is known to be free, as POSIX has it. All run on
- * the thread's own stack, with in_runtime 0.
+ * may park; unlocking does not block. As in POSIX, a signal handler may call
+ * neither unless the mutex is known to be free. All run on the thread's own
+ * stack, with in_runtime 0.
  */
 #ifndef WEFT_SYNC_MUTEX_H
 #define WEFT_SYNC_MUTEX_H
@@ -36,59 +37,65 @@ enum wf_mutex_word {
 	WF_MUTEX_FREE = 0,
 	WF_MUTEX_LOCKED = 1 << 0,
 	WF_MUTEX_CONTENDED = 1 << 1, /* threads may be parked on the word */
-	WF_MUTEX_HANDOFF = 1 << 2,   /* the next unlock gives it to the first */
+	WF_MUTEX_HANDOFF = 1 << 2,   /* the next unlock hands the mutex over */
 };
 
-/* What libc's static initialisers and pthread_mutex_init put in the kind. */
+/* The kind, as libc's static initialisers and pthread_mutex_init set it. */
 enum wf_mutex_kind {
 	WF_MUTEX_TYPE = 3,	   /* PTHREAD_MUTEX_..._NP */
-	WF_MUTEX_INVALID = 3 << 2, /* destroyed, or never one */
+	WF_MUTEX_INVALID = 3 << 2, /* destroyed, or never initialised */
 	WF_MUTEX_ROBUST = 1 << 4,
 	WF_MUTEX_INHERIT = 1 << 5,
 	WF_MUTEX_PROTECT = 1 << 6,
 	WF_MUTEX_SHARED = 1 << 7,
 };
 
-/* What a wake tells a thread that waited for the mutex. */
+/* Tokens of wakes, for a thread that waited for the mutex. */
 enum wf_mutex_token {
-	WF_WOKEN_MORE = 0, /* plain wakes too: others may still be parked */
-	WF_WOKEN_LAST = 1, /* nobody was parked behind it */
-	WF_HANDED = 2,	   /* it owns the mutex already */
+	WF_WOKEN_MORE = 0, /* also plain wakes: more may be parked */
+	WF_WOKEN_LAST = 1, /* no other thread was parked */
+	WF_HANDED = 2,	   /* the thread owns the mutex already */
 };
 
 struct wf_mutex {
 	union {
 		struct {
-			_Atomic uint32_t word; /* anyone, atomic */
+			_Atomic uint32_t word; /* any thread, atomic */
 			uint32_t depth; /* locks beyond the first; owner */
-			/* Thread id or WF_OWNER_NONE; owner writes, anyone
-			 * may compare it with its own id. */
+			/*
+			 * Thread id or WF_OWNER_NONE. The owner writes it; any
+			 * thread may compare it with its own id.
+			 */
 			_Atomic uint32_t owner;
 		};
 		struct {
 			char before[offsetof(pthread_mutex_t, __data.__spins)];
-			/* Waits for conditions that take it again; owner. */
+			/* Condition waits that will relock it; owner. */
 			_Atomic uint32_t nr_waits;
 		};
-		pthread_mutex_t libc; /* kind where libc has it */
+		pthread_mutex_t libc; /* has the kind where libc has it */
 	};
 };
 
-/* Pauses before a thread parks on an adaptive mutex. 0 with one VP; boot/
- * sets it once, before there is a second thread. */
+/*
+ * Pauses before a thread parks on an adaptive mutex; 0 with one VP. boot/ sets
+ * it once, before there is a second thread.
+ */
 extern uint32_t wf_mutex_spins;
 #define WF_MUTEX_SPINS_DEFAULT 100
 
 int wf_mutex_init(struct wf_mutex *m, int kind, int ceiling);
 int wf_mutex_fini(struct wf_mutex *m);
-/* Priority ceiling. */
+/* The priority ceiling: -EINVAL if the mutex has none. */
 int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling);
 int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old);
 
-/* The plain mutex that one with a ceiling has inside. 0 or -ETIMEDOUT. */
+/* Locks the plain mutex inside one with a ceiling. Returns 0 or -ETIMEDOUT. */
 int wf_mutex_acquire(struct wf_mutex *m, int64_t deadline_ns);
 
-/* Slow paths of the functions below; park, hence not for handlers. */
+/*
+ * Slow paths of the functions below. They may park, so not in signal handlers.
+ */
 int wf_mutex_lock_slow(struct wf_mutex *m, int64_t deadline_ns);
 int wf_mutex_clocklock_slow(struct wf_mutex *m, clockid_t clock,
 			    const struct timespec *ts);
@@ -98,7 +105,10 @@ void wf_mutex_unlock_protocol(struct wf_mutex *m);
 
 int wf_mutex_relock_slow(struct wf_mutex *m, int token);
 
-/* If the caller holds m: waiters may now be moved to its word. */
+/*
+ * If the caller holds m, marks it as contended and returns true: waiters may
+ * now be moved to its word.
+ */
 bool wf_mutex_expect_waiters(struct wf_mutex *m);
 
 static inline int wf_mutex_kind(const struct wf_mutex *m)
@@ -106,38 +116,38 @@ static inline int wf_mutex_kind(const struct wf_mutex *m)
 	return m->libc.__data.__kind;
 }
 
-/* As libc's own functions say of these: EINVAL. */
+/* libc's functions return EINVAL for these. */
 static inline bool wf_mutex_is_invalid(const struct wf_mutex *m)
 {
 	return wf_mutex_kind(m) & WF_MUTEX_INVALID;
 }
 
-/* Robust or process-shared, which are as libc has them, or invalid. */
+/* Robust or process-shared, in libc's layout; or invalid. */
 static inline bool wf_mutex_is_libc(const struct wf_mutex *m)
 {
 	return wf_mutex_kind(m) &
 	       (WF_MUTEX_ROBUST | WF_MUTEX_SHARED | WF_MUTEX_INVALID);
 }
 
-/* Not libc's: has it a priority protocol? */
+/* For mutexes that are not libc's: is there a priority protocol? */
 static inline bool wf_mutex_has_protocol(const struct wf_mutex *m)
 {
 	return wf_mutex_kind(m) & (WF_MUTEX_INHERIT | WF_MUTEX_PROTECT);
 }
 
-/* Neither libc's nor one with a priority protocol. */
+/* Neither libc's nor with a priority protocol. */
 static inline bool wf_mutex_is_plain(const struct wf_mutex *m)
 {
 	return !wf_mutex_is_libc(m) && !wf_mutex_has_protocol(m);
 }
 
-/* Recursive (1) and errorcheck (2), neither normal (0) nor adaptive (3). */
+/* Recursive (1) or errorcheck (2), not normal (0) or adaptive (3). */
 static inline bool wf_mutex_checks_owner(const struct wf_mutex *m)
 {
 	return (wf_mutex_kind(m) + 1) & 2;
 }
 
-/* Plain, and none that counts its locks. */
+/* Plain, and neither recursive nor errorcheck. */
 static inline bool wf_mutex_is_simple(const struct wf_mutex *m)
 {
 	return wf_mutex_is_plain(m) && !wf_mutex_checks_owner(m);
@@ -148,7 +158,7 @@ static inline bool wf_mutex_is_mine(const struct wf_mutex *m, uint32_t self)
 	return wf_mutex_checks_owner(m) && wf_load_relaxed(&m->owner) == self;
 }
 
-/* The owner locks once more. */
+/* The owner locks again: counts (recursive) or fails (errorcheck). */
 static inline int wf_mutex_nest(struct wf_mutex *m)
 {
 	if ((wf_mutex_kind(m) & WF_MUTEX_TYPE) == PTHREAD_MUTEX_ERRORCHECK_NP)
@@ -170,7 +180,7 @@ static inline bool wf_mutex_take(struct wf_mutex *m, uint32_t self)
 	return true;
 }
 
-/* Unlocks a simple mutex, unless somebody waits for it. */
+/* Unlocks a simple mutex, unless it is contended. */
 static inline bool wf_mutex_release(struct wf_mutex *m)
 {
 	uint32_t owner = wf_load_relaxed(&m->owner);
@@ -185,8 +195,8 @@ static inline bool wf_mutex_release(struct wf_mutex *m)
 }
 
 /*
- * The usual case without a call, so that it needs no stack frame: a free plain
- * mutex. False: nothing has been done.
+ * Locks a free plain mutex. Without a call, so the caller needs no stack frame.
+ * False: nothing has been done.
  */
 static inline bool wf_mutex_lock_fast(struct wf_mutex *m)
 {
@@ -196,14 +206,18 @@ static inline bool wf_mutex_lock_fast(struct wf_mutex *m)
 	       wf_mutex_take(m, (uint32_t)t->tid);
 }
 
-/* The same for a simple mutex for which nobody waits. */
+/*
+ * Unlocks a simple mutex that is not contended. False: nothing has been done.
+ */
 static inline bool wf_mutex_unlock_fast(struct wf_mutex *m)
 {
 	return WF_LIKELY(wf_mutex_is_simple(m)) && wf_mutex_release(m);
 }
 
-/* 0, -EDEADLK (errorcheck), -EAGAIN (recursive, too deep), -EINVAL (with a
- * ceiling). */
+/*
+ * Returns 0, -EDEADLK (errorcheck), -EAGAIN (recursive, too deep) or -EINVAL
+ * (priority above the ceiling).
+ */
 static inline int wf_mutex_lock(struct wf_mutex *m)
 {
 	uint32_t self = wf_owner_self();
@@ -215,7 +229,10 @@ static inline int wf_mutex_lock(struct wf_mutex *m)
 	return wf_mutex_lock_slow(m, WF_FOREVER);
 }
 
-/* As lock, or -ETIMEDOUT; -EINVAL for a bad time only if it has to wait. */
+/*
+ * As lock, or -ETIMEDOUT. -EINVAL for a bad time only if the caller has to
+ * wait.
+ */
 static inline int wf_mutex_clocklock(struct wf_mutex *m, clockid_t clock,
 				     const struct timespec *ts)
 {
@@ -235,7 +252,9 @@ static inline void wf_mutex_count_wait(struct wf_mutex *m, int change)
 			 wf_load_relaxed(&m->nr_waits) + (uint32_t)change);
 }
 
-/* Takes the mutex again after a wait that ended with token. Parks. */
+/*
+ * Locks the mutex again after a condition wait that ended with token. May park.
+ */
 static inline int wf_mutex_relock(struct wf_mutex *m, int token)
 {
 	if (WF_LIKELY(token == WF_WOKEN_LAST && wf_mutex_is_simple(m) &&
@@ -244,8 +263,10 @@ static inline int wf_mutex_relock(struct wf_mutex *m, int token)
 	return wf_mutex_relock_slow(m, token);
 }
 
-/* 0, -EBUSY, -EAGAIN (recursive, too deep); with a protocol also -EINVAL (the
- * ceiling) and, as libc has it, -EDEADLK (errorcheck). */
+/*
+ * Returns 0, -EBUSY or -EAGAIN (recursive, too deep). With a protocol also
+ * -EINVAL (priority above the ceiling) and, as in libc, -EDEADLK (errorcheck).
+ */
 static inline int wf_mutex_trylock(struct wf_mutex *m)
 {
 	uint32_t self = wf_owner_self();
@@ -260,7 +281,7 @@ static inline int wf_mutex_trylock(struct wf_mutex *m)
 	return WF_LIKELY(wf_mutex_take(m, self)) ? 0 : -EBUSY;
 }
 
-/* 0, -EPERM (recursive and errorcheck, not the owner). */
+/* Returns 0, or -EPERM (recursive and errorcheck, not the owner). */
 static inline int wf_mutex_unlock(struct wf_mutex *m)
 {
 	uint32_t word = WF_MUTEX_LOCKED;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sleeps that are over when they begin.
+ * Sleeps, also those that are over when they begin.
  *
  * Programs back off by a sleep of 0 while they wait for another thread. In the
- * kernel it lasts for the thread's timer slack, 50 us unless prctl says
- * otherwise, and leaves the CPU to others. Here it parks the thread until just
- * after now. If the VP then has nothing else to run, its carrier sleeps, and
- * the kernel adds the same slack.
+ * kernel such a sleep lasts for the thread's timer slack, 50 us unless prctl
+ * changes it, and other threads get the CPU. Here it parks the thread until
+ * just after now. If the VP then has no other thread to run, its carrier
+ * sleeps, and the kernel adds the same slack.
  *
- * An absolute time that has passed lasts for no time in the kernel either. The
- * VP runs a thread that waits a lot first, if one is runnable.
+ * The kernel returns at once for an absolute time that is over. Here the VP
+ * first runs an interactive thread, if one is runnable.
  *
- * Rejected: to return at once, or to yield for both. The thread then runs for
- * whole slices beside the thread that it waits for, and with nothing else to
- * run it takes the whole CPU.
+ * Rejected: to return at once, or to yield, for both. The thread would run for
+ * whole slices beside the thread that it waits for. Alone on its VP it would
+ * take the whole CPU.
  */
 #include "sync/nanosleep.h"
 
@@ -26,12 +26,14 @@
 #include "wait/sleep.h"
 
 enum {
-	/* Long enough that the VP looks at its queues and sleeps first, and
-	 * short beside the slack that the kernel adds. */
+	/*
+	 * Long enough that the VP checks its queues and sleeps first, and short
+	 * beside the kernel's slack.
+	 */
 	SHORTEST_NS = 4 * 1000,
 };
 
-/* The kernel gives real-time threads no slack. */
+/* Real-time threads have no slack in the kernel. */
 static bool has_slack(void)
 {
 	return wf_thread_self()->rt_priority == 0;

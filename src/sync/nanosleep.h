@@ -4,21 +4,23 @@
  *
  *     rc = wf_nanosleep(&request, &remaining);        0, -EINVAL, -EINTR
  *
- * Both park, also for a sleep of 0, which lasts for the timer slack as in the
- * kernel. A sleep ends early when a handler of the program's has run, whatever
- * its flags are.
+ * Both functions park. A sleep of 0 lasts for the timer slack, as in the
+ * kernel. A sleep ends early when a handler of the program has run, with any
+ * flags.
  */
 #ifndef WEFT_SYNC_NANOSLEEP_H
 #define WEFT_SYNC_NANOSLEEP_H
 
 #include <time.h>
 
-/* For a time from now; ret_left may be NULL and is set with -EINTR only. */
+/*
+ * Sleeps for a time from now. ret_left may be NULL; it is set only with -EINTR.
+ */
 int wf_nanosleep(const struct timespec *request, struct timespec *ret_left);
 
 /*
- * Until `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC) shows ts. If it does so
- * already, a runnable thread that waits a lot runs first.
+ * Sleeps until `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC) shows ts. If ts is
+ * over, a runnable interactive thread runs first.
  */
 int wf_nanosleep_until(clockid_t clock, const struct timespec *ts);
 

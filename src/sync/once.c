@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "sync/once.h"
-
-#include <limits.h>
-#include <pthread.h>
-#include <threads.h>
-
-#include "libc/cleanup.h"
-#include "sched/runtime.h"
-#include "wait/ufutex.h"
-
 /*
- * One-time initialisation.
+ * One-time initialisation. The first thread to set RUNNING runs the routine;
+ * other threads park until it is done. The word also has the number of forks,
+ * so a fork child does not wait for a thread that only its parent has.
  *
  *     0, or RUNNING of an earlier generation -> g | RUNNING  [begin_run]
  *     g | RUNNING -> g | RUNNING | WAITED                    [begin_run]
@@ -20,9 +12,20 @@
  * ONCE-1. RUNNING with the current generation g: one thread of this process is
  *     in the routine, and its end_run follows, however the routine is left
  *     (libc/cleanup.h).
- * ONCE-2. RUNNING with another generation: that thread was not copied by fork.
- * ONCE-3. A thread parks only while WAITED is set, and end_run wakes all if so.
+ * ONCE-2. RUNNING with another generation: fork did not copy the thread in the
+ *     routine.
+ * ONCE-3. A thread parks only while WAITED is set. end_run wakes all if it is
+ *     set.
  */
+#include "sync/once.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <threads.h>
+
+#include "libc/cleanup.h"
+#include "sched/runtime.h"
+#include "wait/ufutex.h"
 
 _Static_assert(sizeof(struct wf_once) == sizeof(pthread_once_t) &&
 		       sizeof(struct wf_once) == sizeof(once_flag),
@@ -41,7 +44,9 @@ struct run {
 	bool is_begun; /* the caller has set RUNNING */
 };
 
-/* ONCE-1. In the runtime, so that no handler leaves between the two steps. */
+/*
+ * ONCE-1. In the runtime, so that no handler jumps away between the two steps.
+ */
 static bool take(struct run *r, uint32_t *word, uint32_t running)
 {
 	struct wf_thread *t = wf_runtime_enter();
@@ -52,7 +57,7 @@ static bool take(struct run *r, uint32_t *word, uint32_t running)
 	return r->is_begun;
 }
 
-/* True if the caller has to run the routine, false when it has been run. */
+/* True if the caller must run the routine; false when it has been run. */
 static bool begin_run(struct run *r)
 {
 	const uint32_t running = generation | WF_ONCE_RUNNING;
@@ -77,8 +82,10 @@ static bool begin_run(struct run *r)
 
 static void end_run(struct run *r, uint32_t result)
 {
-	/* release: publishes what the routine did; pairs with begin_run and
-	 * wf_once_run. */
+	/*
+	 * release: publishes the routine's writes; pairs with begin_run and
+	 * wf_once_run.
+	 */
 	uint32_t old = atomic_exchange_explicit(&r->once->word, result,
 						memory_order_release);
 
@@ -87,7 +94,7 @@ static void end_run(struct run *r, uint32_t result)
 		wf_ufutex_wake(&r->once->word, INT_MAX, WF_UFUTEX_ANY);
 }
 
-/* The routine is left early, or a handler leaves just when it is done. */
+/* The routine is left early, or a handler jumps away just when it is done. */
 static void give_up(void *run)
 {
 	struct run *r = run;

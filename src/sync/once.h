@@ -5,10 +5,10 @@
  *     static struct wf_once once;             zero: not yet run
  *     wf_once_run(&once, routine);            returns when it has been run
  *
- * If the routine is left by an exception, by longjmp, by pthread_exit or by
- * cancellation, it counts as not run and a waiting thread runs it. If fork
- * copies a process in which another thread is running it, the child runs it
- * again. Once done it costs one load. May park; not for signal handlers.
+ * If an exception, longjmp, pthread_exit or cancellation leaves the routine, it
+ * counts as not run and a waiting thread runs it. If fork copies a process in
+ * which another thread runs it, the child runs it again. When it has been run,
+ * a call costs one load. May park; not for signal handlers.
  */
 #ifndef WEFT_SYNC_ONCE_H
 #define WEFT_SYNC_ONCE_H
@@ -16,21 +16,21 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 
-/* wf_once.word: 0 when never run. DONE is libc's value, too. */
+/* wf_once.word: 0 when never run. DONE is also libc's value. */
 enum wf_once_word {
 	WF_ONCE_RUNNING = 1 << 0,
 	WF_ONCE_DONE = 1 << 1,
 	WF_ONCE_WAITED = 1 << 2,     /* threads may be parked on it */
-	WF_ONCE_GENERATION = 1 << 3, /* unit: forks before it began to run */
+	WF_ONCE_GENERATION = 1 << 3, /* unit: forks before it began */
 };
 
 struct wf_once {
-	_Atomic uint32_t word; /* anyone, atomic */
+	_Atomic uint32_t word; /* any thread, atomic */
 };
 
 void wf_once_run_slow(struct wf_once *o, void (*routine)(void));
 
-/* In a fork child, before other threads exist. */
+/* Called in a fork child, before other threads exist. */
 void wf_once_fork_child(void);
 
 static inline void wf_once_run(struct wf_once *o, void (*routine)(void))

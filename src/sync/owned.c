@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OWNED-1. Threads of two processes may have the same number. So a mutex has
- *     the owner's process and number, in one step, in a field that libc does
- *     not use for such mutexes. Locking and unlocking are our own, since libc's
- *     would look at the number alone, and another may get the mutex between any
- *     look of ours and theirs.
- * OWNED-2. Only libc's wait on a condition takes the owner for libc's, and the
- *     field is 0 until it is over.
+ * A thread of weft has an id that only its process knows. libc compares a
+ * mutex's owner with that id alone, so weft adds the process in a field that
+ * libc does not use here.
+ *
+ * OWNED-1. Threads of two processes may have the same id. So a mutex has the
+ *     owner's process and id, written in one step. weft's functions lock and
+ *     unlock: libc's would check only the id. A check before libc's function is
+ *     not enough, since the owner may change in between.
+ * OWNED-2. Only libc's wait on a condition needs libc's idea of the owner. The
+ *     field is 0 until that wait is over.
  */
 #include "sync/owned.h"
 
@@ -21,7 +24,7 @@
 #include "sync/mutex.h"
 
 enum {
-	FIRST_OWN_TID = 1 << WF_TID_INDEX_BITS, /* smaller: the kernel's */
+	FIRST_OWN_TID = 1 << WF_TID_INDEX_BITS, /* below: the kernel's ids */
 };
 
 /* OWNED-1 */

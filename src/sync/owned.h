@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Process-shared mutexes that ask who their owner is and are not robust, in
- * libc's layout, of threads that the kernel does not know.
+ * Process-shared recursive and errorcheck mutexes that are not robust, in
+ * libc's layout, for threads with ids that the kernel does not know. They check
+ * their owner, so a field has the owner's process and id.
  *
  *     if (wf_owned_has(m))
- *             rc = wf_owned_trylock(m);       as libc's, not negated
+ *             rc = wf_owned_trylock(m);       0 or Exxx, as libc's
  *
- * All may be called by every thread with in_runtime 0; they do not block.
+ * Every thread may call all functions, with in_runtime 0. They do not block.
  */
 #ifndef WEFT_SYNC_OWNED_H
 #define WEFT_SYNC_OWNED_H
@@ -16,21 +17,24 @@
 
 struct wf_thread;
 
-/* Has t a number that the kernel does not know? NULL: no. */
+/* Does the kernel not know t's id? t may be NULL: no. */
 bool wf_owned_has_number(const struct wf_thread *t);
 
 bool wf_owned_has(const pthread_mutex_t *m);
 int wf_owned_trylock(pthread_mutex_t *m);
 int wf_owned_unlock(pthread_mutex_t *m);
 
-/* m asks for its owner, and that is the caller. */
+/* Does m check its owner, and is that the caller? */
 bool wf_owned_is_mine(const pthread_mutex_t *m);
 
-/* Parts of the above: the caller has just got the word, or gives it up. */
+/*
+ * Parts of trylock and unlock: the caller has just set the word, or will clear
+ * it.
+ */
 void wf_owned_begin(pthread_mutex_t *m);
 void wf_owned_end(pthread_mutex_t *m);
 
-/* The caller is the owner for weft too, or for libc alone. */
+/* From now on the caller is the owner for weft, too; or only for libc. */
 void wf_owned_show(pthread_mutex_t *m);
 void wf_owned_hide(pthread_mutex_t *m);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who holds a lock: the thread's id as the program sees it.
+ * The owner of a lock: the thread's id as the program sees it.
  *
  *     if (wf_load_relaxed(&m->owner) == wf_owner_self())
- *             ...             only the caller itself could have written that
+ *             ...             only the caller could have written that
  *
- * Never 0, and the same for as long as the thread lives, whatever carrier
- * runs it. Does not block; may be called in a signal handler.
+ * The id is never 0, and constant for the thread, on all carriers. Does not
+ * block; signal handlers may call it.
  */
 #ifndef WEFT_SYNC_OWNER_H
 #define WEFT_SYNC_OWNER_H

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes with priority inheritance or a ceiling, over sync/boost.c.
+ * Mutexes with priority inheritance or a priority ceiling, over sync/boost.c.
+ * With inheritance, waiters are in a list by priority, and an unlock hands the
+ * mutex to the first. With a ceiling, the holder gets the ceiling, and the word
+ * is that of a plain mutex.
  *
- * PRIORITY-1. Of a mutex with inheritance, a free one is taken, and one that
- *     nobody waits for released, by one step on its word. All else is under the
- *     lock of sync/boost.c.
- * PRIORITY-2. Its word is the holder's id, and WAITED if and only if its list
- *     of waiters is not empty. An unlock hands it to the first of these: the
- *     highest priority, of equals the one that came first.
+ * PRIORITY-1. With inheritance, locking a free mutex and unlocking one without
+ *     waiters are one step on its word. All other changes are under the lock of
+ *     sync/boost.c.
+ * PRIORITY-2. Its word is the holder's id, plus WAITED exactly if its list of
+ *     waiters is not empty. An unlock hands it to the first waiter: the highest
+ *     priority, then the first to come.
  *
  *     0 -> id                  [take]
  *     id -> 0                  [unlock_inherit]
@@ -15,15 +18,16 @@
  *     id | WAITED -> id        [give_up, the last waiter]
  *     id | WAITED -> id', id' | WAITED [hand_over_locked]
  *
- * PRIORITY-3. Who has been handed the mutex may free it: `is_granted` is the
- *     last access, in one step with the wake. The releasing thread, which may
- *     have been above it only by the mutex's boost, can lose the CPU only then.
- * PRIORITY-4. The word of a mutex with a ceiling is as in mutex.c. Its holder
- *     has the ceiling before it has the mutex, and until after it has released
- *     it; while it waits a claim on its stack boosts it.
- * PRIORITY-5. What a waiter has on its stack is in lists. So a thread that
- *     leaves its wait by a jump or by its end takes it out of them; if it has
- *     been given the mutex, it unlocks it. [leave_inherit, leave_ceiling]
+ * PRIORITY-3. A thread that was handed the mutex may free it. So the store of
+ *     `is_granted` is the last access, in one step with the wake. The mutex's
+ *     boost may be all that keeps the releasing thread above that thread. It
+ *     can lose the CPU only after the step.
+ * PRIORITY-4. The word of a mutex with a ceiling is as in mutex.c. A thread has
+ *     the ceiling before it has the mutex, and until it has released it. While
+ *     it waits, a claim on its stack boosts it.
+ * PRIORITY-5. The lists have entries on waiters' stacks. So a thread that
+ *     leaves its wait by a jump or by its exit removes its entry. If it has
+ *     been handed the mutex, it unlocks it. [leave_inherit, leave_ceiling]
  */
 #include "sync/priority.h"
 
@@ -48,7 +52,7 @@ static bool take(struct wf_mutex *m)
 	return true;
 }
 
-/* False: the mutex was free, and is the caller's. */
+/* False: the mutex was free, and the caller has it now. */
 static bool enqueue_locked(struct wf_boost_waiter *w)
 {
 	uint32_t word = wf_load_relaxed(&w->mutex->word);
@@ -68,7 +72,7 @@ static bool enqueue_locked(struct wf_boost_waiter *w)
 	return true;
 }
 
-/* False: it has been handed the mutex meanwhile. */
+/* False: the caller has been handed the mutex meanwhile. */
 static bool give_up(struct wf_boost_waiter *w)
 {
 	uint64_t mask;
@@ -91,7 +95,7 @@ static void unlock_inherit(struct wf_mutex *m);
 
 struct waiting {
 	struct wf_boost_waiter waiter;
-	bool is_in_lists; /* or has been given the mutex; in the runtime */
+	bool is_in_lists; /* or was granted; in the runtime */
 };
 
 /* PRIORITY-5 */
@@ -127,7 +131,7 @@ static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
 	uint64_t mask;
 	int rc = 0;
 
-	if (take(m)) /* its page comes in here, too */
+	if (take(m)) /* also brings its page in */
 		return 0;
 	wf_cleanup_begin_own(&cleanup, leave_inherit, &w);
 	w.waiter.thread = wf_boost_begin(&mask);
@@ -142,14 +146,14 @@ static int lock_inherit(struct wf_mutex *m, int64_t deadline_ns)
 	return rc;
 }
 
-/* Who is to have it; NULL: it is free. */
+/* Hands m to its first waiter, and returns it. NULL: m is free. */
 static struct wf_boost_waiter *hand_over_locked(struct wf_mutex *m)
 {
 	struct wf_thread *from = wf_boost_thread(wf_boost_holder(m));
 	struct wf_boost_waiter *w = *wf_boost_first(m);
 
 	wf_boost_leave_locked(m, wf_boost_holder(m));
-	if (w == NULL) { /* it has given up a moment ago */
+	if (w == NULL) { /* the waiter has just given up */
 		/* release: publishes the section; pairs with take(). */
 		wf_store_release(&m->word, 0);
 		return NULL;
@@ -191,9 +195,9 @@ static void unlock_inherit(struct wf_mutex *m)
 	wf_boost_end(me, mask);
 }
 
-/* --- protection ----------------------------------------------------------- */
+/* --- ceiling ------------------------------------------------------------ */
 
-/* As libc: the policy has to be one that has priorities. */
+/* As in libc, the policy must be real-time. */
 static int check_ceiling(const struct wf_mutex *m)
 {
 	const struct wf_thread *t = wf_thread_self();
@@ -212,14 +216,14 @@ static int check_ceiling(const struct wf_mutex *m)
 	return 0;
 }
 
-/* The caller holds m, or claims to. */
+/* The caller holds m, or m is its claim. */
 static void ceiling_locked(struct wf_mutex *m, struct wf_thread *me)
 {
 	wf_boost_join_locked(m);
 	wf_boost_settle_locked(me, false);
 }
 
-/* If it is free. False: but for the claim nothing has been done. */
+/* Locks m if it is free. False: only the claim, if any, has been made. */
 static bool take_ceiling(struct wf_mutex *m, struct wf_mutex *claim)
 {
 	uint64_t mask;
@@ -232,7 +236,9 @@ static bool take_ceiling(struct wf_mutex *m, struct wf_mutex *claim)
 	return is_taken;
 }
 
-/* The claim ends; m boosts the caller in its place, if m is the caller's. */
+/*
+ * Ends the claim. If m is not NULL, the caller holds it, and it boosts instead.
+ */
 static void end_claim(struct wf_mutex *claim, struct wf_mutex *m)
 {
 	uint64_t mask;
@@ -271,7 +277,7 @@ static int lock_ceiling(struct wf_mutex *m, int64_t deadline_ns)
 	rc = wf_mutex_acquire(m, deadline_ns);
 	end_claim(&claim, rc == 0 ? m : NULL);
 	wf_cleanup_end(&cleanup);
-	if (rc == 0 && check_ceiling(m) != 0) { /* it was changed meanwhile */
+	if (rc == 0 && check_ceiling(m) != 0) { /* ceiling changed */
 		wf_priority_unlock(m);
 		rc = -EINVAL;
 	}

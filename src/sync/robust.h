@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of robust mutexes, as the kernel and libc have them: a link leads to
- * the `__next` word of a mutex, or to a head; the word before it is the link
- * back. The lowest bit of a link says that the mutex there has priority
+ * Lists of robust mutexes, in the layout of the kernel and libc. A link is the
+ * address of the `__next` word of a mutex, or of a head. The word before it is
+ * the link back. The lowest bit of a link is set if the mutex has priority
  * inheritance.
  *
  *     wf_robust_set_pending(l, wf_robust_link(m));
@@ -10,8 +10,8 @@
  *     wf_robust_insert(wf_robust_head(l), wf_robust_link(m));
  *     wf_robust_set_pending(l, 0);
  *
- * The kernel ends what is in the list of a kernel thread that exits and has
- * that one's id, and also what is pending. None blocks.
+ * When a kernel thread exits, the kernel marks the mutexes in its list that
+ * have its id, and the pending mutex. None of the functions blocks.
  */
 #ifndef WEFT_SYNC_ROBUST_H
 #define WEFT_SYNC_ROBUST_H
@@ -28,10 +28,10 @@
 #include "os/sys.h"
 #include "sched/robust_list.h"
 
-/* Of the links. */
+/* A bit of links. */
 #define WF_ROBUST_PI ((uintptr_t)1)
 
-/* Owners, as libc has them. */
+/* Values of __owner, as in libc. */
 #define WF_ROBUST_INCONSISTENT INT_MAX
 #define WF_ROBUST_NOT_RECOVERABLE (INT_MAX - 1)
 
@@ -68,8 +68,8 @@ static inline bool wf_robust_is_empty(uintptr_t head)
 }
 
 /*
- * The link there, which the program may have unmapped: false if it has. That is
- * where the list ends for the kernel.
+ * Reads the next link. False if the program has unmapped it: there the list
+ * ends for the kernel, too.
  */
 static inline bool wf_robust_follow(uintptr_t link, uintptr_t *ret_next)
 {
@@ -95,7 +95,7 @@ static inline void wf_robust_insert(uintptr_t head, uintptr_t link)
 	*wf_robust_prev(link) = head;
 	*wf_robust_next(link) = *wf_robust_next(head);
 	*wf_robust_prev(*wf_robust_next(head)) = link;
-	/* release: the kernel may look, on another CPU; here and below. */
+	/* release: the kernel may read on another CPU; here and below. */
 	atomic_thread_fence(memory_order_release);
 	*wf_robust_next(head) = link;
 }
@@ -109,7 +109,9 @@ static inline void wf_robust_take_out(uintptr_t link)
 	*wf_robust_prev(link) = *wf_robust_next(link) = 0;
 }
 
-/* What the kernel ends although it is in no list. link 0: nothing. */
+/*
+ * Sets the mutex that the kernel marks although it is in no list; link 0: none.
+ */
 static inline void wf_robust_set_pending(struct wf_robust_list *l,
 					 uintptr_t link)
 {
@@ -120,7 +122,7 @@ static inline void wf_robust_set_pending(struct wf_robust_list *l,
 	atomic_thread_fence(memory_order_release);
 }
 
-/* The calling kernel thread has this list from now on. 0 or -Exxx. */
+/* Registers l as the list of the calling kernel thread. Returns 0 or -Exxx. */
 static inline int wf_robust_register(struct wf_robust_list *l)
 {
 	uintptr_t head = wf_robust_head(l);

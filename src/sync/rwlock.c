@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "sync/rwlock.h"
-
-#include <limits.h>
-#include <string.h>
-
-#include "libc/cleanup.h"
-#include "wait/sleep.h"
-
 /*
- * Reader-writer lock, slow paths. All wait on one word, told apart by the
- * user futex's bits, because a release may touch the object only once.
+ * Reader-writer lock, slow paths. Readers and writers park on one word; the
+ * user futex's bits tell them apart. A second word is not possible, since a
+ * release may access the object only once. The last holder wakes all readers or
+ * one writer, and the woken threads compete.
  *
  * Word: n readers or W = WRITER; RW = READERS_WAIT; WW = WRITERS_WAIT.
  *
@@ -20,32 +14,37 @@
  *     last holder -> 0, less the bit of the kind that is woken [unlock]
  *     WW -> 0, RW -> 0           [give_up: a preferred writer timed out]
  *
- * RWLOCK-1. A thread parks only while the word is what it saw: held, and with
+ * RWLOCK-1. A thread parks only while the word is what it read: held, and with
  *     the bit of its kind.
- * RWLOCK-2. The last holder's release is one CAS; what it has to know of the
- *     object (the preference) it reads before, and wakes by address after.
- *     Whoever takes the lock then may free it.
- * RWLOCK-3. If readers are parked, RW is set, or whoever cleared it has yet to
- *     wake them, which is always all of them.
- * RWLOCK-4. If writers are parked, WW is set, or whoever cleared it has yet to
- *     wake one, or a woken writer is on its way. That one takes the lock with
- *     WW or sets WW before it parks or gives up.
- * RWLOCK-5. While the lock is free and somebody is parked, somebody is on the
- *     way: a release that is about to wake, or a thread that it woke. A release
- *     wakes one kind and, if none of that kind was parked, the other. A woken
- *     thread finds the lock held (then the last holder is next to look at the
- *     bits) or takes it (then it is).
- * RWLOCK-6. A writer that is preferred keeps readers out by WW alone. If it
- *     times out, WW may stand for nobody: it clears both bits and wakes all,
- *     who look again and set theirs. So does a thread that leaves its wait by a
- *     jump or by its end, for RWLOCK-5.
+ * RWLOCK-2. The last holder's release is one CAS. It reads the preference
+ *     before, and wakes by address after. The next holder may free the lock.
+ * RWLOCK-3. If readers are parked, RW is set, or the thread that cleared it has
+ *     yet to wake them. It always wakes all of them.
+ * RWLOCK-4. If writers are parked, WW is set, or the thread that cleared it has
+ *     yet to wake one, or a woken writer has yet to run. That writer takes the
+ *     lock with WW, or sets WW before it parks, or stops waiting.
+ * RWLOCK-5. While the lock is free and a thread is parked, a release is about
+ *     to wake, or a woken thread has yet to run. A release wakes one kind and,
+ *     if none of that kind was parked, the other. A woken thread takes the lock
+ *     or finds it held. Either way the last holder then checks the bits.
+ * RWLOCK-6. A preferred writer keeps readers out by WW alone. If it times out,
+ *     WW may be set without a parked writer. So it clears both bits and wakes
+ *     all threads, which check again and set theirs. A thread that leaves its
+ *     wait by a jump or by its exit does the same, for RWLOCK-5.
  *
- * After a writer, parked readers are woken first unless writers are
- * preferred; after readers, a writer first.
+ * After a writer, parked readers are woken first unless writers are preferred.
+ * After readers, a writer is woken first.
  *
- * Rejected: a second word for writers to park on (a release would have to
- * count it up after the lock is free, when the object may be gone).
+ * Rejected: a second word for writers to park on. A release would have to
+ * increment it after the lock is free, when the object may be freed.
  */
+#include "sync/rwlock.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "libc/cleanup.h"
+#include "wait/sleep.h"
 
 enum wait_bits {
 	BIT_READER = 1 << 0,
@@ -98,8 +97,10 @@ static bool is_mine(struct wf_rwlock *l, uint32_t word)
 	       wf_load_relaxed(&l->writer) == wf_owner_self();
 }
 
-/* 0, -EAGAIN, or -EBUSY if the caller would have to wait; *word is what says
- * so. */
+/*
+ * Returns 0, -EAGAIN, or -EBUSY if the caller must wait. *word is the word
+ * read.
+ */
 static int take_read(struct wf_rwlock *l, uint32_t *word)
 {
 	*word = wf_load_relaxed(&l->word);
@@ -113,7 +114,7 @@ static int take_read(struct wf_rwlock *l, uint32_t *word)
 	return -EBUSY;
 }
 
-/* 0, or -EBUSY; *word is what says so. */
+/* Returns 0, or -EBUSY if the caller must wait. *word is the word read. */
 static int take_write(struct wf_rwlock *l, uint32_t *word, uint32_t take)
 {
 	*word = wf_load_relaxed(&l->word);
@@ -141,7 +142,7 @@ int wf_rwlock_trywrlock(struct wf_rwlock *l)
 	return take_write(l, &word, WF_RWLOCK_WRITER);
 }
 
-/* Parks as one of a kind while the word is `word`, which says held. RWLOCK-1 */
+/* Parks as one kind while the word is `word`, which is held. RWLOCK-1 */
 static int wait_for(struct wf_rwlock *l, uint32_t word, uint32_t bit,
 		    uint32_t wait_bits, int64_t deadline_ns)
 {
@@ -237,7 +238,9 @@ WF_COLD int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
 	return rc == -ETIMEDOUT ? rc : 0;
 }
 
-/* The kind that a last holder's release from `word` wakes first: its bit. */
+/*
+ * The bit of the kind that the last holder's release from `word` wakes first.
+ */
 static uint32_t first_to_wake(const struct wf_rwlock *l, uint32_t word)
 {
 	bool after_writer = word & WF_RWLOCK_WRITER;
@@ -250,7 +253,7 @@ static uint32_t first_to_wake(const struct wf_rwlock *l, uint32_t word)
 	return word & WF_RWLOCK_READERS_WAIT;
 }
 
-/* Uses the address only. */
+/* Uses only the address, not the object. */
 static int wake(struct wf_rwlock *l, uint32_t kind)
 {
 	if (kind == WF_RWLOCK_READERS_WAIT)

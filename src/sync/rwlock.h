@@ -8,10 +8,11 @@
  *     ...
  *     wf_rwlock_unlock(&l);
  *
- * Readers are preferred unless libc's flags word says
+ * Readers are preferred unless libc's flags word is
  * PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP. Uncontended calls are one
  * atomic. Locking parks; trying and unlocking do not block. Not for signal
- * handlers. Process-shared ones are libc's: ask wf_rwlock_is_shared first.
+ * handlers. Process-shared locks have libc's layout and code: check
+ * wf_rwlock_is_shared first.
  */
 #ifndef WEFT_SYNC_RWLOCK_H
 #define WEFT_SYNC_RWLOCK_H
@@ -30,28 +31,31 @@
 /* wf_rwlock.word; the transitions are listed in rwlock.c. */
 enum wf_rwlock_word {
 	WF_RWLOCK_FREE = 0,
-	WF_RWLOCK_READERS = (1 << 28) - 1, /* how many hold it */
-	WF_RWLOCK_WRITER = 1 << 28,	   /* one holds it */
-	WF_RWLOCK_READERS_WAIT = 1 << 29,  /* some may be parked */
-	WF_RWLOCK_WRITERS_WAIT = 1 << 30,  /* some may be parked */
+	WF_RWLOCK_READERS = (1 << 28) - 1, /* number of readers that hold it */
+	WF_RWLOCK_WRITER = 1 << 28,	   /* a writer holds it */
+	WF_RWLOCK_READERS_WAIT = 1 << 29,  /* readers may be parked */
+	WF_RWLOCK_WRITERS_WAIT = 1 << 30,  /* writers may be parked */
 };
 
 struct wf_rwlock {
 	union {
 		struct {
-			_Atomic uint32_t word; /* anyone, atomic */
-			/* Thread id or WF_OWNER_NONE; the writer writes,
-			 * anyone may compare it with its own id. */
+			_Atomic uint32_t word; /* any thread, atomic */
+			/*
+			 * Thread id or WF_OWNER_NONE. The writer writes it; any
+			 * thread may compare it with its own id.
+			 */
 			_Atomic uint32_t writer;
 		};
-		pthread_rwlock_t libc; /* flags and shared as libc has them */
+		pthread_rwlock_t libc; /* has flags and shared where libc has
+					* them */
 	};
 };
 
 /* Does not block. flags: PTHREAD_RWLOCK_PREFER_... */
 int wf_rwlock_init(struct wf_rwlock *l, int flags);
 
-/* ts NULL: no deadline. The time is valid. */
+/* ts is valid; NULL: no deadline. */
 int wf_rwlock_rdlock_slow(struct wf_rwlock *l, clockid_t clock,
 			  const struct timespec *ts);
 int wf_rwlock_wrlock_slow(struct wf_rwlock *l, clockid_t clock,
@@ -85,7 +89,7 @@ static inline bool wf_rwlock_take_write(struct wf_rwlock *l)
 	return true;
 }
 
-/* 0, -EDEADLK, -EAGAIN (too many readers). */
+/* Returns 0, -EDEADLK or -EAGAIN (too many readers). */
 static inline int wf_rwlock_rdlock(struct wf_rwlock *l)
 {
 	if (WF_LIKELY(wf_rwlock_take_read(l)))
@@ -104,7 +108,7 @@ static inline int wf_rwlock_clockrdlock(struct wf_rwlock *l, clockid_t clock,
 	return wf_rwlock_rdlock_slow(l, clock, ts);
 }
 
-/* 0, -EBUSY, -EAGAIN (too many readers). */
+/* Returns 0, -EBUSY or -EAGAIN (too many readers). */
 static inline int wf_rwlock_tryrdlock(struct wf_rwlock *l)
 {
 	if (WF_LIKELY(wf_rwlock_take_read(l)))
@@ -112,7 +116,7 @@ static inline int wf_rwlock_tryrdlock(struct wf_rwlock *l)
 	return wf_rwlock_tryrdlock_slow(l);
 }
 
-/* 0, -EDEADLK. */
+/* Returns 0 or -EDEADLK. */
 static inline int wf_rwlock_wrlock(struct wf_rwlock *l)
 {
 	if (WF_LIKELY(wf_rwlock_take_write(l)))
@@ -131,7 +135,7 @@ static inline int wf_rwlock_clockwrlock(struct wf_rwlock *l, clockid_t clock,
 	return wf_rwlock_wrlock_slow(l, clock, ts);
 }
 
-/* Always 0; of a lock that is free, too. */
+/* Always returns 0, also if the lock is free. */
 static inline int wf_rwlock_unlock(struct wf_rwlock *l)
 {
 	uint32_t word = wf_load_relaxed(&l->word);

@@ -1,4 +1,42 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Semaphore, slow paths. A thread that finds no permit marks the word with W
+ * and parks. A post that finds W takes the bucket's lock and gives its permit
+ * to the first waiter. If the semaphore is used as a lock, the permit goes to
+ * the value and the waiter competes for it.
+ *
+ *     Word   v -> v + 1, v -> v - 1  [wf_sem_post, wf_sem_trywait]
+ *            0 -> W                  [wf_sem_wait_slow, before parking]
+ *            v | W -> v - 1 | W      [wf_sem_trywait]
+ *            v | W -> v + 1 | W      [post_locked, wakes one of several]
+ *            v | W -> v + 1          [post_locked, wakes the last or none]
+ *
+ * SEM-1. A permit is in the value, or handed to exactly one thread by the end
+ *     of its wait. So no race of a post with a time-out, a signal or another
+ *     waiter can lose a permit.
+ * SEM-2. A thread parks only while the word is W, which is compared under the
+ *     bucket's lock. W is cleared only under that lock, when no thread stays
+ *     parked. So if a thread is parked, W is set, and each post takes the lock
+ *     and finds the thread. If the value is above 0 then, at least as many
+ *     threads have been woken and have not yet tried. Each takes a permit or
+ *     finds none.
+ * SEM-3. A post's last access to the object stores the permit, or comes before
+ *     the thread that gets the permit can run. That thread may free the
+ *     semaphore; its own wait does not access it again.
+ * SEM-4. W stays when the last waiter is handed a permit: threads that hand
+ *     permits to each other set it again soon. One post without a waiter clears
+ *     it.
+ * SEM-5. A thread that posts the semaphore from which it took last uses it as a
+ *     lock. Then the permit goes to the value and the first waiter competes for
+ *     it. Otherwise each use would cost a switch once a thread had to wait. The
+ *     thread's hint is a guess, and only speed depends on it.
+ * SEM-6. A thread that leaves its wait by a jump or by its exit posts a permit
+ *     that it was handed. If it was woken to compete, another thread is woken
+ *     instead (SEM-2). [leave_wait]
+ *
+ * Rejected: always competing. Two threads that alternate would pay two more
+ * atomics for each turn.
+ */
 #include "sync/sem.h"
 
 #include <string.h>
@@ -8,48 +46,12 @@
 #include "wait/sleep.h"
 #include "wait/ufutex_internal.h"
 
-/*
- * Semaphore, slow paths.
- *
- *     Word   v -> v + 1, v -> v - 1  [wf_sem_post, wf_sem_trywait]
- *            0 -> W                  [wf_sem_wait_slow, before parking]
- *            v | W -> v - 1 | W      [wf_sem_trywait]
- *            v | W -> v + 1 | W      [post_locked, wakes one of several]
- *            v | W -> v + 1          [post_locked, wakes the last or nobody]
- *
- * SEM-1. A permit is in the value, or on the way to exactly one thread whose
- *     wait it has ended. So no race of a post with a time-out, a signal or
- *     another waiter can lose one.
- * SEM-2. A thread parks only while the word is W, which is compared under the
- *     bucket's lock, and W is taken away under that lock only, when nobody
- *     stays parked. So if a thread is parked, W is set, and each post comes to
- *     the lock and finds it. If the value is above 0 then, as many threads or
- *     more have been woken and not yet tried: each takes a permit or finds
- *     none.
- * SEM-3. A post touches the object for the last time when its permit is in the
- *     value, or before the thread that gets it can run. That thread may free
- *     the semaphore; it does not touch it again itself.
- * SEM-4. W stays when the last waiter is handed a permit: threads that hand
- *     permits to and fro come back to it. One post without a waiter takes it
- *     away.
- * SEM-5. A thread that posts what it took from the same semaphore uses it as a
- *     lock: then the permit goes to the value and the first waiter competes
- *     for it, or each use would cost a switch as soon as one had to wait. That
- *     it is so is a guess (its hint), of which nothing but speed depends.
- * SEM-6. A thread that leaves its wait by a jump or by its end gives back what
- *     it was handed, and if it was to compete for a permit, another does
- *     (SEM-2). [leave_wait]
- *
- * Rejected: always competing. Two threads that take turns would pay two more
- * atomics for each turn.
- */
-
 enum {
 	COMPETE = 0,
 	HANDED = 1, /* the wake brings a permit */
 };
 
-/* Does not block. For process-private ones. */
+/* Does not block. For process-private semaphores. */
 int wf_sem_init(struct wf_sem *s, unsigned int value)
 {
 	if (value > SEM_VALUE_MAX)
@@ -75,7 +77,10 @@ static void leave_wait(void *waiter)
 		wf_sem_post(w->sem);
 }
 
-/* Is the word W, so that the caller may park? It sets W if it is 0. */
+/*
+ * Sets W if the word is 0. Returns whether it is W, so that the caller may
+ * park.
+ */
 WF_INLINE bool is_waited(struct wf_sem *s)
 {
 	uint32_t word = wf_load_relaxed(&s->word);
@@ -110,8 +115,9 @@ static int await(struct waiter *w, int64_t deadline_ns)
 }
 
 /*
- * t has waited in the runtime, where no handler runs, with that result; or
- * -EAGAIN: it has not. It leaves the runtime here: SEM-6 holds from now on.
+ * t has waited in the runtime, where no handler runs, with that result;
+ * -EAGAIN: it has not waited. It leaves the runtime here, so from now on SEM-6
+ * holds.
  */
 static WF_NOINLINE int wait_on(struct wf_sem *s, int64_t deadline_ns,
 			       struct wf_thread *t, int result)
@@ -143,7 +149,7 @@ int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns)
 	if (deadline_ns == WF_FOREVER && t->kind == WF_THREAD_MULTIPLEXED &&
 	    is_waited(s))
 		result = wf_ufutex_park(t, &s->word, WF_SEM_WAITED); /* SEM-2 */
-	/* What the poster did happens before its wake. */
+	/* The poster's writes before its post are visible by its wake. */
 	if (WF_UNLIKELY(result != HANDED) || wf_runtime_has_work(t))
 		return wait_on(s, deadline_ns, t, result);
 	wf_sem_note(t, s);

@@ -6,12 +6,12 @@
  *     rc = wf_sem_wait(&s);           0 or -EINTR
  *     rc = wf_sem_post(&s);           0 or -EOVERFLOW; also in a handler
  *
- * The value and whether threads wait share one word, so that a post is one
- * atomic that also says whether somebody must be woken. With waiters a post
- * gives its permit to the first of them, or lets them compete if the poster
- * only gives back what it took. Waiting parks; trying, posting and reading do
- * not block and may be done in signal handlers. Process-shared ones, all that
- * sem_open makes among them, are libc's: ask wf_sem_is_shared first.
+ * One word has the value and a mark that threads wait. So a post is one atomic
+ * that also finds whether to wake a thread. With waiters a post gives its
+ * permit to the first waiter. If the poster gives back a permit that it took,
+ * the waiters compete instead. Waiting parks. Trying, posting and reading do
+ * not block, and signal handlers may call them. Process-shared semaphores, as
+ * from sem_open, have libc's layout and code: check wf_sem_is_shared first.
  */
 #ifndef WEFT_SYNC_SEM_H
 #define WEFT_SYNC_SEM_H
@@ -33,15 +33,15 @@
 #define SEM_VALUE_MAX INT_MAX
 #endif
 
-/* wf_sem.word: the value, at most SEM_VALUE_MAX, and: */
+/* wf_sem.word: the value, at most SEM_VALUE_MAX, and this mark: */
 #define WF_SEM_WAITED (1U << 31) /* threads may be parked */
 
 struct wf_sem {
 	union {
 		struct {
-			_Atomic uint32_t word; /* anyone, atomic */
+			_Atomic uint32_t word; /* any thread, atomic */
 			uint32_t unused;       /* libc counts waiters here */
-			/* libc's: 0 private, else process-shared. Constant. */
+			/* As libc: 0 is private. Constant. */
 			uint32_t shared;
 		};
 		sem_t libc;
@@ -51,15 +51,15 @@ struct wf_sem {
 _Static_assert(SEM_VALUE_MAX < WF_SEM_WAITED, "a value is not the mark");
 _Static_assert(sizeof(struct wf_sem) == sizeof(sem_t), "libc's size");
 
-/* 0, or -EINVAL for a value that is too large. */
+/* Returns 0, or -EINVAL if the value is too large. */
 int wf_sem_init(struct wf_sem *s, unsigned int value);
 
-/* 0, -EINTR, -ETIMEDOUT. Parks. */
+/* Returns 0, -EINTR or -ETIMEDOUT. Parks. */
 int wf_sem_wait_slow(struct wf_sem *s, int64_t deadline_ns);
-/* The same; the time is valid. */
+/* wf_sem_wait_slow until an absolute time, which is valid. */
 int wf_sem_clockwait_slow(struct wf_sem *s, clockid_t clock,
 			  const struct timespec *ts);
-/* 0, -EOVERFLOW. */
+/* Returns 0 or -EOVERFLOW. */
 int wf_sem_post_slow(struct wf_sem *s);
 
 static inline bool wf_sem_is_shared(const struct wf_sem *s)
@@ -72,7 +72,7 @@ static inline int wf_sem_value(struct wf_sem *s)
 	return (int)(wf_load_relaxed(&s->word) & ~WF_SEM_WAITED);
 }
 
-/* 0, -EAGAIN. */
+/* Returns 0 or -EAGAIN. */
 static inline int wf_sem_trywait(struct wf_sem *s)
 {
 	uint32_t word = wf_load_relaxed(&s->word);
@@ -84,7 +84,7 @@ static inline int wf_sem_trywait(struct wf_sem *s)
 	return -EAGAIN;
 }
 
-/* t has a permit of s. SEM-5 */
+/* Notes that t has a permit of s. SEM-5 */
 static inline void wf_sem_note(struct wf_thread *t, const struct wf_sem *s)
 {
 	t->hint = (uint32_t)(uintptr_t)s;
@@ -110,13 +110,13 @@ static inline int wf_sem_clockwait(struct wf_sem *s, clockid_t clock,
 	return 0;
 }
 
-/* False, and nothing done, if there are waiters or too many permits. */
+/* False if there are waiters or too many permits: nothing has been done. */
 static inline bool wf_sem_try_post(struct wf_sem *s)
 {
 	uint32_t word = wf_load_relaxed(&s->word);
 
 	while (WF_LIKELY(word < SEM_VALUE_MAX))
-		/* release: pairs with the acquire of whoever gets it. */
+		/* release: pairs with the acquire of the taker. */
 		if (WF_LIKELY(wf_cas_acq_rel(&s->word, &word, word + 1)))
 			return true;
 	return false;

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel ends the robust mutexes of a kernel thread that exits: those in
- * its list whose word has its id. A thread of weft has an id that the kernel
- * does not know and changes its kernel thread. So when a process dies,
- * its robust process-shared mutexes have to be in the list of a kernel thread
- * of its own with that one's id: the monitor's.
+ * When a kernel thread exits, the kernel marks the robust mutexes in its list
+ * of which the word has its id. A thread of weft has an id that the kernel does
+ * not know, and changes its kernel thread. But when the process dies, the
+ * kernel must mark its robust process-shared mutexes. So these are in the
+ * monitor's list with the monitor's id.
  *
- * SHARED-1. A robust process-shared mutex that a thread of weft's holds has the
- *     monitor's id in its word, is in the monitor's list and has the holder's
- *     id in a field that libc does not use for robust mutexes. Locking and
- *     unlocking are therefore our own. Only libc's wait on a condition
- *     sees it as libc would have left it, the thread's id in the word
- *     and the mutex in the thread's list; a process that dies at the moment
- *     between leaves the mutex locked.
- * SHARED-2. The monitor's list is changed under `lock`, with in_runtime set.
- * SHARED-3. A thread that ends marks what its own list has, as the kernel
- *     would. No waiter of weft's sleeps elsewhere than in the kernel.
- * SHARED-4. What a thread unmaps while it or another holds it stays locked, as
- *     the kernel would leave it, but must not be in the monitor's list any
- *     more: there others' mutexes are its neighbours. So it is taken out
- *     before, and its links are 0.
+ * SHARED-1. A robust process-shared mutex that a thread of weft holds has the
+ *     monitor's id in its word and is in the monitor's list. The holder's id is
+ *     in a field that libc does not use for robust mutexes. So weft's functions
+ *     lock and unlock it. Only for libc's wait on a condition it is as libc
+ *     leaves it: with the thread's id, and in the thread's list. A process that
+ *     dies during the change leaves the mutex locked.
+ * SHARED-2. The monitor's list changes under `lock`, with in_runtime set.
+ * SHARED-3. A thread that exits marks the mutexes in its libc list as the
+ *     kernel would, and wakes by the kernel's futex. All their waiters sleep in
+ *     the kernel.
+ * SHARED-4. A locked mutex whose memory is unmapped stays locked, as in the
+ *     kernel. But it must leave the monitor's list first, where its neighbours
+ *     are other threads' mutexes. So the unmapping thread takes it out before,
+ *     and its links are 0.
  *
- * test/model/robust.pml has SHARED-1, SHARED-2 and SHARED-4.
+ * test/model/robust.pml is a model of SHARED-1, SHARED-2 and SHARED-4.
  *
- * Mutexes with priority inheritance: sync/inherit.c. Those that ask for their
- * owner and are not robust: sync/owned.c.
+ * Mutexes with priority inheritance are in sync/inherit.c. Recursive and
+ * errorcheck mutexes that are not robust are in sync/owned.c.
  */
 #include "sync/shared.h"
 
@@ -56,7 +56,7 @@ enum {
 
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct wf_robust_list answering;
-static _Atomic int answering_tid; /* 0: nobody yet */
+static _Atomic int answering_tid; /* 0: none yet */
 static _Atomic uint32_t nr_given; /* SHARED-2 */
 
 /* --- fields --------------------------------------------------------------- */
@@ -72,7 +72,9 @@ static uint32_t tid_in(uint32_t word)
 	return word & FUTEX_TID_MASK;
 }
 
-/* Robust, and neither the kernel's nor destroyed, which has all bits. */
+/*
+ * Robust, without priority inheritance, and not destroyed, which sets all bits.
+ */
 static bool is_robust(const pthread_mutex_t *m)
 {
 	return wf_libc_mutex_is_robust(m) &&
@@ -111,14 +113,15 @@ static void list_locked(pthread_mutex_t *m)
 static void unlist_locked(pthread_mutex_t *m)
 {
 	if (*wf_robust_next(wf_robust_link(m)) == 0)
-		return; /* SHARED-4: it is mapped elsewhere as well */
+		return; /* SHARED-4: it is also mapped elsewhere */
 	wf_robust_take_out(wf_robust_link(m));
 	wf_store_relaxed(&nr_given, wf_load_relaxed(&nr_given) - 1);
 }
 
 /*
- * Who answers, for good: what was locked one way has to be unlocked so. Of the
- * monitor and a thread that has waited for long the first one says. Returns it.
+ * Decides once which kernel thread's list is used, and returns its id. A mutex
+ * must be unlocked as it was locked, so the decision is final. The first caller
+ * wins: the monitor, or a thread that has waited too long for it.
  */
 static int settle(int tid)
 {
@@ -128,7 +131,10 @@ static int settle(int tid)
 	return wf_cas_acq_rel(&answering_tid, &before, tid) ? tid : before;
 }
 
-/* The monitor runs a moment after the first thread. Signals end the wait. */
+/*
+ * The monitor runs soon after the first thread. A signal does not end this
+ * wait.
+ */
 static WF_COLD int await_answer(void)
 {
 	int64_t deadline_ns = wf_os_now() + 10 * WF_NS_PER_S;
@@ -143,8 +149,10 @@ static WF_COLD int await_answer(void)
 	return tid;
 }
 
-/* The id to put into words; 0 if there is none, or this libc's lists are not
- * known. */
+/*
+ * The id for words. 0: no kernel thread is registered, or the lists of this
+ * libc are not known.
+ */
 static uint32_t answering_id(void)
 {
 	int tid = wf_load_acquire(&answering_tid);
@@ -235,7 +243,7 @@ void wf_shared_end(pthread_mutex_t *m)
 
 /* --- robust mutexes ------------------------------------------------------- */
 
-/* The word is ours. SHARED-1 */
+/* The caller has set the word. SHARED-1 */
 static void own(pthread_mutex_t *m, const struct wf_thread *t, int owner)
 {
 	m->__data.__count = 1;
@@ -266,7 +274,7 @@ static int try_locked(pthread_mutex_t *m, const struct wf_thread *t)
 				 id | (word & FUTEX_WAITERS)));
 	if (word & FUTEX_OWNER_DIED) {
 		own(m, t, WF_ROBUST_INCONSISTENT);
-		return EOWNERDEAD; /* the dead one's use counts for this */
+		return EOWNERDEAD; /* counted by the dead owner */
 	}
 	if (m->__data.__owner == WF_ROBUST_NOT_RECOVERABLE) {
 		m->__data.__count = 0;
@@ -286,7 +294,10 @@ static int try_robust(pthread_mutex_t *m)
 
 	if (is_given(m, t))
 		return wf_libc_mutex_lock_again(m);
-	/* A page that is not there, or no memory at all, is met out here. */
+	/*
+	 * A missing page, or no memory at all, faults here, before the runtime
+	 * and lock.
+	 */
 	atomic_fetch_add_explicit(holder_of(m), 0, memory_order_relaxed);
 	wf_runtime_enter();
 	wf_spin_lock(&lock);
@@ -341,7 +352,7 @@ static void unlist_within(uintptr_t begin, uintptr_t end)
 
 void wf_shared_unmap(uintptr_t begin, size_t bytes)
 {
-	/* Whoever holds one in the range has locked it before. */
+	/* A holder of a mutex in the range has locked it before. */
 	if (WF_UNLIKELY(wf_load_relaxed(&nr_given) != 0) &&
 	    begin % WF_PAGE == 0)
 		unlist_within(begin,
@@ -365,9 +376,9 @@ int wf_shared_unlock(pthread_mutex_t *m)
 				   wf_owned_unlock(m);
 }
 
-/* --- the end -------------------------------------------------------------- */
+/* --- exit --------------------------------------------------------------- */
 
-/* As the kernel does it. SHARED-3 */
+/* Marks m as the kernel does. SHARED-3 */
 static void owner_died(pthread_mutex_t *m, uint32_t tid)
 {
 	_Atomic uint32_t *word = wf_libc_mutex_word(m);
@@ -383,7 +394,7 @@ static void owner_died(pthread_mutex_t *m, uint32_t tid)
 		wf_sys(SYS_futex, word, FUTEX_WAKE, 1);
 }
 
-/* One of the monitor's list that is t's, or NULL. */
+/* A mutex of t's in the monitor's list, or NULL. */
 static pthread_mutex_t *find_given_locked(const struct wf_thread *t)
 {
 	uintptr_t head = wf_robust_head(&answering), link;
@@ -399,8 +410,8 @@ static pthread_mutex_t *find_given_locked(const struct wf_thread *t)
 }
 
 /*
- * False if t has none. Found and ended under one lock: between two, others may
- * unmap it. SHARED-4
+ * Marks a mutex of t; false if t has none. Finding and marking are under one
+ * hold of the lock: in between another thread might unmap it. SHARED-4
  */
 static bool end_given(const struct wf_thread *t)
 {
@@ -421,7 +432,10 @@ static bool end_given(const struct wf_thread *t)
 	return m != NULL;
 }
 
-/* Libc's list of the calling thread, which leads where the program says. */
+/*
+ * Marks the mutexes in libc's list of the caller. The program may have unmapped
+ * them.
+ */
 static void end_own(uintptr_t head, uint32_t tid)
 {
 	uintptr_t link = *wf_robust_next(head), next;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The slow path of pthread_spin_lock: some pauses, then a yield, until the lock
+ * is free. If the holder runs on another VP, a few hundred cycles are enough
+ * for the sections that spin locks are for. If the holder waits for a VP,
+ * perhaps the caller's, only a yield helps.
+ */
 #include "sync/spin.h"
 
 #include "arch/arch.h"
 #include "sched/yield.h"
 
-/*
- * The holder either runs on another VP, then a few hundred cycles are enough
- * for the sections that spin locks are for, or it waits for a VP, perhaps for
- * ours, then only a yield helps.
- */
 #define PAUSES_PER_YIELD 50
 
 WF_COLD void wf_spinlock_lock_slow(struct wf_spinlock *s)

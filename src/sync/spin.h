@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pthread_spinlock_t: spins for a moment, then lets other threads run.
+ * pthread_spinlock_t: spins for a moment, then yields to other threads.
  *
  *     wf_spinlock_init(&s);
  *     wf_spinlock_lock(&s);
  *     ...
  *     wf_spinlock_unlock(&s);
  *
- * (wf_spin in base/ is the runtime's own.) There is no mark that would tell a
- * process-shared one, so the values are libc's. Never parks; trying is safe
- * in a signal handler.
+ * (struct wf_spin in base/ is for the runtime.) Nothing marks a process-shared
+ * lock, so all have libc's values. Never parks. A signal handler may try.
  */
 #ifndef WEFT_SYNC_SPIN_H
 #define WEFT_SYNC_SPIN_H
@@ -21,7 +20,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 
-/* wf_spinlock.word. libc's lock counts down and may leave it below 0. */
+/* wf_spinlock.word. libc's lock decrements and may leave it below 0. */
 enum wf_spinlock_word {
 #if defined(__x86_64__)
 	WF_SPINLOCK_FREE = 1,
@@ -33,7 +32,7 @@ enum wf_spinlock_word {
 };
 
 struct wf_spinlock {
-	_Atomic int word; /* anyone, atomic */
+	_Atomic int word; /* any thread, atomic */
 };
 
 _Static_assert(sizeof(struct wf_spinlock) == sizeof(pthread_spinlock_t),
