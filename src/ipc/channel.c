@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending and receiving.
+ * Sending and receiving. A sender claims a slot, copies the message and
+ * publishes it. A receiver copies the message out, and waits if there is none.
  *
- * A message that was received stays in its slot until the next call for this
- * end: then a reply that the program sends first does not wait for the slot's
- * cache line, which the sender has. The queue has a slot more for that.
+ * A received message stays in its slot until the next call for this end. So a
+ * reply that the program sends first does not wait for the slot's cache line,
+ * which the sender's CPU has. The queue has one more slot for that.
  */
 #include "ipc/channel.h"
 
@@ -43,7 +44,7 @@ static int sender_check(const struct weft_channel *c)
 	return c->is_held ? -EBUSY : 0;
 }
 
-/* A slot to write. */
+/* Claims a slot to write, and waits for it. */
 static int claim(struct weft_channel *c, int64_t deadline_ns)
 {
 	for (unsigned int i = 0;; i++) {
@@ -60,7 +61,7 @@ static int claim(struct weft_channel *c, int64_t deadline_ns)
 	}
 }
 
-/* After the last of some messages was published. */
+/* Called after the last of one or several messages was published. */
 static void sent(struct weft_channel *c)
 {
 	wf_channel_ring_receiver(c);
@@ -130,7 +131,7 @@ static int send_batch(struct weft_channel *c, const struct iovec *messages,
 		rc = claim(c, WF_CHANNEL_TRY);
 		if (rc == -EAGAIN) {
 			wf_channel_ring_receiver(
-				c); /* for what we wait for room */
+				c); /* to make room */
 			rc = claim(c, deadline_ns);
 		}
 		if (rc == 0)
@@ -177,7 +178,7 @@ int weft_channel_reserve_until(struct weft_channel *c, void **ret_room,
 	return 0;
 }
 
-/* Is there a reservation? */
+/* Returns 0 if a slot is reserved. */
 static int held_check(const struct weft_channel *c)
 {
 	int rc = sender_check(c);
@@ -208,7 +209,7 @@ int weft_channel_abandon(struct weft_channel *c)
 		return -rc;
 	c->is_held = false;
 	rc = wf_channel_queue_give_up(&c->queue);
-	sent(c); /* Others' messages may lie behind it. */
+	sent(c); /* messages of other senders may be behind it */
 	return -rc;
 }
 
@@ -221,7 +222,7 @@ static int receiver_check(const struct weft_channel *c)
 	return wf_channel_is_sender(c) || c->lock_fd < 0 ? -EBADF : 0;
 }
 
-/* Gives the slot of the message back that was received last, if any. */
+/* Frees the slot of the message received last, if it is not yet free. */
 static bool free_taken(struct weft_channel *c)
 {
 	if (!c->is_taken)
@@ -231,7 +232,7 @@ static bool free_taken(struct weft_channel *c)
 	return true;
 }
 
-/* The next message, in place. */
+/* Returns the next message, in place, and waits for it. */
 static int poll_message(struct weft_channel *c, const void **ret_message,
 			uint32_t *ret_size, int64_t deadline_ns)
 {
@@ -246,7 +247,7 @@ static int poll_message(struct weft_channel *c, const void **ret_message,
 			return rc;
 		if (c->queue.position != position)
 			wf_channel_ring_senders(
-				c); /* What was abandoned is room. */
+				c); /* abandoned slots are free */
 		rc = wf_channel_wait(c, word, deadline_ns, i);
 		if (rc != 0)
 			return rc;
@@ -272,7 +273,7 @@ static int take(struct weft_channel *c, void *buffer, size_t capacity,
 	return 0;
 }
 
-/* The message received before is room. */
+/* Frees the message received before, and wakes senders. */
 static int begin_receive(struct weft_channel *c)
 {
 	int rc = receiver_check(c);

@@ -1,36 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue. Each slot has one word with the position of a message, the state
- * of the slot for it, and the number of the sender that claimed it; so a
- * message and the news of it travel in one cache line, and a claim and its
- * owner are one store: there is no instant at which a dead sender has a slot
- * that nobody can tell is his.
+ * The queue of a channel. The word of each slot has the position of a message,
+ * the state of the slot, and the number of the sender that claimed it. So the
+ * message and its announcement share a cache line. A claim and its owner are
+ * one store: a slot that a dead sender claimed always has its number.
  *
- *	FREE(p) -> FULL(p)          the only sender            [publish]
- *	FREE(p) -> CLAIMED(p, s)    one of many, by CAS        [claim]
- *	CLAIMED(p, s) -> FULL(p)    s, by CAS                  [publish]
- *	CLAIMED(p, s) -> ABANDONED  s, or the next who is s    [give_up]
- *	FULL(p) -> FREE(p + n)      the receiver               [free]
- *	ABANDONED(p) -> FREE(p + n) the receiver               [peek]
- *	CLAIMED(p, s) -> FREE(p + n) the receiver, s is dead   [skip]
+ *     FREE(p) -> FULL(p)          the only sender            [publish]
+ *     FREE(p) -> CLAIMED(p, s)    one of many, by CAS        [claim]
+ *     CLAIMED(p, s) -> FULL(p)    s, by CAS                  [publish]
+ *     CLAIMED(p, s) -> ABANDONED  s, or the next sender s    [give_up]
+ *     FULL(p) -> FREE(p + n)      the receiver               [free]
+ *     ABANDONED(p) -> FREE(p + n) the receiver               [peek]
+ *     CLAIMED(p, s) -> FREE(p + n) the receiver, s is dead   [skip]
  *
- * CHANNEL_QUEUE-1. The positions in the words of the n slots are n successive
- *     numbers, slot i having those that are i modulo n. The receiver's is the
- *     least; those from it up to the tail are not FREE, those from the tail on
- *     are.
- * CHANNEL_QUEUE-2. A position never comes again (54 bits), so a CAS that
- *     expects one cannot succeed late.
- * CHANNEL_QUEUE-3. header->head and header->tail are hints. Each is behind the
- *     truth if its writer died between two stores, never ahead of it; who
- *     begins with one goes on until the words agree.
- * CHANNEL_QUEUE-4. Nothing from the memory is used as an index, a size or a
- *     count of loops before it was masked or compared with this end's own copy
- *     of the shape. What no honest peer writes is -EPROTO.
+ * CHANNEL_QUEUE-1. The words of the n slots have n successive positions; slot i
+ *     has a position that is i modulo n. The receiver's position is the lowest.
+ *     Slots from it up to the tail are not FREE, slots from the tail on are.
+ * CHANNEL_QUEUE-2. A position (54 bits) never comes again, so a CAS that
+ *     expects an old one cannot succeed.
+ * CHANNEL_QUEUE-3. header->head and header->tail are hints. A hint is too low
+ *     if its writer died between two stores, and never too high. An end that
+ *     begins with a hint goes up until the words agree.
+ * CHANNEL_QUEUE-4. A value from the memory is masked, or compared with this
+ *     end's copy of the shape, before it is an index, a size or a loop count. A
+ *     value that no honest peer writes gives -EPROTO.
  *
  * Rejected: a tail that senders increment before they write their number into
- * the slot. Who is killed between the two blocks the queue for ever. Rejected:
- * free slots counted by a head that senders read. It is one line more that
- * travels.
+ * the slot. A sender that is killed in between would block the queue for ever.
+ * Rejected: free slots counted by a head that senders read. That is one more
+ * cache line that moves between CPUs.
  */
 #include "ipc/channel_queue.h"
 
@@ -38,7 +36,7 @@
 
 #include "arch/arch.h"
 
-/* Senders that lose so often without end find a tail that somebody forges. */
+/* A sender that loses this often reads a tail that a hostile peer forges. */
 #define CLAIM_TRIES 1000000
 
 uint32_t wf_channel_slots_for(uint32_t messages)
@@ -96,8 +94,8 @@ int wf_channel_shape_read(const void *memory, uint64_t bytes,
 			  struct wf_channel_shape *ret_shape)
 {
 	/*
-	 * volatile: each is read once, others may write meanwhile.
-	 * CHANNEL_QUEUE-4
+	 * volatile: each field is read once, since other processes may write
+	 * meanwhile. CHANNEL_QUEUE-4
 	 */
 	const volatile struct wf_channel_header *header = memory;
 	struct wf_channel_shape shape;
@@ -139,7 +137,7 @@ static bool is_full(const struct wf_channel_queue *r, uint64_t word,
 		       position;
 }
 
-/* Is the word what the slot has when `position` is the next to be written? */
+/* Has the slot this word when `position` is the next to be written? */
 static bool is_tail(const struct wf_channel_queue *r, uint64_t word,
 		    uint64_t position)
 {
@@ -147,7 +145,7 @@ static bool is_tail(const struct wf_channel_queue *r, uint64_t word,
 	       is_full(r, word, position);
 }
 
-/* Did the position's turn come before: is it taken, or even free again? */
+/* Is the position claimed already, or even freed again? */
 static bool is_past(const struct wf_channel_queue *r, uint64_t word,
 		    uint64_t position)
 {
@@ -156,8 +154,7 @@ static bool is_past(const struct wf_channel_queue *r, uint64_t word,
 		       plus(position, r->shape.nr_slots);
 }
 
-/* CHANNEL_QUEUE-3: from the hint on to the first position that is the end's
- * own. */
+/* CHANNEL_QUEUE-3: goes from the hint up to the end's first position. */
 static int recover(struct wf_channel_queue *r, bool is_sender, uint64_t hint)
 {
 	uint64_t position = hint & WF_SLOT_POSITION_MASK;
@@ -214,8 +211,8 @@ void *wf_channel_queue_room(const struct wf_channel_queue *r)
 }
 
 /*
- * Takes the slot at the tail, whose word is `word`, or moves a tail that is
- * behind. -EAGAIN: there may be more luck at the next try.
+ * Claims the slot at the tail, whose word is `word`, or advances a tail that is
+ * too low. -EAGAIN: the caller may try again.
  */
 static int claim_at(struct wf_channel_queue *r, uint64_t tail, uint64_t word)
 {
@@ -247,8 +244,10 @@ static int claim_among_many(struct wf_channel_queue *r, uint64_t *ret_word)
 		if (tail > WF_SLOT_POSITION_MASK)
 			return -EPROTO;
 		r->position = tail;
-		/* acquire: pairs with the release in wf_channel_queue_free: the
-		 * receiver has read what was in the room. */
+		/*
+		 * acquire: the receiver has read the old message; pairs with
+		 * the release in wf_channel_queue_free.
+		 */
 		*ret_word = wf_load_acquire(wf_channel_queue_word(r));
 		if (is_full(r, *ret_word, tail))
 			return -EAGAIN;
@@ -271,14 +270,14 @@ int wf_channel_queue_claim(struct wf_channel_queue *r, uint64_t *ret_word)
 	return is_full(r, *ret_word, r->position) ? -EAGAIN : -EPROTO;
 }
 
-/* Ends a claim of one of many. */
+/* Ends the claim of a sender with many senders. */
 static int settle(struct wf_channel_queue *r, enum wf_channel_slot_state state)
 {
 	uint64_t mine =
 		wf_channel_slot_word(r->position, r->sender, WF_SLOT_CLAIMED);
 	uint64_t settled = wf_channel_slot_word(r->position, r->sender, state);
 
-	/* release: publishes the message; pairs with the acquire in look. */
+	/* release: publishes the message; pairs with the acquire in peek. */
 	return wf_cas_acq_rel(wf_channel_queue_word(r), &mine, settled) ?
 		       0 :
 		       -EPIPE;
@@ -292,12 +291,12 @@ int wf_channel_queue_publish(struct wf_channel_queue *r, uint32_t size)
 	wf_store_relaxed(&slot->cpu, r->cpu);
 	if (wf_channel_queue_is_many(r))
 		return settle(r, WF_SLOT_FULL);
-	/* release: publishes the message; pairs with the acquire in look. */
+	/* release: publishes the message; pairs with the acquire in peek. */
 	wf_store_release(&slot->word,
 			 wf_channel_slot_word(r->position, 0, WF_SLOT_FULL));
 	r->position = plus(r->position, 1);
 	wf_store_relaxed(&r->header->tail, r->position); /* CHANNEL_QUEUE-3 */
-	/* It was freed by the receiver: on its way while others work. */
+	/* The receiver's CPU has the next slot's line: fetch it meanwhile. */
 	__builtin_prefetch(slot_at(r, r->position));
 	return 0;
 }
@@ -321,7 +320,7 @@ void wf_channel_queue_abandon_all(struct wf_channel_queue *r)
 	}
 }
 
-/* The slot at hand becomes the one of its next position. */
+/* The word of the slot at hand when it is free for its next position. */
 static uint64_t freed(const struct wf_channel_queue *r)
 {
 	return wf_channel_slot_word(plus(r->position, r->shape.nr_slots), 0,
@@ -357,7 +356,7 @@ int wf_channel_queue_message(struct wf_channel_queue *r,
 {
 	struct wf_channel_slot *slot = slot_at(r, r->position);
 	uint32_t size =
-		wf_load_relaxed(&slot->size); /* once: CHANNEL_QUEUE-4 */
+		wf_load_relaxed(&slot->size); /* read once: CHANNEL_QUEUE-4 */
 
 	if (size > r->shape.message_size)
 		return -EPROTO;
@@ -376,7 +375,7 @@ void wf_channel_queue_free(struct wf_channel_queue *r)
 
 void wf_channel_queue_skip(struct wf_channel_queue *r, uint64_t word)
 {
-	/* Fails if the next owner of the number abandoned it first. */
+	/* The CAS fails if the number's next owner has abandoned the slot. */
 	if (wf_cas_acq_rel(wf_channel_queue_word(r), &word, freed(r)))
 		step(r);
 }

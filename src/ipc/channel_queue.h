@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue of messages in memory that other processes write to as well: the
- * layout, and the protocol as far as it is memory accesses alone. None of
- * these functions blocks, makes a system call or believes what it reads.
+ * A queue of messages in memory that other processes also write to: the layout,
+ * and the part of the protocol that only accesses memory. None of the functions
+ * blocks or makes a system call. All check what they read.
  *
  *     rc = wf_channel_queue_claim(&r, &word);           sender
  *     if (rc == 0) {
@@ -36,10 +36,10 @@
 
 /* States of a slot, in the lowest bits of its word. */
 enum wf_channel_slot_state {
-	WF_SLOT_FREE = 0,     /* for the message of this position */
-	WF_SLOT_CLAIMED = 1,  /* a sender writes it; only with many senders */
-	WF_SLOT_FULL = 2,     /* a message */
-	WF_SLOT_ABANDONED = 3 /* claimed, and nobody will write it */
+	WF_SLOT_FREE = 0,     /* a slot for the message of this position */
+	WF_SLOT_CLAIMED = 1,  /* a sender writes it; with many senders */
+	WF_SLOT_FULL = 2,     /* it has a message */
+	WF_SLOT_ABANDONED = 3 /* was claimed, and no sender will write it */
 };
 
 /* A slot's word: state, number of the sender, position of the message. */
@@ -49,28 +49,28 @@ enum wf_channel_slot_state {
 
 struct wf_channel_slot {
 	_Atomic uint64_t word;
-	_Atomic uint32_t size; /* of the message; written by who claimed it */
-	_Atomic uint32_t cpu;  /* a hint: where it was written, 0: unknown */
+	_Atomic uint32_t size; /* bytes of the message; its sender writes */
+	_Atomic uint32_t cpu;  /* hint: the sender's CPU + 1; 0: unknown */
 	unsigned char room[];  /* aligned to 16 */
 };
 
-/* What lies at the beginning of the memory. */
+/* The beginning of the memory. */
 struct wf_channel_header {
-	/* Written once, by who made it. */
+	/* Written once, by the creator. */
 	uint64_t magic;
 	uint32_t version;
 	uint32_t flags;
 	uint32_t message_size;
 	uint32_t nr_slots;
-	/* Hints for who takes an end over, and where senders begin to look. */
+	/* Hints: where a new owner of an end, or a sender, begins to search. */
 	WF_ALIGNED(WF_CACHE_LINE) _Atomic uint64_t head;
 	WF_ALIGNED(WF_CACHE_LINE) _Atomic uint64_t tail;
-	/* WF_BELL_WANTED: the receiver, or senders, sleep or are about to. */
+	/* BELL_WANTED: the receiver, or senders, sleep or are about to. */
 	WF_ALIGNED(WF_CACHE_LINE) _Atomic uint32_t message_bell;
 	WF_ALIGNED(WF_CACHE_LINE) _Atomic uint32_t room_bell;
-	/* A hint, as a message has it: where the receiver waited last. */
+	/* A hint: the CPU + 1 on which the receiver waited last. */
 	WF_ALIGNED(WF_CACHE_LINE) _Atomic uint32_t receiver_cpu;
-	/* What has become of the ends (peer.c), and senders found dead. */
+	/* States of the ends (peer.c), and the number of senders found dead. */
 	WF_ALIGNED(WF_CACHE_LINE) _Atomic uint32_t receiver;
 	_Atomic uint32_t nr_died;
 	WF_ALIGNED(WF_CACHE_LINE)
@@ -79,72 +79,75 @@ struct wf_channel_header {
 _Static_assert(sizeof(struct wf_channel_header) <= WF_CHANNEL_HEADER_BYTES,
 	       "the slots begin behind the header");
 
-/* What a queue is like; a private copy is all that is ever computed with. */
+/* The parameters of a queue. All computations use a private copy. */
 struct wf_channel_shape {
 	uint32_t flags;
 	uint32_t message_size;
 	uint32_t nr_slots; /* a power of two */
 };
 
-/* One end's view; nothing in it is shared. */
+/* One end's view; private to the end. */
 struct wf_channel_queue {
 	struct wf_channel_header *header;
 	unsigned char *slots;
-	uint64_t position; /* of the next message, or the one at hand */
+	uint64_t position; /* of the next message, or of the message at hand */
 	struct wf_channel_shape shape;
-	uint32_t stride; /* from slot to slot, bytes */
-	uint32_t sender; /* this sender's number */
-	uint32_t cpu;	 /* what its messages say; what the last one said */
+	uint32_t stride; /* bytes from slot to slot */
+	uint32_t sender; /* the number of this sender */
+	uint32_t cpu;	 /* of messages sent, or of the last received */
 };
 
-/* The slots that hold `messages`, and one that is freed late. */
+/*
+ * How many slots a queue of `messages` needs: one more, since the receiver
+ * frees the last message late.
+ */
 uint32_t wf_channel_slots_for(uint32_t messages);
-/* False if a shape is none that this version knows. */
+/* False if this version does not know the shape. */
 bool wf_channel_shape_is_valid(const struct wf_channel_shape *shape);
-/* Bytes of a valid shape. */
+/* Bytes of a queue with a valid shape. */
 uint64_t wf_channel_queue_bytes(const struct wf_channel_shape *shape);
 
-/* Fills zeroed memory of wf_channel_queue_bytes(shape). */
+/* Writes a queue into wf_channel_queue_bytes(shape) of zeroed memory. */
 void wf_channel_queue_format(void *memory,
 			     const struct wf_channel_shape *shape);
-/* Reads the shape of memory of that size; -EPROTO if it is no queue. */
+/* Reads the shape from memory of `bytes`; -EPROTO if that is no queue. */
 int wf_channel_shape_read(const void *memory, uint64_t bytes,
 			  struct wf_channel_shape *ret_shape);
 
 /*
- * A view for the receiver or, if is_sender, for sender number `sender`, which
- * nobody else may be. 0, or -EPROTO.
+ * Makes a view for the receiver or, if is_sender, for sender number `sender`.
+ * No other end may have that number. Returns 0 or -EPROTO.
  */
 int wf_channel_queue_attach(struct wf_channel_queue *r, void *memory,
 			    const struct wf_channel_shape *shape,
 			    bool is_sender, uint32_t sender);
 
 /*
- * Senders. claim: 0, -EAGAIN if the queue is full, -EPROTO; *ret_word is then
- * the word of the slot that it looked at. After 0 the room is this sender's,
- * until publish or give_up, which return 0, or -EPIPE if somebody took the
- * sender for dead.
+ * For senders. claim returns 0, -EAGAIN if the queue is full, or -EPROTO.
+ * *ret_word is the word of the slot that it read. After 0 the sender has the
+ * slot until publish or give_up. These return 0, or -EPIPE if another process
+ * has taken the sender for dead.
  */
 int wf_channel_queue_claim(struct wf_channel_queue *r, uint64_t *ret_word);
 void *wf_channel_queue_room(const struct wf_channel_queue *r);
 int wf_channel_queue_publish(struct wf_channel_queue *r, uint32_t size);
 int wf_channel_queue_give_up(struct wf_channel_queue *r);
-/* Abandons what the last owner of r's number left claimed. */
+/* Abandons all slots that an earlier owner of r's number has claimed. */
 void wf_channel_queue_abandon_all(struct wf_channel_queue *r);
 
 /*
- * The receiver. look: 0 if there is a message, -EAGAIN if there is none,
- * -EPROTO; *ret_word is then the word of the slot that it looked at.
+ * For the receiver. Returns 0 if there is a message, -EAGAIN if there is none,
+ * or -EPROTO. *ret_word is the word of the slot that it read.
  */
 int wf_channel_queue_peek(struct wf_channel_queue *r, uint64_t *ret_word);
-/* After look: the message at hand. 0 or -EPROTO. */
+/* After peek: returns the message at hand. 0 or -EPROTO. */
 int wf_channel_queue_message(struct wf_channel_queue *r,
 			     const void **ret_message, uint32_t *ret_size);
 void wf_channel_queue_free(struct wf_channel_queue *r);
-/* Passes over the slot at hand, claimed as `word` says by one that is dead. */
+/* Skips the slot at hand, which a dead sender has claimed, as `word` says. */
 void wf_channel_queue_skip(struct wf_channel_queue *r, uint64_t word);
 
-/* The word whose change a waiting end is waiting for. */
+/* The word of the slot at hand: a waiting end waits for its change. */
 _Atomic uint64_t *wf_channel_queue_word(const struct wf_channel_queue *r);
 
 static inline bool wf_channel_queue_is_many(const struct wf_channel_queue *r)

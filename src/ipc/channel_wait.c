@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How an end waits for a slot to change: it polls it for as long as that paid
- * lately, then lets the runtime's agents poll if the program runs on weft and
- * an agent polls, then sleeps in the kernel.
+ * How an end waits for a slot to change. It first polls, for as long as that
+ * paid lately. Then the runtime's agents poll, if the program runs on weft and
+ * an agent polls. Then the end sleeps in the kernel.
  *
- * CHANNEL_WAIT-1. A sleeper writes WANTED into its bell, then reads the slot;
- *     the other side writes the slot, then reads the bell; between the two both
- *     have a full fence. So one of them sees the other.
- * CHANNEL_WAIT-2. Nobody sleeps for longer than WF_PEER_CHECK_NS. So a waker
- *     that is killed after it wrote the slot, or a hostile one that queues no
- *     bell, delays, and no more.
- * CHANNEL_WAIT-3. A receiver reads its senders' bell without a fence when it
- *     frees a slot: the slot's line is far away then, and its next message is
- *     what it should look for. It may miss a sender that is just falling
- *     asleep; it reads the bell again at the next slot, and with a fence before
- *     it waits itself, and else there is CHANNEL_WAIT-2.
+ * CHANNEL_WAIT-1. A sleeper writes WANTED into its bell, passes a full fence,
+ *     then reads the slot. The peer writes the slot, passes a full fence, then
+ *     reads the bell. So at least one of the two reads the store of the other.
+ * CHANNEL_WAIT-2. No end sleeps for longer than WF_PEER_CHECK_NS. So a waker
+ *     that is killed after it wrote the slot, or a hostile one that rings no
+ *     bell, causes only a delay.
+ * CHANNEL_WAIT-3. A receiver that frees a slot reads the senders' bell without
+ *     a fence. A fence would wait for the slot's distant cache line, and delay
+ *     the next message. So it may miss a sender that begins to sleep just then.
+ *     It reads the bell again at the next slot, and with a fence before it
+ *     waits itself. Otherwise CHANNEL_WAIT-2 ends the sleep.
  *
- * Two processes on one CPU cannot both look: there the end that waits yields
- * the CPU, which costs half of what sleeping and waking does.
+ * Two processes on one CPU cannot poll at the same time. There the waiting end
+ * yields the CPU, which costs half as much as a sleep and a wake.
  *
- * A thread of weft's lets others that wait a lot go first before it looks, as
- * if it had parked and been woken. Else one that is answered while it looks
- * seems to compute, and 31 others wait for the end of its slice. Not threads
- * that compute, whose turns are long.
+ * A thread of weft first lets other interactive threads run, as if it had
+ * parked and been woken. Without that a thread that always gets its answer
+ * while it polls would seem CPU-bound, and 31 others waited for the end of its
+ * slice. CPU-bound threads do not go first, since their slices are long.
  */
 #include <errno.h>
 #include <limits.h>
@@ -37,12 +37,12 @@
 #include "ipc/peer.h"
 
 #define BELL_WANTED 1U
-/* Looks without and with a pause (some 40 ns) before the clock is read. */
+/* Polls without and with a pause (about 40 ns) before the clock is read. */
 #define HOT_POLLS 300
 #define WARM_POLLS 30
-/* And yields, of half a microsecond at least. */
+/* Polls with a yield, each of at least 0.5 us. */
 #define YIELDS 4
-/* Waits in vain before the deadline counts more than the next one. */
+/* After so many waits in vain the deadline is checked first. */
 #define MOST_WAITS 8
 #define SHORT_SLEEP_NS (2000LL * WF_CHANNEL_SPIN_US)
 
@@ -66,7 +66,7 @@ static _Atomic uint32_t *bell_of(struct weft_channel *c, bool is_sender)
 			   &c->queue.header->message_bell;
 }
 
-/* Is the other end, as far as we know, on another CPU than we are? */
+/* Did the peer, by its last hint, run on another CPU than the caller? */
 static bool is_apart(struct weft_channel *c)
 {
 	_Atomic uint32_t *receiver = &c->queue.header->receiver_cpu;
@@ -93,7 +93,7 @@ static bool poll_hot(const struct weft_channel *c, uint64_t word)
 	return false;
 }
 
-/* The CPU goes to other processes between looks, the VP to other threads. */
+/* Between polls other processes get the CPU, and other threads the VP. */
 static bool poll_yielding(const struct weft_channel *c, uint64_t word)
 {
 	for (int i = 0; i < YIELDS; i++) {
@@ -105,7 +105,7 @@ static bool poll_yielding(const struct weft_channel *c, uint64_t word)
 	return false;
 }
 
-/* Looks for a while; true if the slot changed. */
+/* Polls for a while; true if the slot has changed. */
 static bool spin(struct weft_channel *c, uint64_t word)
 {
 	bool has_let = weft_let_others();
@@ -133,7 +133,10 @@ static struct timespec timespec_of(int64_t ns)
 	return (struct timespec){ ns / 1000000000, ns % 1000000000 };
 }
 
-/* The runtime's agents look; false if none does, or for so many words. */
+/*
+ * Lets the runtime's agents poll. False if no agent polls, or for lack of
+ * memory.
+ */
 static bool wait_polled(struct weft_channel *c, uint64_t word, int64_t until_ns)
 {
 	struct timespec until = timespec_of(until_ns);
@@ -147,7 +150,7 @@ static bool wait_polled(struct weft_channel *c, uint64_t word, int64_t until_ns)
 	return rc == 0 || rc == ETIMEDOUT;
 }
 
-/* On weft the thread parks. */
+/* On weft this call parks the thread. */
 static void sleep_until(_Atomic uint32_t *bell, int64_t until_ns)
 {
 	struct timespec until = timespec_of(until_ns);
@@ -172,8 +175,8 @@ void wf_channel_check(struct weft_channel *c, clockid_t clock)
 }
 
 /*
- * Why there is nothing to wait for: 0 if there is, -EPIPE, -EOWNERDEAD, or
- * -EPROTO if the memory is gone. May change the slot at hand.
+ * Returns why waiting is useless: -EPIPE, -EOWNERDEAD, or -EPROTO if the memory
+ * is gone. 0: the end may wait. May free the slot at hand.
  */
 static int verdict(struct weft_channel *c, uint64_t word)
 {
@@ -187,7 +190,7 @@ static int verdict(struct weft_channel *c, uint64_t word)
 	    !wf_peer_sender_is_open(&c->queue, wf_channel_slot_sender(word)))
 		wf_channel_queue_skip(&c->queue, word);
 	rc = wf_peer_senders(&c->queue, c->nr_seen);
-	/* What was sent before the sender went comes first. */
+	/* Messages that the sender sent before it left come first. */
 	if (rc != 0 && wf_channel_queue_peek(&c->queue, &word) == 0)
 		return 0;
 	if (rc == -EOWNERDEAD)
@@ -204,7 +207,10 @@ static void ring_bell(_Atomic uint32_t *bell)
 	errno = saved;
 }
 
-/* Is it worth waiting on? 0, or what wf_channel_wait returns. */
+/*
+ * Must the end wait? As verdict; *ret_changed: it need not, the slot has
+ * changed.
+ */
 static int judge(struct weft_channel *c, uint64_t word, bool *ret_changed)
 {
 	uint64_t position = c->queue.position;
@@ -258,7 +264,7 @@ int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 			until = deadline_ns;
 		if (is_announced) {
 			sleep_until(bell, until);
-			/* To go on looking would have been as cheap. */
+			/* A short sleep costs no less than polling. */
 			if (now_ns(CLOCK_MONOTONIC) - now < SHORT_SLEEP_NS)
 				c->spin_us = WF_CHANNEL_SPIN_US;
 			is_announced = false;
@@ -289,7 +295,7 @@ void wf_channel_ring_senders(struct weft_channel *c)
 
 void wf_channel_ring_all(struct weft_channel *c)
 {
-	/* CHANNEL_WAIT-1, with the end's state in place of the slot */
+	/* CHANNEL_WAIT-1, with the end's state in place of the slot. */
 	wf_fence_seq_cst();
 	ring_bell(bell_of(c, !wf_channel_is_sender(c)));
 }

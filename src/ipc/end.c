@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making channels, opening and closing their ends.
+ * Creates channels, and opens and closes their ends. An end maps the file,
+ * locks the byte of its number through a file description of its own, and joins
+ * the queue. The lock shows that the end lives (peer.c). A child of fork shares
+ * the description, and must not keep the lock when its parent exits:
  *
- * An end's lock (peer.c) must not outlive its process in a child of fork, which
- * shares the open file description:
- *
- * END-1. All ends of a process are in a list, and a child closes what it got of
- *     them before its fork returns. A child made by a raw clone() keeps them,
+ * END-1. All ends of a process are in a list. A fork child closes their lock
+ *     descriptors before fork returns. A child of a raw clone() keeps them
  *     until it executes a program.
  * END-2. No fork comes between opening or closing a descriptor and noting that.
- * END-3. An end that is closed gives its lock up by itself: a child may not
- *     have come to END-1 yet.
- * END-4. Nothing is mapped through that description, for children keep
- *     mappings.
+ * END-3. Closing an end unlocks its byte explicitly, since a child may not have
+ *     reached END-1 yet.
+ * END-4. Memory is never mapped through the lock's description, since children
+ *     keep mappings.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&no_fork);
 }
 
-/* In a fork child, before anything else of the program's runs there. END-1 */
+/* In a fork child, before the program's code runs there. END-1 */
 static void forget_all(void)
 {
 	struct weft_channel *c = wf_load_acquire(&wf_channels);
@@ -50,13 +50,13 @@ static void forget_all(void)
 	pthread_mutex_unlock(&no_fork);
 }
 
-/* At load: of a fork that has begun a later handler would not know. END-2 */
+/* At load: a fork that has begun would not call handlers set later. END-2 */
 __attribute__((constructor)) static void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork, forget_all);
 }
 
-/* One that was used before, or a new one, which is in the list then. */
+/* Returns an unused end, or a new one, which is put into the list. */
 static struct weft_channel *get(void)
 {
 	struct weft_channel *c;
@@ -79,14 +79,14 @@ static struct weft_channel *get(void)
 	return c;
 }
 
-/* Its fields are the next user's. */
+/* From now on the end's next user has its fields. */
 static void put(struct weft_channel *c)
 {
 	/* release: pairs with the CAS in get. */
 	wf_store_release(&c->use, 0);
 }
 
-/* Takes the receiver's end, or the first sender's that is free. */
+/* Locks the receiver's end, or the first free sender's. */
 static int lock_end(struct weft_channel *c, bool is_sender, uint32_t nr_senders)
 {
 	int rc = -EBUSY;
@@ -225,7 +225,7 @@ int weft_channel_close(struct weft_channel *c)
 	return 0;
 }
 
-/* What attr asks for; -EINVAL if that is no channel. */
+/* Converts attr to a shape; -EINVAL if no channel can be so. */
 static int shape_of(const struct weft_channel_attr *attr,
 		    struct wf_channel_shape *ret_shape)
 {
@@ -235,7 +235,7 @@ static int shape_of(const struct weft_channel_attr *attr,
 	if (attr->messages < 1 || attr->messages >= WF_CHANNEL_SLOTS_MAX ||
 	    (attr->mode & ~0777U) != 0)
 		return -EINVAL;
-	/* One more: the message that was received last is freed late. */
+	/* One more: the message received last is freed late. */
 	shape.nr_slots = wf_channel_slots_for(attr->messages);
 	if (!wf_channel_shape_is_valid(&shape))
 		return -EINVAL;

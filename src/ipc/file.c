@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A memfd takes seals: nobody can shrink it, so a page that was there stays
- * readable, and whatever else a peer does to the file is to its contents. Files
- * with names cannot be sealed (those of tmpfs are born with F_SEAL_SEAL); what
- * is done about that is in guard.c.
+ * Creates, opens and maps the files of channels. A memfd gets seals: no process
+ * can shrink it, so its pages stay readable, and a peer can only change its
+ * contents. Named files cannot be sealed, since tmpfs creates them with
+ * F_SEAL_SEAL; guard.c protects against shrinking instead.
  *
- * A named file is made without a name and gets it when it is complete, so that
- * who finds it never finds half of it.
+ * A named file is created without a name and linked when it is complete. So no
+ * process finds an incomplete file.
  */
 #include "ipc/file.h"
 
@@ -24,9 +24,9 @@
 #define SHM_FOLDER "/dev/shm"
 #define NAME_BYTES_MAX 255
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
-/* Holds "/proc/self/fd/" and a number. */
+/* Enough for "/proc/self/fd/" and a number. */
 #define FD_PATH_BYTES 32
-/* Allocated in less time than anybody sends signals at. */
+/* Allocated in less time than usually passes between two signals. */
 #define PIECE_BYTES (256UL << 10)
 
 void wf_file_close(int fd)
@@ -49,7 +49,7 @@ static void fd_path(int fd, char path[FD_PATH_BYTES])
 	path[14 + nr] = '\0';
 }
 
-/* As shm_open has it: one slash at the beginning, which may be missing. */
+/* As for shm_open: a leading slash, which may be missing. */
 static int shm_path(const char *name, char path[sizeof(SHM_FOLDER) + 256])
 {
 	size_t bytes;
@@ -72,7 +72,7 @@ static int map(int fd, uint64_t bytes, void **ret_memory)
 	long at = wf_sys(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 			 MAP_SHARED, fd, 0);
 
-	if (at == -EPERM) /* It is sealed against writing. */
+	if (at == -EPERM) /* sealed against writing */
 		return -EPROTO;
 	if (at < 0 && at > -4096)
 		return (int)at;
@@ -85,7 +85,7 @@ void wf_file_unmap(void *memory, const struct wf_channel_shape *shape)
 	wf_sys(SYS_munmap, memory, wf_channel_queue_bytes(shape));
 }
 
-/* Gives the empty file its size and contents. */
+/* Sets the size of the empty file, and writes the empty queue. */
 static int fill(int fd, const struct wf_channel_shape *shape)
 {
 	uint64_t bytes = wf_channel_queue_bytes(shape);
@@ -123,7 +123,10 @@ int wf_file_create(const struct wf_channel_shape *shape, mode_t mode,
 	return 0;
 }
 
-/* Before Linux 6.11 a signal ends the call, which gives back all it has got. */
+/*
+ * Before Linux 6.11 a signal ends fallocate, which then frees all it has
+ * allocated. So it is called for small pieces.
+ */
 static long allocate(int fd, uint64_t bytes)
 {
 	uint64_t done = 0;
@@ -153,7 +156,10 @@ int wf_file_create_named(const char *name, const struct wf_channel_shape *shape,
 		    O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	if (fd < 0)
 		return (int)fd;
-	/* /dev/shm has a limit: now, not by a signal when a page is missing. */
+	/*
+	 * /dev/shm has a limit. Fail now, rather than by SIGBUS at a missing
+	 * page.
+	 */
 	rc = allocate((int)fd, wf_channel_queue_bytes(shape));
 	if (rc == 0)
 		rc = fill((int)fd, shape);
@@ -204,7 +210,9 @@ int wf_file_reopen(int fd, int *ret_fd)
 	return 0;
 }
 
-/* Its size, if it is memory and, where that is asked for, stays so large. */
+/*
+ * Returns the file's size, if it is in memory and, if must_seal, cannot shrink.
+ */
 static int size_of(int fd, bool must_seal, uint64_t *ret_bytes)
 {
 	struct statfs fs;
@@ -215,7 +223,7 @@ static int size_of(int fd, bool must_seal, uint64_t *ret_bytes)
 		return -EBADF;
 	if (must_seal && (seals < 0 || (seals & F_SEAL_SHRINK) == 0))
 		return -EPROTO;
-	/* Huge pages may be missing when they are touched. */
+	/* Not hugetlbfs: a huge page may be missing when it is accessed. */
 	if (wf_sys(SYS_fstatfs, fd, &fs) != 0 || fs.f_type != TMPFS_MAGIC ||
 	    wf_sys(SYS_fstat, fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return -EPROTO;
@@ -233,7 +241,7 @@ int wf_file_map(int fd, bool must_seal, void **ret_memory,
 
 	if (rc != 0)
 		return rc;
-	/* Not mapped: it may be gone by now. */
+	/* Read, not mapped: the file may have been shrunk by now. */
 	if (wf_sys(SYS_pread64, fd, &header, sizeof(header), 0) !=
 	    sizeof(header))
 		return -EPROTO;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files that queues lie in: sealed memfds, and names in /dev/shm. All
- * return 0 or -Exxx.
+ * The files that have the queues: sealed memfds, and named files in /dev/shm.
+ *
+ *     rc = wf_file_create(&shape, 0600, &fd);
+ *     if (rc == 0)
+ *             rc = wf_file_map(fd, true, &memory, &shape);
+ *
+ * All functions return 0 or -Exxx.
  */
 #ifndef WEFT_IPC_FILE_H
 #define WEFT_IPC_FILE_H
@@ -17,12 +22,15 @@ int wf_file_create_named(const char *name, const struct wf_channel_shape *shape,
 int wf_file_open_named(const char *name, int *ret_fd);
 int wf_file_unlink(const char *name);
 
-/* The same file by a description that nobody else has. */
+/*
+ * Opens the file again: the new open file description is shared with no
+ * process.
+ */
 int wf_file_reopen(int fd, int *ret_fd);
 
 /*
- * Maps a file whose size and shape are good and cannot change: if must_seal, a
- * sealed memfd, which no peer can shrink under us.
+ * Maps a file with a valid size and shape. If must_seal, only a sealed memfd,
+ * which no peer can shrink.
  */
 int wf_file_map(int fd, bool must_seal, void **ret_memory,
 		struct wf_channel_shape *ret_shape);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who touches memory of a file that was shrunk is sent SIGBUS. A handler puts
- * zero pages of the process's own in place of the whole queue, and the access
- * goes on. No slot of a queue in use is zero but that of position 0, so calls
- * find what no honest peer writes; those that wait look at is_cut.
+ * An access to memory of a file that was shrunk raises SIGBUS. A handler maps
+ * private zero pages over the whole queue, and the access succeeds. In a queue
+ * in use no slot word is zero, except that of position 0. So calls read values
+ * that no honest peer writes, and return -EPROTO. Calls that wait check is_cut.
  *
- * GUARD-1. The range is set before the queue is touched and taken away before
- *     it is unmapped. So a fault at an address of a range that is set is that
- *     queue's: an older user of the address has gone before it was mapped anew.
- * GUARD-2. Its two words are not of one moment: the beginning is read again
- *     after the size.
- * GUARD-3. Faults elsewhere are for whoever had the signal before.
+ * GUARD-1. The range is set before the queue is accessed and cleared before it
+ *     is unmapped. So a fault at an address in a set range is a fault in that
+ *     queue. An earlier queue at the same address was cleared before.
+ * GUARD-2. The range's two words are not written at one time: the handler reads
+ *     the begin again after the size.
+ * GUARD-3. Other faults go to the handler that was set before.
  *
- * Rejected: seals, which files of tmpfs cannot have. Rejected: a memfd behind
- * the name. Its sealed memory can only be had from a process that lives as long
- * as the name does, and by its /proc from none but its own user's. Rejected: to
- * jump out of the access. Each call would save its registers before, and who
- * looks at a message in place is not in a call.
+ * Rejected: seals, which tmpfs files cannot have. Rejected: a memfd with a
+ * name. Its memory can be had only from a process that lives as long as the
+ * name, and only by the same user through /proc. Rejected: to jump out of the
+ * access. Each call would have to save its registers first, and a program that
+ * reads a message in place is not in a call.
  */
 #include "ipc/guard.h"
 
@@ -28,7 +28,7 @@
 
 static struct sigaction before; /* GUARD-3 */
 
-/* True if the access may be tried again. */
+/* True if the access can be repeated. */
 static bool mend(struct weft_channel *c, uintptr_t at)
 {
 	/* acquire: the size; pairs with the release in wf_guard_begin. */
@@ -53,7 +53,9 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		   before.sa_handler != SIG_IGN) {
 		before.sa_handler(sig);
 	} else if (before.sa_handler == SIG_DFL || info->si_code > 0) {
-		/* A fault comes again, and is fatal, also if ignored. */
+		/*
+		 * The fault repeats, and is fatal, also if SIGBUS is ignored.
+		 */
 		signal(sig, SIG_DFL);
 		if (info->si_code <= 0)
 			raise(sig);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues whose memory may go away: somebody shrinks the file of a name.
+ * Protects against a queue's memory vanishing when a process shrinks its named
+ * file.
  *
- *     wf_guard_begin(c, bytes);       before the queue is touched
+ *     wf_guard_begin(c, bytes);       before the queue is accessed
  *     ...                             EPROTO, not SIGBUS
  *     wf_guard_end(c);                before it is unmapped
  */

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who is there. An end's state is a word that its owner writes; whether the
- * owner lives is told by a lock on the byte of its number, taken through an
- * open file description of its own (F_OFD_SETLK).
+ * Detects peers that have closed or died. An end's state is a word that its
+ * owner writes. A lock on the byte of the end's number shows whether the owner
+ * lives. It is taken through an open file description that only the owner has
+ * (F_OFD_SETLK).
  *
- *	NEVER, CLOSED, DEAD -> OPEN    arrive, with the lock
- *	OPEN -> OPEN                   arrive in place of a dead one
- *	OPEN -> CLOSED                 leave, with the lock
- *	OPEN -> DEAD                   check, by CAS: nobody holds the lock
+ *     NEVER, CLOSED, DEAD -> OPEN    arrive, with the lock
+ *     OPEN -> OPEN                   arrive in place of a dead owner
+ *     OPEN -> CLOSED                 leave, with the lock
+ *     OPEN -> DEAD                   check, by CAS: the byte is not locked
  *
- * PEER-1. OPEN is written, and CLOSED before the lock is given up, by who holds
- *     the lock; so OPEN without a lock is a death.
- * PEER-2. Each arrival has another generation, so that a check that took long
- *     does not declare dead who has just come.
- * PEER-3. Who takes a dead sender's number abandons what that one had claimed
- *     before it is OPEN. So a slot claimed by a number that is not OPEN, the
- *     slot being read before the state, has no owner.
+ * PEER-1. The holder of the lock writes OPEN, and writes CLOSED before it
+ *     unlocks. So OPEN without a lock means that the owner has died.
+ * PEER-2. Each arrival has a new generation. So a slow check does not declare a
+ *     new owner dead.
+ * PEER-3. A sender that takes a dead sender's number first abandons the slots
+ *     that it had claimed, then writes OPEN. A slot may be claimed by a number
+ *     whose state is not OPEN. If the slot is read before the state, it then
+ *     has no owner.
  *
- * Rejected: process ids, which other namespaces do not know and which come
- * again; robust futexes, which the kernel ends with a thread and not with a
- * process, and of which each thread has one list, libc's; locks of fcntl's old
- * kind, which go with any descriptor of the file that the process closes.
+ * Rejected: process ids, which differ between namespaces and come again.
+ * Rejected: robust futexes. The kernel ends them with a thread, not with a
+ * process, and libc has each thread's list. Rejected: the older locks of fcntl.
+ * The process loses them when it closes any descriptor of the file.
  */
 #include "ipc/peer.h"
 
@@ -28,7 +30,7 @@
 
 #include "os/sys.h"
 
-/* Far beyond what any file holds. */
+/* Beyond the end of any channel's file. */
 #define LOCK_OFFSET (1LL << 40)
 
 static struct flock lock_of(uint32_t end, short type)
@@ -54,7 +56,7 @@ void wf_peer_unlock(int fd, uint32_t end)
 	wf_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
 }
 
-/* Somebody else holds it, or that cannot be told. */
+/* True if another description has the lock, or if fcntl fails. */
 static bool is_locked(int fd, uint32_t end)
 {
 	struct flock lock = lock_of(end, F_WRLCK);
@@ -79,7 +81,7 @@ void wf_peer_arrive(struct wf_channel_queue *r, uint32_t end)
 			atomic_fetch_add(&r->header->nr_died, 1);
 		wf_channel_queue_abandon_all(r); /* PEER-3 */
 	}
-	/* release: what was abandoned; pairs with wf_peer_sender_is_open. */
+	/* release: the abandoned slots; pairs with wf_peer_sender_is_open. */
 	wf_store_release(state, ((old | 3) + 1) | WF_PEER_OPEN); /* PEER-2 */
 }
 
@@ -87,12 +89,15 @@ void wf_peer_leave(struct wf_channel_queue *r, uint32_t end)
 {
 	_Atomic uint32_t *state = state_of(r, end);
 
-	/* release: the last messages; pairs with the acquire in open_states. */
+	/*
+	 * release: the last messages; pairs with the acquire in
+	 * wf_peer_senders.
+	 */
 	wf_store_release(state,
 			 (wf_load_relaxed(state) & ~3U) | WF_PEER_CLOSED);
 }
 
-/* Declares the end dead if it is; true if this call did. */
+/* Declares the end dead if its owner is. True if this call did. */
 static bool remove_dead(struct wf_channel_queue *r, int fd, uint32_t end)
 {
 	_Atomic uint32_t *state = state_of(r, end);

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the ends of a queue are there. Each end holds a lock on one byte of
- * the file, which the kernel gives up when its process ends, however it ends.
+ * Which ends of a queue are open, closed or dead. Each end locks one byte of
+ * the file. The kernel releases the lock when the process ends, in any way.
+ *
+ *     rc = wf_peer_lock(fd, end);             then attach to the queue
+ *     wf_peer_arrive(&queue, end);
+ *     ...
+ *     wf_peer_leave(&queue, end);
+ *     wf_peer_unlock(fd, end);
  */
 #ifndef WEFT_IPC_PEER_H
 #define WEFT_IPC_PEER_H
@@ -10,13 +16,15 @@
 
 #include "ipc/channel_queue.h"
 
-/* How long a waiting end does not look whether others live. */
+/* How long a waiting end does not check whether its peers live, in ns. */
 #define WF_PEER_CHECK_NS 50000000LL
 
-/* The number of the receiver's end; senders have theirs from 0 on. */
+/* The number of the receiver's end; senders have numbers from 0 on. */
 #define WF_PEER_RECEIVER WF_CHANNEL_SENDERS_MAX
 
-/* What an end says of itself: lowest bits of its state; above: a generation. */
+/*
+ * The state of an end, in the lowest bits of its word; a generation is above.
+ */
 enum wf_peer_state {
 	WF_PEER_NEVER = 0,
 	WF_PEER_OPEN = 1,
@@ -25,29 +33,32 @@ enum wf_peer_state {
 };
 
 /*
- * Takes the lock of an end through a description of the file that nobody
- * shares. 0, -EBUSY, or what fcntl fails with.
+ * Locks the byte of an end, through a file description that no process shares.
+ * Returns 0, -EBUSY, or the error of fcntl.
  */
 int wf_peer_lock(int fd, uint32_t end);
-/* At once, also if a process shares the description. */
+/* Unlocks it at once, also if another process shares the description. */
 void wf_peer_unlock(int fd, uint32_t end);
 
-/* The lock is held: the end is there, or leaves. */
+/* Opens or closes the end. The caller holds its lock. */
 void wf_peer_arrive(struct wf_channel_queue *r, uint32_t end);
 void wf_peer_leave(struct wf_channel_queue *r, uint32_t end);
 
-/* Finds out by the locks who is dead: system calls. */
+/* Finds dead ends by their locks. Makes system calls. */
 void wf_peer_check_receiver(struct wf_channel_queue *r, int fd);
 void wf_peer_check_senders(struct wf_channel_queue *r, int fd);
 
 /*
- * By the states alone. 0 if more can come, -EPIPE if all senders have gone,
- * -EOWNERDEAD if more than `nr_seen` have died.
+ * Reads the states only. Returns 0 if messages may come, -EPIPE if all senders
+ * have left, -EOWNERDEAD if other than `nr_seen` senders have died.
  */
 int wf_peer_senders(struct wf_channel_queue *r, uint32_t nr_seen);
 bool wf_peer_sender_is_open(struct wf_channel_queue *r, uint32_t sender);
 
-/* 0, -EPIPE if the receiver has closed its end, -EOWNERDEAD if it is dead. */
+/*
+ * Returns 0, -EPIPE if the receiver has closed its end, or -EOWNERDEAD if it
+ * died.
+ */
 static inline int wf_peer_receiver(struct wf_channel_queue *r)
 {
 	/* acquire: pairs with the release in wf_peer_leave. */
