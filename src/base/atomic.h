@@ -2,7 +2,9 @@
 /*
  * Short names for C11 atomics with an explicit order.
  *
- * Every use of acquire and release in weft names its partner in a comment.
+ *     wf_store_release(&ready, 1);        pairs with the acquire in await()
+ *
+ * A comment at each acquire and each release in weft names its partner.
  */
 #ifndef WEFT_BASE_ATOMIC_H
 #define WEFT_BASE_ATOMIC_H
@@ -19,7 +21,7 @@
 	atomic_store_explicit((p), (v), memory_order_release)
 #define wf_fence_seq_cst() atomic_thread_fence(memory_order_seq_cst)
 
-/* Compare and swap; *expected is updated on failure. */
+/* Compare and swap; on failure *expected is the current value. */
 #define wf_cas_acq_rel(p, expected, desired)                                \
 	atomic_compare_exchange_strong_explicit((p), (expected), (desired), \
 						memory_order_acq_rel,       \

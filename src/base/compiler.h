@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiler shorthand. Nothing here has a cost of its own.
+ * Short names for attributes and built-ins of the compiler. None costs anything
+ * at run time.
  */
 #ifndef WEFT_BASE_COMPILER_H
 #define WEFT_BASE_COMPILER_H
@@ -11,13 +12,18 @@
 #define WF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WF_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* A name that programs see. Only src/api and src/libc may use it. */
+/* A symbol that programs see. Only for src/api and src/libc. */
 #define WF_EXPORT __attribute__((visibility("default")))
-/* Short functions that enter no runtime themselves, hold nothing and know
- * nothing about VPs and carriers: a thread may be preempted in them. */
+/*
+ * Short functions that do not enter the runtime, hold no lock and use no VP or
+ * carrier. So a thread may be preempted in them.
+ */
 #define WF_PREEMPTIBLE __attribute__((section("weft_preemptible")))
 #define WF_COLD __attribute__((cold, noinline))
-/* Where a call would matter; gcc keeps calls that do not return. */
+/*
+ * Where a call would cost too much; gcc otherwise keeps calls that do not
+ * return.
+ */
 #define WF_INLINE static inline __attribute__((always_inline))
 #define WF_NOINLINE __attribute__((noinline))
 #define WF_NORETURN __attribute__((noreturn))

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The root is entry 3 and the children of i are entries 4 * (i - 2) to
- * 4 * (i - 2) + 3: the four lie in one cache line of the array, and a step
- * down the heap reads one line.
+ * A heap in an array, laid out for the cache. The root is entry 3, and the
+ * children of i are entries 4 * (i - 2) to 4 * (i - 2) + 3. The four lie in one
+ * cache line, so a step down the heap reads one line.
  *
  * HEAP-1. The key of an entry is not less than its parent's.
- * HEAP-2. The item of entry i has i in its index word. The word's place in the
- *     item is kept once, so that an entry has 16 bytes.
+ * HEAP-2. The item of entry i has i in its index word. The heap has the word's
+ *     offset once, so that an entry needs only 16 bytes.
  *
- * Rejected: a binary heap (twice the depth, and a line per step as well); a
- * pairing heap or timer wheel (links in each thread, and either no cheap
- * minimum or a tick).
+ * Rejected: a binary heap, with twice the depth and also a line per step.
+ * Rejected: a pairing heap or a timer wheel. Both need links in each thread.
+ * One has no cheap minimum, the other needs a tick.
  */
 #include "base/heap.h"
 
@@ -30,7 +30,7 @@ static uint32_t first_child_of(uint32_t i)
 	return CHILDREN * (i - 2);
 }
 
-/* The first entry that is not in use. */
+/* The first unused entry. */
 static uint32_t end(const struct wf_heap *h)
 {
 	return ROOT + h->len;
@@ -47,7 +47,7 @@ static void put(struct wf_heap *h, uint32_t i, struct wf_heap_entry e)
 	*index_word(h, e.item) = i; /* HEAP-2 */
 }
 
-/* Places e at i or above, moving larger parents down. */
+/* Puts e at i or above, and moves larger parents down. */
 static void sift_up(struct wf_heap *h, uint32_t i, struct wf_heap_entry e)
 {
 	while (i != ROOT && h->entries[parent_of(i)].key > e.key) {
@@ -71,7 +71,7 @@ static uint32_t least_child(const struct wf_heap *h, uint32_t first)
 	return least;
 }
 
-/* Places e at i or below, moving smaller children up. */
+/* Puts e at i or below, and moves smaller children up. */
 static void sift_down(struct wf_heap *h, uint32_t i, struct wf_heap_entry e)
 {
 	uint32_t child;
@@ -146,7 +146,8 @@ void wf_heap_rekey(struct wf_heap *h, wf_heap_rekey_fn *rekey, int64_t arg)
 	for (uint32_t i = ROOT; i < end(h); i++)
 		h->entries[i].key = rekey(h->entries[i].key, arg);
 	/*
-	 * HEAP-1, from the last upwards: each has children that are in order.
+	 * HEAP-1: from the last entry up, so that an entry's children are in
+	 * order.
 	 */
 	for (uint32_t i = end(h); i-- > ROOT;)
 		sift_down(h, i, h->entries[i]);

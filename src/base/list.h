@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Circular doubly linked list, links inside the elements.
+ * Circular doubly linked list with the links inside the elements.
  *
- * The list head is an element of its own; an element that is in no list is
- * linked to itself, so that wf_list_del is harmless on it.
+ *     wf_list_init(&head);
+ *     wf_list_add_tail(&head, &element->link);
+ *     wf_list_del(&element->link);
+ *
+ * The head is a link in no element. An element in no list is linked to itself,
+ * so wf_list_del of it does nothing.
  */
 #ifndef WEFT_BASE_LIST_H
 #define WEFT_BASE_LIST_H

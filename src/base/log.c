@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A formatter of some hundred lines instead of libc's: that one may allocate,
- * takes locks and reads the locale, all of which the caller may be holding or
- * lack. errno is safe because nothing here can set it.
+ * A small formatter for messages. libc's may allocate, takes locks and reads
+ * the locale; the caller may hold those locks, or have no locale yet. No
+ * function here sets errno.
  */
 #include "base/log.h"
 
@@ -12,10 +12,10 @@
 
 enum { LINE_MAX_BYTES = 500, DIGITS_MAX = 20 };
 
-/* Where the text goes; what does not fit is dropped. */
+/* The text so far; text beyond `room` is dropped. */
 struct out {
 	char *buf;
-	size_t len, room; /* room does not count the terminating 0 */
+	size_t len, room; /* room: without the final 0 */
 };
 
 static void put_bytes(struct out *o, const char *s, size_t nr)
@@ -57,12 +57,12 @@ static void put_signed(struct out *o, int64_t v)
 	put_number(o, v < 0 ? -(uint64_t)v : (uint64_t)v, 10);
 }
 
-/* A va_list in a struct, so that a pointer to it is the same everywhere. */
+/* va_list in a struct: a pointer to it has the same type on all machines. */
 struct args {
 	va_list ap;
 };
 
-/* long, long long and size_t are all of 64 bits. */
+/* long, long long and size_t have 64 bits each. */
 static void put_integer(struct out *o, char conversion, bool is_long,
 			struct args *a)
 {
@@ -78,7 +78,7 @@ static void put_integer(struct out *o, char conversion, bool is_long,
 	put_number(o, v, conversion == 'x' ? 16 : 10);
 }
 
-/* fmt is behind the %; returns what is behind the conversion. */
+/* fmt is the text after the %. Returns the text after the conversion. */
 static const char *put_conversion(struct out *o, const char *fmt,
 				  struct args *a)
 {
@@ -107,7 +107,7 @@ static const char *put_conversion(struct out *o, const char *fmt,
 		break;
 	case '\0':
 		return fmt;
-	default: /* its argument's size is not known: show the mistake */
+	default: /* unknown, as is its argument's size: print it */
 		put_char(o, '%');
 		put_char(o, *fmt);
 		break;
@@ -152,7 +152,7 @@ static void log_args(const char *fmt, va_list ap)
 	char line[LINE_MAX_BYTES] = "weft: ";
 	size_t len = strlen(line);
 
-	/* The newline takes the place of the terminating 0. */
+	/* The newline overwrites the final 0. */
 	len += wf_vformat(line + len, sizeof(line) - len, fmt, ap);
 	line[len++] = '\n';
 	wf_log_sink(line, len);

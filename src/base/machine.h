@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine is called: in ELF headers (e_machine), to the kernel. */
+/*
+ * The names of this machine: in ELF headers (e_machine), and for the kernel's
+ * audit (AUDIT_ARCH).
+ *
+ *     is_ours = header.e_machine == WF_NATIVE_MACHINE;
+ */
 #ifndef WEFT_BASE_MACHINE_H
 #define WEFT_BASE_MACHINE_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strict by intent: no blanks, signs, lower-case sizes or default units, so
- * that a slip is an error and not another number. Own parsers, because libc's
- * read the locale, write errno and take "-1" for a large number.
+ * Parses the options of weft and finds misspelt names. The parsers are strict:
+ * no blanks, plus signs, lower-case sizes or default units. So a slip is an
+ * error and not another number. libc's parsers read the locale, write errno and
+ * take "-1" for a large number, so they are not used.
  */
 #include "base/options.h"
 
@@ -52,7 +53,7 @@ static bool is_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* 0 if `suffix` is no unit. */
+/* Returns 0 if `suffix` is no unit. */
 static uint64_t unit_factor(const struct unit *units, const char *suffix)
 {
 	for (; units->suffix != NULL; units++)
@@ -61,7 +62,7 @@ static uint64_t unit_factor(const struct unit *units, const char *suffix)
 	return 0;
 }
 
-/* Digits and a unit. A number too large for 64 bits is out of any range. */
+/* Parses digits and a unit. A number beyond 64 bits is out of any range. */
 static int parse_number(const char *s, const struct unit *units,
 			uint64_t *ret_number)
 {
@@ -151,7 +152,7 @@ static int set_string(void *field, const char *value)
 	return 0;
 }
 
-/* The number of the word in "a|b|c", or -EINVAL. */
+/* Returns the number of the word in "a|b|c", or -EINVAL. */
 static int find_word(const char *words, const char *word)
 {
 	for (int number = 0;; number++) {
@@ -170,7 +171,7 @@ static int find_word(const char *words, const char *word)
 	}
 }
 
-/* Until the release after the one that renamed them. */
+/* Old names of values, accepted for one release after the renaming. */
 static const struct {
 	const char *option, *old_value, *new_value;
 } renamed[] = {
@@ -226,7 +227,7 @@ int wf_option_set(struct wf_options *o, size_t row, const char *value)
 	return -EINVAL;
 }
 
-/* --- names that are not in the table ------------------------------------- */
+/* --- names that are not in the table ------------------------------------ */
 
 static size_t length(const char *s)
 {
@@ -258,7 +259,7 @@ static uint8_t lesser(uint8_t a, uint8_t b)
 
 enum { NAME_MAX_BYTES = 32, FAR = NAME_MAX_BYTES };
 
-/* The last three rows of the table that `distance` fills. */
+/* The last three rows of distance()'s matrix. */
 struct rows {
 	uint8_t before[NAME_MAX_BYTES + 1];
 	uint8_t above[NAME_MAX_BYTES + 1];
@@ -274,8 +275,8 @@ static void next_row(struct rows *r, size_t len)
 }
 
 /*
- * How many letters are to be added, left out, changed or exchanged with the
- * next one to get one name from the other (Damerau and Levenshtein's distance).
+ * How many letters must be added, removed, changed or exchanged with the next
+ * to turn one name into the other (Damerau-Levenshtein distance).
  */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -302,7 +303,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return r.row[b_len];
 }
 
-/* One slip in a short name, two in a long one; or the name is cut off. */
+/* Accepts one slip in a short name, two in a long one, or a name cut short. */
 static size_t slips(const char *name, size_t len, const char *known)
 {
 	const size_t short_name = 5;
@@ -369,7 +370,7 @@ void wf_option_fault_text(const struct wf_option_fault *fault,
 	append_text(ret_text, len, "?");
 }
 
-/* The first "NAME=VALUE" of that name, as getenv finds it, or NULL. */
+/* Returns the first "NAME=VALUE" of that name, as getenv finds it, or NULL. */
 static const char *find_variable(char *const *envp, const char *name)
 {
 	size_t len = length(name);

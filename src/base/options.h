@@ -11,22 +11,22 @@
  *             wf_log("%s", text);
  *     }
  *
- * A row gives a field of struct wf_options, the command's long option, the
- * variable, the kind, the least and the greatest value, what the help calls
- * the value, what a right value looks like, and what the option does. Values:
+ * A row has a field of struct wf_options, the command's long option, the
+ * variable, the kind, the least and the greatest value, the value's name in the
+ * help, a description of valid values, and the help. The kinds of values:
  *
  *   COUNT   decimal digits
- *   SIGNED  the same, or those of a negative number after a '-'
+ *   SIGNED  as COUNT, or '-' and decimal digits
  *   SIZE    decimal digits and K, M, G (1024-based) or nothing; bytes
  *   TIME    decimal digits and ns, us, ms or s; stored in ns; "0" is off
- *   FLAG    1 or 0; the command's option may leave out "=1"
+ *   FLAG    1 or 0; the command's option may omit "=1"
  *   STRING  1 to WF_OPTION_STRING_MAX - 1 bytes, copied
- *   CHOICE  one of the words in the row's name of the value, which '|' parts;
+ *   CHOICE  one of the words that the row's value name has, separated by '|';
  *           stored as its number, from 0, the default
- *   SWITCH  the same; the command's option may leave out "=1"
+ *   SWITCH  as CHOICE; the command's option may omit "=1"
  *
- * Nothing here blocks, allocates, reads a locale or touches errno, so all of
- * it may be called in a signal handler and before libc is ready.
+ * No function blocks, allocates, reads a locale or changes errno. So all may be
+ * called in a signal handler and before libc is ready.
  */
 #ifndef WEFT_BASE_OPTIONS_H
 #define WEFT_BASE_OPTIONS_H
@@ -36,10 +36,10 @@
 #include <stdint.h>
 
 #define WF_OPTION_STRING_MAX 128
-/* Every variable's name begins with it. */
+/* The beginning of all variables' names. */
 #define WF_OPTION_PREFIX "WEFT_"
 #define WF_OPTION_TEXT_MAX 512
-/* Virtual processors: more than this are never made. */
+/* The largest number of VPs. */
 #define WF_VPS_MAX 1024
 
 /* clang-format off */
@@ -101,7 +101,7 @@
 #define WF_OPTION_FIELD_SWITCH(name) uint32_t name
 #define WF_OPTION_FIELD(name, opt, var, kind, ...) WF_OPTION_FIELD_##kind(name);
 
-/* Every field is 0, false or "" if the option is not given. */
+/* A field is 0, false or "" if its option is not given. */
 struct wf_options {
 	WF_OPTIONS_TABLE(WF_OPTION_FIELD)
 };
@@ -117,21 +117,21 @@ enum wf_option_kind {
 	WF_OPTION_SWITCH,
 };
 
-/* Of the option wait, in the order of its row's words. */
+/* Values of the option wait, in the order of its row's words. */
 enum wf_wait_policy {
 	WF_WAIT_ADAPTIVE = 0,
 	WF_WAIT_POLL,
 	WF_WAIT_PARK,
 };
 
-/* Of the option io. */
+/* Values of the option io. */
 enum wf_io_backend {
 	WF_IO_URING = 0,
 	WF_IO_WORKERS,
 	WF_IO_PROCESS,
 };
 
-/* Of the option stats. */
+/* Values of the option stats. */
 enum wf_stats_form {
 	WF_STATS_NONE = 0,
 	WF_STATS_TEXT,
@@ -143,33 +143,36 @@ struct wf_option_row {
 	const char *variable;
 	enum wf_option_kind kind;
 	uint64_t least, greatest; /* SIGNED: in two's complement */
-	const char *value;	  /* its name in the help */
+	const char *value;	  /* in the help */
 	const char *accepts;
 	const char *help;
 	size_t offset; /* of the field in struct wf_options */
 };
 
-/* The process's options. Written by boot before the first other thread. */
+/*
+ * The options of the process. boot/ writes them before there is a second
+ * thread.
+ */
 extern struct wf_options wf_options;
 
-/* The table; a row's number is its index. */
+/* A row's number is its index. */
 extern const struct wf_option_row wf_option_rows[];
 extern const size_t wf_nr_options;
 
 /*
- * Reads `value` as the row's kind and stores it. Returns 0, or with *o
- * untouched -EINVAL (not of that form) or -ERANGE (outside the row's limits).
+ * Parses `value` by the row's kind and stores it. Returns 0, or with *o
+ * unchanged -EINVAL (bad form) or -ERANGE (outside the row's limits).
  */
 int wf_option_set(struct wf_options *o, size_t row, const char *value);
 
 /*
- * The present name of a value that the release before knew by another, which
- * wf_option_set still takes; NULL: `value` is none of those.
+ * The new name of a renamed value. wf_option_set takes the old name for one
+ * release. NULL: `value` was not renamed.
  */
 const char *wf_option_new_value(const struct wf_option_row *row,
 				const char *value);
 
-/* A variable that is wrong; the strings are those of the environment. */
+/* A wrong variable. The strings are in the environment. */
 struct wf_option_fault {
 	const char *name; /* name_len bytes, then '=' */
 	size_t name_len;
@@ -178,35 +181,36 @@ struct wf_option_fault {
 };
 
 /*
- * Takes the variables of the table out of envp. Returns 0, or with *o untouched
- * what is wrong in *ret_fault and the error of wf_option_set, or -ENOENT for a
- * name that is not in the table and most likely a slip of one that is.
+ * Reads the table's variables from envp. Returns 0, or an error with *o
+ * unchanged and the wrong variable in *ret_fault: as wf_option_set, or -ENOENT
+ * for an unknown name that is close to one in the table.
  */
 int wf_options_load_env(struct wf_options *o, char *const *envp,
 			struct wf_option_fault *ret_fault);
 
 /*
- * The next variable from *envp on that begins with WF_OPTION_PREFIX and is not
- * in the table; *envp points behind it then. False: there is none. Others may
- * use such names: Kubernetes makes some for a service called weft.
+ * Finds the next unknown variable with WF_OPTION_PREFIX, from *envp on, and
+ * moves *envp behind it. False: there is none. Such a variable need not be an
+ * error: Kubernetes makes some for a service called weft.
  */
 bool wf_option_unknown(char *const **envp, struct wf_option_fault *ret_fault);
 
 /*
- * The next variable, from *row on, whose value has a new name; *row is the row
- * behind it then. Returns the new name, or NULL: there is none.
+ * Finds the next variable with a renamed value, from *row on, and moves *row
+ * behind it. Returns the new name, or NULL: there is none.
  */
 const char *wf_options_next_renamed(size_t *row, char *const *envp,
 				    struct wf_option_fault *ret_variable);
 
-/* One line for the user: what is wrong, and what to do. Cut off if it is too
- * long. */
+/*
+ * Writes one line for the user: the fault, and advice. Too long lines are cut.
+ */
 void wf_option_fault_text(const struct wf_option_fault *fault,
 			  char ret_text[WF_OPTION_TEXT_MAX]);
 
 /*
- * The row whose variable, or else whose option, is most like the name. NULL if
- * the name is not most likely a slip of one.
+ * The row with the variable, or the option, that is closest to the name. NULL
+ * if none is close enough for a slip.
  */
 const struct wf_option_row *wf_option_nearest(const char *name, size_t len,
 					      bool is_variable);

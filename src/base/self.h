@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calling thread; NULL in a kernel thread that has not met weft yet. It
- * lives in each thread's own TLS block and never changes for that thread, so
- * the compiler may cache it across a switch.
+ * The calling thread, or NULL in a kernel thread that has not called weft yet.
+ *
+ *     if (wf_self == NULL)
+ *             wf_runtime_attach();
+ *
+ * The variable lies in each thread's TLS block and never changes for that
+ * thread. So the compiler may cache it across a switch.
  */
 #ifndef WEFT_BASE_SELF_H
 #define WEFT_BASE_SELF_H

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spin lock for the runtime's own short critical sections.
+ * Spin lock for the runtime's short critical sections.
  *
  *     wf_spin_lock(&b->lock);
  *     ...                         at most a few hundred instructions, no
  *                                 system call that may block, no page of the
- *                                 program's that may fault
+ *                                 program that may fault
  *     wf_spin_unlock(&b->lock);
  *
- * A holder runs with in_runtime set, so weft never preempts it; the kernel
- * may, therefore a waiter spins for a bound, then yields the CPU, then sleeps a
- * little: a holder with a lower real-time priority on the same CPU has to run.
+ * A holder has in_runtime set, so weft never preempts it, but the kernel may.
+ * So a waiter spins for a limited time, then yields the CPU, then sleeps
+ * briefly. A holder with a lower real-time priority on the same CPU can run
+ * only then.
  */
 #ifndef WEFT_BASE_SPIN_H
 #define WEFT_BASE_SPIN_H
@@ -19,12 +20,12 @@
 #include "base/compiler.h"
 
 struct wf_spin {
-	_Atomic uint32_t word; /* 0 free, 1 held */
+	_Atomic uint32_t word; /* 0 is free, 1 is locked */
 };
 
 #define WF_SPIN_INIT ((struct wf_spin){ 0 })
 
-/* Spins, then yields the CPU, or sleeps. Provided by os/. */
+/* Spins, then yields the CPU, then sleeps. Provided by os/. */
 WF_COLD void wf_spin_lock_slow(struct wf_spin *s);
 
 static inline bool wf_spin_trylock(struct wf_spin *s)
