@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small formatter for messages. libc's may allocate, takes locks and reads
- * the locale; the caller may hold those locks, or have no locale yet. No
- * function here sets errno.
+ * A small formatter for messages. libc's formatter may allocate, takes locks
+ * and reads the locale. The caller may hold one of the locks, or have no locale
+ * yet. No function here sets errno.
  */
 #include "base/log.h"
 

@@ -11,9 +11,9 @@
  *             wf_log("%s", text);
  *     }
  *
- * A row has a field of struct wf_options, the command's long option, the
- * variable, the kind, the least and the greatest value, the value's name in the
- * help, a description of valid values, and the help. The kinds of values:
+ * A row has the field of struct wf_options, the command's long option and the
+ * variable. Then it has the kind, the least and the greatest value, the value's
+ * name in the help, a description of valid values, and the help. The kinds:
  *
  *   COUNT   decimal digits
  *   SIGNED  as COUNT, or '-' and decimal digits

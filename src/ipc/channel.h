@@ -63,9 +63,10 @@ static inline uint32_t wf_channel_cpu(void)
 
 /*
  * Waits until the word of the slot at hand differs from `word`, or until the
- * deadline. Returns 0 if it may have changed, -EAGAIN (try), -ETIMEDOUT, or why
- * the peer is gone. nr_waits is the number of calls in vain so far: other
- * senders were faster, or a hostile peer changes the slot all the time.
+ * deadline. Returns 0 if it may have changed, -EAGAIN (try), -ETIMEDOUT,
+ * -EPROTO, or -EPIPE or -EOWNERDEAD of the peer. nr_waits is the number of
+ * calls in vain so far: other senders were faster, or a hostile peer changes
+ * the slot all the time.
  */
 int wf_channel_wait(struct weft_channel *c, uint64_t word, int64_t deadline_ns,
 		    unsigned int nr_waits);

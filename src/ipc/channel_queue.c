@@ -211,7 +211,7 @@ void *wf_channel_queue_room(const struct wf_channel_queue *r)
 }
 
 /*
- * Claims the slot at the tail, whose word is `word`, or advances a tail that is
+ * Claims the slot at the tail, with the word `word`, or advances a tail that is
  * too low. -EAGAIN: the caller may try again.
  */
 static int claim_at(struct wf_channel_queue *r, uint64_t tail, uint64_t word)
@@ -296,7 +296,7 @@ int wf_channel_queue_publish(struct wf_channel_queue *r, uint32_t size)
 			 wf_channel_slot_word(r->position, 0, WF_SLOT_FULL));
 	r->position = plus(r->position, 1);
 	wf_store_relaxed(&r->header->tail, r->position); /* CHANNEL_QUEUE-3 */
-	/* The receiver's CPU has the next slot's line: fetch it meanwhile. */
+	/* The receiver freed the slot, so its CPU has the line: prefetch it. */
 	__builtin_prefetch(slot_at(r, r->position));
 	return 0;
 }

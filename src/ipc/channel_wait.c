@@ -21,8 +21,9 @@
  *
  * A thread of weft first lets other interactive threads run, as if it had
  * parked and been woken. Without that a thread that always gets its answer
- * while it polls would seem CPU-bound, and 31 others waited for the end of its
- * slice. CPU-bound threads do not go first, since their slices are long.
+ * while it polls would seem CPU-bound, and 31 other threads would wait for the
+ * end of its slice. CPU-bound threads do not go first, since their slices are
+ * long.
  */
 #include <errno.h>
 #include <limits.h>

@@ -13,8 +13,8 @@
  * GUARD-3. Other faults go to the handler that was set before.
  *
  * Rejected: seals, which tmpfs files cannot have. Rejected: a memfd with a
- * name. Its memory can be had only from a process that lives as long as the
- * name, and only by the same user through /proc. Rejected: to jump out of the
+ * name. A process would have to exist as long as the name, and only its own
+ * user could open the memory through its /proc. Rejected: to jump out of the
  * access. Each call would have to save its registers first, and a program that
  * reads a message in place is not in a call.
  */

@@ -14,10 +14,10 @@
  *     unlocks. So OPEN without a lock means that the owner has died.
  * PEER-2. Each arrival has a new generation. So a slow check does not declare a
  *     new owner dead.
- * PEER-3. A sender that takes a dead sender's number first abandons the slots
- *     that it had claimed, then writes OPEN. A slot may be claimed by a number
- *     whose state is not OPEN. If the slot is read before the state, it then
- *     has no owner.
+ * PEER-3. A sender that takes a dead sender's number first abandons the dead
+ *     sender's claimed slots, then writes OPEN. So a claimed slot has no owner
+ *     if its number is not OPEN, provided that the slot is read before the
+ *     state.
  *
  * Rejected: process ids, which differ between namespaces and come again.
  * Rejected: robust futexes. The kernel ends them with a thread, not with a

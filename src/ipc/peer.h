@@ -50,7 +50,7 @@ void wf_peer_check_senders(struct wf_channel_queue *r, int fd);
 
 /*
  * Reads the states only. Returns 0 if messages may come, -EPIPE if all senders
- * have left, -EOWNERDEAD if other than `nr_seen` senders have died.
+ * have left, -EOWNERDEAD if more than the `nr_seen` reported senders have died.
  */
 int wf_peer_senders(struct wf_channel_queue *r, uint32_t nr_seen);
 bool wf_peer_sender_is_open(struct wf_channel_queue *r, uint32_t sender);

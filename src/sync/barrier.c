@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Barrier. The round and the number of arrivals are one 64-bit word. The last
- * thread to arrive begins the next round and wakes the others, which are parked
- * on the round. Each thread then counts itself in `left`, so destroying knows
- * when no thread accesses the object any more.
+ * thread to arrive begins the next round and wakes the other threads, which are
+ * parked on the round. Each thread then counts itself in `left`, so destroying
+ * knows when no thread accesses the object any more.
  *
  * BARRIER-1. An arrival is one CAS on round and number together. The last
  *     thread to arrive opens the next round with the same CAS. So each arrival
@@ -101,8 +101,8 @@ static uint32_t arrive(struct wf_barrier *b, bool *ret_is_last)
 		next = *ret_is_last ? (uint64_t)(round + 1) << 32 :
 				      arrivals + 1;
 		/*
-		 * Both orders: all before an arrival happens before all after
-		 * the round's end.
+		 * acq_rel: the code before each arrival happens before the code
+		 * after the round.
 		 */
 	} while (!wf_cas_acq_rel(&b->arrivals, &arrivals, next));
 	return round;

@@ -12,8 +12,8 @@
  * mutexes that it holds. With priority inheritance the boost of a mutex is the
  * priority of its first waiter. With a priority ceiling it is the ceiling.
  *
- * Functions that end in _locked are called between begin and end, the others
- * with in_runtime 0. None blocks.
+ * Functions that end in _locked are called between begin and end, the other
+ * functions with in_runtime 0. None blocks.
  */
 #ifndef WEFT_SYNC_BOOST_H
 #define WEFT_SYNC_BOOST_H

@@ -2,9 +2,9 @@
 /*
  * Priority inheritance by the kernel. The word of a mutex has the id of a
  * kernel thread. The kernel boosts that kernel thread to the priority of the
- * waiters, and hands the mutex over when it unlocks. All is as in libc, with
- * two differences. The word has the id of the thread's carrier, and robust
- * mutexes are in a list of that carrier.
+ * waiters, and hands the mutex over when that kernel thread unlocks it. All is
+ * as in libc, with two differences. The word has the id of the thread's
+ * carrier, and robust mutexes are in a list of that carrier.
  *
  * INHERIT-1. A thread that locks such a mutex is bound to its carrier from then
  *     on. The word has the id of that kernel thread, and robust mutexes are in
@@ -18,10 +18,10 @@
  * INHERIT-3. A thread that has the id of its kernel thread, also in the TCB,
  *     locks by libc's functions, which use the list in the TCB. That holds
  *     before weft has started, for foreign threads, and for the first thread on
- *     the first carrier. It is bound to that carrier at the start of the
- *     runtime if it has ever locked such a mutex, or a word by FUTEX_LOCK_PI.
- *     The kernel's list of the first carrier is libc's. So another thread that
- *     locks such a mutex there gets another carrier.
+ *     the first carrier. The first thread is bound to that carrier at the start
+ *     of the runtime if it has ever locked such a mutex, or a word by
+ *     FUTEX_LOCK_PI. The kernel's list of the first carrier is libc's. So
+ *     another thread that locks such a mutex there gets another carrier.
  *
  * Rejected: a kernel thread beside the carriers that locks for all threads. It
  * would get the priorities that are meant for the holders.

@@ -25,8 +25,8 @@ static inline bool wf_inherit_has(const pthread_mutex_t *m)
 }
 
 /*
- * Does the kernel know the caller's id? Then libc's own functions lock, and
- * libc may wait for a condition with m.
+ * Does the kernel know the caller's id? Then libc's functions lock, and libc
+ * may wait for a condition with m.
  */
 bool wf_inherit_is_libc(void);
 

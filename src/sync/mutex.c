@@ -6,9 +6,9 @@
  * An unlock frees the word and wakes the first waiter, which competes with
  * every thread that locks meanwhile. The running thread usually wins, and that
  * makes short sections cheap. A waiter that has lost such races for 1 ms
- * starves: it sets HANDOFF and waits before those that starve for less time or
- * not at all. From then on an unlock keeps the word locked and gives it to the
- * first waiter, until the starving thread has had the mutex.
+ * starves. It sets HANDOFF, and waits before threads that starve for less time
+ * or not at all. From then on an unlock keeps the word locked and gives it to
+ * the first waiter, until the starving thread has had the mutex.
  *
  * A wait that a signal interrupts counts as a lost race. A garbage collector
  * may stop all threads again and again while one holds the mutex. Without that
@@ -17,13 +17,13 @@
  * Word: FREE = 0, L = LOCKED, C = CONTENDED, H = HANDOFF.
  *
  *     FREE  -> L      [wf_mutex_take; acquire, woken as the last]
- *     FREE  -> LC     [acquire, woken with others behind it]
+ *     FREE  -> LC     [acquire, woken with waiters behind it]
  *     L     -> LC     [acquire, before parking; wf_mutex_expect_waiters]
  *     LC    -> LCH    [acquire, before parking, starving]
  *     LCH   -> LC     [acquire, starving thread got it or timed out]
  *     L     -> FREE   [wf_mutex_unlock]
  *     LC    -> FREE   [wf_mutex_unlock_slow, then wakes one]
- *     LCH   -> LCH, L [hand_over, to the first waiter, with others or not]
+ *     LCH   -> LCH, L [hand_over, to the first of several; to the only one]
  *     LCH   -> FREE   [hand_over, no thread waits]
  *
  * MUTEX-1. Only the owner clears L. Clearing L, or handing the mutex over, is
@@ -105,7 +105,7 @@ int wf_mutex_ceiling(const struct wf_mutex *m, int *ret_ceiling)
 	return 0;
 }
 
-/* Locks the mutex meanwhile, so it may park. The old ceiling is not checked. */
+/* Locks the mutex to set it, so may park. The old ceiling is not checked. */
 int wf_mutex_set_ceiling(struct wf_mutex *m, int ceiling, int *ret_old)
 {
 	bool is_mine = wf_mutex_is_mine(m, wf_owner_self());

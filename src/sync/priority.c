@@ -5,9 +5,9 @@
  * mutex to the first. With a ceiling, the holder gets the ceiling, and the word
  * is that of a plain mutex.
  *
- * PRIORITY-1. With inheritance, locking a free mutex and unlocking one without
- *     waiters are one step on its word. All other changes are under the lock of
- *     sync/boost.c.
+ * PRIORITY-1. With inheritance, locking a free mutex is one step on its word,
+ *     and so is unlocking a mutex without waiters. All other changes are under
+ *     the lock of sync/boost.c.
  * PRIORITY-2. Its word is the holder's id, plus WAITED exactly if its list of
  *     waiters is not empty. An unlock hands it to the first waiter: the highest
  *     priority, then the first to come.
@@ -19,9 +19,9 @@
  *     id | WAITED -> id', id' | WAITED [hand_over_locked]
  *
  * PRIORITY-3. A thread that was handed the mutex may free it. So the store of
- *     `is_granted` is the last access, in one step with the wake. The mutex's
- *     boost may be all that keeps the releasing thread above that thread. It
- *     can lose the CPU only after the step.
+ *     `is_granted` is the last access, in one step with the wake. The releasing
+ *     thread has lost the mutex's boost by then. But it is in the runtime, so
+ *     it keeps the CPU until after that step.
  * PRIORITY-4. The word of a mutex with a ceiling is as in mutex.c. A thread has
  *     the ceiling before it has the mutex, and until it has released it. While
  *     it waits, a claim on its stack boosts it.

@@ -11,7 +11,8 @@
  *     wf_robust_set_pending(l, 0);
  *
  * When a kernel thread exits, the kernel marks the mutexes in its list that
- * have its id, and the pending mutex. None of the functions blocks.
+ * have its id, and the pending mutex (FUTEX_OWNER_DIED). None of the functions
+ * blocks.
  */
 #ifndef WEFT_SYNC_ROBUST_H
 #define WEFT_SYNC_ROBUST_H

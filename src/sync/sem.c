@@ -31,8 +31,9 @@
  *     it. Otherwise each use would cost a switch once a thread had to wait. The
  *     thread's hint is a guess, and only speed depends on it.
  * SEM-6. A thread that leaves its wait by a jump or by its exit posts a permit
- *     that it was handed. If it was woken to compete, another thread is woken
- *     instead (SEM-2). [leave_wait]
+ *     that it was handed. If it was woken to compete, it takes a permit, if
+ *     there is one, and posts it: that wakes another thread (SEM-2).
+ *     [leave_wait]
  *
  * Rejected: always competing. Two threads that alternate would pay two more
  * atomics for each turn.

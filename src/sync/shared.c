@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * When a kernel thread exits, the kernel marks the robust mutexes in its list
- * of which the word has its id. A thread of weft has an id that the kernel does
- * not know, and changes its kernel thread. But when the process dies, the
- * kernel must mark its robust process-shared mutexes. So these are in the
- * monitor's list with the monitor's id.
+ * (FUTEX_OWNER_DIED). It skips mutexes of which the word has another id. A
+ * thread of weft has an id that the kernel does not know, and changes its
+ * kernel thread. But when the process dies, the kernel must mark its robust
+ * process-shared mutexes. So these are in the monitor's list with the monitor's
+ * id.
  *
  * SHARED-1. A robust process-shared mutex that a thread of weft holds has the
  *     monitor's id in its word and is in the monitor's list. The holder's id is
@@ -16,7 +17,7 @@
  * SHARED-3. A thread that exits marks the mutexes in its libc list as the
  *     kernel would, and wakes by the kernel's futex. All their waiters sleep in
  *     the kernel.
- * SHARED-4. A locked mutex whose memory is unmapped stays locked, as in the
+ * SHARED-4. A locked mutex stays locked when its memory is unmapped, as in the
  *     kernel. But it must leave the monitor's list first, where its neighbours
  *     are other threads' mutexes. So the unmapping thread takes it out before,
  *     and its links are 0.

@@ -56,7 +56,7 @@ enum {
 	 * native rate. A yield takes 0.3 us if no other kernel thread waits.
 	 */
 	YIELD_AFTER_NS = 8 * 1000,
-	/* So long a gap between two checks: was the CPU taken? */
+	/* So long a gap between clock checks hints at a lost CPU. */
 	GAP_NS = 5 * 1000,
 };
 
@@ -338,7 +338,7 @@ static void end_idle(struct idle *idle, struct wf_carrier *c, struct wf_vp *vp)
 		wf_idle_poll_leave(vp); /* AGENT-3 */
 		wf_cpu_time_charge(c, NULL);
 	}
-	/* The budget was right if work ended the poll. */
+	/* The spin budget was right if work ended the poll. */
 	if (may_poll(idle) && (idle->has_slept || idle->was_timed))
 		wf_spin_budget_end(&vp->spin_budget, idle_ns(idle, vp),
 				   worth_ns());

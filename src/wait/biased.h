@@ -8,9 +8,9 @@
  *     wf_biased_unlock(vp, &b->lock);   in both cases
  *
  * A locked instruction costs as much as twenty others, and each operation on a
- * semaphore would have two. They would only keep out threads that hardly ever
- * come: bound and foreign threads, and weft's kernel threads. Such a thread is
- * a *revoking thread* here.
+ * semaphore would have two. They would only keep out threads that are rarely at
+ * a bucket: bound and foreign threads, and weft's kernel threads. Such a thread
+ * is a *revoking thread* here.
  *
  * BIASED-1. state says which thread may be at a bucket:
  *     LOCKS    the thread that has its lock

@@ -42,12 +42,13 @@
 
 struct wf_timers {
 	struct wf_spin lock;
-	struct wf_heap heap; /* lock */
-	/* TIMER-4; ns; lock, written with clock_lock */
+	struct wf_heap heap; /* under lock */
+	/* TIMER-4; ns; under lock, and clock_lock to write */
 	int64_t wall_offset;
-	_Atomic int64_t earliest; /* lock; any thread reads it */
+	_Atomic int64_t earliest; /* under lock; any thread reads */
 } WF_ALIGNED(WF_CACHE_LINE);
 
+/* Timers that one wf_timers_fire takes: then the caller does other work. */
 enum { MAX_FIRED = 256 };
 /* The first and the last odd key; INT64_MAX means none. */
 #define FIRST_WALL_KEY 1LL

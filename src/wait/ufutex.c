@@ -169,9 +169,9 @@ static int sleep_in_kernel(struct wf_thread *t, const void *shared,
 
 /*
  * Bound and foreign threads sleep in the kernel, in this function. A signal
- * that was deferred before the sleep has closed the kernel's mask, so it would
- * stay pending for the whole sleep: is_interrupted ends the wait. A signal that
- * comes later runs its handler at once, which ends the wait.
+ * that was deferred before the sleep has closed the kernel's mask. It would
+ * stay pending for the whole sleep, so is_interrupted ends the wait. A signal
+ * that comes later runs its handler at once, which ends the wait.
  */
 static WF_NOINLINE void park_kernel_thread(struct wf_thread *t,
 					   struct wf_bucket *b, uint64_t mask,

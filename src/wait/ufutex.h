@@ -134,10 +134,10 @@ int wf_ufutex_requeue(const void *from, uint32_t expected, int nr_wake,
 		      const void *to, int nr_requeue);
 
 /*
- * Wakes the first waiters of from and moves all others to `to`, in one step.
- * plan() returns how many to wake, or -EAGAIN, which the call then returns.
- * gone() gets the number of threads woken or moved. Both run under the locks,
- * as decide() above.
+ * Wakes the first waiters of from and moves the other waiters to `to`, in one
+ * step. plan() returns how many to wake, or -EAGAIN, which the call then
+ * returns. gone() gets the number of threads woken or moved. Both run under the
+ * locks, as decide() above.
  */
 struct wf_ufutex_move {
 	const void *from, *to;

@@ -35,7 +35,7 @@ struct wf_bucket {
 	 * First of a circular list; NULL if no thread waits. Of the threads
 	 * that wait for one word, the highest priority is first. Within a
 	 * priority the starving threads are first, the longest first, then the
-	 * others in order of arrival.
+	 * other waiters in order of arrival.
 	 */
 	struct wf_thread *first;
 	struct wf_spin lock;

@@ -113,7 +113,7 @@ struct wf_thread *wf_ufutex_take_first_locked(struct wf_bucket *b,
 void wf_ufutex_wake_first(struct wf_thread *me, const void *addr)
 {
 	struct wf_bucket *b = wf_bucket_of(addr);
-	/* weft's own kernel threads have no handlers. */
+	/* Kernel threads of weft have no handlers. */
 	uint64_t mask = me != NULL ? wf_signals_close(me) : 0;
 	struct wf_thread *t;
 
@@ -324,7 +324,7 @@ static bool end_wait(struct wf_thread *t, const uint64_t *generation,
 	uint64_t mask;
 	bool ended;
 
-	/* weft's own kernel threads have no handlers. */
+	/* Kernel threads of weft have no handlers. */
 	if (me == NULL)
 		return end_wait_closed(t, generation, result, me);
 	mask = wf_signals_close(me);

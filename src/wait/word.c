@@ -130,8 +130,8 @@ struct wait {
 	size_t nr;
 	struct wf_thread *t;
 	bool is_polled;
-	bool is_noted;	/* bucket */
-	bool is_taken;	/* another thread waits for it; bucket */
+	bool is_noted;	/* under the bucket's lock */
+	bool is_taken;	/* another thread waits; under the lock */
 	uint32_t n;	/* number in the array */
 	uint32_t first; /* slot; 0: none */
 	const void *key;

@@ -16,8 +16,8 @@
 struct wf_word_array wf_word_array;
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static uint32_t first_free; /* number + 1; 0: none; lock */
-static uint32_t nr_made;    /* lock */
+static uint32_t first_free; /* number + 1; 0: none; under lock */
+static uint32_t nr_made;    /* under lock */
 
 /* --- making ------------------------------------------------------------- */
 

@@ -6,7 +6,8 @@
  * the slots of the word table, and ends the waits for changed words.
  *
  * WORD_POLL-1. A poll starts after the last hit and searches the array and the
- *     slots in a circle. So no waiter waits longer because others hit often.
+ *     slots in a circle. So no waiter waits longer because other words change
+ *     often.
  * WORD_POLL-2. A busy VP polls when 100 times the last poll's duration has
  *     passed, so polls take at most 1 % of its time. It reads the clock at few
  *     of its switches.
@@ -24,12 +25,12 @@
 #include "wait/word_table.h"
 
 enum {
-	BUSY_PART = 100, /* WORD_POLL-2: 1 % */
-	FIRST_SWITCHES = 64,
-	MOST_SWITCHES = 4096,
-	HITS_PER_POLL = 16,
-	HITS_PER_WATCH = 256,
-	TRIES = 8,
+	BUSY_PART = 100,      /* WORD_POLL-2: 1 % */
+	FIRST_SWITCHES = 64,  /* from a poll to the next clock reading */
+	MOST_SWITCHES = 4096, /* between two clock readings */
+	HITS_PER_POLL = 16,   /* at most, by a busy VP */
+	HITS_PER_WATCH = 256, /* at most, by the monitor */
+	TRIES = 8,	      /* hits that one wf_words_take checks */
 };
 
 _Atomic uint32_t wf_words_nr_watched;

@@ -24,8 +24,8 @@
 struct wf_word_table wf_word_table;
 
 static struct wf_spin lock = WF_SPIN_INIT;
-static uint64_t *used;	  /* bit n % 64 of element n / 64; lock */
-static uint32_t not_full; /* no element below has a free bit; lock */
+static uint64_t *used;	  /* bit n % 64 of element n / 64; under lock */
+static uint32_t not_full; /* lower elements are full; under lock */
 static const uint64_t nothing;
 
 /* --- slots -------------------------------------------------------------- */
