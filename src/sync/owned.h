@@ -20,11 +20,12 @@ struct wf_thread;
 /* Does the kernel not know t's id? t may be NULL: no. */
 bool wf_owned_has_number(const struct wf_thread *t);
 
+/* Is m of this kind? */
 bool wf_owned_has(const pthread_mutex_t *m);
 int wf_owned_trylock(pthread_mutex_t *m);
 int wf_owned_unlock(pthread_mutex_t *m);
 
-/* Does m check its owner, and is that the caller? */
+/* m checks its owner: is that the caller? */
 bool wf_owned_is_mine(const pthread_mutex_t *m);
 
 /*
