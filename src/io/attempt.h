@@ -1,31 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of requests that can be made without waiting, and what they wait
- * for if that fails.
+ * Requests that wait for a descriptor to get ready, as a poll and a call that
+ * does not wait. The readiness watcher and waits by an epoll proxy use them.
+ *
+ *     if (wf_attempt_serves(r))
+ *             ...                 poll fd for wf_attempt_events(r): revents
+ *     n = wf_attempt(r, fd, revents);
  */
 #ifndef WEFT_IO_ATTEMPT_H
 #define WEFT_IO_ATTEMPT_H
 
 #include "io/request.h"
 
-/* Can its call be made without waiting? */
+/*
+ * Does r wait only for a descriptor to get ready? An accept does, too, but
+ * wf_attempt does not make it: a worker or a ring does.
+ */
 bool wf_attempt_serves(const struct wf_request *r);
 
-/* POLLIN, ... */
+/* The poll events that r waits for: POLLIN, ... */
 uint32_t wf_attempt_events(const struct wf_request *r);
 
 /*
- * Is fd, which may be another file's number by now, a file of the call's? Of
- * another it fails at once, and what it waits for might never come.
+ * Is fd, which may be another file's number by now, of a kind that the call
+ * works on? On another kind the call fails at once, and a wait for events might
+ * never end.
  */
 bool wf_attempt_fits(const struct wf_request *r, int fd);
 
-/* What poll says of a file that is always ready. */
+/* The result of a poll request for a file that is always ready. */
 int wf_attempt_always(const struct wf_request *r);
 
 /*
- * One call on fd, of which poll has said revents. The result, -EAGAIN: later.
- * r->nr_bytes counts what has come for MSG_WAITALL. Does not wait.
+ * Makes the call of r, which is no accept, on fd without waiting. poll has
+ * reported revents for fd. Returns the result, or -EAGAIN: try again later.
+ * With MSG_WAITALL r->nr_bytes counts the bytes that have been received.
  */
 int wf_attempt(struct wf_request *r, int fd, uint32_t revents);
 

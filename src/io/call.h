@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls that may block and that the kernel offers no way to wait for: an
- * I/O worker makes the call while the thread parks.
+ * System calls that may block and that the kernel offers no other way to wait
+ * for: an I/O worker makes the call while the thread parks.
  *
  *     long n = wf_call_run(WF_CALL(SYS_flock, fd, LOCK_EX), WF_CALL_RESTARTS,
  *                          WF_FOREVER);
@@ -18,15 +18,17 @@
 struct wf_call {
 	long nr;
 	long args[6];
-	int64_t ns;	  /* how long it took, when it is over */
-	int64_t quick_ns; /* how long it may take and yet be quick */
-	bool is_own;	  /* made by another process it would be another */
+	int64_t ns;	  /* set by the call: how long it took */
+	int64_t quick_ns; /* a quick call takes this at most */
+	bool is_own;	  /* only this process may make the call */
 };
 
-/* What takes longer is worth handing over: about what that costs. */
+/*
+ * A call that takes longer is worth handing over, which costs about this much.
+ */
 #define WF_CALL_QUICK_NS (50 * WF_NS_PER_US)
 
-/* WF_CALL(SYS_name, up to six numbers); lives as long as its block. */
+/* WF_CALL(SYS_name, up to six numbers): lives until its block ends. */
 #define WF_CALL(nr, ...) \
 	(&(struct wf_call){ (nr), { __VA_ARGS__ }, 0, WF_CALL_QUICK_NS, false })
 
@@ -36,20 +38,21 @@ enum wf_call_kind {
 };
 
 /*
- * The thread waits without holding its VP, till the CLOCK_MONOTONIC deadline.
- * Returns as io/io.h has it, -ETIMEDOUT, or -ENOSYS: nothing has been done.
- * in_runtime 0.
+ * A worker makes the call, and the thread parks until the CLOCK_MONOTONIC
+ * deadline at most. Returns as io/io.h, -ETIMEDOUT, or -ENOSYS: no worker is
+ * free, and nothing has been done. in_runtime 0.
  */
 long wf_call_run(struct wf_call *c, enum wf_call_kind kind,
 		 int64_t deadline_ns);
 
-/* WF_CALL_RESTARTS, for as long as it takes. */
+/* wf_call_run with WF_CALL_RESTARTS and without a deadline. */
 long wf_call_wait(struct wf_call *c);
 
 /*
- * A call on fd that hardly waits for anybody, but perhaps for a disk. It is
- * made at once as long as such calls on fd are quick, and else by a worker;
- * is_slow is taken for granted of a descriptor about which nothing is known.
+ * Makes a call on fd that may wait for a disk, but hardly for another thread or
+ * process. As long as such calls on fd are quick, the caller makes it, else a
+ * worker. is_slow: the assumption for a descriptor about which nothing is
+ * known.
  */
 long wf_call_on(int fd, struct wf_call *c, bool is_slow);
 
@@ -59,7 +62,7 @@ static inline long wf_call_make_untimed(const struct wf_call *c)
 			   c->args[3], c->args[4], c->args[5]);
 }
 
-/* Makes it here and now. */
+/* Makes the call on the calling kernel thread, and measures it. */
 static inline long wf_call_make(struct wf_call *c)
 {
 	int64_t begin = wf_os_now();

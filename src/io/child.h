@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for children. As io/io.h: in_runtime 0, the system call's result or
- * -Exxx, -ENOSYS if the thread cannot wait so.
+ * Waits for child processes without holding a VP. in_runtime 0. Returns as
+ * io/io.h: the system call's result or -Exxx. -ENOSYS: the thread cannot wait
+ * so.
+ *
+ *     pid = wf_io_wait4(-1, &status, 0, NULL);
  */
 #ifndef WEFT_IO_CHILD_H
 #define WEFT_IO_CHILD_H

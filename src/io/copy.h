@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Moving bytes between descriptors, as io/io.h. */
+/*
+ * Moves bytes between descriptors without holding a VP while that waits.
+ * in_runtime 0; returns as io/io.h.
+ *
+ *     n = wf_io_sendfile(socket, file, &offset, bytes);
+ */
 #ifndef WEFT_IO_COPY_H
 #define WEFT_IO_COPY_H
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cache of what is known of descriptors, by number, and each number's
- * generation. weft forgets an entry when it sees the number closed or replaced.
- * A number that libc closes behind weft's back may be remembered wrongly: so an
- * entry decides between fast and slow, never between right and wrong.
+ * A cache of what weft knows about descriptors, by number, and each number's
+ * generation. weft forgets an entry when it sees that the number is closed or
+ * replaced. If libc closes a number unseen, the entry may be wrong. So an entry
+ * decides between fast and slow, never between right and wrong.
+ *
+ *     if (!wf_descriptor_expects_wait(fd)) {
+ *             n = recv(fd, buf, bytes, MSG_DONTWAIT);
+ *             wf_descriptor_was_tried(fd, n < 0 && errno == EAGAIN);
+ *     }
  */
 #ifndef WEFT_IO_DESCRIPTOR_H
 #define WEFT_IO_DESCRIPTOR_H
@@ -12,104 +17,127 @@
 #include <stdint.h>
 
 /*
- * Something that may make its reader wait for ever: a socket, a pipe, a
- * terminal, an eventfd and the like; no file on a disk.
+ * May a reader of fd wait for ever? True for a socket, a pipe, a terminal, an
+ * eventfd and the like; false for a file on a disk.
  */
 bool wf_descriptor_is_stream(int fd);
-/* A socket without borders between messages. */
+/* Is fd a socket without message boundaries? From the cache. */
 bool wf_descriptor_is_stream_socket(int fd);
 
 /*
- * Will a read have to wait, as the last ones had to? Then it need not be tried
- * first. Each read asks once; one that was tried tells how it went.
+ * Is the next read to wait without a try, since the last reads had to wait?
+ * Call it once for each read. Each read that was tried reports whether it had
+ * to wait.
  */
 bool wf_descriptor_expects_wait(int fd);
 void wf_descriptor_was_tried(int fd, bool has_to_wait);
 
 /*
- * For how long a receive (send) may wait: SO_RCVTIMEO or SO_SNDTIMEO as a
- * CLOCK_MONOTONIC deadline from now, WF_FOREVER without.
+ * Until when a receive or a send that begins now may wait. `option` is
+ * SO_RCVTIMEO or SO_SNDTIMEO. A CLOCK_MONOTONIC deadline; WF_FOREVER: the
+ * socket has no limit.
  */
 int64_t wf_descriptor_deadline(int fd, int option);
 
-/* Did the last call on it that a disk may have held up take long? */
+/*
+ * Did the last call on fd that may wait for a disk take long? if_unknown: the
+ * answer if there was no such call.
+ */
 bool wf_descriptor_is_slow(int fd, bool if_unknown);
 void wf_descriptor_set_slow(int fd, bool is_slow);
-/* It did not, and nothing has spoken against it since. */
+/*
+ * Was that call quick, and has no call been in doubt since? After a doubt the
+ * next call is measured.
+ */
 bool wf_descriptor_is_surely_quick(int fd);
 void wf_descriptor_doubt(int fd);
-/* Did the last call that waited until it was on its disk not take long? */
+/* Was the last call quick that waits until the data is on the disk (fsync)? */
 bool wf_descriptor_syncs_quickly(int fd);
 void wf_descriptor_synced(int fd, bool is_quick);
 /*
- * Was all of it in the page cache? Each read of a slow file tells; after many
- * in a row it is quick again, or each would pay for the question for ever.
+ * Reports whether a read of a slow file found all its bytes in the page cache.
+ * After 32 hits in a row the file is quick again: otherwise each read would pay
+ * for that check for ever.
  */
 void wf_descriptor_was_cached(int fd, bool is_hit);
 
-/* A limit is about to be set on some socket. */
+/* The program is about to set a time limit on some socket. */
 void wf_descriptor_limit_comes(void);
 
-/* A low-water mark is about to be set on some socket. */
+/* The program is about to set a low-water mark on some socket. */
 void wf_descriptor_mark_comes(void);
-/* Does a receive wait until more than a byte is there (SO_RCVLOWAT)? */
+/* Does a receive on fd wait until more than a byte is there (SO_RCVLOWAT)? */
 bool wf_descriptor_waits_for_more(int fd);
 
-/* These ask the kernel each time. */
-/* A socket that tells of more than errors where errors are told. */
+/* The functions from here to wf_descriptor_reports_sender ask the kernel. */
+/*
+ * Does the socket put reports of sends into its error queue: time stamps, or
+ * the ends of sends without a copy? Errors go there, too (IP_RECVERR). poll
+ * reports POLLERR for all of them.
+ */
 bool wf_descriptor_queues_reports(int fd);
 bool wf_descriptor_is_nonblocking(int fd);
 bool wf_descriptor_is_socket(int fd);
-/* A character device; whatever cannot be asked may be one, too. */
+/* Is fd a character device? True also if the kernel does not answer. */
 bool wf_descriptor_is_device(int fd);
-/* Of a socket: it has a peer. */
+/* Does the socket have a peer? */
 bool wf_descriptor_is_connected(int fd);
-/* An SO_ option; if_none: it is no socket, or has no such option. */
+/*
+ * The value of an SO_ option; if_none: the result if fd is no socket or has no
+ * such option.
+ */
 int wf_descriptor_option(int fd, int option, int if_none);
-/* A socket whose messages have no borders. */
+/* Is fd a socket without message boundaries? */
 bool wf_descriptor_is_byte_stream(int fd);
 bool wf_descriptor_is_unix(int fd);
-/* A Unix socket whose receiver is told who has sent. */
+/* Does the Unix socket report each message's sender (SO_PASSCRED, ...)? */
 bool wf_descriptor_reports_sender(int fd);
 
 /*
- * A socket that has an address for itself and waits for whoever comes: it
- * listens, or receives from anybody.
+ * Does the socket have an address and wait for any peer? True if it listens, or
+ * receives datagrams and has no peer.
  */
 bool wf_descriptor_has_address(int fd);
 
-/* A file with O_DIRECT when weft first met it. */
+/* Did the file have O_DIRECT when weft first saw it? */
 bool wf_descriptor_is_direct(int fd);
-/* Or O_DSYNC: each write waits for the medium. */
+/* Or O_DSYNC? Then each write waits for the medium. */
 bool wf_descriptor_is_written_through(int fd);
 
-/* In /proc, /sys and the like, where it counts who reads or writes. */
+/*
+ * Is the file in /proc, /sys or the like? There the result may depend on the
+ * kernel thread that reads or writes.
+ */
 bool wf_descriptor_is_kernels(int fd);
 
-/* Does RWF_NOWAIT mean anything to the file, as far as is known? To an eventfd
- * it does for reads only. */
+/*
+ * Does the file support RWF_NOWAIT, as far as weft knows? An eventfd supports
+ * it for reads only.
+ */
 bool wf_descriptor_can_be_asked(int fd, bool to_write);
 void wf_descriptor_cannot_be_asked(int fd, bool to_write);
 
 /*
- * The number's generation: it changes, mostly, when the number becomes another
- * file's. That of numbers without an entry never does.
+ * The number's generation. It changes when weft sees that the number becomes
+ * another file's. The generation of a number without an entry never changes.
  */
 uint32_t wf_descriptor_generation(int fd);
-/* The same; from now on each close counts, whether the file is known or not. */
+/* The same. From now on weft counts each close of the number that it sees. */
 uint32_t wf_descriptor_count_generations(int fd);
-/* False for large numbers, which have no generation. */
+/* False for numbers from 65536 on, which have no entry. */
 bool wf_descriptor_counts_generations(int fd);
 
 /*
- * The number is about to be closed or replaced, or was behind weft's back, and
- * will be another file's: its generation ends. Nothing is known of it.
+ * The number's generation ends, and weft forgets what it knew about the file.
+ * Call it before the number is closed or replaced, or when that has happened
+ * unseen.
  */
 void wf_descriptor_generation_ends(int fd);
 void wf_descriptor_generations_end(unsigned int first, unsigned int last);
 /*
- * Nothing is known of it: after it was closed, when others may have learnt of
- * the file that it was, or be at work on the one that it is by now.
+ * Forgets what weft knows about the file, after its number was closed. Other
+ * threads may have learnt about the old file meanwhile. The generation stays,
+ * since another thread may already use the number for the next file.
  */
 void wf_descriptor_forget(int fd);
 void wf_descriptor_forget_all(unsigned int first, unsigned int last);

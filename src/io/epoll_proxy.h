@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An epoll set in place of a socket: a request for the set waits for the
- * socket's readiness and does not keep its file, which the kernel closes late
+ * An epoll proxy is an epoll set that a ring polls in place of a socket. A
+ * request for the set waits until the socket is ready and holds no reference to
+ * the socket's file. With such a reference the kernel would close the file late
  * when the process ends (io/address.c).
  *
  *     struct wf_epoll_proxy *p = wf_epoll_proxy_get(fd, false);
  *
  *     if (p != NULL)
- *             ... wf_epoll_proxy_set(p) ...
+ *             ...                 a request for wf_epoll_proxy_set(p)
  *     wf_epoll_proxy_put(p);
  */
 #ifndef WEFT_IO_EPOLL_PROXY_H
@@ -19,38 +20,42 @@ struct wf_epoll_proxy;
 
 /*
  * The epoll proxy of fd's file, which the caller has pinned (io/pin.h); NULL:
- * there is none now. is_in_doubt: the last reports were wrong, which may be
- * those of a file that had the number before and was closed unseen. If the
- * proxy still reports something, there is another from now on. In the runtime.
+ * there is none now. is_in_doubt: the last reports led to nothing. They may
+ * come from a file that had the number before and was closed unseen. If the
+ * epoll proxy still reports something, a new epoll proxy replaces it. In the
+ * runtime.
  */
 struct wf_epoll_proxy *wf_epoll_proxy_get(int fd, bool is_in_doubt);
-/* NULL is ignored. In the runtime. */
+/* The caller does not use p any more. NULL is ignored. In the runtime. */
 void wf_epoll_proxy_put(struct wf_epoll_proxy *p);
 
-/* The set's number, until it is put. */
+/* The set's descriptor, valid until wf_epoll_proxy_put. */
 int wf_epoll_proxy_set(const struct wf_epoll_proxy *p);
 
-/* Does another thread wait for it, too? One that begins just then may be
- * missed. */
+/*
+ * Does another thread use p, too? The answer may miss a thread that begins just
+ * now.
+ */
 bool wf_epoll_proxy_is_shared(const struct wf_epoll_proxy *p);
 
 /*
- * The kernel wakes one of the waiting threads: this wakes one more if fd, which
- * is the epoll proxy's file by now (wf_pin_call_begin), has something.
+ * Wakes one more of the threads that wait for p, if fd has something: the
+ * kernel wakes only one for each event. fd is the number that the epoll proxy's
+ * file has by now (wf_pin_call_begin).
  */
 void wf_epoll_proxy_wake_next(const struct wf_epoll_proxy *p, int fd);
 
 /*
- * The numbers are about to be closed or replaced; they have been. Always both.
- * in_runtime 0.
+ * The closing thread calls the first before it closes or replaces the numbers,
+ * and the second after that, always both. in_runtime 0.
  */
 void wf_epoll_proxy_before_close(unsigned int first, unsigned int last);
 void wf_epoll_proxy_after_close(unsigned int first, unsigned int last);
 
 /*
- * Is a thread about to close or replace the number, or one of its bucket's? A
- * thread that has pinned it (io/pin.h) and gets false is seen by any thread
- * that closes it later.
+ * Is a thread about to close or replace the number, or another number of its
+ * bucket? If the caller has pinned the number (io/pin.h) and gets false, a
+ * thread that closes it later finds the pin.
  */
 bool wf_epoll_proxy_is_closing(int fd);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting for a word that other processes may wake: the kernel's futex, without
- * the private flag, and without holding a VP.
+ * Waits, without holding a VP, for a word that other processes may wake: the
+ * kernel's futex without the private flag.
  *
  *     if (wf_io_can_wait_futex())
  *             rc = wf_io_futex_wait(word, 0, FUTEX_BITSET_MATCH_ANY, deadline);
@@ -14,22 +14,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* May the calling thread wait so? */
+/* Can the calling thread wait without holding a VP? in_runtime 0. */
 bool wf_io_can_wait_futex(void);
 
 /*
- * The same, for a thread that is about to wait: it tries to have a ring or
- * finds a worker free. So the answer holds unless the thread moves to another
- * VP or others take the last workers. in_runtime 0.
+ * The same for a thread that is about to wait: also makes its VP's ring, or
+ * checks that a worker is free. The answer is void if the thread's VP changes
+ * or other threads take the last workers. in_runtime 0.
  */
 bool wf_io_will_wait_futex(void);
 
 /*
- * FUTEX_WAIT_BITSET until a deadline (os/deadline.h); a plain system call where
- * neither a ring nor a worker is to be had. Called with in_runtime 0. Returns
- * what the system call returns (0, -EAGAIN, -EFAULT, ...), or as wf_request_run
- * -ETIMEDOUT, -EINTR, -ERESTART, -ECANCELED. A wake that the waker counted is
- * never lost.
+ * Waits as FUTEX_WAIT_BITSET, until a deadline (os/deadline.h). Without a ring
+ * and without a free worker it makes the plain system call. in_runtime 0.
+ * Returns the system call's result (0, -EAGAIN, -EFAULT, ...), or -ETIMEDOUT,
+ * -EINTR, -ERESTART or -ECANCELED as wf_request_run. A wake that the waker has
+ * counted is never lost.
  */
 int wf_io_futex_wait(const void *word, uint32_t expected, uint32_t bits,
 		     int64_t deadline_ns);

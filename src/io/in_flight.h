@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The requests that a ring has in flight, by number. Each use of a number
- * counts up: so a completion of a request that has been given up is told apart
- * from one of the request in its place. Owner of the VP only.
+ * The requests that a ring has in flight, in a table. A request's id is its row
+ * and how often the row was used. So a late completion of a request that was
+ * given up does not hit the request that has the row by then. Only the owner of
+ * the VP calls these.
  *
  *     uint64_t id = wf_in_flight_add(u, r, by);
- *     ... the kernel says that id is done ...
+ *     ...                 the kernel reports that id is done
  *     r = wf_in_flight_take(u, id);
  */
 #ifndef WEFT_IO_IN_FLIGHT_H
@@ -19,21 +20,21 @@
 struct wf_request;
 
 struct wf_in_flight_row {
-	struct wf_request *r; /* NULL: the number is free */
+	struct wf_request *r; /* NULL: the row is free */
 	uint32_t use;
-	/* The carrier that hands it over (its number), or WF_IN_FLIGHT_UNKNOWN;
-	 * of a free one: the next free number, or 0. */
+	/* The number of the carrier that hands the request over, or
+	 * WF_IN_FLIGHT_UNKNOWN. Of a free row: the next free row, or 0. */
 	uint32_t by;
 };
 
-/* Not one of this VP's carriers, or nobody knows which. */
+/* It is not known which carrier has handed the request over. */
 #define WF_IN_FLIGHT_UNKNOWN UINT32_MAX
 
 struct wf_in_flight {
-	struct wf_in_flight_row *rows; /* 0 is no request's */
+	struct wf_in_flight_row *rows; /* row 0 is WF_RING_WAKE's */
 	uint32_t nr_rows;
-	uint32_t first_free; /* or 0 */
-	uint32_t nr_used;    /* numbers 1 to this have been in use */
+	uint32_t first_free; /* of the freed rows; 0: none */
+	uint32_t nr_used;    /* rows 1 to this have been in use */
 };
 
 static inline size_t wf_in_flight_bytes(const struct wf_in_flight *u)
@@ -46,7 +47,10 @@ static inline uint64_t wf_in_flight_id(const struct wf_in_flight *u, uint32_t i)
 	return (uint64_t)u->rows[i].use << 32 | i;
 }
 
-/* There is room: fewer than nr_rows - 1 are in flight. */
+/*
+ * Adds r, which the carrier with the number `by` hands over. Returns its id.
+ * The caller makes sure that fewer than nr_rows - 1 requests are in flight.
+ */
 static inline uint64_t wf_in_flight_add(struct wf_in_flight *u,
 					struct wf_request *r, uint32_t by)
 {
@@ -61,7 +65,7 @@ static inline uint64_t wf_in_flight_add(struct wf_in_flight *u,
 	return wf_in_flight_id(u, i);
 }
 
-/* NULL: that one has been given up. */
+/* Removes the request; NULL: the request of this id has been given up. */
 static inline struct wf_request *wf_in_flight_take(struct wf_in_flight *u,
 						   uint64_t id)
 {
@@ -78,7 +82,10 @@ static inline struct wf_request *wf_in_flight_take(struct wf_in_flight *u,
 	return r;
 }
 
-/* Its id until now is that of a request that has been given up. */
+/*
+ * Gives the request in row i a new id. Its old id is from now on that of a
+ * request that has been given up.
+ */
 static inline uint64_t wf_in_flight_renew(struct wf_in_flight *u, uint32_t i,
 					  uint32_t by)
 {

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls on descriptors that may wait: they wait without holding a VP. Each is
- * called with in_runtime 0 and returns what the system call returns, or -Exxx;
- * -ECANCELED at a cancellation point only, -ENOSYS if it cannot wait so and
- * nothing has been done.
+ * Calls on descriptors that may wait. The thread does not hold its VP while it
+ * waits.
+ *
+ *     if (wf_io_can_park())
+ *             n = wf_io_read(fd, buf, bytes);
+ *     else
+ *             ...             libc's read
+ *
+ * Each is called with in_runtime 0 and returns the system call's result or
+ * -Exxx. -ECANCELED comes at a cancellation point only. -ENOSYS: the thread
+ * cannot wait so, nothing has been done, and the caller makes the plain call.
  */
 #ifndef WEFT_IO_IO_H
 #define WEFT_IO_IO_H
@@ -16,12 +23,12 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* Can the calling thread wait so? Else libc's own functions are to be used. */
+/* Can the calling thread wait so? If not, the caller uses libc's functions. */
 bool wf_io_can_park(void);
 
 /*
- * bytes is not 0, iov can be read. -EOPNOTSUPP: the descriptor's file cannot be
- * asked without waiting, and nothing has been done.
+ * bytes is not 0, and iov can be read. -EOPNOTSUPP: no call on the file can be
+ * asked not to wait, and nothing has been done.
  */
 long wf_io_read(int fd, void *buf, size_t bytes);
 long wf_io_write(int fd, const void *buf, size_t bytes);
@@ -35,7 +42,7 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags);
 long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 		  const struct sockaddr *addr, socklen_t addr_bytes);
 
-/* timeout: as in the kernel, looked at after each message; then what is left */
+/* timeout: as in the kernel, checked after each message; set to the rest */
 int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 		   struct timespec *timeout);
 int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr,
@@ -46,14 +53,15 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes);
 
 /*
- * Any handler ends them with -EINTR, as in the kernel. The mask, if there is
- * one, is the thread's while it waits.
+ * Any handler ends these with -EINTR, as in the kernel. mask, if it is not
+ * NULL, is the thread's signal mask while it waits.
  */
 int wf_io_poll(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	       const uint64_t *mask);
 /*
- * Read, write and exception sets, each may be NULL; 0 <= nr <= FD_SETSIZE. The
- * program's, of which wf_io_are_sets has said that they can be read.
+ * The sets for reading, writing and exceptions are the program's; each may be
+ * NULL. 0 <= nr <= FD_SETSIZE. First wf_io_are_sets says whether they can be
+ * read.
  */
 bool wf_io_are_sets(int nr, fd_set *const sets[3]);
 int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
@@ -61,7 +69,7 @@ int wf_io_select(int nr, fd_set *const sets[3], int64_t deadline_ns,
 int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 		     int64_t deadline_ns, const uint64_t *mask);
 
-/* A call of a thread that does not park, before it is made. */
+/* The state before a call of a thread that does not park. */
 struct wf_io_begun {
 	int fd;
 	uint32_t nr_handlers; /* struct wf_thread */
@@ -69,13 +77,14 @@ struct wf_io_begun {
 };
 
 /*
- * n is what the call, on a stream, has returned. What a signal has cut short,
- * without a handler of the program's since, goes on, if the number is still the
- * file's; else n, and errno is the call's.
+ * n is the result of a send on a stream. Sends the rest if a signal has cut the
+ * send short, no handler of the program's has run, and the number is still the
+ * file's. Returns the bytes sent in all. Otherwise returns n, and errno is the
+ * call's.
  */
 long wf_io_go_on_sending(const struct wf_io_begun *b, const struct iovec *iov,
 			 size_t nr, int flags, long n);
-/* The same with MSG_WAITALL. */
+/* The same for a receive with MSG_WAITALL. */
 long wf_io_go_on_receiving(const struct wf_io_begun *b, void *buf, size_t bytes,
 			   int flags, long n);
 

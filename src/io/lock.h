@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Locks on files, as io/io.h. */
+/*
+ * Locks on files that wait without holding a VP. in_runtime 0; return as
+ * io/io.h.
+ *
+ *     err = wf_io_flock(fd, LOCK_EX);
+ */
 #ifndef WEFT_IO_LOCK_H
 #define WEFT_IO_LOCK_H
 
