@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections. Neither call can be asked not to wait, but a ring can. */
+/*
+ * accept and connect. Neither system call has a flag not to wait, but a ring
+ * can try to accept without waiting, and it carries out both as requests.
+ * Without a ring, the watcher polls before a worker accepts. A worker that
+ * connects is given up after a while, and the thread waits by poll until the
+ * connection is made.
+ */
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <netinet/in.h>
@@ -16,7 +22,11 @@
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 
-/* Without a ring the call comes last, when there is a connection. */
+/*
+ * Is the accept left to libc's function? That one reports unknown flags.
+ * Without a ring an accept is made only when poll reports a connection, so on
+ * anything but a listening socket it would wait for ever.
+ */
 static bool is_refused(int fd, int flags)
 {
 	int listens = 0;
@@ -58,8 +68,8 @@ int wf_io_accept(int fd, struct sockaddr *addr, socklen_t *addr_bytes,
 }
 
 /*
- * The request was given up, the connection is still being made; has_begun: it
- * was before the call.
+ * Waits until the connection is made, after the request for it was given up.
+ * has_begun: another call had begun the connection. 0 or -Exxx.
  */
 static int wait_connected(struct wf_pinned_call *h, int64_t deadline,
 			  bool has_begun)
@@ -83,9 +93,10 @@ static int wait_connected(struct wf_pinned_call *h, int64_t deadline,
 }
 
 /*
- * A worker makes the call and is given a while for it; then it is wanted for
- * others, and the rest is waited for by poll. A connection to a socket of this
- * machine's that waits for its turn would begin anew.
+ * The deadline of the request. A worker is given up after 20 ms, so that it can
+ * serve other requests; the thread waits for the rest by poll. Connects to Unix
+ * sockets have no such limit: given up while it waits for its turn, such a
+ * connect would begin anew, behind the others.
  */
 static int64_t deadline_of_call(int fd, int64_t deadline)
 {
@@ -99,7 +110,10 @@ static int64_t deadline_of_call(int fd, int64_t deadline)
 	return until < deadline ? until : deadline;
 }
 
-/* Before the call? A worker that is given up does not tell. */
+/*
+ * Is the connection being made before the call? A worker that is given up does
+ * not report EALREADY.
+ */
 static bool is_connecting(int fd)
 {
 	uint8_t state = TCP_CLOSE;
@@ -132,13 +146,14 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 	for (;;) {
 		call_deadline = deadline_of_call(fd, deadline);
 		n = wf_request_run(&r, call_deadline);
-		/* Begun before, or by another thread: a ring does not wait. */
+		/* An earlier call, or another thread's, has begun the
+		 * connection: a ring does not wait for that. */
 		has_begun = n == -EALREADY;
 		if (!has_begun && n != -ERESTART &&
 		    (n != -ETIMEDOUT || r.result == n))
 			return n;
-		/* The kernel has read it. One that waits for its turn to be
-		 * taken has not begun. */
+		/* The kernel has read the address, so it is readable. A connect
+		 * to a Unix socket that waits for its turn has not begun. */
 		is_local = addr->sa_family == AF_UNIX;
 		if (n == -ETIMEDOUT && call_deadline == deadline)
 			return is_local ? -EAGAIN : -EINPROGRESS;
@@ -150,11 +165,11 @@ int wf_io_connect(int fd, const struct sockaddr *addr, socklen_t addr_bytes)
 		n = wait_connected(&h, deadline, has_begun || was_connecting);
 		fd = wf_pinned_call_fd(&h);
 		if (n == 0 &&
-		    wf_descriptor_is_connected(fd)) /* to be said by the call */
+		    wf_descriptor_is_connected(fd)) /* connect must report it */
 			wf_sys(SYS_connect, fd, addr, addr_bytes);
-		else if (n == 0 && has_begun) /* the other was told why */
+		else if (n == 0 && has_begun) /* the other call got the error */
 			n = -ECONNABORTED;
-		else if (n == 0) /* its worker was lost before the call */
+		else if (n == 0) /* the worker was lost before its call */
 			continue;
 		return n;
 	}

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring keeps the files that its requests wait for, and the kernel destroys it
- * some milliseconds after a process that was killed has been waited for. Where
- * the file is a socket with an address, a server that is started again at once
- * finds the address in use. So a request waits for an epoll proxy of the socket
- * (io/epoll_proxy.h), and the call that does not wait follows.
+ * Waits for sockets with an address: receives, accepts and poll. A ring holds a
+ * reference to each file that its requests wait for. When a process is killed,
+ * the kernel drops these references some milliseconds after the parent's wait
+ * for the process has returned. If such a file is a socket with an address, a
+ * server that is started again at once finds the address in use. So a request
+ * here polls an epoll proxy of the socket (io/epoll_proxy.h), which holds no
+ * reference to the socket. After the poll the thread makes the call that does
+ * not wait.
  *
- * ADDRESS-1. That call is made before the thread leaves the runtime, also if
- *     the wait had another end: the kernel wakes one of those who wait for each
- *     message or connection, and no handler or cancellation may come in
- *     between.
- * ADDRESS-2. What is for all, as the end by shutdown, one is told and tells the
- *     next.
- * ADDRESS-3. After some waits in a row that were for nothing the epoll proxy is
- *     in doubt.
- * ADDRESS-4. The kernel may have woken one for two: a request that finds the
- *     first as it begins takes the wake for the second with it. So who has
- *     taken one tells the next if there is more and somebody else waits. Who
- *     begins to wait after that look finds what is there. No socket can be
- *     told: without an epoll proxy all are woken.
- * ADDRESS-5. Who begins to wait while the number is being closed or replaced
- *     does not: it would wait for what the number is afterwards, which may be
- *     no socket. It tries the call again, as it does if that is so already.
+ * ADDRESS-1. The thread makes that call before it leaves the runtime, also if a
+ *     signal or the deadline ended the wait. The kernel wakes one waiting
+ *     thread for each message or connection, so no handler or cancellation may
+ *     come between wake and call.
+ * ADDRESS-2. An event that concerns all waiting threads, such as the end by
+ *     shutdown, wakes one thread. That thread wakes the next one.
+ * ADDRESS-3. After WAITS_FOR_NOTHING waits in a row that led to nothing the
+ *     epoll proxy is in doubt.
+ * ADDRESS-4. The kernel may wake one thread for two events. A request that
+ *     finds the first event as it begins also uses up the wake for the second.
+ *     So a thread that has taken one wakes the next if there is more and
+ *     another thread waits. A thread that begins to wait after that check finds
+ *     the rest itself. A socket has no such wake: without an epoll proxy all
+ *     waiting threads are woken.
+ * ADDRESS-5. A thread does not begin to wait while the number is being closed
+ *     or replaced. It would wait for the number's next file, which may be no
+ *     socket. Instead it makes the call again. It does the same if the number
+ *     already is such a file's.
  */
 #include "io/address.h"
 
@@ -43,8 +48,8 @@
 
 enum {
 	WAITS_FOR_NOTHING = 16,
-	/* IORING_ACCEPT_DONTWAIT since Linux 6.10; before, what waits is
-	 * given up at once. */
+	/* IORING_ACCEPT_DONTWAIT since Linux 6.10. On older kernels weft gives
+	 * up an accept that waits at once. */
 	ACCEPT_DONTWAIT = 1 << 1,
 };
 
@@ -56,12 +61,12 @@ struct wait {
 	struct wf_epoll_proxy *proxy;
 	uint32_t nr_futile;
 	bool is_closing; /* ADDRESS-5 */
-	int n;		 /* what the call has returned; -EAGAIN: nothing yet */
+	int n;		 /* the call's result; -EAGAIN: none yet */
 };
 
 /* --- calls that do not wait ----------------------------------------------- */
 
-/* A ring's accept. */
+/* Has the ring accept without waiting; -EAGAIN: no connection is there. */
 static int accept_with(struct wf_thread *t, const struct wf_request *r, int fd,
 		       uint16_t ioprio)
 {
@@ -77,7 +82,10 @@ static int accept_with(struct wf_thread *t, const struct wf_request *r, int fd,
 	return wf_request_try(t, &now);
 }
 
-/* -ENOSYS: there is no ring. In the runtime. */
+/*
+ * The same with the flag if the kernel knows it; -ENOSYS: no ring. In the
+ * runtime.
+ */
 static int accept_now(struct wf_thread *t, const struct wf_request *r, int fd)
 {
 	static _Atomic bool lacks_flag;
@@ -101,7 +109,10 @@ static int attempt(struct wf_request *r, int fd)
 
 /* --- waiting -------------------------------------------------------------- */
 
-/* Want of descriptors, or of a ring, is the caller's alone. */
+/*
+ * Does the result concern all waiting threads? Lack of descriptors, or of a
+ * ring, concerns the caller alone.
+ */
 static bool is_for_all(int n)
 {
 	return n <= 0 && n != -EAGAIN && n != -EMFILE && n != -ENFILE &&
@@ -109,8 +120,8 @@ static bool is_for_all(int n)
 }
 
 /*
- * A socket of datagrams that was shut down says so only to who would wait, and
- * a Unix one that listens, too.
+ * Has the socket been shut down? A datagram socket, and a Unix socket that
+ * listens, say so only to a call that waits.
  */
 static bool is_shut(int fd)
 {
@@ -119,7 +130,7 @@ static bool is_shut(int fd)
 	return wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
-/* ADDRESS-4 */
+/* ADDRESS-4. Is there another event, and another thread that waits? */
 static bool is_more(const struct wait *w, int fd)
 {
 	struct pollfd now = { fd, POLLIN, 0 };
@@ -128,7 +139,7 @@ static bool is_more(const struct wait *w, int fd)
 	       wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
-/* ADDRESS-1. is_told: there should be something. */
+/* ADDRESS-1. Makes the call. is_told: the poll has reported an event. */
 static void call(struct wait *w, bool is_told)
 {
 	int fd = wf_pin_call_begin(&w->pin);
@@ -137,7 +148,7 @@ static void call(struct wait *w, bool is_told)
 	w->n = attempt(w->r, fd);
 	is_end = is_told && w->n == -EAGAIN && is_shut(fd);
 	if (is_end)
-		w->n = -ENOSYS; /* a request for the socket itself */
+		w->n = -ENOSYS; /* wf_io_run waits for the socket itself */
 	if (w->proxy != NULL && (is_end || is_for_all(w->n) || is_more(w, fd)))
 		wf_epoll_proxy_wake_next(w->proxy,
 					 fd); /* ADDRESS-2, ADDRESS-4 */
@@ -150,9 +161,11 @@ static struct wait *wait_of(struct wf_request_scope *scope)
 }
 
 /*
- * One of those who wait is woken. Messages that are looked at stay, for whoever
- * else waits, and who polls takes nothing. Who waits alone does not ask for
- * that: such a request could not follow its VP (io/migrate.c).
+ * The events to poll for. With EPOLLEXCLUSIVE the kernel wakes one of the
+ * threads that wait. A receive with MSG_PEEK leaves its message to the other
+ * threads, and poll (r is NULL) takes nothing, so both wake all. A thread that
+ * waits alone does not use the flag either: with it the request could not
+ * follow its VP (io/migrate.c).
  */
 static uint32_t events_of(const struct wait *w)
 {
@@ -171,12 +184,12 @@ static void begin(struct wf_request_scope *scope)
 	int fd;
 
 	wf_pin_begin(&w->pin);
-	fd = wf_pin_call_begin(&w->pin); /* until it is handed over */
+	fd = wf_pin_call_begin(&w->pin); /* until handed_over() */
 	w->is_closing = fd == w->pin.fd && wf_epoll_proxy_is_closing(fd);
 	if (w->is_closing || (fd == w->pin.fd && w->r != NULL &&
 			      !wf_attempt_fits(w->r, fd))) { /* ADDRESS-5 */
 		w->proxy = NULL;
-		/* which has its end at once; ADDRESS-1 follows */
+		/* the poll ends at once, then the call is made (ADDRESS-1) */
 		w->poll.fd = -1;
 		w->poll.op_flags = POLLIN;
 		return;
@@ -205,7 +218,10 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	wf_pin_release_for_handler(&w->pin);
 }
 
-/* ADDRESS-5. A close may take long, with SO_LINGER. */
+/*
+ * ADDRESS-5. Sleeps 50 us and returns -ERESTART, to have the call made again.
+ * With SO_LINGER a close may take long.
+ */
 static int pass_close_barrier(int64_t deadline_ns)
 {
 	const int64_t pause_ns = 50 * WF_NS_PER_US;
@@ -217,7 +233,7 @@ static int pass_close_barrier(int64_t deadline_ns)
 	return err == -ETIMEDOUT && !is_last ? -ERESTART : err;
 }
 
-/* One wait, as wf_request_run; -ERESTART also if it was for nothing. */
+/* Waits once. As wf_request_run; -ERESTART also if the call found nothing. */
 static int wait_once(struct wait *w, int64_t deadline_ns)
 {
 	int err = wf_request_run_any(&w->poll, 1, deadline_ns, NULL);
@@ -281,10 +297,12 @@ static void begin_poll(struct wf_request_scope *scope)
 {
 	begin(scope);
 	if (wait_of(scope)->proxy == NULL)
-		wait_of(scope)->poll.fd = -1; /* which has its end at once */
+		wait_of(scope)->poll.fd = -1; /* the poll ends at once */
 }
 
-/* All who poll are woken, each looks for itself. */
+/*
+ * Makes no call: every thread that polls is woken, and then checks by itself.
+ */
 static void end_poll(struct wf_request_scope *scope, bool is_done)
 {
 	struct wait *w = wait_of(scope);

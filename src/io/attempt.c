@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The system call of each request that waits for a descriptor, with a flag not
+ * to wait. Without a ring the readiness watcher makes these calls when poll
+ * reports the descriptor ready (io/watcher.c). io/address.c makes them after a
+ * poll of an epoll proxy. A receive with MSG_WAITALL takes several calls: the
+ * request counts the bytes that have come.
+ */
 #include "io/attempt.h"
 
 #include <errno.h>
@@ -26,7 +33,7 @@ int wf_attempt_always(const struct wf_request *r)
 		     (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM));
 }
 
-/* MSG_WAITALL: -EAGAIN until all is there, or no more will come. */
+/* With MSG_WAITALL: -EAGAIN until all bytes are there, or no more will come. */
 static int receive(struct wf_request *r, int fd)
 {
 	uint32_t done = (uint32_t)r->nr_bytes;
@@ -85,7 +92,7 @@ bool wf_attempt_serves(const struct wf_request *r)
 	case IORING_OP_ACCEPT:
 		return true;
 	case IORING_OP_READV:
-		return r->off == UINT64_MAX; /* of a stream */
+		return r->off == UINT64_MAX; /* a read from a stream */
 	case IORING_OP_RECVMSG:
 		return !wf_worker_handles(r);
 	default:

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * EPOLL_PROXY-1. A number has one epoll proxy at most, and so has a bucket:
- *     where another number is waited for, there is none. Both change under the
- *     bucket's lock.
+ * A table of epoll proxies, in buckets by the number of the socket. A thread
+ * that begins to wait finds the number's epoll proxy or makes it, and makes
+ * sure that the socket is in its set. A thread that is about to close the
+ * number takes the epoll proxy out of its bucket.
+ *
+ * EPOLL_PROXY-1. A number has at most one epoll proxy, and so has a bucket.
+ *     While threads wait for one number of a bucket, the bucket's other numbers
+ *     have none. Both change under the bucket's lock.
  * EPOLL_PROXY-2. The set of an epoll proxy has its number's file, and no other.
- *     So that is put there, or found, each time when somebody begins to wait.
- *     Before a number is closed its epoll proxy goes from the bucket, and until
- *     it has been closed nobody gets one: who waits has made sure that the file
- *     stays, and its entry with it (io/pin.c, PIN-2).
- * EPOLL_PROXY-3. Who closes counts itself before it looks for an epoll proxy;
- *     who gets a new one looks for those who close after it has put it into the
- *     bucket. So one of the two sees the other, and no lock is taken where
- *     there is no epoll proxy.
- * EPOLL_PROXY-4. An epoll proxy that is in no bucket lives until nobody waits
- *     for it: else its set's number might be another file's before the kernel
- *     has a request.
+ *     So each thread that begins to wait adds the file to the set, or finds it
+ *     there. Before a number is closed its epoll proxy leaves the bucket, and
+ *     no thread gets one until the close is over. The waiting thread has pinned
+ *     the file, so the file's entry stays in the set (io/pin.c, PIN-2).
+ * EPOLL_PROXY-3. A closing thread counts itself before it checks for an epoll
+ *     proxy. A thread that makes one puts it into the bucket before it checks
+ *     for closing threads. So one of the two sees the other, and a close takes
+ *     no lock where there is no epoll proxy.
+ * EPOLL_PROXY-4. An epoll proxy outside of the buckets stays until no thread
+ *     uses it. Otherwise the set's number might be another file's before the
+ *     kernel has the request.
  *
  * Rejected: the set of the watcher (io/watcher.c). Each wait would cost two
  * more switches between kernel threads.
@@ -38,7 +43,7 @@ enum { NR_BUCKETS = 64, NR_PROXIES = 2 * NR_BUCKETS };
 struct wf_epoll_proxy {
 	_Atomic bool is_taken;
 	bool is_in_bucket;	   /* the bucket's lock */
-	_Atomic uint32_t nr_users; /* the same; anybody reads */
+	_Atomic uint32_t nr_users; /* the same; any thread reads */
 	int number;
 	int set;
 };
@@ -46,7 +51,7 @@ struct wf_epoll_proxy {
 struct bucket {
 	struct wf_spin lock;
 	_Atomic uint32_t nr_closing;	      /* EPOLL_PROXY-3 */
-	struct wf_epoll_proxy *_Atomic proxy; /* under the lock; all read */
+	struct wf_epoll_proxy *_Atomic proxy; /* lock; any thread reads */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 static struct bucket buckets[NR_BUCKETS];
@@ -80,13 +85,13 @@ static struct wf_epoll_proxy *make(int number)
 	return p;
 }
 
-/* EPOLL_PROXY-4 */
+/* EPOLL_PROXY-4. Frees p unless a thread uses it or it is in its bucket. */
 static void free_locked(struct wf_epoll_proxy *p)
 {
 	if (p->is_in_bucket || p->nr_users > 0)
 		return;
 	wf_private_fd_close(p->set);
-	/* release: nobody reads it any more; pairs with make. */
+	/* release: no thread uses it any more; pairs with make. */
 	wf_store_release(&p->is_taken, false);
 }
 
@@ -99,7 +104,7 @@ static void detach_locked(struct bucket *b)
 	free_locked(p);
 }
 
-/* EPOLL_PROXY-2 */
+/* EPOLL_PROXY-2. Adds the number's file to the set, if it is not there. */
 static bool put_in(const struct wf_epoll_proxy *p)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -116,7 +121,7 @@ static bool is_ready(const struct wf_epoll_proxy *p)
 	return wf_sys(SYS_epoll_wait, p->set, &event, 1, 0) > 0;
 }
 
-/* The one in the bucket, new or not; NULL. */
+/* The epoll proxy of fd in the bucket, made if there is none; or NULL. */
 static struct wf_epoll_proxy *find_locked(struct bucket *b, int fd,
 					  bool is_in_doubt)
 {
@@ -183,7 +188,8 @@ void wf_epoll_proxy_wake_next(const struct wf_epoll_proxy *p, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	/* The kernel wakes for an entry that is new, and for no old one. */
+	/* The kernel wakes a thread for a new entry that is ready, not for an
+	 * old one. */
 	wf_sys(SYS_epoll_ctl, p->set, EPOLL_CTL_DEL, fd, NULL);
 	wf_sys(SYS_epoll_ctl, p->set, EPOLL_CTL_ADD, fd, &event);
 }
