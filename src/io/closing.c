@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The order of the steps around a close, which other files carry out. Before
+ * the close, waits on the numbers get duplicates of their files, and requests
+ * that name the numbers reach the kernel. After the close weft forgets what it
+ * knows about the numbers. Waits that began in between begin anew. This file
+ * also says which descriptors are private: those of the rings, of the watcher,
+ * and all in io/private_fd.h.
+ */
 #include "io/closing.h"
 
 #include "io/descriptor.h"
@@ -14,11 +22,11 @@
 #include "sched/carrier.h"
 
 /*
- * A vfork child's descriptors are copies, as are those of a thread that has
- * unshared its table: waits on the other threads' descriptors, and what is
- * known of these, do not concern it. Generations come first (io/pinned_call.c).
- * Rings and the watcher come last: what the waits that have pinned the file
- * hand over until then is to be for the file.
+ * A vfork child has a copy of the descriptors, and so has a thread that has
+ * unshared its table. Their closes concern neither the other threads' waits nor
+ * what is known about the descriptors. Generations come first
+ * (io/pinned_call.c). Rings and the watcher come last: requests that pinned
+ * waits hand over until then are still for the old file.
  */
 void wf_io_before_close(unsigned int first, unsigned int last)
 {
@@ -39,7 +47,7 @@ void wf_io_after_close(unsigned int first, unsigned int last)
 {
 	if (wf_has_own_files())
 		return;
-	/* What others have learnt meanwhile of the files that they were. */
+	/* Other threads may have learnt about the old files meanwhile. */
 	wf_descriptor_forget_all(first, last);
 	wf_epoll_proxy_after_close(first, last);
 	wf_watcher_after_close(first, last);
@@ -47,8 +55,9 @@ void wf_io_after_close(unsigned int first, unsigned int last)
 }
 
 /*
- * The program's file must not be taken for weft's that had its number. Who
- * closes that may take long, with SO_LINGER: the number is the program's then.
+ * Waits while weft closes a private descriptor with this number: the number may
+ * already be a file of the program's. Such a close may take long, with
+ * SO_LINGER, so the number of yields is limited.
  */
 static void wait_while_closing(int fd)
 {
@@ -80,7 +89,7 @@ bool wf_io_make_way(int fd)
 	if (wf_has_own_files())
 		return !wf_io_is_private(fd);
 	wait_while_closing(fd);
-	/* A duplicate of a closed file that a wait has pinned stays. */
+	/* A duplicate that a wait has pinned does not move. */
 	return wf_ring_make_way(fd) && wf_watcher_set_make_way(fd) &&
 	       (fd < 0 ||
 		wf_private_fd_first((unsigned int)fd) != (unsigned int)fd);

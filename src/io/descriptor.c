@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Each number below NR_KNOWN has a word with the facts that weft has learnt
+ * about the number's file, as bits. The word also counts how often the facts
+ * were forgotten, and the number's generation. To learn the kind of a file a
+ * thread reads the word, asks the kernel, and stores the answer unless the
+ * facts were forgotten meanwhile. Larger numbers have no word: weft asks the
+ * kernel at each call.
+ */
 #include "io/descriptor.h"
 
 #include <errno.h>
@@ -16,7 +24,7 @@
 #include "os/sys.h"
 #include "wait/ufutex.h"
 
-/* Greater numbers are asked for each time. */
+/* Numbers from here on have no entry. */
 enum { NR_KNOWN = 1 << 16 };
 
 enum {
@@ -31,34 +39,40 @@ enum {
 	NO_READ_TO_BE_ASKED = 1 << 8,
 	SYNCED = 1 << 9,
 	KERNELS = 1 << 10,
-	SURE = 1 << 11, /* QUICK is */
+	SURE = 1 << 11, /* QUICK, and not in doubt */
 	NO_WRITE_TO_BE_ASKED = 1 << 12,
 	HAS_ADDRESS = 1 << 13,
 	HAS_NO_ADDRESS = 1 << 14,
-	COUNTED = 1 << 15, /* its generation is, though nothing is known */
+	COUNTED = 1 << 15, /* the generation counts; no fact is known */
 	SYNCS_QUICKLY = 1 << 16,
 };
 
 /*
- * Above these bits, how often the number was forgotten: what is known of its
- * former file must not be taken for knowledge of the present one. Above those,
- * the number's generation, which a close counts up when it begins, and not
- * again when it is over: the number may be the next file's by then.
+ * The facts are the lowest bits of a word. From FORGOTTEN on, the word counts
+ * how often the facts were forgotten: a fact about a former file must not be
+ * stored for the present one. From USED on, it has the number's generation. The
+ * generation counts when a close begins and not when the close is over: by then
+ * the number may be the next file's.
  */
 #define FORGOTTEN ((uint64_t)1 << 17)
 #define USED ((uint64_t)1 << 40)
-#define EPOCH (USED - FORGOTTEN) /* the bits of the former */
+#define EPOCH (USED - FORGOTTEN) /* the bits of the count of forgets */
 static _Atomic uint64_t known[NR_KNOWN];
 
-/* Of a stream: reads that had to wait, and from MANY_WAITS on those that nobody
- * tried first, of which there are fewer than PROBE in a row. Of a slow file:
- * reads that found everything in the page cache. */
+/*
+ * Of a stream: reads in a row that had to wait. From MANY_WAITS on, reads that
+ * were not tried first: one in PROBE is tried all the same. Of a slow file:
+ * reads in a row that found everything in the page cache.
+ */
 enum { MANY_WAITS = 8, PROBE = 32, MANY_HITS = 32 };
 static _Atomic uint8_t nr_in_a_row[NR_KNOWN];
 
-/* Some socket has, or had, a limit; other numbers may name it, too. */
+/*
+ * Some socket has, or had, a time limit. One flag for all, since other numbers
+ * may name that socket, too.
+ */
 static _Atomic bool has_limits;
-static _Atomic bool has_marks; /* low-water ones */
+static _Atomic bool has_marks; /* the same for low-water marks */
 
 static uint64_t known_of(int fd)
 {
@@ -91,7 +105,7 @@ static bool is_same_file(uint64_t now, uint64_t before)
 	return ((now ^ before) & EPOCH) == 0;
 }
 
-/* Unless it was forgotten since `before` was read. */
+/* Stores facts, unless the file was forgotten since `before` was read. */
 static void learn(int fd, uint64_t before, uint32_t bits)
 {
 	uint64_t now = known_of(fd);
@@ -167,7 +181,10 @@ void wf_descriptor_was_cached(int fd, bool is_hit)
 	wf_store_relaxed(&nr_in_a_row[fd], nr);
 }
 
-/* Nothing is known of it, but that its generation is counted if it was. */
+/*
+ * The word without facts; COUNTED if it had any bit, so that closes still
+ * count.
+ */
 static uint64_t forgotten(uint64_t now)
 {
 	return ((now + FORGOTTEN) & EPOCH) | (now & ~(USED - 1)) |
@@ -180,7 +197,8 @@ static void change(int fd, uint64_t more)
 
 	if (fd < 0 || fd >= NR_KNOWN)
 		return;
-	/* Acts as a fence: what follows asks the file that follows. */
+	/* This is also a fence: questions to the kernel that follow are about
+	 * the next file. */
 	while (!wf_cas_acq_rel(&known[fd], &now, forgotten(now) + more))
 		;
 	wf_descriptor_was_tried(fd, false);
@@ -269,7 +287,7 @@ bool wf_descriptor_is_device(int fd)
 {
 	struct stat st;
 
-	/* What cannot be asked may be one. */
+	/* If the kernel does not answer, fd may be one. */
 	return wf_sys(SYS_fstat, fd, &st) < 0 || S_ISCHR(st.st_mode);
 }
 
@@ -345,7 +363,7 @@ static uint32_t mode_of(int fd)
 
 	if (flags >= 0 && (flags & O_DIRECT) != 0)
 		bits |= DIRECT;
-	if (flags >= 0 && (flags & O_DSYNC) != 0) /* O_SYNC, too */
+	if (flags >= 0 && (flags & O_DSYNC) != 0) /* O_SYNC has this bit, too */
 		bits |= SYNCED;
 	return bits;
 }
@@ -362,7 +380,8 @@ bool wf_descriptor_is_stream(int fd)
 	if ((what & (KNOWN_STREAM | KNOWN_OTHER)) != 0)
 		return (what & KNOWN_STREAM) != 0;
 	err = wf_sys(SYS_fstat, fd, &st);
-	/* Where it must not be asked: what suits streams suits files. */
+	/* A filter may forbid the question. Calls for streams work for files,
+	 * too. */
 	if (err < 0)
 		return err != -EBADF;
 	type = st.st_mode & S_IFMT;
@@ -440,8 +459,8 @@ bool wf_descriptor_is_nonblocking(int fd)
 {
 	long flags = wf_sys(SYS_fcntl, fd, F_GETFL);
 
-	/* Who must not ask, or whose number is gone meanwhile, may wait: the
-	 * request says what there is to say. */
+	/* If a filter forbids the question, or the number is closed meanwhile,
+	 * the thread may wait: its request reports the error. */
 	return flags >= 0 && (flags & O_NONBLOCK) != 0;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * epoll_wait. First the call that does not wait; then a request for the set;
- * then the call again, whose answer counts. Any handler ends it. A wait is on
- * the set, as the kernel's is, and not on its number (io/pin.h).
+ * epoll_wait. The thread first makes the call that does not wait. If that finds
+ * nothing, a request waits until the set is ready, and the call is made again:
+ * its result counts. Any handler ends the wait. The wait is for the set and not
+ * for its number, as the kernel's is: it pins the file (io/pin.h).
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -23,7 +24,7 @@ struct wait {
 	struct wf_pin pin;
 	struct epoll_event *events;
 	int max;
-	int n; /* what the call has returned */
+	int n; /* the call's result */
 };
 
 static void call(struct wait *w)
@@ -58,7 +59,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	wf_pin_release_for_handler(&w->pin);
 }
 
-/* One wait. Returns 0, with what the call says in w->n, or -Exxx. */
+/* Waits once. Returns 0 with the call's result in w->n, or -Exxx. */
 static int wait_once(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 {
 	struct wf_request r = {
@@ -81,7 +82,7 @@ static int wait_once(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 	return err;
 }
 
-/* After a check that found nothing. */
+/* Waits for events, after a call that found none. Returns the call's result. */
 static int wait_until(struct wait *w, int64_t deadline_ns, uint32_t nr_handlers)
 {
 	do {
@@ -114,7 +115,7 @@ int wf_io_epoll_wait(int epfd, struct epoll_event *events, int max,
 	call(&w);
 	if (!has_nothing(&w, nr_handlers))
 		return w.n;
-	/* The kernel handles no signal here. */
+	/* Nor does the kernel deliver signals if there is no time to wait. */
 	if (deadline_ns <= wf_os_now())
 		return 0;
 	wf_cleanup_begin_own(&cleanup, leave, &w);

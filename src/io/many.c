@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * A wait for many descriptors fills an epoll set with all of them, and has one
+ * request, for the set. All such waits are in a list. A closing thread visits
+ * the list and leaves a duplicate to each wait for its number, so that the
+ * wait's set keeps the file.
+ *
  * MANY-1. From before its set is filled until its request is over a wait is in
- *     the list, and its thread in the runtime: so what it points to stays.
+ *     the list, and its thread is in the runtime. So what the wait points to
+ *     stays.
  * MANY-2. Before a number is closed or replaced each wait for it gets a
- *     duplicate, which keeps the set's entry, and is closed when the wait is
- *     over. A number counts once: what it is later is not waited for. One that
- *     is gone when the set is filled ends the wait.
- * MANY-3. Who begins to wait between that and the close is told after the
- *     close, by a descriptor in the set that is ready, and looks again. So is
- *     who has lost WF_MANY_PINNED of them already. Where there is no number
- *     free for a duplicate nobody hears of the file.
- * MANY-4. The set is a private descriptor, and is closed before a handler runs,
- *     which may leave the call by a jump.
+ *     duplicate. The duplicate keeps the file's entry in the set, and is closed
+ *     when the wait is over. A wait does this once for each number: it does not
+ *     wait for the number's next file. If a number is not open when the set is
+ *     filled, the wait ends.
+ * MANY-3. A thread may begin to wait between those duplicates and the close.
+ *     After the close the closing thread ends that wait by an eventfd in its
+ *     set, and the waiting thread makes its check again. The closing thread
+ *     also ends a wait that has WF_MANY_PINNED duplicates already. If no number
+ *     is free for a duplicate, the wait gets no more events of the file.
+ * MANY-4. The set is a private descriptor. It is closed before a handler runs,
+ *     since a handler may leave the call by a jump.
  */
 #include "io/many.h"
 
@@ -32,9 +40,12 @@ static struct wf_spin list_lock = WF_SPIN_INIT;
 static struct wf_list waits = { &waits, &waits }; /* list_lock */
 static _Atomic uint32_t nr_waits;
 
-/* --- what is waited for --------------------------------------------------- */
+/* --- the descriptors of a wait -------------------------------------------- */
 
-/* The program's memory, which it may have taken away. */
+/*
+ * Called for each descriptor of a wait. p is a copy, since the program may
+ * unmap its list meanwhile.
+ */
 typedef int visit_fn(struct wf_many *m, const struct pollfd *p);
 
 static int visit_list(struct wf_many *m, unsigned int first, unsigned int last,
@@ -94,7 +105,10 @@ static int visit_all(struct wf_many *m, unsigned int first, unsigned int last,
 				visit_sets(m, first, last, visit);
 }
 
-/* Two entries may name one descriptor; a set has it once. */
+/*
+ * Adds a descriptor. Two entries may name one, and the set has it once: then
+ * for all events.
+ */
 static int put_in(struct wf_many *m, const struct pollfd *p)
 {
 	struct epoll_event event = { .events = (uint16_t)p->events };
@@ -105,7 +119,8 @@ static int put_in(struct wf_many *m, const struct pollfd *p)
 		err = wf_sys(SYS_epoll_ctl, m->set, EPOLL_CTL_MOD, p->fd,
 			     &event);
 	}
-	/* Files on disks say nothing that has not been said. */
+	/* A set takes no files on disks. They are always ready, as the call
+	 * that does not wait has reported. */
 	return err == -EPERM ? 0 : (int)err;
 }
 
@@ -116,7 +131,7 @@ static struct wf_many *wait_of(struct wf_request_scope *scope)
 	return wf_container_of(scope, struct wf_many, scope);
 }
 
-/* MANY-4; never waits. */
+/* MANY-4. Does not block. */
 static void close_set(struct wf_many *m)
 {
 	if (m->set >= 0)
@@ -134,7 +149,7 @@ static void begin(struct wf_request_scope *scope)
 	atomic_fetch_add(&nr_waits, 1);
 	m->err = visit_all(m, 0, UINT_MAX, put_in); /* MANY-1 */
 	if (m->err < 0)
-		m->request.fd = -1; /* which has its end at once */
+		m->request.fd = -1; /* the request ends at once */
 }
 
 static void end(struct wf_request_scope *scope, bool is_done)
@@ -149,7 +164,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 int wf_many_begin(struct wf_many *m)
 {
 	m->set = wf_private_fd_make_set();
-	if (m->set < 0) /* no room: the program may find it */
+	if (m->set < 0) /* no private one is free: the program may see this */
 		m->set = (int)wf_sys(SYS_epoll_create1, EPOLL_CLOEXEC);
 	m->ready_fd = -1;
 	return m->set < 0 ? m->set : 0;
@@ -183,7 +198,7 @@ void wf_many_end(struct wf_many *m)
 
 /* --- closing -------------------------------------------------------------- */
 
-/* MANY-2 */
+/* MANY-2. Leaves the wait a duplicate, once for each number. */
 static int pin_file(struct wf_many *m, const struct pollfd *p)
 {
 	for (uint32_t i = 0; i < m->nr_pinned; i++) {
@@ -198,7 +213,8 @@ static int pin_file(struct wf_many *m, const struct pollfd *p)
 }
 
 /*
- * MANY-3. The wait is for nothing: the call that does not wait is made again.
+ * MANY-3. Ends the wait, so that the thread makes the call that does not wait
+ * again.
  */
 static int report(struct wf_many *m, const struct pollfd *p)
 {
@@ -227,7 +243,8 @@ static void visit_waits(unsigned int first, unsigned int last, visit_fn *visit)
 	struct wf_thread *me;
 	uint64_t mask;
 
-	/* seq_cst: after the number was closed, or before the set is filled. */
+	/* seq_cst: the closing thread sees the wait here, or the waiting thread
+	 * fills its set after the close. */
 	if (atomic_load(&nr_waits) == 0)
 		return;
 	me = wf_runtime_enter();
