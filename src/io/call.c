@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Calls that may block, made by a worker. wf_call_run wraps the call into a
+ * request that no ring carries out (io/worker.h). A call that only a disk may
+ * hold up goes to a worker if the last one on its descriptor was slow
+ * (io/descriptor.h). A worker measures its calls, too, so a descriptor that
+ * gets quick again goes back to plain calls.
+ */
 #include "io/call.h"
 
 #include <errno.h>
@@ -25,8 +32,9 @@ long wf_call_run(struct wf_call *c, enum wf_call_kind kind, int64_t deadline_ns)
 				    wf_self->nr_handlers == nr_handlers));
 	if (n == -ERESTART)
 		return -EINTR;
-	/* A signal comes with these, SIGPIPE or SIGXFSZ. It was sent to the
-	 * worker, which blocks it; it is the caller's. */
+	/* SIGPIPE or SIGXFSZ comes with these errors. The kernel has sent it to
+	 * the worker, which blocks it. The caller makes the call again, to get
+	 * the signal. */
 	return n == -EPIPE || n == -EFBIG ? wf_call_make(c) : n;
 }
 
@@ -36,9 +44,10 @@ long wf_call_wait(struct wf_call *c)
 }
 
 /*
- * By a clock that costs a fifth and knows the kernel's ticks only. A call that
- * crosses one is doubted, and the next is timed. So calls that have become slow
- * are noticed when they have taken a tick in all, on the average.
+ * Makes a call on a descriptor that was quick so far. The coarse clock costs a
+ * fifth of the exact one and advances only with the kernel's ticks. If a tick
+ * comes during the call, the call is in doubt, and the next one is measured. So
+ * weft notices slow calls after they have taken one tick in all, on average.
  */
 static long make_as_ever(int fd, struct wf_call *c)
 {

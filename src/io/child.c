@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * First the call that does not wait. Then a worker waits, which is of the same
- * process, so that the children are its, too: who of several that wait gets a
- * child, stops, continuations and traced children are the kernel's affair. A
- * worker that is told to end looks for children once more: the handler of
- * SIGCHLD does not hide the child that it is about.
+ * Waits for children. The thread first makes the call that does not wait, then
+ * a worker makes the one that waits. The worker is of the same process, so it
+ * has the same children. The kernel decides which of several waiting threads
+ * gets a child. It also deals with stops, continuations and traced children.
  *
- * With all workers busy the end of one child can be waited for by descriptor.
+ * When a requester asks a worker to end its wait, the kernel checks the
+ * children once more. So a handler of SIGCHLD does not hide the child that the
+ * signal is about. If all workers are busy, the thread waits for the end of a
+ * single child by a pidfd.
  *
- * Rejected: a descriptor always. It tells of no stop, nor of a child that is
- * traced, and there is none for "any child".
+ * Rejected: to use a pidfd always. It reports neither stops nor traced
+ * children, and there is none for "any child".
  */
 #include "io/child.h"
 
@@ -26,8 +28,9 @@
 #include "wait/ufutex.h"
 
 enum {
-	/* The children of the calling kernel thread: whichever thread of weft's
-	 * it ran when they were made. All are looked at. */
+	/* Limits a wait to the children of the calling kernel thread. That is a
+	 * carrier, which has made children for several threads. So weft drops
+	 * the flag: all children are checked. */
 	NOT_MEANT = __WNOTHREAD,
 };
 
@@ -72,7 +75,7 @@ int wf_io_wait4(pid_t pid, int *status, int options, struct rusage *usage)
 	n = (int)wf_sys(SYS_wait4, pid, status, WNOHANG, usage);
 	if (n != 0)
 		return n;
-	return err < 0 ? err : -ENOSYS; /* who traces it has not let go */
+	return err < 0 ? err : -ENOSYS; /* its tracer still has it */
 }
 
 int wf_io_waitid(idtype_t type, id_t id, siginfo_t *ret_info, int options)

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pipes can be asked whether they would wait (SPLICE_F_NONBLOCK); sockets pay
- * no heed to that, so what blocks on one is a worker's from the start. But
- * sendfile is given no more at a time than a socket has room for.
+ * sendfile, splice, tee and vmsplice. A pipe can be asked not to wait
+ * (SPLICE_F_NONBLOCK), so the thread makes that call first, and a worker the
+ * one that waits. Sockets ignore the flag, so a worker makes each splice on a
+ * blocking socket.
+ *
+ * A sendfile to a stream socket waits until the socket is writable, and then
+ * sends no more at a time than the socket has room for. poll calls a socket
+ * writable only when a third of its buffer is free. So if the wait takes 10 ms,
+ * the thread fills the socket with copies of the file's bytes, by sends that do
+ * not wait.
  */
 #include "io/copy.h"
 
@@ -22,7 +29,9 @@
 #include "os/sys.h"
 #include "signal/memory.h"
 
-/* Makes the call, whose flags are its argument number `flags`. */
+/*
+ * Makes the call first without waiting; argument number `flags` has its flags.
+ */
 static long ask_first(struct wf_call *c, int flags)
 {
 	long given = c->args[flags];
@@ -33,13 +42,15 @@ static long ask_first(struct wf_call *c, int flags)
 	c->args[flags] = given;
 	if (n != -EAGAIN || (given & SPLICE_F_NONBLOCK) != 0)
 		return n;
-	/* One that the program made non-blocking says EAGAIN again. */
+	/* If the program made the pipe non-blocking, the worker gets EAGAIN,
+	 * too. */
 	return wf_call_wait(c);
 }
 
 /*
- * What a socket takes at once when poll calls it writable: a third of its
- * buffer is free then. Should it not be, a carrier waits, and loses its VP.
+ * How many bytes a socket certainly takes at once when poll calls it writable:
+ * a third of its buffer is free then. If it has less room after all, the
+ * carrier blocks and loses its VP.
  */
 static size_t room_of(int fd)
 {
@@ -49,15 +60,18 @@ static size_t room_of(int fd)
 	return (size_t)(bytes / 4 > least ? bytes / 4 : least);
 }
 
-/* Of a stream socket's sendfile: as long as the number is the file it was. */
+/*
+ * A sendfile to a stream socket. It ends when `to` becomes another file's
+ * number.
+ */
 struct sending {
 	struct wf_call *c;
 	int to, from;
 	off_t *offset; /* the program's, or NULL */
 	size_t bytes, done;
 	uint32_t generation, nr_handlers;
-	int64_t deadline_ns; /* WF_FOREVER, ... */
-	bool is_full;	     /* as far as copies fit */
+	int64_t deadline_ns; /* from SO_SNDTIMEO */
+	bool is_full;	     /* fill() has filled the socket */
 };
 
 static bool is_same(const struct sending *s)
@@ -65,7 +79,10 @@ static bool is_same(const struct sending *s)
 	return wf_descriptor_generation(s->to) == s->generation;
 }
 
-/* The next bytes of the file; 0 at its end, -Exxx: none without waiting. */
+/*
+ * Reads the next bytes of the file. Returns how many, 0 at its end, or -Exxx:
+ * none are there without waiting.
+ */
 static long read_next(const struct sending *s, char *buf, size_t bytes,
 		      off_t at)
 {
@@ -73,7 +90,8 @@ static long read_next(const struct sending *s, char *buf, size_t bytes,
 	struct iovec iov = { buf, bytes < left ? bytes : left };
 	long n = wf_sys(SYS_preadv2, s->from, &iov, 1, at, 0L, RWF_NOWAIT);
 
-	/* tmpfs, FUSE and others cannot be asked: it may wait for a disk. */
+	/* tmpfs, FUSE and others do not support RWF_NOWAIT: this may wait for a
+	 * disk. */
 	if (n == -EOPNOTSUPP)
 		n = wf_call_on(s->from,
 			       WF_CALL(SYS_pread64, s->from, (long)iov.iov_base,
@@ -82,7 +100,7 @@ static long read_next(const struct sending *s, char *buf, size_t bytes,
 	return n;
 }
 
-/* Where the next bytes are, or -Exxx. */
+/* The position of the next byte in the file, or -Exxx. */
 static off_t position_of(const struct sending *s)
 {
 	off_t at;
@@ -99,7 +117,7 @@ static bool set_position(const struct sending *s, off_t at)
 	return wf_memory_put(s->offset, &at, sizeof(at)) == 0;
 }
 
-/* Sends copies until the socket is full. */
+/* Sends copies of the file's bytes until the socket is full. */
 static void fill(struct sending *s)
 {
 	enum { PIECE = 64 * 1024 };
@@ -127,7 +145,7 @@ static void fill(struct sending *s)
 		wf_os_release(buf, PIECE);
 }
 
-/* Is there nothing to wait for: the end of the file, or one that is none? */
+/* Is a wait pointless, since the file is at its end or cannot be read? */
 static bool is_over(struct sending *s)
 {
 	off_t at = position_of(s);
@@ -139,7 +157,11 @@ static bool is_over(struct sending *s)
 	return n == 0 || n == -EBADF || n == -EISDIR || n == -EFAULT;
 }
 
-/* 0: there is room, 1: so, after a wait, or why it is not waited any more. */
+/*
+ * Returns 0 if the socket is writable now or nothing is left to send, 1 if it
+ * became writable after a wait. Else -Exxx, why the wait has ended: -EAGAIN is
+ * the limit of 10 ms, the deadline, or a handler with SA_RESTART.
+ */
 static int wait_writable(struct sending *s)
 {
 	const int64_t most_ns = 10 * WF_NS_PER_MS;
@@ -159,7 +181,10 @@ static int wait_writable(struct sending *s)
 	return n < 0 ? n : 1;
 }
 
-/* What a sender that waits is told: an error, but not after a part. */
+/*
+ * 0, or the error that a send reports after a wait. After a partial transfer
+ * the socket keeps its error for the next call, and -EPIPE only ends this call.
+ */
 static int after_wait(const struct sending *s)
 {
 	if (!wf_io_has_error(s->to))
@@ -167,7 +192,10 @@ static int after_wait(const struct sending *s)
 	return s->done > 0 ? -EPIPE : -wf_descriptor_option(s->to, SO_ERROR, 0);
 }
 
-/* Until there is room. 0 or -Exxx; everything may have been sent. */
+/*
+ * Waits until there is room. 0 or -Exxx; by then fill() may have sent
+ * everything.
+ */
 static int make_room(struct sending *s)
 {
 	int n;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All workers end, since the runtime does: boot/wind_down.c.
+ * Ends all I/O workers when the runtime ends (boot/wind_down.c). I/O servers
+ * end together. The caller asks each kernel thread to end, and waits until the
+ * kernel has removed that thread.
  *
- * IO_DISMISS-1. Processes first: the supervisor, a kernel thread, sees to their
- *     ends.
- * IO_DISMISS-2. A kernel thread looks for WF_WORKER_GO at the top of its loop,
- *     and is woken until it does: a job worker by its word, the supervisor by
- *     its own, the watcher by a signal, after which the kernel never restarts
+ * IO_DISMISS-1. I/O servers end first: the supervisor, a kernel thread, cleans
+ *     up after them.
+ * IO_DISMISS-2. A kernel thread checks for WF_WORKER_GO at the top of its loop.
+ *     The caller wakes it again and again until it has ended. A worker for
+ *     requests wakes by its word, and the supervisor by wf_supervisor_wake. The
+ *     watcher wakes by a signal, after which the kernel never restarts
  *     epoll_wait.
- * IO_DISMISS-3. A worker that has ended has tid 0, as one that was killed. Its
- *     row of the table is set up anew only when all have ended
+ * IO_DISMISS-3. A worker that has ended has tid 0, as a worker that was killed.
+ *     Its row of the table is set up anew only when all workers have ended
  *     (wf_worker_fork_child).
- * IO_DISMISS-4. The watcher and the supervisor last: without them waits would
- *     not end, should the program go on because some worker did not end.
+ * IO_DISMISS-4. The watcher and the supervisor end last. If some worker does
+ *     not end, the program goes on, and its waits need those two.
  */
 #include "io/worker.h"
 

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lies in the page cache is read by one call that does not wait. The rest
- * is a request to the ring, or without one a worker's call. A file that cannot
- * be asked so is read by the plain call as long as that is quick, and then as
- * long as all of it is in the page cache. With O_DIRECT nothing is there at
- * once and the kernel would wait even if asked not to.
+ * Reads and writes of files on disks. The thread makes the calls that are
+ * likely not to wait for the disk. It hands the others to its VP's ring or to a
+ * worker, and parks.
  *
- * Buffered writes hardly ever wait: plain calls as long as they are quick.
- * With O_DIRECT or O_DSYNC they always do.
+ * Reads at the caller's position: one call that does not wait (RWF_NOWAIT)
+ * reads what is in the page cache. The rest is a request to the ring, or
+ * without a ring a worker's call. Some files do not support RWF_NOWAIT. The
+ * thread reads them by the plain call as long as that is quick, and then as
+ * long as the page cache has all bytes. With O_DIRECT the thread does not try:
+ * nothing is there at once, and the kernel would wait even if asked not to.
  *
- * At the file's own position it is the plain call in any case, since no other
- * moves the position and keeps two threads from reading the same: by the thread
- * as long as that is quick, or if all of it is in the page cache, and else by a
- * worker, or by a thread that has a kernel thread of its own for it.
+ * Buffered writes hardly ever wait: they are plain calls as long as these are
+ * quick. With O_DIRECT or O_DSYNC they always wait.
  *
- * Rejected: reads at the file's own position by the ring. It advances it when
- * the read is over, or not at all. What is there first, without waiting: of
- * two reads that both get a part, one would go on where the other's rest is.
+ * At the file's own position each transfer is the plain call, because only that
+ * moves the position and keeps two threads from reading the same bytes. The
+ * thread makes the call as long as it is quick, or if the page cache has all
+ * bytes. Otherwise a worker makes it, or the thread binds itself to a carrier.
+ *
+ * Rejected: reads at the file's own position by the ring. It advances the
+ * position when the read is over, or not at all. Rejected: to read first what
+ * is there without waiting. If two such reads both get a part, one would
+ * continue where the other's rest is.
  */
 #include "io/file.h"
 
@@ -41,7 +47,10 @@
 #define SYS_cachestat 451
 #endif
 
-/* An error, or nothing to do, is the plain call's. */
+/*
+ * Is the plain call to be made at once? It reports errors and transfers no
+ * bytes, and it suits streams and files in /proc and the like.
+ */
 static bool is_plain(int fd, const struct iovec *iov, int nr, int64_t at)
 {
 	const int most = 1024; /* parts */
@@ -53,7 +62,7 @@ static bool is_plain(int fd, const struct iovec *iov, int nr, int64_t at)
 
 /* --- waiting ------------------------------------------------------------- */
 
-/* A worker makes the call. A handler that has run is no reason to end it. */
+/* A worker makes the call, and makes it again if a handler ended it. */
 static long have_made(struct wf_call *c)
 {
 	long n;
@@ -74,7 +83,7 @@ static long make_if_quick(int fd, struct wf_call *c)
 	return n;
 }
 
-/* By the ring, or by a worker. */
+/* Makes the call by the ring as operation op, or by a worker. */
 static long wait_for(int fd, uint8_t op, struct wf_call *c)
 {
 	struct wf_request r = {
@@ -94,7 +103,10 @@ static long wait_for(int fd, uint8_t op, struct wf_call *c)
 	return n == -ENOSYS ? have_made(c) : n;
 }
 
-/* A copy from the page cache takes that long at most, if left alone. */
+/*
+ * How long a copy of `bytes` from the page cache takes at most, in ns, if
+ * nothing interrupts it.
+ */
 static int64_t copying_ns(size_t bytes)
 {
 	const int64_t call_ns = 20 * WF_NS_PER_US;
@@ -103,23 +115,27 @@ static int64_t copying_ns(size_t bytes)
 	return call_ns + (int64_t)(bytes / bytes_per_ns);
 }
 
-/* --- who is there for a file alone --------------------------------------- */
+/* --- threads that wait for files alone ----------------------------------- */
 
 /*
- * Who waits for a file again and again, and for nothing else in between, gets a
- * kernel thread of its own. A worker takes two wakes and two switches of the
- * kernel's more, half of what a quick disk takes. Not where workers are
- * processes, which are to do it.
+ * A thread that waits for a file again and again, and for nothing else in
+ * between, is bound to a carrier. A worker costs two wakes and two kernel
+ * switches more, half of what a quick disk takes. With --io process no thread
+ * is bound: there the I/O servers are to make these calls.
  */
 enum {
 	WAITS_IN_A_ROW = 3,
-	/* Who commits a change syncs some times at once, and then goes on to
-	 * something else. */
+	/* A thread that commits a change syncs a few times in a row, and then
+	 * waits for something else. */
 	SYNCS_IN_A_ROW = 32,
-	SYNCS = 7, /* in place of a number of waits for a file */
+	SYNCS = 7, /* this kind of hint counts syncs, not waits for a file */
 	WHAT_MASK = 0x1ffff,
 };
 
+/*
+ * A value of struct wf_thread.hint. The count of the thread's waits is in it,
+ * so any other wait in between makes the hint void.
+ */
 static uint32_t hint_of(uint32_t kind, uint32_t what)
 {
 	uint32_t generation = (uint32_t)wf_self->wait_generation & 0x3ff;
@@ -128,8 +144,9 @@ static uint32_t hint_of(uint32_t kind, uint32_t what)
 }
 
 /*
- * struct wf_thread.hint of one whose last nr waits were for this file. Odd, and
- * no number of a descriptor is so large that another hint is the same.
+ * The hint of a thread that has waited for this file the last nr times. No
+ * other hint has the same value. It is odd, and no address of a semaphore is.
+ * Its top bit is set, and no number of a descriptor is so large.
  */
 static uint32_t wait_hint(int fd, uint32_t nr)
 {
@@ -137,6 +154,7 @@ static uint32_t wait_hint(int fd, uint32_t nr)
 				   WHAT_MASK);
 }
 
+/* How often has the thread waited for fd, and for nothing else since? */
 static uint32_t nr_of_waits(int fd)
 {
 	uint32_t hint = wf_self->hint, nr = hint >> 28 & 7;
@@ -144,7 +162,7 @@ static uint32_t nr_of_waits(int fd)
 	return hint == wait_hint(fd, nr) ? nr : 0;
 }
 
-/* The same of one whose last waits were all for disks. */
+/* How often has the thread waited for syncs, and for nothing else since? */
 static uint32_t nr_of_syncs(void)
 {
 	uint32_t hint = wf_self->hint, nr = hint >> 1 & WHAT_MASK;
@@ -162,7 +180,7 @@ static bool is_there_alone(uint32_t nr_waits)
 	return nr_waits >= WAITS_IN_A_ROW && may_be_alone();
 }
 
-/* There has been one more than nr_waits. */
+/* Notes a wait for fd, after nr_waits before it. */
 static void count_wait(int fd, uint32_t nr_waits)
 {
 	if (nr_waits < WAITS_IN_A_ROW)
@@ -170,7 +188,10 @@ static void count_wait(int fd, uint32_t nr_waits)
 	wf_self->hint = wait_hint(fd, nr_waits);
 }
 
-/* As have_made. */
+/*
+ * As have_made; -ENOSYS: the thread is bound now, and the caller makes the
+ * plain call.
+ */
 static long have_made_on(int fd, struct wf_call *c)
 {
 	uint32_t nr_waits = nr_of_waits(fd);
@@ -189,14 +210,17 @@ static long have_made_on(int fd, struct wf_call *c)
 static bool is_cached(int fd, int64_t at, size_t bytes)
 {
 	const uint64_t range[2] = { (uint64_t)at, bytes };
-	uint64_t pages[5] = { 0 }; /* the first: those in the cache */
+	uint64_t pages[5] = { 0 }; /* [0]: pages in the cache */
 	uint64_t nr = ((uint64_t)at % WF_PAGE + bytes + WF_PAGE - 1) / WF_PAGE;
 
 	return wf_sys(SYS_cachestat, fd, range, pages, 0) == 0 &&
 	       pages[0] == nr;
 }
 
-/* A file that cannot be asked, or the next part of which is read. */
+/*
+ * Reads what RWF_NOWAIT cannot be used for: the file does not support it, or
+ * the read is at the file's own position.
+ */
 static long read_unchecked(int fd, struct wf_call *c, int64_t at, size_t total)
 {
 	bool is_hit;
@@ -208,7 +232,7 @@ static long read_unchecked(int fd, struct wf_call *c, int64_t at, size_t total)
 	return is_hit ? wf_call_make(c) : make_if_quick(fd, c);
 }
 
-/* By the file's own position. */
+/* Reads a slow file at its own position. */
 static long read_slow(int fd, struct wf_call *c, size_t total)
 {
 	uint32_t nr_waits = nr_of_waits(fd);
@@ -224,7 +248,7 @@ static long read_slow(int fd, struct wf_call *c, size_t total)
 	return n;
 }
 
-/* n bytes have come. Is that all there is, up to the end of the file? */
+/* Are the n bytes that have come all there are up to the end of the file? */
 static bool is_all(int fd, const struct iovec *iov, int nr, int64_t at, long n,
 		   size_t total)
 {
@@ -232,7 +256,8 @@ static bool is_all(int fd, const struct iovec *iov, int nr, int64_t at, long n,
 
 	if (n <= 0 || (size_t)n == total)
 		return true;
-	/* Of several parts all are read once more. */
+	/* If there are several parts, the request reads all of them once
+	 * more. */
 	if (nr > 1)
 		return false;
 	rest.iov_base = (char *)iov->iov_base + n;
@@ -299,8 +324,9 @@ long wf_io_file_writev(int fd, const struct iovec *iov, int nr)
 }
 
 /*
- * Whether one waits for the disk is told badly by the last one on its file:
- * others write there, too. In a row those that have not waited are left out.
+ * The thread's own history says whether to bind it. The last sync of the file
+ * predicts the next one badly, since other threads dirty the file in between.
+ * Quick syncs neither count nor end the row.
  */
 long wf_io_sync(int fd, struct wf_call *c)
 {
@@ -322,7 +348,10 @@ long wf_io_sync(int fd, struct wf_call *c)
 	return n;
 }
 
-/* A ring would send the signal that comes with it to whoever runs. */
+/*
+ * Does the write exceed RLIMIT_FSIZE? A ring would send SIGXFSZ to whichever
+ * thread is running.
+ */
 static bool exceeds_limit(int64_t at, size_t total)
 {
 	struct rlimit limit;

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Waits for a futex that other processes may wake. A thread parks, and its VP's
+ * ring or a worker waits in the kernel's queue of the word. A bound thread
+ * waits there itself, by a call that also waits for the word by which signals
+ * and cancellation end the wait. If neither is possible the thread makes the
+ * plain system call, and its carrier blocks.
+ */
 #include "io/futex.h"
 
 #include <errno.h>
@@ -13,7 +20,7 @@
 #include "signal/sigwait.h"
 #include "wait/ufutex.h"
 
-/* Of Linux 6.7, which older headers do not know. */
+/* FUTEX2_SIZE_U32 of Linux 6.7, which older headers lack. */
 enum { FLAG_U32 = 2 };
 
 bool wf_io_can_wait_futex(void)
@@ -21,7 +28,10 @@ bool wf_io_can_wait_futex(void)
 	return wf_io_can_park();
 }
 
-/* A bound thread, and signals and cancellation end its wait all the same. */
+/*
+ * Does the calling thread wait in the kernel? A bound thread does, where
+ * signals and cancellation can end that wait.
+ */
 static bool waits_in_kernel(void)
 {
 	return wf_self != NULL && wf_self->kind == WF_THREAD_BOUND &&
@@ -46,7 +56,7 @@ bool wf_io_will_wait_futex(void)
 	return will_wait;
 }
 
-/* In a ring or on a worker. */
+/* The wait of other threads: in a ring or on a worker. */
 static int wait_elsewhere(struct wf_request *r, int64_t deadline_ns)
 {
 	int rc = wf_io_can_wait_futex() ? wf_request_run(r, deadline_ns) :

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * First the call that does not wait, then a worker. It has the process's table
- * of descriptors and so is the same owner of locks: it gets what the caller
- * would get, EDEADLK too.
+ * flock and fcntl locks. The thread makes the call that does not wait; if
+ * another owner has the lock, a worker makes the call that waits. The worker
+ * shares the process's table of descriptors, so the kernel takes it for the
+ * same owner of locks. So the result is the caller's, EDEADLK too.
  */
 #include "io/lock.h"
 
