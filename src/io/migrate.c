@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Migration: requests follow their VP to another carrier (IO_RING-9 in
- * io/ring.c).
+ * io/ring.c). The kernel completes a request in the kernel thread that has
+ * submitted it. If that kernel thread sleeps without its VP, the VP does not
+ * get the completion. So the owner of the VP gives such requests up and pushes
+ * them again on its carrier.
  *
- * MIGRATE-1. A row says which carrier has handed its request over. Requests of
- *     other carriers migrate once some time has passed: most carriers that
- *     sleep do not sleep for long, and to migrate a request costs about a
- *     microsecond.
+ * MIGRATE-1. A row says which carrier has handed its request over
+ *     (io/in_flight.h). Requests of other carriers migrate once some time has
+ *     passed. Most carriers that sleep do not sleep for long, and to migrate a
+ *     request costs about a microsecond.
  * MIGRATE-2. To migrate a request, the owner of the VP gives it up and pushes
- *     it again, by another id. It does so only if the request surely has done
- *     nothing and will do nothing [wf_uring_gives_up_surely]. A later
+ *     it again, by another id. The owner does so only if the request surely has
+ *     done nothing and will do nothing [wf_uring_gives_up_surely]. A later
  *     completion, in the kernel thread that sleeps, bears the old id. Any other
- *     request completes there.
+ *     request completes in that kernel thread.
  * MIGRATE-3. A wait is for the file, and the entry names a number. The owner
  *     sets is_migrating, fences, and reads the number's generation for each
  *     entry. The closing thread counts the generation up, fences, waits until
  *     nothing migrates, then makes the kernel take the entries that name the
  *     number. One of the two sees the other. test/model/migrate.pml
  *
- * Rejected: to check how long the old carrier sleeps. It may return, have
+ * Rejected: to check how long the old carrier sleeps. It may return, get
  * another VP and sleep again: then nothing says which requests it has.
  */
 #include <errno.h>
@@ -34,18 +37,19 @@
 #include "sched/vp_io.h"
 
 enum {
-	/* MIGRATE-1: at most a tenth of the time is spent in moving. */
+	/* MIGRATE-1: migration takes at most a tenth of the time. */
 	AFTER_NS = 2 * WF_NS_PER_MS,
 	AFTER_NS_EACH = 13 * WF_NS_PER_US,
 	ROWS_AT_ONCE = 256,
 };
 
-/* --- what the kernel has for others --------------------------------------- */
+/* --- work of other kernel threads ----------------------------------------- */
 
 void wf_ring_update_flag(struct wf_vp_io *io)
 {
-	/* It stays set while another kernel thread has something to do that
-	 * sleeps. Or it was set just now; a sleep in the ring finds that. */
+	/* IORING_SQ_TASKRUN stays set while a sleeping kernel thread still has
+	 * to complete a request. Or the kernel has set it just now for the
+	 * caller; a sleep in the ring finds that. */
 	wf_store_relaxed(&io->has_others_flag,
 			 io->has_migrated && wf_uring_wants_enter(&io->ring));
 }
@@ -60,9 +64,10 @@ bool wf_ring_wants_enter(const struct wf_vp_io *io)
 /* --- migration ------------------------------------------------------------ */
 
 /*
- * It waits for a file, or a word, and has done nothing before. Nor is it an
- * exclusive wait, of which the kernel wakes one: until the kernel has carried
- * out that it is given up, it would take wakes from the other waits.
+ * Does r wait for a file or a word, and do nothing before the wait is over? An
+ * exclusive wait, for which the kernel wakes one of several, must not migrate.
+ * Such a wait stays in the file's queue until the kernel thread that sleeps has
+ * removed it, and takes wakes from the other waits.
  */
 static bool does_all_or_nothing(const struct wf_request *r)
 {
@@ -73,7 +78,7 @@ static bool does_all_or_nothing(const struct wf_request *r)
 		return (r->op_flags & MSG_WAITALL) == 0;
 	case IORING_OP_POLL_ADD:
 		return (r->op_flags & EPOLLEXCLUSIVE) == 0;
-	case IORING_OP_READV: /* where no file is read at a place */
+	case IORING_OP_READV: /* not of files at a position */
 		return r->off == UINT64_MAX;
 	case WF_RING_OP_FUTEX_WAIT:
 		return true;
@@ -82,21 +87,21 @@ static bool does_all_or_nothing(const struct wf_request *r)
 	}
 }
 
-/* MIGRATE-3 */
+/* MIGRATE-3. Is the number still that of the file that r waits for? */
 static bool names_its_file(const struct wf_request *r)
 {
 	return wf_descriptor_counts_generations(r->fd) &&
 	       wf_descriptor_generation(r->fd) == r->fd_generation;
 }
 
-/* MIGRATE-2 */
+/* MIGRATE-2. Gives r up; true if r will surely do nothing. */
 static bool is_given_up(struct wf_vp_io *io, const struct wf_request *r,
 			uint64_t id)
 {
 	int err = wf_uring_give_up(&io->ring, id);
 
-	/* A futex wait that is not there any more has had its wake, and has
-	 * nothing else to do. */
+	/* A futex wait that the kernel has no more has had its wake, and does
+	 * nothing else. */
 	return err >= 0 || (err == -ENOENT && r->op == WF_RING_OP_FUTEX_WAIT);
 }
 
@@ -114,8 +119,9 @@ static void migrate(struct wf_vp *vp, uint32_t i)
 	io->nr_given_up++;
 	wf_count_own(&vp->counters, migrations);
 	if (is_futex) {
-		/* A wake may come in between, which does not change the word:
-		 * the thread checks whether it still has to wait. */
+		/* A wake may come in between and need not change the word. So
+		 * the request ends, and the thread checks whether it still has
+		 * to wait. */
 		wf_in_flight_take(u, id);
 		wf_ring_take(vp, r, 0);
 		return;
@@ -129,7 +135,7 @@ static void migrate_some(struct wf_vp *vp)
 	const struct wf_in_flight *u = &io->in_flight;
 	uint32_t nr = 0;
 
-	/* Only what has been submitted is found. */
+	/* The kernel gives up only what has been submitted. */
 	wf_vp_io_submit(vp);
 	if (wf_uring_unsubmitted(&io->ring) > 0)
 		return;
@@ -151,7 +157,7 @@ static void migrate_some(struct wf_vp *vp)
 		io->migrate_ns = 0;
 }
 
-/* What has been pushed and not submitted will be the new carrier's. */
+/* The new carrier will submit what has been pushed and not submitted. */
 static void take_over_pushed(struct wf_vp *vp)
 {
 	struct wf_uring *ring = &vp->io->ring;
@@ -164,7 +170,10 @@ static void take_over_pushed(struct wf_vp *vp)
 	}
 }
 
-/* Nothing says which they were. */
+/*
+ * Another kernel thread has submitted some of the VP's requests. It is not
+ * known which, so all of them get an unknown carrier.
+ */
 static void note_others(struct wf_vp_io *io)
 {
 	for (uint32_t i = 0; i <= io->in_flight.nr_used; i++) {
@@ -175,6 +184,7 @@ static void note_others(struct wf_vp_io *io)
 	}
 }
 
+/* Sets the time to migrate, if the VP has requests and none is set. */
 static void schedule(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
@@ -193,8 +203,8 @@ void wf_ring_update_carrier(struct wf_vp *vp)
 	struct wf_vp_io *io = vp->io;
 	bool was_entered;
 
-	/* acq_rel: was_entered is set again after this, or seen here; pairs
-	 * with wf_ring_submit_for. */
+	/* acq_rel: pairs with wf_ring_submit_for. was_entered is seen here, or
+	 * the carrier is NULL again after this. */
 	atomic_exchange_explicit(&io->carrier, vp->carrier,
 				 memory_order_acq_rel);
 	was_entered = atomic_exchange_explicit(&io->was_entered, false,
@@ -221,7 +231,7 @@ void wf_ring_follow(struct wf_vp *vp)
 		return;
 	migrate_some(vp);
 	if (io->migrate_ns == 0)
-		wf_ring_update_carrier(vp); /* nothing more, or more by now */
+		wf_ring_update_carrier(vp); /* done, or there are new ones */
 }
 
 int wf_ring_submit_for(struct wf_vp_io *io)
@@ -235,7 +245,7 @@ int wf_ring_submit_for(struct wf_vp_io *io)
 	wf_store_relaxed(&io->was_entered, true);
 	/* release: pairs with wf_ring_update_carrier. */
 	wf_store_release(&io->carrier, NULL);
-	/* Its owner may just have gone to sleep. */
+	/* The VP's owner may just have gone to sleep. */
 	wf_sys(SYS_write, io->wake_fd, &one, sizeof(one));
 	return nr;
 }
@@ -244,7 +254,7 @@ void wf_ring_wait_for_migration(struct wf_vp_io *io)
 {
 	const struct timespec nap = { 0, 50 * WF_NS_PER_US };
 
-	wf_fence_seq_cst(); /* MIGRATE-3: after the use was counted */
+	wf_fence_seq_cst(); /* MIGRATE-3: after the generation was counted up */
 	while (wf_load_acquire(&io->is_migrating))
 		wf_sys(SYS_nanosleep, &nap, NULL);
 }
