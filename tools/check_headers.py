@@ -22,8 +22,8 @@ PUBLIC = OURS + [["-std=c99", "-pedantic", "-x", "c"],
 
 
 def headers(root):
-    """How to include each, without those of other architectures, and in which
-    languages."""
+    """How to include each header, and in which languages. Headers of other
+    architectures are left out."""
     for top, languages in (("src", OURS), ("include", PUBLIC)):
         for path in sorted((root / top).rglob("*.h")):
             parts = path.relative_to(root).parts

@@ -23,9 +23,9 @@ FOLDERS = ("src", "cli", "include", "test", "bench", "tools", "examples",
 DEFINITION = re.compile(r"^ \* ([A-Z][A-Z_]*)-(\d+)\. ", re.M)
 NAME = re.compile(r"(?<![\w-])([A-Z][A-Z_]*)-(\d+)\b(?!-)")
 OLD = re.compile(r"(?<![\w.%/-])[A-Z]\d{1,2}(?![\w%-])")
-# No names: a cache, a version of C.
+# These match, but are no names of invariants: a cache, a version of C.
 OTHERS = re.compile(r"L[1-4] cache|C(?:11|17|23|99)\b")
-# Before a dash and a number they are no invariant's.
+# Before a dash and a number these words name no invariant.
 ORDINARY = {"AVX", "FNV", "ISO", "SHA", "SSH", "UTF"}
 
 Place = collections.namedtuple("Place", "file line")
@@ -47,12 +47,12 @@ def is_of_file(prefix, name):
 
 
 def definitions(name, text):
-    """(prefix, number, place) of a C file's."""
+    """(prefix, number, place) of each invariant of a C file."""
     top = top_comment(text)
     for match in DEFINITION.finditer(top[0]) if top else ():
         if not is_of_file(match[1], name):
             continue
-        # The match may begin at the line's end before.
+        # The match may begin at the end of the line before.
         offset = top.start() + match.start(1)
         yield match[1], match[2], Place(name, text.count("\n", 0, offset) + 1)
 
@@ -81,7 +81,7 @@ def code_of(text):
 
 
 def pieces(name, text):
-    """(line, text) of all that may cite."""
+    """(line, text) of all texts that may cite an invariant."""
     if name.endswith(".toml"):
         for match in re.finditer(r"/\*.*?\*/", text, re.S):
             yield text.count("\n", 0, match.start()) + 1, match[0]
@@ -114,7 +114,7 @@ def check_citations(name, text, places, owners):
 
 
 def read(root):
-    """{path from the root: text} of the tree, in order."""
+    """{path from the root: text} of the files of the tree, in order."""
     paths = sorted(root.glob("*.md"))
     for folder in FOLDERS:
         paths += sorted((root / folder).rglob("*"))

@@ -19,7 +19,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
 def judge(folder, included):
-    """What is wrong with the include, or None."""
+    """The fault of the include, or None."""
     target, slash, _ = included.partition("/")
     if target == "weft":
         if folder in PUBLIC_USERS:

@@ -18,8 +18,8 @@ SUFFIXES = C_SUFFIXES + (".S", ".py", ".sh", ".rs", ".pml")
 
 
 def functions(lines):
-    """(first line, length) of each block whose braces stand alone at column
-    0; the first line is that of the opening brace."""
+    """(first line, length) of each block with braces that stand alone at
+    column 0; the first line is that of the opening brace."""
     start = None
     for nr, line in enumerate(lines, 1):
         if line == "{":

@@ -6,11 +6,13 @@ usage: tools/check_newest.py BUILD
 
 Unpacks the compilers and the C library's headers into BUILD/testing, installs
 nothing, and compiles each file there with the flags that BUILD has for it and
--Werror. With optimisation, since many warnings come from it; nothing is
-written. The packages are kept: the next run downloads only newer ones.
+-Werror. It compiles with optimisation, since many warnings come from it, and
+writes no object. It keeps the packages: the next run downloads only newer
+ones.
 
-The mirror is the one that apt has for Debian. Where there is none, or it cannot
-be reached, or the caller is not root, one line says that it was skipped.
+The mirror is the one that apt has for Debian. If there is none, or it cannot
+be reached, or the caller is not root, the check is skipped and prints one line
+that says so.
 """
 
 import concurrent.futures
@@ -29,7 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUITE = "testing"
 PACKAGES = ["libc6-dev", "linux-libc-dev", "binutils"]
 FOLDERS = ("src", "cli", "include")
-# Of a compile command these go on to the other compiler.
+# Options of a compile command that the other compiler gets, too.
 KEPT = re.compile(r"-(D|I|O|U|W(?!l,)|std=|f(?!lto|diagnostics)|m)")
 # Options that gcc alone knows.
 GCC_ONLY = ("-mmemset-strategy",)
@@ -38,7 +40,8 @@ GCC_ONLY = ("-mmemset-strategy",)
 # --- compiling ----------------------------------------------------------------
 
 def flags_of(command, is_gcc):
-    """Of a command in the build, but for its folders, which are ours."""
+    """The flags of a command in the build. Its folders become those of this
+    tree."""
     words = [word for word in shlex.split(command) if KEPT.match(word)]
     words = [word for word in words
              if not word.startswith("-I") and
@@ -63,7 +66,7 @@ def sources(build):
 
 
 def check(tree, compiler, name, command):
-    """What the compiler says of one file."""
+    """The compiler's output for one file."""
     words = ["chroot", str(tree), "env", "-C", "/weft", "PATH=/usr/bin",
              compiler, *flags_of(command, compiler.startswith("gcc")), "-S",
              "-o", "/dev/null", name]

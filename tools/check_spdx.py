@@ -20,7 +20,7 @@ FORMS = {"/* {} */": (".c", ".h", ".S", ".cpp", ".pml", ".map", ".ld"),
 
 
 def form_of(path):
-    """How the line is written there; None: the file is no source."""
+    """The line in the file's comment style; None: the file is no source."""
     if path.name == "dev":
         return "# {}"
     return next((form for form, suffixes in FORMS.items()
@@ -28,7 +28,7 @@ def form_of(path):
 
 
 def sources(root):
-    """(file, its line) of each."""
+    """(file, its line) of each source file."""
     paths = [root / "dev"]
     for folder in FOLDERS:
         paths += sorted((root / folder).rglob("*"))

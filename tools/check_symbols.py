@@ -29,13 +29,13 @@ def map_names(text):
 
 
 def list_names(text):
-    """The names of libc's, one a line; a line may be a comment."""
+    """libc's names, one a line; a line may be a comment."""
     return {line for line in text.splitlines()
             if line and not line.startswith("#")}
 
 
 def exported(root):
-    """{name: version}; libc's names have none: ""."""
+    """{name: version}; libc's names have the version ""."""
     names = dict.fromkeys(
         list_names((root / "src/interposed.txt").read_text()), "")
     return names | map_names((root / "src/weft.map").read_text())
@@ -71,7 +71,7 @@ def check_reference(page, wanted):
 
 
 def library_objects(build, root):
-    """(folder of src/, object file) of everything in the library."""
+    """(folder of src/, object file) of each object in the library."""
     src = (root / "src").resolve()
     commands = json.loads((build / "compile_commands.json").read_text())
     for command in commands:

@@ -5,7 +5,7 @@
 usage: check_words.py [--update | --list RULE] [ROOT]
 
 A rule finds sentences without a subject, or a private word that has a standard
-term; the last rule, such words in the identifiers of C files.
+term. The last rule finds private words in the identifiers of C files.
 tools/check_words.limits has the count of each rule over the whole tree. The
 check fails if a count is above its limit, and prints the lines of the last
 change that match. It also fails if a count is below its limit: --update lowers
@@ -41,7 +41,8 @@ Hit = collections.namedtuple("Hit", "name line text")
 
 
 def word(pattern):
-    """As a whole word, in no identifier, no file's name and no quotes."""
+    """The pattern of a whole word that is in no identifier, no file name and
+    no quotes."""
     return re.compile(
         rf"(?<![\w/.>`-])(?:{pattern})(?![\w/(`\"]|\.\w|-\w)", re.I)
 
@@ -57,12 +58,13 @@ WHO = [
          "name the thread, the caller, the process"),
     Rule("whose", word("whose"), "name the owner, or use 'with' or 'of which'"),
 ]
-# In the order of the table of words. Without a rule, since the private meaning
-# looks like the ordinary one: stop, turns, share, longest and waits, protect,
-# server, hold and held and kept, place, own and uses, part, arrive, receiver,
-# alive, end of a wait, see, tell; "ring" alone, which io_uring and channels
-# have; "arrivals", the field's word at a barrier; "look" as a verb, unless
-# "for work" follows; "retake", which is a standard term, too.
+# In the order of the table of words. These words have no rule, since the
+# private meaning looks like the ordinary one: stop, turns, share, longest and
+# waits, protect, server, hold and held and kept, place, own and uses, part,
+# arrive, receiver, alive, end of a wait, see, tell; "ring" alone, which
+# io_uring and channels have; "arrivals", the field's word at a barrier; "look"
+# as a verb, unless "for work" follows; "retake", which is a standard term,
+# too.
 RETIRED = [Rule(name, word(pattern), instead) for name, pattern, instead in (
     ("ring-i-b", r"(?-i:rings? [IB]|[IB] rings?)",
      "interactive run queue, batch run queue"),
@@ -128,8 +130,9 @@ ALL = RULES + [NAMES]
 
 
 def beginnings(unit):
-    """Where sentences begin. A heading is none, and in a document an item or
-    a cell that begins with a small letter is none, too."""
+    """The offsets at which sentences begin. A heading is no sentence. In a
+    document, an item or a cell that begins with a small letter is none
+    either."""
     text = unit.text
     if unit.kind == "heading" or not text:
         return
@@ -145,7 +148,7 @@ def is_question(text, start):
 
 
 def matches(unit):
-    """(rule, offset) of all that the rules find in a unit."""
+    """(rule, offset) of all matches in a unit."""
     text = unit.text
     for start in beginnings(unit):
         for rule in SENTENCES:
@@ -169,7 +172,8 @@ def git(root, *args):
 
 
 def hits_of_names(name, text):
-    """Of the code of a C file; comments and messages are prose."""
+    """Yields the hits in the code of a C file; comments and messages are
+    prose."""
     if not name.endswith((".c", ".h", ".S")):
         return
     code = prose.C_TOKEN.sub(
@@ -201,8 +205,8 @@ def hits_of(root):
 
 
 def added(root, base):
-    """{(file, line)} that are not in the commit `base`, which may be missing:
-    then all lines of the files in HEAD are new."""
+    """{(file, line)} that are not in the commit `base`. If that commit is
+    missing, all lines of the files in HEAD are new."""
     diff = git(root, "diff", "-U0", "--no-color", "--no-ext-diff",
                "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", base)
     if diff is None:
@@ -223,7 +227,7 @@ def added(root, base):
 
 
 def new_hits(root, hits):
-    """Those of the uncommitted change, or else those of the last commit."""
+    """The hits of the uncommitted change, or else those of the last commit."""
     for base in ("HEAD", "HEAD~1"):
         lines = added(root, base)
         found = hits if lines is None else [

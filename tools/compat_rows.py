@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What libc's own functions do for threads on weft: data of make_compat.py.
+"""The behaviour of libc's own functions on weft: data of make_compat.py.
 
 Every function of the headers that weft does not export is in one of PASSED and
 UNCONCERNED; a name that is a macro in C counts as a function.
@@ -8,13 +8,13 @@ UNCONCERNED; a name that is a macro in C counts as a function.
 HEADERS = ("pthread.h", "threads.h", "semaphore.h", "signal.h", "sched.h",
            "time.h", "unistd.h", "aio.h", "mqueue.h")
 
-# Names that reach an export of another name.
+# Names that the linker or a macro turns into an export of another name.
 REACHES = {"pthread_atfork": "__register_atfork"}
 
 HANDED_OFF = ("waits in the kernel; "
               "the CPU of its kernel thread is given to others")
 
-# (what happens, names)
+# (effect on weft, names)
 PASSED = (
     ("works on the object, which weft reads when something is made of it", """
      pthread_attr_destroy pthread_attr_getaffinity_np
@@ -87,7 +87,7 @@ PASSED = (
     ("does not wait", "mq_close mq_getattr mq_open mq_setattr mq_unlink"),
 )
 
-# Neither wait for anybody nor are about threads, signals or scheduling.
+# Functions that neither wait nor are about threads, signals or scheduling.
 UNCONCERNED = """
     psiginfo psignal sigaddset sigandset sigdelset sigemptyset sigfillset
     sigisemptyset sigismember sigorset sigstack

@@ -4,10 +4,10 @@
 
 usage: tools/coverage.py BUILD
 
-BUILD has been configured with -Dcoverage=true and is built. Runs the tests and
-writes BUILD/summary.json, with line_percent and branch_percent of all of src/
-and of each file, and BUILD/coverage.html, a page by folder with the lines that
-no test reaches. Fails if tests fail, or below the goals.
+BUILD has been configured with -Dcoverage=true and is built. The script runs
+the tests and writes BUILD/summary.json, with line_percent and branch_percent
+of all of src/ and of each file, and BUILD/coverage.html, a page by folder with
+the lines that no test reaches. It fails if tests fail, or below the goals.
 
 Branches of WF_CHECK and WF_ASSERT are left out: a test that takes them ends its
 process. Processes that end by SIGKILL, _exit or exec are counted, too: see
@@ -40,7 +40,7 @@ def parse(argv):
 def forget(build):
     shutil.rmtree(build / "counters", ignore_errors=True)
     (build / "counters").mkdir()
-    # Whatever user a test becomes has to find it.
+    # Every user that a test becomes has to find the folder.
     (build / "counters").chmod(0o777)
 
 

@@ -4,15 +4,17 @@
 
 usage: tools/deb.py [--check]
 
-Writes the .deb files and the .changes file into build/deb/. The tree is copied
-first, so that nothing is left in it. --check, besides:
+Writes the .deb files and the .changes file into build/deb/. The script copies
+the tree first, so that the build leaves no files in it. --check also makes
+these checks:
 
   lintian   has to find no error in the .changes file
   again     the packages are built once more, elsewhere, and have to be equal
   chroots   in a fresh bookworm and a fresh trixie they are installed,
             upgraded, used and purged: tools/deb_chroot.py
 
-A check that this machine cannot make is skipped, and a line says why.
+The script skips a check that this machine cannot make, with a line that gives
+the reason.
 """
 
 import hashlib
@@ -35,7 +37,8 @@ class Failed(Exception):
 
 
 def run(*command, **more):
-    """Its output, or Failed with the end of that."""
+    """Returns the command's output, or raises Failed with the end of the
+    output."""
     done = subprocess.run([str(word) for word in command], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False, **more)
@@ -46,8 +49,8 @@ def run(*command, **more):
 
 
 def files(root):
-    """Those of the project: what git has and what is new, or, in a tarball,
-    all but what was built."""
+    """The files of the project: those that git has and new ones, or, in a
+    tarball, all but the built ones."""
     if (root / ".git").exists():
         names = run("git", "-C", root, "ls-files", "-z", "--cached", "--others",
                     "--exclude-standard").split("\0")
@@ -66,7 +69,7 @@ def copy_tree(root, to):
 
 
 def build(place, name):
-    """Builds in the folder place/name; returns where the packages are."""
+    """Builds in the folder place/name; returns the folder of the packages."""
     shutil.rmtree(place, ignore_errors=True)
     tree = place / name
     tree.mkdir(parents=True)
@@ -76,7 +79,7 @@ def build(place, name):
     environment |= {"LC_ALL": "C.UTF-8",
                     # Meson is a script for Debian's Python.
                     "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-    # It reads no standard input.
+    # The build reads no standard input.
     (place / "log").write_text(run(
         "dpkg-buildpackage", "--build=binary", "--no-sign", cwd=tree,
         env=environment, stdin=subprocess.DEVNULL))
@@ -107,8 +110,8 @@ def lint(place):
     if shutil.which("lintian") is None:
         raise Skipped("lintian is not installed")
     changes, = place.glob("*.changes")
-    # As root it warns about itself. Its own tags for the machine's packages
-    # are none of ours.
+    # As root lintian warns about itself. Tags that it has for the machine's
+    # packages do not concern weft's.
     done = subprocess.run(
         ["lintian", "--allow-root", "--fail-on", "error", "--tag-display-limit",
          "0", changes], text=True, capture_output=True, check=False)
@@ -119,7 +122,7 @@ def lint(place):
 
 
 def publish(place):
-    """The products, alone, in build/deb/."""
+    """Puts the packages into build/deb/, without other files."""
     for path in PLACE.glob("weft*"):
         path.unlink()
     for path in PLACE.glob("libweft*"):

@@ -3,9 +3,9 @@
 
     print(check("bookworm", pathlib.Path("build/deb/first")))
 
-Packages of an older version are installed first, which are the same files with
-another number; then those that were built. Python runs 500 threads on weft, and
-purging leaves nothing behind.
+First it installs packages of an older version, which are the same files with
+another number, then the built ones. Python then runs 500 threads on weft, and
+purging must leave no file behind.
 """
 
 import json
@@ -22,7 +22,7 @@ SUITES = ("bookworm", "trixie")
 OLDER = "0.1~older"
 THREADS = 500
 INSTALLED = ("weft", "libweft0", "libweft-dev", "weft-doc")
-# One thread after the other is counted, and all live at the same time.
+# The threads are counted one after the other, and all exist at the same time.
 PROGRAM = f"""
 import threading
 gate = threading.Barrier({THREADS} + 1)
@@ -63,7 +63,7 @@ class Root:
         self.folder = folder
 
     def run(self, *command, env=None):
-        """In the file system, with a /proc of its own."""
+        """Runs a command in the file system, with a /proc of its own."""
         whole = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C",
                  "DEBIAN_FRONTEND": "noninteractive", **(env or {})}
         return run("unshare", "--mount", "--pid", "--fork",
@@ -78,7 +78,7 @@ class Root:
         return done.stdout
 
     def versions(self):
-        """{package: version} of those of weft's that are installed."""
+        """{package: version} of weft's packages that are installed."""
         listed = self.run("dpkg-query", "-W", "-f",
                           "${Package} ${Version} ${db:Status-Status}\n",
                           *INSTALLED).stdout
@@ -87,7 +87,8 @@ class Root:
                 if len(words) == 3 and words[2] == "installed"}
 
     def files(self):
-        """All paths, but for what dpkg, apt and ldconfig keep themselves."""
+        """All paths, except the files that dpkg, apt and ldconfig keep for
+        themselves."""
         skipped = ("var/lib/dpkg", "var/log", "var/cache", "proc", "sys",
                    "tmp", "etc/ld.so.cache", "dev", "packages")
         found = set()
@@ -101,7 +102,8 @@ class Root:
 
 
 def older(package, folder):
-    """The same package with a lower number, also where others name it."""
+    """The same package with a lower version, also in the dependencies of the
+    others."""
     with tempfile.TemporaryDirectory() as place:
         tree = pathlib.Path(place) / "tree"
         subprocess.run(["dpkg-deb", "-R", package, tree], check=True)
@@ -116,7 +118,8 @@ def older(package, folder):
 
 
 def lay_out(packages, root):
-    """Into /packages/new and /packages/old of the file system."""
+    """Puts the packages into /packages/new and /packages/old of the file
+    system."""
     for name in ("new", "old"):
         (root.folder / "packages" / name).mkdir(parents=True)
     for path in packages.glob("*.deb"):
@@ -136,8 +139,8 @@ def install(root, which):
 
 
 def use(root):
-    """The program ran on weft. Its first thread is among the most at once, and
-    weft's own reaper may be among those that were made."""
+    """Checks that the program ran on weft. threads_most includes its first
+    thread, and threads_made may include weft's own reaper."""
     (root.folder / "tmp/program.py").write_text(PROGRAM)
     done = root.run("weft", "run", "--stats=json", "/usr/bin/python3",
                     "/tmp/program.py")

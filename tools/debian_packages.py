@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Packages of Debian, downloaded and unpacked into a folder: nothing is
-installed. apt gets lists and a state of its own there, so the packages may be
-of another suite or for another CPU.
+"""Downloads packages of Debian and unpacks them into a folder, without
+installing them. apt gets lists and a state of its own there, so the packages
+may be of another suite or for another CPU.
 
     packages = Packages(folder, "testing")
     packages.apt_get("update")
@@ -18,7 +18,8 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 class Skipped(Exception):
-    """It cannot be done here, which is not the code's fault."""
+    """The step cannot be done on this machine, which is not the code's
+    fault."""
 
 
 def output(command, **more):
@@ -74,7 +75,7 @@ class Packages:
         return output(["apt-get", *self.options(), *args], **more)
 
     def newest(self, compiler):
-        """The name of its package with the highest version: gcc-15."""
+        """The name of the package with the highest version: gcc-15."""
         text = output(["apt-cache", *self.options(), "pkgnames",
                        f"{compiler}-"])
         versions = re.findall(rf"^{compiler}-(\d+)$", text, re.M)
@@ -89,16 +90,17 @@ class Packages:
                             *names)
         wanted = re.findall(r"^'[^']*' (\S+\.deb) ", uris, re.M)
         archives = self.folder / "archives"
-        # Those that are there already are not printed.
+        # apt does not print packages that are there already.
         return [archives / name for name in wanted] or \
             sorted(archives.glob("*.deb"))
 
     def fetch_alone(self, name):
-        """The path of this package, without what it depends on. Of an empty
-        one that stands for a versioned one, that one."""
+        """The path of this package, without its dependencies. For an empty
+        package that depends on a versioned one, the path of the versioned
+        package."""
         text = output(["apt-cache", *self.options(), "depends", "--important",
                        name])
-        # linux-image-amd64 stands for linux-image-6.12.1-amd64.
+        # linux-image-amd64 depends on linux-image-6.12.1-amd64.
         kind = re.escape("-".join(name.split("-")[:2]))
         found = re.findall(rf"Depends: ({kind}\S+)", text)
         real = next(iter(found), name)
@@ -108,8 +110,8 @@ class Packages:
 
 
 def extract(archive, tree, *names):
-    """Into the tree, over what is there. With `names` only what has those:
-    patterns of tar."""
+    """Unpacks into the tree, over the files that are there. With `names`,
+    patterns of tar, only matching files."""
     options = ["--wildcards", *names] if names else []
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive],
                           stdout=subprocess.PIPE) as data:
@@ -119,7 +121,7 @@ def extract(archive, tree, *names):
 
 
 def unpack(archives, tree):
-    """Makes the tree anew if it is of other packages."""
+    """Makes the tree anew if it has other packages."""
     names = "\n".join(sorted(path.name for path in archives))
     stamp = tree / "packages"
     if stamp.exists() and stamp.read_text() == names:

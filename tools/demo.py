@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs the system's Python with 2000 threads, natively and on weft, compares
-what both print, and shows both times.
+the outputs, and shows both times.
 
 usage: demo.py BUILD_DIR
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the scripts that make pages of docs/reference have in common: the
-headers of the compiler, and a page that is written or compared."""
+"""Shared by the scripts that make pages of docs/reference: the headers of the
+compiler, and a page that is written or compared."""
 
 import pathlib
 import subprocess
@@ -13,14 +13,15 @@ def preprocess(header, *options):
 
 
 def arguments(argv):
-    """(is it only to be checked, the root of the tree)"""
+    """(whether the page is only checked, the root of the tree)"""
     rest = [arg for arg in argv[1:] if arg != "--check"]
     root = rest[0] if rest else pathlib.Path(__file__).parents[1]
     return "--check" in argv, pathlib.Path(root)
 
 
 def finish(page, text, is_check, errors, script):
-    """Writes or compares the page, tells the errors; the exit status."""
+    """Writes or compares the page and prints the errors; returns the exit
+    status."""
     if not is_check:
         page.write_text(text)
     elif not page.exists() or page.read_text() != text:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes docs/reference/compat.md: what every function of the headers about
-threads is on weft. Handled is what weft exports, deviating what
-cli/deviations.h names; the rest is in compat_rows.py.
+"""Makes docs/reference/compat.md: the state of every function of the headers
+about threads. weft exports the handled functions, cli/deviations.h names the
+deviating ones; the rest is in compat_rows.py.
 
 The names are those that the headers of the page's glibc declare. With another
-glibc the page's own names are taken instead, so that the page is the same
-everywhere; what such headers declare besides is told and is no error.
+glibc the script takes the names from the page itself, so that the page is the
+same everywhere. It prints the further functions of such headers, which are no
+error.
 
 usage: make_compat.py [--check] [ROOT]
 """
@@ -43,7 +44,8 @@ calls.
 
 
 def own_text(header):
-    """What the header says itself or by a file of bits/ that it includes."""
+    """The declarations of the header itself and of the files of bits/ that it
+    includes."""
     files, text = [], []
     for line in preprocess(header).splitlines():
         marker = re.match(r'# \d+ "([^"]*)"(.*)', line)
@@ -72,7 +74,7 @@ def declared(header):
     """{function: the symbol that a call of it refers to}"""
     names = {}
     text = own_text(header).replace("\n", " ")
-    # A body ends a declaration as a semicolon does.
+    # A function body ends a declaration as a semicolon does.
     text = re.sub(r"\{\s*\}", ";", innermost(r"\{[^{}]*[^{}\s][^{}]*\}", text))
     for part in text.split(";"):
         redirect = re.search(r'__asm__\s*\(((?:\s*"\w*")+)\s*\)', part)
@@ -123,7 +125,7 @@ def deviations(text):
 
 
 class Table:
-    """What is known of each function."""
+    """The facts about each function."""
 
     def __init__(self, root):
         self.exported = set(exported(root))
@@ -137,7 +139,7 @@ class Table:
                 self.passed[name] = text
 
     def classify(self, name, symbol):
-        """(class, remark), or None if nothing is known of it."""
+        """(class, remark), or None for an unknown function."""
         symbol = compat_rows.REACHES.get(name, symbol)
         is_handled = symbol in self.exported
         if name in self.deviating:
@@ -150,7 +152,7 @@ class Table:
         return ("", "") if name in self.unconcerned else None
 
     def contradictions(self, headers):
-        """Rows that say what is not so."""
+        """Errors for rows that are wrong."""
         names = {name for names in headers.values() for name in names}
         for name in sorted(set(self.passed) | self.unconcerned):
             if name in self.exported or name in self.deviating:
@@ -190,7 +192,7 @@ def main(argv):
     else:
         print("\n".join(f"note: {line}" for line in unclassified))
         kept = on_page(page.read_text())
-        # A name that reaches an export of another is still told by its row.
+        # The row of a name that leads to another export still describes it.
         headers = {header: {name: headers[header].get(name, name)
                             for name in kept[header]}
                    for header in compat_rows.HEADERS}

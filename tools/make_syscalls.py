@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the last section of docs/reference/syscalls.md: what each system call
-of the kernel means for threads, by syscall_rows.py.
+"""Makes the last section of docs/reference/syscalls.md, from syscall_rows.py:
+how weft handles each system call of the kernel.
 
-Checks besides that no call is forgotten that <asm/unistd_64.h> has, that each
-row about threads names a test that exists, and that src/api/kernel_calls.c has
-rows for calls about threads only.
+Also checks that every call of <asm/unistd_64.h> has a row, that each row about
+threads names a test that exists, and that src/api/kernel_calls.c has rows for
+calls about threads only.
 
 usage: make_syscalls.py [--check] [ROOT]
 """
@@ -68,7 +68,7 @@ def rows_by_call():
 
 
 def contradictions(header, calls, rows):
-    """Calls that one of the two has and the other has not."""
+    """Errors for calls that only one of the two has."""
     for number, name in sorted(header.items()):
         if calls[number] != name:
             yield f"syscall_rows.py has {calls[number]} with {name}'s number"
@@ -97,7 +97,8 @@ def has_test(root, test):
 
 
 def unlike_source(root, rows):
-    """Rows without a test, and calls of the table that rows do not have."""
+    """Errors for rows without a test, and for calls of the table without a
+    row."""
     for name, group in sorted(rows.items()):
         for kind, _, _, test in group:
             if kind == "thread" and not has_test(root, test):

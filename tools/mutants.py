@@ -3,9 +3,9 @@
 """Standing mutants: changes of the source that tests must notice.
 
 Each makes weft do nothing, or the wrong thing, in one place. The tables are
-test/mutants/*.toml; a row has a name, the file, a text that occurs once in it,
-what stands in its place, and the suites of which one must notice, by an
-assertion: a crash or a hang is no test's merit. Suites are
+test/mutants/*.toml. A row has a name, the file, a text that occurs once in it,
+the text that replaces it, and the suites of which one must notice the change
+by an assertion: a crash or a hang does not count. Suites are
 
     posix PROGRAM[:CASE] [OPTIONS OF test/posix/run.py]
     unit PROGRAM
@@ -36,7 +36,7 @@ FIELDS = {"name", "file", "old", "new", "suites"}
 
 
 class Problem(Exception):
-    """What is wrong with a mutant itself, in one line."""
+    """A fault of the mutant itself, in one line."""
 
 
 # --- the table ----------------------------------------------------------------
@@ -73,7 +73,7 @@ def diff(row):
 
 
 def of_commit(rows, number):
-    """So many names, which each commit chooses anew."""
+    """Returns `number` names; each commit gives another choice."""
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True,
                           capture_output=True).stdout.strip()
     return sorted(rows, key=lambda name: hashlib.sha256(
@@ -118,7 +118,8 @@ def configure():
 
 
 def targets(suites):
-    """Of ninja: what the suites run, and weft if they run on it."""
+    """Targets of ninja: the programs that the suites run, and weft if they run
+    on it."""
     found = set()
     for suite in suites:
         kind, program = suite.split()[:2]
@@ -176,7 +177,8 @@ def notices(suite):
 
 
 def killer(row, passes):
-    """The suite that notices; None. `passes` knows suites without mutants."""
+    """The suite that notices the mutant, or None. `passes` has the results of
+    the suites without mutants."""
     before, after = mutated(row, SOURCE)
     path = SOURCE / row["file"]
     unknown = [suite for suite in row["suites"] if suite not in passes]

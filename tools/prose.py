@@ -33,8 +33,8 @@ LICENCE = re.compile(r"^(/\*|//|#) SPDX-License-Identifier:.*\n", re.M)
 
 
 class Unit:
-    """`kind` is "comment", "document", "heading" or "message"; `item` is what
-    an item begins with, as "1.", and not in its text."""
+    """`kind` is "comment", "document", "heading" or "message"; `item` is the
+    marker of an item, as "1.", which its text does not contain."""
 
     def __init__(self, kind, pieces, item=""):
         self.kind = kind
@@ -109,7 +109,8 @@ def of_python(text):
         if match["comment"] is not None and not match["comment"][:1] == "!":
             lines.append((nr, match["comment"]))
         elif match["long"] is not None:
-            # A docstring follows a colon, or nothing but comments.
+            # A docstring follows a colon, or stands at the start behind
+            # comments only.
             code = text[:match.start()]
             is_first = re.fullmatch(r"(\s*#[^\n]*\n)*\s*", code)
             if is_first or re.search(r":\s*\n\s*$", between):
@@ -171,7 +172,7 @@ def of_markdown(text):
 
 def units(name, text):
     """The units of a file whose path from the root is `name`."""
-    # The licence's line is no sentence, and none goes on behind it.
+    # The licence's line is no sentence, and no sentence continues behind it.
     text = LICENCE.sub("\n", text)
     path = pathlib.PurePath(name)
     if path.suffix == ".md":

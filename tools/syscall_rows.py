@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The kernel's system calls and what they mean for threads: data of
+"""The kernel's system calls and how weft handles them: data of
 make_syscalls.py.
 
 The numbers are those of x86-64. Every call is in one of THREAD, PROCESS and
-NO_EFFECT. A row of THREAD has a test: FILE:CASE below test/posix, FILE below
-test/regress, or, where no kernel that is at hand allows one, why there is none.
+NO_EFFECT. A row of THREAD has a test: FILE:CASE below test/posix or FILE below
+test/regress. Where no available kernel allows a test, it has the reason.
 """
 
 NEWEST = "6.18"
@@ -329,7 +329,7 @@ THREAD = (
      "kernel_state_rare:control_group_of_a_thread"),
 )
 
-# (what they act on, how it is handled, calls)
+# (object of the calls, how weft handles them, calls)
 PROCESS = (
     ("passed through, or a wait that parks", """
      read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2
@@ -382,7 +382,7 @@ PROCESS = (
      sysfs ustat"""),
 )
 
-# (why, calls)
+# (reason, calls)
 NO_EFFECT = (
     ("the kernel has it no more: `ENOSYS`", """
      uselib _sysctl create_module get_kernel_syms query_module nfsservctl

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """One line for the whole of a `meson test`: "N passed, N failed, N skipped".
 
-Counts the cases inside a test where its output tells them (pytest, cmocka),
+Counts the cases inside a test where its output lists them (pytest, cmocka),
 else the test itself.
 
 usage: test_summary.py TESTLOG.json
@@ -21,7 +21,7 @@ PASSED = ("OK", "EXPECTEDFAIL")
 
 
 def cases(output):
-    """Counts from the output, all 0 if it tells none."""
+    """Counts from the output, all 0 if it has none."""
     counts = dict.fromkeys(KEYS, 0)
     for summary in PYTEST.findall(output):
         for number, word in re.findall(r"(\d+) (\w+)", summary):
@@ -34,8 +34,8 @@ def cases(output):
 
 
 def count(entry):
-    """Counts of one test of meson's log. A test that failed counts as at
-    least one failure, whatever it printed."""
+    """Counts of one test of meson's log. A test that failed counts as at least
+    one failure, also if its output has none."""
     counts = cases(entry.get("stdout", "") + "\n" + entry.get("stderr", ""))
     result = entry["result"]
     if result == "SKIP":

@@ -12,12 +12,13 @@ import pathlib
 import subprocess
 import sys
 
-# Their first folders are the system's, also while they are empty.
+# The first folders below these prefixes belong to the system, also while they
+# are empty.
 SYSTEM = {pathlib.Path("/usr"), pathlib.Path("/usr/local")}
 
 
 def installed(build):
-    """The paths, as they are in the prefix."""
+    """The installed paths below the prefix."""
     text = subprocess.run(["meson", "introspect", "--installed", build],
                           check=True, capture_output=True, text=True).stdout
     return [pathlib.Path(path) for path in json.loads(text).values()]
