@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs a suite of benchmarks: a folder below this one that has a run.py.
+"""Runs a suite of benchmarks: a folder below this folder that has a run.py.
 
 usage: ./dev bench [SUITE] [ARGS]     SUITE is micro if not told otherwise
 

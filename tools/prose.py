@@ -15,7 +15,7 @@ import re
 C_SUFFIXES = (".c", ".h", ".cpp", ".S", ".pml", ".rs", ".go", ".java", ".js")
 HASH_SUFFIXES = (".sh", ".toml", ".build", ".pl", ".rb", ".map", ".ld")
 MAN_SUFFIXES = (".1", ".3", ".in")
-# Folders whose string literals the user may see.
+# Folders with string literals that the user may see.
 MESSAGES = ("src/", "cli/")
 
 C_TOKEN = re.compile(
@@ -171,7 +171,7 @@ def of_markdown(text):
 
 
 def units(name, text):
-    """The units of a file whose path from the root is `name`."""
+    """The units of a file; `name` is its path from the root."""
     # The licence's line is no sentence, and no sentence continues behind it.
     text = LICENCE.sub("\n", text)
     path = pathlib.PurePath(name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An echo server as one writes it with threads: one for each connection,
- * which reads and writes.
+ * A plain echo server with threads: each connection has a thread, which reads
+ * and writes.
  *
  *     echo STACK_KIB
  */
@@ -21,7 +21,7 @@ static void write_all(int fd, const char *bytes, size_t nr)
 		if (n < 0 && errno != ECONNRESET && errno != EPIPE)
 			echo_die("write");
 		if (n < 0)
-			return; /* the next read says so, too */
+			return; /* the next read returns the error, too */
 		bytes += n;
 		nr -= (size_t)n;
 	}

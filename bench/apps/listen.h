@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the echo servers have in common: a listening socket of this machine's,
- * whose port is told on standard output.
+ * Shared by the echo servers: makes a listening socket of this machine and
+ * prints its port to standard output.
  *
  *     int fd = echo_listen();
  *     int connection = echo_accept(fd);

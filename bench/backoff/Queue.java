@@ -11,7 +11,10 @@ public class Queue {
 	static final AtomicLong tail = new AtomicLong();
 	static final AtomicLong sum = new AtomicLong();
 
-	/** Takes the slot whose sequence number is `ahead` past its position; -1 if it is not that far. */
+	/**
+	 * Takes the slot with a sequence number of its position plus `ahead`;
+	 * -1 if the slot has not come that far.
+	 */
 	static long claim(AtomicLong end, long ahead) {
 		for (;;) {
 			long at = end.get();

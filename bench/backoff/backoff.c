@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that wait by giving up the CPU again and again.
+ * Threads that wait by yielding the CPU again and again.
  *
  *     bench_backoff queue KIND THREADS EVENTS
  *             so many writers and as many readers of a bounded lock-free queue;
@@ -12,7 +12,7 @@
  *     bench_backoff
  *             the kinds
  *
- * Prints "wall_ms FIGURE" and "cpu_ms FIGURE". Knows nothing of weft.
+ * Prints "wall_ms FIGURE" and "cpu_ms FIGURE". Does not depend on weft.
  *
  * The queue is a ring of slots with a sequence number each: a slot is free for
  * position p when its number is p, and full when it is p + 1 (D. Vyukov's
@@ -69,7 +69,7 @@ static void by_clock_nanosleep(void)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &no_time, NULL);
 }
 
-/* A time that is over. */
+/* A deadline in the past. */
 static void by_deadline(void)
 {
 	static const struct timespec past = { .tv_sec = 1 };
@@ -92,7 +92,7 @@ static void by_thrd_yield(void)
 	thrd_yield();
 }
 
-/* A wait whose time is over. */
+/* A wait with a deadline in the past. */
 static void by_timedwait(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Threads that wait by giving up the CPU again and again: by a sleep of 0, by
-a yield, by a wait whose time is over, or by calls that give up nothing.
+"""Threads that wait by yielding the CPU again and again: by a sleep of 0, by a
+yield, by a wait with a deadline in the past, or by calls that do not yield.
 
 Four writers and four readers of a bounded lock-free queue back off while it is
 full or empty (wall time); one thread polls a flag with nothing else to run (CPU
@@ -29,14 +29,14 @@ NEAR = report.Target(native=1 / 1.5)
 LONGER = 50
 SLEEPS = ("nanosleep", "usleep", "clock_nanosleep", "deadline",
           "thrd_sleep")
-# These give up nothing natively either.
+# These do not yield natively either.
 NOT_SLOWER = report.Target(native=1 / 1.05)
 QUEUES = {"nanosleep": NEAR, "usleep": NEAR, "clock_nanosleep": NEAR,
           "deadline": NEAR, "thrd_sleep": NEAR, "sched_yield": NEAR,
           "thrd_yield": NEAR, "timedwait": NEAR, "poll": NOT_SLOWER,
           "trylock": NOT_SLOWER, "pause": NOT_SLOWER}
 FLAGS = ("nanosleep", "usleep", "clock_nanosleep")
-# {row: (program of this folder's, what runs it)}
+# {row: (program of this folder, its interpreter)}
 SCRIPTS = {"python_sleep": ("queue.py", "/usr/bin/python3"),
            "java_yield": ("Queue.java", "java")}
 
@@ -73,7 +73,7 @@ def parse(argv):
 
 
 def call(options, name):
-    """The words of the program, or why there is none."""
+    """The words of the program's command, or the reason why there is none."""
     program = options.build / "bench/backoff/bench_backoff"
     what, _, kind = name.partition("_")
     if what == "queue":

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two groups of threads beside each other: how many steps each of them makes
- * in a second, and how long one of its threads was without any.
+ * Two groups of threads beside each other. Measures how many steps each group
+ * makes in a second, and the longest time for which one of its threads made no
+ * step.
  *
  *     bench_beside KIND KIND MS       four threads of each kind, for MS ms
  *     bench_beside                    the kinds
  *
- * Knows nothing of weft.
+ * Does not depend on weft.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -111,7 +112,7 @@ static void step_doze(struct member *m)
 	usleep(100);
 }
 
-/* Backs off; a yield is the other way. */
+/* Backs off by a sleep of 0; the other kind yields. */
 static void step_sleep_0(struct member *m)
 {
 	usleep(0);
@@ -264,7 +265,7 @@ static void prepare(struct group *g)
 	}
 }
 
-/* Sends back what comes, for all members of both groups. */
+/* Sends back each byte that comes, for all members of both groups. */
 static void answer(void)
 {
 	struct pollfd p[NR_GROUPS * NR_THREADS];
@@ -288,7 +289,7 @@ static void answer(void)
 	}
 }
 
-/* One that waits still has waited since its last step. */
+/* A thread that still waits has waited since its last step. */
 static void report(const struct group *g, double seconds)
 {
 	double longest_ns = 0, end_ns = now_ns();
@@ -350,5 +351,5 @@ int main(int argc, char **argv)
 		report(&groups[g], (now_ns() - start_ns) / 1e9);
 	fflush(stdout);
 	kill(peer, SIGKILL);
-	_exit(0); /* some wait for others that have ended */
+	_exit(0); /* some wait for threads that have ended */
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Groups of threads that do different things beside each other: how many
-steps each group makes, natively and on weft in turn on the same CPUs, with one
-VP and with two. Prints each pair in which a group makes less than half of its
-native steps and the other does not make up for it, or in which a thread was
-without a step for longer than 50 ms and twice as long as natively; writes all
-samples to a JSON file.
+"""Groups of threads of different kinds beside each other: how many steps each
+group makes, natively and on weft in turn on the same CPUs, with one VP and
+with two. Prints each pair in which a group makes less than half of its native
+steps and the other does not make up for it, or in which a thread was without a
+step for longer than 50 ms and twice as long as natively; writes all samples to
+a JSON file.
 
 usage: bench/beside/run.py [--runs N] [--vps N] [--only KIND] [--json FILE]
 
@@ -53,7 +53,8 @@ def command(options, kind, nr_cpus):
 
 
 def measure(options, kind, nr_cpus, pair):
-    """[[steps per second, longest ms without a step] of each group]"""
+    """Returns [[steps per second, longest ms without a step] of each
+    group]."""
     done = subprocess.run(
         command(options, kind, nr_cpus) + [*pair, str(options.ms)],
         capture_output=True, text=True, timeout=LIMIT_S, check=True)
@@ -67,7 +68,7 @@ def medians(samples):
 
 
 def is_passed_over(native, weft, other_ratio):
-    """Of one group's steps and longest wait."""
+    """The medians of one group's steps and longest wait."""
     ratio = weft[0] / max(native[0], 1)
     if ratio < LESS and other_ratio < MORE:
         return True
@@ -75,7 +76,7 @@ def is_passed_over(native, weft, other_ratio):
 
 
 def verdict(native, weft):
-    """The groups, 0 and 1, that are passed over."""
+    """The groups, 0 and 1, that weft treats badly."""
     ratios = [w[0] / max(n[0], 1) for n, w in zip(native, weft)]
     return [g for g in (0, 1)
             if is_passed_over(native[g], weft[g], ratios[1 - g])]

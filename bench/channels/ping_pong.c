@@ -4,9 +4,9 @@
  *
  *     usage: ping_pong WAY CPU CPU ROUNDS
  *
- * prints "one_way_ns N" and "cpu_ns N", the CPU time that both sides spend on a
- * message; on one CPU that is the time that others do not take. With equal CPU
- * numbers both share one. WAY is one of
+ * Prints "one_way_ns N" and "cpu_ns N", the CPU time that both sides spend on a
+ * message; on one CPU this leaves out the time of other processes. With equal
+ * CPU numbers both sides share one CPU. WAY is one of
  *
  *     bare      two cache lines at which both spin: the least there is
  *     channel   weft_channel_send and weft_channel_receive
@@ -41,7 +41,10 @@
 #define WARM_UP 1000
 #define IMPOSSIBLE 77
 
-/* Side 0 begins. Each side sends to the other by what belongs to its number. */
+/*
+ * Side 0 begins. Each side sends by the line, word, pipe or queue of its
+ * number.
+ */
 struct line {
 	_Alignas(64) _Atomic uint64_t value;
 };
@@ -296,7 +299,10 @@ static void *play(void *unused)
 	return NULL;
 }
 
-/* From here on the process is on that CPU; nothing of its threads is yet. */
+/*
+ * Puts the process on that CPU, before it has threads, and plays on a new
+ * thread.
+ */
 static void settle(int cpu)
 {
 	pthread_t thread;

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Two processes send 8 bytes to and fro: over channels, pipes, Unix sockets,
-message queues, futexes and real-time signals; and the least there is, a cache
+message queues, futexes and real-time signals; and, as the lower bound, a cache
 line that goes between two spinning cores.
 
-Each process on a CPU of its own, and both on one. Prints the median one-way
-latency, how many times that of the channel it is, and the CPU time of both
-processes for each message.
+Each process runs on a CPU of its own, then both on one. Prints the median
+one-way latency, how many times that of the channel it is, and the CPU time of
+both processes for each message.
 """
 
 import argparse
@@ -23,7 +23,8 @@ from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 WAYS = ("bare", "channel", "channel on weft", "pipe", "unix", "mqueue",
         "futex", "signal")
-# Times slower than a channel, at least; where; by which figure.
+# The least factor by which a way is slower than a channel; the placement; the
+# figure.
 FASTER_THAN = {("pipe", "apart"): 50, ("futex", "together"): 1.5}
 BARE_AT_MOST = 1.7
 LIMIT_S = 60

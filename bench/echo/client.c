@@ -5,7 +5,7 @@
  *
  *     client PID PORT CONNECTIONS SECONDS
  *
- * PID is the server's, whose CPU clock is read. Prints
+ * PID is the server's: the client reads its CPU clock. Prints
  *
  *     cpu_us FIGURE                 CPU time of the server for a request
  *     requests FIGURE               per second
@@ -84,7 +84,7 @@ static void *wait_at(void *barrier)
 	return NULL;
 }
 
-/* What the kernel has for threads: their stacks, and what else it takes. */
+/* The kernel's memory for threads: their stacks, and the rest. */
 static double kernel_kib(void)
 {
 	return entry("/proc/meminfo", "KernelStack") +
@@ -129,9 +129,9 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * As threads of this process show that need no mappings. The median of some
- * rounds: the kernel goes on freeing what the threads of the server before
- * had.
+ * Measured by threads of this process that need no mappings. It is the median
+ * of some rounds: the kernel may still be freeing the memory of the last
+ * server's threads.
  */
 static double of_kernel_kib(void)
 {
@@ -158,7 +158,10 @@ static double memory_kib(const char *pid, double of_kernel, double *ret_threads)
 
 /* --- connections --------------------------------------------------------- */
 
-/* Ended without a handshake: the next run has all port numbers, too. */
+/*
+ * Ends the connections without a handshake, so that all port numbers are free
+ * for the next run.
+ */
 static int connect_to(int port)
 {
 	struct sockaddr_in addr = {
@@ -236,8 +239,9 @@ static void allow_descriptors(int nr)
 }
 
 /*
- * Each connection has a thread that runs before any is busy: beside thousands
- * of busy threads the kernel lets the server's first hardly accept one.
+ * Waits until each connection has a thread before any thread is busy: beside
+ * thousands of busy threads the kernel hardly lets the server's first thread
+ * accept.
  */
 static int begin(int port, int nr)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The echo server as one loop over epoll: a floor for those with threads. */
+/*
+ * The echo server as one loop over epoll: a lower bound for the servers with
+ * threads.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -17,7 +20,10 @@ static void watch(int epoll_fd, int fd)
 		echo_die("epoll_ctl");
 }
 
-/* What was read is small against the buffer of a socket: it is taken whole. */
+/*
+ * The message is small against the buffer of a socket, so one write takes all
+ * of it.
+ */
 static void serve(int fd)
 {
 	char bytes[ECHO_BYTES];

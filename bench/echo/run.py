@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """An echo server with a thread for each connection, natively and on weft with
 each way of waiting for descriptors, beside Go's net package and loops over
-epoll and io_uring as floors. The server has one CPU, its client another.
+epoll and io_uring as lower bounds. The server has one CPU, its client another.
 
 The server's CPU time for a request, requests per second, and the memory of a
-connection's thread: pages, page tables and what the kernel has for its own
-threads, no sockets.
+connection's thread: pages, page tables and the kernel's memory for kernel
+threads, without sockets.
 """
 
 import argparse
@@ -33,20 +33,21 @@ MEMORY = "memory_kib"
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """What weft's figure is to be: at most, or at least, so many times that
-    of another side."""
+    """A target: weft's figure is at most, or at least, `limit` times that of
+    another side."""
     figure: str
     over: str
     limit: float
     most: bool = True
-    # Or the client has no more to give: as much as the fastest side, less 5 %.
+    # Also met if the client is the limit: weft reaches the fastest side, less
+    # 5 %.
     or_client: bool = False
 
     def __str__(self):
         return f"{'<=' if self.most else '>='}{self.limit:g}x {self.over}"
 
     def check(self, medians, side):
-        """Is it met? None if it could not be measured."""
+        """Whether the target is met; None if it could not be measured."""
         ours = medians.get(side, {}).get(self.figure)
         theirs = medians.get(self.over, {}).get(self.figure)
         if None in (ours, theirs):
@@ -149,7 +150,7 @@ def port_of(server):
 
 
 def one_run(options, command, connections):
-    """A server, its client, and what that found."""
+    """Runs a server and its client; returns the client's figures."""
     server_cpu, client_cpu = cpus()
     words = [str(word) for word in command]
     with subprocess.Popen(["taskset", "-c", str(server_cpu), *words],

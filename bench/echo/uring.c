@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The echo server as one loop over io_uring, with what makes it fast: receives
- * that stay, buffers that the kernel picks, work done when the loop asks.
+ * The echo server as one loop over io_uring, with the features that make it
+ * fast: multishot receives, buffers that the kernel picks, and work that the
+ * kernel does when the loop asks.
  *
- * A buffer is the kernel's until a receive names it, then the send's, and given
- * back when the send has ended.
+ * The kernel owns a buffer until a receive names it. Then the send has it, and
+ * the loop gives it back when the send has ended.
  */
 #include <errno.h>
 #include <liburing.h>
@@ -21,7 +22,7 @@ static struct io_uring ring;
 static struct io_uring_buf_ring *group;
 static char (*buffers)[ECHO_BYTES];
 
-/* user_data: what, the descriptor and the buffer. */
+/* user_data: the operation, the descriptor and the buffer. */
 static uint64_t name(enum what what, int fd, unsigned int buffer)
 {
 	return (uint64_t)what << 56 | (uint64_t)buffer << 32 | (uint32_t)fd;

@@ -22,7 +22,8 @@ def main():
                for i in range(CPU_BOUND)]
     for thread in threads:
         thread.start()
-    # To start them takes a while in which they compute, too.
+    # The threads already compute while the rest are being started, which takes
+    # a while.
     before, begin = sum(counts), time.monotonic()
     while time.monotonic() < begin + RUN_S:
         start = time.monotonic()
@@ -31,7 +32,7 @@ def main():
     is_over.append(True)
     for thread in threads:
         thread.join()
-    # They go on until the last has been told.
+    # The threads continue until the last has been told to stop.
     print("work", (sum(counts) - before) / (time.monotonic() - begin))
     print("mean_ms", 1000 * sum(times) / len(times))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the fairness programs share: threads that compute until told to stop
- * and count what they did, and how late others wake. Each program runs for
- * about a second and prints a line "NAME VALUE" for each figure.
+ * Shared by the fairness programs: threads that compute until told to stop and
+ * count their steps, and the delays with which other threads wake. Each program
+ * runs for about a second and prints a line "NAME VALUE" for each figure.
  */
 #ifndef FAIR_H
 #define FAIR_H
@@ -44,7 +44,10 @@ static inline pthread_t fair_create(void *(*start)(void *), void *arg)
 	return thread;
 }
 
-/* One thread that computes. Others read its count, on a line of its own. */
+/*
+ * One thread that computes. Other threads read its count, which has a cache
+ * line of its own.
+ */
 struct fair_worker {
 	_Alignas(128) volatile uint64_t count;
 	/* One step; NULL: arithmetic. */
@@ -89,7 +92,10 @@ static inline void fair_workers_start(struct fair_worker *workers, int nr,
 	}
 }
 
-/* Tells them to stop; what they did, and most by least. */
+/*
+ * Reads the counts and stops the threads; prints the sum of the steps, and the
+ * ratio of the most to the least.
+ */
 static inline void fair_workers_report(struct fair_worker *workers, int nr,
 				       volatile int *stop, const char *name)
 {

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Fairness: threads that compute beside threads that wait, natively and on
 weft in turn, each on the same CPUs, with one VP and with two. Prints the
-median of each figure, what is asked of it, and whether it is so; writes all
-samples to a JSON file.
+median of each figure, its target, and whether it is met; writes all samples to
+a JSON file.
 
 usage: bench/fair/run.py [--runs N] [--vps N] [--only NAME] [--json FILE]
 
-Exit status 1 if a program failed; a figure that is not as it should be is
-shown and no failure, since a busy machine can do that.
+Exit status 1 if a program failed. A figure that misses its target is shown and
+is no failure, since a busy machine can cause that.
 """
 
 import argparse
@@ -37,8 +37,8 @@ WAIT_LIMIT_MS = 50
 
 
 class Bound:
-    """What is asked of a figure: at most, or at least, `limit` times native,
-    or limit more than native, or limit alone."""
+    """The target of a figure: at most, or at least, `limit` times native, or
+    limit more than native, or limit alone."""
 
     def __init__(self, kind, limit, most=True):
         self.kind, self.limit, self.most = kind, limit, most
@@ -67,12 +67,12 @@ def least(limit):
 
 
 NOT_WORSE = least(0.9)
-# A time: what took 1 natively may take 1 / 0.9.
+# A time: natively 1, it may be 1 / 0.9 on weft.
 NOT_LONGER = most(1 / 0.9)
 SLEEPER = {"median_ms": Bound("more", 0.3), "p99_ms": most(1.5),
            "share": Bound("alone", 1.25), "work": None}
 
-# Name, command, what is asked of the figures that it prints.
+# Name, command, and the targets of the figures that it prints.
 ROWS = [
     ("sleep 0.3 ms", ["fair_sleeper", "300"], SLEEPER),
     ("sleep 0.7 ms", ["fair_sleeper", "700"], SLEEPER),
@@ -104,7 +104,8 @@ def parse(argv):
 
 
 def prefix(options, kind, nr_cpus):
-    """The command's beginning: the last nr_cpus CPUs, and weft or not."""
+    """The beginning of the command: it sets the last nr_cpus CPUs, and runs
+    weft on weft's side."""
     if kind == "native":
         return lib_sides.pinned(nr_cpus)
     return lib_sides.pinned(nr_cpus) + [

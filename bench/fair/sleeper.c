@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Six threads that compute beside one that sleeps for a given time again and
- * again: how long its sleeps take, and what each of the six gets.
+ * again: how long its sleeps take, and how many steps each of the six makes.
  *
  * usage: sleeper SLEEP_US [memset]
  *
- * With "memset" they compute inside of libc, where nobody may be preempted.
+ * With "memset" they compute inside of libc, where the first preemption signals
+ * are refused.
  */
 #include <string.h>
 

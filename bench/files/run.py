@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads of files: from the page cache, what weft adds to the call; past it, at
-random by 64 threads, beside fio's io_uring engine with as many in flight.
+"""Reads of files. From the page cache: the cost that weft adds to the call.
+Past it: at random by 64 threads, beside fio's io_uring engine with as many in
+flight.
 
-Native threads, weft with each way to wait, and fio in turn. What is in the page
-cache is read by one thread, by CPU time; at random all CPUs are used.
+Native threads, weft with each way to wait, and fio run in turn. One thread
+reads from the page cache, measured by CPU time; the random reads use all CPUs.
 """
 
 import argparse
@@ -23,8 +24,8 @@ from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 DEPTH = 64
 SIDES = ("native", "weft", "fio")
-# {row: (words of the program, unit, target)}. A read at a position asks first
-# whether it would wait; at the file's own it is the plain call.
+# {row: (words of the program, unit, target)}. A read at a position first tries
+# without waiting; at the file's own position it is the plain call.
 ROWS = {
     "cached_pread": (("cached", "pread"), "ns",
                      report.Target(native=1 / 1.12)),
@@ -60,7 +61,8 @@ def parse(argv):
 
 
 def made_file(options):
-    """Its blocks are written: the kernel does not read those that are not."""
+    """All blocks are written: the kernel does not read unwritten ones from the
+    disk."""
     path = options.folder / "file"
     piece = os.urandom(1 << 20)
     with path.open("wb") as out:
@@ -113,7 +115,7 @@ def measured(name, options, path):
                for side, found in samples.items()}
 
     def of_way(by_side, way):
-        """weft's side is the one of that way, whatever the others did."""
+        """In each row weft's side is the side of that way to wait."""
         return {side.split()[0]: what for side, what in by_side.items()
                 if side in (f"weft {way}", "native", "fio")}
 

@@ -37,7 +37,7 @@ def parse(argv):
 
 
 def run(side, nr_clients, options):
-    """Starts a server and loads it once: a Result."""
+    """Starts a server and loads it once; returns a Result."""
     kind, _, on_weft = side.partition(" on ")
     prefix = [str(options.build / "weft"), "run", "--"] if on_weft else []
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +77,7 @@ def line(name, row):
 
 
 def ratio(row, channel, side):
-    """How many times better the channel is."""
+    """The factor by which the channel is better."""
     other = row.medians.get(side)
     if not channel or not other:
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs commands and collects the figures that they print.
 
-A command prints lines "NAME FIGURE". Where it cannot do what it is asked for
-it prints "impossible: WHY" and exits with status 77.
+A command prints lines "NAME FIGURE". If it cannot do its task it prints
+"impossible: WHY" and exits with status 77.
 """
 
 import dataclasses
@@ -39,7 +39,7 @@ def parse(text):
 
 
 def allow_descriptors(nr):
-    """So many and some more, as far as the hard limit goes."""
+    """Allows `nr` descriptors and some more, up to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = nr + 1024
     if hard != resource.RLIM_INFINITY:
@@ -70,8 +70,8 @@ def run(command, limit_s=LIMIT_S, env=None):
 
 
 def has_ended(process, limit_s):
-    """Waits for that. Popen.wait with a limit would look after 0.5 ms, 1.5,
-    3.5 and so on, and not between."""
+    """Waits for the process. Popen.wait with a limit would check after 0.5 ms,
+    1.5, 3.5 and so on, and not between."""
     descriptor = os.pidfd_open(process.pid)
     try:
         waiting = select.poll()
@@ -101,10 +101,10 @@ def timed(name, command, times, limit_s=LIMIT_S):
 
 
 def in_turn(runners, runs, discard=0):
-    """Calls each side's runner in turn, `runs` times, so that all sides meet
-    the same weather. runners: {side: function that returns a Result}. Returns
-    ({side: {name: [figure...]}}, {side: why impossible}, {side: error}). A
-    side that failed once is not run again."""
+    """Calls each side's runner in turn, `runs` times, so that all sides run
+    under the same conditions. runners: {side: function that returns a Result}.
+    Returns ({side: {name: [figure...]}}, {side: why impossible}, {side:
+    error}). A side that failed once is not run again."""
     samples = {side: {} for side in runners}
     impossible, errors = {}, {}
     for nr in range(discard + runs):

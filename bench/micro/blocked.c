@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * COUNT threads block at once in reads that only the kernel sees. How long,
- * in milliseconds, another thread that yields all the time and one that
- * sleeps 1 ms again and again are kept from running at the worst.
+ * COUNT threads block at once in reads that weft does not intercept. Measures
+ * the longest time, in milliseconds, for which another thread that yields all
+ * the time, and one that sleeps 1 ms again and again, cannot run.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "raw_read.h"
 
-/* The last to block delays the others too. */
+/* The last thread to block delays the other threads, too. */
 #define AFTERMATH_NS 20000000
 
 static int ends[2];
@@ -42,7 +42,7 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
-/* Yields until all are blocked, and a while longer. */
+/* Yields until all threads are blocked, and a while longer. */
 static uint64_t yield_all_along(long nr)
 {
 	uint64_t now_ns = bench_now_ns();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * COUNT threads that only compute: what being preempted costs them. The
- * second figure is the CPU time of the whole process, which other processes
- * disturb less.
+ * COUNT threads that only compute: the cost of preemption. The second figure is
+ * the CPU time of the whole process, which other processes disturb less.
  */
 #include "compute.h"
 #include "crew.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Work that only computes; what it computes depends on every step. */
+/* Work that only computes; its result depends on every step. */
 #ifndef COMPUTE_H
 #define COMPUTE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread blocks in a read that only the kernel sees: how long, in
+ * A thread blocks in a read that weft does not intercept: the time, in
  * milliseconds, until another thread runs, with one CPU.
  */
 #include <sched.h>
@@ -26,8 +26,10 @@ static void *reader(void *arg)
 
 int main(int argc, char **argv)
 {
-	/* Of a fresh thread each: one that often blocks may be treated in
-	 * another way. */
+	/*
+	 * Each sample is of a fresh thread: weft treats a thread that often
+	 * blocks in another way.
+	 */
 	long nr_rounds = 2 + bench_scale(argc, argv, 30);
 	double late_ms[MAX_ROUNDS];
 	pthread_t thread;

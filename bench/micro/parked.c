@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that exist and wait: what one costs to create, and in memory.
+ * Threads that exist and wait: the cost of creating one, and its memory.
  *
  *     bench_parked [PERCENT [THREADS [STACK_KB]]]
  *
  * parked_create  ns from pthread_create until the thread waits
  * parked_wake    ns from the wake to the end of the join
  * parked_bytes   bytes that one more thread takes: resident memory and page
- *                tables. What the kernel has for a native thread besides is
- *                not seen here: about 24 KB.
+ *                tables. The kernel's other memory for a native thread, about
+ *                24 KB, is not included.
  *
  * Natively a process has at most about 32,000 threads.
  */
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	sem_init(&gate, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, (size_t)stack_kb << 10);
-	/* Whatever is made once is there before the count begins. */
+	/* Makes all that exists once before the count begins. */
 	bench_create(&threads[0], wait_at_gate, NULL);
 	while (nr_waiting < 1)
 		sched_yield();

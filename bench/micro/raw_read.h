@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A blocking read that nothing between the program and the kernel can see:
- * like a driver's or a language runtime's own system call.
+ * A blocking read that no library between the program and the kernel can
+ * intercept, like a driver's or a language runtime's own system call.
  */
 #ifndef RAW_READ_H
 #define RAW_READ_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of COUNT threads that hand one token on. One operation is one hop.
- * What they wait by is the includer's: wait_for_token(me), pass_token(next),
- * and prepare(nr) before there are threads.
+ * A ring of COUNT threads that hand one token on. One operation is one hop. The
+ * including file defines how threads wait: wait_for_token(me),
+ * pass_token(next), and prepare(nr) before there are threads.
  */
 #ifndef RING_H
 #define RING_H
@@ -12,7 +12,7 @@
 #include "bench.h"
 
 static long nr_members;
-static long nr_hops; /* only who has the token reads and writes it */
+static long nr_hops; /* only the thread with the token reads and writes it */
 static sem_t arrived;
 
 static void prepare(long nr);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of the micro benchmarks, and what each ought to reach."""
+"""The rows of the micro benchmarks, and their targets."""
 
 import dataclasses
 import pathlib
@@ -9,16 +9,16 @@ from bench.lib.report import Target
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # At most 1.05 times native's cost.
 AS_NATIVE = Target(native=0.952)
-# Or what two runs of the same program differ by.
+# As native, within the difference between two runs of the same program.
 NOT_WORSE = Target(native=0.95)
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
     """A program and its rows, which are the keys of `targets`. `native` is
-    another program for that side; `names` says which row a figure of the
-    programs belongs to where there are several; `command` is measured as a
-    whole, as often as `timed`."""
+    another program for that side; `names` maps the figures of the programs to
+    rows where there are several; `command` is measured as a whole, `timed`
+    times."""
     name: str
     program: str = ""
     args: tuple = ()
@@ -31,7 +31,7 @@ class Case:
     higher_is_better: bool = False
     command: tuple = ()
     timed: int = 0
-    # Memory or minutes: only if named.
+    # Takes much memory or minutes: runs only if named.
     is_big: bool = False
     discard: int = 0
     # Keeps its CPU busy, so that CPU time can stand for elapsed time.
@@ -47,7 +47,7 @@ class Case:
 
 
 def plain(name, program, args=(), target=Target(), **more):
-    """A case of one row, whatever the programs call it."""
+    """A case of one row; the programs may give the figure another name."""
     return Case(name, program, tuple(args), targets={name: target}, **more)
 
 
@@ -65,8 +65,8 @@ def sleep(us, shown):
 
 
 def parked(name, nr, stack_kb, native, **targets):
-    """Threads that wait. Beside a million of them there are no native ones,
-    but the pages that they need at least."""
+    """Threads that wait. A million native threads are not possible: the native
+    side only touches the pages that they need at least."""
     figures = {"create": Target(), "wake": Target(), "bytes": Target(),
                **targets}
     names = {f"{program}_{figure}": f"{name}_{figure}"

@@ -52,7 +52,7 @@ def parse(argv):
 
 
 def selected(wanted):
-    """The cases named; raises ValueError for a name that is none."""
+    """The named cases; raises ValueError for an unknown name."""
     if not wanted:
         return [case for case in CASES if not case.is_big]
     found = set()

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How much later than asked a sleep of COUNT microseconds ends, in
- * microseconds: the median, and what 99 of 100 do not exceed. */
+/*
+ * The time by which a sleep of COUNT microseconds ends late, in microseconds:
+ * the median, and the 99th percentile.
+ */
 #include "bench.h"
 
 #define MAX_SLEEPS 1000

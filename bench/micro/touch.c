@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the memory of parked threads costs by itself: the baseline of parked.c.
+ * The time that the memory of parked threads takes by itself: the baseline of
+ * parked.c.
  *
  *     bench_touch [PERCENT [THREADS [STACK_KB]]]
  *
- * Per thread two neighbouring pages at the top of a stack are written, for its
- * frames and its block, and what a runtime and libc remember of it elsewhere.
- * All the time is the kernel's.
+ * For each thread it writes two neighbouring pages at the top of a stack, for
+ * the frames and the TLS block, and the bytes that a runtime and libc keep
+ * elsewhere. The kernel takes all of the time.
  */
 #include <stddef.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations that nobody competes for, in a process that has another thread:
- * without one glibc may leave out the atomic instructions. A pair, such as
- * lock and unlock, is one operation. The second argument names it.
+ * Operations without contention, in a process that has another thread: without
+ * one glibc may leave out the atomic instructions. A pair, such as lock and
+ * unlock, is one operation. The second argument names it.
  */
 #include <semaphore.h>
 
@@ -16,7 +16,10 @@ static sem_t sem;
 static sem_t never;
 static void *volatile sink;
 
-/* By a pointer, else the compiler calls it once for the whole loop. */
+/*
+ * The call is by a pointer, since the compiler would make a direct call once
+ * for the whole loop.
+ */
 static pthread_t (*volatile self)(void) = pthread_self;
 
 static void *parked(void *arg)

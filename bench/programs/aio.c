@@ -4,7 +4,7 @@
  *
  *     bench_programs_aio FILE THREADS COUNT
  *
- * Prints "kops FIGURE": thousands of writes a second. Knows nothing of weft.
+ * Prints "kops FIGURE": thousands of writes a second. Does not depend on weft.
  */
 #include <aio.h>
 #include <errno.h>

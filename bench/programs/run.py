@@ -3,8 +3,8 @@
 """Programs that people run, natively and on weft: POSIX AIO, fio, stress-ng,
 zstd and hackbench, some of them beside other load.
 
-Native threads and weft in turn, on the same CPUs. A program that is missing, or
-needs a right that the caller has not, is said to be impossible.
+Native threads and weft run in turn, on the same CPUs. If a program is missing,
+or needs a right that the caller does not have, its row says impossible.
 """
 
 import argparse
@@ -34,7 +34,7 @@ BUSY_PROCESSES = 50
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What runs, and which of its figures is the row's."""
+    """The program to run, and the figure of it that the row shows."""
     run: callable          # run(options, folder, prefix) -> measure.Result
     unit: str
     target: report.Target
@@ -44,7 +44,7 @@ class Case:
 # --- how programs are started -------------------------------------------------
 
 def started(words, **more):
-    """Its output, or a Result that says why there is none."""
+    """The command's output, or a Result with the reason why there is none."""
     if shutil.which(str(words[0])) is None:
         return measure.Result(impossible=f"no '{words[0]}' is installed")
     try:
@@ -61,7 +61,8 @@ def started(words, **more):
 
 
 def program(prefix, name, *words, **more):
-    """The same on a side; what is missing is the program, not weft."""
+    """The same on a side. If the command is not found, the program is missing
+    and not weft."""
     if shutil.which(name) is None:
         return measure.Result(impossible=f"no '{name}' is installed")
     return started([*prefix, name, *words], **more)
@@ -69,7 +70,7 @@ def program(prefix, name, *words, **more):
 
 @contextlib.contextmanager
 def beside(*words, **more):
-    """While that command runs."""
+    """Runs the body while that command runs."""
     load = subprocess.Popen(words, stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL, start_new_session=True,
                             **more)
@@ -148,7 +149,8 @@ def zstd(options, folder, prefix):
 
 @contextlib.contextmanager
 def control_group(name):
-    """A function that moves the calling process there; None: not allowed."""
+    """A function that moves the calling process into the group; None: not
+    allowed."""
     base = pathlib.Path("/sys/fs/cgroup/cpu")
     base = base if base.is_dir() else pathlib.Path("/sys/fs/cgroup")
     folder = base / f"weft-bench-{name}-{os.getpid()}"
@@ -168,7 +170,7 @@ def control_group(name):
             with contextlib.suppress(OSError):
                 folder.rmdir()
                 break
-            time.sleep(0.05)  # the kernel still has processes that ended
+            time.sleep(0.05)  # the kernel still has ended processes in it
 
 
 def hackbench(options, folder, prefix):

@@ -4,9 +4,9 @@
 MPM under ab, natively and on weft: requests per second, and the CPU time of
 server and client for a request.
 
-Server and client share all CPUs, so requests per second say what the machine
-does, and the server's CPU time what weft does. The servers of all sides run all
-the time and are loaded in turn.
+Server and client share all CPUs, so requests per second measure the whole
+machine, and the server's CPU time measures weft. The servers of all sides run
+all the time and are loaded in turn.
 """
 
 import argparse
@@ -36,7 +36,7 @@ FIGURES = {"requests": "requests/s", "server_us": "server CPU us",
            "system_us": "in the kernel", "client_us": "client CPU us",
            "server_cpus": "server CPUs",
            "idle_cpus": "idle CPUs"}
-# Of all CPUs: no more requests can be had.
+# This share of all CPUs in use: the machine is the limit.
 BUSY = 0.95
 
 
@@ -110,7 +110,7 @@ def prefixes(options):
 
 @contextlib.contextmanager
 def all_sides(kind, options):
-    """{side: its server}, which run."""
+    """{side: its server}; the servers run."""
     with tempfile.TemporaryDirectory(prefix="weft-bench-",
                                      dir=options.folder) as name, \
             contextlib.ExitStack() as stack:
@@ -132,11 +132,12 @@ def all_sides(kind, options):
 
 
 def profile(server, part, side, options):
-    """Where the server's CPU time goes, in a run of its own: by object and
-    symbol into a file, and what the largest objects have of it."""
+    """Profiles the server's CPU time in a run of its own: by object and symbol
+    into a file. Returns the shares of the largest objects."""
     options.profile.mkdir(parents=True, exist_ok=True)
     path = options.profile / f"{part.name}-{side.replace(' ', '-')}"
-    # Of all processes: those of one would lack the threads that come later.
+    # perf records all processes: a record of one process would lack the
+    # threads that come later.
     with subprocess.Popen(["perf", "record", "-q", "-a", "-o", f"{path}.perf",
                            "--", "sleep", str(options.seconds + 2)],
                           stderr=subprocess.DEVNULL):

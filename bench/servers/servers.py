@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """MariaDB and Apache as the benchmark starts them, and the clients that load
-them. All processes of a server are in one session, whose CPU time is read."""
+them. All processes of a server are in one session, and the benchmark reads the
+session's CPU time."""
 
 import contextlib
 import functools
@@ -25,11 +26,11 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Failed(Exception):
-    """A server or a client did not do what it was asked for."""
+    """A server or a client failed to do its task."""
 
 
 def tool(*command, **more):
-    """What a command prints."""
+    """Returns the output of a command."""
     try:
         done = subprocess.run([str(word) for word in command], text=True,
                               capture_output=True, timeout=TOOL_LIMIT_S,
@@ -63,8 +64,8 @@ def idle_seconds():
 
 
 class Server:
-    """One that runs. `programs` have to be there; each load of `loads` is what
-    the client is told."""
+    """A running server. `programs` have to be installed; each load of `loads`
+    is an argument of the client."""
     programs = ()
     loads = {}
 
@@ -124,7 +125,7 @@ class Server:
         self.process.wait()
 
     def run(self, load, connections):
-        """The client, once: a Result."""
+        """Runs the client once; returns a Result."""
         before = self.clocks()
         begin = time.monotonic()
         try:
@@ -136,7 +137,7 @@ class Server:
                 raise Failed("no request was served")
         except Failed as error:
             return measure.Result(error=str(error))
-        time.sleep(0.1)  # it sees its clients leave
+        time.sleep(0.1)  # the server notices that its clients have left
         user_s, system_s, client_s, idle_s = (
             after - earlier for after, earlier in zip(self.clocks(), before))
         cpus = len(os.sched_getaffinity(0))
@@ -149,8 +150,8 @@ class Server:
             "idle_cpus": min(idle_s / (seconds + 0.1), cpus)})
 
     def clocks(self):
-        """CPU seconds of the server, user and system, of clients until now,
-        and idle ones."""
+        """CPU seconds of the server, user and system, of its clients until
+        now, and idle CPU seconds."""
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         server = processes(self.process.pid).values()
         return (sum(user for user, _ in server),
@@ -159,10 +160,10 @@ class Server:
 
 
 class MariaDB(Server):
-    """A thread for each connection, over a Unix socket. What is read fits into
-    memory; what is committed is on the disk."""
+    """A thread for each connection, over a Unix socket. The tables fit into
+    memory; a committed transaction is on the disk."""
     programs = ("mariadbd", "mariadb-install-db", "mariadb", "sysbench")
-    # {load: (sysbench's script, how it counts what is asked)}
+    # {load: (sysbench's script, its name for requests)}
     loads = {
         "point": ("oltp_point_select", "queries"),
         "read": ("oltp_read_only", "queries"),
@@ -194,7 +195,7 @@ class MariaDB(Server):
                 "--mysql-db=test", *self.TABLES]
 
     def prepare(self):
-        """The data, while it does not run."""
+        """Makes the data while the server does not run."""
         tool("mariadb-install-db", "--no-defaults", "--skip-test-db",
              f"--datadir={self.folder}/data",
              "--auth-root-authentication-method=normal", *self.root())
@@ -216,17 +217,17 @@ class MariaDB(Server):
 
 
 class Apache(Server):
-    """The worker MPM, over TCP: a listener and a pool of threads, one of which
-    has a connection for as long as that lasts."""
+    """The worker MPM, over TCP: a listener and a pool of threads. One thread
+    of the pool serves a connection as long as that lasts."""
     programs = ("apache2", "ab")
     loads = {"keep": ["-k"], "new": []}
     BYTES = 1000
 
     def prepare(self):
-        """Nothing before it starts."""
+        """Needs no data before it starts."""
 
     def take_data(self, other):
-        """Each has its own."""
+        """Each side has a port of its own."""
 
     def command(self):
         with socket.socket() as any_port:

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Instructions of an operation on weft, counted one by one.
 
-A program of `micro` runs with one VP. It is stopped and its first kernel
-thread stepped through some tens of operations; the others stand still. The
-figures are the same however busy the machine is. What goes over memory with a
-repeat prefix counts once for each time.
+A program of `micro` runs with one VP. The benchmark stops it and steps its
+first kernel thread through some tens of operations, while its other kernel
+threads are stopped. The figures are the same however busy the machine is. An
+instruction with a repeat prefix counts once for each repetition.
 """
 
 import argparse
@@ -53,7 +53,8 @@ def parse(argv):
 
 
 class Symbols:
-    """The functions of an object by address, without what optimizers add."""
+    """The functions of an object by address, without the suffixes that
+    optimizers add."""
 
     def __init__(self, path):
         found = {}
@@ -82,7 +83,7 @@ class Trace:
     def __init__(self, text):
         maps, _, steps = text.partition("\n\n")
         self.steps = [int(line, 16) for line in steps.split()]
-        self.objects = []  # (start, end, where it is loaded, path)
+        self.objects = []  # (start, end, load address, path)
         base = {}
         for line in maps.splitlines():
             fields = line.split()
@@ -93,7 +94,7 @@ class Trace:
             self.objects.append((start, end, base[fields[5]], fields[5]))
 
     def symbols(self):
-        """{path: Symbols} of the objects that were stepped through."""
+        """{path: Symbols} of the objects with counted instructions."""
         places = {self.find(step) for step in set(self.steps)} - {None}
         return {path: Symbols(path) for path in {p for p, _ in places}}
 
@@ -126,7 +127,8 @@ def count(text, function):
 
 
 def measure_row(options, name):
-    """(instructions, by function) or why not, a string."""
+    """(instructions, instructions by function), or the reason of a failure, a
+    string."""
     program, args, function = ROWS[name]
     sides = lib_sides.Sides(options.build)
     command = [options.build / "bench/steps/bench_step", options.steps,

@@ -3,10 +3,12 @@
  * usage: bench_step NR_STEPS COMMAND...
  *
  * Lets a program compute for a moment, stops all of its kernel threads, and
- * goes on with the first one alone, an instruction at a time. Prints its memory
- * map, as /proc has it, an empty line, and where each instruction was.
+ * lets the first one alone execute an instruction at a time. Prints the
+ * program's memory map, as /proc has it, an empty line, and the address of each
+ * instruction.
  *
- * No other thread runs meanwhile: nobody preempts the first for being slow.
+ * No other kernel thread runs meanwhile, so the monitor does not preempt the
+ * first one for being slow.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -49,7 +51,10 @@ static void start(char **argv)
 	_exit(127);
 }
 
-/* By its own CPU time: on a busy machine it has hardly begun for long. */
+/*
+ * Waits by the program's CPU time: on a busy machine the program may have
+ * hardly begun for a long time.
+ */
 static void warm_up(void)
 {
 	struct timespec used = { 0, 0 };
@@ -113,7 +118,7 @@ static void print_map(void)
 	putchar('\n');
 }
 
-/* A signal that was on its way is delivered, but for the one to preempt. */
+/* Delivers a signal that was on its way, except the preemption signal. */
 static int step(int sig)
 {
 	struct user_regs_struct regs;

@@ -18,7 +18,7 @@ struct kv {
 	struct kv_reply reply;
 };
 
-/* Receives the welcome and its two descriptors, which are -1 without. */
+/* Receives the welcome and its two descriptors; they are -1 if it has none. */
 static int be_welcome(int fd, struct kv_welcome *ret_welcome, int ret_fd[2])
 {
 	char control[CMSG_SPACE(2 * sizeof(int))];

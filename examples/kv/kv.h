@@ -26,8 +26,8 @@ struct kv;
 
 /*
  * "channel:PATH", "unix:PATH" or "tcp:PORT" of this machine. EINVAL if it is
- * none of these, EBUSY if the server has no room for another client, else what
- * connecting fails with.
+ * none of these, EBUSY if the server has no room for another client, else the
+ * error of connecting.
  */
 int kv_open(const char *address, struct kv **ret_kv);
 void kv_close(struct kv *kv);

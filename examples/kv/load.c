@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The load generator: clients that ask one thing after the other.
+ * The load generator: clients that each send one request after the other.
  *
  *     usage: kv_load ADDRESS [CLIENTS [SECONDS [VALUE_BYTES [READS_PERCENT]]]]
  *
- * Prints requests per second and the latency's median and 99th percentile.
- * Each client is a thread with a connection of its own. Every value read is
- * compared with what belongs to its key.
+ * Prints requests per second and the latency's median and 99th percentile. Each
+ * client is a thread with a connection of its own. The generator compares every
+ * value that it reads with the value of its key.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -123,7 +123,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The latency that so many of all are below. */
+/* The latency that the given part of all requests does not exceed. */
 static double quantile(long nr_clients, double part)
 {
 	uint64_t sum = 0, all = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What client and server say to each other: one request, one reply. */
+/* The messages between client and server: one request, one reply. */
 #ifndef KV_PROTOCOL_H
 #define KV_PROTOCOL_H
 
@@ -11,7 +11,7 @@
 enum kv_op { KV_GET = 0, KV_SET = 1, KV_DELETE = 2 };
 
 struct kv_request {
-	uint32_t client; /* on channels: whom to reply to */
+	uint32_t client; /* on channels: the client's number, for the reply */
 	uint8_t op;
 	uint8_t key_size;
 	uint16_t value_size;
@@ -29,8 +29,10 @@ struct kv_reply {
 /* Over streams, each of them follows its size. */
 typedef uint32_t kv_frame;
 
-/* What a client gets over the control socket, with two descriptors: of the
- * channel for its requests, and of the one for its replies. */
+/*
+ * The message that a client gets over the control socket, with two descriptors:
+ * of the channel for its requests, and of the channel for its replies.
+ */
 struct kv_welcome {
 	uint32_t error;
 	uint32_t client;
@@ -46,7 +48,7 @@ static inline size_t kv_reply_size(const struct kv_reply *r)
 	return KV_REPLY_HEAD + r->size;
 }
 
-/* A message of `size` bytes from somebody who may write anything. */
+/* Checks a message of `size` bytes from a process that may write anything. */
 static inline int kv_request_is_whole(const struct kv_request *r, size_t size)
 {
 	return size >= KV_REQUEST_HEAD && r->value_size <= KV_VALUE_MAX &&

@@ -7,7 +7,7 @@
  * Prints "ready" when clients may connect. Over sockets each client has a
  * thread. Over channels one thread answers all: requests come by one channel
  * with many senders, and each client has a channel for replies. The socket at
- * PATH is there to hand channels out and to learn when a client has gone.
+ * PATH serves to hand channels out and to learn when a client has gone.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,7 +22,9 @@
 #include "store.h"
 #include "stream.h"
 
-/* One sender's end is the server's own, so that there is always one. */
+/*
+ * The server holds one sender's end, so that the channel always has a sender.
+ */
 enum { CLIENTS_MAX = WEFT_CHANNEL_SENDERS_MAX - 1, REPLIES = 3 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

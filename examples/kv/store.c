@@ -45,7 +45,10 @@ static uint64_t hash_of(const char *key, size_t size)
 	return hash;
 }
 
-/* Where the entry of the request's key hangs, or would. */
+/*
+ * The pointer to the entry of the request's key, or the NULL pointer at the end
+ * of its chain.
+ */
 static struct entry **find(struct kv_store *s, const struct kv_request *r,
 			   uint64_t hash)
 {

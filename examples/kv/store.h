@@ -9,7 +9,7 @@ struct kv_store;
 
 struct kv_store *kv_store_new(void);
 
-/* Does what the whole request asks for and fills the reply. */
+/* Carries out a complete request and fills the reply. */
 void kv_store_answer(struct kv_store *s, const struct kv_request *request,
 		     struct kv_reply *ret_reply);
 

@@ -60,7 +60,7 @@ static int failed(int fd)
 	return -1;
 }
 
-/* Binds to a path, in the place of a socket whose server is gone. */
+/* Binds to a path. Replaces a socket that a server has left behind. */
 static int bind_at(int fd, const char *address, const union any *a,
 		   socklen_t size)
 {

@@ -9,7 +9,10 @@
 int kv_stream_listen(const char *address);
 int kv_stream_connect(const char *address);
 
-/* 0, or -1: the other side has gone, or its message is larger than capacity. */
+/*
+ * Returns 0, or -1: the peer has closed the connection, or its message is
+ * larger than capacity.
+ */
 int kv_stream_send(int fd, const void *message, size_t size);
 int kv_stream_receive(int fd, void *message, size_t capacity, size_t *ret_size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Boost.Fiber: one kernel thread for each CPU allowed. With more than one they
- * steal fibers from each other. It has no semaphore; a counter, a mutex and a
- * condition variable are one. Fibers are not preempted.
+ * Boost.Fiber: one kernel thread for each CPU allowed. With more than one, the
+ * kernel threads steal fibers from each other. It has no semaphore; a counter,
+ * a mutex and a condition variable take its place. Fibers are not preempted.
  */
 #include <cerrno>
 #include <sched.h>
@@ -127,12 +127,12 @@ int main(int argc, char **argv)
 	nr_threads = static_cast<unsigned int>(CPU_COUNT(&allowed));
 	for (unsigned int i = 1; i < nr_threads; i++)
 		std::thread(work, nr_threads).detach();
-	/* Returns only when all threads have called it. */
+	/* Returns when all kernel threads have called it. */
 	if (nr_threads > 1)
 		fibers::use_scheduling_algorithm<fibers::algo::work_stealing>(
 			nr_threads, true);
 	status = rows_main(argc, argv);
 	fflush(stdout);
-	/* Fibers still wait; their destructors would, too. */
+	/* Some fibers still wait; their destructors would wait, too. */
 	_exit(status);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GNU Pth: user-level threads on one kernel thread, without preemption. It has
- * no semaphore; a counter, a mutex and a condition variable are one.
+ * no semaphore; a counter, a mutex and a condition variable take its place.
  */
 #include <errno.h>
 #include <pth.h>

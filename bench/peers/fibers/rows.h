@@ -130,7 +130,7 @@ static void *rows_mutexes[NR_MUTEXES];
 static int rows_place[2] = { 0, 1 };
 static int rows_is_placed[2];
 
-/* As turns_mutex.c says: the first call only places the two. */
+/* As in turns_mutex.c: the first call only places the two members. */
 static void rows_turns_mutex(long me, long nr_ops)
 {
 	if (!rows_is_placed[me]) {
@@ -214,7 +214,7 @@ static void rows_ring_start(void)
 
 /* --- the command line ---------------------------------------------------- */
 
-/* What to measure for a row, or NULL: there is no such row. */
+/* The function to measure for a row, or NULL: there is no such row. */
 static uint64_t (*rows_prepare(const char *row))(long *)
 {
 	long nr_ops = 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * State Threads: user-level threads on one kernel thread, without preemption.
- * It has no semaphore: between two switches a counter is one.
+ * It has no semaphore: a counter takes its place, as no other thread runs
+ * between two switches.
  */
 #include <errno.h>
 #include <st.h>

@@ -163,8 +163,8 @@ func pingPongSem(int) func(int) int {
 }
 
 // turnsMutex is turns_mutex.c with goroutines: two walk around a ring of three
-// mutexes, one step behind each other. Go lets
-// any goroutine unlock, so they are placed before they exist.
+// mutexes, one step behind each other. Go lets any goroutine unlock, so the
+// caller takes the first locks before the goroutines exist.
 func turnsMutex(int) func(int) int {
 	var mutexes [3]sync.Mutex
 	place := [2]int{0, 1}

@@ -6,7 +6,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The rows of operations by Java's virtual threads, which Java has from version
- * 21 on. An older compiler can translate this class: it finds them by
+ * 21 on. An older compiler can translate this class, because it finds them by
  * reflection.
  *
  * <pre>java Peer PERCENT ROW COUNT</pre>
@@ -26,7 +26,7 @@ final class Peer {
         int apply(int n) throws InterruptedException;
     }
 
-    /** What one member of a crew does. */
+    /** The work of one member of a crew. */
     private interface Work {
         void apply(int me, int n) throws InterruptedException;
     }
@@ -82,7 +82,7 @@ final class Peer {
         });
     }
 
-    /** In a virtual thread: the main thread is one of the kernel's. */
+    /** Runs in a virtual thread: the main thread is a kernel thread. */
     private static Run createJoin(int count) {
         Thread[] threads = new Thread[count];
         return n -> {

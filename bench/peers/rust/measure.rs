@@ -28,7 +28,7 @@ fn measure(wanted: Duration, mut run: Run) -> f64 {
     }
 }
 
-/// `find` returns what to measure for a row and a count.
+/// `find` returns the function to measure for a row and a count.
 pub fn main(find: fn(&str, usize) -> Option<Run>) {
     let args: Vec<String> = std::env::args().collect();
     let number = |nr: usize| args.get(nr).and_then(|word| word.parse().ok());

@@ -49,7 +49,7 @@ fn yields(count: usize) -> Run {
 fn create_join(count: usize) -> Run {
     Box::new(move |n| {
         let batches = n / count + 1;
-        // In a coroutine, as the main thread is no worker.
+        // Runs in a coroutine, as the main thread is not a worker.
         let all = spawn(move || {
             let mut members = Vec::with_capacity(count);
             for _ in 0..batches {

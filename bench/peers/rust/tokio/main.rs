@@ -56,7 +56,7 @@ fn create_join(count: usize) -> Run {
     let runtime = runtime();
     Box::new(move |n| {
         let batches = n / count + 1;
-        // In a task, as block_on itself is no worker.
+        // Runs in a task, as block_on itself is not a worker.
         let work = async move {
             let mut tasks = Vec::with_capacity(count);
             for _ in 0..batches {
@@ -88,8 +88,8 @@ fn turns_sem() -> Run {
     })
 }
 
-/// tokio has no condition variable. A Notify is one if the waiter is enabled
-/// before it unlocks the mutex.
+/// tokio has no condition variable. A Notify acts as one if the waiter is
+/// enabled before it unlocks the mutex.
 fn turns_cond() -> Run {
     let shared = Arc::new((Mutex::new(0), Notify::new()));
     crew(2, move |me, n| {
