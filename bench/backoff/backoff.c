@@ -3,14 +3,14 @@
  * Threads that wait by yielding the CPU again and again.
  *
  *     bench_backoff queue KIND THREADS EVENTS
- *             so many writers and as many readers of a bounded lock-free queue;
- *             each passes that many events and backs off by KIND while the
- *             queue is full or empty
+ *             THREADS writers and THREADS readers of a bounded lock-free queue;
+ *             each passes EVENTS events and backs off by KIND while the queue
+ *             is full or empty
  *     bench_backoff flag KIND MS
  *             one thread backs off by KIND until the main thread, which sleeps,
  *             sets a flag after MS ms
  *     bench_backoff
- *             the kinds
+ *             prints the kinds
  *
  * Prints "wall_ms FIGURE" and "cpu_ms FIGURE". Does not depend on weft.
  *

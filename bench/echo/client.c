@@ -9,9 +9,9 @@
  *
  *     cpu_us FIGURE                 CPU time of the server for a request
  *     requests FIGURE               per second
- *     memory_kib FIGURE             of the server for a connection, without
- *                                   what the kernel has for sockets
- *     kernel_kib FIGURE             that the kernel has for a thread
+ *     memory_kib FIGURE             memory of the server for a connection,
+ *                                   without the kernel's for sockets
+ *     kernel_kib FIGURE             memory of the kernel for a thread
  *     threads FIGURE                kernel threads of the server
  */
 #include <errno.h>

@@ -20,7 +20,7 @@ union any {
 	struct sockaddr_in in;
 };
 
-/* 1 to 65535, 0 if it is none. */
+/* 1 to 65535, or 0 if the text is not a port. */
 static uint16_t parse_port(const char *text)
 {
 	char *end;
@@ -30,7 +30,7 @@ static uint16_t parse_port(const char *text)
 								0;
 }
 
-/* The size of the address, 0 if it is none. */
+/* The size of the address, or 0 if the text is not an address. */
 static socklen_t parse(const char *address, union any *ret)
 {
 	memset(ret, 0, sizeof(*ret));

@@ -92,7 +92,7 @@ static uint64_t rows_crew_run(long *nr_ops)
 	return bench_busy_ns() - start_ns;
 }
 
-/* --- what the crew does -------------------------------------------------- */
+/* --- the work of the crew ------------------------------------------------ */
 
 static void rows_yield(long me, long nr_ops)
 {
