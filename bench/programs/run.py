@@ -44,7 +44,7 @@ class Case:
 # --- how programs are started -------------------------------------------------
 
 def started(words, **more):
-    """The command's output, or a Result with the reason why there is none."""
+    """The finished command, or a Result with the reason of its failure."""
     if shutil.which(str(words[0])) is None:
         return measure.Result(impossible=f"no '{words[0]}' is installed")
     try:
@@ -149,8 +149,8 @@ def zstd(options, folder, prefix):
 
 @contextlib.contextmanager
 def control_group(name):
-    """A function that moves the calling process into the group; None: not
-    allowed."""
+    """Yields a function that moves the calling process into the group, or None
+    if that is not allowed."""
     base = pathlib.Path("/sys/fs/cgroup/cpu")
     base = base if base.is_dir() else pathlib.Path("/sys/fs/cgroup")
     folder = base / f"weft-bench-{name}-{os.getpid()}"

@@ -64,8 +64,8 @@ def idle_seconds():
 
 
 class Server:
-    """A running server. `programs` have to be installed; each load of `loads`
-    is an argument of the client."""
+    """A running server. `programs` have to be installed; `loads` has the
+    client's arguments for each load."""
     programs = ()
     loads = {}
 
