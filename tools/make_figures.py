@@ -27,7 +27,7 @@ from bench.papers.report import documents, plots  # noqa: E402
 from bench.papers.report.blocks import Table  # noqa: E402
 
 RESULT = pathlib.Path("bench/results/papers.json")
-DOCUMENTS = ("README.md", "docs/guide/benchmarks.md",
+DOCUMENTS = ("README.md", "README.ja.md", "docs/guide/benchmarks.md",
              "docs/guide/comparison.md", "docs/guide/papers.md")
 FOLDER = pathlib.Path("docs/guide/figures")
 FIGURE = re.compile(r"^<!-- figure: (\S+) -->\n.*?^(<!-- end of figure -->)$",
