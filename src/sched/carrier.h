@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carriers: making them, keeping spares, binding threads to them.
+ * Carriers: the kernel threads that run threads. This module makes carriers,
+ * keeps spares, and binds threads to carriers of their own.
  *
- * CARRIER-1. A carrier that threads share does not exit: what hangs on a kernel
- *     thread (parent-death signals, timers, requests in a ring) goes with it.
- *     One that a thread has altered for itself exits when that has ended
- *     (sched/carrier_exit.h), as natively.
- * CARRIER-2. Carriers are cloned by carriers, never by the monitor, whose
- *     descriptor table is its own. So a spare that takes over sees to the next
- *     one first.
- * CARRIER-3. A spare is in the spare list from wf_carrier_wait_for_vp until the
- *     giver takes it out; only the giver writes c->vp then.
- * CARRIER-4. Where no kernel thread can be made, that is tried again and again:
- *     what was made ready for one is kept for the next.
- * CARRIER-5. An altered carrier makes no spare, since a clone of it would be
- *     altered, too. It asks the spare that it takes to make the next one.
+ *     spare = wf_carrier_need_spare();
+ *     if (spare != NULL)
+ *             wf_carrier_give(spare, vp);
+ *
+ * CARRIER-1. A shared carrier does not exit: the kernel ends parent-death
+ *     signals, timers and requests in a ring together with the kernel thread. A
+ *     carrier that a thread has altered for itself exits when that thread has
+ *     ended (sched/carrier_exit.h), as a native kernel thread does.
+ * CARRIER-2. Only carriers clone carriers. The monitor has a descriptor table
+ *     of its own, which a clone would inherit. So a spare that takes over a VP
+ *     makes the next spare first.
+ * CARRIER-3. A spare is in the spare list from wf_carrier_wait_for_vp until a
+ *     giver takes it out. Only this giver writes c->vp then.
+ * CARRIER-4. If the kernel refuses a new kernel thread, weft tries again at
+ *     each later need. It keeps the memory of the refused carrier for that.
+ * CARRIER-5. An altered carrier makes no spare, since its clone would be
+ *     altered, too. It takes a spare, and asks that spare to make the next one.
  */
 #ifndef WEFT_SCHED_CARRIER_H
 #define WEFT_SCHED_CARRIER_H
@@ -24,72 +29,100 @@
 #include "sched/vfork_child.h"
 #include "sched/vp.h"
 
-/* What every carrier runs on its own stack; set once before the first. */
+/*
+ * The function that every carrier runs on its own stack. Set once, before the
+ * first carrier.
+ */
 extern void (*wf_carrier_main)(struct wf_carrier *c);
 
-/* Runs on each new carrier's kernel thread, and on the first's; may be NULL. */
+/*
+ * Runs on the kernel thread of each new carrier, and on the process's first;
+ * may be NULL.
+ */
 extern void (*wf_carrier_init_hook)(struct wf_carrier *c);
 
-/* A thread has become bound to the calling kernel thread. */
+/* Called when a thread has become bound to the calling kernel thread. */
 extern void (*wf_carrier_bound_hook)(const struct wf_thread *t);
 
-/* The carrier of the kernel thread that calls, for thread 0. NULL: -ENOMEM. */
+/*
+ * Makes a carrier for the calling kernel thread, which runs thread 0. Returns
+ * NULL if there is no memory.
+ */
 struct wf_carrier *wf_carrier_adopt(struct wf_vp *vp);
 
-/* A new kernel thread that runs vp, or waits as a spare if vp is NULL. */
+/*
+ * Starts a new kernel thread that runs vp, or waits as a spare if vp is NULL.
+ * Returns 0 or -Exxx.
+ */
 int wf_carrier_spawn(struct wf_vp *vp);
 
 /*
- * Makes a spare if there is none. Called on carriers (CARRIER-2). 0 or -Exxx.
+ * Makes a spare if there is none. Called on carriers (CARRIER-2). Returns 0 or
+ * -Exxx.
  */
 int wf_carrier_ensure_spare(void);
 
-/* Sleeps until somebody gives the carrier a VP or a thread to bind. A dismissed
- * one ends (sched/dismiss.h). */
+/*
+ * Sleeps until another kernel thread gives the carrier a VP or a thread to
+ * bind. A dismissed carrier ends here (sched/dismiss.h).
+ */
 void wf_carrier_wait_for_vp(struct wf_carrier *c);
 
 /*
- * Takes a spare out of the list; NULL if there is none. The taker gives it a
- * VP, or puts it back. Anybody, the monitor too.
+ * Takes a spare out of the list; NULL if there is none. The taker gives the
+ * spare a VP, or puts it back. Any thread may call this, the monitor too.
  */
 struct wf_carrier *wf_carrier_take_spare(void);
 void wf_carrier_put_back(struct wf_carrier *spare);
 void wf_carrier_give(struct wf_carrier *spare, struct wf_vp *vp);
-/* t, whose context is saved and which has no VP, to run on c alone. */
+/* Makes c run t and no other thread. t's context is saved, and t has no VP. */
 void wf_carrier_give_bound(struct wf_carrier *spare, struct wf_thread *t);
 
-/* c->vp, c->bound or c->is_altered is new: it is to see that. */
+/* Wakes c, after the caller has changed c->vp, c->bound or c->is_altered. */
 void wf_carrier_wake(struct wf_carrier *c);
-/* Until then, on its own stack; it makes spares if it is asked to. */
+/*
+ * Sleeps until wf_carrier_wake, on the carrier's own stack. Meanwhile the
+ * carrier makes spares for altered carriers (CARRIER-5).
+ */
 void wf_carrier_sleep(struct wf_carrier *c);
 
-/* Takes a spare, which is made if need be; NULL if it cannot be. */
+/*
+ * Takes a spare, and makes one first if there is none. Returns NULL if the
+ * kernel refuses.
+ */
 struct wf_carrier *wf_carrier_need_spare(void);
-/* The same for a caller whose carrier was altered (CARRIER-5). */
+/* The same for a caller on an altered carrier (CARRIER-5). */
 struct wf_carrier *wf_carrier_need_spare_altered(void);
 
 /*
- * Makes the calling thread own its carrier; its VP goes to a spare. Or it goes
- * to its reserved carrier. Called with in_runtime set. Returns
- * false, and changes nothing, if it cannot.
+ * Binds t, the caller, to its carrier and gives its VP to a spare. If a carrier
+ * is reserved for t, t moves there instead. Called with in_runtime set. Returns
+ * false, and changes nothing, if there is no spare.
  */
 bool wf_carrier_bind(struct wf_thread *t);
-/* The same for a thread whose VP was taken: only if it is worth it. */
+/*
+ * The same for a thread that has lost its VP. Returns false if the monitor has
+ * taken too few VPs from the thread in a row: binding does not pay then.
+ */
 bool wf_carrier_bind_without_vp(struct wf_thread *t);
 /*
- * Gives the VP of t, the caller, to a spare, as if it had been taken from a
- * blocked carrier: t queues for one at its next entry. in_runtime set.
+ * Gives the VP of t, the caller, to a spare, as the monitor does with the VP of
+ * a blocked carrier. t reacquires a VP at its next entry to the runtime. Called
+ * with in_runtime set.
  */
 void wf_carrier_hand_off(struct wf_thread *t);
-/* Is t's kernel thread other than its like? Threads that it makes are so. */
+/*
+ * True if t has changed the kernel state of its own kernel thread. Kernel
+ * threads that this one makes inherit the change.
+ */
 static inline bool wf_carrier_is_altered(const struct wf_thread *t)
 {
 	return t->kind == WF_THREAD_BOUND && t->carrier->is_altered;
 }
 
 /*
- * Do the caller's descriptors have numbers of their own? Those of a vfork child
- * do, and of a thread that has unshared its table of descriptors.
+ * True if the caller has a descriptor table that it does not share with the
+ * program: a vfork child has one, and a thread that has unshared its table.
  */
 static inline bool wf_has_own_files(void)
 {
@@ -100,7 +133,7 @@ static inline bool wf_has_own_files(void)
 		t->carrier->has_own_files);
 }
 
-/* May the caller's kernel thread exit before the process ends? */
+/* True if the caller's kernel thread may exit before the process ends. */
 static inline bool wf_carrier_may_exit(void)
 {
 	const struct wf_thread *t = wf_self;
@@ -108,7 +141,10 @@ static inline bool wf_carrier_may_exit(void)
 	return t == NULL || t->carrier == NULL || wf_carrier_is_altered(t);
 }
 
-/* It was so, its thread has ended, and it exits or sleeps for good. */
+/*
+ * True if c was altered and its thread has ended: c exits, or sleeps for ever
+ * if it is the process's first kernel thread.
+ */
 static inline bool wf_carrier_is_exited(const struct wf_carrier *c)
 {
 	return c->is_altered && wf_load_relaxed(&c->reserved_for) == 0 &&
@@ -116,8 +152,9 @@ static inline bool wf_carrier_is_exited(const struct wf_carrier *c)
 }
 
 /*
- * After a membarrier: where t runs, or is about to leave the runtime; NULL if
- * it does not. It may have ended by now and be another, which has no carrier.
+ * The carrier on which t runs or from which it is about to leave the runtime;
+ * NULL if t does not run. Called after a membarrier. t may have ended by now,
+ * and its slot may belong to another thread, which has no carrier.
  */
 static inline struct wf_carrier *wf_carrier_running(const struct wf_thread *t)
 {
@@ -134,21 +171,29 @@ static inline struct wf_carrier *wf_carrier_running(const struct wf_thread *t)
 	return is_running ? c : NULL;
 }
 
-/* Starts `t`, which is prepared, on a carrier of its own, on these CPUs if not
- * NULL. 0 or -EAGAIN. */
+/*
+ * Starts `t`, which is prepared, on a carrier of its own, on these CPUs if
+ * affinity is not NULL. Returns 0 or -EAGAIN.
+ */
 int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity);
 
-/* All carriers ever made: number 0 .. wf_carrier_count() - 1. */
+/* All carriers ever made have the numbers 0 to wf_carrier_count() - 1. */
 uint32_t wf_carrier_count(void);
 struct wf_carrier *wf_carrier_at(uint32_t number);
 
-/* Of the last change of credentials; under wf_clone_lock. */
+/* The generation of the last change of credentials; under wf_clone_lock. */
 extern uint32_t wf_carrier_setxid_generation;
-/* The lock is held for such a change, until all have followed. */
+/*
+ * True while a thread holds the clone lock for a change of credentials, until
+ * all kernel threads have made the change.
+ */
 extern _Atomic bool wf_carrier_setxid_comes;
 
-/* Their kernel threads are gone, and the first is nobody's: what they had is
- * kept for those of the next start. */
+/*
+ * Called when all kernel threads but the first have ended and the first runs
+ * without a carrier. Keeps the memory of all carriers for the next start of the
+ * runtime.
+ */
 void wf_carrier_forget(void);
 void wf_carrier_fork_child(void);
 

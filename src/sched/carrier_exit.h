@@ -1,32 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* Carriers whose kernel threads exit, or have. */
+/*
+ * Carriers with a kernel thread that exits, or has exited.
+ *
+ *     wf_carrier_exit(c);           c's thread has ended
+ *     c = wf_carrier_reclaim();     later, for a new carrier
+ */
 #ifndef WEFT_SCHED_CARRIER_EXIT_H
 #define WEFT_SCHED_CARRIER_EXIT_H
 
 #include "sched/carrier.h"
 
 /*
- * The caller's thread has altered it and has ended: it exits. It returns if it
- * is the process's first, which others have to find in /proc.
+ * Ends c, the caller, when the thread that has altered it has ended. Returns
+ * only if c is the process's first kernel thread: that one has to stay visible
+ * in /proc.
  */
 void wf_carrier_exit(struct wf_carrier *c);
 
 /*
- * Its kernel thread has ended in the program and is none any more. Its memory
- * is for another one, unless something stands on its signal stack.
+ * Called when c's kernel thread has ended by a call of the program's. If
+ * is_free, the memory may serve another carrier. It may not while a thread's
+ * stack is on c's signal stack.
  */
 void wf_carrier_note_exited(struct wf_carrier *c, bool is_free);
 
-/* Waits, for a while, until those of which the threads have ended are gone. */
+/*
+ * Waits until the altered carriers of ended threads are gone, for at most 1000
+ * yields of the CPU.
+ */
 void wf_carrier_await_exited(void);
 
-/* The memory of one whose kernel thread has exited; NULL if there is none. */
+/*
+ * Returns the memory of a carrier with an exited kernel thread; NULL if there
+ * is none.
+ */
 struct wf_carrier *wf_carrier_reclaim(void);
 
 /*
- * The caller, t, goes on on another carrier, and the kernel thread of its own
- * exits: the kernel is through with that when this returns. t is bound; false:
- * nothing has been done. in_runtime set.
+ * Moves t, the caller, to another carrier and ends its old kernel thread. The
+ * kernel has finished with the old one when this returns. t is bound, and
+ * in_runtime is set. Returns false, and changes nothing, if there is no spare.
  */
 bool wf_carrier_exchange(struct wf_thread *t);
 

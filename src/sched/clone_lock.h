@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Held while kernel threads are made, and while none may be: a change of
- * credentials reaches those that there are, and new ones inherit it. Signals
- * stay open while a thread waits for the lock, since its holder may be waiting
- * for just this kernel thread to follow.
+ * The clone lock: a thread holds it while it makes a kernel thread, or while no
+ * other thread may make one.
+ *
+ *     wf_clone_lock();
+ *     tid = wf_os_kthread_start(...);
+ *     wf_clone_unlock();
+ *
+ * A change of credentials takes the lock and reaches all kernel threads that
+ * exist; later ones inherit the change. Signals stay open while a thread waits
+ * for the lock: its holder may be waiting until just this kernel thread has
+ * made the change.
  */
 #ifndef WEFT_SCHED_CLONE_LOCK_H
 #define WEFT_SCHED_CLONE_LOCK_H
 
 #include <stdbool.h>
 
-/* By a thread that makes a kernel thread. */
+/* For a thread that makes a kernel thread. */
 void wf_clone_lock(void);
-/* The same; meanwhile() is called between two attempts. */
+/* The same, but calls meanwhile() after each failed attempt. */
 void wf_clone_lock_beside(void (*meanwhile)(void));
 bool wf_clone_trylock(void);
 void wf_clone_unlock(void);
 
-/* Returns when each thread that held the lock has released it. */
+/* Returns when each thread that held the lock at the call has released it. */
 void wf_clone_pass(void);
 
 /*
- * By a thread that changes credentials: after those that wait for the lock now,
- * but for about a second at most.
+ * For a thread that changes credentials: lets the threads that wait for the
+ * lock go first, but waits for at most about a second.
  */
 void wf_clone_lock_last(void);
 

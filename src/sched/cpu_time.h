@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU time by thread. Nothing is measured until the program asks for the first
- * time: each switch away from a thread costs a system call from then on.
+ * CPU time by thread, for pthread_getcpuclockid and the like.
+ *
+ *     int64_t ns = wf_cpu_time_of(t);
+ *
+ * weft measures nothing until the program asks for the first time. From then on
+ * each switch away from a thread costs a system call.
  */
 #ifndef WEFT_SCHED_CPU_TIME_H
 #define WEFT_SCHED_CPU_TIME_H
@@ -9,15 +13,18 @@
 #include "os/clock.h"
 #include "sched/vp.h"
 
-/* Set once; cleared in a child of fork. */
+/*
+ * Set once, when measuring begins; cleared in a fork child and when the runtime
+ * stops.
+ */
 extern _Atomic bool wf_cpu_time_is_on;
 
-/* Slow halves of those below. */
+/* Slow halves of the functions below. */
 void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t);
 void wf_cpu_time_resume_slow(struct wf_carrier *c);
 void wf_cpu_time_begin_slow(const struct wf_thread *t);
 
-/* c, the caller's, stops running t, or its own context if t is NULL. */
+/* c, the caller's carrier, stops running t, or its own context if t is NULL. */
 static inline void wf_cpu_time_charge(struct wf_carrier *c,
 				      const struct wf_thread *t)
 {
@@ -26,8 +33,9 @@ static inline void wf_cpu_time_charge(struct wf_carrier *c,
 }
 
 /*
- * c, the caller's, is about to run a thread. The thread is charged with the
- * little time that c took to find it; time spent polling was charged before.
+ * c, the caller's carrier, is about to run a thread. weft charges that thread
+ * with the little time that c took to find it; the time spent polling was
+ * charged before.
  */
 static inline void wf_cpu_time_resume(struct wf_carrier *c)
 {
@@ -35,13 +43,13 @@ static inline void wf_cpu_time_resume(struct wf_carrier *c)
 		wf_cpu_time_resume_slow(c);
 }
 
-/* The time for handoff_ms of a thread that is made now. Takes 5 ns. */
+/* The time for handoff_ms of a thread that is being made. Takes 5 ns. */
 static inline uint32_t wf_thread_now_ms(void)
 {
 	return (uint32_t)(wf_os_clock(CLOCK_MONOTONIC_COARSE) / WF_NS_PER_MS);
 }
 
-/* t has used nothing yet. */
+/* Called for a new thread t: sets its CPU time to 0. */
 static inline void wf_cpu_time_begin(const struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_cpu_time_is_on)))
@@ -49,21 +57,29 @@ static inline void wf_cpu_time_begin(const struct wf_thread *t)
 }
 
 /*
- * Nanoseconds that t, which lives, has used: since it began, or since somebody
- * first asked if that was later; the caller's own include what its kernel
- * thread had used by then, up to the time since the caller was made. -ENOMEM.
+ * The CPU time of t, which has not exited, in ns; or -ENOMEM. The time counts
+ * from t's start, or from the first call in the process if that came later. In
+ * the first call, t's own time includes what its kernel thread had used before,
+ * limited to the time since t was made.
  */
 int64_t wf_cpu_time_of(const struct wf_thread *t);
 
-/* The process's first thread becomes one of weft's; it may have asked. */
+/*
+ * Called when the process's first thread becomes one of weft's: begins to
+ * measure if the thread has asked for its CPU time before.
+ */
 void wf_cpu_time_adopt(const struct wf_thread *t);
 
-/* A native thread, the only one so far, has asked the kernel. */
+/*
+ * Called when the only thread of a process without the runtime has asked the
+ * kernel for its CPU time.
+ */
 void wf_cpu_time_note(void);
 
 /*
- * t, the caller, goes on on its kernel thread without the runtime: its clock is
- * the kernel's then, and wf_cpu_time_extra more, so that it does not go back.
+ * Called when t, the caller, is about to run on its kernel thread without the
+ * runtime. From then on its CPU time is that of the kernel thread plus
+ * wf_cpu_time_extra, so that the clock does not go back.
  */
 void wf_cpu_time_stop(const struct wf_thread *t);
 int64_t wf_cpu_time_extra(const struct wf_thread *t);

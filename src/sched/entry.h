@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What run queues hold: 64-bit entries.
+ * Run queue entries: 64 bits for each runnable thread.
  *
- *	bits 0..31  index of the thread, never 0
- *	bit  32     NOT_STARTED: a thread that had not run when it was queued
- *	bits 33..63 its generation, if NOT_STARTED is set
+ * 	bits 0..31  index of the thread, never 0
+ * 	bit  32     NOT_STARTED: a thread that had not run when it was queued
+ * 	bits 33..63 its generation, if NOT_STARTED is set
+ *
+ *     t = wf_entry_take(entry, &is_fresh);
+ *     if (t != NULL && is_fresh)
+ *             wf_start_prepare(t, pool);
  *
  * An entry without NOT_STARTED is the one and only place of a runnable thread.
  * An entry with NOT_STARTED has to be claimed: the VP or joiner that wins the
- * compare-and-swap on the thread's `not_started` word owns the thread, all
- * others drop the entry.
- * The flag is in the entry, not looked up in the thread, since the slot may
- * have been claimed by a joiner and used again while the entry still waits.
+ * compare-and-swap on the thread's `not_started` word owns the thread. All
+ * other VPs and joiners drop the entry.
+ *
+ * The flag is in the entry, not in the thread: a joiner may claim the thread,
+ * and its slot may serve another thread, while the entry still waits.
  */
 #ifndef WEFT_SCHED_ENTRY_H
 #define WEFT_SCHED_ENTRY_H
@@ -23,7 +28,7 @@
 #define WF_ENTRY_NONE 0
 #define WF_ENTRY_NOT_STARTED (1ULL << 32)
 
-/* Of struct wf_thread.not_started. */
+/* Parts of struct wf_thread.not_started. */
 #define WF_NOT_STARTED_BIT (1U << 31)
 #define WF_GENERATION_MASK (WF_NOT_STARTED_BIT - 1)
 
@@ -39,7 +44,7 @@ static inline uint64_t wf_entry_not_started(const struct wf_thread *t)
 }
 
 /*
- * True for the one caller that may start generation `generation` of t.
+ * Returns true to the one caller that may start generation `generation` of t.
  * FROM generation | NOT_STARTED -> TO 0 [wf_thread_claim]
  */
 static inline bool wf_thread_claim(struct wf_thread *t, uint32_t generation)
@@ -48,7 +53,8 @@ static inline bool wf_thread_claim(struct wf_thread *t, uint32_t generation)
 			    WF_NOT_STARTED_BIT;
 
 	if (wf_sched.nr_vps == 1) {
-		/* Claimers own a VP: there is but one at a time. */
+		/* A claimer owns a VP, and with one VP only one thread owns it
+		 * at a time. */
 		if (wf_load_acquire(&t->not_started) != expected)
 			return false;
 		wf_store_relaxed(&t->not_started, 0);
@@ -58,7 +64,7 @@ static inline bool wf_thread_claim(struct wf_thread *t, uint32_t generation)
 	return wf_cas_acq_rel(&t->not_started, &expected, 0);
 }
 
-/* The entry of a thread that another VP or a joiner has claimed. */
+/* True if another VP or a joiner has claimed the thread of the entry. */
 static inline bool wf_entry_is_stale(uint64_t entry)
 {
 	const struct wf_thread *t = wf_table_at((uint32_t)entry);
@@ -69,8 +75,9 @@ static inline bool wf_entry_is_stale(uint64_t entry)
 }
 
 /*
- * The thread to run for an entry that was taken from a queue, or NULL if the
- * entry's claim is lost. *ret_fresh: it was claimed and has no context yet.
+ * The thread to run for an entry that was taken from a queue. Returns NULL if
+ * another VP or a joiner has claimed it. *ret_fresh: the caller has claimed the
+ * thread, which has no context yet.
  */
 static inline struct wf_thread *wf_entry_take(uint64_t entry, bool *ret_fresh)
 {

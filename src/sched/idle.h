@@ -1,77 +1,98 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * VPs without work, and who wakes them. One of them, or as many as --agents
- * says, may be pollers: they poll the queues all the time, so nobody has to
- * wake them, which costs the waker 12 us and the sleeper 25. The others sleep
- * in the kernel.
+ * Idle VPs: how a VP without work polls or sleeps, and how other threads wake
+ * it.
+ *
+ *     wf_idle_begin(vp);
+ *     if (!wf_queue_has_work(vp))
+ *             ...     sleeps on vp->wake_word
+ *     wf_idle_end(vp);
+ *
+ * One idle VP, or as many as --agents says, may be pollers. A poller polls the
+ * queues all the time, so no wake through the kernel is needed: that costs the
+ * waker 12 us and the sleeper 25 us. The other idle VPs sleep in the kernel.
  *
  *     AWAKE -> POLLER   [wf_idle_poll_begin]
  *     POLLER -> AWAKE   [wf_idle_poll_end: finds work, or will sleep]
  *     AWAKE -> IDLE     [wf_idle_begin]
- *     IDLE -> AWAKE     [wf_idle_end, or whoever wakes it]
+ *     IDLE -> AWAKE     [wf_idle_end, or the waker]
  *
- * IDLE-1. A VP is in the idle list from wf_idle_begin until somebody takes it
- *     out (and wakes it) or it leaves by wf_idle_end itself. An offline VP is
- *     not in the list (OFFLINE-2): only wf_idle_wake wakes it.
- * IDLE-2. It looks at all queues between wf_idle_begin, which ends with a
- *     fence, and its sleep; a remote submitter pushes, fences, then looks at
- *     nr_idle. So one of the two sees the other.
+ * IDLE-1. A VP is in the idle list from wf_idle_begin until a waker takes it
+ *     out, or its owner does by wf_idle_end. An offline VP is not in the list
+ *     (OFFLINE-2): only wf_idle_wake wakes it.
+ * IDLE-2. The owner calls wf_idle_begin, which ends with a fence, then checks
+ *     all queues, then sleeps. A remote submitter pushes, fences, then checks
+ *     nr_idle. So at least one of the two sees the other.
  * IDLE-3. A thread pushed to the owner's own run queues needs no sleeper: the
- *     owner is awake. push_stealable in queue.c wakes other VPs for it,
- *     and by the monitor's tick, which is what parallelism needs and
- *     correctness does not.
- * IDLE-4. A submitter that sees a poller wakes nobody. The poller that gives up
- *     the role clears it, fences, then polls the shared queues, and sees
- *     what a submitter, who pushes, fences, then looks for the poller, has
- *     left to it: it sleeps only if there is nothing (IDLE-2), and goes to run
- *     a thread, whether it had to give up the role for that or had given it up
- *     to sleep, only after it has woken another VP for the rest.
- * IDLE-5. A poller is in no idle list: a role is given up before wf_idle_begin.
+ *     owner is awake. push_stealable in queue.c and the monitor's tick wake
+ *     other VPs for the thread. Parallelism needs these wakes, correctness does
+ *     not.
+ * IDLE-4. A submitter that finds a poller wakes no VP. A poller that gives up
+ *     the role clears it, fences, then polls the shared queues. A submitter
+ *     pushes, fences, then checks for a poller. So the former poller finds the
+ *     work that a submitter has left to it. It sleeps only if there is none
+ *     (IDLE-2). Before it runs a thread it wakes another VP for the rest, also
+ *     if it had given up the role in order to sleep.
+ * IDLE-5. A poller is in no idle list: it gives up the role before
+ *     wf_idle_begin.
  */
 #ifndef WEFT_SCHED_IDLE_H
 #define WEFT_SCHED_IDLE_H
 
 #include "sched/vp.h"
 
-/* True if vp polls from now on; false if it is offline, or enough others do. */
+/*
+ * Makes vp a poller. Returns false if vp is offline, or if there are enough
+ * pollers.
+ */
 bool wf_idle_poll_begin(struct wf_vp *vp);
-/* The poller gives up the role, to sleep next. */
+/* Gives up the role of vp, a poller that will sleep next. */
 void wf_idle_poll_end(struct wf_vp *vp);
 /*
- * vp, the poller of late, is about to run a thread: hands over if there is
- * more. Also if it gave up the role before and then saw something to do.
+ * vp, which is or was a poller in this idle time, is about to run a thread:
+ * wakes another VP if there is more work than that thread.
  */
 void wf_idle_poll_leave(struct wf_vp *vp);
 
 void wf_idle_begin(struct wf_vp *vp);
-/* Returns true if the VP was still in the list. */
+/* Returns true if the VP was still idle, that is, no waker has taken it out. */
 bool wf_idle_end(struct wf_vp *vp);
 
-/* Wakes vp if it sleeps. True if so. */
+/* Wakes vp if it sleeps. Returns true if it did. */
 bool wf_idle_wake(struct wf_vp *vp);
-/* Wakes any one VP that sleeps, poller or not. True if there was one. */
+/*
+ * Wakes any one sleeping VP, even if another VP polls. Returns true if there
+ * was one.
+ */
 bool wf_idle_wake_sleeper(void);
 /*
- * There is work for any idle VP: wakes one unless one polls (IDLE-4).
+ * Called when there is work for any idle VP: wakes a VP unless another one
+ * polls (IDLE-4).
  */
 void wf_idle_wake_any(void);
-/* Is any VP idle, asleep or polling? */
+/* True if any VP sleeps or polls. */
 static inline bool wf_idle_is_any(void)
 {
 	return wf_load_relaxed(&wf_sched.nr_idle) != 0 ||
 	       wf_load_relaxed(&wf_sched.nr_pollers) != 0;
 }
 
-/* The monitor: under --wait poll as many idle VPs poll as may. */
+/*
+ * For the monitor: under --wait poll, wakes a VP if there are fewer pollers
+ * than allowed.
+ */
 void wf_idle_check_poller(void);
 
 void wf_idle_wake_monitor(void);
-/* It is awake from here on; false: it was, and need not be woken. */
+/*
+ * Marks the monitor as awake. Returns false if it was awake and needs no wake.
+ */
 bool wf_idle_rouse_monitor(void);
 
 /*
- * A VP goes to run a thread while it has a timer: the monitor keeps time for
- * it, and must not sleep for longer. Only a plain load in the usual case.
+ * Called when a VP with a timer starts to run a thread. From then on the
+ * monitor keeps time for the VP, so it must not sleep beyond the deadline.
+ * Usually costs one plain load.
  */
 static inline void wf_idle_check_timer(int64_t deadline_ns)
 {
@@ -80,11 +101,11 @@ static inline void wf_idle_check_timer(int64_t deadline_ns)
 }
 
 /*
- * What a wake through the kernel costs, in ns: from the waker's call until the
- * sleeper runs. A running mean of what sleepers report.
+ * The cost of a wake through the kernel, in ns: the time from the waker's call
+ * until the sleeper runs. A running mean of the sleepers' samples.
  */
 int64_t wf_idle_wake_cost(void);
-/* The sleeper, first thing when it has been woken. */
+/* The woken VP calls this first: it adds a sample to the mean. */
 void wf_idle_woken(struct wf_vp *vp);
 
 /* In a fork child. */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A queue of entries that anybody may use: the process's injection queue, and
- * one remote queue per VP through which others give it threads.
+ * A queue of entries that any kernel thread may use. The process has one, the
+ * injection queue. Each VP has one, its remote queue, through which other
+ * kernel threads give it threads.
+ *
+ *     wf_inject_push(&vp->remote, &entry, 1);
+ *     nr = wf_inject_pop(&vp->remote, entries, max);
  */
 #ifndef WEFT_SCHED_INJECT_H
 #define WEFT_SCHED_INJECT_H
@@ -12,27 +16,37 @@
 
 struct wf_inject {
 	struct wf_spin lock;
-	_Atomic uint32_t len; /* written under the lock, read by anybody */
+	_Atomic uint32_t len; /* written under the lock, read by any thread */
 	uint32_t head;	      /* lock; index of the oldest */
 	uint32_t capacity;    /* lock; a power of two, or 0 */
 	_Atomic uint32_t nr_popped; /* ever, wraps; as len */
 	uint64_t *entries;	    /* lock */
-	uint64_t *first;	    /* stays when it grows */
+	uint64_t *first;	    /* the initial memory; kept when the queue
+				     * grows */
 };
 
-/* Above it a program that has no memory left cannot queue threads. */
+/* With more entries the queue grows: a program without memory then fails. */
 enum { WF_INJECT_FIRST = 4096 };
 
-/* Gives back what it has grown by; it is empty, and nobody else is at it. */
+/*
+ * Releases the memory by which the queue has grown. The queue is empty, and no
+ * other thread uses it.
+ */
 void wf_inject_fini(struct wf_inject *q);
 
-/* in_runtime set, or a kernel thread of weft's own. */
+/*
+ * Needs in_runtime set, or a kernel thread of weft's own. Ends the process if
+ * the queue has to grow and there is no memory.
+ */
 void wf_inject_push(struct wf_inject *q, const uint64_t *entries, uint32_t nr);
-/* Takes up to max of the oldest; returns how many. */
+/* Takes up to max of the oldest entries; returns how many. */
 uint32_t wf_inject_pop(struct wf_inject *q, uint64_t *ret_entries,
 		       uint32_t max);
 
-/* Takes the oldest for which is() holds. False: there is none. */
+/*
+ * Takes the oldest entry for which is() returns true. Returns false if there is
+ * none.
+ */
 bool wf_inject_take(struct wf_inject *q, bool (*is)(uint64_t entry),
 		    uint64_t *ret_entry);
 
@@ -42,8 +56,8 @@ static inline uint32_t wf_inject_len(const struct wf_inject *q)
 }
 
 /*
- * Empty and unlocked, also in a fork child. `first` is memory for
- * WF_INJECT_FIRST entries for good, or NULL.
+ * Makes the queue empty and unlocked, also in a fork child. `first` is memory
+ * for WF_INJECT_FIRST entries, which the queue keeps; or NULL.
  */
 void wf_inject_reset(struct wf_inject *q, uint64_t *first);
 

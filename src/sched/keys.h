@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory protection keys. What a thread may do with memory of each key is in a
- * register that the kernel keeps for each of its threads, and the program
- * writes. From the first key on that the program asks for, a switch of threads
- * exchanges it (sched/registers.h); before, it is the same everywhere.
+ * Memory protection keys: a switch of threads saves and loads each thread's
+ * rights.
+ *
+ *     wf_keys_begin();          before the program's first pkey_alloc
+ *
+ * A CPU register says for each key what the running thread may do with memory
+ * of that key. The kernel keeps the register per kernel thread, and programs
+ * write it without a call. When the program asks for its first key, weft begins
+ * to exchange the register at each switch (sched/registers.h). Before, all
+ * threads have the same value.
  */
 #ifndef WEFT_SCHED_KEYS_H
 #define WEFT_SCHED_KEYS_H
@@ -11,22 +17,28 @@
 #include "sched/registers.h"
 #include "sched/thread.h"
 
-/* Before the program gets its first key. Does nothing if there are none to be
- * had. in_runtime 0. */
+/*
+ * Called before the program gets its first key. Does nothing if the CPU has no
+ * keys. in_runtime 0.
+ */
 void wf_keys_begin(void);
 
 void wf_keys_fork_child(void);
 
-/* As wf_registers_save and wf_registers_load, once they have begun. */
+/*
+ * The parts of wf_registers_save and wf_registers_load for keys, once they have
+ * begun.
+ */
 void wf_keys_save(const struct wf_thread *t);
 void wf_keys_load(const struct wf_thread *t);
 
-/* Slow half of the below. */
+/* Slow half of the function below. */
 bool wf_keys_are_held_slow(void);
 
 /*
- * Has the caller other rights than those that all begin with? Then what it
- * passes to a system call may be memory that no other kernel thread can use.
+ * True if the caller's rights differ from those that every thread starts with.
+ * A system call may then use memory that other kernel threads cannot access, so
+ * none of them can make the call for the caller.
  */
 static inline bool wf_keys_are_held(void)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work moves between VPs that are all busy. An idle VP takes by itself
- * (sched/queue.h).
+ * Load balancing: the monitor moves threads between VPs that are all busy. An
+ * idle VP takes threads itself (sched/queue.h).
+ *
+ *     wf_load_balance_vp(vp, is_fourth_tick);     at each tick, for each VP
  */
 #ifndef WEFT_SCHED_LOAD_BALANCE_H
 #define WEFT_SCHED_LOAD_BALANCE_H
@@ -10,13 +12,13 @@
 
 #include "sched/vp.h"
 
-/* The monitor, at its tick, gives vp what others have too much of. */
+/* For the monitor, at its tick: gives vp threads from the VP that has most. */
 void wf_load_balance_vp(struct wf_vp *vp, bool is_fourth_tick);
 
 /*
- * The monitor, at its tick: makes the interactive run queue of vp stealable if
- * it has not moved since the last tick. The next slot is its owner's
- * (SCHED_QUEUE-3 in sched/queue.c).
+ * For the monitor, at its tick: makes the interactive run queue of vp stealable
+ * if it has not moved since the last tick. The next slot stays private to the
+ * owner (SCHED_QUEUE-3 in sched/queue.c).
  */
 void wf_load_balance_check_stuck(struct wf_vp *vp);
 

@@ -12,9 +12,9 @@
  *
  * A thread of SCHED_FIFO keeps all threads of lower priorities from running.
  * With more VPs than CPUs the kernel would divide a CPU between the VPs of a
- * high and of a low priority. A VP that is offline still fires its timers and
- * takes its completions; the threads that become runnable go to other VPs.
- * VPs stay offline until the runtime starts anew, in a fork child for example.
+ * high and of a low priority. An offline VP still fires its timers and takes
+ * its completions; the threads that become runnable go to other VPs. VPs stay
+ * offline until the runtime starts anew, in a fork child for example.
  *
  * All functions need in_runtime set, or a kernel thread of weft's own.
  */
@@ -23,7 +23,7 @@
 
 #include "sched/vp.h"
 
-/* The first call takes VPs offline: those above the number of CPUs. */
+/* The first call takes the VPs above the number of CPUs offline. */
 void wf_offline_begin_slow(void);
 
 static inline void wf_offline_begin(void)
@@ -32,10 +32,10 @@ static inline void wf_offline_begin(void)
 		wf_offline_begin_slow();
 }
 
-/* The owner of an offline VP: gives all its threads to the other VPs. */
+/* For the owner of an offline VP: gives all its threads to the other VPs. */
 void wf_offline_give(struct wf_vp *vp);
 
-/* Does a thread still run on an offline VP? The monitor stops it. */
+/* True if a thread still runs on an offline VP: the monitor preempts it. */
 bool wf_offline_is_pending(void);
 
 #endif

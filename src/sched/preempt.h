@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The preemption signal. libc refuses it to programs and strips it from their
- * masks; debuggers pass it silently. weft uses it for preemption, for kicks and
- * for changes of credentials on all kernel threads.
+ * The preemption signal. weft sends it to preempt threads, to kick carriers,
+ * and to change credentials on all kernel threads. libc refuses this signal to
+ * programs and strips it from their masks; debuggers pass it silently.
  */
 #ifndef WEFT_SCHED_PREEMPT_H
 #define WEFT_SCHED_PREEMPT_H

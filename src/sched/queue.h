@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queues of runnable threads: who goes where, who is next.
+ * The queues of runnable threads: where a thread waits to run, and which thread
+ * runs next.
+ *
+ *     wf_queue_put(vp, t, WF_READY_WOKEN);
+ *     next = wf_queue_pick(vp);
  */
 #ifndef WEFT_SCHED_QUEUE_H
 #define WEFT_SCHED_QUEUE_H
 
 #include "sched/vp.h"
 
-/* Why a thread becomes runnable; decides its place. */
+/* Why a thread becomes runnable; decides its place in the queues. */
 enum wf_ready {
 	/* The tail of the interactive run queue. */
 	WF_READY_NEW,
@@ -19,26 +23,28 @@ enum wf_ready {
 	/* For an interactive thread. A CPU-bound thread goes to the head of the
 	 * batch run queue, another to the tail of the interactive one. */
 	WF_READY_PREEMPTED,
-	/* Its slice is over. As above, but to the tail of the batch queue. */
+	/* The thread's slice is over. As above, but a CPU-bound thread goes to
+	 * the tail of the batch run queue. */
 	WF_READY_EXPIRED,
 };
 
 /*
- * Queues t on vp, whose owner the caller is. t's context is saved, and t is
- * in no other queue.
+ * Queues t on vp, which the caller owns. t's context is saved, and t is in no
+ * other queue.
  */
 void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why);
 
 /*
- * Queues t for a caller without a VP: foreign and bound threads, the monitor.
- * `vp` NULL is the injection queue, else that VP's remote queue. Wakes a VP.
+ * Queues t for a caller without a VP: a foreign or bound thread, the monitor.
+ * If `vp` is NULL, t goes to the injection queue, else to vp's remote queue.
+ * Wakes a VP.
  */
 void wf_queue_put_remote(struct wf_vp *vp, struct wf_thread *t,
 			 enum wf_ready why);
 
 /*
- * Anybody. Pushes entries to a queue that a sleeping VP polls: vp's remote
- * queue, or the injection queue if vp is NULL.
+ * Pushes entries to vp's remote queue, or to the injection queue if vp is NULL,
+ * and wakes a VP that may take them. Any thread may call this.
  */
 void wf_queue_push_remote(struct wf_vp *vp, const uint64_t *entries,
 			  uint32_t nr);
@@ -46,39 +52,48 @@ void wf_queue_push_remote(struct wf_vp *vp, const uint64_t *entries,
 /* The next thread to run on vp, or NULL. Owner only. */
 struct wf_thread *wf_queue_pick(struct wf_vp *vp);
 
-/* The same where the caller has found vp->pending to be 0. */
+/* The same for a caller that has read vp->pending as 0. */
 struct wf_thread *wf_queue_pick_plain(struct wf_vp *vp);
 
-/* The next interactive thread, or a batch thread if the batch run queue is due;
- * else NULL. Owner only. */
+/*
+ * The next interactive thread, or a batch thread if the batch run queue is due;
+ * else NULL. Owner only.
+ */
 struct wf_thread *wf_queue_pick_waiting(struct wf_vp *vp);
 
-/* The same without real-time threads, while they are throttled. Owner only. */
+/*
+ * The next thread that is not real-time, while real-time threads are throttled.
+ * Takes a batch thread if is_any or if the batch run queue is due. Owner only.
+ */
 struct wf_thread *wf_queue_pick_other(struct wf_vp *vp, bool is_any);
 
 /*
- * May vp's owner switch straight to a thread that it has just made ready, as
- * if that came from the next slot? Counts as a pick of it, if so.
+ * True if vp's owner may switch straight to a thread that it has just made
+ * ready, as if that thread came from the next slot. If true, it counts as a
+ * pick from the slot.
  */
 bool wf_queue_may_switch_to(struct wf_vp *vp);
 
 /*
  * Entries waiting in the interactive (and the batch) run queue, as the tick
  * counts them. Requests to the kernel that the owner has to handle count as one
- * interactive entry; real-time threads are not counted.
+ * interactive entry. Real-time threads are not counted.
  */
 uint32_t wf_queue_nr_interactive(const struct wf_vp *vp);
 uint32_t wf_queue_nr_batch(const struct wf_vp *vp);
-/* Of these, is there anything that only the owner can take? */
+/* True if some of these only the owner can take. */
 bool wf_queue_has_own(const struct wf_vp *vp);
-/* Has anybody given vp work, or everybody? Reads words that rarely change. */
+/*
+ * True if vp has something to check or the injection queue has entries. Reads
+ * words that rarely change.
+ */
 bool wf_queue_has_pending(const struct wf_vp *vp);
-/* Is there anything that an idle vp may take? Reads other VPs' words. */
+/* True if there is work that an idle vp may take. Reads other VPs' words. */
 bool wf_queue_has_work(const struct wf_vp *vp);
 
 /*
- * Moves the entries that only the owner could take to the run queues, where
- * other VPs may take them. The next slot is free then.
+ * Moves the entries that only the owner can take to the run queues, where other
+ * VPs may take them. Leaves the next slot empty.
  */
 void wf_queue_expose(struct wf_vp *vp);
 

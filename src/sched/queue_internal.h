@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What putting (sched/queue.c) and picking (sched/pick.c) share. What hardly
- * ever happens is apart and called last, there as well: who calls it needs no
- * stack frame for it.
+ * Functions that putting (sched/queue.c) and picking (sched/pick.c) share. Rare
+ * cases are functions of their own, called last: so the common path needs no
+ * stack frame.
  */
 #ifndef WEFT_SCHED_QUEUE_INTERNAL_H
 #define WEFT_SCHED_QUEUE_INTERNAL_H
@@ -10,7 +10,10 @@
 #include "sched/idle.h"
 #include "sched/queue.h"
 
-/* The queue is full: makes room first. Owner, as for all of these. */
+/*
+ * Moves half of the full queue away and pushes the entry. Owner only, as all of
+ * these.
+ */
 WF_COLD void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *queue,
 				   uint64_t entry);
 void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *queue,
@@ -32,10 +35,11 @@ static inline void wf_queue_push_interactive(struct wf_vp *vp, uint64_t entry)
 }
 
 /*
- * The monitor sleeps when nothing waits; whoever makes something wait wakes
- * it. No fence: the monitor's membarrier orders our push before our load. The
- * owner of an idle VP takes what it queues at once, and looks when it runs it
- * (get_busy of wait/agent.c).
+ * The monitor sleeps when no thread waits, so the thread that queues another
+ * one wakes it. No fence: the monitor's membarrier orders our push before our
+ * load. The owner of an idle VP does not wake the monitor here: it takes what
+ * it queues at once, and checks when it runs the thread (get_busy in
+ * wait/agent.c).
  */
 static inline void wf_queue_check_monitor(const struct wf_vp *vp)
 {

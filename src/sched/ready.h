@@ -1,35 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* Making threads runnable: the bottom of every wake. */
+/*
+ * Makes threads runnable: the last step of every wake.
+ *
+ *     wf_ready_woken(me, t);
+ */
 #ifndef WEFT_SCHED_READY_H
 #define WEFT_SCHED_READY_H
 
 #include "sched/queue.h"
 
 /*
- * Ends t's wait, whose context is saved. `me` is the caller, with in_runtime
- * set; NULL for weft's own kernel threads.
+ * Makes t, which waits with its context saved, runnable. `me` is the caller,
+ * with in_runtime set; NULL for weft's own kernel threads.
  */
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t);
 
 /*
- * The carrier of vp if a thread runs there that may be preempted for one that
- * is woken, or NULL. Anybody.
+ * The carrier of vp if vp runs a thread that may be preempted for a woken one;
+ * else NULL. Any thread may call this.
  */
 struct wf_carrier *wf_ready_yielding(const struct wf_vp *vp);
 
-/* Makes a carrier see what is asked of its VP; set at start. */
+/* Makes c's thread check what its VP is asked to do; set at start. */
 extern void (*wf_ready_interrupt)(struct wf_carrier *c);
 
 /*
  * Cache lines between the stack pointer of a thread that does not run and the
- * program's own frame: a wait's frames take up to 600 bytes, of which one who
- * yields has 350.
+ * program's own frame: the frames of a wait take up to 600 bytes, those of a
+ * yield 350.
  */
 enum { WF_LINES_OF_WAIT = 10, WF_LINES_OF_YIELD = 6 };
 
 /*
- * The program has so many threads that the second-level cache does not hold
- * what each of them runs on, some 2 KiB: slots are taken from the lowest.
+ * A thread with at least this index shows that the program has many threads,
+ * since slots are taken from the lowest. The second-level cache then does not
+ * hold the 2 KiB or so that each thread touches in a run.
  */
 enum { WF_READY_MANY = 64 };
 
@@ -39,9 +44,10 @@ WF_INLINE bool wf_ready_is_of_many(const struct wf_thread *t)
 }
 
 /*
- * The caller is about to wake or to pick t: fetches the frames and the TCB,
- * which the next run of t touches first. Each line that is not fetched costs a
- * miss where many threads take turns, and nothing where there are few.
+ * The caller is about to wake or to pick t: prefetches t's frames and TCB,
+ * which its next run touches first. With many threads each line that is not
+ * fetched costs a cache miss. With few threads it costs nothing, so this does
+ * nothing.
  */
 WF_INLINE void wf_ready_prefetch(const struct wf_thread *t, int nr_lines)
 {

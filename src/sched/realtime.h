@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads with SCHED_FIFO and SCHED_RR: one queue for all VPs, before all
- * others. A VP takes from it before it looks at its own queues, and a thread
- * of a lower priority yields at once.
+ * Threads with SCHED_FIFO and SCHED_RR: one queue for all VPs, before all other
+ * queues.
  *
- * What a program that uses none of this pays is a byte of struct wf_thread,
- * looked at where a thread is queued; picking sees a bit of a word of the VP
- * that it reads anyway.
+ *     t = wf_realtime_take(1);
+ *
+ * A VP takes threads from this queue before it checks its own, and a running
+ * thread of a lower priority yields at once.
+ *
+ * A program without real-time threads pays little: a byte of struct wf_thread,
+ * which weft reads when it queues a thread, and one bit in a word of the VP
+ * that each pick reads anyway.
  *
  * All functions need in_runtime set, or a kernel thread of weft's own.
  */
@@ -15,35 +19,49 @@
 
 #include "sched/queue.h"
 
-/* Is some thread of at least that priority waiting? Anybody, any time. */
+/*
+ * True if a thread of at least that priority waits. Any thread may ask at any
+ * time.
+ */
 bool wf_realtime_waits(uint32_t least_priority);
 
 /*
- * Queues t, whose rt_priority is not 0, for a caller that may own a VP (`vp`)
- * or none (NULL); at its priority's end, or in front if it was preempted.
+ * Queues t, which has a rt_priority other than 0. The caller owns `vp`, or no
+ * VP if that is NULL. t goes behind the threads of its priority, or before them
+ * if it was preempted.
  */
 void wf_realtime_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why);
 
-/* The first of the highest priority if that is least or more, or NULL. */
+/*
+ * The first thread of the highest priority, if that is at least least_priority;
+ * else NULL.
+ */
 struct wf_thread *wf_realtime_take(uint32_t least_priority);
 
-/* Whom t, real-time itself and running, has to let run now; or NULL. */
+/*
+ * The thread that has to run now instead of t, which is real-time and runs; or
+ * NULL.
+ */
 struct wf_thread *wf_realtime_instead_of(const struct wf_thread *t,
 					 enum wf_resched why);
 
-/* Whether the tick is to preempt t, real-time itself and running on vp. */
+/*
+ * How the tick has to preempt t, which is real-time and runs on vp;
+ * WF_RESCHED_NONE if not.
+ */
 enum wf_resched wf_realtime_at_tick(const struct wf_vp *vp,
 				    const struct wf_thread *t);
 
 /*
- * t's priority is changed: 0 is none. If t waits in a queue it changes its
- * place; a running thread that has to yield does.
+ * Changes t's priority; 0 is none. If t waits in a queue, t moves to its new
+ * place. If a running thread has to yield, it does.
  */
 void wf_realtime_set(struct wf_thread *t, uint32_t priority);
 
 /*
- * The monitor: the VP that runs the lowest priority, below that of a waiting
- * thread; or NULL.
+ * For the monitor: the VP with the running thread of the lowest priority, if a
+ * thread of a higher priority waits. Else a VP that has to sort its queues soon
+ * (REALTIME-7), or NULL.
  */
 struct wf_vp *wf_realtime_victim(void);
 
