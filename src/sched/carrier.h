@@ -75,7 +75,7 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c);
 struct wf_carrier *wf_carrier_take_spare(void);
 void wf_carrier_put_back(struct wf_carrier *spare);
 void wf_carrier_give(struct wf_carrier *spare, struct wf_vp *vp);
-/* Makes c run t and no other thread. t's context is saved, and t has no VP. */
+/* Makes spare run t alone. t's context is saved, and t has no VP. */
 void wf_carrier_give_bound(struct wf_carrier *spare, struct wf_thread *t);
 
 /* Wakes c, after the caller has changed c->vp, c->bound or c->is_altered. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers that the kernel keeps for each of its threads, and that a program
- * writes without a call: rights by protection key (PKRU) and the base of the gs
- * segment (wrgsbase). A switch of threads exchanges them once some thread of
- * the program uses them; before, they are the same everywhere.
+ * CPU registers that the kernel keeps per kernel thread and that a program
+ * writes without a call: the rights by protection key (PKRU) and the base of
+ * the gs segment (wrgsbase). A switch of threads exchanges them once some
+ * thread of the program uses them. Before, all threads have the same values.
  *
  *     if (wf_registers_are_used())
  *             wf_registers_save(t);          the outgoing thread
@@ -26,33 +26,42 @@ enum wf_registers {
 /* enum wf_registers; bits are set and never cleared. */
 extern _Atomic uint32_t wf_registers;
 
-/* When the runtime starts: may user code use the instructions for gs? */
+/*
+ * Called when the runtime starts. has_gsbase: user code may use the
+ * instructions for the gs base.
+ */
 void wf_registers_init(bool has_gsbase);
 
-/* A new kernel thread has those of its creator. */
+/*
+ * Called on a new kernel thread, which starts with its creator's registers:
+ * clears the gs base.
+ */
 void wf_registers_begin_carrier(void);
 
-/* Slow halves of the below. */
+/* Slow halves of the functions below. */
 void wf_registers_save_slow(const struct wf_thread *t);
 void wf_registers_load_slow(const struct wf_thread *t);
 
 /*
- * Is there anything to exchange, or CPU time to count? The caller's own gs base
- * may be the first.
+ * True if there is something to exchange, or CPU time to count. The caller's
+ * own gs base may be the first one.
  */
 WF_INLINE bool wf_registers_are_used(void)
 {
 	return wf_load_relaxed(&wf_registers) != 0 || wf_cpu_gs_base() != 0;
 }
 
-/* t, the caller, is about to stop; or it creates t, which gets the same. */
+/*
+ * t, the caller, is about to stop. Or the caller creates t, which gets the
+ * caller's registers.
+ */
 WF_INLINE void wf_registers_save(const struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_registers_are_used()))
 		wf_registers_save_slow(t);
 }
 
-/* t goes on here. */
+/* t is about to run on this carrier. */
 WF_INLINE void wf_registers_load(const struct wf_thread *t)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_registers) != 0))

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requeue on a priority change: a thread becomes real-time, by its policy or by
- * a mutex, while it waits in one of the queues of sched/queue.h. It is moved to
- * the queue where its priority counts (sched/realtime.h).
+ * Requeue on a priority change. A thread may become real-time, by its policy or
+ * by a mutex, while it waits in one of the queues of sched/queue.h. This module
+ * moves it to the queue where its priority counts (sched/realtime.h).
+ *
+ *     wf_requeue_ask(t);             the thread that has changed t's priority
+ *     wf_requeue_check(vp);          the owner of each VP, before it picks
  */
 #ifndef WEFT_SCHED_REQUEUE_H
 #define WEFT_SCHED_REQUEUE_H
@@ -10,20 +13,26 @@
 #include "sched/queue.h"
 
 /*
- * t's rt_priority has just become one, and t is in no list of realtime.c. Who
- * has t in a queue, if anybody, brings it there. in_runtime set, or a kernel
- * thread of weft's own.
+ * Called when t's rt_priority has just changed from 0, and t is in no list of
+ * realtime.c. If a VP has t in a queue, its owner moves t to those lists. Needs
+ * in_runtime set, or a kernel thread of weft's own.
  */
 void wf_requeue_ask(struct wf_thread *t);
 
-/* Has vp to be made to pick, for there may be one? The monitor. */
+/*
+ * For the monitor: true if vp has to pick soon, since one of its queues may
+ * have a thread that has become real-time.
+ */
 static inline bool wf_requeue_is_urgent(const struct wf_vp *vp)
 {
 	return (wf_load_relaxed(&vp->pending) & WF_PENDING_REQUEUE_SOON) != 0;
 }
 
 void wf_requeue_all(struct wf_vp *vp);
-/* Where vp's owner checks vp->pending: sorts its queues if it is asked to. */
+/*
+ * Where vp's owner checks vp->pending: sorts the queues if a thread has asked
+ * for it.
+ */
 static inline void wf_requeue_check(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY((wf_load_relaxed(&vp->pending) & WF_PENDING_REQUEUE) !=

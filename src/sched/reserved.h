@@ -1,40 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reserved carriers. A caller may want to change what the kernel keeps for each
- * kernel thread, of a thread that shares its kernel thread with others. Then it
- * gets a carrier at once that will be that thread's own:
+ * Reserved carriers: a carrier for one thread, before the thread is bound to
+ * it. A caller may want to change kernel state of a thread that shares its
+ * kernel thread with other threads. This module reserves a carrier for the
+ * thread at once, and the caller changes the state of that:
  *
  *     c = wf_reserved_make(t);
  *     if (c != NULL)
  *             wf_sys(SYS_setpriority, PRIO_PROCESS, c->tid, 5);
  *
- * The thread goes there when it next leaves the runtime or is preempted, and
- * is bound from then on. All with in_runtime set unless they say otherwise.
+ * The thread moves to the carrier when it next leaves the runtime or is
+ * preempted, and is bound from then on. All functions need in_runtime set
+ * unless they say otherwise.
  */
 #ifndef WEFT_SCHED_RESERVED_H
 #define WEFT_SCHED_RESERVED_H
 
 #include "sched/vp.h"
 
-/* t's own carrier, or the one that is reserved for it by now; NULL: none can be
- * made. t has not ended and is not foreign. */
+/*
+ * Returns t's own carrier, or reserves one for t. NULL if no carrier can be
+ * made. t has not ended and is not foreign.
+ */
 struct wf_carrier *wf_reserved_make(struct wf_thread *t);
 
-/* The same, NULL if t has none. Anybody. */
+/* The same, but NULL if t has none. Any thread may call this. */
 struct wf_carrier *wf_reserved_find(const struct wf_thread *t);
 
 /*
- * t, the caller, whose VP is its own, is to leave it for the carrier that it
- * is reserved for it: returns the post function of the switch to the carrier's
- * own context. NULL: none is reserved.
+ * t, the caller, owns its VP and is about to leave it for its reserved carrier.
+ * Returns the post function of the switch to the own context of t's present
+ * carrier. NULL if no carrier is reserved for t.
  */
 wf_post_fn *wf_reserved_go_begin(struct wf_thread *t);
 
-/* t, the caller, becomes bound where it is; false: another carrier is reserved
- * for it. */
+/*
+ * Marks t, the caller, as bound to its present carrier. Returns false if
+ * another carrier is reserved for t.
+ */
 bool wf_reserved_stay(struct wf_thread *t);
 
-/* t, the caller, ends. */
+/* t, the caller, ends: releases its reservation. */
 void wf_reserved_end(struct wf_thread *t);
 
 void wf_reserved_fork_child(void);

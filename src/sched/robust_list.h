@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of robust mutexes that a kernel thread of weft's has told the kernel
- * (sync/robust.h). */
+/*
+ * The list of robust mutexes that a kernel thread of weft's has registered with
+ * the kernel (sync/robust.h).
+ */
 #ifndef WEFT_SCHED_ROBUST_LIST_H
 #define WEFT_SCHED_ROBUST_LIST_H
 
@@ -8,7 +10,7 @@
 #include <stdint.h>
 
 struct wf_robust_list {
-	uintptr_t prev; /* of the head, which precedes it */
+	uintptr_t prev; /* of the head: the word before it */
 	struct robust_list_head head;
 };
 

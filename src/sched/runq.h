@@ -5,13 +5,13 @@
  *
  *     if (!wf_runq_push_tail(&vp->interactive, entry))    owner
  *             ... full: move half of it elsewhere
- *     if (wf_runq_pop(&other->interactive, &entry))       anybody
+ *     if (wf_runq_pop(&other->interactive, &entry))       any thread
  *             ... entry is ours
  *
- * An entry that was pushed is returned exactly once. The owner is whoever has
- * the VP; when a VP changes hands, what the old owner did happens before what
- * the new one does. Nothing here blocks, and no function takes a lock, so a
- * stopped kernel thread stops nobody else.
+ * An entry that was pushed is returned exactly once. The owner is the kernel
+ * thread that has the VP. When a VP changes hands, all that the old owner did
+ * happens before all that the new one does. Nothing here blocks and no function
+ * takes a lock, so a stopped kernel thread stops no other.
  */
 #ifndef WEFT_SCHED_RUNQ_H
 #define WEFT_SCHED_RUNQ_H
@@ -23,9 +23,9 @@
 #include "base/compiler.h"
 
 /*
- * A power of two. What does not fit goes through the injection queue and back,
- * which costs 10 ns more a turn: a third of the turn of one of 1000 threads
- * that yield. Model checks shrink it.
+ * A power of two. Entries that do not fit go through the injection queue and
+ * back, which costs 10 ns more a turn: a third of a turn of 1000 threads that
+ * yield. Model checks use a smaller size.
  */
 #ifndef WF_RUNQ_SIZE
 #define WF_RUNQ_SIZE 1024
@@ -37,7 +37,7 @@ struct wf_runq {
 	_Atomic uint64_t head WF_ALIGNED(WF_CACHE_LINE);
 	/* Position behind the last entry; owner. */
 	_Atomic uint32_t tail WF_ALIGNED(WF_CACHE_LINE);
-	_Atomic uint64_t slot[WF_RUNQ_SIZE]; /* owner; anybody reads */
+	_Atomic uint64_t slot[WF_RUNQ_SIZE]; /* owner; any thread reads */
 };
 
 enum { WF_RUNQ_MASK = WF_RUNQ_SIZE - 1 };
@@ -57,7 +57,7 @@ static inline uint64_t wf_runq_moved(uint64_t head, uint32_t by)
 	       (uint32_t)(wf_runq_position(head) + by);
 }
 
-/* Nobody else may be using it. */
+/* For a queue that no other thread uses. */
 void wf_runq_init(struct wf_runq *q);
 
 /* Owner. Returns false if the queue is full. */
@@ -78,16 +78,22 @@ static inline bool wf_runq_push_tail(struct wf_runq *q, uint64_t entry)
 	return true;
 }
 
-/* Owner. In front of all others; false if the queue is full. */
+/*
+ * For the owner. Puts the entry before all others. Returns false if the queue
+ * is full.
+ */
 bool wf_runq_push_head(struct wf_runq *q, uint64_t entry);
 
-/* Owner: no entry. Anybody: there was none a moment ago. */
+/*
+ * For the owner: the queue is empty. For any other thread: it was empty a
+ * moment ago.
+ */
 static inline bool wf_runq_is_empty(const struct wf_runq *q)
 {
 	return (uint32_t)wf_load_relaxed(&q->head) == wf_load_relaxed(&q->tail);
 }
 
-/* Anybody. Takes the first entry; false if there is none. */
+/* For any thread. Takes the first entry; returns false if there is none. */
 static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
 {
 	/* acquire: an entry that push_head put there. */
@@ -109,8 +115,9 @@ static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
 }
 
 /*
- * Owner, if nobody else ever takes one: the same without a CAS. A position that
- * wraps counts up the version, which no CAS compares here.
+ * The same without a CAS, for an owner of a queue from which no other thread
+ * takes. When the position wraps, the sum carries into the version, which no
+ * CAS compares here.
  */
 static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 {
@@ -124,8 +131,10 @@ static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 	return true;
 }
 
-/* Anybody. The entry at place n from the first; or one that was there once, or
- * 0. */
+/*
+ * For any thread. Returns the entry at place n from the first. If the queue
+ * changes meanwhile, it may return an entry that has left, or 0.
+ */
 static inline uint64_t wf_runq_peek(const struct wf_runq *q, uint32_t n)
 {
 	uint32_t first = wf_runq_position(wf_load_relaxed(&q->head));
@@ -134,37 +143,40 @@ static inline uint64_t wf_runq_peek(const struct wf_runq *q, uint32_t n)
 }
 
 /*
- * Anybody. Takes the first half of the entries, rounded up and at most max, in
- * their order; returns how many.
+ * For any thread. Takes the first half of the entries, rounded up and at most
+ * max, in their order. Returns how many.
  */
 uint32_t wf_runq_take_half(struct wf_runq *q, uint64_t *ret_entries,
 			   uint32_t max);
 
 /*
- * Anybody. Takes the first entries for as long as is_stale says so of them,
- * and forgets them; returns how many.
+ * For any thread. Removes the first entries up to one for which is_stale() is
+ * false. Returns how many.
  */
 uint32_t wf_runq_drop(struct wf_runq *q, bool (*is_stale)(uint64_t entry));
 
 /*
- * Anybody. wf_runq_len without the entries of which is_stale says so, as far
- * as it looks: at the first WF_RUNQ_PEEK.
+ * For any thread. The length without stale entries. Checks only the first
+ * WF_RUNQ_PEEK entries, and counts all later ones.
  */
 enum { WF_RUNQ_PEEK = 64 };
 uint32_t wf_runq_live(const struct wf_runq *q,
 		      bool (*is_stale)(uint64_t entry));
 
-/* Anybody. Between 0 and WF_RUNQ_SIZE; exact if nobody else is at work. */
+/*
+ * For any thread. Between 0 and WF_RUNQ_SIZE; exact if no other thread changes
+ * the queue.
+ */
 uint32_t wf_runq_len(const struct wf_runq *q);
 
 /*
- * Anybody. Positions of the first entry and behind the last one. They count up
- * and wrap; only wf_runq_push_head makes the first one go down.
+ * For any thread. The positions of the first entry and behind the last one.
+ * They count up and wrap; only wf_runq_push_head makes the first one go down.
  */
 void wf_runq_positions(const struct wf_runq *q, uint32_t *ret_first,
 		       uint32_t *ret_end);
 
-/* Anybody. A number that changes each time the first entry does. */
+/* For any thread. A number that changes each time the first entry does. */
 uint32_t wf_runq_head(const struct wf_runq *q);
 
 #endif

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which preempted threads run again, in each of the run queues. */
+/*
+ * The order in which preempted threads run again, in each of the run queues.
+ *
+ *     wf_runq_push_tail(&vp->batch, entry);
+ *     wf_runq_order_vary(&vp->batch_order, &vp->batch, nr_running);
+ */
 #ifndef WEFT_SCHED_RUNQ_ORDER_H
 #define WEFT_SCHED_RUNQ_ORDER_H
 
@@ -8,18 +13,19 @@
 
 struct wf_runq;
 
-/* Of one queue; all 0 at first. */
+/* The state of one queue; all 0 at first. */
 struct wf_runq_order {
 	uint64_t drawn;	    /* the last number of the generator */
 	uint32_t round_end; /* position in the queue */
 	uint32_t nr_rounds;
-	bool first_was_kept; /* waiting at the last call */
+	bool first_was_kept; /* a draw moved another thread before it at the
+			      * last call */
 };
 
 /*
- * The queue's owner, after it has put a preempted thread at the queue's tail:
- * decides which thread that waits there is the first. nr_running, 1 or 0,
- * counts the thread that was taken out of the queue and runs in its place.
+ * The queue's owner calls this after it has put a preempted thread at the tail:
+ * varies which waiting thread is the first. nr_running, 1 or 0, counts the
+ * thread that was taken out of the queue and runs now.
  */
 void wf_runq_order_vary(struct wf_runq_order *order, struct wf_runq *queue,
 			uint32_t nr_running);

@@ -8,14 +8,15 @@
  *              malloc, no page of the program's touched for the first time
  *     wf_runtime_leave(t);
  *
- * RUNTIME-1. While in_runtime is 1 and retake is not TAKEN, the thread owns its
- *     VP (if it is multiplexed) and nobody else touches the VP's owner fields.
- * RUNTIME-2. in_runtime is stored, then retake is read; the monitor stores ASK,
- *     runs a membarrier, then reads in_runtime: one of the two sees the other.
- * RUNTIME-3. in_runtime 0 is stored, then exit_work is read; whoever sets
- *     exit_work and finds in_runtime 1 may rely on the exit to see it, since a
- *     signal handler interrupts between two instructions of the same kernel
- *     thread.
+ * RUNTIME-1. While in_runtime is 1 and retake is not TAKEN, a multiplexed
+ *     thread owns its VP. No other thread touches the VP's owner fields then.
+ * RUNTIME-2. The thread stores in_runtime, then reads retake. The monitor
+ *     stores ASK, runs a membarrier, then reads in_runtime. So at least one of
+ *     the two sees the other.
+ * RUNTIME-3. The thread stores in_runtime 0, then reads exit_work. A signal
+ *     handler that sets exit_work and finds in_runtime 1 may rely on the exit
+ *     to see it: the handler interrupts between two instructions of the same
+ *     kernel thread.
  *
  * May be called in a signal handler of the program's; not recursive.
  */
@@ -24,27 +25,35 @@
 
 #include "sched/vp.h"
 
-/* Fills weft's tables if nobody has yet. Provided by boot/. */
+/* Fills weft's tables if that has not been done. Provided by boot/. */
 void wf_runtime_boot(void);
-/* A kernel thread's first call: gives it a struct wf_thread. */
+/* The first call of a kernel thread: gives it a struct wf_thread. */
 WF_COLD struct wf_thread *wf_runtime_attach(void);
-/* retake is ASK or TAKEN: keep the VP or queue for one. */
+/*
+ * Called when retake is ASK or TAKEN: keeps the VP, or queues to reacquire one.
+ */
 WF_COLD void wf_runtime_reacquire_slow(struct wf_thread *t);
 /* Called for each foreign thread but the first; set at start. */
 extern void (*wf_runtime_attach_hook)(struct wf_thread *t);
-/* ASK is taken back; false if the VP is gone (retake is TAKEN). */
+/*
+ * Takes back the monitor's ASK. Returns false if the VP is gone (retake is
+ * TAKEN).
+ */
 bool wf_runtime_keep_vp(struct wf_thread *t);
 /*
- * retake is TAKEN: cuts t and its carrier from the VP. Returns the post
- * function with which to switch to the carrier; it queues t.
+ * Called when retake is TAKEN: separates t and its carrier from the VP. Returns
+ * the post function for the switch to the carrier; that function queues t.
  */
 wf_post_fn *wf_runtime_reacquire_begin(struct wf_thread *t);
-/* Delivers what waits for t; set by signal/, called with in_runtime set. */
+/*
+ * Delivers the signals and the cancellation that wait for t. Set by signal/,
+ * called with in_runtime set.
+ */
 extern void (*wf_runtime_signal_work)(struct wf_thread *t);
-/* exit_work is not 0. */
+/* Called when exit_work is not 0. */
 void wf_runtime_leave_slow(struct wf_thread *t);
 
-/* The calling thread, attached if need be. */
+/* The calling thread; attached first if this is its first call. */
 WF_INLINE struct wf_thread *wf_thread_self(void)
 {
 	struct wf_thread *t = wf_self;
@@ -57,7 +66,7 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
 	struct wf_thread *t = wf_thread_self();
 
 	wf_store_relaxed(&t->in_runtime, 1);
-	/* RUNTIME-2; the CPU's part is the membarrier. */
+	/* RUNTIME-2; the monitor's membarrier orders the CPU. */
 	wf_compiler_barrier();
 	if (WF_UNLIKELY(wf_load_acquire(&t->retake) != WF_RETAKE_NONE))
 		wf_runtime_reacquire_slow(t);
@@ -65,7 +74,7 @@ WF_INLINE struct wf_thread *wf_runtime_enter(void)
 }
 
 /*
- * Does t's pending work (exit_work); t is the caller. Calls that have neither
+ * Does the pending work (exit_work) of t, the caller. Calls that have neither
  * parked nor entered the runtime do it here. in_runtime 0.
  */
 WF_INLINE void wf_runtime_do_work(struct wf_thread *t)
@@ -74,7 +83,10 @@ WF_INLINE void wf_runtime_do_work(struct wf_thread *t)
 		wf_runtime_leave_slow(t);
 }
 
-/* in_runtime set. A signal that comes later is as one that comes after. */
+/*
+ * True if t, the caller, has pending work. in_runtime set. A signal that comes
+ * later counts as one that comes after the call.
+ */
 WF_INLINE bool wf_runtime_has_work(const struct wf_thread *t)
 {
 	return WF_UNLIKELY(wf_load_relaxed(&t->exit_work) != 0);
@@ -82,7 +94,8 @@ WF_INLINE bool wf_runtime_has_work(const struct wf_thread *t)
 
 WF_INLINE void wf_runtime_leave(struct wf_thread *t)
 {
-	/* release: the monitor's acquire of in_runtime 0 sees our writes. */
+	/* release: the monitor's acquire of in_runtime 0 orders it after our
+	 * writes. */
 	wf_store_release(&t->in_runtime, 0);
 	wf_compiler_barrier(); /* RUNTIME-3 */
 	wf_runtime_do_work(t);

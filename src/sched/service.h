@@ -1,47 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel threads that serve the runtime and run no thread of the program's:
- * the monitor, the receiver of signals.
+ * Services: kernel threads that work for the runtime and run no thread of the
+ * program's, such as the monitor and the signal receiver thread.
+ *
+ *     err = wf_service_start(run, &self, &tid);
  */
 #ifndef WEFT_SCHED_SERVICE_H
 #define WEFT_SCHED_SERVICE_H
 
 #include "sched/thread.h"
 
-/* Called with the id of each kernel thread that must not wait for carriers that
- * compute: services and I/O workers. Set by boot; NULL in unit tests. */
+/*
+ * Called with the id of each kernel thread that must not wait for carriers that
+ * compute: services and I/O workers. Set by boot; NULL in unit tests.
+ */
 extern void (*wf_service_hook)(int tid);
 
 /*
  * Starts run(NULL), which never returns, on a kernel thread with a minimal TLS
- * block whose wf_self is `self`. *tid is its id, 0 before; a service that has
- * one, since an earlier start failed later on, is not started again. Returns 0
- * or -Exxx; -ECANCELED: it is being dismissed.
+ * block, in which wf_self is `self`. *tid is 0 before and the kernel thread's
+ * id after. A service with an id is not started again: an earlier start may
+ * have failed at a later step. Returns 0 or -Exxx; -ECANCELED if the service is
+ * being dismissed.
  */
 int wf_service_start(void (*run)(void *), struct wf_thread *self,
 		     _Atomic int *tid);
 
-/* What a service does instead of going on once it is dismissed. */
+/* Ends the calling service once it is dismissed. */
 WF_NORETURN void wf_service_end(void);
 
 /*
- * Is the service to end by wf_service_end? A service asks when it holds no
- * lock and has nothing in hand.
+ * True if the calling service has to end by wf_service_end. A service checks
+ * this when it holds no lock and has no work in hand.
  */
 bool wf_service_is_dismissed(const _Atomic int *tid);
 
 /*
- * The service with this id is to end, and cannot start until wf_service_dismiss
- * has returned true; it is not woken. By then any
- * service that could start it has ended.
+ * Marks the service with this id as dismissed, without a wake. It cannot start
+ * until wf_service_dismiss has returned true. By then any service that could
+ * start it has ended.
  */
 void wf_service_dismiss_begin(const _Atomic int *tid);
 
 /*
  * Dismisses the service with this id and waits until the kernel has removed its
- * kernel thread; *tid is 0 then. `wake` brings it to where it asks, and is
- * called again and again. False: it still runs, after seconds. The first
- * kernel thread, when no other thread of the program's lives.
+ * kernel thread; *tid is 0 then. `wake` makes the service check whether it is
+ * dismissed, and is called repeatedly. Returns false if the service still runs
+ * after some seconds. Called on the first kernel thread, when no other thread
+ * of the program's is left.
  */
 bool wf_service_dismiss(_Atomic int *tid, void (*wake)(void));
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Making a claimed thread ready to run for the first time. */
+/*
+ * Makes a claimed thread ready to run for the first time.
+ *
+ *     t = wf_entry_take(entry, &is_fresh);
+ *     if (t != NULL && is_fresh)
+ *             wf_start_prepare(t, &vp->pool);
+ */
 #ifndef WEFT_SCHED_START_H
 #define WEFT_SCHED_START_H
 
@@ -7,10 +13,10 @@
 #include "sched/thread.h"
 
 /*
- * Gives the claimed thread a TCB as new and a first context, on a stack of the
- * pool's if that is better; the pool is that of the VP which it will run on,
- * NULL if none. No locks, no calls into libc; touches the thread's memory for
- * the first time.
+ * Renews the claimed thread's TCB and makes its first context. Takes a stack of
+ * the pool if that is better. The pool is that of the VP on which the thread
+ * will run, or NULL. Takes no locks and makes no calls into libc. Touches the
+ * thread's memory for the first time.
  */
 void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool);
 

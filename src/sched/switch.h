@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Switching threads. All functions need in_runtime set and a VP unless they
- * say otherwise.
+ * Switching threads. All functions need in_runtime set and a VP unless they say
+ * otherwise.
  *
  *     next = wf_queue_pick(t->vp);
  *     if (next != NULL)
@@ -9,10 +9,10 @@
  *     else
  *             wf_switch_to_carrier(t, post, arg);
  *
- * stops t, runs next or the carrier's own context, and calls
- * post(carrier, arg) there, when t's context is saved: the one place where t
- * may be made visible to others, its lock released, its stack freed. It
- * returns when t runs again, perhaps on another VP and carrier.
+ * This stops t, and runs next or the carrier's own context. There it calls
+ * post(carrier, arg), when t's context is saved. Only post may make t visible
+ * to other threads, release its lock or free its stack. The call returns when t
+ * runs again, perhaps on another VP and carrier.
  */
 #ifndef WEFT_SCHED_SWITCH_H
 #define WEFT_SCHED_SWITCH_H
@@ -20,19 +20,21 @@
 #include "arch/arch.h"
 #include "sched/vp.h"
 
-/* Set once at start: the CPU or kernel has no wrfsbase. */
+/* True if the CPU or the kernel has no wrfsbase. Set once, at start. */
 extern bool wf_switch_needs_syscall;
 
-/* To `next`, which the caller took from a queue. */
+/* Switches to `next`, which the caller took from a queue. */
 void wf_switch_to(struct wf_thread *t, struct wf_thread *next, wf_post_fn *post,
 		  void *arg);
 
-/* All of a switch but loading the context that is returned. */
+/*
+ * Does all of a switch except that the caller has to load the returned context.
+ */
 const struct wf_context *wf_switch_prepare(struct wf_thread *t,
 					   struct wf_thread *next,
 					   wf_post_fn *post, void *arg);
 
-/* Saves and loads. */
+/* Saves the present context and loads ctx. */
 WF_INLINE void wf_switch_load(void **save_sp, const struct wf_context *ctx)
 {
 	if (WF_LIKELY(!wf_switch_needs_syscall))
@@ -59,24 +61,24 @@ WF_NORETURN WF_INLINE void wf_switch_abandon(struct wf_thread *t,
 }
 
 /*
- * To the carrier's own context, giving up the VP's current thread, whether or
- * not t has a VP.
+ * Switches to the carrier's own context. t may have a VP or not. A VP runs no
+ * thread then.
  */
 void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg);
 
-/* The carrier's own context runs `next`; returns when it comes back. */
+/* The carrier's own context runs `next`; returns when that switches back. */
 void wf_switch_from_carrier(struct wf_carrier *c, struct wf_thread *next);
 
-/* First thing on the incoming side. */
+/* The incoming side calls this first. */
 void wf_switch_finish(struct wf_thread *t);
 
 /*
- * Sets the kernel's mask of this carrier if it is another or unknown. No lock
- * is held, or it is all signals.
+ * Sets the kernel's signal mask of this carrier if it differs or is unknown.
+ * The caller holds no lock, or the mask has all signals.
  */
 void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask);
 
-/* The kernel's mask has been set to a thread's by other means. */
+/* Called when the kernel's mask has been set to a thread's by other means. */
 static inline void wf_carrier_note_mask(struct wf_carrier *c, uint64_t mask)
 {
 	bool has_signals = wf_load_relaxed(&c->signal_slot.nr) != 0;
@@ -84,26 +86,29 @@ static inline void wf_carrier_note_mask(struct wf_carrier *c, uint64_t mask)
 	c->kernel_mask = has_signals ? WF_MASK_UNKNOWN : mask;
 }
 
-/* All were blocked, as in a sleep, and no longer are; set by signal/. */
+/*
+ * Called when all signals were blocked, as in a sleep, and are open again. Set
+ * by signal/.
+ */
 extern void (*wf_switch_opened)(void);
 
 /* The post function that queues the outgoing thread again. */
 wf_post_fn *wf_switch_requeue(enum wf_resched why);
 
 /*
- * Who is to run instead of t, which has a VP; NULL if nobody is. What was
- * asked of the VP is answered.
+ * The thread that has to run instead of t, which has a VP; NULL if there is
+ * none. Clears the VP's request to switch.
  */
 struct wf_thread *wf_switch_next(struct wf_thread *t, enum wf_resched why);
 
-/* Does the running thread stay on vp? Never on an offline VP. */
+/* True if the running thread stays on vp. Never on an offline VP. */
 static inline bool wf_switch_stays(const struct wf_vp *vp,
 				   const struct wf_thread *next)
 {
 	return next == NULL && !wf_vp_is_offline(vp);
 }
 
-/* Lets others run if there are any; returns false if there are none. */
+/* Lets another thread run. Returns false if there is none. */
 WF_INLINE bool wf_switch_yield(struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_thread *next = wf_switch_next(t, why);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of all threads: a dense array that never moves or shrinks.
- * Index 0 is nobody.
+ * The table of all threads: a dense array that never moves or shrinks. Index 0
+ * is no thread.
+ *
+ *     t = wf_table_get(pool, class);
+ *     ...
+ *     wf_table_put(pool, t);
  */
 #ifndef WEFT_SCHED_TABLE_H
 #define WEFT_SCHED_TABLE_H
@@ -11,9 +15,9 @@
 extern struct wf_thread *wf_table;
 
 /*
- * Free threads that a VP keeps for itself, so that most are taken and put
- * back without a lock: a few per class, the last put first. Owned by whoever
- * owns the VP.
+ * The pool of a VP: a few free threads per class, the last put first. So most
+ * threads are taken and put back without a lock. The owner of the VP owns the
+ * pool.
  */
 enum { WF_POOL_CLASSES = 4, WF_POOL_SIZE = 32 };
 struct wf_pool_class {
@@ -23,12 +27,13 @@ struct wf_pool_class {
 };
 struct wf_pool {
 	struct wf_pool_class of[WF_POOL_CLASSES];
-	struct wf_pool_class *last; /* that was used last, or NULL */
+	struct wf_pool_class *last; /* the class used last, or NULL */
 	struct wf_thread *hot;	    /* put back last and still there, or NULL */
-	uint32_t next_victim;	    /* when a class too many comes */
+	uint32_t next_victim;	    /* the class to replace when there are too
+				     * many */
 };
 
-/* Makes the first piece of the array. Returns 0 or -ENOMEM. */
+/* Makes the first part of the array. Returns 0 or -ENOMEM. */
 int wf_table_init(void);
 
 static inline struct wf_thread *wf_table_at(uint32_t index)
@@ -36,20 +41,26 @@ static inline struct wf_thread *wf_table_at(uint32_t index)
 	return &wf_table[index];
 }
 
-/* Some have been given back to all since this was cleared. */
+/*
+ * True if threads have been given back to the shared lists since it was
+ * cleared.
+ */
 extern _Atomic bool wf_table_has_spare;
 
 struct wf_thread *wf_table_get_slow(struct wf_pool *pool,
 				    struct wf_slot_class *class);
 void wf_table_put_slow(struct wf_pool *pool, struct wf_thread *t);
-/* What it has goes to what all VPs share: its VP is no more. */
+/*
+ * Moves the pool's threads to the lists that all VPs share. Called when the VP
+ * stops to exist.
+ */
 void wf_table_empty_pool(struct wf_pool *pool);
 
 /*
- * A thread whose slot is of the class and belongs to nobody, a used one if
- * there is any. Its generation is new. NULL when memory or the table is
- * exhausted. With in_runtime set, as it may take a lock. `pool` is that of
- * the caller's VP, NULL if it has none.
+ * Returns a free thread with a slot of the class, a used one if there is any.
+ * Its generation is new. Returns NULL when memory or the table is exhausted.
+ * Needs in_runtime set, since it may take a lock. `pool` is that of the
+ * caller's VP, NULL if it has none.
  */
 static inline struct wf_thread *wf_table_get(struct wf_pool *pool,
 					     struct wf_slot_class *class)
@@ -65,7 +76,7 @@ static inline struct wf_thread *wf_table_get(struct wf_pool *pool,
 	return t;
 }
 
-/* The thread's last use of its memory is over. Any stack but its own. */
+/* Frees t, which uses its memory no more. Called on any stack but t's own. */
 static inline void wf_table_put(struct wf_pool *pool, struct wf_thread *t)
 {
 	struct wf_pool_class *last = pool != NULL ? pool->last : NULL;
@@ -81,11 +92,11 @@ static inline void wf_table_put(struct wf_pool *pool, struct wf_thread *t)
 }
 
 /*
- * A thread that is about to begin leaves its own stack, which may never have
- * been touched, for the one on which the last thread of the VP has ended: it is
- * in the cache. With a thousand threads that end before the next one begins,
- * the misses would cost as much as all the rest. Returns the free thread that
- * has got its stack, or NULL: it keeps its own.
+ * A thread that is about to begin exchanges its stack, which may never have
+ * been touched, for the one on which the last thread of the VP has ended: that
+ * one is in the cache. For a thousand threads that end before the next ones
+ * begin, the misses would cost as much as all the rest. Returns the free thread
+ * that has got t's stack, or NULL if t keeps it.
  */
 static inline struct wf_thread *wf_table_take_hot_stack(struct wf_pool *pool,
 							struct wf_thread *t)
@@ -101,35 +112,36 @@ static inline struct wf_thread *wf_table_take_hot_stack(struct wf_pool *pool,
 }
 
 /*
- * Free threads grow old from one wf_table_age to the next; take_old takes one
- * that is, for wf_table_put_cold when its slot has been trimmed. age says
- * whether any is old now. All with in_runtime set.
+ * Free threads become old from one wf_table_age to the next. wf_table_take_old
+ * takes an old thread. When its slot has been trimmed, wf_table_put_cold puts
+ * it back. wf_table_age returns true if any thread is old now. All need
+ * in_runtime set.
  */
 struct wf_thread *wf_table_take_old(struct wf_slot_class *class);
 void wf_table_put_cold(struct wf_thread *t);
 bool wf_table_age(struct wf_slot_class *class);
 
 /*
- * Threads that the table has room for without growing. The hook is called
- * before it grows, with the new number and with in_runtime set, and may refuse
- * with -ENOMEM: then there is no new thread.
+ * The number of threads for which the table has room without growing. The hook
+ * is called before the table grows, with the new number and with in_runtime
+ * set. It may refuse with -ENOMEM: then there is no new thread.
  */
 uint32_t wf_table_room(void);
 extern int (*wf_table_grow_hook)(uint32_t room);
 
-/* Highest index ever handed out, for walks over all threads. */
+/* The first index that was never handed out, for walks over all threads. */
 uint32_t wf_table_high(void);
 
-/* In a fork child: nobody but `self` exists. */
+/* In a fork child: frees all threads but `self`. */
 void wf_table_fork_child(struct wf_thread *self);
 uint32_t wf_table_fork_epoch(void);
 
 /*
- * A number in [2^22 + 1, 2^30) that no other thread has that has not yet
- * exited, and none of the last 254 that used the same slot: the index, above it
- * the generation.
+ * A tid in [2^22 + 1, 2^30): the generation above the index. It differs from
+ * the tids of all threads that have not yet exited, and from the last 254 of
+ * the same slot.
  */
-extern uint32_t wf_tid_seed; /* so that processes differ in most numbers */
+extern uint32_t wf_tid_seed; /* so that processes differ in most tids */
 enum { WF_TID_INDEX_BITS = 22, WF_TID_GENERATIONS = 255 };
 static inline int32_t wf_table_tid(const struct wf_thread *t)
 {
@@ -138,7 +150,7 @@ static inline int32_t wf_table_tid(const struct wf_thread *t)
 	return (int32_t)(high << WF_TID_INDEX_BITS | t->index);
 }
 
-/* The thread with this tid, or NULL: it has exited. */
+/* The thread with this tid, or NULL if there is none. */
 struct wf_thread *wf_table_by_tid(int32_t tid);
 
 #endif

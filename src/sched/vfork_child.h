@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child of vfork, until it has executed a program or ended. It runs in its
- * parent's memory and with the TLS of the thread that made it, which waits in
- * the kernel meanwhile. To weft the child is as a process without threads: what
- * it asks the kernel for concerns its own process.
+ * vfork children: processes that vfork has made and that have neither executed
+ * a program nor ended. A vfork child runs in its parent's memory and with the
+ * TLS of the thread that made it, which waits in the kernel meanwhile. weft
+ * treats the child as a process without threads: its requests to the kernel
+ * concern its own process.
  *
  *     c = wf_vfork_child_begin();     in the parent; NULL: fork instead
  *     ... the child runs, here wf_is_vfork_child() is true ...
@@ -32,33 +33,36 @@ static inline bool wf_thread_is_vfork_child(const struct wf_thread *t)
 	       sizeof(wf_vfork_children);
 }
 
-/* Is the caller such a child? */
+/* True if the caller is a vfork child. */
 static inline bool wf_is_vfork_child(void)
 {
 	return wf_thread_is_vfork_child(wf_self);
 }
 
 /*
- * The caller is about to make a vfork child: closes all signals, and makes
- * wf_self the child's. Returns NULL, and does nothing, if the caller is a vfork
- * child itself or there are WF_VFORK_CHILDREN already.
+ * Called when the caller is about to make a vfork child: closes all signals,
+ * and makes wf_self the child's. Returns NULL, and does nothing, if the caller
+ * is a vfork child itself or there are WF_VFORK_CHILDREN already.
  */
 struct wf_vfork_child *wf_vfork_child_begin(void);
 /* The parent runs again. */
 void wf_vfork_child_end(struct wf_vfork_child *c);
-/* The row of a vfork child. */
+/* The row of a vfork child, from its wf_self. */
 struct wf_vfork_child *wf_vfork_child_of(struct wf_thread *child);
 
-/* The thread of the TCB, in which a vfork child was found. */
+/* The thread of a TCB in which the caller has found a vfork child. */
 struct wf_thread *wf_vfork_child_parent(uintptr_t tcb);
 
-/* If the caller is a vfork child, its parent unmaps this once the child has
- * gone. NULL: it does not. */
+/*
+ * If the caller is a vfork child: its parent unmaps this memory once the child
+ * has gone. NULL unmaps nothing.
+ */
 void wf_vfork_child_unmaps(void *memory, size_t bytes);
 
 /*
- * In a fork child, whose memory is its own. True if a vfork child has made it:
- * then the caller becomes a copy of the vfork child's parent.
+ * Called in a fork child, which has memory of its own. Returns true if a vfork
+ * child has made it: then the caller becomes a copy of the vfork child's
+ * parent.
  */
 bool wf_vfork_child_fork_child(void);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the scheduler knows of a VP's requests to the kernel: whether there is
- * something to see to, and how to sleep with them. The rest is in io/.
+ * The scheduler's view of a VP's requests to the kernel: whether there is work
+ * to do, and how to sleep with requests in flight. The rest is in io/.
+ *
+ *     wf_vp_io_poll(vp);             at each scheduling point
  */
 #ifndef WEFT_SCHED_VP_IO_H
 #define WEFT_SCHED_VP_IO_H
@@ -9,46 +11,43 @@
 #include "sched/vp.h"
 
 struct wf_vp_io_ops {
-	/*
-	 * Takes completions and wakes their threads, submits what has waited
-	 * long enough. Owner; in_runtime set, no lock held.
-	 */
+	/* Takes completions and wakes their threads. Submits requests that have
+	 * waited for long enough. Owner; in_runtime set, no lock held. */
 	void (*poll)(struct wf_vp *vp);
-	/* Hands everything pushed to the kernel. Owner. */
+	/* Hands all pushed requests to the kernel. Owner. */
 	void (*submit)(struct wf_vp *vp);
-	/*
-	 * Hands over the oldest, as many as do well together, and takes
-	 * completions. False if there was nothing, or the kernel takes nothing
-	 * now. Owner, as poll.
-	 */
+	/* Hands the oldest requests to the kernel, as many as go well together,
+	 * and takes completions. Returns false if there was no request, or if
+	 * the kernel accepts none now. Owner, as poll. */
 	bool (*submit_some)(struct wf_vp *vp);
-	/*
-	 * Sees to what can wait while there are threads to run. True if that
-	 * has made some runnable. Owner, as poll. is_idle: there are none, and
-	 * if it is much it may be left for some ms, for which a sleep ends.
-	 */
+	/* Does the work that can wait while there are threads to run: deferred
+	 * O_NONBLOCK checks. Returns true if that has made a thread runnable.
+	 * Owner, as poll. is_idle: there is no thread to run. Then settle may
+	 * leave a part of much work for some ms, after which the sleep ends. */
 	bool (*settle)(struct wf_vp *vp, bool is_idle);
-	/* Are there completions to take? */
+	/* True if there are completions to take. */
 	bool (*has_done)(const struct wf_vp *vp);
-	/* Or something to submit or to settle? Anybody. */
+	/* True if there are completions, or requests to submit or to settle.
+	 * Any thread. */
 	bool (*is_waiting)(const struct wf_vp *vp);
 	/* Sleeps until a completion, wf_vp_io_ops.wake or the deadline. */
 	void (*sleep)(struct wf_vp *vp, int64_t deadline_ns);
-	/* Ends that sleep; anybody. */
+	/* Ends that sleep. Any thread. */
 	void (*wake)(struct wf_vp *vp);
 };
 
 /*
- * Completes what I/O workers have told the carrier of by a signal: t is its
- * thread, with a VP and in_runtime set. NULL: not here and now, so who else can
- * is asked to. Set before the first of their processes is made.
+ * Completes the requests that I/O servers have reported to the carrier by a
+ * signal. t is the carrier's thread, with a VP and in_runtime set. NULL: this
+ * is impossible here, so it asks the supervisor to. Set before the first I/O
+ * server is made.
  */
 extern void (*wf_vp_io_report)(struct wf_thread *t);
 
 /* Set once, before the first VP has requests. */
 extern const struct wf_vp_io_ops *wf_vp_io_ops;
 
-/* At scheduling points of the owner. */
+/* Called at scheduling points of the owner. */
 static inline void wf_vp_io_poll(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&vp->nr_requests) != 0))

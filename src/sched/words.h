@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What the scheduler knows of wait words: that a busy VP polls them. */
+/*
+ * The scheduler's view of wait words: a busy VP polls them at its scheduling
+ * points.
+ */
 #ifndef WEFT_SCHED_WORDS_H
 #define WEFT_SCHED_WORDS_H
 
 #include "sched/vp.h"
 
-/* Looks, if it is time to; set by wait/. Owner; in_runtime set, no lock. */
+/*
+ * Polls the wait words if it is time to; set by wait/. Owner; in_runtime set,
+ * no lock.
+ */
 extern void (*wf_words_poll)(struct wf_vp *vp);
 
-/* At scheduling points of the owner. */
+/* Called at scheduling points of the owner. */
 static inline void wf_words_check(struct wf_vp *vp)
 {
 	if (WF_UNLIKELY(wf_load_relaxed(&wf_sched.has_words)) &&
