@@ -2,13 +2,17 @@
 /*
  * struct wf_thread: everything weft knows of one POSIX thread.
  *
- * They live in one dense array (sched/table.h), index = slot number, and are
- * never freed, so a stale pointer reads an old thread and not foreign memory.
- * The thread's stack, its TLS block and glibc's TCB live in its slot.
+ *     struct wf_thread *t = wf_self;         the calling thread, or NULL
  *
- * Who may write a field is said at the field: "self" is the thread itself
- * with in_runtime set, "vp" the owner of the VP that runs or queues it,
- * "bucket" whoever holds the lock of the bucket the thread waits in.
+ * All threads are in one dense array (sched/table.h), at the index of their
+ * slot. They are never freed, so a stale pointer reads an old thread and not
+ * foreign memory. The slot has the thread's stack, its TLS block and glibc's
+ * TCB.
+ *
+ * The comment of a field names its writer. "self" is the thread itself with
+ * in_runtime set. "vp" is the owner of the VP that runs or queues the thread.
+ * "bucket" is the thread that holds the lock of the bucket in which this one
+ * waits.
  */
 #ifndef WEFT_SCHED_THREAD_H
 #define WEFT_SCHED_THREAD_H
@@ -27,48 +31,48 @@ struct wf_vp;
 struct wf_carrier;
 
 enum wf_thread_kind {
-	WF_THREAD_FOREIGN = 0, /* runs on a kernel thread weft did not make, or
-				* before the runtime started */
-	WF_THREAD_MULTIPLEXED, /* runs on whatever VP picks it */
+	WF_THREAD_FOREIGN = 0, /* runs on a kernel thread that weft did not
+				* make, or before the runtime started */
+	WF_THREAD_MULTIPLEXED, /* runs on any VP that picks it */
 	WF_THREAD_BOUND,       /* owns its carrier, has no VP */
 };
 
-/* struct wf_thread.retake: who owns the VP while in_runtime is 0. */
+/* struct wf_thread.retake: the owner of the VP while in_runtime is 0. */
 enum wf_retake {
 	WF_RETAKE_NONE = 0,
-	WF_RETAKE_ASK,	 /* the monitor wants the VP and has not got it */
+	WF_RETAKE_ASK,	 /* the monitor wants the VP, but does not have it */
 	WF_RETAKE_TAKEN, /* the VP is gone; reacquire one at the next entry */
 };
 
-/* struct wf_thread.exit_work: what the runtime's exit has to see to. */
+/* struct wf_thread.exit_work: the work that the runtime's exit has to do. */
 enum wf_exit_work {
-	WF_WORK_RESCHED = 1 << 0, /* the VP wants to run another thread */
+	WF_WORK_RESCHED = 1 << 0, /* the VP is to run another thread */
 	WF_WORK_SIGNAL = 1 << 1,  /* a signal waits in a slot or a queue */
 	WF_WORK_BIND = 1 << 2,	  /* become bound */
-	WF_WORK_CANCEL = 1 << 3,  /* look at the TCB's cancel state */
+	WF_WORK_CANCEL = 1 << 3,  /* check the TCB's cancel state */
 };
 
 /*
  * struct wf_thread.exit_state: the life after the start routine. Joiners wait
- * on the word, and all changes are made under its bucket's lock. Who sets the
- * second of DONE and DETACHED frees the thread.
+ * on the word, and all changes are made under its bucket's lock. The thread
+ * that sets the second of DONE and DETACHED frees the exited thread.
  */
 enum wf_exit_state {
 	WF_EXIT_JOINABLE = 0,
-	WF_EXIT_DETACHED = 1 << 0, /* nobody will join */
-	WF_EXIT_DONE = 1 << 1,	   /* off its stack for good */
+	WF_EXIT_DETACHED = 1 << 0, /* no thread will join */
+	WF_EXIT_DONE = 1 << 1,	   /* has left its stack for the last time */
 };
 
 /* Signals that were sent and not yet delivered (signal/queue.c). */
 struct wf_signal_node;
 struct wf_sigqueue {
 	struct wf_spin lock;	       /* the list */
-	_Atomic bool is_closed;	       /* its thread ends; self, creator */
-	_Atomic uint64_t pending;      /* bit n - 1: some n is in the list */
+	_Atomic bool is_closed;	       /* the thread ends; self, creator */
+	_Atomic uint64_t pending;      /* bit n - 1: signal n is in the list */
 	struct wf_signal_node *newest; /* circular list, or NULL; lock */
 };
 
-/* As stack_t, but small. */
+/* As stack_t, but packed. */
 struct wf_altstack {
 	void *sp;
 	size_t size;
@@ -98,15 +102,16 @@ enum wf_cpu_bound {
 };
 
 /*
- * There may be a million: 320 bytes, which a parked thread's 9,000 in all
- * leave for it.
+ * A program may have a million threads. So this struct has at most 320 of the
+ * 9,000 bytes that a parked thread takes in all.
  */
 struct wf_thread {
 	/* Line 0: each entry to and exit from the runtime. */
 	_Atomic uint32_t in_runtime; /* self; read by the monitor and by
 				      * signal handlers */
 	_Atomic uint32_t retake;     /* enum wf_retake; monitor and self, CAS */
-	_Atomic uint32_t exit_work;  /* enum wf_exit_work; anyone, atomic or */
+	_Atomic uint32_t exit_work;  /* enum wf_exit_work; any thread, atomic
+				      * or */
 	uint8_t kind;		     /* enum wf_thread_kind; self */
 	uint8_t cpu_bound;	     /* enum wf_cpu_bound; monitor, self */
 	bool from_batch;	     /* picked from the batch queue; vp */
@@ -116,91 +121,100 @@ struct wf_thread {
 	struct wf_carrier *carrier;  /* vp */
 	union {
 		struct wf_context ctx; /* vp, while it does not run */
-		uint64_t fp_control;   /* of one that never ran: inherited
+		uint64_t fp_control;   /* of a thread that never ran: inherited
 					* control words; creator */
 	};
 	uint64_t sigmask;     /* bit n - 1 for signal n; self */
-	uint32_t index;	      /* own place in the array; constant */
+	uint32_t index;	      /* place in the array; constant */
 	uint32_t nr_handlers; /* handlers that have run; self */
 
 	/* Line 1: waiting (wait/ufutex.c). */
 	struct wf_thread *wait_next, *wait_prev; /* circular list; bucket */
 	const void *wait_addr; /* bucket; NULL when not waiting */
 	_Atomic(struct wf_bucket *) wait_bucket; /* bucket */
-	uint32_t wait_bits;  /* bucket; of who starves: since when, in ms */
+	uint32_t wait_bits;  /* bucket; of a starving thread: the start of its
+			      * wait, in ms */
 	bool wait_was_moved; /* bucket: by a requeue */
-	_Atomic bool is_cancelled;   /* by pthread_cancel; never taken back */
-	bool at_cancel_point : 1;    /* the wait may end by it; self */
-	bool is_starving : 1;	     /* waits before its equals; self */
+	_Atomic bool is_cancelled;   /* by pthread_cancel; never reset */
+	bool at_cancel_point : 1;    /* cancellation may end the wait; self */
+	bool is_starving : 1;	     /* waits before threads of its priority;
+				      * self */
 	bool has_native_signals : 1; /* OWN_RUNTIME-1 in thread/own_runtime.c;
 				      * self, creator */
-	bool is_replacing : 1;	     /* the program by exec, in no handler just
-				    * now (boot/replacing.c); self */
-	uint8_t nr_large_polls : 4;  /* that had to wait; self */
+	bool is_replacing : 1;	     /* executes a program, and is in no handler
+				      * just now (boot/replacing.c); self */
+	uint8_t nr_large_polls : 4;  /* polls of many files that had to wait;
+				      * self */
 	bool interrupted;	  /* a handler without SA_RESTART ran; self */
 	int32_t wait_result;	  /* bucket: 0, token or -errno */
-	uint32_t hint;		  /* what it did last, by which the next call
-				    * is likely to go faster: an address, cut
-				    * off, or an odd number; self */
+	uint32_t hint;		  /* the last call: lets the next call take a
+				   * fast path. An address, cut off, or an odd
+				   * number; self */
 	uint64_t wait_generation; /* bucket: one per wait */
-	struct wf_thread *next;	  /* link in the one queue it is in */
+	struct wf_thread *next;	  /* link in the one queue that has the
+				   * thread */
 
 	/* Line 2: timers (wait/timer.c), kernel waits. */
-	uint16_t timer_vp;	      /* id of the VP whose heap; self */
+	uint16_t timer_vp;	      /* id of the VP with its timer; self */
 	uint16_t stack_slack;	      /* see wf_slot_slack; creator */
-	uint32_t timer_index;	      /* place in it, 0 if none; its lock */
-	_Atomic uint32_t kernel_word; /* futex a bound or foreign thread sleeps
-				       * on: 0 asleep, 1 woken or in no wait */
+	uint32_t timer_index;	      /* place in the VP's heap, 0 if none; the
+				       * heap's lock */
+	_Atomic uint32_t kernel_word; /* futex on which a bound or foreign
+				       * thread sleeps: 0 asleep, 1 woken or in
+				       * no wait */
 
 	/* Identity. */
 	_Atomic uint32_t not_started; /* generation | 1 << 31 until claimed */
-	int32_t tid;		      /* what the program sees; creator */
+	int32_t tid;		      /* as the program sees it; creator */
 	_Atomic uint32_t exit_state;  /* enum wf_exit_state */
-	_Atomic uint32_t joiner;      /* index of who joins it, 0: nobody */
-	uint32_t next_sibling;	      /* index of what its creator made next, 0
-				      * if none: a hint */
+	_Atomic uint32_t joiner;      /* index of the joining thread, 0 if
+				       * none */
+	uint32_t next_sibling;	      /* index of the thread that its creator
+				       * made next, 0 if none: a hint */
 	void *(*start_routine)(void *);
 	union {
-		void *start_arg;   /* until it is passed on; creator */
-		uint64_t tls_mark; /* then: libc/tls.h; self */
+		void *start_arg;   /* until the start routine has it; creator */
+		uint64_t tls_mark; /* afterwards: libc/tls.h; self */
 	};
 	void *result;
 	char name[16];
 
-	struct wf_slot slot; /* memory; whoever reserved the thread */
+	struct wf_slot slot; /* memory; the thread that reserved it */
 
 	/* Signals. */
 	struct wf_altstack altstack;   /* the program's, virtual; self */
-	bool is_suspended;	       /* in sigsuspend, no handler yet; self */
-	bool takes_signal;	       /* in_runtime, and yet a handler may be
-				      * entered just here; self */
-	bool holds_signals;	       /* no handler while its TLS is not whole:
-				      * starting or ending; self */
+	bool is_suspended;	       /* in sigsuspend, before any handler;
+					* self */
+	bool takes_signal;	       /* in_runtime, and yet a handler may run
+					* at this point; self */
+	bool holds_signals;	       /* no handler while its TLS is
+					* incomplete: starting or ending;
+					* self */
 	uint8_t sched_policy : 4;      /* set by the program */
 	uint8_t resets_on_fork : 1;    /* SCHED_RESET_ON_FORK */
-	uint8_t libc_knows_policy : 1; /* as libc would remember it */
+	uint8_t libc_knows_policy : 1; /* as libc would store it */
 	uint8_t made_with_policy : 1;  /* PTHREAD_EXPLICIT_SCHED */
 	struct wf_sigqueue sigqueue;   /* for this thread, not yet delivered */
-	_Atomic uint64_t sigwait_set;  /* what sigwait waits for; self */
+	_Atomic uint64_t sigwait_set;  /* the signals of a sigwait; self */
 	_Atomic uint32_t signal_word;  /* futex of sigwait and sigsuspend */
 	uint32_t generation;	       /* of the slot's use; creator */
 	union {
-		uint64_t suspended_mask; /* to go back to; self */
+		uint64_t suspended_mask; /* restored after sigsuspend; self */
 		uint64_t given;		 /* is_replacing: signals that are
 					  * left to the kernel; self */
 	};
 
 	uint16_t nr_handoffs;  /* in a row; monitor */
-	uint8_t rt_list;       /* as rt_priority */
+	uint8_t rt_list;       /* the list that has it, 0 if none; REALTIME-3 */
 	bool is_first;	       /* thread 0: the process's first */
-	uint32_t handoff_ms;   /* the last time, or when it was made, on a clock
-			      * that wraps; monitor, creator */
+	uint32_t handoff_ms;   /* time of the last handoff, or of its creation,
+				* on a clock that wraps; monitor, creator */
 	uint32_t slice_us;     /* CPU time of its slice so far; monitor, vp */
 	int8_t sched_priority; /* set by the program */
-	bool has_affinity;     /* its carrier's is not the process's */
-	bool wait_is_firm;     /* nothing interrupts it; self, bucket */
-	bool is_dirty;	       /* the next to use the slot has to write the
-				* TCB as a whole; as slot */
+	bool has_affinity;     /* CPUs other than the process's */
+	bool wait_is_firm;     /* no signal interrupts the wait; self, bucket */
+	bool is_dirty;	       /* the next user of the slot has to write the TCB
+				* as a whole; as slot */
 } WF_ALIGNED(WF_CACHE_LINE);
 
 _Static_assert(sizeof(struct wf_thread) <= 320, "see above");
@@ -215,14 +229,19 @@ static inline bool wf_thread_was_cpu_bound(const struct wf_thread *t)
 	return (t->cpu_bound & WF_CPU_BOUND_BEFORE) != 0;
 }
 
-/* A tick's store at the same time may be lost, or stay for a wait's time. */
+/*
+ * A store by the tick at the same time may be lost, or stay set until the
+ * thread's next wait has ended.
+ */
 static inline void wf_thread_set_cpu_bound(struct wf_thread *t)
 {
 	t->cpu_bound |= WF_CPU_BOUND_NOW;
 }
 
-/* As wf_thread_set_cpu_bound. Returns for how many ticks, up to three, t was a
- * candidate before. */
+/*
+ * Races as wf_thread_set_cpu_bound. Returns the number of ticks, up to three,
+ * for which t was a candidate before.
+ */
 static inline uint32_t wf_thread_note_candidate(struct wf_thread *t)
 {
 	uint32_t nr = t->cpu_bound / WF_CPU_BOUND_CANDIDATE & WF_CPU_BOUND_MOST;
@@ -232,7 +251,10 @@ static inline uint32_t wf_thread_note_candidate(struct wf_thread *t)
 	return nr;
 }
 
-/* The same: the next times it is to be signalled at once. */
+/*
+ * Races as wf_thread_set_cpu_bound. The next preemptions of t begin with a
+ * signal.
+ */
 static inline void wf_thread_set_uncooperative(struct wf_thread *t)
 {
 	t->cpu_bound |= WF_CPU_BOUND_MOST * WF_CPU_BOUND_UNCOOPERATIVE;
@@ -243,7 +265,10 @@ static inline bool wf_thread_was_uncooperative(const struct wf_thread *t)
 	return t->cpu_bound >= WF_CPU_BOUND_UNCOOPERATIVE;
 }
 
-/* Is this one of those times? They are counted where it has made calls. */
+/*
+ * True if this preemption of t has to begin with a signal. Each such preemption
+ * counts one time down if t has made a call of weft since the last request.
+ */
 static inline bool wf_thread_is_uncooperative(struct wf_thread *t)
 {
 	if (!wf_thread_was_uncooperative(t))
@@ -253,7 +278,7 @@ static inline bool wf_thread_is_uncooperative(struct wf_thread *t)
 	return true;
 }
 
-/* It ran for long, if not as long as one that computes, and waits again. */
+/* t ran for long, but less long than a CPU-bound thread, and waits again. */
 static inline void wf_thread_has_run_long(struct wf_thread *t)
 {
 	t->cpu_bound |= WF_CPU_BOUND_NOW << 1;
@@ -266,7 +291,10 @@ static inline void wf_thread_end_stay(struct wf_thread *t)
 		(t->cpu_bound & WF_CPU_BOUND_MOST * WF_CPU_BOUND_UNCOOPERATIVE);
 }
 
-/* Is t a thread that has not yet exited, that is, left its stack for good? */
+/*
+ * True if t is a thread that has not yet exited, that is, not left its stack
+ * for the last time.
+ */
 static inline bool wf_thread_exists(const struct wf_thread *t)
 {
 	return t != NULL && t->tid > 0 &&
