@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A carrier is one mapping with the struct, a TLS block, a signal stack and a
+ * stack. The table `carriers` has all carriers by number and never loses one.
+ * Spares sleep in a list, until a thread gives them a VP or a thread to run.
+ * Binding a thread means that its carrier gives its VP to a spare. The
+ * invariants are in carrier.h.
+ */
 #include "sched/carrier.h"
 
 #include <errno.h>
@@ -22,13 +29,13 @@
 #include "sched/switch.h"
 
 enum {
-	/* A few may slip past the check at the same time. */
+	/* Room for threads that pass the check of MAX_CARRIERS together. */
 	MAX_CARRIERS = 16384,
 	CARRIER_MARGIN = 1024,
 	STACK_BYTES = 64 * 1024,
 	ALTSTACK_BYTES = 64 * 1024, /* with the mark, and unused bytes */
-	/* After so many handoffs a thread is better off on a carrier of its
-	 * own: each costs about 30 us and up to a tick of delay. */
+	/* After so many handoffs in a row weft binds the thread: each handoff
+	 * costs about 30 us and up to a tick of delay. */
 	HANDOFFS_BEFORE_BIND = 16,
 };
 
@@ -42,11 +49,11 @@ static _Atomic(struct wf_carrier *) carriers[MAX_CARRIERS + CARRIER_MARGIN];
 static _Atomic uint32_t nr_carriers;
 static struct wf_spin spare_lock = WF_SPIN_INIT;
 static struct wf_carrier *spares;
-/* no kernel thread was to be had; CARRIER-4 */
+/* carriers that the kernel refused a kernel thread; CARRIER-4 */
 static struct wf_carrier *unborn;
 static _Atomic uint32_t nr_spares;
 static _Atomic uint32_t nr_starting; /* spares cloned and not yet waiting */
-static long timer_slack = 50 * 1000; /* the program's; Linux's default */
+static long timer_slack = 50 * 1000; /* ns, of the program; Linux's default */
 
 uint32_t wf_carrier_count(void)
 {
@@ -58,7 +65,7 @@ struct wf_carrier *wf_carrier_at(uint32_t number)
 	return wf_load_acquire(&carriers[number]);
 }
 
-/* Of a list under spare_lock. */
+/* Takes the first carrier of a list under spare_lock, or returns NULL. */
 static struct wf_carrier *take(struct wf_carrier **list)
 {
 	struct wf_carrier *c;
@@ -127,7 +134,8 @@ static void set_altstack(struct wf_carrier *c)
 {
 	stack_t ss = { .ss_sp = c->altstack, .ss_size = c->altstack_bytes };
 
-	/* The process's first thread, when the runtime starts. */
+	/* The process's first thread keeps its signal stack while its signals
+	 * are native. */
 	if (wf_self->has_native_signals)
 		return;
 	wf_sys(SYS_sigaltstack, &ss, NULL);
@@ -146,16 +154,16 @@ static void carrier_thread(void *arg)
 {
 	begin(arg);
 	wf_registers_begin_carrier();
-	/* The monitor, whose sleeps are exact, may have made it. */
+	/* The carrier that made this one may have another timer slack. */
 	if (!((struct wf_carrier *)arg)->is_altered)
 		wf_os_set_timer_slack(timer_slack);
-	/* weft's own signal is open from here on: nobody waits in vain for
-	 * this carrier to follow a change of credentials. */
+	/* weft's own signal is open from here on, so that no thread waits in
+	 * vain for this carrier to make a change of credentials. */
 	wf_carrier_set_mask(arg, UINT64_MAX);
 	wf_carrier_main(arg);
 }
 
-/* First entered by a switch, on the adopted carrier's own stack and TLS. */
+/* The first switch to the adopted carrier's own stack and TLS enters here. */
 static void adopted_entry(void)
 {
 	struct wf_carrier *c = wf_self->carrier;
@@ -186,16 +194,16 @@ static int spawn(struct wf_carrier *c, void *top)
 	uint64_t mask;
 	int tid;
 
-	/* Signals stay open while it waits for the lock: who holds it may be
-	 * waiting for this very carrier to follow a change of credentials. */
+	/* Signals stay open during the wait: the holder of the lock may be
+	 * waiting until this carrier has changed its credentials. */
 	wf_clone_lock();
-	/* Nothing is delivered before the altstack is set. */
+	/* Signals stay closed until the new carrier has its altstack. */
 	mask = wf_os_close_signals();
-	/* What it inherits it need not follow. */
+	/* The clone inherits the credentials, so it need not change them. */
 	wf_store_relaxed(&c->setxid_seen, wf_carrier_setxid_generation);
 	tid = wf_os_kthread_start(carrier_thread, c, top, c->ctx.tp,
 				  &wf_sched.monitor_asleep);
-	/* Known before the lock is released: credentials reach it. */
+	/* Stored before the unlock: changes of credentials find it. */
 	if (tid > 0)
 		wf_store_release(&c->tid, tid);
 	wf_os_set_signal_mask(mask);
@@ -203,7 +211,7 @@ static int spawn(struct wf_carrier *c, void *top)
 	return tid;
 }
 
-/* It stays in the table with tid 0, known to nobody, for the next time. */
+/* c stays in the table with tid 0, for the next spawn. No thread uses it. */
 static void keep_unborn(struct wf_carrier *c)
 {
 	c->bound = NULL;
@@ -219,7 +227,7 @@ static void say_no_carrier(int err)
 {
 	static _Atomic bool said;
 
-	/* While a program is executed the kernel says so, too. */
+	/* The kernel refuses clones with EAGAIN also during an exec. */
 	if (err == -EAGAIN && wf_load_relaxed(&wf_os_execs) != 0)
 		return;
 	if (!atomic_exchange(&said, true))
@@ -288,7 +296,7 @@ struct wf_carrier *wf_carrier_take_spare(void)
 	return c;
 }
 
-/* t has its carrier for itself from here on. */
+/* Called when t has its carrier to itself. */
 static void begin_bound(const struct wf_thread *t)
 {
 	wf_count(binds);
@@ -306,7 +314,7 @@ void wf_carrier_wait_for_vp(struct wf_carrier *c)
 		wf_carrier_exit(c);
 	wf_carrier_name_spare(c);
 	wf_store_relaxed(&c->wake_word, 0);
-	if (!c->is_altered) /* else it sleeps for good */
+	if (!c->is_altered) /* an altered carrier sleeps for ever */
 		wf_carrier_put_back(c);
 	wf_store_release(&nr_starting, 0);
 	wf_carrier_sleep(c);
@@ -389,7 +397,7 @@ void wf_carrier_hand_off(struct wf_thread *t)
 	spare = wf_carrier_need_spare();
 	if (spare == NULL)
 		return;
-	/* NONE or ASK -> TAKEN; the monitor's CAS fails. */
+	/* NONE or ASK -> TAKEN; then the monitor's CAS fails. */
 	while (!wf_cas_acq_rel(&t->retake, &old, WF_RETAKE_TAKEN))
 		;
 	wf_carrier_give(spare, t->vp);
@@ -399,7 +407,8 @@ bool wf_carrier_bind_without_vp(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
 
-	/* Once it has a VP again it goes to its reserved carrier. */
+	/* A thread with a reserved carrier goes there once it has a VP
+	 * again. */
 	if (t->nr_handoffs < HANDOFFS_BEFORE_BIND || !wf_reserved_stay(t))
 		return false;
 	t->vp = NULL;
@@ -417,7 +426,7 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	void *top;
 	int tid;
 
-	/* What is cloned here is as the caller's is. */
+	/* A clone of an altered carrier has to be altered, too. */
 	if (!is_altered)
 		c = affinity != NULL ? wf_carrier_need_spare() :
 				       wf_carrier_take_spare();
@@ -427,8 +436,8 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	if (c != NULL) {
 		t->carrier = c;
 		wf_carrier_give_bound(c, t);
-		/* It was kept for a carrier that blocks, as the caller's may
-		 * do next. */
+		/* The spare was kept for a carrier that blocks, as the caller's
+		 * may do next. */
 		wf_carrier_ensure_spare();
 		return 0;
 	}
@@ -442,7 +451,7 @@ int wf_carrier_start_bound(struct wf_thread *t, const cpu_set_t *affinity)
 	tid = spawn(c, top);
 	if (tid < 0) {
 		keep_unborn(c);
-		/* As libc has it, which passes on other refusals. */
+		/* As libc: EAGAIN for ENOMEM, other errors unchanged. */
 		return tid == -ENOMEM ? -EAGAIN : tid;
 	}
 	if (affinity != NULL)

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CARRIER_EXIT-1. A carrier that exits is put into the list before, and no
- *     thread takes it from there until the kernel has cleared c->exiting: it is
- *     off its stack then.
- * CARRIER_EXIT-2. Its maker may note its tid late, under the lock on clones. So
- *     the tid is cleared under that lock, when the memory is used again; until
- *     then nothing is asked of the carrier (wf_carrier_is_exited).
+ * How an altered carrier ends, and how its memory serves another carrier. The
+ * carrier puts itself into a list and exits. The kernel clears its word
+ * `exiting` at the very end: then no code runs on its stack, and
+ * wf_carrier_reclaim takes it out of the list.
+ *
+ * CARRIER_EXIT-1. An exiting carrier puts itself into the list first. No thread
+ *     takes it out until the kernel has cleared c->exiting: then the kernel
+ *     thread has left its stack.
+ * CARRIER_EXIT-2. The thread that made a carrier may store its tid late, under
+ *     the clone lock. So wf_carrier_reclaim clears the tid under that lock,
+ *     before the memory is used again. Until then no thread asks anything of
+ *     the carrier (wf_carrier_is_exited).
  */
 #include "sched/carrier_exit.h"
 
@@ -27,7 +33,7 @@ static void put(struct wf_carrier *c)
 	wf_spin_unlock(&lock);
 }
 
-/* The kernel clears the word when it is through. */
+/* The kernel clears c->exiting when it no longer uses the stack. */
 static WF_NORETURN void end(struct wf_carrier *c)
 {
 	if (c->cpu_timer >= 0)
@@ -55,7 +61,7 @@ void wf_carrier_note_exited(struct wf_carrier *c, bool is_free)
 	c->bound = NULL;
 	c->is_altered = true;
 	wf_store_relaxed(&c->vp, NULL);
-	/* release: changes of credentials pass it over from here on. */
+	/* release: from here on changes of credentials skip this carrier. */
 	wf_store_release(&c->reserved_for, 0);
 	if (is_free)
 		put(c);
@@ -88,7 +94,7 @@ struct wf_carrier *wf_carrier_reclaim(void)
 	struct wf_carrier *c, **link;
 
 	wf_spin_lock(&lock);
-	/* acquire: it uses nothing of *c any more. */
+	/* acquire: the kernel thread's last accesses to *c are before. */
 	for (link = &exited; (c = *link) != NULL; link = &c->spare_next) {
 		if (wf_load_acquire(&c->exiting) == 0)
 			break;
@@ -108,7 +114,7 @@ static void leave_for(struct wf_carrier *c, void *other)
 {
 	struct wf_thread *t = c->bound;
 
-	/* It exits: no change of credentials waits for it. */
+	/* The carrier exits, so no change of credentials waits for it. */
 	c->is_altered = true;
 	wf_store_relaxed(&c->exiting, 1);
 	wf_store_release(&c->reserved_for, 0);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Each carrier names its own kernel thread when it gets a VP, becomes a spare
+ * or gets a bound thread. It remembers the present name in c->named, so a
+ * carrier that keeps its VP makes no system call.
+ */
 #include "sched/carrier_name.h"
 
 #include "base/log.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a carrier without work sleeps, and what it is woken for: work, or to make
- * a spare in the place of a carrier that must not (CARRIER-5 in carrier.h).
+ * How a carrier without work sleeps and wakes. It sleeps on a futex with two
+ * bits. One bit means that it has work: a VP or a thread to run. The other bit
+ * asks it to make a spare, in the place of an altered carrier that must not
+ * (CARRIER-5 in carrier.h).
  */
 #include "os/clock.h"
 #include "os/futex.h"
@@ -40,9 +42,9 @@ void wf_carrier_wake(struct wf_carrier *c)
 }
 
 /*
- * There is a spare, or one is being made, unless that has failed: the wait ends
- * after about a second. The kernel thread that makes it may have to wait for a
- * CPU itself.
+ * Waits for a spare of another carrier's. There is one, or a carrier is making
+ * one, unless the kernel has refused: so the wait ends after about a second.
+ * The kernel thread that makes the spare may have to wait for a CPU itself.
  */
 struct wf_carrier *wf_carrier_need_spare_altered(void)
 {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A spin lock, and a count of the threads that wait for it in order to make a
+ * kernel thread. A thread that changes credentials waits until that count is 0,
+ * so that it does not starve them.
+ */
 #include "sched/clone_lock.h"
 
 #include <time.h>
@@ -9,7 +14,7 @@
 #include "os/sys.h"
 
 static struct wf_spin lock = WF_SPIN_INIT;
-/* Threads that wait, except for those that change credentials. */
+/* Waiting threads, except for those that change credentials. */
 static _Atomic uint32_t nr_waiting;
 
 void wf_clone_lock(void)
@@ -40,8 +45,8 @@ void wf_clone_unlock(void)
 }
 
 /*
- * No handler runs while the caller has the lock: it might make a kernel thread.
- * Handlers may run while it waits.
+ * Handlers may run while the caller waits, but not while it has the lock: a
+ * handler might make a kernel thread.
  */
 static bool try_to_pass(void)
 {
@@ -64,8 +69,9 @@ void wf_clone_pass(void)
 
 /*
  * The lock is not fair: threads that change credentials again and again would
- * keep the others from it for seconds. On a busy machine a waiting thread may
- * have no CPU for tens of ms; a second is the limit in case that it was killed.
+ * keep other threads from it for seconds. On a busy machine a waiting thread
+ * may have no CPU for tens of ms. If the waiting thread was killed, the limit
+ * of a second ends the wait.
  */
 void wf_clone_lock_last(void)
 {

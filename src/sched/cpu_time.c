@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU_TIME-1. used[i] is changed by the carrier that runs thread i, when it
- *     stops to run it; by its creator before it can run; and once when
- *     measuring begins.
+ * The kernel has CPU time per kernel thread, and many threads share one. So
+ * each switch reads the carrier's CPU clock, and charges the thread that stops
+ * with the time since the last reading. A reader adds the time that a running
+ * thread has not yet been charged with, and tries again if a switch came
+ * between.
+ *
+ * CPU_TIME-1. used[i] has three writers: the carrier that runs thread i, when
+ *     it stops running it; thread i's creator, before thread i can run; and the
+ *     first asker, when measuring begins.
  * CPU_TIME-2. c->cpu_mark is the CPU time of carrier c up to which its threads
- *     have been charged; the carrier's own, and at the beginning the
- *     beginner's.
- * CPU_TIME-3. When measuring has begun each carrier marks itself as it
- *     switches, and the beginner marks those that have not. One that gets a
- *     thread of its own has no mark before it runs that, or its time since is
- *     that thread's: so the clock of a thread that has yet to begin never goes
- *     back.
- * CPU_TIME-4. The kernel thread of the beginner may have run others before it.
- *     A thread has used no more than the time since it was made, which
- *     handoff_ms has until a VP is taken from it.
+ *     have been charged. Carrier c writes it, and when measuring begins the
+ *     first asker.
+ * CPU_TIME-3. When measuring has begun, each carrier marks itself as it
+ *     switches, and the first asker marks the carriers that have not switched.
+ *     A carrier that gets a thread of its own has no mark before it runs that
+ *     thread, or its time since then is that thread's. So the clock of a thread
+ *     that has yet to begin never goes back.
+ * CPU_TIME-4. The kernel thread of the first asker may have run other threads
+ *     before. A thread has used no more than the time since it was made.
+ *     handoff_ms is the time at which it was made, until a VP is taken from it.
  */
 #include "sched/cpu_time.h"
 
@@ -32,8 +38,8 @@ enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS, NR_TRIES = 8 };
 
 _Atomic bool wf_cpu_time_is_on;
 
-static struct wf_spin lock = WF_SPIN_INIT; /* to begin */
-static _Atomic int64_t *used; /* ns, by index; touched where it is used */
+static struct wf_spin lock = WF_SPIN_INIT; /* for begin() */
+static _Atomic int64_t *used; /* ns, by index; pages appear at the first use */
 static bool was_asked_before;
 static int64_t first_extra; /* ns; wf_cpu_time_extra of the first thread */
 
@@ -51,7 +57,8 @@ void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 	int64_t mark = wf_load_relaxed(&c->cpu_mark);
 
 	if (t == NULL || t == &c->idle_self)
-		/* all its time, once it is for a thread: CPU_TIME-3 */
+		/* a bound thread gets all the time of its carrier:
+		 * CPU_TIME-3 */
 		t = c->bound;
 	if (t != NULL && mark != 0)
 		wf_store_relaxed(&used[t->index],
@@ -60,7 +67,9 @@ void wf_cpu_time_charge_slow(struct wf_carrier *c, const struct wf_thread *t)
 	wf_store_release(&c->cpu_mark, now);
 }
 
-/* Of a carrier that is for one thread all is charged, and sooner. */
+/*
+ * A carrier with a thread of its own charges that thread with all time so far.
+ */
 void wf_cpu_time_resume_slow(struct wf_carrier *c)
 {
 	if (c->bound != NULL || wf_load_relaxed(&c->cpu_mark) == 0)
@@ -77,12 +86,14 @@ static void forget_marks(void)
 	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
 		struct wf_carrier *c = wf_carrier_at(i);
 
-		if (c != NULL) /* it is being made */
+		if (c != NULL) /* NULL while it is being made */
 			wf_store_relaxed(&c->cpu_mark, 0);
 	}
 }
 
-/* Of those that have not switched since measuring began. CPU_TIME-3 */
+/*
+ * Marks the carriers that have not switched since measuring began. CPU_TIME-3
+ */
 static void mark_carriers(void)
 {
 	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
@@ -96,7 +107,7 @@ static void mark_carriers(void)
 	}
 }
 
-/* What me, which asks first, has used at most. CPU_TIME-4 */
+/* The most that me, the first asker, can have used. CPU_TIME-4 */
 static int64_t most_ns(const struct wf_thread *me)
 {
 	uint32_t age_ms = wf_thread_now_ms() - me->handoff_ms;
@@ -106,7 +117,7 @@ static int64_t most_ns(const struct wf_thread *me)
 	return (age_ms + INT64_C(1)) * WF_NS_PER_MS;
 }
 
-/* For me, who asks first. */
+/* Begins to measure; me is the first asker. */
 static int begin(const struct wf_thread *me)
 {
 	if (used == NULL)
@@ -122,7 +133,7 @@ static int begin(const struct wf_thread *me)
 					 wf_cpu_time_extra(me));
 		wf_store_relaxed(&me->carrier->cpu_mark, now);
 	}
-	/* First: a switch looks at the flag only where it sees the bit. */
+	/* Before the flag: a switch reads the flag only if it sees the bit. */
 	atomic_fetch_or(&wf_registers, WF_REGISTERS_CLOCK);
 	/* release: the array; pairs with the acquire in wf_cpu_time_of. */
 	wf_store_release(&wf_cpu_time_is_on, true);
@@ -156,7 +167,7 @@ static bool is_running_on(const struct wf_thread *t, const struct wf_carrier *c)
 	return vp != NULL && wf_load_relaxed(&vp->cur) == t;
 }
 
-/* False if t was switched from or to meanwhile. */
+/* Returns false if t was switched from or to meanwhile. */
 static bool time_now(const struct wf_thread *t, int64_t *ret_ns)
 {
 	const struct wf_carrier *c = t->carrier;
@@ -183,7 +194,7 @@ int64_t wf_cpu_time_of(const struct wf_thread *t)
 	me = wf_runtime_enter();
 	ns = ensure(me);
 
-	/* Who is switched all the time has about what was read last. */
+	/* A thread that switches all the time has used about the last value. */
 	for (int i = 0; ns >= 0 && i < NR_TRIES; i++) {
 		if (time_now(t, &ns))
 			break;

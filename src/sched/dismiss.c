@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A carrier is told by its word is_dismissed, and ends at the top of the
- * agent's loop: on its own stack, with no thread and no lock.
+ * Stops all carriers when the runtime stops. The last thread sets the word
+ * is_dismissed of each carrier and wakes it. The carrier ends at the top of the
+ * agent's loop: on its own stack, without a thread and without a lock. The
+ * first kernel thread cannot end, so the last thread moves to it.
  *
- * SCHED_DISMISS-1. A dismissed carrier may still make a spare, whose place in
- *     the table may be before its own. So all are told and looked at again,
- *     until in two rounds none has been there.
- * SCHED_DISMISS-2. The first kernel thread cannot end. It gives up its VP, says
- *     that it rests, and waits for the caller's thread, as a spare does that is
- *     to be bound.
+ * SCHED_DISMISS-1. A dismissed carrier may still make a spare, which may have a
+ *     place in the table before its own. So the caller dismisses all carriers
+ *     and checks them again, until two rounds in a row have found none.
+ * SCHED_DISMISS-2. The first kernel thread gives up its VP and stores itself in
+ *     `resting`. It waits for the caller's thread there, as a spare waits for a
+ *     thread to bind.
  * SCHED_DISMISS-3. The carrier that the caller leaves ends by itself: the
  *     switch brings it to the top of the agent's loop.
  */
@@ -43,7 +45,10 @@ static bool runs(const struct wf_carrier *c)
 	return tid != 0 && wf_os_tgkill(tid, 0) == 0;
 }
 
-/* Tells all but the caller's; true if any is there. */
+/*
+ * Dismisses all carriers but the caller's and the resting one; true if one
+ * still runs.
+ */
 static bool tell_all(const struct wf_thread *t)
 {
 	uint32_t nr = wf_carrier_count();
@@ -62,7 +67,7 @@ static bool tell_all(const struct wf_thread *t)
 	return any;
 }
 
-/* Of all that are not at rest nor the caller's. */
+/* Waits for the end of all carriers but the caller's and the resting one. */
 static bool await_others(const struct wf_thread *t, void (*rouse)(void))
 {
 	enum { NR_QUIET = 2, YIELDS = 20, MOST_NAPS = 50 * 1000 };
@@ -82,7 +87,7 @@ static bool await_others(const struct wf_thread *t, void (*rouse)(void))
 	return false;
 }
 
-/* SCHED_DISMISS-3. t is off its stack. */
+/* SCHED_DISMISS-3. t is no longer on c's stack. */
 static void hand_over(struct wf_carrier *c, void *arg)
 {
 	struct wf_thread *t = arg;

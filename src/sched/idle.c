@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Idle VPs are in a list under a lock. A thread with work takes one out, stores
+ * its wake_word and wakes it, by the futex or through its ring. The pollers are
+ * only counted, in wf_sched.nr_pollers. Each woken VP measures the cost of its
+ * wake. The invariants are in idle.h.
+ */
 #include "sched/idle.h"
 
 #include "base/log.h"
@@ -11,7 +17,7 @@
 static struct wf_spin idle_lock = WF_SPIN_INIT;
 static struct wf_vp *idle_list;
 
-/* As seen on virtual machines, until there are samples. */
+/* ns. As measured on virtual machines; used until there are samples. */
 static _Atomic int64_t wake_cost_ns = 25 * 1000;
 
 void wf_idle_begin(struct wf_vp *vp)
@@ -63,7 +69,8 @@ static bool wake(struct wf_vp *vp, bool was_idle)
 		return false;
 	wf_count(wakes);
 	wf_store_relaxed(&vp->wake_ns, wf_os_now());
-	/* release: what was pushed for it; pairs with the sleeper's load. */
+	/* release: the work pushed for the VP; pairs with the sleeper's
+	 * load. */
 	wf_store_release(&vp->wake_word, 1);
 	if (vp->sleeps_in_ring)
 		wf_vp_io_ops->wake(vp);
@@ -79,7 +86,7 @@ int64_t wf_idle_wake_cost(void)
 
 void wf_idle_woken(struct wf_vp *vp)
 {
-	/* One late sleeper on a busy machine must not count for much. */
+	/* Limits the weight of one late sleeper on a busy machine. */
 	enum { MAX_SAMPLE_NS = 200 * 1000, MEAN_OF = 8 };
 	int64_t sample = wf_os_now() - wf_load_relaxed(&vp->wake_ns);
 	int64_t mean = wf_idle_wake_cost();
@@ -137,12 +144,12 @@ void wf_idle_poll_end(struct wf_vp *vp)
 {
 	WF_ASSERT(vp->is_poller);
 	vp->is_poller = false;
-	/* IDLE-4: the fence is wf_idle_begin's. */
+	/* IDLE-4: the fence is that of wf_idle_begin. */
 	atomic_fetch_sub_explicit(&wf_sched.nr_pollers, 1,
 				  memory_order_relaxed);
 }
 
-/* Is there work for any VP that is worth a wake? */
+/* True if there is work for any VP that is worth a wake. */
 static bool is_more(void)
 {
 	return wf_inject_len(&wf_sched.inject) != 0 || wf_realtime_waits(1) ||
@@ -182,7 +189,7 @@ bool wf_idle_rouse_monitor(void)
 	uint32_t how = wf_load_relaxed(&wf_sched.monitor_asleep);
 
 	while (how > WF_MONITOR_AWAKE) {
-		/* ASLEEP, WATCHING -> AWAKE; a DEATH stays noted. */
+		/* ASLEEP, WATCHING -> AWAKE; the monitor reads DEATH. */
 		if (wf_cas_acq_rel(&wf_sched.monitor_asleep, &how,
 				   WF_MONITOR_AWAKE))
 			return true;

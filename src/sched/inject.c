@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A circular array that grows. Entries and not linked threads, since an
- * unclaimed thread may be claimed by a joiner while its entry is still in here.
+ * A circular array under a lock, which doubles when it is full. It has entries,
+ * and does not link threads: a joiner may claim a not-yet-started thread while
+ * its entry is still in here.
  */
 #include "sched/inject.h"
 
@@ -83,7 +84,10 @@ static bool find_locked(const struct wf_inject *q, bool (*is)(uint64_t entry),
 	return false;
 }
 
-/* Those before it move up: it is as if the oldest had been popped. */
+/*
+ * Takes entry i. The entries before it move up by one, so that the head can go
+ * on as if the oldest had been popped.
+ */
 static uint64_t take_locked(struct wf_inject *q, uint32_t i)
 {
 	uint32_t mask = q->capacity - 1;
@@ -118,7 +122,7 @@ void wf_inject_reset(struct wf_inject *q, uint64_t *first)
 {
 	q->lock = WF_SPIN_INIT;
 	q->head = 0;
-	/* The parent may have been growing it: left behind, not reused. */
+	/* The parent may have been growing the array: leave it behind. */
 	q->capacity = first != NULL ? WF_INJECT_FIRST : 0;
 	q->entries = first;
 	q->first = first;

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * KEYS-1. rights[i] is written by the creator of thread i before that can run,
- *     and by the thread itself when it is about to stop. It is what differs
- *     from usual, so that threads which have stopped before the beginning, or
- *     were created before it, have what they had: nobody has been given a key
- *     then.
- * KEYS-2. Who has a key has heard of it from who asked for it, since that one
- *     had begun: it sees WF_REGISTERS_KEYS.
- * KEYS-3. In a handler the kernel sets the register to what all begin with, and
- *     it takes the interrupted one from the frame at the end, also from one
- *     that was copied (signal/frame.c).
+ * Each thread has a word for its rights by protection key, in an array of this
+ * file. A switch saves the CPU's register into the outgoing thread's word, and
+ * loads the register from the incoming thread's. The array exists from the
+ * program's first key on.
+ *
+ * KEYS-1. The creator of thread i writes rights[i] before thread i can run;
+ *     thread i writes it when it is about to stop. The word is the difference
+ *     from the usual rights. So it is right, namely 0, for threads that stopped
+ *     or were created before the first key: no thread had a key then.
+ * KEYS-2. A thread that uses a key has got it from the thread that asked for
+ *     it. That thread had called wf_keys_begin, so the user sees
+ *     WF_REGISTERS_KEYS.
+ * KEYS-3. For a handler the kernel sets the register to the usual rights. At
+ *     the handler's end it restores the interrupted value from the frame, also
+ *     from a copied frame (signal/frame.c).
  */
 #include "sched/keys.h"
 
@@ -22,9 +27,9 @@
 
 enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS };
 
-static struct wf_spin lock = WF_SPIN_INIT; /* to begin */
-static uint32_t usual;			   /* what all begin with */
-/* KEYS-1, by index; touched where it is used */
+static struct wf_spin lock = WF_SPIN_INIT; /* for wf_keys_begin() */
+static uint32_t usual;			   /* rights before the first key */
+/* KEYS-1; by index. Pages appear at the first use. */
 static _Atomic uint32_t *rights;
 
 static bool are_on(void)
@@ -44,7 +49,7 @@ void wf_keys_begin(void)
 		usual = wf_cpu_keys();
 		rights = wf_os_reserve(MAX_THREADS * sizeof(*rights));
 		WF_CHECK(rights != NULL, "no memory for protection keys");
-		/* seq_cst, release would do: the above; pairs with KEYS-2. */
+		/* seq_cst, release would do: the array; pairs with KEYS-2. */
 		atomic_fetch_or(&wf_registers, WF_REGISTERS_KEYS);
 	}
 	wf_spin_unlock(&lock);
@@ -61,7 +66,7 @@ void wf_keys_save(const struct wf_thread *t)
 	wf_store_relaxed(&rights[t->index], wf_cpu_keys() ^ usual);
 }
 
-/* Writing takes longer than reading. */
+/* Reads first: writing the register takes longer than reading it. */
 void wf_keys_load(const struct wf_thread *t)
 {
 	uint32_t wanted = wf_load_relaxed(&rights[t->index]) ^ usual;

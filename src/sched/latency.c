@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * With all marks in use no new one is put: the oldest one's wait is longer
- * than that of any that would have followed.
+ * The marks of a queue are in a circular array, oldest first. Each tick removes
+ * the marks that the queue's head has passed, and adds one at the queue's end.
+ * If all marks are in use, it adds none: the oldest mark's wait is longer than
+ * that of any later one.
  */
 #include "sched/latency.h"
 
@@ -16,7 +18,7 @@ static void update_longest(int64_t wait_ns, int64_t *longest_ns)
 void wf_latency_update(struct wf_latency *w, uint32_t first, uint32_t end,
 		       int64_t time_ns, int64_t *longest_ns)
 {
-	/* Those that are out by now waited until this tick at the latest. */
+	/* The entries that have left waited until this tick at the latest. */
 	for (; w->nr > 0; w->nr--, w->first++) {
 		uint32_t oldest = w->first & MASK;
 

@@ -30,7 +30,7 @@ static uint32_t waiting(const struct wf_vp *vp)
 	return wf_runq_len(&vp->interactive) + runs_realtime(vp);
 }
 
-/* The one with most, other than vp; NULL if none has more. */
+/* The VP with most by count(), other than vp; NULL if none has more than vp. */
 static struct wf_vp *with_most(const struct wf_vp *vp,
 			       uint32_t (*count)(const struct wf_vp *))
 {
@@ -62,7 +62,10 @@ static uint32_t take_waiting(struct wf_vp *vp, uint64_t *ret_entries,
 				 more < max ? more : max);
 }
 
-/* The only batch thread is about to run on vp: it would miss that elsewhere. */
+/*
+ * True if vp's only batch thread is about to run there. Elsewhere it would lose
+ * that turn.
+ */
 static bool has_only_next(const struct wf_vp *vp)
 {
 	return wf_vp_is_batch_due(vp) && wf_runq_len(&vp->batch) == 1;
@@ -89,7 +92,7 @@ void wf_load_balance_vp(struct wf_vp *vp, bool is_fourth_tick)
 	nr = take_waiting(vp, entries, WF_RUNQ_SIZE / 2 - 1);
 
 	nr += take_computing(vp, &entries[nr], is_fourth_tick);
-	/* vp was busy a moment ago and may be asleep by now. */
+	/* vp was busy a moment ago, but may be asleep by now: so wake it. */
 	if (nr > 0)
 		wf_queue_push_remote(vp, entries, nr);
 }
@@ -105,7 +108,8 @@ void wf_load_balance_check_stuck(struct wf_vp *vp)
 		if (wf_runq_len(&vp->interactive) > 0)
 			wf_store_relaxed(&wf_sched.stealable,
 					 WF_STEALABLE_MANY);
-		/* A poller has had its time and does not run itself. */
+		/* The poller has not taken the work in a tick: it does not run
+		 * itself. */
 		if (w->is_stuck)
 			wf_idle_wake_sleeper();
 		else

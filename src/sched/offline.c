@@ -72,7 +72,7 @@ static uint64_t take_one(struct wf_vp *vp)
 	return WF_ENTRY_NONE;
 }
 
-/* Some of what the VP has, into vp->taken. Returns how many. */
+/* Takes some of the VP's entries into vp->taken. Returns how many. */
 static uint32_t take_some(struct wf_vp *vp)
 {
 	uint32_t nr = 0;
@@ -93,7 +93,7 @@ void wf_offline_give(struct wf_vp *vp)
 	uint32_t nr;
 
 	wf_requeue_check(vp);
-	/* seq_cst: before the remote queue is read, as in pick.c. */
+	/* seq_cst: not after the read of the remote queue, as in pick.c. */
 	atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_REMOTE);
 	while ((nr = take_some(vp)) > 0) {
 		wf_queue_push_remote(NULL, vp->taken, nr);
