@@ -85,8 +85,8 @@ static bool find_locked(const struct wf_inject *q, bool (*is)(uint64_t entry),
 }
 
 /*
- * Takes entry i. The entries before it move up by one, so that the head can go
- * on as if the oldest had been popped.
+ * Takes entry i. The entries before it move up by one, so that the head moves
+ * up as if the oldest had been popped.
  */
 static uint64_t take_locked(struct wf_inject *q, uint32_t i)
 {

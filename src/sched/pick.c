@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who runs next: the order and SCHED_QUEUE-1 to SCHED_QUEUE-3 are in
- * sched/queue.c.
+ * Picks the next thread for a VP, in the order that sched/queue.c gives. Most
+ * picks take the next slot, or the first entry of the interactive run queue:
+ * these are the short functions at the end. Rarer picks check vp->pending,
+ * search the queues in order, and steal from other VPs. SCHED_QUEUE-1 to
+ * SCHED_QUEUE-3 are in sched/queue.c.
  */
 #include "sched/entry.h"
 #include "sched/idle.h"
@@ -15,13 +18,14 @@
 
 enum {
 	BATCH = 64,
-	PART_MAX = WF_RUNQ_SIZE / 2, /* what vp->taken holds */
+	PART_MAX = WF_RUNQ_SIZE / 2, /* size of vp->taken */
 };
 
 /*
- * Of those that compute the monitor takes who was next (sched/load_balance.c):
- * it is next here. At the tail, one that moves in step with the slices would
- * never run.
+ * Puts a taken entry into the queue of its thread's kind. Load balancing takes
+ * the CPU-bound thread that is next on its VP (sched/load_balance.c), so that
+ * one goes to the head here. At the tail, a thread that moved in step with the
+ * slices would never run.
  */
 static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_remote)
 {
@@ -41,7 +45,7 @@ static void sort_in(struct wf_vp *vp, uint64_t entry, bool is_remote)
 		wf_queue_push_tail(vp, &vp->batch, entry);
 }
 
-/* The VP's part of the injection queue, up to `most`, is in vp->taken then. */
+/* Takes the VP's part of the injection queue, up to `most`, into vp->taken. */
 static uint32_t take_part(struct wf_vp *vp, uint32_t most)
 {
 	uint32_t part = wf_inject_len(&wf_sched.inject) / wf_sched.nr_vps + 1;
@@ -51,10 +55,11 @@ static uint32_t take_part(struct wf_vp *vp, uint32_t most)
 }
 
 /*
- * Checks what vp->pending says. The tick sets WF_PENDING_REMOTE for the
- * injection queue, and so do kernel threads that wake a thread: where the
- * interactive run queue is never empty nothing else polls the injection queue.
- * An idle VP, which has been woken for its work, finds the most of it.
+ * Handles the bits of vp->pending. The tick sets WF_PENDING_REMOTE for the
+ * injection queue, and so do kernel threads that wake a thread. Without the
+ * bit, a VP with an interactive run queue that is never empty would not check
+ * the injection queue. If a VP is idle, this one takes only one entry: the idle
+ * VP was woken for the work and takes the most of it.
  */
 static void check_pending(struct wf_vp *vp)
 {
@@ -62,8 +67,8 @@ static void check_pending(struct wf_vp *vp)
 	uint32_t nr;
 
 	wf_requeue_check(vp);
-	/* seq_cst: not after the check of the queues, or a later request
-	 * would be wiped out. */
+	/* seq_cst: not after the check of the queues, or it would clear the bit
+	 * of a later push. */
 	atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_REMOTE);
 	while ((nr = wf_inject_pop(&vp->remote, entries, BATCH)) > 0) {
 		for (uint32_t i = 0; i < nr; i++)
@@ -75,7 +80,7 @@ static void check_pending(struct wf_vp *vp)
 	wf_queue_check_monitor(vp);
 }
 
-/* Has the next slot had enough picks in a row? */
+/* True if there were enough picks from the next slot in a row. */
 WF_INLINE bool is_next_slot_over(const struct wf_vp *vp)
 {
 	return vp->nr_next_picks >= wf_load_relaxed(&vp->most_next_picks);
@@ -117,7 +122,10 @@ static WF_NOINLINE uint64_t take_injected(struct wf_vp *vp)
 	return nr > 0 ? entries[0] : WF_ENTRY_NONE;
 }
 
-/* Half of another VP's interactive run queue, or one entry of its batch one. */
+/*
+ * Takes half of other's interactive run queue, or one entry of its batch run
+ * queue.
+ */
 static uint64_t steal_from(struct wf_vp *vp, struct wf_vp *other,
 			   bool from_batch)
 {
@@ -153,7 +161,10 @@ static WF_NOINLINE uint64_t steal(struct wf_vp *vp, bool from_batch)
 	return WF_ENTRY_NONE;
 }
 
-/* Is there stealable work? A lone entry is none, but may be worth a wake. */
+/*
+ * True if there is stealable work. A single entry counts only if it is worth a
+ * wake.
+ */
 static bool has_stealable(uint32_t stealable)
 {
 	uint32_t least = stealable == WF_STEALABLE_MANY ? 1 : 2;
@@ -166,8 +177,8 @@ static bool has_stealable(uint32_t stealable)
 }
 
 /*
- * The word is cleared first and set again if there is more: what is pushed
- * and said while this one looks is not wiped out.
+ * Clears wf_sched.stealable first and sets it again if there is more. So it
+ * does not clear the mark of work that another VP pushes meanwhile.
  */
 static WF_NOINLINE uint64_t steal_interactive(struct wf_vp *vp)
 {
@@ -201,10 +212,10 @@ static bool is_elsewhere(void)
 }
 
 /*
- * Where many threads take turns, the caches have lost the state of the next
- * one. So the pick fetches the frames of the second entry, and the struct of
- * the third. Another VP may take them: then the fetch was for nothing. Called
- * last, and returns t.
+ * With many threads, the caches have lost the state of the next ones. So the
+ * pick prefetches the frames of the second entry and the struct of the third.
+ * If another VP takes them, the prefetch was for nothing. Returns t, so that
+ * the caller can end with this call.
  */
 static WF_NOINLINE struct wf_thread *
 prefetch_following(const struct wf_runq *queue, struct wf_thread *t)
@@ -267,7 +278,7 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 	return entry;
 }
 
-/* The thread that an entry is for, ready to run; NULL: a joiner has it. */
+/* The thread of an entry, ready to run. NULL if a joiner has claimed it. */
 static struct wf_thread *take(struct wf_vp *vp, uint64_t entry, bool from_batch)
 {
 	bool is_fresh;
@@ -308,7 +319,9 @@ take_or_search(struct wf_vp *vp, uint64_t entry, bool from_batch, bool is_any)
 
 typedef bool take_entry_fn(struct wf_runq *queue, uint64_t *ret_entry);
 
-/* Most picks find a thread that has run before, first in a queue. */
+/*
+ * The usual pick: the first entry of a queue is a thread that has run before.
+ */
 WF_INLINE struct wf_thread *take_first_of(struct wf_vp *vp, bool is_any,
 					  take_entry_fn *take_entry)
 {
@@ -358,7 +371,9 @@ static struct wf_thread *take_next(struct wf_vp *vp, bool is_any)
 	return take_first(vp, is_any);
 }
 
-/* Sorts remote entries in; real-time threads go before all others. */
+/*
+ * The pick where vp->pending is not 0: real-time threads go before all others.
+ */
 static WF_COLD struct wf_thread *check_and_pick(struct wf_vp *vp, bool is_any)
 {
 	struct wf_thread *t;
@@ -372,7 +387,7 @@ static WF_COLD struct wf_thread *check_and_pick(struct wf_vp *vp, bool is_any)
 	if (t == NULL)
 		t = take_next(vp, is_any);
 	if (t == NULL && is_any && wf_throttle_is_on(vp)) {
-		wf_throttle_end(vp); /* nobody is left to have it */
+		wf_throttle_end(vp); /* no other thread is left to run */
 		t = wf_realtime_take(1);
 	}
 	return t;
@@ -393,7 +408,7 @@ WF_INLINE struct wf_thread *pick_plain(struct wf_vp *vp)
 		return take_first(vp, true);
 	if (WF_UNLIKELY(is_next_slot_over(vp)))
 		return search(vp, true);
-	/* The thread just woken, and nobody wants anything else. */
+	/* Runs the thread that was woken last: vp->pending is 0. */
 	wf_store_relaxed(&vp->next_slot, WF_ENTRY_NONE); /* SCHED_QUEUE-3 */
 	vp->nr_next_picks++;
 	t = wf_table_at((uint32_t)entry);

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each VP has a next slot, an interactive and a batch run queue, and a remote
- * queue; the process has one injection queue. The order of wf_queue_pick:
+ * The queues of runnable threads, and how a thread gets into them; pick.c takes
+ * threads out. Each VP has a next slot, an interactive and a batch run queue,
+ * and a remote queue. The process has one injection queue. A woken thread stays
+ * on the VP of its waker, unless it is worth the wake of an idle VP.
+ * wf_queue_pick takes in this order:
  *
  *     the entries of the remote queue are sorted into the run queues
  *     real-time threads (sched/realtime.h), unless throttled (throttle.h)
- *     the head of the batch run queue, if the tick said so
+ *     the head of the batch run queue, if the tick has set WF_PENDING_BATCH
  *     the next slot, at most 16 times in a row while the interactive run
  *         queue has work, less often if the threads run for long
  *     the VP's interactive run queue; the injection queue; other VPs'
  *         interactive run queues; the VP's batch run queue; other VPs'
  *
  * SCHED_QUEUE-1. A started thread's entry is in exactly one of: a next slot, a
- *     run queue, the injection queue, a remote queue, or the hands of the VP
- *     that took it out.
- * SCHED_QUEUE-2. Only a VP's owner pushes to its run queues; all may take.
- * SCHED_QUEUE-3. The next slot is its owner's alone; the monitor only reads
- *     whether it is empty. A thread in it has to wait for the owner's next
- *     pick: the tick preempts an owner that computes meanwhile, and gives the
- *     VP of one that sleeps in the kernel to another carrier, which is its
+ *     run queue, the injection queue, a remote queue, or the VP that took it
+ *     out and handles it now.
+ * SCHED_QUEUE-2. Only a VP's owner pushes to its run queues; all VPs and the
+ *     monitor may take.
+ * SCHED_QUEUE-3. Only the owner takes from its next slot; other threads only
+ *     read it. A thread in the slot has to wait for the owner's next pick. If
+ *     the owner computes meanwhile, the tick preempts it. If the owner sleeps
+ *     in the kernel, the monitor gives the VP to another carrier, which is the
  *     owner then.
  *
- * Rejected: a next slot that others may take from, by an exchange on each side
- * of every wake. It costs as much as half a switch, for what is left in it
- * only when its owner blocks or computes.
- * Rejected: one queue for all (its lock is the bottleneck of every wake);
- * fair queueing by virtual time (a clock read per switch, and no better).
+ * Rejected: a next slot from which other VPs take, by an exchange on each side
+ * of every wake. It costs as much as half a switch. It helps only a thread that
+ * is in the slot when the owner blocks or computes.
+ * Rejected: one queue for all VPs: its lock is the bottleneck of every wake.
+ * Rejected: fair queueing by virtual time: it reads a clock at each switch, and
+ * is no better.
  */
 #include "sched/queue.h"
 
@@ -34,7 +39,7 @@
 #include "sched/queue_internal.h"
 #include "sched/realtime.h"
 
-/* Half of a full queue moves to the injection queue, under one lock. */
+/* Moves half of a full queue to the injection queue, under one lock. */
 static void spill(struct wf_vp *vp, struct wf_runq *queue)
 {
 	uint64_t *half = vp->spilled;
@@ -59,16 +64,18 @@ void wf_queue_push_to_full(struct wf_vp *vp, struct wf_runq *queue,
 
 void wf_queue_push_head(struct wf_vp *vp, struct wf_runq *queue, uint64_t entry)
 {
-	/* In an empty queue the same, but positions count up. */
+	/* In an empty queue head and tail are one place, and positions count
+	 * up. */
 	if (wf_runq_len(queue) == 0 || !wf_runq_push_head(queue, entry))
 		wf_queue_push_tail(vp, queue, entry);
 }
 
 /*
- * What becomes runnable stays with its waker: a wake through the kernel costs
- * more than most threads run. Where they run for longer, or for one that has
- * computed before, a sleeping VP is worth its wake; not for the only one that
- * a VP has to run, which it is about to do.
+ * True if a thread is worth the wake of a sleeping VP. Usually a runnable
+ * thread stays with its waker: a wake through the kernel costs more than most
+ * threads run. It pays where threads run for longer, and for a thread that has
+ * computed before. It does not pay for the only thread of a VP that is about to
+ * pick.
  */
 static bool is_worth_wake(const struct wf_vp *vp, const struct wf_thread *t)
 {
@@ -86,7 +93,7 @@ static WF_COLD void push_stealable(struct wf_vp *vp, uint64_t entry)
 {
 	wf_queue_push_tail(vp, &vp->interactive, entry);
 	wf_store_relaxed(&wf_sched.stealable, WF_STEALABLE_MANY);
-	wf_fence_seq_cst(); /* pairs with the one in wf_idle_begin */
+	wf_fence_seq_cst(); /* pairs with the fence in wf_idle_begin */
 	wf_idle_wake_any();
 }
 
@@ -143,8 +150,10 @@ static void put_displaced(struct wf_vp *vp, const struct wf_thread *t,
 		put_batch(vp, entry);
 }
 
-/* The cases that wf_queue_put leaves: the thread is real-time, new or
- * preempted, or the next slot is taken. */
+/*
+ * The cases that wf_queue_put leaves: the thread is real-time, new or
+ * preempted, or the next slot is full.
+ */
 static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 			    enum wf_ready why)
 {
@@ -166,7 +175,7 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 		else
 			wf_queue_push_interactive(vp, entry);
 		break;
-	case WF_READY_YIELDED: /* was real-time a moment ago */
+	case WF_READY_YIELDED: /* rt_priority was not 0 a moment ago */
 		wf_queue_push_tail(vp, &vp->batch, entry);
 		break;
 	case WF_READY_PREEMPTED:
@@ -176,12 +185,12 @@ static WF_NOINLINE void put(struct wf_vp *vp, struct wf_thread *t,
 		put_displaced(vp, t, entry, false);
 		break;
 	}
-	/* Who ends slices knows of it. */
+	/* The monitor ends slices, so it is awake at EXPIRED. */
 	if (why != WF_READY_EXPIRED)
 		wf_queue_check_monitor(vp);
 }
 
-/* Does t go to the next slot, and is the slot free? */
+/* True if t goes to the next slot and the slot is free. */
 static bool is_plain_wake(const struct wf_vp *vp, const struct wf_thread *t)
 {
 	return WF_LIKELY(t->rt_priority == 0 && !wf_thread_was_cpu_bound(t) &&
@@ -205,8 +214,8 @@ void wf_queue_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 }
 
 /*
- * Whoever pushes fences, then looks for a sleeper; the sleeper announces
- * itself, fences, then looks at the queues.
+ * The pushing thread pushes, fences, then checks for a sleeping VP. A VP that
+ * goes to sleep announces itself, fences, then checks the queues.
  */
 void wf_queue_push_remote(struct wf_vp *vp, const uint64_t *entries,
 			  uint32_t nr)

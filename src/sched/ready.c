@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The last step of a wake. A bound or foreign thread sleeps on a futex of its
+ * own. Any other thread goes to a queue: usually the next slot of the waker's
+ * VP. If the waker has no VP, the thread goes to the injection queue, where an
+ * idle VP takes it. If no VP is idle and the thread's last VP runs a CPU-bound
+ * thread, that one is preempted. A CPU-bound waker yields to the thread that it
+ * wakes, if no VP is idle.
+ */
 #include "sched/ready.h"
 
 #include "os/futex.h"
@@ -13,7 +21,7 @@ static void wake_kernel_thread(struct wf_thread *t)
 
 void (*wf_ready_interrupt)(struct wf_carrier *c);
 
-/* May the thread that runs on vp be preempted for one that is woken? */
+/* True if the thread that runs on vp may be preempted for a woken one. */
 static bool is_preemptible(const struct wf_vp *vp,
 			   const struct wf_thread *running)
 {
@@ -32,8 +40,10 @@ struct wf_carrier *wf_ready_yielding(const struct wf_vp *vp)
 }
 
 /*
- * A kernel thread has woken one whose VP computes and would see it at the next
- * tick. What is asked of the VP at the same time by the monitor may win.
+ * A kernel thread without a VP has woken a thread. The VP runs a CPU-bound
+ * thread and would notice the wake only at the next tick: so preempt that
+ * thread. If the monitor asks the VP to switch at the same time, its request
+ * may win.
  */
 static void take_vp(struct wf_vp *vp)
 {
@@ -46,10 +56,13 @@ static void take_vp(struct wf_vp *vp)
 	wf_ready_interrupt(c);
 }
 
-/* Whoever has nothing to run takes it; or else the VP that it ran on last. */
+/*
+ * Queues t for any VP. If no VP is idle, the VP on which t ran last is to take
+ * it.
+ */
 static void put_remote(struct wf_thread *t)
 {
-	struct wf_vp *vp = t->vp; /* t is anybody's once it is queued */
+	struct wf_vp *vp = t->vp; /* once queued, t may run and change */
 	bool is_awaited = wf_idle_is_any();
 
 	wf_queue_put_remote(NULL, t, WF_READY_WOKEN);

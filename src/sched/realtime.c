@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bitmap of priorities and a list of threads for each.
+ * The queue of real-time threads: a bitmap of priorities and a list of threads
+ * for each, under one lock. While a thread waits here, a bit of each VP makes
+ * its next pick take the slow path and check the lists.
  *
- * REALTIME-1. All fields are under `lock`; `best` is the highest priority that
- *     waits, 0 if none does, and may be read by anybody.
- * REALTIME-2. While some thread waits, every VP's `pending` has
- *     WF_PENDING_REALTIME: set and cleared under `lock`. So who picks sees it,
- *     and an idle VP that announces itself and looks again does.
- * REALTIME-3. t->rt_priority is written under `lock`; t->rt_list is the list
+ * REALTIME-1. All fields are under `lock`. `best` is the highest priority that
+ *     waits, 0 if none does; any thread may read it.
+ * REALTIME-2. While a thread waits, every VP's `pending` has
+ *     WF_PENDING_REALTIME: it is set and cleared under `lock`. So each picking
+ *     VP sees it, and so does an idle VP that announces itself and checks
+ *     again.
+ * REALTIME-3. t->rt_priority is written under `lock`. t->rt_list is the list
  *     that t is in, 0 if none. A thread in a list is in no other queue.
- * REALTIME-4. A thread that has never run is claimed before it is put here: no
- *     joiner takes it then, so the lists may link threads.
- * REALTIME-5. Who puts a thread disturbs one VP: its own, if it runs a lower
- *     priority there; else an idle one; else the monitor looks for one to
- *     preempt, for it knows whether a signal would end a system call. What is
- *     missed since a VP switches meanwhile is found at the next tick. Nobody
- *     disturbs a VP where real-time threads are throttled (sched/throttle.h).
- * REALTIME-6. Who runs here may never let another run, which may be awaited: at
- *     each tick its VP moves to the run queues what only the owner could take,
- *     and no VP that runs a real-time thread is given anything
- *     (sched/load_balance.c).
- * REALTIME-7. A thread that gets its first priority may wait in another queue:
- *     from there it is brought here (sched/requeue.h). The VP in whose queue
- *     it seems to be is made to look, whatever it runs.
+ * REALTIME-4. A not-yet-started thread is claimed before it is put here. So no
+ *     joiner takes it, and the lists may link threads.
+ * REALTIME-5. A thread that puts another one here disturbs one VP. It is the
+ *     caller's own VP, if that runs a lower priority; else an idle VP. Else the
+ *     monitor finds a VP to preempt, since it knows whether a signal would end
+ *     a system call. If a VP switches meanwhile and is missed, the next tick
+ *     finds it. No thread disturbs a VP where real-time threads are throttled
+ *     (sched/throttle.h).
+ * REALTIME-6. A real-time thread may never let another thread run, and may be
+ *     waiting for one. So at each tick its VP moves the entries that only the
+ *     owner could take to the run queues. Load balancing gives no thread to a
+ *     VP that runs a real-time thread (sched/load_balance.c).
+ * REALTIME-7. A thread that gets its first priority may wait in another queue.
+ *     sched/requeue.h moves it here. The VP that seems to have the thread in a
+ *     queue is made to pick, whatever it runs.
  *
- * Rejected: a queue for each VP. The priorities are the process's, so each
- * pick would look at all of them.
+ * Rejected: a queue for each VP. The priorities are the process's, so each pick
+ * would have to check all queues.
  */
 #include "sched/realtime.h"
 
@@ -123,9 +127,9 @@ static void remove_locked(struct wf_thread *t)
 	set_best_locked();
 }
 
-/* --- whom to disturb ------------------------------------------------------ */
+/* --- which VP to disturb -------------------------------------------------- */
 
-/* Does vp run a thread that has to let one of that priority run? THROTTLE-3 */
+/* True if vp runs a thread that has to yield to that priority. THROTTLE-3 */
 static bool yields(const struct wf_vp *vp, uint32_t priority)
 {
 	const struct wf_thread *t = wf_load_acquire(&vp->cur);
@@ -202,7 +206,7 @@ void wf_realtime_put(struct wf_vp *vp, struct wf_thread *t, enum wf_ready why)
 	wf_spin_unlock(&lock);
 	if (priority != 0)
 		disturb(vp, priority);
-	else /* changed a moment ago */
+	else /* set to 0 a moment ago */
 		wf_queue_put_remote(NULL, t, WF_READY_REACQUIRING);
 }
 
@@ -243,7 +247,7 @@ enum wf_resched wf_realtime_at_tick(const struct wf_vp *vp,
 
 /* --- changes -------------------------------------------------------------- */
 
-/* A not-yet-started thread becomes one that waits here. REALTIME-4 */
+/* Makes a not-yet-started thread one that can wait here. REALTIME-4 */
 static bool claim(struct wf_thread *t)
 {
 	uint32_t generation = wf_load_acquire(&t->not_started);
@@ -256,8 +260,8 @@ static bool claim(struct wf_thread *t)
 }
 
 /*
- * The caller's VP sees at its runtime's exit who is to run; others are the
- * monitor's.
+ * After t's priority has changed. If t is the caller, its VP picks at the
+ * runtime's exit. For any other thread the monitor finds the VP to preempt.
  */
 static void see_change(struct wf_thread *t, uint32_t priority)
 {

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * REGISTERS-1. bases[i] is written by the creator of thread i before thread i
- *     can run, and by thread i itself when it is about to stop. It is 0 for
- *     threads that stopped before the first thread had a gs base.
- * REGISTERS-2. The bit WF_REGISTERS_GS is set before the first thread with a
- *     gs base stops or creates another one. So each thread that runs behind it
+ * Each thread has a word for its gs base, in an array of this file. A switch
+ * saves the CPU's register into the outgoing thread's word, and loads the
+ * register from the incoming thread's. The array exists once a thread has a gs
+ * base. sched/keys.h does the same for protection keys.
+ *
+ * REGISTERS-1. The creator of thread i writes bases[i] before thread i can run;
+ *     thread i writes it when it is about to stop. It is 0 for threads that
+ *     stopped before the first thread had a gs base.
+ * REGISTERS-2. The bit WF_REGISTERS_GS is set before the first thread with a gs
+ *     base stops or creates another thread. So each thread that runs after it
  *     on that kernel thread, and each that it creates, sees the bit.
  *
- * A context of a carrier's own has no gs base; it keeps what is in the
+ * The own context of a carrier has no gs base. It keeps the value in the
  * register, which the next thread loads anew.
  *
  * Rejected: a word in the switch's frame for each thread. It costs a store and
- * a compare in each switch of every program, for what hardly any program uses.
+ * a compare in each switch of every program, and hardly any program uses it.
  */
 #include "sched/registers.h"
 
@@ -25,7 +30,7 @@ enum { MAX_THREADS = 1 << WF_TID_INDEX_BITS };
 
 _Atomic uint32_t wf_registers;
 
-/* REGISTERS-1; by index, touched where it is used. */
+/* REGISTERS-1; by index. Pages appear at the first use. */
 static _Atomic(_Atomic uint64_t *) bases;
 
 void wf_registers_init(bool has_gsbase)
@@ -34,7 +39,7 @@ void wf_registers_init(bool has_gsbase)
 		atomic_fetch_or(&wf_registers, WF_REGISTERS_NO_GSBASE);
 }
 
-/* Two may begin at once: one of their tables is never used. */
+/* Two threads may begin at once: the later one releases its table. */
 static void begin_gs(void)
 {
 	_Atomic uint64_t *none = NULL, *made;
@@ -73,7 +78,7 @@ void wf_registers_save_slow(const struct wf_thread *t)
 		wf_store_relaxed(base_of(t), wf_cpu_gs_base());
 }
 
-/* Writing takes longer than reading. */
+/* Reads first: writing the register takes longer than reading it. */
 void wf_registers_load_slow(const struct wf_thread *t)
 {
 	uint64_t wanted;

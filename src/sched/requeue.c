@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The caller that makes a thread real-time does not know where the thread is,
+ * A thread that makes another one real-time does not know where that one is,
  * and only a VP's owner may change the VP's queues. So the caller asks: each VP
- * sorts its queues at its next pick, and the VP with the thread in one of its
- * queues is made to pick.
+ * sorts its queues at its next pick, and the VP that seems to have the thread
+ * in a queue is made to pick soon.
  *
- * REQUEUE-1. Who queues a thread reads its rt_priority just before. So after
- *     rt_priority was written and a membarrier passed, whoever has read it
- *     before has also noted that the thread neither waits nor runs; it is about
- *     to be queued, or it is.
- * REQUEUE-2. An owner that has read an old rt_priority has queued the thread
- *     before its next pick, which sees what is asked. What was put into the
- *     injection queue meanwhile that pick looks for, too.
+ * REQUEUE-1. A kernel thread that queues a thread reads its rt_priority just
+ *     before. The caller writes rt_priority, then runs a membarrier. A kernel
+ *     thread that has read the old value has by then also stored that the
+ *     thread neither waits nor runs. So the thread is in a queue, or about to
+ *     be.
+ * REQUEUE-2. An owner that has read an old rt_priority queues the thread before
+ *     its next pick, and that pick sees the request. The pick also searches the
+ *     injection queue, where the thread may have been put meanwhile.
  * REQUEUE-3. A queue keeps its order: its owner takes each entry out once and
- *     puts it back. Others may take some at the same time.
+ *     puts it back. Other VPs may take some entries at the same time.
  *
- * Rejected: a second entry for such a thread, and the first one taken for stale
- * when it is met. All picks would have to look at the thread first.
+ * Rejected: a second entry for the thread, which makes the first one stale.
+ * Each pick would have to check the thread first.
  */
 #include "sched/requeue.h"
 
@@ -53,7 +54,7 @@ static bool is_realtime_entry(uint64_t entry)
 	       wf_table_at((uint32_t)entry)->rt_priority != 0;
 }
 
-/* The entry was taken out of one of vp's queues. */
+/* Moves an entry that was taken out of one of vp's queues. */
 static void move(struct wf_vp *vp, uint64_t entry, struct wf_vp *disturbed)
 {
 	bool is_fresh;
@@ -99,7 +100,7 @@ static void sort(struct wf_vp *vp, struct wf_vp *disturbed)
 {
 	uint64_t entry = wf_load_relaxed(&vp->next_slot);
 
-	/* seq_cst: before the checks, as in pick.c. */
+	/* seq_cst: not after the checks of the queues, as in pick.c. */
 	atomic_fetch_and(&vp->pending, ~(uint32_t)(WF_PENDING_REQUEUE |
 						   WF_PENDING_REQUEUE_SOON));
 	if (entry != WF_ENTRY_NONE && is_realtime_entry(entry)) {

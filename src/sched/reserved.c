@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RESERVED-1. c->reserved_for is the tid of a thread that c is or will be the
- *     carrier of. It is set, and a thread's kind goes from multiplexed to
- *     bound, under the lock: so no carrier is reserved for a thread that has
- *     one.
- * RESERVED-2. Until its thread comes a reserved carrier sleeps, in no list of
- *     spares. A carrier that was reserved for a thread which has ended exits:
- *     another thread has changed it.
+ * A reserved carrier is a spare with a thread's tid in its word reserved_for.
+ * The bit WF_WORK_BIND sends the thread to the carrier, which becomes its bound
+ * carrier. find_reserved walks over all carriers, since only few threads have
+ * one.
+ *
+ * RESERVED-1. c->reserved_for is the tid of the thread that is or will be bound
+ *     to c. It is set under the lock, and a thread's kind changes from
+ *     multiplexed to bound under the lock. So no carrier is reserved for a
+ *     thread that has one.
+ * RESERVED-2. A reserved carrier sleeps until its thread comes, and is in no
+ *     list of spares. If the thread ends before, the carrier exits: another
+ *     thread has changed its kernel state.
  */
 #include "sched/reserved.h"
 
@@ -36,7 +41,8 @@ struct wf_carrier *wf_reserved_find(const struct wf_thread *t)
 {
 	struct wf_carrier *c = find_reserved(t);
 
-	/* t->carrier is the one that t leaves until it has come. */
+	/* On its way t still has the old carrier in t->carrier: so the reserved
+	 * one counts. */
 	if (c != NULL || t->kind != WF_THREAD_BOUND)
 		return c;
 	return t->carrier;
@@ -63,12 +69,13 @@ struct wf_carrier *wf_reserved_make(struct wf_thread *t)
 	wf_spin_unlock(&lock);
 	if (c != spare)
 		wf_carrier_put_back(spare);
-	/* It was kept for a carrier that blocks: the caller's may do next. */
+	/* The spare was kept for a carrier that blocks, as the caller's may do
+	 * next. */
 	wf_carrier_ensure_spare();
 	return c;
 }
 
-/* t is off its stack. */
+/* t is no longer on c's stack. */
 static void hand_over(struct wf_carrier *c, void *arg)
 {
 	struct wf_thread *t = arg;

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Positions count up and wrap at 2^32; a position's slot is its remainder.
- * The head word holds the first entry's position and a version.
+ * A circular array. Its owner pushes at both ends, and all VPs take at the head
+ * by a compare-and-swap. Positions count up and wrap at 2^32; a position's slot
+ * is its remainder. The head word has the first entry's position and a version.
  *
  * RUNQ-1. head <= tail <= head + WF_RUNQ_SIZE (positions wrap, differences do
  *     not).
  * RUNQ-2. Only the owner moves tail, and only upwards. Only the owner moves
  *     head down.
- * RUNQ-3. A slot whose position lies in [head, tail) is never written.
+ * RUNQ-3. A slot with a position in [head, tail) is never written.
  * RUNQ-4. Every move of head changes the version. So a CAS on head that
- *     succeeds proves that head stood still since it was read: what was read
- *     from [head, tail) in between were the entries (RUNQ-3), and nobody else
- *     got them.
+ *     succeeds proves that head stood still since it was read. The slots read
+ *     from [head, tail) in between had the entries (RUNQ-3), and no other
+ *     thread got them.
  * RUNQ-5. Entries are read before the CAS and belong to the reader only if it
  *     succeeds.
  *
  * Without RUNQ-4, push_head could bring head back to a position at which a
- * thief has read the former entry: the thief's CAS would succeed, the old entry
- * run twice and the new one never.
+ * thief has read the former entry. The thief's CAS would succeed: the old entry
+ * would run twice and the new one never.
  *
- * A version wraps after 2^32 moves of head. A thief would have to be stopped
- * in pop while head moves, for more than a minute at full speed, a multiple
- * of 2^32 times and back to the same position.
+ * A version wraps after 2^32 moves of head. A thief would have to be stopped in
+ * pop for more than a minute at full speed. Head would have to move a multiple
+ * of 2^32 times meanwhile, and return to the same position.
  *
  * Rejected: Chase-Lev, where the owner takes from its own end without a CAS.
- * Fair order needs both ends in the owner's hands and takes from the head
- * only, and the fence that the owner's end needs costs as much as the CAS.
+ * For a fair order the owner pushes at both ends and takes from the head only.
+ * The fence that the owner's end needs costs as much as the CAS.
  * Rejected: an array that grows. The old one would have to outlive the thieves
  * that read it; overflow to the injection queue is rare and simple.
  * Rejected: a sequence number in each slot instead of the version. It doubles
@@ -115,7 +116,7 @@ uint32_t wf_runq_len(const struct wf_runq *q)
 	uint32_t pos = wf_runq_position(wf_load_relaxed(&q->head));
 	int32_t len = (int32_t)(wf_load_relaxed(&q->tail) - pos);
 
-	/* The two words are not of one moment. */
+	/* head and tail were read at different moments. */
 	if (len < 0)
 		return 0;
 	return len < WF_RUNQ_SIZE ? (uint32_t)len : WF_RUNQ_SIZE;

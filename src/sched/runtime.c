@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The slow paths of entering and leaving the runtime. A kernel thread's first
+ * call attaches it: it gets a struct wf_thread as a foreign thread. An entry
+ * that finds the VP taken queues for another VP, or binds the thread. An exit
+ * with work switches, binds, or delivers signals, until no work is left.
+ */
 #include "sched/runtime.h"
 
 #include <signal.h>
@@ -76,8 +82,8 @@ wf_post_fn *wf_runtime_reacquire_begin(struct wf_thread *t)
 
 bool wf_runtime_keep_vp(struct wf_thread *t)
 {
-	/* One load a round: the monitor may give up and ask again between
-	 * two, and the VP would be nobody's. */
+	/* One load per round. Between two loads the monitor may give up and ask
+	 * again, and the VP would have no owner. */
 	for (;;) {
 		uint32_t retake = wf_load_acquire(&t->retake);
 
@@ -100,7 +106,7 @@ void wf_runtime_reacquire_slow(struct wf_thread *t)
 	wf_switch_to_carrier(t, wf_runtime_reacquire_begin(t), t);
 }
 
-/* Takes the work bit; true if it was set. */
+/* Clears the work bit; returns true if it was set. */
 static bool take_work(struct wf_thread *t, uint32_t bit)
 {
 	if ((wf_load_relaxed(&t->exit_work) & bit) == 0)

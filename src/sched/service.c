@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Each service has a row with its stack and TLS block. The row stays the
+ * service's when the kernel thread has ended, so a restart in a fork child or
+ * after a dismissal needs no memory.
+ *
  * SERVICE-1. A row belongs to the service with the id *tid from its first start
- *     on. Its block serves again when the kernel thread is gone: after a
+ *     on. Its block is used again when the kernel thread has ended: after a
  *     dismissal, and in a fork child.
- * SERVICE-2. A dismissal holds from its begin until it is over. One service may
- *     start another at that time, as the monitor does: what is dismissed is not
- *     started, or sees it at its first check.
+ * SERVICE-2. A dismissal lasts from wf_service_dismiss_begin until
+ *     wf_service_dismiss returns true. One service may start another at that
+ *     time, as the monitor does. A dismissed service is not started, or sees
+ *     the dismissal at its first check.
  */
 #include "sched/service.h"
 
@@ -67,7 +72,8 @@ int wf_service_start(void (*run)(void *), struct wf_thread *self,
 	if (id < 0)
 		return id;
 	wf_store_release(tid, id);
-	/* By its maker: while carriers compute it might never run. */
+	/* Called by the maker: while carriers compute, the service might never
+	 * run. */
 	if (wf_service_hook != NULL)
 		wf_service_hook(id);
 	return 0;

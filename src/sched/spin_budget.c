@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Polling pays if work comes before it would have cost more than a sleep and
- * a wake do. The next idle time is not known, so the spin budget follows the
- * last ones: it doubles after an idle time that a longer budget would have
- * covered, and halves after one that none would have. Below LEAST_NS it is 0,
- * and grows again when idle times are short: those spent asleep count as others
- * do.
+ * Polling pays if work comes before the poll has cost more than a sleep and a
+ * wake. The next idle time is not known, so the spin budget follows the last
+ * ones. It doubles after an idle time that a longer spin budget would have
+ * covered. It halves after an idle time that none would have covered. Below
+ * LEAST_NS it is 0. It grows again when idle times are short, whether the VP
+ * polls or sleeps in them.
  *
- * The kernel takes the CPU from a poller if another thread wants it: the VP
- * lets idle times pass without polling then, twice as many each time it
- * happens.
+ * If another kernel thread wants the CPU, the kernel takes it from a polling
+ * VP. Then the VP lets idle times pass without polling, twice as many each time
+ * that it happens.
  *
- * Rejected: the part of idle times in which polling paid. A VP that does not
- * poll learns nothing from it, so it would have to poll in vain now and then.
+ * Rejected: to measure in which part of idle times polling paid. A VP that does
+ * not poll learns nothing from that, so it would have to poll in vain now and
+ * then.
  */
 #include "sched/spin_budget.h"
 
 enum {
-	/* Less than this is hardly more than the last poll before a sleep. */
+	/* A shorter time is hardly more than the last poll before a sleep. */
 	LEAST_NS = 4 * 1000,
-	/* Polling is worth what a wake costs waker and sleeper together. */
+	/* A poll is worth the cost of a wake for waker and sleeper together. */
 	WORTH_IN_WAKES = 2,
-	/*
-	 * And no less than this, so that what comes every 20 us is waited for
-	 * by polling where wakes are quick: of a word that nobody rings for a
-	 * sleeper learns by the next tick of the monitor, later than any wake.
-	 */
+	/* The least time for which polling is worth it, so that a VP polls for
+	 * a word that changes every 20 us where wakes are quick. If no doorbell
+	 * announces a change, a sleeping VP notices it only at the monitor's
+	 * next tick, later than by any wake. */
 	LEAST_WORTH_NS = 32 * 1000,
-	/* So one poll in 64 finds out that the CPUs have become free. */
+	/* So one poll in 64 finds out whether the CPUs have become free. */
 	MOST_PAUSES = 64,
 };
 

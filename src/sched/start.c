@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A slot serves one thread after the other, and most of its TCB stays valid in
+ * between. If the last thread left it clean, only a few fields are renewed;
+ * else the TCB is written as a whole. The new thread gets the stack on which
+ * the last thread of the VP has ended, if there is one, since that is in the
+ * cache.
+ */
 #include "sched/start.h"
 
 #include "arch/arch.h"
@@ -18,7 +25,7 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 		other = wf_table_take_hot_stack(pool, t);
 	if (other != NULL) {
 		report_stack(s);
-		/* Its next use may be a clean one. */
+		/* A clean renewal at its next use does not report the stack. */
 		report_stack(&other->slot);
 	}
 	if (s->is_fresh)
@@ -30,7 +37,7 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 			     wf_slot_block_bytes(s));
 	if (WF_UNLIKELY(!wf_tcb_has_policy(t->sched_policy, t->sched_priority)))
 		wf_tcb_set_policy(s->tcb, t->sched_policy, t->sched_priority);
-	/* Until its end shows that it was tidy. */
+	/* Until the thread's end finds that it has left the TCB clean. */
 	t->is_dirty = true;
 	t->ctx.tp = s->tcb;
 	t->ctx.sp = wf_arch_context_make(wf_slot_stack_top(s),

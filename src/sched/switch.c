@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SWITCH-1. c->post is set by each outgoing side and called by the incoming
- *     side; both run on c, one after the other.
- * SWITCH-2. vp->cur names the incoming thread before its stack is live, and the
- *     incoming thread's in_runtime is 1, so the monitor leaves it alone.
- * SWITCH-3. c->loaded_tp is the thread register of what runs on c, from just
- *     before it is loaded. A signal between finds the incoming thread, whose
- *     in_runtime is 1, and is put off.
+ * A switch saves the outgoing thread's registers on its stack and loads those
+ * of the incoming thread. Before, it makes the incoming thread the current one
+ * of the VP and stores the post function. After, the incoming side runs the
+ * post function, polls for completions, and sets its signal mask. The second
+ * half of the file decides which thread runs instead of one that yields or is
+ * preempted.
+ *
+ * SWITCH-1. The outgoing side sets c->post, and the incoming side calls it;
+ *     both run on c, one after the other.
+ * SWITCH-2. vp->cur names the incoming thread before its stack is live. The
+ *     incoming thread's in_runtime is 1, so the monitor does not preempt it.
+ * SWITCH-3. c->loaded_tp is the thread register of the context that runs on c,
+ *     from just before it is loaded. A signal in between finds the incoming
+ *     thread in the runtime, and is put off.
  * SWITCH-4. While signals wait in c->signal_slot, c->kernel_mask is
- *     WF_MASK_UNKNOWN or UINT64_MAX, which is no thread's mask: the handler
- *     that fills the slot stores the former, and only wf_carrier_set_mask
- *     (UINT64_MAX) and wf_carrier_note_mask, which looks at the slot, store
+ *     WF_MASK_UNKNOWN or UINT64_MAX, which is no thread's mask. The handler
+ *     that fills the slot stores WF_MASK_UNKNOWN. Only wf_carrier_set_mask
+ *     (UINT64_MAX) and wf_carrier_note_mask, which checks the slot, store
  *     another value. So one compare on the incoming side finds both a mask that
  *     has to change and a signal that has to be delivered.
  */
@@ -35,7 +42,7 @@ static WF_COLD void change_mask(struct wf_carrier *c, uint64_t mask)
 {
 	bool was_closed = c->kernel_mask == UINT64_MAX;
 
-	/* Nothing is opened while a signal waits in the slot. */
+	/* No signal is opened while one waits in the slot. */
 	if (mask != UINT64_MAX && wf_load_relaxed(&c->signal_slot.nr) != 0)
 		return;
 	c->kernel_mask = mask;
@@ -51,8 +58,8 @@ void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
 }
 
 /*
- * On the incoming side. While a signal waits in the slot, kernel_mask is no
- * thread's (SWITCH-4).
+ * The incoming side sets t's mask, and delivers a signal that waits in the
+ * slot: kernel_mask is no thread's mask then (SWITCH-4).
  */
 static WF_COLD void change_mask_of(struct wf_carrier *c, struct wf_thread *t)
 {
@@ -77,7 +84,9 @@ static void make_current(struct wf_carrier *c, struct wf_vp *vp,
 	wf_store_release(&vp->cur, t);
 }
 
-/* The carrier's own context is incoming, with the VP or without one. */
+/*
+ * Makes the carrier's own context the incoming one, with the VP or without one.
+ */
 static void make_idle(struct wf_carrier *c, struct wf_vp *vp)
 {
 	c->idle_self.vp = vp;
@@ -129,7 +138,7 @@ static bool is_charged(void)
 	return wf_registers_are_used();
 }
 
-/* Apart, so that others need no frame for it. */
+/* A function of its own, so that the usual path needs no frame. */
 static WF_COLD const struct wf_context *prepare_charged(struct wf_thread *t,
 							struct wf_thread *next,
 							wf_post_fn *post,
@@ -156,7 +165,10 @@ const struct wf_context *wf_switch_prepare(struct wf_thread *t,
 	return prepare(t, next, post, arg);
 }
 
-/* Where the thread register needs a system call, too (sched/registers.h). */
+/*
+ * For threads with registers to exchange, and where loading the thread register
+ * takes a system call: WF_REGISTERS_NO_GSBASE is set then.
+ */
 static WF_NOINLINE void switch_charged(struct wf_thread *t,
 				       struct wf_thread *next, wf_post_fn *post,
 				       void *arg)
@@ -184,7 +196,7 @@ void wf_switch_to_carrier(struct wf_thread *t, wf_post_fn *post, void *arg)
 	wf_switch_to(t, NULL, post, arg);
 }
 
-/* The carrier has nothing to do for a thread that it leaves its stack for. */
+/* A carrier that leaves its own stack for a thread needs no post function. */
 static void no_post(struct wf_carrier *c, void *arg)
 {
 }
@@ -238,7 +250,7 @@ wf_post_fn *wf_switch_requeue(enum wf_resched why)
 	}
 }
 
-/* Real-time threads are throttled: t lets another thread run, if one waits. */
+/* Real-time threads are throttled: t yields to another thread, if one waits. */
 static struct wf_thread *next_throttled(struct wf_thread *t,
 					enum wf_resched why)
 {
@@ -257,7 +269,10 @@ static struct wf_thread *next_throttled(struct wf_thread *t,
 	return next;
 }
 
-/* For a reason, or where not only the queues say who is next. */
+/*
+ * The next thread if there is a reason to switch, or if more than the plain
+ * queues has to be checked.
+ */
 static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 					      enum wf_resched why)
 {
@@ -269,7 +284,7 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 	wf_vp_io_poll(vp);
 	wf_requeue_check(vp);
 	if (why == WF_RESCHED_WAKE)
-		vp->nr_next_picks = 0; /* the woken thread is what it is for */
+		vp->nr_next_picks = 0; /* the next slot has the woken thread */
 	if (why == WF_RESCHED_TICK || why == WF_RESCHED_SLICE) {
 		wf_vp_io_settle(vp, false);
 		wf_queue_expose(vp);
@@ -280,11 +295,10 @@ static WF_NOINLINE struct wf_thread *next_for(struct wf_thread *t,
 		return wf_realtime_instead_of(t, why);
 	if (why == WF_RESCHED_REALTIME)
 		return wf_realtime_take(1);
-	/*
-	 * Asked to yield to an interactive thread, which another VP may have
-	 * taken meanwhile. To change places with the first batch thread then,
-	 * and back at the next tick, would keep other batch threads waiting.
-	 */
+	/* t was asked to yield to an interactive thread, which another VP may
+	 * have taken meanwhile. Then t stays. To exchange it with the first
+	 * batch thread, and back at the next tick, would keep other batch
+	 * threads waiting. */
 	return why == WF_RESCHED_TICK && wf_thread_is_cpu_bound(t) ?
 		       wf_queue_pick_waiting(vp) :
 		       wf_queue_pick(vp);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Free threads of a class form stacks linked by `next`, so that the slot used
- * last, which is in the cache, is used first. From time to time what is left
- * in the stack becomes old, and what is left of the old is given to be trimmed.
- * A VP has a small stack of its own above these, filled and emptied by halves,
- * but none of tight classes: no other VP could use what is in it.
+ * Free threads of a class are in stacks linked by `next`. So the slot that was
+ * used last, and is in the cache, is used first. From time to time wf_table_age
+ * makes the threads that are left in the stack old; the reaper trims the slots
+ * of old threads. A VP has a pool above the shared stacks, which it fills and
+ * empties by halves. The pool has no threads of tight classes, since no other
+ * VP could use them.
  */
 #include "sched/table.h"
 
@@ -21,7 +22,8 @@ enum {
 	MAX_THREADS = 1 << WF_TID_INDEX_BITS,
 	BATCH = WF_POOL_SIZE / 2,
 	TID_OF_NOBODY = -1, /* free, and in no list */
-	/* Of the table, at a time; less where memory is short. */
+	/* The table grows by so many bytes, or by fewer where memory is
+	 * short. */
 	OPEN_BYTES = 1 << 18,
 	LEAST_BYTES = 1 << 14,
 };
@@ -32,17 +34,12 @@ _Atomic bool wf_table_has_spare;
 
 static struct wf_spin grow_lock = WF_SPIN_INIT; /* nr_used, open_bytes */
 static _Atomic uint32_t nr_used = 1;
-static size_t open_bytes; /* of the table */
+static size_t open_bytes; /* size of the table so far */
 int (*wf_table_grow_hook)(uint32_t room);
 static _Atomic uint32_t fork_epoch = 1;
 static struct wf_spin foreign_lock = WF_SPIN_INIT;
 static void *free_foreign;
 
-/*
- * Far below where the kernel puts mappings of its own choice, the table can
- * grow in place. The kernel has the topmost 1.1 TiB, and ThreadSanitizer, with
- * which there are few threads, bears mappings in the topmost 1.5 only.
- */
 uint32_t wf_tid_seed;
 
 static void choose_seed(void)
@@ -50,6 +47,12 @@ static void choose_seed(void)
 	wf_tid_seed = (uint32_t)wf_os_getpid() % WF_TID_GENERATIONS;
 }
 
+/*
+ * The table is far below the mappings that the kernel places, where it can
+ * grow. The kernel's mappings take the topmost 1.1 TiB. ThreadSanitizer permits
+ * mappings only in the topmost 1.5 TiB: with it the table is closer, and there
+ * are few threads.
+ */
 int wf_table_init(void)
 {
 	char *near = wf_os_reserve(OPEN_BYTES);
@@ -111,7 +114,7 @@ static bool open_more_locked(void)
 	return false;
 }
 
-/* An index that was never used, 0 if there is none. */
+/* Returns an index that was never used, or 0 if there is none. */
 static uint32_t new_index(void)
 {
 	uint32_t i;
@@ -146,7 +149,7 @@ static void push(void **list, struct wf_thread *t)
 	*list = t;
 }
 
-/* --- what all share ----------------------------------------------------- */
+/* --- shared lists ------------------------------------------------------- */
 
 static void put_foreign(struct wf_thread *t)
 {
@@ -172,7 +175,10 @@ static struct wf_thread *pop_locked(struct wf_slot_class *class)
 	return t != NULL ? t : pop(&class->old_threads);
 }
 
-/* The used last first; what has been trimmed last, and one at a time. */
+/*
+ * Takes free threads, the one used last first. Only if there is none it takes
+ * one with a trimmed slot.
+ */
 static uint32_t get_shared(struct wf_slot_class *class,
 			   struct wf_thread **ret_threads, uint32_t max)
 {
@@ -209,24 +215,24 @@ static struct wf_thread *new_thread(struct wf_slot_class *class)
 			return NULL;
 		t = wf_table_at(i);
 		wf_store_relaxed(&t->sigqueue.is_closed,
-				 true); /* until it is a thread's */
+				 true); /* until a thread uses it */
 	}
 	err = class != NULL ? wf_slot_map(class, &t->slot) : 0;
-	/* Last: a fork child leaves alone what has no index yet. */
+	/* Stored last: a fork child skips entries that have no index. */
 	wf_compiler_barrier();
 	if (i != 0)
 		t->index = i;
 	if (err < 0) {
-		/* Without memory it can still serve a foreign thread. */
+		/* Without a slot it can still serve a foreign thread. */
 		put_foreign(t);
 		return NULL;
 	}
 	return t;
 }
 
-/* --- what a VP has ------------------------------------------------------ */
+/* --- pools of VPs ------------------------------------------------------- */
 
-/* The place of the class in the pool, made if there is none. */
+/* The row of the class in the pool, made if there is none. */
 static struct wf_pool_class *place_of(struct wf_pool *pool,
 				      struct wf_slot_class *class)
 {
@@ -270,7 +276,7 @@ static void put_pooled(struct wf_pool *pool, struct wf_slot_class *class,
 
 	pool->hot = t;
 	if (last->nr == WF_POOL_SIZE) {
-		/* The older half, which is the colder one. */
+		/* The older half, which is less likely to be in the cache. */
 		put_shared(class, last->threads, BATCH);
 		last->nr -= BATCH;
 		memmove(last->threads, last->threads + BATCH,
@@ -290,9 +296,12 @@ void wf_table_empty_pool(struct wf_pool *pool)
 	memset(pool, 0, sizeof(*pool));
 }
 
-/* --- both --------------------------------------------------------------- */
+/* --- pools and shared lists --------------------------------------------- */
 
-/* Where there is no memory for a new slot, a free one with a larger stack. */
+/*
+ * Takes a free thread with a larger stack, if there is no memory for a new
+ * slot.
+ */
 static struct wf_thread *get_larger(const struct wf_slot_class *class)
 {
 	struct wf_slot_class *c;
@@ -378,9 +387,10 @@ uint32_t wf_table_fork_epoch(void)
 }
 
 /*
- * Two may have been exchanging their stacks when the parent forked, and both
- * have the same one now. So all but `self` get back their own, and who had that
- * of self's gets the one that self has left.
+ * When the parent forked, two threads may have been exchanging their stacks,
+ * and both have the same one now. So all threads but `self` get their home
+ * stack back. The thread with self's stack as home gets the one that is self's
+ * home.
  */
 static void send_stack_home(struct wf_thread *t, const struct wf_thread *self)
 {
@@ -403,12 +413,13 @@ void wf_table_fork_child(struct wf_thread *self)
 	foreign_lock = WF_SPIN_INIT;
 	grow_lock = WF_SPIN_INIT;
 	wf_slot_fork_child();
-	/* What VPs had in their pools, or anybody in hand, is free, too. */
+	/* Threads in the pools of VPs, or in use by other threads, are free,
+	 * too. */
 	free_foreign = NULL;
 	for (uint32_t i = high; i-- > 1;) {
 		struct wf_thread *t = wf_table_at(i);
 
-		/* Index 0: in the making when the parent forked. */
+		/* Index 0: the parent was making the thread when it forked. */
 		if (t == self || t->index == 0)
 			continue;
 		send_stack_home(t, self);
@@ -426,7 +437,7 @@ struct wf_thread *wf_table_by_tid(int32_t tid)
 	if (tid > MAX_THREADS && index < high)
 		return wf_table_at(index)->tid == tid ? wf_table_at(index) :
 							NULL;
-	/* The kernel's number: the first thread, or one weft did not make. */
+	/* The id of a kernel thread: the first thread, or a foreign one. */
 	for (uint32_t i = 1; i < high && tid > 0; i++) {
 		struct wf_thread *t = wf_table_at(i);
 

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The account of real-time throttling. The tick adds the time of real-time
+ * threads and subtracts 19 times that of other threads. At 950 ms it sets
+ * WF_PENDING_THROTTLE in the VP's word, at 0 it clears the bit. The invariants
+ * are in throttle.h.
+ */
 #include "sched/throttle.h"
 
 #include "os/clock.h"
@@ -7,7 +13,7 @@ enum {
 	PERIOD_MS = 1000,
 	OTHERS_MS = 50,
 	REALTIME_NS = (PERIOD_MS - OTHERS_MS) * WF_NS_PER_MS,
-	/* What real-time threads have for each of the others'. */
+	/* ms of real-time threads for each ms of other threads. */
 	RATIO = (PERIOD_MS - OTHERS_MS) / OTHERS_MS,
 };
 

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * A vfork child uses the TLS of its parent, so its wf_self has to be changed
+ * there. Each child gets a row with a struct wf_thread of its own, and wf_self
+ * points to that until the parent runs again.
+ *
  * VFORK_CHILD-1. The parent waits in the kernel until the child has gone, with
- *     all signals closed, so that only the child runs with the parent's TLS.
- *     There wf_self is the child's: the child does not touch the parent's own
- *     struct, which other threads read and write.
- * VFORK_CHILD-2. The row has its parent from before wf_self is the child's
- *     until after it is the parent's again. So whatever finds a vfork child in
- *     a thread's TCB finds the thread by it, unless the row is free or another
- *     parent's by then: then the TCB names its thread again.
- * VFORK_CHILD-3. A child may go at any instruction, by a signal. What it was at
- *     in its row goes with it.
+ *     all signals closed. So only the child runs with the parent's TLS, where
+ *     wf_self is the child's. The child does not touch the parent's struct,
+ *     which other threads read and write.
+ * VFORK_CHILD-2. The row's parent is set before wf_self becomes the child's,
+ *     and cleared after wf_self is the parent's again. So a thread that finds a
+ *     vfork child in a TCB finds the TCB's thread through the row. If the row
+ *     is free or another parent's by then, the TCB names its thread again.
+ * VFORK_CHILD-3. A signal may end a child at any instruction. Of weft's
+ *     data the child changes only its row, which the parent frees.
  */
 #include "sched/vfork_child.h"
 
@@ -35,7 +39,7 @@ static struct wf_vfork_child *claim(struct wf_thread *parent)
 	return NULL;
 }
 
-/* To the program the child is the thread that made it. */
+/* The program identifies the child with the thread that made it. */
 static void make_self(struct wf_thread *self, const struct wf_thread *parent)
 {
 	*self = (struct wf_thread){

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The VPs and the first memory of their queues are in one mapping, made once. A
+ * fork child empties the VPs in place.
+ */
 #include "sched/vp.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits, for those who do not take it: the monitor, and an idle VP before
- * it sleeps. All of it may have changed by the time that they know.
+ * Counts and checks waiting work, for callers that do not take it: the monitor,
+ * and an idle VP before it sleeps. Every result may be out of date when the
+ * caller gets it.
  */
 #include "sched/entry.h"
 #include "sched/queue.h"
@@ -26,7 +27,7 @@ uint32_t wf_queue_nr_batch(const struct wf_vp *vp)
 	return wf_runq_len(&vp->batch);
 }
 
-/* Entries where no other VP looks. */
+/* True if vp has entries that other VPs cannot take. */
 static bool has_private(const struct wf_vp *vp)
 {
 	return wf_load_relaxed(&vp->next_slot) != WF_ENTRY_NONE ||

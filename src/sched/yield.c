@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A yield switches to the next thread of the VP's queues. Only if there is none
+ * does it make the system call.
+ */
 #include "sched/yield.h"
 
 #include "os/sys.h"
@@ -17,7 +21,7 @@ int wf_sched_yield(void)
 		return 0;
 	}
 	wf_runtime_leave(t);
-	/* A spinning program's peer may be on another carrier. */
+	/* The program may spin for a thread that runs on another carrier. */
 	wf_sys(SYS_sched_yield);
 	return 0;
 }
@@ -33,7 +37,7 @@ bool wf_sched_let_others(void)
 		next = wf_queue_pick_waiting(t->vp);
 	}
 	if (next != NULL) {
-		wf_thread_end_stay(t); /* it blocks, but for the kernel */
+		wf_thread_end_stay(t); /* t is about to block, in the kernel */
 		wf_switch_to(t, next, wf_switch_requeue(WF_RESCHED_TICK), t);
 	}
 	wf_runtime_leave(t);

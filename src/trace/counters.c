@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The counters of the process. When a VP's counters are no longer needed, they
+ * are added to these: counts as sums, maxima as maxima.
+ */
 #include "trace/counters.h"
 
 struct wf_counters wf_counters;

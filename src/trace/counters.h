@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters: one row here is one field per VP and one line of --stats. A row
- * gives the field, the key in the JSON form, and the text form's words. Keys
- * are stable: programs read them.
+ * Counters: one row here is one field per VP and one line of --stats. A row has
+ * the field, the key in the JSON form, and the words of the text form. Keys are
+ * stable: programs read them.
  *
- * A VP's counters are written by its owner alone, the process's by anybody.
+ *     wf_count(carriers);                             the process's
+ *     wf_count_own(&vp->counters, switches);          a VP's
+ *
+ * Only a VP's owner writes the VP's counters. Any thread writes the process's.
  */
 #ifndef WEFT_TRACE_COUNTERS_H
 #define WEFT_TRACE_COUNTERS_H
@@ -53,7 +56,10 @@
 	  "completions reported by I/O servers")                               \
 	X(servers_lost, io_servers_lost, "I/O servers lost")
 
-/* Those of which the largest counts; the last three are set at the end. */
+/*
+ * Maxima: the largest value counts. The last three are set at the process's
+ * end.
+ */
 #define WF_MAXIMA(X)                                              \
 	X(most_threads, threads_most, "threads at once, at most") \
 	X(runnable_wait_most_us, runnable_wait_most_us,           \
@@ -71,12 +77,15 @@ struct wf_counters {
 
 extern struct wf_counters wf_counters;
 
-/* A VP's, which is no more: the process's have them from now on. */
+/* Adds the counters of a VP that stops to exist to those of the process. */
 void wf_counters_add(const struct wf_counters *more);
 
 #define wf_count(name) \
 	atomic_fetch_add_explicit(&wf_counters.name, 1, memory_order_relaxed)
-/* Owner-only: a plain increment that other threads may read. */
+/*
+ * Owner only: an increment without an atomic instruction, which any thread may
+ * read.
+ */
 #define wf_count_own(counters, name)        \
 	wf_store_relaxed(&(counters)->name, \
 			 wf_load_relaxed(&(counters)->name) + 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report is formatted in one buffer and leaves by one write, so that the
- * reports of several processes do not mix, neither on standard error nor in a
- * file that all of them append to.
+ * The report is made in one buffer and written by one write. So the reports of
+ * several processes do not mix, neither on standard error nor in a file to
+ * which all of them append.
  */
 #include "trace/report.h"
 
@@ -88,7 +88,7 @@ static void format_text(const struct wf_counters *const *of_vps, size_t nr)
 		    (unsigned long)gather(&rows[r], of_vps, nr));
 }
 
-/* A name may have any bytes. JSON allows UTF-8 only: other bytes become '?'. */
+/* A name may have any bytes. Bytes that are not printable ASCII become '?'. */
 static void add_json_string(const char *string)
 {
 	add("\"");

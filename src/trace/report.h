@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the counters in the form of --stats: one line a row, or one JSON
+ * Prints the counters in the form of --stats: one line per row, or one JSON
  * object on one line.
  *
  *     wf_report_print(of_vps, wf_sched.nr_vps);
@@ -13,11 +13,11 @@
 struct wf_counters;
 
 /*
- * Prints the counters of the process and of `nr` VPs to the file of
- * --stats-file, else to standard error if that is there (os/output.h). With nr
- * 0 the text form says that there were no threads, and the JSON form has all
- * keys, as ever. Call it once. Safe in a signal handler; blocks as open(2) and
- * write(2) do.
+ * Prints the counters of the process and of `nr` VPs. The report goes to the
+ * file of --stats-file, else to standard error if that is open (os/output.h).
+ * With nr 0 the text form says that there were no threads; the JSON form has
+ * all keys as always. Call it once. Safe in a signal handler; blocks as open(2)
+ * and write(2) do.
  */
 void wf_report_print(const struct wf_counters *const *of_vps, size_t nr);
 
