@@ -10,7 +10,7 @@
  * CARRIER-1. A shared carrier does not exit: the kernel ends parent-death
  *     signals, timers and requests in a ring together with the kernel thread. A
  *     carrier that a thread has altered for itself exits when that thread has
- *     ended (sched/carrier_exit.h), as a native kernel thread does.
+ *     ended (sched/carrier_exit.h), as it would without weft.
  * CARRIER-2. Only carriers clone carriers. The monitor has a descriptor table
  *     of its own, which a clone would inherit. So a spare that takes over a VP
  *     makes the next spare first.

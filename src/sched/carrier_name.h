@@ -4,6 +4,8 @@
  * "weft-vp0" for the carrier that runs VP 0, "weft-spare" for one without work,
  * and the thread's name for the carrier of a bound thread.
  *
+ *     wf_carrier_name_vp(c, vp);     c is about to run threads of vp
+ *
  * A carrier that blocks in a call keeps its name while its VP goes to another
  * carrier. The process's first kernel thread keeps its name at all times, since
  * that is the name of the process.
@@ -16,16 +18,16 @@
 
 #include "sched/vp.h"
 
-/* struct wf_carrier.named: what its kernel thread is named after. */
+/* struct wf_carrier.named: the source of its kernel thread's name. */
 enum wf_carrier_named {
-	WF_NAMED_UNKNOWN = 0, /* as its creator */
-	WF_NAMED_PROCESS,     /* for good: it is the process's first */
+	WF_NAMED_UNKNOWN = 0, /* as that of its creator */
+	WF_NAMED_PROCESS,     /* always, on the process's first */
 	WF_NAMED_SPARE,
 	WF_NAMED_BOUND, /* after its bound thread */
 	WF_NAMED_VP,	/* plus the VP's id */
 };
 
-/* c has just started on the kernel thread that calls. */
+/* Called when c has just started on the calling kernel thread. */
 void wf_carrier_name_begin(struct wf_carrier *c);
 
 void wf_carrier_name_slow(struct wf_carrier *c, uint32_t named,
@@ -44,7 +46,7 @@ static inline void wf_carrier_name_spare(struct wf_carrier *c)
 		wf_carrier_name_slow(c, WF_NAMED_SPARE, NULL);
 }
 
-/* t, which is bound to c, has begun there or has a new name. */
+/* Called when t, which is bound to c, starts there or has a new name. */
 static inline void wf_carrier_name_bound(struct wf_carrier *c,
 					 const struct wf_thread *t)
 {

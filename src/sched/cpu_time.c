@@ -14,9 +14,9 @@
  *     first asker.
  * CPU_TIME-3. When measuring has begun, each carrier marks itself as it
  *     switches, and the first asker marks the carriers that have not switched.
- *     A carrier that gets a thread of its own has no mark before it runs that
- *     thread, or its time since then is that thread's. So the clock of a thread
- *     that has yet to begin never goes back.
+ *     A carrier that gets a thread of its own loses its mark. If it gets a new
+ *     mark before it runs the thread, all its time since then is the thread's.
+ *     So the clock of a thread that has yet to begin never goes back.
  * CPU_TIME-4. The kernel thread of the first asker may have run other threads
  *     before. A thread has used no more than the time since it was made.
  *     handoff_ms is the time at which it was made, until a VP is taken from it.

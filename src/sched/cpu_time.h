@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU time by thread, for pthread_getcpuclockid and the like.
+ * CPU time by thread, for CPU clocks and CPU timers of threads.
  *
  *     int64_t ns = wf_cpu_time_of(t);
  *
@@ -58,9 +58,9 @@ static inline void wf_cpu_time_begin(const struct wf_thread *t)
 
 /*
  * The CPU time of t, which has not exited, in ns; or -ENOMEM. The time counts
- * from t's start, or from the first call in the process if that came later. In
- * the first call, t's own time includes what its kernel thread had used before,
- * limited to the time since t was made.
+ * from t's start, or from the first call in the process if that came later. The
+ * time of the thread that makes the first call also counts its kernel thread's
+ * time before, up to the time since the thread was made.
  */
 int64_t wf_cpu_time_of(const struct wf_thread *t);
 

@@ -58,7 +58,7 @@ void wf_idle_begin(struct wf_vp *vp);
 /* Returns true if the VP was still idle, that is, no waker has taken it out. */
 bool wf_idle_end(struct wf_vp *vp);
 
-/* Wakes vp if it sleeps. Returns true if it did. */
+/* Wakes vp if it sleeps. Returns true if it slept. */
 bool wf_idle_wake(struct wf_vp *vp);
 /*
  * Wakes any one sleeping VP, even if another VP polls. Returns true if there
@@ -108,7 +108,7 @@ int64_t wf_idle_wake_cost(void);
 /* The woken VP calls this first: it adds a sample to the mean. */
 void wf_idle_woken(struct wf_vp *vp);
 
-/* In a fork child. */
+/* Called in a fork child: no VP is idle or a poller then. */
 void wf_idle_reset(void);
 
 #endif

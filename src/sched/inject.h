@@ -19,7 +19,7 @@ struct wf_inject {
 	_Atomic uint32_t len; /* written under the lock, read by any thread */
 	uint32_t head;	      /* lock; index of the oldest */
 	uint32_t capacity;    /* lock; a power of two, or 0 */
-	_Atomic uint32_t nr_popped; /* ever, wraps; as len */
+	_Atomic uint32_t nr_popped; /* entries ever, wraps; as len */
 	uint64_t *entries;	    /* lock */
 	uint64_t *first;	    /* the initial memory; kept when the queue
 				     * grows */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Load balancing between busy VPs. For each VP the monitor finds the VP with the
- * longest interactive run queue, and moves half of the difference. It moves one
- * CPU-bound thread if another VP has two more of them, or on every fourth tick
- * one more. So three CPU-bound threads on two VPs get equal CPU time.
+ * Load balancing between busy VPs. For each VP the monitor finds the one with
+ * the longest interactive run queue, and moves half of the difference. It moves
+ * one CPU-bound thread if another VP has two more of them, or on every fourth
+ * tick one more. So three CPU-bound threads on two VPs get equal CPU time.
  */
 #include "sched/load_balance.h"
 

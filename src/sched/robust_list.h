@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct wf_robust_list {
-	uintptr_t prev; /* of the head: the word before it */
+	uintptr_t prev; /* link of the head, which precedes it */
 	struct robust_list_head head;
 };
 

@@ -121,7 +121,7 @@ static inline bool wf_runq_pop(struct wf_runq *q, uint64_t *ret_entry)
  */
 static inline bool wf_runq_pop_alone(struct wf_runq *q, uint64_t *ret_entry)
 {
-	uint64_t head = wf_load_relaxed(&q->head); /* the owner's own */
+	uint64_t head = wf_load_relaxed(&q->head); /* only we move it */
 
 	if (wf_load_relaxed(&q->tail) == wf_runq_position(head))
 		return false;

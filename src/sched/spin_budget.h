@@ -28,8 +28,8 @@ int64_t wf_spin_budget_worth(int64_t wake_ns);
 int64_t wf_spin_budget_begin(struct wf_spin_budget *b);
 
 /*
- * Ends an idle time: work came after idle_ns. Polling for at most worth_ns
- * would have paid.
+ * Ends an idle time: work came after idle_ns. Polling pays for up to
+ * worth_ns.
  */
 void wf_spin_budget_end(struct wf_spin_budget *b, int64_t idle_ns,
 			int64_t worth_ns);

@@ -147,9 +147,9 @@ struct wf_thread {
 				      * self */
 	bool interrupted;	  /* a handler without SA_RESTART ran; self */
 	int32_t wait_result;	  /* bucket: 0, token or -errno */
-	uint32_t hint;		  /* the last call: lets the next call take a
-				   * fast path. An address, cut off, or an odd
-				   * number; self */
+	uint32_t hint;		  /* of the last call: may let the next call
+				   * take a fast path. An address, cut off,
+				   * or an odd number; self */
 	uint64_t wait_generation; /* bucket: one per wait */
 	struct wf_thread *next;	  /* link in the one queue that has the
 				   * thread */

@@ -107,7 +107,7 @@ struct wf_vp_watch {
 	const struct wf_thread *requested;
 	int64_t requested_ns, requested_cpu_ns;
 	bool has_yielded;
-	bool is_uncooperative;	/* the thread asked since the last switch */
+	bool is_uncooperative;	/* the asked thread is uncooperative */
 	uint64_t seen_switches; /* at the last check for remote wakeups */
 	int64_t seen_ns;	/* when the monitor first read that number */
 	int64_t slice_cpu_ns;	/* cpu_ns up to which slices are charged */
@@ -134,7 +134,7 @@ enum wf_monitor_asleep {
 
 /* The position of a poll of the wait words (wait/word_poll.c). */
 struct wf_poll_cursor {
-	uint32_t n; /* of the next word or slot */
+	uint32_t n; /* index of the next word or slot */
 	bool in_slots;
 };
 
@@ -198,7 +198,7 @@ struct wf_vp {
 	struct wf_counters counters WF_ALIGNED(WF_CACHE_LINE);
 	struct wf_vp_watch watch WF_ALIGNED(WF_CACHE_LINE);  /* monitor */
 	struct wf_runq_order interactive_order, batch_order; /* owner */
-	uint64_t timer_switches; /* at the carrier's last CPU timer; owner */
+	uint64_t timer_switches; /* when the CPU timer fired last; owner */
 	struct wf_word_poll word_poll; /* owner */
 
 	/* Entries that are being moved; owner. Not on the stacks of threads
@@ -306,7 +306,7 @@ struct wf_signal_slot {
 struct wf_carrier {
 	struct wf_thread idle_self; /* wf_self on the carrier's own stack;
 				     * in_runtime is always 1 */
-	struct wf_context ctx;	    /* its own stack, while it runs a thread */
+	struct wf_context ctx;	    /* own stack's, while it runs a thread */
 	wf_post_fn *post;	    /* called once, after the switch */
 	void *post_arg;
 	_Atomic(struct wf_vp *) vp; /* NULL: a spare, or its thread has no VP */

@@ -2,6 +2,8 @@
 /*
  * The scheduler's view of wait words: a busy VP polls them at its scheduling
  * points.
+ *
+ *     wf_words_check(vp);
  */
 #ifndef WEFT_SCHED_WORDS_H
 #define WEFT_SCHED_WORDS_H
