@@ -121,8 +121,8 @@ static inline bool wf_carrier_is_altered(const struct wf_thread *t)
 }
 
 /*
- * True if the caller has a descriptor table that it does not share with the
- * program: a vfork child has one, and a thread that has unshared its table.
+ * True if the caller does not share the program's descriptor table: a vfork
+ * child, or a thread that has unshared the table.
  */
 static inline bool wf_has_own_files(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of carriers, as top -H, a debugger and the kernel's messages show them:
- * "weft-vp0" for the carrier that runs VP 0, "weft-spare" for one without work,
- * and the thread's name for the carrier of a bound thread.
+ * Names of carriers, as top -H, a debugger and the kernel's messages show them.
+ * "weft-vp0" is the carrier that runs VP 0, "weft-spare" one without work. The
+ * carrier of a bound thread has the thread's name.
  *
  *     wf_carrier_name_vp(c, vp);     c is about to run threads of vp
  *

@@ -6,9 +6,9 @@
  * thread has not yet been charged with, and tries again if a switch came
  * between.
  *
- * CPU_TIME-1. used[i] has three writers: the carrier that runs thread i, when
- *     it stops running it; thread i's creator, before thread i can run; and the
- *     first asker, when measuring begins.
+ * CPU_TIME-1. The carrier that runs thread i writes used[i] when it stops
+ *     running it. Thread i's creator writes it before thread i can run. The
+ *     first asker writes it when measuring begins.
  * CPU_TIME-2. c->cpu_mark is the CPU time of carrier c up to which its threads
  *     have been charged. Carrier c writes it, and when measuring begins the
  *     first asker.

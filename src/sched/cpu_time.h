@@ -34,7 +34,7 @@ static inline void wf_cpu_time_charge(struct wf_carrier *c,
 
 /*
  * c, the caller's carrier, is about to run a thread. weft charges that thread
- * with the little time that c took to find it; the time spent polling was
+ * with the little time that c took to find it. The time spent polling was
  * charged before.
  */
 static inline void wf_cpu_time_resume(struct wf_carrier *c)
@@ -58,9 +58,9 @@ static inline void wf_cpu_time_begin(const struct wf_thread *t)
 
 /*
  * The CPU time of t, which has not exited, in ns; or -ENOMEM. The time counts
- * from t's start, or from the first call in the process if that came later. The
- * time of the thread that makes the first call also counts its kernel thread's
- * time before, up to the time since the thread was made.
+ * from t's start, or from the first call in the process if that came later. For
+ * the thread that makes the first call it also counts its kernel thread's
+ * earlier time, at most that since the thread was made.
  */
 int64_t wf_cpu_time_of(const struct wf_thread *t);
 

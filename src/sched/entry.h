@@ -15,8 +15,8 @@
  * compare-and-swap on the thread's `not_started` word owns the thread. All
  * other VPs and joiners drop the entry.
  *
- * The flag is in the entry, not in the thread: a joiner may claim the thread,
- * and its slot may serve another thread, while the entry still waits.
+ * The flag is in the entry, not in the thread. While the entry waits, a joiner
+ * may claim the thread, and its slot may serve another thread.
  */
 #ifndef WEFT_SCHED_ENTRY_H
 #define WEFT_SCHED_ENTRY_H

@@ -9,8 +9,9 @@
  *     wf_idle_end(vp);
  *
  * One idle VP, or as many as --agents says, may be pollers. A poller polls the
- * queues all the time, so no wake through the kernel is needed: that costs the
- * waker 12 us and the sleeper 25 us. The other idle VPs sleep in the kernel.
+ * queues all the time, so it needs no wake through the kernel. Such a wake
+ * costs the waker 12 us and the sleeper 25 us. The other idle VPs sleep in the
+ * kernel.
  *
  *     AWAKE -> POLLER   [wf_idle_poll_begin]
  *     POLLER -> AWAKE   [wf_idle_poll_end: finds work, or will sleep]
@@ -49,8 +50,8 @@ bool wf_idle_poll_begin(struct wf_vp *vp);
 /* Gives up the role of vp, a poller that will sleep next. */
 void wf_idle_poll_end(struct wf_vp *vp);
 /*
- * vp, which is or was a poller in this idle time, is about to run a thread:
- * wakes another VP if there is more work than that thread.
+ * Called when vp, which is or was a poller in this idle time, is about to run a
+ * thread. Wakes another VP if there is more work.
  */
 void wf_idle_poll_leave(struct wf_vp *vp);
 

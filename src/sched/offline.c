@@ -6,18 +6,20 @@
  *
  * OFFLINE-1. The bit is set once and never cleared before wf_vps_init. It is
  *     set by an atomic OR on `pending`. A thread that is put into the remote
- *     queue of a VP comes with an atomic OR on the same word. So either the
- *     owner sees the remote entry at the pick after it has seen the bit, or the
- *     putting thread sees the bit and wakes the owner (wf_idle_wake).
+ *     queue of a VP comes with an atomic OR on the same word. So one of the two
+ *     sees the other. The owner finds the remote entry at the pick after it has
+ *     seen the bit, or the putting thread sees the bit and wakes the owner
+ *     (wf_idle_wake).
  * OFFLINE-2. An offline VP is idle without being in the idle list. No other
  *     thread counts on an offline VP to take work, and no wake is lost to it.
  * OFFLINE-3. A thread that runs on a VP when that goes offline leaves it at its
  *     next switch. The monitor preempts it as for a real-time thread. If the
  *     thread sleeps in the kernel the monitor takes the VP from it.
  * OFFLINE-4. The owner moves entries from its queues to the injection queue.
- *     wf_requeue_ask may look for one of them meanwhile. The owner sorts
- *     after it has pushed the entries: if the request came before, it finds
- *     the entry in the injection queue; if it comes later, other VPs do.
+ *     wf_requeue_ask may look for one of them meanwhile. The owner sorts after
+ *     it has pushed the entries. If the request came before, the owner finds
+ *     the entry in the injection queue. If the request comes later, other VPs
+ *     find it.
  *
  * Rejected: fewer VPs in wf_sched.nr_vps. Timers, requests to the kernel and
  * running threads of the other VPs would need to move at once.

@@ -2,7 +2,7 @@
 /*
  * The preemption signal. weft sends it to preempt threads, to kick carriers,
  * and to change credentials on all kernel threads. libc refuses this signal to
- * programs and strips it from their masks; debuggers pass it silently.
+ * programs and strips it from their masks. Debuggers pass it silently.
  */
 #ifndef WEFT_SCHED_PREEMPT_H
 #define WEFT_SCHED_PREEMPT_H

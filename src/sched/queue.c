@@ -14,9 +14,9 @@
  *     the VP's interactive run queue; the injection queue; other VPs'
  *         interactive run queues; the VP's batch run queue; other VPs'
  *
- * SCHED_QUEUE-1. A started thread's entry is in exactly one of: a next slot, a
- *     run queue, the injection queue, a remote queue, or the VP that took it
- *     out and handles it now.
+ * SCHED_QUEUE-1. A started thread's entry is in one place only. This is a next
+ *     slot, a run queue, the injection queue, a remote queue, or the VP that
+ *     took it out and handles it now.
  * SCHED_QUEUE-2. Only a VP's owner pushes to its run queues; all VPs and the
  *     monitor may take.
  * SCHED_QUEUE-3. Only the owner takes from its next slot; other threads only

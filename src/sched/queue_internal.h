@@ -37,8 +37,8 @@ static inline void wf_queue_push_interactive(struct wf_vp *vp, uint64_t entry)
 /*
  * The monitor sleeps when no thread waits, so the thread that queues another
  * one wakes it. No fence: the monitor's membarrier orders our push before our
- * load. The owner of an idle VP does not wake the monitor here: it takes what
- * it queues at once, and checks when it runs the thread (get_busy in
+ * load. The owner of an idle VP does not wake the monitor here. It takes the
+ * thread at once, and checks when it runs the thread (get_busy in
  * wait/agent.c).
  */
 static inline void wf_queue_check_monitor(const struct wf_vp *vp)

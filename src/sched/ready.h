@@ -26,7 +26,7 @@ extern void (*wf_ready_interrupt)(struct wf_carrier *c);
 
 /*
  * Cache lines between the stack pointer of a thread that does not run and the
- * program's own frame: the frames of a wait take up to 600 bytes, those of a
+ * program's own frame. The frames of a wait take up to 600 bytes, those of a
  * yield 350.
  */
 enum { WF_LINES_OF_WAIT = 10, WF_LINES_OF_YIELD = 6 };

@@ -8,9 +8,9 @@
  * A VP takes threads from this queue before it checks its own, and a running
  * thread of a lower priority yields at once.
  *
- * A program without real-time threads pays little: a byte of struct wf_thread,
- * which weft reads when it queues a thread, and one bit in a word of the VP
- * that each pick reads anyway.
+ * A program without real-time threads pays little. weft reads a byte of struct
+ * wf_thread when it queues a thread. Each pick tests one more bit in a word of
+ * the VP that it reads anyway.
  *
  * All functions need in_runtime set, or a kernel thread of weft's own.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CPU registers that the kernel keeps per kernel thread and that a program
- * writes without a call: the rights by protection key (PKRU) and the base of
- * the gs segment (wrgsbase). A switch of threads exchanges them once some
- * thread of the program uses them. Before, all threads have the same values.
+ * writes without a call. They are the rights by protection key (PKRU) and the
+ * base of the gs segment (wrgsbase). A switch of threads exchanges them once
+ * some thread of the program uses them. Before, all threads have the same
+ * values.
  *
  *     if (wf_registers_are_used())
  *             wf_registers_save(t);          the outgoing thread

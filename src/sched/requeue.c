@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread that makes another one real-time does not know where that one is,
- * and only a VP's owner may change the VP's queues. So the caller asks: each VP
- * sorts its queues at its next pick, and the VP that seems to have the thread
- * in a queue is made to pick soon.
+ * and only a VP's owner may change the VP's queues. So the caller asks all VPs
+ * to sort their queues at their next picks. The VP that seems to have the
+ * thread in a queue is made to pick soon.
  *
  * REQUEUE-1. A kernel thread that queues a thread reads its rt_priority just
  *     before. The caller writes rt_priority, then runs a membarrier. A kernel

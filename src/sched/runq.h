@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Run queue: a bounded circular array of 64-bit entries, which one VP owns and
- * from which the others steal.
+ * from which the other VPs steal.
  *
  *     if (!wf_runq_push_tail(&vp->interactive, entry))    owner
  *             ... full: move half of it elsewhere
@@ -24,7 +24,7 @@
 
 /*
  * A power of two. Entries that do not fit go through the injection queue and
- * back, which costs 10 ns more a turn: a third of a turn of 1000 threads that
+ * back. That costs 10 ns more a turn: a third of a turn of 1000 threads that
  * yield. Model checks use a smaller size.
  */
 #ifndef WF_RUNQ_SIZE

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Varies the order in which preempted threads run. CPU-bound threads must not
- * run in one order for ever: a thread that empties a buffer which the thread
- * before it fills would leave nothing to the other threads. The kernel's order
- * varies, too.
+ * run in one order for ever. If a thread always ran just after the thread that
+ * fills a buffer, it would leave nothing in the buffer to other threads. The
+ * kernel's order varies, too.
  *
  * RUNQ_ORDER-1. In each round every thread has one turn. A thread that enters
- *     the queue during a round has its turn in the next one. An exception is
- *     the thread that runs when the round begins: it had the last turn of the
- *     round before, and has a turn in this one.
+ *     the queue during a round has its turn in the next one. Exception: the
+ *     thread that runs when the round begins had the last turn of the round
+ *     before, and has a turn in this one.
  * RUNQ_ORDER-2. One of the first WINDOW threads of the round is drawn and
  *     becomes the first. After a draw that passes over the first thread, the
  *     next call draws none. So a thread waits for at most WINDOW - 1 turns more

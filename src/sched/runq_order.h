@@ -24,7 +24,7 @@ struct wf_runq_order {
 
 /*
  * The queue's owner calls this after it has put a preempted thread at the tail:
- * varies which waiting thread is the first. nr_running, 1 or 0, counts the
+ * it varies which waiting thread is the first. nr_running, 1 or 0, counts the
  * thread that was taken out of the queue and runs now.
  */
 void wf_runq_order_vary(struct wf_runq_order *order, struct wf_runq *queue,

@@ -15,7 +15,7 @@
  *     the two sees the other.
  * RUNTIME-3. The thread stores in_runtime 0, then reads exit_work. A signal
  *     handler that sets exit_work and finds in_runtime 1 may rely on the exit
- *     to see it: the handler interrupts between two instructions of the same
+ *     to see it. The handler interrupts between two instructions of the same
  *     kernel thread.
  *
  * May be called in a signal handler of the program's; not recursive.

@@ -3,8 +3,7 @@
  * A slot serves one thread after the other, and most of its TCB stays valid in
  * between. If the last thread left it clean, only a few fields are renewed;
  * else the TCB is written as a whole. The new thread gets the stack on which
- * the last thread of the VP has ended, if there is one, since that is in the
- * cache.
+ * the last thread of the VP has ended, if any: that stack is in the cache.
  */
 #include "sched/start.h"
 

@@ -58,8 +58,8 @@ void wf_carrier_set_mask(struct wf_carrier *c, uint64_t mask)
 }
 
 /*
- * The incoming side sets t's mask, and leaves a signal that waits in the slot to
- * the runtime's exit. kernel_mask is no thread's mask then (SWITCH-4).
+ * The incoming side sets t's mask. It leaves a signal that waits in the slot to
+ * the runtime's exit: kernel_mask is no thread's mask then (SWITCH-4).
  */
 static WF_COLD void change_mask_of(struct wf_carrier *c, struct wf_thread *t)
 {

@@ -92,9 +92,9 @@ static inline void wf_table_put(struct wf_pool *pool, struct wf_thread *t)
 }
 
 /*
- * A thread that is about to begin exchanges its stack, which may never have
- * been touched, for the one on which the last thread of the VP has ended: that
- * one is in the cache. For a thousand threads that end before the next ones
+ * A thread that is about to begin has a stack that may never have been touched.
+ * It exchanges that for the stack on which the last thread of the VP has ended,
+ * which is in the cache. For a thousand threads that end before the next ones
  * begin, the misses would cost as much as all the rest. Returns the free thread
  * that has got t's stack, or NULL if t keeps it.
  */

@@ -87,7 +87,7 @@ struct wf_context {
 
 /*
  * CPU-bound threads, as the monitor's tick finds them. When a thread blocks,
- * its CPU-bound flag moves into a history of three entries: a thread that has
+ * its CPU-bound flag moves into a history of three entries. A thread that has
  * computed for long after a wake is likely to do so again. Full ticks without
  * blocking make a thread a candidate, and three of them make it CPU-bound. A
  * thread that ignores a cooperative preemption request is uncooperative for

@@ -236,9 +236,9 @@ static inline void wf_vp_set_starvation_bound(struct wf_vp *vp,
 
 /*
  * Asks vp's owner to switch away from the thread of the switch with the given
- * number (counters.switches). After a later switch the request is void: a
- * signal after that would stop the very thread that the tick wanted to run, or
- * end a slice that has just begun.
+ * number (counters.switches). After a later switch the request is void. A
+ * signal after that would preempt the very thread that the tick wanted to run,
+ * or end a slice that has just begun.
  */
 static inline void wf_vp_ask(struct wf_vp *vp, enum wf_resched why,
 			     uint64_t switches)
