@@ -2,9 +2,9 @@
 /*
  * Run queue entries: 64 bits for each runnable thread.
  *
- * 	bits 0..31  index of the thread, never 0
- * 	bit  32     NOT_STARTED: a thread that had not run when it was queued
- * 	bits 33..63 its generation, if NOT_STARTED is set
+ *	bits 0..31  index of the thread, never 0
+ *	bit  32     NOT_STARTED: a thread that had not run when it was queued
+ *	bits 33..63 its generation, if NOT_STARTED is set
  *
  *     t = wf_entry_take(entry, &is_fresh);
  *     if (t != NULL && is_fresh)
