@@ -139,14 +139,14 @@ static bool is_more(const struct wait *w, int fd)
 	       wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
-/* ADDRESS-1. Makes the call. is_told: the poll has reported an event. */
-static void call(struct wait *w, bool is_told)
+/* ADDRESS-1. Makes the call. is_reported: the poll has reported an event. */
+static void call(struct wait *w, bool is_reported)
 {
 	int fd = wf_pin_call_begin(&w->pin);
 	bool is_end;
 
 	w->n = attempt(w->r, fd);
-	is_end = is_told && w->n == -EAGAIN && is_shut(fd);
+	is_end = is_reported && w->n == -EAGAIN && is_shut(fd);
 	if (is_end)
 		w->n = -ENOSYS; /* wf_io_run waits for the socket itself */
 	if (w->proxy != NULL && (is_end || is_for_all(w->n) || is_more(w, fd)))

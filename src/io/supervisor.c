@@ -22,7 +22,7 @@
  *     less. Nothing depends on it. A mark stays until a thread has taken it,
  *     and an I/O server that finds its own there after a tick asks the
  *     supervisor. Of the servers that report to one carrier the first signals;
- *     the handler clears is_told before it reads the marks. If the first was
+ *     the handler clears is_notified before it reads the marks. If the first was
  *     killed before its signal, the others are a tick late, until the carrier
  *     gets any signal. A handler that comes where no thread is preempted wakes
  *     the supervisor.
@@ -98,12 +98,12 @@ static bool is_to_report(const struct wf_worker *s)
 static bool signal_carrier(const struct wf_worker *s, struct wf_carrier *c)
 {
 	/* seq_cst: the mark before it; pairs with the handler's store. */
-	if (atomic_exchange(&c->is_told, true))
+	if (atomic_exchange(&c->is_notified, true))
 		return true;
 	if (wf_sys(SYS_tgkill, s->main_pid, wf_load_relaxed(&c->tid),
 		   WF_PREEMPT_SIGNAL) == 0)
 		return true;
-	wf_store_relaxed(&c->is_told, false);
+	wf_store_relaxed(&c->is_notified, false);
 	return false;
 }
 

@@ -136,12 +136,13 @@ static long send_first(struct wf_pinned_call *h, struct msghdr *msg,
 		       struct retries *p, uint32_t *nr_handlers)
 {
 	/* A ring tries again when it is told of a shutdown. */
-	bool is_told = !h->r->avoids_ring && !wf_ring_is_refused();
-	long n = wf_io_run_partial(h->r, is_told ? p->deadline : next_poll(p),
+	bool is_reported = !h->r->avoids_ring && !wf_ring_is_refused();
+	long n = wf_io_run_partial(h->r,
+				   is_reported ? p->deadline : next_poll(p),
 				   true, nr_handlers);
 	uint32_t flags = h->r->op_flags;
 
-	if (n == -EAGAIN && !is_told)
+	if (n == -EAGAIN && !is_reported)
 		n = wf_sys(SYS_sendmsg, wf_pinned_call_fd(h), msg,
 			   flags | MSG_DONTWAIT | MSG_NOSIGNAL);
 	return n == -EPIPE ? fail_to_send(wf_pinned_call_fd(h), msg, flags) : n;

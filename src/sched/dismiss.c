@@ -49,7 +49,7 @@ static bool runs(const struct wf_carrier *c)
  * Dismisses all carriers but the caller's and the resting one; true if one
  * still runs.
  */
-static bool tell_all(const struct wf_thread *t)
+static bool dismiss_all(const struct wf_thread *t)
 {
 	uint32_t nr = wf_carrier_count();
 	bool any = false;
@@ -75,7 +75,7 @@ static bool await_others(const struct wf_thread *t, void (*rouse)(void))
 	int nr_quiet = 0;
 
 	for (int i = 0; i < YIELDS + MOST_NAPS; i++) {
-		nr_quiet = tell_all(t) ? 0 : nr_quiet + 1;
+		nr_quiet = dismiss_all(t) ? 0 : nr_quiet + 1;
 		if (nr_quiet == NR_QUIET) /* SCHED_DISMISS-1 */
 			return true;
 		rouse();

@@ -256,11 +256,11 @@ static uint64_t next_interactive(struct wf_vp *vp)
 	return entry;
 }
 
-static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
+static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_is_batch)
 {
 	uint64_t entry = WF_ENTRY_NONE;
 
-	*ret_from_b = true;
+	*ret_is_batch = true;
 	if (WF_UNLIKELY(wf_vp_is_batch_due(vp))) {
 		atomic_fetch_and(&vp->pending, ~(uint32_t)WF_PENDING_BATCH);
 		entry = pop(&vp->batch);
@@ -268,7 +268,7 @@ static uint64_t next_entry(struct wf_vp *vp, bool is_any, bool *ret_from_b)
 			return entry;
 	}
 	entry = next_interactive(vp);
-	*ret_from_b = entry == WF_ENTRY_NONE;
+	*ret_is_batch = entry == WF_ENTRY_NONE;
 	if (!is_any)
 		return entry;
 	if (entry == WF_ENTRY_NONE)

@@ -80,7 +80,7 @@ static bool has_vp(const struct wf_thread *me)
 }
 
 /* A CPU-bound thread yields to a thread that it wakes, if no VP is idle. */
-static WF_NOINLINE void give_way(struct wf_thread *me, struct wf_thread *t)
+static WF_NOINLINE void yield_to(struct wf_thread *me, struct wf_thread *t)
 {
 	struct wf_vp *vp = me->vp;
 
@@ -101,7 +101,7 @@ void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 	else if (WF_LIKELY(!is_preemptible(me->vp, me)))
 		wf_queue_put(me->vp, t, WF_READY_WOKEN);
 	else
-		give_way(me, t);
+		yield_to(me, t);
 }
 
 void wf_ready_new(struct wf_thread *me, struct wf_thread *t)

@@ -62,7 +62,7 @@ bool wf_realtime_waits(uint32_t least_priority)
 
 /* --- lists ---------------------------------------------------------------- */
 
-static void set_looks_locked(bool any)
+static void set_pending_locked(bool any)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
 		_Atomic uint32_t *pending = &wf_sched.vps[i].pending;
@@ -86,7 +86,7 @@ static void set_best_locked(void)
 		highest = WORD_BITS - 1 - (uint32_t)__builtin_clzll(bitmap[0]);
 	wf_store_relaxed(&best, highest);
 	if ((highest != 0) != (was != 0))
-		set_looks_locked(highest != 0); /* REALTIME-2 */
+		set_pending_locked(highest != 0); /* REALTIME-2 */
 }
 
 static void insert_locked(struct wf_thread *t, bool at_front)
@@ -263,7 +263,7 @@ static bool claim(struct wf_thread *t)
  * After t's priority has changed. If t is the caller, its VP picks at the
  * runtime's exit. For any other thread the monitor finds the VP to preempt.
  */
-static void see_change(struct wf_thread *t, uint32_t priority)
+static void ask_for_change(struct wf_thread *t, uint32_t priority)
 {
 	struct wf_thread *me = wf_self;
 
@@ -296,7 +296,7 @@ void wf_realtime_set(struct wf_thread *t, uint32_t priority)
 	}
 	if (is_first)
 		wf_requeue_ask(t); /* REALTIME-7 */
-	see_change(t, priority);
+	ask_for_change(t, priority);
 }
 
 void wf_realtime_fork_child(void)

@@ -254,13 +254,14 @@ wf_post_fn *wf_switch_requeue(enum wf_resched why)
 static struct wf_thread *next_throttled(struct wf_thread *t,
 					enum wf_resched why)
 {
-	bool for_i = why == WF_RESCHED_TICK && wf_thread_is_cpu_bound(t);
+	bool only_interactive = why == WF_RESCHED_TICK &&
+				wf_thread_is_cpu_bound(t);
 	struct wf_thread *next;
 
 	if (t->rt_priority == 0)
 		return why == WF_RESCHED_REALTIME ?
 			       NULL :
-			       wf_queue_pick_other(t->vp, !for_i);
+			       wf_queue_pick_other(t->vp, !only_interactive);
 	next = wf_queue_pick_other(t->vp, true);
 	if (next == NULL) {
 		wf_throttle_end(t->vp);

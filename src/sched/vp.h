@@ -337,7 +337,7 @@ struct wf_carrier {
 					* clears */
 	_Atomic bool insist;	       /* preempt even in libc; monitor */
 	_Atomic bool is_signalled;     /* one preemption signal at a time */
-	_Atomic bool is_told;	       /* an I/O server has sent it the
+	_Atomic bool is_notified;      /* an I/O server has sent it the
 					* preemption signal; SUPERVISOR-5 in
 					* io/supervisor.c */
 	_Atomic bool is_forking;       /* its thread is in libc's fork */
@@ -350,11 +350,11 @@ struct wf_carrier {
 					* after that sleep */
 	int cpu_timer;		       /* signal/preempt.c; -1: none */
 	_Atomic bool is_dismissed;     /* sched/dismiss.h */
-	_Atomic uint32_t exiting; /* futex: 1 from the start of the kernel
+	_Atomic uint32_t exiting;      /* futex: 1 from the start of the kernel
 				   * thread's exit until the kernel has
 				   * finished */
-	struct wf_robust_list robust; /* sync/inherit.c; its bound thread */
-	uint32_t nr_inherited;	      /* mutexes with priority inheritance that
+	struct wf_robust_list robust;  /* sync/inherit.c; its bound thread */
+	uint32_t nr_inherited;	       /* mutexes with priority inheritance that
 				       * its kernel thread holds; as above */
 };
 

@@ -214,7 +214,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 {
 	struct wf_thread *t = wf_self;
 	struct wf_carrier *c = t != NULL ? t->carrier : NULL;
-	bool is_told, may, has_vp = false;
+	bool is_notified, may, has_vp = false;
 
 	wf_cpu_enter_handler();
 	if (wf_preempt_setxid != NULL)
@@ -224,15 +224,15 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	wf_store_relaxed(&c->is_signalled, false);
 	/* seq_cst: before the check of what is told (io/supervisor.c,
 	 * SUPERVISOR-5). */
-	is_told = wf_load_relaxed(&c->is_told) &&
-		  atomic_exchange(&c->is_told, false);
+	is_notified = wf_load_relaxed(&c->is_notified) &&
+		      atomic_exchange(&c->is_notified, false);
 	may = handle_other_uses(t, c, ucontext);
 	if (may) {
 		wf_store_relaxed(&t->in_runtime, 1);
 		wf_compiler_barrier();
 		has_vp = wf_runtime_keep_vp(t);
 	}
-	if (is_told)
+	if (is_notified)
 		wf_vp_io_report(has_vp ? t : NULL);
 	if (has_vp)
 		handle_with_vp(t, info->si_code == SI_TIMER, ucontext);

@@ -477,7 +477,7 @@ void wf_agent_run(struct wf_carrier *c)
 			wf_switch_from_carrier(c, c->bound);
 			continue;
 		}
-		/* acquire: pairs with tell_all in sched/dismiss.c. */
+		/* acquire: pairs with dismiss_all in sched/dismiss.c. */
 		if (vp == NULL || wf_load_acquire(&c->is_dismissed)) {
 			block_all(c);
 			if (!has_signal_work(c))

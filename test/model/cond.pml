@@ -21,7 +21,7 @@ byte ready;
 chan parked = [NR_WAITERS] of { byte };
 byte state[NR_WAITERS] = NONE;
 byte nr_set, nr_returned;
-bool are_signalled, is_dying, is_told;
+bool are_signalled, is_dying, is_woken;
 
 #define lock_mutex() atomic { !mutex -> mutex = true }
 #define unlock_mutex() mutex = false
@@ -38,7 +38,7 @@ inline count_out()
 inline tell()
 {
 	if
-	:: is_last -> is_told = true
+	:: is_last -> is_woken = true
 	:: else
 	fi
 }
@@ -171,7 +171,7 @@ proctype destroyer()
 	unlock();
 	if
 	:: waiters == 0
-	:: is_told
+	:: is_woken
 	fi
 }
 

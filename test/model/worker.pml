@@ -28,7 +28,7 @@ bool is_done[NR];		/* nr_done */
 bool is_second[NR];
 byte nr_completed[NR];
 bool supervisor_word;		/* 1: nothing to see */
-bool is_told;			/* of the carrier */
+bool is_notified;			/* of the carrier */
 bool has_signal;		/* it is on its way */
 
 /* The worker's lock makes these one step. */
@@ -72,8 +72,8 @@ inline report_to_supervisor()
 inline tell_carrier()
 {
 	if
-	:: atomic { !is_told -> is_told = true }; has_signal = true
-	:: is_told
+	:: atomic { !is_notified -> is_notified = true }; has_signal = true
+	:: is_notified
 	fi
 }
 
@@ -112,7 +112,7 @@ active proctype handler()
 end:
 	has_signal -> has_signal = false;
 	if
-	:: is_told -> is_told = false
+	:: is_notified -> is_notified = false
 	:: else -> goto end
 	fi;
 	if
@@ -153,7 +153,7 @@ proctype killed_worker(byte i)
 	fi;
 	if
 	:: supervisor_word = false
-	:: atomic { !is_told -> is_told = true };
+	:: atomic { !is_notified -> is_notified = true };
 		if
 		:: has_signal = true
 		:: goto dead

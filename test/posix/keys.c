@@ -102,12 +102,12 @@ TEST(rights_are_the_creators)
 	}
 }
 
-static _Atomic int is_waiting, is_told;
+static _Atomic int is_waiting, is_woken;
 
 static void *has_none_later(void *arg)
 {
 	is_waiting++;
-	await_count(&is_told, 1);
+	await_count(&is_woken, 1);
 	CHECK_EQ(pkey_get(key), PKEY_DISABLE_ACCESS);
 	sched_yield();
 	CHECK_EQ(pkey_get(key), PKEY_DISABLE_ACCESS);
@@ -121,7 +121,7 @@ TEST(threads_of_before_have_none)
 	threads_start(threads, NR_THREADS, has_none_later, NULL);
 	await_count(&is_waiting, NR_THREADS);
 	need_key();
-	is_told = 1;
+	is_woken = 1;
 	threads_join(threads, NR_THREADS);
 	CHECK_EQ(pkey_get(key), 0);
 }

@@ -8,18 +8,18 @@
 
 #include "realtime.h"
 
-static _Atomic bool is_told;
+static _Atomic bool is_over;
 
 static void *spin_until_told(void *arg)
 {
-	while (!is_told)
+	while (!is_over)
 		;
 	return arg;
 }
 
 static void *yield_until_told(void *arg)
 {
-	while (!is_told)
+	while (!is_over)
 		sched_yield();
 	return arg;
 }
@@ -28,7 +28,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *lock_until_told(void *arg)
 {
-	while (!is_told) {
+	while (!is_over) {
 		CHECK_EQ(pthread_mutex_lock(&mutex), 0);
 		CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
 	}
@@ -49,7 +49,7 @@ TEST(beside_one_that_computes)
 	begin();
 	t = start_fifo(30, spin_until_told, NULL);
 	be_like_others();
-	is_told = true;
+	is_over = true;
 	thread_join(t);
 }
 
@@ -64,14 +64,14 @@ TEST(beside_several)
 	t[3] = thread_start_policy(SCHED_RR, 20, NULL, lock_until_told, NULL);
 	t[4] = start_fifo(10, spin_until_told, NULL);
 	be_like_others();
-	is_told = true;
+	is_over = true;
 	threads_join(t, 5);
 }
 
 static void tell(int sig)
 {
 	(void)sig;
-	is_told = true;
+	is_over = true;
 }
 
 static void *signal_and_spin(void *arg)
@@ -89,7 +89,7 @@ TEST(handlers_of_others)
 	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 	t = start_fifo(30, signal_and_spin, &me);
 	set_own(SCHED_OTHER, 0);
-	while (!is_told)
+	while (!is_over)
 		sched_yield();
 	thread_join(t);
 }
@@ -99,7 +99,7 @@ static sem_t sem;
 static void *wait_and_tell(void *arg)
 {
 	CHECK_EQ(sem_wait(&sem), 0);
-	is_told = true;
+	is_over = true;
 	return arg;
 }
 
@@ -132,7 +132,7 @@ static void *read_and_tell(void *arg)
 	char c;
 
 	CHECK_EQ(read(ends[0], &c, 1), 1);
-	is_told = true;
+	is_over = true;
 	return arg;
 }
 

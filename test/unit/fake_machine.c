@@ -145,7 +145,7 @@ void machine_pass_ticks(int nr)
 	}
 }
 
-static void give_way(struct wf_vp *vp, struct wf_thread *t, enum wf_resched why)
+static void yield_to(struct wf_vp *vp, struct wf_thread *t, enum wf_resched why)
 {
 	struct wf_thread *next = wf_switch_next(t, why);
 
@@ -164,7 +164,7 @@ bool machine_call(struct wf_vp *vp)
 		return false;
 	wf_store_relaxed(&t->exit_work, 0);
 	if (why != WF_RESCHED_NONE)
-		give_way(vp, t, why);
+		yield_to(vp, t, why);
 	return why != WF_RESCHED_NONE;
 }
 
@@ -177,7 +177,7 @@ bool machine_switch(struct wf_vp *vp)
 		return false;
 	wf_store_relaxed(&vp->carrier->is_signalled, false);
 	if (why != WF_RESCHED_NONE)
-		give_way(vp, t, why);
+		yield_to(vp, t, why);
 	return wf_load_relaxed(&vp->cur) != t;
 }
 

@@ -238,10 +238,10 @@ static _Atomic int nr_signals, nr_to_refuse;
 /* As signal/preempt.c has it. */
 static void on_signal(int sig)
 {
-	bool is_told = atomic_exchange(&carrier.is_told, false);
+	bool is_notified = atomic_exchange(&carrier.is_notified, false);
 
 	nr_signals++;
-	if (!is_told)
+	if (!is_notified)
 		return;
 	if (nr_to_refuse > 0) {
 		nr_to_refuse--;
@@ -279,7 +279,7 @@ static int compute_no_more(void **state)
 {
 	fake_yields = false;
 	wf_self = NULL;
-	carrier.is_told = false;
+	carrier.is_notified = false;
 	return 0;
 }
 
@@ -303,11 +303,11 @@ static void signal_that_comes_amiss(void **state)
 /* As from a worker that was killed before it sent its own. */
 static void signal_that_never_comes(void **state)
 {
-	carrier.is_told = true;
+	carrier.is_notified = true;
 	for (int i = 0; i < 5; i++)
 		wait_is_told(state);
 	assert_int_equal(nr_signals, 0);
-	assert_true(carrier.is_told);
+	assert_true(carrier.is_notified);
 }
 
 static void carrier_that_is_gone(void **state)
@@ -315,7 +315,7 @@ static void carrier_that_is_gone(void **state)
 	carrier.tid = INT32_MAX;
 	wait_is_told(state);
 	assert_int_equal(nr_signals, 0);
-	assert_false(carrier.is_told);
+	assert_false(carrier.is_notified);
 }
 
 /* Who waits is woken by the supervisor, if a VP is idle; so is who may not
