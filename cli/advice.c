@@ -87,9 +87,8 @@ static bool is_name(const char *name, const char *pattern)
 {
 	size_t len = strlen(pattern);
 
-	return pattern[len - 1] == '*' ?
-		       strncmp(name, pattern, len - 1) == 0 :
-		       strcmp(name, pattern) == 0;
+	return pattern[len - 1] == '*' ? strncmp(name, pattern, len - 1) == 0 :
+					 strcmp(name, pattern) == 0;
 }
 
 /* A library's dlopen says little: nearly every program has one that calls it.
@@ -105,8 +104,8 @@ static void note(const char *name, void *arg)
 		    !is_name(name, call->name) ||
 		    (call->evidence == PLUG_INS && !*is_program))
 			continue;
-		shown[call->evidence] =
-			call->shown != NULL ? call->shown : call->name;
+		shown[call->evidence] = call->shown != NULL ? call->shown :
+							      call->name;
 	}
 }
 

@@ -130,8 +130,7 @@ static int send_batch(struct weft_channel *c, const struct iovec *messages,
 		}
 		rc = claim(c, WF_CHANNEL_TRY);
 		if (rc == -EAGAIN) {
-			wf_channel_ring_receiver(
-				c); /* to make room */
+			wf_channel_ring_receiver(c); /* to make room */
 			rc = claim(c, deadline_ns);
 		}
 		if (rc == 0)
