@@ -31,25 +31,39 @@ enum {
 };
 
 struct wf_nonblock {
-	struct wf_request *rows[WF_NONBLOCK_ROOM]; /* NULL: no more */
+	/* NULL: the request is complete */
+	struct wf_request *rows[WF_NONBLOCK_ROOM];
 	uint32_t first, next;		  /* indices wrap, differences do not */
-	uint32_t nexts[WF_NONBLOCK_AGES]; /* at the last calls of _age */
+	/* values of `next` at the last calls of wf_nonblock_age */
+	uint32_t nexts[WF_NONBLOCK_AGES];
 	uint32_t nr_ages;
-	_Atomic uint32_t nr; /* owner; anybody reads */
+	_Atomic uint32_t nr; /* the owner of the VP writes, any thread reads */
 };
 
-/* `me` as in wf_ready_woken. Without room, checks the oldest first. */
+/*
+ * Adds r. If the table is full, checks the oldest row first. `me` as in
+ * wf_ready_woken.
+ */
 void wf_nonblock_add(struct wf_thread *me, struct wf_nonblock *u,
 		     struct wf_request *r);
 void wf_nonblock_drop(struct wf_nonblock *u, struct wf_request *r);
 
-/* Checks the requests that were there WF_NONBLOCK_AGES calls ago. */
+/*
+ * Checks the requests that have been in the table for WF_NONBLOCK_AGES calls of
+ * this function.
+ */
 void wf_nonblock_age(struct wf_thread *me, struct wf_nonblock *u);
-/* Checks the oldest, `most` at most. True if some are not to wait. */
+/*
+ * Checks the oldest requests, `most` at most. Returns true if the descriptor of
+ * at least one is non-blocking: its thread does not wait any longer.
+ */
 bool wf_nonblock_check_oldest(struct wf_thread *me, struct wf_nonblock *u,
 			      uint32_t most);
 
-/* Checks r, which is in no table. True: it is not to wait. */
+/*
+ * Checks r, which is in no table. Returns true if its descriptor is
+ * non-blocking, so that the thread may not wait.
+ */
 bool wf_nonblock_is_refused(struct wf_request *r);
 
 static inline bool wf_nonblock_any(const struct wf_nonblock *u)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening files: where it takes long a worker does, and the thread parks.
+ * Opens files. If an open is known to take long or to wait for a peer, an I/O
+ * worker makes it and the thread parks.
  *
  *     struct wf_open o = wf_open_of(dirfd, path, flags, mode);
  *
@@ -8,7 +9,7 @@
  *             n = wf_open_wait(&o);           -ENOSYS: nothing has been done
  *     else
  *             fd = openat(...);
- *             wf_open_made(&o, fd);           notes how long it took
+ *             wf_open_made(&o, fd);           notes how long the open took
  */
 #ifndef WEFT_IO_OPEN_H
 #define WEFT_IO_OPEN_H
@@ -36,13 +37,22 @@ static inline struct wf_open wf_open_of(int dirfd, const char *path, int flags,
 	};
 }
 
-/* Is it known to take long, or to wait for somebody? */
+/*
+ * Returns true if opens below this path have taken long of late, or if the path
+ * names a FIFO on which the open waits for a peer.
+ */
 bool wf_open_may_wait(struct wf_open *o);
 
-/* A worker opens it. As io/io.h has it; a cancellation point's. */
+/*
+ * A worker opens the file while the caller parks. Result as in io/io.h; the
+ * wait is a cancellation point.
+ */
 long wf_open_wait(struct wf_open *o);
 
-/* The caller has made the plain call, right after wf_open_may_wait. */
+/*
+ * The caller has made the plain call right after wf_open_may_wait, which
+ * returned false. fd is its result, negative if it failed.
+ */
 void wf_open_made(const struct wf_open *o, int fd);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path latency cache: whether opens below a path take long. It knows, by
- * the names that the program has for them, the roots of file systems whose
- * opens take long, and FIFOs, where each open may have to wait for the other
- * side's.
+ * The path latency cache: whether opens below a path take long. It knows two
+ * kinds of names: the roots of file systems on which opens take long, and
+ * FIFOs, on which an open may wait until another thread or process opens the
+ * FIFO, too.
  *
  *     struct wf_path_latency p = wf_path_latency_find(dirfd, path);
  *
  *     if (p.state == WF_PATH_SLOW)
- *             ...                     made by a worker, in `ns`
+ *             ...                     a worker makes the open, in `ns`
  *     wf_path_latency_took(&p, ns > quick_ns);
  *
- * A name may come to mean another file. So an entry decides between fast and
- * slow, never between right and wrong.
+ * A name may come to mean another file, and two names may have one hash. So an
+ * entry affects only the speed of an open, never its result.
  */
 #ifndef WEFT_IO_PATH_LATENCY_H
 #define WEFT_IO_PATH_LATENCY_H
@@ -24,11 +24,12 @@
 #include "base/atomic.h"
 
 /*
- * UNKNOWN -> MAYBE_SLOW    an open took long [wf_path_latency_set]
- * MAYBE_SLOW -> SLOW       the next one did, too [wf_path_latency_took]
- * MAYBE_SLOW -> UNKNOWN    it did not
- * SLOW -> MAYBE_SLOW       an open did not
- * any -> FIFO -> UNKNOWN   it is a FIFO, it is none any more
+ *     UNKNOWN -> MAYBE_SLOW    an open took long [wf_path_latency_set]
+ *     MAYBE_SLOW -> SLOW       the next open took long [wf_path_latency_took]
+ *     MAYBE_SLOW -> UNKNOWN    the next open was quick
+ *     SLOW -> MAYBE_SLOW       an open was quick
+ *     any -> FIFO              an open found a FIFO
+ *     FIFO -> UNKNOWN          an open found another kind of file
  */
 enum wf_path_latency_state {
 	WF_PATH_UNKNOWN,
@@ -42,15 +43,16 @@ struct wf_path_latency {
 	enum wf_path_latency_state state;
 };
 
-/* Names in the cache. */
+/* Number of names in the cache. */
 extern _Atomic uint32_t wf_path_latency_nr;
 
-/* Reads the path. */
+/* As wf_path_latency_find. Reads the path, which must be readable. */
 struct wf_path_latency wf_path_latency_find_slow(int dirfd, const char *path);
 
 /*
- * The longest of the path's beginnings of which anything is known. Relative
- * paths of one directory have nothing to do with those of another.
+ * Returns the entry of the path's longest prefix that the cache knows, or
+ * UNKNOWN. A relative path is hashed together with dirfd: equal paths below two
+ * directories are two names.
  */
 static inline struct wf_path_latency wf_path_latency_find(int dirfd,
 							  const char *path)
@@ -60,13 +62,22 @@ static inline struct wf_path_latency wf_path_latency_find(int dirfd,
 	return wf_path_latency_find_slow(dirfd, path);
 }
 
-/* Does a name end before path[i]? Not the end is what follows it. */
+/*
+ * Returns true if path[i] ends a component: it is the first '/' after the
+ * component, or the end of the string.
+ */
 bool wf_path_latency_is_end(const char *path, size_t i);
-/* Of the first `len` bytes; of none: the root, or dirfd itself. */
+/*
+ * The key of the first `len` bytes of the path. 0 bytes mean the root, or the
+ * directory of dirfd if the path is relative.
+ */
 uint64_t wf_path_latency_key(int dirfd, const char *path, size_t len);
 
 void wf_path_latency_set(uint64_t key, enum wf_path_latency_state state);
-/* An open there, which is not UNKNOWN, took long or did not. */
+/*
+ * An open below p has been made; is_long: it took long. Changes the state of p,
+ * which is not UNKNOWN, as in the list above.
+ */
 void wf_path_latency_took(const struct wf_path_latency *p, bool is_long);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pinned file: a wait that stays with its file whatever becomes of the
- * number. The thread that closes or replaces the number leaves the wait a
- * duplicate. For calls that are made again, without waiting, when something has
- * happened.
+ * A pinned file: a wait that stays with its file when the number is closed or
+ * replaced. The thread that closes or replaces the number leaves the wait a
+ * duplicate. Calls use this that wait for an event and then make a system call
+ * again which does not wait.
  *
  *     struct wf_pin h = { .fd = fd, .pinned_fd = -1 };
  *
@@ -23,26 +23,39 @@
 #include "base/list.h"
 
 struct wf_pin {
-	struct wf_list link; /* PIN-1; the bucket's lock */
+	struct wf_list link; /* PIN-1; under the bucket's lock */
 	int fd;
-	_Atomic int pinned_fd; /* a duplicate, or -1; closer, under the lock */
-	_Atomic bool is_in_call; /* PIN-2; its thread */
+	/*
+	 * A duplicate, or -1. The closing thread sets it, under the bucket's
+	 * lock.
+	 */
+	_Atomic int pinned_fd;
+	_Atomic bool is_in_call; /* PIN-2; the waiting thread sets it */
 };
 
-/* Neither waits; the thread stays in the runtime in between. */
+/*
+ * Begin and end the wait. Neither blocks. The thread stays in the runtime in
+ * between.
+ */
 void wf_pin_begin(struct wf_pin *h);
 void wf_pin_end(struct wf_pin *h);
 
-/* The number that the file has by now. */
+/*
+ * Returns the number to use for the file now: the duplicate if there is one,
+ * else the original number.
+ */
 int wf_pin_fd(const struct wf_pin *h);
-/* The same, for a call that does not wait; before the end or outside. */
+/*
+ * The same, for a call that does not wait. The closing thread waits until
+ * wf_pin_call_end. Between wf_pin_begin and wf_pin_end, or without a wait.
+ */
 int wf_pin_call_begin(struct wf_pin *h);
 void wf_pin_call_end(struct wf_pin *h);
 
 /*
- * After the end, in the runtime: closes the duplicate if a handler is about to
- * run, which may not return. Then the wait goes on with the number, as when the
- * kernel restarts a call.
+ * After wf_pin_end, in the runtime: closes the duplicate if a handler is about
+ * to run, since the handler may not return. The wait then continues with the
+ * number, as when the kernel restarts a call.
  */
 void wf_pin_release_for_handler(struct wf_pin *h);
 
@@ -50,8 +63,9 @@ void wf_pin_release_for_handler(struct wf_pin *h);
 void wf_pin_fini(struct wf_pin *h);
 
 /*
- * The close barrier, before the calling thread closes or replaces the numbers:
- * waits on the files that they name go on. in_runtime 0; may yield.
+ * The close barrier. The calling thread is about to close or replace the
+ * numbers `first` to `last`: waits on their files get duplicates. in_runtime is
+ * 0; the caller may yield.
  */
 void wf_pin_before_close(unsigned int first, unsigned int last);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call with a pinned file (io/pin.h): it waits, perhaps again and again, goes
- * on after each wait, and stays with the file that it has begun with.
+ * A call with a pinned file (io/pin.h): a call that may wait several times
+ * stays with the file that it has begun with, also if the number is closed or
+ * replaced meanwhile.
  *
  *     WF_PINNED_CALL struct wf_pinned_call h;
  *
@@ -27,14 +28,17 @@ struct wf_pinned_call {
 	uint32_t generation; /* of the number, when the call began */
 };
 
-/* Its end comes also when the caller leaves by a jump or by its end. */
+/*
+ * Ends the call also when the caller leaves its function by longjmp or by the
+ * end of its thread.
+ */
 #define WF_PINNED_CALL __attribute__((cleanup(wf_pinned_call_end)))
 
 /*
- * r, which has no other scope, runs for the file from now on. generation: that
- * of the number (io/descriptor.h) before the first partial transfer, or
- * WF_ANY_GENERATION if there was none: the file that the number names when the
- * first wait begins.
+ * From now on r runs with the pinned file. r must have no other scope.
+ * generation is that of the number (io/descriptor.h) before the first partial
+ * transfer. WF_ANY_GENERATION means that there was no transfer: the file is
+ * then that which the number names when the first wait begins.
  */
 #define WF_ANY_GENERATION UINT32_MAX
 
@@ -43,23 +47,26 @@ void wf_pinned_call_begin(struct wf_pinned_call *h, struct wf_request *r,
 void wf_pinned_call_end(struct wf_pinned_call *h);
 
 /*
- * Faults in as much of a buffer as the first partial transfer may move: a page
- * fault that waits in the runtime would hold up the VP. in_runtime 0.
+ * Faults in as much of a buffer as the first partial transfer may move. That
+ * transfer is made in the runtime, where a page fault that waits would block
+ * the VP. in_runtime is 0.
  */
 void wf_pinned_call_fault_in(const void *buf, size_t bytes);
 
 /*
- * Pins the file for the first partial transfer, which does not wait: a thread
- * that replaces the number later leaves the file to the rest of the call. In
- * the runtime from the enter, which returns the file's number, until the leave
- * or, without one, until r is run.
+ * Pins the file for the first partial transfer, which does not wait. If a
+ * thread replaces the number later, the rest of the call still uses the file.
+ *
+ * wf_pinned_call_enter returns the file's number. The caller is in the runtime
+ * from there until wf_pinned_call_leave or, if it does not call that, until it
+ * runs r.
  */
 int wf_pinned_call_enter(struct wf_pinned_call *h);
 void wf_pinned_call_leave(struct wf_pinned_call *h);
 
 /*
- * The number that the file has by now; -1: none, it was closed between two
- * waits.
+ * Returns the number to use for the file now; -1 if the number was closed
+ * between two waits and there is no duplicate.
  */
 int wf_pinned_call_fd(const struct wf_pinned_call *h);
 

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What waits for descriptors have in common. */
+/*
+ * The parts that poll, select and epoll_wait share: a wait for a few
+ * descriptors by requests, a wait for many by a worker or an epoll set, and a
+ * wait in the kernel.
+ *
+ *     if (wf_poll_open(mask, nr_handlers))
+ *             n = -EINTR;                     a handler has run
+ *     else
+ *             n = wf_poll_few(fds, nr, deadline_ns, nr_handlers, &nr_waits);
+ *     n = wf_poll_close(mask, nr_handlers, n);
+ *
+ * In all of them nr_handlers is the thread's count of handlers (struct
+ * wf_thread) when the call began. Any handler that runs later ends the call.
+ */
 #ifndef WEFT_IO_POLL_H
 #define WEFT_IO_POLL_H
 
@@ -11,39 +24,49 @@
 
 struct wf_many;
 
-/* Most descriptors for which there is a request each. */
+/* Up to so many descriptors a wait has one request for each. */
 enum { WF_POLL_FEW = 16 };
 
-/* A call that returned n was interrupted by a signal of weft's own. */
+/*
+ * Returns true if n is -EINTR and no handler has run: only a signal of weft's
+ * has interrupted the call.
+ */
 bool wf_poll_is_for_nothing(int n, uint32_t nr_handlers);
 
 /*
- * What wf_request_run_any returned, as the wait's result: 0, also if it was for
- * nothing, -EINTR or -ECANCELED. False: it has not waited; the kernel has to.
+ * Turns the result of wf_request_run_any into that of the wait: 0, -EINTR or
+ * -ECANCELED. A time-out and an interruption by a signal of weft's are 0.
+ * Returns false if there was no wait: the caller has to wait in the kernel.
  */
 bool wf_poll_has_waited(int *err);
 
 /*
- * Nothing was ready: the wait begins, with the call's mask, or NULL. True if
- * that let a handler run, which ends it. wf_poll_close is next, or epoll's
+ * No descriptor was ready and the wait begins. mask is the call's signal mask,
+ * or NULL. Returns true if a handler ran because of that mask, which ends the
+ * call. The caller then calls wf_poll_close, or for epoll
  * wf_signal_close_after_wait.
  */
 bool wf_poll_open(const uint64_t *mask, uint32_t nr_handlers);
-/* It is over, with n: what the call returns, a handler or a result. */
+/*
+ * The wait is over with n. Returns the result of the call: n, or -EINTR if the
+ * mask let a handler run.
+ */
 int wf_poll_close(const uint64_t *mask, uint32_t nr_handlers, int n);
 
 /*
- * Waits by the plain call: there are no descriptors for a set, or the thread
- * has a carrier of its own. Others have its VP meanwhile. 0 or -Exxx.
+ * Waits by the plain call, if no epoll set can be made or the thread is bound.
+ * Other threads run on its VP meanwhile. Returns 0 or -Exxx.
  */
 int wf_poll_in_kernel(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers);
 
 /*
- * The same for another call, made if begin says so, with timeout and mask;
- * else a handler has run, and errno is EINTR. n is what it returned. Signals
- * are let in by the call and not before: one that has just been handled would
- * not end it.
+ * The same for any other system call. If wf_poll_begin_kernel returns true, the
+ * caller makes its call with `timeout` and `mask` of *k. If it returns false, a
+ * handler has run and errno is EINTR. n is the result of the call.
+ *
+ * Signals are blocked until the call itself opens them: a handler that ran just
+ * before the call would not end it.
  */
 struct wf_poll_kernel_wait {
 	struct timespec left, *timeout;
@@ -56,22 +79,25 @@ int wf_poll_end_kernel(const struct wf_poll_kernel_wait *k, int n,
 		       uint32_t nr_handlers);
 
 /*
- * One wait for a few descriptors, *nr_waits counts those of a call. As
- * wf_request_run_any, or -E2BIG: they cannot be waited for so.
+ * One wait for a few descriptors. *nr_waits counts the waits of one call.
+ * Returns as wf_request_run_any, or -E2BIG if requests cannot wait for these
+ * descriptors.
  */
 int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		uint32_t nr_handlers, uint32_t *nr_waits);
 
 /*
- * The caller is about to wait for nr descriptors, or more. Who does so again
- * and again is most likely an event loop, for which a kernel thread of its own
- * is cheaper: a request for each, which is given up at the end of each wait,
- * costs more than the kernel's switches from four of them on, and for those
- * that are many a kernel thread waits in any case. True: the caller has one.
+ * The caller is about to wait for nr descriptors or more. Returns true if the
+ * caller is bound now, and so waits in the kernel.
+ *
+ * A thread that does this repeatedly is most likely an event loop. Each wait
+ * makes a request for each descriptor and gives it up at the end. From four
+ * descriptors on this costs more than a kernel thread's switches. For many
+ * descriptors a worker would wait, so there is a kernel thread in any case.
  */
 bool wf_poll_has_own_carrier(nfds_t nr);
 
-/* One wait by an epoll set. As wf_many_wait, or -Exxx. */
+/* One wait by an epoll set. Returns as wf_many_wait, or -Exxx. */
 int wf_poll_many(struct wf_many *m, int64_t deadline_ns, uint32_t nr_handlers);
 
 #endif

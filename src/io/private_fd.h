@@ -1,34 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Private descriptors: weft waits for them and the program does not know of
- * them. They are duplicates of descriptors that the program has closed or is
- * about to close, epoll sets, and children.
+ * Private descriptors: descriptors of weft's that the program does not know.
+ * They are epoll sets, duplicates of descriptors that the program has closed or
+ * is about to close, and references to child processes.
+ *
+ *     int fd = wf_private_fd_duplicate(number);       -1: none
+ *     ...                                             wait for it
+ *     wf_private_fd_close(fd);
  */
 #ifndef WEFT_IO_PRIVATE_FD_H
 #define WEFT_IO_PRIVATE_FD_H
 
 #include <stdbool.h>
 
-/* From here on private descriptors are not in the program's way. */
+/*
+ * Private descriptors have numbers from here on, if there is room: the program
+ * expects low numbers for its files.
+ */
 enum { WF_PRIVATE_FD_HIGH = 1000 };
 
 /*
- * Makes the table of descriptors large enough for them. While the process has
- * one kernel thread that takes a microsecond. Afterwards the kernel waits for
- * all CPUs, 10 ms or more, and the thread that needs the first high one waits,
- * too.
+ * Makes the kernel's table of descriptors large enough for high numbers. While
+ * the process has one kernel thread, this takes a microsecond. Later the kernel
+ * waits for all CPUs, 10 ms or more, and the thread that makes the first high
+ * number waits with it.
  */
 void wf_private_fd_prepare(void);
 
-/* A close-on-exec duplicate, a high one if there is room; -1: none. */
+/*
+ * Returns a close-on-exec duplicate, with a high number if there is room; -1 if
+ * there can be none.
+ */
 int wf_private_fd_duplicate(int fd);
 /* A new epoll set, or -Exxx. */
 int wf_private_fd_make_set(void);
 void wf_private_fd_close(int fd);
-/* Is it about to be the program's number, or just has come to be? */
+/*
+ * Returns true while wf_private_fd_close closes fd: the program may already
+ * have a file of that number, or get it soon.
+ */
 bool wf_private_fd_is_closing(int fd);
 
-/* The least of them from `first` on; ~0U if there is none. */
+/*
+ * Returns the least private descriptor from `first` on; ~0U if there is none.
+ */
 unsigned int wf_private_fd_first(unsigned int first);
 
 void wf_private_fd_fork_child(void);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Receives that wait, those for all that was asked for (MSG_WAITALL) too. */
+/*
+ * Receives that wait, also for all the bytes that were asked for (MSG_WAITALL).
+ *
+ *     n = wf_receive_all(fd, buf, bytes, flags, &is_over);
+ *     if (!is_over)
+ *             n = wf_receive_rest(fd, buf, bytes, flags, n, generation);
+ */
 #ifndef WEFT_IO_RECEIVE_ALL_H
 #define WEFT_IO_RECEIVE_ALL_H
 
@@ -8,21 +14,26 @@
 
 #include "io/request.h"
 
-/* Errors and urgent data are there or not. */
+/*
+ * Returns true if a receive with these flags may wait: not on a non-blocking
+ * descriptor, nor for queued errors or urgent data, for which the kernel does
+ * not wait.
+ */
 bool wf_receive_may_wait(int fd, int flags);
 
-/* One that waits before it receives. */
+/* Returns a request that first waits until there is data and then receives. */
 struct wf_request wf_receive_later(int fd, void *buf, size_t bytes, int flags);
 
 /*
- * What is there, without waiting; then what is missing, if it can be waited for
- * by the file. *ret_is_over: there is no more to do.
+ * Receives the bytes that have come, without waiting. Then waits for the
+ * missing bytes if the wait can be for the file. *ret_is_over: the result is
+ * that of the call. Otherwise the caller continues.
  */
 long wf_receive_all(int fd, void *buf, size_t bytes, int flags,
 		    bool *ret_is_over);
 
 /*
- * Receives the rest after n bytes of a byte stream; generation is that of fd
+ * Receives the rest after n bytes of a byte stream. generation is that of fd
  * when the call began. Returns the number of all bytes, or -Exxx.
  */
 long wf_receive_rest(int fd, void *buf, size_t bytes, int flags, long n,

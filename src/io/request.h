@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests that a thread waits for without holding its VP. Its VP's ring
- * carries them out; where there is none, kernel threads do (io/watcher.h,
+ * Requests: operations that a thread waits for without its VP. The ring of the
+ * VP carries them out. Without a ring, kernel threads do (io/watcher.h,
  * io/worker.h).
  *
  *     struct wf_request r = { .op = IORING_OP_RECV, .fd = fd,
@@ -21,13 +21,18 @@
 struct wf_vp_io;
 struct wf_thread;
 
-/* Any system call: addr is its struct wf_call (io/call.h), avoids_ring set. */
+/*
+ * Any system call: addr points to its struct wf_call (io/call.h), and
+ * avoids_ring is set.
+ */
 enum { WF_REQUEST_OP_CALL = 255 };
 
 /*
- * Of one call's requests: what is done just before they are handed over, just
- * after that (NULL: nothing), and when all are done (has one come to its end by
- * itself?). In the runtime, so that no handler runs in between; none may block.
+ * Functions that run for the requests of one call. `begin` runs just before the
+ * requests are handed over. `handed_over` runs just after that, and may be
+ * NULL. `end` runs when all are done; is_done says whether at least one
+ * completed without being cancelled. They run in the runtime, so that no
+ * handler runs in between, and must not block.
  */
 struct wf_request_scope {
 	void (*begin)(struct wf_request_scope *scope);
@@ -40,79 +45,92 @@ struct wf_request {
 	int fd;
 	uint64_t addr;
 	uint32_t len;
-	uint64_t off; /* or the second address */
+	uint64_t off; /* offset, or second address */
 	uint64_t addr3;
 	uint32_t op_flags; /* msg_flags, rw_flags, poll32_events, ... */
 	uint16_t ioprio;
-	bool avoids_ring; /* which would do something else */
-	/* The O_NONBLOCK check is deferred (io/nonblock.h). */
+	bool avoids_ring; /* a ring would do something else */
+	/* the O_NONBLOCK check is deferred (io/nonblock.h) */
 	bool is_unchecked;
-	struct wf_request_scope *scope; /* of the first; or NULL */
-	/* wf_descriptor_generation when the call began; if it is not
-	 * is_unchecked, when a ring got it. */
+	/* only that of the first request counts; or NULL */
+	struct wf_request_scope *scope;
+	/*
+	 * wf_descriptor_generation: if is_unchecked is set, when the call
+	 * began; else when the request was pushed on a ring.
+	 */
 	uint32_t fd_generation;
 
 	uint32_t unchecked_row; /* io/nonblock.c */
-	int32_t result;		/* >= 0 or -Exxx, once it is done */
+	int32_t result;		/* >= 0 or -Exxx; valid once is_done */
 	_Atomic bool is_done;
-	_Atomic uint32_t *nr_done; /* of those run together; waited on */
-	struct wf_vp_io *io;	   /* where it was pushed; NULL: no ring */
-	_Atomic uint64_t ring_id;  /* there; io/in_flight.h */
+	/* counts the completed requests of the call; the thread waits on it */
+	_Atomic uint32_t *nr_done;
+	/* the ring that it was pushed on; NULL: none */
+	struct wf_vp_io *io;
+	_Atomic uint64_t ring_id;  /* its id in that ring; io/in_flight.h */
 
-	/* Without a ring. */
-	_Atomic uint32_t worker; /* number + 1 of the one that carries it out */
-	bool is_repeated;	 /* its first worker was lost in the call */
-	struct wf_list watcher_link; /* io/watcher.c; so are the others */
+	/* The rest is for requests without a ring. */
+	_Atomic uint32_t worker; /* number + 1 of its worker; 0: none yet */
+	/* its first worker was killed during the call */
+	bool is_repeated;
+	struct wf_list watcher_link; /* io/watcher.c, and the next three */
 	uint8_t watcher_state;
 	uint8_t nr_futile;
-	int nr_bytes; /* received so far */
-	/* A duplicate of fd, which has been closed; or -1. */
+	int nr_bytes; /* bytes received so far */
+	/* a duplicate of fd if fd has been closed, else -1 */
 	_Atomic int pinned_fd;
 };
 
-/* In *nr_done, beside the number: */
-#define WF_REQUEST_WAIT (1U << 31)    /* the thread waits for a change of it */
-#define WF_REQUEST_REFUSED (1U << 30) /* the thread is not to wait */
+/* Bits of *nr_done beside the number: */
+/* the thread waits for a change of the word */
+#define WF_REQUEST_WAIT (1U << 31)
+#define WF_REQUEST_REFUSED (1U << 30) /* the descriptor is non-blocking */
 #define WF_REQUEST_BITS (WF_REQUEST_WAIT | WF_REQUEST_REFUSED)
 
 /*
- * Runs it to its end, or to the deadline (os/deadline.h). The caller is a
- * multiplexed thread with in_runtime 0. Returns the result, or
- *   -ETIMEDOUT  the deadline passed and nothing had been done
- *   -EINTR      a handler without SA_RESTART ran and nothing had been done
- *   -ERESTART   interrupted otherwise and nothing had been done: run it again,
- *               unless any handler ends the call
- *   -ECANCELED  the thread is to end; nothing had been done
- *   -EAGAIN     is_unchecked, the descriptor is non-blocking; nothing was done
- *   -ENOSYS     it cannot wait so; nothing has been done
- * What was done meanwhile is always reported.
+ * Runs r until it is done or until the deadline (os/deadline.h). The caller is
+ * a multiplexed thread with in_runtime 0. Returns the result, or
+ *
+ *       -ETIMEDOUT  the deadline passed and nothing had been done
+ *       -EINTR      a handler without SA_RESTART ran and nothing had been done
+ *       -ERESTART   interrupted otherwise and nothing had been done: the caller
+ *                   runs r again, unless any handler ends its call
+ *       -ECANCELED  the thread is cancelled; nothing had been done
+ *       -EAGAIN     is_unchecked, the descriptor is non-blocking; nothing was done
+ *       -ENOSYS     neither a ring nor a worker can run r; nothing was done
+ *
+ * If a part has been done when the wait ends, the part's result is returned.
  */
 int wf_request_run(struct wf_request *r, int64_t deadline_ns);
 
 /*
- * Runs nr requests together until one is done, then ends the others; nr may be
- * 0. Any handler that runs after *nr_handlers (struct wf_thread) was read ends
- * it; NULL is as wf_request_run. Returns 0 if one was done by itself, else as
- * wf_request_run.
+ * Runs nr requests together until one is done, then cancels the others; nr may
+ * be 0. With nr_handlers, any handler that runs after *nr_handlers (struct
+ * wf_thread) was read ends the wait. With NULL, handlers act as in
+ * wf_request_run. Returns 0 if one request was done without being cancelled,
+ * else as wf_request_run.
  */
 int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 		       const uint32_t *nr_handlers);
 
 /*
- * Hands r to the ring of t's VP, and gives it up at once if it waits: returns
- * its result, -EAGAIN if so, -ENOSYS if there is no ring. t is the caller, in
- * the runtime.
+ * Hands r to the ring of t's VP and cancels it at once if it would wait.
+ * Returns its result; -EAGAIN if it was cancelled; -ENOSYS if there is no ring.
+ * t is the calling thread, in the runtime.
  */
 int wf_request_try(struct wf_thread *t, struct wf_request *r);
 
 /*
- * r has come to its end; its memory may be gone when this returns. `me` as in
+ * r is done with `result`. Its memory may be gone when this returns. `me` as in
  * wf_ready_woken.
  */
 void wf_request_complete(struct wf_thread *me, struct wf_request *r,
 			 int result);
 
-/* The program made r's descriptor non-blocking. `me` as in wf_ready_woken. */
+/*
+ * The descriptor of r is non-blocking, so its thread may not wait. `me` as in
+ * wf_ready_woken.
+ */
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r);
 
 static inline int wf_request_fd(const struct wf_request *r)
