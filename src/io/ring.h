@@ -1,57 +1,83 @@
 /* SPDX-License-Identifier: MIT */
-/* The io_uring of each VP. */
+/*
+ * The io_uring of each VP: it carries out the requests of the VP's threads.
+ *
+ *     if (wf_ring_ensure(vp) == 0)
+ *             wf_ring_push(vp, &r);           r is completed at a later pick
+ */
 #ifndef WEFT_IO_RING_H
 #define WEFT_IO_RING_H
 
 #include "io/request.h"
 #include "sched/vp.h"
 
-/* At start and after fork. Returns 0 or -ENOMEM: there will be no rings. */
+/* At start and after fork. Returns 0; or -ENOMEM, and no VP gets a ring. */
 int wf_ring_start(void);
 /*
- * Makes the ring of vp, whose owner the caller is, if there is none yet.
- * Returns 0, with room for a call's requests; or -ENOSYS if there cannot be
- * one, now or ever, or it has too many.
+ * Makes the ring of vp if there is none yet. The caller is the owner of vp.
+ * Returns 0 if there is a ring with room for the requests of one call. Returns
+ * -ENOSYS if the kernel refuses a ring now or always, or if there is no memory
+ * for more requests in flight.
  */
 int wf_ring_ensure(struct wf_vp *vp);
-/* The kernel, its administrator or the option io has refused. */
+/*
+ * Returns true if the kernel, its administrator or the option `io` has refused
+ * rings.
+ */
 bool wf_ring_is_refused(void);
-/* No request is in flight, and none will be: gives back what the rings have of
- * the kernel. Then wf_ring_fork_child. */
+/*
+ * Destroys all rings. No request is in flight, and none may be pushed before
+ * wf_ring_fork_child, which the caller calls next.
+ */
 void wf_ring_dismiss(void);
 void wf_ring_fork_child(void);
 
-/* IORING_OP_FUTEX_WAIT; a ring that has been made does not have it. */
+/*
+ * IORING_OP_FUTEX_WAIT. wf_ring_lacks_futex returns true if a ring was made on
+ * a kernel without it (before 6.7).
+ */
 enum { WF_RING_OP_FUTEX_WAIT = 51 };
 bool wf_ring_lacks_futex(void);
 
-/* Pushes r on the ring of vp, whose owner the caller is. */
+/* Pushes r on the ring of vp. The caller is the owner of vp. */
 void wf_ring_push(struct wf_vp *vp, struct wf_request *r);
 
-/* Asks for the early end of a pushed request; any t, in the runtime. */
+/*
+ * Asks the kernel to cancel r, which was pushed. t is the caller, any thread,
+ * in the runtime.
+ */
 void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r);
 
-/* Requests on descriptors that are about to be closed reach the kernel. */
+/*
+ * The numbers `first` to `last` are about to be closed: makes the kernel submit
+ * all pushed requests on them, so that these keep their files.
+ */
 void wf_ring_flush(unsigned int first, unsigned int last);
 
 /*
- * The process is about to exit, by the calling thread's next system call: lets
- * go of the files that requests wait for. Anybody.
+ * The calling thread's next system call ends the process: cancels all requests,
+ * so that the kernel releases the files that they wait for. Any thread.
  */
 void wf_ring_end(void);
 
 /*
- * The kernel is about to refuse what rings need: there are none from now on,
- * and what waits in them is made again elsewhere. True as long as something
- * does; anybody, in_runtime 0. wf_ring_keep_on: it does not refuse.
+ * A system call is about to make the kernel refuse what rings need. From now on
+ * wf_ring_ensure refuses rings. wf_ring_give_up cancels the requests in flight,
+ * and their threads run them again elsewhere. It returns true as long as some
+ * are in flight. wf_ring_keep_on permits rings again, if the kernel does not
+ * refuse them after all. Any thread, in_runtime 0.
  */
 bool wf_ring_give_up(void);
 void wf_ring_keep_on(void);
 
-/* The least private descriptor from `first` on; ~0U if there is none. */
+/*
+ * Returns the least descriptor of a ring from `first` on; ~0U if there is none.
+ */
 unsigned int wf_ring_first_private(unsigned int first);
-/* Frees the number for the program. False: no other number is free for the
- * private descriptor there. */
+/*
+ * Frees the number fd for the program: moves the ring's descriptor to another
+ * number. Returns false if no other number is free.
+ */
 bool wf_ring_make_way(int fd);
 
 #endif

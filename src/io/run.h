@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs requests by the rules of the calls that they are for: restarts after
- * signals, time limits, and partial transfers. Reading, writing and polling
+ * signals, time limits and partial transfers. Reading, writing and polling
  * share this.
  *
  *     n = wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
@@ -20,22 +20,24 @@
 #include "wait/ufutex.h"
 
 /*
- * Runs r as SA_RESTART has it: again, unless the socket has a time limit
- * (signal(7)). A limit that has passed is -EAGAIN.
+ * Runs r, and again after a handler with SA_RESTART, unless the socket has a
+ * time limit (signal(7)). Returns -EAGAIN if the limit has passed.
  */
 int wf_io_run(struct wf_request *r, int64_t deadline_ns);
 
 /*
- * Runs r for a partial transfer of a call. The first one runs as wf_io_run, and
- * sets *nr_handlers (struct wf_thread) to the value when it last began. Any
- * handler that has run since then ends a later one.
+ * Runs r for a partial transfer of a call. The first one restarts as in
+ * wf_io_run, and *nr_handlers becomes the thread's count of handlers (struct
+ * wf_thread) at its last start. Any handler that has run since then ends a
+ * later one.
  */
 int wf_io_run_partial(struct wf_request *r, int64_t deadline_ns, bool is_first,
 		      uint32_t *nr_handlers);
 
 /*
- * Is a wait that ended so to be begun again? nr_handlers: the thread's at the
- * call. Then, what the call returns.
+ * Returns true if a wait that returned n has to begin again. nr_handlers is the
+ * thread's count when the call began. wf_io_wait_result turns the last n into
+ * the result of the call.
  */
 static inline bool wf_io_goes_on(int n, int64_t deadline_ns,
 				 uint32_t nr_handlers)
@@ -49,18 +51,23 @@ static inline bool wf_io_is_over(int64_t deadline_ns)
 	return deadline_ns != WF_FOREVER && deadline_ns <= wf_os_now();
 }
 
-/* Has a signal cut short the call, which returned n of total bytes? */
+/*
+ * Returns true if a signal of weft's has cut short the call b, which returned n
+ * of `total` bytes.
+ */
 bool wf_io_is_cut_short(const struct wf_io_begun *b, size_t total, long n);
 
 /*
- * Is there an error that a call which has begun is not told of, but the next
- * one? What a peer that is gone has sent before can still be received.
+ * Returns true if fd has an error. The kernel reports it to the next call, not
+ * to a call that has already moved bytes. POLLHUP is no error here: the bytes
+ * that a peer sent before it closed can still be received.
  */
 bool wf_io_has_error(int fd);
 
 /*
- * A wait that has a limit of weft's own, and the call perhaps none, ended with
- * n. Did a handler with SA_RESTART end it, after which the call goes on?
+ * Returns true if a handler with SA_RESTART ended the wait, so that the call
+ * continues. n is the result of the wait. The wait has a limit that weft has
+ * set; deadline_ns is that of the call.
  */
 static inline bool wf_io_restarts(int64_t n, bool is_first, int64_t deadline_ns)
 {
@@ -76,41 +83,46 @@ static inline int wf_io_wait_result(int n)
 }
 
 /*
- * What is left of a call when there is neither ring nor worker: its carrier
- * waits, in libc's function, which can be cancelled. rc is what that returned.
+ * The result of a call that the thread made through libc's function, as there
+ * is neither a ring nor a worker. Its carrier waits in it, and the call can be
+ * cancelled. rc is what the function returned.
  */
 static inline long wf_io_result(long rc)
 {
 	return rc < 0 ? -errno : rc;
 }
 
-/* The request that has its end when there is one of the events (POLLIN, ...) */
+/* A request that is done when one of the events (POLLIN, ...) occurs. */
 struct wf_request wf_io_readiness(int fd, uint32_t events);
 
-/* Waits until one of the events of fd. 0, or as wf_io_run. */
+/* Waits for one of the events on fd. Returns 0, or as wf_io_run. */
 int wf_io_wait_ready(int fd, uint32_t events, int64_t deadline_ns);
 
 /*
- * SYS_preadv2 or SYS_pwritev2 without waiting; `at` -1: at the file's position.
- * What the call returns, or -EOPNOTSUPP: the file cannot be asked so.
+ * Makes SYS_preadv2 or SYS_pwritev2 without waiting. at: the offset, or -1 for
+ * the file's position. Returns the result of the call, or -EOPNOTSUPP if the
+ * file does not support RWF_NOWAIT.
  */
 long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
 	       int64_t at);
 
 /*
- * The caller gets a kernel thread of its own, on which it makes its calls from
- * now on. False if it cannot, or its VP has a ring and even_with_ring is false:
- * the kernel tells of what a ring has in flight to the kernel thread that has
- * handed it over, which hears of it late while it sleeps in a file. in_runtime
- * 0.
+ * Binds the calling thread to a carrier, on which it makes its calls from now
+ * on. Returns false if that is impossible, or if its VP has a ring and
+ * even_with_ring is false. The kernel completes a request of a ring in the
+ * kernel thread that has submitted it. That kernel thread would do so late,
+ * while it sleeps in a call on a file. in_runtime is 0.
  */
 bool wf_io_bind(bool even_with_ring);
-/* A program with more threads that would have one keeps them light. */
+/*
+ * Returns true if the process has few carriers. A program with many threads of
+ * this kind keeps them unbound.
+ */
 bool wf_io_has_few_carriers(void);
 
 /*
- * struct wf_thread.hint of a thread that has found nothing to receive on a
- * socket: odd, for no semaphore has an odd address.
+ * The struct wf_thread.hint of a thread that has found a socket empty. It is
+ * odd, so it is not the address of a semaphore.
  */
 static inline uint32_t wf_io_dry_hint(int fd)
 {
@@ -120,7 +132,7 @@ static inline uint32_t wf_io_dry_hint(int fd)
 /* No call reads or writes more: the kernel's MAX_RW_COUNT. */
 #define WF_IO_MOST_BYTES ((size_t)0x7ffff000)
 
-/* Bytes of all parts, or as many as one call takes. */
+/* Returns the bytes of all parts, at most as many as one call moves. */
 static inline size_t wf_io_total(const struct iovec *iov, size_t nr)
 {
 	size_t total = 0;
@@ -134,9 +146,10 @@ static inline size_t wf_io_total(const struct iovec *iov, size_t nr)
 }
 
 /*
- * SYS_readv or SYS_writev of what can be asked only whether it would wait:
- * terminals, inotify, FIFOs that were opened by path. is_short: it does not
- * wait if poll says that the file is ready.
+ * Makes SYS_readv or SYS_writev on files that do not support RWF_NOWAIT:
+ * terminals, inotify, and FIFOs that were opened by path. poll says whether the
+ * call would wait. is_short: the call does not wait if poll says that the file
+ * is ready.
  */
 long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 			   int nr, uint32_t events, bool is_short);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Semaphores and messages of System V, message queues; as io/io.h. */
+/*
+ * Semaphores and messages of System V, and POSIX message queues: the thread
+ * parks while a worker waits. Results as in io/io.h.
+ */
 #ifndef WEFT_IO_SYSV_H
 #define WEFT_IO_SYSV_H
 
@@ -9,13 +12,13 @@
 #include <sys/sem.h>
 #include <time.h>
 
-/* timeout: relative, or NULL */
+/* timeout: relative, or NULL for no limit */
 int wf_io_semop(int id, struct sembuf *ops, size_t nr,
 		const struct timespec *timeout);
 int wf_io_msgsnd(int id, const void *message, size_t bytes, int flags);
 long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags);
 
-/* until: a CLOCK_REALTIME time, or NULL */
+/* until: a CLOCK_REALTIME time, or NULL for no limit */
 int wf_io_mq_send(mqd_t queue, const char *message, size_t bytes,
 		  unsigned int priority, const struct timespec *until);
 long wf_io_mq_receive(mqd_t queue, char *message, size_t bytes,

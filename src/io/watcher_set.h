@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits for descriptors without a ring, by number, and the epoll set that
- * tells of them (io/watcher.c, WATCHER-1 to WATCHER-5):
+ * The requests that wait for descriptors without a ring, sorted by number, and
+ * the epoll set that reports their events (io/watcher.c, WATCHER-1 to
+ * WATCHER-5).
  *
  *     b = wf_watcher_set_lock(wf_watcher_set_index(fd));
  *     ...                     requests come, go and change their states
@@ -43,27 +44,31 @@ static inline uint32_t wf_watcher_set_index(int fd)
 struct wf_watcher_bucket *wf_watcher_set_lock(uint32_t index);
 
 /*
- * Arms the number's entry for all that waits for it; the event's data.u64 has
- * the bucket's index above the number. 0, or why it cannot be in a set: who
- * waits would never hear.
+ * Arms the number's entry for the events of all requests that wait for it. The
+ * event's data.u64 has the bucket's index in the high half and the number in
+ * the low half. Returns 0, or -Exxx if the number cannot be in a set: a request
+ * for it would wait for ever.
  */
 int wf_watcher_set_arm_locked(struct wf_watcher_bucket *b, int number);
-/* WATCHER-3. Is a worker in an accept of the number? */
+/* WATCHER-3. Returns true if a worker is in an accept on the number. */
 bool wf_watcher_set_is_accepting_locked(struct wf_watcher_bucket *b,
 					int number);
 
 /*
- * WATCHER-4. r, which waits, gets a duplicate with an entry of its own. Without
- * a descriptor, or room in the set, it stays with the number.
+ * WATCHER-4. Gives r, which waits, a duplicate with an entry in the set. If
+ * there is no free descriptor or no room in the set, r stays with the number.
  */
 void wf_watcher_set_pin_locked(struct wf_watcher_bucket *b,
 			       struct wf_request *r);
-/* It goes, if there is one. */
+/* Removes and closes the duplicate of r, if there is one. */
 void wf_watcher_set_drop(struct wf_request *r);
 
-/* The set; -1: there is none. */
+/* Returns the epoll set; -1 if there is none. */
 int wf_watcher_set_fd(void);
-/* Makes it, -Exxx else; it is there once it is published. */
+/*
+ * Makes the epoll set. Returns its descriptor or -Exxx. Other threads find the
+ * set once it is published.
+ */
 int wf_watcher_set_make(void);
 void wf_watcher_set_publish(int fd);
 
