@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A circle of rows in the order of their requests; a request that completes
- * leaves a hole.
+ * The table of a ring's unchecked requests: a circle of rows in the order in
+ * which the requests were pushed. A request that completes leaves an empty row.
+ * A check asks the kernel whether the descriptor is non-blocking. If it is, the
+ * thread stops waiting and its call returns EAGAIN.
  *
- * NONBLOCK-1. A row that is not NULL is a request in flight, whose is_unchecked
- *     is set and which names its row.
- * NONBLOCK-2. first <= next <= first + WF_NONBLOCK_ROOM; all that is in no row
- *     from first to next is in none.
- * NONBLOCK-3. If the number was closed since the call began, it says nothing of
- *     the file of the wait. Then the wait goes on without a check.
+ * NONBLOCK-1. A row that is not NULL is a request in flight. Its is_unchecked
+ *     is set and it names its row.
+ * NONBLOCK-2. first <= next <= first + WF_NONBLOCK_ROOM. Rows outside of first
+ *     to next hold no unchecked request.
+ * NONBLOCK-3. If the number was closed since the call began, its O_NONBLOCK is
+ *     that of another file. The wait then continues without a check.
  *
- * Rejected: a list through the requests. They lie on the stacks of threads that
- * wait, and each change would touch its neighbours' stacks.
+ * Rejected: a list through the requests. They lie on the stacks of waiting
+ * threads, and each change would touch the stacks of two neighbours.
  */
 #include "io/nonblock.h"
 
@@ -34,7 +36,7 @@ bool wf_nonblock_is_refused(struct wf_request *r)
 	if (!is_still_named(r) || !wf_descriptor_is_nonblocking(r->fd) ||
 	    !is_still_named(r)) /* NONBLOCK-3 */
 		return false;
-	/* The next ones need not wait to learn it. */
+	/* later receives try first, and so do not wait */
 	wf_descriptor_was_tried(r->fd, false);
 	return true;
 }
@@ -46,7 +48,10 @@ void wf_nonblock_drop(struct wf_nonblock *u, struct wf_request *r)
 	wf_store_relaxed(&u->nr, wf_load_relaxed(&u->nr) - 1);
 }
 
-/* About `most` at most. Returns true if somebody is not to wait. */
+/*
+ * Checks the rows up to `end`, `most` requests at most. Returns true if the
+ * descriptor of at least one is non-blocking.
+ */
 static bool ask_until(struct wf_thread *me, struct wf_nonblock *u, uint32_t end,
 		      uint32_t most)
 {

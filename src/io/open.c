@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An open is the plain call, whose time is taken. Where two in a row took long
- * on one file system, and of a FIFO, which waits for the other side, the next
- * ones are made by a worker, until they are quick again. So a local file costs
- * no call more, and the first opens of a slow file system hold up a VP until
- * the monitor notices.
+ * The thread makes an open by the plain call and measures it. If two opens in a
+ * row took long on one file system, an I/O worker makes the next ones until
+ * they are quick again. A worker also opens a FIFO, on which an open waits
+ * until another thread or process opens it, too. So an open of a local file
+ * costs no further system call. The first opens on a slow file system block a
+ * VP until the monitor hands it off.
  *
- * Two in a row: on a busy machine any call may take long now and then. Where
- * nothing is known the clock is that of the kernel's ticks, which costs a third
- * and overlooks some of the opens that take less than a tick.
+ * Why two in a row: on a busy machine any call may take long now and then.
+ * Where the cache knows nothing, the clock is the coarse one, which counts the
+ * kernel's ticks. It costs a third of the precise clock and misses some opens
+ * that take less than a tick.
  *
- * Rejected: the ring. It opens a FIFO for reading without waiting for a writer,
- * and what has to be waited for keeps one of the few kernel threads that carry
- * out its reads of disks. O_NONBLOCK first: it stays on the description, and to
- * take it away is a second call.
+ * Rejected: the ring. It opens a FIFO for reading without waiting for a writer.
+ * An open that waits would occupy one of the few kernel threads that carry out
+ * the ring's disk reads. Rejected: O_NONBLOCK first. The flag stays on the
+ * description, and a second call has to remove it.
  */
 #include "io/open.h"
 
@@ -41,7 +43,9 @@ struct file {
 	uint32_t major, minor; /* of its file system */
 };
 
-/* Without asking a worker in the network for what is not known here. */
+/*
+ * Asks the kernel for the file's type and device, but no server in the network.
+ */
 static bool is_found(int dirfd, const char *path, struct file *ret)
 {
 	struct statx st;
@@ -53,7 +57,10 @@ static bool is_found(int dirfd, const char *path, struct file *ret)
 	return true;
 }
 
-/* A path's beginning: the root, or dirfd itself, if nothing is left. */
+/*
+ * Returns true if `path`, a prefix of a path, is on the file's file system. An
+ * empty prefix is the root, or dirfd itself.
+ */
 static bool is_on(const struct file *file, int dirfd, const char *path,
 		  bool is_absolute)
 {
@@ -65,7 +72,7 @@ static bool is_on(const struct file *file, int dirfd, const char *path,
 	       above.minor == file->minor;
 }
 
-/* The shortest beginning of the path that is on the file's file system. */
+/* Marks the shortest prefix of the path that is on the file's file system. */
 static void suspect_file_system(const struct wf_open *o,
 				const struct file *file)
 {
@@ -88,14 +95,19 @@ static void suspect_file_system(const struct wf_open *o,
 			    WF_PATH_MAYBE_SLOW);
 }
 
-/* Would it wait for the other side, if it is a FIFO? */
+/*
+ * Returns true if this open of a FIFO waits until a peer opens the FIFO, too.
+ */
 static bool meets(const struct wf_open *o)
 {
 	return (o->flags & (O_NONBLOCK | O_PATH)) == 0 &&
 	       (o->flags & O_ACCMODE) != O_RDWR;
 }
 
-/* Devices, which may wait for what they like, are opened by the caller. */
+/*
+ * Learns from an open that took long. Opens of devices stay with the caller:
+ * such an open may wait for anything.
+ */
 static void learn(const struct wf_open *o, int fd)
 {
 	struct file file;
@@ -110,7 +122,7 @@ static void learn(const struct wf_open *o, int fd)
 		suspect_file_system(o, &file);
 }
 
-/* Under the name of a FIFO. */
+/* An open of a name that is cached as a FIFO was quick: is it still a FIFO? */
 static void check_fifo(const struct wf_path_latency *p, int fd)
 {
 	struct file file;
@@ -130,7 +142,7 @@ static int64_t now(const struct wf_open *o)
 
 bool wf_open_may_wait(struct wf_open *o)
 {
-	/* A path that leads nowhere is the kernel's to refuse. */
+	/* A bad pointer: the kernel returns EFAULT. */
 	if (wf_load_relaxed(&wf_path_latency_nr) != 0 &&
 	    wf_memory_is_string(o->path, PATH_MAX))
 		o->latency = wf_path_latency_find(o->dirfd, o->path);
@@ -139,7 +151,7 @@ bool wf_open_may_wait(struct wf_open *o)
 	       (o->latency.state == WF_PATH_FIFO && meets(o));
 }
 
-/* Another process would find itself in /proc, and not the same terminal. */
+/* An I/O server would find itself in /proc, and another terminal in /dev. */
 static bool leads_to_process(const char *path)
 {
 	return strncmp(path, "/proc/", 6) == 0 ||
@@ -147,9 +159,9 @@ static bool leads_to_process(const char *path)
 }
 
 /*
- * The open of a FIFO is not made by an I/O server. If that process is killed
- * when the other side has just opened, the other side's open has succeeded, and
- * the repeated open waits for ever.
+ * Returns true if an I/O server must not make the open. If a server is killed
+ * just after a peer opened the FIFO, the peer's open has succeeded, and the
+ * repeated open would wait for ever.
  */
 static bool is_for_own_process(const struct wf_open *o)
 {
@@ -174,7 +186,7 @@ long wf_open_wait(struct wf_open *o)
 	if (o->latency.state == WF_PATH_FIFO && !is_long(c->ns))
 		check_fifo(&o->latency, (int)n);
 	wf_path_latency_took(&o->latency, is_long(c->ns));
-	/* So are its first reads, most likely. */
+	/* the first reads are most likely slow, too */
 	wf_descriptor_set_slow((int)n, is_long(c->ns));
 	return n;
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashes of names, each at the one place in a table that its hash says. A later
- * name takes the place over. The lowest bits of a hash are the state.
+ * The cache is a table of hashes of names. The hash of a name determines its
+ * only slot. A later name takes the slot over. The lowest two bits of a slot
+ * are the state.
  *
- * What is mounted below a name is taken for the same as long as nothing is
- * known of it.
+ * A lookup hashes the path once and checks the slot at the end of each
+ * component. So the longest known prefix decides. A file system that is mounted
+ * below a known name is treated as that name until it has an entry.
  *
- * Rejected: to ask the kernel whose file system a path leads to. Each open
- * would cost two calls. One state for each file system: nobody knows the one
- * of a path but by asking.
+ * Rejected: to ask the kernel which file system a path leads to. Each open
+ * would cost two calls. Rejected: a state for each file system. To find the
+ * file system of a path is the same question to the kernel.
  */
 #include "io/path_latency.h"
 

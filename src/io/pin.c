@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PIN-1. Between its begin and its end a wait is in the bucket of its number,
- *     and its thread in the runtime: no handler can leave it there.
- * PIN-2. Before a number is closed or replaced each wait on it gets a
+ * The waits with a pinned file are in buckets by number. A thread that closes
+ * or replaces a number walks the bucket and gives each wait on it a duplicate
+ * of the file.
+ *
+ * PIN-1. From its begin to its end a wait is in the bucket of its number, and
+ *     its thread is in the runtime. So no handler can leave the wait there.
+ * PIN-2. Before a number is closed or replaced, each wait on it gets a
  *     duplicate. The waiting thread sets is_in_call before it reads which of
- *     the two to use. The closing thread reads is_in_call after it has made the
- *     duplicate, and waits until the call, which does not wait, is over.
- * PIN-3. A thread that begins to wait just when the number goes waits for what
- *     the number is by then, or gets EBADF. So does a waiting thread if no
- *     number is free for a duplicate.
+ *     the two numbers to use. The closing thread reads is_in_call after it has
+ *     made the duplicate, and waits until the call, which does not wait, is
+ *     over.
+ * PIN-3. A thread that begins to wait just when the number is closed waits for
+ *     the number's next file, or gets EBADF. The same holds for a waiting
+ *     thread if no number is free for a duplicate.
  */
 #include "io/pin.h"
 
@@ -28,7 +33,8 @@ enum { NR_BUCKETS = 64 };
 
 struct bucket {
 	struct wf_spin lock;
-	struct wf_list waits; /* of struct wf_pin; not made before the first */
+	/* of struct wf_pin; not initialised before the first */
+	struct wf_list waits;
 } WF_ALIGNED(WF_CACHE_LINE);
 
 static struct bucket buckets[NR_BUCKETS];
@@ -104,7 +110,7 @@ void wf_pin_release_for_handler(struct wf_pin *h)
 
 /* --- closing -------------------------------------------------------------- */
 
-/* PIN-2. True if one of them is in its call. */
+/* PIN-2. Returns true if one of the waiting threads is in its call. */
 static bool pin_all(struct bucket *b, unsigned int first, unsigned int last)
 {
 	bool is_in_call = false;
@@ -138,8 +144,10 @@ static bool close_bucket(uint32_t index, unsigned int first, unsigned int last)
 }
 
 /*
- * Where the close barrier waits for a call (PIN-2). That may take longer if its
- * kernel thread has to wait for a CPU; in a page fault even for ever.
+ * The close barrier waits for a call (PIN-2): first by yields, then by naps of
+ * 20 us, about 20 ms in all. The call takes longer if its kernel thread waits
+ * for a CPU, and for ever if a page fault does. Returns false when the barrier
+ * has waited enough.
  */
 static bool pass_close_barrier(int nr)
 {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The closing thread counts the number's generation up
- * (wf_descriptor_generation_ends), then leaves duplicates to the waits that
- * have pinned its file, waits until these have handed over their requests, and
- * then makes sure that those have reached the kernel (wf_io_before_close). A
- * thread that begins to wait pins the file, then reads the generation: one of
- * the two sees the other.
+ * A pinned call ties a pinned file to the requests of one call. The scope
+ * functions pin the file before a request is handed over, and put the file's
+ * present number into it.
+ *
+ * Closing: the closing thread counts the number's generation up
+ * (wf_descriptor_generation_ends). It leaves duplicates to the waits that have
+ * pinned the file, waits until these have handed over their requests, and makes
+ * sure that the requests have reached the kernel (wf_io_before_close). A thread
+ * that begins to wait pins the file, then reads the generation. One of the two
+ * sees the other.
  */
 #include "io/pinned_call.h"
 
@@ -69,11 +73,13 @@ void wf_pinned_call_end(struct wf_pinned_call *h)
 
 void wf_pinned_call_fault_in(const void *buf, size_t bytes)
 {
-	/* No pipe takes more at once, if its user is not privileged, and hardly
-	 * a socket. */
+	/*
+	 * A pipe takes no more at once, unless its user is privileged, and
+	 * hardly any socket does.
+	 */
 	const size_t most = 1 << 20;
 
-	/* What is not there is the kernel's to refuse. */
+	/* for a bad address the call returns EFAULT */
 	(void)wf_memory_is_readable(buf, bytes < most ? bytes : most);
 }
 

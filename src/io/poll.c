@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * poll, and how select waits (io/select.c). First the call that does not wait.
- * Then, for a few descriptors, requests that end when something may have
- * happened, and the call again, whose answer counts; for many a worker makes
- * the call that waits; who does so often has a kernel thread of its own. None
- * is started again after a handler, whatever SA_RESTART says.
+ * poll, and the way in which select waits (io/select.c). First comes the call
+ * that does not wait. If no descriptor is ready, the thread waits in one of
+ * these ways:
  *
- * POLL-1. A thread that has just found nothing to receive from a socket,
- *     without waiting, and polls that knows the first answer, and no call asks.
- *     It is a guess: the request sees what is there when it is submitted.
- * POLL-2. What a mask of the call's opens is delivered once nothing was ready,
- *     and then ends the call, also one that does not wait: so does the kernel.
- *     If something was ready at that moment it still is at the next call.
- * POLL-3. A ring keeps its files (io/address.c): a socket with an address is
- *     polled by its epoll proxy or not by a ring.
- * POLL-4. A ring pays no heed to a wake for POLLPRI (io_poll_wake). That of a
- *     socket is one for POLLIN as well; that of anything else is not.
+ * - A few descriptors: a request for each, which is done when an event may have
+ * occurred. The call is then made again, and its answer counts.
+ * - Many descriptors: a worker makes the call that waits.
+ * - A thread that waits for several descriptors again and again is bound, and
+ * waits in the kernel.
  *
- * Rejected: an epoll set for all that are many. To fill it and take it down
- * takes four times what the kernel's call does. It is what is left when no
- * worker is. Rejected: a set of the thread's own, which the next call changes:
- * what a library closes unseen it would forget, and the next file of that
- * number would be waited for in vain.
+ * A handler ends the call, also one with SA_RESTART.
+ *
+ * POLL-1. A thread that has just found a socket empty, and now polls it, knows
+ *     what the first call would return, and so does not make it. This is a
+ *     guess: the request finds data that has come since when it is submitted.
+ * POLL-2. If nothing was ready, signals that the call's mask opens are
+ *     delivered. A handler then ends the call, also a call that does not wait,
+ *     as in the kernel. A descriptor that was ready at that moment is still
+ *     ready at the next call.
+ * POLL-3. A ring keeps its files open (io/address.c). So a socket with an
+ *     address is polled by its epoll proxy, or without a ring.
+ * POLL-4. A ring ignores a wake for POLLPRI (io_poll_wake). A socket wakes for
+ *     POLLIN at the same time; other files do not.
+ *
+ * Rejected: an epoll set for many descriptors. To fill it and take it down
+ * takes four times as long as the kernel's call. It is used when no worker is
+ * free. Rejected: an epoll set that a thread keeps for its next calls. If a
+ * library closes a number unseen, the set forgets it, and a wait for the next
+ * file of that number would not end.
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -51,7 +58,7 @@ bool wf_poll_is_for_nothing(int n, uint32_t nr_handlers)
 	return n == -EINTR && wf_self->nr_handlers == nr_handlers;
 }
 
-/* Waits for some of the descriptors. 0, -ETIMEDOUT or -Exxx. */
+/* Waits until an event may have occurred. Returns 0, -ETIMEDOUT or -Exxx. */
 static int wait_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    uint32_t nr_handlers)
 {
@@ -70,7 +77,7 @@ static int wait_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 	return wf_request_run_any(r, nr_watched, deadline_ns, &nr_handlers);
 }
 
-/* POLL-1. Once for each receive that found nothing. */
+/* POLL-1. Returns true once for each receive that found nothing. */
 static bool is_known_to_wait(const struct pollfd *fds, nfds_t nr)
 {
 	struct wf_thread *t = wf_self;
@@ -174,7 +181,10 @@ static bool is_any_uncooperative(const struct pollfd *fds, nfds_t nr)
 	return false;
 }
 
-/* Can a socket with an address be polled for these by its epoll proxy? */
+/*
+ * Returns true if an epoll proxy can poll a socket with an address for these
+ * events.
+ */
 static bool are_for_proxy(int events)
 {
 	return (events & POLLIN) != 0 &&
@@ -182,8 +192,8 @@ static bool are_for_proxy(int events)
 }
 
 /*
- * A request ends also by a peer that has closed its half, so there are no more
- * of them after some that were for nothing.
+ * A request is also done when a peer has closed its half, although poll reports
+ * nothing then. So after MOST_WAITS waits of a call there are no more requests.
  */
 int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		uint32_t nr_handlers, uint32_t *nr_waits)
@@ -217,7 +227,7 @@ bool wf_poll_has_own_carrier(nfds_t nr)
 	return wf_io_has_few_carriers() && wf_io_bind(true);
 }
 
-/* One wait for any of them: what the call returns, or 0: it is to look. */
+/* One wait for any of them. Returns the result of the call; 0: poll again. */
 static int wait_any(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		    uint32_t nr_handlers, uint32_t *nr_waits)
 {
@@ -244,7 +254,7 @@ bool wf_poll_open(const uint64_t *mask, uint32_t nr_handlers)
 
 int wf_poll_close(const uint64_t *mask, uint32_t nr_handlers, int n)
 {
-	/* What only the thread's own mask opens comes after the call. */
+	/* signals that only the thread's own mask opens come after the call */
 	bool has_handled = wf_self->nr_handlers != nr_handlers;
 
 	wf_signal_close_after_wait(mask);
@@ -258,7 +268,7 @@ static int poll_now(struct pollfd *fds, nfds_t nr, uint32_t nr_handlers)
 	return wf_poll_is_for_nothing(n, nr_handlers) ? 0 : n;
 }
 
-/* After a check that found nothing. */
+/* Waits after a check that found nothing ready. */
 static int poll_until(struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 		      uint32_t nr_handlers)
 {

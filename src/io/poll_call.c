@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POLL_CALL-1. The kernel counts the time, and leaves in the timespec what is
- *     left of it: a worker makes a call again that ended for nothing.
- * POLL_CALL-2. About half of the workers may be in such a call: a set serves
- *     those who poll as well, for other calls there is nothing else. They are
- *     counted in the runtime, which a handler does not leave by a jump.
- * POLL_CALL-3. The program's mask is the thread's. The worker blocks all
- *     signals, and what lets the thread run a handler ends the worker's call
- *     first.
+ * The thread hands poll or select to a worker as a system call and parks. If a
+ * handler, or a cancellation, ends the wait, the request is given up and a
+ * signal ends the worker's call.
+ *
+ * POLL_CALL-1. The kernel measures the time limit and leaves the remaining time
+ *     in the timespec. So a worker can repeat a call that was interrupted for
+ *     nothing.
+ * POLL_CALL-2. About half of the workers may be in such a call. An epoll set
+ *     can serve a poll as well, and other calls have only the workers. nr_calls
+ *     is changed in the runtime, so that no handler leaves by a jump in
+ *     between.
+ * POLL_CALL-3. The program's signal mask is the thread's. The worker blocks all
+ *     signals. Before the thread runs a handler, the worker's call is ended.
  */
 #include "io/poll_call.h"
 
@@ -35,7 +40,7 @@ static void end(struct wf_request_scope *scope, bool is_done)
 	atomic_fetch_sub(&nr_calls, 1);
 }
 
-/* c, whose timeout is *left. */
+/* Runs c with *left as its timeout. */
 static int run(struct wf_call *c, struct timespec *left, int64_t deadline_ns,
 	       uint32_t nr_handlers)
 {
@@ -56,7 +61,8 @@ static int run(struct wf_call *c, struct timespec *left, int64_t deadline_ns,
 	c->args[c->nr == SYS_ppoll ? 2 : 4] =
 		deadline_ns == WF_FOREVER ? 0 : (long)left; /* POLL_CALL-1 */
 	err = wf_request_run_any(&r, 1, WF_FOREVER, &nr_handlers);
-	if (err == 0) /* EPERM: a seccomp filter knows another such call */
+	/* EPERM: a seccomp filter permits only another such call */
+	if (err == 0)
 		return r.result == -EPERM ? -ENOSYS : r.result;
 	return wf_poll_has_waited(&err) ? err : -ENOSYS;
 }

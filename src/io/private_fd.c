@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The private descriptors are in a table of MOST entries, which changes by
+ * compare-and-exchange. So the closing and forking code can find them without a
+ * lock. An entry stays, marked as closing, while its descriptor is being
+ * closed: in that time the program may get the number.
+ */
 #include "io/private_fd.h"
 
 #include <errno.h>
@@ -15,12 +21,12 @@
 enum { MOST = 256 };
 
 /*
- * Number + 1; 0: free. Less than 0: it is being closed, and may be a number of
- * the program's by now.
+ * The number + 1; 0: free. Negative: the number is being closed, and may
+ * already be the program's.
  */
 static _Atomic int fds[MOST];
 static _Atomic uint32_t nr_fds;
-static _Atomic uint32_t nr_used; /* of the table; the rest never was */
+static _Atomic uint32_t nr_used; /* entries that have been in use */
 
 static void use(uint32_t nr)
 {
@@ -48,7 +54,8 @@ int wf_private_fd_duplicate(int fd)
 {
 	long own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, WF_PRIVATE_FD_HIGH);
 
-	if (own == -EINVAL || own == -EMFILE) /* the limit is low */
+	/* the limit on descriptors is low */
+	if (own == -EINVAL || own == -EMFILE)
 		own = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
 	if (own < 0)
 		return -1;
@@ -79,7 +86,7 @@ void wf_private_fd_prepare(void)
 		wf_sys(SYS_close, wf_uring_move_high(fd, WF_PRIVATE_FD_HIGH));
 }
 
-/* No handler comes in between, which may have the number, and not return. */
+/* Signals are blocked: a handler could get the number, and might not return. */
 void wf_private_fd_close(int fd)
 {
 	uint64_t mask = wf_os_close_signals();
