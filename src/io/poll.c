@@ -5,10 +5,10 @@
  * these ways:
  *
  * - A few descriptors: a request for each, which is done when an event may have
- * occurred. The call is then made again, and its answer counts.
+ *   occurred. The call is then made again, and its answer counts.
  * - Many descriptors: a worker makes the call that waits.
  * - A thread that waits for several descriptors again and again is bound, and
- * waits in the kernel.
+ *   waits in the kernel.
  *
  * A handler ends the call, also one with SA_RESTART.
  *

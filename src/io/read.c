@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receiving. First the call that does not wait: what is there costs one system
- * call and no switch. Then a request, which waits for the file and not for the
- * number. A ring would wait for descriptors that the program made
- * non-blocking, too.
+ * Receiving and reading. First comes the call that does not wait: if data has
+ * come, it costs one system call and no switch. If not, a request waits for the
+ * file and not for the number. weft checks O_NONBLOCK before that, as a ring
+ * would also wait on a non-blocking descriptor.
  *
- * What waits is called last, by functions with small frames of their own: it
- * decides how much of its stack each of many threads touches.
+ * The call that waits is the last one of functions with small frames. These
+ * frames determine how much stack each waiting thread touches.
  */
 #include <errno.h>
 #include <linux/io_uring.h>
@@ -28,8 +28,8 @@
 #include "wait/ufutex.h"
 
 /*
- * There was nothing, and the caller does not wait here: it is about to poll
- * (io/poll.c, POLL-1).
+ * The socket is empty and the caller does not wait here. It is most likely
+ * about to poll (io/poll.c, POLL-1).
  */
 static long found_dry(int fd)
 {
@@ -38,9 +38,10 @@ static long found_dry(int fd)
 }
 
 /*
- * As wf_io_run; any handler ends one that is not the first of its call. A
- * worker's call for all heeds the limit by itself, and tells what has come
- * along with a part, which one that is interrupted does not.
+ * As wf_io_run; any handler ends a wait that is not the first of its call. A
+ * call with MSG_WAITALL by a worker obeys the time limit itself, and returns
+ * the bytes that came until then. A call that weft interrupts does not return
+ * them, so weft waits longer.
  */
 static int run(struct wf_request *r, bool is_first)
 {
@@ -59,9 +60,10 @@ static int run(struct wf_request *r, bool is_first)
 }
 
 /*
- * A socket of packets that is asked not to wait looks for a message, then
- * whether there may be more: the one that comes in between is there when it has
- * said that it has ended. Who waits is told of that one first.
+ * A receive without waiting on a SOCK_SEQPACKET socket checks for a message,
+ * then for the end. If a message and the end both come in between, the receive
+ * returns the end although the message is there. A receive that waits returns
+ * the message first. Returns true if that has happened.
  */
 static bool is_false_end(int fd, int flags)
 {
@@ -75,13 +77,14 @@ static bool is_false_end(int fd, int flags)
 	       wf_sys(SYS_poll, &now, 1, 0) == 1;
 }
 
-/* n is what the call that has found it returned. */
+/* n is the result of the second receive. */
 static long after_false_end(long n)
 {
-	return n == -EAGAIN ? 0 : n; /* somebody else has it */
+	/* another thread has received the message */
+	return n == -EAGAIN ? 0 : n;
 }
 
-/* Anything but a socket without borders between messages. */
+/* Reads from any file but a socket without message boundaries. */
 static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 {
 	struct wf_request r = {
@@ -103,7 +106,8 @@ static WF_NOINLINE long readv_other(int fd, const struct iovec *iov, int nr)
 					     true);
 	if (n == -EAGAIN && !wf_descriptor_is_nonblocking(fd))
 		n = run(&r, true);
-	if (n == -EOPNOTSUPP) { /* splice has made it a file of this kind */
+	/* a splice into the pipe has turned RWF_NOWAIT off */
+	if (n == -EOPNOTSUPP) {
 		wf_descriptor_cannot_be_asked(fd, false);
 		n = wf_io_call_when_ready(SYS_readv, fd, iov, nr, POLLIN, true);
 	}
@@ -120,8 +124,8 @@ static WF_NOINLINE long read_other(int fd, void *buf, size_t bytes)
 }
 
 /*
- * Without what has found nothing because sockets of this kind take no notice of
- * it: Unix ones have no queue of errors, datagrams no urgent data.
+ * Removes the flags that this kind of socket ignores: Unix sockets have no
+ * error queue, and datagrams no urgent data.
  */
 static int heeded(int fd, int flags)
 {
@@ -132,16 +136,17 @@ static int heeded(int fd, int flags)
 	return flags;
 }
 
-/* What several have written is not received at once. */
+/* Such a socket does not receive the messages of several senders at once. */
 static bool tells_writers(int fd)
 {
 	return wf_descriptor_is_unix(fd) && wf_descriptor_reports_sender(fd);
 }
 
 /*
- * Only the plain call can wait for more than it leaves where it is, or than the
- * first byte, or for as much as one has written. A worker makes it: a ring's
- * news would cut a carrier's short.
+ * Returns true if only the plain call can do this wait: for more than one byte,
+ * for more than a peek leaves in the queue, or for the bytes of one sender. A
+ * worker makes the call, because a ring completion would interrupt it on a
+ * carrier.
  */
 static bool is_plain(int fd, int flags)
 {
@@ -154,8 +159,9 @@ static bool is_plain(int fd, int flags)
 }
 
 /*
- * A ring takes MSG_WAITALL for several messages of some sockets, and for more
- * than came with descriptors of others.
+ * Returns true if a ring would receive too much with MSG_WAITALL: on some
+ * sockets several messages, on Unix sockets more than came with the
+ * descriptors.
  */
 static bool waits_for_one(int fd, int flags)
 {
@@ -164,9 +170,10 @@ static bool waits_for_one(int fd, int flags)
 }
 
 /*
- * Where the sender is told, the kernel tells of nobody when there is nothing
- * to receive. A ring, which looks again when something has come, has no room
- * left in msg_control then: descriptors that were sent are lost.
+ * Returns true if msg_control has room for one receive only. With SO_PASSCRED
+ * the kernel reports an empty sender when there is nothing to receive. A ring
+ * that then tries again has no room left in msg_control, and loses descriptors
+ * that were sent.
  */
 static bool has_room_for_once(int fd, const struct msghdr *msg)
 {
@@ -177,7 +184,7 @@ static bool has_room_for_once(int fd, const struct msghdr *msg)
 	       control != NULL && wf_descriptor_reports_sender(fd);
 }
 
-/* A ring takes the first part for all then. */
+/* With control data a ring takes the first part for the whole. */
 static bool has_control(const struct msghdr *msg)
 {
 	size_t bytes;
@@ -199,7 +206,7 @@ static long recvmsg_part(int fd, struct msghdr *msg, int flags, bool is_first)
 
 	if (is_plain(fd, flags))
 		return wf_call_wait(WF_CALL(SYS_recvmsg, fd, (long)msg, flags));
-	/* The ring knows what is missing when a part has come. */
+	/* with MSG_WAITALL the ring itself receives the missing rest */
 	if ((flags & MSG_WAITALL) == 0 || !wf_receive_may_wait(fd, flags)) {
 		long n = wf_sys(SYS_recvmsg, fd, msg, flags | MSG_DONTWAIT);
 
@@ -221,7 +228,7 @@ static long recvmsg_after_false_end(int fd, struct msghdr *msg, int flags,
 {
 	int told;
 
-	/* A message that had no room was one. */
+	/* a truncated message was a message, not the end */
 	if (wf_memory_get(&told, &msg->msg_flags, sizeof(told)) < 0 ||
 	    (told & MSG_TRUNC) != 0 || !is_false_end(fd, flags))
 		return 0;
@@ -251,7 +258,7 @@ long wf_io_recvmsg(int fd, struct msghdr *msg, int flags)
 		       recvmsg_packet(fd, msg, flags);
 }
 
-/* With the sender's address: the same as a message of one part. */
+/* Receives with the sender's address, as a message of one part. */
 static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
 					  int flags, struct sockaddr *addr,
 					  socklen_t *addr_bytes)
@@ -271,7 +278,7 @@ static WF_NOINLINE long recv_with_address(int fd, void *buf, size_t bytes,
 	};
 	int n;
 
-	/* The kernel says so, when a message has come. */
+	/* a bad pointer: the kernel returns EFAULT when a message has come */
 	if (wf_memory_get(&msg.msg_namelen, addr_bytes, sizeof(*addr_bytes)) <
 	    0)
 		return -ENOSYS;
@@ -294,7 +301,7 @@ static WF_NOINLINE long recv_later(int fd, void *buf, size_t bytes, int flags,
 	return wf_io_run(&r, wf_descriptor_deadline(fd, SO_RCVTIMEO));
 }
 
-/* From anybody: each is tried first. */
+/* From any peer: each receive is tried before it waits. */
 static WF_NOINLINE long recv_at_address(int fd, void *buf, size_t bytes,
 					int flags)
 {
@@ -304,12 +311,12 @@ static WF_NOINLINE long recv_at_address(int fd, void *buf, size_t bytes,
 	return run(&r, true);
 }
 
-/* After n bytes or -EAGAIN. */
+/* Waits after n bytes or -EAGAIN. */
 static long recv_waiting(int fd, void *buf, size_t bytes, int flags, long n,
 			 struct sockaddr *addr, socklen_t *addr_bytes,
 			 uint32_t generation)
 {
-	/* A stream tells no address, but that it has none. */
+	/* a stream reports only that the sender has no address */
 	if ((flags & MSG_WAITALL) != 0 && (n > 0 || addr == NULL) &&
 	    wf_descriptor_is_byte_stream(fd))
 		return wf_receive_rest(fd, buf, bytes, flags, n > 0 ? n : 0,
@@ -319,7 +326,7 @@ static long recv_waiting(int fd, void *buf, size_t bytes, int flags, long n,
 			      recv_later(fd, buf, bytes, flags, false);
 }
 
-/* First without waiting. */
+/* Receives, first without waiting. */
 static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 				 struct sockaddr *addr, socklen_t *addr_bytes)
 {
@@ -355,7 +362,7 @@ static WF_NOINLINE long recv_now(int fd, void *buf, size_t bytes, int flags,
 static long recv_from(int fd, void *buf, size_t bytes, int flags,
 		      struct sockaddr *addr, socklen_t *addr_bytes)
 {
-	/* Not asked first: the last ones of this descriptor had to wait. */
+	/* no try first: the last receives on this descriptor had to wait */
 	if (flags == 0 && addr == NULL && wf_descriptor_expects_wait(fd) &&
 	    !wf_descriptor_waits_for_more(fd))
 		return recv_later(fd, buf, bytes, flags, true);
@@ -366,14 +373,14 @@ static long recv_from(int fd, void *buf, size_t bytes, int flags,
 	return recv_now(fd, buf, bytes, flags, addr, addr_bytes);
 }
 
-/* Of a socket that may be one of packets. */
+/* Receives from a socket that may be SOCK_SEQPACKET. */
 static WF_NOINLINE long recv_packet(int fd, void *buf, size_t bytes, int flags,
 				    struct sockaddr *addr,
 				    socklen_t *addr_bytes)
 {
 	long n = recv_from(fd, buf, bytes, flags, addr, addr_bytes);
 
-	/* Packets have a connection, and so no address to tell. */
+	/* SOCK_SEQPACKET has a connection, and so reports no address */
 	if (n != 0 || bytes == 0 || !is_false_end(fd, flags))
 		return n;
 	return after_false_end(wf_sys(SYS_recvfrom, fd, buf, bytes,
@@ -390,7 +397,7 @@ long wf_io_recvfrom(int fd, void *buf, size_t bytes, int flags,
 
 long wf_io_read(int fd, void *buf, size_t bytes)
 {
-	/* The same for less. */
+	/* a receive does the same for less */
 	if (wf_descriptor_is_stream_socket(fd)) {
 		long n = recv_from(fd, buf, bytes, 0, NULL, NULL);
 
@@ -421,7 +428,10 @@ static int put_left(struct timespec *timeout, int64_t deadline_ns)
 	return wf_memory_put(timeout, &left, sizeof(left));
 }
 
-/* Those that are there, up to one more when the time is over. */
+/*
+ * Receives the messages that have come. After the time limit the kernel returns
+ * one more at most.
+ */
 static long recvmmsg_now(int fd, struct mmsghdr *messages, unsigned int nr,
 			 int flags, int64_t deadline_ns)
 {
@@ -433,7 +443,10 @@ static long recvmmsg_now(int fd, struct mmsghdr *messages, unsigned int nr,
 		      deadline_ns != WF_FOREVER ? &left : NULL);
 }
 
-/* Those that are there by one call, then one that is waited for, and so on. */
+/*
+ * Receives the messages that have come by one call, then waits for one message,
+ * and so on.
+ */
 int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 		   struct timespec *timeout)
 {
@@ -463,7 +476,7 @@ int wf_io_recvmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags,
 		if (n < 0)
 			break;
 		messages[done++].msg_len = (unsigned int)n;
-		/* Is the number the file that it was? */
+		/* stop if the number has become another file's */
 		if (wf_descriptor_generation(fd) != generation)
 			break;
 	}

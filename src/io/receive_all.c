@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MSG_WAITALL. A later error is the next call's: a ring that waited by the
- * receive would have taken it. So it is waited for readiness, and received
- * without waiting, part by part.
+ * Receives with MSG_WAITALL, part by part: a request waits until the socket is
+ * readable, then a call receives without waiting. An error that comes after the
+ * first bytes belongs to the next call. A ring that waits by the receive itself
+ * would take that error.
+ *
+ * The file is pinned from the first part on, so that all parts come from one
+ * file.
  */
 #include "io/receive_all.h"
 
@@ -41,9 +45,10 @@ struct wf_request wf_receive_later(int fd, void *buf, size_t bytes, int flags)
 }
 
 /*
- * What is there, without waiting. *ret_is_end: the kernel would wait for no
- * more of a byte stream, since it was sent with descriptors. They are lost, as
- * there is no room for them; the kernel tells that.
+ * Receives the bytes that have come, without waiting. *ret_is_end: the kernel
+ * would wait for no more of the byte stream, because descriptors were sent with
+ * these bytes. The descriptors are lost, as the call has no room for them; the
+ * kernel reports that by MSG_CTRUNC.
  */
 static long receive_part(int fd, void *buf, size_t bytes, int flags,
 			 bool *ret_is_end)
@@ -58,8 +63,10 @@ static long receive_part(int fd, void *buf, size_t bytes, int flags,
 	return n;
 }
 
-/* A signal of weft's own ends such a call early; the program's and the time
- * limit end it. */
+/*
+ * Receives through libc. A signal of weft's ends the call early, so it is
+ * repeated; a handler of the program's and the time limit end it.
+ */
 static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
 				 int64_t deadline_ns)
 {
@@ -77,7 +84,7 @@ static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
 	return done > 0 ? (long)done : n;
 }
 
-/* What comes next is behind urgent data. */
+/* Returns true if the next byte follows urgent data. */
 static bool is_at_mark(int fd)
 {
 	int at_mark = 0;
@@ -93,8 +100,8 @@ static bool has_data(int fd)
 }
 
 /*
- * The next part, when it is there; 0: it is over, as it is with this part if
- * *ret_is_end is set.
+ * Waits for the next part and receives it. Returns 0 if the receive is over.
+ * *ret_is_end: it is over after this part.
  */
 static long recv_more(struct wf_pinned_call *h, char *buf, size_t bytes,
 		      int flags, int64_t deadline_ns, uint32_t *nr_handlers,
@@ -117,7 +124,10 @@ static long recv_more(struct wf_pinned_call *h, char *buf, size_t bytes,
 					   flags, ret_is_end);
 }
 
-/* Where news is an error to who polls, it waits by the receive. */
+/*
+ * If the socket queues reports, poll reports each of them as an error. Then the
+ * request waits by the receive itself.
+ */
 static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
 			      long n, uint32_t generation)
 {
@@ -136,7 +146,7 @@ static long recv_rest_at_once(int fd, char *buf, size_t bytes, int flags,
 	return more > 0 ? n + more : n > 0 ? n : more;
 }
 
-/* h is of a request for data. */
+/* h belongs to a request that waits until the socket is readable. */
 static long receive_rest(struct wf_pinned_call *h, char *buf, size_t bytes,
 			 int flags, int64_t deadline_ns, long n)
 {

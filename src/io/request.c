@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * A thread runs requests: it hands them to its VP's ring, to the watcher or to
+ * workers, parks until one is done, cancels the others, and waits until all
+ * have ended.
+ *
  * REQUEST-1. A request lies on its thread's stack and points to the program's
- *     memory. The thread neither goes on nor runs a handler, which might not
+ *     memory. The thread neither continues nor runs a handler, which might not
  *     return, before the request is done.
- * REQUEST-2. A wait that ends otherwise asks the kernel to give the request up,
- *     and then waits firmly for its end, whose result counts: no byte that was
- *     read is lost.
- * REQUEST-3. Whoever completes a request changes *nr_done last (io/ring.c,
+ * REQUEST-2. If the wait ends before the request, the thread asks the kernel to
+ *     cancel it. It then waits for its completion without a limit, and the
+ *     request's result counts: no byte that was read is lost.
+ * REQUEST-3. The completing thread changes *nr_done last (io/ring.c,
  *     IO_RING-3).
- * REQUEST-4. Without a ring the thread sets WAIT in *nr_done before it parks;
- *     the exchange that counts a request as done says whether anybody is to be
- *     woken. A request that is done by then costs no wake. It looks at its
- *     worker's status before, so that the worker need not tell either
- *     (io/worker.c, WORKER-6).
+ * REQUEST-4. Without a ring the thread sets WAIT in *nr_done before it parks.
+ *     The exchange that counts a request as done returns whether a thread has
+ *     to be woken. A request that is done by then costs no wake. Before it
+ *     parks, the thread also checks the status of its worker, so that the
+ *     worker need not report (io/worker.c, WORKER-6).
  * REQUEST-5. One call's requests are all in one ring, or none is in any.
- * REQUEST-6. What is in a ring its owner alone counts and refuses, so *nr_done
- *     has one writer, who needs no exchange; it looks for the thread each time.
+ * REQUEST-6. Only the owner of a ring counts and refuses the requests in it. So
+ *     *nr_done has one writer, which needs no exchange, but has to check for a
+ *     waiting thread each time.
  */
 #include "io/attempt.h"
 #include "io/request.h"
@@ -38,13 +43,13 @@ static bool is_done(const struct wf_request *r)
 	return wf_load_relaxed(&r->is_done);
 }
 
-/* Given up before anything came of it? */
+/* Was r cancelled before it did anything? */
 static bool was_ended(const struct wf_request *r)
 {
 	return r->result == -ECANCELED || r->result == -EINTR;
 }
 
-/* REQUEST-3. Nothing of r is read after it. */
+/* REQUEST-3. Adds `by` to *nr_done; nothing of r is read after that. */
 static void report(struct wf_thread *me, const struct wf_request *r,
 		   uint32_t by)
 {
@@ -52,8 +57,10 @@ static void report(struct wf_thread *me, const struct wf_request *r,
 	bool has_ring = r->io != NULL;
 	uint32_t before = wf_load_relaxed(nr_done);
 
-	/* Release: what the caller and the kernel have written; pairs with
-	 * nr_done_of and begin_wait. */
+	/*
+	 * Release: the result and the kernel's data; pairs with nr_done_of and
+	 * begin_wait.
+	 */
 	if (WF_LIKELY(has_ring))
 		wf_store_release(nr_done, before + by); /* REQUEST-6 */
 	else
@@ -72,7 +79,8 @@ void wf_request_complete(struct wf_thread *me, struct wf_request *r, int result)
 
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
 {
-	report(me, r, WF_REQUEST_REFUSED); /* once: it is its call's only one */
+	/* once: it is the only request of its call */
+	report(me, r, WF_REQUEST_REFUSED);
 }
 
 static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
@@ -81,7 +89,7 @@ static uint32_t nr_done_of(_Atomic uint32_t *nr_done)
 	return wf_load_acquire(nr_done) & ~WF_REQUEST_BITS;
 }
 
-/* REQUEST-4. Returns the word that the wait is to find. */
+/* REQUEST-4. Returns the value for which the thread waits in *nr_done. */
 static uint32_t begin_wait(_Atomic uint32_t *nr_done, bool has_ring)
 {
 	if (has_ring)
@@ -107,7 +115,10 @@ static int push_outside(struct wf_thread *t, struct wf_request *r)
 				      -ENOSYS;
 }
 
-/* REQUEST-4, for what a worker has: it is done by now, or will be told. */
+/*
+ * REQUEST-4, for requests of workers: each is completed here, or its worker
+ * will report it.
+ */
 static void check_workers(struct wf_thread *t, struct wf_request *r,
 			  uint32_t nr)
 {
@@ -127,7 +138,7 @@ static void cancel(struct wf_thread *t, struct wf_request *r)
 		wf_worker_cancel(r);
 }
 
-/* Returns how many have been pushed. */
+/* Returns the number of requests that were pushed. */
 static uint32_t push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 			 _Atomic uint32_t *nr_done, bool has_ring)
 {
@@ -143,9 +154,10 @@ static uint32_t push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 }
 
 /*
- * REQUEST-2. A request that the kernel is just about to start again is not
- *     found, and
- * a worker may not have begun the call, so it is asked for more than once.
+ * REQUEST-2. Cancels the requests that are not done and waits for them. Cancels
+ * repeatedly, after pauses from 1 ms to about 1 s: the kernel does not find a
+ * request that it is just starting again, and a worker may not have begun the
+ * call.
  */
 static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		    _Atomic uint32_t *nr_done)
@@ -186,7 +198,10 @@ static int reason_to_end(struct wf_thread *t, int err,
 	return t->interrupted ? -EINTR : -ERESTART;
 }
 
-/* Is there a ring, as REQUEST-5 has it? One is not made for who avoids it. */
+/*
+ * Returns true if all the requests go to a ring (REQUEST-5). A request that
+ * avoids the ring makes none.
+ */
 static bool ensure_ring(struct wf_vp *vp, const struct wf_request *r,
 			uint32_t nr)
 {
@@ -197,7 +212,10 @@ static bool ensure_ring(struct wf_vp *vp, const struct wf_request *r,
 	       !wf_ring_lacks_futex();
 }
 
-/* Hands them over, all or none. A frame that is gone when the thread waits. */
+/*
+ * Hands over all requests or none. Not inlined, so that the waiting thread's
+ * stack does not have this frame.
+ */
 static WF_NOINLINE int push_or_end(struct wf_thread *t, struct wf_request *r,
 				   uint32_t nr, _Atomic uint32_t *nr_done)
 {
@@ -214,7 +232,7 @@ static WF_NOINLINE int push_or_end(struct wf_thread *t, struct wf_request *r,
 	return 0;
 }
 
-/* Has one been done by itself? */
+/* Is any of them done without being cancelled? */
 static bool is_any_done(const struct wf_request *r, uint32_t nr)
 {
 	bool any = false;
@@ -274,7 +292,9 @@ int wf_request_run_any(struct wf_request *r, uint32_t nr, int64_t deadline_ns,
 	return run_any(r, nr, deadline_ns, nr_handlers);
 }
 
-/* Of its own, without a frame below: many threads wait here. */
+/*
+ * Has run_any inlined, so that each of many waiting threads has one frame less.
+ */
 int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 {
 	int err = run_any(r, 1, deadline_ns, NULL);

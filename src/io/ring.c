@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each VP has a ring. Threads push requests on the ring of the VP they run on
- * and park; completions are taken at scheduling points of that VP's owner.
+ * Each VP has a ring. A thread pushes requests on the ring of its VP and parks.
+ * The owner of the VP takes the completions at its scheduling points.
  *
  * IO_RING-1. Only the owner of the VP pushes and takes, with in_runtime set.
- *     Pushed entries are published at once, so that anybody may make the kernel
+ *     Entries are published at once, so that any thread can make the kernel
  *     submit them (wf_ring_flush, wf_ring_cancel).
- * IO_RING-2. vp->nr_requests counts what is pushed and not yet taken. It is
- *     changed by the owner; the monitor reads it: a VP with requests is taken
- *     from a carrier that the kernel has put to sleep.
- * IO_RING-3. The memory of a request is its thread's, which goes on as soon as
- *     *nr_done says so: nothing is read from it after that.
- * IO_RING-4. A sleeping owner is woken through an eventfd that the ring polls.
- *     It sets sleeps_in_ring before it is in the idle list (sched/idle.h,
- *     IDLE-2), so whoever takes it out of the list sees how it sleeps.
- * IO_RING-5. A request is handed to the kernel when its VP has nothing to run,
- *     SOME at a time and the oldest first, or begins to run who computes; when
- *     MOST_PUSHED have come together, or after a number of scheduling points
- *     (enum wf_starvation). What the kernel has yet to do for requests
- *     (IORING_SQ_TASKRUN) is done in the carrier's next system call, whatever
- *     it is for, or at the same points.
- * IO_RING-6. A VP makes its ring at its first request, so that programs whose
- *     threads never wait for a descriptor have none of weft's.
- * IO_RING-7. Of a busy server most sleeps are short, and in most of them those
- *     end that have not been asked about. So who goes to sleep asks about the
- *     FEW oldest, naps if there are more, and asks about all that are left
- *     after that. While it naps they are nothing that waits to be seen to.
- * IO_RING-8. On a busy server what a thread asks for has come by the time that
- *     it is asked for, since others run first. So if half of the requests that
- *     were handed over were done at once, receives are tried at once from then
- *     on, in place of waiting first: a wait costs more than a receive.
- * IO_RING-9. The kernel ends a request in the kernel thread that has handed it
- *     over. If that sleeps, as for a disk, what came to the VP's sockets would
- *     not be seen. So a VP's requests come to its new carrier (io/migrate.c),
- *     and the poll that ends sleeps is made anew by the first that sleeps.
+ * IO_RING-2. vp->nr_requests counts the requests that are pushed and not yet
+ *     taken. The owner changes it and the monitor reads it: if a carrier sleeps
+ *     in the kernel and its VP has requests, the monitor takes the VP.
+ * IO_RING-3. The memory of a request belongs to its thread, which continues as
+ *     soon as *nr_done says so. Nothing is read from the request after that.
+ * IO_RING-4. A write to an eventfd, which the ring polls, wakes a sleeping
+ *     owner. The owner sets sleeps_in_ring before it enters the idle list
+ *     (sched/idle.h, IDLE-2). So a thread that takes the VP out of the list
+ *     reads how it sleeps.
+ * IO_RING-5. The owner submits requests when the VP has nothing to run: SOME at
+ *     a time, the oldest first. It submits all requests when a CPU-bound thread
+ *     begins to run, when MOST_PUSHED have come together, or after a number of
+ *     scheduling points (enum wf_starvation). Work that the kernel still has
+ *     for requests (IORING_SQ_TASKRUN) is done in the carrier's next system
+ *     call of any kind, or at the same points.
+ * IO_RING-6. A VP makes its ring at its first request. So a program in which no
+ *     thread waits for a descriptor has no descriptor of weft's.
+ * IO_RING-7. Most sleeps of a busy server are short, and most end by an
+ *     unchecked request. So before it sleeps the owner checks only the FEW
+ *     oldest. If more are left, it naps for NAP_NS and then checks all. During
+ *     the nap unchecked requests do not count as waiting work.
+ * IO_RING-8. On a busy server data has often come by the time of the
+ *     submission, since other threads run first. If half of the submitted
+ *     requests were done at once, the next receives try before they wait: a
+ *     wait costs more than a receive.
+ * IO_RING-9. The kernel completes a request in the kernel thread that has
+ *     submitted it. If that sleeps, as for a disk, the VP would not get the
+ *     completion. So a VP's requests follow it to its new carrier
+ *     (io/migrate.c). The first carrier that sleeps in the ring renews the poll
+ *     that ends sleeps.
  *
- * Rejected: handing over all there is when a VP has nothing to run. What they
- * receive together nobody answers meanwhile, so the peers run dry and sleep.
+ * Rejected: to submit all requests when a VP has nothing to run. No thread
+ * answers their data meanwhile, so the peers run dry and sleep.
  */
 #include "io/ring.h"
 
@@ -55,18 +57,27 @@
 #include "sched/vp_io.h"
 
 enum {
-	/* Where threads never run out, as with thousands of connections, more
-	 * of them together find more that has come. */
+	/*
+	 * With thousands of connections threads never run out. More requests in
+	 * one call then find more data.
+	 */
 	MOST_PUSHED = 128,
-	/* A call for each fewer is felt. When 32 packets that another CPU has
-	 * made are freed in a row, that CPU is interrupted, which takes tens
-	 * of microseconds under a hypervisor. */
+	/*
+	 * Fewer requests in each call cost measurably more. More have another
+	 * price: when 32 packets of another CPU are freed in a row, the kernel
+	 * interrupts that CPU, which takes tens of microseconds under a
+	 * hypervisor.
+	 */
 	SOME = 28,
-	/* To ask about so many costs little more than to sleep until a time,
-	 * and where no more come from sleep to sleep none is left soon. */
+	/*
+	 * To check so many costs little more than to sleep with a time limit.
+	 * If no more come from sleep to sleep, none is left soon.
+	 */
 	FEW = 4,
-	/* Who made a descriptor non-blocking behind weft's back waits so long
-	 * at most; longer sleeps are few. */
+	/*
+	 * If the program makes a descriptor non-blocking unseen, its thread
+	 * waits at most so long. Few sleeps are longer.
+	 */
 	NAP_NS = 10 * WF_NS_PER_MS,
 };
 
@@ -75,8 +86,8 @@ struct wf_rings wf_rings;
 /* --- taking -------------------------------------------------------------- */
 
 /*
- * Requests that have been given up for the exit would be made again. If the
- * process has not ended by then, they are.
+ * Requests that were cancelled for the exit would be run again: waits for the
+ * exit. If the process still runs after 10 ms, they are run again.
  */
 static WF_COLD void wait_for_exit(void)
 {
@@ -93,7 +104,7 @@ static void count(struct wf_vp *vp, int by)
 			 wf_load_relaxed(&vp->nr_requests) + (uint32_t)by);
 }
 
-/* Who wakes for what its owner finds out. */
+/* The `me` for wakes by the owner of vp. */
 static struct wf_thread *idle_self(struct wf_vp *vp)
 {
 	struct wf_thread *me = &vp->carrier->idle_self;
@@ -112,7 +123,10 @@ void wf_ring_take(struct wf_vp *vp, struct wf_request *r, int result)
 	wf_request_complete(me, r, result); /* IO_RING-3 */
 }
 
-/* Of a request that has been given up, or of the poll that ends sleeps. */
+/*
+ * Takes the completion of a request that was given up, or of the poll that ends
+ * sleeps.
+ */
 static WF_COLD void take_other(struct wf_vp_io *io,
 			       const struct io_uring_cqe *cqe)
 {
@@ -124,7 +138,7 @@ static WF_COLD void take_other(struct wf_vp_io *io,
 		io->is_wake_armed = !is_over;
 		return;
 	}
-	/* A futex wait may have had its wake. */
+	/* a futex wait may have been woken */
 	WF_CHECK(is_wake || cqe->res <= 0,
 		 "a request that was given up has been done");
 	io->nr_given_up -= is_over;
@@ -161,7 +175,7 @@ static int enter(struct wf_vp_io *io, uint32_t most)
 	return nr;
 }
 
-/* While the kernel accepts nothing, it may want completions to be taken. */
+/* If the kernel accepts no entry, it may want completions to be taken. */
 static struct io_uring_sqe *next_sqe(struct wf_vp *vp)
 {
 	struct wf_uring *ring = &vp->io->ring;
@@ -214,22 +228,26 @@ void wf_ring_cancel(const struct wf_thread *t, const struct wf_request *r)
 {
 	struct wf_vp_io *io = r->io;
 
-	/* Only what has been submitted is found. */
+	/* The kernel finds only submitted requests. */
 	if (wf_uring_unsubmitted(&io->ring) > 0) {
 		if (t->vp != NULL && t->vp->io == io)
 			enter(io, WF_URING_ALL);
 		else
 			wf_ring_submit_for(io);
 	}
-	/* An id that it has no more is asked about again (REQUEST-2). */
+	/*
+	 * If the kernel no longer has the id, the caller tries again
+	 * (REQUEST-2).
+	 */
 	wf_uring_give_up(&io->ring, wf_load_relaxed(&r->ring_id));
 }
 
 /* --- polling ------------------------------------------------------------- */
 
 /*
- * Hands over the oldest, `most` at most. Returns false if that brings nothing.
- * IO_RING-8: what it brings tells what the next ones will.
+ * Submits the oldest entries, `most` at most, and takes completions. Returns
+ * false if there were none of either. IO_RING-8: the share that is done at once
+ * predicts that of the next ones.
  */
 static bool hand_over(struct wf_vp *vp, uint32_t most)
 {
@@ -292,7 +310,7 @@ static bool submit_some(struct wf_vp *vp)
 		       wf_uring_wants_enter(ring)) &&
 		      hand_over(vp, SOME);
 
-	/* Few at a time are no reason to ask about what has just come. */
+	/* age only once SOME were submitted: younger ones need no check yet */
 	if (vp->io->nr_young >= SOME)
 		age(vp);
 	return brings;
@@ -324,7 +342,7 @@ static bool settle(struct wf_vp *vp, bool is_idle)
 
 /* --- sleeping ------------------------------------------------------------ */
 
-/* False: the kernel accepts nothing just now. */
+/* Returns false if the kernel accepts no entry now. */
 static bool arm_wake(struct wf_vp *vp)
 {
 	struct wf_vp_io *io = vp->io;
@@ -342,7 +360,8 @@ static bool arm_wake(struct wf_vp *vp)
 					   wf_in_flight_id(u, WF_RING_WAKE));
 
 		u->rows[WF_RING_WAKE].by = me;
-		if (err < 0 && err != -ENOENT) /* a filter refuses it */
+		/* a seccomp filter refuses the call */
+		if (err < 0 && err != -ENOENT)
 			return true;
 		io->nr_given_up++;
 	}
@@ -356,7 +375,10 @@ static bool arm_wake(struct wf_vp *vp)
 	return true;
 }
 
-/* Whoever is ready now has not been seen: nothing here makes anybody ready. */
+/*
+ * Sleeps until a completion, a wake or the deadline. Takes no completions: this
+ * makes no thread runnable.
+ */
 static void sleep_in_ring(struct wf_vp *vp, int64_t deadline_ns)
 {
 	struct wf_vp_io *io = vp->io;
@@ -389,8 +411,8 @@ static long write_one(int fd)
 }
 
 /*
- * For who has a descriptor table of its own, as the monitor. What is still
- * being closed there may be these, too (boot/private_table.c).
+ * For a kernel thread with a private descriptor table, as the monitor. A number
+ * that is still being closed there may be this one (boot/private_table.c).
  */
 static WF_COLD void wake_from_outside(int wake_fd)
 {

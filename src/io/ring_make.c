@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a VP comes to its ring: at its first request (IO_RING-6 in io/ring.c), if
- * the kernel, its administrator and the limits allow.
+ * Makes the ring of a VP at the VP's first request (IO_RING-6 in io/ring.c), if
+ * the kernel, its administrator and the limits permit it. A refusal that may
+ * pass, as a lack of memory or descriptors, holds for one request. After any
+ * other refusal no VP tries again.
  */
 #include <errno.h>
 #include <sys/eventfd.h>
@@ -21,7 +23,7 @@ enum {
 
 static _Atomic bool lacks_futex;
 
-/* The program is to have most of the descriptors that it may have. */
+/* Leaves three quarters of the descriptors to the program. */
 static bool has_room(void)
 {
 	struct rlimit limit;
@@ -54,7 +56,7 @@ static int make_io(struct wf_vp_io *io)
 	return 0;
 }
 
-/* The first, or twice as many. 0 or -ENOMEM. */
+/* Makes the first rows, or twice as many as before. Returns 0 or -ENOMEM. */
 static WF_COLD int make_rows(struct wf_in_flight *u)
 {
 	size_t bytes = wf_in_flight_bytes(u);
@@ -100,7 +102,10 @@ int wf_ring_ensure(struct wf_vp *vp)
 	if (err == 0)
 		err = make_io(io);
 	if (err < 0) {
-		/* What may be there later is asked for again. */
+		/*
+		 * these resources may be free later: the next request tries
+		 * again
+		 */
 		if (err != -EMFILE && err != -ENFILE && err != -ENOMEM)
 			wf_store_relaxed(&wf_rings.are_refused, true);
 		return -ENOSYS;
@@ -108,7 +113,7 @@ int wf_ring_ensure(struct wf_vp *vp)
 	io->last_carrier = vp->carrier;
 	wf_store_relaxed(&io->carrier, vp->carrier);
 	vp->io = io;
-	/* release: the descriptors, for those who go through all rings. */
+	/* release: the descriptors, for threads that walk all rings */
 	wf_store_release(&io->is_made, true);
 	return 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What concerns the rings of all VPs: descriptors that are closed or wanted,
- * the process's end, fork. IO_RING-1 to IO_RING-9 are in io/ring.c.
+ * Operations on the rings of all VPs: before descriptors are closed, when the
+ * program wants the number of a ring, at the process's end, and after fork. Any
+ * thread may call them, so they find the rings through is_made. IO_RING-1 to
+ * IO_RING-9 are in io/ring.c.
  */
 #include "io/ring.h"
 
@@ -15,7 +17,7 @@
 #include "os/sys.h"
 #include "sched/carrier.h"
 
-/* VP i's, or NULL if it has made none. */
+/* The ring of VP i, or NULL if it has made none. */
 static struct wf_vp_io *made(uint32_t i)
 {
 	struct wf_vp_io *io = &wf_rings.by_vp[i];
@@ -35,9 +37,10 @@ static bool has_requests(uint32_t i)
 }
 
 /*
- * The kernel may have no memory for it just now (EAGAIN). A kernel thread that
- * may exit leaves it to the owner, which does it soon: what it has handed over
- * itself the kernel gives up when it exits.
+ * Makes the kernel submit the entries that name the numbers. If the kernel has
+ * no memory for that (EAGAIN), naps and tries again. A kernel thread that may
+ * exit leaves this to the owner: the kernel cancels at its exit all requests
+ * that it has submitted.
  */
 static void submit_named(struct wf_vp_io *io, unsigned int first,
 			 unsigned int last)
@@ -56,7 +59,8 @@ static void submit_named(struct wf_vp_io *io, unsigned int first,
 }
 
 /*
- * Files come and go while threads wait for sockets: these wait on (IO_RING-5).
+ * Only entries that name the numbers are submitted: programs close files often,
+ * and other requests wait for their time (IO_RING-5).
  */
 void wf_ring_flush(unsigned int first, unsigned int last)
 {
@@ -69,9 +73,10 @@ void wf_ring_flush(unsigned int first, unsigned int last)
 }
 
 /*
- * What the kernel gives up when it destroys a ring it gives up later, and the
- * ports are in use until then. What is given up before is done when the kernel
- * threads that had submitted it end, which is before the process has ended.
+ * Cancels all requests. The kernel destroys a ring some time after the process
+ * has ended, and cancels its requests only then. Until then their ports are in
+ * use. Requests that are cancelled now end with the kernel threads that
+ * submitted them, before the process has ended.
  */
 void wf_ring_end(void)
 {
@@ -119,7 +124,7 @@ void wf_ring_dismiss(void)
 void wf_ring_fork_child(void)
 {
 	wf_store_relaxed(&wf_rings.are_ending, false);
-	/* The mappings did not come along; the descriptors did. */
+	/* the child inherits the descriptors of the rings, not the mappings */
 	for (uint32_t i = 0; i < nr_rings(); i++) {
 		struct wf_vp_io *io = made(i);
 

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A request ends early when a signal of weft's or a handler interrupts it. Here
+ * it runs again if the kernel would restart the call: after signals of weft's
+ * always, after a handler only with SA_RESTART and without a time limit.
+ *
+ * The second half of the file makes calls that do not wait, and decides where a
+ * call waits if the file can only be polled: in a request, on a worker, or on
+ * the thread's own carrier.
+ */
 #include "io/run.h"
 
 #include <errno.h>
@@ -35,8 +44,11 @@ int wf_io_run(struct wf_request *r, int64_t deadline_ns)
 		n = wf_request_run(r, deadline_ns);
 		if (!wf_io_goes_on(n, deadline_ns, nr_handlers))
 			return wf_io_wait_result(n);
-		/* After a handler the kernel, too, goes by the number; before,
-		 * another file is nothing that the caller has waited for. */
+		/*
+		 * After a handler the kernel restarts with the number as well.
+		 * Without a handler the caller has not asked for another file:
+		 * EBADF.
+		 */
 	} while (r->scope != NULL || wf_self->nr_handlers != nr_handlers ||
 		 wf_descriptor_generation(r->fd) == generation);
 	return -EBADF;
@@ -82,7 +94,7 @@ bool wf_io_has_error(int fd)
 	struct pollfd now = { .fd = fd };
 	long n;
 
-	do /* a signal, which ends it also where nothing waits */
+	do /* a signal can interrupt a poll that does not wait */
 		n = wf_sys(SYS_poll, &now, 1, 0);
 	while (n == -EINTR);
 	return n > 0 && (now.revents & ~POLLHUP) != 0;
@@ -113,14 +125,20 @@ long wf_io_try(long nr_call, int fd, const struct iovec *iov, int nr,
 
 	if (wf_descriptor_can_be_asked(fd, to_write))
 		n = wf_sys(nr_call, fd, iov, nr, at, 0L, RWF_NOWAIT);
-	/* The file cannot, the kernel cannot, or a filter refuses the call. */
+	/*
+	 * The file or the kernel lacks RWF_NOWAIT, or a filter refuses the
+	 * call.
+	 */
 	if (n != -EOPNOTSUPP && n != -ENOSYS && n != -EPERM && n != -EACCES)
 		return n;
 	wf_descriptor_cannot_be_asked(fd, to_write);
 	return -EOPNOTSUPP;
 }
 
-/* A call of a job in the background stops the job: not if a worker makes it. */
+/*
+ * Is the process a background job of the terminal? Its own call stops the job;
+ * a worker's call would not.
+ */
 static bool is_in_background(int fd)
 {
 	int group;
@@ -130,8 +148,8 @@ static bool is_in_background(int fd)
 }
 
 /*
- * A pipe is not ready when each of its pages is in use, though the last one
- * takes more if there is room in it.
+ * Returns true if the pipe may have room for `bytes`. poll reports a pipe as
+ * full when all its pages are in use, though the last page may have room.
  */
 static bool may_have_room(int fd, size_t bytes)
 {
@@ -170,14 +188,15 @@ bool wf_io_bind(bool even_with_ring)
 }
 
 /*
- * Who reads a device that has had to be waited for again and again, and is no
- * terminal, is most likely there for it alone, as the threads of a FUSE daemon
- * are. A kernel thread waits in any case: as the reader's own it saves the two
- * wakes of a worker at each read, two thirds of what such a daemon takes.
+ * Returns true if the thread is bound now, because it reads a device. If its
+ * reads of a device, no terminal, have waited repeatedly, the thread most
+ * likely does nothing else, as in a FUSE daemon. A kernel thread waits in any
+ * case. On its own carrier the thread saves the worker's two wakes at each
+ * read, two thirds of such a daemon's time.
  */
 static bool is_bound_to_device(int fd)
 {
-	enum { WORDS_OF_TERMIOS = 16 }; /* the kernel's; it has 9 */
+	enum { WORDS_OF_TERMIOS = 16 }; /* the kernel has 9; 16 leaves room */
 	int settings[WORDS_OF_TERMIOS];
 
 	if (!wf_descriptor_expects_wait(fd)) {
@@ -188,8 +207,8 @@ static bool is_bound_to_device(int fd)
 }
 
 /*
- * The side of a terminal that has no limits, jobs and lines: a read is over
- * when there is anything, so it can be polled.
+ * Is fd the master of a pseudoterminal? It has no limits, jobs or lines: a read
+ * returns as soon as there is data, so poll can wait for it.
  */
 static bool is_master(int fd)
 {
@@ -198,7 +217,10 @@ static bool is_master(int fd)
 	return wf_sys(SYS_ioctl, fd, TIOCGPTN, &number) == 0;
 }
 
-/* The wait, and the call if the number is the file's no more. */
+/*
+ * Waits by poll. Makes the call if the file has another number now; else
+ * returns -ENOSYS, and the caller makes it.
+ */
 static long call_as_polled(long nr_call, const struct pollfd *p,
 			   const struct iovec *iov, int nr)
 {
@@ -225,8 +247,9 @@ long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 	if ((is_short && now.revents != 0) || wf_descriptor_is_nonblocking(fd))
 		return wf_sys(nr_call, fd, iov, nr);
 	/*
-	 * Terminals have limits of their own for when a read is over, and what
-	 * they write may wait although they are ready: a worker makes the call.
+	 * A terminal decides by its settings when a read is over. A write may
+	 * wait although poll reports the terminal as ready. So a worker makes
+	 * the call.
 	 */
 	if (is_short && wf_descriptor_is_device(fd))
 		is_workers = events != POLLIN || !is_master(fd);
@@ -236,7 +259,7 @@ long wf_io_call_when_ready(long nr_call, int fd, const struct iovec *iov,
 		n = call_as_polled(nr_call, &now, iov, nr);
 	} else if (!is_in_background(fd)) {
 		n = wf_call_wait(WF_CALL(nr_call, fd, (long)iov, nr));
-		/* The job was stopped meanwhile, and goes on there. */
+		/* the job was put into the background meanwhile */
 		if (n == -EIO && is_in_background(fd))
 			n = -ENOSYS;
 	}
