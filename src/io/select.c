@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * select: as poll (io/poll.c), with sets in place of a list. The kernel writes
- * to copies of the program's, which are unchanged as long as a wait goes on.
+ * to copies of the program's sets. So the program's sets stay unchanged while
+ * the call waits, and each new try starts from them. The copies go back to the
+ * program at the end of the call.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +20,7 @@
 #include "sched/runtime.h"
 #include "signal/memory.h"
 
-/* A program may make its sets no longer than they need be. */
+/* a program may allocate only the bytes that nr needs */
 static size_t bytes_of_set(int nr)
 {
 	return ((size_t)nr + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
@@ -34,7 +36,7 @@ bool wf_io_are_sets(int nr, fd_set *const sets[3])
 	return true;
 }
 
-/* Its words, of which a program may have more than libc's type. */
+/* Reads the set as words: it may be longer than libc's type. */
 static bool is_set(const fd_set *set, int fd)
 {
 	const fd_mask *words = (const fd_mask *)set;
@@ -50,7 +52,7 @@ static void put_in(void *set, int fd)
 	words[fd / NFDBITS] |= (fd_mask)(1UL << fd % NFDBITS);
 }
 
-/* The next of them, from *from on. */
+/* Lists the next descriptors of the sets, from *from on. */
 static nfds_t list_of(fd_set *const sets[3], int nr, int *from,
 		      struct pollfd fds[WF_POLL_FEW])
 {
@@ -75,7 +77,7 @@ struct selection {
 	size_t bytes;	 /* of a copy */
 	char *copies[3]; /* NULL: there is no such set */
 	fd_set usual[3];
-	void *memory; /* of copies that are longer; NULL: none are */
+	void *memory; /* of copies that are longer than `usual`, or NULL */
 };
 
 static int begin_selection(struct selection *s, int nr, fd_set *const sets[3])
@@ -93,7 +95,7 @@ static int begin_selection(struct selection *s, int nr, fd_set *const sets[3])
 	return room != NULL ? 0 : -ENOMEM;
 }
 
-/* Also when the caller leaves by a jump or by its end. */
+/* Runs also when the caller leaves by longjmp or by the end of its thread. */
 static void end_selection(void *selection)
 {
 	struct selection *s = selection;
@@ -128,7 +130,7 @@ static int put_sets(const struct selection *s)
 	return 0;
 }
 
-/* What is ready stays in the copies. */
+/* Checks without waiting. The copies then hold what is ready. */
 static int select_now(struct selection *s)
 {
 	struct timespec zero = { 0, 0 };
@@ -152,7 +154,10 @@ static int select_in_kernel(struct selection *s, int64_t deadline_ns,
 	return wf_poll_end_kernel(&k, n, nr_handlers);
 }
 
-/* One wait: what the call returns, its sets in the copies; 0: look again. */
+/*
+ * One wait. Returns the result of the call, with its sets in the copies; 0:
+ * check again.
+ */
 static int wait_any(struct selection *s, int64_t deadline_ns,
 		    uint32_t nr_handlers, uint32_t *nr_waits)
 {
@@ -180,8 +185,9 @@ static int wait_any(struct selection *s, int64_t deadline_ns,
 }
 
 /*
- * Some have been closed since the wait began. What is no descriptor any more is
- * ready for all that was asked: so the kernel tells who waits for others.
+ * Descriptors were closed since the wait began. A closed descriptor is ready
+ * for all that was asked, as the kernel reports it to a select that is already
+ * waiting for other descriptors.
  */
 static int select_beside_closed(struct selection *s)
 {
@@ -209,7 +215,7 @@ static int select_beside_closed(struct selection *s)
 	return nr_ready;
 }
 
-/* The copies are as the kernel leaves them. */
+/* Checks without waiting, again if only a signal of weft's interrupted it. */
 static int select_first(struct selection *s, uint32_t nr_handlers)
 {
 	int n;
@@ -220,7 +226,9 @@ static int select_first(struct selection *s, uint32_t nr_handlers)
 	return n;
 }
 
-/* After a check that found nothing. What is ready stays in the copies. */
+/*
+ * Waits after a check that found nothing. The copies then hold what is ready.
+ */
 static int select_until(struct selection *s, int64_t deadline_ns,
 			uint32_t nr_handlers)
 {

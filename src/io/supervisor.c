@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor of the I/O servers: a kernel thread that makes them, reports
- * what they have completed, and cleans up after those that have ended.
+ * The supervisor of the I/O servers is a kernel thread that makes the servers,
+ * reports the requests that they have completed, and cleans up after servers
+ * that have ended. Two sets of bits, one bit for each server, tell it what to
+ * do: to_report and to_make.
  *
- * SUPERVISOR-1. An I/O server marks itself and clears the supervisor's word
- *     when there is something to report. The kernel clears it when an I/O
- *     server ends, after it has marked the server's owner word. So the
- *     supervisor, which sets its word before it checks, sleeps only if there is
+ * SUPERVISOR-1. An I/O server sets its bit and clears the supervisor's word
+ *     when it has a completion to report. When a server ends, the kernel marks
+ *     the server's owner word and then clears the supervisor's word. The
+ *     supervisor sets its word before it checks, so it sleeps only if there is
  *     nothing to do.
- * SUPERVISOR-2. An I/O server that is killed after the exchange that made its
- *     job COMPLETE, and before it reported, counts as ended: the supervisor
+ * SUPERVISOR-2. If a server is killed after the exchange that made its job
+ *     COMPLETE and before its report, it counts as ended. The supervisor then
  *     finds its job complete.
- * SUPERVISOR-3. The supervisor waits for a process, whose id becomes another's
- *     then, only when no thread can find it in the table any more.
+ * SUPERVISOR-3. The supervisor waits for a process only when no thread can find
+ *     it in the table any more: after the wait another process may get its id.
  * SUPERVISOR-4. An I/O server dies with the kernel thread that has made it.
- *     Carriers may exit, the supervisor does not: it makes them all, at the
- *     request of the thread that needs one and waits for its id.
- * SUPERVISOR-5. If a thread that computes has the VP that the job came from,
- *     the I/O server itself sends the VP's carrier the preemption signal, whose
- *     handler completes what is marked: two switches between kernel threads
- *     less. Nothing depends on it. A mark stays until a thread has taken it,
- *     and an I/O server that finds its own there after a tick asks the
- *     supervisor. Of the servers that report to one carrier the first signals;
- *     the handler clears is_notified before it reads the marks. If the first was
- *     killed before its signal, the others are a tick late, until the carrier
- *     gets any signal. A handler that comes where no thread is preempted wakes
- *     the supervisor.
+ *     Carriers may exit, but the supervisor does not. So the supervisor makes
+ *     all servers, for threads that need a server and wait for its id.
+ * SUPERVISOR-5. If a CPU-bound thread has the VP that the job came from, the
+ *     server sends the preemption signal to the VP's carrier. The handler
+ *     completes the requests of all marked servers, which saves two switches
+ *     between kernel threads. This is only faster: a bit stays until a thread
+ *     has taken it, and a server that finds its bit set a tick later wakes the
+ *     supervisor. Of several servers that report to one carrier only the first
+ *     sends a signal; the handler clears is_notified before it reads the bits. If
+ *     the first server is killed before it sends the signal, the other reports
+ *     come a tick late. A handler that runs where no thread may be preempted
+ *     wakes the supervisor.
  *
- * Rejected: a descriptor for each process. The program would have that many
- * less. Rejected: SIGCHLD or a wait for any child: both are the program's.
+ * Rejected: a descriptor for each process, as the program would have fewer.
+ * Rejected: SIGCHLD or a wait for any child. Both belong to the program.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -50,9 +52,9 @@ enum {
 	TICK_NS = WF_NS_PER_MS,
 };
 
-static _Atomic uint32_t word; /* futex: 1 with nothing to see */
+static _Atomic uint32_t word; /* futex: 1: the supervisor has nothing to do */
 static _Atomic uint64_t to_report[NR_SETS], to_make[NR_SETS];
-static _Atomic(struct wf_worker *) supervisor; /* itself; NULL: not there yet */
+static _Atomic(struct wf_worker *) supervisor; /* NULL: it does not run yet */
 static struct wf_spin start_lock = WF_SPIN_INIT;
 static _Atomic bool is_started;
 
@@ -76,9 +78,10 @@ static void mark(_Atomic uint64_t sets[NR_SETS], const struct wf_worker *s)
 void wf_supervisor_wake(void)
 {
 	/*
-	 * seq_cst, as are mark and run: SUPERVISOR-1. Always with a wake:
-	 * another worker may have been stopped before its own. Not by the
-	 * private futex: the kernel's wake is none, either.
+	 * seq_cst, as are mark and run (SUPERVISOR-1). It wakes also if the
+	 * word is 0 already: another server may have been stopped before its
+	 * wake. A private futex would not do, as the kernel's wake at an end is
+	 * not private.
 	 */
 	atomic_store(&word, 0);
 	wf_sys(SYS_futex, &word, FUTEX_WAKE, 1);
@@ -94,10 +97,10 @@ static bool is_to_report(const struct wf_worker *s)
 	       0;
 }
 
-/* SUPERVISOR-5. Is there a handler that will look? */
+/* SUPERVISOR-5. Returns true if a handler of the carrier will read the bits. */
 static bool signal_carrier(const struct wf_worker *s, struct wf_carrier *c)
 {
-	/* seq_cst: the mark before it; pairs with the handler's store. */
+	/* seq_cst: after the bit was set; pairs with the handler's store */
 	if (atomic_exchange(&c->is_notified, true))
 		return true;
 	if (wf_sys(SYS_tgkill, s->main_pid, wf_load_relaxed(&c->tid),
@@ -108,9 +111,9 @@ static bool signal_carrier(const struct wf_worker *s, struct wf_carrier *c)
 }
 
 /*
- * SUPERVISOR-5. Who is idle is woken by the supervisor, which may take locks;
- *     so is who was
- * found in libc, where a signal would be for nothing.
+ * SUPERVISOR-5. Returns false if the supervisor has to report: a VP is idle,
+ * and to wake it takes locks; or the signal would do nothing, as the carrier
+ * was found in libc.
  */
 static bool report_to_vp(const struct wf_worker *s)
 {
@@ -134,7 +137,10 @@ void wf_supervisor_notice(const struct wf_worker *s)
 
 void wf_supervisor_rest(struct wf_worker *s)
 {
-	/* One wake: SUPERVISOR-1. The program may have been stopped. */
+	/*
+	 * A bit that is still set after a tick: the handler has not run, as the
+	 * program may have been stopped. One wake is enough (SUPERVISOR-1).
+	 */
 	if (is_to_report(s) &&
 	    wf_os_futex_wait(&s->word, 0, wf_os_now() + TICK_NS) ==
 		    -ETIMEDOUT &&
@@ -160,7 +166,10 @@ static void for_all(_Atomic uint64_t sets[NR_SETS], struct wf_thread *me,
 	}
 }
 
-/* wf_vp_io_report. SUPERVISOR-5 */
+/*
+ * wf_vp_io_report: the handler calls it. t is NULL where no thread may be
+ * preempted. SUPERVISOR-5
+ */
 static void finish_marked(struct wf_thread *t)
 {
 	if (t != NULL)
@@ -203,7 +212,7 @@ int wf_supervisor_clone(struct wf_worker *s)
 
 static bool has_ended(struct wf_worker *s)
 {
-	/* acquire: what it has written; pairs with the kernel's mark. */
+	/* acquire: the process's writes; pairs with the kernel's mark */
 	return wf_load_acquire(&s->tid) != 0 && s->is_process &&
 	       (wf_load_acquire(&s->owner) & FUTEX_OWNER_DIED) != 0;
 }

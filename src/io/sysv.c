@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that waits for a message or a semaphore is in a queue of the
- * kernel's, which hands over to the first; so after the call that does not wait
- * a worker makes the real one. Waiting for the descriptor of a message queue
- * instead would wake all that wait for each message, and mq_notify would tell
- * of a message for which somebody waits.
+ * The kernel queues the threads that wait for a message or a semaphore, and
+ * serves the first. So the caller first makes the call without waiting. If that
+ * fails, it lets other threads run and tries again, and then a worker makes the
+ * real call.
  *
- * No handler's SA_RESTART starts the calls of System V again (signal(7)).
+ * Rejected: to wait for the descriptor of a message queue. Each message would
+ * wake all waiting threads, and mq_notify would report messages for which a
+ * thread waits.
+ *
+ * No handler restarts the calls of System V, also with SA_RESTART (signal(7)).
  */
 #include "io/sysv.h"
 
@@ -35,12 +38,14 @@ static struct retries retries_begin(void)
 }
 
 /*
- * What a thread waits for is often done by one that can run, and a switch to
- * that takes a hundredth of what a worker takes. 0: one has run, try again;
- * -EAGAIN: it is a worker's turn; -EINTR: a handler has run.
+ * Another runnable thread often does what the caller waits for. A switch to it
+ * takes a hundredth of the time that a worker takes. Returns 0 if another
+ * thread has run: try again; -EAGAIN: a worker has to make the call; -EINTR: a
+ * handler has run.
  *
- * Where none can run, the kernel may run a worker first that has just been
- * woken. Else two threads that have met there would for ever.
+ * If no thread can run, the kernel yields to a worker that has just been woken.
+ * Without that, two threads that exchange messages through workers would do so
+ * for ever.
  */
 static int retries_next(struct retries *p)
 {
@@ -57,8 +62,8 @@ static int retries_next(struct retries *p)
 }
 
 /*
- * What a try has found and a later call does not has been removed since, which
- * is what the kernel tells those that wait.
+ * If a try found the object and a later call does not, it was removed
+ * meanwhile. The kernel returns EIDRM to a thread that waits at that time.
  */
 static long report_removal(const struct retries *p, long n)
 {
@@ -67,7 +72,7 @@ static long report_removal(const struct retries *p, long n)
 
 /* --- semaphores ----------------------------------------------------------- */
 
-/* The kernel's own limit, if nobody has changed that. */
+/* The kernel's default limit. */
 enum { MOST_OPS = 500 };
 
 static bool is_any_to_wait(const struct sembuf *ops, size_t nr)
@@ -80,8 +85,9 @@ static bool is_any_to_wait(const struct sembuf *ops, size_t nr)
 }
 
 /*
- * Not by a time that has passed: a timer for that lets the caller sleep for as
- * long as its slack is, 50 us. The copy is off the stack when the thread waits.
+ * Tries with IPC_NOWAIT. A time-out of 0 would be slower: the kernel's timer
+ * lets the caller sleep for its slack, 50 us. Not inlined, so that the copy is
+ * not on the stack of a waiting thread.
  */
 static WF_NOINLINE int try_semop(int id, const struct sembuf *ops, size_t nr)
 {
@@ -102,7 +108,7 @@ int wf_io_semop(int id, struct sembuf *ops, size_t nr,
 	int err = 0;
 	long n;
 
-	/* The kernel says what is wrong. */
+	/* a bad argument: the kernel returns the error */
 	if (nr > MOST_OPS || !wf_memory_is_readable(ops, nr * sizeof(*ops)) ||
 	    wf_memory_get_deadline(timeout, &deadline_ns) < 0)
 		return -ENOSYS;
@@ -147,7 +153,7 @@ long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags)
 	int err = 0;
 	long n;
 
-	/* MSG_COPY is refused unless IPC_NOWAIT is there, too. */
+	/* without IPC_NOWAIT the kernel refuses MSG_COPY */
 	if ((flags & (IPC_NOWAIT | MSG_COPY)) != 0)
 		return wf_sys(SYS_msgrcv, id, message, bytes, type, flags);
 	do
@@ -164,9 +170,10 @@ long wf_io_msgrcv(int id, void *message, size_t bytes, long type, int flags)
 }
 
 /*
- * With a time that has passed the kernel says ETIMEDOUT where it would wait,
- * EAGAIN if the queue is not to be waited for. A time that is none, or is
- * nowhere, it is to see at once.
+ * The time for a try that does not wait. With a time in the past the kernel
+ * returns ETIMEDOUT where it would wait, and EAGAIN for a non-blocking queue.
+ * An invalid time or pointer goes to the kernel, which returns the error at
+ * once.
  */
 static const struct timespec *no_later(const struct timespec *until)
 {

@@ -1,39 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * The watcher is a kernel thread that waits in one epoll set for the
+ * descriptors of all requests without a ring. For an event it takes the
+ * requests of that number in turn, makes the call of each without waiting, and
+ * completes it.
+ *
  * WATCHER-1. A request is in the bucket of its number from wf_watcher_push
- *     until it is about to be completed; list and states change under the
- *     bucket's lock (io/watcher_set.h).
+ *     until it is about to be completed. List and states change under the
+ *     bucket's lock (io/watcher_set.h). The thread that takes the request out,
+ *     and no other, completes it.
  *
  *         OUT -> WAITING       [wf_watcher_push]
  *         WAITING -> TRYING    the watcher makes the call that does not wait
  *         TRYING -> WAITING    EAGAIN
  *         WAITING -> SERVED    a worker makes the call that might wait
- *         any -> OUT           who takes it out completes it, and nobody else
+ *         any -> OUT           a thread takes it out
  *
- * WATCHER-2. A number has one entry in the set, for one event (EPOLLONESHOT),
- *     armed under the bucket's lock for all that its waiting requests wait for.
- *     So no request waits that the entry does not know of; where the kernel
- *     refuses to arm it they end. An event that finds nobody is for nothing.
- * WATCHER-3. The watcher alone makes calls on ready descriptors, each for the
- *     first that waits, then for the next: nobody is woken for what another has
- *     taken. It makes no call that may block: accept, which cannot be asked not
- *     to, and what stays EAGAIN though poll says ready (a datagram to a peer
- *     whose queue is full) is a worker's. One accept per number at a time.
- * WATCHER-4. Before a number is closed, each request that waits on it gets a
- *     duplicate, with an entry of its own: the wait is on the file. Whoever
- *     takes the request out closes it. While the watcher is in a call on the
- *     number, the closer waits. A worker's call that has not begun by then is
- *     made on the duplicate if the number is no file's (wf_worker_call). That
- *     it is another's already, and what libc closes by itself, are the only
- *     gaps. Who begins to wait just before the number goes may find its file
- *     without an entry; so the closer looks again afterwards: such requests are
- *     for what the number is then.
- * WATCHER-5. The epoll call under the lock does not sleep for long: it waits
- *     for other such calls, and asks the file, as io_uring would.
+ * WATCHER-2. A number has one entry in the set, for one event (EPOLLONESHOT).
+ *     It is armed under the bucket's lock for the events of all waiting
+ *     requests. So the entry covers every waiting request. If the kernel
+ *     refuses to arm it, the requests end. An event without a request does
+ *     nothing.
+ * WATCHER-3. Only the watcher makes calls on ready descriptors: for the first
+ *     waiting request, then for the next. So no thread wakes for data that
+ *     another has taken. The watcher makes no call that may block. A worker
+ *     makes accept, which has no flag not to wait, and calls that stay EAGAIN
+ *     though poll reports ready (a datagram to a peer with a full queue). One
+ *     accept for each number at a time.
+ * WATCHER-4. Before a number is closed, each request on it gets a duplicate
+ *     with an entry in the set, so that the wait is for the file. The thread
+ *     that takes the request out closes the duplicate. While the watcher is in
+ *     a call on the number, the closing thread waits. A worker's call that has
+ *     not begun by then is made on the duplicate if the number has no file
+ *     (wf_worker_call). Two gaps remain: the number already has another file,
+ *     or libc closes it unseen. A thread that begins to wait just before the
+ *     close may find its file without an entry. So the closing thread checks
+ *     again afterwards: such requests then wait for the number's next file.
+ * WATCHER-5. The epoll call under the lock sleeps only briefly: it waits for
+ *     other such calls, and polls the file, as io_uring would.
  *
- * Rejected: waking the thread to make the call. Between ready and running the
- * number may be closed and be another file: "shutdown, then close" is how
- * servers end a reader.
+ * Rejected: to wake the requesting thread, which would make the call. Before it
+ * runs, the number may be closed and have another file: servers end a reader by
+ * "shutdown, then close".
  */
 #include "io/watcher.h"
 
@@ -56,7 +64,10 @@ enum {
 	NR_EVENTS = 64,
 	/* Futile calls in a row until a worker makes a real one. */
 	TRIES_BEFORE_SERVER = 4,
-	/* A call that does not wait is over by then, or its page is away. */
+	/*
+	 * After so many yields a call that does not wait is over, or is in a
+	 * page fault.
+	 */
 	YIELDS_FOR_CALL = 1000,
 	ENDS = EPOLLERR | EPOLLHUP,
 };
@@ -65,7 +76,7 @@ static struct wf_spin start_lock = WF_SPIN_INIT;
 
 /* --- ending -------------------------------------------------------------- */
 
-/* WATCHER-1. The caller completes it when the lock is released. */
+/* WATCHER-1. The caller completes r after it has released the lock. */
 static void take_locked(struct wf_request *r)
 {
 	wf_list_del(&r->watcher_link);
@@ -75,17 +86,17 @@ static void take_locked(struct wf_request *r)
 static void complete(struct wf_thread *me, struct wf_request *r, int result)
 {
 	wf_watcher_set_drop(r);
-	/* What has been done counts more than how it ended. */
+	/* with MSG_WAITALL the bytes received so far are the result */
 	if (result < 0 && r->nr_bytes > 0)
 		result = r->nr_bytes;
 	wf_request_complete(me, r, result);
 }
 
-/* Goes to `ended`: its number cannot be armed. */
+/* Moves r to `ended`: its number cannot be armed. */
 static void end_locked(struct wf_request *r, int err, struct wf_list *ended)
 {
 	take_locked(r);
-	/* What cannot be in a set is a plain call's, as in push. */
+	/* ENOSYS: the caller makes the plain call, as after wf_watcher_push */
 	r->result = err == -EBADF ? -EBADF : -ENOSYS;
 	wf_list_add_tail(ended, &r->watcher_link);
 }
@@ -142,7 +153,8 @@ void wf_watcher_served(struct wf_request *r, int result)
 	int number = wf_request_fd(r);
 
 	take_locked(r);
-	rearm_and_unlock(b, number); /* who waited for this accept to end */
+	/* arms the accepts that waited for this one */
+	rearm_and_unlock(b, number);
 	complete(NULL, r, result < 0 ? result : result + r->nr_bytes);
 }
 
@@ -155,8 +167,8 @@ static bool is_for_worker(const struct wf_request *r)
 }
 
 /*
- * The first that waits for one of the events; none of a kind that has met
- * EAGAIN in this round, nor a second accept (WATCHER-3).
+ * Returns the first request that waits for one of the events, or NULL. Skips
+ * kinds that have met EAGAIN in this round, and a second accept (WATCHER-3).
  */
 static struct wf_request *next_locked(struct wf_watcher_bucket *b, int number,
 				      uint32_t revents, uint32_t blocked)
@@ -188,7 +200,7 @@ static void serve(struct wf_request *r)
 	wf_watcher_served(r, -ENOSYS);
 }
 
-/* One event. Called by the watcher. */
+/* Handles one event, on the watcher. */
 static void handle_event(uint32_t index, int number, uint32_t revents)
 {
 	struct wf_watcher_bucket *b = wf_watcher_set_lock(index);
@@ -208,7 +220,7 @@ static void handle_event(uint32_t index, int number, uint32_t revents)
 			n = wf_attempt(r, number, revents);
 		wf_watcher_set_lock(index);
 		if (is_handed)
-			break; /* it arms the entry when it is done */
+			break; /* wf_watcher_served arms the entry */
 		if (n == -EAGAIN) {
 			if (r->nr_bytes == nr_bytes)
 				r->nr_futile++;
@@ -230,7 +242,7 @@ static void run(void *arg)
 	struct epoll_event events[NR_EVENTS];
 
 	wf_os_set_thread_name("weft-watcher");
-	wf_spin_lock(&start_lock); /* until the set is there */
+	wf_spin_lock(&start_lock); /* until the set is published */
 	wf_spin_unlock(&start_lock);
 	for (;;) {
 		long nr;
@@ -239,7 +251,7 @@ static void run(void *arg)
 		nr = wf_sys(SYS_epoll_pwait, wf_watcher_set_fd(), events,
 			    NR_EVENTS, -1L, NULL, 8);
 
-		/* Somebody has closed the set behind weft's back. */
+		/* the program has closed the set unseen */
 		if (nr < 0 && nr != -EINTR)
 			wf_sys(SYS_nanosleep, &a_while, NULL);
 		for (long i = 0; i < nr; i++)
@@ -251,7 +263,10 @@ static void run(void *arg)
 
 /* --- pushing ------------------------------------------------------------- */
 
-/* The set is there for others only once somebody sees to it. */
+/*
+ * Makes the set and the watcher. Other threads find the set only once the
+ * watcher's kernel thread has started.
+ */
 static int start(void)
 {
 	int err = 0, fd;
@@ -269,7 +284,10 @@ static int start(void)
 	return err;
 }
 
-/* -Exxx: r has its end. -ENOSYS: the caller's plain call is to be made. */
+/*
+ * Returns 0 if r waits. -ENOSYS: the caller has to make the plain call; other
+ * -Exxx: r cannot wait.
+ */
 static int arm_locked(struct wf_watcher_bucket *b, const struct wf_request *r)
 {
 	int err = wf_watcher_set_arm_locked(b, r->fd);
@@ -306,7 +324,10 @@ int wf_watcher_push(struct wf_thread *me, struct wf_request *r)
 
 /* --- descriptors ---------------------------------------------------------- */
 
-/* WATCHER-4. True if the watcher is in a call on one of the numbers. */
+/*
+ * WATCHER-4. Gives the waiting requests their duplicates. Returns true if the
+ * watcher is in a call on one of the numbers.
+ */
 static bool pin_locked_all(struct wf_watcher_bucket *b, struct wf_list *ended,
 			   unsigned int first, unsigned int last)
 {
@@ -325,7 +346,10 @@ static bool pin_locked_all(struct wf_watcher_bucket *b, struct wf_list *ended,
 		else
 			wf_watcher_set_pin_locked(b, r);
 	}
-	/* The entry of the number goes, or a copy elsewhere would keep it. */
+	/*
+	 * Remove the number's entry: a duplicate of the file elsewhere would
+	 * keep it.
+	 */
 	if (first == last)
 		wf_sys(SYS_epoll_ctl, wf_watcher_set_fd(), EPOLL_CTL_DEL, first,
 		       NULL);
@@ -333,9 +357,9 @@ static bool pin_locked_all(struct wf_watcher_bucket *b, struct wf_list *ended,
 }
 
 /*
- * WATCHER-4. Who has begun to wait since waits for what the number is now. True
- *     as
- * above. Those that cannot go to `ended`, with their result.
+ * WATCHER-4. Arms the requests that were pushed meanwhile for the number's next
+ * file. Those that cannot be armed go to `ended` with their result. Returns
+ * true if the watcher is in a call on one of the numbers.
  */
 static bool rearm_locked_all(struct wf_watcher_bucket *b, struct wf_list *ended,
 			     unsigned int first, unsigned int last)
@@ -384,7 +408,7 @@ static bool visit_bucket(uint32_t index, unsigned int first, unsigned int last,
 	return again;
 }
 
-/* All buckets that may know the numbers, again as long as `visit` says so. */
+/* Visits all buckets of the numbers, each again while `visit` returns true. */
 static void visit_numbers(unsigned int first, unsigned int last,
 			  visit_fn *visit)
 {

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The buckets of the watcher's requests, by number, and the epoll set. An entry
+ * of the set is armed anew for each event, for all requests of its number that
+ * wait at that time. A fork child closes the inherited set and starts with
+ * empty buckets.
+ */
 #include "io/watcher_set.h"
 
 #include <errno.h>
@@ -41,7 +47,7 @@ bool wf_watcher_set_is_accepting_locked(struct wf_watcher_bucket *b, int number)
 	return false;
 }
 
-/* For what the entry is to be armed; 0: nobody waits. */
+/* Returns the events to arm the entry for; 0: no request waits. */
 static uint32_t events_locked(struct wf_watcher_bucket *b, int number)
 {
 	bool is_accepting = wf_watcher_set_is_accepting_locked(b, number);
@@ -119,7 +125,10 @@ int wf_watcher_set_make(void)
 
 void wf_watcher_set_publish(int fd)
 {
-	/* release: who sees it may push, and somebody waits for events. */
+	/*
+	 * release: a thread that reads it may push requests, as the watcher
+	 * runs
+	 */
 	wf_store_release(&set_fd, fd);
 }
 

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * WORKER-1. A request is handed to a worker that has nothing to do; no request
- *     waits for a busy one. With all busy the push is refused and the caller
- *     makes the plain call, which blocks its carrier: the monitor hands its VP
- *     off. So what one request waits for never keeps another from being served.
- * WORKER-2. worker->job is the request that the worker carries out. It changes,
- *     and the signal that ends the call is sent, under the worker's lock: a
- *     signal is for that request and no other. A signal that comes before the
- *     call begins is lost, so the requester asks again (io/request.c,
- *     REQUEST-2).
- * WORKER-3. A worker takes a signal that is left of one job before the next. A
- *     call that ends with EINTR though no requester asked is made again.
- * WORKER-4. A worker has nothing to do from when it is in an idle list until a
- *     pusher takes it out, writes job and, last, word.
- * WORKER-5. Neither a thread of the program's nor a handler of its runs on a
- *     worker. A worker follows changes of credentials as carriers do
- *     (boot/setxid.c).
+ * The table of the workers and the life of a job. A pusher takes an idle
+ * worker, or starts one, and gives it a request as its job. The worker makes
+ * the call, and the completion goes back to the requester.
+ *
+ * WORKER-1. Only an idle worker gets a request; no request waits for a busy
+ *     worker. If all are busy the push is refused and the caller makes the
+ *     plain call. That blocks its carrier, and the monitor hands its VP off. So
+ *     no request waits for what another request waits for.
+ * WORKER-2. worker->job is the request that the worker carries out. It changes
+ *     under the worker's lock, and the signal that ends the call is sent under
+ *     that lock. So a signal is for that request and no other. A signal that
+ *     comes before the call begins is lost, so the requester sends it again
+ *     (io/request.c, REQUEST-2).
+ * WORKER-3. Before the next job a worker takes a signal that is left of the
+ *     last one. If a call ends with EINTR though no requester has asked for
+ *     that, the worker repeats it.
+ * WORKER-4. A worker is idle from its entry into an idle list until a pusher
+ *     takes it out, writes job and, last, word.
+ * WORKER-5. A worker runs no thread of the program's and no handler of its. It
+ *     follows changes of credentials as carriers do (boot/setxid.c).
  * WORKER-6. The status says which side completes the request: one exchange by
- *     the worker, one by the requester. A request that is COMPLETE is completed
- *     once, by the thread that takes the job out under the lock
- *     [wf_worker_finish]: the requester that checks, or a worker that is a
- *     kernel thread. For an I/O server it is the supervisor, or the handler of
- *     a carrier that the I/O server has signalled.
+ *     the worker, one by the requester. The thread that takes a COMPLETE job
+ *     out under the lock completes the request, once [wf_worker_finish]. This
+ *     is the requester that checks, or a worker that is a kernel thread. For an
+ *     I/O server it is the supervisor, or the handler of a carrier that the
+ *     server has signalled.
  * WORKER-7. An I/O server may be killed between any two instructions. So it
- *     takes no lock, and nothing that it has to do after COMPLETE is needed:
- *     the supervisor does it when it learns of the end (io/supervisor.c).
+ *     takes no lock. If it dies before its last steps after COMPLETE, the
+ *     supervisor does them when it learns of the end (io/supervisor.c).
  * WORKER-8. An I/O server is made under the clone lock, and only if no thread
- *     is about to replace the program, or to end it.
+ *     is about to replace the program or to end it.
  *
  * Rejected: a queue of requests. A worker may be busy for any time with a
- * request that waits for what the next in the queue would do.
+ * request that waits for what the next request in the queue would do.
  */
 #include "io/attempt.h"
 #include "io/worker.h"
@@ -56,20 +60,22 @@
 
 struct wf_worker wf_workers[WF_NR_WORKERS];
 
-/* Numbers given out; never shrinks. The last two are for those that run for
- * ever: the watcher and the supervisor. */
+/*
+ * Numbers given out; never shrinks. The last two are for the kernel threads
+ * that run for ever: the watcher and the supervisor.
+ */
 static _Atomic uint32_t nr_workers;
 enum { NR_OWN = 2 };
 
 static struct wf_spin lists_lock = WF_SPIN_INIT;
 static struct wf_worker *idle[2]; /* kernel threads, processes */
-static struct wf_worker *unused;  /* do not run */
+static struct wf_worker *unused;  /* workers that do not run */
 static struct wf_spin own_lock = WF_SPIN_INIT;
 
 /* The program is about to exit (WORKER-8). */
 static _Atomic bool is_ending;
 static _Atomic bool had_process;
-static _Atomic bool is_refused; /* there can be no processes */
+static _Atomic bool is_refused; /* the kernel refuses to make processes */
 
 /* --- lists --------------------------------------------------------------- */
 
@@ -114,7 +120,7 @@ bool wf_worker_handles(const struct wf_request *r)
 	       (r->op == IORING_OP_RECVMSG && (r->op_flags & MSG_WAITALL) != 0);
 }
 
-/* WORKER-4. From here on r may be over. False: s has ended. */
+/* WORKER-4. r may be done when this returns. False: s has ended. */
 static bool give_job(struct wf_worker *s, struct wf_request *r,
 		     enum wf_worker_status status)
 {
@@ -161,7 +167,7 @@ static int push_to(bool is_process, struct wf_request *r,
 	if (err == 0 && give_job(s, r, status))
 		return 0;
 	put(&unused, s);
-	/* What may be there later is asked for again. */
+	/* these resources may be free later */
 	if (is_process && err < 0 && err != -EAGAIN && err != -ENOMEM)
 		wf_store_relaxed(&is_refused, true);
 	return -ENOSYS;
@@ -200,7 +206,7 @@ bool wf_worker_is_free(void)
 	return is_any || wf_load_relaxed(&nr_workers) < WF_NR_WORKERS - NR_OWN;
 }
 
-static struct wf_worker *own; /* which could not be started */
+static struct wf_worker *own; /* a number that could not be started */
 
 int wf_worker_start_thread(void (*run)(void *))
 {
@@ -226,7 +232,10 @@ static void deliver(struct wf_thread *me, struct wf_request *r, int result)
 		wf_request_complete(me, r, result);
 }
 
-/* WORKER-6. NULL: somebody else has it, or it is not complete. */
+/*
+ * WORKER-6. Returns NULL if another thread has taken the job, or if it is not
+ * complete.
+ */
 static struct wf_request *take_job_locked(struct wf_worker *s)
 {
 	struct wf_request *r = s->job;
@@ -265,8 +274,10 @@ void wf_worker_check(struct wf_thread *me, struct wf_request *r)
 	bool is_complete = false;
 
 	wf_spin_lock(&s->lock);
-	/* Another's if s was killed and the supervisor has seen to it; then r
-	 * is done or waited for. */
+	/*
+	 * s has another job if s was killed and the supervisor has recovered r.
+	 * Then r is done, or another worker will report it.
+	 */
 	if (s->job == r && !wf_cas_acq_rel(&s->status, &yet, WF_WORKER_WAIT))
 		is_complete = take_job_locked(s) != NULL;
 	wf_spin_unlock(&s->lock);
@@ -303,7 +314,7 @@ void wf_worker_cancel(const struct wf_request *r)
 
 /* --- processes that end -------------------------------------------------- */
 
-/* What its worker has left of r. */
+/* The worker of r was killed: runs r again, or completes it with an error. */
 static void recover(struct wf_request *r, bool has_begun, bool is_asked)
 {
 	int result = has_begun ? wf_worker_call_lost(r) : -ERESTART;
@@ -311,7 +322,7 @@ static void recover(struct wf_request *r, bool has_begun, bool is_asked)
 	r->is_repeated |= has_begun;
 	if (result == -ERESTART && is_asked)
 		result = -EINTR;
-	/* Nobody looks a second time. */
+	/* the requester has checked already: WAIT */
 	if (result == -ERESTART && wf_worker_push(r, WF_WORKER_WAIT) == 0)
 		return;
 	deliver(NULL, r, result == -ERESTART ? -ENOSYS : result);
@@ -346,7 +357,7 @@ int wf_worker_lose(struct wf_worker *s)
 	return pid;
 }
 
-/* How many there are; each is asked to end. */
+/* Asks all I/O servers to end. Returns how many run. */
 static uint32_t ask_to_go(int sig)
 {
 	uint64_t mask = wf_os_close_signals();
@@ -433,7 +444,7 @@ struct wf_worker_follower wf_worker_self(const struct wf_thread *t)
 
 void wf_worker_fork_child(void)
 {
-	/* They were taken in order, in this process and its ancestors. */
+	/* numbers were given out in order, here and in each ancestor */
 	for (uint32_t i = 0; i < WF_NR_WORKERS; i++) {
 		char *block = wf_workers[i].block;
 

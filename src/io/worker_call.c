@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that workers make. To the kernel it is the caller of a call that is
- * meant, not who asked for it: what says whose process it was, or acts on the
- * caller, is made by kernel threads of the program's process.
+ * The calls that workers make. The kernel attributes a call to the process that
+ * makes it, not to the thread that asked for it. So a call that reveals its
+ * process, or that acts on it, is made by a kernel thread of the program's
+ * process and not by an I/O server. This file decides that, and whether a call
+ * may be repeated after its server was killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +36,7 @@ static int call(const struct wf_request *r, int fd)
 				   r->op_flags);
 	case IORING_OP_RECVMSG:
 		return (int)wf_sys(SYS_recvmsg, fd, r->addr, r->op_flags);
-	case IORING_OP_RECV: /* what the watcher has left */
+	case IORING_OP_RECV: /* the part that the watcher has not received */
 		return (int)wf_sys(SYS_recvfrom, fd, r->addr + done,
 				   r->len - done, r->op_flags);
 	case IORING_OP_SENDMSG:
@@ -62,22 +64,23 @@ int wf_worker_call(const struct wf_request *r)
 }
 
 /*
- * Calls that are the same by a process with the program's memory, descriptors,
- * root and credentials. The rest is the program's process's own: its children,
- * its locks, whose owner others are told, messages, which carry its id.
+ * Calls that have the same effect from a process with the program's memory,
+ * descriptors, root and credentials. All other calls depend on the program's
+ * process: its children, its locks, which show their owner, and messages, which
+ * carry its id.
  */
 static const struct process_call {
 	long nr;
 	bool may_repeat;   /* with the same result */
 	bool heeds_limits; /* on descriptors or the sizes of files */
 } process_calls[] = {
-	{ SYS_read, false, false }, /* the position has moved */
+	{ SYS_read, false, false }, /* the file's position has moved */
 	{ SYS_readv, false, false },
 	{ SYS_write, false, true },
 	{ SYS_writev, false, true },
 	{ SYS_preadv, true, false },
 	{ SYS_pwritev, false, true }, /* it appends to some files */
-	{ SYS_fsync, false, false },  /* tells of an error once */
+	{ SYS_fsync, false, false },  /* reports an error only once */
 	{ SYS_fdatasync, false, false },
 	{ SYS_syncfs, false, false },
 	{ SYS_msync, false, false },
@@ -87,7 +90,7 @@ static const struct process_call {
 	{ SYS_truncate, true, true },
 	{ SYS_fallocate, false, true },
 	{ SYS_copy_file_range, false, true },
-	{ SYS_flock, true, false }, /* the lock is the file's */
+	{ SYS_flock, true, false }, /* the lock belongs to the description */
 	{ SYS_openat, true, true },
 };
 
@@ -101,8 +104,8 @@ static const struct process_call *find(const struct wf_call *c)
 }
 
 /*
- * A process that is stopped by its terminal reads no more of it; its workers
- * would go on with that.
+ * Is fd the process's terminal? When the terminal stops the program, the
+ * program's reads stop, but those of an I/O server would continue.
  */
 static bool is_own_terminal(long fd)
 {
@@ -122,13 +125,13 @@ static bool may_repeat(const struct wf_request *r)
 {
 	const struct wf_call *c = (const struct wf_call *)r->addr;
 
-	/* A file that was to be new is there now. */
+	/* the killed server may have created the file */
 	if (c->nr == SYS_openat && (c->args[2] & O_EXCL) != 0)
 		return false;
 	return find(c)->may_repeat;
 }
 
-/* The peer can ask for the process that has connected or sent. */
+/* Can the peer ask which process has connected or sent? */
 static bool tells_process(int fd)
 {
 	int domain = AF_UNIX;
@@ -142,8 +145,10 @@ static bool tells_process(int fd)
 bool wf_worker_call_is_for_process(const struct wf_request *r)
 {
 	switch (r->op) {
-	/* Not ACCEPT: a connection that a lost worker has taken is nobody's,
-	 * and its other end waits for ever. */
+	/*
+	 * Not ACCEPT: a connection that a killed server has accepted would have
+	 * no owner, and its peer would wait for ever.
+	 */
 	case WF_RING_OP_FUTEX_WAIT:
 	case IORING_OP_RECVMSG:
 	case IORING_OP_RECV:
@@ -159,7 +164,10 @@ bool wf_worker_call_is_for_process(const struct wf_request *r)
 	}
 }
 
-/* So do reads of fanotify, which is for who has more rights than limits. */
+/*
+ * Reads of fanotify depend on limits, too. But their users have the privilege
+ * to exceed limits, so the table says false.
+ */
 bool wf_worker_call_heeds_limits(const struct wf_request *r)
 {
 	if (r->op == WF_REQUEST_OP_CALL)
@@ -171,12 +179,13 @@ int wf_worker_call_lost(const struct wf_request *r)
 {
 	switch (r->op) {
 	case WF_RING_OP_FUTEX_WAIT:
-		return 0; /* the worker may have been woken, so who waits is */
+		/* the server may have got the wake, so the requester wakes */
+		return 0;
 	case IORING_OP_CONNECT:
 		return -ERESTART;
 	case WF_REQUEST_OP_CALL:
 		return may_repeat(r) ? -ERESTART : -EIO;
 	default:
-		return -EIO; /* bytes may have gone */
+		return -EIO; /* bytes may have been moved */
 	}
 }

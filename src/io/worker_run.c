@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What runs on a worker, and how it comes to run: WORKER-1 to WORKER-8 are in
- * worker.c.
+ * Starts workers, as kernel threads or processes, and runs their loop: sleep
+ * until there is a job, make its call, complete or report it. WORKER-1 to
+ * WORKER-8 are in worker.c.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -29,7 +30,7 @@
 
 enum {
 	STACK_BYTES = 64 * 1024,
-	/* As linux/ioprio.h has it, which old headers lack. */
+	/* from linux/ioprio.h, which old headers lack */
 	IOPRIO_WHO_PROCESS = 1,
 	IOPRIO_BY_NICE = 0,
 };
@@ -55,8 +56,8 @@ static void take_signal(void)
 }
 
 /*
- * A process has limits of its own, which the program's changes do not reach.
- * These are the ones that calls on descriptors heed.
+ * The program's changes of its limits do not reach an I/O server. Copies the
+ * limits that matter to calls on descriptors.
  */
 static void follow_limits(const struct wf_worker *s)
 {
@@ -103,14 +104,14 @@ static void serve(struct wf_worker *s)
 		is_asked = wf_load_relaxed(&s->is_asked);
 	} while (result == -EINTR && !is_asked && !is_to_go(s)); /* WORKER-3 */
 	if (result == -EINTR && !is_asked) {
-		/* Nothing has been done; somebody else is to do it. */
+		/* nothing has been done; another worker makes the call */
 		wf_store_relaxed(&s->has_begun, false);
 		leave(s);
 	}
 	s->result = result;
 	atomic_fetch_and(&s->word, ~WF_WORKER_JOB);
 	/*
-	 * acq_rel: the result; pairs with wf_worker_finish and _look
+	 * acq_rel: the result; pairs with wf_worker_finish and wf_worker_check
 	 * (WORKER-6).
 	 */
 	if (atomic_exchange_explicit(&s->status, WF_WORKER_COMPLETE,
@@ -157,7 +158,7 @@ static void on_end(int sig)
 {
 }
 
-/* Without SA_RESTART: it is to end calls. */
+/* Without SA_RESTART, so that the signal ends calls. */
 void wf_worker_set_action(void)
 {
 	struct {
@@ -178,7 +179,7 @@ static void start_thread(void *arg)
 	s->run(s);
 }
 
-/* When the program's process ends, however it does, so do its workers. */
+/* The kernel kills the I/O server when its parent's kernel thread ends. */
 static long die_with_parent(const struct wf_worker *s)
 {
 	long err = wf_sys(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -197,7 +198,7 @@ void wf_worker_changed(void)
 		leave(s);
 }
 
-/* Its I/O priority goes by its nice value, whatever the program's is. */
+/* Its I/O priority follows its nice value, not the program's I/O priority. */
 static void set_priority(void)
 {
 	long nice = 20 - wf_sys(SYS_getpriority, PRIO_PROCESS, 0);
@@ -209,8 +210,9 @@ static void set_priority(void)
 }
 
 /*
- * The kernel marks the owner's word when the process ends, and then clears the
- * supervisor's word: so the supervisor wakes and finds whose end it is.
+ * Registers two words with the kernel. When the process ends, the kernel marks
+ * the owner's word and then clears the supervisor's word. So the supervisor
+ * wakes and finds the process that has ended.
  */
 static long report_end(struct wf_worker *s)
 {
@@ -245,9 +247,9 @@ static void start_process(void *arg)
 }
 
 /*
- * Until it says that it runs, the supervisor would not hear of its end. 0, or
- * why it has ended. A VP waits: what somebody has stopped before it ran is
- * killed.
+ * Waits until the process runs: before that, the supervisor would not learn of
+ * its end. Returns 0, or -Exxx if the process has ended. A VP waits here, so a
+ * process that is stopped before it runs is killed after a second.
  */
 static int wait_for_start(struct wf_worker *s, int pid)
 {
@@ -276,13 +278,16 @@ static int wait_for_start(struct wf_worker *s, int pid)
 	left = wf_load_relaxed(&s->tid);
 	wf_store_relaxed(&s->tid, 0);
 	wf_spin_unlock(&s->lock);
-	/* Otherwise the supervisor has seen to it. */
+	/* If tid is 0, the supervisor has already waited for the process. */
 	if (left != 0 && pid != 0)
 		wf_sys(SYS_wait4, pid, NULL, __WCLONE, NULL);
 	return state < 0 ? state : -EAGAIN;
 }
 
-/* As carriers are made: credentials reach it or are inherited. */
+/*
+ * Under the clone lock, as for carriers: the worker inherits new credentials or
+ * follows their change.
+ */
 static int clone_locked(struct wf_worker *s, void *stack_top, uintptr_t tp)
 {
 	int tid;
@@ -304,9 +309,9 @@ static int clone_locked(struct wf_worker *s, void *stack_top, uintptr_t tp)
 }
 
 /*
- * The supervisor does not wait for who holds the lock to change credentials:
- * that one may be waiting for a worker whose end it is to see (boot/setxid.c,
- * SETXID-3).
+ * Returns false if the supervisor may not wait for the clone lock. A thread
+ * that changes credentials holds the lock, and may wait for a worker that has
+ * ended and that only the supervisor can find (boot/setxid.c, SETXID-3).
  */
 static bool lock_clone(void)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sending. A blocking send of a stream takes all bytes; what the first call,
- * which does not wait, leaves is sent by requests, up to what one call of the
- * kernel's takes. What went out before an error or a handler is the result.
- */
+/* Sending. A blocking send on a stream takes all bytes. The first call does not
+ * wait; requests send the rest, up to the limit of one call of the kernel's.
+ * Bytes that were sent before an error or a handler are the result. */
 #include <errno.h>
 #include <limits.h>
 #include <linux/io_uring.h>
@@ -20,13 +18,10 @@
 #include "sched/runtime.h"
 #include "wait/ufutex.h"
 
-/* So many are copied at a time. */
+/* Parts that are copied at a time. */
 enum { MOST_PARTS = 64 };
 
-/*
- * Copies the first parts of what is left after `done` of `total` bytes; returns
- * how many.
- */
+/* Copies the first parts after `done` of `total` bytes. Returns how many. */
 static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 		   size_t done, size_t total)
 {
@@ -50,19 +45,18 @@ static size_t skip(struct iovec *to, const struct iovec *iov, size_t nr,
 	return nr_left;
 }
 
-/* What has begun goes on with the file that it has begun with. */
+/* After the first bytes the call stays with the file of that generation. */
 static uint32_t generation_of_file(uint32_t uses_at_call, long done)
 {
 	return done > 0 ? uses_at_call : WF_ANY_GENERATION;
 }
 
-/*
- * Who waits for room in a Unix socket's queue is told when the other side, or
- * its own, is shut down, and who polls is not: looks now and then.
- */
+/* The kernel wakes a sender that waits in a Unix socket's queue for a shutdown
+ * of either end, but not a poll. So such a wait polls now and then. */
 struct retries {
 	int64_t deadline;
-	int64_t poll_ns; /* after which it looks; WF_FOREVER: it is told */
+	/* pause before the next try; WF_FOREVER: the kernel wakes */
+	int64_t poll_ns;
 };
 
 static struct retries retries_of(int fd)
@@ -88,7 +82,7 @@ static int64_t next_poll(struct retries *p)
 	return look < p->deadline ? look : p->deadline;
 }
 
-/* n is a wait's result, but not the call's. */
+/* n is the result of a wait: does the call continue? */
 static bool looks_again(const struct retries *p, long n, bool is_first,
 			uint32_t nr_handlers)
 {
@@ -98,11 +92,9 @@ static bool looks_again(const struct retries *p, long n, bool is_first,
 	return wf_io_restarts(n, is_first, p->deadline);
 }
 
-/*
- * After a part: when there is room, without waiting. An error that has come
- * meanwhile is the next call's, as natively, which raises SIGPIPE, if any does.
- * 0: it is over.
- */
+/* Sends the next part when there is room, without waiting. A later error
+ * belongs to the next call, as natively, which may raise SIGPIPE. 0: the send
+ * is over. */
 static long send_more(struct wf_pinned_call *h, struct msghdr *msg,
 		      uint32_t flags, struct retries *p, uint32_t *nr_handlers)
 {
@@ -124,21 +116,20 @@ static long send_more(struct wf_pinned_call *h, struct msghdr *msg,
 /* A ring never raises SIGPIPE for a socket; the call does. */
 static long fail_to_send(int fd, const struct msghdr *msg, uint32_t flags)
 {
-	/* What a sender that waits would have been told first. */
+	/* the error that a waiting sender would get first */
 	int err = wf_descriptor_option(fd, SO_ERROR, 0);
 
 	return err != 0 ? -err :
 			  wf_sys(SYS_sendmsg, fd, msg, flags | MSG_DONTWAIT);
 }
 
-/* The first part: a datagram is whole. */
+/* Sends the first part; a datagram is sent whole. */
 static long send_first(struct wf_pinned_call *h, struct msghdr *msg,
 		       struct retries *p, uint32_t *nr_handlers)
 {
-	/* A ring tries again when it is told of a shutdown. */
+	/* after a shutdown a ring tries again */
 	bool is_reported = !h->r->avoids_ring && !wf_ring_is_refused();
-	long n = wf_io_run_partial(h->r,
-				   is_reported ? p->deadline : next_poll(p),
+	long n = wf_io_run_partial(h->r, is_reported ? p->deadline : next_poll(p),
 				   true, nr_handlers);
 	uint32_t flags = h->r->op_flags;
 
@@ -148,14 +139,14 @@ static long send_first(struct wf_pinned_call *h, struct msghdr *msg,
 	return n == -EPIPE ? fail_to_send(wf_pinned_call_fd(h), msg, flags) : n;
 }
 
-/* What is left is sent by messages, of which r's is made one after another. */
+/* Sends the rest by messages; the message of r is set for each part. */
 static long send_rest(struct wf_request *r, struct msghdr *msg,
 		      const struct iovec *iov, size_t nr, long done,
 		      uint32_t generation)
 {
 	struct retries retries = retries_of(r->fd);
 	struct wf_request ready = wf_io_readiness(r->fd, POLLOUT);
-	struct wf_request *more = NULL; /* which waits for the next parts */
+	struct wf_request *more = NULL; /* waits for the next parts */
 	uint32_t nr_handlers = wf_self->nr_handlers;
 	size_t total = wf_io_total(iov, nr);
 	struct iovec left[MOST_PARTS];
@@ -164,8 +155,8 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	wf_pinned_call_begin(&pinned, r, generation_of_file(generation, done));
 	ready.scope = r->scope;
 	done = done < 0 ? 0 : done;
-	/* A ring that has met a full queue tries again with what is left of the
-	 * message, which is nothing: an empty one is sent. */
+	/* After a full queue a ring tries again with the rest of the message.
+	 * For a datagram that rest is empty, and the ring would send it. */
 	r->avoids_ring = !wf_descriptor_is_byte_stream(r->fd);
 	msg->msg_iov = (struct iovec *)iov;
 	msg->msg_iovlen = nr;
@@ -176,8 +167,10 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 		if (is_first) {
 			n = send_first(&pinned, msg, &retries, &nr_handlers);
 		} else {
-			/* Where news is an error to who polls, as the end of
-			 * what was sent without a copy, the error goes. */
+			/*
+			 * If the socket queues reports (MSG_ZEROCOPY), poll
+			 * reports each as an error: the message itself waits.
+			 */
 			if (more == NULL)
 				more = wf_descriptor_queues_reports(
 					       wf_pinned_call_fd(&pinned)) ?
@@ -199,7 +192,7 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 	return done;
 }
 
-/* After n bytes or -EAGAIN. In *msg are the address and what goes along. */
+/* After n bytes or -EAGAIN. *msg has the address and the control data. */
 static WF_NOINLINE long send_later(int fd, struct msghdr *msg, int flags,
 				   const struct iovec *iov, size_t nr, long n,
 				   uint32_t generation)
@@ -223,10 +216,8 @@ static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
 	return send_later(fd, &msg, 0, iov, nr, done, generation);
 }
 
-/*
- * By calls of the thread itself: a ring would raise SIGPIPE for whoever runs
- * when the kernel goes on with the request. h is of a request for room.
- */
+/* The thread itself makes the calls: a ring would raise SIGPIPE for the thread
+ * that runs when the kernel resumes the request. h waits for room. */
 static long write_rest(struct wf_pinned_call *h, const struct iovec *iov,
 		       size_t nr, long done)
 {
@@ -250,7 +241,7 @@ static long write_rest(struct wf_pinned_call *h, const struct iovec *iov,
 		else if (n != -EINTR && n != -ECANCELED && n != -ENOSYS)
 			n = wf_sys(SYS_pwritev2, wf_pinned_call_fd(h), parts,
 				   nr_parts, -1L, -1L, RWF_NOWAIT);
-		/* A splice has made it a file that cannot be asked. */
+		/* a splice has turned RWF_NOWAIT off */
 		if (n == -EOPNOTSUPP)
 			n = wf_call_run(WF_CALL(SYS_writev,
 						wf_pinned_call_fd(h),
@@ -280,8 +271,8 @@ static long write_rest_to(int fd, const struct iovec *iov, size_t nr, long done,
 	return write_rest(&pinned, iov, nr, done);
 }
 
-/* More than goes at once or not at all: the file is pinned from the first
- * partial transfer on. */
+/* More than PIPE_BUF bytes, which may go in parts: the file is pinned from the
+ * first part on. */
 static WF_NOINLINE long write_long(int fd, const struct iovec *iov, int nr,
 				   size_t total)
 {
@@ -355,7 +346,7 @@ static WF_NOINLINE long write_other(int fd, const void *buf, size_t bytes)
 
 long wf_io_write(int fd, const void *buf, size_t bytes)
 {
-	/* The same for less. */
+	/* a send does the same for less */
 	if (wf_descriptor_is_stream_socket(fd)) {
 		long n = wf_io_sendto(fd, buf, bytes, 0, NULL, 0);
 
@@ -372,22 +363,20 @@ long wf_io_writev(int fd, const struct iovec *iov, int nr)
 	return writev_other(fd, iov, nr);
 }
 
-/* What MSG_FASTOPEN says must not wait only begins a connection. */
+/* With MSG_FASTOPEN a send that must not wait only begins to connect. */
 static int now_flag(int flags)
 {
 	return (flags & MSG_FASTOPEN) != 0 ? 0 : MSG_DONTWAIT;
 }
 
-/*
- * The kernel tells of the end of each call, so there is to be just one, which a
- * worker makes: a ring's news would cut a carrier's short.
- */
+/* With MSG_ZEROCOPY the kernel reports the end of each call, so there must be
+ * one call. A worker makes it: a completion would interrupt a carrier. */
 static bool is_counted(int fd, int flags)
 {
 	return (flags & MSG_ZEROCOPY) != 0 && may_wait(fd, flags);
 }
 
-/* Of the first call, which does not wait: is that all? */
+/* Has the first call, which does not wait, failed? */
 static bool has_failed(long n)
 {
 	return n < 0 && n != -EAGAIN;
@@ -409,13 +398,13 @@ long wf_io_sendmsg(int fd, const struct msghdr *msg, int flags)
 	if (is_counted(fd, flags))
 		return wf_call_wait(WF_CALL(SYS_sendmsg, fd, (long)msg, flags));
 	n = wf_sys(SYS_sendmsg, fd, msg, flags | now_flag(flags));
-	/* Only now does it lead somewhere. */
+	/* msg is readable: the call has not returned EFAULT */
 	if (has_failed(n) ||
 	    is_all(fd, flags, msg->msg_iov, msg->msg_iovlen, n))
 		return n;
 	copy = *msg;
 	if (n > 0) {
-		/* What goes along has gone with the first part. */
+		/* the first part had the control data */
 		copy.msg_control = NULL;
 		copy.msg_controllen = 0;
 	}
@@ -454,10 +443,9 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 	return sendto_later(fd, &iov, flags, addr, addr_bytes, n, generation);
 }
 
-/*
- * By one call what there is room for, then one that waits, and so on. A stream
- * takes parts of messages, so there it is one by one.
- */
+/* Sends as many messages as there is room for by one call, then waits with one
+ * message, and so on. On a byte stream one message at a time: it may take a
+ * part. */
 int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 {
 	const unsigned int most = UIO_MAXIOV; /* as in the kernel */
@@ -470,7 +458,7 @@ int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 	nr = nr < most ? nr : most;
 	if (nr == 0)
 		return (int)wf_sys(SYS_sendmmsg, fd, messages, nr, flags);
-	/* As long as the number is the file that it was. */
+	/* stop when the number has another file */
 	while (done < nr && wf_descriptor_generation(fd) == generation) {
 		struct msghdr *msg = &messages[done].msg_hdr;
 
