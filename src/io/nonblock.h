@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The deferred O_NONBLOCK check: whether the descriptor of a receive in a ring
- * is non-blocking. Nearly all receives complete by what they receive, long
- * before that matters. So weft asks the kernel only about receives that are
- * still in flight when their VP has nothing else to do, is preempted, or has
- * handed over WF_NONBLOCK_AGES batches of others since.
+ * is non-blocking. Nearly all receives complete with data long before that
+ * matters. So weft asks the kernel only about receives that are still in flight
+ * when their VP has nothing else to do or is preempted, or when it has handed
+ * over WF_NONBLOCK_AGES later batches.
  *
  *     r->is_unchecked = true;
  *     wf_nonblock_add(me, &u, r);
@@ -12,7 +12,8 @@
  *     if (r->is_unchecked)  // it is complete
  *             wf_nonblock_drop(&u, r);
  *
- * All are called by the owner of the VP, with in_runtime set and no lock held.
+ * The owner of the VP calls all functions, with in_runtime set and no lock
+ * held.
  */
 #ifndef WEFT_IO_NONBLOCK_H
 #define WEFT_IO_NONBLOCK_H
@@ -33,7 +34,8 @@ enum {
 struct wf_nonblock {
 	/* NULL: the request is complete */
 	struct wf_request *rows[WF_NONBLOCK_ROOM];
-	uint32_t first, next;		  /* indices wrap, differences do not */
+	/* the indices wrap, their difference does not */
+	uint32_t first, next;
 	/* values of `next` at the last calls of wf_nonblock_age */
 	uint32_t nexts[WF_NONBLOCK_AGES];
 	uint32_t nr_ages;

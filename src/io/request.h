@@ -67,7 +67,7 @@ struct wf_request {
 	_Atomic uint32_t *nr_done;
 	/* the ring that it was pushed on; NULL: none */
 	struct wf_vp_io *io;
-	_Atomic uint64_t ring_id;  /* its id in that ring; io/in_flight.h */
+	_Atomic uint64_t ring_id; /* its id in that ring; io/in_flight.h */
 
 	/* The rest is for requests without a ring. */
 	_Atomic uint32_t worker; /* number + 1 of its worker; 0: none yet */
@@ -91,13 +91,13 @@ struct wf_request {
  * Runs r until it is done or until the deadline (os/deadline.h). The caller is
  * a multiplexed thread with in_runtime 0. Returns the result, or
  *
- *       -ETIMEDOUT  the deadline passed and nothing had been done
- *       -EINTR      a handler without SA_RESTART ran and nothing had been done
- *       -ERESTART   interrupted otherwise and nothing had been done: the caller
- *                   runs r again, unless any handler ends its call
- *       -ECANCELED  the thread is cancelled; nothing had been done
- *       -EAGAIN     is_unchecked, the descriptor is non-blocking; nothing was done
- *       -ENOSYS     neither a ring nor a worker can run r; nothing was done
+ *     -ETIMEDOUT  the deadline passed and nothing had been done
+ *     -EINTR      a handler without SA_RESTART ran and nothing had been done
+ *     -ERESTART   interrupted otherwise and nothing had been done: the caller
+ *                 runs r again, unless any handler ends its call
+ *     -ECANCELED  the thread is cancelled; nothing had been done
+ *     -EAGAIN     is_unchecked, and the descriptor is non-blocking: not done
+ *     -ENOSYS     neither a ring nor a worker can run r; nothing was done
  *
  * If a part has been done when the wait ends, the part's result is returned.
  */

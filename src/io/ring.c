@@ -284,7 +284,7 @@ static void poll_requests(struct wf_vp *vp)
 	io->nr_polls = nr > 0 || wf_uring_wants_enter(&io->ring) ?
 			       io->nr_polls + 1 :
 			       0;
-	/* IO_RING-5; two polls at a switch. */
+	/* IO_RING-5; a switch polls twice */
 	if (nr >= MOST_PUSHED ||
 	    io->nr_polls >= 2 * wf_load_relaxed(&vp->starvation_bound) ||
 	    (io->nr_polls > 0 && wf_vp_runs_cpu_bound(vp))) {

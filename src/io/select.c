@@ -75,7 +75,7 @@ struct selection {
 	fd_set *const *sets;
 	int nr;
 	size_t bytes;	 /* of a copy */
-	char *copies[3]; /* NULL: there is no such set */
+	char *copies[3]; /* NULL: the caller has passed none */
 	fd_set usual[3];
 	void *memory; /* of copies that are longer than `usual`, or NULL */
 };

@@ -159,7 +159,7 @@ bool wf_watcher_set_make_way(int fd)
 void wf_watcher_set_fork_child(void)
 {
 	if (wf_watcher_set_fd() < 0)
-		return; /* nothing has been touched */
+		return; /* there was no set, so all buckets are empty */
 	wf_sys(SYS_close, wf_watcher_set_fd());
 	wf_store_relaxed(&set_fd, -1);
 	memset(buckets, 0, sizeof(buckets));

@@ -71,8 +71,8 @@ int wf_worker_call(const struct wf_request *r)
  */
 static const struct process_call {
 	long nr;
-	bool may_repeat;   /* with the same result */
-	bool heeds_limits; /* on descriptors or the sizes of files */
+	bool may_repeat;   /* the call may be repeated, with the same result */
+	bool heeds_limits; /* limits on descriptors or the sizes of files */
 } process_calls[] = {
 	{ SYS_read, false, false }, /* the file's position has moved */
 	{ SYS_readv, false, false },
@@ -172,7 +172,7 @@ bool wf_worker_call_heeds_limits(const struct wf_request *r)
 {
 	if (r->op == WF_REQUEST_OP_CALL)
 		return find((const struct wf_call *)r->addr)->heeds_limits;
-	return r->op == IORING_OP_RECVMSG; /* descriptors may come */
+	return r->op == IORING_OP_RECVMSG; /* descriptors may be received */
 }
 
 int wf_worker_call_lost(const struct wf_request *r)

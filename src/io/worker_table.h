@@ -64,7 +64,7 @@ struct wf_worker {
 	_Atomic bool has_begun;
 	/* of the job; the worker writes it before COMPLETE */
 	int result;
-	struct wf_worker *next;	 /* under lists_lock */
+	struct wf_worker *next; /* under lists_lock */
 
 	/* For I/O servers: */
 	/* futex: the result of wf_worker_clone; SUPERVISOR-4 in supervisor.c */

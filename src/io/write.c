@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Sending. A blocking send on a stream takes all bytes. The first call does not
- * wait; requests send the rest, up to the limit of one call of the kernel's.
- * Bytes that were sent before an error or a handler are the result. */
+/*
+ * Sending and writing. A blocking send on a stream takes all bytes. The first
+ * call does not wait; requests send the rest, up to the limit of one call of
+ * the kernel's. Bytes that were sent before an error or a handler are the
+ * result.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <linux/io_uring.h>
@@ -51,8 +54,10 @@ static uint32_t generation_of_file(uint32_t uses_at_call, long done)
 	return done > 0 ? uses_at_call : WF_ANY_GENERATION;
 }
 
-/* The kernel wakes a sender that waits in a Unix socket's queue for a shutdown
- * of either end, but not a poll. So such a wait polls now and then. */
+/*
+ * The kernel wakes a sender that waits in a Unix socket's queue for a shutdown
+ * of either end, but not a poll. So such a wait polls now and then.
+ */
 struct retries {
 	int64_t deadline;
 	/* pause before the next try; WF_FOREVER: the kernel wakes */
@@ -92,9 +97,11 @@ static bool looks_again(const struct retries *p, long n, bool is_first,
 	return wf_io_restarts(n, is_first, p->deadline);
 }
 
-/* Sends the next part when there is room, without waiting. A later error
+/*
+ * Sends the next part when there is room, without waiting. A later error
  * belongs to the next call, as natively, which may raise SIGPIPE. 0: the send
- * is over. */
+ * is over.
+ */
 static long send_more(struct wf_pinned_call *h, struct msghdr *msg,
 		      uint32_t flags, struct retries *p, uint32_t *nr_handlers)
 {
@@ -113,7 +120,10 @@ static long send_more(struct wf_pinned_call *h, struct msghdr *msg,
 		       wf_sys(SYS_sendmsg, fd, msg, flags | MSG_DONTWAIT);
 }
 
-/* A ring never raises SIGPIPE for a socket; the call does. */
+/*
+ * A ring never raises SIGPIPE for a socket, so the caller makes the call that
+ * does.
+ */
 static long fail_to_send(int fd, const struct msghdr *msg, uint32_t flags)
 {
 	/* the error that a waiting sender would get first */
@@ -216,8 +226,10 @@ static long write_rest_of_message(int fd, const struct iovec *iov, size_t nr,
 	return send_later(fd, &msg, 0, iov, nr, done, generation);
 }
 
-/* The thread itself makes the calls: a ring would raise SIGPIPE for the thread
- * that runs when the kernel resumes the request. h waits for room. */
+/*
+ * The thread itself makes the calls: a ring would raise SIGPIPE for the thread
+ * that runs when the kernel resumes the request. h waits for room.
+ */
 static long write_rest(struct wf_pinned_call *h, const struct iovec *iov,
 		       size_t nr, long done)
 {
@@ -271,8 +283,10 @@ static long write_rest_to(int fd, const struct iovec *iov, size_t nr, long done,
 	return write_rest(&pinned, iov, nr, done);
 }
 
-/* More than PIPE_BUF bytes, which may go in parts: the file is pinned from the
- * first part on. */
+/*
+ * More than PIPE_BUF bytes, which may go in parts: the file is pinned from the
+ * first part on.
+ */
 static WF_NOINLINE long write_long(int fd, const struct iovec *iov, int nr,
 				   size_t total)
 {
@@ -369,8 +383,10 @@ static int now_flag(int flags)
 	return (flags & MSG_FASTOPEN) != 0 ? 0 : MSG_DONTWAIT;
 }
 
-/* With MSG_ZEROCOPY the kernel reports the end of each call, so there must be
- * one call. A worker makes it: a completion would interrupt a carrier. */
+/*
+ * With MSG_ZEROCOPY the kernel reports the end of each call, so there must be
+ * one call. A worker makes it: a completion would interrupt a carrier.
+ */
 static bool is_counted(int fd, int flags)
 {
 	return (flags & MSG_ZEROCOPY) != 0 && may_wait(fd, flags);
@@ -443,9 +459,11 @@ long wf_io_sendto(int fd, const void *buf, size_t bytes, int flags,
 	return sendto_later(fd, &iov, flags, addr, addr_bytes, n, generation);
 }
 
-/* Sends as many messages as there is room for by one call, then waits with one
+/*
+ * Sends as many messages as there is room for by one call, then waits with one
  * message, and so on. On a byte stream one message at a time: it may take a
- * part. */
+ * part.
+ */
 int wf_io_sendmmsg(int fd, struct mmsghdr *messages, unsigned int nr, int flags)
 {
 	const unsigned int most = UIO_MAXIOV; /* as in the kernel */
