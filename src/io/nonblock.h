@@ -3,8 +3,8 @@
  * The deferred O_NONBLOCK check: whether the descriptor of a receive in a ring
  * is non-blocking. Nearly all receives complete with data long before that
  * matters. So weft asks the kernel only about receives that are still in flight
- * when their VP has nothing else to do or is preempted, or when it has handed
- * over WF_NONBLOCK_AGES later batches.
+ * at one of these times: their VP has nothing else to do, it is preempted, or
+ * it has handed over WF_NONBLOCK_AGES later batches.
  *
  *     r->is_unchecked = true;
  *     wf_nonblock_add(me, &u, r);

@@ -105,8 +105,8 @@ static bool meets(const struct wf_open *o)
 }
 
 /*
- * Learns from an open that took long. Opens of devices stay with the caller:
- * such an open may wait for anything.
+ * Learns from an open that took long. The caller itself opens devices, on which
+ * an open may wait for anything.
  */
 static void learn(const struct wf_open *o, int fd)
 {

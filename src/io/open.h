@@ -38,8 +38,8 @@ static inline struct wf_open wf_open_of(int dirfd, const char *path, int flags,
 }
 
 /*
- * Returns true if opens below this path have taken long of late, or if the path
- * names a FIFO on which the open waits for a peer.
+ * Returns true if opens below this path have taken long of late. Also if the
+ * path names a FIFO on which the open waits for a peer.
  */
 bool wf_open_may_wait(struct wf_open *o);
 

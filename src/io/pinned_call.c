@@ -6,10 +6,10 @@
  *
  * Closing: the closing thread counts the number's generation up
  * (wf_descriptor_generation_ends). It leaves duplicates to the waits that have
- * pinned the file, waits until these have handed over their requests, and makes
- * sure that the requests have reached the kernel (wf_io_before_close). A thread
- * that begins to wait pins the file, then reads the generation. One of the two
- * sees the other.
+ * pinned the file, and waits until these have handed over their requests. Then
+ * it makes sure that the requests have reached the kernel (wf_io_before_close).
+ * A thread that begins to wait pins the file, then reads the generation. One of
+ * the two sees the other.
  */
 #include "io/pinned_call.h"
 

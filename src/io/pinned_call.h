@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call with a pinned file (io/pin.h): a call that may wait several times
- * stays with the file that it has begun with, also if the number is closed or
- * replaced meanwhile.
+ * A call with a pinned file (io/pin.h): it may wait several times and stays
+ * with the file that it has begun with. The number may be closed or replaced
+ * meanwhile.
  *
  *     WF_PINNED_CALL struct wf_pinned_call h;
  *

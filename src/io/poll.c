@@ -12,9 +12,10 @@
  *
  * A handler ends the call, also one with SA_RESTART.
  *
- * POLL-1. A thread that has just found a socket empty, and now polls it, knows
- *     what the first call would return, and so does not make it. This is a
- *     guess: the request finds data that has come since when it is submitted.
+ * POLL-1. If a thread has just found a socket empty and now polls it, the first
+ *     call would most likely find nothing. So the thread does not make it. This
+ *     is only a guess: the request finds data that has come since when it is
+ *     submitted.
  * POLL-2. If nothing was ready, signals that the call's mask opens are
  *     delivered. A handler then ends the call, also a call that does not wait,
  *     as in the kernel. A descriptor that was ready at that moment is still

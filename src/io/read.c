@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Receiving and reading. First comes the call that does not wait: if data has
- * come, it costs one system call and no switch. If not, a request waits for the
- * file and not for the number. weft checks O_NONBLOCK before that, as a ring
- * would also wait on a non-blocking descriptor.
+ * come, it costs one system call and no switch. If none has come, a request
+ * waits for the file and not for the number. weft checks O_NONBLOCK before
+ * that, as a ring would also wait on a non-blocking descriptor.
  *
  * The call that waits is the last one of functions with small frames. These
  * frames determine how much stack each waiting thread touches.
@@ -62,8 +62,8 @@ static int run(struct wf_request *r, bool is_first)
 /*
  * A receive without waiting on a SOCK_SEQPACKET socket checks for a message,
  * then for the end. If a message and the end both come in between, the receive
- * returns the end although the message is there. A receive that waits returns
- * the message first. Returns true if that has happened.
+ * returns the end although a message is in the queue. A receive that waits
+ * returns the message first. Returns true if that has happened.
  */
 static bool is_false_end(int fd, int flags)
 {
@@ -143,10 +143,9 @@ static bool tells_writers(int fd)
 }
 
 /*
- * Returns true if only the plain call can do this wait: for more than one byte,
- * for more than a peek leaves in the queue, or for the bytes of one sender. A
- * worker makes the call, because a ring completion would interrupt it on a
- * carrier.
+ * Returns true if only the plain call can wait so: for a low-water mark, for
+ * all bytes while it peeks, or for the bytes of one sender. A worker makes the
+ * call, because a ring completion would interrupt it on a carrier.
  */
 static bool is_plain(int fd, int flags)
 {

@@ -64,8 +64,8 @@ static long receive_part(int fd, void *buf, size_t bytes, int flags,
 }
 
 /*
- * Receives through libc. A signal of weft's ends the call early, so it is
- * repeated; a handler of the program's and the time limit end it.
+ * Receives through libc. A signal of weft's ends the call early, and the thread
+ * repeats it. A handler of the program's and the time limit end the receive.
  */
 static WF_COLD long recv_by_libc(int fd, char *buf, size_t bytes, int flags,
 				 int64_t deadline_ns)

@@ -15,9 +15,9 @@
 #include "io/request.h"
 
 /*
- * Returns true if a receive with these flags may wait: not on a non-blocking
- * descriptor, nor for queued errors or urgent data, for which the kernel does
- * not wait.
+ * Returns true if a receive with these flags may wait. It does not on a
+ * non-blocking descriptor. The kernel waits neither for queued errors nor for
+ * urgent data.
  */
 bool wf_receive_may_wait(int fd, int flags);
 

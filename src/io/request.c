@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread runs requests: it hands them to its VP's ring, to the watcher or to
- * workers, parks until one is done, cancels the others, and waits until all
- * have ended.
+ * workers, and parks until one is done. Then it cancels the rest and waits
+ * until all have ended.
  *
  * REQUEST-1. A request lies on its thread's stack and points to the program's
  *     memory. The thread neither continues nor runs a handler, which might not
@@ -155,9 +155,9 @@ static uint32_t push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 
 /*
  * REQUEST-2. Cancels the requests that are not done and waits for them. Cancels
- * repeatedly, after pauses from 1 ms to about 1 s: the kernel does not find a
- * request that it is just starting again, and a worker may not have begun the
- * call.
+ * repeatedly, after pauses from 1 ms to about 1 s. The kernel does not find
+ * a request that it is just starting again, and a worker may not have begun
+ * the call.
  */
 static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		    _Atomic uint32_t *nr_done)

@@ -104,8 +104,8 @@ struct wf_request {
 int wf_request_run(struct wf_request *r, int64_t deadline_ns);
 
 /*
- * Runs nr requests together until one is done, then cancels the others; nr may
- * be 0. With nr_handlers, any handler that runs after *nr_handlers (struct
+ * Runs nr requests together until one is done, then cancels the rest; nr may be
+ * 0. With nr_handlers, any handler that runs after *nr_handlers (struct
  * wf_thread) was read ends the wait. With NULL, handlers act as in
  * wf_request_run. Returns 0 if one request was done without being cancelled,
  * else as wf_request_run.

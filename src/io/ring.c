@@ -7,7 +7,7 @@
  *     Entries are published at once, so that any thread can make the kernel
  *     submit them (wf_ring_flush, wf_ring_cancel).
  * IO_RING-2. vp->nr_requests counts the requests that are pushed and not yet
- *     taken. The owner changes it and the monitor reads it: if a carrier sleeps
+ *     taken. The owner changes it and the monitor reads it. If a carrier sleeps
  *     in the kernel and its VP has requests, the monitor takes the VP.
  * IO_RING-3. The memory of a request belongs to its thread, which continues as
  *     soon as *nr_done says so. Nothing is read from the request after that.
@@ -65,13 +65,13 @@ enum {
 	/*
 	 * Fewer requests in each call cost measurably more. More have another
 	 * price: when 32 packets of another CPU are freed in a row, the kernel
-	 * interrupts that CPU, which takes tens of microseconds under a
-	 * hypervisor.
+	 * interrupts that CPU. Under a hypervisor that takes tens of
+	 * microseconds.
 	 */
 	SOME = 28,
 	/*
 	 * To check so many costs little more than to sleep with a time limit.
-	 * If no more come from sleep to sleep, none is left soon.
+	 * Unless new ones come at each sleep, all are checked soon.
 	 */
 	FEW = 4,
 	/*

@@ -61,11 +61,11 @@ void wf_ring_flush(unsigned int first, unsigned int last);
 void wf_ring_end(void);
 
 /*
- * A system call is about to make the kernel refuse what rings need. From now on
- * wf_ring_ensure refuses rings. wf_ring_give_up cancels the requests in flight,
- * and their threads run them again elsewhere. It returns true as long as some
- * are in flight. wf_ring_keep_on permits rings again, if the kernel does not
- * refuse them after all. Any thread, in_runtime 0.
+ * A system call is about to make the kernel refuse the calls that rings need.
+ * From now on wf_ring_ensure refuses rings. wf_ring_give_up cancels the
+ * requests in flight, and their threads run them again elsewhere. It returns
+ * true as long as some are in flight. wf_ring_keep_on permits rings again, if
+ * the kernel does not refuse them after all. Any thread, in_runtime 0.
  */
 bool wf_ring_give_up(void);
 void wf_ring_keep_on(void);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on the rings of all VPs: before descriptors are closed, when the
- * program wants the number of a ring, at the process's end, and after fork. Any
- * thread may call them, so they find the rings through is_made. IO_RING-1 to
- * IO_RING-9 are in io/ring.c.
+ * Operations on the rings of all VPs. They are for descriptors that are about
+ * to be closed, for numbers that the program wants, for the process's end, and
+ * for fork. Any thread may call them, so they find the rings through is_made.
+ * IO_RING-1 to IO_RING-9 are in io/ring.c.
  */
 #include "io/ring.h"
 

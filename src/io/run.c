@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A request ends early when a signal of weft's or a handler interrupts it. Here
- * it runs again if the kernel would restart the call: after signals of weft's
- * always, after a handler only with SA_RESTART and without a time limit.
+ * it runs again if the kernel would restart the call. After a signal of weft's
+ * it always does; after a handler only with SA_RESTART and without a time
+ * limit.
  *
- * The second half of the file makes calls that do not wait, and decides where a
- * call waits if the file can only be polled: in a request, on a worker, or on
- * the thread's own carrier.
+ * The second half of the file is for calls that do not wait. If a file can only
+ * be polled, it decides where the call waits: in a request, on a worker, or on
+ * the carrier of the bound thread.
  */
 #include "io/run.h"
 

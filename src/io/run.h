@@ -85,7 +85,7 @@ static inline int wf_io_wait_result(int n)
 /*
  * The result of a call that the thread made through libc's function, as there
  * is neither a ring nor a worker. Its carrier waits in it, and the call can be
- * cancelled. rc is what the function returned.
+ * cancelled. rc is the value that the function returned.
  */
 static inline long wf_io_result(long rc)
 {

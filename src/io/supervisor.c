@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The supervisor of the I/O servers is a kernel thread that makes the servers,
+ * The supervisor of the I/O servers is a kernel thread. It makes the servers,
  * reports the requests that they have completed, and cleans up after servers
- * that have ended. Two sets of bits, one bit for each server, tell it what to
- * do: to_report and to_make.
+ * that have ended. Two sets have a bit for each server: to_report and to_make.
+ * A bit asks the supervisor to report the server's job or to make the server.
  *
  * SUPERVISOR-1. An I/O server sets its bit and clears the supervisor's word
  *     when it has a completion to report. When a server ends, the kernel marks
@@ -14,20 +14,20 @@
  *     COMPLETE and before its report, it counts as ended. The supervisor then
  *     finds its job complete.
  * SUPERVISOR-3. The supervisor waits for a process only when no thread can find
- *     it in the table any more: after the wait another process may get its id.
+ *     it in the table any more. After the wait another process may get its id.
  * SUPERVISOR-4. An I/O server dies with the kernel thread that has made it.
  *     Carriers may exit, but the supervisor does not. So the supervisor makes
  *     all servers, for threads that need a server and wait for its id.
  * SUPERVISOR-5. If a CPU-bound thread has the VP that the job came from, the
  *     server sends the preemption signal to the VP's carrier. The handler
  *     completes the requests of all marked servers, which saves two switches
- *     between kernel threads. This is only faster: a bit stays until a thread
+ *     between kernel threads. This is only faster. A bit stays until a thread
  *     has taken it, and a server that finds its bit set a tick later wakes the
  *     supervisor. Of several servers that report to one carrier only the first
  *     sends a signal; the handler clears is_notified before it reads the bits. If
  *     the first server is killed before it sends the signal, the other reports
- *     come a tick late. A handler that runs where no thread may be preempted
- *     wakes the supervisor.
+ *     come a tick late, until the carrier gets any signal. A handler that runs
+ *     where no thread may be preempted wakes the supervisor.
  *
  * Rejected: a descriptor for each process, as the program would have fewer.
  * Rejected: SIGCHLD or a wait for any child. Both belong to the program.
@@ -87,7 +87,7 @@ void wf_supervisor_wake(void)
 	wf_sys(SYS_futex, &word, FUTEX_WAKE, 1);
 }
 
-/* --- telling ------------------------------------------------------------- */
+/* --- reporting ----------------------------------------------------------- */
 
 static bool is_to_report(const struct wf_worker *s)
 {
@@ -111,9 +111,9 @@ static bool signal_carrier(const struct wf_worker *s, struct wf_carrier *c)
 }
 
 /*
- * SUPERVISOR-5. Returns false if the supervisor has to report: a VP is idle,
- * and to wake it takes locks; or the signal would do nothing, as the carrier
- * was found in libc.
+ * SUPERVISOR-5. Returns false if the supervisor has to report. If a VP is idle,
+ * to wake it takes locks. If the carrier was found in libc, the signal
+ * would do nothing.
  */
 static bool report_to_vp(const struct wf_worker *s)
 {
@@ -149,7 +149,7 @@ void wf_supervisor_rest(struct wf_worker *s)
 	wf_os_futex_wait(&s->word, 0, WF_OS_FOREVER);
 }
 
-/* --- what is marked ------------------------------------------------------ */
+/* --- marked servers ------------------------------------------------------ */
 
 static void for_all(_Atomic uint64_t sets[NR_SETS], struct wf_thread *me,
 		    void (*do_for)(struct wf_thread *me, struct wf_worker *s))

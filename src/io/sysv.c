@@ -38,8 +38,8 @@ static struct retries retries_begin(void)
 }
 
 /*
- * Another runnable thread often does what the caller waits for. A switch to it
- * takes a hundredth of the time that a worker takes. Returns 0 if another
+ * Another runnable thread often provides the message or semaphore. A switch to
+ * it takes a hundredth of the time that a worker takes. Returns 0 if another
  * thread has run: try again; -EAGAIN: a worker has to make the call; -EINTR: a
  * handler has run.
  *

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Semaphores and messages of System V, and POSIX message queues: the thread
- * parks while a worker waits. Results as in io/io.h.
+ * parks while a worker waits. Arguments as the system calls'; results as in
+ * io/io.h.
+ *
+ *     n = wf_io_msgrcv(id, &message, bytes, type, 0);
+ *     if (n == -ENOSYS)
+ *             ...                     make the plain call
  */
 #ifndef WEFT_IO_SYSV_H
 #define WEFT_IO_SYSV_H

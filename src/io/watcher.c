@@ -24,20 +24,20 @@
  * WATCHER-3. Only the watcher makes calls on ready descriptors: for the first
  *     waiting request, then for the next. So no thread wakes for data that
  *     another has taken. The watcher makes no call that may block. A worker
- *     makes accept, which has no flag not to wait, and calls that stay EAGAIN
- *     though poll reports ready (a datagram to a peer with a full queue). One
- *     accept for each number at a time.
+ *     makes accept, which has no flag not to wait. A worker also makes calls
+ *     that stay EAGAIN though poll reports ready (a datagram to a peer with a
+ *     full queue). One accept for each number at a time.
  * WATCHER-4. Before a number is closed, each request on it gets a duplicate
- *     with an entry in the set, so that the wait is for the file. The thread
- *     that takes the request out closes the duplicate. While the watcher is in
- *     a call on the number, the closing thread waits. A worker's call that has
+ *     with an entry in the set. So the wait is for the file. The thread that
+ *     takes the request out closes the duplicate. While the watcher is in a
+ *     call on the number, the closing thread waits. A worker's call that has
  *     not begun by then is made on the duplicate if the number has no file
  *     (wf_worker_call). Two gaps remain: the number already has another file,
  *     or libc closes it unseen. A thread that begins to wait just before the
  *     close may find its file without an entry. So the closing thread checks
- *     again afterwards: such requests then wait for the number's next file.
+ *     again afterwards: these requests then wait for the number's next file.
  * WATCHER-5. The epoll call under the lock sleeps only briefly: it waits for
- *     other such calls, and polls the file, as io_uring would.
+ *     other calls of epoll_ctl, and polls the file, as io_uring would.
  *
  * Rejected: to wake the requesting thread, which would make the call. Before it
  * runs, the number may be closed and have another file: servers end a reader by

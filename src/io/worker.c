@@ -7,7 +7,7 @@
  * WORKER-1. Only an idle worker gets a request; no request waits for a busy
  *     worker. If all are busy the push is refused and the caller makes the
  *     plain call. That blocks its carrier, and the monitor hands its VP off. So
- *     no request waits for what another request waits for.
+ *     a request never waits for another request.
  * WORKER-2. worker->job is the request that the worker carries out. It changes
  *     under the worker's lock, and the signal that ends the call is sent under
  *     that lock. So a signal is for that request and no other. A signal that
@@ -33,7 +33,7 @@
  *     is about to replace the program or to end it.
  *
  * Rejected: a queue of requests. A worker may be busy for any time with a
- * request that waits for what the next request in the queue would do.
+ * request that only the next request in the queue can end.
  */
 #include "io/attempt.h"
 #include "io/worker.h"

@@ -3,9 +3,9 @@
  * I/O workers: they carry out requests by the plain system call, one at a time.
  * weft makes them when they are needed.
  *
- * A worker is a kernel thread or, with --io process, an I/O server: a process
- * that shares address space, descriptors, file locks and the file system's root
- * with this process. No worker runs a thread of the program's.
+ * A worker is a kernel thread or, with --io process, an I/O server. This is a
+ * process that shares address space, descriptors, file locks and the file
+ * system's root with this process. No worker runs a thread of the program's.
  *
  *     if (wf_worker_push(r, WF_WORKER_YET) == -ENOSYS)
  *             ...                 all workers are busy, and no more are made

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls that workers make. The kernel attributes a call to the process that
- * makes it, not to the thread that asked for it. So a call that reveals its
- * process, or that acts on it, is made by a kernel thread of the program's
- * process and not by an I/O server. This file decides that, and whether a call
- * may be repeated after its server was killed.
+ * makes it, not to the thread that asked for it. If a call reveals its process
+ * or acts on it, no I/O server makes it, but a kernel thread of the program's
+ * process. This file decides that, and whether a call may be repeated after its
+ * server was killed.
  */
 #include <errno.h>
 #include <fcntl.h>

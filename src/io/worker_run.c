@@ -310,8 +310,8 @@ static int clone_locked(struct wf_worker *s, void *stack_top, uintptr_t tp)
 
 /*
  * Returns false if the supervisor may not wait for the clone lock. A thread
- * that changes credentials holds the lock, and may wait for a worker that has
- * ended and that only the supervisor can find (boot/setxid.c, SETXID-3).
+ * that changes credentials holds the lock. It may wait for a worker that has
+ * ended, which only the supervisor can find (boot/setxid.c, SETXID-3).
  */
 static bool lock_clone(void)
 {
