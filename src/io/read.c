@@ -2,8 +2,9 @@
 /*
  * Receiving and reading. First comes the call that does not wait: if data has
  * come, it costs one system call and no switch. If none has come, a request
- * waits for the file and not for the number. weft checks O_NONBLOCK before
- * that, as a ring would also wait on a non-blocking descriptor.
+ * waits for the file and not for the number. weft checks O_NONBLOCK before that
+ * or later (io/nonblock.h), as a ring would also wait on a non-blocking
+ * descriptor.
  *
  * The call that waits is the last one of functions with small frames. These
  * frames determine how much stack each waiting thread touches.
@@ -124,8 +125,9 @@ static WF_NOINLINE long read_other(int fd, void *buf, size_t bytes)
 }
 
 /*
- * Removes the flags that this kind of socket ignores: Unix sockets have no
- * error queue, and datagrams no urgent data.
+ * Returns the flags without those that this kind of socket ignores, as a
+ * receive that found nothing has shown. Unix sockets have no error queue, and
+ * datagrams no urgent data.
  */
 static int heeded(int fd, int flags)
 {
@@ -136,7 +138,10 @@ static int heeded(int fd, int flags)
 	return flags;
 }
 
-/* Such a socket does not receive the messages of several senders at once. */
+/*
+ * Does the socket report each message's sender? One receive then takes no bytes
+ * of a second sender.
+ */
 static bool tells_writers(int fd)
 {
 	return wf_descriptor_is_unix(fd) && wf_descriptor_reports_sender(fd);

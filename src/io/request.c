@@ -155,9 +155,9 @@ static uint32_t push_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 
 /*
  * REQUEST-2. Cancels the requests that are not done and waits for them. Cancels
- * repeatedly, after pauses from 1 ms to about 1 s. The kernel does not find
- * a request that it is just starting again, and a worker may not have begun
- * the call.
+ * repeatedly, after pauses from 1 ms to about 1 s. The kernel does not find a
+ * request that it is just starting again, and a worker may not have begun the
+ * call.
  */
 static void end_all(struct wf_thread *t, struct wf_request *r, uint32_t nr,
 		    _Atomic uint32_t *nr_done)

@@ -86,8 +86,9 @@ struct wf_rings wf_rings;
 /* --- taking -------------------------------------------------------------- */
 
 /*
- * Requests that were cancelled for the exit would be run again: waits for the
- * exit. If the process still runs after 10 ms, they are run again.
+ * After wf_ring_end completions are cancelled requests, which their threads
+ * would run again. Waits for the exit. If the process still runs after 10 ms,
+ * the threads run them again.
  */
 static WF_COLD void wait_for_exit(void)
 {

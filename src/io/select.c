@@ -20,7 +20,7 @@
 #include "sched/runtime.h"
 #include "signal/memory.h"
 
-/* a program may allocate only the bytes that nr needs */
+/* Bytes of a set. A program may allocate no more than these. */
 static size_t bytes_of_set(int nr)
 {
 	return ((size_t)nr + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);

@@ -112,8 +112,8 @@ static bool signal_carrier(const struct wf_worker *s, struct wf_carrier *c)
 
 /*
  * SUPERVISOR-5. Returns false if the supervisor has to report. If a VP is idle,
- * to wake it takes locks. If the carrier was found in libc, the signal
- * would do nothing.
+ * to wake it takes locks. If the carrier was found in libc, the signal would do
+ * nothing.
  */
 static bool report_to_vp(const struct wf_worker *s)
 {

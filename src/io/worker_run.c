@@ -285,8 +285,8 @@ static int wait_for_start(struct wf_worker *s, int pid)
 }
 
 /*
- * Under the clone lock, as for carriers: the worker inherits new credentials or
- * follows their change.
+ * Makes the worker under the clone lock, as carriers are made: it inherits new
+ * credentials or follows their change.
  */
 static int clone_locked(struct wf_worker *s, void *stack_top, uintptr_t tp)
 {
