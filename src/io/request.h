@@ -82,7 +82,7 @@ struct wf_request {
 };
 
 /* Bits of *nr_done beside the number: */
-/* the thread waits for a change of the word */
+/* The thread waits for a change of the word. */
 #define WF_REQUEST_WAIT (1U << 31)
 #define WF_REQUEST_REFUSED (1U << 30) /* the descriptor is non-blocking */
 #define WF_REQUEST_BITS (WF_REQUEST_WAIT | WF_REQUEST_REFUSED)
