@@ -120,10 +120,7 @@ static long send_more(struct wf_pinned_call *h, struct msghdr *msg,
 		       wf_sys(SYS_sendmsg, fd, msg, flags | MSG_DONTWAIT);
 }
 
-/*
- * A ring never raises SIGPIPE for a socket, so the caller makes the call that
- * does.
- */
+/* A ring never raises SIGPIPE for a socket; the caller's own call does. */
 static long fail_to_send(int fd, const struct msghdr *msg, uint32_t flags)
 {
 	/* the error that a waiting sender would get first */
@@ -178,8 +175,8 @@ static long send_rest(struct wf_request *r, struct msghdr *msg,
 			n = send_first(&pinned, msg, &retries, &nr_handlers);
 		} else {
 			/*
-			 * If the socket queues reports (MSG_ZEROCOPY), poll
-			 * reports each as an error: the message itself waits.
+			 * poll reports the socket's queued reports as errors,
+			 * so the message itself waits
 			 */
 			if (more == NULL)
 				more = wf_descriptor_queues_reports(
@@ -283,10 +280,7 @@ static long write_rest_to(int fd, const struct iovec *iov, size_t nr, long done,
 	return write_rest(&pinned, iov, nr, done);
 }
 
-/*
- * More than PIPE_BUF bytes, which may go in parts: the file is pinned from the
- * first part on.
- */
+/* More than PIPE_BUF bytes: pins the file from the first part on. */
 static WF_NOINLINE long write_long(int fd, const struct iovec *iov, int nr,
 				   size_t total)
 {
