@@ -165,19 +165,19 @@ static bool has_address(const struct pollfd *fds, nfds_t nr)
 }
 
 /* POLL-4 */
-static bool is_uncooperative(const struct pollfd *p)
+static bool is_ignored_by_rings(const struct pollfd *p)
 {
 	return p->fd >= 0 && (p->events & POLLPRI) != 0 &&
 	       ((p->events & (POLLIN | POLLRDNORM | POLLRDBAND)) == 0 ||
 		!wf_descriptor_is_socket(p->fd));
 }
 
-static bool is_any_uncooperative(const struct pollfd *fds, nfds_t nr)
+static bool is_any_ignored_by_rings(const struct pollfd *fds, nfds_t nr)
 {
 	if (wf_ring_is_refused())
 		return false;
 	for (nfds_t i = 0; i < nr; i++)
-		if (is_uncooperative(&fds[i]))
+		if (is_ignored_by_rings(&fds[i]))
 			return true;
 	return false;
 }
@@ -201,7 +201,7 @@ int wf_poll_few(const struct pollfd *fds, nfds_t nr, int64_t deadline_ns,
 {
 	enum { MOST_WAITS = 4, WAITS_BEFORE_DOUBT = 16 };
 
-	if (nr > WF_POLL_FEW || is_any_uncooperative(fds, nr)) /* POLL-4 */
+	if (nr > WF_POLL_FEW || is_any_ignored_by_rings(fds, nr)) /* POLL-4 */
 		return -E2BIG;
 	++*nr_waits;
 	if (has_address(fds, nr)) { /* POLL-3 */

@@ -24,10 +24,10 @@
  *     between kernel threads. This is only faster. A bit stays until a thread
  *     has taken it, and a server that finds its bit set a tick later wakes the
  *     supervisor. Of several servers that report to one carrier only the first
- *     sends a signal; the handler clears is_notified before it reads the bits. If
- *     the first server is killed before it sends the signal, the other reports
- *     come a tick late, until the carrier gets any signal. A handler that runs
- *     where no thread may be preempted wakes the supervisor.
+ *     sends a signal; the handler clears is_notified before it reads the bits.
+ *     If the first server is killed before it sends the signal, the other
+ *     reports come a tick late, until the carrier gets any signal. A handler
+ *     that runs where no thread may be preempted wakes the supervisor.
  *
  * Rejected: a descriptor for each process, as the program would have fewer.
  * Rejected: SIGCHLD or a wait for any child. Both belong to the program.

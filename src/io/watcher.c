@@ -63,7 +63,7 @@
 enum {
 	NR_EVENTS = 64,
 	/* Futile calls in a row until a worker makes a real one. */
-	TRIES_BEFORE_SERVER = 4,
+	TRIES_BEFORE_WORKER = 4,
 	/*
 	 * After so many yields a call that does not wait is over, or is in a
 	 * page fault.
@@ -163,7 +163,7 @@ void wf_watcher_served(struct wf_request *r, int result)
 /* WATCHER-3 */
 static bool is_for_worker(const struct wf_request *r)
 {
-	return r->op == IORING_OP_ACCEPT || r->nr_futile >= TRIES_BEFORE_SERVER;
+	return r->op == IORING_OP_ACCEPT || r->nr_futile >= TRIES_BEFORE_WORKER;
 }
 
 /*

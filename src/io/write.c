@@ -136,7 +136,8 @@ static long send_first(struct wf_pinned_call *h, struct msghdr *msg,
 {
 	/* after a shutdown a ring tries again */
 	bool is_reported = !h->r->avoids_ring && !wf_ring_is_refused();
-	long n = wf_io_run_partial(h->r, is_reported ? p->deadline : next_poll(p),
+	long n = wf_io_run_partial(h->r,
+				   is_reported ? p->deadline : next_poll(p),
 				   true, nr_handlers);
 	uint32_t flags = h->r->op_flags;
 
