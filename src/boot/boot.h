@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime's beginnings and ends.
+ * Starts and ends the runtime: on the first pthread_create, around fork and
+ * exec, and at the end of the process.
+ *
+ *     int rc = wf_boot_start();
+ *
+ *     if (rc < 0)
+ *             return -rc;	no thread can be made
  */
 #ifndef WEFT_BOOT_BOOT_H
 #define WEFT_BOOT_BOOT_H
@@ -8,78 +14,104 @@
 #include "sched/thread.h"
 
 /*
- * Starts the runtime if it has not been: VPs, carriers, monitor. Nothing of
- * it exists before the first pthread_create. in_runtime 0. Returns 0 or
- * -EAGAIN, always if the process stays native; -EINVAL if the kernel makes no
- * kernel threads for it any more.
+ * Starts VPs, carriers and the monitor if they do not exist. Before the first
+ * pthread_create the process has none of them. in_runtime 0.
+ *
+ * Returns 0 if the runtime runs. Returns -EAGAIN if it cannot start now, and
+ * always in a process that stays native. Returns -EINVAL if the kernel makes
+ * no more kernel threads for the process, as after unshare(CLONE_NEWPID).
  */
 int wf_boot_start(void);
 
 /*
- * The program has a seccomp filter that kills, or sends SIGSYS, for this system
- * call, which weft makes. Says so once if weft runs; if not, it never will.
+ * Notes that the program has installed a seccomp filter that kills, or sends
+ * SIGSYS, for the system call `call`, which weft makes. If weft runs, prints a
+ * warning once. If it does not run, it never starts in this process.
  */
 void wf_boot_killed_for(const char *call);
 /*
- * Are the process's threads to be libc's, since weft would be killed? Says so
- * once. weft's functions serve such threads as any that it has not made.
+ * True if threads of the process have to be libc's, since the seccomp filter
+ * would kill weft. Prints a warning once. weft's functions serve these threads
+ * like all foreign threads.
  */
 bool wf_boot_stays_native(void);
 
 /*
- * boot/end.c: the process ends by the caller's next system call. Anywhere, also
- * in a signal handler.
+ * boot/end.c: called just before the system call that ends the process. Safe in
+ * a signal handler.
  */
 void wf_boot_end(void);
-/* The same at the end of exit. Before any handler of anybody's. */
+/*
+ * Registers the same work to run at the end of exit. Call it before any other
+ * exit handler is registered.
+ */
 void wf_boot_end_register(void);
 
-/* boot/stats.c: --stats. Prints once; anywhere, also in a signal handler. */
+/* boot/stats.c, --stats. Prints the counters once. Safe in a signal handler. */
 void wf_boot_stats_print(void);
-/* Prints before a signal ends the process; before wf_signal_convert. */
+/*
+ * Makes a signal that ends the process print first. Call before
+ * wf_signal_convert.
+ */
 void wf_boot_stats_start(void);
-/* Prints at the process's end. May call malloc. */
+/* Registers the printing for exit and quick_exit. May call malloc. */
 void wf_boot_stats_register(void);
 void wf_boot_stats_fork_child(void);
 void wf_boot_stats_begin(void);
 
-/* Registers the fork handlers once, before any of the program's. */
+/*
+ * Registers the fork handlers once. Call before the program registers its own.
+ */
 void wf_boot_register_fork(void);
-/* For fork.c and wind_down.c: nothing waits, and of weft's kernel threads none
- * is left. t goes on as the first thread, without the runtime. */
+/*
+ * For fork.c and wind_down.c, when no thread waits and no kernel thread of
+ * weft's is left. wf_boot_become_first makes t the first thread of the process,
+ * without the runtime.
+ */
 void wf_boot_forget_kernel_threads(void);
 void wf_boot_become_first(struct wf_thread *t);
-/* What they do before, and in the child. */
+/* The fork handlers: in the parent before the fork, and in the child. */
 void wf_boot_fork_prepare(void);
 void wf_boot_fork_child(void);
 
-/* In a fork child: nobody is starting the runtime. */
+/*
+ * In a fork child: releases the start lock, which a lost thread may have held.
+ */
 void wf_start_fork_child(void);
 
-/* boot/monitor.c: starts the monitor's kernel thread. 0 or -Exxx. */
+/* boot/monitor.c: starts the monitor's kernel thread. Returns 0 or -errno. */
 int wf_monitor_start(void);
-/* Ends it and what it has made, before a new start: as wf_service_dismiss. */
+/*
+ * Ends the monitor and the kernel threads that it has made, before a new start.
+ * Returns as wf_service_dismiss does.
+ */
 bool wf_monitor_dismiss(void);
 void wf_monitor_fork_child(void);
 int wf_monitor_tid(void);
 
 /*
- * boot/setxid.c: performs a credential system call on every kernel thread of
- * the process. Returns 0 or -Exxx; on failure nothing has changed.
+ * boot/setxid.c: makes the credential system call nr on every kernel thread of
+ * the process. Returns 0, or -errno with all credentials as before.
  */
 int wf_setxid(long nr, long a, long b, long c);
-/* Called by each kernel thread that is asked to follow. */
+/*
+ * Makes the kernel thread that calls it follow the last change. Each kernel
+ * thread that is asked to follow calls it.
+ */
 void wf_setxid_follow(void);
 void wf_setxid_fork_child(void);
 
 /*
- * boot/replacing.c: around exec, which the calling thread of this process is
- * about to make. in_runtime 0. After the end, and in handlers that run in
- * between, all is as if there were none.
+ * boot/replacing.c: the calling thread of this process calls these two around
+ * exec. in_runtime 0. After wf_replacing_end, and inside handlers that run
+ * between the two, signals and preemption work as if there were no exec.
  */
 void wf_replacing_begin(void);
 void wf_replacing_end(void);
-/* For signal/, around a handler; set at the start. */
+/*
+ * For signal/, around a handler that runs between the two. wf_boot_start sets
+ * the hooks that call them.
+ */
 void wf_replacing_suspend(struct wf_thread *t);
 void wf_replacing_resume(void);
 

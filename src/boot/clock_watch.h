@@ -1,24 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* Who notices that CLOCK_REALTIME was set, for waits till a time of it. */
+/*
+ * Notices when the program or the system sets CLOCK_REALTIME, for waits with a
+ * deadline on that clock. The monitor calls wf_clock_watch_serve in each round;
+ * the first such wait starts a kernel thread.
+ */
 #ifndef WEFT_BOOT_CLOCK_WATCH_H
 #define WEFT_BOOT_CLOCK_WATCH_H
 
 #include "base/atomic.h"
 
-/* Starts to watch if somebody wants that. The monitor, each round. */
+/*
+ * Starts the kernel thread once a wait needs it. The monitor calls it each
+ * round.
+ */
 void wf_clock_watch_serve(void);
 
-/* For changes of credentials: 0 before it has started. */
+/*
+ * The kernel thread's id for changes of credentials; 0 if it has not started.
+ */
 int wf_clock_watch_tid(void);
-/* The number of the last change that it has followed. */
+/* The generation of the last change of credentials that it has followed. */
 extern _Atomic uint32_t wf_clock_watch_followed;
 
-/* The kernel kills who makes the timer: never tries, nor do children. */
+/*
+ * A seccomp filter kills the thread that makes the timer, so this process and
+ * its children never make it.
+ */
 void wf_clock_watch_forbid(void);
 
 /*
- * Ends the kernel thread: as wf_service_dismiss. Between the two the monitor,
- * which has the descriptor, stops it before its own end.
+ * End the kernel thread, in this order. The monitor holds the timer's
+ * descriptor, so it calls wf_clock_watch_stop before it ends itself.
+ * wf_clock_watch_dismiss returns as wf_service_dismiss does.
  */
 void wf_clock_watch_dismiss_begin(void);
 void wf_clock_watch_stop(void);

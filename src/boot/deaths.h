@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads whose kernel thread ends without them. */
+/*
+ * Ends threads that have lost their kernel thread. A seccomp filter may kill a
+ * kernel thread, or code in the program may make the system call exit.
+ */
 #ifndef WEFT_BOOT_DEATHS_H
 #define WEFT_BOOT_DEATHS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The calling kernel thread, the process's first, is a carrier from now on. */
+/*
+ * Makes the kernel report the end of the calling kernel thread, the process's
+ * first, which becomes a carrier.
+ */
 void wf_deaths_watch_first(void);
-/* The kernel kills who calls set_tid_address: that one is not watched. */
+/*
+ * A seccomp filter kills the thread that calls set_tid_address, so weft does
+ * not watch the first kernel thread.
+ */
 void wf_deaths_forbid(void);
 
 /*
- * Ends the threads whose kernel threads have ended. The monitor, each round;
- * true if it has to look again at the next tick.
+ * Ends the threads of ended kernel threads. The monitor calls it each round.
+ * True if it must be called again at the next tick.
  */
 bool wf_deaths_serve(int64_t now_ns);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment as the kernel has laid it out. */
+/* Restores the environment to the layout in which the kernel has passed it. */
 #ifndef WEFT_BOOT_ENVIRONMENT_H
 #define WEFT_BOOT_ENVIRONMENT_H
 
 /*
  * ld.so of glibc before 2.39 puts a copy of GLIBC_TUNABLES into envp. Programs
- * that change their title look for strings one behind the other there, and some
- * free those that are not. So the string that the copy is of is put back. What
- * main gets, before anything else has changed it.
+ * that change their title expect envp's strings to lie one behind the other.
+ * Some programs free a string that lies elsewhere. So this function puts the
+ * original string back in place of the copy. Call it with main's argv and envp
+ * before anything else changes them.
  */
 void wf_environment_restore(char **argv, char **envp);
 

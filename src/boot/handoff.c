@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HANDOFF-1. The protocol of retake: CAS NONE -> ASK; membarrier;
- *     in_runtime read first, vp->cur second; CAS ASK -> TAKEN or -> NONE.
- *     After the membarrier either the thread's entry sees ASK, or we see its
- *     in_runtime; both words of it are changed by CAS on both sides, so the
- *     VP always has exactly one owner.
+ * A VP stands still when its carrier sleeps in the kernel. The monitor finds
+ * such VPs by their count of switches, the carrier's CPU clock and its state in
+ * /proc. It takes the VP from the carrier's thread and gives it to a spare
+ * carrier. The thread notices that on its way out of the kernel, and queues for
+ * a VP.
+ *
+ * HANDOFF-1. The protocol of retake is: CAS NONE -> ASK; membarrier; read
+ *     in_runtime first, vp->cur second; CAS ASK -> TAKEN or -> NONE. After the
+ *     membarrier either the thread finds ASK when it enters the runtime, or the
+ *     monitor finds its in_runtime set. Both sides change retake only by CAS,
+ *     so the VP always has exactly one owner.
  * HANDOFF-2. A carrier may be blocked if its VP made no switch since the last
- *     check and its CPU clock advanced by less than half the time, or if it has
- *     had the VP only since the last handoff: then /proc is asked, and only
- *     then is a membarrier paid.
- * HANDOFF-3. A carrier that runs on without its VP is signalled until its
- *     thread queues to reacquire one, if it computes: it has used CPU time
- *     since it last slept. A carrier that goes on blocking, or has just been
- *     woken, would have its call cut short.
+ *     check and its CPU clock advanced by less than half the time. It may also
+ *     be blocked if it got the VP only by the last handoff. Only then does the
+ *     monitor read /proc, and only for a sleeping carrier does it pay for a
+ *     membarrier.
+ * HANDOFF-3. A carrier may run on without its VP. If it computes, the monitor
+ *     signals it until its thread queues to reacquire a VP. A carrier computes
+ *     if it has used CPU time since it last slept. The signal would cut short
+ *     the call of a carrier that blocks again or has just been woken.
  */
 #include "boot/handoff.h"
 
@@ -33,11 +40,13 @@
 
 enum {
 	STRAYS_PER_CHECK = 8,
-	MAX_SKIPS = 3, /* delays a handoff by at most so many ticks */
-	/* Handoffs from one thread with longer pauses are not in a row: they
-	 * cost little, and it may wait by ways that weft knows, too. */
+	MAX_SKIPS = 3, /* delays a handoff by at most 3 ticks */
+	/* Handoffs from one thread count as a row up to this pause. With longer
+	 * pauses they cost little, and the thread may also wait in ways that
+	 * weft knows. */
 	ROW_MS = 100,
-	/* Of a wait that will come again, and never by ways that weft knows. */
+	/* A futex call in a library counts as so many handoffs: the wait will
+	 * come again, and never in a way that weft knows. */
 	NR_AS_OF_INLINE = 8,
 	COMPUTES_NS = 50 * WF_NS_PER_US, /* more than a call and its return */
 };
@@ -46,20 +55,20 @@ struct sample {
 	uint64_t switches;
 	int64_t cpu_ns, wall_ns;
 	const struct wf_carrier *carrier;
-	uint32_t nr_alarms; /* false ones in a row, up to a limit */
-	uint32_t nr_skips;  /* checks that are let pass */
+	uint32_t nr_alarms; /* wrong guesses in a row, up to a limit */
+	uint32_t nr_skips;  /* checks to skip */
 };
 
-/* By VP, from check to check; the monitor's own. */
+/* By VP, from check to check; only the monitor uses it. */
 static struct sample samples[WF_VPS_MAX];
 
-static int proc = -1; /* the monitor's own descriptor of /proc/self/task */
+static int proc = -1; /* the monitor's descriptor of /proc/self/task */
 static bool has_asked_for_proc;
 
 /*
- * Descriptors for what it asks again and again, by the carrier's number. Few:
- * it may have as many as the program, and those of hundreds of carriers that
- * sleep would be kept for nothing.
+ * Descriptors of the stat files of the first carriers, by the carrier's number.
+ * Few: the monitor has the same descriptor limit as the program. Keeping those
+ * of hundreds of sleeping carriers would gain nothing.
  */
 enum { NR_KEPT = 32 };
 static struct {
@@ -71,11 +80,11 @@ void wf_handoff_init(void)
 {
 	proc = -1;
 	has_asked_for_proc = false;
-	/* A fork child has none of its parent's. */
+	/* The descriptors are the parent's; a fork child has none of them. */
 	memset(kept, 0, sizeof(kept));
 }
 
-/* Once the monitor may open files. */
+/* Opens /proc once the monitor may keep files open. */
 static void open_proc(void)
 {
 	if (has_asked_for_proc || !wf_private_table_is_ready())
@@ -93,7 +102,7 @@ static void close_kept(void)
 	}
 }
 
-/* Of c, by a descriptor that is kept. */
+/* The state of c, by a descriptor that stays open. */
 static char ask_kept(const struct wf_carrier *c, int tid)
 {
 	int *stat = &kept[c->number].stat;
@@ -116,16 +125,17 @@ static char state_of(const struct wf_carrier *c)
 
 	if (state != 'X')
 		return state;
-	/* Its kernel thread may have ended since, and another have its id. Or
-	 * there are so many descriptors that there can be no more. */
+	/* c's kernel thread may have ended, and another may have its id. Or the
+	 * process has reached its limit of descriptors. */
 	close_kept();
 	return wf_os_thread_state(proc, tid);
 }
 
 /*
- * Where membarrier is refused: a carrier that sleeps has passed a barrier on
- * its way out of the CPU, and passes another before it runs. Who cannot be
- * seen is given time.
+ * Passes a membarrier. Where the kernel refuses that, a sleeping carrier will
+ * do: it has passed a barrier on its way out of the CPU, and passes another
+ * before it runs. If the state cannot be read, a pause takes the place of the
+ * barrier.
  */
 static bool pass_barrier(const struct wf_vp *vp)
 {
@@ -169,10 +179,10 @@ bool wf_handoff_may_run(const struct wf_carrier *c)
 }
 
 /*
- * Without /proc ('X') the idle CPU clock has to do: there may be none, or the
- * program has left itself no descriptors. A program may also end a kernel
- * thread, by a system call compiled into it: no more to be found ('X'), but for
- * the process's first ('Z').
+ * Without /proc ('X') the idle CPU clock has to do: /proc may not be mounted,
+ * or the program has used up the descriptors. A program may also end a kernel
+ * thread by a system call compiled into it. The state is then 'X', or 'Z' for
+ * the process's first kernel thread.
  */
 static bool is_asleep(const struct wf_carrier *c)
 {
@@ -213,14 +223,17 @@ static bool is_blocked(struct wf_vp *vp, int64_t now_ns, bool is_handing_off)
 		l->nr_alarms = 0;
 		return true;
 	}
-	/* Other processes have the CPU, at each check: it is asked less. */
+	/* Other processes have the CPU at each check, so check less often. */
 	if (l->nr_alarms < MAX_SKIPS)
 		l->nr_alarms++;
 	l->nr_skips = l->nr_alarms;
 	return false;
 }
 
-/* By a futex call that is compiled into a library, as libgomp's are. */
+/*
+ * True if c waits in a futex call that is compiled into a library, as libgomp's
+ * are.
+ */
 static bool waits_inline(const struct wf_carrier *c)
 {
 	uintptr_t pc;
@@ -230,7 +243,10 @@ static bool waits_inline(const struct wf_carrier *c)
 	       nr == SYS_futex && wf_text_of(pc) == WF_TEXT_PROGRAM;
 }
 
-/* Who is to have vp, which is t's no more; NULL, and it is as it was. */
+/*
+ * Takes vp from t for a spare carrier, and returns that carrier. Returns NULL,
+ * with nothing changed, if there is no spare or t keeps the VP.
+ */
 static struct wf_carrier *take_for_spare(struct wf_vp *vp, struct wf_thread *t)
 {
 	struct wf_carrier *spare = wf_carrier_take_spare();
@@ -253,7 +269,8 @@ bool wf_handoff_has_ended(const struct wf_carrier *c)
 {
 	int tid = wf_load_relaxed(&c->tid);
 
-	/* The process's first is a zombie until the others have ended. */
+	/* The process's first kernel thread is a zombie until the others have
+	 * ended. */
 	return wf_os_tgkill(tid, 0) == -ESRCH ||
 	       (tid == wf_os_getpid() && state_of(c) == 'Z');
 }
@@ -307,7 +324,7 @@ static bool computes(struct wf_carrier *c, int tid)
 	return cpu_ns - c->awake_cpu_ns >= COMPUTES_NS;
 }
 
-/* A few at each check, since there may be hundreds, asleep. */
+/* Checks a few carriers at each call, since hundreds may be asleep. */
 static void signal_strays(void)
 {
 	static uint32_t next;

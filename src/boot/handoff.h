@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Handoff: takes VPs from carriers that sleep in the kernel, for others. */
+/*
+ * Handoff: takes VPs from carriers that sleep in the kernel, and gives them to
+ * spare carriers. Only the monitor's kernel thread calls these functions:
+ *
+ *     is_handing_off = wf_handoff_all(wf_os_now(), is_handing_off);
+ */
 #ifndef WEFT_BOOT_HANDOFF_H
 #define WEFT_BOOT_HANDOFF_H
 
@@ -10,28 +15,31 @@ struct wf_carrier;
 struct wf_thread;
 struct wf_vp;
 
-/* On the monitor's kernel thread, first of all. */
+/* Call it first when the monitor's kernel thread begins. */
 void wf_handoff_init(void);
 
 /*
- * Checks all VPs. True if one was handed off: call it again soon, and with
- * is_handing_off set: more carriers are likely to be blocked.
+ * Checks all VPs. True if it has handed one off. More carriers are then likely
+ * to block, so call it again soon, with is_handing_off set.
  */
 bool wf_handoff_all(int64_t now_ns, bool is_handing_off);
 
 /*
- * True if the carrier runs, or would if it had a CPU; false if it sleeps or
- * nobody knows. On the monitor's kernel thread. Costs ten times a CPU clock.
+ * True if the carrier runs or waits for a CPU. False if it sleeps, or its state
+ * cannot be read. It reads /proc, which costs ten times a read of a CPU clock.
  */
 bool wf_handoff_is_runnable(const struct wf_carrier *c);
-/* Has its kernel thread ended? On the monitor's kernel thread. */
+/* True if the carrier's kernel thread has ended. */
 bool wf_handoff_has_ended(const struct wf_carrier *c);
 /*
- * vp's carrier has ended while it ran t, in the program: the VP goes to a
- * spare, if there is one, and t's retake is TAKEN.
+ * vp's carrier has ended while it ran t outside of the runtime. Gives the VP to
+ * a spare carrier, if there is one, and sets t's retake to TAKEN.
  */
 void wf_handoff_from_dead(struct wf_vp *vp, struct wf_thread *t);
-/* The same, but true if nobody knows: of one whose CPU clock says enough. */
+/*
+ * As wf_handoff_is_runnable, but true if the state cannot be read. For a
+ * carrier with a CPU clock that already shows that it computes.
+ */
 bool wf_handoff_may_run(const struct wf_carrier *c);
 
 #endif

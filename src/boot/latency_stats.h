@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long threads that could run have waited at most, for --stats: at each
- * tick marks are put into the queues (sched/latency.h). The monitor's.
+ * Measures the longest time for which a runnable thread has waited, for
+ * --stats. At each tick the monitor marks the ends of the queues and compares
+ * earlier marks (sched/latency.h). Only the monitor calls these functions.
  */
 #ifndef WEFT_BOOT_LATENCY_STATS_H
 #define WEFT_BOOT_LATENCY_STATS_H
 
 #include "sched/vp.h"
 
-/* At each tick, when vp has been charged for it. */
+/* Call at each tick, after the tick has charged vp for its CPU time. */
 void wf_latency_stats_update(struct wf_vp *vp);
 void wf_latency_stats_update_injected(void);
 
 /*
- * The monitor goes to sleep since nothing waits: what has waited since the
- * last tick has run, which the monitor would find only when it wakes.
+ * Call when the monitor goes to sleep, since no thread waits then. All threads
+ * that waited at the last tick have run. Without the reset the monitor would
+ * count its own sleep as their waiting time.
  */
 void wf_latency_stats_reset(void);
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* For how long the threads of a VP run, and what is worth while then. */
+/*
+ * Estimates the mean burst of a VP: for how long its threads run between two
+ * switches. Idle VPs are woken for its threads only if the mean burst is long
+ * enough to pay for the wake.
+ */
 #ifndef WEFT_BOOT_MEAN_BURST_H
 #define WEFT_BOOT_MEAN_BURST_H
 
 #include "sched/vp.h"
 
 /*
- * On the monitor's kernel thread, at each tick. used_ns: the CPU time that vp
- * has used since the last one, -1 if that is not known.
+ * Call on the monitor's kernel thread at each tick. used_ns is the CPU time
+ * that vp has used since the last tick, or -1 if it is not known.
  */
 void wf_mean_burst_update(struct wf_vp *vp, int64_t now_ns, int64_t used_ns);
 

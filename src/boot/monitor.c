@@ -1,36 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The monitor: one kernel thread without a VP that keeps time for VPs that
- * are busy, preempts, balances the load, and takes VPs from carriers that the
- * kernel has put to sleep.
+ * The monitor is one kernel thread without a VP. It keeps time for busy VPs,
+ * preempts their threads, does the load balancing, and takes VPs from carriers
+ * that the kernel has put to sleep. It works in rounds: fire timers, tick if a
+ * tick is due, check for blocked carriers and pending preemption requests, then
+ * sleep until the next of these. When no thread waits it sleeps until a thread
+ * wakes it.
  *
- * MONITOR-1. It never calls malloc or the loader and takes no lock of the
- *     program's: whoever holds one may be waiting for it.
- * MONITOR-2. It has a descriptor table of its own, since it opens files in
- *     /proc.
- * MONITOR-3. It sleeps for good only when nothing waits; whoever makes
- *     something wait wakes it. It stores monitor_asleep, passes a membarrier,
- *     then looks again; pushers push, then load monitor_asleep. While a VP
- *     switches all the time it ticks: that one is seen with nothing that waits
- *     now and then, and would wake it at once.
- * MONITOR-4. It wakes for the timers of VPs that are busy. A VP that begins to
- *     run a thread while it has a timer earlier than monitor_until says so.
- * MONITOR-5. While somebody waits for a word that nobody has promised to ring,
- *     it looks at the words each tick if no VP has, and says so in
- *     monitor_asleep; whoever begins such a wait wakes it otherwise. When all
- *     VPs are idle and no such wait has begun for a time t, it looks after
- *     t / WATCH_SHARE again, and says that it sleeps, as in MONITOR-3, before
- *     it sees that none has begun. A VP that gets busy wakes it.
+ * MONITOR-1. The monitor never calls malloc or the loader, and takes no lock of
+ *     the program's: the thread that holds such a lock may wait for the
+ *     monitor.
+ * MONITOR-2. The monitor has a private descriptor table, since it opens files
+ *     in /proc.
+ * MONITOR-3. The monitor sleeps without a time-out only when no thread waits. A
+ *     thread that makes another thread wait wakes it. The monitor stores
+ *     monitor_asleep, passes a membarrier, then checks again. Pushers push,
+ *     then load monitor_asleep. While a VP switches all the time the monitor
+ *     ticks: such a VP has an empty queue now and then, but would wake the
+ *     monitor at once.
+ * MONITOR-4. The monitor wakes for the timers of busy VPs. A VP that begins to
+ *     run a thread while it has a timer earlier than monitor_until wakes the
+ *     monitor.
+ * MONITOR-5. Some waits are for words without a doorbell. While there are any,
+ *     the monitor checks the words at each tick if no VP has done that, and
+ *     stores this in monitor_asleep. If the monitor sleeps otherwise, a thread
+ *     that begins such a wait wakes it. When all VPs are idle and no such wait
+ *     has begun for a time t, the monitor checks again after t / WATCH_SHARE.
+ *     Before it makes sure that none has begun, it announces its sleep as in
+ *     MONITOR-3. A VP that gets busy wakes it.
  * MONITOR-6. Most threads that a timer or the kernel wakes run for
- *     microseconds. So a VP that gets busy wakes it only for what waits, is in
- *     flight in the kernel, or has a timer. If it was woken soon after it had
- *     gone to sleep, it ticks until a tick sees hardly a switch: a tick costs
- *     less than the wakes between. If a timer is far off, it wakes for that
- *     though the VP is idle again: else each thread that runs meanwhile would
- *     wake it.
- * MONITOR-7. Where threads only switch it ticks less often
- *     (boot/tick_interval.h), unless it has been woken since the last tick, or
- *     a timer is due before the next.
+ *     microseconds. So a VP that gets busy wakes the monitor only if threads
+ *     wait, requests are in flight in the kernel, or the VP has a timer. If the
+ *     monitor was woken soon after it had gone to sleep, it ticks until a tick
+ *     finds hardly a switch: a tick costs less than the wakes between ticks. If
+ *     a timer is far off, the monitor wakes for it though the VP is idle again.
+ *     Otherwise each thread that runs until then would wake the monitor.
+ * MONITOR-7. Where threads only switch, the monitor ticks less often
+ *     (boot/tick_interval.h). It does not do that if a thread has woken it
+ *     since the last tick, or a timer is due before the next.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -62,9 +69,10 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	SLOW_TICK_NS = 10 * TICK_NS,
-	/* After a handoff more threads are likely to block: 500 of them would
-	 * stop all others for half a second at a tick per handoff. So it looks
-	 * again as soon as another may have blocked, then less and less. */
+	/* After a handoff more threads are likely to block. With one handoff a
+	 * tick, 500 blocking threads would stop all other threads for half a
+	 * second. So the monitor checks again as soon as another may have
+	 * blocked, then at growing intervals. */
 	HANDOFF_NS = 30 * 1000,
 	/* A thread that waits for a peer is likely to wait again soon. */
 	REMOTE_WAKEUPS_NS = 50 * 1000,
@@ -73,10 +81,8 @@ enum {
 	SHORT_SLEEP_NS = TICK_NS / 2,
 	SOME_SWITCHES = 2,
 	FAR_NS = 100 * TICK_NS,
-	/*
-	 * MONITOR-5: a change is seen with 2 % of the time that it took to
-	 * come, and what is idle uses 0.1 % of a CPU.
-	 */
+	/* MONITOR-5: the monitor notices a change late by at most 2 % of the
+	 * time that it took to come. An idle program uses 0.1 % of a CPU. */
 	WATCH_SHARE = 64,
 	WATCH_MAX_NS = 16 * TICK_NS,
 };
@@ -94,7 +100,7 @@ static bool is_busy(const struct wf_vp *vp)
 	return wf_load_relaxed(&vp->cur) != NULL;
 }
 
-/* Does anything wait? Also for a VP that is between two carriers. */
+/* True if threads or requests wait, also on VPs between two carriers. */
 static bool is_needed(void)
 {
 	if (wf_realtime_waits(1) || wf_offline_is_pending())
@@ -109,7 +115,10 @@ static bool is_needed(void)
 	return false;
 }
 
-/* Of busy VPs, and of idle ones from idle_from on. */
+/*
+ * The earliest timer of busy VPs, and of idle VPs if it is at idle_from or
+ * later; at most limit.
+ */
 static int64_t earliest_deadline(int64_t limit, int64_t idle_from)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
@@ -134,8 +143,9 @@ static void fire_timers(int64_t now)
 }
 
 /*
- * The debug option: every carrier that computes, at a high rate. Not one that
- * sleeps in a system call, which the signal would end.
+ * The debug option: preempts every carrier that computes, at a high rate. It
+ * spares carriers that sleep in a system call, since the signal would end the
+ * call.
  */
 static void preempt_all(void)
 {
@@ -156,8 +166,9 @@ static void preempt_all(void)
 }
 
 /*
- * Announces until when it will sleep, which is `limit` or the first timer of a
- * busy VP. A VP that gets busy with an earlier one pokes (MONITOR-4).
+ * Stores in monitor_until that the monitor sleeps until `limit`, and returns
+ * `limit` or the first timer of a busy VP. A VP that gets busy with an earlier
+ * timer wakes the monitor (MONITOR-4).
  */
 static int64_t announce(int64_t limit)
 {
@@ -166,7 +177,7 @@ static int64_t announce(int64_t limit)
 }
 
 /*
- * MONITOR-5: since when all VPs have been idle, and no wait for a word has
+ * MONITOR-5: for how long all VPs have been idle and no wait for a word has
  * begun.
  */
 struct calm {
@@ -197,8 +208,8 @@ static int64_t watch_pause(struct calm *calm, int64_t now)
 }
 
 /*
- * Awake -> asleep. False: a carrier's kernel thread has ended, which is to be
- * seen to first.
+ * Changes monitor_asleep from awake to asleep. False if a carrier's kernel
+ * thread has ended; the monitor has to handle that first.
  */
 static bool announce_sleep(void)
 {
@@ -208,14 +219,17 @@ static bool announce_sleep(void)
 			      WF_MONITOR_ASLEEP);
 }
 
-/* Not private: the kernel wakes it, too (enum wf_monitor_asleep). */
+/* A shared futex: the kernel wakes it, too (enum wf_monitor_asleep). */
 static int sleep_asleep(uint32_t how, int64_t deadline)
 {
 	return wf_os_futex_wait_bits(&wf_sched.monitor_asleep, 0, how,
 				     FUTEX_BITSET_MATCH_ANY, deadline);
 }
 
-/* False if it has to announce its sleep anew, or was woken meanwhile. */
+/*
+ * Announces a sleep in which the monitor checks words. False if the monitor has
+ * to announce its sleep anew, or was woken meanwhile.
+ */
 static bool announce_watch(uint32_t wanted)
 {
 	uint32_t asleep = WF_MONITOR_ASLEEP;
@@ -244,7 +258,7 @@ static void sleep_and_watch(int64_t deadline)
 	sleep_asleep(WF_MONITOR_ASLEEP, deadline);
 }
 
-/* Something waits: naps until the next tick, timer or check. */
+/* A thread waits: sleeps until the next tick, timer or check. */
 static void nap(int64_t now, int64_t until, uint32_t pokes)
 {
 	if (wf_options.preempt_every != 0 &&
@@ -256,9 +270,9 @@ static void nap(int64_t now, int64_t until, uint32_t pokes)
 }
 
 /*
- * All compute: sleeps for more than a tick. Who makes another thread wait
- * wakes it, as in MONITOR-3; one that is missed for want of a membarrier waits
- * for the end of the nap.
+ * All VPs run CPU-bound threads: sleeps for more than a tick. A thread that
+ * makes another one wait wakes the monitor, as in MONITOR-3. This path has no
+ * membarrier, so a wake may be missed; that thread waits until the nap ends.
  */
 static void nap_quietly(int64_t until, uint32_t pokes)
 {
@@ -273,25 +287,26 @@ static void nap_quietly(int64_t until, uint32_t pokes)
 	wf_store_relaxed(&wf_sched.monitor_until, INT64_MIN);
 }
 
-/* What run() knows from round to round. */
+/* The state of run() from round to round. */
 struct rounds {
 	int64_t next_tick;
 	bool is_watching; /* words, at the last tick */
-	bool is_planned;  /* next_tick, by what the last tick has decided */
-	/* Until the next check, TICK_NS: as usual. */
+	bool is_planned;  /* next_tick: plan_tick has adjusted it since the last
+			   * tick */
+	/* The time to the next check, in ns; TICK_NS if nothing is expected. */
 	int64_t handoff_nap, remote_wakeups_nap;
 	struct wf_tick_interval interval;
 	uint32_t quiet_ticks;
-	bool is_quiet;	/* until next_tick all will compute */
+	bool is_quiet;	/* until next_tick all VPs run CPU-bound threads */
 	bool was_poked; /* MONITOR-7 */
-	bool was_woken; /* from the last sleep */
-	bool was_short; /* that was soon, and no tick has been calm since */
+	bool was_woken; /* a thread ended the last sleep */
+	bool was_short; /* and soon; no tick has been calm since */
 };
 
 /*
- * Nothing waits: sleeps until something does (MONITOR-3). It does not sleep for
- * good at once if a thread computes. Without membarrier pushers may miss that
- * it sleeps, so it never does.
+ * No thread waits: sleeps until one does (MONITOR-3). While a thread computes,
+ * the first sleeps have a time-out of SLOW_TICK_NS. Without membarrier pushers
+ * may miss that the monitor sleeps, so all its sleeps have that time-out.
  */
 static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 {
@@ -309,7 +324,7 @@ static void sleep_until_needed(struct rounds *r, int64_t now, uint32_t pokes)
 							WF_OS_FOREVER);
 	wf_store_relaxed(&wf_sched.monitor_until, limit);
 	r->was_woken = false;
-	/* Whoever changes credentials stores, then wakes. */
+	/* A thread that changes credentials stores the change, then wakes. */
 	wf_setxid_follow();
 	if (!is_needed() && wf_load_acquire(&wf_sched.monitor_poke) == pokes) {
 		wf_latency_stats_reset();
@@ -351,7 +366,7 @@ static void tick(struct rounds *r, int64_t now)
 	r->was_poked = false;
 }
 
-/* Where all compute, the next tick is due at the end of the first slice. */
+/* If all VPs run CPU-bound threads, ticks when the first slice ends. */
 static void plan_tick(struct rounds *r, int64_t now)
 {
 	int64_t quiet_ns = 0;
@@ -364,7 +379,7 @@ static void plan_tick(struct rounds *r, int64_t now)
 	r->is_planned = true;
 }
 
-/* The nap after a check that found something, or did not. */
+/* The time to the next check, in ns: it grows by half unless has_found. */
 static int64_t nap_after(bool has_found, int64_t nap_ns, int64_t least_ns)
 {
 	if (has_found)
@@ -377,7 +392,7 @@ static int64_t earlier(int64_t next, int64_t now, int64_t nap_ns)
 	return nap_ns < TICK_NS && now + nap_ns < next ? now + nap_ns : next;
 }
 
-/* Returns when to check again, which is the next tick or earlier. */
+/* Returns the time of the next check, which is the next tick or earlier. */
 static int64_t hand_off_and_retry(struct rounds *r, int64_t now)
 {
 	enum wf_remote_wakeups wakeups;
@@ -392,7 +407,8 @@ static int64_t hand_off_and_retry(struct rounds *r, int64_t now)
 					  r->remote_wakeups_nap,
 					  REMOTE_WAKEUPS_NS);
 	is_asking = wf_preempt_request_retry(now);
-	/* Not before those have begun that the tick has ended others for. */
+	/* Do not plan the next tick while preemptions of this tick are
+	 * pending. */
 	if (!is_asking && !r->is_planned)
 		plan_tick(r, now);
 	next = earlier(r->next_tick, now, r->handoff_nap);
@@ -410,7 +426,8 @@ static void rest(struct rounds *r, int64_t now, int64_t next, uint32_t pokes)
 	else
 		nap(now, next, pokes);
 	r->was_poked |= wf_load_relaxed(&wf_sched.monitor_poke) != pokes;
-	/* Woken early: what was quiet or calm is over. */
+	/* Woken early: plan a tick soon if the VPs are no longer quiet or
+	 * calm. */
 	if (r->next_tick > now + TICK_NS &&
 	    (r->is_quiet ? wf_tick_quiet_ns() == 0 : r->was_poked)) {
 		r->next_tick = now + TICK_NS;
@@ -426,7 +443,8 @@ static void run(void *arg)
 	wf_os_set_thread_name("weft-monitor");
 	wf_private_table_make(); /* MONITOR-2 */
 	wf_store_relaxed(&monitor_tid, wf_os_gettid());
-	/* Its naps are shorter than the kernel's default of 50 us. */
+	/* The monitor's naps are shorter than the kernel's default slack of 50
+	 * us. */
 	wf_os_set_timer_slack(1);
 	wf_shared_answer();
 	wf_handoff_init();

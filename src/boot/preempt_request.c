@@ -1,23 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PREEMPT_REQUEST-1. A signal is sent only to a carrier that has used CPU time
- *     since the last check, and of which the kernel says that it could run: it
- *     computes. A carrier that computed until it went to sleep in a system call
- *     is left alone, since some calls would fail with EINTR. Without /proc the
+ * The tick decides that a thread has to yield; this file makes it yield. It
+ * first sets a flag that the thread checks at its next call of weft. If the
+ * thread computes on and makes no call, the monitor signals its carrier, and
+ * the handler preempts the thread (signal/preempt.c). The monitor repeats the
+ * signal while the handler refuses.
+ *
+ * PREEMPT_REQUEST-1. A signal is sent only to a carrier that computes: it has
+ *     used CPU time since the last check, and the kernel says that it could
+ *     run. A carrier that computed until it went to sleep in a system call gets
+ *     no signal, since some calls would fail with EINTR. Without /proc the
  *     carrier has to have used most of that time.
- * PREEMPT_REQUEST-2. A thread that has run for long without a switch may be no
- *     CPU-bound one: a server finds the next request each time it asks if its
+ * PREEMPT_REQUEST-2. A thread that has run for long without a switch need not
+ *     be CPU-bound: a server finds the next request each time it asks if its
  *     clients answer at once. So such a thread gets a cooperative preemption
- *     request, which it sees at its next call. It is signalled only if it has
- *     used CPU time since and made no call: it is uncooperative then, and
+ *     request, which it checks at its next call. It is signalled only if it has
+ *     used CPU time since and made no call. Then it is uncooperative, and
  *     signalled at once from then on, until it has made calls between
- *     preemptions for three times. If the last thread with a request has
- *     yielded, the next one has a whole tick for that.
+ *     preemptions three times. If the last thread with a request has yielded,
+ *     the next one has a whole tick to make a call.
  *
  * Rejected: signals for all threads, and the batch run queue at once. A server
- * of 16 busy connections made a quarter less requests. Rejected: to take only
- * uncooperative threads for CPU-bound. Others that never block kept a woken
- * thread waiting for a turn of each.
+ * of 16 busy connections served a quarter fewer requests. Rejected: to classify
+ * only uncooperative threads as CPU-bound. Each other thread that never blocks
+ * then kept a woken thread waiting for one turn.
  */
 #include "boot/preempt_request.h"
 
@@ -29,7 +35,8 @@
 enum {
 	TICK_NS = WF_MONITOR_TICK_NS,
 	COMPUTING_PERCENT = 70,
-	/* More than most system calls; less than anybody waits for. */
+	/* Longer than most system calls; shorter than a delay that a user
+	 * notices. */
 	COMPUTING_MIN_NS = 20 * 1000,
 };
 
@@ -44,11 +51,11 @@ bool wf_preempt_request_is_computing(const struct wf_carrier *c, int64_t cpu_ns,
 {
 	if (cpu_ns * 100 >= wall_ns * COMPUTING_PERCENT)
 		return wf_handoff_may_run(c);
-	/* Or other processes have the CPU. */
+	/* Its share may be small because other processes have the CPU. */
 	return cpu_ns >= COMPUTING_MIN_NS && wf_handoff_is_runnable(c);
 }
 
-/* PREEMPT_REQUEST-1; cpu_ns is the carrier's by now. */
+/* PREEMPT_REQUEST-1; cpu_ns is the carrier's CPU time now. */
 static void send_signal(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
@@ -61,7 +68,7 @@ static void send_signal(struct wf_vp *vp, int64_t now_ns, int64_t cpu_ns)
 	wf_preempt_signal(vp->carrier);
 }
 
-/* PREEMPT_REQUEST-2: requested before, and no call since. */
+/* PREEMPT_REQUEST-2: true if t has a request and has made no call since. */
 static bool goes_on(const struct wf_vp_watch *w, const struct wf_thread *t)
 {
 	return t != NULL && w->requested == t &&
@@ -73,7 +80,7 @@ static void request_yield(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	struct wf_vp_watch *w = &vp->watch;
 
 	if (goes_on(w, t))
-		return; /* it still has time */
+		return; /* the thread still has time */
 	w->requested = t;
 	w->requested_ns = now_ns;
 	w->requested_cpu_ns = wf_preempt_request_cpu_of(vp->carrier);
@@ -100,12 +107,12 @@ void wf_preempt_request(struct wf_vp *vp, struct wf_thread *t,
 		return;
 	}
 	w->requested = NULL;
-	if (!is_urgent) /* to see whether it makes calls */
+	if (!is_urgent) /* to find out whether it makes calls */
 		atomic_fetch_or(&t->exit_work, WF_WORK_RESCHED);
 	send_signal(vp, now_ns, wf_preempt_request_cpu_of(vp->carrier));
 }
 
-/* PREEMPT_REQUEST-2. True if it has to be checked again soon. */
+/* PREEMPT_REQUEST-2. True if the monitor has to check again soon. */
 static bool retry_request(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
@@ -115,7 +122,8 @@ static bool retry_request(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	if (elapsed < time_ns / 2)
 		return time_ns < TICK_NS;
 	cpu = wf_preempt_request_cpu_of(vp->carrier);
-	if (cpu < w->requested_cpu_ns) { /* another carrier's: from now on */
+	if (cpu < w->requested_cpu_ns) { /* the VP has another carrier: count
+					  * from now */
 		w->requested_ns = now_ns;
 		w->requested_cpu_ns = cpu;
 	}
@@ -128,12 +136,12 @@ static bool retry_request(struct wf_vp *vp, struct wf_thread *t, int64_t now_ns)
 	wf_thread_set_uncooperative(t);
 	wf_thread_set_cpu_bound(t);
 	if (wf_vp_asked(vp) == WF_RESCHED_NONE)
-		return false; /* the next time */
+		return false; /* the signal follows at the next preemption */
 	send_signal(vp, now_ns, cpu);
 	return true;
 }
 
-/* Has the thread that was requested to yield made a call since? */
+/* Notes that the thread with the request has made a call since. */
 static void update_yielded(struct wf_vp_watch *w)
 {
 	if (w->requested == NULL || goes_on(w, w->requested))
@@ -154,7 +162,7 @@ static bool retry(struct wf_vp *vp, int64_t now_ns)
 		return retry_request(vp, t, now_ns);
 	if (wf_vp_asked(vp) == WF_RESCHED_NONE || t == NULL)
 		return false;
-	/* Not answered yet? */
+	/* Has the handler not run yet? */
 	if (wf_load_relaxed(&c->is_signalled))
 		return elapsed < TICK_NS;
 	if (!wf_load_relaxed(&c->has_refused))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The monitor's own table of descriptors. */
+/* Gives the monitor a descriptor table that the program does not share. */
 #ifndef WEFT_BOOT_PRIVATE_TABLE_H
 #define WEFT_BOOT_PRIVATE_TABLE_H
 
@@ -7,29 +7,36 @@
 #include <stdint.h>
 
 /*
- * Gives the calling kernel thread a table of its own, without the program's
- * files. Where that is refused, it goes on with the program's.
+ * Unshares the calling kernel thread's descriptor table, and closes its copies
+ * of the program's files. If the kernel refuses, the thread keeps the program's
+ * table.
  */
 void wf_private_table_make(void);
-/* It has one: what it keeps open is no number of the program's. */
+/*
+ * True if the table is unshared. Descriptors that the monitor keeps open then
+ * take no numbers from the program.
+ */
 bool wf_private_table_is_made(void);
 
 /*
- * All copies of the program's descriptors are closed. Till then what the
- * process registers by mq_notify may be taken back, as it is by any close.
- * Anybody.
+ * True if all copies of the program's descriptors are closed. Until then the
+ * close of a copy may cancel a registration by mq_notify, as any close in the
+ * process does. Any thread may call it.
  */
 bool wf_private_table_is_ready(void);
 
 /*
- * The first pthread_create returns when that is so: what the program closes
- * next has no other copy then, and who reads from it sees the end. But it does
- * not wait for long, for a file system may answer late: most_ns, and on a
- * busy machine as much again as long as no CPU is to be had, 10 s at most.
+ * Waits until the copies are closed. wf_boot_start calls it before it returns:
+ * a file that the program closes next then has no other copy, and its reader
+ * gets the end of file. A file system may answer late, so the wait ends after
+ * most_ns. While the closing kernel thread waits for a CPU, it lasts most_ns
+ * more each time, and 10 s in all.
  */
 void wf_private_table_wait(int64_t most_ns);
 
-/* Waits for the kernel thread that closes the copies: wf_service_dismiss. */
+/*
+ * Ends the kernel thread that closes the copies; returns as wf_service_dismiss.
+ */
 bool wf_private_table_dismiss(void);
 void wf_private_table_fork_child(void);
 

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POSIX gives a process one set of credentials, the kernel gives each of its
- * threads one. glibc's own broadcast would signal thread ids that the kernel
- * does not know; this one visits weft's kernel threads.
+ * POSIX gives a process one set of credentials, the kernel gives each kernel
+ * thread its own set. So a change has to reach all kernel threads of the
+ * process. glibc's broadcast would signal thread ids that the kernel does not
+ * know. This file makes the call on the caller's kernel thread first. Then it
+ * signals weft's kernel threads, which make the same call, and waits for all of
+ * them.
  *
  * SETXID-1. No carrier is cloned between the count and the end (clone lock).
- * SETXID-2. The caller goes first; if it fails nobody else has changed.
+ * SETXID-2. The caller goes first. If its call fails, no other kernel thread
+ *     has changed.
  * SETXID-3. With its new credentials the caller might not be allowed to signal
- *     I/O servers. So they are signalled before: they wait in their handlers
- *     for what becomes of the caller's call. Two numbers say so: of the attempt
- *     that comes, and of the last that is over.
- * SETXID-4. What the caller could do, all can; else the process is torn, and
- *     ends, as libc has it. The caller ends it, where a handler for SIGABRT can
- *     run.
- * SETXID-5. No signal of this may be on its way to who executes a program
- *     (signal/preempt.c, PREEMPT-5).
+ *     I/O servers. So the caller signals them before, and they wait in their
+ *     handlers for the result of its call. Two numbers report it: the number of
+ *     the attempt that has begun, and of the last attempt that is over.
+ * SETXID-4. If the call has succeeded on the caller, it has to succeed on all
+ *     kernel threads. Otherwise their credentials differ, and the process ends,
+ *     as with glibc. The caller ends it, where a handler for SIGABRT can run.
+ * SETXID-5. No signal of this broadcast may be on its way to a thread that
+ *     executes a program (signal/preempt.c, PREEMPT-5).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,7 +40,7 @@
 #include "signal/signal_receiver.h"
 #include "wait/sleep.h"
 
-/* How long a thread parks that another thread's change keeps waiting. */
+/* How long a thread parks while another thread's change is in progress. */
 #define TURN_NS (100 * WF_NS_PER_US)
 
 static struct {
@@ -59,7 +63,8 @@ static void follow(_Atomic uint32_t *seen)
 	if (wf_sys(change.nr, change.args[0], change.args[1], change.args[2]) <
 	    0)
 		wf_store_relaxed(&change.is_torn, true); /* SETXID-4 */
-	/* release: done; pairs with the acquire in nr_missing. */
+	/* release: the change is done here; pairs with the acquire in
+	 * nr_missing. */
 	wf_store_release(seen, generation);
 }
 
@@ -70,9 +75,10 @@ static void follow_as_process(const struct wf_worker_follower *f)
 	uint32_t attempt = wf_load_acquire(&attempt_begun);
 
 	if (wf_load_acquire(&attempt_over) != attempt) {
-		/* release: it is here; pairs with gather_processes. */
+		/* release: the server has come; pairs with gather_processes. */
 		wf_store_release(f->arrived, attempt);
-		/* acquire: whether there is a change; pairs with wf_setxid. */
+		/* acquire: the result of the caller's call; pairs with
+		 * wf_setxid. */
 		while (wf_load_acquire(&attempt_over) != attempt)
 			wf_sys(SYS_sched_yield);
 	}
@@ -108,14 +114,14 @@ void wf_setxid_follow(void)
 static bool is_missing(int tid, const _Atomic uint32_t *seen,
 		       uint32_t generation)
 {
-	/* acquire: it has followed; pairs with follow. */
+	/* acquire: the kernel thread has followed; pairs with follow. */
 	return tid != 0 && wf_load_acquire(seen) != generation;
 }
 
 /*
- * Carriers, I/O workers and who watches the clock that have not followed, which
- * are signalled if is_time. A signal may be refused for want of memory or by a
- * limit, and is then sent again.
+ * Returns how many carriers, I/O workers and clock watchers have not followed,
+ * and signals them if is_time. The kernel may refuse a signal for want of
+ * memory or by a limit, so the caller repeats the call.
  */
 static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 {
@@ -125,7 +131,8 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 		struct wf_carrier *c = wf_carrier_at(i);
 		int tid = c != NULL ? wf_load_acquire(&c->tid) : 0;
 
-		/* An exited one could perhaps not follow. */
+		/* The kernel thread of an exited carrier may be unable to
+		 * follow. */
 		if (tid == self_tid || c == NULL || wf_carrier_is_exited(c) ||
 		    !is_missing(tid, &c->setxid_seen, generation))
 			continue;
@@ -152,7 +159,8 @@ static uint32_t nr_missing(uint32_t generation, int self_tid, bool is_time)
 }
 
 /*
- * The same of I/O servers that have not come for the attempt (SETXID-3).
+ * Returns how many I/O servers have not come for the attempt, and signals them
+ * if is_time (SETXID-3).
  */
 static uint32_t nr_absent(uint32_t attempt, bool is_time)
 {
@@ -166,7 +174,7 @@ static uint32_t nr_absent(uint32_t attempt, bool is_time)
 		absent++;
 		if (is_time) {
 			wf_worker_signal(i, WF_PREEMPT_SIGNAL);
-			/* It may have been stopped. */
+			/* The server may have been stopped. */
 			wf_worker_signal(i, SIGCONT);
 		}
 	}
@@ -175,7 +183,9 @@ static uint32_t nr_absent(uint32_t attempt, bool is_time)
 
 enum { YIELDS_PER_SIGNAL = 1000 };
 
-/* SETXID-3. Returns the number of the attempt. */
+/*
+ * SETXID-3. Waits for all I/O servers, and returns the number of the attempt.
+ */
 static uint32_t gather_processes(void)
 {
 	uint32_t attempt = wf_load_relaxed(&attempt_begun) + 1;
@@ -190,7 +200,10 @@ static uint32_t gather_processes(void)
 	return attempt;
 }
 
-/* As far as it may be: the kernel counts real-time signals against it. */
+/*
+ * Raises the limit as far as possible: the kernel counts real-time signals
+ * against it.
+ */
 static void lift_signal_limit(void)
 {
 	struct rlimit limit;
@@ -225,7 +238,7 @@ static void broadcast(struct wf_thread *me, uint32_t generation)
 	}
 }
 
-/* All threads are libc's: so is the way to tell them. */
+/* All threads are libc's, so libc makes the broadcast. */
 static int change_native(long nr, long a, long b, long c)
 {
 	uid_t id[] = { (uid_t)a, (uid_t)b, (uid_t)c };
@@ -258,10 +271,10 @@ static int change_native(long nr, long a, long b, long c)
 }
 
 /*
- * SETXID-5. A change takes as long as the slowest kernel thread takes to
- *     follow, tens
- * of ms on a busy machine: a thread that waits for its turn parks, so that its
- * VP runs others. Returns the caller, in the runtime, with change.lock.
+ * Waits until no other change and no exec is in progress (SETXID-5). A change
+ * takes as long as the slowest kernel thread takes to follow, tens of ms on a
+ * busy machine. So the thread parks meanwhile, and its VP runs other threads.
+ * Returns the caller, in the runtime, with change.lock held.
  */
 static struct wf_thread *begin_change(void)
 {

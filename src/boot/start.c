@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Starts the runtime at the first pthread_create, and again after a fork or a
+ * wind-down. make_world fills tables and sets the hooks between modules. Then
+ * the kernel threads begin: monitor, signal receiver, carriers. The process's
+ * first thread, so far a kernel thread like any other, becomes a thread on VP
+ * 0. All signals are blocked until that is done.
+ */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -54,10 +61,13 @@
 #include "thread/policy.h"
 
 static struct wf_spin start_lock = WF_SPIN_INIT;
-/* What the program's seccomp filter kills for, or NULL. */
+/* The system call for which the program's seccomp filter kills, or NULL. */
 static const char *_Atomic killed_for;
 
-/* What the process may use of the machine, and how many VPs that makes. */
+/*
+ * The number of VPs: the CPUs that the process may use, or the CPU quota if
+ * that is less, or the option. *ret_has_cpu_for_each: each VP has a CPU.
+ */
 static uint32_t count_vps(bool *ret_has_cpu_for_each)
 {
 	uint32_t cpus = wf_os_cpus_allowed(0);
@@ -75,14 +85,15 @@ static uint32_t count_vps(bool *ret_has_cpu_for_each)
 }
 
 /*
- * The anchors' TCBs: two blocks that are never anybody's (libc/tcb.h). Linked
- * once in each fork generation, also when starting fails and is tried again.
+ * Links two anchor TCBs into ld.so's list: two blocks that no thread ever uses
+ * (libc/tcb.h). Done once in each fork generation, also if the start fails and
+ * the program tries again.
  */
 static int make_anchors(void)
 {
 	static char *block;
 	static uint32_t epoch;
-	/* ld.so writes the static TLS of new modules below them, too. */
+	/* ld.so also writes the static TLS of new modules below the anchors. */
 	size_t tls = wf_align_up(wf_libc.static_tls_bytes, WF_CACHE_LINE);
 	size_t each = wf_align_up(tls + wf_libc.pthread_bytes, WF_PAGE);
 	uintptr_t first;
@@ -152,13 +163,13 @@ static int make_world(void)
 	return 0;
 }
 
-/* The process's first thread becomes a thread like all others, on VP 0. */
+/* Makes the process's first thread a thread like all others, on VP 0. */
 static int adopt_first(struct wf_thread *t, uint64_t mask)
 {
 	struct wf_vp *vp = &wf_sched.vps[0];
 	struct wf_carrier *c;
 
-	/* In a fork child it may have a slot. */
+	/* In a fork child the thread may have a slot. */
 	if (t->slot.class == NULL && t->slot.low == NULL) {
 		size_t bytes = wf_slot_save_bytes();
 		char *save = wf_os_reserve(bytes);
@@ -204,8 +215,8 @@ static int make_carriers(struct wf_thread *t, uint64_t mask)
 }
 
 /*
- * valgrind's own frames for signal handlers do not bear to be moved, and it
- * runs one thread at a time anyway.
+ * Ends the process under valgrind. valgrind's frames for signal handlers cannot
+ * be moved to another stack, and it runs one thread at a time anyway.
  */
 static void refuse_valgrind(void)
 {
@@ -217,7 +228,10 @@ static void refuse_valgrind(void)
 		wf_sys(SYS_exit_group, 125);
 }
 
-/* The first call of many; where it is refused nothing may begin. */
+/*
+ * The first system call of the start. If the kernel refuses it, nothing has
+ * begun.
+ */
 static int block_signals(void)
 {
 	const uint64_t all = UINT64_MAX;
@@ -248,7 +262,8 @@ static int start_locked(struct wf_thread *t)
 	if (err < 0)
 		return err;
 	wf_private_fd_prepare();
-	/* First what can fail for good: it has nothing to look at yet. */
+	/* Services first: their start may fail, and they have no VPs to check
+	 * yet. */
 	err = start_services();
 	if (err == 0)
 		err = make_carriers(t, mask);
@@ -295,7 +310,8 @@ bool wf_boot_stays_native(void)
 	static _Atomic bool is_said;
 	const char *call = wf_load_relaxed(&killed_for);
 
-	/* It is started for the parent of a vfork child. */
+	/* The runtime of a vfork child's parent is started, and the child
+	 * shares it. */
 	if (call == NULL || wf_load_relaxed(&wf_sched.is_started))
 		return false;
 	if (!atomic_exchange(&is_said, true)) {
@@ -333,7 +349,7 @@ static const char *reason_of(int err)
 	}
 }
 
-/* Programs try again. */
+/* Prints the reason once, since programs try again. */
 static void complain_once(int err)
 {
 	static _Atomic bool is_said;

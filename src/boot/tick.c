@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fairness without a clock in the switch.
+ * The monitor calls wf_tick_all once in each tick interval, usually 1 ms. The
+ * tick reads each VP's CPU clock and count of switches. From these it charges
+ * the running thread, finds CPU-bound threads, and decides which threads have
+ * to yield. So a switch reads no clock, and the scheduler is still fair.
  *
- * TICK-2. batch_deficit counts what the batch run queue is owed, in 64ths of a
- *     tick. A tick of an interactive thread while batch threads wait adds the
- *     batch queue's part; a tick of a batch thread while interactive threads
- *     wait takes the rest away. The deficit stays when the batch queue is
- *     empty: its threads may be on their way to another VP or back, and would
- *     else be owed nothing anywhere. For the same reason a VP with a deficit of
- *     a whole tick keeps them.
- * TICK-3. A batch thread yields to another one after up to four ticks, fewer if
- *     else one would wait for more than 24 ticks: each preemption costs both
- *     threads their caches. A batch thread that yields to an interactive thread
- *     before goes to the head of the batch queue, and on with its slice: else a
- *     sleeper that wakes in step with the slices takes them from always the
- *     same thread.
- * TICK-4. A thread that has had most of a tick without a switch is CPU-bound,
- *     if it is known to make no calls, and belongs in the batch queue. So does
- *     a thread that runs at the end of two busy ticks and has not blocked
- *     between them, though others ran before it: else a thread that comes each
- *     time right behind a sleeper would stay in the interactive queue for ever,
- *     and have half of the VP. Another thread may be a server that finds the
- *     next request each time it asks: it yields when others wait
- *     (PREEMPT_REQUEST-2 in boot/preempt_request.c), and is CPU-bound if it has
- *     not blocked for four such ticks.
+ * TICK-2. batch_deficit is the time that a VP owes its batch run queue, in
+ *     64ths of a tick. A tick of an interactive thread while batch threads wait
+ *     adds the batch queue's part of a tick. A tick of a batch thread while
+ *     interactive threads wait subtracts the rest of the tick. An empty batch
+ *     queue does not clear the deficit: its threads may be on their way to
+ *     another VP or back, and would lose their claim on both. For the same
+ *     reason a VP with a deficit of a whole tick keeps its batch threads.
+ * TICK-3. A batch thread yields to another batch thread after up to four ticks,
+ *     because each preemption costs both threads their caches. The slice has
+ *     fewer ticks if a batch thread would otherwise wait for more than 24
+ *     ticks. A batch thread that yields to an interactive thread earlier goes
+ *     to the head of the batch queue and keeps the rest of its slice. Otherwise
+ *     a sleeper that wakes in step with the slices would always take them from
+ *     the same thread.
+ * TICK-4. A thread that has run for most of a tick without a switch is
+ *     CPU-bound, if it is known to make no calls. It then belongs in the batch
+ *     queue. A thread is also CPU-bound if it runs at the end of two busy ticks
+ *     and has not blocked between them, though other threads ran before it.
+ *     Otherwise a thread that always comes right behind a sleeper would stay in
+ *     the interactive queue for ever, and get half of the VP. Other threads may
+ *     be servers that find the next request each time they ask. A server yields
+ *     when other threads wait (PREEMPT_REQUEST-2 in boot/preempt_request.c). It
+ *     is CPU-bound if it has not blocked for four such ticks.
  *
- * Rejected: plain round robin (a thread that sleeps 1 ms among six CPU-bound
- * ones wakes after 64 ms); virtual run time (a clock read per switch, and no
- * better).
+ * Rejected: plain round robin. A thread that sleeps 1 ms among six CPU-bound
+ * threads wakes after 64 ms. Rejected: virtual run time. It reads a clock at
+ * each switch, and is no better.
  */
 #include "boot/tick.h"
 
@@ -51,21 +55,22 @@ enum {
 	IGNORED_PERCENT = 5,
 	SLICES_NS = 24 * TICK_NS, /* TICK-3 */
 	SLICE_MAX_TICKS = 4,
-	PART_MIN = WF_DEFICIT_TICK / 8, /* of the batch queue: 1/8 to 7/8 */
+	PART_MIN = WF_DEFICIT_TICK / 8, /* of the batch queue; its part of a
+					 * tick is 1/8 to 7/8 */
 	PART_MAX = WF_DEFICIT_TICK - PART_MIN,
-	/* Longer than any tick: the monitor itself was not run. */
+	/* Longer than any tick: the kernel has not run the monitor itself. */
 	LOST_NS = 50 * 1000 * 1000,
 };
 
-/* What the tick knows of one VP. */
+/* The state of one VP at a tick. */
 struct view {
 	struct wf_vp *vp;
 	struct wf_thread *t; /* running */
 	int64_t passed_ns;   /* since the last check */
 	bool is_full;	     /* charged with a whole tick */
-	bool is_long;	     /* and t has had most of it: TICK-4 */
+	bool is_long;	     /* and t has run for most of it: TICK-4 */
 	int32_t nr_interactive, nr_batch;
-	uint64_t switches; /* at which t was running */
+	uint64_t switches; /* when t was read */
 };
 
 static struct view view_of(struct wf_vp *vp)
@@ -81,13 +86,17 @@ static struct view view_of(struct wf_vp *vp)
 	return v;
 }
 
-/* What t has had of its slice, up to now: at each tick, and when it ends. */
+/*
+ * Adds the CPU time since the last call to t's slice. Called at each tick and
+ * when the slice ends.
+ */
 static void charge_slice(struct wf_vp *vp, struct wf_thread *t, int64_t cpu_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
 	int64_t used = cpu_ns - w->slice_cpu_ns;
 
-	/* 0 is who has not begun. Longer: another carrier, or a lost tick. */
+	/* slice_us is 0 until the thread is taken from the batch queue. A
+	 * time over LOST_NS means another carrier or a lost tick. */
 	if (!t->from_batch)
 		t->slice_us = 0;
 	else if (used > 0 && used < LOST_NS)
@@ -111,8 +120,9 @@ static bool has_run_long(struct wf_thread *t, uint64_t nr_switches)
 }
 
 /*
- * Charges the time since the last check. False if there is nothing to go by:
- * another carrier, a lost tick, or hardly any CPU time used.
+ * Charges the VP for the time since the last check. False if the figures say
+ * nothing: the VP has another carrier, a tick was lost, or the thread has used
+ * hardly any CPU time.
  */
 static bool charge(struct view *v, int64_t now_ns)
 {
@@ -188,15 +198,15 @@ static int64_t slice_ns(const struct view *v)
 	int32_t ticks = clamp(SLICES_NS / TICK_NS / (v->nr_batch + 1), 1,
 			      SLICE_MAX_TICKS);
 
-	/* The batch queue has a small part of the ticks then. */
+	/* The batch queue then gets a small part of the ticks. */
 	if (v->nr_interactive > v->nr_batch)
 		ticks = 1;
-	/* The last tick counts when it is full. */
+	/* The last tick of a slice counts when FULL_PERCENT of it is used. */
 	return (ticks - 1) * (int64_t)TICK_NS +
 	       (int64_t)TICK_NS * FULL_PERCENT / 100;
 }
 
-/* Is the thread's slice over, and does another batch thread wait? */
+/* True if the thread's slice is over and another batch thread waits. */
 static bool is_slice_over(const struct view *v)
 {
 	return v->nr_batch > 0 && v->t->slice_us * WF_NS_PER_US >= slice_ns(v);
@@ -224,11 +234,15 @@ int64_t wf_tick_quiet_ns(void)
 	}
 	if (quiet_ns == INT64_MAX || quiet_ns < 0)
 		return 0;
-	/* The carrier does not get all of it; or else one tick more is due. */
+	/* The carrier gets less than the whole time. Without the margin the
+	 * slice would end just after the tick, and need another tick. */
 	return quiet_ns + quiet_ns / 32 + TICK_NS / 50;
 }
 
-/* Should another thread run? Sets WF_PENDING_BATCH if a batch thread should. */
+/*
+ * Decides whether another thread should run. Sets WF_PENDING_BATCH if that
+ * should be a batch thread.
+ */
 static enum wf_resched decide(const struct view *v, int32_t batch_deficit)
 {
 	bool batch_is_owed = batch_deficit >= WF_DEFICIT_TICK;
@@ -256,7 +270,7 @@ static void preempt_for_realtime(struct wf_vp *vp, int64_t now_ns)
 {
 	const struct view v = view_of(vp);
 
-	/* One that sleeps in the kernel loses its VP (boot/handoff.h). */
+	/* A carrier that sleeps in the kernel loses its VP (boot/handoff.h). */
 	if (v.t == NULL || wf_vp_asked(vp) == WF_RESCHED_REALTIME ||
 	    !wf_handoff_is_runnable(vp->carrier))
 		return;
@@ -291,7 +305,7 @@ static void charge_throttle(const struct view *v, bool is_realtime)
 		wf_throttle_realtime_ran(v->vp, v->passed_ns);
 }
 
-/* True if the VP makes progress: others may give it work. */
+/* True if the VP makes progress, so that other VPs may give it work. */
 static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 {
 	struct view v = view_of(vp);
@@ -321,8 +335,9 @@ static bool tick_vp(struct wf_vp *vp, int64_t now_ns)
 }
 
 /*
- * A carrier that sleeps uses no CPU time, but its VP stood still: one tick.
- * Else threads that block in turn would keep the batch queue waiting.
+ * Charges vp with one tick. Its carrier slept and used no CPU time, but the VP
+ * stood still. Without the charge threads that block in turn would keep the
+ * batch queue waiting.
  */
 void wf_tick_handed_off(struct wf_vp *vp, struct wf_thread *t)
 {
@@ -333,7 +348,7 @@ void wf_tick_handed_off(struct wf_vp *vp, struct wf_thread *t)
 		atomic_fetch_or(&vp->pending, WF_PENDING_BATCH);
 }
 
-/* Preempts the thread of vp for an interactive one, if it computes. */
+/* Preempts the thread of the VP for an interactive thread, if it computes. */
 static void preempt_for_interactive(const struct view *v, int64_t now_ns)
 {
 	struct wf_vp *vp = v->vp;
@@ -363,17 +378,18 @@ void wf_tick_timer_fired(struct wf_vp *vp, int64_t now_ns)
 }
 
 /*
- * Does the thread compute? It does if it is CPU-bound, or if it has run for
- * WF_LONG_RUN_NS by these checks. Where most threads run for less, the VP
- * notices remote wakeups at its scheduling points; the tick finds the
- * exceptions.
+ * Decides what to do about remote wakeups of a VP. Its thread is preempted if
+ * it is CPU-bound, or if it has run for WF_LONG_RUN_NS by these checks. Where
+ * most threads run for less, the VP notices remote wakeups at its scheduling
+ * points, and the tick finds the exceptions.
  */
 static enum wf_remote_wakeups judge(const struct view *v, int64_t now_ns)
 {
 	struct wf_vp_watch *w = &v->vp->watch;
 	bool is_new = w->seen_switches != v->switches;
 
-	/* They stay, or it has been asked; the tick sees to both. */
+	/* The woken threads have to wait, or the thread was already asked to
+	 * yield: the tick handles both. */
 	if (wf_load_relaxed(&v->vp->batch_deficit) >= WF_DEFICIT_TICK ||
 	    wf_vp_asked(v->vp) != WF_RESCHED_NONE)
 		return WF_REMOTE_WAKEUPS_NONE;
@@ -392,9 +408,9 @@ static enum wf_remote_wakeups judge(const struct view *v, int64_t now_ns)
 }
 
 /*
- * Real-time threads and throttling do not count. Their bits stay while
- * real-time threads wait: a thread that is preempted for them would be
- * preempted again and again.
+ * True if vp has remote wakeups to notice. The bits for real-time threads and
+ * for throttling do not count. They stay set while real-time threads wait, and
+ * would preempt each thread again at once.
  */
 static bool has_remote_wakeups(const struct wf_vp *vp)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interval between ticks, by how often VPs switch. */
+/* Chooses the time to the next tick by how often VPs switch. */
 #ifndef WEFT_BOOT_TICK_INTERVAL_H
 #define WEFT_BOOT_TICK_INTERVAL_H
 
@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 enum {
-	/* In a tick: the runs between are shorter than a wake takes. */
+	/* Switches in a tick. With 64, the mean time between two is shorter
+	 * than a wake takes. */
 	WF_TICK_LIVELY = 64,
 };
 
@@ -18,12 +19,15 @@ struct wf_tick_interval {
 	uint32_t nr_calm; /* ticks in a row */
 };
 
-/* The monitor, at each tick. */
+/*
+ * Counts the switches since the last tick. The monitor calls it at each tick.
+ */
 void wf_tick_interval_update(struct wf_tick_interval *interval);
 
-/* Until the next tick, in ns; may_be_calm if the monitor knows of nothing that
- * it has to look for each tick. After wf_tick_interval_update and wf_tick_all.
- * */
+/*
+ * The time to the next tick, in ns. may_be_calm: the monitor has nothing to
+ * check in the next 10 ms. Call after wf_tick_interval_update and wf_tick_all.
+ */
 int64_t wf_tick_interval_next(struct wf_tick_interval *interval,
 			      bool may_be_calm);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that trace other processes own their carriers, since the kernel
- * knows a tracer by its kernel thread: ptrace fails from any other. ptrace
- * itself binds its caller, which is too late for a child that asks to be
- * traced: that belongs to the kernel thread that forked. So if the program
- * itself calls ptrace, each thread of it that forks is taken for a tracer.
+ * Binds threads that trace other processes to their carriers. The kernel knows
+ * a tracer by its kernel thread: ptrace fails on any other. ptrace binds its
+ * caller, but that is too late for a child that asks to be traced: its tracer
+ * is the kernel thread that forked. So in a program that imports ptrace, each
+ * thread that forks is bound before the fork.
  */
 #ifndef WEFT_BOOT_TRACER_H
 #define WEFT_BOOT_TRACER_H
 
 /*
- * The process's first thread has just started the runtime. in_runtime 0; may
- * make a carrier.
+ * Call when the process's first thread has just started the runtime. May make a
+ * carrier. in_runtime 0.
  */
 void wf_tracer_start(void);
-/* The caller is about to fork. The same. */
+/* Call before the calling thread forks. May make a carrier. in_runtime 0. */
 void wf_tracer_fork(void);
 void wf_tracer_fork_child(void);
 

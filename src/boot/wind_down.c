@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Natively a process whose threads have all been joined has one kernel thread,
- * and may enter a user namespace. On weft there are carriers, the monitor, the
- * receiver and I/O workers. So they end for such a call, and what has to be is
- * made again when the program makes its next thread.
+ * Natively a process with all its threads joined has one kernel thread, and may
+ * enter a user namespace. On weft the carriers, the monitor, the signal
+ * receiver and the I/O workers would still exist. So wf_wind_down ends them for
+ * such a call. The next pthread_create makes those again that it needs.
  *
- * WIND_DOWN-1. The caller is the only thread of the program's that lives, and
- *     blocks all signals: so no thread is made meanwhile, nobody waits for
- *     anything, and nothing is in flight but what these kernel threads do
- *     themselves.
- * WIND_DOWN-2. Nothing happens if a kernel thread has something that would go
- *     with it: the caller's state where that is not the first kernel thread,
- *     robust mutexes for which the monitor stands, timers that signal the
- *     caller or are on its CPU clock, a notification of a message queue, a
- *     close in flight. Nor if the process has kernel threads of others' making:
- *     natively the kernel refuses the call, too.
+ * WIND_DOWN-1. The caller is the only thread of the program that has not
+ *     exited, and it blocks all signals. So no thread is made meanwhile, no
+ *     thread waits, and nothing is in flight but the work of weft's kernel
+ *     threads.
+ * WIND_DOWN-2. Nothing happens if a kernel thread has state that would be lost
+ *     with it. That is: kernel state of a caller that is not on the first
+ *     kernel thread, robust mutexes for which the monitor stands, timers that
+ *     signal the caller or are on its CPU clock, a notification of a message
+ *     queue, or a close in flight. Nothing happens either if the process has
+ *     foreign kernel threads: natively the kernel refuses the call then, too.
  * WIND_DOWN-3. I/O workers end first, since only they may be in calls that take
- *     long. If one stays, the runtime goes on. From the monitor on there is no
- *     way back: what is dismissed is at rest, and ends at once.
- * WIND_DOWN-4. The monitor ends before carriers do, or it would take their ends
- *     for deaths (boot/deaths.c), and the receiver before signals are given to
- *     the kernel.
- * WIND_DOWN-5. Each end is waited for until the kernel does not know the id any
- *     more. The word that it clears it clears before.
+ *     long. If one does not end, the runtime continues. From the end of the
+ *     monitor on there is no way back: all remaining kernel threads are at
+ *     rest, and end at once.
+ * WIND_DOWN-4. The monitor ends before the carriers, or it would take their
+ *     ends for deaths (boot/deaths.c). The signal receiver ends before pending
+ *     signals are given to the kernel.
+ * WIND_DOWN-5. The caller waits for each end until the kernel no longer knows
+ *     the id. The kernel clears the word of the kernel thread before that, so
+ *     the word is not enough.
  * WIND_DOWN-6. A child that asks for a signal at its parent's end gets it when
- *     the kernel thread that made it ends. Weft does not know which children
+ *     the kernel thread that made it ends. weft does not know which children
  *     have asked. So where a carrier has children, the runtime ends only for
  *     calls that the kernel refuses otherwise.
  *
@@ -64,12 +66,10 @@
 #include "wait/agent.h"
 #include "wait/timer.h"
 
-/* wf_wind_down_never was called in the process of this fork generation. */
+/* The fork generation in which wf_wind_down_never was called. */
 static _Atomic uint32_t never_epoch;
 
-/*
- * WIND_DOWN-2: one that libc or a system call has made, and that has used weft.
- */
+/* WIND_DOWN-2: true if a foreign thread that has used weft exists. */
 static bool has_foreign(const struct wf_thread *self)
 {
 	uint32_t high = wf_table_high();
@@ -84,7 +84,10 @@ static bool has_foreign(const struct wf_thread *self)
 	return false;
 }
 
-/* WIND_DOWN-6 */
+/*
+ * WIND_DOWN-6: true if a carrier other than the first kernel thread has
+ * children.
+ */
 static bool has_children_elsewhere(void)
 {
 	const int any = WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL;
@@ -149,7 +152,9 @@ static void forget_vps(void)
 	wf_timers_fini();
 }
 
-/* Another thread may have been bound to it, with a list of its own. */
+/*
+ * Another thread may have been bound to this kernel thread, with its own list.
+ */
 static void restore_robust_list(const struct wf_carrier *c)
 {
 	if (c->robust.head.list.next != NULL)
@@ -158,7 +163,7 @@ static void restore_robust_list(const struct wf_carrier *c)
 		       sizeof(struct robust_list_head));
 }
 
-/* The state of before the first pthread_create. */
+/* Restores the state before the first pthread_create. */
 static void forget(struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
@@ -181,7 +186,7 @@ static void forget(struct wf_thread *t)
 	wf_thread_count_reset();
 }
 
-/* False: the runtime goes on. in_runtime set if true. */
+/* False if the runtime continues. If true, in_runtime is set. */
 static bool end_kernel_threads(struct wf_thread *t, bool is_needed)
 {
 	if (!may_end_now(is_needed) || !wf_worker_dismiss()) /* WIND_DOWN-3 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime ends, and starts again with the next pthread_create. Calls that
- * the kernel refuses to a process with several threads need that, as unshare:
+ * Ends the runtime until the next pthread_create. The kernel refuses some
+ * calls, as unshare, to a process with several kernel threads:
  *
  *     wf_wind_down(true);
  *     rc = wf_sys(SYS_unshare, CLONE_NEWUSER);
@@ -12,17 +12,20 @@
 #include <stdbool.h>
 
 /*
- * If the caller is the process's first thread and no other thread of the
- * program's lives, weft's kernel threads end. The caller is on the process's
- * first kernel thread then, and the process is as before its first
- * pthread_create. Otherwise nothing happens, nor if something needs weft's
- * kernel threads (wind_down.c, WIND_DOWN-2). is_needed: the kernel refuses what
- * comes next as long as they are there. in_runtime 0; sleeps.
+ * Ends weft's kernel threads if the caller is the process's first thread and
+ * the program's only one. The caller then runs on the process's first kernel
+ * thread, and the process is as before its first pthread_create. Otherwise, or
+ * if something needs weft's kernel threads (wind_down.c, WIND_DOWN-2), it does
+ * nothing. is_needed: the kernel refuses the next call while these kernel
+ * threads exist. in_runtime 0; may sleep.
  */
 void wf_wind_down(bool is_needed);
 
-/* This process has registered a message queue's notification, which a new start
- * would take back (boot/private_table.h): it does not wind down any more. */
+/*
+ * Makes wf_wind_down do nothing in this process. The process has registered a
+ * notification of a message queue, and a new start would cancel it
+ * (boot/private_table.h).
+ */
 void wf_wind_down_never(void);
 
 #endif
