@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The programs that the program executes. Weft's places in LD_PRELOAD and
- * GLIBC_TUNABLES are taken away
+ * Some programs that the program executes must not or cannot run on weft. For
+ * them this file removes weft's entries from LD_PRELOAD and GLIBC_TUNABLES:
  *
- * - from all of them under --no-children and under ThreadSanitizer, whose
- *   library is then taken away too, as it crashes in programs that are not
- *   built for it: the variables are edited in place, before anybody has
- *   copied the environment;
- * - from one that cannot load it, for which the new environment is copied.
- *   Otherwise a 32-bit ld.so would complain, musl's would end the program, and
- *   Go's threads would be weft's. Static and set-user-ID programs do not look
- *   at LD_PRELOAD.
+ * - from all programs under --no-children and under ThreadSanitizer. The
+ *   entries are removed in place, before any code has copied the environment.
+ *   The library of ThreadSanitizer is removed too, as it crashes in programs
+ *   that are not built for it;
+ * - from a program that cannot load weft, in a copy of the environment. With
+ *   weft a 32-bit ld.so would complain, musl's would end the program, and Go's
+ *   threads would be weft's. Static and set-user-ID programs ignore LD_PRELOAD.
  *
- * In a child of fork nothing may be used that a signal handler may not use:
- * no malloc here.
+ * A child of fork may use only what a signal handler may use, so this file does
+ * not call malloc.
  */
 #include "boot/children.h"
 
@@ -30,8 +29,8 @@
 #include "signal/memory.h"
 
 enum {
-	HEAD_BYTES = 4096,    /* what is looked at of a file */
-	HEAD_LINE = 256,      /* of a script, as the kernel does */
+	HEAD_BYTES = 4096,    /* read from the start of a file */
+	HEAD_LINE = 256,      /* of a script, as in the kernel */
 	MAX_INTERPRETERS = 5, /* the kernel's limit */
 };
 
@@ -57,7 +56,7 @@ static bool is_weft(const char *entry, size_t len)
 	       is_file(entry, len, "libweft.so");
 }
 
-/* By its name only, as the command puts it there. */
+/* By its name only, since the weft command puts it there in this form. */
 static bool is_thread_sanitizer(const char *entry, size_t len)
 {
 	static const char *const names[] = { "libtsan.so", "libclang_rt.tsan" };
@@ -70,7 +69,7 @@ static bool is_thread_sanitizer(const char *entry, size_t len)
 	return false;
 }
 
-/* As the command puts it there. */
+/* As the weft command puts it there. */
 static bool is_tunable(const char *entry, size_t len)
 {
 	static const char tunable[] = "glibc.pthread.rseq=0";
@@ -94,7 +93,7 @@ static const struct list {
 	[TUNABLES] = { "GLIBC_TUNABLES=", 15, is_tunable },
 };
 
-/* Takes weft's entries out of a variable. False: it has no others. */
+/* Removes weft's entries from a variable. False if no entries remain. */
 static bool filter(const struct list *l, char *variable)
 {
 	char *first = variable + l->name_len, *to = first;
@@ -143,14 +142,14 @@ void wf_children_spare_all(char **envp)
 struct head {
 	size_t size;
 	union {
-		char bytes[HEAD_BYTES + 1]; /* 0 behind the last */
+		char bytes[HEAD_BYTES + 1]; /* 0 after the last byte */
 		Elf64_Ehdr elf;
 	};
 };
 
 static bool read_head(int dir, const char *path, struct head *ret_head)
 {
-	/* Opening a pipe by mistake must not block. */
+	/* The open must not block if `path` is a FIFO. */
 	long fd = wf_sys(SYS_openat, dir, path,
 			 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	long n;
@@ -166,7 +165,7 @@ static bool read_head(int dir, const char *path, struct head *ret_head)
 	return true;
 }
 
-/* The interpreter of a script; false if it is none. */
+/* Reads the interpreter of a script; false if the file is no script. */
 static bool script_interpreter(const struct head *h, char ret_path[HEAD_LINE])
 {
 	const char *path = h->bytes + 2;
@@ -191,7 +190,10 @@ static bool is_glibc_loader(const char *path)
 		       strlen("ld-linux")) == 0;
 }
 
-/* What lies outside of the head is taken for good. */
+/*
+ * True if the program can load weft. Headers beyond the bytes that were read
+ * count as if it could.
+ */
 static bool elf_takes_weft(const struct head *h)
 {
 	const Elf64_Ehdr *elf = &h->elf;
@@ -219,7 +221,7 @@ static bool elf_takes_weft(const struct head *h)
 	return true;
 }
 
-/* Unknown files and those that cannot be read are left to the kernel. */
+/* Files of unknown type and unreadable files are left to the kernel: true. */
 static bool judge(int dir, const char *path, struct head *h)
 {
 	char interpreter[HEAD_LINE];
@@ -237,7 +239,7 @@ static bool judge(int dir, const char *path, struct head *h)
 	return true;
 }
 
-/* The caller's stack may be small. */
+/* Allocates the buffer, since the caller's stack may be small. */
 static bool takes_weft(int dir, const char *path)
 {
 	struct head *h = wf_os_reserve(sizeof(*h));
@@ -252,7 +254,7 @@ static bool takes_weft(int dir, const char *path)
 
 /* --- the new environment --- */
 
-/* Of what lies together each page is looked at once. */
+/* Checks each page once for a run of neighbouring addresses. */
 static bool is_readable(const void *at, uintptr_t *page)
 {
 	if ((uintptr_t)at / WF_PAGE == *page)
@@ -275,11 +277,13 @@ static bool is_variable(const struct list *l, const char *entry,
 
 struct found {
 	size_t nr;	     /* entries */
-	size_t at[NR_LISTS]; /* SIZE_MAX: not there */
+	size_t at[NR_LISTS]; /* SIZE_MAX: not found */
 };
 
-/* False: weft is not preloaded, or the kernel will find that some entries lead
- * nowhere. */
+/*
+ * False if weft is not preloaded, or if an entry is not readable, which the
+ * kernel will report.
+ */
 static bool find_lists(char *const envp[], struct found *f)
 {
 	uintptr_t entries = UINTPTR_MAX, strings = UINTPTR_MAX; /* pages */
@@ -299,7 +303,10 @@ static bool find_lists(char *const envp[], struct found *f)
 	       is_readable(&envp[i], &entries);
 }
 
-/* Filtered; text is where the changed variables go. */
+/*
+ * Copies envp without weft's entries; `text` is memory for the changed
+ * variables.
+ */
 static void copy_env(char **to, char *text, char *const envp[],
 		     const struct found *f)
 {

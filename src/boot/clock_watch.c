@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel thread reads a timer that never expires: the kernel ends the read
- * when the clock was set, and when the machine has slept.
+ * A wait until a time of CLOCK_REALTIME has to notice when the clock is set. A
+ * kernel thread reads a timer that never expires. The kernel ends the read when
+ * the clock was set, and when the machine has slept. The kernel thread then
+ * checks the deadlines of all such waits.
  *
- * CLOCK_WATCH-1. The monitor makes the timer and the kernel thread, which so
- *     share its table of descriptors (private_table.c): the program neither
- *     sees this one nor closes it, and may have used up all that it may have.
- * CLOCK_WATCH-2. It is made under the clone lock, or a change of credentials
- *     could miss it. Who has that lock may be waiting for the monitor to
- *     follow.
- * CLOCK_WATCH-3. The timer tells of each change since it was set or last read.
- *     So a check after each of these misses none.
+ * CLOCK_WATCH-1. The monitor makes the timer and the kernel thread, so that
+ *     both share the monitor's descriptor table (private_table.c). The program
+ *     neither finds nor closes the timer's descriptor there. It also works if
+ *     the program has used up its descriptors.
+ * CLOCK_WATCH-2. The kernel thread is made under the clone lock, or a change of
+ *     credentials could miss it. The thread that holds that lock may wait for
+ *     the monitor to follow such a change, so the monitor follows while it
+ *     waits for the lock.
+ * CLOCK_WATCH-3. The timer reports each change since it was set or last read.
+ *     So a check after each of these misses no change.
  *
- * Where it cannot be, each wait till a time of that clock begins with a check
- * of it (wait/timer.c, TIMER-6), and one that is set forward meanwhile is
- * noticed late.
+ * Where the kernel refuses the timer, each wait until a time of that clock
+ * begins with a check of the clock (wait/timer.c, TIMER-6). If the clock is set
+ * forward meanwhile, the wait ends late.
  *
- * Rejected: to watch from the start. Most programs that never wait for a time
- * of this clock would have a kernel thread more. Rejected: a kernel timer for
- * the first deadline. Each wait would set it.
+ * Rejected: to start the kernel thread with the runtime. Most programs never
+ * wait for a time of this clock, and would have one kernel thread more.
+ * Rejected: a kernel timer for the first deadline. Each wait would have to set
+ * it.
  */
 #include "boot/clock_watch.h"
 
@@ -41,8 +46,8 @@ _Atomic uint32_t wf_clock_watch_followed;
 
 static _Atomic int tid;
 static struct wf_thread self;
-static int timer;     /* before the thread is made */
-static bool is_tried; /* the monitor */
+static int timer;     /* set before the thread is made */
+static bool is_tried; /* only the monitor uses it */
 static _Atomic bool is_forbidden;
 static _Atomic uint32_t over; /* futex; 1 once it is dismissed */
 
@@ -69,7 +74,8 @@ static void run(void *arg)
 	long rc;
 
 	wf_os_set_thread_name("weft-clock");
-	/* The signal says that there are credentials to follow. */
+	/* The signal means that the thread has to follow a change of
+	 * credentials. */
 	wf_os_set_signal_mask(~WF_PREEMPT_BIT);
 	wf_store_relaxed(&over, 0);
 	wf_timers_set_watched(true);
@@ -79,7 +85,7 @@ static void run(void *arg)
 		wf_timers_check_clock(); /* CLOCK_WATCH-3 */
 		rc = wf_sys(SYS_read, timer, &expirations, sizeof(expirations));
 	} while (rc >= 0 || rc == -ECANCELED || rc == -EINTR);
-	wf_timers_set_watched(false); /* a filter refuses it */
+	wf_timers_set_watched(false); /* a seccomp filter refuses the read */
 	while (!wf_service_is_dismissed(&tid))
 		wf_os_futex_wait(&over, 0, WF_OS_FOREVER);
 	wf_service_end();
@@ -113,7 +119,10 @@ void wf_clock_watch_dismiss_begin(void)
 	wf_service_dismiss_begin(&tid);
 }
 
-/* The kernel restarts a read that a signal has ended. The expiry ends it. */
+/*
+ * The kernel restarts a read that a signal has ended, so an expiry ends the
+ * read.
+ */
 void wf_clock_watch_stop(void)
 {
 	const struct itimerspec soon = { .it_value.tv_nsec = 1 };

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread may lose its kernel thread: to a seccomp filter that kills the
- * thread alone, or by exit as a system call that is compiled into the program.
- * Natively it has ended then: it can be joined, its robust mutexes have no
- * owner, the rest of the process goes on.
+ * A thread may lose its kernel thread: a seccomp filter kills the kernel thread
+ * alone, or code compiled into the program makes the system call exit. Natively
+ * the thread has then ended: it can be joined, its robust mutexes have no
+ * owner, and the rest of the process continues. Here the monitor finds the dead
+ * carrier, and gives its thread a spare carrier on which to end.
  *
  * DEATHS-1. The kernel clears wf_sched.monitor_asleep when a carrier ends, and
  *     wakes the monitor (sched/vp.h). That is a little before the id is free,
- *     and one notice may stand for several: it looks at all of them for a
- *     while.
- * DEATHS-2. In the program a carrier leaves nothing behind that weft needs. Its
- *     VP goes to a spare, as from one that blocks. The thread gets another, and
- *     begins there, at the top of its own stack, with its own end; on the dead
- *     one's signal stack if its own is not weft's, and may be unmapped by now.
- * DEATHS-3. In weft's own code it may have left anything: that is fatal.
+ *     and one notice may stand for several ends. So the monitor checks all
+ *     carriers for a while.
+ * DEATHS-2. A carrier that ends in the program's code leaves nothing behind
+ *     that weft needs. Its VP goes to a spare, as from a carrier that blocks.
+ *     Its thread gets another spare and ends there, on a stack that starts
+ *     again from the top. That is the thread's stack, if weft made it.
+ *     Otherwise it is the dead carrier's signal stack, since the program may
+ *     have unmapped the thread's stack by now.
+ * DEATHS-3. A carrier that ends in weft's code may have left any state behind:
+ *     that is fatal.
  */
 #include "boot/deaths.h"
 
@@ -51,7 +55,9 @@ void wf_deaths_forbid(void)
 
 /* --- the thread's last steps -------------------------------------------- */
 
-/* As the kernel ends a process whose only thread it kills. */
+/*
+ * Ends the process as the kernel does if it kills the only thread of a process.
+ */
 static WF_NORETURN void die(void)
 {
 	uint64_t open = ~(1ULL << (SIGSYS - 1));
@@ -85,7 +91,7 @@ static struct wf_vp *vp_of(const struct wf_carrier *c)
 	return vp != NULL && vp->carrier == c ? vp : NULL;
 }
 
-/* Which thread ran on c; NULL: none. */
+/* Returns the thread that ran on c, or NULL. */
 static struct wf_thread *thread_of(const struct wf_carrier *c)
 {
 	const struct wf_vp *vp = vp_of(c);
@@ -118,7 +124,7 @@ static void end_thread(struct wf_thread *t, struct wf_carrier *dead,
 				       dead->altstack + dead->altstack_bytes;
 
 	if (!wf_reserved_stay(t)) {
-		wf_reserved_end(t); /* it need not go there any more */
+		wf_reserved_end(t); /* the thread need not go there any more */
 		wf_reserved_stay(t);
 	}
 	t->holds_signals = true;
@@ -132,7 +138,7 @@ static void end_thread(struct wf_thread *t, struct wf_carrier *dead,
 	wf_carrier_give_bound(spare, t);
 }
 
-/* False: it has to be done again, when there is a spare. */
+/* False if it has to be called again when there is a spare. */
 static bool check(struct wf_carrier *c)
 {
 	struct wf_thread *t = thread_of(c);
@@ -156,7 +162,7 @@ static bool check(struct wf_carrier *c)
 	return true;
 }
 
-/* An exited carrier may have its id again: its maker notes that late. */
+/* An exited carrier may still have its id: its maker clears that late. */
 static bool is_watched(const struct wf_carrier *c)
 {
 	return wf_load_acquire(&c->tid) != 0 && !wf_carrier_is_exited(c);
@@ -167,7 +173,8 @@ bool wf_deaths_serve(int64_t now_ns)
 	static int64_t until_ns;
 	uint32_t nr, death = WF_MONITOR_DEATH;
 
-	/* Noted; another that ends from here on is noted anew. */
+	/* The notice is read; a carrier that ends from here on makes a new
+	 * one. */
 	if (wf_load_relaxed(&wf_sched.monitor_asleep) == death &&
 	    wf_cas_acq_rel(&wf_sched.monitor_asleep, &death, WF_MONITOR_AWAKE))
 		until_ns = now_ns + POLL_NS; /* DEATHS-1 */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process's end by exit, quick_exit, _exit, _Exit or a system call.
+ * The end of the process by exit, quick_exit, _exit, _Exit or a system call.
+ * weft gives up what keeps the program's files open: rings and I/O workers.
  *
  * The handler is registered before every other and belongs to no object, so
  * exit runs it after all handlers and destructors. Natively threads run on
- * until then; what it does, they could not tell from the end.
+ * until then. They cannot tell the work of the handler from the end of the
+ * process.
  */
 #include <stdlib.h>
 
@@ -12,13 +14,16 @@
 #include "io/ring.h"
 #include "io/worker.h"
 
-/* Of the C++ ABI; in libc, in no header. */
+/* Of the C++ ABI: glibc has it, but no header declares it. */
 int __cxa_atexit(void (*handler)(void *), void *arg, void *dso_handle);
 
-/* What keeps files open until a little after the end. */
+/*
+ * Ends rings and I/O workers, which keep files open until a little after the
+ * end.
+ */
 static void let_go(void)
 {
-	if (!wf_is_started()) /* nothing, and perhaps a parent's memory */
+	if (!wf_is_started()) /* no rings, and perhaps a parent's memory */
 		return;
 	wf_ring_end();
 	wf_worker_end();
@@ -35,7 +40,10 @@ static void end_of_exit(void *arg)
 	let_go();
 }
 
-/* Without a handler for want of memory files are let go of a little later. */
+/*
+ * If no memory is left for a handler, the kernel closes the files a little
+ * later.
+ */
 void wf_boot_end_register(void)
 {
 	__cxa_atexit(end_of_exit, NULL, NULL);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Before ld.so reads the variable it copies it, and ends each tunable in the
- * original, which stays where the kernel has put it.
+ * ld.so copies GLIBC_TUNABLES before it reads it, and puts the copy into envp.
+ * In the original, which stays where the kernel has put it, ld.so ends each
+ * tunable with a 0 byte. The function finds the original by its place behind
+ * the string before, copies the text back, and lets envp point to it.
  */
 #include "boot/environment.h"
 
@@ -14,7 +16,7 @@ static char *end_of(char *string)
 	return string + strlen(string) + 1;
 }
 
-/* ld.so has ended the tunables in it, of which there may be several. */
+/* The original has a 0 byte after each tunable; there may be several. */
 static bool is_copy(const char *copy, const char *original)
 {
 	while (*copy == *original || (*copy == ':' && *original == '\0')) {
@@ -25,7 +27,7 @@ static bool is_copy(const char *copy, const char *original)
 	return false;
 }
 
-/* Behind the last string is the program's path, so there is always another. */
+/* The program's path follows the last string, so `next` is always a string. */
 void wf_environment_restore(char **argv, char **envp)
 {
 	static const char name[] = "GLIBC_TUNABLES=";

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork: in the child the calling thread alone lives on. It is the child's
- * first thread, native until the child creates a thread of its own; then the
- * runtime starts afresh.
+ * In a fork child only the calling thread exists. It is the child's first
+ * thread, and native until the child creates a thread; then the runtime starts
+ * anew. The child handler resets all modules to the state before the start.
  *
- * libc's child code has unlinked our TCB from ld.so's list, emptied the list
- * and linked our TCB again; it has written the child's pid into the TCB.
+ * Before it runs, glibc's child code has unlinked weft's TCB from ld.so's list,
+ * emptied the list and linked the TCB again. It has also written the child's
+ * pid into the TCB.
  *
- * Our handler runs before all other child handlers, as it was registered
- * first: they may use locks and threads.
+ * weft's handler is registered first. So it runs before all other child
+ * handlers, which may use locks and threads.
  */
 #include <errno.h>
 #include <signal.h>
@@ -63,15 +64,17 @@ void wf_boot_become_first(struct wf_thread *t)
 	t->vp = NULL;
 	t->carrier = NULL;
 	t->tid = wf_os_getpid();
-	wf_store_relaxed(&t->joiner, 0); /* who was that is not there */
+	wf_store_relaxed(&t->joiner, 0); /* a joiner is not in this process */
 	wf_store_relaxed(&t->in_runtime, 0);
 	wf_store_relaxed(&t->retake, WF_RETAKE_NONE);
 	wf_store_relaxed(&t->exit_work, 0);
 	t->slot.link_epoch = wf_table_fork_epoch();
-	/* Forked by a handler in the middle of a wait: that is interrupted. */
+	/* If a handler forked in the middle of a wait, the wait ends as
+	 * interrupted. */
 	if (t->wait_addr != NULL)
 		t->wait_result = -EINTR;
-	/* Who has ended it and has yet to say so is not there. */
+	/* A waker that ended the wait, and had yet to store that, is not in
+	 * this process. */
 	wf_store_relaxed(&t->kernel_word, 1);
 	t->wait_addr = NULL;
 	wf_store_relaxed(&t->wait_bucket, NULL);
@@ -130,7 +133,7 @@ void wf_boot_fork_child(void)
 	wf_tracer_fork_child();
 	memset(&wf_counters, 0, sizeof(wf_counters));
 	wf_boot_stats_fork_child();
-	/* A kernel thread that weft had not met may fork, too. */
+	/* A kernel thread that never used weft may fork, too. */
 	if (t == NULL)
 		t = wf_runtime_attach();
 	wf_policy_fork_child(t);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Before main: tables are filled and the first thread is known, nothing else.
- * The library is linked with -z initfirst, so this runs before every other
- * constructor; who calls an interposed function even earlier, as sanitizers
- * do, brings it about by that call. The process has one thread then.
+ * Runs before main: fills tables and registers the first thread, and does
+ * nothing else. The library is linked with -z initfirst, so this constructor
+ * runs before all others. If a program calls an interposed function even
+ * earlier, as sanitizers do, that call makes the initialisation. The process
+ * has one thread then.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #include "thread/thread_count.h"
 #include "thread/main_exit.h"
 
-/* As env(1) and nice(1): the tool itself failed. */
+/* As env(1) and nice(1): the tool itself has failed. */
 enum { EXIT_WEFT_FAILED = 125 };
 
 static WF_NORETURN void give_up(void)
@@ -65,7 +66,7 @@ static void load_options(char **envp)
 		       fault.row->variable, new_value);
 }
 
-/* The environment as ld.so found it; libc may not have been told yet. */
+/* The environment as ld.so has found it; libc may not have it yet. */
 static char **environment(void)
 {
 	char ***argv = wf_elf_symbol("ld-linux", "_dl_argv");
@@ -107,7 +108,7 @@ void wf_runtime_boot(void)
 	wf_boot_register_fork();
 }
 
-/* ld.so passes constructors what main gets. */
+/* ld.so passes constructors the arguments of main. */
 __attribute__((constructor)) static void init(int argc, char **argv,
 					      char **envp)
 {
@@ -116,7 +117,8 @@ __attribute__((constructor)) static void init(int argc, char **argv,
 	wf_boot_end_register();
 	load_options(envp);
 	wf_os_stderr_init();
-	/* Its own start, which may execute the program anew, lies behind. */
+	/* ThreadSanitizer may execute the program anew, and has done that by
+	 * now. */
 	if (wf_options.no_children || wf_elf_has_thread_sanitizer())
 		wf_children_spare_all(envp);
 }

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * At each tick the monitor marks the end of each run queue and notes the CPU
+ * time that the VP has used. When the head of the queue passes the mark, all
+ * threads before the mark have run. The VP's CPU time since the mark is then
+ * how long the last of them has waited. The longest such time goes into the
+ * counters.
+ */
 #include "boot/latency_stats.h"
 
 static void update_for_queue(struct wf_latency *latency,
@@ -11,8 +18,7 @@ static void update_for_queue(struct wf_latency *latency,
 	wf_latency_update(latency, first, end, vp_ns, longest_ns);
 }
 
-/* The owner takes what is in the next slot or remote queue at its next switch.
- * */
+/* The owner empties the next slot and the remote queue at its next switch. */
 static void update_for_next(struct wf_vp *vp, int64_t *longest_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;
@@ -48,7 +54,7 @@ void wf_latency_stats_update(struct wf_vp *vp)
 	note_longest(vp, longest_ns);
 }
 
-/* The injection queue is all VPs': their mean time counts. */
+/* All VPs share the injection queue, so the mean CPU time of the VPs counts. */
 void wf_latency_stats_update_injected(void)
 {
 	struct wf_sched *s = &wf_sched;

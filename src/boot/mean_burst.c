@@ -4,10 +4,12 @@
 #include "sched/idle.h"
 
 /*
- * Do the VP's threads run for long enough to wake another VP for each? Sleeps
- * count like runs, for they cost as much as a wake: or else threads that are
- * woken on one VP after the other would seem to run for long because of it.
- * If used_ns is not known (-1), no longer than all the time since.
+ * At each tick this compares the CPU time of a VP with its number of bursts.
+ * The VP's threads run long if a mean burst takes twice as long as a wake of
+ * another VP. Sleeps count like bursts, since they cost as much as a wake.
+ * Otherwise threads that are woken on one VP after the other would seem to run
+ * long because of the sleeps. If used_ns is not known (-1), the answer stays
+ * unless the bursts are too many for the whole time since.
  */
 void wf_mean_burst_update(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
 {
@@ -16,7 +18,7 @@ void wf_mean_burst_update(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
 			wf_load_relaxed(&vp->counters.sleeps);
 	bool was_long = wf_load_relaxed(&vp->runs_long), is_long;
 
-	/* One that computes tells nothing of those that follow it. */
+	/* A VP with one burst tells nothing of the threads that follow it. */
 	if (used_ns > 0 && runs - w->runs > 1)
 		wf_vp_set_starvation_bound(vp,
 					   used_ns / (int64_t)(runs - w->runs));

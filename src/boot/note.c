@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The note of base/note.h. The linker makes a segment of its section. */
+/*
+ * The ELF note of base/note.h, by which other tools recognise the library and
+ * its version. The linker makes a segment of its section.
+ */
 #include "base/note.h"
 
 #include "weft/weft.h"

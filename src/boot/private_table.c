@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The monitor's own table of descriptors (monitor.c, MONITOR-2), which begins
- * as a copy of the program's.
+ * The monitor's private descriptor table (monitor.c, MONITOR-2) begins as a
+ * copy of the program's. So its copies of the program's files have to be
+ * closed.
  *
- * Closing a copy asks the file system, which may be one that another process
- * serves and answer late, or only after threads of the program have run. So it
- * is left to a kernel thread that shares the table and has no other task. Until
- * it is done, the monitor opens nothing but for an instant.
+ * The close of a copy asks the file system. Another process may serve it, and
+ * answer late or only after threads of the program have run. So a kernel thread
+ * that shares the table, and has no other task, closes the copies. Until it is
+ * done, the monitor keeps no descriptor open.
  *
- * Rejected: to copy nothing. The kernel copies the first 64 in any case.
+ * Rejected: to copy nothing. The kernel copies the first 64 descriptors in any
+ * case.
  */
 #include "boot/private_table.h"
 
@@ -25,7 +27,7 @@
 #include "wait/timer.h"
 
 static _Atomic uint32_t is_ready;
-static bool is_own; /* the monitor's */
+static bool is_own; /* the monitor uses it */
 static struct wf_thread closer_self;
 static _Atomic int closer_tid;
 
@@ -37,9 +39,9 @@ bool wf_private_table_is_ready(void)
 
 static void set_ready(void)
 {
-	/* release: nobody closes anything any more. */
+	/* release: all copies are closed. */
 	wf_store_release(&is_ready, 1);
-	/* The monitor may wait, and who has started weft. */
+	/* The monitor may wait, and the thread that has started weft. */
 	wf_os_futex_wake(&is_ready, INT_MAX);
 }
 
@@ -53,7 +55,8 @@ static void run_closer(void *arg)
 {
 	wf_os_set_thread_name("weft-closer");
 	close_copies();
-	if (wf_timers_want_watch()) /* and has found that it has to wait */
+	if (wf_timers_want_watch()) /* the monitor waits for the table to start
+				     * it */
 		wf_idle_wake_monitor();
 	for (;;)
 		wf_sys(SYS_exit, 0);
@@ -61,7 +64,7 @@ static void run_closer(void *arg)
 
 void wf_private_table_make(void)
 {
-	/* Most often it is a matter of microseconds. */
+	/* The copies are closed within microseconds in most programs. */
 	const int64_t most_ns = 2 * WF_NS_PER_MS;
 
 	is_own = wf_sys(SYS_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) == 0;
@@ -80,8 +83,10 @@ bool wf_private_table_is_made(void)
 	return is_own;
 }
 
-/* Has the kernel thread that closes the copies, or makes the other, yet to get
- * a CPU? Otherwise a file system keeps it waiting. */
+/*
+ * True if the kernel thread that closes the copies, or the monitor that makes
+ * it, still waits for a CPU. Otherwise a file system keeps it waiting.
+ */
 static bool is_about_to_run(void)
 {
 	int closer = wf_load_relaxed(&closer_tid);

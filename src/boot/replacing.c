@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * REPLACING-1. Until exec has failed nobody is preempted (signal/preempt.c,
- *     PREEMPT-4), there are no I/O servers, and the caller's signals are the
- *     kernel's. So nothing here needs a VP: who computes would not give it
- *     back.
- * REPLACING-2. A handler may come at any of these instructions, change
+ * An exec replaces the program. Before it, weft gives back to the kernel all
+ * state that the new program inherits: pending signals, scheduling policy, I/O
+ * servers. If exec fails, weft takes the state back.
+ *
+ * REPLACING-1. From the beginning until exec has failed, no thread is preempted
+ *     (signal/preempt.c, PREEMPT-4), there are no I/O servers, and the kernel
+ *     has the caller's signals. So the code here needs no VP: a thread that
+ *     computes would not give one back.
+ * REPLACING-2. A handler may run at any of these instructions. It may change
  *     credentials, fork, execute another program, wait, or never return. So the
- *     attempt is taken back before it runs, in one step (everything is
- *     blocked), and is begun again when it returns.
+ *     attempt is taken back before the handler runs, in one step with all
+ *     signals blocked. It begins again when the handler returns.
  */
 #include "boot/boot.h"
 #include "io/worker.h"
@@ -36,7 +40,7 @@ void wf_replacing_suspend(struct wf_thread *t)
 	wf_preempt_exec_end(t);
 }
 
-/* In a child that a handler has made there may be no threads. */
+/* A handler may have made a child, in which no threads exist. */
 void wf_replacing_resume(void)
 {
 	if (wf_is_started() && wf_preempt_is_here())

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --stats: the counters once, at whichever way out of the process is taken.
+ * --stats: prints the counters once, however the process ends.
  *
- * exit and the end of main come here by a handler that is registered when the
- * first thread is made, so that programs which close their standard error in
- * a handler of their own (those of coreutils) do that later; quick_exit by a
- * handler, too; _exit, _Exit and syscall(SYS_exit_group) by their wrappers. A
- * signal that ends the process comes here by weft's trampoline
- * (signal/action.c, ACTION-7).
+ * For exit and the end of main, a handler is registered when the first thread
+ * is made. exit runs handlers in reverse order. So a handler that the program
+ * has registered before, and that closes standard error as in coreutils, runs
+ * after the report. quick_exit has such a handler, too. The wrappers of _exit,
+ * _Exit and syscall(SYS_exit_group) print. A signal that ends the process
+ * prints by weft's trampoline (signal/action.c, ACTION-7).
  */
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -24,7 +24,7 @@ enum { BYTES_PER_KIB = 1024 };
 
 static _Atomic bool is_printed;
 
-/* What nobody counts as it happens. */
+/* Sets the figures that are not counted as they change. */
 static void measure(void)
 {
 	uint32_t nr;
@@ -39,7 +39,8 @@ static void measure(void)
 
 void wf_boot_stats_print(void)
 {
-	/* Who exits may have a small stack, and only one gets this far. */
+	/* Static, since the exiting thread may have a small stack. Only one
+	 * thread gets this far. */
 	static const struct wf_counters *of_vps[WF_VPS_MAX];
 	uint32_t nr = wf_is_started() ? wf_sched.nr_vps : 0;
 
@@ -58,7 +59,7 @@ void wf_boot_stats_start(void)
 		wf_action_before_end = wf_boot_stats_print; /* ACTION-7 */
 }
 
-/* Without a handler for want of memory the destructor does it. */
+/* If no memory is left for a handler, the destructor prints. */
 void wf_boot_stats_register(void)
 {
 	static _Atomic bool is_registered;
@@ -69,13 +70,13 @@ void wf_boot_stats_register(void)
 	at_quick_exit(wf_boot_stats_print);
 }
 
-/* A child of fork that makes no threads has nothing to say. */
+/* A child of fork that makes no threads prints nothing. */
 void wf_boot_stats_fork_child(void)
 {
 	wf_store_relaxed(&is_printed, true);
 }
 
-/* The child's first thread is made. */
+/* The child's first thread is made, so the child prints. */
 void wf_boot_stats_begin(void)
 {
 	wf_store_relaxed(&is_printed, false);

@@ -48,8 +48,8 @@ enum wf_remote_wakeups {
 enum wf_remote_wakeups wf_tick_remote_wakeups(int64_t now_ns);
 
 /*
- * Preempts the VP whose thread has the lowest priority for a real-time thread
- * that waits, if that priority is lower. Also preempts VPs that go offline.
+ * A real-time thread waits: preempts the VP that runs the thread of the lowest
+ * priority, if that is lower. Also preempts VPs that go offline.
  */
 void wf_tick_realtime(int64_t now_ns);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tick costs the monitor 20 us where a hypervisor sets the timers, and those
- * that it interrupts their caches: a server that had a CPU for itself lost 4 %.
- * So once busy VPs have done nothing but switch for a time, without CPU-bound
- * threads, the interval is four ticks. The first thread that computes then is
- * preempted, and the first that blocks loses its VP, up to 3 ms later; after
- * that there is a tick each millisecond for a time.
+ * A tick costs the monitor 20 us where a hypervisor sets the timers, and costs
+ * the interrupted threads their caches. A server with a CPU to itself lost 4 %.
+ * So the interval is four ticks once busy VPs have only switched for 32 ticks,
+ * without CPU-bound threads. In that state the first thread that computes is
+ * preempted up to 3 ms later, and the first that blocks loses its VP up to 3 ms
+ * later. After that the interval is one tick again for 32 ticks.
  */
 #include "boot/tick_interval.h"
 
@@ -37,7 +37,10 @@ void wf_tick_interval_update(struct wf_tick_interval *interval)
 	}
 }
 
-/* As far as is known. */
+/*
+ * True if a VP runs a CPU-bound thread or has a batch thread, as far as weft
+ * knows.
+ */
 static bool does_anybody_compute(void)
 {
 	for (uint32_t i = 0; i < wf_sched.nr_vps; i++) {
@@ -51,7 +54,7 @@ static bool does_anybody_compute(void)
 	return false;
 }
 
-/* Does a thread wait until the tick makes VPs poll the queue that it is in? */
+/* True if a thread waits in a queue that VPs poll only after a tick. */
 static bool is_poll_needed(void)
 {
 	return wf_realtime_waits(1) || wf_inject_len(&wf_sched.inject) > 0;

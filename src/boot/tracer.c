@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A program traces if it imports ptrace. Each thread of such a program that
+ * forks is bound before the fork. If the program forked before the runtime
+ * started, the first thread is bound at the start. The first thread of a
+ * debugged program is bound at the start, too, unless an option names bound
+ * threads.
+ */
 #include "boot/tracer.h"
 
 #include <stdbool.h>
@@ -9,11 +16,11 @@
 #include "thread/kernel_state.h"
 #include "thread/scope.h"
 
-static _Atomic bool has_forked; /* this process has */
+static _Atomic bool has_forked; /* this process has forked */
 
 static bool is_program(void)
 {
-	static _Atomic int answer; /* 0 until asked; then 1, no, or 2, yes */
+	static _Atomic int answer; /* 0: not yet checked, 1: no, 2: yes */
 
 	if (wf_load_relaxed(&answer) == 0)
 		wf_store_relaxed(&answer,

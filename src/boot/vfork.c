@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork, and clone with CLONE_VFORK: gives the child the signal mask, the
- * actions and the alternate stack that the program has set, as in a child of
- * fork. Which thread has which child is in sched/vfork_child.h.
+ * vfork, and clone with CLONE_VFORK. The child gets the signal mask, the
+ * actions and the alternate stack that the program has set, as a child of fork
+ * does. sched/vfork_child.h records which thread has which child.
  */
 #include "boot/vfork.h"
 
@@ -15,8 +15,10 @@
 #include "thread/name.h"
 #include "thread/policy.h"
 
-/* Of the parents, from before the child is made: it must not wait for a lock,
- * nor be killed while it holds one. */
+/*
+ * The actions of the parents, copied before the child is made. The child must
+ * not wait for the lock of the actions, nor be killed while it holds that lock.
+ */
 static struct wf_actions actions[WF_VFORK_CHILDREN];
 
 struct wf_vfork_child *wf_vfork_begin(void)
