@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "boot/mean_burst.h"
-
-#include "sched/idle.h"
-
 /*
  * At each tick this compares the CPU time of a VP with its number of bursts.
  * The VP's threads run long if a mean burst takes twice as long as a wake of
@@ -11,6 +7,10 @@
  * long because of the sleeps. If used_ns is not known (-1), the answer stays
  * unless the bursts are too many for the whole time since.
  */
+#include "boot/mean_burst.h"
+
+#include "sched/idle.h"
+
 void wf_mean_burst_update(struct wf_vp *vp, int64_t now_ns, int64_t used_ns)
 {
 	struct wf_vp_watch *w = &vp->watch;

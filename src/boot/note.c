@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ELF note of base/note.h, by which other tools recognise the library and
+ * The ELF note of base/note.h, by which the weft command knows the library and
  * its version. The linker makes a segment of its section.
  */
 #include "base/note.h"

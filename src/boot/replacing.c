@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An exec replaces the program. Before it, weft gives back to the kernel all
- * state that the new program inherits: pending signals, scheduling policy, I/O
- * servers. If exec fails, weft takes the state back.
+ * An exec replaces the program. Before it, weft gives the kernel the state
+ * that the new program inherits: pending signals and the scheduling policy. It
+ * also ends the I/O servers. If exec fails, weft takes the state back.
  *
  * REPLACING-1. From the beginning until exec has failed, no thread is preempted
  *     (signal/preempt.c, PREEMPT-4), there are no I/O servers, and the kernel

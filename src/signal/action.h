@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program has set for each signal. Once the runtime has started the
- * kernel has weft's trampoline wherever the program has a handler, and the
- * program's own word is here; queries are answered from here.
+ * Keeps the action that the program has set for each signal. Once the runtime
+ * has started, the kernel has weft's trampoline for each signal with a handler.
+ * The program's action is kept here, and queries are answered from here.
  *
  *     struct wf_action a = wf_action_begin(sig);
  *
- * in_runtime set, or all signals blocked.
+ *     if (wf_action_is_handler(&a))
+ *             wf_deliver(t, sig, info, uc, &a);
+ *
+ * Call with in_runtime set, or with all signals blocked.
  */
 #ifndef WEFT_SIGNAL_ACTION_H
 #define WEFT_SIGNAL_ACTION_H
@@ -15,13 +18,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifndef SA_RESTORER /* the kernel's, which libc tells nobody */
+#ifndef SA_RESTORER /* the kernel's; libc declares it nowhere */
 #define SA_RESTORER 0x04000000
 #endif
 
 typedef void wf_signal_fn(int sig, siginfo_t *info, void *ucontext);
 
-/* As the kernel has it. */
+/* The kernel's struct sigaction. */
 struct wf_action {
 	wf_signal_fn *handler; /* or SIG_DFL, SIG_IGN */
 	unsigned long flags;
@@ -29,7 +32,7 @@ struct wf_action {
 	uint64_t mask;
 };
 
-/* Has a handler, not SIG_DFL or SIG_IGN. */
+/* True if the action is a handler, not SIG_DFL or SIG_IGN. */
 static inline bool wf_action_is_handler(const struct wf_action *a)
 {
 	return (uintptr_t)a->handler > (uintptr_t)SIG_IGN;
@@ -46,57 +49,72 @@ static inline bool wf_action_is_sig_ign(const struct wf_action *a)
 }
 
 struct wf_action wf_action_get(int sig);
-/* The same for a delivery: SA_RESETHAND takes effect. */
+/* The action for a delivery: SA_RESETHAND takes effect. */
 struct wf_action wf_action_begin(int sig);
 
-/* A signal whose arrival does nothing unless somebody waits for it. */
+/* True if the signal does nothing unless a thread waits for it. */
 bool wf_action_ignores(int sig);
-/* Its default action ends or stops the process, and it is the default's. */
+/* True if the action is SIG_DFL, and that ends or stops the process. */
 bool wf_action_is_default(int sig);
 
 /*
- * What stops or ends the process now, as neither the program has changed that
- * nor is about to, and the kernel is to do by itself (action.c, ACTION-5,
- * ACTION-6).
+ * The signals that stop or end the process now by the kernel's default action.
+ * The program has not changed their action, and is not about to (action.c,
+ * ACTION-5, ACTION-6).
  */
 extern _Atomic uint64_t wf_action_halts;
 
-/* A thread is about to wait for these. in_runtime set; may sleep shortly. */
+/*
+ * A thread is about to wait for the signals in set. in_runtime set; may sleep
+ * shortly.
+ */
 void wf_action_keep(uint64_t set);
 
-/* The program has set a handler; never taken back. */
+/* True once the program has set a handler; never cleared. */
 extern _Atomic bool wf_action_had_handlers;
 
 /*
- * As sigaction, with the kernel's struct; new NULL only asks. sig is one that
- * the program may change. May sleep shortly. Returns 0 or -Exxx.
+ * As sigaction, with the kernel's struct. If new is NULL, only reads the
+ * action. The program must be allowed to change sig. May sleep shortly. Returns
+ * 0 or -errno.
  */
 int wf_action_change(int sig, const struct wf_action *new,
 		     struct wf_action *ret_old);
 
-/* The default action, here and now; may not return. Any kernel thread. */
+/*
+ * Does the default action now; may not return. Any kernel thread may call it.
+ */
 void wf_action_do_default(int sig, const siginfo_t *info);
-/* The kernel shall do what it does by default when sig comes next: it ends the
- * process. */
+/*
+ * Restores the kernel's default action for sig, so that the next one ends the
+ * process.
+ */
 void wf_action_uninstall(int sig);
 
 /*
- * Called before a signal that the program does not handle ends the process; set
- * before wf_actions_start, or NULL. On any stack, in a signal handler.
+ * Called before a signal that the program does not handle ends the process. Set
+ * it before wf_actions_start, or leave it NULL. It runs in a signal handler, on
+ * any stack.
  */
 extern void (*wf_action_before_end)(void);
 
-/* Takes over what the program has set so far / gives it back in a child, unless
- * that is a vfork child's, which has set its own. */
+/*
+ * Takes over the actions that the program has set so far. In a child, gives
+ * them back to the kernel, unless it is a vfork child's (has_own), which has
+ * set its actions itself.
+ */
 void wf_actions_start(void);
 void wf_actions_fork_child(bool has_own);
-/* In a child whose handlers the kernel has taken away; before the former. */
+/*
+ * In a child with handlers that the kernel has reset; call before
+ * wf_actions_fork_child.
+ */
 void wf_actions_forget_handlers(void);
 
 /*
- * For a vfork child: what the program has set, which the kernel's actions
- * become in the child. Those by which weft finds memory that is not there stay
- * weft's.
+ * For a vfork child: copies the program's actions, and makes them the kernel's
+ * in the child. The handlers of SIGSEGV and SIGBUS stay weft's: by them weft
+ * finds addresses without memory.
  */
 struct wf_actions {
 	struct wf_action of[65];

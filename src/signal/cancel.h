@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancellation. libc's word in the TCB is the only state; libc's own points
- * look at it themselves. Weft wakes the thread, and makes its own waits points.
+ * Cancellation. The only state is libc's cancel word in the TCB. libc's
+ * cancellation points check it. weft wakes the cancelled thread, and makes its
+ * own waits cancellation points.
+ *
+ *     wf_cancel_request(t);	pthread_cancel
  */
 #ifndef WEFT_SIGNAL_CANCEL_H
 #define WEFT_SIGNAL_CANCEL_H
@@ -11,30 +14,33 @@
 
 #include "sched/thread.h"
 
-/* Asks t to end. in_runtime 0. */
+/* Requests the end of t. in_runtime 0. */
 void wf_cancel_request(struct wf_thread *t);
 
-/* A thread that weft did not make: libc has requested it, its wait is ended. */
+/* For a foreign thread: libc has requested its end, so this ends its wait. */
 void wf_cancel_wake(struct wf_thread *t);
-/* A thread of libc's is attached: it may have been cancelled before. */
+/* A foreign thread has been attached: it may have been cancelled before. */
 void wf_cancel_met(struct wf_thread *t);
 
-/* libc's word says what was requested before the thread had its TCB. */
+/*
+ * Sets the request in libc's word, if it was made before the thread had its
+ * TCB.
+ */
 void wf_cancel_apply(struct wf_thread *t);
 
-/* A thread that was cancelled: shall the wait that it is in end by it? */
+/* True if the wait of t, a cancelled thread, has to end by the cancellation. */
 bool wf_cancel_is_due(const struct wf_thread *t);
 
-/* May it be ended at pc, as in libc's blocking calls? */
+/* True if t may be ended at the address pc, as in libc's blocking calls. */
 bool wf_cancel_is_here(const struct wf_thread *t, uintptr_t pc);
 
 /*
- * In the kick's handler, in_runtime set: ends the thread if it may be ended
- * where it is, and does not return then.
+ * In the kick's handler, in_runtime set: ends the thread if it may be ended at
+ * this point, and then does not return.
  */
 void wf_cancel_kick(struct wf_thread *t, ucontext_t *uc);
 
-/* How a thread ends itself: pthread_exit(PTHREAD_CANCELED); set by api/. */
+/* Ends the calling thread by pthread_exit(PTHREAD_CANCELED); api/ sets it. */
 extern void (*wf_cancel_exit)(void);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals on kernel threads that are not carriers. */
+/*
+ * Signals on kernel threads that are not carriers, and on threads with native
+ * signals.
+ */
 #ifndef WEFT_SIGNAL_FOREIGN_H
 #define WEFT_SIGNAL_FOREIGN_H
 
@@ -9,12 +12,15 @@
 
 #include "sched/thread.h"
 
-/* t may be NULL: a thread that has never met weft. */
+/*
+ * The signal handler of such a thread. t may be NULL: the thread has never used
+ * weft.
+ */
 void wf_foreign_entry(struct wf_thread *t, int sig, siginfo_t *info,
 		      ucontext_t *uc);
-/* Was a signal put off that t has yet to handle? */
+/* True if t has a signal to handle that was put off in the runtime. */
 bool wf_foreign_is_due(const struct wf_thread *t);
-/* Delivers what was put off; in_runtime set. */
+/* Delivers the signals that were put off; in_runtime set. */
 void wf_foreign_at_exit(struct wf_thread *t);
 void wf_foreign_fork_child(void);
 

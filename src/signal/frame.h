@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames of interrupted threads. A preempted thread's frame, with its
- * extended state, is copied off the carrier's alternate stack into the
- * thread's save area; the thread resumes from there by rt_sigreturn, on any
+ * Saves and resumes the frames of preempted threads. wf_frame_save copies the
+ * frame with its extended state from the carrier's alternate stack into the
+ * thread's save area. The thread resumes from there by rt_sigreturn, on any
  * carrier.
+ *
+ *     if (wf_frame_may_save(t, uc))
+ *             wf_frame_save(t, uc);
  */
 #ifndef WEFT_SIGNAL_FRAME_H
 #define WEFT_SIGNAL_FRAME_H
@@ -15,24 +18,27 @@
 #include "sched/vp.h"
 
 /*
- * Is there a save area for it? Where memory is limited there may be none. By t,
- * in a signal handler.
+ * True if t has a save area for the frame. Under a memory limit it may have
+ * none. Call in a signal handler, on t.
  */
 bool wf_frame_may_save(const struct wf_thread *t, const ucontext_t *uc);
 
-/* Saves the frame and makes t->ctx resume it. On the carrier's altstack. */
+/*
+ * Saves the frame and makes t->ctx resume it. Call on the carrier's alternate
+ * stack.
+ */
 void wf_frame_save(struct wf_thread *t, const ucontext_t *uc);
 
 /*
- * Marks the saved altstack invalid, so that rt_sigreturn leaves the carrier's
- * alone, whichever carrier that is.
+ * Marks the alternate stack in the frame invalid. rt_sigreturn then keeps the
+ * alternate stack of the carrier on which it runs.
  */
 void wf_frame_poison_altstack(ucontext_t *uc);
 
-/* Bytes of the extended state behind uc's fpregs. */
+/* The size of the extended state at uc's fpregs, in bytes. */
 size_t wf_frame_fp_bytes(const ucontext_t *uc);
 
-/* What the kernel has of ucontext_t: its signal set is one word. */
+/* The size of the kernel's ucontext_t in bytes: its signal set is one word. */
 #define WF_FRAME_UC_BYTES (offsetof(ucontext_t, uc_sigmask) + 8)
 
 static inline uint64_t *wf_frame_mask(ucontext_t *uc)
@@ -40,7 +46,7 @@ static inline uint64_t *wf_frame_mask(ucontext_t *uc)
 	return (uint64_t *)&uc->uc_sigmask;
 }
 
-/* Second half of the resumption, called by wf_arch_frame_resume. */
+/* The second half of the resumption; wf_arch_frame_resume calls it. */
 void wf_frame_resume(ucontext_t *uc);
 
 #endif

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What system() ignores while its command runs. */
+/*
+ * Ignores SIGINT and SIGQUIT while system() runs a command. Calls may overlap:
+ *
+ *     uint64_t heeded = wf_ignored_begin();
+ *
+ *     ...	run the command
+ *     wf_ignored_end();
+ */
 #ifndef WEFT_SIGNAL_IGNORED_H
 #define WEFT_SIGNAL_IGNORED_H
 
 #include <stdint.h>
 
 /*
- * SIGINT and SIGQUIT are ignored until the last who has begun has ended.
- * Returns those of the two that were not ignored before: bit n - 1 for signal
- * n. The runtime has started, in_runtime 0.
+ * Ignores SIGINT and SIGQUIT until each call has its wf_ignored_end. Returns
+ * those of the two that were not ignored before: bit n - 1 for signal n. The
+ * runtime has started; in_runtime 0.
  */
 uint64_t wf_ignored_begin(void);
 void wf_ignored_end(void);

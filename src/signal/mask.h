@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The calling thread's signal mask and alternate stack. */
+/*
+ * Changes the calling thread's signal mask and alternate stack.
+ *
+ *     wf_mask_change(SIG_BLOCK, &all, &old);
+ *     ...
+ *     wf_mask_change(SIG_SETMASK, &old, NULL);
+ */
 #ifndef WEFT_SIGNAL_MASK_H
 #define WEFT_SIGNAL_MASK_H
 
@@ -9,47 +15,54 @@
 #include "sched/thread.h"
 
 /*
- * As rt_sigprocmask; set NULL only asks. ret_old may be the program's, or NULL,
- * and is not set.
- * Signals that become open have been delivered when it returns. in_runtime 0.
- * Returns 0, -EINVAL, or -EFAULT, when all but ret_old is done.
+ * As rt_sigprocmask. If set is NULL, it only reads the mask. ret_old may be
+ * NULL or any pointer of the program's. When it returns, signals that it has
+ * opened have been delivered. in_runtime 0. Returns 0, -EINVAL with nothing
+ * changed, or -EFAULT with the mask changed and ret_old not written.
  */
 int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old);
 
 /*
- * Before the start: the mask of the caller, t. Sanitizers block everything by
- * system calls that nobody sees while they create a thread; then the mask of
- * the first thread is the one that it has set itself, or began with.
+ * The mask of t, the caller, before the runtime starts. While a sanitizer
+ * creates a thread it blocks all signals by direct system calls. Then the
+ * result is the mask that the first thread has set itself, or began with.
  */
 uint64_t wf_mask_of_first(const struct wf_thread *t);
 
 /*
- * Makes mask the one of t, the caller, and sees to what waits for that; the
- * kernel's mask stays. in_runtime set.
+ * Makes mask the mask of t, the caller, and handles signals that waited for
+ * this. The kernel's mask stays. in_runtime set.
  */
 void wf_mask_set_locked(struct wf_thread *t, uint64_t mask);
 
-/* The same for a mask that opens nothing, and all signals blocked. */
+/*
+ * As wf_mask_set_locked, for a mask that opens no signal; all signals are
+ * blocked.
+ */
 void wf_mask_close(struct wf_thread *t, uint64_t mask);
 
-/* t, which begins, may have another mask than its creator: takes what waited
- * for somebody who does not block it. in_runtime set. */
+/*
+ * t begins, and may have another mask than its creator. Takes signals that
+ * waited for a thread that does not block them. in_runtime set.
+ */
 void wf_mask_begin(struct wf_thread *t);
 
-/* As sigaltstack, on the virtual stack, with pointers of the program's. 0,
- * -EFAULT, -EINVAL, -ENOMEM, -EPERM. */
+/*
+ * As sigaltstack, on the virtual alternate stack, with the program's pointers.
+ * Returns 0, -EFAULT, -EINVAL, -ENOMEM or -EPERM.
+ */
 int wf_altstack_change(const stack_t *ss, stack_t *ret_old);
 
 /*
- * What the caller blocks, and all others do, is the kernel's from now on, which
- * counts the expirations of a timer whose signal waits.
+ * Leaves to the kernel the signals that all threads, the caller too, block. The
+ * kernel counts the expirations of a timer while its signal is pending.
  */
 void wf_mask_leave_blocked(void);
 
 /*
- * A call of the caller's has just failed with an error that comes with this
- * signal, EPIPE or EFBIG: if the caller blocks it, it is pending for the caller
- * and nobody else. in_runtime 0, and the runtime not entered since the call.
+ * A call of the caller's has just failed with EPIPE or EFBIG, and raised sig.
+ * If the caller blocks sig, makes it pending for the caller alone. Call with
+ * in_runtime 0, and do not enter the runtime between the call and this.
  */
 void wf_mask_keep_raised(int sig);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's memory, where weft looks at it in the kernel's place: there a
- * pointer that leads nowhere is an error and raises no signal.
+ * Accesses the program's memory where weft does the kernel's work. A bad
+ * pointer gives an error there and raises no signal.
  *
  *     struct timespec ts;
  *
  *     if (wf_memory_get(&ts, request, sizeof(ts)) < 0)
  *             return -EFAULT;
  *
- * All are for in_runtime 0, when the kernel's mask is the thread's own. They
+ * Call with in_runtime 0, when the kernel's mask is the thread's. The functions
  * do not block, but may touch a page for the first time.
  */
 #ifndef WEFT_SIGNAL_MEMORY_H
@@ -25,24 +25,32 @@
 #include "signal/queue.h"
 #include "wait/sleep.h"
 
-/* What the kernel sends for a fault. */
+/* The signals that the kernel raises for a fault. */
 #define WF_MEMORY_SIGNALS (WF_SIGNAL_BIT(SIGSEGV) | WF_SIGNAL_BIT(SIGBUS))
 
-/* Those of them whose handler is not weft's just now; kept by action.c. */
+/*
+ * Those of them with a handler other than weft's at present; action.c updates
+ * it.
+ */
 extern _Atomic uint64_t wf_memory_uncaught;
 
-/* 0 or -EFAULT: a part may have been copied. */
+/* Returns 0, or -EFAULT; it may have copied a part then. */
 int wf_memory_get(void *to, const void *from, size_t bytes);
 int wf_memory_put(void *to, const void *from, size_t bytes);
 
-/* For what is then read as it is. */
+/* True if the memory can be read. The caller then reads it directly. */
 bool wf_memory_is_readable(const void *at, size_t bytes);
-/* Up to its end, or for `most` bytes. */
+/* True if s is readable up to its end, or for `most` bytes. */
 bool wf_memory_is_string(const char *s, size_t most);
-/* By a system call for each page. `at` is a multiple of four. */
+/*
+ * True if the memory can be written. Makes a system call for each page. `at` is
+ * a multiple of four.
+ */
 bool wf_memory_is_writable(void *at, size_t bytes);
 
-/* As wf_deadline_from_rel, or -EFAULT; `timeout` is the program's. */
+/*
+ * As wf_deadline_from_rel, or -EFAULT. `timeout` is a pointer of the program's.
+ */
 static inline int wf_memory_get_deadline(const struct timespec *timeout,
 					 int64_t *ret_deadline_ns)
 {

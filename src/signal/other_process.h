@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals to threads of other processes on weft, by the ids they show. The
- * kernel does not know them: it signals the receiver there, which asks here
- * which thread the signal is for.
+ * Sends signals to threads of other processes on weft, by the ids that those
+ * threads show. The kernel does not know these ids. So the kernel signals the
+ * signal receiver of that process, which calls wf_other_process_target to find
+ * the thread.
  *
  *     rc = wf_other_process_send(pid, tid, sig);
  *     ...
@@ -19,29 +20,32 @@
 
 #include "sched/table.h"
 
-/* An id that no kernel has. */
+/* True if tid is an id that no kernel gives. */
 static inline bool wf_other_process_is_id(long tid)
 {
 	return tid > 1 << WF_TID_INDEX_BITS;
 }
 
 /*
- * As tgkill, of another process. When it returns the thread has the signal.
- * -ESRCH, too: the process is not on weft, or has no threads. May sleep;
- * in_runtime 0.
+ * As tgkill for a thread of another process. The thread has the signal when it
+ * returns. Returns -ESRCH also if the process is not on weft or has no threads.
+ * May sleep; in_runtime 0.
  */
 long wf_other_process_send(long pid, long tid, long sig);
 
-/* Receivers have this name, or one that begins so. */
+/* The name of signal receivers, or how it begins. */
 #define WF_SIGNAL_RECEIVER_NAME "weft-signals"
 
 /*
- * True if info comes from such a call, and is then what the thread gets, with
- * si_signo 0 if that is nothing; *ret_target is NULL if it has ended. The
- * receiver.
+ * True if info comes from wf_other_process_send. info is then the signal for
+ * the thread, with si_signo 0 if there is none, and *ret_target the thread, or
+ * NULL if it has ended. Only the receiver calls it.
  */
 bool wf_other_process_target(siginfo_t *info, struct wf_thread **ret_target);
-/* Then, with the value that info had. */
+/*
+ * Answers the sender, after wf_other_process_target; asked is info's value
+ * before it.
+ */
 void wf_other_process_answer(union sigval asked, bool is_found);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Says which thread has overflowed its stack. Signal handler, altstack. */
+/*
+ * Reports which thread has overflowed its stack. For a signal handler on an
+ * alternate stack.
+ */
 #ifndef WEFT_SIGNAL_OVERFLOW_H
 #define WEFT_SIGNAL_OVERFLOW_H
 
@@ -9,7 +12,9 @@
 
 #include "sched/thread.h"
 
-/* Would a frame from top down to low run into the guard of t's stack? */
+/*
+ * True if a frame from top down to low would run into the guard of t's stack.
+ */
 bool wf_overflow_would(const struct wf_thread *t, uintptr_t top, uintptr_t low);
 
 /* Prints one line if the fault is in the guard of t's stack. */

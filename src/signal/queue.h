@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queues of signals that were sent and not yet delivered: one in each thread,
- * one for the process.
+ * Queues of signals that were sent and not yet delivered. Each thread has one,
+ * and the process has one.
  *
  *     err = wf_sigqueue_put(&t->sigqueue, &info, false);
  *     if (wf_sigqueue_take(&t->sigqueue, set, &info)) ...
  *
- * All functions need in_runtime set, or all signals blocked, since their
- * locks are spin locks. None blocks.
+ * Call all functions with in_runtime set, or with all signals blocked, since
+ * their locks are spin locks. No function blocks.
  */
 #ifndef WEFT_SIGNAL_QUEUE_H
 #define WEFT_SIGNAL_QUEUE_H
@@ -21,9 +21,10 @@
 #define WF_SIGNAL_BIT(sig) (1ULL << ((sig)-1))
 
 /*
- * Standard signals that are in the queue already are dropped, as the kernel
- * does. is_process: sent to the process, this thread was chosen for it.
- * Returns 0, -EAGAIN (too many) or -ESRCH (the queue is closed).
+ * Adds a signal. A standard signal that is in the queue already is dropped, as
+ * in the kernel. is_process: the signal was sent to the process, and this
+ * thread was chosen for it. Returns 0, -EAGAIN (too many signals) or -ESRCH
+ * (the queue is closed).
  */
 int wf_sigqueue_put(struct wf_sigqueue *q, const siginfo_t *info,
 		    bool is_process);
@@ -34,30 +35,33 @@ bool wf_sigqueue_take(struct wf_sigqueue *q, uint64_t set, siginfo_t *ret_info);
 bool wf_sigqueue_take_process(struct wf_sigqueue *q, uint64_t set,
 			      siginfo_t *ret_info);
 
-/* Empties the queue of signals in set. */
+/* Removes all signals in set from the queue. */
 void wf_sigqueue_clear(struct wf_sigqueue *q, uint64_t set);
 
-/* relaxed: callers order it against masks by a fence of their own. */
+/*
+ * The signals in the queue. relaxed: callers order it against masks by a fence.
+ */
 static inline uint64_t wf_sigqueue_pending(struct wf_sigqueue *q)
 {
 	return wf_load_relaxed(&q->pending);
 }
 
-/* An empty one takes puts. */
+/* Opens an empty queue for puts. */
 static inline void wf_sigqueue_open(struct wf_sigqueue *q)
 {
 	wf_store_relaxed(&q->is_closed, false);
 }
 
 /*
- * No more puts by who sees it. Who does not has put where the caller, its
- * thread, finds it when it looks afterwards, or finds out itself: ROUTING-5 in
- * routing.c.
+ * Closes the queue; its thread is the caller. A sender that finds the queue
+ * closed puts nothing. A sender that does not has put its signal where the
+ * caller finds it in its next check, or finds out itself (routing.c,
+ * ROUTING-5).
  */
 static inline void wf_sigqueue_close(struct wf_sigqueue *q)
 {
 	wf_store_relaxed(&q->is_closed, true);
-	/* ROUTING-5; the CPU's part is the membarrier. */
+	/* ROUTING-5; for the CPU, the sender's membarrier is the other half. */
 	wf_compiler_barrier();
 }
 
@@ -66,7 +70,7 @@ static inline bool wf_sigqueue_is_closed(const struct wf_sigqueue *q)
 	return wf_load_relaxed(&q->is_closed);
 }
 
-/* Memory for the first signals; 0 or -ENOMEM. */
+/* Allocates memory for the first signals. Returns 0 or -ENOMEM. */
 int wf_sigqueue_start(void);
 void wf_sigqueue_fork_child(void);
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signal routing: which thread gets a signal. in_runtime set, or a kernel
- * thread that never leaves the runtime. `me` is the calling thread if it has a
- * VP or is weft's own, as in wf_ready_woken; NULL if the VP is gone. May do the
- * default action, and so not return.
+ * Signal routing: decides which thread gets a signal, puts it into the queue
+ * and wakes the thread.
+ *
+ *     wf_routing_to_process(me, &info, NULL);
+ *
+ * Call with in_runtime set, or on a kernel thread that never leaves the
+ * runtime. `me` is the calling thread if it has a VP or is weft's, as in
+ * wf_ready_woken; NULL if its VP is gone. A call may do the default action, and
+ * then not return.
  */
 #ifndef WEFT_SIGNAL_ROUTING_H
 #define WEFT_SIGNAL_ROUTING_H
@@ -14,66 +19,79 @@
 
 #include "sched/thread.h"
 
-/* Signals to the process that nobody has taken, and the kernel has not. */
+/*
+ * Signals to the process that no thread has taken and the kernel no longer has.
+ */
 extern struct wf_sigqueue wf_routing_process;
 
-/* To one thread. 0, -EAGAIN (queue full) or -ESRCH (it has ended). */
+/*
+ * Sends to one thread. Returns 0, -EAGAIN (queue full) or -ESRCH (t has ended).
+ */
 int wf_routing_to_thread(struct wf_thread *me, struct wf_thread *t,
 			 const siginfo_t *info);
 
 /*
- * To the process: to a thread that waits for it, to thread 0 if it does not
- * block it, to `preferred` (may be NULL) or to any other, else it stays
- * pending.
+ * Sends to the process. The signal goes to a thread that waits for it, else to
+ * thread 0 if that does not block it, else to `preferred` (may be NULL), else
+ * to any other thread. If all block it, it stays pending.
  */
 void wf_routing_to_process(struct wf_thread *me, const siginfo_t *info,
 			   struct wf_thread *preferred);
 
-/* Is t in a wait for sig? */
+/* True if t is in a wait for sig. */
 bool wf_routing_is_awaited(const struct wf_thread *t, int sig);
 
-/* Is t, which does not block sig, the one to get a signal to the process? */
+/*
+ * True if t, which does not block sig, should get it when it was sent to the
+ * process.
+ */
 bool wf_routing_prefers(const struct wf_thread *t, int sig);
 
-/* Does any thread not block it, or wait for it? */
+/* True if any thread waits for sig or does not block it. */
 bool wf_routing_has_taker(int sig);
 
-/* What of set nobody takes or waits for. */
+/* The signals of set that no thread waits for and all threads block. */
 uint64_t wf_routing_without_takers(uint64_t set);
-/* What of set some thread does not block. */
+/* The signals of set that some thread does not block. */
 uint64_t wf_routing_open_in_threads(uint64_t set);
 
 /*
- * Those of set that no thread takes stay with the kernel from here on; returns
- * which. May sleep shortly.
+ * Leaves to the kernel the signals of set that no thread takes, and returns
+ * them. May sleep shortly.
  */
 uint64_t wf_routing_leave_to_kernel(uint64_t set);
 
-/* What thread 0 blocks; all if it has ended. Thread 0 */
+/*
+ * The signals that thread 0 blocks; all if it has ended. Only thread 0 stores
+ * it.
+ */
 extern _Atomic uint64_t wf_routing_first_mask;
 
-/* What signalfds show. */
+/* The signals that signalfds show. */
 extern _Atomic uint64_t wf_routing_shown;
-/* A signalfd has come to show these: what no thread takes is the kernel's from
- * here on. May sleep shortly. */
+/*
+ * A new signalfd shows these signals. Leaves those to the kernel that no thread
+ * takes. May sleep shortly.
+ */
 void wf_routing_leave_shown(uint64_t set);
 /*
- * t no longer takes those in closed, and has passed a fence since: what has to
- * be the kernel's when no thread takes it is. May sleep shortly.
+ * t no longer takes the signals in closed, and has passed a fence since. Leaves
+ * those to the kernel that the kernel has to have when no thread takes them.
+ * May sleep shortly.
  */
 void wf_routing_closed(const struct wf_thread *t, uint64_t closed);
 
-/* Makes t look at its exit_work, in which `work` is set, wherever it is. */
+/* Sets `work` in t's exit_work and makes t check it, in whatever state t is. */
 void wf_routing_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work);
 
 void wf_routing_fork_child(void);
 
-/* Threads in sigwait; whoever changes sigwait_set counts it. */
+/* The number of threads in sigwait; updated with each change of sigwait_set. */
 extern _Atomic uint32_t wf_routing_nr_waiters;
 
 /*
- * signal_word of a thread that reads sigwait_set from a signalfd: it sleeps
- * elsewhere.
+ * The value of a thread's signal_word while it reads a signalfd that shows
+ * sigwait_set. The thread then sleeps on another word.
  */
 enum { WF_SIGNAL_WORD_READS = 2 };
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The signal layer as the rest of the runtime sees it.
+ * The signal layer's interface for the rest of the runtime: start, stop, fork,
+ * exec, and the beginning and end of threads.
+ *
+ *     wf_signal_fork_prepare();
+ *     pid = fork();	the child calls wf_signal_fork_child
+ *     wf_signal_fork_parent();
  */
 #ifndef WEFT_SIGNAL_SIGNAL_H
 #define WEFT_SIGNAL_SIGNAL_H
@@ -11,58 +16,68 @@
 #include "sched/thread.h"
 
 /*
- * First thing when the runtime starts, before the carrier of the first thread
- * takes the kernel's alternate stack: t's own is remembered.
+ * Saves t's alternate stack. Call it first when the runtime starts, before the
+ * first thread's carrier replaces the kernel's alternate stack.
  */
 void wf_signal_save_altstack(struct wf_thread *t);
 
 /*
- * What can fail when the runtime starts. All signals are blocked. 0 or -Exxx.
+ * Does the part of the start that can fail. All signals are blocked. Returns 0
+ * or -errno.
  */
 int wf_signal_start(void);
-/* In its place where the runtime never starts: waits of threads of libc's. */
+/*
+ * In place of wf_signal_start where the runtime never starts: for waits of
+ * foreign threads.
+ */
 void wf_signal_stay_native(void);
 /*
- * Signals are weft's from here on: dispositions, and those to the process.
- * `mask` is what the calling thread will block.
+ * From here on weft has the program's actions and takes the signals to the
+ * process. `mask` is the mask that the calling thread will have.
  */
 void wf_signal_convert(uint64_t mask);
-/* The first thread's pending signals leave its kernel thread, which others
- * will run on. */
+/*
+ * Takes the first thread's pending signals from its kernel thread, on which
+ * other threads will run.
+ */
 void wf_signal_adopt_pending(struct wf_thread *t);
 
-/* Around fork: everything is blocked while there are two of us. */
+/* Around fork: all signals stay blocked until both processes continue. */
 void wf_signal_fork_prepare(void);
 void wf_signal_fork_parent(void);
-/* Everything is the kernel's and the program's again. A vfork child has set its
- * own actions. */
 /*
- * The runtime stops, and there is no receiver any more: what is pending for the
- * process and for t, the caller, is the kernel's, and so are the actions. All
+ * The runtime ends, and the receiver has ended. Gives the kernel the actions,
+ * and the signals that are pending for the process and for t, the caller. All
  * signals are blocked, in_runtime is set.
  */
 void wf_signal_stop(struct wf_thread *t);
+/*
+ * In the child: signals and their actions are the kernel's again.
+ * has_own_actions: the child is a vfork child's, which has set its actions.
+ */
 void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions);
-/* The same for mask and alternate stack of the kernel thread. */
+/* Gives the kernel thread t's mask and alternate stack. */
 void wf_signal_restore(const struct wf_thread *t);
 
 /*
- * Before exec, the last thing: what is pending for the caller, t, and the
- * process becomes the kernel's to keep for the new program (t->given). Needs no
- * VP. in_runtime 0. After an exec that failed it is weft's again; everything is
- * blocked. When the mask is open, the last is for those that are due.
+ * Around exec. wf_signal_exec_begin is the last step before exec: it gives the
+ * kernel the signals that are pending for t, the caller, and for the process,
+ * for the new program (t->given). It needs no VP; in_runtime 0.
+ * wf_signal_exec_failed takes them back; all signals are blocked.
+ * wf_signal_exec_over delivers those that are due, once the mask is open.
  */
 void wf_signal_exec_begin(struct wf_thread *t);
 void wf_signal_exec_failed(struct wf_thread *t);
 void wf_signal_exec_over(struct wf_thread *t);
 
-/* The fields of a thread that is being created. */
+/* Sets the fields of a thread that is being created. */
 void wf_signal_thread_init(struct wf_thread *t);
-/* Its TLS is whole: handlers may run. in_runtime 0, the thread itself. */
+/* t, the caller, has its TLS, so handlers may run. in_runtime 0. */
 void wf_signal_thread_begin(struct wf_thread *t);
 /*
- * No handler of t's from here on; what it was sent for the process goes to
- * others. me, the caller, is in the runtime.
+ * Ends signals for t: no handler of t's runs from here on. Signals to the
+ * process that t was chosen for go to other threads. me, the caller, is in the
+ * runtime.
  */
 void wf_signal_thread_end(struct wf_thread *me, struct wf_thread *t);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signal entry: the function that the kernel calls for every signal that the
- * program has a handler for, and the handler of the kick.
+ * program has a handler for, and the part of the kick's handler that delivers
+ * signals.
  */
 #ifndef WEFT_SIGNAL_SIGNAL_ENTRY_H
 #define WEFT_SIGNAL_SIGNAL_ENTRY_H
@@ -12,35 +13,41 @@
 
 #include "sched/vp.h"
 
-/* Raised by the instruction that was interrupted? What the kernel sends for
- * timers and the ends of children has a code above 0, too. */
+/*
+ * True if the interrupted instruction has raised the signal. A code above 0 is
+ * not enough: signals of timers and of ended children have that, too.
+ */
 bool wf_signal_entry_is_fault(int sig, const siginfo_t *info);
 
-/* The handler of all signals. On the carrier's alternate stack, everything
- * blocked. */
+/*
+ * The handler of all signals. Runs on the carrier's alternate stack, with all
+ * signals blocked.
+ */
 void wf_signal_entry(int sig, siginfo_t *info, void *ucontext);
 
 /*
- * In the handler of WF_PREEMPT_SIGNAL: delivers what is due for t, if a
- * handler may be entered on uc. Does not return if it did.
+ * In the handler of WF_PREEMPT_SIGNAL: delivers the signals that are due for t,
+ * if a handler may be entered on uc. Does not return if it enters one.
  */
 void wf_signal_entry_kick(struct wf_thread *t, ucontext_t *uc);
 
 /*
- * No handler of the program's has to run over uc, which weft's own has
- * interrupted: a call of the program's own does not end for that. In weft's
- * code and libc's it does, whose callers look at what has happened.
+ * No handler of the program's has to run on uc, which a handler of weft's has
+ * interrupted. Makes a system call in the program's code start again. A call in
+ * weft's or libc's code ends with EINTR, and its caller checks for work.
  */
 void wf_signal_entry_restart_call(ucontext_t *uc);
 
 /*
- * Sends on what lies in c's slot; in_runtime set. t is the thread that runs
- * on c, or NULL on the carrier's own stack.
+ * Gives each signal in c's slot to the thread that it is for; in_runtime set.
+ * t is the thread that runs on c, or NULL on the carrier's stack.
  */
 void wf_signal_entry_drain(struct wf_carrier *c, struct wf_thread *t);
 
-/* Delivers what waits in the slot or the queue of t, which leaves the
- * runtime: wf_runtime_signal_work. */
+/*
+ * Delivers the signals in the slot and in the queue of t, which leaves the
+ * runtime: wf_runtime_signal_work.
+ */
 void wf_signal_entry_at_exit(struct wf_thread *t);
 
 #endif

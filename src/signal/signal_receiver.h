@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The signal receiver thread, short: the receiver. This kernel thread takes
- * signals to the process while the carriers sleep, which block everything.
+ * The signal receiver thread, in short the receiver. While carriers sleep they
+ * block all signals, so this kernel thread takes the signals to the process and
+ * gives them to threads.
+ *
+ *     wf_signal_receiver_want(set);
+ *     ...	signals of set are put into the queue of a thread that takes them
  */
 #ifndef WEFT_SIGNAL_SIGNAL_RECEIVER_H
 #define WEFT_SIGNAL_SIGNAL_RECEIVER_H
@@ -11,60 +15,72 @@
 
 #include "sched/thread.h"
 
-/* Starts it; it wants nothing yet. 0 or -Exxx. */
+/* Starts the receiver; it takes no signal yet. Returns 0 or -errno. */
 int wf_signal_receiver_start(void);
-/* Ends it, before a new start: as wf_service_dismiss. */
+/* Ends it before a new start. Returns as wf_service_dismiss does. */
 bool wf_signal_receiver_dismiss(void);
 void wf_signal_receiver_fork_child(void);
 
 /*
- * Some thread waits for these from now on / does not block them. Any thread,
+ * Some thread waits for the signals in set from now on, or, with
+ * wf_signal_receiver_open, does not block them. Any thread may call it;
  * in_runtime set.
  */
 void wf_signal_receiver_want(uint64_t set);
 void wf_signal_receiver_open(uint64_t set);
-/* What t may take of what it waits for. */
+/* The signals that t may take from the kernel in the receiver's place. */
 uint64_t wf_signal_receiver_takes_for(const struct wf_thread *t);
-/* What the receiver waits for, or is about to. */
+/* The signals that the receiver takes, or is about to take. */
 uint64_t wf_signal_receiver_takes(void);
-/* What of set, which somebody opens, the receiver does not take yet. */
+/*
+ * The signals of set, which a thread is opening, that the receiver does not
+ * take yet.
+ */
 uint64_t wf_signal_receiver_unwanted(uint64_t set);
-/* Nobody takes these. */
+/*
+ * No thread takes these signals: the receiver stops to take them at its next
+ * turn.
+ */
 void wf_signal_receiver_shrink(uint64_t set);
 /*
- * The same, for who looks for takers again afterwards: when it returns, the
- * receiver does not wait for those that nobody takes.
+ * The same for those of set that no thread takes, but waits: when it returns,
+ * the receiver does not take them. The caller then checks again for threads
+ * that take them.
  */
 void wf_signal_receiver_leave_to_kernel(uint64_t set);
 
 /*
- * What stops or ends the process by default, and the receiver lets through, not
- * taking it, or is about to.
+ * The signals that the receiver's mask lets through, now or in its next turn.
+ * By default they stop or end the process, so the receiver does not take them.
  */
 uint64_t wf_signal_receiver_opens(void);
 /*
- * What of set the receiver lets through, and t, which has closed set, was
- * perhaps the last to take.
+ * t has just blocked set. Returns those signals of set that the receiver's mask
+ * lets through, and that perhaps no other thread takes.
  */
 uint64_t wf_signal_receiver_closing(const struct wf_thread *t, uint64_t set);
 /*
- * What of set is not in wf_action_halts, or blocked by all threads, the
- * receiver does not let through when it returns. May sleep shortly.
+ * Waits until the receiver lets no signal of set through that is not in
+ * wf_action_halts or that all threads block. May sleep shortly.
  */
 void wf_signal_receiver_close(uint64_t set);
-/* It looks again what it has to take, if there is one: wf_action_halts has
- * grown. */
+/*
+ * Makes the receiver, if there is one, choose anew which signals to take:
+ * wf_action_halts has grown.
+ */
 void wf_signal_receiver_rearm(void);
 
-/* Waits until the receiver has handed on what it has in hand. */
+/*
+ * Waits until the receiver has handed on the signal that it has taken, if any.
+ */
 void wf_signal_receiver_settle(void);
 /*
- * The same for a carrier that has slept and has just opened its mask: the
- * receiver may not have come to say yet that it has one.
+ * The same for a carrier that has slept and has just opened its mask. The
+ * receiver may have taken a signal that it has not reported yet.
  */
 void wf_signal_receiver_await_taken(void);
 
-/* 0 until it has started. */
+/* The receiver's thread id; 0 until it has started. */
 int wf_signal_receiver_tid(void);
 
 #endif

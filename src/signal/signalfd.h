@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading a signalfd: signals to the process are the kernel's to give, those
- * to the calling thread wait in a queue of weft's.
+ * Reads a signalfd. The kernel gives signals to the process; a queue of weft's
+ * has those to the calling thread.
  *
  *     wf_signalfd_begin(set);
  *     if (!wf_signalfd_take(set, &info)) {
@@ -11,7 +11,7 @@
  *     if (wf_signalfd_end(set) && n == -EINTR)
  *             begin again
  *
- * in_runtime 0 unless said otherwise; the caller has a carrier.
+ * in_runtime 0 unless the comment says otherwise; the caller has a carrier.
  */
 #ifndef WEFT_SIGNAL_SIGNALFD_H
 #define WEFT_SIGNAL_SIGNALFD_H
@@ -22,24 +22,38 @@
 
 #include "sched/thread.h"
 
-/* What of `mask` is the descriptor's: not what goes to handlers. */
+/*
+ * The signals of `mask` that the descriptor shows: those that the caller
+ * blocks, since handlers take the rest.
+ */
 uint64_t wf_signalfd_set(uint64_t mask);
 
-/* Takes a signal of set that weft holds for the caller or the process. */
+/* Takes a signal of set that weft has queued for the caller or the process. */
 bool wf_signalfd_take(uint64_t set, siginfo_t *ret_info);
 
-/* From here on one that arrives ends the caller's wait with -EINTR. */
+/* From here on a signal of set ends the caller's wait with -EINTR. */
 void wf_signalfd_begin(uint64_t set);
-/* Nothing was there: the last thing before the call that may wait. */
+/* No signal was there: call it just before the system call that may wait. */
 void wf_signalfd_before_wait(void);
-/* t, the caller, is such a reader, and one is there. in_runtime set. */
+/*
+ * True if t, the caller, reads a signalfd and a signal for it is queued.
+ * in_runtime set.
+ */
 bool wf_signalfd_is_due(struct wf_thread *t);
-/* No more. True if weft holds one. */
+/*
+ * Ends what wf_signalfd_begin began. True if weft has queued a signal of set.
+ */
 bool wf_signalfd_end(uint64_t set);
 
-/* t, the caller, enters a handler: what the read in its middle is for, or 0. */
+/*
+ * t, the caller, enters a handler. Returns the set of the read that the handler
+ * interrupts, or 0. in_runtime set.
+ */
 uint64_t wf_signalfd_suspend(struct wf_thread *t);
-/* It returns from there. True if one has come. Both with in_runtime set. */
+/*
+ * The handler returns to the read. True if a signal of set is queued.
+ * in_runtime set.
+ */
 bool wf_signalfd_resume(struct wf_thread *t, uint64_t set);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Code on the stacks of threads. Signal handler. */
+/*
+ * Makes thread stacks executable for code that lies on them, as GCC's nested
+ * functions need. For signal handlers.
+ */
 #ifndef WEFT_SIGNAL_STACK_CODE_H
 #define WEFT_SIGNAL_STACK_CODE_H
 
@@ -8,8 +11,8 @@
 #include <ucontext.h>
 
 /*
- * True if the fault is that code was to be executed on a stack that weft made,
- * which it may be now: the instruction is to be executed again.
+ * True if the fault was an attempt to execute code on a stack that weft made,
+ * and the stack is executable now. The thread then repeats the instruction.
  */
 bool wf_stack_code_fixup(const siginfo_t *info, const ucontext_t *uc);
 
