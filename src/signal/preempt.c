@@ -1,40 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PREEMPT-1. A thread is preempted only in code that is neither weft's, libc's
- *     nor ld.so's, and not on the carrier's own stacks: so nobody loses its VP
- *     inside malloc, stdio or the loader. libc's string functions are as
- *     their caller is: most of a long stay in libc is in them. Weft's fast
- *     paths are as the program's own code (WF_PREEMPTIBLE): a thread that
- *     tries a lock again and again spends nearly all its time in them.
- * PREEMPT-2. A refusal leaves exit_work, which the next runtime exit honours,
- *     and so does a call that has not waited; outside of the runtime the
- *     monitor soon asks again. Who is still in libc after half a tick is
- *     preempted there: should it hold a lock, those who want it sleep in the
- *     kernel, as natively, and lose their VPs to others meanwhile.
+ * Preempts the thread that runs on a carrier. The monitor, or the carrier's CPU
+ * timer, sends WF_PREEMPT_SIGNAL to the carrier. The handler saves the
+ * interrupted frame and switches to the next thread; the preempted thread later
+ * resumes from the saved frame. The same signal serves as the kick and for
+ * broadcasts to all kernel threads. This file also holds preemption signals
+ * back while a thread executes a program.
  *
- * Rejected: taking the VP from who is in libc for long. Its carrier goes on
- * beside the VP's new one, on the same CPUs; a few such threads, and whoever
- * waits for a turn waits for theirs, too.
- * PREEMPT-3. All signals are blocked in the handler. Left by a switch, the
- *     carrier's mask is marked unknown, so the incoming side sets it.
- * PREEMPT-4. A signal that was pending for who executes a program would be that
- *     program's. So from before an exec until it has failed nobody is signalled
- *     or preempted, and who executes waits for what is on its way: a sender
- *     counts itself in, looks for an exec, sends, and counts itself out; who
- *     executes says so, then waits until nobody is counted. What was sent then
- *     comes on its way back from a system call. Not sent, a signal is made up
- *     for whenever nobody executes any more. What timers have sent the kernel
- *     throws away. I/O servers count nothing: they are gone before the program
- *     is replaced.
- * PREEMPT-5. Who broadcasts and who executes both say so, then look for the
- *     other. Who finds it takes back what it said, and waits outside of the
- *     runtime: the other may need its VP to come to an end. (A handler may come
- *     there and do the one or the other; in the middle of an exec, too:
- *     REPLACING-2 in boot/replacing.c.)
- * PREEMPT-6. In libc's fork, which waits for locks that others have, this is
- *     the one signal that is open: who changes credentials waits for all, and
- *     lets nobody run meanwhile. Anything else has to wait until the fork is
- *     over, since the child is to begin where the parent's thread was.
+ * PREEMPT-1. The handler preempts a thread only in code that is neither weft's,
+ *     libc's nor ld.so's, and not on the carrier's stacks. So no thread loses
+ *     its VP inside malloc, stdio or the loader. A string function of libc
+ *     counts as its caller's code, since most long stays in libc are in string
+ *     functions. weft's fast paths count as the program's code
+ *     (WF_PREEMPTIBLE): a thread that tries a lock again and again spends
+ *     nearly all its time in them.
+ * PREEMPT-2. A refusal leaves exit_work set. The next exit of the runtime obeys
+ *     it, and so does a call that has not waited. Outside of the runtime the
+ *     monitor soon asks again. A thread that is still in libc after half a tick
+ *     is preempted there. If it holds a lock of libc, the threads that want the
+ *     lock sleep in the kernel, as natively, and lose their VPs meanwhile.
+ * PREEMPT-3. All signals are blocked in the handler. After a switch out of the
+ *     handler the carrier's mask is marked unknown, so the incoming thread sets
+ *     it.
+ * PREEMPT-4. A signal that is pending for a thread that executes a program
+ *     would reach that program. So from before an exec until it has failed no
+ *     thread is signalled or preempted. The thread that executes waits for
+ *     signals that are on their way. A sender counts itself in, checks for an
+ *     exec, sends, and counts itself out. The executing thread announces the
+ *     exec, then waits until no sender is counted. Signals sent before arrive
+ *     on its return from a system call. When no thread executes any more, a
+ *     signal is sent to each carrier in place of those that were not sent. The
+ *     kernel discards the signals of timers at exec. I/O servers are not
+ *     counted: they have ended before the program is replaced.
+ * PREEMPT-5. A thread that broadcasts and a thread that executes both announce
+ *     it, then check for the other. A thread that finds the other takes back
+ *     its announcement, and waits outside of the runtime: the other may need
+ *     its VP to finish. (A handler may run there and broadcast or execute, in
+ *     the middle of an exec, too: REPLACING-2 in boot/replacing.c.)
+ * PREEMPT-6. In libc's fork, which waits for locks of other threads, this is
+ *     the one signal that is open. A thread that changes credentials waits for
+ *     all kernel threads, and lets no thread run meanwhile. All other work has
+ *     to wait until the fork is over, since the child begins where the parent's
+ *     thread was.
+ *
+ * Rejected: to take the VP from a thread that is in libc for long. Its carrier
+ * runs on beside the VP's new carrier, on the same CPUs. With a few such
+ * threads, each thread that waits to run also waits for theirs.
  */
 #include "signal/preempt.h"
 
@@ -62,8 +73,9 @@
 #include "wait/sleep.h"
 
 void (*wf_preempt_setxid)(void);
-static int main_pid;		    /* of the process that they are sent in */
-static _Atomic uint32_t nr_senders; /* PREEMPT-4, wf_os_execs, too */
+static int main_pid;		    /* of the process to which the signals are
+				     * sent */
+static _Atomic uint32_t nr_senders; /* PREEMPT-4; with wf_os_execs */
 static _Atomic uint32_t nr_broadcasts, nr_kept_back; /* PREEMPT-5 */
 
 static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
@@ -74,8 +86,8 @@ static bool is_on_altstack(const struct wf_carrier *c, uintptr_t sp)
 }
 
 /*
- * Whose code is interrupted: for a string function, which pushes nothing, the
- * caller's.
+ * The kind of the code that is interrupted. For a string function, which pushes
+ * nothing, it is the caller's.
  */
 static enum wf_text text_at(uintptr_t pc, uintptr_t sp)
 {
@@ -119,7 +131,10 @@ static bool may_preempt(struct wf_thread *t, struct wf_carrier *c,
 	return true;
 }
 
-/* The CPU timer found a VP that made no switch since its last time. */
+/*
+ * The CPU timer has expired. If the VP has made no switch since the last
+ * expiry, t is CPU-bound and has to yield.
+ */
 static void charge_by_timer(struct wf_thread *t, struct wf_vp *vp)
 {
 	uint64_t now = wf_load_relaxed(&vp->counters.switches);
@@ -150,7 +165,7 @@ static void preempt(struct wf_thread *t, const ucontext_t *uc)
 	wf_switch_abandon(t, next, wf_switch_requeue(why), t);
 }
 
-/* Returns if no carrier is reserved for it. */
+/* Returns if no carrier is reserved for t. */
 static void go_to_reserved(struct wf_thread *t, const ucontext_t *uc)
 {
 	wf_post_fn *post = wf_reserved_go_begin(t);
@@ -162,7 +177,7 @@ static void go_to_reserved(struct wf_thread *t, const ucontext_t *uc)
 	wf_switch_abandon(t, NULL, post, t);
 }
 
-/* Sees to what the signal is for besides preemption. May t be preempted? */
+/* Does the signal's work other than preemption. True if t may be preempted. */
 static bool handle_other_uses(struct wf_thread *t, struct wf_carrier *c,
 			      ucontext_t *ucontext)
 {
@@ -180,7 +195,7 @@ static bool handle_other_uses(struct wf_thread *t, struct wf_carrier *c,
 		wf_signal_entry_restart_call(ucontext);
 	if (t->kind != WF_THREAD_MULTIPLEXED)
 		return false;
-	/* The debug option means whoever is met. */
+	/* The debug option preempts every thread that the signal finds. */
 	if (wf_options.preempt_every != 0 && t->vp != NULL)
 		wf_vp_ask(t->vp, WF_RESCHED_SLICE,
 			  wf_load_relaxed(&t->vp->counters.switches));
@@ -190,7 +205,7 @@ static bool handle_other_uses(struct wf_thread *t, struct wf_carrier *c,
 	return false;
 }
 
-/* Its VP was taken. Returns if it has the kernel thread for itself now. */
+/* t has lost its VP. Returns if t is bound to this kernel thread now. */
 static void go_on_without_vp(struct wf_thread *t, const ucontext_t *ucontext)
 {
 	if (wf_carrier_bind_without_vp(t))
@@ -222,7 +237,7 @@ static void handle(int sig, siginfo_t *info, void *ucontext)
 	if (c == NULL || !wf_is_started())
 		return;
 	wf_store_relaxed(&c->is_signalled, false);
-	/* seq_cst: before the check of what is told (io/supervisor.c,
+	/* seq_cst: before the check for reports (io/supervisor.c,
 	 * SUPERVISOR-5). */
 	is_notified = wf_load_relaxed(&c->is_notified) &&
 		      atomic_exchange(&c->is_notified, false);
@@ -257,7 +272,8 @@ void wf_preempt_signal(struct wf_carrier *c)
 
 void wf_preempt_init(void)
 {
-	/* As the kernel has it; libc refuses this signal to its callers. */
+	/* The kernel's struct sigaction; libc refuses this signal to its
+	 * callers. */
 	const struct {
 		void (*handler)(int, siginfo_t *, void *);
 		unsigned long flags;
@@ -282,7 +298,10 @@ bool wf_preempt_is_here(void)
 	return wf_os_getpid() == main_pid;
 }
 
-/* What was not sent may have been a kick (signal/routing.c, ROUTING-1). */
+/*
+ * A signal that was not sent may have been a kick (signal/routing.c,
+ * ROUTING-1), so all carriers get one.
+ */
 static void signal_all(void)
 {
 	for (uint32_t i = 0; i < wf_carrier_count(); i++) {
@@ -301,7 +320,7 @@ static void exec_is_over(void)
 		signal_all();
 }
 
-/* PREEMPT-5. In one step for handlers: they take it back (boot/replacing.c). */
+/* PREEMPT-5. One step for handlers: they take it back (boot/replacing.c). */
 static bool try_exec(struct wf_thread *t)
 {
 	uint64_t mask = wf_os_close_signals();
@@ -324,8 +343,9 @@ void wf_preempt_exec_end(struct wf_thread *t)
 }
 
 /*
- * PREEMPT-5. A thread that comes lets those that wait go first, once: else two
- *     that change credentials again and again would leave no gap.
+ * PREEMPT-5. A thread that comes lets the waiting threads go first, once.
+ *     Otherwise two threads that change credentials again and again would leave
+ *     no gap.
  */
 static void let_others_first(void)
 {
@@ -352,7 +372,8 @@ void wf_preempt_exec_settle(void)
 	do /* PREEMPT-4 */
 		wf_sys(SYS_sched_yield);
 	while (atomic_load(&nr_senders) != 0);
-	wf_sys(SYS_sched_yield); /* what was sent arrives on the way back */
+	wf_sys(SYS_sched_yield); /* signals that were sent arrive on the way
+				  * back */
 }
 
 struct wf_thread *wf_preempt_broadcast_begin(void)
@@ -377,7 +398,7 @@ void wf_preempt_broadcast_end(void)
 
 void wf_preempt_arm(struct wf_carrier *c)
 {
-	/* Kernel timers fire on its ticks: 4 ms at HZ 250. */
+	/* Kernel timers expire on the kernel's ticks: 4 ms at HZ 250. */
 	const struct timespec period = { 0, 4 * WF_NS_PER_MS };
 	struct itimerspec spec = { period, period };
 	struct sigevent event;

@@ -1,35 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Gives each signal to a thread. A signal to one thread goes into that thread's
+ * queue. A signal to the process goes to a thread that waits for it or does not
+ * block it, else into the process's queue. Then the sender makes the thread
+ * check its queue: it ends the thread's wait, or kicks its carrier.
+ *
  * ROUTING-1. A sender puts the signal into the queue, sets exit_work, then
- *     looks where the thread is. If it waits, the wait is ended (ufutex.c,
- *     UFUTEX-6). If after a membarrier it runs, its carrier is kicked. In all
- *     other states the thread passes through the runtime's exit, or resumes a
- *     saved frame, before it runs code of the program's, and looks at exit_work
- *     there.
- * ROUTING-2. A sender puts, then reads masks and sigwait sets; a thread changes
- *     its mask or set, then looks at the queues; both with a fence between. So
- *     no signal lies in a queue unnoticed by both.
- * ROUTING-3. A signal to the process that nobody takes is put into the
- *     process's queue, its bit leaves the receiver's set, and then the threads
- *     are looked at once more. Who opens a signal sets its mask, passes a
- *     fence, and then looks at the queue and at the receiver's set (mask.c,
+ *     checks the thread's state. If the thread waits, the sender ends the wait
+ *     (ufutex.c, UFUTEX-6). If the thread runs after a membarrier, the sender
+ *     kicks its carrier. In all other states the thread leaves the runtime, or
+ *     resumes a saved frame, before it runs code of the program's, and checks
+ *     exit_work there.
+ * ROUTING-2. A sender puts, then reads masks and sigwait sets. A thread changes
+ *     its mask or set, then checks the queues. Both pass a fence between the
+ *     two steps. So no signal lies in a queue without either of them noticing
+ *     it.
+ * ROUTING-3. A signal to the process that no thread takes goes into the
+ *     process's queue, and its bit leaves the receiver's set. Then the sender
+ *     checks the threads once more. A thread that opens a signal sets its mask,
+ *     passes a fence, and then checks the queue and the receiver's set (mask.c,
  *     MASK-2).
- * ROUTING-4. What a signalfd shows (wf_routing_shown) has to be pending in the
- *     kernel, or nobody who polls would see it: the receiver is made to leave
- *     it there as soon as no thread takes it, and what is in the process's
- *     queue goes back. What stops or ends the process by default belongs there,
- *     too (signal_receiver.c, SIGNAL_RECEIVER-5).
- * ROUTING-5. A thread that ends closes its queue, then looks at it. A sender
- *     puts, then ends the thread's wait or passes a membarrier (ROUTING-1),
- *     then looks whether the queue has been closed or the mask is another, and
- *     takes the signal out again if it was for the process. One of them sees
- *     the other. It may find an older one of the kind instead, which it gives
- *     to another thread: as many as it has put are out again. Who uses the slot
- *     again before that sets the new thread's mask, then sends what is for the
- *     process on, and drops the rest, as the thread does; a thread that begins
- *     looks, too. test/model/reuse.pml is that in all its states. What was sent
- *     to the thread that has ended may come to the next one in its slot, as
- *     natively to the next one with its number. No lock: it would cost a thread
+ * ROUTING-4. A signal that a signalfd shows (wf_routing_shown) has to be
+ *     pending in the kernel, or no poll would find it. So the receiver leaves
+ *     it to the kernel as soon as no thread takes it, and signals in the
+ *     process's queue go back to the kernel. Signals that stop or end the
+ *     process by default belong to the kernel, too (signal_receiver.c,
+ *     SIGNAL_RECEIVER-5).
+ * ROUTING-5. A thread that ends closes its queue, then checks it. A sender
+ *     puts, and ends the thread's wait or passes a membarrier (ROUTING-1). Then
+ *     the sender checks whether the queue is closed or the mask has changed,
+ *     and if so takes back a signal to the process. At least one of the two
+ *     notices the other. The sender may find an older signal of the kind
+ *     instead, and gives that to another thread: as many are taken out as it
+ *     has put in. A thread that uses the slot again before that sets the new
+ *     thread's mask, sends signals to the process on, and drops the rest, as an
+ *     ending thread does. A thread that begins checks its queue, too.
+ *     test/model/reuse.pml models this in all its states. A signal to the
+ *     thread that has ended may reach the next thread in its slot, as natively
+ *     the next thread with its number. There is no lock: it would cost a thread
  *     that does little 4 % of its time.
  */
 #include "signal/routing.h"
@@ -72,7 +80,7 @@ static bool waits_for(const struct wf_thread *t, uint64_t bit)
 	       takes_signals(t);
 }
 
-/* Does a handler of t's take the signal now? */
+/* True if a handler of t's takes the signal now. */
 static bool is_open(const struct wf_thread *t, uint64_t bit)
 {
 	return (wf_deliver_open(t) & bit) != 0;
@@ -113,9 +121,10 @@ void wf_routing_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work)
 }
 
 /*
- * is_process: t was chosen for a signal to the process. -ESRCH then also if t
- * blocks it by now; *info is what is to be given to another, the older one
- * where t had one of the kind already.
+ * Puts the signal into t's queue and makes t check it. is_process: t was chosen
+ * for a signal to the process. Then it returns -ESRCH also if t blocks the
+ * signal by now, and *info is the signal to give to another thread: the older
+ * one if t already had one of the kind.
  */
 static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 		     bool is_process)
@@ -151,7 +160,8 @@ static int to_thread(struct wf_thread *me, struct wf_thread *t, siginfo_t *info,
 		wf_routing_alert(me, t, WF_WORK_SIGNAL);
 		is_taken = is_open(t, bit); /* ROUTING-5 */
 	}
-	/* It changed its mind, or ends: choose another. */
+	/* t has changed its mask, or ends: the caller chooses another
+	 * thread. */
 	if (is_process && (!is_taken || wf_sigqueue_is_closed(&t->sigqueue)) &&
 	    !waits_for(t, bit) &&
 	    wf_sigqueue_take_process(&t->sigqueue, bit, info))
@@ -227,14 +237,18 @@ bool wf_routing_has_taker(int sig)
 	       find_taker(WF_SIGNAL_BIT(sig), NULL) != NULL;
 }
 
-/* False: nobody takes *info, which may be an older one of the kind. */
+/*
+ * Gives *info to a thread. False if no thread takes it; *info may then be an
+ * older signal of the kind.
+ */
 static bool give(struct wf_thread *me, siginfo_t *info,
 		 struct wf_thread *preferred)
 {
 	uint64_t bit = WF_SIGNAL_BIT(info->si_signo);
 	struct wf_thread *t;
 
-	/* Who ends just now is not chosen again. */
+	/* A thread that ends just now has closed its queue, and is not chosen
+	 * again. */
 	while ((t = find_waiter(bit)) != NULL ||
 	       (t = find_taker(bit, preferred)) != NULL) {
 		if (to_thread(me, t, info, true) != -ESRCH)
@@ -255,7 +269,8 @@ static void give_back(uint64_t set)
 
 		if (wf_sys(SYS_rt_sigqueueinfo, pid, sig, &info) == 0)
 			continue;
-		/* Only the process's first kernel thread may say it all. */
+		/* Only the process's first kernel thread may send all fields
+		 * unchanged. */
 		info.si_code = SI_QUEUE;
 		if (wf_sys(SYS_rt_sigqueueinfo, pid, sig, &info) == 0)
 			continue;
@@ -279,10 +294,9 @@ uint64_t wf_routing_leave_to_kernel(uint64_t set)
 {
 	uint64_t idle = wf_routing_without_takers(set), left = idle;
 
-	/*
-	 * ROUTING-3: who has opened one has seen that the receiver wanted it,
-	 * or else it may have closed it before it was wanted again.
-	 */
+	/* ROUTING-3: a thread that has opened a signal has found it in the
+	 * receiver's set. Otherwise it may have blocked the signal before the
+	 * set had it again. */
 	while (left != 0) {
 		uint64_t again;
 
@@ -314,7 +328,7 @@ void wf_routing_closed(const struct wf_thread *t, uint64_t closed)
 	if (halts == 0)
 		return;
 	wf_routing_leave_to_kernel(halts);
-	wf_signal_receiver_close(halts); /* those that somebody waits for */
+	wf_signal_receiver_close(halts); /* those that a thread waits for */
 }
 
 void wf_routing_to_process(struct wf_thread *me, const siginfo_t *info,
@@ -341,7 +355,7 @@ void wf_routing_to_process(struct wf_thread *me, const siginfo_t *info,
 
 void wf_routing_fork_child(void)
 {
-	/* What was pending is the parent's. */
+	/* The pending signals are the parent's. */
 	memset(&wf_routing_process, 0, sizeof(wf_routing_process));
 	wf_store_relaxed(&wf_routing_nr_waiters, 0);
 	wf_store_relaxed(&wf_routing_first_mask, UINT64_MAX);

@@ -42,7 +42,7 @@ void wf_signal_convert(uint64_t mask);
  */
 void wf_signal_adopt_pending(struct wf_thread *t);
 
-/* Around fork: all signals stay blocked until both processes continue. */
+/* Around fork: all signals but weft's are blocked. */
 void wf_signal_fork_prepare(void);
 void wf_signal_fork_parent(void);
 /*

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGNAL_ENTRY-1. Handlers of the program's never run with in_runtime set. What
- *     arrives then is put into the carrier's slot, and the interrupted frame's
- *     mask is closed, so that at most the few follow that a change of the mask
- *     in progress lets through. The runtime's exit, the next thread's if this
- *     one parks, or the agent empties the slot.
- * SIGNAL_ENTRY-2. The slot is emptied with everything blocked: whoever fills it
- *     is a handler on the same kernel thread.
- * SIGNAL_ENTRY-3. The preemption signal stays open in the runtime: by it alone,
- *     sent to itself with takes_signal set, the exit enters handlers.
- * SIGNAL_ENTRY-4. A kernel thread without a carrier is not weft's, and a thread
- *     with native signals (thread/own_runtime.c) is not for weft to interrupt:
- *     the handler runs as the kernel would run it. In the runtime the signal is
- *     put off in the same way, into a slot of a small pool.
- * SIGNAL_ENTRY-5. A thread with a kernel thread of its own may set the kernel's
- *     alternate stack by a call that is compiled into the program. The first
- *     signal that comes after that finds the stack in its frame, and the thread
- *     has native signals from then on.
+ * The kernel calls wf_signal_entry for every signal that the program has a
+ * handler for. The function decides by the state of the interrupted code. In
+ * the runtime it stores the signal for later. In the program's code it runs the
+ * handler, if the signal is for this thread, or gives the signal to another
+ * thread. The kick's handler and the runtime's exit deliver the stored signals.
+ *
+ * SIGNAL_ENTRY-1. No handler of the program's runs with in_runtime set. A
+ *     signal that arrives then goes into the carrier's slot, and the mask of
+ *     the interrupted frame is closed. So at most a few more signals follow,
+ *     which a change of the mask in progress lets through. The runtime's exit
+ *     empties the slot. If this thread parks, the next thread's exit or the
+ *     agent does.
+ * SIGNAL_ENTRY-2. The slot is emptied with all signals blocked: a handler on
+ *     the same kernel thread fills it.
+ * SIGNAL_ENTRY-3. The preemption signal stays open in the runtime. The
+ *     runtime's exit enters handlers only by this signal, which it sends to
+ *     itself with takes_signal set.
+ * SIGNAL_ENTRY-4. A kernel thread without a carrier is foreign, and a thread
+ *     with native signals (thread/own_runtime.c) must not be interrupted by
+ *     weft. There the handler runs as the kernel would run it. A signal in the
+ *     runtime goes into a slot of a small pool.
+ * SIGNAL_ENTRY-5. A bound thread may set the kernel's alternate stack by a
+ *     system call that is compiled into the program. The first signal after
+ *     that finds the stack in its frame, and the thread has native signals from
+ *     then on.
  */
 #include "signal/signal_entry.h"
 
@@ -57,7 +65,7 @@ bool wf_signal_entry_is_fault(int sig, const siginfo_t *info)
 	}
 }
 
-/* Meant for the very thread that was interrupted. */
+/* True if the signal is for the thread that was interrupted. */
 static bool is_for_running(int sig, const siginfo_t *info)
 {
 	return wf_signal_entry_is_fault(sig, info) ||
@@ -79,11 +87,12 @@ static void put_off(struct wf_thread *t, struct wf_carrier *c,
 		memcpy(s->info[nr], info, sizeof(s->info[nr]));
 		wf_store_relaxed(&s->nr, nr + 1);
 	} else {
-		/* Blocked from now on, it waits in the kernel. */
+		/* The slot is full: the signal waits in the kernel, blocked
+		 * from now on. */
 		wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(),
 		       info->si_signo, info);
 	}
-	/* Whoever looks at wait words goes on, and may fault. */
+	/* A thread that checks wait words continues, and may fault. */
 	*wf_frame_mask(uc) = ~WF_PREEMPT_BIT;
 	if ((faults & WF_SIGNAL_BIT(info->si_signo)) == 0)
 		*wf_frame_mask(uc) &= ~faults;
@@ -91,7 +100,9 @@ static void put_off(struct wf_thread *t, struct wf_carrier *c,
 	atomic_fetch_or(&t->exit_work, WF_WORK_SIGNAL);
 }
 
-/* The instruction is executed again, and the kernel ends the process. */
+/*
+ * The thread executes the instruction again, and the kernel ends the process.
+ */
 static void die_of_fault(struct wf_thread *t, int sig, const siginfo_t *info,
 			 const ucontext_t *uc)
 {
@@ -114,7 +125,7 @@ void wf_signal_entry_drain(struct wf_carrier *c, struct wf_thread *t)
 	nr = wf_load_relaxed(&s->nr);
 	memcpy(infos, s->info, nr * sizeof(infos[0]));
 	wf_store_relaxed(&s->nr, 0);
-	/* Without its VP a thread queues nobody on it. */
+	/* Without its VP a thread must not queue another thread on it. */
 	if (t == NULL)
 		me = &c->idle_self;
 	else if (wf_load_relaxed(&t->retake) == WF_RETAKE_TAKEN)
@@ -129,7 +140,7 @@ void wf_signal_entry_drain(struct wf_carrier *c, struct wf_thread *t)
 
 /* --- in the program ----------------------------------------------------- */
 
-/* As an entry into the runtime; NULL if the VP is gone. */
+/* Enters the runtime. Returns NULL if the VP is gone. */
 static struct wf_thread *enter(struct wf_thread *t)
 {
 	wf_store_relaxed(&t->in_runtime, 1);
@@ -142,7 +153,7 @@ static struct wf_thread *enter(struct wf_thread *t)
 
 static void leave(struct wf_thread *t)
 {
-	/* Whoever gave t something to do meanwhile has kicked it. */
+	/* A thread that gave t work meanwhile has kicked it. */
 	wf_store_release(&t->in_runtime, 0);
 }
 
@@ -154,7 +165,7 @@ static void act(struct wf_thread *t, int sig, const siginfo_t *info,
 
 	if (wf_action_is_handler(&a)) {
 		wf_deliver(t, sig, info, uc, &a);
-		/* No room for the frame: as the kernel does. */
+		/* No room for the frame: end the process as the kernel does. */
 		die_of_fault(t, SIGSEGV, info, uc);
 		wf_os_tgkill(wf_os_gettid(), SIGSEGV);
 	} else if (wf_action_is_sig_dfl(&a)) {
@@ -177,7 +188,7 @@ static void notice_altstack(struct wf_thread *t, struct wf_carrier *c,
 {
 	if (WF_LIKELY(c->bound != t || uc->uc_stack.ss_sp == c->altstack))
 		return;
-	c->has_own_state = true; /* it ends with t */
+	c->has_own_state = true; /* the carrier ends with t */
 	t->has_native_signals = true;
 }
 
@@ -188,8 +199,8 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 	bool is_blocked;
 
 	wf_cpu_enter_handler();
-	/* The thread looks at a wait word that is gone, uses a pointer of the
-	 * program's that leads nowhere, or executes code on a stack. */
+	/* The thread reads a wait word in unmapped memory, uses a bad pointer
+	 * of the program's, or executes code on a stack. */
 	if (wf_signal_entry_is_fault(sig, info) &&
 	    (wf_arch_slots_fixup(ucontext) || wf_arch_copy_fixup(ucontext) ||
 	     wf_stack_code_fixup(info, ucontext)))
@@ -211,7 +222,7 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 		return;
 	}
 	me = enter(t);
-	/* libc opens some behind weft's back, abort() its own. */
+	/* libc opens some signals without weft, and abort() opens SIGABRT. */
 	is_blocked = (t->sigmask & WF_SIGNAL_BIT(sig)) != 0;
 	if (wf_routing_is_awaited(t, sig) &&
 	    !wf_signal_entry_is_fault(sig, info))
@@ -221,7 +232,8 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 		act(t, sig, info, ucontext);
 	else
 		wf_routing_to_process(me, info, is_blocked ? NULL : t);
-	/* It was another thread's. */
+	/* The signal was for another thread, so this one's call starts
+	 * again. */
 	if (!is_blocked)
 		wf_signal_entry_restart_call(ucontext);
 	if (wf_deliver_is_due(t))
@@ -230,8 +242,8 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 }
 
 /*
- * SIGNAL_ENTRY-4: the kernel delivers what other threads have sent to t, the
- * caller.
+ * SIGNAL_ENTRY-4: sends the kernel the signals that other threads have sent to
+ * t, the caller. The kernel delivers them.
  */
 static void hand_to_kernel(struct wf_thread *t)
 {
@@ -263,7 +275,8 @@ void wf_signal_entry_kick(struct wf_thread *t, ucontext_t *uc)
 	atomic_fetch_and(&t->exit_work, ~WF_WORK_SIGNAL);
 	wf_signal_entry_drain(t->carrier, t);
 	wf_cancel_kick(t, uc);
-	/* It reads on its own kernel thread. */
+	/* The thread reads the signalfd on its carrier, so its call has to
+	 * end. */
 	if (wf_signalfd_is_due(t))
 		wf_arch_uc_set_eintr(uc);
 	while (wf_deliver_is_due(t) &&
@@ -287,7 +300,8 @@ void wf_signal_entry_at_exit(struct wf_thread *t)
 				hand_to_kernel(t);
 			return;
 		}
-		/* Also while t holds signals: the mask has to open again. */
+		/* Also while t holds signals back: the mask has to open
+		 * again. */
 		wf_signal_entry_drain(c, t);
 		wf_carrier_set_mask(c, t->sigmask);
 		if (wf_load_relaxed(&c->signal_slot.nr) != 0)
@@ -297,7 +311,7 @@ void wf_signal_entry_at_exit(struct wf_thread *t)
 		t->takes_signal = true; /* SIGNAL_ENTRY-3 */
 		wf_compiler_barrier();
 		wf_os_signal_self(wf_load_relaxed(&c->tid), WF_PREEMPT_SIGNAL);
-		/* The handler has run; where are we? */
+		/* The handler has run; t may be on another carrier now. */
 		wf_compiler_barrier();
 		t->takes_signal = false;
 		wf_runtime_enter();

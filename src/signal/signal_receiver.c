@@ -1,46 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGNAL_RECEIVER-1. want is a superset of what some thread does not block or
- *     waits for: who opens a signal adds it before it leaves the runtime, and
- *     pokes if a bit is new. What all threads block stays with the kernel, or
- *     is held for the process (routing.c, ROUTING-3).
- * SIGNAL_RECEIVER-2. It takes signals by sigtimedwait, and blocks all but what
- *     it lets through by SIGNAL_RECEIVER-5, the preemption signal too: no
- *     handler ever runs on it.
- * SIGNAL_RECEIVER-3. is_busy is set while it hands on a signal that is nowhere
- *     else. Between the kernel's answer and that nobody can know; who has to,
- *     takes what it asks about out of `armed` first.
- * SIGNAL_RECEIVER-4. It says in `armed` what it is about to wait for, passes a
- *     fence and reads want again; who takes a bit out of want passes a fence
- *     and reads `armed`. So no bit that was taken out is waited for unnoticed.
- * SIGNAL_RECEIVER-5. The kernel forgets what would stop the process when that
- *     is told to go on, but not what is taken; and what ends the process does
- *     so before the sender's next step, so that no thread sees, say, that
- *     another process of the pipeline has ended, too. So what does so by
- *     default is not taken while some thread does not block it: it is open in
- *     the receiver's own mask, and the kernel does what it does. It says in
- *     `opened` what it is about to let through, passes a fence, and looks again
- *     whether a thread takes it and the default is the action (ACTION-5 in
- *     action.c); who changes either passes a fence and reads `opened`. A bit is
- *     in `opened` and `armed` until the mask is closed.
- * SIGNAL_RECEIVER-6. Who closes or ends looks whether thread 0 takes it still,
- *     and only if not for `opened`, and for other takers. A thread that ends
- *     passes no fence before it looks at thread 0's mask: so thread 0 when it
- *     closes what is opened, and the receiver before it opens what thread 0
- *     blocks, pass a membarrier before they look for takers.
- * SIGNAL_RECEIVER-7. When the last who took such a signal has closed it, it is
- *     likely to open it soon. So the receiver looks again after a while by
- *     itself, and says so in is_dozing. It takes that back and then reads want;
- *     who adds to want reads is_dozing after.
- * SIGNAL_RECEIVER-8. It is poked by SIGSTKFLT, whether that is wanted or not,
- *     unless a signalfd shows it; then by the preemption signal. Who pokes
- *     changes something before, and the receiver reads that after, both
- *     seq_cst, or one might send what the other no longer takes.
+ * Carriers block all signals while they sleep, so another kernel thread has to
+ * take the signals to the process. The receiver waits for them by sigtimedwait.
+ * It takes only signals that some thread waits for or does not block, and gives
+ * each to such a thread (routing.c). Three sets rule it: `want` holds the
+ * signals that threads take, `armed` those that the receiver takes, and
+ * `opened` those that its mask lets through.
+ *
+ * SIGNAL_RECEIVER-1. `want` includes all signals that some thread waits for or
+ *     does not block. A thread that opens a signal adds it before it leaves the
+ *     runtime, and pokes the receiver if the bit is new. A signal that all
+ *     threads block stays with the kernel, or in the process's queue
+ *     (routing.c, ROUTING-3).
+ * SIGNAL_RECEIVER-2. The receiver takes signals by sigtimedwait. It blocks all
+ *     signals, the preemption signal too, but those that it lets through by
+ *     SIGNAL_RECEIVER-5: no handler ever runs on it.
+ * SIGNAL_RECEIVER-3. is_busy is set while the receiver hands on a signal that
+ *     is in no queue. Between the kernel's answer and is_busy no thread can
+ *     know of that signal. A thread that has to know first takes the signal out
+ *     of `armed`.
+ * SIGNAL_RECEIVER-4. The receiver stores in `armed` the signals that it is
+ *     about to take, passes a fence and reads `want` again. A thread that takes
+ *     a bit out of `want` passes a fence and reads `armed`. So the thread
+ *     notices if the receiver still takes that signal.
+ * SIGNAL_RECEIVER-5. SIGCONT makes the kernel drop pending stop signals, but
+ *     not those that were taken. A signal that ends the process has to end it
+ *     before the sender's next step. Otherwise a thread could notice, say, that
+ *     another process of the pipeline has ended, and react to that. So the
+ *     receiver does not take signals that stop or end the process by default
+ *     while some thread does not block them. They are open in the receiver's
+ *     mask, and the kernel does the default action. The receiver stores in
+ *     `opened` the signals that it is about to let through and passes a fence.
+ *     Then it checks again whether a thread takes each and the action is the
+ *     default (ACTION-5 in action.c). A thread that changes either passes a
+ *     fence and reads `opened`. A bit is in `opened` and `armed` until the mask
+ *     blocks it.
+ * SIGNAL_RECEIVER-6. A thread that blocks a signal or ends checks whether
+ *     thread 0 still takes the signal. Only if not, it checks `opened` and the
+ *     other threads. A thread that ends passes no fence before it reads thread
+ *     0's mask. So thread 0 passes a membarrier when it blocks a signal in
+ *     `opened`, before it checks the other threads. The receiver does the same
+ *     before it opens a signal that thread 0 blocks.
+ * SIGNAL_RECEIVER-7. When the last thread that took such a signal has blocked
+ *     it, it is likely to open it soon. So the thread does not poke: the
+ *     receiver checks again after DOZE_NS, and sets is_dozing meanwhile. It
+ *     clears is_dozing and then reads `want`; a thread adds to `want` and then
+ *     reads is_dozing.
+ * SIGNAL_RECEIVER-8. SIGSTKFLT pokes the receiver, whether `want` has it or
+ *     not. If a signalfd shows SIGSTKFLT, the preemption signal does. The
+ *     poking thread makes its change before, and the receiver reads the change
+ *     after, both seq_cst. Otherwise a thread might send a signal that the
+ *     receiver no longer takes.
  * SIGNAL_RECEIVER-9. A message may wake a carrier just when the receiver has
- *     taken the signal that was sent before it, and has not said is_busy yet.
- *     So who opens its mask after a sleep looks for a moment whether there is
- *     something in `taken`, where the kernel puts it, and waits until it is
- *     handed on. That makes it rare that the message is first, not impossible.
+ *     taken the signal that was sent before the message, and has not set
+ *     is_busy yet. So a carrier that opens its mask after a sleep polls `taken`
+ *     for a moment, where the kernel puts the signal. If a signal is there it
+ *     waits until the receiver has handed it on. That makes it rare that the
+ *     message is first, not impossible.
  */
 #include "signal/signal_receiver.h"
 
@@ -68,29 +84,31 @@
 
 enum {
 	WAITED_FOR = 2, /* is_busy */
-	/* Nobody uses it, and unlike weft's own, a real-time signal, it can be
-	 * sent when none can be queued (RLIMIT_SIGPENDING). */
+	/* Programs do not use it. A real-time signal, as weft's, cannot be sent
+	 * when the limit of queued signals is reached (RLIMIT_SIGPENDING); a
+	 * standard signal can. */
 	POKE_SIGNAL = SIGSTKFLT,
 	POKE_AGAIN_NS = 10 * 1000 * 1000,
 	DOZE_NS = 10 * 1000 * 1000,
-	/* SIGNAL_RECEIVER-9: pauses. */
+	/* SIGNAL_RECEIVER-9: the number of CPU pauses. */
 	POLLS = 8,
 	POLLS_WHILE_TAKEN = 1000,
 };
 
 static _Atomic uint64_t want;	/* SIGNAL_RECEIVER-1 */
-static _Atomic uint64_t armed;	/* SIGNAL_RECEIVER-4; receiver */
-static _Atomic uint64_t opened; /* SIGNAL_RECEIVER-5; receiver */
-static _Atomic bool is_dozing;	/* SIGNAL_RECEIVER-7; receiver */
-/* SIGNAL_RECEIVER-3: 0, 1, or WAITED_FOR: with waiters */
+static _Atomic uint64_t armed;	/* SIGNAL_RECEIVER-4; the receiver stores it */
+static _Atomic uint64_t opened; /* SIGNAL_RECEIVER-5; the receiver stores it */
+static _Atomic bool is_dozing;	/* SIGNAL_RECEIVER-7; the receiver stores it */
+/* SIGNAL_RECEIVER-3: 0, 1, or WAITED_FOR if threads wait for 0 */
 static _Atomic uint32_t is_busy;
-static _Atomic uint32_t nr_turns; /* futex: of the loop in run */
+static _Atomic uint32_t nr_turns; /* futex: counts the loops of run */
 static _Atomic int tid;
 static struct wf_thread self;
 static siginfo_t
-	taken; /* SIGNAL_RECEIVER-9: si_signo 0: nothing; kernel, receiver */
+	taken; /* SIGNAL_RECEIVER-9; si_signo 0: no signal. Written by the
+		* kernel and the receiver */
 
-/* SIGNAL_RECEIVER-8; 0: it is shown. */
+/* SIGNAL_RECEIVER-8; 0 if a signalfd shows the signal. */
 static uint64_t poke_bit(void)
 {
 	return WF_SIGNAL_BIT(POKE_SIGNAL) & ~atomic_load(&wf_routing_shown);
@@ -102,7 +120,7 @@ static uint64_t may_open(uint64_t set)
 					  wf_load_acquire(&wf_action_halts));
 }
 
-/* What it waits for, and what its mask lets through. */
+/* The signals that the receiver takes, and those that its mask lets through. */
 struct ways {
 	uint64_t wait, open;
 };
@@ -115,7 +133,7 @@ static struct ways choose(void)
 	return (struct ways){ (set & ~open) | poke, open };
 }
 
-/* SIGNAL_RECEIVER-4, SIGNAL_RECEIVER-5; mask is what is open now. */
+/* SIGNAL_RECEIVER-4, SIGNAL_RECEIVER-5. `mask` is the set that is open now. */
 static struct ways arm(uint64_t mask)
 {
 	struct ways now, again = choose();
@@ -141,7 +159,7 @@ static struct ways arm(uint64_t mask)
 	return now;
 }
 
-/* Weft's own signal. */
+/* Handles weft's signal: of a timer, of another process, or of a broadcast. */
 static void answer(siginfo_t *info)
 {
 	const union sigval asked = info->si_value;
@@ -160,7 +178,7 @@ static void answer(siginfo_t *info)
 		wf_other_process_answer(asked, t != NULL && err != -ESRCH);
 }
 
-/* The kernel may not have been able to note by whom. */
+/* Under a limit the kernel may send the signal without the sender's pid. */
 static bool is_poke(const siginfo_t *info)
 {
 	return info->si_signo == POKE_SIGNAL &&
@@ -183,7 +201,10 @@ static void hand_on(const siginfo_t *info)
 		wf_os_futex_wake(&is_busy, INT_MAX);
 }
 
-/* Returns what it is, in `taken` and, for weft's own use, in *ret_info. */
+/*
+ * Takes a signal of set. Returns its number; the signal is in `taken` and
+ * *ret_info. weft's own signals are removed from `taken`.
+ */
 static long take(uint64_t set, siginfo_t *ret_info)
 {
 	const struct timespec while_dozing = wf_os_timespec(DOZE_NS);
@@ -200,8 +221,8 @@ static long take(uint64_t set, siginfo_t *ret_info)
 }
 
 /*
- * Nothing is open any more, and nothing is waited for: SIGNAL_RECEIVER-4,
- * SIGNAL_RECEIVER-5.
+ * Ends the receiver, with all signals blocked and none taken:
+ * SIGNAL_RECEIVER-4, SIGNAL_RECEIVER-5.
  */
 static WF_NORETURN void end(void)
 {
@@ -233,7 +254,10 @@ static void run(void *arg)
 	}
 }
 
-/* It has its name from birth: who knows a thread's id may look for it. */
+/*
+ * The receiver has its name from the start: a process that knows a thread's id
+ * may search for the receiver at any time.
+ */
 int wf_signal_receiver_start(void)
 {
 	char name[16] = "";
@@ -253,7 +277,9 @@ void wf_signal_receiver_rearm(void)
 		     poke_bit() != 0 ? POKE_SIGNAL : WF_PREEMPT_SIGNAL);
 }
 
-/* It does not take these yet, or not as it should. */
+/*
+ * Pokes for signals that the receiver does not take, or does not let through.
+ */
 static void poke_for(uint64_t set)
 {
 	uint64_t halts = set & wf_load_relaxed(&wf_action_halts);
@@ -302,7 +328,9 @@ void wf_signal_receiver_shrink(uint64_t set)
 	atomic_fetch_and(&want, ~set);
 }
 
-/* Makes it arm again, which has begun if nr_turns is no longer turn. */
+/*
+ * Makes the receiver arm again. It has begun once nr_turns is no longer `turn`.
+ */
 static void await_turn(uint32_t turn)
 {
 	wf_signal_receiver_rearm();

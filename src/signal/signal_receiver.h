@@ -5,7 +5,7 @@
  * gives them to threads.
  *
  *     wf_signal_receiver_want(set);
- *     ...	signals of set are put into the queue of a thread that takes them
+ *     ...	signals of set go to threads that take them
  */
 #ifndef WEFT_SIGNAL_SIGNAL_RECEIVER_H
 #define WEFT_SIGNAL_SIGNAL_RECEIVER_H
