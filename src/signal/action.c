@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ACTION-1. table is constant before the runtime starts; after that it changes
- *     under the lock, and the kernel's disposition with it.
- * ACTION-2. The kernel's has SA_RESTART always: whether a system call ends with
- *     EINTR is decided at the delivery, for the thread that runs the handler,
- *     and not for the one that happened to be interrupted.
+ * sigaction of the program changes a table here. The kernel gets weft's
+ * trampoline for each signal with a handler, and the program's action
+ * otherwise. weft handles some default actions itself. The kernel does the
+ * default action of stopping and ending signals as long as the receiver lets
+ * them through.
+ *
+ * ACTION-1. `table` is constant before the runtime starts. After that it
+ *     changes under the lock, and the kernel's action with it.
+ * ACTION-2. The kernel's action always has SA_RESTART. Whether a system call
+ *     ends with EINTR is decided at the delivery, for the thread that runs the
+ *     handler, and not for the thread that happened to be interrupted.
  * ACTION-3. SIGSEGV and SIGBUS have the trampoline even if the program has no
- *     handler, for the sake of the message about an overflow, and of wait words
- *     and pointers of the program's where there is no memory.
- * ACTION-4. wf_memory_uncaught has the bit of one of the two before the kernel
- *     has another disposition, and until after it has the trampoline again.
- * ACTION-5. wf_action_halts changes under the lock. The receiver lets through
- *     what it finds there (signal_receiver.c, SIGNAL_RECEIVER-5): before such a
- *     signal has the trampoline its bit is gone and the receiver has closed it,
- *     both seen under the lock.
- * ACTION-6. What a thread has waited for, and would end the process, is no
- *     longer the kernel's: a thread that waits has it before one that does not
- *     block it. What stops the process goes to that one.
+ *     handler. It prints the message about a stack overflow, and handles wait
+ *     words and pointers of the program's that point to no memory.
+ * ACTION-4. wf_memory_uncaught has the bit of either of the two before the
+ *     kernel has another action for it, until after the kernel has the
+ *     trampoline again.
+ * ACTION-5. wf_action_halts changes under the lock. The receiver lets the
+ *     signals in it through (signal_receiver.c, SIGNAL_RECEIVER-5). Before such
+ *     a signal gets the trampoline, its bit is cleared and the receiver has
+ *     closed it; both are checked under the lock.
+ * ACTION-6. A signal that would end the process, and that a thread has once
+ *     waited for, is no longer left to the kernel: a thread that waits gets it
+ *     before a thread that does not block it. A signal that would stop the
+ *     process goes to the thread that does not block it, so the kernel keeps
+ *     it.
  * ACTION-7. With --stats each signal that ends the process by default has the
- *     trampoline: weft prints the statistics and then has the kernel end the
+ *     trampoline: weft prints the statistics and then makes the kernel end the
  *     process. Such a signal is not in wf_action_halts.
  */
 #include "signal/action.h"
@@ -38,28 +47,34 @@
 
 enum { NR_SIGNALS = 64 };
 
-/* What the kernel does by default and the program does not notice. */
+/* The kernel's default action does nothing that the program notices. */
 #define IGNORED_BY_DEFAULT                                 \
 	(WF_SIGNAL_BIT(SIGCHLD) | WF_SIGNAL_BIT(SIGCONT) | \
 	 WF_SIGNAL_BIT(SIGURG) | WF_SIGNAL_BIT(SIGWINCH))
 
-/* What stops the process by default. */
+/* By default these stop the process. */
 #define STOPS                                              \
 	(WF_SIGNAL_BIT(SIGTSTP) | WF_SIGNAL_BIT(SIGTTIN) | \
 	 WF_SIGNAL_BIT(SIGTTOU))
 
-/* What others send to end it, by default. Not the others that do: programs
- * change the actions of some of these often, as that of SIGPIPE. */
+/*
+ * By default these end the process, and other processes send them for that.
+ * Other signals that end the process are not here: programs often change the
+ * action of some, as of SIGPIPE.
+ */
 #define ENDS \
 	(WF_SIGNAL_BIT(SIGHUP) | WF_SIGNAL_BIT(SIGINT) | WF_SIGNAL_BIT(SIGTERM))
 
-/* The program cannot change them. */
+/* The program cannot change the actions of these signals. */
 #define FIXED                                                                  \
 	(WF_SIGNAL_BIT(SIGKILL) | WF_SIGNAL_BIT(SIGSTOP) | WF_SIGNAL_BIT(32) | \
 	 WF_PREEMPT_BIT)
 
-/* ACTION-7. The kernel raises SIGTRAP and SIGSYS once, behind the instruction:
- * executed again, it would not end the process. The receiver has SIGSTKFLT. */
+/*
+ * ACTION-7. The kernel raises SIGTRAP and SIGSYS once, after the instruction: a
+ *     repeated instruction would not end the process. The receiver uses
+ *     SIGSTKFLT.
+ */
 #define NOT_REPORTED                                                   \
 	(IGNORED_BY_DEFAULT | STOPS | FIXED | WF_SIGNAL_BIT(SIGTRAP) | \
 	 WF_SIGNAL_BIT(SIGSYS) | WF_SIGNAL_BIT(SIGSTKFLT))
@@ -69,7 +84,7 @@ _Atomic uint64_t wf_action_halts;
 _Atomic bool wf_action_had_handlers;
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct wf_action table[NR_SIGNALS + 1]; /* ACTION-1 */
-/* ACTION-6; grows, under the lock */
+/* ACTION-6; only grows, under the lock */
 static _Atomic uint64_t kept;
 
 static int kernel_action(int sig, const struct wf_action *new,
@@ -119,13 +134,13 @@ static bool is_reported(int sig)
 	       (NOT_REPORTED & WF_SIGNAL_BIT(sig)) == 0;
 }
 
-/* Does weft handle the default action of sig? */
+/* True if weft handles the default action of sig. */
 static bool is_ours(int sig)
 {
 	return is_of_memory(sig) || is_reported(sig);
 }
 
-/* May the kernel have the trampoline for sig? */
+/* True if the kernel may have the trampoline for sig. */
 static bool may_be_entered(int sig, const struct wf_action *a)
 {
 	return wf_action_is_handler(a) || is_ours(sig);
@@ -139,8 +154,10 @@ static int give_up(int sig, const struct wf_action *a)
 	return kernel_action(sig, a, NULL);
 }
 
-/* The kernel's disposition for what the program has set. ACTION-2, ACTION-3,
- * ACTION-7 */
+/*
+ * Installs the kernel's action for an action of the program's. ACTION-2,
+ * ACTION-3, ACTION-7
+ */
 static int install(int sig, const struct wf_action *a)
 {
 	struct wf_action k = {
@@ -166,7 +183,7 @@ static int install(int sig, const struct wf_action *a)
 
 static const struct wf_action default_action = { .flags = 0 };
 
-/* ACTION-5; locked. True if the receiver has to know. */
+/* ACTION-5; locked. True if the caller has to notify the receiver. */
 static bool note_halt(int sig)
 {
 	uint64_t bit = (STOPS | ENDS) & ~wf_load_relaxed(&kept) &
@@ -180,7 +197,7 @@ static bool note_halt(int sig)
 	return false;
 }
 
-/* ACTION-5; returns with the lock. */
+/* ACTION-5; returns with the lock held. */
 static void lock_and_close(uint64_t set)
 {
 	wf_spin_lock(&lock);
@@ -196,7 +213,8 @@ static void lock_and_close(uint64_t set)
 
 void wf_action_keep(uint64_t set)
 {
-	/* Another may be about to close what it keeps. */
+	/* Another thread may be about to make the receiver close a signal of
+	 * set. */
 	set &= ENDS & (~wf_load_acquire(&kept) | wf_signal_receiver_opens());
 	if (WF_LIKELY(set == 0))
 		return;
@@ -264,14 +282,14 @@ void wf_action_do_default(int sig, const siginfo_t *info)
 {
 	uint64_t mask = wf_os_get_signal_mask();
 
-	/* With only this one open, wait status, core and stop are native. */
+	/* With only this signal open, wait status, core and stop are native. */
 	wf_os_set_signal_mask(UINT64_MAX);
 	if (is_ours(sig))
 		wf_action_uninstall(sig);
 	wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(), sig,
 	       info);
 	wf_os_set_signal_mask(~WF_SIGNAL_BIT(sig));
-	/* It was one that stops, and the process goes on. */
+	/* The signal has stopped the process, and the process continues. */
 	wf_os_set_signal_mask(mask);
 }
 

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CANCEL-1. is_cancelled is set, then libc's word, then exit_work, then the
- *     thread is looked for (routing.c, ROUTING-1). It stays set: a wait checks
- *     it under the bucket's lock and not exit_work, which an exit of the
- *     runtime between the request and the wait may have cleared.
- * CANCEL-2. A wait ends by it only while cancellation is enabled, and only at a
- *     cancellation point or if the thread is asynchronous, which the runtime's
- *     exit ends; else it would never get to wait.
- * CANCEL-3. libc marks its blocking calls as asynchronous for as long as they
- *     last (until 2.40), or makes them in one place (libc/bridge.h): the kick
- *     ends such a thread on the spot.
- * CANCEL-4. The word of a thread that starts may be overwritten. It clears
- *     holds_signals, then looks at is_cancelled; the canceller, with the
- *     membarrier of wf_routing_alert in between, does the reverse.
- * CANCEL-5. Who is ended so is marked before the frame is built. libc does it
- *     after it has allocated and loaded its unwinder, and until then the thread
- *     counts as asynchronous: with another signal due, the kick for that would
- *     come on top of the frame, and find the cancellation again, without end.
+ * pthread_cancel sets libc's cancel word and makes the thread check it. A
+ * thread that waits is woken, and its wait ends with -ECANCELED at a
+ * cancellation point. A thread that runs is kicked. If libc's word allows it,
+ * the handler or the runtime's exit ends the thread, by entering pthread_exit
+ * like a handler.
+ *
+ * CANCEL-1. The canceller sets is_cancelled, then libc's word, then exit_work,
+ *     then checks the thread's state (routing.c, ROUTING-1). is_cancelled stays
+ *     set. A wait checks it under the bucket's lock, and not exit_work, which
+ *     an exit of the runtime between the request and the wait may have cleared.
+ * CANCEL-2. Cancellation ends a wait only while it is enabled, and only at a
+ *     cancellation point or if the thread is asynchronous. The runtime's exit
+ *     ends an asynchronous thread; otherwise it would never get to wait.
+ * CANCEL-3. libc marks its blocking calls as asynchronous while they last
+ *     (until 2.40), or makes them in one place (libc/bridge.h). The kick ends
+ *     such a thread on the spot.
+ * CANCEL-4. A thread that starts may overwrite its word. It clears
+ *     holds_signals, then checks is_cancelled. The canceller sets is_cancelled,
+ *     passes the membarrier of wf_routing_alert, then checks holds_signals.
+ * CANCEL-5. A thread that is ended here is marked as exiting before the frame
+ *     is built. libc marks it only after it has allocated and loaded its
+ *     unwinder, and until then the thread counts as asynchronous. If another
+ *     signal is due, its kick would come on top of the frame and find the
+ *     cancellation again, without end.
  */
 #include "signal/cancel.h"
 
@@ -62,8 +69,8 @@ static void apply_if_whole(struct wf_thread *t)
 }
 
 /*
- * It has disabled cancellation, and if it enables it sees the request itself:
- * nothing that it waits for is to begin again.
+ * True if the thread has disabled cancellation. When it enables cancellation it
+ * finds the request itself, so its wait must not be restarted.
  */
 static bool puts_it_off(const struct wf_thread *t)
 {

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Runs handlers of the program. wf_deliver builds a frame on the thread's
+ * stack, as the kernel would, and enters the handler. When the handler returns,
+ * wf_signal_return restores the mask and resumes the interrupted code by
+ * rt_sigreturn.
+ *
  * DELIVER-1. A handler is entered with in_runtime 0, on the program's stack or
  *     its virtual alternate stack, by a frame that looks like the kernel's. So
- *     it may be preempted, park, or leave by longjmp or an exception.
- * DELIVER-2. The alternate stack that the kernel knows is the carrier's,
- *     always. The frame shows the handler the program's; before rt_sigreturn it
- *     is made invalid, so that the kernel leaves the carrier's alone.
- * DELIVER-3. Between the change of t->sigmask and rt_sigreturn, or the change
- *     of the kernel's mask in wf_arch_signal_enter, everything is blocked.
- * DELIVER-4. What is due when a mask opens is delivered by a kick that is
- *     queued while everything is blocked: the kernel delivers it on the context
- *     that is resumed, so handlers nest only as the masks allow.
+ *     the handler may be preempted, park, or leave by longjmp or an exception.
+ * DELIVER-2. The alternate stack that the kernel knows is always the carrier's.
+ *     The frame shows the handler the program's alternate stack. Before
+ *     rt_sigreturn that entry is made invalid, so that the kernel keeps the
+ *     carrier's.
+ * DELIVER-3. From the change of t->sigmask to rt_sigreturn, or to the change of
+ *     the kernel's mask in wf_arch_signal_enter, all signals are blocked.
+ * DELIVER-4. Signals that are due when a mask opens are delivered by a kick
+ *     that is sent while all signals are blocked. The kernel delivers the kick
+ *     on the context that is resumed, so handlers nest only as the masks allow.
  * DELIVER-5. After a handler the thread may be on another carrier, or in a fork
- *     child that has no carriers at all.
+ *     child, which has no carriers.
  */
 #include "signal/deliver.h"
 
@@ -40,7 +46,7 @@
 void (*wf_deliver_suspend_exec)(struct wf_thread *t);
 void (*wf_deliver_resume_exec)(void);
 
-/* On the program's stack; what the kernel puts there, and some of our own. */
+/* On the program's stack: the kernel's fields, and some of weft's. */
 struct handler_frame {
 	void (*return_address)(void);
 	char uc[WF_FRAME_UC_BYTES];
@@ -51,7 +57,8 @@ struct handler_frame {
 	bool was_interrupted; /* t->interrupted before the handler */
 	bool was_at_cancel_point;
 	bool was_replacing;
-	uint64_t read_set; /* of the read of a signalfd in whose middle it is */
+	uint64_t read_set; /* the set of the signalfd read that it interrupts,
+			    * or 0 */
 };
 
 _Static_assert(offsetof(struct handler_frame, own_tp) -
@@ -68,7 +75,10 @@ static bool is_on(const struct wf_thread *t, uintptr_t sp)
 	       sp - (uintptr_t)t->altstack.sp <= t->altstack.size;
 }
 
-/* Where the frame must end; *ret_altstack is what the handler sees. */
+/*
+ * The address at which the frame must end. *ret_altstack is the alternate stack
+ * that the handler finds in the frame.
+ */
 static uintptr_t frame_top(struct wf_thread *t, const ucontext_t *uc,
 			   const struct wf_action *action,
 			   stack_t *ret_altstack)
@@ -115,7 +125,7 @@ static size_t frame_bytes(const ucontext_t *uc)
 
 /* --- entering a handler -------------------------------------------------- */
 
-/* A wait that the handler interrupts in the kernel is over (ufutex.c). */
+/* Ends the kernel wait that the handler interrupts (ufutex.c). */
 static void end_kernel_wait(struct wf_thread *t)
 {
 	if (t->kind != WF_THREAD_MULTIPLEXED)
@@ -132,7 +142,10 @@ static uint64_t handler_mask(const struct wf_thread *t, int sig,
 	return mask & ~WF_SIGNAL_UNBLOCKABLE;
 }
 
-/* The mask to which the handler returns: sigsuspend's caller's own. */
+/*
+ * The mask to which the handler returns; in sigsuspend, the mask from before
+ * the call.
+ */
 static uint64_t mask_after(struct wf_thread *t)
 {
 	if (!t->is_suspended)
@@ -169,7 +182,8 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	wf_carrier_note_mask(c, t->sigmask);
 	if (wf_deliver_is_due(t))
 		wf_deliver_kick_self(); /* DELIVER-4 */
-	/* The program's stack may fault: out here. */
+	/* A write to the program's stack may fault, so it happens outside of
+	 * the runtime. */
 	wf_store_release(&t->in_runtime, 0); /* DELIVER-1 */
 	f = build(uc, top);
 	f->own_tp = wf_cpu_thread_register();
@@ -181,7 +195,7 @@ void wf_deliver(struct wf_thread *t, int sig, const siginfo_t *info,
 	f->was_replacing = was_replacing;
 	f->read_set = read_set;
 	t->at_cancel_point = false;
-	t->is_starving = false; /* the handler's own waits do not */
+	t->is_starving = false; /* the handler's waits do not starve */
 	uc = (ucontext_t *)f->uc;
 	uc->uc_stack = altstack;
 	*wf_frame_mask(uc) = after;
@@ -210,7 +224,7 @@ void wf_deliver_before_sigreturn(struct wf_thread *t, const ucontext_t *uc)
 
 /* --- coming back -------------------------------------------------------- */
 
-/* SS_AUTODISARM: the frame has what to arm again. */
+/* SS_AUTODISARM: arms the alternate stack again, from the frame. */
 static void rearm_altstack(struct wf_thread *t, const ucontext_t *uc)
 {
 	if (((unsigned int)uc->uc_stack.ss_flags & AUTODISARM) == 0)

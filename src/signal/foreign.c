@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel keeps mask and pending signals of such a thread. The trampoline
- * only does what the kernel would have done for the program's own handler.
+ * The kernel keeps the mask and the pending signals of a foreign thread, and of
+ * a thread with native signals. The trampoline does only what the kernel would
+ * have done for the program's handler. A signal that arrives while the thread
+ * is in the runtime is put off: the handler stores it and blocks all signals,
+ * and the runtime's exit sends it again.
  */
 #include "signal/foreign.h"
 
@@ -18,12 +21,12 @@
 #include "signal/queue.h"
 #include "wait/ufutex_internal.h"
 
-/* Signals put off: one for each thread that was caught in the runtime. */
+/* Signals put off: one for each thread that was interrupted in the runtime. */
 enum { NR_PUT_OFF = 256 };
 
 static struct put_off {
 	_Atomic(struct wf_thread *) owner;
-	uint64_t mask; /* to go back to */
+	uint64_t mask; /* the mask to restore */
 	siginfo_t info;
 } put_offs[NR_PUT_OFF];
 
@@ -61,7 +64,8 @@ void wf_foreign_at_exit(struct wf_thread *t)
 
 		if (wf_load_relaxed(&p->owner) != t)
 			continue;
-		/* Who has closed the mask for a bucket has opened it again. */
+		/* The runtime may have closed the mask for a bucket; it has
+		 * restored it by now. */
 		wf_os_set_signal_mask(UINT64_MAX);
 		wf_sys(SYS_rt_tgsigqueueinfo, wf_os_getpid(), wf_os_gettid(),
 		       p->info.si_signo, &p->info);
@@ -72,7 +76,7 @@ void wf_foreign_at_exit(struct wf_thread *t)
 	}
 }
 
-/* As wf_deliver and wf_signal_return have it; t may be NULL. */
+/* Does the same as wf_deliver and wf_signal_return; t may be NULL. */
 static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 			siginfo_t *info, ucontext_t *uc)
 {
@@ -88,7 +92,7 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 	if (t != NULL) {
 		wf_ufutex_interrupt(t, t);
 		t->nr_handlers++;
-		t->is_starving = false; /* the handler's own waits do not */
+		t->is_starving = false; /* the handler's waits do not starve */
 		if (was_replacing)
 			wf_deliver_suspend_exec(t);
 	}
@@ -96,7 +100,7 @@ static void run_handler(struct wf_thread *t, const struct wf_action *a, int sig,
 	a->handler(sig, info, uc);
 	if (was_replacing)
 		wf_deliver_resume_exec();
-	/* It may have waited itself. */
+	/* The handler may have waited and changed the flag. */
 	if (t != NULL)
 		t->interrupted = was_interrupted || !may_restart;
 }
@@ -124,7 +128,7 @@ void wf_foreign_entry(struct wf_thread *t, int sig, siginfo_t *info,
 
 void wf_foreign_fork_child(void)
 {
-	/* Of threads that are not there. */
+	/* The owners are threads of the parent. */
 	for (size_t i = 0; i < NR_PUT_OFF; i++)
 		wf_store_relaxed(&put_offs[i].owner, NULL);
 }

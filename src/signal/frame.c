@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FRAME-1. Between the store of in_runtime 0 and rt_sigreturn everything is
- *     blocked, the preemption signal too; the kernel opens the mask and
- *     resumes the thread in one step. Else a signal there would interrupt
- *     weft's code on the save area's stack with in_runtime clear.
+ * Copies the frame that the kernel has built on the carrier's alternate stack
+ * into the thread's save area, and lets t->ctx point to it. When the thread is
+ * picked again, wf_frame_resume runs on the save area and resumes the frame.
+ *
+ * FRAME-1. From the store of in_runtime 0 to rt_sigreturn all signals are
+ *     blocked, the preemption signal too. The kernel opens the mask and resumes
+ *     the thread in one step. Otherwise a signal could interrupt weft's code on
+ *     the save area with in_runtime clear.
  */
 #include "signal/frame.h"
 
@@ -18,11 +22,11 @@
 #include "sched/switch.h"
 #include "signal/deliver.h"
 
-/* Of the legacy area: where the kernel says how much follows. */
+/* The legacy area of the FP state says how many bytes follow it. */
 enum { FP_LEGACY_BYTES = 512, FP_MAGIC_OFFSET = 464, FP_SIZE_OFFSET = 468 };
 #define FP_MAGIC 0x46505853U
 
-/* No combination of SS_ flags. */
+/* A value that no combination of SS_ flags has. */
 #define ALTSTACK_INVALID 0x1234
 
 size_t wf_frame_fp_bytes(const ucontext_t *uc)

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * system() makes its caller ignore SIGINT and SIGQUIT. Several threads may call
+ * it at a time, so the calls are counted. The first call saves the program's
+ * actions and the last one restores them.
+ */
 #include "signal/ignored.h"
 
 #include "arch/arch.h"
@@ -12,7 +17,7 @@ enum { NR = WF_ARRAY_LEN(signals) };
 
 static struct wf_mutex mutex;
 static uint32_t nr_begun; /* mutex */
-/* mutex; the program's, if any has begun */
+/* mutex; the program's actions while nr_begun is not 0 */
 static struct wf_action before[NR];
 
 static void change(int sig, const struct wf_action *new,
@@ -48,7 +53,7 @@ uint64_t wf_ignored_begin(void)
 void wf_ignored_end(void)
 {
 	wf_mutex_lock(&mutex);
-	/* Or it has begun in a parent of this process. */
+	/* The call may have begun in a parent of this process. */
 	if (nr_begun > 0)
 		nr_begun--;
 	for (int i = 0; i < NR && nr_begun == 0; i++)
@@ -56,7 +61,10 @@ void wf_ignored_end(void)
 	wf_mutex_unlock(&mutex);
 }
 
-/* They stay ignored, as with libc: who has begun is not there. */
+/*
+ * The child keeps both signals ignored, as with glibc: the thread that called
+ * system() does not exist in it.
+ */
 void wf_ignored_fork_child(void)
 {
 	mutex = (struct wf_mutex){ 0 };

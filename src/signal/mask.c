@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Each thread has a signal mask in t->sigmask. While it runs, the kernel's mask
+ * of its carrier follows. When a thread opens a signal, it takes the pending
+ * ones from the process's queue and from the kernel. When it blocks a signal,
+ * another thread gets those that were sent to the process. The alternate stack
+ * is virtual: only weft's carriers have one in the kernel.
+ *
  * MASK-1. While a thread runs code of the program's, the kernel's mask of its
- *     carrier is its own, t->sigmask, or everything.
- * MASK-2. Who opens a signal passes a fence after its mask is set, then looks
- *     at the queues. What the receiver does not take it takes from the kernel
- *     itself, or the order of sending and opening would be lost, and then adds
- *     it to the receiver's set; see ROUTING-2 and ROUTING-3 in routing.c for
- *     the other side.
- * MASK-3. What was sent to the process and is blocked by the thread that was
- *     chosen for it goes to another.
- * MASK-4. What a failing call sends to its caller, which blocks it, is not left
- *     to the carrier: others run there who do not block it.
+ *     carrier is t->sigmask, or blocks all signals.
+ * MASK-2. A thread that opens a signal passes a fence after its mask is set,
+ *     then checks the queues. It takes the signals that the receiver does not
+ *     take from the kernel itself, and then adds them to the receiver's set.
+ *     Otherwise the order of sending and opening would be lost. ROUTING-2 and
+ *     ROUTING-3 in routing.c say what the sender does.
+ * MASK-3. A signal that was sent to the process, and that the chosen thread now
+ *     blocks, goes to another thread.
+ * MASK-4. A failing call may send its caller a signal that the caller blocks.
+ *     That signal is not left to the carrier: other threads run there that do
+ *     not block it.
  */
 #include "signal/mask.h"
 
@@ -56,7 +63,7 @@ static WF_NOINLINE void take_from_process(struct wf_thread *t, uint64_t opened)
 		wf_sigqueue_put(&t->sigqueue, &info, true);
 }
 
-/* What stops or ends the process does so when the mask opens. */
+/* Signals that stop or end the process do so when the mask opens. */
 static WF_COLD void take_from_kernel(struct wf_thread *t, uint64_t set)
 {
 	const struct timespec now = { 0, 0 };
@@ -69,7 +76,7 @@ static WF_COLD void take_from_kernel(struct wf_thread *t, uint64_t set)
 	wf_signal_receiver_open(set);
 }
 
-/* MASK-2. Each thread passes here when it begins. */
+/* MASK-2. Each thread calls it when it begins. */
 static void take_opened(struct wf_thread *t, uint64_t opened)
 {
 	uint64_t set = wf_signal_receiver_unwanted(opened);
@@ -135,7 +142,8 @@ void wf_mask_begin(struct wf_thread *t)
 
 uint64_t wf_mask_of_first(const struct wf_thread *t)
 {
-	/* Sanitizers leave out SIGSYS, newer ones what a fault may raise. */
+	/* Sanitizers leave SIGSYS open, newer ones also the signals of a
+	 * fault. */
 	const uint64_t spared = WF_SIGNAL_UNBLOCKABLE | WF_SIGNAL_BIT(SIGSYS) |
 				WF_SIGNAL_BIT(SIGILL) | WF_SIGNAL_BIT(SIGTRAP) |
 				WF_SIGNAL_BIT(SIGABRT) | WF_SIGNAL_BIT(SIGBUS) |
@@ -148,7 +156,7 @@ uint64_t wf_mask_of_first(const struct wf_thread *t)
 	return t->sigmask;
 }
 
-/* The kernel has the mask, and finds out whether ret_old leads anywhere. */
+/* The kernel has the mask, and checks whether ret_old is writable. */
 static int change_native(struct wf_thread *t, int how, const uint64_t *set,
 			 uint64_t *ret_old)
 {
@@ -174,8 +182,8 @@ int wf_mask_change(int how, const uint64_t *set, uint64_t *ret_old)
 		return change_native(t, how, set, ret_old);
 	if (set != NULL && apply(how, old, *set, &mask) < 0)
 		return -EINVAL;
-	/* Now, or it costs a system call if what is closed are the signals of
-	 * a fault (memory.c, MEMORY-2). */
+	/* Writes ret_old now: once the signals of a fault are blocked, the
+	 * write costs a system call (memory.c, MEMORY-2). */
 	if (ret_old != NULL)
 		err = wf_memory_put(ret_old, &told, sizeof(told));
 	wf_runtime_enter();
@@ -197,10 +205,8 @@ void wf_mask_keep_raised(int sig)
 	struct wf_thread *t = wf_self;
 	siginfo_t info;
 
-	/*
-	 * MASK-4; at once: the thread may enter the runtime here and leave it
-	 * on another carrier.
-	 */
+	/* MASK-4. Before the thread enters the runtime, since it may leave it
+	 *     on another carrier. */
 	if (t == NULL || t->carrier == NULL || (t->sigmask & set) == 0 ||
 	    wf_sys(SYS_rt_sigtimedwait, &set, &info, &now, 8) != sig)
 		return;

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MEMORY-1. While the signals of a fault are open and their handler is weft's,
- *     memory is just used, and the handler ends a copy that faults
- *     (arch/memory.h).
- * MEMORY-2. Else the kernel would end the process by the signal: the program
- *     blocks or ignores it, or the runtime has not started, or weft did not
- *     make the thread. The kernel is asked first then, by calls that look at
- *     the memory and after that refuse to know what to do with it.
- * MEMORY-3. What lies on the stack of the caller, above its frame, is there. So
- *     most of what is passed costs nothing then either.
+ * A system call that weft carries out itself may get a bad pointer from the
+ * program. It has to fail with EFAULT then. The functions here copy with a
+ * handler for the fault, or ask the kernel first.
  *
- * Rejected: always to ask, which costs as much as many a call that does so.
- * process_vm_readv, which costs three times that and is often forbidden. To
- * keep the two signals open in the kernel whatever the program blocks: one
- * from another process would have to be told from a fault and put back.
+ * MEMORY-1. While the signals of a fault are open and have weft's handler, the
+ *     copy simply uses the memory. The handler ends a copy that faults
+ *     (arch/memory.h).
+ * MEMORY-2. In all other cases the kernel would end the process by the signal:
+ *     the program blocks or ignores it, the runtime has not started, or the
+ *     thread is foreign. Then weft first asks the kernel, by calls that access
+ *     the memory and after that fail for an invalid argument.
+ * MEMORY-3. Memory on the caller's stack, above its frame, exists. So most
+ *     arguments cost no system call even then.
+ *
+ * Rejected: always to ask, which costs as much as many of the calls themselves.
+ * Rejected: process_vm_readv, which costs three times that and is often
+ * forbidden. Rejected: to keep the two signals open in the kernel while the
+ * program blocks them. weft would have to tell a signal from another process
+ * from a fault and put it back.
  */
 #include "signal/memory.h"
 
@@ -45,18 +50,19 @@ static bool touch(uintptr_t at)
 	return wf_arch_copy(&unused, (const void *)at, sizeof(unused)) == 0;
 }
 
-/* MEMORY-2. The kernel copies the set before it looks at what to do with it. */
+/* MEMORY-2. The kernel copies the set before it checks the operation. */
 static bool ask_read(uintptr_t at)
 {
 	enum { NO_SUCH_HOW = -1, SET_BYTES = 8 };
 
-	/* Any word of the page will do, and one at 0 would be no set. */
+	/* Any word of the page will do, but a NULL set is not read: use the
+	 * second word. */
 	return wf_sys(SYS_rt_sigprocmask, NO_SUCH_HOW,
 		      wf_align_down(at, WF_PAGE) + SET_BYTES, NULL,
 		      SET_BYTES) != -EFAULT;
 }
 
-/* MEMORY-2. It adds 0 before it looks at how to compare the old value. */
+/* MEMORY-2. The kernel adds 0 to the word before it checks the comparison. */
 static bool ask_write(uintptr_t at)
 {
 	const int no_such_comparison = 15;
@@ -67,7 +73,7 @@ static bool ask_write(uintptr_t at)
 	       -EFAULT;
 }
 
-/* Each page of it. */
+/* True if `find` is true for each page of the memory. */
 static bool all(const void *at, size_t bytes, bool (*find)(uintptr_t at))
 {
 	uintptr_t now = (uintptr_t)at, last = now + bytes - 1;
@@ -85,7 +91,7 @@ static bool all(const void *at, size_t bytes, bool (*find)(uintptr_t at))
 }
 
 /*
- * MEMORY-3. In a stack of weft's own: of the slot the guard alone is no memory.
+ * MEMORY-3. For stacks that weft made: in a slot only the guard is no memory.
  */
 static bool is_on_stack(const void *at, size_t bytes)
 {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The signal is WF_PREEMPT_SIGNAL, whose value has the thread's id, the number
- * that the thread is to get, and a number of the question. The kernel looks at
- * who may send what.
+ * The sender sends WF_PREEMPT_SIGNAL to the receiver of the other process. The
+ * signal's value holds the thread's id, the signal number for the thread, and a
+ * question number. The kernel checks which process may send which signal.
  *
  * Natively the thread has the signal when tgkill returns. So the sender waits
- * until the receiver has taken it and sleeps again. By then the receiver has
- * put the number of the question behind its name, and whether there is such a
- * thread: all may read that, also who may not be signalled or traced by the
- * other process. There is room for one number. So who finds that of another
- * question asks again, but only for the thread: the signal may have found it.
+ * until the receiver has taken the signal and sleeps again. By then the
+ * receiver has put an answer behind its own name: the question number, and
+ * whether there is such a thread. Every process may read the name, even if it
+ * may not signal or trace the other process.
+ *
+ * The name has room for one answer. A sender that finds the answer to another
+ * question asks again, but only whether the thread exists: its signal may have
+ * been delivered.
  */
 #include "signal/other_process.h"
 
@@ -23,7 +26,8 @@
 #include "sched/preempt.h"
 
 enum {
-	CODE = -0x5746, /* of a user, hence negative, and of nobody else */
+	CODE = -0x5746, /* negative, as codes of user processes; no other
+			 * program uses it */
 	PAUSE_NS = 50 * WF_NS_PER_US,
 	MOST_PAUSES = 20000,
 	SIGNAL_SHIFT = 32,
@@ -34,7 +38,7 @@ enum {
 	MOST_QUESTIONS = 1000,
 };
 
-/* As the kernel writes it. */
+/* struct linux_dirent64, as the kernel writes it. */
 struct entry {
 	uint64_t inode;
 	int64_t offset;
@@ -52,7 +56,7 @@ static int number_in(const char *name)
 	return n;
 }
 
-/* Among those of one read; 0: it is not. */
+/* The receiver among the entries of one read; 0 if it is not there. */
 static int find_in(int proc, const char *entries, long bytes)
 {
 	for (long at = 0; at < bytes;) {
@@ -82,7 +86,10 @@ static int find_receiver(int proc)
 	return tid;
 }
 
-/* It runs, or waits for a page of its memory, which a fork may hold up. */
+/*
+ * True if the receiver runs, or waits for a page of its memory, which a fork
+ * may delay.
+ */
 static bool is_at_work(char state)
 {
 	return state == 'R' || state == 'D';
@@ -94,7 +101,7 @@ static bool has_taken(int proc, int tid)
 	       !is_at_work(wf_os_thread_state(proc, tid));
 }
 
-/* False: the process may have been stopped. */
+/* False if it takes too long: the process may have been stopped. */
 static bool await(int proc, int tid)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
@@ -107,7 +114,7 @@ static bool await(int proc, int tid)
 	return false;
 }
 
-/* What the receiver is called then. */
+/* The receiver's name with the answer to the question in `value`. */
 static void name_of_answer(char ret_name[WF_OS_NAME_BYTES], uint64_t value,
 			   bool is_found)
 {
@@ -128,7 +135,10 @@ static bool is_answer(const char *name, uint64_t value, bool is_found)
 	return strcmp(name, wanted) == 0;
 }
 
-/* Others ask the same receiver at about the same time, and in step. */
+/*
+ * A random number: other processes ask the same receiver at about the same
+ * time, and in step.
+ */
 static uint64_t new_question(void)
 {
 	uint64_t mixed = (uint64_t)wf_os_now() ^ (uint64_t)wf_os_gettid() << 32;
@@ -137,7 +147,10 @@ static uint64_t new_question(void)
 	return mixed >> (64 - QUESTION_BITS);
 }
 
-/* -EAGAIN: another has had an answer meanwhile. 0 also if the process ended. */
+/*
+ * -EAGAIN if another sender has had an answer meanwhile. 0 also if the process
+ * has ended.
+ */
 static long ask(int proc, long pid, int receiver, uint64_t what)
 {
 	uint64_t value = new_question() << QUESTION_SHIFT | what;
@@ -177,7 +190,7 @@ static long send(int proc, long pid, long tid, long sig)
 		return rc;
 	for (int i = 0; i < MOST_QUESTIONS && rc == -EAGAIN; i++)
 		rc = ask(proc, pid, receiver, (uint64_t)tid);
-	/* The signal may have ended it. */
+	/* The signal may have ended the process. */
 	return rc == -EAGAIN || wf_os_thread_state(proc, receiver) == 'X' ? 0 :
 									    rc;
 }
@@ -208,7 +221,8 @@ bool wf_other_process_target(siginfo_t *info, struct wf_thread **ret_target)
 	if (info->si_code != CODE)
 		return false;
 	*ret_target = NULL;
-	/* Anybody who may send signals may send this. */
+	/* Every process that may send signals may send this value, so check
+	 * it. */
 	if (sig > 64 || sig == SIGKILL || sig == SIGSTOP)
 		return true;
 	t = wf_table_by_tid((int32_t)(value & UINT32_MAX));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loader's list of objects is walked without its lock, in a process that
- * is about to die: a torn name is worth less than a deadlock.
+ * A thread that overflows its stack faults in the guard below it. The handler
+ * finds the thread's start routine and object, and prints one line. It walks
+ * the loader's list of objects without the loader's lock, since the process is
+ * about to die: a torn name is better than a deadlock.
  */
 #include "signal/overflow.h"
 
@@ -33,7 +35,7 @@ bool wf_overflow_would(const struct wf_thread *t, uintptr_t top, uintptr_t low)
 	       top < bottom + wf_slot_stack_bytes(&t->slot);
 }
 
-/* The object with the highest base not above addr. */
+/* The object with the highest base that is not above addr. */
 static const struct link_map *object_of(uintptr_t addr)
 {
 	const struct r_debug *debug = wf_elf_symbol("ld-linux", "_r_debug");

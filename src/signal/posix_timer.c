@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * A table of the timers that signal one thread: the kernel's timer id, the
+ * thread's id and the signal. The kernel signals the receiver when a timer
+ * expires, and the receiver finds the thread here.
+ *
  * POSIX_TIMER-1. Entries change under the lock only. Entries [0, nr_used) have
- *     been used, id 0 .. INT_MAX.
- * POSIX_TIMER-2. The kernel sends the receiver weft's own signal, which it
- *     always waits for. The program's signal waits in the thread's own queue.
- * POSIX_TIMER-3. The receiver may have the signal of a timer in hand when the
- *     timer is deleted. The entry then says that it was a thread's, so that
- *     nobody else gets the signal; it is used again after all others.
+ *     been used; id is 0 .. INT_MAX.
+ * POSIX_TIMER-2. The kernel sends the receiver weft's signal, which it always
+ *     takes. The program's signal then goes into the thread's queue.
+ * POSIX_TIMER-3. The receiver may hold the signal of a timer when the timer is
+ *     deleted. The entry then remembers that the timer signalled a thread, so
+ *     that no other thread gets the signal. The entry is used again after all
+ *     others.
  */
 #include "signal/posix_timer.h"
 
@@ -29,7 +34,7 @@ struct entry {
 
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct entry entries[MAX_TIMERS]; /* POSIX_TIMER-1 */
-static _Atomic uint32_t nr_used;	 /* lock; may be read without */
+static _Atomic uint32_t nr_used;	 /* lock; may be read without it */
 static uint32_t next_free;		 /* lock */
 
 /* NULL if there is none. */
@@ -45,7 +50,8 @@ static struct entry *find_locked(int id, bool is_deleted)
 }
 
 /*
- * One that was never used, or else one of those deleted first: POSIX_TIMER-3.
+ * Returns an entry that was never used, or else one that was deleted long ago:
+ * POSIX_TIMER-3.
  */
 static struct entry *find_free_locked(void)
 {
@@ -69,7 +75,7 @@ int wf_posix_timer_add(int id, int sig, int32_t tid)
 	struct entry *e;
 
 	wf_spin_lock(&lock);
-	/* The kernel may use a number again. */
+	/* The kernel uses numbers again. */
 	e = find_locked(id, true);
 	if (e == NULL)
 		e = find_free_locked();

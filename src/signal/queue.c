@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Each queue is a list of nodes from a common pool, and a word with one bit for
+ * each signal in the list. Threads read the word without the lock. The pool
+ * grows in chunks and never shrinks.
+ *
  * SIGNAL_QUEUE-1. Bit n - 1 of q->pending is set as long as a signal n is in
  *     the list; both change under the lock only.
  * SIGNAL_QUEUE-2. A node is in one list or in the free list. Nodes are never
- *     given back.
- * SIGNAL_QUEUE-3. A list is a ring: its newest node is followed by its oldest.
- *     So who puts one takes the same time, however many there are, and so does
- *     who takes one of a kind of which there are more.
+ *     freed.
+ * SIGNAL_QUEUE-3. A list is circular: its newest node is followed by its
+ *     oldest. So a put takes the same time for any length of the list. So does
+ *     a take of a signal of which the list has several.
  */
 #include "signal/queue.h"
 
@@ -21,10 +25,10 @@
 enum {
 	CHUNK_BYTES = 64 * 1024,
 	/* About the kernel's limit of a user (RLIMIT_SIGPENDING). It is for
-	 * real-time signals: of the others each queue has one at most. What is
-	 * sent to the process stays far below: the receiver hands one on in 10
-	 * us or more, and who does not block it runs within 50 ms; the rest is
-	 * the kernel's. */
+	 * real-time signals: each queue has at most one of each standard
+	 * signal. Signals to the process stay far below the limit. The receiver
+	 * needs 10 us or more for each, and a thread that does not block it
+	 * runs within 50 ms. The kernel keeps the rest. */
 	MAX_CHUNKS = 64,
 };
 
@@ -56,7 +60,7 @@ static int add_chunk(void)
 	return 0;
 }
 
-/* Is one of them more than none? */
+/* True if several pending signals of the kind count as one. */
 static bool is_standard(int sig)
 {
 	return sig < 32;
@@ -90,7 +94,10 @@ static void put_node(struct wf_signal_node *n)
 
 /* --- lists -------------------------------------------------------------- */
 
-/* A timer's signal is queued once; its expirations meanwhile are counted. */
+/*
+ * A timer's signal is queued once. True if it is queued: the expirations since
+ * are counted.
+ */
 static bool count_overrun(struct wf_sigqueue *q, const siginfo_t *info)
 {
 	struct wf_signal_node *n = q->newest;
@@ -156,7 +163,10 @@ static void unlink_behind_locked(struct wf_sigqueue *q,
 		q->newest = before != n ? before : NULL;
 }
 
-/* The oldest of these; NULL: there is none that was sent to the process. */
+/*
+ * Unlinks the oldest signal `sig`, or the oldest that was sent to the process.
+ * NULL if there is none.
+ */
 static struct wf_signal_node *unlink_oldest_locked(struct wf_sigqueue *q,
 						   int sig, bool only_process)
 {

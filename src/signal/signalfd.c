@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGNALFD-1. A reader's sigwait_set is what it reads, its signal_word
- *     WF_SIGNAL_WORD_READS. Who queues such a signal then ends the reader's
- *     wait (ROUTING-1 and ROUTING-2 in routing.c). The reader looks at its
- *     queue itself when a wait is about to begin and at the runtime's exit
- *     after one, both with exit_work set, and then the call is not restarted.
- * SIGNALFD-2. The reader is not counted among the waiters and the receiver does
- *     not want its signals: what is sent to the process stays in the kernel,
- *     where the descriptor shows it to everybody who polls.
+ * A read of a signalfd waits in the kernel for signals to the process. A signal
+ * to the reading thread alone is in the thread's queue, which the kernel does
+ * not know. So a sender of such a signal ends the read, and the thread takes
+ * the signal from its queue.
+ *
+ * SIGNALFD-1. While a thread reads, its sigwait_set is the set that it reads,
+ *     and its signal_word is WF_SIGNAL_WORD_READS. A sender that queues such a
+ *     signal ends the reader's wait (ROUTING-1 and ROUTING-2 in routing.c). The
+ *     reader checks its queue when a wait is about to begin, and at the
+ *     runtime's exit after a wait, both with exit_work set. If a signal is
+ *     there, the call is not restarted.
+ * SIGNALFD-2. The reader is not counted among the waiters, and the receiver
+ *     does not take its signals. So signals to the process stay in the kernel,
+ *     where the descriptor shows them to every thread that polls it.
  * SIGNALFD-3. In a handler in the middle of a read the thread is no reader: the
  *     handler may wait for signals itself, or leave the read by siglongjmp.
- *     When it returns the thread is one again and looks at its queue.
+ *     When the handler returns, the thread is a reader again and checks its
+ *     queue.
  */
 #include "signal/signalfd.h"
 

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SIGWAIT-1. A waiter parks on t->signal_word while it is 0. Whoever puts a
- *     signal that it waits for into its queue stores 1 first and then wakes:
- *     the user futex loses no wake. sigsuspend's is stored by the delivery of
- *     the handler, so one that runs before the park ends it, too.
- * SIGWAIT-2. sigwait publishes its set, passes a fence, then looks at the
- *     queues and at what the kernel has, and lets the receiver take the rest;
- *     senders put, fence, then look at the set (routing.c, ROUTING-2 and
- *     ROUTING-3).
- * SIGWAIT-3. A waiter that gives up withdraws its set, then looks once more;
- *     what it does not take and was meant for the process goes to others.
- * SIGWAIT-4. A handler ends a wait, and may leave it by siglongjmp: the set is
- *     withdrawn before it runs.
- * SIGWAIT-5. Every wait leaves 1 in signal_word when it is over. So a handler
- *     that runs between SIGWAIT-2 and the park, and may wait itself, ends the
- *     wait, too.
+ * sigwait and its relatives wait for a signal to take; sigsuspend and pause
+ * wait until a handler has run. Both park on the user futex t->signal_word. A
+ * sender stores 1 there and wakes the thread.
+ *
+ * SIGWAIT-1. A waiter parks on t->signal_word while it is 0. A sender that puts
+ *     an awaited signal into the waiter's queue first stores 1 and then wakes:
+ *     the user futex loses no wake. For sigsuspend the delivery of the handler
+ *     stores 1, so a handler that runs before the park also ends the wait.
+ * SIGWAIT-2. sigwait stores its set, passes a fence, then checks the queues and
+ *     the kernel, and lets the receiver take the rest. A sender puts, passes a
+ *     fence, then checks the set (routing.c, ROUTING-2 and ROUTING-3).
+ * SIGWAIT-3. A waiter that gives up clears its set, then checks its queue once
+ *     more. Signals to the process that it does not take go to other threads.
+ * SIGWAIT-4. A handler ends a wait, and may leave it by siglongjmp. So the set
+ *     is cleared before the handler runs.
+ * SIGWAIT-5. Every wait leaves 1 in signal_word when it is over. A handler may
+ *     run between SIGWAIT-2 and the park, and wait itself. The 1 then ends the
+ *     outer wait, too.
  */
 #include "signal/sigwait.h"
 
@@ -70,7 +73,7 @@ void wf_signal_take_preceding(void)
 	wf_runtime_leave(t);
 }
 
-/* SIGWAIT-2; true if something is there already. */
+/* SIGWAIT-2; true if a signal is there already. */
 static bool begin(struct wf_thread *t, uint64_t set, siginfo_t *ret_info)
 {
 	if (wf_sigqueue_take(&t->sigqueue, set, ret_info))
@@ -109,8 +112,8 @@ static bool end(struct wf_thread *t, uint64_t set, bool has_one,
 }
 
 /*
- * The waits of threads of libc's are its own functions: these can be cancelled.
- * They are no cancellation points for who makes a system call.
+ * Foreign threads wait in libc's functions, so that they can be cancelled. A
+ * thread that makes a system call directly has no cancellation point here.
  */
 static int wait_result(int rc)
 {
@@ -170,7 +173,7 @@ int wf_signal_wait(uint64_t set, siginfo_t *ret_info, int64_t deadline_ns)
 
 /* --- sigsuspend --------------------------------------------------------- */
 
-/* The mask of before, unless a handler has run and restored it. */
+/* Restores the mask from before, unless a handler has run and restored it. */
 static bool take_back(struct wf_thread *t)
 {
 	if (!*(volatile bool *)&t->is_suspended)
@@ -207,7 +210,8 @@ void wf_signal_close_after_wait(const uint64_t *mask)
 static int suspend(struct wf_thread *t, uint64_t mask)
 {
 	suspend_begin(t, mask);
-	/* The delivery of a handler clears it and restores the mask. */
+	/* The delivery of a handler clears is_suspended and restores the
+	 * mask. */
 	while (*(volatile bool *)&t->is_suspended) {
 		int err = wf_ufutex_wait(&t->signal_word, 0, WF_UFUTEX_ANY,
 					 WF_FOREVER);

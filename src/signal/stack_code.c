@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * C's nested functions are called through a few instructions on the stack of
- * the thread that takes their address. The program or library that has some
- * asks for executable stacks. Where all are known when weft starts it makes
- * them so (libc/text.h). When a library is loaded later, ld.so changes the
- * stacks that it knows; weft is not told, and does so when a thread faults.
+ * GCC calls nested functions through a few instructions on the stack of the
+ * thread that takes their address. A program or library with nested functions
+ * asks for executable stacks. If weft knows that at the start, it makes all
+ * stacks executable (libc/text.h). When a library is loaded later, ld.so
+ * changes the stacks that it knows, but not weft's. So weft changes a stack
+ * when a thread faults on it.
  *
- * Rejected: to look at what dlopen has loaded. A wrapper of it would change its
- * caller, and with it where libraries are looked for.
+ * Rejected: to check the libraries that dlopen loads. A wrapper of dlopen would
+ * become its caller, and change where libraries are searched for.
  */
 #include "signal/stack_code.h"
 
@@ -21,14 +22,14 @@
 
 static const char name[] = "[stack]\n";
 
-/* A line of /proc/self/maps, as it is read. */
+/* The current line of /proc/self/maps, read byte by byte. */
 struct line {
 	unsigned int nr_spaces;
 	bool has_code;
 	char tail[sizeof(name) - 1];
 };
 
-/* Is this the end of the line of the first thread's stack? */
+/* Adds a byte. True at the end of the line of the first thread's stack. */
 static bool add(struct line *l, char c)
 {
 	memmove(l->tail, l->tail + 1, sizeof(l->tail) - 1);
@@ -43,7 +44,10 @@ static bool add(struct line *l, char c)
 	return false;
 }
 
-/* ld.so has made the first thread's stack executable if any has to be. */
+/*
+ * True if ld.so has made the first thread's stack executable, as it does when
+ * any has to be.
+ */
 static bool first_has_code(void)
 {
 	int fd = (int)wf_sys(SYS_openat, AT_FDCWD, "/proc/self/maps",

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Connects the signal layer to the runtime. It takes the program's signals over
+ * from the kernel when the runtime starts. It gives them back before exec, in a
+ * fork child, and when the runtime ends. It also opens and closes the signal
+ * queue of each thread, at the thread's beginning and end.
+ */
 #include "signal/signal.h"
 
 #include <string.h>
@@ -23,7 +29,8 @@
 #include "wait/ufutex_internal.h"
 
 /*
- * At a point by the wait's result, elsewhere by the runtime's exit (CANCEL-2).
+ * At a cancellation point the wait's result ends the thread, elsewhere the
+ * runtime's exit does (CANCEL-2).
  */
 static bool is_cancelled(const struct wf_thread *t)
 {
@@ -31,7 +38,7 @@ static bool is_cancelled(const struct wf_thread *t)
 	       (wf_cancel_is_due(t) || wf_cancel_is_here(t, 0));
 }
 
-/* Must a wait that is about to begin end at once? */
+/* True if a wait that is about to begin has to end at once. */
 static bool is_interrupted(struct wf_thread *t)
 {
 	const struct wf_carrier *c = t->carrier;
@@ -85,8 +92,9 @@ void wf_signal_convert(uint64_t mask)
 }
 
 /*
- * All signals are blocked, and the kernel gives the thread's own first. The
- * monitor, which is there already, may have sent it weft's.
+ * All signals are blocked, and sigtimedwait takes signals of the thread before
+ * those of the process. The monitor runs already, and may have sent the thread
+ * weft's signal.
  */
 void wf_signal_adopt_pending(struct wf_thread *t)
 {
@@ -128,7 +136,8 @@ void wf_signal_fork_parent(void)
 
 	if (c == NULL)
 		return;
-	/* Blocked, nothing has moved the thread or filled the slot. */
+	/* With all signals blocked, no handler has moved the thread or filled
+	 * the slot. */
 	wf_os_set_signal_mask(UINT64_MAX);
 	wf_store_relaxed(&c->is_forking, false);
 	is_kicked = wf_load_relaxed(&c->is_kicked);
@@ -155,7 +164,7 @@ void wf_signal_fork_child(struct wf_thread *t, bool has_own_actions)
 {
 	wf_sigqueue_fork_child();
 	if (t != NULL) {
-		/* What was pending is the parent's. */
+		/* The pending signals are the parent's. */
 		memset(&t->sigqueue, 0, sizeof(t->sigqueue));
 		wf_signal_thread_init(t);
 		t->holds_signals = false;
@@ -216,8 +225,10 @@ void wf_signal_exec_begin(struct wf_thread *t)
 	wf_os_set_signal_mask(mask);
 }
 
-/* From where the thread may go on on another carrier they would be those's who
- * run on this one. */
+/*
+ * Takes the signals back at once. From here on the thread may continue on
+ * another carrier, and another thread of this carrier would get them.
+ */
 void wf_signal_exec_failed(struct wf_thread *t)
 {
 	const struct timespec now = { 0, 0 };
@@ -237,7 +248,7 @@ void wf_signal_exec_over(struct wf_thread *t)
 	wf_runtime_leave(t);
 }
 
-/* Nobody will take what is in t's queue. */
+/* Empties t's queue: no thread will take the signals in it. */
 static WF_NOINLINE void empty(struct wf_thread *me, struct wf_thread *t)
 {
 	siginfo_t info;
@@ -248,8 +259,9 @@ static WF_NOINLINE void empty(struct wf_thread *me, struct wf_thread *t)
 }
 
 /*
- * Nothing else of the queue is written: who found the slot's last thread may
- * have its lock just now, or have put something since (ROUTING-5 in routing.c).
+ * Leaves the rest of the queue unchanged. A sender that has found the slot's
+ * last thread may hold the lock just now, or have put a signal since (ROUTING-5
+ * in routing.c).
  */
 void wf_signal_thread_init(struct wf_thread *t)
 {
@@ -268,8 +280,9 @@ void wf_signal_thread_init(struct wf_thread *t)
 }
 
 /*
- * A signal that arrived on the way here waits in the carrier's slot, and the
- * carrier's mask is closed until somebody has drained it.
+ * True if signals are closed on c: a signal that arrived during the start of
+ * the thread waits in the carrier's slot. The mask stays closed until the slot
+ * is drained.
  */
 static bool is_closed(const struct wf_carrier *c)
 {
@@ -294,8 +307,8 @@ void wf_signal_thread_begin(struct wf_thread *t)
 static WF_NOINLINE void end_taking(struct wf_thread *t, uint64_t taken)
 {
 	wf_fence_seq_cst();
-	/* The kernel must not find it on the carrier when somebody has seen
-	 * that the last who takes it has ended. */
+	/* Once another thread has noticed that the last taker has ended, the
+	 * kernel must not find the signal open on the carrier. */
 	if (wf_routing_without_takers(taken) != 0)
 		wf_carrier_set_mask(t->carrier, UINT64_MAX);
 	wf_routing_closed(t, taken);
