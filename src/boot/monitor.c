@@ -290,9 +290,8 @@ static void nap_quietly(int64_t until, uint32_t pokes)
 /* The state of run() from round to round. */
 struct rounds {
 	int64_t next_tick;
-	bool is_watching; /* words, at the last tick */
-	bool is_planned;  /* next_tick: plan_tick has adjusted it since the last
-			   * tick */
+	bool is_watching; /* it checked words at the last tick */
+	bool is_planned;  /* plan_tick has run since the last tick */
 	/* The time to the next check, in ns; TICK_NS if nothing is expected. */
 	int64_t handoff_nap, remote_wakeups_nap;
 	struct wf_tick_interval interval;

@@ -15,8 +15,8 @@ enum {
 struct wf_tick_interval {
 	/* Switches since the last tick. */
 	uint64_t most;	  /* of any VP */
-	uint64_t least;	  /* of any that is busy */
-	uint32_t nr_calm; /* ticks in a row */
+	uint64_t least;	  /* of any busy VP */
+	uint32_t nr_calm; /* calm ticks in a row */
 };
 
 /*

@@ -10,11 +10,13 @@
  *     thread waits, and nothing is in flight but the work of weft's kernel
  *     threads.
  * WIND_DOWN-2. Nothing happens if a kernel thread has state that would be lost
- *     with it. That is: kernel state of a caller that is not on the first
- *     kernel thread, robust mutexes for which the monitor stands, timers that
- *     signal the caller or are on its CPU clock, a notification of a message
- *     queue, or a close in flight. Nothing happens either if the process has
- *     foreign kernel threads: natively the kernel refuses the call then, too.
+ *     with it:
+ *     - kernel state of a caller that is not on the first kernel thread;
+ *     - robust mutexes for which the monitor stands;
+ *     - timers that signal the caller or are on its CPU clock;
+ *     - a notification of a message queue, or a close in flight.
+ *     Nothing happens either if the process has foreign kernel threads:
+ *     natively the kernel refuses the call then, too.
  * WIND_DOWN-3. I/O workers end first, since only they may be in calls that take
  *     long. If one does not end, the runtime continues. From the end of the
  *     monitor on there is no way back: all remaining kernel threads are at

@@ -8,9 +8,9 @@
  *
  * ACTION-1. `table` is constant before the runtime starts. After that it
  *     changes under the lock, and the kernel's action with it.
- * ACTION-2. The kernel's action always has SA_RESTART. Whether a system call
- *     ends with EINTR is decided at the delivery, for the thread that runs the
- *     handler, and not for the thread that happened to be interrupted.
+ * ACTION-2. The kernel's action always has SA_RESTART. The delivery decides
+ *     whether a system call ends with EINTR: for the thread that runs the
+ *     handler, and not for the thread that the signal has interrupted.
  * ACTION-3. SIGSEGV and SIGBUS have the trampoline even if the program has no
  *     handler. It prints the message about a stack overflow, and handles wait
  *     words and pointers of the program's that point to no memory.

@@ -32,13 +32,13 @@
  *     and if so takes back a signal to the process. At least one of the two
  *     notices the other. The sender may find an older signal of the kind
  *     instead, and gives that to another thread: as many are taken out as it
- *     has put in. A thread that uses the slot again before that sets the new
- *     thread's mask, sends signals to the process on, and drops the rest, as an
- *     ending thread does. A thread that begins checks its queue, too.
- *     test/model/reuse.pml models this in all its states. A signal to the
- *     thread that has ended may reach the next thread in its slot, as natively
- *     the next thread with its number. There is no lock: it would cost a thread
- *     that does little 4 % of its time.
+ *     has put in. A thread that uses the slot again sets the new thread's mask.
+ *     If a signal is still in the queue, it sends signals to the process on and
+ *     drops the rest, as an ending thread does. A thread that begins checks its
+ *     queue, too. test/model/reuse.pml models this in all its states. A signal
+ *     to the thread that has ended may reach the next thread in its slot, as
+ *     natively the next thread with its number. There is no lock: it would cost
+ *     a thread that does little 4 % of its time.
  */
 #include "signal/routing.h"
 

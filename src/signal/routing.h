@@ -31,9 +31,10 @@ int wf_routing_to_thread(struct wf_thread *me, struct wf_thread *t,
 			 const siginfo_t *info);
 
 /*
- * Sends to the process. The signal goes to a thread that waits for it, else to
- * thread 0 if that does not block it, else to `preferred` (may be NULL), else
- * to any other thread. If all block it, it stays pending.
+ * Sends to the process. A thread that waits for the signal gets it first. Of
+ * the threads that do not block it, thread 0 comes before `preferred` (may be
+ * NULL), and that before all other threads. If all threads block the signal, it
+ * stays pending.
  */
 void wf_routing_to_process(struct wf_thread *me, const siginfo_t *info,
 			   struct wf_thread *preferred);
@@ -81,7 +82,7 @@ void wf_routing_leave_shown(uint64_t set);
  */
 void wf_routing_closed(const struct wf_thread *t, uint64_t closed);
 
-/* Sets `work` in t's exit_work and makes t check it, in whatever state t is. */
+/* Sets `work` in t's exit_work and makes t check it, in any state of t. */
 void wf_routing_alert(struct wf_thread *me, struct wf_thread *t, uint32_t work);
 
 void wf_routing_fork_child(void);

@@ -3,9 +3,10 @@
  * Carriers block all signals while they sleep, so another kernel thread has to
  * take the signals to the process. The receiver waits for them by sigtimedwait.
  * It takes only signals that some thread waits for or does not block, and gives
- * each to such a thread (routing.c). Three sets rule it: `want` holds the
- * signals that threads take, `armed` those that the receiver takes, and
- * `opened` those that its mask lets through.
+ * each to one of these threads (routing.c). Three sets control it. `want` holds
+ * the signals that threads take, `armed` those that the receiver takes or lets
+ * through. `opened` holds those that its mask lets through to the kernel's
+ * default action.
  *
  * SIGNAL_RECEIVER-1. `want` includes all signals that some thread waits for or
  *     does not block. A thread that opens a signal adds it before it leaves the
@@ -203,7 +204,7 @@ static void hand_on(const siginfo_t *info)
 
 /*
  * Takes a signal of set. Returns its number; the signal is in `taken` and
- * *ret_info. weft's own signals are removed from `taken`.
+ * *ret_info. weft's signals are removed from `taken`.
  */
 static long take(uint64_t set, siginfo_t *ret_info)
 {
