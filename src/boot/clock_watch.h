@@ -3,6 +3,8 @@
  * Notices when the program or the system sets CLOCK_REALTIME, for waits with a
  * deadline on that clock. The monitor calls wf_clock_watch_serve in each round;
  * the first such wait starts a kernel thread.
+ *
+ *     wf_clock_watch_serve();	the monitor, in each round
  */
 #ifndef WEFT_BOOT_CLOCK_WATCH_H
 #define WEFT_BOOT_CLOCK_WATCH_H

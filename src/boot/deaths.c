@@ -162,7 +162,7 @@ static bool check(struct wf_carrier *c)
 	return true;
 }
 
-/* An exited carrier may still have its id: its maker clears that late. */
+/* An exited carrier may have an id: its maker may store the id late. */
 static bool is_watched(const struct wf_carrier *c)
 {
 	return wf_load_acquire(&c->tid) != 0 && !wf_carrier_is_exited(c);

@@ -2,6 +2,9 @@
 /*
  * Ends threads that have lost their kernel thread. A seccomp filter may kill a
  * kernel thread, or code in the program may make the system call exit.
+ *
+ *     if (wf_deaths_serve(now_ns))
+ *             ...	tick again
  */
 #ifndef WEFT_BOOT_DEATHS_H
 #define WEFT_BOOT_DEATHS_H

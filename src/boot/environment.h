@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Restores the environment to the layout in which the kernel has passed it. */
+/*
+ * Restores the environment to the layout in which the kernel has passed it.
+ *
+ *     wf_environment_restore(argv, envp);	in a constructor
+ */
 #ifndef WEFT_BOOT_ENVIRONMENT_H
 #define WEFT_BOOT_ENVIRONMENT_H
 

@@ -3,6 +3,10 @@
  * Measures the longest time for which a runnable thread has waited, for
  * --stats. At each tick the monitor marks the ends of the queues and compares
  * earlier marks (sched/latency.h). Only the monitor calls these functions.
+ *
+ *     wf_latency_stats_update_injected();
+ *     for each vp:
+ *             wf_latency_stats_update(vp);
  */
 #ifndef WEFT_BOOT_LATENCY_STATS_H
 #define WEFT_BOOT_LATENCY_STATS_H

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Estimates the mean burst of a VP: for how long its threads run between two
- * switches. Idle VPs are woken for its threads only if the mean burst is long
- * enough to pay for the wake.
+ * switches. If the mean burst is long enough to pay for a wake, idle VPs are
+ * woken for the VP's threads.
+ *
+ *     wf_mean_burst_update(vp, now_ns, used_ns);
+ *     if (wf_load_relaxed(&vp->runs_long))
+ *             ...	wake an idle VP for a runnable thread
  */
 #ifndef WEFT_BOOT_MEAN_BURST_H
 #define WEFT_BOOT_MEAN_BURST_H

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives the monitor a descriptor table that the program does not share. */
+/*
+ * Gives the monitor a descriptor table that the program does not share.
+ *
+ *     wf_private_table_make();	on the monitor
+ *     wf_private_table_wait(100 * WF_NS_PER_MS);	on the starting thread
+ */
 #ifndef WEFT_BOOT_PRIVATE_TABLE_H
 #define WEFT_BOOT_PRIVATE_TABLE_H
 

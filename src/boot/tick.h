@@ -3,6 +3,10 @@
  * The monitor's tick: finds out which threads are CPU-bound, and preempts them.
  * Only the monitor calls these functions, wf_tick_all once in each tick
  * interval.
+ *
+ *     now_ns = wf_os_now();
+ *     wf_tick_realtime(now_ns);
+ *     wf_tick_all(now_ns);
  */
 #ifndef WEFT_BOOT_TICK_H
 #define WEFT_BOOT_TICK_H

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Chooses the time to the next tick by how often VPs switch. */
+/*
+ * Chooses the time to the next tick by how often VPs switch.
+ *
+ *     wf_tick_interval_update(&interval);
+ *     wf_tick_all(now);
+ *     next = now + wf_tick_interval_next(&interval, may_be_calm);
+ */
 #ifndef WEFT_BOOT_TICK_INTERVAL_H
 #define WEFT_BOOT_TICK_INTERVAL_H
 

@@ -5,6 +5,9 @@
  * caller, but that is too late for a child that asks to be traced: its tracer
  * is the kernel thread that forked. So in a program that imports ptrace, each
  * thread that forks is bound before the fork.
+ *
+ *     wf_tracer_fork();
+ *     pid = fork();
  */
 #ifndef WEFT_BOOT_TRACER_H
 #define WEFT_BOOT_TRACER_H

@@ -2,6 +2,9 @@
 /*
  * Signals on kernel threads that are not carriers, and on threads with native
  * signals.
+ *
+ *     if (t == NULL || t->carrier == NULL)
+ *             wf_foreign_entry(t, sig, info, ucontext);
  */
 #ifndef WEFT_SIGNAL_FOREIGN_H
 #define WEFT_SIGNAL_FOREIGN_H
@@ -13,8 +16,8 @@
 #include "sched/thread.h"
 
 /*
- * The signal handler of such a thread. t may be NULL: the thread has never used
- * weft.
+ * Handles a signal on the calling kernel thread. t may be NULL: the thread has
+ * never used weft.
  */
 void wf_foreign_entry(struct wf_thread *t, int sig, siginfo_t *info,
 		      ucontext_t *uc);

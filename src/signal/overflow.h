@@ -2,6 +2,9 @@
 /*
  * Reports which thread has overflowed its stack. For a signal handler on an
  * alternate stack.
+ *
+ *     if (sig == SIGSEGV)
+ *             wf_overflow_report(t, info, uc);
  */
 #ifndef WEFT_SIGNAL_OVERFLOW_H
 #define WEFT_SIGNAL_OVERFLOW_H

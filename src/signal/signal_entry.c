@@ -232,8 +232,7 @@ void wf_signal_entry(int sig, siginfo_t *info, void *ucontext)
 		act(t, sig, info, ucontext);
 	else
 		wf_routing_to_process(me, info, is_blocked ? NULL : t);
-	/* The signal was for another thread, so this one's call starts
-	 * again. */
+	/* The signal was for another thread: t's call starts again. */
 	if (!is_blocked)
 		wf_signal_entry_restart_call(ucontext);
 	if (wf_deliver_is_due(t))

@@ -3,6 +3,9 @@
  * Signal entry: the function that the kernel calls for every signal that the
  * program has a handler for, and the part of the kick's handler that delivers
  * signals.
+ *
+ *     action.handler = wf_signal_entry;
+ *     action.mask = UINT64_MAX;
  */
 #ifndef WEFT_SIGNAL_SIGNAL_ENTRY_H
 #define WEFT_SIGNAL_SIGNAL_ENTRY_H

@@ -38,7 +38,7 @@ uint64_t wf_signal_receiver_takes(void);
  */
 uint64_t wf_signal_receiver_unwanted(uint64_t set);
 /*
- * No thread takes these signals: the receiver stops to take them at its next
+ * No thread takes these signals: the receiver stops taking them at its next
  * turn.
  */
 void wf_signal_receiver_shrink(uint64_t set);

@@ -2,6 +2,9 @@
 /*
  * Makes thread stacks executable for code that lies on them, as GCC's nested
  * functions need. For signal handlers.
+ *
+ *     if (wf_stack_code_fixup(info, uc))
+ *             return;	the thread repeats the instruction
  */
 #ifndef WEFT_SIGNAL_STACK_CODE_H
 #define WEFT_SIGNAL_STACK_CODE_H
