@@ -101,7 +101,7 @@ static struct wf_thread *thread_of(const struct wf_carrier *c)
 		return c->bound;
 	if (vp != NULL)
 		return wf_load_relaxed(&vp->cur);
-	for (uint32_t i = 1; i <= high; i++) {
+	for (uint32_t i = 1; i < high; i++) {
 		struct wf_thread *t = wf_table_at(i);
 
 		if (t->carrier == c && wf_thread_exists(t) &&

@@ -108,8 +108,9 @@ void wf_vfork_child_unmaps(void *memory, size_t bytes)
 {
 	if (!wf_is_vfork_child())
 		return;
-	wf_vfork_child_of(wf_self)->memory = memory;
 	wf_vfork_child_of(wf_self)->bytes = bytes;
+	wf_compiler_barrier(); /* VFORK_CHILD-3 */
+	wf_vfork_child_of(wf_self)->memory = memory;
 }
 
 bool wf_vfork_child_fork_child(void)
