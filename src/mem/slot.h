@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of a thread: stack, static TLS and TCB in one slot that is made once
- * and used again and again, and a save area for the frame of a preempted
- * thread elsewhere.
+ * Memory of threads. A slot has the stack, static TLS and TCB of a thread. It
+ * is mapped once and used by one thread after another. Outside the slot lies a
+ * save area for the frame of the thread when it is preempted.
  *
- *	low                                                       high
- *	| guard | stack ............ | static TLS | TCB | note | colour |
+ * 	low                                                       high
+ * 	| guard | stack ............ | static TLS | TCB | note | colour |
  *
- * Slots of one size form a class and come from large reservations. The TCB's
- * address is shifted by a colour per slot, or the tops of all stacks would
- * share a few sets of the L2 cache. A thread that waits in a shallow frame
- * has touched two pages: that of its frames and that of its TCB, in which its
- * static TLS in use and the note lie as well.
+ * Slots of one size form a class and come from large reservations. Each slot
+ * shifts its TCB by a colour: otherwise the tops of all stacks would share a
+ * few sets of the L2 cache. A thread that waits in a shallow frame has touched
+ * two pages. The first has its frames, the second its TCB, its static TLS in
+ * use and the note.
  *
- * A slot may have the stack of another one of its class: threads that begin
- * exchange theirs for the one that is in the cache (sched/table.h).
+ * A slot may have the stack of another slot of its class: threads that start
+ * exchange their stack for one that is in the cache (sched/table.h).
+ *
+ *     class = wf_slot_class_get(stack_bytes, guard_bytes);
+ *     if (class != NULL)
+ *             err = wf_slot_map(class, &slot);
  */
 #ifndef WEFT_MEM_SLOT_H
 #define WEFT_MEM_SLOT_H
@@ -26,10 +30,10 @@
 #include "base/spin.h"
 
 /*
- * Where memory is limited (wf_os_memory_is_limited) new classes are tight: a
- * slot takes of each limit what a native thread takes. Stacks have the size
- * that was asked for, no colours and no save areas of their own; slots are made
- * one at a time, and the guard is never opened.
+ * Set where memory is limited (wf_os_memory_is_limited): new classes are then
+ * tight. A tight slot takes as much of each limit as a native thread. Stacks
+ * have exactly the size that was asked for, without colours and save areas.
+ * Slots are made one at a time, and the guard is never opened.
  */
 extern _Atomic bool wf_slots_are_tight;
 
@@ -37,88 +41,108 @@ struct wf_slot_class {
 	bool is_tight;	     /* constant */
 	size_t stack_bytes;  /* constant; 0: TLS and TCB only */
 	size_t guard_bytes;  /* constant */
-	size_t stride;	     /* constant: bytes of a slot */
-	size_t pitch;	     /* constant: from slot to slot, about */
-	size_t save_bytes;   /* constant: of a slot's save area, or 0 */
-	size_t tcb_lowest;   /* constant: where TCBs begin at the lowest */
-	size_t top_lowest;   /* constant: where stacks end at the lowest */
-	struct wf_spin lock; /* all below */
-	char *region_next;   /* first slot of the region not yet used */
-	char *region_open;   /* end of those that may be used */
+	size_t stride;	     /* constant: size of a slot in bytes */
+	size_t pitch;	     /* constant: bytes from slot to slot, about */
+	size_t save_bytes;   /* constant: bytes of a slot's save area, or 0 */
+	size_t tcb_lowest;   /* constant: lowest offset of a TCB */
+	size_t top_lowest;   /* constant: lowest offset of a stack's end */
+	struct wf_spin lock; /* for all below */
+	char *region_next;   /* first unused slot of the region */
+	char *region_open;   /* end of its opened slots */
 	char *region_end;
-	char *save_next;     /* their save areas */
-	size_t region_slots; /* size of the next region */
+	char *save_next;     /* the save area of the next slot */
+	size_t region_slots; /* slots of the next region */
 	uint32_t nr_mapped;
-	/* sched/table.c's lists of slots that are free, have been so for a
-	 * while, have been trimmed. */
+	/* sched/table.c's lists of free slots: new ones, those free for a
+	 * while, and trimmed ones */
 	void *free_threads, *old_threads, *cold_threads;
 };
 
-/* What is seldom asked lies behind the TCB, in a page that is touched. */
+/*
+ * Fields that are seldom read. They lie behind the TCB, in a page that is
+ * touched anyway.
+ */
 struct wf_slot_note {
-	char *save_top; /* end of the save area; NULL: none yet. Constant, of a
-			 * tight class written by the thread */
-	char *home;	/* constant: lowest byte of the slot, guard included */
-	char *user_low; /* the program's stack; NULL: one of weft's */
+	/*
+	 * save_top: end of the save area; NULL: none yet. Constant, but in a
+	 * tight class written by the thread.
+	 */
+	char *save_top;
+	char *home;	/* constant: low end of the slot, with its guard */
+	char *user_low; /* the program's stack; NULL: weft's stack */
 	size_t user_bytes;
-	uint8_t home_colour; /* constant: of the stack there */
+	uint8_t home_colour; /* constant: of the stack at `home` */
 };
 
 struct wf_slot {
 	struct wf_slot_class *class; /* NULL: none (thread 0, foreign) */
-	char *low;		     /* lowest byte of the stack, guard
-				      * included; without a class the end of a
-				      * save area */
+	/*
+	 * low: lowest byte of the stack, with its guard; without a class the
+	 * end of a save area.
+	 */
+	char *low;
 	uintptr_t tcb;
 	uint32_t link_epoch;  /* fork epoch in which ld.so knows it */
-	uint8_t stack_colour; /* where the stack ends: place_top in slot.c */
+	uint8_t stack_colour; /* the stack's end: place_top in slot.c */
 	bool has_user_stack;
 	bool is_prepared : 1;	  /* ld.so has made its TLS */
-	bool is_fresh : 1;	  /* and nobody has used it since */
+	bool is_fresh : 1;	  /* no thread has used it since */
 	bool is_used : 1;	  /* a thread has run on it */
-	_Atomic bool keeps_stack; /* where its stack lies has been asked */
+	_Atomic bool keeps_stack; /* a caller has asked for its stack */
 };
 
-/* Lowest usable byte of the stack, the guard lies below. */
+/* The lowest usable byte of the stack; the guard lies below it. */
 char *wf_slot_stack_low(const struct wf_slot *s);
-/* Bytes from there; TLS and TCB are among them in a stack of our own. */
+/*
+ * The bytes from there to the end. In a stack of weft they include TLS and TCB.
+ */
 size_t wf_slot_stack_bytes(const struct wf_slot *s);
 char *wf_slot_stack_end(const struct wf_slot *s);
 /*
  * A class may have larger stacks than a thread has asked for. The slack is the
- * difference in units of 64 bytes; a thread keeps it for wf_slot_asked_bytes.
- * As in libc, the asked size is rounded down to the alignment of the TLS.
+ * difference in units of 64 bytes, and the thread keeps it for
+ * wf_slot_asked_bytes. As in libc, the asked size is rounded down to the
+ * alignment of the TLS.
  */
 enum { WF_SLACK_UNIT = 64 };
 uint16_t wf_slot_slack(const struct wf_slot_class *class, size_t stack_bytes);
-/* Bytes below the end that the program has asked for, TLS and TCB included. */
+/*
+ * The bytes that the program has asked for, TLS and TCB included. They lie
+ * below the stack's end.
+ */
 size_t wf_slot_asked_bytes(const struct wf_slot *s, uint16_t slack);
 size_t wf_slot_guard_bytes(const struct wf_slot *s);
-/* All of it, guard included: what libc calls the stack's block. */
+/* The whole block, guard included, as libc describes a stack. */
 char *wf_slot_block_low(const struct wf_slot *s);
 size_t wf_slot_block_bytes(const struct wf_slot *s);
 /*
- * End of the save area for a thread that is interrupted with its stack pointer
- * at sp; NULL if there is none. In a tight class it is the low end of the
- * thread's own stack if that is far from sp, else an area that is made now. By
- * the thread, in a signal handler.
+ * The end of a save area for the thread, which is interrupted with its stack
+ * pointer at sp; NULL if there is none. In a tight class it is at the low end
+ * of the thread's stack if that is far from sp. Otherwise a new area is made.
+ * The thread calls this in a signal handler.
  */
 char *wf_slot_save_for(const struct wf_slot *s, uintptr_t sp);
 
-/* Bytes of NPTL's default stack: RLIMIT_STACK or 8 MiB, or the option's. */
+/*
+ * The size of NPTL's default stack in bytes: that of the option, RLIMIT_STACK,
+ * or 8 MiB.
+ */
 size_t wf_slot_default_stack_bytes(void);
 
 /*
- * The class for stacks of at least stack_bytes with a guard of guard_bytes;
- * stack_bytes 0: TLS and TCB only, for a stack that the program supplies.
+ * The class for stacks of at least stack_bytes with a guard of guard_bytes.
+ * With stack_bytes 0, slots have TLS and TCB only, for a stack of the program.
  * NULL when there are too many classes.
  */
 struct wf_slot_class *wf_slot_class_get(size_t stack_bytes, size_t guard_bytes);
 
-/* Can a slot of `c` serve for one of `wanted`? No smaller stack, same guard. */
+/*
+ * True if a slot of `c` can replace one of `wanted`: its stack is no smaller
+ * and its guard is the same.
+ */
 bool wf_slot_class_serves(const struct wf_slot_class *c,
 			  const struct wf_slot_class *wanted);
-/* Slack of a thread that has a slot of `c` in place of one of `wanted`. */
+/* The slack of a thread that has a slot of `c` in place of one of `wanted`. */
 uint16_t wf_slot_slack_in(const struct wf_slot_class *c,
 			  const struct wf_slot_class *wanted, uint16_t slack);
 
@@ -132,28 +156,28 @@ int wf_slot_map(struct wf_slot_class *class, struct wf_slot *ret_slot);
 struct wf_slot_class *wf_slot_class_at(uint32_t i);
 
 /*
- * Gives all pages back but that of the TCB. The slot is nobody's and has been
- * used.
+ * Gives all pages but that of the TCB back to the kernel. No thread uses the
+ * slot, and it has been used.
  */
 void wf_slot_trim(const struct wf_slot *s);
 
-/* Code may be executed on the stacks of slots that are new from now on. */
+/* Code may be executed on the stacks of slots that are mapped from now on. */
 extern _Atomic bool wf_slots_have_code;
 /*
- * If addr is on the slot's stack, which is not the program's own, code may be
- * executed there from now on. False if it is not, or if that is refused.
+ * If addr is on the slot's stack, and that is weft's, makes the stack
+ * executable. Returns false if addr is not on it, or if the kernel refuses.
  */
 bool wf_slot_allow_code(const struct wf_slot *s, uintptr_t addr);
 
-/* The stack as it is without a caller's: undoes wf_slot_use_stack. */
+/* The slot uses its own stack again: undoes wf_slot_use_stack. */
 void wf_slot_own_stack(struct wf_slot *s);
-/* The program's stack of `bytes` at `low`. */
+/* The slot uses the program's stack of `bytes` at `low`. */
 void wf_slot_use_stack(struct wf_slot *s, void *low, size_t bytes);
 
-/* Where the first frame goes. */
+/* The stack's end, below which the first frame goes. */
 void *wf_slot_stack_top(const struct wf_slot *s);
 
-/* Both have stacks of weft's, of one class, that nobody runs on. */
+/* Both slots have stacks of weft, of one class, and no thread runs on these. */
 static inline void wf_slot_exchange_stacks(struct wf_slot *a, struct wf_slot *b)
 {
 	char *low = a->low;
@@ -164,15 +188,17 @@ static inline void wf_slot_exchange_stacks(struct wf_slot *a, struct wf_slot *b)
 	b->low = low;
 	b->stack_colour = colour;
 }
-/* The stack with which the slot was mapped. */
+/* The low end of the stack with which the slot was mapped. */
 char *wf_slot_home(const struct wf_slot *s);
-/* s gets the stack with which `of` was mapped. */
+/* Gives s the stack with which `of` was mapped. */
 void wf_slot_take_home(struct wf_slot *s, const struct wf_slot *of);
 
-/* Bytes of address space of all slots mapped so far, and how many they are. */
+/*
+ * The bytes of address space of all slots mapped so far; stores their number.
+ */
 size_t wf_slot_mapped(uint32_t *ret_nr);
 
-/* In a fork child, whose other threads may have held the locks. */
+/* In a fork child: frees locks that lost threads may have held. */
 void wf_slot_fork_child(void);
 
 #endif

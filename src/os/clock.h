@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks in nanoseconds. */
+/*
+ * Reads clocks in nanoseconds.
+ *
+ *     int64_t deadline_ns = wf_os_now() + 5 * WF_NS_PER_MS;
+ */
 #ifndef WEFT_OS_CLOCK_H
 #define WEFT_OS_CLOCK_H
 
@@ -11,15 +15,21 @@
 #define WF_NS_PER_US 1000LL
 
 /*
- * libc's own function, set at start: the name may be somebody else's by then,
- * whose code cannot run on weft's kernel threads.
+ * libc's own function, set at start. By then another library may have replaced
+ * the name, with code that cannot run on weft's kernel threads.
  */
 extern int (*wf_os_clock_gettime)(clockid_t, struct timespec *);
 
-/* From here on by a system call: a thread may not read the CPU's counter. */
+/*
+ * From now on clocks are read by a system call: prctl(PR_SET_TSC) keeps a
+ * thread from reading the CPU's counter.
+ */
 void wf_os_clock_ask_kernel(void);
 
-/* Reads a clock through libc's vDSO path, which takes no lock. */
+/*
+ * Reads a clock in ns, by default through libc's vDSO path, which takes no
+ * lock.
+ */
 int64_t wf_os_clock(clockid_t clock);
 
 static inline int64_t wf_os_now(void)
@@ -27,7 +37,9 @@ static inline int64_t wf_os_now(void)
 	return wf_os_clock(CLOCK_MONOTONIC);
 }
 
-/* CPU time that a kernel thread of this process has used, or -Exxx. */
+/*
+ * The CPU time in ns that a kernel thread of this process has used, or -Exxx.
+ */
 int64_t wf_os_thread_cpu(int tid);
 
 static inline struct timespec wf_os_timespec(int64_t ns)

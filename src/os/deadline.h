@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Deadlines: until when somebody waits, in one number. Not negative, it is a
- * time of CLOCK_MONOTONIC in ns. With the sign bit, it is a time of
- * CLOCK_REALTIME: a wait till then follows when that clock is set.
+ * Deadlines: the end of a wait, and its clock, in one number. A deadline that
+ * is not negative is a time of CLOCK_MONOTONIC in ns. One with the sign bit set
+ * is a time of CLOCK_REALTIME, and the wait follows when that clock is set.
  *
  *     int64_t deadline = wf_deadline_of_wall(ns);
  *     ...
  *     if (wf_deadline_is_over(deadline))
  *             return -ETIMEDOUT;
  *
- * Two can be compared only with their clocks.
+ * Two deadlines can be compared only if they have the same clock.
  */
 #ifndef WEFT_OS_DEADLINE_H
 #define WEFT_OS_DEADLINE_H
@@ -18,7 +18,9 @@
 
 #include "os/clock.h"
 
-/* wall_ns is less than INT64_MAX; a time before the clock's zero is that. */
+/*
+ * wall_ns is less than INT64_MAX. A time before the clock's zero becomes zero.
+ */
 static inline int64_t wf_deadline_of_wall(int64_t wall_ns)
 {
 	return (wall_ns > 0 ? wall_ns : 0) | INT64_MIN;
@@ -35,13 +37,13 @@ static inline clockid_t wf_deadline_clock(int64_t deadline_ns)
 						  CLOCK_MONOTONIC;
 }
 
-/* As its clock shows it. */
+/* The time that the deadline's clock shows then, in ns. */
 static inline int64_t wf_deadline_time(int64_t deadline_ns)
 {
 	return deadline_ns & INT64_MAX;
 }
 
-/* How long it is from now until then; negative if it is over. */
+/* The time in ns from now to the deadline; negative if it has passed. */
 static inline int64_t wf_deadline_left(int64_t deadline_ns)
 {
 	return wf_deadline_time(deadline_ns) -

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Address space: reserve, guard, give back. Sizes are multiples of a page. */
+/*
+ * Address space: reserves it, guards it and gives it back.
+ *
+ *     char *p = wf_os_reserve_closed(bytes);
+ *     if (p != NULL && wf_os_open(p, WF_PAGE, false) == 0)
+ *             p[0] = 1;
+ *
+ * Sizes are multiples of a page, in bytes.
+ */
 #ifndef WEFT_OS_MEM_H
 #define WEFT_OS_MEM_H
 
@@ -8,51 +16,58 @@
 
 #define WF_PAGE 4096UL
 
-/* Zeroed, private, counted against no limit until touched; NULL if refused. */
+/*
+ * Zeroed private memory, which no limit but that on address space counts until
+ * it is touched; NULL if refused.
+ */
 void *wf_os_reserve(size_t bytes);
 void wf_os_release(void *addr, size_t bytes);
 /*
- * The same without access, and opened piece by piece: what is not open yet
- * counts against the limit on address space and no other, and mlockall does
- * not fill it. wf_os_open returns 0 or -Exxx; code may be executed there if
- * has_code.
+ * Reserves memory without access, which wf_os_open opens piece by piece. What
+ * is not open counts only against the limit on address space, and mlockall does
+ * not fill it. wf_os_open returns 0 or -Exxx; with has_code, code may be
+ * executed there.
  */
 void *wf_os_reserve_closed(size_t bytes);
 int wf_os_open(void *addr, size_t bytes, bool has_code);
 /*
- * Usable memory just there; false if something else is. For what is to grow in
- * place without a reservation, which a limit on address space would count.
+ * Maps usable memory at addr; false if other memory is there. For memory that
+ * grows in place without a reservation, which a limit on address space would
+ * count.
  */
 bool wf_os_map_at(void *addr, size_t bytes);
-/* Gives the pages back; they are zero when touched again. */
+/* Gives the pages back to the kernel; they read as zeroes afterwards. */
 void wf_os_forget(void *addr, size_t bytes);
-/* Bytes of address space that the process may have; SIZE_MAX: any. */
+/* The limit on the process's address space in bytes; SIZE_MAX: none. */
 size_t wf_os_address_limit(void);
 /*
- * Is the kernel to refuse memory soon? A limit on address space or on data that
- * a crowd of threads can reach, or new mappings that are locked at once
- * (mlockall with MCL_FUTURE), which count against RLIMIT_MEMLOCK.
+ * True if the kernel may refuse memory soon: a limit on address space or data
+ * is below 8 GiB, or new mappings are locked at once. The latter is mlockall
+ * with MCL_FUTURE, and counts against RLIMIT_MEMLOCK.
  */
 bool wf_os_memory_is_limited(void);
 bool wf_os_locks_new_memory(void);
-/* Grows a reservation, moving it if need be; NULL if refused. */
+/* Grows a reservation and moves it if necessary; NULL if refused. */
 void *wf_os_regrow(void *addr, size_t old_bytes, size_t new_bytes);
-/* Private memory reads as zeroes again and takes no room. 0 or -Exxx. */
+/*
+ * Makes private memory read as zeroes and frees its pages. Returns 0 or -Exxx.
+ */
 int wf_os_zero(void *addr, size_t bytes);
-/* No huge pages: a stack touches one page, not 512. */
+/* Permits no huge pages: a stack then touches one page, not 512. */
 void wf_os_no_huge(void *addr, size_t bytes);
 
 /*
- * Copies memory of the process itself that may not be there: returns how many
- * bytes, up to the first that cannot be read, or -EFAULT if that is in the
- * first piece, -EPERM and the like where the kernel does not let it.
+ * Copies memory of this process that may not be mapped. Returns the number of
+ * bytes up to the first that cannot be read. Returns -EFAULT if that is in the
+ * first piece, or an error such as -EPERM if the kernel refuses the call.
  */
 struct iovec;
 long wf_os_peek(const struct iovec *from, size_t nr, void *to, size_t bytes);
 
 /*
- * Makes the pages fault. By MADV_GUARD_INSTALL, which splits no mapping
- * (Linux 6.13), else, and many of them, by mprotect. Returns 0 or -Exxx.
+ * Makes accesses to the pages fault. Uses MADV_GUARD_INSTALL, which splits no
+ * mapping (Linux 6.13); mprotect on older kernels and for large ranges. Returns
+ * 0 or -Exxx.
  */
 int wf_os_guard(void *addr, size_t bytes);
 bool wf_os_has_guard_install(void);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing to a descriptor that is the program's and not ours. */
+/*
+ * Writes to descriptors of the program, such as its standard error.
+ *
+ *     if (wf_os_stderr_is_there())
+ *             wf_os_write_quietly(2, line, strlen(line));
+ */
 #ifndef WEFT_OS_OUTPUT_H
 #define WEFT_OS_OUTPUT_H
 
@@ -9,23 +14,26 @@
 
 /*
  * Notes which file standard error is: at the start, and when the program has
- * put another there. Until then weft's lines go to descriptor 2 whatever it is.
+ * replaced it. Before the first call, weft writes its lines to descriptor 2,
+ * whatever file that is.
  */
 void wf_os_stderr_init(void);
 
 /*
- * A kernel thread that has the program's descriptors for as long as the process
- * lives: what those say who have not goes where its standard error goes.
+ * tid is a kernel thread that has the program's descriptors as long as the
+ * process lives. A kernel thread with another descriptor table writes weft's
+ * lines to the standard error of that one.
  */
 void wf_os_stderr_shared_by(int tid);
 
-/* Is it still that file? A program that has closed it may have a file of its
- * own there, as whatever was opened next. */
+/* True if descriptor 2 is still that file. If the program has closed it, the
+ * descriptor may be any file that it opened next. */
 bool wf_os_stderr_is_there(void);
 
 /*
- * Writes all of it, or gives up. Without signals: a reader that is gone does
- * not end the process. Safe in a signal handler; blocks as write(2) does.
+ * Writes all bytes, or gives up at an error. Raises no signal: SIGPIPE from a
+ * closed pipe does not end the process. Safe in a signal handler; blocks as
+ * write(2) does.
  */
 void wf_os_write_quietly(int fd, const char *bytes, size_t nr);
 

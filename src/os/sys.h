@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raw system calls: no errno, no cancellation, nobody's wrapper in between.
- * Each returns the result or -Exxx.
+ * Raw system calls: no errno, no cancellation point, no wrapper of another
+ * library. Each returns the result or -Exxx.
+ *
+ *     long n = wf_sys(SYS_read, fd, buf, sizeof(buf));
  */
 #ifndef WEFT_OS_SYS_H
 #define WEFT_OS_SYS_H

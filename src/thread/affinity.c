@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A set is checked against the CPUs that the process had at start, and if it
+ * has others, against those that the kernel would allow. A set that equals the
+ * process's set needs no carrier of its own. For any other set the thread
+ * becomes bound, and the kernel thread of its carrier gets the set. Queries go
+ * to the kernel.
+ */
 #include "thread/affinity.h"
 
 #include <errno.h>
@@ -13,7 +20,7 @@
 
 enum { MAX_BYTES = 1024 };
 
-/* The process's, when the runtime started: those of threads without a set. */
+/* the process's at start, and those of threads without a set */
 static unsigned char all_cpus[MAX_BYTES];
 
 static long ask_for(size_t size, unsigned char *ret_set, int tid)
@@ -40,9 +47,9 @@ void wf_affinity_end(struct wf_thread *t)
 }
 
 /*
- * CPUs that the kernel would let a thread use. The process's own set may be
- * smaller by the time the runtime starts: a program that gives each thread a
- * CPU often begins with its first.
+ * Stores the CPUs that the kernel would let a thread use. These may be more
+ * than the process has when the runtime starts: a program that pins each thread
+ * to a CPU often pins its first thread first.
  */
 static void ask_possible(unsigned char *ret_set)
 {
@@ -61,7 +68,7 @@ static void ask_possible(unsigned char *ret_set)
 	wf_runtime_leave(t);
 }
 
-/* Leaves in the set what both have; did it have anything else? */
+/* Removes from set the CPUs that are not in with. True if there were any. */
 static bool intersect(unsigned char *set, const unsigned char *with)
 {
 	bool had_more = false;
@@ -107,7 +114,7 @@ int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set)
 
 	if (err < 0)
 		return err;
-	/* All carriers but those of such threads have the process's. */
+	/* Only carriers of bound threads have another set than the process. */
 	if (!is_partial && t->kind == WF_THREAD_MULTIPLEXED &&
 	    wf_reserved_find(t) == NULL)
 		return 0;
@@ -124,12 +131,14 @@ int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set)
 	unsigned char set[MAX_BYTES];
 	long bytes;
 
-	/* As the kernel has it of sizes that it is not asked about. */
+	/* The kernel refuses these sizes, too. */
 	if (size > INT_MAX || size % sizeof(long) != 0)
 		return -EINVAL;
-	/* All carriers of VPs are alike; somebody may change them from
-	 * outside, so the kernel is asked. It says which sizes are too small:
-	 * less than there are CPUs, not less than it could have. */
+	/*
+	 * The kernel is asked since another process may have changed the set of
+	 * the carriers. It refuses sizes that are too small for the CPUs of the
+	 * machine.
+	 */
 	bytes = ask_for(size, set, wf_kernel_state_tid_of(t));
 	if (bytes < 0)
 		return -EINVAL;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU affinity of threads. A set that is not the one that the process had when
- * the runtime started binds the thread: it then owns a carrier, which has that
- * affinity.
+ * CPU affinity of threads. If a thread's set differs from the process's set at
+ * start, the thread is bound: its own carrier then has that affinity.
+ *
+ *     err = wf_affinity_set(t, sizeof(set), &set);
+ *
+ * Sizes are in bytes, as in the kernel's calls.
  */
 #ifndef WEFT_THREAD_AFFINITY_H
 #define WEFT_THREAD_AFFINITY_H
@@ -11,16 +14,16 @@
 
 #include "sched/thread.h"
 
-/* Before the first thread; reads what the process may use. */
+/* Reads the set of the process. Call it before the first thread is made. */
 void wf_affinity_init(void);
-/* The thread ends: its carrier is anybody's again. On that carrier. */
+/* t, the caller, ends: gives its carrier the process's set again. */
 void wf_affinity_end(struct wf_thread *t);
 
-/* 0, or -EINVAL: no such CPU. Is the set another than the process's? Not in the
- * runtime. */
+/* Returns 0; -EINVAL if the set has no CPU that t may use; -EFAULT. Stores in
+ * *ret_partial whether the set differs from the process's. in_runtime 0. */
 int wf_affinity_check(size_t size, const cpu_set_t *set, bool *ret_partial);
 
-/* size in bytes, as in the kernel's calls. 0, -EINVAL, -EAGAIN. */
+/* Return 0, -EINVAL, -EFAULT, or -EAGAIN if no kernel thread can be made. */
 int wf_affinity_set(struct wf_thread *t, size_t size, const cpu_set_t *set);
 int wf_affinity_get(struct wf_thread *t, size_t size, cpu_set_t *ret_set);
 

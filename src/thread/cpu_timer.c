@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU_TIMER-1. Entries change under the lock only. One with tid 0 is free.
+ * A timer on a thread's CPU clock needs the kernel's clock of one kernel
+ * thread. So the thread is bound, and the kernel arms the timer on the clock of
+ * its carrier. This file remembers which timer is on which thread's clock.
  *
- * What weft knows of a thread's CPU time it knows at switches: too late for a
- * timer. To arm one in the carrier whenever the thread begins to run would cost
- * two system calls a switch, and a program has such timers for threads that
- * compute, which gain nothing by sharing a kernel thread.
+ * Rejected: to arm the timer in the carrier at each switch to the thread. That
+ * costs two system calls a switch. Programs have such timers for threads that
+ * compute, and these gain nothing by sharing a kernel thread.
+ *
+ * CPU_TIMER-1. Entries change under the lock only. An entry with tid 0 is free.
  */
 #include "thread/cpu_timer.h"
 
@@ -21,7 +24,7 @@
 
 enum {
 	MAX_TIMERS = 1024,
-	/* The kernel's number of a thread's clock: low bits, under the tid. */
+	/* The number of a thread's clock in the kernel: kind below the tid. */
 	KIND_BITS = 3,
 	THREADS_CPU_TIME = 6,
 };
@@ -33,7 +36,7 @@ struct entry {
 
 static struct wf_spin lock = WF_SPIN_INIT;
 static struct entry entries[MAX_TIMERS]; /* CPU_TIMER-1 */
-static _Atomic uint32_t nr_timers;	 /* lock; may be read without */
+static _Atomic uint32_t nr_timers;	 /* written under the lock */
 static bool first_is_timed;		 /* before the start */
 
 int wf_cpu_timer_clock(struct wf_thread *t, clockid_t *ret_clock)
@@ -47,7 +50,10 @@ int wf_cpu_timer_clock(struct wf_thread *t, clockid_t *ret_clock)
 	return err;
 }
 
-/* NULL if there is none. tid 0: a free one. */
+/*
+ * Finds the entry of a timer, or with is_free a free one; NULL if there is
+ * none.
+ */
 static struct entry *find_locked(timer_t timer, bool is_free)
 {
 	for (uint32_t i = 0; i < MAX_TIMERS; i++) {
@@ -126,7 +132,7 @@ bool wf_cpu_timer_owner(timer_t timer, const struct wf_thread **ret_thread)
 	return true;
 }
 
-/* Far enough from both ends to be added to. */
+/* Limits the time to half of the range, so that additions do not overflow. */
 static int64_t ns_of(struct timespec ts)
 {
 	const int64_t most_s = INT64_MAX / 2 / WF_NS_PER_S;
@@ -153,7 +159,7 @@ struct timespec wf_cpu_timer_translate(const struct wf_thread *t,
 	int64_t ns = ns_of(at);
 
 	ns += wf_os_thread_cpu(wf_kernel_state_tid_of(t)) - wf_cpu_time_of(t);
-	/* Long over; 0 would stop the timer. */
+	/* A time in the past: 1 ns expires at once, 0 would stop the timer. */
 	return wf_os_timespec(ns > 0 ? ns : 1);
 }
 

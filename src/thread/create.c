@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Creates threads. A new thread gets a slot from the pool of the creator's VP.
+ * If the slot still has the state that its last thread left, only the fields
+ * are set. Otherwise its TCB and stack are prepared, outside the runtime, since
+ * that takes ld.so's locks and calls malloc. The thread enters a run queue as
+ * not yet started, so a joiner can claim it. A bound thread gets a carrier and
+ * starts there.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -43,7 +51,10 @@ struct wf_thread *wf_thread_of_id(int32_t id)
 	return wf_thread_exists(t) && t->kind != WF_THREAD_FOREIGN ? t : NULL;
 }
 
-/* The slot's memory as this thread needs it; ld.so's locks, malloc. */
+/*
+ * Prepares the slot's stack and TCB for this thread. May take ld.so's locks and
+ * call malloc.
+ */
 static int prepare_slot(struct wf_thread *t,
 			const struct wf_thread_params *params)
 {
@@ -62,7 +73,10 @@ static int prepare_slot(struct wf_thread *t,
 		wf_tcb_link(s->tcb);
 		wf_runtime_leave(me);
 		s->link_epoch = wf_table_fork_epoch();
-		/* ld.so may have missed it meanwhile: renew before use. */
+		/*
+		 * ld.so may have changed TLS blocks while it did not know this
+		 * TCB: they are renewed before use.
+		 */
 		s->is_used = s->is_prepared;
 		s->is_fresh = false;
 	}
@@ -77,7 +91,10 @@ static int prepare_slot(struct wf_thread *t,
 	return 0;
 }
 
-/* As it was when its last thread ended, on the stack that it needs. */
+/*
+ * True if the slot is as its last thread left it, and has the stack that this
+ * thread needs.
+ */
 static bool is_slot_ready(const struct wf_thread *t,
 			  const struct wf_thread_params *params)
 {
@@ -120,7 +137,9 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 						 WF_EXIT_DETACHED :
 						 WF_EXIT_JOINABLE);
 	wf_store_relaxed(&t->joiner, 0);
-	/* What a cancelled thread returns: libc's unwinding says nothing. */
+	/*
+	 * The result of a cancelled thread: libc's unwinding does not set it.
+	 */
 	t->result = PTHREAD_CANCELED;
 	memcpy(t->name, creator->name, sizeof(t->name));
 	t->altstack.flags = SS_DISABLE;
@@ -130,7 +149,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->hint = 0;
 	t->has_native_signals = false;
 	t->nr_handoffs = 0;
-	/* for sched/cpu_time.c, CPU_TIME-4 */
+	/* CPU_TIME-4 in sched/cpu_time.c */
 	t->handoff_ms = wf_thread_now_ms();
 	t->nr_large_polls = 0;
 	t->has_affinity = false;
@@ -146,7 +165,7 @@ static void init_fields(struct wf_thread *t, const struct wf_thread *creator,
 	t->rt_priority = (uint8_t)t->sched_priority;
 }
 
-/* me has entered the runtime. */
+/* Call it in the runtime. */
 static void count_made(struct wf_thread *me)
 {
 	if (me->vp != NULL)
@@ -155,7 +174,7 @@ static void count_made(struct wf_thread *me)
 		wf_count(made);
 }
 
-/* In the runtime. */
+/* Starts t on a carrier of its own. In the runtime. */
 static int start_bound(struct wf_thread *me, struct wf_thread *t,
 		       const struct wf_thread_params *params)
 {
@@ -175,7 +194,10 @@ static int start_bound(struct wf_thread *me, struct wf_thread *t,
 	return err;
 }
 
-/* Threads that one VP creates in a row are often joined so. */
+/*
+ * Links t to the thread that this VP created before: a program often joins
+ * threads in the order of their creation, and join.c prefetches the next one.
+ */
 static void note_sibling(struct wf_thread *me, struct wf_thread *t)
 {
 	struct wf_vp *vp = wf_vp_of(me);
@@ -186,7 +208,9 @@ static void note_sibling(struct wf_thread *me, struct wf_thread *t)
 	vp->last_created = t->index;
 }
 
-/* A thread with its memory, in the runtime before and after; or NULL. */
+/*
+ * Returns a thread with its memory, or NULL. In the runtime before and after.
+ */
 static struct wf_thread *get_thread(struct wf_thread *me,
 				    const struct wf_thread_params *params)
 {
@@ -215,8 +239,7 @@ int wf_thread_create(const struct wf_thread_params *params,
 
 	if (params->class == NULL)
 		return -EAGAIN;
-	/* Its page comes in here, where a fault costs no more than a handoff.
-	 * */
+	/* A page fault is cheap here: at worst the VP is handed off. */
 	*(volatile pthread_t *)ret_handle = *ret_handle;
 	me = wf_runtime_enter();
 	t = get_thread(me, params);
@@ -240,7 +263,7 @@ int wf_thread_create(const struct wf_thread_params *params,
 		wf_start_prepare(t, NULL); /* REALTIME-4 in sched/realtime.c */
 		wf_ready_woken(me, t);
 	} else {
-		/* release: all fields; pairs with the acquire of the claim. */
+		/* release: all fields; pairs with the acquire of the claim */
 		wf_store_release(&t->not_started,
 				 (t->generation & WF_GENERATION_MASK) |
 					 WF_NOT_STARTED_BIT);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last steps of a thread, in the order in which libc takes them natively:
- * thread_local destructors, keys' destructors, lazily allocated TLS; then the
- * switch away, and on the incoming side the news that the thread is done.
+ * Ends a thread on its own stack, in the order in which libc does it natively:
+ * thread_local destructors, destructors of keys, lazily allocated TLS. Then the
+ * thread picks its successor and switches away. The post function of that
+ * switch runs on the next stack: it marks the thread as done and wakes the
+ * joiner. A joiner that waits already runs next, without a queue.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -35,10 +37,15 @@ extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
 void wf_thread_main(void);
 
-/* Says whether there was a key to destroy. What it calls may end the thread. */
+/*
+ * Returns true if there was a key to destroy. A destructor may end the thread.
+ */
 static bool run_destructors(struct wf_thread *t)
 {
-	/* It may call malloc, which sanitizers bear until keys are gone. */
+	/*
+	 * This may call malloc, which under a sanitizer works only until the
+	 * sanitizer's key is destroyed.
+	 */
 	wf_reap_consider();
 	wf_libc.call_tls_dtors();
 	return wf_tsd_destroy(t->slot.tcb);
@@ -46,9 +53,10 @@ static bool run_destructors(struct wf_thread *t)
 
 /*
  * Returns when the start routine and all destructors have returned, or when
- * libc has unwound to here. A destructor that ends the thread, or is
- * cancelled, is left so; the others run then. Until all are through
- * t->result is for those that do not return. Says whether there were any.
+ * libc has unwound to here. If a destructor calls pthread_exit or is cancelled,
+ * libc unwinds to here and the remaining destructors run. Until all have run,
+ * t->result has the value for a thread that does not return. Returns true if a
+ * destructor ran or the thread did not return.
  */
 static bool run_start_routine(struct wf_thread *t, uint64_t tls_mark)
 {
@@ -75,13 +83,13 @@ static bool run_start_routine(struct wf_thread *t, uint64_t tls_mark)
 	return had_destructors || t->is_dirty;
 }
 
-/* Its stack is free from here on. A joiner may free t at once. */
+/* From the store on, t's stack is free, and a joiner may free t. */
 static void set_done_and_unlock(struct wf_vp *vp, struct wf_thread *t,
 				uint32_t old)
 {
 	struct wf_bucket *b = wf_bucket_of(&t->exit_state);
 
-	/* release: the result; pairs with the acquire in join.c. */
+	/* release: the result; pairs with the acquire in join.c */
 	wf_store_release(&t->exit_state, old | WF_EXIT_DONE);
 	wf_bucket_unlock(vp, b);
 }
@@ -102,29 +110,29 @@ static void announce_done(struct wf_carrier *c, void *arg)
 		wf_table_put(wf_pool_of(me), t);
 }
 
-/* The joiner itself runs next. It is detached from the bucket already. */
+/* The same when the joiner runs next: it has left the bucket's list already. */
 static void announce_to_joiner(struct wf_carrier *c, void *arg)
 {
 	set_done_and_unlock(wf_load_relaxed(&c->vp), arg, WF_EXIT_JOINABLE);
 }
 
 /*
- * The joiner, if it waits and may run at once: with the bucket locked until
- * the thread is off its stack.
+ * Returns the joiner if it waits and may run at once. Then the bucket stays
+ * locked until t has left its stack.
  */
 static struct wf_thread *take_joiner(struct wf_thread *t)
 {
 	struct wf_thread *joiner = wf_table_at(wf_load_relaxed(&t->joiner));
 	struct wf_bucket *b;
 
-	/* Nobody, at index 0, is of no kind. */
+	/* Index 0 means no joiner; its kind is none of these. */
 	if (joiner->kind != WF_THREAD_MULTIPLEXED ||
 	    !wf_queue_may_switch_to(t->vp))
 		return NULL;
 	b = wf_bucket_of(&t->exit_state);
 	wf_bucket_lock(t, b);
-	/* It may have given up since, and one without a VP waits (JOIN-1 in
-	 * join.c). */
+	/* The joiner may have given up since. A bound joiner waits without a VP
+	 * and is woken by announce_done (JOIN-1 in join.c). */
 	joiner = wf_table_at(wf_load_relaxed(&t->joiner));
 	joiner = joiner->kind == WF_THREAD_MULTIPLEXED ?
 			 wf_ufutex_take_first_locked(b, &t->exit_state) :
@@ -137,7 +145,10 @@ static struct wf_thread *take_joiner(struct wf_thread *t)
 	return joiner;
 }
 
-/* To whom the ended thread leaves its kernel thread, and how. */
+/*
+ * The thread that runs next on the carrier, and the post function of the switch
+ * to it. NULL: the carrier's own context.
+ */
 struct heir {
 	struct wf_thread *next;
 	wf_post_fn *post;
@@ -164,7 +175,10 @@ static struct heir choose_heir(struct wf_thread *t)
 	return (struct heir){ wf_queue_pick(t->vp), announce_done };
 }
 
-/* One thread less; the last one ends the process. In the runtime. */
+/*
+ * Counts the end of t. If t is the last thread, ends the process. In the
+ * runtime.
+ */
 static void count_end(struct wf_thread *t, int status)
 {
 	if (WF_LIKELY(!wf_thread_count_ended(t)))
@@ -176,8 +190,8 @@ static void count_end(struct wf_thread *t, int status)
 }
 
 /*
- * All that has to happen on the thread's own stack. Enters the runtime. The
- * status is the process's if this is its last thread.
+ * The steps on the thread's own stack. Enters the runtime. If t is the last
+ * thread, `status` becomes the exit status of the process.
  */
 static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
 {
@@ -198,7 +212,10 @@ static struct heir finish(struct wf_thread *t, bool had_destructors, int status)
 		wf_tls_release(tcb);
 		wf_runtime_enter();
 	}
-	/* AddressSanitizer's blocks all signals by a system call of its own. */
+	/*
+	 * The destructor of AddressSanitizer blocks all signals by a direct
+	 * system call.
+	 */
 	if (WF_UNLIKELY(had_destructors))
 		t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	return choose_heir(t);
@@ -217,7 +234,7 @@ void wf_thread_leave(struct wf_thread *t, int status)
 
 	t->result = NULL;
 	wf_thread_count_left();
-	heir = finish(t, true, status); /* who knows what is dirty */
+	heir = finish(t, true, status); /* any state may be dirty */
 	wf_switch_abandon(t, heir.next, heir.post, t);
 }
 
@@ -237,8 +254,8 @@ static uint64_t begin(struct wf_thread *t)
 }
 
 /*
- * A thread's first frame, which wf_arch_thread_entry jumps to. It leaves with
- * no call open (arch/x86_64/switch.h).
+ * The first frame of a thread; wf_arch_thread_entry jumps here. No call of weft
+ * is open then (arch/x86_64/switch.h).
  */
 void wf_thread_main(void)
 {

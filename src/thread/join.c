@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joiners wait on exit_state. The lock of its bucket decides between joiners,
- * detaching, time-outs and the end.
+ * A joiner registers itself in t->joiner and waits on t->exit_state as a user
+ * futex. The lock of the bucket of exit_state orders joiners, detaching,
+ * time-outs and the end of t. If t has not started yet, the joiner claims it
+ * and gives it the VP at once.
  *
  * JOIN-1. exit_state and joiner change under that lock only.
- * JOIN-2. DONE is set when the thread is off its stack. Who finds it set and is
- *     the joiner, or sets the second of DONE and DETACHED, frees the thread.
- * JOIN-3. A joiner that leaves its wait by a jump or by its end is none any
- *     more. If the thread has ended by then, it is to be joined yet.
- *     [leave_wait]
+ * JOIN-2. DONE is set when t is off its stack. Then the joiner frees t. Without
+ *     a joiner, the thread that sets the second of the bits DONE and DETACHED
+ *     frees t.
+ * JOIN-3. A joiner that leaves its wait by a jump or by its own end is no
+ *     longer the joiner. If t has ended meanwhile, another thread may still
+ *     join it. [leave_wait]
  */
 #include <errno.h>
 
@@ -26,24 +29,27 @@
 
 static bool is_done(const struct wf_thread *t)
 {
-	/* acquire: pairs with the release of DONE in exit.c. */
+	/* acquire: pairs with the release of DONE in exit.c */
 	return (wf_load_acquire(&t->exit_state) & WF_EXIT_DONE) != 0;
 }
 
-/* Joined, until its memory is another's: libc says so for as long, too. */
+/* True if t was joined. Holds until its memory is used again, as with glibc. */
 static bool is_gone(const struct wf_thread *t)
 {
 	return is_done(t) && wf_load_relaxed(&t->joiner) != 0;
 }
 
-/* Two that join each other; not if one is about to be cancelled. */
+/*
+ * True if the two would join each other. A thread that is about to be cancelled
+ * does not count.
+ */
 static bool is_circle(const struct wf_thread *t, const struct wf_thread *me)
 {
 	return t == me || (wf_load_relaxed(&me->joiner) == t->index &&
 			   !wf_load_relaxed(&t->is_cancelled));
 }
 
-/* Registers the caller as the one joiner. */
+/* Registers the caller as the joiner of t. */
 static int begin_locked(struct wf_thread *t, struct wf_thread *me)
 {
 	if (is_gone(t))
@@ -59,13 +65,13 @@ static int begin_locked(struct wf_thread *t, struct wf_thread *me)
 }
 
 /*
- * If t has not run yet, the caller takes it out of the queues and gives it
- * the VP at once.
+ * If t has not run yet, takes it out of the queues. The caller gives it the VP
+ * at once.
  */
 static struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 {
 	if (wf_load_relaxed(&t->not_started) == 0 ||
-	    wf_load_relaxed(&me->vp->pending) != 0 || /* others come first */
+	    wf_load_relaxed(&me->vp->pending) != 0 || /* urgent work */
 	    !wf_thread_claim(t, t->generation))
 		return NULL;
 	wf_count_own(&me->vp->counters, claims);
@@ -73,7 +79,10 @@ static struct wf_thread *claim(struct wf_thread *t, struct wf_thread *me)
 	return t;
 }
 
-/* A time-out that met the end of the thread is no time-out. */
+/*
+ * Ends the wait with err, a time-out or a cancellation. If t has ended
+ * meanwhile, the join succeeds, except with even_if_done.
+ */
 static int give_up(struct wf_thread *t, struct wf_thread *me, int err,
 		   bool even_if_done)
 {
@@ -99,7 +108,9 @@ static void leave_wait(void *thread)
 	wf_runtime_leave(me);
 }
 
-/* The first wait was interrupted, or there was none. In the runtime. */
+/*
+ * Waits after a first wait that was interrupted, or after none. In the runtime.
+ */
 static int wait_on(struct wf_thread *t, struct wf_thread *me,
 		   int64_t deadline_ns, int result)
 {
@@ -118,9 +129,9 @@ static int wait_on(struct wf_thread *t, struct wf_thread *me,
 }
 
 /*
- * Threads that were created one after the other are often joined so. What the
- * next one will touch first comes into the cache while this one runs: with
- * many threads, misses are most of the cost of starting one.
+ * A program often joins threads in the order of their creation. This prefetches
+ * the state of the next one while t runs. With many threads, cache misses are
+ * most of the cost of starting one.
  */
 static void prefetch_next(const struct wf_thread *t)
 {
@@ -131,7 +142,10 @@ static void prefetch_next(const struct wf_thread *t)
 	wf_tcb_prefetch(next->slot.tcb);
 }
 
-/* In the runtime, before and after. 0: t is done, and the caller's. */
+/*
+ * Returns 0 if t is done and the caller frees it. In the runtime before and
+ * after.
+ */
 static int join_in(struct wf_thread *t, struct wf_thread *me,
 		   int64_t deadline_ns)
 {
@@ -214,7 +228,8 @@ int wf_thread_detach(struct wf_thread *t)
 		err = -ESRCH;
 	else if ((old & WF_EXIT_DETACHED) != 0)
 		err = -EINVAL;
-	else if (wf_load_relaxed(&t->joiner) == 0) /* else as it was: libc */
+	/* A thread with a joiner stays joinable, as with glibc. */
+	else if (wf_load_relaxed(&t->joiner) == 0)
 		wf_store_relaxed(&t->exit_state, old | WF_EXIT_DETACHED);
 	wf_bucket_unlock(wf_bucket_vp(me), b);
 	wf_signals_open(me, mask);

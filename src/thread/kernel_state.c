@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Binds threads that change kernel state. A thread that changes its own state
+ * is bound before the call. For another thread a carrier is reserved, which
+ * gets the state at once, and the thread moves to it soon. When such a thread
+ * ends, its kernel thread exits or sleeps, and is not used again.
+ */
 #include "thread/kernel_state.h"
 
 #include <errno.h>
@@ -13,9 +19,11 @@
 #include "thread/lifecycle.h"
 
 /*
- * It will exit with t: the carrier that t runs on may have asked the kernel for
- * what others wait for, which then would have to be asked for again. The first
- * thread stays where /proc shows the process, if it is there.
+ * Binds t, the caller, to a new carrier. The carrier that t runs on may have
+ * made requests to the kernel that other threads wait for. If it were bound, it
+ * would exit with t, and the requests would have to be made again. The first
+ * thread stays if it is on the process's first kernel thread, where /proc shows
+ * the process.
  */
 static bool give_carrier(struct wf_thread *t)
 {
@@ -34,8 +42,9 @@ int wf_kernel_state_begin(void)
 	bool is_bound;
 
 	/*
-	 * Before there are others, all are cloned from this one. A child that
-	 * has a copy of the memory unknown to weft is the caller alone.
+	 * Before the start all kernel threads are cloned from this one. In a
+	 * child process with a copy of the memory that weft does not know, the
+	 * caller is the only thread.
 	 */
 	if (!wf_is_started() || !wf_preempt_is_here())
 		return 0;
@@ -71,10 +80,11 @@ static bool sleeps_in_kernel(const struct wf_carrier *c)
 }
 
 /*
- * Who does not run looks at its exit_work before it does (ROUTING-1 in
- * signal/routing.c), or when its carrier's CPU timer asks it to. One that
- * sleeps in a system call is let be, since a signal might cut that short: it
- * will lose its VP, and then the monitor sends for it as soon as it computes.
+ * Makes t check its exit_work soon. A thread that does not run checks it before
+ * it runs (ROUTING-1 in signal/routing.c), or when the CPU timer of its carrier
+ * fires. A signal is not sent to a thread that sleeps in a system call, since
+ * it might interrupt the call. Such a thread loses its VP, and the monitor
+ * preempts it once it computes.
  */
 static void hurry(const struct wf_thread *t)
 {
@@ -129,9 +139,10 @@ void wf_kernel_state_note_own(void)
 }
 
 /*
- * The signal of an earlier program's is still there: it is the process's until
- * a program without it is executed. It comes whichever thread set it, so the
- * first thread may leave its kernel thread for all that.
+ * The death signal that an earlier program has set is still in force. It
+ * belongs to the process until a program without it is executed. It comes
+ * whichever thread has set it, so the first thread may still leave its kernel
+ * thread.
  */
 void wf_kernel_state_adopt(struct wf_thread *t)
 {
@@ -151,7 +162,9 @@ void wf_kernel_state_note_death_signal(int sig)
 		wf_store_relaxed(&first_death_signal, sig);
 }
 
-/* A thread that sets one is bound, so a multiplexed thread has none. */
+/*
+ * A thread that sets a death signal is bound, so a multiplexed thread has none.
+ */
 bool wf_kernel_state_death_signal(int *ret_sig)
 {
 	const struct wf_thread *t = wf_self;
@@ -195,7 +208,10 @@ int wf_kernel_state_tid_of(const struct wf_thread *t)
 {
 	const struct wf_carrier *c;
 
-	/* In a child of fork, too, whose VPs are still the parent's. */
+	/*
+	 * So also in a fork child, where the VPs still show the parent's
+	 * carriers.
+	 */
 	if (t->kind == WF_THREAD_FOREIGN)
 		return t == wf_self ? 0 : t->tid;
 	c = wf_reserved_find(t);

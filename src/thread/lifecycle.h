@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's life: create, run, exit, join, detach.
+ * The life of a thread: create, run, exit, join, detach.
+ *
+ *     err = wf_thread_create(&params, start, arg, &handle);
+ *     if (err == 0)
+ *             err = wf_thread_join(wf_thread_of(handle), &result, deadline);
  */
 #ifndef WEFT_THREAD_LIFECYCLE_H
 #define WEFT_THREAD_LIFECYCLE_H
@@ -10,58 +14,58 @@
 
 #include "sched/thread.h"
 
-/* What pthread_create's attributes come down to. */
+/* The attributes of pthread_create, as weft needs them. */
 struct wf_thread_params {
-	struct wf_slot_class *class; /* NULL: there is none, -EAGAIN */
+	struct wf_slot_class *class; /* NULL: no class is left, -EAGAIN */
 	void *user_stack;	     /* lowest byte, or NULL */
 	size_t user_stack_bytes;
 	bool is_detached;
 	bool is_bound;
-	bool has_policy;  /* and priority; else the creator's */
+	bool has_policy;  /* has priority too; else the creator's */
 	bool has_sigmask; /* else the creator's */
 	int8_t policy;
 	int8_t priority;
-	bool has_affinity;    /* then is_bound, too */
-	uint16_t stack_slack; /* wf_slot_slack; 0 for a user_stack */
+	bool has_affinity;    /* then is_bound is set, too */
+	uint16_t stack_slack; /* from wf_slot_slack; 0 for a user_stack */
 	uint64_t sigmask;
 	cpu_set_t affinity;
 };
 
 /*
- * Creates a thread that will run start(arg). *ret_handle is its pthread_t,
- * written before it can run. Needs a started runtime; in_runtime 0. Returns
- * 0 or -EAGAIN.
+ * Creates a thread that will run start(arg). Stores its pthread_t in
+ * *ret_handle before the thread can run. Needs a started runtime; in_runtime 0.
+ * Returns 0 or -EAGAIN.
  */
 int wf_thread_create(const struct wf_thread_params *params,
 		     void *(*start)(void *), void *arg, pthread_t *ret_handle);
 
-/* The thread behind a pthread_t; NULL for 0 and one that weft never met. */
+/* The thread of a pthread_t; NULL for 0 and for a thread unknown to weft. */
 struct wf_thread *wf_thread_of(pthread_t handle);
 /*
- * The thread of weft's, not yet exited, that an id means to a system call, 0
- * the caller; NULL if there is none.
+ * The thread of weft with this id, as system calls name threads; 0 is the
+ * caller. NULL if there is none, or if it has exited.
  */
 struct wf_thread *wf_thread_of_id(int32_t id);
 
 /*
- * Waits until t is off its stack, takes its result and frees it. Returns 0,
- * -EDEADLK, -EINVAL, -ETIMEDOUT (also for a deadline in the past).
+ * Waits until t is off its stack, takes its result and frees t. Returns 0,
+ * -EDEADLK, -EINVAL, -ESRCH (already joined) or -ETIMEDOUT (also if the
+ * deadline is in the past).
  */
 int wf_thread_join(struct wf_thread *t, void **ret_result, int64_t deadline_ns);
-/* -EBUSY instead of waiting. */
+/* The same, but returns -EBUSY instead of waiting. */
 int wf_thread_tryjoin(struct wf_thread *t, void **ret_result);
-/* 0 or -EINVAL. */
+/* Returns 0, -EINVAL (already detached) or -ESRCH (already joined). */
 int wf_thread_detach(struct wf_thread *t);
 
 /*
- * Everything that has to happen in the context of a thread whose start
- * routine is over; switches away for good, or ends the process if the thread
- * is the last one. in_runtime 0.
+ * Ends t, the caller, after its start routine: runs destructors, frees TLS, and
+ * switches away. Ends the process if t is the last thread. in_runtime 0.
  */
 WF_NORETURN void wf_thread_finish(struct wf_thread *t);
 /*
- * The same for one that ends by a system call: nothing is destroyed. The status
- * is the process's if the thread is the last one.
+ * The same for a thread that ends by a system call: no destructor runs. If t is
+ * the last thread, `status` becomes the exit status of the process.
  */
 WF_NORETURN void wf_thread_leave(struct wf_thread *t, int status);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc unwinds the first thread's frames to its own last one, where it runs
- * the destructors of thread-specific data and then exits the process or the
- * kernel thread, by its own count of threads. A key of weft's, set only here
- * and on foreign threads, has a destructor that does not come back: it ends
- * the thread as weft ends all others.
+ * libc unwinds the first thread to its last frame, which runs the destructors
+ * of thread-specific data. Then libc would exit the process or the kernel
+ * thread, by its own count of threads. To prevent that, weft has a key that is
+ * set only here and on foreign threads. Its destructor does not return: it ends
+ * the thread as weft ends any thread.
  */
 #include "thread/main_exit.h"
 
@@ -21,7 +21,7 @@ enum { MAX_KEY = 31 };
 
 static pthread_key_t key;
 static struct wf_spin key_lock = WF_SPIN_INIT;
-static _Atomic int key_state; /* 0 none yet, 1 usable, 2 none to be had */
+static _Atomic int key_state; /* 0: not made, 1: usable, 2: libc has none */
 
 static void leave(void *arg)
 {
@@ -29,7 +29,7 @@ static void leave(void *arg)
 
 	if (t->kind != WF_THREAD_FOREIGN)
 		wf_thread_finish(t);
-	/* libc's own thread ends: its number may be given to another. */
+	/* A foreign thread ends: the kernel may give its id to another. */
 	if (!t->is_first) {
 		wf_self = NULL;
 		wf_table_put(NULL, t);
@@ -43,7 +43,7 @@ static bool have_key(void)
 		if (wf_load_relaxed(&key_state) == 0) {
 			bool ok = pthread_key_create(&key, leave) == 0;
 
-			/* release: the key; pairs with the load above. */
+			/* release: the key; pairs with the load above */
 			wf_store_release(&key_state,
 					 ok && key <= MAX_KEY ? 1 : 2);
 		}
@@ -54,7 +54,7 @@ static bool have_key(void)
 
 void wf_main_exit_prepare(struct wf_thread *t)
 {
-	/* Without a key the frames stay as they are. */
+	/* Without a key the frames are not unwound. */
 	if (!have_key() || pthread_setspecific(key, t) != 0)
 		wf_thread_finish(t);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ends of threads whose last frame is libc's: the process's first thread,
- * and those that weft did not make.
+ * The ends of threads with a last frame in libc: the process's first thread,
+ * and foreign threads.
+ *
+ *     wf_main_exit_prepare(t);
+ *     wf_real.pthread_exit(result);
  */
 #ifndef WEFT_THREAD_MAIN_EXIT_H
 #define WEFT_THREAD_MAIN_EXIT_H
@@ -9,15 +12,16 @@
 #include "sched/thread.h"
 
 /*
- * Before libc's pthread_exit on the first thread of a started runtime: it
- * unwinds, runs cleanup handlers and destructors, and then comes to weft.
+ * Call it before libc's pthread_exit on the first thread of a started runtime.
+ * libc unwinds, runs cleanup handlers and destructors, and then a destructor of
+ * weft ends t.
  */
 void wf_main_exit_prepare(struct wf_thread *t);
 
-/* A foreign thread has been attached: detach it when libc ends it. */
+/* t, a foreign thread, has been attached: detach it when libc ends it. */
 void wf_foreign_met(struct wf_thread *t);
 
-/* In a fork child: nobody is making the key. */
+/* In a fork child: frees the lock, which a lost thread may have held. */
 void wf_main_exit_fork_child(void);
 
 #endif

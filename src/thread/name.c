@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * weft keeps a thread's name in struct wf_thread. A bound thread's name is
+ * given to its kernel thread, too, and the first thread's name to the process,
+ * so that ps and top show them.
+ */
 #include "thread/name.h"
 
 #include <fcntl.h>
@@ -26,7 +31,7 @@ static void write_comm(const char *path, const char *name)
 	wf_sys(SYS_close, fd);
 }
 
-/* A bound thread's kernel thread has its name, too. */
+/* Gives a bound thread's name to its kernel thread. */
 static void name_carrier(const struct wf_thread *t)
 {
 	struct wf_carrier *c = t->carrier;
@@ -75,7 +80,7 @@ void wf_name_met(void)
 		return;
 	wf_os_thread_name(proc, wf_os_getpid(), name);
 	wf_sys(SYS_close, proc);
-	if (name[0] != '\0') /* it is known */
+	if (name[0] != '\0') /* the process's name is known */
 		wf_os_set_thread_name(name);
 }
 

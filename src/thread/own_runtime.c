@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Go's runtime knows a thread by its kernel thread: it sets the alternate
+ * Go's runtime knows a thread by its kernel thread. It sets the alternate
  * stack, asks for the id and signals that id by system calls that are compiled
- * into it. It runs its handlers on that stack and aborts if it is elsewhere.
+ * into it. It runs its handlers on that stack, and aborts if they run on
+ * another one. So a thread that enters Go is bound.
  *
  * OWN_RUNTIME-1. Such a thread owns its kernel thread. The kernel's alternate
- *     stack is the thread's, not the carrier's, and its handlers run where the
- *     kernel enters them, as in threads that weft did not make
- *     (signal/foreign.c).
- * OWN_RUNTIME-2. That begins before the runtime looks at the thread. Go asks
- *     libc for the thread's stack first (pthread_getattr_np, since Go 1.21).
+ *     stack is the thread's, not the carrier's. Its handlers run where the
+ *     kernel enters them, as in foreign threads (signal/foreign.c).
+ * OWN_RUNTIME-2. This begins before Go reads the state of the thread. Go first
+ *     asks libc for the thread's stack (pthread_getattr_np, since Go 1.21).
  *
- * Go has blocked all signals by then, without a call of libc's. So the kernel's
- * mask is read, and set again on the kernel thread that the thread goes on on.
+ * By then Go has blocked all signals, without a call of libc. So weft reads the
+ * kernel's mask, and sets it again on the kernel thread to which the thread
+ * moves.
  */
 #include "thread/own_runtime.h"
 
@@ -23,7 +24,10 @@
 #include "sched/runtime.h"
 #include "thread/kernel_state.h"
 
-/* The stack that the program has set by sigaltstack, or none. */
+/*
+ * Gives the kernel thread the stack that the program has set by sigaltstack, or
+ * none.
+ */
 static void take_altstack(const struct wf_thread *t)
 {
 	stack_t ss = { .ss_flags = SS_DISABLE };
@@ -44,16 +48,19 @@ void wf_own_runtime_enter(void)
 	if (t->has_native_signals)
 		return;
 	if (!wf_is_started()) {
-		/* Its kernel thread's stack stays when the runtime starts. */
+		/*
+		 * The thread keeps its kernel thread and alternate stack at the
+		 * start.
+		 */
 		t->has_native_signals = true;
 		wf_kernel_state_note_own();
 		return;
 	}
 	if (t->carrier == NULL)
-		return; /* weft did not make it */
+		return; /* a foreign thread */
 	mask = wf_os_get_signal_mask();
 	wf_runtime_enter();
-	/* The next thread that runs on it opens the mask again. */
+	/* The next thread on this carrier sets the mask again. */
 	t->carrier->kernel_mask = WF_MASK_UNKNOWN;
 	wf_runtime_leave(t);
 	if (wf_kernel_state_begin() < 0)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread with a VP has its policy among weft's threads (sched/realtime.h). A
- * thread with a kernel thread of its own has the kernel's.
+ * The policy of a thread that shares carriers is applied by weft's scheduler
+ * (sched/realtime.h). A bound thread's kernel thread has the policy in the
+ * kernel.
  *
- * Limits, capabilities and groups decide whether a program may have a policy.
- * So the kernel is asked: the signal receiver gets the policy for a moment. A
- * thread may always lower its priority or keep it; that needs no question.
+ * Limits, capabilities and control groups decide whether a program may have a
+ * policy. So weft asks the kernel: it gives the signal receiver thread the
+ * policy for a moment. A thread may always keep or lower its priority, which
+ * needs no question.
  */
 #include "thread/policy.h"
 
@@ -25,9 +27,9 @@
 static struct wf_spin lock = WF_SPIN_INIT; /* the receiver's policy */
 static int base_policy, base_priority;	   /* of all carriers */
 
-/* The receiver's own policy, which only try_policy_locked changes. */
+/* The policy of the receiver itself; only try_policy_locked changes it. */
 static struct {
-	int tid; /* of the receiver that it is about; 0: none */
+	int tid; /* the receiver's id; 0: not read yet */
 	long policy;
 	struct sched_param param;
 } own;
@@ -48,8 +50,11 @@ static int set_kernel_thread(int tid, int policy, int priority)
 	return (int)wf_sys(SYS_sched_setscheduler, tid, policy, &param);
 }
 
-/* Sets the receiver's policy and, unless ret_interval is NULL, reads the length
- * of its turns; then sets the receiver's own again. */
+/*
+ * Gives the receiver the policy, reads its round-robin interval unless
+ * ret_interval is NULL, and sets the receiver's own policy again. Returns 0 or
+ * -Exxx.
+ */
 static int try_policy_locked(int policy, int priority,
 			     struct timespec *ret_interval)
 {
@@ -71,7 +76,10 @@ static bool is_realtime(int policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
-/* Would the kernel give them to a thread that is not real-time? */
+/*
+ * Asks whether the kernel would give the policy to a thread that is not
+ * real-time. Returns 0 or -Exxx.
+ */
 static int ask(int policy, int priority, struct timespec *ret_interval)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -84,7 +92,7 @@ static int ask(int policy, int priority, struct timespec *ret_interval)
 	return err;
 }
 
-/* Would the kernel let a thread have a lower nice value? */
+/* True if the kernel would let a thread have a lower nice value. */
 static bool may_be_nicer(void)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -102,7 +110,10 @@ static bool may_be_nicer(void)
 	return may;
 }
 
-/* Those of the kernel that a change breaks, but for a privileged caller. */
+/*
+ * Returns 0, or -EPERM where the kernel would refuse the change to an
+ * unprivileged caller.
+ */
 static int check_rights(const struct wf_thread *t, int policy, int priority,
 			bool keeps_reset)
 {
@@ -111,13 +122,18 @@ static int check_rights(const struct wf_thread *t, int policy, int priority,
 	if (is_realtime(policy) && !(is_lowered && policy == t->sched_policy)) {
 		int err = ask(policy, priority, NULL);
 
-		/* A priority that t has it may have with the other policy. */
+		/*
+		 * With any limit above 0 the kernel permits a change between
+		 * the real-time policies at a priority that t has already.
+		 * Asking for priority 1 finds out whether there is such a
+		 * limit.
+		 */
 		if (err == -EPERM && is_lowered && ask(policy, 1, NULL) == 0)
 			err = 0;
 		if (err < 0)
 			return err;
 	}
-	/* As a nice value of 20 is SCHED_IDLE. */
+	/* The kernel treats SCHED_IDLE as a nice value of 20. */
 	if (t->sched_policy == SCHED_IDLE && policy != SCHED_IDLE &&
 	    !may_be_nicer())
 		return -EPERM;
@@ -130,7 +146,7 @@ int wf_policy_of(const struct wf_thread *t)
 	return t->sched_policy | (t->resets_on_fork ? SCHED_RESET_ON_FORK : 0);
 }
 
-/* The kernel is asked for policies that may be newer than weft. */
+/* For unknown policies, which may be newer than weft, the kernel is asked. */
 static bool is_in_range(int policy, int priority)
 {
 	long low, high;
@@ -156,7 +172,7 @@ static int check(const struct wf_thread *t, int policy, int priority)
 	int plain = policy & ~SCHED_RESET_ON_FORK;
 
 	if (policy < 0 || plain == SCHED_DEADLINE)
-		return -EINVAL; /* which takes more than a priority */
+		return -EINVAL; /* SCHED_DEADLINE takes more than a priority */
 	if (!is_in_range(plain, priority))
 		return -EINVAL;
 	return check_rights(t, plain, priority, resets);
@@ -169,12 +185,15 @@ void wf_policy_learn(void)
 
 	wf_sys(SYS_sched_getparam, 0, &param);
 	if (policy < 0)
-		policy = SCHED_OTHER; /* the call may be refused */
+		policy = SCHED_OTHER; /* a seccomp filter may refuse the call */
 	base_policy = (int)policy & ~SCHED_RESET_ON_FORK;
 	base_priority = param.sched_priority;
 	if (base_priority == 0)
 		return;
-	/* Without rights it keeps the policy that it has. */
+	/*
+	 * Without the right to it, the caller keeps its policy, and so do
+	 * carriers.
+	 */
 	policy &= SCHED_RESET_ON_FORK;
 	if (set_kernel_thread(0, SCHED_RR | (int)policy, base_priority) == 0) {
 		set_kernel_thread(0, base_policy | (int)policy, base_priority);
@@ -192,7 +211,7 @@ void wf_policy_adopt(struct wf_thread *t)
 
 	wf_sys(SYS_sched_getparam, 0, &param);
 	if (policy < 0)
-		policy = SCHED_OTHER; /* the call may be refused */
+		policy = SCHED_OTHER; /* a seccomp filter may refuse the call */
 	t->sched_policy = (uint8_t)policy & 15;
 	t->resets_on_fork = (policy & SCHED_RESET_ON_FORK) != 0;
 	t->sched_priority = (int8_t)param.sched_priority;
@@ -251,7 +270,7 @@ int wf_policy_check_made(const struct wf_thread *t, int policy, int priority)
 	return check(&made, policy, priority);
 }
 
-/* The kernel's default is 100 ms, where the program may not have SCHED_RR. */
+/* If the program may not have SCHED_RR: 100 ms, the kernel's default. */
 static struct timespec round_robin_interval(void)
 {
 	struct timespec ts = { 0, 100 * WF_NS_PER_MS };

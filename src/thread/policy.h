@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Scheduling policies and priorities. */
+/*
+ * Scheduling policies and priorities of threads. For a thread that shares
+ * carriers, weft's scheduler applies the policy; for a bound thread, the kernel
+ * does.
+ *
+ *     err = wf_policy_set(t, SCHED_FIFO, 10);
+ */
 #ifndef WEFT_THREAD_POLICY_H
 #define WEFT_THREAD_POLICY_H
 
@@ -9,68 +15,81 @@
 #include "sched/thread.h"
 
 /*
- * A policy here is as the kernel's calls have it: with SCHED_RESET_ON_FORK, if
+ * t's policy, as the kernel's calls return it: with SCHED_RESET_ON_FORK if
  * threads and processes that t makes are not to be real-time.
  */
 int wf_policy_of(const struct wf_thread *t);
 
 /*
- * Would the kernel let a thread that t makes have them? The runtime has
- * started, in_runtime 0. Returns 0, -EINVAL or -EPERM.
+ * Checks whether the kernel would let a thread that t makes have this policy
+ * and priority. The runtime has started, in_runtime 0. Returns 0, -EINVAL or
+ * -EPERM.
  */
 int wf_policy_check_made(const struct wf_thread *t, int policy, int priority);
 
 /*
- * When the runtime starts, before it makes kernel threads: if the caller is
- * real-time, all carriers become so. Threads of any priority run on them. So
- * they take turns with other processes of their priority (SCHED_RR), which is
- * the next lower one than the caller's: services, and children that have the
- * caller's priority, do not wait for a carrier that computes.
+ * The runtime starts and has made no kernel threads yet. If the caller is
+ * real-time, this makes all carriers real-time: threads of any priority run on
+ * them. The carriers get SCHED_RR, to take turns with other processes, and the
+ * priority below the caller's. So weft's services and child processes with the
+ * caller's priority do not wait for a carrier that computes.
  */
 void wf_policy_learn(void);
 
-/* When the runtime starts: t, the caller, has what the kernel says. */
+/*
+ * The runtime starts: t, the caller, gets the policy that the kernel reports.
+ */
 void wf_policy_adopt(struct wf_thread *t);
 
-/* Checks and sets. The same. */
+/* Checks policy and priority and sets them. Conditions and errors as above. */
 int wf_policy_set(struct wf_thread *t, int policy, int priority);
 
-/* The policy and priority of what t makes. */
+/* Gives `made` the policy and priority of a thread that t makes. */
 void wf_policy_inherit(struct wf_thread *made, const struct wf_thread *t);
 
-/* What the kernel would say of t's turns. 0 or -Exxx. in_runtime 0. */
+/*
+ * Stores the round-robin interval that the kernel would report for t. Returns 0
+ * or -Exxx. in_runtime 0.
+ */
 int wf_policy_interval(const struct wf_thread *t, struct timespec *ret_ts);
 
-/* t, the caller, has got a kernel thread of its own, or gives it back. */
+/* t, the caller, becomes bound, or its carrier becomes a shared one again. */
 void wf_policy_begin_bound(const struct wf_thread *t);
 void wf_policy_end_bound(const struct wf_thread *t);
 
 /*
- * The calling kernel thread is c. The kernel thread that has cloned it may have
- * had another policy: a service, or a thread with a kernel thread of its own.
+ * The calling kernel thread is that of c. The kernel thread that cloned it may
+ * have another policy: that of a service or of a bound thread.
  */
 void wf_policy_begin_carrier(const struct wf_carrier *c);
 
-/* The kernel thread tid is a service: it has to run beside busy carriers. */
+/*
+ * Puts the kernel thread tid, a service, above the carriers' priority: it has
+ * to run beside busy carriers.
+ */
 void wf_policy_above_carriers(int tid);
 
-/* t, the first thread, goes on without the runtime on the kernel thread that
- * it is on. */
+/* The runtime winds down, and t, the first thread, continues on its present
+ * kernel thread without it. */
 void wf_policy_stop(const struct wf_thread *t);
 
-/* t, the caller, is about to execute a program; or that has failed. */
+/* begin: t, the caller, is about to execute a program. end: that failed. */
 void wf_policy_exec_begin(const struct wf_thread *t);
 void wf_policy_exec_end(const struct wf_thread *t);
 
-/* What a child of t's has natively. True: the child would have another policy,
- * that of the kernel thread that makes it. */
+/* Stores the policy and priority that a child process of t has natively.
+ * Returns true if the child would get another one, from the kernel thread that
+ * makes it. */
 bool wf_policy_of_child(const struct wf_thread *t, int *ret_policy,
 			int *ret_priority);
 
-/* In a vfork child: gives it the policy that its parent has set. */
+/* In a vfork child: gives it the policy that its parent thread has set. */
 void wf_policy_vfork_child(const struct wf_thread *parent);
 
-/* In a fork child, which is native: t, the caller, has its policy there. */
+/*
+ * In a fork child, which is native: gives the kernel thread t's policy. t is
+ * the caller.
+ */
 void wf_policy_fork_child(struct wf_thread *t);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reaper thread is made when threads end and leave many slots, and ends when
- * all that are left have been reaped: a program at rest has none. It looks
- * once a second and takes what has been of no use for one to two seconds, so
- * a program that makes and joins threads all the time never waits for it.
+ * When threads end and leave many unused slots, a reaper thread is made. It
+ * checks once a second and takes slots that were unused for one to two seconds.
+ * So a program that makes and joins threads all the time never waits for it.
+ * When all unused slots have been reaped, the reaper ends: a program at rest
+ * has none.
  *
- * A slot keeps its TCB's page, since ld.so knows the TCB for good.
+ * A slot keeps the page of its TCB, since ld.so keeps the TCB in its lists.
  *
- * The reaper is a thread like the program's, since it needs malloc and real
- * threads, but the process does not live on for its sake: it does not count as
- * alive (thread/thread_count.h) while it works.
+ * The reaper is a thread like the program's threads, since it needs malloc and
+ * native threads. The thread count leaves it out while it works
+ * (thread/thread_count.h), so that it does not keep the process alive.
  *
- * Rejected: reaping at the end of each thread. It costs three page faults
- * and a kernel thread's life where reuse costs nothing.
+ * Rejected: to reap at the end of each thread. That costs three page faults and
+ * a native thread, where reuse costs nothing.
  */
 #include "thread/reap.h"
 
@@ -33,14 +34,17 @@
 #include "wait/ufutex.h"
 
 enum {
-	SPARE_SLOTS = 64, /* are worth no reaper */
+	SPARE_SLOTS = 64, /* fewer unused slots start no reaper */
 	STACK_BYTES = 64 * 1024,
 	PERIOD_NS = 1000 * 1000 * 1000,
 };
 
 static _Atomic bool is_running;
 static _Atomic uint32_t is_to_end; /* user futex */
-/* Fewest spare slots since the last reaper ended: those it left. */
+/*
+ * The fewest unused slots since the last reaper ended. That reaper has left
+ * them.
+ */
 static _Atomic uint32_t nr_left;
 
 static uint32_t nr_spare(void)
@@ -51,14 +55,17 @@ static uint32_t nr_spare(void)
 	return nr_slots > nr_threads ? nr_slots - nr_threads : 0;
 }
 
-/* A kernel thread of libc's own, which lives for just this. */
+/* Runs on a native thread that is made for this alone. */
 static void *free_cache(void *tcb)
 {
 	wf_tcb_take_cache((uintptr_t)tcb);
-	return NULL; /* and libc frees what is now its cache */
+	return NULL; /* libc frees the cache, which is now this thread's */
 }
 
-/* Changes of credentials pass it by: it is gone in microseconds. */
+/*
+ * A change of credentials does not reach this native thread, which lives for
+ * microseconds.
+ */
 static void give_cache_back(uintptr_t tcb)
 {
 	pthread_attr_t attr;
@@ -72,7 +79,9 @@ static void give_cache_back(uintptr_t tcb)
 	pthread_attr_destroy(&attr);
 }
 
-/* The next slot of the class that has been of no use; NULL if none. */
+/*
+ * Takes the next slot of the class that was unused long enough; NULL if none.
+ */
 static struct wf_thread *take(struct wf_slot_class *class)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -103,7 +112,10 @@ static void reap_class(struct wf_slot_class *class)
 	}
 }
 
-/* Reaps what is old; what is free is old next time. True if any is. */
+/*
+ * Reaps the slots that are old. Those that are free now are old at the next
+ * call. Returns true if there are any.
+ */
 static bool reap_all(void)
 {
 	struct wf_slot_class *class;
@@ -127,7 +139,7 @@ static void *reap(void *arg)
 
 	wf_runtime_leave(me);
 	if (must_ask && wf_thread_count_is_last())
-		wf_thread_count_end_process(0); /* the last ended */
+		wf_thread_count_end_process(0); /* the program has ended */
 	memcpy(me->name, "weft reaper", sizeof("weft reaper"));
 	do {
 		wf_ufutex_wait(&is_to_end, 0, WF_UFUTEX_ANY,
@@ -135,7 +147,7 @@ static void *reap(void *arg)
 	} while (wf_load_relaxed(&is_to_end) == 0 && reap_all());
 	wf_store_relaxed(&nr_left, nr_spare());
 	wf_runtime_enter();
-	wf_thread_count_created(me); /* as it ends like any */
+	wf_thread_count_created(me); /* its end will count, too */
 	wf_runtime_leave(me);
 	wf_store_release(&is_running, false);
 	return arg;
@@ -151,7 +163,9 @@ static void start(void)
 	uint64_t old;
 	pthread_t thread;
 
-	/* Inherited, so that no handler of the program's runs there. */
+	/*
+	 * The reaper inherits the mask: no handler of the program runs there.
+	 */
 	wf_mask_change(SIG_BLOCK, &all, &old);
 	wf_store_relaxed(&is_to_end, 0);
 	if (wf_thread_create(&params, reap, NULL, &thread) < 0)

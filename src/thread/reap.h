@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slots that nobody needs any more give their memory back: stacks to the
- * kernel, the caches of libc's malloc to libc.
+ * Gives back the memory of slots that no thread needs: stacks to the kernel,
+ * the caches of libc's malloc to libc.
+ *
+ *     wf_reap_consider();        a thread has ended or was joined
  */
 #ifndef WEFT_THREAD_REAP_H
 #define WEFT_THREAD_REAP_H
@@ -10,8 +12,9 @@
 
 void wf_reap_consider_slow(void);
 /*
- * Where threads end and are joined: are there many slots to spare? in_runtime
- * 0. They are if a VP had more than it keeps for itself.
+ * Call it where threads end and are joined, with in_runtime 0. It starts a
+ * reaper if many slots are unused. A VP with more free slots than it keeps for
+ * itself sets the flag that this checks.
  */
 static inline void wf_reap_consider(void)
 {
@@ -19,10 +22,10 @@ static inline void wf_reap_consider(void)
 		wf_reap_consider_slow();
 }
 
-/* The caller is the only other thread: there is no reaper when this returns.
- * Yields. in_runtime 0. */
+/* Ends the reaper: none is left when this returns. The caller is the only other
+ * thread. Yields. in_runtime 0. */
 void wf_reap_end(void);
-/* In a fork child, where the reaper does not live on. */
+/* In a fork child, which has no reaper. */
 void wf_reap_fork_child(void);
 
 #endif

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * At start, this file finds out from /proc whether a debugger traces the
+ * process. When a thread is created with --bound set, the loader tells which
+ * object holds the start routine, and the object's name or path is compared
+ * with the pattern.
+ */
 #include "thread/scope.h"
 
 #include <dlfcn.h>
@@ -25,8 +31,8 @@ static int own_tracer(void)
 	return pid;
 }
 
-/* Those that step: gdb, gdbserver, lldb, lldb-server. Others, as strace, see
- * system calls and need no thread to stay where it is. */
+/* Debuggers that step are gdb, gdbserver, lldb and lldb-server. Other tracers,
+ * as strace, show system calls, and threads may change their kernel threads. */
 void wf_scope_start(void)
 {
 	char name[WF_OS_NAME_BYTES];
@@ -51,7 +57,7 @@ bool wf_scope_has_room(void)
 	return wf_carrier_count() < MOST;
 }
 
-/* The program itself has no name in the loader's list. */
+/* The path of the program, which has no name in the loader's list. */
 static const char *program_path(char buf[PATH_MAX])
 {
 	long len = wf_sys(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf,
@@ -70,7 +76,7 @@ bool wf_scope_matches_slow(const void *start)
 	Dl_info info;
 
 	if (dladdr1(start, &info, (void **)&map, RTLD_DL_LINKMAP) == 0)
-		return false; /* code that no object holds */
+		return false; /* in no object, as compiled at run time */
 	path = map->l_name[0] != '\0' ? map->l_name : program_path(buf);
 	slash = strrchr(path, '/');
 	if (slash != NULL && strchr(pattern, '/') == NULL)

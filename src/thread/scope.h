@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which threads are bound from birth. */
+/*
+ * Decides which threads are bound from birth: those that --bound names, and
+ * most threads under a debugger.
+ *
+ *     params.is_bound = wf_scope_matches(start);
+ */
 #ifndef WEFT_THREAD_SCOPE_H
 #define WEFT_THREAD_SCOPE_H
 
@@ -9,20 +14,25 @@
 #include "base/options.h"
 
 /*
- * --bound: is the pattern in the name of the object that holds `start`? In its
- * path, if the pattern has a slash. Takes the loader's lock; in_runtime 0.
+ * For --bound: true if the name of the object that holds `start` contains the
+ * pattern. A pattern with a slash is compared with the path. Takes the loader's
+ * lock; in_runtime 0.
  */
 bool wf_scope_matches_slow(const void *start);
 
 /*
- * A debugger has started the process. It knows kernel threads only: what goes
- * on on another one is another thread to it. So all threads are bound, unless
- * --bound says which; but no more than a debugger bears.
+ * True if a debugger has started the process. A debugger knows only kernel
+ * threads, and takes a thread that changes its kernel thread for several. So
+ * all threads are bound, unless --bound names some. wf_scope_has_room limits
+ * their number to what a debugger can manage.
  */
 extern bool wf_scope_is_debugged;
 bool wf_scope_has_room(void);
 
-/* The runtime starts: looks who traces the process. in_runtime 0 or 1. */
+/*
+ * The runtime starts: checks whether a debugger traces the process. Any value
+ * of in_runtime.
+ */
 void wf_scope_start(void);
 
 static inline bool wf_scope_matches(const void *start)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counted per VP, without atomics.
+ * Each VP counts the threads that are created and that end on it, without
+ * atomic instructions. The difference of the sums is the number of threads.
+ * Only threads that end after the process's first thread add up, so an end
+ * usually costs one addition.
  *
- * THREAD_COUNT-1. As long as the process's first thread has not exited, no
- *     thread is the last: the others only count.
- * THREAD_COUNT-2. A thread counts its end, then reads whether the first has
- *     ended. The first says so, passes a membarrier, then adds up. One sees the
- *     other.
- * THREAD_COUNT-3. The thread that adds up reads all ends before any creation,
- *     so that the sum is never less than the number of threads in between: no
- *     false zero. Of several that end at once the last to pass its fence finds
- *     zero.
+ * THREAD_COUNT-1. Until the process's first thread has exited, no thread is the
+ *     last: threads that end only count.
+ * THREAD_COUNT-2. A thread counts its end, then reads whether the first thread
+ *     has ended. The first thread stores that it has ended, passes a
+ *     membarrier, then adds up. So at least one of the two notices the other.
+ * THREAD_COUNT-3. The thread that adds up reads all ends before any creation.
+ *     So the sum is never less than the number of threads at some moment
+ *     between, and never a false zero. If several threads end at once, the last
+ *     to pass its fence finds zero.
  */
 #include "thread/thread_count.h"
 
@@ -22,7 +25,7 @@
 
 _Atomic bool wf_thread_count_first_has_ended;
 static _Atomic bool last_is_known;
-static _Atomic bool has_one_left; /* by a system call */
+static _Atomic bool has_one_left; /* a thread has ended by a system call */
 
 void wf_thread_count_reset(void)
 {
@@ -72,7 +75,9 @@ void wf_thread_count_left(void)
 	wf_store_relaxed(&has_one_left, true);
 }
 
-/* THREAD_COUNT-2: all that left have said so before. */
+/*
+ * THREAD_COUNT-2: all threads that left by a system call have said it before.
+ */
 void wf_thread_count_end_process(int status)
 {
 	if (!wf_load_relaxed(&has_one_left))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many threads have not yet exited: the last one to end ends the process.
+ * Counts the threads that have not yet exited: the last thread to exit ends the
+ * process.
  *
  *     wf_thread_count_created(me);             in pthread_create
  *     ...
@@ -13,13 +14,13 @@
 #include "base/options.h"
 #include "sched/vp.h"
 
-/* thread_count.c's: the process's first thread has. */
+/* Internal: the process's first thread has ended. */
 extern _Atomic bool wf_thread_count_first_has_ended;
 
-/* There is the process's first thread alone: at start, in a fork child. */
+/* Counts the process's first thread alone: at start, and in a fork child. */
 void wf_thread_count_reset(void);
 
-/* `me` has created a thread, which cannot run yet. in_runtime. */
+/* `me` has created a thread, which cannot run yet. In the runtime. */
 static inline void wf_thread_count_created(struct wf_thread *me)
 {
 	struct wf_vp *vp = wf_vp_of(me);
@@ -33,7 +34,7 @@ static inline void wf_thread_count_created(struct wf_thread *me)
 		atomic_fetch_add(&wf_sched.thread_count.nr_created, 1);
 }
 
-/* It has not come to be after all; or a thread ends. in_runtime. */
+/* The thread could not be started, or a thread ends. In the runtime. */
 static inline void wf_thread_count_undo(struct wf_thread *me)
 {
 	struct wf_vp *vp = wf_vp_of(me);
@@ -47,30 +48,33 @@ static inline void wf_thread_count_undo(struct wf_thread *me)
 }
 
 /*
- * `t`, which calls, ends. in_runtime. True if wf_thread_count_is_last has to be
- * asked.
+ * `t`, the caller, ends. In the runtime. True if the caller has to call
+ * wf_thread_count_is_last.
  */
 static inline bool wf_thread_count_ended(struct wf_thread *t)
 {
 	wf_thread_count_undo(t);
 	if (WF_UNLIKELY(t->is_first))
 		wf_store_relaxed(&wf_thread_count_first_has_ended, true);
-	/* THREAD_COUNT-2; the CPU's part is the membarrier. */
+	/* THREAD_COUNT-2; the membarrier orders the CPU's accesses. */
 	wf_compiler_barrier();
 	return wf_load_relaxed(&wf_thread_count_first_has_ended);
 }
 
-/* About how many there are. */
+/* About how many threads there are: other threads start and end meanwhile. */
 uint32_t wf_thread_count_nr(void);
-/* True for one caller: all other threads have exited. */
+/* True for one caller only: all other threads have exited. */
 bool wf_thread_count_is_last(void);
 
 /*
- * A thread leaves by a system call: libc does not know, natively, and so does
- * not run the handlers of exit when the last one ends.
+ * A thread ends by a system call. Natively libc does not notice that, and runs
+ * no exit handlers when the last thread ends.
  */
 void wf_thread_count_left(void);
-/* With what the last one says. in_runtime 0; for who was told to be that. */
+/*
+ * Ends the process with the status of its last thread. in_runtime 0. Only for
+ * the thread for which wf_thread_count_is_last was true.
+ */
 WF_NORETURN void wf_thread_count_end_process(int status);
 
 #endif
