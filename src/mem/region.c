@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A region is reserved without access and opened piece by piece: what is not
- * open counts against the limit on address space and no other, and mlockall
- * does not fill it. Behind the slots of a class that is not tight lie their
- * save areas, which few threads ever touch and which would cost page tables
- * between the slots.
+ * A region is reserved without access and opened a few slots at a time. Memory
+ * that is not open counts only against the limit on address space, and mlockall
+ * does not fill it. In a class that is not tight, the save areas lie behind the
+ * slots of the region. Few threads ever touch theirs, and between the slots
+ * they would cost page tables.
  *
- * REGION-1. Bytes in [region_next, region_open) are open and in no slot; those
- *     up to region_end are reserved.
+ * REGION-1. Bytes in [region_next, region_open) are open and in no slot. Bytes
+ *     from there to region_end are reserved.
  */
 #include "mem/region.h"
 
@@ -19,9 +19,9 @@
 enum {
 	MAX_REGION_SLOTS = 4096,
 	MAX_OPEN_SLOTS = 64,
-	/* Of the address space, where that is limited, a region's. */
+	/* A region takes at most 1/64 of a limited address space. */
 	REGION_SHARE = 64,
-	/* Of a slot among those that lie at unequal distances: see shift_of. */
+	/* Positions of a wide slot, so that distances differ: see shift_of. */
 	NR_SHIFTS = 8,
 	WIDE_BYTES = 8 << 20,
 };
@@ -40,21 +40,21 @@ size_t wf_region_shift_bytes(size_t stride)
 }
 
 /*
- * Threads that take turns in the order of their slots are up to half slower
- * where these lie 8 MiB or more apart, on AMD's Zen 5, but not in another
- * order: the CPU fetches ahead what is touched at equal distances, and seems to
- * take such a distance for a shorter one. So wide slots, of which the default
- * stack makes one, lie at unequal distances.
+ * On AMD's Zen 5, threads that run in the order of their slots are up to half
+ * slower if the slots lie 8 MiB or more apart; in another order they are not.
+ * The CPU prefetches what is touched at equal distances, and seems to take such
+ * a distance for a shorter one. So wide slots, as those of the default stack
+ * size, lie at unequal distances.
  */
 static size_t shift_of(const struct wf_slot_class *c, uint32_t number)
 {
 	if (c->pitch == c->stride)
 		return 0;
-	/* By the golden ratio: the next one is never near, nor as far. */
+	/* Multiples of the golden ratio: neighbours differ much in position. */
 	return (number * 2654435769U) / (UINT32_MAX / NR_SHIFTS + 1) * WF_PAGE;
 }
 
-/* Slots of the next region, at most. */
+/* The largest number of slots for the next region. */
 static size_t slots_to_reserve(const struct wf_slot_class *c, size_t each)
 {
 	size_t limit = wf_os_address_limit() / REGION_SHARE;
@@ -69,7 +69,7 @@ static size_t slots_to_reserve(const struct wf_slot_class *c, size_t each)
 	return slots;
 }
 
-/* Smaller when address space is short. */
+/* Reserves the next region, a smaller one if address space is short. */
 static bool map_region_locked(struct wf_slot_class *c)
 {
 	size_t each = c->pitch + c->save_bytes;
@@ -97,7 +97,10 @@ static bool map_region_locked(struct wf_slot_class *c)
 	return true;
 }
 
-/* The guard stays closed: it counts against no limit but address space. */
+/*
+ * Opens one slot without its guard, which then counts only against the limit on
+ * address space.
+ */
 static bool open_one_locked(struct wf_slot_class *c)
 {
 	if (wf_os_open(c->region_open + c->guard_bytes,
@@ -109,8 +112,8 @@ static bool open_one_locked(struct wf_slot_class *c)
 }
 
 /*
- * Opens some more slots. All at once would let mlockall fill them with memory
- * and, where nothing is overcommitted, count them against the limit.
+ * Opens some more slots. If all were opened at once, mlockall would fill them
+ * with memory, and without overcommit all would count against the limit.
  */
 static bool open_slots_locked(struct wf_slot_class *c)
 {

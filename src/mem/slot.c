@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Lays out slots and manages their classes. A class has one stack size, rounded
+ * up so that few classes exist, and one guard size. A slot's number decides its
+ * colours: small offsets of the TCB and of the stack's end, which spread the
+ * lines that each thread touches over the cache. src/mem/region.c supplies
+ * address space.
+ *
  * SLOT-1. A class is never removed and its constant fields never change, so a
- *     pointer to it is valid for ever.
- * SLOT-2. A slot belongs to its class for ever; nothing is unmapped.
+ *     pointer to it stays valid.
+ * SLOT-2. A slot never changes its class; no slot is unmapped.
  *
  * Rejected: one mapping per stack. The kernel's limit on mappings
  * (vm.max_map_count) ends that at about 32,000 threads.
@@ -23,24 +29,27 @@
 
 enum {
 	MAX_CLASSES = 128,
-	MAX_TIGHT_CLASSES = 64, /* the others are left for all sizes */
+	MAX_TIGHT_CLASSES = 64, /* the rest is for ordinary classes */
 	NR_COLOURS = 24,	/* of the TCB, at most */
 	COLOUR_BYTES = 64,
 	NOTE_BYTES = sizeof(struct wf_slot_note),
-	/* For the frames of a thread that waits: up to 1250 of weft's, when it
-	 * takes completions on its way out, and those of the program, which
-	 * may have a buffer of 1 KiB there. */
+	/*
+	 * Frames of a waiting thread: up to 1250 bytes of weft's, while it
+	 * takes completions, and the program's, which may hold 1 KiB.
+	 */
 	SHALLOW_BYTES = 2432,
 	NR_TOP_COLOURS = (WF_PAGE - SHALLOW_BYTES) / COLOUR_BYTES, /* 26 */
-	/* Of stack sizes: a slack is less, also of a size that is rounded down
-	 * by the alignment of a page. */
+	/*
+	 * Largest step between stack sizes: the slack, at most a step and a
+	 * page, has to fit in its field.
+	 */
 	MAX_STEP_BYTES = 2 << 20,
-	/* libc takes static TLS and TCB out of the stack that was asked for;
-	 * weft does so up to here. */
+	/* Like libc, weft takes static TLS and TCB out of the stack that was
+	 * asked for, up to this size. */
 	MAX_TLS_SHARE = 2 * WF_PAGE,
 };
 
-/* Of a stack or a guard: more than there can be, and few enough to add up. */
+/* Largest stack or guard in bytes: sums of a few do not overflow. */
 #define MOST_BYTES (SIZE_MAX / 16)
 
 _Atomic bool wf_slots_have_code;
@@ -50,8 +59,8 @@ static _Atomic uint32_t nr_classes;
 static struct wf_spin classes_lock = WF_SPIN_INIT;
 
 /*
- * The kernel's largest signal frame, and below it the stack on which the
- * thread finishes the switch that resumes it.
+ * The kernel's largest signal frame, and below it the stack on which the thread
+ * finishes the switch that resumes it.
  */
 size_t wf_slot_save_bytes(void)
 {
@@ -62,14 +71,14 @@ size_t wf_slot_save_bytes(void)
 	return wf_align_up(frame + 2 * WF_PAGE, WF_PAGE);
 }
 
-/* What a slot has on top of the stack that was asked for. */
+/* Bytes that a slot has beyond the stack that was asked for. */
 static size_t extra_bytes(size_t stack, bool is_tight)
 {
 	size_t tls = wf_libc.static_tls_bytes;
 	size_t share = tls < MAX_TLS_SHARE ? tls : (size_t)MAX_TLS_SHARE;
 	size_t around = wf_libc.static_tls_align + NOTE_BYTES;
 
-	/* As natively, but for the few bytes around the TLS. */
+	/* As natively, except for the few bytes around the TLS. */
 	if (is_tight)
 		return stack != 0 ? wf_align_up(tls - share, WF_PAGE) :
 				    wf_align_up(tls + around, WF_PAGE);
@@ -95,21 +104,21 @@ size_t wf_slot_default_stack_bytes(void)
 }
 
 /*
- * Few classes: four sizes per power of two, and more only of stacks above
- * 16 MiB, so that the slack fits in its 16 bits. Tight ones are exact.
+ * Few classes: four to eight sizes per power of two. Above 16 MiB the step is
+ * constant, so that the slack fits in 16 bits. Tight classes are exact.
  */
 static size_t round_stack(size_t bytes, bool is_tight)
 {
 	size_t step = WF_PAGE;
 
 	if (bytes == 0 || bytes > MOST_BYTES)
-		return 0; /* less than was asked for: refused */
+		return 0; /* less than was asked for: the caller refuses */
 	while (!is_tight && step * 8 < bytes && step < MAX_STEP_BYTES)
 		step *= 2;
 	return wf_align_up(bytes, step);
 }
 
-/* Colours of a TCB of a class. */
+/* The number of colours that TCBs of a class have. */
 static size_t nr_tcb_colours(size_t align)
 {
 	size_t together = wf_align_up(wf_libc.static_tls_used, COLOUR_BYTES) +
@@ -122,8 +131,8 @@ static size_t nr_tcb_colours(size_t align)
 }
 
 /*
- * The TCB, for slot `number` of its class. Static TLS in use, TCB and note lie
- * in one page if they can: fewer colours then.
+ * The address of the TCB of slot `number`. Static TLS in use, TCB and note lie
+ * in one page if they fit, which allows fewer colours.
  */
 static uintptr_t place_tcb(uintptr_t end, size_t number)
 {
@@ -138,7 +147,7 @@ static uintptr_t place_tcb(uintptr_t end, size_t number)
 static struct wf_slot_class *find_class(size_t stack, size_t guard,
 					bool is_tight)
 {
-	/* acquire: pairs with the release in make_class. */
+	/* acquire: pairs with the release in make_class */
 	uint32_t nr = wf_load_acquire(&nr_classes);
 
 	for (uint32_t i = 0; i < nr; i++) {
@@ -164,7 +173,10 @@ static size_t lowest_tcb(size_t stride, bool is_tight)
 	return lowest;
 }
 
-/* Below the page in which the static TLS blocks begin, or just below them. */
+/*
+ * The lowest end of a stack: in the page below the one in which the static TLS
+ * blocks begin; in a tight class just below these.
+ */
 static size_t lowest_top(size_t stride, bool is_tight)
 {
 	size_t limit = lowest_tcb(stride, is_tight) + wf_libc.pthread_bytes -
@@ -207,7 +219,7 @@ static struct wf_slot_class *make_class(size_t stack, size_t guard, bool tight)
 	return c;
 }
 
-/* The class if there is one; else a new one if is_new is set. */
+/* Returns the class. If there is none, makes it if is_new is set. */
 static struct wf_slot_class *get_class(size_t stack_bytes, size_t guard,
 				       bool is_tight, bool is_new)
 {
@@ -254,11 +266,11 @@ static void warn_no_guard(int err)
 /* --- where things lie --------------------------------------------------- */
 
 /*
- * The stack's end: in the page below the one in which the static TLS blocks
- * begin; not just above a page's border, where the first frames would touch two
- * pages; and at all other offsets alike. For stack `number` of its class, in
- * steps of COLOUR_BYTES from the lowest end that there is. A stack that ended
- * higher would be larger than was asked for.
+ * The end of the stack of slot `number`, in steps of COLOUR_BYTES from the
+ * class's lowest end. It lies in the page below the one in which static TLS
+ * blocks begin, at all offsets equally often. Not just above a page's border,
+ * where the first frames would touch two pages; and no higher, since the stack
+ * would be larger than was asked for.
  */
 static uint8_t place_top(uint32_t number)
 {
@@ -307,7 +319,7 @@ void wf_slot_trim(const struct wf_slot *s)
 {
 	const struct wf_slot_class *c = s->class;
 	char *low = s->low + c->guard_bytes;
-	/* A TCB lies there, this slot's or another's. */
+	/* A TCB lies above, this slot's or one with an exchanged stack. */
 	char *kept =
 		s->low +
 		wf_align_down(c->tcb_lowest - wf_libc.static_tls_used, WF_PAGE);
@@ -372,7 +384,7 @@ static size_t slack_in(const struct wf_slot_class *c,
 	return (c->stack_bytes - wanted->stack_bytes) / WF_SLACK_UNIT;
 }
 
-/* The slack that comes on top of the wanted class's has to fit, too. */
+/* The sum of both slacks has to fit in 16 bits. */
 bool wf_slot_class_serves(const struct wf_slot_class *c,
 			  const struct wf_slot_class *wanted)
 {
@@ -410,7 +422,7 @@ size_t wf_slot_block_bytes(const struct wf_slot *s)
 	return s->has_user_stack ? note_of(s)->user_bytes : s->class->stride;
 }
 
-/* Of the thread's own stack, if it is far from where the thread is. */
+/* A save area low in the thread's own stack if sp is far from it; else NULL. */
 static char *save_on_stack(const struct wf_slot *s, uintptr_t sp)
 {
 	char *top = wf_slot_stack_low(s) + wf_slot_save_bytes();
@@ -465,7 +477,7 @@ void wf_slot_fork_child(void)
 	classes_lock = WF_SPIN_INIT;
 	for (uint32_t i = 0; i < nr; i++) {
 		classes[i].lock = WF_SPIN_INIT;
-		/* table.c fills the first anew. */
+		/* table.c fills free_threads again */
 		classes[i].free_threads = NULL;
 		classes[i].old_threads = NULL;
 		classes[i].cold_threads = NULL;

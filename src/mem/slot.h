@@ -53,8 +53,8 @@ struct wf_slot_class {
 	char *save_next;     /* the save area of the next slot */
 	size_t region_slots; /* slots of the next region */
 	uint32_t nr_mapped;
-	/* sched/table.c's lists of free slots: new ones, those free for a
-	 * while, and trimmed ones */
+	/* Lists of sched/table.c: slots that are free, that were free for a
+	 * while, and that were trimmed. */
 	void *free_threads, *old_threads, *cold_threads;
 };
 
@@ -64,8 +64,8 @@ struct wf_slot_class {
  */
 struct wf_slot_note {
 	/*
-	 * save_top: end of the save area; NULL: none yet. Constant, but in a
-	 * tight class written by the thread.
+	 * End of the save area; NULL: none yet. Constant, but in a tight class
+	 * written by the thread.
 	 */
 	char *save_top;
 	char *home;	/* constant: low end of the slot, with its guard */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Clocks are read through a function pointer: at first a system call, then
+ * libc's clock_gettime, which reads the vDSO.
+ */
 #include "os/clock.h"
 
 #include "os/sys.h"
@@ -25,7 +29,7 @@ int64_t wf_os_clock(clockid_t clock)
 
 int64_t wf_os_thread_cpu(int tid)
 {
-	/* The kernel's encoding of "CPU clock of thread tid". */
+	/* The kernel's encoding of the CPU clock of thread tid. */
 	clockid_t clock = (clockid_t)((~(uint32_t)tid << 3) | 6);
 	struct timespec ts;
 	long err = wf_sys(SYS_clock_gettime, clock, &ts);

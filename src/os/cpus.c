@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /proc/self/cgroup names a group in each hierarchy; /proc/self/mountinfo
- * says where hierarchies are mounted, and which group each mount shows as its
- * top. From the process's group up to that top, each group's quota counts:
+ * /proc/self/cgroup names the process's group in each hierarchy.
+ * /proc/self/mountinfo tells where hierarchies are mounted, and which group is
+ * the top of each mount. Each group from the process's group up to that top may
+ * have a quota, and the least counts:
  *
  *     version 2   cpu.max: "QUOTA PERIOD" or "max PERIOD"
  *     version 1   cpu.cfs_quota_us (-1: none) and cpu.cfs_period_us
  *
- * A process in a container may see a group's name that is outside of what its
- * mount shows; then the mount's top is all there is to look at.
+ * A process in a container may read a group's name that lies outside its mount.
+ * Then only the mount's top is read.
  */
 #include "os/cpus.h"
 
@@ -40,7 +41,7 @@ uint32_t wf_os_cpus_allowed(int tid)
 struct path {
 	char text[PATH_MAX];
 	size_t len;
-	bool is_whole; /* nothing had to be left out */
+	bool is_whole; /* false: a part did not fit */
 };
 
 static void append(struct path *p, const char *s, size_t len)
@@ -76,7 +77,9 @@ static void truncate_path(struct path *p, size_t len)
 	p->is_whole = true;
 }
 
-/* Reads a file of a group, which is one short line; false if there is none. */
+/*
+ * Reads a file of a group, which is one short line; false if it cannot be read.
+ */
 static bool read_value(struct path *group, const char *name, char *ret_text,
 		       size_t size)
 {
@@ -97,7 +100,7 @@ static bool read_value(struct path *group, const char *name, char *ret_text,
 	return true;
 }
 
-/* The first such byte of a string, or NULL. */
+/* The first byte c of the string, or NULL. */
 static char *find(const char *s, char c)
 {
 	for (; *s != '\0'; s++) {
@@ -107,10 +110,12 @@ static char *find(const char *s, char c)
 	return NULL;
 }
 
-/* Lines of a file of any length; those too long for the buffer are left out. */
+/*
+ * The lines of a file of any length. Lines longer than the buffer are skipped.
+ */
 struct lines {
 	long fd;
-	size_t start, end; /* of what has been read and not been returned */
+	size_t start, end; /* bytes read and not yet returned */
 	char text[LINE_BYTES];
 };
 
@@ -124,7 +129,7 @@ static bool open_lines(struct lines *l, struct path *path, const char *root,
 	return l->fd >= 0;
 }
 
-/* More of the file behind what there is; false at its end. */
+/* Reads more of the file into the buffer; false at its end. */
 static bool fill(struct lines *l)
 {
 	long n;
@@ -139,7 +144,10 @@ static bool fill(struct lines *l)
 	return true;
 }
 
-/* The next line without its newline, or NULL; closes the file then. */
+/*
+ * The next line without its newline. NULL at the end of the file, which this
+ * closes.
+ */
 static char *next_line(struct lines *l)
 {
 	bool is_too_long = false;
@@ -169,7 +177,7 @@ static char *next_line(struct lines *l)
 	}
 }
 
-/* Cuts the word up to the separator off *rest; NULL if there is none left. */
+/* Cuts the word before the separator off *rest; NULL if none is left. */
 static char *cut(char **rest, char separator)
 {
 	char *word = *rest;
@@ -184,7 +192,7 @@ static char *cut(char **rest, char separator)
 	return word;
 }
 
-/* Is the word one of a list that commas part? */
+/* True if the word is in a list with commas. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -202,7 +210,9 @@ static bool has_word(const char *list, const char *word)
 	}
 }
 
-/* mountinfo writes blanks and backslashes as three octal digits. */
+/*
+ * Decodes blanks and backslashes, which mountinfo writes as three octal digits.
+ */
 static void unescape(char *s)
 {
 	char *to = s;
@@ -222,7 +232,7 @@ static void unescape(char *s)
 
 /* --- quotas ------------------------------------------------------------- */
 
-/* Digits, then a blank, a newline or the end; 0 if it is no number. */
+/* Reads digits up to a blank, a newline or the end; 0 if there is no number. */
 static uint64_t parse_number(const char *s, const char **ret_rest)
 {
 	uint64_t n = 0;
@@ -239,7 +249,7 @@ static uint64_t parse_number(const char *s, const char **ret_rest)
 	return n;
 }
 
-/* In CPUs, rounded up; 0 if there is no quota. */
+/* Returns CPUs, rounded up; 0 if there is no quota. */
 static uint32_t to_cpus(uint64_t quota, uint64_t period)
 {
 	uint64_t cpus;
@@ -277,7 +287,10 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Of a group and its ancestors, up to the first `top` bytes of its path. */
+/*
+ * The least quota of a group and its ancestors, down to the first `top` bytes
+ * of its path.
+ */
 static uint32_t quota_up_to(struct path *group, size_t top, bool is_v2)
 {
 	uint32_t quota = quota_of_group(group, is_v2);
@@ -294,8 +307,8 @@ static uint32_t quota_up_to(struct path *group, size_t top, bool is_v2)
 }
 
 /*
- * What of the group's name is below the mount's top: "" if it is the top, or
- * outside of it.
+ * The part of the group's name below the mount's top: "" if the group is the
+ * top or lies outside it.
  */
 static const char *below(const char *name, const char *mount_root)
 {
@@ -306,7 +319,7 @@ static const char *below(const char *name, const char *mount_root)
 	if (strncmp(name, mount_root, len) != 0)
 		return "";
 	name += len;
-	/* "/.." is above the top, where a mount cannot look. */
+	/* "/.." is above the top, which a mount does not show. */
 	if (*name != '/' || strcmp(name, "/") == 0 ||
 	    strcmp(name, "/..") == 0 || strncmp(name, "/../", 4) == 0)
 		return "";
@@ -314,14 +327,14 @@ static const char *below(const char *name, const char *mount_root)
 }
 
 /*
- * What all of this works with; too large for the stack of who creates a
- * thread.
+ * The buffers of one call: too large for the stack of a thread that creates
+ * another one.
  */
 struct work {
 	const char *root;
 	struct path path;
 	struct lines lines;
-	char v1[PATH_MAX], v2[PATH_MAX]; /* the process's groups, "": none */
+	char v1[PATH_MAX], v2[PATH_MAX]; /* groups; "": none */
 };
 
 static void copy_name(char *ret_name, const char *name)
@@ -332,7 +345,7 @@ static void copy_name(char *ret_name, const char *name)
 		memcpy(ret_name, name, len + 1);
 }
 
-/* Lines "ID:CONTROLLERS:NAME"; version 2 is 0 and no controllers. */
+/* Reads lines "ID:CONTROLLERS:NAME". Version 2 has ID 0 and no controllers. */
 static void read_groups(struct work *w)
 {
 	char *line;
@@ -353,8 +366,8 @@ static void read_groups(struct work *w)
 }
 
 /*
- * One mount: "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE
- * SUPER_OPTIONS". Returns its quota, 0 if it is none of the two hierarchies.
+ * The quota of one mount: "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAGS...] -
+ * TYPE SOURCE SUPER_OPTIONS". Returns 0 if the mount is of neither hierarchy.
  */
 static uint32_t quota_of_mount(struct work *w, char *line)
 {

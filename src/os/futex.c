@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Wrappers of the system calls futex and futex_waitv. All timeouts are
+ * absolute, in the clock of the deadline.
+ */
 #include "os/futex.h"
 
 #include <errno.h>
@@ -8,7 +12,7 @@
 #include "os/deadline.h"
 #include "os/sys.h"
 
-enum { U32 = 2 }; /* of the flags of futex_waitv */
+enum { U32 = 2 }; /* a flag of futex_waitv: a 32-bit word */
 
 struct waitv {
 	uint64_t expected, word;
@@ -45,7 +49,7 @@ int wf_os_futex_wait_beside(_Atomic uint32_t *word, uint32_t expected,
 			    const void *shared, uint32_t shared_expected,
 			    int64_t deadline_ns)
 {
-	/* The kernel names the last one if both are woken. */
+	/* The kernel returns the index of the last word if both are woken. */
 	const struct waitv both[] = {
 		{ expected, (uintptr_t)word, U32 | FUTEX_PRIVATE_FLAG, 0 },
 		{ shared_expected, (uintptr_t)shared, U32, 0 },
@@ -58,9 +62,9 @@ int wf_os_futex_wait_beside(_Atomic uint32_t *word, uint32_t expected,
 
 bool wf_os_futex_can_wait_beside(void)
 {
-	static _Atomic int answer; /* 0: not asked yet */
+	static _Atomic int answer; /* 0: not known yet, 1: yes, -1: no */
 
-	/* None to wait for is an error, but of a call that exists. */
+	/* With no words, a kernel that has the call returns EINVAL. */
 	if (wf_load_relaxed(&answer) == 0)
 		wf_store_relaxed(&answer, wf_sys(SYS_futex_waitv, NULL, 0, 0) ==
 							  -EINVAL ?

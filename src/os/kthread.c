@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Makes kernel threads by clone with the flags of pthread_create, and reads the
+ * state of kernel threads from /proc. Also the slow halves of spin locks and of
+ * wf_log's abort, which need system calls.
+ */
 #include "os/kthread.h"
 
 #include <errno.h>
@@ -19,8 +24,9 @@
 _Atomic uint32_t wf_os_execs;
 
 /*
- * The kernel refuses what shares the root with one that is in exec: for as long
- * as that takes, where others have the CPUs, or the program comes from a disk.
+ * The kernel makes no kernel thread that shares the root with a thread in exec.
+ * An exec takes long if other processes have the CPUs or the program is read
+ * from a disk. So this tries again for up to 2 s.
  */
 static int retry_clone(unsigned long flags, void *stack_top, uintptr_t tp,
 		       void (*fn)(void *), void *arg, _Atomic uint32_t *clear)
@@ -48,7 +54,9 @@ static int retry_clone(unsigned long flags, void *stack_top, uintptr_t tp,
 int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp, _Atomic uint32_t *clear)
 {
-	/* Those of pthread_create: filters like QEMU's refuse any others. */
+	/*
+	 * The flags of pthread_create: seccomp filters as QEMU's refuse others.
+	 */
 	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
 			      CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
 			      CLONE_SETTLS | CLONE_PARENT_SETTID |
@@ -58,8 +66,8 @@ int wf_os_kthread_start(void (*fn)(void *), void *arg, void *stack_top,
 }
 
 /*
- * The id goes just before the rest of what the kernel has of the thread. Both
- * happen under a lock of the kernel's, which waitid takes as well.
+ * The kernel removes the id just before the rest of the thread's state, both
+ * under a lock that waitid takes as well.
  */
 static void await_rest(void)
 {
@@ -90,7 +98,7 @@ bool wf_os_kthread_await_end(int tid, void (*wake)(void))
 int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp)
 {
-	/* The exit signal is none. */
+	/* no exit signal */
 	unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES |
 			      CLONE_SYSVSEM | CLONE_SETTLS;
 
@@ -129,8 +137,8 @@ void wf_os_signal_self(int tid, int sig)
 
 	if (wf_os_tgkill(tid, sig) == 0)
 		return;
-	/* Of a real-time signal the kernel remembers only that it came, and not
-	 * from whom, if it seems to come by kill(). */
+	/* If the queue is full, the kernel notes of a real-time signal only
+	 * that it came, and only if it seems to come by kill(). */
 	memset(&info, 0, sizeof(info));
 	info.si_signo = sig;
 	info.si_code = SI_USER;
@@ -160,7 +168,7 @@ static int open_about(int proc, int tid, const char *what)
 	return (int)wf_sys(SYS_openat, proc, path, O_RDONLY | O_CLOEXEC);
 }
 
-/* What /proc has there, as a string. False: nothing. */
+/* Reads a file of /proc as a string. False: it is empty or cannot be read. */
 static bool read_text(int fd, char *buf, size_t bytes)
 {
 	long n = wf_sys(SYS_pread64, fd, buf, bytes - 1, 0);
@@ -191,7 +199,7 @@ static uint64_t number_at(const char *p, uint64_t base)
 	return n;
 }
 
-/* What a line of its status has, 0 if there is none. */
+/* The number in the line `name` of the thread's status, 0 if there is none. */
 static uint64_t status_of(int proc, int tid, const char *name, uint64_t base)
 {
 	char buf[4096];
@@ -244,7 +252,7 @@ void wf_os_thread_name(int proc, int tid, char ret_name[WF_OS_NAME_BYTES])
 
 	ret_name[0] = '\0';
 	if (read_about(proc, tid, "comm", buf, sizeof(buf))) {
-		buf[strlen(buf) - 1] = '\0'; /* the end of the line */
+		buf[strlen(buf) - 1] = '\0'; /* the newline */
 		strcpy(ret_name, buf);
 	}
 }
@@ -274,7 +282,7 @@ char wf_os_thread_stat_state(int stat)
 
 	if (!read_text(stat, buf, sizeof(buf)))
 		return 'X';
-	/* The command's name may hold anything, parentheses too. */
+	/* The command's name may hold any bytes, parentheses too. */
 	paren = strrchr(buf, ')');
 	return paren != NULL && paren[1] == ' ' ? paren[2] : 'X';
 }
@@ -296,7 +304,9 @@ bool wf_os_thread_call(int proc, int tid, long *ret_nr, uintptr_t *ret_pc)
 	char buf[256];
 	const char *pc;
 
-	/* Number, six arguments, stack pointer, program counter. */
+	/*
+	 * The file has: number, six arguments, stack pointer, program counter.
+	 */
 	if (!read_about(proc, tid, "syscall", buf, sizeof(buf)) ||
 	    buf[0] < '0' || buf[0] > '9')
 		return false;
@@ -354,8 +364,11 @@ void wf_os_pass_barrier(void)
 
 void wf_spin_lock_slow(struct wf_spin *s)
 {
-	/* About a microsecond; then the holder is likely not running. Yields
-	 * do not help one with a lower real-time priority than the waiter's. */
+	/*
+	 * 100 spins take about 1 us; then the holder is likely not running. If
+	 * the holder has a lower real-time priority, a yield does not let it
+	 * run, so every 32nd time the waiter naps.
+	 */
 	enum { SPINS_BEFORE_YIELD = 100, YIELDS_BEFORE_NAP = 32 };
 	const struct timespec nap = { .tv_nsec = 50 * WF_NS_PER_US };
 	int spins = 0, yields = 0;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Wrappers of mmap, mprotect and madvise. Limits are read from the kernel at
+ * each call, since a program may change them.
+ */
 #include "os/mem.h"
 
 #include <errno.h>
@@ -51,7 +55,10 @@ bool wf_os_map_at(void *addr, size_t bytes)
 				MAP_FIXED_NOREPLACE,
 			-1, 0);
 
-	/* Older kernels take the address for a wish. */
+	/*
+	 * Kernels before 4.17 do not know the flag and may choose another
+	 * address.
+	 */
 	if (!is_error(r) && (void *)r != addr)
 		wf_sys(SYS_munmap, r, bytes);
 	return (void *)r == addr;
@@ -89,7 +96,7 @@ bool wf_os_locks_new_memory(void)
 	return locks;
 }
 
-/* Room for 1000 stacks of the default size; smaller limits count. */
+/* Bytes for 1000 stacks of the default size; a smaller limit may be reached. */
 #define AMPLE_BYTES (8UL << 30)
 
 bool wf_os_memory_is_limited(void)
@@ -103,7 +110,7 @@ void wf_os_release(void *addr, size_t bytes)
 	wf_sys(SYS_munmap, addr, bytes);
 }
 
-/* Where mremap is refused. */
+/* The same by a copy, where mremap is refused. */
 static void *move(void *addr, size_t old_bytes, size_t new_bytes)
 {
 	void *moved = wf_os_reserve(new_bytes);
@@ -135,12 +142,16 @@ void wf_os_no_huge(void *addr, size_t bytes)
 	wf_sys(SYS_madvise, addr, bytes, MADV_NOHUGEPAGE);
 }
 
-/* It marks each page; a larger guard would take time and page tables. */
+/*
+ * The kernel marks each page: a larger guard would take long, and page tables.
+ */
 #define MAX_INSTALL (16UL << 20)
 
 int wf_os_guard(void *addr, size_t bytes)
 {
-	/* Once refused for what it is, not asked again. */
+	/*
+	 * Set when the kernel does not know the request: it is not made again.
+	 */
 	static _Atomic bool is_unknown;
 	long r;
 
@@ -148,7 +159,9 @@ int wf_os_guard(void *addr, size_t bytes)
 		r = wf_sys(SYS_madvise, addr, bytes, MADV_GUARD_INSTALL);
 		if (r == 0)
 			return 0;
-		/* EINVAL also means locked memory; mprotect serves both. */
+		/*
+		 * EINVAL also means locked memory; then mprotect does the work.
+		 */
 		if (!wf_os_has_guard_install())
 			wf_store_relaxed(&is_unknown, true);
 	}

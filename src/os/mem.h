@@ -23,9 +23,9 @@
 void *wf_os_reserve(size_t bytes);
 void wf_os_release(void *addr, size_t bytes);
 /*
- * Reserves memory without access, which wf_os_open opens piece by piece. What
- * is not open counts only against the limit on address space, and mlockall does
- * not fill it. wf_os_open returns 0 or -Exxx; with has_code, code may be
+ * Reserves memory without access, which wf_os_open opens piece by piece. Memory
+ * that is not open counts only against the limit on address space, and mlockall
+ * does not fill it. wf_os_open returns 0 or -Exxx; with has_code, code may be
  * executed there.
  */
 void *wf_os_reserve_closed(size_t bytes);

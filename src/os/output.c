@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * weft's lines go to the file that was standard error at the start. Before each
+ * line, device and inode of descriptor 2 are compared with that file's. If they
+ * differ, a kernel thread with a descriptor table of its own writes to a copy
+ * of the program's descriptor.
+ */
 #include "os/output.h"
 
 #include <errno.h>
@@ -53,7 +59,7 @@ bool wf_os_stderr_is_there(void)
 	return log_state == OPEN ? is_log_file(STDERR) : log_state == NOT_ASKED;
 }
 
-/* write(2) has queued it to this kernel thread, which has it blocked. */
+/* write(2) has queued SIGPIPE to this kernel thread, which blocks it. */
 static void take_broken_pipe(void)
 {
 	const uint64_t set = 1ULL << (SIGPIPE - 1);
@@ -81,7 +87,10 @@ void wf_os_write_quietly(int fd, const char *bytes, size_t nr)
 	wf_os_set_signal_mask(mask);
 }
 
-/* Of the process's first kernel thread, or of its sharer if that has ended. */
+/*
+ * Copies descriptor 2 of the process's first kernel thread, or of sharer_tid if
+ * that one has ended.
+ */
 static int copy_stderr(void)
 {
 	int self = (int)wf_sys(SYS_pidfd_open, wf_os_getpid(), 0);
@@ -98,7 +107,10 @@ static int copy_stderr(void)
 			   O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
 }
 
-/* For who has a table of its own, as the monitor (boot/private_table.h). */
+/*
+ * For kernel threads with a descriptor table of their own, as the monitor
+ * (boot/private_table.h).
+ */
 static void write_from_outside(const char *line, size_t len)
 {
 	int copy = copy_stderr();

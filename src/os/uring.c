@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two queues are single-producer, single-consumer: our release store of
- * the submission tail pairs with the kernel's acquire, the kernel's release
- * of the completion tail with our acquire, and the heads the other way round.
+ * The two queues of a ring lie in memory shared with the kernel. Each has one
+ * producer and one consumer. weft's release store of the submission tail pairs
+ * with the kernel's acquire. The kernel's release store of the completion tail
+ * pairs with weft's acquire. For the heads it is the reverse.
  */
 #include "os/uring.h"
 
@@ -24,7 +25,7 @@ static void *map(int fd, size_t bytes, uint64_t what)
 
 	if (addr < 0 && addr > -4096)
 		return NULL;
-	/* A fork child has no use for its parent's ring. */
+	/* A fork child does not use its parent's ring. */
 	wf_sys(SYS_madvise, addr, bytes, MADV_DONTFORK);
 	return (void *)addr;
 }
@@ -33,7 +34,7 @@ int wf_uring_move_high(int fd, int min_fd)
 {
 	long high = -1;
 
-	/* The limit on descriptors may be low. */
+	/* The limit on descriptors may be below min_fd. */
 	for (; high < 0 && min_fd > fd; min_fd /= 2)
 		high = wf_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, min_fd);
 	if (high < 0)
@@ -58,7 +59,7 @@ static void find_queues(struct wf_uring *r, const struct io_uring_params *p)
 	r->cq_mask = *(uint32_t *)(q + p->cq_off.ring_mask);
 	r->cqes = (struct io_uring_cqe *)(q + p->cq_off.cqes);
 	r->sqes = r->entries;
-	/* Entries are used in the order of their places. */
+	/* The entries are always used in order. */
 	for (uint32_t i = 0; i < p->sq_entries; i++)
 		array[i] = i;
 }
@@ -140,7 +141,7 @@ struct io_uring_sqe *wf_uring_next_sqe(struct wf_uring *ring)
 	uint32_t tail = wf_load_relaxed(ring->sq_tail);
 	struct io_uring_sqe *sqe;
 
-	/* acquire: the kernel has read the entry that is used again. */
+	/* acquire: the kernel has read the old content of the entry */
 	if (tail - wf_load_acquire(ring->sq_head) >= ring->sq_entries)
 		return NULL;
 	sqe = &ring->sqes[tail & ring->sq_mask];
@@ -150,21 +151,23 @@ struct io_uring_sqe *wf_uring_next_sqe(struct wf_uring *ring)
 
 void wf_uring_push(struct wf_uring *ring)
 {
-	/* release: the entry, for the kernel's acquire. */
+	/* release: the entry; pairs with the kernel's acquire */
 	wf_store_release(ring->sq_tail, wf_load_relaxed(ring->sq_tail) + 1);
 }
 
 bool wf_uring_names(const struct wf_uring *ring, unsigned int first,
 		    unsigned int last)
 {
-	/* The entries up to here have been written: pairs with the release. */
+	/* acquire: entries up to here are written; pairs with wf_uring_push */
 	uint32_t tail = wf_load_acquire(ring->sq_tail);
 	uint32_t i = wf_load_relaxed(ring->sq_head);
 
-	/* The kernel may have taken more by now than there was. */
+	/* The kernel's head may have passed the tail that was read above. */
 	for (; (int32_t)(tail - i) > 0; i++) {
 		const struct io_uring_sqe *sqe = &ring->sqes[i & ring->sq_mask];
-		/* Its place is used again only once the kernel has it. */
+		/*
+		 * An entry is written again only after the kernel has taken it.
+		 */
 		unsigned int fd = (unsigned int)__atomic_load_n(
 			&sqe->fd, __ATOMIC_RELAXED);
 
@@ -217,8 +220,8 @@ int wf_uring_give_up(struct wf_uring *ring, uint64_t user_data)
 }
 
 /*
- * Since Linux 6.13 both who gives a wait up and who goes on with it hold the
- * ring's lock. This bit came with 6.14.
+ * Since Linux 6.13, cancelling a wait and executing it both take the ring's
+ * lock. This feature bit came with 6.14.
  */
 bool wf_uring_gives_up_surely(const struct wf_uring *ring)
 {
@@ -242,11 +245,11 @@ bool wf_uring_take_cqe(struct wf_uring *ring, struct io_uring_cqe *ret_cqe)
 {
 	uint32_t head = wf_load_relaxed(ring->cq_head);
 
-	/* acquire: the completion that the kernel has written. */
+	/* acquire: the completion that the kernel has written */
 	if (head == wf_load_acquire(ring->cq_tail))
 		return false;
 	*ret_cqe = ring->cqes[head & ring->cq_mask];
-	/* release: it has been read; the kernel may use the place again. */
+	/* release: the entry is read, and the kernel may write it again */
 	wf_store_release(ring->cq_head, head + 1);
 	return true;
 }
@@ -260,7 +263,7 @@ bool wf_uring_suffices(struct wf_uring *ring)
 		IORING_OP_READ,	    IORING_OP_WRITE,
 	};
 
-	/* A seccomp filter may refuse one call of the three. */
+	/* A seccomp filter may refuse one of the three system calls. */
 	return wf_uring_has_ops(ring, needed, sizeof(needed)) &&
 	       wf_uring_submit(ring, 0) == 0 &&
 	       wf_uring_give_up(ring, 1) == -ENOENT;
