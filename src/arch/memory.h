@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Copying from and to where there may be no memory. */
+/*
+ * Copies from and to addresses that may not be mapped.
+ *
+ *     if (wf_arch_copy(to, from, bytes) < 0)
+ *             return -EFAULT;
+ */
 #ifndef WEFT_ARCH_MEMORY_H
 #define WEFT_ARCH_MEMORY_H
 
@@ -8,10 +13,10 @@
 #include <ucontext.h>
 
 /*
- * Copies upwards. -EFAULT if it met an address at which nothing can be read or
- * written; what is before that may have been copied. Else 0. That needs SIGSEGV
- * and SIGBUS open and wf_arch_copy_fixup in their handler, which says whether
- * it was such a fault.
+ * Copies upwards. Returns 0, or -EFAULT at an address that cannot be read or
+ * written; bytes before it may have been copied. SIGSEGV and SIGBUS must be
+ * unblocked, and their handler must call wf_arch_copy_fixup. That returns true
+ * if the fault was in a copy.
  */
 int wf_arch_copy(void *to, const void *from, size_t bytes);
 bool wf_arch_copy_fixup(ucontext_t *uc);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of <string.h> that weft calls, for its own use: hidden
- * definitions under libc's names, to which the compiler's calls bind.
+ * The functions of <string.h> that weft calls: hidden definitions under libc's
+ * names, to which the compiler's calls bind.
  *
- * libc's would be reached through names that sanitizers and other preloaded
- * libraries take over, with code that expects a thread of theirs: not so on a
- * carrier's own stack, in a signal handler, or before they are initialised.
+ * Sanitizers and other preloaded libraries replace libc's functions of these
+ * names. Their code expects a thread that they know. It does not work on a
+ * carrier's own stack, in a signal handler, or before those libraries are
+ * initialised.
  *
  * The barriers keep compilers from recognising a loop and replacing it by a
- * call to the very function.
+ * call to the function itself.
  */
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding wait words that have changed: many at a time where they lie in
- * arrays, one by one at addresses that may fault.
+ * Finds wait words that have changed: many at a time if they lie in arrays, one
+ * by one at addresses that may fault.
+ *
+ *     bits = find(words, old, states, &group, nr_groups);
  */
 #ifndef WEFT_ARCH_WORDS_H
 #define WEFT_ARCH_WORDS_H
@@ -11,26 +13,29 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* Words of an array are looked at in groups. */
+/* The words of an array are checked in groups of this number. */
 enum { WF_ARCH_GROUP = 64 };
 
 /*
- * Looks through the groups from *group to before `end` for words that differ
- * from their old values and whose state is not 0. Returns them as bits for the
- * first group that has any, and its number in *group; 0 if none has. All three
- * arrays are aligned to cache lines.
+ * Checks the groups from *group to before `end` for words that differ from
+ * their old values and have a state other than 0. Returns them as bits of the
+ * first group with such words, and stores that group in *group; 0 if there are
+ * none. All three arrays are aligned to cache lines.
  */
 typedef uint64_t wf_arch_find_fn(const uint32_t *words, const uint32_t *old,
 				 const uint8_t *states, uint32_t *group,
 				 uint32_t end);
 
-/* The fastest that this CPU has. */
+/* The fastest function that this CPU supports. */
 wf_arch_find_fn *wf_arch_find_choose(void);
 
-/* All that this CPU has, the slowest first, for tests: NULL behind the last. */
+/*
+ * All functions that this CPU supports, the slowest first, for tests. NULL
+ * behind the last one.
+ */
 wf_arch_find_fn *wf_arch_find_nth(size_t n);
 
-/* A word at any address, in the aligned 8 bytes that it lies in. */
+/* A word at any address: the aligned 8 bytes around it, and a mask. */
 struct wf_arch_slot {
 	const volatile uint64_t *at;
 	uint64_t mask, old;
@@ -38,10 +43,11 @@ struct wf_arch_slot {
 };
 
 /*
- * The first of the slots from `from` to before `end` with (*at & mask) != old,
- * `end` if there is none. If the access to it faulted, bit 0 of the address is
- * set; that needs SIGSEGV and SIGBUS open and wf_arch_slots_fixup in their
- * handler, which says whether it was such a fault.
+ * The first of the slots from `from` to before `end` with (*at & mask) != old;
+ * `end` if there is none. If the access to that slot faulted, bit 0 of the
+ * returned address is set. SIGSEGV and SIGBUS must be unblocked, and their
+ * handler must call wf_arch_slots_fixup. That returns true if the fault was in
+ * a scan.
  */
 const struct wf_arch_slot *wf_arch_slots_scan(const struct wf_arch_slot *from,
 					      const struct wf_arch_slot *end);

@@ -4,8 +4,8 @@
  * is mapped once and used by one thread after another. Outside the slot lies a
  * save area for the frame of the thread when it is preempted.
  *
- * 	low                                                       high
- * 	| guard | stack ............ | static TLS | TCB | note | colour |
+ *	low                                                       high
+ *	| guard | stack ............ | static TLS | TCB | note | colour |
  *
  * Slots of one size form a class and come from large reservations. Each slot
  * shifts its TCB by a colour: otherwise the tops of all stacks would share a

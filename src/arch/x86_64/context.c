@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Makes the frames from which the switch starts a new thread.
+ */
 #include "arch/arch.h"
 
-/* Picture in switch.h. */
+/* The frame that switch.h shows. */
 struct switch_frame {
 	uint32_t mxcsr;
 	uint16_t x87_control;
@@ -26,6 +29,6 @@ void *wf_arch_context_make(void *top, void (*entry)(void), uint64_t fp_control)
 {
 	uintptr_t aligned = ((uintptr_t)top & ~63UL) - 64;
 
-	/* As if called: a return address below an aligned stack. */
+	/* As after a call: the return address lies below an aligned stack. */
 	return wf_arch_context_at((void *)(aligned - 8), entry, fp_control);
 }

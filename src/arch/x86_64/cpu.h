@@ -8,21 +8,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Below the stack pointer, and still the interrupted function's own. */
+/* Bytes below the stack pointer that the interrupted function may use. */
 #define WF_ARCH_RED_ZONE 128
 
 /*
- * The part of the TCB that the ABI between compiler and libc fixes: own
- * address twice, stack protector canary and pointer guard.
+ * The part of the TCB that the ABI between compiler and libc fixes. It has the
+ * TCB's own address twice, the stack protector canary and the pointer guard.
  */
 #define WF_ARCH_TCB_HEADER_BYTES 64
 #define WF_ARCH_TCB_GUARDS_OFFSET 40
 #define WF_ARCH_TCB_GUARDS_BYTES 16
 
-/* AT_HWCAP2 bit that says user code may execute wrfsbase. */
+/* The bit of AT_HWCAP2 for: user code may execute wrfsbase. */
 #define WF_ARCH_HWCAP2_FSGSBASE 2UL
 
-/* Known to signal.S. The size is no one that a program would choose. */
+/* Known to signal.S. A program is unlikely to choose this size. */
 #define WF_ARCH_ALTSTACK_BYTES 65472
 #define WF_ARCH_MARK_MAGIC 0x77656674616c7473ULL
 /* From a frame's ucontext to the thread register of its thread. */
@@ -31,7 +31,7 @@
 /* mxcsr and x87 control word at a program's start: exceptions masked. */
 #define WF_ARCH_FP_CONTROL_INITIAL (0x1f80ULL | 0x37fULL << 32)
 
-/* Those of the caller, without mxcsr's sticky flags. */
+/* The caller's control words, without mxcsr's sticky flags. */
 static inline uint64_t wf_cpu_fp_control(void)
 {
 	uint32_t mxcsr;
@@ -42,8 +42,8 @@ static inline uint64_t wf_cpu_fp_control(void)
 	return (mxcsr & ~0x3fU) | (uint64_t)x87 << 32;
 }
 
-/* Has user code a register of rights by protection key? Linux says so by the
- * bit OSPKE. */
+/* True if user code has a register of access rights by protection key. Linux
+ * reports it by the bit OSPKE. */
 static inline bool wf_cpu_has_keys(void)
 {
 	uint32_t a, b, c, d;
@@ -65,7 +65,7 @@ static inline void wf_cpu_set_keys(uint32_t rights)
 	__asm__ volatile("wrpkru" : : "a"(rights), "c"(0), "d"(0) : "memory");
 }
 
-/* Only where AT_HWCAP2 has WF_ARCH_HWCAP2_FSGSBASE. */
+/* Only if AT_HWCAP2 has WF_ARCH_HWCAP2_FSGSBASE. */
 static inline uint64_t wf_cpu_gs_base(void)
 {
 	uint64_t base;
@@ -79,8 +79,11 @@ static inline void wf_cpu_set_gs_base(uint64_t base)
 	__asm__ volatile("wrgsbase %0" : : "r"(base) : "memory");
 }
 
-/* The kernel enters a signal handler with the alignment-check flag that the
- * interrupted code has set; weft's own code need not bear it. */
+/*
+ * Clears the alignment-check flag. The kernel enters a signal handler with the
+ * flag that the interrupted code has set, and weft's code makes unaligned
+ * accesses.
+ */
 static inline void wf_cpu_enter_handler(void)
 {
 	__asm__ volatile("leaq -128(%%rsp), %%rsp\n\t" /* the red zone */
@@ -107,7 +110,9 @@ static inline uintptr_t wf_cpu_thread_register(void)
 	return tp;
 }
 
-/* Upwards, byte by byte in effect, fast in blocks. */
+/*
+ * Copies upwards: the effect is that of single bytes, the speed that of blocks.
+ */
 static inline void wf_cpu_copy(void *to, const void *from, size_t bytes)
 {
 	__asm__ volatile("rep movsb"

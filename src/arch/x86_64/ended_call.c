@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ENDED_CALL-1. Behind a system call rcx has the address of the next
- *     instruction and r11 the flags: nothing but the kernel leaves them so
- *     together with -EINTR in rax and `syscall` before. All other registers are
- *     as the call was given them. Where the instruction before has put the
- *     number into eax, that is known; else the call is left alone.
- * ENDED_CALL-2. To make it again, the frame is set up as the kernel would: back
- *     at the instruction, the number in rax.
- * ENDED_CALL-3. Once a handler of the program's is entered over such a frame,
- *     EINTR is the program's, also if another signal of weft's comes before the
- *     next instruction. So rcx is changed, which the program takes for lost.
+ * Recognises, from the registers of a signal frame, a system call that has just
+ * returned EINTR, and makes it execute again. It finds the number of the call
+ * by decoding the instruction before `syscall`.
+ *
+ * ENDED_CALL-1. After a system call rcx has the address of the next instruction
+ *     and r11 the flags. Only the kernel leaves these together with -EINTR in
+ *     rax, behind a `syscall`. All other registers are as the call received
+ *     them. If the instruction before has put the number into eax, weft knows
+ *     the number. Otherwise it leaves the call alone.
+ * ENDED_CALL-2. To make the call again, weft sets the frame up as the kernel
+ *     would: program counter at the instruction, number in rax.
+ * ENDED_CALL-3. Once a handler of the program is entered over such a frame, the
+ *     program gets EINTR. That holds also if another signal of weft comes
+ *     before the next instruction. So weft changes rcx, which a system call
+ *     overwrites anyway.
  */
 #include "arch/ended_call.h"
 
@@ -46,7 +51,10 @@ bool wf_arch_call_may_be_made_again(long nr, const long a[6])
 	case SYS_semtimedop:
 		return a[3] == 0;
 	case SYS_io_uring_enter:
-		/* What it has submitted counts for more than EINTR. */
+		/*
+		 * The number of submitted entries is returned in place of
+		 * EINTR.
+		 */
 		return (a[3] &
 			(IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG)) ==
 			       IORING_ENTER_GETEVENTS &&
@@ -56,7 +64,10 @@ bool wf_arch_call_may_be_made_again(long nr, const long a[6])
 	}
 }
 
-/* Of `mov $number, %eax`, which ends there; -1: it is something else. */
+/*
+ * The number in a `mov $number, %eax` that ends at `end`; -1 for any other
+ * instruction.
+ */
 static long number_moved(const unsigned char *end)
 {
 	uint32_t nr;
@@ -68,8 +79,8 @@ static long number_moved(const unsigned char *end)
 }
 
 /*
- * Of `mov %register, %eax`, which ends there. The register has it still, but
- * for the three that the call changes.
+ * The number in a `mov %register, %eax` that ends at `end`. The register still
+ * has it, unless it is one of the three that the call changes.
  */
 static long number_copied(const unsigned char *end, const greg_t *r)
 {
@@ -90,8 +101,8 @@ static long number_copied(const unsigned char *end, const greg_t *r)
 }
 
 /*
- * ENDED_CALL-1. What the call was that the frame is behind, or is to make
- *     again.
+ * ENDED_CALL-1. The number of the call that the frame is behind, or that it is
+ *     about to make again.
  */
 static long number_of(const greg_t *r)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What compilers call where an exception, or libc's unwinding of a cancelled
- * thread, passes one of weft's own functions: the unwinder's
+ * The functions that compilers call when an exception, or libc's unwinding of a
+ * cancelled thread, passes a function of weft:
  *
  *	int __gcc_personality_v0(int version, int actions, uint64_t class,
  *				 void *exception, void *context);
  *	void _Unwind_Resume(void *exception);
  *
- * under these names, hidden. Each goes on in the real one, which
- * wf_unwinder_find (libc/unwinder.h) is asked for at the first call. Nothing
- * of the caller's is changed, since the real one looks at it.
+ * Here they are hidden and only forward. At the first call each gets the real
+ * function from wf_unwinder_find (libc/unwinder.h). Then it jumps there with
+ * the caller's registers and frame unchanged, since the real function reads
+ * them.
  *
- * frame while it is asked: rdi, rsi, rdx, rcx, r8, return address.
+ * Frame during wf_unwinder_find: rdi, rsi, rdx, rcx, r8, return address.
  */
 	.macro	forward name
 	.globl	\name

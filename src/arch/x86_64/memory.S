@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copying where memory may be missing.
+ * Copies memory that may not be mapped.
  *
  *	int wf_arch_copy(void *to, const void *from, size_t bytes);
  *	eax              rdi       rsi               rdx
  *
- * By words, then what is left by bytes: mostly it is a word or two. Any of the
- * instructions between wf_arch_copy_first and wf_arch_copy_last may fault;
- * wf_arch_copy_fixup lets the handler of the signal go on at
- * wf_arch_copy_faulted then.
+ * Copies words, then the rest by bytes: most copies are one or two words. Any
+ * instruction between wf_arch_copy_first and wf_arch_copy_last may fault. Then
+ * wf_arch_copy_fixup makes the signal handler continue at wf_arch_copy_faulted.
  */
 #include <asm/errno.h>
 
@@ -20,7 +19,7 @@
 wf_arch_copy:
 	.cfi_startproc
 	movq	%rdx, %rcx
-	andl	$7, %edx		/* bytes that are left */
+	andl	$7, %edx		/* bytes of the rest */
 	shrq	$3, %rcx		/* words */
 	je	2f
 	.globl	wf_arch_copy_first

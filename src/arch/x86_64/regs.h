@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* x86-64: the registers in a signal frame. */
+/*
+ * x86-64: reads and changes the registers in a signal frame.
+ *
+ *     wf_arch_uc_set_eintr(uc);
+ */
 #ifndef WEFT_ARCH_X86_64_REGS_H
 #define WEFT_ARCH_X86_64_REGS_H
 
@@ -11,7 +15,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-#ifndef SYS_futex_waitv /* Of Linux 5.16, which older headers do not know. */
+#ifndef SYS_futex_waitv /* Since Linux 5.16; older headers lack it. */
 #define SYS_futex_waitv 449
 #endif
 
@@ -27,7 +31,7 @@ static inline uintptr_t wf_arch_uc_pc(const ucontext_t *uc)
 
 /*
  * System calls that wait and that a signal may end at any moment. Waits for a
- * word with an owner (FUTEX_LOCK_PI and the like) always go on.
+ * futex with an owner (FUTEX_LOCK_PI and others) are always resumed.
  */
 static inline bool wf_arch_may_be_interrupted(long nr, long second)
 {
@@ -58,11 +62,11 @@ static inline bool wf_arch_may_be_interrupted(long nr, long second)
 }
 
 /*
- * The kernel has set the frame up to enter an interrupted system call again:
- * the program counter is at the instruction, rcx and r11 are as it leaves
- * them. If so, makes the call end with EINTR instead. A thread that was just
- * about to make such a call looks the same only if it makes it in a loop; to
- * end it before it has begun is as right.
+ * Makes an interrupted system call return EINTR if the kernel has set the frame
+ * up to restart it. Then the program counter is at the instruction, and rcx and
+ * r11 are as the instruction leaves them. A thread that is just about to make
+ * the call looks the same only if it makes the call in a loop. Ending the call
+ * before it begins is as correct.
  */
 static inline void wf_arch_uc_set_eintr(ucontext_t *uc)
 {

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the kernel into weft's signal handlers, from there into the program's,
- * and back.
+ * The ways from the kernel into weft's signal handlers, from there into the
+ * program's handlers, and back.
  *
- * A thread may compute with an fs base of its own: emulators load that of the
- * program that they run, and make no call meanwhile. The kernel leaves it alone
- * when it enters a handler, and weft's code needs the thread's own, its TCB.
- * The foreign base lies in the frame in uc_link (offset 8), which is 0 in the
- * kernel's frames; 0 is none. It is loaded again by the last instructions
- * before rt_sigreturn, or before a handler of the program's is entered.
+ * A thread may compute with a foreign fs base: an emulator loads the base of
+ * the program that it runs, and makes no call meanwhile. The kernel does not
+ * change the base when it enters a handler, but weft's code needs the thread's
+ * own base, its TCB. So the landing saves the foreign base in uc_link of the
+ * frame (offset 8). The kernel writes 0 there, and 0 means none. The last
+ * instructions before rt_sigreturn, or before a handler of the program, load it
+ * again.
  */
 	.text
 
-/* wrfsbase from uc_link of the ucontext at \uc, if there is any. By rax. */
+/*
+ * Loads the fs base from uc_link of the ucontext at \uc, unless that is 0. Uses
+ * rax.
+ */
 	.macro LOAD_FOREIGN uc
 	movq	8(\uc), %rax
 	testq	%rax, %rax
@@ -26,11 +30,11 @@
  *	void wf_arch_preempt_landing(the same);
  *	                             rdi     rsi             rdx
  *
- * The kernel enters these where user code may read fs base. Each goes on in the
- * C function that its slot of wf_arch_landings names. At the lowest address of
- * a carrier's alternate stack (uc_stack: 16 address, 32 size) lies a mark, a
- * struct wf_arch_mark: at 0 the magic, at 8 the address of the thread register
- * that the carrier has loaded last. A base that is not that one is foreign.
+ * The kernel enters these where user code may read the fs base. Each continues
+ * in the C function in its slot of wf_arch_landings. A carrier's alternate
+ * stack (uc_stack: 16 address, 32 size) has a mark at its lowest address, a
+ * struct wf_arch_mark. Its fields: at 0 the magic, at 8 the address of the
+ * thread register that the carrier has loaded last. Any other base is foreign.
  */
 	.macro LANDING name, slot
 	.globl	\name
@@ -79,8 +83,8 @@
  *	             void *handler, long sig, void *info, void *uc);
  *	             rdx            rcx       r8          r9
  *
- * Once the mask is set, signals may come; they find a whole stack. The handler
- * sees a uc_link of 0, as natively.
+ * When the mask is set, further signals may come: by then the whole stack is
+ * set up. The handler reads a uc_link of 0, as natively.
  */
 	.globl	wf_arch_signal_enter
 	.hidden	wf_arch_signal_enter
@@ -108,10 +112,11 @@ wf_arch_signal_enter:
 	.size	wf_arch_signal_enter, . - wf_arch_signal_enter
 
 /*
- * Stack pointer at uc. Registers lie in uc from offset 40: r8 to r15, rdi,
- * rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. The call frame information says so
- * to unwinders, the S in it that the address needs no correction; the nop is
- * what they find one byte before the return address.
+ * Entered with the stack pointer at uc. Registers lie in uc from offset 40: r8
+ * to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. The call frame
+ * information describes that to unwinders. The S in it means that the return
+ * address needs no correction. Unwinders search one byte before that address,
+ * and find the nop.
  */
 	/* DW_CFA_expression reg: breg7 (rsp) + offset, a signed LEB128. */
 	.macro SAVED reg, offset
@@ -152,8 +157,8 @@ wf_arch_signal_return:
 	movq	%rsp, %rbx
 	cmpb	$0, wf_arch_keeps_fs(%rip)
 	je	1f
-	rdfsbase %rax			/* the handler's, which stays */
-	movq	304(%rsp), %rcx		/* WF_ARCH_FRAME_TP: the thread's own */
+	rdfsbase %rax			/* the base that the handler leaves */
+	movq	304(%rsp), %rcx		/* WF_ARCH_FRAME_TP: the TCB */
 	cmpq	%rax, %rcx
 	je	1f
 	movq	%rax, 8(%rsp)

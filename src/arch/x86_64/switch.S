@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Context switch by a system call: the frame is switch.h's.
+ * Context switch by a system call, with the frame of switch.h.
  *
  *	void wf_arch_switch_syscall(void **save_sp, void *load_sp,
  *	                            rdi             rsi
  *	                            uintptr_t load_tp);
  *	                            rdx
  *
- * The direction flag is clear at every call by the ABI. The red zone belongs
- * to leaf functions, and this is a call, so nothing lies below the stack
- * pointer. Vector registers are caller-saved.
+ * By the ABI the direction flag is clear at every call, and vector registers
+ * are caller-saved. The caller is no leaf function, so nothing lies below the
+ * stack pointer.
  *
- * The control words are loaded only if they differ, which costs a compare
- * each instead of a load that holds up what follows. eax and ecx keep those
- * of the outgoing side.
+ * The control words are loaded only if they differ: a compare costs less than a
+ * load, which delays later instructions. eax and ecx keep the words of the
+ * outgoing side.
  */
 	.text
 
@@ -68,8 +68,9 @@ wf_arch_switch_syscall:
 	.size	wf_arch_switch_syscall, . - wf_arch_switch_syscall
 
 /*
- * First instruction of a new context. The undefined return address ends every
- * unwinder's walk here. wf_thread_main is jumped to, as if called (switch.h).
+ * The first instruction of a new context. The undefined return address ends the
+ * walk of every unwinder here. The jump to wf_thread_main has a return address
+ * pushed, as a call has (switch.h).
  */
 	.globl	wf_arch_thread_entry
 	.hidden	wf_arch_thread_entry
@@ -88,11 +89,11 @@ wf_arch_thread_entry:
 	.size	wf_arch_thread_entry, . - wf_arch_thread_entry
 
 /*
- * A preempted thread's save area is entered here by wf_arch_switch, with the
+ * wf_arch_switch enters the save area of a preempted thread here, with the
  * stack pointer at the copied struct ucontext:
  *
  *	void wf_frame_resume(struct ucontext *uc);	finishes the switch
- *	wrfsbase, if the thread had a foreign one	(signal.S)
+ *	wrfsbase, if the thread had a foreign base	(signal.S)
  *	rt_sigreturn with the stack pointer at uc
  */
 	.globl	wf_arch_frame_resume
@@ -125,9 +126,9 @@ wf_arch_frame_resume:
  *			   rdx           rcx                  r8
  *			   r9
  *
- * The system call wants flags, stack, parent tid, child tid, thread register
- * in rdi, rsi, rdx, r10, r8. The child finds fn and arg on its stack, above
- * them is room for its tid, which nobody reads.
+ * The system call takes flags, stack, parent tid, child tid and thread register
+ * in rdi, rsi, rdx, r10, r8. The child finds fn and arg on its stack. Above
+ * them is room for its tid, which is never read.
  */
 	.globl	wf_arch_clone
 	.hidden	wf_arch_clone
@@ -160,7 +161,7 @@ wf_arch_clone:
 	.hidden	wf_arch_sigreturn
 	.type	wf_arch_sigreturn, @function
 	.p2align 4
-	nop				/* unwinders look one byte back */
+	nop				/* unwinders search one byte back */
 wf_arch_sigreturn:
 	movq	$15, %rax		/* the bytes that libgcc and gdb know */
 	syscall

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Context switch, x86-64 System V ABI. Frame at the saved stack pointer, low
- * to high:
+ * Context switch, x86-64 System V ABI. Frame at the saved stack pointer, low to
+ * high:
  *
  *	 0  mxcsr (4 bytes), x87 control word (2), unused (2)
  *	 8  r15   16 r14   24 r13   32 r12   40 rbx   48 rbp
- *	56  address at which to go on
+ *	56  address at which execution continues
  *
- * Inline, and with jumps in place of call and return: the CPU predicts returns
- * by a stack of its own, which each pair leaves as it was on one side of the
- * switch only. A thread that runs from its entry to its end between another's
- * call and return so costs that one no misprediction in any of its frames.
+ * The switch is inline, with jumps in place of call and return. The CPU
+ * predicts returns by an internal stack of return addresses, and jumps leave
+ * that as it is. So when a thread runs from its entry to its end between a call
+ * and the return of another thread, no frame of the other is mispredicted.
  *
- * What lies below the stack pointer is left alone, as the compiler may use it
- * in functions that call nothing.
+ * The switch leaves 128 bytes below the stack pointer alone: leaf functions may
+ * use them.
  *
- * The control words are stored when the thread register is loaded, which waits
- * for all before it: by then to the frame on the stack that has just been left.
- * That stack is nobody else's before the incoming side calls the post function,
- * and no signal uses it: who leaves the alternate stack does so for good, by
- * wf_arch_leave. The x87 word is the same on both sides nearly always, and a
- * compare costs less than to load it.
+ * The control words are stored after the thread register is loaded, since that
+ * load waits for all instructions before it. By then the stack pointer is that
+ * of the next context, but the frame is on the stack just left. No other thread
+ * uses that stack before the incoming side calls the post function. No signal
+ * handler uses it: a thread leaves the alternate stack only by wf_arch_leave.
+ * The x87 word is nearly always the same on both sides, and a compare costs
+ * less than a load.
  */
 #ifndef WEFT_ARCH_X86_64_SWITCH_H
 #define WEFT_ARCH_X86_64_SWITCH_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at memory that may be gone.
+ * Reads memory that may not be mapped.
  *
  *	const struct wf_arch_slot *
  *	wf_arch_slots_scan(const struct wf_arch_slot *from,
@@ -8,11 +8,11 @@
  *	                   const struct wf_arch_slot *end);
  *	                   rsi
  *
- * A slot is four words: where to look, mask, old value, and one that is the
- * owner's. rax is what is found there.
+ * A slot has four words: an address, a mask, the old value, and the owner. rax
+ * has the value at the address.
  *
- * The load may fault. wf_arch_slots_fixup lets the handler of the signal go on
- * at wf_arch_slots_faulted then.
+ * The load may fault. Then wf_arch_slots_fixup makes the signal handler
+ * continue at wf_arch_slots_faulted.
  */
 	.text
 	.globl	wf_arch_slots_scan
@@ -35,7 +35,7 @@ wf_arch_slots_load:
 	jmp	1b
 2:	movq	%rdi, %rax
 	ret
-	/* The slot's address with bit 0 set. */
+	/* Returns the slot's address with bit 0 set. */
 	.globl	wf_arch_slots_faulted
 	.hidden	wf_arch_slots_faulted
 wf_arch_slots_faulted:

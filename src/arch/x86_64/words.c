@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Compares words of an array with their old values, 64 at a time, with the
+ * widest vectors that the CPU has. The same loop is compiled once for each
+ * instruction set.
+ */
 #include "arch/words.h"
 
 #include <immintrin.h>
@@ -10,8 +15,8 @@
 #define AVX512 __attribute__((target("avx512f,avx512bw")))
 
 /*
- * Others write while we read: each of the words is read as a whole. A bit says
- * that the state, or the difference, is 0.
+ * Other threads write the words meanwhile: each word is read as a whole. A bit
+ * is set if the state, or the difference, is 0.
  */
 WF_INLINE uint64_t unused_sse2(const uint8_t *states)
 {
@@ -89,7 +94,7 @@ AVX512 WF_INLINE uint64_t same_avx512(const uint32_t *words,
 	       same_16(words + 48, old + 48) << 48;
 }
 
-/* The loop once more for each, in which the compiler may use what it has. */
+/* Defines the loop for one instruction set, which the compiler may then use. */
 #define FIND(name, TARGET)                                                \
 	TARGET static uint64_t find_##name(const uint32_t *words,         \
 					   const uint32_t *old,           \
@@ -117,8 +122,9 @@ FIND(avx2, AVX2)
 FIND(avx512, AVX512)
 
 /*
- * ld.so knows the CPU. The compiler's __builtin_cpu_supports would ask it anew
- * at the start of each program, by cpuid: 8 us each time on virtual machines.
+ * Asks ld.so, which has read the CPU's features. The compiler's
+ * __builtin_cpu_supports would execute cpuid at the start of each program, and
+ * on virtual machines that takes 8 us each time.
  */
 wf_arch_find_fn *wf_arch_find_nth(size_t n)
 {
