@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Cancellation has to know whether a thread is about to make a blocking call in
+ * glibc's bridge. The bridge has no symbol, so this file searches libc's code
+ * for its instructions.
+ */
 #include "libc/bridge.h"
 
 #include "base/atomic.h"
 #include "libc/text.h"
 
 /*
- * The function has no symbol; its instructions are found, which follow from
- * what it is called with: (word, nr, a1, ..., a6) as C passes them, to be put
- * where the kernel wants them. Before them the word is tested.
+ * The instructions follow from the arguments: (word, nr, a1, ..., a6) as C
+ * passes them move to the registers that the kernel expects. Before them the
+ * bridge tests the word.
  */
 static const uint8_t code[] = {
 	0x49, 0x89, 0xfb,	      /* r11 = rdi */
@@ -23,12 +28,12 @@ static const uint8_t code[] = {
 };
 enum {
 	SYSCALL_BYTES = 2,
-	BRANCH_BYTES = 6, /* at most, between the test and the code */
+	BRANCH_BYTES = 6, /* at most, from the test to the code */
 };
 
-enum { NOWHERE = 1 }; /* before glibc 2.41 */
+enum { NOWHERE = 1 }; /* as before glibc 2.41 */
 
-static _Atomic uintptr_t site; /* of the code; 0: not looked for */
+static _Atomic uintptr_t site; /* of the code; 0: not searched yet */
 
 void wf_bridge_find(void)
 {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc 2.41 and later make every blocking call through one function, the
- * cancellable syscall bridge, and a thread is cancelled where its program
- * counter says that it is inside. Earlier ones have no such function.
+ * Finds the cancellable syscall bridge of glibc 2.41 and later: the function
+ * through which libc makes every blocking call. A thread may be cancelled while
+ * its program counter is inside. Earlier versions have no such function.
+ *
+ *     wf_bridge_find();
+ *     ...
+ *     may_cancel = wf_bridge_holds(pc);
  */
 #ifndef WEFT_LIBC_BRIDGE_H
 #define WEFT_LIBC_BRIDGE_H
@@ -10,9 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Before the first cancellation; reads all of libc's code once. */
+/* Call it before the first cancellation. Reads all of libc's code once. */
 void wf_bridge_find(void);
-/* About to make the call, or in it without any effect so far. */
+/* True if pc is just before the call or in it, with no effect so far. */
 bool wf_bridge_holds(uintptr_t pc);
 
 #endif

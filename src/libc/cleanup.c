@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Runs clean-ups from libc's list, and removes entries of weft for setcontext
+ * and swapcontext, which libc leaves in the list.
+ */
 #include "libc/cleanup.h"
 
 void wf_cleanup_by_libc(void *cleanup)
@@ -6,7 +10,7 @@ void wf_cleanup_by_libc(void *cleanup)
 	struct wf_cleanup *c = cleanup;
 	void (*take_back)(void *arg) = c->take_back;
 
-	/* It has been run by the unwinder, or is being run. */
+	/* The unwinder has run take_back(), or is running it. */
 	if (take_back == NULL)
 		return;
 	c->take_back = NULL;

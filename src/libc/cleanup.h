@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a call takes back when its frame is left otherwise than by a return.
+ * Clean-ups: a function that runs if a call's frame ends in any way but a
+ * return, and takes back what the call holds.
  *
  *     WF_CLEANUP struct wf_cleanup c = WF_CLEANUP_NONE;
  *
@@ -8,24 +9,25 @@
  *     ...                    handlers may run here, or the thread be cancelled
  *     wf_cleanup_end(&c);    take_back() is not called any more
  *
- * take_back() runs in the frame's thread, once: by the unwinder, or out of the
- * list of clean-ups that libc keeps for each thread. longjmp runs what of that
- * list lies in the frames that it leaves, and so does a cancellation whose
- * unwinding ends at a function without unwind tables or passes an instruction
- * that is no call. take_back() may park; libc's rules for handlers of
- * cancellation hold for it.
+ * take_back() runs once, in the thread of the frame. Either the unwinder calls
+ * it, or libc does, from the list of clean-ups that it keeps for each thread.
+ * longjmp runs the entries of the frames that it leaves. A cancellation does
+ * the same if its unwinding ends at a function without unwind tables, or passes
+ * an instruction that is no call. take_back() may park. The rules of libc for
+ * cancellation handlers hold for it.
  *
  * CLEANUP-1. Clean-ups of one thread end in the reverse order of their begin.
- * CLEANUP-2. A handler runs between any two instructions outside of the
- *     runtime. So what take_back() looks at says at any time what is held, and
+ * CLEANUP-2. A handler may run between any two instructions outside of the
+ *     runtime. So the state that take_back() reads is correct at any time, and
  *     changes in the runtime or by one store.
  * CLEANUP-3. libc's setcontext and swapcontext run no clean-up, and leave the
- *     entries of frames that are gone in the list. weft takes its own out.
- *     Where libc notes nothing in the object, setcontext also runs what takes
- *     it back (wf_cleanup_begin_own); swapcontext does not, since the thread
- *     may come back to the frame.
+ *     entries of frames that are gone in the list. weft removes its entries. If
+ *     libc's own call would note nothing in the object, setcontext also runs
+ *     take_back() (wf_cleanup_begin_own). swapcontext does not, since the
+ *     thread may return to the frame.
  *
- * Without libc's list (wf_libc.cleanup_offset is 0) the unwinder alone runs it.
+ * Without libc's list (wf_libc.cleanup_offset is 0) only the unwinder runs
+ * take_back().
  */
 #ifndef WEFT_LIBC_CLEANUP_H
 #define WEFT_LIBC_CLEANUP_H
@@ -40,9 +42,9 @@
 
 struct wf_cleanup {
 	struct _pthread_cleanup_buffer entry; /* in libc's list */
-	/* Where the list begins; NULL: there is none. */
+	/* The head of the list; NULL: there is none. */
 	struct _pthread_cleanup_buffer **first;
-	void (*take_back)(void *arg); /* NULL: nothing is held */
+	void (*take_back)(void *arg); /* NULL: nothing to take back */
 	void *arg;
 };
 
@@ -52,13 +54,13 @@ struct wf_cleanup {
 		.take_back = NULL, \
 	}
 
-/*
- * libc calls them, and takes the entry out of the list. The second: CLEANUP-3.
- */
+/* libc calls these, and removes the entry. The second is for CLEANUP-3. */
 void wf_cleanup_by_libc(void *cleanup);
 void wf_cleanup_own_by_libc(void *cleanup);
 
-/* Called once for each wait that parks: its instructions count. */
+/*
+ * Called once for each wait that parks, so its number of instructions matters.
+ */
 WF_INLINE void wf_cleanup_begin_by(void (*routine)(void *cleanup),
 				   struct wf_cleanup *c,
 				   void (*take_back)(void *arg), void *arg)
@@ -89,7 +91,7 @@ static inline void wf_cleanup_begin(struct wf_cleanup *c,
 	wf_cleanup_begin_by(wf_cleanup_by_libc, c, take_back, arg);
 }
 
-/* The same of a call in whose place libc's has nothing to take back. */
+/* The same for a call that in libc leaves nothing to take back (CLEANUP-3). */
 static inline void wf_cleanup_begin_own(struct wf_cleanup *c,
 					void (*take_back)(void *arg), void *arg)
 {
@@ -111,14 +113,17 @@ static inline void wf_cleanup_end(struct wf_cleanup *c)
 }
 
 /*
- * The caller is about to set its stack pointer to sp, by setcontext (for_good)
- * or swapcontext. CLEANUP-3. is_left says whether an address is on the same
- * stack, and in a frame that is left.
+ * The caller is about to set its stack pointer to sp: by setcontext if for_good
+ * is set, else by swapcontext. CLEANUP-3. is_left returns true if an address is
+ * on the same stack, in a frame that is left.
  */
 void wf_cleanup_leave(bool (*is_left)(uintptr_t addr, uintptr_t sp),
 		      uintptr_t sp, bool for_good);
 
-/* The frame ends: by a return after the end, or it is unwound. */
+/*
+ * Runs when the frame ends, by a return or by the unwinder. After
+ * wf_cleanup_end it does nothing.
+ */
 static inline void wf_cleanup_unwound(struct wf_cleanup *c)
 {
 	void (*take_back)(void *arg) = c->take_back;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Reads the dynamic section of a loaded object for its GNU hash table, symbols,
+ * strings and versions, and looks names up in these.
+ */
 #include "libc/elf.h"
 
 #include <elf.h>
@@ -6,7 +10,7 @@
 
 static const void *table_at(const struct link_map *map, ElfW(Addr) ptr)
 {
-	/* ld.so relocates most of these words in place, the vDSO's not. */
+	/* ld.so relocates most of these words in place, but not the vDSO's. */
 	return (const void *)(ptr < map->l_addr ? ptr + map->l_addr : ptr);
 }
 
@@ -63,7 +67,10 @@ static void *symbol_address(const struct wf_elf_object *t, const ElfW(Sym) *s)
 	return p;
 }
 
-/* Layout: nbuckets, first symbol, bloom words, shift; bloom; buckets; chain. */
+/*
+ * The hash table has: nbuckets, first symbol, bloom words, shift; then the
+ * bloom filter, the buckets and the chain.
+ */
 void *wf_elf_lookup(const struct wf_elf_object *t, const char *name)
 {
 	uint32_t nr_buckets = t->gnu_hash[0];
@@ -103,7 +110,10 @@ static bool begins_with(const char *s, const char *beginning)
 	return strncmp(s, beginning, strlen(beginning)) == 0;
 }
 
-/* The program is without a name; one may be a library, as libc itself is. */
+/*
+ * True if the object's file name begins with `object`. The program has no file
+ * name here, but may be a library with a soname, as libc itself is.
+ */
 static bool is_named(const struct link_map *map, const char *object)
 {
 	struct wf_elf_object t;
@@ -132,7 +142,9 @@ void *wf_elf_symbol(const char *object, const char *name)
 	return wf_elf_find(object, &o) ? wf_elf_lookup(&o, name) : NULL;
 }
 
-/* What an object does not define comes before what its hash table has. */
+/*
+ * Symbols that an object does not define come before those in its hash table.
+ */
 bool wf_elf_program_imports(const char *name)
 {
 	struct wf_elf_object t;
@@ -148,7 +160,7 @@ bool wf_elf_program_imports(const char *name)
 
 bool wf_elf_has_thread_sanitizer(void)
 {
-	/* The last is the program itself. */
+	/* "" is the program itself */
 	static const char *const objects[] = { "libtsan.so", "libclang_rt.tsan",
 					       "" };
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The _thread_db_* tables are triples {bits, count, offset} for fields and
- * single words for sizes; libc exports them for libthread_db.
+ * Reads offsets in glibc's structures from the _thread_db_* tables, which libc
+ * exports for libthread_db. These are triples {bits, count, offset} for fields
+ * and single words for sizes. Functions are looked up by name. The word for
+ * clean-ups is found by a trial: a clean-up is pushed, and the TCB searched for
+ * its address.
  */
 #include "libc/layout.h"
 
@@ -90,7 +93,10 @@ static const char *read_functions(void)
 	return NULL;
 }
 
-/* A libc that does not tell asks the kernel each time. */
+/*
+ * Offsets 0: this libc does not export them, and asks the kernel for the
+ * policy.
+ */
 static void find_policy(void)
 {
 	const struct field fields[] = {
@@ -104,8 +110,8 @@ static void find_policy(void)
 }
 
 /*
- * The word that libc sets when a clean-up is registered. A libc without these
- * functions, or with the list somewhere else, leaves the offset 0.
+ * Finds the word that libc sets when it registers a clean-up. The offset stays
+ * 0 if libc lacks these functions or keeps the list elsewhere.
  */
 static void find_cleanups(void)
 {

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where things lie inside glibc: sizes and offsets, read at start from what
- * libc.so and ld.so export for debuggers and for each other.
+ * Sizes and offsets inside glibc, read at start from symbols that libc.so and
+ * ld.so export for debuggers and for each other.
+ *
+ *     missing = wf_libc_layout_init();
+ *     if (missing != NULL)
+ *             return;
+ *     *(int *)(tcb + wf_libc.tid_offset) = tid;
  */
 #ifndef WEFT_LIBC_LAYOUT_H
 #define WEFT_LIBC_LAYOUT_H
@@ -18,10 +23,10 @@ struct wf_libc_layout {
 	size_t list_offset;	/* pthread.list: next, prev */
 	size_t tid_offset;
 	size_t specific_offset;	     /* first-level TSD table */
-	size_t specific_used_offset; /* bool; 0: not known (tcb.c) */
+	size_t specific_used_offset; /* bool; 0: unknown (tcb.c) */
 	size_t cancel_offset;	     /* pthread.cancelhandling */
-	size_t cleanup_offset;	     /* first clean-up; 0: not known */
-	size_t policy_offset;	     /* pthread.schedpolicy; 0: not known */
+	size_t cleanup_offset;	     /* first clean-up; 0: unknown */
+	size_t policy_offset;	     /* pthread.schedpolicy; 0: unknown */
 	size_t priority_offset;	     /* in pthread.schedparam */
 	size_t dtv_offset;	     /* pthread.header.dtv */
 	size_t self_offset;	     /* wf_self minus the thread register */
@@ -44,7 +49,7 @@ extern struct wf_libc_layout wf_libc;
 
 /*
  * Fills wf_libc. Takes no lock and calls no malloc. Returns NULL, or the name
- * of what this libc does not have.
+ * that this libc lacks.
  */
 const char *wf_libc_layout_init(void);
 

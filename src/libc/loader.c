@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc gives the child of a fork new locks for dlopen and for TLS. The third,
- * which ld.so holds while it changes its lists of objects or dl_iterate_phdr
- * goes through them, stays as it was: if another thread had it in the parent,
- * whoever needs it in the child waits for ever. Natively that is who loads a
- * library or throws an exception; on weft it would be who creates a thread.
+ * In a fork child, libc initialises the locks of dlopen and of TLS anew. A
+ * third lock stays as it was: ld.so holds it while it changes its lists of
+ * objects, and while dl_iterate_phdr walks them. If another thread of the
+ * parent held it, the child waits for it without end. Natively that happens to
+ * a child that loads a library or throws an exception. On weft it would happen
+ * to one that creates a thread. So weft frees the lock in the child.
  *
- * It has no name outside of ld.so. It is the one recursive mutex in ld.so's
- * variables that the calling thread holds in dl_iterate_phdr and not after.
+ * The lock has no name outside ld.so. It is the one recursive mutex in ld.so's
+ * variables that the calling thread holds during dl_iterate_phdr and not
+ * afterwards.
  */
 #include "libc/loader.h"
 
@@ -28,8 +30,8 @@ struct held {
 	size_t nr;
 };
 
-static pthread_mutex_t *list_lock; /* or NULL: not found */
-static bool is_torn; /* somebody in the parent was changing the lists */
+static pthread_mutex_t *list_lock; /* NULL: not found */
+static bool is_torn; /* a thread of the parent was changing the lists */
 
 static bool is_mine(const pthread_mutex_t *m)
 {
@@ -43,7 +45,7 @@ static int note_held(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct held *held = arg;
 
-	/* The lists of stacks come later than the locks. */
+	/* The locks lie before the lists of stacks. */
 	for (char *p = wf_libc.rtld_global;
 	     p + sizeof(pthread_mutex_t) <= (char *)wf_libc.stack_user_list;
 	     p += sizeof(void *)) {
@@ -79,7 +81,7 @@ bool wf_loader_has(const struct dl_phdr_info *info)
 	ElfW(Phdr) first;
 	const struct iovec from = { (void *)info->dlpi_phdr, sizeof(first) };
 
-	/* Refused, it says nothing. */
+	/* If the kernel refuses the call, the object counts as present. */
 	return !is_torn ||
 	       wf_os_peek(&from, 1, &first, sizeof(first)) != -EFAULT;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The note is looked for in the memory of the object, whose first page is its
- * ELF header. Addresses in the program itself, where most start routines are,
- * cost two comparisons: a Go program is never run on weft (cli/target.c).
+ * Finds Go's note in the memory of an object: its first page is its ELF header,
+ * which leads to the notes. Most start routines are in the program itself, and
+ * cost two comparisons. The program is never Go's, since weft does not run Go
+ * programs (cli/target.c).
  */
 #include "libc/object.h"
 
@@ -19,7 +20,7 @@
 #include "libc/elf.h"
 #include "os/mem.h"
 
-/* As _dl_find_object fills it in, with room for what may be added. */
+/* The structure of _dl_find_object, with room for later fields. */
 struct found {
 	unsigned long long flags;
 	const void *map_start, *map_end;
@@ -49,7 +50,7 @@ static bool find(const void *address, const char **ret_start,
 		return true;
 	}
 	if (dladdr(address, &info) == 0)
-		return false; /* code that no object holds */
+		return false; /* in no object, as compiled at run time */
 	*ret_start = info.dli_fbase;
 	*ret_base = (uintptr_t)info.dli_fbase;
 	return true;
@@ -57,12 +58,12 @@ static bool find(const void *address, const char **ret_start,
 
 _Atomic uintptr_t wf_object_program, wf_object_program_bytes;
 
-/* Its code never moves. */
+/* Finds where the program lies, which never changes. */
 static void find_program(void)
 {
 	const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
 	uintptr_t start = UINTPTR_MAX, end = 1;
-	/* The header of segments lies in the first page. */
+	/* The program headers lie in the first page. */
 	uintptr_t base = (uintptr_t)p & ~(uintptr_t)(WF_PAGE - 1);
 
 	for (size_t i = 0; i < getauxval(AT_PHNUM); i++) {
@@ -79,7 +80,7 @@ static void find_program(void)
 	}
 	wf_store_relaxed(&wf_object_program, start);
 	/* release: the start; pairs with the acquire in
-	 * wf_object_is_in_program. */
+	 * wf_object_is_in_program */
 	wf_store_release(&wf_object_program_bytes, end - start);
 }
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Loaded objects by an address in their code. */
+/*
+ * Finds loaded objects by an address in their code.
+ *
+ *     if (wf_object_has_runtime(start))
+ *             return wf_real.pthread_create(thread, attr, start, arg);
+ */
 #ifndef WEFT_LIBC_OBJECT_H
 #define WEFT_LIBC_OBJECT_H
 
@@ -8,12 +13,12 @@
 
 #include "base/atomic.h"
 
-/* Where the program itself is, once somebody has asked. */
+/* The program's own memory, known after the first question. */
 extern _Atomic uintptr_t wf_object_program, wf_object_program_bytes;
 
 static inline bool wf_object_is_in_program(const void *address)
 {
-	/* acquire: pairs with find_program. */
+	/* acquire: pairs with the release in find_program */
 	uintptr_t bytes = wf_load_acquire(&wf_object_program_bytes);
 
 	return (uintptr_t)address - wf_load_relaxed(&wf_object_program) < bytes;
@@ -22,12 +27,12 @@ static inline bool wf_object_is_in_program(const void *address)
 bool wf_object_has_runtime_slow(const void *address);
 
 /*
- * Does the object that holds the address bring a runtime that speaks to the
- * kernel about its threads itself? Go's does: by system calls that are compiled
- * into it, it sets alternate stacks and signals kernel threads. Its linker
- * leaves a note, also in stripped files.
+ * True if the object with this address has a language runtime that makes system
+ * calls about its threads itself. Go's runtime does: its compiled-in system
+ * calls set alternate stacks and signal kernel threads. Go's linker leaves a
+ * note, also in stripped files.
  *
- * Blocks nowhere, takes no lock where libc has _dl_find_object (glibc 2.35).
+ * Never blocks, and takes no lock if libc has _dl_find_object (glibc 2.35).
  */
 static inline bool wf_object_has_runtime(const void *address)
 {

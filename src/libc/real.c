@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Fills the table of libc's functions from libc's symbol table.
+ */
 #include "libc/real.h"
 
 #include "libc/elf.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc's own functions under the names that weft interposes: a table of
- * pointers, filled before anything else of weft runs and constant after.
+ * libc's own functions under the names that weft interposes. The table of
+ * pointers is filled before any other code of weft runs, and constant
+ * afterwards.
  *
  *     wf_real.pthread_mutex_lock(m);
  */
@@ -45,7 +46,7 @@ struct wf_real {
 
 extern struct wf_real wf_real;
 
-/* Takes no lock. Returns NULL, or the name that libc does not have. */
+/* Takes no lock. Returns NULL, or the name that libc lacks. */
 const char *wf_real_init(void);
 
 #endif

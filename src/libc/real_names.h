@@ -3,7 +3,7 @@
  * libc's functions that weft calls although it interposes their names, for
  * real.h and real.c: WF_REAL(type of the result, name, arguments).
  */
-/* The includer defines WF_REAL; nothing is lost if there is none. */
+/* The includer defines WF_REAL; without it the table is empty. */
 #ifndef WF_REAL
 #define WF_REAL(ret, name, args)
 #endif
@@ -220,7 +220,7 @@ WF_REAL(int, closedir, (DIR *))
 WF_REAL(void, rewinddir, (DIR *))
 WF_REAL(struct dirent *, readdir, (DIR *))
 
-/* Where all threads are libc's: what it does to each, and where they wait. */
+/* For native threads: changes of credentials, and waits for signals. */
 WF_REAL(int, setuid, (uid_t))
 WF_REAL(int, setgid, (gid_t))
 WF_REAL(int, setreuid, (uid_t, uid_t))

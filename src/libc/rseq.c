@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel forgets an area only if it is told the length that libc has
- * registered, and glibc does not publish that. It registers __rseq_size bytes,
- * but no fewer than the 32 of the first version; until 2.40 __rseq_size was
- * these 32. The lengths of newer versions are tried as well.
+ * The kernel unregisters an area only if the call has the length that libc has
+ * registered, which glibc does not publish. glibc registers __rseq_size bytes,
+ * but at least the 32 of the first version; until 2.40 __rseq_size was these
+ * 32. This tries that length and the lengths of newer versions.
  *
- * Only an area that is no longer registered may be written to: the kernel ends
- * a process by SIGSEGV that has changed one in use.
+ * The area may be written only after it is unregistered: the kernel ends a
+ * process that has changed a registered area by SIGSEGV.
  */
 #include "libc/rseq.h"
 
@@ -58,7 +58,7 @@ bool wf_rseq_unregister(void)
 			return true;
 		}
 		if (err != -EINVAL)
-			return false; /* a filter, or no such call */
+			return false; /* a seccomp filter, or no such call */
 	}
 	return false;
 }

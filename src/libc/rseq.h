@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The area by which the kernel tells libc's threads their CPU (rseq(2)). */
+/*
+ * The area in which the kernel tells libc's threads their CPU (rseq(2)).
+ *
+ *     wf_rseq_unregister();          at start, with one thread
+ */
 #ifndef WEFT_LIBC_RSEQ_H
 #define WEFT_LIBC_RSEQ_H
 
 #include <stdbool.h>
 
 /*
- * Takes back what libc has registered for the calling kernel thread: a thread
- * that changes its kernel thread would be told a wrong CPU. False: the kernel
- * refuses it, or libc has registered nothing; the area is as it was then.
- * Before the first other thread; blocks nowhere.
+ * Ends the registration that libc has made for the calling kernel thread. A
+ * thread that changes its kernel thread would read a wrong CPU there. Returns
+ * false, and changes nothing, if the kernel refuses or if libc has registered
+ * nothing. Call it while the process has one thread. Never blocks.
  */
 bool wf_rseq_unregister(void);
 

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants:
+ * Makes the TCB of each thread from the template. A new slot gets a copy with
+ * its addresses relocated, a place in ld.so's list, and TLS blocks from ld.so.
+ * A slot that is used again gets only the words that its last thread may have
+ * changed.
  *
- * TCB-1. The template is written by the template thread only and constant after
- *     it was joined.
- * TCB-2. A TCB is in ld.so's list before ld.so allocates its TLS, so a library
- *     that is loaded at the same time initialises either through the list or
- *     through the allocation, never not at all.
- * TCB-3. Slots are inserted between the two anchors and never removed, so
- *     ld.so, which walks the list under a lock that we cannot take, always sees
- *     a whole list: an insertion publishes the new element by one release
- *     store.
+ * TCB-1. Only the template thread writes the template. It is constant after
+ *     that thread was joined.
+ * TCB-2. A TCB enters ld.so's list before ld.so allocates its TLS. So a library
+ *     that is loaded at the same time initialises its TLS in the TCB, through
+ *     the list or through the allocation.
+ * TCB-3. Slots are inserted between the two anchors and never removed. ld.so
+ *     walks the list under a lock that weft cannot take, and finds it complete
+ *     at any time: an insertion publishes the element by one release store.
  * TCB-4. A prepared slot's DTV word never changes, not even for a moment: a
- *     fork may copy the moment, and the child uses the slot again.
- * TCB-5. What a thread may leave in a TCB without wf_tcb_is_dirty or its caller
- *     knowing lies between tid and cancelhandling. libc, too, uses the TCBs of
- *     ended threads again and sets little else anew. To write all 2 KiB costs a
- *     thread that does little most of its time, in cache misses.
- * TCB-6. libc's aio_write and its relatives ask for the caller's policy, which
- *     libc takes from the TCB if it has asked before, and else from the kernel
- *     by the thread's id, which the kernel does not know: the request then got
- *     what lay on the stack for its policy. So it is in the template, and
- *     written where it is another.
+ *     fork could copy that moment, and the child uses the slot again.
+ * TCB-5. Changes that a thread makes in its TCB, unnoticed by wf_tcb_is_dirty
+ *     and its caller, lie between tid and cancelhandling. libc also uses the
+ *     TCBs of ended threads again, and resets little more. To write all 2 KiB
+ *     costs a short thread most of its time, in cache misses.
+ * TCB-6. The template has the creator's policy, and a thread with another
+ *     policy gets that written. libc's aio_write and similar calls read the
+ *     policy from the TCB. If it is not there, libc asks the kernel, by a
+ *     thread id that the kernel does not know. The request then had an
+ *     uninitialised value for its policy.
  *
- * Rejected: building a TCB field by field. The fields that matter differ
- * between releases; a copy of a real one has them all.
+ * Rejected: to build a TCB field by field. The fields that matter differ
+ * between releases, and a copy has them all.
  */
 #include "libc/tcb.h"
 
@@ -49,7 +51,7 @@ static uintptr_t anchor;
 typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
 typedef uint64_t any_word __attribute__((may_alias));
 
-/* Short blocks of words: memcpy takes as long to begin. */
+/* Copies a short block of words: memcpy takes as long to start. */
 static inline void copy_words(void *to, const void *from, size_t bytes)
 {
 	size_t i = 0;
@@ -75,7 +77,7 @@ static inline void relocate(const struct wf_image *im, void *block,
 }
 
 /*
- * What belongs to the slot for ever: the list words (TCB-3) and the DTV
+ * True for words that stay with the slot: the list words (TCB-3) and the DTV
  * (TCB-4).
  */
 static bool is_kept(size_t offset)
@@ -94,7 +96,7 @@ void wf_tcb_set_stack(uintptr_t tcb, void *stack_low, size_t stack_bytes)
 		memcpy((char *)tcb + wf_template.stack_offset, w, sizeof(w));
 }
 
-/* All of the TCB but what is kept. */
+/* Copies the whole TCB but the words that stay with the slot. */
 static void copy_tcb(uintptr_t tcb, int tid, void *stack_low,
 		     size_t stack_bytes)
 {
@@ -148,7 +150,7 @@ void wf_tcb_link(uintptr_t tcb)
 	links[0] = next;
 	links[1] = (void *)first;
 	next[1] = links;
-	/* release: ld.so walks by the next words (TCB-3). */
+	/* release: ld.so walks by the next words (TCB-3) */
 	wf_store_release(first, (void *)links);
 	wf_spin_unlock(&list_lock);
 }
@@ -174,7 +176,7 @@ void wf_tcb_renew(uintptr_t tcb, int tid, void *stack_low, size_t stack_bytes)
 	copy_libc_tls(tcb, true);
 }
 
-/* TCB-5. Copied and relocated, two words at a time. */
+/* TCB-5. Copies and relocates the window, two words at a time. */
 static inline void renew_window(uintptr_t tcb)
 {
 	const uint64_t *words = wf_template.window_words;
@@ -216,7 +218,7 @@ void wf_tcb_ask_policy(int *ret_policy, int *ret_priority)
 {
 	struct sched_param param = { 0 };
 
-	*ret_policy = SCHED_OTHER; /* if the kernel is not to be asked */
+	*ret_policy = SCHED_OTHER; /* in case the kernel refuses to tell */
 	wf_real.pthread_getschedparam(pthread_self(), ret_policy, &param);
 	*ret_priority = param.sched_priority;
 }
@@ -238,7 +240,7 @@ bool wf_tcb_is_dirty(uintptr_t tcb)
 	       res->retrans != 0 || res->retry != 0;
 }
 
-/* The word of the TCB's libc block that the template's n-th malloc word is. */
+/* The n-th malloc word in libc's TLS block of this TCB. */
 static uint64_t *malloc_word(uintptr_t tcb, size_t n)
 {
 	return (uint64_t *)(tcb - wf_template.libc_tls_below +
@@ -267,13 +269,19 @@ void wf_tcb_take_cache(uintptr_t tcb)
 {
 	uintptr_t own = wf_cpu_thread_register();
 
-	/* Who took over malloc has called it: it is not libc's then. */
+	/*
+	 * A library that has replaced malloc has called libc's malloc in this
+	 * thread: then libc's cache is not used.
+	 */
 	if (wf_tcb_has_cache(own))
 		return;
 	for (size_t i = 0; i < wf_template.nr_malloc_words; i++) {
 		uint64_t word = *malloc_word(tcb, i);
 
-		/* In this order: a fork between leaves it to nobody. */
+		/*
+		 * In this order, so that a fork between leaves the cache unused
+		 * and not used twice.
+		 */
 		*malloc_word(tcb, i) = unset_malloc_word(i);
 		*malloc_word(own, i) = word;
 	}
@@ -319,7 +327,7 @@ uintptr_t wf_tcb_minimal_make(void *block, struct wf_thread *self)
 			~63UL;
 	const struct wf_image *im = &wf_template.tcb;
 
-	/* The header alone: self pointers, canary, pointer guard. */
+	/* Only the header: self pointers, canary, pointer guard. */
 	for (size_t i = 0; i < im->nr_relocations; i++) {
 		const struct wf_relocation *r = &im->relocations[i];
 

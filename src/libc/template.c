@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Takes the template of all TCBs. A native thread runs on a known stack, and
+ * its TCB and libc's TLS block are copied. libc exports no offsets for some
+ * words: these are found by their value, or by a trial that changes them.
+ * Examples are the words that malloc sets and the flag for thread-specific
+ * data.
+ */
 #include "libc/template.h"
 
 #include <errno.h>
@@ -7,7 +14,7 @@
 #include <linux/rseq.h>
 #include <pthread.h>
 #include <resolv.h>
-#undef p_type /* resolv.h takes the name away from link.h */
+#undef p_type /* resolv.h defines the name, which is a field in link.h */
 #include <stdbool.h>
 #include <string.h>
 
@@ -28,7 +35,7 @@ enum {
 struct wf_template wf_template;
 
 static size_t stack_bytes; /* TLS and a margin */
-static uintptr_t creator;  /* TCB of the template's creator */
+static uintptr_t creator;  /* TCB of the thread that makes the template */
 static uintptr_t libc_data, libc_data_end;
 
 static void read_libc_data(const struct dl_phdr_info *info, const ElfW(Phdr) *p)
@@ -57,7 +64,10 @@ static int find_libc_tls(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Static TLS lies next to the thread register, on the template's stack. */
+/*
+ * Finds how far static TLS extends below the thread register. It is on the
+ * template thread's stack.
+ */
 static int read_static_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	size_t below =
@@ -90,10 +100,11 @@ static void find_relocations(struct wf_image *im, uintptr_t tcb)
 }
 
 /*
- * A first malloc makes an arena for the thread, of 64 MiB of address space, if
- * its word for that is not set. The creator's word is most likely the one that
- * is set there, not here, and points into libc's data: to the main arena.
- * Returns the word here, NULL if no word or more than one is like that.
+ * Finds the word with the thread's arena. If it is not set, the first malloc
+ * makes an arena, which takes 64 MiB of address space. In the creator the word
+ * is set and points into libc's data, to the main arena. Here it is 0. Stores
+ * the creator's value and returns the word here; NULL if no word fits, or more
+ * than one.
  */
 static uint64_t *find_arena_word(uintptr_t tcb, uint64_t *ret_arena)
 {
@@ -115,7 +126,10 @@ static uint64_t *find_arena_word(uintptr_t tcb, uint64_t *ret_arena)
 	return found;
 }
 
-/* Is the block of the main arena? Its size is before it, with three flags. */
+/*
+ * True if malloc's block is from the main arena. Its size lies before it, with
+ * three flags.
+ */
 static bool call_malloc(void)
 {
 	enum { NOT_OF_MAIN_ARENA = 4 };
@@ -140,9 +154,10 @@ static void note_malloc_words(const unsigned char *now)
 }
 
 /*
- * libc's words that a first malloc of a thread sets: tcache and arena. With the
- * creator's arena for the time being it sets the other only. If it does not,
- * the guess was wrong, and it is called once more without.
+ * Finds the words that a thread's first malloc sets in libc's TLS: cache and
+ * arena. If the creator's arena is stored before, malloc sets only the cache's
+ * word. If the result shows that the guess was wrong, malloc is called again
+ * without.
  */
 static void find_malloc_words(uintptr_t tcb)
 {
@@ -158,7 +173,7 @@ static void find_malloc_words(uintptr_t tcb)
 	note_malloc_words(now);
 	if (word == NULL)
 		return;
-	/* At the thread's end libc would take it for one that is free. */
+	/* Otherwise libc would free the main arena when the thread ends. */
 	*word = 0;
 	if (is_of_main && wf_template.nr_malloc_words == 2)
 		return;
@@ -166,7 +181,7 @@ static void find_malloc_words(uintptr_t tcb)
 	note_malloc_words(now);
 }
 
-/* pthread.stackblock and stackblock_size: two words with known values. */
+/* Finds pthread.stackblock and stackblock_size: two words with known values. */
 static void find_stack_words(uintptr_t stack)
 {
 	wf_template.stack_offset = 0;
@@ -179,7 +194,10 @@ static void find_stack_words(uintptr_t stack)
 	}
 }
 
-/* Natively libc tells the kernel, once in each thread. */
+/*
+ * Finds the robust list's head, which libc registers in the kernel in each
+ * thread.
+ */
 static void find_robust_list(uintptr_t tcb)
 {
 	uintptr_t head = 0;
@@ -192,7 +210,10 @@ static void find_robust_list(uintptr_t tcb)
 		wf_template.robust_offset = head - tcb;
 }
 
-/* pthread.specific_used: what else changes in the TCB by the first value. */
+/*
+ * The flag lies behind the tables of values. The first table lies before
+ * `specific`.
+ */
 static void find_specific_used(uintptr_t tcb)
 {
 	const unsigned char *now = (unsigned char *)tcb;
@@ -205,7 +226,10 @@ static void find_specific_used(uintptr_t tcb)
 		return;
 	memcpy(before, now, wf_template.tcb.size);
 	pthread_setspecific(key, now);
-	/* Behind the tables of values, of which the first is in front. */
+	/*
+	 * The flag lies behind the tables of values, whose first one lies
+	 * before `specific`.
+	 */
 	for (size_t i = wf_libc.specific_offset; i < wf_template.tcb.size;
 	     i++) {
 		bool is_flag = before[i] == 0 && now[i] == 1;
@@ -244,8 +268,9 @@ static void find_window(void)
 }
 
 /*
- * The template's CPU number must not be everybody's: none is known. It is in
- * the TCB, or in memory of its own below the TLS of all modules.
+ * Sets the template's CPU number to unknown, since it would be wrong for other
+ * threads. The number is in the TCB, or in a separate area below the TLS of all
+ * modules.
  */
 static void forget_rseq(void)
 {
@@ -274,7 +299,9 @@ static void *template_thread(void *stack)
 
 	wf_tcb_ask_policy(&wf_template.policy, &wf_template.priority);
 	errno = 0;
-	/* Once: in the child of a fork the list may be in pieces (loader.c). */
+	/*
+	 * Only once: in a fork child the list may be inconsistent (loader.c).
+	 */
 	if (wf_template.libc_tls.size == 0) {
 		wf_real.dl_iterate_phdr(find_libc_tls, NULL);
 		wf_real.dl_iterate_phdr(read_static_tls, NULL);
@@ -316,7 +343,10 @@ int wf_tcb_template_take(void)
 	creator = wf_cpu_thread_register();
 	wf_libc.libc_free(wf_libc.libc_malloc(24)); /* it has an arena now */
 	pthread_attr_init(&attr);
-	/* A caller's stack, so that fork treats the copies as such. */
+	/*
+	 * With a caller's stack, libc's fork treats the copies as
+	 * caller-supplied.
+	 */
 	pthread_attr_setstack(&attr, stack, bytes);
 	err = wf_real.pthread_create(&thread, &attr, template_thread, stack);
 	if (err == 0)

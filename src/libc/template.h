@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all TCBs are made from (libc/tcb.h): one of libc's own, and where things
- * lie in it that libc does not tell. Constant after it was taken (TCB-1).
+ * The template from which all TCBs are made (libc/tcb.h): a TCB of libc, and
+ * offsets in it that libc does not export. Constant once taken (TCB-1).
+ *
+ *     memcpy(tcb, wf_template.tcb.bytes, wf_template.tcb.size);
  */
 #ifndef WEFT_LIBC_TEMPLATE_H
 #define WEFT_LIBC_TEMPLATE_H
@@ -16,10 +18,10 @@ enum {
 	WF_TEMPLATE_WINDOW_WORDS = 32, /* even */
 };
 
-/* An 8-byte word of the template that points into the template's own TCB. */
+/* An 8-byte word of the template that points into the template's TCB. */
 struct wf_relocation {
-	uint32_t offset;  /* from the start of the block it is in */
-	int64_t distance; /* what it points to, minus the thread register */
+	uint32_t offset;  /* from the start of its block */
+	int64_t distance; /* its target minus the thread register */
 };
 
 struct wf_image {
@@ -29,7 +31,7 @@ struct wf_image {
 	size_t nr_relocations;
 };
 
-/* Of struct rseq: RSEQ_CPU_ID_UNINITIALIZED. libc asks the kernel then. */
+/* RSEQ_CPU_ID_UNINITIALIZED of struct rseq: makes libc ask the kernel. */
 #define WF_RSEQ_NO_CPU ((uint32_t)-1)
 
 struct wf_template {
@@ -38,22 +40,26 @@ struct wf_template {
 	size_t libc_tls_below; /* thread register minus start of the block */
 	size_t stack_offset;   /* pthread.stackblock; its size follows */
 	size_t robust_offset;  /* the robust list's head; 0 if unknown */
-	int policy, priority;  /* as libc knows them of the thread (TCB-6) */
-	/* Offsets in libc_tls. */
+	int policy, priority;  /* in libc's TCB fields (TCB-6) */
+	/* offsets in libc_tls */
 	uint32_t malloc_words[WF_TEMPLATE_MALLOC_WORDS];
 	size_t nr_malloc_words;
 	/*
-	 * From behind the list words to cancelhandling (TCB-5 in tcb.c); 0
-	 * bytes: libc has another order, and everything is written each time.
+	 * The window: from behind the list words to cancelhandling (TCB-5 in
+	 * tcb.c). 0 bytes: libc has another order, and the whole TCB is written
+	 * each time.
 	 */
 	size_t window, window_bytes;
-	/* Its words: what they are, and what of the thread register is added,
-	 * all bits or none. */
+	/* The words of the window. Each is a value, plus the thread register
+	 * under a mask of all bits or none. */
 	uint64_t window_words[WF_TEMPLATE_WINDOW_WORDS];
 	uint64_t window_masks[WF_TEMPLATE_WINDOW_WORDS];
 	size_t resolver_offset; /* pthread.res */
-	ptrdiff_t rseq_cpu_id; /* from the thread register, if it lies below the
-				* TCB (glibc 2.42 and later); else 0 */
+	/*
+	 * Offset of the CPU number from the thread register, if it lies below
+	 * the TCB (glibc 2.42 and later); else 0.
+	 */
+	ptrdiff_t rseq_cpu_id;
 };
 
 extern struct wf_template wf_template;

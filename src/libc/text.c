@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Keeps the ranges of executable memory of libc, ld.so and weft; all other code
+ * counts as the program's. libc's string functions are found one by one, by
+ * symbol and unwind table, since a thread may be preempted in them.
+ */
 #include "libc/text.h"
 
 #include <elf.h>
@@ -23,12 +28,12 @@ static unsigned int nr_ranges;
 
 static bool is_on_stacks;
 
-/* The linker makes them. */
+/* The linker defines these. */
 extern const char __start_weft_preemptible[], __stop_weft_preemptible[];
 
 /*
- * Functions that take no lock, call nobody and push nothing, and in which
- * threads spend most of a long stay in libc.
+ * Functions that take no lock, call no function and push nothing. Threads that
+ * stay long in libc are mostly in these.
  */
 static const char *const leaf_names[] = {
 	"memset",  "memcpy",	"memmove", "mempcpy", "memcmp",	 "memchr",
@@ -56,7 +61,7 @@ static enum wf_text owner_of(const struct dl_phdr_info *info, uintptr_t low,
 	return WF_TEXT_PROGRAM;
 }
 
-/* As ld.so decides it; the kernel's object says nothing about stacks. */
+/* Decides as ld.so does. The vDSO has no such header. */
 static bool wants_code_on_stacks(const struct dl_phdr_info *info, uintptr_t low,
 				 uintptr_t high)
 {
@@ -109,7 +114,10 @@ static void add_leaves(void)
 
 void wf_text_init(void)
 {
-	/* As in the parent of a fork, where the list was whole (loader.c). */
+	/*
+	 * In a fork child the parent's ranges hold, and the list may be
+	 * inconsistent (loader.c).
+	 */
 	if (nr_ranges > 0)
 		return;
 	wf_real.dl_iterate_phdr(add_object, NULL);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Images are copied into a cache of our own, in dl_iterate_phdr, when
- * the list of modules has changed: a renewal then reads neither memory that
- * dlclose may unmap nor a lock.
+ * Each thread that starts gets fresh static TLS for all modules. Their initial
+ * images lie in a cache. It is built in dl_iterate_phdr when the list of
+ * modules has changed. So a renewal takes no lock and reads no memory that
+ * dlclose may unmap.
  *
- * TLS-1. A cache is immutable once published. A superseded one is kept:
- *     somebody may still be copying from it. There is one per change of the set
- *     of modules with TLS, while threads begin. So caches take no more memory
- *     than they need, some hundred bytes, one behind the other in a block.
- * TLS-2. A cache is right if the loader's table of modules is as it was when
- *     the cache was taken, before and after the copy. ld.so
- *     enters a module into the table before it initialises the module's
- *     static TLS in the listed threads.
+ * TLS-1. A cache is immutable once published. An old one stays, since a thread
+ *     may still copy from it. There is one for each change of the modules with
+ *     TLS while threads start. So caches take only the memory that they need,
+ *     some hundred bytes, and lie one behind the other in a block.
+ * TLS-2. A cache is valid if the loader's table of modules, before and after
+ *     the copy, equals the table from when the cache was taken. ld.so enters a
+ *     module into the table before it initialises the module's static TLS in
+ *     the listed threads.
  * TLS-3. ld.so gives a new module a free row below the last one in use, or the
- *     row behind it. So the rows up to that one tell of every change.
+ *     row behind it. So the rows up to that one show every change.
  */
 #include "libc/tls.h"
 
@@ -35,7 +36,7 @@ enum { BLOCK_BYTES = 64 * 1024 };
 
 struct image {
 	size_t below;	   /* thread register minus start of the block */
-	const void *bytes; /* what is not zero, copied */
+	const void *bytes; /* the bytes that are not zero, copied */
 	size_t file_bytes, block_bytes;
 };
 
@@ -44,25 +45,28 @@ struct row {
 };
 
 struct wf_tls_cache {
-	size_t nr_rows; /* of the table when the cache was taken: TLS-3 */
+	size_t nr_rows; /* rows of the table at that time: TLS-3 */
 	struct row *rows;
 	bool has_dynamic; /* some module's TLS is allocated lazily */
 	size_t nr, most;
 	struct image *images;
-	char *free, *end; /* for the copies */
+	char *free, *end; /* room for the copies */
 };
 
 static _Atomic(struct wf_tls_cache *) current_cache;
 
-/* What is left of a block of caches; whoever takes it has it alone. */
+/*
+ * The rest of a block of caches. A thread takes it by an exchange, and is then
+ * its only user.
+ */
 struct rest {
 	size_t bytes;
 };
 static _Atomic(struct rest *) rest;
 
 /*
- * The first nr_rows of the loader's table of TLS modules, copied unless
- * ret_rows is NULL. Returns the index of the last one in use, plus one.
+ * Copies the first nr_rows of the loader's table of TLS modules, unless
+ * ret_rows is NULL. Returns the index of the last row in use, plus one.
  */
 static size_t copy_rows(struct row *ret_rows, size_t nr_rows)
 {
@@ -90,7 +94,7 @@ static size_t copy_rows(struct row *ret_rows, size_t nr_rows)
 typedef uint64_t row_pair
 	__attribute__((vector_size(16), aligned(8), may_alias));
 
-/* nr rows of the loader's, and those known of them. */
+/* Compares nr rows of the loader's with the known ones. */
 static inline row_pair compare_rows(row_pair differ, const char *row,
 				    const struct row *known, size_t nr)
 {
@@ -107,7 +111,7 @@ static bool is_zero(row_pair pair)
 	return (pair[0] | pair[1]) == 0;
 }
 
-/* The table is in several pieces. */
+/* The same for a table in several pieces. */
 static WF_NOINLINE bool is_current_long(const struct wf_tls_cache *c)
 {
 	const char *list = *(char **)wf_libc.slotinfo_list;
@@ -129,7 +133,7 @@ static WF_NOINLINE bool is_current_long(const struct wf_tls_cache *c)
 	return is_zero(differ);
 }
 
-/* Every thread that begins asks. */
+/* True if the table is unchanged. Every thread that starts calls this. */
 static inline bool is_current(const struct wf_tls_cache *c)
 {
 	const char *list = *(char **)wf_libc.slotinfo_list;
@@ -141,7 +145,9 @@ static inline bool is_current(const struct wf_tls_cache *c)
 				    c->rows, c->nr_rows));
 }
 
-/* Distance of the module's block below the thread register; 0: not static. */
+/*
+ * The distance of the module's block below the thread register; 0: not static.
+ */
 static size_t static_offset(size_t module)
 {
 	const char *list = *(char **)wf_libc.slotinfo_list;
@@ -180,7 +186,7 @@ static bool holds(const struct dl_phdr_info *info, const void *p)
 	return false;
 }
 
-/* libc's block is the template's business, weft's holds wf_self. */
+/* libc's block is copied from the template, and weft's has wf_self. */
 static bool is_ours_or_libc(const struct dl_phdr_info *info)
 {
 	return holds(info, (void *)&wf_tls_renew) ||
@@ -217,7 +223,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Room for a cache; *ret_end is the end of what is left. */
+/* Takes room for a cache. Stores the end of the remaining room. */
 static struct wf_tls_cache *take_room(size_t bytes, char **ret_end)
 {
 	struct rest *r = atomic_exchange(&rest, NULL);
@@ -240,11 +246,13 @@ static void leave_rest(char *begin, char *end)
 	if ((char *)(r + 1) > end)
 		return;
 	r->bytes = (size_t)(end - (char *)r);
-	/* seq_cst: its size; pairs with take_room. */
+	/* seq_cst: the size; pairs with take_room */
 	atomic_store(&rest, r);
 }
 
-/* No lock: two who build at the same time build the same. */
+/*
+ * Takes no lock: two threads that build at the same time build the same cache.
+ */
 static struct wf_tls_cache *build(void)
 {
 	size_t nr_rows = copy_rows(NULL, SIZE_MAX) + 1;
@@ -266,7 +274,7 @@ static struct wf_tls_cache *build(void)
 	copy_rows(c->rows, nr_rows); /* TLS-2 */
 	wf_real.dl_iterate_phdr(add_module, c);
 	leave_rest(c->free, end);
-	/* release: publishes the cache (TLS-1); pairs with the renewal. */
+	/* release: publishes the cache (TLS-1); pairs with the renewal */
 	wf_store_release(&current_cache, c);
 	return c;
 }
@@ -305,13 +313,13 @@ uint64_t wf_tls_renew(uintptr_t tcb)
 {
 	const struct wf_tls_cache *c = wf_load_acquire(&current_cache);
 
-	/* Mostly nobody but libc and weft has any. */
+	/* The usual case: only libc and weft have static TLS. */
 	if (WF_LIKELY(c != NULL && c->nr == 0 && is_current(c)))
 		return mark_of(c, tcb);
 	return renew(tcb, c);
 }
 
-/* One module's place in the DTV: the block, and what to free it by. */
+/* One module's entry in the DTV: the block, and the address to free. */
 struct dtv_entry {
 	void *block;
 	void *to_free;
@@ -320,14 +328,14 @@ struct dtv_entry {
 void wf_tls_release(uintptr_t tcb)
 {
 	struct dtv_entry *dtv = *wf_libc_dtv_slot(tcb);
-	size_t nr = (size_t)dtv[-1].block; /* a counter, in this one */
+	size_t nr = (size_t)dtv[-1].block; /* this entry has a counter */
 
 	for (size_t i = 1; i <= nr; i++) {
 		if (dtv[i].to_free == NULL)
 			continue;
 		free(dtv[i].to_free);
 		dtv[i].to_free = NULL;
-		dtv[i].block = (void *)-1L; /* allocate at the next use */
+		dtv[i].block = (void *)-1L; /* allocated at the next use */
 	}
 }
 
@@ -345,7 +353,7 @@ struct key_data {
 	void *data;
 };
 
-/* Runs what is set once; returns true if a destructor ran. */
+/* Runs the destructors of all values once. Returns true if one ran. */
 static bool run_destructors(struct key_data **blocks)
 {
 	const struct key *keys = wf_libc.keys;

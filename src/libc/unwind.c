@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * .eh_frame_hdr is a header, the number of functions, and for each, sorted,
- * its address and that of its entry in .eh_frame, as distances from the
- * header. An entry has its own length, a back reference, then the distance
- * from that word to the function, and the function's length. Linkers write
- * nothing else on the architectures at hand; what they do not write is
- * refused.
+ * Searches .eh_frame_hdr, the sorted table of an object's functions. It has a
+ * header, the number of functions, and for each function its address and that
+ * of its entry in .eh_frame, as distances from the header. An entry has its
+ * length, a back reference, the distance from that word to the function, and
+ * the function's length. Linkers write only this format on the architectures at
+ * hand; any other is refused.
  */
 #include "libc/unwind.h"
 
@@ -38,7 +38,7 @@ struct entry {
 
 struct search {
 	uintptr_t pc;
-	uintptr_t low, high; /* the answer; 0 if there is none */
+	uintptr_t low, high; /* 0: not found */
 };
 
 static bool is_known(const struct header *h)
@@ -54,7 +54,7 @@ static void search_table(const struct header *h, struct search *s)
 	const struct entry *e;
 	uintptr_t function;
 
-	/* The last row at or before pc. */
+	/* Finds the last row at or before pc. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 

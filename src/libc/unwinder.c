@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program in C has no unwinder until libc needs one. Linked with libgcc_s,
- * weft brought it into each: to load it costs a tenth of a millisecond, as it
- * asks the CPU for its features by cpuid, on virtual machines 8 us each time.
+ * A program in C needs no unwinder until libc does. If weft were linked with
+ * libgcc_s, every program would load it at start. That takes 0.1 ms, since
+ * libgcc_s executes cpuid, which costs 8 us each time on virtual machines. So
+ * weft loads it at the first use.
  *
- * Which unwinder it is follows from the order of all libraries, as if weft were
- * linked with libgcc_s: one that the program is linked with comes first.
+ * Which unwinder is used follows from the order of all libraries, as if weft
+ * were linked with libgcc_s. An unwinder that the program is linked with comes
+ * first.
  */
 #include "libc/unwinder.h"
 
@@ -20,7 +22,10 @@ typedef void *(*search_fn)(void *handle, const char *name);
 
 void *wf_unwinder_find(const char *name)
 {
-	/* Not whose names others may take, weft among them. */
+	/*
+	 * Not by name: another library may have replaced dlopen and dlsym, and
+	 * weft replaces dlopen.
+	 */
 	open_fn open = (open_fn)wf_elf_symbol("libc.so", "dlopen");
 	search_fn search = (search_fn)wf_elf_symbol("libc.so", "dlsym");
 	void *found = NULL;

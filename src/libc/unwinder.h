@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The unwinder's own functions, by name. Never NULL: without one the process
- * ends. Called where the stack is unwound, by arch/x86_64/landing.S; loads
- * libgcc_s if nobody has, as libc does where a thread is cancelled.
+ * Finds the unwinder's functions by name.
+ *
+ *     resume = wf_unwinder_find("_Unwind_Resume");
+ *
+ * Never returns NULL: without an unwinder the process ends.
+ * arch/x86_64/landing.S calls it when the stack is unwound. Loads libgcc_s if
+ * that is not loaded, as libc does when a thread is cancelled.
  */
 #ifndef WEFT_LIBC_UNWINDER_H
 #define WEFT_LIBC_UNWINDER_H
