@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parts of the command share.
+ * Functions that the parts of the command share: messages, exit statuses, and
+ * the entry points of the subcommands.
  *
- * A function that may find the user at fault returns 0 or an exit status and
- * has printed the one line that says why.
+ *     if (strpbrk(path, ": ") != NULL)
+ *             return wf_complain(WF_EXIT_WEFT, "%s: not a path", path);
  *
- * Who starts the command may allow a stack of 16 KiB (ulimit -s 16), arguments
- * included: so what has room for a path is static.
+ * A function that may reject the user's input returns 0, or an exit status
+ * after it has printed one line with the reason.
+ *
+ * The caller of the command may have set a stack limit of 16 KiB (ulimit -s
+ * 16), arguments included. So buffers with room for a path are static.
  */
 #ifndef WEFT_CLI_CLI_H
 #define WEFT_CLI_CLI_H
@@ -14,7 +18,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Exit statuses as of env(1). */
+/* Exit statuses as those of env(1). */
 enum wf_exit {
 	WF_EXIT_WEFT = 125,	  /* weft cannot do it */
 	WF_EXIT_CANNOT_RUN = 126, /* found, and not executable */
@@ -22,24 +26,24 @@ enum wf_exit {
 };
 
 /*
- * Prints "weft: ", the text and a newline on stderr, in one line whatever the
- * text is made of; returns `status`.
+ * Prints "weft: ", the text and a newline on stderr. Control characters in the
+ * text become '?', so that it is one line. Returns `status`.
  */
 int wf_complain(int status, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* As strerror(3). */
+/* The text of strerror(3). */
 const char *wf_error_text(int err);
 
 /*
- * What stdout has been given is written: returns `status`, or complains if it
- * cannot be.
+ * Writes what is left in stdout's buffer. Returns `status`, or complains if a
+ * write has failed.
  */
 int wf_printed(int status);
 
 bool wf_asks_for_help(const char *arg);
 
-/* cli/run.c, cli/doctor.c, cli/unit.c: argv[0] is the subcommand. */
+/* In cli/run.c, cli/doctor.c, cli/unit.c; argv[0] is the subcommand. */
 int wf_run_main(char **argv);
 void wf_run_help(FILE *to);
 int wf_doctor_main(char **argv);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of libc's that behave differently on weft, and why: what `weft
- * doctor PROGRAM` looks for and what tools/make_compat.py reads. The includer
- * defines one or both of
+ * The functions of libc that behave differently on weft, with the reasons.
+ * `weft doctor PROGRAM` looks for them, and tools/make_compat.py reads this
+ * file. The includer defines one or both of
  *
- *     WF_REASON(ID, text)           the text goes on after "NAME: "
- *     WF_DEVIATION(ID, when, name)  when is ALWAYS, whoever calls it meets
- *                                   the difference, or SOMETIMES, only some
- *                                   uses do and doctor says nothing
+ *     WF_REASON(ID, text)           the text continues after "NAME: "
+ *     WF_DEVIATION(ID, when, name)  when is ALWAYS if every caller gets the
+ *                                   difference, SOMETIMES if only some uses
+ *                                   do; doctor reports only the former
  *
- * docs/guide/limits.md says more; what it says of a function is a row here.
+ * docs/guide/limits.md has more. Each function that it mentions has a row here.
  */
 #ifndef WF_REASON
 #define WF_REASON(id, text)

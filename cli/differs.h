@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Differences that a program meets on weft, by the functions that it calls.
+ * Collects the differences that a program may notice on weft, from the
+ * functions that it calls.
  *
  *     wf_differs_read("/usr/bin/server");
  *     wf_differs_report(print);
@@ -12,13 +13,13 @@
 
 enum { WF_DIFFERS_TEXT = 1024 };
 
-/* Notes the functions that a file takes from its libraries. False: it cannot be
- * read. */
+/* Notes the functions that a file imports from its libraries. False if the file
+ * cannot be read. */
 bool wf_differs_read(const char *path);
 
 /*
- * Calls tell once for each reason of deviations.h that the noted functions
- * give: "NAME, NAME: text".
+ * Calls tell once for each reason of deviations.h that concerns a noted
+ * function, with "NAME, NAME: text".
  */
 void wf_differs_report(void (*tell)(const char *text));
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What an ELF file says about itself. */
+/*
+ * Reads the properties of an ELF file that matter to the command.
+ *
+ *     wf_elf_read(bytes, size, &elf);
+ *     if (elf.kind == WF_ELF_NATIVE && elf.is_go)
+ *             return wf_complain(WF_EXIT_WEFT, "%s: a Go program", path);
+ */
 #ifndef WEFT_CLI_ELF_H
 #define WEFT_CLI_ELF_H
 
@@ -9,7 +15,7 @@
 
 enum wf_elf_kind {
 	WF_ELF_NONE = 0, /* no ELF file */
-	WF_ELF_BROKEN,	 /* truncated or of no known form */
+	WF_ELF_BROKEN,	 /* truncated or of unknown form */
 	WF_ELF_32BIT,
 	WF_ELF_OTHER_CPU,
 	WF_ELF_LIBRARY, /* shared, and not a program at the same time */
@@ -19,18 +25,18 @@ enum wf_elf_kind {
 
 struct wf_elf {
 	enum wf_elf_kind kind;
-	/* Of WF_ELF_NATIVE only: */
+	/* The rest is set for WF_ELF_NATIVE only. */
 	bool is_go;
 	char loader[PATH_MAX];	      /* "" if it is linked statically */
-	char sanitizer[NAME_MAX + 1]; /* the sanitizer runtime it is linked
-				       * with, or "" */
+	/* The sanitizer runtime that the file is linked with, or "". */
+	char sanitizer[NAME_MAX + 1];
 	char weft_version[16];	      /* of weft's own files, or "" */
 };
 
-/* Looks at a file's bytes; believes nothing that lies outside of them. */
+/* Reads a file from its bytes. Checks every offset against the size. */
 void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf);
 
-/* Calls visit for each name that the file takes from its libraries; for none
+/* Calls visit for each name that the file imports from its libraries; for none
  * if it has no section headers. */
 void wf_elf_imports(const void *bytes, size_t size,
 		    void (*visit)(const char *name, void *arg), void *arg);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds a program as execvp(3) does. */
+/*
+ * Finds a program as execvp(3) does, and checks that it can be executed.
+ *
+ *     status = wf_path_find(argv[0], path);
+ *     if (status == 0)
+ *             status = wf_path_check(argv[0], path, &st);
+ */
 #ifndef WEFT_CLI_PATH_H
 #define WEFT_CLI_PATH_H
 
@@ -14,16 +20,19 @@
 int wf_path_find(const char *program, char ret_path[PATH_MAX]);
 
 /*
- * Whether the file can be executed; label names it in the message. Returns 0
- * and what stat(2) tells of it, or an exit status.
+ * Checks that the file can be executed; messages call it `label`. Returns 0 and
+ * stores the result of stat(2), or returns an exit status.
  */
 int wf_path_check(const char *label, const char *path, struct stat *ret_st);
 
-/* Says what the error, positive, means for what label names; returns the exit
- * status, which is 0 for none. */
+/* Prints the meaning of err, a positive error number, for `label`. Returns the
+ * exit status, 0 if err is 0. */
 int wf_path_explain(const char *label, int err);
 
-/* As wf_path_find without a message; returns 0 or the error, positive. */
+/*
+ * The same as wf_path_find without a message. Returns 0 or a positive error
+ * number.
+ */
 int wf_path_search(const char *program, char ret_path[PATH_MAX]);
 
 #endif

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where files are. In two ways, with libc (place.c) and without (bare.c).
+ * Finds where files lie. place.c does it with libc, bare.c without.
+ *
+ *     if (wf_place_own(path))
+ *             printf("%s\n", path);
  */
 #ifndef WEFT_CLI_PLACE_H
 #define WEFT_CLI_PLACE_H
@@ -8,9 +11,12 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* The command's own file; false if that cannot be told. */
+/* Stores the path of the command's file. False if it is unknown. */
 bool wf_place_own(char ret_path[PATH_MAX]);
-/* An absolute path without links; false if there is no such file. */
+/*
+ * Stores an absolute path without symbolic links. False if there is no such
+ * file.
+ */
 bool wf_place_real(const char *path, char ret_path[PATH_MAX]);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `weft run` does before it becomes the program.
+ * Prepares `weft run`: reads the options, finds and checks the program, and
+ * builds its environment.
  *
  *     struct wf_prepared p;
  *
@@ -12,7 +13,7 @@
 
 #include <limits.h>
 
-/* Not an exit status: help was asked for. */
+/* Not an exit status: the user has asked for help. */
 #define WF_PREPARE_HELP (-1)
 
 struct wf_prepared {
@@ -20,7 +21,9 @@ struct wf_prepared {
 	char **argv; /* the program's */
 };
 
-/* argv[0] is "run". Returns 0, an exit status, see cli.h, or the above. */
+/*
+ * argv[0] is "run". Returns 0, an exit status (see cli.h), or WF_PREPARE_HELP.
+ */
 int wf_prepare(char **argv, struct wf_prepared *ret_prepared);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who runs a script: what its first line names, and if that is env(1), what
- * env is going to execute.
+ * Finds the interpreter of a script from its first line. If that is env(1),
+ * finds the program that env will execute.
  *
  *     struct wf_script script;
  *
@@ -16,12 +16,15 @@
 #include <stddef.h>
 
 struct wf_script {
-	char interpreter[PATH_MAX]; /* a path; after an error, the name that
-				     * env looks for; "" if it is no script */
-	int error;		    /* 0, or errno's of env's search for it */
+	/*
+	 * The interpreter's path. After an error, the name that env searches
+	 * for. "" if the file is no script.
+	 */
+	char interpreter[PATH_MAX];
+	int error;		    /* 0, or the error of env's search */
 };
 
-/* bytes: the file's, or as many of them as there are at hand. */
+/* bytes: the file, or its beginning. */
 void wf_script_read(const char *bytes, size_t size,
 		    struct wf_script *ret_script);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a system offers that weft makes use of: one row a question, asked of
- * the system itself, never of a version number.
+ * The features of the system that weft uses: a table of questions, each with a
+ * function that tries the feature. Version numbers are not used.
+ *
+ *     for (size_t i = 0; i < wf_nr_system_rows; i++)
+ *             can_run &= wf_system_rows[i].ask(text);
  */
 #ifndef WEFT_CLI_SYSTEM_H
 #define WEFT_CLI_SYSTEM_H
@@ -14,8 +17,8 @@
 struct wf_system_row {
 	const char *name;
 	/*
-	 * Writes the answer, or leaves "" if the question makes no sense here.
-	 * Returns false if weft cannot work here.
+	 * Writes the answer, or "" if the question does not apply here. Returns
+	 * false if weft cannot work here.
 	 */
 	bool (*ask)(char ret_text[WF_SYSTEM_TEXT]);
 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether weft can run a file, and what it needs.
+ * Decides whether weft can run a file, and what the file needs.
  *
  *     struct wf_target target;
  *     int status = wf_target_inspect(path, &target);
  *
- * Looks at the file itself, for a script at its interpreter. What cannot be
- * read (executable and not readable) or is of an unknown format is left for
- * the kernel to judge.
+ * For a script, this inspects the interpreter. If a file can be executed but
+ * not read, or has an unknown format, the kernel decides.
  */
 #ifndef WEFT_CLI_TARGET_H
 #define WEFT_CLI_TARGET_H
@@ -16,13 +15,16 @@
 #include <stdbool.h>
 
 struct wf_target {
-	char binary[PATH_MAX]; /* what was judged: an interpreter's path for
-				 * a script, else the path that was given */
-	char loader[PATH_MAX]; /* its dynamic loader; "" if not looked at */
-	bool was_read;	       /* false: it may be anything */
+	/*
+	 * The file that was inspected: the interpreter of a script, otherwise
+	 * the path that was given.
+	 */
+	char binary[PATH_MAX];
+	char loader[PATH_MAX]; /* its dynamic loader; "" if unknown */
+	bool was_read;	       /* false: its contents are unknown */
 	bool is_weft;	       /* the command itself */
-	char sanitizer[NAME_MAX + 1]; /* library that has to be preloaded
-				       * ahead of weft, or "" */
+	/* The library that has to be preloaded before weft, or "". */
+	char sanitizer[NAME_MAX + 1];
 };
 
 /* Returns 0 or an exit status, see cli.h. */

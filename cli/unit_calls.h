@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls that weft makes in a service, which SystemCallFilter= has to
- * allow: WF_UNIT_CALL(name, need, groups). docs/reference/syscalls.md says what
- * each is for; test/cli/test_unit.py compares the two. The groups are those of
- * systemd that have the call; all but @debug are allowed by @system-service, as
- * @default is by each list.
+ * The system calls that weft makes in a service and that SystemCallFilter= has
+ * to allow: WF_UNIT_CALL(name, need, groups). docs/reference/syscalls.md
+ * explains each; test/cli/test_unit.py compares the two. The groups are those
+ * of systemd that contain the call. @system-service allows all of them but
+ * @debug, and each list of allowed calls includes @default.
  *
- * NEEDED: the program may hang if it is refused. BETTER: weft goes on without.
- * WITH_URING and WITHOUT_URING: needed if io_uring is allowed, or if it is not.
+ * NEEDED: if the call is refused, the program may hang. BETTER: weft works
+ * without it. WITH_URING and WITHOUT_URING: needed if io_uring is allowed, or
+ * if it is not.
  */
 WF_UNIT_CALL(accept4, NEEDED, "@network-io @system-service")
 WF_UNIT_CALL(cachestat, BETTER, "")

@@ -8,7 +8,7 @@
  *     if (status == 0)
  *             puts(wf_unit_get(&unit, "User"));
  *
- * Nothing is ever freed: the command is about to end.
+ * Memory is never freed: the command ends soon.
  */
 #ifndef WEFT_CLI_UNIT_FILE_H
 #define WEFT_CLI_UNIT_FILE_H
@@ -23,8 +23,8 @@ struct wf_unit_setting {
 	const char *key, *value;
 };
 
-/* The settings in the order in which systemd reads them. An empty value has
- * removed the earlier ones of its key, and itself. */
+/* The settings in the order in which systemd reads them. An empty value removes
+ * the earlier values of its key and is not stored. */
 struct wf_unit {
 	struct wf_unit_setting *settings;
 	size_t nr, room;
@@ -38,9 +38,9 @@ enum wf_unit_part {
 };
 
 /*
- * service: a name, with ".service" or without, that is looked for below `root`
- * where systemd looks, or a path. Returns 0, or an exit status and has
- * complained.
+ * `service` is a path, or a name with or without ".service". A name is searched
+ * below `root` in systemd's folders. Returns 0, or an exit status after a
+ * complaint.
  */
 int wf_unit_read(const char *root, const char *service, enum wf_unit_part part,
 		 struct wf_unit *ret_unit);

@@ -15,12 +15,14 @@
 enum { WF_UNIT_MISSING = 2048 };
 
 enum wf_unit_verdict {
-	WF_UNIT_ALLOWS,	 /* all that weft needs */
-	WF_UNIT_REFUSES, /* calls that it needs, with an error */
+	WF_UNIT_ALLOWS,	 /* all calls that weft needs */
+	WF_UNIT_REFUSES, /* some of them, with an error */
 	WF_UNIT_KILLS	 /* the service, at some of weft's calls */
 };
 
-/* ret_missing: the names of the calls to be allowed, separated by spaces. */
+/*
+ * Stores in ret_missing the calls that have to be allowed, separated by spaces.
+ */
 enum wf_unit_verdict wf_unit_filter(const struct wf_unit *unit,
 				    char ret_missing[WF_UNIT_MISSING]);
 

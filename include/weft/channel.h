@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Channels: queues of messages in shared memory, between threads of a process
- * or of several. One receiver; one sender, or up to 64.
+ * Channels: queues of messages in shared memory, between the threads of one
+ * process or of several. A channel has one receiver, and one sender or up to
+ * 64.
  *
  *     struct weft_channel_attr attr = { .message_size = 64, .messages = 255 };
  *     struct weft_channel *out;
@@ -9,40 +10,42 @@
  *
  *     weft_channel_create(&attr, &fd);
  *     if (fork() == 0)
- *             serve(fd);       opens WEFT_CHANNEL_RECEIVER of it
+ *             serve(fd);       opens the end WEFT_CHANNEL_RECEIVER
  *     weft_channel_open(fd, WEFT_CHANNEL_SENDER, &out);
  *     weft_channel_send(out, "hello", 6);
  *     weft_channel_close(out);
  *
- * A message that comes at once costs no system call. Who waits looks at memory
- * for a while, then sleeps in the kernel.
+ * A message that arrives while its receiver polls costs no system call. A
+ * thread that waits polls the memory for a while, then sleeps in the kernel.
  *
- * Each function returns 0 or an error number, and leaves errno alone. None ends
- * because of a signal, none may be called in a signal handler; one that waits
- * may be a cancellation point. A deadline is on CLOCK_MONOTONIC; NULL is none.
- * Link with `pkg-config --libs weft-api`.
+ * Each function returns 0 or an error number, and does not change errno. A
+ * signal never ends a call. No function may be called in a signal handler. A
+ * function that waits may be a cancellation point. A deadline is a time of
+ * CLOCK_MONOTONIC; NULL means no deadline. Link with `pkg-config --libs
+ * weft-api`.
  *
- * An end is for one thread at a time and for the process that opened it: a
- * child of fork() gets EBADF from it and opens the channel itself.
+ * Only one thread at a time may use an end, and only in the process that opened
+ * it. A child of fork() gets EBADF from its parent's end, and opens the channel
+ * itself.
  *
- * Where the other side ends. A receiver first gets every message that was sent
+ * When the other end is gone. A receiver first gets every message that was sent
  * completely. Then it gets EOWNERDEAD once for each sender that was killed or
- * exited without weft_channel_close, within 100 ms, and EPIPE if no sender is
- * left (before the first has come, it waits). A sender gets EOWNERDEAD while
- * the receiver is dead and EPIPE when it has closed its end; before the first
- * receiver has come the queue takes messages. Another receiver or sender may
- * take the place of one that is gone, and finds what is still in the queue; the
- * last message that a killed receiver got, or was looking at, comes again.
+ * exited without weft_channel_close, within 100 ms. It gets EPIPE if no sender
+ * is left; before the first sender has opened its end, it waits. A sender gets
+ * EOWNERDEAD if the receiver has died, and EPIPE if the receiver has closed its
+ * end. Before the first receiver has opened its end, the queue takes messages.
+ * A new receiver or sender may open an end that is gone, and finds the messages
+ * that are still in the queue. The last message that a killed receiver got or
+ * peeked at is received again.
  *
- * Trust. Nothing in the memory is believed before it was checked, each time; a
- * peer that writes anything it likes can lose, alter or invent messages, and
- * make calls fail with EPROTO, not make them fault or read elsewhere. A
- * message that is looked at in place (weft_channel_peek_until) may change
- * under the eyes of its reader. Memory of weft_channel_create is sealed against
- * shrinking. The file of a name cannot be: weft_channel_open_named sets a
- * handler of SIGBUS instead, which passes on what is not for it to the one that
- * was there. A program that sets another one afterwards, or blocks the signal,
- * is killed if a peer shrinks the file.
+ * Trust. Each access checks what it reads from the shared memory. A peer that
+ * writes arbitrary bytes can lose, alter or invent messages and make calls fail
+ * with EPROTO. It cannot make them fault or read other memory. A message that
+ * is read in place (weft_channel_peek_until) may change while it is read.
+ * Memory of weft_channel_create is sealed against shrinking. A named file
+ * cannot be sealed: weft_channel_open_named sets a handler of SIGBUS instead,
+ * which passes other faults to the handler before it. If the program then sets
+ * another handler or blocks the signal, a peer that shrinks the file kills it.
  */
 #ifndef WEFT_CHANNEL_H
 #define WEFT_CHANNEL_H
@@ -57,7 +60,7 @@
 extern "C" {
 #endif
 
-/* The <time.h> of plain C99 has none. */
+/* The <time.h> of plain C99 lacks this structure. */
 struct timespec;
 
 #define WEFT_CHANNEL_MESSAGE_MAX 65536
@@ -65,15 +68,15 @@ struct timespec;
 
 struct weft_channel;
 
-/* What a channel is like. */
+/* The properties of a channel. */
 struct weft_channel_attr {
-	uint32_t message_size; /* of the largest message, 1 to 65536 */
-	uint32_t messages;     /* that it holds at least, 1 to 2^20 - 1 */
+	uint32_t message_size; /* bytes of the largest message, 1 to 65536 */
+	uint32_t messages;     /* minimum capacity, 1 to 2^20 - 1 */
 	uint32_t flags;	       /* 0 or WEFT_CHANNEL_MANY */
 	mode_t mode;	       /* permissions of the file; 0: 0600 */
 };
 
-/* Up to 64 senders at a time, not one. */
+/* Permits up to 64 senders at a time. */
 #define WEFT_CHANNEL_MANY 1U
 
 /* The ends. */
@@ -81,51 +84,52 @@ struct weft_channel_attr {
 #define WEFT_CHANNEL_SENDER 1
 
 /*
- * Makes a channel in a sealed memfd, whose close-on-exec descriptor it returns:
- * to hand to others by fork or over a socket. The memory lives until the last
- * descriptor and the last end are closed. Opening an end needs read and write
- * permission by attr->mode.
+ * Makes a channel in a sealed memfd and stores its close-on-exec descriptor.
+ * Pass the descriptor to other processes by fork or over a socket. The memory
+ * exists until the last descriptor and the last end are closed. To open an end,
+ * a process needs read and write permission by attr->mode.
  *
- * EINVAL: attr. EMFILE, ENFILE, ENOMEM.
+ * Errors: EINVAL (attr), EMFILE, ENFILE, ENOMEM.
  */
 int weft_channel_create(const struct weft_channel_attr *attr, int *ret_fd);
 
 /*
- * Makes a channel in a file of /dev/shm; name is as for shm_open(). The mode
- * is subject to the umask. The name appears when the channel is complete.
+ * Makes a channel in a file of /dev/shm; name is as for shm_open(). The umask
+ * applies to the mode. The name appears when the channel is complete.
  *
- * As above, and EEXIST, EACCES, ENAMETOOLONG, ENOSPC, ENOENT (no /dev/shm).
+ * Errors: as above, and EEXIST, EACCES, ENAMETOOLONG, ENOSPC, ENOENT (no
+ * /dev/shm).
  */
 int weft_channel_create_named(const char *name,
 			      const struct weft_channel_attr *attr);
 
-/* Removes the name; those who have opened the channel keep it. */
+/* Removes the name. Ends that are open stay usable. */
 int weft_channel_unlink(const char *name);
 
 /*
  * Opens an end. The descriptor may be closed afterwards. Needs /proc.
  *
  * EBUSY: the end is taken (all 64 of a WEFT_CHANNEL_MANY). EACCES: the file's
- * permissions. EINVAL: end. EPROTO: this is no channel, one of another version,
- * or a descriptor that is not sealed. EBADF, EMFILE, ENOMEM, ENOENT.
+ * permissions. EINVAL: end. EPROTO: the file is no channel, is of another
+ * version, or is not sealed. EBADF, EMFILE, ENOMEM, ENOENT.
  */
 int weft_channel_open(int fd, int end, struct weft_channel **ret_channel);
 int weft_channel_open_named(const char *name, int end,
 			    struct weft_channel **ret_channel);
 
 /*
- * The end is over, and the other side learns it. What was reserved and not
- * committed is given up. In a fork child it frees the child's copy only.
+ * Closes the end; the other end gets EPIPE. Gives up a reservation that was not
+ * committed. In a fork child it frees only the child's copy.
  */
 int weft_channel_close(struct weft_channel *channel);
 
 /*
- * Copies a message into the queue; waits while it is full.
+ * Copies a message into the queue; waits while the queue is full.
  *
  * EMSGSIZE: larger than the channel's message_size. EPIPE, EOWNERDEAD: see
- * above. EAGAIN: full (try). ETIMEDOUT. EINVAL: a bad deadline. EBUSY: a
- * reservation is open. EBADF: this is a receiver's end, or the parent's.
- * EPROTO: the other side broke the rules.
+ * above. EAGAIN: full (try). ETIMEDOUT. EINVAL: an invalid deadline. EBUSY: a
+ * reservation is open. EBADF: a receiver's end, or the parent's. EPROTO: the
+ * shared memory is inconsistent.
  */
 int weft_channel_send(struct weft_channel *channel, const void *message,
 		      size_t size);
@@ -135,11 +139,12 @@ int weft_channel_send_until(struct weft_channel *channel, const void *message,
 			    size_t size, const struct timespec *deadline);
 
 /*
- * Copies the next message out and returns its size; waits while there is none.
+ * Copies the next message into the buffer and stores its size; waits while the
+ * queue is empty.
  *
- * EMSGSIZE: it is larger than `capacity`; it stays, and *ret_size is its size.
- * EPIPE, EOWNERDEAD: see above. EAGAIN: empty (try). ETIMEDOUT, EINVAL, EBUSY,
- * EBADF, EPROTO as for sending.
+ * EMSGSIZE: the message is larger than `capacity`. It stays in the queue, and
+ * *ret_size is its size. EPIPE, EOWNERDEAD: see above. EAGAIN: empty (try).
+ * ETIMEDOUT, EINVAL, EBUSY, EBADF, EPROTO: as for sending.
  */
 int weft_channel_receive(struct weft_channel *channel, void *buffer,
 			 size_t capacity, size_t *ret_size);
@@ -150,8 +155,8 @@ int weft_channel_receive_until(struct weft_channel *channel, void *buffer,
 			       const struct timespec *deadline);
 
 /*
- * Several at once, which costs less. Sends the messages in order and waits for
- * room for each; *ret_nr is how many were sent, also if it fails.
+ * Sends several messages in order, which costs less than single calls. Waits
+ * for room for each. *ret_nr is the number of messages sent, also on failure.
  */
 int weft_channel_send_batch_until(struct weft_channel *channel,
 				  const struct iovec *messages, size_t nr,
@@ -159,9 +164,9 @@ int weft_channel_send_batch_until(struct weft_channel *channel,
 				  const struct timespec *deadline);
 
 /*
- * Waits for the first, then takes what is there, up to nr. iov_len is the
- * capacity of each buffer and becomes the message's size. A message too large
- * ends the batch; EMSGSIZE if it is the first.
+ * Waits for the first message, then takes those that have arrived, up to nr.
+ * iov_len is the capacity of each buffer and becomes the message's size. A
+ * message that is too large ends the batch: EMSGSIZE if it is the first.
  */
 int weft_channel_receive_batch_until(struct weft_channel *channel,
 				     struct iovec *messages, size_t nr,
@@ -169,10 +174,11 @@ int weft_channel_receive_batch_until(struct weft_channel *channel,
 				     const struct timespec *deadline);
 
 /*
- * Sending without a copy: room for a message of any size, aligned to 16 bytes,
- * in which it is written; then commit, or abandon. One at a time. Messages of
- * later reservations wait for this one. Errors as for sending; commit: EINVAL
- * without a reservation, EMSGSIZE (and it stays reserved).
+ * Sends without a copy. Reserve stores room for a message of any size, aligned
+ * to 16 bytes; the caller writes there, then commits or abandons it. An end has
+ * one reservation at a time. Messages of later reservations wait for this one.
+ * Errors as for sending. Commit: EINVAL without a reservation, EMSGSIZE (the
+ * room stays reserved).
  */
 int weft_channel_reserve_until(struct weft_channel *channel, void **ret_room,
 			       const struct timespec *deadline);
@@ -180,9 +186,9 @@ int weft_channel_commit(struct weft_channel *channel, size_t size);
 int weft_channel_abandon(struct weft_channel *channel);
 
 /*
- * Receiving without a copy: where the next message lies, until it is released.
- * Peeking again returns the same. Errors as for receiving; release: EINVAL
- * without a message.
+ * Receives without a copy. Peek stores where the next message lies, which is
+ * valid until release. A second peek returns the same message. Errors as for
+ * receiving. Release: EINVAL without a message.
  */
 int weft_channel_peek_until(struct weft_channel *channel,
 			    const void **ret_message, size_t *ret_size,

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How libweft-api.a finds the runtime in a process that has one: by a weak
- * reference to weft_runtime. Between the two libraries only; not installed.
+ * The interface by which libweft-api.a finds the runtime in its process: a weak
+ * reference to weft_runtime. For these two libraries only; not installed.
  */
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
 
 #include <weft/weft.h>
 
-/* Grows at the end; a newer library knows all that an older one asks for. */
+/*
+ * New functions are added at the end, so a newer runtime has all that an older
+ * libweft-api.a uses.
+ */
 struct weft_runtime_functions {
-	size_t size; /* of what the runtime has */
+	size_t size; /* bytes that the runtime fills */
 	const char *(*version)(void);
 	int (*is_active)(void);
 	int (*word_wait_until)(const volatile void *, size_t, uint64_t,
@@ -31,12 +34,15 @@ struct weft_runtime_functions {
 const struct weft_runtime_functions *weft_runtime(void);
 
 /*
- * Of libweft-api.a, for waits that look before they sleep: threads that wait a
- * lot run first, where some are runnable, and the caller again in its turn. 0
- * if there are none, or no runtime.
+ * For waits of libweft-api.a that poll before they sleep. Runs runnable threads
+ * that wait often, then the caller again in its turn. Returns 0 if there are
+ * none, or no runtime.
  */
 int weft_let_others(void);
-/* The kernel may run another process on this CPU, not weft another thread. */
+/*
+ * Lets the kernel run another process on this CPU. Runs no other thread of
+ * weft.
+ */
 void weft_yield_cpu(void);
 
 #endif

@@ -3,22 +3,22 @@
  * weft: POSIX threads on lightweight user-level threads.
  *
  * A program needs nothing from this header to run on weft: `weft run PROGRAM`
- * takes it as it is. The header is for programs that want to know:
+ * takes it unmodified. The header is for programs that use weft's functions:
  *
  *     #include <weft/weft.h>
  *
  *     if (weft_is_active())
  *             printf("on weft %s\n", weft_version());
  *
- * Link with `pkg-config --libs weft`; a program so linked runs on weft without
- * the weft command and takes its options from the WEFT_* variables.
+ * Link with `pkg-config --libs weft`: the program then always runs on weft,
+ * without the weft command, and takes its options from the WEFT_* variables.
  *
- * Link with `pkg-config --libs weft-api` to use the functions of this header
- * in a program that may run with weft or without. Without, they do what they
- * say by themselves: they poll for a while, then sleep in the kernel.
+ * Link with `pkg-config --libs weft-api` if the program may run with weft or
+ * without. Without weft these functions work by themselves: they poll for a
+ * while, then sleep in the kernel.
  *
- * Functions that can fail return 0 or a number of errno.h, and leave errno
- * alone; what they return by pointer is untouched then.
+ * Functions that can fail return 0 or a number of errno.h, and do not change
+ * errno. On failure they store nothing by pointer.
  */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
@@ -31,67 +31,70 @@
 extern "C" {
 #endif
 
-/* The <time.h> of plain C99 has none. */
+/* The <time.h> of plain C99 lacks this structure. */
 struct timespec;
 
 /* The version of this header. */
 #define WEFT_VERSION "0.2.0"
 
 /*
- * The version of the library that runs, as "MAJOR.MINOR.PATCH". Never fails,
+ * The version of the running library, as "MAJOR.MINOR.PATCH". Never fails,
  * never blocks, may be called in a signal handler. The string is constant.
  */
 const char *weft_version(void);
 
 /*
- * 1 once weft runs this process's threads, which is from the first
- * pthread_create on; 0 before, and in a process where it found that it cannot.
- * Never blocks, may be called in a signal handler.
+ * 1 if weft runs this process's threads, from the first pthread_create on. 0
+ * before, and in a process in which weft cannot work. Never blocks, may be
+ * called in a signal handler.
  */
 int weft_is_active(void);
 
 /*
- * Wait words: memory that something outside the scheduler changes: another
- * process, a device, a ring of the kernel's.
+ * Wait words: memory that changes from outside the scheduler, by another
+ * process, a device, or a ring of the kernel.
  *
  *     err = weft_word_wait_until(&shared->seq, sizeof(shared->seq),
  *                                UINT32_MAX, seen, NULL);
  *
- * parks the thread until shared->seq is not `seen` any more. A VP that has
- * nothing to run looks at the words of all waiting threads, and switches
- * straight to the one whose word has changed. While all VPs sleep or are busy,
- * each word is looked at at least once a millisecond, unless its writers have
- * promised to ring. When all have slept for a second or more it is once in 16
- * milliseconds; between, after a 64th of the time that nothing has happened.
+ * parks the thread until shared->seq differs from `seen`. A virtual processor
+ * (VP) that has no thread to run checks the words of all waiting threads, and
+ * switches directly to the thread with a changed word. While all VPs are busy
+ * or asleep, each word is checked at least once in 1 ms, unless its writers
+ * ring. If all VPs have slept for 1 s or more, it is once in 16 ms. Before
+ * that, the interval is 1/64 of the time since anything happened.
  *
  * A word is 1, 2, 4 or 8 bytes of ordinary memory at an address that is a
  * multiple of its size. Flags are or'ed to the size.
  */
 enum {
-	/* Each writer calls weft_word_ring after each change: nobody looks at
-	 * the word while all VPs sleep or are busy. */
+	/* Each writer calls weft_word_ring after each change. The word is not
+	 * checked while all VPs are busy or asleep. */
 	WEFT_WORD_RUNG = 0x100,
-	/* Only as long as a VP polls: EAGAIN when the last one is about to
-	 * sleep, or all are busy for long. For waits that go on elsewhere. */
+	/*
+	 * Waits only while a VP polls. EAGAIN when the last VP is about to
+	 * sleep, or all are busy for long. For callers that can then wait in
+	 * another way.
+	 */
 	WEFT_WORD_POLLED = 0x200
 };
 
 /*
- * Waits until (word & mask) != old, at most until the deadline, an absolute
- * time of CLOCK_MONOTONIC; NULL is for ever. What was written before the
- * change that ended the wait is visible. A change that was taken back before
- * anybody looked may be missed.
+ * Waits until (word & mask) != old, at most until the deadline. That is an
+ * absolute time of CLOCK_MONOTONIC; NULL means no deadline. Writes before the
+ * change that ended the wait are visible. A change that is undone before the
+ * word is checked may be missed.
  *
  * 0           (word & mask) != old
- * ETIMEDOUT   the deadline has passed; a word that has changed comes first
- * EFAULT      there is no readable memory at addr, or is none any more
- * EINVAL      a size that is none, an address that is no multiple of it, a
- *             flag that is none, a deadline that is no time
- * EAGAIN      WEFT_WORD_POLLED, and nobody polls
+ * ETIMEDOUT   the deadline has passed; a changed word takes precedence
+ * EFAULT      the memory at addr is not readable, or no longer
+ * EINVAL      an invalid size or flag, a misaligned address, or an invalid
+ *             deadline
+ * EAGAIN      WEFT_WORD_POLLED, and no VP polls
  * ENOMEM      too many threads wait for too many words
  *
- * A cancellation point. Handlers of signals run meanwhile, and the wait goes
- * on. Not in a signal handler.
+ * A cancellation point. Signal handlers run during the wait, which then
+ * continues. Not in a signal handler.
  */
 int weft_word_wait_until(const volatile void *addr, size_t size, uint64_t mask,
 			 uint64_t old, const struct timespec *deadline);
@@ -99,15 +102,15 @@ int weft_word_wait_until(const volatile void *addr, size_t size, uint64_t mask,
 /* One of several words to wait for. */
 struct weft_word {
 	const volatile void *addr;
-	size_t size; /* and flags */
+	size_t size; /* with flags */
 	uint64_t mask, old;
 };
 
 /*
- * The same for nr words, 1 to WEFT_WORDS_MAX: waits until one has changed. Its
- * number is stored in *ret_index, which may be NULL; that of the first, if
- * several have, and with EFAULT that of the one at fault. One with
- * WEFT_WORD_POLLED makes all of them so.
+ * The same for nr words, 1 to WEFT_WORDS_MAX: waits until one of them has
+ * changed. Stores the index of the first changed word in *ret_index, which may
+ * be NULL; with EFAULT the index of the faulting word. If one word has
+ * WEFT_WORD_POLLED, that applies to all.
  */
 enum { WEFT_WORDS_MAX = 1024 };
 int weft_word_wait_any_until(const struct weft_word *words, size_t nr,
@@ -115,50 +118,50 @@ int weft_word_wait_any_until(const struct weft_word *words, size_t nr,
 			     const struct timespec *deadline);
 
 /*
- * A word of 4 bytes among others like it, in arrays that are looked through
- * many at a time; words anywhere else cost about a nanosecond each. NULL if
- * there is no memory. Nobody may wait for a word that is freed. Never blocks;
- * not in a signal handler. Free does nothing with NULL.
+ * Allocates a word of 4 bytes in an array of such words, which a VP checks many
+ * at a time. A word anywhere else costs it about 1 ns. NULL if there is no
+ * memory. No thread may wait for a word that is freed. Never blocks; not in a
+ * signal handler. weft_word_free does nothing with NULL.
  */
 uint32_t *weft_word_new(uint32_t value);
 void weft_word_free(uint32_t *word);
 
 /*
- * The doorbell: the word at addr has been changed by the caller. Wakes those
- * threads of this process that wait for it and find it changed, also if all
- * VPs sleep. Costs little if nobody waits. May be called in a signal handler
- * and by threads that weft did not make; never blocks.
+ * The doorbell: the caller has changed the word at addr. Wakes the threads of
+ * this process that wait for it and find it changed, also if all VPs sleep.
+ * Costs little if no thread waits. May be called in a signal handler and by
+ * threads that weft did not make; never blocks.
  */
 void weft_word_ring(const volatile void *addr);
 
-/* What a VP does that has nothing to run. */
+/* The behaviour of a VP that has no thread to run. */
 enum weft_agent_policy {
 	WEFT_AGENT_ADAPTIVE = 0, /* polls as long as that has paid */
-	WEFT_AGENT_POLL = 1,	 /* polls always: lowest latency */
+	WEFT_AGENT_POLL = 1,	 /* always polls: lowest latency */
 	WEFT_AGENT_PARK = 2	 /* sleeps at once: lowest power */
 };
 
 /*
- * Changes the policy, as --wait, and how many VPs may poll at a time, as
- * --agents; the others sleep. The number is from 1 to that of the VPs, and 0
- * is the same as WEFT_AGENT_PARK. EINVAL otherwise, ENOTSUP without weft,
- * ENOMEM if the runtime cannot start. Never blocks.
+ * Sets the policy, as --wait, and how many VPs may poll at a time, as --agents;
+ * the other idle VPs sleep. The number is from 1 to that of the VPs; 0 is the
+ * same as WEFT_AGENT_PARK. EINVAL otherwise, ENOTSUP without weft, ENOMEM if
+ * the runtime cannot start. Never blocks.
  */
 int weft_agent_set(enum weft_agent_policy policy, unsigned int agents);
 
 /*
- * The caller is about to block in a way that weft does not see, such as an
- * ioctl or a system call of its own: gives its VP to other threads before,
- * which weft would notice late otherwise. Until weft_block_end, or until the
- * caller's next call of a function that weft replaces. Neither fails. Not in
- * a signal handler.
+ * Tells weft that the caller is about to block where weft does not notice it:
+ * in an ioctl, or in its own system call. weft then gives the VP to other
+ * threads at once. This holds until weft_block_end, or until the caller's next
+ * call of a function that weft replaces. Neither fails. Not in a signal
+ * handler.
  */
 void weft_block_begin(void);
 void weft_block_end(void);
 
-/* Numbers since the runtime started, of all VPs together. */
+/* Counters since the runtime started, summed over all VPs. */
 struct weft_stats {
-	uint64_t threads;     /* made */
+	uint64_t threads;     /* created */
 	uint64_t switches;    /* between threads */
 	uint64_t parks;	      /* waits that parked */
 	uint64_t preemptions; /* of threads that computed */
@@ -174,17 +177,20 @@ struct weft_stats {
 	uint64_t word_rings;  /* and by a doorbell */
 	uint64_t steals;      /* threads taken from another VP */
 	uint64_t preemptions_cooperative; /* threads that yielded when asked */
-	uint64_t refusals;		  /* preemptions put off */
-	uint64_t binds;	   /* threads that got a kernel thread of their own */
-	uint64_t requests; /* waits that io_uring was asked for */
-	uint64_t served;   /* calls that I/O workers were asked for */
+	uint64_t refusals;		  /* preemptions postponed */
+	/* threads that got a kernel thread of their own */
+	uint64_t binds;
+	/* waits that became requests to io_uring */
+	uint64_t requests;
+	/* calls made by I/O workers */
+	uint64_t served;
 };
 
 /*
- * Fills the first `size` bytes of *stats, sizeof(struct weft_stats): a newer
- * library may know more, an older one fills what it does not know with 0. All
- * are 0 before the first pthread_create, and without weft. Never blocks, may
- * be called in a signal handler.
+ * Fills the first `size` bytes of *stats; pass sizeof(struct weft_stats). An
+ * older library sets the counters that it does not have to 0. All are 0 before
+ * the first pthread_create, and without weft. Never blocks, may be called in a
+ * signal handler.
  */
 void weft_stats(struct weft_stats *stats, size_t size);
 
