@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fast way into a program. libc's own start asks the CPU for its features
- * by dozens of cpuid, each of which a hypervisor answers in 8 us, and touches
- * thirty pages: more than all that `weft run` has to do. So the command begins
- * here, without libc, and becomes the program if nothing is in the way.
+ * The fast way into a program. libc's own start reads the CPU's features by
+ * dozens of cpuid, each of which takes 8 us under a hypervisor, and touches
+ * thirty pages. That is more than the whole work of `weft run`. So the command
+ * starts here, without libc, and becomes the program unless a step fails.
  *
- * BARE-1. What is linked into this part refers to nothing outside of it except
- *     libc's _start: no libc, no thread register, no errno. It is linked on its
- *     own first, with its names hidden; test/cli/test_bare.py looks at it.
- * BARE-2. It leaves arguments, variables and descriptors as they are. If
- *     anything fails, or there is a line to print, it returns without a word,
- *     and main() takes the same steps again and prints.
+ * BARE-1. The objects of this part refer to nothing outside except libc's
+ *     _start: no libc, no thread register, no errno. They are linked first,
+ *     with their names hidden; test/cli/test_bare.py checks the result.
+ * BARE-2. This part leaves arguments, variables and descriptors as they are. If
+ *     a step fails, or there is a line to print, it returns silently. Then
+ *     main() takes the same steps again and prints.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -24,7 +24,7 @@
 
 static bool has_complained;
 
-/* main.c's prints. */
+/* main.c has the one that prints. */
 int wf_complain(int status, const char *fmt, ...)
 {
 	has_complained = true;
@@ -70,13 +70,15 @@ bool wf_place_real(const char *path, char ret_path[PATH_MAX])
 
 	if (fd < 0)
 		return false;
-	/* The kernel says "(unreachable)" of what is outside of the root. */
+	/*
+	 * The kernel writes "(unreachable)" before a path outside of the root.
+	 */
 	is_known = read_descriptor(fd, ret_path) && ret_path[0] == '/';
 	wf_sys(SYS_close, fd);
 	return is_known;
 }
 
-/* stack: as the kernel has made it. Returns if main() is to do the work. */
+/* stack: as the kernel has made it. Returns if main() has to do the work. */
 void wf_bare_main(long *stack);
 void wf_bare_main(long *stack)
 {

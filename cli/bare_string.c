@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of <string.h> for bare.c, beside those of src/arch/string.c. The
- * barriers keep compilers from making calls to the very function of a loop.
+ * Functions of <string.h> for bare.c, in addition to those of
+ * src/arch/string.c. The barriers keep compilers from replacing a loop by a
+ * call to the function itself.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -48,7 +49,7 @@ char *strchr(const char *s, int c)
 	return (char *)s;
 }
 
-/* How many at the beginning are in the set, or are not. */
+/* The number of leading characters that are in the set, or that are not. */
 static size_t span(const char *s, const char *set, bool is_in)
 {
 	size_t len = 0;

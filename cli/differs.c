@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Compares the functions that a program imports with the table of deviations.h.
+ * Only rows with ALWAYS count.
+ */
 #include "differs.h"
 
 #include <stdbool.h>

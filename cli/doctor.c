@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft doctor: what this system offers and what weft will use of it, or
- * whether a program can run.
+ * weft doctor. Without a program it reports the features of this system and
+ * which of them weft will use. With a program it reports whether the program
+ * can run on weft. Whether the library works is found by a trial: it is loaded
+ * into true(1).
  */
 #include <errno.h>
 #include <signal.h>
@@ -21,7 +23,7 @@
 #include "system.h"
 #include "target.h"
 
-/* With a program: it can run on weft, or it cannot. */
+/* With a program: whether it can run on weft. */
 enum { CAN_RUN = 0, CANNOT_RUN = 1 };
 
 static void row(const char *name, const char *text)
@@ -29,7 +31,7 @@ static void row(const char *name, const char *text)
 	printf("%-18s%s\n", name, text);
 }
 
-/* Becomes true(1) with the library, which leaves a line of statistics. */
+/* Becomes true(1) with the library, which prints a line of statistics. */
 static void become_true(char *path, int said)
 {
 	char *argv[] = { "true", NULL };
@@ -41,7 +43,10 @@ static void become_true(char *path, int said)
 	_exit(WF_EXIT_CANNOT_RUN);
 }
 
-/* Passes on what the trial said; whether the statistics were there. */
+/*
+ * Prints the trial's other lines. Returns whether the statistics were among
+ * them.
+ */
 static bool pass_on(int said)
 {
 	FILE *from = fdopen(said, "r");
@@ -64,8 +69,9 @@ static bool pass_on(int said)
 }
 
 /*
- * Loads the library into a program that does nothing. It looks for what it
- * needs of libc then, and says what it misses. NULL, or what is wrong.
+ * Loads the library into a program that does nothing. The library then checks
+ * that libc has all that it needs, and prints the name of a missing part.
+ * Returns NULL, or the fault.
  */
 static const char *try_library(void)
 {
@@ -77,12 +83,15 @@ static const char *try_library(void)
 
 	if (wf_path_find("true", path) != 0)
 		return "not looked for: there is no true(1) to load it into";
-	/* Not a pipe: one number may be all that is left. */
+	/*
+	 * Not a pipe, which takes two descriptors: the limit may leave only
+	 * one.
+	 */
 	said = memfd_create("weft doctor", MFD_CLOEXEC);
 	if (said < 0)
 		return "not looked for: no file can be made for what it says";
 	fflush(stdout);
-	/* Else, if our creator ignores it, nobody learns how the child ends. */
+	/* If the caller ignores SIGCHLD, the child's status would be lost. */
 	signal(SIGCHLD, SIG_DFL);
 	pid = fork();
 	if (pid == 0)
@@ -119,7 +128,10 @@ static int report_library(void)
 	return 0;
 }
 
-/* Names that may be another program's, or that the user believes in. */
+/*
+ * Reports WEFT_ variables that weft does not know: they may be another
+ * program's, or be misspelt.
+ */
 static void report_variables(void)
 {
 	char *const *envp = wf_environment_all();
@@ -234,7 +246,7 @@ static int report_program(const char *program, bool with_libraries)
 	wf_advice_read(target.binary, true);
 	read_libraries(&target, with_libraries);
 	wf_differs_report(report_difference);
-	/* A wrapper, as those of pyenv and the like, executes another one. */
+	/* Wrappers, as those of pyenv, execute another program. */
 	if (is_script && is_shell(target.binary))
 		row("not looked at", "the programs that this shell script "
 				     "starts: ask about each of them");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads program headers, the dynamic section and section names.
+ * Reads program headers, the dynamic section, notes and section headers.
  *
  * Every offset in the file is checked against the file's size before it is
- * followed (at(), text_at()), so that a broken file costs a message and not a
+ * followed (at(), text_at()). So a broken file leads to a message and not to a
  * fault.
  */
 #include "elf.h"
@@ -30,20 +30,20 @@ static bool is_within(const struct image *im, uint64_t offset, uint64_t size)
 	return offset <= im->size && size <= im->size - offset;
 }
 
-/* size bytes at the offset, or NULL. */
+/* The `size` bytes at the offset, or NULL. */
 static const void *at(const struct image *im, uint64_t offset, uint64_t size)
 {
 	return is_within(im, offset, size) ? im->bytes + offset : NULL;
 }
 
-/* The same for a table, which no linker puts at an odd offset. */
+/* The same for a table, which linkers align to 8 bytes. */
 static const void *table_at(const struct image *im, uint64_t offset,
 			    uint64_t size)
 {
 	return offset % 8 == 0 ? at(im, offset, size) : NULL;
 }
 
-/* A string that ends inside the file, or NULL. */
+/* The string at the offset, or NULL if it does not end inside the file. */
 static const char *text_at(const struct image *im, uint64_t offset)
 {
 	const char *s = at(im, offset, 1);
@@ -61,7 +61,7 @@ static const Elf64_Phdr *find_segment(const struct image *im, uint32_t type)
 	return NULL;
 }
 
-/* Where in the file an address of the running program comes from. */
+/* The offset in the file of an address of the running program. */
 static uint64_t file_offset(const struct image *im, uint64_t address)
 {
 	for (size_t i = 0; i < im->nr_segments; i++) {
@@ -86,7 +86,7 @@ static const Elf64_Dyn *dynamic_section(const struct image *im, size_t *ret_nr)
 	return dyn;
 }
 
-/* Of what needs no loader: one that others load, or a program? */
+/* For a file without a loader: true if it is a library, false if a program. */
 static bool is_library(const struct image *im)
 {
 	size_t nr;
@@ -119,7 +119,7 @@ static bool is_sanitizer(const char *library)
 	return false;
 }
 
-/* Calls visit for each text that the dynamic section names by that tag. */
+/* Calls visit for each text with that tag in the dynamic section. */
 static void visit_dynamic(const struct image *im, int64_t tag,
 			  void (*visit)(const char *text, void *arg), void *arg)
 {
@@ -144,7 +144,7 @@ static void visit_dynamic(const struct image *im, int64_t tag,
 	}
 }
 
-/* The first of several. */
+/* Notes the first sanitizer. */
 static void note_sanitizer(const char *library, void *arg)
 {
 	struct wf_elf *elf = arg;
@@ -155,14 +155,14 @@ static void note_sanitizer(const char *library, void *arg)
 
 struct owner {
 	const char *name;
-	size_t size; /* with the final 0, or several */
+	size_t size; /* with one or more final 0s */
 };
 
 static const struct owner go = { "Go\0", 4 };
 static const struct owner weft = { WF_NOTE_OWNER, sizeof(WF_NOTE_OWNER) };
 
 /*
- * The text of the first note of an owner in one segment, NULL if there is none.
+ * The text of the first note of an owner in one segment; NULL if there is none.
  * Owner and text are padded to 4 bytes.
  */
 static const char *find_note_in(const struct image *im, const Elf64_Phdr *p,
@@ -189,7 +189,7 @@ static const char *find_note_in(const struct image *im, const Elf64_Phdr *p,
 	return NULL;
 }
 
-/* The same of the file. Stripped files keep their notes. */
+/* The same for all segments of the file. Stripped files keep their notes. */
 static const char *find_note(const struct image *im, const struct owner *owner,
 			     size_t *ret_size)
 {
@@ -237,8 +237,9 @@ static bool has_go_section(const struct image *im)
 }
 
 /*
- * Whether all pages of the segments are in the file: whoever touches one that
- * is not is killed. In the last page zeros follow the file's end.
+ * True if all pages of the segments are in the file. An access to a missing
+ * page would end the process. The last page may be incomplete: zeros follow the
+ * file's end.
  */
 static bool is_whole(const struct image *im)
 {
@@ -306,7 +307,10 @@ void wf_elf_read(const void *bytes, size_t size, struct wf_elf *ret_elf)
 	visit_dynamic(&im, DT_NEEDED, note_sanitizer, ret_elf);
 }
 
-/* Entries of the dynamic symbol table, or NULL; also of a stripped file. */
+/*
+ * The dynamic symbol table, or NULL. Stripped files have it, too. Stores the
+ * number of entries and the offset of the names.
+ */
 static const Elf64_Sym *dynamic_symbols(const struct image *im, size_t *ret_nr,
 					uint64_t *ret_names)
 {

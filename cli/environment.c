@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Keeps the variables in an array that is copied from envp, with room for one
+ * page more of entries.
+ */
 #include "environment.h"
 
 #include <stddef.h>
@@ -19,7 +23,7 @@ bool wf_environment_begin(char **envp)
 
 	while (envp[variables.nr] != NULL)
 		variables.nr++;
-	/* And as many as a page holds: more than there are options. */
+	/* One page more holds more variables than there are options. */
 	bytes = wf_align_up(variables.nr * sizeof(*envp), WF_PAGE) + WF_PAGE;
 	variables.all = wf_os_reserve(bytes);
 	if (variables.all == NULL)
@@ -29,7 +33,7 @@ bool wf_environment_begin(char **envp)
 	return true;
 }
 
-/* Its place from the i'th on, or where it would be put. */
+/* The index of the name's entry from i on, or the index for a new one. */
 static size_t find_from(size_t i, const char *name)
 {
 	size_t len = strlen(name);
@@ -49,7 +53,7 @@ const char *wf_environment_get(const char *name)
 
 static void remove_at(size_t i)
 {
-	/* With the NULL behind the last one. */
+	/* This moves the NULL behind the last one, too. */
 	memmove(&variables.all[i], &variables.all[i + 1],
 		(variables.nr - i) * sizeof(*variables.all));
 	variables.nr--;
@@ -72,7 +76,7 @@ bool wf_environment_set(const char *name, const char *value)
 	if (i == variables.nr)
 		variables.nr++;
 	variables.all[i] = text;
-	/* ld.so takes the last of several. */
+	/* ld.so takes the last of several entries. */
 	while ((i = find_from(i + 1, name)) < variables.nr)
 		remove_at(i--);
 	return true;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Opens and maps files by raw system calls, so that code without libc can use
+ * it.
+ */
 #include "file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Executes libc.so.6, which then prints its version.
+ */
 #include "glibc.h"
 
 #include <string.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Runs the program's dynamic loader with --list and reads the paths that it
+ * prints. Then reads the program's RUNPATH for folders beside the program, and
+ * visits the libraries in them.
+ */
 #include "libraries.h"
 
 #include <dirent.h>
@@ -15,7 +20,7 @@
 #include "environment.h"
 #include "file.h"
 
-/* How deep below a folder of the RUNPATH: java has lib/server/libjvm.so. */
+/* Levels below a folder of the RUNPATH: java has lib/server/libjvm.so. */
 enum { MOST_LEVELS = 2 };
 
 struct visitor {
@@ -37,7 +42,7 @@ static void become_loader(const char *loader, char *binary, int out)
 	_exit(EXIT_FAILURE);
 }
 
-/* "	NAME => PATH (ADDRESS)"; the kernel's own library has no path. */
+/* Visits the path in " NAME => PATH (ADDRESS)". The vDSO has no path. */
 static void visit_line(char *line, const struct visitor *v)
 {
 	char *path = strstr(line, " => /");
@@ -106,7 +111,7 @@ static void visit_below(const char *folder, int level, const struct visitor *v)
 		closedir(dir);
 }
 
-/* One folder of a RUNPATH, if it is relative to the program. */
+/* Visits one folder of a RUNPATH, if it is relative to the program. */
 static void visit_entry(const char *entry, size_t len, const struct visitor *v)
 {
 	static const char *const origins[] = { "$ORIGIN", "${ORIGIN}" };
@@ -117,7 +122,7 @@ static void visit_entry(const char *entry, size_t len, const struct visitor *v)
 
 		if (len < origin || strncmp(entry, origins[i], origin) != 0)
 			continue;
-		/* Not the program's own folder, which may be /usr/bin. */
+		/* Not the program's folder itself, which may be /usr/bin. */
 		if (len == origin)
 			return;
 		if (asprintf(&folder, "%s%.*s", v->origin, (int)(len - origin),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* weft: the command. */
+/*
+ * weft: the command. It selects the subcommand and has the functions that print
+ * messages.
+ */
 #include <ctype.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -68,7 +71,7 @@ const char *wf_error_text(int err)
 	return strerror(err);
 }
 
-/* command: NULL, or what help is asked for. */
+/* command: the subcommand that the help is about, or NULL. */
 static int help_main(const char *command)
 {
 	if (command == NULL || strcmp(command, "help") == 0)

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Tries the folders of PATH in order, as execvp(3) does, by raw system calls.
+ * Errors are explained in one line, since the kernel's error numbers are not
+ * specific enough.
+ */
 #include "path.h"
 
 #include <errno.h>
@@ -12,10 +17,10 @@
 #include "os/sys.h"
 #include "text.h"
 
-/* Of what is neither a file nor a directory; the kernel says EACCES. */
+/* The error for neither file nor directory, where the kernel returns EACCES. */
 #define NOT_A_FILE ENXIO
 
-/* 0, or the error that executing the file would give. */
+/* Returns 0, or the error that executing the file would give. */
 static int can_execute(const char *path, struct stat *ret_st)
 {
 	long err = wf_sys(SYS_newfstatat, AT_FDCWD, path, ret_st, 0);
@@ -25,7 +30,10 @@ static int can_execute(const char *path, struct stat *ret_st)
 	if (!S_ISREG(ret_st->st_mode))
 		return S_ISDIR(ret_st->st_mode) ? EISDIR : NOT_A_FILE;
 	err = wf_sys(SYS_faccessat2, AT_FDCWD, path, X_OK, AT_EACCESS);
-	/* Before Linux 5.8; other effective ids are refused in any case. */
+	/*
+	 * For kernels before 5.8. A command with other effective ids is refused
+	 * anyway.
+	 */
 	if (err == -ENOSYS)
 		err = wf_sys(SYS_faccessat, AT_FDCWD, path, X_OK);
 	return (int)-err;
@@ -58,7 +66,10 @@ int wf_path_explain(const char *label, int err)
 	}
 }
 
-/* Joins dir (an empty one is the current directory) and name, if they fit. */
+/*
+ * Joins dir, "" being the current directory, and name. Returns 0 or
+ * ENAMETOOLONG.
+ */
 static int join(const char *dir, size_t len, const char *name,
 		char ret_path[PATH_MAX])
 {

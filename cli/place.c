@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Where /proc is not mounted, it is the path that was given to execve.
+ */
 #include "place.h"
 
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* Where /proc is not mounted, the command's path is what execve was given. */
+/* Without /proc it is the path that was given to execve. */
 bool wf_place_own(char ret_path[PATH_MAX])
 {
 	const char *given = (const char *)getauxval(AT_EXECFN);

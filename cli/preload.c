@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Finds libweft.so, checks it, and sets LD_PRELOAD and GLIBC_TUNABLES. ld.so
+ * only warns about a library that it cannot load and then runs the program
+ * natively. So the library is checked here first.
+ */
 #include "preload.h"
 
 #include <errno.h>
@@ -14,17 +19,17 @@
 #include "weft/weft.h"
 
 #define LIBRARY "libweft.so.0"
-/* The name for the linker, which a user may have written. */
+/* The linker's name of the library; a user may have written it. */
 #define LIBRARY_LINK "libweft.so"
 #define TUNABLE "glibc.pthread.rseq"
 
-/* A list as ld.so reads them, in an environment variable. */
+/* A list in an environment variable, as ld.so reads it. */
 struct list {
 	char *text;
 	size_t room;
 };
 
-/* Room for the variable as it is and `more` bytes of new entries. */
+/* Makes a list with room for the variable's value and `more` bytes. */
 static bool begin(struct list *l, const char *name, size_t more)
 {
 	const char *s = wf_environment_get(name);
@@ -42,8 +47,8 @@ static void append(struct list *l, const char *entry, size_t len)
 }
 
 /*
- * Appends the entries of a variable except those that weft replaces, so that
- * a program started by another one that runs on weft gets each once.
+ * Appends the entries of a variable, except those that weft replaces. So a
+ * program that is started from a program on weft has each entry once.
  */
 static void append_variable(struct list *l, const char *name,
 			    const char *separators,
@@ -124,7 +129,7 @@ static int complain_of(const char *library, const char *problem)
 			   library, problem);
 }
 
-/* Judges the content of the file, of which ld.so would say nothing. */
+/* Checks the content of the file, about which ld.so would print nothing. */
 static int judge_library(const char *library, const struct wf_elf *elf)
 {
 	if (elf->kind != WF_ELF_LIBRARY)
@@ -145,7 +150,7 @@ static int judge_library(const char *library, const struct wf_elf *elf)
 	return 0;
 }
 
-/* ld.so warns of a library that it cannot load, and runs the program. */
+/* Returns 0 if ld.so can load the library, or an exit status. */
 static int check_library(const char *library)
 {
 	static struct wf_elf elf;
@@ -160,7 +165,10 @@ static int check_library(const char *library)
 				   "move weft",
 				   library);
 	err = wf_file_map(library, &bytes, &size);
-	/* Nor has ld.so a descriptor for any library: it will say so. */
+	/*
+	 * ld.so will have no descriptor for any library either, and prints
+	 * that.
+	 */
 	if (err == -EMFILE || err == -ENFILE)
 		return 0;
 	if (err == -ENOMEM)
@@ -182,12 +190,12 @@ int wf_preload_set(const char *library, const char *sanitizer)
 
 	if (status != 0)
 		return status;
-	/* Each entry with its separator, and the end. */
+	/* Room for each entry with its separator, and the final 0. */
 	if (!begin(&preload, "LD_PRELOAD",
 		   strlen(sanitizer) + strlen(library) + 3) ||
 	    !begin(&tunables, "GLIBC_TUNABLES", sizeof(TUNABLE "=0") + 1))
 		return wf_complain(WF_EXIT_WEFT, "out of memory");
-	/* By name only: ld.so finds it where it finds the program's own. */
+	/* A name only: ld.so searches it as it does for the program. */
 	if (*sanitizer != '\0')
 		append(&preload, sanitizer, strlen(sanitizer));
 	append_variable(&preload, "LD_PRELOAD", ": ", is_weft);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From `weft run`'s arguments to what execve gets. Is compiled twice: bare.c
- * runs it without libc, and what fails there, or asks for help, comes again.
+ * Turns the arguments of `weft run` into those of execve. This file is compiled
+ * twice. bare.c runs it without libc. If a step fails there, or the user asks
+ * for help, main() runs it again.
  */
 #include "prepare.h"
 
@@ -19,7 +20,7 @@ bool wf_asks_for_help(const char *arg)
 	return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
 }
 
-/* The row of an option named by the first len bytes, or wf_nr_options. */
+/* The row of the option with this name of len bytes, or wf_nr_options. */
 static size_t find_option(const char *name, size_t len)
 {
 	size_t row = 0;
@@ -31,7 +32,7 @@ static size_t find_option(const char *name, size_t len)
 	return row;
 }
 
-/* Checks the value and sets the variable. */
+/* Checks the option's value and sets its variable. */
 static int set_option(size_t row, const char *value)
 {
 	const struct wf_option_row *r = &wf_option_rows[row];
@@ -120,7 +121,10 @@ static int take_options(char ***argv)
 	return 0;
 }
 
-/* The program's processes get the new names, and need not say so again. */
+/*
+ * Sets the new names of renamed values, so that the program's processes do not
+ * print the line again.
+ */
 static int rename_values(void)
 {
 	struct wf_option_fault old;
@@ -139,7 +143,7 @@ static int rename_values(void)
 	return 0;
 }
 
-/* The variables that no option has replaced have to be right, too. */
+/* Checks the variables that no option has replaced. */
 static int check_variables(void)
 {
 	char text[WF_OPTION_TEXT_MAX];
@@ -151,7 +155,7 @@ static int check_variables(void)
 	return wf_complain(WF_EXIT_WEFT, "%s", text);
 }
 
-/* Judges the program and sets LD_PRELOAD for it. */
+/* Inspects the program and sets LD_PRELOAD for it. */
 static int prepare_program(const char *path)
 {
 	static struct wf_target target;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft run: checks, sets up the environment and becomes the program, so that
- * pid, exit status, signals and descriptors are the program's own.
+ * weft run: checks the program, sets up its environment and becomes the program
+ * by execve. So the program has the command's pid, exit status, signals and
+ * descriptors.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "environment.h"
 #include "prepare.h"
 
-/* Where a line of the help has to end. */
+/* The last column of the help. */
 #define HELP_COLUMNS 78
 #define HELP_INDENT 24
 

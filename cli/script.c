@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a script's first line as the kernel does, and env's argument as env.
+ * Reads a script's first line as the kernel does, and env's argument as env
+ * does.
  *
- * SCRIPT-1. The kernel makes one argument of all that follows the interpreter.
+ * SCRIPT-1. The kernel makes one argument of all text after the interpreter.
  *     env splits it only if it begins with -S.
- * SCRIPT-2. Where that is more than names, variables and the common options,
- *     the interpreter is env itself: it will say what is wrong.
+ * SCRIPT-2. If the argument has more than names, variables and the common
+ *     options, the result is env itself. If the script is faulty, env prints
+ *     the message.
  */
 #include "script.h"
 
@@ -14,7 +16,7 @@
 
 #include "path.h"
 
-/* What the kernel reads of a script to find its interpreter. */
+/* Bytes of a script that the kernel reads to find its interpreter. */
 #define SCRIPT_HEAD 256
 
 /* Cuts the next word off the line; "" if there is none. */
@@ -45,9 +47,9 @@ static char *after_split(char *argument)
 }
 
 /*
- * The program among the words that env has split; "" if there is none that
- * could be told. Where env searches is not known if PATH may have changed, or
- * the directory.
+ * The program among the words that env has split; "" if it cannot be told. If a
+ * word may change PATH or the directory, stores false: then env's search cannot
+ * be predicted.
  */
 static const char *split_program(char *line, bool *ret_is_path_ours)
 {

@@ -29,24 +29,24 @@
 #define MADV_GUARD_INSTALL 102
 #endif
 
-/* The first glibc whose threads weft knows how to make. */
+/* The first glibc version that weft supports. */
 #define LEAST_GLIBC_MINOR 34
 
 /*
- * What weft starts with: a monitor and a receiver of signals. A virtual
- * processor more, a spare carrier and those that make calls which block come
- * when they can.
+ * The kernel threads without which weft cannot start: the monitor and the
+ * signal receiver thread. More VPs, spare carriers and I/O workers are made
+ * later, if the limits allow.
  */
 #define LEAST_KERNEL_THREADS 2
 
-/* Carriers, and as many workers for calls that block as there ever are. */
+/* Enough for carriers and the largest number of I/O workers. */
 #define ENOUGH_KERNEL_THREADS 256
 
 #define TRIAL_STACK_BYTES ((size_t)64 * 1024)
 
 #define say(text, ...) snprintf((text), WF_SYSTEM_TEXT, __VA_ARGS__)
 
-/* A number from a file of one line, or -1. */
+/* Reads a number from a file of one line; -1 if that fails. */
 static long read_number(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -188,7 +188,7 @@ static bool ask_rseq(char *text)
 	return true;
 }
 
-/* As a virtual processor makes its ring. 0 or -Exxx. */
+/* Makes a ring as a VP does. Returns 0 or -Exxx. */
 static int try_io_uring(bool *ret_may_move)
 {
 	struct wf_uring ring;
@@ -283,7 +283,10 @@ static bool ask_backend(char *text)
 
 /* --- limits --- */
 
-/* "N of WHAT", or what is wrong with so few. */
+/*
+ * Writes "N: TEXT". The text is `fine`, or `few` if the limit is below
+ * `enough`.
+ */
 static void say_limit(char *text, int resource, const char *fine, rlim_t enough,
 		      const char *few)
 {
@@ -327,9 +330,10 @@ static void *await_release(void *release)
 }
 
 /*
- * How many kernel threads can be made here, up to most, and why there are no
- * more. Only a trial tells: all processes of the user and of the control group
- * count against the limits, some users are exempt, and filters may refuse.
+ * Makes up to `most` kernel threads. Returns how many were made, and stores why
+ * there are no more. Only a trial shows the number. All processes of the user
+ * and of the control group count against the limits, some users are exempt, and
+ * filters may refuse.
  */
 static int try_kernel_threads(int most, int *ret_err)
 {

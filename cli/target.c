@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges a program before it runs: a line from weft beats what would happen
- * otherwise, a program that runs on native threads and nobody notices.
+ * Inspects a program before it runs. Without this, a program that weft cannot
+ * run would run on native threads, and the user would not notice. So the
+ * command prints a line instead.
  */
 #include "target.h"
 
@@ -21,13 +22,13 @@
 #include "script.h"
 #include "text.h"
 
-/* As many as the kernel follows before it gives up with ELOOP. */
+/* The kernel follows this many interpreters, then fails with ELOOP. */
 #define MAX_INTERPRETERS 5
 
 /*
- * Whether the kernel will run the file in secure mode, in which ld.so ignores
- * LD_PRELOAD: the effective ids differ from the real ones, or the file brings
- * capabilities to somebody who is not root.
+ * True if the kernel will run the file in secure mode, in which ld.so ignores
+ * LD_PRELOAD. Then the effective ids differ from the real ones, or the file has
+ * capabilities and the user is not root.
  */
 static bool is_privileged(const char *path, const struct stat *st)
 {
@@ -133,8 +134,8 @@ static int judge_elf(const char *label, const struct wf_elf *elf)
 }
 
 /*
- * Judges one file. Returns 0 or an exit status; fills in ret_script with the
- * interpreter to judge in its place, if the file is a script.
+ * Inspects one file. Returns 0 or an exit status. If the file is a script,
+ * fills ret_script with the interpreter to inspect next.
  */
 static int inspect_file(const char *label, struct wf_target *target,
 			struct wf_script *ret_script)
@@ -170,7 +171,7 @@ static int inspect_file(const char *label, struct wf_target *target,
 	target->is_weft = elf.weft_version[0] != '\0';
 	strcpy(target->loader, elf.loader);
 	strcpy(target->sanitizer, elf.sanitizer);
-	/* It loads the program that its arguments name. */
+	/* The loader runs the program that its arguments name. */
 	if (elf.kind == WF_ELF_LIBRARY && is_glibc_loader(path)) {
 		strcpy(target->loader, path);
 		return 0;

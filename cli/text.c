@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Allocates strings from a static area first, then from the kernel. Nothing is
+ * freed.
+ */
 #include "text.h"
 
 #include <string.h>
@@ -8,7 +12,7 @@
 
 char *wf_text_new(size_t room)
 {
-	/* Most are short: each page that is touched costs more than they do. */
+	/* Most strings are short: each page that is touched costs more. */
 	static char common[2 * WF_PAGE];
 	static size_t used;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft unit: the drop-in that runs a service of systemd's on weft, and what in
- * the service's sandbox is in the way.
+ * weft unit: prints the drop-in that runs a systemd service on weft. With
+ * --check it reports the settings of the unit that keep weft from working.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,7 +16,9 @@
 #include "unit_check.h"
 #include "unit_file.h"
 
-/* With --check: nothing is in the way, or something is. */
+/*
+ * Exit statuses of --check: no problem, or a setting keeps weft from working.
+ */
 enum { CLEAR = 0, IN_THE_WAY = 1 };
 
 static char command[PATH_MAX];
@@ -29,7 +31,7 @@ static size_t word_length(const char *text)
 	return strcspn(text, " \t");
 }
 
-/* The word after this one. */
+/* The next word. */
 static const char *next_word(const char *text)
 {
 	text += word_length(text);
@@ -46,8 +48,8 @@ static bool is_weft(const char *program)
 	return end - name == 4 && strncmp(name, "weft", 4) == 0;
 }
 
-/* systemd has no use for the first argument once weft is the program: with "@"
- * it would become weft's own name. */
+/* Drops the prefix "@" with the argument after the program: since the program
+ * is now weft, systemd would pass that argument as weft's name. */
 static void print_start(const char *value)
 {
 	size_t nr = strspn(value, PREFIXES);
@@ -80,8 +82,11 @@ static int print_drop_in(const struct wf_unit *unit)
 	return 0;
 }
 
-/* Those that weft refuses have complained; one that is not installed here, as
- * with the unit of another machine, says nothing. */
+/*
+ * True if weft can run the program, or if the program is not installed here, as
+ * when a unit of another machine is checked. wf_target_inspect prints the
+ * reason for a refusal.
+ */
 static bool can_run(const char *value)
 {
 	static struct wf_target target;

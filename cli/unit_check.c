@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A table maps keys of a unit to functions that judge their values. Each
+ * function prints a row and may add lines to the drop-in that solve the
+ * problem. Keys that look harmful and are not have a table of their own.
+ */
 #include "unit_check.h"
 
 #include <ctype.h>
@@ -13,7 +18,7 @@
 
 enum { LINE = 2 * WF_UNIT_MISSING + 2 * PATH_MAX, MAX_ADDED = 16 };
 
-/* The unit that is checked, and the findings so far. */
+/* The unit that is checked, and the findings until now. */
 struct check {
 	const struct wf_unit *unit;
 	const char *command, *library;
@@ -24,7 +29,7 @@ struct check {
 
 struct judge {
 	const char *key;
-	bool is_list; /* each of its values counts, not only the last */
+	bool is_list; /* all its values count, not only the last */
 	void (*judge)(struct check *c, const char *key, const char *value);
 };
 
@@ -34,7 +39,7 @@ static void in_the_way(struct check *c, const char *key, const char *problem)
 	c->is_ok = false;
 }
 
-/* A line for the drop-in, once. */
+/* Adds a line to the drop-in, once. */
 static void add(struct check *c, const char *line)
 {
 	for (size_t i = 0; i < c->nr_added; i++)
@@ -52,7 +57,7 @@ static void add_files(struct check *c, const char *key)
 	add(c, line);
 }
 
-/* As systemd reads booleans. */
+/* Reads a boolean as systemd does. */
 static bool is_yes(const char *value)
 {
 	static const char *const words[] = {
@@ -67,7 +72,7 @@ static bool is_yes(const char *value)
 
 /* --- folders that the service does not see --- */
 
-/* Is the file the folder of `len` bytes, or below it? */
+/* True if the file is the folder of `len` bytes, or lies below it. */
 static bool is_below(const char *file, const char *folder, size_t len)
 {
 	while (len > 0 && folder[len - 1] == '/')
@@ -82,8 +87,8 @@ static bool hides(const struct check *c, const char *folder, size_t len)
 	       is_below(c->library, folder, len);
 }
 
-/* A list of paths; a "-" or "+" before one says something else of it, and what
- * follows a colon are options of it. */
+/* Reads a list of paths. A "-" or "+" may precede a path, and a colon starts
+ * its options; both are skipped. */
 static bool list_hides(const struct check *c, const char *list)
 {
 	while (*list != '\0') {
@@ -114,7 +119,7 @@ static bool list_has(const char *list, const char *file)
 
 		list += strspn(list, " \t-+");
 		len = strcspn(list, " \t");
-		/* The longest path wins, and "/" is what NoExecPaths= has. */
+		/* The longest path counts; "/" is in NoExecPaths= itself. */
 		if (len > 1 && is_below(file, list, len))
 			return true;
 		list += len;
@@ -122,7 +127,7 @@ static bool list_has(const char *list, const char *file)
 	return false;
 }
 
-/* Is the file in one of the ExecPaths= already? */
+/* True if the file is below one of the ExecPaths= already. */
 static bool is_executable(const struct check *c, const char *file)
 {
 	for (size_t i = 0; i < c->unit->nr; i++)
@@ -192,8 +197,8 @@ static void judge_filter(struct check *c, const char *key, const char *value)
 
 /* --- limits --- */
 
-/* Suffixes as K and M count as much more than any number here; systemd's
- * "infinity" and percentages as no limit. */
+/* True if the value is below `least`. A number with a suffix as K or M is above
+ * any row's number. "infinity" and percentages count as no limit. */
 static bool is_less(const char *value, unsigned long least)
 {
 	char *end;
@@ -202,7 +207,7 @@ static bool is_less(const char *value, unsigned long least)
 	return end != value && (*end == '\0' || *end == ':') && number < least;
 }
 
-/* The row's number is what weft may use at most, and as much again for the
+/* A row's number is twice the most that weft uses: the rest is for the
  * program. */
 static const struct limit {
 	const char *key;
@@ -277,7 +282,7 @@ static const struct judge judges[] = {
 	{ "SmackProcessLabel", false, judge_profile },
 };
 
-/* Settings that look as if they were in the way. */
+/* Settings that look harmful and are not. */
 static const struct harmless {
 	const char *key, *reason;
 } harmless[] = {

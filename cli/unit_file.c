@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Finds the unit in systemd's folders, reads it and its drop-ins in systemd's
+ * order, and keeps the settings of the section [Service].
+ */
 #include "unit_file.h"
 
 #include <ctype.h>
@@ -15,7 +19,7 @@
 
 #define SUFFIX ".service"
 
-/* Where systemd looks, the first first. */
+/* systemd's folders in the order of its search. */
 static const char *const folders[] = {
 	"/etc/systemd/system",		 "/run/systemd/system",
 	"/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
@@ -23,7 +27,9 @@ static const char *const folders[] = {
 };
 enum { NR_FOLDERS = sizeof(folders) / sizeof(folders[0]) };
 
-/* The drop-ins: of each file name the one in the first folder. */
+/*
+ * The drop-ins. Of files with the same name the one in the first folder counts.
+ */
 struct drop_ins {
 	char **paths;
 	size_t nr;
@@ -112,9 +118,9 @@ static bool is_comment(const char *line)
 }
 
 /*
- * Reads a line and those that continue it, each after a backslash at the end,
- * in the place of which systemd puts a space. Comments between them are left
- * out. NULL at the end of the file.
+ * Reads a line and its continuations. A line that ends in a backslash continues
+ * on the next; systemd replaces the backslash by a space. Comments between are
+ * skipped. NULL at the end of the file.
  */
 static char *read_line(FILE *f)
 {
@@ -206,7 +212,7 @@ static void add_folder(struct drop_ins *d, const char *folder,
 		closedir(dir);
 }
 
-/* Those for the unit, for its template, and for all services. */
+/* Adds the drop-ins for the unit, for its template, and for all services. */
 static void add_all(struct drop_ins *d, const char *parent, const char *name,
 		    enum wf_unit_part part)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Applies the filter's settings to each system call of unit_calls.h, in order:
+ * the last item that names the call decides.
+ */
 #include "unit_filter.h"
 
 #include <stdbool.h>
@@ -20,10 +24,10 @@ static const struct call calls[] = {
 };
 enum { NR_CALLS = sizeof(calls) / sizeof(calls[0]) };
 
-/* By the last item that names the call. */
+/* The result for a call, by the last item that names it. */
 enum fate { ALLOWED, REFUSED, KILLED };
 
-/* Whether a list of words separated by spaces has the word. */
+/* True if the list, with spaces between words, has the word. */
 static bool has_word(const char *list, const char *word, size_t len)
 {
 	while (*list != '\0') {
@@ -51,7 +55,7 @@ static enum fate fate_of_refused(const struct wf_unit *unit)
 								   REFUSED;
 }
 
-/* item: NAME, @GROUP, or one of them with :ERROR. */
+/* Applies one item: NAME, @GROUP, or either with :ERROR. */
 static enum fate apply_item(enum fate fate, const struct call *call,
 			    const char *item, size_t len, bool denies,
 			    enum fate refused)
@@ -71,8 +75,8 @@ static enum fate apply_item(enum fate fate, const struct call *call,
 }
 
 /*
- * The first setting says which kind of list it is: of what is allowed, or of
- * what is refused ("~"). Those of the other kind take away from it.
+ * The first setting decides the kind of list: allowed calls, or refused calls
+ * ("~"). Later settings of the other kind remove calls from it.
  */
 static enum fate fate_of(const struct call *call, const struct wf_unit *unit)
 {

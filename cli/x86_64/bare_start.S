@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the command begins:
+ * The entry point of the command:
  *
  *     void wf_bare_start(void);
  *
  * in    rsp  argc, argv, envp and the auxiliary vector, aligned to 16
- *       rdx  what libc's start is to call at exit
+ *       rdx  the function that libc registers for exit
  *
- * frame, while wf_bare_main runs:
+ * Frame during wf_bare_main:
  *
  *     rsp + 16   argc ...
  *     rsp + 8    rdx
@@ -21,9 +21,9 @@ wf_bare_start:
 	movq	%rsp, %rdi
 	pushq	%rdx
 	subq	$8, %rsp
-	call	wf_bare_main		/* does not return if all is well */
+	call	wf_bare_main		/* becomes the program, or returns */
 	addq	$8, %rsp
 	popq	%rdx
-	jmp	_start			/* as if nothing had been */
+	jmp	_start			/* libc starts as usual */
 	.size	wf_bare_start, . - wf_bare_start
 	.section .note.GNU-stack, "", @progbits
