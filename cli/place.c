@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where /proc is not mounted, it is the path that was given to execve.
+ * Reads the links in /proc and resolves paths with libc's realpath.
  */
 #include "place.h"
 
@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* Without /proc it is the path that was given to execve. */
+/* Where /proc is not mounted, it is the path that was given to execve. */
 bool wf_place_own(char ret_path[PATH_MAX])
 {
 	const char *given = (const char *)getauxval(AT_EXECFN);

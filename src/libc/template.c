@@ -211,8 +211,8 @@ static void find_robust_list(uintptr_t tcb)
 }
 
 /*
- * The flag lies behind the tables of values. The first table lies before
- * `specific`.
+ * Finds pthread.specific_used: the other word of the TCB that changes when the
+ * first value is set.
  */
 static void find_specific_used(uintptr_t tcb)
 {
@@ -227,7 +227,7 @@ static void find_specific_used(uintptr_t tcb)
 	memcpy(before, now, wf_template.tcb.size);
 	pthread_setspecific(key, now);
 	/*
-	 * The flag lies behind the tables of values, whose first one lies
+	 * The flag lies behind the tables of values. The first table lies
 	 * before `specific`.
 	 */
 	for (size_t i = wf_libc.specific_offset; i < wf_template.tcb.size;
