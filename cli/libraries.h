@@ -5,9 +5,9 @@
  *     wf_libraries_visit(&target, visit, arg);
  *
  * Calls visit once for each library that the program's dynamic loader finds.
- * Also for the libraries below those folders of its RUNPATH that are relative
- * to the program ($ORIGIN), since programs such as java load these by dlopen.
- * Runs the loader with --list, which executes no code of the program.
+ * Then visits the libraries below the folders of its RUNPATH that are relative
+ * to the program ($ORIGIN): programs such as java load these by dlopen. Runs
+ * the loader with --list, which executes no code of the program.
  */
 #ifndef WEFT_CLI_LIBRARIES_H
 #define WEFT_CLI_LIBRARIES_H

@@ -12,10 +12,10 @@
 #include <limits.h>
 
 /*
- * Finds the absolute path of libweft.so. It lies beside the command (a build
- * folder), in the library folder beside the command's folder (a moved
- * installation), or in the folder that the build has configured. Returns 0 or
- * an exit status.
+ * Finds the absolute path of libweft.so. In a build folder it lies beside the
+ * command. In a moved installation it lies in the library folder beside the
+ * command's folder. Otherwise it lies in the folder that the build has
+ * configured. Returns 0 or an exit status.
  */
 int wf_preload_find_library(char ret_path[PATH_MAX]);
 

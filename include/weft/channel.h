@@ -118,8 +118,8 @@ int weft_channel_open_named(const char *name, int end,
 			    struct weft_channel **ret_channel);
 
 /*
- * Closes the end; the other end gets EPIPE. Gives up a reservation that was not
- * committed. In a fork child it frees only the child's copy.
+ * Closes the end. The other end gets EPIPE, see above. Gives up a reservation
+ * that was not committed. In a fork child it frees only the child's copy.
  */
 int weft_channel_close(struct weft_channel *channel);
 

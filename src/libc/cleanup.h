@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Clean-ups: a function that runs if a call's frame ends in any way but a
- * return, and takes back what the call holds.
+ * Clean-ups: functions that run if a call's frame ends in any way but a return,
+ * and take back the effects of the call.
  *
  *     WF_CLEANUP struct wf_cleanup c = WF_CLEANUP_NONE;
  *
  *     wf_cleanup_begin(&c, take_back, object);
  *     ...                    handlers may run here, or the thread be cancelled
- *     wf_cleanup_end(&c);    take_back() is not called any more
+ *     wf_cleanup_end(&c);    from here on take_back() is not called
  *
  * take_back() runs once, in the thread of the frame. Either the unwinder calls
  * it, or libc does, from the list of clean-ups that it keeps for each thread.

@@ -173,7 +173,10 @@ static void find_malloc_words(uintptr_t tcb)
 	note_malloc_words(now);
 	if (word == NULL)
 		return;
-	/* Otherwise libc would free the main arena when the thread ends. */
+	/*
+	 * Otherwise libc would enter the main arena in its list of free arenas
+	 * when the thread ends.
+	 */
 	*word = 0;
 	if (is_of_main && wf_template.nr_malloc_words == 2)
 		return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Searches .eh_frame_hdr, the sorted table of an object's functions. It has a
- * header, the number of functions, and for each function its address and that
- * of its entry in .eh_frame, as distances from the header. An entry has its
- * length, a back reference, the distance from that word to the function, and
- * the function's length. Linkers write only this format on the architectures at
- * hand; any other is refused.
+ * header and the number of functions. For each function it has two distances
+ * from the header: to the function, and to its entry in .eh_frame. An entry has
+ * its length, a back reference, the distance from that word to the function,
+ * and the function's length. Linkers write only this format on the
+ * architectures at hand; any other is refused.
  */
 #include "libc/unwind.h"
 

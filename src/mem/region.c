@@ -40,11 +40,11 @@ size_t wf_region_shift_bytes(size_t stride)
 }
 
 /*
- * On AMD's Zen 5, threads that run in the order of their slots are up to half
- * slower if the slots lie 8 MiB or more apart; in another order they are not.
- * The CPU prefetches what is touched at equal distances, and seems to take such
- * a distance for a shorter one. So wide slots, as those of the default stack
- * size, lie at unequal distances.
+ * Wide slots, as those of the default stack size, lie at unequal distances. On
+ * AMD's Zen 5, threads that run in the order of their slots are up to half
+ * slower if the slots lie 8 MiB or more apart. In another order they are not.
+ * The CPU prefetches memory that is touched at equal distances, and seems to
+ * take such a distance for a shorter one.
  */
 static size_t shift_of(const struct wf_slot_class *c, uint32_t number)
 {

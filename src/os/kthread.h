@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel threads that glibc does not know, and what /proc says about kernel
- * threads.
+ * Kernel threads that glibc does not know, and the state of kernel threads in
+ * /proc.
  *
  *     tid = wf_os_kthread_start(run, arg, stack_top, tp, NULL);
  */

@@ -73,8 +73,8 @@ int wf_uring_wait(struct wf_uring *ring, int64_t deadline_ns);
 
 /*
  * Asks the kernel to complete a submitted request early. Any kernel thread may
- * call this. The request completes in any case, with -ECANCELED or with what it
- * has done. Returns -Exxx if the kernel does not cancel it.
+ * call this. The request completes in any case, with -ECANCELED or with its
+ * partial result. Returns -Exxx if the kernel does not cancel it.
  */
 int wf_uring_give_up(struct wf_uring *ring, uint64_t user_data);
 /* The same for all submitted requests. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft keeps a thread's name in struct wf_thread. A bound thread's name is
- * given to its kernel thread, too, and the first thread's name to the process,
- * so that ps and top show them.
+ * weft keeps a thread's name in struct wf_thread. A bound thread's name is also
+ * given to its kernel thread, and the first thread's name to the process. So ps
+ * and top show these.
  */
 #include "thread/name.h"
 

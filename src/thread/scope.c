@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * At start, this file finds out from /proc whether a debugger traces the
- * process. When a thread is created with --bound set, the loader tells which
- * object holds the start routine, and the object's name or path is compared
- * with the pattern.
+ * process. With --bound, it asks the loader which object holds a new thread's
+ * start routine. Then it searches the object's name or path for the pattern.
  */
 #include "thread/scope.h"
 
