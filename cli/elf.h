@@ -27,10 +27,10 @@ struct wf_elf {
 	enum wf_elf_kind kind;
 	/* The rest is set for WF_ELF_NATIVE only. */
 	bool is_go;
-	char loader[PATH_MAX];	      /* "" if it is linked statically */
+	char loader[PATH_MAX]; /* "" if it is linked statically */
 	/* The sanitizer runtime that the file is linked with, or "". */
 	char sanitizer[NAME_MAX + 1];
-	char weft_version[16];	      /* of weft's own files, or "" */
+	char weft_version[16]; /* of weft's own files, or "" */
 };
 
 /* Reads a file from its bytes. Checks every offset against the size. */

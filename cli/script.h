@@ -21,7 +21,7 @@ struct wf_script {
 	 * for. "" if the file is no script.
 	 */
 	char interpreter[PATH_MAX];
-	int error;		    /* 0, or the error of env's search */
+	int error; /* 0, or the error of env's search */
 };
 
 /* bytes: the file, or its beginning. */
