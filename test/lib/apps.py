@@ -189,7 +189,7 @@ def all_apps(build, long=False):
 
 
 def difference(native, result):
-    """What is wrong with a result, or None."""
+    """Returns how a result differs from the native one, or None."""
     if native.outcome() != "ok":
         return f"native: {native.outcome()}"
     if result.outcome() != "ok":

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that always have something to do beside threads that wait for
- * something again and again: whoever has what it waits for runs soon.
+ * Threads that always compute beside threads that wait again and again: each
+ * waiting thread runs soon after its wait has ended.
  *
  *     return beside(&(struct beside){ .busy = add_up, .waiting = nap,
  *                                     .most = 1000 });

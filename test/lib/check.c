@@ -12,7 +12,7 @@ static pid_t clean_up_of;
 
 static void clean_up(void)
 {
-	/* What the case has made may be in use when its child ends. */
+	/* The case's files and processes may be in use when its child ends. */
 	if (clean_up_at_end != NULL && getpid() == clean_up_of)
 		clean_up_at_end();
 }

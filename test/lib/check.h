@@ -39,7 +39,7 @@ struct check_case {
 
 #define CHECK_STATUS_SKIP 77
 
-/* What runs, for the messages; written by check_main.c. */
+/* The name of the running case, for messages; check_main.c writes it. */
 extern const char *check_current;
 
 /* Cases run in the order of their lines. */

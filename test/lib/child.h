@@ -30,8 +30,10 @@ int child_wait(pid_t child);
 /* Both; the child must exit, its status is returned. */
 int child_exit_status(void (*body)(void));
 
-/* Both; the child must be killed by a signal, which is returned. What it
- * writes to stderr is dropped and it leaves no core. */
+/*
+ * Both; the child must be killed by a signal, which is returned. Its output to
+ * stderr is dropped and it leaves no core.
+ */
 int child_signal(void (*body)(void));
 
 /* As child_exit_status, and what the child wrote to stdout is stored as a

@@ -29,7 +29,7 @@ def until(condition):
 
 @dataclasses.dataclass
 class Orphan:
-    """Nobody's child here, and not taken notice of by whose it is."""
+    """A process that is not a child of this one; its parent does not matter."""
     pid: int
 
     def poll(self):

@@ -95,7 +95,7 @@ class MariaDB(Server):
         self.tool(*common, "cleanup")
 
     def check(self, server):
-        """What must hold whenever no transfer is in flight."""
+        """Checks the rules that hold whenever no transfer is in flight."""
         expect(self.sql(server, "select sum(v) from account").strip(),
                str(ACCOUNTS * EACH))
         expect(self.sql(server, "check table account, done").count("OK"), 2)

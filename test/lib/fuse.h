@@ -99,7 +99,7 @@ static inline void fuse_reply_to_open(const struct fuse_request *r)
 	fuse_reply(r, 0, &out, sizeof(out));
 }
 
-/* What needs no file's content. */
+/* Answers the requests that need no content of a file. */
 static inline void fuse_serve(const struct fuse_request *r)
 {
 	switch (r->head.opcode) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel keeps for each of its threads: threads set values of their
- * own, yield often, and each reads its own back; the others still have what the
- * process had.
+ * Checks state that the kernel keeps for each kernel thread: threads set
+ * different values, yield often, and each reads its own value back. The other
+ * threads still have the value that the process had.
  *
  *     check_each(&(struct state){ set_slack, get_slack, { 1000, 2000 }, 2 });
  */

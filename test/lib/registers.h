@@ -46,7 +46,7 @@ enum registers_level registers_best_level(void);
 /* Random values that are legal in each of them. */
 void registers_fill(struct registers *r, uint64_t *seed);
 
-/* The name of a register whose value differs, or NULL. */
+/* Returns the name of a register that differs between in and out, or NULL. */
 const char *registers_differ(const struct registers *in,
 			     const struct registers *out, int level);
 

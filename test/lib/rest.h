@@ -88,8 +88,11 @@ static inline void await_rest_of(pid_t process)
 {
 	char folder[32];
 
-	/* With the dot weft lists the kernel's threads and not the program's,
-	 * whose ids no file has: all would seem to have ended. */
+	/*
+	 * With the dot weft lists the kernel's threads. Without it weft lists
+	 * the program's threads: no file has their ids, so all would seem to
+	 * have ended.
+	 */
 	snprintf(folder, sizeof(folder), "/proc/%d/task/.", (int)process);
 	for (int looks = 0; looks < 3; looks++) {
 		rest_turn();

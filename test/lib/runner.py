@@ -130,8 +130,8 @@ def backtraces(session, command):
 
 
 def print_trace(result):
-    """Where its threads were, if it was a hang: the file may be out of reach
-    of who reads this."""
+    """Prints where the threads were, if the command hung: the file may be out
+    of reach for the reader of this output."""
     if result.trace:
         print(f"    backtraces: {result.trace}")
         shown = pathlib.Path(result.trace).read_text(errors="replace")

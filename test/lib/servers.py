@@ -109,7 +109,7 @@ class Running:
 
 @dataclasses.dataclass
 class Server:
-    """What is compared is the report that load() returns."""
+    """A server under load. The tests compare the report that load() returns."""
     name: str
     program: str
     long: bool = False

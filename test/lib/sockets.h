@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pair of connected sockets, one who reads from a descriptor, one who calls a
- * server of this machine.
+ * A pair of connected sockets, a thread that reads from a descriptor, and a
+ * thread that connects to a server of this machine.
  *
  *     make_pair(SOCK_STREAM);
  *     reader = reader_start(pair[0]);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of calls that wait have in common: others run meanwhile, and
- * handlers and cancellation end the waits.
+ * Helpers for tests of calls that wait: other threads run during the wait, and
+ * handlers and cancellation end it.
  *
  *     static void *take(void *arg)
  *     {
  *             is_ready = 1;
  *             return outcome(sem_op(-1));
  *     }
- *
+ * 
  *     CHECK_EQ(after_handler(take, 0, give), -EINTR);
  */
 #ifndef WAITING_H
@@ -50,8 +50,8 @@ static inline long result_of(pthread_t thread)
 }
 
 /*
- * What `waiter`, which waits for ever, returns after a handler with these
- * flags; `end` ends its wait if nothing else does.
+ * Returns the result of `waiter`, which waits without a time limit, after a
+ * handler with these flags; `end` ends the wait if the handler does not.
  */
 static inline long after_handler(void *(*waiter)(void *), int flags,
 				 void (*end)(void))

@@ -90,7 +90,10 @@ static void way_check_mask(void)
 	    (ways.way == BY_LONGJMP || ways.way == BY__LONGJMP))
 		return;
 	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
-	/* What does not restore it leaves the handler's own signal blocked. */
+	/*
+	 * A jump that does not restore the mask leaves the handler's signal
+	 * blocked.
+	 */
 	for (int sig = 1; sig < SIGRTMIN; sig++) {
 		if (sig != SIGUSR1)
 			CHECK_EQ(sigismember(&mask, sig),

@@ -53,7 +53,7 @@ class WebServer(Server):
 
 
 class Nginx(WebServer):
-    """One process whose thread pool reads the files."""
+    """One process with a thread pool that reads the files."""
 
     clients = 16
     stop = signal.SIGQUIT

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that change what the kernel keeps for each of its threads, one after
- * the other. The kernel thread of each stayed when it had ended, asleep: after
- * 16,000 there could be no more. What others wait for in the kernel was often
- * asked of it by one of those that end.
+ * Threads change state that the kernel keeps per kernel thread, one after the
+ * other. Before the fix the kernel thread of each stayed asleep after the
+ * thread had ended: after 16,000 there could be no more. The kernel threads
+ * that end also hand over requests for which other threads wait.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -44,7 +44,7 @@ static void *come_by(void *arg)
 		CHECK_EQ(sem_post(s), 0);
 	}
 	is_over = true;
-	/* Those who wait for a token that nobody would bring. */
+	/* Ends the waits for tokens that no player would bring any more. */
 	for (int i = 0; i < NR_PLAYERS * NR_SEMS; i++)
 		CHECK_EQ(sem_post(&sems[i % NR_SEMS]), 0);
 	return arg;

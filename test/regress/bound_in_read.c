@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread whose VP has been taken so often that it becomes bound, and which
- * learns so inside of a call that was to wait in a ring.
+ * A thread becomes bound, because its VP has been taken many times. It learns
+ * that inside a call that was about to wait in a ring.
  */
 #include <poll.h>
 #include <pthread.h>

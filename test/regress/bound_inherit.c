@@ -27,7 +27,7 @@ static void *take_turns(void *arg)
 		turn = (turn + 1) % NR_THREADS;
 		nr_rounds++;
 		CHECK_EQ(pthread_cond_broadcast(&cond), 0);
-		sched_yield(); /* who wakes finds the mutex locked */
+		sched_yield(); /* the woken thread finds the mutex locked */
 		CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
 	}
 	return NULL;

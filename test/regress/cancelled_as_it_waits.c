@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread whose cancellation is asynchronous is cancelled just as it begins to
- * wait in a call that is no cancellation point: it ends.
+ * A thread with asynchronous cancellation is cancelled just as it begins to
+ * wait in a call that is no cancellation point: the thread must end.
  */
 #include <stdio.h>
 #include <sys/file.h>

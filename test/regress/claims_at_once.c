@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several threads try one process-shared mutex with priority protection at
- * once: who gets it has the ceiling until it gives it back, whatever those do
- * that do not.
+ * Several threads try one process-shared mutex with a priority ceiling at once.
+ * The thread that locks it keeps the ceiling until its unlock, whatever the
+ * failing threads do.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child of vfork puts a filter on itself that kills for system calls of
- * weft's: it is not its parent's, whose threads are weft's all the same.
+ * A child of vfork installs a seccomp filter that kills for system calls of
+ * weft's. The filter is not the parent's, so the parent's threads must stay on
+ * weft.
  */
 #include <dlfcn.h>
 #include <stdio.h>

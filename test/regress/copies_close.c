@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads wait for files of which others close what are copies: a child of
- * vfork, which shares the memory and not the table of descriptors, and threads
- * that have a table of their own. What waits is not concerned.
+ * Threads wait for files while other threads and processes close copies of the
+ * descriptors. The copies belong to a child of vfork, which shares the memory
+ * and not the descriptor table, or to threads with a descriptor table of their
+ * own. The close must not end the waits.
  */
 #include <linux/close_range.h>
 #include <sched.h>

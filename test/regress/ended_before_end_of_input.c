@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process whose threads wait is told to end, and then its input ends, as when
- * a whole pipeline is told: it does not live to see that and take it for the
- * end of what there was to read.
+ * A process with waiting threads gets a signal that ends it, and then its input
+ * ends, as when a signal goes to a whole pipeline. The process must end by the
+ * signal, before it can take the end of input for the end of the data.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -76,7 +76,7 @@ static void *come_after_a_while(void *arg)
 	return arg;
 }
 
-/* What comes next is taken again. */
+/* Each call takes the byte that the next write sends. */
 static void wait_often(long (*wait)(void))
 {
 	pthread_t thread;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread waits for a flag without ever yielding, and who sets it stands
- * behind it in the queue: as a new thread, as one that was woken, and as one
- * whose sleep is over.
+ * A thread waits for a flag without ever yielding. The thread that sets the
+ * flag stands behind it in the queue: as a new thread, as a woken thread, and
+ * as a thread after a sleep.
  */
 #include <semaphore.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals to a thread of libc's own that is in the runtime. What came from
- * another process while it was about to wait was handled when the wait was
- * over, or never: it was put off again and again. What came from the kernel, as
- * a timer's SIGALRM, ran its handler in the middle of the runtime, which waited
- * for locks that the thread had.
+ * Signals to a thread of libc's own that is in the runtime. A signal of another
+ * process, sent just before a wait, was put off again and again: its handler
+ * ran after the wait, or never. A signal of the kernel, as a timer's SIGALRM,
+ * ran its handler in the middle of the runtime; the handler waited for locks
+ * that its own thread held.
  */
 #include <semaphore.h>
 #include <stdio.h>

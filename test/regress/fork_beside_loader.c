@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fork while another thread goes through ld.so's list of objects, whose lock
- * libc does not give back in the child: who made a thread there waited for it.
+ * A fork while another thread goes through ld.so's list of objects. libc does
+ * not release the lock of that list in the child: a child that made a thread
+ * waited for the lock without end.
  */
 #include <link.h>
 #include <stdio.h>

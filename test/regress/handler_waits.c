@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads with kernel threads of their own, whose handlers wait just when
- * somebody has ended the waits that they interrupt, and has yet to say so: the
- * handlers' waits ended in their place, and stayed in the lists of waiters.
+ * Bound threads run handlers that wait. Each handler begins just when another
+ * thread has ended the interrupted wait and has not reported that yet. The
+ * handler's wait ended in place of the interrupted one, and stayed in the list
+ * of waiters.
  */
 #include <stdio.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread changes the process's ids while another one forks and waits for a
- * lock of libc's in that, which a third one gives back when it gets to run. The
- * forking thread did not follow the change before that, and who changed the ids
- * waited for it without letting anybody run.
+ * One thread forks and waits inside the fork for a lock of libc's. A second
+ * thread holds that lock and releases it when it runs. A third thread changes
+ * the process's ids meanwhile. The forking thread did not follow the change
+ * before it had the lock, and the changing thread waited for it without letting
+ * any thread run.
  */
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread computes and then waits in a system call that is compiled into it
- * and that the kernel never starts again, while others want the CPU: who asks
- * it to make room leaves the call alone. A very few are not, since it may begin
- * just as it is asked. On a machine that has no time for it that may happen
- * often: the best of several tries counts.
+ * A thread computes and then waits in an inline system call that the kernel
+ * never restarts, while other threads want the CPU. A preemption request must
+ * leave the call alone. A few calls are interrupted all the same, since a call
+ * may begin just as the request comes. On a busy machine that may happen often:
+ * the best of several tries counts.
  */
 #include <errno.h>
 #include <poll.h>

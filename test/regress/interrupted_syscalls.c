@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A thread computes and then waits by syscall() in calls that the kernel never
- * starts again, while others want the CPU: who asks it to make room does not
- * end the call.
+ * restarts, while other threads want the CPU. A preemption request must not end
+ * the call.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel ends a thread without the rest of its process: by a seccomp filter
- * that kills threads, or by exit as a system call. The process hung: who joins
- * it waited for ever.
+ * The kernel ends one thread without the rest of its process: by a seccomp
+ * filter that kills threads, or by exit as a system call. The process hung, as
+ * a thread that joined the ended thread waited without end.
  */
 #include <errno.h>
 #include <pthread.h>

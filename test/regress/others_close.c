@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread writes more than there is room for, while others open and close
- * files: it writes all of it. The number that it writes to was theirs until
- * just before, and who closed it said so once more after the close.
+ * A thread writes more than there is room for, while other threads open and
+ * close files: the thread must write all of it. Its descriptor number belonged
+ * to a closed file just before. The closing thread reported that close a second
+ * time after the number was in use again.
  */
 #include <fcntl.h>
 #include <stdio.h>

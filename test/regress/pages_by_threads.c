@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A large write from memory, and a receive for all into memory, whose pages
- * another thread of the program brings in: it must not be kept from running.
+ * A large write from memory, and a receive of all bytes into memory. Another
+ * thread of the program brings in the pages of that memory, so the call must
+ * not keep that thread from running.
  */
 #include <errno.h>
 #include <fcntl.h>

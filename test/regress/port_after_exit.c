@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server ends while threads of it wait for connections and data; whoever
- * starts it again at once gets its port. With io_uring the kernel let go of the
- * sockets some milliseconds after waitpid had returned.
+ * A server ends while its threads wait for connections and data. A new server
+ * that starts at once must get the same port. With io_uring the kernel released
+ * the sockets some milliseconds after waitpid had returned.
  */
 #include <netinet/in.h>
 #include <pthread.h>

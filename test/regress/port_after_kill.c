@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server is killed while threads of it wait, by whatever call, for who comes;
- * whoever starts it again at once gets its address. A ring's request kept the
- * socket for some milliseconds after waitpid had returned.
+ * A server is killed while its threads wait for clients, by each call that can
+ * wait for them. A new server that starts at once must get the same address. A
+ * ring's request kept the socket for some milliseconds after waitpid had
+ * returned.
  */
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals to the process that threads get while they open and close their
- * masks: each value comes once, whoever it was meant for first.
+ * Signals with values go to the process while its threads unblock and block
+ * them. Each value must come once, whichever thread it was first meant for.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Robust mutexes that are locked when the process gets its first threads, while
- * signals come: who could not wait until the monitor said that it answers for
- * such mutexes had locked one in another way than it was unlocked later.
+ * Threads lock robust mutexes when the process gets its first threads, while
+ * signals come. A thread that could not wait for the monitor's start locked its
+ * mutex in one way and unlocked it later in another.
  */
 #include <stdio.h>
 #include <sys/wait.h>

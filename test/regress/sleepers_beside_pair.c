@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two threads wake each other all the time; 300 others sleep for a millisecond
- * again and again. Whose time is over runs though the two never stop: natively
- * they wake each other a few times for each sleep that ends.
+ * again and again. A sleeper must run soon after its deadline though the pair
+ * never stops. Natively the pair switches a few times for each sleep that ends.
  */
 #include <semaphore.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads read what is in the page cache, all the time. Who sleeps beside them
- * runs when its time is over: a thread is preempted though it is nearly always
- * in a call that does not wait.
+ * Threads read data of the page cache all the time. A thread that sleeps beside
+ * them must run at its deadline: weft preempts the readers though they are
+ * nearly always in a call that does not wait.
  */
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process whose threads wait is told several times to stop, and then to go
- * on: what had not stopped it by then does not stop it later.
+ * A process with waiting threads gets several stop signals and then SIGCONT: a
+ * stop signal from before SIGCONT must not stop the process after it.
  */
 #include <signal.h>
 #include <stdio.h>

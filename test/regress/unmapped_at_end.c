@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Process-shared robust mutexes that are unmapped while who holds them ends: by
- * another thread at that moment, and by the first thread before. Natively the
- * kernel finds memory that is gone, and goes on.
+ * Process-shared robust mutexes are unmapped while the thread that holds them
+ * ends: by another thread at that moment, or by the first thread before.
+ * Natively the kernel skips memory that is unmapped.
  */
 #include <semaphore.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ static void *lock_and_unmap(void *mutex)
 	return mutex;
 }
 
-/* Who left it behind has ended. */
+/* Locks the mutex after its owner has ended. */
 static void take_over(pthread_mutex_t *m)
 {
 	CHECK_EQ(pthread_mutex_lock(m), EOWNERDEAD);
@@ -69,7 +69,9 @@ static void run(int protocol)
 	threads_join(threads, 2);
 	thread_join(thread_start(lock_and_end, before));
 	take_over(before);
-	/* What cannot be unmapped takes nothing away. */
+	/*
+	 * A munmap that fails must not remove the mutex from the robust list.
+	 */
 	CHECK_EQ(pthread_mutex_lock(after), 0);
 	CHECK_EQ(munmap((char *)after + 1, ROBUST_BYTES), -1);
 	CHECK_EQ(errno, EINVAL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for files whose numbers have been closed, and are other files' by now:
- * a handler that does not return leaves nothing behind that keeps the file, a
- * request to end that is put off does not make the wait begin again, and a
- * connection is made for its own socket.
+ * Waits for files with numbers that have been closed and used again for other
+ * files. A handler that does not return leaves nothing behind that keeps the
+ * file. A cancellation that is put off does not restart the wait. A connect
+ * completes on its own socket.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -128,7 +128,7 @@ static void make_listener(void)
 	CHECK_EQ(bind(listener, (struct sockaddr *)&address, bytes), 0);
 	CHECK_EQ(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
 	CHECK_EQ(listen(listener, 0), 0);
-	/* The only one for whom there is room. */
+	/* The only connection for which the queue has room. */
 	CHECK_EQ(connect(first, (struct sockaddr *)&address, bytes), 0);
 }
 

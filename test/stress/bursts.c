@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bursts: timers whose expirations make threads, signals to threads that end,
- * alarms, jumps out of handlers from an alternate stack, and coroutines that
- * threads hand to each other, all at once.
+ * Bursts, all at once: timers that start threads when they expire, signals to
+ * threads that end, alarms, jumps out of handlers from an alternate stack, and
+ * coroutines that threads pass to each other.
  */
 #include "stress.h"
 

@@ -29,7 +29,7 @@ struct victim {
 	sem_t sem, shared;
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
-	pthread_t other; /* whom it joins */
+	pthread_t other; /* the thread that this one joins */
 	bool is_joined;
 	pid_t child;
 	_Atomic int nr_cleanups, is_over;

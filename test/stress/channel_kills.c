@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of channels are killed while they send or receive, wherever that is, and
- * replaced. Each message tells who sent it, which one it is, and has a sum:
+ * Ends of channels are killed at any point of a send or a receive, and
+ * replaced. Each message names its sender, has a number and a checksum:
  *
- *  - of each sender the first message comes first, and then each next one,
- *    whole, until its death;
- *  - each death is reported once;
- *  - a receiver goes on behind its predecessor's last message, or with it.
+ * - of each sender the messages come whole and in order until its death;
+ * - each death is reported once;
+ * - a new receiver continues after its predecessor's last message, or with it.
  */
 #include <limits.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sockets whose readers are interrupted, shut down and cancelled, and whose
- * numbers are used again and again. Each message names its connection: nobody
- * may get another's, and none is lost.
+ * Threads read sockets and are interrupted and cancelled, the sockets are shut
+ * down, and their numbers are used again and again. Each message names its
+ * connection: no reader may get another connection's message, and none is lost.
  */
 #include <poll.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects that are destroyed as soon as they may be, and whose memory is then
- * overwritten, given back or used for another object: barriers after the wait,
+ * Objects are destroyed as soon as POSIX allows it, and their memory is then
+ * overwritten, unmapped or used for another object: barriers after the wait,
  * semaphores after the wait that a post ended, mutexes and reader-writer locks
- * by who releases them last, conditions after a broadcast, once controls. Who
- * still touches one finds garbage or a page that is gone.
+ * by the thread that unlocks last, conditions after a broadcast, once controls.
+ * A late access by weft finds garbage or an unmapped page.
  */
 #include "stress.h"
 

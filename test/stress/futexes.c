@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Futexes used through syscall() by many threads on few words: waits with and
- * without time-outs, wakes of some and of all, bit sets, requeues, private and
- * shared. Tickets make sure that nobody who should run sleeps on.
+ * Many threads use a few futex words through syscall(): waits with and without
+ * time-outs, wakes of some and of all, bit sets, requeues, private and shared.
+ * Tickets check that no waiter sleeps on after its wake.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -83,7 +83,7 @@ static void *take_tickets(void *arg)
 	return NULL;
 }
 
-/* Requeues within the private words; whoever was moved is woken there. */
+/* Requeues within the private words, and wakes the moved threads there. */
 static void wake_somehow(int nr, uint64_t *random)
 {
 	int flag = flag_of(nr);

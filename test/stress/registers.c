@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More threads than CPUs hold known values in every register and in a red
- * zone; some do so on small stacks of their own making (coroutines). Whatever
- * interrupts them must change nothing, nor write to those stacks.
+ * More threads than CPUs hold known values in every register and in a red zone;
+ * some do so on small stacks of their own making (coroutines). An interruption
+ * must change no value, nor write to those stacks.
  */
 #include <ucontext.h>
 
@@ -15,7 +15,7 @@ enum {
 	MAX_THREADS = 64,
 	ROUNDS = 100000, /* of about a nanosecond or two */
 	SMALL_STACK = 4096,
-	/* What entry, loop and registers_hold may use. */
+	/* The stack that entry, loop and registers_hold may use. */
 	STACK_IN_USE = 1024,
 	NR_COROUTINES = 4,
 	PATTERN = 0xa7,

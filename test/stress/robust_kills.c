@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes are killed while their threads lock robust mutexes, two at a time,
- * end with them, or unmap some while they hold them. Whatever was locked then
- * can be locked by whoever comes next.
+ * end with them, or unmap some while they hold them. Each mutex that a killed
+ * process held must be lockable by the next thread.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What step_program.c and step.c agree on: a mark is a breakpoint instruction
- * with the mark's kind in rdi and the section's number in rsi. The tracer
- * answers in rax.
+ * The protocol between step_program.c and step.c: a mark is a breakpoint
+ * instruction with the mark's kind in rdi and the section's number in rsi. The
+ * tracer answers in rax.
  */
 #ifndef STEP_H
 #define STEP_H

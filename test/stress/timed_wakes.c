@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time-outs that race with wakes: every permit of a semaphore and every ticket
- * that a condition variable announces is taken exactly once or left over,
- * whoever wins; nobody sleeps on while there is something to take.
+ * Time-outs race with wakes. Every permit of a semaphore and every ticket that
+ * a condition variable announces is taken exactly once or left over, and no
+ * thread sleeps on while there is a permit or ticket to take.
  */
 #include <semaphore.h>
 
@@ -21,7 +21,7 @@ static _Atomic long nr_permits_given;
 static _Atomic int is_over;
 static long nr_rounds;
 
-/* Most waits end when a giver, who sleeps as long, wakes them. */
+/* Most waits end by a wake: the giver sleeps as long as the waiter. */
 static struct timespec close_deadline(uint64_t *random)
 {
 	return ts_after_ns(deadline_ms(CLOCK_MONOTONIC, 0),
@@ -127,7 +127,10 @@ int main(int argc, char **argv)
 	threads_start_numbered(ticket_takers, NR_TAKERS, take_tickets);
 	threads_start_numbered(givers, NR_GIVERS, give);
 	threads_join(givers, NR_GIVERS);
-	/* Whatever was taken from them, the untimed get theirs. */
+	/*
+	 * Gives the takers without a deadline the tickets that were taken from
+	 * them.
+	 */
 	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
 	nr_tickets += NR_TAKERS;
 	CHECK_EQ(pthread_cond_broadcast(&announced), 0);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A random mixture of all that threads do: a fixed number of workers, each of
- * which does one act after the other while all others do the same, and signals
- * and timers interrupt them anywhere. Money is neither made nor lost, permits,
- * tickets and bytes come back, queued signals arrive once each, whoever is
- * cancelled, forked or joined meanwhile.
+ * A random mixture of all that threads do. A fixed number of workers make one
+ * act after the other while signals and timers interrupt them anywhere. Money
+ * is neither made nor lost, permits, tickets and bytes come back, and queued
+ * signals arrive once each, even if threads are cancelled, joined or fork
+ * meanwhile.
  */
 #include "torture.h"
 
@@ -74,7 +74,7 @@ static void load_library(uint64_t *random)
 	CHECK_EQ(dlclose(library), 0);
 }
 
-/* Of a module that comes and goes, whose variables each thread has anew. */
+/* Calls a module that is loaded and unloaded; each thread has new variables. */
 static void *count_in_module(void *next)
 {
 	int (*tls_next)(void) = (int (*)(void))next;

@@ -69,7 +69,7 @@ torture_act cancel_crowd, cancel_anywhere, cancel_once, lose_values;
 torture_act fork_together, run_programs, play_with_child, kill_owners;
 void torture_processes_begin(void);
 
-/* A child whose parent fails does not stay. */
+/* Makes a child end soon if its parent fails. */
 static inline void torture_end_in_time(void)
 {
 	alarm(120);

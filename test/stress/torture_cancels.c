@@ -200,7 +200,7 @@ void cancel_anywhere(uint64_t *random)
 	CHECK_EQ(close(a.ends[1]), 0);
 }
 
-/* --- once, whose routine is cancelled ------------------------------------- */
+/* --- pthread_once with a cancelled routine -------------------------------- */
 
 static struct cancelled_once {
 	pthread_once_t once;
@@ -240,7 +240,7 @@ static struct cancelled_once *take_once(void)
 	}
 }
 
-/* The next one who comes runs it again; all others wait for that. */
+/* The next caller runs the routine again; all other callers wait for that. */
 void cancel_once(uint64_t *random)
 {
 	struct cancelled_once *o = take_once();

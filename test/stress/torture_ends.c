@@ -233,7 +233,7 @@ static void send_jump(pthread_t thread)
 	CHECK(err == 0 || err == EAGAIN);
 }
 
-/* What it waited for is there or not: afterwards it waits as well as before. */
+/* Jumps out of a wait; the thread must be able to wait afterwards as before. */
 void jump_out(uint64_t *random)
 {
 	struct jumper j = { .random = random_next(random) };

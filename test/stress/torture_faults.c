@@ -167,7 +167,7 @@ static pthread_t start_on(struct own_stack *o, void *(*start)(void *))
 	return thread;
 }
 
-/* Whose stack is another's, or gone, as soon as it is joined. */
+/* The stack of the vfork is freed or used again as soon as it is joined. */
 void vfork_on_stack(uint64_t *random)
 {
 	struct own_stack o = { .random = random_next(random) };

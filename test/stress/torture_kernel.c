@@ -23,7 +23,7 @@ static _Atomic long nr_in_handlers;
 static sem_t is_handled;
 static int pipes[NR_PIPES][2];
 
-/* What handlers are allowed to do, waits among it. */
+/* Makes the calls that handlers are allowed to make, waits among them. */
 static void on_plain(int sig)
 {
 	static _Atomic uint64_t nr;
@@ -243,7 +243,7 @@ void fork_child(uint64_t *random)
 	check_child(child);
 }
 
-/* In whose memory the child says how far it got. */
+/* The child reports its progress in its parent's memory. */
 void vfork_and_exec(uint64_t *random)
 {
 	bool executes = random_below(random, 2) == 0;
@@ -400,8 +400,8 @@ static void *read_one(void *arg)
 }
 
 /*
- * The number becomes another file's before, while, or just after somebody
- * begins to wait: who reads gets a byte of the one or the other.
+ * The number becomes another file's before, while, or just after a thread
+ * begins to wait: the reader gets a byte of the one file or of the other.
  */
 void replace_number(uint64_t *random)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks made of futexes, mutexes whose owners end, and objects whose memory
- * goes as soon as it may: who still looks there gets a SIGSEGV.
+ * Locks made of futexes, mutexes whose owners end, and objects with memory that
+ * is unmapped as soon as possible: a late access gets a SIGSEGV.
  */
 #include "torture.h"
 
@@ -227,7 +227,7 @@ static void init_mutex(uint64_t *random, pthread_mutex_t *mutex)
 	CHECK_EQ(pthread_mutex_init(mutex, &attr), 0);
 }
 
-/* Who finds that the other has had it destroys it. */
+/* The second of the two threads to have had the mutex destroys it. */
 void lose_mutex(uint64_t *random)
 {
 	struct page *p = get_page();

@@ -14,7 +14,7 @@ extern char **environ;
 
 /* --- forks beside each other ---------------------------------------------- */
 
-/* Whom atfork handlers hold still while somebody forks. */
+/* The locks that the atfork handlers take while a thread forks. */
 static struct {
 	pthread_mutex_t mutex;
 	long pair[2];
@@ -258,7 +258,7 @@ struct safes {
 	uint64_t seed;
 };
 
-/* Who is killed just when it is woken takes the wake with it: ask again. */
+/* A process that is killed just when it is woken loses the wake: ask again. */
 static int lock_safe(pthread_mutex_t *mutex)
 {
 	struct timespec soon;

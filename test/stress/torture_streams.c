@@ -83,7 +83,7 @@ static void set_nonblocking(int fd, bool on)
 
 struct end {
 	int fd;
-	uint64_t key; /* what is said */
+	uint64_t key; /* determines the bytes */
 	uint64_t random;
 	long nr;
 };

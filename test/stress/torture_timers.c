@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers that send signals or start threads, and who takes such signals. */
+/*
+ * Timers that send signals or start threads, and threads that take such
+ * signals.
+ */
 #include "torture.h"
 
 #include <poll.h>
