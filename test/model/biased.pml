@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models how the owner of the only VP goes without the locks of the wait table,
- * and how others make it take them again: src/wait/biased.h and biased.c. An
- * owner, two revoking threads, one bucket.
+ * and how revoking threads make it take them again: src/wait/biased.h and
+ * biased.c. An owner, two revoking threads, one bucket.
  *
  * Plain stores of the owner go through a store buffer, first in first out, as
- * on x86; a locked instruction and a fence wait until it is empty, a membarrier
- * until it was once. What a revoking thread stores is there at once: if later,
- * others wait for longer.
+ * on x86. A locked instruction and a fence wait until the buffer is empty, a
+ * membarrier until it has been empty once. A store of a revoking thread is
+ * visible at once: a later one would only make the other threads wait for
+ * longer.
  *
- * Holds: one is in the bucket at a time, and sees what others did there.
+ * Holds: one thread at a time is in the bucket, and it sees the changes that
+ * other threads have made there.
  */
 #define LOCKS 0
 #define OWN 1
@@ -20,11 +22,11 @@ chan buffer = [4] of { mtype, byte };
 
 byte state = LOCKS;
 byte nr_revokers;
-bool revokes;	/* the lock of who revokes */
+bool revokes;	/* the revoking threads' lock */
 bool inside;
 bool lock;	/* the bucket's */
 
-/* What is true, known to nobody. */
+/* The true state, which no thread reads. */
 byte nr_in;
 
 #define locked_instruction empty(buffer)

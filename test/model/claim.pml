@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models src/sched/entry.h with src/thread/create.c, join.c and exit.c: one
- * slot, used by one thread after another. An entry of a thread that has not
- * run says so and names the generation (NOT_STARTED); who wins the CAS on the
- * slot's word `not_started` runs the thread, the other drops its entry. A
+ * slot, used by one thread after another. The entry of a thread that has not
+ * run has NOT_STARTED and the generation. The VP that wins the CAS on the
+ * slot's word `not_started` runs the thread, the loser drops its entry. A
  * joiner claims, too. Stale entries lie in the queue while the slot is used
  * again. A thread that has run is queued without NOT_STARTED and runs whenever
  * its entry is met.
@@ -21,7 +21,7 @@ byte not_started;		/* generation, 0 when claimed */
 byte exit_state;
 chan queue = [NR_GENERATIONS + 2] of { bool, byte };
 
-/* What is true, known to nobody. */
+/* The true state, which no process of the model reads. */
 byte generation;
 bool is_used, is_running;
 byte nr_started[NR_GENERATIONS + 1];
@@ -102,7 +102,10 @@ end_idle:
 	do
 	:: queue?is_not_started, g ->
 #ifdef BUG_NO_BIT_IN_ENTRY
-		/* What the slot says now is not what the entry meant. */
+		/*
+		 * Error: takes the slot's present generation for that of the
+		 * entry.
+		 */
 		is_not_started = (not_started != 0);
 		g = not_started;
 #endif
@@ -168,7 +171,7 @@ active proctype creator()
 		}
 	:: else -> break
 	od;
-	/* Whatever is still queued is stale. */
+	/* Every entry that is still queued is stale. */
 	empty(queue);
 	assert(nr_started[1] == 1 && nr_started[2] == 1 && nr_started[3] == 1);
 	assert(!is_running)

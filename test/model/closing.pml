@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models how a thread that ends closes its queue of signals without a lock,
- * beside one who puts a signal for the process there: ROUTING-5 of
+ * Models how an ending thread closes its queue of signals without a lock,
+ * beside a thread that puts a signal for the process there: ROUTING-5 of
  * src/signal/routing.c, queue.h, start.c. Then the slot is used again, by a
- * thread that lives on.
+ * thread that does not end.
  *
  * The plain stores of the thread go through a store buffer, first in first out,
  * as on x86; a lock waits until it is empty, a membarrier until it was empty
- * once. Whether the sender uses a lock of its own is the same to the others.
+ * once. Whether the sender holds a further lock makes no difference to the
+ * other threads.
  *
- * Holds: when nothing moves any more, the signal was sent on or handled, once,
- * and the queue is empty.
+ * Holds: when no thread can make a step any more, the signal was sent on or
+ * handled, once, and the queue is empty.
  */
 #define CLOSED 0
 #define DONE 1
@@ -39,7 +40,9 @@ end_empty:
 	od
 }
 
-/* Who takes it out knows what to do with it. */
+/*
+ * Takes the signal out of the queue; the taking thread handles or resends it.
+ */
 inline take(counter)
 {
 	take_lock();

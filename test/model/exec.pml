@@ -84,10 +84,10 @@ inline exec_end(was, execs, left)
 	left = 0
 }
 
-/* What was sent has arrived: on the way back from a system call. */
+/* All signals have arrived: on the way back from a system call. */
 #define nothing_is_on_its_way() (nr_pending == 0)
 
-/* The monitor takes the VP of who is long in a system call. */
+/* The monitor takes the VP of a thread that is long in a system call. */
 inline may_lose_vp(is_lost)
 {
 	if

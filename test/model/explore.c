@@ -32,7 +32,7 @@ static jmp_buf scheduler;
 static int current;
 
 static uint8_t path[EXPLORE_STEPS_MAX];	 /* EXPLORE-2 */
-static uint8_t ready[EXPLORE_STEPS_MAX]; /* who could run there, bit by bit */
+static uint8_t ready[EXPLORE_STEPS_MAX]; /* a bit per runnable thread */
 static size_t path_len, step;
 
 static uint64_t *table; /* open addressing; 0 is free */

@@ -17,7 +17,10 @@
 
 /* Others may run here. */
 void explore_stop(void);
-/* What the running thread has learnt: its further steps depend on it. */
+/*
+ * Notes a value that the running thread has read: its further steps depend on
+ * it.
+ */
 void explore_learn(uint64_t value);
 
 #define explore_load(p)                            \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/ipc/channel_queue.c in every order of its accesses, on a queue of two
- * slots, while one end is killed: each case is run with the mortal thread
+ * Runs src/ipc/channel_queue.c in every order of its accesses, on a queue of
+ * two slots, while one end is killed. Each case is run with the mortal thread
  * ending before its first access to shared memory, before its second, and so
  * on.
  *
- * A thread is a string; its first letter says who it is:
+ * A thread is a string; its first letter names its role:
  *
  *     S, T  sender number 0, 1      R  the receiver
  *     s, r  the next owner of sender 0's number, the next receiver: begins
@@ -14,9 +14,10 @@
  * and each '.' behind it is one attempt to send, or to receive. The mortal
  * thread has '!' at its end.
  *
- * In the end, every message whose sending was complete has come once, in its
- * sender's order; one that was cut off has come once or not at all; after the
- * death of a receiver its last one may have come twice. And the queue works.
+ * In the end, every message that was sent completely has come once, in its
+ * sender's order. A message that was cut off has come once or not at all. After
+ * the death of a receiver its last message may have come twice. The queue still
+ * works.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -51,7 +52,7 @@ static const struct scenario scenarios[] = {
 
 static struct {
 	_Alignas(4096) unsigned char memory[WF_CHANNEL_HEADER_BYTES + 64 * 2];
-	/* What the locks and states of peer.c say. */
+	/* Stand for the locks and states of peer.c. */
 	_Atomic uint64_t is_dead[2], receiver_is_dead;
 } shared;
 

@@ -46,7 +46,7 @@ static const struct scenario scenarios[] = {
 	/* Two or three thieves at once, nobody pushes. */
 	{ { "", "p", "p", "p" }, 2, 0, false },
 	{ { "p", "2", "2" }, 2, UINT32_MAX, false },
-	/* Whoever fails to pop must have seen an empty queue. */
+	/* A thread that fails to pop must have seen an empty queue. */
 	{ { "", "p", "p" }, 2, 0, true },
 	{ { "r", "p" }, 2, 0, true },
 	{ { "tp", "p" }, 1, 0, true },

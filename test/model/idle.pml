@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models who sleeps and who wakes: src/sched/idle.c, queue.c (offer,
- * see_monitor), src/wait/agent.c and the sleep of src/boot/monitor.c. One VP,
- * a foreign thread that submits to the injection queue, the monitor. The
- * variant has two VPs whose threads do not compute, and no monitor.
+ * Models which VP sleeps and which thread wakes it: src/sched/idle.c, queue.c
+ * (offer, see_monitor), src/wait/agent.c and the sleep of src/boot/monitor.c.
+ * One VP, a foreign thread that submits to the injection queue, the monitor.
+ * The variant has two VPs with threads that do not compute, and no monitor.
  *
  * Plain stores go through a store buffer, first in first out, as on x86. A
- * locked instruction, a fence or a system call waits until the own one is
- * empty, a membarrier until each was empty once.
+ * locked instruction, a fence or a system call waits until the issuer's buffer
+ * is empty, a membarrier until each buffer was empty once.
  *
  * A thread either ends at once or computes until it is preempted, and may then
- * make another one. VP 0 has a timer.
+ * make another thread. VP 0 has a timer.
  *
- * Holds: when nothing moves any more, no entry waits and no timer is left:
- * never is there work while all sleep, or while the monitor sleeps and the
- * VPs compute.
+ * Holds: when no process can make a step any more, no entry waits and no timer
+ * is left. There is never work while all VPs sleep, or while the monitor sleeps
+ * and the VPs compute.
  */
 #ifdef VARIANT_TWO_VPS
 #define NR_VPS 2
@@ -143,7 +143,7 @@ inline push_own()
 	st(QUEUE + me, queue)
 }
 
-/* What is injected: one to run, the others into the queue. */
+/* Takes the injected entries: one to run, the rest into the run queue. */
 inline take_injected()
 {
 	lock(INJECT_LOCK);
@@ -345,7 +345,7 @@ inline tick()
 	if
 	:: mem[CUR] != 0 ->
 		resched[0] = true;
-		has_timer = false	/* fires; whom it wakes is submitted */
+		has_timer = false	/* fires; submits a thread */
 	:: else
 	fi
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/thread/join.c with the end of a thread (exit.c): two threads
- * that join it, the first until a time that may come, and one that detaches it
- * or tries to join it. Which of them may is said under the bucket's lock.
+ * Models src/thread/join.c with the end of a thread (exit.c). Two threads join
+ * it, the first until a deadline that may come, and a third detaches it or
+ * tries to join it. The bucket's lock decides which of them may.
  *
- * Holds: the thread is freed once if one of them was told that it may go, and
- * not touched after that; else it can still be joined. Who waits is woken.
+ * Holds: the thread is freed once if one of the three was allowed to free it,
+ * and not touched after that; else it can still be joined. A joiner that waits
+ * is woken.
  */
 #define NR_JOINERS 2
 #define NOBODY 0

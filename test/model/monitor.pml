@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models who looks at words that nobody has promised to ring: the sleep of
+ * Models how the monitor checks words that no doorbell announces: the sleep of
  * src/boot/monitor.c (MONITOR-3, MONITOR-5) and the begin of a wait in
  * src/wait/word.c (check_watch, WORD-4). Each of two threads waits once, and
  * its wait may end. A third makes work for the monitor
  * (src/sched/queue_internal.h, see_monitor). A short pause of the monitor ends
- * by itself, a long one and a sleep for good only if it is woken.
+ * by itself, a long pause and a sleep without a deadline only by a wake.
  *
  * Plain stores go through a store buffer, first in first out, as on x86. A
- * locked instruction or a system call waits until the own one is empty, a
- * membarrier until each was empty once.
+ * locked instruction or a system call waits until the issuer's buffer is empty,
+ * a membarrier until each buffer was empty once.
  *
- * Holds: the monitor does not sleep beside work, and when it sleeps at last,
- * nobody waits, or it has counted all waits before it chose a long pause.
+ * Holds: the monitor does not sleep while there is work. When it sleeps at
+ * last, no thread waits, or the monitor has counted all waits before it chose a
+ * long pause.
  */
 #define NR_WAITERS 2
 #define PUSHER NR_WAITERS

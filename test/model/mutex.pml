@@ -2,12 +2,12 @@
 /*
  * Models src/sync/mutex.c over the user futex: one word, one bucket, its lock
  * and its list. Three threads lock the mutex, one of them twice; one may give
- * up. Who was woken and has lost the race may have starved by then, and asks
- * for the mutex to be handed over. Each step on the word is one atomic step,
- * as it is there a load or a compare-and-swap.
+ * up. A woken thread that has lost the race may have starved by then, and asks
+ * for the mutex to be handed over. Each step on the word is one atomic step, as
+ * the code makes it by a load or a compare-and-swap.
  *
- * Holds: one at a time has the mutex; nobody stays parked (MUTEX-2: a stuck
- * state would be reported); when all have left, the word is FREE.
+ * Holds: one thread at a time has the mutex; no thread stays parked (MUTEX-2: a
+ * stuck state would be reported); when all have left, the word is FREE.
  */
 #define NONE 255
 #define NR_THREADS 3

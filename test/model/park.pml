@@ -2,20 +2,21 @@
 /*
  * Models src/wait/ufutex.c with src/wait/timer.c and the switch: two words in
  * two buckets, waiters that park, a waker, a requeue (a condition variable's
- * broadcast), a timer and a signal. Carriers run whatever was queued.
+ * broadcast), a timer and a signal. Carriers run the queued threads.
  *
- * Thread 0 waits on word 0 with a deadline, then on word 1 without one.
+ * Thread 0 waits on word 0 with a deadline, then on word 1 without a deadline.
  * Thread 1 waits on word 1. A signal may end one wait of thread 0.
  *
  * wait_bucket names the bucket from just before the thread takes the lock until
- * its wait is over, then none (UFUTEX-1): so who holds the lock and finds it
- * named may go on. Were the name kept, the thread could begin to wait in
- * another bucket meanwhile (BUG_BUCKET_KEPT).
+ * its wait is over, then no bucket (UFUTEX-1). A thread that holds the lock of
+ * the named bucket may therefore end the wait. Were the name kept, the waiter
+ * could begin to wait in another bucket meanwhile (BUG_BUCKET_KEPT).
  *
  * Holds: a thread runs again only after its context was saved, and once per
- * wait (UFUTEX-2, UFUTEX-3); each waiter that a waker counted was woken by it,
- * and the other way round; no wait is left over (a stuck state would be
- * reported); a deadline never ends a wait that has none (UFUTEX-4, TIMER-2).
+ * wait (UFUTEX-2, UFUTEX-3). Each waiter that a waker counted was woken by it,
+ * and the waker counted each waiter that it woke. No wait is left over (a stuck
+ * state would be reported). A deadline never ends a wait that has none
+ * (UFUTEX-4, TIMER-2).
  */
 #define NONE 255
 #define NR_THREADS 2
@@ -168,7 +169,7 @@ end_idle:
 
 /* --- waking ------------------------------------------------------------- */
 
-/* Bucket b is locked: those who wait on word b, all of them. */
+/* Takes all threads that wait on word b; bucket b is locked. */
 inline take_all(b)
 {
 	d_step {
@@ -205,7 +206,7 @@ inline queue_taken()
 	od
 }
 
-/* Word 0 changes: whoever waits on it is woken. */
+/* Changes word 0 and wakes the threads that wait on it. */
 active proctype waker()
 {
 	bool taken[NR_THREADS];
@@ -218,7 +219,7 @@ active proctype waker()
 	queue_taken()
 }
 
-/* Moves who waits on word 0 to word 1, then changes that and wakes them. */
+/* Moves the waiters of word 0 to word 1, then changes word 1 and wakes them. */
 active proctype requeuer()
 {
 	bool taken[NR_THREADS];

@@ -2,14 +2,14 @@
 /*
  * Models bench/papers/locks/peterson.c: two threads, again and again, on a
  * machine with store buffers. A store goes into its thread's buffer, first in
- * first out as on x86, and reaches memory later; a load takes the thread's own
- * latest store, if that is in the buffer, else what memory has; a fence waits
- * until the buffer is empty.
+ * first out as on x86, and reaches memory later. A load takes the thread's
+ * latest store to the variable, if that is in the buffer, else the value in
+ * memory. A fence waits until the buffer is empty.
  *
  * With VARIANT_STORES_OVERTAKE a store may overtake a store to another
- * variable, as on machines whose store fence is an instruction.
+ * variable, as on machines with a separate instruction for store fences.
  *
- * Holds: one thread at a time is inside; none waits for ever.
+ * Holds: one thread at a time is inside; neither thread waits without end.
  */
 #define NR_THREADS 2
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models the poller: src/sched/idle.c, src/wait/agent.c, and offer,
- * push_stealable and steal_interactive of src/sched/pick.c. Two VPs, a foreign
- * thread that submits to the injection queue. There is no monitor, whose tick
- * would make good what is lost here.
+ * push_stealable and steal_interactive of src/sched/pick.c. Two VPs, and a
+ * foreign thread that submits to the injection queue. There is no monitor, as
+ * its tick would repair the lost wakes that the model looks for.
  *
- * Some threads make another one, which their VP shares. Then a thread ends, or
- * computes for ever, so that all the rest is up to the other VP. Polling ends
- * when something is seen or, unless VARIANT_POLL, at any time.
+ * Some threads make another thread, which their VP shares. Then a thread ends,
+ * or computes without end, so that the other VP has to run all the rest.
+ * Polling ends when the poller finds work or, unless VARIANT_POLL, at any time.
  *
  * Plain stores go through a store buffer, first in first out, as on x86. A
- * locked instruction, a fence or a system call waits until the own one is
- * empty.
+ * locked instruction, a fence or a system call waits until the issuer's buffer
+ * is empty.
  *
- * Holds: when nothing moves any more, nothing waits, or no VP is left to run
- * it.
+ * Holds: when no process can make a step any more, no thread waits in a queue,
+ * or no VP is left to run it.
  */
 #define NR_VPS 2
 #if defined(VARIANT_SUBMITS) || defined(BUG_CHECK_BEFORE_LEAVE) || \

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/sched/reserved.c: two who want to change what the kernel keeps for
- * a thread, and that thread, which leaves the runtime, then binds itself, or
- * ends before. A spare is a number; 0 is none.
+ * Models src/sched/reserved.c. Two threads want to change the state that the
+ * kernel keeps for a third. The third thread leaves the runtime, then binds
+ * itself or ends before. A spare is a number; 0 is none.
  *
- * Holds: both have the same carrier. If the thread did not end before, it has
- * that one to itself, and no other; what was taken in vain is a spare again.
+ * Holds: both changing threads have the same carrier. If the third thread did
+ * not end before, it alone has that carrier, and no other; a carrier that was
+ * taken in vain is a spare again.
  */
 #define OLD 1 /* the carrier that it shares */
 

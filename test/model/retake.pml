@@ -6,11 +6,11 @@
  * carriers of which one is a spare at the start.
  *
  * Plain stores of a carrier go through a store buffer, first in first out, as
- * on x86; a locked instruction waits until it is empty, a membarrier until
- * each was empty once. So in_runtime = 1 may become visible after the load of
+ * on x86; a locked instruction waits until it is empty, a membarrier until each
+ * was empty once. So in_runtime = 1 may become visible after the load of
  * retake, and the entry still costs no fence.
  *
- * Holds: at any time each VP has one owner, and who acts as its owner is it.
+ * Holds: at any time each VP has one owner, and only its owner acts as such.
  */
 #define NONE 255
 #define MONITOR 254
@@ -23,7 +23,7 @@
 #define ASK 1
 #define TAKEN 2
 
-/* What a store buffer holds. */
+/* The stores that a store buffer holds. */
 mtype = { IN_RUNTIME, CUR, PUSH };
 /* Two are enough to hold a store back behind later loads. */
 chan buffer[NR_CARRIERS] = [2] of { mtype, byte, byte };
@@ -35,7 +35,7 @@ chan runq = [NR_THREADS] of { byte };
 chan spares = [NR_CARRIERS] of { byte };
 chan given[NR_CARRIERS] = [1] of { byte };
 
-/* What is true, known to nobody. */
+/* The true state, which no carrier reads. */
 byte owner[NR_VPS];
 bool is_running[NR_THREADS];
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models ROUTING-1 and ROUTING-5 of src/signal/routing.c where the slot is used
- * again: one who sends a signal to the process and has chosen a thread for it,
- * that thread, which ends, and the next one in its slot, which blocks the
- * signal or not. There are others who take it.
+ * again. A sender of a signal to the process has chosen a thread, that thread
+ * ends, and the next thread in its slot blocks the signal or not. There are
+ * other threads that take the signal.
  *
- * The stores of who ends and of who makes the next thread go through a store
- * buffer, as on x86; a membarrier waits until it is empty, and so does who
- * starts a thread. That both are on one CPU allows more than two would.
+ * The stores of the ending thread and of the creator of the next thread go
+ * through a store buffer, as on x86; a membarrier waits until it is empty, and
+ * so does the start of a thread. One buffer, as if both were on one CPU, allows
+ * more orders than two.
  *
- * Holds: when nothing moves any more the signal has been taken once, by a
- * thread that does not block it.
+ * Holds: when no thread can make a step any more the signal has been taken
+ * once, by a thread that does not block it.
  */
 bit pending, is_locked;
 bit is_closed, is_open = 1, exit_work;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/sync/rwlock.c over the user futex: one word, and the lists of who
- * is parked on it, by kind. Two threads read, two write, and one of each kind
- * may give up. VARIANT_WRITERS_FIRST is the preference for writers. Each
- * step on the word is one atomic step, as it is there a load or a
- * compare-and-swap. So is what is done under the bucket's lock: it looks at the
- * word at most once, and nobody touches the lists without it.
+ * Models src/sync/rwlock.c over the user futex: one word, and the lists of the
+ * threads that are parked on it, by kind. Two threads read, two write, and one
+ * of each kind may give up. VARIANT_WRITERS_FIRST is the preference for
+ * writers. Each step on the word is one atomic step, as the code makes it by a
+ * load or a compare-and-swap. The work under the bucket's lock is one step,
+ * too: it reads the word at most once, and no thread touches the lists without
+ * the lock.
  *
- * Holds: a writer is alone; nobody stays parked while the lock is free
+ * Holds: a writer is alone; no thread stays parked while the lock is free
  * (RWLOCK-5: a stuck state would be reported).
  */
 #define NR_THREADS 4

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/sync/sem.c over the user futex: one word, one bucket, its lock
- * and its list. Two threads want one permit each, of which one may give up;
- * two post one each, handing it over or leaving it to who comes first; one
- * takes one if it is there. Each step on the word is one atomic step, as it
- * is there a load or a compare-and-swap; the lock orders the rest.
+ * Models src/sync/sem.c over the user futex: one word, one bucket, its lock and
+ * its list. Two threads want one permit each, of which one may give up. Two
+ * threads post one permit each; a post hands its permit to a waiter, or leaves
+ * it to the next taker. One thread takes a permit if there is one. Each step on
+ * the word is one atomic step, as the code makes it by a load or a
+ * compare-and-swap; the lock orders the rest.
  *
  * Holds: permits are neither lost nor made (SEM-1); while a thread is parked,
- * the word has W, and as many others are on their way as there are permits
- * (SEM-2).
+ * the word has W, and as many other threads are on their way as there are
+ * permits (SEM-2).
  */
 #define NONE 255
 #define NR_WAITERS 2
@@ -79,7 +80,10 @@ end_parked:
 	:: result[me] == HANDED -> nr_taken++
 	:: result[me] == WOKEN -> is_woken = true; goto again
 	:: atomic { may_give_up && !locked -> locked = true };
-		/* A time-out: whoever takes it out of the list ends it. */
+		/*
+		 * A time-out: the thread that takes it out of the list ends the
+		 * wait.
+		 */
 		if
 		:: result[me] == PARKED ->
 			parked??eval(me);
@@ -181,7 +185,7 @@ end:
 	timeout ->
 	assert(nr_posted == NR_POSTERS);
 	assert(nr_taken + value(word) == nr_posted);
-	/* Who is still parked found nothing to take. */
+	/* A thread that is still parked found no permit to take. */
 	assert(len(parked) == NR_WAITERS - nr_ended);
 	assert(empty(parked) || nr_taken == nr_posted)
 }

@@ -2,14 +2,14 @@
 /*
  * Models src/api/shared_cond.c, the protocol until glibc 2.40, and with
  * VARIANT_BY_START that since 2.41. Two threads wait for `ready`, and a third
- * one that gives up at times; what it gets it passes on. One thread sets
- * `ready` for the two, each time with a signal.
+ * thread waits and gives up at times; it passes on a signal that it gets. One
+ * thread sets `ready` for the two, each time with a signal.
  *
- * A sleep begins if the word is as it was seen, and ends by a wake alone. How
- * the lock is waited for, and those that look at a group's signals
- * (SHARED_COND-8), is not modelled; nor is `users`.
+ * A sleep begins if the word still has the value that the sleeper read, and
+ * ends by a wake alone. Not modelled are the wait for the lock, the threads
+ * that read a group's signals (SHARED_COND-8), and `users`.
  *
- * Holds: both waiters return, whoever takes whose signal.
+ * Holds: both waiters return, even if one takes the signal meant for the other.
  */
 #define NR_WAITERS 3
 #define TIMED 2		/* the one that gives up */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models who lets a signal through that stops or ends the process:
+ * Models which thread lets a signal through that stops or ends the process:
  * SIGNAL_RECEIVER-4 to SIGNAL_RECEIVER-7 of src/signal/signal_receiver.c,
- * ACTION-5 of action.c, wf_routing_closed and take_opened. One signal; thread
- * 0, which closes and opens it, a worker, which takes it until it ends or
- * closes it, and in VARIANT_HANDLER, in its place, one who gives it a handler
- * and takes that away.
+ * ACTION-5 of action.c, wf_routing_closed and take_opened. There is one signal.
+ * Thread 0 closes and opens it. A worker takes it until the worker ends or
+ * closes it. In VARIANT_HANDLER a thread that sets and removes a handler is in
+ * the worker's place.
  *
- * What the worker stores when it ends goes through a store buffer, as on x86,
- * as no fence follows; a membarrier waits until it is empty. Elsewhere the code
- * has fences.
+ * The stores of the ending worker go through a store buffer, as on x86, as no
+ * fence follows; a membarrier waits until it is empty. Elsewhere the code has
+ * fences.
  *
- * Holds: the receiver's mask is never open when nobody takes the signal any
- * more, and those who stopped to have returned, or when there is a handler.
- * When nothing moves any more, it is open if somebody takes it and the default
- * is the action, and closed otherwise.
+ * Holds: the receiver's mask is never open after the last thread that takes the
+ * signal has stopped to and has returned, or while there is a handler. When no
+ * thread can make a step any more, the mask is open if a thread takes the
+ * signal and the action is the default, and closed otherwise.
  */
 #ifdef BUG_HANDLER_AT_ONCE
 #define VARIANT_HANDLER
@@ -95,7 +95,7 @@ end_sleeps:
 	od
 }
 
-/* --- who closes and opens ------------------------------------------------- */
+/* --- the thread that closes and opens ------------------------------------- */
 
 /* Waits in the kernel for the receiver to arm again, or for a while. */
 inline await(condition)

@@ -2,16 +2,16 @@
 /*
  * Models a wait for a word: src/wait/word.c, with the user futex's bucket
  * (src/wait/ufutex.c), a poll by another VP (src/wait/word_poll.c), a doorbell
- * and a time-out. The word changes once; one thread waits for that, twice in a
- * row at the same place, and nobody else uses its bucket.
+ * and a time-out. The word changes once. One thread waits for that, twice in a
+ * row at the same place, and no other thread uses its bucket.
  *
  * Plain stores go through a store buffer, first in first out, as on x86. A
- * locked instruction or a fence waits until the own one is empty.
+ * locked instruction or a fence waits until the issuer's buffer is empty.
  *
- * Holds: whoever waits for a word that has changed comes back, once for each
- * wait, and nobody is left in the bucket or in the array. With VARIANT_CHECK
- * nobody rings, and somebody looks for as long as somebody waits; with
- * VARIANT_TIMED the wait may end by its deadline.
+ * Holds: a thread that waits for a word that has changed comes back, once for
+ * each wait, and no thread is left in the bucket or in the array. With
+ * VARIANT_CHECK there is no doorbell, and a VP polls for as long as a thread
+ * waits; with VARIANT_TIMED the wait may end by its deadline.
  */
 #define WAITER 0
 #define WRITER 1

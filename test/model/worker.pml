@@ -122,7 +122,7 @@ end:
 	goto end
 }
 
-/* What the kernel does, in its order. */
+/* The steps of the kernel when a worker dies, in their order. */
 inline die(i)
 {
 #ifdef BUG_CLEARED_BEFORE_MARKED

@@ -68,7 +68,7 @@ TEST(pauses)
 
 pid_t __vfork(void);
 
-/* What the child does to its mask is nothing to the parent. */
+/* A child that changes its mask must not change the parent's. */
 static void *fork_and_block(void *arg)
 {
 	sigset_t now;

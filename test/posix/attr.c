@@ -379,7 +379,7 @@ TEST(default_attributes)
 	size_t size;
 
 	init();
-	/* What this thread got is not what the next one gets. */
+	/* The bounds that one thread got are not those of the next thread. */
 	thread_join(thread_start(report_bounds, &b));
 	CHECK_EQ(pthread_attr_setstacksize(&attr, 512 << 10), 0);
 	CHECK_EQ(pthread_setattr_default_np(&attr), 0);
@@ -448,7 +448,10 @@ static void *ask_mask(void *arg)
 	return sigismember(&mask, SIGUSR2) ? arg : NULL;
 }
 
-/* What waits for the process is taken by a thread that begins without. */
+/*
+ * A signal that is pending for the process goes to a new thread that does not
+ * block it.
+ */
 TEST(signal_mask)
 {
 	sigset_t mask;

@@ -83,7 +83,7 @@ static void *meet_once(void *arg)
 	return NULL;
 }
 
-/* Whoever is through may destroy it and free its memory. */
+/* A thread that has passed the barrier may destroy it and free its memory. */
 TEST(barrier_destroy_at_once)
 {
 	for (int i = 0; i < 300; i++) {

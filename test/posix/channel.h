@@ -60,7 +60,7 @@ static inline long channel_get(struct weft_channel *c)
 	return value;
 }
 
-/* What a call to receive fails with. */
+/* Returns the error with which a receive fails. */
 static inline int channel_get_error(struct weft_channel *c)
 {
 	long value;

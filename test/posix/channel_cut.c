@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Channels with names, whose files a peer shrinks. */
+/* Channels with names; a peer makes their files shorter. */
 #include "channel.h"
 
 #include <setjmp.h>

@@ -91,7 +91,7 @@ TEST(one_of_many_senders_is_killed)
 	die_sending_to(WEFT_CHANNEL_MANY);
 }
 
-/* What lies behind the dead one's reservation comes. */
+/* The messages behind a dead sender's reservation arrive. */
 TEST(others_go_on_behind_a_dead_sender)
 {
 	struct weft_channel *in, *out;
@@ -113,7 +113,7 @@ TEST(others_go_on_behind_a_dead_sender)
 	CHECK_EQ(channel_get(in), 13);
 }
 
-/* Who takes the number of a dead sender clears what that one left. */
+/* The sender that takes a dead sender's number clears the dead one's slots. */
 TEST(a_dead_sender_is_replaced_before_anybody_noticed)
 {
 	struct weft_channel *in, *out;
@@ -292,7 +292,10 @@ TEST(made_while_signals_come)
 	}
 }
 
-/* As somebody else; who changes its ids so is not readable in /proc. */
+/*
+ * Opens as another user. A process that changes its ids is not readable in
+ * /proc, so it makes itself dumpable again.
+ */
 static void open_as_nobody(void)
 {
 	struct weft_channel *c;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for children: who gets which, what ends a wait, and what does not. */
+/*
+ * Waiting for children: which thread gets which child, which events end a wait,
+ * and which do not.
+ */
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -37,7 +40,7 @@ static pid_t start_child(int status)
 	_exit(status);
 }
 
-/* --- who gets which ------------------------------------------------------- */
+/* --- which thread gets which child ---------------------------------------- */
 
 static void *wait_for_one(void *arg)
 {

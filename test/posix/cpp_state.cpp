@@ -245,7 +245,7 @@ TEST(static_initialisation)
 	CHECK_EQ(nr_calls, 1);
 }
 
-// A static whose initialiser throws is tried again by the next thread.
+// If a static's initialiser throws, the next thread tries again.
 TEST(static_initialisation_fails)
 {
 	static std::atomic<int> nr_failed;

@@ -135,7 +135,10 @@ TEST(timed_join_of_itself)
 	thread_join(thread_start(join_itself, NULL));
 }
 
-/* Who has not to wait needs no valid time; ESRCH says that it has ended. */
+/*
+ * A join that does not wait accepts an invalid time; ESRCH shows that the
+ * thread has ended.
+ */
 TEST(timed_join_of_one_that_has_ended)
 {
 	static const struct timespec bad = { .tv_nsec = 1000000000 };
@@ -309,8 +312,10 @@ TEST(tree_of_threads)
 	CHECK_EQ((intptr_t)tree((void *)(intptr_t)7), 255);
 }
 
-/* pthread_create(3): the new pthread_t is stored before it can be used by
- * whoever the new thread tells; memory before is seen by the thread. */
+/*
+ * pthread_create(3): the new pthread_t is stored before any thread that the new
+ * thread informs can use it. The new thread sees earlier writes of its creator.
+ */
 static int plain;
 
 static void *see_plain(void *arg)

@@ -271,7 +271,7 @@ TEST(polls_park)
 	check_parked(before, NR_THREADS);
 }
 
-/* --- who runs ------------------------------------------------------------- */
+/* --- the threads that run ------------------------------------------------- */
 
 static void *set_over(void *arg)
 {

@@ -280,7 +280,10 @@ TEST(written_one_after_another)
 	thread_join(thread_start(write_one_after_another, NULL));
 }
 
-/* A line of the kernel's is read as it comes, and names who asks. */
+/*
+ * A line of a kernel file is read as the kernel makes it, and names the calling
+ * thread.
+ */
 static void *read_kernels(void *arg)
 {
 	char line[16] = "", more[BLOCK];

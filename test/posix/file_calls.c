@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing to disks, and moving bytes between descriptors: who waits in such a
- * call keeps nobody else from running; errors.
+ * Writing to disks, and moving bytes between descriptors: a thread that waits
+ * in such a call keeps no other thread from running; errors.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ TEST(errors_of_writing_through)
 	CHECK_ERRNO(truncate("/nonexistent/file", 0), ENOENT);
 }
 
-/* With the signal for who called, whoever makes the call. */
+/* The signal goes to the calling thread, also if a worker makes the call. */
 static void *truncate_too_far(void *arg)
 {
 	CHECK_ERRNO(ftruncate(fd, 8192), EFBIG);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks on files: who waits for one keeps nobody else from running; what ends
- * the waits; errors.
+ * Locks on files: a thread that waits for a lock keeps no other thread from
+ * running; the events that end the waits; errors.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -70,7 +70,7 @@ static pid_t fork_with(uint64_t flags)
 	return pid;
 }
 
-/* What is ignored stays so. */
+/* CLONE_CLEAR_SIGHAND resets handlers; an ignored signal stays ignored. */
 TEST(child_without_handlers)
 {
 	pid_t child;
@@ -438,7 +438,10 @@ static void use_inheriting(void)
 	threads_join(threads, 4);
 }
 
-/* Who waits for them, and who is about to, is not in the child. */
+/*
+ * The threads that wait for the mutexes, or are about to, do not exist in the
+ * child.
+ */
 TEST(mutexes_with_inheritance)
 {
 	pthread_t waiting[4], locking[2];

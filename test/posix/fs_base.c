@@ -202,7 +202,9 @@ TEST(signals_to_the_process)
 
 static uint64_t own_base;
 
-/* As emulators do whose handler is to call libc. */
+/*
+ * As in an emulator with a handler that calls libc: restores libc's base first.
+ */
 static void go_home(int sig, siginfo_t *info, void *ucontext)
 {
 	set_fs_base(own_base);

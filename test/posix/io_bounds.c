@@ -24,7 +24,7 @@ enum { LONG_MS = 20000 };
 
 static pthread_t waiter;
 
-/* Something is done to who waits, once it does. */
+/* Calls a function once the thread `waiter` and all others wait. */
 static void *do_at_rest(void *arg)
 {
 	void (*what)(void) = (void (*)(void))(uintptr_t)arg;
@@ -165,7 +165,7 @@ TEST(all_beside_a_control_buffer)
 	CHECK_EQ(receive_with_control(&bytes), 3);
 }
 
-/* What came with the part is told. */
+/* A receive that ends with a part returns the credentials that came with it. */
 TEST(credentials_of_a_part)
 {
 	const struct timeval limit = { 0, 100000 };
@@ -259,7 +259,7 @@ TEST(handler_after_a_message)
 
 /* --- connecting ----------------------------------------------------------- */
 
-/* The queue is full: who connects waits. */
+/* The queue is full: a thread that connects waits. */
 TEST(connect_that_has_begun)
 {
 	const struct timeval limit = { 0, 100000 };
@@ -376,7 +376,9 @@ static void close_peer(void)
 	CHECK_EQ(close(pair[1]), 0);
 }
 
-/* Who waits is told what has happened; no signal comes with that. */
+/*
+ * A waiting sendfile returns the reset of the connection and raises no signal.
+ */
 TEST(sendfile_to_who_closes)
 {
 	make_contents();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What changes while a thread waits for a descriptor: flags and limits, which
- * are for later calls; the state of a connection; urgent data, errors that
+ * Changes while a thread waits for a descriptor: flags and limits, which apply
+ * to later calls only; the state of a connection; urgent data, and errors that
  * come for datagrams.
  */
 #include <fcntl.h>
@@ -172,7 +172,7 @@ static void *connect_slowly(void *fd)
 			       sizeof(address)));
 }
 
-/* Who finds no place in the queue is told nothing for a second. */
+/* A connection that finds the queue full gets no answer for a second. */
 TEST(connection_that_has_begun)
 {
 	int fd = inet_socket(SOCK_STREAM | SOCK_NONBLOCK);
@@ -268,7 +268,10 @@ static void *wait_for_error(void *arg)
 	return (void *)(intptr_t)fd.revents;
 }
 
-/* Nobody is there any more: the kernel says so to who waits for an answer. */
+/*
+ * The peer has closed: the kernel reports that to a thread that waits for an
+ * answer.
+ */
 static pthread_t sent_to_nobody(void *(*start)(void *), void *arg)
 {
 	pthread_t thread;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Waits for descriptors that another thread closes or replaces meanwhile: a
- * wait is on the files, and the next event ends it. Who comes too late finds
- * that they are gone, so on a busy machine each case may need several attempts.
+ * wait is on the files, and the next event ends it. A thread that begins to
+ * wait too late finds the files closed, so on a busy machine each case may need
+ * several attempts.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -208,7 +209,7 @@ static void *select_some(void *arg)
 			      &(struct timeval){ .tv_sec = LIMIT_MS / 1000 }));
 }
 
-/* What is no descriptor any more is ready, for whatever is asked. */
+/* A closed descriptor counts as ready in each set that names it. */
 static bool select_beside(int nr)
 {
 	pthread_t thread = start(select_some, &nr);

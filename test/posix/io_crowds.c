@@ -415,7 +415,10 @@ static void *block_for_a_while(void *arg)
 	return arg;
 }
 
-/* Whoever asked the kernel for the bytes is somewhere else when they come. */
+/*
+ * The thread that asked the kernel for the bytes is on another carrier when
+ * they come.
+ */
 TEST(blocked_threads_beside_waits)
 {
 	pthread_t blockers[NR_BLOCKERS], readers[NR_CLIENTS];

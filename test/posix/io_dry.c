@@ -97,7 +97,9 @@ TEST(time_is_over)
 	CHECK(now_ns() - start >= 30 * NS_PER_MS);
 }
 
-/* What was found dry is not what is polled, or not all. */
+/*
+ * The poll is not for the descriptor that was found empty, or not for it alone.
+ */
 TEST(others_are_polled)
 {
 	struct pollfd fds[2];
@@ -133,7 +135,7 @@ static void count_signal(int sig)
 	nr_handled++;
 }
 
-/* What is ready is told before the mask lets a signal in. */
+/* A ready descriptor is reported before the mask lets a signal in. */
 TEST(ready_to_be_written_beside_a_signal)
 {
 	const struct timespec limit = { 0, 900 * NS_PER_MS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rare ways to call: flags, lengths and limits whose meaning the kernel gives
- * them, for calls that would wait and for those that must not.
+ * Rare ways to call: flags, lengths and limits with the meaning that the kernel
+ * gives them, for calls that would wait and for those that must not.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -257,7 +257,10 @@ static void *send_until_it_breaks(void *arg)
 	return arg;
 }
 
-/* What has been sent is reported, the broken pipe by the next call. */
+/*
+ * A send reports the bytes that it has sent; the next call reports the broken
+ * pipe.
+ */
 TEST(count_comes_before_the_broken_pipe)
 {
 	pthread_t thread;
@@ -467,7 +470,7 @@ TEST(refused_calls_beside_others)
 	threads_join(bad, 4);
 }
 
-/* Whatever the other part makes up for. */
+/* A negative part is an error even if the sum of both parts is valid. */
 TEST(select_refuses_a_time_with_a_part_below_zero)
 {
 	struct timeval below[] = { { -1, 2000000 }, { 1, -1 } };

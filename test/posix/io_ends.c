@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ends a call on a socket that has begun: the error of a connection that
- * is reset is the next call's, a sender that waits hears of a shutdown, a
- * receive of all waits for all of it up to urgent data, and a low-water mark is
- * obeyed.
+ * Events that end a call on a socket which has moved some bytes: the error of a
+ * connection that is reset is the next call's, a waiting sender gets a
+ * shutdown, a receive of all bytes waits for all of them up to urgent data, and
+ * a low-water mark is obeyed.
  */
 #include <errno.h>
 #include <linux/sockios.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that has used up its descriptors: there can be neither ring nor
- * set of descriptors, and who waits does so in the kernel. Calls mean what they
- * mean, a part that is done included.
+ * A program that has used up its descriptors: weft can open neither a ring nor
+ * an epoll set, and a thread that waits does so in the kernel. The calls keep
+ * their meaning, also for partial transfers.
  */
 #include <string.h>
 #include <sys/inotify.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file system that answers when it likes: a server in another process, by
- * the kernel's FUSE protocol. Each request waits for a byte in a pipe, which
- * another thread of this program writes only when all threads are waiting: who
- * is held up by somebody else's call is held up for ever.
+ * A file system with delayed answers: a server in another process, by the
+ * kernel's FUSE protocol. Each request waits for a byte in a pipe. Another
+ * thread of this program writes the byte only when all threads are waiting, so
+ * a thread that another thread's call blocks never runs again.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -78,7 +78,10 @@ static void open_gate(int nr)
 
 static int file;
 
-/* Before there are threads: whoever starts them must not wait for it. */
+/*
+ * Runs before there are threads: the thread that starts them must not wait for
+ * the file.
+ */
 static void open_file(void)
 {
 	char path[64];

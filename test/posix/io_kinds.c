@@ -257,7 +257,7 @@ static void *open_for_ever(void *path)
 	return (void *)(intptr_t)open(path, O_RDONLY);
 }
 
-/* What comes later is there for the next reader. */
+/* Bytes that come after the cancellation are for the next reader. */
 TEST(cancelled_readers)
 {
 	char c = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that wait for whoever comes, many of them on one socket: each
- * connection and each message wakes one that takes it, the end of the socket
- * wakes all, and who closes its number ends no wait.
+ * Many threads wait on one socket for connections or messages. Each connection
+ * and each message wakes one thread, which takes it. A shutdown of the socket
+ * wakes all; a close of its number ends no wait.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -103,7 +103,7 @@ TEST(each_message_wakes_one)
 	meet(receive_and_meet, send_once);
 }
 
-/* --- who leaves takes nothing along -------------------------------------- */
+/* --- a thread that leaves takes nothing ----------------------------------- */
 
 static _Atomic int nr_taken, nr_interrupted;
 
@@ -194,7 +194,7 @@ TEST(shutdown_ends_all_receives)
 	}
 }
 
-/* Who closes at once waits until all are there. */
+/* A thread that shuts down and closes at once first waits until all accept. */
 static _Atomic int nr_before;
 
 static void *accept_until_closed(void *arg)
@@ -226,7 +226,7 @@ TEST(shutdown_then_close_ends_all_accepts)
 
 /* --- closing ------------------------------------------------------------- */
 
-/* A wait is on the file, and who waits for the number's next has that. */
+/* A wait is on the file; a later wait on the same number is on the new file. */
 static void reuse(int type, void *(*wait)(void *))
 {
 	struct sockaddr_in old;
@@ -339,7 +339,7 @@ static void send_one(void)
 	send_byte('p');
 }
 
-/* Of all who are woken one takes it. */
+/* Of all threads that a connection wakes, one accepts it. */
 static void *poll_and_accept(void *arg)
 {
 	for (;;) {
@@ -357,7 +357,7 @@ static void *poll_and_accept(void *arg)
 	}
 }
 
-enum { GO = 'g' }; /* who receives that leaves */
+enum { GO = 'g' }; /* ends its receiver */
 
 static void *receive_until_told(void *arg)
 {

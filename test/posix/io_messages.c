@@ -147,7 +147,7 @@ static void *post_many(void *arg)
 	return arg;
 }
 
-/* More than the socket takes: whoever sends waits. */
+/* More than the socket takes: the sender waits. */
 static void all_arrive(int type)
 {
 	static char block[BYTES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens that wait, of FIFOs for the other side: who waits keeps nobody else
- * from running; what ends the waits; what comes of them. Each first has its
- * FIFO wait once, so that it is known to.
+ * Opens of FIFOs that wait for the other end: a waiting thread keeps no other
+ * thread from running; the events that end the waits; their results. Each case
+ * first waits for its FIFO once, so that weft knows the FIFO.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -196,7 +196,7 @@ TEST(descriptors_run_out)
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* What comes to have the FIFO's name is opened as it is. */
+/* Another file that gets the FIFO's name is opened as what it is. */
 TEST(another_file_of_that_name)
 {
 	struct stat st;

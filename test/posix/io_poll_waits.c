@@ -171,7 +171,10 @@ static void check_masks(void)
 	}
 }
 
-/* Who writes and signals at once: the handler runs, or there is a result. */
+/*
+ * Writes and sends a signal at once: the handler runs, or the call has a
+ * result.
+ */
 static void check_both_at_once(void)
 {
 	make_pipes();

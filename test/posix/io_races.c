@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What other threads do to a file or its number just when a call begins, or
- * between its first part and the rest.
+ * Other threads close, replace or change a file or its number just when a call
+ * begins, or between its first part and the rest.
  */
 #include <errno.h>
 #include <fcntl.h>

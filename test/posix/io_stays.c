@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls that wait, perhaps several times, while another thread makes their
- * number another file's: they stay with their file, and the other gets nothing.
- * Who comes too late finds the other, so on a busy machine each case may need
- * several attempts.
+ * number another file's: the calls stay with their file, and the new file gets
+ * nothing. A call that begins too late finds the new file, so on a busy machine
+ * each case may need several attempts.
  */
 #include <fcntl.h>
 #include <poll.h>

@@ -70,7 +70,7 @@ static void *write_numbers(void *arg)
 	return arg;
 }
 
-/* Small writes to a pipe are whole, whoever reads and writes. */
+/* Small writes to a pipe arrive whole, with several readers and writers. */
 TEST(many_readers_and_writers_of_one_pipe)
 {
 	pthread_t readers[20], writers[20];

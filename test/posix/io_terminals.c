@@ -289,7 +289,7 @@ static void run_shell_behind(void)
 	CHECK_EQ(kill(-job, SIGSTOP), 0);
 	wait_for_stop(job, SIGSTOP);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, getpgrp()), 0);
-	/* Who is stopped takes nothing. */
+	/* A stopped process reads nothing from the terminal. */
 	CHECK_EQ(write(terminals[0].master, "mine\n", 5), 5);
 	read_line(NULL);
 	CHECK_EQ(kill(-job, SIGCONT), 0);
@@ -354,7 +354,7 @@ TEST(masters_take_no_kernel_threads)
 
 /* --- cancellation -------------------------------------------------------- */
 
-/* What comes later is there for the next reader. */
+/* Bytes that come after the cancellation are for the next reader. */
 TEST(cancelled_reader)
 {
 	pthread_t thread;

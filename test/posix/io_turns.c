@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Waits that take turns or lose their descriptor: numbers that are used again
- * while a reader is about to run, peers whose queue is full, connections that
- * wait for their turn, more waits for shared memory than anybody keeps kernel
+ * while a reader is about to run, peers with a full queue, connections that
+ * wait for their turn, and more waits for shared memory than weft keeps kernel
  * threads for.
  */
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ends the wait of a thread that reads, and what does not; other kinds of
- * descriptors; children that are made meanwhile.
+ * The events that end the wait of a thread that reads, and those that do not;
+ * other kinds of descriptors; children that are made meanwhile.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,9 +33,9 @@ TEST(shutdown_ends_a_read)
 }
 
 /*
- * A thread reads from a socket whose number is taken away and used again, by
- * an empty socket or one with something to read. False if the thread was not
- * yet in its read, as happens on a busy machine.
+ * A thread reads from a socket; its number is taken away and used again, by an
+ * empty socket or one with something to read. False if the thread was not yet
+ * in its read, as happens on a busy machine.
  */
 static bool is_on_the_file(bool by_dup2)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel keeps for each of its threads: one thread changes it, those
- * that it creates have it, too, and no other sees anything of it.
+ * State that the kernel keeps per kernel thread: one thread changes it, the
+ * threads that it creates inherit it, and no other thread sees the change.
  */
 #include <asm/prctl.h>
 #include <errno.h>

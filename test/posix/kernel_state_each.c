@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel keeps for each of its threads, as a table: threads set values
- * of their own, yield often, and each reads its own back; the others still have
- * what the process had. By libc's function and by syscall().
+ * State that the kernel keeps per kernel thread, as a table: threads set
+ * different values, yield often, and each reads its own value back; the other
+ * threads still have the process's value. By libc's function and by syscall().
  */
 #include <asm/prctl.h>
 #include <linux/capability.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel gives to one of its threads, and takes from no other: a
- * traced process, a counter of that thread's own events, a ring.
+ * Kernel objects that belong to one kernel thread: a traced process, a counter
+ * of the thread's events, a ring. Other threads must not take them.
  */
 #include <errno.h>
 #include <linux/io_uring.h>

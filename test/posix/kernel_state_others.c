@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel keeps for each of its threads, changed by another thread: it
- * is so for that one and for those that it creates, and for nobody else.
+ * State that the kernel keeps per kernel thread, changed by another thread: the
+ * change holds for the target thread and for the threads that it creates, and
+ * for no other.
  */
 #include <errno.h>
 #include <linux/ioprio.h>
@@ -15,7 +16,7 @@
 
 enum { NR_OTHERS = 8, NR_YIELDS = 100, NR_CHANGED = 12 };
 
-/* What is changed, by a thread's id. */
+/* A value that can be changed by a thread's id. */
 struct changeable {
 	long (*change)(pid_t id, long to);
 	long (*get)(pid_t id);
@@ -192,7 +193,7 @@ static void *change_many(void *arg)
 	return arg;
 }
 
-/* What the changing thread has changed of itself they do not get. */
+/* The changed threads must not get the changing thread's own changes. */
 TEST(many_by_a_thread_that_is_not_as_they_are)
 {
 	pthread_t threads[NR_CHANGED];

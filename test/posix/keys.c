@@ -284,7 +284,7 @@ static void *read_into_page(void *arg)
 	return NULL;
 }
 
-/* Who waits for data has the rights of the thread all the same. */
+/* A thread that waits for data keeps its rights to the memory of a key. */
 TEST(memory_of_a_key_in_system_calls)
 {
 	pthread_t thread;

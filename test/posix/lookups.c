@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What libc loads on its own account while threads exist: name services,
- * character sets; and what it keeps per thread for them. */
+/*
+ * Modules that libc itself loads while threads exist: name services, character
+ * sets; and the state that libc keeps for them per thread.
+ */
 #include <iconv.h>
 #include <netdb.h>
 #include <pwd.h>

@@ -283,7 +283,7 @@ TEST(more_than_there_can_be)
 	thread_join(start_with(work_a_little, &(struct small_stack){ 0 }));
 }
 
-/* What was refused leaves nothing behind. */
+/* A refused creation leaves no memory in use. */
 TEST(refused_again_and_again)
 {
 	long before;
@@ -438,7 +438,7 @@ static void *use_memory(void *arg)
 	return area[100] != 0 ? arg : NULL;
 }
 
-/* What the caches of malloc's threads hold counts as in use. */
+/* The bytes in the caches of malloc's threads count as in use. */
 static long malloced(void)
 {
 	return (long)mallinfo2().uordblks;

@@ -210,7 +210,10 @@ TEST(locked_memory)
 
 /* --- what they can do ----------------------------------------------------- */
 
-/* With nearly all of its stack in use it lets others run, who do not ask. */
+/*
+ * A thread with nearly all of its stack in use is preempted, so that threads
+ * which never yield run in turn.
+ */
 enum { NR_SPINNERS = 8, FRAME_BYTES = 512, LEFT_BYTES = 9 * KIB };
 
 static _Atomic int nr_spun;
@@ -312,7 +315,7 @@ TEST(overflow_is_a_fault)
 	check_limited(RLIMIT_DATA, 30000, "limited_overflow");
 }
 
-/* What large stacks of ended threads have taken is there for smaller ones. */
+/* The memory of ended threads' large stacks serves later, smaller stacks. */
 TEST(limited_smaller_after_larger)
 {
 	begin(2 * MIB);

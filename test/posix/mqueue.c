@@ -171,8 +171,9 @@ static bool is_told_to_receiver_alone(void)
 }
 
 /*
- * What somebody waits for is his; nobody else is told. On a busy machine it may
- * take several attempts until he waits.
+ * A message goes to the thread that waits for it, and no other thread is
+ * notified. On a busy machine it may take several attempts until that thread
+ * waits.
  */
 TEST(notice_of_a_message)
 {

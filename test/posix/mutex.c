@@ -41,7 +41,7 @@ static void *unlock(void *arg)
 	return (void *)(intptr_t)pthread_mutex_unlock(arg);
 }
 
-/* What `f` returns when another thread calls it. */
+/* Returns the result of `f` in another thread. */
 static int elsewhere(void *(*f)(void *), pthread_mutex_t *m)
 {
 	return (int)(intptr_t)thread_join(thread_start(f, m));
@@ -54,7 +54,7 @@ static void *lock_and_unlock(void *arg)
 	return NULL;
 }
 
-/* What holds for all types. */
+/* Checks the rules that hold for all types. */
 static void check_any_type(pthread_mutex_t *m)
 {
 	pthread_t waiter;

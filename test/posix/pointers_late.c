@@ -121,7 +121,7 @@ TEST(results_in_constant_memory)
 	thread_join(thread_start(select_constant, NULL));
 }
 
-/* What the kernel finds before it looks at the memory. */
+/* Errors that the kernel finds before it reads the memory. */
 static void *pass_wrong(void *arg)
 {
 	volatile int too_few = -1; /* which the compiler would see */

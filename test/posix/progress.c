@@ -142,8 +142,9 @@ TEST(blocked_in_read)
 
 /*
  * All threads have slept for long when one wakes, and blocks in the kernel
- * until another has run: one that it has woken, one whose time comes only now,
- * one that reads what another process writes.
+ * until another thread has run: a thread that it has woken, a thread with a
+ * deadline that comes only now, or a thread that reads bytes of another
+ * process.
  */
 enum { LONG_MS = 300, MORE_MS = 20 };
 static sem_t woken;

@@ -192,7 +192,7 @@ static void *tell_both(void *arg)
 	return NULL;
 }
 
-/* Whatever its own policy is. */
+/* A holder without a real-time policy inherits a real-time priority. */
 TEST(inherits_without_a_policy)
 {
 	pthread_t t[4];
@@ -243,7 +243,7 @@ static void *want_second_then_note(void *arg)
 	return NULL;
 }
 
-/* Who waits for a mutex is told of a change of its own, too. */
+/* A thread that waits for a mutex is moved when its own priority changes. */
 TEST(goes_by_priority)
 {
 	pthread_t t[4];
@@ -378,7 +378,7 @@ static void *refuse(void *arg)
 	return NULL;
 }
 
-/* Each asks once: to libc who was refused has the priority. */
+/* Each asks once: in libc a refused thread keeps the priority. */
 TEST(ceiling_of_real_time_threads_only)
 {
 	make(&first, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, 10);

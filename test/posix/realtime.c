@@ -92,7 +92,7 @@ TEST(others_priority_raised)
 	check_order("bca");
 }
 
-/* --- who waits for its turn, without a policy ----------------------------- */
+/* --- threads without a policy wait for their turn ------------------------- */
 
 enum { NR_OTHERS = 5 };
 
@@ -191,7 +191,7 @@ TEST(equals_yield_in_turns)
 	t[1] = start_fifo(30, note_and_yield, NOTE('b'));
 	t[2] = start_fifo(29, note_own, NOTE('c'));
 	threads_join(t, 3);
-	/* Of equals, who begins is not said. */
+	/* Of two equals either may begin. */
 	check_order(order[0] == 'a' ? "abababc" : "bababac");
 }
 

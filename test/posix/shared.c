@@ -210,7 +210,7 @@ static void *wait_for_condition(void *arg)
 	pthread_cleanup_pop(0);
 }
 
-/* Whoever is cancelled has the mutex, and gives it back. */
+/* A cancelled waiter holds the mutex in its cleanup, and unlocks it there. */
 static void cancel_in_condition(void)
 {
 	pthread_t thread;
@@ -276,7 +276,10 @@ static void *wait_on_word(void *arg)
 	struct timespec soon = { .tv_nsec = NS_PER_MS };
 
 	CHECK_ERRNO(syscall(SYS_futex, &s->word, FUTEX_WAIT, 7, NULL), EAGAIN);
-	/* A wait may end for nothing, as one does whose server is killed. */
+	/*
+	 * A wait may end without a wake, as that of a thread with a killed
+	 * server.
+	 */
 	while (syscall(SYS_futex, &s->word, FUTEX_WAIT, 0, &soon) == 0)
 		;
 	CHECK_EQ(errno, ETIMEDOUT);

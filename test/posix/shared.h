@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of objects between processes share: memory, and children. */
+/* Shared memory and children, for the tests of objects between processes. */
 #ifndef SHARED_H
 #define SHARED_H
 

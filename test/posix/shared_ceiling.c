@@ -139,7 +139,7 @@ static void *check_others(void *arg)
 {
 	struct timespec soon = deadline_ms(CLOCK_REALTIME, 5);
 
-	/* Who may not have it is not told whether it is free. */
+	/* A thread that may not lock it gets EINVAL even if it is free. */
 	CHECK_EQ(pthread_mutex_lock(&o->mutex), EINVAL);
 	become_realtime();
 	CHECK_EQ(pthread_mutex_trylock(&o->mutex), EBUSY);

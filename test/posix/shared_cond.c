@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Single waits on process-shared conditions: deadlines, interruptions, crowds,
- * cancellation, and waiters and owners whose process dies. */
+/*
+ * Single waits on process-shared conditions: deadlines, interruptions, crowds,
+ * cancellation, and waiters and owners in a process that dies.
+ */
 #include <errno.h>
 
 #include "shared.h"
@@ -142,7 +144,7 @@ static void *take_one(void *arg)
 	return NULL;
 }
 
-/* Who is cancelled leaves the signal to another. */
+/* A cancelled waiter leaves the signal to another. */
 TEST(condition_cancelled_beside_signal)
 {
 	make_condition(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
@@ -271,7 +273,7 @@ static void *signal_and_stay(void *arg)
 		pause();
 }
 
-/* Who is woken finds that the mutex's owner has died. */
+/* A woken waiter finds that the mutex's owner has died. */
 TEST(condition_owner_is_killed)
 {
 	pthread_t thread;

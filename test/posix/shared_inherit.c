@@ -210,8 +210,10 @@ static void *hold_both(void *mutexes)
 	return NULL;
 }
 
-/* Of several that a thread leaves, and one after the other. What others wait
- * for goes on. */
+/*
+ * A thread ends with several mutexes, and several threads one after the other.
+ * The waits of other threads continue.
+ */
 TEST(many_owners_end)
 {
 	static pthread_mutex_t m[2];
@@ -331,7 +333,7 @@ TEST(types)
 	}
 }
 
-/* What the kernel says of the calling thread. */
+/* Returns the calling thread's priority as the kernel has it. */
 static int kernel_priority(void)
 {
 	FILE *stat = fopen("/proc/thread-self/stat", "r");

@@ -128,8 +128,10 @@ TEST(barrier)
 	}
 }
 
-/* libc's barrier counts who comes, who may go, who has gone, and starts anew
- * at the last multiple of the count below 2^31. */
+/*
+ * libc's barrier counts the threads that come, may leave and have left, and
+ * starts anew at the last multiple of the count below 2^31.
+ */
 static void make_late_barrier(void)
 {
 	uint32_t *words = (uint32_t *)&m->barrier;

@@ -228,7 +228,7 @@ static void thread_dies(int type, int shared, int protocol)
 	CHECK_EQ(pthread_mutex_unlock(m), 0);
 	CHECK_EQ(pthread_mutex_lock(m), 0);
 	CHECK_EQ(pthread_mutex_unlock(m), 0);
-	/* Again, and somebody waits who does not make it consistent. */
+	/* Again, and a thread waits that does not make it consistent. */
 	thread_join(thread_start(leave_locked, m));
 	CHECK_EQ(pthread_mutex_trylock(m), EOWNERDEAD);
 	waiter = thread_start(inherit, m);

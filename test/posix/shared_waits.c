@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Single waits on process-shared reader-writer locks, barriers and semaphores:
- * deadlines, crowds, and waiters whose process dies. */
+/*
+ * Single waits on process-shared reader-writer locks, barriers and semaphores:
+ * deadlines, crowds, and waiters in a process that dies.
+ */
 #include <errno.h>
 
 #include "shared.h"
@@ -198,7 +200,7 @@ TEST(barrier_many_wait)
 	}
 }
 
-/* --- waiters whose process dies ------------------------------------------- */
+/* --- waiters in a process that dies --------------------------------------- */
 
 static void *announce_and_take(void *arg)
 {

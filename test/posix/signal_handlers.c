@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What handlers of threads may do: jump out, run on a stack of their own, use
- * the library; what the program is told about its actions.
+ * Handlers of threads jump out, run on an alternate stack, and use the library;
+ * the program asks for its actions.
  */
 #include <pthread.h>
 #include <semaphore.h>

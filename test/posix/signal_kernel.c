@@ -414,7 +414,10 @@ static int broken_socket(void)
 	return fds[1];
 }
 
-/* What the caller blocks is pending for it alone, while others run. */
+/*
+ * A signal that the caller blocks is pending for it alone, while other threads
+ * run.
+ */
 static void take_pending(int sig)
 {
 	const struct timespec none = { 0, 0 };

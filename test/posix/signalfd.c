@@ -155,7 +155,7 @@ TEST(readers_get_their_own)
 	threads_join(threads, NR_READERS);
 }
 
-/* On one VP, too: who reads blocks nobody but itself. */
+/* On one VP, too: a thread that reads blocks no other thread. */
 TEST(process_signal_ends_a_read)
 {
 	int fd = make_fd(SIGRTMIN, 0);
@@ -334,7 +334,7 @@ static void *wait_for_one(void *arg)
 	return arg;
 }
 
-/* What somebody waited for until just now is for whoever reads. */
+/* A signal for which a sigwait has just ended goes to the next reader. */
 TEST(reads_after_a_sigwait)
 {
 	int fd = make_fd(SIGUSR2, 0);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What this library promises about signals so far: handlers of the program
- * run, also beside threads that compute and threads that are parked. */
+/*
+ * Signals: handlers of the program run, also beside threads that compute and
+ * threads that are parked.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -194,7 +196,10 @@ TEST(masks_are_per_thread)
 	check_open(NULL);
 }
 
-/* What is sent while all block it is pending, and whoever opens it gets it. */
+/*
+ * A signal sent while all threads block it is pending; the first thread that
+ * unblocks it gets it.
+ */
 TEST(pending_at_once)
 {
 	sigset_t one, got;
@@ -313,7 +318,7 @@ static void *wait_well(void *set)
 	return NULL;
 }
 
-/* It waits no more, and takes no signal from those who do. */
+/* A thread that has jumped out of sigwait takes no signal from the waiters. */
 TEST(sigwait_left_by_a_jump)
 {
 	pthread_t leaver, waiter;

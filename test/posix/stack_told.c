@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What pthread_getattr_np tells of stacks: the size and the guard that were
+ * The stack size and guard that pthread_getattr_np returns are those that were
  * asked for. No thread ends before the last one has begun, so that libc maps
- * each stack anew: one that was used before may be larger natively.
+ * each stack anew: a stack that was used before may be larger natively.
  */
 #include <pthread.h>
 #include <stdint.h>

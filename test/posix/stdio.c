@@ -128,7 +128,7 @@ TEST(full_pipes)
 	threads_join(readers, NR);
 }
 
-/* One stream, whose lock a thread holds while it waits. */
+/* One stream; a thread holds its lock while it waits. */
 static FILE *common;
 
 static void *scan_number(void *arg)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stops a process: SIGTSTP and its relatives, with their default action
- * and without. The process is a job of the test's own; the two talk by bytes,
- * and a job that stopped when it must not does not answer.
+ * Signals that stop a process: SIGTSTP and its relatives, with their default
+ * action and without. The process is a job of the test's own. The test and the
+ * job talk by bytes, and a job that stopped when it must not does not answer.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -98,7 +98,7 @@ TEST(removal_ends_a_take)
 	CHECK_EQ(result_of(thread), -EIDRM);
 }
 
-/* Whatever SA_RESTART says. */
+/* Handlers end the call with EINTR even with SA_RESTART. */
 TEST(handlers_end_a_take)
 {
 	make_semaphores();

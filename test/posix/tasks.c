@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process reads of its own threads in /proc. */
+/* A process reads the state of its own threads in /proc. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What belongs to a thread and must travel with it: __thread variables, errno,
- * locale, rounding mode, stack protector, jump buffers. */
+/*
+ * State that belongs to a thread and must move with it between carriers:
+ * __thread variables, errno, locale, rounding mode, stack protector, jump
+ * buffers.
+ */
 #include <fenv.h>
 #include <locale.h>
 #include <math.h>

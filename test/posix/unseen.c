@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs do behind the back of whoever interposes functions: names by
- * version, system calls that are not libc's wrappers. */
+/*
+ * Programs that bypass interposed functions: names by version, system calls
+ * without libc's wrappers.
+ */
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <string.h>
@@ -306,7 +308,7 @@ static long fence(int command)
 	return syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* Whoever else in the process may have registered it. */
+/* The program must register itself; weft's own registration must not show. */
 TEST(fences_of_who_has_not_registered)
 {
 	enum { GET_REGISTRATIONS = 1 << 9 }; /* Linux 6.3 */

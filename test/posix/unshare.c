@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process whose threads have all been joined has one thread, as the kernel
- * sees it: it may enter namespaces, and make threads again.
+ * A process that has joined all its threads has one thread, as the kernel sees
+ * it: it may enter namespaces, and make threads again.
  */
 #include "unshare.h"
 

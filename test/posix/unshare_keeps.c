@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process keeps that has had threads, asks the kernel for what is for
- * one thread only, and makes threads again.
+ * A process that has had threads makes calls that need a single-threaded
+ * process, makes threads again, and keeps its state.
  */
 #include "unshare.h"
 

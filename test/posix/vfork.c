@@ -204,7 +204,7 @@ TEST(fork_handlers_are_not_called)
 	CHECK_EQ(shared, 0);
 }
 
-/* What a shell's child does before it executes a program. */
+/* The steps of a shell's child before it executes a program. */
 static int become_job(void)
 {
 	struct sigaction old;
@@ -471,7 +471,7 @@ TEST(thread_that_boosts_is_signalled)
 	CHECK_EQ(pthread_kill(thread, SIGUSR2), 0);
 	CHECK_EQ(pthread_getschedparam(thread, &policy, &param), 0);
 	CHECK_EQ(pthread_getcpuclockid(thread, &clock), 0);
-	CHECK_EQ(shared, 0); /* who would run the handler waits */
+	CHECK_EQ(shared, 0); /* the handler's thread waits */
 	is_signalled = 1;
 	CHECK(thread_join(thread) == &thread);
 }

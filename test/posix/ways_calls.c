@@ -41,7 +41,7 @@ static void leave_by_most_ways(const struct way_wait *wait)
 	int nr;
 
 	have_threads();
-	/* What the first of a kind opens for good. */
+	/* The first wait of a kind may open descriptors that stay open. */
 	leave_by(BY_SIGLONGJMP, wait);
 	nr = nr_descriptors();
 	leave_by_all_ways(wait);
@@ -195,7 +195,7 @@ static void do_write(void)
 		(void)!write(fds[1], large, sizeof(large));
 }
 
-/* What was written in part is there; the rest is not written by anything. */
+/* The part that was written is there; no later call writes the rest. */
 static void check_writing(void)
 {
 	long nr = 0, n;
@@ -420,7 +420,7 @@ static void do_flock(void)
 	flock(lock_fds[1], LOCK_EX);
 }
 
-/* Whoever has left does not get it when it is free. */
+/* A thread that has left the wait does not get the lock when it is free. */
 static void check_flock(void)
 {
 	CHECK_EQ(flock(lock_fds[0], LOCK_UN), 0);

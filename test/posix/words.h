@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of wait words share: how to wait, and threads that do. */
+/*
+ * Ways to wait for a word, and threads that wait, for the tests of wait words.
+ */
 #ifndef WORDS_H
 #define WORDS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wait words whose memory goes away, beside signals, cancellation and fork; the
- * rest of weft.h.
+ * Wait words in memory that is unmapped, beside signals, cancellation and fork;
+ * the rest of weft.h.
  */
 #include <signal.h>
 #include <string.h>
@@ -108,7 +108,7 @@ TEST(a_handler_does_not_end_it)
 	thread_join(thread);
 }
 
-/* Whoever looks has signals of faults open. */
+/* The thread that polls the word does not block the signals of faults. */
 TEST(faults_that_others_send)
 {
 	pthread_t thread = thread_start(await_cell, cell);

@@ -76,7 +76,7 @@ static void *come_after_a_while(void *arg)
 	return arg;
 }
 
-/* Each call takes the byte that the next write sends. */
+/* Waits NR_CALLS times and takes the byte of each wait with a read. */
 static void wait_often(long (*wait)(void))
 {
 	pthread_t thread;

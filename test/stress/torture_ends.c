@@ -233,7 +233,10 @@ static void send_jump(pthread_t thread)
 	CHECK(err == 0 || err == EAGAIN);
 }
 
-/* Jumps out of a wait; the thread must be able to wait afterwards as before. */
+/*
+ * Signals make a thread jump out of its waits, with or without an event. The
+ * thread must be able to wait afterwards as before.
+ */
 void jump_out(uint64_t *random)
 {
 	struct jumper j = { .random = random_next(random) };

@@ -167,7 +167,9 @@ static pthread_t start_on(struct own_stack *o, void *(*start)(void *))
 	return thread;
 }
 
-/* The stack of the vfork is freed or used again as soon as it is joined. */
+/*
+ * The thread's stack is overwritten, then unmapped, once the thread is joined.
+ */
 void vfork_on_stack(uint64_t *random)
 {
 	struct own_stack o = { .random = random_next(random) };

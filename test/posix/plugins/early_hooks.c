@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What allocators and profilers do before main runs: an allocator that locks,
- * looks up symbols and keeps thread-specific data on its first call, from
- * inside whatever called it, and a constructor that makes a thread.
+ * Allocators and profilers that run before main: an allocator that locks, looks
+ * up symbols and keeps thread-specific data on its first call, from inside any
+ * caller, and a constructor that makes a thread.
  */
 #include <dlfcn.h>
 #include <pthread.h>

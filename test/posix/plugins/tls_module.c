@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A module with thread-local variables, built several times: as it is
- * (general dynamic), and with TLS_MODEL "initial-exec", whose variables lie in
- * every thread's static TLS, also of threads that are older than the module.
+ * A module with thread-local variables, built several times: as it is (general
+ * dynamic), and with TLS_MODEL "initial-exec". The variables of the latter lie
+ * in every thread's static TLS, also of threads that are older than the module.
  */
 #ifdef TLS_MODEL
 #define THREAD_LOCAL __thread __attribute__((tls_model(TLS_MODEL)))
