@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kernel objects that belong to one kernel thread: a traced process, a counter
- * of the thread's events, a ring. Other threads must not take them.
+ * of the thread's events, a ring. The kernel accepts calls on them from no
+ * other thread.
  */
 #include <errno.h>
 #include <linux/io_uring.h>

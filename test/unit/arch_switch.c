@@ -236,7 +236,7 @@ static void begin_aligned(void)
 	free(stack);
 }
 
-/* What a new context is given is what its creator has. */
+/* A new context begins with the control words of its creator. */
 static void test_control_words_of_cpu(void **state)
 {
 	uint64_t was = wf_cpu_fp_control();

@@ -15,7 +15,7 @@
 #include "base/compiler.h"
 #include "base/log.h"
 
-/* What the sink got last, with a terminating 0. */
+/* The last line that the sink got, with a terminating 0. */
 static char line[1024];
 static size_t line_len;
 static int nr_lines;
@@ -80,7 +80,7 @@ static void test_others(void **state)
 			   "eight", 9, 10);
 }
 
-/* What the compiler would warn of, were it to see the format. */
+/* Formats that the compiler would warn of, if it saw them. */
 static size_t format_unchecked(char *buf, size_t size, const char *fmt, ...)
 {
 	va_list ap;

@@ -49,7 +49,7 @@ static void test_mean_burst(void **state)
 	assert_false(runs_long(vp));
 }
 
-/* What sleeping and waking use is not the threads'. */
+/* The time for sleeps and wakes does not count as a burst. */
 static void test_sleeps_are_no_burst(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -126,7 +126,7 @@ static void test_polling_is_not_charged(void **state)
 	assert_false(runs_long(vp));
 }
 
-/* --- who computes is worth the wake of an idle VP ------------------------ */
+/* --- a computing thread is worth the wake of an idle VP ------------------- */
 
 static struct wf_vp *beside_an_idle_vp(void)
 {
@@ -199,8 +199,8 @@ static bool is_not_waiting(const struct wf_vp *vp)
 }
 
 /*
- * Who waits behind one that computes, or for the kernel, is seen by the tick
- * at the latest.
+ * The tick at the latest notices a thread that waits behind a computing thread
+ * or for the kernel.
  */
 static void test_no_quiet_beside_an_idle_vp(void **state)
 {

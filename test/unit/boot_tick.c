@@ -36,7 +36,9 @@ static void test_who_computes_is_cpu_bound(void **state)
 	machine_pass_idle(TICK * 31 / 100);
 	machine_tick();
 	assert_false(wf_thread_is_cpu_bound(t));
-	/* What it has used is counted on while it is not switched. */
+	/*
+	 * The time used so far keeps counting while the thread is not switched.
+	 */
 	machine_pass(TICK * 10 / 100);
 	machine_pass_idle(TICK * 90 / 100);
 	machine_tick();
@@ -99,7 +101,7 @@ static void test_places(void **state)
 	assert_null(wf_queue_pick(vp));
 }
 
-/* --- who is preempted --------------------------------------------------- */
+/* --- which thread is preempted ------------------------------------------ */
 
 static void test_alone_nobody_is_preempted(void **state)
 {

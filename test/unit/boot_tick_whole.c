@@ -35,8 +35,8 @@ static void forget_waits(void)
 }
 
 /*
- * The sleeper works for a step, then sleeps; everybody else computes. In the
- * first ticks it is not known yet who does what.
+ * The sleeper works for a step, then sleeps; every other thread computes. In
+ * the first ticks weft does not know yet which thread does which.
  */
 static struct result simulate(uint32_t nr_vps, int nr_cpu_bound,
 			      int64_t sleep_ns)

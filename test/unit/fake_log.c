@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What os/ provides to base/log.c, for tests that only need it to link. */
+/*
+ * Stands for os/ as base/log.c calls it, for tests that only need it to link.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 

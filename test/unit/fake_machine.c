@@ -256,7 +256,7 @@ void wf_os_pass_barrier(void)
 {
 }
 
-/* Whom wf_realtime_set takes out of a list of its own. */
+/* Stand-ins for the calls of wf_realtime_set. */
 
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 {

@@ -23,8 +23,8 @@
 
 struct machine {
 	int64_t now_ns;
-	bool is_runnable;    /* what /proc says of every carrier */
-	bool has_no_proc;    /* nobody knows */
+	bool is_runnable;    /* /proc's state of each carrier */
+	bool has_no_proc;    /* there is no /proc */
 	uint32_t nr_signals; /* preemption signals sent */
 	uint32_t nr_wakes;   /* of VPs */
 	uint32_t nr_cpus;    /* 0: enough for all VPs */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One VP with a real ring, whose owner is the test, and requests without
- * threads.
+ * One VP with a real ring, and requests without threads. The test is the owner
+ * of the VP.
  */
 #ifndef FAKE_RING_H
 #define FAKE_RING_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What os/ provides to base/spin.h, for tests without os/kthread.c. */
+/* Stands for os/ as base/spin.h calls it, for tests without os/kthread.c. */
 #include <sched.h>
 
 #include "base/spin.h"

@@ -50,7 +50,7 @@ struct wf_options wf_options;
 struct wf_counters wf_counters;
 _Atomic uint32_t wf_os_execs;
 
-/* What the assembly with wf_arch_sigreturn refers to besides. */
+/* The other functions that the assembly with wf_arch_sigreturn refers to. */
 void wf_thread_main(void);
 void wf_thread_main(void)
 {
@@ -220,7 +220,7 @@ void call_set_wait(struct call *c)
 	c->r.addr3 = FUTEX_BITSET_MATCH_ANY;
 }
 
-/* As who parks at once. */
+/* Pushes the request as a thread does that parks at once. */
 int call_push_wait(struct call *c)
 {
 	int err;
@@ -261,7 +261,7 @@ void call_wake(struct call *c)
 	wf_sys(SYS_futex, &c->word, FUTEX_WAKE, 1);
 }
 
-/* The call of a request whose thread has not looked yet ends at once. */
+/* The call of a request ends before its thread has checked it. */
 void call_push_hit(struct call *c)
 {
 	call_set_wait(c);
@@ -287,7 +287,7 @@ void waits_are_served(void **state)
 	assert_int_equal(call_result(&c), 0);
 }
 
-/* What is asked of one request does not end the next. */
+/* An end that was asked for one request does not end the next. */
 void next_request_is_not_ended(void **state)
 {
 	struct call first, next;

@@ -13,13 +13,13 @@
 #include "io/request.h"
 #include "io/worker_table.h"
 
-/* What cannot be made. */
+/* Make the creation of threads or processes fail. */
 extern bool fake_refuses_threads, fake_refuses_processes;
 
-/* What computes is preempted for one that is woken. */
+/* A computing thread is preempted for a woken one. */
 extern _Atomic bool fake_yields;
 
-/* What was given back to the watcher. */
+/* The last request that was given back to the watcher, with its result. */
 extern struct wf_request *_Atomic fake_served;
 extern _Atomic int fake_served_result;
 
@@ -30,7 +30,7 @@ struct call {
 	_Atomic uint32_t word;
 };
 void call_set_wait(struct call *c);
-/* Pushes one, as who parks at once. */
+/* Pushes a request as a thread does that parks at once. */
 int call_push_wait(struct call *c);
 /* The same of one that ends at once, before its thread looks. */
 void call_push_hit(struct call *c);

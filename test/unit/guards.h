@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of who writes to a page. Include it behind cmocka.h. */
+/* Catches faults of writes to a page. Include it behind cmocka.h. */
 #ifndef WEFT_TEST_GUARDS_H
 #define WEFT_TEST_GUARDS_H
 

@@ -24,7 +24,7 @@ enum { FD = 41, QUICK_NS = 1000, SLOW_NS = 1000 * 1000 };
 static struct wf_thread me;
 __thread struct wf_thread *wf_self;
 
-/* What the worker reports, one after another; the last again and again. */
+/* The worker's results, one after another; the last one is repeated. */
 static const int *results;
 static int64_t worker_ns;
 static bool is_handled; /* a handler runs meanwhile */
@@ -85,7 +85,7 @@ static void ended_by_any_handler(void **state)
 	assert_int_equal(nr_served, 1);
 }
 
-/* What raised a signal for the worker is the caller's to do again. */
+/* If a worker's call raised a signal, the caller makes the call again. */
 static void made_again_for_its_signal(void **state)
 {
 	static const int pipe_is_closed[] = { -EPIPE, 0 };

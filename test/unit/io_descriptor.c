@@ -73,7 +73,7 @@ static void numbers_out_of_range(void **state)
 	}
 }
 
-/* A slow file whose reads all lie in the page cache is quick again. */
+/* A slow file counts as fast again once all reads hit the page cache. */
 static void cached_again_and_again(void **state)
 {
 	int nr_hits = 0;
@@ -91,7 +91,7 @@ static void cached_again_and_again(void **state)
 	wf_descriptor_forget(FD);
 }
 
-/* What was known of a number is not known of the next file. */
+/* The state of a number's old file does not apply to its next file. */
 static void forgotten(void **state)
 {
 	int pair[2], message[2];

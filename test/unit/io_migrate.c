@@ -53,7 +53,7 @@ static void requests_follow_their_vp(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, firm_ends), 0);
 	push_receive(&receive, ends[0], &bytes[0]);
-	/* What may have received a part stays where it is. */
+	/* A request that may have received a part does not migrate. */
 	push_receive(&firm, firm_ends[0], &bytes[1]);
 	firm.op_flags = MSG_WAITALL;
 	wf_vp_io_ops->submit(&vp);
@@ -133,8 +133,11 @@ static void waits_for_what_was_closed_stay(void **state)
 	assert_int_equal(byte, 'x');
 }
 
-/* What it had handed over would end with it. It waits for the owner, and gives
- * up in the end. */
+/*
+ * The requests that a kernel thread has handed over end with it, so a thread
+ * that may exit hands over none. It waits for the owner, and gives up in the
+ * end.
+ */
 static void who_may_exit_hands_nothing_over(void **state)
 {
 	static struct wf_request receive;
@@ -200,7 +203,7 @@ static void requests_follow_from_who_closes(void **state)
 	assert_int_equal(receive.result, 1);
 }
 
-/* Who waits for a word looks at it again. */
+/* A thread that waits for a word checks it again. */
 static void waits_for_words_end(void **state)
 {
 	static struct wf_request wait;

@@ -45,7 +45,7 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 static char folder[] = "/tmp/weft-unit-XXXXXX";
 static char file[64], fifo[64];
 
-/* By whom it is opened, if it takes the thread or the worker so long. */
+/* Returns whether a worker makes the open, after it took so long. */
 static bool is_served(int dirfd, const char *path, int flags, bool is_long)
 {
 	struct wf_open o = wf_open_of(dirfd, path, flags, 0600);
@@ -57,7 +57,7 @@ static bool is_served(int dirfd, const char *path, int flags, bool is_long)
 		fd = (int)wf_open_wait(&o);
 	} else {
 		fd = openat(dirfd, path, flags, 0600);
-		/* Whatever holds it up here, and whichever clock it is. */
+		/* Makes the open long, whatever the path and the clock are. */
 		o.begin_ns =
 			wf_os_now() + (is_long ? -WF_NS_PER_S : WF_NS_PER_S);
 		wf_open_made(&o, fd);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/io/ring.c: who may wake a VP that sleeps in its ring, who submits. */
+/*
+ * src/io/ring.c: which thread may wake a VP that sleeps in its ring, and which
+ * thread submits.
+ */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/io_uring.h>
@@ -78,7 +81,7 @@ static unsigned int push_poll(void)
 	return (unsigned int)ends[0];
 }
 
-/* What waits for other files need not be submitted for one that goes away. */
+/* The close of a file submits only the requests that concern the file. */
 static void closing_submits_what_it_concerns(void **state)
 {
 	unsigned int fd;
@@ -93,7 +96,7 @@ static void closing_submits_what_it_concerns(void **state)
 	assert_false(wf_vp_io_is_waiting(&vp));
 }
 
-/* Who computes makes no system call in which the kernel would hear of it. */
+/* A computing thread makes no system call that runs the kernel's task work. */
 static void what_computes_is_not_waited_for(void **state)
 {
 	static struct wf_thread cpu_bound = { .cpu_bound = WF_CPU_BOUND_NOW };
@@ -181,7 +184,7 @@ static void receives_are_tried_where_there_is_something(void **state)
 	assert_true(wf_vp_io_submit_some(&vp));
 	assert_false(wf_load_relaxed(&receives[3].is_done));
 	assert_true(push_receive(&receives[0], ends[0], &byte));
-	/* What has been tried waits like the others. */
+	/* A request that was tried before waits like the others. */
 	assert_int_equal(write(ends[1], "de", 2), 2);
 	assert_true(wf_vp_io_submit_some(&vp));
 	assert_int_equal(receives[3].result, 1);

@@ -334,7 +334,7 @@ static void number_is_used_again(void **state)
 	assert_int_equal(result_of(&second), 1);
 }
 
-/* Who begins to wait when the closer has seen to all that wait. */
+/* A thread begins to wait after the closer has handled all waiting threads. */
 static void wait_that_begins_just_before_the_close(void **state)
 {
 	struct call gone = { 0 }, replaced = { 0 };
@@ -399,7 +399,7 @@ static void one_accept_at_a_time(void **state)
 	connect_one(&name);
 	usleep(5000);
 	assert_int_equal(nr_handed, 1);
-	/* Whoever is with a worker is asked by the worker. */
+	/* The worker cancels the requests that it has taken. */
 	wf_watcher_cancel(&self, &c[0].r);
 	assert_int_equal(nr_asked, 1);
 	assert_int_equal(c[0].nr_done, 0);

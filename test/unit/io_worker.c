@@ -137,7 +137,7 @@ static void there_are_enough(void **state)
 	assert_true(wf_worker_is_free());
 	assert_int_equal(call_push_wait(&more), 0);
 	assert_int_equal(call_end(&more), -EINTR);
-	/* The last is kept for who runs for ever. */
+	/* The last worker is kept for a call that does not end. */
 	assert_int_equal(wf_worker_count(), nr + 1);
 	for (int i = 0; i < nr; i++) {
 		if (i != nr / 2)

@@ -57,7 +57,7 @@ static void until_begun(const struct call *c)
 	usleep(2000);
 }
 
-/* What the supervisor waits for is nobody else's. */
+/* The supervisor waits for its own servers only. */
 static void killed_in_a_wait(void **state)
 {
 	uint64_t nr_lost = wf_counters.servers_lost;
@@ -133,7 +133,7 @@ static void bytes_are_not_received_twice(void **state)
 	close(ends[1]);
 }
 
-/* The lock is the file's, whoever waits for it. */
+/* The lock belongs to the file, so another process may repeat the call. */
 static void call_that_may_be_made_again(void **state)
 {
 	char path[] = "/tmp/weft-test-XXXXXX";
@@ -161,7 +161,7 @@ static void call_that_may_be_made_again(void **state)
 	close(waiter);
 }
 
-/* What concerns the caller is made by a thread of its process. */
+/* A thread of the caller's process makes calls that concern that process. */
 static void calls_of_the_process_itself(void **state)
 {
 	struct wf_call ask = { .nr = SYS_getpid };
@@ -192,7 +192,7 @@ static void opens(void **state)
 
 	assert_true(wf_worker_call_is_for_process(&r));
 	assert_int_equal(wf_worker_call_lost(&r), -ERESTART);
-	/* Whose worker was lost may have made the file. */
+	/* The lost worker may have made the file. */
 	call.args[2] = O_CREAT | O_EXCL;
 	assert_int_equal(wf_worker_call_lost(&r), -EIO);
 	call.is_own = true;
@@ -318,8 +318,10 @@ static void carrier_that_is_gone(void **state)
 	assert_false(carrier.is_notified);
 }
 
-/* Who waits is woken by the supervisor, if a VP is idle; so is who may not
- * be. */
+/*
+ * The supervisor wakes the waiting thread if a VP is idle, and also a thread
+ * that may not be waiting.
+ */
 static void nobody_is_signalled_for_nothing(void **state)
 {
 	wf_sched.nr_idle = 1;

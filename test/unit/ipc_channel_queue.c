@@ -267,7 +267,7 @@ static void a_claim_blocks_only_until_its_owner_is_gone(void **state)
 	assert_int_equal(wf_channel_slot_sender(word), 5);
 	wf_channel_queue_skip(&f.receiver, word);
 	assert_int_equal(receive(&f.receiver), 1);
-	/* Who was taken for dead writes nothing. */
+	/* A sender that was taken for dead cannot publish. */
 	assert_int_equal(wf_channel_queue_publish(&other, 8), -EPIPE);
 	assert_int_equal(receive(&f.receiver), -EAGAIN);
 }
@@ -286,7 +286,7 @@ static void the_next_owner_of_a_number_abandons(void **state)
 	assert_int_equal(wf_channel_queue_claim(&f.sender, &word), 0);
 	wf_channel_queue_abandon_all(&other);
 	assert_int_equal(receive(&f.receiver), 1);
-	/* What others have claimed stays claimed. */
+	/* Slots that other senders have claimed stay claimed. */
 	assert_int_equal(receive(&f.receiver), -EAGAIN);
 	assert_int_equal(wf_channel_queue_publish(&f.sender, 8), 0);
 	assert_int_equal(wf_channel_queue_peek(&f.receiver, &word), 0);

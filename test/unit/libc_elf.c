@@ -65,7 +65,7 @@ static void test_loader(void **state)
 	assert_same_as_dlsym("ld-linux", "_rtld_global");
 }
 
-/* What libc exports for debuggers, GLIBC_PRIVATE. */
+/* The symbols that libc exports for debuggers, GLIBC_PRIVATE. */
 static void test_private(void **state)
 {
 	const uint32_t *size =

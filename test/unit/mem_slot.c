@@ -139,7 +139,7 @@ static void assert_laid_out(const struct wf_slot *s)
 	assert_int_equal((uintptr_t)top % 64, 0);
 	/* For frames not less than libc leaves. */
 	assert_true(top - low >= (ptrdiff_t)(c->stack_bytes - TLS_BYTES));
-	/* What the program is told: all but the guard. */
+	/* The program gets the bounds without the guard. */
 	assert_ptr_equal(low + wf_slot_stack_bytes(s), end);
 	assert_ptr_equal(wf_slot_block_low(s), s->low);
 	assert_int_equal(wf_slot_block_bytes(s), c->stride);
@@ -417,7 +417,7 @@ static void *map_many(void *arg)
 	struct wf_slot s;
 
 	for (int i = 0; i < NR_EACH; i++) {
-		/* All get the same class, whoever makes it. */
+		/* All threads get the same class. */
 		shared = wf_slot_class_get(28 * WF_PAGE, WF_PAGE);
 		own[i] = wf_slot_map(shared, &s) == 0 ? s.low : NULL;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/idle.c: who is woken, and by whom; the poller's role. */
+/* src/sched/idle.c: which VP a wake chooses, and the poller's role. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -146,7 +146,7 @@ static void nobody_is_woken_beside_a_poller(void **state)
 	wf_idle_poll_begin(&vps[1]);
 	wf_idle_wake_any();
 	assert_int_equal(nr_woken, 0);
-	/* But who is meant himself. */
+	/* A wake for one particular VP wakes it. */
 	assert_true(wf_idle_wake(&vps[0]));
 	assert_int_equal(nr_woken, 1);
 	assert_false(wf_idle_wake(&vps[1]));

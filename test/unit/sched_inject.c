@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * src/sched/inject.c: order, growth, wrapping, against a model; then pushers
- * and poppers. An entry's value says who pushed it and when.
+ * and poppers. An entry's value names its pusher and its number.
  */
 #include <setjmp.h>
 #include <stdarg.h>

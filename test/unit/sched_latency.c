@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/latency.c: a queue whose waits are known, and what is seen of it.
- * */
+/* src/sched/latency.c: measures a queue with known waits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

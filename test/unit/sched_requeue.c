@@ -19,7 +19,7 @@
 enum { NR = 9, PRIORITY = 10 };
 
 static struct wf_thread *t[NR];
-static struct wf_thread outside; /* who has no VP */
+static struct wf_thread outside; /* has no VP */
 
 /* vp runs a thread, and NR wait in one of its queues. */
 static struct wf_vp *begin(uint32_t nr_vps, bool computes)
@@ -171,7 +171,7 @@ static void test_own_vp(void **state)
 	check_order(vp);
 }
 
-/* Who waits or runs is in no queue. */
+/* A thread that waits or runs is in no queue. */
 static void test_not_in_a_queue(void **state)
 {
 	static char bucket;

@@ -106,7 +106,10 @@ static void test_in_turn(void **state)
 	assert_stacks_distinct(threads, NR);
 }
 
-/* What is there is not taken twice, nor from a thread that lives again. */
+/*
+ * An existing entry is not taken twice, nor from a thread that is new in the
+ * slot.
+ */
 static void test_taken_once(void **state)
 {
 	struct wf_thread *a = get(), *b = get(), *c = get();

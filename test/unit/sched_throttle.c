@@ -237,8 +237,9 @@ static void test_is_given_nothing(void **state)
 }
 
 /*
- * THROTTLE-2, whoever blocks and wakes: beside two that always can run, others
- * that nearly always can get a twentieth, and no more than they would take.
+ * THROTTLE-2, with threads that block and wake at random: beside two threads
+ * that always can run, other threads that nearly always can run get a
+ * twentieth, and no more than they would use.
  */
 static void test_at_random(void **state)
 {

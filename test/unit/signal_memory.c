@@ -23,7 +23,7 @@
 enum { MOST = 40 };
 
 static struct wf_thread self;
-static char *end;      /* what is before it can be used */
+static char *end;      /* the memory before it is usable */
 static char *constant; /* a page that can be read */
 static int nr_faults;
 

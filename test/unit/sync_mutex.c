@@ -74,7 +74,7 @@ static void test_normal(void **state)
 	assert_int_equal(wf_mutex_trylock(&m), 0);
 	assert_int_equal(wf_mutex_unlock(&m), 0);
 	assert_int_equal(wf_mutex_fini(&m), 0);
-	assert_true(wf_mutex_is_libc(&m)); /* who says EINVAL */
+	assert_true(wf_mutex_is_libc(&m)); /* libc returns EINVAL */
 }
 
 static void test_recursive(void **state)

@@ -61,7 +61,10 @@ static void test_interrupted(void **state)
 	assert_int_equal(wf_sem_value(&s), 0);
 }
 
-/* Who has waited leaves a mark; it is neither a permit nor in a post's way. */
+/*
+ * A wait leaves a mark in the word; the mark is no permit and does not hinder a
+ * post.
+ */
 static void test_nobody_waits_any_more(void **state)
 {
 	struct timespec ts = fake_time(CLOCK_MONOTONIC, 1000);
@@ -90,7 +93,7 @@ static void wait_once(void *arg, int number)
 		continue;
 }
 
-/* Who gives back what it took may take it again: the waiter competes. */
+/* A thread that returns its permit may take it again: the waiter competes. */
 static void test_given_back(void **state)
 {
 	struct fake_crew *crew;
@@ -113,7 +116,7 @@ static void test_given_back(void **state)
 	assert_int_equal(wf_sem_trywait(&s), -EAGAIN);
 }
 
-/* A post is for the thread that waits, not for who comes by first. */
+/* A post is for the thread that waits, not for the next one that comes by. */
 static void test_handed_over(void **state)
 {
 	struct fake_crew *crew;

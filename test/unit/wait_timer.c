@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/wait/timer.c: deadlines on both clocks, of which the second is set now
- * and then; and who is woken for that.
+ * src/wait/timer.c: deadlines on both clocks, with the second clock set now and
+ * then; and the VP that a new deadline wakes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ int (*wf_table_grow_hook)(uint32_t room);
 
 static struct wf_vp vps[NR_VPS];
 static struct wf_thread threads[NR_THREADS];
-static int64_t now_ns, ahead_ns; /* what the clocks show */
+static int64_t now_ns, ahead_ns; /* the clocks' times */
 static int nr_clock_reads, read_step_ns;
 static bool was_woken[NR_VPS], monitor_was_woken;
 static struct wf_thread *ended[NR_THREADS];
