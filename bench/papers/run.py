@@ -63,7 +63,7 @@ def parse(argv):
 
 
 def stored(path):
-    """What a papers.json holds, or an end with a message."""
+    """Returns the contents of a papers.json, or exits with a message."""
     found = runner.read(path)
     if found is None or not isinstance(found.get("records"), list):
         sys.exit(f"papers: {path} holds no records of ./dev bench papers")
@@ -94,7 +94,7 @@ def collect(options, works, failed):
 
 
 def write_page(path, result):
-    """The page lies beside its records, whose path is given."""
+    """Writes the page beside its records, which lie at `path`."""
     path.with_suffix(".html").write_text(page.build(result))
     for line in result.get("warnings", ()):
         print(f"papers: warning: {line}")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A virtual machine whose own threads (compilers, collectors) are threads too. */
+/* A virtual machine that has threads too (compilers, collectors). */
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;

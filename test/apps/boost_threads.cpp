@@ -24,7 +24,7 @@ namespace
 boost::mutex mutex;
 boost::condition_variable cond;
 
-/* Interrupts whoever waits in `wait`, and says how that ended. */
+/* Interrupts a thread that waits in `wait`, and prints how that ended. */
 template <typename Wait> void interrupted_in(const char *name, Wait wait)
 {
 	std::string how = "returned";

@@ -98,7 +98,7 @@ static long nested(void)
 	return total;
 }
 
-/* Iterations in order, each by whoever has it; and a sum by atomics. */
+/* Iterations in order, each by the thread that has it; a sum by atomics. */
 static long in_order(void)
 {
 	long digits = 1;

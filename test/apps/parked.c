@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * As many threads as are asked for, which wait, each at a door of its own, and
- * are let through in random order by several others, round after round. What
- * each finds behind its door goes into a sum that only comes out right if
- * every thread came through once a round and nobody's memory was another's.
+ * are let through in random order by several others, round after round. Each
+ * thread adds the value behind its door to a sum. The sum is right only if
+ * every thread came through once a round and no thread's memory was another's.
  *
  *	app_parked [THREADS]
  */

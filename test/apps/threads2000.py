@@ -24,7 +24,7 @@ def digest(*values):
 
 
 class Shared:
-    """What all threads see. Everyone waits at the barrier before each step;
+    """State of all threads. Each waits at the barrier before each step;
     it has one place for the main thread, which checks that all are alive."""
 
     def __init__(self, nr_threads):

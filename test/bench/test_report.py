@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of samples: medians, ratios, targets, the table."""
+"""Results made of samples: medians, ratios, targets, the table."""
 
 from bench.lib import measure, report
 from bench.micro.rows import CASES

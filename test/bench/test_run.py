@@ -299,8 +299,8 @@ def test_decoder(tmp_path):
     by hand, and silence follows."""
     path = tmp_path / "sound"
     # The low nibble first: 7 with step 7 is 11 more; 9, which is -1, with step
-    # 16 is 6 less; 0 with steps 14 and 13 is 1 more. Then -0 and +0 in turn,
-    # whose differences cancel.
+    # 16 is 6 less; 0 with steps 14 and 13 is 1 more. Then -0 and +0 in turn:
+    # their differences cancel.
     path.write_bytes(bytes([0x97, 0x00]) + b"\x08" * ((1 << 20) - 2))
     samples, sample, index = [], 0, 0
     steps = [7, 8, 9, 10, 11, 12, 13, 14, 16, 17]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the command share: how to run it, how to make programs."""
+"""Helpers for the tests of the command: they run it and make programs."""
 
 import os
 import pathlib

@@ -10,7 +10,7 @@ from conftest import BUILD, LIBRARY
 
 BARE = BUILD / "cli/weft-bare.o"
 PROGRAM = ["sh", "-c", 'echo "$LD_PRELOAD" $WEFT_VPS "$@"', "-", "a b"]
-# What libc's start does first, and nothing of weft's.
+# The first system calls of libc's start; none is weft's.
 LIBC = {"brk", "arch_prctl", "set_tid_address"}
 
 needs_bare = pytest.mark.skipif(not BARE.exists(),

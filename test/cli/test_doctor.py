@@ -356,7 +356,7 @@ def test_script_whose_interpreter_env_does_not_find(weft, write_file, line,
     "-i dash", "A=b dash", "-S -Z dash", '-S "nosuch"', "-S PATH=/ nosuch",
     "-S -i nosuch", "-S", ""])
 def test_script_of_which_env_knows_more(weft, write_file, line):
-    """What env does then, and says, is left to env."""
+    """The doctor leaves options that it does not know to env."""
     script = write_file("script", f"#!/usr/bin/env {line}\n")
     result = weft("doctor", script, env={"PATH": "/usr/bin:/bin"})
     assert rows(result)["interpreter"] == "/usr/bin/env"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Virtual processors without work: who sleeps, who polls, who is woken. Counts
-of the kernel and of weft are compared, never times."""
+"""Virtual processors without work: which sleep, which polls, which is woken.
+Counts of the kernel and of weft are compared, never times."""
 
 import os
 import pathlib
@@ -383,8 +383,8 @@ int main(void)
 
 
 def test_polls_where_words_change_often(weft, compile_c):
-    """The monitor finds the first ones, and cannot tell how often they are.
-    Who polls need not find one: where a turn is short, it is found before."""
+    """The monitor finds the first changes, and does not know how frequent they
+    are. A poller need not find any: a short turn finds the change before."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one CPU")
     if (BUILD / "counters").is_dir():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Who waits for descriptors: io_uring, or kernel threads and processes where it
-is refused or not wanted."""
+"""Waits for descriptors: by io_uring, or by kernel threads and processes where
+it is refused or not wanted."""
 
 import ctypes
 import errno

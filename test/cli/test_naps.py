@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What short runs of threads that mostly wait cost, in context switches."""
+"""The cost of short runs of threads that mostly wait, in context switches."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What weft cannot run gets one clear line and a status as of env(1)."""
+"""A program that weft cannot run gets one clear line and env(1)'s status."""
 
 import os
 import resource

@@ -152,7 +152,7 @@ def test_sanitizer_comes_first(weft, compile_c, sanitizer):
         #include <stdlib.h>
         int main(void) { return puts(getenv("LD_PRELOAD")) < 0; }
     """)
-    # What is judged here is the environment; whether the sanitizer can live
+    # The test is about the environment; whether the sanitizer can live
     # with the runtime is not the command's business.
     result = subprocess.run(
         [BUILD / "weft", "doctor", program], capture_output=True, text=True)

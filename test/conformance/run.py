@@ -197,7 +197,7 @@ def run_cpython(options):
 # --- glib ---
 
 def tap_outcomes(output):
-    """What each line of TAP says, by name. Why something is skipped may vary,
+    """Result of each line of TAP, by name. Why something is skipped may vary,
     and so do seeds in names."""
     lines = re.findall(r"^(ok|not ok) \d+ (.*?)( # SKIP.*)?$", output, re.M)
     return {re.sub(r"seed:\d+", "seed", name): "skipped" if skip else how

@@ -208,7 +208,7 @@ def run_kv_client(block, folder):
 
 
 def verify_unit(folder, text, drop_in=None):
-    """What systemd says of a service, with the paths of this machine."""
+    """Returns systemd's remarks on a service, with paths of this machine."""
     units = folder / "units"
     shutil.rmtree(units, ignore_errors=True)
     units.mkdir()

@@ -33,8 +33,8 @@ struct state {
 	uint32_t message_size;
 	int fd;	      /* the hostile peer's */
 	size_t bytes; /* of the file at first */
-	/* Of a message that is received: who opens a channel whose header the
-	 * peer has changed, and it fits, takes what that says. */
+	/* Of a message that is received: if a peer has changed the header
+	 * and it is valid, the opener uses the changed value. */
 	size_t most;
 	int is_named, is_changed;
 	struct weft_channel *out, *in; /* NULL while closed */

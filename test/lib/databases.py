@@ -19,7 +19,7 @@ EACH = 1000
 class MariaDB(Server):
     """Transfers between accounts in transactions of many clients, and an OLTP
     load of sysbench; the end by SIGTERM and, in the middle of the work, by
-    SIGKILL. Whatever happens, no transfer is half done."""
+    SIGKILL. In each case no transfer is half done."""
 
     def missing(self):
         for program in (self.program, "mariadb", "mariadb-install-db",

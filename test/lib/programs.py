@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Kinds of programs that are run natively and on weft. Each has a name,
-missing(), which says why it cannot be run or None, and run(prefix), whose
-result's output is what is compared."""
+missing(), which says why it cannot be run or None, and run(prefix). The tests
+compare the output of the results of run()."""
 
 import dataclasses
 import functools

@@ -27,7 +27,7 @@ SCRUBBED = ("LD_PRELOAD", "GLIBC_TUNABLES", "LD_LIBRARY_PATH")
 @dataclasses.dataclass
 class Result:
     """How a command ended. `status` is negative for a signal, as in the
-    subprocess module; None means a hang, whose log is `trace`."""
+    subprocess module; None means a hang with the log `trace`."""
     status: int | None
     stdout: bytes
     stderr: bytes

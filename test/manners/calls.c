@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of system calls run: each command uses one part of weft. The
+ * Run by the tests of system calls: each command uses one part of weft. The
  * output is the same natively and on weft.
  *
  *     manners_calls COMMAND
@@ -334,7 +334,7 @@ static int shared(void)
 	return 0;
 }
 
-/* --- who runs where, for how long, as whom --- */
+/* --- CPUs, limits and ids of threads --- */
 
 static volatile int is_over;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the manners share: programs run natively and on weft."""
+"""Helpers for the tests of the manners: programs run natively and on weft."""
 
 import os
 import pathlib
@@ -41,7 +41,7 @@ def outcome(result):
 
 
 def both(command, env=None, options=(), **more):
-    """The same natively and on weft, whose result is returned."""
+    """The same natively and on weft; returns the result on weft."""
     native = run(command, env, **more)
     weft = run([*WEFT, *options, "--", *command], env, **more)
     assert outcome(weft) == outcome(native)

@@ -87,7 +87,7 @@ static void work(int fd)
 	say(fd, text);
 }
 
-/* As sshd: a session of its own for who has connected. */
+/* As sshd: a session for each client. */
 static void work_in_child(int fd)
 {
 	int status;
@@ -235,7 +235,7 @@ static int run(void)
 
 /* --- becoming one --- */
 
-/* Who knows the number of all has no need to try them one by one. */
+/* /proc lists the open descriptors, so not every number is tried. */
 static void close_all(void)
 {
 	DIR *dir = opendir("/proc/self/fd");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of the manners run: a program with threads, each command of
- * which does one thing that weft must not be noticed by.
+ * Run by the tests of the manners: a program with threads. Each command does
+ * one thing that would reveal weft if weft changed its result.
  *
  *     manners_program COMMAND [ARGS...]
  */
@@ -293,7 +293,7 @@ static int compute_in_threads(void)
 	return 0;
 }
 
-/* What a library like libfaketime changes. */
+/* Prints the year, which a library like libfaketime changes. */
 static int print_year(void)
 {
 	time_t now = time(NULL);

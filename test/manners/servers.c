@@ -132,7 +132,7 @@ static void read_file(int flags)
 	close(fd);
 }
 
-/* What waits for the disk is made by a server, behind 1 MiB. */
+/* A server makes writes that wait for the disk, behind 1 MiB. */
 static void write_behind_limit(void)
 {
 	int fd = open_new_file(O_DSYNC);

@@ -148,7 +148,7 @@ static int wait_for_token(int has_deadline)
 	return pthread_cond_timedwait(&s->cond, &s->mutexes[0], &soon);
 }
 
-/* With the mutex held. Who has a deadline takes none unless it was told so. */
+/* The caller holds the mutex. With a deadline it waits at least once. */
 static void take_token(int has_deadline)
 {
 	int rc = 0;

@@ -49,7 +49,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def expect(self, pattern):
-        """What came up to the pattern's end, and that is forgotten."""
+        """Returns the output up to the pattern's end, and forgets it."""
         end = time.monotonic() + LIMIT_S
         while not (match := re.search(pattern, self.seen)):
             left = end - time.monotonic()
@@ -61,7 +61,7 @@ class Terminal:
         return before
 
     def do(self, command):
-        """What a command prints until the next prompt."""
+        """Returns the output of a command until the next prompt."""
         self.send(command + "\n")
         return self.expect(self.prompt)
 

@@ -146,7 +146,7 @@ def test_stats_are_not_a_vfork_childs():
 
 
 def test_stats_are_not_written_into_a_file_of_the_program(tmp_path):
-    """Whose descriptor is 2 because standard error was closed."""
+    """The file has descriptor 2, because standard error was closed."""
     data = tmp_path / "data"
     script = ("import os, sys, threading\n"
               "os.close(2)\n"

@@ -20,7 +20,7 @@ QUIET = ["-nx", "-q", "-iex", "set debuginfod enabled off",
 
 
 def debug(*commands, program=(PROGRAM, "compute"), prefix=WEFT):
-    """What gdb prints. `weft run` executes the program: breakpoints wait for
+    """Output of gdb. `weft run` executes the program: breakpoints wait for
     it."""
     steps = [word for command in commands for word in ("-ex", command)]
     result = run([need("gdb"), "-batch", *QUIET, *steps, "--args", *prefix,

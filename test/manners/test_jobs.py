@@ -160,7 +160,7 @@ def test_traps():
 def test_jobs_end_with_the_terminal():
     def dialogue(sh):
         start(sh, "$P wait")
-        # Who is about to stop when the shell ends is stopped for ever.
+        # A job that is about to stop when the shell ends stays stopped.
         until(sh, "Stopped")
         sh.send("$P wait\n")
         sh.expect("ready\n")

@@ -127,7 +127,7 @@ def test_32_bit_child(tmp_path):
 
 
 def test_32_bit_child_with_a_loader(tmp_path):
-    """Whose ld.so would complain of a 64-bit library."""
+    """The 32-bit ld.so would complain of a 64-bit library."""
     program = compile_c(tmp_path, "int main(void) { return 24; }", "-m32")
     if program is None:
         pytest.skip("no compiler for 32-bit programs (gcc-multilib)")

@@ -22,7 +22,7 @@ LIMIT_S = 30
 
 
 def until(condition):
-    """What the condition says, once it says something."""
+    """Returns the condition's value once that is true."""
     end = time.monotonic() + LIMIT_S
     while not (said := condition()):
         assert time.monotonic() < end
@@ -141,7 +141,7 @@ def test_disks_are_waited_for_by_workers(program):
 
 @pytest.mark.parametrize("nr", [1, 4, NR_BLOCKED])
 def test_loss(program, nr):
-    """Whoever waits goes on, bytes that may be gone are an error."""
+    """Waits continue; a call that may have lost bytes gets an error."""
     servers = program.begin()
     for pid in sorted(servers)[:nr]:
         os.kill(pid, signal.SIGKILL)
@@ -151,11 +151,11 @@ def test_loss(program, nr):
     # They are waited for, and there are new ones where they are needed.
     until(lambda: not children_of(program.pid) & set(sorted(servers)[:nr]))
     assert program.tell("b") == "begun"
-    # What is left of a stream that was broken is received at once: that
+    # The rest of a broken stream is received at once: that
     # receiver's server may be another's, too.
     nr_needed = NR_BLOCKED if told == DONE else NR_BLOCKED - 1
     until(lambda: len(children_of(program.pid)) >= nr_needed)
-    # What is left of a stream that was broken comes first.
+    # The rest of a broken stream comes first.
     assert program.tell("f").startswith("8 posted")
     assert program.end()["I/O servers lost"] == nr
 
@@ -251,7 +251,7 @@ def test_servers_follow_credentials(program):
     for pid in servers:
         assert status_of(pid)["Uid"].split() == ["65534"] * 4
     assert program.tell("f") == DONE
-    # What makes them die with the program is lost by the change.
+    # The change of ids clears the servers' parent-death signal.
     program.process.kill()
     until(lambda: not any(map(is_there, servers)))
 

@@ -77,8 +77,8 @@ def lines_of(log):
 
 
 def calls_in(log, program):
-    """Names of the calls since the program began: all, and those whose
-    instruction lies in libweft.so."""
+    """Names of the calls since the program began: all, and those with
+    an instruction in libweft.so."""
     every, own, ranges = set(), set(), []
     loading = {}  # by pid: the descriptor of libweft.so
     for pid, address, name, rest in lines_of(log):
@@ -199,7 +199,7 @@ def test_optional_calls_are_optional(command, options, pattern):
 @pytest.mark.parametrize("command", [RUNS[0], RUNS[2], RUNS[4]],
                          ids=["work", "compute", "descriptors"])
 def test_optional_calls_fail_in_any_way(command, error):
-    """What is not done is not taken for done."""
+    """weft does not take a failed optional call for done."""
     native, _ = traced(command)
     refused = {name for name, is_optional in documented().items()
                if is_optional} - native

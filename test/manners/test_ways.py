@@ -30,7 +30,7 @@ READY = {
     "proc": ["read"],
     "open": ["openat", "close"],
 }
-# Who waits for what is not there: a ring or a set of descriptors; a server
+# The mechanism of a wait without data: a ring or an epoll set; a server
 # makes the read of a terminal.
 WAITS = ["pipe", "socket", "datagrams", "eventfd", "fifo", "inotify"]
 WAITERS = {"uring": "io_uring_enter", "workers": "epoll_ctl",
@@ -83,7 +83,7 @@ def trace_when_ready(command):
 
 
 def calls_between_marks(tracer, kind, how, *options):
-    """(who, call) in the order of their beginnings, and who read."""
+    """(thread, call) in the order of their beginnings, and the reader."""
     calls, reader, is_between = [], None, False
     for line in tracer([*WEFT, "--vps", "1", *options, "--", WAYS, kind, how]):
         match = re.match(r"(\d+) +(\w+)\((.*)", line)

@@ -34,7 +34,7 @@ struct kind {
 	ssize_t (*take)(void);
 };
 
-static int ends[2]; /* what is read, and what makes it readable */
+static int ends[2]; /* the read end, and its write end */
 static char folder[] = "/var/tmp/weft-ways-XXXXXX";
 static char path[64], block[512] __attribute__((aligned(512)));
 static const struct kind *kind;

@@ -23,11 +23,11 @@ MODES = (
     ["--vps", "4", "--preempt-every", "100us"],
     ["--bound", "regress_"],
 )
-# The option whose modes are left out: of what is about threads that weft leaves
-# alone unless it is told to preempt everybody.
+# The option of the modes that are left out, for tests of threads that weft
+# leaves alone unless an option makes it preempt all threads.
 LEFT_OUT = {"regress_interrupted_calls": "--preempt-every",
             "regress_interrupted_in_queue": "--bound"}
-# What natively nobody promises, as that mutexes are fair, and what it prints.
+# Promises that only weft makes, as fair mutexes, and the line that shows them.
 WEFTS_OWN = {"regress_interrupted_in_queue": b"it had its turns\n",
              "regress_bound_waits_beside_setgid": b"no call has ended early\n"}
 # Modes that only some need.

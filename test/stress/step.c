@@ -12,7 +12,7 @@
  *
  * Between a section's beginning and the injection the thread gets none of
  * those signals from others. A section begins only when one of them has been
- * held back: whoever sent it wants the thread interrupted.
+ * held back: its sender wants the thread interrupted.
  *
  * Status: the command's own; 1 if it was killed or hangs; 77 where tracing
  * is forbidden.

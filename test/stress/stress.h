@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the stress programs share. Each takes a seed (random without one),
+ * The frame of the stress programs. Each takes a seed (random without one),
  * prints it first, makes all its decisions by it, and ends with status 0 if
  * its invariants held:
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks made of futexes, mutexes whose owners end, and objects with memory that
- * is unmapped as soon as possible: a late access gets a SIGSEGV.
+ * Locks made of futexes, mutexes with owners that end, and objects with memory
+ * that is unmapped as soon as possible: a late access gets a SIGSEGV.
  */
 #include "torture.h"
 

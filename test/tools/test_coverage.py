@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a process has executed is counted, however it ends."""
+"""The lines that a process has executed are counted, however it ends."""
 
 import os
 import pathlib

@@ -104,7 +104,7 @@ def test_names_of_headers():
     names = make_compat.declared("signal.h")
     assert names["sigpause"] == "__xpg_sigpause"
     assert names["kill"] == "kill" and names["pthread_kill"]
-    # What other headers declare that it includes, types and bodies are not.
+    # Declarations of included headers, types and bodies are not listed.
     assert "usleep" not in names and "sigaction_t" not in names
     assert make_compat.declared("pthread.h").keys() >= {
         "pthread_equal", "pthread_exit", "pthread_cleanup_push", "pthread_self"}

@@ -256,7 +256,7 @@ void wf_os_pass_barrier(void)
 {
 }
 
-/* Stand-ins for the calls of wf_realtime_set. */
+/* wf_realtime_set passes threads here that it takes out of its lists. */
 
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 {

@@ -45,7 +45,7 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 static char folder[] = "/tmp/weft-unit-XXXXXX";
 static char file[64], fifo[64];
 
-/* Returns whether a worker makes the open, after it took so long. */
+/* Opens, with a long or short duration. True if a worker makes the open. */
 static bool is_served(int dirfd, const char *path, int flags, bool is_long)
 {
 	struct wf_open o = wf_open_of(dirfd, path, flags, 0600);

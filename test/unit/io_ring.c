@@ -226,7 +226,7 @@ static void *flush_refused(void *fd)
 	unsigned int number = (unsigned int)(uintptr_t)fd;
 	bool can_filter = refuse_submission() == 0;
 
-	wf_self = &carrier.idle_self; /* who lives on may hand over */
+	wf_self = &carrier.idle_self; /* it may hand over */
 	wf_ring_flush(number, number);
 	is_over = true;
 	return can_filter ? fd : NULL;

@@ -319,8 +319,8 @@ static void carrier_that_is_gone(void **state)
 }
 
 /*
- * The supervisor wakes the waiting thread if a VP is idle, and also a thread
- * that may not be waiting.
+ * The supervisor makes the waiting thread runnable without a signal if a VP is
+ * idle, runs no thread, or runs a thread that is not to yield.
  */
 static void nobody_is_signalled_for_nothing(void **state)
 {

@@ -106,10 +106,7 @@ static void test_in_turn(void **state)
 	assert_stacks_distinct(threads, NR);
 }
 
-/*
- * An existing entry is not taken twice, nor from a thread that is new in the
- * slot.
- */
+/* A hot stack is not taken twice, nor from a thread that left the table. */
 static void test_taken_once(void **state)
 {
 	struct wf_thread *a = get(), *b = get(), *c = get();

@@ -44,7 +44,7 @@ class Lines:
         self.waiting.register(descriptor, select.POLLIN)
 
     def until(self, found, limit_s, remind=None):
-        """What found(lines so far) returns if that is not None. Calls remind
+        """Returns found(lines so far) once that is not None. Calls remind
         after each REMIND_S without a byte."""
         lines, end = [], time.monotonic() + limit_s
         while True:

@@ -16,7 +16,7 @@ from bench.papers.arch import emulator, output, rows
 LIMIT_S = 20
 IMPOSSIBLE = 77
 NO_TIME = "no time was left for it"
-# Operations of the two runs whose system calls and interrupts are subtracted.
+# Operations of the two runs; their system calls and interrupts are subtracted.
 OPS = (200, 600)
 # For a call of some ten instructions: an interrupt of the timer's is as much as
 # thousands.
@@ -44,7 +44,7 @@ class Failed(Exception):
 
 
 def figure(answer):
-    """What the program has measured."""
+    """Returns the figure that the program has measured."""
     if answer.status == IMPOSSIBLE:
         raise Failed(answer.last.removeprefix("impossible: "))
     if answer.status == output.LATE:

@@ -75,7 +75,7 @@ def ticks(lines):
 
 
 def failed(lines):
-    """What the guest could not do, or ""."""
+    """Returns the guest's error message, or ""."""
     for line in map(cleaned, lines):
         if line.startswith(FAILED):
             return line.removeprefix(FAILED)
@@ -142,8 +142,8 @@ READERS = {"mips64el": mips64el, "riscv64": riscv64, "aarch64": aarch64}
 
 
 def interrupts(machine, log):
-    """{kind: how often}, with all of KINDS, or None for a machine of whose
-    interrupts nothing is of interest."""
+    """{kind: how often}, with all of KINDS, or None for a machine
+    without a reader of its interrupts."""
     reader = READERS.get(machine)
     if reader is None:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is compiled for the emulated machines: {name: (sources, flags)}."""
+"""Programs for the emulated machines: {name: (sources, flags)}."""
 
 import pathlib
 

@@ -3,7 +3,7 @@
 """The tables of NPTL and LinuxThreads on emulated machines: mips64el, aarch64,
 riscv64 and x86-64, each with a kernel of Debian's.
 
-Emulated times say nothing of hardware. What counts is the ratio within one
+Emulated times say nothing of hardware. Of interest is the ratio within one
 machine, and how many instructions, system calls and emulated instructions an
 operation takes. In the second pass a machine's clock counts instructions.
 
@@ -70,7 +70,7 @@ def say(text):
 # --- the machines -------------------------------------------------------------
 
 class Tables:
-    """What was measured of one machine."""
+    """The measurements of one machine."""
 
     def __init__(self, machine, build):
         self.machine = machine

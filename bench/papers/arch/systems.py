@@ -30,7 +30,7 @@ CPUS = 2
 
 @dataclasses.dataclass(frozen=True)
 class System:
-    """Suites of Debian: whose kernel, whose glibc. None: this machine's."""
+    """The suites of Debian of the kernel and of glibc. None: this machine's."""
     name: str
     kernel: str = None
     libc: str = None
@@ -97,7 +97,7 @@ class Packed:
         return self.place.ready(machine)
 
     def image(self, system, ready):
-        # What libc6 lacks, such as libgcc_s, is this machine's.
+        # Libraries that libc6 lacks, such as libgcc_s, are this machine's.
         ours = self.place.libraries(self.ready)
         libc = {**{path.name: path for path in ours.values()},
                 **self.libc(system.libc)}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What PTL-N is for: decoding while reading. A file of sound is read in units
+ * PTL-N's purpose: decoding while reading. A file of sound is read in units
  * and decoded, by one thread, or by one that reads and one that decodes with
  * two buffers between them.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock whose waiters form a chain, the newest first, that begins in the
+ * A lock with a chain of waiters, the newest first, that begins in the
  * lock's word. The holder takes the oldest one out as it unlocks and restarts
  * it; that thread then tries again, beside any others.
  *

@@ -27,7 +27,7 @@
 /* Above RLIMIT_SIGPENDING the kernel drops signals of children that end. */
 enum { LOOK_S = 2 };
 
-static struct lt_thread *alive;	     /* threads whose process is not reaped */
+static struct lt_thread *alive;	     /* threads with a process not reaped */
 static struct lt_thread *main_waits; /* of LT_MAIN_EXIT */
 static pthread_t generation = 2;     /* the manager has 1 */
 

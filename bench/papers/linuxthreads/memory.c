@@ -113,7 +113,7 @@ static char *descriptor_of(void *tcb)
 	return (char *)tcb - tp_offset;
 }
 
-/* What libc's own threads have from the thread that made them. */
+/* Copies the values that libc's threads inherit from their creator. */
 static void inherit(struct head *head, void *tcb)
 {
 	const struct head *mine =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The creation of a thread and its join, each measured apart, of BATCH threads
- * at a time, whose stacks are so small that NPTL keeps all of them for the next
+ * at a time. Their stacks are so small that NPTL keeps all of them for the next
  * threads. The second argument says which:
  *
  * create      the threads end at once;
@@ -23,7 +23,7 @@ static sem_t gates[BATCH];
 static _Atomic int nr_there;
 static sem_t all_there;
 
-/* The last of a batch tells the caller, who does not wait by sched_yield():
+/* The last of a batch tells the caller, which does not wait by sched_yield():
  * beside other programs that takes as long as these want. */
 static void be_there(void)
 {

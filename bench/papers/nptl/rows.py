@@ -58,7 +58,7 @@ ROWS = [
         length=0.05),
 ]
 
-# Rows whose system calls are counted. One operation is a pair of lock and
+# Rows with a count of system calls. One operation is a pair of lock and
 # unlock, of post and wait; a turn; a creation, an end and a join.
 COUNTED = [
     *(row for row in ROWS

@@ -29,7 +29,7 @@ from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 SIDES = ("NPTL", "LinuxThreads", "weft")
 SHORT = {"NPTL": "NPTL", "LinuxThreads": "LT", "weft": "weft"}
-# Operations of the two runs whose system calls are subtracted.
+# Operations of the two runs; their system calls are subtracted.
 COUNTED_OPS = (500, 1500)
 # Between a call that enters the kernel and one that does not.
 ENTERS = 0.5
@@ -53,7 +53,7 @@ def parse(argv):
 
 
 def environment():
-    """What the paper's tables of the environment say, of this machine."""
+    """The rows of the paper's tables of the environment, for this machine."""
     text = pathlib.Path("/proc/cpuinfo").read_text()
     model = re.search(r"^(?:model name|uarch|cpu model)\s*:\s*(.+)$", text,
                       re.MULTILINE)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A semaphore whose post always calls the kernel, as NPTL's did when the paper
- * was written: it adds one and wakes a thread, whether one waits or not. Today
- * a post looks first. One operation is a post and a wait, uncontended.
+ * A semaphore with a post that always calls the kernel, as NPTL's did when the
+ * paper was written: it adds one and wakes, even if no thread waits. Today a
+ * post checks for waiters first. One operation is a post and a wait,
+ * uncontended.
  */
 #include <limits.h>
 #include <linux/futex.h>

@@ -63,7 +63,7 @@ ROWS = {row.name: row for row in (
 
 
 def own_peer(text):
-    """What argparse makes of NAME=PATH."""
+    """Returns the peer that NAME=PATH describes, for argparse."""
     name, is_pair, path = text.partition("=")
     if not is_pair or not name or name in (NATIVE, WEFT):
         raise argparse.ArgumentTypeError(f"'{text}' is not NAME=PATH")

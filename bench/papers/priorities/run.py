@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The priority of the I/O servers: small reads, small reads under a mutex that
 another thread wants, large reads and large writes at once, beside a thread that
-computes, on one CPU. Which nice value of the I/O servers serves whom?
+computes, on one CPU. Which nice value of the I/O servers suits which of these?
 
 The program runs at nice 5, so that servers at io-nice -5 have the priority of
 other programs.

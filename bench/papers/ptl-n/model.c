@@ -128,7 +128,7 @@ static void ask(void)
 	channel->status = way == TELL ? WAIT : YET;
 	channel->asked++; /* MODEL-1 */
 	syscall(SYS_futex, &channel->asked, FUTEX_WAKE, 1, NULL, NULL, 0);
-	sched_yield(); /* what it has at once is there when we look */
+	sched_yield(); /* lets it do its immediate work first */
 }
 
 /* Has the last request's end been seen? Else a notice or a tick follows. */

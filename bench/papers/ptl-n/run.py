@@ -129,8 +129,8 @@ def has_waits(medians):
 
 def usable(medians, side):
     """The part of the wait that was spent spinning; None: it does not spin or
-    there is no wait. What is taken off for the I/O itself is what it costs
-    native threads: what weft costs besides is not usable."""
+    there is no wait. The I/O itself is subtracted at its native
+    cost: the further cost on weft is not usable."""
     got, native = medians.get(side), medians.get("native")
     if not got or not native or not got["spin_us"] or not has_waits(medians):
         return None

@@ -83,7 +83,7 @@ class Others:
     def now():
         """(all, busy, ours) in seconds."""
         line = pathlib.Path("/proc/stat").read_text().splitlines()[0]
-        # Without guests, whose time is in user and nice.
+        # Without guests: their time is in user and nice.
         ticks = [int(word) for word in line.split()[1:9]]
         idle = sum(ticks[3:5])
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -110,7 +110,7 @@ def spread(records):
 
 
 def warnings(records, states, cpus):
-    """What speaks against trusting these results, as sentences. states:
+    """Returns the reasons to distrust these results, as sentences. states:
     {experiment: what runner.py keeps of its run}."""
     found = []
     for name, state in states.items():

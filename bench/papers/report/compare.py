@@ -70,7 +70,7 @@ def changes(old, new):
 
 
 def text(old, new):
-    """What `--compare` prints."""
+    """The output of `--compare`."""
     found, gone, added = changes(old, new)
     lines = []
     for key in MACHINE:

@@ -66,7 +66,7 @@ why, unless the row is not about that column at all.</p>
 
 @dataclasses.dataclass
 class Section:
-    """What the page says of one experiment. Blocks are Table, plots.Plot or
+    """The page's section on one experiment. Blocks are Table, plots.Plot or
     text; `found` are sentences made of the data."""
     title: str
     question: str

@@ -21,7 +21,7 @@ SHORT = 3
 class Plot:
     """series: {label: [(x, y)...]}. `paper`: points that stand for what the
     paper says, drawn as crosses. `dashed`: {label: the label of the series
-    whose colour it has}; the markers of these are hollow."""
+    that gives the colour}; the markers of these are hollow."""
     title: str
     x: str
     y: str

@@ -4,8 +4,8 @@
 Beside NAME.json, which the experiment writes, lies NAME.state.json: the options
 and the library that it was made with, how long it took, and how busy the
 machine was. The state is written last. An experiment that was interrupted has
-none and runs again. One whose state has other options or another library runs
-again, too.
+no state and runs again. So does an experiment if its state has other options or
+another library.
 """
 
 import json
@@ -32,7 +32,7 @@ def state_path(folder, name):
 
 
 def read(path):
-    """What a JSON file holds if that is an object, else None."""
+    """Returns the object that a JSON file holds, else None."""
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -163,7 +163,7 @@ class Runner:
                 *plot]
 
     def guess(self, experiment):
-        """What it took the last time with these options, or the table's."""
+        """Seconds of the last run with these options, or the table's figure."""
         state = read(state_path(self.folder, experiment.name)) or {}
         if state.get("options") == experiment.options(self.is_quick) and \
                 state.get("seconds"):

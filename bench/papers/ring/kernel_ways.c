@@ -40,7 +40,7 @@ static void send_signal(long to)
 
 /* --- plain polling ------------------------------------------------------- */
 
-/* What each member has read last, on a line of its own. */
+/* The data that each member has read last, each on a separate cache line. */
 struct mark {
 	_Atomic uint64_t seen;
 	_Atomic int is_waiting;

@@ -17,7 +17,7 @@ long nr_members;
 
 static const struct way *way;
 static sem_t arrived;
-/* Only who has the token reads and writes them. No data comes twice. */
+/* Only the thread with the token uses them. No data comes twice. */
 static long nr_hops;
 static uint64_t last_data;
 

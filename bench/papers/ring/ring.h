@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The paper's experiment: n threads in a ring, each with a buffer. Who finds
- * data in its buffer reads the eight bytes and writes them into its
+ * The paper's experiment: n threads in a ring, each with a buffer. A thread
+ * that finds data in its buffer reads the eight bytes and writes them into its
  * neighbour's. A way is how a thread learns that its buffer has been written.
  */
 #ifndef RING_H

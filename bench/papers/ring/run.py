@@ -4,8 +4,8 @@
 by real-time signals, by polling, by a polling agent that signals, by wait words
 on weft, where agents switch straight to the thread, and by what else there is.
 
-What cannot be created, or takes over 10 s a round, is said to be so; what takes
-so long for some number of threads is not tried with more.
+The page names ways that cannot be created or take over 10 s a round. A way that
+takes so long for some number of threads is not tried with more.
 """
 
 import argparse

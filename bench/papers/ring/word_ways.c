@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ways of weft.h. As in the paper, the writer tells nobody: whoever looks at
- * the words finds the one that has changed.
+ * Ways of weft.h. As in the paper, the writer calls no thread: a VP that
+ * polls the words finds the changed word.
  */
 #include <weft/weft.h>
 

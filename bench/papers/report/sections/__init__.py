@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the page says of each experiment: one function each, made of the cells
-that are there. It is called with Cells and with the class of the result.
+"""The page's section on each experiment: one function each, which uses the
+cells that exist. It is called with Cells and with the class of the result.
 """
 
 from bench.papers.report.sections import (arch, decode, locks, nptl, peers,

@@ -46,7 +46,7 @@ def table(cells, place, rows):
 
 
 def found(cells, all_tables):
-    """What -5, the paper's way, gives over 0."""
+    """The gain of -5, the paper's way, over 0."""
     lines = []
     for place, rows in all_tables.items():
         each = []
