@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads for others to run beside.
+ * Threads that keep the CPUs busy beside the threads under test.
  *
  *     busy_start(busy_in_libc, 20);
  *     ...

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of one CPU. */
+/* Makes sets of one CPU. */
 #ifndef CPUS_H
 #define CPUS_H
 

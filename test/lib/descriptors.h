@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many descriptors a test may have. */
+/* Limits the number of descriptors that a test may have. */
 #ifndef DESCRIPTORS_H
 #define DESCRIPTORS_H
 

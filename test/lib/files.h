@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of the test's own, which is gone when the test has ended. */
+/* A temporary file for a test, which is removed when the test has ended. */
 #ifndef FILES_H
 #define FILES_H
 

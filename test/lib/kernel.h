@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which Linux a test runs on: if (kernel_is_before(6, 14)) SKIP("..."); */
+/* Compares the version of Linux: if (kernel_is_before(6, 14)) SKIP("..."); */
 #ifndef WEFT_TEST_LIB_KERNEL_H
 #define WEFT_TEST_LIB_KERNEL_H
 

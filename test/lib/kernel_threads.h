@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many kernel threads the process has, as other processes see it.
+ * Counts the kernel threads of the process, as other processes see them.
  *
  *     CHECK(kernel_threads_are_fewer_than(NR_THREADS));
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that looks like a program and is none: an exec of it fails. It takes
- * some time for that, since its arguments are long.
+ * A file that looks like a program and is none: an exec of it fails. The exec
+ * takes some time, since its arguments are long.
  *
  *     no_program_make();
  *     CHECK_ERRNO(no_program_exec(), ENOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that have a policy from their start. */
+/* Starts threads with a scheduling policy. */
 #ifndef POLICIES_H
 #define POLICIES_H
 

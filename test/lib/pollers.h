@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that poll many descriptors for good. weft has kernel threads for so
- * many such calls and makes epoll sets for more.
+ * Threads that poll many descriptors until the test ends. weft has I/O workers
+ * for so many such calls and makes epoll sets for more.
  *
  *     others_poll();
- *     ...                     polls of many go the other way
+ *     ...                     later polls of many descriptors use epoll sets
  */
 #ifndef POLLERS_H
 #define POLLERS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Short forms of what every test of signals does; each must succeed. */
+/* Short forms of the calls that tests of signals make; each must succeed. */
 #ifndef SIGNALLING_H
 #define SIGNALLING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory that the process has. */
+/* Reads how much memory the process has. */
 #ifndef USAGE_H
 #define USAGE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Five hundred threads block at once in reads that nobody intercepts. Others
- * go on meanwhile, and in the end each reader gets its byte.
+ * Five hundred threads block at once in reads that weft does not intercept. The
+ * other threads must run meanwhile, and in the end each reader gets its byte.
  */
 #include <stdio.h>
 #include <sys/syscall.h>

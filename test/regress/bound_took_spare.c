@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread with a CPU and so a kernel thread of its own, then one without, and
- * the first thread blocks in a call that weft does not see: no kernel thread
- * was left for the one that it waits for.
+ * A first thread is restricted to one CPU and so becomes bound; a second thread
+ * without restriction follows. The first thread blocks in a call that weft does
+ * not see. No kernel thread was left for the second thread, for which the first
+ * one waits.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that no handler restarts, in threads that wait in the kernel, while
- * another thread changes the credentials of all: weft's own signal, by which it
- * tells them, ends no call. (glibc's own does, natively.)
+ * Bound threads wait in the kernel in calls that are never restarted after a
+ * handler, while another thread changes the credentials of the process. The
+ * signal by which weft makes all kernel threads follow must end no call.
+ * (glibc's signal does so, natively.)
  */
 #include <linux/futex.h>
 #include <poll.h>

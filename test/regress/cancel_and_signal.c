@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that waits inside libc is sent a signal and cancelled at the same
- * time: its handler may run, and the thread ends.
+ * A thread that waits inside libc gets a signal and a cancellation at the same
+ * time: its handler may run, and the thread must end.
  */
 #include <signal.h>
 #include <stdio.h>

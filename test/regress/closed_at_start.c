@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A pipe's reading end is closed just after the first thread was made: the next
- * write finds nobody. weft's monitor had a copy of it for a moment.
+ * write must get EPIPE. weft's monitor had a copy of the descriptor for a
+ * moment.
  */
 #include <errno.h>
 #include <pthread.h>

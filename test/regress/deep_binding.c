@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that is loaded so that its own symbols and those of libc come first
- * (RTLD_DEEPBIND) handles the program's locks: as the program does, and not as
- * libc would.
+ * A library that is loaded with RTLD_DEEPBIND finds its own symbols and those
+ * of libc first. Its calls on the program's locks must reach weft, as the
+ * program's calls do, and not libc.
  */
 #include <pthread.h>
 #include <stdio.h>

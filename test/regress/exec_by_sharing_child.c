@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child process that shares memory and descriptors executes a program, which
- * is no exec of the threads' own: they were never preempted again.
+ * A child process that shares memory and descriptors executes a program. weft
+ * took that for an exec of its own threads, and never preempted them again.
  */
 #include <sched.h>
 #include <signal.h>

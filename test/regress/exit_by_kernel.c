@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A detached thread that ends by a system call of its own, as one does that
- * has unmapped its stack: with it ends the kernel thread that runs it, and the
- * others waited for that for ever if it was the process's first.
+ * A detached thread ends by a system call, as a thread does that has unmapped
+ * its stack. The call also ends the carrier. If the carrier was the process's
+ * first kernel thread, the other threads waited for it without end.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Seccomp filters: one that allows hardly anything, one that forbids what weft
- * asked next by itself, and one that cannot be set for all threads.
+ * Seccomp filters: a filter that allows hardly any call, a filter that forbids
+ * the call that weft made next, and a filter that cannot be set for all
+ * threads.
  */
 #include <linux/filter.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forks while other threads are in the middle of pthread_create: the child
- * makes threads in memory that its parent was just preparing for others.
+ * makes threads in slots that its parent was just preparing for threads of its
+ * own.
  */
 #include <stdio.h>
 

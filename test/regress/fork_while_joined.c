@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child is made by a thread that another one joins: the child's threads may
- * get the joiner's place, and are not waiting for their creator.
+ * A thread that another thread joins makes a child. The child's threads may get
+ * the joiner's slot, and weft must not take them for threads that wait for
+ * their creator.
  */
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A handler runs when its thread is about to wait for another signal: the wait
- * had lost what it waits for, and went on for ever. The handler may wait itself
- * with the same means.
+ * A handler runs when its thread is about to wait for another signal. The
+ * thread had lost that signal, and waited without end. The handler may itself
+ * wait for signals.
  */
 #include <poll.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers run while a thread is about to execute what is no program: they
- * change the process's credentials, try to execute a program, or never return.
- * To the others it is as if nobody had begun to.
+ * Handlers run while a thread is about to execute a file that is no program:
+ * they change the process's credentials, try to execute a program, or never
+ * return. The other threads must run as if no exec had begun.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes end while threads of theirs change credentials, which all kernel
- * threads have to follow before it is done. The one that ended the process
- * waited for the change to be over, so that no I/O server was being made,
- * with the signal closed by which it is told to follow.
+ * Processes end while threads of theirs change credentials. The change waits
+ * until all kernel threads follow it. The thread that ended the process waited
+ * for the change, to prevent the start of an I/O server. It had blocked the
+ * signal that asks it to follow, so neither thread got further.
  */
 #include <stdio.h>
 #include <sys/mman.h>

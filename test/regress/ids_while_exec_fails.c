@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads with signals that wait for them try to execute what is no program,
- * and wait for each other in the kernel meanwhile, since their arguments are
- * long. Others change credentials. Each has to wait for the other kind, but
- * not with what the other needs to go on.
+ * Threads with pending signals try to execute a file that is no program. They
+ * wait for each other in the kernel, since their arguments are long. Other
+ * threads change credentials. The two kinds wait for each other, and neither
+ * may hold anything that the other needs to continue.
  */
 #include <errno.h>
 #include <signal.h>

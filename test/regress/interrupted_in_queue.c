@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that waits for a mutex is interrupted by signals all the time. It
- * gets the mutex in its turn, though others pass that among them.
+ * Signals interrupt a thread all the time while it waits for a mutex. It must
+ * get the mutex in its turn, though other threads pass the mutex among them.
  */
 #include <signal.h>
 #include <stdbool.h>

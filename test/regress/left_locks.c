@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread gets a permit or a mutex just when a handler of its own jumps out of
- * the wait: those behind it waited for ever. libc's own waiters may as well, so
- * natively nothing is asked.
+ * A thread gets a permit or a mutex just when its handler jumps out of the
+ * wait: the threads behind it waited without end. libc may have the same fault,
+ * so the test checks nothing natively.
  */
 #include <semaphore.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that hardly ever leave libc: where nobody may be preempted at once,
- * others still get their turn.
+ * Threads that hardly ever leave libc: even where weft may preempt no thread at
+ * once, the other threads must get their turn.
  */
 #include <stdio.h>
 #include <stdlib.h>

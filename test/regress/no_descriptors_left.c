@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that lets itself have no more descriptors, as sandboxes do: threads
- * that block in system calls still hold up nobody else.
+ * A program sets its limit of descriptors to what it has, as sandboxes do:
+ * threads that block in system calls must still hold up no other thread.
  */
 #include <stdio.h>
 #include <sys/resource.h>

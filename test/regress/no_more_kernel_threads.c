@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No kernel thread can be made any more, which weft goes on to try as long as
- * it has no spare one: that takes no memory.
+ * The kernel refuses new kernel threads, and weft tries again as long as it has
+ * no spare carrier: the failed tries must not use up memory.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>

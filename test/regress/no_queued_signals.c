@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel queues no signals any more: handlers run nevertheless, since the
- * signals of old need no place in a queue.
+ * The kernel queues no signals any more: handlers must run nevertheless, since
+ * standard signals need no place in a queue.
  */
 #include <signal.h>
 #include <stdio.h>

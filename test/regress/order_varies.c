@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One thread fills what eight others empty: each of them is to get something.
- * Where threads that compute take turns in the same order for ever, only the
- * one behind that thread ever does.
+ * One thread fills a queue that eight other threads empty: each of the eight
+ * must get something. If CPU-bound threads always run in the same order, only
+ * the thread behind the filling one ever does.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first thread has one CPU for itself when it makes others, which have
- * other CPUs: by their attributes, as those of OpenMP with OMP_PROC_BIND, or by
- * themselves. weft took the first thread's CPU for the only one that there is.
+ * The first thread is restricted to one CPU when it makes threads with other
+ * CPUs: by their attributes, as OpenMP does with OMP_PROC_BIND, or by their own
+ * calls. weft took the first thread's CPU for the only one in the machine.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that compute beside pairs that write to each other by pipes: what has
- * been written is read before all the others have had their turn.
+ * Threads that compute beside pairs that write to each other by pipes: a reader
+ * must run before all the computing threads have had their turn.
  */
 #include <unistd.h>
 

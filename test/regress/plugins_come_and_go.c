@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library with storage of threads is loaded and unloaded while threads begin.
- * Each change of the set of such libraries took 16 KiB for good.
+ * A library with thread-local storage is loaded and unloaded while threads
+ * begin. Each change of the set of such libraries leaked 16 KiB.
  */
 #include <stdio.h>
 

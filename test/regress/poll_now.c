@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking what is ready, without waiting, while threads are preempted: the call
- * is not interrupted by anything that the program could know of.
+ * Polls without a wait while threads are preempted: the program must see no
+ * interruption of the call.
  */
 #include <poll.h>
 #include <stdio.h>

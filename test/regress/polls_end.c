@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A signal of another process's is taken and gone while a thread that has just
- * woken looks whether one is: it looked on for ever.
+ * A signal of another process is taken while a thread that has just woken
+ * checks for signals: the thread repeated that check without end.
  */
 #include <signal.h>
 #include <stdio.h>

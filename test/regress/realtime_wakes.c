@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two SCHED_RR threads of one priority wake at the same moment, on an otherwise
- * idle process, and each computes until the other has run. The monitor was not
- * woken, since it did not count real-time threads as waiting, and so nobody
- * made them take turns.
+ * Two SCHED_RR threads of one priority wake at the same moment, in an otherwise
+ * idle process, and each computes until the other has run. The monitor did not
+ * count real-time threads as waiting, so it was not woken, and no thread was
+ * preempted.
  */
 #include <stdio.h>
 

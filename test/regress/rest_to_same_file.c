@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * While a thread is in a call that transfers more than fits, another makes its
- * number name another file, just when the first part is through: the rest is
- * not that file's.
+ * A thread transfers more bytes than fit. Another thread makes its number name
+ * another file, just when the first part is through: the rest must not go to
+ * that file.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process puts a filter on all its threads that refuses io_uring when some
- * wait for descriptors already. Their waits had no end then, and neither had
- * later ones.
+ * A process sets a filter that refuses io_uring on all its threads when some
+ * wait for descriptors already. These waits and all later ones had no end.
  */
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Credentials change while the kernel threads that have to follow are being
- * made: a new one that did not listen yet was waited for without end. Each
- * child starts anew; its blocked threads make more kernel threads.
+ * made: the changing thread waited without end for a new kernel thread that did
+ * not yet take the signal. Each child starts anew; its blocked threads make
+ * more kernel threads.
  */
 #include <stdio.h>
 #include <sys/syscall.h>

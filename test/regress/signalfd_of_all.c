@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A signalfd shows all signals, as those of daemons do. None of them keeps the
- * process busy while it waits there to be read.
+ * A signalfd is for all signals, as in daemons. A signal that waits to be read
+ * there must not keep the process busy.
  */
 #include <poll.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals to threads that neither call weft nor leave their system call, while
- * another thread tries to execute a program that is not there.
+ * another thread tries to execute a program that does not exist.
  */
 #include <signal.h>
 #include <stdio.h>

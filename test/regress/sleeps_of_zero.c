@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sleep of 0 gives up the CPU, as does every way to ask for one: it is a
- * voluntary switch of some kernel thread when nothing else runs. A thread that
- * polls by it does not keep a CPU busy.
+ * A sleep of 0 yields the CPU, as does every call for such a sleep: it is a
+ * voluntary switch of a kernel thread when no other thread runs. A thread that
+ * polls by it must not keep a CPU busy.
  */
 #include <pthread.h>
 #include <stdio.h>

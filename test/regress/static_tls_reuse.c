@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library with static TLS is loaded while threads exist. Later threads use
- * the memory of earlier ones again, and must find the storage as at its start
- * even if those, or ones from before the library, changed it.
+ * the memory of earlier threads again. They must find the initial values, even
+ * if earlier threads changed them.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several processes ask another one at the same time for a thread that has
- * ended. Each is told that there is no such thread.
+ * Several processes send signals at the same time to an ended thread of another
+ * process. Each must get the error that there is no such thread.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Children in their parent's memory until they execute a program, which take
- * longer for that than a thread may sleep in the kernel until it loses its VP.
+ * Children run in their parent's memory until they execute a program, for
+ * longer than a thread may sleep in the kernel before it loses its VP.
  */
 #include <fcntl.h>
 #include <sched.h>

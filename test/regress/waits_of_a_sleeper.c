@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread sleeps in the kernel, as for a disk, and nothing interrupts it; the
- * other threads of its VP, which wait since before, get what they wait for and
- * answer: for streams, connections, messages and a semaphore of processes.
+ * A thread sleeps in the kernel without interruption, as for a disk. The other
+ * threads of its VP began to wait before: they must get their data and answer,
+ * for streams, connections, messages and a process-shared semaphore.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

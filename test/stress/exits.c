@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that end in many ways while their threads go on: by exit from any
+ * Processes that end in many ways while their threads run: by exit from any
  * thread or handler, by the end of the last thread, long after main's, by a
  * signal or another program; with handlers and destructors that make threads.
- * The parent knows each one's status, and counts what its handlers wrote.
+ * The parent knows each child's status, and counts the bytes that its handlers
+ * wrote.
  */
 #include "stress.h"
 

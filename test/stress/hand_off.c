@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes of all types that many threads fight for by every way of locking;
- * what they guard is counted without atomics, by owner and in all, and nobody
- * starves.
+ * Many threads compete for mutexes of all types by every way of locking. The
+ * data under the mutexes is counted without atomics, by owner and in all, and
+ * no thread starves.
  */
 #include "stress.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hundreds of threads that wait for times of their own by every call that
- * takes a time, beside some that compute: nobody wakes early, nobody is
- * forgotten.
+ * Hundreds of threads that wait for different deadlines by every call that
+ * takes a time, beside threads that compute: no thread wakes early, and each
+ * one wakes.
  */
 #include <linux/futex.h>
 #include <semaphore.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sections of code that step.c interrupts at each of their instructions, with
- * other threads that do the same at the same time. It needs the tracer, which
- * answers its marks; of what runs its threads it knows nothing.
+ * other threads that do the same at the same time. The program needs the
+ * tracer, which answers its marks, and does not depend on the runtime of its
+ * threads.
  */
 #include <pthread.h>
 #include <semaphore.h>

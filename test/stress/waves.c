@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waves of threads with pauses between them, long enough for what the last
- * one left to be given back, and not: each thread finds its thread-local
- * storage new, its stack and its malloc whole, whether its memory is fresh,
- * used or has been trimmed. Forks meet the giving back as well.
+ * Waves of threads with pauses between them, some long enough for weft to give
+ * the last wave's memory back. Each thread finds new thread-local storage, and
+ * its stack and malloc whole, whether its memory is fresh, used or trimmed.
+ * Forks happen while memory is given back.
  */
 #include <sys/wait.h>
 

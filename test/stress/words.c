@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pairs of threads that hand a turn to each other by wait words: of
- * weft_word_new, at any address, bytes that share a cell, rung or not, one or
- * several at once, with deadlines, beside others that come and go. No turn is
- * lost or seen twice. And pages that vanish while somebody waits there.
+ * weft_word_new, at any address, bytes that share a cell, with a doorbell or
+ * without, one or several at once, with deadlines, beside other threads that
+ * come and go. No turn is lost or seen twice. Pages also vanish while a thread
+ * waits there.
  */
 #include <sys/mman.h>
 
