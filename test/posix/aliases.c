@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Other names of functions: what old programs call. */
+/* Other names of functions, which old programs call. */
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/types.h>

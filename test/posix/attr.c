@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Thread attributes: what can be set, and that threads then have it. */
+/* Thread attributes: each attribute can be set, and threads then have it. */
 #include <limits.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Callbacks that libc runs, some with a lock held, and what they may do:
- * block, yield, compute for long. */
+/*
+ * Callbacks that libc runs, some with a lock held: they block, yield, and
+ * compute for long.
+ */
 #include <ftw.h>
 #include <search.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cancellation of threads that wait, block in the kernel, compute, or have
- * disabled it; cleanup handlers and what joiners see.
+ * disabled it; cleanup handlers and the result that a join returns.
  */
 #include <errno.h>
 #include <pthread.h>

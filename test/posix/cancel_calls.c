@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that need not wait, made by a thread that is to be cancelled: the
- * cancellation points end it, the others do not.
+ * Calls that need not wait, made by a thread with a pending cancellation: the
+ * cancellation points end the thread, the other calls do not.
  */
 #include <fcntl.h>
 #include <gnu/libc-version.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Channels between threads of a process, and what their calls answer. */
+/* Channels between threads of a process, and the results of their calls. */
 #include "channel.h"
 
 #include <stdio.h>

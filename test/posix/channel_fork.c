@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends of channels beside fork: they are the parent's, and nobody else's. */
+/*
+ * Ends of channels beside fork: they stay the parent's, and the child has none.
+ */
 #include "channel.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Channels between processes: the other side ends, or is not what it says. */
+/* Channels between processes: a peer ends, or writes false values. */
 #include "channel.h"
 
 #include <stdio.h>

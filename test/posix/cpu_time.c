@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPU clocks of threads: each counts what its thread uses and nothing else. */
+/* CPU clocks of threads: each counts the CPU time of its thread only. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>

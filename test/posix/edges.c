@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers at the edges: what a thread inherits, what is over, what is late. */
+/*
+ * Rare results: values that a thread inherits, objects that have ended, calls
+ * that come late.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>

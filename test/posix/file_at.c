@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and writing files at a position: what comes, from the page cache,
- * from the disk and past the cache; errors, handlers.
+ * Reading and writing files at a position: the bytes that arrive from the page
+ * cache, from the disk and past the cache; errors, handlers.
  */
 #include <fcntl.h>
 #include <pthread.h>

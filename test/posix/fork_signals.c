@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals and fork: what is pending is the parent's, masks are both's. */
+/*
+ * Signals and fork: pending signals stay with the parent, the child gets a copy
+ * of the mask.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The futex system call's rarer operations: words with an owner (FUTEX_LOCK_PI
- * and its like), one of several words; and what handlers do to such waits. */
+/*
+ * The futex system call's rarer operations: words with an owner (FUTEX_LOCK_PI
+ * and its like), waits for one of several words; and handlers that interrupt
+ * these waits.
+ */
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>

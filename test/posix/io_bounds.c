@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far a call on a descriptor goes: what wakes it, what a signal of a mask
- * of its own does to it, where a receive of all ends, and until when sendfile
- * sends without waiting.
+ * The limits of a call on a descriptor: the events that wake it, the effect of
+ * a signal that its mask parameter lets in, where a receive of all bytes ends,
+ * and until when sendfile sends without waiting.
  */
 #include <errno.h>
 #include <poll.h>

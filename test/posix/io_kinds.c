@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kinds of files that wait otherwise than pipes and sockets: FIFOs that are
- * opened by path, inotify, timerfd, /proc. Many threads wait, each for a file
- * of its own, and main goes on meanwhile.
+ * opened by path, inotify, timerfd, /proc. Many threads wait, each for a
+ * different file, and main runs meanwhile.
  */
 #include <fcntl.h>
 #include <poll.h>

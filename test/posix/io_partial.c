@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that have done a part of what they are to do and wait for the rest:
- * any handler ends them with what has been done, SA_RESTART or not. On a busy
+ * Calls that have moved a part of their bytes and wait for the rest: any
+ * handler ends them with the count of that part, SA_RESTART or not. On a busy
  * machine a handler may come before the wait, so there are several attempts.
  */
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * poll and select of many descriptors that have to wait: what ends them, and
- * what does not. Each case is also run beside others that do the same.
+ * poll and select of many descriptors that have to wait: the events that end
+ * them, and those that do not. Each case is also run beside other threads in
+ * the same calls.
  */
 #include <fcntl.h>
 #include <poll.h>

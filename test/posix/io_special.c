@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Kinds of descriptors and flags that few programs use: one thread waits, the
- * others go on, and each call means what it means.
+ * other threads run, and each call has its native meaning.
  */
 #include <fcntl.h>
 #include <linux/errqueue.h>

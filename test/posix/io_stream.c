@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads and writes on pipes and sockets by threads: what arrives, and what the
- * kernel's errors, limits and modes make of them.
+ * Reads and writes on pipes and sockets by threads: the bytes that arrive, and
+ * the effects of the kernel's errors, limits and modes.
  */
 #include <fcntl.h>
 #include <pthread.h>

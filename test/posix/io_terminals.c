@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Terminals: lines and limits of their own, jobs, ends. Many threads wait, each
- * at a terminal of its own, and main goes on meanwhile.
+ * Terminals: their lines and limits, jobs, hang-ups. Many threads wait, each at
+ * a different terminal, and main runs meanwhile.
  */
 #include <fcntl.h>
 #include <pthread.h>

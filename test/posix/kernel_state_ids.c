@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls that take a thread's id, or a process's where a thread's will
- * do; and what the kernel gives to the thread that asks for it.
+ * System calls that take a thread's id, or a process's where a thread's is
+ * valid, too; and values that the kernel gives to the calling thread.
  */
 #include <errno.h>
 #include <fcntl.h>

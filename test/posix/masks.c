@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Signal masks: how they change, and what handlers block while they run. */
+/*
+ * Signal masks: their changes, and the signals that are blocked while handlers
+ * run.
+ */
 #include <pthread.h>
 #include <signal.h>
 

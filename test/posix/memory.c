@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of threads: stacks of the program's own, guards, locked memory, a
- * limited address space, what a crowd leaves behind and what waits takes. */
+/*
+ * Memory of threads: stacks that the program allocates, guards, locked memory,
+ * a limited address space, the memory that many ended threads leave, and that
+ * of waiting threads.
+ */
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads where memory is limited: by address space, by data, by locked memory.
- * A case sets its limit and executes the program anew, so that the limit is
- * there from the start. As many threads are to fit as natively, or nearly so,
- * they are to work, and one thread more is to be refused.
+ * A case sets its limit and executes the program anew, so that the limit holds
+ * from the start. As many threads must fit as natively, or nearly as many. They
+ * must work, and one thread more must be refused.
  */
 #include <linux/capability.h>
 #include <pthread.h>

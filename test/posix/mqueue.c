@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Message queues: threads that wait for them do not keep others from running,
- * and what ends their waits.
+ * Message queues: threads that wait for them keep no other thread from running;
+ * the events that end their waits.
  */
 #include <fcntl.h>
 #include <mqueue.h>

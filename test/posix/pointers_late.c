@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pointers that lead nowhere to where a call leaves what it has to say when it
- * has waited; what the kernel finds before it looks at them, and a child.
+ * Invalid pointers for the results that a call stores after its wait; errors
+ * that the kernel finds before it reads the pointers; and a child.
  */
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Scheduling policies: what can be set is reported, the rest is refused. */
+/*
+ * Scheduling policies: a valid policy can be set and is reported, others are
+ * refused.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that a naive scheduler of user threads would stall: they spin
- * without yielding, or block in calls that nobody intercepts. */
+/*
+ * Programs that a naive scheduler of user threads would stall: they spin
+ * without yielding, or block in calls that weft does not intercept.
+ */
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beside real-time threads that can always run others do, too: each second the
- * kernel, and weft, gives them some milliseconds.
+ * Real-time threads that can always run: the kernel, and weft, give other
+ * threads some milliseconds of each second.
  */
 #include <errno.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes with priority protection between processes: the case's own, a forked
- * child, and one that starts without LD_PRELOAD. All threads that lock them
- * have real-time policies, as these mutexes ask for.
+ * Mutexes with a priority ceiling between three processes: the case's process,
+ * a forked child, and a process that starts without LD_PRELOAD. All threads
+ * that lock them have real-time policies, as these mutexes require.
  */
 #include "mixed.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutexes with priority inheritance between processes: the case's own, its
- * forked children, and one that starts without LD_PRELOAD. So on weft some are
- * on weft and one is not.
+ * Mutexes with priority inheritance between processes: the case's process, its
+ * forked children, and a process that starts without LD_PRELOAD. With weft all
+ * but the last run on weft.
  */
 #include <linux/futex.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects that three processes use at once: the case's own, a forked child, and
- * a program that starts without LD_PRELOAD. So on weft two are on weft and one
- * is not; natively none is.
+ * Objects that three processes use at once: the case's process, a forked child,
+ * and a program that starts without LD_PRELOAD. With weft the first two run on
+ * weft; natively none does.
  */
 #include <limits.h>
 #include <string.h>

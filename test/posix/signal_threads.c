@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals in programs with threads: to one thread in each of its states, to
- * the process, masks, waits that are interrupted, waiting for signals.
+ * Signals in programs with threads: to a thread in each of its states, to the
+ * process, masks, interrupted waits, waits for signals.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sigwait for signals that the thread does not block and that have a handler.
- * POSIX says nothing of that; with Linux the wait gets them, and collectors of
- * garbage stop threads so.
+ * POSIX does not define that case; on Linux the wait gets the signals, and
+ * garbage collectors stop threads that way.
  */
 #include <signal.h>
 #include <sys/wait.h>

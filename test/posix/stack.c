@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks in use: nearly all of one, overflow, thousands at a time. */
+/* Stacks in use: a stack that is nearly full, overflow, thousands at a time. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code on the stacks of threads, as C's nested functions have it there: in a
- * program that asks for such stacks, or once it has loaded a library that does.
+ * Code on the stacks of threads, as C's nested functions need it: in a program
+ * that asks for executable stacks, or after it has loaded a library that does.
  */
 #include <link.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Semaphores and messages of System V: threads that wait for them do not keep
- * others from running, and what ends their waits.
+ * Semaphores and messages of System V: threads that wait for them keep no other
+ * thread from running; the events that end their waits.
  */
 #include <sys/msg.h>
 #include <sys/sem.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timers of threads, made by syscall(): profilers make them so. The kernel's
- * numbers are integers, and the thread that is signalled has weft's id.
+ * Timers of threads, made by syscall() as profilers do. The kernel's timer ids
+ * are integers, and the signalled thread is named by the id that weft gives it.
  */
 #include <errno.h>
 #include <signal.h>

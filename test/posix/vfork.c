@@ -2,7 +2,7 @@
 /*
  * A child of vfork runs in its parent's memory, and the thread that made it
  * waits until the child executes a program or ends; before there are threads,
- * and beside others. POSIX allows the child less than it does here.
+ * and beside other threads. POSIX allows the child less than it does here.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each way out of a system call that waits: it has taken nothing, and writes to
- * no frame that is gone; actions, masks and descriptors are as before, and
- * others can wait with the same.
+ * Each way out of a system call that waits. The call has taken nothing, and
+ * writes to no frame that has been left. Actions, masks and descriptors are as
+ * before, and other threads can make the same wait.
  */
 #include <aio.h>
 #include <dirent.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each way out of a wait for a lock: the lock is none of the thread's, and
- * others get it. Also when the thread has been woken for it, or given it, and
- * leaves just then.
+ * Each way out of a wait for a lock: the leaving thread does not hold the lock,
+ * and other threads get it. The cases include a thread that leaves just when it
+ * has been woken for the lock or has been handed it.
  */
 #include <semaphore.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each way out of a wait with an object of pthreads: what the thread has noted
- * in the object is taken back, as natively by the clean-up that libc registers.
+ * Each way out of a wait with an object of pthreads: the entries that the
+ * thread has made in the object are removed, as natively by the clean-up that
+ * libc registers.
  */
 #include <semaphore.h>
 #include <threads.h>

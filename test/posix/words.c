@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wait words and doorbells of weft.h: by libweft-api.a, which finds the
- * runtime if there is one, and does without natively.
+ * Wait words and doorbells of weft.h, by libweft-api.a: it finds the runtime if
+ * there is one, and works without a runtime natively.
  */
 #include <signal.h>
 

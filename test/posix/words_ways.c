@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each way out of a wait for words: nothing of it stays noted. */
+/* Each way out of a wait for words: no record of the wait stays behind. */
 #include <weft/runtime.h>
 
 #include "check.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A first thread is restricted to one CPU and so becomes bound; a second thread
- * without restriction follows. The first thread blocks in a call that weft does
- * not see. No kernel thread was left for the second thread, for which the first
- * one waits.
+ * The program makes a thread that is restricted to one CPU, and so is bound,
+ * and then a thread without restriction. The main thread blocks in a call that
+ * weft does not see until the second thread writes. No kernel thread was left
+ * for the second thread.
  */
 #include <pthread.h>
 #include <sched.h>
