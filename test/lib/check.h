@@ -49,7 +49,7 @@ void check_failed(const char *file, int line, const char *what)
 	__attribute__((noreturn));
 void check_not_equal(const char *file, int line, const char *what, long actual,
 		     long expected) __attribute__((noreturn));
-/* The same, and goes on. */
+/* The same, and continues after a failure. */
 void check_report(const char *file, int line, const char *what, long actual,
 		  long expected);
 void check_skip(const char *why) __attribute__((noreturn));

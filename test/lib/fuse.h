@@ -50,7 +50,7 @@ static inline void fuse_reply(const struct fuse_request *r, int error,
 	struct iovec parts[2] = { { &head, sizeof(head) },
 				  { (void *)data, bytes } };
 
-	/* ENOENT: nobody wants the answer any more. */
+	/* ENOENT: no request waits for the answer any more. */
 	if (writev(fuse_device, parts, 2) < 0 && errno != ENOENT)
 		_exit(1);
 }

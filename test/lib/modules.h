@@ -43,7 +43,7 @@ static inline void *module_open(const char *name)
 	return module_open_by(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* One more libc, that nobody interposes: its functions are as they are. */
+/* A second libc, without interposed functions. */
 static inline void *module_second_libc(void)
 {
 	void *libc = dlmopen(LM_ID_NEWLM, "libc.so.6", RTLD_NOW);

@@ -8,7 +8,7 @@
  *             is_ready = 1;
  *             return outcome(sem_op(-1));
  *     }
- * 
+ *
  *     CHECK_EQ(after_handler(take, 0, give), -EINTR);
  */
 #ifndef WAITING_H

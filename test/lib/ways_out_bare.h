@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 void bare_call(void (*fn)(void));
-/* Runs a routine that pauses for ever. */
+/* Runs a routine that pauses without end. */
 void bare_once(pthread_once_t *once);
 
 #endif

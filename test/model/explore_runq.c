@@ -43,7 +43,7 @@ static const struct scenario scenarios[] = {
 	{ { "hthth", "p", "2" }, 1, 0, false },
 	{ { "tptpt", "4", "4" }, 1, UINT32_MAX, false },
 	{ { "hhht", "4", "p" }, 0, 1, false },
-	/* Two or three thieves at once, nobody pushes. */
+	/* Two or three thieves at once, without a pusher. */
 	{ { "", "p", "p", "p" }, 2, 0, false },
 	{ { "p", "2", "2" }, 2, UINT32_MAX, false },
 	/* A thread that fails to pop must have seen an empty queue. */

@@ -322,7 +322,7 @@ next:
 
 /* --- the monitor: of the one VP ----------------------------------------- */
 
-/* One word after the other; a VP that runs no thread needs nobody. */
+/* One word after the other; a VP that runs no thread needs no check. */
 inline look_if_needed()
 {
 	is_needed = false;

@@ -80,7 +80,9 @@ active proctype closer()
 	number = ANOTHER
 }
 
-/* The carrier that had slept: the kernel goes on with what it has for it. */
+/*
+ * The carrier that had slept: the kernel completes the requests it has for it.
+ */
 active proctype sleeper()
 {
 #ifdef BUG_UNLOCKED

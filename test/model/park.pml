@@ -150,7 +150,7 @@ again:
 	nr_left--
 }
 
-/* Takes turns for all carriers: a thread that was queued goes on. */
+/* Stands for all carriers, one at a time: runs a queued thread. */
 active proctype carrier()
 {
 	byte t;

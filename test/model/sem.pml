@@ -168,7 +168,7 @@ proctype taker()
 	fi
 }
 
-/* SEM-2, whenever nobody holds the lock. */
+/* SEM-2, whenever no thread holds the lock. */
 active proctype observer()
 {
 end:

@@ -30,7 +30,7 @@
 
 /* Words of memory. */
 #define WORD 0
-#define STATE 1		/* 1: somebody waits there */
+#define STATE 1		/* 1: a thread waits there */
 #define HOLDER 2	/* waiter and 1, in the array */
 #define BUCKET 3	/* lock */
 #define NR_WORDS 4

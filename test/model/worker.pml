@@ -68,7 +68,7 @@ inline report_to_supervisor()
 #endif
 }
 
-/* One exchange, then the signal; not if somebody else has sent it. */
+/* One exchange, then the signal, unless another thread has sent it. */
 inline tell_carrier()
 {
 	if
@@ -106,7 +106,10 @@ end:
 	fi
 }
 
-/* It is not always where it may be preempted: then the supervisor is told. */
+/*
+ * Where it may not be preempted, the handler leaves the check to the
+ * supervisor.
+ */
 active proctype handler()
 {
 end:

@@ -41,7 +41,7 @@ int main(void)
 	CHECK_EQ(read(fds[0], &c, 1), 1);
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
 	threads_start(readers, NR_READERS, read_one, NULL);
-	sleep_ms(10); /* they read before anybody writes */
+	sleep_ms(10); /* the reads begin before the write */
 	for (int i = 0; i < NR_READERS; i++)
 		thread_join(thread_start(write_one, NULL));
 	threads_join(readers, NR_READERS);

@@ -92,7 +92,10 @@ static int capacity(bool is_pipe)
 	return nr;
 }
 
-/* Until the call is over: nobody else has the file open to write. */
+/*
+ * Reads until the call is over: no other descriptor of the file is open to
+ * write.
+ */
 static long drain(int fd)
 {
 	static char buf[BYTES];

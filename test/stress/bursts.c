@@ -192,7 +192,7 @@ static void *resume_some(void *arg)
 	return NULL;
 }
 
-/* One thread after the other goes on with it. */
+/* One thread after the other continues the coroutine. */
 static void coroutines(uint64_t *random)
 {
 	struct coroutine *c = calloc(1, sizeof(*c));

@@ -177,7 +177,7 @@ static void kill_senders(uint32_t flags, uint64_t *random)
 		nr_deaths += receive_some(in, 1 + random_below(random, 300), 0,
 					  next, nr_started);
 		kill_child(child[which]);
-		/* At times nobody is there before the next one comes. */
+		/* At times there is no sender before the next sender comes. */
 		if (random_below(random, 4) == 0)
 			nr_deaths += receive_some(in, random_below(random, 100),
 						  0, next, nr_started);

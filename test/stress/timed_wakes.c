@@ -89,7 +89,7 @@ static void *give(void *arg)
 	return NULL;
 }
 
-/* A taker that waits for good, and so hangs if its wake is lost. */
+/* A taker without a deadline, which hangs if its wake is lost. */
 static void *take_one_ticket(void *arg)
 {
 	CHECK_EQ(pthread_mutex_lock(&mutex), 0);

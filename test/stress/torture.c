@@ -142,7 +142,7 @@ static struct {
 
 static const size_t nr_acts = sizeof(acts) / sizeof(acts[0]);
 
-/* libc's own, of 2.36, may wait for ever where a thread ends meanwhile. */
+/* A change of ids in glibc 2.36 may hang if a thread ends meanwhile. */
 static bool may_change_ids(void)
 {
 	return dlsym(RTLD_DEFAULT, "weft_is_active") != NULL;

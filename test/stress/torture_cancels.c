@@ -318,7 +318,7 @@ static void *set_values(void *arg)
 	return NULL;
 }
 
-/* How it ends, and whether anybody joins it, is nothing to them. */
+/* The threads do not depend on how it ends, nor on a join of it. */
 void lose_values(uint64_t *random)
 {
 	struct keyed k = { .nr_there = NR_KEYS };

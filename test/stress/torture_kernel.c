@@ -31,7 +31,7 @@ static void on_plain(int sig)
 	uint64_t random = ++nr;
 	struct timespec ts = { 0, random_below(&random, 30000) };
 
-	/* Cancelled in here, the thread would be counted for ever. */
+	/* A thread that is cancelled here would stay counted. */
 	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state), 0);
 	nr_in_handlers++;
 	switch (random_below(&random, 6)) {

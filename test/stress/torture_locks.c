@@ -128,7 +128,7 @@ static void hold(struct waiter *w)
 		CHECK_EQ(pthread_rwlock_wrlock(&w->rwlock), 0);
 }
 
-/* Lets it go on; each kind is told, whichever it waits in. */
+/* Wakes the thread, in whichever kind of wait it is. */
 static void release(struct waiter *w)
 {
 	if (w->in == IN_RWLOCK) {

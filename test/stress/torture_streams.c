@@ -245,7 +245,7 @@ static int listen_somewhere(struct sockaddr_in *ret_address)
 	return fd;
 }
 
-/* A connection goes on to be made after a handler. */
+/* A connect continues after a handler. */
 static int call(const struct sockaddr_in *address)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -315,7 +315,7 @@ void converse(uint64_t *random)
 	CHECK_EQ(close(ends[1]), 0);
 }
 
-/* Several threads accept until somebody shuts the socket down. */
+/* Several threads accept until another thread shuts the socket down. */
 static void *accept_all(void *arg)
 {
 	intptr_t nr = 0;

@@ -80,7 +80,7 @@ struct victim {
 	pthread_mutex_t mutex;
 	pthread_cond_t never;
 	sem_t none;
-	int ends[2]; /* of a pipe that nobody writes to */
+	int ends[2]; /* of a pipe without a writer */
 	_Atomic int nr_cleanups;
 };
 
