@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pthread_cond_*. Process-shared ones are as libc has them, and libc's own
- * where we do not know its protocol or cannot park.
+ * pthread_cond_*. Private conditions are sync/cond.c's. Process-shared ones
+ * have libc's layout, since processes without weft may use them, and their
+ * threads park by api/shared_cond.c. libc's own functions serve them where
+ * weft does not know libc's protocol or the thread cannot park.
  */
 #include "api/api.h"
 #include "api/cancel.h"
@@ -36,7 +38,7 @@ static clockid_t clock_of(pthread_cond_t *cond)
 					      wf_cond_clock(cond_of(cond));
 }
 
-/* libc can wait with the mutexes that it can lock. */
+/* Does libc wait? It can with a mutex that it can lock itself. */
 static bool is_libc(pthread_mutex_t *mutex)
 {
 	return wf_mutex_is_libc(mutex_of(mutex)) &&
@@ -55,7 +57,7 @@ static int libc_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	int rc;
 
 	wf_shared_begin(mutex);
-	/* A thread that is cancelled holds the mutex when it unwinds. */
+	/* A cancelled thread holds the mutex while it unwinds. */
 	pthread_cleanup_push(hold_again, mutex);
 	rc = abstime == NULL ? wf_real.pthread_cond_wait(cond, mutex) :
 			       wf_real.pthread_cond_clockwait(cond, mutex,
@@ -64,7 +66,7 @@ static int libc_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	return rc;
 }
 
-/* Without a deadline if abstime is NULL. 0 or -EINVAL. */
+/* abstime NULL: no deadline. Returns 0 or -EINVAL. */
 static int deadline_of(clockid_t clock, const struct timespec *abstime,
 		       int64_t *ret_ns)
 {
@@ -120,7 +122,7 @@ WF_API(int, pthread_cond_init, pthread_cond_t *cond,
 	if (shared == PTHREAD_PROCESS_PRIVATE)
 		return -wf_cond_init(cond_of(cond), clock);
 	rc = wf_real.pthread_cond_init(cond, attr);
-	/* A libc whose flags lie elsewhere than where we would look. */
+	/* This libc has its flags in a word that wf_cond does not read. */
 	return rc == 0 && !wf_cond_is_shared(cond_of(cond)) ? ENOTSUP : rc;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which protocol is libc's: distributions move fixes between versions, so it is
- * known by what libc's own signal and broadcast make of an object whose waiters
- * do not exist. Where an object's flags are is known by what libc's own
- * initialisation makes of it, for with waiters in the wrong words libc could
- * find its lock held.
+ * Finds out which protocol libc has. Its version does not tell, since
+ * distributions move fixes between versions. So this file makes an object with
+ * counts of waiters that do not exist, calls libc's signal and broadcast, and
+ * compares the words with those of each protocol. Before that it finds the
+ * flags' word by libc's pthread_cond_init. With counts in the wrong words, libc
+ * could take its internal lock for held, and wait for ever.
  */
 #include "api/cond_words.h"
 
@@ -53,7 +54,10 @@ static struct wf_cond_groups *groups_of(union object *o, enum protocol p)
 
 enum step { SIGNAL, BROADCAST };
 
-/* What libc's calls make of an object when so many more wait. */
+/*
+ * Each step: `joining` more threads wait, then libc's function is called. The
+ * other fields are the words after it.
+ */
 static const struct {
 	uint32_t joining;
 	enum step step;
@@ -102,7 +106,7 @@ static bool follow_script(enum protocol p)
 	return true;
 }
 
-/* The word that says of a new object that it is process-shared; or -1. */
+/* Returns the index of the word with the flags in a new object, or -1. */
 static int find_flags(void)
 {
 	union object o;

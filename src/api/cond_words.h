@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of libc's condition variable. It has had two protocols, which lay
- * them out differently and count signals differently; shared_cond.c says how.
+ * The words of libc's process-shared condition variable. Versions of libc have
+ * two protocols, with different layouts of the words and different counts of
+ * signals; shared_cond.c describes both.
  *
  *     if (wf_cond_words_are_known()) {
  *             struct wf_cond_words w = wf_cond_words_of(cond);
  *             ...
  *     }
  *
- * Does not block; called with in_runtime 0.
+ * The functions do not block. The caller has in_runtime 0.
  */
 #ifndef WEFT_API_COND_WORDS_H
 #define WEFT_API_COND_WORDS_H
@@ -21,8 +22,8 @@
 #include "base/atomic.h"
 
 enum wf_cond_words_units {
-	WF_COND_ONE_PLACE = 1 << 1, /* next, and start where there are refs */
-	WF_COND_ONE_USER = 1 << 3,  /* users; its lower bits are flags */
+	WF_COND_ONE_PLACE = 1 << 1, /* of next, and of start with refs */
+	WF_COND_ONE_USER = 1 << 3,  /* of users; its lower bits are flags */
 };
 
 struct wf_cond_groups {
@@ -36,13 +37,13 @@ struct wf_cond_words {
 	struct wf_cond_groups *groups;
 };
 
-/* Is libc's protocol one that we know? */
+/* Does libc have one of the two protocols? */
 bool wf_cond_words_are_known(void);
 
-/* If so, those of cond. */
+/* The words of cond. Only if wf_cond_words_are_known. */
 struct wf_cond_words wf_cond_words_of(pthread_cond_t *cond);
 
-/* On which a process-shared one's time-outs are, whatever the protocol. */
+/* The clock of a process-shared condition's time-outs; for any protocol. */
 clockid_t wf_cond_words_clock(const pthread_cond_t *cond);
 
 #endif

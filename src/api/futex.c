@@ -1,4 +1,30 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * futex(2) for programs that call it by syscall(). A thread that waits with the
+ * private flag parks in the table of the user futex, and only private wakes of
+ * this process can end its wait. All other waits are the kernel's, since other
+ * processes or the kernel may end them. So a wake may have to wake waiters of
+ * both kinds: it wakes those of the table first, then calls the kernel for the
+ * rest.
+ *
+ * FUTEX-1. A wait with the private flag is ended by wakes through this function
+ *     only: the kernel does not know of it.
+ * FUTEX-2. A word of the program is read or changed with in_runtime 0 before
+ *     the user futex reads it under its lock. So a page fault, or a fault that
+ *     kills the program, happens outside the runtime.
+ * FUTEX-3. Wakes that the kernel makes itself (thread exit, robust lists) have
+ *     no private flag. The waits for them have none either, and are the
+ *     kernel's.
+ * FUTEX-4. A wait without the private flag is the kernel's, since a process
+ *     without weft may end it. The VP's ring makes it where it can.
+ * FUTEX-5. A thread that waits for one of several words, or for a word with an
+ *     owner, waits in the kernel, also with the private flag. While a thread
+ *     does, private wakes call the kernel, too. The count of those threads is
+ *     incremented before the kernel reads the words. A waker reads it after it
+ *     has changed a word, with a full barrier in between.
+ * FUTEX-6. A requeue of waiters of both kinds is two requeues, and each of them
+ *     compares. If the word changes between the two, the kernel's waiters stay.
+ */
 #include "api/futex.h"
 
 #include <errno.h>
@@ -17,25 +43,6 @@
 #include "wait/sleep.h"
 #include "wait/ufutex.h"
 
-/*
- * FUTEX-1. A wait with the private flag is ended by wakes through this function
- *     only: the kernel knows nothing of it.
- * FUTEX-2. A word of the program's is read or changed with in_runtime 0 before
- *     the user futex looks at it under its lock, so that a page fault, or
- *     a fault that kills the program, happens out here.
- * FUTEX-3. Wakes that the kernel does in its own name (thread exit, robust
- *     lists) carry no private flag; nor do the waits for them, which go to it.
- * FUTEX-4. A wait without the private flag is the kernel's, too, for processes
- *     without weft may end it. It goes through the VP's ring if that can.
- * FUTEX-5. Who waits for one of several words, or for one that has an owner,
- *     waits in the kernel, also with the private flag, and while anybody does,
- *     private wakes go on to it. The count is raised before the kernel looks at
- *     the words; it is read after the waker has changed one, with a full
- *     barrier between.
- * FUTEX-6. A requeue of waiters of both kinds is two, each of which compares.
- *     If the word changes between them, the kernel's waiters are not moved.
- */
-
 static _Atomic int nr_in_kernel; /* FUTEX-5 */
 
 static bool is_aligned(const uint32_t *addr)
@@ -43,13 +50,13 @@ static bool is_aligned(const uint32_t *addr)
 	return ((uintptr_t)addr & 3) == 0;
 }
 
-/* The kernel's rule: at least one, whatever the number. */
+/* The kernel wakes one thread also for numbers below 1. */
 static int at_least_one(uint32_t nr)
 {
 	return (int)nr > 0 ? (int)nr : 1;
 }
 
-/* Relative for FUTEX_WAIT, absolute for FUTEX_WAIT_BITSET; NULL is for ever. */
+/* `timeout` is relative for FUTEX_WAIT, else absolute; NULL: no deadline. */
 static int deadline_of(int op, const struct timespec *timeout, int64_t *ret_ns)
 {
 	clockid_t clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME :
@@ -92,7 +99,7 @@ static long wait(const uint32_t *addr, int op, uint32_t val,
 	return rc > 0 ? 0 : rc;
 }
 
-/* May waiters in the kernel be meant? */
+/* May the kernel have waiters for a wake with these flags? */
 static bool concerns_kernel(int flags)
 {
 	if (!(flags & FUTEX_PRIVATE_FLAG))
@@ -101,7 +108,7 @@ static bool concerns_kernel(int flags)
 	return atomic_load_explicit(&nr_in_kernel, memory_order_relaxed) != 0;
 }
 
-/* Waiters of the table first, then the kernel's, nr of both together. */
+/* Wakes nr waiters: those of the table first, then the kernel's. */
 static long wake_both(const uint32_t *addr, int flags, uint32_t nr,
 		      uint32_t bits)
 {
@@ -125,7 +132,10 @@ static long wake(const uint32_t *addr, uint32_t nr, uint32_t bits)
 	return wake_both(addr, FUTEX_PRIVATE_FLAG, nr, bits);
 }
 
-/* FUTEX-6. Of so many as that, nr have been woken or moved already. */
+/*
+ * FUTEX-6. nr waiters of the table have been woken or moved already; both
+ * numbers include them.
+ */
 static long requeue_in_kernel(uint32_t *from, const uint32_t *expected,
 			      long nr_wake, uint32_t *to, long nr_requeue,
 			      long nr)
@@ -149,7 +159,7 @@ static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
 	if (!is_aligned(from) || !is_aligned(to) || (int)nr_wake < 0 ||
 	    (int)nr_requeue < 0)
 		return -EINVAL;
-	/* Without a value to expect the kernel does not look at the word. */
+	/* Without an expected value the kernel does not read the word. */
 	if (!wf_memory_is_readable(from, sizeof(*from)))
 		return expected != NULL ? -EFAULT : 0;
 	do {
@@ -163,7 +173,10 @@ static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
 	return requeue_in_kernel(from, expected, nr_wake, to, nr_requeue, rc);
 }
 
-/* Those of the table have not said what they are moved to. */
+/*
+ * -EINVAL, as the kernel's, for waiters of the table: they wait by FUTEX_WAIT,
+ * which does not name the word with an owner that they would be moved to.
+ */
 static long requeue_owned(uint32_t *from, int op, uint32_t nr_wake,
 			  uint32_t *to, long nr_requeue, uint32_t expected)
 {
@@ -175,7 +188,7 @@ static long requeue_owned(uint32_t *from, int op, uint32_t nr_wake,
 	return rc;
 }
 
-/* Does the operation of FUTEX_WAKE_OP; the old value goes to *ret_old. */
+/* Carries out the operation of FUTEX_WAKE_OP. *ret_old is the old value. */
 static int wake_op_apply(uint32_t *addr, uint32_t code, uint32_t *ret_old)
 {
 	_Atomic uint32_t *word = (_Atomic uint32_t *)addr;
@@ -272,7 +285,7 @@ static long private_call(uint32_t *addr, int op, uint32_t val,
 	}
 }
 
-/* Operations that exist with and without waiters in the table. */
+/* Operations that weft makes on its table if they have the private flag. */
 static bool is_ours(int cmd)
 {
 	switch (cmd) {
@@ -288,14 +301,14 @@ static bool is_ours(int cmd)
 	return false;
 }
 
-/* The kernel takes its own thread, not ours, for the owner of such a word. */
+/* Operations with which the kernel records its own thread as an owner. */
 static bool is_owned_by_caller(int cmd)
 {
 	return cmd == FUTEX_LOCK_PI || cmd == FUTEX_LOCK_PI2 ||
 	       cmd == FUTEX_TRYLOCK_PI || cmd == FUTEX_WAIT_REQUEUE_PI;
 }
 
-/* FUTEX-5. A handler that jumps out leaves the count too high, not too low. */
+/* FUTEX-5. A handler that jumps out leaves the count too high: more calls. */
 static long wait_in_kernel(long nr, long a, long b, long c, long d, long e,
 			   long f)
 {

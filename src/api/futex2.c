@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * futex_wake, futex_wait and futex_requeue, which Linux has from 6.7 on, by
- * syscall(): the same words as those of futex, so the same table. Where the
- * kernel has not got them they fail as natively, and what weft has no words
- * for (other sizes, NUMA nodes) is the kernel's to refuse.
+ * syscall(). They wait for the same words as futex, so they become calls of
+ * api/futex.c and use its table. On an older kernel they fail with -ENOSYS, as
+ * natively. A call with a form that the table does not have goes to the kernel:
+ * words of another size, NUMA nodes, invalid flags.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -12,7 +13,7 @@
 #include "os/sys.h"
 #include "signal/memory.h"
 
-/* Of linux/futex.h, in newer headers. */
+/* Newer versions of linux/futex.h have these. */
 enum {
 	NR_WAKE = 454,
 	NR_WAIT = 455,
@@ -41,7 +42,7 @@ static long call_kernel(long nr, const long *a)
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* With flags that no kernel has, the call does nothing where it is there. */
+/* With invalid flags a kernel that has the call returns -EINVAL at once. */
 static bool is_there(void)
 {
 	return wf_sys(NR_WAKE, 0, 0, 0, -1) != -ENOSYS;
@@ -51,7 +52,7 @@ static long wake(const long *a)
 {
 	if (!is_plain((unsigned long)a[3]) || (uint32_t)a[1] != (uint64_t)a[1])
 		return call_kernel(NR_WAKE, a);
-	/* It may wake none, unlike futex. */
+	/* Unlike futex, this call may wake no thread. */
 	if ((int)a[2] <= 0)
 		return call_kernel(NR_WAKE, a);
 	return wf_futex_syscall((uint32_t *)a[0],

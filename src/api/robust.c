@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of robust mutexes that a thread tells the kernel. The kernel has
- * the carriers' lists, which are empty; a program that asks means its own
- * thread's, the one libc keeps in the TCB.
+ * The list of robust mutexes that a thread registers with the kernel. The
+ * kernel has one for each kernel thread, and those of the carriers are empty. A
+ * program that asks for its list means the one that libc keeps in the thread's
+ * TCB. So the functions here return that one.
  */
 #include "api/robust.h"
 
@@ -16,7 +17,7 @@
 #include "os/sys.h"
 #include "signal/memory.h"
 
-/* The calling thread's list, 0 if the kernel's answer is the right one. */
+/* The calling thread's list, or 0 if the kernel has the right one. */
 static uintptr_t own_list(void)
 {
 	const struct wf_thread *t = wf_self;
@@ -38,8 +39,11 @@ long wf_robust_get(long tid, uintptr_t *ret_head, size_t *ret_bytes)
 	return wf_memory_put(ret_head, &own, sizeof(own));
 }
 
-/* A list of the program's own making would have to be walked at the thread's
- * end, with the tid that the program believes in: there is none. */
+/*
+ * A list that the program has built itself fails with -ENOSYS. The kernel would
+ * walk it when a kernel thread with the thread's id exits, and none has that
+ * id.
+ */
 long wf_robust_set(uintptr_t head, size_t bytes)
 {
 	uintptr_t own = own_list();

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc's words: how many have come, up to which of them may go, how many have
- * gone. Who comes gets the next number, beginning with 1.
+ * The object has three of libc's words: `come` counts the threads that have
+ * arrived, `gone` those that have left, and `done` is the last number that may
+ * leave. An arriving thread gets the next number, beginning with 1. It sleeps
+ * until `done` reaches its number.
  *
- * SHARED_BARRIER-1. Numbers up to `done` may go. `done` is a multiple of the
- *     count, grows, and gets to n only when n have come. Whoever's coming
- *     completes a round moves it there, or finds that somebody else has.
- * SHARED_BARRIER-2. A thread does not touch the object after it has counted
- *     itself as gone, save the one in SHARED_BARRIER-3.
- * SHARED_BARRIER-3. Numbers end at the last multiple of the count below 2^31.
- *     Who comes later only waits for `come` to be small again, and comes anew.
- *     The last to go sets all words to 0, `come` at the end.
- * SHARED_BARRIER-4. Who destroys the object adds to `gone` what is missing to
- *     that last number: the last to go does SHARED_BARRIER-3, and that ends the
- *     wait.
+ * SHARED_BARRIER-1. Threads with numbers up to `done` may leave. `done` is a
+ *     multiple of the count, only grows within one use of the numbers, and
+ *     reaches n only when n threads have arrived. The thread that completes a
+ *     round moves it there, unless another thread already has.
+ * SHARED_BARRIER-2. A thread does not access the object after it has counted
+ *     itself in `gone`. The exception is the last thread of SHARED_BARRIER-3.
+ * SHARED_BARRIER-3. Numbers end at the last multiple of the count below 2^31. A
+ *     thread that gets a higher one waits until `come` is small again, and
+ *     arrives anew. The last thread to leave sets all words to 0, `come` as the
+ *     last of them.
+ * SHARED_BARRIER-4. The destroying thread adds the numbers that were not given
+ *     out to `gone`. So the last thread to leave does SHARED_BARRIER-3, and
+ *     that ends the destroying thread's wait.
  */
 #include "api/shared_barrier.h"
 
@@ -37,8 +41,10 @@ static uint32_t last_number(uint32_t count)
 	return NUMBERS - NUMBERS % count; /* SHARED_BARRIER-3 */
 }
 
-/* acq_rel: all that was done before coming is seen by those who go; pairs
- * with itself, and with the release in leave(). */
+/*
+ * acq_rel: pairs with itself and with the release in leave(). The threads that
+ * leave see all that was done before an arrival.
+ */
 static uint32_t come(struct words *b, uint32_t last)
 {
 	uint32_t number, seen;
@@ -67,7 +73,7 @@ static void complete_rounds(struct words *b, uint32_t number, uint32_t count)
 
 static void leave(struct words *b, uint32_t last)
 {
-	/* acq_rel: all others are through with the words. */
+	/* acq_rel: the last thread comes after all others' accesses. */
 	if (atomic_fetch_add(&b->gone, 1) + 1 != last)
 		return; /* SHARED_BARRIER-2 */
 	wf_store_relaxed(&b->done, 0);
@@ -100,7 +106,7 @@ void wf_shared_barrier_fini(pthread_barrier_t *barrier)
 	uint32_t seen = wf_load_relaxed(&b->come);
 
 	/*
-	 * SHARED_BARRIER-4. acq_rel: pairs with leave(), should all have gone.
+	 * SHARED_BARRIER-4. acq_rel: pairs with leave() if all have left.
 	 */
 	if (atomic_fetch_add(&b->gone, last - seen) >= seen)
 		return;

@@ -5,17 +5,18 @@
  *     if (wf_barrier_is_shared(b))
  *             return wf_shared_barrier_wait(barrier);
  *
- * Both park, with in_runtime 0, and are no cancellation points.
+ * Both functions park and are no cancellation points. The caller has in_runtime
+ * 0.
  */
 #ifndef WEFT_API_SHARED_BARRIER_H
 #define WEFT_API_SHARED_BARRIER_H
 
 #include <pthread.h>
 
-/* 0, or PTHREAD_BARRIER_SERIAL_THREAD in one thread of each round. */
+/* Returns PTHREAD_BARRIER_SERIAL_THREAD to one thread of a round, else 0. */
 int wf_shared_barrier_wait(pthread_barrier_t *barrier);
 
-/* Waits until the threads of the last round have left it. */
+/* Waits until the threads of the last round have left the barrier. */
 void wf_shared_barrier_fini(pthread_barrier_t *barrier);
 
 #endif

@@ -1,57 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two protocols of glibc's: that of 2.25 to 2.40, and that of 2.41, which
- * distributions have brought into older versions as well. Waiters get
- * consecutive places. Those before `start` have all been signalled. From there
- * on are two groups: the first, which gets the signals, and, behind it, the one
- * that new waiters join. They take turns at being group 0 and 1 of the words
- * below.
+ * Follows glibc's two protocols: that of 2.25 to 2.40, and that of 2.41, which
+ * distributions have also put into older versions. Each waiter gets the next
+ * place. All waiters before `start` have a signal. The others are in two
+ * groups: the first gets the signals, and new waiters join the second. The
+ * groups are 0 and 1 in the words below, and swap their roles.
  *
- * SHARED_COND-1. Under the lock: `start`, `size`, the number of places of the
- *     first group (in the word of the lock), and which group new waiters join
- *     (in `next`, changed in one step with the place that the next of them
- *     gets).
- * SHARED_COND-2. size[g] is how many of the first group have no signal yet. Of
- *     the other group it is 0 less those that gave up; its number comes on top
- *     when it becomes the first.
- * SHARED_COND-3. A group ends, for the other to become the first, when its size
- *     is 0 and somebody waits in the other.
- * SHARED_COND-4. A waiter gives up under the lock, by taking itself out of its
- *     group's size. If its group has ended or has signals for all, it has a
- *     signal that another needs: it signals again.
- * SHARED_COND-5. `users` has the waiters that will touch the object again, from
- *     before they release the mutex until before they take it again. Destroying
- *     waits for them.
- * SHARED_COND-6. A waiter that leaves by a jump or by its end gives up, or
- *     signals again if it has a signal, and takes the mutex. [leave_wait]
+ * SHARED_COND-1. The lock protects `start`, `size`, and the number of places of
+ *     the first group (in the lock's word). It also protects the number of the
+ *     group that new waiters join. That is in `next`, and changes in one step
+ *     with the next place.
+ * SHARED_COND-2. size[g] of the first group is the number of its waiters
+ *     without a signal. size[g] of the second group is 0 minus the waiters that
+ *     gave up. Its places are added when it becomes the first.
+ * SHARED_COND-3. When the size of the first group is 0 and the second has
+ *     waiters, the first group ends and the second becomes the first.
+ * SHARED_COND-4. A waiter gives up under the lock, by leaving its group's size.
+ *     If its group has ended or has signals for all, then the waiter has
+ *     a signal that another thread may need. So it signals again.
+ * SHARED_COND-5. `users` counts the waiters that will access the object, from
+ *     before they release the mutex until before they lock it again. The
+ *     destroying thread waits for them.
+ * SHARED_COND-6. A waiter that leaves by a jump or by its exit signals again
+ *     if it has a signal, else gives up. Then it locks the mutex. [leave_wait]
  *
  * Until 2.40:
  *
- * SHARED_COND-7. signals[g] counts, in twos, signals that nobody took. Waiters
- *     of the group sleep while it is 0. Its lowest bit says that the group has
- *     ended: each waiter has its signal.
- * SHARED_COND-8. When a group ends the bit of SHARED_COND-7 is set, `start`
- *     moves when refs[g] is 0, and then signals[g] is 0 again, for the next
- *     group.
- * SHARED_COND-9. So whoever counts itself in refs[g], and then finds its place
- *     not before `start`, knows that signals[g] is its own group's until it
- *     counts itself out. libc's waiters count only while they sleep, and may
- *     take a signal of a later group, which they then replace. Ours do not. Who
- *     gives up has counted itself out.
+ * SHARED_COND-7. signals[g] counts, in twos, the signals that no thread has
+ *     taken. Waiters of the group sleep while it is 0. Its lowest bit says that
+ *     the group has ended: each waiter has its signal.
+ * SHARED_COND-8. When a group ends, the bit of SHARED_COND-7 is set. `start`
+ *     moves once refs[g] is 0. Then signals[g] is set to 0 for the next group.
+ * SHARED_COND-9. A waiter increments refs[g] and then reads `start`. If its
+ *     place is not before `start`, signals[g] is its group's until it
+ *     decrements refs[g]. libc's waiters hold a reference only while they
+ *     sleep. They may take a signal of a later group, and then replace it.
+ *     weft's do not. A waiter gives up only after it has decremented refs[g].
  *
  * Since 2.41, without refs:
  *
- * SHARED_COND-10. signals[g] is above the lower half of `start` by the signals
- *     that nobody took, if g is the first group. Waiters of it sleep while it
- *     is not above.
- * SHARED_COND-11. When a group ends `start` moves at once, and when the other
- *     has become the first its signals[g] is set to `start`. Of the group that
- *     ended it stays as it is, at most `start`: those who join it next sleep.
- * SHARED_COND-12. `start` only grows. So the numbers that signals[g] has for
- *     one group are above all that it had for earlier ones, and who takes a
- *     signal by compare-and-swap takes one that was there when it read `start`:
- *     its own group's, or one that is left of a group that ended with all its
- *     signals.
+ * SHARED_COND-10. If g is the first group, signals[g] is the lower half of
+ *     `start` plus the signals that no thread has taken. Waiters of the group
+ *     sleep while it is not above `start`.
+ * SHARED_COND-11. When a group ends, `start` moves at once. signals[g] of the
+ *     second group is set to `start`, and the group becomes the first. That of
+ *     the ended group stays, at most `start`: the next to join it sleep.
+ * SHARED_COND-12. `start` only grows. So signals[g] has higher numbers for one
+ *     group than for all earlier ones. A waiter takes a signal by a
+ *     compare-and-swap, so it takes one that was there when it read `start`. It
+ *     is a signal of the waiter's group, or of an ended group with signals for
+ *     all.
  */
 #include "api/shared_cond.h"
 
@@ -62,11 +60,11 @@
 #include "sync/mutex.h"
 
 enum {
-	/* next: the rest are places */
-	GROUP = 1 << 0, /* that new waiters join */
+	/* next: the other bits are the next place */
+	GROUP = 1 << 0, /* the group that new waiters join */
 	/* groups.users, above libc's flags */
 	DYING = 1 << 2,
-	/* groups.lock: the rest is the first group's places */
+	/* groups.lock: the other bits are the first group's places */
 	LOCKED = 1 << 0,
 	LOCKED_WAITED = 1 << 1,
 	LOCK = LOCKED | LOCKED_WAITED,
@@ -86,10 +84,10 @@ struct waiter {
 	pthread_mutex_t *mutex;
 	uint64_t place;
 	uint32_t group;
-	/* SHARED_COND-6. Each changes in the runtime, with what it is about. */
+	/* SHARED_COND-6. Each changes in the runtime, with the words. */
 	bool is_counted; /* in `users`, with a place */
 	bool has_ref;	 /* SHARED_COND-9 */
-	bool has_signal; /* or its group has ended */
+	bool has_signal; /* taken from signals[group] */
 	bool has_given_up;
 	bool has_released; /* the mutex */
 };
@@ -113,7 +111,7 @@ static void lock(const struct wf_cond_words *c)
 				return;
 			continue;
 		}
-		mark = LOCKED_WAITED; /* there may be others */
+		mark = LOCKED_WAITED; /* other threads may sleep, too */
 		if ((seen & LOCK) == LOCKED_WAITED ||
 		    wf_cas_acq_rel(&c->groups->lock, &seen,
 				   (seen & ~(uint32_t)LOCK) | mark)) {
@@ -138,7 +136,7 @@ static uint32_t places_locked(const struct wf_cond_words *c)
 	return wf_load_relaxed(&c->groups->lock) >> PLACES_SHIFT;
 }
 
-/* Others may mark the lock meanwhile. */
+/* Other threads may set LOCKED_WAITED meanwhile. */
 static void set_places_locked(const struct wf_cond_words *c, uint32_t places)
 {
 	uint32_t seen = wf_load_relaxed(&c->groups->lock);
@@ -157,17 +155,17 @@ static uint64_t start_of(const struct wf_cond_words *c)
 	return has_refs(c) ? start / WF_COND_ONE_PLACE : start;
 }
 
-/* SHARED_COND-8: until nobody looks at the group's signals. */
+/* SHARED_COND-8: waits until no thread reads the group's signals. */
 static void end_group_locked(const struct wf_cond_words *c, uint32_t g)
 {
 	uint32_t refs;
 
 	atomic_fetch_or(&c->groups->signals[g], ENDED);
-	/* acq_rel: who counts itself in later sees ENDED or `start`; pairs
-	 * with the count in await_signal(), and here with drop_ref(). */
+	/* acq_rel: pairs with drop_ref(), and with add_ref(): a waiter that
+	 * counts itself later sees ENDED or the new `start`. */
 	refs = atomic_fetch_or(&c->refs[g], 0);
 	if (refs >= ONE_REF)
-		/* A signal of theirs may be on its way through another. */
+		/* A waiter of libc may have taken their signal by mistake. */
 		wf_shared_word_wake(&c->groups->signals[g], INT_MAX);
 	while (refs >= ONE_REF) {
 		refs = atomic_fetch_or(&c->refs[g], AWAITED) | AWAITED;
@@ -177,7 +175,7 @@ static void end_group_locked(const struct wf_cond_words *c, uint32_t g)
 	}
 }
 
-/* What ends the first group: `start`, and the signals of one of the two. */
+/* Ends the first group: sets `start`, and the signals of one group. */
 static void set_start_locked(const struct wf_cond_words *c, uint64_t start,
 			     uint32_t first)
 {
@@ -190,13 +188,12 @@ static void set_start_locked(const struct wf_cond_words *c, uint64_t start,
 		wf_store_release(&signals[first], 0); /* SHARED_COND-8 */
 	} else {
 		wf_store_relaxed(c->start, start);
-		/* release: the same. */
-		/* SHARED_COND-11 */
+		/* release: the same. SHARED_COND-11 */
 		wf_store_release(&signals[first ^ 1], (uint32_t)start);
 	}
 }
 
-/* SHARED_COND-3. False: nobody waits. `next` is an earlier value. */
+/* SHARED_COND-3. False: no thread waits. `next` is an earlier value. */
 static bool next_group_locked(const struct wf_cond_words *c, uint64_t next)
 {
 	uint32_t joined = next & GROUP;
@@ -206,7 +203,7 @@ static bool next_group_locked(const struct wf_cond_words *c, uint64_t next)
 	if ((uint32_t)(next / WF_COND_ONE_PLACE - end) + *size == 0)
 		return false;
 	set_start_locked(c, end, joined ^ 1);
-	/* release: pairs with the acquire of those that join the other. */
+	/* release: pairs with the acquire in begin_wait(). */
 	last = atomic_fetch_xor(c->next, GROUP) / WF_COND_ONE_PLACE;
 	set_places_locked(c, (uint32_t)(last - end));
 	*size += (uint32_t)(last - end); /* SHARED_COND-2 */
@@ -288,7 +285,7 @@ static void drop_ref(struct waiter *w)
 	wf_shared_word_wake(refs, INT_MAX);
 }
 
-/* The one place where a cancellation may come. */
+/* Only here does a cancellation end the wait. */
 static int sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns,
 		    bool is_cancel_point)
 {
@@ -334,7 +331,7 @@ static bool take_signal(struct waiter *w, uint32_t seen)
 	return w->has_signal;
 }
 
-/* Until there is a signal for the waiter: 0, -ETIMEDOUT or -ECANCELED. */
+/* Waits for a signal. Returns 0, -ETIMEDOUT or -ECANCELED. */
 static int await_signal(struct waiter *w, int64_t deadline_ns,
 			bool is_cancel_point)
 {
@@ -353,7 +350,7 @@ static int await_signal(struct waiter *w, int64_t deadline_ns,
 		} else if (is_signalled(w, seen, start)) {
 			if (!take_signal(w, seen))
 				continue;
-			rc = 0; /* it came first */
+			rc = 0; /* before the deadline or cancellation */
 		} else if (rc == 0) {
 			rc = sleep_on(signals, seen, deadline_ns,
 				      is_cancel_point);
@@ -384,7 +381,7 @@ static void give_up(struct waiter *w)
 		has_signal = *size == 0;
 		*size -= !has_signal;
 	} else if (*size == (uint32_t)-MAX_WAITERS) {
-		unlock(c); /* too many to count: all wake, and join anew */
+		unlock(c); /* too many to count: wakes all waiters */
 		wf_shared_cond_broadcast(cond);
 		return;
 	} else {
@@ -476,7 +473,7 @@ int wf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	struct waiter w = { .c = &words, .cond = cond, .mutex = mutex };
 	int rc, lock_rc = 0;
 
-	t->at_cancel_point = false; /* taking the mutex again is none */
+	t->at_cancel_point = false; /* locking the mutex again is none */
 	wf_cleanup_begin(&cleanup, leave_wait, &w);
 	begin_wait(&w);
 	rc = wait_at(&w, deadline_ns, is_cancel_point);
@@ -494,7 +491,7 @@ void wf_shared_cond_fini(pthread_cond_t *cond)
 
 	while (seen >= WF_COND_ONE_USER) { /* SHARED_COND-5 */
 		wf_shared_word_wait(users, seen, WF_FOREVER);
-		/* acquire: pairs with the release in wait_at(). */
+		/* acquire: pairs with the release in end_use(). */
 		seen = wf_load_acquire(users);
 	}
 }

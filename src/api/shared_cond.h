@@ -7,7 +7,7 @@
  *     else
  *             ...             libc's function
  *
- * Called with in_runtime 0.
+ * The caller has in_runtime 0.
  */
 #ifndef WEFT_API_SHARED_COND_H
 #define WEFT_API_SHARED_COND_H
@@ -19,32 +19,34 @@
 #include "api/cond_words.h"
 #include "io/futex.h"
 
-/* Is libc's protocol one that weft knows, and can the calling thread park? If
- * not, all of the below are libc's. */
+/*
+ * Does weft know libc's protocol, and can the calling thread park? If not, the
+ * caller uses libc's functions instead of those below.
+ */
 static inline bool wf_shared_cond_can_wait(void)
 {
 	return wf_io_can_wait_futex() && wf_cond_words_are_known();
 }
 
-/* The same, for a thread that is about to wait. */
+/* wf_shared_cond_can_wait for a thread that is about to wait. */
 static inline bool wf_shared_cond_will_wait(void)
 {
 	return wf_io_will_wait_futex() && wf_cond_words_are_known();
 }
 
 /*
- * With any mutex. 0 (also spuriously), -ETIMEDOUT, -ECANCELED, or what the
- * mutex says: -EPERM when it is released, -EOWNERDEAD or -ENOTRECOVERABLE
- * when it is taken again. Parks.
+ * Parks. The mutex may be of any kind. Returns 0, also without a signal,
+ * -ETIMEDOUT or -ECANCELED. Returns -EPERM if the mutex cannot be released, and
+ * -EOWNERDEAD or -ENOTRECOVERABLE if locking it again returns that.
  */
 int wf_shared_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 			int64_t deadline_ns);
 
-/* May park for a moment. */
+/* Both may park until other threads release the object's internal lock. */
 void wf_shared_cond_signal(pthread_cond_t *cond);
 void wf_shared_cond_broadcast(pthread_cond_t *cond);
 
-/* Waits until the threads that were woken have left it. */
+/* Waits until the woken threads no longer access the condition. */
 void wf_shared_cond_fini(pthread_cond_t *cond);
 
 #endif

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locking is libc's trylock, and sleeping on the word as libc's own waiters do.
+ * A thread locks such a mutex by libc's trylock. If that fails with EBUSY, the
+ * thread marks the word and sleeps on it by the kernel's futex, as a waiter of
+ * libc does, but without its VP. So threads of weft and of processes without
+ * weft can wait for the same mutex.
  *
- * SHARED_MUTEX-1. Who sleeps has marked the word as waited for, and the word is
- *     compared with that mark. The word of a plain mutex is 0, 1 or 2, the last
- *     with waiters; that of a robust one is its owner's id and FUTEX_WAITERS.
- * SHARED_MUTEX-2. An unlock takes the mark away and wakes one. That one leaves
- *     the mark on the word once it has the mutex, for there may be others; if
- *     it has to sleep again, or gives up, it has marked the word before.
+ * SHARED_MUTEX-1. A thread marks the word as waited for before it sleeps, and
+ *     the kernel compares the word with the marked value. The word of a plain
+ *     mutex is 0, 1 or 2; 2 is the mark. The word of a robust one is its
+ *     owner's id; FUTEX_WAITERS is the mark.
+ * SHARED_MUTEX-2. An unlock clears the mark and wakes one thread. That thread
+ *     marks the word again once it has the mutex, since more may sleep. A woken
+ *     thread that sleeps again has marked the word before.
  * SHARED_MUTEX-3. Mutexes with priority inheritance are the kernel's
- *     (sync/inherit.h). Those with priority protection have their ceiling in
- *     the word, above what plain ones have (sync/ceiling.h).
+ *     (sync/inherit.h). Mutexes with a priority ceiling have it in the bits of
+ *     the word above those of a plain mutex (sync/ceiling.h).
  */
 #include "api/shared_mutex.h"
 
@@ -35,7 +39,7 @@ static bool is_invalid(const pthread_mutex_t *m)
 	return wf_mutex_is_invalid((const struct wf_mutex *)m);
 }
 
-/* libc's trylock keeps the mutex that it found beyond recovery. */
+/* libc's trylock leaves the word locked if it returns ENOTRECOVERABLE. */
 static void let_go(pthread_mutex_t *m)
 {
 	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m));
@@ -62,7 +66,7 @@ int wf_shared_mutex_trylock(pthread_mutex_t *m)
 	return rc;
 }
 
-/* What the word is to be for who waits; 0: it may be free. SHARED_MUTEX-1 */
+/* Returns the word with its mark, or 0 if it may be free. SHARED_MUTEX-1 */
 static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
 {
 	if (wf_libc_mutex_is_robust(m))
@@ -77,7 +81,7 @@ static uint32_t marked(const pthread_mutex_t *m, uint32_t word)
 		       (word & ~WF_CEILING_STATE) | WF_LIBC_MUTEX_WAITED;
 }
 
-/* False: it may be free. */
+/* False: the mutex may be free. */
 static bool mark(pthread_mutex_t *m, uint32_t *ret_word)
 {
 	uint32_t word = wf_load_relaxed(wf_libc_mutex_word(m)), wanted;
@@ -102,7 +106,7 @@ static int wait_for(pthread_mutex_t *m, int64_t deadline_ns)
 		       0;
 }
 
-/* The answer of libc's lock where its trylock says EBUSY. */
+/* libc's lock returns EDEADLK here, its trylock EBUSY. */
 static bool is_deadlock(const pthread_mutex_t *m)
 {
 	return wf_libc_mutex_type(m) == PTHREAD_MUTEX_ERRORCHECK_NP &&
@@ -122,7 +126,7 @@ static int lock_slow(pthread_mutex_t *m, int64_t deadline_ns)
 	int rc;
 
 	do {
-		/* A wait that ends early is begun anew. */
+		/* After any other end of the wait the thread tries again. */
 		if (wait_for(m, deadline_ns) == -ETIMEDOUT)
 			return ETIMEDOUT;
 		rc = wf_shared_mutex_trylock(m);

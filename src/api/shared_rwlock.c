@@ -1,40 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc's words. `readers` is the lock: three bits below the number of readers
- * that hold it or wait for it. WRITER says that there is a first writer; it
- * holds the lock if WRITE_PHASE is set, too. Threads wait on words beside it.
+ * The object has libc's words. `readers` is the lock: three flags below the
+ * number of counted readers, which hold the lock or wait for it. WRITER is set
+ * while one writer is the first: the next to hold the lock, or its holder.
+ * The first writer holds the lock if WRITE_PHASE is set, too. Readers and the
+ * first writer sleep on `phase`, other writers on `first`. Unlocking is libc's
+ * function: it compares the caller's number with the writer's, and while a
+ * writer holds the lock no other thread unlocks it.
  *
- * SHARED_RWLOCK-1. Readers that are counted hold the lock while WRITE_PHASE is
- *     not set. It is set only when none is counted and there is a first writer:
- *     by that writer, or for it by the last reader to leave.
- * SHARED_RWLOCK-2. It is taken away by a writer that leaves while readers are
- *     counted, and by a counted reader while there is no WRITER.
- * SHARED_RWLOCK-3. Who changes WRITE_PHASE for others then writes it to
- *     `phase`, as the last thing it does to the object apart from waking. Who
- *     was counted, or is first writer, before the change goes on only when it
- *     has seen both: the phase in `readers`, and after that `phase`. So nobody
- *     who changes the phase finds the object destroyed.
- * SHARED_RWLOCK-4. A wait is given up only by undoing, in one step, what
- *     SHARED_RWLOCK-1 counts: a reader while WRITE_PHASE is set, a first writer
- *     while it is not. If that fails the lock is as good as handed over, and it
- *     is waited for.
- * SHARED_RWLOCK-5. `first` is 1 while writers may sleep for the place of the
- *     first writer, and 0 before WRITER is given away. One is woken, and keeps
- *     SLEPT_ON there once it is first, for there may be others.
- * SHARED_RWLOCK-6. If writers go first, those that wait for that place are
- *     counted in `writers`. A writer that leaves sets HANDED_OVER there instead
- *     of giving WRITER away; one of the counted takes it and is first. So the
- *     last of them may not stop waiting while it is set.
- * SHARED_RWLOCK-7. If readers do not lock twice either, a reader that finds a
- *     first writer waiting for other readers sets READERS_WAIT and sleeps on
- *     `readers`, uncounted. Whoever ends this state takes the bit away and
+ * SHARED_RWLOCK-1. Counted readers hold the lock while WRITE_PHASE is clear. It
+ *     is set only while no reader is counted and WRITER is set: by the first
+ *     writer, or for it by the last reader to leave.
+ * SHARED_RWLOCK-2. WRITE_PHASE is cleared by a writer that leaves while readers
+ *     are counted, and by a counted reader while WRITER is clear.
+ * SHARED_RWLOCK-3. A thread that changes WRITE_PHASE for others then writes it
+ *     to `phase`. This is its last access to the object; it may still wake by
+ *     the word's address. A reader that was counted before the change, or the
+ *     first writer, first sees the new phase in `readers`, then in `phase`.
+ *     Before that it does not go on. So no thread can destroy the object before
+ *     the changing thread has written `phase`.
+ * SHARED_RWLOCK-4. A thread stops waiting only if it can undo its count in one
+ *     step: a reader while WRITE_PHASE is set, a first writer while it is
+ *     clear. If it cannot, the lock is about to be handed to it. It then waits
+ *     without a deadline.
+ * SHARED_RWLOCK-5. `first` is 1 while writers may sleep until they become the
+ *     first, and 0 before WRITER is passed on. An unlock wakes one of them.
+ *     Once that one is the first, it sets SLEPT_ON again, since more may sleep.
+ * SHARED_RWLOCK-6. If writers go first, `writers` counts those that wait to be
+ *     the first. A writer that leaves sets HANDED_OVER there and keeps WRITER
+ *     set. One of the counted writers clears HANDED_OVER and is the first. So
+ *     the last of them may not stop waiting while it is set.
+ * SHARED_RWLOCK-7. If readers do not lock recursively either, a new reader lets
+ *     a waiting first writer pass. It sets READERS_WAIT and sleeps on
+ *     `readers`, uncounted. The thread that ends this state clears the bit and
  *     wakes all.
- * SHARED_RWLOCK-8. Threads of two processes may have the same number: a
- *     writer's process and number are noted in one step, while it holds the
+ * SHARED_RWLOCK-8. Threads of two processes may have the same number. So a
+ *     writer stores its process id and number in one step, while it holds the
  *     lock, in a field that libc does not use.
- *
- * Unlocking is libc's: only the writer can find its number in the lock that it
- * holds.
  */
 #include "api/shared_rwlock.h"
 
@@ -110,8 +112,9 @@ static void note_writer(struct words *l)
 }
 
 /*
- * Until SHARED_RWLOCK-3 allows to go on in `phase` (0 or WRITE_PHASE). False:
- * the time is up, which SHARED_RWLOCK-4 may still forbid.
+ * Waits until the caller may go on in `phase` (0 or WRITE_PHASE) by
+ * SHARED_RWLOCK-3. False: the deadline has passed. The caller must then try to
+ * undo its count (SHARED_RWLOCK-4).
  */
 static bool await_phase(struct words *l, uint32_t phase, int64_t deadline_ns)
 {
@@ -131,8 +134,11 @@ static bool await_phase(struct words *l, uint32_t phase, int64_t deadline_ns)
 		}
 		if (has_changed)
 			return true;
-		/* acquire: pairs with the release of who changed the phase,
-		 * and shows what `phase` was before that. */
+		/*
+		 * acquire: pairs with the release of the thread that changed
+		 * WRITE_PHASE. The next read of `phase` finds no value that is
+		 * older than that change.
+		 */
 		has_changed = (wf_load_acquire(&l->readers) & WRITE_PHASE) ==
 			      phase;
 	}
@@ -140,7 +146,7 @@ static bool await_phase(struct words *l, uint32_t phase, int64_t deadline_ns)
 
 /* --- readers -------------------------------------------------------------- */
 
-/* SHARED_RWLOCK-7. False: the time is up. */
+/* SHARED_RWLOCK-7. False: the deadline has passed. */
 static bool let_writer_pass(struct words *l, int64_t deadline_ns)
 {
 	uint32_t seen = wf_load_relaxed(&l->readers);
@@ -217,7 +223,10 @@ int wf_shared_rwlock_rdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 
 /* --- writers -------------------------------------------------------------- */
 
-/* SHARED_RWLOCK-5. Also ends when another cannot be slept for. */
+/*
+ * SHARED_RWLOCK-5. Sleeps until the first writer leaves. Returns 0, also
+ * without having slept, or -ETIMEDOUT.
+ */
 static int sleep_for_first(struct words *l, int64_t deadline_ns,
 			   bool *ret_slept)
 {
@@ -225,8 +234,8 @@ static int sleep_for_first(struct words *l, int64_t deadline_ns,
 
 	if (seen != (1 | SLEPT_ON) &&
 	    (seen != 1 || !wf_cas_acq_rel(&l->first, &seen, 1 | SLEPT_ON))) {
-		/* The first writer is just coming or going, and may need
-		 * this VP for it. */
+		/* A writer is about to become the first or to leave, and
+		 * may need this VP. */
 		wf_sched_yield();
 		return 0;
 	}
@@ -234,13 +243,13 @@ static int sleep_for_first(struct words *l, int64_t deadline_ns,
 	return wf_shared_word_wait(&l->first, 1 | SLEPT_ON, deadline_ns);
 }
 
-/* SHARED_RWLOCK-6: what was handed over becomes the caller's. */
+/* SHARED_RWLOCK-6. True: the caller is the first writer now. */
 static bool take_over(struct words *l)
 {
 	uint32_t writers = wf_load_relaxed(&l->writers);
 
 	while (writers & HANDED_OVER) {
-		/* acquire: pairs with the release of who handed over. */
+		/* acquire: pairs with the release in stop_writing(). */
 		if (wf_cas_acq_rel(&l->writers, &writers,
 				   writers - HANDED_OVER - 1))
 			return true;
@@ -248,7 +257,7 @@ static bool take_over(struct words *l)
 	return false;
 }
 
-/* SHARED_RWLOCK-6. False: the caller is the first writer, after all. */
+/* SHARED_RWLOCK-6. False: the caller has become the first writer. */
 static bool stop_waiting_for_first(struct words *l)
 {
 	uint32_t writers = wf_load_relaxed(&l->writers);
@@ -259,12 +268,14 @@ static bool stop_waiting_for_first(struct words *l)
 	return writers != HANDED_OVER + 1;
 }
 
-/* Until the caller is the first writer: 0 or -ETIMEDOUT. */
+/* Waits until the caller is the first writer. Returns 0 or -ETIMEDOUT. */
 static int become_first(struct words *l, bool in_order, int64_t deadline_ns,
 			uint32_t *ret_readers)
 {
-	/* acquire, here and below: pairs with the release of the last first
-	 * writer, whose store to `first` comes before ours. */
+	/*
+	 * acquire, here and below: pairs with the release of the previous
+	 * first writer. Its store to `first` comes before the caller's.
+	 */
 	uint32_t seen = atomic_fetch_or(&l->readers, WRITER);
 	bool has_slept = false;
 	int rc;
@@ -300,12 +311,13 @@ first:
 }
 
 /*
- * SHARED_RWLOCK-4, SHARED_RWLOCK-5, SHARED_RWLOCK-6: somebody else may be
- * first, or nobody.
+ * SHARED_RWLOCK-4, SHARED_RWLOCK-5, SHARED_RWLOCK-6. The caller stops being the
+ * first writer: another writer becomes the first, or none is. False: the lock
+ * has been handed to the caller.
  */
 static bool stop_writing(struct words *l, bool in_order)
 {
-	/* Those that sleep are woken when the place has been given away. */
+	/* Sleeping writers are woken below, once another may be the first. */
 	bool wakes = (atomic_exchange(&l->first, 0) & SLEPT_ON) != 0;
 	uint32_t writers = in_order ? wf_load_relaxed(&l->writers) : 0;
 	uint32_t seen = 0;
@@ -331,7 +343,7 @@ static bool stop_writing(struct words *l, bool in_order)
 	return true;
 }
 
-/* The caller is first. SHARED_RWLOCK-1, SHARED_RWLOCK-3 */
+/* The caller is the first writer. SHARED_RWLOCK-1, SHARED_RWLOCK-3 */
 static int begin_writing(struct words *l, uint32_t seen, bool in_order,
 			 int64_t deadline_ns)
 {

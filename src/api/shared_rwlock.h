@@ -5,8 +5,8 @@
  *     if (wf_rwlock_is_shared(l))
  *             return wf_shared_rwlock_rdlock(rwlock, CLOCK_REALTIME, NULL);
  *
- * Results are those of the pthread_rwlock_... functions. Called with in_runtime
- * 0; they are no cancellation points. tryrdlock is libc's own.
+ * Results are those of the pthread_rwlock_... functions. None is a cancellation
+ * point. The caller has in_runtime 0. tryrdlock is libc's own function.
  */
 #ifndef WEFT_API_SHARED_RWLOCK_H
 #define WEFT_API_SHARED_RWLOCK_H
@@ -14,13 +14,13 @@
 #include <pthread.h>
 #include <time.h>
 
-/* Park; abstime NULL: no deadline. */
+/* Both park. abstime NULL: no deadline. */
 int wf_shared_rwlock_rdlock(pthread_rwlock_t *rwlock, clockid_t clock,
 			    const struct timespec *abstime);
 int wf_shared_rwlock_wrlock(pthread_rwlock_t *rwlock, clockid_t clock,
 			    const struct timespec *abstime);
 
-/* Do not block. */
+/* Neither blocks. */
 int wf_shared_rwlock_trywrlock(pthread_rwlock_t *rwlock);
 int wf_shared_rwlock_unlock(pthread_rwlock_t *rwlock);
 

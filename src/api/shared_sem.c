@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc's word: the value in its lower half, which is the futex, the number of
- * waiters in its upper half. A post adds to the value and wakes one if there
- * are waiters.
+ * The object is one 64-bit word of libc's. The lower half is the value, and
+ * the futex that threads sleep on. The upper half counts the waiters. A post
+ * increments the value, and wakes one thread if there are waiters.
  *
- * SHARED_SEM-1. Who may sleep has counted itself in. Taking a permit and
- *     counting oneself out is one step, so the number of waiters is never too
- *     small.
- * SHARED_SEM-2. A handler ends the wait with EINTR also if the sleep ended
- *     otherwise meanwhile, as it does when the I/O worker that sleeps for the
- *     thread is killed. Then somebody may have woken this waiter and no other,
- *     so it looks at the value first. [wait_for_value]
- * SHARED_SEM-3. A thread that leaves its wait by a jump or by its end counts
- *     itself out. It may have been woken, so it wakes another. [leave_wait]
+ * SHARED_SEM-1. A thread counts itself as a waiter before it sleeps. It takes a
+ *     permit and leaves the count in one step. So the count is never too low.
+ * SHARED_SEM-2. A signal handler ends the wait with EINTR, even if the sleep
+ *     ended for another reason meanwhile: the I/O worker that sleeps for the
+ *     thread may be killed. A post may have woken only this thread, so it tries
+ *     to take a permit first. [wait_for_value]
+ * SHARED_SEM-3. A thread that leaves its wait by a jump or by its exit leaves
+ *     the count. A post may have woken it, so it wakes another thread if the
+ *     value is not 0. [leave_wait]
  */
 #include "api/shared_sem.h"
 
@@ -33,7 +33,7 @@
 _Static_assert(sizeof(sem_t) >= 16 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "the value lies in the first four bytes");
 
-/* For a value other than 0. -EAGAIN: look at the value. */
+/* Waits until the value is not 0. -EAGAIN: the caller checks it again. */
 static int wait_for_value(_Atomic uint64_t *data, int64_t deadline_ns,
 			  uint32_t nr_handlers)
 {

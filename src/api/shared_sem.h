@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waiting on process-shared semaphores, those of sem_open among them, in
- * libc's layout and by libc's protocol.
+ * Waits for process-shared semaphores, also those of sem_open, in libc's layout
+ * and by libc's protocol.
  *
- *     rc = wf_shared_sem_wait(sem, deadline_ns);
+ *     if (wf_io_can_wait_futex())
+ *             rc = wf_shared_sem_wait(sem, deadline_ns);
  *
- * Trying and posting are libc's own functions.
+ * sem_trywait and sem_post are libc's own functions.
  */
 #ifndef WEFT_API_SHARED_SEM_H
 #define WEFT_API_SHARED_SEM_H
@@ -14,8 +15,8 @@
 #include <stdint.h>
 
 /*
- * 0, -EINTR, -ETIMEDOUT, -ECANCELED. Parks; for threads that
- * wf_io_can_wait_futex, with in_runtime 0.
+ * Parks. Returns 0, -EINTR, -ETIMEDOUT or -ECANCELED. The caller has in_runtime
+ * 0.
  */
 int wf_shared_sem_wait(sem_t *sem, int64_t deadline_ns);
 

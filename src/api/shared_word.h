@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's futex on a word of a process-shared object, for calls that are
- * no cancellation points.
+ * Waits for a word of a process-shared object by the kernel's futex, in calls
+ * that are no cancellation points.
  *
  *     while ((seen = wf_load_acquire(&word)) == BUSY)
  *             if (wf_shared_word_wait(&word, seen, deadline_ns) < 0)
- *                     ...             the time is up
+ *                     ...             the deadline has passed
  *
- * Called with in_runtime 0.
+ * The caller has in_runtime 0.
  */
 #ifndef WEFT_API_SHARED_WORD_H
 #define WEFT_API_SHARED_WORD_H
@@ -24,8 +24,8 @@
 #include "wait/ufutex.h"
 
 /*
- * -ETIMEDOUT, or 0: woken, interrupted, or the word differs. Parks; a kernel
- * thread waits where there is no ring.
+ * Parks, or blocks its carrier where there is neither a ring nor a free I/O
+ * worker. Returns -ETIMEDOUT, or 0: woken, interrupted, or the word differs.
  */
 static inline int wf_shared_word_wait(_Atomic uint32_t *word, uint32_t seen,
 				      int64_t deadline_ns)
