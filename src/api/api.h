@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names that programs call.
+ * Defines the names of libc that programs call and weft replaces.
  *
  *     WF_API(int, pthread_mutex_unlock, pthread_mutex_t *mutex)
  *     {
@@ -9,8 +9,8 @@
  *     WF_API_ALIAS(pthread_mutex_unlock, __pthread_mutex_unlock);
  *
  * Each name is also a line of src/interposed.txt, or of src/weft.map if weft.h
- * has it. Inside weft functions return 0 or -Exxx and leave errno alone; here
- * the sign flips.
+ * declares it. weft's inner functions return 0 or -Exxx and do not change
+ * errno. The wrappers here turn that into libc's results.
  */
 #ifndef WEFT_API_API_H
 #define WEFT_API_API_H
@@ -21,12 +21,12 @@
 #include "base/compiler.h"
 #include "signal/mask.h"
 
-/* Declares and defines; libc's headers do not declare all of the names. */
+/* Declares and defines a name: libc's headers do not declare all of them. */
 #define WF_API(ret, name, ...)           \
 	WF_EXPORT ret name(__VA_ARGS__); \
 	WF_EXPORT ret name(__VA_ARGS__)
 
-/* One that has no more than its fast path inline. */
+/* For a function with nothing but its fast path inline. */
 #define WF_API_FAST(ret, name, ...)                     \
 	WF_EXPORT ret name(__VA_ARGS__) WF_PREEMPTIBLE; \
 	WF_EXPORT ret name(__VA_ARGS__)
@@ -37,17 +37,20 @@
 #define WF_API_COPY(name)
 #endif
 
-/* A second name for a function that this file defines. */
+/* Gives a function of the same file a second name. */
 #define WF_API_ALIAS(name, second)                       \
 	extern __typeof__(name) second WF_API_COPY(name) \
 		__attribute__((alias(#name))) WF_EXPORT
 
-/* One that has another type in libc's headers, the same in effect. */
+/*
+ * WF_API_ALIAS for a name that libc's headers may declare with another type of
+ * the same layout: that with 64-bit offsets.
+ */
 #define WF_API_ALIAS_64(name, second)                                        \
 	extern __typeof__(name) name##_64 __asm__(#second) WF_API_COPY(name) \
 		__attribute__((alias(#name))) WF_EXPORT
 
-/* For functions that return -1 and set errno. */
+/* The result of functions that return -1 and set errno. */
 static inline int wf_api_errno(int rc)
 {
 	if (WF_LIKELY(rc >= 0))
@@ -56,7 +59,10 @@ static inline int wf_api_errno(int rc)
 	return -1;
 }
 
-/* The same; a signal to the caller may come with the error. */
+/*
+ * wf_api_errno for calls that the kernel also answers with a signal to the
+ * calling thread: SIGPIPE with EPIPE, SIGXFSZ with EFBIG.
+ */
 static inline ssize_t wf_api_result(long rc)
 {
 	if (WF_LIKELY(rc >= 0))

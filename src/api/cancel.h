@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancellation points.
+ * Makes a function a cancellation point.
  *
  *     WF_API(int, sem_wait, sem_t *sem)
  *     {
  *             return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
  *     }
  *
- * The expression gives 0 or -Exxx; -ECANCELED ends the thread, and is -EINTR
- * if that fails. What fails otherwise has done nothing, so a request that came
- * after the test at the beginning counts, too: whoever cancels a reader may
- * close its descriptor then.
+ * The expression returns 0 or more, or -Exxx. The thread checks for a
+ * cancellation request before the call, and once more if the call fails. A
+ * failed call has done nothing, so a request that came meanwhile ends the
+ * thread, too: a program may cancel a reader and then close its descriptor.
+ * -ECANCELED becomes -EINTR if the thread has not ended.
  */
 #ifndef WEFT_API_CANCEL_H
 #define WEFT_API_CANCEL_H

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What syscall() does for calls that read the clocks of threads. */
+/*
+ * System calls on the CPU clocks of threads, for syscall() and api/timer.c.
+ *
+ *     rc = wf_clock_get(CLOCK_THREAD_CPUTIME_ID, &time);
+ */
 #ifndef WEFT_API_CLOCK_H
 #define WEFT_API_CLOCK_H
 
@@ -8,19 +12,20 @@
 
 #include "sched/thread.h"
 
-/* As the system calls; return 0 or -Exxx. */
+/* As clock_gettime(2) and getrusage(2): return 0 or -Exxx. */
 long wf_clock_get(clockid_t clock, struct timespec *ret_time);
 long wf_clock_usage(int who, struct rusage *ret_usage);
 
 /*
- * timer_create and its relatives, clock_getres and clock_nanosleep, by
- * syscall(). Changes errno, as libc's functions do that it calls.
+ * timer_create, timer_settime, timer_gettime, timer_getoverrun, timer_delete,
+ * clock_getres or clock_nanosleep, according to nr. Returns the result or
+ * -Exxx. Changes errno, since it calls libc's functions.
  */
 long wf_timer_syscall(long nr, const long *a);
 
 /*
- * The thread of weft's whose CPU clock it is, NULL if it is nobody's. 0, or
- * -EINVAL: that has ended.
+ * *ret_owner is the thread of weft that `clock` measures, or NULL if it is no
+ * CPU clock of one. Returns 0, or -EINVAL if that thread has ended.
  */
 int wf_clock_owner(clockid_t clock, struct wf_thread **ret_owner);
 

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Closing and replacing descriptors, by syscall() and by libc itself. */
+/*
+ * Closes and replaces descriptors, for syscall() and for functions of libc that
+ * do so inside.
+ */
 #ifndef WEFT_API_CLOSE_H
 #define WEFT_API_CLOSE_H
 
 #include "libc/cleanup.h"
 
-/* SYS_close, SYS_dup2, SYS_dup3, SYS_close_range, SYS_setsockopt; as the kernel
- * returns. */
+/*
+ * SYS_close, SYS_dup2, SYS_dup3, SYS_close_range or SYS_setsockopt, according
+ * to nr. Returns the result or -Exxx.
+ */
 long wf_close_syscall(long nr, const long *args);
 
 /*
- * libc is about to close fd, which may be none, and has closed it: what waits
- * for its file goes on waiting for that. errno stays. The end comes also if the
- * caller leaves libc's function by a jump or by its end:
+ * The caller calls these before and after a function of libc that closes *fd.
+ * Threads that wait for the file of *fd continue to wait for it. If *fd is
+ * less than 0, nothing happens. errno does not change. wf_close_end's work is
+ * done, too, if the thread leaves libc's function by a jump or by its exit:
  *
  *     WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
  *

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the exec family and syscall(SYS_execve). */
+/*
+ * The system calls that execute a program, for syscall() and api/exec.c.
+ *
+ *     err = wf_exec_syscall(SYS_execve, args);
+ */
 #ifndef WEFT_API_EXEC_H
 #define WEFT_API_EXEC_H
 
-/* The system call with six arguments; returns only -Exxx. */
+/*
+ * SYS_execve or SYS_execveat, according to nr, with six arguments. Returns only
+ * if the call fails: -Exxx.
+ */
 long wf_exec_syscall(long nr, const long *args);
 
 #endif

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* What syscall() does for the numbers of these names, gettid() too. */
+/*
+ * System calls about the calling thread's id and its exit, for syscall() and
+ * gettid().
+ *
+ *     id = wf_ids_gettid();
+ */
 #ifndef WEFT_API_IDS_H
 #define WEFT_API_IDS_H
 
+/* The id of the calling thread: weft's, or the kernel's for other callers. */
 long wf_ids_gettid(void);
 
-/* With arguments that the call ignores, but filters and tracers see. */
+/*
+ * wf_ids_gettid with six arguments that the kernel ignores: seccomp filters and
+ * tracers see them.
+ */
 long wf_ids_gettid_by(const long *args);
 
+/* As set_tid_address(2). For a thread of weft it only returns the id. */
 long wf_ids_set_tid_address(long address);
 
-/* Returns if the caller is no thread of weft's. */
+/* SYS_exit: ends the calling thread. Returns if weft did not make that. */
 void wf_ids_exit(int status);
 
 #endif

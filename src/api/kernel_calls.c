@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One row for each call. Most change the caller whatever their arguments are;
- * for the others a function decides, so that a thread that only asks, or
- * changes nothing, shares its kernel thread further.
+ * The table has one row for each call. Most calls change their caller with any
+ * arguments. For the others a function checks the arguments. So a thread that
+ * only reads state, or sets the value that it has, is not bound.
  */
 #include "api/kernel_calls.h"
 
@@ -51,7 +51,7 @@ static enum wf_effect always(const long *a)
 	return WF_EFFECT_INHERITED;
 }
 
-/* Such a number asks for the present one. */
+/* With -1 these calls only return the present value. */
 static enum wf_effect unless_asking(const long *a)
 {
 	return (int)a[0] != -1 ? WF_EFFECT_INHERITED : WF_EFFECT_NONE;
@@ -67,7 +67,7 @@ static enum wf_effect core_effect(const long *a)
 		       WF_EFFECT_NONE;
 }
 
-/* Other options concern the process, or only ask. */
+/* All other options are about the process, or only read a value. */
 static enum wf_effect prctl_effect(const long *a)
 {
 	switch (a[0]) {
@@ -87,7 +87,7 @@ static enum wf_effect prctl_effect(const long *a)
 	case PR_SET_SPECULATION_CTRL:
 		return WF_EFFECT_INHERITED;
 	case PR_SET_PDEATHSIG:
-		/* Before the start: wf_kernel_state_death_signal. */
+		/* Before the start wf_kernel_state_syscall notes the signal. */
 		return wf_is_started() ? WF_EFFECT_OWN : WF_EFFECT_NONE;
 	case USER_DISPATCH:
 		return WF_EFFECT_OWN;
@@ -106,13 +106,13 @@ static enum wf_effect seccomp_effect(const long *a)
 		       WF_EFFECT_NONE;
 }
 
-/* The caller becomes the tracer, or is traced. */
+/* The caller is traced by its parent, or becomes a tracer. */
 static enum wf_effect ptrace_effect(const long *a)
 {
 	return a[0] == PTRACE_TRACEME ? WF_EFFECT_INHERITED : WF_EFFECT_OWN;
 }
 
-/* A ring that takes calls from one kernel thread, or is known to it only. */
+/* Rings that only one kernel thread may use, or with a number only it has. */
 static enum wf_effect setup_effect(const long *a)
 {
 	const uint32_t own = IORING_SETUP_SINGLE_ISSUER |
@@ -137,7 +137,7 @@ static enum wf_effect register_effect(const long *a)
 	}
 }
 
-/* Shadow stacks are refused; see wf_kernel_state_syscall. */
+/* call_kernel() in api/kernel_state.c refuses shadow stacks. */
 static enum wf_effect arch_effect(const long *a)
 {
 	return a[0] == ARCH_SET_GS || a[0] == ARCH_SET_CPUID ?
@@ -145,7 +145,7 @@ static enum wf_effect arch_effect(const long *a)
 		       WF_EFFECT_NONE;
 }
 
-/* Of a thread's events; else of a control group's, or of all on a CPU. */
+/* Does it count a thread's events, not a control group's or a CPU's? */
 static bool counts_thread(const long *a)
 {
 	return (a[4] & PERF_FLAG_PID_CGROUP) == 0 && (int)a[1] >= 0;
@@ -162,8 +162,8 @@ static bool names_process(const long *a)
 }
 
 /*
- * Does the process's nice value, or the one that the thread was given, become
- * another? NSPR sets that of each thread it makes to what it is.
+ * NONE if the thread already has this nice value: NSPR sets that of each thread
+ * that it makes to the value it has.
  */
 static enum wf_effect nice_effect(const long *a)
 {
@@ -173,7 +173,7 @@ static enum wf_effect nice_effect(const long *a)
 	if (!names_process(a))
 		return WF_EFFECT_NONE;
 	nice = nice < least ? least : nice > most ? most : nice;
-	/* The kernel's answers are 1 to 40, so as not to be errors. */
+	/* The system call returns 20 minus the nice value: 1 to 40. */
 	return wf_sys(SYS_getpriority, PRIO_PROCESS,
 		      wf_kernel_state_tid((int)a[1])) != most + 1 - nice ?
 		       WF_EFFECT_INHERITED :
@@ -200,7 +200,7 @@ static enum wf_effect pidfd_effect(const long *a)
 	return names_own_thread(a) ? WF_EFFECT_OWN : WF_EFFECT_NONE;
 }
 
-/* The one that is changed; else the id is that of a process to be like. */
+/* Is the id that of the changed thread? With SHARE_FROM it is the source. */
 static bool names_core(const long *a)
 {
 	return a[0] == SCHED_CORE && a[2] > 0 && a[1] != SCHED_CORE_SHARE_FROM;
@@ -237,7 +237,7 @@ static const struct wf_kernel_call calls[] = {
 	[SYS_set_mempolicy] = { .effect = always },
 	[SYS_landlock_restrict_self] = { .effect = always },
 	[NR_LSM_SET_SELF_ATTR] = { .effect = always },
-	/* A keyring stays although there is no room for the key. */
+	/* The kernel may make a keyring and then fail to add the key. */
 	[SYS_add_key] = { .effect = wf_keyring_add_effect,
 			  .changes_on_failure = true },
 	[SYS_request_key] = { .effect = wf_keyring_request_effect,
@@ -258,7 +258,7 @@ static const struct wf_kernel_call calls[] = {
 	[SYS_pidfd_open] = { .effect = pidfd_effect,
 			     .names_thread = names_own_thread,
 			     .ids = ID_0 },
-	/* --- questions about it, or about its process */
+	/* --- calls that only read, about a thread or its process */
 	[SYS_getpriority] = { .effect = never,
 			      .names_thread = names_process,
 			      .ids = ID_1 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls about what the kernel keeps for each of its threads: which
- * effect a call has, and which of its arguments are thread ids.
+ * A table of the system calls that read or change state which the kernel keeps
+ * for each kernel thread: a call's effect, and its arguments with thread ids.
  *
  *     call = wf_kernel_call_find(SYS_setfsuid);
  *     if (call != NULL && call->effect(args) != WF_EFFECT_NONE)
@@ -16,28 +16,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* On one thread, or on none; and on the threads that it creates then. */
+/* Which threads a call changes; "new threads" are those made afterwards. */
 enum wf_effect {
 	WF_EFFECT_NONE,
-	WF_EFFECT_OWN,	     /* these do not have it */
-	WF_EFFECT_INHERITED, /* these have it, too */
-	WF_EFFECT_RENEWED,   /* each of these has a new one */
+	WF_EFFECT_OWN,	     /* one thread; its new threads are unchanged */
+	WF_EFFECT_INHERITED, /* one thread, and its new threads */
+	WF_EFFECT_RENEWED,   /* one; each new thread gets new, empty state */
 };
 
 struct wf_kernel_call {
-	/* Asks the kernel where that is cheaper than to change something. */
+	/* The effect of a call. May ask the kernel whether it has one. */
 	enum wf_effect (*effect)(const long *args);
-	/* Are the arguments `ids` thread ids? NULL: always. */
+	/* Are the arguments in `ids` thread ids? NULL: always. */
 	bool (*names_thread)(const long *args);
-	uint8_t ids;	    /* a bit for each */
-	bool is_of_process; /* which the ids stand for; 0 is none of them */
+	uint8_t ids;	    /* bit i: argument i may be a thread id */
+	bool is_of_process; /* an id means its process; 0 is no thread id */
 	bool changes_on_failure;
 };
 
-/* NULL: the call does not concern threads. */
+/* NULL: the call neither reads nor changes such state. */
 const struct wf_kernel_call *wf_kernel_call_find(long nr);
 
-/* Which argument is the id of the thread that is changed; -1: the caller is. */
+/* The argument with the id of the thread that is changed; -1: the caller. */
 int wf_kernel_call_target(const struct wf_kernel_call *call, const long *args);
 
 #endif

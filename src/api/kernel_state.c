@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that change the kernel thread and not the process. A thread that makes
- * one has a kernel thread of its own from then on (thread/kernel_state.h); one
- * that only asks, or changes nothing, has not.
+ * Calls that change the calling kernel thread and not the process: credentials,
+ * namespaces, priorities, filters. A thread that changes such state is bound
+ * first, and keeps its kernel thread from then on (thread/kernel_state.h). A
+ * call that only reads state, or changes nothing, does not bind the thread. Ids
+ * of weft's threads in the arguments become those of their kernel threads.
  */
 #include "api/kernel_state.h"
 
@@ -36,8 +38,9 @@
 enum { SHADOW_STACK_FIRST = 0x5001, SHADOW_STACK_LAST = 0x5005 };
 
 /*
- * Does it set a filter for all threads, weft's among them? Weft's inherit the
- * first thread's, if they are not made yet. A vfork child's is its own.
+ * Does the call set a filter for all kernel threads, also weft's? Before the
+ * start it does: weft's kernel threads will inherit the first thread's. A vfork
+ * child sets a filter only for itself.
  */
 static bool confines_process(long nr, const long *a)
 {
@@ -50,15 +53,19 @@ static bool confines_process(long nr, const long *a)
 	       ((a[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0 || !wf_is_started());
 }
 
-/* All that there are, unless one of them has another filter. */
+/*
+ * Does it set a filter for all existing kernel threads? The kernel refuses that
+ * if one of them has a filter that the caller has not.
+ */
 static bool confines_others(long nr, const long *a)
 {
 	return nr == SYS_seccomp && (a[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0;
 }
 
 /*
- * What the call returns to the program. Of a thread that cannot take the filter
- * the kernel names its own; that thread has one that is no other's.
+ * The result for the program. If a thread cannot take the filter, the kernel
+ * returns its kernel thread's id. Such a thread is bound, so weft can translate
+ * the id into the thread's.
  */
 static long result_of(long nr, const long *a, long rc)
 {
@@ -67,8 +74,10 @@ static long result_of(long nr, const long *a, long rc)
 		       rc;
 }
 
-/* Of a call that asks about a process 0 is not the caller: to some it means
- * that, to others no process. */
+/*
+ * Replaces thread ids in the arguments by kernel thread ids. In calls about
+ * a process 0 stays 0: some take it for the caller, some for no process.
+ */
 static void translate_ids(const struct wf_kernel_call *call, long *a)
 {
 	if (wf_kernel_call_target(call, a) < 0)
@@ -81,10 +90,11 @@ static void translate_ids(const struct wf_kernel_call *call, long *a)
 }
 
 /*
- * Some calls the kernel refuses to a process with several threads. And what a
- * process's only thread changes, later threads have, too: without weft's kernel
- * threads there is none that has not. So the runtime ends first, unless the
- * thread has made such a change since it began.
+ * Ends the runtime before a change if the program has one thread. First, the
+ * kernel refuses some calls to a process with several kernel threads. Second,
+ * later threads inherit the change of the only thread, but weft's kernel
+ * threads, which exist already, would not have it. If the thread has made such
+ * a change since the start, the runtime stays.
  */
 static void wind_down_for(enum wf_effect effect, long nr, const long *a, int id)
 {
@@ -101,8 +111,10 @@ static void wind_down_for(enum wf_effect effect, long nr, const long *a, int id)
 		wf_wind_down(is_needed);
 }
 
-/* The thread that the call changes, which has a kernel thread of its own when
- * this returns 0. NULL: it changes none of weft's. */
+/*
+ * Binds the thread that the call changes. *ret_changed is that thread, or NULL
+ * if the call changes no thread of weft. Returns 0 or -EAGAIN.
+ */
 static int begin(enum wf_effect effect, int id, struct wf_thread **ret_changed)
 {
 	*ret_changed = NULL;
@@ -113,7 +125,7 @@ static int begin(enum wf_effect effect, int id, struct wf_thread **ret_changed)
 				      0;
 }
 
-/* id: of the thread that was to be changed. */
+/* id: the program's id for the changed thread, 0 for the caller. */
 static void end(enum wf_effect effect, const struct wf_thread *changed, int id)
 {
 	bool is_own = effect == WF_EFFECT_OWN || effect == WF_EFFECT_RENEWED;
@@ -138,7 +150,7 @@ static long call_with_header(long nr, const long *a)
 		return wf_sys(nr, a[0], a[1]);
 	h.pid = wf_kernel_state_tid(h.pid);
 	rc = wf_sys(nr, &h, a[1]);
-	/* The kernel says which version it prefers. */
+	/* The kernel stores the version that it prefers. */
 	wf_memory_put((void *)a[0], &h.version, sizeof(h.version));
 	return rc;
 }
@@ -147,7 +159,7 @@ static long call_kernel(long nr, const long *a)
 {
 	if (nr == SYS_prctl && a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV)
 		wf_os_clock_ask_kernel();
-	/* A switch of threads would have to change the stack of each. */
+	/* weft's switch does not switch shadow stacks. */
 	if (nr == SYS_arch_prctl && a[0] >= SHADOW_STACK_FIRST &&
 	    a[0] <= SHADOW_STACK_LAST)
 		return -EOPNOTSUPP; /* as a kernel without them */
@@ -156,7 +168,7 @@ static long call_kernel(long nr, const long *a)
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* With what it means for weft if the call sets a filter for the process. */
+/* Makes the call, and adapts weft if it sets a filter for the process. */
 static long call_and_confine(long nr, const long *a)
 {
 	const struct sock_fprog *filter =
@@ -209,7 +221,7 @@ long wf_kernel_state_syscall(long nr, const long *args)
 	return result_of(nr, a, rc);
 }
 
-/* A thread's name is weft's to keep. */
+/* Is it an option for a name, and does weft keep the caller's name? */
 static bool is_name(long option)
 {
 	if (option != PR_SET_NAME && option != PR_GET_NAME)
@@ -254,7 +266,7 @@ WF_API(int, capget, void *header, void *data)
 	return (int)wf_api_result(CALL(SYS_capget, (long)header, (long)data));
 }
 
-/* It changes the caller's rights, which go where the thread goes. */
+/* The call changes the caller's rights. Each switch saves and loads them. */
 WF_API(int, pkey_alloc, unsigned int flags, unsigned int rights)
 {
 	wf_keys_begin();
@@ -276,7 +288,7 @@ WF_API(int, setfsgid, gid_t gid)
 	return (int)wf_api_result(CALL(SYS_setfsgid, gid));
 }
 
-/* The base of gs, in which some programs have thread-local data of theirs. */
+/* The call sets the base of gs, at which some programs have data per thread. */
 WF_API(int, arch_prctl, int code, unsigned long value)
 {
 	return (int)wf_api_result(CALL(SYS_arch_prctl, code, (long)value));
@@ -294,7 +306,7 @@ WF_API(int, iopl, int level)
 	return (int)wf_api_result(CALL(SYS_iopl, level));
 }
 
-/* The kernel reads as many arguments as the option has. */
+/* Passes four arguments: the kernel reads only those of the option. */
 WF_API(int, prctl, int option, ...)
 {
 	va_list ap;
@@ -310,7 +322,7 @@ WF_API(int, prctl, int option, ...)
 		CALL(SYS_prctl, option, a[0], a[1], a[2], a[3]));
 }
 
-/* Of what libc's takes, the calling thread is the tracer, or is traced. */
+/* The kernel thread that calls is the tracer, or is traced: weft binds it. */
 WF_API(long, ptrace, enum __ptrace_request request, ...)
 {
 	va_list ap;
@@ -335,7 +347,7 @@ WF_API(int, setpriority, __priority_which_t which, id_t who, int priority)
 	return (int)wf_api_result(CALL(SYS_setpriority, which, who, priority));
 }
 
-/* The kernel's answers are 1 to 40, so as not to be errors. */
+/* The system call returns 20 minus the nice value: 1 to 40. */
 WF_API(int, getpriority, __priority_which_t which, id_t who)
 {
 	long rc = CALL(SYS_getpriority, which, who);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keyrings are part of a kernel thread's credentials. The kernel makes them
- * when a call first needs one, for the calling kernel thread alone:
+ * Keyrings are part of a kernel thread's credentials. The kernel makes one when
+ * a call first needs it, for the calling kernel thread alone:
  *
- * - the thread keyring, of which a new thread has an empty one or none;
- * - the process keyring, which those have that are created afterwards;
- * - the session keyring, if there is only the user's default one.
+ * - the thread keyring: a new kernel thread has an empty one, or none;
+ * - the process keyring: kernel threads that are created later have it, too;
+ * - the session keyring, if the process has only the user's default one.
  *
- * Carriers that threads share have the keyrings that the process had before
- * its first thread, and no thread's. So a call that would make a keyring, or
- * that uses a thread's, needs a kernel thread of its own; a call that uses one
- * that all have does not.
+ * Shared carriers have the keyrings that the process had before the runtime
+ * started, and no thread keyring. So a call that would make a keyring, or that
+ * uses a thread keyring, needs a kernel thread of its own. A call that uses a
+ * keyring of all kernel threads does not.
  */
 #include "api/keyring.h"
 
@@ -19,18 +19,18 @@
 
 #include "os/sys.h"
 
-/* Operations of keyctl by number, with the arguments that name keys. */
+/* An operation of keyctl; bit i of a field stands for argument i. */
 struct operation {
-	uint8_t uses;	 /* a bit for each argument that names a keyring */
-	uint8_t creates; /* which is made if there is none */
-	bool is_change;	 /* of the caller's credentials, always */
+	uint8_t uses;	 /* arguments with a keyring that has to exist */
+	uint8_t creates; /* arguments with a keyring that may be made */
+	bool is_change;	 /* changes the caller's credentials in any case */
 };
 
 enum { A1 = 1 << 1, A2 = 1 << 2, A3 = 1 << 3, A4 = 1 << 4 };
 
-/* As security/keys/keyctl.c looks them up. */
+/* Indexed by operation; as security/keys/keyctl.c of the kernel looks up. */
 static const struct operation operations[] = {
-	[KEYCTL_GET_KEYRING_ID] = { .uses = A1 }, /* A2: creates it */
+	[KEYCTL_GET_KEYRING_ID] = { .uses = A1 }, /* A2 not 0: creates */
 	[KEYCTL_JOIN_SESSION_KEYRING] = { .is_change = true },
 	[KEYCTL_UPDATE] = { .uses = A1 },
 	[KEYCTL_REVOKE] = { .uses = A1 },
@@ -57,7 +57,7 @@ static const struct operation operations[] = {
 	[KEYCTL_WATCH_KEY] = { .creates = A1 },
 };
 
-/* Its number, or less than 0: the caller has none. */
+/* The serial number of the caller's keyring; less than 0: there is none. */
 static long find(int ring)
 {
 	return wf_sys(SYS_keyctl, KEYCTL_GET_KEYRING_ID, ring, 0);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits in the kernel, by libc's own functions, of threads with a kernel thread
- * of their own. A signal of weft's own, which is not for the program, ends
- * those that no handler restarts (signal(7)): they are made again.
+ * Makes libc's own call for a thread that waits in the kernel: a bound thread,
+ * or a caller that weft did not make. A signal that weft sends for itself can
+ * end a wait that the kernel never restarts (signal(7)). The macro then makes
+ * the call again.
  *
  *     n = WF_NATIVELY(wf_real.recv(fd, buf, bytes, flags));
  *
- * The limit of a socket begins anew then, as when the kernel restarts a call.
+ * A socket's time limit then begins anew, as when the kernel restarts a call.
  */
 #ifndef WEFT_API_NATIVELY_H
 #define WEFT_API_NATIVELY_H
@@ -24,20 +25,26 @@ static inline uint32_t wf_natively_handlers(void)
 	return wf_self != NULL ? wf_self->nr_handlers : 0;
 }
 
-/* Has the call ended so though none of the program's handlers has run? */
+/*
+ * Did the call end with EINTR although no handler of the program has run since
+ * nr_handlers was read? err is 0 or -Exxx.
+ */
 static inline bool wf_natively_is_for_nothing(int err, uint32_t nr_handlers)
 {
 	return wf_self != NULL && wf_self->kind == WF_THREAD_BOUND &&
 	       wf_poll_is_for_nothing(err, nr_handlers);
 }
 
-/* The same of a result of libc's. */
+/* wf_natively_is_for_nothing for n, a result of libc's function, and errno. */
 static inline bool wf_natively_was_for_nothing(long n, uint32_t nr_handlers)
 {
 	return n == -1 && wf_natively_is_for_nothing(-errno, nr_handlers);
 }
 
-/* The time left till the deadline, in *ret_left; NULL: for ever. */
+/*
+ * The time until the deadline, in *ret_left; 0 if it has passed. Returns
+ * ret_left, or NULL without a deadline.
+ */
 static inline const struct timespec *wf_natively_left(int64_t deadline_ns,
 						      struct timespec *ret_left)
 {

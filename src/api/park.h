@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that wait by io/, or by libc's own function where the thread cannot
- * park.
+ * Makes a call that waits by a function of io/, or by libc's own where the
+ * thread cannot park.
  *
  *     WF_API(int, flock, int fd, int operation)
  *     {
@@ -19,7 +19,10 @@
 #include "sched/runtime.h"
 #include "signal/memory.h"
 
-/* Of an expression that gives 0, -Exxx, or -ENOSYS if nothing has been done. */
+/*
+ * The result of expr: 0 or more, or -Exxx. If the thread cannot park or expr is
+ * -ENOSYS, which means that nothing has been done, evaluates `real` instead.
+ */
 #define WF_PARK_EXPR_OR(real, expr)                              \
 	({                                                       \
 		long ret_ = wf_io_can_park() ? (expr) : -ENOSYS; \
@@ -35,19 +38,20 @@ static inline long wf_park_is_over(long n)
 #define WF_PARK_UNCANCELLED_OR(real, io) \
 	WF_PARK_EXPR_OR(WF_NATIVELY(real), wf_park_is_over(io))
 
-/* The same of cancellation points. */
+/* WF_PARK_UNCANCELLED_OR for cancellation points. */
 #define WF_PARK_OR(real, io) \
 	WF_PARK_EXPR_OR(WF_NATIVELY(real), WF_CANCEL_POINT(io))
 
-/* More than there can be: the kernel says what it thinks of that. */
+/* False: no call can move so many bytes. The kernel returns its error. */
 static inline bool wf_park_is_size(size_t bytes)
 {
 	return (ssize_t)bytes >= 0;
 }
 
 /*
- * Can the parts be looked at? Else the kernel says what is wrong. A single one
- * may become another call, which looks at its size later.
+ * Can weft read the parts in iov? If not, the kernel returns the error. A
+ * single part may be passed to read() or write() instead, so its size has to be
+ * valid.
  */
 static inline bool wf_park_has_parts(const struct iovec *iov, int nr)
 {
@@ -56,7 +60,7 @@ static inline bool wf_park_has_parts(const struct iovec *iov, int nr)
 	       (nr > 1 || wf_park_is_size(iov->iov_len));
 }
 
-/* The same of calls that take an array of parts. */
+/* WF_PARK_OR for calls with an array of parts. */
 #define WF_PARK_PARTS_OR(real, iov, nr, io) \
 	WF_PARK_OR(real, wf_park_has_parts(iov, nr) ? (io) : -ENOSYS)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Paths below /proc that name threads of weft's: /proc/self/task/TID, and
- * /proc/TID. The kernel knows no such ids.
+ * Translates paths below /proc with ids of weft's threads, which the kernel
+ * does not know: /proc/self/task/TID and /proc/TID.
  *
  *     struct wf_proc_path p;
  *
@@ -20,11 +20,16 @@ struct wf_proc_path {
 	char text[128];
 };
 
-/* What path, below /proc/, means to the kernel: itself, or in buf. */
+/*
+ * The path for the kernel: `path`, which is below /proc/, or a translation in
+ * buf.
+ */
 const char *wf_proc_path_slow(const char *path, struct wf_proc_path *buf);
 
-/* Does the runtime know the threads there? A path that leads nowhere is the
- * kernel's to refuse. */
+/*
+ * Is path below /proc/, and has the runtime started? False also for an address
+ * that cannot be read: the kernel then returns the error.
+ */
 bool wf_proc_is_below(const char *path);
 
 static inline const char *wf_proc_path(const char *path,
@@ -34,9 +39,9 @@ static inline const char *wf_proc_path(const char *path,
 }
 
 /*
- * A descriptor from which the file's contents can be read as they are now, if
- * they are not as the kernel has them; else -ENOENT. is_stream: who reads it
- * begins once.
+ * Returns a descriptor with the file's contents of this moment if weft's differ
+ * from the kernel's, else -ENOENT. is_stream: the program reads the file once,
+ * from its beginning.
  */
 int wf_proc_open_slow(const char *path, int flags, bool is_stream);
 
@@ -48,10 +53,10 @@ static inline int wf_proc_open(const char *path, int flags, bool is_stream)
 }
 
 /*
- * path, relative or not, is about to be asked about or opened. If it may be
- * where the kernel tells how many threads the process has, and the caller is
- * its only one, the runtime ends first: others' answers would count kernel
- * threads of weft's, and sandboxes go by them.
+ * The program is about to open path or to ask for its attributes. path may be
+ * relative. The file may tell how many threads the process has. If the caller
+ * is the program's only thread, the runtime then ends first: else the kernel
+ * would count weft's kernel threads. Sandboxes rely on that number.
  */
 void wf_proc_ask_slow(const char *path);
 
@@ -64,7 +69,10 @@ static inline void wf_proc_ask(const char *path)
 		wf_proc_ask_slow(path);
 }
 
-/* What follows the directory of the own process, NULL if path is elsewhere. */
+/*
+ * The rest of path, which is below /proc/, behind the directory of this
+ * process: "/proc/self/stat" gives "/stat". NULL: path is not in it.
+ */
 const char *wf_proc_skip_own(const char *path);
 
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What syscall() does for the numbers of the functions in api/sched.c, and for
- * SYS_sched_setattr and SYS_sched_getattr, which have none. */
+/*
+ * System calls for the scheduling of threads, for syscall(): those of the
+ * functions in api/sched.c, and SYS_sched_setattr and SYS_sched_getattr.
+ *
+ *     rc = wf_sched_syscall(SYS_sched_yield, args);
+ */
 #ifndef WEFT_API_SCHED_H
 #define WEFT_API_SCHED_H
 
-/* As the system call: its result or -Exxx. in_runtime 0. */
+/* As the system call nr: returns its result or -Exxx. in_runtime 0. */
 long wf_sched_syscall(long nr, const long *args);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What syscall() does about signals. */
+/*
+ * System calls for signals, for syscall() and for libc's names.
+ *
+ *     rc = wf_signal_tgkill(pid, tid, SIGUSR1);
+ */
 #ifndef WEFT_API_SIGNAL_H
 #define WEFT_API_SIGNAL_H
 
@@ -8,7 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* As the system calls: a negative error number on failure. */
+/* As the system calls: return 0 or -Exxx. */
 long wf_signal_kill(long pid, long sig);
 long wf_signal_pidfd(const long *args); /* pidfd_send_signal's */
 long wf_signal_tgkill(long pid, long tid, long sig);
@@ -17,20 +21,20 @@ long wf_signal_queueinfo(long pid, long sig, const siginfo_t *info);
 long wf_signal_tgqueueinfo(long pid, long tid, long sig, const siginfo_t *info);
 
 /*
- * As rt_sigtimedwait, but for ret_info, which is weft's; of sigset_t the kernel
- * knows the first word. May block.
+ * As rt_sigtimedwait(2). *set is the first word of a sigset_t, all that the
+ * kernel has. *ret_info is memory of weft's. May block.
  */
 long wf_signal_timedwait(const uint64_t *set, siginfo_t *ret_info,
 			 const struct timespec *timeout);
 
 /*
- * rt_sigaction, rt_sigprocmask, rt_sigpending, rt_sigtimedwait,
- * rt_sigsuspend, rt_sigqueueinfo, rt_tgsigqueueinfo, sigaltstack, kill with
- * the arguments a. The runtime has started.
+ * rt_sigaction, rt_sigprocmask, rt_sigpending, rt_sigtimedwait, rt_sigsuspend,
+ * rt_sigqueueinfo, rt_tgsigqueueinfo, sigaltstack or kill, according to nr,
+ * with the arguments a. The runtime has started.
  */
 long wf_signal_syscall(long nr, const long *a);
 
-/* As rt_sigprocmask. */
+/* As rt_sigprocmask(2): returns 0 or -Exxx. */
 long wf_mask_syscall(int how, const uint64_t *set, uint64_t *ret_old,
 		     size_t bytes);
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What read() does about signalfd. */
+/*
+ * Reads of signalfd descriptors: weft holds signals for its threads, and such a
+ * read takes those, too.
+ *
+ *     if (wf_signalfd_is_one(fd, &mask))
+ *             return wf_signalfd_read(fd, mask, buf, bytes);
+ */
 #ifndef WEFT_API_SIGNALFD_H
 #define WEFT_API_SIGNALFD_H
 
@@ -12,7 +18,10 @@
 
 extern _Atomic uint32_t wf_signalfd_nr;
 
-/* Signals weft holds may be for fd, of which *ret_mask is the mask. */
+/*
+ * Is fd a signalfd that weft knows? *ret_mask is then its mask. weft may hold
+ * signals for it.
+ */
 bool wf_signalfd_find(int fd, uint64_t *ret_mask);
 
 static inline bool wf_signalfd_is_one(int fd, uint64_t *ret_mask)
@@ -21,7 +30,7 @@ static inline bool wf_signalfd_is_one(int fd, uint64_t *ret_mask)
 	       wf_signalfd_find(fd, ret_mask);
 }
 
-/* As read(); the mask is wf_signalfd_find's. */
+/* As read(), with errno. `mask` is that of wf_signalfd_find. */
 ssize_t wf_signalfd_read(int fd, uint64_t mask, void *buf, size_t bytes);
 
 #endif
