@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attribute objects are libc's own; weft reads them through libc's getters.
+ * Attribute objects have libc's layout; weft reads them by libc's getters. The
+ * last results are remembered, since libc's getters take locks.
  *
- * Rejected: binding threads whose attributes ask for PTHREAD_SCOPE_SYSTEM.
- * It is libc's only scope and its default, and portable programs (CPython,
- * MySQL) ask for it explicitly without needing it.
+ * Rejected: to bind threads with PTHREAD_SCOPE_SYSTEM. It is libc's only scope,
+ * and portable programs (CPython, MySQL) set it without need.
  */
 #include "api/attr.h"
 
@@ -27,7 +27,7 @@
 #include "thread/policy.h"
 #include "thread/scope.h"
 
-/* libc's default stack size, by which an explicit size is told apart. */
+/* libc's default stack size: any other one was set by the program. */
 static size_t libc_default_stack(void)
 {
 	pthread_attr_t fresh;
@@ -54,7 +54,7 @@ static size_t stack_bytes(const pthread_attr_t *attr)
 		       bytes;
 }
 
-/* Does attr have all bits that setting something has set in `with`? */
+/* Does attr have all the bits that a setter of libc has set in `with`? */
 static bool has_bits_of(const pthread_attr_t *attr, const pthread_attr_t *with)
 {
 	const char *has = (const char *)attr, *needs = (const char *)with;
@@ -68,7 +68,7 @@ static bool has_bits_of(const pthread_attr_t *attr, const pthread_attr_t *with)
 	return true;
 }
 
-/* Policy and priority 0 leave nothing in the attributes but libc's marks. */
+/* The setters of policy and priority 0 set nothing but libc's marks. */
 static bool is_policy_set(const pthread_attr_t *attr)
 {
 	pthread_attr_t with;
@@ -89,9 +89,9 @@ static bool is_priority_set(const pthread_attr_t *attr)
 }
 
 /*
- * PTHREAD_EXPLICIT_SCHED: what the thread may not have it does not get. As with
- * libc, what of the two is not set is the caller's; if neither is, both are as
- * libc remembers the caller's.
+ * PTHREAD_EXPLICIT_SCHED. As with libc, if policy or priority is not set, the
+ * caller's is used. If neither is set, both are the caller's as libc knows
+ * them. Fails if the kernel would not permit them.
  */
 static int read_policy(const pthread_attr_t *attr, struct wf_thread_params *p)
 {
@@ -126,7 +126,7 @@ static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 		return err;
 	pthread_attr_getdetachstate(attr, &detach);
 	p->is_detached = detach == PTHREAD_CREATE_DETACHED;
-	/* Deprecated, and the only one that tells whether one is set. */
+	/* Only this deprecated getter tells whether a stack is set. */
 	wf_real.pthread_attr_getstackaddr(attr, &stack_end);
 	if (stack_end != NULL) {
 		pthread_attr_getstack(attr, &p->user_stack,
@@ -158,15 +158,15 @@ static int read_default(struct wf_thread_params *p)
 	return err;
 }
 
-/* --- what was read before ----------------------------------------------- */
+/* --- results remembered --------------------------------------------------- */
 
 /*
- * libc takes a lock for its defaults, so what the last attributes came down
- * to is remembered: by their bytes, which are all that the getters look at,
- * and by how often the defaults have changed.
+ * A memo has the parameters for an attribute object. It is valid while the
+ * object has the same bytes, which are all that the getters read, and the
+ * number of changes of the defaults is the same.
  *
- * ATTR-1. version is odd while somebody writes; a reader that finds the same
- *     even number before and after has read what belongs together.
+ * ATTR-1. version is odd while a thread writes the memo. A reader that reads
+ *     the same even number before and after has consistent values.
  */
 enum { ATTR_WORDS = sizeof(pthread_attr_t) / sizeof(uint64_t), NR_MEMOS = 4 };
 
@@ -185,7 +185,7 @@ static _Atomic uint64_t nr_default_changes;
 /* An attribute object may be of any type to the compiler. */
 typedef uint64_t attr_word __attribute__((may_alias));
 
-/* A program has few such objects, and changes them once. */
+/* A few memos suffice: programs have few attribute objects. */
 static struct memo *memo_of(const attr_word *words)
 {
 	uintptr_t a = (uintptr_t)words;
@@ -218,7 +218,7 @@ WF_INLINE bool recall(struct memo *m, const attr_word *words,
 	ret_params->stack_slack = wf_load_relaxed(&m->stack_slack);
 	ret_params->user_stack = NULL;
 	ret_params->has_policy = false;
-	/* The loads above are not after this one. */
+	/* The loads above come before the one below. */
 	atomic_thread_fence(memory_order_acquire);
 	return differ == 0 && version != 0 && version % 2 == 0 &&
 	       wf_load_relaxed(&m->version) == version;
@@ -229,7 +229,7 @@ static void remember(struct memo *m, const attr_word *words,
 {
 	uint32_t version = wf_load_relaxed(&m->version);
 
-	/* Somebody else is at it: never mind. */
+	/* Another thread writes it now: this result is not remembered. */
 	if (version % 2 != 0 ||
 	    !wf_cas_acq_rel(&m->version, &version, version + 1))
 		return;
@@ -245,9 +245,9 @@ static void remember(struct memo *m, const attr_word *words,
 }
 
 /*
- * A mask and an affinity lie outside of the attributes' bytes, which have a
- * pointer to them: which word that is, is found by trying. Without it nobody
- * has set either; what is behind it may change, so then libc is asked.
+ * A signal mask and an affinity are outside the object, behind a pointer in one
+ * of its words; find_extension() finds that word. If it is NULL, neither is
+ * set. If not, they may have changed, so libc's getters are called.
  *
  * 1 + the word's number; 0: not known.
  */
@@ -287,7 +287,7 @@ static bool may_have_extension(const attr_word *words)
 	return words != NULL && (found == 0 || words[found - 1] != 0);
 }
 
-/* The defaults' mask and affinity, while there are such. */
+/* The signal mask and affinity of the default attributes, if they are set. */
 static _Atomic bool has_default_affinity;
 static _Atomic bool has_default_sigmask;
 static _Atomic uint64_t default_sigmask;
@@ -310,7 +310,7 @@ static void read_default_sigmask(struct wf_thread_params *p)
 		p->sigmask = wf_load_relaxed(&default_sigmask);
 }
 
-/* A few bytes of the set tell whether there is one. */
+/* libc's getter gives a set of ones if there is none: one word suffices. */
 static bool has_affinity(const pthread_attr_t *attr)
 {
 	unsigned long word;
@@ -355,7 +355,7 @@ static WF_COLD int read_default_affinity(struct wf_thread_params *p)
 	return err;
 }
 
-/* What the attributes' bytes do not say. */
+/* Sets the parameters that do not depend on the object's bytes. */
 static inline void set_others(void *(*start)(void *),
 			      struct wf_thread_params *ret_params)
 {
@@ -364,7 +364,7 @@ static inline void set_others(void *(*start)(void *),
 	ret_params->has_sigmask = false;
 }
 
-/* Reads them anew. Apart, so that others need no frame for it. */
+/* Reads the attributes. Not inline: the fast path needs no frame for it. */
 static WF_NOINLINE int to_params_slow(const pthread_attr_t *attr,
 				      void *(*start)(void *),
 				      uint64_t nr_changes,
@@ -426,39 +426,40 @@ WF_API(int, pthread_setattr_default_np, const pthread_attr_t *attr)
 		wf_store_relaxed(&default_sigmask, mask);
 	if (err == 0)
 		wf_store_relaxed(&has_default_affinity, has_affinity(attr));
-	if (err == 0) /* release: pairs with the acquire in read_sigmask. */
+	if (err == 0) /* release: pairs with read_default_sigmask(). */
 		wf_store_release(&has_default_sigmask, has_mask);
-	/* release: who sees the new number reads the new defaults. */
+	/* release: pairs with the acquire in wf_attr_to_params. */
 	atomic_fetch_add_explicit(&nr_default_changes, 1, memory_order_release);
 	return err;
 }
 
 /*
- * From here on the thread keeps the stack that it has: who begins now either
- * sees the word, or has claimed itself before and is soon on its stack.
+ * A thread that begins may exchange its stack (sched/table.h). From here on t
+ * keeps its stack. If t was claimed before it could read the word, it will soon
+ * run on its final stack: its carrier is set then.
  */
 static void keep_stack(struct wf_thread *t)
 {
 	wf_store_relaxed(&t->slot.keeps_stack, true);
 	/* Pairs with the claim's compare-and-swap (sched/entry.h). */
 	atomic_thread_fence(memory_order_seq_cst);
-	/* A real-time thread is on its own, and may not run while we do. */
+	/* A real-time thread has its own stack, and may wait for this VP. */
 	while (wf_load_relaxed(&t->not_started) == 0 && t->rt_priority == 0 &&
 	       *(struct wf_carrier *volatile *)&t->carrier == NULL)
 		wf_sched_yield();
 }
 
-/* As libc's own: the set is in memory that goes with the attributes. */
+/* As libc: pthread_attr_destroy frees the memory of the set. */
 static int add_affinity(struct wf_thread *t, pthread_attr_t *attr)
 {
 	cpu_set_t set;
 
 	if (wf_affinity_get(t, sizeof(set), &set) != 0)
-		return 0; /* more CPUs than fit, or none is known */
+		return 0; /* more CPUs than the set has, or none known */
 	return pthread_attr_setaffinity_np(attr, sizeof(set), &set);
 }
 
-/* As libc's own: what it has been told of, or has asked for. */
+/* Adds policy and priority only where libc would know them. */
 static void add_policy(const struct wf_thread *t, pthread_attr_t *attr)
 {
 	const struct sched_param param = { .sched_priority =

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU clocks of threads.
+ * CPU clocks of threads. The kernel's clock for a kernel thread runs for all
+ * threads of a carrier, so weft measures the time of each thread itself
+ * (sched/cpu_time.h).
  *
- * The kernel's number of a thread's clock has 28 bits for the tid, and weft's
- * tids have more. So weft's numbers are those whose low three bits the kernel
- * gives no meaning; above them are the thread's index and a part of its
- * generation, by which the clock of an earlier thread is told.
+ * A clock id of the kernel has 28 bits for the thread id, and weft's ids have
+ * more. So weft's clock ids end in three bits, all set, that have no meaning in
+ * the kernel. Above them are the thread's index and a part of its generation. A
+ * clock of an earlier thread has another generation.
  */
 #include "api/clock.h"
 
@@ -38,7 +40,7 @@ static clockid_t clock_of(const struct wf_thread *t)
 			   OURS);
 }
 
-/* NULL if it has ended. */
+/* Returns NULL if the thread has ended. */
 static struct wf_thread *thread_of(clockid_t clock)
 {
 	uint32_t payload = ~((uint32_t)clock >> KIND_BITS);
@@ -55,7 +57,7 @@ static bool is_ours(clockid_t clock)
 	return clock < 0 && (clock & OURS) == OURS;
 }
 
-/* Whose clock the kernel's is: the caller's carrier's? */
+/* Would the kernel's clock be that of a carrier, shared by threads? */
 static bool is_on_carrier(void)
 {
 	return wf_self != NULL && wf_self->carrier != NULL;
@@ -108,7 +110,7 @@ static struct timeval timeval_of(int64_t us)
 	return (struct timeval){ us / 1000000, us % 1000000 };
 }
 
-/* us in the proportion that the carrier's user and system time have. */
+/* Divides us into user and system time in the proportion of the carrier's. */
 static void split(int64_t us, struct rusage *usage)
 {
 	int64_t system = us_of(usage->ru_stime);
@@ -149,7 +151,7 @@ WF_API(int, clock_getres, clockid_t clock, struct timespec *ret_time)
 {
 	const struct timespec one = { 0, 1 };
 
-	/* By the vDSO, which knows clocks that the kernel has switched off. */
+	/* libc asks the vDSO, which also has clocks that the kernel lacks. */
 	if (!is_ours(clock))
 		return wf_real.clock_getres(clock, ret_time);
 	if (thread_of(clock) == NULL)

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forks that do not go through libc's fork: clone() and its system calls
- * without CLONE_VM. The child has a copy of the parent's memory and none of
- * its kernel threads, so weft's child handler has to run as after fork; no
- * other handler does.
+ * Processes that a program makes without libc's fork: by clone() or by a system
+ * call.
  *
- * A child in its parent's memory while the parent waits for it to execute a
- * program (CLONE_VFORK) is like a child of vfork. By a system call it would
- * come back here on its parent's stack, and gets a copy once there are threads.
+ * Without CLONE_VM the child has a copy of the parent's memory and none of its
+ * kernel threads. So weft's child handler runs in it, as after fork. No other
+ * fork handler does.
  *
- * Another that shares the memory is a kernel thread of the program's own. One
- * that shares the descriptors alone would close the parent's if it were taken
- * for a child of fork; both are left to themselves.
+ * With CLONE_VM and CLONE_VFORK the child uses its parent's memory, and the
+ * parent waits until the child executes a program. clone() treats such a child
+ * as one of vfork. After a system call the child would return here on its
+ * parent's stack. So once the runtime has started, it gets a copy of the memory
+ * instead.
+ *
+ * Two kinds of children are not changed. A child that shares only the memory is
+ * a kernel thread that the program manages. A child that shares only the
+ * descriptors would close its parent's descriptors in weft's child handler.
  */
 #include "api/clone.h"
 
@@ -39,7 +43,7 @@ static bool is_fork(uint64_t flags)
 	return (flags & (CLONE_VM | CLONE_FILES)) == 0;
 }
 
-/* A vfork child gets memory of its own. */
+/* After the start a vfork child gets a copy of the memory. */
 static uint64_t without_vfork(uint64_t flags)
 {
 	const uint64_t others = CLONE_FILES | CLONE_SIGHAND | CLONE_SETTLS;
@@ -51,9 +55,9 @@ static uint64_t without_vfork(uint64_t flags)
 }
 
 /*
- * In the stub's frame, which a child on another stack has not got. The call as
- * it is to be made is left in *nr and *first, its first argument; what that
- * points to in *copy.
+ * Does the call make a child that returns here with a copy of this frame? A
+ * child on another stack does not. *nr and *first, the first argument, become
+ * those of the call to make; *first of clone3 points to *copy.
  */
 static bool is_fork_syscall(long *nr, const long *args, long *first,
 			    struct clone_args *copy)
@@ -66,7 +70,7 @@ static bool is_fork_syscall(long *nr, const long *args, long *first,
 			*first = (long)without_vfork((uint64_t)args[0]);
 		return is_fork((uint64_t)*first) && args[1] == 0;
 	case SYS_clone3:
-		/* The kernel says what is wrong. */
+		/* The kernel returns the error. */
 		if (bytes < CLONE_ARGS_SIZE_VER0 ||
 		    wf_memory_get(copy, (const void *)args[0],
 				  bytes < sizeof(*copy) ? bytes :
@@ -106,7 +110,7 @@ long wf_clone_syscall(long nr, const long *args)
 	return pid;
 }
 
-/* The caller's frame is in the child's copy of the memory. */
+/* arg is in the caller's frame, of which the child has a copy. */
 static int run_child(void *arg)
 {
 	struct child child = *(struct child *)arg;
@@ -126,7 +130,7 @@ static int fork_to(void *stack, int flags, struct child *child, pid_t *parent,
 	return pid;
 }
 
-/* With its own descriptors, actions and the caller's TLS. */
+/* As vfork: with descriptors and actions of its own, and the caller's TLS. */
 static bool is_vfork(unsigned int flags)
 {
 	const unsigned int both = CLONE_VM | CLONE_VFORK;
@@ -135,7 +139,7 @@ static bool is_vfork(unsigned int flags)
 	       both;
 }
 
-/* The caller's frame stays: it waits. */
+/* arg is in the caller's frame; the caller waits meanwhile. */
 static int run_vfork_child(void *arg)
 {
 	const struct child *child = arg;

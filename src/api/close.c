@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors that go away or are replaced. What was pushed on them and has
- * not reached the kernel names the number, so it goes first; weft's own
- * descriptors are not there as far as the program can tell.
+ * Functions that close or replace descriptors. Requests that have not reached
+ * the kernel name the descriptor's number, so the closing thread submits them
+ * first (io/closing.h). Threads that wait for the file get a duplicate. weft's
+ * private descriptors must stay open, and to the program their numbers look
+ * closed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +61,7 @@ WF_API(int, close, int fd)
 }
 WF_API_ALIAS(close, __close);
 
-/* 0, or why `from` cannot come to be `to`. */
+/* Prepares to make `to` a duplicate of `from`. Returns 0 or -Exxx. */
 static int replace_begin(int from, int *to, struct wf_cleanup *cleanup)
 {
 	if (wf_io_is_private(from))
@@ -73,7 +75,7 @@ static int replace_begin(int from, int *to, struct wf_cleanup *cleanup)
 static int replace_end(int *to, struct wf_cleanup *cleanup, int rc)
 {
 	wf_close_end(to, cleanup);
-	/* Where the program redirects its standard error, weft's lines go. */
+	/* weft's messages go where the program redirects its standard error. */
 	if (rc == STDERR_FILENO && !wf_has_own_files())
 		wf_os_stderr_init();
 	return rc;
@@ -109,8 +111,8 @@ static bool is_limit(int name)
 }
 
 /*
- * A negative limit means not to wait, and is told as none: it becomes the least
- * that is told.
+ * A negative limit means not to wait, but the kernel reports it as 0, which is
+ * no limit. So weft sets 1 us, the least that the kernel reports.
  */
 static long set_limit(int fd, int name, const void *value, socklen_t bytes)
 {
@@ -127,7 +129,7 @@ static long set_limit(int fd, int name, const void *value, socklen_t bytes)
 	return wf_sys(SYS_setsockopt, fd, SOL_SOCKET, name, value, bytes);
 }
 
-/* A limit on the time of a wait is news, and how much has to be there. */
+/* weft notes time limits and low-water marks: its waits have to keep them. */
 static long set_option(int fd, int level, int name, const void *value,
 		       socklen_t bytes)
 {
@@ -149,9 +151,9 @@ WF_API(int, setsockopt, int fd, int level, int name, const void *value,
 }
 
 /*
- * Part by part around weft's own. Flags first, at the end where nothing is:
- * they may be wrong, or give the caller a table of its own, also if nothing is
- * left to close.
+ * Closes the parts between weft's private descriptors. The flags are applied
+ * first, to an empty range: they may be invalid, or unshare the table, even if
+ * no part is left to close.
  */
 static int close_parts(unsigned int first, unsigned int last, int flags)
 {
@@ -180,9 +182,9 @@ static int close_parts(unsigned int first, unsigned int last, int flags)
 
 static int close_all(unsigned int first, unsigned int last, int flags)
 {
-	/* The caller gets a table of its own, and so a kernel thread. */
+	/* The caller gets its own descriptor table, so it is bound. */
 	bool is_private = (flags & CLOSE_RANGE_UNSHARE) != 0;
-	/* In the others' table all is as it was. */
+	/* Otherwise nothing changes in the table of the other threads. */
 	bool closes = (flags & (CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)) ==
 		      0;
 	int err;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlsym() and dlvsym(), and dlopen().
+ * dlsym(), dlvsym() and dlopen(): a program that searches for a function of
+ * libc by name gets weft's. Each name is a stub (api/x86_64/dlsym.S) that calls
+ * a function here and then jumps to the function that it returns.
  *
- * Along all objects, dlsym finds weft's functions as the loader does. weft's
- * names carry no version, so a search for one version of a name would pass by
- * weft to libc. ThreadSanitizer and libfaketime search so for condition
- * variables, whose mutexes they have from weft. The stubs that go on in libc's
- * functions are api/x86_64/dlsym.S.
+ * A dlsym() through all objects finds weft's functions, as the loader does.
+ * weft's names have no version, so a search for one version of a name would
+ * skip weft and find libc. ThreadSanitizer and libfaketime search for condition
+ * variables with a version, and their mutexes are weft's. So dlvsym() becomes
+ * dlsym() for names that weft has.
  *
- * A search in one library that finds libc's own function gives weft's: Python's
- * ctypes, Java's JNA and LuaJIT's ffi open libc to call its functions.
+ * If a search in one library finds libc's own function, the result is weft's:
+ * Python's ctypes, Java's JNA and LuaJIT's ffi open libc to call its functions.
  *
  * A library that is opened with RTLD_DEEPBIND would find libc's functions
- * before weft's, and handle the program's locks as libc does. So dlopen takes
- * no notice of that flag, as where another allocator is preloaded.
+ * before weft's, and its locks would not fit the program's. So dlopen ignores
+ * that flag. Programs with a preloaded allocator need the same.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -40,7 +42,7 @@ static bool is_along_all(const void *handle)
 	return handle == RTLD_NEXT || handle == RTLD_DEFAULT;
 }
 
-/* found, or weft's if what the handle leads to is libc's. */
+/* Returns `found`, or weft's function if default_found is libc's. */
 static void *own_for(void *found, const void *default_found, const char *name)
 {
 	void *ours = found != NULL ? own(name) : NULL;
@@ -70,14 +72,14 @@ static void *search_version(void *handle, const char *name, const char *version)
 	default_found = real(handle, name);
 	if (default_found != NULL)
 		return own_for(found, default_found, name);
-	/* libc has an old version only. To the program that is no error. */
+	/* libc has only an old version: clears dlerror() for the program. */
 	((error_fn)wf_elf_symbol("libc.so", "dlerror"))();
 	return own_for(found, found, name);
 }
 
 /*
- * Called by the stubs; they return the function that does the search. It may be
- * the first call that ever comes to weft, so nothing is remembered.
+ * The stubs call these, and jump to the function that they return. This may be
+ * the first call of weft in the process, so the functions keep no state.
  */
 void *wf_api_dlsym(void *handle)
 {

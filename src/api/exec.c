@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replacing the program; what has to be so for it is boot/replacing.c's.
+ * The functions that execute a program. Each computes the environment of the
+ * new program, which may be without weft, and prepares the process for the exec
+ * (boot/replacing.c). If exec fails, it undoes both. posix_spawn also gives the
+ * child the caller's scheduling policy.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +28,13 @@
 #include "thread/policy.h"
 
 struct attempt {
-	bool is_ours; /* all threads end with it, if it succeeds */
+	bool is_ours; /* the process that exec replaces is weft's */
 	struct wf_children_env env;
 };
 
 /*
- * Before the start there is nothing to do, and the memory may be the parent's
- * of a vfork child; a child by clone() may share it later, too. Returns the
- * environment.
+ * Returns the environment. The process is prepared only if the runtime runs in
+ * it: a child of vfork or of clone() may call this in its parent's memory.
  */
 static char *const *begin(struct attempt *a, int dir, const char *path,
 			  char *const envp[])
@@ -45,7 +47,7 @@ static char *const *begin(struct attempt *a, int dir, const char *path,
 	return envp;
 }
 
-/* What exec returned, if it did: the runtime goes on. */
+/* exec has failed with rc: undoes begin(). errno does not change. */
 static int resume(int rc, struct attempt *a)
 {
 	int saved = errno;
@@ -123,8 +125,8 @@ WF_API(int, execveat, int dir, const char *path, char *const argv[],
 }
 
 /*
- * libc makes the child by a system call of its own, so the child would have the
- * policy of the kernel thread. Returns attr, or *copy with the caller's policy.
+ * libc makes the child by a system call inside, so the child would have the
+ * policy of the carrier. Returns attr, or *copy with the caller's policy.
  */
 static const posix_spawnattr_t *with_policy(const posix_spawnattr_t *attr,
 					    posix_spawnattr_t *copy)
@@ -142,7 +144,7 @@ static const posix_spawnattr_t *with_policy(const posix_spawnattr_t *attr,
 		memcpy(copy, attr, sizeof(*copy));
 	else
 		posix_spawnattr_init(copy);
-	/* A priority that the program has set is one of that policy. */
+	/* A priority that the program has set stays. */
 	if ((flags & POSIX_SPAWN_SETSCHEDPARAM) == 0) {
 		param = (struct sched_param){ .sched_priority = priority };
 		posix_spawnattr_setschedparam(copy, &param);
@@ -178,7 +180,7 @@ WF_API(int, posix_spawnp, pid_t *ret_pid, const char *file,
 	int err;
 
 	attr = with_policy(attr, &copy);
-	/* A name that leads nowhere is the child's end, not the caller's. */
+	/* An invalid pointer must fail in the child, not here. */
 	if (wf_memory_is_string(file, SIZE_MAX))
 		found = wf_children_find(file, path);
 	envp = wf_children_env(&e, AT_FDCWD, found, envp);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft.h for programs that may run without weft: each function asks the runtime
- * if there is one, and else does what it says with the kernel alone.
+ * The functions of weft.h, as a library for programs that may run without weft.
+ * Each function calls the runtime if the process has one. If not, it uses the
+ * kernel alone.
  *
- * Without, a wait polls for a while, as long as a sleep and a wake would take,
- * then sleeps on one futex that all doorbells ring. Where a word is rung by
- * nobody, the sleep ends after a millisecond to look again; after a 64th of the
- * time that it has waited for, if that is more, and 16 milliseconds at most.
+ * Without the runtime a waiter polls its words for 30 us, about the time of a
+ * sleep and a wake. Then it sleeps on one futex, the bell, which every doorbell
+ * rings. If some word has no doorbell, the waiter also wakes to poll: after a
+ * 64th of the time that it has waited, but after 1 ms at least and 16 ms at
+ * most.
  *
- * FALLBACK-1. A waiter counts itself, fences, notes the bell, looks at its
- *     words, then sleeps unless the bell has rung. A ringer changes the word,
- *     fences, then looks whether anybody is counted. So one of the two sees the
+ * FALLBACK-1. A waiter counts itself, fences, reads the bell, polls its words,
+ *     and sleeps unless the bell has changed. A ringing thread changes the
+ *     word, fences, and reads the count of waiters. So one of the two sees the
  *     other.
  */
 #include <errno.h>
@@ -65,7 +67,7 @@ static int64_t deadline_of(const struct timespec *ts)
 	return ns;
 }
 
-/* --- looking ------------------------------------------------------------ */
+/* --- polling ------------------------------------------------------------ */
 
 static size_t bytes_of(const struct weft_word *w)
 {
@@ -95,8 +97,8 @@ static uint64_t load(const volatile void *addr, size_t bytes)
 }
 
 /*
- * By the kernel, since the memory may be gone. Where it is forbidden to, the
- * word is read as it is.
+ * Reads the word by a system call, since the program may have unmapped it. If
+ * a sandbox forbids the call, reads it directly. Returns 0 or EFAULT.
  */
 static int read_word(const struct weft_word *w, uint64_t *ret_value)
 {
@@ -114,7 +116,10 @@ static int read_word(const struct weft_word *w, uint64_t *ret_value)
 	return 0;
 }
 
-/* -1: none has changed; else the error, and which it is. */
+/*
+ * Returns -1 if no word has changed, else 0, or EFAULT if one cannot be read.
+ * *ret_index is that word.
+ */
 static int poll_once(const struct weft_word *words, size_t nr,
 		     size_t *ret_index)
 {
@@ -139,7 +144,7 @@ static int poll_for(const struct weft_word *words, size_t nr, size_t *ret_index,
 {
 	int rc;
 
-	/* Whoever is to change the word may want this very CPU. */
+	/* The thread that will change the word may need this CPU. */
 	while ((rc = poll_once(words, nr, ret_index)) < 0 &&
 	       now_ns() < until_ns)
 		syscall(SYS_sched_yield);
@@ -151,7 +156,7 @@ static void sleep_on_bell(uint32_t seen, int64_t until_ns)
 	struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
 	int type;
 
-	/* The kernel's wait is no cancellation point of libc's. */
+	/* libc's syscall() is no cancellation point: makes it one. */
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	syscall(SYS_futex, &bell, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen,
 		until_ns == INT64_MAX ? NULL : &until, NULL,
@@ -165,7 +170,7 @@ static void leave(void *arg)
 	atomic_fetch_sub(&nr_waiters, 1);
 }
 
-/* Until the next poll of words that nobody rings. */
+/* The time until the next poll if a word has no doorbell. */
 static int64_t poll_interval(int64_t waited_ns)
 {
 	int64_t ns = waited_ns / POLL_PART;
@@ -295,7 +300,7 @@ void weft_word_free(uint32_t *word)
 		free(word);
 }
 
-/* --- the rest ----------------------------------------------------------- */
+/* --- without waits ------------------------------------------------------ */
 
 const char *weft_version(void)
 {
@@ -318,7 +323,7 @@ int weft_agent_set(enum weft_agent_policy policy, unsigned int agents)
 	return r != NULL ? r->agent_set(policy, agents) : ENOTSUP;
 }
 
-/* The kernel's threads block nobody else. */
+/* Without the runtime a thread that blocks keeps no other from running. */
 void weft_block_begin(void)
 {
 	const struct weft_runtime_functions *r = runtime();
@@ -345,7 +350,7 @@ void weft_stats(struct weft_stats *stats, size_t size)
 		memset(stats, 0, size);
 }
 
-/* The first version had no more than this. */
+/* The runtime, or NULL if it is older than the functions below. */
 static const struct weft_runtime_functions *new_runtime(void)
 {
 	const struct weft_runtime_functions *r = runtime();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who am I: thread ids and names.
+ * Ids and names of threads. A program sees the ids that weft gives to its
+ * threads, not those of the carriers. weft also keeps most names. Calls of libc
+ * with a process id also accept the id of a thread, so weft translates it.
  */
 /* Or libc's headers make of prlimit the one with 64. */
 #undef _FILE_OFFSET_BITS
@@ -22,8 +24,8 @@
 #include "thread/name.h"
 
 /*
- * The kernel's answer if it is not our carrier's id: then the caller is a
- * child process that shares this memory, made by raw clone().
+ * Is `real`, the caller's kernel thread id, that of t's carrier? If not, the
+ * caller is a child process that shares this memory, made by a system call.
  */
 static bool is_on_carrier(const struct wf_thread *t, long real)
 {
@@ -46,8 +48,9 @@ long wf_ids_gettid(void)
 }
 
 /*
- * The kernel clears the word when the carrier ends, which it never does: for
- * a thread of ours this only tells the id. It breaks pthread_join natively.
+ * For a thread of weft this only returns the id. The kernel would clear the
+ * word when the carrier exits, not when the thread does. No program needs that:
+ * natively the call breaks pthread_join.
  */
 long wf_ids_set_tid_address(long address)
 {
@@ -59,8 +62,8 @@ long wf_ids_set_tid_address(long address)
 }
 
 /*
- * The carrier is to go on: others need it. Without one the program may be in a
- * sandbox that allows just this call.
+ * Ends only the thread, since its carrier runs other threads, too. A caller
+ * without a carrier makes the system call itself: a sandbox may allow no other.
  */
 void wf_ids_exit(int status)
 {
@@ -85,7 +88,7 @@ WF_API(int, pthread_setname_np, pthread_t thread, const char *name)
 		wf_name_set(t, name);
 		return 0;
 	}
-	/* Its threads have it from it. */
+	/* Threads that t creates inherit the name from here. */
 	if (t != NULL)
 		memcpy(t->name, name, len + 1);
 	return wf_real.pthread_setname_np(thread, name);
@@ -96,7 +99,7 @@ WF_API(int, pthread_getname_np, pthread_t thread, char *buf, size_t size)
 	const struct wf_thread *t = wf_thread_of(thread);
 
 	if (t == NULL)
-		wf_name_meet_caller(); /* which thread perhaps is */
+		wf_name_meet_caller(); /* `thread` may be the caller */
 	if (!wf_name_is_kept(t))
 		return wf_real.pthread_getname_np(thread, buf, size);
 	if (size < sizeof(t->name))
@@ -146,7 +149,7 @@ WF_API(ssize_t, process_vm_writev, pid_t id, const struct iovec *here,
 				  (long)flags));
 }
 
-/* In libc from 2.36 on. */
+/* libc has this function from 2.36 on. */
 WF_API(int, pidfd_open, pid_t id, unsigned int flags)
 {
 	return (int)wf_api_result(CALL(SYS_pidfd_open, id, flags));

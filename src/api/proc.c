@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread's directory in /proc is that of a kernel thread: the one that it
- * runs on or has for itself, or, while it waits, any. Of the files in it "comm"
- * has something else in it: the thread's name. The process's stat and status
- * say how many threads it has, to those who read them as a stream: others may
- * read what changes again and again from one descriptor.
+ * The program's view of /proc. A path with a thread's id is translated to the
+ * directory of a kernel thread: the thread's carrier, or any carrier while the
+ * thread waits. weft itself makes the contents of "comm", the thread's name. It
+ * also makes the process's "stat" and "status", with the program's number of
+ * threads, but only for a stream, which is read once. From a descriptor
+ * a program may read them again and again, and needs the kernel's file.
  */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
@@ -37,11 +38,13 @@ enum { PROC_BYTES = sizeof("/proc/") - 1, MAX_DIGITS = 10, FILE_BYTES = 4096 };
 struct place {
 	struct wf_thread *thread;
 	bool is_task;	  /* /proc/PID/task/TID, not /proc/TID */
-	const char *tail; /* what follows the id */
+	const char *tail; /* the rest of the path, behind the id */
 };
 
-/* The end of the number that begins at p and fills a path's component, NULL if
- * there is none. */
+/*
+ * Reads a number that is a whole component of a path. Returns its end, or NULL
+ * if there is no such number at p.
+ */
 static const char *find_number(const char *p, int32_t *ret)
 {
 	const char *begin = p;
@@ -55,7 +58,7 @@ static const char *find_number(const char *p, int32_t *ret)
 	return p;
 }
 
-/* A thread of weft's whose id the kernel has not. */
+/* The thread of weft with this id. NULL also for ids of kernel threads. */
 static struct wf_thread *thread_of(int32_t id)
 {
 	struct wf_thread *t = NULL;
@@ -65,7 +68,7 @@ static struct wf_thread *thread_of(int32_t id)
 	return wf_thread_exists(t) && t->kind != WF_THREAD_FOREIGN ? t : NULL;
 }
 
-/* What follows the component, NULL if the path goes on with another. */
+/* The rest of path behind `component`, or NULL if path begins otherwise. */
 static const char *skip(const char *path, const char *component)
 {
 	size_t len = strlen(component);
@@ -107,8 +110,8 @@ const char *wf_proc_skip_own(const char *path)
 }
 
 /*
- * Is it a file that the kernel lets only the thread write whose it is? Security
- * modules have their attributes there.
+ * Is it a file that only the thread of the directory may write? Attributes of
+ * security modules are such files.
  */
 static bool is_written_by_owner(const char *tail)
 {
@@ -118,7 +121,7 @@ static bool is_written_by_owner(const char *tail)
 	       strcmp(tail, "/make-it-fail") == 0;
 }
 
-/* In the process's directory they are the first thread's, wherever it runs. */
+/* Such files in the process's directory are the first thread's. */
 static bool is_of_first(const char *own, struct place *ret)
 {
 	if (!wf_thread_self()->is_first || !is_written_by_owner(own))
@@ -143,7 +146,7 @@ static bool is_place(const char *path, struct place *ret)
 	return strncmp(tail, "/task/", 6) != 0 || is_in_task(tail, ret);
 }
 
-/* The caller's own, under the name that the kernel has for it. */
+/* Is path below /proc/thread-self? */
 static bool is_own_place(const char *path, struct place *ret)
 {
 	const char *tail = skip(path + PROC_BYTES, "thread-self");
@@ -174,7 +177,7 @@ const char *wf_proc_path_slow(const char *path, struct wf_proc_path *buf)
 	return buf->text;
 }
 
-/* --- files whose contents are weft's -------------------------------------- */
+/* --- files with contents of weft ------------------------------------------ */
 
 static int file_of(const char *const *texts, size_t nr, int flags)
 {
@@ -203,10 +206,10 @@ static int open_comm(const struct wf_thread *t, int flags)
 	return file_of(texts, 2, flags);
 }
 
-/* Where a file of the process's says how many threads it has; or NULL. */
+/* The number of threads in the text of "stat" or "status", or NULL. */
 static char *find_count(char *text, const char *name)
 {
-	enum { FIELDS_BEFORE = 18 }; /* from the name's end on */
+	enum { FIELDS_BEFORE = 18 }; /* between the name and the number */
 	char *p;
 
 	if (strcmp(name, "/status") == 0) {
@@ -246,7 +249,7 @@ static int open_counted(const char *path, const char *name, int flags)
 	return file_of(texts, 3, flags);
 }
 
-/* The caller writes it, and has what it writes there from then on. */
+/* The caller is about to write its kernel thread's attributes: binds it. */
 static void bind_writer(const char *path)
 {
 	struct place place;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of the process's threads, /proc/self/task: the kernel's has weft's
- * kernel threads. The program gets its own, by their ids.
+ * The directory /proc/self/task: the kernel lists weft's kernel threads in it,
+ * and a program expects its threads. So readdir() gives the ids of the threads
+ * in weft's table. A stream on that directory has an entry in `lists` from its
+ * opening until it is closed.
  *
- * PROC_LIST-1. An entry is free if dir is NULL; who exchanges that for a stream
- *     owns it until the stream is closed. What is in it besides is that
- *     stream's, and used by one thread at a time as that itself.
+ * PROC_LIST-1. An entry is free while dir is NULL. The thread that replaces
+ *     NULL by a stream owns the entry until the stream is closed. The other
+ *     fields are the stream's: like the stream, they are used by one thread at
+ *     a time.
  */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
@@ -23,19 +26,19 @@
 #include "sched/runtime.h"
 #include "sched/table.h"
 
-/* Index 0 of the table is nobody. */
+/* The table of threads has no thread at index 0. */
 enum { MAX_LISTS = 32, NR_DOTS = 2, FIRST = NR_DOTS - 1 };
 
 struct list {
 	_Atomic(DIR *) dir;  /* PROC_LIST-1 */
 	uint32_t next;	     /* 0 and 1: dots; then FIRST + a thread's index */
-	struct dirent entry; /* that was told last */
+	struct dirent entry; /* the last one that readdir() returned */
 };
 
 static struct list lists[MAX_LISTS];
-static _Atomic uint32_t nr_lists; /* a hint for those who read no such list */
+static _Atomic uint32_t nr_lists; /* 0: readdir() need not search */
 
-/* NULL if it is none. */
+/* The entry of a stream, or NULL. */
 static struct list *list_of(const DIR *dir)
 {
 	if (WF_LIKELY(wf_load_relaxed(&nr_lists) == 0) || dir == NULL)
@@ -47,7 +50,7 @@ static struct list *list_of(const DIR *dir)
 	return NULL;
 }
 
-/* With too many at a time it is as the kernel has it. */
+/* If all entries are in use, the stream shows the kernel's list. */
 static void add(DIR *dir)
 {
 	for (int i = 0; i < MAX_LISTS; i++) {
@@ -126,7 +129,7 @@ WF_API(void, rewinddir, DIR *dir)
 	wf_real.rewinddir(dir);
 }
 
-/* The next thread, NULL after the last. */
+/* Returns NULL after the last thread. */
 static const struct wf_thread *next_thread(struct list *l)
 {
 	while (l->next - FIRST < wf_table_high()) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stat and its relatives. The links of /proc/self/task are how sandboxes count
- * the threads of their process.
+ * stat() and its variants, for paths in /proc with ids of weft's threads.
+ * Sandboxes count the threads of their process by the link count of
+ * /proc/self/task. So a question about it may end the runtime first.
  */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
@@ -52,7 +53,7 @@ WF_API(int, statx, int dirfd, const char *restrict path, int flags,
 
 /* --- programs that were linked with libc before 2.33 ---------------------- */
 
-/* Of struct stat, on CPUs of 64 bits: the kernel's, which is libc's. */
+/* The version of struct stat: with 64 bits libc has the kernel's layout. */
 enum { MOST_VERSION = 1 };
 
 int __xstat(int version, const char *path, struct stat *ret);

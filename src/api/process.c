@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process as a whole: its end, fork handlers, credentials.
+ * Calls about the whole process: its exit, fork handlers, credentials. weft
+ * stops its kernel threads' work before the exit. Its child handler runs before
+ * all others after a fork. A change of credentials is made on every kernel
+ * thread (wf_setxid).
  */
 #include <grp.h>
 #include <pthread.h>
@@ -31,7 +34,7 @@ WF_API(WF_NORETURN void, _Exit, int status)
 	end_process(status);
 }
 
-/* weft's own child handler must be the first that runs. */
+/* weft registers its handlers first: its child handler must run first. */
 WF_API(int, __register_atfork, void (*prepare)(void), void (*parent)(void),
        void (*child)(void), void *dso_handle)
 {
@@ -39,7 +42,7 @@ WF_API(int, __register_atfork, void (*prepare)(void), void (*parent)(void),
 	return wf_real.__register_atfork(prepare, parent, child, dso_handle);
 }
 
-/* Without handlers but for weft's own, and safe in a signal handler. */
+/* Runs no fork handlers but weft's; safe in a signal handler. */
 WF_API(pid_t, _Fork, void)
 {
 	pid_t pid;
@@ -115,7 +118,7 @@ WF_API(int, initgroups, const char *user, gid_t group)
 	if (list == NULL)
 		return -1;
 	nr = room;
-	/* By now there may be more, which is then their number. */
+	/* The user may be in more groups by now: nr is their number then. */
 	if (getgrouplist(user, group, list, &nr) < 0)
 		nr = room;
 	err = wf_setxid(SYS_setgroups, nr, (long)list, 0);

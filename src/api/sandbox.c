@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A seccomp filter that refuses a system call with an error is nothing to weft:
- * it falls back. One that kills is the end of the process, from a kernel thread
- * of which the program knows nothing; so the filter is asked what it would do.
- * What weft can do without, it does without then.
+ * If a seccomp filter refuses a system call with an error, weft uses another
+ * one. If the filter kills for it, a kernel thread that the program does not
+ * know ends the process. So this file interprets the filter for each system
+ * call that weft makes. It switches off those parts of weft that are optional,
+ * and warns about the rest.
  *
- * Rejected: to go on in a SIGSYS handler as if the call had been refused. The
- * kernel threads that wait for work block all signals, and the kernel kills
- * who gets SIGSYS so.
+ * Rejected: a SIGSYS handler that makes the call look refused. Kernel threads
+ * that wait for work block all signals, and the kernel kills the process if
+ * SIGSYS is blocked.
  */
 #include "api/sandbox.h"
 
@@ -32,7 +33,10 @@
 
 enum { SCRATCH_WORDS = 16 };
 
-/* A filter's state; its memory is the program's, and holds what it may. */
+/*
+ * The state of a filter's evaluation. The kernel may not have checked the
+ * filter yet, so an index into scratch is reduced to its range.
+ */
 struct machine {
 	const struct seccomp_data *data;
 	uint32_t a, x, scratch[SCRATCH_WORDS];
@@ -40,7 +44,7 @@ struct machine {
 
 static const struct call {
 	long nr;
-	uint64_t arg; /* the first */
+	uint64_t arg; /* first argument */
 	const char *name;
 } calls[] = {
 	{ SYS_io_uring_enter, 0, "io_uring_enter" },
@@ -53,8 +57,10 @@ static const struct call {
 	{ SYS_prctl, PR_SET_TIMERSLACK, "prctl" },
 };
 
-/* Asked before the first filter, which may forbid that; known in one process
- * and not in its fork children. */
+/*
+ * The process id, from before the first filter, which may forbid getpid. It is
+ * not known in fork children, which have another epoch.
+ */
 static int own_pid;
 static uint32_t own_pid_epoch;
 static bool is_confined;
@@ -119,7 +125,7 @@ static bool compute(struct machine *m, const struct sock_filter *s)
 	}
 }
 
-/* How many steps to skip. */
+/* *ret_skip is the number of instructions to skip. */
 static bool jump(const struct machine *m, const struct sock_filter *s,
 		 uint32_t *ret_skip)
 {
@@ -149,7 +155,7 @@ static bool jump(const struct machine *m, const struct sock_filter *s,
 	return true;
 }
 
-/* One that neither returns nor jumps. */
+/* Carries out an instruction that neither returns nor jumps. */
 static bool step(struct machine *m, const struct sock_filter *s)
 {
 	switch (BPF_CLASS(s->code)) {
@@ -176,7 +182,7 @@ static bool step(struct machine *m, const struct sock_filter *s)
 	}
 }
 
-/* What the filter answers; SECCOMP_RET_ALLOW if it cannot be followed. */
+/* The filter's result; SECCOMP_RET_ALLOW for an unknown instruction. */
 static uint32_t answer(const struct sock_fprog *filter,
 		       const struct seccomp_data *data)
 {
@@ -200,8 +206,10 @@ static uint32_t answer(const struct sock_fprog *filter,
 	return SECCOMP_RET_ALLOW;
 }
 
-/* arg: the call's first argument. Some filters allow tgkill for the process
- * itself alone, and prctl for some options. */
+/*
+ * arg is the call's first argument. Some filters allow tgkill only for the
+ * process itself, and prctl only for some options.
+ */
 static uint32_t action(const struct sock_fprog *filter, long nr, uint64_t arg)
 {
 	struct seccomp_data data = { .nr = (int)nr,
@@ -228,9 +236,10 @@ static bool kills(const struct sock_fprog *filter, long nr, uint64_t arg)
 }
 
 /*
- * What waits in rings is asked to come out while that can still be said to the
- * kernel. A thread that has just found that there is a ring may not have pushed
- * its request yet: so nothing has to be there for a while.
+ * Cancels the requests in the rings, while the kernel still accepts the call
+ * for that. A thread that has just found a ring may push its request later. So
+ * the rings have to be empty 3 times in a row, with 1 ms in between. Gives up
+ * after 1000 rounds.
  */
 static void leave_rings(void)
 {
