@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for asynchronous I/O.
+ * Waits for asynchronous I/O. As natively, kernel threads of libc carry out the
+ * requests, and end a wait by a futex inside libc. Only a kernel thread can
+ * wait there. So weft binds the caller, which then waits in libc's function. If
+ * no kernel thread is free for it, the caller blocks its carrier, and the
+ * monitor hands off the VP.
  *
- * Kernel threads of libc's own carry out the requests, as natively, and end a
- * wait by a futex inside libc. Only a kernel thread can wait there. So the
- * caller gets a kernel thread of its own and waits in libc's function. Where
- * it cannot get one, it blocks its carrier, and the monitor hands off the VP.
- *
- * Rejected: a helper thread that waits in the caller's place. It is a kernel
- * thread for each waiting thread, too, and costs two more wakes for each wait,
- * and more where it is made anew for each. Rejected: requests on weft threads.
- * A `pread` of a file on a disk blocks a carrier, so libc's threads suit it.
+ * Rejected: a helper thread that waits for the caller. It needs a kernel thread
+ * for each waiting thread, too, and two more wakes for each wait. Rejected:
+ * requests on weft threads. A `pread` of a file on a disk blocks a carrier, so
+ * libc's threads suit it.
  */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
@@ -24,7 +23,7 @@
 #include "os/deadline.h"
 #include "wait/sleep.h"
 
-/* Is there any to wait for, and none that has ended? */
+/* Is there a request in the list, and are all of them in flight? */
 static bool would_wait(const struct aiocb *const list[], int nr)
 {
 	bool is_any = false;
@@ -39,8 +38,10 @@ static bool would_wait(const struct aiocb *const list[], int nr)
 	return is_any;
 }
 
-/* A signal of weft's own ends libc's wait, too: it goes on until a handler of
- * the program's has run. */
+/*
+ * libc's wait ends for weft's signals, too. It is repeated until a request is
+ * done, the time is up, or a handler of the program has run.
+ */
 static int suspend(const struct aiocb *const list[], int nr,
 		   const struct timespec *timeout)
 {
@@ -72,7 +73,7 @@ WF_API(int, aio_suspend, const struct aiocb *const list[], int nr,
 	return suspend(list, nr, timeout);
 }
 
-/* The same but for the type. */
+/* struct aiocb64 has the same layout. */
 WF_API(int, aio_suspend64, const struct aiocb64 *const list[], int nr,
        const struct timespec *timeout)
 {

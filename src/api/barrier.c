@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pthread_barrier_*. Process-shared ones are as libc has them. */
+/*
+ * pthread_barrier_*. Private barriers are sync/barrier.c's. Process-shared ones
+ * have libc's layout, and api/shared_barrier.c waits for them.
+ */
 #include "api/api.h"
 
 #include "api/shared_barrier.h"
@@ -32,7 +35,7 @@ WF_API(int, pthread_barrier_destroy, pthread_barrier_t *barrier)
 	return -wf_barrier_fini(barrier_of(barrier));
 }
 
-/* The serial thread's value is negative and not an error: no sign to flip. */
+/* PTHREAD_BARRIER_SERIAL_THREAD is -1 and no error: no change of the sign. */
 WF_API(int, pthread_barrier_wait, pthread_barrier_t *barrier)
 {
 	if (WF_UNLIKELY(wf_barrier_is_shared(barrier_of(barrier))))

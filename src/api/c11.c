@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* <threads.h>: mtx_* and cnd_* are mutexes and conditions by other names. */
+/*
+ * mtx_* and cnd_* of <threads.h>. They are weft's mutexes and conditions, with
+ * other names and results.
+ */
 #include "api/api.h"
 
 #include <threads.h>
@@ -30,7 +33,7 @@ static int result_of(int rc)
 
 WF_API(int, mtx_init, mtx_t *mutex, int type)
 {
-	/* As libc has it, any other type is a plain one. */
+	/* As in libc, any other type is a plain mutex. */
 	int kind = (type & ~mtx_timed) == mtx_recursive ?
 			   PTHREAD_MUTEX_RECURSIVE_NP :
 			   PTHREAD_MUTEX_TIMED_NP;

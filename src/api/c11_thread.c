@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* <threads.h>: threads; thread-specific data is libc's own. */
+/*
+ * thrd_* of <threads.h>, by the functions of POSIX. Thread-specific data
+ * (tss_*) is libc's own.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -8,8 +11,8 @@
 #include "api/api.h"
 
 /*
- * A C11 start routine returns an int, in the register in which a POSIX one
- * returns a pointer; thrd_join takes the int's half of it.
+ * A C11 start routine returns an int in the register in which a POSIX one
+ * returns a pointer. thrd_join takes the lower half of that register.
  */
 WF_API(int, thrd_create, thrd_t *ret_thread, thrd_start_t start, void *arg)
 {

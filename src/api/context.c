@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * User contexts. libc's functions set the kernel's mask themselves, and the
- * mask of a thread is weft's; so the ones that resume a context are here.
+ * User contexts: setcontext(), swapcontext() and makecontext(). A context has a
+ * signal mask, and libc's functions set that in the kernel. weft keeps the mask
+ * of each thread itself. So the functions that resume a context change weft's
+ * mask and then call libc's setcontext().
  *
- * CONTEXT-1. getcontext stays libc's: while a thread runs code of the
- *     program's, the kernel's mask is the thread's own (signal/mask.c, MASK-1).
- * CONTEXT-2. The mask changes first, by weft's own function; then libc's
- *     setcontext sets what is set already, and loads the registers. A
- *     preemption between the two restores the same mask, on whatever carrier.
- * CONTEXT-3. The frames that a resumed context leaves may be a call's that
- *     waits, which a handler has interrupted (libc/cleanup.h, CLEANUP-3).
+ * CONTEXT-1. getcontext is libc's. While a thread runs code of the program, the
+ *     kernel's mask is the thread's (signal/mask.c, MASK-1).
+ * CONTEXT-2. weft's function sets the mask first. libc's setcontext then sets
+ *     the same mask in the kernel, and loads the registers. A preemption
+ *     between the two restores the same mask on any carrier.
+ * CONTEXT-3. A handler may resume a context, and so leave the frames of a
+ *     waiting call that it has interrupted. The call's clean-up runs or is
+ *     removed (libc/cleanup.h, CLEANUP-3).
  */
 #include <stdarg.h>
 #include <stdint.h>
@@ -29,8 +32,8 @@
 #include "signal/memory.h"
 
 /*
- * Is addr in a frame that the jump to sp leaves? The first thread's stack has
- * no end that is known; others' are far from it.
+ * Is addr in a frame that the jump to sp leaves? weft does not know the end of
+ * the first thread's stack, so it takes 16 MiB. Other stacks are farther away.
  */
 static bool is_left(uintptr_t addr, uintptr_t sp)
 {
@@ -55,7 +58,7 @@ static int resume(ucontext_t *uc, bool for_good)
 	if (wf_self != NULL)
 		wf_cleanup_leave(is_left, wf_arch_uc_sp(uc), for_good);
 	wf_mask_change(SIG_SETMASK, &set, NULL);
-	/* Weft's signal in it would close the carrier for good. */
+	/* The carrier must not block weft's own signals. */
 	if ((set & WF_SIGNAL_UNBLOCKABLE) != 0)
 		*wf_frame_mask(uc) = set & ~WF_SIGNAL_UNBLOCKABLE;
 	return wf_real.setcontext(uc);
@@ -66,7 +69,7 @@ WF_API(int, setcontext, const ucontext_t *uc)
 	return resume((ucontext_t *)uc, true);
 }
 
-/* Called by swapcontext's assembly, which has saved the registers in from. */
+/* swapcontext's assembly calls it after it has saved the registers in from. */
 int wf_context_swap(ucontext_t *from, ucontext_t *to)
 {
 	uint64_t mask;
@@ -77,7 +80,7 @@ int wf_context_swap(ucontext_t *from, ucontext_t *to)
 	return resume(to, false);
 }
 
-/* Called by the assembly to which a context's function returns. */
+/* A context's function returns to wf_context_end, which calls this. */
 void wf_context_over(ucontext_t *link)
 {
 	exit(link != NULL ? resume(link, false) : 0);

@@ -28,7 +28,7 @@
 #include "thread/policy.h"
 
 struct attempt {
-	bool is_ours; /* the process that exec replaces is weft's */
+	bool is_ours; /* a successful exec ends all of weft's threads */
 	struct wf_children_env env;
 };
 

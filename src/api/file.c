@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks on files, writing to disks, and moving bytes between descriptors.
+ * Calls on files: locks, writing to disks, and copying between descriptors. A
+ * thread that can park waits by a function of io/, and its VP runs other
+ * threads. Any other thread makes libc's call.
  */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
@@ -111,13 +113,13 @@ WF_API(int, fallocate, int fd, int mode, off_t from, off_t bytes)
 }
 WF_API_ALIAS(fallocate, fallocate64);
 
-/* Returns the error. */
+/* Returns 0 or Exxx. */
 WF_API(int, posix_fallocate, int fd, off_t from, off_t bytes)
 {
 	struct wf_call *c = WF_CALL(SYS_fallocate, fd, 0, from, bytes);
 	long n = wf_io_can_park() ? wf_call_on(fd, c, false) : -ENOSYS;
 
-	/* libc writes to files that do not know it. */
+	/* If the file system has no such call, libc writes zeros instead. */
 	return n == -ENOSYS || n == -EOPNOTSUPP ?
 		       wf_real.posix_fallocate(fd, from, bytes) :
 		       -(int)n;

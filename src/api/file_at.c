@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading and writing at a position. */
+/*
+ * Reads and writes at a position. A read of a file on a disk may wait, so a
+ * thread that can park makes it by io/file.h.
+ */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
 #include <sys/uio.h>
@@ -13,7 +16,7 @@ WF_API(ssize_t, pread, int fd, void *buf, size_t bytes, off_t at)
 {
 	struct iovec iov = { buf, bytes };
 
-	/* No bytes at all: preadv would not even ask the file. */
+	/* For 0 bytes preadv, unlike pread, does not call the file. */
 	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.pread(fd, buf, bytes, at);
 	return WF_PARK_OR(wf_real.pread(fd, buf, bytes, at),
@@ -57,7 +60,7 @@ WF_API(ssize_t, pwritev, int fd, const struct iovec *iov, int nr, off_t at)
 }
 WF_API_ALIAS(pwritev, pwritev64);
 
-/* With flags the kernel does what they say. */
+/* Calls with flags are libc's. */
 WF_API(ssize_t, preadv2, int fd, const struct iovec *iov, int nr, off_t at,
        int flags)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading, writing and connections. Threads of weft's wait without holding a
- * VP; everybody else calls libc.
+ * Calls that read, write, send, receive, accept and connect. A thread that can
+ * park waits without its VP, by functions of io/. A bound or foreign thread
+ * makes libc's call, and makes it again if only a signal of weft has ended it.
  */
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -22,7 +23,7 @@ WF_API(ssize_t, read, int fd, void *buf, size_t bytes)
 
 	if (wf_signalfd_is_one(fd, &mask))
 		return wf_signalfd_read(fd, mask, buf, bytes);
-	/* No bytes at all: readv would not even ask the file. */
+	/* For 0 bytes readv, unlike read, does not call the file. */
 	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.read(fd, buf, bytes);
 	return WF_PARK_OR(wf_real.read(fd, buf, bytes),
@@ -44,8 +45,9 @@ WF_API(ssize_t, readv, int fd, const struct iovec *iov, int nr)
 }
 
 /*
- * By threads that do not park. A signal that nobody has a handler for, or that
- * is another thread's, may cut such a call short.
+ * The state before a call of a thread that does not park. A signal may cut such
+ * a call short although no handler of the program runs on this thread. The rest
+ * is then sent or received.
  */
 static struct wf_io_begun begin(int fd)
 {
@@ -104,7 +106,7 @@ static ssize_t recv_natively(int fd, void *buf, size_t bytes, int flags)
 
 WF_API(ssize_t, write, int fd, const void *buf, size_t bytes)
 {
-	/* An empty datagram is one; writev would send none. */
+	/* write of 0 bytes may send an empty datagram; writev sends none. */
 	if (bytes == 0 || !wf_park_is_size(bytes))
 		return wf_real.write(fd, buf, bytes);
 	return WF_PARK_OR(write_natively(fd, buf, bytes),
@@ -118,7 +120,7 @@ WF_API(ssize_t, writev, int fd, const struct iovec *iov, int nr)
 				wf_io_writev(fd, iov, nr));
 }
 
-/* libc's call its own read and write. */
+/* libc's functions would call read and write inside libc. */
 WF_API(int, eventfd_read, int fd, eventfd_t *ret_value)
 {
 	return read(fd, ret_value, sizeof(*ret_value)) == sizeof(*ret_value) ?

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signal masks and alternate stacks of threads, and jumps that restore masks.
+ * Signal masks and alternate stacks of threads, and jumps that restore a mask.
+ * weft keeps both for each thread (signal/mask.h) and sets them in the kernel
+ * at a switch. A jump that restores a mask changes weft's mask first.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +20,7 @@ WF_API(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *ret_old)
 {
 	uint64_t bits = 0;
 
-	/* As natively, libc looks at the one, the kernel writes the other. */
+	/* As natively: a bad `set` faults here, a bad `ret_old` is EFAULT. */
 	if (set != NULL)
 		memcpy(&bits, set, sizeof(bits));
 	return -wf_mask_change(how, set != NULL ? &bits : NULL,
@@ -92,7 +94,7 @@ WF_API(int, sigrelse, int sig)
 	return change_one(SIG_UNBLOCK, sig);
 }
 
-/* --- jumps restore the mask, and weft must know --------------------------- */
+/* --- jumps ---------------------------------------------------------------- */
 
 static WF_NORETURN void jump(struct __jmp_buf_tag *env, int value)
 {
@@ -122,8 +124,9 @@ WF_API(void, _longjmp, struct __jmp_buf_tag env[1], int value)
 }
 
 /*
- * libc's checks that the jump goes up the stack, and asks the kernel whether
- * the thread is on its alternate stack; the kernel knows the carrier's only.
+ * libc's function checks that the jump goes up the stack. For a thread on its
+ * alternate stack it asks the kernel, which only knows the carrier's. So this
+ * one does not check.
  */
 WF_API(void, __longjmp_chk, struct __jmp_buf_tag env[1], int value)
 {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* pthread_mutex_*. Robust and process-shared ones are as libc has them. */
+/*
+ * pthread_mutex_*. Private mutexes are sync/mutex.c's. Robust and process-
+ * shared ones have libc's layout, and api/shared_mutex.c locks them. The fast
+ * paths of lock and unlock are inline, without a frame.
+ */
 #include "api/api.h"
 
 #include "api/shared_mutex.h"
@@ -13,7 +17,7 @@ static struct wf_mutex *mutex_of(pthread_mutex_t *mutex)
 	return (struct wf_mutex *)mutex;
 }
 
-/* The kind that libc would store, less what is always there by default. */
+/* The kind that libc would store, without the flags of every mutex. */
 static int kind_of(const pthread_mutexattr_t *attr, int *ret_ceiling)
 {
 	int kind, protocol, robust, shared;
@@ -55,8 +59,10 @@ WF_API(int, pthread_mutex_destroy, pthread_mutex_t *mutex)
 }
 WF_API_ALIAS(pthread_mutex_destroy, __pthread_mutex_destroy);
 
-/* Before the runtime starts the kernel has the caller's priority, and no mutex
- * boosts it. */
+/*
+ * A mutex with a priority ceiling boosts its holder. weft can do that only
+ * after the runtime has started.
+ */
 static void prepare(const struct wf_mutex *m)
 {
 	int kind = wf_mutex_kind(m); /* -1: it was destroyed */
@@ -122,7 +128,7 @@ WF_API_FAST(int, pthread_mutex_unlock, pthread_mutex_t *mutex)
 }
 WF_API_ALIAS(pthread_mutex_unlock, __pthread_mutex_unlock);
 
-/* libc keeps the ceiling in the word that is our lock. */
+/* libc stores the ceiling in the word that weft locks, so weft has its own. */
 WF_API(int, pthread_mutex_getprioceiling, const pthread_mutex_t *mutex,
        int *ceiling)
 {

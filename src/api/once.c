@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pthread_once and call_once. */
+/* pthread_once and call_once, by sync/once.h. */
 #include "api/api.h"
 
 #include <pthread.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening files. */
+/*
+ * Calls that open files, and the streams of libc, which open and close inside.
+ * An open that is known to take long is made by an I/O worker while the thread
+ * parks (io/open.h). Other opens are libc's calls, and weft notes how long they
+ * took. Paths below /proc are translated (api/proc.h).
+ */
 /* Or libc's headers make of each name the one with 64. */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
@@ -47,7 +52,7 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode)
 	return n;
 }
 
-/* The last argument, if there is one. */
+/* The argument `mode` behind flags, or 0 if the caller passes none. */
 #define MODE_AFTER(flags)                            \
 	({                                           \
 		mode_t mode_ = 0;                    \
@@ -80,7 +85,7 @@ WF_API(int, creat, const char *path, mode_t mode)
 }
 WF_API_ALIAS(creat, creat64);
 
-/* Where the compiler sees no mode; libc complains if one is needed. */
+/* Calls without a mode; libc aborts if the flags need one. */
 WF_API(int, __open_2, const char *path, int flags)
 {
 	if (has_mode(flags))
@@ -99,7 +104,7 @@ WF_API_ALIAS(__openat_2, __openat64_2);
 
 /* --- streams -------------------------------------------------------------- */
 
-/* As libc reads it; -1: only libc can. */
+/* The flags for a mode string, as in libc; -1: only libc can open it. */
 static int flags_of(const char *mode)
 {
 	const int most = 7;
@@ -167,8 +172,8 @@ WF_API(FILE *, fopen, const char *restrict path, const char *restrict mode)
 WF_API_ALIAS(fopen, fopen64);
 
 /*
- * libc closes the number of a stream by itself, and mkstemp, say, gives it
- * again.
+ * The descriptor of a stream, which libc closes inside: libc's mkstemp, for
+ * example, may open the same number next. errno does not change.
  */
 static int number_of(FILE *stream)
 {
@@ -194,7 +199,7 @@ WF_API(int, pclose, FILE *stream)
 	WF_CLEANUP struct wf_cleanup cleanup = WF_CLEANUP_NONE;
 	int fd = number_of(stream), rc;
 
-	/* Closed at once; then it waits for the child. */
+	/* pclose first closes the descriptor, then waits for the child. */
 	wf_close_begin(&fd, &cleanup);
 	wf_close_end(&fd, &cleanup);
 	rc = wf_real.pclose(stream);
@@ -212,7 +217,7 @@ WF_API(FILE *, freopen, const char *restrict path, const char *restrict mode,
 	wf_close_begin(&fd, &cleanup);
 	again = wf_real.freopen(path, mode, stream);
 	wf_close_end(&fd, &cleanup);
-	/* As after dup2 (close.c). */
+	/* As after dup2 (close.c): weft's messages go there, too. */
 	if (again != NULL && number_of(again) == STDERR_FILENO &&
 	    !wf_has_own_files())
 		wf_os_stderr_init();

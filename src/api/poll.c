@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for descriptors: poll, select and epoll. */
+/*
+ * Waits for descriptors: poll, select and epoll. A thread that can park waits
+ * by a function of io/. A bound or foreign thread waits in libc's function. If
+ * a signal of weft ends that, the thread waits again for the time that is left.
+ */
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -35,7 +39,7 @@ static int64_t deadline_of_timespec(const struct timespec *timeout)
 	return deadline_ns;
 }
 
-/* The bits of a mask, in *bits; NULL for none. */
+/* Copies the first word of a mask to *bits. Returns bits, NULL for no mask. */
 static const uint64_t *bits_of(const sigset_t *mask, uint64_t *bits)
 {
 	if (mask == NULL)
@@ -45,9 +49,10 @@ static const uint64_t *bits_of(const sigset_t *mask, uint64_t *bits)
 }
 
 /*
- * Threads with a carrier of their own wait in the kernel. A mask is another
- * matter: the kernel knows no signals that are for one thread. One that is
- * nowhere the kernel sees.
+ * Does weft make the wait? Without a mask it does if the thread can park: bound
+ * threads wait in the kernel. With a mask it also does for bound threads, since
+ * the kernel does not know the signals that weft holds for a thread. For a bad
+ * address of a mask the kernel returns the error.
  */
 static bool can_wait(const sigset_t *mask)
 {
@@ -59,7 +64,7 @@ static bool can_wait(const sigset_t *mask)
 
 /* --- in the kernel -------------------------------------------------------- */
 
-/* Rounded up: the kernel sleeps at least so long. */
+/* The rest in ms, rounded up: a wait must not end early. -1: no deadline. */
 static int left_ms(int64_t deadline_ns)
 {
 	struct timespec left;
@@ -107,7 +112,7 @@ static int epoll_natively(int epfd, struct epoll_event *events, int max,
 	return n;
 }
 
-/* glibc has it from 2.35 on. */
+/* By system call: glibc has epoll_pwait2 from 2.35 on. */
 static int epoll2_natively(int epfd, struct epoll_event *events, int max,
 			   const struct timespec *timeout, int64_t deadline_ns,
 			   const sigset_t *mask)
@@ -124,7 +129,7 @@ static int epoll2_natively(int epfd, struct epoll_event *events, int max,
 	return wf_api_errno((int)n);
 }
 
-/* poll or epoll_wait, whose time is the third argument or the fourth. */
+/* poll has its timeout in the third argument, epoll_wait in the fourth. */
 static long wait_by_number(long nr, const long *args)
 {
 	long now[] = { args[0], args[1], args[2], args[3] };
@@ -220,7 +225,7 @@ WF_API(int, epoll_wait, int epfd, struct epoll_event *events, int max,
 
 /* --- select --------------------------------------------------------------- */
 
-/* The kernel leaves in *timeout what is left of it. */
+/* Stores the time that is left in *timeout, as the kernel does. */
 static void report_rest(struct timeval *timeout, int64_t deadline_ns)
 {
 	int64_t left;
@@ -233,7 +238,7 @@ static void report_rest(struct timeval *timeout, int64_t deadline_ns)
 	timeout->tv_usec = left % WF_NS_PER_S / WF_NS_PER_US;
 }
 
-/* The kernel leaves the sets of a call that it interrupts. */
+/* After EINTR the kernel has not changed the sets. */
 static int pselect_natively(int nr, fd_set *const sets[3],
 			    const struct timespec *timeout, int64_t deadline_ns,
 			    const sigset_t *mask)
@@ -248,7 +253,7 @@ static int pselect_natively(int nr, fd_set *const sets[3],
 	return n;
 }
 
-/* And in *timeout the time that is left. */
+/* After EINTR *timeout is the time that is left, and the sets are unchanged. */
 static int select_natively(int nr, fd_set *const sets[3],
 			   struct timeval *timeout)
 {
@@ -274,7 +279,7 @@ WF_API(int, select, int nr, fd_set *restrict reads, fd_set *restrict writes,
 	int64_t deadline_ns = WF_FOREVER;
 	int n;
 
-	/* Libc refuses the one or the other below 0, and then adds up. */
+	/* As libc: a negative part is EINVAL, more than 1 s of us is added. */
 	if (timeout != NULL && timeout->tv_sec >= 0 && timeout->tv_usec >= 0) {
 		ts.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
 		ts.tv_nsec = timeout->tv_usec % 1000000 * 1000;

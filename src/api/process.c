@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls about the whole process: its exit, fork handlers, credentials. weft
- * stops its kernel threads' work before the exit. Its child handler runs before
- * all others after a fork. A change of credentials is made on every kernel
- * thread (wf_setxid).
+ * Calls about the whole process: its exit, fork handlers, credentials. Before
+ * the exit weft releases the files that its requests keep open. In a fork child
+ * weft's handler runs before all others. A change of credentials is made on
+ * every kernel thread (wf_setxid).
  */
 #include <grp.h>
 #include <pthread.h>

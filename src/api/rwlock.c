@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pthread_rwlock_*. Process-shared ones are as libc has them. */
+/*
+ * pthread_rwlock_*. Private locks are sync/rwlock.c's. Process-shared ones have
+ * libc's layout, and api/shared_rwlock.c locks them.
+ */
 #include "api/api.h"
 
 #include "api/shared_rwlock.h"
@@ -32,7 +35,7 @@ WF_API(int, pthread_rwlock_init, pthread_rwlock_t *rwlock,
 }
 WF_API_ALIAS(pthread_rwlock_init, __pthread_rwlock_init);
 
-/* It does not look at the lock, as libc's does not: some programs have none. */
+/* As libc's function, it does not read the lock: some pass a bad address. */
 WF_API(int, pthread_rwlock_destroy, pthread_rwlock_t *rwlock)
 {
 	return 0;

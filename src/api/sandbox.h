@@ -19,8 +19,8 @@
  * The program is about to set this filter for all its threads. If the filter
  * refuses the calls of rings with an error, no request waits in a ring from now
  * on, and the function returns true. If the kernel then refuses the filter, the
- * caller calls wf_sandbox_is_refused, which permits rings again. May yield and
- * sleep for up to a second.
+ * caller calls wf_sandbox_is_refused, which permits rings again. May yield, and
+ * sleep for up to 1000 times 1 ms.
  */
 bool wf_sandbox_comes(const struct sock_fprog *filter);
 void wf_sandbox_is_refused(void);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scheduling attributes, affinity and CPU clocks of threads.
+ * Scheduling policies, priorities and affinities of threads, by libc's names
+ * and by the system calls. weft keeps them for its threads, since a kernel
+ * thread runs many of them. Ids that are no thread of weft go to the kernel.
+ * Two changes bind the thread, since only the kernel can carry them out: an
+ * affinity for some of the process's CPUs, and attributes of sched_setattr()
+ * that weft does not have (a nice value, a slice, SCHED_DEADLINE).
  */
 #include "api/sched.h"
 
@@ -23,7 +28,7 @@
 #include "thread/lifecycle.h"
 #include "thread/policy.h"
 
-/* libc's own functions would ask the kernel about a tid it does not know. */
+/* Does the kernel know the thread's id, so that libc's function can serve? */
 static bool is_native(const struct wf_thread *t)
 {
 	return t == NULL || (t->slot.class == NULL && !wf_is_started());
@@ -49,7 +54,7 @@ WF_API(int, pthread_getaffinity_np, pthread_t thread, size_t size,
 	return -wf_affinity_get(t, size, ret_set);
 }
 
-/* What the kernel's call returns: how many bytes it has. */
+/* Returns the number of bytes in the kernel's set, as the system call. */
 static long get_affinity(pid_t id, size_t size, cpu_set_t *ret_set)
 {
 	struct wf_thread *t = wf_thread_of_id(id);
@@ -148,7 +153,7 @@ WF_API(int, pthread_setschedprio, pthread_t thread, int priority)
 	return -wf_policy_set(t, wf_policy_of(t), priority);
 }
 
-/* --- the same by the ids that the kernel's calls take --- */
+/* --- by thread id --------------------------------------------------------- */
 
 static int set_policy(pid_t id, int policy, const struct sched_param *param)
 {
@@ -183,7 +188,7 @@ static int get_priority(pid_t id, struct sched_param *ret_param)
 
 	if (t == NULL || ret_param == NULL)
 		return (int)wf_sys(SYS_sched_getparam, id, ret_param);
-	/* As natively: to the kernel what protects is the thread's priority. */
+	/* As natively: libc raises the kernel's priority to the ceiling. */
 	ceiling = (int)wf_boost_protected(t);
 	param.sched_priority = ceiling > t->sched_priority ? ceiling :
 							     t->sched_priority;
@@ -231,9 +236,9 @@ WF_API(int, sched_getparam, pid_t id, struct sched_param *ret_param)
 }
 WF_API_ALIAS(sched_getparam, __sched_getparam);
 
-/* --- all that by syscall() --- */
+/* --- by system call ------------------------------------------------------- */
 
-/* Of linux/sched/types.h, which does not go with sched.h. */
+/* As struct sched_attr of linux/sched/types.h, which conflicts with sched.h. */
 struct attributes {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -244,7 +249,10 @@ struct attributes {
 
 enum { FIRST_BYTES = offsetof(struct attributes, runtime_ns) };
 
-/* All versions have those of the first; later ones may be larger than ours. */
+/*
+ * Reads the program's attributes. Their first version ends at runtime_ns. Later
+ * versions may be larger than struct attributes; the rest is not read.
+ */
 static int get_wanted(const void *attributes, struct attributes *ret)
 {
 	struct attributes wanted = { 0 };
@@ -252,7 +260,7 @@ static int get_wanted(const void *attributes, struct attributes *ret)
 
 	if (wf_memory_get(&wanted, attributes, FIRST_BYTES) < 0)
 		return -EFAULT;
-	/* 0 means the first version's. */
+	/* Size 0 means the size of the first version. */
 	bytes = wanted.size != 0 && wanted.size < sizeof(wanted) ?
 			wanted.size :
 			sizeof(wanted);
@@ -263,7 +271,7 @@ static int get_wanted(const void *attributes, struct attributes *ret)
 	return 0;
 }
 
-/* A slice other than the thread's? 0 means the usual one. */
+/* Do they set a slice that the thread does not have? 0: the default slice. */
 static bool has_own_slice(long id, const struct attributes *wanted)
 {
 	struct attributes now = { 0 };
@@ -284,7 +292,10 @@ static bool is_plain(long id, const struct attributes *wanted)
 		wanted->policy == SCHED_FIFO || wanted->policy == SCHED_RR);
 }
 
-/* A nice value, which the others do not have, is the kernel thread's. */
+/*
+ * Sets the nice value, if the policy has one and the thread another. That binds
+ * the thread, since the kernel keeps nice values per kernel thread.
+ */
 static long set_nice(long id, const struct attributes *wanted)
 {
 	const long get[6] = { PRIO_PROCESS, id };
@@ -296,7 +307,7 @@ static long set_nice(long id, const struct attributes *wanted)
 	return wf_kernel_state_syscall(SYS_setpriority, set);
 }
 
-/* The kernel has copied them when it finds that there is no such thread. */
+/* With an id of no thread the kernel reads the attributes, then fails. */
 static long check_attributes(const void *attributes)
 {
 	long rc = wf_sys(SYS_sched_setattr, INT_MAX, attributes, 0);
@@ -304,7 +315,7 @@ static long check_attributes(const void *attributes)
 	return rc == -ESRCH ? 0 : rc;
 }
 
-/* By the kernel, on the thread's own kernel thread; weft is told. */
+/* Binds t and makes the call for its kernel thread. weft notes the policy. */
 static long set_in_kernel(struct wf_thread *t, const long *a,
 			  const struct attributes *wanted)
 {
@@ -382,7 +393,7 @@ long wf_sched_syscall(long nr, const long *a)
 	}
 }
 
-/* In libc from 2.41 on. */
+/* libc has sched_setattr and sched_getattr from 2.41 on. */
 struct sched_attr;
 
 WF_API(int, sched_setattr, pid_t id, struct sched_attr *attributes,

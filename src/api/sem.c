@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sem_*. Process-shared ones, also those of sem_open, are as libc has them. */
+/*
+ * sem_*. Private semaphores are sync/sem.c's. Process-shared ones, also those
+ * of sem_open, have libc's layout, and api/shared_sem.c waits for them.
+ */
 #include "api/api.h"
 #include "api/cancel.h"
 
@@ -26,7 +29,10 @@ WF_API(int, sem_destroy, sem_t *sem)
 	return 0;
 }
 
-/* libc's functions can be cancelled in a kernel thread's wait, ours cannot. */
+/*
+ * Can weft make the wait without blocking the carrier? If not, libc's function
+ * waits: only that one can be cancelled while it blocks in the kernel.
+ */
 static bool can_park(sem_t *sem)
 {
 	int value;
@@ -63,7 +69,7 @@ static WF_NOINLINE int wait(sem_t *sem)
 	return wf_api_errno(WF_CANCEL_POINT(wf_sem_wait(sem_of(sem))));
 }
 
-/* With a permit at hand and no cancellation there is nothing to call. */
+/* If there is a permit and no cancellation request, it calls no function. */
 WF_API_FAST(int, sem_wait, sem_t *sem)
 {
 	struct wf_thread *t = wf_self;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program does about signals: native until the runtime starts, then
- * kept by signal/action.c.
+ * Calls that set the action for a signal. Until the runtime starts they are
+ * libc's. From then on signal/action.c keeps the program's actions, since the
+ * kernel has weft's handler for them. The older calls are made of sigaction().
  */
 #include <signal.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include "signal/mask.h"
 #include "signal/queue.h"
 
-/* Signals that siginterrupt has made end system calls, for signal(). */
+/* Signals for which siginterrupt() has cleared SA_RESTART; for signal(). */
 static _Atomic uint64_t interrupting;
 
 static void to_libc(const struct wf_action *from, struct sigaction *to)
@@ -41,7 +42,7 @@ static int change(int sig, const struct sigaction *new,
 	struct wf_thread *t;
 	int err;
 
-	/* libc knows the numbers that are not the program's. */
+	/* libc returns the errors, also for its own two signals. */
 	if (!wf_is_started() || sig < 1 || sig > 64 || sig == 32 || sig == 33 ||
 	    sig == SIGKILL || sig == SIGSTOP)
 		return wf_real.sigaction(sig, new, ret_old);
@@ -122,7 +123,7 @@ WF_API(int, siginterrupt, int sig, int interrupts)
 	return change(sig, &action, NULL);
 }
 
-/* SIG_HOLD blocks it; anything else sets the handler and unblocks it. */
+/* SIG_HOLD blocks sig. Any other value becomes the handler; unblocks sig. */
 WF_API(sighandler_t, sigset, int sig, sighandler_t handler)
 {
 	uint64_t bit, old_mask;

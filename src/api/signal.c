@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sending signals to oneself, to other threads and to the own process, and
- * waiting for them. Other processes are the kernel's business, but for threads
- * of theirs that it does not know.
+ * Calls that send signals, and calls that wait for them. weft itself delivers
+ * signals to threads of this process and to the process (signal/routing.h).
+ * Signals to other processes are the kernel's, except those to a thread of
+ * another process on weft (signal/other_process.h).
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,7 +34,7 @@
 
 /* --- sending -------------------------------------------------------------- */
 
-/* Weft's to deliver: not the kernel's own two, not libc's and weft's. */
+/* Does weft deliver it? Not SIGKILL, SIGSTOP, and libc's and weft's own. */
 static bool is_ours(int sig)
 {
 	return sig >= 1 && sig <= 64 && sig != SIGKILL && sig != SIGSTOP &&
@@ -59,7 +60,7 @@ static int send_info(struct wf_thread *t, const siginfo_t *info)
 
 	if (info->si_signo == SIGKILL || info->si_signo == SIGSTOP) {
 		pid = wf_os_getpid();
-		/* Refused by a filter; -1 would mean everybody. */
+		/* A filter may refuse getpid. kill(-1) would hit all. */
 		return pid < 0 ? pid :
 				 (int)wf_sys(SYS_kill, pid, info->si_signo);
 	}
@@ -74,7 +75,7 @@ static bool is_native(const struct wf_thread *t)
 	return !wf_is_started() || t == NULL || t->kind == WF_THREAD_FOREIGN;
 }
 
-/* A thread of weft's, which may outlive the runtime until it is joined. */
+/* Has t ended, and is not joined? The runtime may have stopped since. */
 static bool has_ended(const struct wf_thread *t)
 {
 	return t != NULL && t->kind != WF_THREAD_FOREIGN &&
@@ -93,7 +94,7 @@ WF_API(int, pthread_kill, pthread_t thread, int sig)
 		return EINVAL;
 	info = info_of(sig, SI_TKILL);
 	err = sig != 0 && !has_ended(t) ? send_info(t, &info) : 0;
-	/* As libc: a thread that has ended and is not joined takes it. */
+	/* As libc: a signal to a thread that has ended is no error. */
 	return err == -ESRCH ? 0 : -err;
 }
 
@@ -128,8 +129,8 @@ WF_API(int, raise, int sig)
 WF_API_ALIAS(raise, gsignal);
 
 /*
- * True if somebody in this process gets it now; else it is the kernel's, and
- * pending when the call that sends it returns.
+ * Sends to this process by weft if a thread takes the signal now. False: the
+ * caller makes the system call, and the signal stays pending in the kernel.
  */
 static bool send_to_process(pid_t pid, const siginfo_t *info)
 {
@@ -148,7 +149,7 @@ static bool send_to_process(pid_t pid, const siginfo_t *info)
 	return is_taken;
 }
 
-/* To the kernel any thread's id means its process. */
+/* For calls that take the id of any thread for its process. */
 static long process_of(long id)
 {
 	return wf_is_started() && wf_table_by_tid((int32_t)id) != NULL ?
@@ -156,7 +157,7 @@ static long process_of(long id)
 		       id;
 }
 
-/* Has the kernel's signal come to the calling thread, which blocks it not? */
+/* Has a signal that the caller does not block reached it or its carrier? */
 static bool has_come(struct wf_thread *me, int sig)
 {
 	const struct wf_signal_slot *s = &me->carrier->signal_slot;
@@ -166,10 +167,10 @@ static bool has_come(struct wf_thread *me, int sig)
 }
 
 /*
- * Another kernel thread may have taken what the caller has sent to itself, by
- * the kernel, and be about to hand it on. POSIX has the caller handle it before
- * the call returns if nobody else takes it. Not for long: the kernel sends none
- * where one waits already.
+ * The caller has sent a signal by the kernel, and it is for the caller. Another
+ * kernel thread may have taken it and be about to pass it on. By POSIX the
+ * caller handles it before the call returns. So it waits, but for 20 ms at
+ * most: the kernel drops a signal if the same one is already pending.
  */
 static void await_own(struct wf_thread *me, int sig)
 {
@@ -181,11 +182,11 @@ static void await_own(struct wf_thread *me, int sig)
 		return;
 	while (!has_come(me, sig) && wf_os_now() < end_ns)
 		wf_sys(SYS_sched_yield);
-	/* Who has put it into the queue may not have come to say so yet. */
+	/* The queueing thread may not yet have set this flag. */
 	atomic_fetch_or(&me->exit_work, WF_WORK_SIGNAL);
 }
 
-/* sig is the process's own, too. */
+/* Sends to the process group `group`, in which this process is. */
 static long kill_group(long group, int sig)
 {
 	struct wf_thread *me;
@@ -232,7 +233,7 @@ WF_API(int, killpg, pid_t group, int sig)
 	return group >= 0 ? kill(-group, sig) : wf_api_errno(-EINVAL);
 }
 
-/* Nobody but the target itself may send in the kernel's name. */
+/* Codes of the kernel: a thread may send them only to itself. */
 static bool is_forged(const siginfo_t *info, long id)
 {
 	return (info->si_code >= 0 || info->si_code == SI_TKILL) &&
@@ -254,7 +255,7 @@ long wf_signal_queueinfo(long id, long sig, const siginfo_t *info)
 	return wf_sys(SYS_rt_sigqueueinfo, pid, sig, info);
 }
 
-/* Is it this process's, and not a thread's (PIDFD_THREAD)? */
+/* Is fd a pidfd of this process, made without PIDFD_THREAD? */
 static bool is_own_pidfd(int fd)
 {
 	char name[40], own[24], text[512];
@@ -350,7 +351,7 @@ long wf_signal_tgkill(long pid, long tid, long sig)
 
 long wf_signal_tkill(long tid, long sig)
 {
-	/* Other processes' threads, too: a debugger stops its program so. */
+	/* A debugger stops threads of another process by this call. */
 	if (!wf_is_started() || wf_table_by_tid((int32_t)tid) == NULL)
 		return wf_sys(SYS_tkill, tid, sig);
 	return wf_signal_tgkill(wf_os_getpid(), tid, sig);
@@ -363,7 +364,7 @@ WF_API(int, tgkill, pid_t pid, pid_t tid, int sig)
 
 /* --- waiting -------------------------------------------------------------- */
 
-/* The kernel's word of it. */
+/* The first word of a set: all that the kernel has. */
 static const uint64_t *word_of(const sigset_t *set)
 {
 	return (const uint64_t *)set;
@@ -383,7 +384,7 @@ WF_API(int, sigtimedwait, const sigset_t *set, siginfo_t *ret_info,
 	int rc = WF_CANCEL_POINT(
 		(int)wf_signal_timedwait(word_of(set), &info, timeout));
 
-	/* libc says so, too. */
+	/* As libc does. */
 	if (rc > 0 && info.si_code == SI_TKILL)
 		info.si_code = SI_USER;
 	if (rc > 0 && ret_info != NULL &&
@@ -442,13 +443,13 @@ static int suspend_without(int sig)
 	return suspend(mask & ~WF_SIGNAL_BIT(sig));
 }
 
-/* X/Open's: the mask without one signal. */
+/* X/Open's sigpause(): waits with the mask without one signal. */
 WF_API(int, __xpg_sigpause, int sig)
 {
 	return suspend_without(sig);
 }
 
-/* BSD's, under the other name: the first word of a mask. */
+/* BSD's sigpause(): arg is the first 32 bits of a mask. */
 WF_API(int, __sigpause, int arg, int is_signal)
 {
 	if (is_signal)
@@ -456,7 +457,7 @@ WF_API(int, __sigpause, int arg, int is_signal)
 	return suspend((unsigned int)arg);
 }
 
-/* libc's header makes this name another one for X/Open's. */
+/* BSD's, too; libc's header turns the name sigpause into X/Open's. */
 WF_EXPORT int pause_of_old_programs(int mask) __asm__("sigpause");
 int pause_of_old_programs(int mask)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The system calls about signals, as syscall() makes them: dispositions, masks
- * and queues are weft's, so libc's way around them must not lead to the
- * kernel's.
+ * System calls for signals that a program makes by syscall(). weft keeps the
+ * actions, masks and queues of signals. So these calls use weft's functions and
+ * not the kernel's. Pointers of the program are checked as the kernel does.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ static long action(long sig, const struct wf_action *new,
 	struct wf_thread *t;
 	long err;
 
-	/* Weft's own stay as they are. */
+	/* The kernel returns the errors. 32 and 33 are weft's and libc's. */
 	if (sig < 1 || sig > 64 || sig == SIGKILL || sig == SIGSTOP)
 		return wf_sys(SYS_rt_sigaction, sig, new, ret_old, 8);
 	if (sig == 32 || sig == 33)

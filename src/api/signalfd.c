@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signalfd: a reader sees the signals to itself, too. Descriptors are known by
- * number; whether the number still means a signalfd is asked at each read, as
- * it may have been closed behind weft's back.
+ * signalfd. A read from such a descriptor has to show the signals to the
+ * reading thread, too, and weft holds those. So weft remembers the numbers of
+ * the last 64 signalfds. A read takes weft's signals first, then calls the
+ * kernel. Each read checks that the number is still a signalfd, since libc may
+ * close descriptors inside.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,13 +25,13 @@
 
 enum { MAX_KNOWN = 64 };
 
-/* The last ones made; read without the lock, and then verified. */
+/* The last signalfds made. A reader takes no lock; is_signalfd() verifies. */
 static struct {
 	_Atomic int fd;
 	_Atomic uint64_t mask;
 } known[MAX_KNOWN];
 
-_Atomic uint32_t wf_signalfd_nr; /* how many of them were ever made */
+_Atomic uint32_t wf_signalfd_nr; /* numbers remembered so far, in all */
 
 static void remember(int fd, uint64_t mask)
 {
@@ -71,7 +73,7 @@ WF_NOINLINE bool wf_signalfd_find(int fd, uint64_t *ret_mask)
 	return false;
 }
 
-/* To all who poll it, from now on. */
+/* From now on signals that no thread takes stay in the kernel, for polls. */
 static void show(uint64_t mask)
 {
 	struct wf_thread *me = wf_runtime_enter();
@@ -96,7 +98,7 @@ WF_API(int, signalfd, int fd, const sigset_t *mask, int flags)
 	return made;
 }
 
-/* What the rest of a siginfo_t is about; the kernel's rules. */
+/* The kind of the fields in the rest of a siginfo_t, by the kernel's rules. */
 enum subject { SENDER, VALUE, TIMER, CHILD, DESCRIPTOR, FAULT, CALL };
 
 static enum subject subject_of(int sig, int code)
@@ -120,7 +122,7 @@ static enum subject subject_of(int sig, int code)
 		return CALL;
 	case SIGCHLD:
 		return code <= CLD_CONTINUED ? CHILD : SENDER;
-	default: /* fcntl's F_SETSIG takes any signal in SIGIO's place */
+	default: /* F_SETSIG may replace SIGIO by any signal */
 		return code <= POLL_HUP ? DESCRIPTOR : SENDER;
 	}
 }
@@ -175,7 +177,7 @@ static struct signalfd_siginfo record_of(const siginfo_t *info)
 	return r;
 }
 
-/* Records of what weft holds, as many as there is room for. */
+/* Writes a record for each signal that weft holds, while there is room. */
 static ssize_t read_held(uint64_t set, char *buf, size_t bytes)
 {
 	size_t at = 0;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The sleep family, and giving up the VP. */
+/*
+ * Sleeps, and sched_yield. Sleeps on the usual clocks park the thread. On a CPU
+ * clock the thread sleeps in the kernel and blocks its carrier. Before the
+ * runtime starts each sleep is libc's.
+ */
 #include "api/api.h"
 #include "api/cancel.h"
 
@@ -16,8 +20,10 @@
 #include "sync/nanosleep.h"
 #include "thread/cpu_timer.h"
 
-/* In a process without threads it is the one system call that it is natively,
- * which may be all that a filter allows. */
+/*
+ * In a process without threads a sleep makes only the native system call: a
+ * seccomp filter may allow no other.
+ */
 static int sleep_natively(clockid_t clock, int flags,
 			  const struct timespec *request,
 			  struct timespec *remaining)
@@ -25,7 +31,7 @@ static int sleep_natively(clockid_t clock, int flags,
 	return -wf_real.clock_nanosleep(clock, flags, request, remaining);
 }
 
-/* Both are the program's. */
+/* request and remaining are pointers of the program. Returns 0 or -Exxx. */
 static int sleep_for(const struct timespec *request, struct timespec *remaining)
 {
 	struct timespec ts, left;
@@ -61,8 +67,9 @@ WF_API(int, nanosleep, const struct timespec *request,
 WF_API_ALIAS(nanosleep, __nanosleep);
 
 /*
- * On the CPU clock of a thread, which may not be the caller's own. weft's
- * signals end the kernel's sleep, too: it goes on until then.
+ * Sleeps on the CPU clock of `timed`, another thread. Returns 0 or Exxx. weft's
+ * signals end the kernel's sleep, too, so it is repeated until the time has
+ * come or a handler of the program has run.
  */
 static int sleep_on(struct wf_thread *timed, int flags,
 		    const struct timespec *request, struct timespec *remaining)
@@ -91,7 +98,7 @@ static int sleep_on(struct wf_thread *timed, int flags,
 	return wf_memory_put(remaining, &left, sizeof(left)) < 0 ? EFAULT : err;
 }
 
-/* A signal of weft's own does not end it. */
+/* libc's sleep, repeated if only a signal of weft has ended it. */
 static int sleep_in_libc(clockid_t clock, int flags,
 			 const struct timespec *request,
 			 struct timespec *remaining)
@@ -114,7 +121,10 @@ static int sleep_in_libc(clockid_t clock, int flags,
 	return err;
 }
 
-/* CPU-time clocks and the like: libc's, and the carrier loses its VP. */
+/*
+ * On CPU-time clocks the sleep is libc's. The carrier blocks, and the monitor
+ * hands off its VP.
+ */
 WF_API(int, clock_nanosleep, clockid_t clock, int flags,
        const struct timespec *request, struct timespec *remaining)
 {
@@ -134,7 +144,7 @@ WF_API(int, clock_nanosleep, clockid_t clock, int flags,
 	return -WF_CANCEL_POINT(sleep_for(request, remaining));
 }
 
-/* The seconds that are left, 0 if none; errno stays. */
+/* Returns the seconds that are left. errno does not change. */
 WF_API(unsigned int, sleep, unsigned int seconds)
 {
 	struct timespec request = { .tv_sec = seconds };
@@ -154,7 +164,7 @@ WF_API(int, usleep, useconds_t useconds)
 	return wf_api_errno(WF_CANCEL_POINT(sleep_for(&request, NULL)));
 }
 
-/* -1 when interrupted, another negative number for any other failure. */
+/* Returns -1 after an interruption, -2 after any other failure. */
 WF_API(int, thrd_sleep, const struct timespec *duration,
        struct timespec *remaining)
 {
@@ -169,7 +179,7 @@ WF_API(int, sched_yield, void)
 }
 WF_API_ALIAS(sched_yield, __sched_yield);
 
-/* libc's header makes this name another one for sched_yield. */
+/* libc's header turns the name pthread_yield into sched_yield. */
 WF_EXPORT int yield_of_old_programs(void) __asm__("pthread_yield");
 int yield_of_old_programs(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pthread_spin_*. */
+/* pthread_spin_*, private or process-shared, by sync/spin.h. */
 #include "api/api.h"
 
 #include "sync/spin.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall(): the numbers that concern threads are weft's business, all others
- * go to the kernel as they are. The stub is api/x86_64/syscall.S.
+ * syscall(). A call about threads, or one that may wait, goes to weft's
+ * function for it: the kernel would apply it to the carrier. All other calls go
+ * to the kernel with the same arguments. The stub is api/x86_64/syscall.S.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -35,8 +36,8 @@ long wf_api_syscall(long nr, long a, long b, long c, long d, long e, long f);
 enum { MEMBARRIER_GET_REGISTRATIONS = 1 << 9 }; /* Linux 6.3 */
 
 /*
- * weft has registered the process for its own fences. The program has to do so
- * for its own, as natively; children inherit it.
+ * weft has registered the process for its own fences. The program must find
+ * that only after it has registered itself. Fork children inherit that.
  */
 static long membarrier(const long *a)
 {
@@ -56,7 +57,10 @@ static long membarrier(const long *a)
 	return rc;
 }
 
-/* The kernel's. For a handler of weft's own it does not end. */
+/*
+ * Makes the system call. If only weft's handler has interrupted it, and the
+ * kernel does not restart such a call, makes it again.
+ */
 static long call_kernel(long nr, const long *a)
 {
 	const struct wf_thread *t = wf_self;
@@ -73,7 +77,7 @@ static long call_kernel(long nr, const long *a)
 	return rc;
 }
 
-/* The caller's errno stays as it is if the call succeeds. */
+/* A timer's call, without a change of errno. */
 static long call_timer(long nr, const long *a)
 {
 	int saved_errno = errno;
@@ -96,7 +100,7 @@ static long dispatch_other(long nr, const long *a)
 	case SYS_clock_getres:
 		return call_timer(nr, a);
 	case SYS_clock_nanosleep:
-		/* Others are no cancellation points, and may block. */
+		/* With other clocks it must be no cancellation point. */
 		if ((clockid_t)a[0] < 0)
 			return call_timer(nr, a);
 		break;
@@ -210,7 +214,7 @@ static long dispatch(long nr, const long *a)
 	return wf_syscall6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* Called by the stub with the arguments in a frame of the stub's own. */
+/* The stub calls it, with the arguments in the stub's frame. */
 long wf_api_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
 	const long args[] = { a, b, c, d, e, f };

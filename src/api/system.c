@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system: libc's own blocks SIGCHLD and ignores two signals without anybody's
- * knowing. The program's handlers would run meanwhile, and one that waits for
- * children would take the command's.
+ * system(). While the command runs, SIGCHLD is blocked and SIGINT and SIGQUIT
+ * are ignored. libc's system() does both by system calls inside, which weft
+ * does not notice: the program's handlers would run, and a handler for SIGCHLD
+ * would take the command's exit status. So weft has its own, by posix_spawn().
+ * Before the runtime starts libc's is called.
  */
 #include <signal.h>
 #include <spawn.h>
@@ -20,7 +22,7 @@
 
 struct command {
 	pid_t pid;	 /* 0: it does not run, or has been waited for */
-	bool is_ignored; /* the two signals are, by this call */
+	bool is_ignored; /* wf_ignored_begin has been called, not _end */
 	sigset_t mask;
 };
 
@@ -54,8 +56,8 @@ static void block_all(sigset_t *ret_mask)
 }
 
 /*
- * No handler runs before it is noted what is to be taken back. SIGCHLD stays
- * blocked until the end.
+ * Starts the command with all signals blocked: no handler can jump out before
+ * *c says what to undo. SIGCHLD stays blocked until end(). Returns 0 or Exxx.
  */
 static int start(struct command *c, const char *line)
 {
@@ -72,8 +74,8 @@ static int start(struct command *c, const char *line)
 }
 
 /*
- * The thread leaves its wait, by a jump or by its end. As with libc's, its
- * signal mask is not the call's to restore then.
+ * The thread leaves the wait by a jump or by its exit: kills the command and
+ * waits for it. As in libc, the mask of before the call is not restored.
  */
 static void leave(void *command)
 {
@@ -121,7 +123,7 @@ static int run(const char *line)
 	struct command c = { .pid = 0 };
 	int status = -1, type, err;
 
-	/* Cancelled asynchronously it would be anywhere in what follows. */
+	/* An asynchronous cancellation could come between any two steps. */
 	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
 	wf_cleanup_begin(&cleanup, leave, &c);
 	err = start(&c, line);

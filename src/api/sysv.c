@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Message queues; semaphores and messages of System V. */
+/*
+ * Message queues of POSIX, and semaphores and messages of System V. A thread
+ * that can park waits by io/sysv.h: an I/O worker makes the system call.
+ */
 #include <errno.h>
 #include <mqueue.h>
 #include <sys/msg.h>
@@ -18,10 +21,13 @@
 
 /* --- message queues ------------------------------------------------------- */
 
-/* The process has registered itself by mq_notify. */
+/* The process has asked for a signal by mq_notify. */
 static _Atomic bool asks_for_signal;
 
-/* libc's headers say that the time is never NULL. */
+/*
+ * until NULL: no deadline. Not by the program's names: libc's headers declare
+ * that argument as never NULL.
+ */
 static int send_until(mqd_t queue, const char *message, size_t bytes,
 		      unsigned int priority, const struct timespec *until)
 {
@@ -29,7 +35,7 @@ static int send_until(mqd_t queue, const char *message, size_t bytes,
 		wf_real.mq_timedsend(queue, message, bytes, priority, until),
 		wf_io_mq_send(queue, message, bytes, priority, until));
 
-	/* It may be this process that is told of the message. */
+	/* The kernel may have signalled this process for the message. */
 	if (wf_load_relaxed(&asks_for_signal))
 		wf_signal_take_preceding();
 	return rc;
@@ -70,7 +76,10 @@ WF_API(ssize_t, mq_receive, mqd_t queue, char *message, size_t bytes,
 	return receive_until(queue, message, bytes, ret_priority, NULL);
 }
 
-/* The monitor's start would take the registration back. */
+/*
+ * At its start the monitor closes copies of all descriptors, which cancels a
+ * registration. So the runtime starts first, and this waits for the monitor.
+ */
 WF_API(int, mq_notify, mqd_t queue, const struct sigevent *event)
 {
 	if (event != NULL && (wf_is_started() || wf_boot_start() == 0)) {

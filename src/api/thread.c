@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads: create, join, detach, exit, cancel.
+ * Creates, joins, detaches, ends and cancels threads. The first
+ * pthread_create() starts the runtime. A thread that libc has made, or a Go
+ * runtime, is joined, detached and cancelled by libc's functions.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,9 +24,10 @@
 #include "wait/sleep.h"
 
 /*
- * ThreadSanitizer makes a thread of its own at the program's first one, with
- * all signals blocked behind weft's back, and without an argument. It sleeps
- * in system calls and must take no signal: it is none of the program's threads.
+ * Does ThreadSanitizer create its own thread? It does at the program's first
+ * pthread_create(), without an argument, and with all signals blocked by direct
+ * system calls. That thread sleeps in system calls and must take no signal. So
+ * libc makes it.
  */
 static bool is_sanitizers_own(const void *arg)
 {
@@ -34,8 +37,8 @@ static bool is_sanitizers_own(const void *arg)
 }
 
 /*
- * libc writes to a stack that it is given before it makes the thread. If that
- * faults it does so here, where the program's handler can run.
+ * Writes to a stack that the program has passed, as libc does. If that faults,
+ * it faults here, where the program's handler can run.
  */
 static WF_NOINLINE void touch_stack(const struct wf_thread_params *p)
 {
@@ -50,7 +53,7 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 	struct wf_thread_params params;
 	int err = 0;
 
-	/* OWN_RUNTIME-1: the runtime's own threads are native ones. */
+	/* OWN_RUNTIME-1: libc makes the threads of a Go runtime. */
 	if (WF_UNLIKELY(wf_object_has_runtime((const void *)start)))
 		return wf_real.pthread_create(ret_thread, attr, start, arg);
 	if (WF_UNLIKELY(!wf_is_started())) {
@@ -68,7 +71,7 @@ WF_API(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attr,
 	return -err;
 }
 
-/* NULL: libc has made it. */
+/* The thread, or NULL if libc has made it. */
 static struct wf_thread *made_by_weft(pthread_t thread)
 {
 	struct wf_thread *t = wf_thread_of(thread);
@@ -95,8 +98,9 @@ WF_API(int, pthread_tryjoin_np, pthread_t thread, void **ret_result)
 }
 
 /*
- * Who has not to wait needs no valid time. A thread that others are told has
- * ended (ESRCH) has left the program's code: it is off its stack at once.
+ * A caller that need not wait needs no valid time. A thread for which other
+ * calls return ESRCH has left the program's code. It leaves its stack soon, so
+ * the join waits for it without a deadline.
  */
 static int join_until(struct wf_thread *t, void **ret_result, clockid_t clock,
 		      const struct timespec *abstime)
@@ -159,7 +163,10 @@ static void exit_cancelled(void)
 	pthread_exit(PTHREAD_CANCELED);
 }
 
-/* It may end, and its memory with it, as soon as libc's word is set. */
+/*
+ * Sets weft's flag first: once libc's pthread_cancel has set its own, the
+ * thread may end and its memory may be freed.
+ */
 static int cancel_foreign(pthread_t thread)
 {
 	struct wf_thread *t = wf_thread_of(thread);

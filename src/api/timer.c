@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * POSIX timers. Those that signal one thread of weft's are aimed at the
- * receiver (signal/posix_timer.c), those on a thread's CPU clock are on that of
- * a kernel thread (thread/cpu_timer.c); all others are libc's and the kernel's.
+ * POSIX timers. If a timer signals one thread of weft, the kernel signals the
+ * signal receiver thread, which finds the thread (signal/posix_timer.c). A
+ * timer on a thread's CPU clock runs on the clock of a kernel thread, to which
+ * the thread is bound (thread/cpu_timer.c). All other timers are libc's.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,13 +23,13 @@
 #include "signal/signal_receiver.h"
 #include "thread/cpu_timer.h"
 
-/* Since 2.34 a timer_t that has no SIGEV_THREAD is the kernel's number. */
+/* Since glibc 2.34 a timer_t without SIGEV_THREAD is the kernel's number. */
 static int kernel_id(timer_t timer)
 {
 	return (int)(intptr_t)timer;
 }
 
-/* With the receiver in t's place. */
+/* Creates a timer that signals the receiver in place of t. */
 static int create_for(struct wf_thread *t, clockid_t clock,
 		      struct sigevent event, timer_t *ret_timer)
 {
@@ -51,12 +52,12 @@ static int create_for(struct wf_thread *t, clockid_t clock,
 	return err;
 }
 
-/* The thread that the timer signals, NULL if that is not for weft to see to. */
+/* The thread of weft that the timer signals, or NULL. */
 static struct wf_thread *target_of(const struct sigevent *event)
 {
 	struct wf_thread *t = NULL;
 
-	/* A timer of before the start would be the first carrier's. */
+	/* Else the timer would signal the first carrier after the start. */
 	if (event != NULL && event->sigev_notify == SIGEV_THREAD_ID &&
 	    event->sigev_signo >= 1 && event->sigev_signo <= 64 &&
 	    (wf_is_started() || wf_boot_start() == 0))
@@ -73,7 +74,7 @@ static int create(clockid_t clock, struct sigevent *event, timer_t *ret_timer)
 	return wf_real.timer_create(clock, event, ret_timer) < 0 ? -errno : 0;
 }
 
-/* On the CPU clock of a thread of weft's. */
+/* Creates a timer on the CPU clock of `timed`. */
 static int create_on(struct wf_thread *timed, struct sigevent *event,
 		     timer_t *ret_timer)
 {
@@ -108,8 +109,9 @@ WF_API(int, timer_create, clockid_t clock, struct sigevent *restrict event,
 }
 
 /*
- * On timed's clock: as clock_gettime tells the time, not as the kernel's clock
- * does. NULL: it has ended, its kernel thread has not.
+ * Checks the times for a timer on the CPU clock of `timed`, and translates an
+ * absolute time to the clock of its kernel thread. timed NULL: the thread has
+ * ended, its kernel thread has not.
  */
 static int set_on(const struct wf_thread *timed, int flags,
 		  struct itimerspec *spec)
@@ -159,7 +161,7 @@ WF_API(int, timer_delete, timer_t timer)
 	struct wf_thread *me;
 
 	wf_cpu_timer_remove(timer);
-	/* SIGEV_THREAD: the number has no place in it. */
+	/* A negative timer_t is one of SIGEV_THREAD, without that number. */
 	if (wf_is_started() && (intptr_t)timer >= 0) {
 		me = wf_runtime_enter();
 		wf_posix_timer_remove(kernel_id(timer));
@@ -181,10 +183,12 @@ WF_API(int, timer_getoverrun, timer_t timer)
 	return overrun >= 0 ? overrun : wf_real.timer_getoverrun(timer);
 }
 
-/* --- all that by syscall() ------------------------------------------------ */
+/* --- by system call ------------------------------------------------------- */
 
-/* The kernel's timer_t is an int; libc's is that number, but for SIGEV_THREAD,
- * which to the kernel is a signal to the process. */
+/*
+ * The kernel's timer_t is an int, and libc's is the same number. The exception
+ * is SIGEV_THREAD: the kernel takes that for a signal to the process.
+ */
 static long create_by_number(const long *a)
 {
 	struct sigevent event;

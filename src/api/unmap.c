@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* munmap: weft's list of robust mutexes leads through the program's memory. */
+/*
+ * munmap(). weft's list of robust mutexes has its links in the program's
+ * memory. So mutexes in the range leave the list before the range is unmapped.
+ */
 #include <sys/mman.h>
 
 #include "api/api.h"

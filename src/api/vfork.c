@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork: api/x86_64/vfork.S with these. A child that cannot run in its parent's
- * memory is forked, as POSIX allows.
+ * vfork(). The stub api/x86_64/vfork.S calls these functions in the parent,
+ * before and after the system call. If the child cannot run in its parent's
+ * memory, the stub forks, as POSIX allows.
  */
 #include <unistd.h>
 

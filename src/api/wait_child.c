@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Waiting for children. */
+/*
+ * Waits for children. A thread that can park waits by io/child.h, and its VP
+ * runs other threads.
+ */
 #include <sys/wait.h>
 
 #include "api/park.h"
 #include "io/child.h"
 #include "libc/real.h"
 
-/* libc's header calls wait4 and wait3 no cancellation points, so what is
- * cancelled there would pass by the caller's clean-up. */
+/*
+ * libc's header declares wait4 and wait3 as no cancellation points. If waitpid
+ * called them, a cancellation could skip the clean-up of its caller.
+ */
 static pid_t wait_for(pid_t pid, int *status, int options, struct rusage *usage)
 {
 	return (pid_t)WF_PARK_OR(wf_real.wait4(pid, status, options, usage),

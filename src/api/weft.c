@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* weft.h: the library's own names. */
+/*
+ * The functions of weft.h, for programs that run on weft. Each calls the part
+ * of weft that does the work. weft_runtime() gives all of them to a program
+ * that is linked with libweft-api.a (api/fallback.c).
+ */
 #include <weft/runtime.h>
 
 #include <string.h>
@@ -33,7 +37,7 @@ _Static_assert((int)WEFT_WORD_RUNG == (int)WF_WORD_RUNG, "one flag");
 _Static_assert((int)WEFT_WORD_POLLED == (int)WF_WORD_POLLED, "one flag");
 _Static_assert((int)WEFT_WORDS_MAX == (int)WF_WORDS_PER_WAIT, "one number");
 
-/* There is nobody who looks before the runtime has started. */
+/* Starts the runtime if it has not started: weft's agents poll the words. */
 static int wait_for_words(const struct weft_word *words, size_t nr,
 			  size_t *ret_index, const struct timespec *deadline)
 {

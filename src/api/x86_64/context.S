@@ -3,11 +3,11 @@
  *	int swapcontext(ucontext_t *from, const ucontext_t *to);
  *	                rdi               rsi
  *
- * Saves what libc's own does: registers that a call keeps and those that pass
- * arguments, from offset 40 in the order r8 to r15, rdi, rsi, rbp, rbx, rdx,
- * rax, rcx, rsp, rip; the floating point environment at 424, to which the
- * pointer at 224 points; mxcsr is in it at 448. The call returns 0 when it is
- * resumed.
+ * Saves the same state as libc's swapcontext: the registers that a call keeps,
+ * and those that pass arguments. They begin at offset 40, in the order r8 to
+ * r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. The floating point
+ * environment is at 424, with mxcsr at 448, and the pointer at 224 points to
+ * it. When the context is resumed, the call returns 0.
  */
 	.text
 	.globl	swapcontext
@@ -31,19 +31,19 @@ swapcontext:
 	movq	(%rsp), %rcx
 	movq	%rcx, 168(%rdi)		/* rip: where this call returns */
 	leaq	8(%rsp), %rcx
-	movq	%rcx, 160(%rdi)		/* rsp: as it is then */
+	movq	%rcx, 160(%rdi)		/* rsp: after the return */
 	leaq	424(%rdi), %rcx
 	movq	%rcx, 224(%rdi)
 	fnstenv	(%rcx)
-	fldenv	(%rcx)			/* fnstenv has masked exceptions */
+	fldenv	(%rcx)			/* since fnstenv masks exceptions */
 	stmxcsr	448(%rdi)
 	jmp	wf_context_swap		/* returns only on failure */
 	.cfi_endproc
 	.size	swapcontext, . - swapcontext
 
 /*
- * A context's function returns here. rbx, which it kept, is where uc_link
- * lies, above its arguments.
+ * A context's function returns here. It has kept rbx, which points to uc_link,
+ * above the arguments on the stack.
  */
 	.globl	wf_context_end
 	.hidden	wf_context_end

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What of user contexts depends on the processor. */
+/*
+ * The parts of user contexts that depend on the processor: the layout of a new
+ * context, and the functions that the assembly and C code call in each other.
+ *
+ *     wf_context_make(uc, start, args, nr);
+ */
 #ifndef WEFT_API_X86_64_CONTEXT_H
 #define WEFT_API_X86_64_CONTEXT_H
 
@@ -7,14 +12,17 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* What the assembly calls (api/context.c). */
+/* The assembly calls these (api/context.c). */
 int wf_context_swap(ucontext_t *from, ucontext_t *to);
 void wf_context_over(ucontext_t *link);
 
-/* Where a context's function returns to: api/x86_64/context.S. */
+/* A context's function returns to this address (api/x86_64/context.S). */
 void wf_context_end(void);
 
-/* As makecontext. */
+/*
+ * As makecontext, with nr arguments. uc_link is stored above the arguments on
+ * the context's stack, and rbx points to it.
+ */
 static inline void wf_context_make(ucontext_t *uc, void (*start)(void),
 				   const long *args, size_t nr)
 {

@@ -4,9 +4,9 @@
  *	void *dlvsym(void *handle, const char *name, const char *version);
  *	rdi handle, rsi name, rdx version
  *
- * Each goes on in the function that its C part returns, by a jump: RTLD_NEXT
- * means the object behind the caller's, which libc's functions learn from the
- * return address.
+ * Each stub calls its C part, then jumps to the function that the C part
+ * returns. A jump keeps the return address. From that libc finds the caller's
+ * object, which RTLD_NEXT refers to.
  */
 	.text
 
@@ -42,8 +42,8 @@
  *	void *dlopen(const char *file, int mode);
  *	rdi file, esi mode
  *
- * By a jump, too: where libraries are looked for depends on the caller. Without
- * RTLD_DEEPBIND (api/dlsym.c).
+ * Jumps, too: libc's search path depends on the caller's object. Clears
+ * RTLD_DEEPBIND (8) in the mode (api/dlsym.c).
  */
 	search	dlopen, wf_api_dlopen, "andl $~8, %esi"
 

@@ -3,9 +3,10 @@
  *	long syscall(long nr, ...);
  *	rdi nr, rsi rdx rcx r8 r9 and 8(%rsp): up to six arguments
  *
- * The seventh argument's slot belongs to the caller, who may not have passed
- * one and keeps a local there: a C function that is entered by a jump could
- * write to it. So it is copied into a frame of this stub's own.
+ * The slot of the seventh argument is the caller's. If the caller passes fewer
+ * arguments, it may have a local variable there. A C function that this stub
+ * jumped to could write to the slot. So the stub copies it into a frame, and
+ * calls.
  */
 	.text
 	.globl	syscall
@@ -13,7 +14,7 @@
 	.p2align 4
 syscall:
 	.cfi_startproc
-	pushq	8(%rsp)			/* seventh argument, our own copy */
+	pushq	8(%rsp)			/* a copy of the seventh argument */
 	.cfi_adjust_cfa_offset 8	/* and the stack is aligned again */
 	call	wf_api_syscall
 	addq	$8, %rsp

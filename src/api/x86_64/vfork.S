@@ -2,9 +2,9 @@
 /*
  *	pid_t vfork(void);
  *
- * The child returns from here on its parent's stack and overwrites what lies
- * there, so that each side keeps the return address in a register, which the
- * system call leaves alone.
+ * The child returns from here on its parent's stack, and overwrites the return
+ * address there. So parent and child keep the address in rdi, which the system
+ * call does not change.
  */
 	.text
 	.globl	vfork, __vfork
