@@ -3,8 +3,8 @@
  * Waits for asynchronous I/O. As natively, kernel threads of libc carry out the
  * requests, and end a wait by a futex inside libc. Only a kernel thread can
  * wait there. So weft binds the caller, which then waits in libc's function. If
- * no kernel thread is free for it, the caller blocks its carrier, and the
- * monitor hands off the VP.
+ * weft cannot bind it, the caller blocks its carrier, and the monitor hands off
+ * the VP.
  *
  * Rejected: a helper thread that waits for the caller. It needs a kernel thread
  * for each waiting thread, too, and two more wakes for each wait. Rejected:

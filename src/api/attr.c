@@ -126,7 +126,7 @@ static int read_attr(const pthread_attr_t *attr, struct wf_thread_params *p)
 		return err;
 	pthread_attr_getdetachstate(attr, &detach);
 	p->is_detached = detach == PTHREAD_CREATE_DETACHED;
-	/* Only this deprecated getter tells whether a stack is set. */
+	/* Only this deprecated getter returns NULL if no stack is set. */
 	wf_real.pthread_attr_getstackaddr(attr, &stack_end);
 	if (stack_end != NULL) {
 		pthread_attr_getstack(attr, &p->user_stack,
@@ -162,8 +162,8 @@ static int read_default(struct wf_thread_params *p)
 
 /*
  * A memo has the parameters for an attribute object. It is valid while the
- * object has the same bytes, which are all that the getters read, and the
- * number of changes of the defaults is the same.
+ * object's bytes and the number of changes of the defaults stay the same. The
+ * getters read only these bytes.
  *
  * ATTR-1. version is odd while a thread writes the memo. A reader that reads
  *     the same even number before and after has consistent values.

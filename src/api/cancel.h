@@ -10,8 +10,8 @@
  * The expression returns 0 or more, or -Exxx. The thread checks for a
  * cancellation request before the call, and once more if the call fails. A
  * failed call has done nothing, so a request that came meanwhile ends the
- * thread, too: a program may cancel a reader and then close its descriptor.
- * -ECANCELED becomes -EINTR if the thread has not ended.
+ * thread, too. A program may cancel a reader and then close its descriptor. If
+ * the thread has not ended, -ECANCELED becomes -EINTR.
  */
 #ifndef WEFT_API_CANCEL_H
 #define WEFT_API_CANCEL_H

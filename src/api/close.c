@@ -3,8 +3,7 @@
  * Functions that close or replace descriptors. Requests that have not reached
  * the kernel name the descriptor's number, so the closing thread submits them
  * first (io/closing.h). Threads that wait for the file get a duplicate. weft's
- * private descriptors must stay open, and to the program their numbers look
- * closed.
+ * private descriptors stay open; calls on their numbers fail with EBADF.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +103,8 @@ WF_API(int, dup3, int from, int to, int flags)
 
 static bool is_limit(int name)
 {
-	enum { RCVTIMEO_NEW = 66, SNDTIMEO_NEW = 67 }; /* the same here */
+	/* With 64 bits these have the same struct timeval. */
+	enum { RCVTIMEO_NEW = 66, SNDTIMEO_NEW = 67 };
 
 	return name == SO_RCVTIMEO || name == SO_SNDTIMEO ||
 	       name == RCVTIMEO_NEW || name == SNDTIMEO_NEW;

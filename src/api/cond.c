@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pthread_cond_*. Private conditions are sync/cond.c's. Process-shared ones
- * have libc's layout, since processes without weft may use them, and their
- * threads park by api/shared_cond.c. libc's own functions serve them where
- * weft does not know libc's protocol or the thread cannot park.
+ * have libc's layout, since processes without weft may use them. Threads wait
+ * for them by api/shared_cond.c. If weft does not know libc's protocol, or the
+ * thread cannot park, it calls libc's own functions.
  */
 #include "api/api.h"
 #include "api/cancel.h"

@@ -14,8 +14,8 @@
  * Python's ctypes, Java's JNA and LuaJIT's ffi open libc to call its functions.
  *
  * A library that is opened with RTLD_DEEPBIND would find libc's functions
- * before weft's, and its locks would not fit the program's. So dlopen ignores
- * that flag. Programs with a preloaded allocator need the same.
+ * before weft's. It would use the program's locks by libc's functions. So
+ * dlopen ignores that flag.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

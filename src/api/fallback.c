@@ -6,8 +6,8 @@
  *
  * Without the runtime a waiter polls its words for 30 us, about the time of a
  * sleep and a wake. Then it sleeps on one futex, the bell, which every doorbell
- * rings. If some word has no doorbell, the waiter also wakes to poll: after a
- * 64th of the time that it has waited, but after 1 ms at least and 16 ms at
+ * rings. If some word has no doorbell, the waiter also wakes to poll. The
+ * interval is a 64th of the time that it has waited, 1 ms at least and 16 ms at
  * most.
  *
  * FALLBACK-1. A waiter counts itself, fences, reads the bell, polls its words,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * futex(2) for programs that call it by syscall(). A thread that waits with the
- * private flag parks in the table of the user futex, and only private wakes of
- * this process can end its wait. All other waits are the kernel's, since other
- * processes or the kernel may end them. So a wake may have to wake waiters of
- * both kinds: it wakes those of the table first, then calls the kernel for the
- * rest.
+ * private flag parks in the table of the user futex. Only wakes by this process
+ * can end its wait. All other waits are the kernel's, since other processes or
+ * the kernel may end them. So a wake may have to wake waiters of both kinds. It
+ * wakes those of the table first, then calls the kernel for the remaining
+ * number.
  *
  * FUTEX-1. A wait with the private flag is ended by wakes through this function
  *     only: the kernel does not know of it.
@@ -174,8 +174,9 @@ static long requeue(uint32_t *from, const uint32_t *expected, uint32_t nr_wake,
 }
 
 /*
- * -EINVAL, as the kernel's, for waiters of the table: they wait by FUTEX_WAIT,
- * which does not name the word with an owner that they would be moved to.
+ * FUTEX_CMP_REQUEUE_PI. A waiter that may be moved names the second word, by
+ * FUTEX_WAIT_REQUEUE_PI, and waits in the kernel. Waiters of the table have not
+ * named it: -EINVAL, as the kernel's.
  */
 static long requeue_owned(uint32_t *from, int op, uint32_t nr_wake,
 			  uint32_t *to, long nr_requeue, uint32_t expected)

@@ -45,9 +45,9 @@ WF_API(ssize_t, readv, int fd, const struct iovec *iov, int nr)
 }
 
 /*
- * The state before a call of a thread that does not park. A signal may cut such
- * a call short although no handler of the program runs on this thread. The rest
- * is then sent or received.
+ * The state before a call of a thread that does not park. A signal may cut the
+ * call short although no handler of the program runs on this thread. The thread
+ * then sends or receives the remaining bytes.
  */
 static struct wf_io_begun begin(int fd)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The table has one row for each call. Most calls change their caller with any
- * arguments. For the others a function checks the arguments. So a thread that
- * only reads state, or sets the value that it has, is not bound.
+ * arguments. For the other calls a function checks the arguments. So a thread
+ * that only reads state, or sets the value that it has, is not bound.
  */
 #include "api/kernel_calls.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of the system calls that read or change state which the kernel keeps
- * for each kernel thread: a call's effect, and its arguments with thread ids.
+ * A table of the system calls that read or change the kernel state of a thread.
+ * It has a call's effect, and its arguments with thread ids.
  *
  *     call = wf_kernel_call_find(SYS_setfsuid);
  *     if (call != NULL && call->effect(args) != WF_EFFECT_NONE)
@@ -34,7 +34,7 @@ struct wf_kernel_call {
 	bool changes_on_failure;
 };
 
-/* NULL: the call neither reads nor changes such state. */
+/* NULL: the call neither reads nor changes the kernel state of a thread. */
 const struct wf_kernel_call *wf_kernel_call_find(long nr);
 
 /* The argument with the id of the thread that is changed; -1: the caller. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that change the calling kernel thread and not the process: credentials,
- * namespaces, priorities, filters. A thread that changes such state is bound
- * first, and keeps its kernel thread from then on (thread/kernel_state.h). A
- * call that only reads state, or changes nothing, does not bind the thread. Ids
- * of weft's threads in the arguments become those of their kernel threads.
+ * Calls that change the kernel state of a thread, not of the process:
+ * credentials, namespaces, priorities, filters. A thread that changes its
+ * kernel state is bound first, and keeps its kernel thread from then on
+ * (thread/kernel_state.h). A call that only reads state, or changes nothing,
+ * does not bind the thread. Thread ids in the arguments become those of kernel
+ * threads.
  */
 #include "api/kernel_state.h"
 
@@ -92,9 +93,9 @@ static void translate_ids(const struct wf_kernel_call *call, long *a)
 /*
  * Ends the runtime before a change if the program has one thread. First, the
  * kernel refuses some calls to a process with several kernel threads. Second,
- * later threads inherit the change of the only thread, but weft's kernel
- * threads, which exist already, would not have it. If the thread has made such
- * a change since the start, the runtime stays.
+ * later threads inherit a change of the only thread, but weft's existing kernel
+ * threads do not. If the thread has changed its kernel state since the start,
+ * the runtime ends only for unshare and setns.
  */
 static void wind_down_for(enum wf_effect effect, long nr, const long *a, int id)
 {

@@ -28,7 +28,7 @@ struct operation {
 
 enum { A1 = 1 << 1, A2 = 1 << 2, A3 = 1 << 3, A4 = 1 << 4 };
 
-/* Indexed by operation; as security/keys/keyctl.c of the kernel looks up. */
+/* Indexed by operation; from security/keys/keyctl.c of the kernel. */
 static const struct operation operations[] = {
 	[KEYCTL_GET_KEYRING_ID] = { .uses = A1 }, /* A2 not 0: creates */
 	[KEYCTL_JOIN_SESSION_KEYRING] = { .is_change = true },

@@ -32,7 +32,7 @@
 
 enum { PROC_BYTES = sizeof("/proc/") - 1, MAX_DIGITS = 10, FILE_BYTES = 4096 };
 
-/* --- what a path names ---------------------------------------------------- */
+/* --- parts of paths ------------------------------------------------------- */
 
 /* A thread's directory in a path. */
 struct place {
@@ -110,8 +110,8 @@ const char *wf_proc_skip_own(const char *path)
 }
 
 /*
- * Is it a file that only the thread of the directory may write? Attributes of
- * security modules are such files.
+ * Is it a file that only the thread of the directory may write? Among them are
+ * the attributes of security modules.
  */
 static bool is_written_by_owner(const char *tail)
 {
@@ -121,7 +121,7 @@ static bool is_written_by_owner(const char *tail)
 	       strcmp(tail, "/make-it-fail") == 0;
 }
 
-/* Such files in the process's directory are the first thread's. */
+/* In the process's directory, the files above are the first thread's. */
 static bool is_of_first(const char *own, struct place *ret)
 {
 	if (!wf_thread_self()->is_first || !is_written_by_owner(own))

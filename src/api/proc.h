@@ -39,9 +39,9 @@ static inline const char *wf_proc_path(const char *path,
 }
 
 /*
- * Returns a descriptor with the file's contents of this moment if weft's differ
- * from the kernel's, else -ENOENT. is_stream: the program reads the file once,
- * from its beginning.
+ * If weft makes the file's contents, returns a descriptor with the contents of
+ * this moment, else -ENOENT. is_stream: the program reads the file once, from
+ * its beginning.
  */
 int wf_proc_open_slow(const char *path, int flags, bool is_stream);
 
@@ -53,10 +53,10 @@ static inline int wf_proc_open(const char *path, int flags, bool is_stream)
 }
 
 /*
- * The program is about to open path or to ask for its attributes. path may be
- * relative. The file may tell how many threads the process has. If the caller
- * is the program's only thread, the runtime then ends first: else the kernel
- * would count weft's kernel threads. Sandboxes rely on that number.
+ * The program is about to open path, which may be relative, or to read its
+ * attributes. If they may contain the number of threads, and the caller is the
+ * program's only thread, the runtime ends first. Otherwise the kernel would
+ * count weft's kernel threads. Sandboxes rely on that number.
  */
 void wf_proc_ask_slow(const char *path);
 

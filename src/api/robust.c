@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The list of robust mutexes that a thread registers with the kernel. The
- * kernel has one for each kernel thread, and those of the carriers are empty. A
- * program that asks for its list means the one that libc keeps in the thread's
- * TCB. So the functions here return that one.
+ * kernel has one for each kernel thread, and those of the carriers are empty.
+ * The program expects the list that libc keeps in the thread's TCB. So the
+ * functions here return that list.
  */
 #include "api/robust.h"
 

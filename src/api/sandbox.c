@@ -4,11 +4,11 @@
  * one. If the filter kills for it, a kernel thread that the program does not
  * know ends the process. So this file interprets the filter for each system
  * call that weft makes. It switches off those parts of weft that are optional,
- * and warns about the rest.
+ * and warns about the other calls.
  *
- * Rejected: a SIGSYS handler that makes the call look refused. Kernel threads
- * that wait for work block all signals, and the kernel kills the process if
- * SIGSYS is blocked.
+ * Rejected: a SIGSYS handler that returns an error from the call. Kernel
+ * threads that wait for work block all signals, and the kernel kills the
+ * process if SIGSYS is blocked.
  */
 #include "api/sandbox.h"
 

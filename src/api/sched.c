@@ -3,9 +3,10 @@
  * Scheduling policies, priorities and affinities of threads, by libc's names
  * and by the system calls. weft keeps them for its threads, since a kernel
  * thread runs many of them. Ids that are no thread of weft go to the kernel.
- * Two changes bind the thread, since only the kernel can carry them out: an
- * affinity for some of the process's CPUs, and attributes of sched_setattr()
- * that weft does not have (a nice value, a slice, SCHED_DEADLINE).
+ * Two changes bind the thread, since only the kernel can carry them out. The
+ * first is an affinity for some of the process's CPUs. The second are the
+ * attributes of sched_setattr() that weft does not have: a nice value, a slice,
+ * SCHED_DEADLINE.
  */
 #include "api/sched.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The object has three of libc's words: `come` counts the threads that have
- * arrived, `gone` those that have left, and `done` is the last number that may
- * leave. An arriving thread gets the next number, beginning with 1. It sleeps
- * until `done` reaches its number.
+ * The object has libc's words. `come` counts the threads that have arrived, and
+ * `gone` those that have left. An arriving thread gets the next number,
+ * beginning with 1. `done` is the last number that may leave, and a thread
+ * sleeps until `done` reaches its number.
  *
  * SHARED_BARRIER-1. Threads with numbers up to `done` may leave. `done` is a
  *     multiple of the count, only grows within one use of the numbers, and
@@ -73,7 +73,7 @@ static void complete_rounds(struct words *b, uint32_t number, uint32_t count)
 
 static void leave(struct words *b, uint32_t last)
 {
-	/* acq_rel: the last thread comes after all others' accesses. */
+	/* acq_rel: the last thread comes after all accesses of the others. */
 	if (atomic_fetch_add(&b->gone, 1) + 1 != last)
 		return; /* SHARED_BARRIER-2 */
 	wf_store_relaxed(&b->done, 0);

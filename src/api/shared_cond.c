@@ -188,7 +188,7 @@ static void set_start_locked(const struct wf_cond_words *c, uint64_t start,
 		wf_store_release(&signals[first], 0); /* SHARED_COND-8 */
 	} else {
 		wf_store_relaxed(c->start, start);
-		/* release: the same. SHARED_COND-11 */
+		/* release: pairs with await_signal(), too. SHARED_COND-11 */
 		wf_store_release(&signals[first ^ 1], (uint32_t)start);
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread locks such a mutex by libc's trylock. If that fails with EBUSY, the
- * thread marks the word and sleeps on it by the kernel's futex, as a waiter of
- * libc does, but without its VP. So threads of weft and of processes without
- * weft can wait for the same mutex.
+ * A thread locks a mutex of libc by libc's trylock. If that fails with EBUSY,
+ * the thread marks the word and sleeps on it by the kernel's futex. libc's own
+ * waiters do so, too, but a thread of weft gives up its VP meanwhile. So
+ * threads with and without weft can wait for the same mutex.
  *
  * SHARED_MUTEX-1. A thread marks the word as waited for before it sleeps, and
  *     the kernel compares the word with the marked value. The word of a plain

@@ -9,8 +9,8 @@
  * writer holds the lock no other thread unlocks it.
  *
  * SHARED_RWLOCK-1. Counted readers hold the lock while WRITE_PHASE is clear. It
- *     is set only while no reader is counted and WRITER is set: by the first
- *     writer, or for it by the last reader to leave.
+ *     is set only while no reader is counted and WRITER is set. The first
+ *     writer sets it, or the last reader to leave does so for that writer.
  * SHARED_RWLOCK-2. WRITE_PHASE is cleared by a writer that leaves while readers
  *     are counted, and by a counted reader while WRITER is clear.
  * SHARED_RWLOCK-3. A thread that changes WRITE_PHASE for others then writes it
@@ -20,9 +20,9 @@
  *     Before that it does not go on. So no thread can destroy the object before
  *     the changing thread has written `phase`.
  * SHARED_RWLOCK-4. A thread stops waiting only if it can undo its count in one
- *     step: a reader while WRITE_PHASE is set, a first writer while it is
- *     clear. If it cannot, the lock is about to be handed to it. It then waits
- *     without a deadline.
+ *     step. A reader can while WRITE_PHASE is set, a first writer while it is
+ *     clear. If the thread cannot, the lock is about to be handed to it, and it
+ *     waits without a deadline.
  * SHARED_RWLOCK-5. `first` is 1 while writers may sleep until they become the
  *     first, and 0 before WRITER is passed on. An unlock wakes one of them.
  *     Once that one is the first, it sets SLEPT_ON again, since more may sleep.

@@ -7,9 +7,9 @@
  * SHARED_SEM-1. A thread counts itself as a waiter before it sleeps. It takes a
  *     permit and leaves the count in one step. So the count is never too low.
  * SHARED_SEM-2. A signal handler ends the wait with EINTR, even if the sleep
- *     ended for another reason meanwhile: the I/O worker that sleeps for the
- *     thread may be killed. A post may have woken only this thread, so it tries
- *     to take a permit first. [wait_for_value]
+ *     ended for another reason, as the death of the I/O worker that sleeps for
+ *     the thread. A post may have woken only this thread, so it tries to take a
+ *     permit first. [wait_for_value]
  * SHARED_SEM-3. A thread that leaves its wait by a jump or by its exit leaves
  *     the count. A post may have woken it, so it wakes another thread if the
  *     value is not 0. [leave_wait]

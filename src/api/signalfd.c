@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signalfd. A read from such a descriptor has to show the signals to the
- * reading thread, too, and weft holds those. So weft remembers the numbers of
- * the last 64 signalfds. A read takes weft's signals first, then calls the
- * kernel. Each read checks that the number is still a signalfd, since libc may
- * close descriptors inside.
+ * signalfd. A read from a signalfd has to return the signals to the reading
+ * thread, too, and these are in weft's queues. So weft remembers the numbers of
+ * the last 64 signalfds. A read takes the signals in weft's queues first, then
+ * calls the kernel. Each read checks that the number is still a signalfd, since
+ * libc may close descriptors inside.
  */
 #include <errno.h>
 #include <string.h>

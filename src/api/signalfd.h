@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads of signalfd descriptors: weft holds signals for its threads, and such a
- * read takes those, too.
+ * Reads from signalfd descriptors. They also return the signals in weft's
+ * queues, which the kernel does not have.
  *
  *     if (wf_signalfd_is_one(fd, &mask))
  *             return wf_signalfd_read(fd, mask, buf, bytes);
@@ -19,8 +19,7 @@
 extern _Atomic uint32_t wf_signalfd_nr;
 
 /*
- * Is fd a signalfd that weft knows? *ret_mask is then its mask. weft may hold
- * signals for it.
+ * Is fd a signalfd that weft knows? *ret_mask is then its mask.
  */
 bool wf_signalfd_find(int fd, uint64_t *ret_mask);
 

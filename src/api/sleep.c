@@ -67,9 +67,9 @@ WF_API(int, nanosleep, const struct timespec *request,
 WF_API_ALIAS(nanosleep, __nanosleep);
 
 /*
- * Sleeps on the CPU clock of `timed`, another thread. Returns 0 or Exxx. weft's
- * signals end the kernel's sleep, too, so it is repeated until the time has
- * come or a handler of the program has run.
+ * Sleeps on the CPU clock of `timed`, another thread. Returns 0 or Exxx. A
+ * signal of weft ends the kernel's sleep, too. So the thread sleeps again until
+ * the time has come or a handler of the program has run.
  */
 static int sleep_on(struct wf_thread *timed, int flags,
 		    const struct timespec *request, struct timespec *remaining)

@@ -59,7 +59,7 @@ static long membarrier(const long *a)
 
 /*
  * Makes the system call. If only weft's handler has interrupted it, and the
- * kernel does not restart such a call, makes it again.
+ * kernel does not restart that call, makes it again.
  */
 static long call_kernel(long nr, const long *a)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * system(). While the command runs, SIGCHLD is blocked and SIGINT and SIGQUIT
- * are ignored. libc's system() does both by system calls inside, which weft
- * does not notice: the program's handlers would run, and a handler for SIGCHLD
- * would take the command's exit status. So weft has its own, by posix_spawn().
- * Before the runtime starts libc's is called.
+ * are ignored. libc's system() does both by direct system calls, which weft
+ * does not notice. The program's handlers would run then, and a handler for
+ * SIGCHLD could take the command's exit status. So weft runs the command by
+ * posix_spawn(). Before the runtime starts, system() is libc's.
  */
 #include <signal.h>
 #include <spawn.h>

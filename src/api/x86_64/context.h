@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of user contexts that depend on the processor: the layout of a new
- * context, and the functions that the assembly and C code call in each other.
+ * context, and the functions between C code and assembly.
  *
  *     wf_context_make(uc, start, args, nr);
  */
