@@ -11,7 +11,7 @@
  * requests on weft threads. A `pread` of a file on a disk blocks a carrier, so
  * libc's threads suit it.
  */
-/* Or libc's headers make of each name the one with 64. */
+/* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
 #include <aio.h>
 #include <pthread.h>

@@ -182,7 +182,7 @@ struct memo {
 static struct memo memos[NR_MEMOS], memo_of_none;
 static _Atomic uint64_t nr_default_changes;
 
-/* An attribute object may be of any type to the compiler. */
+/* Words of an attribute object, which has another type for the compiler. */
 typedef uint64_t attr_word __attribute__((may_alias));
 
 /* A few memos suffice: programs have few attribute objects. */
@@ -207,7 +207,7 @@ static uint64_t differences(const struct memo *m, const attr_word *words)
 WF_INLINE bool recall(struct memo *m, const attr_word *words,
 		      uint64_t nr_changes, struct wf_thread_params *ret_params)
 {
-	/* acquire: pairs with the last store in remember. */
+	/* acquire: pairs with the last store in remember(). */
 	uint32_t version = wf_load_acquire(&m->version);
 	uint64_t differ = wf_load_relaxed(&m->nr_changes) ^ nr_changes;
 
@@ -240,7 +240,7 @@ static void remember(struct memo *m, const attr_word *words,
 	wf_store_relaxed(&m->class, p->class);
 	wf_store_relaxed(&m->is_detached, p->is_detached);
 	wf_store_relaxed(&m->stack_slack, p->stack_slack);
-	/* release: pairs with the first load in recall. */
+	/* release: pairs with the first load in recall(). */
 	wf_store_release(&m->version, version + 2);
 }
 
@@ -441,7 +441,7 @@ WF_API(int, pthread_setattr_default_np, const pthread_attr_t *attr)
 static void keep_stack(struct wf_thread *t)
 {
 	wf_store_relaxed(&t->slot.keeps_stack, true);
-	/* Pairs with the claim's compare-and-swap (sched/entry.h). */
+	/* Pairs with the compare-and-swap of wf_thread_claim. */
 	atomic_thread_fence(memory_order_seq_cst);
 	/* A real-time thread has its own stack, and may wait for this VP. */
 	while (wf_load_relaxed(&t->not_started) == 0 && t->rt_priority == 0 &&

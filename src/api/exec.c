@@ -189,7 +189,7 @@ WF_API(int, posix_spawnp, pid_t *ret_pid, const char *file,
 	return err;
 }
 
-/* Arguments after the first, the ending NULL included. */
+/* The number of arguments after the first, with the final NULL. */
 static size_t count(va_list ap)
 {
 	size_t nr = 1;
@@ -206,7 +206,7 @@ static void collect(char **argv, const char *first, size_t nr, va_list ap)
 		argv[i] = va_arg(ap, char *);
 }
 
-/* Declares argv[] out of the variable arguments behind `first`. */
+/* Declares argv[] with `first` and the variable arguments behind it. */
 #define COLLECT(argv, first, ap)   \
 	size_t nr_##argv;          \
 	va_start(ap, first);       \

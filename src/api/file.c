@@ -4,7 +4,7 @@
  * thread that can park waits by a function of io/, and its VP runs other
  * threads. Any other thread makes libc's call.
  */
-/* Or libc's headers make of each name the one with 64. */
+/* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
 #include <fcntl.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * Reads and writes at a position. A read of a file on a disk may wait, so a
  * thread that can park makes it by io/file.h.
  */
-/* Or libc's headers make of each name the one with 64. */
+/* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
 #include <sys/uio.h>
 #include <unistd.h>

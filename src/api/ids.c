@@ -4,7 +4,7 @@
  * threads, not those of the carriers. weft also keeps most names. Calls of libc
  * with a process id also accept the id of a thread, so weft translates it.
  */
-/* Or libc's headers make of prlimit the one with 64. */
+/* Otherwise libc's headers rename prlimit to prlimit64. */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <pthread.h>

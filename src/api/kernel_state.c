@@ -141,7 +141,7 @@ static void end(enum wf_effect effect, const struct wf_thread *changed, int id)
 		wf_kernel_state_end_for(changed, 0);
 }
 
-/* capget and capset have the id in memory. */
+/* capget and capset have the thread id in memory, in their header. */
 static long call_with_header(long nr, const long *a)
 {
 	struct __user_cap_header_struct h;

@@ -5,7 +5,7 @@
  * parks (io/open.h). Other opens are libc's calls, and weft notes how long they
  * took. Paths below /proc are translated (api/proc.h).
  */
-/* Or libc's headers make of each name the one with 64. */
+/* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
  * threads, but only for a stream, which is read once. From a descriptor
  * a program may read them again and again, and needs the kernel's file.
  */
-/* Or libc's headers make of each name the one with 64. */
+/* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
 #include "api/proc.h"
 
@@ -34,7 +34,7 @@ enum { PROC_BYTES = sizeof("/proc/") - 1, MAX_DIGITS = 10, FILE_BYTES = 4096 };
 
 /* --- parts of paths ------------------------------------------------------- */
 
-/* A thread's directory in a path. */
+/* A path in the directory of a thread. */
 struct place {
 	struct wf_thread *thread;
 	bool is_task;	  /* /proc/PID/task/TID, not /proc/TID */

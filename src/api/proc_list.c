@@ -10,7 +10,7 @@
  *     fields are the stream's: like the stream, they are used by one thread at
  *     a time.
  */
-/* Or libc's headers make of each name the one with 64. */
+/* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
 #include <dirent.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * Sandboxes count the threads of their process by the link count of
  * /proc/self/task. So a question about it may end the runtime first.
  */
-/* Or libc's headers make of each name the one with 64. */
+/* Otherwise libc's headers rename each function to its 64-bit variant. */
 #undef _FILE_OFFSET_BITS
 #include <errno.h>
 #include <fcntl.h>

@@ -323,12 +323,14 @@ static bool stop_writing(struct words *l, bool in_order)
 	uint32_t seen = 0;
 	bool is_over = false;
 
-	while (writers != 0 && !is_over) /* release: take_over() */
+	/* release: pairs with take_over(). */
+	while (writers != 0 && !is_over)
 		is_over = wf_cas_acq_rel(&l->writers, &writers,
 					 writers | HANDED_OVER);
 	if (!is_over)
 		seen = wf_load_relaxed(&l->readers);
-	while ((seen & WRITE_PHASE) == 0 && !is_over) /* release: next first */
+	/* release: pairs with become_first() of the next writer. */
+	while ((seen & WRITE_PHASE) == 0 && !is_over)
 		is_over = wf_cas_acq_rel(&l->readers, &seen,
 					 seen & ~(uint32_t)(WRITER |
 							    READERS_WAIT));

@@ -207,7 +207,7 @@ static long dispatch(long nr, const long *a)
 	case SYS_membarrier:
 		return membarrier(a);
 	case SYS_rseq:
-		return -ENOSYS; /* threads change their kernel threads */
+		return -ENOSYS; /* it registers memory per kernel thread */
 	default:
 		return dispatch_other(nr, a);
 	}

@@ -21,7 +21,7 @@
 #include "signal/ignored.h"
 
 struct command {
-	pid_t pid;	 /* 0: it does not run, or has been waited for */
+	pid_t pid;	 /* 0: not started, or its status was taken */
 	bool is_ignored; /* wf_ignored_begin has been called, not _end */
 	sigset_t mask;
 };

@@ -20,7 +20,7 @@
 	.cfi_adjust_cfa_offset 8
 	pushq	%rsi
 	.cfi_adjust_cfa_offset 8
-	pushq	%rdx			/* and the stack is aligned again */
+	pushq	%rdx			/* aligns the stack, too */
 	.cfi_adjust_cfa_offset 8
 	call	\choose
 	popq	%rdx

@@ -15,7 +15,7 @@
 syscall:
 	.cfi_startproc
 	pushq	8(%rsp)			/* a copy of the seventh argument */
-	.cfi_adjust_cfa_offset 8	/* and the stack is aligned again */
+	.cfi_adjust_cfa_offset 8	/* the stack is aligned again */
 	call	wf_api_syscall
 	addq	$8, %rsp
 	.cfi_adjust_cfa_offset -8
