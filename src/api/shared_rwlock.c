@@ -136,8 +136,8 @@ static bool await_phase(struct words *l, uint32_t phase, int64_t deadline_ns)
 			return true;
 		/*
 		 * acquire: pairs with the release of the thread that changed
-		 * WRITE_PHASE. The next read of `phase` finds no value that is
-		 * older than that change.
+		 * WRITE_PHASE. The next read of `phase` finds its value at that
+		 * change, or a later one.
 		 */
 		has_changed = (wf_load_acquire(&l->readers) & WRITE_PHASE) ==
 			      phase;
@@ -249,7 +249,8 @@ static bool take_over(struct words *l)
 	uint32_t writers = wf_load_relaxed(&l->writers);
 
 	while (writers & HANDED_OVER) {
-		/* acquire: pairs with the release in stop_writing(). */
+		/* acquire: pairs with the release in stop_writing() and in
+		 * libc's unlock. */
 		if (wf_cas_acq_rel(&l->writers, &writers,
 				   writers - HANDED_OVER - 1))
 			return true;
