@@ -6,7 +6,9 @@
  *
  * Reads at the caller's position: one call that does not wait (RWF_NOWAIT)
  * reads what is in the page cache. The rest is a request to the ring, or
- * without a ring a worker's call. Some files do not support RWF_NOWAIT. The
+ * without a ring a worker's call. After eight reads in a row that had to wait
+ * only one in 32 is tried so: a ring tries for itself, in the same system call.
+ * Some files do not support RWF_NOWAIT. The
  * thread reads them by the plain call as long as that is quick, and then as
  * long as the page cache has all bytes. With O_DIRECT the thread does not try:
  * nothing is there at once, and the kernel would wait even if asked not to.
@@ -274,13 +276,14 @@ long wf_io_preadv(int fd, const struct iovec *iov, int nr, int64_t at)
 	if (is_plain(fd, iov, nr, at))
 		return wf_call_make(c);
 	total = wf_io_total(iov, (size_t)nr);
-	if (wf_descriptor_is_direct(fd))
+	if (wf_descriptor_is_direct(fd) || wf_descriptor_expects_wait(fd))
 		return wait_for(fd, IORING_OP_READV, c);
 	n = wf_io_try(SYS_preadv2, fd, iov, nr, at);
 	if (n == -EOPNOTSUPP) {
 		c->quick_ns = copying_ns(total);
 		return read_unchecked(fd, c, at, total);
 	}
+	wf_descriptor_was_tried(fd, n == -EAGAIN);
 	if (n != -EAGAIN && is_all(fd, iov, nr, at, n, total))
 		return n;
 	return wait_for(fd, IORING_OP_READV, c);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -149,6 +150,44 @@ static ssize_t take_at_place(void)
 	return pread(ends[0], block, 8, 8);
 }
 
+enum { COLD_PAGE = 4096, COLD_READS = 100 };
+static char cold[COLD_PAGE];
+static off_t cold_at;
+
+/* No page of it is in the page cache, and none comes in ahead of its read. */
+static void make_cold_file(void)
+{
+	const size_t bytes = (size_t)COLD_PAGE * COLD_READS * (WARM + 1);
+	unsigned char is_cached;
+	void *first;
+
+	ends[0] = mkstemp(folder);
+	check(ends[0] >= 0 && unlink(folder) == 0, "mkstemp");
+	memset(cold, 'x', sizeof(cold));
+	for (size_t at = 0; at < bytes; at += sizeof(cold))
+		check(write(ends[0], cold, sizeof(cold)) == sizeof(cold),
+		      "write");
+	check(fsync(ends[0]) == 0, "fsync");
+	posix_fadvise(ends[0], 0, 0, POSIX_FADV_RANDOM);
+	posix_fadvise(ends[0], 0, 0, POSIX_FADV_DONTNEED);
+	first = mmap(NULL, COLD_PAGE, PROT_READ, MAP_SHARED, ends[0], 0);
+	check(mincore(first, COLD_PAGE, &is_cached) == 0, "mincore");
+	errno = ENOTSUP;
+	check((is_cached & 1) == 0, "eviction from the page cache");
+}
+
+/* Reads that all wait for the disk. */
+static ssize_t take_cold(void)
+{
+	ssize_t n = 1;
+
+	for (int i = 0; i < COLD_READS && n == 1; i++) {
+		n = pread(ends[0], block, 1, cold_at);
+		cold_at += COLD_PAGE;
+	}
+	return n;
+}
+
 static void make_memory_file(void)
 {
 	strcpy(folder, "/dev/shm/weft-XXXXXX");
@@ -276,6 +315,7 @@ static const struct kind kinds[] = {
 	{ "inotify", make_inotify, give_change, take_change },
 	{ "file", make_file, give_nothing, take_bytes },
 	{ "place", make_file, give_nothing, take_at_place },
+	{ "cold", make_cold_file, give_nothing, take_cold },
 	{ "memory", make_memory_file, give_nothing, take_bytes },
 	{ "crowd", make_crowd, give_bytes, take_of_crowd },
 	{ "sending", make_sent, take_sent, send_file },
