@@ -10,6 +10,7 @@ by an assertion: a crash or a hang does not count. Suites are
     posix PROGRAM[:CASE] [OPTIONS OF test/posix/run.py]
     unit PROGRAM
     cli FILE[::TEST]
+    manners FILE[::TEST]    with test/manners/NAME.c of test_NAME.py
 
 usage: ./dev mutants [--list | --diff NAME | --of-commit N | NAME...]
 """
@@ -31,7 +32,8 @@ SOURCE, BUILD = WORK / "source", WORK / "build"
 SUITE_LIMIT_S = 150
 ASSERTIONS = {"posix": ("not true: ",),
               "unit": ("error: Failure!", "not true: "),
-              "cli": ("\nE       assert",)}
+              "cli": ("\nE       assert",),
+              "manners": ("\nE       assert",)}
 FIELDS = {"name", "file", "old", "new", "suites"}
 
 
@@ -132,6 +134,9 @@ def targets(suites):
             found.add(f"test/unit/unit_{program}")
         else:
             found.add("test/lib/filter")
+        if kind == "manners":
+            name = program.removeprefix("test_").removesuffix(".py")
+            found.add(f"test/manners/manners_{name}")
     return sorted(found)
 
 
