@@ -28,7 +28,8 @@ WF_DEVIATION(PRIORITY, SOMETIMES, sched_setscheduler)
 WF_DEVIATION(PRIORITY, SOMETIMES, sched_setparam)
 
 WF_REASON(PROTOCOL, "boosts among the process's own threads; a robust or "
-		    "process-shared mutex with inheritance binds who locks it")
+		    "process-shared mutex with inheritance binds the thread "
+		    "that locks it")
 WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutexattr_setprotocol)
 WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutexattr_setprioceiling)
 WF_DEVIATION(PROTOCOL, SOMETIMES, pthread_mutex_setprioceiling)

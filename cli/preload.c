@@ -160,9 +160,9 @@ static int check_library(const char *library)
 
 	if (strpbrk(library, ": $") != NULL)
 		return wf_complain(WF_EXIT_WEFT,
-				   "%s: ld.so preloads no library whose path "
-				   "has a space, a colon or a dollar sign; "
-				   "move weft",
+				   "%s: ld.so preloads no library with a "
+				   "space, a colon or a dollar sign in its "
+				   "path; move weft",
 				   library);
 	err = wf_file_map(library, &bytes, &size);
 	/*

@@ -51,9 +51,8 @@
 	  "allowed") \
 	X(wait, "wait", "WEFT_WAIT", CHOICE, 0, 0, "adaptive|poll|park", \
 	  "adaptive, poll or park", \
-	  "what a virtual processor does that has nothing to run: poll for " \
-	  "work as long as that has paid before it sleeps, poll always, or " \
-	  "sleep at once") \
+	  "how a virtual processor without work waits: poll as long as that " \
+	  "has paid before it sleeps, poll always, or sleep at once") \
 	X(agents, "agents", "WEFT_AGENTS", COUNT, 1, WF_VPS_MAX, "N", \
 	  "a number from 1 to 1024", \
 	  "let N virtual processors poll for work at a time while the others " \

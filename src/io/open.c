@@ -73,8 +73,7 @@ static bool is_on(const struct file *file, int dirfd, const char *path,
 }
 
 /* Marks the shortest prefix of the path that is on the file's file system. */
-static void suspect_file_system(const struct wf_open *o,
-				const struct file *file)
+static void doubt_file_system(const struct wf_open *o, const struct file *file)
 {
 	char path[512];
 	size_t len = strnlen(o->path, sizeof(path)), least = len;
@@ -119,7 +118,7 @@ static void learn(const struct wf_open *o, int fd)
 							strlen(o->path)),
 				    WF_PATH_FIFO);
 	else if (S_ISREG(file.mode) || S_ISDIR(file.mode))
-		suspect_file_system(o, &file);
+		doubt_file_system(o, &file);
 }
 
 /* An open of a name that is cached as a FIFO was quick: is it still a FIFO? */
