@@ -120,6 +120,7 @@ BY_SIGNAL = r"""
         pthread_t t;
 
         way = argv[2];
+        signal(sig, SIG_DFL); /* nohup and the like have it ignored */
         setrlimit(RLIMIT_CORE, &no_core);
         make_sender(sig);
         for (int i = 0; i < 5; i++)
