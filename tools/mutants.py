@@ -32,8 +32,8 @@ SOURCE, BUILD = WORK / "source", WORK / "build"
 SUITE_LIMIT_S = 150
 ASSERTIONS = {"posix": ("not true: ",),
               "unit": ("error: Failure!", "not true: "),
-              "cli": ("\nE       assert",),
-              "manners": ("\nE       assert",)}
+              "cli": ("\nE       assert", "\nE       AssertionError"),
+              "manners": ("\nE       assert", "\nE       AssertionError")}
 FIELDS = {"name", "file", "old", "new", "suites"}
 
 
