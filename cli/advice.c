@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "imports.h"
+#include "path.h"
 
 enum evidence {
 	THREADS,     /* creates threads */
@@ -112,8 +113,7 @@ static void note(const char *name, void *arg)
 void wf_advice_read(const char *path, bool is_program)
 {
 	static char library[64];
-	const char *slash = strrchr(path, '/');
-	const char *name = slash != NULL ? slash + 1 : path;
+	const char *name = wf_path_name(path);
 	const size_t nr_parallel =
 		sizeof(parallel_libraries) / sizeof(parallel_libraries[0]);
 	const size_t nr_runtime =

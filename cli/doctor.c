@@ -203,8 +203,7 @@ static bool is_shell(const char *path)
 	static const char *const shells[] = { "sh",  "bash", "dash",   "ash",
 					      "zsh", "ksh",  "mksh",   "fish",
 					      "csh", "tcsh", "busybox" };
-	const char *slash = strrchr(path, '/');
-	const char *name = slash != NULL ? slash + 1 : path;
+	const char *name = wf_path_name(path);
 
 	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
 		if (strcmp(name, shells[i]) == 0)

@@ -124,3 +124,10 @@ int wf_path_check(const char *label, const char *path, struct stat *ret_st)
 {
 	return wf_path_explain(label, can_execute(path, ret_st));
 }
+
+const char *wf_path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}

@@ -35,4 +35,7 @@ int wf_path_explain(const char *label, int err);
  */
 int wf_path_search(const char *program, char ret_path[PATH_MAX]);
 
+/* Returns the part of path after its last slash, or path without a slash. */
+const char *wf_path_name(const char *path);
+
 #endif

@@ -106,7 +106,6 @@ void wf_script_read(const char *bytes, size_t size,
 	char head[SCRIPT_HEAD + 1];
 	size_t len = size < SCRIPT_HEAD ? size : SCRIPT_HEAD;
 	char *line = head + 2;
-	const char *name;
 
 	ret_script->interpreter[0] = '\0';
 	ret_script->error = 0;
@@ -120,8 +119,6 @@ void wf_script_read(const char *bytes, size_t size,
 	head[len] = '\0';
 	strcpy(ret_script->interpreter, next_word(&line));
 	line += strspn(line, " \t");
-	name = strrchr(ret_script->interpreter, '/');
-	if (strcmp(name != NULL ? name + 1 : ret_script->interpreter, "env") ==
-	    0)
+	if (strcmp(wf_path_name(ret_script->interpreter), "env") == 0)
 		follow_env(line, ret_script);
 }

@@ -50,23 +50,16 @@ static bool is_privileged(const char *path, const struct stat *st)
 	return uid != real_uid || gid != real_gid;
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static bool is_glibc_loader(const char *path)
 {
-	const char *name = file_name(path);
+	const char *name = wf_path_name(path);
 
 	return strncmp(name, "ld-linux", strlen("ld-linux")) == 0;
 }
 
 static int judge_loader(const char *label, const char *loader)
 {
-	const char *name = file_name(loader);
+	const char *name = wf_path_name(loader);
 
 	if (strncmp(name, "ld-musl", strlen("ld-musl")) == 0)
 		return wf_complain(WF_EXIT_WEFT,

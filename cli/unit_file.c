@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "path.h"
 
 #define SUFFIX ".service"
 
@@ -34,13 +35,6 @@ struct drop_ins {
 	char **paths;
 	size_t nr;
 };
-
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
 
 static bool has_suffix(const char *name, const char *suffix)
 {
@@ -180,13 +174,14 @@ static int read_file(struct wf_unit *u, const char *path)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(name_of(*(char *const *)a), name_of(*(char *const *)b));
+	return strcmp(wf_path_name(*(char *const *)a),
+		      wf_path_name(*(char *const *)b));
 }
 
 static bool has_one(const struct drop_ins *d, const char *name)
 {
 	for (size_t i = 0; i < d->nr; i++)
-		if (strcmp(name_of(d->paths[i]), name) == 0)
+		if (strcmp(wf_path_name(d->paths[i]), name) == 0)
 			return true;
 	return false;
 }
@@ -289,7 +284,7 @@ static int read_by_path(struct wf_unit *u, const char *path,
 int wf_unit_read(const char *root, const char *service, enum wf_unit_part part,
 		 struct wf_unit *ret_unit)
 {
-	const char *name = name_of(service);
+	const char *name = wf_path_name(service);
 
 	if (strlen(name) + sizeof(SUFFIX) > sizeof(ret_unit->name))
 		return wf_complain(WF_EXIT_WEFT, "%s: too long a name",
