@@ -22,7 +22,8 @@ import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from made_page import arguments
+
 FOLDER = "docs/pictures"
 # Of one character.
 W, H = 8, 17
@@ -162,36 +163,28 @@ def drawn(source):
 
 
 def main(argv):
-    arguments = argv[1:]
-    checks = "--check" in arguments
-    if checks:
-        arguments.remove("--check")
-    root = pathlib.Path(arguments[0]) if arguments else ROOT
-    if len(arguments) > 1 or not root.is_dir():
+    is_check, root = arguments(argv)
+    if len(argv) - is_check > 2 or not root.is_dir():
         print(__doc__.split("\n\n")[1], file=sys.stderr)
         return 2
-    status, found = 0, sorted((root / FOLDER).glob("*.txt"))
+    errors, found = [], sorted((root / FOLDER).glob("*.txt"))
     for source in found:
         target = source.with_suffix(".svg")
         try:
             picture = drawn(source.read_text())
         except Wrong as why:
-            print(f"{source.relative_to(root)}: {why}")
-            status = 1
+            errors.append(f"{source.relative_to(root)}: {why}")
             continue
-        if checks and (not target.exists() or target.read_text() != picture):
-            print(f"{target.relative_to(root)}: not what its text says; run "
-                  "tools/make_pictures.py")
-            status = 1
-        if not checks:
+        if not is_check:
             target.write_text(picture)
-    for target in (root / FOLDER).glob("*.svg"):
-        if target.with_suffix(".txt") not in found:
-            print(f"{target.relative_to(root)}: has no text")
-            status = 1
-    if status == 0:
-        print(f"pictures: {len(found)}, as their texts say")
-    return status
+        elif not target.exists() or target.read_text() != picture:
+            errors.append(f"{target.relative_to(root)}: not what its text "
+                          "says; run tools/make_pictures.py")
+    errors += [f"{target.relative_to(root)}: has no text"
+               for target in sorted((root / FOLDER).glob("*.svg"))
+               if target.with_suffix(".txt") not in found]
+    print("\n".join(errors) if errors else "pictures: clean")
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":

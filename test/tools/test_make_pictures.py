@@ -12,6 +12,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools/make_pictures.py"
+sys.path.insert(0, str(TOOL.parent))
 spec = importlib.util.spec_from_file_location("make_pictures", TOOL)
 pictures = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(pictures)
