@@ -94,23 +94,35 @@ static inline void unshare_after_threads(int nr)
 }
 
 /*
- * unshare() after the other threads were joined. A thread can be joined a
- * moment before the kernel has forgotten it, and until then the kernel refuses.
- * weft waits for that itself.
+ * Natively a thread can be joined a moment before the kernel has forgotten it.
+ * weft waits for that itself. Returns true if the caller is to try again; keeps
+ * errno.
  */
-static inline int unshare_alone_by(int (*call)(int flags), int flags)
+static inline bool unshare_tries_again(int *nr_tries)
 {
 	enum { MOST_TRIES = 10000 };
-	const int most = is_on_weft() ? 1 : MOST_TRIES;
+	int error = errno;
 
-	for (int i = 0; i < most; i++) {
-		if (call(flags) == 0)
-			return 0;
-		if (errno != EINVAL)
-			return -1;
-		sched_yield();
+	if (is_on_weft() || ++*nr_tries >= MOST_TRIES) {
+		errno = error;
+		return false;
 	}
-	return -1;
+	sched_yield();
+	errno = error;
+	return true;
+}
+
+/* unshare() after the other threads were joined. Until the kernel has forgotten
+ * them it refuses. */
+static inline int unshare_alone_by(int (*call)(int flags), int flags)
+{
+	int nr_tries = 0;
+
+	while (call(flags) != 0) {
+		if (errno != EINVAL || !unshare_tries_again(&nr_tries))
+			return -1;
+	}
+	return 0;
 }
 
 static inline int unshare_alone(int flags)

@@ -184,24 +184,14 @@ static long links_of_task(int how)
 	return how < 5 ? (long)st.st_nlink : (long)sx.stx_nlink;
 }
 
-/* Natively the kernel lists a joined thread until it has ended. */
-static bool may_be_late(int *nr_tries)
-{
-	enum { MOST_TRIES = 10000 };
-
-	if (is_on_weft() || ++*nr_tries > MOST_TRIES)
-		return false;
-	sched_yield();
-	return true;
-}
-
 TEST(the_list_of_threads_has_one_entry)
 {
 	for (int how = 0; how < 7; how++) {
 		int nr_tries = 0;
 
 		unshare_after_threads(2);
-		while (links_of_task(how) != 3 && may_be_late(&nr_tries))
+		while (links_of_task(how) != 3 &&
+		       unshare_tries_again(&nr_tries))
 			continue;
 		CHECK_EQ(links_of_task(how), 3);
 	}
@@ -230,7 +220,7 @@ TEST(the_status_tells_of_one_thread)
 		int nr_tries = 0;
 
 		unshare_after_threads(2);
-		while (count_in_status() != 1 && may_be_late(&nr_tries))
+		while (count_in_status() != 1 && unshare_tries_again(&nr_tries))
 			continue;
 		CHECK_EQ(count_in_status(), 1);
 	}
