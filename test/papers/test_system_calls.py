@@ -10,7 +10,7 @@ import pytest
 from conftest import BUILD
 from bench.lib import measure, sides
 from bench.papers.arch import rows as arch
-from bench.papers.nptl import counting, rows, run as nptl, witness
+from bench.papers.nptl import counting, rows, run as nptl
 
 NPTL, LT, WEFT = nptl.SIDES
 SWITCHES = ("switch by mutex", "switch by semaphore", "switch by condition")
@@ -111,7 +111,7 @@ def test_the_thread_register(programs, name, number):
     row = next(row for row in arch.ROWS if row.name == name)
     program = BUILD / "bench/papers/arch" / row.program
     result = counting.counted(programs.counter, [program, "1", *row.args],
-                              nptl.COUNTED_OPS)
+                              rows.COUNTED_OPS)
     if result.impossible:
         pytest.skip(result.impossible)
     assert result.figures["calls"] == pytest.approx(number, abs=0.02), result
@@ -121,13 +121,12 @@ def test_the_thread_register(programs, name, number):
 def dietlibc(programs):
     """dietlibc(kind): {system call: number of an operation} with its threads,
     which are of the family of LinuxThreads and are not ours."""
-    one = witness.Witness(programs)
-    if one.why:
-        pytest.skip(one.why)
+    if programs.no_dietlibc:
+        pytest.skip(programs.no_dietlibc)
 
     def count(kind):
-        ops = next(row[3] for row in witness.ROWS if row[2] == kind)
-        result = one.calls(kind, ops, "dietlibc")
+        row = next(row for row in rows.WITNESS if row.args == (kind,))
+        result = programs.calls(row, "dietlibc")
         if result.impossible:
             pytest.skip(result.impossible)
         assert result.figures, result

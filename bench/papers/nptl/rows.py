@@ -2,16 +2,17 @@
 """The paper's rows for x86, and the programs that measure them here."""
 
 import dataclasses
-import pathlib
 
-FOLDER = pathlib.Path(__file__).resolve().parent
+# Operations of two runs: the difference of their system calls counts.
+COUNTED_OPS = (500, 1500)
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
     """`paper`: what the paper has for NPTL and LinuxThreads, in `unit`.
     `sides`: the only sides that the row is about, if not all. `length`: of a
-    run, as a part of the others' lengths."""
+    run, as a part of the others' lengths. `ops`: of the two runs
+    for the count of system calls."""
     name: str
     unit: str
     program: str                 # below bench/
@@ -19,6 +20,7 @@ class Row:
     paper: tuple = (None, None)
     sides: tuple = ()
     length: float = 1.0
+    ops: tuple = COUNTED_OPS
 
     @property
     def is_call(self):
@@ -57,6 +59,27 @@ ROWS = [
     Row(JOIN_ENDED, "us", "papers/nptl/bench_apart", ("join_ended",),
         length=0.05),
 ]
+
+# The program that dietlibc can compile as well.
+WITNESSES = ("NPTL", "LinuxThreads", "dietlibc")
+
+
+def witness(name, unit, kind, **more):
+    return Row(name, unit, "papers/nptl/bench_witness", (kind,),
+               sides=WITNESSES, **more)
+
+
+WITNESS = [
+    witness(SELF, "ns", "self"),
+    witness("mutex call", "ns", "mutex"),
+    witness(SEM, "ns", "sem"),
+    witness("switch by semaphore", "us", "turn_sem"),
+    witness("switch by condition", "us", "turn_cond"),
+    # A thread takes dietlibc 2 ms.
+    witness("create and join", "us", "create_join", ops=(20, 60)),
+]
+# A look-up makes no call.
+WITNESS_COUNTED = WITNESS[1:]
 
 # Rows with a count of system calls. One operation is a pair of lock and
 # unlock, of post and wait; a turn; a creation, an end and a join.

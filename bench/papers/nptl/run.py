@@ -23,14 +23,13 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import counting  # noqa: E402
+import dietlibc  # noqa: E402
 import rows  # noqa: E402
-import witness  # noqa: E402
 from bench.lib import measure, report, sides as lib_sides  # noqa: E402
 
 SIDES = ("NPTL", "LinuxThreads", "weft")
-SHORT = {"NPTL": "NPTL", "LinuxThreads": "LT", "weft": "weft"}
-# Operations of the two runs; their system calls are subtracted.
-COUNTED_OPS = (500, 1500)
+SHORT = {"NPTL": "NPTL", "LinuxThreads": "LT", "weft": "weft",
+         "dietlibc": "diet"}
 # Between a call that enters the kernel and one that does not.
 ENTERS = 0.5
 # So few system calls of an operation are those of the start and the end.
@@ -70,7 +69,9 @@ class Programs:
         self.sides = lib_sides.Sides(options.build)
         self.preload = (options.build / "bench/papers/linuxthreads"
                         / "liblinuxthreads.so").resolve()
-        self.counter = options.build / "bench/papers/nptl/bench_count_calls"
+        folder = options.build / "bench/papers/nptl"
+        self.counter = folder / "bench_count_calls"
+        self.by_dietlibc = folder / "witness_dietlibc"
 
     def command(self, row, side, vps):
         """vps: 1, or 0 for all CPUs."""
@@ -78,20 +79,24 @@ class Programs:
         call = [self.options.build / "bench" / row.program, percent, *row.args]
         if side == "LinuxThreads":
             self_by = "stack" if row.name == rows.SELF_BY_STACK else "register"
-            call = self.preloaded(call, self_by)
+            # By env: taskset has no threads to preload a library for.
+            call = ["env", f"LD_PRELOAD={self.preload}",
+                    f"LINUXTHREADS_SELF={self_by}", *call]
+        elif side == "dietlibc":
+            call[0] = self.by_dietlibc
         return self.sides.command("weft" if side == "weft" else "native", vps,
                                   call)
 
-    def preloaded(self, call, self_by):
-        """By env: taskset has no threads to preload a library for."""
-        return ["env", f"LD_PRELOAD={self.preload}",
-                f"LINUXTHREADS_SELF={self_by}", *call]
+    @functools.cached_property
+    def no_dietlibc(self):
+        """Why there is no program with dietlibc, or ""."""
+        return dietlibc.built(self.by_dietlibc)
 
     def why(self, side):
         """Why a side cannot run, or ""."""
         if side == "LinuxThreads" and not self.preload.exists():
             return "the model is for x86-64 only"
-        return ""
+        return self.no_dietlibc if side == "dietlibc" else ""
 
     def run(self, row, side, vps):
         if self.why(side):
@@ -109,7 +114,7 @@ class Programs:
         if self.why(side):
             return measure.Result(impossible=self.why(side))
         return counting.counted(self.counter, self.command(row, side, 1),
-                                COUNTED_OPS)
+                                row.ops)
 
 
 def quartiles(figures):
@@ -206,16 +211,29 @@ def kinds(figures):
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
-def calls_table(programs):
+def witness_table(programs):
+    """Measures and prints the rows that dietlibc can run: {name: Cost}."""
+    print(f"\na second witness, 1 CPU, median of {programs.options.runs}\n"
+          f"{'':<25}" + "".join(f"{SHORT[side]:>8}" for side in rows.WITNESSES),
+          flush=True)
+    costs = {}
+    for row in rows.WITNESS:
+        costs[row.name] = cost = measured(programs, row, 1)
+        print(f"{row.name:<22}{row.unit:<3}" + "".join(
+            f"{cost.cell(side):>8}" for side in rows.WITNESSES), flush=True)
+    return costs
+
+
+def calls_table(programs, counted, sides):
     """({title: {side: system calls of an operation}}, the same with kinds(),
     {what: error})"""
     print(f"\nsystem calls of one operation, 1 CPU\n{'':<25}"
-          + "".join(f"{SHORT[side]:>8}" for side in SIDES), flush=True)
+          + "".join(f"{SHORT[side]:>8}" for side in sides), flush=True)
     found, by_kind, errors = {}, {}, {}
-    for row in rows.COUNTED:
+    for row in counted:
         counts, cells = {}, []
         by_kind[row.name] = {}
-        for side in SIDES:
+        for side in sides:
             result = measure.Result() if row.sides and side not in row.sides \
                 else programs.calls(row, side)
             if result.figures:
@@ -271,11 +289,11 @@ def main(argv):
         print(f"the machine is busy (load {here['load_average']:.1f}): do not "
               "trust these figures")
     one, many = table(programs, 1), table(programs, 0)
-    calls, by_kind, errors = calls_table(programs)
-    second = witness.table(programs)
-    errors |= {f"witness, {title}, {side}": error
-               for title, row in second["rows"].items()
-               for side, error in row["errors"].items()}
+    calls, by_kind, errors = calls_table(programs, rows.COUNTED, SIDES)
+    second = witness_table(programs)
+    second_calls, _, more = calls_table(programs, rows.WITNESS_COUNTED,
+                                        rows.WITNESSES)
+    errors |= {f"witness, {name}": error for name, error in more.items()}
     print()
     checks = explanations(one, calls)
     options.json.parent.mkdir(parents=True, exist_ok=True)
@@ -284,11 +302,15 @@ def main(argv):
         "scale": options.scale, "clock": "cpu" if options.cpu else "real",
         "rows": {name: cost.as_json() for name, cost in one.items()},
         "rows_all_cpus": {name: cost.as_json() for name, cost in many.items()},
-        "calls": calls, "calls_by_kind": by_kind, "witness": second,
+        "calls": calls, "calls_by_kind": by_kind,
+        "witness": {"rows": {name: cost.as_json()
+                             for name, cost in second.items()},
+                    "calls": second_calls},
         "explanations": checks,
         "errors": errors}, indent=1) + "\n")
     failed = errors or any(cost.errors
-                           for cost in (*one.values(), *many.values()))
+                           for cost in (*one.values(), *many.values(),
+                                        *second.values()))
     return 1 if failed else 0
 
 
