@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One line for the whole of a `meson test`: "N passed, N failed, N skipped".
+"""The end of a `meson test`: the part of the output of each failed test that
+says what failed, then one line for the whole: "N passed, N failed, N skipped".
 
 Counts the cases inside a test where its output lists them (pytest, cmocka),
 else the test itself.
@@ -14,6 +15,8 @@ import sys
 
 PYTEST = re.compile(r"^=* ?((?:\d+ \w+(?:, )?)+) in [\d.]+s.*$", re.M)
 CMOCKA = re.compile(r"^\[  (PASSED|FAILED|SKIPPED) *\] (\d+) test", re.M)
+FINDING = re.compile(r"^(FAIL|E  |\[  (ERROR|FAILED))", re.M)
+MOST_LINES = 25
 KEYS = ("passed", "failed", "skipped")
 WORDS = {"error": "failed", "errors": "failed", "xfailed": "passed",
          "xpassed": "failed"}
@@ -33,10 +36,24 @@ def cases(output):
     return counts
 
 
+def output_of(entry):
+    return entry.get("stdout", "") + "\n" + entry.get("stderr", "")
+
+
+def finding(entry):
+    """The lines of a failed test from the first that names a failure; its last
+    lines if none does."""
+    output = output_of(entry).strip()
+    first = FINDING.search(output)
+    if first:
+        return output[first.start():].splitlines()[:MOST_LINES]
+    return output.splitlines()[-MOST_LINES:]
+
+
 def count(entry):
     """Counts of one test of meson's log. A test that failed counts as at least
     one failure, also if its output has none."""
-    counts = cases(entry.get("stdout", "") + "\n" + entry.get("stderr", ""))
+    counts = cases(output_of(entry))
     result = entry["result"]
     if result == "SKIP":
         return {"passed": 0, "failed": 0, "skipped": 1}
@@ -47,14 +64,21 @@ def count(entry):
     return counts
 
 
-def summarize(lines):
+def summarize(entries):
     total = dict.fromkeys(KEYS, 0)
-    for line in lines:
-        if line.strip():
-            counts = count(json.loads(line))
-            for key in KEYS:
-                total[key] += counts[key]
+    for entry in entries:
+        counts = count(entry)
+        for key in KEYS:
+            total[key] += counts[key]
     return total
+
+
+def print_failed(entries):
+    for entry in entries:
+        if entry["result"] not in (*PASSED, "SKIP"):
+            print(f"{entry['name']}: {entry['result']}")
+            for line in finding(entry):
+                print(f"    {line}")
 
 
 def main(argv):
@@ -63,10 +87,12 @@ def main(argv):
         return 2
     try:
         with open(argv[1]) as log:
-            total = summarize(log)
+            entries = [json.loads(line) for line in log if line.strip()]
     except OSError as error:
         print(f"no test ran: {error}", file=sys.stderr)
         return 1
+    total = summarize(entries)
+    print_failed(entries)
     print(", ".join(f"{total[key]} {key}" for key in KEYS))
     return 1 if total["failed"] or not total["passed"] else 0
 

@@ -32,7 +32,7 @@ CMOCKA = ("[==========] 6 test(s) run.\n[  PASSED  ] 5 test(s).\n"
     ([line("TIMEOUT", "[  PASSED  ] 5 test(s).")], (5, 1, 0)),
 ])
 def test_counts(lines, counts):
-    total = test_summary.summarize(lines)
+    total = test_summary.summarize(map(json.loads, lines))
     assert tuple(total[k] for k in test_summary.KEYS) == counts
 
 
@@ -46,7 +46,30 @@ def test_output(tmp_path, capsys, lines, status, last):
     log = tmp_path / "testlog.json"
     log.write_text("\n".join(lines) + "\n")
     assert test_summary.main(["", str(log)]) == status
-    assert capsys.readouterr().out == last + "\n"
+    assert capsys.readouterr().out.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize("output, first, nr_lines", [
+    ("ok 1\nFAIL locks --vps 2 seed 7: hang\nmore\n",
+     "FAIL locks --vps 2 seed 7: hang", 2),
+    ("    assert 1 == 2\nE   assert 1 == 2\n" + PYTEST,
+     "E   assert 1 == 2", 3),
+    (CMOCKA, "[  FAILED  ] 1 test(s), listed below:", 4),
+    # Killed before it printed a result.
+    ("".join(f"{i}\n" for i in range(40)), "15", 25),
+    ("FAIL 1\n" * 40, "FAIL 1", 25),
+    ("", "", 0),
+])
+def test_failed_tests_say_what_failed(tmp_path, capsys, output, first,
+                                      nr_lines):
+    log = tmp_path / "testlog.json"
+    log.write_text("\n".join([line("OK", "FAIL of another"),
+                              line("FAIL", output)]) + "\n")
+    assert test_summary.main(["", str(log)]) == 1
+    name, *shown, _ = capsys.readouterr().out.splitlines()
+    assert name == "x: FAIL"
+    assert len(shown) == nr_lines
+    assert not shown or shown[0] == "    " + first
 
 
 def test_no_log(tmp_path, capsys):
