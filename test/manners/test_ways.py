@@ -155,12 +155,13 @@ def test_who_polls_many_again_and_again_waits_alone(backend):
 
 @pytest.mark.parametrize("backend", WAITERS)
 def test_reads_of_a_disk_are_not_tried_first_for_ever(backend):
-    """One in 32 is, once eight in a row had to wait. 100 are made here."""
+    """One in 32 is, once eight in a row had to wait. 100 are made here. A page
+    that happens to be in the cache starts the count of eight again."""
     calls, reader = calls_between_marks(trace_when_ready, "cold", "ready",
                                         "--io", backend)
     tried = [call for who, call in calls
              if who == reader and call == "preadv2"]
-    assert 2 <= len(tried) <= 8
+    assert 2 <= len(tried) <= 50
 
 
 @pytest.mark.parametrize("kind", READY)
