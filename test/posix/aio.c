@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Asynchronous I/O: many at once, all ways of notice, waits that end. */
+/*
+ * Asynchronous I/O: many operations at once, each kind of notification, and the
+ * waits for them.
+ */
 #include <aio.h>
 #include <fcntl.h>
 #include <semaphore.h>
@@ -44,7 +47,7 @@ static void await(const struct aiocb *b, ssize_t result)
 
 /* --- reading and writing -------------------------------------------------- */
 
-/* libc's kernel threads take on the caller's policy for the request. */
+/* libc's I/O thread should run the request with the caller's policy. */
 static void *write_by_own_policy(void *arg)
 {
 	const struct sched_param *own = arg;

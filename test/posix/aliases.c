@@ -36,7 +36,7 @@ TEST(policies)
 
 /* --- signals -------------------------------------------------------------- */
 
-/* BSD's, which the headers hide. */
+/* BSD's sigpause, which the headers hide. */
 int sigpause_of_bsd(int mask) __asm__("sigpause");
 int sigpause_of_xpg(int sig) __asm__("__xpg_sigpause");
 
@@ -68,7 +68,9 @@ TEST(pauses)
 
 pid_t __vfork(void);
 
-/* A child that changes its mask must not change the parent's. */
+/*
+ * __vfork must not share signal masks: the child's change stays in the child.
+ */
 static void *fork_and_block(void *arg)
 {
 	sigset_t now;

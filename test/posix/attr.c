@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Thread attributes: each attribute can be set, and threads then have it. */
+/* Thread attributes: each attribute can be set, and new threads have it. */
 #include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -177,7 +177,7 @@ static void check_own_stack(struct own_stack *s)
 	CHECK(s->seen >= s->base && s->seen < s->base + s->size);
 }
 
-/* Address space only: no page of it costs anything. */
+/* The guard takes address space only, so a huge one costs no memory. */
 TEST(guard_of_a_tebibyte)
 {
 	init();
@@ -188,7 +188,7 @@ TEST(guard_of_a_tebibyte)
 		 EINVAL);
 }
 
-/* Those with which the sum of stack, guard and what comes on top is none. */
+/* Guard sizes with which the sum of stack, guard and libc's part overflows. */
 TEST(guards_of_all_memory)
 {
 	size_t stack;
@@ -219,7 +219,9 @@ TEST(own_stack)
 	CHECK_EQ(munmap(s.base, s.size), 0);
 }
 
-/* Memory of malloc is aligned as little as allowed. */
+/*
+ * malloc aligns less than pages, so this stack has the least alignment allowed.
+ */
 TEST(own_stack_of_malloc)
 {
 	struct own_stack s = { .size = STACK_BYTES };
@@ -231,7 +233,7 @@ TEST(own_stack_of_malloc)
 	free(s.base);
 }
 
-/* A stack as small as allowed still has room for a little work. */
+/* A stack of the smallest size still has room for a little work. */
 static void *little_work(void *arg)
 {
 	volatile char area[4096];
@@ -249,7 +251,7 @@ static void leave_fault(int sig)
 	siglongjmp(fault_env, 1);
 }
 
-/* The handler runs in pthread_create's caller. */
+/* pthread_create writes to the stack, so the fault is its caller's. */
 TEST(own_stack_without_access)
 {
 	pthread_t thread;
@@ -310,7 +312,7 @@ TEST(bounds_of_another)
 	CHECK_EQ(pthread_attr_destroy(&a), 0);
 }
 
-/* Stacks of threads that live at the same time do not overlap. */
+/* Stacks of threads that exist at the same time must not overlap. */
 static pthread_barrier_t barrier;
 
 static void *report_and_meet(void *arg)
@@ -379,7 +381,10 @@ TEST(default_attributes)
 	size_t size;
 
 	init();
-	/* The bounds that one thread got are not those of the next thread. */
+	/*
+	 * The bounds set by one thread's attributes must not reach the next
+	 * thread.
+	 */
 	thread_join(thread_start(report_bounds, &b));
 	CHECK_EQ(pthread_attr_setstacksize(&attr, 512 << 10), 0);
 	CHECK_EQ(pthread_setattr_default_np(&attr), 0);
@@ -449,8 +454,8 @@ static void *ask_mask(void *arg)
 }
 
 /*
- * A signal that is pending for the process goes to a new thread that does not
- * block it.
+ * A new thread that does not block a signal takes it if it is pending for the
+ * process.
  */
 TEST(signal_mask)
 {

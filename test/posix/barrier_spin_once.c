@@ -151,7 +151,7 @@ static int product;
 
 enum { NR_CALLERS = 1000 };
 
-/* All others wait for its end. */
+/* Runs until all other threads wait for the end of this initialiser. */
 static void slow_init(void)
 {
 	nr_calls++;
@@ -208,7 +208,7 @@ TEST(once_nested)
 	CHECK_EQ(nr_calls, 2);
 }
 
-/* An initialiser that uses threads itself, one of which uses another once. */
+/* An initialiser may use threads, and these may use another pthread_once. */
 static void *call_inner(void *arg)
 {
 	CHECK_EQ(pthread_once(&inner, inner_init), 0);

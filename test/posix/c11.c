@@ -156,7 +156,7 @@ static int consume(void *arg)
 	return taken;
 }
 
-/* As with libc, which takes each that is none for a plain one. */
+/* Like libc, weft treats an unknown type as a plain mutex. */
 TEST(a_mutex_of_any_other_type_is_plain)
 {
 	for (int type = 4; type < 8; type++) {
@@ -236,7 +236,7 @@ enum { NR_CALLERS = 100 };
 
 static _Atomic int nr_calling;
 
-/* All others wait for its end. */
+/* Runs until all other threads wait for the end of this initialiser. */
 static void init(void)
 {
 	await_count(&nr_calling, NR_CALLERS);

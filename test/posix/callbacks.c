@@ -26,7 +26,9 @@ static void compute(int nr)
 		x = x * 1.000001 + 1;
 }
 
-/* Writes more than a pipe holds with the stream's lock held. */
+/*
+ * Writes more than a pipe holds, so the thread blocks with the stream's lock.
+ */
 static void *hold_and_write(void *arg)
 {
 	char block[4096];
@@ -77,8 +79,10 @@ TEST(stream_lock_across_a_full_pipe)
 	CHECK_EQ(total, 40 * 4096 + 200);
 }
 
-/* The lock of a stream is recursive and its owner is the thread, wherever it
- * runs in between. */
+/*
+ * A stream's lock is recursive. Its owner is the thread, even if the thread
+ * moves to another carrier in between.
+ */
 static _Atomic int nr_inside;
 
 static void *lock_twice(void *arg)
@@ -109,7 +113,7 @@ TEST(stream_lock_is_the_threads)
 	threads_join(threads, 20);
 }
 
-/* A stream of one's own: its write function runs with the lock held. */
+/* The write function of an fopencookie stream runs with the stream's lock. */
 static ssize_t cookie_write(void *cookie, const char *data, size_t size)
 {
 	(void)data;
@@ -243,7 +247,7 @@ TEST(tree_walk)
 	threads_join(threads, 10);
 }
 
-/* At exit libc runs the handlers with a lock of its own taken and released. */
+/* libc releases its lock around each exit handler, so a handler may yield. */
 static void late(void)
 {
 	compute(100000);

@@ -91,7 +91,9 @@ static void *in_join(void *arg)
 	return arg;
 }
 
-/* At once, when it has begun, when it waits or has computed for a while. */
+/*
+ * Cancels a thread at once, after it has begun, and after a wait or some work.
+ */
 static void cancel_each_way(void *(*start)(void *), void *arg)
 {
 	for (int way = 0; way < 3; way++) {
@@ -180,7 +182,7 @@ static void *wait_later(void *arg)
 	return arg;
 }
 
-/* Waits that begin after the request are waits like others. */
+/* While cancellation is disabled, a pending request must not end a new wait. */
 TEST(waits_while_it_is_disabled)
 {
 	pthread_t thread;

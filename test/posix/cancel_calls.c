@@ -243,8 +243,11 @@ static void *read_byte(void *arg)
 	return read(ends[0], &c, 1) == 1 ? arg : NULL;
 }
 
-/* Wherever it is when it is cancelled, it does not notice that its descriptor
- * goes away. From 2.41 on libc lets a call that has failed be. */
+/*
+ * The cancelled thread may be anywhere in its read when the descriptor is
+ * closed; it must not see EBADF. From 2.41 on libc does not act on a
+ * cancellation if the call has failed.
+ */
 TEST(cancelled_and_then_closed)
 {
 	int major = 0, minor = 0;

@@ -42,7 +42,7 @@ static void *send_marked(void *arg)
 	return NULL;
 }
 
-/* Each sender's messages come all, once, in its order. */
+/* Each message of a sender arrives exactly once, in the order of sending. */
 TEST(many_threads_send_to_one)
 {
 	int fd = channel_make(8, 7, WEFT_CHANNEL_MANY);
@@ -202,7 +202,7 @@ TEST(batches)
 	CHECK_EQ(nr, 20);
 	CHECK_EQ(weft_channel_receive_batch_until(in, take, 5, &nr, NULL), 0);
 	CHECK_EQ(nr, 5);
-	take[5].iov_len = 3; /* too small: the batch ends there */
+	take[5].iov_len = 3; /* too small: the batch ends before this message */
 	CHECK_EQ(weft_channel_receive_batch_until(in, take, 30, &nr, NULL), 0);
 	CHECK_EQ(nr, 5);
 	CHECK_EQ(weft_channel_receive_batch_until(in, take + 5, 1, &nr, NULL),
@@ -364,7 +364,7 @@ TEST(a_closed_receiver_is_told)
 	CHECK_EQ(weft_channel_close(in), 0);
 	CHECK_EQ(weft_channel_send(out, &value, 8), EPIPE);
 	CHECK_EQ(weft_channel_try_send(out, &value, 8), EPIPE);
-	/* The next one finds what is there. */
+	/* The next receiver finds the messages that are still in the queue. */
 	in = channel_receiver(fd);
 	channel_put(out, 2);
 	CHECK_EQ(channel_get(in), 1);
@@ -425,7 +425,7 @@ static bool has_huge_shared_pages(void)
 	       strstr(line, "[advise]") == NULL;
 }
 
-/* A queue takes memory as messages fill it. */
+/* A queue takes memory only as messages fill it. */
 TEST(room_is_not_taken_before_it_is_used)
 {
 	int fd = channel_make(65536, 1000, 0);

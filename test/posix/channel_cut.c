@@ -39,7 +39,7 @@ static int put_error(struct weft_channel *c)
 	long value = 1;
 	int rc;
 
-	/* One may still seem to go. */
+	/* A send may still succeed before the end notices the cut. */
 	do
 		rc = weft_channel_send(c, &value, sizeof(value));
 	while (rc == 0);
@@ -147,7 +147,7 @@ TEST(messages_in_place)
 	CHECK_EQ(channel_get_error(in), EPROTO);
 }
 
-/* Somebody cuts it before it is opened, or has never made all of it. */
+/* A peer cuts the file before it is opened, or has never written all of it. */
 TEST(too_small_from_the_start)
 {
 	struct weft_channel *c;
@@ -162,9 +162,12 @@ TEST(too_small_from_the_start)
 	cut();
 }
 
-/* --- faults that are not for it ----------------------------------------- */
+/* --- faults outside of channels ------------------------------------------- */
 
-/* An end is open by name, and this is nobody's page. */
+/*
+ * Maps a page beyond the end of its file while an end of a channel is open: a
+ * fault there is the program's.
+ */
 static volatile char *page_without_memory(void)
 {
 	int fd = memfd_create("small", 0);

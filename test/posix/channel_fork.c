@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ends of channels beside fork: they stay the parent's, and the child has none.
+ * Ends of channels beside fork: they stay with the parent, and the child has
+ * none.
  */
 #include "channel.h"
 
@@ -42,7 +43,7 @@ TEST(an_end_is_not_inherited)
 	CHECK_EQ(channel_get(in), 2);
 }
 
-/* Opens an end, leaves a child behind that outlives it, and dies. */
+/* Opens an end, leaves a child that outlives this process, and dies. */
 static void die_with_child(void)
 {
 	char byte = 0;
@@ -80,7 +81,7 @@ static void *open_and_close(void *arg)
 	return NULL;
 }
 
-/* Descriptors of channels that this process has. */
+/* Counts this process's descriptors of channels. */
 static int nr_channel_descriptors(void)
 {
 	char path[64], target[64];
@@ -97,7 +98,9 @@ static int nr_channel_descriptors(void)
 	return nr;
 }
 
-/* The child has neither a lock of its parent's nor lost a file of its own. */
+/*
+ * The child must not inherit a locked channel lock, nor lose a file of its own.
+ */
 TEST(forks_while_ends_come_and_go)
 {
 	int fd = channel_make(8, 3, 0);

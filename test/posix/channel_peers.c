@@ -46,7 +46,9 @@ static void kill_self(void)
 		pause();
 }
 
-/* Complete messages, then SIGKILL while it writes the next one. */
+/*
+ * Sends complete messages, then dies by SIGKILL while it writes the next one.
+ */
 static void die_sending(void)
 {
 	struct weft_channel *out = channel_sender(fd_there);
@@ -73,7 +75,7 @@ static void die_sending_to(uint32_t flags)
 	CHECK_EQ(channel_get_error(in), EPIPE);
 	CHECK_EQ(channel_get_error(in), EPIPE);
 	CHECK(WIFSIGNALED(child_wait(child)));
-	/* The next sender goes on where that one was stopped. */
+	/* The next sender continues where the dead sender stopped. */
 	out = channel_sender(fd_there);
 	for (long i = 0; i < 30; i++) {
 		channel_put(out, i);
@@ -179,14 +181,17 @@ TEST(a_receiver_is_killed)
 		;
 	CHECK_EQ(rc, EOWNERDEAD);
 	CHECK_EQ(weft_channel_try_send(out, &value, 8), EOWNERDEAD);
-	/* The message that it looked at comes to its successor. */
+	/*
+	 * The receiver read this message and died; its successor gets
+	 * it.
+	 */
 	in = channel_receiver(fd_there);
 	CHECK_EQ(channel_get(in), 1);
 	CHECK_EQ(channel_get(in), 9);
 	channel_put(out, 9);
 }
 
-/* A sender that never fills the queue learns it, too. */
+/* A sender that never fills the queue sees the receiver's death, too. */
 TEST(a_dead_receiver_is_noticed_without_waiting)
 {
 	struct weft_channel *out;
@@ -273,7 +278,7 @@ static void on_alarm(int sig)
 {
 }
 
-/* They end the kernel's call for its memory (before Linux 6.11). */
+/* Signals end the kernel's allocation of the memory (before Linux 6.11). */
 TEST(made_while_signals_come)
 {
 	struct weft_channel_attr attr = { .message_size = 1 << 16,
@@ -336,7 +341,7 @@ TEST(the_memory_cannot_shrink)
 	CHECK_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-/* A copy of a good channel in a file of another kind. */
+/* Copies a good channel into a file of another kind. */
 static void copy(int from, int to, off_t bytes)
 {
 	static char buffer[1 << 16];
@@ -364,13 +369,13 @@ TEST(what_is_no_channel_is_refused)
 	CHECK_EQ(pipe(pipes), 0);
 	CHECK_EQ(open_error(pipes[0]), EPROTO);
 	CHECK_EQ(fstat(good, &st), 0);
-	/* Not sealed: its owner could take it from under our feet. */
+	/* Without a seal the file's owner could cut it while it is mapped. */
 	fd = memfd_create("unsealed", MFD_ALLOW_SEALING);
 	copy(good, fd, st.st_size);
 	CHECK_EQ(open_error(fd), EPROTO);
 	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	CHECK_EQ(open_error(fd), 0);
-	/* Sealed and too small, not to be written, or empty. */
+	/* These files are sealed but too small, not writable, or empty. */
 	fd = memfd_create("small", MFD_ALLOW_SEALING);
 	copy(good, fd, st.st_size - 1);
 	CHECK_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
@@ -411,7 +416,7 @@ TEST(nothing_is_left_open)
 	CHECK_EQ(after, before + 1);
 }
 
-/* The first slot's word, to and fro between free and claimed. */
+/* Flips the first slot's word between free and claimed. */
 static void flip(_Atomic uint64_t *word)
 {
 	for (;;) {
@@ -434,7 +439,7 @@ TEST(deadlines_hold_against_a_slot_that_changes_all_the_time)
 	memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(memory != MAP_FAILED);
 	word = (_Atomic uint64_t *)(memory + 4096);
-	/* A process of its own: it never yields. */
+	/* The flipping process has CPUs of its own and never yields. */
 	if (fork() == 0) {
 		alarm(CHILD_LIMIT_S);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);

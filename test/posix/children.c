@@ -11,7 +11,7 @@
 
 #include "waiting.h"
 
-/* Children end when the last writer of this pipe is gone. */
+/* Each child ends when the last writer of this pipe is gone. */
 static int leash[2];
 static _Atomic int nr_waiting, nr_done;
 
@@ -25,7 +25,7 @@ static void let_them_end(void)
 	CHECK_EQ(close(leash[1]), 0);
 }
 
-/* A child that ends with `status` when it is let. */
+/* Starts a child that ends with `status` when the leash is cut. */
 static pid_t start_child(int status)
 {
 	pid_t pid = fork();
@@ -138,7 +138,7 @@ TEST(groups)
 	CHECK_EQ(waitpid(0, NULL, 0), loner);
 }
 
-/* --- what is told --------------------------------------------------------- */
+/* --- status that a wait reports ------------------------------------------- */
 
 static void *see_all_changes(void *arg)
 {
@@ -198,7 +198,7 @@ TEST(a_traced_child_stops)
 	thread_join(thread_start(see_traced_child, NULL));
 }
 
-/* Enters a child's next system call and tells its number. */
+/* Lets a child enter its next system call, and returns that call's number. */
 static uint64_t next_system_call(pid_t pid)
 {
 	struct __ptrace_syscall_info info = { 0 };
@@ -292,7 +292,7 @@ static void *wait_for_own(void *barrier)
 	CHECK(pid >= 0);
 	if (pid == 0)
 		_exit(8);
-	pthread_barrier_wait(barrier); /* there are those of others, too */
+	pthread_barrier_wait(barrier); /* other threads have children, too */
 	CHECK_EQ(waitpid(-1, &status, __WNOTHREAD), pid);
 	CHECK_EQ(WEXITSTATUS(status), 8);
 	CHECK_ERRNO(waitpid(-1, &status, __WNOTHREAD), ECHILD);
@@ -300,7 +300,7 @@ static void *wait_for_own(void *barrier)
 	return NULL;
 }
 
-/* Those that have a kernel thread of their own. */
+/* The same for bound threads: each has a kernel thread of its own. */
 TEST(a_bound_threads_own_children)
 {
 	pthread_t parents[NR_PARENTS];
@@ -361,7 +361,7 @@ TEST(handler_with_restart_does_not)
 	CHECK_EQ(result_of(thread), 3);
 }
 
-/* Its own handler does not hide the child that it tells of. */
+/* The handler of SIGCHLD must not hide the child for which it was called. */
 TEST(sigchld_does_not_end_a_wait)
 {
 	handle(SIGCHLD, on_signal, 0);
@@ -412,7 +412,7 @@ TEST(cancellation_ends_a_wait)
 	CHECK_EQ(result_of(thread_start(wait_for_child, NULL)), 9);
 }
 
-/* A child of a process with waiting threads waits for its own. */
+/* A fork child of a process with waiting threads waits for its own child. */
 static void *fork_and_wait(void *arg)
 {
 	int status = 0;

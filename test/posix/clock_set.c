@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits till a time of CLOCK_REALTIME while that clock is set. Others use the
- * machine's clock, too: only where CLOCK_SET_TEST is set in the environment,
- * and for a moment.
+ * Waits until a time of CLOCK_REALTIME while that clock is set. All processes
+ * use the machine's clock. So these cases run only if CLOCK_SET_TEST is set in
+ * the environment, and they set the clock for a moment.
  */
 #include <linux/futex.h>
 #include <mqueue.h>
@@ -160,7 +160,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* All kinds, for so long; twice, the second on kernel threads of their own. */
+/* Starts each kind of wait twice: parked, and in bound threads. */
 static void begin(pthread_t threads[2 * NR_KINDS], long ms)
 {
 	pthread_attr_t attr;
@@ -216,7 +216,7 @@ static void *compute(void *arg)
 	return arg;
 }
 
-/* Nobody of weft's sleeps then. */
+/* While all VPs compute, no kernel thread of weft's sleeps for the deadline. */
 TEST(forward_beside_who_compute)
 {
 	pthread_t computing[4], waiter;

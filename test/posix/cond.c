@@ -107,7 +107,7 @@ TEST(signal_without_waiter_is_lost)
 	unlock();
 }
 
-/* After a time-out the caller owns the mutex again. */
+/* After a time-out the waiter owns the mutex again. */
 static void *probe_mutex(void *arg)
 {
 	(void)arg;
@@ -202,7 +202,7 @@ TEST(errorcheck_not_owned)
 	CHECK_EQ(pthread_mutex_unlock(&own), 0);
 }
 
-/* A wait on a recursive mutex that is locked once gives it up. */
+/* A wait on a recursive mutex that is locked once releases it. */
 TEST(recursive_mutex)
 {
 	pthread_mutex_t own = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -236,8 +236,10 @@ TEST(signal_ends_timed_wait)
 	thread_join(t);
 }
 
-/* A wake is not lost when the waiter's time runs out beside it: each ticket
- * is announced by one signal and taken by somebody. */
+/*
+ * A wake is not lost when the waiter's time runs out at that moment: one signal
+ * announces each ticket, and one waiter takes it.
+ */
 static int nr_left;
 
 static void *short_waiter(void *arg)
@@ -279,7 +281,9 @@ TEST(time_outs_beside_signals)
 	CHECK_EQ(nr_tickets, 0);
 }
 
-/* Producers and consumers over a buffer of one: no wake is ever lost. */
+/*
+ * Producers and consumers share a buffer of one element; no wake may be lost.
+ */
 static int slot;
 static pthread_cond_t emptied = PTHREAD_COND_INITIALIZER;
 static long sum;
@@ -322,8 +326,10 @@ TEST(producers_and_consumers)
 	CHECK_EQ(sum, 8L * 500 * 501 / 2);
 }
 
-/* A condition variable may be destroyed as soon as nobody waits for it, even
- * if the woken have not run yet. */
+/*
+ * A condition variable may be destroyed as soon as no thread waits for it, even
+ * if the woken threads have not run yet.
+ */
 struct short_lived {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
@@ -360,7 +366,7 @@ TEST(destroy_after_wake)
 	}
 }
 
-/* A mutex that a waiter will take again is in use, though nobody holds it. */
+/* A mutex that a waiter will lock again is in use, although it is free. */
 static pthread_mutex_t used[3];
 
 static void *wait_with(void *arg)
@@ -390,7 +396,8 @@ static void check_in_use(int type)
 	nr_tickets = 0;
 	waiter = thread_start(wait_with, own);
 	await(&nr_waiting, 1);
-	CHECK_EQ(pthread_mutex_lock(own), 0); /* it waits now */
+	/* the waiter has released it, so it waits now */
+	CHECK_EQ(pthread_mutex_lock(own), 0);
 	CHECK_EQ(pthread_mutex_unlock(own), 0);
 	CHECK_EQ(pthread_mutex_destroy(own), EBUSY);
 	CHECK_EQ(pthread_mutex_lock(own), 0);

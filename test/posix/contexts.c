@@ -58,7 +58,7 @@ static void make(struct coroutine *c, ucontext_t *link)
 	c->self.uc_link = link;
 }
 
-/* A pointer as two arguments, as portable programs pass it. */
+/* makecontext passes ints, so portable programs split a pointer into two. */
 static struct coroutine *pointer_of(unsigned int high, unsigned int low)
 {
 	return (struct coroutine *)((uintptr_t)high << 32 | low);
@@ -225,7 +225,7 @@ static void check_inside(unsigned int high, unsigned int low)
 {
 	struct coroutine *c = pointer_of(high, low);
 
-	/* As it was at getcontext. */
+	/* The context begins with the mask of the time of getcontext. */
 	CHECK(is_blocked(SIGUSR1));
 	CHECK(!is_blocked(SIGUSR2));
 	sched_yield();
@@ -248,7 +248,9 @@ static void *check_masks(void *arg)
 	CHECK_EQ(c.nr_steps, 1);
 	CHECK(!is_blocked(SIGUSR1));
 	CHECK(!is_blocked(SIGUSR2));
-	/* It has not only the word: signals come. */
+	/*
+	 * Not only the reported mask has changed: signals are delivered, too.
+	 */
 	nr_handled = 0;
 	CHECK_EQ(raise(SIGUSR2), 0);
 	CHECK_EQ(nr_handled, 1);
@@ -268,7 +270,9 @@ TEST(masks_are_the_contexts)
 	check_masks(NULL);
 }
 
-/* Signals that a mask closes wait, and come when another opens it. */
+/*
+ * A context's mask holds signals back until another context's mask opens them.
+ */
 static void raise_blocked(unsigned int high, unsigned int low)
 {
 	struct coroutine *c = pointer_of(high, low);

@@ -82,7 +82,7 @@ TEST(clock_of_another)
 	sem_wait(&done);
 	used = read_clock(clock) - before;
 	CHECK(used >= WORK_MS * 1000000LL);
-	/* It waits: nothing more, but for what it takes to do so. */
+	/* While the worker waits, its clock advances by little. */
 	sleep_ms(20);
 	CHECK(read_clock(clock) - before < used + WORK_MS * 1000000LL / 2);
 	sem_post(&go);
@@ -122,7 +122,10 @@ static void *read_own(void *arg)
 	return arg;
 }
 
-/* No thread has asked before: it runs where its creator has computed. */
+/*
+ * No thread has read this clock before, and the new thread runs where its
+ * creator has computed.
+ */
 TEST(clock_of_a_new_thread)
 {
 	int64_t used_ns = 1000 * 1000000LL, new_ns = 0;
@@ -135,7 +138,7 @@ TEST(clock_of_a_new_thread)
 	CHECK(new_ns < used_ns / 2);
 }
 
-/* The same when other threads have computed on all kernel threads. */
+/* The same, after other threads have computed on all kernel threads. */
 TEST(clock_of_a_new_thread_among_others)
 {
 	int64_t used_ns = 1000 * 1000000LL, new_ns = 0;
@@ -168,7 +171,7 @@ TEST(names_of_the_own_clock)
 	CHECK_EQ(getrusage(RUSAGE_THREAD, &usage), 0);
 	CHECK((usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000LL +
 		      usage.ru_utime.tv_usec + usage.ru_stime.tv_usec >=
-	      third / 1000 - 20000); /* the kernel's are of ticks */
+	      third / 1000 - 20000); /* the kernel counts in ticks */
 	CHECK_EQ(clock_getres(clock, &res), 0);
 	CHECK_EQ(res.tv_sec, 0);
 	CHECK_EQ(clock_getres(clock, NULL), 0);
@@ -206,7 +209,10 @@ TEST(clock_of_a_thread_that_has_ended)
 	own_ns();
 	thread_join(thread_start(give_clock, &clock));
 	CHECK_ERRNO(clock_gettime(clock, &ts), EINVAL);
-	/* Its place may be another's by now, its clock is not. */
+	/*
+	 * Another thread may have the ended thread's slot by now, but not its
+	 * clock.
+	 */
 	thread_join(thread_start(thread_nothing, NULL));
 	CHECK_ERRNO(clock_gettime(clock, &ts), EINVAL);
 }
@@ -223,7 +229,7 @@ TEST(new_threads_begin_at_nothing)
 	}
 }
 
-/* Nor does it matter when they begin. */
+/* A clock works even if it was asked for before the thread began. */
 TEST(clock_of_a_thread_that_has_not_begun)
 {
 	own_ns();
@@ -241,7 +247,7 @@ TEST(clock_of_a_thread_that_has_not_begun)
 	}
 }
 
-/* Nobody takes its CPU away in between. */
+/* No other thread wants the CPU, so all its time is this thread's. */
 TEST(own_clock_while_it_computes)
 {
 	int64_t process, before;

@@ -199,7 +199,10 @@ static void *join_it(void *thread)
 	return (void *)(intptr_t)pthread_join(*(pthread_t *)thread, NULL);
 }
 
-/* As if nobody had; on a busy machine before anybody joins. */
+/*
+ * The join fails as it does without a detach; on a busy machine the detach may
+ * come before the join.
+ */
 TEST(detach_of_thread_that_is_joined)
 {
 	pthread_t t, joiner;
@@ -242,7 +245,7 @@ TEST(detach_self_many)
 		CHECK_EQ(sem_wait(&done), 0);
 }
 
-/* A thread ends through any depth of calls with any value. */
+/* A thread may end at any depth of calls, with any value. */
 static void (*volatile leave)(void *) = pthread_exit;
 
 static void exit_deeply(int depth, void *value)
@@ -291,7 +294,7 @@ TEST(self_is_what_create_returned)
 	}
 }
 
-/* Each thread makes two more and joins them: 255 in all. */
+/* Each thread makes two more and joins them: 255 threads in all. */
 static void *tree(void *arg)
 {
 	intptr_t depth = (intptr_t)arg;

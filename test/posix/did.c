@@ -91,7 +91,7 @@ static void *lock_once(void *arg)
 	return arg;
 }
 
-/* All that want the lock wait for it before it is free. */
+/* All threads wait for the lock before it is released. */
 TEST(mutexes_park)
 {
 	struct did before = did_begin();
@@ -199,7 +199,7 @@ static void *send_back(void *arg)
 	return arg;
 }
 
-/* The kernel's poll is what both backends wait by: the ring, or the watcher. */
+/* The thread waits by the ring's poll, or by the watcher's epoll set. */
 static void check_waited_for(struct did before, long least)
 {
 	check_parked(before, least);
@@ -321,8 +321,10 @@ static void *call_until_over(void *arg)
 	return arg;
 }
 
-/* A thread that makes calls yields at the next call, without a signal. One that
- * has lost its CPU just then does not: it is another round's turn. */
+/*
+ * A thread that makes calls yields at its next call, without a signal. If it
+ * was preempted just before, it need not, so there are several rounds.
+ */
 TEST(callers_yield)
 {
 	enum { MOST_ROUNDS = 5 };
@@ -368,7 +370,7 @@ static void *block_carrier(void *arg)
 	return arg;
 }
 
-/* By a system call behind weft's back, on all VPs. */
+/* Blocks all VPs' carriers by system calls that weft does not intercept. */
 static void block_carriers(void)
 {
 	pthread_t threads[NR_MANY];
@@ -403,7 +405,7 @@ static void *compute(void *arg)
 	return arg;
 }
 
-/* All threads are made on one VP; the other VP has to steal. */
+/* All threads are made on one VP, so the other VP has to steal them. */
 TEST(others_take_threads)
 {
 	struct did before = did_begin();
@@ -436,7 +438,7 @@ static void *take_cpu(void *arg)
 	return arg;
 }
 
-/* A CPU of a thread's own is its kernel thread's. */
+/* Affinity is a kernel thread's property, so such a thread is bound. */
 TEST(threads_with_a_cpu_are_bound)
 {
 	struct did before = did_begin();

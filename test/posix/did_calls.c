@@ -29,7 +29,10 @@ static void begin(void)
 	is_ready = 1;
 }
 
-/* A waiter that is ended by `end`; main does not park until it is. */
+/*
+ * `end` ends the waiter. main does not park before that, so all parks counted
+ * are the waiter's.
+ */
 static struct did parks_until(void *(*waiter)(void *), void (*end)(pthread_t))
 {
 	struct did before = did_begin();
@@ -79,7 +82,8 @@ static void *join_other(void *arg)
 TEST(joins_park)
 {
 	other = thread_start(wait_for_word, NULL);
-	let_it_wait(&is_ready); /* its own park is not the joiner's */
+	/* so that this thread's park is counted before */
+	let_it_wait(&is_ready);
 	is_ready = 0;
 	parks_until(join_other, wake_word);
 }
@@ -116,7 +120,10 @@ static void *pause_once(void *arg)
 	return arg;
 }
 
-/* It waits since its park was counted, natively at the latest at rest. */
+/*
+ * On weft the thread waits because its park was counted; natively it waits at
+ * the latest when the process is at rest.
+ */
 static void send_at_rest(pthread_t thread)
 {
 	await_rest();
@@ -271,7 +278,7 @@ TEST(messages_are_served)
 	is_served(receive_message, send_message);
 }
 
-/* --- of its own ----------------------------------------------------------- */
+/* --- calls that bind the thread ------------------------------------------- */
 
 static void *lock_inheriting(void *mutex)
 {
@@ -280,8 +287,10 @@ static void *lock_inheriting(void *mutex)
 	return mutex;
 }
 
-/* Among processes the kernel boosts priorities, of kernel threads: each thread
- * that locks gets one. */
+/*
+ * Between processes the kernel boosts kernel threads, so each thread that locks
+ * such a mutex is bound to one.
+ */
 TEST(shared_inheriting_mutexes_bind)
 {
 	struct did before = did_begin();

@@ -24,7 +24,9 @@ static next_fn next_of(void *module)
 	return (next_fn)module_symbol(module, "tls_next");
 }
 
-/* Exists before the modules are loaded and uses them afterwards. */
+/*
+ * This thread exists before the modules are loaded, and uses them afterwards.
+ */
 static void *wait_then_use(void *arg)
 {
 	pthread_barrier_wait(&barrier);
@@ -58,7 +60,10 @@ static void load_beside_threads(const char *first, const char *second)
 	next[1] = next_of(module_open(second));
 	pthread_barrier_wait(&barrier);
 	threads_join(threads, NR_THREADS);
-	/* And the threads that are made now, in memory that was used. */
+	/*
+	 * New threads reuse memory of ended ones; they have to see the modules,
+	 * too.
+	 */
 	threads_start(threads, NR_THREADS, just_use, NULL);
 	threads_join(threads, NR_THREADS);
 	just_use(NULL);
@@ -125,7 +130,7 @@ static void *make_threads(void *arg)
 	return arg;
 }
 
-/* Threads that come and go while modules do. */
+/* Threads start and end while modules are loaded and unloaded. */
 TEST(storm_beside_creation)
 {
 	pthread_t threads[10], makers[2];
@@ -155,7 +160,7 @@ TEST(runpath_of_the_caller)
 	void *outer = module_open("plugins/outer.so");
 
 	thread_join(thread_start(thread_nothing, NULL));
-	/* Not found from here until it is loaded. */
+	/* Only outer.so's RUNPATH leads to it, so it is not found from here. */
 	CHECK(dlopen("inner.so", RTLD_NOW) == NULL);
 	CHECK(dlerror() != NULL);
 	open_inner(outer);
@@ -163,7 +168,7 @@ TEST(runpath_of_the_caller)
 		thread_join(thread_start(open_inner, outer));
 }
 
-/* dlerror is per thread. */
+/* Each thread has its own dlerror. */
 static void *fail_to_open(void *arg)
 {
 	char name[64];
@@ -189,8 +194,10 @@ TEST(errors_are_per_thread)
 	threads_join(threads, 40);
 }
 
-/* A callback that the loader runs with its lock held computes, sleeps and
- * yields while others open and close. */
+/*
+ * A callback that runs under the loader's lock computes, sleeps and yields
+ * while other threads load and unload modules.
+ */
 static int linger(struct dl_phdr_info *info, size_t size, void *data)
 {
 	volatile double x = 1;

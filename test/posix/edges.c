@@ -20,7 +20,7 @@
 #include "modules.h"
 #include "threading.h"
 
-/* POSIX leaves open what becomes of ids that are over. */
+/* POSIX does not define the use of an ended thread's id; weft returns ESRCH. */
 TEST(joined_threads_are_gone)
 {
 	pthread_t t;
@@ -34,7 +34,7 @@ TEST(joined_threads_are_gone)
 	CHECK_EQ(pthread_detach(t), ESRCH);
 }
 
-/* The same for one that nobody has joined yet. */
+/* The same for a thread that has ended and is not joined yet. */
 TEST(ended_threads_have_no_policy)
 {
 	const union sigval value = { .sival_int = 0 };
@@ -79,7 +79,9 @@ static void join_nobody(void)
 	_exit(ESRCH);
 }
 
-/* Debian's libc knows that there is no thread 0; others look into it. */
+/*
+ * Debian's libc knows that there is no thread 0; other builds dereference it.
+ */
 TEST(thread_0_is_nobody)
 {
 	*(void **)&join_libc =
@@ -123,7 +125,7 @@ TEST(joins_in_a_circle)
 	CHECK(thread_join(t) == PTHREAD_CANCELED);
 }
 
-/* Before the clock began. */
+/* The deadline is before the clock's start. */
 static void *wait_in_the_past(void *lock)
 {
 	const struct timespec past = { 0, NS_PER_S / 2 };
@@ -288,7 +290,7 @@ static void *be_a_target(void *arg)
 	return NULL;
 }
 
-/* The kernel takes the number of any thread for its process. */
+/* kill accepts any thread's number and means the process, as in the kernel. */
 TEST(kill_by_a_threads_number)
 {
 	sigset_t set;
@@ -407,7 +409,7 @@ static void check_interrupted(void *(*wait)(void *))
 	CHECK_EQ(error, EINTR);
 }
 
-/* As the kernel has it: waits with a deadline do not start again. */
+/* As in the kernel, SA_RESTART does not restart a wait with a deadline. */
 TEST(any_handler_ends_timed_waits)
 {
 	CHECK_EQ(sem_init(&never, 0, 0), 0);

@@ -13,7 +13,7 @@
 #include "child.h"
 #include "threading.h"
 
-/* All others wait, or have ended. */
+/* Prints when all other threads wait or have ended. */
 static void *print_at_rest(void *arg)
 {
 	await_rest();
@@ -75,8 +75,10 @@ static void main_exits_first(void)
 	pthread_exit(NULL);
 }
 
-/* The process goes on, and ends with status 0 and stdio flushed when its last
- * thread ends. */
+/*
+ * The process continues. When its last thread ends, it exits with status 0 and
+ * flushes stdio.
+ */
 TEST(main_calls_pthread_exit)
 {
 	char text[64];
@@ -231,7 +233,7 @@ static void *leave_last(void *writer)
 	return leave_by_number((void *)(intptr_t)7);
 }
 
-/* The first thread has gone, and the last waits for this one. */
+/* The first thread has exited, and the last one waits for this thread. */
 static void *write_at_rest(void *arg)
 {
 	await_rest();
@@ -250,8 +252,10 @@ static void leave_threads_behind(void)
 	leave_by_number((void *)(intptr_t)7);
 }
 
-/* The others go on. Before Linux 5.18 the first says how the process ends,
- * later the last. */
+/*
+ * The other threads continue. Before Linux 5.18 the first thread's code is the
+ * process's status, later the last thread's.
+ */
 TEST(first_thread_leaves_by_system_call)
 {
 	char text[64];
@@ -325,7 +329,7 @@ TEST(abort_from_a_thread)
 	CHECK_EQ(child_signal(abort_from_thread), SIGABRT);
 }
 
-/* Handlers of atexit may use threads, and the last registered runs first. */
+/* Exit handlers may use threads; the handler registered last runs first. */
 static void join_in_atexit(void)
 {
 	printf("joining ");
@@ -383,7 +387,7 @@ TEST(sigterm_kills_idle_process)
 	CHECK_EQ(WTERMSIG(status), SIGTERM);
 }
 
-/* A shell lets what it starts in the background ignore SIGINT. */
+/* A shell ignores SIGINT for background jobs, so the default is set here. */
 static void busy_threads(void)
 {
 	CHECK(signal(SIGINT, SIG_DFL) != SIG_ERR);
@@ -413,7 +417,7 @@ static void *return_while_main_exits(void *arg)
 	return arg;
 }
 
-/* Threads that end at the very moment of exit() harm nothing. */
+/* Threads that end at the moment of exit() must do no harm. */
 static void exit_in_a_storm(void)
 {
 	for (int i = 0; i < 100; i++)

@@ -21,9 +21,9 @@ enum { BLOCK = 4096, NR_BLOCKS = 256, TAIL = 100, NR_THREADS = 40 };
 enum { END = NR_BLOCKS * BLOCK + TAIL };
 
 static int fd;
-static char path[64]; /* of the file, which has no name of its own */
+static char path[64]; /* by /proc, since the file has no name */
 
-/* Each block is full of its number. */
+/* Fills a block with its number. */
 static void fill(char *block, int number)
 {
 	for (int i = 0; i < BLOCK / (int)sizeof(int); i++)
@@ -109,7 +109,7 @@ TEST(from_the_disk)
 	thread_join(dropper);
 }
 
-/* Not all file systems have it. */
+/* Returns false on a file system without O_DIRECT. */
 static bool reopen_direct(void)
 {
 	int direct = open(path, O_RDWR | O_DIRECT);
@@ -182,7 +182,7 @@ static void *read_at_the_end(void *arg)
 		CHECK_EQ(pread(fd, a, 0, 0), 0);
 		CHECK_EQ(preadv(fd, two, 2, END - TAIL), TAIL);
 		CHECK_EQ(preadv(fd, two, 2, END - TAIL - BLOCK), 60 + BLOCK);
-		/* From the disk then. */
+		/* The next round reads from the disk. */
 		CHECK_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
 	}
 	return arg;
@@ -194,7 +194,7 @@ TEST(at_the_end)
 	thread_join(thread_start(read_at_the_end, NULL));
 }
 
-/* Half of it is in the cache. */
+/* Reads blocks of which only half are in the page cache. */
 static void *read_half_cached(void *arg)
 {
 	const size_t bytes = 16 * BLOCK;
@@ -218,7 +218,7 @@ TEST(half_cached)
 
 /* --- at the file's own position ------------------------------------------- */
 
-/* From block to block up to the end; `bytes` at a time. */
+/* Reads from a block up to the end of the file, `bytes` at a time. */
 static void read_through(size_t bytes, off_t from)
 {
 	char *blocks = aligned_alloc(BLOCK, bytes);
@@ -246,7 +246,7 @@ static void *read_one_after_another(void *arg)
 	CHECK_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
 	CHECK_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
 	read_through(4L * BLOCK, 2L * BLOCK);
-	/* Half of what each asks for is there. */
+	/* Half of what each read asks for is in the page cache. */
 	CHECK_EQ(posix_fadvise(fd, (off_t)END / 2, 0, POSIX_FADV_DONTNEED), 0);
 	read_through((size_t)(NR_BLOCKS + 1) * BLOCK, 0);
 	if (reopen_direct())
@@ -281,8 +281,8 @@ TEST(written_one_after_another)
 }
 
 /*
- * A line of a kernel file is read as the kernel makes it, and names the calling
- * thread.
+ * A kernel file's line is made for the calling thread, so it has to name the
+ * caller and not a worker.
  */
 static void *read_kernels(void *arg)
 {
@@ -307,7 +307,7 @@ TEST(of_the_kernel)
 
 static void *make_errors(void *arg)
 {
-	/* Compilers see through plain ones, and warn. */
+	/* A compiler would warn of plain constants. */
 	char *volatile nowhere = (char *)8;
 	volatile int no_number = -1;
 	struct iovec part = { path, sizeof(path) };
@@ -358,7 +358,7 @@ static void *exceed(void *arg)
 	return arg;
 }
 
-/* The signal is the writer's. */
+/* The SIGXFSZ goes to the writing thread. */
 TEST(above_the_limit)
 {
 	const struct rlimit limit = { END, END };

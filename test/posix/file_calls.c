@@ -76,7 +76,7 @@ TEST(errors_of_writing_through)
 	CHECK_ERRNO(truncate("/nonexistent/file", 0), ENOENT);
 }
 
-/* The signal goes to the calling thread, also if a worker makes the call. */
+/* SIGXFSZ goes to the calling thread even if an I/O worker makes the call. */
 static void *truncate_too_far(void *arg)
 {
 	CHECK_ERRNO(ftruncate(fd, 8192), EFBIG);

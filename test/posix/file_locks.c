@@ -18,7 +18,7 @@ static _Atomic int nr_waiting, nr_done;
 enum kind { FLOCK, OFD, RECORD, LOCKF };
 static enum kind kind;
 
-/* From 0 on to the end; type: F_WRLCK, F_UNLCK. */
+/* Changes the lock of the whole file. type: F_WRLCK or F_UNLCK. */
 static int lock_by(int by, int type, bool waits)
 {
 	struct flock lock = { .l_type = (short)type };
@@ -41,7 +41,7 @@ static int lock_by(int by, int type, bool waits)
 	}
 }
 
-/* A child that holds the lock until its end of a pipe is closed. */
+/* Starts a child that holds the lock until its end of a pipe is closed. */
 static pid_t held_by_child(void)
 {
 	pid_t pid;
@@ -126,7 +126,10 @@ TEST(many_wait_for_lockf)
 	many_wait(LOCKF);
 }
 
-/* A descriptor's lock is its threads' alone; they take turns. */
+/*
+ * A lock belongs to a descriptor, so threads with their own descriptors exclude
+ * each other.
+ */
 static long in_turn;
 
 static void *count_in_turn(void *arg)
@@ -198,7 +201,7 @@ static int lock_byte(int command, int byte)
 	return fcntl(fd, command, &lock);
 }
 
-/* Until the child sleeps in a call. */
+/* Returns when the child sleeps in a call. */
 static void await_sleep(pid_t pid)
 {
 	char name[64], state = 'R';
@@ -214,7 +217,9 @@ static void await_sleep(pid_t pid)
 	}
 }
 
-/* The child has byte 1 and waits for byte 0, which this process has. */
+/*
+ * The child locks byte 1 and waits for byte 0, which this process has locked.
+ */
 TEST(deadlock_is_found)
 {
 	pid_t child;

@@ -90,7 +90,7 @@ TEST(child_without_handlers)
 	busy_stop();
 }
 
-/* It has the parent's until it asks for its own. */
+/* The child shares the parent's descriptors until it asks for its own. */
 TEST(child_that_shares_descriptors)
 {
 	int fd = dup(STDOUT_FILENO);
@@ -163,7 +163,7 @@ TEST(fork_in_a_thread)
 	busy_stop();
 }
 
-/* child.c keeps one body at a time, which is the same here. */
+/* child.c stores one body at a time; all these threads use the same. */
 TEST(two_threads_fork_at_once)
 {
 	pthread_t threads[4];
@@ -215,7 +215,7 @@ TEST(exec_from_a_thread)
 	CHECK_EQ(child_exit_status(exec_with_threads), 21);
 }
 
-/* The thread that forks is the child's first thread and may end as such. */
+/* The forking thread is the child's first thread and may end as such. */
 static void end_as_main(void)
 {
 	thread_start(add, NULL);
@@ -307,7 +307,10 @@ TEST(atfork_order)
 	CHECK(strcmp(order, "PpfF") == 0);
 }
 
-/* The classic use: all locks are taken before and released on both sides. */
+/*
+ * The classic use: the parent takes all locks before the fork, and both sides
+ * release them.
+ */
 static pthread_mutex_t guarded = PTHREAD_MUTEX_INITIALIZER;
 
 static void lock_guarded(void)

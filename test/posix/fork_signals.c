@@ -27,7 +27,7 @@ static void in_child(void)
 	CHECK_EQ(pending(), 0);
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, NULL, &now), 0);
 	CHECK(sigismember(&now, SIGUSR1) && sigismember(&now, SIGUSR2));
-	/* Nor when the child has threads. */
+	/* They are still not pending when the child has threads. */
 	have_threads();
 	CHECK_EQ(pending(), 0);
 	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &now, NULL), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that computes on an fs base of its own, as emulators do: it loads
- * the base, makes no call of libc's, and loads its own again. Meanwhile it is
- * preempted, and handlers of its signals run on the foreign base.
+ * A thread that computes on an fs base of its own, as emulators do. It loads
+ * the base, calls no libc function, and loads libc's base again. Meanwhile it
+ * is preempted, and signal handlers run on the foreign base.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 enum { NR_THREADS = 4, NR_SIGNALS = 40, NR_ALARMS = 20, HWCAP2_FSGSBASE = 2 };
 enum { ARCH_SET_FS = 0x1002 };
 
-/* The memory at a thread's foreign base. */
+/* The memory to which a thread's foreign base points. */
 static struct block {
 	uint64_t number;
 	uint64_t others[15];
@@ -29,7 +29,7 @@ static atomic_int nr_computing;
 static atomic_bool is_over;
 static atomic_long nr_handled, nr_wrong;
 
-/* In one piece, or the compiler may use thread-local data between. */
+/* One asm statement: the compiler must not use thread-local data in between. */
 static inline uint64_t fs_base(void)
 {
 	uint64_t base;
@@ -81,7 +81,7 @@ static void *compute(void *arg)
 	else
 		set_by_call(base);
 	atomic_fetch_add(&nr_computing, 1);
-	/* The others begin only if it is preempted. */
+	/* The other threads can begin only if this thread is preempted. */
 	while (atomic_load(&nr_computing) < NR_THREADS)
 		wrong += number_by_fs() != (uint64_t)n + 1;
 	for (int i = 0; i < 3000000; i++)
@@ -104,7 +104,7 @@ TEST(preempted)
 
 /* --- signals ------------------------------------------------------------- */
 
-/* Runs on the base of the code that it interrupts. */
+/* A handler runs on the base of the code that it interrupts. */
 static void on_signal(int sig, siginfo_t *info, void *ucontext)
 {
 	uint64_t base = fs_base();
@@ -178,7 +178,7 @@ TEST(handlers_on_an_alternate_stack)
 	signal_and_wait(threads, NR_THREADS);
 }
 
-/* Timers and the like send to the process: any thread may handle those. */
+/* Timers signal the process, so any thread may handle SIGALRM. */
 static void on_alarm(int sig, siginfo_t *info, void *ucontext)
 {
 	atomic_fetch_add(&nr_handled, 1);
@@ -202,9 +202,7 @@ TEST(signals_to_the_process)
 
 static uint64_t own_base;
 
-/*
- * As in an emulator with a handler that calls libc: restores libc's base first.
- */
+/* Like an emulator's handler that calls libc: it restores libc's base first. */
 static void go_home(int sig, siginfo_t *info, void *ucontext)
 {
 	set_fs_base(own_base);
@@ -215,7 +213,10 @@ static void go_home(int sig, siginfo_t *info, void *ucontext)
 static void *compute_until_home(void *arg)
 {
 	own_base = fs_base();
-	/* Compilers look at the stack protector's canary before and behind. */
+	/*
+	 * The compiler checks the canary before and after, so the foreign block
+	 * needs it.
+	 */
 	__asm__ volatile("movq %%fs:40, %0" : "=r"(blocks[0].others[4]));
 	set_fs_base((uint64_t)&blocks[0]);
 	atomic_fetch_add(&nr_computing, 1);
@@ -225,7 +226,7 @@ static void *compute_until_home(void *arg)
 	return NULL;
 }
 
-/* Nothing puts the base back that a handler has changed. */
+/* weft must not undo a handler's change of the base. */
 TEST(handler_that_changes_it)
 {
 	pthread_t thread;

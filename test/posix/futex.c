@@ -66,7 +66,7 @@ static void *wait_while_zero(void *arg)
 	return NULL;
 }
 
-/* Wakes until `nr` threads were woken in all: nobody was awake before. */
+/* Wakes until `nr` threads were woken in all. None was awake before. */
 static void wake_exactly(uint32_t *address, int nr)
 {
 	int all = nr;
@@ -180,7 +180,7 @@ TEST(bitset_timeout_is_absolute)
 
 static _Atomic bool may_go[8];
 
-/* A wait may end by itself. */
+/* A futex wait may return without a wake. */
 static void *wait_for_bits(void *arg)
 {
 	intptr_t i = (intptr_t)arg;
@@ -200,7 +200,7 @@ static long wake_bit(int i)
 	return futex(&word, FUTEX_WAKE_BITSET, INT_MAX, NULL, NULL, 1u << i);
 }
 
-/* Wakes it until it has gone, and nobody else. */
+/* Wakes this thread and no other until it has returned. */
 static void let_go(pthread_t thread, int i)
 {
 	int awake = nr_awake;
@@ -237,7 +237,7 @@ TEST(bitset_selects)
 
 enum { MOST_TURNS = 1000000 };
 
-/* Moves waiters of `word` to `other`; they wake there. */
+/* Moves waiters of `word` to `other` and wakes them there. */
 static void requeue(bool compares)
 {
 	pthread_t threads[10];
@@ -246,7 +246,7 @@ static void requeue(bool compares)
 	threads_start(threads, 10, wait_while_zero, &word);
 	await_count(&nr_waiting, 10);
 	await_rest();
-	/* On a busy machine some do not wait yet. */
+	/* On a busy machine some threads do not wait yet. */
 	for (int turns = 0; moved < 10; turns++) {
 		long n = futex(&word,
 			       compares ? FUTEX_CMP_REQUEUE : FUTEX_REQUEUE, 0,
@@ -295,7 +295,7 @@ static void *wait_any_flag(void *arg)
 	return NULL;
 }
 
-/* The two kinds of waiters on different words do not disturb each other. */
+/* Private and shared waiters on different words do not disturb each other. */
 TEST(private_and_shared_side_by_side)
 {
 	pthread_t a = thread_start(wait_any_flag, (void *)0L);
@@ -319,7 +319,7 @@ TEST(private_and_shared_side_by_side)
 #define SYS_futex_waitv 449
 #endif
 
-/* As in Linux 5.16, which older headers do not know. */
+/* struct futex_waitv of Linux 5.16, which older headers lack. */
 struct one_of {
 	uint64_t value, address;
 	uint32_t flags, reserved;
@@ -369,7 +369,7 @@ TEST(wait_for_several_words)
 	both(one_of_two);
 }
 
-/* A lock of three states made of nothing but futexes. */
+/* A lock with three states, made of futexes only. */
 static long counter;
 
 static void lock(void)
@@ -416,7 +416,7 @@ TEST(lock_made_of_futexes)
 	both(count_all);
 }
 
-/* syscall() with other numbers passes all six arguments. */
+/* syscall() passes all six arguments of other calls. */
 TEST(other_system_calls_pass)
 {
 	int fds[2];
@@ -437,9 +437,9 @@ TEST(other_system_calls_pass)
 
 #ifdef __x86_64__
 /*
- * The words above the return address are the caller's own if it passed fewer
- * arguments than registers hold. Calls futex wake with two words of its own
- * there and returns whether both are as before.
+ * A caller with few arguments owns the stack words above the return address.
+ * This calls futex wake with two own words there, and returns whether both are
+ * unchanged.
  */
 static bool stack_words_survive(void)
 {
@@ -447,7 +447,7 @@ static bool stack_words_survive(void)
 
 	__asm__ volatile(
 		"mov %%rsp, %%rbx\n\t"
-		"sub $128, %%rsp\n\t" /* the red zone */
+		"sub $128, %%rsp\n\t" /* skips the red zone */
 		"and $-16, %%rsp\n\t"
 		"push %[mark]\n\t"
 		"push %[mark]\n\t"

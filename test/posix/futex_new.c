@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * futex_wake, futex_wait and futex_requeue, which Linux has from 6.7 on, beside
- * futex: each wakes the other's waits.
+ * futex_wake, futex_wait and futex_requeue (Linux 6.7) together with futex:
+ * each kind of call wakes the other kind's waits.
  */
 #include <errno.h>
 #include <linux/futex.h>

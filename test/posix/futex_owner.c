@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The futex system call's rarer operations: words with an owner (FUTEX_LOCK_PI
- * and its like), waits for one of several words; and handlers that interrupt
- * these waits.
+ * Rarer operations of the futex system call: words with an owner (FUTEX_LOCK_PI
+ * and similar), and waits for one of several words. Handlers interrupt these
+ * waits.
  */
 #include <linux/futex.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ static _Atomic int may_leave;
 static _Atomic int nr_handled;
 static _Atomic pid_t waiter_id;
 
-/* The fourth argument is a time or a number. */
+/* The fourth argument is a time or a number, depending on the operation. */
 static long futex(uint32_t *address, int op, uint32_t value, const void *fourth,
 		  uint32_t *address2, uint32_t value3)
 {
@@ -71,7 +71,7 @@ static void count_handled(int sig, siginfo_t *info, void *context)
 	nr_handled++;
 }
 
-/* By a handler that was set without SA_RESTART. */
+/* Interrupts the waiter by a handler without SA_RESTART. */
 static void interrupt(pthread_t waiter)
 {
 	int before = nr_handled;
@@ -81,7 +81,7 @@ static void interrupt(pthread_t waiter)
 		sched_yield();
 }
 
-/* When it certainly waits. */
+/* Interrupts the waiter ten times once it certainly waits. */
 static void interrupt_often(pthread_t waiter)
 {
 	await_rest();
@@ -96,7 +96,9 @@ static void *own_and_disown(void *arg)
 	return arg;
 }
 
-/* POSIX: a lock is not given up for a handler; the kernel does likewise. */
+/*
+ * POSIX: a handler does not end the wait for a lock; nor does it in the kernel.
+ */
 TEST(handler_while_another_owns_it)
 {
 	pthread_t waiter;
@@ -142,7 +144,7 @@ static void *wait_for_no_owner(void *arg)
 	return arg;
 }
 
-/* It has not said that it wants to own a word. */
+/* FUTEX_LOCK_PI must not make an owner of a thread that only waits. */
 TEST(plain_waiter_does_not_become_an_owner)
 {
 	pthread_t waiter = thread_start(wait_for_no_owner, NULL);
@@ -177,7 +179,7 @@ TEST(wake_does_not_make_an_owner)
 
 static long wait_for_several(void)
 {
-	/* As in Linux 5.16, which older headers do not know. */
+	/* struct futex_waitv of Linux 5.16, which older headers lack. */
 	struct {
 		uint64_t value, address;
 		uint32_t flags, reserved;
@@ -238,8 +240,10 @@ static void move_both_kinds(int op)
 		nr += moved;
 		sched_yield();
 	}
-	/* The kernel may wake a waiter for several words for nothing: it begins
-	 * again, at its own word. */
+	/*
+	 * The kernel may wake a waiter for several words without a reason. It
+	 * then waits again, at its own word.
+	 */
 	nr = futex(&word, FUTEX_WAKE, 1, NULL, NULL, 0);
 	CHECK(nr == 0 || nr == 1);
 	CHECK_EQ(futex(&other, FUTEX_WAKE, 2, NULL, NULL, 0), 2 - nr);

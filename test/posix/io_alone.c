@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that read and write a slow file, by its own position, or wait until
- * it is on its disk: some do nothing else, some wait for other things, too.
+ * Threads that read and write a slow file at its own position, or sync it to
+ * its disk. Some do nothing else, others also wait for other things.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static int open_file(int flags)
 	return fd;
 }
 
-/* Nothing is read ahead: each block that is read or written is a request. */
+/* No read-ahead: each block that is read or written is one request. */
 static void start(int flags)
 {
 	fuse_mount();
@@ -85,7 +85,7 @@ static void *write_all(void *arg)
 	return arg;
 }
 
-/* With calls between that do not wait, and each time for another file. */
+/* Each sync is of another file, with calls in between that do not wait. */
 static void *sync_all(void *pause_ms)
 {
 	FILE *quick = tmpfile();
@@ -103,7 +103,7 @@ static void *sync_all(void *pause_ms)
 	return NULL;
 }
 
-/* As commits do. */
+/* Syncs in bunches, as commits of a database do. */
 static void *sync_in_bunches(void *arg)
 {
 	for (int i = 0; i < NR_BUNCHES; i++) {
@@ -125,7 +125,7 @@ static uint64_t parks_of(void *(*run)(void *), intptr_t pause_ms)
 	return after.parks - before.parks;
 }
 
-/* Which are to do it. */
+/* Whether `--io process` makes the calls; it binds no thread. */
 static bool has_processes(void)
 {
 	const char *io = getenv("WEFT_IO");
@@ -133,7 +133,7 @@ static bool has_processes(void)
 	return io != NULL && strcmp(io, "process") == 0;
 }
 
-/* It has a kernel thread of its own soon, as a server would do no better. */
+/* A thread that only reads is bound soon: an I/O worker would be no better. */
 TEST(who_reads_alone)
 {
 	start(O_RDONLY);
@@ -172,7 +172,7 @@ TEST(who_syncs_in_bunches)
 	fuse_unmount();
 }
 
-/* It parks for each read, and for each pause. */
+/* This thread also pauses, so it parks for each read and each pause. */
 TEST(who_waits_otherwise)
 {
 	start(O_RDONLY);

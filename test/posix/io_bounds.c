@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limits of a call on a descriptor: the events that wake it, the effect of
- * a signal that its mask parameter lets in, where a receive of all bytes ends,
- * and until when sendfile sends without waiting.
+ * Limits of calls on descriptors: the events that wake a call, and the signals
+ * that its mask parameter lets in. Also where a receive of all bytes ends, and
+ * how much sendfile sends without waiting.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,7 +24,7 @@ enum { LONG_MS = 20000 };
 
 static pthread_t waiter;
 
-/* Calls a function once the thread `waiter` and all others wait. */
+/* Calls a function when the thread `waiter` and all others wait. */
 static void *do_at_rest(void *arg)
 {
 	void (*what)(void) = (void (*)(void))(uintptr_t)arg;
@@ -45,7 +45,7 @@ static void send_signal(void)
 	CHECK_EQ(pthread_kill(waiter, SIGUSR1), 0);
 }
 
-/* --- what wakes ----------------------------------------------------------- */
+/* --- events that wake ----------------------------------------------------- */
 
 static void send_urgent(void)
 {
@@ -94,7 +94,7 @@ static void send_signal_then_byte(void)
 	CHECK_EQ(write(pair[1], "x", 1), 1);
 }
 
-/* Blocked by the call's mask, it comes after the call. */
+/* A signal that the call's mask blocks is handled after the call. */
 TEST(signal_that_the_mask_blocks)
 {
 	struct timespec limit = { 0, 700 * NS_PER_MS };
@@ -138,7 +138,7 @@ static void send_rest(void)
 	CHECK_EQ(send(pair[1], "bc", 2, 0), 2);
 }
 
-/* Three bytes, and what may come with them; *ret_bytes of that have come. */
+/* Receives three bytes and control data; the length goes to *ret_bytes. */
 static ssize_t receive_with_control(size_t *ret_bytes)
 {
 	char data[3], control[64];
@@ -165,7 +165,7 @@ TEST(all_beside_a_control_buffer)
 	CHECK_EQ(receive_with_control(&bytes), 3);
 }
 
-/* A receive that ends with a part returns the credentials that came with it. */
+/* A receive that returns a part returns the credentials that came with it. */
 TEST(credentials_of_a_part)
 {
 	const struct timeval limit = { 0, 100000 };
@@ -227,7 +227,7 @@ static void send_descriptor_and_rest(void)
 	send_rest();
 }
 
-/* One that is received with nothing else ends it. */
+/* A message with only a descriptor ends the receive. */
 TEST(descriptors_end_it)
 {
 	char data[3];
@@ -240,7 +240,7 @@ TEST(descriptors_end_it)
 	CHECK_EQ(recv(pair[0], data, sizeof(data), MSG_WAITALL), 1);
 }
 
-/* A handler ends it after a message, though it has SA_RESTART. */
+/* After one message a handler ends the call, even with SA_RESTART. */
 TEST(handler_after_a_message)
 {
 	char data[2][8];
@@ -259,7 +259,7 @@ TEST(handler_after_a_message)
 
 /* --- connecting ----------------------------------------------------------- */
 
-/* The queue is full: a thread that connects waits. */
+/* The listener's queue is full, so a connecting thread waits. */
 TEST(connect_that_has_begun)
 {
 	const struct timeval limit = { 0, 100000 };
@@ -306,7 +306,7 @@ static void receive_contents(size_t from, size_t bytes)
 	CHECK_EQ(memcmp(received, contents + from, bytes), 0);
 }
 
-/* All of it fits, and nobody else would receive it. */
+/* The file fits into the socket, and no other thread would receive it. */
 TEST(sendfile_to_oneself)
 {
 	off_t at = 1000;
@@ -322,7 +322,7 @@ TEST(sendfile_to_oneself)
 	receive_contents(1000, FILE_BYTES - 1000);
 }
 
-/* Of such a file nobody can ask whether a read would wait. */
+/* A memfd cannot tell whether a read would wait. */
 TEST(sendfile_of_a_file_in_memory)
 {
 	have_threads();
@@ -335,7 +335,7 @@ TEST(sendfile_of_a_file_in_memory)
 	receive_contents(0, FILE_BYTES);
 }
 
-/* More than there is, to a socket that is not empty or is full. */
+/* Sends more than the file has, to a socket that is not empty or is full. */
 TEST(sendfile_at_the_end)
 {
 	off_t at = 1000;
@@ -394,7 +394,7 @@ TEST(sendfile_to_who_closes)
 
 static _Atomic int is_over;
 
-/* For a read that nothing else would end. */
+/* Ends a read that would otherwise wait for ever. */
 static void *send_in_the_end(void *arg)
 {
 	for (int ms = 0; ms < 10000 && !is_over; ms++)
@@ -403,7 +403,7 @@ static void *send_in_the_end(void *arg)
 	return arg;
 }
 
-/* The limit is the socket's, by whichever number it is set. */
+/* A time limit belongs to the socket, whichever descriptor sets it. */
 TEST(time_limit_through_another_number)
 {
 	struct timeval limit = { 0, 30000 };
@@ -414,7 +414,7 @@ TEST(time_limit_through_another_number)
 	make_pair(SOCK_STREAM);
 	is_over = 1;
 	thread = thread_start(send_in_the_end, NULL);
-	CHECK_EQ(read(pair[0], &c, 1), 1); /* without a limit */
+	CHECK_EQ(read(pair[0], &c, 1), 1); /* no time limit yet */
 	thread_join(thread);
 	copy = dup(pair[0]);
 	CHECK_EQ(setsockopt(copy, SOL_SOCKET, SO_RCVTIMEO, &limit,

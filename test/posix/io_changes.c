@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes while a thread waits for a descriptor: flags and limits, which apply
- * to later calls only; the state of a connection; urgent data, and errors that
- * come for datagrams.
+ * Changes while a thread waits for a descriptor. New flags and limits apply to
+ * later calls only. Also the state of a connection, urgent data, and errors
+ * that arrive for datagrams.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -23,7 +23,7 @@ static void still_waits(pthread_t thread)
 
 /* --- flags and limits ----------------------------------------------------- */
 
-/* A call that waits goes on to; the next one does not wait. */
+/* A call that waits keeps waiting; the next one returns EAGAIN. */
 static void set_nonblocking_during_a_read(int from, int to)
 {
 	pthread_t thread;
@@ -149,12 +149,12 @@ TEST(limit_from_now_on)
 	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	limit(1);
-	sleep_ms(5); /* longer than that */
+	sleep_ms(5); /* longer than the new limit */
 	still_waits(thread);
 	CHECK_EQ(write(pair[1], "w", 1), 1);
 	CHECK_EQ(result_of(thread), 'w');
 	CHECK_EQ(result_of(reader_start(pair[0])), -EAGAIN);
-	/* One that has begun with a limit ends by it. */
+	/* A wait that began with a limit ends by that limit. */
 	limit(200);
 	is_ready = 0;
 	thread = reader_start(pair[0]);
@@ -220,7 +220,7 @@ static void close_halves(void)
 	CHECK_EQ(shutdown(pair[1], SHUT_WR), 0);
 	CHECK_EQ(result_of(reader), 0);
 	CHECK_EQ(result_of(poller), POLLRDHUP);
-	/* The other half lives on. */
+	/* The other direction of the connection still works. */
 	is_ready = 0;
 	reader = reader_start(pair[1]);
 	let_it_wait(&is_ready);
@@ -241,7 +241,7 @@ TEST(half_closed)
 	close_halves();
 }
 
-/* --- news that are no data ------------------------------------------------ */
+/* --- urgent data and errors ----------------------------------------------- */
 
 TEST(urgent_data_ends_no_read)
 {
@@ -269,8 +269,8 @@ static void *wait_for_error(void *arg)
 }
 
 /*
- * The peer has closed: the kernel reports that to a thread that waits for an
- * answer.
+ * The peer has closed its socket; the kernel reports that to a thread that
+ * waits for an answer.
  */
 static pthread_t sent_to_nobody(void *(*start)(void *), void *arg)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits for descriptors that another thread closes or replaces meanwhile: a
+ * Waits for descriptors that another thread closes or replaces meanwhile. A
  * wait is on the files, and the next event ends it. A thread that begins to
- * wait too late finds the files closed, so on a busy machine each case may need
+ * wait too late finds the files closed, so on a busy machine a case may need
  * several attempts.
  */
 #include <poll.h>
@@ -40,7 +40,7 @@ static void close_pipes(void)
 	}
 }
 
-/* Each attempt has new pipes, and says whether the waiter was in time. */
+/* Each attempt has new pipes and returns whether the waiter was in time. */
 static void succeeds(bool (*attempt)(void))
 {
 	enum { MOST = 20 };
@@ -122,7 +122,7 @@ TEST(epoll_set_is_replaced)
 	succeeds(replaced);
 }
 
-/* With all that comes behind the pipes. */
+/* Also closes the descriptors above the pipes. */
 static bool closed_with_others(void)
 {
 	pthread_t thread;
@@ -162,7 +162,7 @@ TEST(closed_epoll_set_times_out)
 	succeeds(closed_in_vain);
 }
 
-/* Many wait for one set; an event is one thread's. */
+/* Many threads wait for one set, and each event wakes one of them. */
 static bool closed_on_many(void)
 {
 	enum { NR = 20 };
@@ -194,7 +194,7 @@ TEST(closed_epoll_set_of_many)
 
 static fd_set reads, errors;
 
-/* For the first *arg pipes. */
+/* Selects the first *arg pipes. */
 static void *select_some(void *arg)
 {
 	int nr = *(int *)arg;
@@ -246,7 +246,7 @@ TEST(select_of_many_beside_closed_beside_pollers)
 	succeeds(select_many);
 }
 
-/* An event of the file that was closed. */
+/* The writer's end of the closed pipe is closed too, which is an event. */
 static bool select_gone(int nr)
 {
 	pthread_t thread = start(select_some, &nr);
@@ -331,7 +331,7 @@ TEST(poll_of_many_beside_closed_beside_pollers)
 	succeeds(poll_many);
 }
 
-/* Of two that are gone one has an event. */
+/* Of two closed pipes one has an event. */
 static bool poll_gone(int nr)
 {
 	pthread_t thread = start(poll_some, &nr);

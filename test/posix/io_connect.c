@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections made and taken by many threads, cancellation of threads in every
- * call that waits for a descriptor, and the ends of the descriptor table.
+ * Connections that many threads make and accept, cancellation in every call
+ * that waits for a descriptor, and a full descriptor table.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -167,7 +167,10 @@ static void wait_somehow(intptr_t how)
 static void *wait_to_be_cancelled(void *how)
 {
 	is_ready = 1;
-	/* A write may have done something before. */
+	/*
+	 * A write may have written something before, so it need not wait at
+	 * first.
+	 */
 	for (;;)
 		wait_somehow((intptr_t)how);
 	return NULL;
@@ -191,7 +194,7 @@ TEST(cancel_in_every_wait)
 
 /* --- limits -------------------------------------------------------------- */
 
-/* All descriptors are used up, and some are closed. */
+/* All descriptors are used up, then some are closed. */
 TEST(descriptors_are_exhausted)
 {
 	struct rlimit limit = { 64, 64 };
@@ -213,7 +216,7 @@ TEST(descriptors_are_exhausted)
 	CHECK_EQ(read(ends[0], &last, 1), 1);
 }
 
-/* As programs do before they execute another. */
+/* Programs close all descriptors before they execute another program. */
 TEST(all_descriptors_are_closed)
 {
 	pthread_t thread;

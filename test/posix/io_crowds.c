@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thousands of descriptors and threads that wait for them by whatever means;
- * epoll in the ways that servers use it.
+ * Thousands of descriptors, threads that wait for them by each kind of call,
+ * and epoll as servers use it.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -57,7 +57,7 @@ static void *read_twice(void *arg)
 	return NULL;
 }
 
-/* More waits at once than any queue of requests or completions has room for. */
+/* More waits at once than fit into a ring's queues. */
 TEST(thousands_of_readers)
 {
 	static pthread_t threads[NR_READERS];
@@ -146,7 +146,7 @@ static void make_kinds(void)
 	behind[SOCKET] = ends[1];
 	readable[EVENT] = behind[EVENT] = eventfd(0, 0);
 	readable[TIMER] = behind[TIMER] = timerfd_create(CLOCK_MONOTONIC, 0);
-	/* A set of its own, in which there is an eventfd. */
+	/* An epoll set that contains an eventfd. */
 	readable[SET] = epoll_create1(0);
 	behind[SET] = eventfd(0, 0);
 	CHECK_EQ(epoll_ctl(readable[SET], EPOLL_CTL_ADD, behind[SET],
@@ -218,8 +218,7 @@ TEST(every_kind_by_every_means)
 
 enum { NR_WORKERS = 8, NR_CLIENTS = 30, NR_MESSAGES = 40, MESSAGE = 3000 };
 
-/* Edge-triggered: what is there is read to its end, or there is no next event.
- */
+/* Reads until EAGAIN: an edge-triggered set reports no event before that. */
 static void echo_all(int fd)
 {
 	char buf[1000];
@@ -257,7 +256,7 @@ static void *serve(void *arg)
 		echo_all(event.data.fd);
 		if ((mode & EPOLLONESHOT) == 0)
 			continue;
-		/* Fails if it has been closed. */
+		/* Fails if another worker has closed it. */
 		event.events = mode;
 		epoll_ctl(epfd, EPOLL_CTL_MOD, event.data.fd, &event);
 	}
@@ -280,7 +279,10 @@ static void *ask(void *arg)
 	return NULL;
 }
 
-/* One worker on all sockets, or several of which one has a socket at a time. */
+/*
+ * Serves with one worker on all sockets, or with several; each socket is with
+ * one worker at a time.
+ */
 static void serve_clients(int nr_workers)
 {
 	pthread_t workers[NR_WORKERS], clients[NR_CLIENTS];
@@ -379,7 +381,7 @@ static void *read_of_pair(void *arg)
 	return (void *)(intptr_t)c;
 }
 
-/* A wait that has begun goes on; the next call returns at once. */
+/* A wait that has begun continues; the next call returns at once. */
 TEST(no_blocking_from_now_on)
 {
 	pthread_t thread;
@@ -401,7 +403,7 @@ TEST(no_blocking_from_now_on)
 
 enum { NR_BLOCKERS = 6 };
 
-/* Blocks in a call that nobody intercepts, so that others get its CPU. */
+/* Blocks in a call that weft does not intercept, so the VP is handed off. */
 static void *block_for_a_while(void *arg)
 {
 	struct itimerspec every = { { 0, 5000000 }, { 0, 5000000 } };
@@ -416,8 +418,7 @@ static void *block_for_a_while(void *arg)
 }
 
 /*
- * The thread that asked the kernel for the bytes is on another carrier when
- * they come.
+ * The thread that began the read runs on another carrier when the bytes come.
  */
 TEST(blocked_threads_beside_waits)
 {

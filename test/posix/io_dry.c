@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * As servers wait: a receive that finds nothing and does not wait, then poll
- * until there is something, then the receive again.
+ * Waits as servers make them: a non-blocking receive finds nothing, poll waits,
+ * then the receive runs again.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ static void find_nothing(int fd)
 	CHECK_ERRNO(recv(fd, &c, 1, MSG_DONTWAIT), EAGAIN);
 }
 
-/* One byte of pair[0]; how often it had to wait goes to *nr_waits. */
+/* Receives one byte of pair[0]. *nr_waits counts the polls that had to wait. */
 static char receive_by_poll(int *nr_waits)
 {
 	struct pollfd fd = { pair[0], POLLIN | POLLPRI, 9 };
@@ -45,7 +45,7 @@ static void *echo_by_poll(void *arg)
 		CHECK_EQ(c, (char)i);
 		CHECK_EQ(send(pair[0], &c, 1, 0), 1);
 	}
-	/* Each answer is asked for, so most questions come late. */
+	/* The peer asks for each answer, so most questions arrive late. */
 	CHECK(nr_waits > 0);
 	return arg;
 }
@@ -97,9 +97,7 @@ TEST(time_is_over)
 	CHECK(now_ns() - start >= 30 * NS_PER_MS);
 }
 
-/*
- * The poll is not for the descriptor that was found empty, or not for it alone.
- */
+/* The poll is not for the empty descriptor, or not for it alone. */
 TEST(others_are_polled)
 {
 	struct pollfd fds[2];
@@ -206,7 +204,7 @@ static void *send_urgent(void *arg)
 	return arg;
 }
 
-/* It may be told of other data that is not there; not of that for ever. */
+/* poll may report POLLIN without data, but must report POLLPRI in the end. */
 TEST(urgent_data)
 {
 	struct pollfd fd = { .events = POLLIN | POLLPRI };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rare ways to call: flags, lengths and limits with the meaning that the kernel
- * gives them, for calls that would wait and for those that must not.
+ * Rare arguments of calls: flags, lengths and limits mean the same as in the
+ * kernel, both for calls that would wait and for those that must not.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -29,7 +29,7 @@ static void *send_rest_later(void *arg)
 	return arg;
 }
 
-/* Part of it is there when the call begins. */
+/* A part of the message is there when the call begins. */
 TEST(message_waits_for_all)
 {
 	char head[2], tail[8];
@@ -62,7 +62,7 @@ TEST(peek_waits_for_all)
 	thread_join(thread);
 }
 
-/* Neither is ever waited for. */
+/* A receive never waits for errors or urgent data. */
 TEST(errors_and_urgent_data_are_there_or_not)
 {
 	char c;
@@ -101,7 +101,7 @@ static void waits_all_the_same(int flags)
 	CHECK_EQ(result_of(thread), 'w');
 }
 
-/* Unless the socket takes no notice of such flags. */
+/* On sockets that ignore such a flag the receive waits all the same. */
 TEST(flags_that_mean_nothing)
 {
 	make_pair(SOCK_DGRAM);
@@ -114,7 +114,7 @@ TEST(flags_that_mean_nothing)
 	waits_all_the_same(MSG_OOB);
 }
 
-/* In nanoseconds it is more than there are numbers for. */
+/* In nanoseconds this limit overflows 64 bits. */
 TEST(time_limit_far_away)
 {
 	struct timeval limit = { 10000000000, 0 };
@@ -141,7 +141,7 @@ TEST(no_bytes)
 
 	have_threads();
 	make_pair(SOCK_DGRAM);
-	/* An empty datagram is one. */
+	/* An empty datagram counts as a datagram. */
 	CHECK_EQ(write(pair[1], &c, 0), 0);
 	CHECK_EQ(recv(pair[0], &c, 1, MSG_DONTWAIT), 0);
 	CHECK_ERRNO(recv(pair[0], &c, 1, MSG_DONTWAIT), EAGAIN);
@@ -215,12 +215,12 @@ static void *write_until_it_breaks(void *arg)
 	is_ready = 1;
 	CHECK(write(pair[1], data, sizeof(data)) < (ssize_t)sizeof(data));
 	CHECK_ERRNO(write(pair[1], data, 1), EPIPE);
-	/* It is this thread's own. */
+	/* The SIGPIPE is pending for this thread. */
 	CHECK_EQ(sigtimedwait(&set, NULL, &at_once), SIGPIPE);
 	return arg;
 }
 
-/* SIGPIPE goes to the writer and to nobody else. */
+/* SIGPIPE goes to the writing thread and to no other. */
 TEST(writer_alone_has_the_broken_pipe)
 {
 	for (int i = 0; i < 2; i++) {
@@ -305,7 +305,7 @@ static void *connect_and_send(void *arg)
 	return arg;
 }
 
-/* A handler that lets calls go on interrupts one that waits for its turn. */
+/* A handler with SA_RESTART does not end a connect that waits in the queue. */
 TEST(connect_goes_on_after_a_handler)
 {
 	struct sigaction action = { .sa_handler = on_plain_signal,
@@ -338,7 +338,10 @@ TEST(connect_with_a_time_limit)
 
 /* --- polling ------------------------------------------------------------- */
 
-/* Sets of a program that makes them as long as it needs. */
+/*
+ * fd_sets as short as the program's descriptors need: nothing behind them may
+ * be read.
+ */
 TEST(short_sets)
 {
 	size_t page = (size_t)getpagesize();
@@ -362,8 +365,10 @@ TEST(short_sets)
 
 enum { NR_MANY = 40 };
 
-/* More than a few descriptors, of which one cannot be in an epoll set, while
- * no number is free. */
+/*
+ * Polls many descriptors, one of which epoll refuses, while no descriptor
+ * number is free.
+ */
 TEST(poll_many_with_no_number_free)
 {
 	struct rlimit limit = { 100, 100 };
@@ -411,7 +416,7 @@ static void *read_with_rivals(void *arg)
 	return arg;
 }
 
-/* Time limits, signals and data all come at once, and nobody waits on. */
+/* Time limits, signals and data arrive at once; every thread stops waiting. */
 TEST(rivals_give_up)
 {
 	struct sigaction action = { .sa_handler = on_plain_signal };
@@ -453,7 +458,7 @@ static void *read_until_limit(void *arg)
 	return arg;
 }
 
-/* A call that the kernel refuses outright is in nobody's way. */
+/* A call that the kernel refuses must not delay other calls. */
 TEST(refused_calls_beside_others)
 {
 	struct timeval limit = { 0, 100 };

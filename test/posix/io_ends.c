@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that end a call on a socket which has moved some bytes: the error of a
- * connection that is reset is the next call's, a waiting sender gets a
- * shutdown, a receive of all bytes waits for all of them up to urgent data, and
- * a low-water mark is obeyed.
+ * Events that end a call on a socket which has moved some bytes. The next call
+ * returns the error of a reset connection. A shutdown ends a waiting send. A
+ * receive of all bytes waits up to urgent data, and obeys a low-water mark.
  */
 #include <errno.h>
 #include <linux/sockios.h>
@@ -57,7 +56,7 @@ TEST(reset_after_what_was_there)
 	CHECK_ERRNO(recv(pair[0], data, ALL, 0), ECONNRESET);
 }
 
-/* A part comes while it waits. */
+/* Starts a receiver and sends a part of the bytes while it waits. */
 static pthread_t receive_part(void *(*receive)(void *))
 {
 	pthread_t receiver;
@@ -93,7 +92,7 @@ TEST(reset_after_a_partial_send)
 	CHECK_ERRNO(send(pair[0], data, 1, 0), ECONNRESET);
 }
 
-/* The queue is full before it waits. */
+/* Fills the socket's queue, so the next send waits. */
 static void fill(int type)
 {
 	size_t bytes = type == SOCK_STREAM ? sizeof(data) : 1000;
@@ -151,7 +150,7 @@ TEST(shutdown_after_a_partial_send)
 	CHECK_ERRNO(send(pair[0], data, 1, MSG_NOSIGNAL), EPIPE);
 }
 
-/* It has not read what there was: that is another error than an end. */
+/* The peer closes with unread data, which is another error than an end. */
 TEST(peer_that_has_not_read)
 {
 	pthread_t sender;
@@ -202,7 +201,7 @@ TEST(drop_in_parts)
 	CHECK_EQ(recv(pair[0], data, ALL, MSG_DONTWAIT), PART);
 }
 
-/* Until all that was sent by a TCP socket is in its peer's queue. */
+/* Returns when all bytes that the TCP socket has sent are acknowledged. */
 static void await_arrival(int fd)
 {
 	int nr;
@@ -237,7 +236,10 @@ static void *sleep_by_clocks(void *arg)
 	return arg;
 }
 
-/* They are not ended by what is nobody's handler. */
+/*
+ * Preemption signals, for which the program has no handler, must not end these
+ * sleeps.
+ */
 TEST(sleeps_by_rare_clocks)
 {
 	pthread_t sleepers[4];

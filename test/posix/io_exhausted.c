@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that has used up its descriptors: weft can open neither a ring nor
- * an epoll set, and a thread that waits does so in the kernel. The calls keep
- * their meaning, also for partial transfers.
+ * A program that has used up its descriptors. weft can open neither a ring nor
+ * an epoll set, so a thread waits in the kernel. The calls keep their meaning,
+ * also for partial transfers.
  */
 #include <string.h>
 #include <sys/inotify.h>
@@ -10,7 +10,7 @@
 
 #include "sockets.h"
 
-/* libc loads what it needs for that, or for cancellation. */
+/* The first exit loads libc's unwinder, which needs a descriptor. */
 static void *exit_early(void *arg)
 {
 	pthread_exit(arg);
@@ -45,7 +45,9 @@ static void *receive_ten_messages(void *arg)
 	return outcome(recvmmsg(pair[0], messages, 10, 0, NULL));
 }
 
-/* Part of it is there before, part comes while it waits, and then the rest. */
+/*
+ * A part is there before the call, a part comes while it waits, then the rest.
+ */
 static long ten_for(void *(*receiver)(void *), int type)
 {
 	pthread_t thread;

@@ -27,7 +27,10 @@ enum { NR_FOLDERS = sizeof(folders) / sizeof(folders[0]) };
 
 static int file;
 
-/* Its name is gone at once. -1: there is no such folder, or no such mode. */
+/*
+ * Makes a file and removes its name. Returns -1 if the folder or the mode does
+ * not exist.
+ */
 static int new_file(const char *folder, int flags)
 {
 	char path[64];
@@ -169,7 +172,7 @@ static void *read_records(void *arg)
 	return arg;
 }
 
-/* The position moves with each read: each record is one thread's. */
+/* Each read moves the position, so each record goes to one thread. */
 TEST(each_record_is_read_once)
 {
 	for (int i = 0; i < NR_FOLDERS; i++) {
@@ -216,7 +219,7 @@ TEST(each_record_is_appended_whole)
 	}
 }
 
-/* Those records are blocks: what waits for a disk waits for whole ones. */
+/* Reads whole blocks, which is what a disk transfers. */
 static void *read_blocks(void *arg)
 {
 	char *block = aligned_alloc(BLOCK, BLOCK);
@@ -268,7 +271,7 @@ TEST(each_block_is_read_once)
 	}
 }
 
-/* Not in the page cache, as far as the file system lets it go. */
+/* Drops the file from the page cache, as far as the file system allows. */
 TEST(each_block_is_read_once_from_the_disk)
 {
 	for (int i = 0; i < NR_FOLDERS; i++) {
@@ -337,13 +340,15 @@ TEST(ends_and_holes)
 }
 
 /*
- * The number of a pipe that a stream has closed: what half of it is in the
- * page cache is read as a whole all the same.
+ * A stream closes a pipe, and a file gets its number. A read must return the
+ * file's uncached half, too.
  */
 enum { LONG_BYTES = 16 << 20 };
 
-/* Makes a file of zeros, the second half not in the page cache; not by its
- * descriptor, which is returned. */
+/*
+ * Makes a file of zeros with its second half not in the page cache. Another
+ * descriptor than the returned one does so.
+ */
 static int make_half_cached(void)
 {
 	char path[] = "/var/tmp/weft-file-XXXXXX";
@@ -367,7 +372,7 @@ static void check_read_as_a_whole(int fd)
 	free(bytes);
 }
 
-/* The number fd, which is free, is the next file's. */
+/* The next file gets the number `fd`, which is free. */
 static void check_next_file(int fd)
 {
 	file = make_half_cached();
@@ -449,7 +454,7 @@ TEST(folders_are_no_files)
 
 /* --- block devices ------------------------------------------------------- */
 
-/* A loop device on top of a file; it is free when the last has closed it. */
+/* Makes a loop device on a file. The kernel frees it at the last close. */
 static int new_device(int flags)
 {
 	struct loop_info64 info = { .lo_flags = LO_FLAGS_AUTOCLEAR };

@@ -19,7 +19,7 @@
 
 enum { NR_THREADS = 8, BLOCK = 4096 };
 
-static int gate[2]; /* a byte for each request that is to be answered */
+static int gate[2]; /* one byte for each request that may be answered */
 static _Atomic int nr_begun;
 
 /* --- the server ---------------------------------------------------------- */
@@ -79,8 +79,8 @@ static void open_gate(int nr)
 static int file;
 
 /*
- * Runs before there are threads: the thread that starts them must not wait for
- * the file.
+ * Opens before there are threads: the thread that starts them must not wait for
+ * this file.
  */
 static void open_file(void)
 {
@@ -92,7 +92,10 @@ static void open_file(void)
 	CHECK(file >= 0);
 }
 
-/* How many can wait at once is the kernel's and weft's; main is not held up. */
+/*
+ * The number of concurrent waits depends on the kernel and weft, but main must
+ * not be delayed.
+ */
 static void run_threads(void *(*start)(void *), int nr_requests)
 {
 	pthread_t threads[NR_THREADS];
@@ -190,7 +193,10 @@ static void *answer(void *arg)
 	return arg;
 }
 
-/* In no call, and it hears of what interrupts it once and then no more. */
+/*
+ * The thread waits in a page fault, not in a call. A signal may interrupt it
+ * once at most.
+ */
 TEST(pages_wait_for_the_server)
 {
 	enum { NR_ROUNDS = 4, MOST_READS = 64 };

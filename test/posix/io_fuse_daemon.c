@@ -18,7 +18,7 @@ enum { NR_THREADS = 3, NR_LOOKS = 300 };
 
 static _Atomic int nr_served;
 
-/* Each is a request, for nothing that it says is valid for any time. */
+/* Each access is a request: the server says that its answers expire at once. */
 static void use_files(void)
 {
 	char path[64];
@@ -61,8 +61,8 @@ static uint64_t nr_parks(void)
 }
 
 /*
- * A server that makes each read, and is told and tells, takes the CPU twice as
- * long as all else: such threads soon have kernel threads of their own.
+ * If an I/O worker made each read, the exchange would take twice the CPU time
+ * of the rest. So such threads are bound soon.
  */
 TEST(readers_of_a_device)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reader whose reads have all had to wait is about to find something else:
- * another mode, a limit, data that is there, another file of the same number.
+ * A reader whose reads have all had to wait finds a change at the next one:
+ * another mode, a limit, data that is there, or another file with the same
+ * number.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +30,10 @@ static void *answer_all(void *arg)
 	return arg;
 }
 
-/* Each read of pair[0] waits for what is written when the last is answered. */
+/*
+ * Makes reads of pair[0] that all wait: each byte is written after the last
+ * answer.
+ */
 static void make_habit(void)
 {
 	pthread_t thread = thread_start(answer_all, NULL);
@@ -60,7 +64,7 @@ TEST(then_nonblocking)
 	CHECK_EQ(result_of_read(pair[0]), 'b');
 }
 
-/* By another name of the same file. */
+/* Another descriptor of the same file sets O_NONBLOCK. */
 TEST(then_nonblocking_elsewhere)
 {
 	int other;
@@ -81,7 +85,7 @@ static void *compute(void *arg)
 	return arg;
 }
 
-/* Nobody has nothing to do meanwhile. */
+/* Another thread computes meanwhile, so the VP is not idle. */
 TEST(then_nonblocking_beside_others)
 {
 	pthread_t busy;
@@ -100,7 +104,7 @@ TEST(then_nonblocking_beside_others)
 	thread_join(busy);
 }
 
-/* Nobody has anything to do meanwhile. */
+/* Many readers at once, so no VP is idle meanwhile. */
 TEST(then_many_nonblocking_elsewhere)
 {
 	enum { NR = 16 };
@@ -176,7 +180,7 @@ static void fill(int fd, const char *text)
 	CHECK_EQ(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
-/* The number is a pipe's, a file's, a socket's with borders. */
+/* The number becomes a pipe's, a file's, and a packet socket's. */
 TEST(then_another_file)
 {
 	int fds[2], fd;
@@ -202,7 +206,7 @@ TEST(then_another_file)
 	CHECK_EQ(result_of_read(fd), 'n');
 }
 
-/* Closed by libc, which does not tell. */
+/* fclose closes it inside libc, where weft does not see it. */
 TEST(then_another_file_by_stdio)
 {
 	int fds[2], fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds of files that wait otherwise than pipes and sockets: FIFOs that are
+ * Kinds of files that wait in other ways than pipes and sockets: FIFOs that are
  * opened by path, inotify, timerfd, /proc. Many threads wait, each for a
- * different file, and main runs meanwhile.
+ * different file, while main runs.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ enum { NR_THREADS = 12, NR_TIMES = 20 };
 
 static _Atomic int nr_done;
 
-/* A new folder, removed with what it has at the end of the case. */
+/* A new folder, removed with its contents at the end of the case. */
 static char folder[] = "/tmp/weft-kinds-XXXXXX";
 static char paths[NR_THREADS][sizeof(folder) + 8];
 
@@ -49,7 +49,7 @@ static void *read_fifo(void *arg)
 	int fd;
 
 	is_ready++;
-	fd = open(paths[i], O_RDONLY); /* until there is a writer */
+	fd = open(paths[i], O_RDONLY); /* waits until there is a writer */
 	CHECK(fd >= 0);
 	CHECK_EQ(read(fd, text, 5), 5);
 	snprintf(back, sizeof(back), "%05d", (int)i);
@@ -75,7 +75,7 @@ TEST(fifos_wait_for_their_other_end)
 		char text[16];
 
 		CHECK(fd >= 0);
-		await_rest(); /* it reads */
+		await_rest(); /* the thread reads now */
 		snprintf(text, sizeof(text), "%05d", i);
 		CHECK_EQ(write(fd, text, 5), 5);
 		CHECK_EQ(close(fd), 0);
@@ -112,7 +112,7 @@ TEST(fifo_takes_what_is_read)
 	thread_join(thread);
 }
 
-/* Each page of it is in use then, which is not ready for poll. */
+/* Then each page of the FIFO is in use, and poll reports it as full. */
 TEST(last_page_of_a_fifo_takes_more)
 {
 	static const char data[62000];
@@ -228,7 +228,9 @@ static void *wait_for_mounts(void *arg)
 	struct pollfd fd = { open("/proc/self/mounts", O_RDONLY), POLLPRI, 0 };
 
 	is_ready = 1;
-	/* Nothing is mounted; a file of /proc that poll knows how to ask. */
+	/*
+	 * Nothing is mounted meanwhile, so this poll of a /proc file times out.
+	 */
 	CHECK_EQ(poll(&fd, 1, 50), 0);
 	fd.events = POLLIN;
 	CHECK_EQ(poll(&fd, 1, -1), 1);
@@ -257,7 +259,7 @@ static void *open_for_ever(void *path)
 	return (void *)(intptr_t)open(path, O_RDONLY);
 }
 
-/* Bytes that come after the cancellation are for the next reader. */
+/* Bytes that arrive after the cancellation go to the next reader. */
 TEST(cancelled_readers)
 {
 	char c = 0;

@@ -65,7 +65,7 @@ static void *receive_and_meet(void *arg)
 	return arg;
 }
 
-/* None of a crowd takes a second one before each has one. */
+/* No thread takes a second connection before each has one. */
 static void meet(void *(*take)(void *), void (*send_one)(int))
 {
 	pthread_t threads[NR_CROWD];
@@ -107,7 +107,7 @@ TEST(each_message_wakes_one)
 
 static _Atomic int nr_taken, nr_interrupted;
 
-/* Takes what nobody has. */
+/* Accepts the connections that no thread has accepted. */
 static void drain(void)
 {
 	struct pollfd now = { listener, POLLIN, 0 };
@@ -130,7 +130,7 @@ static void *accept_or_leave(void *arg)
 	return arg;
 }
 
-/* Half of them are interrupted while as many are called. */
+/* Half of the threads are interrupted while as many connections arrive. */
 TEST(who_is_interrupted_takes_no_call_along)
 {
 	pthread_t threads[NR_CROWD];
@@ -147,7 +147,7 @@ TEST(who_is_interrupted_takes_no_call_along)
 			pthread_kill(threads[i], SIGUSR1);
 		}
 		await_count(&nr_taken, NR_CROWD / 2);
-		/* A handler may have come before the call. */
+		/* A handler may have run before the accept began. */
 		for (int i = 0; i < NR_CROWD / 2; i++)
 			knock();
 		while (nr_taken + nr_interrupted < NR_CROWD)
@@ -186,7 +186,10 @@ TEST(shutdown_ends_all_receives)
 		listener = loopback_socket(SOCK_DGRAM);
 		threads_start(threads, NR_CROWD, receive_one, NULL);
 		let_it_wait(&is_ready);
-		/* Says ENOTCONN of what receives from anybody. */
+		/*
+		 * A UDP socket without a peer returns ENOTCONN, but the readers
+		 * end.
+		 */
 		shutdown(listener, SHUT_RDWR);
 		for (int i = 0; i < NR_CROWD; i++)
 			CHECK_EQ(result_of(threads[i]), 0);
@@ -194,7 +197,7 @@ TEST(shutdown_ends_all_receives)
 	}
 }
 
-/* A thread that shuts down and closes at once first waits until all accept. */
+/* shutdown and close follow at once, so all threads have to accept before. */
 static _Atomic int nr_before;
 
 static void *accept_until_closed(void *arg)
@@ -339,7 +342,7 @@ static void send_one(void)
 	send_byte('p');
 }
 
-/* Of all threads that a connection wakes, one accepts it. */
+/* A connection wakes several pollers, and one of them accepts it. */
 static void *poll_and_accept(void *arg)
 {
 	for (;;) {
@@ -357,7 +360,7 @@ static void *poll_and_accept(void *arg)
 	}
 }
 
-enum { GO = 'g' }; /* ends its receiver */
+enum { GO = 'g' }; /* the message that ends a receiver */
 
 static void *receive_until_told(void *arg)
 {
@@ -431,7 +434,7 @@ TEST(handlers_and_cancellation_end_polls_of_a_listener)
 	CHECK_EQ(poll(&polled, 1, 20), 0);
 }
 
-/* Did the wait begin in time? */
+/* Returns whether the wait began before the close. */
 static bool poll_and_close(void)
 {
 	int client = inet_socket(SOCK_STREAM);
@@ -451,7 +454,7 @@ static bool poll_and_close(void)
 	return is_in_time;
 }
 
-/* The wait is on the file, and then the number is looked at. */
+/* The wait is on the file; the number is checked after it. */
 TEST(poll_of_a_listener_that_is_closed)
 {
 	enum { MOST = 20 };

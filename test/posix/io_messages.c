@@ -17,7 +17,7 @@ struct messages {
 	char bytes[NR][BYTES];
 };
 
-/* Each is filled with its number. */
+/* Returns buffers, each filled with its number. */
 static struct messages *messages(void)
 {
 	static __thread struct messages m;
@@ -117,7 +117,7 @@ TEST(limits_of_time)
 	post(NR);
 	CHECK_EQ(recvmmsg(pair[0], m->headers, NR, 0, &late), NR);
 	CHECK(late.tv_sec == 3599);
-	/* The time is looked at after each message. */
+	/* The time limit is checked after each message. */
 	post(2);
 	CHECK_EQ(recvmmsg(pair[0], m->headers, NR, 0, &over), 1);
 	CHECK_EQ(recvmmsg(pair[0], m->headers, NR, MSG_DONTWAIT, NULL), 1);
@@ -147,7 +147,7 @@ static void *post_many(void *arg)
 	return arg;
 }
 
-/* More than the socket takes: the sender waits. */
+/* Sends more than the socket takes, so the sender waits. */
 static void all_arrive(int type)
 {
 	static char block[BYTES];

@@ -19,7 +19,7 @@ enum { NR_READERS = 40, NR_MEETINGS = 100 };
 
 static char folder[] = "/tmp/weft-open-XXXXXX";
 static char path[64], second[64];
-static int other = -1; /* the other side, if somebody holds it open */
+static int other = -1; /* the other side, if the case holds it open */
 static _Atomic int nr_waiting, nr_done, nr_closed;
 
 static void remove_all(void)
@@ -41,7 +41,7 @@ static void *open_reader(void *arg)
 	return outcome(fd);
 }
 
-/* Waits for nobody, and nobody waits for a writer as long as it is open. */
+/* Opens both sides, which never waits. While it is open no reader waits. */
 static void open_both_sides(void)
 {
 	other = open(path, O_RDWR | O_NONBLOCK);
@@ -127,7 +127,10 @@ TEST(both_sides_meet_again_and_again)
 		CHECK_EQ(read(fd, &number, sizeof(number)), sizeof(number));
 		CHECK_EQ(number, i);
 		CHECK_EQ(close(fd), 0);
-		/* Or the next open of one side meets this one of the other. */
+		/*
+		 * Wait for the close, or the next open would meet this
+		 * descriptor.
+		 */
 		await_count(&nr_closed, i + 1);
 		nr_done++;
 	}
@@ -196,7 +199,7 @@ TEST(descriptors_run_out)
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* Another file that gets the FIFO's name is opened as what it is. */
+/* A file that takes over the FIFO's name is opened as a file. */
 TEST(another_file_of_that_name)
 {
 	struct stat st;
@@ -218,7 +221,7 @@ TEST(another_file_of_that_name)
 	}
 }
 
-/* A relative name means another file when the directory is another. */
+/* A relative name means another file after a chdir. */
 TEST(names_go_by_the_directory)
 {
 	struct stat st;

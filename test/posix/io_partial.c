@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls that have moved a part of their bytes and wait for the rest: any
+ * Calls that have moved a part of their bytes and wait for the rest. Any
  * handler ends them with the count of that part, SA_RESTART or not. On a busy
  * machine a handler may come before the wait, so there are several attempts.
  */
@@ -78,7 +78,7 @@ static void close_pair(void)
 	CHECK_EQ(close(pair[1]), 0);
 }
 
-/* Has it ended by itself? */
+/* Returns whether the call has ended by itself. */
 static bool has_ended(pthread_t thread, long *ret_result)
 {
 	struct timespec until = deadline_ms(CLOCK_REALTIME, 1000);
@@ -90,7 +90,7 @@ static bool has_ended(pthread_t thread, long *ret_result)
 	return true;
 }
 
-/* A part has been written, or received, when this returns. */
+/* When this returns, the call has moved a part of its bytes. */
 static pthread_t start(void *(*call)(void *))
 {
 	pthread_t thread;
@@ -108,7 +108,7 @@ static void interrupt(pthread_t thread)
 	await_count(&nr_handled, 1);
 }
 
-/* If there is anything. */
+/* Reads what is there, without waiting. */
 static void read_some(size_t nr_bytes)
 {
 	static char buffer[65536];
@@ -203,7 +203,7 @@ TEST(receive_of_all)
 	CHECK(is_done);
 }
 
-/* A handler that ran before any part was done is forgotten. */
+/* A handler that runs before the first byte is moved ends nothing later. */
 TEST(write_after_handler)
 {
 	enum { BYTES = 4 * 4096 };
@@ -226,8 +226,8 @@ TEST(write_after_handler)
 /* --- a handler beside a reader -------------------------------------------- */
 
 /*
- * Whenever the signal comes, the write waits for nothing more: it may come when
- * the reader has just made room.
+ * The handler ends the write whenever it comes, even if the reader has just
+ * made room.
  */
 static bool ends_beside_reader(void (*make)(void), int after)
 {

@@ -22,7 +22,10 @@ static void *write_at_rest(void *arg)
 	return arg;
 }
 
-/* For a test of how much of a second is left: a wait for rest may be long. */
+/*
+ * A fixed time: the test checks the time left of a second, and a wait for rest
+ * may take too long.
+ */
 static void *write_soon(void *arg)
 {
 	usleep(30000);
@@ -87,7 +90,7 @@ TEST(poll_of_many)
 		CHECK_EQ(pipe(pipes[i]), 0);
 		fds[i] = (struct pollfd){ pipes[i][0], POLLIN, 0 };
 	}
-	/* One descriptor twice. */
+	/* The same descriptor a second time. */
 	fds[NR_FDS] = (struct pollfd){ pipes[7][0], POLLIN, 0 };
 	for (int i = 0; i < 5; i++) {
 		int at = i == 0 ? 7 : i * 77;
@@ -150,7 +153,7 @@ static void *poll_for_ever(void *arg)
 	return arg;
 }
 
-/* poll is not started again, whatever SA_RESTART says. */
+/* SA_RESTART never restarts poll. */
 TEST(handler_ends_a_poll)
 {
 	struct sigaction action = { .sa_handler = on_signal,
@@ -242,7 +245,7 @@ static void *wait_with_one_pending(void *arg)
 	CHECK_EQ(nr_handled, 0);
 	CHECK_ERRNO(ppoll(&fd, 1, NULL, &open), EINTR);
 	CHECK_EQ(nr_handled, 1);
-	/* A mask that opens nothing. */
+	/* A mask that blocks the pending signal. */
 	CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
 	CHECK_EQ(write(ends[1], "x", 1), 1);
 	CHECK_EQ(ppoll(&fd, 1, NULL, &closed), 1);
@@ -277,8 +280,8 @@ static int wait_with_mask(int how, int fd, int ms, const sigset_t *mask)
 }
 
 /*
- * A signal that the mask lets in is handled if nothing is ready and not
- * otherwise; by poll and select also if they do not wait.
+ * A signal that the mask lets in is handled only if nothing is ready. poll and
+ * select do so even if they do not wait.
  */
 static void *wait_beside_one_pending(void *arg)
 {
@@ -369,7 +372,7 @@ TEST(select_times_out)
 	CHECK_ERRNO(select(ends[0] + 1, &reads, NULL, NULL, &timeout), EBADF);
 }
 
-/* All that fit into the sets, each of a kind of its own. */
+/* As many descriptors as fit into the sets, of different kinds. */
 TEST(select_of_many)
 {
 	static int pipes[NR_FDS][2];
@@ -433,7 +436,7 @@ static void *serve(void *arg)
 	}
 }
 
-/* Many threads wait on one set, each item is one thread's. */
+/* Many threads wait on one set; each event goes to one thread. */
 TEST(workers_on_one_epoll_set)
 {
 	static int pairs[50][2];
@@ -459,7 +462,7 @@ TEST(workers_on_one_epoll_set)
 	CHECK_EQ(nr_items, NR_ITEMS);
 }
 
-/* Edge-triggered: one event for each change, then nothing. */
+/* Edge-triggered: one event per change, then none. */
 TEST(edge_triggered_epoll)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLET };

@@ -35,7 +35,10 @@ static void *poll_crowd(void *arg)
 	return arg;
 }
 
-/* Its number would be another's by the end of the wait, too. */
+/*
+ * A waiting poll must not take a descriptor number, which another thread could
+ * get otherwise.
+ */
 static void take_no_number(void)
 {
 	int next, again;
@@ -108,7 +111,7 @@ static void leave_by_a_jump(void)
 	leave_polls(3);
 	before = count_descriptors();
 	leave_polls(NR_POLLS);
-	/* weft may need some for itself. */
+	/* weft may keep a few descriptors for itself. */
 	CHECK(count_descriptors() < before + NR_POLLS / 3);
 }
 
@@ -125,7 +128,7 @@ TEST(poll_of_many_left_by_a_jump_beside_pollers)
 
 static _Atomic int nr_polls;
 
-/* Hears of a socket that is shut down, or finds that its number is gone. */
+/* The poll ends because the socket is shut down or its number is closed. */
 static void *poll_until_end(void *arg)
 {
 	nr_polls++;

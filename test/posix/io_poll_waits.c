@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * poll and select of many descriptors that have to wait: the events that end
- * them, and those that do not. Each case is also run beside other threads in
- * the same calls.
+ * them, and those that do not. Each case also runs beside other threads in the
+ * same calls.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 enum { NR_PIPES = 40, LAST = NR_PIPES - 1 };
 
 static int pipes[NR_PIPES][2];
-static sigset_t mask; /* of the calls that have one */
+static sigset_t mask; /* for the calls that take one */
 
 static void make_pipes(void)
 {
@@ -57,7 +57,7 @@ static int list_pipes(struct pollfd fds[NR_PIPES])
 	return NR_PIPES;
 }
 
-/* Returns the number after the last one. */
+/* Returns the highest number plus one. */
 static int set_pipes(fd_set *reads)
 {
 	FD_ZERO(reads);
@@ -157,7 +157,7 @@ static long after_signal(void *(*const *call)(void *), bool is_let_in)
 	return result_of(thread);
 }
 
-/* To poll and select the mask is the thread's, to the others their own. */
+/* poll and select use the thread's mask, the other calls their own. */
 static void check_masks(void)
 {
 	make_pipes();
@@ -173,8 +173,7 @@ static void check_masks(void)
 }
 
 /*
- * Writes and sends a signal at once: the handler runs, or the call has a
- * result.
+ * Data and a signal arrive at once: the handler runs, or the call returns data.
  */
 static void check_both_at_once(void)
 {
@@ -271,7 +270,7 @@ TEST(times_beside_pollers)
 
 /* --- other files ---------------------------------------------------------- */
 
-/* A number that is used again ends no wait, nor keeps it from its end. */
+/* If a polled number gets another file, the wait neither ends nor hangs. */
 static void check_replaced(void)
 {
 	make_pipes();
@@ -310,7 +309,7 @@ static void *poll_with(void *fd)
 	return outcome(n);
 }
 
-/* It ends when its parent waits for that. */
+/* The child ends when its parent waits for that. */
 static void end_at_rest(void)
 {
 	await_rest_of(getppid());

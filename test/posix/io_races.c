@@ -22,7 +22,7 @@ static atomic_bool has_begun;
 
 static int listener;
 
-/* The connection, or -errno. */
+/* Returns the accepted connection, or -errno. */
 static void *accept_one(void *arg)
 {
 	int fd;
@@ -69,7 +69,7 @@ TEST(accept_as_its_number_goes)
 		replace_as_it_begins(i);
 }
 
-/* --- what goes in several parts ------------------------------------------- */
+/* --- transfers in several parts ------------------------------------------- */
 
 enum { LONG = 200000 };
 
@@ -145,7 +145,10 @@ TEST(read_of_a_pipe_that_is_spliced)
 	is_ready = 0;
 	splicer = thread_start(splice_three, NULL);
 	let_it_wait(&is_ready);
-	/* The one takes three, the other what is left. */
+	/*
+	 * The reader takes three bytes, the splice the rest, or the other way
+	 * round.
+	 */
 	CHECK_EQ(write(from[1], "abcdef", 3), 3);
 	await_rest();
 	CHECK_EQ(write(from[1], "defghi", 6), 6);
@@ -161,7 +164,7 @@ TEST(write_to_a_pipe_that_is_spliced)
 	open_pipes();
 	writer_end = from[1];
 	writer = thread_start(write_long, NULL);
-	/* Its first part is there. */
+	/* The first part of the long write is in the pipe. */
 	CHECK_EQ(read(from[0], bytes, 1), 1);
 	CHECK_EQ(write(to[1], "abc", 3), 3);
 	CHECK(splice(to[0], NULL, from[1], NULL, 3, SPLICE_F_NONBLOCK) == 3 ||
@@ -204,7 +207,7 @@ static void receive_packets(void)
 	thread_join(sender);
 }
 
-/* The end is not told before the last packet. */
+/* A reader sees the end only after the last packet. */
 TEST(packet_before_the_end)
 {
 	for (int i = 0; i < NR_ROUNDS; i++)

@@ -25,7 +25,7 @@ static bool is_in(const struct long_set *set, int fd)
 	return (set->words[fd / NFDBITS] & (fd_mask)(1UL << fd % NFDBITS)) != 0;
 }
 
-/* All descriptors of the case, from FIRST_LONG on. */
+/* Returns a set with all descriptors of the case, from FIRST_LONG on. */
 static struct long_set all_long(void)
 {
 	struct long_set set = { { 0 } };
@@ -63,7 +63,7 @@ static void *write_to_long(void *number)
 	return NULL;
 }
 
-/* Of few, and of more than are watched one by one. */
+/* Selects few descriptors, or more than weft watches one by one. */
 static void select_one_of(int nr, intptr_t number)
 {
 	struct long_set set = all_long();

@@ -109,7 +109,7 @@ static void *receive_bulk(void *fd)
 	return NULL;
 }
 
-/* Which calls are done, as the kernel counts them: each is one. */
+/* Waits until the kernel has reported these zero-copy sends as done. */
 static void await_calls(int fd, uint32_t first, uint32_t nr)
 {
 	while (nr > 0) {

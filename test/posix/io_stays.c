@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls that wait, perhaps several times, while another thread makes their
- * number another file's: the calls stay with their file, and the new file gets
+ * number another file's. The calls stay with their file, and the new file gets
  * nothing. A call that begins too late finds the new file, so on a busy machine
- * each case may need several attempts.
+ * a case may need several attempts.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 
 enum { LONG = 1000000 };
 
-/* pair[0] is the number, which is one of other's then. */
+/* The case makes pair[0] the number of other[0]'s file. */
 static int other[2];
 static char bytes[LONG];
 static size_t nr_bytes;
@@ -62,7 +62,7 @@ static void close_all(void)
 	}
 }
 
-/* As many bytes as come within a moment. */
+/* Counts the bytes that arrive within a moment. */
 static size_t drain(int fd)
 {
 	struct pollfd p = { fd, POLLIN, 0 };
@@ -157,7 +157,7 @@ TEST(long_write_to_socket)
 	succeeds(write_to_socket);
 }
 
-/* --- what can only be polled ---------------------------------------------- */
+/* --- files that can only be polled ---------------------------------------- */
 
 static void *add_one(void *arg)
 {
@@ -242,7 +242,7 @@ static bool master(void)
 	thread = reader_start(pair[0]);
 	let_it_wait(&is_ready);
 	CHECK_EQ(dup2(other[0], pair[0]), pair[0]);
-	/* The master lives as long as somebody reads. */
+	/* The master exists as long as some call reads from it. */
 	if (write(pair[1], "m", 1) != 1)
 		CHECK_EQ(errno, EIO);
 	is_done = result_of(thread) == 'm';
@@ -292,7 +292,7 @@ static void make_pairs(void)
 	list_messages();
 }
 
-/* Those that are not sent are not counted. */
+/* Messages that were not sent are not counted. */
 static bool sent(void)
 {
 	size_t before, old;
@@ -327,10 +327,10 @@ static bool received(void)
 	CHECK_EQ(write(other[1], "oo", 2), 2);
 	thread = begin(receive_messages);
 	for (int i = 0; i < NR_MESSAGES; i++) {
-		/* Nobody has the other end if the wait was too late. */
+		/* If the wait began too late, the other end is closed. */
 		if (send(pair[1], "m", 1, MSG_NOSIGNAL) < 0)
 			break;
-		await_rest(); /* it waits for the next one */
+		await_rest(); /* the call waits for the next message */
 	}
 	nr = result_of(thread);
 	is_done = nr > 0 && memchr(contents, 'o', (size_t)nr) == NULL;

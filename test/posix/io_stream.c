@@ -21,7 +21,7 @@
 enum { NR_LINKS = 300, NR_ROUNDS = 20 };
 static int links[NR_LINKS][2];
 
-/* Thread i passes what comes out of pipe i on to pipe i + 1. */
+/* Thread i passes the bytes of pipe i on to pipe i + 1. */
 static void *pass_on(void *arg)
 {
 	intptr_t i = (intptr_t)arg;
@@ -123,7 +123,7 @@ static void read_long(void)
 	CHECK_EQ(at, LONG_BYTES);
 }
 
-/* A blocking write returns when all has been taken. */
+/* A blocking write returns when the pipe has taken all bytes. */
 TEST(long_write_to_a_pipe)
 {
 	pthread_t thread;
@@ -185,7 +185,7 @@ TEST(parts_arrive_in_order)
 	thread_join(thread);
 }
 
-/* No call takes more than the kernel's MAX_RW_COUNT, whatever it is given. */
+/* No call moves more than the kernel's MAX_RW_COUNT. */
 static const size_t most_at_once = 0x7ffff000;
 
 static void *drain(void *ret_bytes)
@@ -201,7 +201,7 @@ static void *drain(void *ret_bytes)
 	return NULL;
 }
 
-/* Three parts of 1 GiB: the last one does not fit as a whole. */
+/* Three parts of 1 GiB each: the last one does not fit completely. */
 static struct iovec *too_much(void)
 {
 	static struct iovec iov[3];
@@ -371,7 +371,7 @@ static void *close_later(void *arg)
 	return arg;
 }
 
-/* The reader goes away while the writer waits. */
+/* The reader closes its end while the writer waits. */
 TEST(pipe_breaks_during_a_write)
 {
 	static char data[1 << 20];

@@ -44,7 +44,7 @@ static void open_terminal(struct terminal *t, bool is_raw)
 	CHECK_EQ(tcsetattr(t->slave, TCSANOW, &mode), 0);
 }
 
-/* Answers each line, as a program at a terminal does. */
+/* Answers each line, as a program on a terminal does. */
 static void *answer_lines(void *arg)
 {
 	const struct terminal *t = arg;
@@ -73,7 +73,7 @@ TEST(lines_of_terminals)
 		char text[16], back[64];
 		int bytes = snprintf(text, sizeof(text), "%d\n", line);
 
-		/* Half a line is none. */
+		/* A read of a line must not return half of it. */
 		for (int i = 0; i < NR_THREADS; i++)
 			CHECK_EQ(write(terminals[i].master, text, 1), 1);
 		for (int i = 0; i < NR_THREADS; i++)
@@ -101,7 +101,7 @@ static void *read_terminal(void *arg)
 	return (void *)(intptr_t)(n < 0 ? -errno : n);
 }
 
-/* VMIN and VTIME are the terminal's own idea of when a read has an end. */
+/* VMIN and VTIME decide when a read of a raw terminal ends. */
 TEST(raw_terminal_with_its_own_limits)
 {
 	struct termios mode;
@@ -155,7 +155,7 @@ TEST(handler_ends_a_read_of_a_terminal)
 	CHECK_EQ(nr_done, 1);
 }
 
-/* The other side has gone. */
+/* The master is closed while the reader waits. */
 TEST(terminal_hangs_up)
 {
 	pthread_t thread;
@@ -207,7 +207,7 @@ static void *read_line(void *arg)
 	return arg;
 }
 
-/* In a group of its own, which is not the terminal's. */
+/* Runs in a process group that is not the terminal's foreground group. */
 static void run_job(void)
 {
 	CHECK_EQ(setpgid(0, 0), 0);
@@ -243,7 +243,7 @@ static void run_shell(void)
 	_exit(0);
 }
 
-/* A job that reads in the background is stopped, and goes on in front. */
+/* A background job that reads is stopped, and continues in the foreground. */
 TEST(terminal_stops_a_job)
 {
 	int status;
@@ -257,7 +257,7 @@ TEST(terminal_stops_a_job)
 	CHECK_EQ(status, 0);
 }
 
-static int in_front[2]; /* a pipe: the job has seen that it is */
+static int in_front[2]; /* the job writes here when it is in the foreground */
 
 static void run_job_in_front(void)
 {
@@ -285,7 +285,7 @@ static void run_shell_behind(void)
 	setpgid(job, job);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, job), 0);
 	CHECK_EQ(read(in_front[0], &c, 1), 1);
-	await_rest_of(job); /* it reads */
+	await_rest_of(job); /* the job reads now */
 	CHECK_EQ(kill(-job, SIGSTOP), 0);
 	wait_for_stop(job, SIGSTOP);
 	CHECK_EQ(tcsetpgrp(terminals[0].slave, getpgrp()), 0);
@@ -302,7 +302,7 @@ static void run_shell_behind(void)
 	_exit(0);
 }
 
-/* It is stopped while it reads, and goes on with that in the background. */
+/* The job is stopped while it reads, and then continues in the background. */
 TEST(stopped_reader_of_a_terminal)
 {
 	int status;
@@ -331,7 +331,10 @@ static void *read_master(void *arg)
 	return NULL;
 }
 
-/* As threads that wait for sockets: terminal emulators have one for each. */
+/*
+ * A terminal emulator has a thread for each master; like sockets, these waits
+ * must not take a kernel thread each.
+ */
 TEST(masters_take_no_kernel_threads)
 {
 	static struct terminal many[NR_MASTERS];
@@ -354,7 +357,7 @@ TEST(masters_take_no_kernel_threads)
 
 /* --- cancellation -------------------------------------------------------- */
 
-/* Bytes that come after the cancellation are for the next reader. */
+/* Bytes that arrive after the cancellation go to the next reader. */
 TEST(cancelled_reader)
 {
 	pthread_t thread;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits that take turns or lose their descriptor: numbers that are used again
- * while a reader is about to run, peers with a full queue, connections that
- * wait for their turn, and more waits for shared memory than weft keeps kernel
- * threads for.
+ * Waits that take turns or lose their descriptor: numbers that are reused while
+ * a reader is about to run, peers with a full queue, and connections in a full
+ * backlog. Also more waits for shared memory than weft keeps kernel threads
+ * for.
  */
 #include <netinet/in.h>
 #include <pthread.h>
@@ -19,8 +19,8 @@
 #include "sockets.h"
 
 /*
- * How servers end a reader. The number is used again at once, by a socket with
- * something to read; the reader is on the old file nevertheless.
+ * Servers end a reader this way. A socket with data takes over the number at
+ * once; the reader must stay with the old file.
  */
 TEST(shutdown_then_close_then_reuse)
 {
@@ -41,7 +41,7 @@ TEST(shutdown_then_close_then_reuse)
 		CHECK_EQ(other[0], fd);
 		CHECK_EQ(write(other[1], "n", 1), 1);
 		result = result_of(thread);
-		/* On a busy machine it may not have been in its read. */
+		/* On a busy machine the thread may not have begun its read. */
 		CHECK(result == 0 || result == 'n');
 		if (result == 0)
 			CHECK_EQ(recv(fd, &c, 1, MSG_DONTWAIT), 1);
@@ -51,7 +51,7 @@ TEST(shutdown_then_close_then_reuse)
 	}
 }
 
-/* A byte for each of many readers of one socket, in turn. */
+/* Each of many readers of one socket takes a byte in turn. */
 static void *read_a_few(void *arg)
 {
 	long nr = (long)arg;
@@ -87,7 +87,7 @@ static struct sockaddr_un name_of(int number)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 
-	/* In the abstract name space: there is no file to be removed. */
+	/* The abstract name space needs no file that must be removed later. */
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "weft-%d-%d",
 		 getpid(), number);
 	return name;
@@ -108,7 +108,7 @@ static void *send_datagrams(void *arg)
 	return arg;
 }
 
-/* Poll says that the socket is ready; its peer's queue is full. */
+/* poll reports the socket as writable, but its peer's queue is full. */
 TEST(datagrams_to_a_full_queue)
 {
 	struct sockaddr_un name = name_of(1);
@@ -139,7 +139,7 @@ static void *connect_one(void *arg)
 	return arg;
 }
 
-/* More connections than may wait to be taken. */
+/* More connections than the backlog has room for. */
 TEST(connections_wait_for_their_turn)
 {
 	enum { NR_CONNECTIONS = 20 };
@@ -161,7 +161,7 @@ TEST(connections_wait_for_their_turn)
 	threads_join(threads, NR_CONNECTIONS);
 }
 
-/* MSG_WAITALL means nothing to a datagram. */
+/* A datagram socket ignores MSG_WAITALL. */
 TEST(datagram_with_waitall)
 {
 	char buf[100];
@@ -216,7 +216,7 @@ static void take_calls_by_threads(int nr)
 	threads_join(threads, nr);
 }
 
-/* One takes what the other had seen come. */
+/* One process accepts a connection that the other process was woken for. */
 TEST(two_processes_accept)
 {
 	struct sockaddr_in address = {
@@ -263,7 +263,7 @@ static void *wait_for_permit(void *arg)
 	return NULL;
 }
 
-/* While they wait a reader's wait is served. */
+/* While the crowd waits, a reader must still be woken. */
 TEST(crowd_waits_for_shared_memory)
 {
 	enum { NR_WAITERS = 300 };

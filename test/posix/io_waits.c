@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events that end the wait of a thread that reads, and those that do not;
- * other kinds of descriptors; children that are made meanwhile.
+ * The events that end a reader's wait, and those that do not; other kinds of
+ * descriptors; children that are made meanwhile.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,9 +33,9 @@ TEST(shutdown_ends_a_read)
 }
 
 /*
- * A thread reads from a socket; its number is taken away and used again, by an
- * empty socket or one with something to read. False if the thread was not yet
- * in its read, as happens on a busy machine.
+ * A thread reads from a socket. Another socket, empty or with data, takes over
+ * its number. Returns false if the thread was not yet in its read, which
+ * happens on a busy machine.
  */
 static bool is_on_the_file(bool by_dup2)
 {
@@ -65,7 +65,7 @@ static bool is_on_the_file(bool by_dup2)
 	return result == 'o';
 }
 
-/* The wait is on the file: what comes to it later is the reader's. */
+/* The wait is on the file: bytes that arrive later go to the reader. */
 TEST(close_does_not_end_a_read)
 {
 	int attempts = 10;
@@ -113,7 +113,7 @@ TEST(handler_with_restart_does_not)
 	CHECK_EQ(result_of(thread), 'x');
 }
 
-/* A time limit on the socket takes SA_RESTART away: signal(7). */
+/* signal(7): with a time limit on the socket SA_RESTART has no effect. */
 TEST(handler_with_restart_and_a_time_limit)
 {
 	struct timeval limit = { 5, 0 };
@@ -151,7 +151,9 @@ static void *read_until_jump(void *arg)
 	is_ready = 2;
 	while (is_ready != 3)
 		usleep(1000);
-	/* Nobody writes to memory that the call had been given. */
+	/*
+	 * The kernel must not write to the buffer after the call has returned.
+	 */
 	CHECK(memcmp(before, buf, sizeof(buf)) == 0);
 	CHECK_EQ(read(pair[0], buf, sizeof(buf)), 5);
 	CHECK(memcmp(buf, "later", 5) == 0);
@@ -188,7 +190,7 @@ static void *read_interrupted(void *arg)
 	return arg;
 }
 
-/* Signals rain on a thread that reads; no byte is lost or doubled. */
+/* Many signals interrupt a reader; no byte may be lost or doubled. */
 TEST(no_byte_is_lost_under_signals)
 {
 	pthread_t thread;
@@ -337,7 +339,7 @@ static void *receive_datagram(void *arg)
 	char buf[100];
 
 	is_ready = 1;
-	/* Cut off, as datagrams are. */
+	/* recv cuts off the rest of a datagram. */
 	CHECK_EQ(recv(pair[0], buf, 3, 0), 3);
 	CHECK_EQ(recv(pair[0], buf, sizeof(buf), 0), 0);
 	CHECK_EQ(recv(pair[0], buf, sizeof(buf), MSG_TRUNC), 5);
@@ -366,7 +368,7 @@ static void *read_numbers(void *arg)
 	return arg;
 }
 
-/* A child is made while threads wait; it and its parent go on. */
+/* The process forks while threads wait; child and parent both continue. */
 TEST(fork_with_reads_in_flight)
 {
 	pthread_t threads[20];

@@ -27,7 +27,7 @@
 
 enum { NR_OTHERS = 8, NR_YIELDS = 100 };
 
-/* A kind of state: how to change it, and what it is. */
+/* A kind of state, with functions that change and read it. */
 struct state {
 	void (*change)(void);
 	long (*get)(void);
@@ -120,7 +120,7 @@ TEST(user_by_system_call)
 {
 	need_root();
 	check_state(&(struct state){ change_uid, get_uid });
-	/* A thread that is gone is in nobody's way. */
+	/* A thread that has ended must not be in the way of this call. */
 	CHECK_EQ(setresuid(2000, 2000, 2000), 0);
 	CHECK_EQ(get_uid(), 2000);
 }
@@ -158,7 +158,7 @@ static long get_base(void)
 	return base;
 }
 
-/* As programs have thread-local data of their own, Wine's for one. */
+/* Some programs keep thread-local data at the gs base, for example Wine. */
 TEST(base_of_gs)
 {
 	check_state(&(struct state){ change_base, get_base });
@@ -252,7 +252,7 @@ TEST(own_descriptors)
 	CHECK_EQ(close(closed_fd), 0);
 }
 
-/* Nothing is open there. */
+/* Copies the descriptor table, then closes one descriptor in the copy. */
 static void change_table(void)
 {
 	unsigned int fd = (unsigned int)closed_fd;
@@ -310,7 +310,7 @@ static void *leave_namespace(void *arg)
 	return arg;
 }
 
-/* Only a child of the caller can be in the new namespace. */
+/* unshare(CLONE_NEWPID) puts only later children into the namespace. */
 TEST(threads_of_another_namespace)
 {
 	need_root();
@@ -411,7 +411,7 @@ static void *set_nice_as_it_is(void *arg)
 	return NULL;
 }
 
-/* NSPR's threads do so when they begin. */
+/* NSPR's threads set the nice value that they already have. */
 TEST(nice_values_that_are_so_already)
 {
 	pthread_t threads[NR_NICE];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * State that the kernel keeps per kernel thread, as a table: threads set
- * different values, yield often, and each reads its own value back; the other
- * threads still have the process's value. By libc's function and by syscall().
+ * State that the kernel keeps per kernel thread, as a table. Threads set
+ * different values and yield often. Each reads its own value back, and the
+ * other threads still have the process's value. Both libc's function and
+ * syscall() are used.
  */
 #include <asm/prctl.h>
 #include <linux/capability.h>
@@ -85,7 +86,7 @@ static long set_time_stamps(long value)
 	return prctl(PR_SET_TSC, value, 0, 0, 0);
 }
 
-/* A thread that may not read the counter must not: libc's clocks do. */
+/* Such a thread must not read a clock, since libc's clocks read the counter. */
 TEST(option_time_stamps)
 {
 	check_each(&(struct state){
@@ -111,7 +112,7 @@ TEST(option_death_signal)
 	check_each(&death_signal);
 }
 
-/* The first thread has it, and no other. */
+/* The first thread has the death signal, and no other thread has it. */
 TEST(option_death_signal_of_the_first)
 {
 	pthread_t others[NR_OTHERS];
@@ -167,7 +168,7 @@ TEST(option_speculation)
 
 static long drop_from_bounds(long value)
 {
-	/* The value says which of the first eight are left. */
+	/* Bit n of the value says that capability n is left. */
 	return prctl(PR_CAPBSET_DROP, __builtin_ctzl(~value), 0, 0, 0);
 }
 

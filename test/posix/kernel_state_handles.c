@@ -67,7 +67,7 @@ static void *spin_beside(void *arg)
 	return NULL;
 }
 
-/* Nanoseconds of CPU time, of the thread that opened it. */
+/* The counter counts the CPU time of the thread that opened it. */
 static void *count_own(void *arg)
 {
 	struct perf_event_attr attr;
@@ -100,7 +100,7 @@ TEST(counter_of_events)
 
 static int ring;
 
-/* Of a call that the kernel takes from the ring's thread only. */
+/* The kernel accepts this call from the ring's own thread only. */
 static int ring_error(void)
 {
 	CHECK(syscall(SYS_io_uring_register, ring, IORING_UNREGISTER_EVENTFD,

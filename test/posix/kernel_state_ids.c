@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls that take a thread's id, or a process's where a thread's is
- * valid, too; and values that the kernel gives to the calling thread.
+ * System calls that take a thread's id, or a process's where a thread's is also
+ * valid; and values that the kernel keeps for the calling thread.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ TEST(process_of_a_thread)
 	threads_start(threads, NR_THREADS, ask_by_own_id, NULL);
 	threads_join(threads, NR_THREADS);
 	ask_by_own_id(NULL);
-	/* 0 is not the caller to these. */
+	/* These calls do not accept 0 for the caller. */
 	CHECK_ERRNO(syscall(SYS_kcmp, 0, 0, KCMP_VM, 0, 0), ESRCH);
 }
 
@@ -76,7 +76,7 @@ TEST(process_of_a_thread_that_has_ended)
 	pid_t id;
 
 	thread_join(thread_start(return_id, &id));
-	/* Natively the kernel may not be through with it yet. */
+	/* Natively the kernel may need a moment to remove the thread. */
 	while (getpgid(id) >= 0)
 		sched_yield();
 	CHECK_EQ(errno, ESRCH);
@@ -247,7 +247,7 @@ static void count(int sig)
 
 enum { CODE = 0x10000000, CODE_END = CODE + 4096, DISPATCH = 59 };
 
-/* getpid() by instructions at an address that no library has. */
+/* Calls getpid() by an instruction outside of all libraries. */
 static long call_from_page(void)
 {
 	return ((long (*)(void))CODE)();

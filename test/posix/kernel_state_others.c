@@ -16,7 +16,7 @@
 
 enum { NR_OTHERS = 8, NR_YIELDS = 100, NR_CHANGED = 12 };
 
-/* A value that can be changed by a thread's id. */
+/* A value that can be changed through a thread's id. */
 struct changeable {
 	long (*change)(pid_t id, long to);
 	long (*get)(pid_t id);
@@ -54,7 +54,7 @@ static void *compute_until_change(void *arg)
 	return is_as_changed(arg);
 }
 
-/* By a system call that nobody takes the place of. */
+/* Blocks in a system call that weft does not intercept. */
 static void *block_until_change(void *arg)
 {
 	struct timespec ts = { 0, 20 * NS_PER_MS };
@@ -81,7 +81,7 @@ static void change_thread(void *(*start)(void *))
 	is_changed = 1;
 	thread_join(thread);
 	CHECK_EQ(changed->get(0), mine);
-	/* Natively the kernel may not be through with it yet. */
+	/* Natively the kernel may need a moment to remove the thread. */
 	while (changed->change(others_id, changed->to) == 0)
 		sched_yield();
 	CHECK_EQ(errno, ESRCH);
@@ -150,7 +150,7 @@ static void *return_id(void *arg)
 	return arg;
 }
 
-/* It may not have begun, or be about to end. */
+/* The thread may not have begun, or it may be about to end. */
 TEST(threads_that_end_when_changed)
 {
 	int to = nice_of(0) < 15 ? (int)nice_of(0) + 4 : 19;

@@ -20,7 +20,7 @@
 
 enum {
 	NR_YIELDS = 100,
-	/* Numbers that older headers do not have. */
+	/* numbers that older headers lack */
 	LSM_GET_SELF_ATTR = 459,
 	LSM_SET_SELF_ATTR = 460,
 	LSM_ATTR_CURRENT = 100,
@@ -30,12 +30,12 @@ enum {
 	SCHED_CORE_GET = 0,
 	SCHED_CORE_CREATE = 1,
 	SCHED_CORE_OF_THREAD = 0,
-	/* Of the BIOS's self-test: to read it does nothing. */
+	/* the port of the BIOS's self-test: a read does nothing */
 	HARMLESS_PORT = 0x80,
 	RSEQ_SIGNATURE = 0x53053053,
 };
 
-/* Another kernel thread may run the caller after each. */
+/* After each yield another kernel thread may run the caller. */
 static void yield_often(void)
 {
 	for (int i = 0; i < NR_YIELDS; i++)
@@ -64,7 +64,7 @@ TEST(options_of_other_processors)
 	set_what_other_processors_have(NULL);
 }
 
-/* libc has registered one natively; on weft there is none to be had. */
+/* Natively libc has registered an area; on weft none can be registered. */
 static void *register_area(void *arg)
 {
 	static _Thread_local _Alignas(32) char area[32];
@@ -88,7 +88,7 @@ TEST(restartable_sequences)
 	register_area(NULL);
 }
 
-/* Natively it would have to be there before the first call returned. */
+/* Natively a shadow stack must exist before the first call returns. */
 static void *ask_for_shadow_stack(void *arg)
 {
 	if (!is_on_weft())
@@ -104,7 +104,10 @@ TEST(shadow_stacks)
 	ask_for_shadow_stack(NULL);
 }
 
-/* Does the caller have the port? One that has not is killed. */
+/*
+ * Returns whether the caller may use the port; a child tries, as a refusal is
+ * SIGSEGV.
+ */
 static bool has_port(void)
 {
 	int status;
@@ -135,7 +138,7 @@ static void *has_port_too(void *arg)
 	return arg;
 }
 
-/* ask: for a port or for all. */
+/* ask: a function that asks for one port or for all. */
 static void *use_port(void *ask)
 {
 	int (*const *by)(void) = ask;
@@ -184,7 +187,10 @@ TEST(all_ports)
 	check_ports(ask_for_all);
 }
 
-/* Only a helper that the kernel starts has an authority; all may have none. */
+/*
+ * Only a helper that the kernel starts has an authority; any thread may drop
+ * it.
+ */
 static void *assume_authority(void *arg)
 {
 	long rc = syscall(SYS_keyctl, KEYCTL_ASSUME_AUTHORITY, 0);
@@ -204,7 +210,7 @@ TEST(authority_over_a_key)
 	assume_authority(NULL);
 }
 
-/* The caller's attributes by system call and by their file. */
+/* Reads the caller's attributes by the system call and from their file. */
 static void *ask_security_module(void *arg)
 {
 	char label[4096], by_file[4096];
@@ -265,7 +271,7 @@ TEST(core_of_a_thread)
 	CHECK_EQ(cookie, 0);
 }
 
-/* weft says that it cannot, and nobody else gets the signals. */
+/* weft refuses the call, and no other thread gets the signals. */
 static void *own_descriptor(void *arg)
 {
 	struct f_owner_ex owner = { F_OWNER_TID, gettid() }, before, now;
@@ -291,7 +297,7 @@ TEST(descriptor_that_signals_a_thread)
 	in_thread(own_descriptor);
 }
 
-/* -1 if the file is not there, or not for us. */
+/* Returns -1 if the file does not exist or may not be read. */
 static int open_threads_of_group(void)
 {
 	char line[512], path[640];

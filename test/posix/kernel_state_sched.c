@@ -10,7 +10,7 @@
 #include "check.h"
 #include "own_values.h"
 
-/* Of linux/sched/types.h, which does not go with sched.h. */
+/* struct sched_attr of linux/sched/types.h, which conflicts with sched.h. */
 struct attributes {
 	uint32_t size, policy;
 	uint64_t flags;

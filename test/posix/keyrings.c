@@ -26,7 +26,7 @@ static long add_key(const char *name, const char *payload, int ring)
 		       ring);
 }
 
-/* The kernel searches only keys that the caller possesses. */
+/* The kernel only finds keys that the caller possesses. */
 static long find_key(const char *name, int ring)
 {
 	long key = keyctl(KEYCTL_SEARCH, ring, (long)"user", (long)name, 0);
@@ -119,7 +119,7 @@ TEST(keyring_is_empty_when_a_thread_starts)
 	has_no_key("key");
 }
 
-/* The first thread has it before the process has others. */
+/* The first thread makes its keyring before the process has other threads. */
 TEST(keyring_from_before_the_first_thread)
 {
 	pthread_t threads[NR_THREADS];
@@ -226,7 +226,7 @@ TEST(keyring_by_each_call)
 	void *rings[NR_WAYS];
 
 	need_keys();
-	/* A keyring of the session for all of them, if there was none. */
+	/* All threads need a session keyring; join one if there is none. */
 	CHECK(keyctl(KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0) > 0);
 	CHECK(add_key("shared", "x", KEY_SPEC_SESSION_KEYRING) > 0);
 	threads_start(others, NR_THREADS, has_no_key, "shared");
@@ -239,7 +239,7 @@ TEST(keyring_by_each_call)
 	threads_join(others, NR_THREADS);
 }
 
-/* --- what else is the calling thread's ------------------------------------ */
+/* --- process and session keyrings ----------------------------------------- */
 
 static void *finds_key(void *arg)
 {
@@ -269,7 +269,10 @@ static void *make_process_keyring(void *arg)
 	return finds_key(arg);
 }
 
-/* The kernel gives it to the calling thread and to those made by that. */
+/*
+ * The kernel gives a new process keyring only to its maker and to later
+ * threads.
+ */
 TEST(process_keyring_that_a_thread_makes)
 {
 	pthread_t threads[NR_THREADS];
@@ -319,7 +322,9 @@ static void *add_to_session(void *arg)
 	return (void *)ring;
 }
 
-/* Without a session's the kernel makes one for the thread that adds a key. */
+/*
+ * Without a session keyring the kernel makes one for a thread that adds a key.
+ */
 TEST(session_keyrings)
 {
 	pthread_t joins[NR_THREADS], adds[NR_THREADS];
@@ -364,7 +369,9 @@ TEST(default_keyring_of_requests)
 	set_default(NULL);
 }
 
-/* A child has neither the thread's keyring nor the process's. */
+/*
+ * A fork child has neither its parent's thread keyring nor its process keyring.
+ */
 TEST(keyrings_of_a_child)
 {
 	int status;

@@ -16,7 +16,7 @@
 enum { NR_THREADS = 12, NR_YIELDS = 200, PAGE = 4096 };
 
 static int key;
-static char *page; /* of the key */
+static char *page; /* has `key` */
 
 static void need_key(void)
 {
@@ -37,7 +37,7 @@ static int nth_rights(intptr_t n)
 	return rights[n % 3];
 }
 
-/* --- what a thread has -------------------------------------------------- */
+/* --- rights of a thread --------------------------------------------------- */
 
 static void *keep_own_rights(void *arg)
 {
@@ -225,7 +225,7 @@ static void note_fault(int sig, siginfo_t *info, void *context)
 	siglongjmp(before_fault, 1);
 }
 
-/* As far as the rights allow. */
+/* Returns whether the thread's rights let it read the page. */
 static bool can_read(void)
 {
 	if (sigsetjmp(before_fault, 1) != 0)
@@ -284,7 +284,7 @@ static void *read_into_page(void *arg)
 	return NULL;
 }
 
-/* A thread that waits for data keeps its rights to the memory of a key. */
+/* A thread that waits for data keeps its rights to a key's memory. */
 TEST(memory_of_a_key_in_system_calls)
 {
 	pthread_t thread;

@@ -83,7 +83,7 @@ static void *be_signalled(void *arg)
 	return arg;
 }
 
-/* On a thread of weft's, then on the first one. */
+/* Checks on a thread of weft's, then on the first thread. */
 static void in_both(int flags, sigset_t mask, int expected, int most)
 {
 	struct sigaction action = { .sa_handler = look,

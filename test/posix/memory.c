@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of threads: stacks that the program allocates, guards, locked memory,
- * a limited address space, the memory that many ended threads leave, and that
- * of waiting threads.
+ * Memory of threads: stacks from the program, guards, locked memory, a limited
+ * address space. Also the memory that many ended threads leave, and that of
+ * waiting threads.
  */
 #include <malloc.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ static pthread_t start_with(void *(*f)(void *), void *arg)
 
 enum { MARGIN = 4096, PATTERN = 0x5a };
 
-/* A stack as small as allowed between two margins. */
+/* A stack of the smallest size between two margins that must stay unchanged. */
 struct small_stack {
 	char *block;
 	size_t bytes;
@@ -102,7 +102,10 @@ TEST(smallest_own_stacks)
 			CHECK(thread_join(threads[i]) == s);
 			CHECK(s->seen >= low && s->seen < low + s->bytes);
 			check_margins(s);
-			/* It is the program's again. */
+			/*
+			 * After the join the program may write to the stack
+			 * again.
+			 */
 			memset(s->block, 0xee, s->bytes + 2 * MARGIN);
 			free(s->block);
 		}
@@ -130,7 +133,7 @@ TEST(cancelled_on_own_stack)
 	free(s.block);
 }
 
-/* Own stacks and others take turns. */
+/* Threads with their own stacks alternate with other threads. */
 TEST(own_stack_or_not)
 {
 	struct small_stack s;
@@ -157,8 +160,8 @@ TEST(own_stack_too_small)
 static size_t distance;
 
 /*
- * Writes below the stack, where a frame that is large enough would lie. There
- * may be two pages more than were asked for.
+ * Writes where a frame that is large enough to skip the guard would lie. There
+ * may be two pages more than the attribute asks for.
  */
 static void *reach_below(void *arg)
 {
@@ -202,11 +205,11 @@ TEST(guard_of_odd_size)
 	thread_join(start_with(work_a_little, &(struct small_stack){ 0 }));
 }
 
-/* --- what waits ---------------------------------------------------------- */
+/* --- stacks of waiting threads -------------------------------------------- */
 
 enum { NR_WAITING = 100, NR_ROUNDS = 12 };
 
-/* As a server's thread does, with a buffer in its frame. */
+/* Reads like a server's thread, with a buffer in its frame. */
 static void *answer(void *arg)
 {
 	int fd = *(int *)arg;
@@ -237,8 +240,8 @@ static size_t pages_of_stack(pthread_t t)
 }
 
 /*
- * One page for its frames and one for what libc has there; and one for the
- * frame of a signal, by which few are preempted.
+ * Each thread touches one page for its frames and one for libc's data. Few are
+ * preempted; these touch one more for the signal's frame.
  */
 TEST(little_of_a_stack_is_touched)
 {
@@ -370,7 +373,7 @@ static void *meet(void *arg)
 	return arg;
 }
 
-/* Creates threads until there is no room; some there must be. */
+/* Creates threads until one is refused; at least 20 must fit. */
 TEST(until_refused)
 {
 	static struct small_stack seen[4096];
@@ -388,7 +391,7 @@ TEST(until_refused)
 		pthread_barrier_wait(&all_are_there);
 		threads_join(threads, nr);
 	}
-	/* These wait for what does not come until all are there. */
+	/* These threads wait until all exist, which is never. */
 	CHECK_EQ(pthread_barrier_init(&all_are_there, NULL, 5000), 0);
 	for (nr = 0; nr < 4096 && err == 0; nr++)
 		err = pthread_create(&threads[nr], &attr, meet, &seen[nr]);
@@ -406,7 +409,7 @@ static void run_limited(void)
 
 	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-	/* It needs memory, which the limit has to leave. */
+	/* setenv needs memory, which the limit has to leave. */
 	CHECK_EQ(setenv("LIMITED", "1", 1), 0);
 	execl(self, self, "until_refused", NULL);
 }
@@ -421,7 +424,7 @@ TEST(limited_address_space)
 	}
 }
 
-/* --- what a crowd leaves ------------------------------------------------ */
+/* --- memory after many threads -------------------------------------------- */
 
 enum { NR_CROWD = 10000, NR_BLOCKS = 20 };
 
@@ -441,7 +444,7 @@ static void *use_memory(void *arg)
 	return area[100] != 0 ? arg : NULL;
 }
 
-/* The bytes in the caches of malloc's threads count as in use. */
+/* Memory in malloc's per-thread caches counts as in use. */
 static long malloced(void)
 {
 	return (long)mallinfo2().uordblks;
@@ -462,7 +465,10 @@ TEST(crowd_gives_memory_back)
 	pthread_barrier_wait(&all_are_there);
 	peak = usage_now().resident_kib;
 	threads_join(threads, NR_CROWD);
-	/* A hang if it does not. Its TLS's bookkeeping a slot keeps. */
+	/*
+	 * Waits until the memory is returned; hangs otherwise. Each slot keeps
+	 * the bookkeeping of its TLS block.
+	 */
 	while (malloced() - before > NR_CROWD * 600L ||
 	       usage_now().resident_kib > peak * 2 / 3)
 		sleep_ms(50);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads where memory is limited: by address space, by data, by locked memory.
- * A case sets its limit and executes the program anew, so that the limit holds
- * from the start. As many threads must fit as natively, or nearly as many. They
- * must work, and one thread more must be refused.
+ * A case sets its limit and executes the program again, so the limit holds from
+ * the start. Nearly as many threads must fit as natively. They must work, and
+ * one thread more must be refused.
  */
 #include <linux/capability.h>
 #include <pthread.h>
@@ -94,7 +94,7 @@ static void end_all(int nr)
 	may_end = false;
 }
 
-/* How many threads there can be at a time. */
+/* Returns how many threads fit at a time. */
 static int fill(void)
 {
 	int nr = 0, err = 0;
@@ -108,7 +108,7 @@ static int fill(void)
 	return nr;
 }
 
-/* Stacks of threads that have ended are used again. */
+/* Later threads reuse the stacks of ended threads. */
 static void fill_again_and_again(int least)
 {
 	for (int i = 0; i < 3; i++) {
@@ -188,7 +188,7 @@ TEST(limited_90_small_locked)
 	fill_again_and_again(90);
 }
 
-/* Locked when there are threads with ample stacks. */
+/* mlockall comes when there are threads with large stacks. */
 TEST(limited_locked_later)
 {
 	begin(300000);
@@ -211,8 +211,8 @@ TEST(locked_memory)
 /* --- what they can do ----------------------------------------------------- */
 
 /*
- * A thread with nearly all of its stack in use is preempted, so that threads
- * which never yield run in turn.
+ * Threads that never yield use nearly all of their stacks, and must be
+ * preempted all the same.
  */
 enum { NR_SPINNERS = 8, FRAME_BYTES = 512, LEFT_BYTES = 9 * KIB };
 
@@ -332,7 +332,7 @@ TEST(smaller_after_larger)
 	check_limited(RLIMIT_AS, 60000, "limited_smaller_after_larger");
 }
 
-/* The limit comes when there are threads. */
+/* The program sets the limit when it has threads already. */
 TEST(limit_set_by_the_program)
 {
 	struct rlimit limit;

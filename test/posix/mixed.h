@@ -24,7 +24,7 @@ extern char **environ;
 
 static int objects_fd;
 
-/* The same in all processes, zeroed by the first. */
+/* Maps the same memory in all processes; the first process zeroes it. */
 static inline void *map_objects(size_t bytes)
 {
 	const char *given = getenv(SHARED_FD);
@@ -44,7 +44,7 @@ static inline bool is_third(void)
 	return getenv(SHARED_FD) != NULL;
 }
 
-/* This case, again, natively. */
+/* Starts this case once more, natively. */
 static inline pid_t start_third(void)
 {
 	char number[32];

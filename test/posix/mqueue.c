@@ -156,7 +156,7 @@ static void ask_for_notice(void)
 	CHECK_EQ(mq_notify(queue, &event), 0);
 }
 
-/* A receiver that does not wait yet finds the message, and others are told. */
+/* If the receiver does not wait yet, the kernel notifies the process. */
 static bool is_told_to_receiver_alone(void)
 {
 	pthread_t thread;
@@ -171,9 +171,8 @@ static bool is_told_to_receiver_alone(void)
 }
 
 /*
- * A message goes to the thread that waits for it, and no other thread is
- * notified. On a busy machine it may take several attempts until that thread
- * waits.
+ * A message goes to the thread that waits for it, without a notification. On a
+ * busy machine it may take several attempts until that thread waits.
  */
 TEST(notice_of_a_message)
 {

@@ -244,7 +244,7 @@ static void *bad_deadlines(void *arg)
 	return NULL;
 }
 
-/* POSIX: the deadline is not looked at if the lock is free. */
+/* POSIX: a free lock is taken without a check of the deadline. */
 TEST(bad_deadline)
 {
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
@@ -311,8 +311,10 @@ TEST(counting_under_contention)
 	}
 }
 
-/* The owner of a recursive mutex is the thread, wherever it runs: it goes on
- * owning it across sleeps and yields. */
+/*
+ * The owner of a recursive mutex is the thread. It stays the owner across
+ * sleeps and yields, whichever carrier it runs on.
+ */
 static void *own_across_waits(void *arg)
 {
 	for (int i = 0; i < 20; i++) {
@@ -354,7 +356,8 @@ static void *lock_again(void *arg)
 	CHECK_EQ(pthread_mutex_unlock(&recursive), EPERM);
 	CHECK_EQ(pthread_mutex_lock(&checks), 0);
 	CHECK_EQ(pthread_mutex_lock(&checks), EDEADLK);
-	CHECK_EQ(pthread_mutex_trylock(&checks), EDEADLK); /* as libc has it */
+	/* libc returns EDEADLK here, too */
+	CHECK_EQ(pthread_mutex_trylock(&checks), EDEADLK);
 	CHECK_EQ(pthread_mutex_destroy(&checks), EBUSY);
 	CHECK_EQ(pthread_mutex_unlock(&checks), 0);
 	CHECK_EQ(pthread_mutex_unlock(&checks), EPERM);
@@ -373,7 +376,7 @@ static void *use_destroyed(void *arg)
 	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 	pthread_mutex_t m;
 
-	/* Of kinds that there are not, too. */
+	/* Also kinds that do not exist. */
 	for (int kind = 0; kind < 16; kind += kind == 0 ? 4 : 1) {
 		CHECK_EQ(pthread_mutex_init(&m, NULL), 0);
 		if (kind == 0)
@@ -390,7 +393,7 @@ static void *use_destroyed(void *arg)
 	return NULL;
 }
 
-/* As libc has it, although nobody may. */
+/* POSIX does not define the use of a destroyed mutex; weft does as libc. */
 TEST(destroyed)
 {
 	use_destroyed(NULL);

@@ -62,7 +62,7 @@ TEST(name_of_another)
 	thread_join(t);
 }
 
-/* A thread's name is its creator's unless set. */
+/* A new thread has its creator's name until it gets its own. */
 static void *check_inherited(void *arg)
 {
 	char got[16];
@@ -99,8 +99,10 @@ static void *make_timer(void *arg)
 	return arg;
 }
 
-/* libc makes it on whatever kernel thread its creator runs. The first thread
- * computes, so that this is mostly another one than the process's first. */
+/*
+ * libc makes this thread with clone on the creator's carrier. The first thread
+ * computes, so that carrier is mostly not the process's first kernel thread.
+ */
 TEST(name_of_a_thread_of_libc)
 {
 	pthread_t t;
@@ -205,7 +207,9 @@ static void *set_tid_address(void *arg)
 	return arg;
 }
 
-/* In a detached thread: joining relies on the address that libc has set. */
+/*
+ * The thread is detached, since a join relies on the address that libc has set.
+ */
 TEST(set_tid_address_tells_the_id)
 {
 	pthread_t thread;
@@ -238,7 +242,7 @@ TEST(affinity_is_inherited)
 	thread_join(thread_start(get_affinity, &set));
 }
 
-/* A set has to have room for the CPUs there are, not for all there could be. */
+/* A set needs room only for the CPUs that exist. */
 TEST(affinity_of_the_smallest_size)
 {
 	union {
@@ -337,7 +341,7 @@ static void *compute_until_pinned(void *arg)
 	return arg;
 }
 
-/* By its handle, then by its id. */
+/* Pins another thread by its handle or by its id. */
 static void pin_another(void *(*start)(void *), bool by_id)
 {
 	cpu_set_t all = own_cpus(), got;
@@ -374,7 +378,7 @@ TEST(pinning_another_thread)
 	pin_another(compute_until_pinned, true);
 }
 
-/* One with a kernel thread of its own, which may not have begun. */
+/* A bound thread; its kernel thread may not have begun. */
 TEST(pinning_a_thread_at_once)
 {
 	pthread_attr_t attr;
@@ -437,7 +441,7 @@ static void *fork_who_pins(void *arg)
 	return arg;
 }
 
-/* A child that pins itself does not pin its parent. */
+/* A fork child that pins itself must not pin its parent. */
 TEST(pinning_after_a_fork)
 {
 	cpu_set_t before, after;
@@ -451,7 +455,7 @@ TEST(pinning_after_a_fork)
 	CHECK(CPU_EQUAL(&before, &after));
 }
 
-/* Yields reach everybody: a ring of flags, each set by the thread before. */
+/* Yields must reach every thread: each waits for the previous thread's flag. */
 static _Atomic int flags[20];
 
 static void *pass_flag(void *arg)

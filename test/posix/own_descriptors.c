@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors of weft's own, which it needs for waits: the program has none of
- * these numbers, and a fork child has none of these files.
+ * weft's own descriptors, which it needs for waits. The program cannot use
+ * their numbers, and a fork child has none of these files.
  */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 #include "child.h"
 #include "waiting.h"
 
-/* weft's own are above 1000, if the limit allows. */
+/* weft's own descriptors are above 1000 if the limit allows that. */
 enum { MOST = 2048 };
 
 static bool was_open[MOST];
@@ -38,7 +38,7 @@ static void *read_once(void *arg)
 	return arg;
 }
 
-/* A wait for which weft needs a descriptor, in either backend. */
+/* Starts a wait for which either backend needs a descriptor. */
 static pthread_t start_reader(void)
 {
 	pthread_t thread;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pointers that lead nowhere are an error to system calls and no signal, also
- * where the program blocks or ignores that signal, or handles it.
+ * A system call with an invalid pointer returns EFAULT and raises no signal,
+ * even if the program blocks, ignores or handles SIGSEGV.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -48,7 +48,7 @@ static uint32_t word;
 
 /* --- calls that read what p points to ------------------------------------- */
 
-/* The error, negative; some of the calls return it, the others say -1. */
+/* Returns the negative error. Some calls return -1 and set errno. */
 static long outcome(long rc)
 {
 	return rc == -1 ? -errno : rc;
@@ -140,7 +140,7 @@ CALL(tgqueueinfo,
      syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGUSR2, p))
 CALL(clone3, syscall(SYS_clone3, p, sizeof(struct clone_args)))
 
-/* --- that write there ----------------------------------------------------- */
+/* --- calls that write to p ------------------------------------------------ */
 
 CALL(read, read(stream[0], p, 8))
 CALL(recv, recv(stream[0], p, 8, 0))
@@ -175,7 +175,7 @@ static long take(long (*call)(void *p), void *p)
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &usr1, &old), 0);
 	CHECK_EQ(raise(SIGUSR1), 0);
 	rc = call(p);
-	/* If the kernel saw at once that the address cannot be one. */
+	/* The kernel may have refused the address before it took the signal. */
 	sigtimedwait(&usr1, NULL, &(struct timespec){ 0 });
 	CHECK_EQ(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
 	return rc;
@@ -206,12 +206,12 @@ static long wait4_of(void *p)
 	return rc;
 }
 
-/* --- all of them ---------------------------------------------------------- */
+/* --- all calls ------------------------------------------------------------ */
 
 struct call {
 	const char *name;
 	long (*make)(void *p);
-	int bytes; /* that it looks at */
+	int bytes; /* that it accesses */
 };
 
 #define ROW(name, bytes)                \
@@ -370,7 +370,7 @@ static void try(const struct call *c, void *p)
 	check_not_equal(__FILE__, __LINE__, what, rc, -EFAULT);
 }
 
-/* Nothing is there, or only the first half. */
+/* Tries an unmapped address, and one with only the first half mapped. */
 static void try_all(const struct call *calls, size_t nr)
 {
 	char *end = map(PROT_READ | PROT_WRITE) + PAGE;
@@ -400,7 +400,7 @@ static void *make_calls(void *arg)
 	return arg;
 }
 
-/* --- whatever becomes of the signal --------------------------------------- */
+/* --- with SIGSEGV blocked, ignored or handled ----------------------------- */
 
 TEST(in_a_thread)
 {

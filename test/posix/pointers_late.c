@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invalid pointers for the results that a call stores after its wait; errors
- * that the kernel finds before it reads the pointers; and a child.
+ * Invalid pointers for results that a call stores after its wait; errors that
+ * the kernel finds before it reads the pointers; a child's invalid pointers.
  */
 #include <sched.h>
 #include <signal.h>
@@ -124,7 +124,8 @@ TEST(results_in_constant_memory)
 /* Errors that the kernel finds before it reads the memory. */
 static void *pass_wrong(void *arg)
 {
-	volatile int too_few = -1; /* which the compiler would see */
+	/* volatile hides it from the compiler's warning */
+	volatile int too_few = -1;
 	void *volatile nowhere = NULL;
 
 	CHECK_ERRNO(sched_setparam(0, NULL), EINVAL);
@@ -145,10 +146,11 @@ TEST(what_comes_before_the_pointer)
 	thread_join(thread_start(pass_wrong, (void *)8));
 }
 
-/* More than a size with a sign can say. */
+/* Sizes above SSIZE_MAX. */
 static void *exceed(void *p)
 {
-	volatile size_t much = (size_t)-1; /* which the compiler would see */
+	/* volatile hides it from the compiler's warning */
+	volatile size_t much = (size_t)-1;
 	const struct iovec part = { p, much };
 	int ends[2], fds[3];
 
@@ -181,7 +183,7 @@ TEST(sizes_that_are_none)
 
 /* --- names of programs ---------------------------------------------------- */
 
-/* The child looks at the name, by its own rules; its caller lives. */
+/* The child reads the name, and fails; its caller continues. */
 static void *start_programs_without_names(void *p)
 {
 	const char *names[] = { NULL, p };

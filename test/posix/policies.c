@@ -23,13 +23,13 @@ static void become_real_time(void)
 {
 	struct sched_param param = { .sched_priority = 3 };
 
-	/* As the kernel decides it, whatever library is loaded. */
+	/* A raw system call: only the kernel's answer counts. */
 	_exit(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param) == 0 ?
 		      0 :
 		      errno);
 }
 
-/* 0 or the error of asking for a real-time policy. */
+/* Returns 0 or the error of a request for a real-time policy. */
 static int real_time_error(void)
 {
 	return child_exit_status(become_real_time);
@@ -84,7 +84,7 @@ TEST(changed_at_run_time)
 	change_own(&expected);
 }
 
-/* The kernel's, which has no name in libc. */
+/* The kernel's struct sched_attr, for which older libcs have no name. */
 struct attributes {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -93,7 +93,7 @@ struct attributes {
 	uint64_t times[3];
 };
 
-/* By its own id and by 0, as GLib's thread pools do. */
+/* By its own id and by 0; GLib's thread pools use both. */
 static void *attributes_of_own(void *arg)
 {
 	const long ids[] = { 0, syscall(SYS_gettid) };
@@ -159,7 +159,7 @@ static void *change_attributes(void *arg)
 	return arg;
 }
 
-/* libc has the functions from 2.41 on. */
+/* Version 2.41 of libc has added these functions. */
 TEST(attributes_by_libc)
 {
 	*(void **)&set_attributes = dlsym(RTLD_DEFAULT, "sched_setattr");
@@ -170,7 +170,7 @@ TEST(attributes_by_libc)
 	CHECK_EQ(sched_getscheduler(0), SCHED_OTHER);
 }
 
-/* The numbers of functions that libc has. */
+/* Calls by number for which libc has functions. */
 static void *numbers_of_functions(void *arg)
 {
 	struct sched_param none = { .sched_priority = 0 }, param;
@@ -240,7 +240,7 @@ TEST(kept_by_a_child)
 	thread_join(thread_start(fork_real_time, NULL));
 }
 
-/* A shell that ends with its policy, as the kernel has it, and TOLD. */
+/* A shell that exits with TOLD plus its policy from /proc. */
 #define TELL "read -r l < /proc/$$/stat; set -- $l; exit $((${41} + 40))"
 enum { TOLD = 40 };
 static char *const shell[] = { "sh", "-c", TELL, NULL };
@@ -324,7 +324,10 @@ TEST(kept_by_programs)
 	CHECK_EQ(child_exit_status(become_a_program), SCHED_FIFO + TOLD);
 }
 
-/* All kernel threads have the policy of the first thread at that time. */
+/*
+ * An executed program gets the first thread's policy, and all kernel threads
+ * have that one.
+ */
 TEST(kept_by_programs_of_other_threads)
 {
 	struct sched_param param = { .sched_priority = 5 };

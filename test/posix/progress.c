@@ -28,7 +28,7 @@ static void *spin_on_flag(void *arg)
 	return arg;
 }
 
-/* It sleeps while so many spin. */
+/* Sleeps while `nr` threads spin, then sets the flag. */
 static void *set_flag(void *nr)
 {
 	await_count(&nr_spinning, (int)(intptr_t)nr);
@@ -37,7 +37,9 @@ static void *set_flag(void *nr)
 	return NULL;
 }
 
-/* More of them than there are CPUs; the one that ends it comes last. */
+/*
+ * There are more spinners than CPUs, and the thread that ends them starts last.
+ */
 TEST(spinners_without_yield)
 {
 	pthread_t threads[12], setter;
@@ -57,7 +59,7 @@ TEST(main_spins)
 	thread_join(t);
 }
 
-/* A lock that spins in user code, as many programs have it. */
+/* Many programs have such a spin lock of their own. */
 static int user_lock;
 static long counter;
 
@@ -83,7 +85,7 @@ TEST(user_spin_lock)
 
 static _Atomic int nr_read;
 
-/* By number, so that only the kernel sees it. */
+/* syscall() by number, so weft does not intercept the read. */
 static void *raw_read(void *arg)
 {
 	char byte;
@@ -119,8 +121,10 @@ static void blocked_readers(void *(*reader)(void *))
 	CHECK_EQ(nr_read, 40);
 }
 
-/* A blocking read that yields its VP leaves the descriptor as it is:
- * other processes may share it. */
+/*
+ * A blocked read must not change the descriptor's flags, since other processes
+ * may share it.
+ */
 TEST(descriptors_stay_blocking)
 {
 	blocked_readers(plain_read);
@@ -143,10 +147,9 @@ TEST(blocked_in_read)
 }
 
 /*
- * All threads have slept for long when one wakes, and blocks in the kernel
- * until another thread has run: a thread that it has woken, a thread with a
- * deadline that comes only now, or a thread that reads bytes of another
- * process.
+ * All threads have slept for long when one wakes and blocks in the kernel. It
+ * blocks until another thread has run: one that it has woken, one with a later
+ * deadline, or one that reads another process's bytes.
  */
 enum { LONG_MS = 300, MORE_MS = 20 };
 static sem_t woken;
@@ -281,8 +284,7 @@ TEST(blocked_in_open)
 	CHECK_EQ(close(fd), 0);
 }
 
-/* Two threads that hand a token to each other make progress beside threads
- * that compute. */
+/* Two threads that pass a token make progress beside threads that compute. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int turn;
@@ -327,8 +329,10 @@ TEST(sleeps_beside_computing)
 	threads_join(computing, 6);
 }
 
-/* memset runs inside libc, where no preemption may happen: the CPU must be
- * shared all the same. */
+/*
+ * memset runs inside libc, where weft does not preempt. The other threads have
+ * to get the CPU all the same.
+ */
 static void *set_memory(void *arg)
 {
 	static char area[6][8 << 20];
@@ -359,7 +363,7 @@ TEST(loops_inside_libc)
 	threads_join(computing, 6);
 }
 
-/* A program may have used up its memory by the time that many are to run. */
+/* A program may have used up its memory when many threads become runnable. */
 static pthread_barrier_t barrier;
 static _Atomic int nr_arrived;
 
@@ -374,7 +378,7 @@ static void *wait_and_yield(void *arg)
 
 static void run_on_without_memory(void)
 {
-	enum { NR_THREADS = 1000 }; /* more than any queue has had till then */
+	enum { NR_THREADS = 1000 }; /* more than any queue has held so far */
 	static pthread_t threads[NR_THREADS];
 	struct rlimit nothing = { 0, RLIM_INFINITY };
 

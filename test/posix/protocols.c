@@ -42,7 +42,7 @@ static void unlock(pthread_mutex_t *m)
 	CHECK_EQ(pthread_mutex_unlock(m), 0);
 }
 
-/* Once it runs it has the mutex, and its creator goes on. */
+/* Returns when the new thread holds the mutex. */
 static pthread_t start_holder(int priority, void *(*start)(void *))
 {
 	pthread_t t = start_fifo(priority, start, NULL);
@@ -114,7 +114,7 @@ TEST(inherits_along_a_chain)
 	check_order("lbcmyx");
 }
 
-/* Two mutexes at once: the one that is left boosts. */
+/* With two mutexes held, the remaining one still boosts after an unlock. */
 static void *hold_two(void *arg)
 {
 	lock(&first);
@@ -220,7 +220,7 @@ static void *hold_and_tell(void *arg)
 	return NULL;
 }
 
-/* A waiter's priority changes, and so does the boost. */
+/* When a waiter's priority changes, the boost changes too. */
 TEST(inherits_less_than_before)
 {
 	pthread_t t[3];
@@ -243,7 +243,7 @@ static void *want_second_then_note(void *arg)
 	return NULL;
 }
 
-/* A thread that waits for a mutex is moved when its own priority changes. */
+/* A priority change moves a waiting thread in the mutex's queue. */
 TEST(goes_by_priority)
 {
 	pthread_t t[4];
@@ -332,7 +332,7 @@ TEST(ceiling_is_seen)
 	check_own(55, 55);
 }
 
-/* The process has no other thread. */
+/* The process has no other thread, so the runtime has not started. */
 TEST(ceiling_of_the_only_thread)
 {
 	struct sched_param param = { .sched_priority = MAIN };
@@ -378,7 +378,7 @@ static void *refuse(void *arg)
 	return NULL;
 }
 
-/* Each asks once: in libc a refused thread keeps the priority. */
+/* Each thread asks once: in libc a refused thread keeps the priority. */
 TEST(ceiling_of_real_time_threads_only)
 {
 	make(&first, PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, 10);
@@ -387,7 +387,7 @@ TEST(ceiling_of_real_time_threads_only)
 	thread_join(thread_start(refuse, &first));
 }
 
-/* --- as mutexes ----------------------------------------------------------- */
+/* --- ordinary use as mutexes ---------------------------------------------- */
 
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static long count, turn;
@@ -447,7 +447,7 @@ TEST(excludes)
 	use(PTHREAD_MUTEX_ERRORCHECK);
 }
 
-/* Locks both in turn, or gives up; counts under each. */
+/* Locks both mutexes, or gives up at a deadline, and counts under each. */
 static void *lock_in_a_chain(void *arg)
 {
 	for (int i = 0; i < 60; i++) {
@@ -469,7 +469,7 @@ static void *lock_in_a_chain(void *arg)
 	return NULL;
 }
 
-/* Priorities change all the time, and in the end the highest is nobody's. */
+/* Priorities change all the time. In the end no boost may be left. */
 TEST(boosts_in_a_crowd)
 {
 	pthread_t t[NR_THREADS], last[2];

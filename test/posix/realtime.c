@@ -110,7 +110,9 @@ static void *take_turns(void *arg)
 	return NULL;
 }
 
-/* They have run, and are in the caller's way no more. */
+/*
+ * Returns when the other threads have run, so they no longer delay the caller.
+ */
 static void start_others(pthread_t threads[NR_OTHERS])
 {
 	for (int i = 0; i < NR_OTHERS; i++)
@@ -191,7 +193,7 @@ TEST(equals_yield_in_turns)
 	t[1] = start_fifo(30, note_and_yield, NOTE('b'));
 	t[2] = start_fifo(29, note_own, NOTE('c'));
 	threads_join(t, 3);
-	/* Of two equals either may begin. */
+	/* Either of two equal threads may begin. */
 	check_order(order[0] == 'a' ? "abababc" : "bababac");
 }
 
@@ -250,7 +252,7 @@ static void *sleep_and_tell(void *arg)
 	return NULL;
 }
 
-/* No switch by the thread that runs: its time has to be taken from it. */
+/* The running thread never switches by itself, so it has to be preempted. */
 static void interrupt(int policy, int priority)
 {
 	pthread_t t[2];

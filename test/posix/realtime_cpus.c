@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * No more threads run than there are CPUs, and those run that have the highest
- * priority. Where weft has more VPs than CPUs it takes VPs offline for that.
+ * As many threads run as there are CPUs, and those with the highest priority.
+ * If weft has more VPs than CPUs, it takes VPs offline for that.
  *
- * Low threads count all the time. While a thread of a higher priority computes
- * on each CPU, the count stands still.
+ * Low-priority threads count all the time. While a higher-priority thread
+ * computes on each CPU, the count stands still.
  */
 #include <signal.h>
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ static void *count_until_told(void *arg)
 	return arg;
 }
 
-/* Computes for a while. Did the count stand still meanwhile? */
+/* Computes for a while, and returns whether the count stood still meanwhile. */
 static bool stands_still(void)
 {
 	int64_t start = now_ns();
@@ -44,11 +44,13 @@ static void *check_alone(void *arg)
 	nr_high++;
 	while (nr_high < nr_cpus)
 		sched_yield();
-	/* It takes a moment until another CPU has heard of this thread. */
+	/* Another CPU needs a moment to notice this thread. */
 	while (!stands_still())
 		CHECK(nr_cpus > 1);
 	nr_high++;
-	/* The other CPU stays taken until its thread has looked as well. */
+	/*
+	 * This thread occupies its CPU until the other thread has checked, too.
+	 */
 	while (nr_high < 2 * nr_cpus)
 		sched_yield();
 	return arg;
@@ -62,7 +64,7 @@ static void check_with(int low_policy, int low_priority, int high_policy)
 	for (int i = 0; i < NR_LOW; i++)
 		low[i] = thread_start_policy(low_policy, low_priority, NULL,
 					     count_until_told, NULL);
-	/* They get the CPUs while this thread sleeps. */
+	/* The low threads get the CPUs while this thread sleeps. */
 	while (count == 0)
 		sleep_ms(1);
 	for (int i = 0; i < nr_cpus; i++)
@@ -112,8 +114,8 @@ TEST(others_above_creator)
 }
 
 /*
- * Threads without a policy are spread over all VPs when the first real-time
- * thread comes. Their carriers may need a moment to hear of it.
+ * Threads without a policy run on all VPs when the first real-time thread
+ * comes. Their carriers may need a moment to notice it.
  */
 TEST(first_of_all)
 {
@@ -179,9 +181,9 @@ static void exit_at_once(void)
 
 /*
  * The first thread is real-time before there are threads, so weft's kernel
- * threads are, too. The first thread sleeps beside threads that compute, takes
- * a signal to the process, and has a child that ends. The limit ends a test
- * that hangs.
+ * threads are, too. It sleeps beside threads that compute, takes a signal to
+ * the process, and has a child that ends. A CPU limit ends the test if it
+ * hangs.
  */
 static void sleep_beside_lower(int flags, int priority)
 {
@@ -223,7 +225,7 @@ TEST(first_thread_that_makes_no_realtime_threads_sleeps)
 	sleep_beside_lower(SCHED_RESET_ON_FORK, HIGH);
 }
 
-/* No thread can have a higher priority. */
+/* No thread can have a higher priority than this. */
 TEST(first_thread_with_the_highest_priority_sleeps)
 {
 	sleep_beside_lower(0, MOST);

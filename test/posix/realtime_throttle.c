@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real-time threads that can always run: the kernel, and weft, give other
+ * Real-time threads that can always run. Both the kernel and weft give other
  * threads some milliseconds of each second.
  */
 #include <errno.h>
@@ -35,7 +35,10 @@ static void *lock_until_told(void *arg)
 	return arg;
 }
 
-/* The caller does not get on from here without its share. */
+/*
+ * As an ordinary thread the caller runs only in the time that throttling
+ * leaves.
+ */
 static void be_like_others(void)
 {
 	set_own(SCHED_OTHER, 0);
@@ -109,7 +112,10 @@ static void *post_and_spin(void *arg)
 	return spin_until_told(arg);
 }
 
-/* On another processor if there is one: nobody else could run it here. */
+/*
+ * This thread computes at real-time priority, so another CPU runs the woken
+ * thread if there is one.
+ */
 TEST(woken_by_one_that_computes)
 {
 	pthread_t t[2];
@@ -136,7 +142,10 @@ static void *read_and_tell(void *arg)
 	return arg;
 }
 
-/* Data comes for one of a higher priority, and nobody asks the kernel. */
+/*
+ * Data arrives for a thread of higher priority while no thread enters the
+ * kernel.
+ */
 TEST(reader_above_one_that_computes)
 {
 	pthread_t t[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registers and flags of a thread that no call announces: each thread has its
- * own, whatever it does meanwhile, and a new thread has its creator's.
+ * Registers and flags that a thread changes without a call. Each thread keeps
+ * its own, whatever it does, and a new thread has its creator's.
  */
 #include <fenv.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include "threading.h"
 
 enum { NR_THREADS = 12, NR_ROUNDS = 200, HWCAP2_FSGSBASE = 2 };
-/* Each may wait for a turn of all that compute. */
+/* Each yield may take as long as the slices of all computing threads. */
 enum { NR_YIELDS_BESIDE_COMPUTING = 20 };
 
 /* --- the registers ------------------------------------------------------- */
@@ -36,7 +36,7 @@ static void set_gs_base(uint64_t base)
 	__asm__ volatile("wrgsbase %0" : : "r"(base) : "memory");
 }
 
-/* Bit 18 of rflags. */
+/* Returns bit 18 of rflags. */
 static uint64_t alignment_check(void)
 {
 	uint64_t flags;
@@ -127,7 +127,9 @@ static void *compute(void *arg)
 
 	use_block(n);
 	atomic_fetch_add(&nr_computing, 1);
-	/* Without a call: it is preempted, for the others have to begin. */
+	/*
+	 * Preemption alone can let the other threads begin: this makes no call.
+	 */
 	while (atomic_load(&nr_computing) < NR_THREADS)
 		CHECK_EQ(number_by_gs(), n + 1);
 	for (int i = 0; i < 3000000; i++)
@@ -197,7 +199,7 @@ TEST(gs_base_is_the_creators)
 	pthread_t threads[NR_THREADS];
 
 	need_gs();
-	set_gs_base(0x45670); /* before the first thread */
+	set_gs_base(0x45670); /* set before the first thread exists */
 	CHECK(thread_join(thread_start(tell_gs_base, NULL)) == (void *)0x45670);
 	threads_start(threads, NR_THREADS, create_with_own, NULL);
 	threads_join(threads, NR_THREADS);
@@ -209,7 +211,7 @@ static _Atomic uint64_t seen_by_handler;
 static void on_signal(int sig, siginfo_t *info, void *ucontext)
 {
 	atomic_store(&seen_by_handler, gs_base());
-	set_gs_base(0x777770); /* stays, as nothing restores it */
+	set_gs_base(0x777770); /* remains, as no code restores it */
 	sched_yield();
 }
 
@@ -256,7 +258,7 @@ TEST(gs_base_in_a_fork_child)
 
 /* --- floating point ------------------------------------------------------ */
 
-/* Flush to zero, and the sticky flag of an inexact result. */
+/* Sets flush-to-zero, and the sticky flag of an inexact result. */
 static uint32_t nth_mxcsr(intptr_t n)
 {
 	return 0x1f80U | (n % 2 != 0 ? 0x8000U : 0) | (n % 3 == 0 ? 0x20U : 0);
@@ -264,7 +266,7 @@ static uint32_t nth_mxcsr(intptr_t n)
 
 static uint16_t nth_x87(intptr_t n)
 {
-	return n % 2 != 0 ? 0x37f : 0x77f; /* rounds to nearest, or down */
+	return n % 2 != 0 ? 0x37f : 0x77f; /* rounds to nearest or down */
 }
 
 static void *keep_control_words(void *arg)
@@ -294,7 +296,7 @@ TEST(control_words)
 	threads_join(threads, NR_THREADS);
 }
 
-/* While it computes: the whole state is in the frame of the preemption. */
+/* A computing thread is preempted, so its whole state is in a signal frame. */
 static void *keep_status(void *arg)
 {
 	intptr_t n = (intptr_t)arg;

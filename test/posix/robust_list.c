@@ -45,7 +45,7 @@ TEST(each_thread_has_its_own)
 
 	for (int i = 0; i < NR_THREADS; i++)
 		CHECK(pthread_create(&threads[i], NULL, ask_again, NULL) == 0);
-	/* Only then: what lives at once has different lists. */
+	/* The threads live until now, and live threads have different lists. */
 	heads[NR_THREADS] = ask_again(NULL);
 	for (int i = 0; i < NR_THREADS; i++) {
 		CHECK(pthread_join(threads[i], &heads[i]) == 0);

@@ -55,7 +55,7 @@ def cases_of(program):
 
 
 def selected(options):
-    """(program, case) for all that is to be run."""
+    """Yields (program, case) for each case that is to run."""
     if not options.programs:
         for program in built_programs(options.build):
             yield from ((program, case) for case in cases_of(program))
@@ -67,8 +67,8 @@ def selected(options):
 
 
 def run_case(program, case, options):
-    """(verdict, {mode: result}). A case passes if it is good in the modes
-    asked for; one that natively is skipped or fails proves nothing."""
+    """Returns (verdict, {mode: result}). A case passes if it passes in each
+    mode asked for. A case that natively fails or is skipped proves nothing."""
     results = {}
     modes = ["native", "weft"] if options.mode == "both" else [options.mode]
     for mode in modes:
@@ -114,7 +114,8 @@ def main(argv):
                     for verdict, number in counts.items()) +
           f" in {time.monotonic() - start:.1f}s")
     if counts["skipped"] and not counts["passed"] + counts["failed"]:
-        return runner.SKIP_STATUS  # as on a CPU without protection keys
+        # all skipped, as on a CPU without protection keys
+        return runner.SKIP_STATUS
     return 1 if counts["failed"] or not counts["passed"] else 0
 
 

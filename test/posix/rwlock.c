@@ -145,7 +145,7 @@ static void *time_out_as_writer(void *arg)
 	return arg;
 }
 
-/* A writer that gave up leaves the lock as it was. */
+/* A writer that gave up must leave the lock unchanged. */
 TEST(timed_writer_behind_reader)
 {
 	for (int i = 0; i < 3; i++) {
@@ -245,7 +245,7 @@ TEST(readers_and_writers)
 	CHECK(nr_readers_max > 1);
 }
 
-/* No error to POSIX; programs destroy what they have failed to make. */
+/* POSIX allows it, and programs destroy locks that they failed to make. */
 TEST(destroy_does_not_look)
 {
 	void *page =

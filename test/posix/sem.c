@@ -79,7 +79,7 @@ TEST(bad_deadlines)
 		    EINVAL);
 }
 
-/* With a permit at hand the deadline does not matter. */
+/* If a permit is there, the deadline is not checked. */
 TEST(timed_wait_with_permit)
 {
 	struct timespec past = deadline_ms(CLOCK_REALTIME, -1000);
@@ -113,7 +113,7 @@ TEST(ping_pong)
 	thread_join(t);
 }
 
-/* At most as many inside as the semaphore has permits. */
+/* No more threads are inside than the semaphore has permits. */
 static _Atomic int nr_inside;
 static _Atomic int nr_inside_max;
 
@@ -146,7 +146,7 @@ TEST(limits_who_is_inside)
 	CHECK_EQ(nr_inside, 0);
 }
 
-/* Every permit posted is taken once or left over, time-outs or not. */
+/* Every permit is taken once or left over, even if waits time out. */
 static _Atomic long nr_taken;
 static _Atomic int is_over;
 
@@ -222,7 +222,7 @@ TEST(named)
 	CHECK_ERRNO(sem_unlink(name), ENOENT);
 }
 
-/* The poster may free the semaphore's memory once the waiter is through. */
+/* The poster may free the semaphore as soon as the waiter has returned. */
 static void *post_given(void *arg)
 {
 	CHECK_EQ(sem_post(arg), 0);

@@ -106,7 +106,10 @@ static void check_task(const char *tid)
 	CHECK_EQ(real, NOBODY);
 }
 
-/* Threads wait in several ways; whatever serves them changes, too. */
+/*
+ * Threads wait in several ways; the kernel threads that serve them must change,
+ * too.
+ */
 static void change_while_others_wait(void)
 {
 	pthread_t reader, waiter;
@@ -122,7 +125,9 @@ static void change_while_others_wait(void)
 	waiter = thread_start(wait_for_permit, NULL);
 	await_rest();
 	CHECK_EQ(setresuid(NOBODY, NOBODY, NOBODY), 0);
-	/* All that the kernel knows; opendir would list the program's. */
+	/*
+	 * A raw directory scan sees all kernel threads; weft filters opendir's.
+	 */
 	nr_tasks = scandir("/proc/self/task", &tasks, NULL, NULL);
 	CHECK(nr_tasks > 0);
 	for (int i = 0; i < nr_tasks; i++) {
@@ -151,7 +156,7 @@ static void end_well(int sig)
 	_exit(3);
 }
 
-/* One thread may not do what the others can: libc ends the process. */
+/* If one kernel thread cannot change its ids, libc ends the process. */
 static void tear(void)
 {
 	sem_t changed;

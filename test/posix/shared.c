@@ -125,7 +125,7 @@ TEST(semaphore_cancelled_with_few_descriptors)
 	cancel_in_semaphore();
 }
 
-/* More than there can be kernel threads for one VP to lose. */
+/* More waiters than kernel threads by which a VP could be handed off. */
 TEST(semaphore_many_wait)
 {
 	enum { NR = 200 };
@@ -210,7 +210,10 @@ static void *wait_for_condition(void *arg)
 	pthread_cleanup_pop(0);
 }
 
-/* A cancelled waiter holds the mutex in its cleanup, and unlocks it there. */
+/*
+ * A cancelled waiter owns the mutex in its cleanup handler, and unlocks it
+ * there.
+ */
 static void cancel_in_condition(void)
 {
 	pthread_t thread;
@@ -277,8 +280,8 @@ static void *wait_on_word(void *arg)
 
 	CHECK_ERRNO(syscall(SYS_futex, &s->word, FUTEX_WAIT, 7, NULL), EAGAIN);
 	/*
-	 * A wait may end without a wake, as that of a thread with a killed
-	 * server.
+	 * A wait may end without a wake, for example if its I/O server was
+	 * killed.
 	 */
 	while (syscall(SYS_futex, &s->word, FUTEX_WAIT, 0, &soon) == 0)
 		;
@@ -303,7 +306,7 @@ TEST(futex)
 	CHECK_EQ(sem_wait(&s->answer), 0);
 	pid = fork();
 	if (pid == 0) {
-		/* A wait may also end by itself. */
+		/* The wait may end without this wake. */
 		while (syscall(SYS_futex, &s->word, FUTEX_WAKE, 1) == 0 &&
 		       s->word == 0)
 			usleep(1000);

@@ -86,7 +86,9 @@ static inline void run_threads(void *(*start)(void *))
 	threads_join(threads, NR_THREADS);
 }
 
-/* Too few for weft to have any: its threads wait as well as they can. */
+/*
+ * Leaves too few descriptors for weft's own; threads then wait in the kernel.
+ */
 static inline void allow_few_descriptors(void)
 {
 	struct rlimit few = { 7, 7 };
@@ -94,7 +96,7 @@ static inline void allow_few_descriptors(void)
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
 }
 
-/* In this process and in a child at once. */
+/* Runs `start` in threads of this process and of a child at once. */
 static inline void run_in_both(void *(*start)(void *))
 {
 	int status;
@@ -108,7 +110,7 @@ static inline void run_in_both(void *(*start)(void *))
 	CHECK_EQ(status, 0);
 }
 
-/* A child with a thread of its own, until it is killed. */
+/* Starts a child that runs a thread until the child is killed. */
 static inline pid_t start_child(void *(*start)(void *))
 {
 	pid_t pid = fork();

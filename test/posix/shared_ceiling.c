@@ -74,7 +74,7 @@ static void *count(void *arg)
 	return NULL;
 }
 
-/* Each thread's turn is told by a broadcast. */
+/* The threads take turns; a broadcast announces each turn. */
 static void *take_turns(void *arg)
 {
 	become_realtime();
@@ -139,7 +139,7 @@ static void *check_others(void *arg)
 {
 	struct timespec soon = deadline_ms(CLOCK_REALTIME, 5);
 
-	/* A thread that may not lock it gets EINVAL even if it is free. */
+	/* A thread that may not lock it gets EINVAL, even if it is free. */
 	CHECK_EQ(pthread_mutex_lock(&o->mutex), EINVAL);
 	become_realtime();
 	CHECK_EQ(pthread_mutex_trylock(&o->mutex), EBUSY);
@@ -201,7 +201,7 @@ static void *leave_locked(void *arg)
 	return NULL;
 }
 
-/* Its ceiling, and holders that end. */
+/* The mutex's ceiling, and owners that end with the mutex. */
 TEST(has_a_ceiling)
 {
 	int old;

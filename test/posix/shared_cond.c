@@ -93,7 +93,7 @@ static void post_count(pthread_mutex_t *mutex, int n)
 	CHECK_EQ(pthread_mutex_unlock(mutex), 0);
 }
 
-/* One signal is enough for each, and a broadcast for all. */
+/* One signal wakes one waiter, and a broadcast wakes all. */
 TEST(condition_many_wait)
 {
 	pthread_t threads[NR_CROWD];
@@ -113,7 +113,7 @@ TEST(condition_many_wait)
 	CHECK_EQ(pthread_cond_destroy(&s->cond), 0);
 }
 
-/* The mutex need not be shared if only one process waits. */
+/* If only one process waits, the mutex need not be shared. */
 TEST(condition_with_private_mutex)
 {
 	static pthread_mutex_t own = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -144,7 +144,7 @@ static void *take_one(void *arg)
 	return NULL;
 }
 
-/* A cancelled waiter leaves the signal to another. */
+/* A cancelled waiter must pass its signal on to another waiter. */
 TEST(condition_cancelled_beside_signal)
 {
 	make_condition(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
@@ -189,7 +189,7 @@ static void *wait_interrupted(void *arg)
 	return NULL;
 }
 
-/* Handlers run in all of these waits, and none of them ends. */
+/* Handlers run during all of these waits and end none of them. */
 TEST(interrupted)
 {
 	struct sigaction act = { .sa_handler = count_handler };
@@ -228,7 +228,7 @@ static void *wait_for_condition(void *arg)
 	return NULL;
 }
 
-/* A broadcast reaches those that live. */
+/* A broadcast reaches the remaining waiters when one was killed. */
 TEST(condition_waiter_is_killed)
 {
 	for (int robust = 0; robust < 2; robust++) {
@@ -273,7 +273,7 @@ static void *signal_and_stay(void *arg)
 		pause();
 }
 
-/* A woken waiter finds that the mutex's owner has died. */
+/* A woken waiter gets EOWNERDEAD if the mutex's owner has died. */
 TEST(condition_owner_is_killed)
 {
 	pthread_t thread;
@@ -284,7 +284,7 @@ TEST(condition_owner_is_killed)
 	CHECK_EQ(sem_wait(&s->sem), 0);
 	pid = start_child(signal_and_stay);
 	CHECK_EQ(sem_wait(&s->answer), 0);
-	await_rest(); /* it waits for the mutex */
+	await_rest(); /* the waiter waits for the mutex now */
 	kill_child(pid);
 	thread_join(thread);
 }

@@ -47,8 +47,7 @@ static bool is_waited_for(void)
 	return (*(volatile unsigned int *)&o->mutex & FUTEX_WAITERS) != 0;
 }
 
-/* Until so many threads wait for the mutex in the kernel, all of this process
- * and of that one. */
+/* Waits until `nr` threads of both processes sleep in the mutex's futex. */
 static void await_waiters(int nr, pid_t process)
 {
 	while (o->nr_wanting < nr || !is_waited_for())
@@ -91,7 +90,7 @@ static void play(enum role role)
 		return;
 	}
 	thread_join(thread_start(hold, NULL));
-	/* The kernel thread is gone; the process may be killed now. */
+	/* The owner's kernel thread has ended. The process may be killed. */
 	CHECK_EQ(sem_post(&o->done), 0);
 	pause();
 }
@@ -161,7 +160,7 @@ TEST(owner_process_is_killed)
 	end_owners(KILLED);
 }
 
-/* It held the mutex before the process had threads, and ends. */
+/* The first thread locks the mutex while it is alone, and later ends. */
 static void first_ends(void)
 {
 	CHECK_EQ(pthread_mutex_lock(&o->mutex), 0);
@@ -248,7 +247,7 @@ static void *change_credentials(void *arg)
 	return NULL;
 }
 
-/* Kernel threads that come and go, while each has to follow. */
+/* Credentials change while kernel threads start and end: each has to follow. */
 TEST(owners_end_beside_changes_of_credentials)
 {
 	pthread_t changer, owners[NR_THREADS];
@@ -267,7 +266,7 @@ TEST(owners_end_beside_changes_of_credentials)
 	CHECK_EQ(o->nr_died, 20 * NR_THREADS - 1);
 }
 
-/* --- what others see ------------------------------------------------------ */
+/* --- priorities that other processes see ---------------------------------- */
 
 static void *check_others(void *type)
 {
@@ -333,7 +332,7 @@ TEST(types)
 	}
 }
 
-/* Returns the calling thread's priority as the kernel has it. */
+/* Returns the calling thread's priority according to the kernel. */
 static int kernel_priority(void)
 {
 	FILE *stat = fopen("/proc/thread-self/stat", "r");
@@ -372,7 +371,7 @@ static void want_as_fifo(void)
 	exit(0);
 }
 
-/* A thread that waits natively boosts a thread on weft. */
+/* A waiter of a native process boosts a thread on weft. */
 TEST(boosts_between_processes)
 {
 	pthread_t holder;

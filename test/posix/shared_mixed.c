@@ -27,8 +27,10 @@ static struct mixed *m;
 
 /* --- the processes -------------------------------------------------------- */
 
-/* make() in one of them, then start() in NR_THREADS threads of each. True in
- * the case's own process, at the end. */
+/*
+ * One process runs make(); then NR_THREADS threads of each process run start().
+ * Returns true at the end in the case's own process.
+ */
 static bool run_in_three(void (*make)(void), void *(*start)(void *))
 {
 	pid_t second = -1, third = -1;
@@ -129,8 +131,8 @@ TEST(barrier)
 }
 
 /*
- * libc's barrier counts the threads that come, may leave and have left, and
- * starts anew at the last multiple of the count below 2^31.
+ * libc's barrier counts the threads that arrive, may leave and have left. It
+ * starts again at the last multiple of the count below 2^31.
  */
 static void make_late_barrier(void)
 {
@@ -264,7 +266,7 @@ TEST(rwlock_preferring_writers_strictly)
 
 /* --- conditions ----------------------------------------------------------- */
 
-/* Returns the mutex locked. */
+/* Returns with the mutex locked. */
 static void wait_on(pthread_cond_t *cond, clockid_t clock, int i)
 {
 	struct timespec soon;
@@ -377,7 +379,7 @@ TEST(condition_broadcast)
 		CHECK_EQ(m->generation, NR_ROUNDS);
 }
 
-/* Those that wait when it is all over still leave. */
+/* The destroying thread has to let the last waiters leave. */
 static void *gather_and_destroy(void *arg)
 {
 	CHECK_EQ(pthread_mutex_lock(&m->mutex), 0);

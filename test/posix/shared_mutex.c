@@ -58,7 +58,7 @@ TEST(mutex_inherit)
 	count_with(PTHREAD_MUTEX_ROBUST, PTHREAD_PRIO_INHERIT);
 }
 
-/* --- two threads of one number -------------------------------------------- */
+/* --- two threads with the same number ------------------------------------- */
 
 enum { MOST_TRIES = 2000, NR_TURNS = 200000 };
 
@@ -90,7 +90,10 @@ static void *compare_number(void *arg)
 	return arg;
 }
 
-/* Makes threads until one has the other's number, as no two natively have. */
+/*
+ * Makes threads until one has the other process's thread number, which never
+ * happens natively.
+ */
 static void be_the_other(void)
 {
 	bool is_found = false;
@@ -138,7 +141,7 @@ static void *hold_until_told(void *arg)
 	return NULL;
 }
 
-/* The first thread of another process is not the first of this one. */
+/* Another process's first thread is not this process's first thread. */
 static void *is_not_mine(void *arg)
 {
 	struct timespec soon = deadline_ms(CLOCK_REALTIME, 20);
@@ -228,7 +231,10 @@ static void thread_dies(int type, int shared, int protocol)
 	CHECK_EQ(pthread_mutex_unlock(m), 0);
 	CHECK_EQ(pthread_mutex_lock(m), 0);
 	CHECK_EQ(pthread_mutex_unlock(m), 0);
-	/* Again, and a thread waits that does not make it consistent. */
+	/*
+	 * Once more. The new owner does not make it consistent while a thread
+	 * waits.
+	 */
 	thread_join(thread_start(leave_locked, m));
 	CHECK_EQ(pthread_mutex_trylock(m), EOWNERDEAD);
 	waiter = thread_start(inherit, m);
@@ -292,7 +298,10 @@ TEST(owner_process_dies)
 	thread_join(thread_start(inherit_from_process, NULL));
 }
 
-/* It dies while others sleep on the mutex, before it was made consistent. */
+/*
+ * A second owner dies while threads sleep on the mutex, before it is
+ * consistent.
+ */
 static void die_waited_for(int protocol)
 {
 	pid_t first, second;
@@ -334,7 +343,7 @@ static void *take_over(void *mutex)
 	return NULL;
 }
 
-/* The kernel gives it to the next owner, by the id that it knows. */
+/* The kernel names the next owner by its kernel thread id. */
 TEST(inherited_from_the_dead)
 {
 	pthread_t others[4];

@@ -47,7 +47,7 @@ static void *hold_write(void *arg)
 	return NULL;
 }
 
-/* The first thread of another process is not the first of this one. */
+/* Another process's first thread is not this process's first thread. */
 static void *meet_writer(void *arg)
 {
 	CHECK_EQ(pthread_rwlock_tryrdlock(&s->rwlock), EBUSY);
@@ -94,7 +94,7 @@ static void *read_once(void *arg)
 	return NULL;
 }
 
-/* Writers give up behind a reader: those that were held up by them read. */
+/* Writers time out behind a reader; the readers behind them get the lock. */
 TEST(rwlock_writers_give_up)
 {
 	for (int i = 0; i < 3; i++) {
@@ -124,7 +124,7 @@ static void *write_once(void *arg)
 	return NULL;
 }
 
-/* A reader comes while one holds the lock and a writer waits. */
+/* A reader comes while another reader holds the lock and a writer waits. */
 static bool reader_passes_writer(int kind)
 {
 	struct timespec soon;
@@ -186,7 +186,7 @@ static void *meet(void *arg)
 	return NULL;
 }
 
-/* One of them destroys the barrier while the others leave. */
+/* One thread destroys the barrier while the others leave it. */
 TEST(barrier_many_wait)
 {
 	pthread_t threads[NR_CROWD];
@@ -229,7 +229,7 @@ static void *announce_and_write(void *arg)
 	return NULL;
 }
 
-/* One that waits for another writer leaves nothing in the lock. */
+/* A killed waiter leaves no trace in the lock. */
 TEST(rwlock_waiter_is_killed)
 {
 	pid_t pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers of threads jump out, run on an alternate stack, and use the library;
- * the program asks for its actions.
+ * Handlers that jump out, run on an alternate stack, or call the library; and
+ * the actions that the program reads back.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -152,7 +152,9 @@ TEST(stack_in_use_stays)
 
 static int ticks[2];
 
-/* The third tick ends what the first has not. */
+/*
+ * The third tick ends the read if SA_RESTART has continued it after the first.
+ */
 static void tick(int sig)
 {
 	static int nr;
@@ -268,7 +270,7 @@ static void *take_permits(void *arg)
 	return (void *)(intptr_t)nr;
 }
 
-/* Signals hit threads everywhere, in the middle of weft, too. */
+/* Signals hit the threads everywhere, also inside weft. */
 TEST(handlers_post)
 {
 	enum { NR = 6 };

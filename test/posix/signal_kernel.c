@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals as the kernel's interface knows them: system calls behind
- * libc's back, exec.
+ * Signals by the kernel's interface: system calls that bypass libc, and exec.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -112,7 +111,7 @@ static void *raw_pause(void *arg)
 	return arg;
 }
 
-/* Nothing but a signal of the program's ends it. */
+/* Only a signal of the program's ends it, not one of weft's. */
 TEST(raw_pause_until_cancelled)
 {
 	for (int i = 0; i < 300; i++) {
@@ -188,7 +187,7 @@ static void *forge(void *arg)
 {
 	siginfo_t info = queued(SIGUSR1, SI_TKILL, 0);
 
-	/* Nobody sends in the kernel's name but to himself. */
+	/* A process may use the kernel's codes only towards itself. */
 	CHECK_ERRNO((int)syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(),
 				 SIGUSR1, &info),
 		    EPERM);
@@ -283,7 +282,9 @@ static void *come_and_go(void *arg)
 	return arg;
 }
 
-/* POSIX of kill: if no other thread takes the signal. */
+/*
+ * POSIX: kill returns after the delivery if no other thread takes the signal.
+ */
 TEST(handled_when_the_call_that_sends_returns)
 {
 	enum { NR_SENT = 4000 };
@@ -333,7 +334,7 @@ TEST(errors_of_a_process_descriptor)
 
 /* --- exec ----------------------------------------------------------------- */
 
-/* Whether SIGUSR1 and SIGUSR2 are pending in the program that follows. */
+/* The program that follows exits with 0 if SIGUSR1 and SIGUSR2 are pending. */
 #define SHOW                                                                   \
 	"while read name value; do case $name in SigPnd:) a=$value;; ShdPnd:)" \
 	" b=$value;; esac; done < /proc/self/status;"                          \
@@ -370,9 +371,8 @@ TEST(pending_signals_survive_exec)
 }
 
 /*
- * A signal that raise sends lies in the kernel without its sender where the
- * user's processes have as many queued as RLIMIT_SIGPENDING allows; one that
- * kill sends has it always.
+ * The kernel loses the sender of a raised signal if the user's processes have
+ * RLIMIT_SIGPENDING signals queued. It always keeps the sender of a kill.
  */
 TEST(pending_signals_survive_a_failed_exec)
 {
@@ -416,8 +416,8 @@ static int broken_socket(void)
 }
 
 /*
- * A signal that the caller blocks is pending for it alone, while other threads
- * run.
+ * A signal that the caller blocks must be pending for it alone while other
+ * threads run.
  */
 static void take_pending(int sig)
 {
@@ -451,7 +451,7 @@ static void *write_to_nobody(void *arg)
 	CHECK_EQ(nr_handled, 1);
 	nr_handled = 0;
 	block(SIGPIPE);
-	/* Nobody gets this one. */
+	/* SIGPIPE stays blocked, so no thread takes this one. */
 	CHECK_ERRNO(write(pipe_end, "x", 1), EPIPE);
 	return arg;
 }

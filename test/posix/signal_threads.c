@@ -88,7 +88,7 @@ TEST(kill_of_a_new_thread)
 		pthread_t t = thread_start(count_own, NULL);
 
 		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
-		/* It may have ended before. */
+		/* The thread may have ended before the signal. */
 		CHECK((intptr_t)thread_join(t) <= 1);
 	}
 	CHECK_EQ(pthread_kill(pthread_self(), 65), EINVAL);
@@ -138,7 +138,7 @@ static void *tell_tid_and_end(void *arg)
 	return arg;
 }
 
-/* A child, before it has threads of its own and after. */
+/* Runs in a child, before it has threads of its own and after. */
 static void send_to_parent(void)
 {
 	const pid_t parent = getppid();
@@ -243,8 +243,10 @@ static void *fill_queue(void *arg)
 	return arg;
 }
 
-/* The signals of old need no place. The user's other processes, which count
- * against the kernel's limit too, keep theirs. */
+/*
+ * Standard signals need no queue entry. The user's other processes count
+ * against the same limit and keep their signals.
+ */
 TEST(full_queue)
 {
 	const struct rlimit few = { 100, 100 };
@@ -268,7 +270,8 @@ static void *block_and_look(void *arg)
 	CHECK_EQ(sigpending(&pending), 0);
 	CHECK(sigismember(&pending, SIGUSR1));
 	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
-	CHECK_EQ(nr_mine, 1); /* delivered before it returns, and merged */
+	/* merged, and delivered before the call returns */
+	CHECK_EQ(nr_mine, 1);
 	CHECK_EQ(sigpending(&pending), 0);
 	CHECK(!sigismember(&pending, SIGUSR1));
 	return arg;
@@ -305,7 +308,7 @@ static void *wait_once(void *arg)
 	return arg;
 }
 
-/* Handlers with SA_RESTART do not end the wait, others do. */
+/* Handlers without SA_RESTART end the wait, others do not. */
 static void check_interrupts(void *(*wait)(void *))
 {
 	pthread_t t;
@@ -319,7 +322,9 @@ static void check_interrupts(void *(*wait)(void *))
 		await_count(&nr_handled, i);
 	}
 	CHECK_EQ(step, 1);
-	/* One that comes just before the wait does not end it. */
+	/*
+	 * A signal just before the wait does not end it, so send until it does.
+	 */
 	while (step == 1) {
 		CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
 		sleep_ms(1);
@@ -395,7 +400,7 @@ TEST(a_thread_takes_the_signals)
 	await_count(&step, 101);
 	CHECK_EQ(kill(getpid(), SIGTERM), 0);
 	thread_join(t);
-	/* Pending for the process, then taken. */
+	/* The signal is pending for the process; then a sigwait takes it. */
 	CHECK_EQ(kill(getpid(), SIGUSR1), 0);
 	CHECK_EQ(sigpending(&pending), 0);
 	CHECK(sigismember(&pending, SIGUSR1));
@@ -415,7 +420,7 @@ static void *answer_signals(void *arg)
 	return NULL;
 }
 
-/* Sent while the other is on its way to wait for the next. */
+/* The signal arrives while the thread is about to wait for the next one. */
 TEST(signals_beside_the_begin_of_waits)
 {
 	sigset_t set = set_of(SIGUSR1);

@@ -76,7 +76,7 @@ TEST(signals_to_others_are_not_seen)
 	pthread_t t;
 
 	CHECK_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
-	/* It blocks the signal and sleeps. */
+	/* The thread blocks the signal and sleeps. */
 	t = thread_start(sleep_long, NULL);
 	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
 	CHECK_ERRNO((int)read(fd, &info, sizeof(info)), EAGAIN);
@@ -133,7 +133,9 @@ static void *read_many(void *arg)
 	return NULL;
 }
 
-/* Each gets what is sent to it, whether it waits or not, and in order. */
+/*
+ * Each thread gets the signals sent to it, in order, whether it waits or not.
+ */
 TEST(readers_get_their_own)
 {
 	int fd = make_fd(SIGRTMIN, 0);
@@ -155,7 +157,7 @@ TEST(readers_get_their_own)
 	threads_join(threads, NR_READERS);
 }
 
-/* On one VP, too: a thread that reads blocks no other thread. */
+/* On one VP, too: a reader must not block other threads. */
 TEST(process_signal_ends_a_read)
 {
 	int fd = make_fd(SIGRTMIN, 0);
@@ -194,7 +196,7 @@ static void *read_interrupted(void *arg)
 	nr_ready = 1;
 	CHECK_ERRNO((int)read(fd, &info, sizeof(info)), EINTR);
 	nr_ready = 2;
-	await_count(&is_quiet, 1); /* no more of them comes */
+	await_count(&is_quiet, 1); /* no further SIGUSR2 comes */
 	info = read_one(fd);
 	CHECK_EQ(info.ssi_signo, SIGUSR1);
 	return NULL;
@@ -209,14 +211,14 @@ TEST(handlers_interrupt_a_read)
 	handle(SIGHUP, count, SA_RESTART);
 	t = thread_start(read_interrupted, &fd);
 	await_count(&nr_ready, 1);
-	/* The first may come before the read. */
+	/* The first signal may come before the read. */
 	while (nr_ready == 1) {
 		CHECK_EQ(pthread_kill(t, SIGUSR2), 0);
 		sleep_ms(2);
 	}
 	nr_handled = 0;
 	is_quiet = 1;
-	await_rest(); /* it reads again */
+	await_rest(); /* the thread reads again */
 	CHECK_EQ(pthread_kill(t, SIGHUP), 0);
 	await_count(&nr_handled, 1);
 	CHECK_EQ(pthread_kill(t, SIGUSR1), 0);
@@ -234,7 +236,7 @@ static void wait_in_handler(int sig, siginfo_t *info, void *context)
 		sched_yield();
 }
 
-/* The second signal comes after the handler, or while it runs. */
+/* The second signal comes after the handler has returned, or while it runs. */
 TEST(handlers_that_wait_interrupt_a_read)
 {
 	int fd = make_fd(SIGUSR1, 0);
@@ -265,7 +267,7 @@ static void leave_read(int sig, siginfo_t *info, void *context)
 	siglongjmp(out, 1);
 }
 
-/* A signal that the read was for ends no other wait. */
+/* A jump out of the read: its signal must not end a later wait. */
 static void *leave_and_wait(void *arg)
 {
 	struct signalfd_siginfo info;
@@ -334,7 +336,9 @@ static void *wait_for_one(void *arg)
 	return arg;
 }
 
-/* A signal for which a sigwait has just ended goes to the next reader. */
+/*
+ * When a sigwait has just ended by the signal, the next one goes to a reader.
+ */
 TEST(reads_after_a_sigwait)
 {
 	int fd = make_fd(SIGUSR2, 0);
@@ -349,7 +353,7 @@ TEST(reads_after_a_sigwait)
 	}
 }
 
-/* Another process sends it while all threads of this one wait. */
+/* A child sends the signal while all threads of this process wait. */
 static void send_later(int sig)
 {
 	pid_t parent = getpid(), child = fork();
@@ -363,7 +367,7 @@ static void send_later(int sig)
 	CHECK_EQ(status, 0);
 }
 
-/* The main thread takes it until it blocks it, and nobody else does. */
+/* While the main thread does not block the signal, it alone takes it. */
 TEST(polled_after_it_was_open)
 {
 	sigset_t all, before;
@@ -380,11 +384,11 @@ TEST(polled_after_it_was_open)
 		send_later(SIGUSR1);
 		CHECK_EQ(poll(&p, 1, 5000), 1);
 		CHECK_EQ(read_one(p.fd).ssi_signo, SIGUSR1);
-		/* Open again, and closed while the descriptor is there. */
+		/* Unblock it and block it again while the descriptor exists. */
 		CHECK_EQ(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
 		block(SIGUSR1);
 	}
-	/* Pending before there is a descriptor. */
+	/* This signal is pending before there is a descriptor. */
 	block(SIGUSR2);
 	send_later(SIGUSR2);
 	p.fd = make_fd(SIGUSR2, 0);
@@ -394,9 +398,9 @@ TEST(polled_after_it_was_open)
 	thread_join(t);
 }
 
-/* --- what a record says -------------------------------------------------- */
+/* --- contents of a record ------------------------------------------------- */
 
-/* One of the thread's own, with a code that only the kernel may send others. */
+/* The thread sends to itself, so it may use codes reserved for the kernel. */
 static struct signalfd_siginfo record_of(int fd, int sig, int code)
 {
 	siginfo_t info;
@@ -412,7 +416,7 @@ static struct signalfd_siginfo record_of(int fd, int sig, int code)
 	return read_one(fd);
 }
 
-/* By the bytes above, in the order of a siginfo_t. */
+/* The bytes of a siginfo_t that record_of fills in, in order. */
 #define BYTES_1_TO_4 0x04030201U
 #define BYTES_1_TO_8 0x0807060504030201UL
 #define BYTES_9_TO_12 0x0c0b0a09U

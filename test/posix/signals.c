@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Signals: handlers of the program run, also beside threads that compute and
- * threads that are parked.
+ * Handlers of the program run, also beside threads that compute and threads
+ * that are parked.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -119,7 +119,7 @@ TEST(raise_in_threads)
 	CHECK_EQ(nr_signals, 400);
 }
 
-/* Signals from outside while threads work with locks and the scheduler. */
+/* A child sends signals while threads lock, unlock and yield. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long counter;
 
@@ -197,8 +197,8 @@ TEST(masks_are_per_thread)
 }
 
 /*
- * A signal sent while all threads block it is pending; the first thread that
- * unblocks it gets it.
+ * If all threads block a signal, it is pending. The first thread that unblocks
+ * it gets it.
  */
 TEST(pending_at_once)
 {
@@ -318,7 +318,10 @@ static void *wait_well(void *set)
 	return NULL;
 }
 
-/* A thread that has jumped out of sigwait takes no signal from the waiters. */
+/*
+ * A thread that has jumped out of sigwait must not take a later waiter's
+ * signal.
+ */
 TEST(sigwait_left_by_a_jump)
 {
 	pthread_t leaver, waiter;
@@ -341,11 +344,11 @@ TEST(sigwait_left_by_a_jump)
 	thread_join(leaver);
 }
 
-/* --- what others send to end the process ---------------------------------- */
+/* --- signals from outside that end the process ---------------------------- */
 
 static int said[2];
 
-/* It ends the process where it finds thread 0 before that waits. */
+/* The signal ends the process even if thread 0 has not begun its wait. */
 static void wait_beside_who_ends(void)
 {
 	sigset_t set;
@@ -387,7 +390,8 @@ static void say_and_exit(int sig)
 static void handle_after_all(void)
 {
 	thread_start(thread_pause_for_ever, NULL);
-	await_rest(); /* It is up to the kernel. */
+	/* Without a handler the kernel's default action is in force. */
+	await_rest();
 	CHECK(signal(SIGINT, say_and_exit) != SIG_ERR);
 	CHECK_EQ(write(said[1], "h", 1), 1);
 	thread_pause_for_ever(NULL);

@@ -30,7 +30,7 @@ static void *wait_once(void *arg)
 	return arg;
 }
 
-/* The wait has got the signal, and no handler. */
+/* The wait has got the signal, and the handler did not run. */
 static void is_the_waits(pthread_t thread)
 {
 	while (!is_over && nr_handled == 0)
@@ -65,7 +65,7 @@ static void send_to_target(void)
 	CHECK_EQ(kill(target, SIGUSR1), 0);
 }
 
-/* Nobody else has it open: it is the waiter's. */
+/* All other threads block the signal, so it goes to the waiter. */
 TEST(from_another_process)
 {
 	pthread_t thread = start_waiter();
@@ -89,7 +89,7 @@ static void *wait_with_limit(void *arg)
 	return arg;
 }
 
-/* Of another signal the handler runs, and ends the wait. */
+/* A handler of another signal runs, and ends the wait. */
 TEST(beside_a_handler)
 {
 	pthread_t thread;
@@ -107,7 +107,7 @@ TEST(beside_a_handler)
 	CHECK_EQ(nr_handled, 1);
 }
 
-/* Two at once: the wait gets the one that it waits for. */
+/* Of two signals the wait gets the one that it waits for. */
 static void *wait_for_second(void *arg)
 {
 	sigset_t set = set_of(SIGUSR1), both = set_of(SIGUSR2);
@@ -155,7 +155,7 @@ TEST(stopped_in_a_handler)
 {
 	pthread_t thread;
 
-	/* In its handler the signal stays open. */
+	/* With SA_NODEFER the signal stays unblocked in its handler. */
 	handle(SIGUSR1, stop, SA_NODEFER | SA_RESTART);
 	is_ready = 0;
 	thread = thread_start(compute, NULL);

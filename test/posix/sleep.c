@@ -71,7 +71,7 @@ TEST(absolute)
 		CHECK(now.tv_sec > until.tv_sec ||
 		      (now.tv_sec == until.tv_sec &&
 		       now.tv_nsec >= until.tv_nsec));
-		/* A deadline that has passed is no sleep. */
+		/* A deadline in the past returns at once. */
 		CHECK_EQ(clock_nanosleep(clocks[i], TIMER_ABSTIME, &until,
 					 NULL),
 			 0);
@@ -107,8 +107,10 @@ static void *sleep_by_number(void *arg)
 	return NULL;
 }
 
-/* Sleeps of many threads run beside each other, or they would take longer than
- * a test may. */
+/*
+ * The sleeps run concurrently; one after the other would exceed the test's
+ * time.
+ */
 TEST(many_sleepers)
 {
 	static pthread_t threads[500];
@@ -150,8 +152,8 @@ static bool wakes_in_order(void)
 }
 
 /*
- * Five milliseconds apart they wake in order, but for a few neighbours; on a
- * machine with much else to do not at the first attempt.
+ * Deadlines 5 ms apart wake in order, except for a few neighbours. A busy
+ * machine may need several attempts.
  */
 TEST(earlier_deadlines_wake_first)
 {

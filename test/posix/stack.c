@@ -43,7 +43,7 @@ static pthread_t start_small(void *(*f)(void *))
 	return t;
 }
 
-/* Frames are a little larger than what they ask for. */
+/* Frames are a little larger than the size that is asked for. */
 TEST(nearly_all_of_it)
 {
 	bytes_wanted = STACK_BYTES * 3 / 4;
@@ -95,7 +95,7 @@ static void overflow_by_little(void)
 	thread_join(start_small(use_as_much_as_asked));
 }
 
-/* libc's part of the stack is not the program's. */
+/* The extra space that libc needs is not usable by the program. */
 TEST(no_more_than_was_asked_for)
 {
 	CHECK_EQ(child_signal(overflow_by_little), SIGSEGV);
@@ -130,7 +130,7 @@ TEST(overflow_of_main_stack)
 	CHECK_EQ(child_signal(overflow_of_main), SIGSEGV);
 }
 
-/* The program's own handler on its own stack sees the overflow. */
+/* The program's handler on an alternate stack sees the overflow. */
 static void exit_in_handler(int nr)
 {
 	_Exit(nr == SIGSEGV ? 44 : 45);
@@ -205,12 +205,12 @@ TEST(ten_thousand_in_turn)
 	}
 }
 
-/* --- where it is said to be --------------------------------------------- */
+/* --- bounds that pthread_getattr_np returns ------------------------------- */
 
 struct told {
 	char *low;
 	size_t bytes;
-	char *frame; /* of the thread */
+	char *frame; /* an address in the thread's frame */
 };
 
 static void *note_frame(void *arg)
@@ -232,7 +232,9 @@ static void ask(pthread_t thread, struct told *told)
 	CHECK_EQ(pthread_attr_destroy(&attr), 0);
 }
 
-/* Some before they begin, some while others have ended, some from inside. */
+/*
+ * Asks for the bounds before threads begin, while others end, and from inside.
+ */
 TEST(told_by_others)
 {
 	enum { NR = 200 };
@@ -255,11 +257,11 @@ TEST(told_by_others)
 	}
 }
 
-/* --- nobody has another's ----------------------------------------------- */
+/* --- stacks are not shared ------------------------------------------------ */
 
 enum { NR_HOLDERS = 150 };
 
-/* Fills some of its stack with what nobody else does. */
+/* Fills a part of its stack with a value that no other thread uses. */
 static void *hold(void *arg)
 {
 	volatile intptr_t area[400];
@@ -289,7 +291,7 @@ static void join_many(void)
 	threads_join(threads, NR_HOLDERS);
 }
 
-/* Threads that end before the next one begins, then many at once. */
+/* Threads one after the other, then many at once. */
 TEST(in_turn_then_at_once)
 {
 	for (int round = 0; round < 5; round++) {
@@ -316,7 +318,7 @@ static void *fork_and_hold(void *arg)
 	return arg;
 }
 
-/* From a thread that has begun after others ended, while others do so. */
+/* Forks in a thread that began after others ended, while more of them end. */
 TEST(in_a_fork_child)
 {
 	pthread_t churners[2], forker;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code on the stacks of threads, as C's nested functions need it: in a program
- * that asks for executable stacks, or after it has loaded a library that does.
+ * Code on threads' stacks, which C's nested functions need. The program asks
+ * for executable stacks, or loads a library that asks.
  */
 #include <link.h>
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static code_fn put_code(void *to)
 	code_fn code;
 
 	memcpy(to, bytes, sizeof(bytes));
-	/* To the compiler nobody reads them. */
+	/* The compiler does not see that the bytes are executed. */
 	__asm__ volatile("" : : "r"(to) : "memory");
 	memcpy(&code, &to, sizeof(code));
 	return code;
@@ -48,7 +48,7 @@ static int has_code_on_stacks(struct dl_phdr_info *info, size_t size, void *arg)
 	return 2;
 }
 
-/* Of the program itself, which is the first. */
+/* dl_iterate_phdr reports the program first, so only it is checked. */
 static bool asks_for_it(void)
 {
 	return dl_iterate_phdr(has_code_on_stacks, NULL) == 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stack size and guard that pthread_getattr_np returns are those that were
- * asked for. No thread ends before the last one has begun, so that libc maps
- * each stack anew: a stack that was used before may be larger natively.
+ * pthread_getattr_np returns the stack size and guard that were asked for. No
+ * thread ends before the last one has begun, so that libc maps each stack anew:
+ * natively a reused stack may be larger.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "check.h"
 #include "threading.h"
 
-/* libc cuts sizes to a multiple of what static TLS is aligned to. */
+/* libc rounds sizes down to the alignment of static TLS. */
 enum { TLS_ALIGN = 64, KIB = 1024, MIB = 1024 * 1024 };
 
 struct told {
@@ -65,7 +65,9 @@ static void check_told(const struct told *told, size_t bytes, size_t guard)
 	CHECK_EQ(told->guard_bytes, rounded_guard(guard));
 	CHECK(told->frame >= told->low);
 	CHECK(told->frame < told->low + told->bytes);
-	/* Conservative collectors find thread-local pointers there. */
+	/*
+	 * Conservative garbage collectors search thread-local pointers there.
+	 */
 	CHECK(told->tcb >= told->low);
 	CHECK(told->tcb < told->low + told->bytes);
 }
@@ -123,7 +125,7 @@ static void set_defaults(size_t bytes, size_t guard)
 	CHECK_EQ(pthread_attr_destroy(&attr), 0);
 }
 
-/* Without attributes, and by attributes that say nothing of a size. */
+/* Without attributes, and with attributes that do not set a size. */
 TEST(as_by_default)
 {
 	enum { NR = 4 };
@@ -148,7 +150,10 @@ TEST(as_by_default)
 	}
 }
 
-/* The program's own stack, at odd addresses: all of it, and no guard. */
+/*
+ * The program's stacks begin at odd addresses; all of each counts, without a
+ * guard.
+ */
 TEST(own_stacks)
 {
 	enum { NR = 3 };
@@ -177,7 +182,9 @@ TEST(own_stacks)
 	}
 }
 
-/* A thread that runs on a stack which another one of its size has left. */
+/*
+ * A thread runs on the stack that another thread of nearly its size has left.
+ */
 TEST(in_a_row)
 {
 	const size_t asked[] = { 100000, 99000, 101000, 100000 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls that wait inside libc, where no wrapper sees them: stdio on pipes and
- * sockets, programs that are run, names that are looked up. Others run
- * meanwhile, those that end the wait among them.
+ * sockets, commands, host names. Other threads run meanwhile, among them those
+ * that end the wait.
  */
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -128,7 +128,7 @@ TEST(full_pipes)
 	threads_join(readers, NR);
 }
 
-/* One stream; a thread holds its lock while it waits. */
+/* All threads share this stream; one holds its lock while it waits. */
 static FILE *common;
 
 static void *scan_number(void *arg)
@@ -172,7 +172,7 @@ static void *run_shell(void *arg)
 	return NULL;
 }
 
-/* Five run a shell each that waits for a line. */
+/* Five threads each run a shell that waits for a line. */
 static void wait_for_shells(void *(*start)(void *))
 {
 	pthread_t threads[5];
@@ -218,13 +218,16 @@ TEST(pclose_waits)
 static int name_server;
 static struct sockaddr_in server_address;
 
-/* Behind the question: a pointer to its name, address of class IN, an hour. */
+/*
+ * The answer's tail: a pointer to the name, an IPv4 address, class IN, one
+ * hour.
+ */
 static const unsigned char answer[] = { 0xc0, 12, 0, 1, 0,  1, 0, 0,
 					14,   16, 0, 4, 10, 1, 2, 3 };
 
 enum { QR_AA_RD = 0x85, RA = 0x80, TYPE_A = 1, HEADER_BYTES = 12 };
 
-/* Where the type of the question is, after its name; 0: there is none. */
+/* Returns the offset of the question's type, after its name, or 0. */
 static size_t type_at(const unsigned char *message, size_t bytes)
 {
 	size_t at = HEADER_BYTES;
@@ -234,7 +237,7 @@ static size_t type_at(const unsigned char *message, size_t bytes)
 	return at + 5 <= bytes ? at + 1 : 0;
 }
 
-/* Answers questions for IPv4 addresses, with 10.1.2.3, when it is let. */
+/* Answers questions for IPv4 addresses with 10.1.2.3 when it is told to. */
 static void *serve_names(void *arg)
 {
 	for (;;) {

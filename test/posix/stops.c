@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals that stop a process: SIGTSTP and its relatives, with their default
- * action and without. The process is a job of the test's own. The test and the
- * job talk by bytes, and a job that stopped when it must not does not answer.
+ * action and with others. The process is the test's own job. The two exchange
+ * bytes; a job that stopped when it must not does not answer.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -70,7 +70,7 @@ static void park_some(void)
 	threads_start(threads, NR_PARKED, thread_pause_for_ever, NULL);
 }
 
-/* The caller is the only one that takes it. */
+/* Only the calling thread does not block the signal. */
 static void park_some_blocking(void)
 {
 	change_mask(SIG_BLOCK);
@@ -78,7 +78,7 @@ static void park_some_blocking(void)
 	change_mask(SIG_UNBLOCK);
 }
 
-/* Blocked by all, it is sent now. */
+/* All threads block the signal; the test sends it now. */
 static void see_it_pending(void)
 {
 	say('b');
@@ -139,7 +139,7 @@ static void let_go_on(void)
 	CHECK(WIFCONTINUED(status));
 }
 
-/* It sees that it is pending. */
+/* Sends SIGTSTP, and the job sees that it is pending. */
 static void send_while_blocked(void)
 {
 	expect('b');
@@ -319,7 +319,7 @@ static void have_a_handler_block_it(void)
 	}
 }
 
-/* It is pending, and opened without being told to. */
+/* The job opens a pending signal without being told to. */
 static void stop_after_all(void)
 {
 	send_while_blocked();
@@ -458,7 +458,7 @@ static void change_actions(void)
 	thread_join(reader);
 }
 
-/* It may take one with the handler and then come to have none. */
+/* The job may handle one signal and then have no handler for the next. */
 static void end_what_may_stop(void)
 {
 	int status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system: children's signals and the terminal's while its command runs, and its
- * thread when it is cancelled.
+ * system(): SIGCHLD and the terminal's signals while its command runs, and the
+ * cancellation of its thread.
  */
 #include <errno.h>
 #include <signal.h>
@@ -45,7 +45,7 @@ static void *run_commands(void *arg)
 	return NULL;
 }
 
-/* The handler that waits for all children leaves it its own. */
+/* A handler that waits for all children must not take system's child. */
 TEST(beside_a_handler_that_reaps)
 {
 	handle(SIGCHLD, reap, SA_RESTART);
@@ -62,7 +62,7 @@ static void *run_long(void *arg)
 	return NULL;
 }
 
-/* Until so many threads wait for their commands. */
+/* Returns when `nr` threads wait for their commands. */
 static void await_commands(int nr)
 {
 	await_count(&nr_begun, nr);
@@ -111,7 +111,7 @@ TEST(signals_of_the_terminal)
 	CHECK_EQ(nr_handled, 1);
 }
 
-/* The command has the signals as its caller had them. */
+/* The command starts with its caller's signal actions and mask. */
 TEST(signals_of_the_command)
 {
 	have_threads();
@@ -122,7 +122,7 @@ TEST(signals_of_the_command)
 	CHECK_EQ(system("grep -q 'SigBlk:.*00000$' /proc/self/status"), 0);
 }
 
-/* Its command ends with it. */
+/* A cancelled thread ends its command. */
 TEST(cancelled)
 {
 	pthread_t thread;

@@ -98,7 +98,7 @@ TEST(removal_ends_a_take)
 	CHECK_EQ(result_of(thread), -EIDRM);
 }
 
-/* Handlers end the call with EINTR even with SA_RESTART. */
+/* Handlers end the call with EINTR, even with SA_RESTART. */
 TEST(handlers_end_a_take)
 {
 	make_semaphores();
@@ -114,7 +114,7 @@ static void *take_and_end(void *arg)
 	return arg;
 }
 
-/* It is undone at the end of the process, whichever thread waited. */
+/* The kernel undoes it at the end of the process, whichever thread waited. */
 TEST(what_is_undone)
 {
 	pthread_t thread;
@@ -169,7 +169,7 @@ static void post_first(void)
 	post(1);
 }
 
-/* The message of the type arg + 1. */
+/* Receives the message of the type arg + 1. */
 static void *fetch(void *arg)
 {
 	long type = (intptr_t)arg + 1;

@@ -53,7 +53,10 @@ static void end_workers(pthread_t *threads)
 
 /* --- lists ---------------------------------------------------------------- */
 
-/* How many threads the list has; found[i]: is ids[i] one? */
+/*
+ * Returns the number of threads in the list; found[i] says whether it has
+ * ids[i].
+ */
 static int count_tasks(DIR *dir, bool *found)
 {
 	struct dirent *e;
@@ -110,7 +113,7 @@ TEST(threads_are_listed)
 	CHECK(count_tasks(other, NULL) >= 4);
 	CHECK_EQ(closedir(other), 0);
 	end_workers(threads);
-	/* The kernel takes its time. */
+	/* The kernel needs a moment to remove ended threads. */
 	while (count_now() != 1)
 		sleep_ms(1);
 }
@@ -224,7 +227,7 @@ TEST(own_files)
 	threads_join(threads, NR_THREADS);
 }
 
-/* The first thread's name is the process's, wherever it runs. */
+/* The first thread's name is the process's name, whichever carrier runs it. */
 TEST(name_of_the_process)
 {
 	pthread_t threads[NR_THREADS];

@@ -124,7 +124,10 @@ TEST(timer_of_a_thread_in_sigwait)
 	wait_for_timer(NULL);
 }
 
-/* One signal, however often the timer expires before it is taken. */
+/*
+ * A timer that expires several times before the signal is taken sends one
+ * signal.
+ */
 static void *count_overruns(void *arg)
 {
 	sigset_t set = set_of(SIGRTMIN + 2);
@@ -146,7 +149,7 @@ TEST(overruns_of_a_threads_timer)
 	thread_join(thread_start(count_overruns, NULL));
 }
 
-/* Blocked when there are threads, before the timer starts. */
+/* The signal is blocked when there are threads, before the timer starts. */
 TEST(overruns_of_the_processs_timer)
 {
 	const struct itimerspec often = { { 0, NS_PER_MS }, { 0, NS_PER_MS } };
@@ -268,7 +271,7 @@ static struct sigevent to_self(int sig)
 	return event;
 }
 
-/* Nobody else's time counts, nor the thread's own waits. */
+/* The timer counts neither other threads' time nor this thread's waits. */
 static void *time_self(void *arg)
 {
 	int64_t start;
@@ -315,13 +318,13 @@ static void *time_far_away(void *arg)
 	return arg;
 }
 
-/* In nanoseconds it is more than there are numbers for. */
+/* In nanoseconds this time overflows 64 bits. */
 TEST(time_far_away_on_own_clock)
 {
 	thread_join(thread_start(time_far_away, NULL));
 }
 
-/* Its clock goes on when there are others. */
+/* The first thread's clock continues when there are other threads. */
 TEST(timer_on_the_first_clock)
 {
 	int64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -374,13 +377,13 @@ static void time_another(int flags, struct sigevent event)
 	CHECK(spec.it_value.tv_nsec > 0);
 	has_to_compute = 1;
 	await_count(&nr_handled, 1);
-	/* The kernel asks its clocks at its ticks. */
+	/* The kernel checks these timers at its ticks, so allow some error. */
 	CHECK(clock_ns(clock) - start >= CPU_MS * NS_PER_MS / 2);
 	CHECK_EQ(timer_delete(timer), 0);
 	is_over = 1;
 	thread_join(worker);
 	is_over = has_to_compute = 0;
-	/* Natively it is still there a little after the join. */
+	/* Natively the clock exists for a moment after the join. */
 	for (int i = 0; i < 1000; i++) {
 		if (timer_create(clock, &event, &timer) < 0)
 			break;
@@ -420,7 +423,7 @@ TEST(timer_on_the_clock_of_one_that_has_ended)
 	has_to_compute = is_over = 1;
 	thread_join(worker);
 	is_over = has_to_compute = 0;
-	/* Natively it is still there a little after the join. */
+	/* Natively the clock exists for a moment after the join. */
 	for (int i = 0; i < 1000; i++) {
 		if (timer_settime(timer, 0, &spec, NULL) < 0)
 			break;

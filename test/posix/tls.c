@@ -28,7 +28,7 @@ static __thread struct {
 	_Alignas(4096) int page;
 } paged = { 77 };
 
-/* A place where the thread may be switched or move to another CPU. */
+/* Yields, sleeps or computes, so the thread may move to another CPU. */
 static void disturb(int i)
 {
 	switch (i % 4) {
@@ -77,7 +77,7 @@ TEST(thread_variables)
 {
 	pthread_t threads[NR_THREADS];
 
-	/* Twice: the second time their memory is used again. */
+	/* In the second round the TLS memory is reused. */
 	for (int round = 0; round < 2; round++) {
 		threads_start_numbered(threads, NR_THREADS, use_tls);
 		threads_join(threads, NR_THREADS);
@@ -126,7 +126,7 @@ TEST(errno_is_kept)
 	threads_join(threads, NR_THREADS);
 }
 
-/* Successful calls of this library leave errno alone, blocking ones too. */
+/* weft's successful calls leave errno alone, even if they block. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *keep_errno(void *arg)
@@ -202,7 +202,7 @@ TEST(rounding_mode_is_per_thread)
 	CHECK_EQ(fegetround(), FE_TONEAREST);
 }
 
-/* A new thread takes over its creator's rounding mode. */
+/* A new thread has its creator's rounding mode. */
 static void *rounding_of(void *arg)
 {
 	(void)arg;
@@ -216,8 +216,10 @@ TEST(rounding_mode_is_inherited)
 		 FE_UPWARD);
 }
 
-/* The canary is checked at the return of a function that was switched away
- * from, maybe on another kernel thread. */
+/*
+ * The compiler checks the canary when this function returns, maybe on another
+ * kernel thread than before.
+ */
 __attribute__((noinline)) static int protected_call(int depth)
 {
 	volatile char area[64];
@@ -255,7 +257,7 @@ static void jump_out(jmp_buf env, int depth, int value)
 		jump_out(env, depth - 1, value);
 }
 
-/* Jump buffers hold mangled pointers: the guard is the thread's. */
+/* libc mangles pointers in jump buffers with the thread's pointer guard. */
 static void *use_jumps(void *arg)
 {
 	int me = (int)(intptr_t)arg;
@@ -345,7 +347,7 @@ static void *leave_resolver(void *arg)
 	return arg;
 }
 
-/* One after the other, in the same memory. */
+/* The threads run one after the other in the same memory. */
 TEST(nothing_is_left_to_the_next_thread)
 {
 	void *(*const start[])(void *) = { leave_traces, find_none,
@@ -363,7 +365,7 @@ TEST(nothing_is_left_to_the_next_thread)
 	freelocale(locale);
 }
 
-/* Registers that a call need not keep do survive preemption. */
+/* Preemption must save call-clobbered registers, too. */
 static void *vectors(void *arg)
 {
 	double v[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };

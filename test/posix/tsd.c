@@ -38,13 +38,13 @@ TEST(values_are_per_thread)
 	threads_start_numbered(threads, 100, set_and_look);
 	threads_join(threads, 100);
 	CHECK(pthread_getspecific(key) == &key);
-	/* Thread 0's value is NULL: nothing to destroy. */
+	/* Thread 0's value is NULL, for which no destructor runs. */
 	CHECK_EQ(nr_destroyed, 99);
 	CHECK_EQ(sum_destroyed, 99 * 100 / 2);
 	CHECK_EQ(pthread_key_delete(key), 0);
 }
 
-/* A new thread finds no value of a thread that ended before it. */
+/* A new thread must not find values of an ended thread. */
 TEST(new_threads_start_empty)
 {
 	CHECK_EQ(pthread_key_create(&key, NULL), 0);
@@ -102,7 +102,7 @@ TEST(destructors_run_at_pthread_exit)
 	CHECK_EQ(nr_destroyed, 50);
 }
 
-/* A destructor may block, and use what threads use. */
+/* A destructor may block and use synchronisation objects. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void block_a_while(void *value)
@@ -124,7 +124,9 @@ TEST(destructor_may_block)
 	CHECK_EQ(nr_destroyed, 20);
 }
 
-/* A destructor that ends the thread, or is cancelled, gives its result. */
+/*
+ * If a destructor ends the thread or is cancelled, that is the thread's result.
+ */
 static void end_thread(void *value)
 {
 	count(value);
@@ -193,7 +195,7 @@ TEST(keys_run_out)
 	while (nr < PTHREAD_KEYS_MAX &&
 	       pthread_key_create(&keys[nr], NULL) == 0)
 		nr++;
-	/* libc and the harness may own a few. */
+	/* libc and the test's harness may use a few keys. */
 	CHECK(nr >= PTHREAD_KEYS_MAX - 16);
 	if (nr < PTHREAD_KEYS_MAX)
 		CHECK_EQ(pthread_key_create(&keys[nr], NULL), EAGAIN);

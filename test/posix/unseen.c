@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that bypass interposed functions: names by version, system calls
- * without libc's wrappers.
+ * Programs that bypass interposed functions: they look names up by version, or
+ * make system calls without libc's wrappers.
  */
 #include <linux/membarrier.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ static bool is_ready;
 static int (*cond_wait)(pthread_cond_t *, pthread_mutex_t *);
 static int (*cond_broadcast)(pthread_cond_t *);
 
-/* As libfaketime and ThreadSanitizer look for them. */
+/* libfaketime and ThreadSanitizer look functions up this way. */
 static void *by_version(void *handle, const char *name)
 {
 	static const char *const versions[] = { "GLIBC_2.3.2", "GLIBC_2.17",
@@ -89,7 +89,7 @@ static void *name_itself(void *libc)
 	return NULL;
 }
 
-/* As Python's ctypes and its like look for them. */
+/* Python's ctypes looks functions up this way. */
 TEST(functions_of_one_library)
 {
 	static const char *const names[] = { "libc.so.6", "libpthread.so.0" };
@@ -103,14 +103,17 @@ TEST(functions_of_one_library)
 		CHECK(dlerror() != NULL);
 		CHECK(dlvsym(libc, "pthread_cond_wait", "GLIBC_1") == NULL);
 		CHECK(dlerror() != NULL);
-		/* There may be an old version only. */
+		/* Some libcs have only this old version. */
 		CHECK(dlvsym(libc, "pthread_yield", "GLIBC_2.2.5") == NULL ||
 		      dlerror() == NULL);
 	}
 	use_functions_of(dlopen("libc.so.6", RTLD_NOW));
 }
 
-/* As good as an instruction in the program. */
+/*
+ * Makes the call through libc's real syscall(), as if by an instruction in the
+ * program.
+ */
 static long raw_mask(int how, const uint64_t *set)
 {
 	static long (*function)(long, ...);
@@ -158,8 +161,10 @@ static void write_to_nobody(void)
 	CHECK_EQ(write(fds[1], "x", 1), -1);
 }
 
-/* Newer AddressSanitizers do so in a thread's last destructor: the mask ends
- * with the thread. */
+/*
+ * Newer AddressSanitizers block all signals in a thread's last destructor. The
+ * mask has to end with the thread.
+ */
 TEST(thread_that_ends_with_all_blocked)
 {
 	CHECK_EQ(child_signal(write_to_nobody), SIGPIPE);
@@ -268,7 +273,7 @@ static void call_with_arguments(void)
 	syscall(SYS_exit_group, 0, 2, 3, 4, 5, 6);
 }
 
-/* The next system call's arguments after the first, as six digits at most. */
+/* Returns the next system call's arguments after the first, as digits. */
 static unsigned long rest_of_arguments(pid_t child, unsigned long *ret_nr)
 {
 	struct user_regs_struct regs;
@@ -284,7 +289,7 @@ static unsigned long rest_of_arguments(pid_t child, unsigned long *ret_nr)
 	       regs.r9;
 }
 
-/* Of calls that ignore them, for tracers and filters. */
+/* Tracers and filters see the arguments that a call itself ignores. */
 TEST(arguments_that_a_tracer_sees)
 {
 	pid_t child = child_start(call_with_arguments);
@@ -297,7 +302,7 @@ TEST(arguments_that_a_tracer_sees)
 		if (rest_of_arguments(child, &nr) == 23456)
 			nr_seen += nr == SYS_gettid || nr == SYS_exit_group;
 	} while (nr != SYS_exit_group);
-	/* At the first's begin and end, and the second's begin. */
+	/* at gettid's entry and exit, and at exit_group's entry */
 	CHECK_EQ(nr_seen, 3);
 	CHECK_EQ(ptrace(PTRACE_CONT, child, NULL, NULL), 0);
 	CHECK_EQ(child_wait(child), 0);
@@ -308,7 +313,7 @@ static long fence(int command)
 	return syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* The program must register itself; weft's own registration must not show. */
+/* weft's own registration must not show: the program has to register itself. */
 TEST(fences_of_who_has_not_registered)
 {
 	enum { GET_REGISTRATIONS = 1 << 9 }; /* Linux 6.3 */

@@ -39,7 +39,7 @@ static int leave(void)
 	return rc == 0 ? 0 : errno;
 }
 
-/* After a call that has worked the process makes threads again. */
+/* After a successful call the process must be able to make threads again. */
 static void leave_after_threads(void)
 {
 	int err;
@@ -85,7 +85,7 @@ static void check_all_flags(void)
 		CLONE_NEWUSER,
 		CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_FS,
 		CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC,
-		CLONE_PARENT, /* is no flag of unshare's */
+		CLONE_PARENT, /* unshare does not accept this flag */
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -175,7 +175,8 @@ TEST(a_thread_that_has_ended_can_be_joined_later)
 	pthread_t thread = thread_start(end_soon, &value);
 
 	await_end();
-	while (unshare(CLONE_THREAD) != 0) /* the kernel is still at it */
+	/* the kernel is still removing the thread */
+	while (unshare(CLONE_THREAD) != 0)
 		CHECK_EQ(errno, EINVAL);
 	CHECK_EQ(pthread_kill(thread, 0), 0);
 	CHECK(thread_join(thread) == &value);
@@ -188,7 +189,8 @@ TEST(a_detached_thread_that_has_ended)
 
 	CHECK_EQ(pthread_detach(thread), 0);
 	await_end();
-	while (unshare(CLONE_THREAD) != 0) /* the kernel is still at it */
+	/* the kernel is still removing the thread */
+	while (unshare(CLONE_THREAD) != 0)
 		CHECK_EQ(errno, EINVAL);
 	unshare_after_threads(2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads that wait for all kinds of things and are joined, before and after
- * the process asks the kernel for what is for one thread only.
+ * the process makes calls that need a single thread.
  *
  *     unshare_after_threads(3);
  *     CHECK_EQ(unshare(CLONE_THREAD), 0);
@@ -42,7 +42,7 @@ static inline void *unshare_answer(void *arg)
 	return arg;
 }
 
-/* Of a clock that may be set, which weft watches then. */
+/* Waits for a time of a clock that can be set, which weft has to watch. */
 static inline void unshare_wait_for_time(void)
 {
 	struct timespec until;
@@ -53,7 +53,7 @@ static inline void unshare_wait_for_time(void)
 		 0);
 }
 
-/* Waits for descriptors, a lock on a file, time and a lock. */
+/* Waits for a descriptor, a file lock, a time and a mutex. */
 static inline void *unshare_work(void *arg)
 {
 	struct unshare_pair p;
@@ -94,9 +94,9 @@ static inline void unshare_after_threads(int nr)
 }
 
 /*
- * Natively a thread can be joined a moment before the kernel has forgotten it.
- * weft waits for that itself. Returns true if the caller is to try again; keeps
- * errno.
+ * Natively a join may return a moment before the kernel has removed the thread;
+ * weft waits for that itself. Returns true if the caller should try again.
+ * Leaves errno alone.
  */
 static inline bool unshare_tries_again(int *nr_tries)
 {
@@ -112,8 +112,10 @@ static inline bool unshare_tries_again(int *nr_tries)
 	return true;
 }
 
-/* unshare() after the other threads were joined. Until the kernel has forgotten
- * them it refuses. */
+/*
+ * Calls unshare() after the joins; the kernel refuses until it has removed the
+ * threads.
+ */
 static inline int unshare_alone_by(int (*call)(int flags), int flags)
 {
 	int nr_tries = 0;

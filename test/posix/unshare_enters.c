@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Namespaces for a process that has had threads, and how many it has, as
- * sandboxes ask.
+ * Namespaces for a process that has had threads; and its thread count, which
+ * sandboxes read.
  */
 #include "unshare.h"
 
@@ -125,7 +125,7 @@ TEST(the_own_mount_namespace)
 	CHECK_EQ(child_exit_status(own_mounts), expected);
 }
 
-/* The process itself stays where it is, and so can have no new threads. */
+/* The process stays in its old PID namespace, and so cannot make threads. */
 static void new_pids(void)
 {
 	pthread_t thread;

@@ -57,7 +57,7 @@ TEST(pending_signals_stay_pending)
 	CHECK_EQ(nr_handled, 0);
 	unshare_after_threads(1);
 	CHECK_EQ(unshare_alone(CLONE_THREAD), 0);
-	/* The kernel gives the thread's own first. */
+	/* The kernel delivers the thread's own signals first. */
 	CHECK_EQ(sigtimedwait(&set, &info, &now), SIGRTMIN + 2);
 	CHECK_EQ(info.si_value.sival_int, 7);
 	CHECK_EQ(info.si_pid, getpid());
@@ -289,7 +289,7 @@ TEST(the_first_thread_stays_what_it_is)
 	CHECK_EQ(own_value, 5);
 }
 
-/* --- what hangs on kernel threads ----------------------------------------- */
+/* --- state that belongs to kernel threads --------------------------------- */
 
 enum { NR_CHILDREN = 8 };
 
@@ -314,7 +314,7 @@ static pid_t start_follower(void)
 	return pid;
 }
 
-/* The first thread moves between kernel threads while it makes them. */
+/* The first thread moves between kernel threads while it makes the children. */
 TEST(children_that_are_to_end_with_their_parent_live)
 {
 	pid_t children[NR_CHILDREN];

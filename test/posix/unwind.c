@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unwinding of threads in a program that is linked with no unwinder: libc, or a
- * library in C++, loads an unwinder when it is needed.
+ * Unwinding of threads in a program that is not linked with an unwinder. libc,
+ * or a C++ library, loads one when it is needed.
  */
 #include <semaphore.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A child of vfork runs in its parent's memory, and the thread that made it
- * waits until the child executes a program or ends; before there are threads,
+ * A child of vfork runs in its parent's memory. The thread that made it waits
+ * until the child executes a program or ends. Tested before there are threads,
  * and beside other threads. POSIX allows the child less than it does here.
  */
 #include <errno.h>
@@ -25,7 +25,7 @@ extern pid_t __vfork(void);
 
 static volatile int shared;
 
-/* No frame of its own may lie between vfork and the child's end. */
+/* A macro: no function's frame may lie between vfork and the child's end. */
 #define VFORK_CHILD(pid, ...)        \
 	do {                         \
 		(pid) = vfork();     \
@@ -51,7 +51,7 @@ static void *call(void *body)
 	return NULL;
 }
 
-/* By nr threads at a time, while others run. */
+/* Runs `body` in nr threads at a time, while others run. */
 static void in_threads(void (*body)(void), int nr)
 {
 	pthread_t threads[100];
@@ -139,7 +139,7 @@ TEST(parent_waits)
 	VFORK_CHILD(pid, usleep(20000),
 		    execl("/bin/sleep", "sleep", "1000", (char *)NULL));
 	CHECK_EQ(close(ends[1]), 0);
-	CHECK_EQ(read(ends[0], &c, 1), 0); /* the child's went by exec */
+	CHECK_EQ(read(ends[0], &c, 1), 0); /* exec has closed the child's end */
 	CHECK_EQ(kill(pid, SIGKILL), 0);
 	CHECK_EQ(WTERMSIG(child_wait(pid)), SIGKILL);
 }
@@ -167,7 +167,7 @@ TEST(childs_of_threads_are_killed)
 	in_threads(be_killed, 5);
 }
 
-/* Some of so many may get copies. */
+/* With so many at once some children get copies of the memory. */
 static void end_at_once(void)
 {
 	pid_t pid;
@@ -181,7 +181,7 @@ TEST(many_at_a_time)
 	in_threads(end_at_once, 100);
 }
 
-/* --- what is the child's -------------------------------------------------- */
+/* --- state that the child has for itself ---------------------------------- */
 
 static void handle(int sig)
 {
@@ -204,7 +204,7 @@ TEST(fork_handlers_are_not_called)
 	CHECK_EQ(shared, 0);
 }
 
-/* The steps of a shell's child before it executes a program. */
+/* A shell's child takes these steps before it executes a program. */
 static int become_job(void)
 {
 	struct sigaction old;
@@ -296,7 +296,7 @@ TEST(signals_to_a_threads_child)
 	in_threads(signal_child, 1);
 }
 
-/* Waits for all kinds of things, as its process and by itself. */
+/* Waits for all kinds of things, by process-wide calls and by a thread's. */
 static void wait_in_child(const int *ends)
 {
 	struct pollfd p = { ends[0], POLLIN, 0 };
@@ -328,7 +328,7 @@ static void wait_there(void)
 	CHECK_EQ(pipe(ends), 0);
 	VFORK_CHILD(pid, wait_in_child(ends));
 	CHECK_EQ(exit_status(pid), 0);
-	/* Its descriptors were copies. */
+	/* The child's descriptors were copies. */
 	CHECK_EQ(write(ends[1], "z", 1), 1);
 	CHECK_EQ(read(ends[0], &c, 1), 1);
 	CHECK_EQ(c, 'z');
@@ -370,7 +370,7 @@ static void have_grandchildren(void)
 {
 	have_grandchild(fork);
 	have_grandchild(_Fork);
-	have_grandchild(vfork); /* it may get a copy */
+	have_grandchild(vfork); /* the child may get a copy of the memory */
 }
 
 TEST(children_of_the_child)
@@ -471,7 +471,7 @@ TEST(thread_that_boosts_is_signalled)
 	CHECK_EQ(pthread_kill(thread, SIGUSR2), 0);
 	CHECK_EQ(pthread_getschedparam(thread, &policy, &param), 0);
 	CHECK_EQ(pthread_getcpuclockid(thread, &clock), 0);
-	CHECK_EQ(shared, 0); /* the handler's thread waits */
+	CHECK_EQ(shared, 0); /* the thread in the handler waits for its child */
 	is_signalled = 1;
 	CHECK(thread_join(thread) == &thread);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Each way out of a system call that waits. The call has taken nothing, and
- * writes to no frame that has been left. Actions, masks and descriptors are as
- * before, and other threads can make the same wait.
+ * writes to no frame that has been left. Signal actions, masks and descriptors
+ * are as before, and other threads can make the same wait.
  */
 #include <aio.h>
 #include <dirent.h>
@@ -46,7 +46,7 @@ static void leave_by_most_ways(const struct way_wait *wait)
 	nr = nr_descriptors();
 	leave_by_all_ways(wait);
 	leave_by_all_ways(wait);
-	/* A runtime may have opened some for itself. */
+	/* weft may have opened a few descriptors for itself. */
 	CHECK(nr_descriptors() <= nr + 5);
 }
 
@@ -75,13 +75,13 @@ static void check_system(void)
 	CHECK(action.sa_handler == SIG_DFL);
 	CHECK_EQ(raise(SIGINT), 0);
 	CHECK_EQ(nr_handled, 1);
-	/* The command has been killed and waited for. */
+	/* The command has been killed and reaped. */
 	CHECK_ERRNO(waitpid(-1, &status, WNOHANG), ECHILD);
 	status = system("exit 3");
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 }
 
-/* SIGCHLD, which the call blocks, is only restored by what restores masks. */
+/* system blocks SIGCHLD, so these ways also have to restore the mask. */
 TEST(system_restores_the_actions)
 {
 	static const enum way list[] = {
@@ -104,7 +104,7 @@ static void on_alarm(int sig, siginfo_t *info, void *context)
 	siglongjmp(alarm_env, 1);
 }
 
-/* As in a program that limits the time of a command so. */
+/* A program may limit a command's time this way. */
 TEST(system_left_on_an_alarm)
 {
 	have_threads();
@@ -143,7 +143,7 @@ static void close_both(void)
 	CHECK_EQ(close(fds[1]), 0);
 }
 
-/* All that comes is there for the next that reads. */
+/* All later bytes go to the next reader. */
 static void check_reading(void)
 {
 	memset(buffer, 0, sizeof(buffer));
@@ -188,14 +188,14 @@ TEST(recv_of_all_takes_nothing)
 
 static char large[1 << 20];
 
-/* A cancellation may come with the next call if a part has been written. */
+/* If a part was written, only the next call may act on a cancellation. */
 static void do_write(void)
 {
 	for (;;)
 		(void)!write(fds[1], large, sizeof(large));
 }
 
-/* The part that was written is there; no later call writes the rest. */
+/* The written part is in the pipe; no later call writes the rest. */
 static void check_writing(void)
 {
 	long nr = 0, n;
@@ -249,7 +249,7 @@ static void do_select(void)
 
 static void do_select_large(void)
 {
-	/* Longer than the type, as some programs have it. */
+	/* Some programs use sets that are longer than fd_set. */
 	static fd_set sets[4];
 
 	memset(sets, 0, sizeof(sets));
@@ -312,7 +312,7 @@ TEST(calls_that_are_left_by_setcontext)
 					     .check = check_reading });
 }
 
-/* The copies of large sets are given back. */
+/* Copies of large sets must be freed. */
 TEST(large_selects_keep_no_memory)
 {
 	const struct way_wait wait = { .prepare = make_pipe,
@@ -358,7 +358,7 @@ TEST(epoll_takes_no_event)
 					       .check = check_epoll });
 }
 
-/* The number is closed while the thread waits with its file. */
+/* The number is closed while the thread waits on its file. */
 static void do_recv_of_closed(void)
 {
 	char part[ALL];
@@ -391,7 +391,7 @@ TEST(file_that_was_closed_meanwhile)
 		else
 			CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
 		CHECK(thread_join(thread) == PTHREAD_CANCELED);
-		/* Nothing holds the file. */
+		/* weft must not hold the file any longer. */
 		CHECK_EQ(read(fds[1], &byte, 1), 0);
 		CHECK_EQ(close(fds[1]), 0);
 		if (nr < 0)
@@ -420,7 +420,7 @@ static void do_flock(void)
 	flock(lock_fds[1], LOCK_EX);
 }
 
-/* A thread that has left the wait does not get the lock when it is free. */
+/* A thread that has left the wait must not get the lock when it is free. */
 static void check_flock(void)
 {
 	CHECK_EQ(flock(lock_fds[0], LOCK_UN), 0);

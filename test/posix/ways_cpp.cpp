@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exceptions that handlers throw through calls that wait: what the calls had
- * begun is taken back.
+ * Handlers throw exceptions through calls that wait. The calls have to undo
+ * what they had begun.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -143,7 +143,7 @@ static void *end_when_told(void *arg)
 	return arg;
 }
 
-/* The thread may be joined or not then; natively it may not. */
+/* After that the thread may be joined or not; natively it may not. */
 TEST(through_join)
 {
 	CHECK_EQ(sem_init(&may_end, 0, 0), 0);

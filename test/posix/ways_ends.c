@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Handlers that end the process, or execute another program, while their thread
- * waits: nothing that the call holds hinders the end.
+ * waits. Locks that the call holds must not hinder the end.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -128,7 +128,7 @@ static void *run_wait(void *arg)
 	return NULL;
 }
 
-/* In a process of its own. */
+/* Runs the wait in a process of its own. */
 static void wait_and_end(void (*const *wait)(void),
 			 void (*handler)(int, siginfo_t *, void *))
 {

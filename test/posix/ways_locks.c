@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each way out of a wait for a lock: the leaving thread does not hold the lock,
- * and other threads get it. The cases include a thread that leaves just when it
- * has been woken for the lock or has been handed it.
+ * Each way out of a wait for a lock: the leaving thread must not hold the lock,
+ * and other threads get it. Some threads leave just when they have been woken
+ * for the lock, or have been handed it.
  */
 #include <semaphore.h>
 
@@ -107,7 +107,7 @@ TEST(mutex_that_inherits_goes_to_others)
 	leave_mutex(prepare_inheriting, lock_mutex_until);
 }
 
-/* --- it comes as the thread leaves ---------------------------------------- */
+/* --- the lock comes as the thread leaves ---------------------------------- */
 
 static sem_t sem;
 
@@ -123,7 +123,7 @@ static void *take_or_leave(void *arg)
 	return NULL;
 }
 
-/* A permit is in the semaphore or with the thread. */
+/* The permit must be in the semaphore, or the thread must have taken it. */
 static void post_and_signal(int is_shared)
 {
 	int nr_lost = 0;
@@ -184,8 +184,8 @@ static void *wait_once(void *arg)
 }
 
 /*
- * Two wait, the one that is signalled leaves by a jump: the other one has the
- * signal, unless the first one returned from its wait before.
+ * Two threads wait; the signalled one leaves by a jump. The other one gets the
+ * signal, unless the first one had returned from its wait before.
  */
 TEST(signal_that_comes_as_the_thread_leaves)
 {

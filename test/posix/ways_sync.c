@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each way out of a wait with an object of pthreads: the entries that the
- * thread has made in the object are removed, as natively by the clean-up that
- * libc registers.
+ * Each way out of a wait with a pthreads object: the thread's entries in the
+ * object are removed. Natively libc's cleanup handlers do that.
  */
 #include <semaphore.h>
 #include <threads.h>
@@ -90,7 +89,7 @@ static void run_bare_once(void)
 	bare_once(&once);
 }
 
-/* The routine itself has no unwind tables. */
+/* Here the routine itself has no unwind tables. */
 TEST(once_with_a_routine_without_tables)
 {
 	leave_by(BY_CANCEL, &(struct way_wait){ .prepare = prepare_once,
@@ -111,7 +110,7 @@ static void *run_as_second(void *arg)
 	return run_next_once(arg);
 }
 
-/* Those that wait for the first runner run it. */
+/* When the first runner leaves, a waiting thread runs the routine. */
 TEST(once_is_run_by_those_that_wait)
 {
 	pthread_t first, second;
@@ -199,7 +198,7 @@ TEST(join_leaves_the_thread_to_be_detached)
 
 static pthread_cond_t cond;
 static pthread_mutex_t mutex;
-static bool is_told; /* mutex */
+static bool is_told; /* protected by mutex */
 
 static void make_condition(int type, int protocol, int shared)
 {
@@ -257,7 +256,7 @@ static void wait_for_cond_until(void)
 		pthread_cond_clockwait(&cond, &mutex, CLOCK_MONOTONIC, &until);
 }
 
-/* The thread has the mutex again, whatever way it has left by. */
+/* The thread owns the mutex again, whichever way it has left. */
 static void unlock_mutex(void)
 {
 	CHECK_EQ(pthread_mutex_trylock(&mutex), EBUSY);
@@ -390,7 +389,7 @@ static void wait_for_barrier(void)
 	pthread_barrier_wait(&barrier);
 }
 
-/* The thread has come to it, and that counts. */
+/* The thread has reached the barrier, so it counts. */
 static void check_barrier(void)
 {
 	CHECK_EQ(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);

@@ -54,7 +54,7 @@ static void block_usr2(void)
 	block(SIGUSR2);
 }
 
-/* The signal is the next waiter's. */
+/* The signal goes to the next waiter. */
 static void check_sigwait(void)
 {
 	sigset_t set = set_of(SIGUSR2);
@@ -254,7 +254,7 @@ static void do_suspend_for_io(void)
 	aio_suspend(list, 1, NULL);
 }
 
-/* The frame that has been left is another's when the read ends. */
+/* When the read ends, another function uses the left frame. */
 static void end_read_over_canary(void)
 {
 	volatile char canary[4096];
@@ -264,7 +264,7 @@ static void end_read_over_canary(void)
 	CHECK_EQ(write(fds[1], "1", 1), 1);
 	while (aio_error(&block_of_read) == EINPROGRESS)
 		sched_yield();
-	await_rest(); /* also a thread that has read */
+	await_rest(); /* also libc's I/O thread */
 	for (size_t i = 0; i < sizeof(canary); i++)
 		CHECK_EQ(canary[i], 7);
 }

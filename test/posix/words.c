@@ -7,7 +7,7 @@
 
 #include "words.h"
 
-/* --- what is refused, what has changed already ------------------------- */
+/* --- refused calls, and words that have changed --------------------------- */
 
 TEST(refused)
 {
@@ -40,7 +40,7 @@ TEST(changed_already)
 	for (size_t i = 0; i < 8; i += 2)
 		CHECK_EQ(weft_word_wait_until(byte + i, 2, 0xffff, 0, NULL), 0);
 	CHECK_EQ(wait_4(byte + 4, 0x55667788), 0);
-	/* A value that the masked word cannot have. */
+	/* A value that the masked word can never have. */
 	CHECK_EQ(weft_word_wait_until(cell, 8, 0xf, 0x18, &over), 0);
 	CHECK_EQ(weft_word_wait_until(cell, 1, UINT64_MAX, 0x188, &over), 0);
 }
@@ -90,7 +90,7 @@ TEST(nobody_rings)
 	two_waits(false);
 }
 
-/* Main computes: nobody is idle with one VP. */
+/* main computes, so with one VP no agent is idle. */
 TEST(beside_a_thread_that_computes)
 {
 	uint32_t *word = weft_word_new(0);
@@ -100,7 +100,7 @@ TEST(beside_a_thread_that_computes)
 	let_it_wait(&is_ready);
 	set_4(word, 1);
 	set_8(cell, 1);
-	while (nr_woken < 2) /* and yields to no other thread */
+	while (nr_woken < 2) /* without a yield to other threads */
 		;
 	threads_join(threads, 2);
 	weft_word_free(word);
@@ -129,7 +129,7 @@ TEST(a_bell_wakes)
 				thread_start(await_own_bell, word) };
 
 	let_it_wait(&is_ready);
-	weft_word_ring(cell); /* it has not changed */
+	weft_word_ring(cell); /* rung, but unchanged */
 	weft_word_ring(word);
 	await_rest();
 	CHECK_EQ(nr_woken, 0);
@@ -138,7 +138,7 @@ TEST(a_bell_wakes)
 	set_4(word, 1);
 	weft_word_ring(word);
 	threads_join(threads, 2);
-	weft_word_ring(NULL); /* nobody waits there */
+	weft_word_ring(NULL); /* no thread waits there */
 	weft_word_free(word);
 }
 

@@ -68,7 +68,7 @@ static inline void *await_own_bell(void *arg)
 	return NULL;
 }
 
-/* Agents that poll are never at rest. */
+/* Agents that poll never come to rest. */
 static inline void let_it_wait_for_agents(bool do_poll)
 {
 	if (!do_poll) {
@@ -79,7 +79,10 @@ static inline void let_it_wait_for_agents(bool do_poll)
 	sleep_ms(20);
 }
 
-/* One for a word of weft_word_new, one for memory of the program's own. */
+/*
+ * One thread waits for a word of weft_word_new, one for the program's own
+ * memory.
+ */
 static inline void two_waits(bool do_agents_poll)
 {
 	uint32_t *word = weft_word_new(0);

@@ -85,7 +85,7 @@ static void read_nothing(void)
 	*(volatile int *)NULL;
 }
 
-/* The program's own faults are what they were. */
+/* Faults of the program itself still raise SIGSEGV. */
 TEST(own_faults)
 {
 	CHECK_EQ(child_signal(read_nothing), SIGSEGV);
@@ -108,7 +108,7 @@ TEST(a_handler_does_not_end_it)
 	thread_join(thread);
 }
 
-/* The thread that polls the word does not block the signals of faults. */
+/* The thread that polls the word must not block the signals of faults. */
 TEST(faults_that_others_send)
 {
 	pthread_t thread = thread_start(await_cell, cell);
@@ -139,7 +139,7 @@ TEST(cancelled)
 	is_cancelled_in(await_own_bell, word);
 	is_cancelled_in(await_cell, cell);
 	is_cancelled_in(await_bell, cell);
-	/* Others can wait there afterwards. */
+	/* Other threads can wait there afterwards. */
 	set_4(word, 1);
 	CHECK_EQ(wait_4(word, 0), 0);
 	weft_word_free(word);
@@ -192,7 +192,8 @@ TEST(as_long_as_somebody_polls)
 	pthread_t thread = thread_start(await_while_polled, cell);
 
 	await_count(&is_ready, 1);
-	if (weft_is_active()) /* the fallback polls without a rest */
+	/* without weft the library polls and never rests */
+	if (weft_is_active())
 		await_rest();
 	set_8(cell, 1);
 	thread_join(thread);
@@ -211,7 +212,7 @@ static void *block_unseen(void *arg)
 	char byte;
 
 	weft_block_begin();
-	/* In a way that nobody sees but the kernel. */
+	/* A raw system call, which weft does not see. */
 	while (syscall(0 /* read */, pipe_ends[0], &byte, 1) != 1)
 		;
 	weft_block_end();
@@ -228,7 +229,7 @@ TEST(blocking_hints)
 	CHECK_EQ(write(pipe_ends[1], "abcd", 4), 4);
 	for (int i = 0; i < 4; i++)
 		CHECK(thread_join(threads[i]) != NULL);
-	weft_block_end(); /* none has begun */
+	weft_block_end(); /* no weft_block_begin before this */
 }
 
 TEST(policies)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each way out of a wait for words: no record of the wait stays behind. */
+/* Each way out of a wait for words: no record of the wait may remain. */
 #include <weft/runtime.h>
 
 #include "check.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocators and profilers that run before main: an allocator that locks, looks
- * up symbols and keeps thread-specific data on its first call, from inside any
- * caller, and a constructor that makes a thread.
+ * Hooks that run before main, like those of allocators and profilers. The
+ * allocator locks, looks up symbols and keeps thread-specific data at its first
+ * call, which any code may make. A constructor makes a thread.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -2,7 +2,9 @@
 /* Opens a library that only this module's own RUNPATH leads to. */
 #include <dlfcn.h>
 
-/* No tail call: dlopen takes the module that it returns to for its caller. */
+/*
+ * dlopen uses its return address to find the calling module, so no tail call.
+ */
 void *outer_open(const char *name)
 {
 	void *volatile module = dlopen(name, RTLD_NOW | RTLD_LOCAL);

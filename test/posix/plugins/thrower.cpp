@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library in C++ for a program in C, which has no unwinder of its own. */
+/* A C++ library for a C program that is not linked with an unwinder. */
 #include <pthread.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -11,7 +11,10 @@ static void run()
 		throw 42;
 }
 
-/* 42 if the exception came through, and the routine ran once more. */
+/*
+ * Returns 42 if the exception passed through pthread_once and the routine ran
+ * once more.
+ */
 extern "C" int throw_through_once()
 {
 	int caught = 0;
