@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/api/futex.c: results as those of the kernel, table and kernel mixed. */
+/*
+ * src/api/futex.c returns the kernel's results, for words in weft's table and
+ * for words in the kernel.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +35,9 @@ int wf_kernel_state_begin(void)
 	return -EAGAIN;
 }
 
-/* No ring: waits without the private flag are plain system calls. */
+/*
+ * There is no ring, so waits without the private flag are plain system calls.
+ */
 bool wf_io_can_wait_futex(void)
 {
 	return false;
@@ -52,7 +57,7 @@ static const struct timespec *number(uintptr_t n)
 	return (const struct timespec *)n;
 }
 
-/* The same call to the kernel, result as -Exxx. */
+/* Makes the same call in the kernel and returns its result, or -errno. */
 static long kernel(uint32_t *addr, int op, uint32_t val,
 		   const struct timespec *ts, uint32_t *addr2, uint32_t val3)
 {
@@ -126,7 +131,8 @@ static void test_wake_op_computes_as_the_kernel(void **state)
 		uint32_t theirs[2] = { 0, start };
 		long got, want;
 
-		if (op & 8) /* the kernel logs shifts that are too far */
+		/* the kernel logs too large shifts, so avoid them */
+		if (op & 8)
 			code = (code & ~(4095u << 12)) | 8u << 28 |
 			       fake_random(32) << 12;
 		got = wf_futex_syscall(ours, FUTEX_WAKE_OP | P, 1, number(1),
@@ -179,7 +185,8 @@ static void test_bits(void **state)
 	fake_await_waiters(&w.from, 4);
 	assert_int_equal(wake(&w.from, FUTEX_WAKE_BITSET | P, 9, 16), 0);
 	assert_int_equal(wake(&w.from, FUTEX_WAKE_BITSET | P, 9, 5), 2);
-	assert_int_equal(wake(&w.from, FUTEX_WAKE | P, 0, 0), 1); /* sic */
+	/* the kernel, too, wakes one for 0 */
+	assert_int_equal(wake(&w.from, FUTEX_WAKE | P, 0, 0), 1);
 	assert_int_equal(wake(&w.from, FUTEX_WAKE | P, INT_MAX, 0), 1);
 	fake_join(crew);
 }
@@ -219,7 +226,7 @@ static void test_wake_op_wakes_both(void **state)
 	fake_join(crew);
 }
 
-/* Waits with and without the flag, one wake without it for all. */
+/* Threads wait with and without the flag; one wake without it reaches all. */
 static void wait_either_way(void *arg, int nr)
 {
 	struct words *w = arg;

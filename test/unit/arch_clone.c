@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wf_arch_clone of src/arch/x86_64/switch.S: the kernel thread begins in the
- * function, on its stack and thread register; the caller's are untouched.
+ * wf_arch_clone of src/arch/x86_64/switch.S. The kernel thread begins in the
+ * function, with its own stack and thread register; those of the caller are
+ * unchanged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@ enum {
 void wf_thread_main(void);
 void wf_frame_resume(void *uc);
 
-/* Others', which share the file with it. */
+/* switch.S refers to these functions of other files. */
 void wf_thread_main(void)
 {
 	abort();
@@ -47,7 +48,7 @@ static struct {
 
 static _Atomic uint32_t cleared;
 
-/* Enough of a TCB for compiled code. */
+/* As much of a TCB as compiled code needs. */
 static _Alignas(64) char tcb[4096];
 
 static void run(void *arg)
@@ -89,7 +90,7 @@ static void test_begins(void **state)
 		assert_int_equal(found.frame % 16, 0);
 		assert_in_range(found.frame, (uintptr_t)top - 128,
 				(uintptr_t)top);
-		/* Here every backtrace ends. */
+		/* A frame pointer of 0 ends every backtrace here. */
 		assert_int_equal(found.caller_frame, 0);
 		assert_int_equal(wf_cpu_thread_register(), own);
 	}
@@ -98,7 +99,7 @@ static void test_begins(void **state)
 
 static void test_error(void **state)
 {
-	/* One of these needs the other two. */
+	/* CLONE_THREAD alone is an error: it needs two other flags. */
 	assert_int_equal(wf_arch_clone(CLONE_THREAD, tcb + sizeof(tcb), 0, run,
 				       NULL, NULL),
 			 -EINVAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/arch/x86_64/ended_call.c: frames as the kernel makes them behind system
- * calls, with few differences each.
+ * src/arch/x86_64/ended_call.c with frames as the kernel makes them after
+ * system calls, each with a small difference.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 enum { FLAGS = 0x246, SYSCALL_BYTES = 2 };
 
-/* The instruction that loads the number, and the call. */
+/* The instruction that loads the call's number, and the call. */
 static const unsigned char moved[] = { 0x90, 0xb8, SYS_poll, 0,	  0,
 				       0,    0x0f, 0x05,     0xc3 };
 static const unsigned char copied_from_r15[] = { 0x90, 0x90, 0x90, 0x44, 0x89,
@@ -37,7 +37,7 @@ static uintptr_t behind(const unsigned char *code)
 	return (uintptr_t)code + BEHIND;
 }
 
-/* Behind poll(NULL, 0, -1), which a signal has ended. */
+/* Makes the frame after poll(NULL, 0, -1), which a signal has ended. */
 static void end_poll(const unsigned char *code)
 {
 	memset(&uc, 0, sizeof(uc));
@@ -85,7 +85,10 @@ static void number_is_in_another_register(void **state)
 	assert_behind(copied_from_rcx, -EINTR);
 }
 
-/* Also when another of weft's signals comes before the next instruction. */
+/*
+ * The call stays ended if another of weft's signals comes before the next
+ * instruction.
+ */
 static void handler_ends_it(void **state)
 {
 	(void)state;
@@ -119,7 +122,9 @@ static void other_results_stay(void **state)
 	assert_int_equal(r[REG_RCX], behind(moved));
 }
 
-/* As after `ret`, or one instruction later. */
+/*
+ * The same frame after `ret`, or one instruction later, is not at a call's end.
+ */
 static void elsewhere_nothing_changes(void **state)
 {
 	ucontext_t before;
@@ -162,7 +167,7 @@ static void with_a_time_it_is_not(void **state)
 	assert_false(may(SYS_rt_sigsuspend, 8, 0, 0, 0));
 }
 
-/* It lets in a signal that shall end the call. */
+/* The call's mask may let in a signal that has to end the call. */
 static void with_a_mask_it_is_not(void **state)
 {
 	(void)state;

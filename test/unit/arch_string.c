@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/arch/string.c, which this program is linked with in libc's place,
- * against the plainest code that does the same.
+ * src/arch/string.c, which replaces libc's functions in this program, against
+ * loops that do the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 enum { SIZE = 700, NR_ROUNDS = 20000 };
 
-/* Volatile: the compiler must not know what it calls. */
+/* volatile, so the compiler cannot replace the calls. */
 static void *(*volatile do_memcpy)(void *, const void *, size_t) = memcpy;
 static void *(*volatile do_memmove)(void *, const void *, size_t) = memmove;
 static void *(*volatile do_memset)(void *, int, size_t) = memset;

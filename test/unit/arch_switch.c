@@ -16,7 +16,7 @@
 #include "arch/arch.h"
 #include "random.h"
 
-/* Offsets as arch_switch_x86_64.S has them. */
+/* The offsets that arch_switch_x86_64.S uses. */
 struct saved {
 	uint64_t rbx, rbp, r12, r13, r14, r15;
 	uint32_t mxcsr;
@@ -48,7 +48,7 @@ struct found found;
 static void *main_sp;
 static switch_fn *switch_now;
 
-/* Another's, in signal/frame.c. */
+/* switch.S refers to this function of signal/frame.c. */
 void wf_frame_resume(void *uc)
 {
 	abort();
@@ -105,7 +105,7 @@ static void fill(struct saved *s, struct test_random *r)
 
 	for (int i = 0; i < 6; i++)
 		words[i] = random64(r);
-	/* All exceptions masked; rounding and flushing to zero vary. */
+	/* All exceptions are masked; rounding and flush-to-zero vary. */
 	s->mxcsr = 0x1f80 | (test_random(r, 0x10000) & 0xe040);
 	s->x87_control = (uint16_t)(0x37f | test_random(r, 4) << 10);
 	s->flags = 0;
@@ -119,7 +119,7 @@ static uint32_t nr_wrong(const struct saved *in, const struct saved *out)
 	       ((out->flags & DIRECTION_FLAG) != 0);
 }
 
-/* From one context to another, with values that the others do not have. */
+/* Switches to another context, with register values that only this one has. */
 static void hop(struct context *c, void **save_sp, void *load_sp)
 {
 	fill(&c->in, &c->random);
@@ -182,7 +182,7 @@ static void test_preserves(void **state)
 
 static uintptr_t begin_tp;
 
-/* On the new stack and thread register. Nobody comes back. */
+/* Runs with the new stack and thread register, and never returns. */
 void probe_main(void)
 {
 	void *dead;
@@ -192,7 +192,7 @@ void probe_main(void)
 	switch_now(&dead, main_sp, begin_tp);
 }
 
-/* Other control words than the switch comes from. */
+/* The creator's control words differ from those of the switching context. */
 #define MXCSR 0xbf80u
 #define X87_CONTROL 0xb7fu
 #define FP_CONTROL (MXCSR | (uint64_t)X87_CONTROL << 32)
@@ -216,7 +216,7 @@ static void begin(void *sp, uintptr_t tp)
 	assert_int_equal(found.tp, tp);
 }
 
-/* As a function finds the stack that was called: 8 bytes above are aligned. */
+/* The ABI aligns the stack before a call, so here it is 8 bytes off. */
 static void begin_aligned(void)
 {
 	char *stack = new_stack();
@@ -240,7 +240,7 @@ static void begin_aligned(void)
 static void test_control_words_of_cpu(void **state)
 {
 	uint64_t was = wf_cpu_fp_control();
-	/* Sticky flags are not control. */
+	/* Sticky flags are status bits and are not inherited. */
 	uint32_t mxcsr = MXCSR | 0x21;
 	uint16_t x87_control = X87_CONTROL;
 	uint64_t now;
@@ -288,7 +288,10 @@ static void test_begins_at(void **state)
 
 static void load_thread_register(void)
 {
-	/* Enough of a TCB for compiled code: own address, guards. */
+	/*
+	 * As much of a TCB as compiled code needs: its own address and the
+	 * guards.
+	 */
 	static _Alignas(64) char block[2][4096];
 	uintptr_t own = wf_cpu_thread_register();
 	char *stack = new_stack();

@@ -75,7 +75,7 @@ switch_with:
 	.size	switch_with, . - switch_with
 
 /*
- * Entry of a new context: writes what it finds to `found` and goes on in C.
+ * Entry of a new context: stores the registers in `found` and continues in C.
  * Only the ABI's promises hold, so the stack is aligned for the call.
  */
 	.globl	probe_entry

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/arch/x86_64/words.c and words.S: each way to look through an array finds
- * what a check of one word after the other does; slots may lie where nothing
- * is.
+ * src/arch/x86_64/words.c and words.S. Each way to search an array has to find
+ * the same as a check of one word after the other. Slots may point to unmapped
+ * memory.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -53,7 +53,7 @@ static void compare(wf_arch_find_fn *find, uint32_t from, uint32_t end)
 	assert_int_equal(group, expected_group);
 }
 
-/* Few changes, so that most groups have none. */
+/* Changes few words, so most groups have no change. */
 static void change_some(struct test_random *r)
 {
 	uint32_t n = test_random(r, WORDS);
@@ -90,7 +90,7 @@ static void ways_agree(void **state)
 	}
 }
 
-/* Each word on its own, at each bit. */
+/* Changes one word at a time, at each bit. */
 static void each_word_counts(void **state)
 {
 	for (size_t way = 0; wf_arch_find_nth(way) != NULL; way++) {

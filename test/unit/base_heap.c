@@ -15,7 +15,7 @@
 
 struct item {
 	int64_t key;
-	bool is_in; /* as the model has it */
+	bool is_in; /* is it in the heap, according to the model? */
 	uint32_t index;
 };
 
@@ -47,7 +47,7 @@ static void push(struct wf_heap *h, struct item *it, int64_t key)
 	assert_int_not_equal(it->index, 0);
 }
 
-/* Every invariant of heap.c, entry by entry. */
+/* Checks every invariant of heap.c, entry by entry. */
 static void check(const struct wf_heap *h)
 {
 	for (uint32_t i = WF_HEAP_ROOT; i < WF_HEAP_ROOT + h->len; i++) {
@@ -172,7 +172,7 @@ struct model {
 	struct item items[NR_ITEMS];
 	uint32_t nr_in;
 	struct test_random random;
-	uint32_t nr_keys; /* few keys: many equal ones */
+	uint32_t nr_keys; /* few keys, so many are equal */
 };
 
 static int64_t least_in_model(const struct model *m)
@@ -234,7 +234,7 @@ static void test_random_ops(void **state)
 	free(m);
 }
 
-/* Within what was reserved nothing grows any more, and so nothing fails. */
+/* Within the reserved size the heap does not grow, and so no insert fails. */
 static void test_reserve(void **state)
 {
 	enum { NR = 3000 };

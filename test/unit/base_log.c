@@ -40,7 +40,7 @@ void wf_log_abort(void)
 	longjmp(aborted, 1);
 }
 
-/* Ours and libc's results of the same call. */
+/* Compares wf_format's result with that of libc's snprintf. */
 #define assert_same_format(...)                                               \
 	do {                                                                  \
 		char ours[256], theirs[256];                                  \
@@ -75,12 +75,12 @@ static void test_others(void **state)
 	assert_same_format("a%sc%%%c", "b", 'd');
 	assert_same_format("%%%%s");
 	assert_same_format("%p", (void *)0x7fffdeadbeef);
-	/* More than the registers hold. */
+	/* More arguments than fit into registers. */
 	assert_same_format("%d %d %d %d %d %d %d %s %d %d", 1, 2, 3, 4, 5, 6, 7,
 			   "eight", 9, 10);
 }
 
-/* Formats that the compiler would warn of, if it saw them. */
+/* The compiler would warn of these formats, so it must not see them. */
 static size_t format_unchecked(char *buf, size_t size, const char *fmt, ...)
 {
 	va_list ap;

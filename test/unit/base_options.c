@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/base/options.c: every kind, its limits, and what is refused. */
+/* src/base/options.c: every kind of option, its limits, and refused values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -235,7 +235,7 @@ static const struct {
 	{ "WEFT_NO_CHILD=1", "WEFT_NO_CHILDREN" },
 };
 
-/* A name that is not in the table is a fault if it is a slip of one that is. */
+/* An unknown name is a fault if it resembles a known one. */
 static void slips_of_names(void **state)
 {
 	for (size_t i = 0; i < WF_ARRAY_LEN(slips); i++) {
@@ -255,7 +255,7 @@ static void slips_of_names(void **state)
 	}
 }
 
-/* Another program's names are left alone, and are found for a warning. */
+/* Other programs' names are ignored, and listed for a warning. */
 static void names_of_others(void **state)
 {
 	char *env[] = { "WEFT_=1",
@@ -281,7 +281,7 @@ static void names_of_others(void **state)
 	assert_int_equal(nr, 4);
 }
 
-/* A text that is too long is cut off, and ends. */
+/* A too long text is cut off and terminated. */
 static void long_value(void **state)
 {
 	char value[2 * WF_OPTION_TEXT_MAX] = "WEFT_VPS=";
@@ -296,7 +296,10 @@ static void long_value(void **state)
 	assert_int_equal(strlen(text), WF_OPTION_TEXT_MAX - 1);
 }
 
-/* A value of the release before is accepted, and has a new name. */
+/*
+ * The previous release's name of a value still works, and a warning names the
+ * new one.
+ */
 static void renamed_value(void **state)
 {
 	char *env[] = { "WEFT_WAIT=park", "WEFT_IO=servers", NULL };
@@ -316,7 +319,7 @@ static void renamed_value(void **state)
 	assert_null(wf_options_next_renamed(&row, now, &fault));
 }
 
-/* The variable is the option in capitals; every row can explain itself. */
+/* A variable is its option's name in capitals; every row has an explanation. */
 static void table(void **state)
 {
 	for (size_t row = 0; row < wf_nr_options; row++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/boot/tick.c, sched/queue.c: do threads run for long enough to wake a VP
- * for each?
+ * src/boot/tick.c, sched/queue.c: whether threads run for long enough to be
+ * worth the wake of a VP.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static bool runs_long(const struct wf_vp *vp)
 	return wf_load_relaxed(&vp->runs_long);
 }
 
-/* A wake costs 25 us here, so more than 50 is long. */
+/* A wake costs 25 us here, so a mean burst above 50 us is long. */
 static void test_mean_burst(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -63,7 +63,7 @@ static void test_sleeps_are_no_burst(void **state)
 	assert_false(runs_long(vp));
 }
 
-/* While it is idle there is only the wall clock to go by. */
+/* For an idle VP only the wall clock is known. */
 static void test_idle_vp(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -81,7 +81,7 @@ static void test_idle_vp(void **state)
 	assert_false(runs_long(vp));
 }
 
-/* Of one thread that computes nothing is learnt. */
+/* A single thread that computes does not change the starvation bound. */
 static void test_starvation_bound(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -112,7 +112,7 @@ static void test_starvation_bound(void **state)
 			 WF_NEXT_SLOT_MOST);
 }
 
-/* Nor is a thread charged with what its VP has polled before. */
+/* The time that a VP has polled is not its next thread's CPU time. */
 static void test_polling_is_not_charged(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -136,7 +136,7 @@ static struct wf_vp *beside_an_idle_vp(void)
 	return machine_vp(0);
 }
 
-/* Three waits later it is like others again. */
+/* A thread that has computed wakes the idle VP at its next three wakes. */
 static void test_who_has_computed(void **state)
 {
 	struct wf_vp *vp = beside_an_idle_vp();
@@ -159,7 +159,7 @@ static void test_who_has_computed(void **state)
 	assert_int_not_equal(wf_load_relaxed(&vp->next_slot), WF_ENTRY_NONE);
 }
 
-/* Nor is it worth one where its VP runs nobody and is about to run it. */
+/* If the VP is about to run the thread itself, no other VP is woken. */
 static void test_the_only_one_stays(void **state)
 {
 	struct wf_vp *vp = beside_an_idle_vp();
@@ -199,8 +199,8 @@ static bool is_not_waiting(const struct wf_vp *vp)
 }
 
 /*
- * The tick at the latest notices a thread that waits behind a computing thread
- * or for the kernel.
+ * The monitor must not sleep: only its tick notices a thread that waits behind
+ * a computing thread or for the kernel.
  */
 static void test_no_quiet_beside_an_idle_vp(void **state)
 {

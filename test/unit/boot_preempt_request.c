@@ -15,7 +15,10 @@
 
 enum { TICK = MACHINE_TICK };
 
-/* PREEMPT_REQUEST-2: its calls find at once what they ask for. */
+/*
+ * PREEMPT_REQUEST-2: a thread that makes calls sees the request at the next
+ * one.
+ */
 static void test_who_yields_is_not_signalled(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -35,7 +38,7 @@ static void test_who_yields_is_not_signalled(void **state)
 	assert_int_equal(machine.nr_signals, 0);
 }
 
-/* Nobody waits: nobody is asked. */
+/* If no thread waits, the running thread gets no request. */
 static void test_who_computes_alone_is_left_alone(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -48,7 +51,7 @@ static void test_who_computes_alone_is_left_alone(void **state)
 	assert_int_equal(wf_load_relaxed(&t->exit_work), 0);
 }
 
-/* t runs, and is requested to yield to another. */
+/* t runs and is asked to yield to another thread. */
 static struct wf_thread *run_asked(struct wf_vp *vp)
 {
 	struct wf_thread *t = machine_thread();
@@ -61,28 +64,37 @@ static struct wf_thread *run_asked(struct wf_vp *vp)
 	return t;
 }
 
-/* PREEMPT_REQUEST-2: a thread that makes no call is uncooperative: it is
- * signalled the next times. */
+/*
+ * PREEMPT_REQUEST-2: a thread that makes no call is uncooperative, and is
+ * signalled the next times.
+ */
 static void test_who_goes_on_is_signalled(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 	struct wf_thread *t = run_asked(vp);
 
-	assert_true(wf_preempt_request_retry(machine.now_ns)); /* soon again */
+	/* ask again soon */
+	assert_true(wf_preempt_request_retry(machine.now_ns));
 	machine_pass(WF_TICK_RETRY_NS);
 	assert_true(wf_preempt_request_retry(machine.now_ns));
 	assert_int_equal(machine.nr_signals, 1);
 	assert_true(machine_switch(vp));
 	for (int i = 0; i < 20; i++)
 		assert_true(wf_thread_is_uncooperative(t));
-	/* It has made calls. */
+	/*
+	 * The thread answers by calls, but is treated as uncooperative for some
+	 * time.
+	 */
 	wf_store_relaxed(&t->exit_work, 0);
 	for (uint32_t i = 0; i < WF_CPU_BOUND_MOST; i++)
 		assert_true(wf_thread_is_uncooperative(t));
 	assert_false(wf_thread_is_uncooperative(t));
 }
 
-/* PREEMPT_REQUEST-2: where the last has answered, there is a tick's time. */
+/*
+ * PREEMPT_REQUEST-2: if the last thread has answered, the next has a tick's
+ * time.
+ */
 static void test_time_after_an_answer(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -96,7 +108,7 @@ static void test_time_after_an_answer(void **state)
 	assert_false(wf_preempt_request_retry(machine.now_ns));
 	machine_pass(WF_TICK_RETRY_NS);
 	assert_false(wf_preempt_request_retry(machine.now_ns));
-	/* It has not had the CPU: it could not answer. */
+	/* The thread has not had the CPU, so it could not answer. */
 	machine_pass_idle(2 * TICK);
 	machine.is_runnable = false;
 	assert_false(wf_preempt_request_retry(machine.now_ns));
@@ -107,7 +119,7 @@ static void test_time_after_an_answer(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* The VP has another carrier, which has used less CPU time. */
+/* The VP's new carrier has used less CPU time than the old one. */
 static void test_time_on_another_carrier(void **state)
 {
 	struct wf_thread *t;
@@ -131,7 +143,7 @@ static void test_time_on_another_carrier(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* A thread that is preempted for a real-time thread is signalled at once. */
+/* For a real-time thread the running thread is signalled at once. */
 static void test_real_time_is_urgent(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -142,7 +154,7 @@ static void test_real_time_is_urgent(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* PREEMPT_REQUEST-1 */
+/* PREEMPT_REQUEST-1: a sleeping carrier is not signalled. */
 static void test_system_calls_are_not_disturbed(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -153,13 +165,15 @@ static void test_system_calls_are_not_disturbed(void **state)
 	machine_pass_idle(TICK / 2);
 	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 0);
-	/* Unless it is another process that has the CPU. */
+	/*
+	 * A runnable carrier is signalled, even if another process has the CPU.
+	 */
 	machine.is_runnable = true;
 	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* It computed all the time, and has gone to sleep just now. */
+/* The thread has computed until it fell asleep just now. */
 static void test_new_sleeper_is_not_disturbed(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -174,7 +188,9 @@ static void test_new_sleeper_is_not_disturbed(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* PREEMPT_REQUEST-1: without /proc the CPU clock has to do. */
+/*
+ * PREEMPT_REQUEST-1: without /proc the CPU clock shows whether a carrier runs.
+ */
 static void test_without_proc(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -200,7 +216,7 @@ static void test_retry_after_refusals(void **state)
 	machine_queue(vp, machine_thread());
 	machine_pass_ticks(1);
 	assert_true(
-		wf_preempt_request_retry(machine.now_ns)); /* not answered */
+		wf_preempt_request_retry(machine.now_ns)); /* no answer yet */
 	assert_int_equal(machine.nr_signals, 1);
 	for (nr = 1; nr < 100 && !wf_load_relaxed(&c->insist); nr++) {
 		wf_store_relaxed(&c->is_signalled, false);
@@ -210,7 +226,7 @@ static void test_retry_after_refusals(void **state)
 		assert_int_equal(machine.nr_signals, nr + 1);
 	}
 	assert_int_equal(nr, 1 + TICK / 2 / WF_TICK_RETRY_NS);
-	/* Done. */
+	/* The thread has yielded, so nothing remains to be done. */
 	assert_true(machine_switch(vp));
 	assert_false(wf_preempt_request_retry(machine.now_ns));
 }

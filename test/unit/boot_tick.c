@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/boot/tick.c: the rules of fairness one by one. boot_tick_whole.c has
- * them all together.
+ * src/boot/tick.c: each rule of fairness by itself. boot_tick_whole.c tests
+ * them together.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void test_who_computes_is_cpu_bound(void **state)
 	assert_true(wf_thread_is_cpu_bound(t));
 }
 
-/* TICK-4: it may be one that makes calls. */
+/* TICK-4: a thread that is not known yet may be one that makes calls. */
 static void test_unknown_becomes_cpu_bound(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -146,8 +146,10 @@ static void test_slices_of_b(void **state)
 	}
 }
 
-/* A batch thread that yields to an interactive one goes on with its slice, then
- * goes to the tail of the batch queue. */
+/*
+ * A batch thread that yields to an interactive one continues its slice
+ * afterwards, and then goes to the tail of the batch queue.
+ */
 static void test_slice_goes_on(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -172,7 +174,7 @@ static void test_slice_goes_on(void **state)
 	assert_int_equal(cpu_bound->slice_us, 0);
 }
 
-/* Beside many interactive threads the batch queue has few ticks. */
+/* Beside many interactive threads the slices of batch threads are short. */
 static void test_short_slices_beside_many(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -192,7 +194,7 @@ static void test_short_slices_beside_many(void **state)
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), other);
 }
 
-/* Interactive threads that never block: the batch queue gets its part. */
+/* Interactive threads never block, and the batch queue gets its share. */
 static void test_b_is_owed(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
@@ -207,7 +209,7 @@ static void test_b_is_owed(void **state)
 
 		machine_pass(WF_TICK_RETRY_NS);
 		wf_preempt_request_retry(machine.now_ns);
-		/* As if it woke anew each time. */
+		/* Treat the thread as one that has just been woken. */
 		if (t != cpu_bound)
 			t->cpu_bound = 0;
 		if (machine_switch(vp))
@@ -216,7 +218,7 @@ static void test_b_is_owed(void **state)
 		machine_tick();
 		machine_switch(vp);
 	}
-	/* Half of all: one thread of two. */
+	/* Half of the time, as there are two threads. */
 	assert_in_range(machine_used(cpu_bound), 400LL * TICK, 600LL * TICK);
 }
 
@@ -235,7 +237,7 @@ static void test_timer_preempts_b(void **state)
 	assert_ptr_equal(wf_load_relaxed(&vp->cur), woken);
 }
 
-/* As a kernel thread does it. */
+/* Wakes a thread from outside, as a kernel thread does. */
 static void arrive(struct wf_vp *vp)
 {
 	wf_queue_put_remote(NULL, machine_thread(), WF_READY_WOKEN);
@@ -246,12 +248,12 @@ static void test_others_are_spared(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 
-	/* Not CPU-bound. */
+	/* The running thread is not CPU-bound. */
 	machine_run(vp, machine_thread());
 	machine_pass(TICK / 3);
 	wf_tick_timer_fired(vp, machine.now_ns);
 	assert_int_equal(machine.nr_signals, 0);
-	/* When the batch queue is owed a tick. */
+	/* The batch queue is owed a tick. */
 	vp = machine_one_vp();
 	machine_run(vp, machine_cpu_bound());
 	machine_pass(TICK / 3);
@@ -276,20 +278,20 @@ static void test_remote_wakeup_preempts_batch(void **state)
 	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
 			 WF_REMOTE_WAKEUPS_KEPT);
 	assert_int_equal(machine.nr_signals, 1);
-	/* It has been asked, and is not seen to again and again for that. */
+	/* The thread has a request already, so it gets no second one. */
 	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
 			 WF_REMOTE_WAKEUPS_NONE);
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* Not CPU-bound yet, but it has run for as long as the starvation bound. */
+/* A thread that is not CPU-bound yet has run for the whole starvation bound. */
 static void test_remote_wakeup_ends_a_long_run(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();
 
 	machine_run(vp, machine_thread());
 	arrive(vp);
-	/* Where others run for microseconds, it will, too. */
+	/* If the other threads run for microseconds, this one will, too. */
 	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
 			 WF_REMOTE_WAKEUPS_NONE);
 	wf_vp_set_starvation_bound(vp, WF_LONG_RUN_NS);
@@ -298,7 +300,7 @@ static void test_remote_wakeup_ends_a_long_run(void **state)
 	machine_pass(WF_LONG_RUN_NS / 2);
 	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
 			 WF_REMOTE_WAKEUPS_PENDING);
-	/* Another one by now. */
+	/* Another thread runs by now. */
 	wf_count_own(&vp->counters, switches);
 	machine_pass(WF_LONG_RUN_NS);
 	assert_int_equal(wf_tick_remote_wakeups(machine.now_ns),
@@ -336,10 +338,13 @@ static void test_load_balance_of_batch(void **state)
 	machine_run(machine_vp(1), machine_cpu_bound());
 	machine_queue(machine_vp(0), machine_cpu_bound());
 	machine_queue(machine_vp(0), machine_cpu_bound());
-	/* Longer by two: at once. */
+	/* A queue longer by two gives up a thread at once. */
 	machine_pass_ticks(1);
 	assert_int_equal(wf_inject_len(&machine_vp(1)->remote), 1);
-	/* Longer by one: on each fourth tick, so that they take turns. */
+	/*
+	 * A queue longer by one gives up a thread at each fourth tick, so the
+	 * threads take turns.
+	 */
 	machine_init(2);
 	machine_run(machine_vp(0), machine_cpu_bound());
 	machine_run(machine_vp(1), machine_cpu_bound());
@@ -357,7 +362,8 @@ static void test_quiet(void **state)
 	struct wf_thread *cpu_bound = machine_cpu_bound();
 
 	machine_run(vp, cpu_bound);
-	assert_int_equal(wf_tick_quiet_ns(), 0); /* nobody waits */
+	/* no interactive thread waits */
+	assert_int_equal(wf_tick_quiet_ns(), 0);
 	machine_queue(vp, machine_cpu_bound());
 	assert_in_range(wf_tick_quiet_ns(), 3 * TICK, 4 * TICK);
 	cpu_bound->cpu_bound = 0;
@@ -382,11 +388,14 @@ static void test_who_blocks_pays(void **state)
 		machine_block(vp);
 		nr_handoffs++;
 	}
-	/* The batch queue gets at least an eighth. */
+	/* The batch queue gets at least an eighth of the time. */
 	assert_in_range(nr_handoffs, 1, 8);
 }
 
-/* A mark of before the monitor slept is no wait of all that time. */
+/*
+ * A latency mark from before the monitor's sleep must not count as a wait of
+ * all that time.
+ */
 static void test_waits_end_when_nothing_waits(void **state)
 {
 	struct wf_vp *vp = machine_one_vp();

@@ -17,7 +17,9 @@ enum { TICK = MACHINE_TICK, LONG_TICK = 4 * TICK, ENOUGH = 100 };
 
 static struct wf_tick_interval interval;
 
-/* How long is it until the next tick, if each VP has switched so often? */
+/*
+ * Returns the time until the next tick if each VP switches `nr_switches` times.
+ */
 static int64_t pass_tick(uint32_t nr_vps, int nr_switches)
 {
 	for (uint32_t i = 0; i < nr_vps; i++) {
@@ -51,7 +53,10 @@ static void test_who_switches_all_the_time_is_left_alone(void **state)
 	begin(2);
 	assert_int_equal(pass_tick(2, 1000), TICK);
 	assert_int_equal(pass_ticks(2, 1000), LONG_TICK);
-	/* In four times the time; then as before. */
+	/*
+	 * A long tick has four times the switches; above that the tick is short
+	 * again.
+	 */
 	assert_int_equal(pass_tick(2, 4 * WF_TICK_LIVELY - 1), TICK);
 	assert_int_equal(pass_tick(2, 1000), TICK);
 }
@@ -60,7 +65,7 @@ static void test_one_that_stays_is_looked_at(void **state)
 {
 	begin(2);
 	assert_int_equal(pass_ticks(1, 1000), TICK);
-	/* It does not count while it is idle. */
+	/* An idle VP does not count. */
 	wf_store_relaxed(&machine_vp(1)->cur, NULL);
 	assert_int_equal(pass_ticks(1, 1000), LONG_TICK);
 }
@@ -85,7 +90,10 @@ static void test_where_there_is_something_to_see(void **state)
 	assert_int_equal(pass_tick(1, 1000), TICK);
 }
 
-/* VPs that are never without work look there when the tick says so. */
+/*
+ * VPs with work poll the injection queue only at a tick, so a thread there
+ * shortens the tick.
+ */
 static void test_what_waits_for_the_tick(void **state)
 {
 	uint64_t entry;

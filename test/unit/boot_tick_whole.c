@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * src/boot/tick.c: its rules together, in whole machines that run for some
- * seconds of their own time.
+ * seconds of simulated time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,9 @@ static uint64_t runnable_wait_most_us(uint32_t vp)
 enum { STEP = TICK / 20, NR_MAX = 64 };
 
 struct result {
-	int64_t late_ns; /* the sleeper's longest */
-	double ratio;	 /* CPU time of CPU-bound threads: most by least */
+	int64_t late_ns; /* longest wait of the sleeper */
+	/* CPU time of CPU-bound threads: most divided by least */
+	double ratio;
 };
 
 static void forget_waits(void)
@@ -101,9 +102,11 @@ static void assert_fair(uint32_t nr_vps, int nr_cpu_bound, int64_t sleep_ns)
 {
 	struct result r = simulate(nr_vps, nr_cpu_bound, sleep_ns);
 
-	/* It works for one step, which counts. */
+	/* The limit includes the step for which the sleeper works. */
 	assert_in_range(r.late_ns, 0, 3 * STEP);
-	/* With two VPs its own seventh is one VP's loss. */
+	/*
+	 * The sleeper takes a seventh of one VP, so its VP's threads get less.
+	 */
 	assert_true(r.ratio < (nr_vps == 1 ? 1.1 : 1.3));
 	for (uint32_t i = 0; i < nr_vps; i++)
 		assert_in_range(runnable_wait_most_us(i), 0, 50 * 1000);
@@ -122,14 +125,14 @@ static void test_cpu_bound_and_a_sleeper(void **state)
 static void test_many_cpu_bound(void **state)
 {
 	assert_fair(1, 50, 10 * TICK);
-	/* They do wait, and the counter sees it. */
+	/* The threads wait for their turn, and the counter shows it. */
 	assert_in_range(runnable_wait_most_us(0), 40 * 1000, 50 * 1000);
 }
 
 /*
- * Short runs. The interactive run queues are long and short in turn, so that
- * load balancing takes the CPU-bound thread to and fro: the deficit is with it
- * on both VPs.
+ * Short runs. The interactive queues are long and short alternately, so load
+ * balancing moves the CPU-bound thread between the VPs. Each VP then has a
+ * batch deficit.
  */
 static void test_cpu_bound_beside_short_runs(void **state)
 {
@@ -149,7 +152,7 @@ static void test_cpu_bound_beside_short_runs(void **state)
 		machine_pass(STEP);
 		if ((step + 1) % (TICK / STEP) == 0)
 			machine_tick();
-		/* The signal comes later than the next switch. */
+		/* The signal arrives after the next switch. */
 		for (uint32_t i = 0; i < 2; i++) {
 			struct wf_vp *vp = machine_vp(i);
 			struct wf_thread *t = wf_load_relaxed(&vp->cur);
@@ -162,12 +165,14 @@ static void test_cpu_bound_beside_short_runs(void **state)
 		for (uint32_t i = 0; i < 2; i++)
 			machine_switch(machine_vp(i));
 	}
-	/* An eighth of one VP is owed, and its ways take a tick each. */
+	/*
+	 * The thread is owed an eighth of one VP, and each move costs a tick.
+	 */
 	assert_in_range(machine_used(cpu_bound), (int64_t)NR_TICKS * TICK / 16,
 			(int64_t)NR_TICKS * TICK);
 }
 
-/* Two that sleep again, then t to the end of the tick. */
+/* Runs two threads that sleep again, then t until the end of the tick. */
 static void tick_behind_sleepers(struct wf_vp *vp, struct wf_thread *t)
 {
 	machine_run(vp, machine_thread());
@@ -184,7 +189,7 @@ static void tick_behind_sleepers(struct wf_vp *vp, struct wf_thread *t)
 	wf_preempt_request_retry(machine.now_ns);
 }
 
-/* TICK-4: it computes though each tick has seen others, too. */
+/* TICK-4: a thread computes, although each tick has seen other threads, too. */
 static void test_cpu_bound_behind_sleepers(void **state)
 {
 	struct wf_thread *t, *blocks;

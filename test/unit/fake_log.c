@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for os/ as base/log.c calls it, for tests that only need it to link.
+ * Replaces the functions of os/ that base/log.c calls, for tests that only need
+ * them to link.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ void wf_log_sink(const char *line, size_t len)
 		abort();
 }
 
-/* Weak: sched/table.c has it. */
+/* Weak, because sched/table.c defines it, too. */
 __attribute__((weak)) long wf_log_thread_id(void)
 {
 	return getpid();

@@ -24,7 +24,7 @@ enum { MAX_THREADS = 1024, MAX_VPS = 4, FIRST_TID = 100 };
 struct machine machine;
 struct wf_thread *wf_table;
 struct wf_counters wf_counters;
-/* Of the machine's own registers nothing is read. */
+/* No register of the real machine is read. */
 _Atomic uint32_t wf_registers = WF_REGISTERS_NO_GSBASE;
 
 static struct wf_carrier carriers[MAX_VPS];
@@ -54,7 +54,7 @@ void machine_init(uint32_t nr_vps)
 	}
 }
 
-/* Enough for all VPs, unless a test has fewer. */
+/* As many as all VPs need, unless a test sets fewer. */
 uint32_t wf_os_cpus_allowed(int tid)
 {
 	return machine.nr_cpus != 0 ? machine.nr_cpus : MAX_VPS;
@@ -103,7 +103,7 @@ void machine_run(struct wf_vp *vp, struct wf_thread *t)
 {
 	t->from_batch = t->cpu_bound;
 	make_current(vp, t);
-	machine_tick(); /* the monitor has seen it */
+	machine_tick(); /* now the monitor has seen the thread */
 }
 
 void machine_queue(struct wf_vp *vp, struct wf_thread *t)
@@ -192,7 +192,7 @@ int64_t machine_used(const struct wf_thread *t)
 	return used_ns[t->index];
 }
 
-/* --- what the rules see of the rest ------------------------------------- */
+/* --- the rest of weft, as far as the rules use it ------------------------- */
 
 int64_t wf_os_thread_cpu(int tid)
 {
@@ -251,19 +251,19 @@ void wf_start_prepare(struct wf_thread *t, struct wf_pool *pool)
 
 __thread struct wf_thread *wf_self;
 
-/* All run one after the other. */
+/* There is one kernel thread, so no barrier is needed. */
 void wf_os_pass_barrier(void)
 {
 }
 
-/* wf_realtime_set passes threads here that it takes out of its lists. */
+/* No test takes a thread out of wf_realtime_set's lists. */
 
 void wf_ready_woken(struct wf_thread *me, struct wf_thread *t)
 {
 	abort();
 }
 
-/* No stack is switched here, and no CPU time asked for. */
+/* No stack is switched here, and no CPU time is read. */
 
 _Atomic bool wf_cpu_time_is_on;
 

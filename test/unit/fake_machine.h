@@ -23,41 +23,41 @@
 
 struct machine {
 	int64_t now_ns;
-	bool is_runnable;    /* /proc's state of each carrier */
-	bool has_no_proc;    /* there is no /proc */
+	bool is_runnable;    /* does /proc report the carriers as running? */
+	bool has_no_proc;    /* is /proc missing? */
 	uint32_t nr_signals; /* preemption signals sent */
-	uint32_t nr_wakes;   /* of VPs */
+	uint32_t nr_wakes;   /* wakes of VPs */
 	uint32_t nr_cpus;    /* 0: enough for all VPs */
 };
 
 extern struct machine machine;
 
 void machine_init(uint32_t nr_vps);
-/* machine_init(1), and that one. */
+/* machine_init(1); returns its VP. */
 struct wf_vp *machine_one_vp(void);
 struct wf_vp *machine_vp(uint32_t i);
 struct wf_thread *machine_thread(void);
-/* A thread that is known to compute, and to make no calls. */
+/* A thread that is known to compute and to make no calls. */
 struct wf_thread *machine_cpu_bound(void);
 
 void machine_run(struct wf_vp *vp, struct wf_thread *t);
-/* t waits in the run queue for its kind of thread. */
+/* Puts t into the run queue for its kind of thread. */
 void machine_queue(struct wf_vp *vp, struct wf_thread *t);
 
 void machine_pass(int64_t ns);
-/* Time passes and nobody gets any of it. */
+/* Time passes, and no thread gets any of it. */
 void machine_pass_idle(int64_t ns);
 void machine_tick(void);
-/* The time until a tick, with the monitor's look in between, and the tick. */
+/* Lets time pass until the tick, with the monitor's retries, then ticks. */
 void machine_pass_ticks(int nr);
-/* Takes the signal, as the handler does; false if there is none. */
+/* Handles the signal as a carrier does; returns false if there is none. */
 bool machine_switch(struct wf_vp *vp);
-/* A call by the running thread; false if nothing is asked of it. */
+/* The running thread makes a call; returns false if it has no request. */
 bool machine_call(struct wf_vp *vp);
-/* The running thread blocks; another runs, if there is one. */
+/* The running thread blocks, and the next one runs, if there is one. */
 void machine_block(struct wf_vp *vp);
 
-/* CPU time that t has had. */
+/* The CPU time that t has used. */
 int64_t machine_used(const struct wf_thread *t);
 
 #endif

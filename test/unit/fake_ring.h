@@ -18,7 +18,7 @@ static struct wf_vp vp = { .carrier = &carrier };
 struct wf_options wf_options;
 __thread struct wf_thread *wf_self;
 
-/* None is asked about. */
+/* No request is refused in these tests. */
 void wf_request_refuse(struct wf_thread *me, struct wf_request *r)
 {
 	fail();
@@ -40,7 +40,9 @@ static int start(void **state)
 	return wf_ring_start();
 }
 
-/* Does it wait before it tries? */
+/*
+ * Pushes a receive. Returns whether the kernel waits for data before it tries.
+ */
 static bool push_receive(struct wf_request *receive, int fd, char *byte)
 {
 	const struct wf_uring *ring = &vp.io->ring;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands for os/ as base/spin.h calls it, for tests without os/kthread.c. */
+/*
+ * Replaces the functions of os/ that base/spin.h calls, for tests without
+ * os/kthread.c.
+ */
 #include <sched.h>
 
 #include "base/spin.h"

@@ -22,7 +22,7 @@
 
 /*
  * One lock, one list in order of arrival, one condition per waiter. The
- * contract is wait/ufutex.h; what the real one does in addition is left out.
+ * contract is in wait/ufutex.h; the rest of the real one is left out.
  */
 struct waiter {
 	struct wf_list link;
@@ -43,7 +43,7 @@ static __thread struct waiter self_waiter;
 static __thread uint64_t random_state;
 __thread struct wf_thread *wf_self;
 
-/* Without libc's list of clean-ups: the unwinder runs them. */
+/* libc's list of cleanup handlers is missing: the unwinder runs them. */
 struct wf_libc_layout wf_libc;
 
 struct wf_real wf_real = {
@@ -57,13 +57,13 @@ struct wf_thread *wf_runtime_attach(void)
 	static __thread struct wf_thread self;
 
 	self.tid = atomic_fetch_add(&next_tid, 1);
-	/* Half of them wait inside of the runtime where they may. */
+	/* Half of the threads may wait inside the runtime. */
 	self.kind = self.tid % 2 == 0 ? WF_THREAD_MULTIPLEXED : WF_THREAD_BOUND;
 	wf_self = &self;
 	return wf_self;
 }
 
-/* Nothing is wanted of threads here. */
+/* No fake thread loses its VP. */
 void wf_runtime_reacquire_slow(struct wf_thread *t)
 {
 	abort();
@@ -147,7 +147,7 @@ static void finish(struct waiter *w, int result)
 	pthread_cond_signal(&w->cond);
 }
 
-/* Longer than any test takes: nobody will end this wait. */
+/* 30 s, longer than any test: no other thread ends this wait. */
 static void wait_for_long(struct waiter *w)
 {
 	struct timespec late;
@@ -192,7 +192,10 @@ static int wait(const void *addr, uint32_t bits, int64_t deadline_ns)
 	return w->result;
 }
 
-/* 0, or why the wait does not begin; then the lock is released. */
+/*
+ * Returns 0, or the reason why the wait does not begin. The lock is released in
+ * the second case.
+ */
 static int begin(void)
 {
 	enter();

@@ -19,39 +19,39 @@
 #include <stdint.h>
 #include <time.h>
 
-/* For bodies of fake_run, where cmocka's assertions do not work. */
+/* For bodies of fake_run, in which cmocka's assertions do not work. */
 #define fake_check(condition) \
 	((condition) ? (void)0 : fake_failed(#condition, __FILE__, __LINE__))
 _Noreturn void fake_failed(const char *condition, const char *file, int line);
 
-/* One in so many waits ends with -EINTR; 0: none. */
+/* One of this many waits ends with -EINTR; 0: none does. */
 extern unsigned int fake_interrupt_every;
 
-/* How many threads are parked on addr. */
+/* Returns the number of threads that are parked on addr. */
 int fake_waiters(const void *addr);
 void fake_await_waiters(const void *addr, int nr);
-/* Ends the first wait on addr with -EINTR, as a signal handler does. */
+/* Ends the first wait on addr with -EINTR, like a signal handler. */
 void fake_interrupt(const void *addr);
-/* How often the user futex was entered: wait, wake, requeue. */
+/* The number of calls of the user futex: wait, wake and requeue. */
 uint64_t fake_calls(void);
 
 void fake_seed(void);
 uint32_t fake_random(uint32_t below);
-/* Gives up the CPU, spins, or does nothing. */
+/* Yields the CPU, spins, or does nothing. */
 void fake_delay(void);
 
 typedef void fake_body(void *arg, int number);
 void fake_run(int nr_threads, fake_body *body, void *arg);
-/* The same without waiting for the end. */
+/* Starts the threads and returns; fake_join waits for their end. */
 struct fake_crew;
 struct fake_crew *fake_start(int nr_threads, fake_body *body, void *arg);
 void fake_join(struct fake_crew *crew);
 
-/* A page of zeroes; touching it after fake_page_free is a fault. */
+/* A page of zeros; an access after fake_page_free faults. */
 void *fake_page(void);
 void fake_page_free(void *page);
 
-/* Now plus ns as an absolute time. */
+/* Returns the absolute time that is ns from now. */
 struct timespec fake_time(clockid_t clock, int64_t ns);
 
 #endif

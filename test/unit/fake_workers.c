@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See fake_workers.h. */
+/*
+ * Requests to I/O workers and the functions that their code needs: see
+ * fake_workers.h.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +53,7 @@ struct wf_options wf_options;
 struct wf_counters wf_counters;
 _Atomic uint32_t wf_os_execs;
 
-/* The other functions that the assembly with wf_arch_sigreturn refers to. */
+/* switch.S, which has wf_arch_sigreturn, also refers to these functions. */
 void wf_thread_main(void);
 void wf_thread_main(void)
 {
@@ -172,7 +175,7 @@ static int run_process(void *arg)
 	return 0;
 }
 
-/* With its parent's thread register: it makes system calls alone. */
+/* The child keeps its parent's thread register: it only makes system calls. */
 int wf_os_process_start(void (*fn)(void *), void *arg, void *stack_top,
 			uintptr_t tp)
 {
@@ -220,7 +223,7 @@ void call_set_wait(struct call *c)
 	c->r.addr3 = FUTEX_BITSET_MATCH_ANY;
 }
 
-/* Pushes the request as a thread does that parks at once. */
+/* Pushes the request like a thread that parks at once. */
 int call_push_wait(struct call *c)
 {
 	int err;
@@ -244,7 +247,7 @@ int call_result(struct call *c)
 	return c->r.result;
 }
 
-/* As wf_request_run asks, again and again. */
+/* Asks again and again, like wf_request_run. */
 int call_end(struct call *c)
 {
 	while (c->nr_done == 0) {
@@ -254,14 +257,14 @@ int call_end(struct call *c)
 	return c->r.result;
 }
 
-/* By the word, so that it does not matter whether the wait has begun. */
+/* Sets the word, so it does not matter whether the wait has begun. */
 void call_wake(struct call *c)
 {
 	c->word = 1;
 	wf_sys(SYS_futex, &c->word, FUTEX_WAKE, 1);
 }
 
-/* The call of a request ends before its thread has checked it. */
+/* Pushes a request with a call that ends before its thread checks it. */
 void call_push_hit(struct call *c)
 {
 	call_set_wait(c);
@@ -287,7 +290,7 @@ void waits_are_served(void **state)
 	assert_int_equal(call_result(&c), 0);
 }
 
-/* An end that was asked for one request does not end the next. */
+/* A cancellation of one request must not end the next. */
 void next_request_is_not_ended(void **state)
 {
 	struct call first, next;

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The signal that writing there ends a child with; 0: none. */
+/* Returns the signal with which a write to p ends a child, or 0. */
 static inline int signal_of_write(char *p)
 {
 	pid_t child = fork();

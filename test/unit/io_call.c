@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * src/io/call.c: which calls are handed over, and what ends them.
- */
+/* src/io/call.c: which calls a worker makes, and what ends them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,10 +22,10 @@ enum { FD = 41, QUICK_NS = 1000, SLOW_NS = 1000 * 1000 };
 static struct wf_thread me;
 __thread struct wf_thread *wf_self;
 
-/* The worker's results, one after another; the last one is repeated. */
+/* The worker's results, in order; the last one is repeated. */
 static const int *results;
 static int64_t worker_ns;
-static bool is_handled; /* a handler runs meanwhile */
+static bool is_handled; /* does a handler run meanwhile? */
 static int nr_served;
 
 int wf_request_run(struct wf_request *r, int64_t deadline_ns)
@@ -72,7 +70,7 @@ static void started_again(void **state)
 	assert_int_equal(run(WF_CALL_RESTARTS), 5);
 }
 
-/* A wait that something else interrupts goes on. */
+/* A call that restarts is made again after any interruption. */
 static void ended_by_any_handler(void **state)
 {
 	static const int script[] = { -ERESTART, 5, 5 };
@@ -105,7 +103,7 @@ static long on_descriptor(bool is_slow)
 	return wf_call_on(FD, WF_CALL(SYS_getpid, 0), is_slow);
 }
 
-/* The worker says 7, the thread itself its process. */
+/* The worker returns 7; the thread itself returns its process id. */
 static const int seven[] = { 7, 7 };
 
 static void as_it_is_taken_for(void **state)
@@ -141,7 +139,7 @@ static void slow_call_of_the_thread(void **state)
 	assert_int_equal(on_descriptor(false), 7);
 }
 
-/* Its calls are not timed, but for one that crosses a tick of the kernel's. */
+/* Calls on a quick descriptor are timed only if they cross a kernel tick. */
 static void slow_call_on_a_quick_one(void **state)
 {
 	struct timespec ticks = { 0, 30 * SLOW_NS }, a_while = { 0, SLOW_NS };
@@ -161,7 +159,7 @@ static void slow_call_on_a_quick_one(void **state)
 	assert_int_equal(on_descriptor(false), 7);
 }
 
-/* Nothing is learnt from what failed. */
+/* A failed call does not change what is known of the descriptor. */
 static void after_a_failure(void **state)
 {
 	static const int fails[] = { -ENOSYS, 0 };

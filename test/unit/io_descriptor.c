@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/descriptor.c: when a read is not tried first, when a file is slow.
+ * src/io/descriptor.c: when a read is not tried first, and when a file is slow.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static void one_that_does_not_wait(void **state)
 	assert_false(wf_descriptor_expects_wait(FD));
 }
 
-/* It is tried now and then whatever was. */
+/* Even after many waits, a read is tried first now and then. */
 static void is_probed(void **state)
 {
 	int nr_tried = 0;
@@ -115,7 +115,7 @@ static void forgotten(void **state)
 	assert_false(wf_descriptor_expects_wait(pair[0]));
 }
 
-/* A number that is gone waits for nobody: the request says so. */
+/* A closed number counts as blocking, and the request itself returns EBADF. */
 static void gone(void **state)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/io/migrate.c, in_flight.h: what follows a VP to its next carrier. */
+/*
+ * src/io/migrate.c, in_flight.h: which requests follow a VP to its next
+ * carrier.
+ */
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <poll.h>
@@ -19,7 +22,10 @@
 
 static struct wf_carrier other = { .number = 1 };
 
-/* The VP has another carrier, for long enough. Does the kernel let it move? */
+/*
+ * Gives the VP another carrier for long enough. Returns whether the kernel can
+ * give requests up.
+ */
 static bool pass_on(void)
 {
 	uint32_t nr_given_up = vp.io->nr_given_up;
@@ -32,7 +38,7 @@ static bool pass_on(void)
 	return wf_uring_gives_up_surely(&vp.io->ring);
 }
 
-/* All that the kernel has to tell has been taken. */
+/* Takes all completions that the kernel has. */
 static void look_for_all(void)
 {
 	wf_vp_io_ops->submit(&vp);
@@ -82,7 +88,7 @@ static void receive_from_pair(struct wf_request *receive, int ends[2],
 	push_receive(receive, ends[0], byte);
 }
 
-/* Data that came before is not lost, nor an end that was asked for before. */
+/* Data that came before the migration is not lost, nor is a cancellation. */
 static void what_came_before_follows(void **state)
 {
 	static struct wf_request receive, poll_of;
@@ -107,7 +113,7 @@ static void what_came_before_follows(void **state)
 	assert_int_equal(poll_of.result, -ECANCELED);
 }
 
-/* The number may be another file's. */
+/* The number may belong to another file by now, so the request stays. */
 static void waits_for_what_was_closed_stay(void **state)
 {
 	static struct wf_request receive;
@@ -134,9 +140,9 @@ static void waits_for_what_was_closed_stay(void **state)
 }
 
 /*
- * The requests that a kernel thread has handed over end with it, so a thread
- * that may exit hands over none. It waits for the owner, and gives up in the
- * end.
+ * When a kernel thread exits, the kernel drops the requests that it handed
+ * over. So a thread that may exit hands over none: it waits for the owner, and
+ * gives up after some time.
  */
 static void who_may_exit_hands_nothing_over(void **state)
 {
@@ -157,7 +163,10 @@ static void who_may_exit_hands_nothing_over(void **state)
 	assert_int_equal(receive.result, 1);
 }
 
-/* Given up, they would take wakes from the others until the kernel hears. */
+/*
+ * Exclusive waits do not migrate: until the kernel has given one up, it would
+ * take wakes from other waiters.
+ */
 static void who_is_one_of_several_stays(void **state)
 {
 	static struct wf_request polls;
@@ -180,7 +189,10 @@ static void who_is_one_of_several_stays(void **state)
 	assert_int_equal(polls.result, POLLIN);
 }
 
-/* It would sleep, and they hear of nothing. */
+/*
+ * Requests that a closing thread handed over migrate: once it sleeps, it takes
+ * no completions.
+ */
 static void requests_follow_from_who_closes(void **state)
 {
 	static struct wf_request receive;
@@ -203,7 +215,7 @@ static void requests_follow_from_who_closes(void **state)
 	assert_int_equal(receive.result, 1);
 }
 
-/* A thread that waits for a word checks it again. */
+/* A migrated wait for a word checks the word again. */
 static void waits_for_words_end(void **state)
 {
 	static struct wf_request wait;
@@ -226,7 +238,7 @@ static void waits_for_words_end(void **state)
 	assert_int_equal(vp.io->nr_given_up, 0);
 }
 
-/* Ids that come back are those of other requests. */
+/* Each request has a new id, even if an id's place is reused. */
 static void ids_are_used_once(void **state)
 {
 	enum { NR = 3 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/nonblock.c: which receives the kernel is asked about, and when.
+ * src/io/nonblock.c: for which receives the kernel is asked for O_NONBLOCK, and
+ * when.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,7 +133,7 @@ static void for_want_of_room(void **state)
 	add(WF_NONBLOCK_ROOM, BUSY);
 	assert_int_equal(nr_asked, 1);
 	assert_false(requests[0].is_unchecked);
-	/* A hole in front is room. */
+	/* A dropped request in front makes room. */
 	wf_nonblock_drop(&table, &requests[1]);
 	add(WF_NONBLOCK_ROOM + 1, BUSY);
 	assert_int_equal(nr_asked, 1);
@@ -145,7 +146,7 @@ static void after_many_others(void **state)
 	unsigned int i = 0;
 
 	add(i++, BUSY);
-	/* The call that comes next is the first that notes it. */
+	/* A request's age counts from the first call that comes after it. */
 	for (; i <= WF_NONBLOCK_AGES; i++) {
 		wf_nonblock_age(NULL, &table);
 		add(i, BUSY);

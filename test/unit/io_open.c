@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * src/io/open.c: which opens a worker makes.
- */
+/* src/io/open.c: which opens a worker makes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +24,7 @@
 static struct wf_thread me;
 __thread struct wf_thread *wf_self = &me;
 
-static int64_t worker_ns; /* how long it takes */
+static int64_t worker_ns; /* the duration of a worker's open */
 static bool was_own;
 
 int wf_request_run(struct wf_request *r, int64_t deadline_ns)
@@ -45,7 +43,10 @@ int wf_request_run(struct wf_request *r, int64_t deadline_ns)
 static char folder[] = "/tmp/weft-unit-XXXXXX";
 static char file[64], fifo[64];
 
-/* Opens, with a long or short duration. True if a worker makes the open. */
+/*
+ * Opens, with a long or short duration. Returns whether a worker makes the
+ * open.
+ */
 static bool is_served(int dirfd, const char *path, int flags, bool is_long)
 {
 	struct wf_open o = wf_open_of(dirfd, path, flags, 0600);
@@ -57,7 +58,10 @@ static bool is_served(int dirfd, const char *path, int flags, bool is_long)
 		fd = (int)wf_open_wait(&o);
 	} else {
 		fd = openat(dirfd, path, flags, 0600);
-		/* Makes the open long, whatever the path and the clock are. */
+		/*
+		 * Sets the begin so that the open was long or short by the real
+		 * clock.
+		 */
 		o.begin_ns =
 			wf_os_now() + (is_long ? -WF_NS_PER_S : WF_NS_PER_S);
 		wf_open_made(&o, fd);
@@ -72,7 +76,7 @@ static bool reads(const char *path, bool is_long)
 	return is_served(AT_FDCWD, path, O_RDONLY, is_long);
 }
 
-/* Quick opens, until nothing is known any more. */
+/* Makes quick opens until nothing is known of the path. */
 static void forget(const char *path)
 {
 	for (int i = 0; i < 3; i++)
@@ -116,7 +120,10 @@ static void two_that_took_long(void **state)
 	assert_false(reads(file, true));
 	assert_false(reads(file, true));
 	assert_true(reads(file, true));
-	/* Another file of that file system; not by another kind of name. */
+	/*
+	 * A slow file makes its file system's other files slow, by absolute
+	 * paths only.
+	 */
 	assert_true(reads("/tmp/.", true));
 	assert_false(reads("file", false));
 	assert_true(reads(file, false));
@@ -133,7 +140,7 @@ static void one_now_and_then(void **state)
 	assert_int_equal(wf_path_latency_nr, 0);
 }
 
-/* Relative names, and those of a directory that is open. */
+/* Relative names, and names below an open directory. */
 static void below_a_directory(void **state)
 {
 	int dirfd = open(folder, O_RDONLY | O_DIRECTORY);
@@ -168,7 +175,7 @@ static void addresses_that_are_none(void **state)
 	forget(file);
 }
 
-/* The first took long, as it waited for the other side. */
+/* The first open took long because it waited for the other side. */
 static void fifos(void **state)
 {
 	int both = open(fifo, O_RDWR);
@@ -190,7 +197,10 @@ static void fifos(void **state)
 	assert_int_equal(wf_path_latency_nr, 0);
 }
 
-/* A worker that is another process would be met by the other side. */
+/*
+ * In a worker process the FIFO would be opened twice, and the other side would
+ * meet the worker.
+ */
 static void fifo_on_a_slow_file_system(void **state)
 {
 	int both = open(fifo, O_RDWR);
@@ -210,7 +220,7 @@ static void fifo_on_a_slow_file_system(void **state)
 	forget(file);
 }
 
-/* A FIFO by a name of /proc's, which is another for another process. */
+/* /proc/self names a FIFO that another process does not have. */
 static void names_of_the_process(void **state)
 {
 	int ends[2];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/path_latency.c: which names are known, and what makes them slow or
+ * src/io/path_latency.c: which paths are known, and what makes them slow or
  * quick.
  */
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void by_how_long_opens_take(void **state_)
 	assert_int_equal(wf_path_latency_nr, 0);
 }
 
-/* It is a FIFO however long it takes. */
+/* A FIFO stays a FIFO, whatever its opens take. */
 static void fifos_stay(void **state_)
 {
 	wf_path_latency_set(key(HERE, "/f"), WF_PATH_FIFO);
@@ -92,7 +92,7 @@ static void fifos_stay(void **state_)
 	wf_path_latency_set(key(HERE, "/f"), WF_PATH_UNKNOWN);
 }
 
-/* More than there is room for: what is not there any more is not known. */
+/* With more paths than fit, dropped paths count as unknown. */
 static void too_many(void **state_)
 {
 	char path[16];

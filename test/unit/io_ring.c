@@ -26,7 +26,7 @@
 #include "sched/queue.h"
 #include "sched/vp_io.h"
 
-/* Of weft's descriptors, only that one can be read. */
+/* Reads the wake descriptor, the only one of weft's that can be read. */
 static uint64_t nr_wakes(void)
 {
 	uint64_t sum = 0, n;
@@ -58,7 +58,7 @@ static void all_threads_wake(void **state)
 	assert_int_equal(nr_wakes(), 0);
 	wake(NULL);
 	assert_int_equal(nr_wakes(), 1);
-	/* As the monitor does it. */
+	/* The monitor, a kernel thread of its own, wakes the VP. */
 	assert_int_equal(pthread_create(&thread, NULL, wake, &private_table),
 			 0);
 	assert_int_equal(pthread_join(thread, &failed), 0);
@@ -68,7 +68,7 @@ static void all_threads_wake(void **state)
 
 static struct wf_request r;
 
-/* Its number. */
+/* Pushes a poll of a pipe and returns the pipe's number. */
 static unsigned int push_poll(void)
 {
 	int ends[2];
@@ -96,7 +96,10 @@ static void closing_submits_what_it_concerns(void **state)
 	assert_false(wf_vp_io_is_waiting(&vp));
 }
 
-/* A computing thread makes no system call that runs the kernel's task work. */
+/*
+ * A computing thread makes no call that could submit later, so the poll submits
+ * at once.
+ */
 static void what_computes_is_not_waited_for(void **state)
 {
 	static struct wf_thread cpu_bound = { .cpu_bound = WF_CPU_BOUND_NOW };
@@ -112,7 +115,7 @@ static void what_computes_is_not_waited_for(void **state)
 	wf_store_relaxed(&vp.cur, NULL);
 }
 
-/* As many points later as the tick says. */
+/* A request is submitted as many scheduling points later as the tick says. */
 static void a_request_waits_for_some_points(void **state)
 {
 	if (wf_ring_ensure(&vp) < 0)
@@ -127,7 +130,7 @@ static void a_request_waits_for_some_points(void **state)
 	wf_store_relaxed(&vp.starvation_bound, WF_STARVATION_MOST);
 }
 
-/* The oldest first; none twice. */
+/* Requests are submitted in order, each once. */
 static void some_are_handed_over_at_a_time(void **state)
 {
 	enum { NR = 100 };
@@ -161,7 +164,7 @@ static void some_are_handed_over_at_a_time(void **state)
 		assert_int_equal(polls[i].result, POLLIN);
 }
 
-/* As the last ones found something at once, or did not. */
+/* A receive is tried first if the last receives found data. */
 static void receives_are_tried_where_there_is_something(void **state)
 {
 	static struct wf_request receives[4];
@@ -184,7 +187,7 @@ static void receives_are_tried_where_there_is_something(void **state)
 	assert_true(wf_vp_io_submit_some(&vp));
 	assert_false(wf_load_relaxed(&receives[3].is_done));
 	assert_true(push_receive(&receives[0], ends[0], &byte));
-	/* A request that was tried before waits like the others. */
+	/* A request that was tried once waits like the others. */
 	assert_int_equal(write(ends[1], "de", 2), 2);
 	assert_true(wf_vp_io_submit_some(&vp));
 	assert_int_equal(receives[3].result, 1);
@@ -202,7 +205,7 @@ static void refuse(int sig, siginfo_t *info, void *context)
 	nr_refused++;
 }
 
-/* As by a kernel that has no memory for it. */
+/* Makes submissions fail, as a kernel without memory does. */
 static int refuse_submission(void)
 {
 	struct sock_filter code[] = {
@@ -226,7 +229,7 @@ static void *flush_refused(void *fd)
 	unsigned int number = (unsigned int)(uintptr_t)fd;
 	bool can_filter = refuse_submission() == 0;
 
-	wf_self = &carrier.idle_self; /* it may hand over */
+	wf_self = &carrier.idle_self; /* may hand requests over */
 	wf_ring_flush(number, number);
 	is_over = true;
 	return can_filter ? fd : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/io/watcher.c: ready descriptors, with workers that only note requests. */
+/* src/io/watcher.c: ready descriptors; workers only record requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@
 
 __thread struct wf_thread *wf_self;
 static struct wf_thread self;
-static struct wf_carrier carrier; /* so that signals are left alone */
+static struct wf_carrier carrier; /* without it signals would be blocked */
 
 static _Atomic int nr_handed, nr_asked;
 static struct wf_request *_Atomic handed;
@@ -263,7 +263,7 @@ static void who_gives_up_takes_nothing(void **state)
 	assert_int_equal(write(ends[1], "x", 1), 1);
 	usleep(5000);
 	assert_int_equal(recv(ends[0], &byte, 1, MSG_DONTWAIT), 1);
-	/* Twice is once. */
+	/* A second cancellation changes nothing. */
 	wf_watcher_cancel(&self, &c.r);
 	assert_int_equal(c.nr_done, 1);
 }
@@ -277,7 +277,7 @@ static void waitall_keeps_what_has_come(void **state)
 	assert_int_equal(push(&c, IORING_OP_RECV, ends[0]), 0);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(write(ends[1], "abc", 3), 3);
-	do { /* until the watcher has them all */
+	do { /* until the watcher has received all bytes */
 		char byte;
 
 		usleep(1000);
@@ -285,7 +285,7 @@ static void waitall_keeps_what_has_come(void **state)
 	} while (left > 0);
 	assert_int_equal(c.nr_done, 0);
 	assert_int_equal(nr_handed, 0);
-	/* It may be in its last call. */
+	/* The watcher may be in its last receive. */
 	while (c.nr_done == 0) {
 		wf_watcher_cancel(&self, &c.r);
 		usleep(100);
@@ -313,7 +313,7 @@ static void wait_is_on_the_file(void **state)
 	assert_int_equal(write(ends[1], "old", 3), 3);
 	assert_int_equal(result_of(&c), 3);
 	assert_memory_equal(c.data, "old", 3);
-	/* The duplicate is gone, the program's number is as it was. */
+	/* The duplicate is closed; the program keeps its number. */
 	assert_int_equal(wf_watcher_set_first_private(set + 1), ~0U);
 	assert_int_equal(c.r.fd, ends[0]);
 	close(other[0]);
@@ -399,7 +399,7 @@ static void one_accept_at_a_time(void **state)
 	connect_one(&name);
 	usleep(5000);
 	assert_int_equal(nr_handed, 1);
-	/* The worker cancels the requests that it has taken. */
+	/* The worker cancels requests that it has taken. */
 	wf_watcher_cancel(&self, &c[0].r);
 	assert_int_equal(nr_asked, 1);
 	assert_int_equal(c[0].nr_done, 0);
@@ -425,7 +425,7 @@ static void no_worker_is_to_be_had(void **state)
 	close(listener);
 }
 
-/* Poll says that the sender is ready, and it is not. */
+/* poll reports the sender as ready, but the send would wait. */
 static void what_is_ready_for_nothing(void **state)
 {
 	struct sockaddr_un name = listen_somewhere(SOCK_DGRAM);
@@ -445,7 +445,7 @@ static void what_is_ready_for_nothing(void **state)
 	close(listener);
 }
 
-/* The number has become another file's unseen. */
+/* The number has become a file's, unseen by weft. */
 static void nobody_waits_for_what_cannot_be_armed(void **state)
 {
 	struct call in = { 0 }, urgent = { .r.op_flags = POLLPRI };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/io/worker.c and serve.c: requests that are carried out, ended early,
- * refused, on kernel threads.
+ * src/io/worker.c and serve.c with kernel threads: requests that are carried
+ * out, cancelled or refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -137,7 +137,7 @@ static void there_are_enough(void **state)
 	assert_true(wf_worker_is_free());
 	assert_int_equal(call_push_wait(&more), 0);
 	assert_int_equal(call_end(&more), -EINTR);
-	/* The last worker is kept for a call that does not end. */
+	/* The last worker is reserved for a call that does not end. */
 	assert_int_equal(wf_worker_count(), nr + 1);
 	for (int i = 0; i < nr; i++) {
 		if (i != nr / 2)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * src/io/worker.c, serve.c and supervisor.c: workers that are processes, and
- * are killed at any time.
+ * that are killed at any time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void until_begun(const struct call *c)
 	usleep(2000);
 }
 
-/* The supervisor waits for its own servers only. */
+/* The supervisor reaps only its own I/O servers. */
 static void killed_in_a_wait(void **state)
 {
 	uint64_t nr_lost = wf_counters.servers_lost;
@@ -86,7 +86,7 @@ static void killed_with_nothing_to_do(void **state)
 		wait_is_told(state);
 }
 
-/* The requester comes too late to see that its worker is gone. */
+/* The requester checks too late to see that its worker has died. */
 static void killed_before_the_look(void **state)
 {
 	struct call c;
@@ -133,7 +133,7 @@ static void bytes_are_not_received_twice(void **state)
 	close(ends[1]);
 }
 
-/* The lock belongs to the file, so another process may repeat the call. */
+/* The lock belongs to the open file, so another process may repeat the call. */
 static void call_that_may_be_made_again(void **state)
 {
 	char path[] = "/tmp/weft-test-XXXXXX";
@@ -161,7 +161,7 @@ static void call_that_may_be_made_again(void **state)
 	close(waiter);
 }
 
-/* A thread of the caller's process makes calls that concern that process. */
+/* Calls that concern the caller's process are made by a thread of it. */
 static void calls_of_the_process_itself(void **state)
 {
 	struct wf_call ask = { .nr = SYS_getpid };
@@ -174,7 +174,10 @@ static void calls_of_the_process_itself(void **state)
 	assert_int_equal(call_result(&c), getpid());
 }
 
-/* A connection that is lost with its worker is waited for by its peer. */
+/*
+ * If a worker died with an accepted connection, its peer would wait; so no
+ * process accepts.
+ */
 static void connections_are_not_lost(void **state)
 {
 	const struct wf_request r = { .op = IORING_OP_ACCEPT };
@@ -199,7 +202,7 @@ static void opens(void **state)
 	assert_false(wf_worker_call_is_for_process(&r));
 }
 
-/* Each request comes to its end, whenever its worker is killed. */
+/* Each request ends, whenever its worker is killed. */
 static void killed_at_any_time(void **state)
 {
 	enum { NR = 400 };
@@ -235,7 +238,7 @@ static struct wf_carrier carrier;
 static struct wf_thread computes = { .kind = WF_THREAD_MULTIPLEXED };
 static _Atomic int nr_signals, nr_to_refuse;
 
-/* As signal/preempt.c has it. */
+/* The handler of signal/preempt.c. */
 static void on_signal(int sig)
 {
 	bool is_notified = atomic_exchange(&carrier.is_notified, false);
@@ -251,7 +254,7 @@ static void on_signal(int sig)
 	}
 }
 
-/* The test is the thread that computes, and its kernel thread the carrier. */
+/* The test plays the computing thread, and its kernel thread the carrier. */
 static int compute(void **state)
 {
 	struct {
@@ -291,7 +294,7 @@ static void who_computes_is_signalled(void **state)
 	}
 }
 
-/* Where the handler may not complete it, the supervisor does. */
+/* If the handler may not complete the request, the supervisor does. */
 static void signal_that_comes_amiss(void **state)
 {
 	nr_to_refuse = 50;
@@ -300,7 +303,7 @@ static void signal_that_comes_amiss(void **state)
 	assert_int_equal(nr_to_refuse, 0);
 }
 
-/* As from a worker that was killed before it sent its own. */
+/* A worker was killed after it set the flag, before it sent the signal. */
 static void signal_that_never_comes(void **state)
 {
 	carrier.is_notified = true;
@@ -335,13 +338,13 @@ static void nobody_is_signalled_for_nothing(void **state)
 	assert_int_equal(nr_signals, 0);
 }
 
-/* --- none ---------------------------------------------------------------- */
+/* --- without processes ---------------------------------------------------- */
 
 static void threads_serve_where_processes_cannot(void **state)
 {
 	struct call kept, c;
 
-	/* So that there is none with nothing to do. */
+	/* Occupies the one worker that would otherwise be idle. */
 	assert_int_equal(call_push_wait(&kept), 0);
 	fake_refuses_processes = true;
 	for (int i = 0; i < 3; i++) {
@@ -353,7 +356,7 @@ static void threads_serve_where_processes_cannot(void **state)
 	assert_int_equal(call_end(&kept), -EINTR);
 }
 
-/* They go, and what they were at goes on. */
+/* When the processes end, threads continue their requests. */
 static void threads_serve_when_processes_go(void **state)
 {
 	struct call c;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The queue of a channel: what is in the memory is checked before it is used.
- * */
+/*
+ * The queue of a channel checks the contents of shared memory before it uses
+ * them.
+ */
 #include "ipc/channel_queue.h"
 
 #include <errno.h>
@@ -57,7 +59,7 @@ static int send(struct wf_channel_queue *r, uint64_t value)
 	return wf_channel_queue_publish(r, sizeof(value));
 }
 
-/* The value, or -Exxx. */
+/* Returns the value, or -Exxx. */
 static int64_t receive(struct wf_channel_queue *r)
 {
 	const void *message;
@@ -207,7 +209,7 @@ static void forged_hints_end_every_loop(void **state)
 	assert_int_equal(wf_channel_queue_attach(&f.receiver, f.memory,
 						 &f.shape, false, 0),
 			 -EPROTO);
-	/* Each abandoned slot, for ever. */
+	/* Each slot is abandoned, so the receiver would skip slots for ever. */
 	for (uint32_t i = 0; i < f.shape.nr_slots; i++)
 		wf_store_relaxed(&slot(i)->word,
 				 wf_channel_slot_word(i + 1, 0,
@@ -216,7 +218,7 @@ static void forged_hints_end_every_loop(void **state)
 	assert_int_equal(wf_channel_queue_peek(&f.receiver, &word), -EPROTO);
 }
 
-/* Both ends go on where others were stopped, wherever that was. */
+/* New ends continue where the old ones stopped, at any position. */
 static void ends_are_taken_over(void **state)
 {
 	struct wf_channel_header *header;
@@ -241,7 +243,7 @@ static void ends_are_taken_over(void **state)
 				 0);
 		assert_int_equal(late.position, 3);
 	}
-	assert_int_equal(send(&f.sender, 6), 0); /* full */
+	assert_int_equal(send(&f.sender, 6), 0); /* the queue is full */
 	assert_int_equal(
 		wf_channel_queue_attach(&late, f.memory, &f.shape, true, 0), 0);
 	assert_int_equal(late.position, 7);
@@ -267,7 +269,7 @@ static void a_claim_blocks_only_until_its_owner_is_gone(void **state)
 	assert_int_equal(wf_channel_slot_sender(word), 5);
 	wf_channel_queue_skip(&f.receiver, word);
 	assert_int_equal(receive(&f.receiver), 1);
-	/* A sender that was taken for dead cannot publish. */
+	/* A sender that others believed dead cannot publish. */
 	assert_int_equal(wf_channel_queue_publish(&other, 8), -EPIPE);
 	assert_int_equal(receive(&f.receiver), -EAGAIN);
 }
@@ -299,11 +301,13 @@ static void a_tail_left_behind_is_helped_on(void **state)
 	make(WF_CHANNEL_FLAG_MANY, 8, 3);
 	header = f.memory;
 	assert_int_equal(send(&f.sender, 1), 0);
-	wf_store_relaxed(&header->tail, 0); /* killed after the claim */
+	/* the sender was killed after the claim */
+	wf_store_relaxed(&header->tail, 0);
 	assert_int_equal(send(&f.sender, 2), 0);
 	assert_int_equal(wf_load_relaxed(&header->tail), 2);
 	assert_int_equal(receive(&f.receiver), 1);
-	wf_store_relaxed(&header->tail, 0); /* and taken meanwhile */
+	/* killed after the claim, and the message was taken */
+	wf_store_relaxed(&header->tail, 0);
 	assert_int_equal(send(&f.sender, 3), 0);
 	assert_int_equal(receive(&f.receiver), 2);
 	assert_int_equal(receive(&f.receiver), 3);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/libc/elf.c: what it finds in the loaded libc and ld.so is what dlsym
- * finds.
+ * src/libc/elf.c finds the same symbols in the loaded libc and ld.so as dlsym.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +64,7 @@ static void test_loader(void **state)
 	assert_same_as_dlsym("ld-linux", "_rtld_global");
 }
 
-/* The symbols that libc exports for debuggers, GLIBC_PRIVATE. */
+/* Symbols that libc exports for debuggers (GLIBC_PRIVATE). */
 static void test_private(void **state)
 {
 	const uint32_t *size =
@@ -76,7 +75,7 @@ static void test_private(void **state)
 	assert_same_as_dlsym("libc.so", "__call_tls_dtors");
 }
 
-/* Each exists in an old, hidden version, too. */
+/* Each of these symbols also has an old, hidden version. */
 static void test_default_version(void **state)
 {
 	static const struct {
@@ -96,7 +95,10 @@ static void test_default_version(void **state)
 		assert_ptr_equal(p, dlsym(RTLD_DEFAULT, rows[i].name));
 		if (rows[i].old == NULL)
 			continue;
-		/* For memcpy it was memmove; the others differ. */
+		/*
+		 * memcpy's old version was memmove; those of the others differ
+		 * from the new ones.
+		 */
 		assert_non_null(
 			dlvsym(RTLD_DEFAULT, rows[i].name, rows[i].old));
 		if (strcmp(rows[i].name, "memcpy") != 0)
@@ -128,13 +130,16 @@ static void test_unknown(void **state)
 	assert_null(wf_elf_symbol("libc.so", "no_such_function"));
 	assert_null(wf_elf_symbol("libc.so", ""));
 	assert_null(wf_elf_symbol("no-such-object", "malloc"));
-	/* Referred to but not defined there. */
+	/* libc.so refers to this symbol and does not define it. */
 	assert_null(wf_elf_symbol("libc.so", "__tls_get_addr"));
-	/* At most in a hidden version, for programs of long ago. */
+	/*
+	 * This symbol exists at most in a hidden version, for very old
+	 * programs.
+	 */
 	assert_null(wf_elf_symbol("libc.so", "__malloc_initialize_hook"));
 }
 
-/* Every name of the table that weft fills at its start. */
+/* Every name in the table that weft fills at its start. */
 static void test_real(void **state)
 {
 	static const char *const names[] = {
@@ -147,7 +152,7 @@ static void test_real(void **state)
 		assert_non_null(wf_elf_symbol("libc.so", names[i]));
 }
 
-/* May be called when malloc and the loader cannot. */
+/* It may run when malloc and the loader cannot. */
 static void test_takes_no_memory(void **state)
 {
 	struct mallinfo2 before = mallinfo2(), after;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/libc/rseq.c: areas of any length that libc may have registered, with a
- * faked __rseq_size. Each case has a kernel thread of its own.
+ * src/libc/rseq.c with areas of any length that libc may have registered, and a
+ * faked __rseq_size. Each case has its own kernel thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,12 +34,12 @@ void *wf_elf_symbol(const char *object, const char *name)
 }
 
 struct trial {
-	size_t registered;	/* bytes */
-	unsigned int published; /* as __rseq_size */
+	size_t registered;	/* in bytes */
+	unsigned int published; /* the value of __rseq_size */
 	bool is_possible, is_unregistered, is_written;
 };
 
-/* glibc has registered an area for this thread, too. */
+/* glibc has registered an area for this kernel thread. */
 static void unregister_libcs(void)
 {
 	const ptrdiff_t *at = dlsym(RTLD_DEFAULT, "__rseq_offset");
@@ -65,13 +65,13 @@ static void *try_in_thread(void *arg)
 	size = trial->published;
 	trial->is_unregistered = wf_rseq_unregister();
 	trial->is_written = area->cpu_id == WF_RSEQ_NO_CPU;
-	/* The kernel would write to memory of a thread that has ended. */
+	/* Otherwise the kernel would write to an ended thread's memory. */
 	syscall(SYS_rseq, area, trial->registered, RSEQ_FLAG_UNREGISTER,
 		SIGNATURE);
 	return NULL;
 }
 
-/* Skips the test where the kernel has no rseq, or none of that length. */
+/* Skips the test if the kernel has no rseq, or none of that length. */
 static void assert_unregistered(size_t registered, unsigned int published,
 				bool expected)
 {
@@ -88,13 +88,13 @@ static void assert_unregistered(size_t registered, unsigned int published,
 	assert_int_equal(trial.is_written, expected);
 }
 
-/* glibc 2.35 to 2.39: the size is that of the area. */
+/* glibc 2.35 to 2.39: __rseq_size is the size of the area. */
 static void test_first_version(void **state)
 {
 	assert_unregistered(32, 32, true);
 }
 
-/* glibc 2.40: the size is that of the fields in use. */
+/* glibc 2.40: __rseq_size is the size of the fields in use. */
 static void test_less_is_published(void **state)
 {
 	assert_unregistered(32, 20, true);
@@ -111,7 +111,7 @@ static void test_more_fields(void **state)
 static void test_stays_as_it_is(void **state)
 {
 	assert_unregistered(96, 33, false);
-	assert_unregistered(32, 0, false); /* libc has registered none */
+	assert_unregistered(32, 0, false); /* libc has registered no area */
 }
 
 int main(void)

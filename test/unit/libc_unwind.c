@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* src/libc/unwind.c: where functions of this program and of libc are. */
+/*
+ * src/libc/unwind.c finds the bounds of functions of this program and of libc.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +24,7 @@ static void assert_function(uintptr_t start)
 	assert_true(wf_unwind_function(start, &low, &high));
 	assert_int_equal(low, start);
 	assert_true(high > low);
-	/* From its last byte, too; and not from the one behind. */
+	/* The last byte belongs to the function, the next byte does not. */
 	assert_true(wf_unwind_function(high - 1, &low2, &high2));
 	assert_int_equal(low2, low);
 	assert_int_equal(high2, high);
@@ -43,7 +45,7 @@ static void test_functions_of_libc(void **state)
 					     "strcmp", "memmove", "qsort",
 					     "malloc" };
 
-	/* dlsym resolves indirect functions. */
+	/* dlsym returns the addresses that indirect functions resolve to. */
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_function((uintptr_t)dlsym(RTLD_DEFAULT, names[i]));
 }

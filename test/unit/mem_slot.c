@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/mem/slot.c: classes and their sizes, where the parts of a slot lie,
- * guards (faults in a child), colours, stacks of the program's own. */
+/* src/mem/slot.c: size classes, layout, guards, cache colours, own stacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +46,7 @@ static void test_class_of_sizes(void **state)
 	assert_non_null(c);
 	assert_true(c->stack_bytes >= STACK);
 	assert_int_equal(c->guard_bytes, WF_PAGE);
-	/* libc, too, takes its TLS out of what was asked for. */
+	/* libc, too, takes the TLS out of the size that was asked for. */
 	assert_true(c->stride >= c->stack_bytes + c->guard_bytes);
 	assert_int_equal(c->stride % WF_PAGE, 0);
 	assert_ptr_equal(wf_slot_class_get(STACK, WF_PAGE), c);
@@ -57,7 +56,7 @@ static void test_class_of_sizes(void **state)
 	assert_ptr_not_equal(wf_slot_class_get(2 * STACK, WF_PAGE), c);
 }
 
-/* At least what was asked for, a quarter more at most, and few of them. */
+/* A size is rounded up by a quarter at most, and there are few classes. */
 static void test_rounding(void **state)
 {
 	const struct wf_slot_class *last = NULL;
@@ -83,7 +82,7 @@ static void test_absurd_sizes(void **state)
 	assert_null(wf_slot_class_get(STACK, SIZE_MAX));
 }
 
-/* More than the machine's address space: an error and no slot. */
+/* A slot larger than the address space is an error. */
 static void test_no_memory(void **state)
 {
 	struct wf_slot_class *c = wf_slot_class_get(1UL << 50, WF_PAGE);
@@ -125,21 +124,21 @@ static void assert_laid_out(const struct wf_slot *s)
 	char *end = s->low + c->stride;
 	char *tls = (char *)s->tcb + TCB_BYTES - TLS_BYTES;
 	char *top = wf_slot_stack_top(s), *low = wf_slot_stack_low(s);
-	char *save = wf_slot_save_for(s, 0); /* elsewhere */
+	char *save = wf_slot_save_for(s, 0); /* not in the slot */
 
 	assert_int_equal((uintptr_t)s->low % WF_PAGE, 0);
 	assert_ptr_equal(low, s->low + c->guard_bytes);
 	assert_int_equal(wf_slot_guard_bytes(s), c->guard_bytes);
 	assert_false(s->has_user_stack);
 	assert_false(s->is_prepared || s->is_used);
-	/* guard, stack, TLS, TCB: none reaches into the next slot. */
+	/* Guard, stack, TLS and TCB all lie inside of the slot. */
 	assert_int_equal(s->tcb % 64, 0);
 	assert_true((char *)s->tcb + TCB_BYTES <= end);
 	assert_true(top <= tls);
 	assert_int_equal((uintptr_t)top % 64, 0);
-	/* For frames not less than libc leaves. */
+	/* libc leaves no more room for frames. */
 	assert_true(top - low >= (ptrdiff_t)(c->stack_bytes - TLS_BYTES));
-	/* The program gets the bounds without the guard. */
+	/* The program is told the bounds without the guard. */
 	assert_ptr_equal(low + wf_slot_stack_bytes(s), end);
 	assert_ptr_equal(wf_slot_block_low(s), s->low);
 	assert_int_equal(wf_slot_block_bytes(s), c->stride);
@@ -164,7 +163,7 @@ static void test_layout(void **state)
 				map(wf_slot_class_get(stacks[i], guards[j]));
 
 			assert_laid_out(&s);
-			/* All of it may be written, and is zero before. */
+			/* All of the stack is zero and can be written. */
 			assert_usable(wf_slot_stack_low(&s), (char *)s.tcb);
 			assert_usable(wf_slot_save_for(&s, 0) -
 					      wf_slot_save_bytes(),
@@ -173,7 +172,7 @@ static void test_layout(void **state)
 	}
 }
 
-/* The kernel's largest frame, and a stack to finish a switch on below it. */
+/* The save area has room for the kernel's largest frame and a switch. */
 static void test_save_area(void **state)
 {
 	assert_true(wf_slot_save_bytes() >=
@@ -181,7 +180,7 @@ static void test_save_area(void **state)
 	assert_int_equal(wf_slot_save_bytes() % WF_PAGE, 0);
 }
 
-/* How many of 300 slots are as far from the next as the last from them. */
+/* Of 300 slots, counts those at the same distance as the two before. */
 static int map_apart(struct wf_slot_class *c)
 {
 	enum { NR = 300 };
@@ -215,7 +214,7 @@ static void test_no_overlap(void **state)
 	assert_true(map_apart(wf_slot_class_get(8 << 20, WF_PAGE)) < 100);
 }
 
-/* Pages of a slot that a thread touches when its frames are not deep. */
+/* The number of pages of a slot that a thread with shallow frames touches. */
 static size_t pages_touched(const struct wf_slot *s)
 {
 	uintptr_t top = (uintptr_t)wf_slot_stack_top(s);
@@ -227,7 +226,7 @@ static size_t pages_touched(const struct wf_slot *s)
 	       (note - 1) / WF_PAGE - tls / WF_PAGE + 1;
 }
 
-/* Tops and TCBs of neighbours share few cache sets, and no third page. */
+/* Tops and TCBs spread over cache sets, and a slot takes two pages. */
 static void test_colours(void **state)
 {
 	struct wf_slot_class *c = wf_slot_class_get(40 * WF_PAGE, WF_PAGE);
@@ -269,7 +268,7 @@ static void test_much_tls(void **state)
 	wf_libc.static_tls_used = 200;
 }
 
-/* A module may ask for more than a cache line. */
+/* A module's TLS may need a larger alignment than a cache line. */
 static void test_tls_alignment(void **state)
 {
 	struct wf_slot_class *c;
@@ -309,7 +308,7 @@ static void test_guard_faults(void **state)
 	}
 }
 
-/* Of a trimmed slot the TCB's page is left, and the guard. */
+/* After a trim only the TCB's page and the guard are left. */
 static void test_trim(void **state)
 {
 	struct wf_slot s = map(wf_slot_class_get(STACK, WF_PAGE));
@@ -332,7 +331,7 @@ static void test_trim(void **state)
 	memset(low, 1, (size_t)(top - low));
 }
 
-/* Only TLS and TCB: there is little to trim, and none of it the caller's. */
+/* Such a slot has only TLS and TCB; the caller's stack must not be trimmed. */
 static void test_trim_without_stack(void **state)
 {
 	struct wf_slot s = map(wf_slot_class_get(0, 0));
@@ -368,7 +367,7 @@ static void test_no_guard(void **state)
 	assert_int_equal(signal_of_write(s.low), 0);
 }
 
-/* --- a stack of the program's ------------------------------------------- */
+/* --- stacks of the program's own ------------------------------------------ */
 
 static void test_user_stack(void **state)
 {
@@ -385,7 +384,7 @@ static void test_user_stack(void **state)
 	assert_int_equal(wf_slot_guard_bytes(&s), 0);
 	assert_ptr_equal(wf_slot_block_low(&s), stack);
 	assert_int_equal(wf_slot_block_bytes(&s), sizeof(stack));
-	/* Every byte of it is the caller's. */
+	/* Every byte of the stack belongs to the caller. */
 	assert_ptr_equal(wf_slot_stack_top(&s), stack + sizeof(stack));
 	assert_true((char *)s.tcb > s.low && (char *)s.tcb < s.low + c->stride);
 	wf_slot_own_stack(&s);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/os/cpus.c: quotas in faked trees of files, and the real system's. */
+/*
+ * src/os/cpus.c: CPU quotas in faked trees of files, and the real system's
+ * quota.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +34,7 @@ static void empty_tree(void)
 	nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Makes the file and the folders above it. */
+/* Makes the file and its parent folders. */
 static void write_file(const char *path, const char *text)
 {
 	char whole[8192];
@@ -232,7 +235,10 @@ static void quotas(void **state)
 	}
 }
 
-/* Lines longer than any buffer are left out, those behind them are not. */
+/*
+ * Lines that are too long for the buffer are skipped; the lines after them are
+ * read.
+ */
 static void long_lines(void **state)
 {
 	static char mounts[64 * 1024];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/os/mem.c: what is open, what faults, what is given back. */
+/* src/os/mem.c: which memory is usable, which faults, and which is returned. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void test_map_at(void **state)
 
 	assert_non_null(p);
 	*p = 7;
-	/* Something is there, and stays. */
+	/* Memory that is in use there stays unchanged. */
 	assert_false(wf_os_map_at(p, WF_PAGE));
 	assert_false(wf_os_map_at(p + WF_PAGE, WF_PAGE));
 	assert_int_equal(*p, 7);
@@ -67,7 +67,7 @@ static void test_forget(void **state)
 	wf_os_release(p, 3 * WF_PAGE);
 }
 
-/* With and without locked memory, for which the kernel has another way. */
+/* With and without mlockall, for which the kernel needs another call. */
 static void test_guard(void **state)
 {
 	char *p = wf_os_reserve(3 * WF_PAGE);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/os/uring.c: what may be asked of a ring that others use meanwhile. */
+/*
+ * src/os/uring.c: questions about a ring that other threads use at the same
+ * time.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +48,9 @@ static void entries_that_wait_are_seen(void **state)
 	assert_true(wf_uring_names(&ring, NAMED, NAMED));
 }
 
-/* Between the reads of tail and head more was pushed and taken. */
+/*
+ * Between the reads of tail and head another thread has pushed and submitted.
+ */
 static void the_head_may_be_past_the_tail(void **state)
 {
 	for (int i = 0; i < NR_ENTRIES; i++)

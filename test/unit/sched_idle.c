@@ -15,7 +15,7 @@
 
 struct wf_counters wf_counters;
 
-static const _Atomic uint32_t *woken; /* the last word woken */
+static const _Atomic uint32_t *woken; /* the word of the last wake */
 static int nr_woken;
 
 int wf_os_futex_wake(_Atomic uint32_t *word, int nr)
@@ -131,7 +131,7 @@ static void two_pollers(void **state)
 	assert_false(wf_idle_poll_begin(&vps[2]));
 	wf_idle_begin(&vps[2]);
 	wf_idle_poll_end(&vps[0]);
-	/* The other one is told nothing, and sees to it. */
+	/* The other poller gets no message; it finds the work by its polls. */
 	wf_idle_wake_any();
 	assert_int_equal(nr_woken, 0);
 	wf_idle_poll_leave(&vps[1]);
@@ -146,7 +146,7 @@ static void nobody_is_woken_beside_a_poller(void **state)
 	wf_idle_poll_begin(&vps[1]);
 	wf_idle_wake_any();
 	assert_int_equal(nr_woken, 0);
-	/* A wake for one particular VP wakes it. */
+	/* A wake of one particular VP is not left to the poller. */
 	assert_true(wf_idle_wake(&vps[0]));
 	assert_int_equal(nr_woken, 1);
 	assert_false(wf_idle_wake(&vps[1]));
@@ -185,7 +185,7 @@ static void hands_over_what_is_worth_it(void **state)
 	assert_int_equal(nr_woken, 1);
 }
 
-/* It would have slept, and saw something at its last poll. */
+/* The VP was about to sleep and found work in its last poll. */
 static void hands_over_after_the_role(void **state)
 {
 	wf_idle_begin(&vps[0]);

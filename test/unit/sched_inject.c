@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/sched/inject.c: order, growth, wrapping, against a model; then pushers
- * and poppers. An entry's value names its pusher and its number.
+ * src/sched/inject.c: order, growth and wrapping, against a model; then pushing
+ * and popping threads. An entry's value has its pusher and its number.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #include "random.h"
 #include "sched/inject.h"
 
-/* A popped queue keeps its memory, so one serves all tests. */
+/* An emptied queue keeps its memory, so all tests use one queue. */
 static struct wf_inject queue;
 
 static void push_range(uint64_t from, uint32_t nr)
@@ -71,7 +71,7 @@ static void test_first_in_first_out(void **state)
 	assert_int_equal(wf_inject_len(&queue), 0);
 }
 
-/* Grows with its entries at every position of the array. */
+/* The queue grows when its entries begin at each position of the array. */
 static void test_grows(void **state)
 {
 	for (uint32_t at = 0; at <= WF_INJECT_FIRST; at += 512) {
@@ -89,7 +89,7 @@ static void test_grows(void **state)
 	}
 }
 
-/* One push of more than twice what there is. */
+/* One push of more than twice the capacity. */
 static void test_grows_by_leaps(void **state)
 {
 	wf_inject_reset(&queue, NULL);
@@ -98,7 +98,7 @@ static void test_grows_by_leaps(void **state)
 	assert_pops_range(0, 5 * WF_INJECT_FIRST + 3);
 }
 
-/* A fork child's: what the parent queued is not there. */
+/* A fork child's queue is empty, even if the parent's was locked. */
 static void test_reset(void **state)
 {
 	push_range(0, 100);
@@ -109,7 +109,7 @@ static void test_reset(void **state)
 	assert_pops_range(7, 2);
 }
 
-/* Memory that it was given is used first, stays, and is used again. */
+/* The queue first uses the memory that it was given, and keeps it. */
 static void test_given_memory(void **state)
 {
 	static uint64_t first[WF_INJECT_FIRST];
@@ -126,7 +126,7 @@ static void test_given_memory(void **state)
 	assert_pops_range(7, 1);
 }
 
-/* Positions may pass 2^32. */
+/* Positions may wrap at 2^32. */
 static void test_positions_wrap(void **state)
 {
 	wf_inject_reset(&queue, NULL);
@@ -152,7 +152,7 @@ static void test_random_ops(void **state)
 		uint32_t nr = test_random(&r, 200);
 		uint32_t len = (uint32_t)(pushed - popped);
 
-		/* Drifts up to some thousands and down to none. */
+		/* The length rises to some thousands and falls to none. */
 		if (test_random(&r, 100) < (op / 20000 % 2 == 0 ? 52 : 48)) {
 			push_range(pushed, nr);
 			pushed += nr;
@@ -170,7 +170,9 @@ static bool is_divisible_by_5(uint64_t entry)
 	return entry % 5 == 0;
 }
 
-/* The first that is wanted, whatever is before it; the others stay in order. */
+/*
+ * Takes the first matching entry, wherever it is; the others keep their order.
+ */
 static void test_take(void **state)
 {
 	uint64_t entry = 77;
@@ -179,7 +181,7 @@ static void test_take(void **state)
 	assert_false(wf_inject_take(&queue, is_divisible_by_5, &entry));
 	push_range(0, 2);
 	assert_pops_range(0, 2);
-	queue.head = UINT32_MAX - 2; /* around the end of the positions */
+	queue.head = UINT32_MAX - 2; /* so that positions wrap */
 	push_range(1, 10);
 	assert_true(wf_inject_take(&queue, is_divisible_by_5, &entry));
 	assert_int_equal(entry, 5);
@@ -215,7 +217,7 @@ static void *push_all(void *arg)
 	return NULL;
 }
 
-/* Each pusher's entries come in their order, as far as one popper sees. */
+/* One popper sees each pusher's entries in order. */
 static void *pop_all(void *arg)
 {
 	uint64_t entries[BATCH], last[NR_PUSHERS] = { 0 };

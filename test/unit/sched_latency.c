@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/latency.c: measures a queue with known waits. */
+/* src/sched/latency.c, with a queue of known waits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void test_empty(void **state)
 	assert_int_equal(longest, 0);
 }
 
-/* One entry is put in at tick 3 and taken out after tick 10. */
+/* One entry is pushed at tick 3 and popped after tick 10. */
 static void test_one(void **state)
 {
 	static const uint32_t starts[] = { 0, UINT32_MAX, INT32_MAX };
@@ -46,7 +46,7 @@ static void test_one(void **state)
 	}
 }
 
-/* Ten wait at all times, each for ten ticks. */
+/* Ten entries wait at all times, each for ten ticks. */
 static void test_flow(void **state)
 {
 	struct wf_latency w = { 0 };
@@ -57,7 +57,10 @@ static void test_flow(void **state)
 	assert_int_equal(longest, 10 * TICK);
 }
 
-/* A stop that is longer than there are marks, then all are taken at once. */
+/*
+ * The queue stands still for more ticks than there are marks, then it is
+ * emptied.
+ */
 static void test_more_ticks_than_marks(void **state)
 {
 	struct wf_latency w = { 0 };
@@ -77,7 +80,7 @@ static void test_more_ticks_than_marks(void **state)
 	assert_int_equal(longest, 0);
 }
 
-/* The first one goes back: somebody was put in front. */
+/* The head position goes back: an entry was pushed in front. */
 static void test_put_in_front(void **state)
 {
 	struct wf_latency w = { 0 };

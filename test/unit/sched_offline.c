@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sched/offline.c: which VPs run no threads, and where their threads go. */
+/* src/sched/offline.c: which VPs go offline, and where their threads go. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void test_gives_all_away(void **state)
 		assert_non_null(wf_queue_pick(machine_vp(0)));
 }
 
-/* OFFLINE-3 */
+/* OFFLINE-3: a thread that runs on an offline VP is preempted. */
 static void test_running_thread_is_preempted(void **state)
 {
 	struct wf_vp *vp;

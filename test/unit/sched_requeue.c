@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/sched/requeue.c: a thread becomes real-time in each of the queues, and
- * runs next; what waits there with it keeps its order.
+ * src/sched/requeue.c: a thread in each of the queues becomes real-time and
+ * runs next. The other threads in the queue keep their order.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,9 +19,9 @@
 enum { NR = 9, PRIORITY = 10 };
 
 static struct wf_thread *t[NR];
-static struct wf_thread outside; /* has no VP */
+static struct wf_thread outside; /* a kernel thread without a VP */
 
-/* vp runs a thread, and NR wait in one of its queues. */
+/* vp runs a thread, and NR threads wait in one of its queues. */
 static struct wf_vp *begin(uint32_t nr_vps, bool computes)
 {
 	machine_init(nr_vps);
@@ -44,7 +44,9 @@ static void make_realtime(struct wf_thread *thread)
 	wf_realtime_set(thread, PRIORITY);
 }
 
-/* The one in the middle is the first, then the others are. */
+/*
+ * The thread from the middle of the queue is first; then the others in order.
+ */
 static void check_order(struct wf_vp *vp)
 {
 	assert_ptr_equal(next_of(vp), t[NR / 2]);
@@ -103,7 +105,8 @@ static void test_just_woken(void **state)
 	wf_queue_put(vp, t[1], WF_READY_WOKEN);
 	make_realtime(t[0]);
 	make_realtime(t[1]);
-	assert_ptr_equal(next_of(vp), t[1]); /* sorted before it */
+	/* higher priority, so it is first */
+	assert_ptr_equal(next_of(vp), t[1]);
 	assert_ptr_equal(next_of(vp), t[0]);
 }
 
@@ -121,7 +124,7 @@ static void test_never_ran(void **state)
 	assert_int_equal(wf_load_relaxed(&t[NR / 2]->not_started), 0);
 }
 
-/* Several at once, by their priorities. */
+/* Several threads become real-time, and run by priority. */
 static void test_several(void **state)
 {
 	struct wf_vp *vp = begin(1, false);
@@ -136,7 +139,7 @@ static void test_several(void **state)
 		assert_ptr_equal(next_of(vp), t[i]);
 }
 
-/* A thread that computes is preempted at once, by the monitor. */
+/* Beside a computing thread: the monitor preempts it at once. */
 static void test_beside_who_computes(void **state)
 {
 	struct wf_vp *vp = begin(2, false);
@@ -156,7 +159,7 @@ static void test_beside_who_computes(void **state)
 	assert_int_equal(machine.nr_signals, 1);
 }
 
-/* By a thread of the same VP: that is asked by itself. */
+/* The calling thread runs on the same VP, and gets the request itself. */
 static void test_own_vp(void **state)
 {
 	struct wf_vp *vp = begin(1, false);
@@ -171,7 +174,7 @@ static void test_own_vp(void **state)
 	check_order(vp);
 }
 
-/* A thread that waits or runs is in no queue. */
+/* A waiting or running thread is in no queue. */
 static void test_not_in_a_queue(void **state)
 {
 	static char bucket;

@@ -20,7 +20,7 @@
 
 enum { SIZE = WF_RUNQ_SIZE };
 
-/* Where a test's positions start: the last ones wrap within the test. */
+/* Positions at which a test starts; the last ones wrap during the test. */
 static const uint32_t starts[] = { 0,
 				   1,
 				   SIZE - 1,
@@ -141,7 +141,10 @@ static void test_take_half(void **state)
 	}
 }
 
-/* Across the ends of the queue and of the positions; pop goes on from there. */
+/*
+ * Entries lie across the array's end and the positions' wrap; pop continues
+ * there.
+ */
 static void test_pop_alone(void **state)
 {
 	struct wf_runq q;
@@ -181,14 +184,14 @@ static void test_drop_and_live(void **state)
 	{
 		assert_int_equal(wf_runq_drop(&q, is_odd), 0);
 		assert_int_equal(wf_runq_live(&q, is_odd), 0);
-		/* All stale: one drop takes them. */
+		/* If all entries are stale, one drop removes them. */
 		for (uint64_t i = 0; i < SIZE; i++)
 			assert_true(wf_runq_push_tail(&q, 2 * i + 1));
 		assert_int_equal(wf_runq_live(&q, is_odd),
 				 SIZE > nr_peeks ? SIZE - nr_peeks : 0);
 		assert_int_equal(wf_runq_drop(&q, is_odd), SIZE);
 		assert_int_equal(wf_runq_len(&q), 0);
-		/* Only those in front of the first that is not. */
+		/* drop removes only stale entries before the first live one. */
 		assert_true(wf_runq_push_tail(&q, 1));
 		assert_true(wf_runq_push_tail(&q, 2));
 		assert_int_equal(wf_runq_live(&q, is_odd), 1);
@@ -300,7 +303,7 @@ struct heist {
 static void consume(struct heist *h, const uint64_t *entries, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
-		/* Not cmocka's: it knows of one thread only. */
+		/* Not cmocka's assertions: these work in one thread only. */
 		WF_CHECK(entries[i] < NR_ENTRIES, "never pushed");
 		WF_CHECK(atomic_fetch_add(&h->seen[entries[i]], 1) == 0,
 			 "an entry came out twice");
@@ -337,7 +340,10 @@ static void *run_thief(void *arg)
 	return NULL;
 }
 
-/* As a VP does: a full queue gives half away; some are put back in front. */
+/*
+ * Behaves like a VP: a full queue gives half away, and some entries go back to
+ * the front.
+ */
 static void own(struct heist *h)
 {
 	struct test_random *r = &h->random[NR_THIEVES];

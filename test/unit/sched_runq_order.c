@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/sched/runq_order.c: the turns of threads that compute, with the real
- * queues. Each has its share, waits three slices longer at most than in a
- * fixed order, and has each of the others behind it at some time.
+ * src/sched/runq_order.c: the order of computing threads, with the real queues.
+ * Each thread gets its share. It waits at most three slices longer than in a
+ * fixed order, and each of the others follows it at some time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static int index_of(const struct wf_thread *thread)
 	return i;
 }
 
-/* As wf_switch_yield. */
+/* Yields like wf_switch_yield, and returns the next thread. */
 static struct wf_thread *turn_of_next(struct wf_vp *vp)
 {
 	struct wf_thread *before = wf_load_relaxed(&vp->cur);
@@ -78,7 +78,7 @@ static void test_who_computes(void **state)
 		check_turns(nr, machine_cpu_bound, seed);
 }
 
-/* Those that a signal of --preempt-every stops. */
+/* The same for threads that are preempted only by --preempt-every. */
 static void test_others(void **state)
 {
 	uint64_t seed = test_seed();

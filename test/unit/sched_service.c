@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/sched/service.c: starts and dismissals of services, with kernel threads
- * that are only counted. One that is being dismissed does not start: another
+ * src/sched/service.c: starts and stops of services; kernel threads are only
+ * counted. A service that is being stopped must not start, because another
  * service may be about to start it.
  */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #include "sched/service.h"
 
 static int nr_started, nr_awaited;
-static bool stays; /* the kernel thread does not end */
+static bool stays; /* does the kernel thread stay? */
 static struct wf_thread self;
 static _Atomic int tid;
 

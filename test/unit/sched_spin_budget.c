@@ -66,7 +66,7 @@ static void follows_what_it_is_worth(void **state)
 	assert_int_equal(wf_spin_budget_begin(&b), 0);
 }
 
-/* However quick wakes are. */
+/* The spin budget covers frequent wakes, whatever a wake costs. */
 static void covers_what_comes_often(void **state)
 {
 	const int64_t often_ns = 20000, wakes_ns[] = { 0, 1000, 9000, 40000 };
@@ -82,7 +82,7 @@ static void covers_what_comes_often(void **state)
 	}
 }
 
-/* How many idle times in a row pass without polling. */
+/* Returns how many idle times in a row pass without polling. */
 static int pauses(struct wf_spin_budget *b)
 {
 	int nr = 0;

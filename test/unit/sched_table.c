@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/sched/table.c: threads come and go by a VP's pool, those that begin take
- * the stack that is in the cache, a fork child has every stack once.
+ * src/sched/table.c: threads start and end with a VP's pool. New threads take
+ * the stack that is in the cache. In a fork child every stack still has one
+ * owner.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +60,9 @@ static int init(void **state)
 	return wf_table_init();
 }
 
-/* With the stack of another: its guard and top; its TCB is left alone. */
+/*
+ * A slot takes over another slot's stack with guard and top, and keeps its TCB.
+ */
 static void test_exchange(void **state)
 {
 	struct wf_slot a, b, old_a;
@@ -87,7 +90,7 @@ static void test_exchange(void **state)
 		assert_int_equal(((char *)a.tcb)[i], 3);
 }
 
-/* One thread at a time has one stack, whatever waits meanwhile. */
+/* Threads that run one at a time use one stack, although others wait. */
 static void test_in_turn(void **state)
 {
 	struct wf_thread *threads[NR];
@@ -121,7 +124,7 @@ static void test_taken_once(void **state)
 	wf_table_put(&pool, c);
 }
 
-/* Of another size, or asked for where it lies. */
+/* Not for a stack of another size, or if the program knows its address. */
 static void test_keeps_its_own(void **state)
 {
 	struct wf_thread *a = get(), *b = get();
@@ -136,7 +139,10 @@ static void test_keeps_its_own(void **state)
 	wf_table_put(&pool, other);
 }
 
-/* Forked in the middle of an exchange, by a thread that had made one. */
+/*
+ * A thread that has exchanged its stack forks in the middle of another
+ * exchange.
+ */
 static void test_fork_child(void **state)
 {
 	struct wf_thread *self = get(), *a = get(), *b = get(), *c = get();

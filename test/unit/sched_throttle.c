@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/sched/throttle.c: what is left to others beside real-time threads, with
- * the real queues and the real tick.
+ * src/sched/throttle.c: the time that is left to other threads beside real-time
+ * threads, with the real queues and the real tick.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static struct wf_thread *running(uint32_t vp)
 	return wf_load_relaxed(&machine_vp(vp)->cur);
 }
 
-/* All signals are taken; what is asked without one is, too. */
+/* Passes ticks; carriers handle each signal and each request. */
 static void pass_ticks(int nr)
 {
 	for (int i = 0; i < nr; i++) {
@@ -46,7 +46,7 @@ static void pass_ticks(int nr)
 	}
 }
 
-/* The only VP runs t, and somebody waits. */
+/* The only VP runs t, and another thread waits. */
 static struct wf_thread *begin(struct wf_thread *t)
 {
 	struct wf_thread *other = machine_thread();
@@ -119,7 +119,7 @@ static void test_those_who_leave_enough(void **state)
 	assert_int_equal(machine.nr_signals, 0);
 }
 
-/* THROTTLE-2: nobody is left to have it. */
+/* THROTTLE-2: no thread is left that could use the time. */
 static void test_ends_when_not_used(void **state)
 {
 	struct wf_thread *fifo;
@@ -134,7 +134,7 @@ static void test_ends_when_not_used(void **state)
 	assert_false(wf_throttle_is_on(machine_vp(0)));
 }
 
-/* One that yields to no other thread goes on while the others wait. */
+/* A yield without another real-time thread must not end the throttling. */
 static void test_yield_while_throttled(void **state)
 {
 	struct wf_thread *fifo, *other;
@@ -148,7 +148,7 @@ static void test_yield_while_throttled(void **state)
 	assert_true(wf_throttle_is_on(machine_vp(0)));
 }
 
-/* THROTTLE-3: the one that computes does not answer, but yields. */
+/* THROTTLE-3: the thread yields by itself and needs no signal. */
 static void test_by_itself(void **state)
 {
 	struct wf_thread *fifo, *other;
@@ -185,7 +185,7 @@ static void test_is_not_disturbed(void **state)
 	assert_ptr_equal(running(0), higher);
 }
 
-/* THROTTLE-4 */
+/* THROTTLE-4: a boosted thread runs in spite of the throttling. */
 static void test_boosted_while_throttled(void **state)
 {
 	struct wf_thread *fifo, *other, *third;
@@ -204,7 +204,10 @@ static void test_boosted_while_throttled(void **state)
 	assert_ptr_equal(running(0), other);
 }
 
-/* REALTIME-6 of realtime.c */
+/*
+ * REALTIME-6 of realtime.c: the next slot's thread goes to a queue that other
+ * VPs can steal from.
+ */
 static void test_laid_open(void **state)
 {
 	struct wf_vp *vp;
@@ -217,7 +220,7 @@ static void test_laid_open(void **state)
 	woken = machine_thread();
 	wf_queue_put(vp, woken, WF_READY_WOKEN);
 	assert_int_equal(wf_runq_len(&vp->interactive), 0);
-	/* Laid open, evened out, and chosen. */
+	/* The thread became stealable, was balanced, and was chosen. */
 	pass_ticks(4);
 	assert_true(machine_used(woken) > 0);
 }
@@ -237,9 +240,9 @@ static void test_is_given_nothing(void **state)
 }
 
 /*
- * THROTTLE-2, with threads that block and wake at random: beside two threads
- * that always can run, other threads that nearly always can run get a
- * twentieth, and no more than they would use.
+ * THROTTLE-2, with threads that block and wake at random. Two real-time threads
+ * can always run. The other threads get a twentieth of the time, and no more
+ * than they would use.
  */
 static void test_at_random(void **state)
 {

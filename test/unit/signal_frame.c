@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/signal/frame.c with the real switch: a function that holds known values
- * in all registers and in its red zone is interrupted, its frame saved, other
- * code runs with other values, and it goes on.
+ * src/signal/frame.c with the real switch. A function holds known values in all
+ * registers and in its red zone. It is interrupted, its frame is saved, other
+ * code uses the registers, and it continues.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,7 @@ static void switch_to(void **save_sp, void *load_sp)
 		wf_arch_switch_syscall(save_sp, load_sp, tp);
 }
 
-/* Only what runs on the thread's stack is interrupted by a switch. */
+/* Only code that runs on the thread's stack is interrupted by a switch. */
 static void handle(int sig, siginfo_t *info, void *ucontext)
 {
 	ucontext_t *uc = ucontext;
@@ -125,7 +125,10 @@ static void interrupt_every(long us)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* As when the thread goes on elsewhere: each carrier has a stack of its own. */
+/*
+ * Each carrier has its own alternate stack; the thread continues on another
+ * one.
+ */
 static void change_altstack(void)
 {
 	stack_t ss = { .ss_sp = altstacks[nr_interrupted % 2],
@@ -145,7 +148,7 @@ static void assert_altstack(void)
 	assert_int_equal(ss.ss_flags, 0);
 }
 
-/* Overwrites every register and the stack the frame came from. */
+/* Overwrites every register, and the stack from which the frame was copied. */
 static void disturb(void)
 {
 	struct registers in, out;

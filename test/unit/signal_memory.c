@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/signal/memory.c: what is there and what is not, by the handler of the
- * fault and by asking the kernel.
+ * src/signal/memory.c: which memory is mapped, found by the fault handler or by
+ * a system call.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@
 enum { MOST = 40 };
 
 static struct wf_thread self;
-static char *end;      /* the memory before it is usable */
-static char *constant; /* a page that can be read */
+static char *end;      /* mapped memory ends here */
+static char *constant; /* a read-only page */
 static int nr_faults;
 
 static void on_fault(int sig, siginfo_t *info, void *uc)
@@ -60,7 +60,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Each number of bytes, with each number of them behind the end. */
+/* Copies each number of bytes, with each number of them after the end. */
 static void copy_at_end(void)
 {
 	for (size_t bytes = 0; bytes <= MOST; bytes++) {
@@ -122,7 +122,7 @@ static void with_a_handler(void **state)
 	look_elsewhere();
 }
 
-/* Any of these, and a fault would end this process. */
+/* Without the handler, so any fault would end this process. */
 static void without(void **state)
 {
 	set_guard(false);

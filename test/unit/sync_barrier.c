@@ -30,7 +30,7 @@ static void test_libc_layout(void **state)
 
 	pthread_barrierattr_init(&attr);
 	pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_barrier_init(&b.libc, &attr, 3); /* libc's own */
+	pthread_barrier_init(&b.libc, &attr, 3); /* as libc makes it */
 	assert_true(wf_barrier_is_shared(&b));
 	pthread_barrier_init(&b.libc, NULL, 3);
 	assert_false(wf_barrier_is_shared(&b));
@@ -73,7 +73,7 @@ static void test_rounds(void **state)
 	assert_int_equal(wf_barrier_fini(&r.b), 0);
 }
 
-/* Twice as many threads as the barrier lets through at a time. */
+/* Twice as many threads as the barrier lets pass at a time. */
 static void pass(void *arg, int number)
 {
 	struct rounds *r = arg;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sync/cond.c: no signal is lost, time-outs, moving, destroying. */
+/*
+ * src/sync/cond.c: no signal is lost; time-outs, requeued waiters, destruction.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +17,7 @@
 #include "sync/inherit.h"
 #include "sync/shared.h"
 
-/* Mutexes of libc's are not what is tested here. */
+/* libc's mutexes are not tested here. */
 bool wf_shared_is_ours(const pthread_mutex_t *m)
 {
 	return false;
@@ -74,7 +76,8 @@ static void test_errors(void **state)
 	assert_int_equal(wf_cond_wait(&c, &m, 0), -ETIMEDOUT);
 	assert_int_equal(wf_cond_wait(&c, &m, wf_os_now() + 1000000),
 			 -ETIMEDOUT);
-	assert_int_equal(wf_mutex_lock(&m), -EDEADLK); /* held again */
+	/* locked by this thread */
+	assert_int_equal(wf_mutex_lock(&m), -EDEADLK);
 	assert_int_equal(c.waiters, 0);
 }
 
@@ -83,8 +86,8 @@ static void test_errors(void **state)
 struct queue {
 	struct wf_mutex m;
 	struct wf_cond c;
-	int nr_tokens;	 /* protected by m, as all below */
-	int nr_expected; /* by consumers, in all */
+	int nr_tokens;	 /* protected by m, like the following fields */
+	int nr_expected; /* by consumers, in total */
 	int nr_taken;
 	int nr_rounds;
 	bool use_broadcast;
@@ -107,8 +110,10 @@ static void consume(struct queue *q)
 				wf_cond_broadcast(&q->c);
 			continue;
 		}
-		/* A lost signal must not be healed by a time-out: only some
-		 * of the waits are timed. */
+		/*
+		 * Only some waits have a deadline: a time-out must not hide a
+		 * lost signal.
+		 */
 		if (fake_random(4) == 0)
 			deadline = wf_os_now() + fake_random(300000);
 		rc = wf_cond_wait(&q->c, &q->m, deadline);
@@ -167,8 +172,8 @@ static void test_no_signal_is_lost(void **state)
 }
 
 /*
- * One signal for each waiter that has begun to wait and no more: if a signal
- * went to a thread that did not wait for it, one of them would stay behind.
+ * Each waiter gets one signal after it has begun to wait. If a signal went to a
+ * later waiter, one of these would hang.
  */
 static void wait_once(void *arg, int number)
 {
@@ -226,7 +231,7 @@ static void test_broadcast_moves_to_the_held_mutex(void **state)
 	wf_cond_broadcast(&q.c);
 	assert_int_equal(fake_waiters(&q.m.word), 6);
 	assert_int_equal(q.c.waiters, 0);
-	/* With the mutex held: nobody is in the way. */
+	/* fini succeeds although the waiters still want the mutex. */
 	assert_int_equal(wf_cond_fini(&q.c), 0);
 	wf_mutex_unlock(&q.m);
 	fake_join(crew);
@@ -275,7 +280,8 @@ static void test_moved_waiter_was_woken_not_timed_out(void **state)
 	wf_mutex_lock(&q.m);
 	q.nr_tokens = 1;
 	wf_cond_broadcast(&q.c);
-	nanosleep(&ts, NULL); /* past the deadline, on the mutex */
+	/* the deadline passes while they wait for the mutex */
+	nanosleep(&ts, NULL);
 	fake_await_waiters(&q.m.word, 2);
 	wf_mutex_unlock(&q.m);
 	fake_join(crew);
@@ -285,7 +291,7 @@ static void test_moved_waiter_was_woken_not_timed_out(void **state)
 
 struct ending {
 	struct wf_mutex m;
-	struct queue *q; /* on a page of its own; protected by m */
+	struct queue *q; /* on its own page; the pointer is protected by m */
 	int nr_inside;	 /* protected by m */
 };
 
@@ -320,7 +326,7 @@ static void test_moved_waiter_is_interrupted(void **state)
 	fake_page_free(q);
 	fake_await_waiters(&e.m.word, 1);
 	fake_interrupt(&e.m.word);
-	fake_await_waiters(&e.m.word, 1); /* wants the mutex, nothing else */
+	fake_await_waiters(&e.m.word, 1); /* waits for the mutex only */
 	wf_mutex_unlock(&e.m);
 	fake_join(crew);
 	fake_interrupt_every = 10;
@@ -389,7 +395,7 @@ static void test_destroy_after_broadcast(void **state)
 	}
 }
 
-/* COND-8: the one that the count told of has left, and freed its mutex. */
+/* COND-8: the counted waiter has left and freed its mutex. */
 static void test_broadcast_to_one_who_has_left(void **state)
 {
 	struct wf_mutex *m = mmap(NULL, WF_PAGE, PROT_READ | PROT_WRITE,

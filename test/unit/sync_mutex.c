@@ -70,7 +70,8 @@ static void test_normal(void **state)
 			 -ETIMEDOUT);
 	assert_int_equal(wf_mutex_fini(&m), -EBUSY);
 	assert_int_equal(wf_mutex_unlock(&m), 0);
-	assert_int_equal(wf_mutex_unlock(&m), 0); /* free: as libc */
+	/* unlocking a free one is allowed, as in libc */
+	assert_int_equal(wf_mutex_unlock(&m), 0);
 	assert_int_equal(wf_mutex_trylock(&m), 0);
 	assert_int_equal(wf_mutex_unlock(&m), 0);
 	assert_int_equal(wf_mutex_fini(&m), 0);
@@ -218,7 +219,10 @@ static void cpu_bound(void *arg, int number)
 {
 	struct shared *s = arg;
 
-	/* Lets go for an instant only, so that a woken thread always loses. */
+	/*
+	 * Releases the lock only for an instant, so a woken thread always loses
+	 * the race.
+	 */
 	while (wf_load_relaxed(&s->nr_locked) == 0) {
 		int64_t until = wf_os_now() + 50 * WF_NS_PER_US;
 
@@ -267,14 +271,14 @@ static void test_hand_off_keeps_the_word_locked(void **state)
 	fake_join(crew);
 	assert_int_equal(s.m.word, WF_MUTEX_FREE);
 
-	/* Nobody waits: the hand-off frees it. */
+	/* No thread waits, so the hand-off leaves the mutex free. */
 	wf_mutex_lock(&s.m);
 	atomic_fetch_or(&s.m.word, WF_MUTEX_CONTENDED | WF_MUTEX_HANDOFF);
 	wf_mutex_unlock(&s.m);
 	assert_int_equal(s.m.word, WF_MUTEX_FREE);
 }
 
-/* Wakes the waiter although the mutex is locked: it has lost a race. */
+/* Wakes the waiter while the mutex is locked, as if it had lost a race. */
 static void let_it_lose(struct wf_mutex *m, int nr_waiters)
 {
 	assert_int_equal(wf_ufutex_wake(&m->word, 1, WF_UFUTEX_ANY), 1);
@@ -305,7 +309,8 @@ static void test_starving_thread_asks_for_hand_off(void **state)
 	first = fake_start(1, note_word, &s);
 	fake_await_waiters(&s.m.word, 2);
 	nanosleep(&ts, NULL);
-	let_it_lose(&s.m, 2); /* the starving one, now behind `first` */
+	/* this is the starving thread, which then waits behind `first` */
+	let_it_lose(&s.m, 2);
 	assert_int_equal(s.m.word & WF_MUTEX_HANDOFF, WF_MUTEX_HANDOFF);
 	last = fake_start(1, note_word, &s);
 	fake_await_waiters(&s.m.word, 3);
@@ -313,7 +318,10 @@ static void test_starving_thread_asks_for_hand_off(void **state)
 	fake_join(first);
 	fake_join(starving);
 	fake_join(last);
-	/* In order; the starving one ends it; the last finds no other. */
+	/*
+	 * They lock in order. The starving thread ends the hand-off mode, and
+	 * the last thread finds no other waiter.
+	 */
 	assert_int_equal(s.counter, 0x731);
 	fake_interrupt_every = 10;
 }

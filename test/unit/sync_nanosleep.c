@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sync/nanosleep.c: validity, what is left, sleeps that are over. */
+/*
+ * src/sync/nanosleep.c: invalid times, the time that is left, sleeps of the
+ * past.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +38,7 @@ static void test_malformed(void **state)
 			 -EINVAL);
 }
 
-/* A sleep of 0 parks: the VP may run other threads or sleep. */
+/* A sleep of 0 parks, so the VP may run other threads or sleep. */
 static void test_zero_parks(void **state)
 {
 	uint64_t calls = fake_calls();
@@ -44,7 +47,9 @@ static void test_zero_parks(void **state)
 	assert_true(fake_calls() > calls);
 }
 
-/* The kernel gives real-time threads no timer slack. */
+/*
+ * The kernel gives real-time threads no timer slack, so a sleep of 0 returns.
+ */
 static void test_zero_of_realtime(void **state)
 {
 	uint64_t calls = fake_calls();

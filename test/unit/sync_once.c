@@ -49,7 +49,7 @@ static void leave_by_exit(void)
 	fake_delay();
 	nr_inside--;
 	if (fake_random(3) != 0)
-		pthread_exit(NULL); /* unwinds, as an exception does */
+		pthread_exit(NULL); /* unwinds like an exception */
 	nr_runs++;
 }
 
@@ -121,7 +121,7 @@ static void test_spin_lock(void **state)
 	assert_int_equal(s.counter, 80000);
 }
 
-/* Shared with a process that uses libc's: the same values. */
+/* A spin lock shared with a native process has libc's values. */
 static void test_spin_lock_is_libcs(void **state)
 {
 	struct wf_spinlock s;

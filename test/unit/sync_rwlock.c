@@ -22,7 +22,8 @@ static void test_uncontended_needs_no_call(void **state)
 	assert_int_equal(wf_rwlock_unlock(&l), 0);
 	assert_int_equal(wf_rwlock_wrlock(&l), 0);
 	assert_int_equal(wf_rwlock_unlock(&l), 0);
-	assert_int_equal(wf_rwlock_unlock(&l), 0); /* free: harmless */
+	/* unlocking a free lock is harmless */
+	assert_int_equal(wf_rwlock_unlock(&l), 0);
 	assert_int_equal(l.word, WF_RWLOCK_FREE);
 	assert_int_equal(fake_calls(), calls);
 }
@@ -110,7 +111,10 @@ static void read_once(void *arg, int number)
 	wf_rwlock_unlock(l);
 }
 
-/* A writer that gives up lets the readers in that it had kept out. */
+/*
+ * When a preferred writer times out, the readers that it held back get the
+ * lock.
+ */
 static void test_preferred_writer_times_out(void **state)
 {
 	struct wf_rwlock l;
@@ -124,12 +128,14 @@ static void test_preferred_writer_times_out(void **state)
 	fake_await_waiters(&l.word, 3);
 	assert_int_equal(wf_rwlock_clockwrlock(&l, CLOCK_MONOTONIC, &soon),
 			 -ETIMEDOUT);
-	fake_join(crew); /* while we hold it for reading */
+	fake_join(crew); /* this thread holds it for reading */
 	wf_rwlock_unlock(&l);
 	assert_int_equal(l.word & ~WF_RWLOCK_READERS_WAIT, WF_RWLOCK_FREE);
 }
 
-/* The kind that is woken first is gone: the other one is woken instead. */
+/*
+ * The kind of waiter that is woken first has left, so the other kind is woken.
+ */
 static void test_stale_bit_does_not_hide_the_others(void **state)
 {
 	struct timespec past = { 0 };

@@ -27,7 +27,7 @@ static void test_results(void **state)
 	assert_int_equal(wf_sem_trywait(&s), -EAGAIN);
 	assert_int_equal(wf_sem_post(&s), 0);
 	assert_int_equal(wf_sem_clockwait(&s, CLOCK_REALTIME, &past), 0);
-	assert_int_equal(fake_calls(), calls); /* none was contended */
+	assert_int_equal(fake_calls(), calls); /* no wait and no wake so far */
 	assert_int_equal(wf_sem_clockwait(&s, CLOCK_REALTIME, &past),
 			 -ETIMEDOUT);
 	assert_int_equal(wf_sem_clockwait(&s, CLOCK_REALTIME, &bad), -EINVAL);
@@ -43,7 +43,7 @@ static void test_libc_layout(void **state)
 {
 	struct wf_sem s = { 0 };
 
-	sem_init(&s.libc, 1, 5); /* libc's own */
+	sem_init(&s.libc, 1, 5); /* as libc makes it */
 	assert_true(wf_sem_is_shared(&s));
 	sem_init(&s.libc, 0, 5);
 	assert_false(wf_sem_is_shared(&s));
@@ -62,8 +62,8 @@ static void test_interrupted(void **state)
 }
 
 /*
- * A wait leaves a mark in the word; the mark is no permit and does not hinder a
- * post.
+ * A wait leaves a mark in the word. The mark is not a permit and does not
+ * hinder a post.
  */
 static void test_nobody_waits_any_more(void **state)
 {
@@ -93,7 +93,10 @@ static void wait_once(void *arg, int number)
 		continue;
 }
 
-/* A thread that returns its permit may take it again: the waiter competes. */
+/*
+ * A thread that returns a permit may take it again, so the woken waiter
+ * competes.
+ */
 static void test_given_back(void **state)
 {
 	struct fake_crew *crew;
@@ -105,7 +108,10 @@ static void test_given_back(void **state)
 	crew = fake_start(1, wait_once, &s);
 	fake_await_waiters(&s.word, 1);
 	assert_int_equal(wf_sem_post(&s), 0);
-	/* It took the permit, or we do and it waits again. */
+	/*
+	 * Either the waiter took the permit, or this thread takes it and the
+	 * waiter waits again.
+	 */
 	if (wf_sem_trywait(&s) == 0) {
 		fake_await_waiters(&s.word, 1);
 		assert_int_equal(wf_sem_post(&s), 0);
@@ -116,7 +122,9 @@ static void test_given_back(void **state)
 	assert_int_equal(wf_sem_trywait(&s), -EAGAIN);
 }
 
-/* A post is for the thread that waits, not for the next one that comes by. */
+/*
+ * The waiter gets the posted permit, even if another thread calls wait first.
+ */
 static void test_handed_over(void **state)
 {
 	struct fake_crew *crew;

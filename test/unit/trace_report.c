@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/trace/report.c: both forms have the same values, and where they go. */
+/*
+ * src/trace/report.c: both formats have the same values; where reports are
+ * written.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +39,7 @@ static const size_t nr_maxima = 0
 static struct wf_counters of_vp[2];
 static const struct wf_counters *const of_vps[] = { &of_vp[0], &of_vp[1] };
 
-/* The bytes that went to standard error. */
+/* The bytes written to standard error. */
 static char said[8192];
 static bool has_stderr;
 
@@ -59,11 +62,14 @@ static uint64_t value_of(size_t row)
 {
 	bool is_maximum = row >= WF_ARRAY_LEN(rows) - nr_maxima;
 
-	/* The sum of three values, or the largest of them. */
+	/* The sum of three values, or their maximum. */
 	return is_maximum ? 300 + row : 321 + 3 * row;
 }
 
-/* The process has 1 + row, the first VP 20 + row, the second 300 + row. */
+/*
+ * Row r has 1 + r for the process, 20 + r for the first VP and 300 + r for the
+ * second.
+ */
 static int set_up(void **state)
 {
 	struct wf_counters *const all[] = { &wf_counters, &of_vp[0],
@@ -135,7 +141,7 @@ static void name_with_any_bytes(void **state)
 	assert_non_null(strstr(said, "{\"program\": \"a\\\"b\\\\c????~ \", "));
 }
 
-/* Each report is appended; standard error gets nothing. */
+/* Each report is appended to the file; standard error gets nothing. */
 static void file(void **state)
 {
 	char name[] = "/tmp/weft-report-XXXXXX";
@@ -184,7 +190,7 @@ static void file_that_cannot_be_opened(void **state)
 	assert_non_null(strstr(said, "weft: statistics of prog"));
 }
 
-/* Descriptor 2 is not standard error any more. */
+/* Descriptor 2 is no longer standard error. */
 static void no_standard_error(void **state)
 {
 	has_stderr = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/wait/timer.c: deadlines on both clocks, with the second clock set now and
- * then; and the VP that a new deadline wakes.
+ * src/wait/timer.c: deadlines on both clocks, with CLOCK_REALTIME set now and
+ * then; and which VP a new deadline wakes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 enum {
 	NR_VPS = 2,
 	NR_THREADS = 200,
-	ERROR = 100, /* ns; of what is known of CLOCK_REALTIME */
+	ERROR = 100, /* ns, of the measured offset of CLOCK_REALTIME */
 };
 #define BEGIN (1000 * WF_NS_PER_S)
 #define WALL_AHEAD (1700000000LL * WF_NS_PER_S + 12345677)
@@ -144,7 +144,10 @@ static void test_both_clocks(void **state)
 	assert_true(wf_timers_earliest(&vps[0]) == INT64_MAX);
 }
 
-/* Never before its clock shows it, and no more than a few readings later. */
+/*
+ * A deadline never fires before its clock shows it, and at most a few readings
+ * later.
+ */
 static void test_no_deadline_comes_early(void **state)
 {
 	for (int i = 0; i < 100; i++) {
@@ -185,7 +188,7 @@ static void test_set_forward(void **state)
 	assert_int_equal(nr_clock_reads, 0);
 }
 
-/* Far beyond the deadline, and beyond all that the clocks can show. */
+/* The clock is set far beyond the deadline, and beyond the range of clocks. */
 static void test_set_too_far(void **state)
 {
 	static const int64_t leaps[] = { WALL_AHEAD, INT64_MAX / 4 };
@@ -211,7 +214,7 @@ static void test_a_time_long_past(void **state)
 	assert_int_equal(fire(0), 2);
 }
 
-/* Nobody has told of it yet. */
+/* The clock is set back, and no watcher has noticed it yet. */
 static void test_set_back(void **state)
 {
 	watch();
@@ -245,21 +248,25 @@ static void test_set_to_and_fro(void **state)
 	assert_int_equal(fire(0), 1);
 }
 
-/* Nothing has happened: heaps stay as they are, nobody is woken. */
+/* The clock was not set: heaps stay unchanged, and no VP is woken. */
 static void test_not_set(void **state)
 {
 	int64_t key = wf_timer_add(&threads[0], wall_in(WF_NS_PER_S));
 
 	watch();
 	for (int i = 0; i < 100; i++) {
-		read_step_ns = 10 + i; /* as at the start, or slower */
+		/* the read is as slow as at the start, or slower */
+		read_step_ns = 10 + i;
 		wf_timers_check_clock();
 	}
 	assert_true(wf_timers_earliest(&vps[0]) == key);
 	assert_true(!was_woken[0] && !monitor_was_woken);
 }
 
-/* Each wait till such a time looks then, and the first asks for a watcher. */
+/*
+ * Without a watcher each wait for such a time checks the clock; the first one
+ * asks for a watcher.
+ */
 static void test_unwatched(void **state)
 {
 	assert_false(wf_timers_want_watch());
@@ -278,7 +285,7 @@ static void test_unwatched(void **state)
 	assert_ptr_equal(ended[0], &threads[2]);
 }
 
-/* Against a model: when each is due, by its own clock. */
+/* A model computes by each deadline's clock when it is due. */
 static void test_against_model(void **state)
 {
 	enum { NR_ROUNDS = 20000 };
@@ -301,7 +308,7 @@ static void test_against_model(void **state)
 				    450 * WF_NS_PER_MS;
 			wf_timers_check_clock();
 		}
-		now_ns += 1000; /* than which no key is later */
+		now_ns += 1000; /* no key is later than this */
 		fire(0);
 		for (i = 0; i < NR_THREADS; i += NR_VPS)
 			if (threads[i].timer_index != 0)

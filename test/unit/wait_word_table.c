@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * src/wait/word_table.c: slots are handed out once, chains are whole, free and
- * muted ones are never hits; the kernel's way of looking finds what the CPU's
- * does.
+ * src/wait/word_table.c: each slot is handed out once, and chains are complete.
+ * Free and muted slots never match. The kernel's search finds the same as the
+ * CPU's.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,7 @@ static void a_poll_is_as_long_as_many_wait(void **state)
 	assert_int_equal(wf_load_relaxed(&wf_word_table.high), one + 1);
 	wf_word_slots_put(one);
 	assert_int_equal(wf_load_relaxed(&wf_word_table.high), high);
-	/* The first that is free. */
+	/* The lowest free slot is reused first. */
 	wf_word_slots_put(numbers[10]);
 	assert_int_equal(wf_word_slots_get(1), numbers[10]);
 }
