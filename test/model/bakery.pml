@@ -2,9 +2,9 @@
 /*
  * Models bench/papers/locks/bakery.c, Lamport's bakery: two threads or, with
  * VARIANT_THREE, three, on a machine with store buffers. A store goes into its
- * thread's buffer, first in first out, and reaches memory later; a load of
- * another thread's variable takes what memory has; a fence waits until the
- * buffer is empty. Each thread goes in a few times, for numbers may grow as
+ * thread's buffer, first in first out, and reaches memory later. A load of
+ * another thread's variable reads memory. A fence waits until the buffer is
+ * empty. Each thread takes the lock a few times, because numbers may grow as
  * long as any thread wants the lock.
  *
  * Holds: one thread at a time is inside; the threads never all wait.
@@ -24,7 +24,7 @@ typedef store_buffer {
 }
 store_buffer buffer[NR_THREADS];
 
-/* Memory. */
+/* Shared memory. */
 bool draws[NR_THREADS];
 byte number[NR_THREADS];
 
@@ -47,7 +47,7 @@ end_empty:
 	od
 }
 
-/* Whether thread i does not go before thread `me`. */
+/* Does thread i wait behind thread `me`? */
 #define lets_pass(i) (number[i] == 0 || number[i] > mine || \
 		      (number[i] == mine && i > me))
 

@@ -76,7 +76,7 @@ inline set_exit_state(what)
 #endif
 }
 
-/* Until it yields or ends. The switch has saved it before it is queued. */
+/* Runs until it yields or ends. The switch saves it before it is queued. */
 inline go_on()
 {
 	if

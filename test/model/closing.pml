@@ -103,7 +103,7 @@ proctype sender()
 	fi
 }
 
-/* The creator of the next thread in the slot, and then that thread. */
+/* The next thread's creator, and then the next thread, both in this slot. */
 proctype next_thread()
 {
 	mem[DONE];
@@ -124,7 +124,7 @@ end_runs:
 	od
 }
 
-/* The slot need not be used again. */
+/* The slot may also stay unused. */
 proctype nobody()
 {
 	skip

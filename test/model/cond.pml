@@ -28,7 +28,7 @@ bool are_signalled, is_dying, is_woken;
 #define lock() atomic { !locked -> locked = true }
 #define unlock() locked = false
 
-/* Under the lock. Somebody waits for the last. */
+/* Counts a waiter out under the lock; is_last: a destroyer waits for that. */
 inline count_out()
 {
 	waiters--;
@@ -136,7 +136,7 @@ proctype signaller()
 	are_signalled = true
 }
 
-/* A broadcast for nothing: it counts out those it has woken afterwards. */
+/* A broadcast without a change; then it counts out the threads it has woken. */
 proctype broadcaster()
 {
 	byte t, n;
@@ -162,7 +162,10 @@ proctype broadcaster()
 	fi
 }
 
-/* When all have been signalled: destroying waits for the count. */
+/*
+ * Destroys the condition when all waiters are signalled: it waits for the
+ * count.
+ */
 proctype destroyer()
 {
 	are_signalled;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models PREEMPT-4 and PREEMPT-5 of src/signal/preempt.c with
- * src/boot/setxid.c: one virtual processor, a thread that executes a program,
- * perhaps in vain, a second one that does so in vain beside it, a sender of a
- * preemption signal that is a kick, and a thread that changes credentials, for
- * which the carrier has to take a signal.
+ * src/boot/setxid.c. There is one virtual processor. A first thread executes a
+ * program, perhaps in vain, and a second one does so in vain at the same time.
+ * A sender sends a preemption signal as a kick. Another thread changes
+ * credentials, for which the carrier has to take a signal.
  *
- * The first one may lose its VP before it executes, and while it does; it needs
- * it again before it can go on (what waits for it is given to the kernel and
- * taken back).
+ * The first thread may lose its VP before it executes, and while it does. It
+ * needs the VP before it can continue: its waits are handed to the kernel and
+ * taken back.
  *
  * Holds: no signal is pending for a program that was executed, nor sent to it
- * later; a kick that was not sent is made up for; nobody is stuck.
+ * later. A kick that was not sent is made up for. No thread waits without end.
  */
 byte nr_execs, nr_senders, nr_broadcasts;
 bool is_vp_taken;
 
 /* The first thread's carrier. */
 bool is_signalled;
-byte nr_pending;	/* in the kernel; 2: or more */
+byte nr_pending;	/* in the kernel; 2 stands for more */
 bool has_followed;
 bool has_executed;
 
 bool is_kick_due;
-byte nr_going = 3;	/* all but the first thread */
+byte nr_going = 3;	/* all except the first thread */
 
 #define take_vp() atomic { !is_vp_taken -> is_vp_taken = true }
 #define give_vp() is_vp_taken = false
@@ -84,7 +84,7 @@ inline exec_end(was, execs, left)
 	left = 0
 }
 
-/* All signals have arrived: on the way back from a system call. */
+/* A thread that returns from a system call has taken all its signals. */
 #define nothing_is_on_its_way() (nr_pending == 0)
 
 /* The monitor takes the VP of a thread that is long in a system call. */
@@ -108,7 +108,7 @@ inline need_vp(is_lost)
 	fi
 }
 
-/* Parked. */
+/* The thread is parked while credentials change. */
 inline be_kept_back(is_lost)
 {
 	need_vp(is_lost);
@@ -149,13 +149,13 @@ again:
 #endif
 	nothing_is_on_its_way();
 	may_lose_vp(is_lost);
-	need_vp(is_lost);	/* when exec has failed */
+	need_vp(is_lost);	/* needed again if exec has failed */
 	if
 	:: true ->
 		atomic {
 			has_executed = true;
 			assert(nothing_is_on_its_way());
-			nr_going = 0	/* they are no more */
+			nr_going = 0	/* exec ends the other threads */
 		}
 	:: true ->
 		exec_end(was, execs, left);
@@ -182,7 +182,7 @@ end_none:
 	od
 }
 
-/* None of the three outlives the exec. */
+/* This thread tries to execute; no thread outlives a successful exec. */
 active proctype executes_in_vain()
 {
 	byte execs, left;

@@ -19,8 +19,8 @@
 enum { STACK_BYTES = 64 * 1024, TABLE_BITS = 22 };
 
 struct fiber {
-	jmp_buf at;	  /* its stop */
-	ucontext_t first; /* enters body */
+	jmp_buf at;	  /* where it has stopped */
+	ucontext_t first; /* the context that calls body */
 	uint64_t learnt;
 	bool has_begun, is_done;
 	_Alignas(64) char stack[STACK_BYTES];
@@ -85,7 +85,8 @@ static void run_one_step(int number)
 		setcontext(&f->first);
 	}
 	current = -1;
-	f->learnt = mix(f->learnt, 0); /* a store teaches nothing else */
+	/* a store tells the thread nothing else */
+	f->learnt = mix(f->learnt, 0);
 }
 
 static void begin_all(void)
@@ -102,7 +103,7 @@ static void begin_all(void)
 		f->first.uc_stack.ss_sp = f->stack;
 		f->first.uc_stack.ss_size = sizeof(f->stack);
 		makecontext(&f->first, enter, 0);
-		run_one_step(i); /* to its first stop */
+		run_one_step(i); /* runs to its first stop */
 	}
 }
 
@@ -125,7 +126,7 @@ static uint64_t hash_state(void)
 	return h != 0 ? h : 1;
 }
 
-/* True if the state has not been seen before. */
+/* Records the state. Returns true if it is a new one. */
 static bool note_state(uint64_t h)
 {
 	size_t mask = ((size_t)1 << TABLE_BITS) - 1, i = h & mask;
@@ -152,7 +153,7 @@ static unsigned int ready_now(void)
 	return bits;
 }
 
-/* Runs path and goes on with first choices. True if it came to the end. */
+/* Runs path and then first choices. Returns true if it came to the end. */
 static bool execute(void)
 {
 	begin_all();

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Others may run here. */
+/* Another thread may run here. */
 void explore_stop(void);
 /*
  * Notes a value that the running thread has read: its further steps depend on
@@ -45,8 +45,8 @@ void explore_learn(uint64_t value);
 	})
 
 /*
- * To show that the explorer finds what it is there to find: a CAS that sees
- * only the low half of a 64-bit word, as if the code had no versions.
+ * Shows that the explorer finds errors: this CAS compares only the low half of
+ * a 64-bit word, as if the code had no versions.
  */
 #ifdef EXPLORE_BUG_LOW_HALF_CAS
 #define EXPLORE_CAS(p, expected, desired)                       \

@@ -26,7 +26,7 @@
 
 #include "explore.h"
 
-/* The mortal thread may end at each stop. */
+/* The thread that is to die may do so at each stop. */
 static void stop(void);
 #define explore_stop stop
 #include "../../src/ipc/channel_queue.c"
@@ -52,7 +52,7 @@ static const struct scenario scenarios[] = {
 
 static struct {
 	_Alignas(4096) unsigned char memory[WF_CHANNEL_HEADER_BYTES + 64 * 2];
-	/* Stand for the locks and states of peer.c. */
+	/* Stand-ins for the locks and states of peer.c. */
 	_Atomic uint64_t is_dead[2], receiver_is_dead;
 } shared;
 
@@ -62,7 +62,7 @@ static int mortal, die_at, nr_stops;
 static bool has_died;
 static jmp_buf grave;
 
-/* By message: whether its sending was complete, and how often it came. */
+/* For each message: was its sending complete, and how often did it arrive? */
 static bool is_sent[MESSAGES_MAX];
 static int nr_came[MESSAGES_MAX], last_came[EXPLORE_THREADS_MAX];
 static int next_message[EXPLORE_THREADS_MAX];
@@ -75,7 +75,7 @@ static void stop(void)
 		_longjmp(grave, 1);
 }
 
-/* Messages of a thread: 8 * its number, and so on. */
+/* Sends one message; a thread's messages are numbered from 8 * its number. */
 static void send_one(int number, struct wf_channel_queue *r)
 {
 	uint64_t word;
@@ -105,7 +105,7 @@ static void came(const void *at)
 	last_came[message / 8] = (int)message;
 }
 
-/* As wait.c does it. False if there is nothing. */
+/* Receives like wait.c. Returns false if there is no message. */
 static bool receive_one(struct wf_channel_queue *r)
 {
 	const void *message;
@@ -130,7 +130,7 @@ static bool receive_one(struct wf_channel_queue *r)
 	return true;
 }
 
-/* As peer.c does it: PEER-3. */
+/* Takes over like peer.c: PEER-3. */
 static bool succeed(char kind, struct wf_channel_queue *r)
 {
 	_Atomic uint64_t *is_dead = kind == 's' ? &shared.is_dead[0] :
@@ -201,7 +201,7 @@ static void begin(void)
 	nr_stops = 0;
 }
 
-/* Every slot can be used. */
+/* Checks that every slot can be used. */
 static void check_ring(struct wf_channel_queue *in)
 {
 	struct wf_channel_queue out;

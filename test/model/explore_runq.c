@@ -24,14 +24,15 @@
 enum { ENTRIES_MAX = 32 };
 
 struct scenario {
-	const char *ops[EXPLORE_THREADS_MAX]; /* the owner's first */
+	/* the first string is the owner's */
+	const char *ops[EXPLORE_THREADS_MAX];
 	int nr_before;	     /* entries in the queue at the start */
 	uint32_t position;   /* of head at the start */
 	bool is_never_empty; /* no pop may fail */
 };
 
 static const struct scenario scenarios[] = {
-	/* The entry at head is exchanged under a thief's eyes. */
+	/* The entry at head is exchanged while a thief looks at it. */
 	{ { "ph", "p" }, 1, 0, false },
 	{ { "r", "p", "p" }, 1, UINT32_MAX, false },
 	{ { "rr", "2" }, 2, 0, false },
@@ -56,7 +57,7 @@ static struct wf_runq q;
 static const struct scenario *now;
 static uint64_t next_entry;
 static uint8_t seen[ENTRIES_MAX];
-static bool is_fifo; /* nobody pushes at the head */
+static bool is_fifo; /* no thread pushes at the head */
 static uint64_t last[EXPLORE_THREADS_MAX];
 
 static void consume(uint64_t entry)

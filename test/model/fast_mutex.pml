@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models bench/papers/locks/fast.c, Lamport's fast mutex: two threads or, with
- * VARIANT_THREE, three, again and again, on a machine with store buffers. A
- * store goes into its thread's buffer, first in first out, and reaches memory
- * later; a load takes the thread's own latest store, if that is in the buffer,
- * else what memory has; a fence waits until the buffer is empty.
+ * VARIANT_THREE, three, which lock in a loop, on a machine with store buffers.
+ * A store goes into its thread's buffer, first in first out, and reaches memory
+ * later. A load takes the thread's own latest store if that is in the buffer,
+ * else the value in memory. A fence waits until the buffer is empty.
  *
  * Holds: one thread at a time is inside; the threads never all wait.
  */
@@ -22,7 +22,7 @@ typedef store_buffer {
 /* Threads have numbers from 1, because 0 stands for no owner. */
 store_buffer buffer[NR_THREADS + 1];
 
-/* Memory. */
+/* Shared memory. */
 bool tries[NR_THREADS + 1];
 byte last, owner;
 

@@ -24,14 +24,14 @@
 #define NR_SUBMITS 2
 #define SUBMITTER NR_VPS
 
-/* Words of memory; of those for each VP the first. */
+/* Words of memory. A word of each VP is named by the first VP's. */
 #define INJECT 0		/* length of the injection queue */
 #define QUEUE 1			/* length of a VP's queue */
 #define IS_IDLE 3
 #define WAKE 5			/* wake word */
 #define CUR 7
 #define NR_IDLE 9
-#define ASLEEP 10		/* the monitor */
+#define ASLEEP 10		/* the monitor sleeps */
 #define INJECT_LOCK 11
 #define IDLE_LOCK 12
 #define NR_WORDS 13
@@ -67,7 +67,9 @@ end_empty:
 
 /* --- waking ------------------------------------------------------------- */
 
-/* After each push: no fence, the monitor's membarrier stands for it. */
+/*
+ * Runs after each push. It needs no fence, thanks to the monitor's membarrier.
+ */
 inline see_monitor()
 {
 	if
@@ -154,7 +156,8 @@ inline take_injected()
 	:: n > 1 ->
 		push_own();
 #ifndef BUG_SILENT_MOVE
-		see_monitor();	/* it may have looked at both in between */
+		/* the monitor may have checked both queues in between */
+		see_monitor();
 #endif
 		n--
 	:: else -> break
@@ -227,7 +230,7 @@ inline idle_end()
 	unlock(IDLE_LOCK)
 }
 
-/* Its timer, if it is due. */
+/* Fires VP 0's timer if it is due. */
 inline fire()
 {
 	if
@@ -258,7 +261,7 @@ inline begin_running()
 #else
 	st(CUR + me, 1);
 #ifndef BUG_SILENT_RUN
-	see_monitor();	/* it keeps time for the VP from now on */
+	see_monitor();	/* from now on the monitor keeps time for the VP */
 #endif
 #endif
 	is_running = true
@@ -322,7 +325,7 @@ next:
 
 /* --- the monitor: of the one VP ----------------------------------------- */
 
-/* One word after the other; a VP that runs no thread needs no check. */
+/* Checks one word after the other; a VP that runs no thread needs no check. */
 inline look_if_needed()
 {
 	is_needed = false;
@@ -345,7 +348,7 @@ inline tick()
 	if
 	:: mem[CUR] != 0 ->
 		resched[0] = true;
-		has_timer = false	/* fires; submits a thread */
+		has_timer = false	/* fires, and submits a thread */
 	:: else
 	fi
 }

@@ -15,7 +15,7 @@
 
 bool locked;
 bool is_done, is_detached;
-byte joiner;			/* index + 1 */
+byte joiner;			/* index + 1; 0: none */
 byte parked[NR_JOINERS + 1];
 byte nr_freed, nr_told, nr_going = 4;
 
@@ -31,7 +31,7 @@ inline free_it()
 	}
 }
 
-/* Of those that may not, the first has made it the other's to free. */
+/* If a caller may not join, an earlier caller will free the thread. */
 inline begin_locked(who)
 {
 	if
@@ -42,7 +42,7 @@ inline begin_locked(who)
 	fi
 }
 
-/* A time-out takes itself out of the list, or a waker has. */
+/* A time-out leaves the list by itself, or a waker has removed it. */
 inline wait_parked(who)
 {
 	if

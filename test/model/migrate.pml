@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/io/migrate.c: the owner of a VP moves one request, a receive that
- * the carrier before has handed over, which sleeps and may wake at any time.
- * Beside that somebody closes the number that the request's entry names, and
- * opens another file that gets it.
+ * Models src/io/migrate.c. The owner of a VP migrates one request: a receive
+ * that the carrier before has handed over, and which sleeps and may wake at any
+ * time. Meanwhile a thread closes the number in the request's entry, and opens
+ * another file that gets the number.
  *
- * Holds: what is sent is received once, from the file that the wait began on
+ * Holds: each byte is received once, from the file on which the wait began
  * (MIGRATE-2, MIGRATE-3), and the request does not get lost.
  */
 #define WAITED_FOR 1
@@ -15,12 +15,14 @@
 #define GIVEN_UP 1
 #define DONE 2
 
-byte number = WAITED_FOR;	/* which file it is */
+byte number = WAITED_FOR;	/* the file that has the number */
 bool is_use_over, is_moving;
-byte old = ARMED;		/* the request as the old carrier has it */
-bool is_pushed;			/* its new entry, not seen by the kernel yet */
-byte of_entry;			/* the file of the entry; 0: no such request */
-bool has_data = true;		/* the file waited for; so has the other */
+byte old = ARMED;		/* the old carrier's state of the request */
+/* has a new entry that the kernel has not seen */
+bool is_pushed;
+byte of_entry;			/* the entry's file; 0: no such request */
+/* of the file that is waited for; the other file has data, too */
+bool has_data = true;
 byte nr_received;
 
 inline submit() {
@@ -80,13 +82,11 @@ active proctype closer()
 	number = ANOTHER
 }
 
-/*
- * The carrier that had slept: the kernel completes the requests it has for it.
- */
+/* When the old carrier wakes, the kernel completes its requests. */
 active proctype sleeper()
 {
 #ifdef BUG_UNLOCKED
-	/* As kernels do that look and receive without the ring's lock. */
+	/* Some kernels check and receive without the ring's lock. */
 	if
 	:: old == ARMED ->
 		atomic {

@@ -22,9 +22,9 @@
 #define IS_ASLEEP 1
 #define IS_WATCHING 2
 
-/* Words of memory; of those for each waiter the first. */
+/* Words of memory. A word of each waiter is named by the first waiter's. */
 #define NOTED 0
-#define COUNT 2 /* of waits that have begun */
+#define COUNT 2 /* number of waits that have begun */
 #define WORK 4
 #define ASLEEP 5
 #define NR_WORDS 6
@@ -32,7 +32,7 @@
 byte mem[NR_WORDS];
 chan buffer[NR_WAITERS + 1] = [2] of { byte, byte };
 
-bool is_sleeping; /* the monitor, until it is woken */
+bool is_sleeping; /* the monitor sleeps until it is woken */
 byte known;	  /* calm.nr_waits */
 bool has_pushed;
 
@@ -74,7 +74,7 @@ proctype waiter(byte me)
 	:: else
 	fi;
 	if
-	:: true -> st(NOTED + me, 0) /* its word has changed */
+	:: true -> st(NOTED + me, 0) /* the word has changed */
 	:: true
 	fi
 }
@@ -121,7 +121,7 @@ end_sleeping:
 	!is_sleeping
 }
 
-/* watch_pause: short after a wait has begun; later as time goes by. */
+/* watch_pause: short after the begin of a wait, longer later. */
 inline choose_pause()
 {
 	seen = nr_waits;
@@ -171,7 +171,7 @@ inline sleep_and_watch()
 		if
 		:: !is_over && !is_long ->
 			begin_sleep(IS_WATCHING);
-			is_over = !is_sleeping; /* or a tick is over */
+			is_over = !is_sleeping; /* or the tick has ended */
 			is_sleeping = false
 		:: else ->
 			if

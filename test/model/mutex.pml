@@ -23,7 +23,7 @@
 #define HANDED 3
 
 byte word;
-bool locked;			/* the bucket */
+bool locked;			/* the bucket's lock */
 chan parked = [NR_THREADS] of { byte };
 byte result[NR_THREADS] = NONE;
 byte nr_inside, nr_ended;
@@ -64,7 +64,8 @@ again:
 		fi
 	};
 	if
-	:: may_give_up -> goto give_up	/* its time was up before it parks */
+	/* the deadline passes before the thread parks */
+	:: may_give_up -> goto give_up
 	:: true
 	fi;
 	lock();
@@ -163,7 +164,7 @@ done:
 	nr_ended++
 }
 
-/* When nothing moves any more. */
+/* Checks the end, when no thread can make a step. */
 active proctype checker()
 {
 end:

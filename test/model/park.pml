@@ -29,7 +29,7 @@
 bool word[2];
 bool locked[2];			/* bucket locks; bucket n holds word n */
 
-/* Of a thread; UFUTEX-1. */
+/* A thread's fields of UFUTEX-1. */
 byte wait_addr[NR_THREADS] = NONE;
 byte wait_bucket[NR_THREADS] = NONE;
 byte generation[NR_THREADS];
@@ -49,7 +49,7 @@ byte nr_left = NR_THREADS;
 #define lock(b) atomic { !locked[b] -> locked[b] = true }
 #define unlock(b) locked[b] = false
 
-/* Two at once, in order of address. */
+/* Takes two locks, in order of address. */
 inline lock_both()
 {
 	lock(0);
@@ -82,7 +82,7 @@ inline save_and_switch(b)
 	atomic { may_run[me] -> may_run[me] = false }
 }
 
-/* Thread 0 begins with word 0 and a deadline; the rest is word 1. */
+/* Thread 0 waits for word 0 with a deadline; every other wait is for word 1. */
 proctype waiter(byte me)
 {
 	byte b = me, how;
@@ -244,7 +244,7 @@ active proctype requeuer()
 
 /* --- ending a wait otherwise -------------------------------------------- */
 
-/* g is the generation it must be, or 0 for any. */
+/* g is the required generation, or 0 for any. */
 inline end_wait(t, g, how)
 {
 	do

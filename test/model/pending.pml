@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models a VP's remote queue and the word `pending` that says there is
- * something in it: src/sched/pick.c (check_pending), queue.c
- * (wf_queue_push_remote), inject.c. The owner reads only the word at each pick.
- * One pushes; the monitor pushes, too, or sets the word for a reason of its
- * own.
+ * Models a VP's remote queue and the word `pending`, which says that the queue
+ * is not empty: src/sched/pick.c (check_pending), queue.c
+ * (wf_queue_push_remote), inject.c. At each pick the owner reads only the word.
+ * One thread pushes. The monitor pushes, too, or sets the word for a reason of
+ * its own. Plain stores go through a store buffer, first in first out, as on
+ * x86. A locked instruction or a fence waits until the issuer's buffer is
+ * empty.
  *
- * Plain stores go through a store buffer, first in first out, as on x86; a
- * locked instruction or fence waits until the own one is empty.
- *
- * Holds: when nothing moves any more, the remote queue is empty. The owner
- * looks at the remote queue's length without its lock, so the word must be
- * cleared by a locked instruction: a plain store could pass that load and then
+ * Holds: when no process can make a step any more, the remote queue is empty.
+ * The owner reads the remote queue's length without its lock, so it must clear
+ * the word by a locked instruction. A plain store could pass that load and then
  * clear the word of a push that the load did not see.
  */
 #define OWNER 2

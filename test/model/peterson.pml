@@ -20,7 +20,7 @@ typedef store_buffer {
 }
 store_buffer buffer[NR_THREADS];
 
-/* Memory. */
+/* Shared memory. */
 bool wants[NR_THREADS];
 byte first;
 
@@ -61,7 +61,7 @@ end_empty:
 
 #define other (1 - me)
 
-/* The thread's own store there lets the other one go first. */
+/* Not while this thread's own store there is in the buffer. */
 #define may_go_first (!(buffer[me].stores??[FIRST, _]) && first == me)
 
 proctype thread(byte me)
@@ -73,7 +73,7 @@ proctype thread(byte me)
 #ifndef BUG_NO_FENCE
 	   fence(me);
 #endif
-	   /* Two loads, again and again: either of them ends the wait. */
+	   /* Two loads in a loop: either of them ends the wait. */
 	   if
 	   :: !wants[other]
 	   :: may_go_first

@@ -32,7 +32,7 @@
 #define MOST_POLLERS 1
 #endif
 
-/* Words of memory; of those for each VP the first. */
+/* Words of memory. A word of each VP is named by the first VP's. */
 #define INJECT 0		/* length of the injection queue */
 #define HEAD 1			/* of a VP's queue */
 #define TAIL 3
@@ -148,7 +148,7 @@ inline push_stealable()
 	wake_any()
 }
 
-/* CAS on the queue's head. */
+/* A CAS on the head of the queue. */
 inline take_from(vp, its_tail)
 {
 	atomic {
@@ -207,7 +207,7 @@ inline pick()
 	fi
 }
 
-/* One word after the other. */
+/* Checks one word after the other. */
 inline look()
 {
 	is_more = (mem[INJECT] != 0);
@@ -217,7 +217,7 @@ inline look()
 	fi
 }
 
-/* A locked instruction, and so a fence. */
+/* A locked instruction, and so also a fence. */
 inline give_up_role()
 {
 	atomic {
@@ -375,7 +375,7 @@ running:
 		:: true -> break
 		od;
 		if
-		:: true	/* it ends */
+		:: true	/* the thread ends */
 		:: true ->
 			nr_computing++;
 			break

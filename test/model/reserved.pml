@@ -8,7 +8,7 @@
  * not end before, it alone has that carrier, and no other; a carrier that was
  * taken in vain is a spare again.
  */
-#define OLD 1 /* the carrier that it shares */
+#define OLD 1 /* the carrier that the third thread shares */
 
 bit locked, is_bound, has_ended, work;
 byte carrier = OLD, reserved_for_it;
@@ -108,7 +108,7 @@ proctype runs()
 	bit goes, stays;
 
 	do
-	:: work -> keep() /* at the runtime's exit */
+	:: work -> keep() /* when it leaves the runtime */
 	:: bind_itself()
 	:: atomic { nr_told == 2 && !work -> break }
 	:: has_ended = 1 -> break

@@ -78,7 +78,8 @@ inline enter()
 		retake[t] = FREE
 #elif defined(BUG_TWO_LOADS)
 	:: retake[t] != FREE ->
-		is_kept = (retake[t] == FREE);	/* it may be ASK again */
+		/* the second load may see ASK again */
+		is_kept = (retake[t] == FREE);
 		break
 #else
 	:: retake[t] == ASK ->
@@ -176,7 +177,7 @@ inline membarrier()
 	skip
 }
 
-/* Nobody but the monitor takes a spare, looks at cur or hands over a VP. */
+/* Only the monitor takes spares, checks cur and hands VPs over. */
 inline take_and_hand_over()
 {
 	retake[t] = TAKEN;

@@ -32,7 +32,7 @@ end_empty:
 	od
 }
 
-/* wf_sigqueue_take and its like: not locked if there is nothing. */
+/* wf_sigqueue_take and similar functions take no lock if the queue is empty. */
 inline take_if(condition)
 {
 	if
@@ -63,7 +63,7 @@ proctype slot()
 	:: goto end_unused
 	:: skip
 	fi;
-	/* init_fields of the next one */
+	/* the next thread's init_fields */
 	buffer!WORK(0);
 	if
 	:: opens = 0
@@ -74,7 +74,7 @@ proctype slot()
 	take_if(1);
 #endif
 	buffer!CLOSED(0);
-	/* It begins. */
+	/* The next thread begins. */
 	membarrier;
 	take_if(opens);
 end_runs:
@@ -102,7 +102,7 @@ proctype sender()
 	   is_locked = 0
 	fi;
 	if
-	:: goes_on -> nr_taken++ /* another is chosen */
+	:: goes_on -> nr_taken++ /* chooses another thread */
 	:: else ->
 	   was_open = is_open;
 	   if

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models the robust mutexes of src/sync/shared.c. Two threads lock mutexes that
- * another process shares, and unlock, unmap or leave them behind; at some
- * moment their process dies or goes on. The kernel then walks the list of the
- * kernel thread that answers for all, as it is, and looks at what is pending.
+ * another process shares, and unlock, unmap or leave them behind. At some
+ * moment their process dies or continues. The kernel then walks the list of the
+ * kernel thread that answers for all threads, and looks at its pending entry.
  * Each step on a word or a link is one atomic step; a process that dies stops
  * between any two of them.
  *
  * Left out: waiting, and libc's wait on a condition, during which SHARED-1 does
  * not hold.
  *
- * Holds: when the process has died, no mutex that it had and did not unmap has
- * the answering thread's id (SHARED-1); nobody follows a link to memory that is
- * gone (SHARED-4); the other process has what it locked for itself, its links
- * too.
+ * Holds: when the process has died, no mutex that it held and did not unmap has
+ * the answering thread's id (SHARED-1). No walk follows a link to unmapped
+ * memory (SHARED-4). The other process keeps the mutexes that it has locked,
+ * and their links.
  */
 #define NR_MUTEXES 2
 #define NR_THREADS 2
@@ -39,7 +39,7 @@ byte word[NR_MUTEXES];
 byte holder[NR_MUTEXES] = NOBODY;
 byte next[NR_MUTEXES + 1] = NIL;
 byte prev[NR_MUTEXES + 1] = NIL;
-bool leaves[NR_MUTEXES];	/* will be unmapped: stays locked */
+bool leaves[NR_MUTEXES];	/* will be unmapped, so it stays locked */
 bool gone[NR_MUTEXES];
 byte pending = NIL;
 bool locked;			/* `lock` */
@@ -147,7 +147,7 @@ proctype thread(byte me)
 #endif
 		set_pending(NIL);
 		unlock()
-	:: /* munmap, also while the other has it */
+	:: /* munmap, even while another thread holds the mutex */
 		if
 		:: m = 0
 		:: m = 1
@@ -163,7 +163,7 @@ proctype thread(byte me)
 		:: p == m -> step(leaves[m] = true); take_out(m, p, n)
 		:: else
 		fi;
-		/* Nobody uses what he unmaps. */
+		/* A thread does not use memory that it unmaps. */
 		step(leaves[m] = true; gone[m] = true; holder[m] = NOBODY);
 		unlock()
 #else
@@ -171,7 +171,7 @@ proctype thread(byte me)
 		step(leaves[m] = true; gone[m] = true; holder[m] = NOBODY);
 		unlock()
 #endif
-	:: /* the end */
+	:: /* the thread ends */
 		lock();
 		step(if :: holder[m] != me -> goto give_up :: else fi);
 #ifdef BUG_FOUND_BEFORE
@@ -194,7 +194,7 @@ stop:
 	skip
 }
 
-/* Another process, which lives on. */
+/* Another process, which continues. */
 proctype other()
 {
 	byte m;

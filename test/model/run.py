@@ -21,7 +21,7 @@ import tempfile
 import time
 
 COMPILER = ["gcc", "-w", "-DSAFETY", "-DMEMLIM=2048", "-DNOBOUNDCHECK"]
-# Of a model with fewer states to optimize takes longer than it saves.
+# With fewer states the optimizing compiler takes longer than it saves.
 FEW_STATES = 300000
 DEPTH = 3000000
 SKIPPED = 77
@@ -55,7 +55,7 @@ def verify(model, define, is_small):
 
 
 def judge(output, define):
-    """(What is wrong, or None; one line that says what was found)."""
+    """Returns (the error or None, a line that says what was found)."""
     bug = define is not None and define.startswith("BUG_")
     errors = ERRORS.search(output)
     states = STATES.search(output)
@@ -80,8 +80,8 @@ def judge(output, define):
 
 
 def verify_all(model, pool):
-    """(define, output, seconds) of the model as it stands, then of all that
-    can be defined."""
+    """Yields (define, output, seconds) of the model as it stands, then with
+    each define."""
     output, seconds = verify(model, None, False)
     yield None, output, seconds
     states = STATES.search(output)

@@ -3,12 +3,12 @@
  * Models src/sched/runq.c: the owner pushes at both ends and pops, two thieves
  * pop or take half, on a queue of two. Every access is a step of its own.
  *
- * Holds: RUNQ-1 (head <= tail <= head + SIZE); each entry that was put in comes
- * out once.
+ * Holds: RUNQ-1 (head <= tail <= head + SIZE); each pushed entry comes out
+ * once.
  */
 #define SIZE 2
 #define MASK 1
-#define NR_ENTRIES 3	/* the first is in the queue at the start */
+#define NR_ENTRIES 3	/* the first entry is in the queue at the start */
 #define OWNER_OPS 3
 
 byte head = 4;	/* not 0, so that push_head finds room below */
@@ -36,7 +36,7 @@ inline load_head()
 	}
 }
 
-/* On failure h and v are what is there now. */
+/* On failure h and v get the present values. */
 inline cas_head(to)
 {
 	d_step {
@@ -58,7 +58,7 @@ inline cas_head(to)
 	}
 }
 
-/* e is 0 if there is none. */
+/* e becomes 0 if the queue is empty. */
 inline pop()
 {
 	load_head();
@@ -81,7 +81,7 @@ inline pop()
 	od
 }
 
-/* At most two; nr says how many. */
+/* Takes at most two; nr says how many. */
 inline take_half()
 {
 	load_head();
@@ -170,7 +170,8 @@ proctype owner()
 		pop();
 		if
 		:: e != 0 -> come_out(e); goto done
-		:: e != 0 -> at_head = true	/* preempted: back in front */
+		/* preempted, so it goes back to the front */
+		:: e != 0 -> at_head = true
 		:: else -> goto done
 		fi;
 put:
@@ -180,7 +181,7 @@ put:
 		fi;
 		if
 		:: ok -> skip
-		:: else -> come_out(e)	/* full: it goes elsewhere */
+		:: else -> come_out(e)	/* full, so it goes to another queue */
 		fi;
 done:
 		skip;

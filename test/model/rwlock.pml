@@ -13,7 +13,7 @@
  */
 #define NR_THREADS 4
 
-/* The word: readers, and these. */
+/* The word has the number of readers and these bits. */
 #define READERS 3
 #define W 4
 #define RW 8
@@ -24,7 +24,7 @@
 #define WOKEN 1
 
 byte word;
-chan readers = [NR_THREADS] of { byte };	/* that are parked */
+chan readers = [NR_THREADS] of { byte };	/* the parked readers */
 chan writers = [NR_THREADS] of { byte };
 byte result[NR_THREADS];
 byte nr_reading, nr_writing, nr_ended;
@@ -173,7 +173,7 @@ done:
 	nr_ended++
 }
 
-/* When nothing moves any more. */
+/* Checks the end, when no thread can make a step. */
 active proctype checker()
 {
 end:

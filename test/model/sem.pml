@@ -24,7 +24,7 @@
 #define mark(word) (word - word % W)
 
 byte word;
-bool locked;			/* the bucket */
+bool locked;			/* the bucket's lock */
 chan parked = [NR_WAITERS] of { byte };
 byte result[NR_WAITERS] = NONE;
 byte nr_taken, nr_posted, nr_ended;
@@ -150,7 +150,7 @@ retry:
 	fi
 }
 
-/* Takes one if it can, without waiting. */
+/* Takes a permit if there is one; never waits. */
 proctype taker()
 {
 	byte seen;
@@ -168,7 +168,7 @@ proctype taker()
 	fi
 }
 
-/* SEM-2, whenever no thread holds the lock. */
+/* Checks SEM-2 whenever no thread holds the lock. */
 active proctype observer()
 {
 end:
@@ -178,7 +178,7 @@ end:
 	}
 }
 
-/* When nothing moves any more. */
+/* Checks the end, when no thread can make a step. */
 active proctype checker()
 {
 end:

@@ -12,7 +12,7 @@
  * Holds: both waiters return, even if one takes the signal meant for the other.
  */
 #define NR_WAITERS 3
-#define TIMED 2		/* the one that gives up */
+#define TIMED 2		/* the waiter that gives up */
 #define NR_SET 2
 
 #if defined(VARIANT_BY_START) || defined(BUG_SIGNALS_KEPT)
@@ -82,7 +82,7 @@ inline set_start_locked(old)
 #endif
 }
 
-/* Under the lock; an earlier value of next is in n. */
+/* Runs under the lock; n is an earlier value of next. */
 inline next_group_locked()
 {
 	end = start + places;

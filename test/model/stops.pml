@@ -97,7 +97,7 @@ end_sleeps:
 
 /* --- the thread that closes and opens ------------------------------------- */
 
-/* Waits in the kernel for the receiver to arm again, or for a while. */
+/* Waits in the kernel until the receiver has armed again, or for a while. */
 inline await(condition)
 {
 	do
@@ -194,7 +194,7 @@ proctype worker()
 	bit turn, is_last, is_seen;
 
 	if
-	:: buffer!1 /* ends */
+	:: buffer!1 /* the worker ends */
 	:: worker_closed = 1
 	fi;
 	is_last = first_closed;
@@ -204,7 +204,7 @@ proctype worker()
 		empty(buffer);
 #endif
 		is_last = opened;
-		/* Thread 0 may open it again and again. */
+		/* Thread 0 may open the signal again and again. */
 		do
 		:: is_taken || !is_last -> break
 		:: else ->
@@ -251,7 +251,7 @@ proctype changer()
 	 (has_handler || (first_closed && worker_closed &&  \
 			  first_has_returned && worker_has_returned)))
 
-/* At any time. */
+/* Checks the invariant at any time. */
 active proctype monitor()
 {
 	assert(!is_wrong)

@@ -28,7 +28,7 @@
 #define VARIANT_TIMED
 #endif
 
-/* Words of memory. */
+/* Words of shared memory. */
 #define WORD 0
 #define STATE 1		/* 1: a thread waits there */
 #define HOLDER 2	/* waiter and 1, in the array */
@@ -47,7 +47,7 @@ bool is_waiting;	/* the program is in the call */
 #define fence empty(buffer[me])
 #define st(word, value) buffer[me]!word, value
 
-/* The newest of the own stores that are on their way, or memory. */
+/* Loads the newest own store in the buffer, or memory. */
 inline ld(word, to)
 {
 	atomic {
@@ -132,7 +132,7 @@ again:
 		st(STATE, 1);
 #ifndef BUG_NO_FENCE_IN_WAIT
 #ifndef VARIANT_CHECK
-		fence;	/* WORD-2; not where nobody rings */
+		fence;	/* WORD-2; not needed without a doorbell */
 #endif
 #endif
 		ld(WORD, now);
@@ -214,7 +214,7 @@ proctype writer(byte me)
 #endif
 }
 
-/* It may see what is half noted; never looks, perhaps, if one rings. */
+/* It may see a half-recorded wait. With a doorbell it may never poll. */
 proctype poller(byte me)
 {
 	byte state, now, holder;

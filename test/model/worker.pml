@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models src/io/worker.c, worker_run.c and supervisor.c: two requests, each
- * with an I/O server of its own, one supervisor for both, and a carrier on
- * which a thread computes. A requester sends, looks, and waits if its worker is
- * not done; a worker makes the call, says so by one exchange, and if that finds
- * WAIT tells the supervisor, or the carrier by a signal (SUPERVISOR-5): then it
- * looks once more later. A handler completes what is marked, or asks the
- * supervisor. Each worker may be killed once, between any two steps; its
- * request then gets a second worker.
+ * Models src/io/worker.c, worker_run.c and supervisor.c. There are two
+ * requests, each with its own I/O server, one supervisor for both, and a
+ * carrier on which a thread computes.
  *
- * Holds: each request is completed once (WORKER-6) and no requester waits for
- * ever (WORKER-7, SUPERVISOR-1, SUPERVISOR-2); of what is done when its
- * requester looks, nobody is told.
+ * A requester sends a request, checks, and waits if its worker is not done. A
+ * worker makes the call and reports it by one exchange. If that finds WAIT, the
+ * worker tells the supervisor, or signals the carrier (SUPERVISOR-5); the
+ * supervisor then checks once more later. A handler completes marked requests,
+ * or asks the supervisor. Each worker may be killed once, between any two
+ * steps; its request then gets a second worker.
+ *
+ * Holds: each request is completed once (WORKER-6). No requester waits without
+ * end (WORKER-7, SUPERVISOR-1, SUPERVISOR-2). If the call is over when its
+ * requester checks, no other thread is told.
  */
 #define NR 2
 
@@ -27,9 +29,10 @@ bool is_to_report[NR];
 bool is_done[NR];		/* nr_done */
 bool is_second[NR];
 byte nr_completed[NR];
-bool supervisor_word;		/* 1: nothing to see */
-bool is_notified;			/* of the carrier */
-bool has_signal;		/* it is on its way */
+bool supervisor_word;		/* 1: there is nothing to check */
+bool is_notified;			/* the carrier's flag */
+/* the signal has been sent and has not arrived */
+bool has_signal;
 
 /* The worker's lock makes these one step. */
 inline complete(i)
@@ -137,7 +140,7 @@ inline die(i)
 #endif
 }
 
-/* A worker that is killed somewhere: it has come as far as it has come. */
+/* A worker that is killed at any of its steps. */
 proctype killed_worker(byte i)
 {
 	bool is_reporting;
@@ -189,7 +192,7 @@ proctype requester(byte i)
 	is_done[i]
 }
 
-/* wf_worker_lose: a job that is not complete is another worker's. */
+/* wf_worker_lose: another worker gets a job that is not complete. */
 inline lose(i)
 {
 	atomic {
@@ -212,7 +215,10 @@ inline lose(i)
 			skip
 #endif
 		:: else ->
-			/* Nothing to do: the pusher makes another. */
+			/*
+			 * There was no job; the next push starts another
+			 * worker.
+			 */
 			is_there[i] = true;
 			is_dead[i] = false;
 			run worker(i)
