@@ -28,7 +28,10 @@ static void *change(void *arg)
 	return arg;
 }
 
-/* As another process sees it; 1: so many. */
+/*
+ * Counts this process's kernel threads in a child; exits with 1 if they are
+ * many.
+ */
 static int has_many_kernel_threads(void)
 {
 	char path[64], line[128];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that pass tokens on while one with a kernel thread of its own comes
- * by now and then, takes a token, and puts it back: the others must see that it
- * is there, at whatever point they are.
+ * Threads pass tokens on. A bound thread now and then takes a token and puts it
+ * back. The other threads must notice it, whatever they are doing at that
+ * moment.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -44,7 +44,7 @@ static void *come_by(void *arg)
 		CHECK_EQ(sem_post(s), 0);
 	}
 	is_over = true;
-	/* Ends the waits for tokens that no player would bring any more. */
+	/* Ends the waits for tokens that no player would bring. */
 	for (int i = 0; i < NR_PLAYERS * NR_SEMS; i++)
 		CHECK_EQ(sem_post(&sems[i % NR_SEMS]), 0);
 	return arg;

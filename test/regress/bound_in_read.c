@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread becomes bound, because its VP has been taken many times. It learns
- * that inside a call that was about to wait in a ring.
+ * A thread becomes bound, because its VP has been taken many times. It becomes
+ * so inside a call that was about to wait in a ring.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ enum { NR_BLOCKED = 60 };
 static int unseen[2], pair[2];
 static _Atomic long nr_read;
 
-/* Blocks in the kernel, then reads what has not come yet. */
+/* Blocks in the kernel, then reads data that has not arrived. */
 static void *block_and_read(void *arg)
 {
 	for (int i = 0; i < NR_BLOCKED; i++) {
@@ -26,7 +26,10 @@ static void *block_and_read(void *arg)
 		char c;
 
 		CHECK_EQ(syscall(SYS_read, unseen[0], &c, 1), 1);
-		/* No signal of weft's own ends it as it becomes bound. */
+		/*
+		 * weft's own signals must not end this wait when the thread
+		 * becomes bound.
+		 */
 		if (i % 2 == (intptr_t)arg)
 			CHECK_EQ(poll(&fd, 1, -1), 1);
 		CHECK_EQ(recv(pair[0], &c, 1, 0), 1);

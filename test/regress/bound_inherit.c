@@ -2,8 +2,8 @@
 /*
  * Threads wait for a process-shared mutex with priority inheritance, and for
  * conditions with it. The word of such a mutex has an id that the kernel does
- * not know: libc's own lock waited for ever, that of threads with kernel
- * threads of their own and that after a wait for a condition.
+ * not know. libc's own lock then waited for ever, in bound threads and after a
+ * wait for a condition.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static pthread_mutex_t mutex;
 static pthread_cond_t cond;
 static int turn, nr_rounds;
 
-/* Each in its turn; the others wait, or are just waking. */
+/* The threads take turns; the others wait or are waking up. */
 static void *take_turns(void *arg)
 {
 	for (int i = 0; i < NR_ROUNDS; i++) {

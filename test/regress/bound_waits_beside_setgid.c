@@ -160,7 +160,7 @@ static long by_accept_with_limit(void)
 	return by_time(accept(fd, NULL, NULL), EAGAIN);
 }
 
-/* The first one is in the queue, which has room for no more. */
+/* The first connection fills the queue. */
 static long by_connect_with_limit(void)
 {
 	struct sockaddr_un address;

@@ -44,7 +44,7 @@ static void cancel_often(void (*wait)(void))
 		thread = thread_start(wait_asynchronously, (void *)wait);
 		while (!is_ready)
 			;
-		/* A little later each time, up to some microseconds. */
+		/* The delay grows with each round, up to some microseconds. */
 		for (volatile int turns = i % 100 * 50; turns > 0;)
 			turns = turns - 1;
 		CHECK_EQ(pthread_cancel(thread), 0);

@@ -30,7 +30,7 @@ static int write_after_close(void)
 	return 0;
 }
 
-/* Each child makes its own first thread. */
+/* Each child makes a first thread of its own. */
 int main(void)
 {
 	int nr_wrong = 0, status;

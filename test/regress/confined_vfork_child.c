@@ -42,7 +42,7 @@ int main(void)
 	if (child_wait(pid) != 0)
 		SKIP("filters of system calls are refused");
 	thread_join(thread_start(pass, NULL));
-	/* Is there, and true, only on weft. */
+	/* The function exists only on weft, and has to return true. */
 	*(void **)&is_active = dlsym(RTLD_DEFAULT, "weft_is_active");
 	CHECK(is_active == NULL || is_active());
 	puts("the parent is not confined");

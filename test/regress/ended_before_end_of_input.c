@@ -21,7 +21,7 @@ static void read_all(void)
 	pthread_t threads[NR_THREADS];
 	char byte;
 
-	/* Under nohup, say, it would be ignored. */
+	/* nohup, for example, lets SIGHUP be ignored. */
 	CHECK(signal(SIGHUP, SIG_DFL) != SIG_ERR);
 	CHECK_EQ(close(input[1]), 0);
 	threads_start(threads, NR_THREADS, thread_pause_for_ever, NULL);
@@ -40,7 +40,7 @@ static void end_it(int sig, unsigned int delay_us)
 	CHECK_EQ(close(input[0]), 0);
 	CHECK_EQ(write(input[1], &byte, 1), 1);
 	CHECK_EQ(read(output[0], &byte, 1), 1);
-	usleep(delay_us); /* It is about to wait, or waits again. */
+	usleep(delay_us); /* The reader is about to wait, or waits again. */
 	CHECK_EQ(kill(child, sig), 0);
 	CHECK_EQ(close(input[1]), 0);
 	CHECK_EQ(child_wait(child), sig);

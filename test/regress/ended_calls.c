@@ -21,7 +21,7 @@ enum { NR_CPU_BOUND = 2, NR_CALLS = 200, NR_ENDED = 50 };
 static int ends[2], epoll, semaphores;
 static _Atomic int nr_begun, is_over;
 
-/* A number for each; constants, as in a program's code. */
+/* Each call has its number and constants inline, like a program's own code. */
 #define CALL(nr, a, b, c, d)                                           \
 	({                                                             \
 		register long fourth __asm__("r10") = (long)(d);       \
@@ -117,7 +117,7 @@ static void *map(int fd, size_t bytes, off_t what)
 	return at;
 }
 
-/* False: there is no io_uring here. */
+/* Returns false if there is no io_uring. */
 static bool make_ring(struct ring *r)
 {
 	*r = (struct ring){ .fd = (int)syscall(SYS_io_uring_setup, 4,

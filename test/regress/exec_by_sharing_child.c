@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A child process that shares memory and descriptors executes a program. weft
- * took that for an exec of its own threads, and never preempted them again.
+ * believed that its own threads had executed it, and never preempted them
+ * again.
  */
 #include <sched.h>
 #include <signal.h>

@@ -21,7 +21,9 @@
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define CONFINE(code) confine_to((code), sizeof(code) / sizeof((code)[0]))
 
-/* It was killed for looking whether the time can be read. */
+/*
+ * weft was killed by this filter when it checked whether the clock can be read.
+ */
 static void sleep_alone(void)
 {
 	struct sock_filter code[] = {
@@ -73,7 +75,10 @@ static long confine_all(void)
 		       SECCOMP_FILTER_FLAG_TSYNC, &program);
 }
 
-/* That thread's id is what is returned, as long as it lives. */
+/*
+ * The filter cannot be set while the other thread lives; the call returns its
+ * id.
+ */
 static void confine_beside_another(void)
 {
 	pthread_t thread;
@@ -88,7 +93,7 @@ static void confine_beside_another(void)
 	CHECK_EQ(confine_all(), 0);
 }
 
-/* Threads are libc's if weft would be killed for making its own. */
+/* If prctl would kill weft, the threads must be libc's. */
 static void kill_for_prctl(void)
 {
 	struct sock_filter code[] = {

@@ -43,7 +43,7 @@ static void *sleep_then_set(void *arg)
 	return set(arg);
 }
 
-/* More of them than there are CPUs. */
+/* Runs more spinners than there are CPUs. */
 static void run(void *(*setter)(void *), void *spinner_arg)
 {
 	int nr = (int)sysconf(_SC_NPROCESSORS_ONLN) + 1;

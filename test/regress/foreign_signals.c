@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Signals to a thread of libc's own that is in the runtime. A signal of another
- * process, sent just before a wait, was put off again and again: its handler
- * ran after the wait, or never. A signal of the kernel, as a timer's SIGALRM,
- * ran its handler in the middle of the runtime; the handler waited for locks
- * that its own thread held.
+ * process, sent just before a wait, was delayed again and again: its handler
+ * ran after the wait, or never. A signal of the kernel, such as a timer's
+ * SIGALRM, ran its handler in the middle of the runtime. The handler then
+ * waited for locks that its own thread held.
  */
 #include <semaphore.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void open_all(void)
 	CHECK_EQ(pthread_sigmask(SIG_UNBLOCK, &all, NULL), 0);
 }
 
-/* The last signal alone has a handler without SA_RESTART. */
+/* Only the handler of the last signal lacks SA_RESTART. */
 static void wait_for_signals(union sigval unused)
 {
 	open_all();
@@ -68,7 +68,7 @@ static void wake_others(union sigval unused)
 	CHECK_EQ(sem_post(&is_over), 0);
 }
 
-/* On a thread of libc's. */
+/* Runs fn on a thread that libc makes. */
 static void run(void (*fn)(union sigval))
 {
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD,
@@ -89,7 +89,9 @@ static int send_all(pid_t receiver)
 	for (int i = 1; i <= NR_SIGNALS; i++) {
 		CHECK_EQ(kill(receiver, i < NR_SIGNALS ? SIGUSR1 : SIGUSR2), 0);
 		await_count(nr_acked, i);
-		/* From one place of the wait to the next. */
+		/*
+		 * The delay varies, so the signal meets each point of the wait.
+		 */
 		for (volatile int j = 0; j < i % 200 * 10; j++)
 			;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fork while another thread goes through ld.so's list of objects. libc does
- * not release the lock of that list in the child: a child that made a thread
- * waited for the lock without end.
+ * A fork while another thread walks ld.so's list of objects. libc does not
+ * release that list's lock in the child. A child that made a thread waited for
+ * the lock without end.
  */
 #include <link.h>
 #include <stdio.h>

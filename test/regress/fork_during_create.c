@@ -33,7 +33,7 @@ static void *create(void *arg)
 	return arg;
 }
 
-/* All alive at once, so that every slot is used. */
+/* All threads exist at the same time, so every slot is used. */
 static pthread_barrier_t barrier;
 
 static void *meet(void *arg)

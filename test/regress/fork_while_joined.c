@@ -24,7 +24,7 @@ static void *fork_later(void *arg)
 	int status;
 	pid_t pid;
 
-	await_rest(); /* the other one joins us */
+	await_rest(); /* the other thread joins this one now */
 	pid = fork();
 	if (pid == 0) {
 		use_threads();

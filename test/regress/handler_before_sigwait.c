@@ -52,7 +52,9 @@ int main(void)
 	await_count(&is_ready, 1);
 	for (int i = 1; i <= NR_ROUNDS; i++) {
 		CHECK_EQ(pthread_kill(thread, SIGUSR1), 0);
-		/* From one place of the wait to the next. */
+		/*
+		 * The delay varies, so the signal meets each point of the wait.
+		 */
 		for (volatile int j = 0; j < i % 100 * 5; j++)
 			;
 		if (i % 4 != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks of sizes that no machine has: an error, at once. */
+/* A stack larger than any machine's memory is refused at once. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ int main(void)
 
 		CHECK_EQ(pthread_attr_init(&attr), 0);
 		CHECK_EQ(pthread_attr_setstacksize(&attr, sizes[i]), 0);
-		/* Which error it is depends on what overflows first. */
+		/* The error depends on which computation overflows first. */
 		CHECK(pthread_create(&thread, &attr, do_nothing, NULL) != 0);
 		CHECK_EQ(pthread_attr_destroy(&attr), 0);
 		printf("%#zx: refused\n", sizes[i]);

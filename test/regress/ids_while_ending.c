@@ -21,7 +21,7 @@ static void *change(void *arg)
 	return arg;
 }
 
-/* By a call that a server makes, and that waits for no disk. */
+/* Makes a call that an I/O server carries out, without a disk. */
 static void use_server(void)
 {
 	int fd = memfd_create("ids_while_ending", MFD_CLOEXEC);

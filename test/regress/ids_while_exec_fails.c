@@ -29,13 +29,13 @@ static void *fail_to_exec(void *arg)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
-	/* No thread can be made while another one is in exec. */
+	/* While one thread is in exec, no thread can be made. */
 	while (!all_there)
 		sched_yield();
 	for (int i = 0; i < NR_ROUNDS; i++) {
 		CHECK_EQ(pthread_kill(pthread_self(), SIGUSR1), 0);
 		CHECK_ERRNO(no_program_exec(), ENOEXEC);
-		/* The signal is still there. */
+		/* The signal is still pending. */
 		CHECK_EQ(sigwait(&set, &sig), 0);
 	}
 	nr_ended++;

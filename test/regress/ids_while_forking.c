@@ -15,7 +15,7 @@
 
 enum { NR_ROUNDS = 5 };
 
-/* Has the lock of libc's list of streams until it gets that of stdin. */
+/* Holds the lock of libc's list of streams while it waits for stdin's lock. */
 static void *flush(void *arg)
 {
 	CHECK_EQ(fflush(NULL), 0);

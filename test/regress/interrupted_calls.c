@@ -16,7 +16,7 @@
 
 enum { NR_CPU_BOUND = 3, NR_CALLS = 250, MOST = NR_CALLS / 25, NR_TRIES = 6 };
 
-/* poll() of nothing, behind weft's back. */
+/* A poll() without descriptors, by an instruction that weft does not see. */
 static long wait_unseen(int ms)
 {
 	long rc = SYS_poll;

@@ -13,7 +13,7 @@ enum { NR_OTHERS = 4, NR_TIMES = 20, MOST_BEFORE = 1500, NR_TRIES = 3 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int is_over, is_waiting;
-static long nr_others; /* mutex */
+static long nr_others; /* protected by mutex */
 
 static void on_signal(int sig)
 {
@@ -72,7 +72,7 @@ int main(void)
 	int nr_tries = 0;
 
 	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
-	/* A busy machine may be in its way, but not each time. */
+	/* On a busy machine an attempt may fail, but not all of them. */
 	do
 		CHECK(++nr_tries <= NR_TRIES);
 	while (!has_its_turns());

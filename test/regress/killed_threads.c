@@ -52,7 +52,7 @@ static void *leave(void *arg)
 	return arg;
 }
 
-/* One after the other: each with a filter of its own. */
+/* Threads one after the other, each with its own filter. */
 static void one_by_one(void)
 {
 	for (int i = 0; i < NR_ROUNDS; i++) {
@@ -142,7 +142,7 @@ static void first_is_killed(void)
 	be_killed(NULL);
 }
 
-/* It is alone again. */
+/* The last remaining thread is killed, after the others have ended. */
 static void last_is_killed(void)
 {
 	confine();

@@ -37,7 +37,7 @@ static void *take(void *arg)
 	return NULL;
 }
 
-/* Two wait; the permit of the one that leaves is the other's. */
+/* Two threads wait; the permit of the leaving one must reach the other. */
 static void permit_goes_to_the_next_waiter(void)
 {
 	int nr_lost = 0;
@@ -87,7 +87,7 @@ static void *lock_next(void *arg)
 	return NULL;
 }
 
-/* Those behind the one that leaves get the mutex. */
+/* The threads behind the leaving one must get the mutex. */
 static void mutex_goes_to_the_next_waiters(void)
 {
 	int nr_lost = 0;

@@ -14,7 +14,7 @@ enum { NR_CPU_BOUND = 6, NR_SLEEPS = 30, BYTES = 8 << 20 };
 static volatile int stop;
 static void *(*volatile fill)(void *, int, size_t) = memset;
 
-/* libc's string functions. */
+/* Spends its time in libc's string functions. */
 static void *fill_memory(void *arg)
 {
 	void *memory = malloc(BYTES);
@@ -25,7 +25,7 @@ static void *fill_memory(void *arg)
 	return arg;
 }
 
-/* Other functions of libc, which may take locks. */
+/* Spends its time in other functions of libc, which may take locks. */
 static void *convert(void *arg)
 {
 	char text[64];

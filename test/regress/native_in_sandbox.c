@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A filter that kills for system calls of weft's, set before the first thread
- * is made: threads are libc's then, and weft's functions serve them.
+ * A filter that kills for system calls of weft's is set before the first thread
+ * is made. The threads are libc's then, and weft's functions have to serve
+ * them.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -130,7 +131,10 @@ static void end_waits(void)
 	}
 }
 
-/* All threads change, or one would keep the rights of another user. */
+/*
+ * The ids of all threads change; otherwise one thread would keep another user's
+ * rights.
+ */
 static void change_user(void)
 {
 	enum { NOBODY = 65534 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program sets its limit of descriptors to what it has, as sandboxes do:
- * threads that block in system calls must still hold up no other thread.
+ * A program sets its descriptor limit to the number it has, as sandboxes do.
+ * Threads that block in system calls must still not delay other threads.
  */
 #include <stdio.h>
 #include <sys/resource.h>

@@ -36,7 +36,10 @@ static void refuse_clone(void)
 		SKIP("filters of system calls are refused");
 }
 
-/* The spare kernel thread, if there is one, takes the place of this one. */
+/*
+ * nice() binds this thread, which takes the spare kernel thread if there is
+ * one.
+ */
 static void *be_nice(void *arg)
 {
 	nr_begun++;

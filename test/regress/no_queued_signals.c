@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel queues no signals any more: handlers must run nevertheless, since
- * standard signals need no place in a queue.
+ * The kernel's queue of signals is full. Handlers must run nevertheless, since
+ * standard signals need no entry in it.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread writes more than there is room for, while other threads open and
- * close files: the thread must write all of it. Its descriptor number belonged
- * to a closed file just before. The closing thread reported that close a second
- * time after the number was in use again.
+ * A thread writes more than fits, while other threads open and close files; it
+ * must write all of it. Its descriptor number belonged to a closed file just
+ * before. The closing thread reported that close a second time after the number
+ * was in use again.
  */
 #include <fcntl.h>
 #include <stdio.h>

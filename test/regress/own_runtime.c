@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library with a runtime that speaks to the kernel about its threads, as Go's
- * does: alternate stacks, ids and signals are those of the calling thread, also
- * beside threads that compute, and for threads that come and go.
+ * A library with a runtime that tells the kernel about its threads, like Go's.
+ * Alternate stacks, ids and signals belong to the calling thread. That also
+ * holds beside threads that compute, and for threads that start and end.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -45,7 +45,7 @@ static void *call(void *arg)
 		if (i % 50 == 0)
 			CHECK_EQ(usleep(100), 0);
 	}
-	/* Another thread's signal, by libc's name for this one. */
+	/* Another thread would signal this one by libc's name for it. */
 	while (atomic_load(&nr_inside) < NR_CALLERS)
 		sched_yield();
 	CHECK_EQ(pthread_kill(pthread_self(), SIGURG), 0);

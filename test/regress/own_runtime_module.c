@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loaded by own_runtime.c. It speaks to the kernel about its threads by system
- * calls that are compiled in, in the order in which Go's runtime does, and has
- * the note that Go's linker leaves.
+ * Loaded by own_runtime.c. Its system calls are compiled in and come in the
+ * order of Go's runtime. It also has the note that Go's linker leaves.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -69,7 +68,7 @@ void runtime_begin(void)
 	sigaction(SIGURG, &action, NULL);
 }
 
-/* As a thread of the program's that calls into the runtime the first time. */
+/* A thread of the program calls into the runtime for the first time. */
 bool runtime_enter(char *stack)
 {
 	stack_t ss = { .ss_sp = stack, .ss_size = STACK_BYTES }, old = { 0 };
@@ -81,7 +80,7 @@ bool runtime_enter(char *stack)
 	pthread_attr_destroy(&attr);
 	raw_call(SYS_sigaltstack, 0, (long)&old, 0, 0);
 	if ((old.ss_flags & SS_DISABLE) == 0)
-		return false; /* a stack that the thread has not set */
+		return false; /* there is a stack that the thread has not set */
 	raw_call(SYS_sigaltstack, (long)&ss, 0, 0, 0);
 	me.stack = stack;
 	me.tid = own_tid();
@@ -89,7 +88,7 @@ bool runtime_enter(char *stack)
 	return true;
 }
 
-/* Signals the caller by the kernel's id, as to preempt it. */
+/* Signals the caller by the kernel's id, like Go's preemption. */
 bool runtime_signal(void)
 {
 	int before = atomic_load(&me.nr_handled);

@@ -71,7 +71,7 @@ static void *send_all(void *arg)
 	static const char data[BYTES];
 
 	for (int i = 0; i < 2; i++) {
-		await_rest(); /* the other receives */
+		await_rest(); /* the other thread receives */
 		if (write(ends[1], data, BYTES / 2) != BYTES / 2)
 			exit(1);
 	}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads change each other's policies and priorities at random, by all
- * functions for that, with the rights of root and of others, and print what
- * comes of it: natively and on weft the same. TEST_SEED has other calls made.
- *
- * libc remembers what its pthread_ functions have set, whatever the sched_
- * functions do: so each thread is changed by one kind of them only.
+ * functions for that, as root and as an ordinary user. They print each result,
+ * which must be the same natively and on weft. TEST_SEED selects other calls.
+ * libc remembers the values set by its pthread_ functions, whatever the sched_
+ * functions do. So each thread is changed by one kind of function only.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -71,7 +70,7 @@ static void tell_interval(pid_t tid)
 	struct timespec ts;
 
 	CHECK_EQ(sched_rr_get_interval(tid, &ts), 0);
-	/* Of others the kernel tells what it has just found good. */
+	/* For other policies the kernel returns its present slice. */
 	if (policy == SCHED_FIFO || policy == SCHED_RR)
 		printf("interval: %ld %ld", (long)ts.tv_sec, ts.tv_nsec);
 }
@@ -164,7 +163,7 @@ static struct call random_call(struct test_random *r)
 
 	if (c.policy >= 0 && test_random(r, 5) == 0)
 		c.policy |= SCHED_RESET_ON_FORK;
-	/* libc remembers a policy with that bit, but takes none. */
+	/* libc remembers a policy with that bit, but refuses to set one. */
 	if (c.kind < 2)
 		c.policy &= ~SCHED_RESET_ON_FORK;
 	return c;
@@ -198,7 +197,7 @@ static void become_nobody(rlim_t most)
 
 	if (geteuid() != 0)
 		return;
-	/* Not even root may raise it everywhere. */
+	/* In some sandboxes not even root may raise the limit. */
 	if (setrlimit(RLIMIT_RTPRIO, &limit) != 0)
 		CHECK_EQ(errno, EPERM);
 	CHECK_EQ(setresgid(NOBODY, NOBODY, NOBODY), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A signal of another process is taken while a thread that has just woken
- * checks for signals: the thread repeated that check without end.
+ * A signal of another process arrives while a thread that has just woken checks
+ * for signals. The thread repeated that check without end.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -51,7 +51,7 @@ static void *leave(void *way)
 	return NULL;
 }
 
-/* By main itself, or by a thread. */
+/* Either main or a thread ends the server. */
 static void run_and_leave(intptr_t way)
 {
 	pthread_t thread;

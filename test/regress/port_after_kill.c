@@ -109,7 +109,7 @@ static const struct way {
 
 static const struct way *way;
 
-/* An address of its own of a Unix socket, without a file. */
+/* Chooses a new address; a Unix socket's needs no file. */
 static void choose_address(void)
 {
 	memset(&address, 0, sizeof(address));
@@ -159,7 +159,10 @@ static int round_with(int sig)
 	if (pid == 0)
 		run_until_killed();
 	CHECK_EQ(close(server), 0);
-	/* Nothing depends on it; a waiting thread is the harder case. */
+	/*
+	 * The test does not depend on it, but a waiting thread is the harder
+	 * case.
+	 */
 	await_rest_of(pid);
 	CHECK_EQ(kill(pid, sig), 0);
 	CHECK_EQ(waitpid(pid, &status, 0), pid);

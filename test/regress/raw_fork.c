@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A threaded process forks without libc's fork, as QProcess does: the child
- * took the parent's kernel threads for its own and crashed.
+ * A threaded process forks without libc's fork, as QProcess does. The child
+ * believed the parent's kernel threads to be its own and crashed.
  */
 #include <errno.h>
 #include <linux/sched.h>
@@ -28,7 +28,7 @@ static void *read_one(void *arg)
 	return arg;
 }
 
-/* Waits, has threads and executes a program. */
+/* Waits, runs threads and executes a program. */
 static int run_child(void *arg)
 {
 	pthread_t threads[NR_THREADS];

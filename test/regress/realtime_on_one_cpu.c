@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real-time threads that have one CPU together wait for the same semaphore, not
- * for long. The kernel preempted one while it held a lock of weft's, for which
- * one with a higher priority then waited without ever yielding to it.
+ * Real-time threads that share one CPU wait briefly for the same semaphore. The
+ * kernel preempted one while it held a lock of weft's. A thread with a higher
+ * priority then waited for that lock without ever yielding.
  */
 #include <semaphore.h>
 #include <stdio.h>

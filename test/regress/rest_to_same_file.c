@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread transfers more bytes than fit. Another thread makes its number name
- * another file, just when the first part is through: the rest must not go to
+ * A thread transfers more bytes than fit. When the first part has gone through,
+ * another thread makes its number name another file. The rest must not go to
  * that file.
  */
 #include <fcntl.h>
@@ -78,7 +78,7 @@ static int waiting(int fd)
 	return nr;
 }
 
-/* How much is there when a call has to wait. */
+/* Returns how many bytes fit before a call has to wait. */
 static int capacity(bool is_pipe)
 {
 	int ends[2], nr;
@@ -106,7 +106,7 @@ static long drain(int fd)
 	return all;
 }
 
-/* Less than everything may go, as by an interrupted call. */
+/* The call may transfer less, as if it were interrupted. */
 static void call_once(bool is_pipe, int full,
 		      long (*how)(int fd, char *buf, size_t bytes))
 {

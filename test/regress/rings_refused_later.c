@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process sets a filter that refuses io_uring on all its threads when some
- * wait for descriptors already. These waits and all later ones had no end.
+ * A process sets a filter that refuses io_uring on all its threads, while some
+ * of them wait for descriptors. These waits and all later ones did not end.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -150,7 +150,9 @@ static void refuse(unsigned int error, int is_all)
 		CONFINE_ALLOW,
 	};
 
-	/* Without this it is not taken, and all goes on. */
+	/*
+	 * Without this flag the kernel refuses the filter, and nothing changes.
+	 */
 	if (getuid() != 0)
 		CHECK(confine_all(one, sizeof(one) / sizeof(*one)) != 0);
 	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);

@@ -23,14 +23,15 @@ MODES = (
     ["--vps", "4", "--preempt-every", "100us"],
     ["--bound", "regress_"],
 )
-# The option of the modes that are left out, for tests of threads that weft
-# leaves alone unless an option makes it preempt all threads.
+# For tests of threads that are only preempted if an option asks for it. Modes
+# with this option are left out.
 LEFT_OUT = {"regress_interrupted_calls": "--preempt-every",
             "regress_interrupted_in_queue": "--bound"}
-# Promises that only weft makes, as fair mutexes, and the line that shows them.
+# Guarantees of weft only, for example fair mutexes, with the line of output
+# that shows them.
 WEFTS_OWN = {"regress_interrupted_in_queue": b"it had its turns\n",
              "regress_bound_waits_beside_setgid": b"no call has ended early\n"}
-# Modes that only some need.
+# Further modes that some tests need.
 MORE = {"regress_ids_while_ending": (["--vps", "4", "--io", "process"],),
         "regress_others_close": (["--io", "workers"],),
         "regress_copies_close": (["--io", "workers"],),

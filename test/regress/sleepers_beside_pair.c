@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads wake each other all the time; 300 others sleep for a millisecond
- * again and again. A sleeper must run soon after its deadline though the pair
- * never stops. Natively the pair switches a few times for each sleep that ends.
+ * Two threads wake each other all the time, while 300 others sleep for a
+ * millisecond in a loop. A sleeper must run soon after its deadline, although
+ * the pair never stops. Natively the pair switches a few times for each sleep
+ * that ends.
  */
 #include <semaphore.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads read data of the page cache all the time. A thread that sleeps beside
- * them must run at its deadline: weft preempts the readers though they are
- * nearly always in a call that does not wait.
+ * Threads read data from the page cache all the time. A thread that sleeps
+ * beside them must run at its deadline. weft has to preempt the readers,
+ * although they are nearly always in a call that does not wait.
  */
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sleep of 0 yields the CPU, as does every call for such a sleep: it is a
- * voluntary switch of a kernel thread when no other thread runs. A thread that
- * polls by it must not keep a CPU busy.
+ * A sleep of 0 yields the CPU, whichever function asks for it. If no other
+ * thread runs, it is a voluntary switch of a kernel thread. So a thread that
+ * polls this way does not keep a CPU busy.
  */
 #include <pthread.h>
 #include <stdio.h>

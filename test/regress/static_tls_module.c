@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Loaded by static_tls_reuse.c: its storage lies in every thread's block. */
+/*
+ * Loaded by static_tls_reuse.c: its variables lie in every thread's static TLS.
+ */
 #define STATIC_TLS __attribute__((tls_model("initial-exec")))
 
 struct values {

@@ -45,7 +45,7 @@ static void check_fresh_then_change(long by)
 	CHECK(strcmp(v.text, "changed") == 0);
 }
 
-/* Exists before the library does. */
+/* This thread is older than the library. */
 static void *run_early(void *arg)
 {
 	pthread_barrier_wait(&barrier);
@@ -65,7 +65,7 @@ int main(void)
 	pthread_t early[NR_EARLY], later[NR_AT_ONCE];
 
 	CHECK_EQ(pthread_barrier_init(&barrier, NULL, NR_EARLY + 1), 0);
-	/* These are gone before the library comes. */
+	/* These threads end before the library is loaded. */
 	threads_start(later, NR_AT_ONCE, thread_nothing, NULL);
 	threads_join(later, NR_AT_ONCE);
 	threads_start_numbered(early, NR_EARLY, run_early);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A filter that allows threads as pthread_create clones them, and nothing else,
- * as QEMU's and Chromium's do: weft's kernel threads have the same flags.
+ * A filter like QEMU's and Chromium's: it allows clone only with
+ * pthread_create's flags. weft's kernel threads have to be made with the same
+ * flags.
  */
 #include <errno.h>
 #include <sched.h>

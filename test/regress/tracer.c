@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debuggers with threads: ptrace has to come from the kernel thread that forked
- * the child or attached to it, while the tracer switches between its requests.
- * gdb on weft did not get at its program. It also sends signals to threads of
+ * Debuggers with threads. ptrace only works from the kernel thread that forked
+ * the child or attached to it, and the tracer switches between its requests.
+ * gdb on weft could not debug its program. It also sends signals to threads of
  * other processes by tkill.
  */
 #include <errno.h>
@@ -22,7 +22,7 @@ enum { NR_STOPS = 20, SKIPPED = 77 };
 static sem_t asked, answered;
 static _Atomic long counter = 1234;
 
-/* Keeps the tracer from staying where it is. */
+/* Makes the tracer switch between its requests. */
 static void *answer(void *arg)
 {
 	for (;;) {
@@ -49,7 +49,7 @@ static void run_traced(void)
 	_exit(5);
 }
 
-/* The child is stopped, or will be; it runs until it exits. */
+/* Traces a stopped or stopping child until it exits. */
 static void trace(const char *how, pid_t pid)
 {
 	int status, nr_stops = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process-shared robust mutex that is unmapped while it is locked, and others
- * that other threads lock and leave behind meanwhile: weft's list of them led
- * through the memory that was gone.
+ * A process-shared robust mutex is unmapped while it is locked. Other threads
+ * lock further mutexes and leave them behind. weft's list of these mutexes led
+ * through the unmapped memory.
  */
 #include <errno.h>
 #include <semaphore.h>
@@ -23,7 +23,7 @@ static void *lock_and_end(void *mutex)
 static void *lock_and_unmap(void *mutex)
 {
 	CHECK_EQ(pthread_mutex_lock(mutex), 0);
-	/* Less than a page, which goes as a whole. */
+	/* munmap removes the whole page, although the size is smaller. */
 	CHECK_EQ(munmap(mutex, sizeof(pthread_mutex_t)), 0);
 	CHECK_EQ(sem_post(&locked), 0);
 	CHECK_EQ(sem_wait(&over), 0);
@@ -55,7 +55,7 @@ static void run(int protocol)
 	pthread_mutex_t *after = map_robust(1, protocol);
 	pthread_t threads[2];
 
-	/* Its neighbours on both sides stay. */
+	/* The mutexes before and after it in the list stay mapped. */
 	threads[0] = thread_start(hold, before);
 	CHECK_EQ(sem_wait(&locked), 0);
 	threads[1] = thread_start(lock_and_unmap, map_robust(1, protocol));

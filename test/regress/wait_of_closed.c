@@ -53,7 +53,7 @@ static void leave_by_handler(void)
 	CHECK_EQ(close(ends[1]), 0);
 	CHECK_EQ(pthread_kill(writer, SIGUSR1), 0);
 	await_count(&is_out, 1);
-	do /* to its end */
+	do /* reads to the end */
 		n = read(ends[0], data, BYTES);
 	while (n > 0);
 	CHECK_EQ(n, 0);
@@ -128,7 +128,7 @@ static void make_listener(void)
 	CHECK_EQ(bind(listener, (struct sockaddr *)&address, bytes), 0);
 	CHECK_EQ(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
 	CHECK_EQ(listen(listener, 0), 0);
-	/* The only connection for which the queue has room. */
+	/* The backlog has room for this connection only. */
 	CHECK_EQ(connect(first, (struct sockaddr *)&address, bytes), 0);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread sleeps in the kernel without interruption, as for a disk. The other
- * threads of its VP began to wait before: they must get their data and answer,
- * for streams, connections, messages and a process-shared semaphore.
+ * A thread sleeps in the kernel without interruption, like one that waits for a
+ * disk. Other threads of its VP began to wait before that. They must get their
+ * data and answer: streams, connections, messages and a process-shared
+ * semaphore.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,7 +25,7 @@ static int asked[NR_READERS][2], answers[2];
 static int listener, receiver;
 static struct sockaddr_in listens, receives;
 static sem_t *posts;
-static _Atomic int nr_before; /* rounds that are over while it sleeps */
+static _Atomic int nr_before; /* rounds that end during the sleep */
 static _Atomic bool is_asleep, is_over;
 
 static void answer(void)
@@ -70,7 +71,7 @@ static void *answer_posts(void *arg)
 	return arg;
 }
 
-/* As vfork: nothing but a fatal signal ends the wait for the child. */
+/* Like vfork: only a fatal signal ends the wait for the child. */
 static void *sleep_uninterrupted(void *arg)
 {
 	const struct timespec nap = { SLEEP_MS / 1000,
@@ -164,7 +165,10 @@ int main(void)
 	for (int i = 0; i < NR_READERS; i++)
 		shutdown(asked[i][0], SHUT_WR);
 	threads_join(readers, NR_READERS);
-	/* Before, they hear of it when it goes on: docs/guide/limits.md. */
+	/*
+	 * On older kernels they notice it when the sleeper continues:
+	 * docs/guide/limits.md.
+	 */
 	printf("%s\n", nr_before > 1 || kernel_is_before(6, 14) ?
 			       "answers while it sleeps" :
 			       "no answers");
