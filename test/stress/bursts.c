@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bursts, all at once: timers that start threads when they expire, signals to
- * threads that end, alarms, jumps out of handlers from an alternate stack, and
- * coroutines that threads pass to each other.
+ * Everything at once: timers that start threads, signals to ending threads,
+ * alarms, jumps out of handlers from an alternate stack, and coroutines that
+ * threads pass on.
  */
 #include "stress.h"
 
@@ -32,7 +32,7 @@ static void count_expiry(union sigval value)
 	CHECK_EQ(sem_post(&b->sem), 0);
 }
 
-/* Each timer expires once, and what it makes runs to its end. */
+/* Each timer expires once, and the thread that it starts runs to its end. */
 static void burst_of_timers(uint64_t *random)
 {
 	enum { MOST = 20 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads in all kinds of calls that wait are cancelled, at any time before,
- * in and after the call, while other threads do what ends the wait, close its
- * descriptor, or send signals. Each ends, by its cancellation or with what its
- * call returned, and its cleanup handler runs once.
+ * Threads in all kinds of calls that wait are cancelled, at any time before, in
+ * and after the call. Meanwhile other threads end the waits, close the
+ * descriptors, or send signals. Each thread ends by its cancellation or with
+ * its call's result, and its cleanup handler runs once.
  */
 #include "stress.h"
 

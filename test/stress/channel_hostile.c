@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A peer writes into a channel's memory while honest ends use it, in the middle
- * of their calls: words that are likely to be taken for good, and any others.
- * Calls end by their deadline, with an error that they may have, and no message
- * is larger than the channel's. (Between calls: test/fuzz.)
+ * A peer writes into a channel's memory while honest ends are in the middle of
+ * calls: plausible words, and any others. Each call ends by its deadline, with
+ * an error that it may return. No message is larger than the channel allows.
+ * (test/fuzz writes between calls.)
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ enum { MESSAGE_SIZE = 100, LATEST_MS = 5000 };
 static int fd;
 static uint32_t flags;
 
-/* Until it is killed. */
+/* Overwrites words of the memory until it is killed. */
 static void scribble(uint64_t random)
 {
 	_Atomic uint64_t *memory;
@@ -34,8 +34,10 @@ static void scribble(uint64_t random)
 	for (;;) {
 		long at = random_below(&random, nr_words);
 
-		/* Mostly where the protocol is: the header behind the shape,
-		 * the first words of slots. */
+		/*
+		 * Mostly where the protocol has its words: in the header after
+		 * the shape, and at the begin of slots.
+		 */
 		if (random_below(&random, 4) != 0)
 			at = random_below(&random, 2) == 0 ?
 				     8 + random_below(&random, 72) :
@@ -104,7 +106,7 @@ static int use(struct weft_channel *out, struct weft_channel *in,
 	}
 }
 
-/* Opens both ends and uses them until one call says EPROTO. */
+/* Opens both ends and uses them until a call returns EPROTO. */
 static void serve(uint64_t *random, long *nr_calls)
 {
 	struct weft_channel *out, *in;

@@ -24,7 +24,7 @@ struct message {
 };
 #define HEAD_BYTES offsetof(struct message, word)
 
-/* Written by children, read by the parent after their death. */
+/* Children write it, and the parent reads it after their death. */
 struct log {
 	_Atomic uint64_t last; /* number of the message received last, + 1 */
 	_Atomic int is_broken;
@@ -133,8 +133,10 @@ static void create(uint32_t flags, uint64_t *random)
 	CHECK_EQ(weft_channel_create(&attr, &fd), 0);
 }
 
-/* Receives some messages of senders base to base + nr - 1; next[] are the
- * numbers expected. Returns how many deaths were told. */
+/*
+ * Receives some messages of senders base to base + nr - 1; next[] has the
+ * expected numbers. Returns how many deaths were reported.
+ */
 static int receive_some(struct weft_channel *in, long nr, uint64_t base,
 			uint64_t *next, uint64_t nr_senders)
 {
@@ -177,7 +179,7 @@ static void kill_senders(uint32_t flags, uint64_t *random)
 		nr_deaths += receive_some(in, 1 + random_below(random, 300), 0,
 					  next, nr_started);
 		kill_child(child[which]);
-		/* At times there is no sender before the next sender comes. */
+		/* Sometimes there is no sender for a while. */
 		if (random_below(random, 4) == 0)
 			nr_deaths += receive_some(in, random_below(random, 100),
 						  0, next, nr_started);
@@ -186,7 +188,7 @@ static void kill_senders(uint32_t flags, uint64_t *random)
 	for (int i = 0; i < nr; i++)
 		kill_child(child[i]);
 	nr_deaths += receive_some(in, LONG_MAX, 0, next, nr_started);
-	/* One killed before it had an end is not missed. */
+	/* A sender that was killed before it had an end is not reported. */
 	CHECK(nr_deaths <= (int)nr_started);
 	for (uint64_t i = 0; i < nr_started; i++)
 		nr_deaths -= next[i] > 0;
@@ -195,7 +197,10 @@ static void kill_senders(uint32_t flags, uint64_t *random)
 	close(fd);
 }
 
-/* Receives until it is killed; a message is noted before it is given back. */
+/*
+ * Receives until it is killed; each message is recorded before its slot is
+ * freed.
+ */
 static void receive_all(void)
 {
 	struct weft_channel *in;
@@ -249,7 +254,8 @@ static void kill_receivers(uint32_t flags, uint64_t *random)
 
 			CHECK(rc == 0 || rc == EOWNERDEAD);
 			if (rc != 0) {
-				sched_yield(); /* the next one is coming */
+				/* the next receiver will come soon */
+				sched_yield();
 				continue;
 			}
 			nr--;

@@ -30,7 +30,7 @@ static void on_signal(int sig)
 {
 }
 
-/* How the reader waits varies; what it gets does not. */
+/* Reads in one of several ways; the result is the same. */
 static ssize_t read_somehow(int fd, struct message *m, long how)
 {
 	struct timeval limit = { 5, 0 };
@@ -78,7 +78,7 @@ static void *wait_to_be_cancelled(void *arg)
 	const struct connection *c = arg;
 	char byte;
 
-	/* In the direction in which nothing is sent. */
+	/* Waits in the direction in which no data is sent. */
 	recv(c->ends[1], &byte, 1, 0);
 	return NULL;
 }

@@ -21,7 +21,7 @@ enum memory { MALLOCED, MAPPED, NR_MEMORIES };
 
 struct object {
 	enum memory memory;
-	bool is_shared; /* between processes, or could be */
+	bool is_shared; /* is it shared between processes, or could be? */
 	_Atomic int nr_users;
 	union {
 		pthread_barrier_t barrier;
@@ -220,7 +220,9 @@ static void *use_rwlock(void *arg)
 		 0);
 	stress_disturb(&p.random);
 	CHECK_EQ(pthread_rwlock_unlock(&p.o->rwlock), 0);
-	/* The last one through a lock of its own kind: everybody has left. */
+	/*
+	 * The thread that was last under its own lock knows that all have left.
+	 */
 	left = --p.o->nr_users;
 	if (left > 0)
 		return NULL;
@@ -274,7 +276,7 @@ static void *wait_for_end(void *arg)
 	return NULL;
 }
 
-/* The mutex lives on until all have left; the condition does not. */
+/* The mutex exists until all have left; the condition does not. */
 static void end_cond(uint64_t *random)
 {
 	long nr = 1 + random_below(random, MOST_THREADS);

@@ -2,9 +2,8 @@
 /*
  * Processes that end in many ways while their threads run: by exit from any
  * thread or handler, by the end of the last thread, long after main's, by a
- * signal or another program; with handlers and destructors that make threads.
- * The parent knows each child's status, and counts the bytes that its handlers
- * wrote.
+ * signal or another program. Handlers and destructors make threads. The parent
+ * knows each child's status, and counts the bytes that its handlers wrote.
  */
 #include "stress.h"
 
@@ -16,7 +15,7 @@
 
 #define MOST_BUSY 4
 
-static int ends[2]; /* of a pipe: a byte of each handler of exit's */
+static int ends[2]; /* a pipe with one byte from each exit handler */
 static uint64_t seed;
 
 static void say(void)
@@ -52,7 +51,7 @@ static void *be_busy(void *arg)
 	return NULL;
 }
 
-/* At most a few, or detached threads outnumber what can run. */
+/* Starts a few busy threads at most; more detached threads could not run. */
 static void be_busy_all(uint64_t *random)
 {
 	for (long i = random_below(random, MOST_BUSY); i > 0; i--)
@@ -129,7 +128,7 @@ static void *end_late(void *arg)
 	return have_value(arg);
 }
 
-/* The last one's end is exit(0). */
+/* When the last thread ends, the process exits with 0. */
 static void by_last_thread(uint64_t *random)
 {
 	atexit(say);
@@ -215,7 +214,7 @@ static void by_exec(uint64_t *random)
 		stress_disturb(random);
 }
 
-/* A child of a thread's, which lives on when that has ended. */
+/* A thread's child, which continues when that thread has ended. */
 static void *fork_and_wait(void *arg)
 {
 	pid_t child = fork();
@@ -266,7 +265,7 @@ static void jump_back(int sig)
 	siglongjmp(back, 1);
 }
 
-/* Main leaves its wait by a jump, and ends then. */
+/* main leaves its wait by a jump and then ends. */
 static void by_jump(uint64_t *random)
 {
 	struct itimerval soon = { { 0, 0 }, { 0, 300 } };
@@ -285,7 +284,7 @@ static void by_jump(uint64_t *random)
 
 static const struct way {
 	void (*end)(uint64_t *);
-	int nr_bytes; /* of handlers */
+	int nr_bytes; /* bytes that handlers write */
 	bool is_signal, is_zero;
 } ways[] = {
 	{ by_exit_of_thread, 2, false, false },
@@ -346,7 +345,7 @@ int main(int argc, char **argv)
 	stress_begin(argc, argv);
 	CHECK_EQ(pipe2(ends, O_NONBLOCK), 0);
 	thread_join(thread_start(fork_often, NULL));
-	/* Also as the children of a process that has no threads but one. */
+	/* Also in a process that has no other threads. */
 	fork_often((void *)1);
 	return stress_end();
 }

@@ -14,7 +14,9 @@
 #define NR_TAKERS 24
 #define NR_GIVERS 3
 
-/* A count of tickets that is its own futex: waiters wait while it is 0. */
+/*
+ * The number of tickets, and the futex word on which takers wait while it is 0.
+ */
 static uint32_t tickets[NR_WORDS];
 static _Atomic long nr_given, nr_taken;
 static _Atomic int is_over;

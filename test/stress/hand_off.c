@@ -33,7 +33,7 @@ static void init(struct guarded *g, int type)
 	g->owner = -1;
 }
 
-/* Whether it got the lock. */
+/* Returns whether it got the lock. */
 static bool lock_somehow(struct guarded *g, uint64_t *random)
 {
 	struct timespec ts;

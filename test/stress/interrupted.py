@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Interrupts programs at a high rate and looks whether it happened: threads
-that hold values in all registers, and sections of code stepped through.
+"""Interrupts programs at a high rate and checks that it happened. The programs
+are threads that hold values in all registers, and sections of code that are
+single-stepped.
 
-usage: test/stress/interrupted.py [OPTIONS] {registers,step}
-"""
+usage: test/stress/interrupted.py [OPTIONS] {registers,step}"""
 
 import argparse
 import pathlib
@@ -18,7 +18,7 @@ import runner  # noqa: E402
 PREEMPTION_SIGNAL = 33
 FAST = ["--preempt-every", "10us"]
 LIMIT_S = 900
-# On a machine where others compute, too; without them it is thousands.
+# On an idle machine there are thousands; a busy one must reach this number.
 MIN_PREEMPTIONS = 300
 MOST_RUNS = 10
 PREEMPTIONS = re.compile(rb"preemptions: (\d+)")
@@ -63,8 +63,8 @@ def judge(name, result, min_preemptions):
 
 
 def judge_all(name, run):
-    """Until there were enough preemptions: on a machine in use the monitor
-    does not come to many in one run."""
+    """Runs until there were enough preemptions: on a busy machine the monitor
+    achieves few in one run."""
     number = 0
     for _ in range(MOST_RUNS):
         result = run()

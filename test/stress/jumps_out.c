@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads wait for mutexes, a condition and a semaphore, and handlers jump out
- * of the waits at any moment. No lock stays with a thread that has left, no
- * permit is lost but in the moment between a call's end and what notes it, and
- * the condition can be destroyed.
+ * of the waits at any moment. A thread that has left holds no lock, and the
+ * condition can be destroyed. A permit may only be lost between a call's end
+ * and the note of it.
  */
 #include <semaphore.h>
 #include <setjmp.h>
@@ -93,9 +93,9 @@ static void step(long kind, long choice)
 }
 
 /*
- * A mutex that checks its owner says whether the jump came before the thread
- * had it or after. A jump out of the last part of the wait for the condition,
- * which takes the mutex again, may leave it unlocked.
+ * An error-checking mutex shows whether the jump came before or after the
+ * thread had locked it. A jump out of the end of a condition wait, where the
+ * mutex is locked again, may leave it unlocked.
  */
 static void give_back(long kind)
 {

@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Kills I/O servers, again and again, while threads wait for
-them: each case of a POSIX test program has to pass.
+"""Kills I/O servers in a loop while threads wait for them. Each case of a
+POSIX test program has to pass. Calls that have moved bytes may fail with EIO,
+and so may the cases that make such calls: with --only-hangs they only have to
+end.
 
-Calls that have moved bytes may fail then, with EIO, and so may the cases of
-programs that make such calls: with --only-hangs they have to end.
-
-usage: test/stress/killed_servers.py [OPTIONS] PROGRAM...
-"""
+usage: test/stress/killed_servers.py [OPTIONS] PROGRAM..."""
 
 import argparse
 import contextlib
@@ -68,7 +66,7 @@ def kill_some(is_over, nr_killed):
 
 
 def run_case(command):
-    """None, or what is wrong."""
+    """Returns an error, or None."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT,
                                env=runner.environment(),
@@ -78,7 +76,7 @@ def run_case(command):
         output = process.communicate(timeout=LIMIT_S)[0]
     except subprocess.TimeoutExpired:
         trace = runner.backtraces(process.pid, command)
-        # Its children have its output, too.
+        # Kill the children, too, since they hold the output open.
         for pid in [process.pid, *runner.session_processes(process.pid)]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -112,7 +110,7 @@ def main(argv):
     is_over.set()
     killer.join()
     print(f"{nr_cases} cases, {nr_failed} failed, {len(killed)} servers killed")
-    # Some programs need no server.
+    # Some programs use no server.
     has_killed = bool(killed) or options.only_hangs
     return 1 if nr_failed or not has_killed else 0
 

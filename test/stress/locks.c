@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The locks of bench/papers/locks: does each of them keep all threads out but
- * one? Two to eight threads change what the lock protects, by plain loads and
- * stores, and let others run in the middle; then two threads do so as fast as
- * they can. A third argument names one kind.
+ * Whether each of the locks in bench/papers/locks excludes all threads but one.
+ * Two to eight threads change the protected data by plain loads and stores, and
+ * yield in the middle. Then two threads do so as fast as they can. A third
+ * argument names one kind.
  */
 #include "stress.h"
 
@@ -17,7 +17,7 @@ static pthread_barrier_t start;
 static long nr_rounds;
 static _Atomic long nr_done;
 
-/* Whether threads do nothing but lock and unlock. */
+/* Do the threads only lock and unlock? */
 static bool is_tight;
 
 /* Protected by the lock. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads of a VP sleep in the kernel, uninterrupted, again and again, so that
- * the VP has one carrier after the other, while its other threads wait for
- * streams, messages, polled pipes, connections and a semaphore of processes.
- * Each gets what was sent to it, all of it, once, in order.
+ * Threads of a VP sleep in the kernel without interruption, so the VP gets one
+ * carrier after another. Its other threads wait for streams, messages, polled
+ * pipes, connections and a process-shared semaphore. Each of them gets all its
+ * data, once and in order.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -20,7 +20,7 @@
 enum {
 	NR_OF_KIND = 6, /* pairs of threads */
 	NR_SLEEPERS = 2,
-	SLEEPS = 4, /* of a thread: one that sleeps on is bound in the end */
+	SLEEPS = 4, /* per thread: a thread that sleeps more often is bound */
 	MOST_US = 9000,
 	MOST_BYTES = 3000,
 	MESSAGE = 64,
@@ -34,7 +34,7 @@ struct pair {
 
 static struct pair streams[NR_OF_KIND], datagrams[NR_OF_KIND],
 	pipes[NR_OF_KIND], listeners[NR_OF_KIND];
-static sem_t *posts; /* of processes */
+static sem_t *posts; /* shared between processes */
 static _Atomic bool is_over;
 static long nr_rounds;
 
@@ -231,7 +231,7 @@ static void *take(void *arg)
 
 /* --- sleepers ------------------------------------------------------------- */
 
-/* As vfork: nothing but a fatal signal ends the wait for the child. */
+/* Like vfork: only a fatal signal ends the wait for the child. */
 static void *sleep_uninterrupted(void *arg)
 {
 	uint64_t random = random_start((intptr_t)arg);

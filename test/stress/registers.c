@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More threads than CPUs hold known values in every register and in a red zone;
- * some do so on small stacks of their own making (coroutines). An interruption
- * must change no value, nor write to those stacks.
+ * More threads than CPUs hold known values in every register and in a red zone.
+ * Some do so on small stacks that they have made (coroutines). An interruption
+ * must change no value, and must not write to those stacks.
  */
 #include <ucontext.h>
 
@@ -13,7 +13,7 @@ enum {
 	DURATION_MS = 2000,
 	THREADS_PER_CPU = 4,
 	MAX_THREADS = 64,
-	ROUNDS = 100000, /* of about a nanosecond or two */
+	ROUNDS = 100000, /* each takes one or two nanoseconds */
 	SMALL_STACK = 4096,
 	/* The stack that entry, loop and registers_hold may use. */
 	STACK_IN_USE = 1024,
@@ -57,13 +57,13 @@ struct crew;
 struct coroutine {
 	ucontext_t context;
 	struct registers in, out;
-	/* A stack that grew too far would first show here. */
+	/* A stack that grows too far overwrites this first. */
 	unsigned char below[SMALL_STACK];
 	unsigned char stack[SMALL_STACK] __attribute__((aligned(16)));
 	struct crew *crew;
 };
 
-/* The coroutines of one thread take turns. */
+/* A thread's coroutines take turns. */
 struct crew {
 	ucontext_t thread;
 	struct coroutine *all;

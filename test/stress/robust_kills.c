@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes are killed while their threads lock robust mutexes, two at a time,
- * end with them, or unmap some while they hold them. Each mutex that a killed
- * process held must be lockable by the next thread.
+ * end with them, or unmap locked ones. The next thread must be able to lock
+ * each mutex that a killed process held.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +25,10 @@ static void lock(pthread_mutex_t *m)
 	CHECK_EQ(rc, 0);
 }
 
-/* The kernel gives up the list of a thread that has unmapped one. */
+/*
+ * If a thread unmaps a locked mutex, the kernel stops at it in the thread's
+ * list.
+ */
 static void *unmap_locked(void *arg)
 {
 	pthread_mutex_t *m = map_robust(1, PTHREAD_PRIO_NONE);
@@ -35,7 +38,7 @@ static void *unmap_locked(void *arg)
 	return arg;
 }
 
-/* Ends with a mutex locked. */
+/* Ends while it holds a mutex. */
 static void *use(void *arg)
 {
 	uint64_t random = stress_seed ^ (uint64_t)(uintptr_t)arg;

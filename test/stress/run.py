@@ -31,7 +31,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 
 @dataclasses.dataclass
 class Stress:
-    """A stress program; each run gets a seed of its own."""
+    """A stress program; each run gets its own seed."""
     name: str
     path: pathlib.Path
     scale: int
@@ -139,7 +139,7 @@ def configurations(options):
 
 
 def run_one(job, arguments, weft, count):
-    """Whether it was good."""
+    """Returns whether the run succeeded."""
     result = job.run(weft + arguments + ["--"])
     problem = job.problem(result)
     count.runs += 1

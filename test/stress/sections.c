@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Small critical sections in user code that a preemption may hit at every
- * instruction: a ticket lock, a sequence lock, a stack without locks, and
- * registers, flags and red zone that only the program knows of.
+ * instruction: a ticket lock, a sequence lock, a lock-free stack, and
+ * registers, flags and a red zone that only the program uses.
  */
 #include "stress.h"
 
@@ -69,8 +69,10 @@ static void read_sequenced(void)
 	CHECK_EQ(seen[0], seen[1]);
 }
 
-/* A stack of node numbers; the upper half of its head counts the pushes, so
- * that a thread that was preempted between its load and its exchange fails. */
+/*
+ * A stack of node numbers. The upper half of its head counts the pushes, so the
+ * exchange of a thread that was preempted after its load fails.
+ */
 static uint64_t head;
 static uint32_t following[NR_NODES + 1];
 static _Atomic int is_out[NR_NODES + 1];
@@ -118,9 +120,9 @@ static void use_stack(void)
 }
 
 /*
- * Sums 1 to n in a register and in the word below the stack pointer, with a
- * value in each of the other registers, which only a correct preemption
- * brings back. Returns the register's sum minus the word's.
+ * Sums 1 to n in a register and in the word below the stack pointer. Each other
+ * register holds a value, which only a correct preemption restores. Returns the
+ * register's sum minus the word's.
  */
 static long check_registers(long n)
 {

@@ -33,7 +33,7 @@ static void wait_on_cond(const struct timespec *until)
 	CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
 }
 
-/* Waits until `until`, which is `ns` from when it was made. */
+/* Waits until `until`, which was computed as now plus `ns`. */
 static void wait_somehow(int form, const struct timespec *until, int64_t ns)
 {
 	struct timespec length = { ns / NS_PER_S, ns % NS_PER_S };

@@ -36,14 +36,20 @@
 enum {
 	STATUS_SKIP = 77,
 	NR_CONTROL_PASSES = 20,
-	/* The shortest counts: the first meets the loader, others a wait. */
+	/*
+	 * The shortest count is right: the first pass meets the loader, others
+	 * a wait.
+	 */
 	NR_COUNTING_PASSES = 3,
-	/* A section is longer when it has to wait for others. */
+	/*
+	 * A section takes more instructions if it has to wait for other
+	 * threads.
+	 */
 	MAX_MISSES = 10,
-	/* A section that gets here waits for what the signal would bring. */
+	/* A section this long waits for an effect of the signal. */
 	MAX_STEPS = 20000,
 	PASS_LIMIT_S = 30,
-	/* Of a few microseconds each. */
+	/* Each takes a few microseconds. */
 	MAX_WAITS = 2000,
 	TRACE_OPTIONS = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
 			PTRACE_O_EXITKILL,
@@ -53,7 +59,7 @@ static int injected_signal;
 static long max_positions = 1000;
 static pid_t leader;
 
-/* The pass that is running. */
+/* The current pass. */
 static struct {
 	long section;
 	long length; /* instructions, when it was counted */
@@ -148,7 +154,7 @@ static void begin_pass(pid_t tid, long section)
 	}
 }
 
-/* Is there another one? */
+/* Returns whether the section has another position to test. */
 static bool next_position(void)
 {
 	pass.nr_passes++;
@@ -275,7 +281,7 @@ static void on_alarm(int sig)
 	_exit(1);
 }
 
-/* In a child that waits until it is traced. */
+/* Starts a child that waits until it is traced. */
 static pid_t start(char **command)
 {
 	char go = 0;
@@ -310,7 +316,7 @@ int main(int argc, char **argv)
 {
 	int option;
 
-	/* At the first argument that is none of its own it stops. */
+	/* `+` ends the options at the command's name. */
 	while ((option = getopt(argc, argv, "+s:n:")) != -1) {
 		if (option == 's')
 			injected_signal = atoi(optarg);

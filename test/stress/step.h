@@ -9,7 +9,7 @@
 
 enum {
 	STEP_BEGIN = 1, /* answer 1: go; 0: not yet, spin and mark again */
-	STEP_END,	/* answer 1: once more; 0: that was the last time */
+	STEP_END,	/* answer 1: once more; 0: that was the last pass */
 };
 
 static inline long step_mark(long kind, long section)

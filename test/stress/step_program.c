@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections of code that step.c interrupts at each of their instructions, with
- * other threads that do the same at the same time. The program needs the
- * tracer, which answers its marks, and does not depend on the runtime of its
- * threads.
+ * Sections of code that step.c interrupts at each of their instructions, while
+ * other threads do the same. The program needs the tracer, which answers its
+ * marks. It does not depend on which library runs its threads.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -26,10 +25,10 @@ struct section {
 };
 
 static _Atomic int is_over;
-static _Atomic long nr_turns; /* of the rivals */
+static _Atomic long nr_turns; /* turns of all rivals */
 static long nr_passes;
 
-/* Volatile: the compiler must not join or drop the accesses. */
+/* volatile: the compiler must not merge or drop the accesses. */
 static volatile long pair[2];
 
 static void use_pair(void)
@@ -204,7 +203,7 @@ static void use_memory(size_t bytes, int byte)
 	free(p);
 }
 
-/* One that a thread's cache holds and one that it does not. */
+/* One block from the thread's cache, and one that the cache does not have. */
 static void malloc_body(void)
 {
 	use_memory(40, 1);

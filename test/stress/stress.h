@@ -40,7 +40,7 @@ static inline long random_below(uint64_t *state, long n)
 	return (long)(random_next(state) % (uint64_t)n);
 }
 
-/* The generator of thread `me`. */
+/* Returns the first state of thread `me`'s generator. */
 static inline uint64_t random_start(long me)
 {
 	uint64_t state = stress_seed + (uint64_t)me * 0x2545f4914f6cdd1d;
@@ -62,7 +62,7 @@ static inline void stress_begin(int argc, char **argv)
 	if (argc > 2)
 		stress_percent = atol(argv[2]);
 	snprintf(stress_run, sizeof(stress_run), "seed %" PRIu64, stress_seed);
-	check_current = stress_run; /* in what a failure says */
+	check_current = stress_run; /* appears in failure messages */
 	puts(stress_run);
 	fflush(stdout);
 }
@@ -75,9 +75,9 @@ static inline long stress_scale(long nr)
 }
 
 /*
- * Whether round i of nr is to be run. Threads that wait for each other by
- * sched_yield do fewer rounds beside other load: at each yield the kernel may
- * run that for a time slice. So a second ends the rounds, too.
+ * Returns whether round i of nr should run. Threads that wait for each other by
+ * sched_yield do fewer rounds beside other load, since each yield may cost a
+ * time slice. So a second ends the rounds, too.
  */
 static inline bool stress_goes_on(long i, long nr, int64_t start_ns)
 {
@@ -91,7 +91,7 @@ static inline int stress_end(void)
 	return 0;
 }
 
-/* Any of the things that let another thread run, or nothing. */
+/* Yields, sleeps or blocks in one of several ways, or does nothing. */
 static inline void stress_disturb(uint64_t *random)
 {
 	struct timespec ts = { 0, 0 };
@@ -115,11 +115,11 @@ static inline void stress_disturb(uint64_t *random)
 	}
 }
 
-/* Threads that do one of some acts after the other, at random. */
+/* Threads that perform random acts from a list. */
 struct stress_mixture {
 	void (*const *acts)(uint64_t *random);
 	long nr_acts;
-	long nr_rounds; /* of each thread */
+	long nr_rounds; /* for each thread */
 };
 
 static struct stress_mixture stress_mixed;

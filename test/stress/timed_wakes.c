@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time-outs race with wakes. Every permit of a semaphore and every ticket that
- * a condition variable announces is taken exactly once or left over, and no
- * thread sleeps on while there is a permit or ticket to take.
+ * Time-outs race with wakes. Every permit of a semaphore and every ticket of a
+ * condition variable is taken exactly once or left over. No thread keeps
+ * sleeping while there is a permit or ticket for it.
  */
 #include <semaphore.h>
 
@@ -21,7 +21,7 @@ static _Atomic long nr_permits_given;
 static _Atomic int is_over;
 static long nr_rounds;
 
-/* Most waits end by a wake: the giver sleeps as long as the waiter. */
+/* Most waits end by a wake, because the giver sleeps as long as the waiter. */
 static struct timespec close_deadline(uint64_t *random)
 {
 	return ts_after_ns(deadline_ms(CLOCK_MONOTONIC, 0),
@@ -89,7 +89,7 @@ static void *give(void *arg)
 	return NULL;
 }
 
-/* A taker without a deadline, which hangs if its wake is lost. */
+/* A taker without a deadline hangs if its wake is lost. */
 static void *take_one_ticket(void *arg)
 {
 	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
@@ -128,8 +128,8 @@ int main(int argc, char **argv)
 	threads_start_numbered(givers, NR_GIVERS, give);
 	threads_join(givers, NR_GIVERS);
 	/*
-	 * Gives the takers without a deadline the tickets that were taken from
-	 * them.
+	 * Replaces the tickets that takers with a deadline took from those
+	 * without one.
 	 */
 	CHECK_EQ(pthread_mutex_lock(&mutex), 0);
 	nr_tickets += NR_TAKERS;

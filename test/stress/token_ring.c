@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rings of threads that pass tokens on by semaphores, condition variables,
- * futexes and yields, beside threads that only compute: parking, waking and
- * stealing. A token carries the sum of the threads it passed; its way is
- * known, so its sum is.
+ * futexes and yields, beside threads that only compute. They exercise parking,
+ * waking and stealing. A token sums the numbers of the threads that it passed;
+ * its way is known, and so is the sum.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -88,7 +88,7 @@ static void put(struct place *p, int way, long token)
 	}
 }
 
-/* One token in each ring: a place is empty when a token comes to it. */
+/* Each ring has one token, so the next place is empty when the token comes. */
 static void *pass_on(void *arg)
 {
 	long me = (intptr_t)arg;
@@ -97,7 +97,7 @@ static void *pass_on(void *arg)
 	long here = me % NR_PLACES;
 	uint64_t random = random_start(me);
 
-	/* The first has the token at the beginning and at the end. */
+	/* The first thread has the token at the beginning and at the end. */
 	for (long i = here == 0 ? 0 : 1; i <= nr_rounds; i++) {
 		long token = take(&ring[here], way);
 

@@ -142,13 +142,13 @@ static struct {
 
 static const size_t nr_acts = sizeof(acts) / sizeof(acts[0]);
 
-/* A change of ids in glibc 2.36 may hang if a thread ends meanwhile. */
+/* In glibc 2.36 a change of ids may hang if a thread ends meanwhile. */
 static bool may_change_ids(void)
 {
 	return dlsym(RTLD_DEFAULT, "weft_is_active") != NULL;
 }
 
-/* Each seed has a mixture of its own, and acts that it leaves out. */
+/* Each seed has its own mixture, which leaves some acts out. */
 static void mix(void)
 {
 	uint64_t random = random_start(NR_WORKERS);
@@ -190,7 +190,7 @@ static void *work(void *arg)
 	pthread_barrier_wait(&all_there);
 	for (long i = 0; i < nr_rounds; i++)
 		choose (&random)(&random);
-	/* Signals come until all have done. */
+	/* Signals continue until all workers have finished. */
 	pthread_barrier_wait(&all_there);
 	return NULL;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the torture: torture.c has the workers and chooses, the other
- * files have what they do.
- *
- * Each act is a function of a worker's own generator. It leaves everything as
- * whole as it was, may be interrupted by handlers at any place, and waits for
- * nothing that another worker may hold while it waits itself.
+ * The parts of the torture test. torture.c has the workers and chooses acts,
+ * which the other files have. Each act is a function of its worker's random
+ * generator. It leaves the shared state valid, and handlers may interrupt it
+ * anywhere. It never waits for anything that another worker may hold while
+ * waiting.
  */
 #ifndef TORTURE_H
 #define TORTURE_H
@@ -33,7 +32,7 @@ void torture_threads_check(void);
 torture_act signal_worker, signal_process, use_timer, use_sigwait;
 torture_act fork_child, vfork_and_exec, spawn_program, change_ids;
 torture_act move_token, wait_for_events, replace_number;
-/* One byte; 0: the end. Both go on after handlers. */
+/* Returns 1, or 0 at the end. Both functions continue after handlers. */
 ssize_t torture_read_byte(int fd, char *ret_byte);
 void torture_write_byte(int fd, char byte);
 void torture_kernel_begin(void);
@@ -75,7 +74,7 @@ static inline void torture_end_in_time(void)
 	alarm(120);
 }
 
-/* So soon that time-outs meet wakes. */
+/* A deadline so near that time-outs meet wakes. */
 static inline struct timespec torture_soon(uint64_t *random, clockid_t clock)
 {
 	return ts_after_ns(deadline_ms(clock, 0), random_below(random, 300000));

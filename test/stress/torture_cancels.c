@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Cancellation against time-outs, signals and once; what ends with a thread. */
+/*
+ * Cancellation races with time-outs, signals and pthread_once; destructors at a
+ * thread's end.
+ */
 #include "torture.h"
 
 #include <semaphore.h>
@@ -25,7 +28,7 @@ static void leave_crowd(void *arg)
 	struct crowd *c = arg;
 
 	c->nr_left_by_cancel++;
-	/* It is an error if it does not have the mutex. */
+	/* The unlock fails if the thread does not own the mutex. */
 	CHECK_EQ(pthread_mutex_unlock(&c->mutex), 0);
 }
 
@@ -92,7 +95,7 @@ static void produce(struct crowd *c, uint64_t *random)
 		CHECK_EQ(pthread_cond_signal(&c->cond), 0);
 }
 
-/* Once all that was made is taken. */
+/* Ends the crowd once everything that was made is taken. */
 static bool close_crowd(struct crowd *c, long nr_made)
 {
 	CHECK_EQ(pthread_mutex_lock(&c->mutex), 0);
@@ -102,7 +105,7 @@ static bool close_crowd(struct crowd *c, long nr_made)
 	return c->is_over;
 }
 
-/* The last one is not cancelled: it takes all that the others leave. */
+/* The last consumer is not cancelled, and takes all that the others leave. */
 void cancel_crowd(uint64_t *random)
 {
 	struct crowd c = { .seed = random_next(random) };
@@ -146,7 +149,7 @@ static void count_cleanup(void *arg)
 	a->nr_cleanups++;
 }
 
-/* Only system calls are made while it may be cancelled anywhere. */
+/* While it may be cancelled anywhere, the thread only makes system calls. */
 static void wait_anywhere(struct anywhere *a)
 {
 	struct timespec ts = { 1000, 0 };
@@ -179,7 +182,10 @@ static void *be_anywhere(void *arg)
 	return NULL;
 }
 
-/* It handles no signals: a handler's count would be left half done. */
+/*
+ * The thread blocks all signals, as a cancelled handler would leave its count
+ * half done.
+ */
 void cancel_anywhere(uint64_t *random)
 {
 	struct anywhere a = { .random = random_next(random) };
@@ -205,7 +211,7 @@ void cancel_anywhere(uint64_t *random)
 static struct cancelled_once {
 	pthread_once_t once;
 	_Atomic int nr_begun, nr_done, is_held;
-} onces[16]; /* its routine has no argument: by the worker */
+} onces[16]; /* the routine has no argument, so each worker has its own */
 
 static __thread struct cancelled_once *current_once;
 
@@ -268,7 +274,7 @@ void cancel_once(uint64_t *random)
 
 struct keyed {
 	pthread_key_t keys[NR_KEYS];
-	_Atomic int nr_there; /* not yet destroyed */
+	_Atomic int nr_there; /* values that are not destroyed yet */
 	int ending;
 	uint64_t seed;
 	sem_t all_gone;
@@ -276,7 +282,7 @@ struct keyed {
 
 struct value {
 	struct keyed *keyed;
-	int key, nr_times; /* how often it comes back */
+	int key, nr_times; /* how often the destructor sets it again */
 };
 
 static void destroy_value(void *arg)
@@ -318,7 +324,7 @@ static void *set_values(void *arg)
 	return NULL;
 }
 
-/* The threads do not depend on how it ends, nor on a join of it. */
+/* The test does not depend on how the thread ends, nor on a join. */
 void lose_values(uint64_t *random)
 {
 	struct keyed k = { .nr_there = NR_KEYS };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends: of processes, by jumps, and of threads that others name. */
+/*
+ * How things end: processes, waits left by jumps, and threads that others name.
+ */
 #include "torture.h"
 
 #include <poll.h>
@@ -113,7 +115,7 @@ static void *go_on(void *arg)
 	return NULL;
 }
 
-/* Not by exit: another thread of the parent's may have had its lock. */
+/* Uses _exit: another thread of the parent may have held exit's lock. */
 static void *end_process(void *arg)
 {
 	uint64_t random = (uintptr_t)arg;
@@ -212,7 +214,7 @@ static void *jump_on(void *arg)
 	struct jumper *volatile j = arg;
 	sigset_t set;
 
-	/* No jumps out of other handlers: they count. */
+	/* Other handlers count, so no jump may leave them. */
 	sigfillset(&set);
 	sigdelset(&set, JUMP_SIGNAL);
 	CHECK_EQ(pthread_sigmask(SIG_SETMASK, &set, NULL), 0);
@@ -327,7 +329,10 @@ static void *count_for_ever(void *arg)
 	return NULL;
 }
 
-/* It handles no signals: a handler's count would be left half done. */
+/*
+ * The thread blocks all signals, as a cancelled handler would leave its count
+ * half done.
+ */
 void cancel_at_once(uint64_t *random)
 {
 	volatile long nr = 0;

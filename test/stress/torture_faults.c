@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks: the callers' own, alternate ones, and faults handled on those. */
+/* Stacks: from the program, alternate ones, and faults handled on these. */
 #include "torture.h"
 
 #include <setjmp.h>
@@ -12,9 +12,9 @@
 
 static __thread sigjmp_buf after_fault;
 static __thread struct fault {
-	char *low, *high; /* where it is expected */
+	char *low, *high; /* bounds in which the fault must lie */
 	char *alternate;
-	bool mends; /* else it jumps */
+	bool mends; /* the handler maps the page; else it jumps */
 	volatile int nr;
 } * fault;
 
@@ -68,7 +68,10 @@ static void touch(uint64_t *random, struct fault *f)
 
 /* --- stacks that are too small -------------------------------------------- */
 
-/* How far down it got; for ever, as far as the compiler knows. */
+/*
+ * Returns the depth it reached. The compiler must believe that it recurses for
+ * ever.
+ */
 static __attribute__((noinline)) long descend(volatile char *above, long nr)
 {
 	volatile char frame[256];
@@ -123,7 +126,7 @@ static void set_alternate(char *memory, int flags)
 	CHECK_EQ(old.ss_flags & SS_ONSTACK, 0);
 }
 
-/* Nothing but faults is handled near the end of the stack. */
+/* Near the end of the stack only faults are handled. */
 static void *fault_often(void *arg)
 {
 	struct own_stack *o = arg;

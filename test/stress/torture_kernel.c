@@ -17,8 +17,8 @@ extern char **environ;
 
 /* --- signals -------------------------------------------------------------- */
 
-static const int queued_signals[] = { 1, 2 }; /* above SIGRTMIN */
-static _Atomic long nr_queued, sum_queued;    /* sent and not yet handled */
+static const int queued_signals[] = { 1, 2 }; /* offsets from SIGRTMIN */
+static _Atomic long nr_queued, sum_queued;    /* sent but not yet handled */
 static _Atomic long nr_in_handlers;
 static sem_t is_handled;
 static int pipes[NR_PIPES][2];
@@ -31,7 +31,7 @@ static void on_plain(int sig)
 	uint64_t random = ++nr;
 	struct timespec ts = { 0, random_below(&random, 30000) };
 
-	/* A thread that is cancelled here would stay counted. */
+	/* A thread that is cancelled here would stay in the count. */
 	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state), 0);
 	nr_in_handlers++;
 	switch (random_below(&random, 6)) {
@@ -85,7 +85,7 @@ static pthread_t any_worker(uint64_t *random)
 	return torture_worker(random_below(random, torture_nr_workers()));
 }
 
-/* The kernel's limit on what is queued may be met. */
+/* The kernel's limit on queued signals may be reached. */
 static void check_sent(int err, int value)
 {
 	CHECK(err == 0 || err == EAGAIN);
@@ -160,7 +160,7 @@ static void *wait_for_signal(void *arg)
 	return (void *)(intptr_t)info.si_value.sival_int;
 }
 
-/* Everybody has it blocked. */
+/* All threads block this signal. */
 void use_sigwait(uint64_t *random)
 {
 	union sigval value = { .sival_int = (int)random_below(random, 1000) };
@@ -251,7 +251,7 @@ void vfork_and_exec(uint64_t *random)
 	pid_t child;
 	int state;
 
-	/* The child would be cancelled in its place. */
+	/* Otherwise the child could be cancelled instead of its parent. */
 	CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state), 0);
 	child = vfork();
 	if (child == 0) {
@@ -400,8 +400,8 @@ static void *read_one(void *arg)
 }
 
 /*
- * The number becomes another file's before, while, or just after a thread
- * begins to wait: the reader gets a byte of the one file or of the other.
+ * Before, while, or just after a thread begins to wait, the number becomes
+ * another file's. The reader gets a byte of one of the two files.
  */
 void replace_number(uint64_t *random)
 {

@@ -33,7 +33,7 @@ struct waiter {
 	int ends[2];
 	pthread_t other;
 	bool may_go;
-	_Atomic int nr_expected; /* signals; -1: not known yet */
+	_Atomic int nr_expected; /* number of signals; -1: not known yet */
 };
 
 static __thread int nr_seen, sum_seen;
@@ -189,7 +189,7 @@ void signal_in_wait(uint64_t *random)
 
 		stress_disturb(random);
 		if (pthread_sigqueue(thread, sig, value) != 0)
-			continue; /* the user has too many queued */
+			continue; /* the user has too many queued signals */
 		nr++;
 		sum += value.sival_int;
 	}
@@ -295,7 +295,7 @@ struct phases {
 	int nr_threads;
 };
 
-/* Nobody is in the next phase before all are through with this one. */
+/* No thread is in the next phase before all have finished this one. */
 static void *pass_phases(void *arg)
 {
 	struct phases *p = arg;

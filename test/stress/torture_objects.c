@@ -49,7 +49,7 @@ static void unlock(struct purse *p)
 		CHECK(wake(p, &p->lock) >= 0);
 }
 
-/* False: it was too late. */
+/* Returns false at a time-out. */
 static bool wait_for_turn(struct purse *p, uint64_t *random)
 {
 	struct timespec ts = torture_soon(random, CLOCK_MONOTONIC);
@@ -65,7 +65,7 @@ static bool wait_for_turn(struct purse *p, uint64_t *random)
 	return err != ETIMEDOUT;
 }
 
-/* One is woken, the others wait for the lock from then on. */
+/* Wakes one thread; the others then wait for the lock. */
 static void pass_turn(struct purse *p, bool requeues)
 {
 	uint32_t turn = ++p->turn;
@@ -227,7 +227,7 @@ static void init_mutex(uint64_t *random, pthread_mutex_t *mutex)
 	CHECK_EQ(pthread_mutex_init(mutex, &attr), 0);
 }
 
-/* The second of the two threads to have had the mutex destroys it. */
+/* The second thread that has locked the mutex destroys it. */
 void lose_mutex(uint64_t *random)
 {
 	struct page *p = get_page();
@@ -258,7 +258,7 @@ static void *await_word(void *arg)
 	return NULL;
 }
 
-/* A condition may be destroyed as soon as all that waited are woken. */
+/* A condition may be destroyed as soon as all waiters are woken. */
 void lose_cond(uint64_t *random)
 {
 	struct page *p = get_page();

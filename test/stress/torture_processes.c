@@ -124,7 +124,7 @@ static void *replace_process(void *arg)
 	_exit(1);
 }
 
-/* By a thread that is not the first, while others of the child's run. */
+/* The child executes from a thread that is not its first, while others run. */
 static pid_t start_by_exec(uint64_t *random, const int ends[2], char *word)
 {
 	pid_t child = fork();
@@ -258,7 +258,7 @@ struct safes {
 	uint64_t seed;
 };
 
-/* A process that is killed just when it is woken loses the wake: ask again. */
+/* If a process is killed just when it is woken, the wake is lost: try again. */
 static int lock_safe(pthread_mutex_t *mutex)
 {
 	struct timespec soon;

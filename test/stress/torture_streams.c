@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes, counts, connections: none is lost, and none comes twice. */
+/* Streams, event counts and connections: no byte is lost or doubled. */
 #include "torture.h"
 
 #include <netinet/in.h>
@@ -42,7 +42,7 @@ static void wait_by_select(int fd, bool reads)
 				 reads ? NULL : &set, NULL, NULL));
 }
 
-/* Returns when it is ready, after a handler, or after a while. */
+/* Returns when the descriptor is ready, after a handler, or after a while. */
 static void wait_ready(uint64_t *random, int fd, short events)
 {
 	struct timespec soon = { 0, random_below(random, 300000) };

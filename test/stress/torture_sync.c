@@ -41,7 +41,7 @@ static void open_accounts(void)
 	}
 }
 
-/* False: there was no time. */
+/* Returns false at a time-out. */
 static bool lock_account(uint64_t *random, long i)
 {
 	pthread_mutex_t *mutex = &accounts[i].mutex;

@@ -80,7 +80,7 @@ struct victim {
 	pthread_mutex_t mutex;
 	pthread_cond_t never;
 	sem_t none;
-	int ends[2]; /* of a pipe without a writer */
+	int ends[2]; /* a pipe without writers */
 	_Atomic int nr_cleanups;
 };
 

@@ -11,13 +11,16 @@
 
 #include "signalling.h"
 
-#define TIMER_SIGNAL (SIGRTMIN + 5) /* blocked everywhere */
+#define TIMER_SIGNAL (SIGRTMIN + 5) /* all threads block it */
 #define NR_SLOTS 64
 #define SLOT_BITS 6
 
 /* --- what becomes of expirations ------------------------------------------ */
 
-/* The count of one timer at a time; others' expirations come late or never. */
+/*
+ * Each slot counts one timer's expirations; an old timer's may come late or
+ * never.
+ */
 static struct {
 	_Atomic int is_used;
 	_Atomic uint64_t count; /* turn << 32 | how many expired in it */
@@ -110,7 +113,7 @@ static struct itimerspec any_time(uint64_t *random, bool is_periodic)
 	return spec;
 }
 
-/* One expiration of a timer without a period, some of one that has one. */
+/* Takes one expiration of a one-shot timer, or some of a periodic timer. */
 void take_ticks(uint64_t *random)
 {
 	bool is_periodic = random_below(random, 2) == 0;
@@ -150,8 +153,8 @@ static void expire(union sigval value)
 }
 
 /*
- * At least as often as asked for: libc looks up a timer by its memory, and may
- * take the last expiration of one that was deleted for that of the next there.
+ * The timer expires at least as often as asked for. libc finds a timer by its
+ * memory, and may take a deleted timer's last expiration for the next timer's.
  */
 void start_by_timer(uint64_t *random)
 {

@@ -14,7 +14,7 @@
 #define NR_BLOCKS 16
 
 static pthread_barrier_t all_in;
-static __thread long own[700] = { 1, 2, 3 }; /* more than a page */
+static __thread long own[700] = { 1, 2, 3 }; /* larger than a page */
 static __thread long *own_zero[4];
 
 static void check_own(long me)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pairs of threads that hand a turn to each other by wait words: of
- * weft_word_new, at any address, bytes that share a cell, with a doorbell or
- * without, one or several at once, with deadlines, beside other threads that
- * come and go. No turn is lost or seen twice. Pages also vanish while a thread
- * waits there.
+ * Pairs of threads hand a turn to each other by wait words. The words are from
+ * weft_word_new, at any address, or bytes that share a cell. There are waits
+ * with and without a doorbell, for one or several words, and with deadlines,
+ * beside threads that start and end. No turn is lost or seen twice. Pages also
+ * vanish while a thread waits there.
  */
 #include <sys/mman.h>
 
@@ -17,7 +17,8 @@
 #define PAGE 4096
 
 static struct pair {
-	volatile void *words[2]; /* the turns that each side has handed on */
+	/* each side's count of turns that it has handed on */
+	volatile void *words[2];
 	size_t bytes;
 	bool is_rung;
 } pairs[NR_PAIRS];
@@ -148,7 +149,10 @@ static void *vanish(void *arg)
 		CHECK(page != MAP_FAILED);
 		thread = thread_start(await_the_end, page);
 		stress_disturb(&random);
-		/* Kept, so that no other mapping comes there. */
+		/*
+		 * The page stays reserved, so no other mapping gets its
+		 * address.
+		 */
 		CHECK_EQ(mprotect(page, PAGE, PROT_NONE), 0);
 		thread_join(thread);
 		CHECK_EQ(munmap(page, PAGE), 0);
